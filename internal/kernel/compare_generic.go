@@ -1,0 +1,105 @@
+package kernel
+
+// The compare kernels. Each clears, in dst, the bits of the rows that fail.
+// Comparisons are ordered: a NaN on either side fails.
+
+// andGEGeneric keeps row r when data[cols[k]*stride+r] >= vals[k] for every k.
+func andGEGeneric(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
+	for k, c := range cols {
+		column, limit := data[int(c)*stride:], vals[k]
+		for w, word := range dst {
+			if word == 0 {
+				continue
+			}
+			block := (*[Block]float64)(column[w*Block:])
+			var keep uint64
+			for i, x := range block {
+				keep |= bit(x >= limit) << i
+			}
+			dst[w] = word & keep
+		}
+	}
+}
+
+// andLEGeneric keeps row r when data[cols[k]*stride+r] <= vals[k] for every k.
+func andLEGeneric(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
+	for k, c := range cols {
+		column, limit := data[int(c)*stride:], vals[k]
+		for w, word := range dst {
+			if word == 0 {
+				continue
+			}
+			block := (*[Block]float64)(column[w*Block:])
+			var keep uint64
+			for i, x := range block {
+				keep |= bit(x <= limit) << i
+			}
+			dst[w] = word & keep
+		}
+	}
+}
+
+// andSumGEGeneric keeps row r when a+b >= vals[k] in column cols[k] for every
+// k, the sum rounded once.
+func andSumGEGeneric(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols []int32, vals []float64) {
+	for k, c := range cols {
+		ca, cb, limit := a[int(c)*aStride:], b[int(c)*bStride:], vals[k]
+		for w, word := range dst {
+			if word == 0 {
+				continue
+			}
+			xa, xb := (*[Block]float64)(ca[w*Block:]), (*[Block]float64)(cb[w*Block:])
+			var keep uint64
+			for i, x := range xa {
+				keep |= bit(x+xb[i] >= limit) << i
+			}
+			dst[w] = word & keep
+		}
+	}
+}
+
+// andRowsLEGeneric keeps row r when a <= b in every one of the first cols
+// columns.
+func andRowsLEGeneric(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols int) {
+	for c := range cols {
+		ca, cb := a[c*aStride:], b[c*bStride:]
+		for w, word := range dst {
+			if word == 0 {
+				continue
+			}
+			xa, xb := (*[Block]float64)(ca[w*Block:]), (*[Block]float64)(cb[w*Block:])
+			var keep uint64
+			for i, x := range xa {
+				keep |= bit(x <= xb[i]) << i
+			}
+			dst[w] = word & keep
+		}
+	}
+}
+
+// andRowsFitGeneric keeps row r when, in every one of the first cols columns,
+// a <= b or a <= 0: the requested-only rule.
+func andRowsFitGeneric(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols int) {
+	for c := range cols {
+		ca, cb := a[c*aStride:], b[c*bStride:]
+		for w, word := range dst {
+			if word == 0 {
+				continue
+			}
+			xa, xb := (*[Block]float64)(ca[w*Block:]), (*[Block]float64)(cb[w*Block:])
+			var keep uint64
+			for i, x := range xa {
+				keep |= (bit(x <= xb[i]) | bit(x <= 0)) << i
+			}
+			dst[w] = word & keep
+		}
+	}
+}
+
+// bit is 1 for true. The compiler turns it into a SETcc, without a branch.
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}

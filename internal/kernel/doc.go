@@ -1,0 +1,26 @@
+// Package kernel holds every hot loop of resvec: a pure-Go twin that defines
+// the result, amd64 assembly that must equal it bit for bit, and the switch
+// between them.
+//
+// Kernels trust their callers. Shapes are checked in package vector, which
+// panics in Go before assembly runs; here a bad length is undefined behaviour.
+//
+// Layout. A matrix is column-major: element (row r, column c) stands at
+// data[c*stride+r]. stride is a multiple of [Block] and data starts on a
+// 64-byte border, so each column does too, and a kernel may read whole blocks
+// of 64 rows of a matrix without tail code, up to the stride. Plain slices
+// (scores, dst) have any alignment and any length, and are never read or
+// written beyond it.
+//
+// Masks are []uint64, one bit per row, bit r%64 of word r/64. Compare kernels
+// AND their verdict into dst, so the caller starts from all ones or from a row
+// mask; words that are already zero cost nothing.
+//
+// A column list is a pair of equally long slices: the column indexes and the
+// amount that goes with each. It holds only the columns that matter.
+//
+// Nothing here allocates, and nothing keeps its arguments.
+package kernel
+
+// Block is the number of rows per mask word. Strides are multiples of it.
+const Block = 64

@@ -1,0 +1,53 @@
+package kernel
+
+// Impl names one implementation of the kernels.
+type Impl uint8
+
+// The implementations, slowest first. Generic is pure Go and runs everywhere.
+// AVX2 needs AVX2 and FMA; AVX512 needs the F, DQ, BW and VL subsets.
+const (
+	Generic Impl = iota
+	AVX2
+	AVX512
+)
+
+// String returns the name used in benchmark labels: generic, avx2 or avx512.
+func (i Impl) String() string {
+	switch i {
+	case AVX2:
+		return "avx2"
+	case AVX512:
+		return "avx512"
+	}
+	return "generic"
+}
+
+// active is the implementation that the wrappers call. It is a plain value and
+// not a function variable: an indirect call would make every slice argument
+// escape. It is written at start-up and by tests only.
+var active = best()
+
+// Active returns the implementation in use.
+func Active() Impl { return active }
+
+// Available returns the implementations that this CPU and this build can run,
+// slowest first. GODEBUG=cpu.avx512f=off and cpu.avx2=off shorten the list.
+func Available() []Impl {
+	impls := []Impl{Generic}
+	for i := AVX2; i <= best(); i++ {
+		impls = append(impls, i)
+	}
+	return impls
+}
+
+// Use makes i the implementation in use and returns a function that restores
+// the former one. It is meant for tests and benchmarks, which must not run
+// kernels concurrently with it. It panics when i is not available.
+func Use(i Impl) (restore func()) {
+	if i > best() {
+		panic("kernel: implementation not available")
+	}
+	old := active
+	active = i
+	return func() { active = old }
+}

@@ -1,0 +1,76 @@
+package vector
+
+import "slices"
+
+// changeLogSize is how many row writes a change log remembers: enough for the
+// placements of a few cycles, small enough (4 KiB) for every matrix.
+const changeLogSize = 1024
+
+// identity tells the change logs of different matrices apart.
+type identity struct{ _ byte }
+
+// changeLog counts the writes to a matrix and remembers the rows of the last
+// ones. The zero value is an empty log.
+type changeLog struct {
+	self    *identity
+	version uint64
+	floor   uint64  // versions up to floor are forgotten
+	ring    []int32 // version v wrote row ring[v%changeLogSize]
+}
+
+// record notes a write to row i.
+func (l *changeLog) record(i int) {
+	if l.ring == nil {
+		l.ring = make([]int32, changeLogSize)
+	}
+	l.version++
+	l.ring[l.version%changeLogSize] = int32(i)
+	if l.version-l.floor > changeLogSize {
+		l.floor = l.version - changeLogSize
+	}
+}
+
+// recordAll notes a write to every row, or of the shape.
+func (l *changeLog) recordAll() {
+	if l.self == nil {
+		l.self = new(identity)
+	}
+	l.version++
+	l.floor = l.version
+}
+
+// complete reports whether every write after version since is remembered.
+func (l *changeLog) complete(since uint64) bool {
+	return since >= l.floor && since <= l.version
+}
+
+// row returns the row that version v wrote.
+func (l *changeLog) row(v uint64) int32 { return l.ring[v%changeLogSize] }
+
+// Version returns a number that every write to m moves up. It starts anywhere.
+func (m *Matrix) Version() uint64 { return m.log.version }
+
+// Changed sets dst to the rows written after version since, ascending and
+// without repetition, and returns it; dst is overwritten and grown when its
+// capacity is short. all is true, and dst empty, when the log no longer reaches
+// back to since or the whole matrix was rewritten: then every row may differ.
+// The log remembers the last 1,024 writes to rows.
+//
+// Rows that were removed do not appear; compare [Matrix.Rows] to learn of a
+// shorter matrix. A caller keeps the version it last worked with:
+//
+//	rows, all = m.Changed(rows, since)
+//	since = m.Version()
+func (m *Matrix) Changed(dst []int32, since uint64) (rows []int32, all bool) {
+	rows = dst[:0]
+	if m.log.self == nil || !m.log.complete(since) {
+		return rows, true
+	}
+	for v := since; v < m.log.version; v++ {
+		if i := m.log.row(v + 1); int(i) < m.rows {
+			rows = append(rows, i)
+		}
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows), false
+}

@@ -1,0 +1,267 @@
+package vector
+
+import (
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// listSize is how many columns go into one kernel call. Wider requests take
+// several.
+const listSize = 16
+
+// columnList collects the columns that matter to a kernel, with the amount of
+// each. It lives on the stack.
+type columnList struct {
+	n       int
+	columns [listSize]int32
+	amounts [listSize]float64
+}
+
+func (l *columnList) add(column int, amount float64) {
+	l.columns[l.n] = int32(column)
+	l.amounts[l.n] = amount
+	l.n++
+}
+
+func (l *columnList) full() bool { return l.n == listSize }
+
+// LessEqual sets dst to the rows of requests that are at most limit, by the
+// rule of [ResourceVector.LessEqual]: which of many pods stay within one cap.
+// dst is resized.
+func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
+	requests.checkVector(limit)
+	words := dst.fill(requests.rows)
+	var list columnList
+	for j := range requests.cols {
+		list.add(j, limit.Get(j))
+		if list.full() {
+			list.andLE(words, requests)
+		}
+	}
+	list.andLE(words, requests)
+}
+
+func (l *columnList) andLE(dst []uint64, m *Matrix) {
+	kernel.AndLE(dst, m.data, m.stride, l.columns[:l.n], l.amounts[:l.n])
+	l.n = 0
+}
+
+func (l *columnList) andGE(dst []uint64, m *Matrix) {
+	kernel.AndGE(dst, m.data, m.stride, l.columns[:l.n], l.amounts[:l.n])
+	l.n = 0
+}
+
+// Fit sets dst to the rows of free that can hold request, by the requested-only
+// rule of [ResourceVector.FitsIn]: which nodes can hold this pod. Columns that
+// are not requested are not read. dst is resized.
+func Fit(dst *Mask, free *Matrix, request ResourceVector) {
+	free.checkVector(request)
+	fit(dst.fill(free.rows), free, request)
+}
+
+// fit clears the bits of dst whose rows cannot hold request.
+func fit(dst []uint64, free *Matrix, request ResourceVector) {
+	var list columnList
+	for j, x := range request {
+		if x <= 0 {
+			continue
+		}
+		list.add(j, x)
+		if list.full() {
+			list.andGE(dst, free)
+		}
+	}
+	list.andGE(dst, free)
+}
+
+// FitStrict sets dst to the rows of free that request is at most, by the strict
+// rule of [ResourceVector.LessEqual]: a row with a negative amount is rejected
+// even if that resource is not requested. dst is resized.
+func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
+	free.checkVector(request)
+	words := dst.fill(free.rows)
+	var list columnList
+	for j := range free.cols {
+		list.add(j, request.Get(j))
+		if list.full() {
+			list.andGE(words, free)
+		}
+	}
+	list.andGE(words, free)
+}
+
+// FitSum sets dst to the rows i for which request fits into row i of a plus
+// row i of b, by the rule of [ResourceVector.FitsInSum], without a temporary:
+// idle plus releasing. dst is resized.
+func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
+	checkSameRows(a, b)
+	a.checkVector(request)
+	words := dst.fill(a.rows)
+	var list columnList
+	for j, x := range request {
+		if x <= 0 {
+			continue
+		}
+		list.add(j, x)
+		if list.full() {
+			list.andSumGE(words, a, b)
+		}
+	}
+	list.andSumGE(words, a, b)
+}
+
+func (l *columnList) andSumGE(dst []uint64, a, b *Matrix) {
+	kernel.AndSumGE(dst, a.data, a.stride, b.data, b.stride, l.columns[:l.n], l.amounts[:l.n])
+	l.n = 0
+}
+
+// LessEqualRows sets dst to the rows i for which row i of a is at most row i of
+// b, by the strict rule of [ResourceVector.LessEqual]. dst is resized.
+func LessEqualRows(dst *Mask, a, b *Matrix) {
+	checkSameRows(a, b)
+	kernel.AndRowsLE(dst.fill(a.rows), a.data, a.stride, b.data, b.stride, a.cols)
+}
+
+// FitRows sets dst to the rows i for which row i of requests fits into row i of
+// free, by the requested-only rule of [ResourceVector.FitsIn]. dst is resized.
+func FitRows(dst *Mask, free, requests *Matrix) {
+	checkSameRows(free, requests)
+	kernel.AndRowsFit(dst.fill(free.rows), requests.data, requests.stride, free.data, free.stride, free.cols)
+}
+
+// fitTile is how many rows FitMatrix takes at a time: few enough for eight
+// columns to stay in the first-level cache while every request passes over
+// them.
+const fitTile = 512
+
+// FitMatrix sets dst[k] to the rows of free that can hold row k of requests, as
+// [Fit] does for each of them, in one pass over free. dst must have at least
+// one mask per request; its masks are resized.
+func FitMatrix(dst []Mask, free, requests *Matrix) {
+	checkSame(free, requests)
+	if len(dst) < requests.rows {
+		panic("vector: fewer masks than requests")
+	}
+	for k := range requests.rows {
+		dst[k].fill(free.rows)
+	}
+	words := wordsFor(free.rows)
+	for lo := 0; lo < words; lo += fitTile / kernel.Block {
+		hi := min(lo+fitTile/kernel.Block, words)
+		for k := range requests.rows {
+			fitTileRow(dst[k].words[lo:hi], free, lo*kernel.Block, requests, k)
+		}
+	}
+}
+
+// fitTileRow clears the bits of dst, which stand for the rows of free from row
+// lo on, whose rows cannot hold row k of requests.
+func fitTileRow(dst []uint64, free *Matrix, lo int, requests *Matrix, k int) {
+	data := free.data[min(lo, len(free.data)):]
+	var list columnList
+	for j := range requests.cols {
+		x := requests.data[j*requests.stride+k]
+		if x <= 0 {
+			continue
+		}
+		list.add(j, x)
+		if list.full() {
+			kernel.AndGE(dst, data, free.stride, list.columns[:], list.amounts[:])
+			list.n = 0
+		}
+	}
+	kernel.AndGE(dst, data, free.stride, list.columns[:list.n], list.amounts[:list.n])
+}
+
+// Shortfall sets row i of dst to what request lacks in row i of free, as
+// [ResourceVector.Shortfall] does, padded with zeros. dst takes free's shape
+// and schema and must be another matrix.
+func Shortfall(dst, free *Matrix, request ResourceVector) {
+	free.checkVector(request)
+	dst.Reset(free.schema, free.rows, free.cols)
+	for j, x := range request {
+		if x <= 0 {
+			continue
+		}
+		out := dst.data[j*dst.stride:][:dst.rows]
+		for i, f := range free.Column(j) {
+			out[i] = shortfall(x, f)
+		}
+		dst.inspect(j)
+	}
+}
+
+// FailingColumns sets dst[i] to the columns in which row i of free cannot hold
+// request: bit j is set when request[j] > 0 and free's amount is less, or when
+// either is NaN in a requested column. Zero means that the request fits. dst
+// must have at least one element per row, and free at most 64 columns.
+func FailingColumns(dst []uint64, free *Matrix, request ResourceVector) {
+	free.checkVector(request)
+	if free.cols > 64 {
+		panic("vector: more than 64 columns")
+	}
+	if len(dst) < free.rows {
+		panic(panicDstShort)
+	}
+	clear(dst[:free.rows])
+	for j, x := range request {
+		if x <= 0 {
+			continue
+		}
+		eachRejection(free, j, x, func(w int, rejected uint64) {
+			for ; rejected != 0; rejected &= rejected - 1 {
+				dst[w*kernel.Block+bits.TrailingZeros64(rejected)] |= 1 << j
+			}
+		})
+	}
+}
+
+// Rejections sets dst[j] to the number of selected rows of free that reject
+// request because of column j, one element per column, and returns it: the
+// numbers behind "3100 nodes: insufficient gpu". A row that fails in two columns
+// counts in both. dst is overwritten and grown when its capacity is short.
+func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []int {
+	free.checkVector(request)
+	selected := selection(rows, free.rows)
+	if cap(dst) < free.cols {
+		dst = make([]int, free.cols)
+	}
+	dst = dst[:free.cols]
+	clear(dst)
+	for j, x := range request {
+		if x <= 0 {
+			continue
+		}
+		eachRejection(free, j, x, func(w int, rejected uint64) {
+			if selected != nil {
+				rejected &= selected[w]
+			}
+			dst[j] += bits.OnesCount64(rejected)
+		})
+	}
+	return dst
+}
+
+// eachRejection calls f for every mask word of rows with the rows whose amount
+// in column j is not at least x.
+func eachRejection(free *Matrix, j int, x float64, f func(w int, rejected uint64)) {
+	const chunk = 64 // words
+	var buffer [chunk]uint64
+	column, amount := [1]int32{int32(j)}, [1]float64{x}
+	for lo := 0; lo < wordsFor(free.rows); lo += chunk {
+		hi := min(lo+chunk, wordsFor(free.rows))
+		words := buffer[:hi-lo]
+		for i := range words {
+			words[i] = ^uint64(0)
+		}
+		kernel.AndGE(words, free.data[lo*kernel.Block:], free.stride, column[:], amount[:])
+		for i, w := range words {
+			rejected := ^w
+			if last := free.rows - (lo+i)*kernel.Block; last < kernel.Block {
+				rejected &= 1<<last - 1
+			}
+			f(lo+i, rejected)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package vector
+
+import (
+	"iter"
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// Mask is a set of rows, one bit each. The zero value is the empty mask of
+// length 0, ready to be a destination: the batch kernels resize it and reuse
+// its storage. Copying the value shares the bits; use [Mask.CopyFrom].
+//
+// Methods that take a row panic when it is out of range, and methods that take
+// other masks panic when the lengths differ. A Mask may be read concurrently
+// while nobody writes.
+type Mask struct {
+	words []uint64 // bits beyond rows are 0
+	rows  int
+}
+
+const (
+	panicMaskRow    = "vector: mask row out of range"
+	panicMaskLength = "vector: mask lengths differ"
+	panicNegative   = "vector: negative size"
+)
+
+// NewMask returns an empty mask over rows rows.
+func NewMask(rows int) *Mask {
+	m := new(Mask)
+	m.Resize(rows)
+	return m
+}
+
+// wordsFor returns the number of mask words for rows rows.
+func wordsFor(rows int) int { return (rows + kernel.Block - 1) / kernel.Block }
+
+// Resize makes m an empty mask over rows rows, reusing its storage when that
+// is large enough.
+func (m *Mask) Resize(rows int) {
+	m.resize(rows)
+	clear(m.words)
+}
+
+// resize sets the length and leaves the bits undefined.
+func (m *Mask) resize(rows int) {
+	if rows < 0 {
+		panic(panicNegative)
+	}
+	n := wordsFor(rows)
+	if cap(m.words) < n {
+		m.words = make([]uint64, n)
+	}
+	m.words = m.words[:n]
+	m.rows = rows
+}
+
+// fill makes m the full mask over rows rows and returns its words.
+func (m *Mask) fill(rows int) []uint64 {
+	m.resize(rows)
+	for i := range m.words {
+		m.words[i] = ^uint64(0)
+	}
+	m.trim()
+	return m.words
+}
+
+// trim clears the bits of the last word beyond the rows.
+func (m *Mask) trim() {
+	if r := m.rows % kernel.Block; r != 0 {
+		m.words[len(m.words)-1] &= 1<<r - 1
+	}
+}
+
+// Len returns the number of rows that m ranges over, in the set or not.
+func (m *Mask) Len() int { return m.rows }
+
+// Words returns the bits of m: row r is bit r%64 of word r/64, and bits beyond
+// the last row are 0. It is a view; writing to it changes m, and must keep
+// those bits 0.
+func (m *Mask) Words() []uint64 { return m.words }
+
+// Set adds row r.
+func (m *Mask) Set(r int) {
+	if uint(r) >= uint(m.rows) {
+		panic(panicMaskRow)
+	}
+	m.words[r/kernel.Block] |= 1 << (r % kernel.Block)
+}
+
+// Clear removes row r.
+func (m *Mask) Clear(r int) {
+	if uint(r) >= uint(m.rows) {
+		panic(panicMaskRow)
+	}
+	m.words[r/kernel.Block] &^= 1 << (r % kernel.Block)
+}
+
+// Test reports whether row r is in the set.
+func (m *Mask) Test(r int) bool {
+	if uint(r) >= uint(m.rows) {
+		panic(panicMaskRow)
+	}
+	return m.words[r/kernel.Block]>>(r%kernel.Block)&1 != 0
+}
+
+// SetAll adds every row.
+func (m *Mask) SetAll() { m.fill(m.rows) }
+
+// ClearAll removes every row.
+func (m *Mask) ClearAll() { clear(m.words) }
+
+// Count returns how many rows are in the set.
+func (m *Mask) Count() int {
+	n := 0
+	for _, w := range m.words {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Any reports whether a row is in the set.
+func (m *Mask) Any() bool {
+	for _, w := range m.words {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// All iterates over the rows in the set, in ascending order. Changes made to m
+// during the iteration are seen from the next block of 64 rows on.
+func (m *Mask) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, w := range m.words {
+			for ; w != 0; w &= w - 1 {
+				if !yield(i*kernel.Block + bits.TrailingZeros64(w)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// And sets m to the rows that are in both a and b. m is resized and may be
+// either of them.
+func (m *Mask) And(a, b *Mask) {
+	m.prepare(a, b)
+	for i, w := range a.words {
+		m.words[i] = w & b.words[i]
+	}
+}
+
+// Or sets m to the rows that are in a, in b or in both. m is resized and may be
+// either of them.
+func (m *Mask) Or(a, b *Mask) {
+	m.prepare(a, b)
+	for i, w := range a.words {
+		m.words[i] = w | b.words[i]
+	}
+}
+
+// AndNot sets m to the rows that are in a and not in b. m is resized and may be
+// either of them.
+func (m *Mask) AndNot(a, b *Mask) {
+	m.prepare(a, b)
+	for i, w := range a.words {
+		m.words[i] = w &^ b.words[i]
+	}
+}
+
+// prepare resizes m for a result of a and b.
+func (m *Mask) prepare(a, b *Mask) {
+	if a.rows != b.rows {
+		panic(panicMaskLength)
+	}
+	m.resize(a.rows)
+}
+
+// CopyFrom makes m a copy of src, reusing m's storage.
+func (m *Mask) CopyFrom(src *Mask) {
+	m.resize(src.rows)
+	copy(m.words, src.words)
+}
+
+// Equal reports whether m and other have the same length and the same rows.
+func (m *Mask) Equal(other *Mask) bool {
+	if m.rows != other.rows {
+		return false
+	}
+	for i, w := range m.words {
+		if w != other.words[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// selection returns the words of a row mask over rows rows; nil, which selects
+// every row, stays nil.
+func selection(m *Mask, rows int) []uint64 {
+	if m == nil {
+		return nil
+	}
+	if m.rows != rows {
+		panic(panicMaskLength)
+	}
+	return m.words
+}

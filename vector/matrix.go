@@ -1,0 +1,494 @@
+package vector
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// Matrix holds the vectors of many entities: one row per entity (node, pod,
+// queue), one column per resource. It is stored by column, each column
+// contiguous, 64-byte aligned and padded to a multiple of 64 rows, which is
+// what lets the batch kernels run without tail code.
+//
+// The zero value is an empty matrix of no columns; [Matrix.Reset] gives it a
+// shape. Matrices are passed by pointer and not copied.
+//
+// Every write to a row moves the matrix's version and is kept in a bounded
+// change log; see [Matrix.Changed].
+//
+// A Matrix may be read concurrently while nobody writes. Methods panic when a
+// row or column is out of range, a vector is longer than the matrix is wide,
+// or the matrix is a read-only view.
+type Matrix struct {
+	data   []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
+	rows   int
+	cols   int
+	stride int // multiple of kernel.Block
+	schema Schema
+
+	integral []int32 // columns that take whole numbers only
+	wild     []bool  // per column: it may hold a value outside the range of tame
+	readOnly bool    // a view, or the matrix of an Overlay
+	log      changeLog
+
+	// What CopyFrom copied last: the source's identity and version, and the
+	// version that this matrix had then.
+	copied struct {
+		from        *identity
+		source, own uint64
+	}
+}
+
+const (
+	panicRow         = "vector: row out of range"
+	panicColumn      = "vector: column out of range"
+	panicVectorLong  = "vector: vector is longer than the matrix is wide"
+	panicWidth       = "vector: matrices have different widths"
+	panicRows        = "vector: matrices have different numbers of rows"
+	panicSchema      = "vector: matrices have different schemas"
+	panicSchemaWidth = "vector: schema has another number of columns"
+	panicReadOnly    = "vector: write to a read-only matrix"
+	panicView        = "vector: view must start on a multiple of 64 rows"
+	panicNarrow      = "vector: a matrix cannot be narrowed"
+	panicDstShort    = "vector: destination is shorter than the matrix has rows"
+)
+
+// NewMatrix returns a matrix of zeros. schema may be the zero Schema; otherwise
+// it must have cols columns.
+func NewMatrix(schema Schema, rows, cols int) *Matrix {
+	m := new(Matrix)
+	m.Reset(schema, rows, cols)
+	return m
+}
+
+// Reset makes m a matrix of zeros of the given shape, reusing its storage when
+// that is large enough. Everything counts as changed.
+func (m *Matrix) Reset(schema Schema, rows, cols int) {
+	m.checkWritable()
+	m.reshape(schema, rows, cols)
+	clear(m.data)
+	clear(m.wild)
+}
+
+// reshape gives m a shape and leaves its elements undefined.
+func (m *Matrix) reshape(schema Schema, rows, cols int) {
+	if rows < 0 || cols < 0 {
+		panic(panicNegative)
+	}
+	m.setSchema(schema, cols)
+	m.rows, m.cols, m.stride = rows, cols, strideFor(rows)
+	if n := m.stride * cols; cap(m.data) < n {
+		m.data = alignedFloat64s(n)
+	} else {
+		m.data = m.data[:n]
+	}
+	if cap(m.wild) < cols {
+		m.wild = make([]bool, cols)
+	}
+	m.wild = m.wild[:cols]
+	m.log.recordAll()
+}
+
+// setSchema takes a schema for a matrix of cols columns.
+func (m *Matrix) setSchema(schema Schema, cols int) {
+	if schema == m.schema && (schema.IsZero() || cols == m.cols) {
+		return
+	}
+	columns := schema.Columns()
+	if columns != nil && len(columns) != cols {
+		panic(panicSchemaWidth)
+	}
+	m.schema = schema
+	m.integral = m.integral[:0]
+	for j, c := range columns {
+		if c.Integral {
+			m.integral = append(m.integral, int32(j))
+		}
+	}
+}
+
+// strideFor returns the stride for a number of rows: whole blocks, and not a
+// multiple of 4 KiB, so that the elements of one row fall into different cache
+// sets.
+func strideFor(rows int) int {
+	stride := wordsFor(rows) * kernel.Block
+	if stride%512 == 0 && stride > 0 {
+		stride += kernel.Block
+	}
+	return stride
+}
+
+// alignedFloat64s returns n zeros starting on a 64-byte border.
+func alignedFloat64s(n int) []float64 {
+	const line = 64 / 8
+	s := make([]float64, n+line-1)
+	offset := 0
+	if a := uintptr(unsafe.Pointer(unsafe.SliceData(s))) / 8 % line; a != 0 {
+		offset = int(line - a)
+	}
+	return s[offset : offset+n : offset+n]
+}
+
+// Rows returns the number of rows.
+func (m *Matrix) Rows() int { return m.rows }
+
+// Cols returns the number of columns.
+func (m *Matrix) Cols() int { return m.cols }
+
+// Stride returns the distance between the columns in memory, in elements: the
+// rows that m can hold before it has to move.
+func (m *Matrix) Stride() int { return m.stride }
+
+// Schema returns the schema of the columns.
+func (m *Matrix) Schema() Schema { return m.schema }
+
+// At returns the element in row i, column j.
+func (m *Matrix) At(i, j int) float64 {
+	m.checkRow(i)
+	m.checkColumn(j)
+	return m.data[j*m.stride+i]
+}
+
+// Row sets dst to row i and returns it, with one element per column. dst is
+// overwritten and grown when its capacity is short.
+func (m *Matrix) Row(dst ResourceVector, i int) ResourceVector {
+	m.checkRow(i)
+	dst = dst.overwritten(m.cols)
+	for j := range dst {
+		dst[j] = m.data[j*m.stride+i]
+	}
+	return dst
+}
+
+// Column returns column j, one element per row, as a view without spare
+// capacity. It is for reading: writing through it would pass by the change log
+// and the checks; use [Matrix.SetColumn]. It is valid until the shape changes.
+func (m *Matrix) Column(j int) []float64 {
+	m.checkColumn(j)
+	return m.data[j*m.stride:][:m.rows:m.rows]
+}
+
+// Slice returns rows lo to hi-1 of m as a read-only view that shares m's
+// elements, so that callers can split work over goroutines. lo must be a
+// multiple of 64. The view sees later writes to m and is valid until m's shape
+// changes. It has no change log: [Matrix.Changed] says all.
+func (m *Matrix) Slice(lo, hi int) *Matrix {
+	if lo < 0 || hi < lo || hi > m.rows {
+		panic(panicRow)
+	}
+	if lo%kernel.Block != 0 {
+		panic(panicView)
+	}
+	return &Matrix{
+		data: m.data[min(lo, len(m.data)):], rows: hi - lo, cols: m.cols, stride: m.stride,
+		schema: m.schema, integral: m.integral, wild: m.wild, readOnly: true,
+	}
+}
+
+// SetRow sets row i to v, padded with zeros.
+func (m *Matrix) SetRow(i int, v ResourceVector) {
+	m.checkWritable()
+	m.checkRow(i)
+	m.checkVector(v)
+	m.setRow(i, v)
+	m.log.record(i)
+}
+
+func (m *Matrix) setRow(i int, v ResourceVector) {
+	p := i
+	for j, x := range v {
+		m.store(p, j, x)
+		p += m.stride
+	}
+	for range m.cols - len(v) {
+		m.data[p] = 0
+		p += m.stride
+	}
+}
+
+// AddRow adds v, padded with zeros, to row i. Sums that are not exact are
+// rounded, except that an integral column of the schema takes whole numbers
+// below 2^53 only: another amount, NaN and Inf included, is an [*AmountError],
+// and the row stays as it was. A matrix without schema has no integral column.
+func (m *Matrix) AddRow(i int, v ResourceVector) error {
+	m.checkWritable()
+	return m.addRow(i, v)
+}
+
+// SubRow subtracts v, padded with zeros, from row i, with the rules of
+// [Matrix.AddRow]. Elements may become negative.
+func (m *Matrix) SubRow(i int, v ResourceVector) error {
+	m.checkWritable()
+	return m.subRow(i, v)
+}
+
+func (m *Matrix) addRow(i int, v ResourceVector) error {
+	if err := m.checkAmounts(i, v); err != nil {
+		return err
+	}
+	p := i
+	for j, x := range v {
+		m.store(p, j, m.data[p]+x)
+		p += m.stride
+	}
+	m.log.record(i)
+	return nil
+}
+
+func (m *Matrix) subRow(i int, v ResourceVector) error {
+	if err := m.checkAmounts(i, v); err != nil {
+		return err
+	}
+	p := i
+	for j, x := range v {
+		m.store(p, j, m.data[p]-x)
+		p += m.stride
+	}
+	m.log.record(i)
+	return nil
+}
+
+// checkAmounts checks the arguments of addRow and subRow.
+func (m *Matrix) checkAmounts(i int, v ResourceVector) error {
+	m.checkRow(i)
+	m.checkVector(v)
+	for _, j := range m.integral {
+		if int(j) >= len(v) {
+			break
+		}
+		if x := v[j]; !(math.Abs(x) < 1<<53) || x != math.Trunc(x) {
+			return &AmountError{Resource: m.schema.Columns()[j].Name, Column: int(j), Amount: x}
+		}
+	}
+	return nil
+}
+
+// store writes element p of column j and keeps the column's tame flag.
+func (m *Matrix) store(p, j int, x float64) {
+	if !tame(x) {
+		m.wild[j] = true
+	}
+	m.data[p] = x
+}
+
+// SetColumn sets column j to values, which must have one element per row.
+// Every row counts as changed.
+func (m *Matrix) SetColumn(j int, values []float64) {
+	m.checkWritable()
+	m.checkColumn(j)
+	if len(values) != m.rows {
+		panic("vector: column has another number of rows")
+	}
+	copy(m.data[j*m.stride:][:m.rows], values)
+	m.inspect(j)
+	m.log.recordAll()
+}
+
+// inspect sets the tame flag of column j from its elements.
+func (m *Matrix) inspect(j int) {
+	m.wild[j] = false
+	for _, x := range m.data[j*m.stride:][:m.rows] {
+		if !tame(x) {
+			m.wild[j] = true
+			return
+		}
+	}
+}
+
+// AppendRow adds a row with the amounts of v, padded with zeros, and returns
+// its index. Storage grows by doubling; a growing call invalidates views.
+func (m *Matrix) AppendRow(v ResourceVector) int {
+	m.checkWritable()
+	m.checkVector(v)
+	return m.appendRow(v)
+}
+
+func (m *Matrix) appendRow(v ResourceVector) int {
+	i := m.rows
+	m.grow(i + 1)
+	m.rows = i + 1
+	m.setRow(i, v)
+	m.log.record(i)
+	return i
+}
+
+// RemoveRow removes row i. The last row takes its place, and its former index
+// is returned; -1 when row i was the last one itself.
+func (m *Matrix) RemoveRow(i int) (moved int) {
+	m.checkWritable()
+	m.checkRow(i)
+	return m.removeRow(i)
+}
+
+func (m *Matrix) removeRow(i int) (moved int) {
+	last := m.rows - 1
+	for j := range m.cols {
+		column := m.data[j*m.stride:]
+		column[i] = column[last]
+		column[last] = 0
+	}
+	m.rows = last
+	m.log.record(i)
+	if i == last {
+		return -1
+	}
+	return last
+}
+
+// Resize sets the number of rows and keeps the others: new rows are zeros, and
+// rows that fall away are lost. The storage never shrinks.
+func (m *Matrix) Resize(rows int) {
+	m.checkWritable()
+	if rows < 0 {
+		panic(panicNegative)
+	}
+	for j := range m.cols {
+		if rows < m.rows {
+			clear(m.data[j*m.stride:][rows:m.rows])
+		}
+	}
+	m.grow(rows)
+	m.rows = rows
+	m.log.recordAll()
+}
+
+// grow makes room for rows rows, keeping the elements.
+func (m *Matrix) grow(rows int) {
+	if rows <= m.stride {
+		return
+	}
+	stride := strideFor(max(rows, 2*m.stride))
+	data := alignedFloat64s(stride * m.cols)
+	for j := range m.cols {
+		copy(data[j*stride:][:m.rows], m.data[j*m.stride:])
+	}
+	m.data, m.stride = data, stride
+}
+
+// Widen appends columns of zeros, up to cols, and takes the schema of the wider
+// matrix, which may be zero. It is used after a schema was extended;
+// vectormap's Widen checks that the old columns keep their meaning.
+func (m *Matrix) Widen(schema Schema, cols int) {
+	m.checkWritable()
+	m.widen(schema, cols)
+}
+
+func (m *Matrix) widen(schema Schema, cols int) {
+	if cols < m.cols {
+		panic(panicNarrow)
+	}
+	m.setSchema(schema, cols)
+	if n := m.stride * cols; n > cap(m.data) {
+		data := alignedFloat64s(n)
+		copy(data, m.data)
+		m.data = data
+	} else {
+		old := len(m.data)
+		m.data = m.data[:n]
+		clear(m.data[old:])
+	}
+	m.wild = append(m.wild, make([]bool, cols-m.cols)...)
+	m.cols = cols
+	m.log.recordAll()
+}
+
+// CopyFrom makes m a copy of src, schema included, reusing m's storage. Copying
+// again from the same source costs only the rows that changed in between, and
+// then only those count as changed in m: a reader can keep a copy up to date,
+// and whatever it derives from the copy.
+func (m *Matrix) CopyFrom(src *Matrix) {
+	m.checkWritable()
+	m.copyFrom(src)
+}
+
+func (m *Matrix) copyFrom(src *Matrix) {
+	if m == src {
+		return
+	}
+	if !m.copyChanges(src) {
+		m.reshape(src.schema, src.rows, src.cols)
+		for j := range m.cols {
+			column := m.data[j*m.stride:][:m.stride]
+			clear(column[copy(column, src.Column(j)):])
+		}
+	}
+	copy(m.wild, src.wild)
+	m.copied.from, m.copied.source, m.copied.own = src.log.self, src.log.version, m.log.version
+}
+
+// copyChanges copies the rows of src that changed since the last copy. It
+// reports false, having done nothing, when it does not know them all.
+func (m *Matrix) copyChanges(src *Matrix) bool {
+	if m.copied.from == nil || m.copied.from != src.log.self || m.copied.own != m.log.version ||
+		m.schema != src.schema || m.cols != src.cols || m.stride < src.rows ||
+		!src.log.complete(m.copied.source) {
+		return false
+	}
+	for j := range m.cols {
+		if src.rows < m.rows {
+			clear(m.data[j*m.stride:][src.rows:m.rows])
+		}
+	}
+	m.rows = src.rows
+	for v := m.copied.source; v < src.log.version; v++ {
+		i := int(src.log.row(v + 1))
+		if i < src.rows {
+			for j := range m.cols {
+				m.data[j*m.stride+i] = src.data[j*src.stride+i]
+			}
+		}
+		m.log.record(i)
+	}
+	return true
+}
+
+func (m *Matrix) checkRow(i int) {
+	if uint(i) >= uint(m.rows) {
+		panic(panicRow)
+	}
+}
+
+func (m *Matrix) checkColumn(j int) {
+	if uint(j) >= uint(m.cols) {
+		panic(panicColumn)
+	}
+}
+
+func (m *Matrix) checkVector(v ResourceVector) {
+	if len(v) > m.cols {
+		panic(panicVectorLong)
+	}
+}
+
+func (m *Matrix) checkWritable() {
+	if m.readOnly {
+		panic(panicReadOnly)
+	}
+}
+
+// checkSame panics unless a and b have the same width and compatible schemas.
+func checkSame(a, b *Matrix) {
+	if a.cols != b.cols {
+		panic(panicWidth)
+	}
+	if !compatible(a.schema, b.schema) {
+		panic(panicSchema)
+	}
+}
+
+// checkSameRows is checkSame for two matrices of equally many rows.
+func checkSameRows(a, b *Matrix) {
+	checkSame(a, b)
+	if a.rows != b.rows {
+		panic(panicRows)
+	}
+}
+
+// tame reports whether x is 0 or 2^-500 <= |x| < 2^500, the range in which the
+// division kernels may use a corrected reciprocal (docs/semantics.md).
+func tame(x float64) bool {
+	b := math.Float64bits(x) << 1
+	return b == 0 || b-(1023-500)<<53 < 1000<<53
+}

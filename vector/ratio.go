@@ -1,0 +1,210 @@
+package vector
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// ratioListSize is how many columns the ratio kernels take in one call; sums
+// must run in column order without a break, so wider lists go row by row.
+const ratioListSize = 64
+
+// ratioList is a columnList for the ratio kernels.
+type ratioList struct {
+	n       int
+	columns [ratioListSize]int32
+	amounts [ratioListSize]float64
+	tame    bool // no listed amount or column is outside the range of tame
+	over    bool // more columns than fit
+}
+
+// take lists the columns of m whose amount is positive.
+func (l *ratioList) take(m *Matrix, amounts ResourceVector) {
+	l.tame = true
+	for j, x := range amounts {
+		if !(x > 0) {
+			continue
+		}
+		if l.n == ratioListSize {
+			l.over = true
+			return
+		}
+		l.columns[l.n], l.amounts[l.n] = int32(j), x
+		l.n++
+		if m.wild[j] || !tame(x) {
+			l.tame = false
+		}
+	}
+}
+
+// NormalizedSum sets dst[i] to the normalized sum of row i of m over a shared
+// total, as [ResourceVector.NormalizedSum] does: how full each node is against
+// one capacity. dst must have at least one element per row.
+func NormalizedSum(dst []float64, m *Matrix, total ResourceVector) {
+	dst = m.checkDst(dst)
+	m.checkVector(total)
+	var list ratioList
+	list.take(m, total)
+	if list.over {
+		for i := range dst {
+			dst[i] = m.rowNormalizedSum(i, total)
+		}
+		return
+	}
+	kernel.NormalizedSum(dst, m.data, m.stride, list.columns[:list.n], list.amounts[:list.n], list.tame)
+}
+
+// DominantResource sets dst[i] to the dominant share of row i of m over a
+// shared total, as [ResourceVector.DominantResource] does. dst must have at
+// least one element per row.
+func DominantResource(dst []float64, m *Matrix, total ResourceVector) {
+	dst = m.checkDst(dst)
+	m.checkVector(total)
+	var list ratioList
+	list.take(m, total)
+	if list.over {
+		for i := range dst {
+			dst[i] = m.rowDominantResource(i, total)
+		}
+		return
+	}
+	kernel.DominantShare(dst, m.data, m.stride, list.columns[:list.n], list.amounts[:list.n], list.tame)
+}
+
+// rowNormalizedSum is NormalizedSum for one row.
+func (m *Matrix) rowNormalizedSum(i int, total ResourceVector) float64 {
+	sum := 0.0
+	for j, t := range total {
+		if t > 0 {
+			sum += m.data[j*m.stride+i] / t
+		}
+	}
+	return sum
+}
+
+// rowDominantResource is DominantResource for one row.
+func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
+	share := 0.0
+	for j, t := range total {
+		if t > 0 {
+			if q := m.data[j*m.stride+i] / t; q > share {
+				share = q
+			}
+		}
+	}
+	return share
+}
+
+// NormalizedSumRows sets dst[i] to the normalized sum of row i of m over row i
+// of total, as [ResourceVector.NormalizedSum] does: how full each node is
+// against its own allocatable. dst must have at least one element per row.
+func NormalizedSumRows(dst []float64, m, total *Matrix) {
+	checkSameRows(m, total)
+	dst = m.checkDst(dst)
+	kernel.NormalizedSumRows(dst, m.data, m.stride, total.data, total.stride, m.cols)
+}
+
+// DominantResourceRows sets dst[i] to the dominant share of row i of m over row
+// i of total, as [ResourceVector.DominantResource] does. dst must have at least
+// one element per row.
+func DominantResourceRows(dst []float64, m, total *Matrix) {
+	checkSameRows(m, total)
+	dst = m.checkDst(dst)
+	kernel.DominantShareRows(dst, m.data, m.stride, total.data, total.stride, m.cols)
+}
+
+// Copies sets dst[i] to how many copies of request fit into row i of free, as
+// [ResourceVector.CopiesFit] does. dst must have at least one element per row.
+func Copies(dst []int64, free *Matrix, request ResourceVector) {
+	if len(dst) < free.rows {
+		panic(panicDstShort)
+	}
+	free.checkVector(request)
+	var p copiesPlan
+	p.take(free, request)
+	p.copies(dst[:free.rows], free, 0, request)
+}
+
+// SumCopies returns how many copies of request the selected rows of free hold
+// together, saturating at math.MaxInt64: can the gang fit at all, by counting.
+func SumCopies(free *Matrix, request ResourceVector, rows *Mask) int64 {
+	free.checkVector(request)
+	selected := selection(rows, free.rows)
+	var p copiesPlan
+	p.take(free, request)
+	const chunk = 512
+	var buffer [chunk]int64
+	var sum int64
+	for lo := 0; lo < free.rows; lo += chunk {
+		copies := buffer[:min(chunk, free.rows-lo)]
+		p.copies(copies, free, lo, request)
+		if selected == nil {
+			for _, n := range copies {
+				sum = saturatingAdd(sum, n)
+			}
+			continue
+		}
+		for w, word := range selected[lo/kernel.Block:][:wordsFor(len(copies))] {
+			for ; word != 0; word &= word - 1 {
+				sum = saturatingAdd(sum, copies[w*kernel.Block+bits.TrailingZeros64(word)])
+			}
+		}
+	}
+	return sum
+}
+
+// saturatingAdd returns a+b for non-negative counts, at most MaxInt64.
+func saturatingAdd(a, b int64) int64 {
+	if s := a + b; s >= 0 {
+		return s
+	}
+	return math.MaxInt64
+}
+
+// copiesPlan is a request prepared for the kernel Copies.
+type copiesPlan struct {
+	list   ratioList
+	scalar bool // the kernel does not cover this request
+}
+
+func (p *copiesPlan) take(free *Matrix, request ResourceVector) {
+	for _, x := range request {
+		if x != x || x > math.MaxFloat64 {
+			p.scalar = true
+			return
+		}
+	}
+	p.list.take(free, request)
+	p.scalar = p.list.over
+}
+
+// copies sets dst to the copies for the rows of free from row lo on.
+func (p *copiesPlan) copies(dst []int64, free *Matrix, lo int, request ResourceVector) {
+	if p.scalar {
+		for i := range dst {
+			dst[i] = free.rowCopies(lo+i, request)
+		}
+		return
+	}
+	data := free.data[min(lo, len(free.data)):]
+	kernel.Copies(dst, data, free.stride, p.list.columns[:p.list.n], p.list.amounts[:p.list.n], p.list.tame)
+}
+
+// rowCopies is CopiesFit for one row of free.
+func (m *Matrix) rowCopies(i int, request ResourceVector) int64 {
+	least := int64(math.MaxInt64)
+	for j := range request {
+		least = min(least, request[j:j+1].CopiesFit(m.data[j*m.stride+i:][:1]))
+	}
+	return least
+}
+
+// checkDst returns dst cut to one element per row of m.
+func (m *Matrix) checkDst(dst []float64) []float64 {
+	if len(dst) < m.rows {
+		panic(panicDstShort)
+	}
+	return dst[:m.rows]
+}

@@ -1,0 +1,142 @@
+package vector
+
+import (
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// SumColumns sets dst to the sum of the selected rows of m, one element per
+// column, and returns it. Rows are added in ascending order, starting from +0.
+// dst is overwritten and grown when its capacity is short.
+func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
+	selected := selection(rows, m.rows)
+	dst = dst.overwritten(m.cols)
+	j := 0
+	for ; selected == nil && j+4 <= m.cols; j += 4 {
+		sum4Columns((*[4]float64)(dst[j:]), m, j)
+	}
+	for ; j < m.cols; j++ {
+		dst[j] = sumColumn(m.Column(j), selected)
+	}
+	return dst
+}
+
+// sum4Columns sums columns j to j+3. Each sum waits for its last addition, so
+// four of them at once take the time of one.
+func sum4Columns(dst *[4]float64, m *Matrix, j int) {
+	a, b, c, d := m.Column(j), m.Column(j+1), m.Column(j+2), m.Column(j+3)
+	var sum [4]float64
+	for i := range a {
+		sum[0] += a[i]
+		sum[1] += b[i]
+		sum[2] += c[i]
+		sum[3] += d[i]
+	}
+	*dst = sum
+}
+
+// MaxColumns sets dst to the greatest amount of each column of m over the
+// selected rows and returns it: the largest node, resource by resource. NaN is
+// ignored; a column with nothing left gives -Inf; a zero is +0. dst is
+// overwritten and grown when its capacity is short.
+func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
+	selected := selection(rows, m.rows)
+	dst = dst.overwritten(m.cols)
+	for j := range dst {
+		dst[j] = kernel.MaxFloat64(m.Column(j), selected)
+	}
+	return dst
+}
+
+// MinColumns sets dst to the least amount of each column of m over the selected
+// rows and returns it. NaN is ignored; a column with nothing left gives +Inf; a
+// zero is +0. dst is overwritten and grown when its capacity is short.
+func MinColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
+	selected := selection(rows, m.rows)
+	dst = dst.overwritten(m.cols)
+	for j := range dst {
+		dst[j] = kernel.MinFloat64(m.Column(j), selected)
+	}
+	return dst
+}
+
+// overwritten returns v with length n, its elements undefined.
+func (v ResourceVector) overwritten(n int) ResourceVector {
+	if cap(v) < n {
+		return make(ResourceVector, n)
+	}
+	return v[:n]
+}
+
+// sumColumn adds the selected values in order.
+func sumColumn(column []float64, selected []uint64) float64 {
+	sum := 0.0
+	if selected == nil {
+		for _, x := range column {
+			sum += x
+		}
+		return sum
+	}
+	for w, word := range selected {
+		for ; word != 0; word &= word - 1 {
+			sum += column[w*kernel.Block+bits.TrailingZeros64(word)]
+		}
+	}
+	return sum
+}
+
+// WeightedSum sets dst[i] to the sum of m's row i times weights, in column
+// order, starting from +0, each product rounded before it is added. Columns of
+// weight 0 are not read. dst must have at least one element per row.
+func WeightedSum(dst []float64, m *Matrix, weights ResourceVector) {
+	dst = m.checkDst(dst)
+	m.checkVector(weights)
+	var list ratioList
+	for j, w := range weights {
+		if w == 0 {
+			continue
+		}
+		if list.n == ratioListSize {
+			m.weightedSumByRow(dst, weights)
+			return
+		}
+		list.columns[list.n], list.amounts[list.n] = int32(j), w
+		list.n++
+	}
+	kernel.WeightedSum(dst, m.data, m.stride, list.columns[:list.n], list.amounts[:list.n])
+}
+
+func (m *Matrix) weightedSumByRow(dst []float64, weights ResourceVector) {
+	for i := range dst {
+		sum := 0.0
+		for j, w := range weights {
+			if w != 0 {
+				sum += float64(m.data[j*m.stride+i] * w)
+			}
+		}
+		dst[i] = sum
+	}
+}
+
+// SegmentSum sets row k of dst to the sum of the rows offsets[k] to
+// offsets[k+1]-1 of m, added in ascending order, starting from +0: topology
+// domains, or the devices of a node. Groups may be empty. offsets must ascend
+// within 0 and m's rows; without at least two elements there is no group. dst
+// takes one row per group and m's schema, and must be another matrix.
+func SegmentSum(dst, m *Matrix, offsets []int32) {
+	groups := max(len(offsets)-1, 0)
+	for k, at := range offsets {
+		if at < 0 || int(at) > m.rows || k > 0 && at < offsets[k-1] {
+			panic("vector: offsets do not ascend within the rows")
+		}
+	}
+	dst.Reset(m.schema, groups, m.cols)
+	for j := range m.cols {
+		in, out := m.Column(j), dst.data[j*dst.stride:][:groups]
+		for k := range out {
+			out[k] = sumColumn(in[offsets[k]:offsets[k+1]], nil)
+		}
+		dst.inspect(j)
+	}
+}

@@ -1,0 +1,85 @@
+package vector
+
+import (
+	"strconv"
+	"strings"
+	"unique"
+)
+
+// Schema identifies what the columns of a matrix mean. It is a small comparable
+// value: two schemas are equal (==) exactly when they were made from equal
+// columns, wherever and whenever that happened. The zero Schema means none;
+// operands without one are checked by width only.
+//
+// Users get it from a vectormap.ResourceVectorMap. A Schema is immutable and
+// safe for concurrent use.
+type Schema struct {
+	text unique.Handle[string]
+}
+
+// SchemaColumn describes one column of a [Schema].
+type SchemaColumn struct {
+	// Name is the resource's name.
+	Name string
+
+	// Integral says that the column takes whole numbers only, so that adding
+	// and subtracting is exact; see [Matrix.AddRow].
+	Integral bool
+
+	// Detail is anything else that makes two columns of one name different,
+	// such as the unit. Only its equality matters.
+	Detail string
+}
+
+// NewSchema returns the schema with these columns. No columns give the zero
+// Schema.
+func NewSchema(columns []SchemaColumn) Schema {
+	if len(columns) == 0 {
+		return Schema{}
+	}
+	var b strings.Builder
+	for _, c := range columns {
+		b.WriteString(strconv.Quote(c.Name))
+		if c.Integral {
+			b.WriteString(" integral ")
+		} else {
+			b.WriteString(" real ")
+		}
+		b.WriteString(strconv.Quote(c.Detail))
+		b.WriteByte('\n')
+	}
+	return Schema{unique.Make(b.String())}
+}
+
+// IsZero reports whether s is the zero Schema.
+func (s Schema) IsZero() bool { return s == Schema{} }
+
+// Columns returns the columns that s was made from; nil for the zero Schema.
+func (s Schema) Columns() []SchemaColumn {
+	var columns []SchemaColumn
+	for line := range strings.Lines(s.String()) {
+		// The lines are NewSchema's own, so they parse.
+		name, _ := strconv.QuotedPrefix(line)
+		kind, detail, _ := strings.Cut(line[len(name)+1:], " ")
+		var c SchemaColumn
+		c.Name, _ = strconv.Unquote(name)
+		c.Integral = kind == "integral"
+		c.Detail, _ = strconv.Unquote(strings.TrimSuffix(detail, "\n"))
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// String returns a stable text form, one line per column; empty for the zero
+// Schema.
+func (s Schema) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	return s.text.Value()
+}
+
+// compatible reports whether operands with these schemas may meet.
+func compatible(a, b Schema) bool {
+	return a == b || a.IsZero() || b.IsZero()
+}

@@ -1,0 +1,211 @@
+package vector
+
+import (
+	"iter"
+	"sync"
+)
+
+// Table keeps the rows of a set of matrices by name: what a scheduler holds
+// across cycles, with one row per node and, for example, one matrix each for
+// allocatable, used and free. Row i means the same entity in all of them.
+//
+// Every row has a generation, the caller's version of the object behind it.
+// Writing a row again with the same generation costs one map lookup, so a cycle
+// pays only for the objects that moved.
+//
+// One goroutine writes. Any number may read at the same time, each through a
+// [Snapshot] of its own; [Table.Matrix] is for the writer. The methods lock the
+// table as needed. A Table is made by [NewTable] and must not be copied.
+type Table struct {
+	mu       sync.RWMutex
+	matrices []*Matrix
+	index    map[string]int32
+	rows     []tableRow
+	naming   uint64 // moved whenever a row changes its name
+}
+
+type tableRow struct {
+	name       string
+	generation int64
+}
+
+// NewTable returns an empty table of so many matrices, which all have this
+// schema and cols columns.
+func NewTable(schema Schema, cols, matrices int) *Table {
+	t := &Table{index: make(map[string]int32)}
+	for range matrices {
+		m := NewMatrix(schema, 0, cols)
+		m.readOnly = true // written through the table only
+		t.matrices = append(t.matrices, m)
+	}
+	return t
+}
+
+const panicAmounts = "vector: not one vector per matrix of the table"
+
+// Len returns the number of rows.
+func (t *Table) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.rows)
+}
+
+// Row returns the row of name.
+func (t *Table) Row(name string) (row int, ok bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	i, ok := t.index[name]
+	return int(i), ok
+}
+
+// Current reports whether name has a row of this generation, so that the caller
+// need not compute its amounts.
+func (t *Table) Current(name string, generation int64) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	i, ok := t.index[name]
+	return ok && t.rows[i].generation == generation
+}
+
+// All iterates over the names and rows in ascending order of the rows. It must
+// not run while the table changes.
+func (t *Table) All() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for i, r := range t.rows {
+			if !yield(r.name, i) {
+				return
+			}
+		}
+	}
+}
+
+// Upsert sets the row of name in every matrix, amounts[k] in matrix k, and
+// appends a row for a new name. When the row has this generation already,
+// nothing is written and changed is false. There must be one vector per matrix;
+// shorter ones are padded with zeros, longer ones panic.
+func (t *Table) Upsert(name string, generation int64, amounts ...ResourceVector) (row int, changed bool) {
+	if len(amounts) != len(t.matrices) {
+		panic(panicAmounts)
+	}
+	for k, m := range t.matrices {
+		m.checkVector(amounts[k])
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, known := t.index[name]
+	if !known {
+		i = int32(len(t.rows))
+		t.index[name] = i
+		t.rows = append(t.rows, tableRow{name, generation})
+		t.naming++
+		for k, m := range t.matrices {
+			m.appendRow(amounts[k])
+		}
+		return int(i), true
+	}
+	if t.rows[i].generation == generation {
+		return int(i), false
+	}
+	t.rows[i].generation = generation
+	for k, m := range t.matrices {
+		m.setRow(int(i), amounts[k])
+		m.log.record(int(i))
+	}
+	return int(i), true
+}
+
+// Delete removes the row of name; the last row takes its place. It reports
+// whether name had a row.
+func (t *Table) Delete(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, ok := t.index[name]
+	if !ok {
+		return false
+	}
+	delete(t.index, name)
+	last := len(t.rows) - 1
+	if int(i) != last {
+		t.rows[i] = t.rows[last]
+		t.index[t.rows[i].name] = i
+	}
+	t.rows[last] = tableRow{}
+	t.rows = t.rows[:last]
+	t.naming++
+	for _, m := range t.matrices {
+		m.removeRow(int(i))
+	}
+	return true
+}
+
+// AddRow adds v to a row of matrix k, as [Matrix.AddRow]: a pod was assumed on
+// a node. The generation stays.
+func (t *Table) AddRow(k, row int, v ResourceVector) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.matrices[k].addRow(row, v)
+}
+
+// SubRow subtracts v from a row of matrix k, as [Matrix.SubRow]. The generation
+// stays.
+func (t *Table) SubRow(k, row int, v ResourceVector) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.matrices[k].subRow(row, v)
+}
+
+// Matrix returns matrix k itself, to be read by the goroutine that writes the
+// table. It is read-only and follows the table.
+func (t *Table) Matrix(k int) *Matrix { return t.matrices[k] }
+
+// Widen appends columns of zeros to every matrix, as [Matrix.Widen].
+func (t *Table) Widen(schema Schema, cols int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.matrices {
+		m.widen(schema, cols)
+	}
+}
+
+// Snapshot brings dst up to date with the table. Only rows that changed since
+// dst was last brought up to date with the same table are copied, and only
+// those count as changed in dst's matrices.
+func (t *Table) Snapshot(dst *Snapshot) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if dst.table != t || dst.naming != t.naming {
+		dst.names = dst.names[:0]
+		for _, r := range t.rows {
+			dst.names = append(dst.names, r.name)
+		}
+		dst.table, dst.naming = t, t.naming
+	}
+	for len(dst.matrices) < len(t.matrices) {
+		dst.matrices = append(dst.matrices, &Matrix{readOnly: true})
+	}
+	dst.matrices = dst.matrices[:len(t.matrices)]
+	for k, m := range t.matrices {
+		dst.matrices[k].copyFrom(m)
+	}
+}
+
+// Snapshot is one reader's consistent copy of a [Table]. The zero value is
+// ready for [Table.Snapshot], which fills and refreshes it. It holds on to the
+// table it was taken from. It may be read by several goroutines while it is not
+// refreshed.
+type Snapshot struct {
+	table    *Table
+	naming   uint64
+	names    []string
+	matrices []*Matrix
+}
+
+// Len returns the number of rows.
+func (s *Snapshot) Len() int { return len(s.names) }
+
+// Name returns the name of a row.
+func (s *Snapshot) Name(row int) string { return s.names[row] }
+
+// Matrix returns the copy of matrix k of the table. It is read-only; wrap it in
+// an [Overlay] to try changes.
+func (s *Snapshot) Matrix(k int) *Matrix { return s.matrices[k] }
