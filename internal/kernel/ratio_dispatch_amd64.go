@@ -2,38 +2,173 @@
 
 package kernel
 
+import (
+	"math"
+	"unsafe"
+)
+
+//go:generate env GOWORK=off go -C _asm run ./ratio -out ../ratio_amd64.s -stubs ../ratio_stubs_amd64.go -pkg kernel
+
 // NormalizedSum sets dst[r] to the sum of data/total over the listed columns;
 // every total is > 0. tame promises that every value of the listed columns and
 // every total is 0 or has a magnitude in [2^-500, 2^500].
-func NormalizedSum(dst []float64, data []float64, stride int, cols []int32, total []float64, _ bool) {
-	normalizedSumGeneric(dst, data, stride, cols, total)
+func NormalizedSum(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
+	if active == Generic {
+		normalizedSumGeneric(dst, data, stride, cols, total)
+		return
+	}
+	var table divisors
+	tame = tame && table.fill(total, len(dst))
+	n, step := len(cols), chunkRows(len(cols))
+	c, t := unsafe.SliceData(cols), unsafe.SliceData(total)
+	for lo := 0; lo < len(dst); lo += step {
+		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
+		switch {
+		case active == AVX512 && tame:
+			normalizedSumTameAVX512(&part[0], len(part), column, stride, c, &table[0], n)
+		case active == AVX512:
+			normalizedSumAVX512(&part[0], len(part), column, stride, c, t, n)
+		case tame:
+			normalizedSumTameAVX2(&part[0], len(part), column, stride, c, &table[0], n)
+		default:
+			normalizedSumAVX2(&part[0], len(part), column, stride, c, t, n)
+		}
+	}
 }
 
 // DominantShare sets dst[r] to the greatest of 0 and data/total over the
 // listed columns; arguments as for NormalizedSum.
-func DominantShare(dst []float64, data []float64, stride int, cols []int32, total []float64, _ bool) {
-	dominantShareGeneric(dst, data, stride, cols, total)
+func DominantShare(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
+	if active == Generic {
+		dominantShareGeneric(dst, data, stride, cols, total)
+		return
+	}
+	var table divisors
+	tame = tame && table.fill(total, len(dst))
+	n, step := len(cols), chunkRows(len(cols))
+	c, t := unsafe.SliceData(cols), unsafe.SliceData(total)
+	for lo := 0; lo < len(dst); lo += step {
+		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
+		switch {
+		case active == AVX512 && tame:
+			dominantShareTameAVX512(&part[0], len(part), column, stride, c, &table[0], n)
+		case active == AVX512:
+			dominantShareAVX512(&part[0], len(part), column, stride, c, t, n)
+		case tame:
+			dominantShareTameAVX2(&part[0], len(part), column, stride, c, &table[0], n)
+		default:
+			dominantShareAVX2(&part[0], len(part), column, stride, c, t, n)
+		}
+	}
+}
+
+// Copies sets dst[r] to the least floor(data/request) over the listed columns,
+// in 0..MaxInt64; every request is > 0 and finite. tame as for NormalizedSum.
+func Copies(dst []int64, data []float64, stride int, cols []int32, request []float64, tame bool) {
+	if active == Generic {
+		copiesGeneric(dst, data, stride, cols, request)
+		return
+	}
+	var table divisors
+	tame = tame && table.fill(request, len(dst))
+	n, step := len(cols), chunkRows(len(cols))
+	c, t := unsafe.SliceData(cols), unsafe.SliceData(request)
+	for lo := 0; lo < len(dst); lo += step {
+		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
+		switch {
+		case active == AVX512 && tame:
+			copiesTameAVX512(&part[0], len(part), column, stride, c, &table[0], n)
+		case active == AVX512:
+			copiesAVX512(&part[0], len(part), column, stride, c, t, n)
+		case tame:
+			copiesTameAVX2(&part[0], len(part), column, stride, c, &table[0], n)
+		default:
+			copiesAVX2(&part[0], len(part), column, stride, c, t, n)
+		}
+	}
 }
 
 // NormalizedSumRows sets dst[r] to the sum of data/total over the first cols
 // columns where the row's total is > 0.
 func NormalizedSumRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
-	normalizedSumRowsGeneric(dst, data, stride, total, totalStride, cols)
+	if active == Generic {
+		normalizedSumRowsGeneric(dst, data, stride, total, totalStride, cols)
+		return
+	}
+	step := chunkRows(cols)
+	for lo := 0; lo < len(dst); lo += step {
+		part, column, totals := dst[lo:min(lo+step, len(dst))], from(data, lo), from(total, lo)
+		if active == AVX512 {
+			normalizedSumRowsAVX512(&part[0], len(part), column, stride, totals, totalStride, cols)
+		} else {
+			normalizedSumRowsAVX2(&part[0], len(part), column, stride, totals, totalStride, cols)
+		}
+	}
 }
 
 // DominantShareRows sets dst[r] to the greatest of 0 and data/total over the
 // first cols columns where the row's total is > 0.
 func DominantShareRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
-	dominantShareRowsGeneric(dst, data, stride, total, totalStride, cols)
-}
-
-// Copies sets dst[r] to the least floor(data/request) over the listed columns,
-// in 0..MaxInt64; every request is > 0 and finite. tame as for NormalizedSum.
-func Copies(dst []int64, data []float64, stride int, cols []int32, request []float64, _ bool) {
-	copiesGeneric(dst, data, stride, cols, request)
+	if active == Generic {
+		dominantShareRowsGeneric(dst, data, stride, total, totalStride, cols)
+		return
+	}
+	step := chunkRows(cols)
+	for lo := 0; lo < len(dst); lo += step {
+		part, column, totals := dst[lo:min(lo+step, len(dst))], from(data, lo), from(total, lo)
+		if active == AVX512 {
+			dominantShareRowsAVX512(&part[0], len(part), column, stride, totals, totalStride, cols)
+		} else {
+			dominantShareRowsAVX2(&part[0], len(part), column, stride, totals, totalStride, cols)
+		}
+	}
 }
 
 // WeightedSum sets dst[r] to the sum of data*weights over the listed columns.
 func WeightedSum(dst []float64, data []float64, stride int, cols []int32, weights []float64) {
-	weightedSumGeneric(dst, data, stride, cols, weights)
+	if active == Generic {
+		weightedSumGeneric(dst, data, stride, cols, weights)
+		return
+	}
+	n, step := len(cols), chunkRows(len(cols))
+	c, w := unsafe.SliceData(cols), unsafe.SliceData(weights)
+	for lo := 0; lo < len(dst); lo += step {
+		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
+		if active == AVX512 {
+			weightedSumAVX512(&part[0], len(part), column, stride, c, w, n)
+		} else {
+			weightedSumAVX2(&part[0], len(part), column, stride, c, w, n)
+		}
+	}
 }
+
+// chunkRows returns how many rows one call into assembly takes, a multiple of
+// Block. Assembly can't be preempted: 2^15 divisions take less than 20 µs.
+func chunkRows(cols int) int {
+	return max(1<<15/max(cols, 1)&^(Block-1), Block)
+}
+
+// from returns the address of row lo of the first column.
+func from(data []float64, lo int) *float64 {
+	return unsafe.SliceData(data[min(lo, len(data)):])
+}
+
+// divisors holds, for each column of a list, the total and its reciprocal as
+// the unevaluated sum of two numbers: RN(1/total) and what that lacks.
+type divisors [32][3]float64
+
+// fill reports whether the reciprocals were worth preparing for this many rows
+// and fit; the division that they replace gives the same result.
+func (d *divisors) fill(totals []float64, rows int) bool {
+	if rows < minReciprocal || len(totals) > len(d) {
+		return false
+	}
+	for k, t := range totals {
+		high := 1 / t
+		d[k] = [3]float64{t, high, math.FMA(-t, high, 1) * high}
+	}
+	return true
+}
+
+// minReciprocal is the number of rows below which plain division is faster.
+const minReciprocal = 32

@@ -1,13 +1,15 @@
 // Command ratio generates the ratio kernels of package kernel: sums, maxima and
 // minima over quotients or products of columns.
 //
-// Every function works on 8 vectors of rows at a time, which it keeps in
-// registers while it walks the columns, and ends with single vectors whose last
-// store is masked. Columns are read in whole vectors, which stay inside a block
-// of 64 rows.
+// Every function keeps the results of eight vectors of rows in registers while
+// it walks the columns, and ends with single vectors, the stores of which are
+// masked. Columns are read in whole vectors, which stay inside a block of 64
+// rows.
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -15,71 +17,143 @@ import (
 	"github.com/resvec/resvec/internal/kernel/_asm/internal/emit"
 )
 
-const unroll = 8
-
-// machine is an instruction set as the passes below see it.
-type machine struct {
-	emit.ISA
-	lanes  int // float64 per vector
-	vector func() reg.VecVirtual
-}
-
-var machines = []machine{
-	{emit.AVX2, 4, YMM},
-	{emit.AVX512, 8, ZMM},
-}
-
 func main() {
 	emit.File()
 	for _, m := range machines {
-		for _, f := range folds {
-			shared(m, f, tame)
-			shared(m, f, divide)
+		for _, f := range []fold{sum, greatest, least} {
+			shared(m, f, byReciprocal)
+			shared(m, f, byDivision)
 		}
-		shared(m, sum, multiply)
-		rows(m, sum)
-		rows(m, greatest)
+		shared(m, weighted, byWeight)
+		ownTotals(m, sum)
+		ownTotals(m, greatest)
 	}
 	Generate()
 }
 
-// broadcast returns a vector with the number at from in every lane.
-func (m machine) broadcast(from Mem) reg.VecVirtual {
-	v := m.vector()
-	VBROADCASTSD(from, v)
-	return v
-}
-
-func (m machine) zero() reg.VecVirtual {
-	v := m.vector()
-	VXORPD(v, v, v)
-	return v
-}
-
-// number returns the address of the constant bits, shared by its users.
-func number(name string, bits uint64) Mem { return ConstData(name, U64(bits)) }
-
-var (
-	infinity    = number("infinity", 0x7FF0000000000000)
-	maxInt64    = number("max_int64", 0x7FFFFFFFFFFFFFFF)
-	two52       = number("two52", 0x4330000000000000)
-	two32       = number("two32", 0x41F0000000000000)
-	twoMinus32  = number("two_minus32", 0x3DF0000000000000)
-	two63       = number("two63", 0x43E0000000000000)
-	laneMasks   = slidingMask()
-	laneMaskMid = 4 // the entry of laneMasks where the zeros start
-)
-
-// slidingMask returns four words of ones before four of zeros: a load that ends
-// among the zeros is the mask of the first lanes.
-func slidingMask() Mem {
-	m := GLOBL("lane_masks", 8 /* RODATA */ |16 /* NOPTR */)
-	for i := range 8 {
-		ones := U64(0)
-		if i < 4 {
-			ones = ^ones
+// shared generates the kernel of f over a list of columns, each with a number
+// that all rows share: what s makes of the two is folded.
+func shared(m machine, f fold, s scaling) {
+	emit.Func(f.name+s.suffix, m.ISA,
+		"func(dst *"+f.element+", rows int, data *float64, stride int, cols *int32, "+s.parameter+", n int)",
+		"is "+f.what+" "+s.what+".", f.twin+"Generic")
+	dst := Load(Param("dst"), GP64())
+	left := Load(Param("rows"), GP64())
+	data := Load(Param("data"), GP64())
+	stride := strideBytes("stride")
+	cols := Load(Param("cols"), GP64())
+	operands := Load(ParamIndex(5), GP64())
+	n := Load(Param("n"), GP64())
+	fold := f.add
+	if f.clean && !s.finite {
+		zero := m.zero()
+		fold = func(q, acc reg.VecVirtual) {
+			VMAXPD(zero, q, q) // a NaN, or anything negative, becomes +0
+			f.add(q, acc)
 		}
-		DATA(8*i, ones)
 	}
-	return m
+
+	rowLoop(m, dst, left, data, func(vectors int) []reg.VecVirtual {
+		acc := f.begin(m, vectors)
+		k, operand := GP64(), GP64()
+		MOVQ(operands, operand)
+		XORQ(k, k)
+		head, done := fmt.Sprint("column", vectors), fmt.Sprint("columns", vectors)
+		JMP(LabelRef(done))
+		Label(head)
+		column := GP64()
+		MOVLQSX(Mem{Base: cols, Index: k, Scale: 4}, column)
+		IMULQ(stride, column)
+		ADDQ(data, column)
+		scale := s.load(m, operand)
+		for i := range vectors {
+			fold(scale(m.at(column, i)), acc[i])
+		}
+		ADDQ(U8(s.size), operand)
+		INCQ(k)
+		Label(done)
+		CMPQ(k, n)
+		JLT(LabelRef(head))
+		return acc
+	}, f)
+	emit.Return()
+}
+
+// ownTotals generates the kernel of f over the first columns of two matrices,
+// amounts and totals. A quotient whose total is not positive becomes +0, which
+// changes neither a sum that started from +0 nor a maximum that did.
+func ownTotals(m machine, f fold) {
+	emit.Func(f.name+"Rows", m.ISA,
+		"func(dst *float64, rows int, data *float64, stride int, total *float64, totalStride int, n int)",
+		"is "+f.what+" data/total where total > 0.", f.twin+"RowsGeneric")
+	dst := Load(Param("dst"), GP64())
+	left := Load(Param("rows"), GP64())
+	data := Load(Param("data"), GP64())
+	stride := strideBytes("stride")
+	// Both matrices advance together: totals stand at a fixed distance.
+	total := Load(Param("total"), GP64())
+	totalStride := strideBytes("totalStride")
+	n := Load(Param("n"), GP64())
+	zero := m.zero()
+	SUBQ(data, total)
+
+	rowLoop(m, dst, left, data, func(vectors int) []reg.VecVirtual {
+		acc := f.begin(m, vectors)
+		k, column, totals := GP64(), GP64(), GP64()
+		MOVQ(data, column)
+		LEAQ(Mem{Base: data, Index: total, Scale: 1}, totals)
+		MOVQ(n, k)
+		head, done := fmt.Sprint("column", vectors), fmt.Sprint("columns", vectors)
+		JMP(LabelRef(done))
+		Label(head)
+		for i := range vectors {
+			f.add(m.positiveQuotient(m.at(column, i), m.at(totals, i), zero), acc[i])
+		}
+		ADDQ(stride, column)
+		ADDQ(totalStride, totals)
+		DECQ(k)
+		Label(done)
+		TESTQ(k, k)
+		JNE(LabelRef(head))
+		return acc
+	}, f)
+	emit.Return()
+}
+
+// unroll is how many vectors of rows are in flight.
+const unroll = 8
+
+// rowLoop emits pass for every run of unroll vectors of rows and then for every
+// single vector, and stores what pass returns as f wants it.
+func rowLoop(m machine, dst, left, data reg.Register, pass func(vectors int) []reg.VecVirtual, f fold) {
+	const head, single, end = "vectors", "vector", "end"
+	advance := func(vectors int) {
+		ADDQ(U32(8*m.lanes*vectors), data)
+		ADDQ(U32(8*m.lanes*vectors), dst)
+		SUBQ(U32(m.lanes*vectors), left)
+	}
+
+	Label(head)
+	CMPQ(left, U32(m.lanes*unroll))
+	JLT(LabelRef(single))
+	for i, acc := range pass(unroll) {
+		VMOVUPD(f.result(m, acc), m.at(dst, i))
+	}
+	advance(unroll)
+	JMP(LabelRef(head))
+
+	Label(single)
+	TESTQ(left, left)
+	JLE(LabelRef(end))
+	m.storeFirst(left, f.result(m, pass(1)[0]), Mem{Base: dst})
+	advance(1)
+	JMP(LabelRef(single))
+	Label(end)
+}
+
+// strideBytes loads a stride and turns it into bytes.
+func strideBytes(name string) reg.Register {
+	stride := Load(Param(name), GP64())
+	SHLQ(U8(3), stride)
+	return stride
 }

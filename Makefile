@@ -1,0 +1,17 @@
+# Every target is one line; .ci/run is the whole of what must pass.
+.PHONY: test check generate lint fuzz bench
+
+test: ## the tests, as in the README
+	go test ./... ./examples/...
+
+check: ## everything that continuous integration runs
+	bash .ci/run
+
+generate: ## the assembly, from its generators
+	go generate ./internal/kernel
+
+lint:
+	gofmt -l . && go vet ./... ./examples/... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./... ./examples/...
+
+fuzz: ## one target for as long as you like: make fuzz PKG=./vector TARGET=FuzzFit TIME=1m
+	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime $(or $(TIME),1m) $(or $(PKG),./vector)

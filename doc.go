@@ -1,0 +1,30 @@
+// Package resvec is the front door of a library of vectorized resource math for
+// schedulers. It exports nothing itself; its packages do the work:
+//
+//   - [github.com/resvec/resvec/vector] is the linear algebra: resource vectors,
+//     column-major matrices with a change log, row masks, what-if overlays,
+//     keyed tables, the batch kernels over all nodes, choosing with explicit
+//     ties, and gang packing. It knows numbers and indices only.
+//   - [github.com/resvec/resvec/vector/vectormat] shows a matrix to gonum.
+//   - [github.com/resvec/resvec/vectormap] is the schema: names and indices,
+//     units, normalization, MIG profiles; and the border to the Kubernetes types
+//     and to struct-based resources, in both directions.
+//
+// A scheduler keeps its nodes as rows of a [vector.Table], turns a pod into a
+// vector once, and then asks questions of all rows at a time:
+//
+//	cluster objects → vectormap → Table rows     (only rows that moved)
+//	pod → request vector → Fit → mask of nodes   (a microsecond for 5,000 nodes)
+//	                     → scores → ArgMax       (ties are an explicit argument)
+//	                     → Table.AddRow          (assume it)
+//
+// The example below is the whole of it. docs/semantics.md defines rounding,
+// NaN, ties and units; docs/performance.md holds measured figures and how to
+// measure them again; docs/migration.md leads from struct-based resources here.
+//
+// The library is pure computation: it starts no goroutine, keeps no global
+// state and logs nothing. Results are the same bits on every CPU, with the
+// assembly and without it (build tag purego).
+//
+// [vector.Table]: https://pkg.go.dev/github.com/resvec/resvec/vector#Table
+package resvec
