@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 	},
 	"/vector/vectormat": {
 		module + "/vector",
-		"gonum.org/v1/gonum/mat",
+		"gonum.org/v1/gonum/...",
 	},
 	"/vectormap": {
 		module + "/internal/kernel",

@@ -113,13 +113,13 @@ func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
 	n := len(scores)
 	tie.check(n)
 	selected := selection(rows, n)
-	best := extremeScore(scores, selected, least)
-	first := indexScore(scores, selected, best)
+	first := firstBest(scores, selected, least)
 	if first < 0 || tie.rule == tieLowest {
 		return first
 	}
+	best := scores[first]
 	row, key := first, tie.key(first, n)
-	eachBeyond(scores, selected, first/kernel.Block*kernel.Block, n, best, least, func(r int) {
+	eachTied(scores, selected, first/kernel.Block*kernel.Block, best, least, func(r int) {
 		if k := tie.key(r, n); k < key {
 			row, key = r, k
 		}
@@ -144,56 +144,106 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 	if k == 0 {
 		return dst
 	}
-	h := ranking[T]{rows: dst, scores: scores, tie: tie}
+	h := ranking[T]{rows: dst, k: k, scores: scores, tie: tie}
 	limit := leastScore[T]()
+	// Chunks that double find a threshold early that spares most of the rest.
+	var buffer [scoreChunk / kernel.Block]uint64
 	for lo := 0; lo < n; {
-		// A short first chunk finds a threshold that spares most of the rest.
-		hi := min(lo+scoreChunk, n)
-		if lo == 0 {
-			hi = min(kernel.Block, n)
+		hi := min(max(2*lo, kernel.Block), lo+scoreChunk, n)
+		words := buffer[:wordsFor(hi-lo)]
+		maskScores(words, scores[lo:hi], chunkOf(selected, lo, len(words)), limit, false)
+		for w, word := range words {
+			for ; word != 0; word &= word - 1 {
+				h.offer(int32(lo + w*kernel.Block + bits.TrailingZeros64(word)))
+			}
 		}
-		eachBeyond(scores, selected, lo, hi, limit, false, func(r int) { h.offer(int32(r), k) })
 		if len(h.rows) == k {
-			limit = scores[h.rows[0]]
+			limit = h.limit()
 		}
 		lo = hi
 	}
-	h.sort()
+	h.finish()
 	if len(h.rows) > 0 {
 		tie.chosen(int(h.rows[0]), n)
 	}
 	return h.rows
 }
 
-// ranking is a binary heap of rows with the last choice on top.
+// ranking collects the best k rows: few of them as a list in the order of
+// choice, with the scores at hand, many as a binary heap with the last choice on
+// top.
 type ranking[T Score] struct {
 	rows   []int32
+	k      int
 	scores []T
 	tie    Tie
+	near   [shortList]T // scores[rows[i]] of a list
+}
+
+const shortList = 32
+
+// limit returns the score below which no row can be among the best k, once that
+// many were collected.
+func (h *ranking[T]) limit() T {
+	if h.k <= shortList {
+		return h.near[h.k-1]
+	}
+	return h.scores[h.rows[0]]
 }
 
 // after reports whether row a is chosen after row b.
 func (h *ranking[T]) after(a, b int32) bool {
-	if x, y := h.scores[a], h.scores[b]; x != y {
-		return x < y
+	x, y := h.scores[a], h.scores[b]
+	return x < y || x == y && h.tieAfter(a, b)
+}
+
+// tieAfter is after for equal scores.
+func (h *ranking[T]) tieAfter(a, b int32) bool {
+	if h.tie.rule == tieLowest {
+		return a > b
 	}
 	x, y := h.tie.key(int(a), len(h.scores)), h.tie.key(int(b), len(h.scores))
 	return x > y || x == y && a > b
 }
 
 // offer adds row r when it belongs to the best k.
-func (h *ranking[T]) offer(r int32, k int) {
-	if len(h.rows) < k {
-		i := len(h.rows)
-		h.rows = h.rows[:i+1] // not append, which would make dst escape
-		h.rows[i] = r
-		h.up(i)
+func (h *ranking[T]) offer(r int32) {
+	n := len(h.rows)
+	if n < h.k {
+		h.rows = h.rows[:n+1] // not append, which would make dst escape
+		if h.k <= shortList {
+			h.insert(r, n)
+		} else {
+			h.rows[n] = r
+			h.up(n)
+		}
+		return
+	}
+	if h.k <= shortList {
+		if x, y := h.scores[r], h.near[n-1]; x > y || x == y && h.tieAfter(h.rows[n-1], r) {
+			h.insert(r, n-1)
+		}
 	} else if h.after(h.rows[0], r) {
 		h.rows[0] = r
-		h.down(0, k)
+		h.down(0, n)
 	}
 }
 
+// insert puts row r where it belongs among the first n entries of a list, over
+// the one behind them.
+func (h *ranking[T]) insert(r int32, n int) {
+	x := h.scores[r]
+	rows, near := h.rows[:n+1], h.near[:n+1]
+	for ; n > 0; n-- {
+		if y := near[n-1]; x < y || x == y && h.tieAfter(r, rows[n-1]) {
+			break
+		}
+		rows[n], near[n] = rows[n-1], near[n-1]
+	}
+	rows[n], near[n] = r, x
+}
+
+// up restores the heap above i.
 func (h *ranking[T]) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -223,8 +273,11 @@ func (h *ranking[T]) down(i, n int) {
 	}
 }
 
-// sort turns the heap into the order of choice.
-func (h *ranking[T]) sort() {
+// finish puts the rows into the order of choice.
+func (h *ranking[T]) finish() {
+	if h.k <= shortList {
+		return
+	}
 	for n := len(h.rows) - 1; n > 0; n-- {
 		h.rows[0], h.rows[n] = h.rows[n], h.rows[0]
 		h.down(0, n)
@@ -232,21 +285,17 @@ func (h *ranking[T]) sort() {
 }
 
 // scoreChunk is how many scores are compared at a time.
-const scoreChunk = 512
+const scoreChunk = 4096
 
-// eachBeyond calls f for the selected rows from lo to hi-1 whose score is at
-// least limit, or at most limit when least is set, in ascending order. lo is a
-// multiple of 64.
-func eachBeyond[T Score](scores []T, selected []uint64, lo, hi int, limit T, least bool, f func(r int)) {
+// eachTied calls f in ascending order for the selected rows from lo on with the
+// best score: the greatest, or the least when least is set. lo is a multiple of
+// 64.
+func eachTied[T Score](scores []T, selected []uint64, lo int, best T, least bool, f func(r int)) {
 	var buffer [scoreChunk / kernel.Block]uint64
-	for ; lo < hi; lo += scoreChunk {
-		chunk := scores[lo:min(lo+scoreChunk, hi)]
+	for ; lo < len(scores); lo += scoreChunk {
+		chunk := scores[lo:min(lo+scoreChunk, len(scores))]
 		words := buffer[:wordsFor(len(chunk))]
-		var of []uint64
-		if selected != nil {
-			of = selected[lo/kernel.Block:][:len(words)]
-		}
-		maskScores(words, chunk, of, limit, least)
+		maskScores(words, chunk, chunkOf(selected, lo, len(words)), best, least)
 		for w, word := range words {
 			for ; word != 0; word &= word - 1 {
 				f(lo + w*kernel.Block + bits.TrailingZeros64(word))
@@ -255,33 +304,31 @@ func eachBeyond[T Score](scores []T, selected []uint64, lo, hi int, limit T, lea
 	}
 }
 
+// chunkOf returns n words of a selection, from that of row lo on.
+func chunkOf(selected []uint64, lo, n int) []uint64 {
+	if selected == nil {
+		return nil
+	}
+	return selected[lo/kernel.Block:][:n]
+}
+
 // The functions below pick the kernel for the type of the scores. In each, only
 // the case of T's own type can run, so no conversion changes a value.
 
-// extremeScore returns the greatest selected score, or the least.
-func extremeScore[T Score](scores []T, selected []uint64, least bool) T {
+// firstBest returns the first selected row with the greatest score, or with the
+// least, or -1.
+func firstBest[T Score](scores []T, selected []uint64, least bool) int {
 	switch s := any(scores).(type) {
 	case []float64:
 		if least {
-			return T(kernel.MinFloat64(s, selected))
+			return kernel.ArgMinFloat64(s, selected)
 		}
-		return T(kernel.MaxFloat64(s, selected))
+		return kernel.ArgMaxFloat64(s, selected)
 	case []int64:
 		if least {
-			return T(kernel.MinInt64(s, selected))
+			return kernel.ArgMinInt64(s, selected)
 		}
-		return T(kernel.MaxInt64(s, selected))
-	}
-	panic("unreachable")
-}
-
-// indexScore returns the first selected row with this score, or -1.
-func indexScore[T Score](scores []T, selected []uint64, score T) int {
-	switch s := any(scores).(type) {
-	case []float64:
-		return kernel.IndexFloat64(s, selected, float64(score))
-	case []int64:
-		return kernel.IndexInt64(s, selected, int64(score))
+		return kernel.ArgMaxInt64(s, selected)
 	}
 	panic("unreachable")
 }

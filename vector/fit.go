@@ -8,7 +8,7 @@ import (
 
 // listSize is how many columns go into one kernel call. Wider requests take
 // several.
-const listSize = 16
+const listSize = 8
 
 // columnList collects the columns that matter to a kernel, with the amount of
 // each. It lives on the stack.
@@ -25,6 +25,59 @@ func (l *columnList) add(column int, amount float64) {
 }
 
 func (l *columnList) full() bool { return l.n == listSize }
+
+// requestList collects what a request asks for. Amounts that are float32 values
+// are compared with the codes of a matrix, which gives the same answer from half
+// the bytes; see floor32.
+type requestList struct {
+	exact  columnList
+	codes  int
+	column [listSize]int32
+	code   [listSize]float32
+}
+
+func (l *requestList) add(column int, amount float64) {
+	if c := float32(amount); float64(c) == amount {
+		l.column[l.codes], l.code[l.codes] = int32(column), c
+		l.codes++
+	} else {
+		l.exact.add(column, amount)
+	}
+}
+
+// take lists the amounts that are requested among the n at data[0],
+// data[stride], …, from the one with index j on, and returns the index of the
+// first that found no more room, or n.
+func (l *requestList) take(data []float64, stride, n, j int) int {
+	for ; j < n; j++ {
+		x := data[j*stride]
+		if x <= 0 {
+			continue
+		}
+		if l.codes == listSize || l.exact.full() {
+			break
+		}
+		l.add(j, x)
+	}
+	return j
+}
+
+// and clears the bits of dst, which stand for the rows of free from row lo on,
+// whose rows have less than what is listed.
+func (l *requestList) and(dst []uint64, free *Matrix, lo int) {
+	if l.codes > 0 {
+		kernel.AndGE32(dst, free.codes[lo:], free.stride, l.column[:l.codes], l.code[:l.codes])
+	}
+	if n := l.exact.n; n > 0 {
+		kernel.AndGE(dst, free.data[lo:], free.stride, l.exact.columns[:n], l.exact.amounts[:n])
+	}
+}
+
+// flush is and for all rows; it empties the list.
+func (l *requestList) flush(dst []uint64, free *Matrix) {
+	l.and(dst, free, 0)
+	l.codes, l.exact.n = 0, 0
+}
 
 // LessEqual sets dst to the rows of requests that are at most limit, by the
 // rule of [ResourceVector.LessEqual]: which of many pods stay within one cap.
@@ -47,11 +100,6 @@ func (l *columnList) andLE(dst []uint64, m *Matrix) {
 	l.n = 0
 }
 
-func (l *columnList) andGE(dst []uint64, m *Matrix) {
-	kernel.AndGE(dst, m.data, m.stride, l.columns[:l.n], l.amounts[:l.n])
-	l.n = 0
-}
-
 // Fit sets dst to the rows of free that can hold request, by the requested-only
 // rule of [ResourceVector.FitsIn]: which nodes can hold this pod. Columns that
 // are not requested are not read. dst is resized.
@@ -62,17 +110,11 @@ func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 
 // fit clears the bits of dst whose rows cannot hold request.
 func fit(dst []uint64, free *Matrix, request ResourceVector) {
-	var list columnList
-	for j, x := range request {
-		if x <= 0 {
-			continue
-		}
-		list.add(j, x)
-		if list.full() {
-			list.andGE(dst, free)
-		}
+	var list requestList
+	for j := 0; j < len(request); {
+		j = list.take(request, 1, len(request), j)
+		list.flush(dst, free)
 	}
-	list.andGE(dst, free)
 }
 
 // FitStrict sets dst to the rows of free that request is at most, by the strict
@@ -81,14 +123,13 @@ func fit(dst []uint64, free *Matrix, request ResourceVector) {
 func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	words := dst.fill(free.rows)
-	var list columnList
-	for j := range free.cols {
-		list.add(j, request.Get(j))
-		if list.full() {
-			list.andGE(words, free)
+	for j := 0; j < free.cols; {
+		var list requestList
+		for end := min(j+listSize, free.cols); j < end; j++ {
+			list.add(j, request.Get(j))
 		}
+		list.flush(words, free)
 	}
-	list.andGE(words, free)
 }
 
 // FitSum sets dst to the rows i for which request fits into row i of a plus
@@ -143,35 +184,73 @@ func FitMatrix(dst []Mask, free, requests *Matrix) {
 	if len(dst) < requests.rows {
 		panic("vector: fewer masks than requests")
 	}
-	for k := range requests.rows {
-		dst[k].fill(free.rows)
+	for lo := 0; lo < requests.rows; lo += fitBatch {
+		var batch requestBatch
+		batch.take(requests, lo, min(lo+fitBatch, requests.rows))
+		batch.fit(dst[lo:], free)
+	}
+}
+
+// fitBatch is how many requests FitMatrix has ready while it goes over the
+// tiles. It divides the cost of fetching a tile.
+const fitBatch = 16
+
+// requestBatch is some rows of a matrix of requests, ready for the kernel.
+type requestBatch struct {
+	requests *Matrix
+	lo, n    int
+	lists    [fitBatch]requestList
+	wide     [fitBatch]bool // requests more columns than a list takes
+	same     [fitBatch]bool // requests what the one before it does
+}
+
+// take lists the rows lo to hi-1 of requests.
+func (b *requestBatch) take(requests *Matrix, lo, hi int) {
+	b.requests, b.lo, b.n = requests, lo, hi-lo
+	for k := range b.n {
+		b.wide[k] = b.lists[k].takeRow(requests, lo+k, 0) < requests.cols
+		b.same[k] = k > 0 && !b.wide[k] && !b.wide[k-1] && b.lists[k] == b.lists[k-1]
+	}
+}
+
+// takeRow is take for row i of requests.
+func (l *requestList) takeRow(requests *Matrix, i, j int) int {
+	return l.take(requests.data[min(i, len(requests.data)):], requests.stride, requests.cols, j)
+}
+
+// fit sets dst[k] to the rows of free that can hold the request with index k.
+func (b *requestBatch) fit(dst []Mask, free *Matrix) {
+	for k := range b.n {
+		if b.wide[k] {
+			fitWide(dst[k].fill(free.rows), free, b.requests, b.lo+k)
+		} else {
+			dst[k].fill(free.rows)
+		}
 	}
 	words := wordsFor(free.rows)
-	for lo := 0; lo < words; lo += fitTile / kernel.Block {
-		hi := min(lo+fitTile/kernel.Block, words)
-		for k := range requests.rows {
-			fitTileRow(dst[k].words[lo:hi], free, lo*kernel.Block, requests, k)
+	const tile = fitTile / kernel.Block
+	for lo := 0; lo < words; lo += tile {
+		hi := min(lo+tile, words)
+		for k := range b.n {
+			if !b.wide[k] && !b.same[k] {
+				b.lists[k].and(dst[k].words[lo:hi], free, lo*kernel.Block)
+			}
+		}
+	}
+	for k := range b.n {
+		if b.same[k] {
+			copy(dst[k].words, dst[k-1].words)
 		}
 	}
 }
 
-// fitTileRow clears the bits of dst, which stand for the rows of free from row
-// lo on, whose rows cannot hold row k of requests.
-func fitTileRow(dst []uint64, free *Matrix, lo int, requests *Matrix, k int) {
-	data := free.data[min(lo, len(free.data)):]
-	var list columnList
-	for j := range requests.cols {
-		x := requests.data[j*requests.stride+k]
-		if x <= 0 {
-			continue
-		}
-		list.add(j, x)
-		if list.full() {
-			kernel.AndGE(dst, data, free.stride, list.columns[:], list.amounts[:])
-			list.n = 0
-		}
+// fitWide is fit for row i of requests.
+func fitWide(dst []uint64, free, requests *Matrix, i int) {
+	var list requestList
+	for j := 0; j < requests.cols; {
+		j = list.takeRow(requests, i, j)
+		list.flush(dst, free)
 	}
-	kernel.AndGE(dst, data, free.stride, list.columns[:list.n], list.amounts[:list.n])
 }
 
 // Shortfall sets row i of dst to what request lacks in row i of free, as
@@ -179,6 +258,9 @@ func fitTileRow(dst []uint64, free *Matrix, lo int, requests *Matrix, k int) {
 // and schema and must be another matrix.
 func Shortfall(dst, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
+	if dst == free {
+		panic(panicDstInput)
+	}
 	dst.Reset(free.schema, free.rows, free.cols)
 	for j, x := range request {
 		if x <= 0 {
@@ -248,14 +330,15 @@ func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []i
 func eachRejection(free *Matrix, j int, x float64, f func(w int, rejected uint64)) {
 	const chunk = 64 // words
 	var buffer [chunk]uint64
-	column, amount := [1]int32{int32(j)}, [1]float64{x}
+	var list requestList
+	list.add(j, x)
 	for lo := 0; lo < wordsFor(free.rows); lo += chunk {
 		hi := min(lo+chunk, wordsFor(free.rows))
 		words := buffer[:hi-lo]
 		for i := range words {
 			words[i] = ^uint64(0)
 		}
-		kernel.AndGE(words, free.data[lo*kernel.Block:], free.stride, column[:], amount[:])
+		list.and(words, free, lo*kernel.Block)
 		for i, w := range words {
 			rejected := ^w
 			if last := free.rows - (lo+i)*kernel.Block; last < kernel.Block {

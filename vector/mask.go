@@ -129,6 +129,16 @@ func (m *Mask) Any() bool {
 	return false
 }
 
+// First returns the lowest row in the set, or -1 when it is empty: first fit.
+func (m *Mask) First() int {
+	for i, w := range m.words {
+		if w != 0 {
+			return i*kernel.Block + bits.TrailingZeros64(w)
+		}
+	}
+	return -1
+}
+
 // All iterates over the rows in the set, in ascending order. Changes made to m
 // during the iteration are seen from the next block of 64 rows on.
 func (m *Mask) All() iter.Seq[int] {

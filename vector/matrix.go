@@ -23,6 +23,7 @@ import (
 // or the matrix is a read-only view.
 type Matrix struct {
 	data   []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
+	codes  []float32 // floor32 of every element of data: half the bytes for Fit to read
 	rows   int
 	cols   int
 	stride int // multiple of kernel.Block
@@ -53,6 +54,7 @@ const (
 	panicView        = "vector: view must start on a multiple of 64 rows"
 	panicNarrow      = "vector: a matrix cannot be narrowed"
 	panicDstShort    = "vector: destination is shorter than the matrix has rows"
+	panicDstInput    = "vector: destination is the input"
 )
 
 // NewMatrix returns a matrix of zeros. schema may be the zero Schema; otherwise
@@ -69,6 +71,7 @@ func (m *Matrix) Reset(schema Schema, rows, cols int) {
 	m.checkWritable()
 	m.reshape(schema, rows, cols)
 	clear(m.data)
+	clear(m.codes)
 	clear(m.wild)
 }
 
@@ -80,9 +83,9 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 	m.setSchema(schema, cols)
 	m.rows, m.cols, m.stride = rows, cols, strideFor(rows)
 	if n := m.stride * cols; cap(m.data) < n {
-		m.data = alignedFloat64s(n)
+		m.data, m.codes = aligned[float64](n), aligned[float32](n)
 	} else {
-		m.data = m.data[:n]
+		m.data, m.codes = m.data[:n], m.codes[:n]
 	}
 	if cap(m.wild) < cols {
 		m.wild = make([]bool, cols)
@@ -120,13 +123,15 @@ func strideFor(rows int) int {
 	return stride
 }
 
-// alignedFloat64s returns n zeros starting on a 64-byte border.
-func alignedFloat64s(n int) []float64 {
-	const line = 64 / 8
-	s := make([]float64, n+line-1)
+// aligned returns n zeros starting on a 64-byte border.
+func aligned[T float32 | float64](n int) []T {
+	var zero T
+	size := unsafe.Sizeof(zero)
+	line := int(64 / size)
+	s := make([]T, n+line-1)
 	offset := 0
-	if a := uintptr(unsafe.Pointer(unsafe.SliceData(s))) / 8 % line; a != 0 {
-		offset = int(line - a)
+	if a := uintptr(unsafe.Pointer(unsafe.SliceData(s))) % 64; a != 0 {
+		offset = line - int(a/size)
 	}
 	return s[offset : offset+n : offset+n]
 }
@@ -182,7 +187,7 @@ func (m *Matrix) Slice(lo, hi int) *Matrix {
 		panic(panicView)
 	}
 	return &Matrix{
-		data: m.data[min(lo, len(m.data)):], rows: hi - lo, cols: m.cols, stride: m.stride,
+		data: m.data[min(lo, len(m.data)):], codes: m.codes[min(lo, len(m.codes)):], rows: hi - lo, cols: m.cols, stride: m.stride,
 		schema: m.schema, integral: m.integral, wild: m.wild, readOnly: true,
 	}
 }
@@ -203,15 +208,16 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 		p += m.stride
 	}
 	for range m.cols - len(v) {
-		m.data[p] = 0
+		m.data[p], m.codes[p] = 0, 0
 		p += m.stride
 	}
 }
 
-// AddRow adds v, padded with zeros, to row i. Sums that are not exact are
-// rounded, except that an integral column of the schema takes whole numbers
-// below 2^53 only: another amount, NaN and Inf included, is an [*AmountError],
-// and the row stays as it was. A matrix without schema has no integral column.
+// AddRow adds v, padded with zeros, to row i. Sums are rounded as float64 sums
+// are. An integral column of the schema takes whole numbers below 2^53 only, so
+// that its sums are exact as long as they stay below 2^53 too: another amount,
+// NaN and Inf included, is an [*AmountError], and the row stays as it was. A
+// matrix without schema has no integral column.
 func (m *Matrix) AddRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v)
@@ -228,12 +234,7 @@ func (m *Matrix) addRow(i int, v ResourceVector) error {
 	if err := m.checkAmounts(i, v); err != nil {
 		return err
 	}
-	p := i
-	for j, x := range v {
-		m.store(p, j, m.data[p]+x)
-		p += m.stride
-	}
-	m.log.record(i)
+	m.add(i, v)
 	return nil
 }
 
@@ -241,13 +242,36 @@ func (m *Matrix) subRow(i int, v ResourceVector) error {
 	if err := m.checkAmounts(i, v); err != nil {
 		return err
 	}
-	p := i
+	m.sub(i, v)
+	return nil
+}
+
+// add is addRow for amounts that checkAmounts has accepted.
+func (m *Matrix) add(i int, v ResourceVector) {
+	data, codes, wild, p := m.data, m.codes[:len(m.data)], m.wild[:len(v)], i
 	for j, x := range v {
-		m.store(p, j, m.data[p]-x)
+		x += data[p]
+		data[p], codes[p] = x, floor32(x)
+		if !tame(x) {
+			wild[j] = true
+		}
 		p += m.stride
 	}
 	m.log.record(i)
-	return nil
+}
+
+// sub is subRow for amounts that checkAmounts has accepted.
+func (m *Matrix) sub(i int, v ResourceVector) {
+	data, codes, wild, p := m.data, m.codes[:len(m.data)], m.wild[:len(v)], i
+	for j, x := range v {
+		x = data[p] - x
+		data[p], codes[p] = x, floor32(x)
+		if !tame(x) {
+			wild[j] = true
+		}
+		p += m.stride
+	}
+	m.log.record(i)
 }
 
 // checkAmounts checks the arguments of addRow and subRow.
@@ -265,12 +289,12 @@ func (m *Matrix) checkAmounts(i int, v ResourceVector) error {
 	return nil
 }
 
-// store writes element p of column j and keeps the column's tame flag.
+// store writes element p of column j, its code, and the column's tame flag.
 func (m *Matrix) store(p, j int, x float64) {
 	if !tame(x) {
 		m.wild[j] = true
 	}
-	m.data[p] = x
+	m.data[p], m.codes[p] = x, floor32(x)
 }
 
 // SetColumn sets column j to values, which must have one element per row.
@@ -286,13 +310,14 @@ func (m *Matrix) SetColumn(j int, values []float64) {
 	m.log.recordAll()
 }
 
-// inspect sets the tame flag of column j from its elements.
+// inspect sets the codes and the tame flag of column j from its elements.
 func (m *Matrix) inspect(j int) {
+	codes := m.codes[j*m.stride:][:m.rows]
 	m.wild[j] = false
-	for _, x := range m.data[j*m.stride:][:m.rows] {
+	for i, x := range m.data[j*m.stride:][:m.rows] {
+		codes[i] = floor32(x)
 		if !tame(x) {
 			m.wild[j] = true
-			return
 		}
 	}
 }
@@ -325,9 +350,9 @@ func (m *Matrix) RemoveRow(i int) (moved int) {
 func (m *Matrix) removeRow(i int) (moved int) {
 	last := m.rows - 1
 	for j := range m.cols {
-		column := m.data[j*m.stride:]
-		column[i] = column[last]
-		column[last] = 0
+		column, codes := m.data[j*m.stride:], m.codes[j*m.stride:]
+		column[i], codes[i] = column[last], codes[last]
+		column[last], codes[last] = 0, 0
 	}
 	m.rows = last
 	m.log.record(i)
@@ -346,12 +371,18 @@ func (m *Matrix) Resize(rows int) {
 	}
 	for j := range m.cols {
 		if rows < m.rows {
-			clear(m.data[j*m.stride:][rows:m.rows])
+			m.clearRows(j, rows)
 		}
 	}
 	m.grow(rows)
 	m.rows = rows
 	m.log.recordAll()
+}
+
+// clearRows sets the elements of column j from row lo on to 0.
+func (m *Matrix) clearRows(j, lo int) {
+	clear(m.data[j*m.stride:][lo:m.rows])
+	clear(m.codes[j*m.stride:][lo:m.rows])
 }
 
 // grow makes room for rows rows, keeping the elements.
@@ -360,11 +391,12 @@ func (m *Matrix) grow(rows int) {
 		return
 	}
 	stride := strideFor(max(rows, 2*m.stride))
-	data := alignedFloat64s(stride * m.cols)
+	data, codes := aligned[float64](stride*m.cols), aligned[float32](stride*m.cols)
 	for j := range m.cols {
 		copy(data[j*stride:][:m.rows], m.data[j*m.stride:])
+		copy(codes[j*stride:][:m.rows], m.codes[j*m.stride:])
 	}
-	m.data, m.stride = data, stride
+	m.data, m.codes, m.stride = data, codes, stride
 }
 
 // Widen appends columns of zeros, up to cols, and takes the schema of the wider
@@ -381,13 +413,15 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	}
 	m.setSchema(schema, cols)
 	if n := m.stride * cols; n > cap(m.data) {
-		data := alignedFloat64s(n)
+		data, codes := aligned[float64](n), aligned[float32](n)
 		copy(data, m.data)
-		m.data = data
+		copy(codes, m.codes)
+		m.data, m.codes = data, codes
 	} else {
 		old := len(m.data)
-		m.data = m.data[:n]
+		m.data, m.codes = m.data[:n], m.codes[:n]
 		clear(m.data[old:])
+		clear(m.codes[old:])
 	}
 	m.wild = append(m.wild, make([]bool, cols-m.cols)...)
 	m.cols = cols
@@ -397,7 +431,7 @@ func (m *Matrix) widen(schema Schema, cols int) {
 // CopyFrom makes m a copy of src, schema included, reusing m's storage. Copying
 // again from the same source costs only the rows that changed in between, and
 // then only those count as changed in m: a reader can keep a copy up to date,
-// and whatever it derives from the copy.
+// and whatever it derives from the copy. src must not be a view of m.
 func (m *Matrix) CopyFrom(src *Matrix) {
 	m.checkWritable()
 	m.copyFrom(src)
@@ -410,8 +444,9 @@ func (m *Matrix) copyFrom(src *Matrix) {
 	if !m.copyChanges(src) {
 		m.reshape(src.schema, src.rows, src.cols)
 		for j := range m.cols {
-			column := m.data[j*m.stride:][:m.stride]
+			column, codes := m.data[j*m.stride:][:m.stride], m.codes[j*m.stride:][:m.stride]
 			clear(column[copy(column, src.Column(j)):])
+			clear(codes[copy(codes, src.codes[j*src.stride:][:src.rows]):])
 		}
 	}
 	copy(m.wild, src.wild)
@@ -422,13 +457,14 @@ func (m *Matrix) copyFrom(src *Matrix) {
 // reports false, having done nothing, when it does not know them all.
 func (m *Matrix) copyChanges(src *Matrix) bool {
 	if m.copied.from == nil || m.copied.from != src.log.self || m.copied.own != m.log.version ||
-		m.schema != src.schema || m.cols != src.cols || m.stride < src.rows ||
-		!src.log.complete(m.copied.source) {
+		m.stride < src.rows || !src.log.complete(m.copied.source) {
 		return false
 	}
+	// Width and schema are still the same: a change of either counts as a write
+	// to every row.
 	for j := range m.cols {
 		if src.rows < m.rows {
-			clear(m.data[j*m.stride:][src.rows:m.rows])
+			m.clearRows(j, src.rows)
 		}
 	}
 	m.rows = src.rows
@@ -436,7 +472,8 @@ func (m *Matrix) copyChanges(src *Matrix) bool {
 		i := int(src.log.row(v + 1))
 		if i < src.rows {
 			for j := range m.cols {
-				m.data[j*m.stride+i] = src.data[j*src.stride+i]
+				p, q := j*m.stride+i, j*src.stride+i
+				m.data[p], m.codes[p] = src.data[q], src.codes[q]
 			}
 		}
 		m.log.record(i)
@@ -490,5 +527,22 @@ func checkSameRows(a, b *Matrix) {
 // division kernels may use a corrected reciprocal (docs/semantics.md).
 func tame(x float64) bool {
 	b := math.Float64bits(x) << 1
-	return b == 0 || b-(1023-500)<<53 < 1000<<53
+	return b-(1023-500)<<53 < 1000<<53 || b == 0
+}
+
+// floor32 returns the greatest float32 that is not above x; a NaN stays one.
+// For every x and every q that is a float32, x >= q exactly when floor32(x) >=
+// q, so requests that are float32 values, as nearly all are, can be compared
+// with the codes alone.
+func floor32(x float64) float32 {
+	f := float32(x)
+	b := math.Float32bits(f)
+	// When f is above x, go one down: to the next smaller magnitude where f is
+	// positive, to the next greater one where it is negative or -0.
+	var above uint32
+	if float64(f) > x {
+		above = 1
+	}
+	down := uint32(-1 - 2*(int32(b)>>31))
+	return math.Float32frombits(b + above*down)
 }

@@ -30,13 +30,19 @@ func NewOverlay(src *Matrix) *Overlay {
 // costs the rows that o or src changed in between.
 func (o *Overlay) Reset(src *Matrix) {
 	o.Rollback(Mark{})
+	o.matrix.copied.own = o.matrix.log.version // it is the copy of the source again
 	o.matrix.copyFrom(src)
 	o.matrix.readOnly = true
 }
 
 // Matrix returns the changed copy, to be read by any kernel or scorer. It is
 // read-only and follows later changes and rollbacks; its change log does too.
-func (o *Overlay) Matrix() *Matrix { return &o.matrix }
+func (o *Overlay) Matrix() *Matrix {
+	if !o.matrix.readOnly { // the zero Overlay's
+		o.matrix.readOnly = true
+	}
+	return &o.matrix
+}
 
 // SetRow sets row i to v, as [Matrix.SetRow].
 func (o *Overlay) SetRow(i int, v ResourceVector) {
@@ -50,32 +56,31 @@ func (o *Overlay) SetRow(i int, v ResourceVector) {
 
 // AddRow adds v to row i, as [Matrix.AddRow].
 func (o *Overlay) AddRow(i int, v ResourceVector) error {
-	o.matrix.checkRow(i)
-	o.save(i)
-	err := o.matrix.addRow(i, v)
-	if err != nil {
-		o.drop()
+	if err := o.matrix.checkAmounts(i, v); err != nil {
+		return err
 	}
-	return err
+	o.save(i)
+	o.matrix.add(i, v)
+	return nil
 }
 
 // SubRow subtracts v from row i, as [Matrix.SubRow].
 func (o *Overlay) SubRow(i int, v ResourceVector) error {
-	o.matrix.checkRow(i)
-	o.save(i)
-	err := o.matrix.subRow(i, v)
-	if err != nil {
-		o.drop()
+	if err := o.matrix.checkAmounts(i, v); err != nil {
+		return err
 	}
-	return err
+	o.save(i)
+	o.matrix.sub(i, v)
+	return nil
 }
 
 // Mark returns the present point of the history.
 func (o *Overlay) Mark() Mark { return Mark{len(o.rows)} }
 
 // Rollback takes back every change made since mark was taken, newest first. The
-// zero Mark takes back all of them. It panics when mark lies in a history that
-// was rolled back already.
+// zero Mark takes back all of them. A mark that was itself rolled back is void:
+// it panics when the history has become shorter, and means another point of it
+// otherwise.
 func (o *Overlay) Rollback(mark Mark) {
 	if mark.changes > len(o.rows) {
 		panic("vector: mark is no longer in the overlay's history")
@@ -83,16 +88,15 @@ func (o *Overlay) Rollback(mark Mark) {
 	m := &o.matrix
 	for k := len(o.rows) - 1; k >= mark.changes; k-- {
 		i := int(o.rows[k])
-		for j, x := range o.amounts[k*m.cols:][:m.cols] {
-			m.store(j*m.stride+i, j, x)
+		p := i
+		for _, x := range o.amounts[k*m.cols:][:m.cols] {
+			m.data[p], m.codes[p] = x, floor32(x) // the tame flag covers it, as it only ever falls
+			p += m.stride
 		}
 		m.log.record(i)
 	}
 	o.rows = o.rows[:mark.changes]
 	o.amounts = o.amounts[:mark.changes*m.cols]
-	if mark.changes == 0 {
-		m.copied.own = m.log.version // it is the copy of the source again
-	}
 }
 
 // save journals row i.
@@ -104,10 +108,4 @@ func (o *Overlay) save(i int) {
 		o.amounts = append(o.amounts, m.data[p])
 		p += m.stride
 	}
-}
-
-// drop takes back a save that no change followed.
-func (o *Overlay) drop() {
-	o.rows = o.rows[:len(o.rows)-1]
-	o.amounts = o.amounts[:len(o.rows)*o.matrix.cols]
 }

@@ -131,6 +131,9 @@ func SegmentSum(dst, m *Matrix, offsets []int32) {
 			panic("vector: offsets do not ascend within the rows")
 		}
 	}
+	if dst == m {
+		panic(panicDstInput)
+	}
 	dst.Reset(m.schema, groups, m.cols)
 	for j := range m.cols {
 		in, out := m.Column(j), dst.data[j*dst.stride:][:groups]

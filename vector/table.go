@@ -18,6 +18,8 @@ import (
 // table as needed. A Table is made by [NewTable] and must not be copied.
 type Table struct {
 	mu       sync.RWMutex
+	schema   Schema
+	cols     int
 	matrices []*Matrix
 	index    map[string]int32
 	rows     []tableRow
@@ -32,7 +34,7 @@ type tableRow struct {
 // NewTable returns an empty table of so many matrices, which all have this
 // schema and cols columns.
 func NewTable(schema Schema, cols, matrices int) *Table {
-	t := &Table{index: make(map[string]int32)}
+	t := &Table{schema: schema, cols: cols, index: make(map[string]int32)}
 	for range matrices {
 		m := NewMatrix(schema, 0, cols)
 		m.readOnly = true // written through the table only
@@ -41,7 +43,10 @@ func NewTable(schema Schema, cols, matrices int) *Table {
 	return t
 }
 
-const panicAmounts = "vector: not one vector per matrix of the table"
+const (
+	panicAmounts = "vector: not one vector per matrix of the table"
+	panicMatrix  = "vector: matrix index out of range"
+)
 
 // Len returns the number of rows.
 func (t *Table) Len() int {
@@ -50,12 +55,36 @@ func (t *Table) Len() int {
 	return len(t.rows)
 }
 
+// Cols returns the number of columns of the matrices.
+func (t *Table) Cols() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.cols
+}
+
+// Schema returns the schema of the matrices.
+func (t *Table) Schema() Schema {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.schema
+}
+
 // Row returns the row of name.
 func (t *Table) Row(name string) (row int, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	i, ok := t.index[name]
 	return int(i), ok
+}
+
+// Name returns the name of a row.
+func (t *Table) Name(row int) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if uint(row) >= uint(len(t.rows)) {
+		panic(panicRow)
+	}
+	return t.rows[row].name
 }
 
 // Current reports whether name has a row of this generation, so that the caller
@@ -143,7 +172,7 @@ func (t *Table) Delete(name string) bool {
 func (t *Table) AddRow(k, row int, v ResourceVector) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.matrices[k].addRow(row, v)
+	return t.matrix(k).addRow(row, v)
 }
 
 // SubRow subtracts v from a row of matrix k, as [Matrix.SubRow]. The generation
@@ -151,12 +180,19 @@ func (t *Table) AddRow(k, row int, v ResourceVector) error {
 func (t *Table) SubRow(k, row int, v ResourceVector) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.matrices[k].subRow(row, v)
+	return t.matrix(k).subRow(row, v)
 }
 
 // Matrix returns matrix k itself, to be read by the goroutine that writes the
 // table. It is read-only and follows the table.
-func (t *Table) Matrix(k int) *Matrix { return t.matrices[k] }
+func (t *Table) Matrix(k int) *Matrix { return t.matrix(k) }
+
+func (t *Table) matrix(k int) *Matrix {
+	if uint(k) >= uint(len(t.matrices)) {
+		panic(panicMatrix)
+	}
+	return t.matrices[k]
+}
 
 // Widen appends columns of zeros to every matrix, as [Matrix.Widen].
 func (t *Table) Widen(schema Schema, cols int) {
@@ -165,6 +201,7 @@ func (t *Table) Widen(schema Schema, cols int) {
 	for _, m := range t.matrices {
 		m.widen(schema, cols)
 	}
+	t.schema, t.cols = schema, cols
 }
 
 // Snapshot brings dst up to date with the table. Only rows that changed since
@@ -204,8 +241,18 @@ type Snapshot struct {
 func (s *Snapshot) Len() int { return len(s.names) }
 
 // Name returns the name of a row.
-func (s *Snapshot) Name(row int) string { return s.names[row] }
+func (s *Snapshot) Name(row int) string {
+	if uint(row) >= uint(len(s.names)) {
+		panic(panicRow)
+	}
+	return s.names[row]
+}
 
 // Matrix returns the copy of matrix k of the table. It is read-only; wrap it in
 // an [Overlay] to try changes.
-func (s *Snapshot) Matrix(k int) *Matrix { return s.matrices[k] }
+func (s *Snapshot) Matrix(k int) *Matrix {
+	if uint(k) >= uint(len(s.matrices)) {
+		panic(panicMatrix)
+	}
+	return s.matrices[k]
+}

@@ -98,7 +98,8 @@ func (v *ResourceVector) Sub(other ResourceVector) {
 
 // SetMax raises each element of v to the same element of other where that is
 // greater, and grows v as [ResourceVector.Add] does. The gap counts as 0, so a
-// negative element of other beyond v's end yields 0. A NaN in other never wins.
+// negative element of other beyond v's end yields 0; elements of v beyond
+// other's end stay, negative ones too. A NaN in other never wins.
 func (v *ResourceVector) SetMax(other ResourceVector) {
 	s := v.grown(len(other))
 	for i, x := range other {

@@ -4,8 +4,21 @@ package kernel
 
 // AndGE clears the bits of dst whose rows fail data[cols[k]*stride+r] >=
 // vals[k] for some k. The mask covers len(dst) blocks.
+//
+// Inlined into other packages, a type-parametric twin makes its arguments
+// escape.
+//
+//go:noinline
 func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
 	andGEGeneric(dst, data, stride, cols, vals)
+}
+
+// AndGE32 clears the bits of dst whose rows fail codes[cols[k]*stride+r] >=
+// vals[k] for some k.
+//
+//go:noinline
+func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
+	andGEGeneric(dst, codes, stride, cols, vals)
 }
 
 // AndLE clears the bits of dst whose rows fail data[cols[k]*stride+r] <=

@@ -4,14 +4,14 @@ package kernel
 // Comparisons are ordered: a NaN on either side fails.
 
 // andGEGeneric keeps row r when data[cols[k]*stride+r] >= vals[k] for every k.
-func andGEGeneric(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
+func andGEGeneric[F float32 | float64](dst []uint64, data []F, stride int, cols []int32, vals []F) {
 	for k, c := range cols {
 		column, limit := data[int(c)*stride:], vals[k]
 		for w, word := range dst {
 			if word == 0 {
 				continue
 			}
-			block := (*[Block]float64)(column[w*Block:])
+			block := (*[Block]F)(column[w*Block:])
 			var keep uint64
 			for i, x := range block {
 				keep |= bit(x >= limit) << i

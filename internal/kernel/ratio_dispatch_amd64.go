@@ -2,10 +2,7 @@
 
 package kernel
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 //go:generate env GOWORK=off go -C _asm run ./ratio -out ../ratio_amd64.s -stubs ../ratio_stubs_amd64.go -pkg kernel
 
@@ -153,19 +150,17 @@ func from(data []float64, lo int) *float64 {
 	return unsafe.SliceData(data[min(lo, len(data)):])
 }
 
-// divisors holds, for each column of a list, the total and its reciprocal as
-// the unevaluated sum of two numbers: RN(1/total) and what that lacks.
-type divisors [32][3]float64
+// divisors holds each total of a column list with its rounded reciprocal.
+type divisors [32][2]float64
 
-// fill reports whether the reciprocals were worth preparing for this many rows
+// fill reports whether the reciprocals are worth preparing for this many rows,
 // and fit; the division that they replace gives the same result.
 func (d *divisors) fill(totals []float64, rows int) bool {
 	if rows < minReciprocal || len(totals) > len(d) {
 		return false
 	}
 	for k, t := range totals {
-		high := 1 / t
-		d[k] = [3]float64{t, high, math.FMA(-t, high, 1) * high}
+		d[k] = [2]float64{t, 1 / t}
 	}
 	return true
 }

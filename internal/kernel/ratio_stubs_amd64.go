@@ -8,7 +8,7 @@ package kernel
 // It equals normalizedSumGeneric.
 //
 //go:noescape
-func normalizedSumTameAVX2(dst *float64, rows int, data *float64, stride int, cols *int32, total *[3]float64, n int)
+func normalizedSumTameAVX2(dst *float64, rows int, data *float64, stride int, cols *int32, total *[2]float64, n int)
 
 // normalizedSumAVX2 is the sum of data/total.
 // It equals normalizedSumGeneric.
@@ -20,7 +20,7 @@ func normalizedSumAVX2(dst *float64, rows int, data *float64, stride int, cols *
 // It equals dominantShareGeneric.
 //
 //go:noescape
-func dominantShareTameAVX2(dst *float64, rows int, data *float64, stride int, cols *int32, total *[3]float64, n int)
+func dominantShareTameAVX2(dst *float64, rows int, data *float64, stride int, cols *int32, total *[2]float64, n int)
 
 // dominantShareAVX2 is the greatest of 0 and data/total.
 // It equals dominantShareGeneric.
@@ -32,7 +32,7 @@ func dominantShareAVX2(dst *float64, rows int, data *float64, stride int, cols *
 // It equals copiesGeneric.
 //
 //go:noescape
-func copiesTameAVX2(dst *int64, rows int, data *float64, stride int, cols *int32, total *[3]float64, n int)
+func copiesTameAVX2(dst *int64, rows int, data *float64, stride int, cols *int32, total *[2]float64, n int)
 
 // copiesAVX2 is the least floor of data/total.
 // It equals copiesGeneric.
@@ -62,7 +62,7 @@ func dominantShareRowsAVX2(dst *float64, rows int, data *float64, stride int, to
 // It equals normalizedSumGeneric.
 //
 //go:noescape
-func normalizedSumTameAVX512(dst *float64, rows int, data *float64, stride int, cols *int32, total *[3]float64, n int)
+func normalizedSumTameAVX512(dst *float64, rows int, data *float64, stride int, cols *int32, total *[2]float64, n int)
 
 // normalizedSumAVX512 is the sum of data/total.
 // It equals normalizedSumGeneric.
@@ -74,7 +74,7 @@ func normalizedSumAVX512(dst *float64, rows int, data *float64, stride int, cols
 // It equals dominantShareGeneric.
 //
 //go:noescape
-func dominantShareTameAVX512(dst *float64, rows int, data *float64, stride int, cols *int32, total *[3]float64, n int)
+func dominantShareTameAVX512(dst *float64, rows int, data *float64, stride int, cols *int32, total *[2]float64, n int)
 
 // dominantShareAVX512 is the greatest of 0 and data/total.
 // It equals dominantShareGeneric.
@@ -86,7 +86,7 @@ func dominantShareAVX512(dst *float64, rows int, data *float64, stride int, cols
 // It equals copiesGeneric.
 //
 //go:noescape
-func copiesTameAVX512(dst *int64, rows int, data *float64, stride int, cols *int32, total *[3]float64, n int)
+func copiesTameAVX512(dst *int64, rows int, data *float64, stride int, cols *int32, total *[2]float64, n int)
 
 // copiesAVX512 is the least floor of data/total.
 // It equals copiesGeneric.

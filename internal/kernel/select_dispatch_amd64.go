@@ -2,53 +2,210 @@
 
 package kernel
 
-// MaxFloat64 returns the greatest selected value, -Inf when there is none.
-func MaxFloat64(values []float64, rows []uint64) float64 {
-	return maxFloat64Generic(values, rows)
+//go:generate env GOWORK=off go -C _asm run ./choose -out ../select_amd64.s -stubs ../select_stubs_amd64.go -pkg kernel
+
+// ArgMaxFloat64 returns the first selected row with the greatest value, or -1
+// when there is none.
+func ArgMaxFloat64(values []float64, rows []uint64) int {
+	if active == Generic {
+		return argMaxGeneric(values, rows)
+	}
+	best := -1
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		word, step := maskFrom(rows, lo)
+		var i int
+		if active == AVX512 {
+			i = argMaxFloat64AVX512(&part[0], len(part), word, step)
+		} else {
+			i = argMaxFloat64AVX2(&part[0], len(part), word, step)
+		}
+		if i >= 0 && (best < 0 || part[i] > values[best]) {
+			best = lo + i
+		}
+	}
+	if best < 0 && !empty(rows) { // only -Inf and NaN
+		return argMaxGeneric(values, rows)
+	}
+	return best
 }
 
-// MinFloat64 returns the least selected value, +Inf when there is none.
-func MinFloat64(values []float64, rows []uint64) float64 {
-	return minFloat64Generic(values, rows)
+// ArgMinFloat64 returns the first selected row with the least value, or -1
+// when there is none.
+func ArgMinFloat64(values []float64, rows []uint64) int {
+	if active == Generic {
+		return argMinGeneric(values, rows)
+	}
+	best := -1
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		word, step := maskFrom(rows, lo)
+		var i int
+		if active == AVX512 {
+			i = argMinFloat64AVX512(&part[0], len(part), word, step)
+		} else {
+			i = argMinFloat64AVX2(&part[0], len(part), word, step)
+		}
+		if i >= 0 && (best < 0 || part[i] < values[best]) {
+			best = lo + i
+		}
+	}
+	if best < 0 && !empty(rows) { // only +Inf and NaN
+		return argMinGeneric(values, rows)
+	}
+	return best
 }
 
-// MaxInt64 returns the greatest selected value, math.MinInt64 when there is
-// none.
-func MaxInt64(values []int64, rows []uint64) int64 {
-	return maxInt64Generic(values, rows)
+// ArgMaxInt64 returns the first selected row with the greatest value, or -1
+// when there is none.
+func ArgMaxInt64(values []int64, rows []uint64) int {
+	if active == Generic {
+		return argMaxGeneric(values, rows)
+	}
+	best := -1
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		word, step := maskFrom(rows, lo)
+		var i int
+		if active == AVX512 {
+			i = argMaxInt64AVX512(&part[0], len(part), word, step)
+		} else {
+			i = argMaxInt64AVX2(&part[0], len(part), word, step)
+		}
+		if i >= 0 && (best < 0 || part[i] > values[best]) {
+			best = lo + i
+		}
+	}
+	if best < 0 && !empty(rows) { // only MinInt64
+		return argMaxGeneric(values, rows)
+	}
+	return best
 }
 
-// MinInt64 returns the least selected value, math.MaxInt64 when there is none.
-func MinInt64(values []int64, rows []uint64) int64 {
-	return minInt64Generic(values, rows)
+// ArgMinInt64 returns the first selected row with the least value, or -1
+// when there is none.
+func ArgMinInt64(values []int64, rows []uint64) int {
+	if active == Generic {
+		return argMinGeneric(values, rows)
+	}
+	best := -1
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		word, step := maskFrom(rows, lo)
+		var i int
+		if active == AVX512 {
+			i = argMinInt64AVX512(&part[0], len(part), word, step)
+		} else {
+			i = argMinInt64AVX2(&part[0], len(part), word, step)
+		}
+		if i >= 0 && (best < 0 || part[i] < values[best]) {
+			best = lo + i
+		}
+	}
+	if best < 0 && !empty(rows) { // only MaxInt64
+		return argMinGeneric(values, rows)
+	}
+	return best
 }
 
-// IndexFloat64 returns the first selected row whose value equals x, or -1.
-func IndexFloat64(values []float64, rows []uint64, x float64) int {
-	return indexGeneric(values, rows, x)
-}
-
-// IndexInt64 returns the first selected row whose value equals x, or -1.
-func IndexInt64(values []int64, rows []uint64, x int64) int {
-	return indexGeneric(values, rows, x)
-}
-
-// MaskGEFloat64 sets dst to the selected rows whose value is >= limit.
+// MaskGEFloat64 sets dst to the selected rows whose value is >= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskGEFloat64(dst []uint64, values []float64, rows []uint64, limit float64) {
-	maskGEGeneric(dst, values, rows, limit)
+	if active == Generic {
+		maskGEGeneric(dst, values, rows, limit)
+		return
+	}
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		to := dst[lo/Block:][:(len(part)+Block-1)/Block]
+		word, step := maskFrom(rows, lo)
+		if active == AVX512 {
+			maskGEFloat64AVX512(&to[0], &part[0], len(part), word, step, limit)
+		} else {
+			maskGEFloat64AVX2(&to[0], &part[0], len(part), word, step, limit)
+		}
+	}
 }
 
-// MaskLEFloat64 sets dst to the selected rows whose value is <= limit.
+// MaskLEFloat64 sets dst to the selected rows whose value is <= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskLEFloat64(dst []uint64, values []float64, rows []uint64, limit float64) {
-	maskLEGeneric(dst, values, rows, limit)
+	if active == Generic {
+		maskLEGeneric(dst, values, rows, limit)
+		return
+	}
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		to := dst[lo/Block:][:(len(part)+Block-1)/Block]
+		word, step := maskFrom(rows, lo)
+		if active == AVX512 {
+			maskLEFloat64AVX512(&to[0], &part[0], len(part), word, step, limit)
+		} else {
+			maskLEFloat64AVX2(&to[0], &part[0], len(part), word, step, limit)
+		}
+	}
 }
 
-// MaskGEInt64 sets dst to the selected rows whose value is >= limit.
+// MaskGEInt64 sets dst to the selected rows whose value is >= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskGEInt64(dst []uint64, values []int64, rows []uint64, limit int64) {
-	maskGEGeneric(dst, values, rows, limit)
+	if active == Generic {
+		maskGEGeneric(dst, values, rows, limit)
+		return
+	}
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		to := dst[lo/Block:][:(len(part)+Block-1)/Block]
+		word, step := maskFrom(rows, lo)
+		if active == AVX512 {
+			maskGEInt64AVX512(&to[0], &part[0], len(part), word, step, limit)
+		} else {
+			maskGEInt64AVX2(&to[0], &part[0], len(part), word, step, limit)
+		}
+	}
 }
 
-// MaskLEInt64 sets dst to the selected rows whose value is <= limit.
+// MaskLEInt64 sets dst to the selected rows whose value is <= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskLEInt64(dst []uint64, values []int64, rows []uint64, limit int64) {
-	maskLEGeneric(dst, values, rows, limit)
+	if active == Generic {
+		maskLEGeneric(dst, values, rows, limit)
+		return
+	}
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		to := dst[lo/Block:][:(len(part)+Block-1)/Block]
+		word, step := maskFrom(rows, lo)
+		if active == AVX512 {
+			maskLEInt64AVX512(&to[0], &part[0], len(part), word, step, limit)
+		} else {
+			maskLEInt64AVX2(&to[0], &part[0], len(part), word, step, limit)
+		}
+	}
+}
+
+// selectChunk is how many values one call into assembly takes, a multiple of
+// Block: assembly can't be preempted, and 256 KiB are read in less than 20 µs.
+const selectChunk = 1 << 15
+
+// allRows stands for a mask that is nil.
+var allRows = ^uint64(0)
+
+// maskFrom returns the address of the mask word of row lo, and the distance in
+// bytes to the next word.
+func maskFrom(rows []uint64, lo int) (word *uint64, step int) {
+	if rows == nil {
+		return &allRows, 0
+	}
+	return &rows[lo/Block], 8
+}
+
+// empty reports whether rows selects nothing.
+func empty(rows []uint64) bool {
+	for _, word := range rows {
+		if word != 0 {
+			return false
+		}
+	}
+	return rows != nil
 }

@@ -2,53 +2,50 @@
 
 package kernel
 
-// MaxFloat64 returns the greatest selected value, -Inf when there is none.
-func MaxFloat64(values []float64, rows []uint64) float64 {
-	return maxFloat64Generic(values, rows)
+// ArgMaxFloat64 returns the first selected row with the greatest value, or -1
+// when there is none.
+func ArgMaxFloat64(values []float64, rows []uint64) int {
+	return argMaxGeneric(values, rows)
 }
 
-// MinFloat64 returns the least selected value, +Inf when there is none.
-func MinFloat64(values []float64, rows []uint64) float64 {
-	return minFloat64Generic(values, rows)
+// ArgMinFloat64 returns the first selected row with the least value, or -1
+// when there is none.
+func ArgMinFloat64(values []float64, rows []uint64) int {
+	return argMinGeneric(values, rows)
 }
 
-// MaxInt64 returns the greatest selected value, math.MinInt64 when there is
-// none.
-func MaxInt64(values []int64, rows []uint64) int64 {
-	return maxInt64Generic(values, rows)
+// ArgMaxInt64 returns the first selected row with the greatest value, or -1
+// when there is none.
+func ArgMaxInt64(values []int64, rows []uint64) int {
+	return argMaxGeneric(values, rows)
 }
 
-// MinInt64 returns the least selected value, math.MaxInt64 when there is none.
-func MinInt64(values []int64, rows []uint64) int64 {
-	return minInt64Generic(values, rows)
+// ArgMinInt64 returns the first selected row with the least value, or -1
+// when there is none.
+func ArgMinInt64(values []int64, rows []uint64) int {
+	return argMinGeneric(values, rows)
 }
 
-// IndexFloat64 returns the first selected row whose value equals x, or -1.
-func IndexFloat64(values []float64, rows []uint64, x float64) int {
-	return indexGeneric(values, rows, x)
-}
-
-// IndexInt64 returns the first selected row whose value equals x, or -1.
-func IndexInt64(values []int64, rows []uint64, x int64) int {
-	return indexGeneric(values, rows, x)
-}
-
-// MaskGEFloat64 sets dst to the selected rows whose value is >= limit.
+// MaskGEFloat64 sets dst to the selected rows whose value is >= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskGEFloat64(dst []uint64, values []float64, rows []uint64, limit float64) {
 	maskGEGeneric(dst, values, rows, limit)
 }
 
-// MaskLEFloat64 sets dst to the selected rows whose value is <= limit.
+// MaskLEFloat64 sets dst to the selected rows whose value is <= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskLEFloat64(dst []uint64, values []float64, rows []uint64, limit float64) {
 	maskLEGeneric(dst, values, rows, limit)
 }
 
-// MaskGEInt64 sets dst to the selected rows whose value is >= limit.
+// MaskGEInt64 sets dst to the selected rows whose value is >= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskGEInt64(dst []uint64, values []int64, rows []uint64, limit int64) {
 	maskGEGeneric(dst, values, rows, limit)
 }
 
-// MaskLEInt64 sets dst to the selected rows whose value is <= limit.
+// MaskLEInt64 sets dst to the selected rows whose value is <= limit. dst
+// has (len(values)+63)/64 words and may be rows itself.
 func MaskLEInt64(dst []uint64, values []int64, rows []uint64, limit int64) {
 	maskLEGeneric(dst, values, rows, limit)
 }

@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // Number is the element type of scores.
 type Number interface{ float64 | int64 }
 
@@ -13,62 +11,28 @@ func selected(rows []uint64, r int) bool {
 	return rows == nil || rows[r/Block]>>(r%Block)&1 != 0
 }
 
-// maxFloat64Generic returns the greatest selected value, -Inf when there is
-// none. A zero result is +0.
-func maxFloat64Generic(values []float64, rows []uint64) float64 {
-	greatest := math.Inf(-1)
+// argMaxGeneric returns the first selected row with the greatest value, or -1
+// when there is none.
+func argMaxGeneric[T Number](values []T, rows []uint64) int {
+	best := -1
 	for r, x := range values {
-		if selected(rows, r) && x > greatest {
-			greatest = x
+		if selected(rows, r) && x == x && (best < 0 || x > values[best]) {
+			best = r
 		}
 	}
-	return greatest + 0
+	return best
 }
 
-// minFloat64Generic returns the least selected value, +Inf when there is none.
-// A zero result is +0.
-func minFloat64Generic(values []float64, rows []uint64) float64 {
-	least := math.Inf(1)
+// argMinGeneric returns the first selected row with the least value, or -1 when
+// there is none.
+func argMinGeneric[T Number](values []T, rows []uint64) int {
+	best := -1
 	for r, x := range values {
-		if selected(rows, r) && x < least {
-			least = x
+		if selected(rows, r) && x == x && (best < 0 || x < values[best]) {
+			best = r
 		}
 	}
-	return least + 0
-}
-
-// maxInt64Generic returns the greatest selected value, MinInt64 when there is
-// none.
-func maxInt64Generic(values []int64, rows []uint64) int64 {
-	greatest := int64(math.MinInt64)
-	for r, x := range values {
-		if selected(rows, r) && x > greatest {
-			greatest = x
-		}
-	}
-	return greatest
-}
-
-// minInt64Generic returns the least selected value, MaxInt64 when there is
-// none.
-func minInt64Generic(values []int64, rows []uint64) int64 {
-	least := int64(math.MaxInt64)
-	for r, x := range values {
-		if selected(rows, r) && x < least {
-			least = x
-		}
-	}
-	return least
-}
-
-// indexGeneric returns the first selected row whose value equals x, or -1.
-func indexGeneric[T Number](values []T, rows []uint64, x T) int {
-	for r, v := range values {
-		if v == x && selected(rows, r) {
-			return r
-		}
-	}
-	return -1
+	return best
 }
 
 // maskGEGeneric sets bit r of dst when row r is selected and values[r] >=

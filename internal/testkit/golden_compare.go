@@ -14,7 +14,7 @@ func Keep(dst []uint64, keep func(row int) bool) {
 }
 
 // GE keeps a row whose value in column cols[k] is at least vals[k], for all k.
-func GE(m []float64, stride int, cols []int32, vals []float64) func(row int) bool {
+func GE[F float32 | float64](m []F, stride int, cols []int32, vals []F) func(row int) bool {
 	return func(row int) bool {
 		for k, col := range cols {
 			if !(m[int(col)*stride+row] >= vals[k]) {

@@ -7,7 +7,7 @@ import (
 
 // Plain is an element type of guarded buffers: fixed size, no pointers.
 type Plain interface {
-	~uint8 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float64
+	~uint8 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
 // Guarded returns n zero elements that end exactly at a page that faults when
@@ -58,10 +58,15 @@ func checkStride(stride int) {
 
 // Matrix returns the zero elements of a column-major matrix in plain memory,
 // starting on a 64-byte border. stride is a multiple of 64.
-func Matrix(stride, cols int) []float64 {
+func Matrix(stride, cols int) []float64 { return matrix[float64](stride, cols) }
+
+// Matrix32 is Matrix for float32 elements.
+func Matrix32(stride, cols int) []float32 { return matrix[float32](stride, cols) }
+
+func matrix[F float32 | float64](stride, cols int) []F {
 	checkStride(stride)
-	n := stride * cols
-	room := make([]float64, n+8)
-	skip := int(-uintptr(unsafe.Pointer(&room[0])) % 64 / 8)
+	n, size := stride*cols, int(unsafe.Sizeof(F(0)))
+	room := make([]F, n+64/size)
+	skip := int(-uintptr(unsafe.Pointer(&room[0]))%64) / size
 	return room[skip:][:n:n]
 }

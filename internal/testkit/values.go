@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -11,16 +12,17 @@ func Rand(seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 }
 
-// Specials returns the values where float64 code goes wrong: zeros of both
-// signs, NaN, infinities, both ends of the denormal, normal and tame (2^-500
-// to 2^500) ranges with a neighbour beyond, the ends of the exact integers,
-// and plain numbers, each with both signs.
+// Specials returns the values where float64 code goes wrong, or code that
+// rounds to float32: zeros of both signs, NaN, infinities, both ends of the
+// denormal, normal and tame (2^-500 to 2^500) ranges with a neighbour beyond,
+// the ends of the exact integers, and plain numbers, each with both signs.
 func Specials() []float64 {
 	magnitudes := []float64{
 		0, math.SmallestNonzeroFloat64, 0x1p-1030, 0x1p-1022 - 0x1p-1074, 0x1p-1022, 0x1p-969,
 		0x1p-501, 0x1p-500, 0x1.fffffffffffffp-501, 0x1.0000000000001p-500,
 		0.1, 1.0 / 3, 0.5, 1 - 0x1p-53, 1, 1 + 0x1p-52, 3, 1000, 65536,
 		1<<53 - 1, 1 << 53, 1<<53 + 2, 1 << 62, 1<<63 - 1024, 1 << 63, 1 << 64,
+		0x1p-150, 0x1p-149, 0x1.fffffcp-127, 0x1p-126, 1 + 0x1p-23, 1<<24 - 1, 1 << 24, 1<<24 + 1, math.MaxFloat32, 0x1p128,
 		0x1p500, 0x1.0000000000001p500, 0x1.fffffffffffffp499, 0x1p501, 0x1p1023, math.MaxFloat64, math.Inf(1),
 	}
 	values := []float64{math.NaN()}
@@ -93,15 +95,18 @@ func TrimMask(words []uint64, rows int) {
 }
 
 // FloatsOf overwrites dst with the bit patterns in data, repeated as often as
-// needed: the way a fuzz target turns bytes into numbers. Without eight bytes
-// dst is zeroed.
-func FloatsOf(dst []float64, data []byte) {
-	n := len(data) / 8
-	for i := range dst {
-		dst[i] = 0
-		if n > 0 {
-			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[i%n*8:]))
-		}
+// needed: the way a fuzz target turns bytes into numbers. Without the bytes of
+// one number dst is zeroed.
+func FloatsOf[F float32 | float64](dst []F, data []byte) {
+	size := binary.Size(F(0))
+	data = data[:len(data)/size*size]
+	if len(data) == 0 {
+		clear(dst)
+		return
+	}
+	data = bytes.Repeat(data, len(dst)*size/len(data)+1)
+	if _, err := binary.Decode(data, binary.LittleEndian, dst); err != nil {
+		panic(err)
 	}
 }
 

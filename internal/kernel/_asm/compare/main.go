@@ -1,14 +1,19 @@
 // Command compare generates the compare kernels of package kernel: functions
 // that clear, in a mask, the bits of the rows that fail in some column.
 //
-// Every function walks the mask and, within one step of it, the columns, with
-// the verdict on the step's rows in registers: a mask word is read and written
-// once however many columns there are, and a step that is or becomes all zero
-// skips the columns that are left.
+// Every function walks the mask in steps and, within a step, the columns, with
+// the verdict on the step's rows in registers, so that a mask word is read and
+// written once. A step that has no row to begin with skips its columns. A step
+// that has none left after the first column skips the others, but to find out
+// costs as much as a column in L1; it is done only after a step that ended
+// empty. Pools of nodes that lie together gain from it, and a matrix in which
+// most rows are kept doesn't notice.
 package main
 
 import (
 	"fmt"
+	"math/bits"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -17,60 +22,9 @@ import (
 	"github.com/resvec/resvec/internal/kernel/_asm/internal/emit"
 )
 
-// The ordered compare predicates: a NaN on either side is false. The
-// instructions have the limit, which is the register, on the left.
-const (
-	lessOrEqual    = U8(0x12) // LE_OQ: limit <= memory
-	greaterOrEqual = U8(0x1d) // GE_OQ: limit >= memory
-)
-
-// test is what a kernel asks of an element, or of a pair of elements of two
-// matrices.
-type test struct {
-	name, doc string
-	matrices  int
-	limits    bool // the columns come as a list, with a limit each
-	// vector compares one vector: limit is the broadcast limit or, without
-	// limits, a zero. verdict holds where "left predicate right" does.
-	vector func(m machine, limit reg.VecVirtual, a, b Mem) (predicate U8, right Op, left reg.VecVirtual)
-}
-
-var tests = []test{
-	{"andGE", "clears the bits of the rows that have a value below the limit of its column.", 1, true,
-		func(_ machine, limit reg.VecVirtual, a, _ Mem) (U8, Op, reg.VecVirtual) {
-			return lessOrEqual, a, limit
-		}},
-	{"andLE", "clears the bits of the rows that have a value above the limit of its column.", 1, true,
-		func(_ machine, limit reg.VecVirtual, a, _ Mem) (U8, Op, reg.VecVirtual) {
-			return greaterOrEqual, a, limit
-		}},
-	{"andSumGE", "clears the bits of the rows that have a sum below the limit of its column.", 2, true,
-		func(m machine, limit reg.VecVirtual, a, b Mem) (U8, Op, reg.VecVirtual) {
-			sum := m.register()
-			VMOVUPD(a, sum)
-			VADDPD(b, sum, sum)
-			return lessOrEqual, sum, limit
-		}},
-	{"andRowsLE", "clears the bits of the rows that have a value of a above that of b.", 2, false,
-		func(m machine, _ reg.VecVirtual, a, b Mem) (U8, Op, reg.VecVirtual) {
-			value := m.register()
-			VMOVUPD(a, value)
-			return lessOrEqual, b, value
-		}},
-	{"andRowsFit", "clears the bits of the rows that have a positive value of a above that of b.", 2, false,
-		func(m machine, zero reg.VecVirtual, a, b Mem) (U8, Op, reg.VecVirtual) {
-			// a <= b or a <= 0 is a <= max(b, 0), where a NaN in b gives way
-			// to the second operand of the maximum, the zero.
-			limit := m.register()
-			VMOVUPD(b, limit)
-			VMAXPD(zero, limit, limit)
-			return greaterOrEqual, a, limit
-		}},
-}
-
 func main() {
 	emit.File()
-	for _, m := range []machine{avx2{}, avx512{}} {
+	for _, m := range []machine{newAVX2(), &avx512{}} {
 		for _, t := range tests {
 			generate(m, t)
 		}
@@ -78,27 +32,246 @@ func main() {
 	Generate()
 }
 
-// machine is an instruction set: how a step's verdict is kept.
-type machine interface {
-	isa() emit.ISA
-	rows() int // rows of one step, as many bits of the mask
-	width() int
-	register() reg.VecVirtual
-	begin()                                                     // every row of the step is kept
-	keep(vector int, predicate U8, right Op, left reg.VecVirtual) // unless this fails
-	verdict() reg.GPVirtual                                     // the step's bits
+// test is what a kernel asks of every element of a column.
+type test struct {
+	name, doc string
+	element   element
+	matrices  []string // one or two
+	limits    bool     // the columns come as a list, each with a limit
+	// verdict returns the operands of a compare instruction that is true for
+	// the elements to keep. limit is the column's limit in every lane or,
+	// without limits, zero.
+	verdict func(m machine, limit reg.VecVirtual, at []Mem) comparison
 }
 
-func generate(m machine, t test) {
-	emit.Func(t.name, m.isa(), t.signature(), t.doc, t.name+"Generic")
-	dst := Load(Param("dst"), GP64())
-	left := Load(Param("words"), GP64())
-	matrices, strides := t.loadMatrices()
-	var cols, vals Register
-	if t.limits {
-		cols, vals = Load(Param("cols"), GP64()), Load(Param("vals"), GP64())
+// comparison is true where left predicate right holds.
+type comparison struct {
+	left      reg.VecVirtual
+	predicate U8
+	right     Op
+}
+
+// The ordered predicates: false when a NaN is on either side.
+const (
+	lessOrEqual    = U8(0x12)
+	greaterOrEqual = U8(0x1d)
+)
+
+var tests = []test{
+	{
+		"andGE", "clears the bits of the rows that have a value below its column's limit.",
+		float64s, []string{"data"}, true,
+		atLeast,
+	},
+	{
+		"andGE32", "clears the bits of the rows that have a value below its column's limit.",
+		float32s, []string{"codes"}, true,
+		atLeast,
+	},
+	{
+		"andLE", "clears the bits of the rows that have a value above its column's limit.",
+		float64s, []string{"data"}, true,
+		func(_ machine, limit reg.VecVirtual, at []Mem) comparison {
+			return comparison{limit, greaterOrEqual, at[0]}
+		},
+	},
+	{
+		"andSumGE", "clears the bits of the rows that have a sum below its column's limit.",
+		float64s, []string{"a", "b"}, true,
+		func(m machine, limit reg.VecVirtual, at []Mem) comparison {
+			sum := m.register()
+			VMOVUPD(at[0], sum)
+			VADDPD(at[1], sum, sum)
+			return comparison{limit, lessOrEqual, sum}
+		},
+	},
+	{
+		"andRowsLE", "clears the bits of the rows that have a value of a above that of b.",
+		float64s, []string{"a", "b"}, false,
+		func(m machine, _ reg.VecVirtual, at []Mem) comparison {
+			value := m.register()
+			VMOVUPD(at[0], value)
+			return comparison{value, lessOrEqual, at[1]}
+		},
+	},
+	{
+		"andRowsFit", "clears the bits of the rows that have a positive value of a above that of b.",
+		float64s, []string{"a", "b"}, false,
+		func(m machine, zero reg.VecVirtual, at []Mem) comparison {
+			// a <= b or a <= 0 is a <= max(b, 0): of a NaN and a number the
+			// maximum is the second operand, here the zero.
+			limit := m.register()
+			VMOVUPD(at[1], limit)
+			VMAXPD(zero, limit, limit)
+			return comparison{limit, greaterOrEqual, at[0]}
+		},
+	},
+}
+
+// atLeast is the verdict of the kernels that keep the values from the limit up.
+func atLeast(_ machine, limit reg.VecVirtual, at []Mem) comparison {
+	return comparison{limit, lessOrEqual, at[0]}
+}
+
+// signature is the Go signature of the test's function.
+func (t test) signature() string {
+	s := "func(dst *uint64, words int"
+	for _, name := range t.matrices {
+		s += fmt.Sprintf(", %s *%s, %s int", name, t.element.goType, strideOf(name))
 	}
-	n := Load(Param("n"), GP64())
-	_, _, _, _, _, _, _ = dst, left, matrices, strides, cols, vals, n
-	_ = fmt.Sprint
+	if t.limits {
+		s += ", cols *int32, vals *" + t.element.goType
+	}
+	return s + ", n int)"
+}
+
+// strideOf returns the parameter that holds the stride of a matrix.
+func strideOf(matrix string) string {
+	if matrix == "a" || matrix == "b" {
+		return matrix + "Stride"
+	}
+	return "stride"
+}
+
+// generate emits the kernel of a test. It takes at least one word and at least
+// one column.
+func generate(m machine, t test) {
+	m.take(t.element)
+	emit.Func(t.name, m.isa(), t.signature(), t.doc, strings.TrimSuffix(t.name, "32")+"Generic")
+	dst := Load(Param("dst"), GP64()).(reg.GPVirtual)
+	steps := Load(Param("words"), GP64())
+	c := loadColumns(t)
+	if m.rows() == 32 {
+		SHLQ(U8(1), steps) // two a word
+	}
+	limit := m.register()
+	if !t.limits {
+		VXORPD(limit, limit, limit)
+	}
+
+	column := func(keep func(vector int, c comparison)) {
+		at := c.pointers()
+		if t.limits {
+			t.element.broadcast(c.limit(), limit)
+		}
+		for v := range m.rows() * t.element.size / m.width() {
+			keep(v, t.verdict(m, limit, offset(at, v*m.width())))
+		}
+	}
+	previous := GP64() // zero after a step that ended empty
+	MOVQ(I32(-1), previous)
+
+	Label("step")
+	rows := m.load(dst)
+	JZ(LabelRef("next"))
+	c.first()
+	Label("begin")
+	column(m.begin)
+	c.next()
+	JE(LabelRef("last"))
+	TESTQ(previous, previous)
+	JZ(LabelRef("check"))
+	Label("column")
+	column(m.keep)
+	c.next()
+	JNE(LabelRef("column"))
+	Label("last")
+	m.finish(rows)
+	Label("store")
+	m.store(dst, rows)
+	MOVQ(rows, previous)
+	Label("next")
+	ADDQ(U8(m.rows()/8), dst)
+	c.advance(m.rows() * t.element.size)
+	DECQ(steps)
+	JNZ(LabelRef("step"))
+	emit.Return()
+
+	Label("check")
+	m.finish(rows) // of the first column
+	JZ(LabelRef("store"))
+	INCQ(previous) // don't check again
+	JMP(LabelRef("begin"))
+}
+
+// offset returns the operands moved on by some bytes.
+func offset(at []Mem, bytes int) []Mem {
+	moved := make([]Mem, len(at))
+	for i, mem := range at {
+		moved[i] = mem.Offset(bytes)
+	}
+	return moved
+}
+
+// columns walks the columns of one step.
+type columns struct {
+	base, stride []reg.Register // per matrix; stride in bytes
+	cols, vals   reg.Register   // the list, if there is one
+	n, k         reg.GPVirtual
+	size         int             // of an element, in bytes
+	column       []reg.GPVirtual // per matrix, the current column
+}
+
+func loadColumns(t test) *columns {
+	c := &columns{k: GP64(), size: t.element.size}
+	for _, name := range t.matrices {
+		c.base = append(c.base, Load(Param(name), GP64()))
+		stride := Load(Param(strideOf(name)), GP64())
+		SHLQ(U8(bits.TrailingZeros(uint(c.size))), stride)
+		c.stride = append(c.stride, stride)
+		c.column = append(c.column, GP64())
+	}
+	if t.limits {
+		c.cols = Load(Param("cols"), GP64())
+		c.vals = Load(Param("vals"), GP64())
+	}
+	c.n = Load(Param("n"), GP64()).(reg.GPVirtual)
+	return c
+}
+
+// first goes to the first column.
+func (c *columns) first() {
+	XORL(c.k.As32(), c.k.As32())
+	if c.cols == nil {
+		for i, column := range c.column {
+			MOVQ(c.base[i], column)
+		}
+	}
+}
+
+// pointers returns where the step's rows of the current column are.
+func (c *columns) pointers() []Mem {
+	var at []Mem
+	for i, column := range c.column {
+		at = append(at, Mem{Base: column})
+		if c.cols != nil {
+			MOVLQSX(Mem{Base: c.cols, Index: c.k, Scale: 4}, column)
+			IMULQ(c.stride[i], column)
+			ADDQ(c.base[i], column)
+		}
+	}
+	return at
+}
+
+// limit returns where the current column's limit is.
+func (c *columns) limit() Mem {
+	return Mem{Base: c.vals, Index: c.k, Scale: uint8(c.size)}
+}
+
+// next goes to the next column; the flags say equal if there is none.
+func (c *columns) next() {
+	if c.cols == nil {
+		for i, column := range c.column {
+			ADDQ(c.stride[i], column)
+		}
+	}
+	INCQ(c.k)
+	CMPQ(c.k, c.n)
+}
+
+// advance moves on to the rows of the next step.
+func (c *columns) advance(bytes int) {
+	for _, base := range c.base {
+		ADDQ(U32(bytes), base)
+	}
 }

@@ -96,18 +96,16 @@ var (
 	}
 	// byReciprocal is exact for tame numbers; docs/semantics.md has the proof.
 	byReciprocal = scaling{
-		suffix: "Tame", what: "data/total, for tame numbers", parameter: "total *[3]float64", size: 24, finite: true,
+		suffix: "Tame", what: "data/total, for tame numbers", parameter: "total *[2]float64", size: 16, finite: true,
 		load: func(m machine, from reg.Register) func(x Mem) reg.VecVirtual {
 			total := m.broadcast(Mem{Base: from})
-			high := m.broadcast(Mem{Base: from, Disp: 8})
-			low := m.broadcast(Mem{Base: from, Disp: 16})
+			reciprocal := m.broadcast(Mem{Base: from, Disp: 8})
 			return func(x Mem) reg.VecVirtual {
 				r, q := m.vector(), m.vector()
 				VMOVUPD(x, r)
-				VMULPD(low, r, q)
-				VFMADD231PD(high, r, q)   // q = x*high + x*low, faithful
-				VFNMADD231PD(total, q, r) // r = x - total*q, exact
-				VFMADD231PD(high, r, q)   // q + r*high, the IEEE quotient
+				VMULPD(reciprocal, r, q)
+				VFNMADD231PD(total, q, r)     // r = x - total*q
+				VFMADD231PD(reciprocal, r, q) // q + r*reciprocal, the IEEE quotient
 				return q
 			}
 		},

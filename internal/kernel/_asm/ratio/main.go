@@ -44,10 +44,10 @@ func shared(m machine, f fold, s scaling) {
 	cols := Load(Param("cols"), GP64())
 	operands := Load(ParamIndex(5), GP64())
 	n := Load(Param("n"), GP64())
-	fold := f.add
+	add := f.add
 	if f.clean && !s.finite {
 		zero := m.zero()
-		fold = func(q, acc reg.VecVirtual) {
+		add = func(q, acc reg.VecVirtual) {
 			VMAXPD(zero, q, q) // a NaN, or anything negative, becomes +0
 			f.add(q, acc)
 		}
@@ -67,7 +67,7 @@ func shared(m machine, f fold, s scaling) {
 		ADDQ(data, column)
 		scale := s.load(m, operand)
 		for i := range vectors {
-			fold(scale(m.at(column, i)), acc[i])
+			add(scale(m.at(column, i)), acc[i])
 		}
 		ADDQ(U8(s.size), operand)
 		INCQ(k)

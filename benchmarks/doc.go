@@ -1,0 +1,33 @@
+// Package benchmarks measures this library against plain Go code and against
+// the memory of the machine. It holds benchmarks only.
+//
+// Every kernel has a benchmark of its name with sub-benchmarks
+//
+//	BenchmarkFit/impl=avx512/nodes=5000/cols=8
+//	BenchmarkFit/impl=avx512/nodes=5000/cols=8/requested=3
+//
+// where impl is one of
+//
+//	rowloop    one node on the heap with a slice per vector, and a plain loop
+//	structmap  one struct per node: fields, and a map of the other resources
+//	generic    this library in pure Go
+//	avx2       this library with AVX2
+//	avx512     this library with AVX-512
+//	roof       load and sum the same bytes, with the best instructions there are
+//
+// so that benchstat can pivot:
+//
+//	go test -run '^$' -bench '^BenchmarkFit$' -count 10 ./benchmarks > fit.txt
+//	benchstat -col /impl -row '/nodes /cols /requested' fit.txt
+//
+// Buffers are filled before they are timed, and each benchmark compares its
+// answers with the row loop's. Seven of eight nodes fit, scattered, and the
+// others fail in one column: the plain loops, which stop there, still read most
+// of the data, and the kernels can skip nothing. Every call asks for another
+// one of 16 pods, so that the CPU can't learn the answers by heart.
+//
+// Timings of different runs are not comparable on a shared machine. The figures
+// of docs/performance.md come from BenchmarkRatio, which alternates the
+// baselines, the roof and the kernel within one loop and reports the ratios of
+// the fastest samples.
+package benchmarks

@@ -1,0 +1,133 @@
+package benchmarks
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// BenchmarkRatio measures what docs/performance.md quotes. One iteration times
+// the baselines, the roof and the kernel in turn, so that all of them meet the
+// same neighbours on a shared machine; the fastest sample of each counts.
+//
+//	ns/node            of the kernel
+//	rowloop-ns/node    of the row loop
+//	structmap-ns/node  of the struct form, where it has the operation
+//	roof-ns/node       of loading and summing the same bytes
+//	x_rowloop          how many times as fast as the row loop
+//	x_structmap        how many times as fast as the struct form
+//	of_roof            speed as a part of the speed of memory
+//	ns/call            of the kernel
+func BenchmarkRatio(b *testing.B) {
+	for _, op := range operations {
+		for _, shape := range op.ratios {
+			subject := sync.OnceValue(func() *subject { return op.new(shape) })
+			for _, impl := range slices.Backward(kernel.Available()) {
+				b.Run(fmt.Sprintf("kernel=%s/impl=%v/%v", op.name, impl, shape), func(b *testing.B) {
+					ratio(b, subject(), impl)
+				})
+			}
+		}
+	}
+}
+
+func ratio(b *testing.B, s *subject, impl kernel.Impl) {
+	defer kernel.Use(impl)()
+	var all []*stopwatch
+	start := func(run func(k int)) *stopwatch {
+		w := &stopwatch{run: run, variants: s.variants, calls: 1, best: math.Inf(1)}
+		w.call() // grows what has to grow
+		all = append(all, w)
+		return w
+	}
+	ours, rowloop := start(s.kernel), start(s.rowloop)
+	var structmap *stopwatch
+	if s.structmap != nil {
+		structmap = start(s.structmap)
+	}
+	var roofs []*stopwatch
+	if impl != kernel.Generic { // the pure-Go code is bound by its instructions
+		for _, c := range s.roofs(impl) {
+			roofs = append(roofs, start(c.run))
+		}
+	}
+
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, w := range all {
+			w.sample()
+		}
+	}
+	if err := s.verify(); err != nil {
+		b.Fatal(err)
+	}
+
+	b.ReportMetric(0, "ns/op") // of all together, which means nothing
+	b.ReportMetric(ours.best, "ns/call")
+	b.ReportMetric(ours.best/float64(s.results), "ns/node")
+	b.ReportMetric(rowloop.best/float64(s.results), "rowloop-ns/node")
+	b.ReportMetric(rowloop.best/ours.best, "x_rowloop")
+	if structmap != nil {
+		b.ReportMetric(structmap.best/float64(s.results), "structmap-ns/node")
+		b.ReportMetric(structmap.best/ours.best, "x_structmap")
+	}
+	if roof := fastest(roofs); roof < math.Inf(1) {
+		b.ReportMetric(roof/float64(s.results), "roof-ns/node")
+		b.ReportMetric(roof/ours.best, "of_roof")
+	}
+}
+
+// stopwatch keeps the time per call of a function's fastest sample.
+type stopwatch struct {
+	run         func(k int)
+	k, variants int // the next variant of the question, and how many there are
+	calls       int // per sample
+	best        float64
+}
+
+const (
+	shortest = 200 * time.Microsecond // a sample: long against the clock's resolution
+	warmUps  = 2                      // calls before a sample
+	warm     = 20 * time.Millisecond  // calls of this length warm up by themselves
+)
+
+// sample times some calls. The calls before them bring the data back into the
+// caches, which the others have emptied.
+func (w *stopwatch) sample() {
+	for range warmUps {
+		if w.best < float64(warm) || math.IsInf(w.best, 1) {
+			w.call()
+		}
+	}
+	for {
+		start := time.Now()
+		for range w.calls {
+			w.call()
+		}
+		elapsed := time.Since(start)
+		if elapsed >= shortest {
+			w.best = min(w.best, float64(elapsed)/float64(w.calls))
+			return
+		}
+		w.calls *= 2
+	}
+}
+
+func (w *stopwatch) call() {
+	w.run(w.k)
+	w.k = (w.k + 1) % w.variants
+}
+
+// fastest returns the best time of several ways to do one thing.
+func fastest(all []*stopwatch) float64 {
+	best := math.Inf(1)
+	for _, w := range all {
+		best = min(best, w.best)
+	}
+	return best
+}

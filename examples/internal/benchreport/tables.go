@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Units that BenchmarkRatio reports.
+const (
+	kernelTime    = "ns/node"
+	rowLoopTime   = "rowloop-ns/node"
+	structMapTime = "structmap-ns/node"
+	roofTime      = "roof-ns/node"
+)
+
+// tables returns all tables as Markdown.
+func tables(all *results) string {
+	var b strings.Builder
+	if rows := all.where("Ratio", nil); len(rows) > 0 {
+		quote := newQuoting(all)
+		b.WriteString(quote.text)
+		kernelTable(&b, rows, quote)
+		implTable(&b, rows, quote)
+	}
+	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
+	formTable(&b, "Copy of one node's resources, ns", all.where("Clone", nil))
+	callTable(&b, "Table, ns per call", all.where("Table", nil), "op")
+	callTable(&b, "Overlay, 64 changes and a rollback, ns", all.where("Overlay", nil), "")
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// quoting says which ratios may be quoted.
+type quoting struct {
+	rowLoop, structMap bool
+	text               string
+}
+
+func newQuoting(all *results) quoting {
+	var q quoting
+	rowLoop, ok := all.credible(rowLoopTime, rowLoopBand)
+	q.rowLoop = ok
+	structMap, ok := all.credible(structMapTime, structMapBand)
+	q.structMap = ok
+	q.text = fmt.Sprintf("Baselines at 5,000 nodes and 8 columns: row loop %s, struct and map %s.\n\n",
+		rowLoopBand.describe(rowLoop, q.rowLoop), structMapBand.describe(structMap, q.structMap))
+	return q
+}
+
+func (b band) describe(ns float64, ok bool) string {
+	verdict := "within"
+	if !ok {
+		verdict = "outside, so its ratios are not quoted,"
+	}
+	return fmt.Sprintf("%s ns per node (%s the band of %g to %g)", number(ns), verdict, b.low, b.high)
+}
+
+// times formats a ratio against a baseline, a dash when it is not quoted.
+func times(ratio float64, quoted bool) string {
+	if !quoted || math.IsNaN(ratio) {
+		return "–"
+	}
+	return number(ratio) + "×"
+}
+
+// kernelTable lists every kernel and size with the fastest implementation.
+func kernelTable(b *strings.Builder, rows []row, quote quoting) {
+	best := rows[0].key("impl")
+	header(b, "Kernels, "+best, "kernel", "nodes", "columns", "ns per node", "row loop, ns", "against row loop", "against struct and map", "of roof")
+	for _, r := range rows {
+		if r.key("impl") != best {
+			continue
+		}
+		cells(b, r.key("kernel"), thousands(r.number("nodes")), columns(r), number(r.value(kernelTime)),
+			number(r.value(rowLoopTime)),
+			times(r.per(kernelTime, rowLoopTime), quote.rowLoop),
+			times(r.per(kernelTime, structMapTime), quote.structMap),
+			number(r.per(kernelTime, roofTime)))
+	}
+	b.WriteByte('\n')
+}
+
+// implTable compares the implementations at one size.
+func implTable(b *strings.Builder, rows []row, quote quoting) {
+	impls := distinct(rows, "impl")
+	header(b, "Implementations at 5,000 nodes and 8 columns, ns per node (against the row loop)", append([]string{"kernel"}, impls...)...)
+	for _, kernel := range distinct(rows, "kernel") {
+		line := []string{kernel}
+		measured := false
+		for _, impl := range impls {
+			cell := "–"
+			if r, ok := at5000(rows, kernel, impl); ok {
+				measured = true
+				cell = fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
+			}
+			line = append(line, cell)
+		}
+		if measured {
+			cells(b, line...)
+		}
+	}
+	b.WriteByte('\n')
+}
+
+// at5000 returns the result for 5,000 nodes and 8 columns, or for the one
+// column of a kernel that reads scores.
+func at5000(rows []row, kernel, impl string) (row, bool) {
+	for _, cols := range []string{"8", "1"} {
+		for _, r := range rows {
+			if r.has(map[string]string{"kernel": kernel, "impl": impl, "nodes": "5000", "cols": cols, "requested": ""}) {
+				return r, true
+			}
+		}
+	}
+	return row{}, false
+}
+
+// formTable lists cases by form.
+func formTable(b *strings.Builder, title string, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	forms := distinct(rows, "form")
+	header(b, title, append([]string{"case"}, forms...)...)
+	for _, name := range distinct(rows, "case") {
+		line := []string{name}
+		for _, form := range forms {
+			var found row
+			for _, r := range rows {
+				if r.has(map[string]string{"case": name, "form": form}) {
+					found = r
+				}
+			}
+			line = append(line, number(found.value(kernelTime)))
+		}
+		cells(b, line...)
+	}
+	b.WriteByte('\n')
+}
+
+// callTable lists the time per call by size, one line for each value of key.
+func callTable(b *strings.Builder, title string, rows []row, key string) {
+	if len(rows) == 0 {
+		return
+	}
+	header(b, title, "operation", "nodes", "columns", "ns")
+	for _, r := range rows {
+		name := r.key(key)
+		if key == "" {
+			name = r.benchmark
+		}
+		cells(b, name, thousands(r.number("nodes")), columns(r), number(r.value("ns/op")))
+	}
+	b.WriteByte('\n')
+}
+
+func header(b *strings.Builder, title string, names ...string) {
+	fmt.Fprintf(b, "%s:\n\n", title)
+	cells(b, names...)
+	b.WriteString("|---|" + strings.Repeat("---:|", len(names)-1) + "\n")
+}
+
+func cells(b *strings.Builder, values ...string) {
+	b.WriteString("| " + strings.Join(values, " | ") + " |\n")
+}
+
+// columns describes the columns of a row's problem.
+func columns(r row) string {
+	if n := r.key("requested"); n != "" {
+		return n + " of " + r.key("cols")
+	}
+	return r.key("cols")
+}
+
+// number formats a measured value with three digits at most.
+func number(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "–"
+	case x >= 100:
+		return thousands(int(math.Round(x)))
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// thousands formats n with separators.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}

@@ -1,0 +1,85 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
+)
+
+// benchmarkShapes are numbers of nodes and columns: one word, L1, L2, L3 and
+// beyond.
+var benchmarkShapes = [][2]int{{64, 8}, {1024, 4}, {4992, 4}, {4992, 8}, {4992, 16}, {99968, 8}, {999936, 8}}
+
+func eachShape(b *testing.B, f func(b *testing.B, nodes, cols int)) {
+	for _, shape := range benchmarkShapes {
+		b.Run(fmt.Sprintf("nodes=%d/cols=%d", shape[0], shape[1]), func(b *testing.B) {
+			b.SetBytes(int64(8 * shape[0] * shape[1]))
+			f(b, shape[0], shape[1])
+		})
+	}
+}
+
+// pool returns a matrix of free amounts of at least 10, except that every 97th
+// node has 5 in its last column.
+func pool(nodes, cols int) []float64 {
+	r := testkit.Rand(1)
+	data := testkit.Matrix(nodes, cols)
+	for i := range data {
+		data[i] = 10 + 20*r.Float64()
+	}
+	for i := 0; i < nodes; i += 97 {
+		data[(cols-1)*nodes+i] = 5
+	}
+	return data
+}
+
+func BenchmarkAndGE(b *testing.B) {
+	testkit.EachImplB(b, func(b *testing.B) {
+		eachShape(b, func(b *testing.B, nodes, cols int) {
+			data := pool(nodes, cols)
+			dst := make([]uint64, nodes/kernel.Block)
+			list, limits := make([]int32, cols), make([]float64, cols)
+			for c := range list {
+				list[c], limits[c] = int32(c), 10
+			}
+			for b.Loop() {
+				for w := range dst {
+					dst[w] = math.MaxUint64
+				}
+				kernel.AndGE(dst, data, nodes, list, limits)
+			}
+			fit := 0
+			for _, word := range dst {
+				fit += bits.OnesCount64(word)
+			}
+			if want := nodes - (nodes+96)/97; fit != want {
+				b.Errorf("%d nodes fit, want %d", fit, want)
+			}
+		})
+	})
+}
+
+// BenchmarkRoof reads the same bytes as BenchmarkAndGE.
+func BenchmarkRoof(b *testing.B) {
+	testkit.EachImplB(b, func(b *testing.B) {
+		eachShape(b, func(b *testing.B, nodes, cols int) {
+			data := pool(nodes, cols)
+			for _, streams := range []int{1, cols} {
+				b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+					b.SetBytes(int64(8 * nodes * cols))
+					sum := 0.0
+					for b.Loop() {
+						sum = kernel.Roof(data, streams)
+					}
+					if sum < 10*float64(nodes*cols)-5*float64(nodes) {
+						b.Error("sum is too small")
+					}
+				})
+			}
+		})
+	})
+}

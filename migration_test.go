@@ -1,0 +1,146 @@
+package resvec_test
+
+import (
+	"fmt"
+
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The functions below are the code of docs/migration.md; TestDocs keeps the two
+// the same. Example_migration runs them one after the other.
+
+func buildMap(nodes []*corev1.Node, pods []*corev1.Pod) (*vectormap.ResourceVectorMap, error) {
+	b := vectormap.NewBuilder(vectormap.Milli("nvidia.com/gpu"))
+	for _, node := range nodes {
+		b.AddNode(node)
+	}
+	for _, pod := range pods {
+		b.AddPod(pod)
+	}
+	return b.Build()
+}
+
+// oldNodeInfo is what a scheduler has today.
+type oldNodeInfo struct {
+	Name string
+	Idle vectormap.Resource
+}
+
+func idleMatrix(m *vectormap.ResourceVectorMap, nodes []oldNodeInfo) (*vector.Matrix, error) {
+	idle := m.NewMatrix(0)
+	var row vector.ResourceVector
+	for i := range nodes {
+		var err error
+		if row, err = nodes[i].Idle.ToVector(row, m); err != nil {
+			return nil, fmt.Errorf("node %s: %w", nodes[i].Name, err)
+		}
+		idle.AppendRow(row)
+	}
+	return idle, nil
+}
+
+func feasible(m *vectormap.ResourceVectorMap, idle *vector.Matrix, old *vectormap.ResourceRequirements) (*vector.Mask, error) {
+	request, err := old.ToVector(nil, m)
+	if err != nil {
+		return nil, err
+	}
+	fits := new(vector.Mask)
+	vector.Fit(fits, idle, request)
+	return fits, nil
+}
+
+func backToStruct(m *vectormap.ResourceVectorMap, idle *vector.Matrix, row int) (vectormap.Resource, error) {
+	var r vectormap.Resource
+	err := r.FromVector(m, idle.Row(nil, row))
+	return r, err
+}
+
+const (
+	allocatable = iota
+	free
+	matrices
+)
+
+// refresh brings the row of one node up to date. It costs a map lookup when the
+// node did not change.
+func refresh(cluster *vector.Table, m *vectormap.ResourceVectorMap, node *corev1.Node, used vector.ResourceVector, generation int64) error {
+	if cluster.Current(node.Name, generation) {
+		return nil
+	}
+	total, err := m.NodeAllocatable(nil, node, nil)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	left := total.Clone()
+	left.Sub(used)
+	cluster.Upsert(node.Name, generation, total, left)
+	return nil
+}
+
+// filter is a Filter extension point for all nodes at once.
+func filter(fits *vector.Mask, cluster *vector.Snapshot, m *vectormap.ResourceVectorMap, pod *corev1.Pod) error {
+	request, err := m.PodRequest(nil, pod, vectormap.PodOptions{UseStatusResources: true}, nil)
+	if err != nil {
+		return err
+	}
+	vector.Fit(fits, cluster.Matrix(free), request)
+	return nil
+}
+
+func Example_migration() {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-1"}}
+	node.Status.Allocatable = corev1.ResourceList{
+		"cpu":            resource.MustParse("32"),
+		"memory":         resource.MustParse("128Gi"),
+		"nvidia.com/gpu": resource.MustParse("8"),
+		"pods":           resource.MustParse("110"),
+	}
+	pod := &corev1.Pod{}
+	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		"cpu":            resource.MustParse("500m"),
+		"nvidia.com/gpu": resource.MustParse("2"),
+	}}}}
+
+	m, err := buildMap([]*corev1.Node{node}, []*corev1.Pod{pod})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(m)
+
+	idle, err := idleMatrix(m, []oldNodeInfo{
+		{"a", vectormap.Resource{MilliCPU: 4000, Memory: 8 << 30, GPUs: 0.5}},
+		{"b", vectormap.Resource{MilliCPU: 4000, Memory: 8 << 30, GPUs: 2}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	fits, err := feasible(m, idle, &vectormap.ResourceRequirements{MilliCPU: 1000, GPUCount: 2, GPUPortion: 0.5})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("struct request fits on row", fits.First())
+	old, err := backToStruct(m, idle, 0)
+	fmt.Println(old.MilliCPU, old.GPUs, err)
+
+	cluster := m.NewTable(matrices)
+	used := vector.ResourceVector{1000}
+	if err := refresh(cluster, m, node, used, 1); err != nil {
+		panic(err)
+	}
+	var snapshot vector.Snapshot
+	cluster.Snapshot(&snapshot)
+	if err := filter(fits, &snapshot, m, pod); err != nil {
+		panic(err)
+	}
+	fmt.Println("pod fits on", snapshot.Name(fits.First()))
+
+	// Output:
+	// cpu=milli-cpu memory=byte gpu=milli(nvidia.com/gpu) pods=whole
+	// struct request fits on row 1
+	// 4000 0.5 <nil>
+	// pod fits on gpu-1
+}

@@ -1,0 +1,71 @@
+package vector
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// Invariants says what in m's storage is not as the kernels need it.
+func Invariants(m *Matrix) error {
+	switch {
+	case m.stride%kernel.Block != 0:
+		return fmt.Errorf("stride %d is not whole blocks", m.stride)
+	case m.stride < m.rows:
+		return fmt.Errorf("stride %d is less than %d rows", m.stride, m.rows)
+	case len(m.wild) != m.cols:
+		return fmt.Errorf("%d tame flags for %d columns", len(m.wild), m.cols)
+	case len(m.data) < m.stride*m.cols:
+		return fmt.Errorf("%d elements for %d columns of stride %d", len(m.data), m.cols, m.stride)
+	case len(m.data) > 0 && uintptr(unsafe.Pointer(&m.data[0]))%64 != 0:
+		return errors.New("columns are not 64-byte aligned")
+	}
+	if len(m.codes) != len(m.data) {
+		return fmt.Errorf("%d codes for %d elements", len(m.codes), len(m.data))
+	}
+	if len(m.codes) > 0 && uintptr(unsafe.Pointer(&m.codes[0]))%64 != 0 {
+		return errors.New("codes are not 64-byte aligned")
+	}
+	for j := range m.cols {
+		column, codes := m.data[j*m.stride:][:m.stride], m.codes[j*m.stride:][:m.stride]
+		for i, x := range column {
+			if !isCode(codes[i], x) {
+				return fmt.Errorf("row %d, column %d holds %v with the code %v", i, j, x, codes[i])
+			}
+			if i < m.rows && !m.wild[j] && !(x == 0 || math.Abs(x) >= 0x1p-500 && math.Abs(x) < 0x1p500) {
+				return fmt.Errorf("column %d holds %v and is marked tame", j, x)
+			}
+			if i >= m.rows && math.Float64bits(x) != 0 {
+				return fmt.Errorf("row %d beyond the last holds %v in column %d", i, x, j)
+			}
+		}
+	}
+	return nil
+}
+
+// isCode reports whether c is the greatest float32 that is not above x.
+func isCode(c float32, x float64) bool {
+	if x != x {
+		return c != c
+	}
+	next := math.Nextafter32(c, float32(math.Inf(1)))
+	return float64(c) <= x && (float64(next) > x || math.IsInf(x, 1))
+}
+
+// Code is what a matrix keeps besides x for Fit to read.
+func Code(x float64) float32 { return floor32(x) }
+
+// IsCode is the definition of Code.
+func IsCode(c float32, x float64) bool { return isCode(c, x) }
+
+// ChangeLogSize is how many row writes a matrix remembers.
+const ChangeLogSize = changeLogSize
+
+// Tame is the range check behind the tame flags.
+func Tame(x float64) bool { return tame(x) }
+
+// IsTame reports whether the division kernels may take column j for tame.
+func IsTame(m *Matrix, j int) bool { return !m.wild[j] }

@@ -1,0 +1,575 @@
+package vector_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+// The fuzz targets. Plain `go test` runs their seeds.
+
+// program is a fuzz input read as a list of small choices. It reads zeros after
+// its end.
+type program struct {
+	data []byte
+	at   int
+}
+
+func (p *program) done() bool { return p.at >= len(p.data) }
+
+// pick returns a number below n.
+func (p *program) pick(n int) int {
+	if p.done() || n <= 0 {
+		return 0
+	}
+	p.at++
+	return int(p.data[p.at-1]) % n
+}
+
+var fuzzValues = append([]float64{1, 2, 3, 4, 0.5, 0.1, 100, -1, -2, 7, 8, 9, 10, 11, 12, 13}, testkit.Specials()...)
+
+// value returns a plain number or, less often, a special one.
+func (p *program) value() float64 { return fuzzValues[p.pick(len(fuzzValues))] }
+
+// vector returns up to cols values.
+func (p *program) vector(cols int) vec {
+	v := make(vec, p.pick(cols+1))
+	for i := range v {
+		v[i] = p.value()
+	}
+	return v
+}
+
+// addPrograms adds random seeds of different length.
+func addPrograms(f *testing.F) {
+	r := testkit.Rand(1)
+	for n := range 40 {
+		data := make([]byte, 1<<(n%12))
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		f.Add(data)
+	}
+}
+
+// rowModel is a matrix as a list of rows.
+type rowModel struct {
+	rows [][]float64
+	cols int
+}
+
+func (m *rowModel) clone() rowModel {
+	c := rowModel{cols: m.cols}
+	for _, row := range m.rows {
+		c.rows = append(c.rows, slices.Clone(row))
+	}
+	return c
+}
+
+func (m *rowModel) padded(v vec) []float64 {
+	row := make([]float64, m.cols)
+	copy(row, v)
+	return row
+}
+
+func (m *rowModel) add(i int, v vec) {
+	for j, x := range v {
+		m.rows[i][j] += x
+	}
+}
+
+func (m *rowModel) sub(i int, v vec) {
+	for j, x := range v {
+		m.rows[i][j] -= x
+	}
+}
+
+func (m *rowModel) resize(rows int) {
+	for len(m.rows) < rows {
+		m.rows = append(m.rows, make([]float64, m.cols))
+	}
+	m.rows = m.rows[:rows]
+}
+
+func (m *rowModel) remove(i int) {
+	last := len(m.rows) - 1
+	m.rows[i] = m.rows[last]
+	m.rows = m.rows[:last]
+}
+
+func (m *rowModel) widen(cols int) {
+	m.cols = cols
+	for i, row := range m.rows {
+		m.rows[i] = m.padded(row)
+	}
+}
+
+// history remembers earlier states of a matrix and what its change log must
+// report of them.
+type history struct {
+	states   []rowModel
+	versions []uint64
+}
+
+// note remembers the present state; it keeps the last few.
+func (h *history) note(m *vector.Matrix, model *rowModel) {
+	if len(h.states) == 6 {
+		h.states, h.versions = h.states[1:], h.versions[1:]
+	}
+	h.states, h.versions = append(h.states, model.clone()), append(h.versions, m.Version())
+}
+
+// check checks that Changed names every row that differs from the state that
+// any remembered version had.
+func (h *history) check(t *testing.T, m *vector.Matrix, now *rowModel) {
+	t.Helper()
+	for k, old := range h.states {
+		rows, all := m.Changed(nil, h.versions[k])
+		if all {
+			if len(rows) != 0 {
+				t.Fatalf("Changed says all and %v", rows)
+			}
+			continue
+		}
+		if old.cols != now.cols {
+			t.Fatalf("Changed says %v after the width changed", rows)
+		}
+		for n, i := range rows {
+			if int(i) >= len(now.rows) || n > 0 && rows[n-1] >= i {
+				t.Fatalf("Changed = %v of %d rows", rows, len(now.rows))
+			}
+		}
+		for i, row := range now.rows {
+			differs := i >= len(old.rows) || !same(old.rows[i], row)
+			if _, named := slices.BinarySearch(rows, int32(i)); differs && !named {
+				t.Fatalf("row %d changed since version %d; Changed = %v", i, h.versions[k], rows)
+			}
+		}
+	}
+}
+
+func FuzzMatrixOps(f *testing.F) {
+	addPrograms(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p := &program{data: data}
+		m, model := new(vector.Matrix), new(rowModel)
+		mirror := new(vector.Matrix) // brought up to date now and then
+		var log, mirrorLog history
+		for !p.done() {
+			rows := len(model.rows)
+			i, op := p.pick(rows), p.pick(16)
+			if rows == 0 && op < 6 { // needs a row
+				op += 6
+			}
+			switch op {
+			case 0, 1:
+				v := p.vector(model.cols)
+				m.SetRow(i, v)
+				model.rows[i] = model.padded(v)
+			case 2, 3:
+				v := p.vector(model.cols)
+				if p.pick(2) == 0 {
+					if err := m.AddRow(i, v); err != nil {
+						t.Fatal(err)
+					}
+					model.add(i, v)
+				} else {
+					if err := m.SubRow(i, v); err != nil {
+						t.Fatal(err)
+					}
+					model.sub(i, v)
+				}
+			case 4, 5:
+				moved := m.RemoveRow(i)
+				if want := rows - 1; i == want && moved != -1 || i != want && moved != want {
+					t.Fatalf("RemoveRow(%d) of %d = %d", i, rows, moved)
+				}
+				model.remove(i)
+			case 6, 7, 8:
+				v := p.vector(model.cols)
+				if got := m.AppendRow(v); got != rows {
+					t.Fatalf("AppendRow = %d, want %d", got, rows)
+				}
+				model.rows = append(model.rows, model.padded(v))
+			case 9:
+				n := p.pick(140)
+				m.Resize(n)
+				model.resize(n)
+			case 10:
+				cols := model.cols + p.pick(3)
+				if cols > 20 {
+					continue
+				}
+				m.Widen(none, cols)
+				model.widen(cols)
+			case 11:
+				if model.cols == 0 {
+					continue
+				}
+				j, column := p.pick(model.cols), make([]float64, rows)
+				for i := range column {
+					column[i] = p.value()
+					model.rows[i][j] = column[i]
+				}
+				m.SetColumn(j, column)
+			case 12:
+				if p.pick(4) > 0 {
+					continue
+				}
+				n, cols := p.pick(70), p.pick(9)
+				m.Reset(none, n, cols)
+				*model = rowModel{cols: cols}
+				model.resize(n)
+			case 13, 14:
+				mirror.CopyFrom(m)
+				wantMatrix(t, "mirror", mirror, model.rows)
+				mirrorLog.check(t, mirror, model)
+				mirrorLog.note(mirror, model)
+			case 15: // there and back: through a copy into the storage of another
+				c := matrixOf(3, vec{nan, nan, nan}, vec{inf})
+				c.CopyFrom(m)
+				m.CopyFrom(c)
+			}
+			wantMatrix(t, fmt.Sprint("after operation ", op), m, model.rows)
+			log.check(t, m, model)
+			if p.pick(4) == 0 {
+				log.note(m, model)
+			}
+		}
+	})
+}
+
+func FuzzOverlay(f *testing.F) {
+	addPrograms(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p := &program{data: data}
+		source := rowModel{cols: 1 + p.pick(5)}
+		source.resize(1 + p.pick(80))
+		src := vector.NewMatrix(none, len(source.rows), source.cols)
+		o := vector.NewOverlay(src)
+		now := source.clone()
+		type point struct {
+			mark  vector.Mark
+			state rowModel
+		}
+		var marks []point
+		var log history
+		for !p.done() {
+			i := p.pick(len(now.rows))
+			switch op := p.pick(12); op {
+			case 0, 1:
+				v := p.vector(now.cols)
+				o.SetRow(i, v)
+				now.rows[i] = now.padded(v)
+			case 2, 3:
+				v := p.vector(now.cols)
+				if err := o.AddRow(i, v); err != nil {
+					t.Fatal(err)
+				}
+				now.add(i, v)
+			case 4, 5:
+				v := p.vector(now.cols)
+				if err := o.SubRow(i, v); err != nil {
+					t.Fatal(err)
+				}
+				now.sub(i, v)
+			case 6, 7:
+				marks = append(marks, point{o.Mark(), now.clone()})
+			case 8, 9: // to a mark, which stays good
+				if len(marks) > 0 {
+					k := p.pick(len(marks))
+					o.Rollback(marks[k].mark)
+					now = marks[k].state.clone()
+					marks = marks[:k+1]
+				}
+			case 10: // the source moves on; the overlay does not see it
+				v := p.vector(source.cols)
+				k := p.pick(len(source.rows))
+				switch p.pick(4) {
+				case 0, 1:
+					src.SetRow(k, v)
+					source.rows[k] = source.padded(v)
+				case 2:
+					src.AppendRow(v)
+					source.rows = append(source.rows, source.padded(v))
+				case 3:
+					if len(source.rows) > 1 {
+						src.RemoveRow(k)
+						source.remove(k)
+					}
+				}
+			case 11:
+				o.Reset(src)
+				now, marks = source.clone(), nil
+			}
+			wantMatrix(t, "overlay", o.Matrix(), now.rows)
+			wantMatrix(t, "source", src, source.rows)
+			log.check(t, o.Matrix(), &now)
+			if p.pick(3) == 0 {
+				log.note(o.Matrix(), &now)
+			}
+		}
+		o.Reset(src)
+		wantMatrix(t, "at the end", o.Matrix(), source.rows)
+	})
+}
+
+func FuzzTable(f *testing.F) {
+	addPrograms(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		type entry struct {
+			generation int64
+			amounts    [2][]float64
+		}
+		p := &program{data: data}
+		cols := 1 + p.pick(3)
+		table := vector.NewTable(none, cols, 2)
+		model := map[string]*entry{}
+		var s vector.Snapshot
+		var logs [2]history
+		padded := func(v vec) []float64 { return (&rowModel{cols: cols}).padded(v) }
+		for !p.done() {
+			name, generation := fmt.Sprint("node", p.pick(100)), int64(p.pick(3))
+			known := model[name]
+			switch op := p.pick(8); op {
+			case 0, 1, 2:
+				v, w := p.vector(cols), p.vector(cols)
+				row, changed := table.Upsert(name, generation, v, w)
+				if want := known == nil || known.generation != generation; changed != want {
+					t.Fatalf("Upsert(%q, %d) changed %v, want %v", name, generation, changed, want)
+				}
+				if known == nil && row != len(model) {
+					t.Fatalf("a new name has row %d of %d", row, len(model))
+				}
+				if changed {
+					model[name] = &entry{generation, [2][]float64{padded(v), padded(w)}}
+				}
+			case 3, 4:
+				if got := table.Delete(name); got != (known != nil) {
+					t.Fatalf("Delete(%q) = %v", name, got)
+				}
+				delete(model, name)
+			case 5:
+				if known == nil {
+					continue
+				}
+				k, v := p.pick(2), p.vector(cols)
+				row, _ := table.Row(name)
+				if err := table.AddRow(k, row, v); err != nil {
+					t.Fatal(err)
+				}
+				one := rowModel{rows: [][]float64{known.amounts[k]}, cols: cols}
+				one.add(0, v)
+			case 6, 7:
+				table.Snapshot(&s)
+				wantSnapshot(t, "snapshot", &s, table, 2)
+				for k := range logs {
+					now := rowModel{contents(s.Matrix(k)), cols}
+					logs[k].check(t, s.Matrix(k), &now)
+					logs[k].note(s.Matrix(k), &now)
+				}
+			}
+			if table.Len() != len(model) {
+				t.Fatalf("%d rows, want %d", table.Len(), len(model))
+			}
+			if _, known := model[name]; table.Current(name, generation) != (known && model[name].generation == generation) {
+				t.Fatalf("Current(%q, %d) is wrong", name, generation)
+			}
+		}
+		rows := maps.Collect(table.All())
+		for name, e := range model {
+			row, ok := table.Row(name)
+			if !ok || rows[name] != row {
+				t.Fatalf("%q has row %d, %v, and %d in All", name, row, ok, rows[name])
+			}
+			for k, want := range e.amounts {
+				if got := table.Matrix(k).Row(nil, row); !same(got, want) {
+					t.Fatalf("%q: %v, want %v", name, got, want)
+				}
+			}
+		}
+		for k := range 2 {
+			if err := vector.Invariants(table.Matrix(k)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// addVectors adds seeds of a few vectors as bit patterns.
+func addVectors(f *testing.F, add func(data []byte)) {
+	specials := testkit.Specials()
+	add(nil)
+	add(testkit.BytesOf(specials))
+	r := testkit.Rand(2)
+	for n := range 30 {
+		values := make([]float64, 1+n*n)
+		if n%2 == 0 {
+			testkit.Fill(r, values)
+		} else {
+			testkit.FillTame(r, values)
+		}
+		add(testkit.BytesOf(values))
+	}
+}
+
+// vectorsOf cuts the numbers in data into a vector of n elements and another of
+// the rest.
+func vectorsOf(data []byte, n uint8) (a, b vec) {
+	values := make(vec, len(data)/8)
+	testkit.FloatsOf(values, data)
+	cut := min(int(n), len(values))
+	return values[:cut], values[cut:]
+}
+
+// FuzzFit holds the laws of the scalar operations.
+func FuzzFit(f *testing.F) {
+	addVectors(f, func(data []byte) { f.Add(data, uint8(len(data)/16)) })
+	f.Add(testkit.BytesOf(vec{-2}), uint8(1)) // SetMax of a negative vector and none
+	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
+		a, b := vectorsOf(data, n)
+		checkFitLaws(t, a, b)
+
+		// LessEqual is an order on vectors without NaN, and SetMax an upper
+		// bound. Only elements that the shorter other lacks stay below it.
+		number := !slices.ContainsFunc(a, math.IsNaN)
+		if a.LessEqual(a) != number {
+			t.Errorf("%v.LessEqual(itself) = %v", a, !number)
+		}
+		if a.LessEqual(b) && b.LessEqual(a) {
+			for i := range max(len(a), len(b)) {
+				if a.Get(i) != b.Get(i) {
+					t.Errorf("%v and %v are at most each other", a, b)
+				}
+			}
+		}
+		if number && !slices.ContainsFunc(b, math.IsNaN) {
+			upper := a.Clone()
+			upper.SetMax(b)
+			if !a.LessEqual(upper) || len(a) <= len(b) && !b.LessEqual(upper) {
+				t.Errorf("%v SetMax %v = %v", a, b, upper)
+			}
+		}
+
+		// Whole numbers: Sub takes back what Add did, and Add commutes.
+		x, y := whole(a), whole(b)
+		sum, back := x.Clone(), vec(nil)
+		sum.Add(y)
+		back = sum.Clone()
+		back.Sub(y)
+		for i := range max(len(x), len(y)) {
+			if back.Get(i) != x.Get(i) {
+				t.Errorf("%v + %v - the same = %v", x, y, back)
+			}
+		}
+		other := y.Clone()
+		other.Add(x)
+		if !same(sum, other) {
+			t.Errorf("%v + %v = %v, or %v", x, y, sum, other)
+		}
+		if share, index := a.DominantResourceIndex(b); !(share >= 0) || (index >= 0) != (share > 0) ||
+			index >= 0 && a[index]/b[index] != share {
+			t.Errorf("%v.DominantResourceIndex(%v) = %v, %d", a, b, share, index)
+		}
+	})
+}
+
+// whole returns v with every element replaced by a whole number below 2^52.
+func whole(v vec) vec {
+	w := make(vec, len(v))
+	for i, x := range v {
+		w[i] = float64(int64(math.Float64bits(x)) >> 12)
+	}
+	return w
+}
+
+// operandsOf cuts the numbers in data into two matrices and a request.
+func operandsOf(data []byte, width uint8) *operands {
+	cols := int(width)%20 + 1
+	values := make([]float64, len(data)/8)
+	testkit.FloatsOf(values, data)
+	o := &operands{name: "fuzzed", request: make(vec, min(cols, len(values)))}
+	copy(o.request, values)
+	rows := len(values) / cols
+	o.a.Reset(none, rows, cols)
+	o.b.Reset(none, rows, cols)
+	for i := range rows {
+		a := vec(values[i*cols:][:cols])
+		b := vec(values[(rows-1-i)*cols:][:cols])
+		o.a.SetRow(i, a)
+		o.b.SetRow(i, b)
+		o.rowsA, o.rowsB = append(o.rowsA, a), append(o.rowsB, b)
+	}
+	return o
+}
+
+// FuzzRatio compares every batch kernel with its scalar definition.
+func FuzzRatio(f *testing.F) {
+	addVectors(f, func(data []byte) {
+		f.Add(data, uint8(0))
+		f.Add(data, uint8(6))
+	})
+	f.Fuzz(func(t *testing.T, data []byte, width uint8) {
+		o := operandsOf(data, width)
+		testkit.EachImpl(t, func(t *testing.T) {
+			floats, ints := make([]float64, o.rows()), make([]int64, o.rows())
+			for _, k := range floatKernels {
+				k.kernel(floats, o)
+				for i, got := range floats {
+					if want := k.scalar(o, i); !testkit.Same(got, want) {
+						t.Errorf("%s: row %v, %v, %v: %v, want %v", k.name, o.rowsA[i], o.rowsB[i], o.request, got, want)
+					}
+				}
+			}
+			vector.Copies(ints, &o.a, o.request)
+			for i, got := range ints {
+				if want := o.request.CopiesFit(o.rowsA[i]); got != want {
+					t.Errorf("Copies: row %v, request %v: %d, want %d", o.rowsA[i], o.request, got, want)
+				}
+			}
+			var mask vector.Mask
+			for _, k := range compareKernels {
+				k.kernel(&mask, o)
+				for i := range o.rows() {
+					if mask.Test(i) != k.scalar(o, i) {
+						t.Errorf("%s: row %v, %v, %v: %v", k.name, o.rowsA[i], o.rowsB[i], o.request, mask.Test(i))
+					}
+				}
+			}
+			for _, k := range reductions {
+				if got, want := k.kernel(nil, &o.a, &mask), k.golden(plain(o.rowsA), o.a.Cols(), mask.Test); !same(got, want) {
+					t.Errorf("%s = %v, want %v", k.name, got, want)
+				}
+			}
+		})
+	})
+}
+
+// FuzzChoose compares ArgMax, ArgMin and TopK with sorting, for every tie.
+func FuzzChoose(f *testing.F) {
+	addVectors(f, func(data []byte) { f.Add(data, uint64(len(data)), 5) })
+	f.Fuzz(func(t *testing.T, data []byte, seed uint64, k int) {
+		scores, _ := vectorsOf(data, 255)
+		floats, ints := []float64(scores), make([]int64, len(scores))
+		for i, x := range scores {
+			ints[i] = int64(math.Float64bits(x))
+		}
+		r := testkit.Rand(seed)
+		rows := vector.NewMask(len(scores))
+		testkit.FillMask(r, rows.Words())
+		testkit.TrimMask(rows.Words(), len(scores))
+		testkit.EachImpl(t, func(t *testing.T) {
+			for _, c := range tieCases(r, len(scores)) {
+				for _, mask := range []*vector.Mask{nil, rows} {
+					checkChoice(t, "fuzzed", floats, mask, k, c)
+					checkChoice(t, "fuzzed", ints, mask, k, c)
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,231 @@
+package vector_test
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+func TestMaskZeroValue(t *testing.T) {
+	var m vector.Mask
+	if m.Len() != 0 || m.Any() || m.First() != -1 || m.Count() != 0 || len(m.Words()) != 0 || len(members(&m)) != 0 {
+		t.Error("the zero mask is not empty")
+	}
+	m.SetAll()
+	m.ClearAll()
+	m.And(&m, &m)
+	m.CopyFrom(new(vector.Mask))
+	if !m.Equal(vector.NewMask(0)) {
+		t.Error("the zero mask is not a mask of length 0")
+	}
+	m.Resize(70)
+	m.Set(69)
+	if m.Len() != 70 || !m.Test(69) {
+		t.Error("the zero mask does not resize")
+	}
+}
+
+// Every operation against a map, for every length up to two words and a bit.
+func TestMaskAgainstMap(t *testing.T) {
+	r := testkit.Rand(1)
+	for rows := range 130 {
+		m, model := vector.NewMask(rows), map[int]bool{}
+		if m.Len() != rows || len(m.Words()) != (rows+63)/64 || m.Any() {
+			t.Fatalf("NewMask(%d): length %d, %d words", rows, m.Len(), len(m.Words()))
+		}
+		for range rows {
+			row := r.IntN(rows)
+			if model[row] = r.IntN(3) > 0; model[row] {
+				m.Set(row)
+			} else {
+				m.Clear(row)
+				delete(model, row)
+			}
+		}
+		var want []int
+		for row := range rows {
+			if m.Test(row) != model[row] {
+				t.Fatalf("%d rows: Test(%d) = %v", rows, row, m.Test(row))
+			}
+			if model[row] {
+				want = append(want, row)
+			}
+		}
+		if got := slices.Collect(m.All()); !slices.Equal(got, want) || m.Count() != len(want) || m.Any() != (len(want) > 0) {
+			t.Fatalf("%d rows: %v, count %d, any %v, want %v", rows, got, m.Count(), m.Any(), want)
+		}
+		first := -1
+		if len(want) > 0 {
+			first = want[0]
+		}
+		if m.First() != first {
+			t.Fatalf("%d rows: First = %d, want %d", rows, m.First(), first)
+		}
+		m.SetAll()
+		if m.Count() != rows {
+			t.Fatalf("%d rows: SetAll sets %d", rows, m.Count())
+		}
+		set := 0
+		for _, w := range m.Words() {
+			set += bits.OnesCount64(w)
+		}
+		if set != rows {
+			t.Fatalf("%d rows: SetAll sets bits beyond the rows", rows)
+		}
+		m.ClearAll()
+		if m.Any() || m.Len() != rows {
+			t.Fatalf("%d rows: ClearAll leaves %d", rows, m.Count())
+		}
+	}
+}
+
+func TestMaskAlgebra(t *testing.T) {
+	for rows := range 130 {
+		a, b := rowMasks(rows)["some"], vector.NewMask(rows)
+		testkit.FillMask(testkit.Rand(uint64(rows)+1000), b.Words())
+		testkit.TrimMask(b.Words(), rows)
+		for _, op := range []struct {
+			name string
+			f    func(m, a, b *vector.Mask)
+			want func(a, b bool) bool
+		}{
+			{"And", (*vector.Mask).And, func(a, b bool) bool { return a && b }},
+			{"Or", (*vector.Mask).Or, func(a, b bool) bool { return a || b }},
+			{"AndNot", (*vector.Mask).AndNot, func(a, b bool) bool { return a && !b }},
+		} {
+			want := vector.NewMask(rows)
+			for r := range rows {
+				if op.want(a.Test(r), b.Test(r)) {
+					want.Set(r)
+				}
+			}
+			check := func(how string, got *vector.Mask) {
+				if !got.Equal(want) {
+					t.Errorf("%d rows: %s %s = %v, want %v", rows, op.name, how, members(got), members(want))
+				}
+			}
+			var fresh vector.Mask
+			op.f(&fresh, a, b)
+			check("into the zero mask", &fresh)
+			longer := vector.NewMask(500)
+			longer.SetAll()
+			op.f(longer, a, b)
+			check("into a longer mask", longer)
+			first, second := new(vector.Mask), new(vector.Mask)
+			first.CopyFrom(a)
+			op.f(first, first, b)
+			check("into the first operand", first)
+			second.CopyFrom(b)
+			op.f(second, a, second)
+			check("into the second operand", second)
+		}
+	}
+}
+
+func TestMaskResizeClears(t *testing.T) {
+	m := vector.NewMask(200)
+	m.SetAll()
+	words := &m.Words()[0]
+	for _, rows := range []int{130, 200, 0, 64, 65} {
+		m.Resize(rows)
+		if m.Len() != rows || m.Any() {
+			t.Errorf("Resize(%d): length %d, %d rows set", rows, m.Len(), m.Count())
+		}
+		if rows > 0 && &m.Words()[0] != words {
+			t.Errorf("Resize(%d) does not reuse the storage", rows)
+		}
+		m.SetAll()
+	}
+}
+
+func TestMaskCopyAndEqual(t *testing.T) {
+	a := maskOf(100, 0, 63, 64, 99)
+	var b vector.Mask
+	b.CopyFrom(a)
+	if !a.Equal(&b) || !b.Equal(a) || !a.Equal(a) {
+		t.Error("a copy is not equal")
+	}
+	b.Clear(99)
+	if a.Equal(&b) || !a.Test(99) {
+		t.Error("the copy shares bits, or Equal misses the last row")
+	}
+	if a.Equal(maskOf(101, 0, 63, 64, 99)) {
+		t.Error("masks of other length are equal")
+	}
+	a.CopyFrom(a)
+	if a.Count() != 4 {
+		t.Error("a copy onto itself changes the mask")
+	}
+}
+
+func TestMaskIteration(t *testing.T) {
+	m := maskOf(200, 3, 5, 70, 199)
+	var got []int
+	for r := range m.All() {
+		got = append(got, r)
+		if r == 70 {
+			break
+		}
+	}
+	if !slices.Equal(got, []int{3, 5, 70}) {
+		t.Errorf("broken off after %v", got)
+	}
+	got = nil
+	for r := range m.All() { // a change is seen from the next block on
+		got = append(got, r)
+		m.Clear(r)
+		m.Set(4)
+		m.Set(130)
+	}
+	if !slices.Equal(got, []int{3, 5, 70, 130, 199}) {
+		t.Errorf("with changes: %v", got)
+	}
+}
+
+func TestMaskMillion(t *testing.T) {
+	m := vector.NewMask(1_000_000)
+	for r := 0; r < 1_000_000; r += 7 {
+		m.Set(r)
+	}
+	m.Clear(0)
+	if m.First() != 7 {
+		t.Errorf("First = %d, want 7", m.First())
+	}
+	m.Set(0)
+	if got, want := m.Count(), (1_000_000+6)/7; got != want {
+		t.Errorf("Count = %d, want %d", got, want)
+	}
+	next := 0
+	for r := range m.All() {
+		if r != next {
+			t.Fatalf("row %d, want %d", r, next)
+		}
+		next += 7
+	}
+}
+
+func TestMaskFirst(t *testing.T) {
+	for _, c := range []struct {
+		rows int
+		set  []int
+		want int
+	}{
+		{0, nil, -1},
+		{1, nil, -1},
+		{1, []int{0}, 0},
+		{64, []int{63}, 63},
+		{65, []int{64}, 64},
+		{200, []int{199, 130, 131}, 130},
+	} {
+		m := vector.NewMask(c.rows)
+		for _, r := range c.set {
+			m.Set(r)
+		}
+		if got := m.First(); got != c.want {
+			t.Errorf("First of %v in %d rows = %d, want %d", c.set, c.rows, got, c.want)
+		}
+	}
+}

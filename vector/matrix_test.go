@@ -1,0 +1,594 @@
+package vector_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+func TestSchema(t *testing.T) {
+	columns := []vector.SchemaColumn{
+		{Name: "cpu", Integral: true, Detail: "milli"},
+		{Name: "example.com/\"odd\" name\n", Detail: " two\nlines "},
+		{Name: "\xff\xfe", Detail: "\u2028"},
+		{},
+	}
+	s := vector.NewSchema(columns)
+	if s != vector.NewSchema(slices.Clone(columns)) {
+		t.Error("equal columns give different schemas")
+	}
+	if got := s.Columns(); !slices.Equal(got, columns) {
+		t.Errorf("Columns = %+v, want %+v", got, columns)
+	}
+	if n := strings.Count(s.String(), "\n"); n != len(columns) {
+		t.Errorf("String has %d lines:\n%s", n, s)
+	}
+	others := map[string]vector.Schema{"none": none, "prefix": vector.NewSchema(columns[:3])}
+	for j := range columns {
+		for name, change := range map[string]func(*vector.SchemaColumn){
+			"name":     func(c *vector.SchemaColumn) { c.Name += "x" },
+			"integral": func(c *vector.SchemaColumn) { c.Integral = !c.Integral },
+			"detail":   func(c *vector.SchemaColumn) { c.Detail += "x" },
+		} {
+			changed := slices.Clone(columns)
+			change(&changed[j])
+			others[fmt.Sprint(name, j)] = vector.NewSchema(changed)
+		}
+	}
+	for name, other := range others {
+		if s == other {
+			t.Errorf("equal to the schema with another %s", name)
+		}
+	}
+	if s.IsZero() || !none.IsZero() || vector.NewSchema(nil) != none {
+		t.Error("wrong IsZero")
+	}
+	if none.Columns() != nil || none.String() != "" {
+		t.Error("the zero schema has columns")
+	}
+}
+
+// columns returns a schema of integral columns with these names.
+func columns(names ...string) vector.Schema {
+	var c []vector.SchemaColumn
+	for _, name := range names {
+		c = append(c, vector.SchemaColumn{Name: name, Integral: true})
+	}
+	return vector.NewSchema(c)
+}
+
+func TestMatrixZeroValue(t *testing.T) {
+	var m vector.Matrix
+	if m.Rows() != 0 || m.Cols() != 0 || m.Stride() != 0 || !m.Schema().IsZero() || m.Version() != 0 {
+		t.Error("the zero matrix is not empty")
+	}
+	if _, all := m.Changed(nil, 0); !all {
+		t.Error("the zero matrix knows its changes")
+	}
+	var copied vector.Matrix
+	copied.CopyFrom(&m)
+	m.AppendRow(nil)
+	m.Resize(3)
+	if m.RemoveRow(0) != 2 || m.Rows() != 2 {
+		t.Errorf("rows of no columns: %d", m.Rows())
+	}
+	copied.CopyFrom(&m)
+	if copied.Rows() != 2 {
+		t.Errorf("copied %d rows of no columns", copied.Rows())
+	}
+	m.Widen(columns("a", "b"), 2)
+	m.SetRow(1, vec{1, 2})
+	wantMatrix(t, "widened", &m, [][]float64{{0, 0}, {1, 2}})
+	m.Reset(none, 1, 1)
+	wantMatrix(t, "reset", &m, [][]float64{{0}})
+}
+
+// The storage is in order for all shapes: aligned, whole blocks, zeros beyond
+// the rows.
+func TestMatrixShapes(t *testing.T) {
+	for rows := range 130 {
+		for _, cols := range []int{0, 1, 2, 16, 17, 33, 65} {
+			m := vector.NewMatrix(none, rows, cols)
+			if m.Rows() != rows || m.Cols() != cols {
+				t.Fatalf("%dx%d matrix has shape %dx%d", rows, cols, m.Rows(), m.Cols())
+			}
+			if err := vector.Invariants(m); err != nil {
+				t.Fatalf("%dx%d: %v", rows, cols, err)
+			}
+			for j := range cols {
+				if c := m.Column(j); len(c) != rows || cap(c) != rows {
+					t.Fatalf("%dx%d: column of length %d, capacity %d", rows, cols, len(c), cap(c))
+				}
+			}
+		}
+	}
+	for _, rows := range []int{512, 1024, 4096, 65536} {
+		if s := vector.NewMatrix(none, rows, 1).Stride(); s%512 == 0 {
+			t.Errorf("%d rows have stride %d: one cache set per row", rows, s)
+		}
+	}
+}
+
+func TestMatrixRows(t *testing.T) {
+	m := matrixOf(3, vec{1, 2, 3}, vec{4}, nil)
+	wantMatrix(t, "padded", m, [][]float64{{1, 2, 3}, {4, 0, 0}, {0, 0, 0}})
+	m.SetRow(0, vec{9})
+	wantMatrix(t, "a shorter vector overwrites with zeros", m, [][]float64{{9, 0, 0}, {4, 0, 0}, {0, 0, 0}})
+	if err := m.AddRow(1, vec{1, 2}); err != nil {
+		t.Error(err)
+	}
+	if err := m.SubRow(2, vec{0, 0.5, 7}); err != nil {
+		t.Error(err)
+	}
+	if err := m.AddRow(0, nil); err != nil {
+		t.Error(err)
+	}
+	wantMatrix(t, "added", m, [][]float64{{9, 0, 0}, {5, 2, 0}, {0, -0.5, -7}})
+	m.SetColumn(1, []float64{nan, zero, inf})
+	wantMatrix(t, "column", m, [][]float64{{9, nan, 0}, {5, zero, 0}, {0, inf, -7}})
+	m.SetColumn(2, m.Column(1))
+	wantMatrix(t, "column onto another", m, [][]float64{{9, nan, nan}, {5, zero, zero}, {0, inf, inf}})
+
+	dst := vec{7, 7, 7, 7}
+	if got := m.Row(dst, 2); !same(got, vec{0, inf, inf}) || &got[0] != &dst[0] || dst[3] != 7 {
+		t.Errorf("Row = %v in %v", got, dst)
+	}
+	if got := m.Row(nil, 1); !same(got, vec{5, zero, zero}) {
+		t.Errorf("Row = %v", got)
+	}
+	if got := m.At(2, 1); got != inf {
+		t.Errorf("At = %v", got)
+	}
+}
+
+func TestMatrixIntegralColumns(t *testing.T) {
+	schema := vector.NewSchema([]vector.SchemaColumn{
+		{Name: "memory"}, {Name: "gpu", Integral: true}, {Name: "share"}, {Name: "efa", Integral: true},
+	})
+	m := vector.NewMatrix(schema, 2, 4)
+	m.SetRow(1, vec{0.5, 4, 0.5, 4})
+	for _, x := range []float64{0, zero, 1, -3, 1<<53 - 1, -(1<<53 - 1)} {
+		for _, v := range []vec{{0.25, x}, {0.25, x, 0.125, x}, {inf, 0, nan, x}} {
+			if err := m.AddRow(0, v); err != nil {
+				t.Errorf("AddRow(%v): %v", v, err)
+			}
+			if err := m.SubRow(0, v); err != nil {
+				t.Errorf("SubRow(%v): %v", v, err)
+			}
+		}
+	}
+	before, version := contents(m), m.Version()
+	for _, x := range []float64{0.5, tiny, -1.5, 1 << 53, -(1 << 53), large, inf, -inf, nan, 1 - 0x1p-53} {
+		for name, op := range map[string]func(int, vec) error{
+			"AddRow": m.AddRow, "SubRow": m.SubRow,
+			"Overlay.AddRow": vector.NewOverlay(m).AddRow, "Overlay.SubRow": vector.NewOverlay(m).SubRow,
+		} {
+			err := op(1, vec{1, 1, 1, x})
+			var amount *vector.AmountError
+			if !errors.Is(err, vector.ErrNotRepresentable) || !errors.As(err, &amount) {
+				t.Errorf("%s of %v: error %v", name, x, err)
+				continue
+			}
+			if amount.Resource != "efa" || amount.Column != 3 || !testkit.Same(amount.Amount, x) {
+				t.Errorf("%s of %v: error %+v", name, x, amount)
+			}
+			if !strings.Contains(err.Error(), "efa") || !strings.Contains(err.Error(), fmt.Sprint(x)) {
+				t.Errorf("%s of %v: error %q names neither resource nor amount", name, x, err)
+			}
+		}
+	}
+	wantMatrix(t, "after refusals", m, before)
+	if m.Version() != version {
+		t.Error("a refusal counts as a write")
+	}
+	m.Reset(none, 1, 4)
+	if err := m.AddRow(0, vec{0, 0.5}); err != nil {
+		t.Errorf("without a schema: %v", err)
+	}
+	m.Reset(schema, 1, 4)
+	if err := m.AddRow(0, vec{0, 0.5}); err == nil {
+		t.Error("the schema's columns came back without their kind")
+	}
+	m.Widen(none, 5)
+	if err := m.AddRow(0, vec{0, 0.5}); err != nil {
+		t.Errorf("widened without a schema: %v", err)
+	}
+}
+
+func TestMatrixAppendAndRemove(t *testing.T) {
+	m := vector.NewMatrix(none, 0, 3)
+	var want [][]float64
+	for i := range 700 {
+		v := vec{float64(i), -1, 5}[:1+i%3]
+		if got := m.AppendRow(v); got != i {
+			t.Fatalf("AppendRow = %d, want %d", got, i)
+		}
+		row := make([]float64, 3)
+		copy(row, v)
+		want = append(want, row)
+	}
+	wantMatrix(t, "appended", m, want)
+	r := testkit.Rand(1)
+	for len(want) > 0 {
+		i, last := r.IntN(len(want)), len(want)-1
+		moved := m.RemoveRow(i)
+		if i == last && moved != -1 || i != last && moved != last {
+			t.Fatalf("RemoveRow(%d) of %d = %d", i, len(want), moved)
+		}
+		want[i] = want[last]
+		want = want[:last]
+		if last%50 == 0 {
+			wantMatrix(t, "removed", m, want)
+		}
+	}
+	if m.Rows() != 0 || m.Cols() != 3 {
+		t.Errorf("shape %dx%d after the last row", m.Rows(), m.Cols())
+	}
+}
+
+func TestMatrixResize(t *testing.T) {
+	m := matrixOf(2, vec{1, 2}, vec{3, 4}, vec{5, 6})
+	want := [][]float64{{1, 2}, {3, 4}, {5, 6}}
+	for _, rows := range []int{2, 3, 0, 3, 64, 65, 1, 600, 600, 5} {
+		m.SetColumn(0, slices.Repeat([]float64{9}, m.Rows()))
+		for _, row := range want {
+			row[0] = 9
+		}
+		stride := m.Stride()
+		m.Resize(rows)
+		for len(want) < rows {
+			want = append(want, make([]float64, 2))
+		}
+		want = want[:rows]
+		wantMatrix(t, fmt.Sprint("resized to ", rows), m, want)
+		if m.Stride() < stride {
+			t.Errorf("Resize(%d) shrank the storage", rows)
+		}
+	}
+}
+
+func TestMatrixReset(t *testing.T) {
+	m := matrixOf(3, vec{1, nan, 3}, vec{inf, 5, 6})
+	first := &m.Column(0)[0]
+	for _, shape := range [][2]int{{1, 2}, {2, 3}, {0, 3}, {64, 3}, {2, 0}, {192, 1}} {
+		m.Reset(none, shape[0], shape[1])
+		want := make([][]float64, shape[0])
+		for i := range want {
+			want[i] = make([]float64, shape[1])
+		}
+		wantMatrix(t, fmt.Sprint("reset to ", shape), m, want)
+		for j := range shape[1] {
+			if !vector.IsTame(m, j) {
+				t.Errorf("reset to %v: column %d is not tame", shape, j)
+			}
+			m.SetColumn(j, slices.Repeat([]float64{nan}, shape[0]))
+		}
+		if shape[0] > 0 && shape[1] > 0 && &m.Column(0)[0] != first {
+			t.Errorf("reset to %v moved the storage", shape)
+		}
+	}
+	schema := columns("a", "b")
+	m.Reset(schema, 1, 2)
+	if m.Schema() != schema {
+		t.Error("Reset does not take the schema")
+	}
+}
+
+func TestMatrixWiden(t *testing.T) {
+	two, four := columns("a", "b"), columns("a", "b", "c", "d")
+	m := vector.NewMatrix(two, 70, 2)
+	var want [][]float64
+	for i := range 70 {
+		m.SetRow(i, vec{float64(i), 1})
+		want = append(want, []float64{float64(i), 1, 0, 0})
+	}
+	m.Widen(four, 4)
+	wantMatrix(t, "widened", m, want)
+	if m.Schema() != four {
+		t.Error("Widen does not take the schema")
+	}
+	m.Widen(four, 4)
+	wantMatrix(t, "widened by nothing", m, want)
+	if err := m.AddRow(0, vec{0, 0, 0, 0.5}); err == nil {
+		t.Error("a new column is not integral")
+	}
+	// Storage that a wider matrix left behind is not what a column starts with.
+	m.SetColumn(3, slices.Repeat([]float64{7}, 70))
+	m.Reset(none, 70, 1)
+	m.Widen(none, 4)
+	for i := range want {
+		want[i] = []float64{0, 0, 0, 0}
+	}
+	wantMatrix(t, "widened over old storage", m, want)
+}
+
+func TestMatrixSlice(t *testing.T) {
+	m := vector.NewMatrix(columns("a", "b"), 200, 2)
+	for i := range 200 {
+		m.SetRow(i, vec{float64(i), float64(-i)})
+	}
+	rows := contents(m)
+	for _, c := range [][2]int{{0, 200}, {0, 0}, {64, 64}, {0, 1}, {64, 200}, {128, 129}, {192, 200}, {64, 128}, {128, 192}} {
+		v := m.Slice(c[0], c[1])
+		if d := differs(v, rows[c[0]:c[1]]); d != "" {
+			t.Errorf("Slice(%d, %d): %s", c[0], c[1], d)
+		}
+		if v.Cols() != 2 || v.Schema() != m.Schema() || v.Stride() != m.Stride() {
+			t.Errorf("Slice(%d, %d) has another shape", c[0], c[1])
+		}
+		if _, all := v.Changed(nil, v.Version()); !all {
+			t.Errorf("Slice(%d, %d) knows its changes", c[0], c[1])
+		}
+	}
+	nested := m.Slice(64, 200).Slice(64, 100)
+	if d := differs(nested, rows[128:164]); d != "" {
+		t.Errorf("slice of a slice: %s", d)
+	}
+	v := m.Slice(128, 200)
+	m.SetRow(130, vec{nan, inf})
+	if !testkit.Same(v.At(2, 0), nan) || vector.IsTame(v, 0) {
+		t.Error("the view does not see a later write")
+	}
+	full := vector.NewMatrix(none, 128, 3) // the view starts where the columns end
+	if v := full.Slice(128, 128); v.Rows() != 0 || len(v.Column(2)) != 0 {
+		t.Error("an empty view at the end is not empty")
+	}
+	var c vector.Matrix
+	for range 2 { // a view has no change log to copy by
+		c.CopyFrom(v)
+		wantMatrix(t, "copy of a view", &c, contents(v))
+		m.SetRow(131, vec{5, 5})
+	}
+}
+
+func TestTame(t *testing.T) {
+	for _, c := range []struct {
+		x    float64
+		want bool
+	}{
+		{0, true}, {1, true}, {1e12, true}, {0x1p-500, true}, {0x1.fffffffffffffp499, true},
+		{0x1.fffffffffffffp-501, false}, {0x1p500, false}, {tiny, false}, {0x1p-1022, false}, {large, false},
+		{inf, false}, {nan, false}, {-nan, false},
+	} {
+		if vector.Tame(c.x) != c.want || vector.Tame(-c.x) != c.want {
+			t.Errorf("tame(±%v) = %v, want %v", c.x, !c.want, c.want)
+		}
+	}
+}
+
+// Every way to write marks a column that is no longer tame.
+func TestMatrixTameFlags(t *testing.T) {
+	wild := vec{1, 0x1p600}
+	for name, write := range map[string]func(m *vector.Matrix) *vector.Matrix{
+		"SetRow":    func(m *vector.Matrix) *vector.Matrix { m.SetRow(0, wild); return m },
+		"AppendRow": func(m *vector.Matrix) *vector.Matrix { m.AppendRow(wild); return m },
+		"AddRow":    func(m *vector.Matrix) *vector.Matrix { _ = m.AddRow(0, wild); return m },
+		"SubRow":    func(m *vector.Matrix) *vector.Matrix { _ = m.SubRow(0, wild); return m },
+		"AddRow, overflowing": func(m *vector.Matrix) *vector.Matrix {
+			m.SetRow(0, vec{1, 0x1.8p499})
+			_ = m.AddRow(0, vec{1, 0x1.8p499})
+			return m
+		},
+		"SubRow, cancelling": func(m *vector.Matrix) *vector.Matrix {
+			m.SetRow(0, vec{1, 0x1.0000000000001p-500})
+			_ = m.SubRow(0, vec{1, 0x1p-500})
+			return m
+		},
+		"SetColumn": func(m *vector.Matrix) *vector.Matrix { m.SetColumn(1, []float64{1, nan}); return m },
+		"CopyFrom": func(m *vector.Matrix) *vector.Matrix {
+			src := matrixOf(2, wild)
+			m.CopyFrom(src)
+			return m
+		},
+		"CopyFrom, changes": func(m *vector.Matrix) *vector.Matrix {
+			src := matrixOf(2, vec{1, 1})
+			m.CopyFrom(src)
+			src.SetRow(0, wild)
+			m.CopyFrom(src)
+			return m
+		},
+		"Overlay": func(m *vector.Matrix) *vector.Matrix {
+			o := vector.NewOverlay(m)
+			o.SetRow(1, wild)
+			return o.Matrix()
+		},
+		"Overlay.Rollback": func(m *vector.Matrix) *vector.Matrix {
+			m.SetRow(0, wild)
+			o := vector.NewOverlay(m)
+			o.SetRow(0, vec{1, 1})
+			o.Rollback(vector.Mark{})
+			return o.Matrix()
+		},
+		"Shortfall": func(m *vector.Matrix) *vector.Matrix { vector.Shortfall(m, matrixOf(2, nil), wild); return m },
+		"SegmentSum": func(m *vector.Matrix) *vector.Matrix {
+			vector.SegmentSum(m, matrixOf(2, wild), []int32{0, 1})
+			return m
+		},
+	} {
+		m := write(matrixOf(2, vec{1, 1}, vec{1, 1}))
+		if !vector.IsTame(m, 0) || vector.IsTame(m, 1) {
+			t.Errorf("%s: columns tame %v, %v, want true, false", name, vector.IsTame(m, 0), vector.IsTame(m, 1))
+		}
+	}
+	m := matrixOf(2, wild)
+	m.SetColumn(1, []float64{3})
+	if !vector.IsTame(m, 1) {
+		t.Error("SetColumn does not make a column tame again")
+	}
+}
+
+// change is what Changed reports.
+type change struct {
+	rows []int32
+	all  bool
+}
+
+func TestMatrixChanged(t *testing.T) {
+	m := vector.NewMatrix(none, 5, 1)
+	start := m.Version()
+	check := func(what string, since uint64, want change) {
+		t.Helper()
+		rows, all := m.Changed(make([]int32, 3, 10), since)
+		if !slices.Equal(rows, want.rows) || all != want.all {
+			t.Errorf("%s: Changed = %v, %v, want %v", what, rows, all, want)
+		}
+	}
+	check("new", start, change{})
+	check("before the first version", start-1, change{all: true})
+	check("a version to come", start+1, change{all: true})
+	m.SetRow(3, vec{1})
+	_ = m.AddRow(1, vec{1})
+	_ = m.SubRow(3, vec{1})
+	check("writes", start, change{rows: []int32{1, 3}})
+	check("the last write", m.Version()-1, change{rows: []int32{3}})
+	check("now", m.Version(), change{})
+	m.AppendRow(nil)
+	check("append", start, change{rows: []int32{1, 3, 5}})
+	m.RemoveRow(0)
+	check("remove moves the last row", start, change{rows: []int32{0, 1, 3}})
+	at := m.Version()
+	m.RemoveRow(4)
+	check("remove the last row", at, change{})
+	for name, f := range map[string]func(){
+		"Resize":    func() { m.Resize(4) },
+		"SetColumn": func() { m.SetColumn(0, make([]float64, 4)) },
+		"Reset":     func() { m.Reset(none, 4, 1) },
+		"Widen":     func() { m.Widen(none, m.Cols()+1) },
+		"CopyFrom":  func() { m.CopyFrom(matrixOf(1, nil, nil, nil, nil)) },
+	} {
+		at := m.Version()
+		f()
+		if m.Version() <= at {
+			t.Errorf("%s does not move the version", name)
+		}
+		check(name, at, change{all: true})
+		check(name+", after", m.Version(), change{})
+	}
+}
+
+func TestMatrixChangedOverrun(t *testing.T) {
+	m := vector.NewMatrix(none, 2000, 1)
+	start := m.Version()
+	for i := range vector.ChangeLogSize {
+		m.SetRow(i, nil)
+	}
+	if rows, all := m.Changed(nil, start); all || len(rows) != vector.ChangeLogSize {
+		t.Errorf("a full log: %d rows, all %v", len(rows), all)
+	}
+	m.SetRow(1500, nil)
+	if rows, all := m.Changed(nil, start); !all || len(rows) != 0 {
+		t.Errorf("an overrun log: %d rows, all %v", len(rows), all)
+	}
+	rows, all := m.Changed(nil, start+1)
+	if all || len(rows) != vector.ChangeLogSize || rows[len(rows)-1] != 1500 || rows[0] != 1 {
+		t.Errorf("the last %d writes: %d rows, all %v", vector.ChangeLogSize, len(rows), all)
+	}
+}
+
+func TestMatrixCopyFrom(t *testing.T) {
+	src := vector.NewMatrix(columns("a", "b"), 100, 2)
+	for i := range 100 {
+		src.SetRow(i, vec{float64(i), 1})
+	}
+	var dst vector.Matrix
+	refresh := func(what string, want change) {
+		t.Helper()
+		since := dst.Version()
+		dst.CopyFrom(src)
+		wantMatrix(t, what, &dst, contents(src))
+		if dst.Schema() != src.Schema() {
+			t.Errorf("%s: other schema", what)
+		}
+		if rows, all := dst.Changed(nil, since); !slices.Equal(rows, want.rows) || all != want.all {
+			t.Errorf("%s: Changed = %v, %v, want %v", what, rows, all, want)
+		}
+	}
+	refresh("first", change{all: true})
+	refresh("again", change{})
+	src.SetRow(7, vec{8, nan})
+	src.SetRow(99, vec{inf})
+	refresh("changed rows", change{rows: []int32{7, 99}})
+	src.RemoveRow(3)
+	refresh("removed row", change{rows: []int32{3}})
+	src.AppendRow(vec{1, 2})
+	refresh("appended row", change{rows: []int32{99}})
+	src.RemoveRow(99)
+	src.RemoveRow(98)
+	refresh("shorter", change{})
+	dst.SetRow(5, vec{5, 5})
+	refresh("after a write of its own", change{all: true})
+	for range 100 {
+		src.AppendRow(vec{3})
+	}
+	refresh("beyond the stride", change{all: true})
+	src.Resize(20)
+	refresh("resized", change{all: true})
+	src.Widen(columns("a", "b", "c"), 3)
+	refresh("widened", change{all: true})
+	for range vector.ChangeLogSize + 1 {
+		src.SetRow(0, vec{1})
+	}
+	refresh("log overrun", change{all: true})
+
+	other := matrixOf(3, vec{1, 2, 3})
+	dst.CopyFrom(other)
+	refresh("after another source", change{all: true})
+	first := dst.Version()
+	dst.CopyFrom(&dst)
+	if dst.Version() != first {
+		t.Error("a copy onto itself counts as a write")
+	}
+	var chain vector.Matrix // a copy of the copy is incremental too
+	chain.CopyFrom(&dst)
+	src.SetRow(2, vec{4, 4, 4})
+	dst.CopyFrom(src)
+	since := chain.Version()
+	chain.CopyFrom(&dst)
+	wantMatrix(t, "copy of a copy", &chain, contents(src))
+	if rows, all := chain.Changed(nil, since); all || !slices.Equal(rows, []int32{2}) {
+		t.Errorf("copy of a copy: Changed = %v, %v", rows, all)
+	}
+}
+
+func TestMatrixCopyIsDeep(t *testing.T) {
+	src := matrixOf(1, vec{1})
+	var dst vector.Matrix
+	dst.CopyFrom(src)
+	src.SetRow(0, vec{2})
+	if dst.At(0, 0) != 1 {
+		t.Error("the copy shares elements")
+	}
+	dst.SetRow(0, vec{math.Pi})
+	if src.At(0, 0) != 2 {
+		t.Error("the copy shares elements")
+	}
+}
+
+func TestMatrixMillionRows(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("large")
+	}
+	const n = 1_000_000
+	m := vector.NewMatrix(none, n, 2)
+	column := make([]float64, n)
+	for i := range column {
+		column[i] = float64(i)
+	}
+	m.SetColumn(1, column)
+	m.AppendRow(vec{1, 2})
+	m.RemoveRow(0)
+	if m.Rows() != n || m.At(0, 1) != 2 || m.At(n-1, 1) != n-1 {
+		t.Error("wrong rows")
+	}
+	var got vector.Mask
+	vector.Fit(&got, m, vec{0, n - 2})
+	if !slices.Equal(members(&got), []int{n - 2, n - 1}) {
+		t.Errorf("Fit = %v", members(&got))
+	}
+}

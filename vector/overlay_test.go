@@ -1,0 +1,160 @@
+package vector_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+func TestOverlayZeroValue(t *testing.T) {
+	var o vector.Overlay
+	if m := o.Matrix(); m.Rows() != 0 || m.Cols() != 0 {
+		t.Error("the zero overlay is not empty")
+	}
+	wantPanic(t, "vector: write to a read-only matrix", func() { o.Matrix().Resize(1) })
+	o.Rollback(o.Mark())
+	o.Rollback(vector.Mark{})
+	o.Reset(matrixOf(2, vec{1, 2}))
+	wantMatrix(t, "after Reset", o.Matrix(), [][]float64{{1, 2}})
+}
+
+func TestOverlayMarksNest(t *testing.T) {
+	src := matrixOf(2, vec{10, 1}, vec{20, zero}, vec{nan, inf})
+	o := vector.NewOverlay(src)
+	m := o.Matrix()
+	start := contents(src)
+
+	outer := o.Mark()
+	if err := o.SubRow(0, vec{4, 1}); err != nil {
+		t.Fatal(err)
+	}
+	afterOuter := contents(m)
+	inner := o.Mark()
+	o.SetRow(1, vec{5})
+	if err := o.AddRow(2, vec{1, -inf}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.AddRow(1, vec{0.1, 0.2}); err != nil {
+		t.Fatal(err)
+	}
+	wantMatrix(t, "changed", m, [][]float64{{6, 0}, {5.1, 0.2}, {nan, nan}})
+	wantMatrix(t, "the source", src, start)
+	o.Rollback(inner)
+	wantMatrix(t, "rolled back to the inner mark", m, afterOuter)
+	o.Rollback(inner)
+	wantMatrix(t, "rolled back twice", m, afterOuter)
+	o.Rollback(outer)
+	wantMatrix(t, "rolled back to the outer mark", m, start)
+	wantPanic(t, "vector: mark is no longer in the overlay's history", func() { o.Rollback(inner) })
+	o.SetRow(0, nil)
+	o.Rollback(vector.Mark{})
+	wantMatrix(t, "rolled back to the start", m, start)
+}
+
+// Adding and subtracting again would not bring the old bits back.
+func TestOverlayRestoresBits(t *testing.T) {
+	src := matrixOf(3, vec{0.1, zero, 1e300})
+	want := contents(src)
+	o := vector.NewOverlay(src)
+	for range 100 {
+		if err := o.AddRow(0, vec{0.7, 0.3, 1e308}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Rollback(vector.Mark{})
+	wantMatrix(t, "rolled back", o.Matrix(), want)
+}
+
+func TestOverlayChanges(t *testing.T) {
+	src := matrixOf(1, vec{1}, vec{2}, vec{3})
+	o := vector.NewOverlay(src)
+	m := o.Matrix()
+	changed := func(what string, since uint64, want ...int32) {
+		t.Helper()
+		if rows, all := m.Changed(nil, since); all || !slices.Equal(rows, want) {
+			t.Errorf("%s: Changed = %v, %v, want %v", what, rows, all, want)
+		}
+	}
+	start := m.Version()
+	o.SetRow(2, vec{5})
+	changed("a change", start, 2)
+	at := m.Version()
+	o.Rollback(vector.Mark{})
+	changed("its rollback", at, 2)
+
+	// Resetting to the same source copies what either side changed.
+	o.SetRow(0, vec{7})
+	src.SetRow(1, vec{8})
+	at = m.Version()
+	o.Reset(src)
+	changed("Reset", at, 0, 1)
+	wantMatrix(t, "Reset", m, [][]float64{{1}, {8}, {3}})
+	at = m.Version()
+	o.Reset(src)
+	changed("Reset without a change", at)
+
+	o.Reset(matrixOf(2, vec{1, 2}))
+	wantMatrix(t, "Reset to another matrix", m, [][]float64{{1, 2}})
+	if _, all := m.Changed(nil, at); !all {
+		t.Error("Reset to another matrix does not count as a change of all rows")
+	}
+}
+
+// A value that was rolled back does not spoil the tame flags beyond a Reset.
+func TestOverlayTameAgain(t *testing.T) {
+	src := matrixOf(1, vec{1}, vec{2})
+	o := vector.NewOverlay(src)
+	o.SetRow(0, vec{nan})
+	if vector.IsTame(o.Matrix(), 0) {
+		t.Error("NaN is tame")
+	}
+	o.Reset(src)
+	if !vector.IsTame(o.Matrix(), 0) {
+		t.Error("not tame after Reset")
+	}
+}
+
+func TestOverlayRefusal(t *testing.T) {
+	src := vector.NewMatrix(columns("gpu"), 2, 1)
+	o := vector.NewOverlay(src)
+	o.SetRow(0, vec{3})
+	mark, version := o.Mark(), o.Matrix().Version()
+	if o.AddRow(1, vec{0.5}) == nil || o.SubRow(0, vec{nan}) == nil {
+		t.Error("accepted a fraction")
+	}
+	if o.Mark() != mark || o.Matrix().Version() != version {
+		t.Error("a refusal is in the history")
+	}
+	wantMatrix(t, "after refusals", o.Matrix(), [][]float64{{3}, {0}})
+}
+
+func TestOverlayOfView(t *testing.T) {
+	src := vector.NewMatrix(none, 100, 2)
+	src.SetRow(70, vec{1, 2})
+	o := vector.NewOverlay(src.Slice(64, 100))
+	o.SetRow(6, vec{3, 4})
+	if o.Matrix().At(6, 1) != 4 || src.At(70, 1) != 2 {
+		t.Error("the overlay shares elements with the view")
+	}
+	o.Rollback(vector.Mark{})
+	wantMatrix(t, "rolled back", o.Matrix(), contents(src)[64:])
+	src.SetRow(71, vec{5})
+	o.Reset(src.Slice(64, 100))
+	wantMatrix(t, "Reset", o.Matrix(), contents(src)[64:])
+}
+
+func TestOverlayLongHistory(t *testing.T) {
+	const rows = 300
+	src := vector.NewMatrix(none, rows, 3)
+	o := vector.NewOverlay(src)
+	r := testkit.Rand(1)
+	for range 5 * vector.ChangeLogSize {
+		o.SetRow(r.IntN(rows), vec{r.Float64(), r.Float64(), 1})
+	}
+	o.Rollback(vector.Mark{})
+	wantMatrix(t, "rolled back", o.Matrix(), contents(src))
+	o.Reset(src)
+	wantMatrix(t, "reset", o.Matrix(), contents(src))
+}

@@ -1,0 +1,366 @@
+package vector
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// PackOptions say how a [Packer] works. The zero value places the members in
+// the given order on the first row that fits, and bisects.
+type PackOptions struct {
+	// Total is what amounts are measured against, such as the sum of all
+	// allocatable resources: a member's size and a row's remaining room are
+	// normalized sums or dominant shares over it. Without a total every size is
+	// 0, which leaves the members in the given order.
+	Total ResourceVector
+
+	// Order is the order in which the members are placed. Members of equal
+	// size keep the given order.
+	Order MemberOrder
+
+	// Choice says which of the rows with room a member takes.
+	Choice RowChoice
+
+	// Tie decides between rows that BestFit finds equal. It must be given with
+	// BestFit; FirstFit does not use it.
+	Tie Tie
+
+	// Restarts is how many other orders are tried when one finds no placement:
+	// every member's size is multiplied by a pseudo-random factor from 1 to 1.4
+	// that depends on Seed, the restart and the member alone. Near the limit
+	// this turns many failures into placements, each restart at the cost of
+	// another placement. Without sizes, and for members that request the same,
+	// there is no other order, and none is tried.
+	Restarts int
+	Seed     uint64
+
+	// Search says how [Packer.Filter] looks for the prefix of a gang whose
+	// members differ.
+	Search PrefixSearch
+}
+
+// MemberOrder is an order in which a gang is placed. Large members first is the
+// usual choice: they have the fewest places to go (first fit decreasing;
+// Johnson, Near-Optimal Bin Packing Algorithms, 1973; Panigrahy et al.,
+// Heuristics for Vector Bin Packing, 2011, for several resources).
+type MemberOrder uint8
+
+const (
+	OrderNormalizedSum    MemberOrder = iota // descending [ResourceVector.NormalizedSum] of the request over Total
+	OrderDominantResource                    // descending [ResourceVector.DominantResource] of the request over Total
+	OrderGiven                               // as the rows of requests
+)
+
+// RowChoice is a rule for choosing a row for one member.
+type RowChoice uint8
+
+const (
+	// FirstFit takes the lowest row that fits.
+	FirstFit RowChoice = iota
+
+	// BestFit takes the row with the smallest normalized sum over Total, which
+	// is the row with the smallest remainder after placing, since every row
+	// loses the same. A NaN there counts as +Inf.
+	BestFit
+)
+
+// PrefixSearch is a way to look for a short prefix of victims.
+type PrefixSearch uint8
+
+const (
+	// SearchBisect tries prefixes at growing distances above the lower bound
+	// and then bisects between the last that failed and the first that worked.
+	// The prefix one shorter than its answer fails.
+	SearchBisect PrefixSearch = iota
+
+	// SearchLinear tries every prefix from the lower bound on. All shorter
+	// prefixes than its answer fail.
+	SearchLinear
+)
+
+// Packer answers whether a gang of requests could fit on the rows of a matrix
+// of free amounts, and where. It does not search exhaustively: yes comes with a
+// placement, "infeasible" with a proof, and there is a gap in between
+// (multi-dimensional packing is NP-hard). For members that request the same
+// there is no gap.
+//
+// Requests are matrices with one row per member. An amount that is not positive
+// is not requested: it never rejects, and it never makes room. A placement is
+// valid when every row holds its members: their requests, added up in the order
+// of the members, fit by the rule of [ResourceVector.FitsIn]. In a gang whose
+// members all request the same, a row holds as many as
+// [ResourceVector.CopiesFit] says; both rules are the same for whole numbers
+// whose sum is below 2^53.
+//
+// A Packer is its options and scratch memory, so that its methods do not
+// allocate once the scratch has grown. The zero value has the zero options. It
+// is for one goroutine, but it only reads the matrices that it is given: any
+// number of workers, each with its own Packer and [Overlay], may work on one
+// snapshot. Equal inputs give equal answers.
+//
+// All methods panic when matrices have different widths or schemas, or the mask
+// another length than the matrix has rows.
+type Packer struct {
+	options PackOptions
+	gang    gang
+	bounds  bounds
+
+	masks   []Mask    // per kind: rows that may hold a member, a superset as rows fill up
+	cursors []int32   // per kind: no word before it has a bit
+	scores  []float64 // per row: normalized sum of what is left; BestFit only
+	slots   []int32   // per row: 1 + its place in the lists below, 0 when untouched
+	touched []int32   // rows that hold a member
+	left    []float64 // per touched row: the amounts left, one per column
+	copies  []int64   // per touched row: the copies left, when all members are alike
+
+	counted   []int64  // per row: copies of the request being counted
+	saved     []uint64 // per row: see walk
+	stale     Mask     // see walk
+	placement []int32  // the best of a Filter so far
+	trial     []int32
+}
+
+// NewPacker returns a Packer. It panics when the options hold an undefined
+// value, or BestFit without a tie rule.
+func NewPacker(options PackOptions) *Packer {
+	if options.Order > OrderGiven || options.Choice > BestFit || options.Search > SearchLinear || options.Restarts < 0 {
+		panic("vector: undefined packing option")
+	}
+	if options.Choice == BestFit && options.Tie.rule == tieNone {
+		panic("vector: tie rule not given")
+	}
+	options.Total = options.Total.Clone()
+	return &Packer{options: options}
+}
+
+// Place looks for a valid placement of the gang on the selected rows of free.
+// It sets dst to the row of each member, in the order of requests, and returns
+// it; dst is overwritten and grown when its capacity is short. ok is false, and
+// the result empty, when it finds none, which proves nothing unless all members
+// request the same. A gang without members has an empty placement.
+//
+// free is only read: to go on from a placement, subtract each member from its
+// row. With [TieRoundRobin] the cursor moves on as members are placed, and
+// stays where it was when there is no placement.
+func (p *Packer) Place(dst []int32, free, requests *Matrix, rows *Mask) (placement []int32, ok bool) {
+	p.prepare(free, requests, rows)
+	return p.place(dst, free, rows)
+}
+
+// prepare checks the operands and takes the gang.
+func (p *Packer) prepare(free, requests *Matrix, rows *Mask) {
+	checkSame(free, requests)
+	free.checkVector(p.options.Total)
+	selection(rows, free.rows)
+	p.gang.take(requests)
+	p.gang.arrange(p.options.Order, p.options.Total)
+}
+
+// place is Place for the gang taken.
+func (p *Packer) place(dst []int32, free *Matrix, rows *Mask) (placement []int32, ok bool) {
+	dst = resized(dst, p.gang.members)
+	if p.placeIn(p.gang.order, dst, free, rows) {
+		return dst, true
+	}
+	if p.gang.sized && !p.gang.identical() {
+		for restart := range p.options.Restarts {
+			if p.placeIn(p.gang.reordered(p.options.Seed, restart), dst, free, rows) {
+				return dst, true
+			}
+		}
+	}
+	return dst[:0], false
+}
+
+// placeIn places the members in an order and checks the result.
+func (p *Packer) placeIn(order, dst []int32, free *Matrix, rows *Mask) bool {
+	cursor := p.options.Tie.position()
+	p.start(free, rows)
+	ok := p.placeAll(order, dst, free) && p.holds(dst, free)
+	for _, r := range p.touched {
+		p.slots[r] = 0
+	}
+	if !ok {
+		p.options.Tie.reposition(cursor)
+	}
+	return ok
+}
+
+// position returns the cursor of a round-robin tie.
+func (t *Tie) position() int {
+	if t.rule == tieRoundRobin {
+		return *t.cursor
+	}
+	return 0
+}
+
+// reposition takes the cursor of a round-robin tie back to a position.
+func (t *Tie) reposition(position int) {
+	if t.rule == tieRoundRobin {
+		*t.cursor = position
+	}
+}
+
+// start finds the rows for each kind and empties the scratch.
+func (p *Packer) start(free *Matrix, rows *Mask) {
+	kinds := len(p.gang.first)
+	for len(p.masks) < kinds {
+		p.masks = append(p.masks, Mask{})
+	}
+	FitMatrix(p.masks, free, &p.gang.kinds)
+	if rows != nil {
+		for k := range kinds {
+			p.masks[k].And(&p.masks[k], rows)
+		}
+	}
+	p.cursors = resized(p.cursors, kinds)
+	clear(p.cursors)
+	if len(p.slots) < free.rows {
+		p.slots = make([]int32, free.rows)
+	}
+	p.touched, p.left, p.copies = p.touched[:0], p.left[:0], p.copies[:0]
+	if p.options.Choice == BestFit {
+		p.scores = resized(p.scores, free.rows)
+		NormalizedSum(p.scores, free, p.options.Total)
+		for i, x := range p.scores {
+			p.scores[i] = numberOrInf(x)
+		}
+	}
+}
+
+// numberOrInf returns x, or +Inf for a NaN, so that it is chosen last.
+func numberOrInf(x float64) float64 {
+	if x != x {
+		return math.Inf(1)
+	}
+	return x
+}
+
+// placeAll sets dst to a row for each member, and stops when one has none.
+func (p *Packer) placeAll(order, dst []int32, free *Matrix) bool {
+	for _, i := range order {
+		r := p.placeOne(i, free)
+		if r < 0 {
+			return false
+		}
+		dst[i] = int32(r)
+	}
+	return true
+}
+
+// placeOne takes a row for member i and returns it, or -1.
+func (p *Packer) placeOne(i int32, free *Matrix) int {
+	k := p.gang.kind[i]
+	for {
+		cursor := p.options.Tie.position()
+		r := p.choose(k)
+		if r < 0 || p.occupy(r, i, free) {
+			return r
+		}
+		p.options.Tie.reposition(cursor)
+		p.masks[k].Clear(r) // it filled up, and rows never empty
+	}
+}
+
+// choose returns a row that may hold a member of kind k, or -1.
+func (p *Packer) choose(k int32) int {
+	if p.options.Choice == BestFit {
+		return ArgMin(p.scores, &p.masks[k], p.options.Tie)
+	}
+	words := p.masks[k].words
+	for w := int(p.cursors[k]); w < len(words); w++ {
+		if words[w] != 0 {
+			p.cursors[k] = int32(w)
+			return w*kernel.Block + bits.TrailingZeros64(words[w])
+		}
+	}
+	p.cursors[k] = int32(len(words))
+	return -1
+}
+
+// occupy places member i on row r if that has room.
+func (p *Packer) occupy(r int, i int32, free *Matrix) bool {
+	request := p.gang.request(i)
+	slot := p.slot(r, free, request)
+	left := p.leftOn(slot)
+	if p.gang.identical() {
+		if p.copies[slot] == 0 {
+			return false
+		}
+		p.copies[slot]--
+	} else if !request.FitsIn(left) {
+		return false
+	}
+	for j, x := range request {
+		if x > 0 {
+			left[j] -= x
+		}
+	}
+	if p.options.Choice == BestFit {
+		p.scores[r] = numberOrInf(left.NormalizedSum(p.options.Total))
+	}
+	return true
+}
+
+// slot returns the place of row r in the lists of touched rows, where it adds
+// it when missing.
+func (p *Packer) slot(r int, free *Matrix, request ResourceVector) int {
+	if p.slots[r] == 0 {
+		for j := range free.cols {
+			p.left = append(p.left, free.data[j*free.stride+r])
+		}
+		if p.gang.identical() {
+			p.copies = append(p.copies, free.rowCopies(r, request))
+		}
+		p.touched = append(p.touched, int32(r))
+		p.slots[r] = int32(len(p.touched))
+	}
+	return int(p.slots[r]) - 1
+}
+
+// leftOn returns the amounts left on a touched row.
+func (p *Packer) leftOn(slot int) ResourceVector {
+	return p.left[slot*p.gang.cols:][:p.gang.cols]
+}
+
+// holds checks the finished placement dst from the start, by the definition
+// that Packer gives: what is left is not asked.
+func (p *Packer) holds(dst []int32, free *Matrix) bool {
+	if p.gang.members == 0 {
+		return true
+	}
+	clear(p.copies)
+	clear(p.left) // now the sum of the members on each row
+	for i, r := range dst {
+		slot := int(p.slots[r]) - 1
+		if p.gang.identical() {
+			p.copies[slot]++
+			continue
+		}
+		sum := p.leftOn(slot)
+		for j, x := range p.gang.request(int32(i)) {
+			sum[j] += x
+		}
+	}
+	for slot, r := range p.touched {
+		if !p.rowHolds(int(r), slot, free) {
+			return false
+		}
+	}
+	return true
+}
+
+// rowHolds is holds for one row.
+func (p *Packer) rowHolds(r, slot int, free *Matrix) bool {
+	if p.gang.identical() {
+		return p.copies[slot] <= free.rowCopies(r, p.gang.request(0))
+	}
+	for j, x := range p.leftOn(slot) {
+		if !(x <= 0 || x <= free.data[j*free.stride+r]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,325 @@
+package vector
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// InfeasibleReason is a necessary condition for a gang to fit.
+type InfeasibleReason uint8
+
+const (
+	// NotProved is the zero reason: every condition holds, and the gang may or
+	// may not fit.
+	NotProved InfeasibleReason = iota
+
+	// InfeasibleAggregate: the selected rows together have less of a resource
+	// than the members request together.
+	InfeasibleAggregate
+
+	// InfeasibleMember: a member fits on no selected row, even alone.
+	InfeasibleMember
+
+	// InfeasibleCopies: the selected rows hold fewer copies of a request than
+	// there are members that request at least as much.
+	InfeasibleCopies
+)
+
+var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies"}
+
+// String returns the reason in a word or two.
+func (r InfeasibleReason) String() string {
+	if int(r) < len(infeasibleReasons) {
+		return infeasibleReasons[r]
+	}
+	return "undefined"
+}
+
+// Infeasibility says why a gang cannot fit. The zero value says that nothing
+// is proved.
+type Infeasibility struct {
+	Reason InfeasibleReason
+
+	// Column is the resource that is short, or -1 when no single one is. For
+	// InfeasibleMember it is the first in which even the best row has too
+	// little.
+	Column int
+
+	// Member is the lowest member that fits nowhere or whose request was
+	// counted, or -1: the sum over the gang, or the least of several requests,
+	// is no single member's.
+	Member int
+
+	// Needed and Available are amounts in Column's unit: of the whole gang and
+	// all rows for InfeasibleAggregate, of the member and the best row for
+	// InfeasibleMember. For InfeasibleCopies, and where Column is -1, they are
+	// numbers of members and of places for them.
+	Needed, Available float64
+}
+
+// Infeasible reports whether the gang provably has no valid placement on the
+// selected rows of free, and why. It tests necessary conditions only, so it
+// never rejects a gang that [Packer] could place, and false proves nothing. The
+// conditions, in the order of testing:
+//
+//   - aggregate: in every resource, the positive free amounts of the rows add
+//     up to at least what the members request;
+//   - member: every member fits on some row;
+//   - copies: for every member, the rows hold at least as many copies of its
+//     request as there are members that request as much or more of everything;
+//     and for every resource and amount of it, at least as many copies of the
+//     least request as there are members that request that amount or more.
+//
+// The answer is monotone: when free amounts grow, or rows are added, a gang that
+// was not rejected stays so. Sums are exact. Where the requests of a resource
+// are not whole numbers with a sum below 2^53, they count a little less, by a
+// factor of 1-(members+2)/2^51, which covers every rounding of the definition of
+// a valid placement; docs/semantics.md has the proofs.
+func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibility, infeasible bool) {
+	p.prepare(free, requests, rows)
+	p.bounds.take(&p.gang)
+	return p.bounds.check(free, rows)
+}
+
+// bounds are the necessary conditions for a gang. They are scratch that a
+// Packer fills for every call.
+type bounds struct {
+	gang     *gang
+	slack    float64    // factor for requests whose sums may be rounded
+	needed   []float64  // per column: least sum of free amounts; 0 is no condition
+	counts   []counting // conditions that count copies
+	requests []float64  // gang.cols per condition in counts: the request to count
+
+	byAmount      []int32 // kinds, while sorting
+	least         []float64
+	columns       []int32 // of a rowCounter
+	columnAmounts []float64
+}
+
+// counting is the condition that the rows hold need copies of a request.
+type counting struct {
+	need   int64
+	member int32 // the member whose request it is, or -1
+	column int32 // the resource whose amounts chose the members, or -1
+}
+
+func (b *bounds) request(c int) ResourceVector {
+	cols := b.gang.cols
+	return b.requests[c*cols:][:cols:cols]
+}
+
+// take derives the conditions from g.
+func (b *bounds) take(g *gang) {
+	b.gang = g
+	b.counts, b.requests = b.counts[:0], b.requests[:0]
+	b.needed = resized(b.needed, g.cols)
+	b.slack = 1 - float64(g.members+2)/(1<<51)
+	for j := range b.needed {
+		sum, exact := g.sum(j)
+		switch {
+		case math.IsInf(sum, 1):
+			sum = 0 // the member with the infinite request decides
+		case !exact:
+			sum *= b.slack
+		}
+		b.needed[j] = sum
+	}
+	for k := range g.first {
+		b.add(g.dominators(k), g.first[k], -1, g.requestOfKind(k))
+	}
+	if g.identical() {
+		return
+	}
+	for j := range g.cols {
+		b.addThresholds(j)
+	}
+	b.loosen()
+}
+
+// sum returns the sum of the requests in column j, and whether every sum of
+// some of them is exact, in any order.
+func (g *gang) sum(j int) (sum float64, exact bool) {
+	exact = true
+	for k, count := range g.count {
+		x := g.amounts[int(g.first[k])*g.cols+j]
+		if x > 0 {
+			sum += float64(x * float64(count))
+			exact = exact && x == math.Trunc(x)
+		}
+	}
+	return sum, exact && sum < 1<<53
+}
+
+// dominators returns how many members request at least as much of everything as
+// kind k does, its own included.
+func (g *gang) dominators(k int) int64 {
+	var n int64
+	request := g.requestOfKind(k)
+	for other := range g.first {
+		if other == k || request.LessEqual(g.requestOfKind(other)) {
+			n += g.count[other]
+		}
+	}
+	return n
+}
+
+// add adds a condition unless an equal request has one that asks for as much.
+func (b *bounds) add(need int64, member, column int32, request ResourceVector) {
+	for c := range b.counts {
+		if b.counts[c].need >= need && slices.Equal(b.request(c), request) {
+			return
+		}
+	}
+	b.counts = append(b.counts, counting{need, member, column})
+	b.requests = append(b.requests, request...)
+}
+
+// addThresholds adds, for every amount of resource j, the condition for the
+// members that request that or more: each of them takes at least as much as a
+// copy of the least request among them.
+func (b *bounds) addThresholds(j int) {
+	g := b.gang
+	b.byAmount = b.byAmount[:0]
+	for k := range g.first {
+		if g.requestOfKind(k)[j] > 0 {
+			b.byAmount = append(b.byAmount, int32(k))
+		}
+	}
+	amount := func(k int32) float64 { return g.requestOfKind(int(k))[j] }
+	slices.SortFunc(b.byAmount, func(x, y int32) int { return cmp.Compare(amount(y), amount(x)) })
+	b.least = resized(b.least, g.cols)
+	var need int64
+	for at, k := range b.byAmount {
+		if at == 0 {
+			copy(b.least, g.requestOfKind(int(k)))
+		}
+		for c, x := range g.requestOfKind(int(k)) {
+			b.least[c] = min(b.least[c], x)
+		}
+		need += g.count[k]
+		if last := at+1 == len(b.byAmount); last || amount(b.byAmount[at+1]) < amount(k) {
+			b.add(need, -1, int32(j), b.least)
+		}
+	}
+}
+
+// loosen lowers the requests to count where a row may hold members whose exact
+// sum is a little more than it has. A single member is never rounded.
+func (b *bounds) loosen() {
+	for j := range b.gang.cols {
+		if _, exact := b.gang.sum(j); exact {
+			continue
+		}
+		for c := range b.counts {
+			if b.counts[c].need > 1 {
+				b.requests[c*b.gang.cols+j] *= b.slack
+			}
+		}
+	}
+}
+
+// check tests the conditions and explains the first that does not hold.
+func (b *bounds) check(free *Matrix, rows *Mask) (why Infeasibility, infeasible bool) {
+	selected := selection(rows, free.rows)
+	for j, needed := range b.needed {
+		if needed == 0 {
+			continue
+		}
+		if surplus := b.surplus(free, selected, j); surplus.negative() {
+			return b.shortOf(j, &surplus), true
+		}
+	}
+	for c := range b.counts {
+		if sum := b.places(free, selected, c); sum < b.counts[c].need {
+			return b.shortOfPlaces(free, selected, c, sum), true
+		}
+	}
+	return Infeasibility{}, false
+}
+
+// surplus returns the sum of the positive amounts in column j of the selected
+// rows, less what is needed.
+func (b *bounds) surplus(free *Matrix, selected []uint64, j int) exactSum {
+	var sum exactSum
+	column := free.Column(j)
+	if selected == nil {
+		sum.addPositive(column)
+	}
+	for w, word := range selected {
+		for ; word != 0; word &= word - 1 {
+			sum.add(positive(column[w*kernel.Block+bits.TrailingZeros64(word)]))
+		}
+	}
+	sum.add(-b.needed[j])
+	return sum
+}
+
+// shortOf explains a negative surplus of column j.
+func (b *bounds) shortOf(j int, surplus *exactSum) Infeasibility {
+	surplus.add(b.needed[j])
+	needed, _ := b.gang.sum(j)
+	return Infeasibility{
+		Reason: InfeasibleAggregate, Column: j, Member: -1, Needed: needed, Available: surplus.value(),
+	}
+}
+
+// places returns how many copies condition c finds on the selected rows. It
+// stops counting when there are enough.
+func (b *bounds) places(free *Matrix, selected []uint64, c int) int64 {
+	need, request := b.counts[c].need, b.request(c)
+	var plan copiesPlan
+	plan.take(free, request)
+	const chunk = 512
+	var buffer [chunk]int64
+	var sum int64
+	for lo := 0; lo < free.rows && sum < need; lo += chunk {
+		copies := buffer[:min(chunk, free.rows-lo)]
+		plan.copies(copies, free, lo, request)
+		sum += sumUpTo(copies, selected, lo, need)
+	}
+	return sum
+}
+
+// sumUpTo adds up the selected copies of the rows from lo on, counting at most
+// most for each.
+func sumUpTo(copies []int64, selected []uint64, lo int, most int64) int64 {
+	var sum int64
+	if selected == nil {
+		for _, n := range copies {
+			sum += min(n, most)
+		}
+		return sum
+	}
+	for w, word := range selected[lo/kernel.Block:][:wordsFor(len(copies))] {
+		for ; word != 0; word &= word - 1 {
+			sum += min(copies[w*kernel.Block+bits.TrailingZeros64(word)], most)
+		}
+	}
+	return sum
+}
+
+// shortOfPlaces explains that condition c found only sum copies.
+func (b *bounds) shortOfPlaces(free *Matrix, selected []uint64, c int, sum int64) Infeasibility {
+	why := Infeasibility{
+		Reason: InfeasibleCopies, Column: int(b.counts[c].column), Member: int(b.counts[c].member),
+		Needed: float64(b.counts[c].need), Available: float64(sum),
+	}
+	if sum > 0 || why.Member < 0 {
+		return why
+	}
+	why.Reason, why.Needed = InfeasibleMember, 1
+	for j, x := range b.gang.request(int32(why.Member)) {
+		if x == 0 {
+			continue
+		}
+		if best := kernel.MaxFloat64(free.Column(j), selected); !(x <= best) {
+			why.Column, why.Needed, why.Available = j, x, best
+			break
+		}
+	}
+	return why
+}

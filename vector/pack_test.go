@@ -1,0 +1,849 @@
+package vector_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+// The golden models: slow, and right by definition.
+
+// goldenFits reports whether placement holds the gang, by the definition in
+// Packer's comment.
+func goldenFits(free, requests *vector.Matrix, rows *vector.Mask, placement []int32) bool {
+	if len(placement) != requests.Rows() {
+		return false
+	}
+	for r := range free.Rows() {
+		var members []int
+		for i, at := range placement {
+			if int(at) == r {
+				members = append(members, i)
+			}
+		}
+		if len(members) == 0 {
+			continue
+		}
+		if rows != nil && !rows.Test(r) {
+			return false
+		}
+		room := free.Row(nil, r)
+		if goldenIdentical(requests) {
+			if int64(len(members)) > requests.Row(nil, 0).CopiesFit(room) {
+				return false
+			}
+			continue
+		}
+		sum := make(vec, requests.Cols())
+		for _, i := range members {
+			sum.Add(goldenRequested(requests, i))
+		}
+		if !sum.FitsIn(room) {
+			return false
+		}
+	}
+	for _, r := range placement {
+		if r < 0 || int(r) >= free.Rows() {
+			return false
+		}
+	}
+	return true
+}
+
+// goldenRequested returns what member i requests: its positive amounts.
+func goldenRequested(requests *vector.Matrix, i int) vec {
+	v := requests.Row(nil, i)
+	for j, x := range v {
+		if x <= 0 {
+			v[j] = 0
+		}
+	}
+	return v
+}
+
+func goldenIdentical(requests *vector.Matrix) bool {
+	for i := range requests.Rows() {
+		if !slices.Equal(goldenRequested(requests, i), goldenRequested(requests, 0)) {
+			return false
+		}
+	}
+	return true
+}
+
+// goldenPlaceable tries every placement.
+func goldenPlaceable(free, requests *vector.Matrix, rows *vector.Mask) bool {
+	placement := make([]int32, requests.Rows())
+	var try func(i int) bool
+	try = func(i int) bool {
+		if i == len(placement) {
+			return goldenFits(free, requests, rows, placement)
+		}
+		for r := range free.Rows() {
+			placement[i] = int32(r)
+			if try(i + 1) {
+				return true
+			}
+		}
+		return false
+	}
+	return try(0)
+}
+
+// released returns free after the first n victims.
+func released(free *vector.Matrix, victims vector.Victims, n int) *vector.Matrix {
+	after := new(vector.Matrix)
+	after.CopyFrom(free)
+	for i, r := range victims.Rows[:n] {
+		if err := after.AddRow(int(r), victims.Amounts.Row(nil, i)); err != nil {
+			panic(err)
+		}
+	}
+	return after
+}
+
+// goldenPrefix returns the shortest prefix for which fits is true, or -1.
+func goldenPrefix(free *vector.Matrix, victims vector.Victims, fits func(after *vector.Matrix) bool) int {
+	for n := range len(victims.Rows) + 1 {
+		if fits(released(free, victims, n)) {
+			return n
+		}
+	}
+	return -1
+}
+
+// packCase is a small instance.
+type packCase struct {
+	free, requests *vector.Matrix
+	rows           *vector.Mask
+	victims        vector.Victims
+}
+
+// amountKinds are the numbers that small instances are made of. Scaling keeps
+// the shapes and brings in rounding.
+var amountKinds = []struct {
+	name  string
+	scale func(r *rand.Rand, x float64) float64
+}{
+	{"whole", func(_ *rand.Rand, x float64) float64 { return x }},
+	{"tenths", func(_ *rand.Rand, x float64) float64 { return x / 10 }},
+	{"thirds", func(_ *rand.Rand, x float64) float64 { return x / 3 }},
+	{"large", func(_ *rand.Rand, x float64) float64 { return x * 0x1.8p50 }},
+	{"beyond exact", func(r *rand.Rand, x float64) float64 { return x*(1<<53) + float64(2*r.IntN(3)) }},
+	{"denormal", func(_ *rand.Rand, x float64) float64 { return x * 0x1.8p-1072 }},
+	{"around 2^-1022", func(r *rand.Rand, x float64) float64 { return x*0x1p-1023 + float64(r.IntN(3))*0x1p-1074 }},
+	{"huge", func(_ *rand.Rand, x float64) float64 { return x * 0x1p1020 }},
+	{"last bits", func(r *rand.Rand, x float64) float64 { return x * (1 + float64(r.IntN(3))*0x1p-52) }},
+	{"special", func(r *rand.Rand, x float64) float64 {
+		if r.IntN(8) > 0 {
+			return x
+		}
+		specials := testkit.Specials()
+		return specials[r.IntN(len(specials))]
+	}},
+}
+
+// smallCase returns a random instance of up to 4 rows and 5 members, near the
+// border between fitting and not.
+func smallCase(r *rand.Rand, identical bool) packCase {
+	scale := amountKinds[r.IntN(len(amountKinds))].scale
+	rows, members, cols := r.IntN(5), r.IntN(6), 1+r.IntN(3)
+	random := func(n, least, most int) *vector.Matrix {
+		m := vector.NewMatrix(none, n, cols)
+		for i := range n {
+			v := make(vec, cols)
+			for j := range v {
+				v[j] = scale(r, float64(least+r.IntN(most-least+1)))
+			}
+			m.SetRow(i, v)
+		}
+		return m
+	}
+	c := packCase{free: random(rows, -2, 12), requests: random(members, -1, 6)}
+	if identical {
+		for i := range members {
+			c.requests.SetRow(i, c.requests.Row(nil, 0))
+		}
+	}
+	if r.IntN(3) == 0 {
+		c.rows = vector.NewMask(rows)
+		for i := range rows {
+			if r.IntN(4) > 0 {
+				c.rows.Set(i)
+			}
+		}
+	}
+	c.victims = vector.Victims{Amounts: vector.NewMatrix(none, 0, cols)}
+	if rows == 0 {
+		return c
+	}
+	for range r.IntN(8) {
+		v := make(vec, cols)
+		for j := range v {
+			if v[j] = math.Abs(scale(r, float64(r.IntN(5)))); !(v[j] <= math.MaxFloat64) {
+				v[j] = 0
+			}
+		}
+		c.victims.Rows = append(c.victims.Rows, int32(r.IntN(rows)))
+		c.victims.Amounts.AppendRow(v)
+	}
+	return c
+}
+
+// packers returns one Packer per combination of options.
+func packers(total vec) []*vector.Packer {
+	var all []*vector.Packer
+	for _, order := range []vector.MemberOrder{vector.OrderNormalizedSum, vector.OrderDominantResource, vector.OrderGiven} {
+		for _, choice := range []vector.RowChoice{vector.FirstFit, vector.BestFit} {
+			for _, search := range []vector.PrefixSearch{vector.SearchBisect, vector.SearchLinear} {
+				all = append(all, vector.NewPacker(vector.PackOptions{
+					Total: total, Order: order, Choice: choice, Tie: vector.TieSeeded(7), Search: search,
+					Restarts: 2 * int(order), Seed: 5,
+				}))
+			}
+		}
+	}
+	return all
+}
+
+// checkCase compares everything a Packer says about a small instance with the
+// golden models.
+func checkCase(t testing.TB, p *vector.Packer, linear bool, c packCase) {
+	t.Helper()
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nvictims %v of %v", append(args,
+			contents(c.free), contents(c.requests), c.rows, contents(c.victims.Amounts), c.victims.Rows)...)
+	}
+	possible := goldenPlaceable(c.free, c.requests, c.rows)
+	why, infeasible := p.Infeasible(c.free, c.requests, c.rows)
+	if infeasible && possible {
+		fail("rejects a gang that fits: %+v", why)
+	}
+	if infeasible != (why.Reason != vector.NotProved) {
+		fail("Infeasible says %v with %+v", infeasible, why)
+	}
+	placement, ok := p.Place(nil, c.free, c.requests, c.rows)
+	if ok && !goldenFits(c.free, c.requests, c.rows, placement) {
+		fail("invalid placement %v", placement)
+	}
+	if goldenIdentical(c.requests) && (ok != possible || infeasible == possible) {
+		fail("identical members: placed %v, infeasible %v, possible %v", ok, infeasible, possible)
+	}
+	checkFilter(t, p, linear, c, fail)
+}
+
+func checkFilter(t testing.TB, p *vector.Packer, linear bool, c packCase, fail func(string, ...any)) {
+	t.Helper()
+	o := vector.NewOverlay(c.free)
+	got, err := p.Filter(nil, o, c.requests, c.rows, c.victims)
+	if err != nil {
+		fail("Filter: %v", err)
+	}
+	for j := range c.free.Cols() {
+		if !sameBits(o.Matrix().Column(j), c.free.Column(j)) {
+			fail("the overlay is not rolled back in column %d", j)
+		}
+	}
+	possible := func(after *vector.Matrix) bool { return goldenPlaceable(after, c.requests, c.rows) }
+	least := goldenPrefix(c.free, c.victims, possible)
+	if least >= 0 && got.LowerBound > least {
+		fail("lower bound %d, but %d victims are enough", got.LowerBound, least)
+	}
+	bound := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool {
+		_, infeasible := p.Infeasible(after, c.requests, c.rows)
+		return !infeasible
+	})
+	if proved := bound < 0; proved != (got.Infeasible.Reason != vector.NotProved) ||
+		!proved && bound != got.LowerBound || proved && got.LowerBound != len(c.victims.Rows)+1 {
+		fail("lower bound %+v, want prefix %d", got, bound)
+	}
+	if got.Feasible != (got.Prefix >= 0) || got.Minimal != (got.Feasible && got.Prefix == got.LowerBound) {
+		fail("inconsistent %+v", got)
+	}
+	places := func(n int) bool {
+		_, ok := p.Place(nil, released(c.free, c.victims, n), c.requests, c.rows)
+		return ok
+	}
+	if got.Feasible {
+		after := released(c.free, c.victims, got.Prefix)
+		if !goldenFits(after, c.requests, c.rows, got.Placement) {
+			fail("prefix %d: invalid placement %v", got.Prefix, got.Placement)
+		}
+		if got.Prefix > got.LowerBound && places(got.Prefix-1) {
+			fail("prefix %d, but %d is enough", got.Prefix, got.Prefix-1)
+		}
+	}
+	if goldenIdentical(c.requests) && (got.Prefix != least || got.Feasible && !got.Minimal) {
+		fail("identical members: %+v, want prefix %d", got, least)
+	}
+	if linear {
+		want := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool {
+			_, ok := p.Place(nil, after, c.requests, c.rows)
+			return ok
+		})
+		if got.Prefix != want {
+			fail("linear search: prefix %d, want %d", got.Prefix, want)
+		}
+	}
+}
+
+func sameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+func TestPackerAgainstExhaustiveSearch(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(1)
+		var all [4][]*vector.Packer
+		for cols := range all {
+			all[cols] = packers(vec{12, 13, 14}[:cols])
+		}
+		rounds := 6000
+		if raceEnabled || testing.Short() {
+			rounds = 600
+		}
+		for n := range rounds {
+			c := smallCase(r, n%3 == 0)
+			k := n % len(all[0])
+			checkCase(t, all[c.free.Cols()][k], k%2 == 1, c)
+		}
+	})
+}
+
+func FuzzPacker(f *testing.F) {
+	f.Add(uint64(1), uint64(2))
+	f.Fuzz(func(t *testing.T, seed, options uint64) {
+		c := smallCase(testkit.Rand(seed), seed%3 == 0)
+		all := packers(vec{12, 13, 14}[:c.free.Cols()])
+		k := int(options % uint64(len(all)))
+		checkCase(t, all[k], k%2 == 1, c)
+	})
+}
+
+// TestPackerMonotone adds room and rows to instances that are not rejected.
+func TestPackerMonotone(t *testing.T) {
+	r := testkit.Rand(2)
+	var p vector.Packer
+	for range 3000 {
+		c := smallCase(r, false)
+		if _, infeasible := p.Infeasible(c.free, c.requests, c.rows); infeasible {
+			continue
+		}
+		more := released(c.free, c.victims, len(c.victims.Rows))
+		if why, infeasible := p.Infeasible(more, c.requests, c.rows); infeasible {
+			t.Fatalf("%+v after adding %v to %v", why, contents(c.victims.Amounts), contents(c.free))
+		}
+		if why, infeasible := p.Infeasible(c.free, c.requests, nil); infeasible {
+			t.Fatalf("%+v after adding rows to %v of %v", why, c.rows, contents(c.free))
+		}
+	}
+}
+
+// manyRows returns an instance with more than a few mask words.
+func manyRows(seed uint64, identical bool) packCase {
+	r := testkit.Rand(seed)
+	const rows, members, pods, cols = 700, 40, 3000, 5
+	c := packCase{
+		free: vector.NewMatrix(none, rows, cols), requests: vector.NewMatrix(none, members, cols),
+		rows:    vector.NewMask(rows),
+		victims: vector.Victims{Rows: make([]int32, pods), Amounts: vector.NewMatrix(none, pods, cols)},
+	}
+	random := func(m *vector.Matrix, least, most int) {
+		v := make(vec, cols)
+		for i := range m.Rows() {
+			for j := range v {
+				v[j] = float64(least + r.IntN(most-least))
+			}
+			m.SetRow(i, v)
+		}
+	}
+	random(c.free, -20, 100)
+	random(c.requests, 250, 300)
+	random(c.victims.Amounts, 0, 90)
+	for i := range c.victims.Rows {
+		c.victims.Rows[i] = int32(r.IntN(rows))
+	}
+	for i := range rows {
+		if r.IntN(9) > 0 {
+			c.rows.Set(i)
+		}
+	}
+	for i := range members {
+		if identical {
+			c.requests.SetRow(i, c.requests.Row(nil, 0))
+		}
+	}
+	return c
+}
+
+// TestFilterAtScale checks what can be checked without exhaustive search.
+func TestFilterAtScale(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		for seed := range uint64(4) {
+			for _, identical := range []bool{true, false} {
+				c := manyRows(seed, identical)
+				var want []int // prefixes of the first packers, by search
+				for k, p := range packers(vec{100, 100, 100, 100, 100}) {
+					o := vector.NewOverlay(c.free)
+					got, err := p.Filter(nil, o, c.requests, c.rows, c.victims)
+					if err != nil || !got.Feasible {
+						t.Fatalf("%+v, %v", got, err)
+					}
+					after := released(c.free, c.victims, got.Prefix)
+					if !goldenFits(after, c.requests, c.rows, got.Placement) {
+						t.Fatalf("seed %d: invalid placement", seed)
+					}
+					before := released(c.free, c.victims, got.LowerBound-1)
+					if _, infeasible := p.Infeasible(before, c.requests, c.rows); !infeasible {
+						t.Fatalf("seed %d: lower bound %d is not the least", seed, got.LowerBound)
+					}
+					if !slices.EqualFunc(contents(o.Matrix()), contents(c.free), slices.Equal[[]float64]) {
+						t.Fatalf("seed %d: the overlay is not rolled back", seed)
+					}
+					if identical {
+						sum := vector.SumCopies(released(c.free, c.victims, got.Prefix-1), c.requests.Row(nil, 0), c.rows)
+						if !got.Minimal || sum >= int64(c.requests.Rows()) {
+							t.Fatalf("seed %d: prefix %d is not the least: %d copies before", seed, got.Prefix, sum)
+						}
+					}
+					if want = append(want, got.Prefix); k%2 == 1 && want[k] > want[k-1] {
+						t.Fatalf("seed %d: linear search finds %d, bisection %d", seed, want[k], want[k-1])
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestPlace(t *testing.T) {
+	cursor := 5
+	for _, test := range []struct {
+		name    string
+		options vector.PackOptions
+		free    []vec
+		gang    []vec
+		rows    []int // nil for all
+		want    []int32
+	}{
+		{name: "first fit", free: []vec{{4}, {6}, {9}}, gang: []vec{{5}, {4}, {1}}, want: []int32{1, 0, 1}},
+		{name: "large first", options: vector.PackOptions{Total: vec{10}},
+			free: []vec{{5}, {6}}, gang: []vec{{2}, {5}, {4}}, want: []int32{1, 0, 1}, rows: []int{0, 1}},
+		{name: "by dominant share", options: vector.PackOptions{Total: vec{10, 10}, Order: vector.OrderDominantResource},
+			free: []vec{{9, 9}}, gang: []vec{{3, 3}, {0, 5}}, want: []int32{0, 0}},
+		{name: "best fit", options: vector.PackOptions{Total: vec{10}, Choice: vector.BestFit, Tie: vector.TieLowest()},
+			free: []vec{{9}, {3}, {6}}, gang: []vec{{5}, {3}, {1}}, want: []int32{2, 1, 2}},
+		{name: "best fit, ties by rank", options: vector.PackOptions{
+			Total: vec{10}, Choice: vector.BestFit, Tie: vector.TieRank([]int32{2, 1, 0}), Order: vector.OrderGiven},
+			free: []vec{{4}, {4}, {4}}, gang: []vec{{4}, {3}, {1}}, want: []int32{2, 1, 1}},
+		{name: "best fit, ties in turn", options: vector.PackOptions{
+			Total: vec{10}, Choice: vector.BestFit, Tie: vector.TieRoundRobin(&cursor)},
+			free: []vec{{4}, {4}, {4}}, gang: []vec{{4}, {4}}, want: []int32{2, 0}},
+		{name: "best fit beside a NaN", options: vector.PackOptions{
+			Total: vec{10, 10}, Choice: vector.BestFit, Tie: vector.TieLowest()},
+			free: []vec{{4, nan}, {1, 2}}, gang: []vec{{1}, {4}}, want: []int32{1, 0}},
+		{name: "rows not selected", free: []vec{{9}, {9}}, gang: []vec{{1}}, rows: []int{1}, want: []int32{1}},
+		{name: "unrequested and negative amounts", free: []vec{{-1, 5}}, gang: []vec{{0, 5}, {-3, -9}}, want: []int32{0, 0}},
+		{name: "no members", free: []vec{{1}}, want: []int32{}},
+		{name: "unlimited", free: []vec{{inf}}, gang: []vec{{large}, {large}}, want: []int32{0, 0}},
+		{name: "too large", free: []vec{{4}, {6}}, gang: []vec{{7}}},
+		{name: "together too large", free: []vec{{4}}, gang: []vec{{3}, {2}}},
+		{name: "NaN", free: []vec{{4}}, gang: []vec{{nan}}},
+		{name: "no rows", gang: []vec{{0}}},
+	} {
+		cols := max(len(test.options.Total), 1)
+		for _, v := range slices.Concat(test.free, test.gang) {
+			cols = max(cols, len(v))
+		}
+		var rows *vector.Mask
+		if test.rows != nil {
+			rows = maskOf(len(test.free), test.rows...)
+		}
+		got, ok := vector.NewPacker(test.options).Place(nil, matrixOf(cols, test.free...), matrixOf(cols, test.gang...), rows)
+		if ok != (test.want != nil) || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, %v, want %v", test.name, got, ok, test.want)
+		}
+	}
+	if cursor != 1 {
+		t.Errorf("the cursor is %d, want 1: after the row chosen last", cursor)
+	}
+}
+
+// TestFirstFitIsNotMonotone: more room on a node breaks first fit.
+func TestFirstFitIsNotMonotone(t *testing.T) {
+	p := vector.NewPacker(vector.PackOptions{Total: vec{20, 20}, Search: vector.SearchLinear})
+	gang := matrixOf(2, vec{1, 6}, vec{4, 1})
+	less, more := matrixOf(2, vec{4, 4}, vec{2, 10}, vec{2, 0}), matrixOf(2, vec{4, 7}, vec{2, 10}, vec{2, 0})
+	if got, ok := p.Place(nil, less, gang, nil); !ok || !slices.Equal(got, []int32{1, 0}) {
+		t.Errorf("less room: %v, %v", got, ok)
+	}
+	if got, ok := p.Place(nil, more, gang, nil); ok {
+		t.Errorf("more room: %v", got)
+	}
+	if why, infeasible := p.Infeasible(more, gang, nil); infeasible {
+		t.Errorf("rejected, but {1, 0} fits: %+v", why)
+	}
+
+	// The filter meets the same: one victim is not enough for the heuristic,
+	// though none may be needed.
+	victims := vector.Victims{Rows: []int32{0, 1}, Amounts: matrixOf(2, vec{0, 3}, vec{3, 0})}
+	got, err := p.Filter(nil, vector.NewOverlay(less), gang, nil, victims)
+	if err != nil || got.Prefix != 0 || !got.Minimal {
+		t.Errorf("from less room: %+v, %v", got, err)
+	}
+	victims = vector.Victims{Rows: []int32{1}, Amounts: matrixOf(2, vec{3, 0})}
+	got, err = p.Filter(nil, vector.NewOverlay(more), gang, nil, victims)
+	if err != nil || got.Prefix != 1 || got.LowerBound != 0 || got.Minimal || !slices.Equal(got.Placement, []int32{0, 1}) {
+		t.Errorf("from more room: %+v, %v", got, err)
+	}
+}
+
+// TestRestarts counts how many gangs fit that were cut out of the nodes with 15%
+// to spare.
+func TestRestarts(t *testing.T) {
+	r := testkit.Rand(5)
+	placed := map[int]int{}
+	const rounds, nodes, cols = 100, 20, 4
+	for range rounds {
+		free, gang := vector.NewMatrix(none, nodes, cols), vector.NewMatrix(none, 0, cols)
+		left, member := make(vec, cols), make(vec, cols)
+		for i := range nodes {
+			for j := range left {
+				left[j] = float64(500 + r.IntN(500))
+			}
+			free.SetRow(i, left)
+			for parts := 2 + r.IntN(4); parts > 0; parts-- {
+				for j, x := range left {
+					if parts > 1 {
+						x *= min(1, r.Float64()*1.6/float64(parts))
+					}
+					left[j] -= x
+					member[j] = math.Floor(x * 0.85)
+				}
+				gang.AppendRow(member)
+			}
+		}
+		for _, restarts := range []int{0, 8, 32} {
+			p := vector.NewPacker(vector.PackOptions{Total: vec{1, 1, 1, 1}, Restarts: restarts, Seed: 1})
+			got, ok := p.Place(nil, free, gang, nil)
+			if ok {
+				placed[restarts]++
+				if !goldenFits(free, gang, nil, got) {
+					t.Fatal("invalid placement")
+				}
+			}
+			if again, _ := p.Place(nil, free, gang, nil); !slices.Equal(got, again) {
+				t.Fatal("not deterministic")
+			}
+		}
+	}
+	t.Logf("placed of %d: %v by number of restarts", rounds, placed)
+	if !(2*placed[0] < placed[8] && placed[8] < placed[32]) {
+		t.Errorf("restarts do not help: %v", placed)
+	}
+}
+
+func TestInfeasible(t *testing.T) {
+	type why = vector.Infeasibility
+	for _, test := range []struct {
+		name string
+		free []vec
+		gang []vec
+		rows []int // nil for all
+		want why
+	}{
+		{name: "fits", free: []vec{{4, 4}}, gang: []vec{{2, 4}, {2, 0}}},
+		{name: "the sum is short", free: []vec{{4, 4}, {4, 4}}, gang: []vec{{2, 4}, {2, 4}, {2, 1}},
+			want: why{Reason: vector.InfeasibleAggregate, Column: 1, Member: -1, Needed: 9, Available: 8}},
+		{name: "the sum is short by less than its rounding", free: []vec{{1.5}, {0}, {1.5 - 0x1p-52}, {0}}, gang: []vec{{1}, {1}, {1}},
+			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 3, Available: 3}},
+		{name: "a member is too large by the last bit", free: []vec{{0x1.3333333333332p-2}, {0x1.3333333333332p-2}}, gang: []vec{{0.1}, {0.3}},
+			want: why{Reason: vector.InfeasibleMember, Column: 0, Member: 1, Needed: 0.3, Available: 0x1.3333333333332p-2}},
+		{name: "debts of one row are not paid by another", free: []vec{{-5}, {4}}, gang: []vec{{2}, {2}}},
+		{name: "negative requests make no room", free: []vec{{4}}, gang: []vec{{-5}, {5}},
+			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 5, Available: 4}},
+		{name: "rows not selected", free: []vec{{4}, {4}}, gang: []vec{{4}, {4}}, rows: []int{1},
+			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 8, Available: 4}},
+		{name: "NaN is no room", free: []vec{{nan}, {4}}, gang: []vec{{3}, {3}},
+			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 6, Available: 4}},
+		{name: "unlimited", free: []vec{{inf}, {-inf}}, gang: []vec{{large}, {large}, {inf}}},
+		{name: "a member fits nowhere", free: []vec{{4, 9}, {4, 9}}, gang: []vec{{1, 1}, {5, 1}, {5, 1}}, rows: []int{0, 1},
+			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 11, Available: 8}},
+		{name: "a member fits nowhere, by one resource", free: []vec{{4, 9}, {4, 9}}, gang: []vec{{1, 1}, {1, 1}, {5, 1}},
+			want: why{Reason: vector.InfeasibleMember, Column: 0, Member: 2, Needed: 5, Available: 4}},
+		{name: "a member fits nowhere, by two resources", free: []vec{{4, 1}, {1, 4}}, gang: []vec{{1, 1}, {3, 3}},
+			want: why{Reason: vector.InfeasibleMember, Column: -1, Member: 1, Needed: 1, Available: 0}},
+		{name: "NaN request", free: []vec{{inf}}, gang: []vec{{1}, {nan}},
+			want: why{Reason: vector.InfeasibleMember, Column: 0, Member: 1, Needed: nan, Available: inf}},
+		{name: "no rows", gang: []vec{{0}},
+			want: why{Reason: vector.InfeasibleMember, Column: -1, Member: 0, Needed: 1, Available: 0}},
+		{name: "copies of one request", free: []vec{{5}, {5}}, gang: []vec{{3}, {3}, {3}},
+			want: why{Reason: vector.InfeasibleCopies, Column: -1, Member: 0, Needed: 3, Available: 2}},
+		{name: "copies, larger members counted", free: []vec{{5}, {5}, {1}}, gang: []vec{{1}, {3}, {4}, {3}},
+			want: why{Reason: vector.InfeasibleCopies, Column: -1, Member: 1, Needed: 3, Available: 2}},
+		{name: "one amount of many shapes", free: []vec{{9, 5}, {9, 5}}, gang: []vec{{1, 3}, {2, 3}, {3, 3}},
+			want: why{Reason: vector.InfeasibleCopies, Column: -1, Member: 0, Needed: 3, Available: 2}},
+		{name: "one amount of incomparable shapes", free: []vec{{9, 9, 5}, {9, 9, 5}}, gang: []vec{{1, 2, 3}, {2, 1, 3}, {1, 3, 3}},
+			want: why{Reason: vector.InfeasibleCopies, Column: 0, Member: -1, Needed: 3, Available: 2}},
+	} {
+		cols := 1
+		for _, v := range slices.Concat(test.free, test.gang) {
+			cols = max(cols, len(v))
+		}
+		var rows *vector.Mask
+		if test.rows != nil {
+			rows = maskOf(len(test.free), test.rows...)
+		}
+		var p vector.Packer
+		got, infeasible := p.Infeasible(matrixOf(cols, test.free...), matrixOf(cols, test.gang...), rows)
+		if infeasible != (test.want.Reason != vector.NotProved) || fmt.Sprint(got) != fmt.Sprint(test.want) {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestInfeasibleIsExact: whole numbers below 2^53 are judged to the last unit,
+// in any order, and a rounded sum never rejects.
+func TestInfeasibleIsExact(t *testing.T) {
+	var p vector.Packer
+	const most = 1<<53 - 1
+	for _, test := range []struct {
+		free, gang []vec
+		want       bool
+	}{
+		{[]vec{{most - 3}, {2}}, []vec{{most - 3}, {2}}, false},
+		{[]vec{{most - 3}, {2}}, []vec{{most - 4}, {1}, {2}}, false},
+		{[]vec{{most - 3}, {2}}, []vec{{most - 4}, {4}}, true},
+		{[]vec{{1 << 53}, {1}, {1}}, []vec{{1 << 53}, {1}, {1}}, false},
+		{[]vec{{0.1}, {0.2}, {0.3}}, []vec{{0.1}, {0.2}, {0.3}}, false},
+		{[]vec{{0.6}}, []vec{{0.1}, {0.2}, {0.3}}, false}, // 0.6000000000000001 by rounding: not placed, not rejected
+		{[]vec{{large}, {large}}, []vec{{large}, {large}}, false},
+		{[]vec{{tiny}, {tiny}}, []vec{{tiny}, {tiny}}, false},
+		{[]vec{{tiny}}, []vec{{tiny}, {tiny}}, true},
+	} {
+		if why, got := p.Infeasible(matrixOf(1, test.free...), matrixOf(1, test.gang...), nil); got != test.want {
+			t.Errorf("%v on %v: infeasible is %v, %+v", test.gang, test.free, got, why)
+		}
+	}
+}
+
+// TestInfeasibleAllowsForRounding: eight tenths add up to less than eight times
+// a tenth, so a row holds eight members by their sum and seven copies by the
+// quotient.
+func TestInfeasibleAllowsForRounding(t *testing.T) {
+	gang := vector.NewMatrix(none, 8, 2)
+	sum := vec{0, 0}
+	for i := range 8 {
+		gang.SetRow(i, vec{0.1, float64(i + 1)})
+		sum.Add(gang.Row(nil, i))
+	}
+	if n := (vec{0.1, 1}).CopiesFit(sum); n != 7 {
+		t.Fatalf("%d copies, want 7", n)
+	}
+	var p vector.Packer
+	free := matrixOf(2, sum)
+	why, infeasible := p.Infeasible(free, gang, nil)
+	if infeasible || !goldenFits(free, gang, nil, make([]int32, 8)) {
+		t.Errorf("rejected: %+v", why)
+	}
+}
+
+// TestFilterTurnsOnce: a round-robin cursor moves as if only the placement
+// returned had been tried.
+func TestFilterTurnsOnce(t *testing.T) {
+	total := vec{100, 100, 100, 100, 100}
+	bisected := 0
+	for seed := range uint64(6) {
+		c := manyRows(seed, false)
+		for i := range c.free.Rows() {
+			c.free.SetRow(i, vec{50, 50, 50, 50, 50}) // all tie
+		}
+		cursor, again := 123, 123
+		options := vector.PackOptions{Total: total, Choice: vector.BestFit, Tie: vector.TieRoundRobin(&cursor)}
+		got, err := vector.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims)
+		if err != nil || !got.Feasible {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if got.Prefix > got.LowerBound+1 {
+			bisected++
+		}
+		options.Tie = vector.TieRoundRobin(&again)
+		after := released(c.free, c.victims, got.Prefix)
+		want, _ := vector.NewPacker(options).Place(nil, after, c.requests, c.rows)
+		if !slices.Equal(got.Placement, want) || cursor != again {
+			t.Errorf("seed %d: placement %v and cursor %d, want %v and %d", seed, got.Placement, cursor, want, again)
+		}
+	}
+	if bisected == 0 {
+		t.Error("no instance needed bisection")
+	}
+}
+
+func TestFilterIdentical(t *testing.T) {
+	free := matrixOf(2, vec{1, 1}, vec{0, 4}, vec{0, 0})
+	victims := vector.Victims{
+		Rows:    []int32{2, 1, 0, 1, 2},
+		Amounts: matrixOf(2, vec{1, 1}, vec{3, 0}, vec{0, 1}, vec{1, 0}, vec{1, 1}),
+	}
+	var p vector.Packer
+	for _, test := range []struct {
+		members int
+		rows    *vector.Mask
+		want    vector.Scenario
+	}{
+		{members: 0, want: vector.Scenario{Feasible: true, Minimal: true}},
+		{members: 1, want: vector.Scenario{Feasible: true, Prefix: 2, LowerBound: 2, Minimal: true, Placement: []int32{1}}},
+		{members: 2, want: vector.Scenario{Feasible: true, Prefix: 4, LowerBound: 4, Minimal: true, Placement: []int32{1, 1}}},
+		{members: 2, rows: maskOf(3, 0, 2), want: vector.Scenario{Prefix: -1, LowerBound: 6,
+			Infeasible: vector.Infeasibility{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 4, Available: 3}}},
+		{members: 3, want: vector.Scenario{Feasible: true, Prefix: 5, LowerBound: 5, Minimal: true, Placement: []int32{1, 1, 2}}},
+		{members: 4, want: vector.Scenario{Prefix: -1, LowerBound: 6,
+			Infeasible: vector.Infeasibility{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 8, Available: 7}}},
+	} {
+		gang := vector.NewMatrix(none, test.members, 2)
+		for i := range test.members {
+			gang.SetRow(i, vec{2, 2})
+		}
+		got, err := p.Filter(nil, vector.NewOverlay(free), gang, test.rows, victims)
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(test.want) {
+			t.Errorf("%d members: %+v, %v, want %+v", test.members, got, err, test.want)
+		}
+	}
+}
+
+// TestFilterKeepsTheOverlay: changes made before are part of the free amounts
+// and stay.
+func TestFilterKeepsTheOverlay(t *testing.T) {
+	o := vector.NewOverlay(matrixOf(1, vec{1}, vec{0.1}))
+	if err := o.AddRow(0, vec{1}); err != nil {
+		t.Fatal(err)
+	}
+	victims := vector.Victims{Rows: []int32{1, 0, 1}, Amounts: matrixOf(1, vec{0.2}, vec{1}, vec{9})}
+	var p vector.Packer
+	got, err := p.Filter(nil, o, matrixOf(1, vec{3}), nil, victims)
+	if err != nil || got.Prefix != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	wantMatrix(t, "after the filter", o.Matrix(), [][]float64{{2}, {0.1}})
+	o.Rollback(vector.Mark{})
+	wantMatrix(t, "after rolling back", o.Matrix(), [][]float64{{1}, {0.1}})
+}
+
+func TestFilterErrors(t *testing.T) {
+	whole := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
+	for _, test := range []struct {
+		amount vec
+		want   vector.VictimError
+	}{
+		{vec{-1, 0}, vector.VictimError{Victim: 1, Column: 0, Resource: "cpu", Amount: -1}},
+		{vec{nan, 0}, vector.VictimError{Victim: 1, Column: 0, Resource: "cpu", Amount: nan}},
+		{vec{inf, 0}, vector.VictimError{Victim: 1, Column: 0, Resource: "cpu", Amount: inf}},
+		{vec{0.5, -0.5}, vector.VictimError{Victim: 1, Column: 1, Resource: "gpu", Amount: -0.5}},
+		{vec{0.5, 0.5}, vector.VictimError{Victim: 1, Column: 1, Resource: "gpu", Amount: 0.5}},
+		{vec{0.5, 1 << 53}, vector.VictimError{Victim: 1, Column: 1, Resource: "gpu", Amount: 1 << 53}},
+	} {
+		free := vector.NewMatrix(whole, 2, 2)
+		victims := vector.Victims{Rows: []int32{0, 1, 1}, Amounts: matrixOf(2, vec{1, 1}, test.amount, vec{1, 1})}
+		o := vector.NewOverlay(free)
+		var p vector.Packer
+		for _, gang := range []*vector.Matrix{matrixOf(2, vec{2, 1}), matrixOf(2, vec{1, 0}, vec{1, 1})} {
+			_, err := p.Filter(nil, o, gang, nil, victims)
+			var got *vector.VictimError
+			if !errors.As(err, &got) || fmt.Sprint(*got) != fmt.Sprint(test.want) || !errors.Is(err, vector.ErrNotRepresentable) {
+				t.Errorf("%v: %v", test.amount, err)
+			}
+			wantMatrix(t, "after an error", o.Matrix(), [][]float64{{0, 0}, {0, 0}})
+		}
+		if got, err := p.Filter(nil, o, matrixOf(2, vec{1, 1}), nil, victims); err != nil || got.Prefix != 1 {
+			t.Errorf("an answer before the victim at fault: %+v, %v", got, err)
+		}
+	}
+	plain := &vector.VictimError{Victim: 3, Column: 1, Amount: -2}
+	if got := plain.Error(); got != "vector: victim 3: column 1: cannot release -2" {
+		t.Error(got)
+	}
+}
+
+func TestPackerPanics(t *testing.T) {
+	wantPanic(t, "vector: undefined packing option", func() { vector.NewPacker(vector.PackOptions{Order: 9}) })
+	wantPanic(t, "vector: tie rule not given", func() { vector.NewPacker(vector.PackOptions{Choice: vector.BestFit}) })
+	var p vector.Packer
+	free, gang := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
+	wantPanic(t, "vector: matrices have different widths", func() { p.Place(nil, free, matrixOf(1, vec{1}), nil) })
+	wantPanic(t, "vector: mask lengths differ", func() { p.Place(nil, free, gang, vector.NewMask(3)) })
+	wantPanic(t, "vector: mask lengths differ", func() { p.Infeasible(free, gang, vector.NewMask(3)) })
+	wantPanic(t, "vector: vector is longer than the matrix is wide", func() {
+		vector.NewPacker(vector.PackOptions{Total: vec{1, 1, 1}}).Place(nil, free, gang, nil)
+	})
+	filter := func(victims vector.Victims) {
+		_, _ = p.Filter(nil, vector.NewOverlay(free), gang, nil, victims)
+	}
+	wantPanic(t, "vector: victims have another number of rows than amounts", func() {
+		filter(vector.Victims{Rows: []int32{0}, Amounts: free})
+	})
+	wantPanic(t, "vector: row out of range", func() { filter(vector.Victims{Rows: []int32{0, 2}, Amounts: free}) })
+	wantPanic(t, "vector: row out of range", func() { filter(vector.Victims{Rows: []int32{0, -1}, Amounts: free}) })
+	wantPanic(t, "vector: matrices have different widths", func() {
+		filter(vector.Victims{Rows: []int32{0}, Amounts: matrixOf(1, vec{1})})
+	})
+}
+
+func TestInfeasibleReasonString(t *testing.T) {
+	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "undefined"} {
+		if got := vector.InfeasibleReason(reason).String(); got != want {
+			t.Errorf("%d: %q, want %q", reason, got, want)
+		}
+	}
+}
+
+func TestPackerAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, identical := range []bool{true, false} {
+		c := manyRows(1, identical)
+		for k, p := range packers(vec{100, 100, 100, 100, 100}) {
+			o := vector.NewOverlay(c.free)
+			var dst []int32
+			call := func() {
+				got, err := p.Filter(dst, o, c.requests, c.rows, c.victims)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
+				p.Infeasible(c.free, c.requests, c.rows)
+			}
+			call()
+			if n := testing.AllocsPerRun(3, call); n != 0 {
+				t.Errorf("packer %d: %v allocations", k, n)
+			}
+		}
+	}
+}
+
+// TestPackersShareASnapshot lets workers with a Packer and an Overlay each read
+// one matrix; the race detector watches.
+func TestPackersShareASnapshot(t *testing.T) {
+	c := manyRows(3, false)
+	total := vec{100, 100, 100, 100, 100}
+	answers := make([]vector.Scenario, 4)
+	var workers sync.WaitGroup
+	for i := range answers {
+		workers.Go(func() {
+			p := vector.NewPacker(vector.PackOptions{Total: total, Choice: vector.BestFit, Tie: vector.TieSeeded(3)})
+			answers[i], _ = p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims)
+		})
+	}
+	workers.Wait()
+	for _, got := range answers {
+		if fmt.Sprint(got) != fmt.Sprint(answers[0]) || !got.Feasible {
+			t.Errorf("%+v, want %+v", got, answers[0])
+		}
+	}
+}

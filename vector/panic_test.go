@@ -1,0 +1,291 @@
+package vector_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// fixture is everything that a faulty call could write to.
+type fixture struct {
+	m, other, empty *vector.Matrix // 3x2, 3x2, 0x0
+	narrow, longer  *vector.Matrix // 3x1, 4x2
+	ab, ba          *vector.Matrix // 3x2 with different schemas
+	view            *vector.Matrix // 3x2, read-only
+	mask            *vector.Mask   // of length 5
+	masks           []vector.Mask
+	floats          []float64 // of length 2
+	ints            []int64
+	words           []uint64
+	rows            []int32
+	overlay         *vector.Overlay
+	table           *vector.Table
+	snapshot        vector.Snapshot
+	cursor          int
+}
+
+func newFixture() *fixture {
+	f := &fixture{
+		m: vector.NewMatrix(none, 3, 2), other: vector.NewMatrix(none, 3, 2), empty: new(vector.Matrix),
+		narrow: vector.NewMatrix(none, 3, 1), longer: vector.NewMatrix(none, 4, 2),
+		ab: vector.NewMatrix(columns("a", "b"), 3, 2), ba: vector.NewMatrix(columns("b", "a"), 3, 2),
+		mask:  maskOf(5, 1, 4),
+		masks: []vector.Mask{*maskOf(2, 1)},
+		rows:  []int32{9, 9, 9}, floats: []float64{7, 7}, ints: []int64{7, 7}, words: []uint64{7, 7},
+		table: vector.NewTable(none, 2, 2), cursor: 1,
+	}
+	for i := range 3 {
+		for _, m := range []*vector.Matrix{f.m, f.other, f.ab, f.ba, f.longer} {
+			m.SetRow(i, vec{float64(i), 1})
+		}
+		f.table.Upsert(fmt.Sprint("node", i), 1, vec{5, 5}, vec{1})
+	}
+	f.view = f.m.Slice(0, 3)
+	f.overlay = vector.NewOverlay(f.m)
+	f.overlay.SetRow(0, vec{8})
+	f.table.Snapshot(&f.snapshot)
+	return f
+}
+
+// state is a text of all that f holds.
+func (f *fixture) state() string {
+	s := fmt.Sprint(f.mask.Len(), members(f.mask), len(f.masks), f.masks[0].Len(), members(&f.masks[0]),
+		f.floats, f.ints, f.words, f.rows, f.cursor, f.overlay.Mark(), f.table.Len(), f.snapshot.Len(), slices.Sorted(tableNames(f.table)))
+	for _, m := range []*vector.Matrix{
+		f.m, f.other, f.empty, f.narrow, f.longer, f.ab, f.ba, f.view,
+		f.overlay.Matrix(), f.table.Matrix(0), f.table.Matrix(1), f.snapshot.Matrix(0),
+	} {
+		s += fmt.Sprintln(m.Version(), m.Rows(), m.Cols(), m.Stride(), m.Schema(), contents(m))
+	}
+	return s
+}
+
+func tableNames(t *vector.Table) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for name := range t.All() {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// Every mistake of a caller panics with a constant string, and nothing has been
+// written then.
+func TestPanics(t *testing.T) {
+	const (
+		maskRow     = "vector: mask row out of range"
+		maskLength  = "vector: mask lengths differ"
+		negative    = "vector: negative size"
+		row         = "vector: row out of range"
+		column      = "vector: column out of range"
+		long        = "vector: vector is longer than the matrix is wide"
+		width       = "vector: matrices have different widths"
+		rows        = "vector: matrices have different numbers of rows"
+		schemas     = "vector: matrices have different schemas"
+		schemaWidth = "vector: schema has another number of columns"
+		readOnly    = "vector: write to a read-only matrix"
+		view        = "vector: view must start on a multiple of 64 rows"
+		narrow      = "vector: a matrix cannot be narrowed"
+		short       = "vector: destination is shorter than the matrix has rows"
+		input       = "vector: destination is the input"
+		columnRows  = "vector: column has another number of rows"
+		fewMasks    = "vector: fewer masks than requests"
+		wide        = "vector: more than 64 columns"
+		offsets     = "vector: offsets do not ascend within the rows"
+		noTie       = "vector: tie rule not given"
+		ranks       = "vector: rank has another number of rows"
+		noCursor    = "vector: round-robin tie without a cursor"
+		mark        = "vector: mark is no longer in the overlay's history"
+		amounts     = "vector: not one vector per matrix of the table"
+	)
+	three := vec{1, 1, 1} // too long for two columns
+	lowest := vector.TieLowest()
+	for _, c := range []struct {
+		name string
+		want string
+		call func(f *fixture)
+	}{
+		{"NewMask", negative, func(*fixture) { vector.NewMask(-1) }},
+		{"Mask.Resize", negative, func(f *fixture) { f.mask.Resize(-1) }},
+		{"Mask.Set below", maskRow, func(f *fixture) { f.mask.Set(-1) }},
+		{"Mask.Set above", maskRow, func(f *fixture) { f.mask.Set(5) }},
+		{"Mask.Set within the word", maskRow, func(f *fixture) { f.mask.Set(63) }},
+		{"Mask.Clear", maskRow, func(f *fixture) { f.mask.Clear(5) }},
+		{"Mask.Test", maskRow, func(f *fixture) { f.mask.Test(5) }},
+		{"Mask.Test, zero mask", maskRow, func(*fixture) { new(vector.Mask).Test(0) }},
+		{"Mask.And", maskLength, func(f *fixture) { f.mask.And(f.mask, vector.NewMask(4)) }},
+		{"Mask.Or", maskLength, func(f *fixture) { f.mask.Or(vector.NewMask(6), f.mask) }},
+		{"Mask.AndNot", maskLength, func(f *fixture) { f.mask.AndNot(f.mask, new(vector.Mask)) }},
+
+		{"NewMatrix rows", negative, func(*fixture) { vector.NewMatrix(none, -1, 1) }},
+		{"NewMatrix cols", negative, func(*fixture) { vector.NewMatrix(none, 1, -1) }},
+		{"NewMatrix schema", schemaWidth, func(*fixture) { vector.NewMatrix(columns("a"), 1, 2) }},
+		{"Reset", negative, func(f *fixture) { f.m.Reset(none, 1, -1) }},
+		{"Reset schema", schemaWidth, func(f *fixture) { f.m.Reset(columns("a"), 3, 2) }},
+		{"Reset to its schema, other width", schemaWidth, func(f *fixture) { f.ab.Reset(f.ab.Schema(), 3, 3) }},
+		{"Resize", negative, func(f *fixture) { f.m.Resize(-1) }},
+		{"Widen", narrow, func(f *fixture) { f.m.Widen(none, 1) }},
+		{"Widen schema", schemaWidth, func(f *fixture) { f.m.Widen(columns("a", "b"), 3) }},
+		{"At row below", row, func(f *fixture) { f.m.At(-1, 0) }},
+		{"At row above", row, func(f *fixture) { f.m.At(3, 0) }},
+		{"At column below", column, func(f *fixture) { f.m.At(0, -1) }},
+		{"At column above", column, func(f *fixture) { f.m.At(0, 2) }},
+		{"Row", row, func(f *fixture) { f.m.Row(f.floats, 3) }},
+		{"Column", column, func(f *fixture) { f.m.Column(2) }},
+		{"Column, zero matrix", column, func(f *fixture) { f.empty.Column(0) }},
+		{"SetRow row", row, func(f *fixture) { f.m.SetRow(3, nil) }},
+		{"SetRow vector", long, func(f *fixture) { f.m.SetRow(0, three) }},
+		{"AddRow row", row, func(f *fixture) { _ = f.m.AddRow(-1, nil) }},
+		{"AddRow vector", long, func(f *fixture) { _ = f.m.AddRow(0, three) }},
+		{"SubRow row", row, func(f *fixture) { _ = f.m.SubRow(3, nil) }},
+		{"SubRow vector", long, func(f *fixture) { _ = f.m.SubRow(0, three) }},
+		{"SetColumn column", column, func(f *fixture) { f.m.SetColumn(2, make([]float64, 3)) }},
+		{"SetColumn fewer", columnRows, func(f *fixture) { f.m.SetColumn(0, make([]float64, 2)) }},
+		{"SetColumn more", columnRows, func(f *fixture) { f.m.SetColumn(0, make([]float64, 4)) }},
+		{"AppendRow", long, func(f *fixture) { f.m.AppendRow(three) }},
+		{"AppendRow, zero matrix", long, func(f *fixture) { f.empty.AppendRow(vec{1}) }},
+		{"RemoveRow", row, func(f *fixture) { f.m.RemoveRow(3) }},
+		{"RemoveRow, zero matrix", row, func(f *fixture) { f.empty.RemoveRow(0) }},
+		{"Slice below", row, func(f *fixture) { f.m.Slice(-64, 1) }},
+		{"Slice reversed", row, func(f *fixture) { f.m.Slice(2, 1) }},
+		{"Slice above", row, func(f *fixture) { f.m.Slice(0, 4) }},
+		{"Slice border", view, func(f *fixture) { f.m.Slice(1, 3) }},
+
+		{"view SetRow", readOnly, func(f *fixture) { f.view.SetRow(0, nil) }},
+		{"view AddRow", readOnly, func(f *fixture) { _ = f.view.AddRow(0, nil) }},
+		{"view SubRow", readOnly, func(f *fixture) { _ = f.view.SubRow(0, nil) }},
+		{"view SetColumn", readOnly, func(f *fixture) { f.view.SetColumn(0, make([]float64, 3)) }},
+		{"view AppendRow", readOnly, func(f *fixture) { f.view.AppendRow(nil) }},
+		{"view RemoveRow", readOnly, func(f *fixture) { f.view.RemoveRow(0) }},
+		{"view Resize", readOnly, func(f *fixture) { f.view.Resize(1) }},
+		{"view Reset", readOnly, func(f *fixture) { f.view.Reset(none, 3, 2) }},
+		{"view Widen", readOnly, func(f *fixture) { f.view.Widen(none, 3) }},
+		{"view CopyFrom", readOnly, func(f *fixture) { f.view.CopyFrom(f.other) }},
+		{"view as dst of Shortfall", readOnly, func(f *fixture) { vector.Shortfall(f.view, f.other, nil) }},
+		{"view as dst of SegmentSum", readOnly, func(f *fixture) { vector.SegmentSum(f.view, f.other, nil) }},
+		{"slice of a view", readOnly, func(f *fixture) { f.view.Slice(0, 1).SetRow(0, nil) }},
+		{"overlay's matrix", readOnly, func(f *fixture) { f.overlay.Matrix().SetRow(0, nil) }},
+		{"table's matrix", readOnly, func(f *fixture) { _ = f.table.Matrix(1).AddRow(0, nil) }},
+		{"snapshot's matrix", readOnly, func(f *fixture) { f.snapshot.Matrix(0).RemoveRow(0) }},
+
+		{"LessEqual", long, func(f *fixture) { vector.LessEqual(f.mask, f.m, three) }},
+		{"Fit", long, func(f *fixture) { vector.Fit(f.mask, f.m, three) }},
+		{"Fit, zero matrix", long, func(f *fixture) { vector.Fit(f.mask, f.empty, vec{0}) }},
+		{"FitStrict", long, func(f *fixture) { vector.FitStrict(f.mask, f.m, three) }},
+		{"FitSum vector", long, func(f *fixture) { vector.FitSum(f.mask, f.m, f.other, three) }},
+		{"FitSum width", width, func(f *fixture) { vector.FitSum(f.mask, f.m, f.narrow, nil) }},
+		{"FitSum rows", rows, func(f *fixture) { vector.FitSum(f.mask, f.m, f.longer, nil) }},
+		{"FitSum schema", schemas, func(f *fixture) { vector.FitSum(f.mask, f.ab, f.ba, nil) }},
+		{"LessEqualRows width", width, func(f *fixture) { vector.LessEqualRows(f.mask, f.narrow, f.m) }},
+		{"LessEqualRows rows", rows, func(f *fixture) { vector.LessEqualRows(f.mask, f.longer, f.m) }},
+		{"LessEqualRows schema", schemas, func(f *fixture) { vector.LessEqualRows(f.mask, f.ab, f.ba) }},
+		{"FitRows width", width, func(f *fixture) { vector.FitRows(f.mask, f.m, f.narrow) }},
+		{"FitRows rows", rows, func(f *fixture) { vector.FitRows(f.mask, f.m, f.longer) }},
+		{"FitRows schema", schemas, func(f *fixture) { vector.FitRows(f.mask, f.ab, f.ba) }},
+		{"FitMatrix width", width, func(f *fixture) { vector.FitMatrix(f.masks, f.m, f.narrow) }},
+		{"FitMatrix schema", schemas, func(f *fixture) { vector.FitMatrix(f.masks, f.ab, f.ba) }},
+		{"FitMatrix masks", fewMasks, func(f *fixture) { vector.FitMatrix(f.masks, f.m, f.other) }},
+		{"Shortfall", long, func(f *fixture) { vector.Shortfall(f.other, f.m, three) }},
+		{"Shortfall onto its input", input, func(f *fixture) { vector.Shortfall(f.m, f.m, nil) }},
+		{"FailingColumns vector", long, func(f *fixture) { vector.FailingColumns(f.words, f.m, three) }},
+		{"FailingColumns dst", short, func(f *fixture) { vector.FailingColumns(f.words, f.m, nil) }},
+		{"FailingColumns width", wide, func(f *fixture) { vector.FailingColumns(f.words, vector.NewMatrix(none, 1, 65), nil) }},
+		{"Rejections vector", long, func(f *fixture) { vector.Rejections(nil, f.m, three, nil) }},
+		{"Rejections mask", maskLength, func(f *fixture) { vector.Rejections(nil, f.m, nil, f.mask) }},
+
+		{"NormalizedSum vector", long, func(f *fixture) { vector.NormalizedSum(make([]float64, 3), f.m, three) }},
+		{"NormalizedSum dst", short, func(f *fixture) { vector.NormalizedSum(f.floats, f.m, nil) }},
+		{"DominantResource vector", long, func(f *fixture) { vector.DominantResource(make([]float64, 3), f.m, three) }},
+		{"DominantResource dst", short, func(f *fixture) { vector.DominantResource(f.floats, f.m, nil) }},
+		{"NormalizedSumRows width", width, func(f *fixture) { vector.NormalizedSumRows(f.floats, f.m, f.narrow) }},
+		{"NormalizedSumRows rows", rows, func(f *fixture) { vector.NormalizedSumRows(f.floats, f.m, f.longer) }},
+		{"NormalizedSumRows schema", schemas, func(f *fixture) { vector.NormalizedSumRows(f.floats, f.ab, f.ba) }},
+		{"NormalizedSumRows dst", short, func(f *fixture) { vector.NormalizedSumRows(f.floats, f.m, f.other) }},
+		{"DominantResourceRows width", width, func(f *fixture) { vector.DominantResourceRows(f.floats, f.m, f.narrow) }},
+		{"DominantResourceRows rows", rows, func(f *fixture) { vector.DominantResourceRows(f.floats, f.m, f.longer) }},
+		{"DominantResourceRows schema", schemas, func(f *fixture) { vector.DominantResourceRows(f.floats, f.ab, f.ba) }},
+		{"DominantResourceRows dst", short, func(f *fixture) { vector.DominantResourceRows(f.floats, f.m, f.other) }},
+		{"Copies vector", long, func(f *fixture) { vector.Copies(make([]int64, 3), f.m, three) }},
+		{"Copies dst", short, func(f *fixture) { vector.Copies(f.ints, f.m, nil) }},
+		{"SumCopies vector", long, func(f *fixture) { vector.SumCopies(f.m, three, nil) }},
+		{"SumCopies mask", maskLength, func(f *fixture) { vector.SumCopies(f.m, nil, f.mask) }},
+
+		{"SumColumns", maskLength, func(f *fixture) { vector.SumColumns(f.floats, f.m, f.mask) }},
+		{"MaxColumns", maskLength, func(f *fixture) { vector.MaxColumns(f.floats, f.m, f.mask) }},
+		{"MinColumns", maskLength, func(f *fixture) { vector.MinColumns(f.floats, f.m, f.mask) }},
+		{"WeightedSum vector", long, func(f *fixture) { vector.WeightedSum(make([]float64, 3), f.m, three) }},
+		{"WeightedSum dst", short, func(f *fixture) { vector.WeightedSum(f.floats, f.m, nil) }},
+		{"SegmentSum negative", offsets, func(f *fixture) { vector.SegmentSum(f.other, f.m, []int32{-1, 1}) }},
+		{"SegmentSum descending", offsets, func(f *fixture) { vector.SegmentSum(f.other, f.m, []int32{0, 2, 1}) }},
+		{"SegmentSum beyond the rows", offsets, func(f *fixture) { vector.SegmentSum(f.other, f.m, []int32{0, 4}) }},
+		{"SegmentSum of no group", offsets, func(f *fixture) { vector.SegmentSum(f.other, f.m, []int32{4}) }},
+		{"SegmentSum onto its input", input, func(f *fixture) { vector.SegmentSum(f.m, f.m, nil) }},
+
+		{"ArgMax tie", noTie, func(f *fixture) { vector.ArgMax(f.floats, nil, vector.Tie{}) }},
+		{"ArgMin tie", noTie, func(f *fixture) { vector.ArgMin(f.ints, nil, vector.Tie{}) }},
+		{"TopK tie", noTie, func(f *fixture) { vector.TopK(f.rows, f.floats, nil, 1, vector.Tie{}) }},
+		{"ArgMax tie, no scores", noTie, func(*fixture) { vector.ArgMax([]float64{}, nil, vector.Tie{}) }},
+		{"TopK tie, k 0", noTie, func(f *fixture) { vector.TopK(f.rows, f.ints, nil, 0, vector.Tie{}) }},
+		{"ArgMax mask", maskLength, func(f *fixture) { vector.ArgMax(f.floats, f.mask, lowest) }},
+		{"ArgMin mask", maskLength, func(f *fixture) { vector.ArgMin(f.ints, f.mask, vector.TieRoundRobin(&f.cursor)) }},
+		{"TopK mask", maskLength, func(f *fixture) { vector.TopK(f.rows, f.floats, f.mask, 1, lowest) }},
+		{"ArgMax rank", ranks, func(f *fixture) { vector.ArgMax(f.floats, nil, vector.TieRank(f.rows)) }},
+		{"TopK rank", ranks, func(f *fixture) { vector.TopK(f.rows, f.ints, nil, 1, vector.TieRank(nil)) }},
+		{"ArgMax cursor", noCursor, func(f *fixture) { vector.ArgMax(f.floats, nil, vector.TieRoundRobin(nil)) }},
+
+		{"Overlay.SetRow row", row, func(f *fixture) { f.overlay.SetRow(3, nil) }},
+		{"Overlay.SetRow vector", long, func(f *fixture) { f.overlay.SetRow(0, three) }},
+		{"Overlay.AddRow row", row, func(f *fixture) { _ = f.overlay.AddRow(3, nil) }},
+		{"Overlay.AddRow vector", long, func(f *fixture) { _ = f.overlay.AddRow(0, three) }},
+		{"Overlay.SubRow row", row, func(f *fixture) { _ = f.overlay.SubRow(-1, nil) }},
+		{"Overlay.SubRow vector", long, func(f *fixture) { _ = f.overlay.SubRow(0, three) }},
+		{"Overlay.Rollback", mark, func(f *fixture) {
+			o := vector.NewOverlay(f.m)
+			o.SetRow(0, nil)
+			o.SetRow(0, nil)
+			f.overlay.Rollback(o.Mark())
+		}},
+
+		{"NewTable", schemaWidth, func(*fixture) { vector.NewTable(columns("a"), 2, 1) }},
+		{"NewTable cols", negative, func(*fixture) { vector.NewTable(none, -1, 1) }},
+		{"Table.Upsert fewer", amounts, func(f *fixture) { f.table.Upsert("x", 1, vec{1}) }},
+		{"Table.Upsert more", amounts, func(f *fixture) { f.table.Upsert("node0", 1, nil, nil, nil) }},
+		{"Table.Upsert vector", long, func(f *fixture) { f.table.Upsert("x", 1, nil, three) }},
+		{"Table.Upsert vector, unchanged", long, func(f *fixture) { f.table.Upsert("node0", 1, three, nil) }},
+		{"Table.AddRow matrix", "vector: matrix index out of range", func(f *fixture) { _ = f.table.AddRow(2, 0, nil) }},
+		{"Table.SubRow matrix", "vector: matrix index out of range", func(f *fixture) { _ = f.table.SubRow(-1, 0, nil) }},
+		{"Table.Matrix", "vector: matrix index out of range", func(f *fixture) { f.table.Matrix(2) }},
+		{"Snapshot.Matrix", "vector: matrix index out of range", func(*fixture) { new(vector.Snapshot).Matrix(0) }},
+		{"Snapshot.Name", row, func(*fixture) { new(vector.Snapshot).Name(0) }},
+		{"Table.Name", row, func(f *fixture) { f.table.Name(3) }},
+		{"Table.Name below", row, func(f *fixture) { f.table.Name(-1) }},
+		{"Table.AddRow row", row, func(f *fixture) { _ = f.table.AddRow(0, 3, nil) }},
+		{"Table.SubRow vector", long, func(f *fixture) { _ = f.table.SubRow(1, 0, three) }},
+		{"Table.Widen", narrow, func(f *fixture) { f.table.Widen(none, 1) }},
+		{"Table.Widen schema", schemaWidth, func(f *fixture) { f.table.Widen(columns("a"), 3) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture()
+			before := f.state()
+			wantPanic(t, c.want, func() { c.call(f) })
+			if after := f.state(); after != before {
+				t.Errorf("the call wrote something:\n%s\nbefore:\n%s", after, before)
+			}
+			f.table.Upsert("node0", 3, nil, nil) // the table is not locked
+		})
+	}
+}
+
+// A matrix without a schema meets any other.
+func TestSchemaNone(t *testing.T) {
+	f := newFixture()
+	vector.LessEqualRows(f.mask, f.m, f.ab)
+	vector.FitRows(f.mask, f.ba, f.m)
+	vector.FitSum(f.mask, f.ab, f.ab, vec{1})
+	if f.mask.Len() != 3 {
+		t.Errorf("%d rows", f.mask.Len())
+	}
+}

@@ -1,0 +1,239 @@
+package vector_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+// The kernels that give one float64 per row, and their scalar definitions.
+var floatKernels = []struct {
+	name   string
+	kernel func(dst []float64, o *operands)
+	scalar func(o *operands, i int) float64
+}{
+	{
+		"NormalizedSum",
+		func(dst []float64, o *operands) { vector.NormalizedSum(dst, &o.a, o.request) },
+		func(o *operands, i int) float64 { return o.rowsA[i].NormalizedSum(o.request) },
+	},
+	{
+		"DominantResource",
+		func(dst []float64, o *operands) { vector.DominantResource(dst, &o.a, o.request) },
+		func(o *operands, i int) float64 { return o.rowsA[i].DominantResource(o.request) },
+	},
+	{
+		"NormalizedSumRows",
+		func(dst []float64, o *operands) { vector.NormalizedSumRows(dst, &o.a, &o.b) },
+		func(o *operands, i int) float64 { return o.rowsA[i].NormalizedSum(o.rowsB[i]) },
+	},
+	{
+		"DominantResourceRows",
+		func(dst []float64, o *operands) { vector.DominantResourceRows(dst, &o.a, &o.b) },
+		func(o *operands, i int) float64 { return o.rowsA[i].DominantResource(o.rowsB[i]) },
+	},
+	{
+		"WeightedSum",
+		func(dst []float64, o *operands) { vector.WeightedSum(dst, &o.a, o.request) },
+		func(o *operands, i int) float64 { return testkit.WeightedRow(o.rowsA[i], o.request) },
+	},
+}
+
+func TestFloatKernels(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		room := newDestination[float64](t)
+		eachOperands(t, func(t *testing.T, o *operands) {
+			for _, k := range floatKernels {
+				dst := room.take(o.rows(), o.rows()%2 == 0)
+				k.kernel(dst, o)
+				for i := range o.rows() {
+					if want := k.scalar(o, i); !testkit.Same(dst[i], want) {
+						t.Errorf("%s %s: row %v with %v: %v, want %v", k.name, o.name, o.rowsA[i], o.request, dst[i], want)
+					}
+				}
+				if !intact(dst, o.rows()) {
+					t.Errorf("%s %s: wrote beyond the rows", k.name, o.name)
+				}
+			}
+		})
+	})
+}
+
+func TestCopies(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		room := newDestination[int64](t)
+		eachOperands(t, func(t *testing.T, o *operands) {
+			dst := room.take(o.rows(), o.rows()%2 == 0)
+			vector.Copies(dst, &o.a, o.request)
+			for i, row := range o.rowsA {
+				if want := o.request.CopiesFit(row); dst[i] != want {
+					t.Errorf("%s: row %v, request %v: %d, want %d", o.name, row, o.request, dst[i], want)
+				}
+			}
+			if !intact(dst, o.rows()) {
+				t.Errorf("%s: wrote beyond the rows", o.name)
+			}
+			for name, rows := range rowMasks(o.rows()) {
+				want := int64(0)
+				for i, n := range dst[:o.rows()] {
+					if selects(rows)(i) {
+						if want += n; want < 0 {
+							want = math.MaxInt64
+						}
+					}
+				}
+				if got := vector.SumCopies(&o.a, o.request, rows); got != want {
+					t.Errorf("%s, mask %s: SumCopies = %d, want %d", o.name, name, got, want)
+				}
+			}
+		})
+	})
+}
+
+// Quotients near a rounding boundary are where a multiplication by the
+// reciprocal goes wrong. Here the exact quotient lies next to the midpoint of
+// two floats, or next to a whole number.
+func TestRatiosNearTheEdge(t *testing.T) {
+	r := testkit.Rand(1)
+	testkit.EachImpl(t, func(t *testing.T) {
+		const rows = 1024
+		m := vector.NewMatrix(none, rows, 1)
+		column, sums, shares, copies := make([]float64, rows), make([]float64, rows), make([]float64, rows), make([]int64, rows)
+		for range 200 {
+			total := math.Ldexp(1+r.Float64(), r.IntN(900)-450)
+			for i := range column {
+				// (k + 1/2 or 0 or 1) ulp of the quotient, times total.
+				q := math.Ldexp(1+r.Float64(), r.IntN(40))
+				if r.IntN(2) == 0 {
+					q = math.Floor(q)
+				}
+				x := q * total
+				for range r.IntN(3) {
+					x = math.Nextafter(x, []float64{0, inf}[r.IntN(2)])
+				}
+				column[i] = x
+			}
+			m.SetColumn(0, column)
+			request := vec{total}
+			vector.NormalizedSum(sums, m, request)
+			vector.DominantResource(shares, m, request)
+			vector.Copies(copies, m, request)
+			for i, x := range column {
+				q := x / total
+				if sums[i] != q || shares[i] != q || copies[i] != int64(math.Floor(q)) {
+					t.Fatalf("%v/%v: sum %v, share %v, copies %d, want %v", x, total, sums[i], shares[i], copies[i], q)
+				}
+			}
+		}
+	})
+}
+
+// The kernels agree before and after a column stops being tame.
+func TestRatiosAcrossTame(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		edge := []float64{0x1p-500, 0x1p-501, 0x1.fffffffffffffp499, 0x1p500, tiny, large, inf, nan, zero, 1}
+		for _, x := range edge {
+			for _, total := range edge {
+				m := matrixOf(2, vec{x, 1}, vec{1, x}, vec{3, 3})
+				got, copies := make([]float64, 3), make([]int64, 3)
+				for _, request := range []vec{{total}, {total, 1}, {1, total}} {
+					vector.NormalizedSum(got, m, request)
+					vector.Copies(copies, m, request)
+					for i := range got {
+						row := m.Row(nil, i)
+						if want := row.NormalizedSum(request); !testkit.Same(got[i], want) {
+							t.Errorf("NormalizedSum of %v over %v: %v, want %v", row, request, got[i], want)
+						}
+						if want := request.CopiesFit(row); copies[i] != want {
+							t.Errorf("Copies of %v in %v: %d, want %d", request, row, copies[i], want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestRatiosWorked(t *testing.T) {
+	nodes := matrixOf(5, vec{64000, 256e9, 8, 4, 100}, vec{1000, 4e9, 0.5, 0, 0})
+	capacity := vec{64000, 256e9, 8, 4, 100}
+	sums, shares := make([]float64, 2), make([]float64, 2)
+	vector.NormalizedSum(sums, nodes, capacity)
+	vector.DominantResource(shares, nodes, capacity)
+	if !slices.Equal(sums, []float64{5, 0.09375}) || !slices.Equal(shares, []float64{1, 0.0625}) {
+		t.Errorf("sums %v, shares %v", sums, shares)
+	}
+	copies := make([]int64, 2)
+	vector.Copies(copies, nodes, vec{1000, 4e9, 0.5})
+	if !slices.Equal(copies, []int64{16, 1}) {
+		t.Errorf("copies %v", copies)
+	}
+}
+
+func TestSumCopiesSaturates(t *testing.T) {
+	free := matrixOf(1, vec{0x1p62}, vec{0x1p62}, vec{7}, vec{inf}, vec{-1})
+	for _, c := range []struct {
+		rows *vector.Mask
+		want int64
+	}{
+		{maskOf(5), 0},
+		{maskOf(5, 4), 0},
+		{maskOf(5, 2, 4), 7},
+		{maskOf(5, 0, 2), 1<<62 + 7},
+		{maskOf(5, 0, 1), math.MaxInt64},
+		{maskOf(5, 0, 1, 2), math.MaxInt64},
+		{maskOf(5, 3), math.MaxInt64},
+		{maskOf(5, 2, 3), math.MaxInt64},
+		{nil, math.MaxInt64},
+	} {
+		if got := vector.SumCopies(free, vec{1}, c.rows); got != c.want {
+			t.Errorf("rows %v: %d, want %d", c.rows, got, c.want)
+		}
+	}
+	if got := vector.SumCopies(free, nil, nil); got != math.MaxInt64 {
+		t.Errorf("nothing requested: %d", got)
+	}
+	if got := vector.SumCopies(vector.NewMatrix(none, 0, 1), nil, nil); got != 0 {
+		t.Errorf("no rows: %d", got)
+	}
+}
+
+// Columns of weight 0 are not read, so their NaN stays out; others' do not.
+func TestWeightedSumWorked(t *testing.T) {
+	m := matrixOf(3, vec{1, nan, 3}, vec{-1, inf, 0.5})
+	dst := make([]float64, 2)
+	for _, c := range []struct{ weights, want vec }{
+		{nil, vec{0, 0}},
+		{vec{2, 0, 10}, vec{32, 3}},
+		{vec{2, zero, -1}, vec{-1, -2.5}},
+		{vec{0, 1}, vec{nan, inf}},
+		{vec{nan}, vec{nan, nan}},
+		{vec{inf, 0, inf}, vec{inf, nan}},
+	} {
+		vector.WeightedSum(dst, m, c.weights)
+		if !same(dst, c.want) {
+			t.Errorf("weights %v: %v, want %v", c.weights, dst, c.want)
+		}
+	}
+}
+
+// A product is rounded before it is added: no fused multiply-add.
+func TestWeightedSumIsNotFused(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		x := 1 + 0x1p-30 // x*x needs more than 53 bits
+		m := vector.NewMatrix(none, 64, 2)
+		for i := range 64 {
+			m.SetRow(i, vec{-(x * x), x})
+		}
+		dst := make([]float64, 64)
+		vector.WeightedSum(dst, m, vec{1, x})
+		for i, got := range dst {
+			if got != 0 {
+				t.Fatalf("row %d: %v, want 0", i, got)
+			}
+		}
+	})
+}

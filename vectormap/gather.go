@@ -1,0 +1,142 @@
+package vectormap
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// gatherer collects the amounts of a struct and what is wrong with them.
+type gatherer struct {
+	m       *ResourceVectorMap
+	signed  bool // negative, infinite and huge amounts are fine
+	entries []entry
+	unknown []string
+	faults  []error
+}
+
+// add takes an amount in the map's units.
+func (g *gatherer) add(name string, amount float64) {
+	i, ok := g.m.Index(name)
+	if !ok {
+		g.unknown = append(g.unknown, name)
+		return
+	}
+	g.check(name, amount)
+	g.entries = append(g.entries, entry{i, amount})
+}
+
+func (g *gatherer) addAll(amounts map[corev1.ResourceName]float64) {
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		g.add(string(name), amounts[name])
+	}
+}
+
+// addGPUs takes whole GPUs.
+func (g *gatherer) addGPUs(gpus float64) {
+	if g.m.columns[GPU].unit != UnitMilli || math.IsInf(gpus, 1) {
+		g.add(coreNames[GPU], gpus)
+		return
+	}
+	k, ok := thousandths(gpus)
+	if !ok {
+		g.fault(coreNames[GPU], formatFloat(gpus), reasonNotMilli)
+	}
+	g.add(coreNames[GPU], k)
+}
+
+// addPortions takes a count of devices and the portion of each.
+func (g *gatherer) addPortions(count int64, portion float64) {
+	cents, ok := hundredths(portion)
+	switch {
+	case count < 0:
+		g.fault(coreNames[GPU], strconv.FormatInt(count, 10), reasonNegative)
+	case count >= maxDevices:
+		g.fault(coreNames[GPU], strconv.FormatInt(count, 10), reasonTooMany)
+	case !ok:
+		g.fault(coreNames[GPU], formatFloat(portion), reasonPortion)
+	case g.m.columns[GPU].unit == UnitMilli:
+		g.add(coreNames[GPU], float64(count*cents*10))
+	default:
+		g.add(coreNames[GPU], float64(count*cents)/100)
+	}
+}
+
+// check looks for what no column can take.
+func (g *gatherer) check(name string, amount float64) {
+	switch {
+	case math.IsNaN(amount) || math.IsInf(amount, -1):
+		g.fault(name, formatFloat(amount), reasonNotANumb)
+	case g.signed:
+	case math.IsInf(amount, 1):
+		g.fault(name, formatFloat(amount), reasonNotANumb)
+	case amount < 0:
+		g.fault(name, formatFloat(amount), reasonNegative)
+	case amount >= limit:
+		g.fault(name, formatFloat(amount), reasonTooLarge)
+	}
+}
+
+func (g *gatherer) fault(name, amount, reason string) {
+	g.faults = append(g.faults, amountFault(name, amount, reason))
+}
+
+// result returns the amounts, or all faults.
+func (g *gatherer) result() ([]entry, error) {
+	if len(g.unknown) > 0 {
+		slices.Sort(g.unknown)
+		g.faults = append([]error{&UnknownResourcesError{slices.Compact(g.unknown)}}, g.faults...)
+	}
+	return g.entries, errors.Join(g.faults...)
+}
+
+// write is result, written to dst.
+func (g *gatherer) write(dst vector.ResourceVector) (vector.ResourceVector, error) {
+	entries, err := g.result()
+	if err != nil {
+		return nil, err
+	}
+	return g.m.write(dst, entries), nil
+}
+
+// hundredths rounds a portion from 0 to 1, half away from zero, as it is
+// written in decimal: 0.285 is 29 hundredths, though the float64 is a little
+// less than that. It refuses what is no portion, and what would become 0.
+func hundredths(portion float64) (int64, bool) {
+	if !(portion >= 0 && portion <= 1) {
+		return 0, false
+	}
+	var buf [32]byte
+	digits := strconv.AppendFloat(buf[:0], portion, 'f', -1, 64)
+	digits = append(digits, "000"...) // at least three digits after the point
+	cents := int64(digits[0]-'0') * 100
+	if digits[1] == '.' {
+		cents += int64(digits[2]-'0')*10 + int64(digits[3]-'0')
+		if digits[4] >= '5' {
+			cents++
+		}
+	}
+	return cents, cents > 0 || portion == 0
+}
+
+// emptied returns the map without its elements.
+func emptied(amounts map[corev1.ResourceName]float64) map[corev1.ResourceName]float64 {
+	clear(amounts)
+	return amounts
+}
+
+// put sets an amount that is not 0, making the map when it is the first.
+func put(amounts *map[corev1.ResourceName]float64, name string, amount float64) {
+	if amount == 0 {
+		return
+	}
+	if *amounts == nil {
+		*amounts = make(map[corev1.ResourceName]float64)
+	}
+	(*amounts)[corev1.ResourceName(name)] = amount
+}

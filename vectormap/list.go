@@ -1,0 +1,274 @@
+package vectormap
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// RequestVector converts a list of requests: amounts finer than an index's unit
+// are rounded up, so a request of 500m in a column of whole units is 1. See
+// [ResourceVectorMap.CapacityVector] for everything else.
+func (m *ResourceVectorMap) RequestVector(dst vector.ResourceVector, list corev1.ResourceList, unknown *[]string) (vector.ResourceVector, error) {
+	return m.fromList(dst, list, up, unknown)
+}
+
+// CapacityVector converts a list of capacities: amounts finer than an index's
+// unit are rounded down. Amounts of names that share an index are rounded one
+// by one and added up.
+//
+// dst is overwritten, grown where its capacity is short, and returned with m's
+// length; nil is fine. A name that m does not have is an error
+// ([*UnknownResourcesError], naming all such), since a request that is dropped
+// is a false fit. With an unknown that is not nil it is set to those names,
+// sorted, instead. An amount that is negative or of 2^53 units or more, or a
+// sum of such size, is an [*AmountError]. All faults are reported at once, and
+// then the result is nil and neither dst nor unknown are changed. It does not
+// allocate for lists of up to 24 names, unless it fails, dst grows, or a
+// quantity is kept as an inf.Dec.
+func (m *ResourceVectorMap) CapacityVector(dst vector.ResourceVector, list corev1.ResourceList, unknown *[]string) (vector.ResourceVector, error) {
+	return m.fromList(dst, list, down, unknown)
+}
+
+// NodeAllocatable converts the node's status.allocatable as
+// [ResourceVectorMap.CapacityVector] does.
+func (m *ResourceVectorMap) NodeAllocatable(dst vector.ResourceVector, node *corev1.Node, unknown *[]string) (vector.ResourceVector, error) {
+	return m.fromList(dst, node.Status.Allocatable, down, unknown)
+}
+
+func (m *ResourceVectorMap) fromList(dst vector.ResourceVector, list corev1.ResourceList, r rounding, unknown *[]string) (vector.ResourceVector, error) {
+	var buf [entriesOnStack]entry
+	entries, err := m.readList(buf[:0], list, r, unknown)
+	if err != nil {
+		return nil, err
+	}
+	return m.write(dst, entries), nil
+}
+
+// entry is an amount on its way into a vector.
+type entry struct {
+	index  int
+	amount float64
+}
+
+const entriesOnStack = 24
+
+// readList appends the list's amounts to entries. unknown is set only when it
+// succeeds.
+func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, r rounding, unknown *[]string) ([]entry, error) {
+	strangers, bad := 0, false
+	for name, q := range list {
+		i, ok := m.index[string(name)]
+		if !ok {
+			strangers++
+			continue
+		}
+		amount, reason := quantityAmount(&q, m.columns[i].unit.Scale(), r)
+		bad = bad || reason != ""
+		entries = append(entries, entry{i, float64(amount)})
+	}
+	if bad || m.folded && m.overflows(entries) || strangers > 0 && unknown == nil {
+		return nil, m.listFaults(list, r, entries, unknown == nil)
+	}
+	if unknown != nil {
+		*unknown = (*unknown)[:0]
+		if strangers > 0 {
+			*unknown = m.appendUnknown(*unknown, list)
+		}
+	}
+	return entries, nil
+}
+
+// overflows reports whether the entries of some index add up to 2^53 or more.
+// Rounding cannot hide that: smaller sums are exact, and 2^53 is a float64.
+func (m *ResourceVectorMap) overflows(entries []entry) bool {
+	for k, e := range entries {
+		if sumOf(entries[:k+1], e.index) >= limit {
+			return true
+		}
+	}
+	return false
+}
+
+func sumOf(entries []entry, index int) float64 {
+	sum := 0.0
+	for _, e := range entries {
+		if e.index == index {
+			sum += e.amount
+		}
+	}
+	return sum
+}
+
+func (m *ResourceVectorMap) appendUnknown(names []string, list corev1.ResourceList) []string {
+	for name := range list {
+		if _, ok := m.index[string(name)]; !ok {
+			names = append(names, string(name))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// listFaults says everything that is wrong with a list: the unknown names where
+// they are a fault, the amounts by name, the sums by index.
+func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, entries []entry, strangers bool) error {
+	var faults []error
+	if names := m.appendUnknown(nil, list); strangers && len(names) > 0 {
+		faults = append(faults, &UnknownResourcesError{names})
+	}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if i, ok := m.index[string(name)]; ok {
+			q := list[name]
+			if _, reason := quantityAmount(&q, m.columns[i].unit.Scale(), r); reason != "" {
+				faults = append(faults, amountFault(string(name), q.String(), reason))
+			}
+		}
+	}
+	for i, c := range m.columns {
+		if sum := sumOf(entries, i); sum >= limit {
+			faults = append(faults, amountFault(c.name, formatFloat(sum), reasonTooLarge))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func amountFault(name, amount, reason string) *AmountError {
+	e := &AmountError{Resource: name, Amount: amount, Err: ErrNotRepresentable, reason: reason}
+	switch reason {
+	case reasonNegative:
+		e.Err = ErrNegative
+	case reasonNoForm:
+		e.Err = ErrAmbiguousGPU
+	}
+	return e
+}
+
+// write makes dst the sum of the entries, per index in their order. It cannot
+// fail.
+func (m *ResourceVectorMap) write(dst vector.ResourceVector, entries []entry) vector.ResourceVector {
+	n := m.Len()
+	if cap(dst) < n {
+		dst = make(vector.ResourceVector, n)
+	} else {
+		dst = dst[:n]
+		clear(dst)
+	}
+	for _, e := range entries {
+		dst[e.index] += e.amount
+	}
+	return dst
+}
+
+// ResourceList converts a vector to a list; amounts of 0 are left out. It is
+// the inverse of [ResourceVectorMap.RequestVector]: nothing is rounded. A whole
+// number of a Kubernetes unit stays one, a fraction that is a whole number of
+// thousandths becomes a milli quantity (0.5 GPU is 500m), and anything finer is
+// an [*AmountError], as are amounts that are negative, NaN or of 2^53 units or
+// more.
+//
+// The list has the original names. Where an index has several, the first name
+// of prefer that is one of them is used; none is an [*OriginalsError]. The
+// notes name the [Literal] dimensions that hold something and are left out, and
+// fractions in columns of whole units. All faults are reported at once, with a
+// nil list and no notes; a v longer than the map is vector.ErrShape.
+func (m *ResourceVectorMap) ResourceList(v vector.ResourceVector, prefer ...string) (corev1.ResourceList, []Note, error) {
+	if len(v) > m.Len() {
+		return nil, nil, vector.ErrShape
+	}
+	var (
+		list   = make(corev1.ResourceList)
+		notes  []Note
+		faults []error
+	)
+	for i, x := range v {
+		c := &m.columns[i]
+		switch {
+		case x == 0:
+			continue
+		case c.literal:
+			notes = append(notes, LiteralSkipped{c.name})
+			continue
+		}
+		q, reason := quantityOf(x, c.unit)
+		if reason != "" {
+			faults = append(faults, amountFault(c.kubernetesName(), formatFloat(x), reason))
+			continue
+		}
+		name, ok := c.choose(prefer)
+		if !ok {
+			faults = append(faults, &OriginalsError{c.name, slices.Clone(c.originals), ErrAmbiguousName})
+			continue
+		}
+		if c.unit == UnitWhole && x != math.Trunc(x) {
+			notes = append(notes, FractionalColumn{c.name})
+		}
+		list[name] = q
+	}
+	if len(faults) > 0 {
+		return nil, nil, errors.Join(faults...)
+	}
+	return list, notes, nil
+}
+
+// choose returns the original name to use for the column.
+func (c *column) choose(prefer []string) (corev1.ResourceName, bool) {
+	if len(c.originals) == 1 {
+		return corev1.ResourceName(c.originals[0]), true
+	}
+	for _, name := range prefer {
+		if slices.Contains(c.originals, name) {
+			return corev1.ResourceName(name), true
+		}
+	}
+	return "", false
+}
+
+// quantityOf returns x, which is not 0, as a quantity, or the reason why it has
+// none.
+func quantityOf(x float64, u Unit) (q resource.Quantity, reason string) {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return q, reasonNotANumb
+	case x < 0:
+		return q, reasonNegative
+	case x >= limit:
+		return q, reasonTooLarge
+	}
+	whole := x == math.Trunc(x)
+	switch {
+	case u.Scale() == 1000 && whole:
+		return *resource.NewMilliQuantity(int64(x), resource.DecimalSI), ""
+	case u.Scale() == 1000:
+		return q, reasonTooFine
+	case whole && u == UnitByte:
+		return *resource.NewQuantity(int64(x), resource.BinarySI), ""
+	case whole:
+		return *resource.NewQuantity(int64(x), resource.DecimalSI), ""
+	}
+	k, ok := thousandths(x)
+	if !ok {
+		return q, reasonTooFine
+	}
+	return *resource.NewMilliQuantity(int64(k), resource.DecimalSI), ""
+}
+
+// Fractional returns a warning for every column of whole units in which v holds
+// a fraction, in index order; nil when there is none. Such amounts are kept as
+// they are, but repeated sums of them drift. It panics when v is longer than
+// the map.
+func (m *ResourceVectorMap) Fractional(v vector.ResourceVector) []FractionalColumn {
+	m.mustHold(v)
+	var found []FractionalColumn
+	for i, x := range v {
+		if m.columns[i].unit == UnitWhole && x != math.Trunc(x) {
+			found = append(found, FractionalColumn{m.columns[i].name})
+		}
+	}
+	return found
+}

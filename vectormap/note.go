@@ -1,0 +1,37 @@
+package vectormap
+
+// Note is a remark that is no error: a [FractionalColumn], an [UnparsedMIG], a
+// [SharedMIG] or a [LiteralSkipped]. Its String is one line of text.
+type Note interface {
+	String() string
+	note()
+}
+
+// FractionalColumn says that fractional amounts meet a column of whole units.
+// In a computed vector they are kept, but float64 sums of them are not exact:
+// 1 - 3*0.3 is not 0.1. Read from Kubernetes they are rounded. Declaring the
+// name with [Milli] cures both.
+type FractionalColumn struct{ Name string }
+
+// UnparsedMIG says that a name looks like a MIG profile and is none, so that
+// [ResourceVectorMap.MIGSlices] does not count it.
+type UnparsedMIG struct{ Name string }
+
+// SharedMIG says that the instances of a MIG profile are shared by replicas.
+// [ResourceVectorMap.MIGSlices] counts every replica, so it counts a slice more
+// than once.
+type SharedMIG struct{ Name string }
+
+// LiteralSkipped says that a conversion to a ResourceList left a [Literal]
+// dimension out.
+type LiteralSkipped struct{ Name string }
+
+func (n FractionalColumn) String() string { return n.Name + ": fraction in a column of whole units" }
+func (n UnparsedMIG) String() string      { return n.Name + ": not a MIG profile, counted as 0 slices" }
+func (n SharedMIG) String() string        { return n.Name + ": shared MIG instances, every replica counted" }
+func (n LiteralSkipped) String() string   { return n.Name + ": literal dimension left out" }
+
+func (FractionalColumn) note() {}
+func (UnparsedMIG) note()      {}
+func (SharedMIG) note()        {}
+func (LiteralSkipped) note()   {}

@@ -1,0 +1,97 @@
+package vectormap
+
+import (
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	podresource "k8s.io/component-helpers/resource"
+)
+
+// PodOptions says how a pod's requests are totalled. The zero value is what a
+// scheduler without in-place resize compares with a node.
+type PodOptions struct {
+	// UseStatusResources takes what the pod's status reports into account: the
+	// greater of wanted and allocated while a pod is resized in place.
+	UseStatusResources bool
+
+	// SkipPodLevelResources ignores requests that are set for the whole pod.
+	SkipPodLevelResources bool
+
+	// KubeScoringDefaults counts 100m cpu and 200 MiB memory for every container
+	// that does not request them. That is what kube-scheduler scores with; it
+	// never filters with it. [ResourceVectorMap.PodRequestBoth] ignores it.
+	KubeScoringDefaults bool
+
+	// Scratch is working space: a list that is cleared and overwritten. Reusing
+	// one saves the map that the total is made in.
+	Scratch corev1.ResourceList
+}
+
+// scoringDefaults are kube-scheduler's DefaultMilliCPURequest and
+// DefaultMemoryRequest (pkg/scheduler/util/pod_resources.go).
+func scoringDefaults() corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(100, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(200<<20, resource.DecimalSI),
+	}
+}
+
+// PodRequest converts what the pod as a whole requests, and 1 of pods. The
+// total over containers, init containers, sidecars, overhead and pod-level
+// resources is that of k8s.io/component-helpers/resource. dst, unknown and the
+// errors are those of [ResourceVectorMap.RequestVector].
+func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, error) {
+	return m.fromList(dst, podRequests(pod, opts, opts.KubeScoringDefaults), up, unknown)
+}
+
+// PodRequestBoth converts the pod twice: request is what it takes from a node,
+// scoring is the same with the defaults of PodOptions.KubeScoringDefaults. The
+// pod is totalled a second time only where the two may differ. The destinations
+// must not overlap. On error both results are nil and neither is changed.
+func (m *ResourceVectorMap) PodRequestBoth(request, scoring vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, vector.ResourceVector, error) {
+	var buf, bufScoring [entriesOnStack]entry
+	entries, err := m.readList(buf[:0], podRequests(pod, opts, false), up, unknown)
+	if err != nil {
+		return nil, nil, err
+	}
+	scored := entries
+	if opts.UseStatusResources || lacksDefaults(pod) {
+		// The names are those of the first list, cpu and memory.
+		var ignored []string
+		scored, err = m.readList(bufScoring[:0], podRequests(pod, opts, true), up, &ignored)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return m.write(request, entries), m.write(scoring, scored), nil
+}
+
+// podRequests is the total of the pod's requests, with 1 of pods.
+func podRequests(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceList {
+	o := podresource.PodResourcesOptions{
+		Reuse:                 opts.Scratch,
+		UseStatusResources:    opts.UseStatusResources,
+		SkipPodLevelResources: opts.SkipPodLevelResources,
+	}
+	if defaults {
+		o.NonMissingContainerRequests = scoringDefaults()
+	}
+	list := podresource.PodRequests(pod, o)
+	list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+	return list
+}
+
+// lacksDefaults reports whether some container of the spec requests no cpu or
+// no memory.
+func lacksDefaults(pod *corev1.Pod) bool {
+	for _, cs := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range cs {
+			_, cpu := cs[i].Resources.Requests[corev1.ResourceCPU]
+			_, memory := cs[i].Resources.Requests[corev1.ResourceMemory]
+			if !cpu || !memory {
+				return true
+			}
+		}
+	}
+	return false
+}

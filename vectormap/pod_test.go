@@ -1,0 +1,146 @@
+package vectormap
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func container(name string, requests corev1.ResourceList) corev1.Container {
+	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: requests}}
+}
+
+func sidecar(name string, requests corev1.ResourceList) corev1.Container {
+	c, always := container(name, requests), corev1.ContainerRestartPolicyAlways
+	c.RestartPolicy = &always
+	return c
+}
+
+func pod(spec corev1.PodSpec) *corev1.Pod { return &corev1.Pod{Spec: spec} }
+
+func TestPodRequest(t *testing.T) {
+	const mib = 1 << 20
+	m := must(t, names("nvidia.com/gpu", "hugepages-2Mi"))
+	resized := func(conditions ...corev1.PodCondition) *corev1.Pod {
+		p := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1", "memory", "1Gi"))}})
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name:               "a",
+			AllocatedResources: rl("cpu", "2", "memory", "512Mi"),
+			Resources:          &corev1.ResourceRequirements{Requests: rl("cpu", "3", "memory", "256Mi")},
+		}}
+		p.Status.Conditions = conditions
+		return p
+	}
+	podLevel := pod(corev1.PodSpec{
+		Containers: []corev1.Container{container("a", rl("cpu", "1", "memory", "1Gi", "nvidia.com/gpu", "1"))},
+		Resources:  &corev1.ResourceRequirements{Requests: rl("cpu", "4", "hugepages-2Mi", "4Mi")},
+		Overhead:   rl("cpu", "250m"),
+	})
+	for _, c := range []struct {
+		what    string
+		pod     *corev1.Pod
+		opts    PodOptions
+		want    vec
+		scoring vec // nil: the same
+	}{
+		{"best effort", pod(corev1.PodSpec{Containers: []corev1.Container{container("a", nil)}}), PodOptions{},
+			vec{0, 0, 0, 1, 0}, vec{100, 200 * mib, 0, 1, 0}},
+		{"no containers", pod(corev1.PodSpec{}), PodOptions{}, vec{0, 0, 0, 1, 0}, nil},
+		{"containers add up", pod(corev1.PodSpec{Containers: []corev1.Container{
+			container("a", rl("cpu", "1", "memory", "1Gi", "nvidia.com/gpu", "2")), container("b", rl("cpu", "500m", "memory", "1Mi"))}}), PodOptions{},
+			vec{1500, 1025 * mib, 2, 1, 0}, nil},
+		{"an explicit 0 is no missing request", pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "0", "memory", "0"))}}), PodOptions{},
+			vec{0, 0, 0, 1, 0}, nil},
+		{"a default per container that lacks it", pod(corev1.PodSpec{Containers: []corev1.Container{
+			container("a", rl("cpu", "1")), container("b", rl("memory", "1Mi")), container("c", rl("cpu", "1", "memory", "1Mi"))}}), PodOptions{},
+			vec{2000, 2 * mib, 0, 1, 0}, vec{2100, 202 * mib, 0, 1, 0}},
+		{"the largest init container", pod(corev1.PodSpec{
+			Containers:     []corev1.Container{container("a", rl("cpu", "1", "memory", "1Mi"))},
+			InitContainers: []corev1.Container{container("i", rl("cpu", "4", "memory", "1Ki")), container("j", rl("cpu", "2", "memory", "2Mi"))}}), PodOptions{},
+			vec{4000, 2 * mib, 0, 1, 0}, nil},
+		{"an init container that lacks memory", pod(corev1.PodSpec{
+			Containers:     []corev1.Container{container("a", rl("cpu", "1", "memory", "1Mi"))},
+			InitContainers: []corev1.Container{container("i", rl("cpu", "1"))}}), PodOptions{},
+			vec{1000, mib, 0, 1, 0}, vec{1000, 200 * mib, 0, 1, 0}},
+		{"sidecars stay", pod(corev1.PodSpec{
+			Containers:     []corev1.Container{container("a", rl("cpu", "1", "memory", "1Mi"))},
+			InitContainers: []corev1.Container{sidecar("s", rl("cpu", "1", "memory", "1Mi")), container("i", rl("cpu", "1500m", "memory", "1Ki"))}}), PodOptions{},
+			vec{2500, 2 * mib, 0, 1, 0}, nil},
+		{"overhead", pod(corev1.PodSpec{
+			Containers: []corev1.Container{container("a", rl("cpu", "1", "memory", "1Mi"))},
+			Overhead:   rl("cpu", "250m", "memory", "1Mi")}), PodOptions{},
+			vec{1250, 2 * mib, 0, 1, 0}, nil},
+		{"pod level", podLevel, PodOptions{}, vec{4250, 1024 * mib, 1, 1, 4 * mib}, nil},
+		{"pod level skipped", podLevel, PodOptions{SkipPodLevelResources: true}, vec{1250, 1024 * mib, 1, 1, 0}, nil},
+		{"resize ignored", resized(), PodOptions{}, vec{1000, 1024 * mib, 0, 1, 0}, nil},
+		{"resize: the greatest of wanted, actuated, allocated", resized(), PodOptions{UseStatusResources: true}, vec{3000, 1024 * mib, 0, 1, 0}, nil},
+		{"resize infeasible: what it has", resized(corev1.PodCondition{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}),
+			PodOptions{UseStatusResources: true}, vec{3000, 512 * mib, 0, 1, 0}, nil},
+		{"rounded up", pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1n", "memory", "1m", "nvidia.com/gpu", "100m"))}}), PodOptions{},
+			vec{1, 1, 1, 1, 0}, nil},
+		{"thirds of a device add up before rounding", pod(corev1.PodSpec{Containers: []corev1.Container{
+			container("a", rl("cpu", "0", "memory", "0", "nvidia.com/gpu", "300m")), container("b", rl("cpu", "0", "memory", "0", "nvidia.com/gpu", "700m"))}}), PodOptions{},
+			vec{0, 0, 1, 1, 0}, nil},
+		{"a pod asks for pods", pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "0", "memory", "0", "pods", "7"))}}), PodOptions{},
+			vec{0, 0, 0, 1, 0}, nil},
+	} {
+		if c.scoring == nil {
+			c.scoring = c.want
+		}
+		scratch := rl("left", "1")
+		for range 2 {
+			if got, err := m.PodRequest(vec{9, 9, 9}, c.pod, c.opts, nil); err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v, %v; want %v", c.what, got, err, c.want)
+			}
+			defaults := c.opts
+			defaults.KubeScoringDefaults = true
+			if got, err := m.PodRequest(nil, c.pod, defaults, nil); err != nil || !slices.Equal(got, c.scoring) {
+				t.Errorf("%s, scoring: %v, %v; want %v", c.what, got, err, c.scoring)
+			}
+			request, scoring, err := m.PodRequestBoth(nil, vec{9, 9, 9, 9, 9, 9}, c.pod, c.opts, nil)
+			if err != nil || !slices.Equal(request, c.want) || !slices.Equal(scoring, c.scoring) {
+				t.Errorf("%s, both: %v, %v, %v", c.what, request, scoring, err)
+			}
+			c.opts.Scratch = scratch
+		}
+	}
+}
+
+func TestPodRequestFaults(t *testing.T) {
+	m := must(t, nil)
+	stranger := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1", "x.io/y", "1"))}})
+	negative := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "-1", "memory", "1"))}})
+
+	request, scoring := vec{1, 2, 3, 4}, vec{5, 6, 7, 8}
+	for _, p := range []*corev1.Pod{stranger, negative} {
+		a, b, err := m.PodRequestBoth(request, scoring, p, PodOptions{}, nil)
+		if a != nil || b != nil || err == nil || !slices.Equal(request, vec{1, 2, 3, 4}) || !slices.Equal(scoring, vec{5, 6, 7, 8}) {
+			t.Errorf("%v %v %v", a, b, err)
+		}
+		if v, err := m.PodRequest(request, p, PodOptions{}, nil); v != nil || err == nil || request[0] != 1 {
+			t.Errorf("%v %v", v, err)
+		}
+	}
+	if _, err := m.PodRequest(nil, stranger, PodOptions{}, nil); !errors.Is(err, ErrUnknownResource) {
+		t.Error(err)
+	}
+	if _, err := m.PodRequest(nil, negative, PodOptions{}, nil); !errors.Is(err, ErrNegative) {
+		t.Error(err)
+	}
+	var unknown []string
+	a, b, err := m.PodRequestBoth(nil, nil, stranger, PodOptions{}, &unknown)
+	if err != nil || a[CPU] != 1000 || b[Memory] != 200<<20 || !slices.Equal(unknown, names("x.io/y")) {
+		t.Error(a, b, unknown, err)
+	}
+	// The total fits, the total with defaults does not.
+	huge := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1", "memory", "9007199254740991")), container("b", rl("cpu", "1"))}})
+	if a, b, err := m.PodRequestBoth(request, scoring, huge, PodOptions{}, nil); a != nil || b != nil || !errors.Is(err, ErrNotRepresentable) || request[0] != 1 {
+		t.Error(a, b, err)
+	}
+	var zero ResourceVectorMap
+	if _, err := zero.PodRequest(nil, pod(corev1.PodSpec{}), PodOptions{}, nil); !errors.Is(err, ErrUnknownResource) {
+		t.Errorf("the zero value has no pods: %v", err)
+	}
+}

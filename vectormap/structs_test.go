@@ -1,0 +1,326 @@
+package vectormap
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+)
+
+type amounts = map[corev1.ResourceName]float64
+
+const mig1 = "nvidia.com/mig-1g.5gb"
+
+func structMaps(t testing.TB) (whole, milli *ResourceVectorMap) {
+	all := names("nvidia.com/gpu", "efa", gpuMemory, mig1)
+	return must(t, all), must(t, all, Milli("gpu"), Literal(UnitMilli, "card:x"))
+}
+
+func TestResource(t *testing.T) {
+	// Columns: cpu memory gpu pods, efa gpu-memory mig; milli has card:x first.
+	whole, milli := structMaps(t)
+	for _, c := range []struct {
+		what string
+		m    *ResourceVectorMap
+		r    Resource
+		want vec
+	}{
+		{"nothing", whole, Resource{}, make(vec, 7)},
+		{"seed's pod", whole, Resource{MilliCPU: 1000, Memory: 4e9, GPUs: 0.5, Scalars: amounts{"efa": 1}}, vec{1000, 4e9, 0.5, 0, 1, 0, 0}},
+		{"any share", whole, Resource{GPUs: 1.0 / 3}, vec{0, 0, 1.0 / 3, 0, 0, 0, 0}},
+		{"thousandths", milli, Resource{GPUs: 1.001, Scalars: amounts{"card:x": 7}}, vec{0, 0, 1001, 0, 7, 0, 0, 0}},
+		{"over-subscribed", milli, Resource{MilliCPU: -5, GPUs: -0.3}, vec{-5, 0, -300, 0, 0, 0, 0, 0}},
+		{"unlimited", milli, Resource{MilliCPU: math.Inf(1), GPUs: math.Inf(1)}, vec{math.Inf(1), 0, math.Inf(1), 0, 0, 0, 0, 0}},
+		{"huge", whole, Resource{Memory: 1e300, Scalars: amounts{"pods": 110, mig1: 0.1}}, vec{0, 1e300, 0, 110, 0, 0, 0.1}},
+	} {
+		v, err := c.r.ToVector(slices.Repeat(vec{9}, 20), c.m)
+		if err != nil || !slices.Equal(v, c.want) {
+			t.Errorf("%s: %v, %v; want %v", c.what, v, err, c.want)
+			continue
+		}
+		back := Resource{MilliCPU: 9, Scalars: amounts{"old": 9}}
+		if err := back.FromVector(c.m, v); err != nil || back.MilliCPU != c.r.MilliCPU || back.Memory != c.r.Memory ||
+			back.GPUs != c.r.GPUs || !maps.Equal(back.Scalars, c.r.Scalars) {
+			t.Errorf("%s: came back as %+v, %v", c.what, back, err)
+		}
+	}
+
+	r := Resource{GPUs: 1, Scalars: amounts{"nvidia.com/gpu": 2, "gpu": 3, "efa": 0}}
+	if v, err := r.ToVector(nil, whole); err != nil || v[GPU] != 6 {
+		t.Errorf("names of one index: %v, %v", v, err)
+	}
+	if err := r.FromVector(whole, vec{1}); err != nil || r.MilliCPU != 1 || r.GPUs != 0 || len(r.Scalars) != 0 {
+		t.Errorf("a short vector: %+v, %v", r, err)
+	}
+}
+
+// TestSeedExample is the example of KAI-Scheduler's design, from its structs.
+func TestSeedExample(t *testing.T) {
+	m := must(t, names("nvidia.com/gpu", "efa", "custom"))
+	node := Resource{MilliCPU: 64000, Memory: 256e9, GPUs: 8, Scalars: amounts{"efa": 4, "custom": 100}}
+	pod := Resource{MilliCPU: 1000, Memory: 4e9, GPUs: 0.5}
+	allocatable, err := node.ToVector(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := pod.ToVector(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share, index := request.DominantResourceIndex(allocatable)
+	if !request.FitsIn(allocatable) || request.NormalizedSum(allocatable) != 0.09375 || share != 0.0625 || index != GPU {
+		t.Errorf("%v of %v: %v, %v of %s", request, allocatable, request.NormalizedSum(allocatable), share, m.Name(index))
+	}
+	if got := m.Fractional(request); !slices.Equal(got, []FractionalColumn{{"gpu"}}) {
+		t.Errorf("warnings %v", got)
+	}
+}
+
+// TestSharesNeedMilli: 1.2 GPUs hold 0.4 three times, but not in whole units.
+func TestSharesNeedMilli(t *testing.T) {
+	for _, c := range []struct {
+		opts []Option
+		want int64
+	}{{nil, 2}, {[]Option{Milli("gpu")}, 3}} {
+		m := must(t, nil, c.opts...)
+		free, _ := (&Resource{GPUs: 1.2}).ToVector(nil, m)
+		request, _ := (&Resource{GPUs: 0.4}).ToVector(nil, m)
+		if got := request.CopiesFit(free); got != c.want {
+			t.Errorf("%v: %d copies, want %d", m, got, c.want)
+		}
+	}
+}
+
+func TestResourceFaults(t *testing.T) {
+	whole, milli := structMaps(t)
+	nan := math.NaN()
+	for _, c := range []struct {
+		m    *ResourceVectorMap
+		r    Resource
+		want string
+	}{
+		{whole, Resource{Scalars: amounts{"z": 0, "a": 1}}, "vectormap: unknown resource a, z"},
+		{whole, Resource{MilliCPU: nan, GPUs: nan}, "vectormap: cpu: amount NaN is not a finite number\nvectormap: gpu: amount NaN is not a finite number"},
+		{whole, Resource{Memory: math.Inf(-1)}, "vectormap: memory: amount -Inf is not a finite number"},
+		{milli, Resource{GPUs: 0.0005}, "vectormap: gpu: amount 0.0005 is no whole number of thousandths below 2^40"},
+		{milli, Resource{GPUs: 0.30000000000000004}, "vectormap: gpu: amount 0.30000000000000004 is no whole number of thousandths below 2^40"},
+	} {
+		dst := vec{1, 2, 3, 4, 5, 6, 7, 8}
+		if v, err := c.r.ToVector(dst, c.m); v != nil || err == nil || err.Error() != c.want || dst[0] != 1 {
+			t.Errorf("%+v: %v, %v, dst %v", c.r, v, err, dst)
+		}
+	}
+	r := Resource{MilliCPU: 7, Scalars: amounts{"efa": 1}}
+	for _, c := range []struct {
+		m  *ResourceVectorMap
+		v  vec
+		is error
+	}{
+		{whole, make(vec, 8), vector.ErrShape},
+		{whole, vec{0, nan}, ErrNotRepresentable},
+		{milli, vec{0, 0, 0.5}, ErrNotRepresentable},
+		{milli, vec{0, 0, 1 << 52}, ErrNotRepresentable},
+	} {
+		if err := r.FromVector(c.m, c.v); !errors.Is(err, c.is) || r.MilliCPU != 7 || len(r.Scalars) != 1 {
+			t.Errorf("%v: %v, %+v", c.v, err, r)
+		}
+	}
+}
+
+func TestRequirementsToVector(t *testing.T) {
+	whole, milli := structMaps(t)
+	for _, c := range []struct {
+		count         int64
+		portion       float64
+		whole, thousd float64
+	}{
+		{0, 0, 0, 0}, {1, 1, 1, 1000}, {8, 1, 8, 8000}, {1, 0.5, 0.5, 500}, {2, 0.5, 1, 1000},
+		{3, 0.33, 0.99, 990}, {3, 0.07, 0.21, 210}, {0, 0.5, 0, 0}, {2, 0, 0, 0},
+		// Two decimals, half away from zero, as written.
+		{1, 0.125, 0.13, 130}, {1, 0.335, 0.34, 340}, {1, 0.285, 0.29, 290}, {1, 0.615, 0.62, 620},
+		{1, 0.284999, 0.28, 280}, {1, 0.005, 0.01, 10}, {1, 0.994, 0.99, 990}, {1, 0.995, 1, 1000}, {1, 0.9, 0.9, 900},
+	} {
+		r := ResourceRequirements{MilliCPU: 100, Memory: 1e9, GPUCount: c.count, GPUPortion: c.portion, GPUMemory: 2e9,
+			Scalars: amounts{"efa": 1, "pods": 1}, MIG: amounts{mig1: 2}}
+		if v, err := r.ToVector(nil, whole); err != nil || !slices.Equal(v, vec{100, 1e9, c.whole, 1, 1, 2e9, 2}) {
+			t.Errorf("%d x %v: %v, %v", c.count, c.portion, v, err)
+		}
+		if v, err := r.ToVector(nil, milli); err != nil || v[GPU] != c.thousd {
+			t.Errorf("%d x %v in thousandths: %v, %v", c.count, c.portion, v, err)
+		}
+	}
+}
+
+func TestRequirementsToVectorFaults(t *testing.T) {
+	bare := must(t, nil)
+	for _, c := range []struct {
+		r    ResourceRequirements
+		want string
+	}{
+		{ResourceRequirements{GPUMemory: 1, MIG: amounts{mig1: 1}}, "vectormap: unknown resource gpu-memory, " + mig1},
+		{ResourceRequirements{GPUCount: 1, GPUPortion: 0.004}, "vectormap: gpu: amount 0.004 is no portion from 0.005 to 1"},
+		{ResourceRequirements{GPUCount: 1, GPUPortion: 1e-300}, "vectormap: gpu: amount 1e-300 is no portion from 0.005 to 1"},
+		{ResourceRequirements{GPUCount: 1, GPUPortion: 1.5}, "vectormap: gpu: amount 1.5 is no portion from 0.005 to 1"},
+		{ResourceRequirements{GPUPortion: -0.5}, "vectormap: gpu: amount -0.5 is no portion from 0.005 to 1"},
+		{ResourceRequirements{GPUPortion: math.NaN()}, "vectormap: gpu: amount NaN is no portion from 0.005 to 1"},
+		{ResourceRequirements{GPUCount: -1}, "vectormap: gpu: amount -1 is negative"},
+		{ResourceRequirements{GPUCount: math.MaxInt64, GPUPortion: 1}, "vectormap: gpu: amount 9223372036854775807 is 2^40 devices or more"},
+		{ResourceRequirements{MilliCPU: -1, Memory: limit}, "vectormap: cpu: amount -1 is negative\nvectormap: memory: amount 9007199254740992 is 2^53 units or more"},
+		{ResourceRequirements{Scalars: amounts{"pods": math.Inf(1)}}, "vectormap: pods: amount +Inf is not a finite number"},
+	} {
+		dst := vec{1, 2, 3, 4}
+		if v, err := c.r.ToVector(dst, bare); v != nil || err == nil || err.Error() != c.want || !slices.Equal(dst, vec{1, 2, 3, 4}) {
+			t.Errorf("%+v:\n got %v, %v\nwant %s", c.r, v, err, c.want)
+		}
+	}
+}
+
+func TestRequirementsFromVector(t *testing.T) {
+	whole, milli := structMaps(t)
+	for _, c := range []struct {
+		gpus         float64
+		prev         int64 // GPUCount before; FromVector ignores it
+		count        int64
+		portion      float64
+		keep         int64 // by FromVectorInto
+		keptPortion  float64
+		is, keptFail error
+	}{
+		{gpus: 0, prev: 3},
+		{gpus: 1, count: 1, portion: 1, keep: 1, keptPortion: 1},
+		{gpus: 8, prev: 8, count: 8, portion: 1, keep: 8, keptPortion: 1},
+		{gpus: 0.5, prev: 1, count: 1, portion: 0.5, keep: 1, keptPortion: 0.5},
+		{gpus: 1, prev: 2, count: 1, portion: 1, keep: 2, keptPortion: 0.5},
+		{gpus: 0.5, prev: 2, count: 1, portion: 0.5, keep: 2, keptPortion: 0.25},
+		{gpus: 0.5, prev: 3, count: 1, portion: 0.5, keep: 1, keptPortion: 0.5}, // 50 hundredths are no threefold
+		{gpus: 4, prev: 2, count: 4, portion: 1, keep: 4, keptPortion: 1},       // two devices cannot hold four
+		{gpus: 2, prev: -1, count: 2, portion: 1, keep: 2, keptPortion: 1},
+		{gpus: 1.2, prev: 2, is: ErrAmbiguousGPU, keep: 2, keptPortion: 0.6},
+		{gpus: 1.5, prev: 1, is: ErrAmbiguousGPU, keptFail: ErrAmbiguousGPU},
+		{gpus: 0.125, prev: 1, is: ErrNotRepresentable, keptFail: ErrNotRepresentable},
+		{gpus: 1 << 40, is: ErrNotRepresentable, keptFail: ErrNotRepresentable},
+	} {
+		for _, m := range []*ResourceVectorMap{whole, milli} {
+			v := vec{100, 1e9, c.gpus * float64(m.Unit(GPU).Scale()), 1}
+			for _, f := range []struct {
+				name    string
+				call    func(*ResourceRequirements) error
+				count   int64
+				portion float64
+				is      error
+			}{
+				{"FromVector", func(r *ResourceRequirements) error { return r.FromVector(m, v) }, c.count, c.portion, c.is},
+				{"FromVectorInto", func(r *ResourceRequirements) error { return r.FromVectorInto(m, v) }, c.keep, c.keptPortion, c.keptFail},
+			} {
+				r := ResourceRequirements{GPUCount: c.prev, GPUPortion: 0.77, GPUMemory: 5, MIG: amounts{"old": 1}}
+				err := f.call(&r)
+				if !errors.Is(err, f.is) {
+					t.Errorf("%s of %v: %v", f.name, c.gpus, err)
+				}
+				if err != nil {
+					if r.GPUCount != c.prev || r.GPUPortion != 0.77 || len(r.MIG) != 1 {
+						t.Errorf("%s of %v: changed beside an error: %+v", f.name, c.gpus, r)
+					}
+					continue
+				}
+				if r.GPUCount != f.count || r.GPUPortion != f.portion || r.MilliCPU != 100 || r.Memory != 1e9 ||
+					r.GPUMemory != 0 || len(r.MIG) != 0 || !maps.Equal(r.Scalars, amounts{"pods": 1}) {
+					t.Errorf("%s of %v with %d before: %+v", f.name, c.gpus, c.prev, r)
+				}
+				if again, err := r.ToVector(nil, m); err != nil || !slices.Equal(again[:4], v) {
+					t.Errorf("%s of %v: ToVector gives %v, %v", f.name, c.gpus, again, err)
+				}
+			}
+		}
+	}
+
+	var r ResourceRequirements
+	if err := r.FromVector(milli, vec{0, 0, 0, 0, 7, 1, 2e9, 3}); err != nil || r.GPUMemory != 2e9 ||
+		!maps.Equal(r.MIG, amounts{mig1: 3}) || !maps.Equal(r.Scalars, amounts{"card:x": 7, "efa": 1}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, c := range []struct {
+		v  vec
+		is error
+	}{
+		{vec{-1}, ErrNegative}, {vec{math.Inf(1)}, ErrNotRepresentable}, {vec{math.NaN()}, ErrNotRepresentable},
+		{vec{0, limit}, ErrNotRepresentable}, {make(vec, 9), vector.ErrShape},
+	} {
+		if err := r.FromVector(milli, c.v); !errors.Is(err, c.is) || r.GPUMemory != 2e9 {
+			t.Errorf("%v: %v", c.v, err)
+		}
+	}
+}
+
+// FuzzStructRoundTrip: ToVector(FromVector(v)) is v wherever FromVector and
+// FromVectorInto succeed, and Resource takes every vector.
+func FuzzStructRoundTrip(f *testing.F) {
+	whole, milli := structMaps(f)
+	f.Add(1000.0, 4e9, 0.5, 1.0, 2.0, int64(1), false)
+	f.Add(0.5, 1e300, 0.29, 1e-300, -2.0, int64(3), false)
+	f.Add(1.0, 2.0, 1200.0, 4.0, 5.0, int64(2), true)
+	f.Add(1.0, 2.0, float64(1<<50-1), 4.0, 5.0, int64(7), true)
+	f.Fuzz(func(t *testing.T, cpu, memory, gpu, efa, mig float64, prev int64, useMilli bool) {
+		m := whole
+		if useMilli {
+			m = milli
+		}
+		v := m.NewVector()
+		v[CPU], v[Memory], v[GPU], v[m.Len()-3], v[m.Len()-1] = cpu, memory, gpu, efa, mig
+		var r Resource
+		switch err := r.FromVector(m, v); {
+		case err == nil:
+			if again, err := r.ToVector(nil, m); err != nil || !slices.Equal(again, v) {
+				t.Errorf("Resource of %v: %v, %v", v, again, err)
+			}
+		case !errors.Is(err, ErrNotRepresentable):
+			t.Error(err)
+		}
+		for _, from := range []func(*ResourceRequirements) error{
+			func(r *ResourceRequirements) error { return r.FromVector(m, v) },
+			func(r *ResourceRequirements) error { return r.FromVectorInto(m, v) },
+		} {
+			q := ResourceRequirements{GPUCount: prev}
+			if from(&q) != nil {
+				continue
+			}
+			if again, err := q.ToVector(nil, m); err != nil || !slices.Equal(again, v) {
+				t.Errorf("%+v of %v: %v, %v", q, v, again, err)
+			}
+		}
+	})
+}
+
+func FuzzRequirementsPortion(f *testing.F) {
+	f.Add(int64(3), 0.335)
+	f.Add(int64(1), 0.005)
+	whole, milli := structMaps(f)
+	f.Fuzz(func(t *testing.T, count int64, portion float64) {
+		r := ResourceRequirements{GPUCount: count, GPUPortion: portion}
+		v, err := r.ToVector(nil, whole)
+		if err != nil {
+			return
+		}
+		k, err := r.ToVector(nil, milli)
+		if err != nil || v[GPU] != k[GPU]/1000 || k[GPU] != math.Trunc(k[GPU]) {
+			t.Fatalf("%+v: %v and %v, %v", r, v[GPU], k, err)
+		}
+		if off := math.Abs(v[GPU] - float64(count)*portion); off > float64(count)*0.0050001 {
+			t.Errorf("%+v is %v, off by %v", r, v[GPU], off)
+		}
+		if portion > 0 && count > 0 && v[GPU] == 0 {
+			t.Errorf("%+v vanished", r)
+		}
+		// The same requirements come back when the count is kept.
+		kept := ResourceRequirements{GPUCount: count}
+		if count > 0 && v[GPU] > 0 {
+			if err := kept.FromVectorInto(whole, v); err != nil || kept.GPUCount != count {
+				t.Errorf("%+v came back as %+v, %v", r, kept, err)
+			}
+		}
+	})
+}
