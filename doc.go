@@ -14,11 +14,11 @@
 // vector once, and then asks questions of all rows at a time:
 //
 //	cluster objects → vectormap → Table rows     (only rows that moved)
-//	pod → request vector → Fit → mask of nodes   (a microsecond for 5,000 nodes)
+//	pod → request vector → Fit → mask of nodes   (microseconds for 5,000 nodes)
 //	                     → scores → ArgMax       (ties are an explicit argument)
 //	                     → Table.AddRow          (assume it)
 //
-// The example below is the whole of it. docs/semantics.md defines rounding,
+// The package's example is the whole of it. docs/semantics.md defines rounding,
 // NaN, ties and units; docs/performance.md holds measured figures and how to
 // measure them again; docs/migration.md leads from struct-based resources here.
 //

@@ -8,18 +8,20 @@ import (
 )
 
 func Example() {
+	// The schema: cpu, memory, gpu and pods are always there; GPUs are shared here,
+	// so they count in thousandths.
 	resources, err := vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu"))
 	if err != nil {
 		panic(err)
 	}
 
-	// The cluster: one row per node, here cpu (milli), memory (bytes), gpu (milli), pods.
+	// The cluster: one row per node. NodeAllocatable makes one from a corev1.Node.
 	free := resources.NewMatrix(0)
 	free.AppendRow(vector.ResourceVector{64_000, 256 << 30, 0, 110})
 	free.AppendRow(vector.ResourceVector{16_000, 64 << 30, 4_000, 110})
 	free.AppendRow(vector.ResourceVector{48_000, 128 << 30, 500, 110})
 
-	// The pod: four cores, 16 GiB, half a GPU.
+	// The pod: four cores, 16 GiB, half a GPU. PodRequest makes it from a corev1.Pod.
 	request := vector.ResourceVector{4_000, 16 << 30, 500, 1}
 
 	var fits vector.Mask

@@ -59,15 +59,18 @@ func backToStruct(m *vectormap.ResourceVectorMap, idle *vector.Matrix, row int) 
 	return r, err
 }
 
+// The matrices of the cluster.
 const (
 	allocatable = iota
+	used
 	free
 	matrices
 )
 
-// refresh brings the row of one node up to date. It costs a map lookup when the
-// node did not change.
-func refresh(cluster *vector.Table, m *vectormap.ResourceVectorMap, node *corev1.Node, used vector.ResourceVector, generation int64) error {
+// refresh brings the row of one node up to date. generation is a number that
+// moves with the node and with every pod on it, as that of kube-scheduler's
+// NodeInfo does. It costs a map lookup when nothing moved.
+func refresh(cluster *vector.Table, m *vectormap.ResourceVectorMap, node *corev1.Node, usage vector.ResourceVector, generation int64) error {
 	if cluster.Current(node.Name, generation) {
 		return nil
 	}
@@ -76,8 +79,8 @@ func refresh(cluster *vector.Table, m *vectormap.ResourceVectorMap, node *corev1
 		return fmt.Errorf("node %s: %w", node.Name, err)
 	}
 	left := total.Clone()
-	left.Sub(used)
-	cluster.Upsert(node.Name, generation, total, left)
+	left.Sub(usage)
+	cluster.Upsert(node.Name, generation, total, usage, left)
 	return nil
 }
 
@@ -88,6 +91,30 @@ func filter(fits *vector.Mask, cluster *vector.Snapshot, m *vectormap.ResourceVe
 		return err
 	}
 	vector.Fit(fits, cluster.Matrix(free), request)
+	return nil
+}
+
+// place assumes a pod on the fullest node that can hold it, and says where.
+func place(cluster *vector.Table, snapshot *vector.Snapshot, fits *vector.Mask, request vector.ResourceVector) (string, error) {
+	scores := make([]float64, snapshot.Len()) // keep it: no call below allocates
+	vector.NormalizedSumRows(scores, snapshot.Matrix(used), snapshot.Matrix(allocatable))
+	best := vector.ArgMax(scores, fits, vector.TieLowest())
+	if best < 0 {
+		return "", nil
+	}
+	name := snapshot.Name(best)
+	row, ok := cluster.Row(name) // rows move when nodes are deleted
+	if !ok {
+		return "", fmt.Errorf("node %s is gone", name)
+	}
+	return name, cluster.Move(free, used, row, request)
+}
+
+// forget takes an assumption back: the binding failed.
+func forget(cluster *vector.Table, name string, request vector.ResourceVector) error {
+	if row, ok := cluster.Row(name); ok {
+		return cluster.Move(used, free, row, request)
+	}
 	return nil
 }
 
@@ -127,8 +154,7 @@ func Example_migration() {
 	fmt.Println(old.MilliCPU, old.GPUs, err)
 
 	cluster := m.NewTable(matrices)
-	used := vector.ResourceVector{1000}
-	if err := refresh(cluster, m, node, used, 1); err != nil {
+	if err := refresh(cluster, m, node, vector.ResourceVector{1000}, 1); err != nil {
 		panic(err)
 	}
 	var snapshot vector.Snapshot
@@ -138,9 +164,17 @@ func Example_migration() {
 	}
 	fmt.Println("pod fits on", snapshot.Name(fits.First()))
 
+	request := vector.ResourceVector{vectormap.CPU: 500, vectormap.GPU: 2000}
+	name, err := place(cluster, &snapshot, fits, request)
+	fmt.Println("pod goes to", name, cluster.Matrix(free).Row(nil, 0), err)
+	err = forget(cluster, name, request)
+	fmt.Println("forgotten", cluster.Matrix(free).Row(nil, 0), err)
+
 	// Output:
 	// cpu=milli-cpu memory=byte gpu=milli(nvidia.com/gpu) pods=whole
 	// struct request fits on row 1
 	// 4000 0.5 <nil>
 	// pod fits on gpu-1
+	// pod goes to gpu-1 [30500 1.37438953472e+11 6000 110] <nil>
+	// forgotten [31000 1.37438953472e+11 8000 110] <nil>
 }

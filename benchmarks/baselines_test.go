@@ -124,14 +124,14 @@ func rowsDominantResource(dst []float64, nodes []*rowNode, total []float64) {
 	}
 }
 
-// rowsCopies compares the quotients as float64: they may be negative, or
-// greater than an int64 can be.
+// rowsCopies compares the quotients as float64, which may be negative, and
+// rounds down once: the least quotient has the least floor.
 func rowsCopies(dst []int64, nodes []*rowNode, request []float64) {
 	for i, n := range nodes {
 		least := math.Inf(1)
 		for j, x := range request[:len(n.idle)] {
 			if x > 0 {
-				if q := math.Floor(n.idle[j] / x); q < least {
+				if q := n.idle[j] / x; q < least {
 					least = q
 				}
 			}

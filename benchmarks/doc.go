@@ -13,7 +13,8 @@
 //	generic    this library in pure Go
 //	avx2       this library with AVX2
 //	avx512     this library with AVX-512
-//	roof       load and sum the same bytes, with the best instructions there are
+//	roof       load and sum the same numbers, 8 bytes each, with the best
+//	           instructions there are; Fit reads half the bytes and can be faster
 //
 // so that benchstat can pivot:
 //

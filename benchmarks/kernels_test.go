@@ -68,7 +68,7 @@ func newFit(s shape) *subject {
 		structmap: func(k int) { structsFit(structGot, structs, structRequests[k]) },
 		check: func() error {
 			return errors.Join(
-				same("Fit", mask.Len(), mask.Test, at(want)),
+				same("Fit", s.nodes, mask.Test, at(want)),
 				same("structmap", s.nodes, at(structGot), at(want)))
 		},
 	}
@@ -89,7 +89,7 @@ func newLessEqual(s shape) *subject {
 		structmap: func(k int) { structsLessEqual(structGot, structs, structLimits[k]) },
 		check: func() error {
 			return errors.Join(
-				same("LessEqual", mask.Len(), mask.Test, at(want)),
+				same("LessEqual", s.nodes, mask.Test, at(want)),
 				same("structmap", s.nodes, at(structGot), at(want)))
 		},
 	}
@@ -107,7 +107,7 @@ func newFitSum(s shape) *subject {
 		elements: 2 * s.elements(),
 		kernel:   func(k int) { vector.FitSum(&mask, idle, releasing, requests[k]) },
 		rowloop:  func(k int) { rowsFitSum(want, rowNodes, requests[k]) },
-		check:    func() error { return same("FitSum", mask.Len(), mask.Test, at(want)) },
+		check:    func() error { return same("FitSum", s.nodes, mask.Test, at(want)) },
 	}
 }
 
@@ -136,7 +136,7 @@ func newFitMatrix(s shape) *subject {
 		},
 		check: func() error {
 			for k := range masks {
-				if err := same("FitMatrix", masks[k].Len(), masks[k].Test, at(want[k])); err != nil {
+				if err := same("FitMatrix", s.nodes, masks[k].Test, at(want[k])); err != nil {
 					return err
 				}
 			}

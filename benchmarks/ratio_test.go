@@ -18,7 +18,7 @@ import (
 //	ns/node            of the kernel
 //	rowloop-ns/node    of the row loop
 //	structmap-ns/node  of the struct form, where it has the operation
-//	roof-ns/node       of loading and summing the same bytes
+//	roof-ns/node       of loading and summing the same numbers, 8 bytes each
 //	x_rowloop          how many times as fast as the row loop
 //	x_structmap        how many times as fast as the struct form
 //	of_roof            speed as a part of the speed of memory

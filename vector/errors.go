@@ -23,7 +23,8 @@ var (
 )
 
 // AmountError reports an amount that an integral column cannot take. It wraps
-// [ErrNotRepresentable].
+// [ErrNotRepresentable]. It is not vectormap's type of this name, which reports
+// an amount that cannot be converted.
 type AmountError struct {
 	Resource string  // name of the column in the matrix's schema
 	Column   int     // index of the column

@@ -254,8 +254,9 @@ func fitWide(dst []uint64, free, requests *Matrix, i int) {
 }
 
 // Shortfall sets row i of dst to what request lacks in row i of free, as
-// [ResourceVector.Shortfall] does, padded with zeros. dst takes free's shape
-// and schema and must be another matrix.
+// [ResourceVector.Shortfall] does, an index beyond request's end counting as not
+// requested. dst is reshaped to free's shape and schema and must be another
+// matrix.
 func Shortfall(dst, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if dst == free {

@@ -33,7 +33,7 @@ func NewMask(rows int) *Mask {
 }
 
 // wordsFor returns the number of mask words for rows rows.
-func wordsFor(rows int) int { return (rows + kernel.Block - 1) / kernel.Block }
+func wordsFor(rows int) int { return int((uint(rows) + kernel.Block - 1) / kernel.Block) }
 
 // Resize makes m an empty mask over rows rows, reusing its storage when that
 // is large enough.

@@ -20,7 +20,7 @@ import (
 //
 // A Matrix may be read concurrently while nobody writes. Methods panic when a
 // row or column is out of range, a vector is longer than the matrix is wide,
-// or the matrix is a read-only view.
+// or the matrix is a read-only view. Some 2^31 rows are the limit.
 type Matrix struct {
 	data   []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
 	codes  []float32 // floor32 of every element of data: half the bytes for Fit to read
@@ -53,6 +53,7 @@ const (
 	panicReadOnly    = "vector: write to a read-only matrix"
 	panicView        = "vector: view must start on a multiple of 64 rows"
 	panicNarrow      = "vector: a matrix cannot be narrowed"
+	panicLarge       = "vector: matrix is too large"
 	panicDstShort    = "vector: destination is shorter than the matrix has rows"
 	panicDstInput    = "vector: destination is the input"
 )
@@ -80,13 +81,15 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 	if rows < 0 || cols < 0 {
 		panic(panicNegative)
 	}
+	stride := strideFor(rows)
+	n := elements(stride, cols)
 	m.setSchema(schema, cols)
-	m.rows, m.cols, m.stride = rows, cols, strideFor(rows)
-	if n := m.stride * cols; cap(m.data) < n {
+	if cap(m.data) < n {
 		m.data, m.codes = aligned[float64](n), aligned[float32](n)
 	} else {
 		m.data, m.codes = m.data[:n], m.codes[:n]
 	}
+	m.rows, m.cols, m.stride = rows, cols, stride // the storage is there
 	if cap(m.wild) < cols {
 		m.wild = make([]bool, cols)
 	}
@@ -114,13 +117,29 @@ func (m *Matrix) setSchema(schema Schema, cols int) {
 
 // strideFor returns the stride for a number of rows: whole blocks, and not a
 // multiple of 4 KiB, so that the elements of one row fall into different cache
-// sets.
+// sets. It panics when there are more than maxRows.
 func strideFor(rows int) int {
+	if rows > maxRows {
+		panic(panicLarge)
+	}
 	stride := wordsFor(rows) * kernel.Block
 	if stride%512 == 0 && stride > 0 {
 		stride += kernel.Block
 	}
 	return stride
+}
+
+// maxRows keeps every stride within int32, which is what row indices are kept
+// as by the change log, by TopK and by placements.
+const maxRows = math.MaxInt32 - 2*kernel.Block
+
+// elements returns stride*cols. It panics when that, or its size in bytes, is
+// more than an int holds: the kernels trust the length of the data.
+func elements(stride, cols int) int {
+	if stride > 0 && cols > math.MaxInt/8/stride {
+		panic(panicLarge)
+	}
+	return stride * cols
 }
 
 // aligned returns n zeros starting on a 64-byte border.
@@ -390,8 +409,9 @@ func (m *Matrix) grow(rows int) {
 	if rows <= m.stride {
 		return
 	}
-	stride := strideFor(max(rows, 2*m.stride))
-	data, codes := aligned[float64](stride*m.cols), aligned[float32](stride*m.cols)
+	stride := strideFor(max(rows, min(2*m.stride, maxRows)))
+	n := elements(stride, m.cols)
+	data, codes := aligned[float64](n), aligned[float32](n)
 	for j := range m.cols {
 		copy(data[j*stride:][:m.rows], m.data[j*m.stride:])
 		copy(codes[j*stride:][:m.rows], m.codes[j*m.stride:])
@@ -411,8 +431,9 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	if cols < m.cols {
 		panic(panicNarrow)
 	}
+	n := elements(m.stride, cols)
 	m.setSchema(schema, cols)
-	if n := m.stride * cols; n > cap(m.data) {
+	if n > cap(m.data) {
 		data, codes := aligned[float64](n), aligned[float32](n)
 		copy(data, m.data)
 		copy(codes, m.codes)

@@ -101,7 +101,7 @@ const (
 // snapshot. Equal inputs give equal answers.
 //
 // All methods panic when matrices have different widths or schemas, or the mask
-// another length than the matrix has rows.
+// or the rank of the tie rule another length than the matrix has rows.
 type Packer struct {
 	options PackOptions
 	gang    gang
@@ -123,13 +123,16 @@ type Packer struct {
 }
 
 // NewPacker returns a Packer. It panics when the options hold an undefined
-// value, or BestFit without a tie rule.
+// value, or BestFit without a tie rule, or with a round-robin rule that has no
+// cursor.
 func NewPacker(options PackOptions) *Packer {
 	if options.Order > OrderGiven || options.Choice > BestFit || options.Search > SearchLinear || options.Restarts < 0 {
 		panic("vector: undefined packing option")
 	}
-	if options.Choice == BestFit && options.Tie.rule == tieNone {
-		panic("vector: tie rule not given")
+	if options.Choice == BestFit {
+		options.Tie.check(len(options.Tie.rank))
+	} else {
+		options.Tie = Tie{}
 	}
 	options.Total = options.Total.Clone()
 	return &Packer{options: options}
@@ -154,6 +157,9 @@ func (p *Packer) prepare(free, requests *Matrix, rows *Mask) {
 	checkSame(free, requests)
 	free.checkVector(p.options.Total)
 	selection(rows, free.rows)
+	if p.options.Choice == BestFit {
+		p.options.Tie.check(free.rows)
+	}
 	p.gang.take(requests)
 	p.gang.arrange(p.options.Order, p.options.Total)
 }

@@ -773,6 +773,9 @@ func TestFilterErrors(t *testing.T) {
 func TestPackerPanics(t *testing.T) {
 	wantPanic(t, "vector: undefined packing option", func() { vector.NewPacker(vector.PackOptions{Order: 9}) })
 	wantPanic(t, "vector: tie rule not given", func() { vector.NewPacker(vector.PackOptions{Choice: vector.BestFit}) })
+	wantPanic(t, "vector: round-robin tie without a cursor", func() {
+		vector.NewPacker(vector.PackOptions{Choice: vector.BestFit, Tie: vector.TieRoundRobin(nil)})
+	})
 	var p vector.Packer
 	free, gang := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
 	wantPanic(t, "vector: matrices have different widths", func() { p.Place(nil, free, matrixOf(1, vec{1}), nil) })
@@ -792,6 +795,27 @@ func TestPackerPanics(t *testing.T) {
 	wantPanic(t, "vector: matrices have different widths", func() {
 		filter(vector.Victims{Rows: []int32{0}, Amounts: matrixOf(1, vec{1})})
 	})
+
+	// A rank that does not match the rows is found before a victim is released.
+	overlay := vector.NewOverlay(free)
+	ranked := vector.NewPacker(vector.PackOptions{Choice: vector.BestFit, Tie: vector.TieRank([]int32{0})})
+	wantPanic(t, "vector: rank has another number of rows", func() {
+		_, _ = ranked.Filter(nil, overlay, matrixOf(2, vec{2}), nil, vector.Victims{Rows: []int32{0, 0}, Amounts: free})
+	})
+	if overlay.Mark() != (vector.Mark{}) || overlay.Matrix().At(0, 0) != 1 {
+		t.Error("the call that panicked has changed the overlay")
+	}
+}
+
+// First fit does not look at the tie rule.
+func TestFirstFitIgnoresTie(t *testing.T) {
+	for _, tie := range []vector.Tie{{}, vector.TieRoundRobin(nil), vector.TieRank([]int32{1})} {
+		p := vector.NewPacker(vector.PackOptions{Tie: tie})
+		got, ok := p.Place(nil, matrixOf(1, vec{1}, vec{2}), matrixOf(1, vec{2}), nil)
+		if !ok || !slices.Equal(got, []int32{1}) {
+			t.Errorf("placed on %v, %v, want row 1", got, ok)
+		}
+	}
 }
 
 func TestInfeasibleReasonString(t *testing.T) {

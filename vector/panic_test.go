@@ -2,6 +2,7 @@ package vector_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -89,6 +90,7 @@ func TestPanics(t *testing.T) {
 		readOnly    = "vector: write to a read-only matrix"
 		view        = "vector: view must start on a multiple of 64 rows"
 		narrow      = "vector: a matrix cannot be narrowed"
+		large       = "vector: matrix is too large"
 		short       = "vector: destination is shorter than the matrix has rows"
 		input       = "vector: destination is the input"
 		columnRows  = "vector: column has another number of rows"
@@ -123,6 +125,12 @@ func TestPanics(t *testing.T) {
 		{"NewMatrix rows", negative, func(*fixture) { vector.NewMatrix(none, -1, 1) }},
 		{"NewMatrix cols", negative, func(*fixture) { vector.NewMatrix(none, 1, -1) }},
 		{"NewMatrix schema", schemaWidth, func(*fixture) { vector.NewMatrix(columns("a"), 1, 2) }},
+		{"NewMatrix too many rows", large, func(*fixture) { vector.NewMatrix(none, math.MaxInt32, 0) }},
+		{"NewMatrix, rows next to the greatest int", large, func(*fixture) { vector.NewMatrix(none, math.MaxInt, 1) }},
+		{"NewMatrix too many columns", large, func(*fixture) { vector.NewMatrix(none, 1, math.MaxInt/64+2) }},
+		{"Reset too large", large, func(f *fixture) { f.ab.Reset(none, 3, math.MaxInt) }},
+		{"Resize too large", large, func(f *fixture) { f.m.Resize(math.MaxInt) }},
+		{"Widen too large", large, func(f *fixture) { f.m.Widen(none, math.MaxInt/64+2) }},
 		{"Reset", negative, func(f *fixture) { f.m.Reset(none, 1, -1) }},
 		{"Reset schema", schemaWidth, func(f *fixture) { f.m.Reset(columns("a"), 3, 2) }},
 		{"Reset to its schema, other width", schemaWidth, func(f *fixture) { f.ab.Reset(f.ab.Schema(), 3, 3) }},
@@ -257,6 +265,10 @@ func TestPanics(t *testing.T) {
 		{"Table.Upsert vector, unchanged", long, func(f *fixture) { f.table.Upsert("node0", 1, three, nil) }},
 		{"Table.AddRow matrix", "vector: matrix index out of range", func(f *fixture) { _ = f.table.AddRow(2, 0, nil) }},
 		{"Table.SubRow matrix", "vector: matrix index out of range", func(f *fixture) { _ = f.table.SubRow(-1, 0, nil) }},
+		{"Table.Move from", "vector: matrix index out of range", func(f *fixture) { _ = f.table.Move(2, 0, 0, nil) }},
+		{"Table.Move to", "vector: matrix index out of range", func(f *fixture) { _ = f.table.Move(0, 2, 0, nil) }},
+		{"Table.Move row", row, func(f *fixture) { _ = f.table.Move(0, 1, 9, nil) }},
+		{"Table.Move vector", long, func(f *fixture) { _ = f.table.Move(0, 1, 0, three) }},
 		{"Table.Matrix", "vector: matrix index out of range", func(f *fixture) { f.table.Matrix(2) }},
 		{"Snapshot.Matrix", "vector: matrix index out of range", func(*fixture) { new(vector.Snapshot).Matrix(0) }},
 		{"Snapshot.Name", row, func(*fixture) { new(vector.Snapshot).Name(0) }},

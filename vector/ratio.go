@@ -99,7 +99,9 @@ func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
 
 // NormalizedSumRows sets dst[i] to the normalized sum of row i of m over row i
 // of total, as [ResourceVector.NormalizedSum] does: how full each node is
-// against its own allocatable. dst must have at least one element per row.
+// against its own allocatable. It is a sum and no average: a node with more
+// kinds of resources can have a greater one. dst must have at least one element
+// per row.
 func NormalizedSumRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)

@@ -120,10 +120,12 @@ func (m *Matrix) weightedSumByRow(dst []float64, weights ResourceVector) {
 }
 
 // SegmentSum sets row k of dst to the sum of the rows offsets[k] to
-// offsets[k+1]-1 of m, added in ascending order, starting from +0: topology
-// domains, or the devices of a node. Groups may be empty. offsets must ascend
-// within 0 and m's rows; without at least two elements there is no group. dst
-// takes one row per group and m's schema, and must be another matrix.
+// offsets[k+1]-1 of m, added in ascending order, starting from +0: the devices
+// of each node, or topology domains whose nodes stand together. Sum rows that
+// are scattered, as those of a [Table], with [SumColumns] and a mask per group.
+// Groups may be empty. offsets must ascend within 0 and m's rows; without at
+// least two elements there is no group. dst is reshaped to one row per group,
+// with m's schema, and must be another matrix.
 func SegmentSum(dst, m *Matrix, offsets []int32) {
 	groups := max(len(offsets)-1, 0)
 	for k, at := range offsets {

@@ -9,13 +9,21 @@ import (
 // across cycles, with one row per node and, for example, one matrix each for
 // allocatable, used and free. Row i means the same entity in all of them.
 //
-// Every row has a generation, the caller's version of the object behind it.
-// Writing a row again with the same generation costs one map lookup, so a cycle
-// pays only for the objects that moved.
+// Every row has a generation: a number of the caller that moves whenever
+// anything behind the row's amounts does. For a node that is the node itself and
+// every pod on it, such as the generation of kube-scheduler's NodeInfo, and not
+// the metadata.generation of the node object. Writing a row again with the same
+// generation costs one map lookup, so a cycle pays only for what moved.
+//
+// Between two upserts of a row its amounts can be changed in place, to assume a
+// pod ([Table.Move], [Table.AddRow], [Table.SubRow]). That leaves the generation
+// alone: an Upsert with the old one keeps the assumption, and the Upsert with a
+// new one, which is computed from the pods that are really there, replaces it.
 //
 // One goroutine writes. Any number may read at the same time, each through a
 // [Snapshot] of its own; [Table.Matrix] is for the writer. The methods lock the
-// table as needed. A Table is made by [NewTable] and must not be copied.
+// table as needed, each call for itself. A Table is made by [NewTable] and must
+// not be copied.
 type Table struct {
 	mu       sync.RWMutex
 	schema   Schema
@@ -29,6 +37,11 @@ type Table struct {
 type tableRow struct {
 	name       string
 	generation int64
+	stale      bool // no generation is current: the columns have changed
+}
+
+func (r *tableRow) current(generation int64) bool {
+	return r.generation == generation && !r.stale
 }
 
 // NewTable returns an empty table of so many matrices, which all have this
@@ -93,7 +106,7 @@ func (t *Table) Current(name string, generation int64) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	i, ok := t.index[name]
-	return ok && t.rows[i].generation == generation
+	return ok && t.rows[i].current(generation)
 }
 
 // All iterates over the names and rows in ascending order of the rows. It must
@@ -125,17 +138,17 @@ func (t *Table) Upsert(name string, generation int64, amounts ...ResourceVector)
 	if !known {
 		i = int32(len(t.rows))
 		t.index[name] = i
-		t.rows = append(t.rows, tableRow{name, generation})
+		t.rows = append(t.rows, tableRow{name: name, generation: generation})
 		t.naming++
 		for k, m := range t.matrices {
 			m.appendRow(amounts[k])
 		}
 		return int(i), true
 	}
-	if t.rows[i].generation == generation {
+	if t.rows[i].current(generation) {
 		return int(i), false
 	}
-	t.rows[i].generation = generation
+	t.rows[i] = tableRow{name: name, generation: generation}
 	for k, m := range t.matrices {
 		m.setRow(int(i), amounts[k])
 		m.log.record(int(i))
@@ -167,16 +180,33 @@ func (t *Table) Delete(name string) bool {
 	return true
 }
 
-// AddRow adds v to a row of matrix k, as [Matrix.AddRow]: a pod was assumed on
-// a node. The generation stays.
+// Move subtracts v from a row of matrix from and adds it to the same row of
+// matrix to, with the rules of [Matrix.AddRow]: a pod is assumed on a node by
+// moving its request from free to used, and forgotten by moving it back. A
+// Snapshot sees both changes or none. The error is that of AddRow, and then
+// nothing was changed.
+func (t *Table) Move(from, to, row int, v ResourceVector) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	source, target := t.matrix(from), t.matrix(to)
+	if err := source.checkAmounts(row, v); err != nil {
+		return err
+	}
+	source.sub(row, v)
+	target.add(row, v)
+	return nil
+}
+
+// AddRow adds v to a row of matrix k, as [Matrix.AddRow]. A row is a row of the
+// table now: to act on what was found in a [Snapshot], look its name up again.
 func (t *Table) AddRow(k, row int, v ResourceVector) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.matrix(k).addRow(row, v)
 }
 
-// SubRow subtracts v from a row of matrix k, as [Matrix.SubRow]. The generation
-// stays.
+// SubRow subtracts v from a row of matrix k, as [Matrix.SubRow]; otherwise it is
+// [Table.AddRow].
 func (t *Table) SubRow(k, row int, v ResourceVector) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,12 +224,17 @@ func (t *Table) matrix(k int) *Matrix {
 	return t.matrices[k]
 }
 
-// Widen appends columns of zeros to every matrix, as [Matrix.Widen].
+// Widen appends columns of zeros to every matrix, as [Matrix.Widen]. No row's
+// generation is current any more, so that the next [Table.Upsert] of each writes
+// the new columns, too. Snapshots have the old columns until they are refreshed.
 func (t *Table) Widen(schema Schema, cols int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, m := range t.matrices {
 		m.widen(schema, cols)
+	}
+	for i := range t.rows {
+		t.rows[i].stale = true
 	}
 	t.schema, t.cols = schema, cols
 }
@@ -226,10 +261,12 @@ func (t *Table) Snapshot(dst *Snapshot) {
 	}
 }
 
-// Snapshot is one reader's consistent copy of a [Table]. The zero value is
-// ready for [Table.Snapshot], which fills and refreshes it. It holds on to the
-// table it was taken from. It may be read by several goroutines while it is not
-// refreshed.
+// Snapshot is one reader's copy of a [Table], as it was between two calls of the
+// writer. The zero value is ready for [Table.Snapshot], which fills and refreshes
+// it. Its rows are those of the table at that time; later deletions move rows of
+// the table, so go back to it by [Snapshot.Name] and [Table.Row]. It holds on to
+// the table it was taken from, and may be read by several goroutines while it is
+// not refreshed.
 type Snapshot struct {
 	table    *Table
 	naming   uint64

@@ -1,6 +1,7 @@
 package vector_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -273,5 +274,51 @@ func TestParallelReaders(t *testing.T) {
 	group.Wait()
 	if !same(sum, wantSum) || !slices.Equal(copies, wantCopies) {
 		t.Error("parts differ from the whole")
+	}
+}
+
+func TestTableMove(t *testing.T) {
+	const used, free = 0, 1
+	table := vector.NewTable(vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}}), 2, 2)
+	table.Upsert("a", 1, vec{1, 10}, vec{9, 90})
+	table.Upsert("b", 1, vec{2, 20}, vec{8, 80})
+	for _, c := range []struct {
+		from, to, row int
+		v             vec
+		ok            bool
+		used, free    vec
+	}{
+		{free, used, 1, vec{0.5, 5}, true, vec{2.5, 25}, vec{7.5, 75}},
+		{used, free, 1, vec{0.5, 5}, true, vec{2, 20}, vec{8, 80}},
+		{free, used, 1, vec{1, 0.5}, false, vec{2, 20}, vec{8, 80}},
+		{free, used, 1, vec{3}, true, vec{5, 20}, vec{5, 80}},
+		{free, free, 1, vec{1, 1}, true, vec{5, 20}, vec{5, 80}},
+	} {
+		err := table.Move(c.from, c.to, c.row, c.v)
+		if (err == nil) != c.ok || err != nil && !errors.Is(err, vector.ErrNotRepresentable) {
+			t.Errorf("Move %v: %v", c.v, err)
+		}
+		gotUsed, gotFree := table.Matrix(used).Row(nil, c.row), table.Matrix(free).Row(nil, c.row)
+		if !slices.Equal(gotUsed, c.used) || !slices.Equal(gotFree, c.free) {
+			t.Errorf("Move %v: used %v, free %v; want %v, %v", c.v, gotUsed, gotFree, c.used, c.free)
+		}
+	}
+	if !table.Current("b", 1) {
+		t.Error("Move changed the generation")
+	}
+}
+
+func TestTableWidenForgetsGenerations(t *testing.T) {
+	table := vector.NewTable(vector.Schema{}, 1, 1)
+	table.Upsert("a", 7, vec{1})
+	table.Widen(vector.Schema{}, 2)
+	if table.Current("a", 7) {
+		t.Error("a row is current that lacks the new column")
+	}
+	if _, changed := table.Upsert("a", 7, vec{1, 2}); !changed || !slices.Equal(table.Matrix(0).Row(nil, 0), vec{1, 2}) {
+		t.Errorf("row %v after the upsert", table.Matrix(0).Row(nil, 0))
+	}
+	if !table.Current("a", 7) {
+		t.Error("the row is not current after the upsert")
 	}
 }

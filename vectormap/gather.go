@@ -46,6 +46,7 @@ func (g *gatherer) addGPUs(gpus float64) {
 	k, ok := thousandths(gpus)
 	if !ok {
 		g.fault(coreNames[GPU], formatFloat(gpus), reasonNotMilli)
+		return
 	}
 	g.add(coreNames[GPU], k)
 }

@@ -1,6 +1,7 @@
 package vectormap
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"math"
@@ -72,7 +73,7 @@ func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, 
 		bad = bad || reason != ""
 		entries = append(entries, entry{i, float64(amount)})
 	}
-	if bad || m.folded && m.overflows(entries) || strangers > 0 && unknown == nil {
+	if bad || m.folded && overflows(entries) || strangers > 0 && unknown == nil {
 		return nil, m.listFaults(list, r, entries, unknown == nil)
 	}
 	if unknown != nil {
@@ -84,25 +85,21 @@ func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, 
 	return entries, nil
 }
 
-// overflows reports whether the entries of some index add up to 2^53 or more.
-// Rounding cannot hide that: smaller sums are exact, and 2^53 is a float64.
-func (m *ResourceVectorMap) overflows(entries []entry) bool {
+// overflows reports whether the entries of some index add up to 2^53 or more,
+// and sorts them by index. Rounding cannot hide that: smaller sums are exact,
+// and 2^53 is a float64.
+func overflows(entries []entry) bool {
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
+	sum := 0.0
 	for k, e := range entries {
-		if sumOf(entries[:k+1], e.index) >= limit {
+		if k > 0 && entries[k-1].index != e.index {
+			sum = 0
+		}
+		if sum += e.amount; sum >= limit {
 			return true
 		}
 	}
 	return false
-}
-
-func sumOf(entries []entry, index int) float64 {
-	sum := 0.0
-	for _, e := range entries {
-		if e.index == index {
-			sum += e.amount
-		}
-	}
-	return sum
 }
 
 func (m *ResourceVectorMap) appendUnknown(names []string, list corev1.ResourceList) []string {
@@ -130,9 +127,9 @@ func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, ent
 			}
 		}
 	}
-	for i, c := range m.columns {
-		if sum := sumOf(entries, i); sum >= limit {
-			faults = append(faults, amountFault(c.name, formatFloat(sum), reasonTooLarge))
+	for i, sum := range m.write(nil, entries) {
+		if sum >= limit {
+			faults = append(faults, amountFault(m.columns[i].name, formatFloat(sum), reasonTooLarge))
 		}
 	}
 	return errors.Join(faults...)

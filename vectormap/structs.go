@@ -81,8 +81,9 @@ type ResourceRequirements struct {
 // length.
 //
 // Names that the map does not have, amounts that are negative, NaN or of 2^53
-// units or more, a portion that is above 1 or would be rounded to 0, and
-// 2^40 devices or more are errors, all reported at once; then the result is nil and dst is not changed.
+// units or more, a portion that is above 1 or would be rounded to 0, and 2^40
+// devices or more are errors, all reported at once; then the result is nil and
+// dst is not changed.
 func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
 	g := gatherer{m: m}
 	g.add(coreNames[CPU], r.MilliCPU)

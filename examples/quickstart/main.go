@@ -63,14 +63,11 @@ func place(resources *vectormap.ResourceVectorMap, cluster *vector.Table, pod st
 
 	// Select: the highest score, the lowest row among equals.
 	row := vector.ArgMax(scores, &fits, vector.TieLowest())
-	fmt.Printf("%s fits on %d of %d nodes and goes to %s, score %.3f\n",
+	fmt.Printf("%s fits on %d of %d nodes and goes to %s, in use: %.3f\n",
 		pod, fits.Count(), cluster.Len(), cluster.Name(row), scores[row])
 
 	// Assume it: the request moves from free to used.
-	if err := cluster.AddRow(used, row, request); err != nil {
-		log.Fatal(err)
-	}
-	if err := cluster.SubRow(free, row, request); err != nil {
+	if err := cluster.Move(free, used, row, request); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -3,7 +3,7 @@ package main
 func Example() {
 	main()
 	// Output:
-	// notebook fits on 3 of 4 nodes and goes to gpu-1, score 0.000
-	// training fits on 3 of 4 nodes and goes to gpu-1, score 0.259
+	// notebook fits on 3 of 4 nodes and goes to gpu-1, in use: 0.000
+	// training fits on 3 of 4 nodes and goes to gpu-1, in use: 0.259
 	// giant stays pending: 0/4 nodes fit: 4 insufficient nvidia.com/gpu, 1 insufficient cpu
 }

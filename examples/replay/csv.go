@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func readPods(name string, r io.Reader) (map[podShape]int, error) {
 // every row. The columns of required must be there; others may be, in any
 // order. It stops at the first row in which each met a bad value.
 func readTable(name string, r io.Reader, required []string, each func(*tableRow)) error {
-	file := csv.NewReader(r)
+	file := csv.NewReader(withoutMark(r))
 	file.ReuseRecord = true
 	header, err := file.Read()
 	if err == io.EOF {
@@ -107,7 +108,6 @@ func readTable(name string, r io.Reader, required []string, each func(*tableRow)
 		return readError(name, 0, err)
 	}
 	header = slices.Clone(header)
-	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	row := tableRow{name: name, columns: make(map[string]int, len(header))}
 	for i, column := range header {
 		if _, twice := row.columns[column]; twice && slices.Contains(known, column) {
@@ -133,6 +133,17 @@ func readTable(name string, r io.Reader, required []string, each func(*tableRow)
 			return row.err
 		}
 	}
+}
+
+// withoutMark returns r without the byte order mark that some programs put
+// before the first line.
+func withoutMark(r io.Reader) io.Reader {
+	const mark = "\ufeff"
+	b := bufio.NewReader(r)
+	if start, _ := b.Peek(len(mark)); string(start) == mark {
+		b.Discard(len(mark))
+	}
+	return b
 }
 
 // known are the columns that are read.

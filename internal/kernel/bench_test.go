@@ -14,10 +14,10 @@ import (
 // beyond.
 var benchmarkShapes = [][2]int{{64, 8}, {1024, 4}, {4992, 4}, {4992, 8}, {4992, 16}, {99968, 8}, {999936, 8}}
 
-func eachShape(b *testing.B, f func(b *testing.B, nodes, cols int)) {
+func eachShape(b *testing.B, size int, f func(b *testing.B, nodes, cols int)) {
 	for _, shape := range benchmarkShapes {
 		b.Run(fmt.Sprintf("nodes=%d/cols=%d", shape[0], shape[1]), func(b *testing.B) {
-			b.SetBytes(int64(8 * shape[0] * shape[1]))
+			b.SetBytes(int64(size * shape[0] * shape[1]))
 			f(b, shape[0], shape[1])
 		})
 	}
@@ -38,19 +38,28 @@ func pool(nodes, cols int) []float64 {
 }
 
 func BenchmarkAndGE(b *testing.B) {
+	benchmarkAndGE(b, 8, func(dst []uint64, o operands) { kernel.AndGE(dst, o.a, o.stride, o.cols, o.vals) })
+}
+
+func BenchmarkAndGE32(b *testing.B) {
+	benchmarkAndGE(b, 4, func(dst []uint64, o operands) { kernel.AndGE32(dst, o.codes, o.stride, o.cols, o.limits) })
+}
+
+// benchmarkAndGE asks for 10 of everything. size is that of an element.
+func benchmarkAndGE(b *testing.B, size int, run func(dst []uint64, o operands)) {
 	testkit.EachImplB(b, func(b *testing.B) {
-		eachShape(b, func(b *testing.B, nodes, cols int) {
-			data := pool(nodes, cols)
+		eachShape(b, size, func(b *testing.B, nodes, cols int) {
+			o := operands{a: pool(nodes, cols), codes: testkit.Matrix32(nodes, cols), stride: nodes}
 			dst := make([]uint64, nodes/kernel.Block)
-			list, limits := make([]int32, cols), make([]float64, cols)
-			for c := range list {
-				list[c], limits[c] = int32(c), 10
+			for c := range cols {
+				o.cols, o.vals = append(o.cols, int32(c)), append(o.vals, 10)
 			}
+			o.round()
 			for b.Loop() {
 				for w := range dst {
 					dst[w] = math.MaxUint64
 				}
-				kernel.AndGE(dst, data, nodes, list, limits)
+				run(dst, o)
 			}
 			fit := 0
 			for _, word := range dst {
@@ -66,7 +75,7 @@ func BenchmarkAndGE(b *testing.B) {
 // BenchmarkRoof reads the same bytes as BenchmarkAndGE.
 func BenchmarkRoof(b *testing.B) {
 	testkit.EachImplB(b, func(b *testing.B) {
-		eachShape(b, func(b *testing.B, nodes, cols int) {
+		eachShape(b, 8, func(b *testing.B, nodes, cols int) {
 			data := pool(nodes, cols)
 			for _, streams := range []int{1, cols} {
 				b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {

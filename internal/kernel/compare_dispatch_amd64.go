@@ -28,7 +28,7 @@ func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float6
 }
 
 // AndGE32 clears the bits of dst whose rows fail codes[cols[k]*stride+r] >=
-// vals[k] for some k.
+// vals[k] for some k. It is AndGE for half the bytes.
 func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
 	if active == Generic || len(cols) == 0 {
 		andGEGeneric(dst, codes, stride, cols, vals)
@@ -156,11 +156,12 @@ func perCall(words, cols, size int) (int, int) {
 }
 
 // perLongCall is perCall for a pass that one call can't cover. Far from L1,
-// AVX2 is faster with two streams at a time than with one per column; AVX-512
-// is not, having more work per word and pass.
+// AVX2 is faster with two streams of 32 KiB at a time than with one per column;
+// AVX-512 is not, having more work per word and pass.
 func perLongCall(cols, size int) (int, int) {
 	if active == AVX2 {
-		return 64, 16 / size
+		width := min(16/size, 2)
+		return 1024 / (width * size), width
 	}
 	return max(callBlocks*8/(cols*size), 1), cols
 }

@@ -14,7 +14,7 @@ func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float6
 }
 
 // AndGE32 clears the bits of dst whose rows fail codes[cols[k]*stride+r] >=
-// vals[k] for some k.
+// vals[k] for some k. It is AndGE for half the bytes.
 //
 //go:noinline
 func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
