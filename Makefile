@@ -11,7 +11,7 @@ generate: ## the assembly, from its generators
 	go generate ./internal/kernel
 
 lint:
-	gofmt -l . && go vet ./... ./examples/... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./... ./examples/...
+	test -z "$$(gofmt -l . | tee /dev/stderr)" && go vet ./... ./examples/... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./... ./examples/...
 
 fuzz: ## one target for as long as you like: make fuzz PKG=./vector TARGET=FuzzFit TIME=1m
 	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime $(or $(TIME),1m) $(or $(PKG),./vector)

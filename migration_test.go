@@ -43,6 +43,50 @@ func idleMatrix(m *vectormap.ResourceVectorMap, nodes []oldNodeInfo) (*vector.Ma
 	return idle, nil
 }
 
+type volcanoResource struct {
+	MilliCPU, Memory float64
+	ScalarResources  map[corev1.ResourceName]float64
+}
+
+func fromVolcano(m *vectormap.ResourceVectorMap, old *volcanoResource) vectormap.Resource {
+	r := vectormap.Resource{MilliCPU: old.MilliCPU, Memory: old.Memory, Scalars: map[corev1.ResourceName]float64{}}
+	for name, amount := range old.ScalarResources {
+		i, ok := m.Index(string(name))
+		isMilli := ok && m.Unit(i) == vectormap.UnitMilli
+		if !isMilli && name != corev1.ResourcePods {
+			amount /= 1000
+		}
+		r.Scalars[name] = amount
+	}
+	return r
+}
+
+type kubeResource struct {
+	MilliCPU, Memory, EphemeralStorage int64
+	AllowedPodNumber                   int
+	ScalarResources                    map[corev1.ResourceName]int64
+}
+
+// freeOfKubeScheduler is what a NodeInfo with so many pods has left.
+func freeOfKubeScheduler(m *vectormap.ResourceVectorMap, allocatable, requested *kubeResource, pods int) vectormap.Resource {
+	r := vectormap.Resource{
+		MilliCPU: float64(allocatable.MilliCPU - requested.MilliCPU),
+		Memory:   float64(allocatable.Memory - requested.Memory),
+		Scalars: map[corev1.ResourceName]float64{
+			corev1.ResourceEphemeralStorage: float64(allocatable.EphemeralStorage - requested.EphemeralStorage),
+			corev1.ResourcePods:             float64(allocatable.AllowedPodNumber - pods),
+		},
+	}
+	for name, amount := range allocatable.ScalarResources {
+		scale := int64(1)
+		if i, ok := m.Index(string(name)); ok {
+			scale = m.Unit(i).Scale()
+		}
+		r.Scalars[name] = float64((amount - requested.ScalarResources[name]) * scale)
+	}
+	return r
+}
+
 func feasible(m *vectormap.ResourceVectorMap, idle *vector.Matrix, old *vectormap.ResourceRequirements) (*vector.Mask, error) {
 	request, err := old.ToVector(nil, m)
 	if err != nil {
@@ -125,6 +169,8 @@ func Example_migration() {
 		"memory":         resource.MustParse("128Gi"),
 		"nvidia.com/gpu": resource.MustParse("8"),
 		"pods":           resource.MustParse("110"),
+
+		"ephemeral-storage": resource.MustParse("100G"),
 	}
 	pod := &corev1.Pod{}
 	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -153,6 +199,15 @@ func Example_migration() {
 	old, err := backToStruct(m, idle, 0)
 	fmt.Println(old.MilliCPU, old.GPUs, err)
 
+	volcano := fromVolcano(m, &volcanoResource{MilliCPU: 4000, Memory: 8 << 30, ScalarResources: map[corev1.ResourceName]float64{
+		"nvidia.com/gpu": 500, "pods": 110, "ephemeral-storage": 100e12}})
+	fmt.Println(volcano.ToVector(nil, m))
+	kube := freeOfKubeScheduler(m,
+		&kubeResource{MilliCPU: 32_000, Memory: 8 << 30, EphemeralStorage: 100e9, AllowedPodNumber: 110,
+			ScalarResources: map[corev1.ResourceName]int64{"nvidia.com/gpu": 8}},
+		&kubeResource{MilliCPU: 1000, ScalarResources: map[corev1.ResourceName]int64{"nvidia.com/gpu": 2}}, 3)
+	fmt.Println(kube.ToVector(nil, m))
+
 	cluster := m.NewTable(matrices)
 	if err := refresh(cluster, m, node, vector.ResourceVector{1000}, 1); err != nil {
 		panic(err)
@@ -171,10 +226,12 @@ func Example_migration() {
 	fmt.Println("forgotten", cluster.Matrix(free).Row(nil, 0), err)
 
 	// Output:
-	// cpu=milli-cpu memory=byte gpu=milli(nvidia.com/gpu) pods=whole
+	// cpu=milli-cpu memory=byte gpu=milli(nvidia.com/gpu) pods=whole ephemeral-storage=byte
 	// struct request fits on row 1
 	// 4000 0.5 <nil>
+	// [4000 8.589934592e+09 500 110 1e+11] <nil>
+	// [31000 8.589934592e+09 6000 107 1e+11] <nil>
 	// pod fits on gpu-1
-	// pod goes to gpu-1 [30500 1.37438953472e+11 6000 110] <nil>
-	// forgotten [31000 1.37438953472e+11 8000 110] <nil>
+	// pod goes to gpu-1 [30500 1.37438953472e+11 6000 110 1e+11] <nil>
+	// forgotten [31000 1.37438953472e+11 8000 110 1e+11] <nil>
 }

@@ -267,7 +267,7 @@ func TestTopKMillion(t *testing.T) {
 	const n = 1_000_000
 	scores := make([]float64, n)
 	for i := range scores {
-		scores[i] = float64(i * 7919 % n) // a permutation
+		scores[i] = float64(int64(i) * 7919 % n) // a permutation
 	}
 	got := vector.TopK(nil, scores, nil, 3, vector.TieLowest())
 	for place, r := range got {

@@ -259,7 +259,7 @@ func fitWide(dst []uint64, free, requests *Matrix, i int) {
 // matrix.
 func Shortfall(dst, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
-	if dst == free {
+	if dst.shares(free) {
 		panic(panicDstInput)
 	}
 	dst.Reset(free.schema, free.rows, free.cols)

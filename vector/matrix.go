@@ -452,7 +452,7 @@ func (m *Matrix) widen(schema Schema, cols int) {
 // CopyFrom makes m a copy of src, schema included, reusing m's storage. Copying
 // again from the same source costs only the rows that changed in between, and
 // then only those count as changed in m: a reader can keep a copy up to date,
-// and whatever it derives from the copy. src must not be a view of m.
+// and whatever it derives from the copy. A view of m as src panics.
 func (m *Matrix) CopyFrom(src *Matrix) {
 	m.checkWritable()
 	m.copyFrom(src)
@@ -461,6 +461,9 @@ func (m *Matrix) CopyFrom(src *Matrix) {
 func (m *Matrix) copyFrom(src *Matrix) {
 	if m == src {
 		return
+	}
+	if m.shares(src) {
+		panic(panicDstInput)
 	}
 	if !m.copyChanges(src) {
 		m.reshape(src.schema, src.rows, src.cols)
@@ -524,6 +527,13 @@ func (m *Matrix) checkWritable() {
 	if m.readOnly {
 		panic(panicReadOnly)
 	}
+}
+
+// shares reports whether m and other are the same matrix or one is a view of the
+// other: a view keeps the end of the storage.
+func (m *Matrix) shares(other *Matrix) bool {
+	a, b := m.data[:cap(m.data)], other.data[:cap(other.data)]
+	return m == other || len(a) > 0 && len(b) > 0 && &a[len(a)-1] == &b[len(b)-1]
 }
 
 // checkSame panics unless a and b have the same width and compatible schemas.

@@ -11,8 +11,9 @@ import (
 
 // Victims are running pods that a scenario may evict, in the order in which it
 // would: victim i runs on row Rows[i] and releases row i of Amounts there. Rows
-// may repeat. Amounts must be at least 0 and finite, and whole numbers below
-// 2^53 in the integral columns of the overlay's schema.
+// may repeat. Amounts has no rows, but is not nil, when there are no victims. Its
+// elements must be at least 0 and finite, and whole numbers below 2^53 in the
+// integral columns of the overlay's schema.
 type Victims struct {
 	Rows    []int32
 	Amounts *Matrix

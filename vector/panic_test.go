@@ -230,6 +230,9 @@ func TestPanics(t *testing.T) {
 		{"SegmentSum descending", offsets, func(f *fixture) { vector.SegmentSum(f.other, f.m, []int32{0, 2, 1}) }},
 		{"SegmentSum beyond the rows", offsets, func(f *fixture) { vector.SegmentSum(f.other, f.m, []int32{0, 4}) }},
 		{"SegmentSum of no group", offsets, func(f *fixture) { vector.SegmentSum(f.other, f.m, []int32{4}) }},
+		{"Shortfall onto what its input views", input, func(f *fixture) { vector.Shortfall(f.m, f.view, nil) }},
+		{"SegmentSum onto what its input views", input, func(f *fixture) { vector.SegmentSum(f.m, f.view, nil) }},
+		{"CopyFrom its own view", input, func(f *fixture) { f.m.CopyFrom(f.view) }},
 		{"SegmentSum onto its input", input, func(f *fixture) { vector.SegmentSum(f.m, f.m, nil) }},
 
 		{"ArgMax tie", noTie, func(f *fixture) { vector.ArgMax(f.floats, nil, vector.Tie{}) }},

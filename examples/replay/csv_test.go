@@ -31,6 +31,8 @@ func TestReadNodes(t *testing.T) {
 			map[nodeShape]int{{1, 2, 0, ""}: 1, {1, 2, 1, ""}: 1}},
 		{"byte order mark, CRLF, blank line", "\ufeffcpu_milli,memory_mib,gpu,model\r\n1,2,3,A\r\n\r\n",
 			map[nodeShape]int{{1, 2, 3, "A"}: 1}},
+		{"byte order mark before a quote", "\ufeff\"cpu_milli\",memory_mib,gpu,model\n1,2,3,A\n",
+			map[nodeShape]int{{1, 2, 3, "A"}: 1}},
 	} {
 		got, err := readNodes("nodes.csv", strings.NewReader(test.text))
 		if err != nil || !maps.Equal(got, test.want) {
