@@ -131,9 +131,13 @@ func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
 // TopK sets dst to up to k selected rows by descending score, rows with equal
 // scores in the order of tie, and returns it. It is empty when no row can be
 // chosen or k <= 0. A mask must have one row per score. dst is overwritten and
-// grown when its capacity is short.
+// grown when its capacity is short. It panics when there are more scores than a
+// [Matrix] can have rows.
 func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 {
 	n := len(scores)
+	if n > maxRows {
+		panic(panicLarge)
+	}
 	tie.check(n)
 	selected := selection(rows, n)
 	k = max(min(k, n), 0)

@@ -7,8 +7,9 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// ratioListSize is how many columns the ratio kernels take in one call; sums
-// must run in column order without a break, so wider lists go row by row.
+// ratioListSize is how many columns the ratio kernels take in one call. Sums
+// must run in column order without a break, so more columns with a positive
+// total go row by row, with the same result and several times the time.
 const ratioListSize = 64
 
 // ratioList is a columnList for the ratio kernels.

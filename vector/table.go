@@ -47,6 +47,9 @@ func (r *tableRow) current(generation int64) bool {
 // NewTable returns an empty table of so many matrices, which all have this
 // schema and cols columns.
 func NewTable(schema Schema, cols, matrices int) *Table {
+	if cols < 0 || matrices < 0 {
+		panic(panicNegative)
+	}
 	t := &Table{schema: schema, cols: cols, index: make(map[string]int32)}
 	for range matrices {
 		m := NewMatrix(schema, 0, cols)
@@ -109,8 +112,8 @@ func (t *Table) Current(name string, generation int64) bool {
 	return ok && t.rows[i].current(generation)
 }
 
-// All iterates over the names and rows in ascending order of the rows. It must
-// not run while the table changes.
+// All iterates over the names and rows in ascending order of the rows. It takes
+// no lock: it is for the writer, or for when nobody writes.
 func (t *Table) All() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for i, r := range t.rows {
@@ -247,8 +250,13 @@ func (t *Table) Snapshot(dst *Snapshot) {
 	defer t.mu.RUnlock()
 	if dst.table != t || dst.naming != t.naming {
 		dst.names = dst.names[:0]
-		for _, r := range t.rows {
+		clear(dst.index)
+		if dst.index == nil {
+			dst.index = make(map[string]int32, len(t.rows))
+		}
+		for i, r := range t.rows {
 			dst.names = append(dst.names, r.name)
+			dst.index[r.name] = int32(i)
 		}
 		dst.table, dst.naming = t, t.naming
 	}
@@ -271,11 +279,18 @@ type Snapshot struct {
 	table    *Table
 	naming   uint64
 	names    []string
+	index    map[string]int32
 	matrices []*Matrix
 }
 
 // Len returns the number of rows.
 func (s *Snapshot) Len() int { return len(s.names) }
+
+// Row returns the row that name had in the table.
+func (s *Snapshot) Row(name string) (row int, ok bool) {
+	i, ok := s.index[name]
+	return int(i), ok
+}
 
 // Name returns the name of a row.
 func (s *Snapshot) Name(row int) string {

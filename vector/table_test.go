@@ -104,6 +104,9 @@ func wantSnapshot(t *testing.T, what string, s *vector.Snapshot, table *vector.T
 		t.Fatalf("%s: %d rows, want %d", what, s.Len(), table.Len())
 	}
 	for name, row := range table.All() {
+		if i, ok := s.Row(name); !ok || i != row {
+			t.Fatalf("%s: Row(%q) = %d, %v, want %d", what, name, i, ok, row)
+		}
 		if s.Name(row) != name {
 			t.Fatalf("%s: row %d is %q, want %q", what, row, s.Name(row), name)
 		}

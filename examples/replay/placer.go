@@ -71,10 +71,7 @@ func (s *placer) chooseNode(r *request) int {
 	if s.scores != nil {
 		return vector.ArgMin(s.scores, &s.fits, vector.TieLowest())
 	}
-	for node := range s.fits.All() {
-		return node
-	}
-	return -1
+	return s.fits.First()
 }
 
 // chooseDevices returns the devices of s.row for a pod that fits there: the
