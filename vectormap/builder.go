@@ -52,7 +52,8 @@ type Builder struct {
 	rules      rules
 	names      map[string]bool // true: seen with a fractional amount
 	base       *ResourceVectorMap
-	restricted bool // an option was given that an extension cannot take
+	declared   []string // names of the option Milli
+	restricted bool     // an option was given that an extension cannot take
 	faults     []error
 }
 
@@ -61,12 +62,14 @@ type Option func(*Builder)
 
 // Milli declares that the named resources, by original or own name, are counted
 // in thousandths, so that shares of a device are whole numbers and sums of them
-// exact; matrices then refuse fractions in their columns. It adds no name. Only
-// resources counted in whole units otherwise can be declared.
+// exact; AddRow and SubRow then refuse fractions in their columns. It adds no
+// name: one that no index has is an [UnusedMilli] note. Only resources counted in
+// whole units otherwise can be declared.
 func Milli(names ...string) Option {
 	return func(b *Builder) {
 		for _, name := range names {
 			b.rules.milli[name] = true
+			b.declared = append(b.declared, name)
 		}
 	}
 }
@@ -227,13 +230,19 @@ func (b *Builder) fault(name, reason string) {
 // [*NameError] per name that is malformed or whose options contradict each
 // other, an [*OriginalsError] per index that different originals would share.
 func (b *Builder) Build() (*ResourceVectorMap, error) {
-	d := draft{Builder: b, faults: slices.Clone(b.faults), at: map[string]int{}}
+	d := draft{Builder: b, faults: slices.Clone(b.faults), at: map[string]int{}, placed: map[string][]string{}}
 	d.start()
 	for _, name := range slices.Sorted(maps.Keys(b.names)) {
 		d.place(name)
 	}
-	for _, own := range slices.Sorted(maps.Keys(d.fresh)) {
-		d.columns = append(d.columns, column{name: own, literal: b.rules.literal(own), originals: d.fresh[own]})
+	for _, own := range slices.Sorted(maps.Keys(d.placed)) {
+		i, ok := d.at[own]
+		if !ok {
+			i = len(d.columns)
+			d.columns = append(d.columns, column{name: own, literal: b.rules.literal(own)})
+		}
+		c := &d.columns[i]
+		c.originals = mergeOriginals(c.originals, own, d.placed[own])
 	}
 	d.finish()
 	if len(d.faults) > 0 {
@@ -249,12 +258,11 @@ type draft struct {
 	columns []column
 	old     int                 // columns[:old] were there before any name was placed
 	at      map[string]int      // old columns by own name
-	fresh   map[string][]string // originals of the new columns by own name
+	placed  map[string][]string // the builder's names by own name
 }
 
 // start lays out the columns that are there whatever is added.
 func (d *draft) start() {
-	d.fresh = map[string][]string{}
 	if d.base != nil {
 		d.columns = slices.Clone(d.base.columns)
 	} else {
@@ -279,13 +287,7 @@ func (d *draft) place(name string) {
 		d.fail(name, "is a literal and an ordinary resource")
 		return
 	}
-	i, ok := d.at[own]
-	if !ok {
-		d.fresh[own] = withOriginal(d.fresh[own], own, name)
-		return
-	}
-	c := &d.columns[i]
-	c.originals = withOriginal(c.originals, own, name)
+	d.placed[own] = append(d.placed[own], name)
 }
 
 // stands reports whether an old column that is no literal has the name.
@@ -321,15 +323,16 @@ func (d *draft) ownName(name string) (own, reason string) {
 	return own, ""
 }
 
-// withOriginal adds name to the sorted originals of an index, in a new slice.
-// The own name stands among them only as long as nothing else does.
-func withOriginal(originals []string, own, name string) []string {
-	if slices.Contains(originals, name) || name == own && len(originals) > 0 {
-		return originals
+// mergeOriginals adds names to the originals of an index, in a new sorted slice.
+// The own name stands among them only when nothing else does.
+func mergeOriginals(originals []string, own string, names []string) []string {
+	merged := slices.Concat(originals, names)
+	slices.Sort(merged)
+	merged = slices.Compact(merged)
+	if len(merged) > 1 {
+		merged = slices.DeleteFunc(merged, func(o string) bool { return o == own })
 	}
-	originals = slices.DeleteFunc(slices.Clone(originals), func(o string) bool { return o == own })
-	i, _ := slices.BinarySearch(originals, name)
-	return slices.Insert(originals, i, name)
+	return merged
 }
 
 // finish gives every column its unit and looks for conflicts.
@@ -394,6 +397,11 @@ func (d *draft) freeze() *ResourceVectorMap {
 		}
 		m.attachSlices(i)
 		schema[i] = vector.SchemaColumn{Name: c.name, Integral: c.unit == UnitMilli, Detail: c.text()}
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(d.declared))) {
+		if _, ok := m.index[m.rules.own(name)]; !ok {
+			m.notes = append(m.notes, UnusedMilli{name})
+		}
 	}
 	m.schema = vector.NewSchema(schema)
 	if d.base != nil {

@@ -48,7 +48,9 @@ func (e *UnknownResourcesError) Error() string {
 // Unwrap returns [ErrUnknownResource].
 func (e *UnknownResourcesError) Unwrap() error { return ErrUnknownResource }
 
-// AmountError reports an amount that cannot be converted. Err is or wraps
+// AmountError reports an amount that cannot be converted. It is not the type of
+// this name in package vector. Several faults come joined: errors.As finds the
+// first, and the error's Unwrap() []error has all. Err is or wraps
 // [ErrNotRepresentable], [ErrNegative] or [ErrAmbiguousGPU].
 type AmountError struct {
 	Resource string

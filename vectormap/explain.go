@@ -34,7 +34,7 @@ func (m *ResourceVectorMap) Format(i int, amount float64) string {
 //
 // The resources that are short come in index order, by their original name
 // where it is unique, in their own units. An infinite shortfall, which stands
-// for an amount that is not a number, is "not a number". No shortfall gives "".
+// for a NaN or an infinite request, is "not a finite amount". No shortfall gives "".
 // It panics when the shortfall is longer than the map.
 func (m *ResourceVectorMap) Explain(shortfall vector.ResourceVector) string {
 	m.mustHold(shortfall)
@@ -50,7 +50,7 @@ func (m *ResourceVectorMap) Explain(shortfall vector.ResourceVector) string {
 		}
 		b.WriteString(m.columns[i].kubernetesName())
 		if math.IsInf(x, 1) {
-			b.WriteString(" (not a number)")
+			b.WriteString(" (not a finite amount)")
 			continue
 		}
 		b.WriteString(" (short " + m.Format(i, x) + ")")

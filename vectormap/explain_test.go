@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 			want: "Insufficient cpu (short 500m), nvidia.com/gpu (short 2)"},
 		{m: m, request: vec{0, 4 << 30, 0, 1, 1500, 2}, free: vec{0, 1 << 30},
 			want: "Insufficient memory (short 3Gi), pods (short 1), card:x (short 1500m), efa (short 2)"},
-		{m: m, request: vec{math.NaN()}, free: vec{1}, want: "Insufficient cpu (not a number)"},
+		{m: m, request: vec{math.NaN()}, free: vec{1}, want: "Insufficient cpu (not a finite amount)"},
 		{m: fold, request: vec{0, 0, 1}, want: "Insufficient gpu (short 1)"},
 	} {
 		if got := c.m.Explain(c.request.Shortfall(nil, c.free)); got != c.want {

@@ -28,6 +28,9 @@ func (g *gatherer) add(name string, amount float64) {
 		return
 	}
 	g.check(name, amount)
+	if i == GPU && g.m.columns[GPU].unit == UnitMilli && amount != math.Trunc(amount) {
+		g.fault(name, formatFloat(amount), reasonNotMilli)
+	}
 	g.entries = append(g.entries, entry{i, amount})
 }
 
@@ -51,20 +54,26 @@ func (g *gatherer) addGPUs(gpus float64) {
 	g.add(coreNames[GPU], k)
 }
 
-// addPortions takes a count of devices and the portion of each.
-func (g *gatherer) addPortions(count int64, portion float64) {
+// addPortions takes a count of devices and the portion of each. Only a request
+// of GPU memory has a count without a portion.
+func (g *gatherer) addPortions(count int64, portion, memory float64) {
+	name := coreNames[GPU]
 	cents, ok := hundredths(portion)
 	switch {
 	case count < 0:
-		g.fault(coreNames[GPU], strconv.FormatInt(count, 10), reasonNegative)
+		g.fault(name, strconv.FormatInt(count, 10), reasonNegative)
 	case count >= maxDevices:
-		g.fault(coreNames[GPU], strconv.FormatInt(count, 10), reasonTooMany)
+		g.fault(name, strconv.FormatInt(count, 10), reasonTooMany)
 	case !ok:
-		g.fault(coreNames[GPU], formatFloat(portion), reasonPortion)
+		g.fault(name, formatFloat(portion), reasonPortion)
+	case count > 0 && cents == 0 && memory == 0:
+		g.fault(name, strconv.FormatInt(count, 10), reasonNoPart)
+	case count == 0 && cents > 0:
+		g.fault(name, formatFloat(portion), reasonNoDevice)
 	case g.m.columns[GPU].unit == UnitMilli:
-		g.add(coreNames[GPU], float64(count*cents*10))
+		g.add(name, float64(count*cents*10))
 	default:
-		g.add(coreNames[GPU], float64(count*cents)/100)
+		g.add(name, float64(count*cents)/100)
 	}
 }
 
@@ -101,6 +110,9 @@ func (g *gatherer) write(dst vector.ResourceVector) (vector.ResourceVector, erro
 	entries, err := g.result()
 	if err != nil {
 		return nil, err
+	}
+	if i := overflow(entries); i >= 0 && !g.signed {
+		return nil, amountFault(g.m.columns[i].name, formatFloat(sumOf(entries, i)), reasonTooLarge)
 	}
 	return g.m.write(dst, entries), nil
 }

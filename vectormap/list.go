@@ -13,7 +13,9 @@ import (
 )
 
 // RequestVector converts a list of requests: amounts finer than an index's unit
-// are rounded up, so a request of 500m in a column of whole units is 1. See
+// are rounded up, so a request of 500m in a column of whole units is 1, without
+// a remark: [ResourceVectorMap.Notes] has one when the map was built from the
+// list. See
 // [ResourceVectorMap.CapacityVector] for everything else.
 func (m *ResourceVectorMap) RequestVector(dst vector.ResourceVector, list corev1.ResourceList, unknown *[]string) (vector.ResourceVector, error) {
 	return m.fromList(dst, list, up, unknown)
@@ -73,7 +75,7 @@ func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, 
 		bad = bad || reason != ""
 		entries = append(entries, entry{i, float64(amount)})
 	}
-	if bad || m.folded && overflows(entries) || strangers > 0 && unknown == nil {
+	if bad || m.folded && overflow(entries) >= 0 || strangers > 0 && unknown == nil {
 		return nil, m.listFaults(list, r, entries, unknown == nil)
 	}
 	if unknown != nil {
@@ -85,21 +87,32 @@ func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, 
 	return entries, nil
 }
 
-// overflows reports whether the entries of some index add up to 2^53 or more,
-// and sorts them by index. Rounding cannot hide that: smaller sums are exact,
+// overflow returns an index whose entries add up to 2^53 or more, or -1, and
+// sorts the entries by index. Rounding cannot hide that: smaller sums are exact,
 // and 2^53 is a float64.
-func overflows(entries []entry) bool {
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
+func overflow(entries []entry) int {
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
 	sum := 0.0
 	for k, e := range entries {
 		if k > 0 && entries[k-1].index != e.index {
 			sum = 0
 		}
 		if sum += e.amount; sum >= limit {
-			return true
+			return e.index
 		}
 	}
-	return false
+	return -1
+}
+
+// sumOf adds up the entries of one index.
+func sumOf(entries []entry, index int) float64 {
+	sum := 0.0
+	for _, e := range entries {
+		if e.index == index {
+			sum += e.amount
+		}
+	}
+	return sum
 }
 
 func (m *ResourceVectorMap) appendUnknown(names []string, list corev1.ResourceList) []string {
@@ -176,7 +189,7 @@ func (m *ResourceVectorMap) write(dst vector.ResourceVector, entries []entry) ve
 // nil list and no notes; a v longer than the map is vector.ErrShape.
 func (m *ResourceVectorMap) ResourceList(v vector.ResourceVector, prefer ...string) (corev1.ResourceList, []Note, error) {
 	if len(v) > m.Len() {
-		return nil, nil, vector.ErrShape
+		return nil, nil, m.tooLong(v)
 	}
 	var (
 		list   = make(corev1.ResourceList)

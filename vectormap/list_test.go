@@ -176,7 +176,7 @@ func TestVectorToListFaults(t *testing.T) {
 		{whole, vec{0, limit}, "vectormap: memory: amount 9007199254740992 is 2^53 units or more", ErrNotRepresentable},
 		{fold, vec{0, 0, 1}, "vectormap: gpu stands for amd.com/gpu and nvidia.com/gpu: name the one to use", ErrAmbiguousName},
 		{fold, vec{-1, 0, 1}, "vectormap: cpu: amount -1 is negative\nvectormap: gpu stands for amd.com/gpu and nvidia.com/gpu: name the one to use", ErrNegative},
-		{whole, make(vec, 5), "vector: shapes differ", vector.ErrShape},
+		{whole, make(vec, 5), "vectormap: the vector has 5 amounts, the map 4: vector: shapes differ", vector.ErrShape},
 	} {
 		list, notes, err := c.m.ResourceList(c.v)
 		if list != nil || notes != nil || err == nil || err.Error() != c.want || !errors.Is(err, c.is) {

@@ -1,6 +1,7 @@
 package vectormap
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -184,6 +185,11 @@ func (m *ResourceVectorMap) widen(x widenable) error {
 		return nil
 	}
 	return vector.ErrSchema
+}
+
+// tooLong is the error for a vector that is longer than the map.
+func (m *ResourceVectorMap) tooLong(v vector.ResourceVector) error {
+	return fmt.Errorf("vectormap: the vector has %d amounts, the map %d: %w", len(v), m.Len(), vector.ErrShape)
 }
 
 // mustHold panics when v is longer than the map.

@@ -276,7 +276,14 @@ func TestNotes(t *testing.T) {
 	if err != nil || !slices.Equal(wide.Notes(), want) {
 		t.Errorf("extended: %v, %v", wide.Notes(), err)
 	}
-	for _, n := range append(want, LiteralSkipped{"x"}) {
+	slip := must(t, names("nvidia.com/gpu"), Milli("nvidia.com/gqu", "nvidia.com/gpu", "efa", "nvidia.com/gqu"))
+	if got := slip.Notes(); !slices.Equal(got, []Note{UnusedMilli{"efa"}, UnusedMilli{"nvidia.com/gqu"}}) {
+		t.Errorf("names declared Milli: %v", got)
+	}
+	if got := must(t, nil, Like(slip)).Notes(); len(got) != 0 {
+		t.Errorf("rules taken over: %v", got)
+	}
+	for _, n := range append(want, LiteralSkipped{"x"}, UnusedMilli{"y"}) {
 		n.note()
 		if s := n.String(); s == "" || strings.Contains(s, "\n") {
 			t.Errorf("%T: %q", n, s)

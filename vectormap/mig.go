@@ -126,7 +126,7 @@ func (p MIGProfile) ResourceName() corev1.ResourceName {
 // every MIG instance as many as it has GPU slices (nvidia.com/mig-2g.10gb is
 // 2). It is the quota count that KAI-Scheduler calls TotalGPUs, with suffixed
 // profiles counted too. It is no number of GPU equivalents: that takes the
-// geometry of the GPU, which package device knows.
+// geometry of the GPU.
 //
 // The weights were attached when the map was built; names that look like a MIG
 // profile and are none count 0 and are in [ResourceVectorMap.Notes]. On a

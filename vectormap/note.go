@@ -1,7 +1,7 @@
 package vectormap
 
 // Note is a remark that is no error: a [FractionalColumn], an [UnparsedMIG], a
-// [SharedMIG] or a [LiteralSkipped]. Its String is one line of text.
+// [SharedMIG], an [UnusedMilli] or a [LiteralSkipped]. Its String is one line of text.
 type Note interface {
 	String() string
 	note()
@@ -22,6 +22,10 @@ type UnparsedMIG struct{ Name string }
 // than once.
 type SharedMIG struct{ Name string }
 
+// UnusedMilli says that a name was declared [Milli] and no index has it, which
+// may be a slip of the pen.
+type UnusedMilli struct{ Name string }
+
 // LiteralSkipped says that a conversion to a ResourceList left a [Literal]
 // dimension out.
 type LiteralSkipped struct{ Name string }
@@ -29,9 +33,11 @@ type LiteralSkipped struct{ Name string }
 func (n FractionalColumn) String() string { return n.Name + ": fraction in a column of whole units" }
 func (n UnparsedMIG) String() string      { return n.Name + ": not a MIG profile, counted as 0 slices" }
 func (n SharedMIG) String() string        { return n.Name + ": shared MIG instances, every replica counted" }
+func (n UnusedMilli) String() string      { return n.Name + ": declared Milli, but no index has the name" }
 func (n LiteralSkipped) String() string   { return n.Name + ": literal dimension left out" }
 
 func (FractionalColumn) note() {}
 func (UnparsedMIG) note()      {}
 func (SharedMIG) note()        {}
+func (UnusedMilli) note()      {}
 func (LiteralSkipped) note()   {}

@@ -50,18 +50,23 @@ func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Po
 // must not overlap. On error both results are nil and neither is changed.
 func (m *ResourceVectorMap) PodRequestBoth(request, scoring vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, vector.ResourceVector, error) {
 	var buf, bufScoring [entriesOnStack]entry
+	var scored []entry
+	twice := opts.UseStatusResources || lacksDefaults(pod)
+	if twice {
+		// The other list has these names, but for cpu and memory, and says which
+		// are unknown.
+		var ignored []string
+		var err error
+		if scored, err = m.readList(bufScoring[:0], podRequests(pod, opts, true), up, &ignored); err != nil {
+			return nil, nil, err
+		}
+	}
 	entries, err := m.readList(buf[:0], podRequests(pod, opts, false), up, unknown)
 	if err != nil {
 		return nil, nil, err
 	}
-	scored := entries
-	if opts.UseStatusResources || lacksDefaults(pod) {
-		// The names are those of the first list, cpu and memory.
-		var ignored []string
-		scored, err = m.readList(bufScoring[:0], podRequests(pod, opts, true), up, &ignored)
-		if err != nil {
-			return nil, nil, err
-		}
+	if !twice {
+		scored = entries
 	}
 	return m.write(request, entries), m.write(scoring, scored), nil
 }

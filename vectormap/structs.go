@@ -67,28 +67,33 @@ type ResourceRequirements struct {
 	Memory   float64
 	Scalars  map[corev1.ResourceName]float64 // everything else, by own or original name
 
-	GPUCount   int64   // devices
-	GPUPortion float64 // of each device, from 0 to 1
-	GPUMemory  float64 // bytes, in the column gpu-memory
+	// GPUCount devices with the GPUPortion of each, from 0 to 1, or with
+	// GPUMemory bytes and no portion. A count with neither, or a portion of no
+	// device, is an error.
+	GPUCount   int64
+	GPUPortion float64
+	GPUMemory  float64 // in the column gpu-memory, which the map must be given
 
-	MIG map[corev1.ResourceName]float64 // instances by profile: nvidia.com/mig-…
+	MIG map[corev1.ResourceName]float64 // instances by resource name: nvidia.com/mig-…
 }
 
 // ToVector converts r, keeping every amount. The index [GPU] gets count times
 // portion, the portion being rounded to hundredths, half away from zero, as it
-// is written in decimal. GPUMemory needs a column gpu-memory. dst is
-// overwritten, grown where its capacity is short, and returned with the map's
-// length.
+// is written in decimal. GPUMemory needs a column gpu-memory; beside it the count
+// has no place in a vector, and [ResourceRequirements.FromVectorInto] brings it
+// back. dst is overwritten, grown where its capacity is short, and returned with
+// the map's length.
 //
-// Names that the map does not have, amounts that are negative, NaN or of 2^53
-// units or more, a portion that is above 1 or would be rounded to 0, and 2^40
-// devices or more are errors, all reported at once; then the result is nil and
+// Names that the map does not have, amounts or sums of folded amounts that are
+// negative, NaN or of 2^53 units or more, a portion that is above 1 or would be
+// rounded to 0, a count without portion and GPU memory, a portion without count,
+// and 2^40 devices or more are errors, all reported at once; then the result is nil and
 // dst is not changed.
 func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
 	g := gatherer{m: m}
 	g.add(coreNames[CPU], r.MilliCPU)
 	g.add(coreNames[Memory], r.Memory)
-	g.addPortions(r.GPUCount, r.GPUPortion)
+	g.addPortions(r.GPUCount, r.GPUPortion, r.GPUMemory)
 	g.addAll(r.Scalars)
 	g.addAll(r.MIG)
 	if r.GPUMemory != 0 {
@@ -110,7 +115,8 @@ func (r *ResourceRequirements) FromVector(m *ResourceVectorMap, v vector.Resourc
 
 // FromVectorInto is FromVector, except that r keeps its GPUCount where v's GPUs
 // are that count times a portion of at most 1 in hundredths: 2 devices of 0.5
-// stay that, where the canonical form of the same vector is 1 device.
+// stay that, where the canonical form of the same vector is 1 device. It also
+// keeps it where v has GPU memory and no GPUs.
 func (r *ResourceRequirements) FromVectorInto(m *ResourceVectorMap, v vector.ResourceVector) error {
 	return r.fromVector(m, v, r.GPUCount)
 }
@@ -140,6 +146,9 @@ func (r *ResourceRequirements) fromVector(m *ResourceVectorMap, v vector.Resourc
 		default:
 			put(&next.Scalars, c.name, v[i])
 		}
+	}
+	if next.GPUCount == 0 && next.GPUMemory > 0 {
+		next.GPUCount = max(prevCount, 0)
 	}
 	*r = next
 	return nil
@@ -198,7 +207,7 @@ func (m *ResourceVectorMap) gpus(amount float64) (float64, error) {
 // checkAmounts looks for amounts that the structs cannot take.
 func (m *ResourceVectorMap) checkAmounts(v vector.ResourceVector, signed bool) error {
 	if len(v) > m.Len() {
-		return vector.ErrShape
+		return m.tooLong(v)
 	}
 	g := gatherer{m: m, signed: signed}
 	for i, x := range v {

@@ -107,6 +107,7 @@ func TestResourceFaults(t *testing.T) {
 		{whole, Resource{MilliCPU: nan, GPUs: nan}, "vectormap: cpu: amount NaN is not a finite number\nvectormap: gpu: amount NaN is not a finite number"},
 		{whole, Resource{Memory: math.Inf(-1)}, "vectormap: memory: amount -Inf is not a finite number"},
 		{milli, Resource{GPUs: 0.0005}, "vectormap: gpu: amount 0.0005 is no whole number of thousandths below 2^40"},
+		{milli, Resource{Scalars: amounts{"gpu": 0.5}}, "vectormap: gpu: amount 0.5 is no whole number of thousandths below 2^40"},
 		{milli, Resource{GPUs: 0.30000000000000004}, "vectormap: gpu: amount 0.30000000000000004 is no whole number of thousandths below 2^40"},
 	} {
 		dst := vec{1, 2, 3, 4, 5, 6, 7, 8}
@@ -139,7 +140,7 @@ func TestRequirementsToVector(t *testing.T) {
 		whole, thousd float64
 	}{
 		{0, 0, 0, 0}, {1, 1, 1, 1000}, {8, 1, 8, 8000}, {1, 0.5, 0.5, 500}, {2, 0.5, 1, 1000},
-		{3, 0.33, 0.99, 990}, {3, 0.07, 0.21, 210}, {0, 0.5, 0, 0}, {2, 0, 0, 0},
+		{3, 0.33, 0.99, 990}, {3, 0.07, 0.21, 210}, {2, 0, 0, 0}, // two devices, by GPU memory
 		// Two decimals, half away from zero, as written.
 		{1, 0.125, 0.13, 130}, {1, 0.335, 0.34, 340}, {1, 0.285, 0.29, 290}, {1, 0.615, 0.62, 620},
 		{1, 0.284999, 0.28, 280}, {1, 0.005, 0.01, 10}, {1, 0.994, 0.99, 990}, {1, 0.995, 1, 1000}, {1, 0.9, 0.9, 900},
@@ -167,6 +168,8 @@ func TestRequirementsToVectorFaults(t *testing.T) {
 		{ResourceRequirements{GPUCount: 1, GPUPortion: 1.5}, "vectormap: gpu: amount 1.5 is no portion from 0.005 to 1"},
 		{ResourceRequirements{GPUPortion: -0.5}, "vectormap: gpu: amount -0.5 is no portion from 0.005 to 1"},
 		{ResourceRequirements{GPUPortion: math.NaN()}, "vectormap: gpu: amount NaN is no portion from 0.005 to 1"},
+		{ResourceRequirements{GPUCount: 2}, "vectormap: gpu: amount 2 is a number of devices without a portion or GPU memory"},
+		{ResourceRequirements{GPUPortion: 0.5}, "vectormap: gpu: amount 0.5 is a portion of no device"},
 		{ResourceRequirements{GPUCount: -1}, "vectormap: gpu: amount -1 is negative"},
 		{ResourceRequirements{GPUCount: math.MaxInt64, GPUPortion: 1}, "vectormap: gpu: amount 9223372036854775807 is 2^40 devices or more"},
 		{ResourceRequirements{MilliCPU: -1, Memory: limit}, "vectormap: cpu: amount -1 is negative\nvectormap: memory: amount 9007199254740992 is 2^53 units or more"},
@@ -176,6 +179,19 @@ func TestRequirementsToVectorFaults(t *testing.T) {
 		if v, err := c.r.ToVector(dst, bare); v != nil || err == nil || err.Error() != c.want || !slices.Equal(dst, vec{1, 2, 3, 4}) {
 			t.Errorf("%+v:\n got %v, %v\nwant %s", c.r, v, err, c.want)
 		}
+	}
+}
+
+func TestRequirementsToVectorChecksSums(t *testing.T) {
+	m := must(t, names("amd.com/gpu", "nvidia.com/gpu"), FoldVendors())
+	r := ResourceRequirements{Scalars: amounts{"amd.com/gpu": limit / 2, "nvidia.com/gpu": limit / 2}}
+	const want = "vectormap: gpu: amount 9007199254740992 is 2^53 units or more"
+	if v, err := r.ToVector(nil, m); v != nil || err == nil || err.Error() != want {
+		t.Errorf("%v, %v", v, err)
+	}
+	r.Scalars["amd.com/gpu"]--
+	if v, err := r.ToVector(nil, m); err != nil || v[GPU] != limit-1 {
+		t.Errorf("%v, %v", v, err)
 	}
 }
 
@@ -235,6 +251,24 @@ func TestRequirementsFromVector(t *testing.T) {
 					t.Errorf("%s of %v: ToVector gives %v, %v", f.name, c.gpus, again, err)
 				}
 			}
+		}
+	}
+
+	for _, c := range []struct {
+		name string
+		call func(*ResourceRequirements, vec) error
+		want int64
+	}{
+		{"FromVector", func(r *ResourceRequirements, v vec) error { return r.FromVector(whole, v) }, 0},
+		{"FromVectorInto", func(r *ResourceRequirements, v vec) error { return r.FromVectorInto(whole, v) }, 2},
+	} {
+		before := ResourceRequirements{GPUCount: 2, GPUMemory: 3e9}
+		v, err := before.ToVector(nil, whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.call(&before, v); err != nil || before.GPUCount != c.want || before.GPUPortion != 0 || before.GPUMemory != 3e9 {
+			t.Errorf("%s of a GPU memory request: %+v, %v", c.name, before, err)
 		}
 	}
 
