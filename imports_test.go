@@ -120,7 +120,7 @@ func isStandard(path string) bool {
 func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps,CgoFiles", module+"/...")
-	cmd.Env = append(cmd.Environ(), "GOWORK=off")
+	cmd.Env = append(cmd.Environ(), "GOWORK=off", "CGO_ENABLED=1") // without cgo no file counts as one
 	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError

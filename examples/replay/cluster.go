@@ -36,6 +36,9 @@ func newCluster(t *trace) (*cluster, error) {
 	for _, node := range t.nodes {
 		devices = max(devices, int(node.gpus))
 	}
+	if n := len(t.nodes); n*devices > maxColumns {
+		return nil, fmt.Errorf("%d nodes with up to %d devices: at most %d devices can be kept", n, devices, maxColumns)
+	}
 	columns, err := newColumns(devices)
 	if err != nil {
 		return nil, err

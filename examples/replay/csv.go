@@ -19,6 +19,7 @@ const (
 	maxNumber  = math.MaxInt32 // milli-CPU, MiB or devices
 	maxDevices = 256           // of one node
 	maxRows    = 1 << 24       // nodes or pods, counts included
+	maxColumns = 1 << 26       // nodes times the devices of the largest, a column each
 	wholeGPU   = 1000          // gpu_milli of one device
 )
 

@@ -97,6 +97,14 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	var err error
+	flags.Visit(func(f *flag.Flag) {
+		if f.Value.String() == "" {
+			err = fmt.Errorf("empty value for -%s", f.Name)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
 	opts.policies, err = selectPolicies(*names)
 	return opts, err
 }

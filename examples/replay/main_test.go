@@ -70,9 +70,12 @@ func TestStatus(t *testing.T) {
 		{"-seed x", 2, `"x"`},
 		{"extra", 2, `"extra"`},
 		{"-policies first-fit,worst", 2, `unknown policy "worst", want some of first-fit,bestfit-sum,bestfit-dominant`},
-		{"-policies=", 2, `unknown policy ""`},
+		{"-policies=", 2, "empty value for -policies"},
+		{"-nodes=", 2, "empty value for -nodes"},
 		{"-nodes " + filepath.Join(folder, "none.csv"), 1, "none.csv: no such file"},
 		{"-pods " + folder, 1, "is a directory"},
+		{"-nodes " + file("huge.csv", "cpu_milli,memory_mib,gpu,model,count\n1,1,256,A,262145\n"), 1,
+			"262145 nodes with up to 256 devices: at most 67108864 devices can be kept"},
 		{"-pods " + bad, 1, bad + `: row 2: column gpu_milli: got "2000", want a whole number from 1 to 1000`},
 	} {
 		status, out, errs := runProgram(t.Context(), strings.Fields(test.args)...)

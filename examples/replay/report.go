@@ -85,9 +85,10 @@ func reportPolicies(w io.Writer, outs []*outcome) {
 		fmt.Fprintf(w, "%-18s %s\n", out.policy.name, out.policy.about)
 	}
 	fmt.Fprint(w, `
-These are the library's own packing policies, not those of the FGD paper, which
-the openb lists were published with. After each run every device was counted
-again: what its pods use and what is free add up to its capacity.
+These policies are built from the library's own kernels. They are not those of
+the FGD paper, which the openb lists were published with. After each run every
+device was counted again: what its pods use and what is free add up to its
+capacity.
 `)
 }
 

@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
-// Units that BenchmarkRatio reports.
+// Units that BenchmarkRatio and BenchmarkScenarioRatio report.
 const (
 	kernelTime    = "ns/node"
 	rowLoopTime   = "rowloop-ns/node"
 	structMapTime = "structmap-ns/node"
 	roofTime      = "roof-ns/node"
+
+	callTime        = "ns/call"
+	rowLoopCallTime = "rowloop-ns/call"
 )
 
 // tables returns all tables as Markdown.
@@ -26,6 +29,7 @@ func tables(all *results) string {
 	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
 	formTable(&b, "Copy of one node's resources, ns", all.where("Clone", nil))
 	callTable(&b, "Table, ns per call", all.where("Table", nil), "op")
+	scenarioTable(&b, all.where("ScenarioRatio", nil))
 	callTable(&b, "Overlay, 64 changes and a rollback, ns", all.where("Overlay", nil), "")
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -42,7 +46,8 @@ func newQuoting(all *results) quoting {
 	q.rowLoop = ok
 	structMap, ok := all.credible(structMapTime, structMapBand)
 	q.structMap = ok
-	q.text = fmt.Sprintf("Baselines at 5,000 nodes and 8 columns: row loop %s, struct and map %s.\n\n",
+	q.text = fmt.Sprintf("Baselines at 5,000 nodes and 8 columns: row loop %s, struct and map %s. "+
+		"For ArgMax and TopK the structs are the list of the feasible nodes with their scores that schedulers keep.\n\n",
 		rowLoopBand.describe(rowLoop, q.rowLoop), structMapBand.describe(structMap, q.structMap))
 	return q
 }
@@ -66,7 +71,7 @@ func times(ratio float64, quoted bool) string {
 // kernelTable lists every kernel and size with the fastest implementation.
 func kernelTable(b *strings.Builder, rows []row, quote quoting) {
 	best := rows[0].key("impl")
-	header(b, "Kernels, "+best, "kernel", "nodes", "columns", "ns per node", "row loop, ns", "against row loop", "against struct and map", "of roof")
+	header(b, "Kernels, "+best, "kernel", "nodes", "columns", "ns per node", "row loop, ns", "against row loop", "against structs", "of roof")
 	for _, r := range rows {
 		if r.key("impl") != best {
 			continue
@@ -76,6 +81,19 @@ func kernelTable(b *strings.Builder, rows []row, quote quoting) {
 			times(r.per(kernelTime, rowLoopTime), quote.rowLoop),
 			times(r.per(kernelTime, structMapTime), quote.structMap),
 			number(r.per(kernelTime, roofTime)))
+	}
+	b.WriteByte('\n')
+}
+
+// scenarioTable compares the scenario filter with the row loop.
+func scenarioTable(b *strings.Builder, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	header(b, "Scenario filter, 64 members on 2,000 nodes of 8 columns, 16,000 victims", "members", "victims to go", "µs", "row loop, µs", "against row loop")
+	for _, r := range rows {
+		cells(b, r.key("members"), thousands(r.number("prefix")), number(r.value(callTime)/1000),
+			number(r.value(rowLoopCallTime)/1000), times(r.per(callTime, rowLoopCallTime), true))
 	}
 	b.WriteByte('\n')
 }
