@@ -11,13 +11,15 @@ func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float6
 		andGEGeneric(dst, data, stride, cols, vals)
 		return
 	}
+	raceColumns(data, stride, cols, len(dst)*Block)
+	raceWrite(dst)
 	vals = vals[:len(cols)]
-	words, width := perCall(len(dst), len(cols), 8)
+	impl, words, width := plan(len(dst), len(cols), 8)
 	for len(dst) > 0 {
 		w := min(words, len(dst))
 		for k := 0; k < len(cols); k += width {
 			n := min(width, len(cols)-k)
-			if active == AVX512 {
+			if impl == AVX512 {
 				andGEAVX512(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
 			} else {
 				andGEAVX2(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
@@ -34,13 +36,15 @@ func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []flo
 		andGEGeneric(dst, codes, stride, cols, vals)
 		return
 	}
+	raceColumns(codes, stride, cols, len(dst)*Block)
+	raceWrite(dst)
 	vals = vals[:len(cols)]
-	words, width := perCall(len(dst), len(cols), 4)
+	impl, words, width := plan(len(dst), len(cols), 4)
 	for len(dst) > 0 {
 		w := min(words, len(dst))
 		for k := 0; k < len(cols); k += width {
 			n := min(width, len(cols)-k)
-			if active == AVX512 {
+			if impl == AVX512 {
 				andGE32AVX512(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
 			} else {
 				andGE32AVX2(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
@@ -57,13 +61,15 @@ func AndLE(dst []uint64, data []float64, stride int, cols []int32, vals []float6
 		andLEGeneric(dst, data, stride, cols, vals)
 		return
 	}
+	raceColumns(data, stride, cols, len(dst)*Block)
+	raceWrite(dst)
 	vals = vals[:len(cols)]
-	words, width := perCall(len(dst), len(cols), 8)
+	impl, words, width := plan(len(dst), len(cols), 8)
 	for len(dst) > 0 {
 		w := min(words, len(dst))
 		for k := 0; k < len(cols); k += width {
 			n := min(width, len(cols)-k)
-			if active == AVX512 {
+			if impl == AVX512 {
 				andLEAVX512(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
 			} else {
 				andLEAVX2(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
@@ -80,13 +86,16 @@ func AndSumGE(dst []uint64, a []float64, aStride int, b []float64, bStride int, 
 		andSumGEGeneric(dst, a, aStride, b, bStride, cols, vals)
 		return
 	}
+	raceColumns(a, aStride, cols, len(dst)*Block)
+	raceColumns(b, bStride, cols, len(dst)*Block)
+	raceWrite(dst)
 	vals = vals[:len(cols)]
-	words, width := perCall(len(dst), len(cols), 16)
+	impl, words, width := plan(len(dst), len(cols), 16)
 	for len(dst) > 0 {
 		w := min(words, len(dst))
 		for k := 0; k < len(cols); k += width {
 			n := min(width, len(cols)-k)
-			if active == AVX512 {
+			if impl == AVX512 {
 				andSumGEAVX512(&dst[0], w, &a[0], aStride, &b[0], bStride, &cols[k], &vals[k], n)
 			} else {
 				andSumGEAVX2(&dst[0], w, &a[0], aStride, &b[0], bStride, &cols[k], &vals[k], n)
@@ -103,12 +112,15 @@ func AndRowsLE(dst []uint64, a []float64, aStride int, b []float64, bStride int,
 		andRowsLEGeneric(dst, a, aStride, b, bStride, cols)
 		return
 	}
-	words, width := perCall(len(dst), cols, 16)
+	raceFirstColumns(a, aStride, cols, len(dst)*Block)
+	raceFirstColumns(b, bStride, cols, len(dst)*Block)
+	raceWrite(dst)
+	impl, words, width := plan(len(dst), cols, 16)
 	for len(dst) > 0 {
 		w := min(words, len(dst))
 		for k := 0; k < cols; k += width {
 			n := min(width, cols-k)
-			if active == AVX512 {
+			if impl == AVX512 {
 				andRowsLEAVX512(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
 			} else {
 				andRowsLEAVX2(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
@@ -125,12 +137,15 @@ func AndRowsFit(dst []uint64, a []float64, aStride int, b []float64, bStride int
 		andRowsFitGeneric(dst, a, aStride, b, bStride, cols)
 		return
 	}
-	words, width := perCall(len(dst), cols, 16)
+	raceFirstColumns(a, aStride, cols, len(dst)*Block)
+	raceFirstColumns(b, bStride, cols, len(dst)*Block)
+	raceWrite(dst)
+	impl, words, width := plan(len(dst), cols, 16)
 	for len(dst) > 0 {
 		w := min(words, len(dst))
 		for k := 0; k < cols; k += width {
 			n := min(width, cols-k)
-			if active == AVX512 {
+			if impl == AVX512 {
 				andRowsFitAVX512(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
 			} else {
 				andRowsFitAVX2(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
@@ -145,23 +160,26 @@ func AndRowsFit(dst []uint64, a []float64, aStride int, b []float64, bStride int
 // some 15 microseconds even from a busy memory.
 const callBlocks = 320
 
-// perCall returns how many mask words and how many columns one call into
-// assembly covers. A row has size bytes in a column, in all matrices together.
-// cols is at least 1.
-func perCall(words, cols, size int) (int, int) {
-	if words*cols*size <= callBlocks*8 {
-		return words, cols
-	}
-	return perLongCall(cols, size)
-}
+// farBytes is the size of a pass that a last-level cache shared with others
+// won't hold from one time to the next. Memory sets the pace there: on a Zen 5
+// two streams of AVX2 loads draw on it up to twice as fast as AVX-512 compares
+// in any number of streams. In smaller passes AVX-512 is about as fast or faster.
+const farBytes = 8 << 20
 
-// perLongCall is perCall for a pass that one call can't cover. Far from L1,
-// AVX2 is faster with two streams of 32 KiB at a time than with one per column;
-// AVX-512 is not, having more work per word and pass.
-func perLongCall(cols, size int) (int, int) {
-	if active == AVX2 {
-		width := min(16/size, 2)
-		return 1024 / (width * size), width
+// plan returns the implementation that a pass over words mask words and cols
+// columns takes, and how many of both one call into assembly covers. A row has
+// size bytes in a column, in all matrices together: 4, 8 or 16. cols is at
+// least 1.
+func plan(words, cols, size int) (Impl, int, int) {
+	const most = callBlocks * 8 // words*cols*size of a call
+	total := words * cols * size
+	if total <= most {
+		return active, words, cols
 	}
-	return max(callBlocks*8/(cols*size), 1), cols
+	if active == AVX2 || total >= farBytes/Block {
+		width := min(16/size, 2, cols) // two streams, beyond L1
+		return AVX2, most / (width * size), width
+	}
+	width := min(most/size, cols)
+	return AVX512, most / (width * size), width
 }

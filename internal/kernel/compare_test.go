@@ -114,7 +114,7 @@ var places = []place{
 // of every number of words and lists of every number of columns, beside pages
 // that fault.
 func TestCompare(t *testing.T) {
-	const mostWords, mostCols = 129, 33 // 23*33 and 129*5 are at most 129*6
+	const mostWords, mostCols, widest = 129, 33, 6 * 129 // 23*33 and 129*5 are at most 6*129
 	var shapes [][2]int
 	for words := range mostWords + 1 {
 		shapes = append(shapes, [2]int{words, words % 4})
@@ -123,7 +123,7 @@ func TestCompare(t *testing.T) {
 		shapes = append(shapes, [2]int{1, cols}, [2]int{2 + cols%3, cols})
 	}
 	// Several calls into assembly, the last one short.
-	shapes = append(shapes, [2]int{23, mostCols}, [2]int{mostWords, 5})
+	shapes = append(shapes, [2]int{23, mostCols}, [2]int{mostWords, 5}, [2]int{1, widest}, [2]int{2, widest / 2})
 
 	testkit.EachImpl(t, func(t *testing.T) {
 		for _, p := range places {
@@ -132,7 +132,7 @@ func TestCompare(t *testing.T) {
 			b := p.matrix(t, mostWords*kernel.Block, 6)
 			codes := p.codes(t, len(a))
 			dst := p.mask(t, mostWords)
-			width := fillOperands(r, a, b, mostCols)
+			width := fillOperands(r, a, b, widest)
 			for _, shape := range shapes {
 				words, cols := shape[0], shape[1]
 				o := operands{stride: words * kernel.Block, vals: width[:cols]}
@@ -156,6 +156,40 @@ func TestCompare(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCompareFar holds every compare kernel against its golden model in a pass
+// that no cache holds.
+func TestCompareFar(t *testing.T) {
+	if testing.Short() {
+		t.Skip("8 MiB and more")
+	}
+	const words, cols = 1<<10 + 7, 33
+	o := operands{
+		a: testkit.Matrix(words*kernel.Block, cols), b: testkit.Matrix(words*kernel.Block, cols),
+		codes: testkit.Matrix32(words*kernel.Block, cols), stride: words * kernel.Block,
+	}
+	r := testkit.Rand(3)
+	o.vals = fillOperands(r, o.a, o.b, cols)
+	for c := range cols {
+		o.cols = append(o.cols, int32(c))
+	}
+	o.round()
+	for _, k := range compareKernels {
+		want := make([]uint64, words)
+		testkit.FillMask(r, want)
+		before := slices.Clone(want)
+		testkit.Keep(want, k.golden(o))
+		for _, impl := range kernel.Available() {
+			restore := kernel.Use(impl)
+			got := slices.Clone(before)
+			k.run(got, o)
+			restore()
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, %v: wrong", k.name, impl)
+			}
+		}
+	}
 }
 
 // TestCompareSpecials holds every compare kernel against its golden model for

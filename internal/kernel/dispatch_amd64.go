@@ -6,11 +6,11 @@ import "golang.org/x/sys/cpu"
 
 // best returns the fastest implementation that can run here.
 func best() Impl {
-	switch {
-	case cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasFMA:
+	switch x := cpu.X86; {
+	case !x.HasAVX2 || !x.HasFMA:
+		return Generic
+	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
 		return AVX512
-	case cpu.X86.HasAVX2 && cpu.X86.HasFMA:
-		return AVX2
 	}
-	return Generic
+	return AVX2
 }

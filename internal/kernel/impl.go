@@ -4,7 +4,8 @@ package kernel
 type Impl uint8
 
 // The implementations, slowest first. Generic is pure Go and runs everywhere.
-// AVX2 needs AVX2 and FMA; AVX512 needs the F, DQ, BW and VL subsets.
+// AVX2 needs AVX2 and FMA; AVX512 needs these too, for its largest passes, and
+// the F, DQ, BW and VL subsets.
 const (
 	Generic Impl = iota
 	AVX2

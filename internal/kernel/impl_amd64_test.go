@@ -26,6 +26,7 @@ func TestAvailableOff(t *testing.T) {
 		gone    []kernel.Impl
 	}{
 		{"cpu.avx512f=off", []kernel.Impl{kernel.AVX512}},
+		{"cpu.avx2=off", []kernel.Impl{kernel.AVX2, kernel.AVX512}},
 		{"cpu.avx512f=off,cpu.avx2=off", []kernel.Impl{kernel.AVX2, kernel.AVX512}},
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestAvailableOff$")

@@ -10,10 +10,12 @@ import "unsafe"
 // every total is > 0. tame promises that every value of the listed columns and
 // every total is 0 or has a magnitude in [2^-500, 2^500].
 func NormalizedSum(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
-	if active == Generic {
+	if active == Generic || len(cols) > mostColumns {
 		normalizedSumGeneric(dst, data, stride, cols, total)
 		return
 	}
+	raceColumns(data, stride, cols, len(dst))
+	raceWrite(dst)
 	var table divisors
 	tame = tame && table.fill(total, len(dst))
 	n, step := len(cols), chunkRows(len(cols))
@@ -36,10 +38,12 @@ func NormalizedSum(dst []float64, data []float64, stride int, cols []int32, tota
 // DominantShare sets dst[r] to the greatest of 0 and data/total over the
 // listed columns; arguments as for NormalizedSum.
 func DominantShare(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
-	if active == Generic {
+	if active == Generic || len(cols) > mostColumns {
 		dominantShareGeneric(dst, data, stride, cols, total)
 		return
 	}
+	raceColumns(data, stride, cols, len(dst))
+	raceWrite(dst)
 	var table divisors
 	tame = tame && table.fill(total, len(dst))
 	n, step := len(cols), chunkRows(len(cols))
@@ -62,10 +66,12 @@ func DominantShare(dst []float64, data []float64, stride int, cols []int32, tota
 // Copies sets dst[r] to the least floor(data/request) over the listed columns,
 // in 0..MaxInt64; every request is > 0 and finite. tame as for NormalizedSum.
 func Copies(dst []int64, data []float64, stride int, cols []int32, request []float64, tame bool) {
-	if active == Generic {
+	if active == Generic || len(cols) > mostColumns {
 		copiesGeneric(dst, data, stride, cols, request)
 		return
 	}
+	raceColumns(data, stride, cols, len(dst))
+	raceWrite(dst)
 	var table divisors
 	tame = tame && table.fill(request, len(dst))
 	n, step := len(cols), chunkRows(len(cols))
@@ -88,10 +94,13 @@ func Copies(dst []int64, data []float64, stride int, cols []int32, request []flo
 // NormalizedSumRows sets dst[r] to the sum of data/total over the first cols
 // columns where the row's total is > 0.
 func NormalizedSumRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
-	if active == Generic {
+	if active == Generic || cols > mostColumns {
 		normalizedSumRowsGeneric(dst, data, stride, total, totalStride, cols)
 		return
 	}
+	raceFirstColumns(data, stride, cols, len(dst))
+	raceFirstColumns(total, totalStride, cols, len(dst))
+	raceWrite(dst)
 	step := chunkRows(cols)
 	for lo := 0; lo < len(dst); lo += step {
 		part, column, totals := dst[lo:min(lo+step, len(dst))], from(data, lo), from(total, lo)
@@ -106,10 +115,13 @@ func NormalizedSumRows(dst []float64, data []float64, stride int, total []float6
 // DominantShareRows sets dst[r] to the greatest of 0 and data/total over the
 // first cols columns where the row's total is > 0.
 func DominantShareRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
-	if active == Generic {
+	if active == Generic || cols > mostColumns {
 		dominantShareRowsGeneric(dst, data, stride, total, totalStride, cols)
 		return
 	}
+	raceFirstColumns(data, stride, cols, len(dst))
+	raceFirstColumns(total, totalStride, cols, len(dst))
+	raceWrite(dst)
 	step := chunkRows(cols)
 	for lo := 0; lo < len(dst); lo += step {
 		part, column, totals := dst[lo:min(lo+step, len(dst))], from(data, lo), from(total, lo)
@@ -123,10 +135,12 @@ func DominantShareRows(dst []float64, data []float64, stride int, total []float6
 
 // WeightedSum sets dst[r] to the sum of data*weights over the listed columns.
 func WeightedSum(dst []float64, data []float64, stride int, cols []int32, weights []float64) {
-	if active == Generic {
+	if active == Generic || len(cols) > mostColumns {
 		weightedSumGeneric(dst, data, stride, cols, weights)
 		return
 	}
+	raceColumns(data, stride, cols, len(dst))
+	raceWrite(dst)
 	n, step := len(cols), chunkRows(len(cols))
 	c, w := unsafe.SliceData(cols), unsafe.SliceData(weights)
 	for lo := 0; lo < len(dst); lo += step {
@@ -139,10 +153,20 @@ func WeightedSum(dst []float64, data []float64, stride int, cols []int32, weight
 	}
 }
 
+// callQuotients is how many quotients one call into assembly takes. Assembly
+// can't be preempted: 2^14 divisions of amounts by totals that both come from
+// memory, 256 KiB, take some 15 µs.
+const callQuotients = 1 << 14
+
+// mostColumns is the width beyond which a block of rows is more than one call
+// may take. Sums run in column order, so that a call can't take a part of the
+// columns; wider lists and matrices get the Go code, which can be preempted.
+const mostColumns = callQuotients / Block
+
 // chunkRows returns how many rows one call into assembly takes, a multiple of
-// Block. Assembly can't be preempted: 2^15 divisions take less than 20 µs.
+// Block. cols is at most mostColumns.
 func chunkRows(cols int) int {
-	return max(1<<15/max(cols, 1)&^(Block-1), Block)
+	return callQuotients / max(cols, 1) &^ (Block - 1)
 }
 
 // from returns the address of row lo of the first column.

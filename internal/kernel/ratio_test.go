@@ -139,9 +139,10 @@ func guardedSlices[T testkit.Plain](t testing.TB, front bool, most int) func(n i
 type ratioShape struct{ rows, cols int }
 
 // ratioShapes has every number of rows up to 129, every number of columns up to
-// 33, and shapes that take several calls into assembly, the last one short.
+// 33, shapes that take several calls into assembly, the last one short, and
+// widths on both sides of the most that assembly takes.
 func ratioShapes() []ratioShape {
-	shapes := []ratioShape{{1<<15 + 67, 1}, {1003, 33}, {500, 65}, {5000, 8}}
+	shapes := []ratioShape{{1<<15 + 67, 1}, {1003, 33}, {500, 65}, {5000, 8}, {70, 256}, {70, 257}}
 	for rows := range 130 {
 		shapes = append(shapes, ratioShape{rows, rows % 5})
 	}

@@ -10,6 +10,8 @@ func ArgMaxFloat64(values []float64, rows []uint64) int {
 	if active == Generic {
 		return argMaxGeneric(values, rows)
 	}
+	raceRead(values)
+	raceRead(rows)
 	best := -1
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
@@ -36,6 +38,8 @@ func ArgMinFloat64(values []float64, rows []uint64) int {
 	if active == Generic {
 		return argMinGeneric(values, rows)
 	}
+	raceRead(values)
+	raceRead(rows)
 	best := -1
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
@@ -62,6 +66,8 @@ func ArgMaxInt64(values []int64, rows []uint64) int {
 	if active == Generic {
 		return argMaxGeneric(values, rows)
 	}
+	raceRead(values)
+	raceRead(rows)
 	best := -1
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
@@ -88,6 +94,8 @@ func ArgMinInt64(values []int64, rows []uint64) int {
 	if active == Generic {
 		return argMinGeneric(values, rows)
 	}
+	raceRead(values)
+	raceRead(rows)
 	best := -1
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
@@ -115,6 +123,9 @@ func MaskGEFloat64(dst []uint64, values []float64, rows []uint64, limit float64)
 		maskGEGeneric(dst, values, rows, limit)
 		return
 	}
+	raceRead(values)
+	raceRead(rows)
+	raceWrite(dst)
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
 		to := dst[lo/Block:][:(len(part)+Block-1)/Block]
@@ -134,6 +145,9 @@ func MaskLEFloat64(dst []uint64, values []float64, rows []uint64, limit float64)
 		maskLEGeneric(dst, values, rows, limit)
 		return
 	}
+	raceRead(values)
+	raceRead(rows)
+	raceWrite(dst)
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
 		to := dst[lo/Block:][:(len(part)+Block-1)/Block]
@@ -153,6 +167,9 @@ func MaskGEInt64(dst []uint64, values []int64, rows []uint64, limit int64) {
 		maskGEGeneric(dst, values, rows, limit)
 		return
 	}
+	raceRead(values)
+	raceRead(rows)
+	raceWrite(dst)
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
 		to := dst[lo/Block:][:(len(part)+Block-1)/Block]
@@ -172,6 +189,9 @@ func MaskLEInt64(dst []uint64, values []int64, rows []uint64, limit int64) {
 		maskLEGeneric(dst, values, rows, limit)
 		return
 	}
+	raceRead(values)
+	raceRead(rows)
+	raceWrite(dst)
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
 		to := dst[lo/Block:][:(len(part)+Block-1)/Block]

@@ -24,7 +24,7 @@ func main() {
 			}
 		}
 	}
-	Generate()
+	emit.Generate()
 }
 
 // place generates the kernel that finds the first selected score that no other

@@ -29,7 +29,7 @@ func main() {
 			generate(m, t)
 		}
 	}
-	Generate()
+	emit.Generate()
 }
 
 // test is what a kernel asks of every element of a column.

@@ -28,7 +28,7 @@ func main() {
 		ownTotals(m, sum)
 		ownTotals(m, greatest)
 	}
-	Generate()
+	emit.Generate()
 }
 
 // shared generates the kernel of f over a list of columns, each with a number

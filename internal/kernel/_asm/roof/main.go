@@ -14,7 +14,7 @@ func main() {
 	emit.File()
 	generate(emit.AVX2, 32, func() reg.VecVirtual { return YMM() })
 	generate(emit.AVX512, 64, func() reg.VecVirtual { return ZMM() })
-	Generate()
+	emit.Generate()
 }
 
 // generate emits a function that walks blocks of 64 rows and, within one, the
