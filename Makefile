@@ -17,4 +17,4 @@ fuzz: ## one target for as long as you like: make fuzz PKG=./vector TARGET=FuzzF
 	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime $(or $(TIME),1m) $(or $(PKG),./vector)
 
 bench: ## measures, and writes docs/performance.md and its picture
-	{ go test -run '^$$' -bench '^BenchmarkRatio$$' -benchtime 20x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Table|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -md docs/performance.md -svg docs/performance.svg
+	{ go test -run '^$$' -bench '^BenchmarkRatio$$' -benchtime 20x ./benchmarks && go test -run '^$$' -bench '^BenchmarkScenarioRatio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Table|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -md docs/performance.md -svg docs/performance.svg

@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -65,6 +66,13 @@ func rowsFit(dst []bool, nodes []*rowNode, request []float64) {
 	}
 }
 
+// rowsWithin compares two vectors of each node.
+func rowsWithin(dst []bool, nodes []*rowNode) {
+	for i, n := range nodes {
+		dst[i] = rowLessEqual(n.idle, n.allocatable)
+	}
+}
+
 func rowsLessEqual(dst []bool, nodes []*rowNode, limit []float64) {
 	for i, n := range nodes {
 		dst[i] = rowLessEqual(n.idle, limit)
@@ -112,31 +120,132 @@ func rowNormalizedSum(v, total []float64) float64 {
 
 func rowsDominantResource(dst []float64, nodes []*rowNode, total []float64) {
 	for i, n := range nodes {
-		share := 0.0
-		for j, t := range total[:len(n.idle)] {
-			if t > 0 {
-				if q := n.idle[j] / t; q > share {
-					share = q
-				}
-			}
-		}
-		dst[i] = share
+		dst[i] = rowDominantResource(n.idle, total)
 	}
 }
 
-// rowsCopies compares the quotients as float64, which may be negative, and
-// rounds down once: the least quotient has the least floor.
-func rowsCopies(dst []int64, nodes []*rowNode, request []float64) {
+func rowsDominantResourceRows(dst []float64, nodes []*rowNode) {
 	for i, n := range nodes {
-		least := math.Inf(1)
-		for j, x := range request[:len(n.idle)] {
-			if x > 0 {
-				if q := n.idle[j] / x; q < least {
-					least = q
-				}
+		dst[i] = rowDominantResource(n.idle, n.allocatable)
+	}
+}
+
+func rowDominantResource(v, total []float64) float64 {
+	share := 0.0
+	for j, t := range total[:len(v)] {
+		if t > 0 {
+			if q := v[j] / t; q > share {
+				share = q
 			}
 		}
-		dst[i] = int64(max(least, 0))
+	}
+	return share
+}
+
+func rowsCopies(dst []int64, nodes []*rowNode, request []float64) {
+	for i, n := range nodes {
+		dst[i] = rowCopies(n.idle, request)
+	}
+}
+
+func rowsSumCopies(nodes []*rowNode, request []float64) int64 {
+	var sum int64
+	for _, n := range nodes {
+		sum += rowCopies(n.idle, request)
+	}
+	return sum
+}
+
+// rowCopies divides float64 amounts, keeps the least quotient with a branch, as
+// rowDominantResource keeps the greatest, and rounds down once: the least quotient
+// has the least floor. That branch, which the CPU cannot foresee, is about half of
+// the time. With the builtin min, or with integers and min, the loop takes the
+// other half; integer quotients are another answer, though, for amounts that are
+// negative, infinite, 2^63 or more, or not whole. structsCopies is the form with
+// integers.
+func rowCopies(free, request []float64) int64 {
+	least := math.Inf(1)
+	for j, x := range request[:len(free)] {
+		if x > 0 {
+			if q := free[j] / x; q < least {
+				least = q
+			}
+		}
+	}
+	return int64(max(least, 0))
+}
+
+// rowsShortfall writes what request lacks in each node to that node's slice of
+// dst.
+func rowsShortfall(dst [][]float64, nodes []*rowNode, request []float64) {
+	for i, n := range nodes {
+		lack := dst[i][:len(request)]
+		free := n.idle[:len(request)]
+		for j, x := range request {
+			lack[j] = 0
+			if x > free[j] {
+				lack[j] = x - free[j]
+			}
+		}
+	}
+}
+
+func rowsFailingColumns(dst []uint64, nodes []*rowNode, request []float64) {
+	for i, n := range nodes {
+		failing, free := uint64(0), n.idle[:len(request)]
+		for j, x := range request {
+			if x > free[j] {
+				failing |= 1 << j
+			}
+		}
+		dst[i] = failing
+	}
+}
+
+func rowsRejections(dst []int, nodes []*rowNode, request []float64) {
+	clear(dst)
+	for _, n := range nodes {
+		free := n.idle[:len(request)]
+		for j, x := range request {
+			if x > free[j] {
+				dst[j]++
+			}
+		}
+	}
+}
+
+func rowsSum(dst []float64, nodes []*rowNode) {
+	clear(dst)
+	for _, n := range nodes {
+		rowAdd(dst, n.idle)
+	}
+}
+
+// rowsSegmentSum writes the sums of groups of nodes to a slice per group.
+func rowsSegmentSum(dst [][]float64, nodes []*rowNode, offsets []int32) {
+	for k := range dst {
+		rowsSum(dst[k], nodes[offsets[k]:offsets[k+1]])
+	}
+}
+
+func rowsMax(dst []float64, nodes []*rowNode) {
+	copy(dst, nodes[0].idle)
+	for _, n := range nodes {
+		for j, x := range n.idle[:len(dst)] {
+			if x > dst[j] {
+				dst[j] = x
+			}
+		}
+	}
+}
+
+func rowsWeightedSum(dst []float64, nodes []*rowNode, weights []float64) {
+	for i, n := range nodes {
+		sum := 0.0
+		for j, w := range weights[:len(n.idle)] {
+			sum += float64(n.idle[j] * w) // rounded, on every architecture
+		}
+		dst[i] = sum
 	}
 }
 
@@ -152,9 +261,11 @@ func rowSub(row, amounts []float64) {
 	}
 }
 
-// argMax is the selection loop of a scheduler: kube-scheduler's selectHost and
-// KAI-Scheduler's node order both walk the feasible nodes with their scores.
-func argMax(scores []float64, feasible []bool) int {
+// argMax walks all nodes and asks of each whether it is feasible: the plain form
+// of what ArgMax does, scores and a mask in and an index out. With a random half of
+// the nodes feasible the CPU cannot foresee that branch, and its mistakes are most
+// of the time. Schedulers do not have this loop; listArgMax is theirs.
+func argMax[T cmp.Ordered](scores []T, feasible []bool) int {
 	best := -1
 	for i, s := range scores {
 		if feasible[i] && (best < 0 || s > scores[best]) {
@@ -164,24 +275,64 @@ func argMax(scores []float64, feasible []bool) int {
 	return best
 }
 
-// topK is argMax for the best k: one pass that keeps dst sorted and compares
-// most nodes with its last element only.
-func topK(dst []int32, scores []float64, feasible []bool, k int) []int32 {
-	dst = dst[:0]
-	for i, s := range scores {
-		if !feasible[i] || len(dst) == k && s <= scores[dst[k-1]] {
-			continue
-		}
-		if len(dst) < k {
-			dst = append(dst, 0)
-		}
-		at := len(dst) - 1
-		for ; at > 0 && s > scores[dst[at-1]]; at-- {
-			dst[at] = dst[at-1]
-		}
-		dst[at] = int32(i)
+// nodeScore is a feasible node with its score, as kube-scheduler keeps them in a
+// list (NodeScore in k8s.io/kube-scheduler/framework) and KAI-Scheduler when it
+// orders the nodes for a task.
+type nodeScore[T cmp.Ordered] struct {
+	name  string
+	row   int32
+	score T
+}
+
+// listArgMax walks the list of the feasible nodes only. To make that list is not
+// part of the time.
+func listArgMax[T cmp.Ordered](nodes []nodeScore[T]) int {
+	if len(nodes) == 0 {
+		return -1
 	}
-	return dst
+	best := &nodes[0]
+	for i := range nodes {
+		if nodes[i].score > best.score {
+			best = &nodes[i]
+		}
+	}
+	return int(best.row)
+}
+
+// topK is argMax for the best k: one pass that keeps the best sorted and compares
+// most nodes with the last of them only.
+func topK[T cmp.Ordered](best []nodeScore[T], scores []T, feasible []bool, k int) []nodeScore[T] {
+	best = best[:0]
+	for i, s := range scores {
+		if feasible[i] && (len(best) < k || s > best[k-1].score) {
+			best = insert(best, nodeScore[T]{row: int32(i), score: s}, k)
+		}
+	}
+	return best
+}
+
+// listTopK is topK for the list of the feasible nodes.
+func listTopK[T cmp.Ordered](best, nodes []nodeScore[T], k int) []nodeScore[T] {
+	best = best[:0]
+	for i := range nodes {
+		if len(best) < k || nodes[i].score > best[k-1].score {
+			best = insert(best, nodes[i], k)
+		}
+	}
+	return best
+}
+
+// insert puts a node in its place among the best, of which k stay.
+func insert[T cmp.Ordered](best []nodeScore[T], n nodeScore[T], k int) []nodeScore[T] {
+	if len(best) < k {
+		best = append(best, n)
+	}
+	at := len(best) - 1
+	for ; at > 0 && n.score > best[at-1].score; at-- {
+		best[at] = best[at-1]
+	}
+	best[at] = n
+	return best
 }
 
 // structResources is the data structure of KAI-Scheduler before its vectors,
@@ -248,6 +399,33 @@ func structsLessEqual(dst []bool, requests []*structResources, limit *structReso
 	for i, r := range requests {
 		dst[i] = r.lessEqual(limit)
 	}
+}
+
+// structsCopies divides integers, which is right for whole amounts from 0 to below
+// 2^63 only.
+func structsCopies(dst []int64, free []*structResources, request *structResources) {
+	for i, r := range free {
+		dst[i] = request.copiesIn(r)
+	}
+}
+
+func (r *structResources) copiesIn(free *structResources) int64 {
+	least := int64(math.MaxInt64)
+	if r.milliCPU > 0 {
+		least = min(least, int64(free.milliCPU)/int64(r.milliCPU))
+	}
+	if r.memory > 0 {
+		least = min(least, int64(free.memory)/int64(r.memory))
+	}
+	if r.gpus > 0 {
+		least = min(least, int64(free.gpus)/int64(r.gpus))
+	}
+	for name, amount := range r.scalars {
+		if amount > 0 {
+			least = min(least, free.scalars[name]/amount)
+		}
+	}
+	return least
 }
 
 // structNode is what KAI-Scheduler's older NodeInfo holds to decide whether a

@@ -9,7 +9,8 @@
 // where impl is one of
 //
 //	rowloop    one node on the heap with a slice per vector, and a plain loop
-//	structmap  one struct per node: fields, and a map of the other resources
+//	structmap  one struct per node: fields, and a map of the other resources; for
+//	           ArgMax and TopK a list of the feasible nodes, with name and score
 //	generic    this library in pure Go
 //	avx2       this library with AVX2
 //	avx512     this library with AVX-512

@@ -17,7 +17,8 @@ import (
 //
 //	ns/node            of the kernel
 //	rowloop-ns/node    of the row loop
-//	structmap-ns/node  of the struct form, where it has the operation
+//	structmap-ns/node  of the struct form, where it has the operation, or of the
+//	                   list form (ArgMax, TopK); per node, feasible or not
 //	roof-ns/node       of loading and summing the same numbers, 8 bytes each
 //	x_rowloop          how many times as fast as the row loop
 //	x_structmap        how many times as fast as the struct form

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -267,12 +268,50 @@ func Shortfall(dst, free *Matrix, request ResourceVector) {
 		if x <= 0 {
 			continue
 		}
-		out := dst.data[j*dst.stride:][:dst.rows]
-		for i, f := range free.Column(j) {
-			out[i] = shortfall(x, f)
+		var l lacking
+		data, codes := dst.data[j*dst.stride:], dst.codes[j*dst.stride:]
+		column := free.data[j*free.stride:]
+		eachRejection(free, j, x, func(w int, rejected uint64) {
+			lo := w * kernel.Block
+			l.take((*[kernel.Block]float64)(data[lo:]), (*[kernel.Block]float32)(codes[lo:]),
+				(*[kernel.Block]float64)(column[lo:]), rejected, x)
+		})
+		if !l.plain() {
+			dst.inspect(j)
 		}
-		dst.inspect(j)
 	}
+}
+
+// lacking writes the shortfalls of one column into zeros.
+type lacking struct {
+	most  uint64 // bits of the greatest one
+	below uint64 // 2^64-1 less the bits of the least one
+}
+
+// take writes the shortfalls of the rejected rows of a block, as shortfall
+// defines them: request is not at most what is free there. It is written for
+// rejections that nobody can foresee, with no branch that depends on an amount
+// that is a number.
+func (l *lacking) take(dst *[kernel.Block]float64, codes *[kernel.Block]float32, free *[kernel.Block]float64, rejected uint64, request float64) {
+	most, below := l.most, l.below
+	for ; rejected != 0; rejected &= rejected - 1 {
+		i := bits.TrailingZeros64(rejected) % kernel.Block
+		lack := request - free[i]
+		if lack != lack {
+			lack = math.Inf(1)
+		}
+		b := math.Float64bits(lack)
+		dst[i], codes[i] = lack, float32(math.Float64frombits(b&^(1<<29-1)))
+		most, below = max(most, b), max(below, ^b)
+	}
+	l.most, l.below = most, below
+}
+
+// plain reports whether every shortfall lies between 2^-126 and 2^127. Such
+// values are tame, and their codes are their upper 24 bits. (Positive numbers
+// compare as their bits do.)
+func (l *lacking) plain() bool {
+	return l.most < (1023+127)<<52 && ^l.below >= (1023-126)<<52
 }
 
 // FailingColumns sets dst[i] to the columns in which row i of free cannot hold
@@ -287,17 +326,86 @@ func FailingColumns(dst []uint64, free *Matrix, request ResourceVector) {
 	if len(dst) < free.rows {
 		panic(panicDstShort)
 	}
-	clear(dst[:free.rows])
-	for j, x := range request {
+	dst = dst[:free.rows]
+	clear(dst)
+	for lo := 0; lo < len(request); lo += failingGroup {
+		group := request[lo:min(lo+failingGroup, len(request))]
+		for row := 0; row < free.rows; row += failingTile {
+			var f failing
+			f.take(free, group, lo, row)
+			f.or(dst[row:min(row+failingTile, len(dst))], lo)
+		}
+	}
+}
+
+const (
+	failingGroup = 8    // columns
+	failingTile  = 1024 // rows
+)
+
+// failing is where a tile of rows rejects a group of requested columns: one mask
+// per column.
+type failing [failingGroup][failingTile / kernel.Block]uint64
+
+// take finds the rejections of the rows from row on. Column k of the group is
+// column lo+k of free.
+func (f *failing) take(free *Matrix, group ResourceVector, lo, row int) {
+	words := min(wordsFor(free.rows-row), failingTile/kernel.Block)
+	for k, x := range group {
 		if x <= 0 {
 			continue
 		}
-		eachRejection(free, j, x, func(w int, rejected uint64) {
-			for ; rejected != 0; rejected &= rejected - 1 {
-				dst[w*kernel.Block+bits.TrailingZeros64(rejected)] |= 1 << j
-			}
-		})
+		for w := range words {
+			f[k][w] = ^uint64(0)
+		}
+		var list requestList
+		list.add(lo+k, x)
+		list.and(f[k][:words], free, row)
+		for w := range words {
+			f[k][w] = ^f[k][w]
+		}
 	}
+}
+
+// or sets the bits from lo on of each element of dst to the columns that reject
+// its row.
+func (f *failing) or(dst []uint64, lo int) {
+	for w := 0; len(dst) > 0; w++ {
+		c := [failingGroup]uint64{f[0][w], f[1][w], f[2][w], f[3][w], f[4][w], f[5][w], f[6][w], f[7][w]}
+		for at := 0; at < kernel.Block; at += 8 {
+			// Eight rows of the masks are an 8x8 matrix of bits, a byte per column;
+			// its transpose has a byte per row.
+			square := transpose8(c[0]>>at&0xFF | c[1]>>at&0xFF<<8 | c[2]>>at&0xFF<<16 | c[3]>>at&0xFF<<24 |
+				c[4]>>at&0xFF<<32 | c[5]>>at&0xFF<<40 | c[6]>>at&0xFF<<48 | c[7]>>at&0xFF<<56)
+			if len(dst) < 8 {
+				for i := range dst {
+					dst[i] |= square >> (8 * i) & 0xFF << lo
+				}
+				return
+			}
+			out := (*[8]uint64)(dst)
+			out[0] |= square & 0xFF << lo
+			out[1] |= square >> 8 & 0xFF << lo
+			out[2] |= square >> 16 & 0xFF << lo
+			out[3] |= square >> 24 & 0xFF << lo
+			out[4] |= square >> 32 & 0xFF << lo
+			out[5] |= square >> 40 & 0xFF << lo
+			out[6] |= square >> 48 & 0xFF << lo
+			out[7] |= square >> 56 << lo
+			dst = dst[8:]
+		}
+	}
+}
+
+// transpose8 transposes an 8x8 matrix of bits, one byte per row (Warren, Hacker's
+// Delight, 2nd edition, section 7-3).
+func transpose8(x uint64) uint64 {
+	t := (x ^ x>>7) & 0x00AA00AA00AA00AA
+	x ^= t ^ t<<7
+	t = (x ^ x>>14) & 0x0000CCCC0000CCCC
+	x ^= t ^ t<<14
+	t = (x ^ x>>28) & 0x00000000F0F0F0F0
+	return x ^ t ^ t<<28
 }
 
 // Rejections sets dst[j] to the number of selected rows of free that reject

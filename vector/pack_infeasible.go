@@ -74,6 +74,13 @@ type Infeasibility struct {
 //     and for every resource and amount of it, at least as many copies of the
 //     least request as there are members that request that amount or more.
 //
+// In a gang of more than 32 different requests the last condition is tested for
+// 32 of them and 32 amounts of each resource, evenly spaced by rank, and each of
+// the other requests is counted against the members that request the same. So the
+// time is at most that of [Copies] for every different request and for 32 amounts
+// of each resource. Counting stops where there are enough copies, which in a roomy
+// cluster is soon.
+//
 // The answer is monotone: when free amounts grow, or rows are added, a gang that
 // was not rejected stays so. Sums are exact. Where the requests of a resource
 // are not whole numbers with a sum below 2^53, they count a little less, by a
@@ -128,8 +135,12 @@ func (b *bounds) take(g *gang) {
 		}
 		b.needed[j] = sum
 	}
-	for k := range g.first {
-		b.add(g.dominators(k), g.first[k], -1, g.requestOfKind(k))
+	chosen := evenly{of: len(g.first), most: mostCompared}
+	for k, need := range g.count {
+		if chosen.next() {
+			need = g.dominators(k)
+		}
+		b.append(need, g.first[k], -1, g.requestOfKind(k))
 	}
 	if g.identical() {
 		return
@@ -167,6 +178,25 @@ func (g *gang) dominators(k int) int64 {
 	return n
 }
 
+// mostCompared is for how many kinds all dominators are counted, and for how many
+// amounts of each resource all rows. All of them would cost the square of their
+// number.
+const mostCompared = 32
+
+// evenly chooses at most most of so many things, evenly spaced, the last included.
+type evenly struct{ of, most, at, chosen int }
+
+// next reports whether the next thing is chosen.
+func (e *evenly) next() bool {
+	e.at++
+	due := e.at * min(e.most, e.of) / e.of
+	if due == e.chosen {
+		return false
+	}
+	e.chosen = due
+	return true
+}
+
 // add adds a condition unless an equal request has one that asks for as much.
 func (b *bounds) add(need int64, member, column int32, request ResourceVector) {
 	for c := range b.counts {
@@ -174,13 +204,17 @@ func (b *bounds) add(need int64, member, column int32, request ResourceVector) {
 			return
 		}
 	}
+	b.append(need, member, column, request)
+}
+
+func (b *bounds) append(need int64, member, column int32, request ResourceVector) {
 	b.counts = append(b.counts, counting{need, member, column})
 	b.requests = append(b.requests, request...)
 }
 
-// addThresholds adds, for every amount of resource j, the condition for the
-// members that request that or more: each of them takes at least as much as a
-// copy of the least request among them.
+// addThresholds adds, for amounts of resource j, the condition for the members
+// that request that or more: each of them takes at least as much as a copy of the
+// least request among them.
 func (b *bounds) addThresholds(j int) {
 	g := b.gang
 	b.byAmount = b.byAmount[:0]
@@ -193,6 +227,7 @@ func (b *bounds) addThresholds(j int) {
 	slices.SortFunc(b.byAmount, func(x, y int32) int { return cmp.Compare(amount(y), amount(x)) })
 	b.least = resized(b.least, g.cols)
 	var need int64
+	due, chosen := false, evenly{of: len(b.byAmount), most: mostCompared}
 	for at, k := range b.byAmount {
 		if at == 0 {
 			copy(b.least, g.requestOfKind(int(k)))
@@ -201,8 +236,10 @@ func (b *bounds) addThresholds(j int) {
 			b.least[c] = min(b.least[c], x)
 		}
 		need += g.count[k]
-		if last := at+1 == len(b.byAmount); last || amount(b.byAmount[at+1]) < amount(k) {
+		due = chosen.next() || due
+		if last := at+1 == len(b.byAmount); due && (last || amount(b.byAmount[at+1]) < amount(k)) {
 			b.add(need, -1, int32(j), b.least)
+			due = false
 		}
 	}
 }

@@ -101,8 +101,8 @@ func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
 // NormalizedSumRows sets dst[i] to the normalized sum of row i of m over row i
 // of total, as [ResourceVector.NormalizedSum] does: how full each node is
 // against its own allocatable. It is a sum and no average: a node with more
-// kinds of resources can have a greater one. dst must have at least one element
-// per row.
+// kinds of resources can have a greater one. Matrices of more than 256 columns
+// take the pure-Go path. dst must have at least one element per row.
 func NormalizedSumRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
@@ -110,8 +110,8 @@ func NormalizedSumRows(dst []float64, m, total *Matrix) {
 }
 
 // DominantResourceRows sets dst[i] to the dominant share of row i of m over row
-// i of total, as [ResourceVector.DominantResource] does. dst must have at least
-// one element per row.
+// i of total, as [ResourceVector.DominantResource] does; otherwise it is
+// [NormalizedSumRows].
 func DominantResourceRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
