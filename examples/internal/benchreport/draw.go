@@ -52,9 +52,9 @@ func picture(all *results) ([]byte, error) {
 			return nil, err
 		}
 	}
-	roof := newPlot("Fit, 8 columns: part of the speed of memory", "part of the roof")
-	roof.Y.Min, roof.Y.Max = 0, 1.2
-	roof.Y.Tick.Marker = ticks(0, 0.2, 0.4, 0.6, 0.8, 1, 1.2)
+	roof := newPlot("Fit, 8 columns: speed against loading the float64s", "times the roof")
+	roof.Y.Min, roof.Y.Max = 0, 3
+	roof.Y.Tick.Marker = ticks(0, 0.5, 1, 1.5, 2, 2.5, 3)
 	if err := addLines(roof, rows, func(r row) float64 { return r.per(kernelTime, roofTime) }); err != nil {
 		return nil, err
 	}
