@@ -12,10 +12,9 @@ import (
 type Score interface{ float64 | int64 }
 
 // Tie says which of the rows with equal scores comes first. It is always given
-// explicitly, because it decides results: integer scores tie most of the time,
-// and spreading ties instead of filling up costs a GPU cluster several points
-// of allocation (Weng et al., USENIX ATC 2023, measured again by
-// examples/replay). The zero Tie is not a rule; choosing with it panics.
+// explicitly, because it decides results: integer scores tie often, and the rule
+// decides whether a cluster fills up node by node or spreads thin. The zero Tie
+// is not a rule; choosing with it panics.
 type Tie struct {
 	rule   tieRule
 	seed   uint64
