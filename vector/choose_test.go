@@ -241,7 +241,7 @@ func TestChooseAgainstSorting(t *testing.T) {
 			}
 			for name, rows := range rowMasks(n) {
 				for _, c := range tieCases(r, n) {
-					k := []int{1, 2, 16, n, r.IntN(n + 2)}[r.IntN(5)]
+					k := []int{1, 2, 16, 32, 33, n, r.IntN(n + 2)}[r.IntN(7)]
 					what := fmt.Sprintf("%d rows, mask %s", n, name)
 					checkChoice(t, what, fs, rows, k, c)
 					checkChoice(t, what, is, rows, k, c)

@@ -49,7 +49,7 @@ type Infeasibility struct {
 	// little.
 	Column int
 
-	// Member is the lowest member that fits nowhere or whose request was
+	// Member is the first member with the request that fits nowhere or was
 	// counted, or -1: the sum over the gang, or the least of several requests,
 	// is no single member's.
 	Member int
@@ -64,7 +64,8 @@ type Infeasibility struct {
 // Infeasible reports whether the gang provably has no valid placement on the
 // selected rows of free, and why. It tests necessary conditions only, so it
 // never rejects a gang that [Packer] could place, and false proves nothing. The
-// conditions, in the order of testing:
+// aggregate is tested first, then both other conditions for one different request
+// after another, then the amounts; the first condition that fails is reported:
 //
 //   - aggregate: in every resource, the positive free amounts of the rows add
 //     up to at least what the members request;

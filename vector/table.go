@@ -185,8 +185,8 @@ func (t *Table) Delete(name string) bool {
 
 // Move subtracts v from a row of matrix from and adds it to the same row of
 // matrix to, with the rules of [Matrix.AddRow]: a pod is assumed on a node by
-// moving its request from free to used, and forgotten by moving it back. A
-// Snapshot sees both changes or none. The error is that of AddRow, and then
+// moving its request from free to used, and forgotten by moving it back
+// (exactly, when the amounts are whole numbers). A Snapshot sees both changes or none. The error is that of AddRow, and then
 // nothing was changed.
 func (t *Table) Move(from, to, row int, v ResourceVector) error {
 	t.mu.Lock()

@@ -28,6 +28,7 @@ const (
 	reasonTooMany  = "is 2^40 devices or more"
 	reasonNoCent   = "is no whole number of hundredths of a GPU"
 	reasonPortion  = "is no portion from 0.005 to 1"
+	reasonFraction = "is a fraction of a thousandth"
 	reasonNoPart   = "is a number of devices without a portion or GPU memory"
 	reasonNoDevice = "is a portion of no device"
 	reasonNoForm   = "is neither whole GPUs nor a portion of one"

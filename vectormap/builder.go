@@ -171,6 +171,11 @@ func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVec
 	if b.restricted {
 		return nil, errors.New("vectormap: Extend takes the options Milli and Literal only")
 	}
+	for _, n := range m.notes {
+		if unused, ok := n.(UnusedMilli); ok {
+			b.declared = append(b.declared, unused.Name)
+		}
+	}
 	b.AddNames(names...)
 	return b.Build()
 }

@@ -33,8 +33,10 @@
 //
 // Nothing is dropped silently. A name that the map does not have is an error,
 // unless the caller passes a slice to collect such names in. An amount that
-// has no exact place (2^53 units or more, NaN, infinite, and negative unless in
-// a [Resource]) is an error that names the resource and the amount. On error nothing is written. Vectors
-// that are longer than the map are a mistake of the caller: methods that return
+// has no exact place (negative, 2^53 units or more, NaN, infinite) is an error
+// that names the resource and the amount. A [Resource] keeps computed amounts:
+// there only NaN, -Inf and fractions of a thousandth of a GPU are errors. On
+// error nothing is written. Vectors that are longer than the map are a mistake of
+// the caller: methods that return
 // an error return [vector.ErrShape], the others panic.
 package vectormap

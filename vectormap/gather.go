@@ -28,8 +28,8 @@ func (g *gatherer) add(name string, amount float64) {
 		return
 	}
 	g.check(name, amount)
-	if i == GPU && g.m.columns[GPU].unit == UnitMilli && amount != math.Trunc(amount) {
-		g.fault(name, formatFloat(amount), reasonNotMilli)
+	if i == GPU && g.m.columns[GPU].unit == UnitMilli && !math.IsNaN(amount) && amount != math.Trunc(amount) {
+		g.fault(name, formatFloat(amount), reasonFraction)
 	}
 	g.entries = append(g.entries, entry{i, amount})
 }

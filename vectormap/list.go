@@ -15,8 +15,7 @@ import (
 // RequestVector converts a list of requests: amounts finer than an index's unit
 // are rounded up, so a request of 500m in a column of whole units is 1, without
 // a remark: [ResourceVectorMap.Notes] has one when the map was built from the
-// list. See
-// [ResourceVectorMap.CapacityVector] for everything else.
+// list. [ResourceVectorMap.CapacityVector] says everything else.
 func (m *ResourceVectorMap) RequestVector(dst vector.ResourceVector, list corev1.ResourceList, unknown *[]string) (vector.ResourceVector, error) {
 	return m.fromList(dst, list, up, unknown)
 }

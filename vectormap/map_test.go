@@ -280,6 +280,17 @@ func TestNotes(t *testing.T) {
 	if got := slip.Notes(); !slices.Equal(got, []Note{UnusedMilli{"efa"}, UnusedMilli{"nvidia.com/gqu"}}) {
 		t.Errorf("names declared Milli: %v", got)
 	}
+	for _, c := range []struct {
+		add  string
+		want []Note
+	}{
+		{"rdma", []Note{UnusedMilli{"efa"}, UnusedMilli{"nvidia.com/gqu"}}},
+		{"efa", []Note{UnusedMilli{"nvidia.com/gqu"}}},
+	} {
+		if wide, err := slip.Extend(names(c.add)); err != nil || !slices.Equal(wide.Notes(), c.want) {
+			t.Errorf("extended by %s: %v, %v", c.add, wide.Notes(), err)
+		}
+	}
 	if got := must(t, nil, Like(slip)).Notes(); len(got) != 0 {
 		t.Errorf("rules taken over: %v", got)
 	}

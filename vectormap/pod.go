@@ -55,9 +55,12 @@ func (m *ResourceVectorMap) PodRequestBoth(request, scoring vector.ResourceVecto
 	if twice {
 		// The other list has these names, but for cpu and memory, and says which
 		// are unknown.
-		var ignored []string
+		var ignored *[]string // nil where unknown names are errors, here too
+		if unknown != nil {
+			ignored = new([]string)
+		}
 		var err error
-		if scored, err = m.readList(bufScoring[:0], podRequests(pod, opts, true), up, &ignored); err != nil {
+		if scored, err = m.readList(bufScoring[:0], podRequests(pod, opts, true), up, ignored); err != nil {
 			return nil, nil, err
 		}
 	}

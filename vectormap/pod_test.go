@@ -144,3 +144,19 @@ func TestPodRequestFaults(t *testing.T) {
 		t.Errorf("the zero value has no pods: %v", err)
 	}
 }
+
+func TestPodRequestBothReportsAllFaults(t *testing.T) {
+	m := must(t, names("efa"))
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Resources: corev1.ResourceRequirements{Requests: rl("foo.io/x", "1", "efa", "9007199254740993")},
+	}}}}
+	_, want := m.PodRequest(nil, pod, PodOptions{}, nil)
+	_, _, got := m.PodRequestBoth(nil, nil, pod, PodOptions{}, nil)
+	if want == nil || got == nil || got.Error() != want.Error() || !errors.Is(got, ErrUnknownResource) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	unknown := []string{"kept"}
+	if _, _, err := m.PodRequestBoth(nil, nil, pod, PodOptions{}, &unknown); err == nil || unknown[0] != "kept" {
+		t.Errorf("%v, unknown %v", err, unknown)
+	}
+}

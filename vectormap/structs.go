@@ -23,8 +23,8 @@ type Resource struct {
 // and returned with the map's length. Scalars of one index add up, in the order
 // of their names. Names that the map does not have, a NaN or -Inf, and GPUs
 // that are no thousandths where gpu is [Milli] are errors, all reported at
-// once; then the result is nil and dst is not changed. Amounts may be negative
-// or +Inf (unlimited).
+// once; then the result is nil and dst is not changed. Amounts may be negative,
+// beyond 2^53 or +Inf (unlimited).
 //
 // It is lossless: FromVector gives r back, with the scalars by their own names
 // and without those that are 0.
@@ -67,9 +67,9 @@ type ResourceRequirements struct {
 	Memory   float64
 	Scalars  map[corev1.ResourceName]float64 // everything else, by own or original name
 
-	// GPUCount devices with the GPUPortion of each, from 0 to 1, or with
-	// GPUMemory bytes and no portion. A count with neither, or a portion of no
-	// device, is an error.
+	// GPUCount devices with the GPUPortion of each, from 0 to 1. A request of
+	// GPUMemory needs no portion. A count with neither, or a portion of no device,
+	// is an error.
 	GPUCount   int64
 	GPUPortion float64
 	GPUMemory  float64 // in the column gpu-memory, which the map must be given
@@ -84,11 +84,12 @@ type ResourceRequirements struct {
 // back. dst is overwritten, grown where its capacity is short, and returned with
 // the map's length.
 //
-// Names that the map does not have, amounts or sums of folded amounts that are
-// negative, NaN or of 2^53 units or more, a portion that is above 1 or would be
-// rounded to 0, a count without portion and GPU memory, a portion without count,
-// and 2^40 devices or more are errors, all reported at once; then the result is nil and
-// dst is not changed.
+// Names that the map does not have, amounts that are negative, NaN or of 2^53
+// units or more, a portion that is above 1 or would be rounded to 0, a count
+// without portion and GPU memory, a portion without count, and 2^40 devices or
+// more are errors, all reported at once. Without any of them, folded amounts with
+// a sum of 2^53 or more are one. On error the result is nil and dst is not
+// changed.
 func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
 	g := gatherer{m: m}
 	g.add(coreNames[CPU], r.MilliCPU)
@@ -147,7 +148,7 @@ func (r *ResourceRequirements) fromVector(m *ResourceVectorMap, v vector.Resourc
 			put(&next.Scalars, c.name, v[i])
 		}
 	}
-	if next.GPUCount == 0 && next.GPUMemory > 0 {
+	if next.GPUCount == 0 && next.GPUMemory > 0 && prevCount < maxDevices {
 		next.GPUCount = max(prevCount, 0)
 	}
 	*r = next

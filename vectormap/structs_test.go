@@ -107,7 +107,8 @@ func TestResourceFaults(t *testing.T) {
 		{whole, Resource{MilliCPU: nan, GPUs: nan}, "vectormap: cpu: amount NaN is not a finite number\nvectormap: gpu: amount NaN is not a finite number"},
 		{whole, Resource{Memory: math.Inf(-1)}, "vectormap: memory: amount -Inf is not a finite number"},
 		{milli, Resource{GPUs: 0.0005}, "vectormap: gpu: amount 0.0005 is no whole number of thousandths below 2^40"},
-		{milli, Resource{Scalars: amounts{"gpu": 0.5}}, "vectormap: gpu: amount 0.5 is no whole number of thousandths below 2^40"},
+		{milli, Resource{Scalars: amounts{"gpu": 0.5}}, "vectormap: gpu: amount 0.5 is a fraction of a thousandth"},
+		{milli, Resource{Scalars: amounts{"gpu": nan}}, "vectormap: gpu: amount NaN is not a finite number"},
 		{milli, Resource{GPUs: 0.30000000000000004}, "vectormap: gpu: amount 0.30000000000000004 is no whole number of thousandths below 2^40"},
 	} {
 		dst := vec{1, 2, 3, 4, 5, 6, 7, 8}
@@ -179,6 +180,14 @@ func TestRequirementsToVectorFaults(t *testing.T) {
 		if v, err := c.r.ToVector(dst, bare); v != nil || err == nil || err.Error() != c.want || !slices.Equal(dst, vec{1, 2, 3, 4}) {
 			t.Errorf("%+v:\n got %v, %v\nwant %s", c.r, v, err, c.want)
 		}
+	}
+}
+
+func TestFromVectorIntoDropsAnAbsurdCount(t *testing.T) {
+	whole, _ := structMaps(t)
+	r := ResourceRequirements{GPUCount: maxDevices}
+	if err := r.FromVectorInto(whole, vec{0, 0, 0, 0, 0, 5}); err != nil || r.GPUCount != 0 || r.GPUMemory != 5 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -47,7 +47,8 @@ func TestPlanFar(t *testing.T) {
 		{AVX512, 131_072, 8, 4, AVX512, 80, 8}, // float32s
 		{AVX512, 1_000_000, 8, 4, AVX2, 320, 2},
 		{AVX512, 1_000_000, 8, 16, AVX2, 160, 1},  // two matrices
-		{AVX512, 1_000_000, 1, 8, AVX512, 320, 1}, // one column isn't far
+		{AVX512, 1_000_000, 1, 8, AVX512, 320, 1}, // 8 MB: below 8 MiB
+		{AVX512, 1_100_000, 1, 8, AVX2, 320, 1},
 		{AVX2, 5056, 8, 8, AVX2, 160, 2},
 		{AVX2, 5056, 8, 16, AVX2, 160, 1},
 		{AVX2, 64, 8, 8, AVX2, 1, 8},
