@@ -89,7 +89,7 @@ func (t *Tie) check(n int) {
 
 // chosen moves the cursor of a round-robin tie after first was returned.
 func (t *Tie) chosen(first, n int) {
-	if t.rule == tieRoundRobin && first >= 0 {
+	if t.rule == tieRoundRobin {
 		*t.cursor = (first + 1) % n
 	}
 }
@@ -140,10 +140,7 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 	tie.check(n)
 	selected := selection(rows, n)
 	k = max(min(k, n), 0)
-	if cap(dst) < k {
-		dst = make([]int32, k)
-	}
-	dst = dst[:0]
+	dst = resized(dst, k)[:0]
 	if k == 0 {
 		return dst
 	}

@@ -222,10 +222,9 @@ func (l *requestList) takeRow(requests *Matrix, i, j int) int {
 // fit sets dst[k] to the rows of free that can hold the request with index k.
 func (b *requestBatch) fit(dst []Mask, free *Matrix) {
 	for k := range b.n {
+		words := dst[k].fill(free.rows)
 		if b.wide[k] {
-			fitWide(dst[k].fill(free.rows), free, b.requests, b.lo+k)
-		} else {
-			dst[k].fill(free.rows)
+			fitWide(words, free, b.requests, b.lo+k)
 		}
 	}
 	words := wordsFor(free.rows)
@@ -355,15 +354,7 @@ func (f *failing) take(free *Matrix, group ResourceVector, lo, row int) {
 		if x <= 0 {
 			continue
 		}
-		for w := range words {
-			f[k][w] = ^uint64(0)
-		}
-		var list requestList
-		list.add(lo+k, x)
-		list.and(f[k][:words], free, row)
-		for w := range words {
-			f[k][w] = ^f[k][w]
-		}
+		rejections(f[k][:words], free, lo+k, x, row)
 	}
 }
 
@@ -415,10 +406,7 @@ func transpose8(x uint64) uint64 {
 func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []int {
 	free.checkVector(request)
 	selected := selection(rows, free.rows)
-	if cap(dst) < free.cols {
-		dst = make([]int, free.cols)
-	}
-	dst = dst[:free.cols]
+	dst = resized(dst, free.cols)
 	clear(dst)
 	for j, x := range request {
 		if x <= 0 {
@@ -439,21 +427,28 @@ func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []i
 func eachRejection(free *Matrix, j int, x float64, f func(w int, rejected uint64)) {
 	const chunk = 64 // words
 	var buffer [chunk]uint64
-	var list requestList
-	list.add(j, x)
 	for lo := 0; lo < wordsFor(free.rows); lo += chunk {
 		hi := min(lo+chunk, wordsFor(free.rows))
 		words := buffer[:hi-lo]
-		for i := range words {
-			words[i] = ^uint64(0)
-		}
-		list.and(words, free, lo*kernel.Block)
-		for i, w := range words {
-			rejected := ^w
+		rejections(words, free, j, x, lo*kernel.Block)
+		for i, rejected := range words {
 			if last := free.rows - (lo+i)*kernel.Block; last < kernel.Block {
 				rejected &= 1<<last - 1
 			}
 			f(lo+i, rejected)
 		}
+	}
+}
+
+// rejections sets dst, which stands for the rows of free from row lo on, to those
+// whose amount in column j is not at least x. Bits beyond the last row are
+// undefined.
+func rejections(dst []uint64, free *Matrix, j int, x float64, lo int) {
+	setAll(dst)
+	var list requestList
+	list.add(j, x)
+	list.and(dst, free, lo)
+	for w := range dst {
+		dst[w] = ^dst[w]
 	}
 }

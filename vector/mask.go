@@ -47,22 +47,23 @@ func (m *Mask) resize(rows int) {
 	if rows < 0 {
 		panic(panicNegative)
 	}
-	n := wordsFor(rows)
-	if cap(m.words) < n {
-		m.words = make([]uint64, n)
-	}
-	m.words = m.words[:n]
+	m.words = resized(m.words, wordsFor(rows))
 	m.rows = rows
 }
 
 // fill makes m the full mask over rows rows and returns its words.
 func (m *Mask) fill(rows int) []uint64 {
 	m.resize(rows)
-	for i := range m.words {
-		m.words[i] = ^uint64(0)
-	}
+	setAll(m.words)
 	m.trim()
 	return m.words
+}
+
+// setAll sets every bit of words.
+func setAll(words []uint64) {
+	for i := range words {
+		words[i] = ^uint64(0)
+	}
 }
 
 // trim clears the bits of the last word beyond the rows.

@@ -90,10 +90,7 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 		m.data, m.codes = m.data[:n], m.codes[:n]
 	}
 	m.rows, m.cols, m.stride = rows, cols, stride // the storage is there
-	if cap(m.wild) < cols {
-		m.wild = make([]bool, cols)
-	}
-	m.wild = m.wild[:cols]
+	m.wild = resized(m.wild, cols)
 	m.log.recordAll()
 }
 
@@ -179,7 +176,7 @@ func (m *Matrix) At(i, j int) float64 {
 // overwritten and grown when its capacity is short.
 func (m *Matrix) Row(dst ResourceVector, i int) ResourceVector {
 	m.checkRow(i)
-	dst = dst.overwritten(m.cols)
+	dst = resized(dst, m.cols)
 	for j := range dst {
 		dst[j] = m.data[j*m.stride+i]
 	}
@@ -239,37 +236,31 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 // matrix without schema has no integral column.
 func (m *Matrix) AddRow(i int, v ResourceVector) error {
 	m.checkWritable()
-	return m.addRow(i, v)
+	return m.addRow(i, v, 1)
 }
 
 // SubRow subtracts v, padded with zeros, from row i, with the rules of
 // [Matrix.AddRow]. Elements may become negative.
 func (m *Matrix) SubRow(i int, v ResourceVector) error {
 	m.checkWritable()
-	return m.subRow(i, v)
+	return m.addRow(i, v, -1)
 }
 
-func (m *Matrix) addRow(i int, v ResourceVector) error {
+// addRow is AddRow for sign 1, SubRow for sign -1.
+func (m *Matrix) addRow(i int, v ResourceVector, sign float64) error {
 	if err := m.checkAmounts(i, v); err != nil {
 		return err
 	}
-	m.add(i, v)
+	m.add(i, v, sign)
 	return nil
 }
 
-func (m *Matrix) subRow(i int, v ResourceVector) error {
-	if err := m.checkAmounts(i, v); err != nil {
-		return err
-	}
-	m.sub(i, v)
-	return nil
-}
-
-// add is addRow for amounts that checkAmounts has accepted.
-func (m *Matrix) add(i int, v ResourceVector) {
+// add is addRow for amounts that checkAmounts has accepted. Multiplying by the
+// sign is exact, and adding -x is subtracting x, to the bit.
+func (m *Matrix) add(i int, v ResourceVector, sign float64) {
 	data, codes, wild, p := m.data, m.codes[:len(m.data)], m.wild[:len(v)], i
 	for j, x := range v {
-		x += data[p]
+		x = data[p] + float64(x*sign)
 		data[p], codes[p] = x, floor32(x)
 		if !tame(x) {
 			wild[j] = true
@@ -279,21 +270,7 @@ func (m *Matrix) add(i int, v ResourceVector) {
 	m.log.record(i)
 }
 
-// sub is subRow for amounts that checkAmounts has accepted.
-func (m *Matrix) sub(i int, v ResourceVector) {
-	data, codes, wild, p := m.data, m.codes[:len(m.data)], m.wild[:len(v)], i
-	for j, x := range v {
-		x = data[p] - x
-		data[p], codes[p] = x, floor32(x)
-		if !tame(x) {
-			wild[j] = true
-		}
-		p += m.stride
-	}
-	m.log.record(i)
-}
-
-// checkAmounts checks the arguments of addRow and subRow.
+// checkAmounts checks the arguments of addRow.
 func (m *Matrix) checkAmounts(i int, v ResourceVector) error {
 	m.checkRow(i)
 	m.checkVector(v)

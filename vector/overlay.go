@@ -55,22 +55,18 @@ func (o *Overlay) SetRow(i int, v ResourceVector) {
 }
 
 // AddRow adds v to row i, as [Matrix.AddRow].
-func (o *Overlay) AddRow(i int, v ResourceVector) error {
-	if err := o.matrix.checkAmounts(i, v); err != nil {
-		return err
-	}
-	o.save(i)
-	o.matrix.add(i, v)
-	return nil
-}
+func (o *Overlay) AddRow(i int, v ResourceVector) error { return o.addRow(i, v, 1) }
 
 // SubRow subtracts v from row i, as [Matrix.SubRow].
-func (o *Overlay) SubRow(i int, v ResourceVector) error {
+func (o *Overlay) SubRow(i int, v ResourceVector) error { return o.addRow(i, v, -1) }
+
+// addRow is Matrix.addRow, journalled. Nothing is journalled beside an error.
+func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
 	if err := o.matrix.checkAmounts(i, v); err != nil {
 		return err
 	}
 	o.save(i)
-	o.matrix.sub(i, v)
+	o.matrix.add(i, v, sign)
 	return nil
 }
 

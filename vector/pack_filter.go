@@ -162,9 +162,7 @@ func (v *Victims) sound(free *Matrix, lo, hi int) int {
 	m := v.Amounts
 	var buffer [victimTile / kernel.Block]uint64
 	words := buffer[:wordsFor(hi-lo)]
-	for w := range words {
-		words[w] = ^uint64(0)
-	}
+	setAll(words)
 	for j := range int32(m.cols) {
 		column, data := [1]int32{j}, m.data[lo:]
 		kernel.AndGE(words, data, m.stride, column[:], []float64{0})
@@ -230,7 +228,7 @@ func (w *walk) more() bool {
 // next returns the row of the next victim, and whether it is eligible.
 func (w *walk) next() (row int, eligible bool) {
 	row = int(w.victims.Rows[w.released])
-	return row, w.rows == nil || w.selected[row/kernel.Block]>>(row%kernel.Block)&1 != 0
+	return row, w.rows == nil || w.rows.Test(row)
 }
 
 // mark returns a point to roll back to with the victims released so far.
@@ -271,9 +269,9 @@ func (w *walk) release() {
 	w.released++
 }
 
-// refresh completes the writes of release, before anything but the counting
-// of copies and sums looks at the matrix: a row that several victims were on is completed
-// once.
+// refresh completes the writes of release, before anything but the counting of
+// copies and sums looks at the matrix: a row that several victims were on is
+// completed once.
 func (w *walk) refresh() {
 	m := &w.overlay.matrix
 	for row := range w.stale.All() {

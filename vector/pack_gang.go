@@ -24,14 +24,6 @@ type gang struct {
 	sorted []int32   // members or kinds, while sorting
 }
 
-// resized returns s with length n, its elements undefined.
-func resized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
 // request returns what member i requests.
 func (g *gang) request(i int32) ResourceVector {
 	return g.amounts[int(i)*g.cols:][:g.cols:g.cols]

@@ -11,7 +11,7 @@ import (
 // dst is overwritten and grown when its capacity is short.
 func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.rows)
-	dst = dst.overwritten(m.cols)
+	dst = resized(dst, m.cols)
 	j := 0
 	for ; selected == nil && j+4 <= m.cols; j += 4 {
 		sum4Columns((*[4]float64)(dst[j:]), m, j)
@@ -44,7 +44,7 @@ func sum4Columns(dst *[4]float64, m *Matrix, j int) {
 // overwritten and grown when its capacity is short.
 func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.rows)
-	dst = dst.overwritten(m.cols)
+	dst = resized(dst, m.cols)
 	for j := range dst {
 		dst[j] = kernel.MaxFloat64(m.Column(j), selected)
 	}
@@ -56,19 +56,11 @@ func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 // zero is +0. dst is overwritten and grown when its capacity is short.
 func MinColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.rows)
-	dst = dst.overwritten(m.cols)
+	dst = resized(dst, m.cols)
 	for j := range dst {
 		dst[j] = kernel.MinFloat64(m.Column(j), selected)
 	}
 	return dst
-}
-
-// overwritten returns v with length n, its elements undefined.
-func (v ResourceVector) overwritten(n int) ResourceVector {
-	if cap(v) < n {
-		return make(ResourceVector, n)
-	}
-	return v[:n]
 }
 
 // sumColumn adds the selected values in order.

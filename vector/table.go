@@ -195,8 +195,8 @@ func (t *Table) Move(from, to, row int, v ResourceVector) error {
 	if err := source.checkAmounts(row, v); err != nil {
 		return err
 	}
-	source.sub(row, v)
-	target.add(row, v)
+	source.add(row, v, -1)
+	target.add(row, v, 1)
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (t *Table) Move(from, to, row int, v ResourceVector) error {
 func (t *Table) AddRow(k, row int, v ResourceVector) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.matrix(k).addRow(row, v)
+	return t.matrix(k).addRow(row, v, 1)
 }
 
 // SubRow subtracts v from a row of matrix k, as [Matrix.SubRow]; otherwise it is
@@ -213,7 +213,7 @@ func (t *Table) AddRow(k, row int, v ResourceVector) error {
 func (t *Table) SubRow(k, row int, v ResourceVector) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.matrix(k).subRow(row, v)
+	return t.matrix(k).addRow(row, v, -1)
 }
 
 // Matrix returns matrix k itself, to be read by the goroutine that writes the

@@ -119,6 +119,15 @@ func (v *ResourceVector) grown(n int) ResourceVector {
 	return *v
 }
 
+// resized returns s with length n, its elements undefined: how destinations and
+// scratch are reused.
+func resized[S ~[]T, T any](s S, n int) S {
+	if cap(s) < n {
+		return make(S, n)
+	}
+	return s[:n]
+}
+
 // Clone returns a copy of v with its own elements. The clone of nil is empty
 // and not nil.
 func (v ResourceVector) Clone() ResourceVector {
@@ -226,7 +235,7 @@ func (v ResourceVector) CopiesFit(free ResourceVector) int64 {
 //
 // vectormap's Explain turns the result into a line of text.
 func (v ResourceVector) Shortfall(dst, free ResourceVector) ResourceVector {
-	dst = dst.overwritten(len(v))
+	dst = resized(dst, len(v))
 	for i, x := range v {
 		dst[i] = shortfall(x, free.Get(i))
 	}

@@ -111,8 +111,8 @@ func (g *gatherer) write(dst vector.ResourceVector) (vector.ResourceVector, erro
 	if err != nil {
 		return nil, err
 	}
-	if i := overflow(entries); i >= 0 && !g.signed {
-		return nil, amountFault(g.m.columns[i].name, formatFloat(sumOf(entries, i)), reasonTooLarge)
+	if !g.signed && overflows(entries) {
+		return nil, errors.Join(g.m.sumFaults(entries)...)
 	}
 	return g.m.write(dst, entries), nil
 }

@@ -74,7 +74,7 @@ func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, 
 		bad = bad || reason != ""
 		entries = append(entries, entry{i, float64(amount)})
 	}
-	if bad || m.folded && overflow(entries) >= 0 || strangers > 0 && unknown == nil {
+	if bad || m.folded && overflows(entries) || strangers > 0 && unknown == nil {
 		return nil, m.listFaults(list, r, entries, unknown == nil)
 	}
 	if unknown != nil {
@@ -86,10 +86,10 @@ func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, 
 	return entries, nil
 }
 
-// overflow returns an index whose entries add up to 2^53 or more, or -1, and
-// sorts the entries by index. Rounding cannot hide that: smaller sums are exact,
+// overflows reports whether the entries of some index add up to 2^53 or more,
+// and sorts them by index. Rounding cannot hide that: smaller sums are exact,
 // and 2^53 is a float64.
-func overflow(entries []entry) int {
+func overflows(entries []entry) bool {
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
 	sum := 0.0
 	for k, e := range entries {
@@ -97,21 +97,21 @@ func overflow(entries []entry) int {
 			sum = 0
 		}
 		if sum += e.amount; sum >= limit {
-			return e.index
+			return true
 		}
 	}
-	return -1
+	return false
 }
 
-// sumOf adds up the entries of one index.
-func sumOf(entries []entry, index int) float64 {
-	sum := 0.0
-	for _, e := range entries {
-		if e.index == index {
-			sum += e.amount
+// sumFaults says which indices have entries that add up to 2^53 or more.
+func (m *ResourceVectorMap) sumFaults(entries []entry) []error {
+	var faults []error
+	for i, sum := range m.write(nil, entries) {
+		if sum >= limit {
+			faults = append(faults, amountFault(m.columns[i].name, formatFloat(sum), reasonTooLarge))
 		}
 	}
-	return sum
+	return faults
 }
 
 func (m *ResourceVectorMap) appendUnknown(names []string, list corev1.ResourceList) []string {
@@ -139,12 +139,7 @@ func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, ent
 			}
 		}
 	}
-	for i, sum := range m.write(nil, entries) {
-		if sum >= limit {
-			faults = append(faults, amountFault(m.columns[i].name, formatFloat(sum), reasonTooLarge))
-		}
-	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, m.sumFaults(entries)...)...)
 }
 
 func amountFault(name, amount, reason string) *AmountError {
