@@ -19,6 +19,10 @@ const module = "github.com/resvec/resvec"
 var rooms = map[string][]string{
 	"":                 {},
 	"/internal/kernel": {"golang.org/x/sys/cpu"},
+	"/internal/document": {
+		"go.yaml.in/yaml/v3",
+		"k8s.io/apimachinery/...",
+	},
 	"/internal/testkit": {
 		module + "/internal/kernel",
 		"golang.org/x/sys/...",
@@ -37,6 +41,13 @@ var rooms = map[string][]string{
 		"k8s.io/apimachinery/...",
 		"k8s.io/component-helpers/resource",
 	},
+	"/scoring": {
+		module + "/internal/document",
+		module + "/internal/kernel",
+		module + "/vector",
+		module + "/vectormap",
+		"k8s.io/apimachinery/...",
+	},
 	"/benchmarks": {},
 }
 
@@ -45,6 +56,7 @@ var forbidden = map[string][]string{
 	"/vector":           {"k8s.io/", "sigs.k8s.io/", "gonum.org/", "github.com/prometheus/"},
 	"/vector/vectormat": {"k8s.io/", "sigs.k8s.io/", "github.com/prometheus/"},
 	"/vectormap":        {"gonum.org/", "github.com/prometheus/"},
+	"/scoring":          {"gonum.org/", "github.com/prometheus/"},
 }
 
 type listedPackage struct {

@@ -58,6 +58,7 @@ func TestAllocs(t *testing.T) {
 		},
 		"LessEqual":     func() { vector.LessEqual(&dst, m, request) },
 		"Fit":           func() { vector.Fit(&dst, m, request) },
+		"FitAmong":      func() { vector.FitAmong(&dst, m, request, &mask) },
 		"FitStrict":     func() { vector.FitStrict(&dst, m, request) },
 		"FitSum":        func() { vector.FitSum(&dst, m, other, request) },
 		"LessEqualRows": func() { vector.LessEqualRows(&dst, m, other) },
@@ -82,6 +83,7 @@ func TestAllocs(t *testing.T) {
 		"MinColumns":           func() { v = vector.MinColumns(v, m, nil) },
 		"ArgMax":               func() { sum += vector.ArgMax(floats, nil, vector.TieSeeded(1)) },
 		"ArgMin":               func() { sum += vector.ArgMin(ints, &mask, vector.TieRank(rank)) },
+		"Order":                func() { top = vector.TieSeeded(3).Order(top, rows) },
 		"TopK":                 func() { top = vector.TopK(top, floats, &mask, 16, vector.TieRoundRobin(&cursor)) },
 		"TopK, int64":          func() { top = vector.TopK(top, ints, nil, rows, vector.TieLowest()) },
 		"matrix": func() {

@@ -1,8 +1,11 @@
 package vector
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
+	"unsafe"
 
 	"github.com/resvec/resvec/internal/kernel"
 )
@@ -92,6 +95,43 @@ func (t *Tie) chosen(first, n int) {
 	if t.rule == tieRoundRobin {
 		*t.cursor = (first + 1) % n
 	}
+}
+
+// Same reports whether t and u are one rule: with the same seed, the same rank
+// slice (the slice, not equal contents) or the same cursor. Whoever keeps
+// something in the order of a tie asks it before using that again.
+func (t Tie) Same(u Tie) bool {
+	return t.rule == u.rule && t.seed == u.seed && t.cursor == u.cursor &&
+		len(t.rank) == len(u.rank) && unsafe.SliceData(t.rank) == unsafe.SliceData(u.rank)
+}
+
+// Cursor returns the cursor of [TieRoundRobin], and nil for other rules. Who
+// chooses without [ArgMax] or [TopK] has to move it.
+func (t Tie) Cursor() *int { return t.cursor }
+
+// Order sets dst to the rows 0 to n-1 in the order of t, the preferred one
+// first, and returns it; dst is overwritten and grown when its capacity is
+// short. With scores rearranged in that order, a tie goes to the lowest place.
+// It panics when t cannot order n rows, or n is negative or more than a [Matrix]
+// can have.
+func (t Tie) Order(dst []int32, n int) []int32 {
+	switch {
+	case n < 0:
+		panic(panicNegative)
+	case n > maxRows:
+		panic(panicLarge)
+	}
+	t.check(n)
+	dst = resized(dst, n)
+	for r := range dst {
+		dst[r] = int32(r)
+	}
+	if t.rule != tieLowest {
+		slices.SortFunc(dst, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(t.key(int(a), n), t.key(int(b), n)), cmp.Compare(a, b))
+		})
+	}
+	return dst
 }
 
 // ArgMax returns the selected row with the greatest score, or -1 when no row

@@ -106,6 +106,59 @@ func TestTieSeededOrder(t *testing.T) {
 	}
 }
 
+func TestTieOrder(t *testing.T) {
+	cursor := -3 // of 5 rows: row 2
+	rank := []int32{1, -7, 1, 0, math.MaxInt32}
+	for _, c := range []struct {
+		name string
+		tie  vector.Tie
+		want []int32
+	}{
+		{"lowest", vector.TieLowest(), []int32{0, 1, 2, 3, 4}},
+		{"seeded", vector.TieSeeded(42), []int32{4, 1, 2, 3, 0}},
+		{"rank", vector.TieRank(rank), []int32{1, 3, 0, 2, 4}},
+		{"round robin", vector.TieRoundRobin(&cursor), []int32{2, 3, 4, 0, 1}},
+	} {
+		got := c.tie.Order([]int32{9}, 5)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		if cursor != -3 {
+			t.Fatalf("%s moved the cursor to %d", c.name, cursor)
+		}
+		// It is the order in which TopK lists equal scores.
+		if top := vector.TopK(nil, make([]float64, 5), nil, 5, c.tie); !slices.Equal(got, top) {
+			t.Errorf("%s: %v, TopK has %v", c.name, got, top)
+		}
+		cursor = -3
+	}
+	if got := vector.TieSeeded(1).Order([]int32{1, 2}, 0); len(got) != 0 {
+		t.Errorf("the order of no rows is %v", got)
+	}
+}
+
+func TestTieSame(t *testing.T) {
+	a, b, c := []int32{1, 0, 2}, []int32{1, 0, 2}, []int32(nil)
+	x, y := 0, 0
+	ties := []vector.Tie{
+		{}, vector.TieLowest(), vector.TieSeeded(0), vector.TieSeeded(1),
+		vector.TieRank(a), vector.TieRank(b), vector.TieRank(c), vector.TieRank(a[:2]), vector.TieRank(a[1:]),
+		vector.TieRoundRobin(&x), vector.TieRoundRobin(&y), vector.TieRoundRobin(nil),
+	}
+	for i, t1 := range ties {
+		for j, t2 := range ties {
+			if got := t1.Same(t2); got != (i == j) {
+				t.Errorf("ties %d and %d: %v", i, j, got)
+			}
+		}
+	}
+	for i, tie := range ties {
+		if got, want := tie.Cursor(), map[int]*int{9: &x, 10: &y}[i]; got != want {
+			t.Errorf("tie %d: cursor %p, want %p", i, got, want)
+		}
+	}
+}
+
 func TestTieRoundRobinCursor(t *testing.T) {
 	scores := []float64{5, 5, 5, 1}
 	cursor := 0

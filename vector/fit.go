@@ -118,6 +118,63 @@ func fit(dst []uint64, free *Matrix, request ResourceVector) {
 	}
 }
 
+// FitAmong sets dst to the selected rows of free that can hold request, by the
+// rule of [Fit]; a nil mask selects all rows. It is made for few rows: those that
+// have changed since the last call, say. dst is resized and may be rows.
+func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
+	if rows == nil {
+		Fit(dst, free, request)
+		return
+	}
+	free.checkVector(request)
+	selection(rows, free.rows)
+	dst.CopyFrom(rows)
+	var list columnList
+	if !list.take(request) || dst.Count() > free.rows/fewRows {
+		fit(dst.words, free, request)
+		return
+	}
+	for w, word := range dst.words {
+		for rest := word; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(rest)
+			word &^= list.lacks(free, w*kernel.Block+i) << i
+		}
+		dst.words[w] = word
+	}
+}
+
+// fewRows is the share of the rows, 1 in so many, up to which asking them one by
+// one is faster than asking the kernel for all.
+const fewRows = 32
+
+// take lists what a request asks for. It reports false when that is too much.
+func (l *columnList) take(request ResourceVector) bool {
+	for j, x := range request {
+		if x <= 0 {
+			continue
+		}
+		if l.full() {
+			return false
+		}
+		l.add(j, x)
+	}
+	return true
+}
+
+// lacks returns 1 when row i of free has less than what is listed, and 0
+// otherwise. Nobody can foresee which column a row fails in, so it looks at all.
+func (l *columnList) lacks(free *Matrix, i int) uint64 {
+	has := uint64(1)
+	for k, x := range l.amounts[:l.n] {
+		var enough uint64
+		if free.data[int(l.columns[k])*free.stride+i] >= x {
+			enough = 1
+		}
+		has &= enough
+	}
+	return has ^ 1
+}
+
 // FitStrict sets dst to the rows of free that request is at most, by the strict
 // rule of [ResourceVector.LessEqual]: a row with a negative amount is rejected
 // even if that resource is not requested. dst is resized.

@@ -66,6 +66,38 @@ func TestCompareKernels(t *testing.T) {
 	})
 }
 
+// Few rows are asked one by one, many by the kernel.
+func TestFitAmong(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		var dst, want, few vector.Mask
+		eachOperands(t, func(t *testing.T, o *operands) {
+			masks := rowMasks(o.rows())
+			few.Resize(o.rows())
+			for i := len(o.request) % 7; i < o.rows(); i += 97 {
+				few.Set(i)
+			}
+			masks["few"] = &few
+			for name, rows := range masks {
+				want.Resize(o.rows())
+				for i := range o.rows() {
+					if selects(rows)(i) && o.request.FitsIn(o.rowsA[i]) {
+						want.Set(i)
+					}
+				}
+				vector.FitAmong(&dst, &o.a, o.request, rows)
+				if !dst.Equal(&want) {
+					t.Errorf("%s, mask %s, with %v:\n got %v\nwant %v", o.name, name, o.request, dst.Words(), want.Words())
+				}
+				if rows != nil {
+					if vector.FitAmong(rows, &o.a, o.request, rows); !rows.Equal(&want) {
+						t.Errorf("%s, mask %s in place, with %v:\n got %v\nwant %v", o.name, name, o.request, rows.Words(), want.Words())
+					}
+				}
+			}
+		})
+	})
+}
+
 func TestFitMatrix(t *testing.T) {
 	counts := []int{0, 1, 2, 15, 16, 17, 33}
 	testkit.EachImpl(t, func(t *testing.T) {

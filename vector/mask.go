@@ -140,6 +140,26 @@ func (m *Mask) First() int {
 	return -1
 }
 
+// Nth returns the row in the set that has n rows of it below, or -1 when the set
+// has no more than n rows or n is negative. A row drawn at random is
+// m.Nth(rand.IntN(m.Count())).
+func (m *Mask) Nth(n int) int {
+	if n < 0 {
+		return -1
+	}
+	for i, w := range m.words {
+		if c := bits.OnesCount64(w); n >= c {
+			n -= c
+			continue
+		}
+		for range n {
+			w &= w - 1
+		}
+		return i*kernel.Block + bits.TrailingZeros64(w)
+	}
+	return -1
+}
+
 // All iterates over the rows in the set, in ascending order. Changes made to m
 // during the iteration are seen from the next block of 64 rows on.
 func (m *Mask) All() iter.Seq[int] {

@@ -64,6 +64,14 @@ func TestMaskAgainstMap(t *testing.T) {
 		if m.First() != first {
 			t.Fatalf("%d rows: First = %d, want %d", rows, m.First(), first)
 		}
+		for n, row := range want {
+			if got := m.Nth(n); got != row {
+				t.Fatalf("%d rows: Nth(%d) = %d, want %d", rows, n, got, row)
+			}
+		}
+		if m.Nth(len(want)) != -1 || m.Nth(-1) != -1 {
+			t.Fatalf("%d rows: Nth beyond the set finds a row", rows)
+		}
 		m.SetAll()
 		if m.Count() != rows {
 			t.Fatalf("%d rows: SetAll sets %d", rows, m.Count())

@@ -8,3 +8,5 @@ func raceRead[T any]([]T)                        {}
 func raceWrite[T any]([]T)                       {}
 func raceColumns[T any]([]T, int, []int32, int)  {}
 func raceFirstColumns[T any]([]T, int, int, int) {}
+func raceSelected[T any]([]T, []uint64)          {}
+func raceReadSelected[T any]([]T, []uint64)      {}

@@ -46,3 +46,31 @@ func raceFirstColumns[T any](data []T, stride, cols, rows int) {
 		raceRead(data[c*stride:][:rows])
 	}
 }
+
+// raceSelected tells the race detector that the selected elements of s, all of
+// them for nil rows, are written. Others may write the other ones.
+func raceSelected[T any](s []T, rows []uint64) {
+	if rows == nil {
+		raceWrite(s)
+		return
+	}
+	for i := range s {
+		if selected(rows, i) {
+			raceWrite(s[i : i+1])
+		}
+	}
+}
+
+// raceReadSelected tells the race detector that the selected elements of s, all
+// of them for nil rows, are read.
+func raceReadSelected[T any](s []T, rows []uint64) {
+	if rows == nil {
+		raceRead(s)
+		return
+	}
+	for i := range s {
+		if selected(rows, i) {
+			raceRead(s[i : i+1])
+		}
+	}
+}

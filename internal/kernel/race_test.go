@@ -46,6 +46,10 @@ func raceCases() []raceCase {
 	cases = append(cases, raceRatio(ratioKernels, stride, last)...)
 	cases = append(cases, raceRatio(copiesKernels, stride, last)...)
 	cases = append(cases, raceSelect(floatPlaces, floatLimits)...)
+	cases = append(cases, raceLoads()...)
+	cases = append(cases, raceGPUs()...)
+	cases = append(cases, raceStrategies()...)
+	cases = append(cases, raceKube()...)
 	return append(cases, raceSelect(intPlaces, intLimits)...)
 }
 

@@ -11,6 +11,16 @@ func selected(rows []uint64, r int) bool {
 	return rows == nil || rows[r/Block]>>(r%Block)&1 != 0
 }
 
+// blockRows returns the mask of the block of rows from lo on, of n > lo rows in
+// all.
+func blockRows(rows []uint64, lo, n int) uint64 {
+	exist := ^uint64(0) >> (Block - min(Block, n-lo))
+	if rows == nil {
+		return exist
+	}
+	return rows[lo/Block] & exist
+}
+
 // argMaxGeneric returns the first selected row with the greatest value, or -1
 // when there is none.
 func argMaxGeneric[T Number](values []T, rows []uint64) int {

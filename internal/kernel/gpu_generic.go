@@ -1,0 +1,144 @@
+package kernel
+
+import (
+	"math"
+	"math/bits"
+)
+
+// The GPU kernels write a score per selected row of len(dst), and 0 for rows
+// that can't host the pod.
+
+// GPUTerms is what the formulas of the GPU policies take of a request and of
+// their configuration. Amounts are millicores and thousandths of a device.
+type GPUTerms struct {
+	NeedCPU, NeedMilli float64 // rows with less CPU, or less in Enough, score 0
+	SizeCPU, SizeGPU   float64 // of the largest node
+	ByCPU, ByGPU       float64 // of the request: BestFit subtracts them, DotProduct multiplies by them
+	Taken              float64 // the score of GPUPacking when idle devices are taken
+	Class              uint64  // the bit of the pod's class
+}
+
+// GPURows is GPUTerms with the columns of the nodes. CPU is any slice with an
+// element per row; the others are readable in whole blocks of rows.
+type GPURows struct {
+	GPUTerms
+	CPU     []float64
+	Enough  []float64
+	Total   []float64
+	Classes []uint64 // the classes of pods that a row holds, a bit each
+
+	// Ranks, of GPUPacking, has what is left of the devices: the greatest amount
+	// of every row first, and -1 for devices that a row doesn't have. A pod takes
+	// one device, or any number of whole ones.
+	Ranks [][]float64
+}
+
+// fits reports whether a row can host the pod.
+func (g *GPURows) fits(r int) bool {
+	return g.CPU[r] >= g.NeedCPU && g.Enough[r] >= g.NeedMilli
+}
+
+// DotProduct is the score by what is left of the CPU and of all devices: where
+// both are large, a pod that asks for much gets a low score.
+func (t *GPUTerms) DotProduct(cpu, total float64) float64 {
+	sum := float64((cpu/t.SizeCPU)*t.ByCPU) + float64((total/t.SizeGPU)*t.ByGPU)
+	return math.Trunc(100 * (1 - float64(sum*0.5)))
+}
+
+// BestFit is the score by what is left after the pod.
+func (t *GPUTerms) BestFit(cpu, total float64) float64 {
+	sum := float64((cpu-t.ByCPU)/t.SizeCPU*0.5) + float64((total-t.ByGPU)/t.SizeGPU*0.5)
+	return math.Trunc((1 - sum) * 100)
+}
+
+// Clustering is the score by what is left of all devices and the classes held.
+func (t *GPUTerms) Clustering(total float64, classes uint64) float64 {
+	score := math.Trunc(float64(max(t.SizeGPU-total, 0)*25) / t.SizeGPU)
+	switch {
+	case classes == 0:
+		return score + 25
+	case classes == t.Class:
+		return score + 75
+	case classes&t.Class != 0:
+		return score + 50
+	}
+	return score
+}
+
+// GPUPackingIdle is the score of GPUPacking for a node of n idle devices.
+func GPUPackingIdle(n int) float64 { return float64(max(33-n, n)) }
+
+// GPUPackingTaken is its score when n of the devices taken are idle, n > 0.
+func GPUPackingTaken(n int) float64 { return float64(max(50-n, 33)) }
+
+// GPUPackingUsed is its score when all devices taken are in use; sum is that of
+// GPUPackingPart.
+func GPUPackingUsed(sum float64) float64 { return max(100-math.Trunc(sum/10), 50) }
+
+// GPUPackingPart is what is left of a device, in percent.
+func GPUPackingPart(left float64) float64 { return math.Trunc(left * 100 / 1000) }
+
+// packing is the score of a row.
+func (g *GPURows) packing(r int) float64 {
+	const whole = 1000
+	tightest, least, n := 0.0, 0.0, 0
+	for _, column := range g.Ranks {
+		x := column[r]
+		if x >= g.NeedMilli {
+			tightest = x
+		}
+		if x >= 0 {
+			least = x
+			n++
+		}
+	}
+	switch {
+	case least == whole:
+		return GPUPackingIdle(n)
+	case tightest == whole:
+		return g.Taken
+	}
+	return GPUPackingUsed(GPUPackingPart(tightest))
+}
+
+// eachFitting sets dst to score of the selected rows that can host the pod, and
+// to 0 for the other selected ones.
+func (g *GPURows) eachFitting(dst []float64, rows []uint64, score func(r int) float64) {
+	for w := range (len(dst) + Block - 1) / Block {
+		word := ^uint64(0)
+		if rows != nil {
+			word = rows[w]
+		}
+		for ; word != 0; word &= word - 1 {
+			r := w*Block + bits.TrailingZeros64(word)
+			switch {
+			case r >= len(dst):
+				return
+			case g.fits(r):
+				dst[r] = score(r)
+			default:
+				dst[r] = 0
+			}
+		}
+	}
+}
+
+// gpuDotProductGeneric sets dst to the scores by DotProduct.
+func gpuDotProductGeneric(dst []float64, g *GPURows, rows []uint64) {
+	g.eachFitting(dst, rows, func(r int) float64 { return g.DotProduct(g.CPU[r], g.Total[r]) })
+}
+
+// gpuBestFitGeneric sets dst to the scores by BestFit.
+func gpuBestFitGeneric(dst []float64, g *GPURows, rows []uint64) {
+	g.eachFitting(dst, rows, func(r int) float64 { return g.BestFit(g.CPU[r], g.Total[r]) })
+}
+
+// gpuClusteringGeneric sets dst to the scores by Clustering.
+func gpuClusteringGeneric(dst []float64, g *GPURows, rows []uint64) {
+	g.eachFitting(dst, rows, func(r int) float64 { return g.Clustering(g.Total[r], g.Classes[r]) })
+}
+
+// gpuPackingGeneric sets dst to the scores by packing.
+func gpuPackingGeneric(dst []float64, g *GPURows, rows []uint64) {
+	g.eachFitting(dst, rows, g.packing)
+}

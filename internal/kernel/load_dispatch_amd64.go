@@ -1,0 +1,177 @@
+//go:build amd64 && !purego
+
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+//go:generate env GOWORK=off go -C _asm run ./load -out ../load_amd64.s -stubs ../load_stubs_amd64.go -pkg kernel
+
+// LoadSum sets dst[r], for every selected row, to the weighted sum of
+// (used+request)/allocatable in the given form, as LoadRow does.
+func LoadSum(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	if active == Generic || len(dims) > mostColumns {
+		loadSumGeneric(dst, dims, form, rows)
+		return
+	}
+	raceLoad(dst, dims, true, rows)
+	d, count, step := loadList(dims)
+	for lo := 0; lo < len(dst); lo += step {
+		part := dst[lo:min(lo+step, len(dst))]
+		word, next := maskFrom(rows, lo)
+		if active == AVX512 {
+			loadSumAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
+		} else {
+			loadSumAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		}
+	}
+}
+
+// LoadSumFixed is LoadSum with the capacities of the dimensions.
+func LoadSumFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	if active == Generic || len(dims) > mostColumns {
+		loadSumFixedGeneric(dst, dims, form, rows)
+		return
+	}
+	raceLoad(dst, dims, false, rows)
+	d, count, step := loadList(dims)
+	for lo := 0; lo < len(dst); lo += step {
+		part := dst[lo:min(lo+step, len(dst))]
+		word, next := maskFrom(rows, lo)
+		if active == AVX512 {
+			loadSumFixedAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
+		} else {
+			loadSumFixedAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		}
+	}
+}
+
+// LoadGreatest is LoadSum with the greatest quotient.
+func LoadGreatest(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	if active == Generic || len(dims) > mostColumns {
+		loadGreatestGeneric(dst, dims, form, rows)
+		return
+	}
+	raceLoad(dst, dims, true, rows)
+	d, count, step := loadList(dims)
+	for lo := 0; lo < len(dst); lo += step {
+		part := dst[lo:min(lo+step, len(dst))]
+		word, next := maskFrom(rows, lo)
+		if active == AVX512 {
+			loadGreatestAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
+		} else {
+			loadGreatestAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		}
+	}
+}
+
+// LoadGreatestFixed is LoadGreatest with the capacities of the dimensions.
+func LoadGreatestFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	if active == Generic || len(dims) > mostColumns {
+		loadGreatestFixedGeneric(dst, dims, form, rows)
+		return
+	}
+	raceLoad(dst, dims, false, rows)
+	d, count, step := loadList(dims)
+	for lo := 0; lo < len(dst); lo += step {
+		part := dst[lo:min(lo+step, len(dst))]
+		word, next := maskFrom(rows, lo)
+		if active == AVX512 {
+			loadGreatestFixedAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
+		} else {
+			loadGreatestFixedAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		}
+	}
+}
+
+// Share sets dst[r], for every selected row, to the greatest weighted share of
+// its capacities, as ShareRule does.
+func Share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
+	if active == Generic || len(dims) > mostColumns {
+		shareGeneric(dst, dims, rule, rows)
+		return
+	}
+	raceLoad(dst, dims, true, rows)
+	least := 0.0 // of the capacities that count
+	if rule.ZeroFactor == 0 {
+		least = math.SmallestNonzeroFloat64
+	}
+	d, count, step := loadList(dims)
+	for lo := 0; lo < len(dst); lo += step {
+		part := dst[lo:min(lo+step, len(dst))]
+		word, next := maskFrom(rows, lo)
+		if active == AVX512 {
+			shareAVX512(&part[0], len(part), lo, d, count, rule.Unlimited, rule.ZeroFactor, least, word, next)
+		} else {
+			shareAVX2(&part[0], len(part), lo, d, count, rule.Unlimited, rule.ZeroFactor, least, word, next)
+		}
+	}
+}
+
+// Combine sets dst[r], for every selected row, to the sum of
+// terms[k][r]*weights[k], starting from +0.
+func Combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
+	if active == Generic || len(terms) > mostColumns {
+		combineGeneric(dst, terms, weights, rows)
+		return
+	}
+	for _, t := range terms {
+		raceReadSelected(t[:len(dst)], rows)
+	}
+	raceSelected(dst, rows)
+	weights = weights[:len(terms)]
+	t, w := (*byte)(unsafe.Pointer(unsafe.SliceData(terms))), unsafe.SliceData(weights)
+	step := chunkRows(len(terms))
+	for lo := 0; lo < len(dst); lo += step {
+		part := dst[lo:min(lo+step, len(dst))]
+		word, next := maskFrom(rows, lo)
+		if active == AVX512 {
+			combineAVX512(&part[0], len(part), lo, t, len(terms), w, word, next)
+		} else {
+			combineAVX2(&part[0], len(part), lo, t, len(terms), w, word, next)
+		}
+	}
+}
+
+// Rescale sets dst[r], for every selected row, to ((src[r]-low)*100)/span, or to
+// 100 minus that. dst may be src.
+func Rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
+	if active == Generic {
+		rescaleGeneric(dst, src, low, span, reverse, rows)
+		return
+	}
+	raceReadSelected(src[:len(dst)], rows)
+	raceSelected(dst, rows)
+	turn := 0
+	if reverse {
+		turn = 1
+	}
+	for lo := 0; lo < len(dst); lo += callQuotients {
+		part, from := dst[lo:min(lo+callQuotients, len(dst))], src[lo:]
+		word, next := maskFrom(rows, lo)
+		if active == AVX512 {
+			rescaleAVX512(&part[0], &from[0], len(part), lo, low, span, turn, word, next)
+		} else {
+			rescaleAVX2(&part[0], &from[0], len(part), lo, low, span, turn, word, next)
+		}
+	}
+}
+
+// loadList returns the address and the number of dimensions, and how many rows
+// one call into assembly takes.
+func loadList(dims []LoadDim) (list *byte, count, step int) {
+	return (*byte)(unsafe.Pointer(unsafe.SliceData(dims))), len(dims), chunkRows(len(dims))
+}
+
+// raceLoad tells the race detector what a load kernel reads and writes.
+func raceLoad(dst []float64, dims []LoadDim, allocatable bool, rows []uint64) {
+	for k := range dims {
+		raceRead(dims[k].Used[:len(dst)])
+		if allocatable {
+			raceRead(dims[k].Allocatable[:len(dst)])
+		}
+	}
+	raceSelected(dst, rows)
+}

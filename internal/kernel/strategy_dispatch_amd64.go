@@ -1,0 +1,147 @@
+//go:build amd64 && !purego
+
+package kernel
+
+import "unsafe"
+
+//go:generate env GOWORK=off go -C _asm run ./strategy -out ../strategy_amd64.s -stubs ../strategy_stubs_amd64.go -pkg kernel
+
+// StrategyFit sets dst to (sum / weights) * points, where sum adds what the
+// terms say, and to 0 in rows that a term refuses. weights is the sum of their
+// weights, and there is at least one term.
+func StrategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
+	if active == Generic || len(terms) > mostColumns/2 {
+		strategyFitGeneric(dst, lo, terms, weights, points, rows)
+		return
+	}
+	raceTerms(terms, lo, len(dst))
+	raceSelected(dst, rows)
+	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(2*len(terms))
+	for i := 0; i < len(dst); i += step {
+		part := dst[i:min(i+step, len(dst))]
+		word, next := maskFrom(rows, i)
+		if active == AVX512 {
+			strategyFitAVX512(&part[0], len(part), lo+i, t, n, weights, points, word, next)
+		} else {
+			strategyFitAVX2(&part[0], len(part), lo+i, t, n, weights, points, word, next)
+		}
+	}
+}
+
+// StrategySum sets dst to what StrategyFit does, plus base in rows that have more
+// than 0 of every term and of every column.
+func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
+	reads := 2*len(terms) + len(columns) + 1
+	if active == Generic || reads > mostColumns {
+		strategySumGeneric(dst, lo, terms, weights, points, base, columns, rows)
+		return
+	}
+	raceTerms(terms, lo, len(dst))
+	raceColumnsOf(columns, lo, len(dst))
+	raceReadSelected(base[:len(dst)], rows)
+	raceSelected(dst, rows)
+	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(reads)
+	c, others := (*byte)(unsafe.Pointer(unsafe.SliceData(columns))), len(columns)
+	for i := 0; i < len(dst); i += step {
+		part, from := dst[i:min(i+step, len(dst))], base[i:]
+		word, next := maskFrom(rows, i)
+		if active == AVX512 {
+			strategySumAVX512(&part[0], len(part), lo+i, t, n, weights, points, &from[0], c, others, word, next)
+		} else {
+			strategySumAVX2(&part[0], len(part), lo+i, t, n, weights, points, &from[0], c, others, word, next)
+		}
+	}
+}
+
+// raceTerms tells the race detector that rows of the terms' columns are read.
+func raceTerms(terms []StrategyTerm, lo, rows int) {
+	for k := range terms {
+		raceRead(terms[k].Used[lo:][:rows])
+		raceRead(terms[k].Allocatable[lo:][:rows])
+	}
+}
+
+// raceColumnsOf tells the race detector that rows of columns are read.
+func raceColumnsOf(columns [][]float64, lo, rows int) {
+	for _, column := range columns {
+		raceRead(column[lo:][:rows])
+	}
+}
+
+// ScarceBase sets dst to (scale * sum) / total, where sum adds to start the
+// weights of the terms of which the row has not more than 0. Numbers are whole,
+// total and scale positive, and scale*total is at most 2^53.
+func ScarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
+	if active == Generic || len(terms) > mostColumns {
+		scarceBaseGeneric(dst, lo, terms, start, scale, total, rows)
+		return
+	}
+	for k := range terms {
+		raceRead(terms[k].Allocatable[lo:][:len(dst)])
+	}
+	raceSelected(dst, rows)
+	t, n, step := (*byte)(unsafe.Pointer(unsafe.SliceData(terms))), len(terms), chunkRows(len(terms))
+	for i := 0; i < len(dst); i += step {
+		part := dst[i:min(i+step, len(dst))]
+		word, next := maskFrom(rows, i)
+		if active == AVX512 {
+			scarceBaseAVX512(&part[0], len(part), lo+i, t, n, start, scale, total, word, next)
+		} else {
+			scarceBaseAVX2(&part[0], len(part), lo+i, t, n, start, scale, total, word, next)
+		}
+	}
+}
+
+// SetPresent sets dst to base in rows that have more than 0 of every column,
+// and to 0 in the others. dst may be base.
+func SetPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
+	if active == Generic || len(columns) > mostColumns {
+		setPresentGeneric(dst, base, lo, columns, rows)
+		return
+	}
+	raceColumnsOf(columns, lo, len(dst))
+	raceReadSelected(base[:len(dst)], rows)
+	raceSelected(dst, rows)
+	c, n, step := (*byte)(unsafe.Pointer(unsafe.SliceData(columns))), len(columns), chunkRows(len(columns)+1)
+	for i := 0; i < len(dst); i += step {
+		part, from := dst[i:min(i+step, len(dst))], base[i:]
+		word, next := maskFrom(rows, i)
+		if active == AVX512 {
+			setPresentAVX512(&part[0], &from[0], len(part), lo+i, c, n, word, next)
+		} else {
+			setPresentAVX2(&part[0], &from[0], len(part), lo+i, c, n, word, next)
+		}
+	}
+}
+
+// AndReserve clears the bits of dst whose rows fail the rule.
+func AndReserve(dst []uint64, rule *ReserveRule) {
+	if active == Generic {
+		andReserveGeneric(dst, rule)
+		return
+	}
+	raceRead(rule.Primary)
+	raceRead(rule.PrimaryUsed)
+	raceRead(rule.Secondary)
+	raceRead(rule.SecondaryUsed)
+	raceWrite(dst)
+	const words = callQuotients / 4 / Block
+	part := *rule
+	for len(dst) > 0 {
+		n := min(words, len(dst))
+		if active == AVX512 {
+			andReserveAVX512(&dst[0], n, (*byte)(unsafe.Pointer(&part)))
+		} else {
+			andReserveAVX2(&dst[0], n, (*byte)(unsafe.Pointer(&part)))
+		}
+		if dst = dst[n:]; len(dst) > 0 {
+			part.skip(n * Block)
+		}
+	}
+}
+
+// skip drops the first rows.
+func (rule *ReserveRule) skip(rows int) {
+	rule.Primary, rule.PrimaryUsed = rule.Primary[rows:], rule.PrimaryUsed[rows:]
+	rule.Secondary, rule.SecondaryUsed = rule.Secondary[rows:], rule.SecondaryUsed[rows:]
+}

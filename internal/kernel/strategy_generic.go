@@ -1,0 +1,164 @@
+package kernel
+
+import (
+	"math"
+	"math/bits"
+)
+
+// The strategy kernels score len(dst) rows from row lo, a multiple of Block, on.
+// dst, base and rows begin with row lo, columns with row 0. rows selects among
+// the rows, nil all of them; elements of dst and base in other rows are neither
+// read nor written. Columns are those of a matrix: whole blocks of them are read.
+
+// StrategyTerm is a resource that a strategy fit scores.
+type StrategyTerm struct {
+	Used, Allocatable []float64 // columns
+	Request           float64   // positive and finite
+
+	Weight float64 // of the rule; positive
+	Least  uint64  // all ones for LeastAllocated, 0 for MostAllocated
+}
+
+// strategyFitGeneric sets dst to (sum / weights) * points, where sum adds, for
+// every term whose allocatable is not 0, ((allocatable - x) * weight) /
+// allocatable or (x * weight) / allocatable, x being used + request. It is 0 in
+// a row where one of these terms has not 0 <= used, x <= allocatable and a
+// finite allocatable.
+func strategyFitGeneric(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
+	for w := 0; w < len(dst); w += Block {
+		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
+			i := w + bits.TrailingZeros64(word)
+			dst[i] = strategyFitRow(lo+i, terms, weights, points)
+		}
+	}
+}
+
+// strategySumGeneric is strategyFitGeneric plus base in rows that have more than
+// 0 of every term and of every column.
+func strategySumGeneric(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
+	for w := 0; w < len(dst); w += Block {
+		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
+			i := w + bits.TrailingZeros64(word)
+			extra := presentRow(base[i], lo+i, columns)
+			for k := range terms {
+				if !(terms[k].Allocatable[lo+i] > 0) {
+					extra = 0
+				}
+			}
+			dst[i] = strategyFitRow(lo+i, terms, weights, points) + extra
+		}
+	}
+}
+
+func strategyFitRow(r int, terms []StrategyTerm, weights, points float64) float64 {
+	sum := 0.0
+	for k := range terms {
+		t := &terms[k]
+		part, ok := StrategyPart(t.Used[r], t.Allocatable[r], t.Request, t.Weight, t.Least != 0)
+		if !ok {
+			return 0
+		}
+		sum += part
+	}
+	return float64(float64(sum/weights) * points) // strategySumGeneric adds to it
+}
+
+// StrategyPart returns what a term adds to the sum in a row with these amounts,
+// and false where the row scores 0.
+func StrategyPart(used, allocatable, request, weight float64, least bool) (part float64, ok bool) {
+	if allocatable == 0 {
+		return 0, true
+	}
+	x := used + request
+	if !(used >= 0 && x <= allocatable && allocatable <= math.MaxFloat64) {
+		return 0, false
+	}
+	if least {
+		x = allocatable - x
+	}
+	return float64(x*weight) / allocatable, true
+}
+
+// ScarceTerm is a resource whose absence counts.
+type ScarceTerm struct {
+	Allocatable []float64 // a column
+	Weight      float64   // a whole number, 0 or more
+}
+
+// scarceBaseGeneric sets dst to (scale * sum) / total, where sum adds to start
+// the weights of the terms of which the row has not more than 0. Numbers are
+// whole, total and scale positive, and scale*total is at most 2^53.
+func scarceBaseGeneric(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
+	for w := 0; w < len(dst); w += Block {
+		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
+			i, sum := w+bits.TrailingZeros64(word), start
+			for k := range terms {
+				if !(terms[k].Allocatable[lo+i] > 0) {
+					sum += terms[k].Weight
+				}
+			}
+			dst[i] = float64(scale*sum) / total
+		}
+	}
+}
+
+// setPresentGeneric sets dst to base in rows that have more than 0 of every
+// column, and to 0 in the others. dst may be base.
+func setPresentGeneric(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
+	for w := 0; w < len(dst); w += Block {
+		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
+			i := w + bits.TrailingZeros64(word)
+			dst[i] = presentRow(base[i], lo+i, columns)
+		}
+	}
+}
+
+func presentRow(base float64, r int, columns [][]float64) float64 {
+	for _, column := range columns {
+		if !(column[r] > 0) {
+			return 0
+		}
+	}
+	return base
+}
+
+// ReserveRule keeps some of a secondary resource for every idle unit of a
+// primary.
+type ReserveRule struct {
+	Primary, PrimaryUsed     []float64 // columns
+	Secondary, SecondaryUsed []float64
+	Request                  float64 // of the secondary
+	PerUnit, Scale           float64 // 0 or more; 1 or 1000
+}
+
+// andReserveGeneric clears the bits of dst whose rows fail the rule.
+func andReserveGeneric(dst []uint64, rule *ReserveRule) {
+	p, pu := rule.Primary, rule.PrimaryUsed
+	for w, word := range dst {
+		if word == 0 {
+			continue
+		}
+		var fail uint64
+		for r := w * Block; r < min((w+1)*Block, len(p)); r++ {
+			_, _, ok := rule.Check(p[r], pu[r], rule.Secondary[r], rule.SecondaryUsed[r])
+			fail |= bit(!ok) << (r % Block)
+		}
+		dst[w] = word &^ fail
+	}
+}
+
+// Check returns what a row with these amounts needs of the secondary, what it
+// has left, and whether that is enough. A row without the primary needs
+// nothing; a NaN is never enough.
+func (rule *ReserveRule) Check(primary, primaryUsed, secondary, secondaryUsed float64) (needed, left float64, ok bool) {
+	left = (secondary - secondaryUsed) - rule.Request
+	if primary <= 0 {
+		return 0, left, true
+	}
+	idle := primary - primaryUsed
+	if idle < 0 {
+		idle = 0
+	}
+	needed = float64(idle*rule.PerUnit) / rule.Scale
+	return needed, left, left >= needed
+}
