@@ -9,14 +9,18 @@
 //   - [github.com/resvec/resvec/vectormap] is the schema: names and indices,
 //     units, normalization, MIG profiles; and the border to the Kubernetes types
 //     and to struct-based resources, in both directions.
+//   - [github.com/resvec/resvec/scoring] says how good each node is: Volcano's
+//     strategy fit, SRA and proportional, kube-scheduler's resource scores, load
+//     and DRF, GPU fragmentation and packing; combinations, explanations, and a
+//     cache of scores by request shape.
 //
 // A scheduler keeps its nodes as rows of a [vector.Table], turns a pod into a
 // vector once, and then asks questions of all rows at a time:
 //
 //	cluster objects → vectormap → Table rows     (only rows that moved)
 //	pod → request vector → Fit → mask of nodes   (microseconds for 5,000 nodes)
-//	                     → scores → ArgMax       (ties are an explicit argument)
-//	                     → Table.AddRow          (assume it)
+//	                     → scoring → ArgMax      (ties are an explicit argument)
+//	                     → Table.Move            (assume it)
 //
 // The package's example is the whole of it. docs/semantics.md defines rounding,
 // NaN, ties and units; docs/performance.md holds measured figures and how to

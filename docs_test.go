@@ -7,27 +7,42 @@ import (
 	"testing"
 )
 
-// TestDocs checks that every Go block of the documents stands, line by line, in
-// a test file that is compiled and run.
+// TestDocs checks that every block of Go and of YAML in the documents stands,
+// line by line, in a test file that is compiled and run, and every text block in
+// the output of its example.
 func TestDocs(t *testing.T) {
 	for document, source := range map[string]string{
 		"README.md":         "example_test.go",
 		"docs/migration.md": "migration_test.go",
+		"docs/scoring.md":   "scoring_example_test.go",
 	} {
 		code := withoutIndent(read(t, source))
-		blocks := goBlock.FindAllStringSubmatch(read(t, document), -1)
+		blocks := codeBlock.FindAllStringSubmatch(read(t, document), -1)
 		if len(blocks) == 0 {
-			t.Errorf("%s has no Go block", document)
+			t.Errorf("%s has no block of code", document)
 		}
 		for _, block := range blocks {
-			if !strings.Contains(code, withoutIndent(block[1])) {
-				t.Errorf("%s: this block is not in %s:\n%s", document, source, block[1])
+			want := withoutIndent(block[2])
+			if block[1] == "text" {
+				want = commented(block[2])
+			}
+			if !strings.Contains(code, want) {
+				t.Errorf("%s: this block is not in %s:\n%s", document, source, block[2])
 			}
 		}
 	}
 }
 
-var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+var codeBlock = regexp.MustCompile("(?s)```(go|yaml|text)\n(.*?)```")
+
+// commented returns lines as they stand in an output comment.
+func commented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight("// "+line, " \n") + "\n")
+	}
+	return b.String()
+}
 
 func withoutIndent(code string) string {
 	var b strings.Builder

@@ -103,10 +103,10 @@ func backToStruct(m *vectormap.ResourceVectorMap, idle *vector.Matrix, row int) 
 	return r, err
 }
 
-// The matrices of the cluster.
+// The matrices of the cluster, in the order in which scorers take them.
 const (
-	allocatable = iota
-	used
+	used = iota
+	allocatable
 	free
 	matrices
 )
@@ -124,7 +124,7 @@ func refresh(cluster *vector.Table, m *vectormap.ResourceVectorMap, node *corev1
 	}
 	left := total.Clone()
 	left.Sub(usage)
-	cluster.Upsert(node.Name, generation, total, usage, left)
+	cluster.Upsert(node.Name, generation, usage, total, left)
 	return nil
 }
 

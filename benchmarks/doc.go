@@ -28,8 +28,15 @@
 // of the data, and the kernels can skip nothing. Every call asks for another
 // one of 16 pods, so that the CPU can't learn the answers by heart.
 //
+// Scorers have a benchmark of their name too. There the row loop has vectors of
+// what a node has and uses, structmap is the form of the scheduler that the
+// scorer comes from, with maps by name, and nodes use some of all that they have.
+// Decision is filter, score and pick; in Fragmentation the columns are devices.
+// BenchmarkScoreCache compares the cache of scores with scoring all nodes anew,
+// on pods of a production trace.
+//
 // Timings of different runs are not comparable on a shared machine. The figures
-// of docs/performance.md come from BenchmarkRatio, which alternates the
-// baselines, the roof and the kernel within one loop and reports the ratios of
-// the fastest samples.
+// of docs/performance.md come from BenchmarkRatio and BenchmarkScoringRatio, which
+// alternate the baselines, the roof and the kernel within one loop and report the
+// ratios of the fastest samples.
 package benchmarks

@@ -1,0 +1,278 @@
+package benchmarks
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// The score cache on the cluster and the 151 kinds of pods of the production
+// trace. One pod is placed and, when about seven tenths of the GPUs are in use,
+// another one goes, so that two rows change between decisions.
+//
+//	BenchmarkScoreCache/impl=cache/scorer=Strategy/nodes=1213
+//
+// impl=fullpass filters, scores and compares all nodes for each pod. More nodes
+// than 1,213 are copies of the same cluster, with as many more pods.
+func BenchmarkScoreCache(b *testing.B) {
+	eachStream(func(scorer, name string, scale int) {
+		for _, impl := range []string{"cache", "fullpass"} {
+			b.Run(fmt.Sprintf("impl=%s/scorer=%s/%s", impl, scorer, name), func(b *testing.B) {
+				s := newStream(scorer, scale)
+				s.warmUp()
+				choose := map[string]chooser{"cache": s.byCache, "fullpass": s.byFullPass}[impl]
+				b.ReportAllocs()
+				for b.Loop() {
+					s.step(choose)
+				}
+				for i := range s.shapes {
+					if p := &s.shapes[i]; s.byCache(p) != s.byFullPass(p) {
+						b.Fatal("the cache and the full pass choose different nodes")
+					}
+				}
+			})
+		}
+	})
+}
+
+// BenchmarkScoreCacheRatio measures what docs/performance.md quotes. One
+// iteration makes the same decisions with the cache and with full passes, in
+// turn; the fastest iteration of each counts. Each time includes taking the pods
+// in and out of the matrices.
+//
+//	ns/call           of a decision with the cache
+//	rows/call         rows that the cache scored for it
+//	fullpass-ns/call  of a decision with a full pass
+//	x_fullpass        how many times as fast the cache is
+func BenchmarkScoreCacheRatio(b *testing.B) {
+	const decisions = 500
+	eachStream(func(scorer, name string, scale int) {
+		b.Run(fmt.Sprintf("scorer=%s/%s", scorer, name), func(b *testing.B) {
+			cached, full := newStream(scorer, scale), newStream(scorer, scale)
+			cached.warmUp()
+			full.warmUp()
+			before, steps := cached.rescored(), cached.steps
+			cacheTime, fullTime := math.Inf(1), math.Inf(1)
+			for b.Loop() {
+				cacheTime = min(cacheTime, cached.time(decisions, cached.byCache))
+				fullTime = min(fullTime, full.time(decisions, full.byFullPass))
+				if cached.digest != full.digest {
+					b.Fatal("the cache and the full pass place pods differently")
+				}
+			}
+			b.ReportMetric(0, "ns/op") // of both together, which means nothing
+			b.ReportMetric(cacheTime, "ns/call")
+			b.ReportMetric(float64(cached.rescored()-before)/float64(cached.steps-steps), "rows/call")
+			b.ReportMetric(fullTime, "fullpass-ns/call")
+			b.ReportMetric(fullTime/cacheTime, "x_fullpass")
+		})
+	})
+}
+
+// eachStream calls do for every scorer and size of cluster.
+func eachStream(do func(scorer, name string, scale int)) {
+	for _, scorer := range []string{"Strategy", "FGD"} {
+		for _, scale := range []int{1, 4, 16} {
+			do(scorer, fmt.Sprintf("nodes=%d", 1213*scale), scale)
+		}
+	}
+}
+
+// stream places pods as they come.
+type stream struct {
+	allocatable, used, free *vector.Matrix
+	gpus                    *scoring.GPUState
+	shapes                  []podShape
+	arrivals                []int32 // indexes into shapes, again and again
+	random                  *rand.Rand
+	running                 []runningPod
+	most                    int // pods that run at a time
+
+	byCache, byFullPass chooser
+	devices             func(row int, p *podShape, buf []int32) []int32 // nil: not looked at
+	rescored            func() uint64                                   // rows, by the cache
+
+	steps  int
+	digest uint64 // of all choices
+}
+
+// chooser returns the node of a pod, or -1.
+type chooser func(*podShape) int
+
+type podShape struct {
+	request vector.ResourceVector
+	gpu     scoring.GPURequest
+}
+
+type runningPod struct {
+	shape, row int32
+	devices    []int32
+}
+
+// streamMap returns the map of the trace: GPUs in thousandths.
+func streamMap() *vectormap.ResourceVectorMap {
+	return must(vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu")))
+}
+
+// newStream returns the cluster of the trace, some times over, with nothing on
+// it.
+func newStream(scorer string, scale int) *stream {
+	m, s := streamMap(), &stream{random: random(200)}
+	s.allocatable = m.NewMatrix(0)
+	nodes, pods := readTrace()
+	var gpus []scoring.GPUNode
+	for _, n := range nodes {
+		left := make([]float64, n.gpus)
+		for i := range left {
+			left[i] = 1000
+		}
+		for range n.count * scale {
+			s.allocatable.AppendRow(vector.ResourceVector{
+				vectormap.CPU: n.cpu, vectormap.Memory: n.memory, vectormap.GPU: 1000 * float64(n.gpus), vectormap.Pods: 1000})
+			gpus = append(gpus, scoring.GPUNode{Model: n.models[0], Left: left})
+		}
+	}
+	s.used, s.free = m.NewMatrix(s.allocatable.Rows()), new(vector.Matrix)
+	s.free.CopyFrom(s.allocatable)
+	s.gpus = scoring.NewGPUState(gpus)
+	for i, p := range pods {
+		s.shapes = append(s.shapes, podShape{
+			request: vector.ResourceVector{
+				vectormap.CPU: p.cpu, vectormap.Memory: p.memory, vectormap.GPU: float64(p.gpus) * p.milli, vectormap.Pods: 1},
+			gpu: scoring.GPURequest{CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models},
+		})
+		for range p.count {
+			s.arrivals = append(s.arrivals, int32(i))
+		}
+	}
+	s.random.Shuffle(len(s.arrivals), func(i, j int) { s.arrivals[i], s.arrivals[j] = s.arrivals[j], s.arrivals[i] })
+	s.most = 6000 * scale
+	if scorer == "FGD" {
+		s.useFGD()
+	} else {
+		s.useStrategy()
+	}
+	return s
+}
+
+// useStrategy decides by GPUs packed, cpu spread and GPUs spared.
+func (s *stream) useStrategy() {
+	strategy := must(scoring.CompileStrategy(scoring.StrategyConfig{
+		Fit: scoring.StrategyFitConfig{Resources: map[string]scoring.FitRule{
+			"nvidia.com/gpu": {Type: scoring.MostAllocated, Weight: 2},
+			"cpu":            {Type: scoring.LeastAllocated, Weight: 1},
+		}},
+		SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{"nvidia.com/gpu"}},
+	}, streamMap()))
+	tie := vector.TieSeeded(42)
+	cache := scoring.NewCache(strategy, scoring.CacheOptions{MaxBytes: 128 << 20})
+	s.rescored = func() uint64 { return cache.Stats().Rescored }
+	query := &scoring.Query{Used: s.used, Allocatable: s.allocatable, Free: s.free}
+	s.byCache = func(p *podShape) int {
+		query.Request = p.request
+		row, _, err := cache.Best(query, tie)
+		check(err)
+		return row
+	}
+	var fits vector.Mask
+	scores := make([]float64, s.free.Rows())
+	s.byFullPass = func(p *podShape) int {
+		vector.Fit(&fits, s.free, p.request)
+		check(strategy.ScoreBatch(scores, p.request, s.used, s.allocatable, &fits))
+		return vector.ArgMax(scores, &fits, tie)
+	}
+}
+
+// useFGD decides by fragmentation, with the devices that FGD takes.
+func (s *stream) useFGD() {
+	fgd := must(scoring.CompileFGD(scoring.FGDConfig{Typical: typicalPods()}, streamMap()))
+	tie, cpuLeft := vector.TieSeeded(42), func() []float64 { return s.free.Column(vectormap.CPU) }
+	s.devices = func(row int, p *podShape, buf []int32) []int32 {
+		return fgd.ChooseDevices(row, &p.gpu, cpuLeft(), s.gpus, buf)
+	}
+	cache := scoring.NewGPUCache(fgd, scoring.CacheOptions{MaxBytes: 128 << 20})
+	s.rescored = func() uint64 { return cache.Stats().Rescored }
+	query := &scoring.GPUQuery{Free: s.free, GPUs: s.gpus}
+	s.byCache = func(p *podShape) int {
+		query.Request, query.Amounts = p.gpu, p.request
+		row, _, err := cache.Best(query, tie)
+		check(err)
+		return row
+	}
+	var fits vector.Mask
+	scores := make([]float64, s.free.Rows())
+	s.byFullPass = func(p *podShape) int {
+		vector.Fit(&fits, s.free, p.request)
+		s.gpus.Fit(&fits, &p.gpu, cpuLeft(), &fits)
+		check(fgd.ScoreBatch(scores, &p.gpu, cpuLeft(), s.gpus, &fits))
+		return vector.ArgMax(scores, &fits, tie)
+	}
+}
+
+// warmUp fills the cluster and asks about every kind of pod.
+func (s *stream) warmUp() {
+	for range s.most + len(s.arrivals) {
+		s.step(s.byCache)
+	}
+}
+
+// time returns the mean time of some steps in nanoseconds.
+func (s *stream) time(steps int, choose chooser) float64 {
+	start := time.Now()
+	for range steps {
+		s.step(choose)
+	}
+	return float64(time.Since(start)) / float64(steps)
+}
+
+// step places the next pod, and takes one away when there are enough.
+func (s *stream) step(choose chooser) {
+	i := s.arrivals[s.steps%len(s.arrivals)]
+	s.steps++
+	shape := &s.shapes[i]
+	row := choose(shape)
+	s.digest = s.digest*0x9E3779B97F4A7C15 + uint64(row+1)
+	if row >= 0 {
+		s.place(i, row)
+	}
+	if len(s.running) > s.most {
+		s.remove(s.random.IntN(len(s.running)))
+	}
+}
+
+func (s *stream) place(shape int32, row int) {
+	p := &s.shapes[shape]
+	if len(s.running) == cap(s.running) {
+		s.running = append(make([]runningPod, 0, max(s.most+1, 2*len(s.running))), s.running...)
+	}
+	s.running = s.running[:len(s.running)+1]
+	pod := &s.running[len(s.running)-1]
+	pod.shape, pod.row = shape, int32(row)
+	if s.devices != nil && p.gpu.Count > 0 {
+		pod.devices = s.devices(row, p, pod.devices)
+		check(s.gpus.Place(row, &p.gpu, pod.devices))
+	}
+	check(s.free.SubRow(row, p.request))
+	check(s.used.AddRow(row, p.request))
+}
+
+// remove takes a pod away; the last one gets its place, and it the last one's,
+// with its memory.
+func (s *stream) remove(k int) {
+	last := len(s.running) - 1
+	s.running[k], s.running[last] = s.running[last], s.running[k]
+	pod := &s.running[last]
+	p, row := &s.shapes[pod.shape], int(pod.row)
+	if s.devices != nil && p.gpu.Count > 0 {
+		check(s.gpus.Release(row, &p.gpu, pod.devices))
+	}
+	check(s.free.AddRow(row, p.request))
+	check(s.used.SubRow(row, p.request))
+	s.running = s.running[:last]
+}

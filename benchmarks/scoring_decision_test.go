@@ -1,0 +1,85 @@
+package benchmarks
+
+import (
+	"fmt"
+
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// newDecision makes whole decisions without any cache of scores: which nodes can
+// hold the pod, StrategyFit and SRA of those, and the best of them. What SRA says
+// of a node without looking at the pod is prepared. Half of the nodes lack any
+// scarce resource, one of eight lacks GPUs, and the pod requests the first
+// columns, of which cpu and GPUs are scored; or it requests all, every node has
+// all, and all are scored. The struct form hands lists and maps of scores from
+// step to step, as Volcano does.
+func newDecision(s shape) *subject {
+	d := decisionOf(s)
+	scheduler := newVolcanoScheduler(d.plugin, d.volcano)
+	return d.subject(scheduler.decide)
+}
+
+// newDecisionOnePass is newDecision where the struct form keeps only the best
+// node so far: the least work that structs and maps of amounts allow.
+func newDecisionOnePass(s shape) *subject {
+	d := decisionOf(s)
+	return d.subject(func(task *volcanoTask) *volcanoNode { return d.plugin.decideInOnePass(task, d.volcano) })
+}
+
+// decisions is what a decision is made from, in every form.
+type decisions struct {
+	*cluster
+	pods     *pods
+	rules    *fitRules
+	weights  *scarceWeights
+	strategy *scoring.Strategy
+	plugin   *volcanoPlugin
+}
+
+func decisionOf(s shape) *decisions {
+	has, scored := mixed, []int{vectormap.CPU, vectormap.GPU}
+	if s.requested == s.cols {
+		has, scored = everything, allColumns(s.cols)
+	}
+	d := &decisions{cluster: newCluster(104, s, has)}
+	d.pods, d.rules = d.newPods(allColumns(s.requested)...), newFitRules(d.names, scored...)
+	d.weights = newScarceWeights(d.names)
+	d.strategy = must(scoring.CompileStrategy(scoring.StrategyConfig{Fit: d.rules.config, SRA: &d.weights.config}, d.m))
+	d.plugin = &volcanoPlugin{
+		weight: pluginWeight, resources: d.rules.volcano,
+		sraWeight: pluginWeight, sraTotal: d.weights.total, scarce: d.weights.volcano,
+	}
+	return d
+}
+
+// subject compares the library with the row loop and with decide.
+func (d *decisions) subject(decide func(*volcanoTask) *volcanoNode) *subject {
+	n := len(d.rows)
+	base, scores := make([]float64, n), make([]float64, n)
+	check(d.strategy.SRA().Base(base, d.allocatable, nil))
+	var fits vector.Mask
+	var got, want int
+	var structGot *volcanoNode
+	return &subject{
+		results:  n,
+		variants: variants,
+		kernel: func(k int) {
+			vector.Fit(&fits, d.free, d.pods.requests[k])
+			check(d.strategy.ScoreFromBase(scores, d.pods.requests[k], base, d.used, d.allocatable, &fits))
+			got = vector.ArgMax(scores, &fits, vector.TieLowest())
+		},
+		rowloop: func(k int) {
+			want = rowsDecide(d.cluster.rows, d.pods.requests[k], d.rules.rows, pluginWeight,
+				d.weights.rows, float64(d.weights.total), pluginWeight)
+		},
+		structmap: func(k int) { structGot = decide(d.pods.volcano[k]) },
+		check: func() error {
+			if want < 0 || got != want || structGot != d.volcano[want] {
+				return fmt.Errorf("Decision: node %d, row loop %d, struct form %+v", got, want, structGot)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,63 @@
+package scoring
+
+import "github.com/resvec/resvec/vector"
+
+// tieOrder is the order of the rows under a tie. Scores in this order need no
+// keys to break ties: the first place wins. The zero value is no order.
+type tieOrder struct {
+	tie     vector.Tie
+	version uint64  // tells orders apart, 0 for none
+	plain   bool    // place and row are the same
+	rows    []int32 // by place
+	places  []int32 // by row
+}
+
+// tieOrders is the order in use and the one before it.
+type tieOrders struct {
+	now, before tieOrder
+	last        vector.Tie // asked for by the last call
+}
+
+// arrange sees to an order of n rows and reports whether it is that of tie. It
+// becomes so when a tie comes twice in a row, as ordering costs more than one
+// choice without an order; until then the order stays as it is, if it can.
+func (o *tieOrders) arrange(tie vector.Tie, n int) bool {
+	again := tie.Same(o.last)
+	o.last = tie
+	if o.valid(n) {
+		if tie.Same(o.now.tie) {
+			return true
+		}
+		if !again {
+			return false
+		}
+	} else if !again && !tie.Same(o.now.tie) {
+		o.change(vector.TieLowest(), n)
+		return tie.Same(vector.TieLowest())
+	}
+	o.change(tie, n)
+	return true
+}
+
+// keep sees to an order of n rows, whichever.
+func (o *tieOrders) keep(n int) {
+	if !o.valid(n) {
+		o.change(vector.TieLowest(), n)
+	}
+}
+
+// valid reports whether there is an order of n rows.
+func (o *tieOrders) valid(n int) bool { return o.now.version > 0 && len(o.now.rows) == n }
+
+// change orders n rows by tie.
+func (o *tieOrders) change(tie vector.Tie, n int) {
+	next := o.before                    // for its storage
+	next.rows = tie.Order(next.rows, n) // panics before it writes
+	next.places = cacheResized(next.places, n)
+	next.tie, next.version, next.plain = tie, o.now.version+1, true
+	for p, r := range next.rows {
+		next.places[r] = int32(p)
+		next.plain = next.plain && int(r) == p
+	}
+	o.before, o.now = o.now, next
+}

@@ -1,0 +1,301 @@
+package scoring
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
+
+// shape is what a cache keeps for one request.
+type shape struct {
+	key          []uint64
+	hash         uint64
+	next         *shape // with the same bucket
+	newer, older *shape // by use
+	bytes        int64  // as counted last
+
+	time     uint64 // of the rowClock, up to which the scores hold
+	whole    bool   // rows came from a nil mask
+	rows     vector.Mask
+	feasible vector.Mask
+
+	// The scores of the terms of a combination, by row. Only those of feasible
+	// rows mean something.
+	terms [][]float64
+
+	// Without terms: the scores in an order of the rows, NaN where a row is not
+	// feasible, and for every block of 64 places the greatest score and the first
+	// place that has it. In a dirty block no score is greater than best, but
+	// otherwise nothing is known.
+	laid   uint64 // version of the order, 0 for none
+	ranked []float64
+	best   []float64 // NaN: no place can be chosen
+	bestAt []int32
+	dirty  vector.Mask // blocks
+}
+
+// shapeOverhead is what a shape takes beside its lists.
+const shapeOverhead = int64(unsafe.Sizeof(shape{})) + 2*8 // and its share of the buckets
+
+// size returns the bytes that s holds on to.
+func (s *shape) size() int64 {
+	words := cap(s.key) + cap(s.rows.Words()) + cap(s.feasible.Words()) + cap(s.ranked) + cap(s.best) + cap(s.dirty.Words())
+	for _, t := range s.terms {
+		words += cap(t) + 3
+	}
+	return shapeOverhead + 8*int64(words) + 4*int64(cap(s.bestAt))
+}
+
+// resize sets the number of rows. What was there stays.
+func (s *shape) resize(n int, scratch *[]uint64) {
+	resizeMask(&s.rows, n, scratch)
+	resizeMask(&s.feasible, n, scratch)
+	for k, t := range s.terms {
+		s.terms[k] = slices.Grow(t, max(n-len(t), 0))[:n]
+	}
+	s.whole = false
+}
+
+// resizeMask sets the length of m and keeps its rows.
+func resizeMask(m *vector.Mask, n int, scratch *[]uint64) {
+	kept := append((*scratch)[:0], m.Words()...)
+	*scratch = kept
+	m.Resize(n)
+	words := m.Words()
+	copy(words, kept)
+	if last := n % kernel.Block; last != 0 {
+		words[len(words)-1] &= 1<<last - 1
+	}
+}
+
+// cacheResized returns s with length n and undefined elements.
+func cacheResized[T any](s []T, n int) []T {
+	return slices.Grow(s[:0], n)[:n]
+}
+
+// lay sets all scores, given by row.
+func (s *shape) lay(scores []float64, o *tieOrder) {
+	n := len(o.rows)
+	s.laid, s.ranked = o.version, cacheResized(s.ranked, n)
+	if o.plain {
+		copy(s.ranked, scores)
+	} else {
+		for p, r := range o.rows {
+			s.ranked[p] = scores[r]
+		}
+	}
+	blocks := (n + kernel.Block - 1) / kernel.Block
+	s.best, s.bestAt = cacheResized(s.best, blocks), cacheResized(s.bestAt, blocks)
+	s.dirty.Resize(blocks)
+	s.forget()
+}
+
+// forget makes all blocks dirty, after changes that place was not told of.
+func (s *shape) forget() {
+	for b := range s.best {
+		s.best[b] = math.Inf(1)
+	}
+	s.dirty.SetAll()
+}
+
+// take sets dst, by row, to the scores of s in the order o that they are in. Rows
+// that the order lacks get NaN, and what it has more is left out.
+func (s *shape) take(dst []float64, o *tieOrder) {
+	for r := len(o.rows); r < len(dst); r++ {
+		dst[r] = cacheNaN
+	}
+	for p, r := range o.rows {
+		if int(r) < len(dst) {
+			dst[r] = s.ranked[p]
+		}
+	}
+}
+
+// place notes that the score at a place is x.
+func (s *shape) place(p int32, x float64) {
+	s.ranked[p] = x
+	b := p / kernel.Block
+	best := s.best[b]
+	switch {
+	case x > best || best != best && x == x: // greater than all others, or the only one
+		s.best[b], s.bestAt[b] = x, p
+		s.dirty.Clear(int(b))
+	case s.dirty.Test(int(b)):
+	case x == best:
+		s.bestAt[b] = min(s.bestAt[b], p)
+	case p == s.bestAt[b]: // the best became worse
+		s.dirty.Set(int(b))
+	}
+}
+
+// settle finds the best place of the dirty blocks.
+func (s *shape) settle() {
+	for b := range s.dirty.All() {
+		s.settleBlock(b)
+	}
+	s.dirty.ClearAll()
+}
+
+// settleBlock finds the best place of a block.
+func (s *shape) settleBlock(b int) {
+	lo := b * kernel.Block
+	block := s.ranked[lo:min(lo+kernel.Block, len(s.ranked))]
+	if i := kernel.ArgMaxFloat64(block, nil); i >= 0 {
+		s.best[b], s.bestAt[b] = block[i], int32(lo+i)
+	} else {
+		s.best[b], s.bestAt[b] = cacheNaN, -1
+	}
+}
+
+// first returns the first place with the greatest score, or -1. It looks into
+// dirty blocks only as far as these may have it.
+func (s *shape) first() int {
+	for {
+		b := kernel.ArgMaxFloat64(s.best, nil)
+		if b < 0 {
+			return -1
+		}
+		if !s.dirty.Test(b) {
+			return int(s.bestAt[b])
+		}
+		if math.IsInf(s.best[b], 1) { // and so may be many more
+			s.settle()
+			continue
+		}
+		s.settleBlock(b)
+		s.dirty.Clear(b)
+	}
+}
+
+// firstFrom returns the first place at or after start, cyclically, with the
+// greatest score, or -1. All blocks must be settled.
+func (s *shape) firstFrom(start int) int {
+	b := kernel.ArgMaxFloat64(s.best, nil)
+	if b < 0 {
+		return -1
+	}
+	best := s.best[b]
+	own := start / kernel.Block // the block of start
+	end := min((own+1)*kernel.Block, len(s.ranked))
+	for p := start; p < end; p++ {
+		if s.ranked[p] == best {
+			return p
+		}
+	}
+	for b := own + 1; b < len(s.best); b++ {
+		if s.best[b] == best {
+			return int(s.bestAt[b])
+		}
+	}
+	return int(s.bestAt[b])
+}
+
+// shapeTable finds shapes by their key and keeps them in the order of use.
+type shapeTable struct {
+	buckets        []*shape // a power of two
+	count          int
+	bytes          int64
+	newest, oldest *shape
+}
+
+// hashOf returns a hash of a key.
+func hashOf(key []uint64) uint64 {
+	h := uint64(len(key))
+	for _, w := range key {
+		hi, lo := bits.Mul64(h^w^0xD6E8FEB86659FD93, 0x9E3779B97F4A7C15)
+		h = hi ^ lo
+	}
+	return h
+}
+
+// find returns the shape with a key and makes it the newest, or returns nil.
+func (t *shapeTable) find(key []uint64, hash uint64) *shape {
+	if t.count == 0 {
+		return nil
+	}
+	for s := t.buckets[hash&uint64(len(t.buckets)-1)]; s != nil; s = s.next {
+		if s.hash == hash && slices.Equal(s.key, key) {
+			if t.newest != s {
+				t.leave(s)
+				t.enter(s)
+			}
+			return s
+		}
+	}
+	return nil
+}
+
+// enter makes s the newest.
+func (t *shapeTable) enter(s *shape) {
+	s.newer, s.older = nil, t.newest
+	if t.newest != nil {
+		t.newest.newer = s
+	} else {
+		t.oldest = s
+	}
+	t.newest = s
+}
+
+// leave takes s out of the order of use.
+func (t *shapeTable) leave(s *shape) {
+	if s.newer != nil {
+		s.newer.older = s.older
+	} else {
+		t.newest = s.older
+	}
+	if s.older != nil {
+		s.older.newer = s.newer
+	} else {
+		t.oldest = s.newer
+	}
+	s.newer, s.older = nil, nil
+}
+
+// add takes s in.
+func (t *shapeTable) add(s *shape) {
+	if t.count >= len(t.buckets) {
+		t.rehash(max(16, 2*len(t.buckets)))
+	}
+	t.hang(s)
+	t.enter(s)
+	t.count++
+	s.bytes = 0
+	t.weigh(s)
+}
+
+// weigh counts the bytes of s again.
+func (t *shapeTable) weigh(s *shape) {
+	now := s.size()
+	t.bytes += now - s.bytes
+	s.bytes = now
+}
+
+// hang puts s into its bucket.
+func (t *shapeTable) hang(s *shape) {
+	b := &t.buckets[s.hash&uint64(len(t.buckets)-1)]
+	s.next, *b = *b, s
+}
+
+// rehash sets the number of buckets.
+func (t *shapeTable) rehash(n int) {
+	t.buckets = make([]*shape, n)
+	for s := t.newest; s != nil; s = s.older {
+		t.hang(s)
+	}
+}
+
+// remove takes s out.
+func (t *shapeTable) remove(s *shape) {
+	p := &t.buckets[s.hash&uint64(len(t.buckets)-1)]
+	for *p != s {
+		p = &(*p).next
+	}
+	*p, s.next = s.next, nil
+	t.leave(s)
+	t.count--
+	t.bytes -= s.bytes
+}

@@ -1,0 +1,344 @@
+package scoring
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Term is one scorer of a [Combination].
+type Term struct {
+	Scorer Scorer
+
+	// Weight is finite. A negative one turns a scorer around whose lower scores
+	// are better, such as [DRF].
+	Weight float64
+
+	// Normalize rescales the scores over the selected rows before they are
+	// weighted.
+	Normalize Normalization
+
+	// Name is shown by explanations in the place of the scorer's own; it may be
+	// empty.
+	Name string
+}
+
+// Combination is a weighted sum of scorers: 0 + Weight·score, term by term in
+// list order, with scores normalized over the selected rows where a term says
+// so. Such a normalized score depends on the other rows, so that Score and
+// Explain of a combination with a normalized term are [ErrNeedsBatch]; use
+// ScoreBatch and [Combination.ExplainBatch].
+//
+// A Combination is safe for concurrent use.
+type Combination struct {
+	terms      []Term
+	weights    []float64
+	normalized bool
+	scratch    *sync.Pool // of *CombineScratch
+}
+
+var _ Scorer = (*Combination)(nil)
+
+// Combine returns the weighted sum of terms, of which there must be one at least.
+// The scorers must have been compiled against equal maps. A combination can be a
+// term of another one, unless it normalizes.
+//
+// Errors are a field.ErrorList, as an aggregate, with the paths terms,
+// terms[i].scorer, terms[i].weight and terms[i].normalize.
+func Combine(terms []Term) (*Combination, error) {
+	var r report
+	path := field.NewPath("terms")
+	if len(terms) == 0 {
+		r.fail(field.Required(path, ""))
+	}
+	c := &Combination{terms: append([]Term(nil), terms...)}
+	for i, t := range terms {
+		path := path.Index(i)
+		if t.Scorer == nil {
+			r.fail(field.Required(path.Child("scorer"), ""))
+		}
+		if inner, ok := t.Scorer.(*Combination); ok && inner.Normalized() {
+			r.fail(field.Invalid(path.Child("scorer"), t.Name, "a combination with a normalized term can't be a term"))
+		}
+		if s, ok := schemaOf(t.Scorer); ok {
+			if first, ok := schemaOf(terms[0].Scorer); ok && s != first {
+				r.fail(field.Invalid(path.Child("scorer"), t.Name, "compiled against another map than the first"))
+			}
+		}
+		if t.Weight-t.Weight != 0 {
+			r.fail(field.Invalid(path.Child("weight"), t.Weight, "must be finite"))
+		}
+		if t.Normalize > NormalizeReverse {
+			r.fail(field.NotSupported(path.Child("normalize"), uint8(t.Normalize), []string{"None", "MinMax", "Max", "Reverse"}))
+		}
+		c.weights = append(c.weights, t.Weight)
+		c.normalized = c.normalized || t.Normalize != NormalizeNone
+	}
+	if _, err := r.finish(); err != nil {
+		return nil, err
+	}
+	c.scratch = &sync.Pool{New: func() any { return new(CombineScratch) }}
+	return c, nil
+}
+
+// WithOverride returns the combination of a pod that brings its own rules: those
+// of every term that is a [Strategy] or a [StrategyFit], or a combination with
+// such terms, are replaced; see [StrategyFit.WithOverride]. A nil override
+// returns c.
+func (c *Combination) WithOverride(o *PodOverride) *Combination {
+	if o == nil {
+		return c
+	}
+	own := *c
+	own.terms = slices.Clone(c.terms)
+	for k := range own.terms {
+		t := &own.terms[k]
+		switch s := t.Scorer.(type) {
+		case *Strategy:
+			t.Scorer = s.WithOverride(o)
+		case *StrategyFit:
+			t.Scorer = s.WithOverride(o)
+		case *Combination:
+			t.Scorer = s.WithOverride(o)
+		}
+	}
+	return &own
+}
+
+// Terms returns the terms. The caller must not change them.
+func (c *Combination) Terms() []Term { return c.terms }
+
+// Normalized reports whether a term is normalized, so that a score needs a
+// batch.
+func (c *Combination) Normalized() bool { return c.normalized }
+
+// Score returns the score of one node, [ErrNeedsBatch] when a term is normalized.
+func (c *Combination) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	if c.normalized {
+		return 0, ErrNeedsBatch
+	}
+	sum := 0.0
+	for k := range c.terms {
+		x, err := c.terms[k].Scorer.Score(request, used, allocatable)
+		if err != nil {
+			return 0, err
+		}
+		sum += float64(c.weights[k] * x)
+	}
+	return sum, nil
+}
+
+// CombineScratch is the working memory of one call at a time: a score per term
+// and row. The zero value is ready; it grows to what it is used for.
+type CombineScratch struct {
+	room    []float64
+	columns [][]float64
+}
+
+// resize makes room for terms columns of rows scores.
+func (s *CombineScratch) resize(terms, rows int) {
+	// Whole cache lines, an odd number of them: columns a power of two apart
+	// would share cache sets.
+	stride := (rows+15)/16*16 + 8
+	if cap(s.room) < terms*stride {
+		s.room = make([]float64, terms*stride)
+	}
+	s.columns = s.columns[:0]
+	for k := range terms {
+		s.columns = append(s.columns, s.room[k*stride:][:rows:rows])
+	}
+}
+
+// ScoreBatch scores the selected nodes; see [Scorer]. It keeps its working memory
+// in a pool; [Combination.ScoreBatchWith] takes that of the caller.
+func (c *Combination) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	scratch := c.scratch.Get().(*CombineScratch)
+	err := c.ScoreBatchWith(scratch, dst, request, used, allocatable, rows)
+	c.scratch.Put(scratch)
+	return err
+}
+
+// ScoreBatchWith is ScoreBatch with the caller's working memory.
+func (c *Combination) ScoreBatchWith(scratch *CombineScratch, dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := checkMatrices(used, allocatable, rows); err != nil {
+		return err
+	}
+	n := allocatable.Rows()
+	if err := checkElements("dst", len(dst), n); err != nil {
+		return err
+	}
+	scratch.resize(len(c.terms), n)
+	for k, column := range scratch.columns {
+		if err := c.terms[k].Scorer.ScoreBatch(column, request, used, allocatable, rows); err != nil {
+			return err
+		}
+	}
+	c.combine(dst[:n], scratch.columns, scratch, rows)
+	return nil
+}
+
+const (
+	panicTerms  = "scoring: another number of terms"
+	panicScores = "scoring: fewer scores than rows"
+)
+
+// CombineScores sets dst[r], for every selected row, to the combination of
+// scores[k][r], the scores of the terms before they are normalized: for callers
+// that keep these and know what changed. The scores stay as they are. There must
+// be one slice per term. dst and the slices have an element per row at least, and
+// dst is not one of them; rows are as many as the mask has, or with a nil mask, as
+// dst has.
+func (c *Combination) CombineScores(scratch *CombineScratch, dst []float64, scores [][]float64, rows *vector.Mask) {
+	if len(scores) != len(c.terms) {
+		panic(panicTerms)
+	}
+	dst = upTo(dst, rows)
+	for _, s := range scores {
+		if len(s) < len(dst) {
+			panic(panicScores)
+		}
+	}
+	scratch.resize(len(scores), len(dst))
+	c.combine(dst, scores, scratch, rows)
+}
+
+// combine is CombineScores with checked arguments and scratch of the right size;
+// scores may be its columns, which are then overwritten.
+func (c *Combination) combine(dst []float64, scores [][]float64, scratch *CombineScratch, rows *vector.Mask) {
+	words := wordsOf(rows)
+	for k, s := range scores {
+		s = s[:len(dst)]
+		if r := rescalingOf(s, words, c.terms[k].Normalize); r.kind != unchanged {
+			r.apply(scratch.columns[k], s, words)
+		} else {
+			scratch.columns[k] = s
+		}
+	}
+	kernel.Combine(dst, scratch.columns, c.weights, words)
+}
+
+// Explain returns the terms of the score of one node, [ErrNeedsBatch] when one is
+// normalized. Contributions are weighted, so that they add up to the total.
+func (c *Combination) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	total, err := c.Score(request, used, allocatable)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return c.explain(total, request, used, allocatable, make([]rescaling, len(c.terms)))
+}
+
+// ExplainBatch returns the terms of the score that ScoreBatch gives a row. A row
+// that is not selected is [vector.ErrShape]. A normalized term is one term
+// whatever its scorer is made of, and Raw is its score before. What its
+// normalization adds to every row has a line among the resources, with the Index
+// -1.
+func (c *Combination) ExplainBatch(row int, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
+	if err := checkMatrices(used, allocatable, rows); err != nil {
+		return Explanation{}, err
+	}
+	n := allocatable.Rows()
+	switch {
+	case row < 0 || row >= n:
+		return Explanation{}, shapeError("row %d of %d", row, n)
+	case rows != nil && !rows.Test(row):
+		return Explanation{}, shapeError("row %d is not selected by the mask", row)
+	}
+	total, rescalings := make([]float64, n), make([]rescaling, len(c.terms))
+	if err := c.ScoreBatch(total, request, used, allocatable, rows); err != nil {
+		return Explanation{}, err
+	}
+	scores := make([]float64, n)
+	for k, t := range c.terms {
+		if t.Normalize == NormalizeNone {
+			continue
+		}
+		if err := t.Scorer.ScoreBatch(scores, request, used, allocatable, rows); err != nil {
+			return Explanation{}, err
+		}
+		rescalings[k] = rescalingOf(scores, wordsOf(rows), t.Normalize)
+	}
+	return c.explain(total[row], request, used.Row(nil, row), allocatable.Row(nil, row), rescalings)
+}
+
+// explain joins the explanations of the terms, each rescaled and weighted.
+func (c *Combination) explain(total float64, request, used, allocatable vector.ResourceVector, rescalings []rescaling) (Explanation, error) {
+	e := Explanation{Total: total}
+	var reasons []string
+	for k := range c.terms {
+		t := &c.terms[k]
+		x, err := t.Scorer.Explain(request, used, allocatable)
+		if err != nil {
+			return Explanation{}, err
+		}
+		if x.Reason != "" {
+			reasons = append(reasons, strings.TrimPrefix(t.Name+": "+x.Reason, ": "))
+		}
+		if t.Normalize != NormalizeNone {
+			e.Terms = append(e.Terms, t.explainNormalized(&x, rescalings[k]))
+			continue
+		}
+		for _, term := range x.Terms {
+			if t.Name != "" && len(x.Terms) > 1 {
+				term.Name = t.Name + "/" + term.Name
+			} else if t.Name != "" {
+				term.Name = t.Name
+			}
+			term.Weight *= t.Weight
+			scaleContributions(term.Dims, t.Weight)
+			e.Terms = append(e.Terms, term)
+		}
+	}
+	e.Reason = strings.Join(reasons, "; ")
+	return e, nil
+}
+
+// explainNormalized makes one term of the explanation of a scorer.
+func (t *Term) explainNormalized(x *Explanation, r rescaling) TermExplanation {
+	factor, offset := r.linear()
+	term := TermExplanation{
+		Name: t.Name, Weight: t.Weight, Score: float64(factor*x.Total) + offset, Raw: x.Total, Normalize: t.Normalize,
+	}
+	var names []string
+	for _, inner := range x.Terms {
+		names = append(names, inner.Name)
+		if len(x.Terms) > 1 { // say whose each resource is
+			for k := range inner.Dims {
+				d := &inner.Dims[k]
+				d.Type = strings.TrimSuffix(inner.Name+" "+d.Type, " ")
+			}
+		}
+		term.Dims = append(term.Dims, inner.Dims...)
+	}
+	if term.Name == "" {
+		term.Name = strings.Join(names, "+")
+	}
+	scaleContributions(term.Dims, t.Weight*factor)
+	if offset != 0 {
+		term.Dims = append(term.Dims, DimExplanation{
+			Index: -1, Name: "normalization", Type: t.Normalize.String(), Weight: 1, Contribution: t.Weight * offset,
+		})
+	}
+	return term
+}
+
+// scaleContributions multiplies contributions in place.
+func scaleContributions(dims []DimExplanation, factor float64) {
+	for k := range dims {
+		dims[k].Contribution *= factor
+	}
+}
+
+// schemaOf returns the schema that s was compiled against, if it says so.
+func schemaOf(s Scorer) (schema vector.Schema, known bool) {
+	switch s := s.(type) {
+	case interface{ schema() vector.Schema }:
+		return s.schema(), true
+	case *Combination:
+		return schemaOf(s.terms[0].Scorer)
+	}
+	return vector.Schema{}, false
+}

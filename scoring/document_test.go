@@ -1,0 +1,224 @@
+package scoring
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+type fieldErrors = field.ErrorList
+
+// TestUnreadable has documents of which nothing is read. The rest of what
+// documents may be is a matter of package document.
+func TestUnreadable(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		refused    bool
+	}{
+		{"largest", strings.Repeat(" ", maxDocument), false},
+		{"too large", strings.Repeat(" ", maxDocument+1), true},
+		{"not UTF-8", "sra: \xff", true},
+		{"comments around", "# x\n---\nsra:\n...\n# x\n", false},
+		{"empty documents", "---\n---\n", false},
+		{"second document", "sra:\n---\nsra:", true},
+		{"second document after an empty one", "---\n---\nsra:", true},
+		{"keys that are no strings", "sra: {resourceWeight: {1: 2}}", true},
+		{"nested deep", "sra: " + strings.Repeat("[", 101) + strings.Repeat("]", 101), true},
+		{"one anchor, many aliases", "resourceStrategyFitWeight: &r 1\nresources: {" + repeated("r%d: {type: MostAllocated, weight: *r}, ", 1000) + "}", false},
+		{"billion laughs", "a: &a [x,x,x,x]\n" + laughs(12), true},
+	} {
+		_, _, err := ParseArguments([]byte(c.text))
+		paths, _ := pathsOf(t, err)
+		if refused := slices.Equal(paths, []string{"arguments"}); refused != c.refused || !refused && err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// repeated returns a format with the numbers below n.
+func repeated(format string, n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, format, i)
+	}
+	return text.String()
+}
+
+// TestRepeatedPaths: paths are those of the walker, also where it does not go.
+func TestRepeatedPaths(t *testing.T) {
+	for text, want := range map[string]string{
+		"a.b: {c: 1, c: 2}":                               "a.b.c",
+		"[{a: 1, a: 1, a: 1}]":                            "[0].a",
+		"resources: {resources: {type: 1, type: 2}}":      `resources["resources"].type`,
+		"resources: [{a: 1, a: 2}]":                       "resources[0].a",
+		"resources: {a: [{b: 1, b: 1}]}":                  `resources["a"][0].b`,
+		"x: {resourceProportion: {a: 1, a: 2}}":           `x.resourceProportion["a"]`,
+		"a: &a {b: 1, b: 2}":                              "a.b",
+		"sra: {resourceWeight: {\"a b\": 1, \"a b\": 1}}": `sra.resourceWeight["a b"]`,
+		"\"\": 1\n\"\": 2":                                `[""]`,
+	} {
+		var r report
+		if readDocument([]byte(text), "x", &r); len(r.errors) != 1 || r.errors[0].Field != want {
+			t.Errorf("%s: %v", text, r.errors)
+		}
+	}
+}
+
+// laughs returns lists of aliases of the line before, the first of a.
+func laughs(lines int) string {
+	text := ""
+	for i := range lines {
+		alias := fmt.Sprintf("*%c,", 'a'+i)
+		text += fmt.Sprintf("%c: &%c [%s]\n", 'b'+i, 'b'+i, strings.Repeat(alias, 9))
+	}
+	return text
+}
+
+// TestHostileDocuments is about time and the size of messages.
+func TestHostileDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	fill := func(text string) string { return strings.Repeat(text, maxDocument/len(text)) }
+	counted := func(start, format string) string {
+		text := []byte(start)
+		for i := 0; len(text) < maxDocument-100; i++ {
+			text = fmt.Appendf(text, format, i)
+		}
+		return string(text)
+	}
+	for name, text := range map[string]string{
+		"10 MB":          strings.Repeat("a: 1\n", 2<<20),
+		"brackets":       fill("["),
+		"braces":         fill("{"),
+		"nested":         fill("{a: "),
+		"nested keys":    fill("a: "),
+		"nested lists":   fill("- "),
+		"question marks": fill("? "),
+		"keys":           counted("", "k%d: 1\n"),
+		"rules":          counted("resources:\n", "  nvidia.com/gpu-%d*: {type: MostAllocated, weight: 3}\n"),
+		"bad rules":      counted("resources:\n", "  gpu-[%d: {type: x, weight: .nan, weight: []}\n"),
+		"repeated":       fill("a: 1\n"),
+		"not finite":     "a: [" + fill(".nan,")[100:] + "]",
+		"long key":       fill("k")[100:] + ": 1",
+		"long number":    "resourceStrategyFitWeight: " + fill("9")[100:],
+		"long text":      "resourceStrategyFitWeight: \"" + fill("9")[100:] + "\"",
+		"long unknown":   "\"" + fill("\\x01")[100:] + "\": 1",
+		"list":           "sra: {resources: \"" + fill("a,,b c,")[100:] + "\"}",
+		"quotes":         fill("\"a\n"),
+		"tags":           fill("!!a "),
+		"aliases":        "a: &a [" + fill("*a,")[100:] + "]",
+		"anchors":        fill("- &a 1\n"),
+		"laughs":         "a: &a [x,x]\n" + laughs(20),
+		"huge exponent":  "resourceStrategyFitWeight: 1e999999999\nsra: {weight: 1e-999999999}",
+		"invalid UTF-8":  fill("\xff"),
+		"zeros":          fill("\x00"),
+		"comments":       fill("a: # x\n"),
+		"documents":      fill("---\n")[8:] + "a",
+		"deep faults":    strings.Repeat("[", 90) + strings.Repeat("{a: .nan,a: 1},", 69_000) + strings.Repeat("]", 90),
+	} {
+		start := time.Now()
+		_, warnings, err := ParseArguments([]byte(text), Lenient)
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("%s: %v", name, took)
+		}
+		if err == nil && len(warnings) == 0 && name != "rules" {
+			t.Errorf("%s: accepted", name)
+		}
+		if err != nil && len(err.Error()) > 1<<20 {
+			t.Errorf("%s: %d bytes of error", name, len(err.Error()))
+		}
+		for _, w := range warnings {
+			if n := len(w.Error()); n > 4<<10 {
+				t.Errorf("%s: a warning of %d bytes", name, n)
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"resourceStrategyFitWeight: 10\nresources:\n  nvidia.com/gpu/*: {type: MostAllocated, weight: 2.5}\n  cpu: {type: x}\n",
+		"sra: {enable: true, weight: 3, resources: 'a/b, c*', resourceWeight: {a/b: -1, a/b: .inf}}",
+		"proportional:\n  enable: yes\n  resources: nvidia.com/gpu\n  resourceProportion:\n    nvidia.com/gpu.cpu: 4\n",
+		"tiers:\n- plugins:\n  - name: resource-strategy-fit\n    arguments: &a {x: [.nan], x: *a}\n",
+		`{"resources":{"1":{"type":"MostAllocated"},1:{"weight":1e3}}}`,
+		"type: LeastAllocated\nresources: [{name: cpu, weight: 1}]\nrequestedToCapacityRatio: {shape: [{utilization: 0, score: 10}]}",
+		"---\n? a\n: b\n...\n---\nc",
+		"yes: 1\n\"true\": 2\n0x1: 3\n",
+	} {
+		f.Add([]byte(text), uint8(0))
+		f.Add([]byte(text), uint8(Lenient))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, opts uint8) {
+		o := Option(opts) & (Lenient | WildcardLiteral)
+		for _, parse := range []parser{ParseArguments, ParseSchedulerConf} {
+			cfg, warnings, err := parse(data, o)
+			again, warningsAgain, errAgain := parse(data, o)
+			if fmt.Sprint(err) != fmt.Sprint(errAgain) || textOf(cfg) != textOf(again) || fmt.Sprint(warnings) != fmt.Sprint(warningsAgain) {
+				t.Fatalf("different results: %v, %v", err, errAgain)
+			}
+			if err != nil {
+				if cfg != nil {
+					t.Fatal("a result beside an error")
+				}
+				if paths, _ := pathsOf(t, err); !slices.IsSorted(paths) {
+					t.Fatal(paths)
+				}
+				continue
+			}
+			checkComplete(t, cfg, o)
+			if o == 0 {
+				lenient, _, err := parse(data, Lenient)
+				if err != nil || textOf(lenient) != textOf(cfg) {
+					t.Fatalf("lenient: %s, %v, strict %s", textOf(lenient), err, textOf(cfg))
+				}
+			}
+		}
+		cfg, err := ParseScoringStrategy(data)
+		if (cfg == nil) != (err != nil) {
+			t.Fatal(cfg, err)
+		}
+	})
+}
+
+// checkComplete checks a parsed configuration: every value is there and in its
+// range.
+func checkComplete(t *testing.T, cfg *StrategyConfig, o Option) {
+	inRange := func(what string, w, least int64) {
+		if w < least || w > maxWeight {
+			t.Errorf("%s: %d", what, w)
+		}
+	}
+	inRange("weight", *cfg.Fit.Weight, 0)
+	if cfg.Fit.Resources == nil {
+		t.Error("no rules")
+	}
+	for key, rule := range cfg.Fit.Resources {
+		inRange(key, rule.Weight, 1)
+		if keyFault(key, o) != "" || rule.Type != MostAllocated && rule.Type != LeastAllocated {
+			t.Error(key, rule)
+		}
+	}
+	if sra := cfg.SRA; sra != nil {
+		inRange("sra", sra.Weight, 1)
+		for _, name := range sra.Resources {
+			w, ok := sra.ResourceWeight[name]
+			if inRange(name, w, 0); !ok || len(sra.ResourceWeight) != len(sra.Resources) {
+				t.Error(sra)
+			}
+		}
+	}
+	if p := cfg.Proportional; p != nil {
+		for _, name := range p.Resources {
+			cpu, memory := p.Proportion[name+".cpu"], p.Proportion[name+".memory"]
+			if !(cpu >= 0 && memory >= 0) || exactFault(name) != "" || len(p.Proportion) != 2*len(p.Resources) {
+				t.Error(p)
+			}
+		}
+	}
+}

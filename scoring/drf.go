@@ -1,0 +1,158 @@
+package scoring
+
+import (
+	"math"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// DRFConfig configures [CompileDRF].
+type DRFConfig struct {
+	// Weights are as in [LoadConfig].
+	Weights map[string]float64
+
+	// Unlimited is the amount that says that a queue's entitlement to a resource
+	// has no limit, often -1. nil: there is none.
+	Unlimited *float64
+
+	// Fallback is what an unlimited entitlement is replaced by, the totals of
+	// the cluster say; it is padded with zeros. nil means that the resource is
+	// left out for that queue.
+	Fallback vector.ResourceVector
+
+	// ZeroFactor is what an amount is multiplied by where the entitlement is 0,
+	// since it can't be divided; KAI-Scheduler uses 1000. 0 means that the
+	// resource is left out for that queue.
+	ZeroFactor float64
+}
+
+// DRF computes the dominant share of queues, by which dominant resource fairness
+// (Ghodsi et al., NSDI 2011) orders them: lower is better, and the next job is
+// that of the queue with the least share. A row is a queue, used is what it has,
+// allocatable its entitlement, and request the candidate job, or nil for none.
+//
+// The share is the greatest (x/c)·w over the resources with weight w > 0, 0 at
+// least, with x = used + request and c the entitlement, or its replacement (see
+// [DRFConfig]). A negative c is left out. NaN, as an amount or as a quotient,
+// makes the share +Inf: such a queue comes last.
+//
+// A DRF is immutable and safe for concurrent use.
+type DRF struct {
+	compiled
+	weights dimWeights
+	dims    []loadDim
+	rule    kernel.ShareRule
+}
+
+var _ Scorer = (*DRF)(nil)
+
+// CompileDRF returns the scorer for a configuration, which may change
+// afterwards. Errors are a field.ErrorList, as an aggregate, with the paths
+// weights["name"], unlimited, fallback[i] and zeroFactor, and a
+// [*vectormap.UnknownResourcesError].
+func CompileDRF(cfg DRFConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*DRF, error) {
+	var r report
+	weights := compileWeights(cfg.Weights, m, options(opts), &r)
+	checkCapacities("fallback", cfg.Fallback, m, &r)
+	if !usable(cfg.ZeroFactor) {
+		r.fail(field.Invalid(field.NewPath("zeroFactor"), cfg.ZeroFactor, "must be finite and not negative"))
+	}
+	rule := kernel.ShareRule{Unlimited: math.NaN(), ZeroFactor: cfg.ZeroFactor}
+	switch path := field.NewPath("unlimited"); {
+	case cfg.Unlimited == nil && cfg.Fallback != nil:
+		r.warn(field.Required(path, "without it, fallback has no effect"))
+	case cfg.Unlimited == nil:
+	case *cfg.Unlimited != *cfg.Unlimited:
+		r.fail(field.Invalid(path, *cfg.Unlimited, "must be a number"))
+	default:
+		rule.Unlimited = *cfg.Unlimited
+	}
+	warnings, err := r.finish()
+	if err != nil {
+		return nil, err
+	}
+	d := &DRF{compiled{m, warnings}, weights, weights.dims(), rule}
+	for k := range d.dims {
+		d.dims[k].capacity = skipped
+		if cfg.Fallback != nil {
+			d.dims[k].capacity = at(cfg.Fallback, d.dims[k].index)
+		}
+	}
+	return d, nil
+}
+
+// skipped is an entitlement that is left out.
+const skipped = -1
+
+// Score returns the share of one queue.
+func (d *DRF) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	if err := d.checkRow(request, used, allocatable); err != nil {
+		return 0, err
+	}
+	var row kernel.LoadRow
+	for k := range d.dims {
+		dim := &d.dims[k]
+		v := at(used, dim.index) + at(request, dim.index)
+		d.rule.Add(&row, v, at(allocatable, dim.index), dim.weight, dim.capacity)
+	}
+	return row.Share(), nil
+}
+
+// ScoreBatch computes the shares of the selected queues; see [Scorer]. A
+// configuration of more than 32 resources takes the scalar path.
+func (d *DRF) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := d.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
+		return err
+	}
+	dst = dst[:allocatable.Rows()]
+	var list loadList
+	for k := range d.dims {
+		dim := &d.dims[k]
+		if !list.append(dim, at(request, dim.index), used, allocatable) {
+			d.scoreRows(dst, request, used, allocatable, rows)
+			return nil
+		}
+	}
+	kernel.Share(dst, list.dims[:list.n], d.rule, wordsOf(rows))
+	return nil
+}
+
+// scoreRows is ScoreBatch for any number of resources.
+func (d *DRF) scoreRows(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
+	eachSelected(len(dst), wordsOf(rows), func(i int) {
+		var row kernel.LoadRow
+		for k := range d.dims {
+			dim := &d.dims[k]
+			v := used.At(i, dim.index) + at(request, dim.index)
+			d.rule.Add(&row, v, allocatable.At(i, dim.index), dim.weight, dim.capacity)
+		}
+		dst[i] = row.Share()
+	})
+}
+
+// Explain returns the resources that count for one queue, or that the job
+// requests; the points are those of the greatest. A Reason is set when the share
+// is +Inf because of a NaN.
+func (d *DRF) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	score, err := d.Score(request, used, allocatable)
+	if err != nil {
+		return Explanation{}, err
+	}
+	next := 0 // in d.dims
+	dims, counted := d.weights.explain(d.m, request, used, allocatable, func(x *DimExplanation) (float64, bool) {
+		dim := &d.dims[next]
+		next++
+		x.Type = "DRF"
+		if x.Allocatable == d.rule.Unlimited && dim.capacity == skipped {
+			x.Status = Inert
+		}
+		return d.rule.Term(x.Used+x.Request, x.Allocatable, dim.weight, dim.capacity)
+	})
+	e := Explanation{Total: score, Reason: dropNaN(dims, counted)}
+	keepGreatest(dims, counted)
+	e.Terms = []TermExplanation{{Name: "DRF", Weight: 1, Score: score, Dims: dims}}
+	return e, nil
+}

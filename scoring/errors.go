@@ -1,0 +1,167 @@
+package scoring
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var (
+	// ErrBadAmount says that an amount is NaN, infinite or negative; see
+	// [*BadAmountError].
+	ErrBadAmount = errors.New("bad amount")
+
+	// ErrNeedsBatch says that a score exists for a batch only: a combination
+	// that normalizes a term has no value for one row alone.
+	ErrNeedsBatch = errors.New("scoring: a normalized term needs a batch")
+)
+
+// BadAmountError reports an amount that is NaN, infinite or negative, or one of
+// GPUs that makes no sense. It wraps [ErrBadAmount].
+type BadAmountError struct {
+	Resource string
+	Value    float64
+	Row      int  // the row of a matrix, when InRow is set
+	InRow    bool // not of the request
+
+	owner  string // what the amount is of; empty: the request
+	reason string // what is allowed; may be empty
+}
+
+// Error names the resource and the value.
+func (e *BadAmountError) Error() string {
+	owner := cmp.Or(e.owner, "request")
+	if e.InRow {
+		owner = fmt.Sprintf("row %d", e.Row)
+	}
+	text := fmt.Sprintf("scoring: %s: %s: bad amount %v", owner, e.Resource, e.Value)
+	if e.reason != "" {
+		text += ", " + e.reason
+	}
+	return text
+}
+
+// Unwrap returns [ErrBadAmount].
+func (e *BadAmountError) Unwrap() error { return ErrBadAmount }
+
+// shapeError says which operand has a wrong shape. It wraps [vector.ErrShape].
+func shapeError(format string, args ...any) error {
+	return fmt.Errorf("scoring: %s: %w", fmt.Sprintf(format, args...), vector.ErrShape)
+}
+
+// checkLen checks a vector, which may be shorter than the map but not longer.
+func checkLen(name string, v vector.ResourceVector, m *vectormap.ResourceVectorMap) error {
+	if len(v) > m.Len() {
+		return shapeError("%s has %d amounts, the map %d", name, len(v), m.Len())
+	}
+	return nil
+}
+
+// checkMatrices checks that there are two matrices of equally many rows, and
+// that a mask, which may be nil, is for as many.
+func checkMatrices(used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	switch {
+	case allocatable == nil:
+		return shapeError("allocatable is nil")
+	case used == nil:
+		return shapeError("used is nil")
+	case used.Rows() != allocatable.Rows():
+		return shapeError("used has %d rows, allocatable %d", used.Rows(), allocatable.Rows())
+	case rows != nil && rows.Len() != allocatable.Rows():
+		return shapeError("the mask has %d rows, allocatable %d", rows.Len(), allocatable.Rows())
+	}
+	return nil
+}
+
+// checkElements checks that a slice has an element per row.
+func checkElements(name string, elements, rows int) error {
+	if elements < rows {
+		return shapeError("%s has %d elements, the matrices %d rows", name, elements, rows)
+	}
+	return nil
+}
+
+// report collects what is wrong with a configuration.
+type report struct {
+	errors, warnings field.ErrorList
+	unknown          []string // exact names that the map does not have
+}
+
+// fail notes an error.
+func (r *report) fail(e *field.Error) { r.errors = append(r.errors, e) }
+
+// warn notes a warning.
+func (r *report) warn(e *field.Error) { r.warnings = append(r.warnings, e) }
+
+// failOrWarn notes an error, or a warning in lenient mode.
+func (r *report) failOrWarn(o Option, e *field.Error) {
+	if o.has(Lenient) {
+		r.warn(e)
+	} else {
+		r.fail(e)
+	}
+}
+
+// err returns all errors, nil when there are none: a utilerrors.Aggregate of
+// *field.Error sorted by path, a *vectormap.UnknownResourcesError, or both
+// joined. errors.As finds any of the three.
+func (r *report) err() error {
+	var errs []error
+	if len(r.errors) > 0 {
+		sortByPath(r.errors)
+		errs = append(errs, document.Errors(capped(r.errors)))
+	}
+	if len(r.unknown) > 0 {
+		slices.Sort(r.unknown)
+		errs = append(errs, &vectormap.UnknownResourcesError{Names: slices.Compact(r.unknown)})
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// capped returns at most maxFaults of sorted errors, the last of which says how
+// many others there are. An aggregate takes quadratic time to print.
+func capped(list field.ErrorList) field.ErrorList {
+	if len(list) <= maxFaults {
+		return list
+	}
+	first := list[maxFaults-1]
+	more := fmt.Sprintf("this and %d more faults are not listed", len(list)-maxFaults)
+	last := field.Invalid(field.NewPath(first.Field), field.OmitValueType{}, more)
+	return append(list[:maxFaults-1:maxFaults-1], last)
+}
+
+// maxFaults is the greatest number of errors in one report.
+const maxFaults = 1000
+
+// finish returns the warnings sorted by path, and err.
+func (r *report) finish() (field.ErrorList, error) {
+	sortByPath(r.warnings)
+	return r.warnings, r.err()
+}
+
+// sortByPath sorts by path in byte order, keeping the order of equal ones.
+func sortByPath(list field.ErrorList) {
+	slices.SortStableFunc(list, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
+}
+
+// keyPath returns parent["key"]. field.Path writes map keys without quotes.
+func keyPath(parent, key string) string { return fmt.Sprintf("%s[%q]", parent, brief(key)) }
+
+// brief cuts text for a message. Every legal resource name stays whole.
+func brief(text string) string {
+	const most = 320
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

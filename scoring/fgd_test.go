@@ -1,0 +1,64 @@
+package scoring_test
+
+import (
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// Many rows, of which most are alike, score as each of them alone does.
+func TestFGDOfManyAlike(t *testing.T) {
+	r := testkit.Rand(7)
+	m, err := vectormap.New(nil, vectormap.Milli("gpu"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	typical, err := scoring.TypicalPods([]scoring.TypicalPod{
+		{CPU: 4000, Count: 1, Milli: 500, Pods: 40},
+		{CPU: 8000, Count: 1, Milli: 1000, Pods: 30},
+		{CPU: 12000, Count: 1, Milli: 300, Models: []int32{1}, Spec: "B", Pods: 20},
+		{CPU: 30000, Count: 4, Milli: 1000, Pods: 10},
+		{CPU: 1000, Pods: 5},
+	}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := make([]scoring.GPUNode, 700)
+	cpuLeft := make([]float64, len(nodes))
+	for i := range nodes {
+		nodes[i].Model = int32(r.IntN(4) - 1)
+		nodes[i].Left = make([]float64, r.IntN(9))
+		for d := range nodes[i].Left {
+			nodes[i].Left[d] = 1000
+		}
+		if n := len(nodes[i].Left); n > 0 && r.IntN(4) == 0 {
+			nodes[i].Left[r.IntN(n)] = float64(r.IntN(1001))
+		}
+		cpuLeft[i] = float64(r.IntN(5) * 8000)
+	}
+	gpus := scoring.NewGPUState(nodes)
+	for _, req := range []scoring.GPURequest{
+		{CPU: 4000},
+		{CPU: 4000, Count: 1, Milli: 300},
+		{Count: 1, Milli: 999, Models: []int32{0, 2}},
+		{CPU: 8000, Count: 1, Milli: 1000},
+		{CPU: 16000, Count: 3, Milli: 1000},
+	} {
+		got := make([]float64, len(nodes))
+		if err := fgd.ScoreBatch(got, &req, cpuLeft, gpus, nil); err != nil {
+			t.Fatal(err)
+		}
+		for row := range nodes {
+			want, err := fgd.Score(row, &req, cpuLeft, gpus)
+			if err != nil || got[row] != want {
+				t.Fatalf("%+v, row %d, %+v: %v in the batch, %v alone, %v", req, row, nodes[row], got[row], want, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package scoring_test
+
+import (
+	"fmt"
+
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// Two nodes could take a pod that wants 40 % of a GPU. The second one has a
+// device that hardly any other pod can use.
+func ExampleFGD() {
+	m, err := vectormap.New(nil)
+	if err != nil {
+		panic(err)
+	}
+	typical, err := scoring.TypicalPods([]scoring.TypicalPod{
+		{CPU: 4000, Count: 1, Milli: 500, Pods: 50},
+		{CPU: 8000, Count: 1, Milli: 1000, Pods: 30},
+		{CPU: 2000, Pods: 20},
+	}, 0.95)
+	if err != nil {
+		panic(err)
+	}
+	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m)
+	if err != nil {
+		panic(err)
+	}
+
+	cpuLeft := []float64{32000, 32000}
+	gpus := scoring.NewGPUState([]scoring.GPUNode{
+		{Model: -1, Left: []float64{600, 700}},
+		{Model: -1, Left: []float64{1000, 400}},
+	})
+	pod := scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}
+
+	var rows vector.Mask
+	gpus.Fit(&rows, &pod, cpuLeft, nil)
+	scores := make([]float64, gpus.Rows())
+	if err := fgd.ScoreBatch(scores, &pod, cpuLeft, gpus, &rows); err != nil {
+		panic(err)
+	}
+	row := vector.ArgMax(scores, &rows, vector.TieLowest())
+	devices := fgd.ChooseDevices(row, &pod, cpuLeft, gpus, nil)
+	if err := gpus.Place(row, &pod, devices); err != nil {
+		panic(err)
+	}
+	cpuLeft[row] -= pod.CPU
+	fmt.Println("scores", scores)
+	fmt.Println("row", row, "devices", devices, "left", gpus.Devices(row))
+	// Output:
+	// scores [52 59]
+	// row 1 devices [1] left [1000 0]
+}
+
+func ExampleFNode() {
+	typical, err := scoring.WeightedPods([]scoring.TypicalPod{
+		{CPU: 4000, Count: 1, Milli: 500, Weight: 0.5},
+		{CPU: 8000, Count: 1, Milli: 1000, Weight: 0.3},
+		{CPU: 2000, Weight: 0.2},
+	})
+	if err != nil {
+		panic(err)
+	}
+	left := []float64{1000, 400}
+	fmt.Println("32 CPUs left:", scoring.FNode(typical, 32000, left, -1))
+	fmt.Println("6 CPUs left:", scoring.FNode(typical, 6000, left, -1))
+	// Output:
+	// 32 CPUs left: 600
+	// 6 CPUs left: 900
+}
+
+// The policies that FGD is compared with, for one pod.
+func ExampleGPUScorer() {
+	m, err := vectormap.New(nil)
+	if err != nil {
+		panic(err)
+	}
+	dot, err := scoring.CompileDotProduct(scoring.DotProductConfig{}, m)
+	if err != nil {
+		panic(err)
+	}
+	fit, err := scoring.CompileBestFit(scoring.BestFitConfig{Raw: true}, m)
+	if err != nil {
+		panic(err)
+	}
+	packing, err := scoring.CompileGPUPacking(scoring.GPUPackingConfig{}, m)
+	if err != nil {
+		panic(err)
+	}
+	clustering, err := scoring.CompileGPUClustering(scoring.GPUClusteringConfig{}, m)
+	if err != nil {
+		panic(err)
+	}
+
+	// A node with two idle GPUs of eight, and pods that have a GPU each.
+	cpuLeft := []float64{16000}
+	gpus := scoring.NewGPUState([]scoring.GPUNode{
+		{Left: []float64{1000, 1000, 0, 0, 0, 0, 0, 0}, Pods: []int32{0, 6}},
+	})
+	pod := scoring.GPURequest{CPU: 4000, Count: 1, Milli: 1000}
+	for _, p := range []struct {
+		name   string
+		scorer scoring.GPUScorer
+	}{{"DotProduct", dot}, {"BestFit", fit}, {"GPUPacking", packing}, {"GPUClustering", clustering}} {
+		score, err := p.scorer.Score(0, &pod, cpuLeft, gpus)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(p.name, score)
+	}
+	// Output:
+	// DotProduct 98
+	// BestFit 89
+	// GPUPacking 49
+	// GPUClustering 93
+}
+
+// The cluster as vectors, and why a pod stays pending.
+func ExampleGPURequestOf() {
+	m, err := vectormap.New([]string{"nvidia.com/gpu"})
+	if err != nil {
+		panic(err)
+	}
+	gpus := new(scoring.GPUState)
+	var cpuLeft []float64
+	for _, allocatable := range []vector.ResourceVector{{64000, 0, 2}, {64000, 0, 1}, {64000}} {
+		node, err := scoring.GPUNodeOf(m, allocatable, -1)
+		if err != nil {
+			panic(err)
+		}
+		gpus.AppendNode(node)
+		cpuLeft = append(cpuLeft, allocatable[vectormap.CPU])
+	}
+	part, err := scoring.GPURequestOf(m, vector.ResourceVector{4000, 0, 0.3})
+	if err != nil {
+		panic(err)
+	}
+	if err := gpus.Place(0, &part, []int32{1}); err != nil {
+		panic(err)
+	}
+	pair, err := scoring.GPURequestOf(m, vector.ResourceVector{4000, 0, 2})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%d x %.0f, %d x %.0f\n", part.Count, part.Milli, pair.Count, pair.Milli)
+	fmt.Println(gpus.Rejections(&pair, cpuLeft, nil))
+
+	_, err = scoring.GPURequestOf(m, vector.ResourceVector{4000, 0, 1.5})
+	fmt.Println(err)
+	// Output:
+	// 1 x 300, 2 x 1000
+	// 0/3 nodes fit: 3 without enough GPUs left
+	// scoring: request: gpu: bad amount 1.5, must be a whole number of GPUs, or less than one
+}
+
+// Fragments fall from 600 to 200 thousandths of a GPU when the pod takes what is
+// left of device 1.
+func ExampleFGD_Explain() {
+	m, err := vectormap.New(nil, vectormap.Milli("gpu"))
+	if err != nil {
+		panic(err)
+	}
+	typical, err := scoring.WeightedPods([]scoring.TypicalPod{
+		{CPU: 4000, Count: 1, Milli: 500, Weight: 0.5},
+		{CPU: 8000, Count: 1, Milli: 1000, Weight: 0.3},
+		{CPU: 2000, Weight: 0.2},
+	})
+	if err != nil {
+		panic(err)
+	}
+	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m)
+	if err != nil {
+		panic(err)
+	}
+	gpus := scoring.NewGPUState([]scoring.GPUNode{{Model: -1, Left: []float64{1000, 400}}})
+	e, err := fgd.Explain(0, &scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}, []float64{32000}, gpus)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(e.Format(m))
+	// Output:
+	// total       59
+	// FGD         59       x 1
+	//   resource  request  used  allocatable  rule           weight  points  status
+	//   cpu       4        0     32           fragmentation  1       0       Scored
+	//   gpu       400m     0     1400m        fragmentation  1       59      Scored
+	//   device 1  400m     600m  1            chosen         0       0       Scored
+	//   F before  0        0     600m         fragments      0       0       Scored
+	//   F after   0        0     200m         fragments      0       0       Scored
+}
+
+// Scores of GPUs are added to others by hand: started devices first, and half as
+// important a cpu with much left.
+func ExampleGPUScorer_combined() {
+	m, err := vectormap.New(nil)
+	if err != nil {
+		panic(err)
+	}
+	packing, err := scoring.CompileGPUPacking(scoring.GPUPackingConfig{}, m)
+	if err != nil {
+		panic(err)
+	}
+	load, err := scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.NormalizedSum, Direction: scoring.Spread}, m)
+	if err != nil {
+		panic(err)
+	}
+	allocatable, used := m.NewMatrix(0), m.NewMatrix(0)
+	for _, usedCPU := range []float64{48000, 16000, 32000} {
+		allocatable.AppendRow(vector.ResourceVector{64000})
+		used.AppendRow(vector.ResourceVector{usedCPU})
+	}
+	cpuLeft := []float64{16000, 48000, 32000}
+	gpus := scoring.NewGPUState([]scoring.GPUNode{
+		{Left: []float64{1000, 0}}, {Left: []float64{1000, 1000}}, {Left: []float64{500, 0}},
+	})
+	pod := scoring.GPURequest{CPU: 4000, Count: 1, Milli: 500}
+
+	var rows vector.Mask
+	gpus.Fit(&rows, &pod, cpuLeft, nil)
+	scores, others := make([]float64, 3), make([]float64, 3)
+	if err := packing.ScoreBatch(scores, &pod, cpuLeft, gpus, &rows); err != nil {
+		panic(err)
+	}
+	if err := load.ScoreBatch(others, vector.ResourceVector{pod.CPU}, used, allocatable, &rows); err != nil {
+		panic(err)
+	}
+	scoring.NormalizeScores(scores, &rows, scoring.NormalizeMinMax)
+	scoring.NormalizeScores(others, &rows, scoring.NormalizeMinMax)
+	for row := range rows.All() {
+		scores[row] += 0.5 * others[row]
+	}
+	fmt.Printf("%.0f\n", scores)
+	fmt.Println("row", vector.ArgMax(scores, &rows, vector.TieLowest()))
+	// Output:
+	// [28 50 125]
+	// row 2
+}

@@ -1,0 +1,215 @@
+package scoring_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// TestGPUCacheFollowsNodes compares a cache with full passes while nodes come
+// and go.
+func TestGPUCacheFollowsNodes(t *testing.T) {
+	for k, scorer := range gpuCacheScorers(t) {
+		t.Run(fmt.Sprintf("%d/%T", k, scorer), func(t *testing.T) {
+			r := testkit.Rand(uint64(k))
+			w := newGPUCacheWorld(t, r, k, scoring.CacheOptions{})
+			node := func() scoring.GPUNode {
+				n := scoring.GPUNode{Model: int32(r.IntN(3)) - 1, Left: make([]float64, r.IntN(12))}
+				for d := range n.Left {
+					n.Left[d] = float64(r.IntN(5) * 250)
+				}
+				return n
+			}
+			for range 400 {
+				switch n := w.rows(); {
+				case n == 0 || r.IntN(4) == 0:
+					w.gpus.AppendNode(node())
+					w.free.AppendRow(w.amounts())
+				case r.IntN(3) == 0:
+					row := r.IntN(n)
+					if w.gpus.RemoveRow(row) != w.free.RemoveRow(row) {
+						t.Fatal("rows differ")
+					}
+				case r.IntN(3) == 0:
+					w.gpus.SetNode(r.IntN(n), node())
+				default:
+					w.change()
+				}
+				if w.mask != nil {
+					w.mask = nil
+				}
+				w.ask()
+				w.query.Free, w.query.GPUs, w.query.Rows = w.free, w.gpus, nil
+				if w.query.Request.CPU < 0 {
+					continue
+				}
+				scores, feasible, err := w.full()
+				if err != nil {
+					t.Fatal(err)
+				}
+				row, score, err := w.cache.Best(&w.query, vector.TieSeeded(1))
+				if want := vector.ArgMax(scores, feasible, vector.TieSeeded(1)); err != nil || row != want || row >= 0 && score != scores[row] {
+					t.Fatalf("row %d, %v, %v, want %d", row, score, err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestGPUStateNodeAllocs lets nodes come and go for long: in the end there is
+// room.
+func TestGPUStateNodeAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	gpus := scoring.NewGPUState(make([]scoring.GPUNode, 100))
+	node := scoring.GPUNode{Left: gpuDevices(8, 1000)}
+	if got := testing.AllocsPerRun(2000, func() {
+		gpus.RemoveRow(gpus.Rows() / 2)
+		row := gpus.AppendNode(node)
+		gpus.SetNode(row/2, node)
+		node.Left = node.Left[:1+row*7%8]
+	}); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+}
+
+func TestGPURejections(t *testing.T) {
+	gpus := scoring.NewGPUState([]scoring.GPUNode{
+		{Model: 0, Left: []float64{1000, 1000}},
+		{Model: 0, Left: []float64{500, 700}},
+		{Model: 1, Left: []float64{500, 400}},
+		{Model: -1},
+		{Model: 1, Left: []float64{1000}},
+	})
+	cpuLeft := []float64{8000, 8000, 2000, 2000, math.NaN()}
+	first := vector.NewMask(5)
+	first.Set(1)
+	type request = scoring.GPURequest
+	for _, test := range []struct {
+		name string
+		req  request
+		rows *vector.Mask
+		want scoring.GPURejections
+		text string
+	}{
+		{"whole", request{CPU: 4000, Count: 1, Milli: 1000}, nil, scoring.GPURejections{Rows: 5, Hosts: 1, CPU: 3, Devices: 3, Fragmented: 1},
+			"1/5 nodes fit: 3 insufficient cpu, 3 without enough GPUs left (enough in pieces on 1)"},
+		{"model", request{Count: 1, Milli: 400, Models: []int32{1}}, nil, scoring.GPURejections{Rows: 5, Hosts: 1, CPU: 1, Model: 3, Devices: 1},
+			"1/5 nodes fit: 3 of another GPU model, 1 insufficient cpu, 1 without enough GPUs left"},
+		{"cpu", request{CPU: 9000, Models: []int32{7}}, nil, scoring.GPURejections{Rows: 5, CPU: 5}, "0/5 nodes fit: 5 insufficient cpu"},
+		{"some rows", request{Count: 2, Milli: 600}, first, scoring.GPURejections{Rows: 1, Devices: 1, Fragmented: 1},
+			"0/1 nodes fit: 1 without enough GPUs left (enough in pieces on 1)"},
+		{"all fit", request{Count: 1, Milli: 100}, first, scoring.GPURejections{Rows: 1, Hosts: 1}, "1/1 nodes fit"},
+		{"bad", request{Count: 1}, nil, scoring.GPURejections{Rows: 5}, "0/5 nodes fit"},
+	} {
+		got := gpus.Rejections(&test.req, cpuLeft, test.rows)
+		if got != test.want || got.String() != test.text {
+			t.Errorf("%s: got %+v, %s, want %+v, %s", test.name, got, got, test.want, test.text)
+		}
+		var fit vector.Mask
+		if gpus.Fit(&fit, &test.req, cpuLeft, test.rows); fit.Count() != got.Hosts {
+			t.Errorf("%s: %d rows fit, %d hosts", test.name, fit.Count(), got.Hosts)
+		}
+	}
+}
+
+func gpuAmountsMap(t *testing.T, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
+	t.Helper()
+	m, err := vectormap.New([]string{"nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb"}, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestGPURequestOf(t *testing.T) {
+	whole, milli := gpuAmountsMap(t, vectormap.FoldVendors()), gpuAmountsMap(t, vectormap.FoldVendors(), vectormap.Milli("gpu"))
+	apart := gpuAmountsMap(t, vectormap.NoFold())
+	column := func(name string, x float64) vector.ResourceVector {
+		v := apart.NewVector()
+		i, _ := apart.Index(name)
+		v[i] = x
+		return v
+	}
+	type amounts = vector.ResourceVector
+	type request = scoring.GPURequest
+	const mix = "scoring: request: gpu: bad amount %v, must be a whole number of GPUs, or less than one"
+	for _, test := range []struct {
+		name string
+		m    *vectormap.ResourceVectorMap
+		v    amounts
+		want request
+		err  string
+	}{
+		{"nothing", whole, nil, request{}, ""},
+		{"cpu", whole, amounts{4000}, request{CPU: 4000}, ""},
+		{"whole", whole, amounts{4000, 1, 2}, request{CPU: 4000, Count: 2, Milli: 1000}, ""},
+		{"part", whole, amounts{0, 0, 0.3}, request{Count: 1, Milli: 300}, ""},
+		{"odd part", whole, amounts{0, 0, 0.001001}, request{Count: 1, Milli: 1.001}, ""},
+		{"almost one", whole, amounts{0, 0, math.Nextafter(1, 0)}, request{Count: 1, Milli: math.Nextafter(1, 0) * 1000}, ""},
+		{"whole in thousandths", milli, amounts{0, 0, 3000}, request{Count: 3, Milli: 1000}, ""},
+		{"part in thousandths", milli, amounts{0, 0, 300}, request{Count: 1, Milli: 300}, ""},
+		{"NVIDIA apart", apart, column("nvidia.com/gpu", 2), request{Count: 2, Milli: 1000}, ""},
+		{"AMD apart", apart, column("amd.com/gpu", 0.5), request{Count: 1, Milli: 500}, ""},
+		{"MIG", apart, column("nvidia.com/mig-1g.5gb", 2), request{}, ""},
+		{"mix", whole, amounts{0, 0, 1.5}, request{}, fmt.Sprintf(mix, 1.5)},
+		{"mix in thousandths", milli, amounts{0, 0, 1500}, request{}, fmt.Sprintf(mix, 1500)},
+		{"both apart", apart, amounts{2: 1, 4: 1}, request{}, "scoring: request: amd.com/gpu: bad amount 1, must be 0 beside gpu"},
+		{"negative", whole, amounts{0, 0, -1}, request{}, "scoring: request: gpu: bad amount -1"},
+		{"infinite", whole, amounts{0, 0, math.Inf(1)}, request{}, "scoring: request: gpu: bad amount +Inf"},
+		{"many", whole, amounts{0, 0, 65537}, request{}, "scoring: request: gpu: bad amount 65537, must be at most 65536 GPUs"},
+		{"bad cpu", whole, amounts{math.NaN(), 0, 1}, request{}, "scoring: request: cpu: bad amount NaN"},
+	} {
+		got, err := scoring.GPURequestOf(test.m, test.v)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if fmt.Sprint(got) != fmt.Sprint(test.want) || text != test.err {
+			t.Errorf("%s: got %+v, %s, want %+v, %s", test.name, got, text, test.want, test.err)
+		}
+		var bad *scoring.BadAmountError
+		if err != nil && !errors.As(err, &bad) {
+			t.Errorf("%s: %T", test.name, err)
+		}
+	}
+	if _, err := scoring.GPURequestOf(whole, make(amounts, whole.Len()+1)); err != vector.ErrShape {
+		t.Errorf("too long: %v", err)
+	}
+}
+
+func TestGPUNodeOf(t *testing.T) {
+	whole, milli := gpuAmountsMap(t, vectormap.FoldVendors()), gpuAmountsMap(t, vectormap.FoldVendors(), vectormap.Milli("gpu"))
+	type amounts = vector.ResourceVector
+	for _, test := range []struct {
+		name string
+		m    *vectormap.ResourceVectorMap
+		v    amounts
+		want int
+		err  string
+	}{
+		{"none", whole, amounts{64000}, 0, ""},
+		{"four", whole, amounts{64000, 1, 4}, 4, ""},
+		{"four in thousandths", milli, amounts{64000, 1, 4000}, 4, ""},
+		{"part", whole, amounts{0, 0, 0.5}, 0, "scoring: node: gpu: bad amount 0.5, must be a whole number of GPUs"},
+		{"in thousandths by mistake", milli, amounts{0, 0, 8}, 0, "scoring: node: gpu: bad amount 8, must be a whole number of GPUs"},
+		{"NaN", whole, amounts{0, 0, math.NaN()}, 0, "scoring: node: gpu: bad amount NaN"},
+	} {
+		got, err := scoring.GPUNodeOf(test.m, test.v, 3)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != test.err || !slices.Equal(got.Left, gpuDevices(test.want, 1000)) || err == nil && got.Model != 3 || len(got.Pods) > 0 {
+			t.Errorf("%s: got %+v, %s, want %d devices, %s", test.name, got, text, test.want, test.err)
+		}
+	}
+}

@@ -1,0 +1,431 @@
+package scoring_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+)
+
+func TestNewGPUStateClamps(t *testing.T) {
+	inf := math.Inf(1)
+	gpus := scoring.NewGPUState([]scoring.GPUNode{{Model: -1, Left: []float64{math.NaN(), -1, 1001, inf, -inf, 0, 1000, 0.5}}})
+	if got, want := gpus.Devices(0), []float64{0, 0, 0, 0, 0, 0, 1000, 0.5}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := gpus.Total(0); got != 1000.5 {
+		t.Errorf("total %v", got)
+	}
+}
+
+func TestNewGPUStatePanics(t *testing.T) {
+	for _, pods := range [][]int32{{-1}, {0, 0, 1}} {
+		if got, want := recovered(func() { scoring.NewGPUState([]scoring.GPUNode{{Left: []float64{1000}, Pods: pods}}) }),
+			"scoring: pods of a class that the node can't hold"; got != want {
+			t.Errorf("%v: got %v, want %v", pods, got, want)
+		}
+		gpus := scoring.NewGPUState([]scoring.GPUNode{{Left: []float64{500}}})
+		version := gpus.Version()
+		bad := scoring.GPUNode{Left: []float64{1000}, Pods: pods}
+		if recovered(func() { gpus.AppendNode(bad) }) == nil || recovered(func() { gpus.SetNode(0, bad) }) == nil ||
+			gpus.Version() != version || gpus.Rows() != 1 || gpus.Total(0) != 500 {
+			t.Errorf("%v: a bad node changes the state", pods)
+		}
+	}
+	gpus := scoring.NewGPUState([]scoring.GPUNode{{}})
+	for name, f := range map[string]func(){
+		"Devices":  func() { gpus.Devices(1) },
+		"Model":    func() { gpus.Model(-1) },
+		"Total":    func() { gpus.Total(1) },
+		"Pods":     func() { gpus.Pods(1) },
+		"Place":    func() { gpus.Place(1, &scoring.GPURequest{}, nil) },
+		"SetNode":  func() { gpus.SetNode(1, scoring.GPUNode{}) },
+		"Remove":   func() { gpus.RemoveRow(-1) },
+		"CanHost":  func() { gpus.CanHost(1, &scoring.GPURequest{}, 0) },
+		"zero":     func() { new(scoring.GPUState).Devices(0) },
+		"negative": func() { gpus.Release(-1, &scoring.GPURequest{}, nil) },
+	} {
+		if got, want := recovered(f), "scoring: row out of range"; got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	var fit vector.Mask
+	for name, f := range map[string]func(){
+		"Fit, cpu":  func() { gpus.Fit(&fit, &scoring.GPURequest{}, nil, nil) },
+		"Fit, rows": func() { gpus.Fit(&fit, &scoring.GPURequest{}, []float64{1}, vector.NewMask(2)) },
+		"Phi":       func() { gpuT3(t).Phi(0, nil, gpus) },
+		"PhiBatch":  func() { gpuT3(t).PhiBatch(nil, []float64{1}, gpus, nil) },
+		"Reject":    func() { gpus.Rejections(&scoring.GPURequest{}, nil, nil) },
+		"Reject 2":  func() { gpus.Rejections(&scoring.GPURequest{}, []float64{1}, vector.NewMask(2)) },
+		"FBatch":    func() { gpuT3(t).FBatch([]float64{1}, []float64{1}, gpus, vector.NewMask(2)) },
+	} {
+		if got, want := recovered(f), "scoring: operands have different numbers of rows"; got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
+
+// recovered returns what f panics with.
+func recovered(f func()) (value any) {
+	defer func() { value = recover() }()
+	f()
+	return nil
+}
+
+// TestPlaceRefuses checks that a refusal names the device and changes nothing.
+func TestPlaceRefuses(t *testing.T) {
+	type request = scoring.GPURequest
+	share, pair := request{Count: 1, Milli: 400}, request{Count: 2, Milli: 1000}
+	for _, test := range []struct {
+		name    string
+		release bool
+		req     request
+		devices []int32
+		want    string
+	}{
+		{"too few", false, pair, []int32{0}, "row 0: 1 devices listed, 2 requested"},
+		{"too many", false, share, []int32{0, 1}, "row 0: 2 devices listed, 1 requested"},
+		{"without GPU", false, request{CPU: 1}, []int32{0}, "row 0: 1 devices listed, 0 requested"},
+		{"twice", false, pair, []int32{0, 0}, "row 0: device 0 is listed twice"},
+		{"not there", false, share, []int32{4}, "row 0: the node has no device 4"},
+		{"negative", false, share, []int32{-1}, "row 0: the node has no device -1"},
+		{"too little", false, share, []int32{2}, "row 0: device 2 has 300 left, less than the 400 requested"},
+		{"one too little", false, pair, []int32{1, 2}, "row 0: device 2 has 300 left, less than the 1000 requested"},
+		{"too much", true, share, []int32{3}, "row 0: device 3 has 700 left, and 400 more would be more than a device"},
+		{"many times", true, request{Count: 9, Milli: 1}, slices.Repeat([]int32{2}, 9), "row 0: device 2 is listed twice"},
+		{"no pod", true, request{Count: 2, Milli: 100}, []int32{2, 3}, "row 0: device 2 holds no pod of this class, like the whole node"},
+		{"bad cpu", false, request{CPU: math.NaN(), Count: 1}, []int32{0}, "request: cpu: bad amount NaN"},
+		{"bad count", false, request{Count: -1}, nil, "request: gpu: bad amount -1"},
+		{"bad share", true, request{Count: 1, Milli: math.Inf(1)}, []int32{0}, "request: gpu: bad amount +Inf, must be more than 0 and at most 1000 thousandths of each device"},
+		{"no share", false, request{Count: 2}, []int32{0, 1}, "request: gpu: bad amount 0, must be more than 0 and at most 1000 thousandths of each device"},
+		{"large share", false, request{Count: 1, Milli: 1000.5}, []int32{0}, "request: gpu: bad amount 1000.5, must be more than 0 and at most 1000 thousandths of each device"},
+		{"part without device", false, request{Milli: -1}, nil, "request: gpu: bad amount -1"},
+	} {
+		left, pods := []float64{1000, 1000, 300, 700}, []int32{1, 0, 0, 0, 0}
+		gpus := scoring.NewGPUState([]scoring.GPUNode{{Left: left, Pods: pods}})
+		version, move := gpus.Version(), gpus.Place
+		if test.release {
+			move = gpus.Release
+		}
+		err := move(0, &test.req, test.devices)
+		if err == nil || err.Error() != "scoring: "+test.want {
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		}
+		var refused *scoring.DeviceError
+		if !errors.As(err, &refused) && !errors.Is(err, scoring.ErrBadAmount) {
+			t.Errorf("%s: %T", test.name, err)
+		}
+		if !slices.Equal(gpus.Devices(0), left) || !slices.Equal(gpus.Pods(0), pods) || gpus.Version() != version {
+			t.Errorf("%s: changed to %v, %v", test.name, gpus.Devices(0), gpus.Pods(0))
+		}
+	}
+}
+
+// TestManyClasses has nodes of so many devices that classes share a bit.
+func TestManyClasses(t *testing.T) {
+	clustering := gpuCompile(t, scoring.CompileGPUClustering, scoring.GPUClusteringConfig{GPU: 1e6})
+	pods := func(classes ...int) []int32 {
+		n := make([]int32, 81)
+		for _, c := range classes {
+			n[c]++
+		}
+		return n
+	}
+	left := gpuDevices(80, 1000)
+	testGPUCases(t, "64 devices", clustering, scoring.GPURequest{Count: 64, Milli: 1000},
+		gpuCase{0, left, pods(), 48, -1},
+		gpuCase{0, left, pods(64), 98, -1},
+		gpuCase{0, left, pods(64, 80), 73, -1},
+		gpuCase{0, left, pods(63), 23, -1},
+		gpuCase{0, left, pods(1, 64), 73, -1})
+	testGPUCases(t, "share", clustering, scoring.GPURequest{Count: 1, Milli: 1},
+		gpuCase{0, left, pods(63, 64), 23, -1},
+		gpuCase{0, left, pods(0, 64), 73, -1})
+	gpus := scoring.NewGPUState([]scoring.GPUNode{{Left: left}})
+	var list []int32
+	for d := range int32(64) {
+		list = append(list, d)
+	}
+	req := scoring.GPURequest{Count: 64, Milli: 1}
+	score := func() float64 {
+		x, err := clustering.Score(0, &req, []float64{0}, gpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	before := score()
+	if err := gpus.Place(0, &req, list); err != nil {
+		t.Fatal(err)
+	}
+	if got := score(); got != 98 {
+		t.Errorf("with a pod: %v", got)
+	}
+	if err := gpus.Release(0, &req, list); err != nil {
+		t.Fatal(err)
+	}
+	if got := score(); got != before {
+		t.Errorf("the pod is gone: got %v, want %v", got, before)
+	}
+}
+
+// TestGPUErrors checks that bad operands are refused before anything is written.
+func TestGPUErrors(t *testing.T) {
+	w := newGPUWorld(t, testkit.Rand(1), 70)
+	good := scoring.GPURequest{CPU: 1, Count: 1, Milli: 1}
+	n, nan := len(w.nodes), math.NaN()
+	for _, test := range []struct {
+		name    string
+		dst     int
+		req     scoring.GPURequest
+		cpuLeft []float64
+		rows    *vector.Mask
+		want    error
+	}{
+		{"short dst", n - 1, good, w.cpuLeft, nil, vector.ErrShape},
+		{"short cpu", n, good, w.cpuLeft[1:], nil, vector.ErrShape},
+		{"long cpu", n, good, append(w.cpuLeft, 1), nil, vector.ErrShape},
+		{"mask", n, good, w.cpuLeft, vector.NewMask(n + 1), vector.ErrShape},
+		{"cpu", n, scoring.GPURequest{CPU: -1}, w.cpuLeft, nil, scoring.ErrBadAmount},
+		{"count", n, scoring.GPURequest{Count: -1}, w.cpuLeft, nil, scoring.ErrBadAmount},
+		{"milli", n, scoring.GPURequest{Count: 1, Milli: nan}, w.cpuLeft, nil, scoring.ErrBadAmount},
+		{"no milli", n, scoring.GPURequest{Count: 2}, w.cpuLeft, nil, scoring.ErrBadAmount},
+		{"large milli", n, scoring.GPURequest{Count: 1, Milli: 2000}, w.cpuLeft, nil, scoring.ErrBadAmount},
+		{"milli of no device", n, scoring.GPURequest{Milli: nan}, w.cpuLeft, nil, scoring.ErrBadAmount},
+	} {
+		for _, g := range w.scorers(t) {
+			dst := make([]float64, test.dst)
+			if err := g.scorer.ScoreBatch(dst, &test.req, test.cpuLeft, w.gpus, test.rows); !errors.Is(err, test.want) {
+				t.Errorf("%s, %s: batch: got %v, want %v", g.name, test.name, err, test.want)
+			}
+			if slices.ContainsFunc(dst, func(x float64) bool { return x != 0 }) {
+				t.Errorf("%s, %s: dst was written", g.name, test.name)
+			}
+			if test.dst < n || test.rows != nil {
+				continue
+			}
+			if _, err := g.scorer.Score(0, &test.req, test.cpuLeft, w.gpus); !errors.Is(err, test.want) {
+				t.Errorf("%s, %s: row: got %v, want %v", g.name, test.name, err, test.want)
+			}
+			if _, err := g.scorer.Explain(0, &test.req, test.cpuLeft, w.gpus); !errors.Is(err, test.want) {
+				t.Errorf("%s, %s: explanation: got %v, want %v", g.name, test.name, err, test.want)
+			}
+			if got := g.scorer.ChooseDevices(0, &test.req, test.cpuLeft, w.gpus, nil); len(got) > 0 {
+				t.Errorf("%s, %s: devices %v", g.name, test.name, got)
+			}
+		}
+		if test.want != scoring.ErrBadAmount {
+			continue
+		}
+		fit := new(vector.Mask)
+		for _, rows := range []*vector.Mask{nil, allRows(n)} {
+			if w.gpus.Fit(fit, &test.req, test.cpuLeft, rows); fit.Len() != n || fit.Any() {
+				t.Errorf("%s: fits on %v", test.name, fit)
+			}
+		}
+		for row := range n {
+			if w.gpus.CanHost(row, &test.req, test.cpuLeft[row]) {
+				t.Errorf("%s: row %d can host it", test.name, row)
+			}
+		}
+	}
+}
+
+// allRows returns the mask of n rows.
+func allRows(n int) *vector.Mask {
+	m := vector.NewMask(n)
+	m.SetAll()
+	return m
+}
+
+// TestGPUConfigErrors checks the paths of what is wrong with a configuration.
+func TestGPUConfigErrors(t *testing.T) {
+	m, nan := gpuMap(t), math.NaN()
+	err := func(_ any, err error) error { return err }
+	for _, test := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"no typical pods", err(scoring.CompileFGD(scoring.FGDConfig{}, m)), "typical"},
+		{"size", err(scoring.CompileDotProduct(scoring.DotProductConfig{Size: scoring.NodeSize{CPU: -1, GPU: nan}}, m)), "size.cpu size.gpu"},
+		{"size", err(scoring.CompileBestFit(scoring.BestFitConfig{Size: scoring.NodeSize{GPU: math.Inf(1)}}, m)), "size.gpu"},
+		{"size", err(scoring.CompileGPUClustering(scoring.GPUClusteringConfig{GPU: -1}, m)), "gpu"},
+		{"coverage", err(scoring.TypicalPods(nil, 0)), "coverage"},
+		{"coverage", err(scoring.TypicalPods(nil, nan)), "coverage"},
+		{"trace", err(scoring.TypicalPods([]scoring.TypicalPod{{}, {CPU: nan, Count: -1, Milli: -1, Pods: -1}}, 1)), "trace[1].count trace[1].cpu trace[1].milli trace[1].pods"},
+		{"part of no size", err(scoring.TypicalPods([]scoring.TypicalPod{{Count: 1}, {Count: 1, Milli: 1001}, {Milli: 1001}}, 1)), "trace[0].milli trace[1].milli"},
+		{"weights of a trace", err(scoring.TypicalPods([]scoring.TypicalPod{{Weight: 1}, {Weight: 1, Pods: 1}}, 1)), "trace[0].pods"},
+		{"list", err(scoring.WeightedPods([]scoring.TypicalPod{{Weight: nan}, {Weight: -1}})), "list[0].weight list[1].weight"},
+		{"list of no size", err(scoring.WeightedPods([]scoring.TypicalPod{{Count: 2, Weight: 1}})), "list[0].milli"},
+		{"no weights", err(scoring.WeightedPods([]scoring.TypicalPod{{}, {}})), "list"},
+		{"pods of a list", err(scoring.WeightedPods([]scoring.TypicalPod{{Pods: 1}, {Pods: 1, Weight: 1}})), "list[0].weight"},
+	} {
+		if test.err == nil {
+			t.Errorf("%s: no error", test.name)
+			continue
+		}
+		text := test.err.Error()
+		for _, path := range strings.Fields(test.want) {
+			if !strings.Contains(text, path+": ") {
+				t.Errorf("%s: no %s in %s", test.name, path, text)
+			}
+		}
+	}
+}
+
+// TestFGDWarns checks that typical pods without GPU don't go unnoticed.
+func TestFGDWarns(t *testing.T) {
+	const want = "[typical: Invalid value: no pod that wants a GPU: all nodes score alike]"
+	for _, test := range []struct {
+		list []scoring.TypicalPod
+		want string
+	}{
+		{nil, want},
+		{[]scoring.TypicalPod{{CPU: 1}}, want},
+		{[]scoring.TypicalPod{{CPU: 1}, {Count: 1, Milli: 1}}, "[]"},
+	} {
+		typical, err := scoring.TypicalPods(test.list, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fgd := gpuCompile(t, scoring.CompileFGD, scoring.FGDConfig{Typical: typical})
+		if got := fmt.Sprint(fgd.Warnings()); got != test.want {
+			t.Errorf("%v: %s, want %s", test.list, got, test.want)
+		}
+	}
+}
+
+// TestTypicalOrder checks which kinds are taken where the counts are equal.
+func TestTypicalOrder(t *testing.T) {
+	type pod = scoring.TypicalPod
+	first := pod{CPU: 2, Count: 2, Milli: 2, Spec: "B|A", Models: []int32{1, 0}}
+	with := func(change func(p *pod)) pod {
+		p := first
+		change(&p)
+		return p
+	}
+	want := []pod{
+		with(func(p *pod) { p.CPU, p.Pods = 1, 2 }),
+		first,
+		with(func(p *pod) { p.Models = []int32{0, 1} }),
+		with(func(p *pod) { p.Spec = "A|B" }),
+		with(func(p *pod) { p.Count = 1 }),
+		with(func(p *pod) { p.Milli = 1 }),
+		with(func(p *pod) { p.CPU = 1.5 }),
+	}
+	trace := slices.Clone(want)
+	slices.Reverse(trace)
+	for covered := 1; covered <= len(want); covered++ {
+		typical, err := scoring.TypicalPods(trace, float64(covered+1)/8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range typical.Pods() {
+			w := want[i]
+			w.Pods = max(w.Pods, 1)
+			if p.CPU != w.CPU || p.Count != w.Count || p.Milli != w.Milli || p.Spec != w.Spec || !slices.Equal(p.Models, w.Models) || p.Pods != w.Pods {
+				t.Errorf("%d: got %+v, want %+v", i, p, w)
+			}
+		}
+		if len(typical.Pods()) != covered || typical.N() != float64(covered+1) {
+			t.Errorf("%d kinds, %v pods, want %d", len(typical.Pods()), typical.N(), covered)
+		}
+	}
+}
+
+// TestGPUAllocs checks what is promised not to allocate.
+func TestGPUAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	gpus, cpuLeft := openbCluster(t, 1)
+	typical := openbTypical(t, "derived_pod_shapes.csv")
+	w := gpuWorld{typical: typical, counted: true}
+	n, row := gpus.Rows(), 0
+	for len(gpus.Devices(row)) < 8 {
+		row++
+	}
+	dst, buf := make([]float64, n), make([]int32, 0, 8)
+	rows, fit := vector.NewMask(n), vector.NewMask(n)
+	rows.SetAll()
+	clone := gpus.Clone()
+	for _, req := range []scoring.GPURequest{
+		{CPU: 1000, Count: 1, Milli: 500}, {CPU: 1000, Count: 2, Milli: 500.5}, {CPU: 1000, Count: 8, Milli: 1000, Models: []int32{1, 2}}, {CPU: 1000},
+	} {
+		check := func(name string, f func()) {
+			if got := testing.AllocsPerRun(5, f); got != 0 {
+				t.Errorf("%s of %+v: %v allocations", name, req, got)
+			}
+		}
+		testkit.EachImpl(t, func(t *testing.T) {
+			for _, g := range w.scorers(t) {
+				check(g.name, func() {
+					err := g.scorer.ScoreBatch(dst, &req, cpuLeft, gpus, rows)
+					_, _ = g.scorer.Score(row, &req, cpuLeft, gpus)
+					buf = g.scorer.ChooseDevices(row, &req, cpuLeft, gpus, buf)
+					if err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+			check("Fit", func() { gpus.Fit(fit, &req, cpuLeft, rows) })
+		})
+		check("Phi", func() { typical.PhiBatch(dst, cpuLeft, gpus, rows) })
+		buf = tightestFit(gpus, row, req, buf)
+		check("Place", func() {
+			if err := gpus.Place(row, &req, buf); err != nil {
+				t.Fatal(err)
+			}
+			clone.CopyFrom(gpus)
+			if err := gpus.Release(row, &req, buf); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// tightestFit returns the first devices with enough left, as many as asked for.
+func tightestFit(gpus *scoring.GPUState, row int, req scoring.GPURequest, buf []int32) []int32 {
+	buf = buf[:0]
+	for d, x := range gpus.Devices(row) {
+		if x >= req.Milli && len(buf) < req.Count {
+			buf = append(buf, int32(d))
+		}
+	}
+	return buf
+}
+
+// TestGPUExplain checks that the parts add up, and the words of one table.
+func TestGPUExplain(t *testing.T) {
+	w := newGPUWorld(t, testkit.Rand(7), 40)
+	for _, q := range w.requests {
+		for _, g := range w.scorers(t) {
+			if g.spread {
+				continue
+			}
+			for row, n := range w.nodes {
+				e, err := g.scorer.Explain(row, &q, w.cpuLeft, w.gpus)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := g.score(n, q); e.Total != want || (e.Reason == "") != n.canHost(q) {
+					t.Fatalf("%s of %+v, row %d: total %v, reason %q, want %v", g.name, q, row, e.Total, e.Reason, want)
+				}
+				sum := 0.0
+				for _, d := range e.Terms[0].Dims {
+					sum += d.Contribution
+				}
+				if e.Reason == "" && math.Abs(sum-e.Total) > 1e-9*math.Abs(e.Total) {
+					t.Fatalf("%s of %+v, row %d: parts add up to %v, total %v", g.name, q, row, sum, e.Total)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package scoring
+
+import (
+	"strconv"
+
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// GPUScorer scores nodes with GPUs for one pod and says which devices it should
+// get; greater is better. cpuLeft is what is left of the CPU of every row, in
+// millicores, and has as many elements as gpus has rows; a column of the matrix
+// of free amounts will do. A row that can't host the pod, see
+// [GPUState.CanHost], scores 0: pass the rows that fit.
+//
+// Score and ScoreBatch return the same bits for the same row. Errors are
+// [vector.ErrShape], [*BadAmountError] for a bad amount of the request, as in
+// [GPUState.Place], and, from [BestFit], [ErrNeedsBatch]; they come before
+// anything is written. A row out of range panics. [Combine] takes no scorers of
+// GPUs: score by both, and add. Implementations are immutable, safe for concurrent use while nobody
+// writes to the operands, and allocate nothing but in Explain, for errors, and
+// for nodes of more than 64 devices.
+type GPUScorer interface {
+	// Score scores one row.
+	Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error)
+
+	// ScoreBatch sets dst[r] for every selected row r; a nil mask selects all.
+	// Other elements of dst are not touched, other rows not read. dst must have
+	// an element per row at least.
+	ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error
+
+	// ChooseDevices sets buf to the devices of a row that the pod should get,
+	// and returns it, grown when its capacity is short: as many as the pod asks
+	// for, or none when the row can't host it or the request is bad.
+	ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32
+
+	// Explain returns the numbers that make the score of one row, in units of
+	// the map; those of the GPU are of all devices together, and Allocatable is
+	// what is left. Each device that the pod should get has a line of its own,
+	// without points: there Used is what others have of it.
+	Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error)
+}
+
+// checkGPU checks the operands of a scorer.
+func checkGPU(req *GPURequest, cpuLeft []float64, gpus *GPUState) error {
+	if len(cpuLeft) != gpus.Rows() {
+		return vector.ErrShape
+	}
+	return req.check()
+}
+
+// checkGPUBatch checks the operands of ScoreBatch.
+func checkGPUBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+	if n := gpus.Rows(); len(dst) < n || rows != nil && rows.Len() != n {
+		return vector.ErrShape
+	}
+	return checkGPU(req, cpuLeft, gpus)
+}
+
+// tightest appends to buf the devices with enough left for a request that the
+// node can host, those with the least left first and of equal ones the lowest.
+func tightest(buf []int32, left []float64, req *GPURequest) []int32 {
+	last, lastLeft := -1, -1.0
+	for range req.Count {
+		next := -1
+		for d, x := range left {
+			if x < req.Milli || x < lastLeft || x == lastLeft && d <= last {
+				continue // too little, or taken
+			}
+			if next < 0 || x < left[next] {
+				next = d
+			}
+		}
+		last, lastLeft = next, left[next]
+		buf = append(buf, int32(next))
+	}
+	return buf
+}
+
+// chooseTightest is ChooseDevices of the scorers that take the tightest fit.
+func chooseTightest(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+	buf = buf[:0]
+	if checkGPU(req, cpuLeft, gpus) != nil || !gpus.canHost(row, req, cpuLeft[row]) {
+		return buf
+	}
+	return tightest(buf, gpus.Devices(row), req)
+}
+
+// explainGPU returns the explanation of a score of s. cpu and gpu are the shares
+// of the two before the score was truncated; kind names the formula.
+func (c *compiled) explainGPU(s GPUScorer, name, kind string, row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, score, cpu, gpu float64) Explanation {
+	e := Explanation{Total: score}
+	if !gpus.canHost(row, req, cpuLeft[row]) {
+		e.Reason = hostReason(row, req, cpuLeft[row], gpus)
+	}
+	dims := []DimExplanation{
+		{Request: req.CPU, Allocatable: cpuLeft[row], Contribution: cpu},
+		{Request: c.gpuUnits(req.total()), Allocatable: c.gpuUnits(gpus.Total(row)), Contribution: gpu},
+	}
+	for k, index := range [...]int{vectormap.CPU, vectormap.GPU} {
+		d := &dims[k]
+		d.Index, d.Name, d.Type, d.Weight = index, c.m.Name(index), kind, 1
+		switch {
+		case e.Reason != "":
+			d.Contribution = 0
+			if d.Request > d.Allocatable {
+				d.Status = OverCapacity
+			}
+		case cpu+gpu != 0:
+			d.Contribution *= score / (cpu + gpu)
+		}
+		if d.Request == 0 {
+			d.Status = NotRequested
+		}
+	}
+	left := gpus.Devices(row)
+	for _, d := range s.ChooseDevices(row, req, cpuLeft, gpus, nil) {
+		dims = append(dims, DimExplanation{
+			Index: vectormap.GPU, Name: "device " + strconv.Itoa(int(d)), Type: "chosen",
+			Request: c.gpuUnits(req.Milli), Used: c.gpuUnits(wholeGPU - left[d]), Allocatable: c.gpuUnits(wholeGPU),
+		})
+	}
+	e.Terms = []TermExplanation{{Name: name, Weight: 1, Score: score, Dims: dims}}
+	return e
+}
+
+// gpuUnits returns thousandths of a device in the unit of the map.
+func (c *compiled) gpuUnits(milli float64) float64 {
+	return milli * float64(c.m.Unit(vectormap.GPU).Scale()) / wholeGPU
+}
+
+// hostReason says why a row can't host a request.
+func hostReason(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) string {
+	switch {
+	case !(cpuLeft >= req.CPU):
+		return "not enough cpu"
+	case !allows(req.Models, gpus.Model(row)):
+		return "another GPU model"
+	}
+	return "not enough devices with enough left"
+}
+
+// NodeSize is the size of the largest node, by which amounts are divided.
+type NodeSize struct {
+	CPU float64 // millicores; 0: 128000
+	GPU float64 // thousandths of a device; 0: 8000
+}
+
+// resolve returns the size with its defaults, and reports what can't be one.
+func (s NodeSize) resolve(r *report, path *field.Path) NodeSize {
+	for _, x := range []struct {
+		value    *float64
+		name     string
+		standard float64
+	}{{&s.CPU, "cpu", 128000}, {&s.GPU, "gpu", 8000}} {
+		switch v := *x.value; {
+		case v == 0:
+			*x.value = x.standard
+		case !(v > 0 && v-v == 0):
+			r.fail(field.Invalid(path.Child(x.name), v, "must be positive and finite"))
+		}
+	}
+	return s
+}

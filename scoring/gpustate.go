@@ -1,0 +1,713 @@
+package scoring
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
+
+// wholeGPU is a whole device, in thousandths.
+const wholeGPU = 1000
+
+// GPUNode is the GPUs of one node; see [GPUNodeOf].
+type GPUNode struct {
+	Model int32 // any number from 0 on, the same for equal models; negative: none
+
+	// Left has an element per device: the thousandths that are left of it, 0 to
+	// 1000. A node with eight idle GPUs is eight times 1000. Anything else counts
+	// as a device with nothing left: {8000} is a node with one full GPU.
+	Left []float64
+
+	// Pods is how many pods of every class the node holds: class 0 is pods that
+	// share a device, class k pods that have k devices. It may be shorter or nil.
+	Pods []int32
+}
+
+// GPURequest is what a pod asks for; see [GPURequestOf].
+type GPURequest struct {
+	CPU    float64 // millicores
+	Count  int     // devices; 0 for a pod without GPU, whose Milli and Models don't count
+	Milli  float64 // thousandths of every device: 1000 for whole devices; more than 0 where Count is
+	Models []int32 // the models that will do; empty: any
+}
+
+// total returns what q takes of all devices together.
+func (q *GPURequest) total() float64 {
+	if q.Count == 0 {
+		return 0
+	}
+	return float64(float64(q.Count) * q.Milli)
+}
+
+// shares reports whether q is of a pod that shares a device.
+func (q *GPURequest) shares() bool { return q.Count == 1 && q.Milli < wholeGPU }
+
+// class returns the class of a pod with a GPU.
+func (q *GPURequest) class() int {
+	if q.shares() {
+		return 0
+	}
+	return q.Count
+}
+
+// choosy reports whether q needs certain models.
+func (q *GPURequest) choosy() bool { return q.Count > 0 && len(q.Models) > 0 }
+
+// valid reports whether the amounts make sense.
+func (q *GPURequest) valid() bool {
+	if q.Count == 0 {
+		return usable(q.CPU) && usable(q.Milli)
+	}
+	return usable(q.CPU) && q.Count > 0 && q.Milli > 0 && q.Milli <= wholeGPU
+}
+
+// check says what is wrong with the amounts.
+func (q *GPURequest) check() error {
+	switch {
+	case q.valid():
+		return nil
+	case !usable(q.CPU):
+		return &BadAmountError{Resource: "cpu", Value: q.CPU}
+	case q.Count < 0:
+		return &BadAmountError{Resource: "gpu", Value: float64(q.Count)}
+	case q.Count == 0:
+		return &BadAmountError{Resource: "gpu", Value: q.Milli}
+	}
+	return &BadAmountError{Resource: "gpu", Value: q.Milli, reason: reasonMilli}
+}
+
+const reasonMilli = "must be more than 0 and at most 1000 thousandths of each device"
+
+// allows reports whether a node of this model satisfies a list of models.
+func allows(models []int32, model int32) bool {
+	return len(models) == 0 || model >= 0 && slices.Contains(models, model)
+}
+
+// DeviceError says why [GPUState.Place] or [GPUState.Release] refused.
+type DeviceError struct {
+	Row    int
+	Device int32   // the one at fault; -1: their number
+	Left   float64 // of the device, in thousandths
+	Reason string  // names the device
+}
+
+// Error names the row and the device.
+func (e *DeviceError) Error() string { return fmt.Sprintf("scoring: row %d: %s", e.Row, e.Reason) }
+
+// GPUState is what is left of the GPUs of many nodes, and which classes of pods
+// they hold; a row is a node. Pods come and go by [GPUState.Place] and
+// [GPUState.Release], nodes by [GPUState.AppendNode], [GPUState.SetNode] and
+// [GPUState.RemoveRow].
+//
+// Its rows are those of the matrices that the scheduler keeps of the same nodes.
+// Beside a [vector.Table], append a row when Upsert made one, and call RemoveRow
+// with the row that Delete freed: both put the last row in its place. To assume
+// a pod, Place it first, then move its amounts in the table, and Release it if
+// that fails.
+//
+// Like [vector.Matrix], it keeps a log of the rows that changed, and may be read
+// concurrently while nobody writes. The zero value has no rows. Methods panic
+// when a row is out of range. It is passed by pointer and not copied; see
+// [GPUState.CopyFrom].
+type GPUState struct {
+	rows    []gpuRow
+	left    []float64 // every row one device after the other, padded with absent to whole groups of lanes
+	pods    []int32   // every row one class after the other
+	classes []uint64  // by row: bit k is set when it holds pods of class k, the last one for all classes from there on; padded to whole blocks
+
+	// summary has a column of totals and then, at k, the k-th greatest amount
+	// left of a device, absent for rows of fewer devices; its log is that of the
+	// state. Rows of more than mostRanks devices have no more columns than that.
+	summary vector.Matrix
+
+	most       int    // devices of the widest row that there was
+	fractional bool   // an amount may not be a whole number
+	layout     uint64 // moved whenever rows come, go or change their place in left and pods
+
+	// What CopyFrom copied last: the source, its layout and version, and the
+	// version that this state had then.
+	copied struct {
+		from                *GPUState
+		layout, source, own uint64
+		rows                []int32 // scratch
+	}
+}
+
+// gpuRow says where a row's devices and classes are. Rows don't overlap; what
+// lies between them is left over.
+type gpuRow struct {
+	first, devices int32 // of left
+	pods           int32 // of pods: the classes are 0 to devices
+	model          int32
+}
+
+const (
+	lanes     = 8  // float64 per cache line
+	absent    = -1 // what is left of a device that isn't there: too little for any request
+	mostRanks = 16 // columns of summary, but for the first
+	lastClass = 63
+)
+
+const (
+	panicGPURow   = "scoring: row out of range"
+	panicGPUPods  = "scoring: pods of a class that the node can't hold"
+	panicGPUShape = "scoring: operands have different numbers of rows"
+	panicGPULarge = "scoring: too many devices"
+)
+
+// NewGPUState returns the state of nodes, one row each, with the rules of
+// [GPUState.AppendNode].
+func NewGPUState(nodes []GPUNode) *GPUState {
+	s := new(GPUState)
+	devices, pods := 0, 0
+	for i := range nodes {
+		n := len(nodes[i].Left)
+		devices += padded(n)
+		pods += n + 1
+		s.most = max(s.most, n)
+	}
+	s.rows = make([]gpuRow, 0, len(nodes))
+	s.allocate(devices, pods)
+	s.summary.Reset(vector.Schema{}, len(nodes), s.width())
+	s.summary.Resize(0) // and keep the storage
+	for _, node := range nodes {
+		s.AppendNode(node)
+	}
+	return s
+}
+
+// AppendNode adds a row for a node and returns its index. What is left of a
+// device is taken as 0 when it is NaN or outside 0 to 1000. It panics when Pods
+// has a negative count, or pods of more devices than the node has. The node's
+// slices are copied. Storage grows by doubling.
+func (s *GPUState) AppendNode(node GPUNode) int {
+	node.check()
+	s.widen(len(node.Left))
+	row := len(s.rows)
+	if row == len(s.classes) {
+		s.classes = append(s.classes, make([]uint64, kernel.Block)...)
+	}
+	s.rows = append(s.rows, gpuRow{devices: -1})
+	s.write(row, &node)
+	var room rankRoom
+	s.summary.AppendRow(s.ranked(row, &room))
+	return row
+}
+
+// SetNode replaces a row, with the rules of [GPUState.AppendNode].
+func (s *GPUState) SetNode(row int, node GPUNode) {
+	s.row(row)
+	node.check()
+	s.widen(len(node.Left))
+	s.write(row, &node)
+	s.summarize(row)
+}
+
+// RemoveRow removes a row. The last row takes its place, and its former index is
+// returned; -1 when the row was the last one itself.
+func (s *GPUState) RemoveRow(row int) (moved int) {
+	s.row(row)
+	last := len(s.rows) - 1
+	s.rows[row], s.rows = s.rows[last], s.rows[:last]
+	s.classes[row] = s.classes[last]
+	s.classes[last] = 0
+	s.layout++
+	return s.summary.RemoveRow(row)
+}
+
+// check panics when a node can't hold its pods.
+func (n *GPUNode) check() {
+	for class, pods := range n.Pods {
+		if pods < 0 || pods > 0 && class > len(n.Left) {
+			panic(panicGPUPods)
+		}
+	}
+}
+
+// padded returns the room for the devices of a row: whole groups of lanes.
+func padded(devices int) int { return (devices + lanes - 1) &^ (lanes - 1) }
+
+// width returns the number of columns of the summary.
+func (s *GPUState) width() int { return 1 + min(s.most, mostRanks) }
+
+// widen makes the summary as wide as a row of so many devices takes.
+func (s *GPUState) widen(devices int) {
+	s.most = max(s.most, devices)
+	if s.width() > s.summary.Cols() {
+		s.summary.Widen(vector.Schema{}, s.width())
+		for row := range s.rows {
+			s.summarize(row)
+		}
+	}
+}
+
+// write sets the devices, classes and model of a row.
+func (s *GPUState) write(row int, node *GPUNode) {
+	n := len(node.Left)
+	if n > int(s.rows[row].devices) {
+		s.place(row, n)
+	}
+	if n != int(s.rows[row].devices) {
+		s.layout++
+	}
+	s.rows[row].devices, s.rows[row].model = int32(n), node.Model
+
+	left := s.padded(&s.rows[row])
+	for d := range left {
+		switch {
+		case d >= n:
+			left[d] = absent
+		case node.Left[d] >= 0 && node.Left[d] <= wholeGPU:
+			left[d] = node.Left[d]
+			s.fractional = s.fractional || left[d] != math.Trunc(left[d])
+		default:
+			left[d] = 0
+		}
+	}
+	pods := s.Pods(row)
+	clear(pods[copy(pods, node.Pods):])
+	s.classes[row] = 0
+	for class, n := range pods {
+		if n > 0 {
+			s.classes[row] |= classBit(class)
+		}
+	}
+}
+
+// place finds a place for a row of so many devices.
+func (s *GPUState) place(row, devices int) {
+	first, pods := len(s.left), len(s.pods)
+	if first+padded(devices) > cap(s.left) || pods+devices+1 > cap(s.pods) {
+		s.rows[row].devices = -1 // it leaves its place
+		s.compact(padded(devices), devices+1)
+		first, pods = len(s.left), len(s.pods)
+	}
+	s.left, s.pods = s.left[:first+padded(devices)], s.pods[:pods+devices+1]
+	s.rows[row].first, s.rows[row].pods = int32(first), int32(pods)
+}
+
+// compact moves all rows to new storage, without what was left over between
+// them, and with room for as much again and so many devices and classes.
+func (s *GPUState) compact(devices, classes int) {
+	for i := range s.rows {
+		if n := int(s.rows[i].devices); n >= 0 {
+			devices += padded(n)
+			classes += n + 1
+		}
+	}
+	left, pods := s.left, s.pods
+	s.allocate(2*devices, 2*classes)
+	for i := range s.rows {
+		if r := &s.rows[i]; r.devices >= 0 {
+			n := padded(int(r.devices))
+			s.left = append(s.left, left[r.first:][:n]...)
+			s.pods = append(s.pods, pods[r.pods:][:r.devices+1]...)
+			r.first, r.pods = int32(len(s.left)-n), int32(len(s.pods)-int(r.devices)-1)
+		}
+	}
+	s.layout++
+}
+
+// allocate makes empty storage for so many devices and classes.
+func (s *GPUState) allocate(devices, classes int) {
+	if devices > math.MaxInt32 || classes > math.MaxInt32 {
+		panic(panicGPULarge)
+	}
+	s.left, s.pods = make([]float64, 0, devices), make([]int32, 0, classes)
+}
+
+// classBit returns the bit of a class in classes.
+func classBit(class int) uint64 { return 1 << min(class, lastClass) }
+
+// held returns how many pods a row holds of the classes that share a bit.
+func (s *GPUState) held(pods []int32, class int) int32 {
+	if class < lastClass {
+		return pods[class]
+	}
+	return slices.Max(pods[lastClass:])
+}
+
+// classesFor returns the classes of pods that a row holds as bits, of which a
+// class has one for itself.
+func (s *GPUState) classesFor(row, class int) uint64 {
+	if class < lastClass {
+		return s.classes[row]
+	}
+	classes := uint64(0)
+	for c, n := range s.Pods(row) {
+		switch {
+		case n > 0 && c == class:
+			classes |= classBit(class)
+		case n > 0:
+			classes |= 1
+		}
+	}
+	return classes
+}
+
+// summarize sets row i of the summary.
+func (s *GPUState) summarize(i int) {
+	var room rankRoom
+	s.summary.SetRow(i, s.ranked(i, &room))
+}
+
+// rankRoom is room for a row of the summary.
+type rankRoom [1 + mostRanks]float64
+
+// ranked returns row i of the summary, made from the devices.
+func (s *GPUState) ranked(i int, amounts *rankRoom) vector.ResourceVector {
+	ranks := amounts[1:s.summary.Cols()]
+	for k := range ranks {
+		ranks[k] = absent
+	}
+	for d, x := range s.Devices(i) {
+		amounts[0] += x
+		k := min(d, len(ranks))
+		for ; k > 0 && x > ranks[k-1]; k-- { // make room among the ranks, which descend
+			if k < len(ranks) {
+				ranks[k] = ranks[k-1]
+			}
+		}
+		if k < len(ranks) {
+			ranks[k] = x
+		}
+	}
+	return amounts[:s.summary.Cols()]
+}
+
+// Rows returns the number of rows.
+func (s *GPUState) Rows() int { return len(s.rows) }
+
+// Devices returns what is left of the devices of a row, in thousandths, by
+// device. It is a view for reading, valid until nodes come, go or change.
+func (s *GPUState) Devices(row int) []float64 {
+	r := s.row(row)
+	return s.left[r.first:][:r.devices:r.devices]
+}
+
+// Model returns the model of a row's devices, negative for none.
+func (s *GPUState) Model(row int) int32 { return s.row(row).model }
+
+// Total returns what is left of all devices of a row, in thousandths, added in
+// the order of the devices.
+func (s *GPUState) Total(row int) float64 {
+	s.row(row)
+	return s.summary.At(row, 0)
+}
+
+// Pods returns how many pods of every class a row holds, as in [GPUNode]. It is a
+// view for reading, valid until nodes come, go or change.
+func (s *GPUState) Pods(row int) []int32 {
+	r := s.row(row)
+	return s.pods[r.pods:][: r.devices+1 : r.devices+1]
+}
+
+func (s *GPUState) row(i int) *gpuRow {
+	if uint(i) >= uint(len(s.rows)) {
+		panic(panicGPURow)
+	}
+	return &s.rows[i]
+}
+
+// padded returns the devices of a row with their padding: whole groups of lanes.
+func (s *GPUState) padded(r *gpuRow) []float64 {
+	return s.left[r.first:][:padded(int(r.devices))]
+}
+
+// Version returns a number that every change moves up. It starts anywhere.
+func (s *GPUState) Version() uint64 { return s.summary.Version() }
+
+// Changed sets dst to the rows that changed after version since, with the rules
+// of [vector.Matrix.Changed].
+func (s *GPUState) Changed(dst []int32, since uint64) (rows []int32, all bool) {
+	return s.summary.Changed(dst, since)
+}
+
+// Place takes a pod's request from the listed devices of a row, in any order.
+// It is an error, and nothing changes, when the devices are not as many as the
+// pod asks for, one is listed twice or isn't there, or has too little left
+// ([*DeviceError]), or an amount of the request is bad ([*BadAmountError]): Milli
+// that is not above 0 and at most 1000 where Count is above 0, anything negative
+// or not finite. That the row's model is allowed is for the caller to see to. A
+// pod without GPU changes nothing.
+func (s *GPUState) Place(row int, req *GPURequest, devices []int32) error {
+	return s.move(row, req, devices, -1)
+}
+
+// Release gives back what [GPUState.Place] took. It is an error, and nothing
+// changes, in the cases of Place, when a device would have more than 1000 left,
+// and when the row holds no pod of this class.
+func (s *GPUState) Release(row int, req *GPURequest, devices []int32) error {
+	return s.move(row, req, devices, 1)
+}
+
+// move is Place for sign -1, Release for sign 1.
+func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) error {
+	left, pods := s.Devices(row), s.Pods(row)
+	if err := req.check(); err != nil {
+		return err
+	}
+	if len(devices) != req.Count {
+		return &DeviceError{Row: row, Device: -1, Reason: fmt.Sprintf("%d devices listed, %d requested", len(devices), req.Count)}
+	}
+	if req.Count == 0 {
+		return nil
+	}
+	for k, d := range devices {
+		if d < 0 || int(d) >= len(left) {
+			return &DeviceError{Row: row, Device: d, Reason: fmt.Sprintf("the node has no device %d", d)}
+		}
+		refuse := func(format string, args ...any) error {
+			return &DeviceError{Row: row, Device: d, Left: left[d], Reason: fmt.Sprintf("device %d ", d) + fmt.Sprintf(format, args...)}
+		}
+		switch {
+		case slices.Contains(devices[:k], d):
+			return refuse("is listed twice")
+		case sign < 0 && left[d] < req.Milli:
+			return refuse("has %g left, less than the %g requested", left[d], req.Milli)
+		case sign > 0 && left[d]+req.Milli > wholeGPU:
+			return refuse("has %g left, and %g more would be more than a device", left[d], req.Milli)
+		}
+	}
+	class := req.class() // at most len(left): the devices are distinct
+	if sign > 0 && pods[class] == 0 {
+		d := devices[0]
+		return &DeviceError{Row: row, Device: d, Left: left[d], Reason: fmt.Sprintf("device %d holds no pod of this class, like the whole node", d)}
+	}
+
+	for _, d := range devices {
+		left[d] += float64(float64(sign) * req.Milli)
+	}
+	if req.Milli != math.Trunc(req.Milli) {
+		s.fractional = true
+	}
+	pods[class] -= sign
+	s.classes[row] |= classBit(class)
+	if s.held(pods, class) == 0 {
+		s.classes[row] &^= classBit(class)
+	}
+	s.summarize(row)
+	return nil
+}
+
+// CanHost reports whether a row can host a request that leaves nothing below 0:
+// it has the CPU, a model that is allowed, and enough devices with enough left.
+// No row can host a request with a bad amount, see [GPUState.Place].
+func (s *GPUState) CanHost(row int, req *GPURequest, cpuLeft float64) bool {
+	s.row(row)
+	return req.valid() && s.canHost(row, req, cpuLeft)
+}
+
+// canHost is CanHost for a valid request.
+func (s *GPUState) canHost(row int, req *GPURequest, cpuLeft float64) bool {
+	r := s.row(row)
+	if !(cpuLeft >= req.CPU) {
+		return false
+	}
+	if req.Count == 0 {
+		return true
+	}
+	if !allows(req.Models, r.model) {
+		return false
+	}
+	n := 0
+	for _, x := range s.Devices(row) {
+		if x >= req.Milli {
+			n++
+		}
+	}
+	return n >= req.Count
+}
+
+// Fit sets dst to the rows, of those in rows, that can host a request, see
+// [GPUState.CanHost]; a nil mask stands for all of them. cpuLeft has an element
+// per row. dst is resized, and may be rows. [GPUState.Rejections] says why rows
+// are missing, and the error of a scorer what is wrong with a request.
+func (s *GPUState) Fit(dst *vector.Mask, req *GPURequest, cpuLeft []float64, rows *vector.Mask) {
+	if len(cpuLeft) != len(s.rows) || rows != nil && rows.Len() != len(s.rows) {
+		panic(panicGPUShape)
+	}
+	switch {
+	case !req.valid():
+		dst.Resize(len(s.rows))
+		return
+	case rows == nil:
+		dst.Resize(len(s.rows))
+		dst.SetAll()
+	case dst != rows:
+		dst.CopyFrom(rows)
+	}
+	var g kernel.GPURows
+	switch {
+	case !s.columns(&g, req, cpuLeft):
+	case dst.Count() <= len(s.rows)/fewRows:
+		s.keepFew(dst.Words(), &g, req)
+		return
+	default:
+		s.keepFitting(dst.Words(), 0, &g, req)
+		return
+	}
+	for row := range dst.All() {
+		if !s.canHost(row, req, cpuLeft[row]) {
+			dst.Clear(row)
+		}
+	}
+}
+
+// fewRows is the share of the rows, 1 in so many, up to which asking them one by
+// one is faster than asking the kernels for all.
+const fewRows = 16
+
+// keepFew is keepFitting for few rows of all. Nobody can foresee what a row
+// fails in, so it looks at all amounts.
+func (s *GPUState) keepFew(dst []uint64, g *kernel.GPURows, req *GPURequest) {
+	choosy := req.choosy()
+	for w, word := range dst {
+		for rest := word; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(rest)
+			row := w*kernel.Block + i
+			var enough, enoughCPU uint64
+			if g.Enough[row] >= g.NeedMilli {
+				enough = 1
+			}
+			if g.CPU[row] >= g.NeedCPU {
+				enoughCPU = 1
+			}
+			if choosy && !allows(req.Models, s.rows[row].model) {
+				enough = 0
+			}
+			word &^= (enough&enoughCPU ^ 1) << i
+		}
+		dst[w] = word
+	}
+}
+
+// columns sets the columns of g, and what a row needs to host a request but for
+// the model. It reports false when the summary doesn't tell.
+func (s *GPUState) columns(g *kernel.GPURows, req *GPURequest, cpuLeft []float64) bool {
+	g.CPU, g.NeedCPU = cpuLeft, req.CPU
+	g.Total = s.summary.Column(0)
+	g.Classes = s.classes
+	if req.Count == 0 {
+		g.Enough, g.NeedMilli = g.Total, math.Inf(-1)
+		return true
+	}
+	if req.Count < s.summary.Cols() {
+		g.Enough, g.NeedMilli = s.summary.Column(req.Count), req.Milli
+		return true
+	}
+	// No row has so many devices, but those that have more than columns.
+	g.Enough, g.NeedMilli = g.Total, math.Inf(1)
+	return s.most <= mostRanks
+}
+
+// keepFitting clears the bits of the rows that can't host a request, from row lo
+// on, a multiple of 64. columns has set g.
+func (s *GPUState) keepFitting(dst []uint64, lo int, g *kernel.GPURows, req *GPURequest) {
+	hi := min(lo+len(dst)*kernel.Block, len(s.rows))
+	kernel.MaskGEFloat64(dst, g.CPU[lo:hi], dst, g.NeedCPU)
+	kernel.MaskGEFloat64(dst, g.Enough[lo:hi], dst, g.NeedMilli)
+	if !req.choosy() {
+		return
+	}
+	for i, w := range dst {
+		for ; w != 0; w &= w - 1 {
+			k := bits.TrailingZeros64(w)
+			if !allows(req.Models, s.rows[lo+i*kernel.Block+k].model) {
+				dst[i] &^= 1 << k
+			}
+		}
+	}
+}
+
+// eachHost calls f for the selected rows that can host a request.
+func (s *GPUState) eachHost(rows []uint64, req *GPURequest, cpuLeft []float64, f func(row int)) {
+	var g kernel.GPURows
+	if !s.columns(&g, req, cpuLeft) {
+		eachSelected(len(s.rows), rows, func(row int) {
+			if s.canHost(row, req, cpuLeft[row]) {
+				f(row)
+			}
+		})
+		return
+	}
+	var room [16]uint64
+	const step = len(room) * kernel.Block
+	for lo := 0; lo < len(s.rows); lo += step {
+		n := min(step, len(s.rows)-lo)
+		hosts := room[:(n+kernel.Block-1)/kernel.Block]
+		for i := range hosts {
+			hosts[i] = math.MaxUint64
+			if rows != nil {
+				hosts[i] = rows[lo/kernel.Block+i]
+			}
+		}
+		s.keepFitting(hosts, lo, &g, req)
+		eachSelected(n, hosts, func(i int) { f(lo + i) })
+	}
+}
+
+// clearOthers sets the scores of the selected rows whose model is not allowed
+// to 0.
+func (s *GPUState) clearOthers(dst []float64, req *GPURequest, rows []uint64) {
+	if req.choosy() {
+		eachSelected(len(s.rows), rows, func(row int) {
+			if !allows(req.Models, s.rows[row].model) {
+				dst[row] = 0
+			}
+		})
+	}
+}
+
+// Clone returns a copy of s with a log of its own.
+func (s *GPUState) Clone() *GPUState {
+	c := new(GPUState)
+	c.CopyFrom(s)
+	return c
+}
+
+// CopyFrom makes s a copy of src, reusing its storage. Copying again from the
+// same source costs only the rows that changed in between, unless nodes came,
+// went or changed their number of devices, and then only those count as changed
+// in s.
+func (s *GPUState) CopyFrom(src *GPUState) {
+	if s == src {
+		return
+	}
+	if !s.copyChanges(src) {
+		s.rows = append(s.rows[:0], src.rows...)
+		s.left = append(s.left[:0], src.left...)
+		s.pods = append(s.pods[:0], src.pods...)
+		s.classes = append(s.classes[:0], src.classes...)
+		s.most = src.most
+		s.layout++
+	}
+	s.summary.CopyFrom(&src.summary)
+	s.fractional = src.fractional
+	s.copied.from, s.copied.layout, s.copied.source, s.copied.own = src, src.layout, src.Version(), s.Version()
+}
+
+// copyChanges copies the devices and pods of the rows of src that changed since
+// the last copy. It reports false, having done nothing, when it does not know
+// them all or they are in other places.
+func (s *GPUState) copyChanges(src *GPUState) bool {
+	if s.copied.from != src || s.copied.own != s.Version() || s.copied.layout != src.layout {
+		return false
+	}
+	var all bool
+	if s.copied.rows, all = src.Changed(s.copied.rows, s.copied.source); all {
+		return false
+	}
+	for _, r := range s.copied.rows {
+		row := int(r)
+		s.rows[row].model = src.rows[row].model
+		s.classes[row] = src.classes[row]
+		copy(s.Devices(row), src.Devices(row))
+		copy(s.Pods(row), src.Pods(row))
+	}
+	return true
+}

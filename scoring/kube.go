@@ -1,0 +1,322 @@
+package scoring
+
+import (
+	"math"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
+
+// LeastStep returns the free share of capacity in percent, truncated, as
+// kube-scheduler's LeastAllocated does: (capacity - requested) * 100 / capacity.
+// It is 0 when requested is more than capacity, or capacity is 0 or less; a
+// negative requested counts as 0. Where kube-scheduler's product wraps around,
+// from about 82 PiB on, this one is exact.
+func LeastStep(requested, capacity int64) int64 { return kernel.KubeLeastStep(requested, capacity) }
+
+// MostStep returns the used share of capacity in percent, truncated, as
+// kube-scheduler's MostAllocated does: min(requested, capacity) * 100 / capacity.
+// It is 0 when capacity is 0 or less; a negative requested counts as 0. The
+// product is exact, as in [LeastStep].
+func MostStep(requested, capacity int64) int64 { return kernel.KubeMostStep(requested, capacity) }
+
+// Kube scores a node as kube-scheduler v1.36 does, to the last digit: a whole
+// number from 0 to 100 by one of the scoring strategies LeastAllocated,
+// MostAllocated and RequestedToCapacityRatio of the plugin NodeResourcesFit, or
+// by the plugin NodeResourcesBalancedAllocation.
+//
+// Amounts are taken in units of Kubernetes, rounded up to whole ones: a is
+// allocatable, u used and x used with the pod. cpu, memory and ephemeral-storage
+// count whether the pod requests them or not, other resources only when it does;
+// one that the node does not have is left out. All divisions truncate.
+//
+//	LeastAllocated            (a - x) * 100 / a, or 0 for x > a
+//	MostAllocated             min(x, a) * 100 / a
+//	RequestedToCapacityRatio  the shape at the percentage of MostAllocated
+//	BalancedAllocation        50 + (50 + b(x) - b(u)) / 2
+//
+// The first three are averaged with the weights; RequestedToCapacityRatio
+// leaves out the resources that get 0, and rounds to the nearest, halves up. b
+// of BalancedAllocation is 100 * (1 - d), where d is the standard deviation of
+// the fractions of a, at most 1 each: 75 is a pod that makes a node neither more
+// balanced nor less. A pod that requests none of its resources scores 0.
+//
+// Unlike kube-scheduler's, the products don't wrap around. A node with an
+// amount that is NaN, negative or 2^63 and more, of a resource that counts and
+// that the node has, scores 0.
+//
+// What a container without requests counts as is for the caller to say:
+// kube-scheduler feeds BalancedAllocation with the true amounts, and the others
+// with amounts, both of the pod and of what is used, in which every container
+// without a cpu request has 100m and every one without a memory request has
+// 200Mi.
+type Kube struct {
+	compiled
+	name   ScoringType
+	kind   kernel.KubeType
+	rules  []kubeRule // in the order of the configuration
+	points kernel.KubeTable
+}
+
+var _ IntScorer = (*Kube)(nil)
+
+// kubeRule is a resource of the configuration that the map has.
+type kubeRule struct {
+	index         int
+	weight, scale float64
+	always        bool // it counts without being requested
+}
+
+// Score returns the score of one node; see [Scorer].
+func (k *Kube) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	score, err := k.ScoreInt(request, used, allocatable)
+	return float64(score), err
+}
+
+// ScoreInt returns the score of one node; see [IntScorer].
+func (k *Kube) ScoreInt(request, used, allocatable vector.ResourceVector) (int64, error) {
+	if err := k.checkRow(request, used, allocatable); err != nil {
+		return 0, err
+	}
+	n := kubeNodes{used: used, allocatable: allocatable}
+	return k.score(request, &n, 0), nil
+}
+
+// ScoreBatch scores the selected rows; see [Scorer].
+func (k *Kube) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
+		return err
+	}
+	dst = dst[:allocatable.Rows()]
+	var list kubeList
+	if list.fill(k, request, used, allocatable) {
+		kernel.KubeFloat64(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
+	} else {
+		kubeRows(k, dst, request, used, allocatable, rows)
+	}
+	return nil
+}
+
+// ScoreIntBatch scores the selected rows; see [IntScorer].
+func (k *Kube) ScoreIntBatch(dst []int64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
+		return err
+	}
+	dst = dst[:allocatable.Rows()]
+	var list kubeList
+	if list.fill(k, request, used, allocatable) {
+		kernel.KubeInt64(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
+	} else {
+		kubeRows(k, dst, request, used, allocatable, rows)
+	}
+	return nil
+}
+
+// kubeList is what the kernels take.
+type kubeList struct {
+	kind    kernel.KubeType
+	entries [kernel.KubeEntries]kernel.KubeEntry
+	n       int
+}
+
+// fill makes the list of a request, and reports whether there is room for it.
+func (l *kubeList) fill(k *Kube, request vector.ResourceVector, used, allocatable *vector.Matrix) bool {
+	if k.idle(request) {
+		return true // the mean of nothing is 0
+	}
+	l.kind = k.kind
+	for i := range k.rules {
+		r := &k.rules[i]
+		p, counts := r.request(request)
+		if !counts {
+			continue
+		}
+		if l.n == len(l.entries) {
+			return false
+		}
+		l.entries[l.n] = r.entry(p)
+		l.entries[l.n].Used, l.entries[l.n].Allocatable = used.Column(r.index), allocatable.Column(r.index)
+		l.n++
+	}
+	return true
+}
+
+// kubeRows is the batch without the kernels, for any number of resources.
+func kubeRows[T kernel.Number](k *Kube, dst []T, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
+	n := kubeNodes{usedRows: used, allocatableRows: allocatable}
+	eachSelected(len(dst), wordsOf(rows), func(row int) { dst[row] = T(k.score(request, &n, row)) })
+}
+
+// idle reports whether the pod requests none of the resources of a balance.
+func (k *Kube) idle(request vector.ResourceVector) bool {
+	if k.kind != kernel.KubeBalanced {
+		return false
+	}
+	for i := range k.rules {
+		if p, _ := k.rules[i].request(request); p > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// request returns the amount that a pod requests, in units of Kubernetes, and
+// whether the resource counts for it.
+func (r *kubeRule) request(request vector.ResourceVector) (p float64, counts bool) {
+	p = math.Ceil(at(request, r.index) / r.scale)
+	return p, r.always || p > 0
+}
+
+// entry returns the rule as the kernel takes it, without the columns.
+func (r *kubeRule) entry(p float64) kernel.KubeEntry {
+	return kernel.KubeEntry{Request: p, Weight: r.weight, Scale: r.scale}
+}
+
+// kubeNodes is where the amounts of nodes are: one node, or the rows of two
+// matrices.
+type kubeNodes struct {
+	used, allocatable         vector.ResourceVector
+	usedRows, allocatableRows *vector.Matrix // nil: one node
+}
+
+// columns gives e the amounts of a resource.
+func (n *kubeNodes) columns(e *kernel.KubeEntry, index int) {
+	if n.usedRows == nil {
+		e.Used, e.Allocatable = amount(n.used, index), amount(n.allocatable, index)
+	} else {
+		e.Used, e.Allocatable = n.usedRows.Column(index), n.allocatableRows.Column(index)
+	}
+}
+
+// amount returns the column of amount i of one node, 0 beyond the end of v.
+func amount(v vector.ResourceVector, i int) []float64 {
+	if i < len(v) {
+		return v[i : i+1]
+	}
+	return noAmount[:]
+}
+
+var noAmount [1]float64
+
+// score scores one node.
+func (k *Kube) score(request vector.ResourceVector, n *kubeNodes, row int) int64 {
+	if k.idle(request) {
+		return 0
+	}
+	var s kernel.KubeSum
+	for i := range k.rules {
+		r := &k.rules[i]
+		if p, counts := r.request(request); counts {
+			e := r.entry(p)
+			n.columns(&e, r.index)
+			s.Add(k.kind, &e, &k.points, row)
+		}
+	}
+	if !s.Again(k.kind) {
+		return s.Score(k.kind)
+	}
+	for i := range k.rules {
+		r := &k.rules[i]
+		if p, counts := r.request(request); counts {
+			e := r.entry(p)
+			n.columns(&e, r.index)
+			s.AddAgain(&e, row)
+		}
+	}
+	return s.Score(k.kind)
+}
+
+// Explain returns the part of every resource of the configuration, in its
+// order, and then those that the pod requests besides. The weighted mean is of
+// whole numbers and truncated, so that the resources share the score in the
+// proportion of their weighted points; a balance is of all resources alike.
+func (k *Kube) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	if err := k.checkRow(request, used, allocatable); err != nil {
+		return Explanation{}, err
+	}
+	x := kubeExplanation{k: k, request: request, used: used, allocatable: allocatable}
+	x.term = TermExplanation{Name: string(k.name), Weight: 1}
+	if k.idle(request) {
+		x.reason = "the pod requests none of the resources that are balanced"
+	}
+	ruled := make(map[int]bool, len(k.rules))
+	for i := range k.rules {
+		x.add(&k.rules[i])
+		ruled[k.rules[i].index] = true
+	}
+	for i := range k.m.Len() {
+		if d := dimension(k.m, i, request, used, allocatable); d.Request > 0 && !ruled[i] {
+			d.Status = NotConfigured
+			x.term.Dims = append(x.term.Dims, d)
+		}
+	}
+	return x.finish(), nil
+}
+
+// kubeExplanation is an explanation on the way.
+type kubeExplanation struct {
+	k                          *Kube
+	request, used, allocatable vector.ResourceVector
+
+	term   TermExplanation
+	reason string
+	shares float64            // the sum of all contributions, until finish
+	good   []kernel.KubeEntry // that count, and are not bad
+}
+
+// add explains one rule; the contribution is in proportion only.
+func (x *kubeExplanation) add(r *kubeRule) {
+	d := dimension(x.k.m, r.index, x.request, x.used, x.allocatable)
+	d.Type, d.Weight, d.Status = string(x.k.name), r.weight, NotRequested
+	p, counts := r.request(x.request)
+	if counts && !x.k.idle(x.request) {
+		e := r.entry(p)
+		e.Used, e.Allocatable = amount(x.used, r.index), amount(x.allocatable, r.index)
+		requested, _, allocatable, ok := e.Amounts(0)
+		switch {
+		case !ok:
+			d.Status = BadValue
+			if x.reason == "" {
+				x.reason = d.Name + ": an amount of the node is NaN, negative or too large"
+			}
+		case allocatable == 0:
+			d.Status = MissingOnNode
+		default:
+			d.Status = Scored
+			if requested > allocatable {
+				d.Status = OverCapacity
+			}
+			d.Contribution = x.k.share(&e)
+			x.shares += d.Contribution
+			x.good = append(x.good, e)
+		}
+	}
+	x.term.Dims = append(x.term.Dims, d)
+}
+
+// share returns what an entry adds to the sum that is averaged.
+func (k *Kube) share(e *kernel.KubeEntry) float64 {
+	if k.kind == kernel.KubeBalanced {
+		return 1
+	}
+	return float64(kernel.KubeRow(k.kind, []kernel.KubeEntry{*e}, &k.points, 0)) * e.Weight
+}
+
+// finish scales the contributions to the score that they make.
+func (x *kubeExplanation) finish() Explanation {
+	points := 0.0
+	if !x.k.idle(x.request) {
+		points = float64(kernel.KubeRow(x.k.kind, x.good, &x.k.points, 0))
+	}
+	if x.shares > 0 {
+		for i := range x.term.Dims {
+			d := &x.term.Dims[i]
+			d.Contribution = points * d.Contribution / x.shares
+		}
+	} else if points > 0 {
+		x.reason = "the node has none of the resources that are balanced"
+	}
+	n := kubeNodes{used: x.used, allocatable: x.allocatable}
+	x.term.Score = float64(x.k.score(x.request, &n, 0))
+	return Explanation{Total: x.term.Score, Reason: x.reason, Terms: []TermExplanation{x.term}}
+}

@@ -1,0 +1,256 @@
+package scoring
+
+import (
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Metric says how the shares of the resources become the load of a node.
+type Metric uint8
+
+const (
+	NormalizedSum    Metric = iota // their weighted sum
+	DominantResource               // the greatest weighted one
+)
+
+// String returns the name of the constant.
+func (m Metric) String() string {
+	switch m {
+	case NormalizedSum:
+		return "NormalizedSum"
+	case DominantResource:
+		return "DominantResource"
+	}
+	return "unknown"
+}
+
+// Direction says what kind of score a load becomes.
+type Direction uint8
+
+const (
+	Raw    Direction = iota // the load itself, greater for fuller nodes
+	Pack                    // 0 to 100, greater for fuller nodes
+	Spread                  // 0 to 100, greater for emptier nodes
+)
+
+// String returns the name of the constant.
+func (d Direction) String() string {
+	switch d {
+	case Raw:
+		return "Raw"
+	case Pack:
+		return "Pack"
+	case Spread:
+		return "Spread"
+	}
+	return "unknown"
+}
+
+// LoadConfig configures [CompileLoad].
+type LoadConfig struct {
+	Metric    Metric
+	Direction Direction
+
+	// Weights are the weights by resource name, exact names only, finite and
+	// not negative. nil means 1 for every resource of the map; otherwise a
+	// resource that is not listed, or listed with 0, is left out.
+	Weights map[string]float64
+
+	// Capacity is what the amounts of every node are divided by, the totals of
+	// a cluster say; it is padded with zeros. nil means what the node itself
+	// has.
+	Capacity vector.ResourceVector
+
+	// OnlyRequested leaves out what the pod does not ask for.
+	OnlyRequested bool
+}
+
+// Load scores nodes by how loaded they would be with the pod. With x = used +
+// request and c the capacity, over the resources with weight w > 0 and c > 0 in
+// ascending order,
+//
+//	NormalizedSum:    s = Σ (x/c)·w,         m = s / Σ w
+//	DominantResource: s = max(0, (x/c)·w),   m = s
+//
+// and the score is s (Raw), 100·m (Pack) or 100·(1−m) (Spread), the last two cut
+// to 0..100. Without any such resource it is 0, whatever the direction, and so it
+// is where a quotient, or the sum, is NaN. With weights of 1, Raw is the
+// NormalizedSum and the DominantResource of KAI-Scheduler's vectors.
+//
+// A Load is immutable and safe for concurrent use.
+type Load struct {
+	compiled
+	metric        Metric
+	direction     Direction
+	weights       dimWeights
+	dims          []loadDim
+	fixed         bool // the capacities are those of dims
+	onlyRequested bool
+}
+
+var _ Scorer = (*Load)(nil)
+
+// CompileLoad returns the scorer for a configuration, which may change
+// afterwards. Errors are a field.ErrorList, as an aggregate, with the paths
+// metric, direction, weights["name"] and capacity[i], and a
+// [*vectormap.UnknownResourcesError].
+func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Load, error) {
+	var r report
+	if cfg.Metric > DominantResource {
+		r.fail(field.NotSupported(field.NewPath("metric"), uint8(cfg.Metric), []string{NormalizedSum.String(), DominantResource.String()}))
+	}
+	if cfg.Direction > Spread {
+		r.fail(field.NotSupported(field.NewPath("direction"), uint8(cfg.Direction), []string{Raw.String(), Pack.String(), Spread.String()}))
+	}
+	weights := compileWeights(cfg.Weights, m, options(opts), &r)
+	checkCapacities("capacity", cfg.Capacity, m, &r)
+	warnings, err := r.finish()
+	if err != nil {
+		return nil, err
+	}
+	l := &Load{
+		compiled: compiled{m, warnings}, metric: cfg.Metric, direction: cfg.Direction,
+		weights: weights, dims: weights.dims(), fixed: cfg.Capacity != nil, onlyRequested: cfg.OnlyRequested,
+	}
+	for k := range l.dims {
+		l.dims[k].capacity = at(cfg.Capacity, l.dims[k].index)
+	}
+	return l, nil
+}
+
+// Score returns the score of one node.
+func (l *Load) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	if err := l.checkRow(request, used, allocatable); err != nil {
+		return 0, err
+	}
+	var row kernel.LoadRow
+	for k := range l.dims {
+		d := &l.dims[k]
+		l.add(&row, d, at(request, d.index), at(used, d.index), at(allocatable, d.index))
+	}
+	return l.result(&row), nil
+}
+
+// add adds one resource to the load of a row.
+func (l *Load) add(row *kernel.LoadRow, d *loadDim, request, used, allocatable float64) {
+	if l.onlyRequested && !(request > 0) {
+		return
+	}
+	if l.fixed {
+		allocatable = d.capacity
+	}
+	row.Add(used+request, allocatable, d.weight)
+}
+
+func (l *Load) result(row *kernel.LoadRow) float64 {
+	if l.metric == DominantResource {
+		return row.Greatest(kernel.LoadForm(l.direction))
+	}
+	return row.Sum(kernel.LoadForm(l.direction))
+}
+
+// ScoreBatch scores the selected nodes; see [Scorer]. A configuration of more
+// than 32 counted resources takes the scalar path.
+func (l *Load) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := l.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
+		return err
+	}
+	dst = dst[:allocatable.Rows()]
+	var list loadList
+	for k := range l.dims {
+		d := &l.dims[k]
+		q := at(request, d.index)
+		if l.onlyRequested && !(q > 0) {
+			continue
+		}
+		if !list.append(d, q, used, allocatable) {
+			l.scoreRows(dst, request, used, allocatable, rows)
+			return nil
+		}
+	}
+	dims, form, words := list.dims[:list.n], kernel.LoadForm(l.direction), wordsOf(rows)
+	switch {
+	case l.metric == DominantResource && l.fixed:
+		kernel.LoadGreatestFixed(dst, dims, form, words)
+	case l.metric == DominantResource:
+		kernel.LoadGreatest(dst, dims, form, words)
+	case l.fixed:
+		kernel.LoadSumFixed(dst, dims, form, words)
+	default:
+		kernel.LoadSum(dst, dims, form, words)
+	}
+	return nil
+}
+
+// scoreRows is ScoreBatch for any number of resources.
+func (l *Load) scoreRows(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
+	eachSelected(len(dst), wordsOf(rows), func(i int) {
+		var row kernel.LoadRow
+		for k := range l.dims {
+			d := &l.dims[k]
+			l.add(&row, d, at(request, d.index), used.At(i, d.index), allocatable.At(i, d.index))
+		}
+		dst[i] = l.result(&row)
+	})
+}
+
+// Explain returns the part of every resource in the score of one node: of those
+// that count, and of those that are requested. Allocatable is the capacity that
+// was used. With DominantResource the points are those of the greatest resource.
+// A Reason is set when the score was cut to 0 or 100, or is 0 because of a NaN.
+func (l *Load) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	score, err := l.Score(request, used, allocatable)
+	if err != nil {
+		return Explanation{}, err
+	}
+	next := 0 // in l.dims
+	dims, counted := l.weights.explain(l.m, request, used, allocatable, func(d *DimExplanation) (float64, bool) {
+		d.Type = l.direction.String()
+		if l.fixed {
+			d.Allocatable = l.dims[next].capacity
+		}
+		next++
+		v := d.Used + d.Request
+		counts := d.Allocatable > 0 && (!l.onlyRequested || d.Request > 0)
+		if counts && v > d.Allocatable {
+			d.Status = OverCapacity
+		}
+		return float64(v/d.Allocatable) * d.Weight, counts
+	})
+	e := Explanation{Total: score, Reason: dropNaN(dims, counted)}
+	if l.metric == DominantResource {
+		if d := keepGreatest(dims, counted); d != nil {
+			switch l.direction {
+			case Pack:
+				d.Contribution = 100 * d.Contribution
+			case Spread:
+				d.Contribution = 100 * (1 - d.Contribution)
+			}
+		}
+	} else {
+		l.sumPoints(dims, counted)
+	}
+	if e.Reason == "" {
+		e.Reason = cutReason(dims, score)
+	}
+	e.Terms = []TermExplanation{{Name: l.metric.String(), Weight: 1, Score: score, Dims: dims}}
+	return e, nil
+}
+
+// sumPoints turns the terms of a sum into points.
+func (l *Load) sumPoints(dims []DimExplanation, counted []int) {
+	weight := 0.0
+	for _, k := range counted {
+		weight += dims[k].Weight
+	}
+	for _, k := range counted {
+		switch d := &dims[k]; l.direction {
+		case Pack:
+			d.Contribution = 100 * (d.Contribution / weight)
+		case Spread:
+			d.Contribution = 100 * ((d.Weight - d.Contribution) / weight)
+		}
+	}
+}

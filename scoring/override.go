@@ -1,0 +1,186 @@
+package scoring
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The annotations of a pod that [ParsePodOverride] reads.
+const (
+	// ScoringTypeAnnotation holds the one type of all rules.
+	ScoringTypeAnnotation = "volcano.sh/resource-strategy-scoring-type"
+
+	// WeightAnnotation holds a JSON object of integer weights by resource name.
+	WeightAnnotation = "volcano.sh/resource-strategy-weight"
+)
+
+// maxAnnotations is the size in bytes of all annotations that Kubernetes lets an
+// object have.
+const maxAnnotations = 256 << 10
+
+// PodOverride is a pod's own rule set, which replaces that of a [StrategyFit];
+// see [ParsePodOverride] and [StrategyFit.WithOverride]. It is immutable and
+// safe for concurrent use. A nil pointer overrides nothing.
+type PodOverride struct {
+	schema   vector.Schema // of the map that it was parsed against
+	rules    []fitRule     // ascending by index; a weight of 0 makes a dimension inert
+	warnings field.ErrorList
+}
+
+// Warnings returns what was reported when the override was parsed, sorted by
+// path. The caller must not change it.
+func (o *PodOverride) Warnings() field.ErrorList {
+	if o == nil {
+		return nil
+	}
+	return o.warnings
+}
+
+// ParsePodOverride reads the rules that a pod's annotations ask for, Volcano's
+// [ScoringTypeAnnotation] and [WeightAnnotation]. It is meant to be called once
+// per pod. It returns nil when the type is absent or empty, whatever the weights
+// are.
+//
+// The type holds for every resource with a weight; those without are not scored.
+// A weight of 0 leaves a resource out as well, its capacity unchecked. Names are
+// exact. Those that m does not have are left out with a warning.
+//
+// An unknown type, absent weights, text that is not JSON, and names and weights
+// that cannot be used are errors, all reported at once, sorted by path; with
+// [Lenient] they are warnings, and the pod scores 0 on every node. Two names of
+// one resource with different weights are an error always.
+func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVectorMap, opts ...Option) (*PodOverride, error) {
+	kind := ScoringType(annotations[ScoringTypeAnnotation])
+	if kind == "" {
+		return nil, nil
+	}
+	var faults report
+	path := annotationPath(ScoringTypeAnnotation)
+	if kind != MostAllocated && kind != LeastAllocated {
+		faults.fail(field.NotSupported(field.NewPath(path), brief(string(kind)), fitTypes))
+	}
+	weights := overrideWeights(annotations[WeightAnnotation], &faults)
+
+	var r report
+	for _, fault := range faults.errors {
+		r.failOrWarn(options(opts), fault)
+	}
+	o := &PodOverride{schema: m.Schema(), rules: overrideRules(kind, weights, m, &r)}
+	if len(faults.errors) > 0 {
+		o.rules = nil // the pod scores 0 on every row
+	}
+	var err error
+	if o.warnings, err = r.finish(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func annotationPath(name string) string { return keyPath("metadata.annotations", name) }
+
+// overrideWeights reads the weights by name. Those that cannot be used are
+// noted, and left out.
+func overrideWeights(text string, faults *report) map[string]int64 {
+	path := annotationPath(WeightAnnotation)
+	if text == "" {
+		faults.fail(field.Required(field.NewPath(path), "a JSON object of weights"))
+		return nil
+	}
+	x, repeated, err := readJSONObject(text)
+	if err != nil {
+		faults.fail(invalid(path, text, brief(err.Error())))
+		return nil
+	}
+	for _, name := range repeated {
+		faults.fail(duplicate(keyPath(path, name), name))
+	}
+	w := walker{r: faults}
+	weights := make(map[string]int64, len(x))
+	for _, name := range slices.Sorted(maps.Keys(x)) {
+		path := keyPath(path, name)
+		weight, how := w.integer(x[name], path)
+		switch {
+		case patternRefused(name) != "":
+			faults.fail(invalid(path, name, patternRefused(name)))
+		case how == numberAbsent:
+			w.wrongType(nil, path, "a number")
+		case weight < 0:
+			faults.fail(invalid(path, weight, "must not be negative"))
+		case how == numberClean:
+			faults.limitWeight(path, weight)
+			weights[name] = weight
+		}
+	}
+	return weights
+}
+
+// overrideRules finds the dimensions of the weights.
+func overrideRules(kind ScoringType, weights map[string]int64, m *vectormap.ResourceVectorMap, r *report) (rules []fitRule) {
+	first := map[int]string{} // by index: the name that counts
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		path := keyPath(annotationPath(WeightAnnotation), name)
+		index, known := r.lookup(m, AllowUnknown, path, name)
+		if !known {
+			continue
+		}
+		if other, met := first[index]; met {
+			r.meet(path, m.Name(index), other, name, weights[other] == weights[name])
+			continue
+		}
+		first[index] = name
+		rules = append(rules, fitRule{index, name, kind, weights[name]})
+	}
+	slices.SortFunc(rules, func(a, b fitRule) int { return a.index - b.index })
+	return rules
+}
+
+// readJSONObject reads text that is one JSON object and nothing else. repeated has
+// the keys that occur more than once.
+func readJSONObject(text string) (x document.Object, repeated []string, err error) {
+	switch {
+	case len(text) > maxAnnotations:
+		return nil, nil, fmt.Errorf("has %d bytes, more than %d", len(text), maxAnnotations)
+	case !utf8.ValidString(text):
+		return nil, nil, errors.New("is not UTF-8")
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return nil, nil, errors.New("is not a JSON object")
+	}
+	times := map[string]int{}
+	x = document.Object{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		var v any
+		if err := decoder.Decode(&v); err != nil {
+			return nil, nil, err
+		}
+		key := token.(string)
+		if times[key]++; times[key] == 2 {
+			repeated = append(repeated, key)
+		}
+		x[key] = v
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, nil, errors.New("has text behind the JSON object")
+	}
+	return x, repeated, nil
+}

@@ -1,0 +1,134 @@
+package scoring
+
+import (
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// Proportional keeps cpu and memory, or other secondary resources, in reserve
+// for the idle devices of a node: a predicate of Volcano's plugin
+// resource-strategy-fit. It is not a scorer.
+//
+// A pod that requests a primary resource, a device, may use the reserve: it
+// passes everywhere. Any other pod fails on a node that would have less left of
+// a secondary than its idle devices need:
+//
+//	needed = (max(0, A - U of the primary) * reserve) / scale of the primary
+//	left   = (A - U of the secondary) - request
+//
+// reserve is what the configuration keeps for one idle device, in units of the
+// map: 1000 per CPU, 1e9 per GB. scale is 1000 where the map counts the primary in
+// thousandths, else 1.
+//
+// A node without the primary is not checked for it, several primaries are
+// checked one by one, equality passes, and NaN fails. A failure can be cured by
+// removing other pods from the node; report it as resolvable.
+//
+// A nil *Proportional, as [Strategy.Proportional] returns when there is no such
+// policy, is not enabled and lets every node pass.
+type Proportional struct {
+	compiled
+	primaries []int            // ascending
+	rules     []proportionRule // ascending by primary and secondary
+}
+
+// Result is what a [Proportional] says about one node.
+type Result struct {
+	OK     bool
+	Exempt bool // the pod requests a primary
+
+	// The first pair of resources that fails, in the order of the map, and its
+	// amounts, in units of the map; -1, -1, 0 and 0 when none does.
+	Primary, Secondary int
+	Needed, Left       float64
+}
+
+// CompileProportional compiles a configuration against a map. Errors are those
+// of [CompileStrategyFit].
+func CompileProportional(cfg ProportionalConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Proportional, error) {
+	var r report
+	p := compileProportional(&cfg, m, options(opts), &r)
+	var err error
+	if p.warnings, err = r.finish(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func compileProportional(cfg *ProportionalConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *Proportional {
+	primaries, rules := resolveProportional(cfg, m, o, r)
+	return &Proportional{compiled: compiled{m: m}, primaries: primaries, rules: rules}
+}
+
+// Enabled reports whether there is a rule; otherwise every node passes.
+func (p *Proportional) Enabled() bool { return p != nil && len(p.rules) > 0 }
+
+// exempts reports whether the request is for a primary.
+func (p *Proportional) exempts(request vector.ResourceVector) bool {
+	for _, i := range p.primaries {
+		if at(request, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rule returns what the kernel has to know of a rule, its columns aside.
+func (r *proportionRule) rule(request vector.ResourceVector) kernel.ReserveRule {
+	return kernel.ReserveRule{Request: at(request, r.secondary), PerUnit: r.perUnit, Scale: r.scale}
+}
+
+// Check checks one node. Errors are those of a [Scorer]; a nil p has none.
+func (p *Proportional) Check(request, used, allocatable vector.ResourceVector) (Result, error) {
+	passed := Result{OK: true, Primary: -1, Secondary: -1}
+	if p == nil {
+		return passed, nil
+	}
+	if err := p.checkRow(request, used, allocatable); err != nil {
+		return Result{}, err
+	}
+	if passed.Exempt = p.exempts(request); passed.Exempt {
+		return passed, nil
+	}
+	for k := range p.rules {
+		r := &p.rules[k]
+		rule := r.rule(request)
+		needed, left, ok := rule.Check(at(allocatable, r.primary), at(used, r.primary), at(allocatable, r.secondary), at(used, r.secondary))
+		if !ok {
+			return Result{Primary: r.primary, Secondary: r.secondary, Needed: needed, Left: left}, nil
+		}
+	}
+	return passed, nil
+}
+
+// FilterBatch sets dst to the selected rows that pass; a nil mask selects all.
+// dst is resized, and may be rows. Errors are those of a [Scorer], of which a nil
+// p has those for numbers of rows only; dst keeps its content then.
+func (p *Proportional) FilterBatch(dst *vector.Mask, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := checkMatrices(used, allocatable, rows); err != nil {
+		return err
+	}
+	if p != nil {
+		if err := p.checkBatch(allocatable.Rows(), request, used, allocatable, rows); err != nil {
+			return err
+		}
+	}
+	if rows == nil {
+		dst.Resize(allocatable.Rows())
+		dst.SetAll()
+	} else {
+		dst.CopyFrom(rows)
+	}
+	if p == nil || p.exempts(request) {
+		return nil
+	}
+	for k := range p.rules {
+		r := &p.rules[k]
+		rule := r.rule(request)
+		rule.Primary, rule.PrimaryUsed = allocatable.Column(r.primary), used.Column(r.primary)
+		rule.Secondary, rule.SecondaryUsed = allocatable.Column(r.secondary), used.Column(r.secondary)
+		kernel.AndReserve(dst.Words(), &rule)
+	}
+	return nil
+}

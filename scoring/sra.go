@@ -1,0 +1,264 @@
+package scoring
+
+import (
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// SRA, the avoidance of scarce resources, scores a node the higher the fewer
+// scarce resources it has, so that pods that need none stay off the nodes that
+// have them: a part of Volcano's plugin resource-strategy-fit. A score is from 0
+// to 100 times the plugin's weight.
+//
+// A node has a resource when its allocatable amount is above 0. A node that
+// lacks a resource that the pod requests, scarce or not, scores 0. Otherwise the
+// score is 100 times the plugin's weight times the sum of the weights of the
+// scarce resources that the node lacks, divided by the sum of all their weights;
+// it is 0 when that sum is. Used amounts don't matter, and to request a scarce
+// resource doesn't remove its penalty.
+type SRA struct {
+	compiled
+	rules   []sraRule // ascending by index
+	outside float64   // the sum of the weights of scarce names that are not in the map
+	total   float64   // the sum of all weights
+	weight  int64     // of the plugin; 0 is off
+}
+
+// CompileSRA compiles a configuration against a map. Errors are those of
+// [CompileStrategyFit].
+func CompileSRA(cfg SRAConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*SRA, error) {
+	var r report
+	s := compileSRA(&cfg, m, options(opts), &r)
+	var err error
+	if s.warnings, err = r.finish(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func compileSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *SRA {
+	rules, outside, total, weight := resolveSRA(cfg, m, o, r)
+	return &SRA{compiled: compiled{m: m}, rules: rules, outside: float64(outside), total: float64(total), weight: weight}
+}
+
+// Enabled reports whether the plugin's weight is above 0; otherwise every score
+// is 0.
+func (s *SRA) Enabled() bool { return s.weight > 0 }
+
+// Score returns the score of one node. used is checked for its length only.
+func (s *SRA) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	if err := s.checkRow(request, used, allocatable); err != nil {
+		return 0, err
+	}
+	return s.score(request, allocatable), nil
+}
+
+func (s *SRA) score(request, allocatable vector.ResourceVector) float64 {
+	for i, q := range request {
+		if q > 0 && !(at(allocatable, i) > 0) {
+			return 0
+		}
+	}
+	absent := s.outside
+	for k := range s.rules {
+		if r := &s.rules[k]; !(at(allocatable, r.index) > 0) {
+			absent += float64(r.weight)
+		}
+	}
+	return s.points(absent)
+}
+
+// points returns the score for absent resources of this weight.
+func (s *SRA) points(absent float64) float64 {
+	if !s.Enabled() || s.total == 0 {
+		return 0
+	}
+	return float64(s.scale()*absent) / s.total
+}
+
+// scale returns the highest score.
+func (s *SRA) scale() float64 { return float64(100 * s.weight) }
+
+// ScoreBatch scores the selected rows; see [Scorer].
+func (s *SRA) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := s.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
+		return err
+	}
+	var b sraBatch
+	b.init(s, request, allocatable, nil)
+	dst, words := dst[:allocatable.Rows()], wordsOf(rows)
+	b.base(dst, 0, words)
+	b.set(dst, dst, 0, words)
+	return nil
+}
+
+// Base sets dst[r], for every selected row r, to the score that the node gives a
+// pod whose resources it all has. It depends on the node only: keep it for
+// [SRA.ScoreFromBase], and set it anew for rows whose allocatable changes.
+// Errors are those of ScoreBatch.
+func (s *SRA) Base(dst []float64, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := s.checkBatch(len(dst), nil, allocatable, allocatable, rows); err != nil {
+		return err
+	}
+	var b sraBatch
+	b.init(s, nil, allocatable, nil)
+	b.base(dst[:allocatable.Rows()], 0, wordsOf(rows))
+	return nil
+}
+
+// ScoreFromBase is ScoreBatch for a base that [SRA.Base] has set, with the same
+// results. dst may be base. A base that is shorter than the matrix has rows is
+// [vector.ErrShape].
+func (s *SRA) ScoreFromBase(dst []float64, request vector.ResourceVector, base []float64, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := s.checkBatch(len(dst), request, allocatable, allocatable, rows); err != nil {
+		return err
+	}
+	if err := checkElements("base", len(base), allocatable.Rows()); err != nil {
+		return err
+	}
+	var b sraBatch
+	b.init(s, request, allocatable, nil)
+	n := allocatable.Rows()
+	b.set(dst[:n], base[:n], 0, wordsOf(rows))
+	return nil
+}
+
+// sraBatch is a scorer made ready for one request and one matrix.
+type sraBatch struct {
+	sra         *SRA
+	request     vector.ResourceVector
+	allocatable *vector.Matrix
+
+	terms   [batchColumns]kernel.ScarceTerm
+	columns [batchColumns][]float64 // of what is requested and fit doesn't score
+	n       int                     // of columns; more than batchColumns if some are left out
+}
+
+// init takes a fit whose scores will be added, or nil.
+func (b *sraBatch) init(s *SRA, request vector.ResourceVector, allocatable *vector.Matrix, fit *fitBatch) {
+	b.sra, b.request, b.allocatable = s, request, allocatable
+	for i, q := range request {
+		if !(q > 0) || fit != nil && fit.scores(i) {
+			continue
+		}
+		if b.n < batchColumns {
+			b.columns[b.n] = allocatable.Column(i)
+		}
+		b.n++
+	}
+}
+
+// wide reports whether there are too many columns for the kernels.
+func (b *sraBatch) wide() bool { return b.n > batchColumns }
+
+// base sets dst to the base of the selected ones of len(dst) rows from row lo, a
+// multiple of 64, on. words begins with row lo.
+func (b *sraBatch) base(dst []float64, lo int, words []uint64) {
+	s := b.sra
+	switch {
+	case !s.Enabled() || s.total == 0:
+		eachSelected(len(dst), words, func(i int) { dst[i] = 0 })
+	case len(s.rules) > batchColumns:
+		eachSelected(len(dst), words, func(i int) { dst[i] = b.baseRow(lo + i) })
+	default:
+		for k := range s.rules {
+			r := &s.rules[k]
+			b.terms[k] = kernel.ScarceTerm{Allocatable: b.allocatable.Column(r.index), Weight: float64(r.weight)}
+		}
+		kernel.ScarceBase(dst, lo, b.terms[:len(s.rules)], s.outside, s.scale(), s.total, words)
+	}
+}
+
+// baseRow returns the base of one row of the matrix.
+func (b *sraBatch) baseRow(row int) float64 {
+	absent := b.sra.outside
+	for k := range b.sra.rules {
+		if r := &b.sra.rules[k]; !(b.allocatable.At(row, r.index) > 0) {
+			absent += float64(r.weight)
+		}
+	}
+	return b.sra.points(absent)
+}
+
+// set sets dst to base in rows that have all that is requested, and to 0 in the
+// others; rows as for base.
+func (b *sraBatch) set(dst, base []float64, lo int, words []uint64) {
+	if b.wide() {
+		eachSelected(len(dst), words, func(i int) { dst[i] = b.presentRow(base[i], lo+i) })
+		return
+	}
+	kernel.SetPresent(dst, base, lo, b.columns[:b.n], words)
+}
+
+// setSum sets dst to the scores of fit plus what set sets it to.
+func (b *sraBatch) setSum(dst []float64, fit *fitBatch, base []float64, lo int, words []uint64) {
+	switch {
+	case fit.none():
+		b.set(dst, base, lo, words)
+	case fit.wide() || b.wide():
+		eachSelected(len(dst), words, func(i int) { dst[i] = fit.row(lo+i) + b.presentRow(base[i], lo+i) })
+	default:
+		kernel.StrategySum(dst, lo, fit.terms[:fit.n], fit.weights, fit.fit.scale(), base, b.columns[:b.n], words)
+	}
+}
+
+// presentRow returns base if a row of the matrix has all that is requested.
+func (b *sraBatch) presentRow(base float64, row int) float64 {
+	for i, q := range b.request {
+		if q > 0 && !(b.allocatable.At(row, i) > 0) {
+			return 0
+		}
+	}
+	return base
+}
+
+// Explain returns the part of every scarce resource, and the resources that the
+// pod requests.
+func (s *SRA) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	if err := s.checkRow(request, used, allocatable); err != nil {
+		return Explanation{}, err
+	}
+	term, reason := s.explain(request, used, allocatable)
+	return Explanation{Total: term.Score, Reason: reason, Terms: []TermExplanation{term}}, nil
+}
+
+func (s *SRA) explain(request, used, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
+	term = TermExplanation{Name: "SRA", Weight: 1, Score: s.score(request, allocatable)}
+	rules := s.rules
+	for i := range s.m.Len() {
+		d := dimension(s.m, i, request, used, allocatable)
+		present := d.Allocatable > 0
+		switch scarce := len(rules) > 0 && rules[0].index == i; {
+		case scarce:
+			d.Type, d.Weight = scarceType, float64(rules[0].weight)
+			if !present {
+				d.Contribution = s.points(d.Weight)
+			}
+			if d.Weight == 0 {
+				d.Status = Inert
+			}
+			rules = rules[1:]
+		case d.Request > 0:
+			d.Status = NotConfigured
+		default:
+			continue
+		}
+		if d.Request > 0 && !present {
+			d.Status = MissingOnNode
+			if reason == "" && s.points(s.total) > 0 {
+				reason = d.Name + ": requested, and the node has none"
+			}
+		}
+		term.Dims = append(term.Dims, d)
+	}
+	if s.outside > 0 {
+		term.Dims = append(term.Dims, DimExplanation{
+			Index: -1, Name: "not in the map", Type: scarceType, Weight: s.outside, Contribution: s.points(s.outside),
+		})
+	}
+	return term, reason
+}
+
+// scarceType is the type of scarce resources in explanations.
+const scarceType = "Scarce"

@@ -1,0 +1,157 @@
+package scoring
+
+import (
+	"strings"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// Strategy is Volcano's plugin resource-strategy-fit as a whole. As a [Scorer]
+// its score is that of [StrategyFit] plus that of [SRA]; where the pod doesn't
+// fit, the fit is 0 and SRA is still added. [Proportional] stays a predicate of
+// its own.
+type Strategy struct {
+	compiled
+	fit          *StrategyFit
+	sra          *SRA          // nil: not configured
+	proportional *Proportional // nil: not configured
+}
+
+// CompileStrategy compiles a configuration against a map. Errors are those of
+// [CompileStrategyFit], of all parts together.
+func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Strategy, error) {
+	var r report
+	o := options(opts)
+	s := &Strategy{compiled: compiled{m: m}, fit: compileFit(&cfg.Fit, m, o, &r)}
+	if cfg.SRA != nil {
+		s.sra = compileSRA(cfg.SRA, m, o, &r)
+	}
+	if cfg.Proportional != nil {
+		s.proportional = compileProportional(cfg.Proportional, m, o, &r)
+	}
+	var err error
+	if s.warnings, err = r.finish(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Fit returns the fit. It may be off; see [StrategyFit.Enabled]. Warnings of the
+// parts are those of the Strategy.
+func (s *Strategy) Fit() *StrategyFit { return s.fit }
+
+// SRA returns the avoidance of scarce resources, nil when it is not configured.
+func (s *Strategy) SRA() *SRA { return s.sra }
+
+// Proportional returns the predicate, nil when it is not configured; its methods
+// then let every node pass.
+func (s *Strategy) Proportional() *Proportional { return s.proportional }
+
+// WithOverride returns the scorer of a pod that brings its own rules for the
+// fit; see [StrategyFit.WithOverride]. A nil override returns s.
+func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
+	if o == nil {
+		return s
+	}
+	own := *s
+	own.fit = s.fit.WithOverride(o)
+	return &own
+}
+
+// adds reports whether SRA can add anything to the fit.
+func (s *Strategy) adds() bool { return s.sra != nil && s.sra.points(s.sra.total) > 0 }
+
+// Score returns the score of one node.
+func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	if err := s.checkRow(request, used, allocatable); err != nil {
+		return 0, err
+	}
+	score := s.fit.score(request, used, allocatable)
+	if s.sra != nil {
+		score += s.sra.score(request, allocatable)
+	}
+	return score, nil
+}
+
+// ScoreBatch scores the selected rows; see [Scorer].
+func (s *Strategy) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	return s.scoreBatch(dst, request, nil, used, allocatable, rows)
+}
+
+// ScoreFromBase is ScoreBatch for a base that [SRA.Base] has set, of the
+// Strategy's SRA or an equal one. It is the faster way to score many pods. A
+// base that is shorter than the matrix has rows is [vector.ErrShape]; it is not
+// looked at when SRA is off.
+func (s *Strategy) ScoreFromBase(dst []float64, request vector.ResourceVector, base []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := checkMatrices(used, allocatable, rows); err != nil {
+		return err
+	}
+	if s.adds() {
+		if err := checkElements("base", len(base), allocatable.Rows()); err != nil {
+			return err
+		}
+	}
+	return s.scoreBatch(dst, request, base, used, allocatable, rows)
+}
+
+func (s *Strategy) scoreBatch(dst []float64, request vector.ResourceVector, base []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := s.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
+		return err
+	}
+	words := wordsOf(rows)
+	dst = dst[:allocatable.Rows()]
+	var fit fitBatch
+	fit.init(s.fit, request, used, allocatable)
+	if !s.adds() {
+		fit.set(dst, 0, words)
+		return nil
+	}
+	var sra sraBatch
+	sra.init(s.sra, request, allocatable, &fit)
+	if base != nil {
+		sra.setSum(dst, &fit, base[:len(dst)], 0, words)
+	} else {
+		sra.setSumOwnBase(dst, &fit, words)
+	}
+	return nil
+}
+
+// setSumOwnBase is setSum with a base that is made on the way, for some rows at
+// a time.
+func (b *sraBatch) setSumOwnBase(dst []float64, fit *fitBatch, words []uint64) {
+	const rows = 512 // a multiple of kernel.Block
+	var base [rows]float64
+	for lo := 0; lo < len(dst); lo += rows {
+		part := dst[lo:min(lo+rows, len(dst))]
+		b.base(base[:len(part)], lo, words)
+		b.setSum(part, fit, base[:len(part)], lo, words)
+		if words != nil {
+			words = words[(len(part)+kernel.Block-1)/kernel.Block:]
+		}
+	}
+}
+
+// Explain returns the parts of both scorers.
+func (s *Strategy) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	if err := s.checkRow(request, used, allocatable); err != nil {
+		return Explanation{}, err
+	}
+	fit, reason := s.fit.explain(request, used, allocatable)
+	e := Explanation{Total: fit.Score, Terms: []TermExplanation{fit}}
+	var reasons []string
+	if reason != "" {
+		reasons = append(reasons, reason)
+	}
+	if s.sra != nil {
+		sra, reason := s.sra.explain(request, used, allocatable)
+		e.Total += sra.Score
+		e.Terms = append(e.Terms, sra)
+		if reason != "" {
+			reasons = append(reasons, reason)
+		}
+	}
+	e.Reason = strings.Join(reasons, "; ")
+	return e, nil
+}

@@ -1,0 +1,329 @@
+package scoring
+
+import (
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// StrategyFit scores a node by how full (MostAllocated) or how empty
+// (LeastAllocated) the pod would leave it, each resource by its own rule and
+// weight: the scoring part of Volcano's plugin resource-strategy-fit. A score is
+// from 0 to 100 times the plugin's weight.
+//
+// Only resources that the pod requests and that have a rule count. With U used,
+// A allocatable, x = U + request and w the rule's weight, each adds
+//
+//	MostAllocated:  (x * w) / A
+//	LeastAllocated: ((A - x) * w) / A
+//
+// in the order of the map, and the score is the sum, divided by the sum of their
+// weights, times 100 times the plugin's weight. A resource that the node does
+// not have adds nothing, but its weight counts. A node on which one of them
+// would be more than full, or whose amounts of it are negative, NaN or infinite,
+// scores 0; exactly full is fine. Without a resource that counts, every node
+// scores 0.
+type StrategyFit struct {
+	compiled
+	rules  []fitRule // ascending by index
+	weight int64     // of the plugin; 0 is off
+}
+
+// ResolvedRule is the rule of one resource, and the key of the configuration
+// that it comes from.
+type ResolvedRule struct {
+	Index  int    // in the map
+	Name   string // of the index
+	Key    string // a name or a pattern
+	Type   ScoringType
+	Weight int64
+}
+
+// CompileStrategyFit compiles a configuration against a map. Patterns are
+// resolved here, once. Errors are a utilerrors.Aggregate of *field.Error sorted
+// by path, a [*vectormap.UnknownResourcesError], or both joined.
+func CompileStrategyFit(cfg StrategyFitConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*StrategyFit, error) {
+	var r report
+	f := compileFit(&cfg, m, options(opts), &r)
+	var err error
+	if f.warnings, err = r.finish(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func compileFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *StrategyFit {
+	rules, weight := resolveFit(cfg, m, o, r)
+	return &StrategyFit{compiled: compiled{m: m}, rules: rules, weight: weight}
+}
+
+// Enabled reports whether the plugin's weight is above 0; otherwise every score
+// is 0.
+func (f *StrategyFit) Enabled() bool { return f.weight > 0 }
+
+// Resolved returns the rules by resource, ascending by index.
+func (f *StrategyFit) Resolved() []ResolvedRule {
+	list := make([]ResolvedRule, len(f.rules))
+	for k, r := range f.rules {
+		list[k] = ResolvedRule{r.index, f.m.Name(r.index), r.key, r.kind, r.weight}
+	}
+	return list
+}
+
+// WithOverride returns the scorer of a pod that brings its own rules; they
+// replace all of f's. A nil override returns f. It panics when the override was
+// parsed against another map than f's.
+func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit {
+	if o == nil {
+		return f
+	}
+	if o.schema != f.schema() {
+		panic(panicOverride)
+	}
+	return &StrategyFit{compiled: f.compiled, rules: o.rules, weight: f.weight}
+}
+
+const panicOverride = "scoring: override of another map"
+
+// Score returns the score of one node.
+func (f *StrategyFit) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	if err := f.checkRow(request, used, allocatable); err != nil {
+		return 0, err
+	}
+	return f.score(request, used, allocatable), nil
+}
+
+func (f *StrategyFit) score(request, used, allocatable vector.ResourceVector) float64 {
+	sum, weights := 0.0, 0.0
+	for k := range f.rules {
+		r := &f.rules[k]
+		if !r.scores(request) {
+			continue
+		}
+		part, ok := r.part(request[r.index], at(used, r.index), at(allocatable, r.index))
+		if !ok {
+			return 0
+		}
+		sum += part
+		weights += float64(r.weight)
+	}
+	return f.points(sum, weights)
+}
+
+// points turns the sum over the resources that count, and the sum of their
+// weights, into a score.
+func (f *StrategyFit) points(sum, weights float64) float64 {
+	if weights == 0 || !f.Enabled() {
+		return 0
+	}
+	return float64(float64(sum/weights) * f.scale()) // SRA adds to it
+}
+
+// scale returns the highest score.
+func (f *StrategyFit) scale() float64 { return float64(100 * f.weight) }
+
+// scores reports whether the rule's resource counts for a request.
+func (r *fitRule) scores(request vector.ResourceVector) bool {
+	return r.weight > 0 && at(request, r.index) > 0
+}
+
+// part returns what the rule adds to the sum, and false where the score is 0.
+func (r *fitRule) part(request, used, allocatable float64) (part float64, ok bool) {
+	return kernel.StrategyPart(used, allocatable, request, float64(r.weight), r.kind == LeastAllocated)
+}
+
+// ScoreBatch scores the selected rows; see [Scorer].
+func (f *StrategyFit) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := f.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
+		return err
+	}
+	var b fitBatch
+	b.init(f, request, used, allocatable)
+	b.set(dst[:allocatable.Rows()], 0, wordsOf(rows))
+	return nil
+}
+
+// batchColumns is how many columns the batch paths keep on the stack. A pod
+// that requests more of them is scored row by row.
+const batchColumns = 16
+
+// fitBatch is a scorer made ready for one request and two matrices.
+type fitBatch struct {
+	fit               *StrategyFit
+	request           vector.ResourceVector
+	used, allocatable *vector.Matrix
+
+	terms   [batchColumns]kernel.StrategyTerm
+	n       int     // of terms; more than batchColumns if some are left out
+	weights float64 // the sum of all
+}
+
+// none reports whether every score is 0 whatever the rows are.
+func (b *fitBatch) none() bool { return b.n == 0 || !b.fit.Enabled() }
+
+// wide reports whether there are too many terms for the kernel.
+func (b *fitBatch) wide() bool { return b.n > batchColumns }
+
+func (b *fitBatch) init(f *StrategyFit, request vector.ResourceVector, used, allocatable *vector.Matrix) {
+	b.fit, b.request, b.used, b.allocatable = f, request, used, allocatable
+	for k := range f.rules {
+		r := &f.rules[k]
+		if !r.scores(request) {
+			continue
+		}
+		if b.n < batchColumns {
+			t := &b.terms[b.n]
+			t.Used, t.Allocatable = used.Column(r.index), allocatable.Column(r.index)
+			t.Request, t.Weight = request[r.index], float64(r.weight)
+			if r.kind == LeastAllocated {
+				t.Least = ^uint64(0)
+			}
+		}
+		b.n++
+		b.weights += float64(r.weight)
+	}
+}
+
+// scores reports whether resource i is among the terms of a fit that scores
+// anything.
+func (b *fitBatch) scores(i int) bool {
+	if b.none() {
+		return false
+	}
+	for k := range b.fit.rules {
+		if r := &b.fit.rules[k]; r.index == i {
+			return r.scores(b.request)
+		}
+	}
+	return false
+}
+
+// set scores the selected ones of len(dst) rows from row lo, a multiple of 64,
+// on. words begins with row lo.
+func (b *fitBatch) set(dst []float64, lo int, words []uint64) {
+	switch {
+	case b.none():
+		eachSelected(len(dst), words, func(i int) { dst[i] = 0 })
+	case b.wide():
+		eachSelected(len(dst), words, func(i int) { dst[i] = b.row(lo + i) })
+	default:
+		kernel.StrategyFit(dst, lo, b.terms[:b.n], b.weights, b.fit.scale(), words)
+	}
+}
+
+// row scores one row of the matrices.
+func (b *fitBatch) row(row int) float64 {
+	sum := 0.0
+	for k := range b.fit.rules {
+		r := &b.fit.rules[k]
+		if !r.scores(b.request) {
+			continue
+		}
+		part, ok := r.part(b.request[r.index], b.used.At(row, r.index), b.allocatable.At(row, r.index))
+		if !ok {
+			return 0
+		}
+		sum += part
+	}
+	return b.fit.points(sum, b.weights)
+}
+
+// eachSelected calls f for the selected ones of n rows.
+func eachSelected(n int, words []uint64, f func(i int)) {
+	if words == nil {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	for lo := 0; lo < n; lo += kernel.Block {
+		for word := words[lo/kernel.Block]; word != 0; word &= word - 1 {
+			if i := lo + bits.TrailingZeros64(word); i < n {
+				f(i)
+			}
+		}
+	}
+}
+
+// Explain returns the part of every resource that the pod requests or that has
+// a rule.
+func (f *StrategyFit) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	if err := f.checkRow(request, used, allocatable); err != nil {
+		return Explanation{}, err
+	}
+	term, reason := f.explain(request, used, allocatable)
+	return Explanation{Total: term.Score, Reason: reason, Terms: []TermExplanation{term}}, nil
+}
+
+func (f *StrategyFit) explain(request, used, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
+	weights := 0.0
+	for k := range f.rules {
+		if r := &f.rules[k]; r.scores(request) {
+			weights += float64(r.weight)
+		}
+	}
+	term = TermExplanation{Name: "StrategyFit", Weight: 1, Score: f.score(request, used, allocatable)}
+	rules := f.rules
+	for i := range f.m.Len() {
+		d := dimension(f.m, i, request, used, allocatable)
+		switch ruled := len(rules) > 0 && rules[0].index == i; {
+		case ruled:
+			part := rules[0].explain(&d)
+			d.Contribution = f.points(part, weights)
+			rules = rules[1:]
+		case d.Request > 0:
+			d.Status = NotConfigured
+		default:
+			continue
+		}
+		if reason == "" && f.Enabled() {
+			reason = fitReason(&d)
+		}
+		term.Dims = append(term.Dims, d)
+	}
+	return term, reason
+}
+
+// dimension returns what is known of one resource before any rule.
+func dimension(m *vectormap.ResourceVectorMap, i int, request, used, allocatable vector.ResourceVector) DimExplanation {
+	return DimExplanation{
+		Index: i, Name: m.Name(i), Request: at(request, i), Used: at(used, i), Allocatable: at(allocatable, i),
+	}
+}
+
+// explain sets what the rule makes of d, and returns its part of the sum.
+func (r *fitRule) explain(d *DimExplanation) (part float64) {
+	d.Type, d.Weight = string(r.kind), float64(r.weight)
+	switch {
+	case !(d.Request > 0):
+		d.Status = NotRequested
+	case r.weight == 0:
+		d.Status = Inert
+	case d.Allocatable == 0:
+		d.Status = MissingOnNode
+	case !usable(d.Used) || !usable(d.Allocatable):
+		d.Status = BadValue
+	default:
+		ok := false
+		if part, ok = r.part(d.Request, d.Used, d.Allocatable); !ok {
+			d.Status = OverCapacity
+		}
+	}
+	return part
+}
+
+// usable reports whether x is an amount: neither negative nor infinite nor NaN.
+func usable(x float64) bool { return x-x == 0 && x >= 0 }
+
+// fitReason says why a resource makes the score 0, "" if it does not.
+func fitReason(d *DimExplanation) string {
+	switch d.Status {
+	case OverCapacity:
+		return d.Name + ": more than the node has"
+	case BadValue:
+		return d.Name + ": an amount of the node is NaN, infinite or negative"
+	}
+	return ""
+}

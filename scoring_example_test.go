@@ -1,0 +1,346 @@
+package resvec_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"sigs.k8s.io/yaml"
+)
+
+// The functions and configurations below are the blocks of docs/scoring.md;
+// TestDocs keeps the two the same. Example_scoring runs them one after the
+// other.
+
+// decide returns the best node for a pod, -1 for none.
+func decide(scorer scoring.Scorer, predicate *scoring.Proportional, request vector.ResourceVector, used, allocatable, free *vector.Matrix, fits *vector.Mask, scores []float64) (int, error) {
+	vector.Fit(fits, free, request)
+	if err := predicate.FilterBatch(fits, request, used, allocatable, fits); err != nil { // nil lets all pass
+		return -1, err
+	}
+	if err := scorer.ScoreBatch(scores, request, used, allocatable, fits); err != nil {
+		return -1, err
+	}
+	return vector.ArgMax(scores, fits, vector.TieSeeded(42)), nil
+}
+
+// schedule assumes a pod on the best node, and says which it is and why. The
+// matrices of nodes are used, allocatable and free, in this order.
+func schedule(nodes *vector.Table, strategy *scoring.Strategy, m *vectormap.ResourceVectorMap, pod *corev1.Pod) (node, why string, err error) {
+	request, err := m.PodRequest(nil, pod, vectormap.PodOptions{}, nil)
+	if err != nil {
+		return "", "", err
+	}
+	used, allocatable, free := nodes.Matrix(0), nodes.Matrix(1), nodes.Matrix(2)
+	var fits vector.Mask // keep it from pod to pod, and the scores
+	scores := make([]float64, nodes.Len())
+	row, err := decide(strategy, strategy.Proportional(), request, used, allocatable, free, &fits, scores)
+	if err != nil {
+		return "", "", err
+	}
+	if row < 0 {
+		return "", m.ExplainRejections(nodes.Len(), vector.Rejections(nil, free, request, nil)), nil
+	}
+	e, err := strategy.Explain(request, used.Row(nil, row), allocatable.Row(nil, row))
+	if err != nil {
+		return "", "", err
+	}
+	return nodes.Name(row), e.Format(m), nodes.Move(2, 0, row, request)
+}
+
+const volcanoArguments = `
+resourceStrategyFitWeight: 10
+resources:
+  nvidia.com/gpu-v100: {type: MostAllocated, weight: 3}
+  nvidia.com/gpu/*: {type: MostAllocated, weight: 2}
+  cpu: {type: LeastAllocated, weight: 1}
+sra:
+  enable: true
+  resources: nvidia.com/gpu-v100, example.com/fpga
+  weight: 10
+  resourceWeight:
+    example.com/fpga: 2
+proportional:
+  enable: true
+  resources: nvidia.com/gpu-v100
+  resourceProportion:
+    nvidia.com/gpu-v100.cpu: 4
+    nvidia.com/gpu-v100.memory: 8
+`
+
+func compile(arguments []byte, m *vectormap.ResourceVectorMap) (*scoring.Strategy, error) {
+	config, warnings, err := scoring.ParseArguments(arguments)
+	for _, w := range warnings { // beside an error too
+		fmt.Println("warning:", w)
+	}
+	if err != nil {
+		return nil, err // all faults of the document at once
+	}
+	strategy, err := scoring.CompileStrategy(*config, m)
+	if err != nil {
+		return nil, err // all names that the map does not have, and what else only it tells
+	}
+	for _, w := range strategy.Warnings() {
+		fmt.Println("warning:", w)
+	}
+	return strategy, nil
+}
+
+// faults returns a line for each thing that is wrong with a configuration.
+func faults(err error) (lines []string) {
+	var list utilerrors.Aggregate // of *field.Error, sorted by path
+	if errors.As(err, &list) {
+		for _, fault := range list.Errors() {
+			lines = append(lines, fault.Error())
+		}
+	}
+	var unknown *vectormap.UnknownResourcesError
+	if errors.As(err, &unknown) {
+		lines = append(lines, unknown.Error())
+	}
+	return lines
+}
+
+// ownRules are the annotations of a pod.
+const ownRules = `
+metadata:
+  annotations:
+    volcano.sh/resource-strategy-scoring-type: LeastAllocated
+    volcano.sh/resource-strategy-weight: '{"nvidia.com/gpu-v100": 1}'
+`
+
+func forPod(strategy *scoring.Strategy, annotations map[string]string, m *vectormap.ResourceVectorMap) (*scoring.Strategy, error) {
+	override, err := scoring.ParsePodOverride(annotations, m)
+	if err != nil {
+		return nil, err
+	}
+	return strategy.WithOverride(override), nil // strategy itself without annotations
+}
+
+const kubeStrategy = `
+type: RequestedToCapacityRatio
+resources:
+- {name: nvidia.com/gpu-v100, weight: 5}
+- {name: cpu, weight: 1}
+requestedToCapacityRatio:
+  shape:
+  - {utilization: 0, score: 0}
+  - {utilization: 80, score: 10}
+  - {utilization: 100, score: 5}
+`
+
+func kube(scoringStrategy []byte, m *vectormap.ResourceVectorMap) (*scoring.Kube, error) {
+	config, err := scoring.ParseScoringStrategy(scoringStrategy)
+	if err != nil {
+		return nil, err
+	}
+	return scoring.CompileKube(*config, m)
+}
+
+func balanced(m *vectormap.ResourceVectorMap) (*scoring.Kube, error) {
+	return scoring.CompileKube(scoring.KubeConfig{
+		Type:      scoring.BalancedAllocation,
+		Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}},
+	}, m)
+}
+
+func share(fgd *scoring.FGD, request *scoring.GPURequest, cpuLeft []float64, gpus *scoring.GPUState, fits *vector.Mask, scores []float64) (row int, devices []int32, err error) {
+	gpus.Fit(fits, request, cpuLeft, fits) // fits: what vector.Fit said
+	if err := fgd.ScoreBatch(scores, request, cpuLeft, gpus, fits); err != nil {
+		return -1, nil, err
+	}
+	if row = vector.ArgMax(scores, fits, vector.TieSeeded(42)); row < 0 {
+		return row, nil, nil
+	}
+	devices = fgd.ChooseDevices(row, request, cpuLeft, gpus, nil)
+	return row, devices, gpus.Place(row, request, devices)
+}
+
+func add(scores, others []float64, weight float64, fits *vector.Mask) {
+	scoring.NormalizeScores(scores, fits, scoring.NormalizeMinMax)
+	scoring.NormalizeScores(others, fits, scoring.NormalizeMinMax)
+	for row := range fits.All() {
+		scores[row] += weight * others[row]
+	}
+}
+
+func combine(strategy, ratio scoring.Scorer) (*scoring.Combination, error) {
+	return scoring.Combine([]scoring.Term{
+		{Scorer: strategy, Weight: 0.5, Normalize: scoring.NormalizeMinMax},
+		{Scorer: ratio, Weight: 2.5},
+	})
+}
+
+func cached(cache *scoring.Cache, predicate *scoring.Proportional, passed *vector.Mask, request vector.ResourceVector, used, allocatable, free *vector.Matrix) (row int, score float64, err error) {
+	if err := predicate.FilterBatch(passed, request, used, allocatable, nil); err != nil {
+		return -1, 0, err
+	}
+	query := scoring.Query{Request: request, Used: used, Allocatable: allocatable, Free: free, Rows: passed}
+	return cache.Best(&query, vector.TieSeeded(42))
+}
+
+// must panics: an example has no test to fail.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func Example_scoring() {
+	m := must(vectormap.New([]string{"nvidia.com/gpu-v100", "nvidia.com/gpu-a100", "example.com/fpga"}))
+	v100, _ := m.Index("nvidia.com/gpu-v100")
+	a100, _ := m.Index("nvidia.com/gpu-a100")
+	node := func(cpu, v100s, a100s float64) vector.ResourceVector {
+		row := m.NewVector()
+		row[vectormap.CPU], row[v100], row[a100] = cpu, v100s, a100s
+		return row
+	}
+	used, allocatable, free, nodes := m.NewMatrix(0), m.NewMatrix(0), m.NewMatrix(0), m.NewTable(3)
+	for _, n := range []struct{ allocatable, used vector.ResourceVector }{
+		{node(64_000, 0, 0), node(16_000, 0, 0)},
+		{node(64_000, 8, 0), node(16_000, 2, 0)},
+		{node(64_000, 8, 0), node(16_000, 5, 0)},
+		{node(64_000, 8, 8), node(16_000, 0, 0)},
+	} {
+		n.allocatable[vectormap.Memory], n.allocatable[vectormap.Pods] = 512e9, 110
+		allocatable.AppendRow(n.allocatable)
+		used.AppendRow(n.used)
+		left := n.allocatable.Clone()
+		left.Sub(n.used)
+		free.AppendRow(left)
+		nodes.Upsert(fmt.Sprint("node-", nodes.Len()), 1, n.used, n.allocatable, left)
+	}
+	cpuPod, gpuPod := node(24_000, 0, 0), node(16_000, 2, 0)
+
+	strategy := must(compile([]byte(volcanoArguments), m))
+	var fits vector.Mask
+	scores := make([]float64, free.Rows())
+	show := func(name string, scorer scoring.Scorer, request vector.ResourceVector) {
+		clear(scores)
+		node := must(decide(scorer, strategy.Proportional(), request, used, allocatable, free, &fits, scores))
+		fmt.Printf("%s: node %d of %.1f\n", name, node, scores)
+	}
+	show("cpu pod", strategy, cpuPod)
+	show("gpu pod", strategy, gpuPod)
+
+	var pod corev1.Pod
+	must(0, yaml.Unmarshal([]byte(ownRules), &pod))
+	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		"cpu": resource.MustParse("16"),
+	}}}}
+	for _, gpus := range []string{"2", "9"} {
+		pod.Spec.Containers[0].Resources.Requests["nvidia.com/gpu-v100"] = resource.MustParse(gpus)
+		name, why, err := schedule(nodes, strategy, m, &pod)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("\na pod of %s goes to %q\n%s\n", gpus, name, strings.TrimSpace(why))
+	}
+	own := must(forPod(strategy, pod.Annotations, m))
+	fmt.Println()
+	show("own rules", own, gpuPod)
+
+	ratio := must(kube([]byte(kubeStrategy), m))
+	show("ratio", ratio, gpuPod)
+	show("balanced", must(balanced(m)), gpuPod)
+
+	both := must(combine(strategy, ratio))
+	show("combined", both, gpuPod)
+	fmt.Print(must(both.ExplainBatch(1, gpuPod, used, allocatable, &fits)).Format(m))
+
+	cache := scoring.NewCache(strategy, scoring.CacheOptions{})
+	for range 3 {
+		row, score, err := cached(cache, strategy.Proportional(), &fits, gpuPod, used, allocatable, free)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("cached: node %d, %.1f points, %d rows scored so far\n", row, score, cache.Stats().Rescored)
+		must(0, free.SubRow(row, gpuPod))
+		must(0, used.AddRow(row, gpuPod))
+	}
+
+	_, err := compile([]byte("resources: {cpu: {type: Most, weight: 0.5}, nvidia.com/h100: {type: MostAllocated, weight: -1}}"), m)
+	fmt.Println(strings.Join(faults(err), "\n"))
+	_, err = compile([]byte("resources: {nvidia.com/h100: {type: MostAllocated}}"), m)
+	fmt.Println(strings.Join(faults(err), "\n"))
+
+	typical := must(scoring.TypicalPods([]scoring.TypicalPod{
+		{CPU: 4000, Count: 1, Milli: 500, Pods: 7},
+		{CPU: 8000, Count: 1, Milli: 1000, Pods: 3},
+	}, 0.95))
+	fgd := must(scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m))
+	gpus := scoring.NewGPUState([]scoring.GPUNode{
+		{Left: []float64{1000, 1000}},
+		{Left: []float64{1000, 400}, Pods: []int32{1}},
+	})
+	cpuLeft := []float64{32_000, 32_000}
+	hosts := vector.NewMask(gpus.Rows())
+	hosts.SetAll()
+	for range 2 {
+		row, devices, err := share(fgd, &scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, scores[:2])
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("shared: node %d, devices %d of %.0f\n", row, devices, scores[:2])
+	}
+	add(scores[:2], []float64{20, 60}, 0.5, hosts)
+	fmt.Printf("added: %.0f\n", scores[:2])
+
+	// Output:
+	// cpu pod: node 0 of [1375.0 1041.7 1041.7 0.0]
+	// gpu pod: node 2 of [0.0 1166.7 1447.9 979.2]
+	//
+	// a pod of 2 goes to "node-2"
+	// total                  1447.92
+	// StrategyFit            781.25   x 1
+	//   resource             request  used  allocatable  rule            weight  points  status
+	//   cpu                  16       16    64           LeastAllocated  1       125     Scored
+	//   pods                 1        0     110                          0       0       NotConfigured
+	//   nvidia.com/gpu-a100  0        0     0            MostAllocated   2       0       NotRequested
+	//   nvidia.com/gpu-v100  2        5     8            MostAllocated   3       656.25  Scored
+	// SRA                    666.667  x 1
+	//   resource             request  used  allocatable  rule    weight  points   status
+	//   cpu                  16       16    64                   0       0        NotConfigured
+	//   pods                 1        0     110                  0       0        NotConfigured
+	//   example.com/fpga     0        0     0            Scarce  2       666.667  Scored
+	//   nvidia.com/gpu-v100  2        5     8            Scarce  1       0        Scored
+	//
+	// a pod of 9 goes to ""
+	// 0/4 nodes fit: 4 insufficient nvidia.com/gpu-v100
+	//
+	// own rules: node 3 of [0.0 1166.7 791.7 1416.7]
+	// ratio: node 2 of [0.0 62.0 80.0 36.0]
+	// balanced: node 1 of [0.0 69.0 69.0 69.0]
+	// combined: node 2 of [0.0 175.0 250.0 90.0]
+	// total                     175
+	// StrategyFit+SRA           1166.67 -> 40  x 0.5
+	//   resource                request        used  allocatable  rule                        weight  points    status
+	//   cpu                     16             16    64           StrategyFit LeastAllocated  1       13.3333   Scored
+	//   nvidia.com/gpu-a100     0              0     0            StrategyFit MostAllocated   2       0         NotRequested
+	//   nvidia.com/gpu-v100     2              2     8            StrategyFit MostAllocated   3       40        Scored
+	//   cpu                     16             16    64           SRA                         0       0         NotConfigured
+	//   example.com/fpga        0              0     0            SRA Scarce                  2       71.1111   Scored
+	//   nvidia.com/gpu-v100     2              2     8            SRA Scarce                  1       0         Scored
+	//   normalization                                             MinMax                      1       -104.444  Scored
+	// RequestedToCapacityRatio  62             x 2.5
+	//   resource                request        used  allocatable  rule                      weight  points   status
+	//   nvidia.com/gpu-v100     2              2     8            RequestedToCapacityRatio  5       129.167  Scored
+	//   cpu                     16             16    64           RequestedToCapacityRatio  1       25.8333  Scored
+	// cached: node 2, 1447.9 points, 4 rows scored so far
+	// cached: node 1, 1166.7 points, 5 rows scored so far
+	// cached: node 1, 1291.7 points, 6 rows scored so far
+	// warning: resources["nvidia.com/h100"].weight: Invalid value: -1: replaced by 1
+	// resources["cpu"].type: Unsupported value: "Most": supported values: "LeastAllocated", "MostAllocated"
+	// resources["cpu"].weight: Invalid value: 0.5: must be an integer
+	// vectormap: unknown resource nvidia.com/h100
+	// shared: node 1, devices [1] of [45 59]
+	// shared: node 1, devices [0] of [45 45]
+	// added: [0 50]
+}
