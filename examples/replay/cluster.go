@@ -2,122 +2,120 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
-// podsPerNode is how many pods a node takes.
-const podsPerNode = 1001
+const (
+	podsPerNode = 1001 // how many pods a node takes
+	coverage    = 0.95 // how much of the pods the typical ones are
+	noModel     = -1   // satisfies no list of models
+)
 
-// A cluster is an empty cluster, one row per node, and the requests that are
-// made of it. It is not written once it is made.
+// A cluster is an empty cluster and the requests that are made of it, in the
+// form of the library. It is not written once it is made.
 type cluster struct {
-	columns  columns
-	nodes    []nodeShape
-	capacity *vector.Matrix
-	largest  vector.ResourceVector // the greatest cpu, memory and GPU of any node
-	requests []request
+	*trace
+	schema  *vectormap.ResourceVectorMap
+	kinds   []request        // the distinct requests, by the trace's index
+	models  map[string]int32 // numbers of the models that nodes or pods name
+	largest scoring.NodeSize // the greatest CPU and GPUs of any node, or of the study's nodes
+	typical *scoring.Typical
 }
 
-// A request is one distinct pod request in the form of the schema.
+// A request is one distinct pod request.
 type request struct {
-	amounts vector.ResourceVector // what a node must have free
-	devices int                   // how many devices it takes
-	milli   float64               // of each of them
-	allowed *vector.Mask          // the nodes of a model it takes; nil: any node
+	amounts vector.ResourceVector // what it takes from a node
+	gpu     scoring.GPURequest    // its CPU and devices
+	rest    vector.ResourceVector // what a node must have beside that
+	total   int64                 // of all its devices, in thousandths
 }
 
 // newCluster puts a trace into the form of the library.
 func newCluster(t *trace) (*cluster, error) {
-	devices := 0
+	devices := int64(0)
 	for _, node := range t.nodes {
-		devices = max(devices, int(node.gpus))
+		devices = max(devices, node.gpus)
 	}
-	if n := len(t.nodes); n*devices > maxColumns {
+	if n := int64(len(t.nodes)); n*devices > maxColumns {
 		return nil, fmt.Errorf("%d nodes with up to %d devices: at most %d devices can be kept", n, devices, maxColumns)
 	}
-	columns, err := newColumns(devices)
+	schema, err := vectormap.New(nil, vectormap.Milli("gpu"))
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{columns: columns, nodes: t.nodes, capacity: columns.schema.NewMatrix(len(t.nodes))}
-	for i, node := range t.nodes {
-		c.capacity.SetRow(i, columns.node(node))
+	c := &cluster{
+		trace:   t,
+		schema:  schema,
+		models:  map[string]int32{"": noModel},
+		largest: scoring.NodeSize{CPU: 128000, GPU: 8 * wholeGPU},
 	}
-	c.largest = vector.MaxColumns(nil, c.capacity, nil)[:vectormap.GPU+1]
-	allowed := make(map[string]*vector.Mask)
+	for _, node := range t.nodes {
+		c.largest.CPU = max(c.largest.CPU, float64(node.cpuMilli))
+		c.largest.GPU = max(c.largest.GPU, float64(node.gpus*wholeGPU))
+		c.model(node.model)
+	}
 	for _, pod := range t.requests {
-		r := request{amounts: columns.pod(pod), devices: int(pod.gpus), milli: float64(pod.gpuMilli)}
-		if pod.gpus > 0 && pod.spec != "" {
-			if allowed[pod.spec] == nil {
-				allowed[pod.spec] = nodesOf(t.nodes, pod.spec)
-			}
-			r.allowed = allowed[pod.spec]
-		}
-		c.requests = append(c.requests, r)
+		c.kinds = append(c.kinds, c.request(pod))
 	}
-	return c, nil
+	c.typical, err = scoring.TypicalPods(c.typicalPods(), coverage)
+	return c, err
 }
 
-// nodesOf returns the nodes whose model is one of those that spec names.
-func nodesOf(nodes []nodeShape, spec string) *vector.Mask {
-	models := strings.Split(spec, "|")
-	mask := vector.NewMask(len(nodes))
-	for i, node := range nodes {
-		if node.model != "" && slices.Contains(models, node.model) {
-			mask.Set(i)
+// typicalPods returns the requests and how many pods make each of them.
+func (c *cluster) typicalPods() []scoring.TypicalPod {
+	all := make([]scoring.TypicalPod, len(c.kinds))
+	for id, r := range c.kinds {
+		all[id] = scoring.TypicalPod{
+			CPU: r.gpu.CPU, Count: r.gpu.Count, Milli: r.gpu.Milli, Models: r.gpu.Models, Spec: c.requests[id].spec,
 		}
 	}
-	return mask
+	for _, id := range c.trace.pods {
+		all[id].Pods++
+	}
+	return all
 }
 
-// A placement is where a pod went: its node, or -1 when none could hold it, and
-// its devices there.
-type placement struct {
-	node    int
-	devices []int32
+// model returns the number of a model.
+func (c *cluster) model(name string) int32 {
+	number, ok := c.models[name]
+	if !ok {
+		number = int32(len(c.models))
+		c.models[name] = number
+	}
+	return number
 }
 
-// verify re-counts from the placements alone what is used on every node and
-// device, and checks that it and what free says add up to the capacity, with
-// nothing below zero and no pod on a model that it does not take. It returns
-// the sum of what is used, one amount per column.
-func (c *cluster) verify(free *vector.Matrix, arrivals []int32, placements []placement) (vector.ResourceVector, error) {
-	used := c.columns.schema.NewMatrix(len(c.nodes))
-	amounts := c.columns.schema.NewVector()
-	for i, p := range placements {
-		if p.node < 0 {
-			continue
-		}
-		r := &c.requests[arrivals[i]]
-		if len(p.devices) != r.devices || r.allowed != nil && !r.allowed.Test(p.node) {
-			return nil, fmt.Errorf("check failed: arrival %d is on devices it cannot use", i)
-		}
-		copy(amounts, r.amounts)
-		clear(amounts[vectormap.Pods+1:])
-		for _, j := range p.devices {
-			c.columns.ofDevices(amounts)[j] = r.milli
-		}
-		if err := used.AddRow(p.node, amounts); err != nil {
-			return nil, err
+// request returns the request of a pod.
+func (c *cluster) request(pod podShape) request {
+	r := request{amounts: c.schema.NewVector(), rest: c.schema.NewVector(), total: pod.totalMilli()}
+	r.rest[vectormap.Memory] = float64(pod.memoryMiB << 20)
+	r.rest[vectormap.Pods] = 1
+	copy(r.amounts, r.rest)
+	r.amounts[vectormap.CPU] = float64(pod.cpuMilli)
+	r.amounts[vectormap.GPU] = float64(pod.totalMilli())
+	r.gpu = scoring.GPURequest{
+		CPU:   float64(pod.cpuMilli),
+		Count: int(pod.gpus),
+		Milli: float64(pod.gpuMilli),
+	}
+	if pod.spec != "" {
+		for name := range strings.SplitSeq(pod.spec, "|") {
+			r.gpu.Models = append(r.gpu.Models, c.model(name))
 		}
 	}
-	row := c.columns.schema.NewVector()
-	for i := range c.nodes {
-		row = used.Row(row, i)
-		for j := range row {
-			row[j] = c.capacity.At(i, j) - row[j]
-		}
-		c.columns.derive(row)
-		for j, left := range row {
-			if left != free.At(i, j) || left < 0 {
-				return nil, fmt.Errorf("check failed: node %d has %v of %s free, but its pods leave %v of %v",
-					i, free.At(i, j), c.columns.schema.Name(j), left, c.capacity.At(i, j))
-			}
-		}
-	}
-	return vector.SumColumns(nil, used, nil), nil
+	return r
+}
+
+// amounts returns what a node has.
+func (c *cluster) amounts(node nodeShape) vector.ResourceVector {
+	row := c.schema.NewVector()
+	row[vectormap.CPU] = float64(node.cpuMilli)
+	row[vectormap.Memory] = float64(node.memoryMiB << 20)
+	row[vectormap.GPU] = float64(node.gpus * wholeGPU)
+	row[vectormap.Pods] = podsPerNode
+	return row
 }

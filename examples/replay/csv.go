@@ -18,6 +18,7 @@ import (
 const (
 	maxNumber  = math.MaxInt32 // milli-CPU, MiB or devices
 	maxDevices = 256           // of one node
+	maxGPUs    = 1 << 16       // of one pod
 	maxRows    = 1 << 24       // nodes or pods, counts included
 	maxColumns = 1 << 26       // nodes times the devices of the largest, a column each
 	wholeGPU   = 1000          // gpu_milli of one device
@@ -72,8 +73,10 @@ func readPods(name string, r io.Reader) (map[podShape]int, error) {
 		shape := podShape{
 			cpuMilli:  row.number("cpu_milli", 0, maxNumber),
 			memoryMiB: row.number("memory_mib", 0, maxNumber),
-			gpus:      row.number("num_gpu", 0, maxNumber),
-			spec:      row.text("gpu_spec"),
+			gpus:      row.number("num_gpu", 0, maxGPUs),
+		}
+		if shape.gpus > 0 {
+			shape.spec = row.text("gpu_spec")
 		}
 		// Only a single device can be asked for in part.
 		switch shape.gpus {

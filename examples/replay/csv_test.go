@@ -54,6 +54,8 @@ func TestReadPods(t *testing.T) {
 			map[podShape]int{{1, 2, 1, 1, ""}: 2}},
 		{"a spec is its text", specHeader + "a,1,2,1,9,A|B\nb,1,2,1,9,B|A\nc,1,2,1,9,A|B|B\n",
 			map[podShape]int{{1, 2, 1, 9, "A|B"}: 1, {1, 2, 1, 9, "B|A"}: 1, {1, 2, 1, 9, "A|B|B"}: 1}},
+		{"without a GPU no spec", specHeader + "a,1,2,0,0,A\nb,1,2,0,0,\n",
+			map[podShape]int{{1, 2, 0, 0, ""}: 2}},
 	} {
 		got, err := readPods("pods.csv", strings.NewReader(test.text))
 		if err != nil || !maps.Equal(got, test.want) {
@@ -89,7 +91,7 @@ func TestReadBadLists(t *testing.T) {
 		{"pod", podHeader + "a,1,2,1,1001\n", `list.csv: row 2: column gpu_milli: got "1001", want a whole number from 1 to 1000`},
 		{"pod", podHeader + "a,1,2,2,500\n", `list.csv: row 2: column gpu_milli: got "500", want 1000`},
 		{"pod", podHeader + "a,1,2,0,500\n", `list.csv: row 2: column gpu_milli: got "500", want 0`},
-		{"pod", podHeader + "a,1,2,-1,500\n", `list.csv: row 2: column num_gpu: got "-1", want a whole number from 0 to 2147483647`},
+		{"pod", podHeader + "a,1,2,-1,500\n", `list.csv: row 2: column num_gpu: got "-1", want a whole number from 0 to 65536`},
 	} {
 		var err error
 		if test.kind == "node" {

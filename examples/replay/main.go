@@ -1,6 +1,8 @@
-// Replay places the pods of a production GPU cluster on its nodes, one after
-// the other, and reports how much of the cluster each packing policy fills and
-// how fast it decides.
+// Replay places the pods of a production GPU cluster on its nodes with six
+// scheduling policies and reports how much of the cluster each of them fills,
+// how much it leaves as fragments, and how fast it decides. On the five pod
+// lists that the FGD paper (Weng et al., USENIX ATC '23) was evaluated on, the
+// published results stand beside its own.
 //
 // Without flags it runs on the shapes of the openb cluster and its default pod
 // list (data/README.md). With -nodes and -pods it reads any lists of that
@@ -9,12 +11,12 @@
 // columns are ignored, except that a column count says how many nodes or pods a
 // row stands for.
 //
-// Every pod of the list arrives once, in an order that -seed shuffles, and
-// stays. A part of a GPU goes to one device, whole GPUs to idle devices; a pod
-// that finds no node is dropped. Every decision is the library's: Fit filters
-// the nodes, a score and ArgMin select one, ArgMin and TopK its devices.
+// Pods arrive one by one, in an order that the seed decides, until they ask for
+// -inflate times the devices there are. They stay; a pod that finds no node is
+// dropped. Every decision is the library's: package scoring filters and scores
+// the nodes and chooses the devices, and its cache scores only what changed.
 //
-// The exit status is 1 when a list cannot be used or a check fails, 2 for wrong
+// The exit status is 1 when a list cannot be used or -check fails, 2 for wrong
 // flags and 130 after an interrupt.
 package main
 
@@ -25,8 +27,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 func main() {
@@ -45,8 +51,13 @@ const (
 // options are the command line.
 type options struct {
 	nodeFile, podFile string
-	policies          []policy
-	seed              int64
+	policies          []*policy
+	seeds             int
+	seed              int64 // the first one
+	inflate           float64
+	ties              ties
+	plotFile, csvFile string
+	check             bool
 }
 
 // run is the program; it returns its exit status.
@@ -84,7 +95,13 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&opts.nodeFile, "nodes", "", "CSV `file` of nodes (default: the openb cluster)")
 	flags.StringVar(&opts.podFile, "pods", "", "CSV `file` of pods (default: the default pod list of openb)")
 	names := flags.String("policies", policyNames(), "`names` of the policies to run, separated by commas")
-	flags.Int64Var(&opts.seed, "seed", 42, "`number` that decides the order in which the pods arrive")
+	flags.IntVar(&opts.seeds, "seeds", 10, "`number` of runs of each policy")
+	flags.Int64Var(&opts.seed, "seed", 42, "`seed` of the first run; the others have the seeds after it")
+	flags.Float64Var(&opts.inflate, "inflate", publishedInflation, "`times` the capacity that the pods ask for")
+	tieName := flags.String("ties", string(tiesPermuted), "`rule` for equal scores: "+tieNames())
+	flags.StringVar(&opts.plotFile, "plot", "", "draw the results to this `file`: "+strings.Join(pictureFormats(), ", "))
+	flags.StringVar(&opts.csvFile, "csv", "", "write the course of every run to this `file`")
+	flags.BoolVar(&opts.check, "check", false, "fail when the results differ from the published ones by more than chance")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(stdout, "usage: replay [flags]")
@@ -105,8 +122,34 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.policies, err = selectPolicies(*names)
-	return opts, err
+	if opts.ties, err = findTies(*tieName); err != nil {
+		return nil, err
+	}
+	if opts.policies, err = selectPolicies(*names); err != nil {
+		return nil, err
+	}
+	return opts, opts.validate()
+}
+
+// maxSeeds is the greatest number of runs of each policy.
+const maxSeeds = 10000
+
+// validate checks what the flags alone tell.
+func (o *options) validate() error {
+	ending := strings.ToLower(filepath.Ext(o.plotFile))
+	switch {
+	case o.seeds < 1 || o.seeds > maxSeeds:
+		return fmt.Errorf("-seeds: got %d, want a number from 1 to %d", o.seeds, maxSeeds)
+	case o.seed > math.MaxInt64-maxSeeds:
+		return fmt.Errorf("-seed: got %d, want at most %d", o.seed, int64(math.MaxInt64-maxSeeds))
+	case !(o.inflate > 0) || math.IsInf(o.inflate, 1):
+		return fmt.Errorf("-inflate: got %v, want a number above 0", o.inflate)
+	case o.plotFile != "" && !slices.Contains(pictureFormats(), ending):
+		return fmt.Errorf("-plot: got %q, want a name that ends in %s", o.plotFile, strings.Join(pictureFormats(), ", "))
+	case o.check && (o.inflate != publishedInflation || o.seeds < 2):
+		return fmt.Errorf("-check: the published results are of inflation %v, and a distance takes two seeds", publishedInflation)
+	}
+	return nil
 }
 
 // replay runs all policies and writes the report.
@@ -115,22 +158,48 @@ func replay(ctx context.Context, opts *options, w io.Writer, line *progress) err
 	if err != nil {
 		return err
 	}
+	var pub *publication
+	if opts.inflate == publishedInflation {
+		pub = publicationOf(t, opts.podFile)
+	}
+	if opts.check && pub == nil {
+		return errors.New("-check: nothing was published of these lists")
+	}
 	c, err := newCluster(t)
 	if err != nil {
 		return err
 	}
-	arrivals := t.arrivals(opts.seed)
-	reportTrace(w, t, c, opts.seed)
-	var outs []*outcome
-	for _, p := range opts.policies {
-		out, err := c.run(ctx, p, arrivals, func(done int) { line.show(p.name, done, len(arrivals)) })
-		if err != nil {
-			return err
-		}
-		reportOutcome(w, c, out)
-		outs = append(outs, out)
+	results, err := c.runAll(ctx, opts, line)
+	if err != nil {
+		return err
 	}
-	reportPolicies(w, outs)
-	reportSpeed(w, outs)
+	reportTrace(w, t, opts)
+	reportResults(w, results, pub)
+	reportSpeed(w, results, len(t.nodes))
+	if err := writeFile(opts.csvFile, func(w io.Writer) error { return writeCSV(w, results) }); err != nil {
+		return err
+	}
+	if err := writeFile(opts.plotFile, func(w io.Writer) error { return drawPicture(w, filepath.Ext(opts.plotFile), results) }); err != nil {
+		return err
+	}
+	if opts.check {
+		return pub.gate(results)
+	}
+	return nil
+}
+
+// writeFile writes a file, unless its name is empty.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	if name == "" {
+		return nil
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return fileError(name, err)
+	}
+	w := bufio.NewWriter(file)
+	if err := errors.Join(write(w), w.Flush(), file.Close()); err != nil {
+		return fileError(name, err)
+	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/resvec/resvec/internal/testkit"
 )
@@ -21,18 +23,13 @@ func runProgram(ctx context.Context, args ...string) (status int, stdout, stderr
 	return status, out.String(), errs.String()
 }
 
-// The report up to the speed is the same on every CPU.
+// The report up to the speed is the same on every CPU and with any number of
+// runs at a time.
 func TestReport(t *testing.T) {
 	const golden = "testdata/default.txt"
 	testkit.EachImpl(t, func(t *testing.T) {
-		status, out, errs := runProgram(t.Context())
-		if status != 0 || errs != "" {
-			t.Fatalf("status %d: %s", status, errs)
-		}
-		report, speed, ok := strings.Cut(out, "\nspeed ")
-		if !ok || strings.Count(speed, "\n") != 1+len(policies) {
-			t.Errorf("the report does not end with the speed of each policy:\n%s", out)
-		}
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+		report := reportOf(t)
 		if *update {
 			if err := os.WriteFile(golden, []byte(report), 0o644); err != nil {
 				t.Fatal(err)
@@ -46,6 +43,56 @@ func TestReport(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", report, want)
 		}
 	})
+	few := []string{"-seeds", "3", "-policies", "bestfit,random"}
+	several := reportOf(t, few...)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if one := reportOf(t, few...); one != several {
+		t.Errorf("one run at a time:\n%s\nseveral:\n%s", one, several)
+	}
+}
+
+// reportOf returns what the program writes before the speed of each policy.
+func reportOf(t *testing.T, args ...string) string {
+	t.Helper()
+	status, out, errs := runProgram(t.Context(), args...)
+	if status != 0 || errs != "" {
+		t.Fatalf("%v: status %d: %s", args, status, errs)
+	}
+	report, speed, ok := strings.Cut(out, "\nspeed ")
+	if !ok || strings.Count(speed, "\n") < 2 {
+		t.Errorf("%v: the report does not end with the speed of each policy:\n%s", args, out)
+	}
+	return report
+}
+
+// The tables and the lists that they were made from give the same report.
+func TestReportOnTheLists(t *testing.T) {
+	args := []string{"-seeds", "2", "-policies", "Random,DotProd"}
+	files := []string{"-nodes", listFile(t, nodeList), "-pods", listFile(t, podList("default"))}
+	if got, want := reportOf(t, append(files, args...)...), reportOf(t, args...); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Nothing was published of one run's spread, another demand or other nodes.
+func TestReportWithoutPublishedResults(t *testing.T) {
+	nodes := filepath.Join(t.TempDir(), "nodes.csv")
+	if err := os.WriteFile(nodes, []byte(nodeHeader+"a,64000,262144,2,T4\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args      string
+		published bool
+	}{
+		{"-seeds 1 -policies BestFit", true},
+		{"-seeds 2 -policies BestFit -inflate 0.5", false},
+		{"-seeds 2 -policies BestFit -nodes " + nodes, false},
+	} {
+		report := reportOf(t, strings.Fields(test.args)...)
+		if strings.Contains(report, "published") != test.published || strings.Contains(report, "cells within") {
+			t.Errorf("%s:\n%s", test.args, report)
+		}
+	}
 }
 
 func TestStatus(t *testing.T) {
@@ -64,12 +111,25 @@ func TestStatus(t *testing.T) {
 		stderr string // part of the one line
 	}{
 		{"-help", 0, ""},
-		{"-seed -7 -policies FIRST-fit", 0, ""},
-		{"-nodes " + file("nodes.csv", nodeHeader+"a,9000,9000,1,\n"), 0, ""},
+		{"-seed -7 -seeds 1 -policies BESTFIT -ties SHAPE", 0, ""},
+		{"-seeds 2 -policies BestFit -nodes " + file("nodes.csv", nodeHeader+"a,9000,9000,1,\n"), 0, ""},
 		{"-unknown", 2, "-unknown"},
 		{"-seed x", 2, `"x"`},
+		{"-seed 9223372036854775807", 2, "-seed: got 9223372036854775807, want at most"},
+		{"-seeds 0", 2, "-seeds: got 0, want a number from 1 to 10000"},
+		{"-seeds -1", 2, "-seeds: got -1"},
+		{"-inflate 0", 2, "-inflate: got 0, want a number above 0"},
+		{"-inflate -1.3", 2, "-inflate: got -1.3"},
+		{"-inflate NaN", 2, "-inflate: got NaN"},
+		{"-inflate +Inf", 2, "-inflate: got +Inf"},
+		{"-inflate x", 2, `"x"`},
+		{"-ties none", 2, `-ties: unknown rule "none", want one of permuted, shape, random`},
+		{"-plot picture.gif", 2, `-plot: got "picture.gif", want a name that ends in .svg, .png, .pdf`},
+		{"-check -seeds 1", 2, "-check"},
+		{"-check -inflate 1.2", 2, "-check"},
 		{"extra", 2, `"extra"`},
-		{"-policies first-fit,worst", 2, `unknown policy "worst", want some of first-fit,bestfit-sum,bestfit-dominant`},
+		{"-policies FGD,worst", 2, `unknown policy "worst", want some of Random,DotProd,GpuClustering,GpuPacking,BestFit,FGD`},
+		{"-policies FGD,fgd", 2, "FGD stands there twice"},
 		{"-policies=", 2, "empty value for -policies"},
 		{"-nodes=", 2, "empty value for -nodes"},
 		{"-nodes " + filepath.Join(folder, "none.csv"), 1, "none.csv: no such file"},
@@ -77,6 +137,10 @@ func TestStatus(t *testing.T) {
 		{"-nodes " + file("huge.csv", "cpu_milli,memory_mib,gpu,model,count\n1,1,256,A,262145\n"), 1,
 			"262145 nodes with up to 256 devices: at most 67108864 devices can be kept"},
 		{"-pods " + bad, 1, bad + `: row 2: column gpu_milli: got "2000", want a whole number from 1 to 1000`},
+		{"-pods " + file("cpu.csv", podHeader+"a,1,2,0,0\n"), 1, "no pod asks for a GPU"},
+		{"-check -nodes " + file("other.csv", nodeHeader+"a,9000,9000,1,\n"), 1, "-check: nothing was published of these lists"},
+		{"-check -seeds 2 -policies FGD,BestFit -ties random", 1, "check failed: "},
+		{"-seeds 1 -policies BestFit -csv " + filepath.Join(folder, "none", "out.csv"), 1, "out.csv: no such file"},
 	} {
 		status, out, errs := runProgram(t.Context(), strings.Fields(test.args)...)
 		lines := 0
@@ -86,7 +150,7 @@ func TestStatus(t *testing.T) {
 		if status != test.status || strings.Count(errs, "\n") != lines || !strings.Contains(errs, test.stderr) {
 			t.Errorf("%s: status %d, stderr %q, want %d and %q", test.args, status, errs, test.status, test.stderr)
 		}
-		if (status == 0) != (out != "") {
+		if failed := strings.Contains(errs, "check failed") || strings.Contains(errs, "out.csv"); (status == 0 || failed) != (out != "") {
 			t.Errorf("%s: status %d with %d bytes of output", test.args, status, len(out))
 		}
 	}
@@ -103,11 +167,13 @@ func TestInterrupt(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var terminal bytes.Buffer
 	p := progress{w: &terminal}
-	p.show("first-fit", 256, 8152)
-	p.show("first-fit", 512, 8152) // too soon
+	p.start(4)
+	p.begun = time.Now().Add(-time.Hour)
+	p.add("FGD", 42, 0.5, 7200)
+	p.add("FGD", 42, 0.5, 3600) // too soon
 	p.clear()
 	shown, blank, ok := strings.Cut(strings.TrimPrefix(terminal.String(), "\r"), "\r\r")
-	if !ok || strings.TrimSpace(shown) != "first-fit: 256 of 8,152 pods" || strings.TrimSpace(blank) != "" {
+	if !ok || strings.TrimSpace(shown) != "FGD, seed 42: 12%, 1 placements/s" || strings.TrimSpace(blank) != "" {
 		t.Errorf("wrote %q", terminal.String())
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -118,7 +184,7 @@ func TestProgress(t *testing.T) {
 	if newProgress(file).w != nil {
 		t.Error("a file is taken for a terminal")
 	}
-	new(progress).show("", 0, 0)
+	new(progress).add("", 0, 0, 0)
 	new(progress).clear()
 }
 

@@ -1,145 +1,159 @@
 package main
 
 import (
-	"context"
-	"time"
+	"math/rand/v2"
+	"slices"
 
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 )
 
-// A placer places pods one after the other by a policy. Nothing is allocated
-// per pod.
+// A placer places pods one after the other by a policy. Its rows are the nodes
+// in the order that decides between equal scores, so the lowest row wins. Once
+// it has seen every request, it allocates nothing.
 type placer struct {
 	*cluster
-	policy policy
+	policy *policy
+	order  []int32        // the canonical node of every row
 	free   *vector.Matrix // what the pods placed so far leave
-	scores []float64      // of the nodes as they are, nil without a score
+	gpus   *scoring.GPUState
+	scorer scoring.GPUScorer
+	cache  *scoring.GPUCache
+	redraw bool       // draw one of the rows with the best score
+	random *rand.Rand // what the policy draws from
+
+	phi    []int64 // the fragments of every row, see [scoring.Typical.Phi]
+	allPhi int64   // their sum
+	query  scoring.GPUQuery
 
 	// Scratch space.
-	fits    vector.Mask           // the nodes that can hold the pod
-	row     vector.ResourceVector // the node that takes it
-	fitting *vector.Mask          // its devices that can hold a share
-	devices []int32               // those that it takes
+	devices  []int32
+	feasible vector.Mask // rows
+	fitting  vector.Mask // devices
 }
 
-// newPlacer returns a placer for the empty cluster.
-func newPlacer(c *cluster, p policy) *placer {
-	s := &placer{
-		cluster: c,
-		policy:  p,
-		free:    new(vector.Matrix),
-		row:     c.columns.schema.NewVector(),
-		fitting: vector.NewMask(c.columns.devices),
-		devices: make([]int32, 0, c.columns.devices),
+// newPlacer returns a placer for the empty cluster and one seed.
+func newPlacer(c *cluster, p *policy, seed int64, rule ties) (*placer, error) {
+	s := &placer{cluster: c, policy: p, redraw: rule == tiesRandom, random: stream(seed, streamPolicy)}
+	var err error
+	if s.scorer, err = p.compile(c); err != nil {
+		return nil, err
 	}
-	s.free.CopyFrom(c.capacity)
-	if p.scoreAll != nil {
-		s.scores = make([]float64, len(c.nodes))
-		p.scoreAll(s.scores, s.free, c.largest)
+	s.cache = scoring.NewGPUCache(s.scorer, scoring.CacheOptions{})
+	s.order = c.nodeOrder(seed)
+	if rule == tiesShape {
+		slices.Sort(s.order)
 	}
-	return s
+	s.free = c.schema.NewMatrix(len(s.order))
+	nodes := make([]scoring.GPUNode, len(s.order))
+	for row, node := range s.order {
+		shape := c.nodes[node]
+		s.free.SetRow(row, c.amounts(shape))
+		nodes[row] = scoring.GPUNode{Model: c.models[shape.model], Left: slices.Repeat([]float64{wholeGPU}, int(shape.gpus))}
+	}
+	s.gpus = scoring.NewGPUState(nodes)
+	s.query.Free, s.query.GPUs = s.free, s.gpus
+	s.phi = make([]int64, len(s.order))
+	for row := range s.phi {
+		s.measure(row)
+	}
+	return s, nil
 }
 
-// place places one pod and returns its node, -1 when no node can hold it, and
-// its devices there, valid until the next call.
-func (s *placer) place(r *request) (node int, devices []int32) {
-	node = s.chooseNode(r)
-	if node < 0 {
-		return -1, nil
+// place places a pod of a kind and returns its row, -1 when no node can host it,
+// and its devices there, valid until the next call.
+func (s *placer) place(kind int32) (row int, devices []int32, err error) {
+	r := &s.kinds[kind]
+	s.query.Request, s.query.Amounts = r.gpu, r.rest
+	row, err = s.chooseRow()
+	if err != nil || row < 0 {
+		return row, nil, err
 	}
-	s.row = s.free.Row(s.row, node)
-	devices = s.chooseDevices(r)
-
-	s.row.Sub(r.amounts)
-	for _, j := range devices {
-		s.columns.ofDevices(s.row)[j] -= r.milli
+	devices = s.chooseDevices(row, &r.gpu)
+	if err := s.gpus.Place(row, &r.gpu, devices); err != nil {
+		return -1, nil, err
 	}
-	s.columns.derive(s.row)
-	s.free.SetRow(node, s.row)
-	if s.scores != nil {
-		s.scores[node] = s.policy.scoreOne(s.row, s.largest)
+	if err := s.free.SubRow(row, r.amounts); err != nil {
+		return -1, nil, err
 	}
-	return node, devices
+	s.measure(row)
+	return row, devices, nil
 }
 
-// chooseNode filters, scores and selects.
-func (s *placer) chooseNode(r *request) int {
-	vector.Fit(&s.fits, s.free, r.amounts)
-	if r.allowed != nil {
-		s.fits.And(&s.fits, r.allowed)
+// chooseRow filters, scores and selects.
+func (s *placer) chooseRow() (row int, err error) {
+	switch {
+	case s.policy.random:
+		return s.draw(), nil
+	case s.redraw:
+		scores, feasible, err := s.cache.Scores(&s.query)
+		if err != nil {
+			return -1, err
+		}
+		return s.drawTied(scores, feasible), nil
 	}
-	if s.scores != nil {
-		return vector.ArgMin(s.scores, &s.fits, vector.TieLowest())
-	}
-	return s.fits.First()
+	row, _, err = s.cache.Best(&s.query, vector.TieLowest())
+	return row, err
 }
 
-// chooseDevices returns the devices of s.row for a pod that fits there: the
-// idle ones with the lowest index for whole devices, the fullest one that it
-// fits on for a share.
-func (s *placer) chooseDevices(r *request) []int32 {
-	free := s.columns.ofDevices(s.row)
-	if r.milli == wholeGPU || r.devices == 0 {
-		s.devices = vector.TopK(s.devices, free, nil, r.devices, vector.TieLowest())
-		return s.devices
+// draw filters and returns any of the rows that can host the pod. Without
+// scores there is nothing to keep.
+func (s *placer) draw() int {
+	vector.Fit(&s.feasible, s.free, s.query.Amounts)
+	s.gpus.Fit(&s.feasible, &s.query.Request, s.cpuLeft(), &s.feasible)
+	n := s.feasible.Count()
+	if n == 0 {
+		return -1
 	}
-	s.fitting.ClearAll()
-	for j, milli := range free {
-		if milli >= r.milli {
-			s.fitting.Set(j)
+	return s.feasible.Nth(s.random.IntN(n))
+}
+
+// drawTied looks through the rows in order and returns one with the best score.
+// Each time a row equals the best so far, it draws whether the row takes its
+// place, so that in the end all of them are equally likely.
+func (s *placer) drawTied(scores []float64, feasible *vector.Mask) int {
+	row, tied := -1, 0
+	for r := range feasible.All() {
+		switch {
+		case row < 0 || scores[r] > scores[row]:
+			row, tied = r, 1
+		case scores[r] == scores[row]:
+			if tied++; s.random.IntN(tied) == 0 {
+				row = r
+			}
 		}
 	}
-	s.devices = append(s.devices[:0], int32(vector.ArgMin(free, s.fitting, vector.TieLowest())))
+	return row
+}
+
+// chooseDevices returns the devices of a row for a pod that fits there.
+func (s *placer) chooseDevices(row int, req *scoring.GPURequest) []int32 {
+	if s.policy.random && req.Count == 1 && req.Milli < wholeGPU {
+		left := s.gpus.Devices(row)
+		s.fitting.Resize(len(left))
+		for j, milli := range left {
+			if milli >= req.Milli {
+				s.fitting.Set(j)
+			}
+		}
+		s.devices = append(s.devices[:0], int32(s.fitting.Nth(s.random.IntN(s.fitting.Count()))))
+		return s.devices
+	}
+	s.devices = s.scorer.ChooseDevices(row, req, s.cpuLeft(), s.gpus, s.devices)
 	return s.devices
 }
 
-// An outcome is what a policy made of the arrivals.
-type outcome struct {
-	policy     policy
-	placements []placement           // one per arrival
-	placed     int                   // how many found a node
-	used       vector.ResourceVector // by all of them, one amount per column
-	elapsed    time.Duration         // of the decisions alone
+// cpuLeft returns the free CPU of every row.
+func (s *placer) cpuLeft() []float64 { return s.free.Column(vectormap.CPU) }
+
+// measure brings the fragments of a row up to date.
+func (s *placer) measure(row int) {
+	phi := int64(s.typical.Phi(row, s.cpuLeft(), s.gpus))
+	s.allPhi += phi - s.phi[row]
+	s.phi[row] = phi
 }
 
-// decisionsAtATime is how many pods are placed between two looks at the clock:
-// few enough to stop at once, enough to keep the clock out of the result.
-const decisionsAtATime = 256
-
-// run places the arrivals, indices into the requests of c, on the empty cluster
-// and checks the result. It calls progress now and then, with the number of
-// pods done, and returns the context's error when that ends first.
-func (c *cluster) run(ctx context.Context, p policy, arrivals []int32, progress func(done int)) (*outcome, error) {
-	s := newPlacer(c, p)
-	out := &outcome{policy: p, placements: make([]placement, len(arrivals))}
-	room := make([]int32, 0, c.devicesFor(arrivals))
-	for done := 0; done < len(arrivals); {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		progress(done)
-		start := time.Now()
-		for end := min(done+decisionsAtATime, len(arrivals)); done < end; done++ {
-			node, devices := s.place(&c.requests[arrivals[done]])
-			first := len(room)
-			room = append(room, devices...)
-			out.placements[done] = placement{node, room[first:]}
-			if node >= 0 {
-				out.placed++
-			}
-		}
-		out.elapsed += time.Since(start)
-	}
-	var err error
-	out.used, err = c.verify(s.free, arrivals, out.placements)
-	return out, err
-}
-
-// devicesFor returns how many devices the arrivals can take at most.
-func (c *cluster) devicesFor(arrivals []int32) int {
-	n := 0
-	for _, id := range arrivals {
-		n += min(c.requests[id].devices, c.columns.devices)
-	}
-	return n
-}
+// fragmented returns how much of the free devices is fragmented, in thousandths
+// of a device.
+func (s *placer) fragmented() float64 { return float64(s.allPhi) / s.typical.N() }

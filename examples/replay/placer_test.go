@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
-	"strings"
+	"sync"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -21,29 +20,237 @@ func mustCluster(t testing.TB, tr *trace) *cluster {
 	return c
 }
 
-// Which device takes a pod, on a node whose devices have this much free.
-func TestChooseDevices(t *testing.T) {
-	c := mustCluster(t, newTrace(
-		map[nodeShape]int{{0, 0, 4, "A"}: 1},
-		map[podShape]int{{0, 0, 1, 1, ""}: 1},
-	))
-	for _, test := range []struct {
-		about   string
-		free    []float64
-		devices int
-		milli   float64
-		want    []int32
-	}{
-		{"no device", []float64{1000, 1000, 1000, 1000}, 0, 0, nil},
-		{"a share goes where least is left", []float64{1000, 600, 400, 500}, 1, 450, []int32{3}},
-		{"equal devices: the lowest", []float64{1000, 500, 500, 100}, 1, 500, []int32{1}},
-		{"a share opens an idle device last", []float64{1000, 499, 499, 1000}, 1, 500, []int32{0}},
-		{"whole devices: the lowest idle ones", []float64{999, 1000, 1000, 1000}, 2, 1000, []int32{1, 2}},
-	} {
-		s := newPlacer(c, policies[0])
-		copy(c.columns.ofDevices(s.row), test.free)
-		if got := s.chooseDevices(&request{devices: test.devices, milli: test.milli}); !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %v, want %v", test.about, got, test.want)
+func mustPlacer(t testing.TB, c *cluster, p *policy, seed int64, rule ties) *placer {
+	t.Helper()
+	s, err := newPlacer(c, p, seed, rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A placement is where a pod went: its canonical node, or -1 when no node took
+// it, and its devices there.
+type placement struct {
+	node    int
+	devices []int32
+}
+
+// place places a pod and fails the test on an error.
+func (s *placer) mustPlace(t testing.TB, kind int32) placement {
+	row, devices, err := s.place(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row < 0 {
+		return placement{node: -1}
+	}
+	return placement{int(s.order[row]), slices.Clone(devices)}
+}
+
+// A script is what the golden model does with a trace.
+type script struct {
+	trace    *trace
+	policy   *policy
+	seed     int64
+	ties     ties
+	arrivals []int32
+	want     []placement
+}
+
+// scripts runs the golden model, several at a time.
+func scripts(t *testing.T, all []script) []script {
+	t.Helper()
+	var workers sync.WaitGroup
+	for i := range all {
+		s := &all[i]
+		s.arrivals = mustArrive(t, s.trace, s.seed, publishedInflation)
+		workers.Go(func() {
+			w := newTwin(s.trace, s.policy.name, s.seed, s.ties)
+			for _, kind := range s.arrivals {
+				node, devices := w.place(s.trace.requests[kind])
+				s.want = append(s.want, placement{node, devices})
+			}
+		})
+	}
+	workers.Wait()
+	return all
+}
+
+// compare checks that the library places every pod where the golden model does,
+// and never takes what is not there.
+func (s *script) compare(t *testing.T) {
+	t.Helper()
+	c := mustCluster(t, s.trace)
+	p := mustPlacer(t, c, s.policy, s.seed, s.ties)
+	for i, kind := range s.arrivals {
+		got := p.mustPlace(t, kind)
+		if got.node != s.want[i].node || !slices.Equal(got.devices, s.want[i].devices) {
+			t.Fatalf("%s, seed %d, ties %s, arrival %d, %+v: placed on %d %v, the golden model says %d %v", s.policy.name,
+				s.seed, s.ties, i, s.trace.requests[kind], got.node, got.devices, s.want[i].node, s.want[i].devices)
+		}
+	}
+	p.checkCapacity(t, s.arrivals, s.want)
+}
+
+// checkCapacity counts from the placements alone what is used on every node and
+// device: it and what is free must add up to the capacity, with nothing below
+// zero.
+func (s *placer) checkCapacity(t *testing.T, arrivals []int32, placements []placement) {
+	t.Helper()
+	used := s.schema.NewMatrix(len(s.order))
+	row := make([]int, len(s.order)) // of a canonical node
+	devices := make([][]float64, len(s.order))
+	for r, node := range s.order {
+		row[node] = r
+		devices[r] = slices.Repeat([]float64{wholeGPU}, int(s.nodes[node].gpus))
+	}
+	for i, p := range placements {
+		if p.node < 0 {
+			continue
+		}
+		kind := &s.kinds[arrivals[i]]
+		if err := used.AddRow(row[p.node], kind.amounts); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range p.devices {
+			devices[row[p.node]][d] -= kind.gpu.Milli
+		}
+	}
+	var phi int64
+	for r, node := range s.order {
+		for j, has := range s.amounts(s.nodes[node]) {
+			if free := s.free.At(r, j); free < 0 || free+used.At(r, j) != has {
+				t.Fatalf("row %d: %v of %s used and %v free of %v", r, used.At(r, j), s.schema.Name(j), free, has)
+			}
+		}
+		if left := s.gpus.Devices(r); !slices.Equal(left, devices[r]) || len(left) > 0 && slices.Min(left) < 0 {
+			t.Fatalf("row %d: devices %v, its pods leave %v", r, left, devices[r])
+		}
+		if total := s.free.At(r, vectormap.GPU); total != s.gpus.Total(r) {
+			t.Fatalf("row %d: %v free in all, its devices say %v", r, total, s.gpus.Total(r))
+		}
+		f := s.typical.F(r, s.cpuLeft(), s.gpus)
+		if total := s.gpus.Total(r); f < 0 || f > total || total == 0 && f != 0 {
+			t.Fatalf("row %d: %v of %v fragmented", r, f, total)
+		}
+		phi += int64(s.typical.Phi(r, s.cpuLeft(), s.gpus))
+	}
+	if phi != s.allPhi {
+		t.Fatalf("%d fragmented, the rows say %d", s.allPhi, phi)
+	}
+}
+
+// seeds returns how many of n seeds to try: fewer when the race detector slows
+// everything down.
+func seeds(n int64) int64 {
+	if raceEnabled || testing.Short() {
+		return max(n/10, 1)
+	}
+	return n
+}
+
+func TestTwinOnDefaultTrace(t *testing.T) {
+	tr := mustLoad(t, "", "")
+	var all []script
+	for _, p := range policies {
+		for seed := range seeds(3) {
+			all = append(all, script{trace: tr, policy: p, seed: 42 + seed, ties: tiesPermuted})
+		}
+		if p.name != "FGD" { // the golden model takes its time
+			all = append(all, script{trace: tr, policy: p, seed: 45, ties: tiesRandom}, script{trace: tr, policy: p, seed: 45, ties: tiesShape})
+		}
+	}
+	all = scripts(t, all)
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, s := range all {
+			s.compare(t)
+		}
+	})
+}
+
+func TestTwinOnGeneratedTraces(t *testing.T) {
+	var all []script
+	for seed := range seeds(40) {
+		tr := generatedTrace(seed)
+		for _, p := range policies {
+			all = append(all, script{trace: tr, policy: p, seed: seed, ties: allTies[int(seed)%len(allTies)]})
+		}
+	}
+	all = scripts(t, all)
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, s := range all {
+			s.compare(t)
+		}
+	})
+}
+
+func TestTwinOnPublishedLists(t *testing.T) {
+	for _, name := range []string{"cpu100", "gpushare60", "gpuspec20", "multigpu40"} {
+		t.Run(name, func(t *testing.T) {
+			tr := publishedTrace(t, name)
+			var all []script
+			for _, p := range policies {
+				if p.name != "FGD" || name == "gpuspec20" && !raceEnabled {
+					all = append(all, script{trace: tr, policy: p, seed: 42, ties: tiesPermuted})
+				}
+			}
+			for _, s := range scripts(t, all) {
+				s.compare(t)
+			}
+		})
+	}
+}
+
+// generatedTrace returns a random cluster and random pods: nodes without GPU or
+// model, odd numbers of devices, lists of models, pods that ask for nothing and
+// pods that fit nowhere.
+func generatedTrace(seed int64) *trace {
+	random := rand.New(rand.NewPCG(uint64(seed), 99))
+	pick := func(values ...int64) int64 { return values[random.IntN(len(values))] }
+	model := func(models ...string) string { return models[random.IntN(len(models))] }
+	nodes := map[nodeShape]int{{1000, 1000, 1 + random.Int64N(12), "A"}: 1}
+	for range 1 + random.IntN(12) {
+		nodes[nodeShape{
+			cpuMilli:  pick(0, 8000, 82000, random.Int64N(200000)),
+			memoryMiB: pick(0, 1<<20, random.Int64N(500000)),
+			gpus:      random.Int64N(12),
+			model:     model("", "A", "B", "C"),
+		}] += 1 + random.IntN(10)
+	}
+	pods := map[podShape]int{{0, 0, 0, 0, ""}: 1 + random.IntN(50), {1, 0, 1, 1 + random.Int64N(wholeGPU), "A"}: 3}
+	for range 1 + random.IntN(60) {
+		p := podShape{
+			cpuMilli:  pick(0, 1000, 4000, random.Int64N(20000), maxNumber),
+			memoryMiB: pick(0, 1024, random.Int64N(100000)),
+			gpus:      pick(0, 1, 1, 1, 1, 1, 2, 3, 8, 20),
+		}
+		switch p.gpus {
+		case 0:
+		case 1:
+			p.gpuMilli = pick(1, 250, 500, 999, wholeGPU, 1+random.Int64N(wholeGPU))
+		default:
+			p.gpuMilli = wholeGPU
+		}
+		if p.gpus > 0 {
+			p.spec = model("", "", "A", "A|B", "|C||", "D", fmt.Sprint("B|", seed))
+		}
+		pods[p] += 1 + random.IntN(60)
+	}
+	return newTrace(nodes, pods)
+}
+
+// A node takes no more than its number of pods.
+func TestTwinOnManySmallPods(t *testing.T) {
+	tr := newTrace(
+		map[nodeShape]int{{10, 0, 1, ""}: 2},
+		map[podShape]int{{0, 0, 0, 0, ""}: 2*podsPerNode + 5, {1, 0, 1, 1, ""}: 3},
+	)
+	for _, p := range policies {
+		s := scripts(t, []script{{trace: tr, policy: p, seed: 1, ties: tiesPermuted}})[0]
+		s.compare(t)
+		if !slices.ContainsFunc(s.want, func(p placement) bool { return p.node < 0 }) {
+			t.Errorf("%s: every pod found a node", p.name)
 		}
 	}
 }
@@ -53,157 +260,20 @@ func TestPlaceDoesNotAllocate(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	tr := mustLoad(t, "", "")
-	c, arrivals := mustCluster(t, tr), tr.arrivals(42)
-	for _, p := range policies {
-		s, next := newPlacer(c, p), 0
-		place := func() {
-			s.place(&c.requests[arrivals[next]])
-			next++
-		}
-		place()
-		if n := testing.AllocsPerRun(len(arrivals)-2, place); n != 0 {
-			t.Errorf("%s: %v allocations per decision", p.name, n)
-		}
-	}
-}
-
-// Where devices don't matter, the policies are those of the library's Packer.
-func TestPoliciesAreThePackers(t *testing.T) {
-	tr := newTrace(
-		map[nodeShape]int{{8000, 61440, 1, ""}: 20, {64000, 262144, 2, ""}: 10, {128000, 1048576, 1, ""}: 4},
-		map[podShape]int{{2000, 9000, 0, 0, ""}: 60, {5000, 4096, 0, 0, ""}: 40, {9000, 99000, 0, 0, ""}: 20, {0, 300, 0, 0, ""}: 50},
-	)
-	c, arrivals := mustCluster(t, tr), tr.arrivals(42)
-	requests := c.columns.schema.NewMatrix(len(arrivals))
-	for i, id := range arrivals {
-		requests.SetRow(i, c.requests[id].amounts)
-	}
-	for name, choice := range map[string]vector.RowChoice{"first-fit": vector.FirstFit, "bestfit-sum": vector.BestFit} {
-		want, ok := vector.NewPacker(vector.PackOptions{
-			Total: c.largest, Order: vector.OrderGiven, Choice: choice, Tie: vector.TieLowest(),
-		}).Place(nil, c.capacity, requests, nil)
-		p, _ := findPolicy(name)
-		out, err := c.run(t.Context(), p, arrivals, func(int) {})
-		if err != nil || !ok {
-			t.Fatalf("%s: %v, the packer: %v", name, err, ok)
-		}
-		for i, placed := range out.placements {
-			if placed.node != int(want[i]) {
-				t.Fatalf("%s: arrival %d on node %d, the packer says %d", name, i, placed.node, want[i])
+	c, arrivals := mustCluster(t, tr), mustArrive(t, tr, 42, publishedInflation)
+	for _, rule := range []ties{tiesPermuted, tiesRandom} {
+		for _, p := range policies {
+			s, next := mustPlacer(t, c, p, 42, rule), 0
+			place := func() {
+				s.place(arrivals[next])
+				next++
+			}
+			for kind := range c.kinds { // each of them is seen
+				s.place(int32(kind))
+			}
+			if n := testing.AllocsPerRun(len(arrivals)-1, place); n != 0 {
+				t.Errorf("%s, ties %s: %v allocations per decision", p.name, rule, n)
 			}
 		}
-	}
-}
-
-// The scores that are kept are those of the nodes as they are.
-func TestScoresFollowTheNodes(t *testing.T) {
-	tr := mustLoad(t, "", "")
-	c, arrivals := mustCluster(t, tr), tr.arrivals(42)
-	for _, p := range policies {
-		if p.scoreAll == nil {
-			continue
-		}
-		s := newPlacer(c, p)
-		for _, id := range arrivals {
-			s.place(&c.requests[id])
-		}
-		want := make([]float64, len(c.nodes))
-		p.scoreAll(want, s.free, c.largest)
-		if !slices.Equal(s.scores, want) {
-			t.Errorf("%s: kept scores differ from fresh ones", p.name)
-		}
-	}
-}
-
-// leftOver returns what is free after these placements of the first requests.
-func leftOver(c *cluster, placements []placement) *vector.Matrix {
-	free := new(vector.Matrix)
-	free.CopyFrom(c.capacity)
-	for id, p := range placements {
-		if p.node < 0 {
-			continue
-		}
-		row := free.Row(nil, p.node)
-		row.Sub(c.requests[id].amounts)
-		for _, j := range p.devices {
-			c.columns.ofDevices(row)[j] -= c.requests[id].milli
-		}
-		c.columns.derive(row)
-		free.SetRow(p.node, row)
-	}
-	return free
-}
-
-// The check after a run finds what it is for.
-func TestVerify(t *testing.T) {
-	c := mustCluster(t, newTrace(
-		map[nodeShape]int{{1000, 10, 2, "A"}: 1, {2000, 10, 2, "B"}: 1},
-		map[podShape]int{{400, 1, 1, 600, "A"}: 1, {400, 1, 2, 1000, ""}: 1},
-	))
-	arrivals := []int32{0, 1}
-	share, whole := placement{0, []int32{0}}, placement{1, []int32{0, 1}}
-	free := leftOver(c, []placement{share, whole})
-	used, err := c.verify(free, arrivals, []placement{share, whole})
-	if err != nil || used[vectormap.CPU] != 800 || used[vectormap.GPU] != 2600 {
-		t.Errorf("good placements: used %v, %v", used, err)
-	}
-	crowded := []placement{share, {0, []int32{0, 1}}}
-	for _, test := range []struct {
-		about      string
-		free       *vector.Matrix
-		placements []placement
-		want       string
-	}{
-		{"another device", free, []placement{{0, []int32{1}}, whole}, "node 0 has 400 of gpu-000 free"},
-		{"one device twice", free, []placement{share, {1, []int32{1, 1}}}, "node 1 has 0 of gpu-000 free"},
-		{"too few devices", free, []placement{share, {1, []int32{1}}}, "arrival 1 is on devices it cannot use"},
-		{"no device", free, []placement{{0, nil}, whole}, "arrival 0 is on devices it cannot use"},
-		{"a model it does not take", free, []placement{{1, []int32{0}}, whole}, "arrival 0 is on devices it cannot use"},
-		{"a pod lost", free, []placement{share, {-1, nil}}, "node 1 has"},
-		{"more than there is", leftOver(c, crowded), crowded, "node 0 has -600 of gpu free"},
-	} {
-		if _, err := c.verify(test.free, arrivals, test.placements); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want an error with %q", test.about, err, test.want)
-		}
-	}
-}
-
-func TestRunStopsWithItsContext(t *testing.T) {
-	tr := mustLoad(t, "", "")
-	c := mustCluster(t, tr)
-	ctx, cancel := context.WithCancel(t.Context())
-	seen := 0
-	_, err := c.run(ctx, policies[0], tr.arrivals(1), func(done int) {
-		if seen = done; done > 0 {
-			cancel()
-		}
-	})
-	if !errors.Is(err, context.Canceled) || seen != decisionsAtATime {
-		t.Errorf("stopped after %d decisions with %v", seen, err)
-	}
-}
-
-func BenchmarkReplay(b *testing.B) {
-	tr := mustLoad(b, "", "")
-	c, arrivals := mustCluster(b, tr), tr.arrivals(42)
-	for _, p := range policies {
-		b.Run("policy="+p.name, func(b *testing.B) {
-			testkit.EachImplB(b, func(b *testing.B) {
-				placed := 0
-				for b.Loop() {
-					s := newPlacer(c, p)
-					placed = 0
-					for _, id := range arrivals {
-						if node, _ := s.place(&c.requests[id]); node >= 0 {
-							placed++
-						}
-					}
-				}
-				if placed == 0 {
-					b.Error("nothing was placed")
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(arrivals)), "ns/decision")
-			})
-		})
 	}
 }

@@ -2,43 +2,45 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/scoring"
 )
 
-// A policy says which of the nodes that can hold a pod takes it: the one with
-// the least score, equal scores going to the lowest row.
+// A policy says which of the nodes that can host a pod takes it.
 type policy struct {
-	name  string
-	about string
+	name string
 
-	// What scores a node by its free amounts: all of a matrix at once, and the
-	// same for a single row, bit for bit. Both are nil when all nodes are equal.
-	scoreAll func(dst []float64, free *vector.Matrix, total vector.ResourceVector)
-	scoreOne func(free, total vector.ResourceVector) float64
+	// random draws one of the nodes, and a device for a share, instead of taking
+	// the node with the greatest score.
+	random bool
+
+	// compile makes the scorer for a cluster. That of a random policy only says
+	// which devices are idle.
+	compile func(c *cluster) (scoring.GPUScorer, error)
 }
 
-// policies are those of the library for packing. Best fit takes the node that
-// has the least left, as a share of the largest node: the sum of its shares of
-// cpu, memory and GPU, or the greatest of them.
-var policies = []policy{
-	{
-		name:  "first-fit",
-		about: "the first node that fits",
-	},
-	{
-		name:     "bestfit-sum",
-		about:    "the node with the least normalized sum of free resources",
-		scoreAll: vector.NormalizedSum,
-		scoreOne: vector.ResourceVector.NormalizedSum,
-	},
-	{
-		name:     "bestfit-dominant",
-		about:    "the node with the least dominant share of free resources",
-		scoreAll: vector.DominantResource,
-		scoreOne: vector.ResourceVector.DominantResource,
-	},
+// policies are those of the paper, in the order of its tables.
+var policies = []*policy{
+	{name: "Random", random: true, compile: compilePacking},
+	{name: "DotProd", compile: func(c *cluster) (scoring.GPUScorer, error) {
+		return scoring.CompileDotProduct(scoring.DotProductConfig{Size: c.largest}, c.schema)
+	}},
+	{name: "GpuClustering", compile: func(c *cluster) (scoring.GPUScorer, error) {
+		return scoring.CompileGPUClustering(scoring.GPUClusteringConfig{GPU: c.largest.GPU}, c.schema)
+	}},
+	{name: "GpuPacking", compile: compilePacking},
+	{name: "BestFit", compile: func(c *cluster) (scoring.GPUScorer, error) {
+		return scoring.CompileBestFit(scoring.BestFitConfig{Size: c.largest, Raw: true}, c.schema)
+	}},
+	{name: "FGD", compile: func(c *cluster) (scoring.GPUScorer, error) {
+		return scoring.CompileFGD(scoring.FGDConfig{Typical: c.typical}, c.schema)
+	}},
+}
+
+func compilePacking(c *cluster) (scoring.GPUScorer, error) {
+	return scoring.CompileGPUPacking(scoring.GPUPackingConfig{}, c.schema)
 }
 
 // policyNames returns the names of all policies, separated by commas.
@@ -52,23 +54,57 @@ func policyNames() string {
 
 // selectPolicies returns the policies of a list of names in any case, separated
 // by commas, in that order.
-func selectPolicies(list string) ([]policy, error) {
-	var selected []policy
+func selectPolicies(list string) ([]*policy, error) {
+	var selected []*policy
 	for name := range strings.SplitSeq(list, ",") {
-		p, ok := findPolicy(strings.TrimSpace(name))
-		if !ok {
+		p := findPolicy(strings.TrimSpace(name))
+		switch {
+		case p == nil:
 			return nil, fmt.Errorf("-policies: unknown policy %q, want some of %s", name, policyNames())
+		case slices.Contains(selected, p):
+			return nil, fmt.Errorf("-policies: %s stands there twice", p.name)
 		}
 		selected = append(selected, p)
 	}
 	return selected, nil
 }
 
-func findPolicy(name string) (policy, bool) {
+// findPolicy returns the policy of a name in any case, nil when there is none.
+func findPolicy(name string) *policy {
 	for _, p := range policies {
 		if strings.EqualFold(p.name, name) {
-			return p, true
+			return p
 		}
 	}
-	return policy{}, false
+	return nil
+}
+
+// ties is a rule for nodes with equal scores.
+type ties string
+
+const (
+	tiesPermuted ties = "permuted" // the first in a random order, fixed for the run
+	tiesShape    ties = "shape"    // the first of the nodes sorted by shape
+	tiesRandom   ties = "random"   // any, drawn anew for every pod
+)
+
+var allTies = []ties{tiesPermuted, tiesShape, tiesRandom}
+
+// tieNames returns the names of all rules.
+func tieNames() string {
+	names := make([]string, len(allTies))
+	for i, rule := range allTies {
+		names[i] = string(rule)
+	}
+	return strings.Join(names, ", ")
+}
+
+// findTies returns the rule of a name in any case.
+func findTies(name string) (ties, error) {
+	for _, rule := range allTies {
+		if strings.EqualFold(string(rule), name) {
+			return rule, nil
+		}
+	}
+	return "", fmt.Errorf("-ties: unknown rule %q, want one of %s", name, tieNames())
 }

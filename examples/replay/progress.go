@@ -4,17 +4,24 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 )
 
 // progressWidth is how many columns of a terminal the progress line takes.
-const progressWidth = 60
+const progressWidth = 70
 
 // A progress is a line on a terminal that rewrites itself. Nothing is written
-// where there is no terminal.
+// where there is no terminal. Several runs may report at the same time.
 type progress struct {
-	w    io.Writer // nil: none
-	last time.Time // when it was written last
+	w io.Writer // nil: none
+
+	mu     sync.Mutex
+	runs   int // of the whole program
+	begun  time.Time
+	last   time.Time // when the line was written last
+	done   float64   // in runs
+	placed int
 }
 
 // newProgress returns a progress line on w, if that is a terminal.
@@ -28,13 +35,26 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// show says how far a policy is, a few times per second at most.
-func (p *progress) show(name string, done, all int) {
-	if p.w == nil || time.Since(p.last) < time.Second/10 {
+// start says how many runs there will be.
+func (p *progress) start(runs int) { p.runs, p.begun = runs, time.Now() }
+
+// add tells of a part of a run that was done and how many pods it placed. The
+// line follows a few times per second at most.
+func (p *progress) add(policy string, seed int64, part float64, placed int) {
+	if p.w == nil {
 		return
 	}
-	p.last = time.Now()
-	p.write(fmt.Sprintf("%s: %s of %s pods", name, grouped(done), grouped(all)))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += part
+	p.placed += placed
+	now := time.Now()
+	if now.Sub(p.last) < time.Second/10 {
+		return
+	}
+	p.last = now
+	p.write(fmt.Sprintf("%s, seed %d: %.0f%%, %s placements/s", policy, seed,
+		100*p.done/float64(p.runs), grouped(perSecond(p.placed, now.Sub(p.begun)))))
 }
 
 // clear takes the line away.

@@ -1,95 +1,132 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
-
-	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 )
 
-// reported are the resources whose allocation is shown.
-var reported = []struct {
-	title  string
-	column int
-}{
-	{"cpu %", vectormap.CPU},
-	{"memory %", vectormap.Memory},
-	{"gpu %", vectormap.GPU},
+// A result is what a policy made of all seeds.
+type result struct {
+	policy *policy
+	runs   []*outcome // one per seed
 }
 
-// reportTrace writes what is placed on what, and the head of the table.
-func reportTrace(w io.Writer, t *trace, c *cluster, seed int64) {
-	capacity := vector.SumColumns(nil, c.capacity, nil)
-	for _, line := range []struct {
-		title string
-		count int
-	}{
-		{"nodes", len(t.nodes)},
-		{"GPUs", int(capacity[vectormap.GPU] / wholeGPU)},
-		{"pods", len(t.pods)},
-		{"distinct requests", len(t.requests)},
-	} {
-		fmt.Fprintf(w, "%-18s %12s\n", line.title, grouped(line.count))
+// curves returns the course of every run.
+func (r *result) curves() []*curve {
+	all := make([]*curve, len(r.runs))
+	for i, run := range r.runs {
+		all[i] = &run.curve
 	}
-	fmt.Fprintf(w, "%-18s %12d\n\n", "seed", seed)
+	return all
+}
 
-	fmt.Fprintf(w, "%-18s %12s %12s", "policy", "placed", "not placed")
-	for _, r := range reported {
-		fmt.Fprintf(w, " %10s", r.title)
+// headline returns one of the numbers of the table.
+func (r *result) headline(i int) spread {
+	return spreadAt(r.curves(), headline[i].percent, headline[i].metric)
+}
+
+// reportTrace writes what is placed on what.
+func reportTrace(w io.Writer, t *trace, opts *options) {
+	for _, line := range []struct {
+		title, value string
+	}{
+		{"nodes", grouped(len(t.nodes))},
+		{"GPUs", grouped(int(t.capacity / wholeGPU))},
+		{"pods", grouped(len(t.pods))},
+		{"distinct requests", grouped(len(t.requests))},
+		{"inflation", strconv.FormatFloat(opts.inflate, 'g', -1, 64)},
+		{"seeds", seedRange(opts.seed, opts.seeds)},
+		{"ties", string(opts.ties)},
+	} {
+		fmt.Fprintf(w, "%-18s %12s\n", line.title, line.value)
+	}
+}
+
+// seedRange names the seeds from first on.
+func seedRange(first int64, n int) string {
+	if n == 1 {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d to %d", first, first+int64(n)-1)
+}
+
+// reportResults writes the table, with what was published when pub is not nil.
+func reportResults(w io.Writer, results []*result, pub *publication) {
+	line := func(title string, cell func(i int) string) {
+		fmt.Fprintf(w, "%-18s", title)
+		for i := range headline {
+			fmt.Fprintf(w, "  %16s", cell(i))
+		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
-	asked := c.columns.schema.NewVector()
-	for _, id := range t.pods {
-		asked.Add(c.requests[id].amounts)
-	}
-	fmt.Fprintf(w, "%-18s %12s %12s", "(asked for)", "", "")
-	reportShares(w, asked, capacity)
-}
-
-// reportOutcome writes what a policy made of it.
-func reportOutcome(w io.Writer, c *cluster, out *outcome) {
-	fmt.Fprintf(w, "%-18s %12s %12s", out.policy.name, grouped(out.placed), grouped(len(out.placements)-out.placed))
-	reportShares(w, out.used, vector.SumColumns(nil, c.capacity, nil))
-}
-
-// reportShares ends a line with the shares of the reported resources, in
-// percent.
-func reportShares(w io.Writer, used, capacity vector.ResourceVector) {
-	for _, r := range reported {
-		if capacity[r.column] == 0 {
-			fmt.Fprintf(w, " %10s", "-")
+	line("percent of GPUs", func(i int) string { return headline[i].title })
+	for _, r := range results {
+		line(r.policy.name, func(i int) string { return r.headline(i).String() })
+		if pub == nil {
 			continue
 		}
-		fmt.Fprintf(w, " %10.2f", 100*used[r.column]/capacity[r.column])
+		cells := pub.cells[r.policy.name]
+		line("  published", func(i int) string { return cells[i].String() })
+		if len(r.runs) > 1 {
+			line("  z", func(i int) string { return fmt.Sprintf("%+.2f", z(r.headline(i), cells[i])) })
+		}
 	}
-	fmt.Fprintln(w)
+	if pub != nil && len(results[0].runs) > 1 {
+		c := pub.compare(results)
+		fmt.Fprintf(w, "\n%d of %d cells within two standard errors\n", c.agree, c.cells)
+	}
+}
+
+// String returns mean ± sd: no sd for one run, a dash for none.
+func (s spread) String() string {
+	switch s.n {
+	case 0:
+		return "-"
+	case 1:
+		return fmt.Sprintf("%.3f", s.mean)
+	}
+	return fmt.Sprintf("%.3f ± %.3f", s.mean, s.sd)
 }
 
 // reportSpeed writes how fast the decisions were.
-func reportSpeed(w io.Writer, outs []*outcome) {
-	fmt.Fprintf(w, "\n%-18s %12s %12s\n", "speed", "placements/s", "ns/decision")
-	for _, out := range outs {
-		fmt.Fprintf(w, "%-18s %12s %12s\n", out.policy.name,
-			grouped(int(float64(out.placed)/max(out.elapsed, 1).Seconds())),
-			grouped(int(out.elapsed/time.Duration(len(out.placements)))))
+func reportSpeed(w io.Writer, results []*result, nodes int) {
+	fmt.Fprintf(w, "\n%-18s %12s %14s %14s %14s %16s\n",
+		"speed", "decisions", "placements/s", "µs/decision", "p99, sampled", "nodes/s")
+	for _, r := range results {
+		var decisions, placed int
+		var elapsed time.Duration
+		var samples []time.Duration
+		for _, run := range r.runs {
+			decisions += run.decisions
+			placed += run.placed
+			elapsed += run.elapsed
+			samples = append(samples, run.samples...)
+		}
+		fmt.Fprintf(w, "%-18s %12s %14s %14.2f %14.2f %16s\n", r.policy.name, grouped(decisions),
+			grouped(perSecond(placed, elapsed)), micros(elapsed)/float64(decisions), micros(percentile(samples, 99)),
+			grouped(perSecond(decisions*nodes, elapsed)))
 	}
 }
 
-// reportPolicies says what the policies are.
-func reportPolicies(w io.Writer, outs []*outcome) {
-	fmt.Fprintln(w)
-	for _, out := range outs {
-		fmt.Fprintf(w, "%-18s %s\n", out.policy.name, out.policy.about)
+// perSecond returns n per second of elapsed time.
+func perSecond(n int, elapsed time.Duration) int {
+	return int(float64(n) / max(elapsed, 1).Seconds())
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+// percentile returns the value that p percent of the samples don't exceed.
+func percentile(samples []time.Duration, p int) time.Duration {
+	if len(samples) == 0 {
+		return 0
 	}
-	fmt.Fprint(w, `
-These policies are built from the library's own kernels. They are not those of
-the FGD paper, which the openb lists were published with. After each run every
-device was counted again: what its pods use and what is free add up to its
-capacity.
-`)
+	slices.Sort(samples)
+	return samples[(len(samples)*p+99)/100-1]
 }
 
 // grouped writes a count with its thousands separated.
@@ -99,4 +136,24 @@ func grouped(n int) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// writeCSV writes every bin of every run that has a value, with all digits.
+func writeCSV(w io.Writer, results []*result) error {
+	table := csv.NewWriter(w)
+	table.Write([]string{"policy", "seed", "bin", "alloc", "frag", "frag_ratio"})
+	for _, r := range results {
+		for _, run := range r.runs {
+			for _, percent := range run.curve.percents() {
+				value, _ := run.curve.at(percent)
+				record := []string{r.policy.name, strconv.FormatInt(run.seed, 10), strconv.FormatInt(percent, 10)}
+				for _, metric := range metrics {
+					record = append(record, strconv.FormatFloat(metric(value), 'g', -1, 64))
+				}
+				table.Write(record)
+			}
+		}
+	}
+	table.Flush()
+	return table.Error()
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	_ "embed" // the tables of shapes
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -27,6 +29,7 @@ type trace struct {
 	nodes    []nodeShape // one per node, ascending
 	requests []podShape  // the distinct requests, ascending
 	pods     []int32     // one per pod, ascending: an index into requests
+	capacity int64       // of all devices, in thousandths of one
 }
 
 // loadTrace reads the node and pod lists from these files, or the embedded
@@ -61,6 +64,7 @@ func newTrace(nodes map[nodeShape]int, pods map[podShape]int) *trace {
 	t := &trace{requests: slices.SortedFunc(maps.Keys(pods), comparePods)}
 	for _, shape := range slices.SortedFunc(maps.Keys(nodes), compareNodes) {
 		t.nodes = append(t.nodes, slices.Repeat([]nodeShape{shape}, nodes[shape])...)
+		t.capacity += int64(nodes[shape]) * shape.gpus * wholeGPU
 	}
 	for id, shape := range t.requests {
 		t.pods = append(t.pods, slices.Repeat([]int32{int32(id)}, pods[shape])...)
@@ -89,14 +93,76 @@ func comparePods(a, b podShape) int {
 	)
 }
 
-// streamArrivals is the stream of a seed that draws the arrivals.
-const streamArrivals = 1
+// The streams of random numbers that a seed has. All policies of a seed draw
+// from the same first two; the third belongs to the policy itself.
+const (
+	streamArrivals = 1
+	streamNodes    = 2
+	streamPolicy   = 3
+)
 
-// arrivals returns all pods once, in the random order of a seed. Every policy
-// of a seed sees the same order.
-func (t *trace) arrivals(seed int64) []int32 {
-	order := slices.Clone(t.pods)
-	random := rand.New(rand.NewPCG(uint64(seed), streamArrivals))
-	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+// stream returns a stream of a seed.
+func stream(seed int64, number uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(seed), number))
+}
+
+// nodeOrder returns the nodes in the order of a seed, which decides between
+// nodes with equal scores.
+func (t *trace) nodeOrder(seed int64) []int32 {
+	order := make([]int32, len(t.nodes))
+	for node, rank := range stream(seed, streamNodes).Perm(len(t.nodes)) {
+		order[rank] = int32(node)
+	}
 	return order
+}
+
+// arrivals returns the pods of a seed in the order in which they arrive. They
+// are all pods of the list, shuffled; then pods drawn from it are appended, or
+// pods drawn from the order removed, until they ask for inflate times the
+// capacity of the devices. As in the published runs, the draw that ends the
+// appending is judged by one of its devices, so the demand may end above that.
+func (t *trace) arrivals(seed int64, inflate float64) ([]int32, error) {
+	random := stream(seed, streamArrivals)
+	order := slices.Clone(t.pods)
+	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	total, target := t.demand(order), float64(inflate*float64(t.capacity))
+	if total == 0 {
+		return nil, errNoDemand
+	}
+	if float64(total) < target {
+		return t.extend(order, total, target, random)
+	}
+	for float64(total) > target {
+		i := random.IntN(len(order))
+		total -= t.requests[order[i]].totalMilli()
+		order = slices.Delete(order, i, i+1)
+	}
+	return order, nil
+}
+
+// extend appends pods drawn from the list to order, which asks for total, until
+// one would exceed the target.
+func (t *trace) extend(order []int32, total int64, target float64, random *rand.Rand) ([]int32, error) {
+	for {
+		id := t.pods[random.IntN(len(t.pods))]
+		r := &t.requests[id]
+		if float64(total+r.gpuMilli) > target {
+			return order, nil
+		}
+		if len(order) == maxRows {
+			return nil, fmt.Errorf("more than %d arrivals are needed to reach the demand of -inflate", maxRows)
+		}
+		order = append(order, id)
+		total += r.totalMilli()
+	}
+}
+
+var errNoDemand = errors.New("no pod asks for a GPU, so there is no demand to scale")
+
+// demand returns what pods ask of all devices together.
+func (t *trace) demand(pods []int32) (milli int64) {
+	for _, id := range pods {
+		milli += t.requests[id].totalMilli()
+	}
+	return milli
 }

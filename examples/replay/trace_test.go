@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -68,7 +69,7 @@ func TestEmbeddedTables(t *testing.T) {
 }
 
 func TestEmbeddedTablesEqualTheLists(t *testing.T) {
-	lists := mustLoad(t, listFile(t, nodeList), listFile(t, "openb_pod_list_default.csv"))
+	lists := mustLoad(t, listFile(t, nodeList), listFile(t, podList("default")))
 	tables := mustLoad(t, "", "")
 	if !slices.Equal(lists.nodes, tables.nodes) {
 		t.Error("the node table differs from the list")
@@ -101,23 +102,128 @@ func TestFileOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestArrivals(t *testing.T) {
-	tr := mustLoad(t, "", "")
-	first := tr.arrivals(42)
-	if !slices.Equal(first, tr.arrivals(42)) {
-		t.Error("one seed gives two orders")
+// published are the traces that results were published of, and how many pods
+// arrive in the runs of seeds 42 to 51.
+var published = []struct {
+	name     string
+	arrivals [10]int
+}{
+	{"default", [10]int{10791, 10814, 10803, 10851, 10822, 10883, 10803, 10787, 10809, 10821}},
+	{"cpu100", [10]int{10381, 10373, 10388, 10419, 10464, 10453, 10361, 10451, 10465, 10396}},
+	{"gpushare60", [10]int{13498, 13417, 13473, 13369, 13506, 13482, 13361, 13331, 13426, 13430}},
+	{"gpuspec20", [10]int{10791, 10814, 10803, 10851, 10822, 10883, 10803, 10787, 10809, 10821}},
+	{"multigpu40", [10]int{7443, 7506, 7414, 7477, 7454, 7529, 7367, 7521, 7422, 7525}},
+}
+
+// publishedTrace loads one of them: the embedded one, or else the lists.
+func publishedTrace(t *testing.T, name string) *trace {
+	t.Helper()
+	if name == "default" {
+		return mustLoad(t, "", "")
 	}
-	if slices.Equal(first, tr.arrivals(43)) {
-		t.Error("two seeds give one order")
+	return mustLoad(t, listFile(t, nodeList), listFile(t, podList(name)))
+}
+
+func podList(name string) string { return "openb_pod_list_" + name + ".csv" }
+
+func mustArrive(t testing.TB, tr *trace, seed int64, inflate float64) []int32 {
+	t.Helper()
+	arrivals, err := tr.arrivals(seed, inflate)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if slices.Sort(first); !slices.Equal(first, tr.pods) {
-		t.Error("not every pod arrives once")
+	return arrivals
+}
+
+func TestNumberOfArrivals(t *testing.T) {
+	for _, p := range published {
+		t.Run(p.name, func(t *testing.T) {
+			tr := publishedTrace(t, p.name)
+			for i, want := range p.arrivals {
+				if got := len(mustArrive(t, tr, 42+int64(i), publishedInflation)); got != want {
+					t.Errorf("seed %d: %d arrivals, want %d", 42+i, got, want)
+				}
+			}
+		})
 	}
 }
 
+func TestArrivals(t *testing.T) {
+	tr := mustLoad(t, "", "")
+	first := mustArrive(t, tr, 42, 1.3)
+	if !slices.Equal(first, mustArrive(t, tr, 42, 1.3)) {
+		t.Error("one seed gives two orders")
+	}
+	if slices.Equal(first, mustArrive(t, tr, 43, 1.3)) {
+		t.Error("two seeds give one order")
+	}
+	all := slices.Sorted(slices.Values(first[:len(tr.pods)]))
+	if !slices.Equal(all, tr.pods) {
+		t.Error("not every pod of the list comes first")
+	}
+}
+
+// Where the list asks for less than the target, more demand only appends pods.
+func TestInflationExtendsTheArrivals(t *testing.T) {
+	tr := mustLoad(t, "", "")
+	for seed := range int64(5) {
+		short := mustArrive(t, tr, seed, 1)
+		for _, inflate := range []float64{1.001, 1.1, 1.5, 3} {
+			long := mustArrive(t, tr, seed, inflate)
+			if len(long) < len(short) || !slices.Equal(long[:len(short)], short) {
+				t.Errorf("seed %d: the arrivals for %v times the capacity don't begin with those for less", seed, inflate)
+			}
+			short = long
+		}
+	}
+}
+
+// Where it asks for more, pods are taken out until the demand is at most the
+// target; the others keep their order.
+func TestDeflationRemovesArrivals(t *testing.T) {
+	tr := mustLoad(t, "", "")
+	all := mustArrive(t, tr, 7, 0.98)[:len(tr.pods)]
+	few := mustArrive(t, tr, 7, 0.5)
+	if demand := tr.demand(few); demand > tr.capacity/2 || demand < tr.capacity/2-8*wholeGPU {
+		t.Errorf("the pods ask for %d of %d", demand, tr.capacity)
+	}
+	rest := all
+	for i, id := range few {
+		at := slices.Index(rest, id)
+		if at < 0 {
+			t.Fatalf("arrival %d is not in the order of the others", i)
+		}
+		rest = rest[at+1:]
+	}
+}
+
+func TestArrivalsWithoutDemand(t *testing.T) {
+	tr := newTrace(map[nodeShape]int{{1000, 10, 1, ""}: 1}, map[podShape]int{{1, 1, 0, 0, ""}: 3})
+	if _, err := tr.arrivals(1, 1.3); !errors.Is(err, errNoDemand) {
+		t.Errorf("got %v", err)
+	}
+	tr = newTrace(map[nodeShape]int{{1000, 10, 1, ""}: 40000}, map[podShape]int{{1, 1, 1, 1, ""}: 3})
+	if _, err := tr.arrivals(1, 1.3); err == nil || !strings.Contains(err.Error(), "more than 16777216 arrivals") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNodeOrder(t *testing.T) {
+	tr := mustLoad(t, "", "")
+	order := tr.nodeOrder(42)
+	rank := stream(42, streamNodes).Perm(len(tr.nodes))
+	for row, node := range order {
+		if rank[node] != row {
+			t.Fatalf("node %d is in row %d, its rank is %d", node, row, rank[node])
+		}
+	}
+}
+
+// Which models satisfy a spec.
 func TestSpecs(t *testing.T) {
-	nodes := []nodeShape{{model: "A"}, {model: "B"}, {model: "AB"}, {model: ""}}
+	models := []string{"A", "B", "AB", ""}
 	for spec, want := range map[string][]int{
+		"":          {0, 1, 2, 3},
 		"A":         {0},
 		"A|B":       {0, 1},
 		"B|A|A":     {0, 1},
@@ -128,7 +234,19 @@ func TestSpecs(t *testing.T) {
 		"a":         nil,
 		"A|B|AB|||": {0, 1, 2},
 	} {
-		if got := slices.Collect(nodesOf(nodes, spec).All()); !slices.Equal(got, want) {
+		nodes := map[nodeShape]int{}
+		for i, model := range models {
+			nodes[nodeShape{int64(i + 1), 0, 1, model}] = 1
+		}
+		c := mustCluster(t, newTrace(nodes, map[podShape]int{{0, 0, 1, 500, spec}: 1}))
+		s := mustPlacer(t, c, policies[0], 1, tiesShape)
+		var got []int
+		for row := range models {
+			if s.gpus.CanHost(row, &c.kinds[0].gpu, 1) {
+				got = append(got, row)
+			}
+		}
+		if !slices.Equal(got, want) {
 			t.Errorf("spec %q allows nodes %v, want %v", spec, got, want)
 		}
 	}

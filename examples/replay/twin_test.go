@@ -1,231 +1,322 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
-
-	"github.com/resvec/resvec/internal/testkit"
 )
 
-// The golden model of the replay: a loop over structs with whole numbers, which
-// knows nothing of the library.
+// The golden model of the replay: a loop over structs with whole numbers that
+// keeps nothing but the nodes, and knows nothing of the library.
 
+// A twinNode is what is left of a node.
 type twinNode struct {
-	nodeShape // what is free
-	pods      int
-	devices   []int64
+	cpu, memory, total int64 // total is that of the devices
+	free               []int64
+	idle               int
+	pods               int
+	model              string
+	allowed            []bool        // per typical pod: it may use the model
+	classes            map[int64]int // pods per class
 }
 
+// A twinPod is a typical pod.
+type twinPod struct {
+	podShape
+	count int64
+}
+
+// A twin places pods one after the other.
 type twin struct {
-	nodes                 []twinNode
-	mostCPU, mostMem, gpu int64
+	policy         string
+	nodes          []twinNode // canonical
+	order          []int32    // canonical nodes by rank
+	typical        []twinPod
+	weight         int64 // of all typical pods
+	mostCPU, mostG int64
+	random         *rand.Rand
+	redraw         bool // -ties random
 }
 
-func newTwin(tr *trace) *twin {
-	w := new(twin)
+func newTwin(tr *trace, policy string, seed int64, rule ties) *twin {
+	w := &twin{policy: policy, typical: twinTypical(tr), mostCPU: 128000, mostG: 8000,
+		random: rand.New(rand.NewPCG(uint64(seed), 3)), redraw: rule == tiesRandom}
+	for _, m := range w.typical {
+		w.weight += m.count
+	}
+	models := map[string][]bool{}
 	for _, shape := range tr.nodes {
-		node := twinNode{nodeShape: shape, devices: make([]int64, shape.gpus)}
-		for j := range node.devices {
-			node.devices[j] = wholeGPU
+		if models[shape.model] == nil {
+			for _, m := range w.typical {
+				models[shape.model] = append(models[shape.model], twinAllowed(shape.model, m.spec))
+			}
 		}
-		w.nodes = append(w.nodes, node)
+		w.nodes = append(w.nodes, twinNode{
+			cpu: shape.cpuMilli, memory: shape.memoryMiB, total: shape.gpus * 1000, model: shape.model, idle: int(shape.gpus),
+			free: slices.Repeat([]int64{1000}, int(shape.gpus)), allowed: models[shape.model], classes: map[int64]int{},
+		})
 		w.mostCPU = max(w.mostCPU, shape.cpuMilli)
-		w.mostMem = max(w.mostMem, shape.memoryMiB)
-		w.gpu = max(w.gpu, shape.gpus*wholeGPU)
+		w.mostG = max(w.mostG, shape.gpus*1000)
+	}
+	ranks := rand.New(rand.NewPCG(uint64(seed), 2)).Perm(len(tr.nodes))
+	if rule == tiesShape {
+		slices.Sort(ranks)
+	}
+	w.order = make([]int32, len(ranks))
+	for node, rank := range ranks {
+		w.order[rank] = int32(node)
 	}
 	return w
 }
 
-// place returns the node and the devices of a pod under a policy.
-func (w *twin) place(p podShape, policy string) (node int, devices []int32) {
-	best, bestScore := -1, 0.0
-	for i := range w.nodes {
-		if !w.nodes[i].fits(p) {
-			continue
-		}
-		score := w.score(&w.nodes[i], policy)
-		if best < 0 || score < bestScore {
-			best, bestScore = i, score
-		}
-	}
-	if best < 0 {
-		return -1, nil
-	}
-	return best, w.nodes[best].take(p)
+// twinAllowed reports whether a model satisfies a spec.
+func twinAllowed(model, spec string) bool {
+	return spec == "" || model != "" && slices.Contains(strings.Split(spec, "|"), model)
 }
 
-func (n *twinNode) fits(p podShape) bool {
-	if p.cpuMilli > n.cpuMilli || p.memoryMiB > n.memoryMiB || n.pods >= podsPerNode {
+// twinTypical returns the typical pods of a list.
+func twinTypical(tr *trace) []twinPod {
+	counts := map[podShape]int64{}
+	for _, id := range tr.pods {
+		shape := tr.requests[id]
+		shape.memoryMiB = 0
+		counts[shape]++
+	}
+	var all []twinPod
+	for shape, n := range counts {
+		all = append(all, twinPod{shape, n})
+	}
+	slices.SortFunc(all, func(a, b twinPod) int {
+		return -cmp.Or(cmp.Compare(a.count, b.count), cmp.Compare(a.cpuMilli, b.cpuMilli), cmp.Compare(a.gpuMilli, b.gpuMilli),
+			cmp.Compare(a.gpus, b.gpus), cmp.Compare(a.spec, b.spec))
+	})
+	reached := int64(0)
+	for i, m := range all {
+		if reached += m.count; 100*reached >= 95*int64(len(tr.pods)) {
+			return all[:i+1]
+		}
+	}
+	return all
+}
+
+func (n *twinNode) hosts(p podShape) bool {
+	if p.cpuMilli > n.cpu || p.memoryMiB > n.memory || n.pods >= 1001 {
 		return false
 	}
 	if p.gpus == 0 {
 		return true
 	}
-	if p.spec != "" && (n.model == "" || !slices.Contains(strings.Split(p.spec, "|"), n.model)) {
-		return false
-	}
-	fitting := int64(0)
-	for _, free := range n.devices {
-		if free >= p.gpuMilli {
-			fitting++
-		}
-	}
-	return fitting >= p.gpus
+	return twinAllowed(n.model, p.spec) && n.fitting(p.gpuMilli) >= p.gpus
 }
 
-func (w *twin) score(n *twinNode, policy string) float64 {
-	gpu := int64(0)
-	for _, free := range n.devices {
-		gpu += free
-	}
-	sum, most := 0.0, 0.0
-	for _, share := range [][2]int64{{n.cpuMilli, w.mostCPU}, {n.memoryMiB << 20, w.mostMem << 20}, {gpu, w.gpu}} {
-		if share[1] > 0 {
-			q := float64(share[0]) / float64(share[1])
-			sum += q
-			most = max(most, q)
+// fitting returns how many devices have so much left.
+func (n *twinNode) fitting(milli int64) (count int64) {
+	for _, free := range n.free {
+		if free >= milli {
+			count++
 		}
 	}
-	switch policy {
-	case "bestfit-sum":
-		return sum
-	case "bestfit-dominant":
-		return most
+	return count
+}
+
+// phi returns the weighted fragments of a node with so much CPU.
+func (w *twin) phi(n *twinNode, cpu int64) (sum int64) {
+	for i := range w.typical {
+		m := &w.typical[i]
+		f := n.total
+		if m.gpus > 0 && n.allowed[i] && cpu >= m.cpuMilli {
+			count, crumbs := int64(0), int64(0)
+			for _, free := range n.free {
+				if free >= m.gpuMilli {
+					count++
+				} else {
+					crumbs += free
+				}
+			}
+			if count >= m.gpus {
+				f = crumbs
+			}
+		}
+		sum += m.count * f
+	}
+	return sum
+}
+
+// fgd returns the score of a node and the devices that give it.
+func (w *twin) fgd(n *twinNode, p podShape) (best int64, devices []int32) {
+	before := w.phi(n, n.cpu)
+	after := func(devices []int32) int64 {
+		for _, j := range devices {
+			n.free[j] -= p.gpuMilli
+			n.total -= p.gpuMilli
+		}
+		x := w.phi(n, n.cpu-p.cpuMilli)
+		for _, j := range devices {
+			n.free[j] += p.gpuMilli
+			n.total += p.gpuMilli
+		}
+		return int64(100 / (1 + math.Exp(-(float64(before-x)/float64(w.weight))/1000)))
+	}
+	if p.gpus != 1 || p.gpuMilli == 1000 {
+		devices = n.tightest(p)
+		return after(devices), devices
+	}
+	best = -1
+	for j, free := range n.free {
+		if free >= p.gpuMilli {
+			if score := after([]int32{int32(j)}); score > best {
+				best, devices = score, []int32{int32(j)}
+			}
+		}
+	}
+	return best, devices
+}
+
+// tightest returns the fitting devices with the least left.
+func (n *twinNode) tightest(p podShape) (devices []int32) {
+	for j, free := range n.free {
+		if p.gpus > 0 && free >= p.gpuMilli {
+			devices = append(devices, int32(j))
+		}
+	}
+	slices.SortStableFunc(devices, func(a, b int32) int { return cmp.Compare(n.free[a], n.free[b]) })
+	return devices[:p.gpus]
+}
+
+// class returns the class of a pod: 0 for a share.
+func (p podShape) class() int64 {
+	if p.gpus == 1 && p.gpuMilli < 1000 {
+		return 0
+	}
+	return p.gpus
+}
+
+func (w *twin) score(n *twinNode, p podShape) int64 {
+	switch w.policy {
+	case "BestFit":
+		cpu := float64(float64(n.cpu-p.cpuMilli)/float64(w.mostCPU)) * 0.5
+		gpu := float64(float64(n.total-p.totalMilli())/float64(w.mostG)) * 0.5
+		return int64((1 - (cpu + gpu)) * 100)
+	case "DotProd":
+		cpu := float64(float64(n.cpu)/float64(w.mostCPU)) * float64(float64(p.cpuMilli)/float64(w.mostCPU))
+		gpu := float64(float64(n.total)/float64(w.mostG)) * float64(float64(p.totalMilli())/float64(w.mostG))
+		return int64(100 * (1 - (float64(cpu)+float64(gpu))/2))
+	case "GpuPacking":
+		return n.packing(p)
+	case "GpuClustering":
+		return n.clustering(p, w.mostG)
+	case "FGD":
+		score, _ := w.fgd(n, p)
+		return score
 	}
 	return 0
 }
 
-func (n *twinNode) take(p podShape) (devices []int32) {
-	n.cpuMilli -= p.cpuMilli
-	n.memoryMiB -= p.memoryMiB
+func (n *twinNode) packing(p podShape) int64 {
+	if p.gpus == 0 {
+		return 0
+	}
+	if n.idle == len(n.free) {
+		return int64(max(33-n.idle, n.idle))
+	}
+	idle, left := int64(0), int64(0)
+	for _, j := range n.tightest(p) {
+		if n.free[j] == 1000 {
+			idle++
+		}
+		left += 100 * n.free[j] / 1000
+	}
+	if idle > 0 {
+		return max(50-idle, 33)
+	}
+	return max(100-left/10, 50)
+}
+
+func (n *twinNode) clustering(p podShape, mostG int64) int64 {
+	if p.gpus == 0 {
+		return 0
+	}
+	same, others := false, false
+	for class, count := range n.classes {
+		if count > 0 {
+			same = same || class == p.class()
+			others = others || class != p.class()
+		}
+	}
+	base := 25 * (mostG - n.total) / mostG
+	switch {
+	case same && !others:
+		return base + 75
+	case same:
+		return base + 50
+	case !others:
+		return base + 25
+	}
+	return base
+}
+
+// place returns the node and the devices of a pod, -1 when none takes it.
+func (w *twin) place(p podShape) (node int, devices []int32) {
+	var feasible []int32
+	node, best, tied := -1, int64(-1), 0
+	for _, i := range w.order {
+		n := &w.nodes[i]
+		if !n.hosts(p) {
+			continue
+		}
+		feasible = append(feasible, i)
+		switch s := w.score(n, p); {
+		case s > best:
+			node, best, tied = int(i), s, 1
+		case s == best && w.redraw && w.policy != "Random":
+			if tied++; w.random.IntN(tied) == 0 {
+				node = int(i)
+			}
+		}
+	}
+	if node < 0 {
+		return -1, nil
+	}
+	if w.policy == "Random" {
+		node = int(feasible[w.random.IntN(len(feasible))])
+	}
+	n := &w.nodes[node]
+	devices = w.devices(n, p)
+	n.take(p, devices)
+	return node, devices
+}
+
+func (w *twin) devices(n *twinNode, p podShape) []int32 {
+	switch {
+	case w.policy == "FGD":
+		_, devices := w.fgd(n, p)
+		return devices
+	case w.policy == "Random" && p.gpus == 1 && p.gpuMilli < 1000:
+		var fitting []int32
+		for j, free := range n.free {
+			if free >= p.gpuMilli {
+				fitting = append(fitting, int32(j))
+			}
+		}
+		return []int32{fitting[w.random.IntN(len(fitting))]}
+	}
+	return n.tightest(p)
+}
+
+func (n *twinNode) take(p podShape, devices []int32) {
+	n.cpu -= p.cpuMilli
+	n.memory -= p.memoryMiB
+	n.total -= p.totalMilli()
 	n.pods++
-	if p.gpuMilli < wholeGPU {
-		if p.gpus == 0 {
-			return nil
-		}
-		tightest := -1
-		for j, free := range n.devices {
-			if free >= p.gpuMilli && (tightest < 0 || free < n.devices[tightest]) {
-				tightest = j
-			}
-		}
-		devices = []int32{int32(tightest)}
-	} else {
-		for j, free := range n.devices {
-			if free == wholeGPU && int64(len(devices)) < p.gpus {
-				devices = append(devices, int32(j))
-			}
-		}
+	if p.gpus > 0 {
+		n.classes[p.class()]++
 	}
 	for _, j := range devices {
-		n.devices[j] -= p.gpuMilli
-	}
-	return devices
-}
-
-// sameAsTwin checks that the library places every pod where the golden model
-// does.
-func sameAsTwin(t *testing.T, tr *trace, seed int64) {
-	t.Helper()
-	c, err := newCluster(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	arrivals := tr.arrivals(seed)
-	for _, p := range policies {
-		out, err := c.run(t.Context(), p, arrivals, func(int) {})
-		if err != nil {
-			t.Fatal(err)
+		if n.free[j] == 1000 {
+			n.idle--
 		}
-		w := newTwin(tr)
-		for i, id := range arrivals {
-			node, devices := w.place(tr.requests[id], p.name)
-			if got := out.placements[i]; got.node != node || !slices.Equal(got.devices, devices) {
-				t.Fatalf("%s, seed %d, arrival %d, %+v: placed on %d %v, the golden model says %d %v",
-					p.name, seed, i, tr.requests[id], got.node, got.devices, node, devices)
-			}
-		}
+		n.free[j] -= p.gpuMilli
 	}
-}
-
-// seeds returns how many of n seeds to try: fewer when the race detector slows
-// everything down.
-func seeds(n int64) int64 {
-	if raceEnabled {
-		return n / 3
-	}
-	return n
-}
-
-func TestTwinOnDefaultTrace(t *testing.T) {
-	tr := mustLoad(t, "", "")
-	testkit.EachImpl(t, func(t *testing.T) {
-		for seed := range seeds(3) {
-			sameAsTwin(t, tr, 42+seed)
-		}
-	})
-}
-
-func TestTwinOnGeneratedTraces(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		for seed := range seeds(40) {
-			sameAsTwin(t, generatedTrace(seed), seed)
-		}
-	})
-}
-
-func TestTwinOnPublishedLists(t *testing.T) {
-	for _, pods := range []string{"default", "cpu100", "gpushare60", "gpuspec20", "multigpu40"} {
-		t.Run(pods, func(t *testing.T) {
-			nodes, pods := listFile(t, nodeList), listFile(t, "openb_pod_list_"+pods+".csv")
-			sameAsTwin(t, mustLoad(t, nodes, pods), 42)
-		})
-	}
-}
-
-// generatedTrace returns a random cluster and random pods: nodes without GPU or
-// model, odd numbers of devices, lists of models, pods that ask for nothing and
-// pods that fit nowhere.
-func generatedTrace(seed int64) *trace {
-	random := rand.New(rand.NewPCG(uint64(seed), 99))
-	pick := func(values ...int64) int64 { return values[random.IntN(len(values))] }
-	model := func(models ...string) string { return models[random.IntN(len(models))] }
-	nodes := map[nodeShape]int{{1000, 1000, 1 + random.Int64N(12), "A"}: 1}
-	for range 1 + random.IntN(12) {
-		nodes[nodeShape{
-			cpuMilli:  pick(0, 8000, 82000, random.Int64N(100000)),
-			memoryMiB: pick(0, 1<<20, random.Int64N(500000)),
-			gpus:      random.Int64N(12),
-			model:     model("", "A", "B", "C"),
-		}] += 1 + random.IntN(30)
-	}
-	pods := map[podShape]int{{0, 0, 0, 0, "A"}: 1 + random.IntN(50)}
-	for range 1 + random.IntN(60) {
-		p := podShape{
-			cpuMilli:  pick(0, 1000, 4000, random.Int64N(20000), maxNumber),
-			memoryMiB: pick(0, 1024, random.Int64N(100000)),
-			gpus:      pick(0, 1, 1, 1, 2, 3, 8, maxNumber),
-			spec:      model("", "", "A", "A|B", "|C||", "D", fmt.Sprint("B|", seed)),
-		}
-		switch p.gpus {
-		case 0:
-		case 1:
-			p.gpuMilli = pick(1, 250, 500, 999, wholeGPU, 1+random.Int64N(wholeGPU))
-		default:
-			p.gpuMilli = wholeGPU
-		}
-		pods[p] += 1 + random.IntN(60)
-	}
-	return newTrace(nodes, pods)
-}
-
-// A node takes no more than its number of pods.
-func TestTwinOnManySmallPods(t *testing.T) {
-	sameAsTwin(t, newTrace(
-		map[nodeShape]int{{10, 0, 1, ""}: 2},
-		map[podShape]int{{0, 0, 0, 0, ""}: 2*podsPerNode + 5, {1, 0, 1, 1, ""}: 3},
-	), 1)
 }

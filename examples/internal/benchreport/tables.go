@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Units that BenchmarkRatio and BenchmarkScenarioRatio report.
+// Units that BenchmarkRatio and the other benchmarks of ratios report.
 const (
 	kernelTime    = "ns/node"
 	rowLoopTime   = "rowloop-ns/node"
@@ -15,17 +15,25 @@ const (
 
 	callTime        = "ns/call"
 	rowLoopCallTime = "rowloop-ns/call"
+
+	fullPassCallTime = "fullpass-ns/call" // of BenchmarkScoreCacheRatio
+	rescoredRows     = "rows/call"
 )
 
 // tables returns all tables as Markdown.
 func tables(all *results) string {
 	var b strings.Builder
+	quote := newQuoting(all)
 	if rows := all.where("Ratio", nil); len(rows) > 0 {
-		quote := newQuoting(all)
 		b.WriteString(quote.text)
 		kernelTable(&b, rows, quote)
-		implTable(&b, rows, quote)
+		implTable(&b, "Implementations", "kernel", rows, quote)
 	}
+	if rows := all.where("ScoringRatio", nil); len(rows) > 0 {
+		scoringTable(&b, rows, quote)
+		implTable(&b, "Scorers by implementation", "scorer", rows, quote)
+	}
+	cacheTable(&b, all.where("ScoreCacheRatio", nil))
 	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
 	formTable(&b, "Copy of one node's resources, ns", all.where("Clone", nil))
 	callTable(&b, "Table, ns per call", all.where("Table", nil), "op")
@@ -85,6 +93,37 @@ func kernelTable(b *strings.Builder, rows []row, quote quoting) {
 	b.WriteByte('\n')
 }
 
+// scoringTable lists every scorer and size with the fastest implementation.
+func scoringTable(b *strings.Builder, rows []row, quote quoting) {
+	best := rows[0].key("impl")
+	header(b, "Scorers, "+best, "scorer", "nodes", "columns", "µs per pod", "ns per node", "row loop, ns", "structs, ns", "against row loop", "against structs")
+	for _, r := range rows {
+		if r.key("impl") != best {
+			continue
+		}
+		cells(b, r.key("scorer"), thousands(r.number("nodes")), columns(r),
+			number(r.value(kernelTime)*float64(r.number("nodes"))/1000), number(r.value(kernelTime)),
+			number(r.value(rowLoopTime)), number(r.value(structMapTime)),
+			times(r.per(kernelTime, rowLoopTime), quote.rowLoop),
+			times(r.per(kernelTime, structMapTime), quote.structMap))
+	}
+	b.WriteByte('\n')
+}
+
+// cacheTable compares the score cache with scoring all rows for each pod.
+func cacheTable(b *strings.Builder, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	header(b, "Score cache, pods of the production trace, of 151 shapes, placed and taken away one by one",
+		"scorer", "nodes", "µs per decision", "rows scored", "full pass, µs", "against full pass")
+	for _, r := range rows {
+		cells(b, r.key("scorer"), thousands(r.number("nodes")), number(r.value(callTime)/1000), number(r.value(rescoredRows)),
+			number(r.value(fullPassCallTime)/1000), times(r.per(callTime, fullPassCallTime), true))
+	}
+	b.WriteByte('\n')
+}
+
 // scenarioTable compares the scenario filter with the row loop.
 func scenarioTable(b *strings.Builder, rows []row) {
 	if len(rows) == 0 {
@@ -98,16 +137,17 @@ func scenarioTable(b *strings.Builder, rows []row) {
 	b.WriteByte('\n')
 }
 
-// implTable compares the implementations at one size.
-func implTable(b *strings.Builder, rows []row, quote quoting) {
+// implTable compares the implementations at one size, one line for each value of
+// key.
+func implTable(b *strings.Builder, title, key string, rows []row, quote quoting) {
 	impls := distinct(rows, "impl")
-	header(b, "Implementations at 5,000 nodes and 8 columns, ns per node (against the row loop)", append([]string{"kernel"}, impls...)...)
-	for _, kernel := range distinct(rows, "kernel") {
-		line := []string{kernel}
+	header(b, title+" at 5,000 nodes and 8 columns, ns per node (against the row loop)", append([]string{key}, impls...)...)
+	for _, name := range distinct(rows, key) {
+		line := []string{name}
 		measured := false
 		for _, impl := range impls {
 			cell := "–"
-			if r, ok := at5000(rows, kernel, impl); ok {
+			if r, ok := at5000(rows, key, name, impl); ok {
 				measured = true
 				cell = fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
 			}
@@ -122,10 +162,10 @@ func implTable(b *strings.Builder, rows []row, quote quoting) {
 
 // at5000 returns the result for 5,000 nodes and 8 columns, or for the one
 // column of a kernel that reads scores.
-func at5000(rows []row, kernel, impl string) (row, bool) {
+func at5000(rows []row, key, name, impl string) (row, bool) {
 	for _, cols := range []string{"8", "1"} {
 		for _, r := range rows {
-			if r.has(map[string]string{"kernel": kernel, "impl": impl, "nodes": "5000", "cols": cols, "requested": ""}) {
+			if r.has(map[string]string{key: name, "impl": impl, "nodes": "5000", "cols": cols, "requested": ""}) {
 				return r, true
 			}
 		}

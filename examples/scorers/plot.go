@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"image/color"
+	"os"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/palette"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// looks are the lines' colours, of the palette by Okabe and Ito, which people
+// with any colour vision can tell apart, and their dashes, for those who print
+// in grey.
+var looks = []struct {
+	color color.RGBA
+	dash  []vg.Length
+}{
+	{color.RGBA{0x00, 0x72, 0xB2, 0xFF}, nil},
+	{color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []vg.Length{6, 3}},
+	{color.RGBA{0x00, 0x00, 0x00, 0xFF}, []vg.Length{2, 2}},
+}
+
+// shades go from white to blue, evenly in lightness.
+type shades struct{}
+
+func (shades) Colors() []color.Color {
+	var all []color.Color
+	for i := range 65 {
+		t := float64(i) / 64
+		between := func(from, to float64) uint8 { return uint8(from + t*(to-from)) }
+		all = append(all, color.RGBA{between(255, 0), between(255, 114), between(255, 178), 255})
+	}
+	return all
+}
+
+var _ palette.Palette = shades{}
+
+const (
+	width  = 9.5 * vg.Inch
+	height = 2.7 * vg.Inch
+)
+
+// writePicture draws plots in a row and writes them to a file.
+func writePicture(path string, plots []*plot.Plot) error {
+	canvas := vgsvg.New(width, height)
+	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: 4 * vg.Millimeter, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
+	for i, c := range plot.Align([][]*plot.Plot{plots}, tiles, draw.New(canvas))[0] {
+		plots[i].Draw(c)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := canvas.WriteTo(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func utilizationPicture(grids []*grid) []*plot.Plot {
+	var plots []*plot.Plot
+	for _, g := range grids {
+		plots = append(plots, gridPlot(g))
+	}
+	return plots
+}
+
+func devicesPicture(scarce *grid, devices *lines) []*plot.Plot {
+	return []*plot.Plot{gridPlot(scarce), linesPlot(devices)}
+}
+
+func newPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.TextStyle.Font = sans(11)
+	p.Title.Padding = 6
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(10), sans(9)
+	}
+	p.Legend.TextStyle.Font = sans(9)
+	return p
+}
+
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+// gridPlot draws each score as a square with its number.
+func gridPlot(g *grid) *plot.Plot {
+	p := newPlot(g.title, g.x, g.y)
+	heat := plotter.NewHeatMap(gridXYZ{g}, shades{})
+	heat.Min, heat.Max = g.least, g.most
+	p.Add(heat)
+	for r := range g.rows {
+		for c := range g.columns {
+			p.Add(g.number(r, c))
+		}
+	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = nominal(g.columns), nominal(g.rows)
+	p.X.Tick.Length, p.Y.Tick.Length = 0, 0
+	return p
+}
+
+// number is a score in the middle of its square, in ink that can be read there.
+func (g *grid) number(row, column int) *plotter.Labels {
+	score, ink := g.score(row, column), color.Color(color.Black)
+	if score-g.least > 0.6*(g.most-g.least) {
+		ink = color.White
+	}
+	labels, err := plotter.NewLabels(plotter.XYLabels{
+		XYs: plotter.XYs{{X: float64(column), Y: float64(row)}}, Labels: []string{fmt.Sprintf("%g", score)}})
+	if err != nil {
+		panic(err) // one label at one place
+	}
+	labels.TextStyle[0] = text.Style{
+		Color: ink, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
+	return labels
+}
+
+// nominal names the places 0, 1, 2 and so on.
+func nominal(names []string) plot.ConstantTicks {
+	var ticks plot.ConstantTicks
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+	}
+	return ticks
+}
+
+// gridXYZ is a grid for plotter.
+type gridXYZ struct{ g *grid }
+
+func (g gridXYZ) Dims() (c, r int)   { return len(g.g.columns), len(g.g.rows) }
+func (g gridXYZ) Z(c, r int) float64 { return g.g.score(r, c) }
+func (g gridXYZ) X(c int) float64    { return float64(c) }
+func (g gridXYZ) Y(r int) float64    { return float64(r) }
+
+func linesPlot(l *lines) *plot.Plot {
+	p := newPlot(l.title, l.x, "score")
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xCC}, color.Gray{0xE4}
+	p.Add(grid)
+	for k, name := range l.names {
+		points := make(plotter.XYs, len(l.at))
+		for i, x := range l.at {
+			points[i] = plotter.XY{X: x, Y: l.scores[k][i]}
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			panic(err) // the scores are finite
+		}
+		line.Color, line.Width, line.Dashes = looks[k].color, 1.6, looks[k].dash
+		p.Add(line)
+		p.Legend.Add(name, line)
+	}
+	p.X.Min, p.X.Max = l.at[0], l.at[len(l.at)-1]
+	p.Y.Min, p.Y.Max = 20, 60
+	p.Legend.Top = true
+	p.Legend.Padding = 3
+	return p
+}
