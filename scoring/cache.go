@@ -100,9 +100,9 @@ type Query struct {
 // with a normalized term keeps the scores of its terms; combining and choosing
 // takes a pass over all rows. [Cache.TopK] always takes one.
 //
-// That is worth it for scorers like [FGD], for many nodes, and for combinations.
-// Where the batch scorer takes about a nanosecond per row, a full pass over a
-// thousand nodes is as fast; BenchmarkScoreCache compares the two.
+// That is worth it for scorers like [FGD] and for combinations of many terms. A
+// scorer whose batch takes about a nanosecond per row, [StrategyFit] for one, is
+// about as fast without a cache; BenchmarkScoreCache compares the two.
 //
 // A warm cache allocates nothing. A Cache is made by [NewCache], must not be
 // copied, and is not safe for concurrent use: keep one per goroutine that makes

@@ -105,3 +105,12 @@ func (c *kubeCall) balanced(wide bool) {
 		kubeBalancedAVX2(c.dst, c.whole, slow, c.n, c.lo, c.list, c.count, c.rows, c.step, &fractions[0])
 	}
 }
+
+// prepare sets what the assembly computes with: the request, or if that is
+// more than any amount that the assembly takes, a number that is so too, and
+// its hundredfold. The latter is exact up to 2^53, and more than the
+// hundredfold of any such amount beyond.
+func (e *KubeEntry) prepare() {
+	e.Lane = min(e.Request, 1<<47)
+	e.Lane100 = e.Lane * 100
+}

@@ -30,21 +30,12 @@ type KubeEntry struct {
 	Weight            float64   // a whole number, 1 to 100
 	Scale             float64   // how many units of the map make one of Kubernetes
 
-	lane, lane100 float64 // see prepare
+	Lane, Lane100 float64 // set where assembly is called, see prepare there
 }
 
 // KubeEntries is how many entries the assembly takes at most; longer lists get
 // the Go code.
 const KubeEntries = 32
-
-// prepare sets what the assembly computes with: the request, or if that is
-// more than any amount that the assembly takes, a number that is so too, and
-// its hundredfold. The latter is exact up to 2^53, and more than the
-// hundredfold of any such amount beyond.
-func (e *KubeEntry) prepare() {
-	e.lane = min(e.Request, 1<<47)
-	e.lane100 = e.lane * 100
-}
 
 // KubeRow returns the score of row r, 0 to 100: the definition of the kube
 // family, in whole numbers without any bound but that of int64. A row with an

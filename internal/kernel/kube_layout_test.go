@@ -18,8 +18,8 @@ func TestKubeLayout(t *testing.T) {
 		{"Allocatable", unsafe.Offsetof(e.Allocatable), 24},
 		{"Weight", unsafe.Offsetof(e.Weight), 56},
 		{"Scale", unsafe.Offsetof(e.Scale), 64},
-		{"lane", unsafe.Offsetof(e.lane), 72},
-		{"lane100", unsafe.Offsetof(e.lane100), 80},
+		{"Lane", unsafe.Offsetof(e.Lane), 72},
+		{"Lane100", unsafe.Offsetof(e.Lane100), 80},
 		{"size", unsafe.Sizeof(e), 88},
 	} {
 		if test.got != test.want {
