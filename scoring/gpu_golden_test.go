@@ -248,7 +248,7 @@ func FuzzGPU(f *testing.F) {
 // and with copies.
 func FuzzGPUState(f *testing.F) {
 	f.Add(uint64(1))
-	f.Add(uint64(2))
+	f.Add(uint64(833)) // starts from the zero state
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		testGPUState(t, testkit.Rand(seed))
 	})
@@ -272,12 +272,13 @@ func testGPUState(t *testing.T, r *rand.Rand) {
 	clone := w.gpus.Clone()
 	for range 300 {
 		w.wider = false
-		since := w.gpus.Version()
+		since, empty := w.gpus.Version(), w.gpus.Rows() == 0
 		changed := w.change(t)
 		rows, all := w.gpus.Changed(nil, since)
 		switch {
 		case w.wider && (!all || len(rows) > 0):
 			t.Fatalf("changed: %v, %t, want all", rows, all)
+		case empty && all: // the zero state has no log yet
 		case !w.wider && len(w.nodes) > 0 && (all || !slices.Equal(rows, changed)):
 			t.Fatalf("changed: %v, %t, want %v", rows, all, changed)
 		}
