@@ -9,10 +9,11 @@ import (
 // CacheOptions bounds a [Cache] or [GPUCache]. The zero value is ready to use.
 type CacheOptions struct {
 	// MaxBytes bounds the memory for the scores of all requests together; 0 is
-	// 64 MiB. A request takes 16 bytes per node and term, about. When they don't
-	// fit, the one that was not asked about for the longest time goes. The
-	// request at hand stays, whatever its size, and some 50 bytes per node that
-	// a cache needs beside the scores are not counted.
+	// 64 MiB. A request takes some 9 bytes per node; with a [Combination] that
+	// normalizes terms, 8 per node and term. When they don't fit, the one that
+	// was not asked about for the longest time goes. The request at hand stays,
+	// whatever its size, and some 50 bytes per node that a cache needs beside
+	// the scores are not counted.
 	MaxBytes int64
 }
 

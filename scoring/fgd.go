@@ -3,7 +3,6 @@ package scoring
 import (
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -280,11 +279,18 @@ const (
 // newFGDScale returns the scale of a scorer; scores grow with the gain.
 func newFGDScale(f *FGD) *fgdScale {
 	s := &fgdScale{low: -fgdEnd * f.typical.n, perGain: fgdSteps / (2 * fgdEnd * f.typical.n)}
-	const bound = 1 << 53
+	const bound = int64(1) << 53
 	for score := range s.limits {
-		i := sort.Search(2*bound, func(i int) bool { return f.points(float64(i-bound)) >= float64(score) })
-		s.limits[score] = float64(i - bound)
-		if i == 2*bound {
+		lo, hi := -bound, bound // sort.Search takes an int, which may have 32 bits
+		for lo < hi {
+			if gain := lo + (hi-lo)/2; f.points(float64(gain)) < float64(score) {
+				lo = gain + 1
+			} else {
+				hi = gain
+			}
+		}
+		s.limits[score] = float64(lo)
+		if lo == bound {
 			s.limits[score] = math.Inf(1)
 		}
 	}

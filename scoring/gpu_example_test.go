@@ -54,7 +54,7 @@ func ExampleFGD() {
 	// row 1 devices [1] left [1000 0]
 }
 
-func ExampleFNode() {
+func ExampleTypical_FNode() {
 	typical, err := scoring.WeightedPods([]scoring.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Weight: 0.5},
 		{CPU: 8000, Count: 1, Milli: 1000, Weight: 0.3},
@@ -64,8 +64,8 @@ func ExampleFNode() {
 		panic(err)
 	}
 	left := []float64{1000, 400}
-	fmt.Println("32 CPUs left:", scoring.FNode(typical, 32000, left, -1))
-	fmt.Println("6 CPUs left:", scoring.FNode(typical, 6000, left, -1))
+	fmt.Println("32 CPUs left:", typical.FNode(32000, left, -1))
+	fmt.Println("6 CPUs left:", typical.FNode(6000, left, -1))
 	// Output:
 	// 32 CPUs left: 600
 	// 6 CPUs left: 900

@@ -213,3 +213,33 @@ func TestGPUNodeOf(t *testing.T) {
 		}
 	}
 }
+
+// TestGPUReleaseFractions gives back fractions of thousandths in another order
+// than they were taken in, which leaves sums that are not quite a whole device.
+func TestGPUReleaseFractions(t *testing.T) {
+	r := testkit.Rand(7)
+	for range 2000 {
+		gpus := scoring.NewGPUState([]scoring.GPUNode{{Model: -1, Left: []float64{1000}}})
+		var pods []scoring.GPURequest
+		for left := 1000.0; len(pods) < 3; {
+			milli := float64(1+r.IntN(3000)) / 10
+			if milli > left {
+				break
+			}
+			left -= milli
+			pods = append(pods, scoring.GPURequest{Count: 1, Milli: milli})
+			if err := gpus.Place(0, &pods[len(pods)-1], []int32{0}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		for i := range pods {
+			if err := gpus.Release(0, &pods[i], []int32{0}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left := gpus.Devices(0)[0]; left < 1000-1e-9 || left > 1000 {
+			t.Fatalf("%v left", left)
+		}
+	}
+}

@@ -264,7 +264,6 @@ func TestGPUConfigErrors(t *testing.T) {
 		{"weights of a trace", err(scoring.TypicalPods([]scoring.TypicalPod{{Weight: 1}, {Weight: 1, Pods: 1}}, 1)), "trace[0].pods"},
 		{"list", err(scoring.WeightedPods([]scoring.TypicalPod{{Weight: nan}, {Weight: -1}})), "list[0].weight list[1].weight"},
 		{"list of no size", err(scoring.WeightedPods([]scoring.TypicalPod{{Count: 2, Weight: 1}})), "list[0].milli"},
-		{"no weights", err(scoring.WeightedPods([]scoring.TypicalPod{{}, {}})), "list"},
 		{"pods of a list", err(scoring.WeightedPods([]scoring.TypicalPod{{Pods: 1}, {Pods: 1, Weight: 1}})), "list[0].weight"},
 	} {
 		if test.err == nil {

@@ -58,7 +58,7 @@ func TestFNode(t *testing.T) {
 		{"no devices", gpuT3(t), 32000, nil, 0},
 		{"no kinds", gpuWeighted(t), 32000, []float64{1000, 400}, 0},
 	} {
-		if got := scoring.FNode(test.typical, test.cpuLeft, test.left, -1); math.Abs(got-test.want) > 1e-9 {
+		if got := test.typical.FNode(test.cpuLeft, test.left, -1); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -18,9 +18,9 @@ import (
 // [vector.ErrShape], [*BadAmountError] for a bad amount of the request, as in
 // [GPUState.Place], and, from [BestFit], [ErrNeedsBatch]; they come before
 // anything is written. A row out of range panics. [Combine] takes no scorers of
-// GPUs: score by both, and add. Implementations are immutable, safe for concurrent use while nobody
-// writes to the operands, and allocate nothing but in Explain, for errors, and
-// for nodes of more than 64 devices.
+// GPUs: score by both, and add. Implementations are immutable, safe for
+// concurrent use while nobody writes to the operands, and allocate nothing but in
+// Explain, for errors, and for nodes of more than 64 devices.
 type GPUScorer interface {
 	// Score scores one row.
 	Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error)

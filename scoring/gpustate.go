@@ -445,6 +445,11 @@ func (s *GPUState) Release(row int, req *GPURequest, devices []int32) error {
 	return s.move(row, req, devices, 1)
 }
 
+// releaseSlack is how much more than a whole device fractions of thousandths may
+// seem to leave, as a share of it: their sums are rounded. Whole thousandths
+// never need it.
+const releaseSlack = 0x1p-40
+
 // move is Place for sign -1, Release for sign 1.
 func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) error {
 	left, pods := s.Devices(row), s.Pods(row)
@@ -469,7 +474,7 @@ func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) e
 			return refuse("is listed twice")
 		case sign < 0 && left[d] < req.Milli:
 			return refuse("has %g left, less than the %g requested", left[d], req.Milli)
-		case sign > 0 && left[d]+req.Milli > wholeGPU:
+		case sign > 0 && left[d]+req.Milli > wholeGPU*(1+releaseSlack):
 			return refuse("has %g left, and %g more would be more than a device", left[d], req.Milli)
 		}
 	}
@@ -480,7 +485,7 @@ func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) e
 	}
 
 	for _, d := range devices {
-		left[d] += float64(float64(sign) * req.Milli)
+		left[d] = min(left[d]+float64(float64(sign)*req.Milli), wholeGPU)
 	}
 	if req.Milli != math.Trunc(req.Milli) {
 		s.fractional = true

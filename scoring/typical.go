@@ -122,8 +122,8 @@ func mergeKinds(sorted []TypicalPod) []TypicalPod {
 }
 
 // WeightedPods returns the kinds of a list with their weights, which are at
-// least 0 and finite; their sum may be anything but 0. Errors are bad amounts, as
-// in [GPUState.Place], weights that are all 0, and Pods where Weight is not set.
+// least 0 and finite, whatever their sum is. Errors are bad amounts, as in
+// [GPUState.Place], and Pods where Weight is not set.
 func WeightedPods(list []TypicalPod) (*Typical, error) {
 	var r report
 	t := &Typical{n: 1}
@@ -138,9 +138,6 @@ func WeightedPods(list []TypicalPod) (*Typical, error) {
 		p.Models = slices.Clone(p.Models)
 		t.pods = append(t.pods, p)
 		t.weights = append(t.weights, p.Weight)
-	}
-	if len(list) > 0 && !slices.ContainsFunc(t.weights, func(w float64) bool { return w != 0 }) {
-		r.fail(field.Required(field.NewPath("list"), "all weights are 0"))
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -268,9 +265,4 @@ func (p *TypicalPod) unusable(cpuLeft float64, left []float64, total float64, mo
 		return total
 	}
 	return crumbs
-}
-
-// FNode returns the fragmentation of one node; see [Typical.FNode].
-func FNode(t *Typical, cpuLeft float64, left []float64, model int32) float64 {
-	return t.FNode(cpuLeft, left, model)
 }

@@ -69,9 +69,8 @@ func newCluster(t *trace) (*cluster, error) {
 func (c *cluster) typicalPods() []scoring.TypicalPod {
 	all := make([]scoring.TypicalPod, len(c.kinds))
 	for id, r := range c.kinds {
-		all[id] = scoring.TypicalPod{
-			CPU: r.gpu.CPU, Count: r.gpu.Count, Milli: r.gpu.Milli, Models: r.gpu.Models, Spec: c.requests[id].spec,
-		}
+		all[id] = scoring.TypicalPodOf(r.gpu)
+		all[id].Spec = c.requests[id].spec
 	}
 	for _, id := range c.trace.pods {
 		all[id].Pods++

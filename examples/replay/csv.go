@@ -69,6 +69,7 @@ func readNodes(name string, r io.Reader) (map[nodeShape]int, error) {
 // readPods reads a pod list and returns how many pods make each request.
 func readPods(name string, r io.Reader) (map[podShape]int, error) {
 	counts := make(map[podShape]int)
+	gpus := false
 	err := readTable(name, r, []string{"cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, func(row *tableRow) {
 		shape := podShape{
 			cpuMilli:  row.number("cpu_milli", 0, maxNumber),
@@ -88,12 +89,15 @@ func readPods(name string, r io.Reader) (map[podShape]int, error) {
 			shape.gpuMilli = row.number("gpu_milli", wholeGPU, wholeGPU)
 		}
 		counts[shape] += row.count()
+		gpus = gpus || shape.gpus > 0
 	})
-	if err == nil && len(counts) == 0 {
-		err = fmt.Errorf("%s: no pods", name)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(counts) == 0:
+		return nil, fmt.Errorf("%s: no pods", name)
+	case !gpus:
+		return nil, fmt.Errorf("%s: no pod asks for a GPU, so there is no demand to scale", name)
 	}
 	return counts, nil
 }

@@ -54,8 +54,8 @@ func TestReadPods(t *testing.T) {
 			map[podShape]int{{1, 2, 1, 1, ""}: 2}},
 		{"a spec is its text", specHeader + "a,1,2,1,9,A|B\nb,1,2,1,9,B|A\nc,1,2,1,9,A|B|B\n",
 			map[podShape]int{{1, 2, 1, 9, "A|B"}: 1, {1, 2, 1, 9, "B|A"}: 1, {1, 2, 1, 9, "A|B|B"}: 1}},
-		{"without a GPU no spec", specHeader + "a,1,2,0,0,A\nb,1,2,0,0,\n",
-			map[podShape]int{{1, 2, 0, 0, ""}: 2}},
+		{"without a GPU no spec", specHeader + "a,1,2,0,0,A\nb,1,2,0,0,\nc,1,2,1,9,A\n",
+			map[podShape]int{{1, 2, 0, 0, ""}: 2, {1, 2, 1, 9, "A"}: 1}},
 	} {
 		got, err := readPods("pods.csv", strings.NewReader(test.text))
 		if err != nil || !maps.Equal(got, test.want) {
@@ -86,6 +86,7 @@ func TestReadBadLists(t *testing.T) {
 		{"node", counted + "1,2,3,A,16777216\n1,2,3,B,1\n", `list.csv: row 3: column count: got "1", want at most 16777216 in the whole file`},
 		{"node", nodeHeader + "a," + strings.Repeat("9", 60) + ",2,1,A\n", `list.csv: row 2: column cpu_milli: got "` + strings.Repeat("9", 40) + `...", want a whole number from 0 to 2147483647`},
 		{"pod", podHeader, "list.csv: no pods"},
+		{"pod", podHeader + "a,1,2,0,0\n", "list.csv: no pod asks for a GPU, so there is no demand to scale"},
 		{"pod", nodeHeader, "list.csv: row 1: column num_gpu is missing, want cpu_milli,memory_mib,num_gpu,gpu_milli"},
 		{"pod", podHeader + "a,1,2,1,0\n", `list.csv: row 2: column gpu_milli: got "0", want a whole number from 1 to 1000`},
 		{"pod", podHeader + "a,1,2,1,1001\n", `list.csv: row 2: column gpu_milli: got "1001", want a whole number from 1 to 1000`},

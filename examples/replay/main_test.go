@@ -113,6 +113,7 @@ func TestStatus(t *testing.T) {
 		{"-help", 0, ""},
 		{"-seed -7 -seeds 1 -policies BESTFIT -ties SHAPE", 0, ""},
 		{"-seeds 2 -policies BestFit -nodes " + file("nodes.csv", nodeHeader+"a,9000,9000,1,\n"), 0, ""},
+		{"-seeds 2 -inflate 1e-9 -pods " + file("one.csv", podHeader+"a,1,2,1,1000\n") + " -plot " + filepath.Join(folder, "nobody.svg"), 0, ""}, // no pod arrives
 		{"-unknown", 2, "-unknown"},
 		{"-seed x", 2, `"x"`},
 		{"-seed 9223372036854775807", 2, "-seed: got 9223372036854775807, want at most"},
@@ -137,7 +138,7 @@ func TestStatus(t *testing.T) {
 		{"-nodes " + file("huge.csv", "cpu_milli,memory_mib,gpu,model,count\n1,1,256,A,262145\n"), 1,
 			"262145 nodes with up to 256 devices: at most 67108864 devices can be kept"},
 		{"-pods " + bad, 1, bad + `: row 2: column gpu_milli: got "2000", want a whole number from 1 to 1000`},
-		{"-pods " + file("cpu.csv", podHeader+"a,1,2,0,0\n"), 1, "no pod asks for a GPU"},
+		{"-pods " + file("cpu.csv", podHeader+"a,1,2,0,0\n"), 1, "cpu.csv: no pod asks for a GPU"},
 		{"-check -nodes " + file("other.csv", nodeHeader+"a,9000,9000,1,\n"), 1, "-check: nothing was published of these lists"},
 		{"-check -seeds 2 -policies FGD,BestFit -ties random", 1, "check failed: "},
 		{"-seeds 1 -policies BestFit -csv " + filepath.Join(folder, "none", "out.csv"), 1, "out.csv: no such file"},

@@ -105,7 +105,9 @@ func lastPercent(results []*result) float64 {
 	last := int64(1)
 	for _, r := range results {
 		for _, run := range r.runs {
-			last = max(last, run.curve.bins[len(run.curve.bins)-1].percent)
+			if bins := run.curve.bins; len(bins) > 0 {
+				last = max(last, bins[len(bins)-1].percent)
+			}
 		}
 	}
 	return float64(last)

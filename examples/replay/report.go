@@ -108,7 +108,7 @@ func reportSpeed(w io.Writer, results []*result, nodes int) {
 			samples = append(samples, run.samples...)
 		}
 		fmt.Fprintf(w, "%-18s %12s %14s %14.2f %14.2f %16s\n", r.policy.name, grouped(decisions),
-			grouped(perSecond(placed, elapsed)), micros(elapsed)/float64(decisions), micros(percentile(samples, 99)),
+			grouped(perSecond(placed, elapsed)), micros(elapsed)/float64(max(decisions, 1)), micros(percentile(samples, 99)),
 			grouped(perSecond(decisions*nodes, elapsed)))
 	}
 }

@@ -77,8 +77,8 @@ func (c *cluster) run(ctx context.Context, p *policy, seed int64, opts *options,
 }
 
 // maxRuns is how many runs there are at a time, at most: each holds some
-// megabytes.
-const maxRuns = 16
+// megabytes, and all of them should stay below a hundred.
+const maxRuns = 8
 
 // runAll runs every policy with every seed, as many at a time as there are
 // cores. What they return does not depend on that.

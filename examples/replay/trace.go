@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	_ "embed" // the tables of shapes
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,7 +21,8 @@ var (
 	embeddedPods string
 )
 
-// A trace is a cluster and the pods to place on it, in canonical form: sorted,
+// A trace is a cluster and the pods to place on it, some of which ask for GPUs,
+// in canonical form: sorted,
 // so that neither names nor the order of the rows of a file carry information,
 // and a file and a table of its shapes give the same run.
 type trace struct {
@@ -126,9 +126,6 @@ func (t *trace) arrivals(seed int64, inflate float64) ([]int32, error) {
 	order := slices.Clone(t.pods)
 	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	total, target := t.demand(order), float64(inflate*float64(t.capacity))
-	if total == 0 {
-		return nil, errNoDemand
-	}
 	if float64(total) < target {
 		return t.extend(order, total, target, random)
 	}
@@ -156,8 +153,6 @@ func (t *trace) extend(order []int32, total int64, target float64, random *rand.
 		total += r.totalMilli()
 	}
 }
-
-var errNoDemand = errors.New("no pod asks for a GPU, so there is no demand to scale")
 
 // demand returns what pods ask of all devices together.
 func (t *trace) demand(pods []int32) (milli int64) {
