@@ -50,27 +50,53 @@ func argMinGeneric[T Number](values []T, rows []uint64) int {
 // be rows itself.
 func maskGEGeneric[T Number](dst []uint64, values []T, rows []uint64, limit T) {
 	for w := range dst {
-		var keep uint64
-		for i, x := range values[w*Block : min((w+1)*Block, len(values))] {
-			keep |= bit(x >= limit) << i
-		}
+		keep := ^uint64(0)
 		if rows != nil {
-			keep &= rows[w]
+			keep = rows[w]
+		}
+		if keep != 0 {
+			keep &= wordGE(values[w*Block:min((w+1)*Block, len(values))], limit)
 		}
 		dst[w] = keep
 	}
 }
 
+// wordGE returns the bits of the values, 64 at most, that are at least limit.
+func wordGE[T Number](values []T, limit T) (word uint64) {
+	i := 0
+	for ; i+4 <= len(values); i += 4 { // 1.5 times as fast as one by one
+		x := (*[4]T)(values[i:])
+		word |= (bit(x[0] >= limit) | bit(x[1] >= limit)<<1 | bit(x[2] >= limit)<<2 | bit(x[3] >= limit)<<3) << i
+	}
+	for ; i < len(values); i++ {
+		word |= bit(values[i] >= limit) << i
+	}
+	return word
+}
+
 // maskLEGeneric is maskGEGeneric with values[r] <= limit.
 func maskLEGeneric[T Number](dst []uint64, values []T, rows []uint64, limit T) {
 	for w := range dst {
-		var keep uint64
-		for i, x := range values[w*Block : min((w+1)*Block, len(values))] {
-			keep |= bit(x <= limit) << i
-		}
+		keep := ^uint64(0)
 		if rows != nil {
-			keep &= rows[w]
+			keep = rows[w]
+		}
+		if keep != 0 {
+			keep &= wordLE(values[w*Block:min((w+1)*Block, len(values))], limit)
 		}
 		dst[w] = keep
 	}
+}
+
+// wordLE returns the bits of the values, 64 at most, that are at most limit.
+func wordLE[T Number](values []T, limit T) (word uint64) {
+	i := 0
+	for ; i+4 <= len(values); i += 4 {
+		x := (*[4]T)(values[i:])
+		word |= (bit(x[0] <= limit) | bit(x[1] <= limit)<<1 | bit(x[2] <= limit)<<2 | bit(x[3] <= limit)<<3) << i
+	}
+	for ; i < len(values); i++ {
+		word |= bit(values[i] <= limit) << i
+	}
+	return word
 }
