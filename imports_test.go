@@ -48,6 +48,17 @@ var rooms = map[string][]string{
 		module + "/vectormap",
 		"k8s.io/apimachinery/...",
 	},
+	"/transform": {
+		module + "/internal/document",
+		module + "/internal/kernel",
+		module + "/vector",
+		module + "/vectormap",
+		"gonum.org/v1/gonum/mat",
+		"gopkg.in/inf.v0",
+		"k8s.io/api/...",
+		"k8s.io/apimachinery/...",
+		"sigs.k8s.io/yaml",
+	},
 	"/benchmarks": {},
 }
 
@@ -57,6 +68,7 @@ var forbidden = map[string][]string{
 	"/vector/vectormat": {"k8s.io/", "sigs.k8s.io/", "github.com/prometheus/"},
 	"/vectormap":        {"gonum.org/", "github.com/prometheus/"},
 	"/scoring":          {"gonum.org/", "github.com/prometheus/"},
+	"/transform":        {"github.com/prometheus/"},
 }
 
 type listedPackage struct {

@@ -56,7 +56,7 @@ func isCode(c float32, x float64) bool {
 }
 
 // Code is what a matrix keeps besides x for Fit to read.
-func Code(x float64) float32 { return floor32(x) }
+func Code(x float64) float32 { return kernel.Floor32(x) }
 
 // IsCode is the definition of Code.
 func IsCode(c float32, x float64) bool { return isCode(c, x) }
@@ -65,7 +65,7 @@ func IsCode(c float32, x float64) bool { return isCode(c, x) }
 const ChangeLogSize = changeLogSize
 
 // Tame is the range check behind the tame flags.
-func Tame(x float64) bool { return tame(x) }
+func Tame(x float64) bool { return kernel.Tame(x) }
 
 // IsTame reports whether the division kernels may take column j for tame.
 func IsTame(m *Matrix, j int) bool { return !m.wild[j] }

@@ -29,7 +29,7 @@ func (l *columnList) full() bool { return l.n == listSize }
 
 // requestList collects what a request asks for. Amounts that are float32 values
 // are compared with the codes of a matrix, which gives the same answer from half
-// the bytes; see floor32.
+// the bytes; see kernel.Floor32.
 type requestList struct {
 	exact  columnList
 	codes  int

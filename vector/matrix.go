@@ -23,7 +23,7 @@ import (
 // or the matrix is a read-only view. Some 2^31 rows are the limit.
 type Matrix struct {
 	data   []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
-	codes  []float32 // floor32 of every element of data: half the bytes for Fit to read
+	codes  []float32 // Floor32 of every element of data: half the bytes for Fit to read
 	rows   int
 	cols   int
 	stride int // multiple of kernel.Block
@@ -261,8 +261,8 @@ func (m *Matrix) add(i int, v ResourceVector, sign float64) {
 	data, codes, wild, p := m.data, m.codes[:len(m.data)], m.wild[:len(v)], i
 	for j, x := range v {
 		x = data[p] + float64(x*sign)
-		data[p], codes[p] = x, floor32(x)
-		if !tame(x) {
+		data[p], codes[p] = x, kernel.Floor32(x)
+		if !kernel.Tame(x) {
 			wild[j] = true
 		}
 		p += m.stride
@@ -287,10 +287,10 @@ func (m *Matrix) checkAmounts(i int, v ResourceVector) error {
 
 // store writes element p of column j, its code, and the column's tame flag.
 func (m *Matrix) store(p, j int, x float64) {
-	if !tame(x) {
+	if !kernel.Tame(x) {
 		m.wild[j] = true
 	}
-	m.data[p], m.codes[p] = x, floor32(x)
+	m.data[p], m.codes[p] = x, kernel.Floor32(x)
 }
 
 // SetColumn sets column j to values, which must have one element per row.
@@ -306,15 +306,35 @@ func (m *Matrix) SetColumn(j int, values []float64) {
 	m.log.recordAll()
 }
 
+// SetColumnPart sets the rows from lo on of column j to values, so that a caller
+// can compute a column in pieces that stay in the cache. Every row counts as
+// changed.
+func (m *Matrix) SetColumnPart(j, lo int, values []float64) {
+	m.checkWritable()
+	m.checkColumn(j)
+	if lo < 0 || lo > m.rows || len(values) > m.rows-lo {
+		panic("vector: part of a column is out of range")
+	}
+	copy(m.data[j*m.stride+lo:][:len(values)], values)
+	if lo == 0 && len(values) == m.rows {
+		m.wild[j] = false
+	}
+	m.inspectPart(j, lo, len(values))
+	m.log.recordAll()
+}
+
 // inspect sets the codes and the tame flag of column j from its elements.
 func (m *Matrix) inspect(j int) {
-	codes := m.codes[j*m.stride:][:m.rows]
 	m.wild[j] = false
-	for i, x := range m.data[j*m.stride:][:m.rows] {
-		codes[i] = floor32(x)
-		if !tame(x) {
-			m.wild[j] = true
-		}
+	m.inspectPart(j, 0, m.rows)
+}
+
+// inspectPart sets the codes of n elements of column j, and the tame flag when
+// one of them is not.
+func (m *Matrix) inspectPart(j, lo, n int) {
+	p := j*m.stride + lo
+	if kernel.Codes(m.codes[p:][:n], m.data[p:][:n]) {
+		m.wild[j] = true
 	}
 }
 
@@ -529,28 +549,4 @@ func checkSameRows(a, b *Matrix) {
 	if a.rows != b.rows {
 		panic(panicRows)
 	}
-}
-
-// tame reports whether x is 0 or 2^-500 <= |x| < 2^500, the range in which the
-// division kernels may use a corrected reciprocal (docs/semantics.md).
-func tame(x float64) bool {
-	b := math.Float64bits(x) << 1
-	return b-(1023-500)<<53 < 1000<<53 || b == 0
-}
-
-// floor32 returns the greatest float32 that is not above x; a NaN stays one.
-// For every x and every q that is a float32, x >= q exactly when floor32(x) >=
-// q, so requests that are float32 values, as nearly all are, can be compared
-// with the codes alone.
-func floor32(x float64) float32 {
-	f := float32(x)
-	b := math.Float32bits(f)
-	// When f is above x, go one down: to the next smaller magnitude where f is
-	// positive, to the next greater one where it is negative or -0.
-	var above uint32
-	if float64(f) > x {
-		above = 1
-	}
-	down := uint32(-1 - 2*(int32(b)>>31))
-	return math.Float32frombits(b + above*down)
 }

@@ -258,7 +258,7 @@ func (w *walk) release() {
 	at, from := int(row), w.released
 	for j := range m.wild {
 		x := data[at] + amounts[from]
-		if !tame(x) {
+		if !kernel.Tame(x) {
 			m.wild[j] = true
 		}
 		data[at] = x
@@ -277,7 +277,7 @@ func (w *walk) refresh() {
 	for row := range w.stale.All() {
 		p := row
 		for range m.cols {
-			m.codes[p] = floor32(m.data[p])
+			m.codes[p] = kernel.Floor32(m.data[p])
 			p += m.stride
 		}
 		m.log.record(row)

@@ -92,3 +92,42 @@ func BenchmarkRoof(b *testing.B) {
 		})
 	})
 }
+
+// BenchmarkCodes makes the codes of one column.
+func BenchmarkCodes(b *testing.B) {
+	testkit.EachImplB(b, func(b *testing.B) {
+		for _, n := range []int{512, 4992, 99968} {
+			b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+				src, dst := pool(n, 1), make([]float32, n)
+				b.SetBytes(int64(8 * n))
+				for b.Loop() {
+					if kernel.Codes(dst, src) {
+						b.Fatal("wild")
+					}
+				}
+			})
+		}
+	})
+}
+
+// BenchmarkLinearAmount adds eight terms, two of which have a multiplier, to what is
+// kept.
+func BenchmarkLinearAmount(b *testing.B) {
+	testkit.EachImplB(b, func(b *testing.B) {
+		for _, n := range []int{512, 4992} {
+			b.Run(fmt.Sprintf("nodes=%d/terms=8", n), func(b *testing.B) {
+				a := sums{data: pool(n, 8), stride: n, terms: make([]kernel.LinearTerm, 8), before: make([]float64, n), keeps: true, over: 1}
+				a.bind()
+				for k := range a.terms {
+					if a.terms[k].Factor = 1; k > 3 {
+						a.terms[k].Multiplier = nil
+					}
+				}
+				b.SetBytes(int64(8 * n * len(a.terms)))
+				for b.Loop() {
+					kernel.LinearAmount(a.before, false, a.terms, a.kept(), a.over)
+				}
+			})
+		}
+	})
+}

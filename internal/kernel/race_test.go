@@ -50,6 +50,7 @@ func raceCases() []raceCase {
 	cases = append(cases, raceGPUs()...)
 	cases = append(cases, raceStrategies()...)
 	cases = append(cases, raceKube()...)
+	cases = append(cases, raceLinear()...)
 	return append(cases, raceSelect(intPlaces, intLimits)...)
 }
 

@@ -36,6 +36,7 @@ const (
 	NotLessOrEqual    = U8(0x16)
 	NotGreaterOrEqual = U8(0x19)
 	NotGreater        = U8(0x1A)
+	GreaterOrEqual    = U8(0x1D)
 	Greater           = U8(0x1E)
 )
 

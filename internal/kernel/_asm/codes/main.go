@@ -1,0 +1,168 @@
+// Command codes generates the kernel of package kernel that rounds the elements of
+// a column down to float32 and looks for those that are not tame.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/resvec/resvec/internal/kernel/_asm/internal/emit"
+	"github.com/resvec/resvec/internal/kernel/_asm/internal/lanes"
+)
+
+func main() {
+	emit.File()
+	for _, m := range lanes.Machines {
+		codes(m)
+	}
+	emit.Generate()
+}
+
+// The bits of a float64, shifted left by one to lose the sign, are those of a tame
+// number where, less tameFrom, they are below tameRange as an unsigned number. AVX2
+// compares signed ones only, so the sign is turned there.
+const (
+	sign      = 1 << 63
+	tameFrom  = (1023 - 500) << 53
+	tameRange = 1000 << 53
+)
+
+var (
+	from       = ConstData("tame_from", U64(tameFrom))
+	fromTurned = ConstData("tame_from_turned", U64(tameFrom+sign))
+	size       = ConstData("tame_range", U64(tameRange))
+	sizeTurned = ConstData("tame_range_turned", U64(tameRange^sign))
+	one        = ConstData("one_32", U32(1))
+)
+
+// coder makes vectors of float64 codes, and remembers whether all were tame.
+type coder interface {
+	code(x reg.VecVirtual) (codes reg.VecVirtual)
+	store(codes reg.VecVirtual, set reg.Register, to Mem)
+	wild() reg.Register // 0 when all were tame
+}
+
+func codes(m lanes.Machine) {
+	emit.Func("codes", m.ISA, "func(dst *float32, src *float64, n int) (wild int)",
+		"rounds down; wild is 0 when all values are tame.", "codesGeneric")
+	var c coder
+	if m.Wide() {
+		c = newWide(m)
+	} else {
+		c = newNarrow(m)
+	}
+	dst, src, left := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), GP64()
+	Load(Param("n"), left)
+	advance := func(vectors int) {
+		ADDQ(U32(8*m.Lanes*vectors), src)
+		ADDQ(U32(4*m.Lanes*vectors), dst)
+		SUBQ(U32(m.Lanes*vectors), left)
+	}
+	const unroll = 4
+	Label("run")
+	CMPQ(left, U32(m.Lanes*unroll))
+	JLT(LabelRef("single"))
+	for i := range unroll {
+		VMOVUPS(c.code(m.Load(m.Next(Mem{Base: src}, i))), Mem{Base: dst, Disp: 4 * m.Lanes * i})
+	}
+	advance(unroll)
+	JMP(LabelRef("run"))
+	Label("single")
+	TESTQ(left, left)
+	JLE(LabelRef("end"))
+	set := m.First(left)
+	c.store(c.code(m.LoadIn(set, Mem{Base: src})), set, Mem{Base: dst})
+	advance(1)
+	JMP(LabelRef("single"))
+	Label("end")
+	Store(c.wild(), ReturnIndex(0))
+	emit.Return()
+}
+
+// wideCoder rounds down by an instruction.
+type wideCoder struct {
+	from, size reg.VecVirtual
+	tame       reg.Register
+}
+
+func newWide(m lanes.Machine) *wideCoder {
+	c := &wideCoder{m.Broadcast(from), m.Broadcast(size), K()}
+	KXNORB(c.tame, c.tame, c.tame)
+	return c
+}
+
+func (c *wideCoder) code(x reg.VecVirtual) reg.VecVirtual {
+	codes, bits, offset, tame, zero := YMM(), ZMM(), ZMM(), K(), K()
+	VCVTPD2PS_RD_SAE(x, codes)
+	VPSLLQ(U8(1), x, bits)
+	VPSUBQ(c.from, bits, offset)
+	const less = 1
+	VPCMPUQ(U8(less), c.size, offset, tame)
+	VPTESTNMQ(bits, bits, zero)
+	KORB(zero, tame, tame)
+	KANDB(tame, c.tame, c.tame)
+	return codes
+}
+
+func (c *wideCoder) store(codes reg.VecVirtual, set reg.Register, to Mem) { VMOVUPS(codes, set, to) }
+
+func (c *wideCoder) wild() reg.Register {
+	wild := GP64()
+	KMOVB(c.tame, wild.As32())
+	XORQ(U32(1<<8-1), wild)
+	return wild
+}
+
+// narrowCoder rounds to nearest, and goes one down where that is above.
+type narrowCoder struct {
+	from, size, zero, one, tame reg.VecVirtual
+}
+
+func newNarrow(m lanes.Machine) *narrowCoder {
+	c := &narrowCoder{m.Broadcast(fromTurned), m.Broadcast(sizeTurned), m.Zero(), XMM(), YMM()}
+	VBROADCASTSS(one, c.one)
+	VPCMPEQQ(c.zero, c.zero, c.tame)
+	return c
+}
+
+func (c *narrowCoder) code(x reg.VecVirtual) reg.VecVirtual {
+	codes, back, above := XMM(), YMM(), YMM()
+	VCVTPD2PSY(x, codes)
+	VCVTPS2PD(codes, back)
+	VCMPPD(lanes.Greater, x, back, above)
+	// The bits of a float32 grow with its magnitude.
+	down := XMM()
+	VPSRAD(U8(31), codes, down)
+	VPOR(c.one, down, down)
+	VPAND(half(above), down, down)
+	VPSUBD(down, codes, codes)
+
+	bits, offset, tame, zero := YMM(), YMM(), YMM(), YMM()
+	VPSLLQ(U8(1), x, bits)
+	VPSUBQ(c.from, bits, offset)
+	VPCMPGTQ(offset, c.size, tame)
+	VPCMPEQQ(bits, c.zero, zero)
+	VPOR(zero, tame, tame)
+	VPAND(tame, c.tame, c.tame)
+	return codes
+}
+
+// half returns four lanes of 32 bits for a set of four lanes of 64.
+func half(set reg.VecVirtual) reg.VecVirtual {
+	high, lanes := XMM(), XMM()
+	VEXTRACTF128(U8(1), set, high)
+	VSHUFPS(U8(0x88), high, set.AsX(), lanes)
+	return lanes
+}
+
+func (c *narrowCoder) store(codes reg.VecVirtual, set reg.Register, to Mem) {
+	VMASKMOVPS(codes, half(set.(reg.VecVirtual)), to)
+}
+
+func (c *narrowCoder) wild() reg.Register {
+	wild := GP64()
+	VMOVMSKPD(c.tame, wild.As32())
+	XORQ(U32(1<<4-1), wild)
+	return wild
+}

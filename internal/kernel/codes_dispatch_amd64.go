@@ -1,0 +1,27 @@
+//go:build amd64 && !purego
+
+package kernel
+
+//go:generate env GOWORK=off go -C _asm run ./codes -out ../codes_amd64.s -stubs ../codes_stubs_amd64.go -pkg kernel
+
+// Codes sets dst to the Floor32 of src, which is as long, and reports whether a
+// value is not Tame.
+func Codes(dst []float32, src []float64) (wild bool) {
+	src = src[:len(dst)]
+	if active == Generic || len(dst) == 0 {
+		return codesGeneric(dst, src)
+	}
+	raceRead(src)
+	raceWrite(dst)
+	for lo := 0; lo < len(dst); lo += callQuotients {
+		n := min(callQuotients, len(dst)-lo)
+		odd := 0
+		if active == AVX512 {
+			odd = codesAVX512(&dst[lo], &src[lo], n)
+		} else {
+			odd = codesAVX2(&dst[lo], &src[lo], n)
+		}
+		wild = wild || odd != 0
+	}
+	return wild
+}

@@ -1,0 +1,127 @@
+package kernel_test
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
+)
+
+// goldenCode is the greatest float32 not above x: rounded toward negative infinity
+// with a wide range of exponents, and then that of float32.
+func goldenCode(x float64) float32 {
+	switch {
+	case math.IsNaN(x), math.IsInf(x, 0), x == 0:
+		return float32(x)
+	case x > math.MaxFloat32:
+		return math.MaxFloat32
+	case x < -math.MaxFloat32:
+		return float32(math.Inf(-1))
+	case math.Abs(x) < 0x1p-126: // whole multiples of the smallest float32
+		return float32(math.Floor(x*0x1p149) * 0x1p-149)
+	}
+	down, _ := new(big.Float).SetPrec(24).SetMode(big.ToNegativeInf).SetFloat64(x).Float32()
+	return down
+}
+
+func goldenTame(x float64) bool { return x == 0 || math.Abs(x) >= 0x1p-500 && math.Abs(x) < 0x1p500 }
+
+func same32(a, b float32) bool {
+	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b || a == 0 && b == 0 && goldenSign(a) == goldenSign(b)
+}
+
+func goldenSign(x float32) bool { return math.Signbit(float64(x)) }
+
+// checkCodes compares with the golden model, and checks that nothing else is
+// written.
+func checkCodes(t *testing.T, dst []float32, src []float64) {
+	t.Helper()
+	for i := range dst {
+		dst[i] = 77
+	}
+	wild := kernel.Codes(dst[:len(src)], src)
+	want := false
+	for i, x := range src {
+		if got := dst[i]; !same32(got, goldenCode(x)) || !same32(kernel.Floor32(x), goldenCode(x)) {
+			t.Fatalf("element %d of %d: the code of %v is %v, want %v", i, len(src), x, got, goldenCode(x))
+		}
+		if kernel.Tame(x) != goldenTame(x) {
+			t.Fatalf("%v is tame: %v", x, kernel.Tame(x))
+		}
+		want = want || !goldenTame(x)
+	}
+	if wild != want {
+		t.Fatalf("%d elements are wild: %v, want %v", len(src), wild, want)
+	}
+	for i, x := range dst[len(src):] {
+		if x != 77 {
+			t.Fatalf("%d elements: element %d is written", len(src), len(src)+i)
+		}
+	}
+}
+
+// TestCodes holds Codes against its golden model, for all lengths, beside pages
+// that fault.
+func TestCodes(t *testing.T) {
+	const most = 1<<15 + 67
+	lengths := []int{1000, 1<<14 - 1, 1 << 14, 1<<14 + 1, most}
+	for n := range 130 {
+		lengths = append(lengths, n)
+	}
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(22)
+		for _, front := range []bool{false, true} {
+			src, dst := guardedSlices[float64](t, front, most), guardedSlices[float32](t, front, most)
+			for _, n := range lengths {
+				testkit.Fill(r, src(n))
+				checkCodes(t, dst(n), src(n))
+				testkit.FillTame(r, src(n))
+				checkCodes(t, dst(n), src(n))
+			}
+		}
+	})
+}
+
+// TestCodesSpecials puts every special value into every lane, one wild value at a
+// time.
+func TestCodesSpecials(t *testing.T) {
+	var specials []float64
+	for _, x := range testkit.Specials() {
+		specials = append(specials, x, math.Nextafter(x, math.Inf(1)), math.Nextafter(x, math.Inf(-1)), x*0x1p-149, x*0x1p100)
+	}
+	testkit.EachImpl(t, func(t *testing.T) {
+		checkCodes(t, make([]float32, len(specials)), specials)
+		dst := make([]float32, 50)
+		for _, x := range specials {
+			for lane := range 45 {
+				src := make([]float64, 45)
+				src[lane] = x
+				checkCodes(t, dst, src)
+			}
+		}
+	})
+}
+
+func TestCodesAllocates(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		allocates(t, func() {
+			var dst [50]float32
+			var src [50]float64
+			kernel.Codes(dst[:], src[:])
+		})
+	})
+}
+
+func FuzzCodes(f *testing.F) {
+	f.Add(testkit.BytesOf(testkit.Specials()), uint8(90))
+	f.Add(testkit.BytesOf([]float64{1, 0.1, -1e300}), uint8(7))
+	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
+		src := make([]float64, n)
+		testkit.FloatsOf(src, data)
+		testkit.EachImpl(t, func(t *testing.T) {
+			checkCodes(t, make([]float32, int(n)+9), src)
+		})
+	})
+}
