@@ -13,6 +13,9 @@
 //     strategy fit, SRA and proportional, kube-scheduler's resource scores, load
 //     and DRF, GPU fragmentation and packing; combinations, explanations, and a
 //     cache of scores by request shape.
+//   - [github.com/resvec/resvec/transform] charges quota for other resources than
+//     pods request: Kueue's configurable resource transformations, exact on
+//     resource lists and vectorized on matrices of workloads.
 //
 // A scheduler keeps its nodes as rows of a [vector.Table], turns a pod into a
 // vector once, and then asks questions of all rows at a time:

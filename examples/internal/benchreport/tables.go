@@ -18,6 +18,10 @@ const (
 
 	fullPassCallTime = "fullpass-ns/call" // of BenchmarkScoreCacheRatio
 	rescoredRows     = "rows/call"
+
+	workloadTime     = "ns/workload" // of BenchmarkTransformRatio
+	listWorkloadTime = "resourcelist-ns/workload"
+	denseTime        = "dense-ns/workload"
 )
 
 // tables returns all tables as Markdown.
@@ -34,6 +38,7 @@ func tables(all *results) string {
 		implTable(&b, "Scorers by implementation", "scorer", rows, quote)
 	}
 	cacheTable(&b, all.where("ScoreCacheRatio", nil))
+	transformTable(&b, all.where("TransformRatio", nil))
 	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
 	formTable(&b, "Copy of one node's resources, ns", all.where("Clone", nil))
 	callTable(&b, "Table, ns per call", all.where("Table", nil), "op")
@@ -120,6 +125,21 @@ func cacheTable(b *strings.Builder, rows []row) {
 	for _, r := range rows {
 		cells(b, r.key("scorer"), thousands(r.number("nodes")), number(r.value(callTime)/1000), number(r.value(rescoredRows)),
 			number(r.value(fullPassCallTime)/1000), times(r.per(callTime, fullPassCallTime), true))
+	}
+	b.WriteByte('\n')
+}
+
+// transformTable compares the transformation of a matrix of workloads with that
+// of their resource lists.
+func transformTable(b *strings.Builder, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	header(b, "Transformations, ns per workload, 10,000 workloads of 16 inputs and 8 outputs", "what", "inputs requested",
+		"entries of 128", "implementation", "ns", "resource lists, ns", "against lists", "dense multiply, ns")
+	for _, r := range rows {
+		cells(b, r.key("transform"), r.key("requested"), r.key("entries"), r.key("impl"), number(r.value(workloadTime)),
+			number(r.value(listWorkloadTime)), times(r.per(workloadTime, listWorkloadTime), true), number(r.value(denseTime)))
 	}
 	b.WriteByte('\n')
 }

@@ -1,0 +1,132 @@
+package transform
+
+import (
+	"gopkg.in/inf.v0"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Apply returns what a request is charged as. The request is the total of one
+// pod. Amounts are computed in decimal arithmetic without rounding or overflow;
+// only a result finer than 1n, which a Quantity cannot write, is rounded up to a
+// multiple of it.
+//
+// Rules fire once, on the request alone: outputs feed no rule. What the rules
+// generate for a name is summed, a negative sum counts as 0, and is added to what
+// the request keeps under that name. The result is new and shares nothing with
+// in, which is not changed; nil gives nil.
+func (t *Transformation) Apply(in corev1.ResourceList) corev1.ResourceList {
+	if in == nil {
+		return nil
+	}
+	out := make(corev1.ResourceList, len(in))
+	for name, a := range t.amounts(in) {
+		out[name] = a.total().quantity()
+	}
+	return out
+}
+
+// number is the value and the Format of a Quantity.
+type number struct {
+	value  *inf.Dec
+	format resource.Format
+}
+
+func numberOf(q resource.Quantity) number { return number{dec(q), q.Format} }
+
+// add returns a + b as Quantity.Add does it: a zero takes the Format of what is
+// added to it.
+func (a number) add(b number) number {
+	if a.value == nil {
+		return b
+	}
+	format := a.format
+	if a.value.Sign() == 0 {
+		format = b.format
+	}
+	return number{new(inf.Dec).Add(a.value, b.value), format}
+}
+
+// quantity returns the Quantity of a value, rounded up to 1n.
+func (a number) quantity() resource.Quantity {
+	d := a.value
+	if finest := inf.Scale(-resource.Nano); d.Scale() > finest {
+		d = new(inf.Dec).Round(d, finest, inf.RoundCeil)
+	}
+	if unscaled, ok := d.Unscaled(); ok {
+		q := *resource.NewScaledQuantity(unscaled, resource.Scale(-d.Scale()))
+		q.Format = a.format
+		return q
+	}
+	return *resource.NewDecimalQuantity(*new(inf.Dec).Set(d), a.format)
+}
+
+// amount is what becomes of one name.
+type amount struct {
+	retained  number // value nil: nothing is
+	generated number // before the floor; value nil: no rule generates it
+	terms     []term
+}
+
+// term is what one rule generates.
+type term struct {
+	rule       *rule
+	entry      entry
+	input      number
+	multiplier resource.Quantity
+	multiplied bool // the multiplier is present
+	amount     number
+}
+
+// floored returns what the rules generate, at least 0.
+func (a *amount) floored() number {
+	if a.generated.value == nil || a.generated.value.Sign() >= 0 {
+		return a.generated
+	}
+	return number{new(inf.Dec), a.generated.format}
+}
+
+// total returns the result. One of the parts exists.
+func (a *amount) total() number {
+	if a.generated.value == nil {
+		return a.retained
+	}
+	return a.retained.add(a.floored())
+}
+
+// amounts computes the parts of every name of the result.
+func (t *Transformation) amounts(in corev1.ResourceList) map[corev1.ResourceName]*amount {
+	parts := make(map[corev1.ResourceName]*amount, len(in))
+	part := func(name corev1.ResourceName) *amount {
+		if parts[name] == nil {
+			parts[name] = new(amount)
+		}
+		return parts[name]
+	}
+	for _, name := range sortedNames(in) {
+		if t.excluded(name) {
+			continue
+		}
+		q := numberOf(in[name])
+		r := t.rule(name)
+		if r == nil || r.Strategy == Retain {
+			part(name).retained = q
+		}
+		if r == nil {
+			continue
+		}
+		multiplier, multiplied := in[r.MultiplyBy]
+		multiplied = multiplied && t.readsMultiplier(r.MultiplyBy)
+		input := q.value
+		if multiplied {
+			input = new(inf.Dec).Mul(input, dec(multiplier))
+		}
+		for _, e := range r.entries {
+			p := part(e.output)
+			contribution := number{new(inf.Dec).Mul(input, e.factor), q.format}
+			p.generated = p.generated.add(contribution)
+			p.terms = append(p.terms, term{r, e, q, multiplier, multiplied, contribution})
+		}
+	}
+	return parts
+}

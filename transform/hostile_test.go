@@ -1,0 +1,164 @@
+package transform
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// patience is what a step may take on a busy machine. All of them take less than a
+// second on an idle one; what these tests are after takes minutes, or all memory.
+const patience = time.Minute
+
+func within(t *testing.T, what string, f func()) {
+	t.Helper()
+	start := time.Now()
+	if f(); time.Since(start) > patience {
+		t.Errorf("%s takes %v", what, time.Since(start))
+	}
+}
+
+// TestHostileDocuments: no document takes long, and errors stay small.
+func TestHostileDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	long, many := strings.Repeat("x", 1<<20), 1<<15
+	for what, text := range map[string]string{
+		"10 MB":                 "transformations: [" + strings.Repeat("{input: cpu}, ", 10<<20/14) + "]",
+		"repeated inputs":       "transformations: [" + strings.Repeat("{input: cpu}, ", many) + "]",
+		"repeated keys":         "transformations: {" + strings.Repeat("cpu: 1, ", many) + "}",
+		"unknown keys":          "{" + items("k%d: 1, ", many) + "}",
+		"a long output":         "{transformations: {" + long + ": {" + items("-%d: 1, ", many) + "}}, strategy: {}}",
+		"a long input":          "transformations: {" + long + ": {strategy: Retain, functions: {" + items("-%d: , ", many) + "}}}",
+		"a long number":         "transformations: [{input: cpu, outputs: {x: '" + strings.Repeat("9", 1<<20) + "'}}]",
+		"large exponents":       "transformations: [{input: cpu, outputs: {x: 1e2000000000, y: 1e-2000000000}}]",
+		"deep maps":             strings.Repeat("{a: ", 1<<18) + strings.Repeat("}", 1<<18),
+		"deep lists":            "transformations: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
+		"aliases":               "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n" + items("d%d: [*c, *c, *c, *c]\n", many),
+		"repeated deep keys":    strings.Repeat("{a: ", 90) + "{" + strings.Repeat("b: 1, ", many) + "}" + strings.Repeat("}", 90),
+		"prefixes":              "excludeResourcePrefixes: [" + strings.Repeat("a, ", many) + "]",
+		"a strategy of a book":  "transformations: [{input: cpu, strategy: " + long + "}]",
+		"rules of another sort": "transformations: [" + strings.Repeat("5, ", many) + "]",
+	} {
+		within(t, what, func() {
+			_, _, err := Parse([]byte(text), ShapeAuto)
+			if err == nil {
+				t.Errorf("%s: accepted", what)
+				return
+			}
+			if n := len(err.Error()); n > 64<<20 {
+				t.Errorf("%s: an error of %d bytes", what, n)
+			}
+		})
+	}
+}
+
+// items repeats a format with its number.
+func items(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// TestManyRules takes 10^5 rules through everything: a ring, and as many prefixes
+// and outputs.
+func TestManyRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	n := 100_000
+	if raceEnabled {
+		n /= 10
+	}
+	c := ring(n)
+	for k := range n {
+		c.ExcludeResourcePrefixes = append(c.ExcludeResourcePrefixes, fmt.Sprintf("vendor%d/", k))
+	}
+	var tr *Transformation
+	within(t, "Compile", func() { tr = compile(t, c, Options{}) })
+	within(t, "Lint", func() {
+		chains, cycles := 0, 0
+		for _, f := range tr.Lint(tr.Inputs()) {
+			switch f.Code {
+			case Chain:
+				chains++
+			case Cycle:
+				cycles++
+			default:
+				t.Fatalf("found %v", f)
+			}
+		}
+		if chains != n || cycles != 1 {
+			t.Errorf("%d chains, %d cycles", chains, cycles)
+		}
+	})
+	var data []byte
+	within(t, "Encode", func() {
+		var err error
+		if data, err = (&Config{Rules: c.Rules[:n/4]}).Encode(ShapeOutput); err != nil {
+			t.Fatal(err)
+		}
+	})
+	within(t, "Parse", func() {
+		back, _, err := Parse(data, ShapeAuto)
+		if err != nil || len(back.Rules) != n/4 {
+			t.Fatal(err)
+		}
+	})
+	request, quota := corev1.ResourceList{}, corev1.ResourceList{}
+	for _, r := range c.Rules {
+		request[r.Input], quota[r.Input] = resource.MustParse("1"), resource.MustParse("5")
+	}
+	within(t, "Apply", func() {
+		if got := tr.Apply(request); len(got) != n {
+			t.Errorf("%d results", len(got))
+		}
+	})
+	within(t, "MaxUnits", func() {
+		a, err := tr.MaxUnits(Query{Input: c.Rules[7].Input, Base: request, Quota: quota})
+		if err != nil || a.Units != 5 {
+			t.Errorf("%+v, %v", a.Units, err)
+		}
+	})
+	within(t, "FromTuples", func() {
+		ts, err := (&Config{Rules: c.Rules}).Tuples()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := FromTuples(ts); err != nil {
+			t.Fatal(err)
+		}
+	})
+	in := newMap(t, strings.ReplaceAll(join(tr.Inputs()[:20]), ",", ""))
+	within(t, "Bind", func() {
+		out, err := tr.OutMap(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bind(t, tr, in, out, BindOptions{})
+	})
+}
+
+// TestHugeAmounts: amounts that no one can write out are passed on and charged.
+func TestHugeAmounts(t *testing.T) {
+	tr := compile(t, rules("cpu Replace: EC 3"), Options{})
+	within(t, "Apply", func() {
+		got := tr.Apply(list("cpu 1e2000000000, memory 1e2000000000"))
+		for name, want := range map[corev1.ResourceName]string{"memory": "1e2000000000", "example.com/credits": "3e2000000000"} {
+			if q := got[name]; q.AsDec().UnscaledBig().String()+"e"+fmt.Sprint(-q.AsDec().Scale()) != want {
+				t.Errorf("%s is %v", name, q)
+			}
+		}
+		charged, err := Charge(got, 1)
+		if err != nil || charged["memory"] != 1<<63-1 || charged[long("EC")] != 1<<63-1 {
+			t.Errorf("charged %v, %v", charged, err)
+		}
+	})
+}

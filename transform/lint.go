@@ -1,0 +1,273 @@
+package transform
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/inf.v0"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Severity says how likely a finding is a mistake.
+type Severity string
+
+const (
+	Warning Severity = "warning"
+	Info    Severity = "info"
+)
+
+// Code names what a finding is about.
+type Code string
+
+// The codes of findings.
+const (
+	Chain              Code = "chain"               // info: an output of the rule is the input of another, and stays as it is
+	Cycle              Code = "cycle"               // warning: rules whose outputs lead back to their inputs
+	DropsInput         Code = "drops-input"         // info: Replace without outputs
+	ExcludedInput      Code = "excluded-input"      // warning: a prefix drops the input, the rule never fires
+	ExcludedMultiplier Code = "excluded-multiplier" // warning: a prefix drops the multiplier, which counts as 1
+	ExcludedOutput     Code = "excluded-output"     // info: a prefix matches an output, which is charged all the same
+	NativeOutput       Code = "native-output"       // info: the output is a resource of Kubernetes itself
+	NegativeFactor     Code = "negative-factor"     // info: an allowance
+	NeverPositive      Code = "never-positive"      // warning: no factor of the output is positive
+	NoEffect           Code = "no-effect"           // warning: Retain without outputs
+	SelfMultiplier     Code = "self-multiplier"     // warning: the input multiplies itself
+	SelfOutput         Code = "self-output"         // warning: the input is among its outputs
+	UnitMismatch       Code = "unit-mismatch"       // warning: factors of the output look like different units
+	UnknownInput       Code = "unknown-input"       // warning: no such resource
+	UnknownMultiplier  Code = "unknown-multiplier"  // warning: no such resource, counts as 1
+	ZeroFactor         Code = "zero-factor"         // info: nothing is charged
+)
+
+// Finding is something legal that looks wrong. Input or Output is "" where the
+// other is meant as a whole; of a cycle, Input is its smallest name.
+type Finding struct {
+	Code     Code
+	Severity Severity
+	Input    corev1.ResourceName
+	Output   corev1.ResourceName
+	Detail   string
+}
+
+// String returns the finding on one line.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s: %s(%s,%s): %s", f.Severity, f.Code, f.Input, f.Output, f.Detail)
+}
+
+// Lint returns what looks wrong with t, sorted by Code, Input and Output. known
+// are the names that requests have; when it is empty, names are not checked
+// against it. Findings change nothing.
+func (t *Transformation) Lint(known []corev1.ResourceName) []Finding {
+	l := linter{t: t, known: map[corev1.ResourceName]bool{}}
+	for _, name := range known {
+		l.known[name] = true
+	}
+	for k := range t.rules {
+		l.rule(&t.rules[k])
+	}
+	for k := range t.outputs {
+		l.output(&t.outputs[k])
+	}
+	l.cycles()
+	slices.SortFunc(l.findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Input, b.Input), cmp.Compare(a.Output, b.Output))
+	})
+	return l.findings
+}
+
+// linter collects findings.
+type linter struct {
+	t        *Transformation
+	known    map[corev1.ResourceName]bool
+	findings []Finding
+}
+
+func (l *linter) add(code Code, severity Severity, in, out corev1.ResourceName, detail string, args ...any) {
+	l.findings = append(l.findings, Finding{code, severity, in, out, fmt.Sprintf(detail, args...)})
+}
+
+func (l *linter) unknown(name corev1.ResourceName) bool { return len(l.known) > 0 && !l.known[name] }
+
+func (l *linter) rule(r *rule) {
+	if l.t.excluded(r.Input) {
+		l.add(ExcludedInput, Warning, r.Input, "", "the rule never fires")
+	}
+	if l.unknown(r.Input) {
+		l.add(UnknownInput, Warning, r.Input, "", "no such resource")
+	}
+	if r.MultiplyBy != "" {
+		l.multiplier(r)
+	}
+	if len(r.entries) == 0 {
+		if r.Strategy == Retain {
+			l.add(NoEffect, Warning, r.Input, "", "Retain without outputs")
+		} else {
+			l.add(DropsInput, Info, r.Input, "", "Replace without outputs charges nothing for it")
+		}
+	}
+	for _, e := range r.entries {
+		l.entry(r, e)
+	}
+}
+
+func (l *linter) multiplier(r *rule) {
+	if !l.t.readsMultiplier(r.MultiplyBy) {
+		l.add(ExcludedMultiplier, Warning, r.Input, "", "multiplier %s is excluded and counts as 1", r.MultiplyBy)
+	}
+	if l.unknown(r.MultiplyBy) {
+		l.add(UnknownMultiplier, Warning, r.Input, "", "no such resource as %s, which counts as 1", r.MultiplyBy)
+	}
+	if r.MultiplyBy == r.Input {
+		l.add(SelfMultiplier, Warning, r.Input, "", "the outputs grow with its square")
+	}
+}
+
+func (l *linter) entry(r *rule, e entry) {
+	switch e.factor.Sign() {
+	case -1:
+		l.add(NegativeFactor, Info, r.Input, e.output, "%s is an allowance", e.factor)
+	case 0:
+		l.add(ZeroFactor, Info, r.Input, e.output, "charges nothing")
+	}
+	switch {
+	case e.output == r.Input && r.Strategy == Retain:
+		l.add(SelfOutput, Warning, r.Input, e.output, "is kept and charged %s times more", e.factor)
+	case e.output == r.Input:
+		l.add(SelfOutput, Warning, r.Input, e.output, "is charged %s times", e.factor)
+	case l.t.rule(e.output) != nil:
+		l.add(Chain, Info, r.Input, e.output, "the rule of %s does not apply to what this rule generates", e.output)
+	}
+}
+
+func (l *linter) output(p *product) {
+	if isNative(p.name) {
+		l.add(NativeOutput, Info, "", p.name, "is a resource of Kubernetes")
+	}
+	if l.t.excluded(p.name) {
+		l.add(ExcludedOutput, Info, "", p.name, "is charged all the same")
+	}
+	positive := false
+	var least, most *inf.Dec // magnitudes but 0
+	binary, decimal := false, false
+	for _, r := range p.rules {
+		q := r.Outputs[p.name]
+		d := dec(q)
+		positive = positive || d.Sign() > 0
+		d.Abs(d)
+		if d.Sign() != 0 && (least == nil || d.Cmp(least) < 0) {
+			least = d
+		}
+		if d.Sign() != 0 && (most == nil || d.Cmp(most) > 0) {
+			most = d
+		}
+		binary = binary || q.Format == resource.BinarySI
+		decimal = decimal || q.Format == resource.DecimalSI && d.Cmp(inf.NewDec(1000, 0)) >= 0
+	}
+	if !positive {
+		l.add(NeverPositive, Warning, "", p.name, "no factor is positive, so it is always 0")
+	}
+	switch {
+	case binary && decimal:
+		l.add(UnitMismatch, Warning, "", p.name, "factors in powers of 1024 and of 1000")
+	case least != nil && most.Cmp(new(inf.Dec).Mul(least, inf.NewDec(1_000_000, 0))) >= 0:
+		l.add(UnitMismatch, Warning, "", p.name, "factors from %s to %s", least, most)
+	}
+}
+
+// isNative reports whether a name is a resource that Kubernetes itself knows.
+func isNative(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods:
+		return true
+	}
+	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// cycles reports the sets of two or more rules whose outputs lead from each to
+// each other.
+func (l *linter) cycles() {
+	c := components{t: l.t, nodes: make([]node, len(l.t.rules))}
+	for k := range c.nodes {
+		c.visit(k)
+	}
+	for _, set := range c.sets {
+		if len(set) > 1 {
+			slices.Sort(set)
+			l.add(Cycle, Warning, set[0], "", "outputs lead round: %s; none is transformed again", join(set))
+		}
+	}
+}
+
+// components finds the strongly connected sets of rules (Tarjan, SIAM J. Comput.
+// 1(2), 1972).
+type components struct {
+	t     *Transformation
+	nodes []node // one per rule
+	seen  int
+	stack []int // rules whose set is not closed
+	sets  [][]corev1.ResourceName
+}
+
+// node is what is known of a rule.
+type node struct {
+	order int // when it was seen, from 1 on
+	low   int // the lowest order that it leads to
+	open  bool
+	next  int // of its outputs to look at
+}
+
+// visit finds the sets that a rule leads to, without recursion: a configuration
+// may chain many thousands.
+func (c *components) visit(k int) {
+	if c.nodes[k].order > 0 {
+		return
+	}
+	path := []int{c.enter(k)}
+	for len(path) > 0 {
+		k := path[len(path)-1]
+		n, entries := &c.nodes[k], c.t.rules[k].entries
+		if n.next == len(entries) {
+			c.leave(k)
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				parent := &c.nodes[path[len(path)-1]]
+				parent.low = min(parent.low, n.low)
+			}
+			continue
+		}
+		to, ok := c.t.find(entries[n.next].output)
+		n.next++
+		switch {
+		case !ok:
+		case c.nodes[to].order == 0:
+			path = append(path, c.enter(to))
+		case c.nodes[to].open:
+			n.low = min(n.low, c.nodes[to].order)
+		}
+	}
+}
+
+func (c *components) enter(k int) int {
+	c.seen++
+	c.nodes[k] = node{order: c.seen, low: c.seen, open: true}
+	c.stack = append(c.stack, k)
+	return k
+}
+
+// leave closes a set when the rule is the first of it.
+func (c *components) leave(k int) {
+	if c.nodes[k].low != c.nodes[k].order {
+		return
+	}
+	var set []corev1.ResourceName
+	for closed := -1; closed != k; {
+		closed = c.stack[len(c.stack)-1]
+		c.stack = c.stack[:len(c.stack)-1]
+		c.nodes[closed].open = false
+		set = append(set, c.t.rules[closed].Input)
+	}
+	c.sets = append(c.sets, set)
+}

@@ -1,0 +1,108 @@
+package transform
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// found returns the findings as code(input,output), and checks their severity.
+func found(t *testing.T, findings []Finding) []string {
+	t.Helper()
+	texts := []string{}
+	infos := map[Code]bool{Chain: true, DropsInput: true, ExcludedOutput: true, NativeOutput: true, NegativeFactor: true, ZeroFactor: true}
+	for _, f := range findings {
+		if want := map[bool]Severity{true: Info, false: Warning}[infos[f.Code]]; f.Severity != want {
+			t.Errorf("%s is of severity %q", f.Code, f.Severity)
+		}
+		if !strings.HasPrefix(f.String(), string(f.Severity)+": "+string(f.Code)+"(") || f.Detail == "" {
+			t.Errorf("prints as %s", f)
+		}
+		texts = append(texts, fmt.Sprintf("%s(%s,%s)", f.Code, shortName(f.Input), shortName(f.Output)))
+	}
+	return texts
+}
+
+// shortName is a name without its example.com/.
+func shortName(name corev1.ResourceName) string {
+	return strings.TrimPrefix(string(name), "example.com/")
+}
+
+// TestLintFacts is T29 and a case for every code.
+func TestLintFacts(t *testing.T) {
+	const q = "example.com/q"
+	for _, c := range []struct {
+		id, rules, exclude, known string
+		options                   Options
+		want                      string
+	}{
+		{id: "T29", exclude: "vendor.example/", known: "cpu memory example.com/gpumem a b vendor.example/x",
+			rules: "example.com/gpumem Replace x example.com/gpus: " + q + " 1; a Retain: b 1; b Replace: a 1; vendor.example/x Retain: " + q + " 5Gi; cpu Retain:; memory Retain: " + q + " 10G",
+			want:  "chain(a,b) chain(b,a) cycle(a,) excluded-input(vendor.example/x,) no-effect(cpu,) unit-mismatch(,q) unknown-multiplier(gpumem,)"},
+		{id: "nothing known", rules: "a Retain x b: c 1", want: ""},
+		{id: "unknown", rules: "a Retain x b: c 1", known: "cpu", want: "unknown-input(a,) unknown-multiplier(a,)"},
+		{id: "excluded", rules: "a Retain x b: c 1; b Retain: c 1", exclude: "example.com/", want: "excluded-input(a,) excluded-input(b,) excluded-output(,credit)"},
+		{id: "excluded multiplier", rules: "a Retain x vendor.example/x: c 1", exclude: "vendor.example/", options: Options{AfterExclusion}, want: "excluded-multiplier(a,)"},
+		{id: "excluded multiplier that counts", rules: "a Retain x vendor.example/x: c 1", exclude: "vendor.example/", want: ""},
+		{id: "itself", rules: "a Retain x a: a 2; b Replace: b 1", want: "self-multiplier(a,) self-output(a,a) self-output(b,b)"},
+		{id: "chain", rules: "a Retain: b 1; b Retain: d 1", want: "chain(a,b)"},
+		{id: "factors", rules: "a Retain: c -1, b 0; d Retain: c 1, b -1", want: "negative-factor(a,credit) negative-factor(d,b) never-positive(,b) zero-factor(a,b)"},
+		{id: "no outputs", rules: "a Retain:; b Replace:", want: "drops-input(b,) no-effect(a,)"},
+		{id: "native", rules: "a Retain: cpu 1, memory 1, ephemeral-storage 1, pods 1, hugepages-2Mi 1, b 1",
+			want: "native-output(,cpu) native-output(,ephemeral-storage) native-output(,hugepages-2Mi) native-output(,memory) native-output(,pods)"},
+		{id: "units", rules: "a Retain: c 1Ki; b Retain: c 999", want: ""},
+		{id: "units, two systems", rules: "a Retain: c 1Ki; b Retain: c 1000", want: "unit-mismatch(,credit)"},
+		{id: "units, negative", rules: "a Retain: c 1Ki; b Retain: c -1000", want: "negative-factor(b,credit) unit-mismatch(,credit)"},
+		{id: "units, far apart", rules: "a Retain: c 1m; b Retain: c 1000", want: "unit-mismatch(,credit)"},
+		{id: "units, not as far", rules: "a Retain: c 1m; b Retain: c 999999m; d Retain: c 0", want: "zero-factor(d,credit)"},
+		{id: "two cycles", rules: "a Retain: b 1; b Retain: a 1; c Retain: d 1; d Retain: ec 1; ec Retain: c 1, a 1",
+			want: "chain(a,b) chain(b,a) chain(c,a) chain(c,credit) chain(credit,d) chain(d,c) cycle(a,) cycle(c,)"},
+		{id: "identity", want: ""},
+	} {
+		cfg := rules(c.rules)
+		if c.exclude != "" {
+			cfg.ExcludeResourcePrefixes = []string{c.exclude}
+		}
+		var known []corev1.ResourceName
+		for _, name := range strings.Fields(c.known) {
+			known = append(known, long(name))
+		}
+		findings := compile(t, cfg, c.options).Lint(known)
+		if diff := cmp.Diff(strings.Fields(c.want), found(t, findings)); diff != "" {
+			t.Errorf("%s: %s", c.id, diff)
+		}
+	}
+}
+
+// TestLintCycles: the members stand in the detail, and a rule that leads into a
+// cycle is none of it.
+func TestLintCycles(t *testing.T) {
+	tr := compile(t, rules("a Retain: b 1; b Retain: d 1; d Retain: b 1, g 1; g Retain: M1 1"), Options{})
+	var details []string
+	for _, f := range tr.Lint(nil) {
+		if f.Code == Cycle {
+			details = append(details, string(f.Input)+": "+f.Detail)
+		}
+	}
+	want := []string{"example.com/b: outputs lead round: example.com/b, example.com/d; none is transformed again"}
+	if diff := cmp.Diff(want, details); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// ring returns rules of which each produces the input of the next, the last that
+// of the first.
+func ring(n int) *Config {
+	c := new(Config)
+	name := func(k int) corev1.ResourceName {
+		return corev1.ResourceName(fmt.Sprintf("example.com/r%06d", k%n))
+	}
+	for k := range n {
+		c.Rules = append(c.Rules, Rule{Input: name(k), Strategy: Replace, Outputs: corev1.ResourceList{name(k + 1): resource.MustParse("1")}})
+	}
+	return c
+}

@@ -1,0 +1,125 @@
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gopkg.in/inf.v0"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// ErrNoTemplate says that a request is larger than a whole device.
+var ErrNoTemplate = errors.New("transform: no template covers the request")
+
+// PerCard returns the rule for an amount that a vendor requests per card, such
+// as HAMi's gpumem: in is replaced by out, multiplied by the cards.
+func PerCard(in, cards, out corev1.ResourceName) Rule {
+	return Rule{
+		Input: in, Strategy: Replace, MultiplyBy: cards,
+		Outputs: corev1.ResourceList{out: resource.MustParse("1")},
+	}
+}
+
+// PercentOfDevice returns the rule for a percentage of a card: pct is replaced by
+// out, perCard/100 for each percent, multiplied by the cards unless that is "".
+// perCard is the size of one card in the unit of out, so the rule is right for
+// one model of device only. A size that is not positive is an error; a hundredth
+// of it finer than 1n is rounded up, since a Quantity cannot write it.
+func PercentOfDevice(pct, cards, out corev1.ResourceName, perCard resource.Quantity) (Rule, error) {
+	if perCard.Sign() <= 0 {
+		return Rule{}, fmt.Errorf("transform: perCard: %s is not positive", canonical(perCard))
+	}
+	// In DecimalSI, since BinarySI has no text for fractions.
+	percent := number{new(inf.Dec).Mul(dec(perCard), inf.NewDec(1, 2)), resource.DecimalSI}
+	return Rule{
+		Input: pct, Strategy: Replace, MultiplyBy: cards,
+		Outputs: corev1.ResourceList{out: percent.quantity()},
+	}, nil
+}
+
+// Template is a size of a virtual device.
+type Template struct {
+	Name string
+	Size corev1.ResourceList // of every dimension
+}
+
+// RoundUp rounds what is requested of one card up to a template, as Ascend's
+// device plugin does. It runs before a Transformation: rounding is no factor. It
+// must not be changed while it is in use.
+type RoundUp struct {
+	Dims      []corev1.ResourceName // what a template has a size of
+	Templates []Template            // ascending: no dimension decreases
+	Whole     corev1.ResourceList   // the size of the whole device; empty when it can't be asked for
+}
+
+// Apply returns a list with the amounts of Dims replaced by those of the first
+// template that covers them all, or else of the whole device, whose name is "".
+// A dimension that the request lacks counts as 0; a request of none of them is
+// returned as it is, in a copy. The error is [ErrNoTemplate] when nothing covers
+// the request, or says which template is wrong.
+func (r RoundUp) Apply(rl corev1.ResourceList) (out corev1.ResourceList, template string, err error) {
+	sizes := r.sizes()
+	if err := r.validate(sizes); err != nil {
+		return nil, "", err
+	}
+	out = rl.DeepCopy()
+	requested := false
+	for _, dim := range r.Dims {
+		q := rl[dim]
+		requested = requested || !q.IsZero()
+	}
+	if !requested {
+		return out, "", nil
+	}
+	for _, t := range sizes {
+		if r.covers(t.Size, rl) {
+			for _, dim := range r.Dims {
+				out[dim] = t.Size[dim].DeepCopy()
+			}
+			return out, t.Name, nil
+		}
+	}
+	return nil, "", ErrNoTemplate
+}
+
+// sizes returns the templates and the whole device.
+func (r RoundUp) sizes() []Template {
+	if len(r.Whole) == 0 {
+		return r.Templates
+	}
+	return append(slices.Clip(r.Templates), Template{Size: r.Whole})
+}
+
+// covers reports whether a size is at least the request in every dimension.
+func (r RoundUp) covers(size, request corev1.ResourceList) bool {
+	for _, dim := range r.Dims {
+		if q := request[dim]; q.Cmp(size[dim]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// validate checks that every size has every dimension and that none decreases.
+func (r RoundUp) validate(sizes []Template) error {
+	for i, t := range sizes {
+		name := fmt.Sprintf("template %q", t.Name)
+		if i == len(r.Templates) {
+			name = "the whole device"
+		}
+		for _, dim := range r.Dims {
+			q, ok := t.Size[dim]
+			switch {
+			case !ok:
+				return fmt.Errorf("transform: RoundUp: %s has no %s", name, dim)
+			case q.Sign() < 0:
+				return fmt.Errorf("transform: RoundUp: %s has %s of %s", name, canonical(q), dim)
+			case i > 0 && q.Cmp(sizes[i-1].Size[dim]) < 0:
+				return fmt.Errorf("transform: RoundUp: %s has less %s than the template before it", name, dim)
+			}
+		}
+	}
+	return nil
+}
