@@ -35,7 +35,7 @@ func (a *sums) kept() []float64 {
 // bind gives the terms their columns: one each, and the next one as the multiplier
 // of every other term.
 func (a *sums) bind() {
-	cols := len(a.data) / max(a.stride, 1)
+	cols := max(len(a.data)/max(a.stride, 1), 1) // one that is empty without rows
 	for k := range a.terms {
 		t := &a.terms[k]
 		t.Input, t.Multiplier = a.column(k%cols), nil
