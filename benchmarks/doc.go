@@ -36,7 +36,7 @@
 // on pods of a production trace.
 //
 // Timings of different runs are not comparable on a shared machine. The figures
-// of docs/performance.md come from BenchmarkRatio, BenchmarkScoringRatio and BenchmarkTransformRatio, which
-// alternate the baselines, the roof and the kernel within one loop and report the
-// ratios of the fastest samples.
+// of docs/performance.md come from BenchmarkRatio, BenchmarkScoringRatio and
+// BenchmarkTransformRatio, which alternate the baselines, the roof and the kernel
+// within one loop and report the ratios of the fastest samples.
 package benchmarks
