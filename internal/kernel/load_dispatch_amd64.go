@@ -9,79 +9,34 @@ import (
 
 //go:generate env GOWORK=off go -C _asm run ./load -out ../load_amd64.s -stubs ../load_stubs_amd64.go -pkg kernel
 
-// LoadSum sets dst[r], for every selected row, to the weighted sum of
-// (used+request)/allocatable in the given form, as LoadRow does.
-func LoadSum(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+// load does what loadGeneric does.
+func load(dst []float64, dims []LoadDim, fixed, greatest bool, form LoadForm, rows []uint64) {
 	if active == Generic || len(dims) > mostColumns {
-		loadSumGeneric(dst, dims, form, rows)
+		loadGeneric(dst, dims, fixed, greatest, form, rows)
 		return
 	}
-	raceLoad(dst, dims, true, rows)
+	raceLoad(dst, dims, !fixed, rows)
 	d, count, step := loadList(dims)
 	for lo := 0; lo < len(dst); lo += step {
 		part := dst[lo:min(lo+step, len(dst))]
 		word, next := maskFrom(rows, lo)
-		if active == AVX512 {
-			loadSumAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		} else {
-			loadSumAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
-		}
-	}
-}
-
-// LoadSumFixed is LoadSum with the capacities of the dimensions.
-func LoadSumFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	if active == Generic || len(dims) > mostColumns {
-		loadSumFixedGeneric(dst, dims, form, rows)
-		return
-	}
-	raceLoad(dst, dims, false, rows)
-	d, count, step := loadList(dims)
-	for lo := 0; lo < len(dst); lo += step {
-		part := dst[lo:min(lo+step, len(dst))]
-		word, next := maskFrom(rows, lo)
-		if active == AVX512 {
-			loadSumFixedAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		} else {
-			loadSumFixedAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
-		}
-	}
-}
-
-// LoadGreatest is LoadSum with the greatest quotient.
-func LoadGreatest(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	if active == Generic || len(dims) > mostColumns {
-		loadGreatestGeneric(dst, dims, form, rows)
-		return
-	}
-	raceLoad(dst, dims, true, rows)
-	d, count, step := loadList(dims)
-	for lo := 0; lo < len(dst); lo += step {
-		part := dst[lo:min(lo+step, len(dst))]
-		word, next := maskFrom(rows, lo)
-		if active == AVX512 {
-			loadGreatestAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		} else {
-			loadGreatestAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
-		}
-	}
-}
-
-// LoadGreatestFixed is LoadGreatest with the capacities of the dimensions.
-func LoadGreatestFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	if active == Generic || len(dims) > mostColumns {
-		loadGreatestFixedGeneric(dst, dims, form, rows)
-		return
-	}
-	raceLoad(dst, dims, false, rows)
-	d, count, step := loadList(dims)
-	for lo := 0; lo < len(dst); lo += step {
-		part := dst[lo:min(lo+step, len(dst))]
-		word, next := maskFrom(rows, lo)
-		if active == AVX512 {
+		switch {
+		case active == AVX512 && greatest && fixed:
 			loadGreatestFixedAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		} else {
+		case active == AVX512 && greatest:
+			loadGreatestAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
+		case active == AVX512 && fixed:
+			loadSumFixedAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
+		case active == AVX512:
+			loadSumAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
+		case greatest && fixed:
 			loadGreatestFixedAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		case greatest:
+			loadGreatestAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		case fixed:
+			loadSumFixedAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		default:
+			loadSumAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
 		}
 	}
 }

@@ -2,25 +2,9 @@
 
 package kernel
 
-// LoadSum sets dst[r], for every selected row, to the weighted sum of
-// (used+request)/allocatable in the given form, as LoadRow does.
-func LoadSum(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadSumGeneric(dst, dims, form, rows)
-}
-
-// LoadSumFixed is LoadSum with the capacities of the dimensions.
-func LoadSumFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadSumFixedGeneric(dst, dims, form, rows)
-}
-
-// LoadGreatest is LoadSum with the greatest quotient.
-func LoadGreatest(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadGreatestGeneric(dst, dims, form, rows)
-}
-
-// LoadGreatestFixed is LoadGreatest with the capacities of the dimensions.
-func LoadGreatestFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadGreatestFixedGeneric(dst, dims, form, rows)
+// load does what loadGeneric does.
+func load(dst []float64, dims []LoadDim, fixed, greatest bool, form LoadForm, rows []uint64) {
+	loadGeneric(dst, dims, fixed, greatest, form, rows)
 }
 
 // Share sets dst[r], for every selected row, to the greatest weighted share of

@@ -137,8 +137,30 @@ func (l *LoadRow) Share() float64 {
 	return l.greatest
 }
 
+// LoadSum sets dst[r], for every selected row, to the weighted sum of
+// (used+request)/allocatable in the given form, as LoadRow does.
+func LoadSum(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	load(dst, dims, false, false, form, rows)
+}
+
+// LoadSumFixed is LoadSum with the capacities of the dimensions.
+func LoadSumFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	load(dst, dims, true, false, form, rows)
+}
+
+// LoadGreatest is LoadSum with the greatest quotient.
+func LoadGreatest(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	load(dst, dims, false, true, form, rows)
+}
+
+// LoadGreatestFixed is LoadGreatest with the capacities of the dimensions.
+func LoadGreatestFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
+	load(dst, dims, true, true, form, rows)
+}
+
 // loadGeneric sets dst[r] to the load of row r: its sum, or its greatest
-// quotient. Capacities are those of the rows, or those of the dimensions.
+// quotient. Capacities are those of the rows, or those of the dimensions. The
+// assembly has a function for each of the four.
 func loadGeneric(dst []float64, dims []LoadDim, fixed, greatest bool, form LoadForm, rows []uint64) {
 	for lo := 0; lo < len(dst); lo += Block {
 		for word := blockRows(rows, lo, len(dst)); word != 0; word &= word - 1 {
@@ -159,27 +181,6 @@ func loadGeneric(dst []float64, dims []LoadDim, fixed, greatest bool, form LoadF
 			}
 		}
 	}
-}
-
-// loadSumGeneric is loadGeneric for the sum and the capacities of the rows.
-func loadSumGeneric(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadGeneric(dst, dims, false, false, form, rows)
-}
-
-// loadSumFixedGeneric is loadGeneric for the sum and the capacities of the
-// dimensions.
-func loadSumFixedGeneric(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadGeneric(dst, dims, true, false, form, rows)
-}
-
-// loadGreatestGeneric is loadSumGeneric for the greatest quotient.
-func loadGreatestGeneric(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadGeneric(dst, dims, false, true, form, rows)
-}
-
-// loadGreatestFixedGeneric is loadSumFixedGeneric for the greatest quotient.
-func loadGreatestFixedGeneric(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	loadGeneric(dst, dims, true, true, form, rows)
 }
 
 // shareGeneric sets dst[r] to the share of row r.

@@ -5,25 +5,25 @@
 package kernel
 
 // loadSumAVX2 sums weighted quotients.
-// It equals loadSumGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadSumAVX2(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)
 
 // loadSumFixedAVX2 sums weighted quotients.
-// It equals loadSumFixedGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadSumFixedAVX2(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)
 
 // loadGreatestAVX2 finds the greatest weighted quotient.
-// It equals loadGreatestGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadGreatestAVX2(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)
 
 // loadGreatestFixedAVX2 finds the greatest weighted quotient.
-// It equals loadGreatestFixedGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadGreatestFixedAVX2(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)
@@ -47,25 +47,25 @@ func combineAVX2(dst *float64, n int, lo int, list *byte, count int, weights *fl
 func rescaleAVX2(dst *float64, src *float64, n int, lo int, low float64, span float64, reverse int, rows *uint64, step int)
 
 // loadSumAVX512 sums weighted quotients.
-// It equals loadSumGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadSumAVX512(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)
 
 // loadSumFixedAVX512 sums weighted quotients.
-// It equals loadSumFixedGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadSumFixedAVX512(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)
 
 // loadGreatestAVX512 finds the greatest weighted quotient.
-// It equals loadGreatestGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadGreatestAVX512(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)
 
 // loadGreatestFixedAVX512 finds the greatest weighted quotient.
-// It equals loadGreatestFixedGeneric.
+// It equals loadGeneric.
 //
 //go:noescape
 func loadGreatestFixedAVX512(dst *float64, n int, lo int, list *byte, count int, form int, rows *uint64, step int)

@@ -55,7 +55,7 @@ const loadParameters = "func(dst *float64, n int, lo int, list *byte, count int,
 
 // sum generates the weighted sum of the quotients, and what becomes of it.
 func sum(m lanes.Machine, name string, fixed bool) {
-	emit.Func(name, m.ISA, loadParameters, "sums weighted quotients.", name+"Generic")
+	emit.Func(name, m.ISA, loadParameters, "sums weighted quotients.", "loadGeneric")
 	zero, dst, f := m.Zero(), lanes.Base("dst"), newForms(m)
 	lanes.EachRows(m, 1, func(r lanes.Rows, bits reg.GPVirtual) {
 		sum, weight := m.Zero(), m.Zero()
@@ -76,7 +76,7 @@ func sum(m lanes.Machine, name string, fixed bool) {
 
 // greatest generates the greatest weighted quotient, and what becomes of it.
 func greatest(m lanes.Machine, name string, fixed bool) {
-	emit.Func(name, m.ISA, loadParameters, "finds the greatest weighted quotient.", name+"Generic")
+	emit.Func(name, m.ISA, loadParameters, "finds the greatest weighted quotient.", "loadGeneric")
 	zero, dst, f := m.Zero(), lanes.Base("dst"), newForms(m)
 	lanes.EachRows(m, 1, func(r lanes.Rows, bits reg.GPVirtual) {
 		most, any, group := m.Zero(), m.Empty(), m.Set(bits)
