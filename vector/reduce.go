@@ -113,19 +113,23 @@ func (m *Matrix) weightedSumByRow(dst []float64, weights ResourceVector) {
 	}
 }
 
+// Offsets says where groups of rows stand one after the other, such as the
+// devices of each node: group k is the rows Offsets[k] to Offsets[k+1]-1. There
+// is one element more than groups; without at least two there is no group. The
+// elements ascend, two equal ones make a group empty, and rows before the first
+// and from the last on are in no group.
+type Offsets []int32
+
 // SegmentSum sets row k of dst to the sum of the rows offsets[k] to
 // offsets[k+1]-1 of m, added in ascending order, starting from +0: the devices
 // of each node, or topology domains whose nodes stand together. Sum rows that
 // are scattered, as those of a [Table], with [SumColumns] and a mask per group.
-// Groups may be empty. offsets must ascend within 0 and m's rows; without at
-// least two elements there is no group. dst is reshaped to one row per group,
-// with m's schema, and must be another matrix.
-func SegmentSum(dst, m *Matrix, offsets []int32) {
+// Groups may be empty. offsets must ascend within 0 and m's rows. dst is
+// reshaped to one row per group, with m's schema, and must be another matrix.
+func SegmentSum(dst, m *Matrix, offsets Offsets) {
 	groups := max(len(offsets)-1, 0)
-	for k, at := range offsets {
-		if at < 0 || int(at) > m.rows || k > 0 && at < offsets[k-1] {
-			panic("vector: offsets do not ascend within the rows")
-		}
+	if _, ok := kernel.Groups(offsets, m.rows); !ok {
+		panic("vector: offsets do not ascend within the rows")
 	}
 	if dst.shares(m) {
 		panic(panicDstInput)

@@ -74,3 +74,13 @@ func raceReadSelected[T any](s []T, rows []uint64) {
 		}
 	}
 }
+
+// raceReadGroups tells the race detector that the rows of the selected groups, of
+// all for nil words, are read: group k is the rows offsets[k] to offsets[k+1]-1.
+func raceReadGroups[T any](s []T, offsets []int32, groups []uint64) {
+	for k, lo := range offsets[:len(offsets)-1] {
+		if selected(groups, k) {
+			raceRead(s[lo:offsets[k+1]])
+		}
+	}
+}

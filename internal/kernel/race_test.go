@@ -51,6 +51,7 @@ func raceCases() []raceCase {
 	cases = append(cases, raceStrategies()...)
 	cases = append(cases, raceKube()...)
 	cases = append(cases, raceLinear()...)
+	cases = append(cases, raceDevices()...)
 	return append(cases, raceSelect(intPlaces, intLimits)...)
 }
 

@@ -32,6 +32,7 @@ const (
 	NotEqual          = U8(0x04)
 	Ordered           = U8(0x07)
 	Less              = U8(0x11)
+	LessOrEqual       = U8(0x12)
 	NotLess           = U8(0x15)
 	NotLessOrEqual    = U8(0x16)
 	NotGreaterOrEqual = U8(0x19)

@@ -1,0 +1,117 @@
+//go:build amd64 && !purego
+
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+//go:generate env GOWORK=off go -C _asm run ./device -out ../device_amd64.s -stubs ../device_stubs_amd64.go -pkg kernel
+
+// DeviceScores sets dst[r] to the score of every selected row; other elements
+// are not touched. The columns of the entries stand in matrices and have an
+// element per element of dst. Their amounts are whole, and of magnitudes up to
+// DeviceExact.
+func DeviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) {
+	if active == Generic || len(entries) > DeviceEntries {
+		deviceScoresGeneric(dst, most, entries, rows)
+		return
+	}
+	raceSelected(dst, rows)
+	for k := range entries {
+		raceReadSelected(entries[k].Total[:len(dst)], rows)
+		raceReadSelected(entries[k].Free[:len(dst)], rows)
+		if entries[k].Other != nil {
+			raceReadSelected(entries[k].Other[:len(dst)], rows)
+		}
+	}
+	list, count, mean := (*byte)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries), 1
+	if count == 1 && entries[0].Weight == 1 {
+		mean = 0
+	}
+	step := chunkRows(3 * count)
+	for lo := 0; lo < len(dst); lo += step {
+		part := dst[lo:min(lo+step, len(dst))]
+		word, distance := maskFrom(rows, lo)
+		switch wide := active == AVX512; {
+		case most && wide:
+			deviceMostAVX512(&part[0], len(part), lo, list, count, mean, word, distance)
+		case most:
+			deviceMostAVX2(&part[0], len(part), lo, list, count, mean, word, distance)
+		case wide:
+			deviceLeastAVX512(&part[0], len(part), lo, list, count, mean, word, distance)
+		default:
+			deviceLeastAVX2(&part[0], len(part), lo, list, count, mean, word, distance)
+		}
+	}
+}
+
+// DeviceSums sets dst[k] to the sum of the rows offsets[k] to offsets[k+1]-1 for
+// every selected k; other elements are not touched. The sums, also of parts of
+// the rows, must be whole numbers below 2^53. offsets has an element more than
+// dst.
+func DeviceSums(dst, column []float64, offsets []int32, groups []uint64) {
+	if active == Generic {
+		deviceSumsGeneric(dst, column, offsets, groups)
+		return
+	}
+	raceSelected(dst, groups)
+	raceReadGroups(column, offsets[:len(dst)+1], groups)
+	for lo := 0; lo < len(dst); {
+		part := dst[lo : lo+fewGroups(offsets[lo:len(dst)+1])]
+		word, step := maskFrom(groups, lo)
+		switch {
+		case len(part) == 0: // the groups of a block are too large for one call
+			part = dst[lo:min(lo+Block, len(dst))]
+			deviceSumsGeneric(part, column, offsets[lo:], []uint64{blockRows(groups, lo, len(dst))})
+		case active == AVX512:
+			deviceSumsAVX512(&part[0], len(part), 0, unsafe.SliceData(column), &offsets[lo], word, step)
+		default:
+			deviceSumsAVX2(&part[0], len(part), 0, unsafe.SliceData(column), &offsets[lo], word, step)
+		}
+		lo += len(part)
+	}
+}
+
+// fewGroups returns how many groups one call may sum, whole blocks or all; 0 when
+// the first block is too large.
+func fewGroups(offsets []int32) int {
+	last := len(offsets) - 1
+	for n := 0; n < last; n += Block {
+		if offsets[min(n+Block, last)]-offsets[0] > callRows {
+			return n
+		}
+	}
+	return last
+}
+
+// callRows is how many rows of one column a call reads at most.
+const callRows = 1 << 15
+
+// DeviceBound returns the greatest magnitude of the selected rows of a column,
+// which stands in a matrix, or NaN when one of them is not a whole number.
+func DeviceBound(column []float64, rows []uint64) float64 {
+	if active == Generic {
+		return deviceBoundGeneric(column, rows)
+	}
+	raceReadSelected(column, rows)
+	greatest := 0.0
+	for lo := 0; lo < len(column); lo += callRows {
+		part := column[lo:min(lo+callRows, len(column))]
+		word, step := maskFrom(rows, lo)
+		var result [2][8]float64 // the greatest magnitudes, and what is not 0 beside a fraction
+		if active == AVX512 {
+			deviceBoundAVX512(&result[0][0], &part[0], len(part), lo, word, step)
+		} else {
+			deviceBoundAVX2(&result[0][0], &part[0], len(part), lo, word, step)
+		}
+		for i, x := range result[0] {
+			if result[1][i] != 0 || x > math.MaxFloat64 {
+				return math.NaN()
+			}
+			greatest = max(greatest, x)
+		}
+	}
+	return greatest
+}

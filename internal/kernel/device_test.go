@@ -1,0 +1,397 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
+)
+
+// deviceCase is the arguments of DeviceScores but for dst and the formula.
+type deviceCase struct {
+	entries []kernel.DeviceEntry
+	rows    []uint64
+	n       int
+}
+
+// newDeviceCase returns a case whose columns are cut out of a buffer.
+func newDeviceCase(r *rand.Rand, rows, entries int, column func(n int) []float64) deviceCase {
+	stride := (rows + 63) / 64 * 64
+	c := deviceCase{n: rows}
+	data := column(3 * stride * entries)
+	for k := range entries {
+		part := func(j int) []float64 { return data[(3*k+j)*stride:][:rows] }
+		e := kernel.DeviceEntry{Total: part(0), Free: part(1), Weight: float64(1 + r.IntN(100))}
+		if entries == 1 && r.IntN(2) == 0 {
+			e.Weight = 1
+		}
+		if r.IntN(3) == 0 {
+			e.Other = part(2)
+		}
+		fillDevice(r, &e)
+		c.entries = append(c.entries, e)
+	}
+	if r.IntN(4) > 0 {
+		c.rows = make([]uint64, (rows+63)/64)
+		testkit.FillMask(r, c.rows)
+		testkit.TrimMask(c.rows, rows)
+	}
+	return c
+}
+
+// fillDevice overwrites the amounts of an entry: of up to DeviceExact, around every
+// whole percentage, and zeros and signs that devices don't have.
+func fillDevice(r *rand.Rand, e *kernel.DeviceEntry) {
+	most := int64(kernel.DeviceExact)
+	e.Request = float64(r.Int64N(kernel.DeviceMost+1) >> r.IntN(53))
+	if e.Other != nil && e.Request > 0 {
+		most = min(most, kernel.DeviceMost/int64(e.Request))
+	}
+	for i := range e.Total {
+		total := r.Int64N(most+1) >> r.IntN(47)
+		free := int64(e.Request) + total/100*r.Int64N(101) + total%100*r.Int64N(101)/100 + r.Int64N(3) - 1
+		if r.IntN(4) == 0 || free > total || free < -most {
+			free = r.Int64N(total + 2)
+		}
+		switch r.IntN(24) {
+		case 0:
+			total = 0
+		case 1:
+			total = -total
+		case 2:
+			free = -free
+		case 3:
+			total, free = most, most
+		}
+		e.Total[i], e.Free[i] = float64(total), float64(free)
+		if e.Other != nil {
+			e.Other[i] = float64(r.Int64N(kernel.DeviceExact)>>r.IntN(47) - r.Int64N(3))
+		}
+	}
+}
+
+// score is the golden model of a score, in integers of any size.
+func (c *deviceCase) score(most bool, row int) int64 {
+	whole := func(x float64) *big.Int { n, _ := big.NewFloat(x).Int(nil); return n }
+	sum, weights := new(big.Int), new(big.Int)
+	for _, e := range c.entries {
+		total, free, request := whole(e.Total[row]), whole(e.Free[row]), whole(e.Request)
+		if total.Sign() <= 0 {
+			continue
+		}
+		if e.Other != nil {
+			if other := whole(e.Other[row]); other.Sign() > 0 {
+				request.Quo(request.Mul(request, total), other)
+			} else {
+				request.SetInt64(0)
+			}
+		}
+		used := new(big.Int).Set(total)
+		if free.Cmp(total) <= 0 {
+			used.Add(used.Sub(total, free), request)
+		}
+		if used.Cmp(total) > 0 {
+			used = total
+		}
+		if !most {
+			used = new(big.Int).Sub(total, used)
+		}
+		score := new(big.Int).Mul(used, big.NewInt(100))
+		sum.Add(sum, score.Mul(score.Quo(score, total), whole(e.Weight)))
+		weights.Add(weights, whole(e.Weight))
+	}
+	if weights.Sign() == 0 {
+		return 0
+	}
+	return sum.Quo(sum, weights).Int64()
+}
+
+// check compares both formulas with the golden model in the selected rows; the
+// others must stay as they are.
+func (c *deviceCase) check(t *testing.T, dst []int64) {
+	t.Helper()
+	for _, most := range []bool{false, true} {
+		for i := range dst {
+			dst[i] = -7
+		}
+		kernel.DeviceScores(dst, most, c.entries, c.rows)
+		for row, got := range dst {
+			want := int64(-7)
+			if c.rows == nil || c.rows[row/64]>>(row%64)&1 != 0 {
+				want = c.score(most, row)
+			}
+			if got != want {
+				t.Fatalf("%d rows, most %v, row %d: got %d, want %d: %s", len(dst), most, row, got, want, c.describe(row))
+			}
+		}
+	}
+}
+
+func (c *deviceCase) describe(row int) string {
+	s := ""
+	for _, e := range c.entries {
+		s += fmt.Sprintf("\n%v free of %v, request %v, weight %v", e.Free[row], e.Total[row], e.Request, e.Weight)
+		if e.Other != nil {
+			s += fmt.Sprintf(", other %v", e.Other[row])
+		}
+	}
+	return s
+}
+
+// TestDeviceScores holds the scores against the golden model, for all numbers of
+// rows and of entries, beside pages that fault.
+func TestDeviceScores(t *testing.T) {
+	shapes := []ratioShape{{5000, 2}, {33000, 1}, {300, kernel.DeviceEntries}, {300, kernel.DeviceEntries + 1}}
+	for rows := range 130 {
+		shapes = append(shapes, ratioShape{rows, rows % 5})
+	}
+	for entries := range kernel.DeviceEntries {
+		shapes = append(shapes, ratioShape{71, entries})
+	}
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(21)
+		for _, front := range []bool{false, true} {
+			column, dst := guardedSlices[float64](t, front, 1<<17), guardedSlices[int64](t, front, 1<<16)
+			for _, shape := range shapes {
+				c := newDeviceCase(r, shape.rows, shape.cols, column)
+				c.check(t, dst(shape.rows))
+			}
+		}
+	})
+}
+
+// TestDeviceSums sums groups of all sizes, beside pages that fault.
+func TestDeviceSums(t *testing.T) {
+	sizes := map[string]func(r *rand.Rand) int{
+		"eight":  func(*rand.Rand) int { return 8 },
+		"four":   func(*rand.Rand) int { return 4 },
+		"any":    func(r *rand.Rand) int { return r.IntN(20) },
+		"mostly": func(r *rand.Rand) int { return 8 * r.IntN(12) / 10 },
+		"none":   func(*rand.Rand) int { return 0 },
+	}
+	testkit.EachImpl(t, func(t *testing.T) {
+		for name, size := range sizes {
+			t.Run(name, func(t *testing.T) {
+				r := testkit.Rand(22)
+				for _, front := range []bool{false, true} {
+					column, dst := guardedSlices[float64](t, front, 1<<15), guardedSlices[float64](t, front, 1<<10)
+					offsets := guardedSlices[int32](t, front, 1<<10)
+					for n := range 200 {
+						checkDeviceSums(t, r, dst(n), offsets(n+1), size, column)
+					}
+				}
+			})
+		}
+	})
+}
+
+// checkDeviceSums makes groups, and compares their sums with a loop.
+func checkDeviceSums(t *testing.T, r *rand.Rand, dst []float64, offsets []int32, size func(*rand.Rand) int, buffer func(n int) []float64) {
+	t.Helper()
+	offsets[0] = int32(r.IntN(3))
+	for k := range dst {
+		offsets[k+1] = offsets[k] + int32(size(r))
+		dst[k] = -7
+	}
+	column := buffer(int(offsets[len(dst)]))
+	for i := range column {
+		column[i] = float64(r.Int64N(1<<44) - 1<<43)
+	}
+	var groups []uint64
+	if r.IntN(3) > 0 {
+		groups = make([]uint64, (len(dst)+63)/64)
+		testkit.FillMask(r, groups)
+		testkit.TrimMask(groups, len(dst))
+	}
+	kernel.DeviceSums(dst, column, offsets, groups)
+	for k, got := range dst {
+		want := -7.0
+		if groups == nil || groups[k/64]>>(k%64)&1 != 0 {
+			want = 0
+			for _, x := range column[offsets[k]:offsets[k+1]] {
+				want += x
+			}
+		}
+		if got != want {
+			t.Fatalf("%d groups, group %d of rows %d to %d: got %v, want %v", len(dst), k, offsets[k], offsets[k+1], got, want)
+		}
+	}
+}
+
+// TestDeviceSumsLarge has groups that don't fit in one call into assembly.
+func TestDeviceSumsLarge(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(23)
+		for _, most := range []int{1 << 9, 1 << 16} {
+			checkDeviceSums(t, r, make([]float64, 200), make([]int32, 201), func(r *rand.Rand) int { return r.IntN(most) },
+				func(n int) []float64 { return make([]float64, n) })
+		}
+	})
+}
+
+// TestDeviceBound puts special values in every place, and every one in some.
+func TestDeviceBound(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, front := range []bool{false, true} {
+			buffer := guardedSlices[float64](t, front, 192)
+			for rows := range 130 {
+				column := buffer((rows + 63) / 64 * 64)[:rows]
+				for i := range column {
+					column[i] = float64(-i)
+				}
+				mask := make([]uint64, (rows+63)/64)
+				for i := range column {
+					mask[i/64] |= 1 << (i % 64)
+				}
+				wantBound(t, column, nil, float64(max(rows-1, 0)))
+				for i := range column {
+					for k, x := range testkit.Specials() {
+						if rows != 65 && (rows+i+k)%16 != 0 {
+							continue
+						}
+						column[i] = x
+						want := max(float64(rows-1), math.Abs(x))
+						if i == rows-1 {
+							want = max(float64(rows-2), 0, math.Abs(x))
+						}
+						if x != math.Trunc(x) || math.IsInf(x, 0) {
+							want = math.NaN()
+						}
+						wantBound(t, column, nil, want)
+						wantBound(t, column, mask, want)
+					}
+					column[i] = math.NaN()
+					mask[i/64] &^= 1 << (i % 64)
+					want := float64(rows - 1)
+					if i == rows-1 {
+						want = float64(max(rows-2, 0))
+					}
+					wantBound(t, column, mask, want)
+					mask[i/64] |= 1 << (i % 64)
+					column[i] = float64(-i)
+				}
+			}
+		}
+	})
+}
+
+// TestDeviceBoundLong has the special row in each of several calls into assembly.
+func TestDeviceBoundLong(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		column := testkit.Matrix(1<<17, 1)[:100_000]
+		mask := make([]uint64, len(column)/64+1)
+		for i := range mask {
+			mask[i] = ^uint64(0)
+		}
+		for _, at := range []int{0, 32767, 32768, 70_000, 99_999} {
+			column[at] = 1 << 50
+			wantBound(t, column, mask, 1<<50)
+			column[at] = 0.5
+			wantBound(t, column, mask, math.NaN())
+			column[at] = 0
+		}
+	})
+}
+
+func wantBound(t *testing.T, column []float64, rows []uint64, want float64) {
+	t.Helper()
+	if got := kernel.DeviceBound(column, rows); !testkit.Same(got, want) {
+		t.Fatalf("%d rows: got %v, want %v", len(column), got, want)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	for _, test := range []struct {
+		offsets []int32
+		rows    int
+		largest int
+		ok      bool
+	}{
+		{nil, 0, 0, true},
+		{[]int32{0}, 0, 0, true},
+		{[]int32{4}, 3, 0, false},
+		{[]int32{-1}, 3, 0, false},
+		{[]int32{0, 2, 2, 7}, 7, 5, true},
+		{[]int32{3, 7}, 7, 4, true},
+		{[]int32{0, 8}, 7, 0, false},
+		{[]int32{0, 3, 2, 7}, 7, 0, false},
+		{[]int32{0, -1, 7}, 7, 0, false},
+		{[]int32{1, math.MinInt32, 7}, 7, 0, false},
+		{[]int32{0, math.MaxInt32, math.MinInt32, 7}, 7, 0, false},
+		{[]int32{math.MinInt32, math.MaxInt32}, math.MaxInt32, 0, false},
+		{[]int32{0, math.MaxInt32}, math.MaxInt32, math.MaxInt32, true},
+	} {
+		largest, ok := kernel.Groups(test.offsets, test.rows)
+		if ok != test.ok || ok && largest != test.largest {
+			t.Errorf("%v within %d rows: got %d, %v, want %d, %v", test.offsets, test.rows, largest, ok, test.largest, test.ok)
+		}
+	}
+}
+
+// TestDeviceAllocates nothing.
+func TestDeviceAllocates(t *testing.T) {
+	const rows, nodes = 500, 50
+	r := testkit.Rand(24)
+	c := newDeviceCase(r, rows, 3, func(n int) []float64 { return testkit.Matrix(n, 1) })
+	dst, sums, offsets := make([]int64, rows), make([]float64, nodes), make([]int32, nodes+1)
+	for k := range offsets {
+		offsets[k] = int32(k * rows / nodes)
+	}
+	testkit.EachImpl(t, func(t *testing.T) {
+		if n := testing.AllocsPerRun(10, func() {
+			kernel.DeviceScores(dst, true, c.entries, c.rows)
+			kernel.DeviceSums(sums, c.entries[0].Free, offsets, nil)
+			kernel.DeviceBound(c.entries[0].Free, c.rows)
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+func FuzzDeviceScores(f *testing.F) {
+	for _, entries := range []uint8{0, 1, 2, 3, 8, 17} {
+		f.Add(uint64(entries), entries, uint8(100))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, entries, rows uint8) {
+		c := newDeviceCase(testkit.Rand(seed), int(rows), int(entries%20), func(n int) []float64 { return testkit.Matrix(n, 1) })
+		testkit.EachImpl(t, func(t *testing.T) { c.check(t, make([]int64, rows)) })
+	})
+}
+
+func BenchmarkDevice(b *testing.B) {
+	const nodes, devices = 5000, 8
+	const rows = nodes * devices
+	r := testkit.Rand(25)
+	total, free := testkit.Matrix(rows, 1), testkit.Matrix(rows, 1)
+	offsets := []int32{0}
+	for i := range rows {
+		total[i], free[i] = 100, float64(r.IntN(101))
+		if i%devices == devices-1 {
+			offsets = append(offsets, int32(i+1))
+		}
+	}
+	entries := []kernel.DeviceEntry{{Total: total, Free: free, Request: 20, Weight: 1}}
+	scores, sums := make([]int64, rows), make([]float64, nodes)
+	for _, bench := range []struct {
+		name string
+		run  func()
+	}{
+		{"Scores", func() { kernel.DeviceScores(scores, false, entries, nil) }},
+		{"Sums", func() { kernel.DeviceSums(sums, free, offsets, nil) }},
+		{"Bound", func() { kernel.DeviceBound(free, nil) }},
+		{"Groups", func() { kernel.Groups(offsets, rows) }},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			testkit.EachImplB(b, func(b *testing.B) {
+				for b.Loop() {
+					bench.run()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+			})
+		})
+	}
+}
