@@ -16,6 +16,10 @@
 //   - [github.com/resvec/resvec/transform] charges quota for other resources than
 //     pods request: Kueue's configurable resource transformations, exact on
 //     resource lists and vectorized on matrices of workloads.
+//   - [github.com/resvec/resvec/device] knows the accelerators: an inventory from
+//     node labels, ResourceSlices or the driver, card names, MIG placement, and
+//     Koordinator's device-share scoring and allocation, a device at a time or all
+//     devices of all nodes at once.
 //
 // A scheduler keeps its nodes as rows of a [vector.Table], turns a pod into a
 // vector once, and then asks questions of all rows at a time:

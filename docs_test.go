@@ -16,6 +16,7 @@ func TestDocs(t *testing.T) {
 		"docs/migration.md": "migration_test.go",
 		"docs/scoring.md":   "scoring_example_test.go",
 		"docs/transform.md": "transform/example_test.go",
+		"docs/device.md":    "device/guide_example_test.go",
 	} {
 		code := withoutIndent(read(t, source))
 		blocks := codeBlock.FindAllStringSubmatch(read(t, document), -1)

@@ -59,6 +59,15 @@ var rooms = map[string][]string{
 		"k8s.io/apimachinery/...",
 		"sigs.k8s.io/yaml",
 	},
+	"/device": {
+		module + "/internal/document",
+		module + "/internal/kernel",
+		module + "/scoring",
+		module + "/vector",
+		module + "/vectormap",
+		"k8s.io/api/...",
+		"k8s.io/apimachinery/...",
+	},
 	"/benchmarks": {},
 }
 
@@ -69,6 +78,7 @@ var forbidden = map[string][]string{
 	"/vectormap":        {"gonum.org/", "github.com/prometheus/"},
 	"/scoring":          {"gonum.org/", "github.com/prometheus/"},
 	"/transform":        {"github.com/prometheus/"},
+	"/device":           {"gonum.org/", "github.com/prometheus/", "github.com/NVIDIA/"},
 }
 
 type listedPackage struct {

@@ -35,6 +35,13 @@
 // BenchmarkScoreCache compares the cache of scores with scoring all nodes anew,
 // on pods of a production trace.
 //
+// Devices have benchmarks of their own. In BenchmarkDeviceScore the row is a
+// device and the baseline keeps a resource list per device in maps, as the plugin
+// does that the scorer comes from. BenchmarkInventoryLabels compares with a
+// regular expression per label, BenchmarkInventorySlices with maps of the
+// attributes; both loops make the same cards. BenchmarkMIGPlace asks every
+// question there is about two GPUs, and times the worst one by itself.
+//
 // Timings of different runs are not comparable on a shared machine. The figures
 // of docs/performance.md come from BenchmarkRatio, BenchmarkScoringRatio and
 // BenchmarkTransformRatio, which alternate the baselines, the roof and the kernel

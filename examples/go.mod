@@ -5,8 +5,11 @@ go 1.25.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/resvec/resvec v0.0.0
+	github.com/resvec/resvec/device/nvml v0.0.0
 	golang.org/x/perf v0.0.0-20250813145418-2f7363a06fe1
 	gonum.org/v1/plot v0.15.2
+	k8s.io/api v0.35.3
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
@@ -14,6 +17,7 @@ require (
 	codeberg.org/go-latex/latex v0.0.1 // indirect
 	codeberg.org/go-pdf/fpdf v0.10.0 // indirect
 	git.sr.ht/~sbinet/gg v0.6.0 // indirect
+	github.com/NVIDIA/go-nvml v0.13.4-0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/campoy/embedmd v1.0.0 // indirect
@@ -26,13 +30,12 @@ require (
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
-	go.yaml.in/yaml/v3 v3.0.4 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/net v0.47.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.31.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	k8s.io/api v0.35.3 // indirect
 	k8s.io/apimachinery v0.35.3 // indirect
 	k8s.io/component-helpers v0.35.3 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
@@ -43,4 +46,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 )
 
-replace github.com/resvec/resvec => ../
+replace (
+	github.com/resvec/resvec => ../
+	github.com/resvec/resvec/device/nvml => ../device/nvml
+)

@@ -22,6 +22,8 @@ const (
 	workloadTime     = "ns/workload" // of BenchmarkTransformRatio
 	listWorkloadTime = "resourcelist-ns/workload"
 	denseTime        = "dense-ns/workload"
+
+	listCallTime = "resourcelist-ns/call" // of BenchmarkDeviceScoreRatio
 )
 
 // tables returns all tables as Markdown.
@@ -39,6 +41,7 @@ func tables(all *results) string {
 	}
 	cacheTable(&b, all.where("ScoreCacheRatio", nil))
 	transformTable(&b, all.where("TransformRatio", nil))
+	deviceTable(&b, all.where("DeviceScoreRatio", nil))
 	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
 	formTable(&b, "Copy of one node's resources, ns", all.where("Clone", nil))
 	callTable(&b, "Table, ns per call", all.where("Table", nil), "op")
@@ -140,6 +143,19 @@ func transformTable(b *strings.Builder, rows []row) {
 	for _, r := range rows {
 		cells(b, r.key("transform"), r.key("requested"), r.key("entries"), r.key("impl"), number(r.value(workloadTime)),
 			number(r.value(listWorkloadTime)), times(r.per(workloadTime, listWorkloadTime), true), number(r.value(denseTime)))
+	}
+	b.WriteByte('\n')
+}
+
+// deviceTable compares the scores of devices with those of resource lists.
+func deviceTable(b *strings.Builder, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	header(b, "Device scores, one pod", "what", "nodes", "devices each", "resources", "implementation", "µs", "resource lists, µs", "against lists")
+	for _, r := range rows {
+		cells(b, r.key("device"), thousands(r.number("nodes")), r.key("devices"), r.key("resources"), r.key("impl"),
+			number(r.value(callTime)/1000), number(r.value(listCallTime)/1000), times(r.per(callTime, listCallTime), true))
 	}
 	b.WriteByte('\n')
 }

@@ -1,0 +1,281 @@
+package benchmarks
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// deviceShape is a problem of the device scorer: nodes with so many GPUs each, and
+// so many resources that are scored: gpu-memory-ratio, or gpu-memory too.
+type deviceShape struct{ nodes, devices, resources int }
+
+func (s deviceShape) String() string {
+	return fmt.Sprintf("nodes=%d/devices=%d/resources=%d", s.nodes, s.devices, s.resources)
+}
+
+var deviceShapes = []deviceShape{{5000, 8, 1}, {5000, 8, 2}}
+
+// deviceScores is one problem in all forms, and the answers.
+type deviceScores struct {
+	deviceShape
+	scorer *device.Scorer
+	batch  *device.Batch
+	needs  []device.Requirement // the variants of the question
+
+	plugin   *deviceSharePlugin
+	cache    []*nodeDevices
+	requests []corev1.ResourceList
+
+	nodes, wantNodes     []int64
+	devices, wantDevices []int64
+}
+
+func newDeviceScores(s deviceShape) *deviceScores {
+	const memory = 80 << 30
+	r := rand.New(rand.NewPCG(300, 1))
+	cfg := device.KoordinatorDefaults()
+	cfg.Resources = cfg.Resources[:s.resources]
+	rows := s.nodes * s.devices
+	d := &deviceScores{
+		deviceShape: s,
+		scorer:      must(device.NewScorer(cfg)),
+		batch: &device.Batch{
+			Total: vector.NewMatrix(vector.Schema{}, rows, s.resources), Free: vector.NewMatrix(vector.Schema{}, rows, s.resources),
+			Offsets: vector.Offsets{0},
+		},
+		plugin: &deviceSharePlugin{weights: map[corev1.ResourceName]int64{}},
+		nodes:  make([]int64, s.nodes), wantNodes: make([]int64, s.nodes),
+		devices: make([]int64, rows), wantDevices: make([]int64, rows),
+	}
+	for _, spec := range cfg.Resources {
+		d.plugin.weights[corev1.ResourceName(spec.Name)] = spec.Weight
+	}
+	for k := range s.nodes {
+		node := &nodeDevices{total: map[string]deviceResources{}, free: map[string]deviceResources{}}
+		node.total[device.KindGPU], node.free[device.KindGPU] = deviceResources{}, deviceResources{}
+		for minor := range s.devices {
+			row, free := k*s.devices+minor, int64(r.IntN(101))
+			node.total[device.KindGPU][minor] = gpuResources(100, memory)
+			node.free[device.KindGPU][minor] = gpuResources(free, memory/100*free)
+			d.batch.Total.SetRow(row, vector.ResourceVector{100, memory}[:s.resources])
+			d.batch.Free.SetRow(row, vector.ResourceVector{float64(free), float64(memory / 100 * free)}[:s.resources])
+		}
+		d.cache = append(d.cache, node)
+		d.batch.Offsets = append(d.batch.Offsets, int32((k+1)*s.devices))
+	}
+	for range variants {
+		ratio := int64(1 + r.IntN(100))
+		d.needs = append(d.needs, device.Requirement{
+			Kind: device.KindGPU, PerInstance: device.Request{device.GPUCore: ratio, device.GPUMemoryRatio: ratio}, Count: 1,
+		})
+		d.requests = append(d.requests, corev1.ResourceList{
+			device.GPUCore:        *resource.NewQuantity(ratio, resource.DecimalSI),
+			device.GPUMemoryRatio: *resource.NewQuantity(ratio, resource.DecimalSI),
+		})
+	}
+	return d
+}
+
+// gpuResources is one device as it is reported, idle or not.
+func gpuResources(percent, memory int64) corev1.ResourceList {
+	return corev1.ResourceList{
+		device.GPUCore:        *resource.NewQuantity(percent, resource.DecimalSI),
+		device.GPUMemoryRatio: *resource.NewQuantity(percent, resource.DecimalSI),
+		device.GPUMemory:      *resource.NewQuantity(memory, resource.BinarySI),
+	}
+}
+
+func (d *deviceScores) scoreNodes(k int) {
+	check(d.scorer.ScoreNodes(d.nodes, d.batch, d.needs[k], nil))
+}
+
+func (d *deviceScores) scoreDevices(k int) {
+	check(d.scorer.ScoreDevices(d.devices, d.batch, d.needs[k].PerInstance, nil))
+}
+
+func (d *deviceScores) pluginNodes(k int) {
+	for i, node := range d.cache {
+		d.wantNodes[i] = d.plugin.scoreNode(d.requests[k], node.total[device.KindGPU], node.free[device.KindGPU])
+	}
+}
+
+func (d *deviceScores) pluginDevices(k int) {
+	for i, node := range d.cache {
+		total, free := node.total[device.KindGPU], node.free[device.KindGPU]
+		for minor, list := range total {
+			d.wantDevices[i*d.deviceShape.devices+minor] = d.plugin.scoreDevice(d.requests[k], list, free[minor])
+		}
+	}
+}
+
+// verify compares the answers to all questions.
+func (d *deviceScores) verify() error {
+	for k := range d.needs {
+		for _, do := range []func(int){d.scoreNodes, d.scoreDevices, d.pluginNodes, d.pluginDevices} {
+			do(k)
+		}
+		if err := errors.Join(
+			same("ScoreNodes", len(d.nodes), at(d.nodes), at(d.wantNodes)),
+			same("ScoreDevices", len(d.devices), at(d.devices), at(d.wantDevices)),
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodeDevices is the form in which Koordinator's DeviceShare plugin
+// (pkg/scheduler/plugins/deviceshare) keeps the devices of a node: by kind and by
+// minor a corev1.ResourceList of what they have and of what is free.
+type nodeDevices struct{ total, free map[string]deviceResources }
+
+type deviceResources map[int]corev1.ResourceList
+
+// deviceSharePlugin scores as its LeastAllocated does: it computes with
+// resource.Quantity, collects what is requested and what there is by name, and
+// takes the weighted mean. Other than there, only resources with a weight are
+// added up for a node.
+type deviceSharePlugin struct{ weights map[corev1.ResourceName]int64 }
+
+// amountsByName is what counts of each resource.
+type amountsByName map[corev1.ResourceName]int64
+
+func (p *deviceSharePlugin) scoreDevice(request, total, free corev1.ResourceList) int64 {
+	requested, allocatable := make(amountsByName, len(p.weights)), make(amountsByName, len(p.weights))
+	for name := range p.weights {
+		collect(requested, allocatable, name, request[name], total[name], free[name])
+	}
+	return p.leastAllocated(requested, allocatable)
+}
+
+func (p *deviceSharePlugin) scoreNode(request corev1.ResourceList, total, free deviceResources) int64 {
+	requested, allocatable := make(amountsByName, len(p.weights)), make(amountsByName, len(p.weights))
+	for name := range p.weights {
+		collect(requested, allocatable, name, request[name], total.sum(name), free.sum(name))
+	}
+	return p.leastAllocated(requested, allocatable)
+}
+
+// sum adds up a resource of all devices.
+func (d deviceResources) sum(name corev1.ResourceName) (sum resource.Quantity) {
+	for _, list := range d {
+		sum.Add(list[name])
+	}
+	return sum
+}
+
+// collect notes what is used with the request and what there is of a resource.
+func collect(requested, allocatable amountsByName, name corev1.ResourceName, request, total, free resource.Quantity) {
+	if total.IsZero() {
+		return
+	}
+	used := total.DeepCopy()
+	used.Sub(free)
+	used.Add(request)
+	requested[name], allocatable[name] = used.Value(), total.Value()
+}
+
+func (p *deviceSharePlugin) leastAllocated(requested, allocatable amountsByName) int64 {
+	var score, weights int64
+	for name, capacity := range allocatable {
+		weight := p.weights[name]
+		if used := requested[name]; used <= capacity {
+			score += (capacity - used) * 100 / capacity * weight
+		}
+		weights += weight
+	}
+	if weights == 0 {
+		return 0
+	}
+	return score / weights
+}
+
+// deviceScorers are what is measured: the library's way and the plugin's.
+var deviceScorers = []struct {
+	name          string
+	batch, plugin func(d *deviceScores, k int)
+}{
+	{"ScoreNodes", (*deviceScores).scoreNodes, (*deviceScores).pluginNodes},
+	{"ScoreDevices", (*deviceScores).scoreDevices, (*deviceScores).pluginDevices},
+}
+
+// deviceProblems makes each shape once, and only when it is measured.
+func deviceProblems() []func() *deviceScores {
+	var all []func() *deviceScores
+	for _, s := range deviceShapes {
+		all = append(all, sync.OnceValue(func() *deviceScores { return newDeviceScores(s) }))
+	}
+	return all
+}
+
+// BenchmarkDeviceScore measures the scores of all nodes, or all devices, by each
+// implementation (impl=avx512 and so on), and as the scheduler plugin has them
+// (impl=resourcelist).
+func BenchmarkDeviceScore(b *testing.B) {
+	for n, problem := range deviceProblems() {
+		for _, op := range deviceScorers {
+			run := func(impl string, do func(*deviceScores, int)) {
+				b.Run(fmt.Sprintf("impl=%s/%v/op=%s", impl, deviceShapes[n], op.name), func(b *testing.B) {
+					d, k := problem(), 0
+					b.ReportAllocs()
+					for b.Loop() {
+						do(d, k)
+						k = (k + 1) % variants
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(d.deviceShape.nodes), "ns/node")
+					check(d.verify())
+				})
+			}
+			for _, impl := range slices.Backward(kernel.Available()) {
+				restore := kernel.Use(impl)
+				run(impl.String(), op.batch)
+				restore()
+			}
+			run("resourcelist", op.plugin)
+		}
+	}
+}
+
+// BenchmarkDeviceScoreRatio is [BenchmarkRatio] for the device scorer.
+//
+//	ns/call               of the kernel
+//	resourcelist-ns/call  of the plugin's lists
+//	x_resourcelist        how many times as fast as the lists
+func BenchmarkDeviceScoreRatio(b *testing.B) {
+	for n, problem := range deviceProblems() {
+		for _, op := range deviceScorers {
+			for _, impl := range slices.Backward(kernel.Available()) {
+				b.Run(fmt.Sprintf("device=%s/impl=%v/%v", op.name, impl, deviceShapes[n]), func(b *testing.B) {
+					defer kernel.Use(impl)()
+					d := problem()
+					watch := func(do func(*deviceScores, int)) *stopwatch {
+						w := &stopwatch{run: func(k int) { do(d, k) }, variants: variants, calls: 1, best: math.Inf(1)}
+						w.call()
+						return w
+					}
+					ours, lists := watch(op.batch), watch(op.plugin)
+					for b.Loop() {
+						ours.sample()
+						lists.sample()
+					}
+					check(d.verify())
+					b.ReportMetric(0, "ns/op")
+					b.ReportMetric(ours.best, "ns/call")
+					b.ReportMetric(lists.best, "resourcelist-ns/call")
+					b.ReportMetric(lists.best/ours.best, "x_resourcelist")
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package device_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/resvec/resvec/device"
+)
+
+// exampleNode has four GPUs on two PCIe roots, with a NIC each.
+func exampleNode() []device.State {
+	var node []device.State
+	for minor := range int32(4) {
+		node = append(node, device.State{
+			Kind: device.KindGPU, Minor: minor, NUMANode: 0, PCIeRoot: fmt.Sprintf("pci%d", minor/2),
+			Total: device.Total{device.GPUCore: 100, device.GPUMemoryRatio: 100},
+			Free:  device.Free{device.GPUCore: 100, device.GPUMemoryRatio: 100},
+		})
+	}
+	for minor := range int32(2) {
+		node = append(node, device.State{
+			Kind: device.KindRDMA, Minor: minor, NUMANode: 0, PCIeRoot: fmt.Sprintf("pci%d", minor),
+			Total: device.Total{device.RDMA: 100}, Free: device.Free{device.RDMA: 100},
+		})
+	}
+	return node
+}
+
+// A scheduler chooses devices, takes them, and gives them back when the pod ends.
+func ExampleScorer_Allocate() {
+	scorer, err := device.NewScorer(device.Config{Type: device.MostAllocated})
+	if err != nil {
+		panic(err)
+	}
+	node := exampleNode()
+
+	pod := device.AllocRequest{
+		Kind:        device.KindGPU,
+		PerInstance: device.Request{device.GPUCore: 50, device.GPUMemoryRatio: 50},
+		Count:       1,
+		Partial:     true,
+		Preferred:   []int32{2},
+	}
+	first, err := scorer.Allocate(pod, node)
+	if err != nil {
+		panic(err)
+	}
+	if err := first.Commit(node); err != nil {
+		panic(err)
+	}
+	fmt.Println("preferred:", first.Minors())
+
+	pod.Preferred = nil
+	second, err := scorer.Allocate(pod, node)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("most allocated:", second.Minors())
+
+	if err := first.Release(node); err != nil {
+		panic(err)
+	}
+	again, err := scorer.Allocate(pod, node)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("all idle:", again.Minors())
+
+	// Output:
+	// preferred: [2]
+	// most allocated: [2]
+	// all idle: [0]
+}
+
+// A refusal says in numbers what is missing.
+func ExampleNotEnoughError() {
+	node := exampleNode()
+	node[0].Health = device.Unhealthy
+	node[1].Free = device.Free{device.GPUCore: 40, device.GPUMemoryRatio: 100}
+
+	var scorer *device.Scorer // all scores are 0
+	_, err := scorer.Allocate(device.AllocRequest{
+		Kind:        device.KindGPU,
+		PerInstance: device.Request{device.GPUCore: 100, device.GPUMemoryRatio: 100},
+		Count:       4,
+	}, node)
+	var refusal *device.NotEnoughError
+	if errors.As(err, &refusal) {
+		fmt.Println("got", refusal.Got, "of", refusal.Want)
+		for _, r := range refusal.Reasons {
+			fmt.Println("-", r)
+		}
+	}
+
+	// Output:
+	// got 2 of 4
+	// - 1 unhealthy
+	// - 1 insufficient koordinator.sh/gpu-core (40 free of 100)
+}
+
+// A GPU is in use, so the pod gets the pair that is idle, and the NIC beside it.
+func ExampleScorer_AllocateJoint() {
+	node := exampleNode()
+	node[1].Free = nil
+
+	var scorer *device.Scorer
+	gpus, nics, err := scorer.AllocateJoint(
+		device.AllocRequest{
+			Kind:        device.KindGPU,
+			PerInstance: device.Request{device.GPUCore: 100, device.GPUMemoryRatio: 100},
+			Count:       2,
+			Policy:      device.PackTopology,
+		},
+		device.AllocRequest{
+			Kind:        device.KindRDMA,
+			PerInstance: device.Request{device.RDMA: 50},
+			Count:       1,
+		},
+		node, device.RequireSamePCIe)
+	fmt.Println(gpus.Minors(), nics.Minors(), err)
+
+	// Output:
+	// [2 3] [1] <nil>
+}
+
+// Half of the pods want half a GPU, and half of them a whole one.
+func ExampleScorer_ExplainAllocation() {
+	node := exampleNode()
+	node[1].Free = device.Free{device.GPUCore: 50, device.GPUMemoryRatio: 50}
+	node[2].Free = device.Free{device.GPUCore: 30, device.GPUMemoryRatio: 30}
+	node[3].Health = device.Unhealthy
+
+	scorer, err := device.NewScorer(device.Config{})
+	if err != nil {
+		panic(err)
+	}
+	e, err := scorer.ExplainAllocation(device.AllocRequest{
+		Kind:        device.KindGPU,
+		PerInstance: device.Request{device.GPUCore: 30, device.GPUMemoryRatio: 30},
+		Count:       1,
+		Partial:     true,
+		Policy:      device.LeastFragmentation,
+		Mix:         []device.Share{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}},
+	}, node)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(e)
+
+	// Output:
+	// LeastFragmentation: 1 from the node
+	//   minor  NUMA  PCIe  preferred  change  score  verdict
+	//   2      0     pci1  no         -60     100    chosen
+	//   1      0     pci0  no         -10     80     not needed
+	//   0      0     pci0  no         70      30     not needed
+	//   3      0     pci1  -          -       -      unhealthy
+}
+
+func ExampleOrderByPCIe() {
+	nics := []device.Candidate{
+		{Minor: 1, PCIeRoot: "pci0"}, {Minor: 2, PCIeRoot: "pci0"}, {Minor: 3, PCIeRoot: "pci1", Score: 80},
+		{Minor: 4, PCIeRoot: "pci1"}, {Minor: 5, PCIeRoot: "pci2", Score: 99},
+	}
+	device.OrderByPCIe(nics, []string{"pci0", "pci1"})
+	for _, n := range nics {
+		fmt.Print(n.Minor, " ")
+	}
+
+	// Output:
+	// 3 1 2 4 5
+}

@@ -1,0 +1,159 @@
+package device
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// AllocationExplanation is how a choice of devices came about. Printed, it is a
+// small table.
+type AllocationExplanation struct {
+	Policy Policy
+	Want   int64 // instances
+
+	// The part of the node that the devices are from or, with a refusal, that
+	// has most of them.
+	Scope    Scope
+	NUMANode int32  // -1: unknown, or the whole node
+	PCIeRoot string // with [ScopePCIe]
+
+	Refusal *NotEnoughError // nil: devices were chosen
+
+	// Devices are all of the kind: first the ones of this part that fit, in the
+	// order of the policy, then those that fit elsewhere, also in that order,
+	// then the others by minor.
+	Devices []DeviceChoice
+}
+
+// DeviceChoice is why one device was chosen or not.
+type DeviceChoice struct {
+	Minor    int32
+	NUMANode int32
+	PCIeRoot string
+	Chosen   bool
+
+	// What the order depends on, of a device that fits.
+	Preferred bool
+	Change    int64 // of fragmentation, in percent of a device, with [LeastFragmentation]
+	Score     int64 // by MostAllocated with [LeastFragmentation]
+
+	// Reasons are why the device couldn't be chosen. Empty for one that could:
+	// if it isn't Chosen then enough were before it.
+	Reasons []Reason
+}
+
+// ExplainAllocation returns how [Scorer.Allocate] comes to its choice or refusal.
+// Its errors are those of Allocate, but for the refusal.
+func (s *Scorer) ExplainAllocation(req AllocRequest, devices []State) (AllocationExplanation, error) {
+	c, err := s.consider(&req, devices)
+	if err != nil {
+		return AllocationExplanation{}, err
+	}
+	taken, from, refusal := c.choose()
+	e := AllocationExplanation{
+		Policy: req.Policy, Want: req.Count,
+		Scope: from.scope, NUMANode: from.numa, PCIeRoot: from.root,
+		Refusal: refusal,
+	}
+	inside := c.ordered(from)
+	for i, d := range inside {
+		e.Devices = append(e.Devices, c.explain(&c.devices[d.index], d.Preferred))
+		e.Devices[i].Chosen = i < len(taken)
+	}
+	for _, d := range c.ordered(wholeNode) {
+		if row := &c.devices[d.index]; !from.contains(row.state) {
+			row.reasons = []Reason{{Cause: CauseOutsideScope, Devices: 1}}
+			e.Devices = append(e.Devices, c.explain(row, d.Preferred))
+		}
+	}
+	unfit := len(e.Devices)
+	for i := range c.devices {
+		if d := &c.devices[i]; len(d.reasons) > 0 && d.reasons[0].Cause != CauseOutsideScope {
+			e.Devices = append(e.Devices, c.explain(d, false))
+		}
+	}
+	slices.SortFunc(e.Devices[unfit:], func(a, b DeviceChoice) int { return cmp.Compare(a.Minor, b.Minor) })
+	return e, nil
+}
+
+// explain returns the row of a device that wasn't chosen.
+func (c *consideration) explain(d *considered, preferred bool) DeviceChoice {
+	return DeviceChoice{
+		Minor: d.state.Minor, NUMANode: d.state.NUMANode, PCIeRoot: d.state.PCIeRoot,
+		Preferred: preferred, Change: d.change, Score: d.score,
+		Reasons: d.reasons,
+	}
+}
+
+// String returns the explanation as a table, a line per device.
+func (e AllocationExplanation) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%s: %s\n", e.Policy, e.outcome())
+	if len(e.Devices) > 0 {
+		fmt.Fprint(w, "  minor\tNUMA\tPCIe\tpreferred\tchange\tscore\tverdict\n")
+	}
+	for i := range e.Devices {
+		d := &e.Devices[i]
+		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n",
+			d.Minor, numaText(d.NUMANode), cmp.Or(d.PCIeRoot, "-"), d.place(e.Policy), d.verdict())
+	}
+	w.Flush()
+	return b.String()
+}
+
+// place returns the cells of what the order depends on.
+func (d *DeviceChoice) place(policy Policy) string {
+	if len(d.Reasons) > 0 && d.Reasons[0].Cause != CauseOutsideScope {
+		return "-\t-\t-"
+	}
+	preferred, change := "no", "-"
+	if d.Preferred {
+		preferred = "yes"
+	}
+	if policy == LeastFragmentation {
+		change = strconv.FormatInt(d.Change, 10)
+	}
+	return fmt.Sprintf("%s\t%s\t%d", preferred, change, d.Score)
+}
+
+// outcome returns how many devices were found where.
+func (e *AllocationExplanation) outcome() string {
+	where := "the node"
+	switch e.Scope {
+	case ScopeNUMA:
+		where = "NUMA node " + numaText(e.NUMANode)
+	case ScopePCIe:
+		where = fmt.Sprintf("PCIe root %s of NUMA node %s", cmp.Or(e.PCIeRoot, "-"), numaText(e.NUMANode))
+	}
+	if e.Refusal != nil {
+		return fmt.Sprintf("refused, %d of %d fit on %s", e.Refusal.Got, e.Want, where)
+	}
+	return fmt.Sprintf("%d from %s", e.Want, where)
+}
+
+func numaText(numa int32) string {
+	if numa < 0 {
+		return "-"
+	}
+	return strconv.Itoa(int(numa))
+}
+
+// verdict returns what became of the device.
+func (d *DeviceChoice) verdict() string {
+	switch {
+	case d.Chosen:
+		return "chosen"
+	case len(d.Reasons) == 0:
+		return "not needed"
+	}
+	parts := make([]string, len(d.Reasons))
+	for i, r := range d.Reasons {
+		parts[i] = r.phrase()
+	}
+	return strings.Join(parts, ", ")
+}

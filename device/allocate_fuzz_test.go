@@ -1,0 +1,491 @@
+package device_test
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+)
+
+func cloneStates(devices []device.State) []device.State {
+	c := slices.Clone(devices)
+	for i := range c {
+		c[i].Total, c[i].Free = maps.Clone(c[i].Total), maps.Clone(c[i].Free)
+	}
+	return c
+}
+
+// goldenAllocation chooses by the rules, slowly: whatever has to be the best is
+// compared with everything else.
+type goldenAllocation struct {
+	least, most *device.Scorer
+	req         device.AllocRequest
+	devices     []device.State // of one kind
+}
+
+func (g *goldenAllocation) fits(d *device.State) bool {
+	anyTotal, anyFree, fits := false, false, true
+	for _, x := range d.Total {
+		anyTotal = anyTotal || x != 0
+	}
+	for _, x := range d.Free {
+		anyFree = anyFree || x != 0
+	}
+	for name, x := range g.req.PerInstance {
+		fits = fits && (x == 0 || d.Free[name] >= x)
+	}
+	required := len(g.req.Required) == 0 || slices.Contains(g.req.Required, d.Minor)
+	return required && d.Health != device.Unhealthy && anyTotal && anyFree && fits
+}
+
+func (g *goldenAllocation) score(s *device.Scorer, d *device.State) int64 {
+	score, err := s.ScoreDevice(g.req.PerInstance, d.Total, d.Free)
+	if err != nil {
+		panic(err)
+	}
+	return score
+}
+
+// fragments is Frag of a device by its definition.
+func (g *goldenAllocation) fragments(free int64) int64 {
+	sum := int64(0)
+	for _, m := range g.req.Mix {
+		if free < min(m.Ratio, 100) {
+			sum += m.Weight * free
+		}
+	}
+	return sum
+}
+
+func (g *goldenAllocation) change(d *device.State) int64 {
+	free := d.Free[device.GPUMemoryRatio]
+	return g.fragments(free-g.req.PerInstance[device.GPUMemoryRatio]) - g.fragments(free)
+}
+
+// before reports whether a is taken before b.
+func (g *goldenAllocation) before(a, b *device.State) bool {
+	pa, pb := slices.Contains(g.req.Preferred, a.Minor), slices.Contains(g.req.Preferred, b.Minor)
+	if pa != pb {
+		return pa
+	}
+	s := g.least
+	if g.req.Policy == device.LeastFragmentation {
+		if x, y := g.change(a), g.change(b); x != y {
+			return x < y
+		}
+		s = g.most
+	}
+	if x, y := g.score(s, a), g.score(s, b); x != y {
+		return x > y
+	}
+	return a.Minor < b.Minor
+}
+
+// goldenPart is a part of the node with the devices that it has.
+type goldenPart struct {
+	depth   device.Scope
+	numa    int32
+	root    string
+	members []*device.State
+}
+
+// parts are all that an allocation may be taken from.
+func (g *goldenAllocation) parts() []goldenPart {
+	node := goldenPart{numa: -1}
+	numas, roots := map[int32]goldenPart{}, map[[2]any]goldenPart{}
+	for i := range g.devices {
+		d := &g.devices[i]
+		node.members = append(node.members, d)
+		if d.NUMANode >= 0 {
+			p := numas[d.NUMANode]
+			numas[d.NUMANode] = goldenPart{device.ScopeNUMA, d.NUMANode, "", append(p.members, d)}
+		}
+		if d.PCIeRoot != "" {
+			key := [2]any{d.NUMANode, d.PCIeRoot}
+			roots[key] = goldenPart{device.ScopePCIe, d.NUMANode, d.PCIeRoot, append(roots[key].members, d)}
+		}
+	}
+	all := append([]goldenPart{node}, slices.Collect(maps.Values(numas))...)
+	all = append(all, slices.Collect(maps.Values(roots))...)
+	if g.req.Policy != device.PackTopology && g.req.Scope == device.ScopeNode {
+		return all[:1]
+	}
+	return slices.DeleteFunc(all, func(p goldenPart) bool { return p.depth < g.req.Scope })
+}
+
+func (g *goldenAllocation) fitting(p *goldenPart) []*device.State {
+	return slices.DeleteFunc(slices.Clone(p.members), func(d *device.State) bool { return !g.fits(d) })
+}
+
+// usedLevels counts which of the node, the NUMA node and the PCIe root of a part
+// have a used device.
+func (g *goldenAllocation) usedLevels(p *goldenPart) int {
+	var node, numa, root bool
+	for i := range g.devices {
+		d := &g.devices[i]
+		used := false
+		for name, x := range d.Total {
+			used = used || x != 0 && d.Free[name] != x
+		}
+		node = node || used
+		numa = numa || used && p.depth >= device.ScopeNUMA && p.numa >= 0 && d.NUMANode == p.numa
+		root = root || used && p.depth == device.ScopePCIe && d.NUMANode == p.numa && d.PCIeRoot == p.root
+	}
+	return map[bool]int{true: 1}[node] + map[bool]int{true: 1}[numa] + map[bool]int{true: 1}[root]
+}
+
+func (g *goldenAllocation) bestScore(p *goldenPart) int64 {
+	s, best := g.least, int64(-1)
+	if g.req.Policy == device.LeastFragmentation {
+		s = g.most
+	}
+	for _, d := range g.fitting(p) {
+		best = max(best, g.score(s, d))
+	}
+	return best
+}
+
+func (g *goldenAllocation) better(a, b *goldenPart) bool {
+	switch x, y := g.usedLevels(a), g.usedLevels(b); {
+	case a.depth != b.depth:
+		return a.depth > b.depth
+	case x != y:
+		return x > y
+	}
+	if x, y := g.bestScore(a), g.bestScore(b); g.req.Partial && x != y {
+		return x > y
+	}
+	return cmp.Or(cmp.Compare(a.numa, b.numa), cmp.Compare(a.root, b.root)) < 0
+}
+
+// take returns the minors in the order in which they are taken, or how many
+// there would be.
+func (g *goldenAllocation) take() (minors []int32, got int64) {
+	minors = []int32{}
+	if g.req.Count == 0 {
+		return minors, 0
+	}
+	var best *goldenPart
+	parts := g.parts()
+	for i := range parts {
+		p := &parts[i]
+		n := int64(len(g.fitting(p)))
+		got = max(got, n)
+		if n >= g.req.Count && (best == nil || g.better(p, best)) {
+			best = p
+		}
+	}
+	if best == nil {
+		return nil, got
+	}
+	left := g.fitting(best)
+	for range g.req.Count {
+		k := 0
+		for i := range left {
+			if g.before(left[i], left[k]) {
+				k = i
+			}
+		}
+		minors = append(minors, left[k].Minor)
+		left = slices.Delete(left, k, k+1)
+	}
+	return minors, g.req.Count
+}
+
+// goldenNear chooses the second kind for the PCIe roots of the first one, round
+// by round. violated is for RequireSamePCIe.
+func (g *goldenAllocation) near(roots map[string]bool, required bool) (minors []int32, got int64, violated bool) {
+	known := maps.Clone(roots)
+	delete(known, "")
+	groups, rest := map[string][]*device.State{}, []*device.State{}
+	all := []*device.State{}
+	for i := range g.devices {
+		if d := &g.devices[i]; g.fits(d) {
+			all = append(all, d)
+		}
+	}
+	order := func(list []*device.State) {
+		slices.SortFunc(list, func(a, b *device.State) int { return map[bool]int{true: -1, false: 1}[g.before(a, b)] })
+	}
+	order(all)
+	for _, d := range all {
+		if known[d.PCIeRoot] {
+			groups[d.PCIeRoot] = append(groups[d.PCIeRoot], d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	line := []*device.State{}
+	for len(groups) > 0 {
+		round := []*device.State{}
+		for root, group := range groups {
+			round = append(round, group[0])
+			if groups[root] = group[1:]; len(group) == 1 {
+				delete(groups, root)
+			}
+		}
+		order(round)
+		line = append(line, round...)
+	}
+	line = append(line, rest...)
+
+	want := g.req.Count
+	if required {
+		want = max(want, int64(len(known)))
+	}
+	if int64(len(line)) < want {
+		return nil, int64(len(line)), false
+	}
+	own := map[string]bool{}
+	for i, d := range line {
+		if int64(i) < want || i < len(known) && known[d.PCIeRoot] {
+			minors = append(minors, d.Minor)
+			own[d.PCIeRoot] = true
+		}
+	}
+	return minors, want, required && (roots[""] || !maps.Equal(own, roots))
+}
+
+// fuzzNode makes a node and two requests from bytes; missing ones are 0.
+type fuzzNode []byte
+
+func (f *fuzzNode) below(n int) int {
+	if len(*f) == 0 {
+		return 0
+	}
+	b := (*f)[0]
+	*f = (*f)[1:]
+	return int(b) % n
+}
+
+func (f *fuzzNode) minors(most int) (list []int32) {
+	for range f.below(4) {
+		list = append(list, int32(f.below(most)))
+	}
+	return list
+}
+
+func (f *fuzzNode) devices() []device.State {
+	list := make([]device.State, f.below(13))
+	seen := map[string]int32{}
+	for i := range list {
+		d := &list[i]
+		free := []int64{100, 0, 50, 30, 70, 120, -10, 60}[f.below(8)]
+		if d.Kind = []string{device.KindGPU, device.KindRDMA}[f.below(2)]; d.Kind == device.KindGPU {
+			d.Total, d.Free = allocAmounts(100), allocAmounts(free)
+		} else {
+			d.Total, d.Free = device.Total{device.RDMA: 100}, device.Free{device.RDMA: free}
+		}
+		d.Minor = seen[d.Kind]
+		seen[d.Kind]++
+		d.NUMANode = int32(f.below(3)) - 1
+		d.PCIeRoot = []string{"", "a", "b", "c"}[f.below(4)]
+		switch f.below(8) {
+		case 0:
+			d.Health = device.Healthy
+		case 1:
+			d.Health = device.Unhealthy
+		case 2:
+			d.Total = nil
+		case 3:
+			d.Minor = int32(f.below(4)) // maybe twice
+		}
+	}
+	return list
+}
+
+func (f *fuzzNode) request(kind string) device.AllocRequest {
+	ratio := []int64{100, 50, 30, 0, 70}[f.below(5)]
+	r := device.AllocRequest{
+		Kind: kind, Count: int64(f.below(5)), Partial: f.below(2) == 1,
+		Preferred: f.minors(6), Policy: device.Policy(f.below(3)), Scope: device.Scope(f.below(3)),
+	}
+	r.PerInstance = device.Request{device.RDMA: ratio}
+	if kind == device.KindGPU {
+		r.PerInstance = device.Request{device.GPUCore: ratio, device.GPUMemoryRatio: ratio}
+	}
+	if f.below(4) == 0 {
+		r.Required = f.minors(6)
+	}
+	for range f.below(4) {
+		r.Mix = append(r.Mix, device.Share{Ratio: int64(1 + f.below(200)), Weight: int64(f.below(5))})
+	}
+	return r
+}
+
+func ofKind(devices []device.State, kind string) []device.State {
+	return slices.DeleteFunc(slices.Clone(devices), func(d device.State) bool { return d.Kind != kind })
+}
+
+func hasDuplicates(devices []device.State) bool {
+	type key struct {
+		kind  string
+		minor int32
+	}
+	seen := map[key]bool{}
+	for _, d := range devices {
+		seen[key{d.Kind, d.Minor}] = true
+	}
+	return len(seen) < len(devices)
+}
+
+func checkRefusal(t *testing.T, err error, want, got int64, devices int) {
+	t.Helper()
+	var refusal *device.NotEnoughError
+	if !errors.As(err, &refusal) || refusal.Want != want || refusal.Got != got {
+		t.Fatalf("error %v, want a refusal of %d with %d", err, want, got)
+	}
+	other := int64(0)
+	insufficient := map[bool]int64{}
+	for _, r := range refusal.Reasons {
+		if r.Cause == device.CauseInsufficient {
+			insufficient[true] = max(insufficient[true], r.Devices)
+			insufficient[false] += r.Devices
+		} else {
+			other += r.Devices
+		}
+	}
+	if rest := int64(devices) - got - other; rest < insufficient[true] || rest > insufficient[false] {
+		t.Fatalf("reasons %v don't account for %d devices of which %d fit", refusal.Reasons, devices, got)
+	}
+}
+
+func FuzzAllocate(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		seed := make([]byte, 100)
+		for i := range seed {
+			seed[i] = byte(r.Uint32())
+		}
+		f.Add(seed)
+	}
+	least, most := allocScorer(f, device.LeastAllocated, true), allocScorer(f, device.MostAllocated, true)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzz := fuzzNode(data)
+		primary, secondary := fuzz.request(device.KindGPU), fuzz.request(device.KindRDMA)
+		joint := device.Joint(fuzz.below(2))
+		devices := fuzz.devices()
+		kept := cloneStates(devices)
+		gpus, nics := ofKind(devices, device.KindGPU), ofKind(devices, device.KindRDMA)
+
+		a, err := least.Allocate(primary, devices)
+		first, second, errJoint := least.AllocateJoint(primary, secondary, devices, joint)
+		explained, errExplain := least.ExplainAllocation(primary, devices)
+		if hasDuplicates(devices) {
+			if err == nil || errJoint == nil || errExplain == nil {
+				t.Fatal("a minor twice is no error")
+			}
+			return
+		}
+		g := goldenAllocation{least, most, primary, gpus}
+		taken, got := g.take()
+		if taken == nil {
+			checkRefusal(t, err, primary.Count, got, len(gpus))
+			checkRefusal(t, errJoint, primary.Count, got, len(gpus))
+			if errExplain != nil || explained.Refusal == nil {
+				t.Fatal("the explanation has no refusal")
+			}
+			return
+		}
+		checkAllocation(t, a, err, &g, taken)
+		checkExplanation(t, &explained, errExplain, taken, len(gpus))
+		if diff := gocmp.Diff(kept, devices); diff != "" {
+			t.Fatalf("devices changed: %s", diff)
+		}
+		checkRoundTrip(t, a, devices)
+
+		roots := map[string]bool{}
+		for _, d := range gpus {
+			if slices.Contains(taken, d.Minor) {
+				roots[d.PCIeRoot] = true
+			}
+		}
+		secondary.Policy, secondary.Scope = device.FirstFit, device.ScopeNode
+		h := goldenAllocation{least, most, secondary, nics}
+		near, got, violated := []int32{}, int64(0), false
+		if secondary.Count > 0 {
+			near, got, violated = h.near(roots, joint == device.RequireSamePCIe && primary.Count > 0)
+		}
+		switch {
+		case near == nil:
+			want := secondary.Count
+			if joint == device.RequireSamePCIe {
+				delete(roots, "")
+				want = max(want, int64(len(roots)))
+			}
+			checkRefusal(t, errJoint, want, got, len(nics))
+		case violated:
+			if !errors.Is(errJoint, device.ErrJointViolation) || first.Devices != nil || second.Devices != nil {
+				t.Fatalf("error %v, want a violation", errJoint)
+			}
+		default:
+			checkAllocation(t, first, errJoint, &g, taken)
+			checkAllocation(t, second, errJoint, &h, near)
+		}
+	})
+}
+
+// checkAllocation checks minors and amounts.
+func checkAllocation(t *testing.T, a device.Allocation, err error, g *goldenAllocation, taken []int32) {
+	t.Helper()
+	want := device.Allocation{Kind: g.req.Kind, Devices: []device.Allocated{}}
+	amounts := device.Request{}
+	for name, x := range g.req.PerInstance {
+		if x != 0 {
+			amounts[name] = x
+		}
+	}
+	for _, m := range slices.Sorted(slices.Values(taken)) {
+		want.Devices = append(want.Devices, device.Allocated{Minor: m, Amounts: amounts})
+	}
+	if diff := gocmp.Diff(want, a); err != nil || diff != "" {
+		t.Fatalf("error %v, %s\n%+v\n%+v", err, diff, g.req, g.devices)
+	}
+}
+
+// checkExplanation checks that it lists every device once, and the taken ones
+// first and in order.
+func checkExplanation(t *testing.T, e *device.AllocationExplanation, err error, taken []int32, devices int) {
+	t.Helper()
+	if err != nil || e.Refusal != nil || len(e.Devices) != devices {
+		t.Fatalf("explanation %v, error %v", e, err)
+	}
+	for i, d := range e.Devices {
+		if d.Chosen != (i < len(taken)) || d.Chosen && (d.Minor != taken[i] || d.Reasons != nil) {
+			t.Fatalf("taken %v, explained as\n%v", taken, e)
+		}
+	}
+}
+
+// checkRoundTrip checks that what is committed was free, and comes back.
+func checkRoundTrip(t *testing.T, a device.Allocation, devices []device.State) {
+	t.Helper()
+	node := cloneStates(devices)
+	if err := a.Commit(node); err != nil {
+		t.Fatal(err)
+	}
+	for i := range node {
+		chosen := node[i].Kind == a.Kind && slices.Contains(a.Minors(), node[i].Minor)
+		for name, free := range node[i].Free {
+			if taken := devices[i].Free[name] - free; taken != 0 && (!chosen || taken < 0 || free < 0) {
+				t.Fatalf("%s of %v: %d taken", name, devices[i], taken)
+			}
+		}
+	}
+	if a.Release(node) != nil {
+		for i := range devices { // more than all was free
+			if f := devices[i].Free; f[device.GPUCore] > 100 {
+				return
+			}
+		}
+		t.Fatal("can't be released")
+	}
+	if diff := gocmp.Diff(devices, node); diff != "" {
+		t.Fatal(diff)
+	}
+}

@@ -1,0 +1,60 @@
+package device
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Names says how cards are named and which resource carries them. The zero
+// value names as Volcano's capacity-card design does.
+type Names struct {
+	// SeparateTimeSlicing names the shares of a GPU that is used in turns
+	// <product>/ts-1/<replicas>. Without it they have the name of MPS shares:
+	// the resource is the same, and Device.Sharing tells them apart.
+	SeparateTimeSlicing bool
+
+	// Resources maps the names of cards to the resources that carry them, for
+	// sources that know none: ResourceSlices and NVML. It is only read.
+	Resources map[string]corev1.ResourceName
+}
+
+// card returns the name of the card that d is one of, or of the shares of it,
+// and how many; empty if a part of the name is unknown.
+func (o Names) card(d *Device) (name string, count int64) {
+	switch {
+	case d.Product == "":
+		return "", 0
+	case d.Profile != Profile{}:
+		return migCard(d.Product, strings.TrimPrefix(string(d.Profile.ResourceName()), migPrefix)), 1
+	case d.Sharing != SharingMPS && d.Sharing != SharingTimeSlicing:
+		return d.Product, 1
+	case d.MemoryBytes == 0:
+		return "", 0
+	}
+	return o.shared(d.Product, d.MemoryBytes, int64(d.Replicas), d.Sharing), int64(d.Replicas)
+}
+
+// migPrefix begins the names of resources that carry MIG instances.
+const migPrefix = "nvidia.com/mig-"
+
+// migCard names the instances of a profile, which is spelled as in the name of
+// its resource.
+func migCard(product, rest string) string { return product + "/mig-" + rest + "-mixed" }
+
+// shared names a share of a GPU.
+func (o Names) shared(product string, bytes, replicas int64, how Sharing) string {
+	text := append(make([]byte, 0, len(product)+24), product...)
+	if how == SharingTimeSlicing && o.SeparateTimeSlicing {
+		text = append(text, "/ts-1/"...)
+	} else {
+		text = append(text, "/mps-"...)
+		text = strconv.AppendInt(text, gibibytes(bytes), 10)
+		text = append(text, "g*1/"...)
+	}
+	return string(strconv.AppendInt(text, replicas, 10))
+}
+
+// gibibytes rounds half away from zero.
+func gibibytes(bytes int64) int64 { return (bytes + 1<<29) >> 30 }

@@ -1,0 +1,161 @@
+package device
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Catalogue answers by card name what an [Inventory] has. It is made by
+// [Inventory.Catalogue], immutable, and safe for concurrent use. Its slices are
+// shared: callers must not change them.
+type Catalogue struct {
+	inventory *Inventory
+	names     []string
+	cards     map[string]*catalogueCard
+	resources map[corev1.ResourceName][]string
+	totals    Totals
+	problems  []Problem
+}
+
+type catalogueCard struct {
+	count     int64
+	resources []corev1.ResourceName // sorted; without the unknown
+}
+
+// Totals is what all nodes have together. Amounts beyond the range of int64 are
+// its largest value.
+type Totals struct {
+	CPUMilli    int64
+	MemoryBytes int64
+	Cards       []CardTotal // by name
+}
+
+// CardTotal is how much of a card there is, in milli-cards: a card is 1000.
+type CardTotal struct {
+	Name  string
+	Milli int64
+}
+
+// Catalogue makes the catalogue of the inventory, which must not change any
+// more.
+func (inv *Inventory) Catalogue() *Catalogue {
+	c := &Catalogue{
+		inventory: inv,
+		cards:     map[string]*catalogueCard{},
+		resources: map[corev1.ResourceName][]string{},
+	}
+	for i := range inv.Nodes {
+		n := &inv.Nodes[i]
+		c.totals.CPUMilli = addCapped(c.totals.CPUMilli, n.CPUMilli)
+		c.totals.MemoryBytes = addCapped(c.totals.MemoryBytes, n.MemoryBytes)
+		for _, card := range n.Cards {
+			c.add(card)
+		}
+	}
+	slices.Sort(c.names)
+	for _, name := range c.names {
+		card := c.cards[name]
+		slices.Sort(card.resources)
+		c.totals.Cards = append(c.totals.Cards, CardTotal{name, thousandfold(card.count)})
+		for _, resource := range card.resources {
+			c.resources[resource] = append(c.resources[resource], name)
+		}
+		if len(card.resources) > 1 {
+			c.problems = append(c.problems, Problem{
+				AmbiguousCard, name,
+				fmt.Sprintf("carried by %s", strings.Join(resourceTexts(card.resources), ", ")),
+			})
+		}
+	}
+	return c
+}
+
+func (c *Catalogue) add(card Card) {
+	entry := c.cards[card.Name]
+	if entry == nil {
+		entry = &catalogueCard{}
+		c.cards[card.Name] = entry
+		c.names = append(c.names, card.Name)
+	}
+	entry.count = addCapped(entry.count, card.Count)
+	if card.Resource != "" && !slices.Contains(entry.resources, card.Resource) {
+		entry.resources = append(entry.resources, card.Resource)
+	}
+}
+
+func resourceTexts(names []corev1.ResourceName) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = string(name)
+	}
+	return list
+}
+
+// addCapped adds b, up to the largest int64.
+func addCapped(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// thousandfold multiplies by 1000, up to the largest int64.
+func thousandfold(a int64) int64 {
+	if a > math.MaxInt64/1000 {
+		return math.MaxInt64
+	}
+	return 1000 * a
+}
+
+// Cards returns the names of all cards, sorted.
+func (c *Catalogue) Cards() []string { return c.names }
+
+// CardsOf returns the cards of a node, by name; nil if it has none or isn't
+// there. On one node a card has one resource, unless a problem says otherwise.
+func (c *Catalogue) CardsOf(node string) []Card {
+	n, ok := c.inventory.Node(node)
+	if !ok {
+		return nil
+	}
+	return n.Cards
+}
+
+// CardsFor returns the names of the cards that a resource carries on some node,
+// sorted; nil for an unknown resource.
+func (c *Catalogue) CardsFor(resource corev1.ResourceName) []string { return c.resources[resource] }
+
+// Totals returns what all nodes have together, each counted once.
+func (c *Catalogue) Totals() Totals { return c.totals }
+
+// Resources returns the resources that carry a card, sorted; none for an
+// unknown card, or if no source tells.
+func (c *Catalogue) Resources(card string) []corev1.ResourceName {
+	if entry := c.cards[card]; entry != nil {
+		return entry.resources
+	}
+	return nil
+}
+
+// Resource returns the only resource that carries a card; empty if no source
+// tells. The error wraps [ErrUnknownCard], or [ErrAmbiguousCard] if nodes
+// disagree; a node that doesn't tell disagrees with none.
+func (c *Catalogue) Resource(card string) (corev1.ResourceName, error) {
+	entry := c.cards[card]
+	switch {
+	case entry == nil:
+		return "", fmt.Errorf("%w: %q", ErrUnknownCard, card)
+	case len(entry.resources) == 0:
+		return "", nil
+	case len(entry.resources) > 1:
+		return "", fmt.Errorf("%w: %q is carried by %s", ErrAmbiguousCard, card, strings.Join(resourceTexts(entry.resources), ", "))
+	}
+	return entry.resources[0], nil
+}
+
+// Problems returns a problem for each card that different resources carry, by
+// name. Those of the nodes are in the inventory.
+func (c *Catalogue) Problems() []Problem { return c.problems }

@@ -1,0 +1,249 @@
+package device_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+	corev1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	ratioName = "koordinator.sh/gpu-memory-ratio"
+	memName   = "koordinator.sh/gpu-memory"
+)
+
+// configFaults returns "type path" of every *field.Error.
+func configFaults(err error) (faults []string) {
+	var list utilerrors.Aggregate
+	if errors.As(err, &list) {
+		for _, err := range list.Errors() {
+			var fault *field.Error
+			if errors.As(err, &fault) {
+				faults = append(faults, string(fault.Type)+" "+fault.Field)
+			}
+		}
+	}
+	return faults
+}
+
+func TestNewScorer(t *testing.T) {
+	invalid, required, duplicate, unsupported := "FieldValueInvalid ", "FieldValueRequired ", "FieldValueDuplicate ", "FieldValueNotSupported "
+	type spec = device.ResourceSpec
+	for _, c := range []struct {
+		name string
+		cfg  device.Config
+		want []string
+	}{
+		{"V1", device.Config{Resources: []spec{{ratioName, 0}}}, []string{invalid + "resources[0].weight"}},
+		{"V2", device.Config{Type: "Balanced"}, []string{unsupported + "type"}},
+		{"V3", device.Config{}, nil},
+		{"another case", device.Config{Type: "leastAllocated"}, []string{unsupported + "type"}},
+		{"RequestedToCapacityRatio", device.Config{Type: "RequestedToCapacityRatio"}, []string{unsupported + "type"}},
+		{"weight 101", device.Config{Resources: []spec{{ratioName, 101}}}, []string{invalid + "resources[0].weight"}},
+		{"weight -1", device.Config{Resources: []spec{{ratioName, 1}, {memName, -1}}}, []string{invalid + "resources[1].weight"}},
+		{"weight 100", device.Config{Resources: []spec{{ratioName, 100}}}, nil},
+		{"no name", device.Config{Resources: []spec{{"", 1}}}, []string{required + "resources[0].name"}},
+		{"no names", device.Config{Resources: []spec{{"", 1}, {"", 1}}}, []string{required + "resources[0].name", required + "resources[1].name"}},
+		{"repeated", device.Config{Resources: []spec{{ratioName, 1}, {memName, 1}, {ratioName, 2}}}, []string{duplicate + "resources[2].name"}},
+		{"three times", device.Config{Resources: []spec{{ratioName, 1}, {ratioName, 1}, {ratioName, 1}}}, []string{duplicate + "resources[1].name", duplicate + "resources[2].name"}},
+		{"empty list", device.Config{Resources: []spec{}}, []string{required + "resources"}},
+		{"all at once", device.Config{Type: "x", Resources: []spec{{"", 0}, {memName, 7}, {memName, 1000}}}, []string{
+			unsupported + "type", required + "resources[0].name", invalid + "resources[0].weight", duplicate + "resources[2].name", invalid + "resources[2].weight"}},
+		{"any resource", device.Config{Type: device.MostAllocated, Resources: []spec{{"vendor.example/cards", 3}}}, nil},
+	} {
+		s, err := device.NewScorer(c.cfg)
+		if diff := cmp.Diff(c.want, configFaults(err)); diff != "" || (err == nil) != (c.want == nil) || (s == nil) == (err == nil) {
+			t.Errorf("%s: error %v, %s", c.name, err, diff)
+		}
+	}
+}
+
+// TestManyFaults: what is reported stays small.
+func TestManyConfigFaults(t *testing.T) {
+	_, err := device.NewScorer(device.Config{Resources: make([]device.ResourceSpec, 100_000)})
+	if n := len(configFaults(err)); n != 100 {
+		t.Errorf("%d faults", n)
+	}
+	cfg, err := device.ParseScoringStrategy([]byte("resources: [" + strings.Repeat("5,", 100_000) + "]"))
+	if n := len(configFaults(err)); n != 100 || cfg != nil {
+		t.Errorf("%d faults", n)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	weighted := func(names ...string) (cfg device.Config) {
+		for _, name := range names {
+			cfg.Resources = append(cfg.Resources, device.ResourceSpec{Name: name, Weight: 1})
+		}
+		return cfg
+	}
+	const core, rdma = string(device.GPUCore), string(device.RDMA)
+	for _, c := range []struct {
+		name   string
+		cfg    device.Config
+		option device.Option
+		want   []string
+	}{
+		{"V3", device.Config{}, 0, []string{ratioName}},
+		{"Koordinator", device.KoordinatorDefaults(), device.PerInstance, []string{ratioName, memName, rdma, string(device.FPGA)}},
+		{"memory missing", device.Config{}, device.FillMemory, []string{ratioName, memName}},
+		{"ratio missing", weighted(memName, core), device.FillMemory | device.PerInstance, []string{memName, core, ratioName}},
+		{"none missing", weighted(memName, core, ratioName), device.FillMemory, []string{memName, core, ratioName}},
+		{"both missing", weighted(core, rdma), device.FillMemory, []string{core, rdma}},
+	} {
+		s, err := device.NewScorer(c.cfg, c.option)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		var got []string
+		for _, name := range s.Columns() {
+			got = append(got, string(name))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		s.Columns()[0] = "changed"
+		if s.Columns()[0] == "changed" {
+			t.Errorf("%s: the columns aren't the caller's", c.name)
+		}
+	}
+	if got := (*device.Scorer)(nil).Columns(); got != nil {
+		t.Errorf("nil Scorer: %v", got)
+	}
+}
+
+// TestConfigIsCopied: a scorer keeps no reference to its configuration.
+func TestConfigIsCopied(t *testing.T) {
+	cfg := device.KoordinatorDefaults()
+	s, _ := device.NewScorer(cfg)
+	cfg.Resources[0].Name = "changed"
+	if !slices.Equal(s.Columns(), []corev1.ResourceName{device.GPUMemoryRatio, device.GPUMemory, device.RDMA, device.FPGA}) {
+		t.Errorf("%v", s.Columns())
+	}
+	if again := device.KoordinatorDefaults(); again.Resources[0].Name != ratioName {
+		t.Errorf("%v", again)
+	}
+}
+
+func TestOptionPanics(t *testing.T) {
+	defer func() {
+		if recover() != "device: unknown option" {
+			t.Error("no panic")
+		}
+	}()
+	_, _ = device.NewScorer(device.Config{}, 1<<7)
+}
+
+func TestParseScoringStrategy(t *testing.T) {
+	seed := device.Config{Type: device.LeastAllocated, Resources: []device.ResourceSpec{{Name: ratioName, Weight: 1}}}
+	type spec = device.ResourceSpec
+	for _, c := range []struct {
+		name, text string
+		want       device.Config
+	}{
+		{"V4", "scoringStrategy: {type: LeastAllocated, resources: [{name: koordinator.sh/gpu-memory-ratio, weight: 1}]}", seed},
+		{"V4, value alone", "type: LeastAllocated\nresources:\n- name: koordinator.sh/gpu-memory-ratio\n  weight: 1\n", seed},
+		{"V4, JSON", `{"scoringStrategy":{"type":"LeastAllocated","resources":[{"name":"koordinator.sh/gpu-memory-ratio","weight":1}]}}`, seed},
+		{"V4, arguments", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: DeviceShareArgs\nallocator: default\nscoringStrategy:\n  type: LeastAllocated\n  resources:\n  - {name: koordinator.sh/gpu-memory-ratio, weight: 1}\n", seed},
+		{"arguments without a strategy", "kind: DeviceShareArgs\nallocator: default", device.Config{}},
+		{"arguments with keys of the value", "kind: DeviceShareArgs\ntype: x\nresources: 5", device.Config{}},
+		{"null", "scoringStrategy:", device.Config{}},
+		{"nulls", "type:\nresources: null", device.Config{}},
+		{"empty mapping", "{}", device.Config{}},
+		{"empty list", "resources: []", device.Config{Resources: []spec{}}},
+		{"meaning is not checked", "type: Balanced\nresources: [{}, {name: x, weight: -7}, {name: x, weight: null}]", device.Config{Type: "Balanced", Resources: []spec{{}, {"x", -7}, {"x", 0}}}},
+		{"an integer in float64", "resources: [{name: x, weight: 1e2}]", device.Config{Resources: []spec{{"x", 100}}}},
+	} {
+		got, err := device.ParseScoringStrategy([]byte(c.text))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, *got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+func TestParseScoringStrategyErrors(t *testing.T) {
+	unsupported, wrong, duplicate := "FieldValueNotSupported ", "FieldValueTypeInvalid ", "FieldValueDuplicate "
+	for _, c := range []struct {
+		name, text string
+		line       int
+		want       []string // nil: not read at all
+	}{
+		{"V4", "scoringStrategy: {strategy: LeastAllocated}", 0, []string{unsupported + "scoringStrategy.strategy"}},
+		{"V4, value alone", "strategy: LeastAllocated", 0, []string{unsupported + "strategy"}},
+		{"key beside", "scoringStrategy: {}\nallocator: x", 0, []string{unsupported + "allocator"}},
+		{"another kind", "kind: NodeResourcesFitArgs\nscoringStrategy: {}", 0, []string{unsupported + "kind"}},
+		{"another kind alone", "kind: NodeResourcesFitArgs", 0, []string{unsupported + "kind"}},
+		{"kind in another case", "Kind: DeviceShareArgs\nscoringStrategy: {}", 0, []string{unsupported + "Kind"}},
+		{"another case", "ScoringStrategy: {}", 0, []string{unsupported + "ScoringStrategy"}},
+		{"another case in arguments", "kind: DeviceShareArgs\nscoringstrategy: {}", 0, []string{unsupported + "scoringstrategy"}},
+		{"other cases", "Type: x\nresources: [{Name: x, Weight: 1}]", 0, []string{unsupported + "Type", unsupported + "resources[0].Name", unsupported + "resources[0].Weight"}},
+		{"shape", "requestedToCapacityRatio: {}", 0, []string{unsupported + "requestedToCapacityRatio"}},
+		{"duplicate keys", "type: a\ntype: b\nresources: [{name: x, weight: 1, name: x}]", 2, []string{duplicate + "type", duplicate + "resources[0].name"}},
+		{"duplicate strategy", "scoringStrategy: {}\nscoringStrategy: {}", 2, []string{duplicate + "scoringStrategy"}},
+		{"duplicate in arguments", "kind: DeviceShareArgs\nallocator: x\nallocator: y", 3, []string{duplicate + "allocator"}},
+		{"types", "type: 5\nresources: {name: x}", 0, []string{wrong + "type", wrong + "resources"}},
+		{"types of a resource", "scoringStrategy: {resources: [5, null, {name: [], weight: '1'}, {name: x, weight: 1.5}, {weight: 1e30}, {weight: .nan}, {weight: true}]}", 0, []string{
+			wrong + "scoringStrategy.resources[0]", wrong + "scoringStrategy.resources[1]", wrong + "scoringStrategy.resources[2].name", wrong + "scoringStrategy.resources[2].weight",
+			wrong + "scoringStrategy.resources[3].weight", wrong + "scoringStrategy.resources[4].weight", wrong + "scoringStrategy.resources[5].weight", wrong + "scoringStrategy.resources[6].weight"}},
+		{"strategy is a list", "scoringStrategy: []", 0, []string{wrong + "scoringStrategy"}},
+		{"document is a list", "[]", 0, []string{wrong + "(document)"}},
+		{"empty", "", 0, nil},
+		{"second document", "type: x\n---\ntype: y", 3, nil},
+		{"not YAML", "type: [", 1, nil},
+		{"large", strings.Repeat("#", 1<<20+1), 0, nil},
+	} {
+		cfg, err := device.ParseScoringStrategy([]byte(c.text))
+		var parse *device.ParseError
+		if cfg != nil || !errors.As(err, &parse) {
+			t.Errorf("%s: %v, error %v", c.name, cfg, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, configFaults(err)); diff != "" || parse.Line != c.line {
+			t.Errorf("%s: line %d, error %v, %s", c.name, parse.Line, err, diff)
+		}
+	}
+}
+
+func TestParseErrorText(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"resources: [{weight: 1.5}]", "device: resources[0].weight: Invalid value: must be an integer of 64 bits, not the number 1.5"},
+		{strings.Repeat("x", 400) + ": 1", `device: ` + strings.Repeat("x", 320) + `...: Unsupported value: "` + strings.Repeat("x", 320) + `...": supported values: "type", "resources"`},
+		{"a: 1\n---\nb: 2", "device: line 3: a second document"},
+		{"", "device: the document is empty"},
+	} {
+		if _, err := device.ParseScoringStrategy([]byte(c.text)); err == nil || err.Error() != c.want {
+			t.Errorf("%q: error %v", c.text, err)
+		}
+	}
+}
+
+// FuzzParseScoringStrategy: whatever is read makes a scorer or gives field
+// errors, and nothing panics.
+func FuzzParseScoringStrategy(f *testing.F) {
+	f.Add([]byte("scoringStrategy: {type: LeastAllocated, resources: [{name: koordinator.sh/gpu-memory-ratio, weight: 1}]}"))
+	f.Add([]byte("kind: DeviceShareArgs\nScoringStrategy: 5"))
+	f.Add([]byte("resources: [{name: x, weight: 1, name: [&a 1, *a]}]\n? [a]\n: b"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cfg, err := device.ParseScoringStrategy(data)
+		if err != nil {
+			var parse *device.ParseError
+			if cfg != nil || !errors.As(err, &parse) || err.Error() == "" {
+				t.Errorf("%v, error %v", cfg, err)
+			}
+			return
+		}
+		if _, err := device.NewScorer(*cfg); err != nil && len(configFaults(err)) == 0 {
+			t.Errorf("error %v", err)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package device_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// labelled is a node as GPU feature discovery labels it.
+func labelled(name string, gpus string) corev1.Node {
+	return corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+			"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB",
+			"nvidia.com/gpu.count":   gpus,
+			"nvidia.com/gpu.memory":  "40960",
+		}},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			"nvidia.com/gpu": resource.MustParse(gpus),
+		}},
+	}
+}
+
+// From the nodes of a cluster to the device that a pod gets.
+func Example() {
+	nodes := []corev1.Node{labelled("node-a", "8"), labelled("node-b", "4")}
+
+	// What is there: once per change of a node.
+	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	if err != nil {
+		panic(err)
+	}
+	for _, node := range inventory.Nodes {
+		fmt.Println(node.Name, node.Cards, node.Problems)
+	}
+
+	// The scheduler's account: what each device has, and what of it is free.
+	states := make([][]device.State, len(inventory.Nodes))
+	for k := range inventory.Nodes {
+		states[k] = inventory.Nodes[k].States()
+	}
+	scorer, err := device.NewScorer(device.Config{Type: device.MostAllocated})
+	if err != nil {
+		panic(err)
+	}
+	batch, err := scorer.NewBatch(device.KindGPU, states)
+	if err != nil {
+		panic(err)
+	}
+
+	// What a pod needs: two GPUs.
+	needs, err := device.Normalize(corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")})
+	if err != nil {
+		panic(err)
+	}
+	need := needs[0]
+
+	// How good each node is: 2 of 8 devices used, or 2 of 4.
+	scores := make([]int64, len(states))
+	if err := scorer.ScoreNodes(scores, batch, need, nil); err != nil {
+		panic(err)
+	}
+	best := vector.ArgMax(scores, nil, vector.TieLowest())
+	fmt.Println(scores, inventory.Nodes[best].Name)
+
+	// Which devices on it. The account and the batch follow.
+	request := need.AllocRequest()
+	request.Policy = device.PackTopology
+	chosen, err := scorer.Allocate(request, states[best])
+	if err != nil {
+		panic(err)
+	}
+	if err := chosen.Commit(states[best]); err != nil {
+		panic(err)
+	}
+	if err := batch.Update(best, states[best]); err != nil {
+		panic(err)
+	}
+	fmt.Println("devices", chosen.Minors())
+
+	// Too much: the refusal has numbers.
+	request.Count = 3
+	_, err = scorer.Allocate(request, states[best])
+	var refusal *device.NotEnoughError
+	if errors.As(err, &refusal) {
+		fmt.Println("got", refusal.Got, "of", refusal.Want)
+	}
+
+	// Output:
+	// node-a [{NVIDIA-A100-SXM4-40GB nvidia.com/gpu 8}] []
+	// node-b [{NVIDIA-A100-SXM4-40GB nvidia.com/gpu 4}] []
+	// [25 50] node-b
+	// devices [0 1]
+	// got 2 of 3
+}

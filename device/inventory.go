@@ -1,0 +1,187 @@
+package device
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Inventory is the accelerators of a cluster, a node each, sorted by name. It is
+// read-only after construction and safe for concurrent readers. The zero value
+// has no nodes.
+type Inventory struct {
+	Nodes []Node
+
+	// Problems is what belongs to no node, as found: ResourceSlices whose
+	// devices several nodes reach.
+	Problems []Problem
+}
+
+// Node is the accelerators of one node, as one source tells them.
+type Node struct {
+	Name   string
+	Source Source
+
+	CPUMilli    int64 // allocatable, in thousandths of a core; 0 if the source doesn't tell
+	MemoryBytes int64 // allocatable; 0 if the source doesn't tell
+
+	Devices   []Device    // by kind, minor, UUID and name
+	Cards     []Card      // by name
+	Potential []Partition // MIG instances that could be made, by name; never counted
+	Problems  []Problem   // as found
+}
+
+// Node returns the node of this name.
+func (inv *Inventory) Node(name string) (*Node, bool) {
+	i, found := slices.BinarySearchFunc(inv.Nodes, name, func(n Node, name string) int {
+		return strings.Compare(n.Name, name)
+	})
+	if !found {
+		return nil, false
+	}
+	return &inv.Nodes[i], true
+}
+
+// Source says where the description of a node comes from.
+type Source uint8
+
+const (
+	SourceLabels         Source = iota + 1 // node labels and allocatable
+	SourceResourceSlices                   // DRA ResourceSlices
+	SourceNVML                             // the NVIDIA driver
+)
+
+// String returns labels, resourceslices or nvml.
+func (s Source) String() string {
+	return enumName(int(s), "none", "labels", "resourceslices", "nvml")
+}
+
+// enumName returns the name of a value of an enumeration.
+func enumName(value int, names ...string) string {
+	if value < len(names) {
+		return names[value]
+	}
+	return fmt.Sprintf("unknown(%d)", value)
+}
+
+// Kinds of devices.
+const (
+	KindGPU  = "gpu"
+	KindRDMA = "rdma"
+	KindFPGA = "fpga"
+)
+
+// Device is one physical device or one MIG instance of one. A physical GPU with
+// MIGEnabled is a row but can't be allocated and counts in no card.
+type Device struct {
+	Kind    string // [KindGPU], [KindRDMA], [KindFPGA]
+	Name    string // the name in its ResourceSlice; empty from other sources
+	Vendor  string // the vendor's domain, such as nvidia.com
+	Product string // as the driver names it, with - for spaces
+	UUID    string // empty: unknown
+
+	Minor     int32 // -1: unknown
+	Synthetic bool  // the minor was numbered here, not by the driver
+
+	MemoryBytes int64 // 0: unknown
+	Sharing     Sharing
+	Replicas    int32 // how many pods may share the device; 1: not shared
+
+	MIGEnabled bool    // a GPU in MIG mode
+	Profile    Profile // of a MIG instance; zero: not one
+	Start      int8    // memory slot where the instance starts; -1: unknown, or no instance
+	ParentUUID string  // the GPU of a MIG instance
+
+	NUMANode int32  // -1: unknown
+	PCIBusID string // empty: unknown
+	PCIeRoot string // empty: unknown
+	Health   Health
+}
+
+// Allocatable reports whether pods can be given the device: a GPU in MIG mode
+// is there only through its instances.
+func (d *Device) Allocatable() bool { return !d.MIGEnabled || d.Profile != Profile{} }
+
+// Sharing says how several pods use one device.
+type Sharing uint8
+
+const (
+	SharingNone        Sharing = iota // one pod at a time
+	SharingMPS                        // NVIDIA's multi-process service
+	SharingTimeSlicing                // in turns
+	SharingMIG                        // the row is a MIG instance
+)
+
+// String returns none, mps, time-slicing or mig.
+func (s Sharing) String() string {
+	return enumName(int(s), "none", "mps", "time-slicing", "mig")
+}
+
+// Health says whether a device can be used. HealthUnknown counts as healthy.
+type Health uint8
+
+const (
+	HealthUnknown Health = iota
+	Healthy
+	Unhealthy
+)
+
+// String returns unknown, healthy or unhealthy.
+func (h Health) String() string {
+	return enumName(int(h), "unknown", "healthy", "unhealthy")
+}
+
+// Card is a kind of accelerator on a node, or a share of one, under the name
+// that quotas are written in, and how many of it the node has.
+type Card struct {
+	Name     string
+	Resource corev1.ResourceName // the resource that carries it; empty if unknown
+	Count    int64
+}
+
+// Partition is a MIG instance that a GPU could be cut into, from a
+// ResourceSlice with partitionable devices: a possibility, not a device.
+type Partition struct {
+	Name        string // of the device in its slice
+	Product     string
+	Profile     Profile
+	ParentUUID  string
+	MemoryBytes int64 // 0: unknown
+	Counters    []Counter
+}
+
+// Counter is what a [Partition] uses of a counter that it shares with others.
+type Counter struct {
+	Set, Name string
+	Value     int64 // rounded up
+}
+
+// Problem is something that a source says and that can't be so, or can't be
+// used. A node has at most one per Code and Key.
+type Problem struct {
+	Code   ProblemCode
+	Key    string // the label; for other codes the resource, node, pool or device
+	Detail string // for people
+}
+
+// ProblemCode is the kind of a [Problem].
+type ProblemCode string
+
+const (
+	MissingLabel    ProblemCode = "missing-label"    // a sibling that a product label needs, or an attribute of the right type; one each
+	BadCount        ProblemCode = "bad-count"        // a count that is no number
+	BadMemory       ProblemCode = "bad-memory"       // no amount, or below 64 MiB or above 4 TiB: unknown
+	BadReplicas     ProblemCode = "bad-replicas"     // no number above 0
+	UnparsedProfile ProblemCode = "unparsed-profile" // a MIG name that is none
+	ForeignProfile  ProblemCode = "foreign-profile"  // a MIG profile that the GPU doesn't have
+	CountMismatch   ProblemCode = "count-mismatch"   // the labels and allocatable disagree
+	DuplicateNode   ProblemCode = "duplicate-node"   // a node twice in one source; the first is kept
+	DuplicateUUID   ProblemCode = "duplicate-uuid"   // a device twice; the first is kept
+	StaleSlice      ProblemCode = "stale-slice"      // a slice of an older generation of its pool
+	IncompletePool  ProblemCode = "incomplete-pool"  // a pool whose slices are not all there
+	NotNodeLocal    ProblemCode = "not-node-local"   // devices that several nodes can reach
+	UnknownType     ProblemCode = "unknown-type"     // a device that is neither a GPU nor a MIG instance
+	AmbiguousCard   ProblemCode = "ambiguous-card"   // a card carried by different resources on different nodes
+)

@@ -1,0 +1,170 @@
+package device_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+)
+
+// jointNICs are NICs for the node of allocEight: 1 to 4 on its roots in order, 5
+// to 8 once more.
+func jointNICs(minors ...int32) []device.State {
+	list := make([]device.State, len(minors))
+	for i, m := range minors {
+		root := (m - 1) % 4
+		list[i] = allocNIC(m, 100, root/2, string(rune('0'+root)))
+	}
+	return list
+}
+
+// jointly asks for whole GPUs, packed, and a percent of NICs.
+func jointly(t *testing.T, gpus, nics int64, joint device.Joint, devices []device.State) (gpu, nic []int32, err error) {
+	t.Helper()
+	first, second, err := allocScorer(t, device.LeastAllocated, true).AllocateJoint(
+		device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus, Policy: device.PackTopology},
+		device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: nics},
+		devices, joint)
+	return first.Minors(), second.Minors(), err
+}
+
+func TestAllocateJoint(t *testing.T) {
+	oneNUMA := slices.Concat(allocEight(), jointNICs(1))
+	for i := range oneNUMA {
+		oneNUMA[i].NUMANode = 0
+	}
+	busy := jointNICs(1, 2, 3, 4)
+	busy[0].Free = device.Free{device.RDMA: 0}
+
+	for _, test := range []struct {
+		fact       string
+		devices    []device.State
+		gpus       int64
+		rdma, nics int64
+		joint      device.Joint
+		wantGPUs   []int32
+		wantNICs   []int32 // nil: ErrJointViolation
+	}{
+		{"J1", slices.Concat(allocEight(), jointNICs(1, 2, 3, 4)), 1, 1, 1, device.PreferSamePCIe, []int32{0}, []int32{1}},
+		{"J2", slices.Concat(allocEight(), jointNICs(1, 2, 3, 4)), 3, 1, 1, device.PreferSamePCIe, []int32{0, 1, 2}, []int32{1, 2}},
+		{"J3", slices.Concat(allocEight(), jointNICs(1, 2, 3, 4)), 6, 1, 1, device.PreferSamePCIe, []int32{0, 1, 2, 3, 4, 5}, []int32{1, 2, 3}},
+		{"J4", slices.Concat(allocEight(), jointNICs(1, 2, 3, 4)), 8, 1, 1, device.PreferSamePCIe, []int32{0, 1, 2, 3, 4, 5, 6, 7}, []int32{1, 2, 3, 4}},
+		{"J5", slices.Concat(allocEight(0), jointNICs(1, 2, 3, 4)), 2, 1, 1, device.PreferSamePCIe, []int32{2, 3}, []int32{2}},
+		{"J6", slices.Concat(allocEight(0, 1, 2, 3), jointNICs(1, 2, 3, 4, 5, 6, 7, 8)), 4, 100, 4, device.PreferSamePCIe, []int32{4, 5, 6, 7}, []int32{3, 4, 7, 8}},
+		{"J7", oneNUMA, 4, 1, 1, device.PreferSamePCIe, []int32{0, 1, 2, 3}, []int32{1}},
+		{"J8", slices.Concat(allocEight(0), busy), 3, 1, 1, device.RequireSamePCIe, nil, nil},
+		{"J9", slices.Concat(allocEight(), jointNICs(3, 4)), 2, 1, 1, device.RequireSamePCIe, nil, nil},
+	} {
+		t.Run(test.fact, func(t *testing.T) {
+			s := allocScorer(t, device.LeastAllocated, true)
+			gpu, nic, err := s.AllocateJoint(
+				device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: test.gpus, Policy: device.PackTopology},
+				device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: test.rdma}, Count: test.nics},
+				test.devices, test.joint)
+			if violation := errors.Is(err, device.ErrJointViolation); violation != (test.wantNICs == nil) || !violation && err != nil {
+				t.Fatalf("error %v", err)
+			}
+			if !slices.Equal(gpu.Minors(), test.wantGPUs) || !slices.Equal(nic.Minors(), test.wantNICs) {
+				t.Errorf("GPUs %v, NICs %v, want %v, %v", gpu.Minors(), nic.Minors(), test.wantGPUs, test.wantNICs)
+			}
+		})
+	}
+}
+
+// Cases beyond the facts.
+func TestAllocateJointMore(t *testing.T) {
+	unknown := slices.Concat(allocGPUs(100, 100), jointNICs(1, 2))
+	pair := slices.Concat(allocEight(), jointNICs(1, 5, 3)) // two on root 0
+	for _, test := range []struct {
+		name       string
+		gpus, nics int64
+		joint      device.Joint
+		devices    []device.State
+		wantGPUs   []int32
+		wantNICs   []int32
+	}{
+		{"required, and one per root is there", 3, 1, device.RequireSamePCIe, slices.Concat(allocEight(), jointNICs(1, 2, 3, 4)), []int32{0, 1, 2}, []int32{1, 2}},
+		{"required, more than one per root", 2, 2, device.RequireSamePCIe, pair, []int32{0, 1}, []int32{1, 5}},
+		{"preferred, the count is more than the root has", 2, 3, device.PreferSamePCIe, pair, []int32{0, 1}, []int32{1, 3, 5}},
+		{"preferred, two on one root stand for two roots", 4, 1, device.PreferSamePCIe, pair, []int32{0, 1, 2, 3}, []int32{1, 5}},
+		{"preferred, none on the roots", 4, 1, device.PreferSamePCIe, slices.Concat(allocEight(), jointNICs(3, 4)), []int32{0, 1, 2, 3}, []int32{3}},
+		{"preferred, roots of the GPUs unknown", 2, 1, device.PreferSamePCIe, unknown, []int32{0, 1}, []int32{1}},
+		{"no NIC wanted", 2, 0, device.RequireSamePCIe, pair, []int32{0, 1}, []int32{}},
+		{"no GPU wanted", 0, 1, device.RequireSamePCIe, pair, []int32{}, []int32{1}},
+	} {
+		gpus, nics, err := jointly(t, test.gpus, test.nics, test.joint, test.devices)
+		if err != nil || !slices.Equal(gpus, test.wantGPUs) || !slices.Equal(nics, test.wantNICs) {
+			t.Errorf("%s: GPUs %v, NICs %v, want %v, %v; error %v", test.name, gpus, nics, test.wantGPUs, test.wantNICs, err)
+		}
+	}
+}
+
+func TestAllocateJointRefuses(t *testing.T) {
+	busy := jointNICs(1, 2, 3, 4)
+	busy[0].Free = device.Free{device.RDMA: 0}
+	loose := jointNICs(1, 2)
+	loose[1].PCIeRoot = ""
+	for _, test := range []struct {
+		name       string
+		gpus, nics int64
+		joint      device.Joint
+		devices    []device.State
+		want       error
+	}{
+		{"J8", 3, 1, device.RequireSamePCIe, slices.Concat(allocEight(0), busy),
+			&device.JointError{Primary: []string{"0", "1"}, Secondary: []string{"1", "2"}}},
+		{"J9", 2, 1, device.RequireSamePCIe, slices.Concat(allocEight(), jointNICs(3, 4)),
+			&device.JointError{Primary: []string{"0"}, Secondary: []string{"2"}}},
+		{"root of a GPU unknown", 1, 1, device.RequireSamePCIe, slices.Concat(allocGPUs(100), loose),
+			&device.JointError{Primary: []string{""}, Secondary: []string{"0"}}},
+		{"roots of both unknown", 1, 1, device.RequireSamePCIe, slices.Concat(allocGPUs(100), loose[1:]),
+			&device.JointError{Primary: []string{""}, Secondary: []string{""}}},
+		{"root of a NIC unknown", 3, 1, device.RequireSamePCIe, slices.Concat(allocEight(), loose),
+			&device.JointError{Primary: []string{"0", "1"}, Secondary: []string{"", "0"}}},
+		{"fewer NICs than roots", 3, 1, device.RequireSamePCIe, slices.Concat(allocEight(), jointNICs(1)),
+			&device.NotEnoughError{Kind: "rdma", Want: 2, Got: 1}},
+		{"fewer NICs than wanted", 1, 2, device.PreferSamePCIe, slices.Concat(allocEight(), busy[:2]),
+			&device.NotEnoughError{Kind: "rdma", Want: 2, Got: 1, Reasons: []device.Reason{{Cause: device.CauseExhausted, Devices: 1}}}},
+		{"too few GPUs", 8, 1, device.PreferSamePCIe, slices.Concat(allocEight(5), busy),
+			&device.NotEnoughError{Kind: "gpu", Want: 8, Got: 7, Reasons: []device.Reason{{Cause: device.CauseExhausted, Devices: 1}}}},
+	} {
+		gpus, nics, err := jointly(t, test.gpus, test.nics, test.joint, test.devices)
+		if diff := cmp.Diff(test.want, err); diff != "" || len(gpus) > 0 || len(nics) > 0 {
+			t.Errorf("%s: GPUs %v, NICs %v, error %v\n%s", test.name, gpus, nics, err, diff)
+		}
+	}
+	_, _, err := allocScorer(t, device.LeastAllocated, true).AllocateJoint(
+		device.AllocRequest{Kind: device.KindGPU, Count: 1}, device.AllocRequest{Kind: device.KindRDMA, Count: -1}, allocEight(), device.PreferSamePCIe)
+	if !errors.Is(err, device.ErrInvalidUnit) {
+		t.Errorf("bad second request: error %v", err)
+	}
+	err = &device.JointError{Primary: []string{"0", "1"}, Secondary: []string{"1"}}
+	if want := `device: devices not on the same PCIe: primary on ["0" "1"], secondary on ["1"]`; err.Error() != want || !errors.Is(err, device.ErrJointViolation) {
+		t.Errorf("text %q", err)
+	}
+}
+
+// The policy of the second request doesn't count, nor does what it needs.
+func TestAllocateJointSecondPolicy(t *testing.T) {
+	nics := jointNICs(1, 5)
+	nics[0].Free = device.Free{device.RDMA: 50}
+	_, nic, err := allocScorer(t, device.LeastAllocated, true).AllocateJoint(
+		device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1},
+		device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: 1, Scope: device.ScopePCIe,
+			Policy: device.LeastFragmentation, Mix: []device.Share{{}}},
+		slices.Concat(allocEight(), nics), device.PreferSamePCIe)
+	if err != nil || !slices.Equal(nic.Minors(), []int32{5}) {
+		t.Errorf("NICs %v, error %v", nic.Minors(), err)
+	}
+}
+
+func TestAllocateJointPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	_, _, _ = (*device.Scorer)(nil).AllocateJoint(device.AllocRequest{}, device.AllocRequest{}, nil, 2)
+}

@@ -1,0 +1,599 @@
+package device
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// LabelOptions says how [FromNodes] reads nodes. The zero value reads all.
+type LabelOptions struct {
+	// Include says which nodes are read; nil: all, cordoned and NotReady ones
+	// too.
+	Include func(*corev1.Node) bool
+
+	Names Names // of cards; Resources is not used
+}
+
+// FromNodes reads the devices of nodes from their labels and their allocatable
+// resources; capacity is not read. The rules are tried in order, and all that
+// match a node apply; nil stands for [DefaultRules]. A resource belongs to the
+// first rule that matches and lists it. The error lists every fault of the
+// rules with its place, as a field.ErrorList's aggregate; data of nodes never
+// is an error.
+//
+// Cards count what is allocatable. A whole device is named by its product, a
+// share <product>/mps-<GiB>g*1/<replicas>, a MIG instance
+// <product>/mig-<profile>-mixed.
+//
+// Devices are one per allocatable unit, or one per Replicas units where they
+// are shared, with synthetic minors in the order of the resources; at most 1,024
+// for a resource and 16,384 on a node, else those of the resource are left out,
+// with a problem. Labels know no UUIDs, topology or health, and one product and
+// memory per rule. Devices are shared under their own resource, not a renamed
+// one, if replicas is above 1, no shared resource is allocatable, and either
+// the product ends in -SHARED or allocatable is count x replicas.
+//
+// Of nodes with the same name the first is kept, with a problem. FromNodes
+// only reads nodes, keeps nothing but their strings, and panics if one is nil.
+func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOptions) (*Inventory, error) {
+	compiled, err := compileRules(rules)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*corev1.Node, 0, len(nodes))
+	switch nodes := any(nodes).(type) {
+	case []corev1.Node:
+		for i := range nodes {
+			list = append(list, &nodes[i])
+		}
+	case []*corev1.Node:
+		list = append(list, nodes...)
+	}
+	if slices.Contains(list, nil) {
+		panic("device: nil node")
+	}
+	return fromNodes(list, compiled, o), nil
+}
+
+// fromNodes reorders nodes.
+func fromNodes(nodes []*corev1.Node, rules []compiledRule, o LabelOptions) *Inventory {
+	if o.Include != nil {
+		nodes = slices.DeleteFunc(nodes, func(n *corev1.Node) bool { return !o.Include(n) })
+	}
+	byName := func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(nodes, byName) {
+		slices.SortStableFunc(nodes, byName)
+	}
+	r := labelReader{rules: rules, names: o.Names, cardNames: map[cardID]string{}}
+	inv := &Inventory{Nodes: make([]Node, 0, len(nodes))}
+	for _, n := range nodes {
+		if last := len(inv.Nodes) - 1; last >= 0 && inv.Nodes[last].Name == n.Name {
+			problems := problemList{list: inv.Nodes[last].Problems}
+			problems.add(DuplicateNode, n.Name, "the node is there more than once; the first is kept")
+			inv.Nodes[last].Problems = problems.list
+			continue
+		}
+		inv.Nodes = append(inv.Nodes, r.node(n))
+	}
+	return inv
+}
+
+// The largest numbers of devices that one resource and all of a node can stand
+// for; a node may name thousands of resources.
+const (
+	mostLabelRows     = 1024
+	mostNodeLabelRows = 16 * mostLabelRows
+)
+
+// labelReader reads nodes one after the other.
+type labelReader struct {
+	rules     []compiledRule
+	names     Names
+	cardNames map[cardID]string
+
+	// Of the node that is read; the slices are reused.
+	labels      map[string]string
+	allocatable corev1.ResourceList
+	problems    problemList
+	matches     []ruleMatch
+	labelKeys   []string // once a pattern needs them
+	bases       []string
+	resources   []string
+	devices     []Device
+	cards       []Card
+	minors      [len(ruleKinds)]int32 // the next minor of each kind
+	text        []byte
+}
+
+// ruleMatch is a rule that applies to a node, and what its labels say.
+type ruleMatch struct {
+	rule *compiledRule
+	base string // of a pattern: <domain>/<kind>
+
+	product  string
+	count    int64 // -1: unknown
+	memory   int64 // bytes; 0: unknown
+	replicas int64 // 0: not given, or no number
+	single   bool  // the devices are MIG instances
+	profile  Profile
+}
+
+// node reads a node.
+func (r *labelReader) node(n *corev1.Node) Node {
+	r.labels, r.allocatable = n.Labels, n.Status.Allocatable
+	r.problems = problemList{}
+	r.labelKeys, r.matches, r.devices, r.cards = r.labelKeys[:0], r.matches[:0], r.devices[:0], r.cards[:0]
+	clear(r.minors[:])
+
+	out := Node{Name: n.Name, Source: SourceLabels}
+	out.CPUMilli, out.MemoryBytes = r.amounts()
+	r.match()
+	if len(r.matches) > 0 {
+		r.readResources()
+	}
+	if len(r.cards) > 0 {
+		out.Cards = slices.Clone(r.cards)
+		sortCards(out.Cards)
+		r.problems.addAmbiguous(out.Cards)
+	}
+	out.Problems = r.problems.list
+	if len(r.devices) > 0 {
+		out.Devices = slices.Clone(r.devices)
+		if int(r.minors[0]) < len(out.Devices) { // more than one kind
+			sortDevices(out.Devices)
+		}
+	}
+	return out
+}
+
+// amounts returns what of cpu and memory is allocatable.
+func (r *labelReader) amounts() (cpuMilli, bytes int64) {
+	if q, ok := r.allocatable[corev1.ResourceCPU]; ok {
+		if whole, ok := quantityCeiling(&q); ok && 0 <= whole && whole <= math.MaxInt64/1000 {
+			cpuMilli = q.MilliValue()
+		} else {
+			r.problems.add(BadCount, string(corev1.ResourceCPU), "%s is no amount of cpu", q.String())
+		}
+	}
+	if q, ok := r.allocatable[corev1.ResourceMemory]; ok {
+		if whole, ok := quantityCeiling(&q); ok && whole >= 0 {
+			bytes = whole
+		} else {
+			r.problems.add(BadMemory, string(corev1.ResourceMemory), "%s is no amount of memory", q.String())
+		}
+	}
+	return cpuMilli, bytes
+}
+
+// quantityCeiling returns the value of q rounded up, as Value does, and whether it is
+// below 2^63: from there on Value may return 0.
+func quantityCeiling(q *resource.Quantity) (value int64, ok bool) {
+	if value, ok := q.AsInt64(); ok {
+		return value, true
+	}
+	if q.CmpInt64(math.MaxInt64) > 0 || q.CmpInt64(math.MinInt64) < 0 {
+		return 0, false
+	}
+	return q.Value(), true
+}
+
+// match finds the rules that apply.
+func (r *labelReader) match() {
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if !rule.product.hasBase {
+			r.try(rule, "")
+			continue
+		}
+		r.findBases(rule)
+		for _, base := range r.bases {
+			r.try(rule, base)
+		}
+	}
+}
+
+// findBases lists what a pattern finds on the node.
+func (r *labelReader) findBases(rule *compiledRule) {
+	r.bases = r.bases[:0]
+	for _, label := range r.keys() {
+		base, ok := strings.CutSuffix(label, rule.product.text)
+		if !ok || !isRuleBase(base) || slices.ContainsFunc(rule.earlier, func(t ruleTerm) bool { return t.matches(label) }) {
+			continue
+		}
+		r.bases = append(r.bases, base)
+	}
+	slices.Sort(r.bases)
+}
+
+// keys returns the names of the labels in any order. In a list they can be
+// tested without waiting for one after the other: most of a node's labels are
+// in no cache, and looking at their texts is most of the work.
+func (r *labelReader) keys() []string {
+	if len(r.labelKeys) == 0 {
+		for label := range r.labels {
+			r.labelKeys = append(r.labelKeys, label)
+		}
+	}
+	return r.labelKeys
+}
+
+// isRuleBase reports whether text is <domain>/<kind>. A kind has no -, so that
+// labels of nvidia.com/mig-<profile> are none.
+func isRuleBase(text string) bool {
+	domain, kind, ok := strings.Cut(text, "/")
+	return ok && domain != "" && kind != "" && strings.IndexFunc(kind, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_')
+	}) < 0
+}
+
+// labelKey is the name of a label in two parts, which are put together only
+// where a problem names it.
+type labelKey struct{ front, rest string }
+
+// String returns the name.
+func (k labelKey) String() string { return k.front + k.rest }
+
+// value returns the value of a label; empty also if the rule doesn't name it.
+func (r *labelReader) value(k labelKey) string {
+	switch {
+	case k == labelKey{}:
+		return ""
+	case k.front == "":
+		return r.labels[k.rest]
+	}
+	r.text = append(append(r.text[:0], k.front...), k.rest...)
+	return r.labels[string(r.text)] // allocates nothing
+}
+
+// try adds a match of the rule, if it applies.
+func (r *labelReader) try(rule *compiledRule, base string) {
+	product := r.value(rule.product.key(base))
+	if product == "" {
+		return
+	}
+	count, isCounted := r.sibling(rule.count.key(base))
+	memory, hasMemory := r.sibling(rule.memory.key(base))
+	if !isCounted || !hasMemory {
+		return
+	}
+	m := ruleMatch{rule: rule, base: base, product: productName(product), count: -1}
+	if count != "" {
+		m.count = r.readCount(count, rule.count.key(base))
+	}
+	if memory != "" {
+		m.memory = r.readMemory(memory, rule.MemoryUnit, rule.memory.key(base))
+	}
+	m.replicas = r.readReplicas(rule.replicas.key(base))
+	r.readSingle(&m)
+	r.matches = append(r.matches, m)
+}
+
+// sibling returns a label beside the product, and whether it is there if the
+// rule needs it.
+func (r *labelReader) sibling(k labelKey) (value string, ok bool) {
+	if k == (labelKey{}) {
+		return "", true
+	}
+	if value = r.value(k); value == "" {
+		r.problems.add(MissingLabel, k.String(), "the label is missing beside the product's")
+		return "", false
+	}
+	return value, true
+}
+
+// readCount returns the number of devices of a label, or -1.
+func (r *labelReader) readCount(text string, k labelKey) int64 {
+	if count, ok := parseLabelNumber(text); ok {
+		return count
+	}
+	r.problems.add(BadCount, k.String(), "%q is no whole number below 10^9", text)
+	return -1
+}
+
+// readReplicas returns how many pods share a device; 0 if the label is absent
+// or no number.
+func (r *labelReader) readReplicas(k labelKey) int64 {
+	text := r.value(k)
+	if text == "" {
+		return 0
+	}
+	replicas, ok := parseLabelNumber(text)
+	if !ok {
+		r.problems.add(BadReplicas, k.String(), "%q is no whole number below 10^9", text)
+	}
+	return replicas
+}
+
+// readSingle finds out whether the whole devices are MIG instances.
+func (r *labelReader) readSingle(m *ruleMatch) {
+	name, profile, ok := strings.Cut(m.product, "-MIG-")
+	if !ok || name == "" || r.value(m.rule.migStrategy.key(m.base)) != "single" {
+		return
+	}
+	m.single = true
+	m.profile = r.readProfile(strings.TrimSuffix(profile, sharedSuffix), m.rule.product.key(m.base))
+}
+
+// sharedSuffix ends the product of devices that are shared under their own
+// resource.
+const sharedSuffix = "-SHARED"
+
+// readProfile parses what follows mig- in a name.
+func (r *labelReader) readProfile(text string, k labelKey) Profile {
+	if strings.Contains(text, "mig-") { // ParseProfile allows it in front
+		r.problems.add(UnparsedProfile, k.String(), "%q is no MIG profile", text)
+		return Profile{}
+	}
+	p, _, err := ParseProfile(text)
+	if err != nil {
+		r.problems.add(UnparsedProfile, k.String(), "%v", err)
+	}
+	return p
+}
+
+// readMemory returns the bytes of a label, or 0.
+func (r *labelReader) readMemory(text string, unit MemoryUnit, k labelKey) int64 {
+	bytes, ok := parseLabelMemory(text, unit)
+	if !ok {
+		r.problems.add(BadMemory, k.String(), "%q is no amount of memory", text)
+		return 0
+	}
+	if !checkMemory(bytes) {
+		r.problems.add(BadMemory, k.String(), "%q is not between 64 MiB and 4 TiB", text)
+		return 0
+	}
+	return bytes
+}
+
+// parseLabelMemory reads an amount; one above 4 TiB may come out smaller than it is.
+func parseLabelMemory(text string, unit MemoryUnit) (bytes int64, ok bool) {
+	if unit != MemoryQuantity {
+		mebibytes, ok := parseLabelNumber(text)
+		return mebibytes << 20, ok // below 2^50
+	}
+	digits := strings.TrimLeft(text, "0123456789")
+	number, ok := parseLabelNumber(text[:len(text)-len(digits)])
+	if !ok {
+		return parseLabelQuantity(text)
+	}
+	switch digits {
+	case "G":
+		return number * 1e9, true // below 2^60
+	case "Gi":
+		return number << 30, true
+	case "Mi":
+		return number << 20, true
+	}
+	return parseLabelQuantity(text)
+}
+
+// parseLabelQuantity reads the less usual amounts. One with an exponent of more than
+// two digits, which is none of a device, takes long to compute with.
+func parseLabelQuantity(text string) (bytes int64, ok bool) {
+	if e := strings.IndexAny(text, "eE"); e >= 0 && len(text)-e > len("e+99") {
+		return 0, false
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0, false
+	}
+	if bytes, ok = quantityCeiling(&q); !ok {
+		return math.MaxInt64, true
+	}
+	return bytes, true
+}
+
+// parseLabelNumber reads a whole number of at most nine digits.
+func parseLabelNumber(text string) (n int64, ok bool) {
+	if text == "" || len(text) > 9 {
+		return 0, false
+	}
+	for i := range len(text) {
+		digit := text[i] - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = 10*n + int64(digit)
+	}
+	return n, true
+}
+
+// readResources reads what is allocatable of the rules that match.
+func (r *labelReader) readResources() {
+	r.resources = r.resources[:0]
+	for name := range r.allocatable {
+		if strings.IndexByte(string(name), '/') >= 0 { // as those of all rules
+			r.resources = append(r.resources, string(name))
+		}
+	}
+	slices.Sort(r.resources)
+	for _, name := range r.resources {
+		r.readResource(name)
+	}
+}
+
+// readResource gives a resource to the first rule that lists it.
+func (r *labelReader) readResource(name string) {
+	for i := range r.matches {
+		m := &r.matches[i]
+		var read func(*labelReader, *ruleMatch, string, int64)
+		switch {
+		case m.lists(m.rule.whole, name):
+			read = (*labelReader).whole
+		case m.lists(m.rule.shared, name):
+			read = (*labelReader).shared
+		case m.rule.MIGPrefix != "" && strings.HasPrefix(name, m.rule.MIGPrefix):
+			read = (*labelReader).instances
+		default:
+			continue
+		}
+		if count := r.count(name); count > 0 {
+			read(r, m, name, count)
+		}
+		return
+	}
+}
+
+// lists reports whether one of the terms is name.
+func (m *ruleMatch) lists(terms []ruleTerm, name string) bool {
+	for _, t := range terms {
+		if t.is(name, m.base) {
+			return true
+		}
+	}
+	return false
+}
+
+// count returns how much of a resource is allocatable; 0 if that is no amount.
+func (r *labelReader) count(name string) int64 {
+	q := r.allocatable[corev1.ResourceName(name)]
+	count, ok := quantityCeiling(&q)
+	switch {
+	case !ok || count < 0:
+		r.problems.add(BadCount, name, "%s allocatable is no number of devices", q.String())
+		return 0
+	case q.CmpInt64(count) != 0:
+		r.problems.add(BadCount, name, "%s allocatable is no whole number, taken as %d", q.String(), count)
+	}
+	return count
+}
+
+// whole reads a resource of whole devices.
+func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
+	r.cards = append(r.cards, Card{m.product, corev1.ResourceName(name), count})
+	d := r.device(m, name)
+	if m.single {
+		d.Sharing, d.Profile = SharingMIG, m.profile
+	}
+	units := int64(1)
+	if r.sharedInPlace(m, count) {
+		units = m.replicas
+		d.Replicas = int32(units)
+		if !m.single {
+			d.Sharing = r.sharing(m, SharingTimeSlicing)
+		}
+	}
+	if m.count >= 0 && count != m.count*units {
+		r.problems.add(CountMismatch, name, "%d allocatable, but %d devices by label", count, m.count)
+	}
+	r.addDevices(m, &d, name, count, units)
+}
+
+// sharedInPlace reports whether whole devices are shared under their own
+// resource, of which so much is allocatable.
+func (r *labelReader) sharedInPlace(m *ruleMatch, count int64) bool {
+	if m.replicas <= 1 || !strings.HasSuffix(m.product, sharedSuffix) && count != m.count*m.replicas {
+		return false
+	}
+	for _, t := range m.rule.shared {
+		if q := r.allocatable[corev1.ResourceName(t.key(m.base).String())]; q.Sign() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sharing returns how devices are shared, by label or else by default.
+func (r *labelReader) sharing(m *ruleMatch, otherwise Sharing) Sharing {
+	switch r.value(m.rule.sharingStrategy.key(m.base)) {
+	case SharingMPS.String():
+		return SharingMPS
+	case SharingTimeSlicing.String():
+		return SharingTimeSlicing
+	}
+	return otherwise
+}
+
+// shared reads a resource of shares of devices.
+func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
+	if m.replicas <= 0 {
+		r.problems.add(BadReplicas, m.rule.replicas.key(m.base).String(), "no number above 0, so %s is left out", name)
+		return
+	}
+	if m.memory == 0 {
+		r.problems.add(BadMemory, m.rule.memory.key(m.base).String(), "unknown, so %s is left out", name)
+		return
+	}
+	d := r.device(m, name)
+	d.Sharing, d.Replicas = r.sharing(m, SharingMPS), int32(m.replicas)
+	id := cardID{product: m.product, bytes: m.memory, replicas: m.replicas, how: d.Sharing}
+	card, ok := r.cardNames[id]
+	if !ok {
+		card = r.names.shared(m.product, m.memory, m.replicas, d.Sharing)
+		r.cardNames[id] = card
+	}
+	r.cards = append(r.cards, Card{card, corev1.ResourceName(name), count})
+	r.addDevices(m, &d, name, count, m.replicas)
+}
+
+// cardID is what makes a card name: a product and either the spelling of a MIG
+// profile, or memory, replicas and the way of sharing.
+type cardID struct {
+	product, rest   string
+	bytes, replicas int64
+	how             Sharing
+}
+
+// instances reads a resource of MIG instances.
+func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
+	rest := name[len(m.rule.MIGPrefix):]
+	id := cardID{product: m.product, rest: rest}
+	card, ok := r.cardNames[id]
+	if !ok {
+		card = migCard(m.product, rest)
+		r.cardNames[id] = card
+	}
+	r.cards = append(r.cards, Card{card, corev1.ResourceName(name), count})
+
+	d := r.device(m, name)
+	d.Sharing, d.Profile, d.MemoryBytes = SharingMIG, r.readProfile(rest, labelKey{"", name}), 0
+	plain, isShared := strings.CutSuffix(name, ".shared")
+	memory := labelKey{plain, ".memory"}
+	if text := r.value(memory); text != "" {
+		d.MemoryBytes = r.readMemory(text, m.rule.MemoryUnit, memory)
+	}
+	units := int64(1)
+	if isShared {
+		replicas := labelKey{plain, ".replicas"}
+		if units = r.readReplicas(replicas); units == 0 {
+			r.problems.add(BadReplicas, replicas.String(), "no number above 0, so the instances of %s are unknown", name)
+			return
+		}
+		d.Replicas = int32(units)
+	}
+	r.addDevices(m, &d, name, count, units)
+}
+
+// device returns a device of a resource as far as labels tell.
+func (r *labelReader) device(m *ruleMatch, name string) Device {
+	vendor := m.rule.Vendor
+	if vendor == "" {
+		vendor, _, _ = strings.Cut(name, "/")
+	}
+	return Device{
+		Kind: ruleKinds[m.rule.kind], Vendor: vendor, Product: m.product,
+		Synthetic: true, MemoryBytes: m.memory, Replicas: 1, Start: -1, NUMANode: -1,
+	}
+}
+
+// addDevices adds a device per units of the resource.
+func (r *labelReader) addDevices(m *ruleMatch, d *Device, name string, count, units int64) {
+	rows := count / units
+	if count%units != 0 {
+		r.problems.add(CountMismatch, name, "%d allocatable is no multiple of %d replicas", count, units)
+	}
+	if rows > mostLabelRows || rows+int64(len(r.devices)) > mostNodeLabelRows {
+		r.problems.add(CountMismatch, name, "%d devices are too many, so none is listed", rows)
+		return
+	}
+	next := &r.minors[m.rule.kind]
+	for range rows {
+		d.Minor = *next
+		*next++
+		r.devices = append(r.devices, *d)
+	}
+}

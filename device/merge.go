@@ -1,0 +1,207 @@
+package device
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Merge takes every node from the first source that has it. Devices of two
+// sources are never mixed, since each names and numbers them its own way.
+// Problems of no node come from all sources. The nodes share their lists with
+// the sources, which may be nil.
+func Merge(sources ...*Inventory) *Inventory {
+	merged := &Inventory{}
+	for _, source := range sources {
+		if source != nil {
+			merged.Nodes = append(merged.Nodes, source.Nodes...)
+			merged.Problems = append(merged.Problems, source.Problems...)
+		}
+	}
+	slices.SortStableFunc(merged.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
+	merged.Nodes = slices.CompactFunc(merged.Nodes, func(a, b Node) bool { return a.Name == b.Name })
+	return merged
+}
+
+// Fields of a [Difference].
+const (
+	FieldCards   = "cards"
+	FieldDevices = "devices"
+	FieldMemory  = "memory"
+	FieldProduct = "product"
+	FieldProfile = "profile"
+)
+
+// Difference is something that two descriptions of a node disagree on.
+type Difference struct {
+	Kind  string // of devices; empty for cards
+	Field string // [FieldCards] and so on
+	Key   string // the name of the card; empty for devices
+
+	// A and B are what each says: of cards and devices how many, of memory the
+	// bytes of a device that only one knows, the same of product and profile.
+	A, B string
+}
+
+// String returns the difference as one line.
+func (d Difference) String() string {
+	owner := cmp.Or(d.Kind, d.Key)
+	return fmt.Sprintf("%s: %s %q and %q", owner, d.Field, d.A, d.B)
+}
+
+// Agree compares two descriptions of one node and returns what can't both be
+// true of the hardware, sorted by kind, field and key; none if they agree.
+//
+// It compares the cards, by name and count, and for each kind the devices that
+// can be allocated and are not unhealthy: how many, and, if that is equal, their
+// products, their profiles and their memory, each as a multiset. Two amounts of
+// memory at most 1 MiB apart are equal, and an unknown one equals any: the
+// devices agree if there is a way to pair all of them.
+//
+// Names, minors, UUIDs, topology, resources and problems aren't compared, since
+// labels don't know them.
+func Agree(a, b Node) []Difference {
+	differences := agreeCards(a.Cards, b.Cards)
+	for _, kind := range agreeKinds(a.Devices, b.Devices) {
+		differences = append(differences, agreeDevices(kind, agreeUsable(a.Devices, kind), agreeUsable(b.Devices, kind))...)
+	}
+	return differences
+}
+
+func agreeCards(a, b []Card) (differences []Difference) {
+	countsA, countsB := cardCounts(a), cardCounts(b)
+	var names []string
+	for _, card := range slices.Concat(a, b) {
+		names = append(names, card.Name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if x, y := countsA[name], countsB[name]; x != y {
+			differences = append(differences, Difference{"", FieldCards, name, formatCount(x), formatCount(y)})
+		}
+	}
+	return differences
+}
+
+// cardCounts adds the counts of cards of the same name.
+func cardCounts(cards []Card) map[string]int64 {
+	counts := make(map[string]int64, len(cards))
+	for _, card := range cards {
+		counts[card.Name] = addCapped(counts[card.Name], card.Count)
+	}
+	return counts
+}
+
+func formatCount(x int64) string { return strconv.FormatInt(x, 10) }
+
+// agreeKinds returns the kinds of all devices in order.
+func agreeKinds(a, b []Device) []string {
+	var kinds []string
+	for _, devices := range [][]Device{a, b} {
+		for i := range devices {
+			kinds = append(kinds, devices[i].Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// usable returns the devices of a kind that count.
+func agreeUsable(devices []Device, kind string) []*Device {
+	var list []*Device
+	for i := range devices {
+		if d := &devices[i]; d.Kind == kind && d.Allocatable() && d.Health != Unhealthy {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func agreeDevices(kind string, a, b []*Device) (differences []Difference) {
+	if len(a) != len(b) {
+		return []Difference{{kind, FieldDevices, "", formatCount(int64(len(a))), formatCount(int64(len(b)))}}
+	}
+	if x, y, differ := unequalMemory(a, b); differ {
+		differences = append(differences, Difference{kind, FieldMemory, "", formatCount(x), formatCount(y)})
+	}
+	for _, text := range []struct {
+		field string
+		of    func(*Device) string
+	}{
+		{FieldProduct, func(d *Device) string { return d.Product }},
+		{FieldProfile, profileText},
+	} {
+		if x, y, differ := unequalTexts(a, b, text.of); differ {
+			differences = append(differences, Difference{kind, text.field, "", x, y})
+		}
+	}
+	return differences
+}
+
+func profileText(d *Device) string {
+	if d.Profile == (Profile{}) {
+		return ""
+	}
+	return d.Profile.String()
+}
+
+// unequalTexts compares two multisets of the same size. If they differ, it
+// returns the first texts that only one has.
+func unequalTexts(a, b []*Device, of func(*Device) string) (x, y string, differ bool) {
+	textsA, textsB := sortedValues(a, of), sortedValues(b, of)
+	onlyA, onlyB := unpaired(textsA, textsB, strings.Compare)
+	if len(onlyA) == 0 {
+		return "", "", false
+	}
+	return onlyA[0], onlyB[0], true
+}
+
+// unequalMemory does the same for memory.
+func unequalMemory(a, b []*Device) (x, y int64, differ bool) {
+	bytes := func(d *Device) int64 { return d.MemoryBytes }
+	onlyA, onlyB := unpaired(knownMemory(sortedValues(a, bytes)), knownMemory(sortedValues(b, bytes)), func(x, y int64) int {
+		if max(x, y)-min(x, y) <= 1<<20 {
+			return 0
+		}
+		return cmp.Compare(x, y)
+	})
+	unknownB := len(b) - len(knownMemory(sortedValues(b, bytes)))
+	if len(onlyA) <= unknownB {
+		return 0, 0, false
+	}
+	return onlyA[0], onlyB[0], true
+}
+
+// known returns the amounts of a sorted list behind the unknown ones.
+func knownMemory(amounts []int64) []int64 {
+	i, _ := slices.BinarySearch(amounts, 1)
+	return amounts[i:]
+}
+
+func sortedValues[T cmp.Ordered](devices []*Device, of func(*Device) T) []T {
+	list := make([]T, len(devices))
+	for i, d := range devices {
+		list[i] = of(d)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// unpaired pairs as many equal elements of two sorted lists as possible and
+// returns the others. Always pairing the smallest is best, because what equals
+// a later element equals none between.
+func unpaired[T any](a, b []T, compare func(T, T) int) (onlyA, onlyB []T) {
+	for len(a) > 0 && len(b) > 0 {
+		switch order := compare(a[0], b[0]); {
+		case order < 0:
+			onlyA, a = append(onlyA, a[0]), a[1:]
+		case order > 0:
+			onlyB, b = append(onlyB, b[0]), b[1:]
+		default:
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(onlyA, a...), append(onlyB, b...)
+}

@@ -1,0 +1,178 @@
+package device_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestMerge is R2: a node comes from the first source that has it, wholly.
+func TestMerge(t *testing.T) {
+	labels, err := device.FromNodes([]corev1.Node{
+		labelNode("a", v100(""), "nvidia.com/gpu=2"),
+		labelNode("b", "", ""),
+	}, nil, device.LabelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := []device.Device{{Kind: device.KindGPU, Product: "V100", UUID: "GPU-1"}}
+	nvml := &device.Inventory{
+		Nodes: []device.Node{
+			device.NewNode("a", device.SourceNVML, row, device.Names{}),
+			device.NewNode("b", device.SourceNVML, row, device.Names{}),
+			device.NewNode("c", device.SourceNVML, row, device.Names{}),
+		},
+		Problems: []device.Problem{{Code: device.NotNodeLocal, Key: "pool"}},
+	}
+	for _, c := range []struct {
+		name    string
+		sources []*device.Inventory
+		want    []string
+	}{
+		{"R2", []*device.Inventory{labels, nvml}, []string{"a labels 2", "b labels 0", "c nvml 1"}},
+		{"the other way", []*device.Inventory{nvml, labels}, []string{"a nvml 1", "b nvml 1", "c nvml 1"}},
+		{"nil sources", []*device.Inventory{nil, labels, nil}, []string{"a labels 2", "b labels 0"}},
+		{"no source", nil, nil},
+	} {
+		merged := device.Merge(c.sources...)
+		var got []string
+		for _, n := range merged.Nodes {
+			got = append(got, fmt.Sprintf("%s %v %d", n.Name, n.Source, len(n.Devices)))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+		if n := len(merged.Problems); n != 0 && !slices.Contains(c.sources, nvml) || n != 1 && slices.Contains(c.sources, nvml) {
+			t.Errorf("%s: %d problems of no node", c.name, n)
+		}
+	}
+}
+
+// agreeGPUs returns n GPUs as the driver knows them.
+func agreeGPUs(n int, d device.Device) []device.Device {
+	list := make([]device.Device, n)
+	for i := range list {
+		list[i] = d
+		list[i].Minor, list[i].UUID = int32(i), fmt.Sprintf("GPU-%d", i)
+		list[i].PCIBusID = fmt.Sprintf("0000:%02x:00.0", i)
+	}
+	return list
+}
+
+// TestAgree has the facts on node L against the driver's form of it.
+func TestAgree(t *testing.T) {
+	const product = "NVIDIA-H100-80GB-HBM3"
+	l := *readLabels(t, nil, device.Names{}, labelNode("l",
+		"nvidia.com/gpu.product="+product+" nvidia.com/gpu.count=8 nvidia.com/gpu.memory=81559", "nvidia.com/gpu=8"))
+	h100 := device.Device{Kind: device.KindGPU, Vendor: "nvidia.com", Product: "NVIDIA H100 80GB HBM3", MemoryBytes: 85520809984, Start: -1, NUMANode: 1}
+	driver := func(edit func(list []device.Device) []device.Device) device.Node {
+		return device.NewNode("l", device.SourceNVML, edit(agreeGPUs(8, h100)), device.Names{})
+	}
+	same := func(list []device.Device) []device.Device { return list }
+	every := func(edit func(*device.Device)) func([]device.Device) []device.Device {
+		return func(list []device.Device) []device.Device {
+			for i := range list {
+				edit(&list[i])
+			}
+			return list
+		}
+	}
+	profile := func(name string) device.Profile {
+		p, _, err := device.ParseProfile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	instances := func(n int, name string) device.Node {
+		list := agreeGPUs(n, device.Device{Kind: device.KindGPU, Product: product, Sharing: device.SharingMIG, Profile: profile(name), MemoryBytes: 10 << 30})
+		return device.NewNode("l", device.SourceNVML, list, device.Names{})
+	}
+	bytes := func(amounts ...int64) device.Node {
+		list := agreeGPUs(len(amounts), device.Device{Kind: device.KindGPU, Product: product})
+		for i := range list {
+			list[i].MemoryBytes = amounts[i]
+		}
+		return device.NewNode("l", device.SourceNVML, list, device.Names{})
+	}
+	const gib, mib = 1 << 30, 1 << 20
+
+	for _, c := range []struct {
+		fact string
+		a, b device.Node
+		want []device.Difference
+	}{
+		{"AG1", l, driver(same), nil},
+		{"AG2", l, driver(func(list []device.Device) []device.Device { list[3].Health = device.Unhealthy; return list }), []device.Difference{
+			{Field: device.FieldCards, Key: product, A: "8", B: "7"},
+			{Kind: device.KindGPU, Field: device.FieldDevices, A: "8", B: "7"},
+		}},
+		{"AG3", l, driver(every(func(d *device.Device) { d.MemoryBytes = 85899345920 })), []device.Difference{
+			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85520809984", B: "85899345920"},
+		}},
+		{"AG4", instances(4, "1g.10gb+me"), instances(4, "1g.10gb"), []device.Difference{
+			{Field: device.FieldCards, Key: product + "/mig-1g.10gb-mixed", A: "0", B: "4"},
+			{Field: device.FieldCards, Key: product + "/mig-1g.10gb.me-mixed", A: "4", B: "0"},
+			{Kind: device.KindGPU, Field: device.FieldProfile, A: "1g.10gb+me", B: "1g.10gb"},
+		}},
+		{"a GPU in MIG mode beside its instances", instances(2, "1g.10gb"),
+			device.NewNode("l", device.SourceNVML, append(agreeGPUs(2, device.Device{Kind: device.KindGPU, Product: product, Sharing: device.SharingMIG, Profile: profile("1g.10gb")}),
+				device.Device{Kind: device.KindGPU, Product: product, UUID: "GPU", MIGEnabled: true, MemoryBytes: 80 << 30}), device.Names{}), nil},
+		{"unknown health is healthy", l, driver(every(func(d *device.Device) { d.Health = device.Healthy })), nil},
+		{"product", l, driver(every(func(d *device.Device) { d.Product = "NVIDIA H100" })), []device.Difference{
+			{Field: device.FieldCards, Key: "NVIDIA-H100", A: "0", B: "8"},
+			{Field: device.FieldCards, Key: product, A: "8", B: "0"},
+			{Kind: device.KindGPU, Field: device.FieldProduct, A: product, B: "NVIDIA-H100"},
+		}},
+		{"a kind that one lacks", l, driver(func(list []device.Device) []device.Device {
+			return append(list, device.Device{Kind: device.KindRDMA, Product: "CX7"})
+		}), []device.Difference{
+			{Field: device.FieldCards, Key: "CX7", A: "0", B: "1"},
+			{Kind: device.KindRDMA, Field: device.FieldDevices, A: "0", B: "1"},
+		}},
+		{"a MiB apart", bytes(80*gib, 40*gib), bytes(40*gib+mib, 80*gib-mib), nil},
+		{"more than a MiB apart", bytes(80 * gib), bytes(80*gib + mib + 1), []device.Difference{
+			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85899345920", B: "85900394497"},
+		}},
+		{"unknown memory", bytes(0, 80*gib), bytes(80*gib, 40*gib), nil},
+		{"unknown memory on both sides", bytes(0, 80*gib, 20*gib), bytes(20*gib, 40*gib, 0), nil},
+		{"too little of it is unknown", bytes(0, 80*gib, 40*gib), bytes(20*gib, 10*gib, 40*gib), []device.Difference{
+			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85899345920", B: "10737418240"},
+		}},
+		{"nothing", device.Node{}, device.Node{Name: "other", Problems: []device.Problem{{}}}, nil},
+	} {
+		t.Run(c.fact, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, device.Agree(c.a, c.b)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			var back []device.Difference
+			for _, d := range c.want {
+				d.A, d.B = d.B, d.A
+				back = append(back, d)
+			}
+			if diff := cmp.Diff(back, device.Agree(c.b, c.a)); diff != "" {
+				t.Errorf("the other way (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAgreeSharing: what only labels know is a difference.
+func TestAgreeSharing(t *testing.T) {
+	plain := *readLabels(t, nil, device.Names{}, labelNode("n", v100(""), "nvidia.com/gpu=2"))
+	shared := *readLabels(t, nil, device.Names{}, labelNode("n", v100("nvidia.com/gpu.replicas=4"), "nvidia.com/gpu.shared=8"))
+	want := []device.Difference{
+		{Field: device.FieldCards, Key: "V100", A: "2", B: "0"},
+		{Field: device.FieldCards, Key: "V100/mps-32g*1/4", A: "0", B: "8"},
+	}
+	if diff := cmp.Diff(want, device.Agree(plain, shared)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := want[0].String(); got != `V100: cards "2" and "0"` {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,99 @@
+package device
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// NotEnoughError says that a node has fewer devices for a request than it needs,
+// and how many devices fell out for which cause. It is a refusal: nothing was
+// allocated or changed.
+type NotEnoughError struct {
+	Kind    string // of the devices; empty: there were none and the request names none
+	Want    int64  // instances, each on a device of its own
+	Got     int64  // how many there is room for
+	Reasons []Reason
+}
+
+// Error gives the numbers of the refusal and of all reasons.
+func (e *NotEnoughError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "device: %s: want %d, got %d", cmp.Or(e.Kind, "any kind"), e.Want, e.Got)
+	separator := ": "
+	for _, r := range e.Reasons {
+		b.WriteString(separator)
+		b.WriteString(r.String())
+		separator = ", "
+	}
+	return b.String()
+}
+
+// Reason counts the devices that fell out for one cause. A device has one cause
+// only, but may be counted for several resources that it has too little of.
+// Reasons are sorted by cause and resource.
+type Reason struct {
+	Cause    Cause
+	Resource corev1.ResourceName // with [CauseInsufficient], else empty
+	Devices  int64
+
+	// Want and Free are, with [CauseInsufficient], the amount for an instance and
+	// the amount free of that device which misses least.
+	Want, Free int64
+}
+
+// String returns the reason as a phrase, such as "2 unhealthy".
+func (r Reason) String() string { return fmt.Sprintf("%d %s", r.Devices, r.phrase()) }
+
+// phrase returns the reason without the number of devices.
+func (r *Reason) phrase() string {
+	if r.Cause == CauseInsufficient {
+		return fmt.Sprintf("insufficient %s (%d free of %d)", r.Resource, r.Free, r.Want)
+	}
+	return r.Cause.String()
+}
+
+// missing returns how much is missing; the difference of two int64 always fits.
+func (r *Reason) missing() uint64 { return uint64(r.Want) - uint64(r.Free) }
+
+// Cause says why a device can't be taken. The first of the list that applies is
+// the cause.
+type Cause uint8
+
+const (
+	CauseAbsent          Cause = iota + 1 // no such device on the node; only of [Allocation.Commit]
+	CauseOutsideRequired                  // not one of the required devices
+	CauseUnhealthy                        // its health is [Unhealthy]
+	CauseNoCapacity                       // its total is all zero
+	CauseExhausted                        // nothing of it is free
+	CauseInsufficient                     // too little of a resource is free
+	CauseOutsideScope                     // it fits, but is elsewhere in the topology than those counted
+)
+
+// String returns the cause in words.
+func (c Cause) String() string {
+	return enumName(int(c), "none", "absent", "outside required", "unhealthy", "without capacity",
+		"exhausted", "insufficient", "outside scope")
+}
+
+// countReasons adds the reasons of one device to those of many, which it returns
+// sorted.
+func countReasons(all, one []Reason) []Reason {
+	for _, r := range one {
+		i, found := slices.BinarySearchFunc(all, r, func(a, b Reason) int {
+			return cmp.Or(cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Resource, b.Resource))
+		})
+		if !found {
+			all = slices.Insert(all, i, r)
+			continue
+		}
+		if r.missing() < all[i].missing() {
+			all[i].Want, all[i].Free = r.Want, r.Free
+		}
+		all[i].Devices += r.Devices
+	}
+	return all
+}

@@ -1,0 +1,363 @@
+package device_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+)
+
+// migGolden is a geometry, read by the rules alone: no masks, no tables.
+type migGolden struct {
+	slots, slices int
+	profiles      map[device.Profile]device.GeometryProfile
+}
+
+func newMIGGolden(g *device.Geometry) migGolden {
+	golden := migGolden{g.Slots(), g.Slices(), map[device.Profile]device.GeometryProfile{}}
+	for _, p := range g.Profiles() {
+		golden.profiles[p.Profile] = p
+	}
+	return golden
+}
+
+// enough reports whether the GPU has enough for instances, starts aside.
+func (m migGolden) enough(profiles []device.Profile) bool {
+	slots, compute, media, count := 0, 0, 0, map[device.Profile]int{}
+	for _, name := range profiles {
+		p, ok := m.profiles[name]
+		if !ok {
+			return false
+		}
+		slots, compute = slots+p.Slots, compute+name.G
+		if p.Media {
+			media++
+		}
+		if count[name]++; count[name] > p.Max {
+			return false
+		}
+	}
+	return slots <= m.slots && compute <= m.slices && media <= 1
+}
+
+// apart reports whether instances start where they may and don't overlap.
+func (m migGolden) apart(placed []device.Placed) bool {
+	var taken [8]bool
+	for _, i := range placed {
+		p := m.profiles[i.Profile]
+		if !slices.Contains(p.Starts, i.Start) {
+			return false
+		}
+		for s := int(i.Start); s < int(i.Start)+p.Slots; s++ {
+			if taken[s] {
+				return false
+			}
+			taken[s] = true
+		}
+	}
+	return true
+}
+
+// valid reports whether instances with known starts can be on the GPU together.
+func (m migGolden) valid(placed []device.Placed) bool {
+	var profiles []device.Profile
+	for _, p := range placed {
+		profiles = append(profiles, p.Profile)
+	}
+	return m.enough(profiles) && m.apart(placed)
+}
+
+// extend looks for the first starts of more beside placed, trying all.
+func (m migGolden) extend(placed []device.Placed, more []device.Profile) ([]device.Placed, bool) {
+	if !m.apart(placed) {
+		return nil, false
+	}
+	if len(more) == 0 {
+		return placed, true
+	}
+	for s := range int8(m.slots) {
+		if all, ok := m.extend(append(placed[:len(placed):len(placed)], device.Placed{Profile: more[0], Start: s}), more[1:]); ok {
+			return all, true
+		}
+	}
+	return nil, false
+}
+
+// place is Place. The instances whose start is unknown come last, since only
+// those of the wanted ones are asked for.
+func (m migGolden) place(used []device.Placed, want []device.Profile) (starts []int8, ok, usedOK bool) {
+	var known []device.Placed
+	var unknown, all []device.Profile
+	for _, u := range used {
+		all = append(all, u.Profile)
+		if u.Start == -1 {
+			unknown = append(unknown, u.Profile)
+		} else {
+			known = append(known, u)
+		}
+	}
+	if !m.enough(all) {
+		return nil, false, false
+	}
+	if _, ok := m.extend(known, unknown); !ok {
+		return nil, false, false
+	}
+	if !m.enough(append(all, want...)) {
+		return nil, false, true
+	}
+	order := make([]int, len(want))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		p, q := m.profiles[want[a]], m.profiles[want[b]]
+		return cmp.Or(-cmp.Compare(p.Slots, q.Slots), -cmp.Compare(p.Profile.G, q.Profile.G),
+			strings.Compare(p.Profile.String(), q.Profile.String()))
+	})
+	var more []device.Profile
+	for _, i := range order {
+		more = append(more, want[i])
+	}
+	placed, ok := m.extend(known, append(more, unknown...))
+	if !ok {
+		return nil, false, true
+	}
+	starts = make([]int8, len(want))
+	for k, i := range order {
+		starts[i] = placed[len(known)+k].Start
+	}
+	return starts, true, true
+}
+
+// remaining is Remaining for one profile.
+func (m migGolden) remaining(used []device.Placed, p device.Profile) int {
+	for n := 0; ; n++ {
+		if _, ok, _ := m.place(used, slices.Repeat([]device.Profile{p}, n+1)); !ok {
+			return n
+		}
+	}
+}
+
+// best is Best.
+func (m migGolden) best(used []device.Placed, p device.Profile) (start int8, ok bool) {
+	start = -1
+	var most [2]int
+	for s := range int8(m.slots) {
+		after := append(used[:len(used):len(used)], device.Placed{Profile: p, Start: s})
+		if _, _, ok := m.place(after, nil); !ok {
+			continue
+		}
+		if room := m.room(after); start == -1 || slices.Compare(room[:], most[:]) > 0 {
+			start, most = s, room
+		}
+	}
+	return start, start >= 0
+}
+
+// room is what Best keeps: the largest g, and the pairs of profile and start.
+func (m migGolden) room(used []device.Placed) (room [2]int) {
+	for p := range m.profiles {
+		for s := range int8(m.slots) {
+			if _, _, ok := m.place(append(used[:len(used):len(used)], device.Placed{Profile: p, Start: s}), nil); ok {
+				room[0] = max(room[0], p.G)
+				if !strings.HasPrefix(p.Suffix, "+me") {
+					room[1]++
+				}
+			}
+		}
+	}
+	return room
+}
+
+// states returns every set of instances that can be on the GPU together, in a
+// fixed order.
+func (m migGolden) states(g *device.Geometry) [][]device.Placed {
+	var all []device.Placed
+	for _, p := range g.Profiles() {
+		for _, s := range p.Starts {
+			all = append(all, device.Placed{Profile: p.Profile, Start: s})
+		}
+	}
+	var states [][]device.Placed
+	var grow func(used []device.Placed, from int)
+	grow = func(used []device.Placed, from int) {
+		states = append(states, used)
+		for i := from; i < len(all); i++ {
+			if next := append(used[:len(used):len(used)], all[i]); m.valid(next) {
+				grow(next, i+1)
+			}
+		}
+	}
+	grow(nil, 0)
+	return states
+}
+
+// checkMIG compares everything about one state and one want with the golden
+// model.
+func checkMIG(t *testing.T, g *device.Geometry, used []device.Placed, want []device.Profile) {
+	t.Helper()
+	m := newMIGGolden(g)
+	starts, ok, err := device.Place(nil, g, used, want)
+	wantStarts, wantOK, usedOK := m.place(used, want)
+	if (err == nil) != usedOK || ok != wantOK || !slices.Equal(starts, wantStarts) {
+		t.Fatalf("Place(%v, %v) = %v, %t, %v; want %v, %t, used ok %t", used, want, starts, ok, err, wantStarts, wantOK, usedOK)
+	}
+	counts, err := device.Remaining(g, used)
+	if (err == nil) != usedOK {
+		t.Fatalf("Remaining(%v): %v", used, err)
+	}
+	for i, p := range g.Profiles() {
+		start, ok, err := device.Best(g, used, p.Profile)
+		if (err == nil) != usedOK {
+			t.Fatalf("Best(%v): %v", used, err)
+		}
+		if !usedOK {
+			continue
+		}
+		if n := m.remaining(used, p.Profile); counts[i] != n {
+			t.Fatalf("Remaining(%v): %d of %v, want %d", used, counts[i], p.Profile, n)
+		}
+		if wantStart, wantOK := m.best(used, p.Profile); start != wantStart || ok != wantOK {
+			t.Fatalf("Best(%v, %v) = %d, %t; want %d, %t", used, p.Profile, start, ok, wantStart, wantOK)
+		}
+	}
+}
+
+// Every state of the two kinds of GPUs, with every want that is possible and
+// every one of up to three instances. What is possible beside a state is what
+// larger states have beyond it, and of those that have the same the first in the
+// order of the search is the answer.
+func TestPlaceAllStates(t *testing.T) {
+	for _, name := range []string{"A30-24", "A100-40"} {
+		g := geometry(t, name)
+		m := newMIGGolden(g)
+		states := m.states(g)
+		possible := migPossible(g, states)
+		wants, keyOf := migMultisets(g, 3), migKeys(g)
+		queries, found := 0, 0
+		dst := make([]int8, 0, g.Slots())
+		ask := func(used []device.Placed, want []device.Profile, expect []int8) {
+			starts, ok, err := device.Place(dst, g, used, want)
+			if err != nil || ok != (expect != nil) || !slices.Equal(starts, expect) {
+				t.Fatalf("%s: Place(%v, %v) = %v, %t, %v; want %v", name, used, want, starts, ok, err, expect)
+			}
+			queries++
+		}
+		for i, used := range states {
+			for _, want := range wants {
+				if possible[i][keyOf(want)] == nil {
+					ask(used, want, nil)
+				}
+			}
+			for _, beyond := range possible[i] {
+				var want []device.Profile
+				var expect []int8
+				for _, p := range beyond {
+					want, expect = append(want, p.Profile), append(expect, p.Start)
+				}
+				ask(used, want, expect)
+				found++
+			}
+		}
+		t.Logf("%s: %d states, %d queries, %d of them possible", name, len(states), queries, found)
+	}
+}
+
+// migPossible returns for each state the wants that are possible, by their key,
+// and what is placed for each in the order of the search.
+func migPossible(g *device.Geometry, states [][]device.Placed) []map[migKey][]device.Placed {
+	rank := map[device.Profile]int{}
+	sorted := g.Profiles()
+	slices.SortFunc(sorted, func(p, q device.GeometryProfile) int {
+		return cmp.Or(-cmp.Compare(p.Slots, q.Slots), -cmp.Compare(p.Profile.G, q.Profile.G), strings.Compare(p.Profile.String(), q.Profile.String()))
+	})
+	for i, p := range sorted {
+		rank[p.Profile] = i
+	}
+	keyOf := migKeys(g)
+	index := map[string]int{}
+	for i, s := range states {
+		index[fmt.Sprint(s)] = i
+	}
+	byPlace := func(a, b device.Placed) int {
+		return cmp.Or(cmp.Compare(rank[a.Profile], rank[b.Profile]), cmp.Compare(a.Start, b.Start))
+	}
+	possible := make([]map[migKey][]device.Placed, len(states))
+	for i := range possible {
+		possible[i] = map[migKey][]device.Placed{}
+	}
+	for _, s := range states {
+		for part := range 1 << len(s) {
+			var used, beyond []device.Placed
+			for i, p := range s {
+				if part>>i&1 != 0 {
+					used = append(used, p)
+				} else {
+					beyond = append(beyond, p)
+				}
+			}
+			if len(beyond) == 0 {
+				continue
+			}
+			slices.SortFunc(beyond, byPlace)
+			var want []device.Profile
+			for _, p := range beyond {
+				want = append(want, p.Profile)
+			}
+			first := possible[index[fmt.Sprint(used)]]
+			key := keyOf(want)
+			if old, ok := first[key]; !ok || slices.CompareFunc(beyond, old, byPlace) < 0 {
+				first[key] = beyond
+			}
+		}
+	}
+	return possible
+}
+
+// migKey counts profiles: it is the same for the same ones in any order.
+type migKey [16]uint8
+
+// migKeys returns a function that makes keys.
+func migKeys(g *device.Geometry) func(want []device.Profile) migKey {
+	index := map[device.Profile]int{}
+	for i, p := range g.Profiles() {
+		index[p.Profile] = i
+	}
+	return func(want []device.Profile) (key migKey) {
+		for _, p := range want {
+			key[index[p]]++
+		}
+		return key
+	}
+}
+
+// migMultisets returns every multiset of 1 to most profiles.
+func migMultisets(g *device.Geometry, most int) [][]device.Profile {
+	profiles := g.Profiles()
+	var all [][]device.Profile
+	var grow func(want []device.Profile, from int)
+	grow = func(want []device.Profile, from int) {
+		if len(want) > 0 {
+			all = append(all, want)
+		}
+		for i := from; i < len(profiles) && len(want) < most; i++ {
+			grow(append(want[:len(want):len(want)], profiles[i].Profile), i)
+		}
+	}
+	grow(nil, 0)
+	return all
+}
+
+// Every state of A30-24, and one in some of A100-40, by the golden model.
+func TestBestAllStates(t *testing.T) {
+	for name, step := range map[string]int{"A30-24": 1, "A100-40": 16} {
+		g := geometry(t, name)
+		states := newMIGGolden(g).states(g)
+		for i := 0; i < len(states); i += step {
+			checkMIG(t, g, states[i], nil)
+		}
+	}
+}

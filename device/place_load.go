@@ -1,0 +1,77 @@
+package device
+
+import (
+	"fmt"
+	"slices"
+)
+
+// migLoad is what the instances on a GPU take of it.
+type migLoad struct {
+	slots, slices, media uint8
+	taken                uint8 // the slots of instances whose start is known
+	counts               [migMaxProfiles]uint8
+	loose                migItems // instances whose start is unknown
+}
+
+// add counts an instance of kind r, wherever it is. It reports whether the GPU
+// has enough for it, starts aside; if not the load is of no more use.
+func (l *migLoad) add(g *Geometry, r int) bool {
+	k := &g.kinds[r]
+	l.slots += k.slots
+	l.slices += k.g
+	l.media += k.media
+	l.counts[r]++
+	return int(l.slots) <= g.slots && int(l.slices) <= g.slices && l.media <= 1 && l.counts[r] <= k.max
+}
+
+// load sets l, which is empty, to what the used instances take.
+func (g *Geometry) load(l *migLoad, used []Placed) error {
+	for i := range used {
+		u := &used[i]
+		r := g.rank(&u.Profile)
+		if r < 0 {
+			return migFault(used, i, "the GPU has no such profile")
+		}
+		k := &g.kinds[r]
+		mask := uint8(0)
+		if u.Start != -1 {
+			if u.Start < 0 || u.Start >= migMaxSlots || k.starts>>u.Start&1 == 0 {
+				return migFault(used, i, fmt.Sprintf("the profile starts at %v", migStarts(k.starts)))
+			}
+			mask = k.mask << u.Start
+			if l.taken&mask != 0 {
+				return migFault(used, i, g.overlap(used, i))
+			}
+		}
+		if !l.add(g, r) {
+			return migFault(used, i, "more than the GPU has, with those before it")
+		}
+		l.taken |= mask
+		if mask == 0 {
+			l.loose.insert(uint8(r), 0)
+		}
+	}
+	var at [migMaxSlots]int8
+	if l.loose.n > 0 && !g.search(l.taken, &l.loose, &at) {
+		i := slices.IndexFunc(used, func(p Placed) bool { return p.Start == -1 })
+		return migFault(used, i, "no slots for all whose start is unknown")
+	}
+	return nil
+}
+
+// overlap says with which instance before it instance i overlaps.
+func (g *Geometry) overlap(used []Placed, i int) string {
+	mask := func(p Placed) uint8 {
+		if p.Start == -1 {
+			return 0
+		}
+		return g.kinds[g.rank(&p.Profile)].mask << p.Start
+	}
+	other := slices.IndexFunc(used[:i], func(p Placed) bool { return mask(p)&mask(used[i]) != 0 })
+	return fmt.Sprintf("it overlaps used[%d], %v", other, used[other])
+}
+
+// migFault reports a used instance that can't be there.
+func migFault(used []Placed, i int, reason string) error {
+	return fmt.Errorf("device: used[%d]: %v: %s", i, used[i], reason)
+}

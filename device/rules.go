@@ -1,0 +1,318 @@
+package device
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/resvec/resvec/internal/document"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Rule says with which labels and resources a vendor describes the devices of a
+// node. A vendor is data: one that [DefaultRules] don't know needs a Rule and
+// no code.
+//
+// The rule applies to a node on which the labels Product, Count and Memory are
+// there and not empty, as far as the rule names them. It takes exactly the
+// resources that it lists, never all of a domain.
+//
+// A rule whose Product begins with * is a pattern: it applies once for each
+// label <domain>/<kind> followed by the rest of Product, in the order of the
+// labels, where kind consists of letters, digits and _ only, and the label is
+// the Product of no earlier rule. In its other labels and resources a * at the
+// start stands for that <domain>/<kind>.
+type Rule struct {
+	Name   string `json:"name"`             // unique among the rules
+	Vendor string `json:"vendor,omitempty"` // of the devices; empty: the domain of the resource
+	Kind   string `json:"kind,omitempty"`   // of the devices; empty: [KindGPU]
+
+	// Labels. Product is required.
+	Product         string     `json:"product"`
+	Count           string     `json:"count,omitempty"` // how many devices, a whole number
+	Memory          string     `json:"memory,omitempty"`
+	MemoryUnit      MemoryUnit `json:"memoryUnit,omitempty"`      // of Memory and of MIG instances
+	Replicas        string     `json:"replicas,omitempty"`        // how many pods share a device
+	SharingStrategy string     `json:"sharingStrategy,omitempty"` // mps or time-slicing
+	MIGStrategy     string     `json:"migStrategy,omitempty"`     // single: instances as whole devices
+
+	// Resources, of which a rule needs one at least.
+	Whole     []corev1.ResourceName `json:"whole,omitempty"`
+	Shared    []corev1.ResourceName `json:"shared,omitempty"`    // needs the labels Replicas and Memory
+	MIGPrefix string                `json:"migPrefix,omitempty"` // of resources that end in a MIG profile
+}
+
+// MemoryUnit says how a label gives an amount of memory.
+type MemoryUnit string
+
+const (
+	MemoryMiB      MemoryUnit = "MiB"      // a whole number of MiB, the default
+	MemoryQuantity MemoryUnit = "Quantity" // as Kubernetes writes amounts, such as 192G; without a suffix bytes
+)
+
+// DefaultRules returns the rules for NVIDIA's GPU feature discovery, for AMD's
+// node labeller, and, for every other vendor that labels <domain>/<kind>.product,
+// .count and .memory, a pattern.
+func DefaultRules() []Rule {
+	return []Rule{{
+		Name:            "nvidia",
+		Product:         "nvidia.com/gpu.product",
+		Count:           "nvidia.com/gpu.count",
+		Memory:          "nvidia.com/gpu.memory",
+		Replicas:        "nvidia.com/gpu.replicas",
+		SharingStrategy: "nvidia.com/gpu.sharing-strategy",
+		MIGStrategy:     "nvidia.com/mig.strategy",
+		Whole:           []corev1.ResourceName{"nvidia.com/gpu"},
+		Shared:          []corev1.ResourceName{"nvidia.com/gpu.shared"},
+		MIGPrefix:       migPrefix,
+	}, {
+		Name:       "amd",
+		Product:    "amd.com/gpu.product-name",
+		Memory:     "amd.com/gpu.vram",
+		MemoryUnit: MemoryQuantity,
+		Whole:      []corev1.ResourceName{"amd.com/gpu"},
+	}, {
+		Name:    "generic",
+		Product: "*.product",
+		Count:   "*.count",
+		Memory:  "*.memory",
+		Whole:   []corev1.ResourceName{"*"},
+	}}
+}
+
+// ruleKinds are the kinds that a rule can have.
+var ruleKinds = [...]string{KindGPU, KindRDMA, KindFPGA}
+
+// ruleTerm is a label or resource of a rule: base stands in front of text if the
+// rule is a pattern and the term begins with *.
+type ruleTerm struct {
+	text    string
+	hasBase bool
+}
+
+func newRuleTerm(text string) ruleTerm {
+	rest, hasBase := strings.CutPrefix(text, "*")
+	return ruleTerm{rest, hasBase}
+}
+
+// is reports whether the term, with its base, is name.
+func (t ruleTerm) is(name, base string) bool {
+	if t.hasBase {
+		rest, ok := strings.CutPrefix(name, base)
+		return ok && rest == t.text
+	}
+	return name == t.text
+}
+
+// matches reports whether a label is one that the term stands for.
+func (t ruleTerm) matches(label string) bool {
+	if t.hasBase {
+		base, ok := strings.CutSuffix(label, t.text)
+		return ok && isRuleBase(base)
+	}
+	return label == t.text
+}
+
+// key returns the term with its base.
+func (t ruleTerm) key(base string) labelKey {
+	if t.hasBase {
+		return labelKey{base, t.text}
+	}
+	return labelKey{"", t.text}
+}
+
+// compiledRule is a Rule with its patterns taken apart.
+type compiledRule struct {
+	Rule
+	kind                             int // index of ruleKinds
+	product, count, memory, replicas ruleTerm
+	sharingStrategy, migStrategy     ruleTerm
+	whole, shared                    []ruleTerm
+	earlier                          []ruleTerm // products of earlier rules
+}
+
+// compileRules takes nil for DefaultRules.
+func compileRules(rules []Rule) ([]compiledRule, error) {
+	if rules == nil {
+		rules = DefaultRules()
+	} else if err := document.Errors(checkRules(rules)); err != nil {
+		return nil, err
+	}
+	compiled := make([]compiledRule, len(rules))
+	for i, rule := range rules {
+		c := compiledRule{
+			Rule:            rule,
+			product:         newRuleTerm(rule.Product),
+			count:           newRuleTerm(rule.Count),
+			memory:          newRuleTerm(rule.Memory),
+			replicas:        newRuleTerm(rule.Replicas),
+			sharingStrategy: newRuleTerm(rule.SharingStrategy),
+			migStrategy:     newRuleTerm(rule.MIGStrategy),
+			whole:           newRuleTerms(rule.Whole),
+			shared:          newRuleTerms(rule.Shared),
+		}
+		for k, kind := range ruleKinds {
+			if rule.Kind == kind {
+				c.kind = k
+			}
+		}
+		for _, r := range compiled[:i] {
+			c.earlier = append(c.earlier, r.product)
+		}
+		compiled[i] = c
+	}
+	return compiled, nil
+}
+
+func newRuleTerms(names []corev1.ResourceName) []ruleTerm {
+	terms := make([]ruleTerm, len(names))
+	for i, name := range names {
+		terms[i] = newRuleTerm(string(name))
+	}
+	return terms
+}
+
+// checkRules returns every fault of rules.
+func checkRules(rules []Rule) (errs field.ErrorList) {
+	path := field.NewPath("rules")
+	if len(rules) == 0 {
+		return field.ErrorList{field.Required(path, "without a rule nothing is found")}
+	}
+	names := map[string]bool{}
+	for i := range rules {
+		c := ruleCheck{Rule: &rules[i], path: path.Index(i)}
+		switch name := rules[i].Name; {
+		case name == "":
+			c.add(field.Required(c.path.Child("name"), "a name of the rule"))
+		case names[name]:
+			c.add(field.Duplicate(c.path.Child("name"), name))
+		}
+		names[rules[i].Name] = true
+		c.checkEnums()
+		c.checkLabels()
+		c.checkResources()
+		errs = append(errs, c.errs...)
+	}
+	return errs
+}
+
+// ruleCheck collects the faults of a rule.
+type ruleCheck struct {
+	*Rule
+	path *field.Path
+	errs field.ErrorList
+}
+
+// add adds a fault, with the name of the rule.
+func (c *ruleCheck) add(err *field.Error) {
+	detail := fmt.Sprintf("rule %q", c.Name)
+	if err.Detail != "" {
+		detail += ": " + err.Detail
+	}
+	err.Detail = detail
+	c.errs = append(c.errs, err)
+}
+
+func (c *ruleCheck) checkEnums() {
+	switch c.Kind {
+	case "", KindGPU, KindRDMA, KindFPGA:
+	default:
+		c.add(field.NotSupported(c.path.Child("kind"), c.Kind, ruleKinds[:]))
+	}
+	switch c.MemoryUnit {
+	case "", MemoryMiB, MemoryQuantity:
+	default:
+		c.add(field.NotSupported(c.path.Child("memoryUnit"), c.MemoryUnit, []MemoryUnit{MemoryMiB, MemoryQuantity}))
+	}
+}
+
+func (c *ruleCheck) checkLabels() {
+	if c.Product == "" {
+		c.add(field.Required(c.path.Child("product"), "the label of the product"))
+	}
+	seen := map[string]bool{"": true}
+	for _, label := range []struct{ field, key string }{
+		{"product", c.Product},
+		{"count", c.Count},
+		{"memory", c.Memory},
+		{"replicas", c.Replicas},
+		{"sharingStrategy", c.SharingStrategy},
+		{"migStrategy", c.MIGStrategy},
+	} {
+		path := c.path.Child(label.field)
+		switch {
+		case label.key == "":
+		case seen[label.key]:
+			c.add(field.Duplicate(path, label.key))
+		case label.key == "*":
+			c.add(field.Invalid(path, label.key, "a pattern of labels needs an ending"))
+		default:
+			c.checkName(path, label.key)
+		}
+		seen[label.key] = true
+	}
+}
+
+func (c *ruleCheck) checkResources() {
+	if len(c.Whole) == 0 && len(c.Shared) == 0 && c.MIGPrefix == "" {
+		c.add(field.Required(c.path.Child("whole"), "a rule without resources finds nothing"))
+	}
+	seen := map[corev1.ResourceName]bool{}
+	for _, list := range []struct {
+		field string
+		names []corev1.ResourceName
+	}{{"whole", c.Whole}, {"shared", c.Shared}} {
+		for i, name := range list.names {
+			path := c.path.Child(list.field).Index(i)
+			if seen[name] {
+				c.add(field.Duplicate(path, string(name)))
+				continue
+			}
+			seen[name] = true
+			c.checkResource(path, string(name))
+		}
+	}
+	if len(c.Shared) > 0 && c.Replicas == "" {
+		c.add(field.Required(c.path.Child("replicas"), "the cards of shared resources are named after it"))
+	}
+	if len(c.Shared) > 0 && c.Memory == "" {
+		c.add(field.Required(c.path.Child("memory"), "the cards of shared resources are named after it"))
+	}
+	if c.MIGPrefix != "" {
+		c.checkMIGPrefix()
+	}
+}
+
+func (c *ruleCheck) checkResource(path *field.Path, name string) {
+	switch {
+	case name == "":
+		c.add(field.Required(path, "a resource name"))
+	case !strings.HasPrefix(name, "*") && !strings.Contains(name, "/"):
+		c.add(field.Invalid(path, name, "has no domain, as resources of devices have"))
+	default:
+		c.checkName(path, name)
+	}
+}
+
+func (c *ruleCheck) checkMIGPrefix() {
+	path := c.path.Child("migPrefix")
+	if faults := validation.IsQualifiedName(c.MIGPrefix + "1g.5gb"); len(faults) > 0 {
+		c.add(field.Invalid(path, c.MIGPrefix, strings.Join(faults, "; ")))
+	} else if !strings.Contains(c.MIGPrefix, "/") {
+		c.add(field.Invalid(path, c.MIGPrefix, "has no domain, as resources of devices have"))
+	}
+}
+
+// checkName checks a label or resource, which may be a pattern in a rule that
+// is one.
+func (c *ruleCheck) checkName(path *field.Path, name string) {
+	t := newRuleTerm(name)
+	if t.hasBase && !strings.HasPrefix(c.Product, "*") {
+		c.add(field.Invalid(path, name, "is a pattern, and product is none"))
+		return
+	}
+	if faults := validation.IsQualifiedName(t.key("domain/kind").String()); len(faults) > 0 {
+		c.add(field.Invalid(path, name, strings.Join(faults, "; ")))
+	}
+}

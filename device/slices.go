@@ -1,0 +1,705 @@
+package device
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/resvec/resvec/internal/document"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Driver says how a DRA driver describes its devices: under which names the
+// attributes and capacities of a ResourceSlice stand. A name without a domain is
+// in the driver's own, whichever way the slice writes it. A name that is empty
+// is never looked up, and its field stays unknown.
+type Driver struct {
+	Name   string `json:"name"`             // spec.driver of its slices; unique among the drivers
+	Vendor string `json:"vendor,omitempty"` // of all devices
+	Kind   string `json:"kind,omitempty"`   // of all devices; empty: [KindGPU]
+
+	// Attributes that are strings. Type tells by its value what a device is;
+	// without it all are whole devices.
+	Type       string `json:"type,omitempty"`
+	WholeType  string `json:"wholeType,omitempty"` // value of Type: a whole device
+	MIGType    string `json:"migType,omitempty"`   // value of Type: a MIG instance; empty: there are none
+	UUID       string `json:"uuid,omitempty"`
+	Product    string `json:"product,omitempty"`
+	Profile    string `json:"profile,omitempty"`    // of a MIG instance
+	ParentUUID string `json:"parentUUID,omitempty"` // of a MIG instance
+	PCIBusID   string `json:"pciBusID,omitempty"`
+	PCIeRoot   string `json:"pcieRoot,omitempty"`
+
+	NUMANode string `json:"numaNode,omitempty"` // attribute, an integer
+	Memory   string `json:"memory,omitempty"`   // capacity, in bytes
+
+	// What stands before a number in the name of a capacity, for each memory
+	// slot of a MIG instance, and in the name of a whole device, for its minor.
+	MemorySlice string `json:"memorySlice,omitempty"`
+	MinorPrefix string `json:"minorPrefix,omitempty"`
+}
+
+// NVIDIADriver is NVIDIA's DRA driver for GPUs, gpu.nvidia.com, the one that
+// [FromResourceSlices] knows without being told.
+func NVIDIADriver() Driver {
+	return Driver{
+		Name:   "gpu.nvidia.com",
+		Vendor: "nvidia.com",
+		Kind:   KindGPU,
+
+		Type:      "type",
+		WholeType: "gpu",
+		MIGType:   "mig",
+
+		UUID:       "uuid",
+		Product:    "productName",
+		Profile:    "profile",
+		ParentUUID: "parentUUID",
+		PCIBusID:   "resource.kubernetes.io/pciBusID",
+		PCIeRoot:   "resource.kubernetes.io/pcieRoot",
+		NUMANode:   "resource.kubernetes.io/numaNode",
+
+		Memory:      "memory",
+		MemorySlice: "memorySlice",
+		MinorPrefix: "gpu-",
+	}
+}
+
+// SliceOptions are the options of [FromResourceSlices]. The zero value is the
+// default.
+type SliceOptions struct {
+	// AllowIncomplete uses the devices of pools whose slices are not all there.
+	// The problem is recorded all the same.
+	AllowIncomplete bool
+
+	Names Names // how cards are called
+}
+
+// FromResourceSlices makes an inventory of the ResourceSlices of DRA drivers, of
+// [NVIDIADriver] alone if drivers is nil. Slices of other drivers are skipped
+// without a word. The error lists every fault of the drivers with its place, as
+// a field.ErrorList's aggregate; data of slices never is an error.
+//
+//   - The slices of a driver with one pool name are a pool. Only those of its
+//     highest generation are used, and they only if there are as many as each of
+//     them says that the pool has; older ones are [StaleSlice], a pool that
+//     isn't whole is [IncompletePool]. Both are recorded on every node of the
+//     pool, with its name as the key.
+//   - A device is on the node that its slice names, or else the device itself.
+//     Devices that name none, since several nodes reach them, are skipped
+//     ([NotNodeLocal], in Problems of the Inventory, by pool or, where every
+//     device has a place of its own, by device).
+//   - A whole device is a row, whatever counters it consumes. A MIG instance is
+//     one if it consumes none, and then it exists: its GPU, if a row too, is in
+//     MIG mode. If it consumes counters, it only could be made, and goes to
+//     Potential with them.
+//   - A device with a taint of effect NoSchedule or NoExecute is Unhealthy, the
+//     others Healthy. Taints that a DeviceTaintRule adds are in no slice.
+//   - Of rows with the same UUID, wherever they are, the first is kept, in the
+//     order of drivers, pools and device names ([DuplicateUUID]).
+//   - An attribute whose value is of the wrong type is unknown ([MissingLabel],
+//     with its name as the key). A device that is of no known type
+//     ([UnknownType]) and a MIG instance whose profile can't be read
+//     ([UnparsedProfile]) are left out, a bad memory ([BadMemory]) is unknown.
+//     What could be made is kept, whatever its profile.
+//
+// Cards count the rows as [NewNode] does.
+//
+// Every node that a slice of the highest generation names is in the inventory,
+// with its problems alone if nothing else. The order of slices and devices doesn't
+// matter, if their names are unique as the API demands. The slices are only
+// read, and nothing of them is kept but strings. FromResourceSlices panics if a
+// slice is nil.
+func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []Driver, o SliceOptions) (*Inventory, error) {
+	if drivers == nil {
+		drivers = []Driver{NVIDIADriver()}
+	}
+	if errs := checkDrivers(drivers); len(errs) > 0 {
+		return nil, document.Errors(errs)
+	}
+	prepared := make([]sliceDriver, len(drivers))
+	for i := range drivers {
+		prepared[i] = newSliceDriver(&drivers[i])
+	}
+	entries := sortedEntries(list, prepared)
+	r := sliceReader{
+		opts:     o,
+		nodes:    make(map[string]*sliceNode, len(entries)),
+		seen:     make(map[string]*sliceNode, countDevices(entries)),
+		products: map[string]string{},
+	}
+	for len(entries) > 0 {
+		n := 1
+		for n < len(entries) && entries[n].samePool(entries[0]) {
+			n++
+		}
+		r.readPool(entries[:n])
+		entries = entries[n:]
+	}
+	return r.inventory(), nil
+}
+
+// checkDrivers returns the faults of a configuration.
+func checkDrivers(drivers []Driver) (errs field.ErrorList) {
+	names := map[string]bool{}
+	for i := range drivers {
+		d, path := &drivers[i], field.NewPath("drivers").Index(i)
+		switch {
+		case d.Name == "":
+			errs = append(errs, field.Required(path.Child("name"), "the name of the driver"))
+		case names[d.Name]:
+			errs = append(errs, field.Duplicate(path.Child("name"), d.Name))
+		}
+		names[d.Name] = true
+		if d.Kind != "" && !slices.Contains(ruleKinds[:], d.Kind) {
+			errs = append(errs, field.NotSupported(path.Child("kind"), d.Kind, ruleKinds[:]))
+		}
+		switch {
+		case d.Type == "" && cmp.Or(d.WholeType, d.MIGType) != "":
+			errs = append(errs, field.Required(path.Child("type"), "the attribute with these values"))
+		case d.Type != "" && cmp.Or(d.WholeType, d.MIGType) == "":
+			errs = append(errs, field.Required(path.Child("wholeType"), "without it no device has a known type"))
+		case d.Type != "" && d.WholeType == d.MIGType:
+			errs = append(errs, field.Duplicate(path.Child("migType"), d.MIGType))
+		}
+	}
+	return errs
+}
+
+// sliceEntry is a slice of a known driver.
+type sliceEntry struct {
+	driver *sliceDriver
+	order  int // of the driver
+	*resourcev1.ResourceSlice
+}
+
+func (e sliceEntry) samePool(o sliceEntry) bool {
+	return e.order == o.order && e.Spec.Pool.Name == o.Spec.Pool.Name
+}
+
+// sortedEntries returns the slices of known drivers, those of a pool together and
+// its highest generation first, in an order that doesn't depend on theirs.
+func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []sliceDriver) []sliceEntry {
+	entries := make([]sliceEntry, 0, len(list))
+	for i := range list {
+		var s *resourcev1.ResourceSlice
+		switch p := any(&list[i]).(type) {
+		case *resourcev1.ResourceSlice:
+			s = p
+		case **resourcev1.ResourceSlice:
+			s = *p
+		}
+		if s == nil {
+			panic("device: nil slice")
+		}
+		for k := range drivers {
+			if drivers[k].Name == s.Spec.Driver {
+				entries = append(entries, sliceEntry{&drivers[k], k, s})
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b sliceEntry) int {
+		if c := cmp.Or(
+			cmp.Compare(a.order, b.order),
+			strings.Compare(a.Spec.Pool.Name, b.Spec.Pool.Name),
+			cmp.Compare(b.Spec.Pool.Generation, a.Spec.Pool.Generation),
+		); c != 0 {
+			return c
+		}
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.place(), b.place()))
+	})
+	return entries
+}
+
+// place tells slices without a name apart, which no cluster has.
+func (e sliceEntry) place() string {
+	if len(e.Spec.Devices) == 0 {
+		return stringOf(e.Spec.NodeName)
+	}
+	return stringOf(e.Spec.NodeName) + "/" + e.Spec.Devices[0].Name
+}
+
+func countDevices(entries []sliceEntry) int {
+	n := 0
+	for _, e := range entries {
+		n += len(e.Spec.Devices)
+	}
+	return n
+}
+
+// sliceReader collects the devices of nodes, a pool at a time.
+type sliceReader struct {
+	opts     SliceOptions
+	nodes    map[string]*sliceNode
+	found    []*sliceNode          // nodes, as found
+	seen     map[string]*sliceNode // by UUID: the node that has it
+	products map[string]string     // with - for spaces
+	problems problemList           // of no node
+	pool     int                   // number of the pool that is being read, from 1
+	located  []locatedDevice       // of that pool
+	members  []*sliceNode          // nodes of that pool
+}
+
+// sliceNode is a node in the making.
+type sliceNode struct {
+	name      string
+	pool      int // the last pool that it was found in
+	devices   []Device
+	instances bool // devices has MIG instances
+	potential []Partition
+	problems  problemList
+}
+
+// locatedDevice is a device of a slice and the node that it is on, nil if none.
+type locatedDevice struct {
+	*resourcev1.Device
+	node  *sliceNode
+	slice sliceEntry
+}
+
+// readPool adds the devices of a pool, whose slices are entries, the highest
+// generation first.
+func (r *sliceReader) readPool(entries []sliceEntry) {
+	generation := entries[0].Spec.Pool.Generation
+	current := 1
+	for current < len(entries) && entries[current].Spec.Pool.Generation == generation {
+		current++
+	}
+	r.pool++
+	r.locate(entries[:current])
+
+	driver, pool := entries[0].driver, entries[0].Spec.Pool.Name
+	if stale := len(entries) - current; stale > 0 {
+		r.poolProblem(StaleSlice, pool, "%s: %d slices older than generation %d", driver.Name, stale, generation)
+	}
+	if wanted, ok := wholePool(entries[:current]); !ok {
+		r.poolProblem(IncompletePool, pool, "%s: %d slices of generation %d, and the pool has %s", driver.Name, current, generation, wanted)
+		if !r.opts.AllowIncomplete {
+			return
+		}
+	}
+	if len(r.members) == 1 {
+		n := r.members[0]
+		n.devices = slices.Grow(n.devices, len(r.located))
+	}
+	for _, d := range r.located {
+		r.readDevice(driver, d)
+	}
+}
+
+// wholePool reports whether the slices are as many as each of them says, and
+// what they say.
+func wholePool(entries []sliceEntry) (wanted string, ok bool) {
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, e := range entries {
+		low = min(low, e.Spec.Pool.ResourceSliceCount)
+		high = max(high, e.Spec.Pool.ResourceSliceCount)
+	}
+	if low == int64(len(entries)) && high == low {
+		return "", true
+	}
+	wanted = strconv.FormatInt(low, 10)
+	if high != low {
+		wanted += " or " + strconv.FormatInt(high, 10)
+	}
+	return wanted, false
+}
+
+// locate finds the nodes of a pool, and its devices in the order of their names.
+func (r *sliceReader) locate(entries []sliceEntry) {
+	r.located, r.members = r.located[:0], r.members[:0]
+	for _, e := range entries {
+		spec := &e.Spec
+		home := r.member(stringOf(spec.NodeName))
+		for i := range spec.Devices {
+			d := &spec.Devices[i]
+			node := home
+			if node == nil {
+				node = r.member(stringOf(d.NodeName))
+			}
+			r.located = append(r.located, locatedDevice{d, node, e})
+		}
+	}
+	slices.SortStableFunc(r.located, func(a, b locatedDevice) int {
+		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), strings.Compare(a.Name, b.Name))
+	})
+	r.located = slices.DeleteFunc(r.located, r.isRemote)
+}
+
+// member returns the node of the pool with this name, nil if there is no name.
+func (r *sliceReader) member(name string) *sliceNode {
+	if name == "" {
+		return nil
+	}
+	if last := len(r.members) - 1; last >= 0 && r.members[last].name == name {
+		return r.members[last]
+	}
+	n := r.nodes[name]
+	if n == nil {
+		n = &sliceNode{name: name}
+		r.nodes[name] = n
+		r.found = append(r.found, n)
+	}
+	if n.pool != r.pool {
+		n.pool = r.pool
+		r.members = append(r.members, n)
+	}
+	return n
+}
+
+// isRemote reports, and records, that a device is on no node.
+func (r *sliceReader) isRemote(d locatedDevice) bool {
+	if d.node != nil {
+		return false
+	}
+	key := d.slice.Spec.Pool.Name
+	if each := d.slice.Spec.PerDeviceNodeSelection; each != nil && *each {
+		key = d.Name
+	}
+	r.problems.add(NotNodeLocal, key, "%s: device %s of pool %s names no node", d.slice.driver.Name, d.Name, d.slice.Spec.Pool.Name)
+	return true
+}
+
+// poolProblem records a problem on all nodes of the pool.
+func (r *sliceReader) poolProblem(code ProblemCode, pool, format string, args ...any) {
+	for _, n := range r.members {
+		n.problems.add(code, pool, format, args...)
+	}
+	if len(r.members) == 0 {
+		r.problems.add(code, pool, format, args...)
+	}
+}
+
+// readDevice adds a device to its node.
+func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
+	isMIG, ok := driver.isMIG(d)
+	switch {
+	case !ok:
+	case !isMIG:
+		r.addRow(d, driver.whole(d))
+	case len(d.ConsumesCounters) > 0:
+		p := driver.partition(d)
+		p.Product = r.productName(p.Product)
+		d.node.potential = append(d.node.potential, p)
+	default:
+		if row, ok := driver.instance(d); ok {
+			r.addRow(d, row)
+			d.node.instances = true
+		}
+	}
+}
+
+// addRow adds a row to its node, unless there is one with its UUID.
+func (r *sliceReader) addRow(d locatedDevice, row Device) {
+	if row.UUID != "" {
+		if first := r.seen[row.UUID]; first != nil {
+			d.node.problems.add(DuplicateUUID, d.Name, "UUID %s is on node %s already", row.UUID, first.name)
+			return
+		}
+		r.seen[row.UUID] = d.node
+	}
+	row.Product = r.productName(row.Product)
+	d.node.devices = append(d.node.devices, row)
+}
+
+// productName is the function of that name, which makes each name once.
+func (r *sliceReader) productName(name string) string {
+	product, ok := r.products[name]
+	if !ok {
+		product = productName(name)
+		r.products[name] = product
+	}
+	return product
+}
+
+// inventory finishes the nodes.
+func (r *sliceReader) inventory() *Inventory {
+	slices.SortFunc(r.found, func(a, b *sliceNode) int { return strings.Compare(a.name, b.name) })
+	inv := &Inventory{Nodes: make([]Node, len(r.found)), Problems: r.problems.list}
+	for i, n := range r.found {
+		inv.Nodes[i] = n.finish(r.opts.Names)
+	}
+	return inv
+}
+
+// finish makes the node, as NewNode does of devices that it has yet to check.
+func (n *sliceNode) finish(names Names) Node {
+	if n.instances {
+		markParents(n.devices)
+	}
+	node := Node{Name: n.name, Source: SourceResourceSlices, Devices: n.devices, Potential: n.potential}
+	sortDevices(node.Devices)
+	countCards(&node, names, &n.problems)
+	finishNode(&node)
+	node.Problems = n.problems.list
+	return node
+}
+
+// markParents says of GPUs with MIG instances that they are in MIG mode.
+func markParents(devices []Device) {
+	parents := map[string]bool{}
+	for i := range devices {
+		parents[devices[i].ParentUUID] = true
+	}
+	for i := range devices {
+		if d := &devices[i]; d.UUID != "" && parents[d.UUID] {
+			d.MIGEnabled = true
+		}
+	}
+}
+
+// sliceDriver is a Driver with its names prepared.
+type sliceDriver struct {
+	*Driver
+	kind     string
+	typ      sliceName
+	uuid     sliceName
+	product  sliceName
+	profile  sliceName
+	parent   sliceName
+	pciBusID sliceName
+	pcieRoot sliceName
+	numaNode sliceName
+	memory   sliceName
+}
+
+func newSliceDriver(d *Driver) sliceDriver {
+	name := func(name string) sliceName { return newSliceName(d.Name, name) }
+	return sliceDriver{
+		Driver:   d,
+		kind:     cmp.Or(d.Kind, KindGPU),
+		typ:      name(d.Type),
+		uuid:     name(d.UUID),
+		product:  name(d.Product),
+		profile:  name(d.Profile),
+		parent:   name(d.ParentUUID),
+		pciBusID: name(d.PCIBusID),
+		pcieRoot: name(d.PCIeRoot),
+		numaNode: name(d.NUMANode),
+		memory:   name(d.Memory),
+	}
+}
+
+// isMIG tells a MIG instance from a whole device; ok is false if d is neither.
+func (s *sliceDriver) isMIG(d locatedDevice) (isMIG, ok bool) {
+	if s.Type == "" {
+		return false, true
+	}
+	switch text := s.text(d, s.typ); text {
+	case "":
+		d.node.problems.add(UnknownType, d.Name, "no attribute %s", s.Type)
+		return false, false
+	case s.WholeType:
+		return false, true
+	case s.MIGType:
+		return true, true
+	default:
+		d.node.problems.add(UnknownType, d.Name, "%s is %q", s.Type, text)
+		return false, false
+	}
+}
+
+// whole returns the row of a whole device.
+func (s *sliceDriver) whole(d locatedDevice) Device {
+	return Device{
+		Kind:        s.kind,
+		Name:        d.Name,
+		Vendor:      s.Vendor,
+		Product:     s.text(d, s.product),
+		UUID:        s.text(d, s.uuid),
+		Minor:       indexBehind(d.Name, s.MinorPrefix),
+		MemoryBytes: s.memoryOf(d),
+		Replicas:    1,
+		Start:       -1,
+		NUMANode:    s.numaOf(d),
+		PCIBusID:    s.text(d, s.pciBusID),
+		PCIeRoot:    s.text(d, s.pcieRoot),
+		Health:      healthOf(d.Taints),
+	}
+}
+
+// instance returns the row of a MIG instance; ok is false if its profile can't
+// be read.
+func (s *sliceDriver) instance(d locatedDevice) (row Device, ok bool) {
+	profile, ok := s.profileOf(d)
+	if !ok {
+		return row, false
+	}
+	row = s.whole(d)
+	row.Minor = -1
+	row.Sharing = SharingMIG
+	row.Profile = profile
+	row.Start = s.startOf(d)
+	row.ParentUUID = s.text(d, s.parent)
+	return row, true
+}
+
+// partition returns a MIG instance that could be made.
+func (s *sliceDriver) partition(d locatedDevice) Partition {
+	profile, _ := s.profileOf(d)
+	return Partition{
+		Name:        d.Name,
+		Product:     s.text(d, s.product),
+		Profile:     profile,
+		ParentUUID:  s.text(d, s.parent),
+		MemoryBytes: s.memoryOf(d),
+		Counters:    countersOf(d.ConsumesCounters),
+	}
+}
+
+func (s *sliceDriver) profileOf(d locatedDevice) (Profile, bool) {
+	p, _, err := ParseProfile(s.text(d, s.profile))
+	if err != nil {
+		d.node.problems.add(UnparsedProfile, d.Name, "%v", err)
+	}
+	return p, err == nil
+}
+
+// text returns an attribute that is a string, empty if there is none.
+func (s *sliceDriver) text(d locatedDevice, name sliceName) string {
+	a, found := lookUp(d.Attributes, name)
+	if found && a.StringValue == nil {
+		s.malformed(d, name, "string")
+	}
+	return stringOf(a.StringValue)
+}
+
+// numaOf returns the NUMA node, -1 if unknown.
+func (s *sliceDriver) numaOf(d locatedDevice) int32 {
+	a, found := lookUp(d.Attributes, s.numaNode)
+	if !found {
+		return -1
+	}
+	if a.IntValue == nil || *a.IntValue < -1 || *a.IntValue > math.MaxInt32 {
+		s.malformed(d, s.numaNode, "number of a NUMA node")
+		return -1
+	}
+	return int32(*a.IntValue)
+}
+
+// malformed records an attribute whose value is of another type than wanted.
+func (s *sliceDriver) malformed(d locatedDevice, name sliceName, wanted string) {
+	d.node.problems.add(MissingLabel, string(name.first), "device %s: no %s", d.Name, wanted)
+}
+
+// memoryOf returns the memory of a device, 0 if unknown.
+func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
+	c, found := lookUp(d.Capacity, s.memory)
+	if !found {
+		return 0
+	}
+	bytes := wholeAmount(&c.Value)
+	if !checkMemory(bytes) {
+		amount := c.Value // a copy, so that no good one moves to the heap
+		d.node.problems.add(BadMemory, d.Name, "%s is not between 64 MiB and 4 TiB", &amount)
+		return 0
+	}
+	return bytes
+}
+
+// startOf returns the first memory slot of a MIG instance, -1 if unknown.
+func (s *sliceDriver) startOf(d locatedDevice) int8 {
+	start := int32(-1)
+	for name := range d.Capacity {
+		own, ok := strings.CutPrefix(string(name), s.Name+"/")
+		if !ok {
+			own = string(name)
+		}
+		if i := indexBehind(own, s.MemorySlice); i >= 0 && i <= math.MaxInt8 && (start < 0 || i < start) {
+			start = i
+		}
+	}
+	return int8(start)
+}
+
+// sliceName is the name of an attribute or capacity in the two ways in which a
+// slice can write it; empty ones are none.
+type sliceName struct{ first, second resourcev1.QualifiedName }
+
+// newSliceName returns a name as the driver's configuration has it.
+func newSliceName(domain, name string) sliceName {
+	switch own, ok := strings.CutPrefix(name, domain+"/"); {
+	case name == "":
+		return sliceName{}
+	case ok:
+		return sliceName{resourcev1.QualifiedName(own), resourcev1.QualifiedName(name)}
+	case strings.Contains(name, "/"):
+		return sliceName{first: resourcev1.QualifiedName(name)}
+	}
+	return sliceName{resourcev1.QualifiedName(name), resourcev1.QualifiedName(domain + "/" + name)}
+}
+
+func lookUp[V any](values map[resourcev1.QualifiedName]V, name sliceName) (v V, found bool) {
+	if name.first != "" {
+		v, found = values[name.first]
+	}
+	if !found && name.second != "" {
+		v, found = values[name.second]
+	}
+	return v, found
+}
+
+// indexBehind returns the number that follows prefix in name, written without
+// leading zeros, and -1 if name isn't of that form.
+func indexBehind(name, prefix string) int32 {
+	digits, ok := strings.CutPrefix(name, prefix)
+	if !ok || prefix == "" || digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && len(digits) > 1 {
+		return -1
+	}
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil {
+		return -1
+	}
+	return int32(n)
+}
+
+// healthOf is Unhealthy if the driver keeps pods off the device.
+func healthOf(taints []resourcev1.DeviceTaint) Health {
+	for i := range taints {
+		switch taints[i].Effect {
+		case resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute:
+			return Unhealthy
+		}
+	}
+	return Healthy
+}
+
+// countersOf lists counters by set and name.
+func countersOf(consumed []resourcev1.DeviceCounterConsumption) []Counter {
+	var counters []Counter
+	for i := range consumed {
+		for name, c := range consumed[i].Counters {
+			counters = append(counters, Counter{consumed[i].CounterSet, name, wholeAmount(&c.Value)})
+		}
+	}
+	slices.SortFunc(counters, func(a, b Counter) int {
+		return cmp.Or(strings.Compare(a.Set, b.Set), strings.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
+	})
+	return counters
+}
+
+// wholeAmount rounds q up, and is the nearest int64 if that is none.
+func wholeAmount(q *resource.Quantity) int64 {
+	switch x, ok := q.AsInt64(); {
+	case ok:
+		return x
+	case q.CmpInt64(math.MaxInt64) > 0:
+		return math.MaxInt64
+	case q.CmpInt64(math.MinInt64) < 0:
+		return math.MinInt64
+	}
+	return q.Value()
+}
+
+// stringOf returns what p points to, nothing if it is nil.
+func stringOf(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
