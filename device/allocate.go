@@ -23,7 +23,9 @@ type AllocRequest struct {
 	Policy Policy
 	Scope  Scope // what part of the node the devices must share
 
-	Mix []Share // for LeastFragmentation: the pods to leave room for
+	// Mix is, for LeastFragmentation, the pods to leave room for. Without any
+	// nothing that is free is useless, and the score decides.
+	Mix []Share
 }
 
 // Policy says which of the devices that fit are taken.
@@ -47,8 +49,10 @@ const (
 	// LeastFragmentation takes preferred devices first, then those on which the
 	// instance adds least to what is useless for the pods of Mix, then the
 	// highest score by [MostAllocated], then the lowest minor. Useless is F of
-	// [scoring.Typical] for a node with this device alone, in percent of it. By
-	// bytes requested and free the ratios are those of [BytesToRatio].
+	// [scoring.Typical] for a node with this device alone: the sum, over the pods
+	// that don't fit, of what is free in percent times the pod's weight. By
+	// bytes requested and free the ratios are those of [BytesToRatio]. An empty
+	// Mix is no error: it makes this the policy of the fullest device that fits.
 	LeastFragmentation
 )
 
@@ -123,6 +127,7 @@ type consideration struct {
 	devices []considered
 	fitting []Candidate // as the devices are listed
 	reasons []Reason    // of all others
+	near    *neighbours // that the devices must have; nil: none
 }
 
 // considered is a device that was looked at.
@@ -133,7 +138,7 @@ type considered struct {
 
 	// Of a device that can take an instance.
 	score  int64 // that the policy orders by
-	change int64 // of fragmentation, in percent of a device
+	change int64 // of fragmentation, in percent of a device times weight
 }
 
 // consider checks the operands and looks at every device of the kind.
@@ -246,7 +251,7 @@ func (c *consideration) choose() (taken []Candidate, from part, refusal *NotEnou
 	if got < c.req.Count {
 		return nil, from, c.refusal(got)
 	}
-	return c.ordered(from)[:c.req.Count], from, nil
+	return c.pick(c.ordered(from)), from, nil
 }
 
 // ordered returns the devices of a part that fit, in the order of the policy.
@@ -270,6 +275,9 @@ func (c *consideration) ordered(from part) []Candidate {
 // refusal says that got devices are all there is.
 func (c *consideration) refusal(got int64) *NotEnoughError {
 	reasons := c.reasons
+	if len(c.devices) == 0 {
+		reasons = []Reason{{Cause: CauseNoneOfKind}}
+	}
 	if elsewhere := int64(len(c.fitting)) - got; elsewhere > 0 {
 		reasons = countReasons(reasons, []Reason{{Cause: CauseOutsideScope, Devices: elsewhere}})
 	}

@@ -95,7 +95,7 @@ func ExampleNotEnoughError() {
 	// Output:
 	// got 2 of 4
 	// - 1 unhealthy
-	// - 1 insufficient koordinator.sh/gpu-core (40 free of 100)
+	// - 1 insufficient koordinator.sh/gpu-core (want 100, 40 free)
 }
 
 // A GPU is in use, so the pod gets the pair that is idle, and the NIC beside it.

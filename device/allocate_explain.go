@@ -16,10 +16,10 @@ type AllocationExplanation struct {
 	Want   int64 // instances
 
 	// The part of the node that the devices are from or, with a refusal, that
-	// has most of them.
+	// has most of them: the node where no device fits.
 	Scope    Scope
 	NUMANode int32  // -1: unknown, or the whole node
-	PCIeRoot string // with [ScopePCIe]
+	PCIeRoot string // with [ScopePCIe]; empty if none has any
 
 	Refusal *NotEnoughError // nil: devices were chosen
 
@@ -38,7 +38,7 @@ type DeviceChoice struct {
 
 	// What the order depends on, of a device that fits.
 	Preferred bool
-	Change    int64 // of fragmentation, in percent of a device, with [LeastFragmentation]
+	Change    int64 // of fragmentation, with [LeastFragmentation]: in percent of a device, times the weights of Mix
 	Score     int64 // by MostAllocated with [LeastFragmentation]
 
 	// Reasons are why the device couldn't be chosen. Empty for one that could:
@@ -127,11 +127,21 @@ func (e *AllocationExplanation) outcome() string {
 	switch e.Scope {
 	case ScopeNUMA:
 		where = "NUMA node " + numaText(e.NUMANode)
+		if e.NUMANode < 0 {
+			where = "any NUMA node"
+		}
 	case ScopePCIe:
-		where = fmt.Sprintf("PCIe root %s of NUMA node %s", cmp.Or(e.PCIeRoot, "-"), numaText(e.NUMANode))
+		where = fmt.Sprintf("PCIe root %s of NUMA node %s", e.PCIeRoot, numaText(e.NUMANode))
+		if e.PCIeRoot == "" {
+			where = "any PCIe root"
+		}
 	}
 	if e.Refusal != nil {
-		return fmt.Sprintf("refused, %d of %d fit on %s", e.Refusal.Got, e.Want, where)
+		text := fmt.Sprintf("refused, %d of %d fit on %s", e.Refusal.Got, e.Want, where)
+		if len(e.Devices) == 0 {
+			text += ": " + CauseNoneOfKind.String()
+		}
+		return text
 	}
 	return fmt.Sprintf("%d from %s", e.Want, where)
 }

@@ -46,7 +46,7 @@ func TestExplainAllocation(t *testing.T) {
   4      1     2     no         -       50     outside scope
   5      1     2     no         -       50     outside scope
   0      0     0     -          -       -      exhausted
-  6      1     3     -          -       -      insufficient koordinator.sh/gpu-core (40 free of 50), insufficient koordinator.sh/gpu-memory-ratio (40 free of 50)
+  6      1     3     -          -       -      insufficient koordinator.sh/gpu-core (want 50, 40 free), insufficient koordinator.sh/gpu-memory-ratio (want 50, 40 free)
   7      1     3     -          -       -      unhealthy
 `
 	if diff := cmp.Diff(text, got.String()); diff != "" {
@@ -70,6 +70,24 @@ FirstFit: refused, 4 of 5 fit on NUMA node 0
   2      0     1     no         -       0      not needed
   3      0     1     no         -       0      not needed
   4      1     2     no         -       0      outside scope
+`[1:]},
+		{"nothing fits anywhere", device.AllocRequest{PerInstance: allocWhole, Count: 9, Policy: device.PackTopology}, allocEight(0, 1, 2, 3, 4, 5, 6, 7)[:2], `
+PackTopology: refused, 0 of 9 fit on the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     -          -       -      exhausted
+  1      0     0     -          -       -      exhausted
+`[1:]},
+		{"none of the kind", device.AllocRequest{Kind: device.KindFPGA, Count: 1, Scope: device.ScopePCIe}, allocGPUs(100),
+			"FirstFit: refused, 0 of 1 fit on the node: no device of the kind\n"},
+		{"no topology is known", device.AllocRequest{PerInstance: allocWhole, Count: 1, Scope: device.ScopeNUMA}, allocGPUs(100), `
+FirstFit: refused, 0 of 1 fit on any NUMA node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      -     -     no         -       0      outside scope
+`[1:]},
+		{"no PCIe root is known", device.AllocRequest{PerInstance: allocWhole, Count: 1, Policy: device.PackTopology, Scope: device.ScopePCIe}, allocGPUs(100), `
+PackTopology: refused, 0 of 1 fit on any PCIe root
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      -     -     no         -       0      outside scope
 `[1:]},
 		{"A12", device.AllocRequest{PerInstance: device.Request{device.GPUMemoryRatio: 30}, Count: 1,
 			Policy: device.LeastFragmentation, Mix: []device.Share{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}},

@@ -26,6 +26,11 @@ type goldenAllocation struct {
 	least, most *device.Scorer
 	req         device.AllocRequest
 	devices     []device.State // of one kind
+
+	// With SeekSamePCIe: how many of the other kind fit, by root, and how many of
+	// them the devices must have on their roots.
+	beside map[string]int64
+	need   int64
 }
 
 func (g *goldenAllocation) fits(d *device.State) bool {
@@ -40,7 +45,8 @@ func (g *goldenAllocation) fits(d *device.State) bool {
 		fits = fits && (x == 0 || d.Free[name] >= x)
 	}
 	required := len(g.req.Required) == 0 || slices.Contains(g.req.Required, d.Minor)
-	return required && d.Health != device.Unhealthy && anyTotal && anyFree && fits
+	seen := g.beside == nil || d.PCIeRoot != "" && g.beside[d.PCIeRoot] > 0
+	return seen && required && d.Health != device.Unhealthy && anyTotal && anyFree && fits
 }
 
 func (g *goldenAllocation) score(s *device.Scorer, d *device.State) int64 {
@@ -161,6 +167,72 @@ func (g *goldenAllocation) better(a, b *goldenPart) bool {
 		return x > y
 	}
 	return cmp.Or(cmp.Compare(a.numa, b.numa), cmp.Compare(a.root, b.root)) < 0
+}
+
+// enoughBeside reports whether devices have the neighbours that they need, and
+// how many they have at most.
+func (g *goldenAllocation) enoughBeside(devices []*device.State) (bool, int64) {
+	roots, sum := map[string]bool{}, int64(0)
+	for _, d := range devices {
+		if !roots[d.PCIeRoot] {
+			roots[d.PCIeRoot] = true
+			sum += g.beside[d.PCIeRoot]
+		}
+	}
+	return sum >= g.need, min(sum, g.need)
+}
+
+// firstChoice tries all choices out of devices, which are in order. most is the
+// largest number of neighbours of one.
+func (g *goldenAllocation) firstChoice(taken, left []*device.State) (choice []*device.State, most int64) {
+	if int64(len(taken)) == g.req.Count {
+		ok, n := g.enoughBeside(taken)
+		if ok {
+			return taken, n
+		}
+		return nil, n
+	}
+	for i, d := range left {
+		choice, n := g.firstChoice(append(taken[:len(taken):len(taken)], d), left[i+1:])
+		if most = max(most, n); choice != nil {
+			return choice, n
+		}
+	}
+	return nil, most
+}
+
+// takeBeside is take with neighbours. short says that only they are too few, got
+// of them.
+func (g *goldenAllocation) takeBeside() (minors []int32, got int64, short bool) {
+	var best *goldenPart
+	parts := g.parts()
+	choices := map[*goldenPart][]*device.State{}
+	most := int64(0)
+	for i := range parts {
+		p := &parts[i]
+		fitting := g.fitting(p)
+		slices.SortFunc(fitting, func(a, b *device.State) int { return map[bool]int{true: -1, false: 1}[g.before(a, b)] })
+		n := int64(len(fitting))
+		got = max(got, n)
+		if n < g.req.Count {
+			continue
+		}
+		choice, reached := g.firstChoice(nil, fitting)
+		short, most = true, max(most, reached)
+		if choices[p] = choice; choice != nil && (best == nil || g.better(p, best)) {
+			best = p
+		}
+	}
+	if best == nil {
+		if short {
+			got = most
+		}
+		return nil, got, short
+	}
+	for _, d := range choices[best] {
+		minors = append(minors, d.Minor)
+	}
+	return minors, 0, false
 }
 
 // take returns the minors in the order in which they are taken, or how many
@@ -368,7 +440,7 @@ func FuzzAllocate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzz := fuzzNode(data)
 		primary, secondary := fuzz.request(device.KindGPU), fuzz.request(device.KindRDMA)
-		joint := device.Joint(fuzz.below(2))
+		joint := device.Joint(fuzz.below(3))
 		devices := fuzz.devices()
 		kept := cloneStates(devices)
 		gpus, nics := ofKind(devices, device.KindGPU), ofKind(devices, device.KindRDMA)
@@ -382,7 +454,7 @@ func FuzzAllocate(f *testing.F) {
 			}
 			return
 		}
-		g := goldenAllocation{least, most, primary, gpus}
+		g := goldenAllocation{least: least, most: most, req: primary, devices: gpus}
 		taken, got := g.take()
 		if taken == nil {
 			checkRefusal(t, err, primary.Count, got, len(gpus))
@@ -406,9 +478,13 @@ func FuzzAllocate(f *testing.F) {
 			}
 		}
 		secondary.Policy, secondary.Scope = device.FirstFit, device.ScopeNode
-		h := goldenAllocation{least, most, secondary, nics}
+		h := goldenAllocation{least: least, most: most, req: secondary, devices: nics}
 		near, got, violated := []int32{}, int64(0), false
 		if secondary.Count > 0 {
+			if joint == device.SeekSamePCIe && primary.Count > 0 {
+				checkSeek(t, &g, &h, first, second, errJoint)
+				return
+			}
 			near, got, violated = h.near(roots, joint == device.RequireSamePCIe && primary.Count > 0)
 		}
 		switch {
@@ -428,6 +504,73 @@ func FuzzAllocate(f *testing.F) {
 			checkAllocation(t, second, errJoint, &h, near)
 		}
 	})
+}
+
+// checkSeek checks both kinds with SeekSamePCIe, where each alone has enough
+// devices of the first kind.
+func checkSeek(t *testing.T, g, h *goldenAllocation, first, second device.Allocation, err error) {
+	t.Helper()
+	fitting := h.fitting(&h.parts()[0])
+	if got := int64(len(fitting)); got < h.req.Count {
+		checkRefusal(t, err, h.req.Count, got, len(h.devices))
+		return
+	}
+	g.beside, g.need = map[string]int64{}, h.req.Count
+	for _, d := range fitting {
+		if d.PCIeRoot != "" {
+			g.beside[d.PCIeRoot]++
+		}
+	}
+	taken, got, short := g.takeBeside()
+	switch {
+	case short && taken == nil:
+		checkRefusal(t, err, h.req.Count, got, len(h.devices))
+		return
+	case taken == nil:
+		checkRefusal(t, err, g.req.Count, got, len(g.devices))
+		return
+	}
+	roots := map[string]bool{}
+	for _, d := range g.devices {
+		if slices.Contains(taken, d.Minor) {
+			roots[d.PCIeRoot] = true
+		}
+	}
+	near, _, violated := h.near(roots, true)
+	if near == nil || violated {
+		t.Fatalf("no neighbours of %v after all: %v", taken, near)
+	}
+	checkAllocation(t, first, err, g, taken)
+	checkAllocation(t, second, err, h, near)
+	checkRoundTrips(t, []device.Allocation{first, second}, slices.Concat(g.devices, h.devices))
+}
+
+// checkRoundTrips checks that all or nothing is committed, and comes back.
+func checkRoundTrips(t *testing.T, all []device.Allocation, devices []device.State) {
+	t.Helper()
+	node := cloneStates(devices)
+	if err := device.CommitAll(node, all...); err != nil {
+		t.Fatal(err)
+	}
+	one := cloneStates(devices)
+	for _, a := range all {
+		if err := a.Commit(one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := gocmp.Diff(one, node); diff != "" {
+		t.Fatalf("one by one and together: %s", diff)
+	}
+	kept := cloneStates(node)
+	if device.ReleaseAll(node, all...) != nil { // more than all was free
+		if diff := gocmp.Diff(kept, node); diff != "" {
+			t.Fatalf("refused, but changed: %s", diff)
+		}
+		return
+	}
+	if diff := gocmp.Diff(devices, node); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
 // checkAllocation checks minors and amounts.

@@ -225,6 +225,7 @@ func TestAllocateRefuses(t *testing.T) {
 	sick[3].Health = device.Unhealthy
 	sick[4].Total = nil
 	sick[5].Free = nil
+	none := []device.Reason{{Cause: device.CauseNoneOfKind}}
 	short := func(resource corev1.ResourceName, devices, want, free int64) device.Reason {
 		return device.Reason{Cause: device.CauseInsufficient, Resource: resource, Devices: devices, Want: want, Free: free}
 	}
@@ -238,11 +239,14 @@ func TestAllocateRefuses(t *testing.T) {
 		{"A5", allocGPUs(50, 100, 50, 100), device.AllocRequest{PerInstance: allocWhole, Count: 3},
 			device.NotEnoughError{Kind: "gpu", Want: 3, Got: 2, Reasons: []device.Reason{
 				short(device.GPUCore, 2, 100, 50), short(device.GPUMemoryRatio, 2, 100, 50)}},
-			"device: gpu: want 3, got 2: 2 insufficient koordinator.sh/gpu-core (50 free of 100), 2 insufficient koordinator.sh/gpu-memory-ratio (50 free of 100)"},
+			"device: gpu: want 3, got 2: 2 insufficient koordinator.sh/gpu-core (want 100, at most 50 free), 2 insufficient koordinator.sh/gpu-memory-ratio (want 100, at most 50 free)"},
 		{"no devices", nil, device.AllocRequest{PerInstance: allocWhole, Count: 1},
-			device.NotEnoughError{Want: 1}, "device: any kind: want 1, got 0"},
+			device.NotEnoughError{Want: 1, Reasons: none}, "device: any kind: want 1, got 0: no device of the kind"},
 		{"none of the kind", allocGPUs(100), device.AllocRequest{Kind: device.KindFPGA, PerInstance: allocWhole, Count: 1},
-			device.NotEnoughError{Kind: "fpga", Want: 1}, "device: fpga: want 1, got 0"},
+			device.NotEnoughError{Kind: "fpga", Want: 1, Reasons: none}, "device: fpga: want 1, got 0: no device of the kind"},
+		{"memory reads as such", allocGPUs(50, 75), device.AllocRequest{PerInstance: device.Request{device.GPUMemory: 8 * allocGiB}, Count: 1},
+			device.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []device.Reason{short(device.GPUMemory, 2, 8*allocGiB, 6*allocGiB)}},
+			"device: gpu: want 1, got 0: 2 insufficient koordinator.sh/gpu-memory (want 8Gi, at most 6Gi free)"},
 		{"every cause once", sick, device.AllocRequest{PerInstance: allocWhole, Count: 1, Required: []int32{1, 2, 3, 4, 5}},
 			device.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []device.Reason{
 				{Cause: device.CauseOutsideRequired, Devices: 1}, {Cause: device.CauseUnhealthy, Devices: 1},
@@ -376,7 +380,10 @@ func TestAllocateStrings(t *testing.T) {
 		device.CauseAbsent: "absent", device.CauseOutsideRequired: "outside required", device.CauseUnhealthy: "unhealthy",
 		device.CauseNoCapacity: "without capacity", device.CauseExhausted: "exhausted",
 		device.CauseInsufficient: "insufficient", device.CauseOutsideScope: "outside scope",
-		device.Policy(9): "unknown(9)", device.Scope(9): "unknown(9)", device.Cause(9): "unknown(9)",
+		device.Policy(9): "unknown(9)", device.Scope(9): "unknown(9)", device.Cause(19): "unknown(19)",
+		device.CauseNoneOfKind: "no device of the kind", device.CauseApart: "apart from the other kind",
+		device.PreferSamePCIe: "PreferSamePCIe", device.RequireSamePCIe: "RequireSamePCIe", device.SeekSamePCIe: "SeekSamePCIe",
+		device.Joint(9): "unknown(9)",
 	} {
 		if got.String() != want {
 			t.Errorf("%q, want %q", got, want)

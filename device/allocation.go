@@ -33,70 +33,126 @@ func (a Allocation) Minors() []int32 {
 	return minors
 }
 
-// Commit takes the allocation from what is free of the node's devices. It is for
-// the scheduler's own copy of them, and the counterpart of [Allocation.Release].
+// Commit takes the allocation from what is free of the node's devices, as
+// [CommitAll] does.
+func (a Allocation) Commit(devices []State) error { return CommitAll(devices, a) }
+
+// Release gives the allocation back to what is free of the node's devices, as
+// [ReleaseAll] does.
+func (a Allocation) Release(devices []State) error { return ReleaseAll(devices, a) }
+
+// CommitAll takes allocations, such as both of [Scorer.AllocateJoint], from what
+// is free of the node's devices: all of them or, with an error, none. It is for
+// the scheduler's own copy of the devices, and the counterpart of [ReleaseAll].
 // The Free of a device that it changes is replaced by a new map, so that copies
-// of the State keep what they had. If a device is gone, or has too little free
-// now, it is a *[NotEnoughError], and no device is changed. Health doesn't
-// matter, for what a pod has it keeps.
-func (a Allocation) Commit(devices []State) error {
+// of the State keep what they had.
+//
+// If a device is gone, or has too little free after the allocations before, it is
+// a *[NotEnoughError] for the first allocation that this is so of, and no device
+// is changed. Health doesn't matter, for what a pod has it keeps.
+func CommitAll(devices []State, allocations ...Allocation) error {
+	l := ledger{devices: devices}
+	for i := range allocations {
+		if refusal := l.commit(&allocations[i]); refusal != nil {
+			return refusal
+		}
+	}
+	l.write()
+	return nil
+}
+
+// ReleaseAll gives allocations back to what is free of the node's devices, as
+// [CommitAll] took them: all of them or, with an error, none. If a device is gone
+// it is a *[field.Error], and if more of it would be free than there is, which
+// happens when a pod is released twice, an error that wraps [ErrInvalidUnit]; no
+// device is changed then.
+func ReleaseAll(devices []State, allocations ...Allocation) error {
+	l := ledger{devices: devices}
+	for i := range allocations {
+		if err := l.release(&allocations[i]); err != nil {
+			return err
+		}
+	}
+	l.write()
+	return nil
+}
+
+// ledger is what will be free of devices.
+type ledger struct {
+	devices []State
+	changed map[int]Free // by index
+}
+
+// free returns what will be free of a device, by index.
+func (l *ledger) free(i int) Free {
+	if free, ok := l.changed[i]; ok {
+		return free
+	}
+	return l.devices[i].Free
+}
+
+// add adds amounts, times sign, to what will be free of a device.
+func (l *ledger) add(i int, amounts Request, sign int64) {
+	if l.changed == nil {
+		l.changed = map[int]Free{}
+	}
+	free, ok := l.changed[i]
+	if !ok {
+		free = make(Free, len(amounts))
+		maps.Copy(free, l.devices[i].Free)
+		l.changed[i] = free
+	}
+	for name, amount := range amounts {
+		if amount > 0 {
+			free[name] += sign * amount
+		}
+	}
+}
+
+// write makes the changes.
+func (l *ledger) write() {
+	for i, free := range l.changed {
+		l.devices[i].Free = free
+	}
+}
+
+// commit takes an allocation.
+func (l *ledger) commit(a *Allocation) *NotEnoughError {
 	refusal := &NotEnoughError{Kind: a.Kind, Want: int64(len(a.Devices))}
-	at := make([]int, len(a.Devices))
-	for i, d := range a.Devices {
-		at[i] = a.find(devices, d.Minor)
+	for _, d := range a.Devices {
+		i := a.find(l.devices, d.Minor)
 		reasons := []Reason{{Cause: CauseAbsent, Devices: 1}}
-		if at[i] >= 0 {
-			reasons = insufficient(d.Amounts, devices[at[i]].Free)
+		if i >= 0 {
+			reasons = insufficient(d.Amounts, l.free(i))
 		}
 		if len(reasons) == 0 {
 			refusal.Got++
+			l.add(i, d.Amounts, -1)
 		}
 		refusal.Reasons = countReasons(refusal.Reasons, reasons)
 	}
 	if refusal.Got < refusal.Want {
 		return refusal
 	}
-	for i, d := range a.Devices {
-		free := maps.Clone(devices[at[i]].Free)
-		for name, amount := range d.Amounts {
-			if amount > 0 {
-				free[name] -= amount
-			}
-		}
-		devices[at[i]].Free = free
-	}
 	return nil
 }
 
-// Release gives the allocation back to what is free of the node's devices, as
-// [Allocation.Commit] took it. If a device is gone it is a *[field.Error], and
-// if more of it would be free than there is, which happens when a pod is
-// released twice, an error that wraps [ErrInvalidUnit]; no device is changed
-// then.
-func (a Allocation) Release(devices []State) error {
-	at := make([]int, len(a.Devices))
-	for i, d := range a.Devices {
-		if at[i] = a.find(devices, d.Minor); at[i] < 0 {
+// release gives an allocation back.
+func (l *ledger) release(a *Allocation) error {
+	for _, d := range a.Devices {
+		i := a.find(l.devices, d.Minor)
+		if i < 0 {
 			return fmt.Errorf("device: %w", field.NotFound(field.NewPath("devices"), fmt.Sprintf("%s %d", a.Kind, d.Minor)))
 		}
-		state := &devices[at[i]]
+		total, left := l.devices[i].Total, l.free(i)
 		for _, name := range slices.Sorted(maps.Keys(d.Amounts)) {
-			amount, free := d.Amounts[name], state.Free[name]
-			if amount > 0 && (free > math.MaxInt64-amount || free+amount > state.Total[name]) {
-				return fmt.Errorf("%w: %s %d: %s: %d given back to %d free of %d",
-					ErrInvalidUnit, a.Kind, d.Minor, name, amount, free, state.Total[name])
+			amount, free := d.Amounts[name], left[name]
+			if amount > 0 && (free > math.MaxInt64-amount || free+amount > total[name]) {
+				return fmt.Errorf("%w: %s %d: %s: %s given back to %s free of %s", ErrInvalidUnit, a.Kind, d.Minor, name,
+					amountText(name, amount), amountText(name, free), amountText(name, total[name]))
 			}
 		}
-	}
-	for i, d := range a.Devices {
-		free := make(Free, len(d.Amounts))
-		maps.Copy(free, devices[at[i]].Free)
-		for name, amount := range d.Amounts {
-			if amount > 0 {
-				free[name] += amount
-			}
-		}
-		devices[at[i]].Free = free
+		l.add(i, d.Amounts, +1)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -86,5 +87,59 @@ func TestReleaseLimits(t *testing.T) {
 	}
 	if err := (device.Allocation{}).Release(nil); err != nil {
 		t.Errorf("nothing released: error %v", err)
+	}
+}
+
+// All of several allocations or none, those of one device after each other.
+func TestCommitAll(t *testing.T) {
+	take := func(kind string, minor int32, name corev1.ResourceName, amount int64) device.Allocation {
+		return device.Allocation{Kind: kind, Devices: []device.Allocated{{Minor: minor, Amounts: device.Request{name: amount}}}}
+	}
+	node := append(allocGPUs(100, 50), allocNIC(0, 100, -1, ""))
+	before := cloneStates(node)
+	gpu, half, nic := take(device.KindGPU, 0, device.GPUCore, 60), take(device.KindGPU, 0, device.GPUCore, 40), take(device.KindRDMA, 0, device.RDMA, 30)
+
+	for _, all := range [][]device.Allocation{{gpu, half, nic}, {nic, half, gpu}, {}} {
+		if err := device.CommitAll(node, all...); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int64{0, 50, 70} {
+			name := []corev1.ResourceName{device.GPUCore, device.GPUCore, device.RDMA}[i]
+			if len(all) == 0 {
+				want = before[i].Free[name]
+			}
+			if node[i].Free[name] != want {
+				t.Errorf("%v: %d free of device %d, want %d", all, node[i].Free[name], i, want)
+			}
+		}
+		if err := device.ReleaseAll(node, all...); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, node); diff != "" {
+			t.Errorf("released: %s", diff)
+		}
+	}
+
+	var refusal *device.NotEnoughError
+	if err := device.CommitAll(node, nic, gpu, gpu, take(device.KindFPGA, 0, device.FPGA, 1)); !errors.As(err, &refusal) {
+		t.Errorf("one too many: error %v", err)
+	} else if diff := cmp.Diff(&device.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []device.Reason{
+		{Cause: device.CauseInsufficient, Resource: device.GPUCore, Devices: 1, Want: 60, Free: 40}}}, refusal); diff != "" {
+		t.Errorf("one too many: %s", diff)
+	}
+	if err := gpu.Commit(node); err != nil {
+		t.Fatal(err)
+	}
+	committed := cloneStates(node)
+	if err := device.ReleaseAll(node, gpu, half); !errors.Is(err, device.ErrInvalidUnit) {
+		t.Errorf("one too many: error %v", err)
+	}
+	memory := device.Allocation{Kind: device.KindGPU, Devices: []device.Allocated{{Minor: 1, Amounts: device.Request{device.GPUMemory: 8 * allocGiB}}}}
+	err := device.ReleaseAll(node, gpu, memory)
+	if want := "device: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free of 8Gi"; err == nil || err.Error() != want {
+		t.Errorf("text %v", err)
+	}
+	if diff := cmp.Diff(committed, node); diff != "" {
+		t.Errorf("refused, but changed: %s", diff)
 	}
 }

@@ -2,10 +2,10 @@ package device
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Batch is the devices of one kind on many nodes, a row each, with a column for
@@ -18,24 +18,26 @@ type Batch struct {
 	Total, Free *vector.Matrix // of one shape and one schema
 	Offsets     vector.Offsets
 
-	// Of NewBatch, for Update.
-	kind    string
-	columns []corev1.ResourceName
+	account *batchAccount // of NewBatch
 }
 
 // ScoreNodes sets dst[k] to the score of node k for what a pod needs of the
 // devices of b, as [Scorer.ScoreNode] does with one need, for every selected
 // node; nil selects all. Other elements of dst are not touched, and the devices
 // of other nodes not read. dst has an element per node. Score every kind with a
-// batch of its own, and add the scores. It allocates nothing but errors.
+// batch of its own, and add the scores. A score says nothing about whether the pod
+// fits: full nodes have the best ones by [MostAllocated]. [Scorer.FitNodes] selects
+// the nodes. It allocates nothing but errors.
 //
 // Amounts must be exact in a float64. One that is no integer, and an amount, a
 // sum over a node or an amount used (with the request) of magnitude 2^53 or more,
 // is an error that wraps [ErrNotRepresentable] and names the row or node, and the
 // resource. [ErrInvalidUnit] is for a negative request, [vector.ErrShape] and
 // [vector.ErrSchema] for operands that do not match; a nil b or matrix is one of
-// the former. All come before dst is written. A nil Scorer gives 0, whatever the
-// columns.
+// the former. A batch of [Scorer.NewBatch] must be of the kind that is needed, else
+// it is [ErrInvalidCombination], and of a scorer with the same columns, else
+// [vector.ErrSchema]. All come before dst is written. A nil Scorer gives 0, whatever
+// the columns.
 func (s *Scorer) ScoreNodes(dst []int64, b *Batch, need Requirement, nodes *vector.Mask) error {
 	if err := checkNeeds([]Requirement{need}); err != nil {
 		return err
@@ -46,6 +48,9 @@ func (s *Scorer) ScoreNodes(dst []int64, b *Batch, need Requirement, nodes *vect
 	}
 	if len(dst) != c.nodes {
 		return batchShapeError("dst has %d elements for %d nodes", len(dst), c.nodes)
+	}
+	if err := b.account.isOf(need.Kind); err != nil {
+		return err
 	}
 	c.perNode, c.per, c.count = true, need.PerInstance, need.Count
 	if s != nil && s.options&PerInstance != 0 {
@@ -105,6 +110,9 @@ func (s *Scorer) newBatchCall(b *Batch, nodes *vector.Mask) (c batchCall, err er
 	}
 	if s != nil && total.Cols() != len(s.names) {
 		return c, batchShapeError("the matrices have %d columns for %d resources", total.Cols(), len(s.names))
+	}
+	if a := b.account; s != nil && a != nil && !slices.Equal(a.columns, s.names) {
+		return c, fmt.Errorf("device: a batch of %v for a scorer of %v: %w", a.columns, s.names, vector.ErrSchema)
 	}
 	var ok bool
 	if c.largest, ok = kernel.Groups(b.Offsets, total.Rows()); !ok {

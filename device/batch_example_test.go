@@ -33,3 +33,36 @@ func ExampleScorer_ScoreNodes() {
 	fmt.Println(nodes, devices)
 	// Output: [50 16 0 0] [50 50 50 0 0 0]
 }
+
+// Filter before you score: which nodes can give two idle GPUs.
+func ExampleScorer_FitNodes() {
+	gpu := func(minor int32, free int64) device.State {
+		return device.State{
+			Kind: device.KindGPU, Minor: minor,
+			Total: device.Total{device.GPUMemoryRatio: 100}, Free: device.Free{device.GPUMemoryRatio: free},
+		}
+	}
+	scorer, err := device.NewScorer(device.Config{Type: device.MostAllocated})
+	if err != nil {
+		panic(err)
+	}
+	batch, err := scorer.NewBatch(device.KindGPU, [][]device.State{
+		{gpu(0, 100), gpu(1, 0)}, {gpu(0, 100), gpu(1, 100)}, {gpu(0, 0), gpu(1, 50)},
+	})
+	if err != nil {
+		panic(err)
+	}
+	need := device.Requirement{Kind: device.KindGPU, PerInstance: device.Request{device.GPUMemoryRatio: 100}, Count: 2}
+	var nodes, devices vector.Mask
+	if err := scorer.FitNodes(&nodes, &devices, batch, need); err != nil {
+		panic(err)
+	}
+	for node := range nodes.All() {
+		fmt.Println("node", node)
+	}
+	fmt.Println(devices.Count(), "devices")
+
+	// Output:
+	// node 1
+	// 3 devices
+}

@@ -24,6 +24,14 @@ type Catalogue struct {
 type catalogueCard struct {
 	count     int64
 	resources []corev1.ResourceName // sorted; without the unknown
+	nodes     []NodeCard
+}
+
+// NodeCard is how much of a card one node has.
+type NodeCard struct {
+	Node     string
+	Resource corev1.ResourceName // the resource that carries it there; empty if unknown
+	Count    int64
 }
 
 // Totals is what all nodes have together. Amounts beyond the range of int64 are
@@ -53,7 +61,7 @@ func (inv *Inventory) Catalogue() *Catalogue {
 		c.totals.CPUMilli = addCapped(c.totals.CPUMilli, n.CPUMilli)
 		c.totals.MemoryBytes = addCapped(c.totals.MemoryBytes, n.MemoryBytes)
 		for _, card := range n.Cards {
-			c.add(card)
+			c.add(n.Name, card)
 		}
 	}
 	slices.Sort(c.names)
@@ -74,7 +82,7 @@ func (inv *Inventory) Catalogue() *Catalogue {
 	return c
 }
 
-func (c *Catalogue) add(card Card) {
+func (c *Catalogue) add(node string, card Card) {
 	entry := c.cards[card.Name]
 	if entry == nil {
 		entry = &catalogueCard{}
@@ -82,6 +90,7 @@ func (c *Catalogue) add(card Card) {
 		c.names = append(c.names, card.Name)
 	}
 	entry.count = addCapped(entry.count, card.Count)
+	entry.nodes = append(entry.nodes, NodeCard{node, card.Resource, card.Count})
 	if card.Resource != "" && !slices.Contains(entry.resources, card.Resource) {
 		entry.resources = append(entry.resources, card.Resource)
 	}
@@ -122,6 +131,16 @@ func (c *Catalogue) CardsOf(node string) []Card {
 		return nil
 	}
 	return n.Cards
+}
+
+// NodesOf returns the nodes that have a card, by name; nil for an unknown card. A
+// node on which several resources carry it is there once for each, by resource.
+// It is a look-up, whatever the number of nodes.
+func (c *Catalogue) NodesOf(card string) []NodeCard {
+	if entry := c.cards[card]; entry != nil {
+		return entry.nodes
+	}
+	return nil
 }
 
 // CardsFor returns the names of the cards that a resource carries on some node,

@@ -116,12 +116,12 @@ func (e ScoreExplanation) String() string {
 
 func (r *ResourceScore) print(w *tabwriter.Writer) {
 	fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Weight,
-		r.amount(r.Request), r.amount(r.Total), r.amount(r.Free), r.amount(r.Used), r.verdict())
+		amountText(r.Name, r.Request), amountText(r.Name, r.Total), amountText(r.Name, r.Free), amountText(r.Name, r.Used), r.verdict())
 }
 
-// amount shows an amount to the byte.
-func (r *ResourceScore) amount(x int64) string {
-	if r.Name == GPUMemory {
+// amountText shows an amount of a resource, memory to the byte.
+func amountText(name corev1.ResourceName, x int64) string {
+	if name == GPUMemory {
 		return resource.NewQuantity(x, resource.BinarySI).String()
 	}
 	return strconv.FormatInt(x, 10)

@@ -43,7 +43,7 @@ func newMix(mix []Share) (*scoring.Typical, error) {
 }
 
 // fragmentationChange returns by how much an instance makes the fragmentation of
-// the device grow, in percent of a device.
+// the device grow, in percent of a device times the weights of the mix.
 func (d *considered) fragmentationChange(mix *scoring.Typical) (int64, error) {
 	want, err := ratioOf(d.amounts[GPUMemoryRatio], d.amounts[GPUMemory], d.state)
 	if err != nil {
@@ -58,8 +58,9 @@ func (d *considered) fragmentationChange(mix *scoring.Typical) (int64, error) {
 	return fragmentationOf(mix, free-want) - fragmentationOf(mix, free), nil
 }
 
-// fragmentationOf returns how much is useless of a device with this much free,
-// both in percent: nothing where a whole device or more is free.
+// fragmentationOf returns how much is useless of a device with this much free: the
+// percentage times the weight of every pod that is too large for it, so nothing
+// where a whole device or more is free.
 func fragmentationOf(mix *scoring.Typical, free int64) int64 {
 	left := [1]float64{float64(milliRatio * min(max(free, 0), wholeDevice))}
 	return int64(mix.FNode(0, left[:], -1)) / milliRatio

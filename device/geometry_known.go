@@ -98,8 +98,9 @@ func GeometryNamed(name string) (*Geometry, error) {
 // differ between GPUs of one name, so none is guessed.
 func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 	name, _, instance := strings.Cut(strings.ReplaceAll(product, " ", "-"), "-MIG-")
+	ofGPU := memoryBytes
 	if instance {
-		memoryBytes = 0
+		ofGPU = 0
 	}
 	tokens := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	variants := migVariants(tokens)
@@ -113,7 +114,7 @@ func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 	if len(variants) == 1 {
 		return variants[0].Geometry, nil
 	}
-	if v, ok := migNearest(variants, memoryBytes); ok {
+	if v, ok := migNearest(variants, ofGPU); ok {
 		return v.Geometry, nil
 	}
 	return nil, fmt.Errorf("%w: product %q with %d bytes", ErrUnknownGeometry, product, memoryBytes)

@@ -127,7 +127,7 @@ func TestGeometryFor(t *testing.T) {
 		if g.Name() != c.want || (err != nil) != (c.want == unknown) {
 			t.Errorf("%s: %s with %d MiB: %q, %v; want %q", c.id, c.product, c.mib, g.Name(), err, c.want)
 		}
-		if err != nil && (!errors.Is(err, device.ErrUnknownGeometry) || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.product)) || g != nil) {
+		if err != nil && (!errors.Is(err, device.ErrUnknownGeometry) || !strings.Contains(err.Error(), fmt.Sprintf("%q with %d bytes", c.product, c.mib<<20)) || g != nil) {
 			t.Errorf("%s: %v", c.id, err)
 		}
 	}

@@ -43,7 +43,8 @@ func Example() {
 	for k := range inventory.Nodes {
 		states[k] = inventory.Nodes[k].States()
 	}
-	scorer, err := device.NewScorer(device.Config{Type: device.MostAllocated})
+	// FillMemory keeps percent and bytes of GPU memory in step.
+	scorer, err := device.NewScorer(device.Config{Type: device.MostAllocated}, device.FillMemory)
 	if err != nil {
 		panic(err)
 	}
@@ -59,12 +60,16 @@ func Example() {
 	}
 	need := needs[0]
 
-	// How good each node is: 2 of 8 devices used, or 2 of 4.
-	scores := make([]int64, len(states))
-	if err := scorer.ScoreNodes(scores, batch, need, nil); err != nil {
+	// Which nodes can hold it, and how good they are: 2 of 8 devices used, or 2 of 4.
+	var fits, devices vector.Mask
+	if err := scorer.FitNodes(&fits, &devices, batch, need); err != nil {
 		panic(err)
 	}
-	best := vector.ArgMax(scores, nil, vector.TieLowest())
+	scores := make([]int64, len(states))
+	if err := scorer.ScoreNodes(scores, batch, need, &fits); err != nil {
+		panic(err)
+	}
+	best := vector.ArgMax(scores, &fits, vector.TieLowest())
 	fmt.Println(scores, inventory.Nodes[best].Name)
 
 	// Which devices on it. The account and the batch follow.

@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -42,6 +43,27 @@ func (inv *Inventory) Node(name string) (*Node, bool) {
 		return nil, false
 	}
 	return &inv.Nodes[i], true
+}
+
+// AllProblems returns an iterator over the problems of the inventory with the
+// names of their nodes: first those of no node, with an empty name, then those of
+// the nodes in their order, each list as found. What nodes disagree on is in
+// [Catalogue.Problems].
+func (inv *Inventory) AllProblems() iter.Seq2[string, Problem] {
+	return func(yield func(node string, p Problem) bool) {
+		for _, p := range inv.Problems {
+			if !yield("", p) {
+				return
+			}
+		}
+		for i := range inv.Nodes {
+			for _, p := range inv.Nodes[i].Problems {
+				if !yield(inv.Nodes[i].Name, p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Source says where the description of a node comes from.
@@ -166,11 +188,21 @@ type Problem struct {
 	Detail string // for people
 }
 
+// String returns the problem in a line, such as "bad-count nvidia.com/gpu.count:
+// "a" is no whole number below 10^9".
+func (p Problem) String() string {
+	text := string(p.Code) + " " + p.Key
+	if p.Detail != "" {
+		text += ": " + p.Detail
+	}
+	return text
+}
+
 // ProblemCode is the kind of a [Problem].
 type ProblemCode string
 
 const (
-	MissingLabel    ProblemCode = "missing-label"    // a sibling that a product label needs, or an attribute of the right type; one each
+	MissingLabel    ProblemCode = "missing-label"    // a product label of resources that are there, a sibling that it needs, or an attribute of the right type; one each
 	BadCount        ProblemCode = "bad-count"        // a count that is no number
 	BadMemory       ProblemCode = "bad-memory"       // no amount, or below 64 MiB or above 4 TiB: unknown
 	BadReplicas     ProblemCode = "bad-replicas"     // no number above 0

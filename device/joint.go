@@ -15,9 +15,18 @@ const (
 
 	// RequireSamePCIe refuses if both kinds aren't on the same PCIe roots.
 	RequireSamePCIe
+
+	// SeekSamePCIe requires the same, and chooses the first kind so that this can
+	// be had. (Koordinator has the other two only.)
+	SeekSamePCIe
 )
 
-const panicJoint = "device: neither PreferSamePCIe nor RequireSamePCIe"
+// String returns the name of the constant.
+func (j Joint) String() string {
+	return enumName(int(j), "PreferSamePCIe", "RequireSamePCIe", "SeekSamePCIe")
+}
+
+const panicJoint = "device: unknown joint"
 
 // JointError says that two kinds of devices, chosen one after the other, aren't
 // on the same PCIe roots. It wraps [ErrJointViolation]. It is a refusal: nothing
@@ -45,14 +54,27 @@ func (e *JointError) Unwrap() error { return ErrJointViolation }
 // With RequireSamePCIe the second kind takes at least as many devices as there
 // are roots, it is a *[NotEnoughError] if fewer fit anywhere, and a *[JointError]
 // if its roots aren't the same ones in the end, or one is unknown. The first kind
-// isn't chosen anew then.
+// isn't chosen anew then, so that a node may be refused although another choice
+// would do.
+//
+// With SeekSamePCIe the outcome is as with RequireSamePCIe, but the first kind is
+// chosen so that it succeeds: only among devices on PCIe roots where the second
+// kind fits, and so that the second finds its Count on the roots that are chosen.
+// The order is that of Allocate. A part of the node without such a choice is
+// passed over, and inside a part every device with which none would be left. A
+// node is refused only if there is no such choice at all. This is a
+// *[NotEnoughError] too: for the first kind if too few of it are on such roots,
+// and for the second if too few of it are near Count devices of the first,
+// however they are chosen. Devices that fit elsewhere are [CauseApart] in its
+// Reasons.
 //
 // If one Count is 0, the other kind is allocated as if joint were PreferSamePCIe.
 // Policy, Scope, Partial and Mix of the second request don't count; the rules are
-// otherwise those of Allocate. With an error both results are nothing. It panics
-// on a joint that there isn't.
+// otherwise those of Allocate. Two requests of one kind, which could get the same
+// device, are an error that wraps [ErrInvalidCombination]. With an error both
+// results are nothing. It panics on a joint that there isn't.
 func (s *Scorer) AllocateJoint(primary, secondary AllocRequest, devices []State, joint Joint) (first, second Allocation, err error) {
-	if joint > RequireSamePCIe {
+	if joint > SeekSamePCIe {
 		panic(panicJoint)
 	}
 	secondary.Policy, secondary.Scope = FirstFit, ScopeNode
@@ -64,7 +86,13 @@ func (s *Scorer) AllocateJoint(primary, secondary AllocRequest, devices []State,
 	if err != nil {
 		return first, second, err
 	}
+	if a.kind == b.kind && a.kind != "" && primary.Count > 0 && secondary.Count > 0 {
+		return first, second, fmt.Errorf("%w: %s is needed twice", ErrInvalidCombination, a.kind)
+	}
 	chosen, _, refusal := a.choose()
+	if refusal == nil && joint == SeekSamePCIe && primary.Count > 0 && secondary.Count > 0 {
+		chosen, refusal = a.chooseBeside(b)
+	}
 	if refusal != nil {
 		return first, second, refusal
 	}
@@ -82,7 +110,7 @@ func (c *consideration) chooseNear(first []Candidate, joint Joint) ([]Candidate,
 	}
 	roots := pcieRoots(first)
 	known := slices.DeleteFunc(slices.Clone(roots), func(root string) bool { return root == "" })
-	required := joint == RequireSamePCIe && len(first) > 0
+	required := joint != PreferSamePCIe && len(first) > 0
 
 	n := c.req.Count
 	if required {
@@ -104,6 +132,97 @@ func (c *consideration) chooseNear(first []Candidate, joint Joint) ([]Candidate,
 		}
 	}
 	return taken, nil
+}
+
+// chooseBeside chooses again, devices that have enough of the second kind near.
+func (c *consideration) chooseBeside(second *consideration) ([]Candidate, *NotEnoughError) {
+	if got := int64(len(second.fitting)); got < second.req.Count {
+		return nil, second.refusal(got)
+	}
+	c.near = &neighbours{second: second, count: map[string]int64{}}
+	for _, d := range second.fitting {
+		if d.PCIeRoot != "" {
+			c.near.count[d.PCIeRoot]++
+		}
+	}
+	apart := []Reason{{Cause: CauseApart, Devices: 1}}
+	c.fitting = slices.DeleteFunc(c.fitting, func(d Candidate) bool {
+		if c.near.count[d.PCIeRoot] > 0 {
+			return false
+		}
+		c.devices[d.index].reasons = apart
+		c.reasons = countReasons(c.reasons, apart)
+		return true
+	})
+	chosen, from, refusal := c.choose()
+	if refusal != nil {
+		return nil, refusal
+	}
+	if got := c.reach(from); got < second.req.Count {
+		return nil, c.near.refusal(got)
+	}
+	return chosen, nil
+}
+
+// neighbours are devices of the second kind that the first one needs on its PCIe
+// roots: as many as are wanted, wherever they are.
+type neighbours struct {
+	second *consideration
+	count  map[string]int64 // that fit, by root
+}
+
+// reach returns how many neighbours as many devices of a part as are wanted can
+// have, or Count of them if that is less.
+func (c *consideration) reach(from part) int64 {
+	return c.near.reach(nil, c.ordered(from), c.req.Count)
+}
+
+// reach returns how many neighbours devices can have that are taken together with
+// n of the rest, or Count of them if that is less.
+func (b *neighbours) reach(taken, rest []Candidate, n int64) int64 {
+	roots, reached := pcieRoots(taken), int64(0)
+	for _, root := range roots {
+		reached += b.count[root]
+	}
+	var more []int64
+	for _, root := range pcieRoots(rest) {
+		if _, found := slices.BinarySearch(roots, root); !found {
+			more = append(more, b.count[root])
+		}
+	}
+	slices.Sort(more)
+	for _, count := range more[max(int64(len(more))-n, 0):] {
+		reached += count
+	}
+	return min(reached, b.second.req.Count)
+}
+
+// refusal says that got neighbours are all that can be had.
+func (b *neighbours) refusal(got int64) *NotEnoughError {
+	c := b.second
+	apart := Reason{Cause: CauseApart, Devices: int64(len(c.fitting)) - got}
+	return &NotEnoughError{Kind: c.kind, Want: c.req.Count, Got: got, Reasons: countReasons(c.reasons, []Reason{apart})}
+}
+
+// pick returns Count of the devices of a part, which are in order: the first ones
+// or, where neighbours are needed, the first choice that has as many as can be.
+func (c *consideration) pick(ordered []Candidate) []Candidate {
+	if c.near == nil {
+		return ordered[:c.req.Count]
+	}
+	taken := make([]Candidate, 0, c.req.Count)
+	need := c.near.reach(nil, ordered, c.req.Count)
+	for i, d := range ordered {
+		left, rest := c.req.Count-int64(len(taken))-1, ordered[i+1:]
+		if left < 0 {
+			break
+		}
+		with := append(taken, d)
+		if int64(len(rest)) >= left && c.near.reach(with, rest, left) >= need {
+			taken = with
+		}
+	}
+	return taken
 }
 
 // pcieRoots returns the distinct roots of devices, ascending.

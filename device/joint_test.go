@@ -140,9 +140,84 @@ func TestAllocateJointRefuses(t *testing.T) {
 	if !errors.Is(err, device.ErrInvalidUnit) {
 		t.Errorf("bad second request: error %v", err)
 	}
+	for count, want := range []error{nil, device.ErrInvalidCombination} { // of the second request
+		first, second, err := allocScorer(t, device.LeastAllocated, true).AllocateJoint(
+			device.AllocRequest{PerInstance: allocWhole, Count: 1}, device.AllocRequest{PerInstance: allocWhole, Count: int64(count)},
+			allocEight(), device.PreferSamePCIe)
+		if !errors.Is(err, want) || (err == nil) != (len(first.Devices) == 1) || len(second.Devices) > 0 {
+			t.Errorf("one kind, %d of the second: %v, %v, error %v", count, first, second, err)
+		}
+	}
 	err = &device.JointError{Primary: []string{"0", "1"}, Secondary: []string{"1"}}
 	if want := `device: devices not on the same PCIe: primary on ["0" "1"], secondary on ["1"]`; err.Error() != want || !errors.Is(err, device.ErrJointViolation) {
 		t.Errorf("text %q", err)
+	}
+}
+
+// SeekSamePCIe: the first kind goes where the second is.
+func TestAllocateJointSeek(t *testing.T) {
+	busy := jointNICs(1, 2, 3, 4)
+	busy[0].Free = device.Free{device.RDMA: 0}
+	loose := jointNICs(1, 3)
+	loose[0].PCIeRoot = ""
+	apart := func(n int64) []device.Reason { return []device.Reason{{Cause: device.CauseApart, Devices: n}} }
+	for _, test := range []struct {
+		name       string
+		gpus, nics int64
+		devices    []device.State
+		wantGPUs   []int32
+		wantNICs   []int32
+		want       error
+	}{
+		{"J2", 3, 1, slices.Concat(allocEight(), jointNICs(1, 2, 3, 4)), []int32{0, 1, 2}, []int32{1, 2}, nil},
+		{"J8: the other NUMA node", 3, 1, slices.Concat(allocEight(0), busy), []int32{4, 5, 6}, []int32{3, 4}, nil},
+		{"J9", 2, 1, slices.Concat(allocEight(), jointNICs(3, 4)), []int32{4, 5}, []int32{3}, nil},
+		{"both NUMA nodes", 4, 1, slices.Concat(allocEight(), jointNICs(1, 4)), []int32{0, 1, 6, 7}, []int32{1, 4}, nil},
+		{"a root with two", 1, 2, slices.Concat(allocEight(), jointNICs(1, 2, 3, 7)), []int32{4}, []int32{3, 7}, nil},
+		{"a GPU on each of two roots", 2, 2, slices.Concat(allocEight(), jointNICs(1, 2)), []int32{0, 2}, []int32{1, 2}, nil},
+		{"no NIC wanted", 2, 0, slices.Concat(allocEight(), jointNICs(3)), []int32{0, 1}, []int32{}, nil},
+		{"no GPU wanted", 0, 1, slices.Concat(allocEight(), jointNICs(3)), []int32{}, []int32{3}, nil},
+		{"NICs of unknown root count for nothing", 2, 1, slices.Concat(allocEight(), loose), []int32{4, 5}, []int32{3}, nil},
+		{"too few GPUs at all", 9, 1, slices.Concat(allocEight(), jointNICs(1)), nil, nil,
+			&device.NotEnoughError{Kind: "gpu", Want: 9, Got: 8}},
+		{"too few NICs at all", 1, 2, slices.Concat(allocEight(), jointNICs(1)), nil, nil,
+			&device.NotEnoughError{Kind: "rdma", Want: 2, Got: 1}},
+		{"too few GPUs beside NICs", 3, 1, slices.Concat(allocEight(0), jointNICs(1)), nil, nil,
+			&device.NotEnoughError{Kind: "gpu", Want: 3, Got: 1, Reasons: []device.Reason{
+				{Cause: device.CauseExhausted, Devices: 1}, {Cause: device.CauseApart, Devices: 6}}}},
+		{"too few NICs beside GPUs", 1, 2, slices.Concat(allocEight(), jointNICs(1, 2, 3)), nil, nil,
+			&device.NotEnoughError{Kind: "rdma", Want: 2, Got: 1, Reasons: apart(2)}},
+		{"no root is known", 1, 1, slices.Concat(allocGPUs(100), jointNICs(1)), nil, nil,
+			&device.NotEnoughError{Kind: "gpu", Want: 1, Reasons: apart(1)}},
+	} {
+		gpus, nics, err := jointly(t, test.gpus, test.nics, device.SeekSamePCIe, test.devices)
+		if diff := cmp.Diff(test.want, err); diff != "" || !slices.Equal(gpus, test.wantGPUs) || !slices.Equal(nics, test.wantNICs) {
+			t.Errorf("%s: GPUs %v, NICs %v, want %v, %v; error %v\n%s", test.name, gpus, nics, test.wantGPUs, test.wantNICs, err, diff)
+		}
+	}
+}
+
+// A preferred GPU is passed over where with it the NICs are too few.
+func TestAllocateJointSeekPreferred(t *testing.T) {
+	node := slices.Concat(allocEight(), jointNICs(2, 6, 3, 7, 4)) // two, two and one on the last three roots
+	for _, test := range []struct {
+		nics     int64
+		wantGPUs []int32
+		wantNICs []int32
+		want     error
+	}{
+		{1, []int32{6, 7}, []int32{4}, nil},
+		{2, []int32{2, 6}, []int32{2, 4}, nil},
+		{4, []int32{2, 4}, []int32{2, 3, 6, 7}, nil},
+		{5, nil, nil, &device.NotEnoughError{Kind: "rdma", Want: 5, Got: 4, Reasons: []device.Reason{{Cause: device.CauseApart, Devices: 1}}}},
+	} {
+		gpu, nic, err := allocScorer(t, device.LeastAllocated, true).AllocateJoint(
+			device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2, Preferred: []int32{6, 7}},
+			device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: test.nics},
+			node, device.SeekSamePCIe)
+		if diff := cmp.Diff(test.want, err); diff != "" || !slices.Equal(gpu.Minors(), test.wantGPUs) || !slices.Equal(nic.Minors(), test.wantNICs) {
+			t.Errorf("%d NICs: %v, %v, error %v\n%s", test.nics, gpu.Minors(), nic.Minors(), err, diff)
+		}
 	}
 }
 
@@ -166,5 +241,5 @@ func TestAllocateJointPanics(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	_, _, _ = (*device.Scorer)(nil).AllocateJoint(device.AllocRequest{}, device.AllocRequest{}, nil, 2)
+	_, _, _ = (*device.Scorer)(nil).AllocateJoint(device.AllocRequest{}, device.AllocRequest{}, nil, 3)
 }

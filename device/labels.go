@@ -37,6 +37,10 @@ type LabelOptions struct {
 // one, if replicas is above 1, no shared resource is allocatable, and either
 // the product ends in -SHARED or allocatable is count x replicas.
 //
+// A rule without patterns whose product label is missing or empty, although one
+// of its resources is allocatable and no rule that matches takes it, is the
+// problem [MissingLabel] with that label as the key: devices that are in no card.
+//
 // Of nodes with the same name the first is kept, with a problem. FromNodes
 // only reads nodes, keeps nothing but their strings, and panics if one is nil.
 func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOptions) (*Inventory, error) {
@@ -72,9 +76,7 @@ func fromNodes(nodes []*corev1.Node, rules []compiledRule, o LabelOptions) *Inve
 	inv := &Inventory{Nodes: make([]Node, 0, len(nodes))}
 	for _, n := range nodes {
 		if last := len(inv.Nodes) - 1; last >= 0 && inv.Nodes[last].Name == n.Name {
-			problems := problemList{list: inv.Nodes[last].Problems}
-			problems.add(DuplicateNode, n.Name, "the node is there more than once; the first is kept")
-			inv.Nodes[last].Problems = problems.list
+			inv.Nodes[last].isDuplicate()
 			continue
 		}
 		inv.Nodes = append(inv.Nodes, r.node(n))
@@ -132,9 +134,7 @@ func (r *labelReader) node(n *corev1.Node) Node {
 	out := Node{Name: n.Name, Source: SourceLabels}
 	out.CPUMilli, out.MemoryBytes = r.amounts()
 	r.match()
-	if len(r.matches) > 0 {
-		r.readResources()
-	}
+	r.readResources()
 	if len(r.cards) > 0 {
 		out.Cards = slices.Clone(r.cards)
 		sortCards(out.Cards)
@@ -402,7 +402,7 @@ func parseLabelNumber(text string) (n int64, ok bool) {
 	return n, true
 }
 
-// readResources reads what is allocatable of the rules that match.
+// readResources reads what is allocatable of devices.
 func (r *labelReader) readResources() {
 	r.resources = r.resources[:0]
 	for name := range r.allocatable {
@@ -416,17 +416,17 @@ func (r *labelReader) readResources() {
 	}
 }
 
-// readResource gives a resource to the first rule that lists it.
+// readResource gives a resource to the first rule that matches and lists it.
 func (r *labelReader) readResource(name string) {
 	for i := range r.matches {
 		m := &r.matches[i]
 		var read func(*labelReader, *ruleMatch, string, int64)
-		switch {
-		case m.lists(m.rule.whole, name):
+		switch m.rule.lists(name, m.base) {
+		case listsWhole:
 			read = (*labelReader).whole
-		case m.lists(m.rule.shared, name):
+		case listsShared:
 			read = (*labelReader).shared
-		case m.rule.MIGPrefix != "" && strings.HasPrefix(name, m.rule.MIGPrefix):
+		case listsMIG:
 			read = (*labelReader).instances
 		default:
 			continue
@@ -436,16 +436,21 @@ func (r *labelReader) readResource(name string) {
 		}
 		return
 	}
+	r.unclaimed(name)
 }
 
-// lists reports whether one of the terms is name.
-func (m *ruleMatch) lists(terms []ruleTerm, name string) bool {
-	for _, t := range terms {
-		if t.is(name, m.base) {
-			return true
+// unclaimed records the product labels without which a resource is lost.
+func (r *labelReader) unclaimed(name string) {
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.product.hasBase || rule.lists(name, "") == listsNot {
+			continue
+		}
+		label := rule.product.key("")
+		if q := r.allocatable[corev1.ResourceName(name)]; q.Sign() > 0 && r.value(label) == "" {
+			r.problems.add(MissingLabel, label.String(), "%s is allocatable, but the label of its product is missing or empty", name)
 		}
 	}
-	return false
 }
 
 // count returns how much of a resource is allocatable; 0 if that is no amount.

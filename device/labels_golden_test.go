@@ -61,11 +61,29 @@ func newLabelModel(labels, allocatable map[string]string) *labelModel {
 			g.whole(found[1], labels[key], g.number("bad-count", found[1]+".count"))
 		}
 	}
+	for name, text := range allocatable {
+		if n, err := strconv.ParseInt(text, 10, 64); g.claimed[name] || err != nil || n <= 0 {
+			continue
+		}
+		if name == "nvidia.com/gpu" || name == "nvidia.com/gpu.shared" || strings.HasPrefix(name, "nvidia.com/mig-") {
+			g.unlabelled("nvidia.com/gpu.product")
+		}
+		if name == "amd.com/gpu" {
+			g.unlabelled("amd.com/gpu.product-name")
+		}
+	}
 	slices.Sort(g.cards)
 	return g
 }
 
 func (g *labelModel) problem(code, key string) { g.problems[code+" "+key] = true }
+
+// unlabelled is about a label that a resource needs.
+func (g *labelModel) unlabelled(key string) {
+	if g.labels[key] == "" {
+		g.problem("missing-label", key)
+	}
+}
 
 // has demands labels.
 func (g *labelModel) has(keys ...string) bool {

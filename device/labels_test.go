@@ -150,10 +150,16 @@ func TestLabels(t *testing.T) {
 		// Labels and resources that are there or not.
 		{fact: "nothing"},
 		{fact: "a node without devices", allocatable: "cpu=64 memory=256Gi pods=110"},
-		{fact: "resource without labels", allocatable: "nvidia.com/gpu=2"},
+		{fact: "resource without labels", allocatable: "nvidia.com/gpu=2", problems: []string{"missing-label nvidia.com/gpu.product"}},
+		{fact: "shares without labels", allocatable: "nvidia.com/gpu.shared=2", problems: []string{"missing-label nvidia.com/gpu.product"}},
+		{fact: "instances without labels", allocatable: "nvidia.com/mig-1g.5gb=2 nvidia.com/mig-2g.10gb=1", problems: []string{"missing-label nvidia.com/gpu.product"}},
+		{fact: "two vendors without labels", allocatable: "nvidia.com/gpu=2 amd.com/gpu=1 x.com/gpu=1",
+			problems: []string{"missing-label amd.com/gpu.product-name", "missing-label nvidia.com/gpu.product"}},
+		{fact: "no amount without labels", allocatable: "nvidia.com/gpu=0 nvidia.com/gpu.shared=-1 nvidia.com/gpu-memory=5"},
 		{fact: "labels without resource", labels: v100("")},
 		{fact: "no device left", labels: v100(""), allocatable: "nvidia.com/gpu=0 nvidia.com/gpu.shared=0"},
-		{fact: "siblings without product", labels: v100("nvidia.com/gpu.product="), allocatable: "nvidia.com/gpu=2"},
+		{fact: "siblings without product", labels: v100("nvidia.com/gpu.product="), allocatable: "nvidia.com/gpu=2",
+			problems: []string{"missing-label nvidia.com/gpu.product"}},
 		{
 			fact: "one sibling empty", labels: v100("nvidia.com/gpu.memory="), allocatable: "nvidia.com/gpu=2",
 			problems: []string{"missing-label nvidia.com/gpu.memory"},
@@ -527,6 +533,12 @@ func TestLabelRules(t *testing.T) {
 		{
 			"the first rule takes the resource", "x.com/name=A x.com/gpu.product=B", "x.com/gpu=1 x.com/b=1",
 			[]device.Rule{first, second}, []string{"A:1", "B:1"}, []string{"fpga 0", "gpu 0"}, nil,
+		}, {
+			"what another rule takes needs no label", "x.com/name=A", "x.com/gpu=1",
+			[]device.Rule{first, second}, []string{"A:1"}, []string{"gpu 0"}, nil,
+		}, {
+			"what is left needs one", "x.com/name=A", "x.com/gpu=1 x.com/b=1",
+			[]device.Rule{first, second}, []string{"A:1"}, []string{"gpu 0"}, []string{"missing-label x.com/gpu.product"},
 		}, {
 			"a rule that doesn't match takes nothing", "x.com/gpu.product=B", "x.com/gpu=1 x.com/b=1",
 			[]device.Rule{first, second}, []string{"B:1", "B:1"}, []string{"fpga 0", "fpga 1"}, []string{"ambiguous-card B"},

@@ -12,17 +12,44 @@ import (
 // sources are never mixed, since each names and numbers them its own way.
 // Problems of no node come from all sources. The nodes share their lists with
 // the sources, which may be nil.
+//
+// The nodes of a source may be in any order, so that Merge also makes an
+// inventory of nodes that were collected one by one. Of nodes with the same name
+// in one source the first is kept, with [DuplicateNode].
 func Merge(sources ...*Inventory) *Inventory {
+	type sourced struct {
+		Node
+		source int
+	}
 	merged := &Inventory{}
-	for _, source := range sources {
-		if source != nil {
-			merged.Nodes = append(merged.Nodes, source.Nodes...)
-			merged.Problems = append(merged.Problems, source.Problems...)
+	var all []sourced
+	for i, source := range sources {
+		if source == nil {
+			continue
+		}
+		for _, n := range source.Nodes {
+			all = append(all, sourced{n, i})
+		}
+		merged.Problems = append(merged.Problems, source.Problems...)
+	}
+	slices.SortStableFunc(all, func(a, b sourced) int { return strings.Compare(a.Name, b.Name) })
+	kept := -1 // the source of the last node of merged
+	for _, n := range all {
+		if last := len(merged.Nodes) - 1; last < 0 || merged.Nodes[last].Name != n.Name {
+			merged.Nodes, kept = append(merged.Nodes, n.Node), n.source
+		} else if n.source == kept {
+			merged.Nodes[last].isDuplicate()
 		}
 	}
-	slices.SortStableFunc(merged.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
-	merged.Nodes = slices.CompactFunc(merged.Nodes, func(a, b Node) bool { return a.Name == b.Name })
 	return merged
+}
+
+// isDuplicate records that the source has another node of this name. It leaves
+// the list of problems that others may share as it is.
+func (n *Node) isDuplicate() {
+	problems := problemList{list: slices.Clip(n.Problems)}
+	problems.add(DuplicateNode, n.Name, "the node is there more than once; the first is kept")
+	n.Problems = problems.list
 }
 
 // Fields of a [Difference].
@@ -108,7 +135,7 @@ func agreeKinds(a, b []Device) []string {
 	return slices.Compact(kinds)
 }
 
-// usable returns the devices of a kind that count.
+// agreeUsable returns the devices of a kind that count.
 func agreeUsable(devices []Device, kind string) []*Device {
 	var list []*Device
 	for i := range devices {
@@ -158,7 +185,7 @@ func unequalTexts(a, b []*Device, of func(*Device) string) (x, y string, differ 
 	return onlyA[0], onlyB[0], true
 }
 
-// unequalMemory does the same for memory.
+// unequalMemory compares two multisets of memory in the same way.
 func unequalMemory(a, b []*Device) (x, y int64, differ bool) {
 	bytes := func(d *Device) int64 { return d.MemoryBytes }
 	onlyA, onlyB := unpaired(knownMemory(sortedValues(a, bytes)), knownMemory(sortedValues(b, bytes)), func(x, y int64) int {
@@ -174,7 +201,7 @@ func unequalMemory(a, b []*Device) (x, y int64, differ bool) {
 	return onlyA[0], onlyB[0], true
 }
 
-// known returns the amounts of a sorted list behind the unknown ones.
+// knownMemory returns the amounts of a sorted list behind the unknown ones.
 func knownMemory(amounts []int64) []int64 {
 	i, _ := slices.BinarySearch(amounts, 1)
 	return amounts[i:]

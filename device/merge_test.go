@@ -52,6 +52,35 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeDuplicates: of a name twice in one source the first stays, with a
+// problem that the source itself doesn't get; the nodes may be in any order.
+func TestMergeDuplicates(t *testing.T) {
+	node := func(name string, gpus int) device.Node {
+		return device.NewNode(name, device.SourceNVML, agreeGPUs(gpus, device.Device{Kind: device.KindGPU, Product: "V100", MemoryBytes: 1}), device.Names{})
+	}
+	collected := &device.Inventory{Nodes: []device.Node{node("b", 2), node("a", 1), node("b", 3), node("b", 4), node("c", 1)}}
+	backing := append(collected.Nodes[0].Problems, device.Problem{})
+	collected.Nodes[0].Problems = backing[:2] // with room behind
+	other := &device.Inventory{Nodes: []device.Node{node("d", 1), node("a", 5), node("a", 6)}}
+
+	var got []string
+	for _, n := range device.Merge(collected, other).Nodes {
+		got = append(got, fmt.Sprintf("%s %d %q", n.Name, len(n.Devices), labelProblems(n.Problems)))
+	}
+	want := []string{
+		`a 1 ["bad-memory GPU-0"]`,
+		`b 2 ["bad-memory GPU-0" "bad-memory GPU-1" "duplicate-node b"]`,
+		`c 1 ["bad-memory GPU-0"]`,
+		`d 1 ["bad-memory GPU-0"]`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if backing[2] != (device.Problem{}) {
+		t.Errorf("the source's list was written: %v", backing)
+	}
+}
+
 // agreeGPUs returns n GPUs as the driver knows them.
 func agreeGPUs(n int, d device.Device) []device.Device {
 	list := make([]device.Device, n)

@@ -11,10 +11,10 @@ import (
 // A pod that asks for two halves of a GPU, and for a NIC.
 func ExampleNormalize() {
 	needs, err := device.Normalize(corev1.ResourceList{
-		"koordinator.sh/gpu.shared": resource.MustParse("2"),
-		device.GPUCore:              resource.MustParse("100"),
-		device.GPUMemoryRatio:       resource.MustParse("100"),
-		device.RDMA:                 resource.MustParse("100"),
+		device.GPUShared:      resource.MustParse("2"),
+		device.GPUCore:        resource.MustParse("100"),
+		device.GPUMemoryRatio: resource.MustParse("100"),
+		device.RDMA:           resource.MustParse("100"),
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -80,9 +80,8 @@ func countCards(n *Node, names Names, problems *problemList) {
 	}
 }
 
-// finishNode brings the lists of a node in order. Problems stay as found.
+// finishNode brings the cards and partitions of a node in order.
 func finishNode(n *Node) {
-	sortDevices(n.Devices)
 	sortCards(n.Cards)
 	slices.SortStableFunc(n.Potential, func(a, b Partition) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -12,11 +12,9 @@ import (
 
 // Names that pods may ask for and that no normalized request has.
 const (
-	nvidiaGPU      corev1.ResourceName = "nvidia.com/gpu"            // whole devices
-	amdGPU         corev1.ResourceName = "amd.com/gpu"               // whole devices
-	hygonDCU       corev1.ResourceName = "dcu.com/gpu"               // whole devices
-	koordinatorGPU corev1.ResourceName = "koordinator.sh/gpu"        // percent: CORE and RATIO at once
-	gpuShared      corev1.ResourceName = "koordinator.sh/gpu.shared" // SHARED: the number of instances
+	nvidiaGPU corev1.ResourceName = "nvidia.com/gpu" // whole devices
+	amdGPU    corev1.ResourceName = "amd.com/gpu"    // whole devices
+	hygonDCU  corev1.ResourceName = "dcu.com/gpu"    // whole devices
 )
 
 // nameSet is a set of names of kind gpu, bit i for gpuNames[i].
@@ -37,7 +35,7 @@ const (
 )
 
 var gpuNames = [...]corev1.ResourceName{
-	nvidiaGPU, amdGPU, hygonDCU, koordinatorGPU, gpuShared, GPUCore, GPUMemoryRatio, GPUMemory, NPUCore, NPUCPU, NPUDVPP,
+	nvidiaGPU, amdGPU, hygonDCU, GPU, GPUShared, GPUCore, GPUMemoryRatio, GPUMemory, NPUCore, NPUCPU, NPUDVPP,
 }
 
 // Normalize brings the devices that a pod asks for into one form: a Requirement
@@ -160,7 +158,7 @@ func checkWhole(asked Request) error {
 }
 
 func checkPercent(asked Request) error {
-	for _, name := range [...]corev1.ResourceName{koordinatorGPU, GPUCore, GPUMemoryRatio} {
+	for _, name := range [...]corev1.ResourceName{GPU, GPUCore, GPUMemoryRatio} {
 		if p := asked[name]; !isPercent(p) {
 			return unitError(name, p, notPercent)
 		}
@@ -169,7 +167,7 @@ func checkPercent(asked Request) error {
 }
 
 func checkShares(asked Request) error {
-	n := asked[gpuShared]
+	n := asked[GPUShared]
 	for _, name := range [...]corev1.ResourceName{GPUCore, GPUMemoryRatio} {
 		if p := asked[name]; p%n != 0 || p/n > 100 {
 			return unitError(name, p, fmt.Sprintf("is not %d equal integers of at most 100", n))
@@ -179,8 +177,8 @@ func checkShares(asked Request) error {
 }
 
 func checkNPU(asked Request) error {
-	if n := asked[gpuShared]; n != 1 {
-		return unitError(gpuShared, n, "is not 1, as it must be with "+string(NPUCore))
+	if n := asked[GPUShared]; n != 1 {
+		return unitError(GPUShared, n, "is not 1, as it must be with "+string(NPUCore))
 	}
 	if p := asked[NPUDVPP]; p > 100 {
 		return unitError(NPUDVPP, p, "is above 100")
@@ -196,7 +194,7 @@ func spelledOut(asked Request) Request {
 			return Request{GPUCore: 100 * n, GPUMemoryRatio: 100 * n}
 		}
 	}
-	if p, ok := asked[koordinatorGPU]; ok {
+	if p, ok := asked[GPU]; ok {
 		return Request{GPUCore: p, GPUMemoryRatio: p}
 	}
 	return asked
@@ -206,13 +204,13 @@ func spelledOut(asked Request) Request {
 func shared(asked Request) Requirement {
 	need := Requirement{Kind: KindGPU, PerInstance: Request{}}
 	ratio, byRatio := asked[GPUMemoryRatio]
-	if n, ok := asked[gpuShared]; ok {
+	if n, ok := asked[GPUShared]; ok {
 		need.Count = n
 	} else {
 		need.Count = max(ratio/100, 1)
 	}
 	for name, x := range asked {
-		if name != gpuShared {
+		if name != GPUShared {
 			need.PerInstance[name] = x / need.Count
 		}
 	}

@@ -34,7 +34,8 @@ func (e *NotEnoughError) Error() string {
 
 // Reason counts the devices that fell out for one cause. A device has one cause
 // only, but may be counted for several resources that it has too little of.
-// Reasons are sorted by cause and resource.
+// Reasons are sorted by cause and resource. With [CauseNoneOfKind] there is no
+// device to count.
 type Reason struct {
 	Cause    Cause
 	Resource corev1.ResourceName // with [CauseInsufficient], else empty
@@ -45,13 +46,24 @@ type Reason struct {
 	Want, Free int64
 }
 
-// String returns the reason as a phrase, such as "2 unhealthy".
-func (r Reason) String() string { return fmt.Sprintf("%d %s", r.Devices, r.phrase()) }
+// String returns the reason as a phrase, such as "2 unhealthy" or
+// "7 insufficient koordinator.sh/gpu-memory (want 16Gi, at most 12Gi free)".
+func (r Reason) String() string {
+	if r.Devices == 0 {
+		return r.phrase()
+	}
+	return fmt.Sprintf("%d %s", r.Devices, r.phrase())
+}
 
 // phrase returns the reason without the number of devices.
 func (r *Reason) phrase() string {
 	if r.Cause == CauseInsufficient {
-		return fmt.Sprintf("insufficient %s (%d free of %d)", r.Resource, r.Free, r.Want)
+		most := ""
+		if r.Devices > 1 {
+			most = "at most "
+		}
+		return fmt.Sprintf("insufficient %s (want %s, %s%s free)",
+			r.Resource, amountText(r.Resource, r.Want), most, amountText(r.Resource, r.Free))
 	}
 	return r.Cause.String()
 }
@@ -64,19 +76,21 @@ func (r *Reason) missing() uint64 { return uint64(r.Want) - uint64(r.Free) }
 type Cause uint8
 
 const (
-	CauseAbsent          Cause = iota + 1 // no such device on the node; only of [Allocation.Commit]
+	CauseAbsent          Cause = iota + 1 // no such device on the node; only of [CommitAll]
+	CauseNoneOfKind                       // the node has no device of the kind
 	CauseOutsideRequired                  // not one of the required devices
 	CauseUnhealthy                        // its health is [Unhealthy]
 	CauseNoCapacity                       // its total is all zero
 	CauseExhausted                        // nothing of it is free
 	CauseInsufficient                     // too little of a resource is free
+	CauseApart                            // it fits, but none of the other kind does on its PCIe root, or too few; only of [SeekSamePCIe]
 	CauseOutsideScope                     // it fits, but is elsewhere in the topology than those counted
 )
 
 // String returns the cause in words.
 func (c Cause) String() string {
-	return enumName(int(c), "none", "absent", "outside required", "unhealthy", "without capacity",
-		"exhausted", "insufficient", "outside scope")
+	return enumName(int(c), "none", "absent", "no device of the kind", "outside required", "unhealthy", "without capacity",
+		"exhausted", "insufficient", "apart from the other kind", "outside scope")
 }
 
 // countReasons adds the reasons of one device to those of many, which it returns

@@ -168,3 +168,33 @@ func ExampleNewGeometry() {
 	// Output:
 	// [2 0 3] true
 }
+
+// A GPU of a node that the driver or ResourceSlices describe, and what else
+// can be made on it.
+func ExampleExplainPlace() {
+	const product = "NVIDIA-A100-SXM4-40GB"
+	node := device.NewNode("node", device.SourceNVML, []device.Device{
+		{Kind: device.KindGPU, UUID: "GPU-0", Product: product, MemoryBytes: 40 << 30, MIGEnabled: true},
+		{Kind: device.KindGPU, UUID: "MIG-0", Product: product, ParentUUID: "GPU-0", Sharing: device.SharingMIG,
+			Profile: migParse("1g.5gb")[0], Start: 5},
+	}, device.Names{})
+
+	for _, gpu := range node.Placed() {
+		g, err := device.GeometryFor(gpu.Product, gpu.MemoryBytes)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, want := range []string{"4g.20gb", "3g.20gb", "7g.40gb"} {
+			why, err := device.ExplainPlace(g, gpu.Instances, migParse(want))
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Printf("%s %v and %s: %v\n", gpu.UUID, gpu.Instances, want, why)
+		}
+	}
+
+	// Output:
+	// GPU-0 [1g.5gb@5] and 4g.20gb: fits
+	// GPU-0 [1g.5gb@5] and 3g.20gb: fits
+	// GPU-0 [1g.5gb@5] and 7g.40gb: 9 memory slots of 8
+}

@@ -205,6 +205,7 @@ func checkMIG(t *testing.T, g *device.Geometry, used []device.Placed, want []dev
 	if (err == nil) != usedOK || ok != wantOK || !slices.Equal(starts, wantStarts) {
 		t.Fatalf("Place(%v, %v) = %v, %t, %v; want %v, %t, used ok %t", used, want, starts, ok, err, wantStarts, wantOK, usedOK)
 	}
+	checkExplainPlace(t, g, used, want)
 	counts, err := device.Remaining(g, used)
 	if (err == nil) != usedOK {
 		t.Fatalf("Remaining(%v): %v", used, err)

@@ -2,11 +2,13 @@ package device
 
 import corev1 "k8s.io/api/core/v1"
 
-// Koordinator's names of what a device has.
+// Koordinator's names of what a device has, and what pods ask for it by.
 const (
 	GPUCore        corev1.ResourceName = "koordinator.sh/gpu-core"         // CORE: percent of one device
 	GPUMemoryRatio corev1.ResourceName = "koordinator.sh/gpu-memory-ratio" // RATIO: percent of one device
 	GPUMemory      corev1.ResourceName = "koordinator.sh/gpu-memory"       // MEM: bytes
+	GPU            corev1.ResourceName = "koordinator.sh/gpu"              // CORE and RATIO at once, only in what a pod asks for
+	GPUShared      corev1.ResourceName = "koordinator.sh/gpu.shared"       // SHARED: the number of instances, only in what a pod asks for
 	RDMA           corev1.ResourceName = "koordinator.sh/rdma"             // percent of one device
 	FPGA           corev1.ResourceName = "koordinator.sh/fpga"             // percent of one device
 	NPUCore        corev1.ResourceName = "huawei.com/npu-core"

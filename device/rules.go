@@ -165,6 +165,37 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	return compiled, nil
 }
 
+// The lists of a rule that a resource can be on.
+const (
+	listsNot = iota
+	listsWhole
+	listsShared
+	listsMIG
+)
+
+// lists returns on which list of the rule a resource is.
+func (c *compiledRule) lists(name, base string) int {
+	switch {
+	case hasTerm(c.whole, name, base):
+		return listsWhole
+	case hasTerm(c.shared, name, base):
+		return listsShared
+	case c.MIGPrefix != "" && strings.HasPrefix(name, c.MIGPrefix):
+		return listsMIG
+	}
+	return listsNot
+}
+
+// hasTerm reports whether one of the terms, with their base, is name.
+func hasTerm(terms []ruleTerm, name, base string) bool {
+	for _, t := range terms {
+		if t.is(name, base) {
+			return true
+		}
+	}
+	return false
+}
+
 func newRuleTerms(names []corev1.ResourceName) []ruleTerm {
 	terms := make([]ruleTerm, len(names))
 	for i, name := range names {

@@ -2,6 +2,7 @@ package device_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,7 @@ func TestStates(t *testing.T) {
 		{Kind: device.KindGPU, Minor: 1, Sharing: device.SharingMPS, Replicas: 4},
 		{Kind: device.KindRDMA, Minor: 2},
 		{Kind: device.KindFPGA, Minor: -1},
+		{Kind: device.KindRDMA, Minor: 2},
 	}}
 	want := []device.State{
 		{
@@ -37,6 +39,7 @@ func TestStates(t *testing.T) {
 		},
 		{Kind: device.KindRDMA, Minor: 2, Total: device.Total{device.RDMA: 100}, Free: device.Free{device.RDMA: 100}},
 		{Kind: device.KindFPGA, Minor: 0, Total: device.Total{device.FPGA: 100}, Free: device.Free{device.FPGA: 100}},
+		{Kind: device.KindRDMA, Minor: 3, Total: device.Total{device.RDMA: 100}, Free: device.Free{device.RDMA: 100}},
 	}
 	if diff := cmp.Diff(want, node.States()); diff != "" {
 		t.Error(diff)
@@ -102,7 +105,99 @@ func TestNewBatch(t *testing.T) {
 		}
 	}
 	check(20, 16, 0, 0)
+
+	other, err := device.NewScorer(device.Config{Resources: []device.ResourceSpec{{Name: string(device.GPUCore), Weight: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := untouchedScores(len(nodes))
+	checkRefused(t, scores, other.ScoreNodes(scores, batch, need, nil), vector.ErrSchema, "gpu-core", "gpu-memory-ratio")
+	nic2 := device.Requirement{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: 1}
+	checkRefused(t, scores, scorer.ScoreNodes(scores, batch, nic2, nil), device.ErrInvalidCombination, "rdma", "gpu")
+	rows := untouchedScores(batch.Total.Rows())
+	checkRefused(t, rows, other.ScoreDevices(rows, batch, need.PerInstance, nil), vector.ErrSchema)
+
 	if _, err := scorer.NewBatch(device.KindGPU, [][]device.State{{gpu(0, 1<<60)}}); !errors.Is(err, device.ErrNotRepresentable) {
 		t.Error(err)
+	}
+}
+
+// TestFit checks the masks against Allocate on every node, with random devices.
+func TestFit(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 0))
+	some := func(amounts ...int64) int64 { return amounts[r.IntN(len(amounts))] }
+	for _, options := range [][]device.Option{nil, {device.FillMemory}} {
+		scorer, err := device.NewScorer(device.KoordinatorDefaults(), options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 300 {
+			nodes := make([][]device.State, 1+r.IntN(20))
+			for k := range nodes {
+				for minor := range int32(r.IntN(9)) {
+					d := device.State{Kind: device.KindGPU, Minor: minor, Total: device.Total{}, Free: device.Free{}, Health: device.Health(r.IntN(3))}
+					if r.IntN(9) > 0 {
+						d.Total[device.GPUMemoryRatio], d.Free[device.GPUMemoryRatio] = some(100, 100, 0), some(100, 50, 30, 0, -10)
+					}
+					if r.IntN(4) > 0 {
+						d.Total[device.GPUMemory], d.Free[device.GPUMemory] = some(80, 40), some(80, 40, 25, 24, 0)
+					}
+					if r.IntN(3) == 0 {
+						d.Kind = device.KindRDMA
+					}
+					nodes[k] = append(nodes[k], d)
+				}
+			}
+			batch, err := scorer.NewBatch(device.KindGPU, nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			need := device.Requirement{Kind: device.KindGPU, Count: int64(r.IntN(4)), PerInstance: device.Request{device.GPUMemoryRatio: some(0, 30, 31, 100)}}
+			if r.IntN(2) == 0 {
+				need.PerInstance[device.GPUMemory] = some(0, 20, 25, 1<<60)
+			}
+			if r.IntN(20) == 0 {
+				need.PerInstance[device.NPUCore] = some(0, 1)
+			}
+			var fits, devices vector.Mask
+			if err := scorer.FitNodes(&fits, &devices, batch, need); err != nil {
+				t.Fatal(err)
+			}
+			for k := range nodes {
+				_, err := scorer.Allocate(need.AllocRequest(), nodes[k])
+				if fits.Test(k) != (err == nil) {
+					t.Fatalf("node %d %+v, need %+v: %v, Allocate says %v", k, nodes[k], need, fits.Test(k), err)
+				}
+			}
+			if n := testing.AllocsPerRun(5, func() { _ = scorer.FitNodes(&fits, &devices, batch, need) }); n != 0 {
+				t.Fatalf("%v allocations", n)
+			}
+		}
+	}
+	var scorer *device.Scorer
+	var mask, devices vector.Mask
+	batch, err := scorer.NewBatch(device.KindGPU, [][]device.State{{{Kind: device.KindGPU}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := device.Requirement{Kind: device.KindGPU}
+	for _, offsets := range []vector.Offsets{nil, {0, 900}, {-1, 1}, {1, 0}} {
+		batch.Offsets = offsets
+		if err := scorer.FitNodes(&mask, &devices, batch, need); !errors.Is(err, vector.ErrShape) {
+			t.Errorf("offsets %v: %v", offsets, err)
+		}
+		if err := batch.Update(0, nil); !errors.Is(err, vector.ErrShape) && len(offsets) > 0 && offsets[0] < offsets[1] {
+			t.Errorf("update with offsets %v: %v", offsets, err)
+		}
+	}
+	need.Kind = device.KindRDMA
+	if err := scorer.FitNodes(&mask, &devices, batch, need); !errors.Is(err, device.ErrInvalidCombination) {
+		t.Errorf("another kind: %v", err)
+	}
+	if err := scorer.FitDevices(&mask, &device.Batch{}, nil); !errors.Is(err, vector.ErrShape) {
+		t.Errorf("another batch: %v", err)
+	}
+	if err := scorer.FitNodes(&mask, &devices, nil, device.Requirement{PerInstance: device.Request{device.RDMA: -1}}); !errors.Is(err, device.ErrInvalidUnit) {
+		t.Errorf("negative: %v", err)
 	}
 }

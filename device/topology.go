@@ -22,6 +22,7 @@ type partUse struct {
 	fitting int64 // devices that fit
 	best    int64 // the best of their scores, which are at least 0
 	levels  int   // how many of the parts that it lies in are used
+	room    int64 // neighbours within reach of so many devices as are wanted
 }
 
 // partsOf appends the parts that a device is in, the deepest last.
@@ -43,16 +44,22 @@ func (p part) contains(d *State) bool {
 }
 
 // part returns the part of the node that devices are to be taken from, and how
-// many of it fit. If those are too few, no part has more.
+// many of it fit. If those are too few, no part has more; if none fits at all, the
+// part is the node.
 func (c *consideration) part() (p part, fitting int64) {
 	if c.req.Policy != PackTopology && c.req.Scope == ScopeNode {
 		return wholeNode, int64(len(c.fitting))
 	}
 	uses := slices.DeleteFunc(c.partUses(), func(u partUse) bool { return u.scope < c.req.Scope })
-	if len(uses) == 0 {
-		return part{scope: c.req.Scope, numa: -1}, 0
+	if len(c.fitting) == 0 {
+		return wholeNode, 0
 	}
-	best := slices.MinFunc(uses, c.compareParts)
+	best := partUse{part: part{scope: c.req.Scope, numa: -1}} // none in particular
+	if len(uses) > 0 {
+		if use := slices.MinFunc(uses, c.compareParts); use.fitting > 0 {
+			best = use
+		}
+	}
 	return best.part, best.fitting
 }
 
@@ -88,6 +95,9 @@ func (c *consideration) partUses() []partUse {
 				u.levels++
 			}
 		}
+		if c.near != nil {
+			u.room = c.reach(u.part)
+		}
 	}
 	return uses
 }
@@ -97,6 +107,7 @@ func (c *consideration) compareParts(a, b partUse) int {
 	enough := func(u partUse) int64 { return min(u.fitting, c.req.Count) }
 	order := cmp.Or(
 		cmp.Compare(enough(b), enough(a)),
+		cmp.Compare(b.room, a.room),
 		cmp.Compare(b.scope, a.scope),
 		cmp.Compare(b.levels, a.levels),
 	)
