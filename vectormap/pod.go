@@ -1,6 +1,8 @@
 package vectormap
 
 import (
+	"maps"
+
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -102,4 +104,54 @@ func lacksDefaults(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// PodTotals returns what the pod as a whole requests, and what it may use: there
+// each container, and the pod as such, counts with its limit of a resource or,
+// where it has none, with its request. Both are totalled as in
+// [ResourceVectorMap.PodRequest], without the 1 of pods. Of devices, which
+// Kubernetes neither shares nor overcommits, limits is what the pod gets, also
+// for a pod that was not defaulted yet. The lists are new. Of opts,
+// KubeScoringDefaults and Scratch are ignored, and UseStatusResources counts for
+// requests only.
+func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.ResourceList) {
+	o := podresource.PodResourcesOptions{
+		UseStatusResources:    opts.UseStatusResources,
+		SkipPodLevelResources: opts.SkipPodLevelResources,
+	}
+	requests = podresource.PodRequests(pod, o)
+	bounded := &corev1.Pod{Spec: corev1.PodSpec{
+		Containers:     boundedContainers(pod.Spec.Containers),
+		InitContainers: boundedContainers(pod.Spec.InitContainers),
+		Overhead:       pod.Spec.Overhead,
+	}}
+	if r := pod.Spec.Resources; r != nil {
+		bounded.Spec.Resources = &corev1.ResourceRequirements{Requests: bounds(r)}
+	}
+	o.UseStatusResources = false
+	return requests, podresource.PodRequests(bounded, o)
+}
+
+// boundedContainers returns containers that request what may be used.
+func boundedContainers(containers []corev1.Container) []corev1.Container {
+	list := make([]corev1.Container, len(containers))
+	for i := range containers {
+		list[i].RestartPolicy = containers[i].RestartPolicy
+		list[i].Resources.Requests = bounds(&containers[i].Resources)
+	}
+	return list
+}
+
+// bounds returns the limits, and the requests of what has none.
+func bounds(r *corev1.ResourceRequirements) corev1.ResourceList {
+	if len(r.Limits) == 0 {
+		return r.Requests
+	}
+	list := maps.Clone(r.Limits)
+	for name, q := range r.Requests {
+		if _, ok := list[name]; !ok {
+			list[name] = q
+		}
+	}
+	return list
 }

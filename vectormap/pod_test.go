@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
 func container(name string, requests corev1.ResourceList) corev1.Container {
@@ -158,5 +159,54 @@ func TestPodRequestBothReportsAllFaults(t *testing.T) {
 	unknown := []string{"kept"}
 	if _, _, err := m.PodRequestBoth(nil, nil, pod, PodOptions{}, &unknown); err == nil || unknown[0] != "kept" {
 		t.Errorf("%v, unknown %v", err, unknown)
+	}
+}
+
+func TestPodTotals(t *testing.T) {
+	both := func(requests, limits corev1.ResourceList) corev1.Container {
+		return corev1.Container{Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}
+	}
+	always := corev1.ContainerRestartPolicyAlways
+	restarting := both(nil, rl("gpu", "2"))
+	restarting.RestartPolicy = &always
+	resized := pod(corev1.PodSpec{Containers: []corev1.Container{both(rl("cpu", "1"), rl("cpu", "2"))}})
+	resized.Spec.Containers[0].Name = "a"
+	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", Resources: &corev1.ResourceRequirements{Requests: rl("cpu", "3")}}}
+	for _, c := range []struct {
+		what             string
+		pod              *corev1.Pod
+		opts             PodOptions
+		requests, limits corev1.ResourceList
+	}{
+		{"no containers", pod(corev1.PodSpec{}), PodOptions{}, rl(), rl()},
+		{"requests stand for limits", pod(corev1.PodSpec{Containers: []corev1.Container{
+			both(rl("cpu", "1", "gpu", "1"), nil), both(rl("cpu", "1"), rl("cpu", "3", "gpu", "2"))}}), PodOptions{},
+			rl("cpu", "2", "gpu", "1"), rl("cpu", "4", "gpu", "3")},
+		{"a limit of 0 is one", pod(corev1.PodSpec{Containers: []corev1.Container{both(rl("gpu", "1"), rl("gpu", "0"))}}), PodOptions{},
+			rl("gpu", "1"), rl("gpu", "0")},
+		{"init containers, sidecars, overhead", pod(corev1.PodSpec{
+			Containers:     []corev1.Container{both(nil, rl("gpu", "1"))},
+			InitContainers: []corev1.Container{restarting, both(nil, rl("gpu", "4"))},
+			Overhead:       rl("cpu", "250m")}), PodOptions{},
+			rl("cpu", "250m"), rl("cpu", "250m", "gpu", "6")},
+		{"pod level", pod(corev1.PodSpec{
+			Containers: []corev1.Container{both(rl("cpu", "1"), rl("gpu", "1"))},
+			Resources:  &corev1.ResourceRequirements{Requests: rl("cpu", "4", "memory", "1"), Limits: rl("cpu", "8")}}), PodOptions{},
+			rl("cpu", "4", "memory", "1"), rl("cpu", "8", "memory", "1", "gpu", "1")},
+		{"pod level skipped", pod(corev1.PodSpec{
+			Containers: []corev1.Container{both(rl("cpu", "1"), rl("gpu", "1"))},
+			Resources:  &corev1.ResourceRequirements{Limits: rl("cpu", "8")}}), PodOptions{SkipPodLevelResources: true},
+			rl("cpu", "1"), rl("cpu", "1", "gpu", "1")},
+		{"resize ignored", resized, PodOptions{}, rl("cpu", "1"), rl("cpu", "2")},
+		{"resize counts for requests", resized, PodOptions{UseStatusResources: true}, rl("cpu", "3"), rl("cpu", "2")},
+	} {
+		before := c.pod.DeepCopy()
+		requests, limits := PodTotals(c.pod, c.opts)
+		if !apiequality.Semantic.DeepEqual(requests, c.requests) || !apiequality.Semantic.DeepEqual(limits, c.limits) {
+			t.Errorf("%s: %v, %v; want %v, %v", c.what, requests, limits, c.requests, c.limits)
+		}
+		if !apiequality.Semantic.DeepEqual(c.pod, before) {
+			t.Errorf("%s: the pod has changed", c.what)
+		}
 	}
 }
