@@ -1,5 +1,5 @@
 # Every target is one line; .ci/run is the whole of what must pass.
-.PHONY: test check generate lint fuzz replay bench
+.PHONY: test check generate lint fuzz replay model bench
 
 test: ## the tests, as in the README
 	go test ./... ./examples/...
@@ -18,6 +18,9 @@ fuzz: ## one target for as long as you like: make fuzz PKG=./vector TARGET=FuzzF
 
 replay: ## the five traces of the paper, from the folder RESVEC_OPENB, against the published results
 	for trace in default cpu100 gpushare60 gpuspec20 multigpu40; do go run ./examples/replay -check -nodes "$$RESVEC_OPENB/openb_node_list_gpu_node.csv" -pods "$$RESVEC_OPENB/openb_pod_list_$$trace.csv" || exit; done
+
+model: ## the quota ledger against its golden model, ten million random operations: make model N=100000000 for more
+	QUOTA_MODEL_OPERATIONS=$(or $(N),10000000) go test -run '^TestModel$$' -timeout 0 -v ./quota
 
 bench: ## measures, and writes docs/performance.md and its picture
 	{ go test -run '^$$' -bench '^Benchmark(Scoring|Transform|DeviceScore)?Ratio$$' -benchtime 20x ./benchmarks && go test -run '^$$' -bench '^Benchmark(Scenario|ScoreCache)Ratio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Table|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -md docs/performance.md -svg docs/performance.svg

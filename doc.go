@@ -20,6 +20,9 @@
 //     node labels, ResourceSlices or the driver, card names, MIG placement, and
 //     Koordinator's device-share scoring and allocation, a device at a time or all
 //     devices of all nodes at once.
+//   - [github.com/resvec/resvec/quota] says whether a queue may have the card:
+//     Volcano's capacity-card quotas as a ledger of promises and charges that never
+//     over-commits. quota/quotametrics makes Prometheus metrics of it.
 //
 // A scheduler keeps its nodes as rows of a [vector.Table], turns a pod into a
 // vector once, and then asks questions of all rows at a time:

@@ -17,6 +17,8 @@ func TestDocs(t *testing.T) {
 		"docs/scoring.md":   "scoring_example_test.go",
 		"docs/transform.md": "transform/example_test.go",
 		"docs/device.md":    "device/guide_example_test.go",
+		"docs/embedding.md": "embedding_example_test.go",
+		"docs/quota.md":     "quota/guide_example_test.go",
 	} {
 		code := withoutIndent(read(t, source))
 		blocks := codeBlock.FindAllStringSubmatch(read(t, document), -1)

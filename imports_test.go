@@ -68,6 +68,19 @@ var rooms = map[string][]string{
 		"k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 	},
+	"/quota": {
+		module + "/device",
+		module + "/internal/document",
+		module + "/internal/kernel",
+		module + "/vector",
+		module + "/vectormap",
+		"k8s.io/api/...",
+		"k8s.io/apimachinery/...",
+	},
+	"/quota/quotametrics": {
+		module + "/quota",
+		"github.com/prometheus/client_golang/prometheus",
+	},
 	"/benchmarks": {},
 }
 
@@ -79,6 +92,7 @@ var forbidden = map[string][]string{
 	"/scoring":          {"gonum.org/", "github.com/prometheus/"},
 	"/transform":        {"github.com/prometheus/"},
 	"/device":           {"gonum.org/", "github.com/prometheus/", "github.com/NVIDIA/"},
+	"/quota":            {"gonum.org/", "github.com/prometheus/", "github.com/NVIDIA/"},
 }
 
 type listedPackage struct {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/quota"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/want.txt")
+
+// The stories come out the same every time, those of many goroutines too.
+func TestStories(t *testing.T) {
+	const golden = "testdata/want.txt"
+	for range 5 {
+		var out bytes.Buffer
+		if err := run(&out); err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			t.Fatalf("the stories differ from %s (-want +got):\n%s", golden, diff)
+		}
+	}
+}
+
+// A story that goes wrong stops and says why.
+func TestBrokenStory(t *testing.T) {
+	for name, tell := range map[string]func(*story){
+		"a card that no quota can be of": func(s *story) {
+			s.begin(quota.Config{}, nil, team("team-a", "", `{"": 1}`))
+		},
+		"a parent that isn't there": func(s *story) {
+			s.begin(quota.Config{}, nil, team("team-a", "nobody", ""))
+		},
+		"an empty id": func(s *story) {
+			s.begin(quota.Config{}, nil, team("team-a", "", ""))
+			s.reserve("team-a", "", "")
+		},
+	} {
+		var out bytes.Buffer
+		s := &story{out: &out}
+		tell(s)
+		if s.err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		failed := s.err
+		s.begin(quota.Config{}, nil)
+		s.reserve("team-a", "train", "")
+		s.commit("team-a", "train", 0, 1, pod(a100, gpu, 1))
+		s.releaseJobs("job")
+		s.books()
+		s.fits("team-a", "")
+		yes := s.count(func(int) (bool, error) { return true, nil })
+		if !errors.Is(s.err, failed) || yes != 0 || out.Len() != 0 {
+			t.Errorf("%s: went on after %v: %v, %q", name, failed, s.err, out.String())
+		}
+	}
+	s := &story{out: new(bytes.Buffer)}
+	s.count(func(i int) (bool, error) { return false, quota.ErrConflict })
+	if !errors.Is(s.err, quota.ErrConflict) {
+		t.Errorf("an error of a goroutine came out as %v", s.err)
+	}
+}

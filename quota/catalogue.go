@@ -1,0 +1,227 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Catalogue says which cards a cluster has. A [device.Catalogue] is one. A ledger
+// keeps the one it is given and asks it from several goroutines, so it must not
+// change; give the ledger a new one instead. CardsOf is asked while the ledger is
+// locked, and must not use it.
+type Catalogue interface {
+	Cards() []string                                // all cards, sorted
+	CardsOf(node string) []device.Card              // those of a node; nil if it isn't known
+	Resources(card string) []corev1.ResourceName    // that carry a card, sorted
+	CardsFor(resource corev1.ResourceName) []string // sorted
+	Totals() device.Totals                          // of all nodes, each once
+}
+
+// cardPrefix makes the name of a card's dimension from the card's name.
+const cardPrefix = "card:"
+
+// NewMap makes the map of a ledger: for every card a literal dimension card:<name>
+// in milli-cards, beside those that every map has, of which a ledger uses cpu and
+// memory. Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8].
+func NewMap(cards []string) (*vectormap.ResourceVectorMap, error) {
+	options, err := cardDimensions(cards)
+	if err != nil {
+		return nil, err
+	}
+	return vectormap.New(nil, options)
+}
+
+// ExtendMap returns a map that extends m by the dimensions of cards; m itself if
+// it has all of them. Errors are those of [NewMap].
+func ExtendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.ResourceVectorMap, error) {
+	options, err := cardDimensions(cards)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := CardIndex(m, card); return !ok }) {
+		return m, nil
+	}
+	return m.Extend(nil, options)
+}
+
+// cardDimensions is the option that gives a map the dimensions of cards.
+func cardDimensions(cards []string) (vectormap.Option, error) {
+	names := make([]string, len(cards))
+	for i, card := range cards {
+		if err := badName(card); err != nil {
+			return nil, fmt.Errorf("%w: card %d, %q", err, i, brief(card))
+		}
+		names[i] = cardPrefix + card
+	}
+	slices.Sort(names)
+	return vectormap.Literal(vectormap.UnitMilli, slices.Compact(names)...), nil
+}
+
+// CardIndex returns the dimension of a card.
+func CardIndex(m *vectormap.ResourceVectorMap, card string) (int, bool) {
+	dim, ok := m.Index(cardPrefix + card)
+	if !ok || !m.IsLiteral(dim) {
+		return 0, false
+	}
+	return dim, true
+}
+
+// cardOf returns the card of a dimension.
+func cardOf(m *vectormap.ResourceVectorMap, dim int, name string) (string, bool) {
+	card, ok := strings.CutPrefix(name, cardPrefix)
+	return card, ok && m.IsLiteral(dim)
+}
+
+// discovery is what a ledger knows of the cards. It is replaced, never changed.
+type discovery struct {
+	findings
+	known   map[string][]corev1.ResourceName
+	carried map[corev1.ResourceName][]string // known cards by resource, sorted
+	totals  map[int]int64                    // by dimension
+	nodes   nodeCards
+}
+
+// findings is what a catalogue says.
+type findings struct {
+	catalogue Catalogue // may be nil
+	cards     map[string][]corev1.ResourceName
+	amounts   device.Totals
+}
+
+// total returns what the cluster has of a dimension.
+func (d *discovery) total(dim int) int64 { return d.totals[dim] }
+
+// DeclaredCard is a card that may be asked for before any node has it.
+type DeclaredCard struct {
+	Name     string
+	Resource corev1.ResourceName // empty: carried by none, for pods with claims
+}
+
+// SetCatalogue replaces what was discovered: totals, which resources carry which
+// cards, and the cards of nodes. Cards that were known stay known, with the
+// resources they had last. m, if not nil, extends the ledger's map. A card
+// without a dimension is an [ErrUnknownDimension] and changes nothing.
+func (l *Ledger) SetCatalogue(catalogue Catalogue, m *vectormap.ResourceVectorMap) error {
+	found := read(catalogue)
+	l.lock()
+	err := l.setDiscovery(found, nil, m)
+	l.unlock(err == nil, nil)
+	return err
+}
+
+// Declare makes cards known that no node has yet. Errors are as in
+// [Ledger.SetCatalogue].
+func (l *Ledger) Declare(cards []DeclaredCard, m *vectormap.ResourceVectorMap) error {
+	l.lock()
+	err := l.setDiscovery(l.source.findings, cards, m)
+	l.unlock(err == nil, nil)
+	return err
+}
+
+// read asks a catalogue, which may be nil.
+func read(catalogue Catalogue) findings {
+	found := findings{catalogue: catalogue, cards: map[string][]corev1.ResourceName{}}
+	if catalogue != nil {
+		for _, card := range catalogue.Cards() {
+			found.cards[card] = catalogue.Resources(card)
+		}
+		found.amounts = catalogue.Totals()
+	}
+	return found
+}
+
+func (l *Ledger) setDiscovery(found findings, declared []DeclaredCard, m *vectormap.ResourceVectorMap) error {
+	wide := l.m
+	if m != nil {
+		if err := extends(l.m, m); err != nil {
+			return err
+		}
+		wide = m
+	}
+	next := &discovery{findings: found, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}}
+	if l.source != nil {
+		maps.Copy(next.known, l.source.known)
+	}
+	for _, card := range declared {
+		if _, isThere := next.known[card.Name]; !isThere {
+			next.known[card.Name] = resourcesOf(card.Resource)
+		}
+	}
+	for card, resources := range found.cards {
+		if len(resources) > 0 || next.known[card] == nil {
+			next.known[card] = resources
+		}
+	}
+	if err := next.index(wide); err != nil {
+		return err
+	}
+	l.widen(wide)
+	l.source = next
+	l.limit()
+	return nil
+}
+
+func resourcesOf(name corev1.ResourceName) []corev1.ResourceName {
+	if name == "" {
+		return nil
+	}
+	return []corev1.ResourceName{name}
+}
+
+// index makes what follows from the known cards.
+func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
+	d.carried = map[corev1.ResourceName][]string{}
+	for _, card := range sorted(d.known) {
+		if _, ok := CardIndex(m, card); !ok {
+			return fmt.Errorf("%w: %q", ErrUnknownDimension, card)
+		}
+		for _, resource := range d.known[card] {
+			if !utf8.ValidString(string(resource)) {
+				return fmt.Errorf("%w: resource %q of card %q", ErrNotUTF8, brief(string(resource)), card)
+			}
+			d.carried[resource] = append(d.carried[resource], card)
+		}
+	}
+	if d.catalogue == nil {
+		return nil
+	}
+	d.totals[vectormap.CPU], d.totals[vectormap.Memory] = d.amounts.CPUMilli, d.amounts.MemoryBytes
+	for _, card := range d.amounts.Cards {
+		if dim, ok := CardIndex(m, card.Name); ok {
+			d.totals[dim] = card.Milli
+		}
+	}
+	return nil
+}
+
+// checkMap looks for names that a snapshot couldn't have.
+func checkMap(m *vectormap.ResourceVectorMap) error {
+	for dim, name := range m.All() {
+		card, isCard := cardOf(m, dim, name)
+		if isCard {
+			name = card
+		}
+		if err := badName(name); err != nil {
+			return fmt.Errorf("%w: dimension %d of the map, %q", err, dim, brief(name))
+		}
+	}
+	return nil
+}
+
+// extends checks that wide starts with the dimensions of m.
+func extends(m, wide *vectormap.ResourceVectorMap) error {
+	for i, name := range m.All() {
+		if i >= wide.Len() || wide.Name(i) != name || wide.Unit(i) != m.Unit(i) || wide.IsLiteral(i) != m.IsLiteral(i) {
+			return fmt.Errorf("quota: the map doesn't extend the ledger's: dimension %d (%s): %w", i, name, vector.ErrSchema)
+		}
+	}
+	return checkMap(wide)
+}

@@ -1,0 +1,113 @@
+package quota
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestCheckFinds is the table of faults in a ledger and the rules that they are
+// against.
+func TestCheckFinds(t *testing.T) {
+	type faulty struct {
+		*world
+		j, k *job
+		t1   *task
+		q    *queue
+	}
+	for _, c := range []struct {
+		name  string
+		fault func(w faulty)
+		rules string
+	}{
+		{"nothing", func(faulty) {}, ""},
+		{"allocated", func(w faulty) { w.q.cells[w.dims["A"]].allocated += 1000 }, "SumsAgree q A"},
+		{"held of a parent", func(w faulty) { w.queues["org"].cells[dimCPU].held-- }, "SumsAgree org cpu"},
+		{"elastic", func(w faulty) { w.q.cells[w.dims["B"]].elastic += 500 }, "SumsAgree q B"},
+		{"negative", func(w faulty) { w.q.add(w.dims["B"], -9000, 0, 0) }, "NotNegative q B"},
+		{"covered", func(w faulty) { w.t1.charges[0].covered += 1 }, "NotNegative t1 B, MinIsHeld j A|B"},
+		{"a limit", func(w faulty) { w.q.cells[w.dims["A"]].limit = 0 }, "WithinLimit q A"},
+		{"a mark", func(w faulty) { w.q.over = map[int32]bool{dimMemory: true} }, "WithinLimit q memory"},
+		{"a min", func(w faulty) { w.j.items[0].min += 1000 }, "MinIsHeld j"},
+		{"a hold", func(w faulty) { w.j.cpu.held++ }, "MinIsHeld j cpu, SumsAgree q cpu"},
+		{"a covered part of nothing", func(w faulty) { w.t1.charges[0].item = nil }, "MinIsHeld t1 A|B, Belongs j A|B"},
+		{"a card", func(w faulty) { w.j.items[len(w.j.items)-1].at = 0 }, "OneCard j A|B"},
+		{"a charge of a card", func(w faulty) { w.t1.charges[0].at = 0 }, "OneCard j A|B"},
+		{"a number of charges", func(w faulty) { w.j.items[0].charges++ }, "Belongs j"},
+		{"a task", func(w faulty) { delete(w.tasks, "t1") }, "Belongs t1, Belongs "},
+		{"another task", func(w faulty) { w.tasks["t9"] = w.t1 }, "Belongs "},
+		{"a job", func(w faulty) { delete(w.jobs, "k") }, "Belongs q, Belongs "},
+		{"an empty job", func(w faulty) { w.k.reserved, w.k.tasks = false, 0 }, "Belongs k"},
+		{"a queue", func(w faulty) { w.q.jobs = 9 }, "Belongs q"},
+		{"a list", func(w faulty) { w.k.first.next = w.k.first }, "Belongs k"},
+		{"a waiting task", func(w faulty) { w.waiting["t1"] = &waitingTask{id: "t1"} }, "Belongs t1"},
+		{"a min without a reservation", func(w faulty) { w.k.mem.min, w.k.mem.held = 5, 5 }, "MinIsHeld k"},
+	} {
+		w := gpus(t, Config{}, "org", "A:9 cpu:inf", "q < org", "A:4 B:9 cpu:8")
+		w.reserve("j", "q", "cpu:2 A|B:3 A:1")
+		w.commit("t1", "j", "q", "cpu:1 A|B:1", "B")
+		w.commit("t2", "k", "q", "A:1")
+		w.want(fmt.Sprint(w.Check()), "[]")
+		c.fault(faulty{w, w.jobs["j"], w.jobs["k"], w.tasks["t1"], w.queues["q"]})
+		found := ""
+		for _, v := range w.Check() {
+			id := v.Queue
+			if v.Task != "" {
+				id = v.Task
+			} else if v.Job != "" {
+				id = v.Job
+			}
+			found += fmt.Sprintf("%v %s %s;", v.Rule, id, v.Resource)
+			if v.String() == "" {
+				t.Error("no text")
+			}
+		}
+		for rule := range strings.SplitSeq(c.rules, ", ") {
+			if !strings.Contains(found, rule) {
+				t.Errorf("%s: %s, want %s", c.name, found, rule)
+			}
+		}
+		if (found == "") != (c.rules == "") {
+			t.Errorf("%s: %s", c.name, found)
+		}
+	}
+}
+
+// TestOver: what is over stays marked until it isn't any more, whatever the
+// operation does in between.
+func TestOver(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:3 cpu:3")
+	w.reserve("j", "q", "A:3 cpu:3")
+	for _, id := range []string{"1", "2", "3"} {
+		w.commit(id, "j", "q", "A:1 cpu:1")
+	}
+	w.want(fmt.Sprint(w.Over()), "[]")
+	if _, err := w.SetQueues([]Queue{q(w.m, "q", "A:2 cpu:2")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	const over = "[{q cpu 3000 2000 1000} {q A 3000 2000 1000}]"
+	w.want(fmt.Sprint(w.Over()), over)
+	w.Rollback("1") // held again
+	w.want(fmt.Sprint(w.Over(), w.Check()), over+" []")
+	w.Release("2")
+	w.want(fmt.Sprint(w.Over(), w.Check()), "[] []")
+}
+
+func TestOrphan(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:4", "r", "A:1")
+	w.reserve("j", "q", "A:2")
+	w.commit("1", "j", "q", "A:1")
+	orphans, err := w.SetQueues([]Queue{q(w.m, "r", "A:5")}, nil)
+	w.want(fmt.Sprint(orphans, err, w.Over()), "[q] <nil> [{q A 2000 0 2000}]")
+	for range 2 {
+		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")
+		w.want(w.reserve("k", "q", "A:1"), "QueueNotOpen")
+		w.want(w.probe("r", "A:5"), "yes")
+		w = w.again()
+	}
+	w.want(w.reconcile("j@q Inqueue A:2; 1 Running@b A|B:1"), "corrected j j/1, over q B 1000")
+	w.ReleaseJob("j")
+	w.want(w.probe("q", "A:1"), "UnknownQueue")
+	w.want(w.commit("2", "j", "q", "A:1"), "UnknownQueue")
+	w.again()
+}

@@ -1,0 +1,87 @@
+package quota
+
+// Config is how a [Ledger] decides. The zero value is the default: what is not
+// mentioned is denied, annotations are read strictly, a pod that names no card
+// is asked for any, and all tasks of an item use one card.
+type Config struct {
+	Missing Missing // what a queue may use of cpu and memory that its capability doesn't mention
+	Parser  Parser  // how faults in annotations are treated
+	Keys    Keys    // the annotations
+	Unnamed Unnamed // card-carrying resources of a pod whose cards are not named
+	Mix     Mix     // how an item with alternatives is filled, unless its job says otherwise
+
+	// UnlimitedCPUMemory leaves whatever has cards out of the accounting of cpu
+	// and memory, as cardUnlimitedCpuMemory of Volcano's capacity-card plugin.
+	UnlimitedCPUMemory bool
+
+	// EnforceGuarantee limits each queue by what the guarantees of its siblings
+	// leave, not by its capability alone; see [Ledger.Queue].
+	EnforceGuarantee bool
+
+	// CountReleasing counts tasks that are being deleted, or that wait for the
+	// resources of such, as allocated.
+	CountReleasing bool
+
+	// OnEvent, if not nil, gets one event per change and per refused operation,
+	// after the ledger was unlocked, in the goroutine of the operation. Events
+	// of concurrent operations may come out of order; Event.Seq orders them.
+	OnEvent func(Event)
+}
+
+// Missing says what a leaf queue may use of cpu or memory when its capability
+// doesn't mention it. A card that isn't mentioned is denied in any case, and at
+// a parent whatever isn't mentioned is unlimited.
+type Missing uint8
+
+const (
+	MissingDenies    Missing = iota // nothing
+	MissingUnlimited                // as much as it likes
+)
+
+// Parser says how annotations with faults are read.
+type Parser uint8
+
+const (
+	// ParserStrict drops a bad entry of a queue and refuses a request with one.
+	ParserStrict Parser = iota
+
+	// FailToZero is the rule of Volcano's plugin: what Go decodes into a
+	// map[string]int is taken verbatim, and anything else drops the whole object.
+	FailToZero
+)
+
+// Unnamed says what is done with a resource of a pod that carries cards when the
+// pod names none of them.
+type Unnamed uint8
+
+const (
+	AsAny  Unnamed = iota // as if all known cards of the resource were named, sorted by name
+	Refuse                // the request is invalid
+	Ignore                // it is not counted
+)
+
+// Mix says which cards an item with alternatives may be filled with.
+type Mix uint8
+
+const (
+	SameCard Mix = iota // one of its alternatives for the whole item
+	AnyMix              // any of its alternatives for every unit
+)
+
+// Keys are the annotations that are read. Empty fields of the first three stand
+// for the defaults.
+type Keys struct {
+	Quota   string // on a queue; default [QuotaAnnotation]
+	Request string // on a job or PodGroup; default [RequestAnnotation]
+	Name    string // on a pod; default [NameAnnotation]
+
+	// Deserved and Guarantee replace Quota for those two, if not empty.
+	Deserved, Guarantee string
+}
+
+// The annotations of Volcano's capacity-card plugin.
+const (
+	QuotaAnnotation   = "volcano.sh/card.quota"   // JSON object: card to count
+	RequestAnnotation = "volcano.sh/card.request" // JSON object: card or alternatives to count
+	NameAnnotation    = "volcano.sh/card.name"    // card or alternatives, as text
+)

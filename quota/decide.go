@@ -1,0 +1,374 @@
+package quota
+
+// admits makes the checks of a queue that every request goes through.
+func (q *queue) admits() Reason {
+	switch {
+	case q == nil:
+		return UnknownQueue
+	case !q.leaf:
+		return QueueNotLeaf
+	case !q.open:
+		return QueueNotOpen
+	}
+	return None
+}
+
+const (
+	noneOnNode   = "the node has none of the cards"
+	queueRemoved = "the queue was removed"
+)
+
+// detail says what there is to say of a queue that admits nothing.
+func (q *queue) detail() string {
+	if q != nil && q.leaf && q.orphan {
+		return queueRemoved
+	}
+	return ""
+}
+
+// bestOf returns the name of the roomiest of several alternatives.
+func (l *Ledger) bestOf(alts *alternatives, dim int32) string {
+	if !alts.multi() {
+		return ""
+	}
+	return l.cardName(dim)
+}
+
+// refuse makes a the refusal of a request for which no amounts count.
+func (a *Answer) refuse(reason Reason, queue, detail string) bool {
+	a.OK = false
+	a.Refusal = Refusal{Reason: reason, Queue: queue, Detail: detail}
+	return false
+}
+
+// lacks makes a the refusal of an amount.
+func (a *Answer) lacks(reason Reason, q *queue, card string, dim int32, requested int64, r room) bool {
+	a.OK = false
+	a.Refusal = Refusal{
+		Reason: reason, Queue: q.spec.Name, Level: r.level.spec.Name, Card: card,
+		Requested: requested, Room: r.amount, Limit: r.limit(dim),
+	}
+	return false
+}
+
+// begin clears an answer for a decision on the present state.
+func (l *Ledger) begin(a *Answer) {
+	a.OK, a.Repeat, a.Seq = true, false, l.seq
+	a.Refusal, a.Task = Refusal{}, ""
+	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
+}
+
+// pick is the alternative that an item of a task is to be charged on.
+type pick struct {
+	it  *item // of the job; may be nil
+	at  int   // index of the card in it.alts
+	dim int32
+}
+
+// decideTask decides on a task. With limit not nil only these cards count. For
+// every item it appends to picks the first alternative with room.
+func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []pick) []pick {
+	only := t.confine(limit)
+	q := l.queueOf(&t.queueAt, t.queue)
+	if reason := q.admits(); reason != None {
+		a.refuse(reason, t.queue, q.detail())
+		return picks
+	}
+	if t.invalid != "" {
+		a.refuse(GetTaskRequestResourceFailed, t.queue, t.invalid)
+		return picks
+	}
+	if t.cpu == 0 && t.mem == 0 && len(t.items) == 0 {
+		return picks
+	}
+	if q.empty {
+		a.refuse(EmptyQueueCapability, t.queue, "")
+		return picks
+	}
+	j := l.jobOf(t).in(q)
+	var cpu, mem int64
+	if j != nil {
+		cpu, mem = j.cpu.held, j.mem.held
+	}
+	l.decidePlain(a, q, InsufficientCPUQuota, dimCPU, t.cpu, cpu)
+	l.decidePlain(a, q, InsufficientMemoryQuota, dimMemory, t.mem, mem)
+	var taken uint64
+	for i := range t.items {
+		ti := &t.items[i]
+		p := pick{dim: -1}
+		if j != nil {
+			var at int
+			if p.it, at = j.match(ti.alts, ti.milli, taken); uint(at) < 64 {
+				taken |= 1 << at
+			}
+		}
+		l.decideItem(a, q, i, ti, only, &p)
+		picks = append(picks, p)
+	}
+	return picks
+}
+
+// decidePlain decides on cpu or memory.
+func (l *Ledger) decidePlain(a *Answer, q *queue, reason Reason, dim int32, amount, held int64) {
+	if amount == 0 || !a.OK {
+		return
+	}
+	if r, _ := q.chargeRoom(dim, held); amount > r.amount {
+		a.lacks(reason, q, "", dim, amount, r)
+	}
+}
+
+// decideItem decides on one item of a task: which of its alternatives have room.
+func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only confines, p *pick) {
+	var best, r room
+	bestDim, onNode := int32(-1), only == confines{}
+	for _, dim := range ti.alts.cards {
+		option := Option{Item: index, Card: l.cardName(dim)}
+		at := -1
+		if p.it != nil {
+			at = p.it.alts.index(dim)
+		}
+		if !only.have(dim) {
+			option.Why = NotOnNode
+		} else {
+			onNode = true
+			r, option.Why = q.itemRoom(p.it, at, dim)
+			if option.Why != FirmElsewhere && ti.milli <= r.amount {
+				option.OK, option.Why = true, HasRoom
+			} else {
+				option.Why = r.why(dim, option.Why)
+			}
+			option.Level, option.Room, option.Limit = r.level.spec.Name, r.amount, r.limit(dim)
+			if best.level == nil || r.amount > best.amount {
+				best, bestDim = r, dim
+			}
+		}
+		if option.OK && p.dim < 0 {
+			p.dim, p.at = dim, at
+		}
+		a.Options = append(a.Options, option)
+	}
+	switch {
+	case p.dim >= 0 || !a.OK:
+	case !onNode:
+		a.refuse(GetTaskRequestResourceFailed, q.spec.Name, noneOnNode)
+		a.Refusal.Card = ti.alts.key
+	default:
+		a.lacks(InsufficientScalarQuota, q, ti.alts.key, bestDim, ti.milli, best)
+		a.Refusal.Best = l.bestOf(ti.alts, bestDim)
+	}
+}
+
+// why returns NoQuota instead of another reason if the level that leaves the least
+// room has no quota for the card at all.
+func (r *room) why(dim int32, otherwise Why) Why {
+	if otherwise == FirmElsewhere || r.limit(dim) != 0 {
+		return otherwise
+	}
+	if _, mentioned := r.level.spec.mentions(int(dim)); mentioned {
+		return otherwise
+	}
+	return NoQuota
+}
+
+// itemRoom returns the room for a charge on a card that counts against an item
+// of the job, and what it is that limits it. at is the card's index in the item.
+func (q *queue) itemRoom(it *item, at int, dim int32) (r room, why Why) {
+	var promised bool
+	switch {
+	case it == nil:
+		r, promised = q.chargeRoom(dim, 0)
+	case it.bound() && at != int(it.at):
+		return room{0, q}, FirmElsewhere
+	case it.spread == nil && at != int(it.at) && it.held > 0:
+		return q.moveRoom(dim, it.held)
+	default:
+		r, promised = q.chargeRoom(dim, it.heldOn(at))
+	}
+	if promised {
+		return r, Promised
+	}
+	return r, OverCapacity
+}
+
+// cardSet is a set of dimensions.
+type cardSet struct {
+	bits []uint64
+}
+
+func (s *cardSet) has(dim int32) bool {
+	return int(dim>>6) < len(s.bits) && s.bits[dim>>6]>>(dim&63)&1 != 0
+}
+
+func (s *cardSet) add(dim int32) {
+	for int(dim>>6) >= len(s.bits) {
+		s.bits = append(s.bits, 0)
+	}
+	s.bits[dim>>6] |= 1 << (dim & 63)
+}
+
+// decideJob decides on a job's min, and works out into p where it is to be held.
+// A job that the queue has already, own, is asked for a new min: its present part
+// of the floor doesn't count, and its charges are drawn against the min first.
+func (l *Ledger) decideJob(a *Answer, r *JobRequest, q *queue, own *job, p *plan) bool {
+	if reason := q.admits(); reason != None {
+		return a.refuse(reason, r.queue, q.detail())
+	}
+	if r.invalid != "" {
+		return a.refuse(GetTaskRequestResourceFailed, r.queue, r.invalid)
+	}
+	p.start(r, own)
+	if r.cpu == 0 && r.mem == 0 && len(r.items) == 0 {
+		return true
+	}
+	if q.empty {
+		return a.refuse(EmptyQueueCapability, r.queue, "")
+	}
+	if !l.decideMin(a, q, InsufficientCPUQuota, dimCPU, r.cpu, own) ||
+		!l.decideMin(a, q, InsufficientMemoryQuota, dimMemory, r.mem, own) {
+		return false
+	}
+	for i := range p.items {
+		if !l.fill(a, q, i, &p.items[i], own, p) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Ledger) decideMin(a *Answer, q *queue, reason Reason, dim int32, amount int64, own *job) bool {
+	if amount == 0 {
+		return true
+	}
+	if r := q.floorRoom(dim, own.inFloor(dim)); amount > r.amount {
+		return a.lacks(reason, q, "", dim, amount, r)
+	}
+	return true
+}
+
+// fill finds room for an item, left to right, on top of what the plan has. An
+// item that charges bind to a card stays there.
+func (l *Ledger) fill(a *Answer, q *queue, index int, it *placement, own *job, p *plan) bool {
+	if it.spread != nil {
+		return l.fillAny(a, q, index, it, own, p)
+	}
+	var best room
+	bestDim := int32(-1)
+	for at, dim := range it.alts.cards {
+		if it.bound() && at != int(it.at) {
+			continue
+		}
+		r := q.floorRoom(dim, own.inFloor(dim)-p.sum(dim))
+		if it.min <= r.amount {
+			it.at, it.held = int32(at), it.min-it.covered
+			p.add(dim, it.min)
+			a.Options = a.Options[:0]
+			return true
+		}
+		a.Options = append(a.Options, Option{
+			Item: index, Card: l.cardName(dim), Why: r.why(dim, OverCapacity),
+			Level: r.level.spec.Name, Room: r.amount, Limit: r.limit(dim),
+		})
+		if best.level == nil || r.amount > best.amount {
+			best, bestDim = r, dim
+		}
+	}
+	a.lacks(InsufficientScalarQuota, q, it.alts.key, bestDim, it.min, best)
+	a.Refusal.Best = l.bestOf(it.alts, bestDim)
+	return false
+}
+
+// fillAny is fill for AnyMix: whole units on top of what charges cover already.
+func (l *Ledger) fillAny(a *Answer, q *queue, index int, it *placement, own *job, p *plan) bool {
+	var best room
+	left, sum, limits, over := it.min-it.covered, int64(0), int64(0), false
+	for at, dim := range it.alts.cards {
+		var covered int64
+		if it.coveredOn != nil {
+			covered = it.coveredOn[at]
+		}
+		r := q.floorRoom(dim, own.inFloor(dim)-p.sum(dim))
+		over = over || covered > max(r.amount, 0)
+		whole := wholeUnits(r.amount, covered, it.unit)
+		it.spread[at] = min(left, whole-min(covered, whole))
+		left -= it.spread[at]
+		a.Options = append(a.Options, Option{
+			Item: index, Card: l.cardName(dim), Why: r.why(dim, OverCapacity),
+			Level: r.level.spec.Name, Room: r.amount, Limit: r.limit(dim),
+		})
+		sum, limits = addSaturated(sum, whole), addSaturated(limits, r.limit(dim))
+		if best.level == nil || r.amount > best.amount {
+			best = r
+		}
+	}
+	if left > 0 || over {
+		a.lacks(InsufficientScalarQuota, q, it.alts.key, it.alts.cards[0], it.min, best)
+		a.Refusal.Room, a.Refusal.Limit = sum, limits
+		return false
+	}
+	a.Options = a.Options[:0]
+	it.held = it.min - it.covered
+	for at, dim := range it.alts.cards {
+		amount := it.spread[at]
+		if it.coveredOn != nil {
+			amount += it.coveredOn[at]
+		}
+		if amount > 0 {
+			p.add(dim, amount)
+		}
+	}
+	return true
+}
+
+// wholeUnits returns how much of room can be had: what charges have of it, and
+// whole units beyond.
+func wholeUnits(room, covered, unit int64) int64 {
+	if room == Unlimited {
+		return Unlimited
+	}
+	free := max(room-covered, 0)
+	return max(min(covered, room), 0) + free - free%unit
+}
+
+// addSaturated adds two amounts that are not negative, [Unlimited] at most.
+func addSaturated(a, b int64) int64 {
+	if a > Unlimited-b {
+		return Unlimited
+	}
+	return a + b
+}
+
+// inFloor returns what the job has in the floor of a dimension.
+func (j *job) inFloor(dim int32) (sum int64) {
+	if j == nil {
+		return 0
+	}
+	switch {
+	case dim == dimCPU && j.reserved:
+		return j.cpu.min
+	case dim == dimMemory && j.reserved:
+		return j.mem.min
+	}
+	for t := j.first; t != nil; t = t.next {
+		switch dim {
+		case dimCPU:
+			sum += t.cpu.amount
+		case dimMemory:
+			sum += t.mem.amount
+		default:
+			for i := range t.charges {
+				if c := &t.charges[i]; c.card == dim && j.reserved {
+					sum += c.covered
+				} else if c.card == dim {
+					sum += c.milli
+				}
+			}
+		}
+	}
+	if j.reserved {
+		for _, it := range j.items {
+			sum += it.heldIn(dim)
+		}
+	}
+	return sum
+}

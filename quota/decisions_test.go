@@ -1,0 +1,712 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// do carries out one line of a case and says what came of it:
+//
+//	reserve j q A:4          "yes", "repeat", "conflict", "overflow", or reason, room, limit and level
+//	resize j q A:4           the same
+//	probe q A:4              the same, for Enqueueable of another job
+//	may 1 j q A|B:1          the cards with room, or as above
+//	commit 1 j q A|B:1 @B    the cards charged, or as above
+//	gang j q A|B:1, A:1      the same, for tasks g0, g1, ... of j
+//	rollback 1 2             whether the tasks were known; also release
+//	releasejob j             whether the job was known
+//	why 1 j q A|B:1          what is wrong with each alternative
+//	state q A                allocated/held/elastic in milli
+//	queues q, A:4, p, A:2    what SetQueues returns
+func (w *world) do(line string) string {
+	f := strings.Fields(line)
+	op, args := f[0], f[1:]
+	rest := func(n int) string { return strings.Join(args[n:], " ") }
+	var node []string
+	if at := slices.IndexFunc(args, func(s string) bool { return s[0] == '@' }); at > 0 {
+		for _, card := range args[at:] {
+			node = append(node, strings.TrimPrefix(card, "@"))
+		}
+		args = args[:at]
+	}
+	short := func(s string) string {
+		switch {
+		case strings.HasPrefix(s, ErrConflict.Error()):
+			return "conflict"
+		case strings.HasPrefix(s, ErrOverflow.Error()):
+			return "overflow"
+		}
+		return s
+	}
+	switch op {
+	case "reserve":
+		return short(w.reserve(args[0], args[1], rest(2)))
+	case "resize":
+		a, err := w.Resize(w.job(args[0], args[1], rest(2)))
+		return short(say(a, err))
+	case "probe":
+		return w.probe(args[0], rest(1))
+	case "may":
+		return w.may(args[0], args[1], args[2], rest(3))
+	case "why":
+		var a Answer
+		w.Allocatable(&a, w.task(args[0], args[1], args[2], rest(3)))
+		var whys []string
+		for _, o := range a.Options {
+			whys = append(whys, o.Card+" "+[]string{"yes", "capacity", "promised", "firm", "node", "hold", "none", "together"}[o.Why])
+		}
+		return strings.Join(whys, ", ")
+	case "commit":
+		return short(w.commit(args[0], args[1], args[2], rest(3), node...))
+	case "gang":
+		var tasks []*TaskRequest
+		for i, text := range strings.Split(rest(2), ",") {
+			tasks = append(tasks, w.task(fmt.Sprint("g", i), args[0], args[1], text))
+		}
+		a, err := w.CommitAll(tasks)
+		if s := short(say(a, err)); s != "yes" {
+			return s
+		}
+		return strings.Join(a.Charged, " ")
+	case "rollback":
+		return fmt.Sprint(w.Rollback(args...))
+	case "release":
+		return fmt.Sprint(w.Release(args...))
+	case "releasejob":
+		return fmt.Sprint(w.ReleaseJob(args[0]))
+	case "state":
+		return w.state(args[0], args[1])
+	case "queues":
+		pairs := strings.Split(rest(0), ", ")
+		var queues []Queue
+		for i := 0; i+1 < len(pairs); i += 2 {
+			queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
+		}
+		orphans, err := w.SetQueues(queues, nil)
+		if err != nil {
+			return short(err.Error())
+		}
+		return strings.Join(orphans, " ")
+	}
+	panic("no such step: " + line)
+}
+
+// decisionCase is a story: steps as [world.do] takes them, "line = outcome".
+type decisionCase struct {
+	name   string
+	cfg    Config
+	queues []string
+	steps  string
+}
+
+func (c *decisionCase) run(t *testing.T) {
+	t.Run(c.name, func(t *testing.T) {
+		w := newWorld(t, c.cfg, c.queues...)
+		for _, step := range strings.Split(strings.TrimSpace(c.steps), "\n") {
+			line, want, ok := strings.Cut(strings.TrimSpace(step), " = ")
+			if !ok {
+				line, want = strings.TrimSuffix(line, " ="), ""
+			}
+			if got := w.do(line); got != want {
+				t.Errorf("%s: got %q, want %q", line, got, want)
+			}
+		}
+	})
+}
+
+var anyMix = Config{Mix: AnyMix}
+
+func TestSeed(t *testing.T) {
+	for _, c := range []decisionCase{
+		{"stories 1 and 4", Config{}, []string{"a", "K:10 H:5", "b", "V:20 K:3"}, `
+			probe b K:4 = Scalar 3000 of 3000 at b
+			probe b V:20 = yes`},
+		{"a quota of ten", Config{}, []string{"q", "cpu:100 mem:200 K:10 H:5 C:16"}, `
+			reserve j q K:8 = yes
+			probe q K:8 = Scalar 2000 of 10000 at q`},
+		{"example 1", Config{}, []string{"q", "A:5"}, `
+			reserve j q A:4 = yes
+			state q A = 0/4000/0
+			commit 1 j q A:1 = A
+			commit 2 j q A:1 = A
+			commit 3 j q A:1 = A
+			commit 4 j q A:1 = A
+			state q A = 4000/0/0
+			reserve k q A:2 = Scalar 1000 of 5000 at q
+			commit 5 x q A:1 = A
+			commit 6 x q A:1 = Scalar 0 of 5000 at q`},
+		{"example 2, empty", Config{}, []string{"q", "A:5"}, `
+			reserve j q A|H:4 = yes
+			state q A = 0/4000/0`},
+		{"example 2, SameCard", Config{}, []string{"q", "A:5 H:4"}, `
+			commit x1 x q A:3 = A
+			reserve j q A|H:4 = yes
+			state q H = 0/4000/0
+			commit 1 j q A|H:1 = H
+			commit 2 j q A|H:1 = H
+			commit 3 j q A|H:1 = H
+			commit 4 j q A|H:1 = H
+			state q H = 4000/0/0`},
+		{"example 2, AnyMix", anyMix, []string{"q", "A:5 H:4"}, `
+			commit x1 x q A:3 = A
+			reserve j q A|H:4 = yes
+			state q A = 3000/2000/0
+			state q H = 0/2000/0
+			commit 1 j q A|H:1 = A
+			commit 2 j q A|H:1 = A
+			commit 3 j q A|H:1 = H
+			commit 4 j q A|H:1 = H`},
+		{"story 2", Config{}, []string{"q", "A:4 B:4"}, `
+			reserve j q A|B:3 = yes
+			state q A = 0/3000/0
+			may 1 j q A|B:1 = A B
+			commit 1 j q A|B:1 @B = B
+			state q B = 1000/2000/0
+			state q A = 0/0/0
+			may 2 j q A|B:1 = B
+			rollback 1 = true
+			may 2 j q A|B:1 = A B
+			state q B = 0/3000/0`},
+		{"story 2, B promised to another", Config{}, []string{"q", "A:4 B:4"}, `
+			reserve j q A|B:3 = yes
+			reserve k q B:2 = yes
+			may 1 j q A|B:1 = A
+			why 1 j q A|B:1 = A yes, B promised`},
+		{"no card has room for all, SameCard", Config{}, []string{"q", "A:5 H:3"}, `
+			commit 1 x q A:2 = A
+			commit 2 x q H:1 = H
+			probe q A|H:4 = Scalar 3000 of 5000 at q`},
+		{"no card has room for all, AnyMix", anyMix, []string{"q", "A:5 H:3"}, `
+			commit 1 x q A:2 = A
+			commit 2 x q H:1 = H
+			probe q A|H:4 = yes`},
+		{"six of four and four, SameCard", Config{}, []string{"q", "A:4 H:4"}, `
+			probe q A|H:6 = Scalar 4000 of 4000 at q`},
+		{"six of four and four, AnyMix", anyMix, []string{"q", "A:4 H:4"}, `
+			probe q A|H:6 = yes`},
+	} {
+		c.run(t)
+	}
+}
+
+func TestEnqueueableFacts(t *testing.T) {
+	ten := []string{"q", "cpu:10 mem:10 A:4"}
+	for _, c := range []decisionCase{
+		{"cpu and memory", Config{}, ten, `
+			commit 1 x q cpu:2 mem:2 = 
+			probe q cpu:8 mem:8 = yes
+			probe q cpu:9 mem:8 = CPU 8000 of 10000 at q
+			probe q cpu:8 mem:9 = Memory 8589934592 of 10737418240 at q
+			probe q = yes`},
+		{"a min of nothing with nothing left", Config{}, ten, `
+			commit 1 x q cpu:10 mem:10 A:4 = A
+			probe q = yes
+			reserve j q = yes`},
+		{"what a job has above its min is free for others", Config{}, ten, `
+			reserve j q cpu:1 mem:2 = yes
+			commit 1 j q cpu:2 mem:2 = 
+			probe q cpu:9 mem:8 = yes`},
+		{"what was promised is not", Config{}, ten, `
+			commit 1 x q cpu:2 mem:2 = 
+			reserve j q cpu:1 = yes
+			probe q cpu:8 mem:8 = CPU 7000 of 10000 at q`},
+		{"exactly full", Config{}, ten, `
+			commit 1 x q A:3500m = A
+			probe q A:1 = Scalar 500 of 4000 at q
+			probe q A:500m = yes`},
+		{"one thousandth too many", Config{}, ten, `
+			commit 1 x q A:3 = A
+			probe q A:1001m = Scalar 1000 of 4000 at q`},
+		{"cpu before memory before cards, singles before multis", Config{}, ten, `
+			probe q cpu:11 mem:11 A:5 = CPU 10000 of 10000 at q
+			probe q mem:11 A:5 = Memory 10737418240 of 10737418240 at q
+			probe q A|B:5 B:1 = Scalar 0 of 0 at q`},
+		{"nothing configured", Config{}, []string{"q", ""}, `
+			probe q cpu:1 = Empty
+			probe q A:1 = Empty
+			probe q = yes`},
+		{"nothing configured, MissingUnlimited", Config{Missing: MissingUnlimited}, []string{"q", ""}, `
+			probe q cpu:1 = yes
+			probe q A:1 = Scalar 0 of 0 at q`},
+		{"an explicit 0 is 0", Config{Missing: MissingUnlimited}, []string{"q", "cpu:0"}, `
+			probe q cpu:1m = CPU 0 of 0 at q
+			probe q mem:1 = yes`},
+		{"not mentioned is 0", Config{}, []string{"q", "cpu:1"}, `
+			probe q mem:1 = Memory 0 of 0 at q
+			probe q A:1 = Scalar 0 of 0 at q`},
+		{"unlimited", Config{}, []string{"q", "A:inf"}, `
+			probe q A:1000000 = yes`},
+		{"no queue", Config{}, ten, `
+			probe nope cpu:1 = UnknownQueue
+			probe nope = UnknownQueue`},
+	} {
+		c.run(t)
+	}
+}
+
+func TestStates(t *testing.T) {
+	for _, state := range []State{Closing, Closed, Unknown} {
+		w := newWorld(t, Config{}, "q", "A:4")
+		w.want(w.reserve("j", "q", "A:2"), "yes")
+		w.want(w.commit("1", "j", "q", "A:1"), "A")
+		spec := w.queues["q"].spec
+		spec.State = state
+		if _, err := w.SetQueues([]Queue{spec}, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.want(w.probe("q", "A:1"), "QueueNotOpen")
+		w.want(w.probe("q", ""), "QueueNotOpen")
+		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")
+		w.want(fmt.Sprint(w.Release("1"), w.ReleaseJob("j")), "true true")
+	}
+}
+
+func TestInvalidRequests(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4")
+	job := &JobRequest{id: "j", queue: "q", invalid: "no card is known"}
+	task := &TaskRequest{id: "1", job: "j", queue: "q", invalid: "no card is known"}
+	reserved, err := w.Reserve(job)
+	w.want(say(reserved, err), "GetTask")
+	w.want(reserved.Refusal.Detail, "no card is known")
+	committed, err := w.Commit(task)
+	w.want(say(committed, err), "GetTask")
+
+	w.want(w.reserve("j", "q", ""), "yes")
+	w.want(w.commit("1", "j", "q", ""), "")
+	if _, err := w.Reserve(job); err == nil {
+		t.Error("an invalid request is the repeat of an empty one")
+	}
+	if _, err := w.Commit(task); err == nil {
+		t.Error("an invalid task is the repeat of an empty one")
+	}
+}
+
+func TestAllocatableFacts(t *testing.T) {
+	for _, c := range []decisionCase{
+		{"cpu and memory", Config{}, []string{"q", "cpu:10 mem:20"}, `
+			commit 1 x q cpu:1 mem:1 = 
+			may 2 x q cpu:2 mem:2 = 
+			commit 3 x q cpu:7 mem:4 = 
+			may 4 x q cpu:3 mem:2 = CPU 2000 of 10000 at q
+			commit 5 x q cpu:1500m = 
+			may 6 x q cpu:501m = CPU 500 of 10000 at q
+			may 6 x q mem:1 = `},
+		{"no request, no check", Config{}, []string{"q", "cpu:10"}, `
+			commit 1 x q cpu:10 = 
+			may 2 x q = `},
+		{"cards", Config{}, []string{"q", "cpu:1 mem:1 A:8"}, `
+			commit 1 x q cpu:1 mem:1 A:2 = A
+			may 2 x q A:4 = A
+			may 2 x q cpu:1 A:4 = CPU 0 of 1000 at q
+			may 2 x q H:1 = Scalar 0 of 0 at q`},
+		{"each dimension has its own cover", Config{}, []string{"q", "cpu:8 A:4"}, `
+			reserve j q cpu:2 A:2 = yes
+			reserve k q cpu:5 = yes
+			may 1 j q cpu:3 A:1 = A
+			may 1 j q cpu:4 A:1 = CPU 3000 of 8000 at q
+			commit 1 j q cpu:3 A:1 = A
+			state q A = 1000/1000/0`},
+		{"reasons", Config{}, []string{"q", "A:1 B:2 C:2 H:4"}, `
+			reserve k q B:2 = yes
+			commit 1 j q A|B|C|H:1 @C = C
+			why 2 j q A|B|C|H:1 = A firm, B firm, C yes, H firm
+			why 2 x q A|B|C:2 = A capacity, B promised, C capacity`},
+		{"a node", Config{}, []string{"q", "A:1 B:1"}, `
+			commit 1 x q A|B:1 @C = GetTask
+			commit 1 x q A|B:1 @C @A = A
+			commit 2 y q A|B:1 @A = Scalar 0 of 1000 at q
+			commit 2 y q A|B:1 @nope = GetTask`},
+		{"a refused node names the roomiest of its cards", Config{}, []string{"q", "A:1 B:2 C:4"}, `
+			commit 1 x q A|B|C:5 @A @B = Scalar 2000 of 2000 at q
+			commit 1 x q A|B|C:5 = Scalar 4000 of 4000 at q`},
+		{"two kinds of card in one task", Config{}, []string{"q", "A:2 B:4"}, `
+			commit 1 x q A:1 B:4 = A B
+			commit 2 x q A:1 B:1 = Scalar 0 of 4000 at q
+			state q A = 1000/0/0`},
+	} {
+		c.run(t)
+	}
+}
+
+func TestLedgerFacts(t *testing.T) {
+	for _, c := range []decisionCase{
+		{"a stranger doesn't get what is promised", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:4 = yes
+			commit 1 x q A:1 = Scalar 0 of 4000 at q
+			why 1 x q A:1 = A promised
+			reserve j q A:4 = repeat
+			reserve j q A:3 = conflict`},
+		{"repeats of tasks", Config{}, []string{"q", "A:4 B:4", "p", "A:4"}, `
+			commit 1 j q A|B:1 = A
+			commit 1 j q A|B:1 = repeat
+			commit 1 j q A|B:1 @A @B = repeat
+			commit 1 j q A|B:1 @B = conflict
+			commit 1 j q A|B:2 = conflict
+			commit 1 k q A|B:1 = conflict
+			commit 1 j p A|B:1 = conflict
+			commit 2 j p A:1 = conflict
+			reserve j p A:1 = conflict
+			rollback 2 = false
+			release 1 2 = false
+			release 1 = false
+			releasejob j = false
+			commit 1 j p A:1 = A`},
+		{"holds move", anyMix, []string{"q", "A:4 B:4"}, `
+			reserve j q A|B:6 = yes
+			state q A = 0/4000/0
+			state q B = 0/2000/0
+			probe q A:2 = Scalar 0 of 4000 at q
+			probe q B:2 = yes
+			reserve k q B:1 = yes
+			commit 1 j q A|B:1 = A
+			commit 2 j q A|B:1 @B = B
+			commit 3 j q A|B:1 @B = B
+			may 4 j q A|B:1 = A B
+			commit 4 j q A|B:1 @B = B
+			state q A = 1000/2000/0
+			state q B = 3000/1000/0
+			may 5 j q A|B:1 = A`},
+		{"nothing is reconsidered", anyMix, []string{"q", "A:2 B:2 C:2"}, `
+			reserve j q A|B:3 = yes
+			reserve k q B|C:2 = yes
+			state q A = 0/2000/0
+			state q B = 0/2000/0
+			state q C = 0/1000/0
+			probe q B:1 = Scalar 0 of 2000 at q
+			probe q C:1 = yes
+			probe q A|B|C:1 = yes`},
+		{"units of 2", anyMix, []string{"q", "A:3 B:5"}, `
+			reserve j q A|B:8/2 = Scalar 6000 of 8000 at q
+			reserve j q A|B:6/2 = yes
+			state q A = 0/2000/0
+			state q B = 0/4000/0`},
+		{"resize", anyMix, []string{"q", "A:4 B:4"}, `
+			reserve j q A|B:6 = yes
+			resize j q A:5 B:1 = Scalar 4000 of 4000 at q
+			state q A = 0/4000/0
+			state q B = 0/2000/0
+			resize j q A:3 B:3 = yes
+			state q A = 0/3000/0
+			resize j q A:3 B:3 = repeat`},
+		{"left to right", Config{}, []string{"q", "A:3 B:3"}, `
+			reserve j q A|B:3 A|C:3 = Scalar 0 of 3000 at q
+			reserve j q A|B:3 C|B:2 = yes
+			state q A = 0/3000/0
+			state q B = 0/2000/0`},
+		{"firm without a reservation", Config{}, []string{"q", "A:1 B:3"}, `
+			commit 1 g q A|B:1 = A
+			commit 2 g q A|B:1 = Scalar 0 of 1000 at q
+			why 2 g q A|B:1 = A capacity, B firm
+			commit 3 h q A|B:1 = B
+			release 1 = true
+			commit 2 g q A|B:1 @B = B`},
+		{"a gang, single names first", anyMix, []string{"q", "A:1 B:1"}, `
+			gang j q A|B:1, A:1, A:1 = Scalar 0 of 1000 at q
+			state q A = 0/0/0
+			state q B = 0/0/0
+			gang j q A|B:1, A:1 = B A
+			gang j q A|B:1, A:1 = repeat`},
+		{"a gang on one card", Config{}, []string{"q", "A:2 B:4"}, `
+			gang j q A|B:1, A|B:1, A|B:1 = B B B
+			gang j q A|B:1, A|B:1, A|B:1, A|B:1, A|B:1 = Scalar 0 of 2000 at q
+			state q B = 3000/0/0`},
+		{"rollback and release", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:4 = yes
+			gang j q A:1, A:1, A:1, A:1 = A A A A
+			rollback g1 = true
+			state q A = 3000/1000/0
+			probe q A:1 = Scalar 0 of 4000 at q
+			commit g1 j q A:1 = A
+			release g1 = true
+			state q A = 3000/0/0
+			probe q A:1 = yes`},
+		{"elastic", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:2 = yes
+			gang j q A:1, A:1, A:1, A:1 = A A A A
+			state q A = 4000/0/2000
+			reserve k q A:2 = yes
+			commit k1 k q A:1 = Scalar 0 of 4000 at q
+			release g3 = true
+			commit k1 k q A:1 = A
+			release g2 = true
+			commit x1 x q A:1 = Scalar 0 of 4000 at q
+			why x1 x q A:1 = A promised
+			probe q A:1 = Scalar 0 of 4000 at q`},
+		{"elastic, before the job's own task is placed", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:2 = yes
+			gang j q A:1, A:1, A:1, A:1 = A A A A
+			reserve k q A:2 = yes
+			release g3 = true
+			may k1 k q A:1 = A
+			may x1 x q A:1 = Scalar -1000 of 4000 at q
+			probe q A:1 = Scalar 0 of 4000 at q`},
+		{"rollback lets later charges draw on what comes free", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:2 = yes
+			gang j q A:1, A:1, A:1 = A A A
+			state q A = 3000/0/1000
+			rollback g0 = true
+			state q A = 2000/0/0
+			rollback g1 = true
+			state q A = 1000/1000/0`},
+		{"release doesn't", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:2 = yes
+			gang j q A:1, A:1, A:1 = A A A
+			release g0 = true
+			state q A = 2000/0/1000
+			reserve j q A:1 = repeat`},
+		{"reserve draws on what is charged", Config{}, []string{"q", "A:4 B:4"}, `
+			commit 1 j q A|B:1 = A
+			commit 2 j q A|B:1 = A
+			probe q A:3 = Scalar 2000 of 4000 at q
+			reserve j q A|B:4 = yes
+			state q A = 2000/2000/0
+			rollback 1 2 = true
+			state q A = 0/4000/0`},
+		{"reserve keeps to the card of the first charge", Config{}, []string{"q", "A:4 B:8"}, `
+			commit 1 j q A|B:1 = A
+			reserve j q A|B:5 = Scalar 4000 of 4000 at q
+			reserve j q A|B:3 = yes
+			resize j q A|B:5 = Scalar 4000 of 4000 at q
+			resize j q A|B:4 = yes
+			release 1 = true
+			may 2 j q A|B:1 = A B`},
+		{"three small jobs", Config{}, []string{"q", "K:2"}, `
+			reserve a q K:1 = yes
+			commit a1 a q K:1 = K
+			reserve b q K:1 = yes
+			commit b1 b q K:1 = K
+			gang c q K:1, K:1 = Scalar 0 of 2000 at q`},
+		{"six of three and three, AnyMix", anyMix, []string{"q", "K:3 H:3"}, `
+			probe q K|H:6 = yes`},
+		{"six of three and three, SameCard", Config{}, []string{"q", "K:3 H:3"}, `
+			probe q K|H:6 = Scalar 3000 of 3000 at q`},
+		{"an item of fewest alternatives, those with a hold first", Config{}, []string{"q", "A:9 B:9 C:9"}, `
+			reserve j q A|B:1 A|B|C:2 = yes
+			commit 1 j q A:1 = A
+			state q A = 1000/2000/0
+			commit 2 j q A:1 = A
+			state q A = 2000/1000/0
+			commit 3 j q B|C:1 = B
+			state q A = 2000/1000/0
+			state q B = 1000/0/1000`},
+		{"a job with its own policy of nothing left", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:2 = yes
+			commit 1 j q A:2 = A
+			release 1 = true
+			reserve j q = repeat
+			reserve j q A:2 = conflict
+			resize j q A:2 = yes
+			releasejob j = true
+			releasejob j = false
+			reserve j q A:3 = yes`},
+		{"an orphan", Config{}, []string{"q", "A:4", "p", "A:4"}, `
+			reserve j q A:2 = yes
+			commit 1 j q A:1 = A
+			queues p, A:2 = q
+			commit 2 j q A:1 = QueueNotOpen
+			reserve k q A:1 = QueueNotOpen
+			probe p A:3 = Scalar 2000 of 2000 at p
+			releasejob j = true
+			probe q A:1 = UnknownQueue`},
+		{"an orphan of charges only", Config{}, []string{"q", "A:4"}, `
+			commit 1 j q A:1 = A
+			queues p, A:2 = q
+			state q A = 1000/0/0
+			release 1 = true
+			probe q A:1 = UnknownQueue`},
+		{"an orphan that comes back", Config{}, []string{"q", "A:4"}, `
+			reserve j q A:2 = yes
+			queues p, A:2 = q
+			queues p, A:2, q, A:4 = 
+			commit 1 j q A:1 = A
+			state q A = 1000/1000/0`},
+	} {
+		c.run(t)
+	}
+}
+
+func TestTreeFacts(t *testing.T) {
+	for _, c := range []decisionCase{
+		{"every level counts", anyMix, []string{"org", "A:4 H:4", "x < org", "A:4 H:4", "y < org", "A:4"}, `
+			reserve j x A|H:4 = yes
+			state x A = 0/4000/0
+			probe y A:4 = Scalar 0 of 4000 at org
+			probe x H:1 = yes
+			commit 1 j x A|H:1 @H = H
+			probe y A:1 = yes
+			probe y A:4 = Scalar 1000 of 4000 at org
+			probe org A:1 = QueueNotLeaf
+			commit 2 x org A:1 = QueueNotLeaf`},
+		{"the parent sells less than its children", Config{}, []string{"org", "A:6", "x < org", "A:4", "y < org", "A:4"}, `
+			reserve j x A:4 = yes
+			reserve k y A:3 = Scalar 2000 of 6000 at org
+			reserve k y A:2 = yes`},
+		{"the lowest level on ties", Config{}, []string{"org", "A:4", "x < org", "A:4"}, `
+			probe x A:5 = Scalar 4000 of 4000 at x`},
+		{"what a parent doesn't mention is unlimited", Config{}, []string{"org", "", "x < org", "cpu:4 A:4"}, `
+			probe x A:4 cpu:4 = yes
+			probe x A:5 = Scalar 4000 of 4000 at x`},
+		{"a leaf that becomes a parent keeps its records", Config{}, []string{"x", "A:4"}, `
+			reserve j x A:2 = yes
+			commit 1 j x A:1 = A
+			queues x, A:4, y < x, A:4 = 
+			state x A = 1000/1000/0
+			commit 2 j x A:1 = QueueNotLeaf
+			probe y A:3 = Scalar 2000 of 4000 at x
+			releasejob j = true
+			probe y A:3 = yes`},
+		{"an orphan stays below its parent, which stays a leaf", Config{}, []string{"org", "A:4", "x < org", "A:4"}, `
+			reserve j x A:2 = yes
+			queues org, A:4 = x
+			state org A = 0/2000/0
+			probe org A:3 = Scalar 2000 of 4000 at org
+			probe org A:2 = yes`},
+		{"an orphan without its parent", Config{}, []string{"org", "A:4", "x < org", "A:4"}, `
+			reserve j x A:2 = yes
+			queues other, A:4 = x
+			probe org A:1 = UnknownQueue
+			releasejob j = true
+			probe x A:1 = UnknownQueue`},
+	} {
+		c.run(t)
+	}
+
+	w := newWorld(t, Config{}, "org", "A:4", "x < org", "A:4")
+	org, x := w.queues["org"].spec, w.queues["x"].spec
+	org.State = Closed
+	if _, err := w.SetQueues([]Queue{org, x}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.want(w.probe("x", "A:1"), "QueueNotOpen")
+}
+
+// Guarantees of siblings are kept free with EnforceGuarantee.
+func TestEnforceGuarantee(t *testing.T) {
+	w := newWorld(t, Config{EnforceGuarantee: true}, "a", "A:10", "b", "A:10")
+	b := w.queues["b"].spec
+	b.Guarantee, _ = vectorOf(w.m, "A:6")
+	if _, err := w.SetQueues([]Queue{w.queues["a"].spec, b}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.want(w.probe("a", "A:5"), "Scalar 4000 of 4000 at a")
+	w.want(w.probe("a", "A:4"), "yes")
+	w.want(w.probe("b", "A:10"), "yes")
+}
+
+// Sums stay below 2^53; questions are answered by the limits alone.
+func TestOverflow(t *testing.T) {
+	const most = "9007199254740991m"
+	large := func(steps string) string { return strings.ReplaceAll(steps, "MOST", most) }
+	for _, c := range []decisionCase{
+		{"holds", Config{}, []string{"org", "", "p < org", "cpu:inf A:inf", "q < org", "cpu:inf A:inf"}, large(`
+			reserve j p cpu:MOST A:MOST = yes
+			reserve k q cpu:1m = overflow
+			reserve k q A:1m = overflow
+			reserve k q A|B:1m = overflow
+			probe q A:MOST cpu:MOST = yes`)},
+		{"charges", Config{}, []string{"q", "cpu:inf A:inf"}, large(`
+			commit 1 x q cpu:MOST A:MOST = A
+			commit 2 y q cpu:1m = overflow
+			commit 2 y q A:1m = overflow
+			gang y q cpu:0, A:1m = overflow
+			may 2 y q A:1m = A
+			reserve x q cpu:MOST A:MOST = yes`)},
+		{"what covers doesn't count twice", Config{}, []string{"q", "cpu:inf A:inf"}, large(`
+			reserve j q cpu:MOST A:MOST = yes
+			commit 1 j q cpu:MOST A:MOST = A
+			rollback 1 = true
+			commit 1 j q cpu:MOST A:MOST = A`)},
+		{"what is elastic does", Config{}, []string{"q", "cpu:inf"}, large(`
+			reserve j q cpu:1m = yes
+			commit 1 j q cpu:MOST = 
+			resize j q cpu:MOST = yes
+			resize j q cpu:1 = yes`)},
+		{"queues below one another", Config{}, []string{"p", "A:inf", "q", "A:inf"}, large(`
+			reserve j p A:MOST = yes
+			reserve k q A:1m = yes
+			queues org, , p < org, A:inf, q < org, A:inf = overflow
+			probe org A:1 = UnknownQueue
+			queues q, A:4 = p
+			queues p, A:inf, q, A:4 = `)},
+	} {
+		c.run(t)
+	}
+}
+
+// Amounts that no queue can have change nothing.
+func TestBadQueueAmounts(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4")
+	w.want(w.reserve("j", "q", "A:2"), "yes")
+	before := string(w.Snapshot())
+	for _, c := range []struct {
+		name   string
+		change func(q *Queue)
+		want   error
+		names  string
+	}{
+		{"NaN", func(q *Queue) { q.Capability[w.dims["A"]] = math.NaN() }, ErrBadAmount, "card:A"},
+		{"negative", func(q *Queue) { q.Capability[w.dims["A"]] = -1 }, ErrBadAmount, "card:A"},
+		{"no whole number", func(q *Queue) { q.Guarantee = []float64{0.5} }, ErrBadAmount, "cpu"},
+		{"too large", func(q *Queue) { q.Deserved = []float64{0, 1 << 53} }, ErrBadAmount, "memory"},
+		{"unlimited guarantee", func(q *Queue) { q.Guarantee = []float64{inf} }, ErrBadAmount, "cpu"},
+		{"too long", func(q *Queue) { q.Capability = make([]float64, w.m.Len()+1) }, vector.ErrShape, "amounts"},
+		{"mentions what isn't there", func(q *Queue) { q.Mentioned = []int{w.m.Len()} }, vector.ErrShape, "dimension"},
+		{"no name", func(q *Queue) { q.Name = "" }, ErrEmptyID, ""},
+	} {
+		q := w.queues["q"].spec.clone()
+		c.change(&q)
+		_, err := w.SetQueues([]Queue{q}, nil)
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) || q.Name != "" && !strings.Contains(err.Error(), `"q"`) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		w.want(string(w.Snapshot()), before)
+	}
+}
+
+// Programmer errors panic with constant strings.
+func TestPanics(t *testing.T) {
+	var l *Ledger
+	for _, c := range []struct {
+		name, want string
+		call       func()
+	}{
+		{"New", "quota: nil map", func() { _, _ = New(Config{}, nil, nil, nil) }},
+		{"Restore", "quota: nil map", func() { _, _ = Restore(Config{}, nil, nil, nil) }},
+		{"Enqueueable", "quota: nil ledger", func() { l.Enqueueable(nil, &JobRequest{}) }},
+		{"Allocatable", "quota: nil ledger", func() { l.Allocatable(nil, &TaskRequest{}) }},
+		{"Reserve", "quota: nil ledger", func() { _, _ = l.Reserve(&JobRequest{}) }},
+		{"ReserveMany", "quota: nil ledger", func() { _, _ = l.ReserveMany(nil) }},
+		{"Resize", "quota: nil ledger", func() { _, _ = l.Resize(&JobRequest{}) }},
+		{"Commit", "quota: nil ledger", func() { _, _ = l.Commit(&TaskRequest{}, "A") }},
+		{"CommitAll", "quota: nil ledger", func() { _, _ = l.CommitAll(nil) }},
+		{"Rollback", "quota: nil ledger", func() { l.Rollback() }},
+		{"Release", "quota: nil ledger", func() { l.Release() }},
+		{"ReleaseJob", "quota: nil ledger", func() { l.ReleaseJob("j") }},
+		{"Expire", "quota: nil ledger", func() { l.Expire(1) }},
+		{"SetQueues", "quota: nil ledger", func() { _, _ = l.SetQueues(nil, nil) }},
+		{"SetCatalogue", "quota: nil ledger", func() { _ = l.SetCatalogue(nil, nil) }},
+		{"Declare", "quota: nil ledger", func() { _ = l.Declare(nil, nil) }},
+		{"Reconcile", "quota: nil ledger", func() { _, _ = l.Reconcile(View{Tasks: []Task{{ID: "t", Job: "j", Queue: "q"}}}) }},
+		{"Snapshot", "quota: nil ledger", func() { l.Snapshot() }},
+		{"Check", "quota: nil ledger", func() { l.Check() }},
+		{"Over", "quota: nil ledger", func() { l.Over() }},
+		{"WhatFits", "quota: nil ledger", func() { _, _ = l.WhatFits(&JobRequest{}) }},
+		{"ResolveTask", "quota: nil ledger", func() { _, _, _ = l.ResolveTask(Task{ID: "t", Job: "j", Queue: "q"}) }},
+		{"ResolveJob", "quota: nil ledger", func() { _, _, _ = l.ResolveJob(Job{ID: "j", Queue: "q"}) }},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != c.want {
+					t.Errorf("%s: panic %v, want %q", c.name, got, c.want)
+				}
+			}()
+			c.call()
+		}()
+	}
+}

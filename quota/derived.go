@@ -1,0 +1,204 @@
+package quota
+
+import (
+	"cmp"
+	"strings"
+)
+
+// entitlement is what follows for a queue, by dimension, from the cluster, its
+// capability, and the guarantees of all queues.
+type entitlement struct {
+	// real is the capability without what other queues' guarantees keep free.
+	real []int64
+
+	// deserved is what was configured, at most real, at least the guarantee.
+	deserved []int64
+}
+
+// limit makes the limits of every queue, and marks what exceeds them.
+func (l *Ledger) limit() {
+	cluster := make([]int64, l.m.Len())
+	for dim := range cluster {
+		cluster[dim] = l.source.total(dim)
+	}
+	l.limitLevel(l.topLevel(), cluster)
+	for _, q := range l.ordered {
+		q.over = nil
+		for dim := range q.cells {
+			q.free[dim] = q.cells[dim].free()
+			q.mark(int32(dim))
+		}
+	}
+}
+
+// limitLevel makes the limits of the queues that share a total, and of those
+// below them.
+func (l *Ledger) limitLevel(siblings []*queue, total []int64) {
+	guaranteed := make([]int64, len(total))
+	for _, q := range siblings {
+		for dim := range guaranteed {
+			guaranteed[dim] = addSaturated(guaranteed[dim], q.spec.guarantee(dim))
+		}
+	}
+	for _, q := range siblings {
+		q.entitled.real = make([]int64, len(total))
+		q.entitled.deserved = make([]int64, len(total))
+		for dim := range total {
+			limit := l.capability(q, dim)
+			guarantee := q.spec.guarantee(dim)
+			real := realCapability(limit, total[dim], guaranteed[dim], guarantee)
+			if l.cfg.EnforceGuarantee {
+				limit = real
+			}
+			q.cells[dim].limit = limit
+			q.entitled.real[dim] = real
+			q.entitled.deserved[dim] = max(min(amountAt(q.spec.Deserved, dim), real), guarantee)
+		}
+		if len(q.children) > 0 {
+			l.limitLevel(q.children, q.entitled.real)
+		}
+	}
+}
+
+// realCapability is the smaller of a queue's capability and what its siblings'
+// guarantees leave of a total, its own guarantee added: the formula of Volcano's
+// capacity plugin, with the min that its design has and its code lacks.
+func realCapability(capability, total, guaranteed, guarantee int64) int64 {
+	if total == Unlimited {
+		return capability
+	}
+	return min(capability, max(0, total-guaranteed)+guarantee)
+}
+
+// share returns how much of what it deserves a queue uses, in the dimension where
+// that is most. Holds don't count.
+func (q *queue) share() (share float64) {
+	for dim, deserved := range q.entitled.deserved {
+		if deserved > 0 && q.cells[dim].allocated > 0 {
+			share = max(share, float64(q.cells[dim].allocated)/float64(deserved))
+		}
+	}
+	return share
+}
+
+// Share returns the greatest part that a queue and those below it use of what it
+// deserves in any dimension, 0 if it deserves nothing; more than 1 is possible.
+// Holds don't count. ok is false for a queue that isn't there.
+func (l *Ledger) Share(queue string) (share float64, ok bool) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	q := l.queues[queue]
+	if q == nil {
+		return 0, false
+	}
+	return q.share(), true
+}
+
+// CompareQueues says which of two queues comes first, negative for a: the one of
+// higher priority, then of lower share, then of smaller name. Of queues with
+// different parents the queues above them decide that are children of the same
+// one; a queue comes before those below it. Queues that aren't there come last, by
+// name. On one state it is a total order.
+func (l *Ledger) CompareQueues(a, b string) int {
+	l.rlock()
+	defer l.mu.RUnlock()
+	qa, qb := l.queues[a], l.queues[b]
+	switch {
+	case qa == nil && qb == nil:
+		return strings.Compare(a, b)
+	case qa == nil:
+		return 1
+	case qb == nil:
+		return -1
+	}
+	return compareQueues(qa, qb)
+}
+
+func compareQueues(a, b *queue) int {
+	deeper := a.depth() - b.depth()
+	for range deeper {
+		a = a.parent
+	}
+	for range -deeper {
+		b = b.parent
+	}
+	if a == b {
+		return deeper
+	}
+	for a.parent != b.parent {
+		a, b = a.parent, b.parent
+	}
+	return cmp.Or(
+		cmp.Compare(b.spec.Priority, a.spec.Priority),
+		cmp.Compare(a.share(), b.share()),
+		strings.Compare(a.spec.Name, b.spec.Name),
+	)
+}
+
+// depth returns how many queues are above.
+func (q *queue) depth() (n int) {
+	for p := q.parent; p != nil; p = p.parent {
+		n++
+	}
+	return n
+}
+
+// holds reports whether anything is held for the job.
+func (j *job) holds() bool {
+	if j.cpu.held > 0 || j.mem.held > 0 {
+		return true
+	}
+	for _, it := range j.items {
+		if it.held > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// countWaiting calls add with everything that pending tasks of the last view ask
+// for, queue by queue upwards. Of alternatives the first counts that the task's
+// job holds for it, or else the first.
+func (l *Ledger) countWaiting(add func(q *queue, dim int32, amount int64)) {
+	for _, w := range l.waiting {
+		l.countTask(w, add)
+	}
+}
+
+func (l *Ledger) countTask(w *waitingTask, add func(q *queue, dim int32, amount int64)) {
+	leaf := l.queues[w.queue]
+	j := l.jobs[w.job]
+	if j != nil && j.queue != leaf {
+		j = nil
+	}
+	up := func(dim int32, amount int64) {
+		for q := leaf; q != nil && amount > 0; q = q.parent {
+			add(q, dim, amount)
+		}
+	}
+	up(dimCPU, w.cpu)
+	up(dimMemory, w.mem)
+	var taken uint64
+	for i := range w.items {
+		ti := &w.items[i]
+		up(j.heldFirst(ti, &taken), ti.milli)
+	}
+}
+
+// heldFirst returns the first alternative of a task's item that the job, which
+// may be nil, holds for it; the first one if there is none. taken is as for
+// match.
+func (j *job) heldFirst(ti *taskItem, taken *uint64) int32 {
+	if j == nil {
+		return ti.alts.cards[0]
+	}
+	it := j.matchNext(ti, taken)
+	for _, dim := range ti.alts.cards {
+		if it != nil {
+			if at := it.alts.index(dim); at >= 0 && it.heldOn(at) > 0 {
+				return dim
+			}
+		}
+	}
+	return ti.alts.cards[0]
+}

@@ -1,0 +1,84 @@
+package quota
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkWhatFits counts a million copies.
+func BenchmarkWhatFits(b *testing.B) {
+	w := newWorld(new(testing.T), Config{}, "org", "cpu:inf A:3000000", "q < org", "cpu:inf A:1000000 B:1000000")
+	for name, shape := range map[string]Shape{
+		"jobs": w.job("x", "q", "cpu:4 A:1"), "tasks": w.task("x", "y", "q", "cpu:4 A|B:1"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if f, err := w.WhatFits(shape); err != nil || f.Copies != 1_000_000 {
+					b.Fatalf("%d copies, %v", f.Copies, err)
+				}
+			}
+		})
+	}
+}
+
+// many makes 10,000 queues below 100 parents, over 64 cards, each with a charge.
+func many(tb testing.TB) (*Ledger, []string) {
+	var cards, names []string
+	for i := range 64 {
+		cards = append(cards, fmt.Sprintf("card-%02d", i))
+	}
+	m, err := NewMap(cards)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var queues []Queue
+	for i := range 100 {
+		queues = append(queues, Queue{Name: fmt.Sprintf("p%02d", i)})
+	}
+	for i := range 10_000 {
+		v := m.NewVector()
+		for dim := range v {
+			v[dim] = 1e6
+		}
+		queues = append(queues, Queue{Name: fmt.Sprintf("q%04d", i), Parent: fmt.Sprintf("p%02d", i%100), Capability: v, Guarantee: v, Deserved: v})
+		names = append(names, queues[len(queues)-1].Name)
+	}
+	l, err := New(Config{}, m, nil, queues)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i, name := range names {
+		r := &TaskRequest{id: name, job: name, queue: name, cpu: int64(1 + i*37%1000)}
+		if a, err := l.Commit(r); err != nil || !a.OK {
+			tb.Fatal(a.Refusal.Message(), err)
+		}
+	}
+	return l, names
+}
+
+// BenchmarkCompareQueues compares two of 10,000 queues with 66 dimensions.
+func BenchmarkCompareQueues(b *testing.B) {
+	l, names := many(b)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		a, c := names[i*7919%len(names)], names[(i*104729+1)%len(names)]
+		if n := l.CompareQueues(a, c); n == 0 && a != c {
+			b.Fatal("a tie")
+		}
+	}
+}
+
+// BenchmarkSetQueues sets 10,000 queues with guarantees and their limits.
+func BenchmarkSetQueues(b *testing.B) {
+	l, _ := many(b)
+	var queues []Queue
+	for _, q := range l.ordered {
+		queues = append(queues, q.spec)
+	}
+	for b.Loop() {
+		if orphans, err := l.SetQueues(queues, nil); err != nil || len(orphans) > 0 {
+			b.Fatal(orphans, err)
+		}
+	}
+}

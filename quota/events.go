@@ -1,0 +1,106 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Event is one change of a ledger, or an operation that was refused.
+type Event struct {
+	Seq     uint64 // of the change; of a refusal, of the state that it was decided on
+	Kind    Kind
+	Queue   string
+	Job     string
+	Task    string // empty: the whole job
+	CPU     int64  // milli-cores: the task's, or the job's min
+	Memory  int64  // bytes
+	Cards   []CardAmount
+	Refusal Refusal // of Refused
+}
+
+// CardAmount is an amount of a card, in milli-cards.
+type CardAmount struct {
+	Card  string // of a hold or a charge
+	Milli int64
+}
+
+// Kind is the kind of an [Event].
+type Kind uint8
+
+const (
+	Reserved Kind = iota
+	Resized
+	Committed
+	RolledBack
+	Released
+	Expired
+	Reconciled
+	Refused
+)
+
+var dimNames = [...]string{dimCPU: "cpu", dimMemory: "memory"}
+
+func conflict(what, id, detail string) error {
+	return fmt.Errorf("%w: %s %q: %s", ErrConflict, what, id, detail)
+}
+
+func overflow(what, id, of string) error {
+	return fmt.Errorf("%w: %s %q, %s", ErrOverflow, what, id, of)
+}
+
+// refused counts a refused operation and makes its event.
+func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
+	if q := l.queues[queue]; q != nil {
+		if q.refused == nil {
+			q.refused = new([reasons]uint64)
+		}
+		q.refused[a.Refusal.Reason]++
+	} else {
+		l.refusedU[a.Refusal.Reason]++
+	}
+	if l.cfg.OnEvent == nil {
+		return nil
+	}
+	return []Event{{Seq: l.seq, Kind: Refused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal}}
+}
+
+// taskEvent makes the event of a task's charges.
+func (l *Ledger) taskEvent(kind Kind, seq uint64, t *task) []Event {
+	if l.cfg.OnEvent == nil {
+		return nil
+	}
+	e := Event{Seq: seq, Kind: kind, Queue: t.job.queue.spec.Name, Job: t.job.id, Task: t.id, CPU: t.cpu.amount, Memory: t.mem.amount}
+	for i := range t.charges {
+		e.Cards = append(e.Cards, CardAmount{l.cardName(t.charges[i].card), t.charges[i].milli})
+	}
+	return []Event{e}
+}
+
+// jobEvent makes the event of a job's holds.
+func (l *Ledger) jobEvent(kind Kind, seq uint64, j *job) []Event {
+	if l.cfg.OnEvent == nil {
+		return nil
+	}
+	e := Event{Seq: seq, Kind: kind, Queue: j.queue.spec.Name, Job: j.id, CPU: j.cpu.min, Memory: j.mem.min}
+	for _, it := range j.items {
+		for at, dim := range it.alts.cards {
+			if held := it.heldOn(at); held > 0 {
+				e.Cards = append(e.Cards, CardAmount{l.cardName(dim), held})
+			}
+		}
+	}
+	return []Event{e}
+}
+
+// sortedJobs returns the records by id.
+func (l *Ledger) sortedJobs() []*job {
+	jobs := make([]*job, 0, len(l.jobs))
+	for _, id := range sorted(l.jobs) {
+		jobs = append(jobs, l.jobs[id])
+	}
+	return jobs
+}
+
+// sorted returns the keys of a map in order.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

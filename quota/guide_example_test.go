@@ -1,0 +1,636 @@
+package quota_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"slices"
+	"strings"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/quota"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// gpuNode is a node as GPU feature discovery labels it.
+func gpuNode(name, product string, gpus int64) corev1.Node {
+	return corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+			"nvidia.com/gpu.product": product,
+			"nvidia.com/gpu.count":   fmt.Sprint(gpus),
+			"nvidia.com/gpu.memory":  "81920",
+		}},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			"cpu":            resource.MustParse("64"),
+			"memory":         resource.MustParse("256Gi"),
+			"nvidia.com/gpu": *resource.NewQuantity(gpus, resource.DecimalSI),
+		}},
+	}
+}
+
+// gpuPod is a pod that asks for GPUs on any of the cards that it names.
+func gpuPod(cards string, gpus int64) *corev1.Pod {
+	limits := corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(gpus, resource.DecimalSI)}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{quota.NameAnnotation: cards}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "main", Resources: corev1.ResourceRequirements{Limits: limits},
+		}}},
+	}
+}
+
+// From the objects of a cluster to a pod that is charged.
+func Example() {
+	// What the cluster has: once per change of a node.
+	nodes := []corev1.Node{
+		gpuNode("node-1", "NVIDIA-A100-SXM4-80GB", 4),
+		gpuNode("node-2", "NVIDIA-H100-80GB-HBM3", 4),
+	}
+	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	catalogue := inventory.Catalogue()
+	fmt.Println("cards:", catalogue.Cards())
+
+	// What queues may use: once per change of a queue. The map has a dimension for
+	// each card.
+	var cfg quota.Config
+	specs := []quota.QueueSpec{{
+		Name: "team-a",
+		Annotations: map[string]string{
+			quota.QuotaAnnotation: `{"NVIDIA-A100-SXM4-80GB": 3, "NVIDIA-H100-80GB-HBM3": 4}`,
+		},
+		Capability: corev1.ResourceList{
+			"cpu":            resource.MustParse("32"),
+			"memory":         resource.MustParse("128Gi"),
+			"nvidia.com/gpu": resource.MustParse("8"), // cards are not limited here
+		},
+	}}
+	m, err := quota.NewMap(slices.Concat(catalogue.Cards(), cfg.Cards(specs)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	queues := make([]quota.Queue, len(specs))
+	for i := range specs {
+		var faults []quota.EntryError
+		if queues[i], faults, err = cfg.BuildQueue(m, specs[i]); err != nil {
+			log.Fatal(err)
+		}
+		for _, fault := range faults { // for the log: a note, or a card that is denied
+			fmt.Println("note:", fault.Code.IsNote(), fault)
+		}
+	}
+	ledger, err := quota.New(cfg, m, catalogue, queues)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// A job comes, before it has pods: may it start? Then it has a promise.
+	job, _, err := ledger.ResolveJob(quota.Job{
+		ID: "train", Queue: "team-a",
+		Annotations: map[string]string{
+			quota.RequestAnnotation: `{"NVIDIA-A100-SXM4-80GB|NVIDIA-H100-80GB-HBM3": 2}`,
+		},
+		MinResources: corev1.ResourceList{"cpu": resource.MustParse("8")},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	answer, err := ledger.Reserve(job)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("reserved:", answer.OK)
+
+	// A pod of it comes: on which cards, and so on which nodes, may it run?
+	task, _, err := ledger.ResolveTask(quota.Task{
+		ID: "train-0", Job: "train", Queue: "team-a",
+		Pod: gpuPod("NVIDIA-A100-SXM4-80GB|NVIDIA-H100-80GB-HBM3", 1),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ledger.Allocatable(&answer, task)
+	for _, option := range answer.Options {
+		fmt.Println(option.Card, option.OK)
+	}
+
+	// The scheduler chose node-2. Now the pod is charged, and the promise is H100.
+	answer, err = ledger.CommitOn(task, "node-2")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("charged:", answer.Charged)
+
+	// What doesn't fit is refused, with numbers.
+	other, _, err := ledger.ResolveJob(quota.Job{
+		ID: "eval", Queue: "team-a",
+		Annotations: map[string]string{quota.RequestAnnotation: `{"NVIDIA-H100-80GB-HBM3": 3}`},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if !ledger.Enqueueable(&answer, other) {
+		fmt.Println(answer.Refusal.Message())
+	}
+	// Output:
+	// cards: [NVIDIA-A100-SXM4-80GB NVIDIA-H100-80GB-HBM3]
+	// note: true quota: entry "nvidia.com/gpu": quotas don't use this resource, only cpu, memory and cards by annotation
+	// reserved: true
+	// NVIDIA-A100-SXM4-80GB true
+	// NVIDIA-H100-80GB-HBM3 true
+	// charged: [NVIDIA-H100-80GB-HBM3]
+	// queue "team-a": insufficient quota of card NVIDIA-H100-80GB-HBM3: requested 3 cards, room for 2 cards of 4 cards, the total would be 5 cards
+}
+
+// The life of a reservation: the picture of the guide in numbers.
+func Example_life() {
+	l := newLedger(quota.Config{}, "team-a", `{"A100": 5}`)
+	fmt.Println("step         allocated held free")
+	print := func(step string, done bool) {
+		for queue := range l.Samples() {
+			c := queue.Cards[0]
+			fmt.Printf("%-12s %9d %4d %4d", step, c.Allocated/1000, c.Inqueue/1000, (c.Capability-c.Allocated-c.Inqueue)/1000)
+		}
+		if !done {
+			fmt.Print(" refused")
+		}
+		fmt.Println()
+	}
+	reserve := func(id, request string) {
+		a, err := l.Reserve(job(l, "team-a", id, request))
+		if err != nil {
+			log.Fatal(err)
+		}
+		print("Reserve "+id, a.OK)
+	}
+	commit := func(job string, ids ...string) {
+		for _, id := range ids {
+			if _, err := l.Commit(task(l, "team-a", job, id, "A100")); err != nil {
+				log.Fatal(err)
+			}
+		}
+		print("Commit "+strings.Join(ids, " "), true)
+	}
+	print("New", true)
+	reserve("j", `{"A100": 4}`)
+	commit("j", "j1", "j2")
+	commit("j", "j3", "j4")
+	reserve("k", `{"A100": 2}`)
+	commit("x", "x1")
+	print("Rollback j1", l.Rollback("j1"))
+	print("Release j2", l.Release("j2"))
+	// Output:
+	// step         allocated held free
+	// New                  0    0    5
+	// Reserve j            0    4    1
+	// Commit j1 j2         2    2    1
+	// Commit j3 j4         4    0    1
+	// Reserve k            4    0    1 refused
+	// Commit x1            5    0    0
+	// Rollback j1          4    1    0
+	// Release j2           3    1    1
+}
+
+// A job that uses more than its min, and another one that is promised the same
+// cards.
+func Example_elastic() {
+	l := newLedger(quota.Config{}, "team-a", `{"A100": 4}`)
+	fmt.Println("step              allocated held")
+	print := func(step string, answer quota.Answer, err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for queue := range l.Samples() {
+			c := queue.Cards[0]
+			fmt.Printf("%-17s %9d %4d", step, c.Allocated/1000, c.Inqueue/1000)
+		}
+		if !answer.OK {
+			fmt.Print(" refused: ", answer.Options[0].Why)
+		}
+		fmt.Println()
+	}
+	reserve := func(id, request string) {
+		a, err := l.Reserve(job(l, "team-a", id, request))
+		print("Reserve "+id, a, err)
+	}
+	commit := func(job, id string) {
+		a, err := l.Commit(task(l, "team-a", job, id, "A100"))
+		print("Commit "+id, a, err)
+	}
+	reserve("j", `{"A100": 2}`)
+	for _, id := range []string{"j1", "j2", "j3", "j4"} {
+		commit("j", id)
+	}
+	reserve("k", `{"A100": 2}`)
+	commit("k", "k1")
+	for job := range l.Jobs("team-a") {
+		for _, c := range job.Elastic.Cards {
+			fmt.Println(job.ID, "could do without", c.Milli/1000, c.Card, "of those of", job.Tasks)
+		}
+	}
+	l.Release("j4") // evicted
+	print("Release j4", quota.Answer{OK: true}, nil)
+	commit("x", "x1")
+	commit("k", "k1")
+	// Output:
+	// step              allocated held
+	// Reserve j                 0    2
+	// Commit j1                 1    1
+	// Commit j2                 2    0
+	// Commit j3                 3    0
+	// Commit j4                 4    0
+	// Reserve k                 4    2
+	// Commit k1                 4    2 refused: OverCapacity
+	// j could do without 2 A100 of those of [j1 j2 j3 j4]
+	// Release j4                3    2
+	// Commit x1                 3    2 refused: Promised
+	// Commit k1                 4    1
+}
+
+// What becomes of a promise of four cards when one pod of the job runs.
+func Example_view() {
+	train := quota.Job{
+		ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"A100": 4}`},
+	}
+	running := gpuPod("A100", 1)
+	running.UID, running.Spec.NodeName, running.Status.Phase = "uid-0", "node-1", corev1.PodRunning
+	for _, phase := range []quota.Phase{quota.PhaseInqueue, quota.PhaseRunning} {
+		for _, natural := range []bool{false, true} {
+			l := newLedger(quota.Config{}, "team-a", `{"A100": 5}`)
+			if _, err := l.Reserve(job(l, "team-a", "train", `{"A100": 4}`)); err != nil {
+				log.Fatal(err)
+			}
+			seen, err := viewJob(l, train, phase, 2, []*corev1.Pod{running})
+			if err != nil {
+				log.Fatal(err)
+			}
+			what := "as reserved"
+			if natural {
+				what, seen.MinUnknown = "of the pods", false
+			}
+			if _, err := l.Reconcile(quota.View{Jobs: []quota.ViewJob{seen}}); err != nil {
+				log.Fatal(err)
+			}
+			status, _ := l.Job("train")
+			fmt.Printf("%-7s min %s: charged %v held %v\n", phase, what, status.Charged.Cards, status.Held.Cards)
+		}
+	}
+	// Output:
+	// Inqueue min as reserved: charged [{A100 1000}] held [{A100 3000}]
+	// Inqueue min of the pods: charged [{A100 1000}] held []
+	// Running min as reserved: charged [{A100 1000}] held []
+	// Running min of the pods: charged [{A100 1000}] held []
+}
+
+// viewJob is what a ledger is told of a job and of those of its pods that are there.
+// The pods say what is charged, and where; what the job needs stays as it was
+// reserved or, if it wasn't in this ledger, is what its annotation and minResources
+// say.
+func viewJob(l *quota.Ledger, job quota.Job, phase quota.Phase, minMember int32, pods []*corev1.Pod) (quota.ViewJob, error) {
+	seen := quota.ViewJob{Job: job, Phase: phase, MinMember: minMember, MinUnknown: true}
+	for _, pod := range pods {
+		seen.Tasks = append(seen.Tasks, quota.Task{ID: string(pod.UID), Pod: pod}) // status: what the pod says
+	}
+	if status, _ := l.Job(job.ID); status.Reserved {
+		return seen, nil
+	}
+	handle, _, err := l.ResolveJob(job) // without the pods, which would win over the annotation
+	if err == nil && handle.Invalid() == "" {
+		need := handle.Need()
+		seen.Min, seen.MinUnknown = &need, false
+	}
+	return seen, err
+}
+
+// plugin has the hooks of a scheduler plugin, without the types of a scheduler. A
+// real one makes quota.Job and quota.Task of its own objects.
+type plugin struct {
+	cfg      quota.Config
+	m        *vectormap.ResourceVectorMap
+	ledger   *quota.Ledger
+	snapshot []byte // of the process before; nil: none
+	swept    uint64 // the Seq of the sweep before
+	log      func(...any)
+}
+
+// onSessionOpen tells the ledger what the informers know.
+func (p *plugin) onSessionOpen(nodes []corev1.Node, specs []quota.QueueSpec, view quota.View) (quota.Report, error) {
+	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	if err != nil {
+		return quota.Report{}, err
+	}
+	catalogue := inventory.Catalogue()
+	if p.ledger == nil {
+		if err := p.start(catalogue); err != nil {
+			return quota.Report{}, err
+		}
+	}
+	if p.m, err = quota.ExtendMap(p.m, slices.Concat(catalogue.Cards(), p.cfg.Cards(specs))); err != nil {
+		return quota.Report{}, err
+	}
+	queues := make([]quota.Queue, len(specs))
+	for i, spec := range specs {
+		var faults []quota.EntryError
+		if queues[i], faults, err = p.cfg.BuildQueue(p.m, spec); err != nil {
+			return quota.Report{}, err
+		}
+		for _, fault := range faults {
+			p.log(spec.Name, fault)
+		}
+	}
+	if err := p.ledger.SetCatalogue(catalogue, p.m); err != nil {
+		return quota.Report{}, err
+	}
+	orphans, err := p.ledger.SetQueues(queues, p.m)
+	if err != nil {
+		return quota.Report{}, err
+	}
+	_, warnings := quota.Validate(queues, p.m, catalogue) // its errors are those of SetQueues
+	p.log(orphans, warnings)
+	return p.ledger.Reconcile(view)
+}
+
+// start makes the ledger, of a snapshot if there is one.
+func (p *plugin) start(catalogue *device.Catalogue) (err error) {
+	if p.snapshot == nil {
+		if p.m, err = quota.NewMap(catalogue.Cards()); err == nil {
+			p.ledger, err = quota.New(p.cfg, p.m, catalogue, nil)
+		}
+		return err
+	}
+	cards, err := quota.SnapshotCards(p.snapshot)
+	if err != nil {
+		return err
+	}
+	if p.m, err = quota.NewMap(slices.Concat(cards, catalogue.Cards())); err == nil {
+		p.ledger, err = quota.Restore(p.cfg, p.m, catalogue, p.snapshot)
+	}
+	return err
+}
+
+// Volcano
+
+func (p *plugin) jobEnqueueable(job quota.Job) bool {
+	handle, _, err := p.ledger.ResolveJob(job)
+	return err == nil && p.ledger.Enqueueable(nil, handle)
+}
+
+func (p *plugin) jobEnqueued(job quota.Job) error {
+	handle, _, err := p.ledger.ResolveJob(job)
+	if err != nil {
+		return err
+	}
+	return refused(p.ledger.Reserve(handle))
+}
+
+func (p *plugin) allocatable(task quota.Task) bool {
+	handle, _, err := p.ledger.ResolveTask(task)
+	return err == nil && p.ledger.Allocatable(nil, handle)
+}
+
+func (p *plugin) predicate(task quota.Task, node string) bool {
+	handle, _, err := p.ledger.ResolveTask(task)
+	return err == nil && p.ledger.AllocatableOn(nil, handle, node)
+}
+
+func (p *plugin) allocate(task quota.Task, node string) error {
+	handle, _, err := p.ledger.ResolveTask(task)
+	if err != nil {
+		return err
+	}
+	return refused(p.ledger.CommitOn(handle, node))
+}
+
+func (p *plugin) deallocate(task quota.Task) { p.ledger.Rollback(task.ID) }
+
+func (p *plugin) nodeOrder(task quota.Task, node string) float64 {
+	handle, _, err := p.ledger.ResolveTask(task)
+	if err != nil {
+		return 0
+	}
+	return p.ledger.NodeScore(handle, node)
+}
+
+func (p *plugin) queueOrder(a, b string) int { return p.ledger.CompareQueues(a, b) }
+
+// kube-scheduler
+
+// preEnqueue lets a pod in if its job is reserved; an error gates it. job comes
+// without its tasks, which are not all there yet: its min is that of its
+// annotation, or the one that is given.
+func (p *plugin) preEnqueue(job quota.Job) error {
+	handle, _, err := p.ledger.ResolveJob(job)
+	if err != nil {
+		return err
+	}
+	err = refused(p.ledger.Reserve(handle))
+	if errors.Is(err, quota.ErrReserved) {
+		return nil // with another min: it has shrunk since, with every pod that ended
+	}
+	return err // another ErrConflict is a fault: the job is in another queue
+}
+
+// preFilter resolves a pod; the handle is kept in its CycleState.
+func (p *plugin) preFilter(task quota.Task) (*quota.TaskRequest, error) {
+	handle, _, err := p.ledger.ResolveTask(task)
+	if err != nil {
+		return nil, err
+	}
+	var answer quota.Answer
+	p.ledger.Allocatable(&answer, handle)
+	return handle, refused(answer, nil)
+}
+
+func (p *plugin) filter(task *quota.TaskRequest, node string) bool {
+	return p.ledger.AllocatableOn(nil, task, node)
+}
+
+func (p *plugin) reserve(task *quota.TaskRequest, node string) error {
+	return refused(p.ledger.CommitOn(task, node))
+}
+
+func (p *plugin) unreserve(task quota.Task) { p.ledger.Rollback(task.ID) }
+
+// Both
+
+func (p *plugin) podEnded(task quota.Task) { p.ledger.Release(task.ID) }
+
+func (p *plugin) jobDeleted(job quota.Job) { p.ledger.ReleaseJob(job.ID) }
+
+// sweep gives back what was decided before the last sweep and no view has shown
+// since: nobody carried it out. It is called right after Reconcile; between two
+// sweeps is more time than any binding takes.
+func (p *plugin) sweep(report quota.Report) {
+	for _, unseen := range report.Unseen {
+		if unseen.Task != "" && unseen.Seq <= p.swept {
+			p.ledger.Rollback(unseen.Task)
+		}
+	}
+	p.ledger.Expire(p.swept + 1)
+	p.swept = report.Seq
+}
+
+// refused makes an error of a refusal.
+func refused(answer quota.Answer, err error) error {
+	if err == nil && !answer.OK {
+		return fmt.Errorf("%s: %s", answer.Refusal.Reason, answer.Refusal.Message())
+	}
+	return err
+}
+
+// A scheduler reserves a job, charges a pod, and dies before it binds the pod.
+func Example_crash() {
+	nodes := []corev1.Node{gpuNode("node-1", "A100", 4)}
+	queues := []quota.QueueSpec{
+		{Name: "team-a", Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 4}`}},
+	}
+	p := plugin{log: func(...any) {}}
+	if _, err := p.onSessionOpen(nodes, queues, quota.View{}); err != nil {
+		log.Fatal(err)
+	}
+	train := quota.Job{ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"A100": 2}`}}
+	pod := quota.Task{ID: "train-0", Job: "train", Queue: "team-a", Pod: gpuPod("A100", 1)}
+	if err := errors.Join(p.jobEnqueued(train), p.allocate(pod, "node-1")); err != nil {
+		log.Fatal(err)
+	}
+
+	next := plugin{snapshot: p.ledger.Snapshot(), log: p.log}
+	for range 2 {
+		report, err := next.onSessionOpen(nodes, queues, quota.View{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, unseen := range report.Unseen {
+			fmt.Println("unseen:", unseen.Ref)
+		}
+		next.sweep(report)
+		show(next.ledger)
+	}
+
+	// The job was only late. It is admitted, and has its promise again.
+	seen, err := viewJob(next.ledger, train, quota.PhaseInqueue, 2, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := next.onSessionOpen(nodes, queues, quota.View{Jobs: []quota.ViewJob{seen}}); err != nil {
+		log.Fatal(err)
+	}
+	show(next.ledger)
+	next.jobDeleted(train)
+	show(next.ledger)
+	// Output:
+	// unseen: {train }
+	// unseen: {train train-0}
+	// team-a: A100 allocated 1000m, held 1000m, of 4000m
+	// unseen: {train }
+	// unseen: {train train-0}
+	// team-a: A100 allocated 0m, held 0m, of 4000m
+	// team-a: A100 allocated 0m, held 2000m, of 4000m
+	// team-a: A100 allocated 0m, held 0m, of 4000m
+}
+
+// Two sessions of a Volcano scheduler that dies between them.
+func Example_volcano() {
+	nodes := []corev1.Node{gpuNode("node-1", "A100", 4), gpuNode("node-2", "H100", 4)}
+	queues := []quota.QueueSpec{
+		{Name: "team-a", Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 2, "H100": 4}`}},
+		{Name: "team-b", Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 1}`}},
+	}
+	train := quota.Job{
+		ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"H100|A100": 2}`},
+	}
+	pod := quota.Task{ID: "train-0", Job: "train", Queue: "team-a", Pod: gpuPod("H100|A100", 1)}
+
+	p := plugin{log: func(...any) {}}
+	if _, err := p.onSessionOpen(nodes, queues, quota.View{}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("enqueueable:", p.jobEnqueueable(train), "enqueued:", p.jobEnqueued(train))
+	fmt.Println("allocatable:", p.allocatable(pod))
+	for _, node := range []string{"node-1", "node-2"} {
+		fmt.Println(node, "possible:", p.predicate(pod, node), "score:", p.nodeOrder(pod, node))
+	}
+	fmt.Println("allocated:", p.allocate(pod, "node-1"))
+	p.deallocate(pod) // the session's statement was discarded
+	fmt.Println("allocated:", p.allocate(pod, "node-2"))
+	fmt.Println("team-b first:", p.queueOrder("team-b", "team-a") < 0)
+	show(p.ledger)
+
+	// The next process: the pod runs on node-1 by now, since its binding failed and
+	// somebody else placed it.
+	next := plugin{snapshot: p.ledger.Snapshot(), log: p.log}
+	pod.Node, pod.Status = "node-1", quota.TaskRunning
+	report, err := next.onSessionOpen(nodes, queues, quota.View{Jobs: []quota.ViewJob{{
+		Job:   quota.Job{ID: "train", Queue: "team-a", Annotations: train.Annotations, Tasks: []quota.Task{pod}},
+		Phase: quota.PhaseInqueue, MinMember: 2, MinUnknown: true,
+	}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("corrected:", report.Corrected)
+	show(next.ledger)
+	next.podEnded(pod)
+	show(next.ledger)
+	// Output:
+	// enqueueable: true enqueued: <nil>
+	// allocatable: true
+	// node-1 possible: true score: 50
+	// node-2 possible: true score: 100
+	// allocated: <nil>
+	// allocated: <nil>
+	// team-b first: true
+	// team-a: A100 allocated 0m, held 0m, of 2000m
+	// team-a: H100 allocated 1000m, held 1000m, of 4000m
+	// team-b: A100 allocated 0m, held 0m, of 1000m
+	// corrected: [{train train-0}]
+	// team-a: A100 allocated 1000m, held 1000m, of 2000m
+	// team-a: H100 allocated 0m, held 0m, of 4000m
+	// team-b: A100 allocated 0m, held 0m, of 1000m
+	// team-a: A100 allocated 0m, held 1000m, of 2000m
+	// team-a: H100 allocated 0m, held 0m, of 4000m
+	// team-b: A100 allocated 0m, held 0m, of 1000m
+}
+
+// A pod goes through the extension points of kube-scheduler, twice: the first time
+// its binding fails.
+func Example_kubeScheduler() {
+	nodes := []corev1.Node{gpuNode("node-1", "A100", 4), gpuNode("node-2", "H100", 4)}
+	queues := []quota.QueueSpec{{
+		Name: "team-a", Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 1, "H100": 2}`},
+	}}
+	p := plugin{log: func(...any) {}}
+	if _, err := p.onSessionOpen(nodes, queues, quota.View{}); err != nil {
+		log.Fatal(err)
+	}
+	train := quota.Job{
+		ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"H100": 2}`},
+	}
+	pod := quota.Task{ID: "train-0", Job: "train", Queue: "team-a", Pod: gpuPod("H100", 1)}
+	fmt.Println("gated:", p.preEnqueue(train))
+	for attempt := range 2 {
+		handle, err := p.preFilter(pod)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("node-1:", p.filter(handle, "node-1"), "node-2:", p.filter(handle, "node-2"))
+		fmt.Println("reserved:", p.reserve(handle, "node-2"))
+		if attempt == 0 {
+			p.unreserve(pod)
+		}
+	}
+	other := quota.Task{ID: "notebook-0", Job: "notebook", Queue: "team-a", Pod: gpuPod("H100", 1)}
+	_, err := p.preFilter(other)
+	fmt.Println(err)
+	// Output:
+	// gated: <nil>
+	// node-1: false node-2: true
+	// reserved: <nil>
+	// node-1: false node-2: true
+	// reserved: <nil>
+	// InsufficientScalarQuota: queue "team-a": insufficient quota of card H100: requested 1 card, room for 0 cards of 2 cards, the total would be 3 cards
+}

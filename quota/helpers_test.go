@@ -1,0 +1,245 @@
+package quota
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// cluster is a catalogue of made-up cards on nodes, all on one resource unless
+// the card's name says otherwise, as in M@nvidia.com/mig-1g.5gb.
+func cluster(nodes map[string]string) *device.Catalogue {
+	var inv device.Inventory
+	for _, name := range sorted(nodes) {
+		n := device.Node{Name: name}
+		for _, entry := range strings.Fields(nodes[name]) {
+			card, count, _ := strings.Cut(entry, ":")
+			card, resource, found := strings.Cut(card, "@")
+			if !found {
+				resource = "nvidia.com/gpu"
+			}
+			c, err := strconv.ParseInt(count, 10, 64)
+			if err != nil {
+				panic(err)
+			}
+			n.Cards = append(n.Cards, device.Card{Name: card, Resource: corev1.ResourceName(resource), Count: c})
+		}
+		inv.Nodes = append(inv.Nodes, n)
+	}
+	return inv.Catalogue()
+}
+
+// amount parses 3, 2500m or inf into thousandths.
+func amount(text string) int64 {
+	if text == "inf" {
+		return Unlimited
+	}
+	if milli, ok := strings.CutSuffix(text, "m"); ok {
+		n, err := strconv.ParseInt(milli, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(err)
+	}
+	return int64(f * 1000)
+}
+
+// parts splits "cpu:2 mem:3 A|B:4" into names and amounts; mem is in Gi.
+func parts(text string) (names []string, amounts []int64) {
+	for _, entry := range strings.Fields(text) {
+		at := strings.LastIndex(entry, ":")
+		n := amount(entry[at+1:])
+		if entry[:at] == "mem" && n != Unlimited {
+			n = n / 1000 << 30
+		}
+		names, amounts = append(names, entry[:at]), append(amounts, n)
+	}
+	return names, amounts
+}
+
+// vectorOf makes a vector and the mentioned dimensions of "cpu:2 mem:3 A:4".
+func vectorOf(m *vectormap.ResourceVectorMap, text string) (v vector.ResourceVector, mentioned []int) {
+	v, mentioned = m.NewVector(), []int{}
+	names, amounts := parts(text)
+	for i, name := range names {
+		dim := map[string]int{"cpu": vectormap.CPU, "mem": vectormap.Memory}[name]
+		if name != "cpu" && name != "mem" {
+			var ok bool
+			if dim, ok = CardIndex(m, name); !ok {
+				panic("no card " + name)
+			}
+		}
+		v[dim] = float64(amounts[i])
+		if amounts[i] == Unlimited {
+			v[dim] = inf
+		}
+		mentioned = append(mentioned, dim)
+	}
+	slices.Sort(mentioned)
+	return v, mentioned
+}
+
+// world is a ledger with short names.
+type world struct {
+	*testing.T
+	*Ledger
+}
+
+// q is a queue in short: "q < parent", capability, and what else is set.
+func q(m *vectormap.ResourceVectorMap, name, capability string) Queue {
+	name, parent, _ := strings.Cut(name, " < ")
+	queue := Queue{Name: name, Parent: parent}
+	queue.Capability, queue.Mentioned = vectorOf(m, capability)
+	return queue
+}
+
+// newWorld makes a ledger over cards A B C H K V, all discovered, with queues
+// given as name, capability pairs.
+func newWorld(t *testing.T, cfg Config, pairs ...string) *world {
+	t.Helper()
+	m, err := NewMap([]string{"A", "B", "C", "H", "K", "V"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var queues []Queue
+	for i := 0; i < len(pairs); i += 2 {
+		queues = append(queues, q(m, pairs[i], pairs[i+1]))
+	}
+	l, err := New(cfg, m, cluster(map[string]string{"n": "A:10 B:10 C:10 H:10 K:10 V:10"}), queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t, l}
+}
+
+// task makes a request: "cpu:1 A|B:1".
+func (w *world) task(id, job, queue, text string) *TaskRequest {
+	r := &TaskRequest{id: id, job: job, queue: queue}
+	names, amounts := parts(text)
+	for i, name := range names {
+		switch name {
+		case "cpu":
+			r.cpu = amounts[i]
+		case "mem":
+			r.mem = amounts[i]
+		default:
+			r.items = append(r.items, taskItem{alts: w.alts(name), milli: amounts[i]})
+		}
+	}
+	return r
+}
+
+func (w *world) alts(text string) *alternatives {
+	var cards []int32
+	for _, name := range strings.Split(text, "|") {
+		cards = append(cards, w.dims[name])
+	}
+	return w.intern(cards)
+}
+
+// job makes a request: "cpu:1 A:1 A|B:3"; "A|B:6/2" has units of 2.
+func (w *world) job(id, queue, text string) *JobRequest {
+	r := &JobRequest{id: id, queue: queue, mix: w.cfg.Mix}
+	units := map[int]int64{}
+	fields := strings.Fields(text)
+	for i, f := range fields {
+		if min, unit, ok := strings.Cut(f, "/"); ok {
+			fields[i], units[i] = min, amount(unit)
+		}
+	}
+	names, amounts := parts(strings.Join(fields, " "))
+	for i, name := range names {
+		switch name {
+		case "cpu":
+			r.cpu = amounts[i]
+		case "mem":
+			r.mem = amounts[i]
+		default:
+			unit := units[i]
+			if unit == 0 {
+				unit = 1000
+			}
+			r.items = append(r.items, jobItem{w.alts(name), amounts[i], unit})
+		}
+	}
+	slices.SortStableFunc(r.items, compareItems)
+	return r
+}
+
+// reserve reserves and says what came of it: "yes", "repeat", or the reason with
+// room and limit in cards.
+func (w *world) reserve(id, queue, text string) string {
+	a, err := w.Reserve(w.job(id, queue, text))
+	return say(a, err)
+}
+
+func (w *world) probe(queue, text string) string {
+	var a Answer
+	w.Enqueueable(&a, w.job("probe", queue, text))
+	return say(a, nil)
+}
+
+func (w *world) commit(id, job, queue, text string, cards ...string) string {
+	a, err := w.Commit(w.task(id, job, queue, text), cards...)
+	if s := say(a, err); s != "yes" {
+		return s
+	}
+	return strings.Join(a.Charged, " ")
+}
+
+// may lists the alternatives with room.
+func (w *world) may(id, job, queue, text string) string {
+	var a Answer
+	w.Allocatable(&a, w.task(id, job, queue, text))
+	var ok []string
+	for _, o := range a.Options {
+		if o.OK {
+			ok = append(ok, o.Card)
+		}
+	}
+	if !a.OK {
+		return say(a, nil)
+	}
+	return strings.Join(ok, " ")
+}
+
+func say(a Answer, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case a.Repeat:
+		return "repeat"
+	case a.OK:
+		return "yes"
+	}
+	names := [...]string{"", "UnknownQueue", "QueueNotLeaf", "QueueNotOpen", "GetTask", "Empty", "CPU", "Memory", "Scalar"}
+	r := a.Refusal
+	if r.Reason < InsufficientCPUQuota {
+		return names[r.Reason]
+	}
+	return fmt.Sprintf("%s %d of %d at %s", names[r.Reason], r.Room, r.Limit, r.Level)
+}
+
+// state lists what a queue has in a card: allocated/held/elastic in milli.
+func (w *world) state(queue, card string) string {
+	c := w.queues[queue].cells[w.dims[card]]
+	return fmt.Sprintf("%d/%d/%d", c.allocated, c.held, c.elastic)
+}
+
+func (w *world) want(got, want string) {
+	w.Helper()
+	if got != want {
+		w.Errorf("got %q, want %q", got, want)
+	}
+}

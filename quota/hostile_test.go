@@ -1,0 +1,537 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// notUTF8 is a name that JSON can't have.
+const notUTF8 = "a\xff"
+
+// TestForeignRequests: what a ledger can't use panics before anything is locked.
+func TestForeignRequests(t *testing.T) {
+	w, other := newWorld(t, Config{}, "q", "A:4"), newWorld(t, Config{}, "q", "A:4")
+	resolve := func(l *Ledger) (*JobRequest, *TaskRequest) {
+		job, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Min: &Min{Items: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, _, err := l.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []CardCount{{[]string{"A"}, 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job, task
+	}
+	job, task := resolve(other.Ledger)
+	for _, c := range []struct {
+		want string
+		job  *JobRequest
+		task *TaskRequest
+	}{
+		{"quota: nil request", nil, nil},
+		{"quota: request of another ledger", job, task},
+	} {
+		own, ownTask := resolve(w.Ledger)
+		for name, call := range map[string]func(){
+			"Enqueueable":   func() { w.Enqueueable(nil, c.job) },
+			"Allocatable":   func() { w.Allocatable(nil, c.task) },
+			"AllocatableOn": func() { w.AllocatableOn(nil, c.task, "n") },
+			"NodeScore":     func() { w.NodeScore(c.task, "n") },
+			"Reserve":       func() { _, _ = w.Reserve(c.job) },
+			"Resize":        func() { _, _ = w.Resize(c.job) },
+			"ReserveMany":   func() { _, _ = w.ReserveMany([]*JobRequest{own, c.job}) },
+			"Commit":        func() { _, _ = w.Commit(c.task) },
+			"CommitOn":      func() { _, _ = w.CommitOn(c.task, "n") },
+			"CommitAll":     func() { _, _ = w.CommitAll([]*TaskRequest{ownTask, c.task}) },
+			"WhatFits job":  func() { _, _ = w.WhatFits(c.job) },
+			"WhatFits task": func() { _, _ = w.WhatFits(c.task) },
+		} {
+			if got := panicOf(call); got != c.want {
+				t.Errorf("%s: panic %v, want %q", name, got, c.want)
+			}
+		}
+	}
+	w.want(w.state("q", "A"), "0/0/0")
+	w.want(w.reserve("j", "q", "A:4"), "yes") // nothing is locked
+
+	// The zero values are of no queue.
+	a, err := w.Reserve(&JobRequest{})
+	w.want(say(a, err), "UnknownQueue")
+	a, err = w.Commit(&TaskRequest{})
+	w.want(say(a, err), "UnknownQueue")
+}
+
+func panicOf(call func()) (got any) {
+	defer func() { got = recover() }()
+	call()
+	return nil
+}
+
+// TestMorePanics: programmer errors beyond those of TestPanics.
+func TestMorePanics(t *testing.T) {
+	var l *Ledger
+	w := newWorld(t, Config{}, "q", "A:4")
+	mix := Mix(7)
+	for _, c := range []struct {
+		name, want string
+		call       func()
+	}{
+		{"AllocatableOn", "quota: nil ledger", func() { l.AllocatableOn(nil, &TaskRequest{}, "n") }},
+		{"NodeScore", "quota: nil ledger", func() { l.NodeScore(&TaskRequest{}, "n") }},
+		{"CommitOn", "quota: nil ledger", func() { _, _ = l.CommitOn(&TaskRequest{}, "n") }},
+		{"ReserveMany", "quota: nil ledger", func() { _, _ = l.ReserveMany([]*JobRequest{{}}) }},
+		{"CommitAll", "quota: nil ledger", func() { _, _ = l.CommitAll([]*TaskRequest{{}}) }},
+		{"WhatFits", "quota: nil ledger", func() { _, _ = l.WhatFits(&TaskRequest{}) }},
+		{"WhatFits", "quota: nil shape", func() { _, _ = w.WhatFits(nil) }},
+		{"Queue", "quota: nil ledger", func() { l.Queue("q") }},
+		{"Share", "quota: nil ledger", func() { l.Share("q") }},
+		{"CompareQueues", "quota: nil ledger", func() { l.CompareQueues("q", "r") }},
+		{"Samples", "quota: nil ledger", func() { l.Samples() }},
+		{"Reconcile", "quota: nil ledger", func() { _, _ = l.Reconcile(View{}) }},
+		{"ResolveTask", "quota: nil ledger", func() { _, _, _ = l.ResolveTask(Task{}) }},
+		{"ResolveJob", "quota: nil ledger", func() { _, _, _ = l.ResolveJob(Job{}) }},
+		{"New", "quota: unknown value in config", func() { _, _ = New(Config{Mix: 7}, w.m, nil, nil) }},
+		{"ResolveJob", "quota: unknown mix", func() { _, _, _ = w.ResolveJob(Job{ID: "j", Queue: "q", Mix: &mix}) }},
+	} {
+		if got := panicOf(c.call); got != c.want {
+			t.Errorf("%s: panic %v, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestNamesAreUTF8: what a snapshot would change is refused, and changes nothing.
+func TestNamesAreUTF8(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4")
+	before := string(w.Snapshot())
+	_, _, taskErr := w.ResolveTask(Task{ID: notUTF8, Job: "j", Queue: "q"})
+	_, _, taskJobErr := w.ResolveTask(Task{ID: "1", Job: notUTF8, Queue: "q"})
+	_, _, taskQueueErr := w.ResolveTask(Task{ID: "1", Job: "j", Queue: notUTF8})
+	_, _, jobErr := w.ResolveJob(Job{ID: notUTF8, Queue: "q"})
+	_, _, jobQueueErr := w.ResolveJob(Job{ID: "j", Queue: notUTF8})
+	_, queueErr := w.SetQueues([]Queue{{Name: notUTF8}}, nil)
+	_, ignoredErr := w.SetQueues([]Queue{{Name: "q", Ignored: []corev1.ResourceName{notUTF8}}}, nil)
+	_, _, specErr := new(Config).BuildQueue(w.m, QueueSpec{Name: notUTF8})
+	_, mapErr := NewMap([]string{notUTF8})
+	_, extendErr := ExtendMap(w.m, []string{notUTF8})
+	bare, err := vectormap.New(nil, vectormap.Literal(vectormap.UnitMilli, "card:"+notUTF8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, newErr := New(Config{}, bare, nil, nil)
+	_, restoreErr := Restore(Config{}, bare, nil, []byte(before))
+	wide, err := w.m.Extend(nil, vectormap.Literal(vectormap.UnitMilli, "card:"+notUTF8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wideErr := w.SetQueues(nil, wide)
+	_, viewErr := w.Reconcile(View{Jobs: []ViewJob{{Job: Job{ID: notUTF8, Queue: "q"}}}})
+	_, viewTaskErr := w.Reconcile(View{Tasks: []Task{{ID: notUTF8, Job: "j", Queue: "q"}}})
+	resourceErr := w.SetCatalogue(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}), nil)
+	for name, err := range map[string]error{
+		"task": taskErr, "job of a task": taskJobErr, "queue of a task": taskQueueErr, "job": jobErr, "queue of a job": jobQueueErr,
+		"queue": queueErr, "ignored resource": ignoredErr, "description": specErr, "map": mapErr, "wider map": extendErr,
+		"New": newErr, "Restore": restoreErr, "SetQueues": wideErr, "view": viewErr, "task in a view": viewTaskErr, "resource": resourceErr,
+	} {
+		if !errors.Is(err, ErrNotUTF8) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if errs, _ := Validate([]Queue{{Name: notUTF8}}, w.m, nil); len(errs) != 1 || !errors.Is(errs[0], ErrNotUTF8) {
+		t.Errorf("Validate: %v", errs)
+	}
+	w.want(string(w.Snapshot()), before)
+
+	// Any other name comes back.
+	strange := "<\"\\\u2028\x00é\U0001F642>"
+	if _, err := w.SetQueues([]Queue{q(w.m, strange, "A:4"), {Name: "s", State: 200}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.want(w.reserve(strange+"j", strange, "A:2"), "yes")
+	w.want(w.commit(strange+"1", strange+"j", strange, "A:1"), "A")
+	again, err := Restore(w.cfg, w.m, w.source.catalogue, w.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want(string(again.Snapshot()), string(w.Snapshot()))
+	if !again.Release(strange + "1") {
+		t.Error("the task isn't there")
+	}
+}
+
+// TestAlternativesAreForgotten: users choose the keys, and a ledger keeps those that
+// something uses.
+func TestAlternativesAreForgotten(t *testing.T) {
+	names := strings.Split("A B C H K V", " ")
+	w := newWorld(t, anyMix, "q", "A:4 B:4 C:4 H:4 K:4 V:4")
+	w.want(w.reserve("j", "q", "V|A:2"), "yes")
+	kept := w.alts("V|A")
+	rng := rand.New(rand.NewPCG(1, 2))
+	keys := map[string]bool{}
+	for len(keys) < 700 { // of 6! = 720
+		rng.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
+		key := strings.Join(names, "|")
+		keys[key] = true
+		if _, _, err := w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []CardCount{{[]string{key}, 1}}}); err != nil {
+			t.Fatal(err)
+		}
+		if len(keys)%50 == 0 {
+			runtime.GC()
+		}
+	}
+	if n := len(w.interned.byKey); n > 600 {
+		t.Errorf("%d keys are kept", n)
+	}
+	runtime.GC()
+	w.interned.sweep()
+	if n := len(w.interned.byKey); n > 20 {
+		t.Errorf("%d keys are kept that nothing uses", n)
+	}
+	if w.alts("V|A") != kept || w.jobs["j"].items[0].alts != kept {
+		t.Error("a key in use was forgotten")
+	}
+}
+
+// TestDeclareKeepsTheCatalogue: cards may be declared while the catalogue is replaced.
+func TestDeclareKeepsTheCatalogue(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4")
+	small, large := cluster(map[string]string{"n": "A:1"}), cluster(map[string]string{"n": "A:1", "m": "A:1"})
+	for range 200 {
+		if err := w.SetCatalogue(small, nil); err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		both.Go(func() { _ = w.Declare([]DeclaredCard{{Name: "B"}}, nil) })
+		both.Go(func() { _ = w.SetCatalogue(large, nil) })
+		both.Wait()
+		if w.source.catalogue != Catalogue(large) || w.source.total(int(w.dims["A"])) != 2000 {
+			t.Fatal("the catalogue before is back")
+		}
+	}
+}
+
+// TestLargeJobs: the time that an operation takes doesn't grow with the square of
+// what a user can make large.
+func TestLargeJobs(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("slow")
+	}
+	const n = 40000
+	w := newWorld(t, Config{}, "q", "cpu:inf A:inf B:inf")
+	w.want(w.reserve("j", "q", fmt.Sprintf("cpu:%d A:%d", n, n)), "yes")
+	tasks, ids := make([]*TaskRequest, n), make([]string, n)
+	for i := range n {
+		ids[i] = fmt.Sprint(i)
+		tasks[i] = w.task(ids[i], "j", "q", "cpu:1 A:1")
+	}
+	for _, c := range []struct {
+		name string
+		call func()
+	}{
+		{"CommitAll", func() { _, _ = w.CommitAll(tasks) }},
+		{"Rollback", func() { w.Rollback(ids...) }},
+		{"CommitAll", func() { _, _ = w.CommitAll(tasks) }},
+		{"Resize", func() { _, _ = w.Resize(w.job("j", "q", "cpu:5 A:7")) }},
+		{"Release", func() { w.Release(ids...) }},
+	} {
+		start := time.Now()
+		c.call()
+		t.Logf("%s: %v", c.name, time.Since(start))
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s of %d tasks took %v", c.name, n, took)
+		}
+	}
+}
+
+// TestHostileLoad: hundreds of goroutines do everything at once, to the same ids, and
+// the books are right at any time.
+func TestHostileLoad(t *testing.T) {
+	for _, cfg := range []Config{{}, {Mix: AnyMix, EnforceGuarantee: true, CountReleasing: true}} {
+		var events sync.Map
+		cfg.OnEvent = func(e Event) { events.Store(e.Kind, e.Seq) }
+		w := newWorld(t, cfg, "p", "A:20 B:20", "q < p", "cpu:9 A:9 B:9 C:3", "r < p", "cpu:9 A:9 B:15", "s", "cpu:5 A:3")
+		trees := [][]string{
+			{"p", "A:20 B:20", "q < p", "cpu:9 A:9 B:9 C:3", "r < p", "cpu:9 A:9 B:15", "s", "cpu:5 A:3"},
+			{"p", "A:4", "q < p", "cpu:3 A:9 B:1", "s", "A:3", "r < s", "A:9"},
+			{"q", "A:9 B:9", "r < q", "A:2 B:1 C:inf"},
+			{"q", "cpu:inf A:inf B:inf C:inf"},
+		}
+		catalogues := []*device.Catalogue{
+			cluster(map[string]string{"n": "A:10 B:10 C:10", "m": "B:4"}), cluster(map[string]string{"n": "B:1"}), cluster(nil),
+		}
+		h := hostile{w: w, trees: trees, catalogues: catalogues}
+		var all sync.WaitGroup
+		for g := range 200 {
+			all.Go(func() { h.run(rand.New(rand.NewPCG(uint64(g), 7)), 60) })
+		}
+		all.Wait()
+		if v := w.Check(); len(v) > 0 {
+			t.Fatalf("%v", v)
+		}
+		for _, kind := range []Kind{Reserved, Committed, RolledBack, Released, Refused, Reconciled} {
+			if _, ok := events.Load(kind); !ok {
+				t.Errorf("no event %v", kind)
+			}
+		}
+		text := w.Snapshot()
+		l, err := Restore(cfg, w.m, w.source.catalogue, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(l.Snapshot()) != string(text) {
+			t.Error("restored otherwise")
+		}
+		for _, id := range sorted(w.jobs) {
+			w.ReleaseJob(id)
+		}
+		if v := w.Check(); len(v) > 0 || len(w.jobs)+len(w.tasks) > 0 {
+			t.Errorf("%v", v)
+		}
+		for _, queue := range w.ordered {
+			for dim := range queue.cells {
+				if c := queue.cells[dim]; c.full() != 0 || c.elastic != 0 {
+					t.Errorf("%s keeps %v", queue.spec.Name, c)
+				}
+			}
+		}
+	}
+}
+
+// hostile is a load on one ledger.
+type hostile struct {
+	w          *world
+	trees      [][]string
+	catalogues []*device.Catalogue
+}
+
+func (h *hostile) run(rng *rand.Rand, n int) {
+	w := h.w
+	id := func(most int) string { return fmt.Sprint(rng.IntN(most)) }
+	queue := func() string { return []string{"p", "q", "q", "r", "s", "nope"}[rng.IntN(6)] }
+	alternatives := func() []string { return [][]string{{"A"}, {"B"}, {"A", "B"}, {"B", "A"}, {"A", "B", "C"}}[rng.IntN(5)] }
+	job := func() *JobRequest {
+		r, _, err := w.ResolveJob(Job{ID: id(40), Queue: queue(), Min: &Min{CPU: int64(rng.IntN(2) * rng.IntN(3000)), Items: []Item{
+			{Alternatives: alternatives(), Milli: 1000 * int64(rng.IntN(4))},
+		}}})
+		if err != nil {
+			w.Error(err)
+		}
+		return r
+	}
+	task := func() *TaskRequest {
+		j := id(40)
+		r, _, err := w.ResolveTask(Task{ID: j + "-" + id(8), Job: j, Queue: queue(), Cards: []CardCount{{alternatives(), int64(rng.IntN(3))}}})
+		if err != nil {
+			w.Error(err)
+		}
+		return r
+	}
+	var a Answer
+	for range n {
+		switch rng.IntN(26) {
+		case 0, 1, 2:
+			_, _ = w.Reserve(job())
+		case 3:
+			_, _ = w.Resize(job())
+		case 4:
+			_, _ = w.ReserveMany([]*JobRequest{job(), job(), job()})
+		case 5, 6, 7, 8:
+			_, _ = w.Commit(task())
+		case 9:
+			_, _ = w.CommitOn(task(), "n")
+		case 10, 11:
+			_, _ = w.CommitAll([]*TaskRequest{task(), task(), task()})
+		case 12:
+			w.Rollback(task().id, task().id)
+		case 13:
+			w.Release(task().id)
+		case 14:
+			w.ReleaseJob(id(40))
+		case 15:
+			w.Enqueueable(&a, job())
+			w.Expire(a.Seq / 2)
+		case 16:
+			pairs := h.trees[rng.IntN(len(h.trees))]
+			var queues []Queue
+			for i := 0; i < len(pairs); i += 2 {
+				queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
+			}
+			if _, err := w.SetQueues(queues, nil); err != nil {
+				w.Error(err)
+			}
+		case 17:
+			if err := w.SetCatalogue(h.catalogues[rng.IntN(len(h.catalogues))], nil); err != nil {
+				w.Error(err)
+			}
+			_ = w.Declare([]DeclaredCard{{Name: "K", Resource: "r/k"}}, nil)
+		case 18:
+			h.reconcile(rng)
+		case 19:
+			text := w.Snapshot()
+			if l, err := Restore(w.cfg, w.m, h.catalogues[0], text); err != nil {
+				w.Error(err)
+			} else if string(l.Snapshot()) != string(text) && !slices.Contains(w.Over(), Overage{}) {
+				h.differs(string(l.Snapshot()), string(text))
+			}
+		case 20:
+			if v := w.Check(); len(v) > 0 {
+				w.Errorf("%v", v)
+			}
+		case 21:
+			_, _ = w.WhatFits(job())
+			_, _ = w.WhatFits(task())
+		case 22:
+			for s := range w.Samples() {
+				w.Queue(s.Queue)
+				w.Share(s.Queue)
+			}
+			w.CompareQueues(queue(), queue())
+			w.Over()
+		default:
+			w.Enqueueable(nil, job())
+			w.Allocatable(&a, task())
+			w.AllocatableOn(nil, task(), "m")
+			w.NodeScore(task(), "n")
+		}
+	}
+}
+
+// differs compares snapshots of which the second one knows fewer cards.
+func (h *hostile) differs(restored, text string) {
+	cut := func(s string) string {
+		before, rest, _ := strings.Cut(s, `"known":`)
+		_, after, _ := strings.Cut(rest, `"queues":`)
+		return before + after
+	}
+	if cut(restored) != cut(text) {
+		h.w.Errorf("restored otherwise:\n%s\n%s", restored, text)
+	}
+}
+
+func (h *hostile) reconcile(rng *rand.Rand) {
+	var view View
+	for i := range 20 {
+		id := fmt.Sprint(rng.IntN(2)*20 + i)
+		job := ViewJob{Job: Job{ID: id, Queue: []string{"q", "r"}[i%2]}, Phase: Phase(rng.IntN(5)), MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}
+		for k := range rng.IntN(4) {
+			job.Tasks = append(job.Tasks, Task{
+				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: TaskStatus(rng.IntN(9)),
+				Cards: []CardCount{{[]string{"A", "B"}[:1+rng.IntN(2)], int64(rng.IntN(3))}},
+			})
+		}
+		if rng.IntN(2) == 0 {
+			view.Jobs = append(view.Jobs, job)
+		}
+	}
+	if _, err := h.w.Reconcile(view); err != nil {
+		h.w.Error(err)
+	}
+}
+
+// TestQuestionsDoNotAllocate has all kinds of requests and answers.
+func TestQuestionsDoNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("sync.Pool forgets at random then")
+	}
+	for _, cfg := range []Config{{}, anyMix} {
+		w := newWorld(t, cfg, "org", "A:9 B:9", "q < org", "cpu:9 A:4 B:4", "r < org", "cpu:9 A:4 B:4")
+		w.want(w.reserve("j", "q", "cpu:2 A:2 A|B:2"), "yes")
+		w.want(w.commit("1", "j", "q", "cpu:1 A:1"), "A")
+		bound := w.task("4", "j", "q", "A|B:1")
+		bound.bound = w.source.on("n", w.dims)
+		jobs := []*JobRequest{
+			w.job("k", "q", "cpu:1 A:1 B:1 A|B:1"), w.job("l", "r", "A|B|C:9"), w.job("m", "r", "cpu:99"), w.job("n", "nope", "A:1"),
+			w.job("j", "q", "cpu:2 A:2 A|B:2"),
+		}
+		tasks := []*TaskRequest{
+			w.task("2", "j", "q", "cpu:1 A:1 A|B:1"), w.task("3", "x", "r", "B|A|C:9"), w.task("5", "x", "nope", "A:1"), bound,
+		}
+		var a Answer
+		ask := func(dst *Answer) {
+			for _, job := range jobs {
+				w.Enqueueable(dst, job)
+			}
+			for _, task := range tasks {
+				w.Allocatable(dst, task)
+				w.AllocatableOn(dst, task, "n")
+				w.NodeScore(task, "n")
+			}
+		}
+		for _, dst := range []*Answer{&a, nil} {
+			ask(dst)
+			if n := testing.AllocsPerRun(100, func() { ask(dst) }); n != 0 {
+				t.Errorf("%v, %v: %v allocations", cfg.Mix, dst != nil, n)
+			}
+		}
+	}
+}
+
+// TestAPISection is that of the seed: a queue's lists and annotation, and a job of
+// eight pods with a card each.
+func TestAPISection(t *testing.T) {
+	const a100, h100, share = "NVIDIA-A100-80GB", "NVIDIA-H100-80GB", "NVIDIA-A100-80GB/mps-80g*1/8"
+	m, err := NewMap([]string{a100, h100, share})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{}
+	queue, faults, err := cfg.BuildQueue(m, QueueSpec{
+		Name: "queue-a", Annotations: quotaOf(fmt.Sprintf(`{%q:10,%q:5,%q:16}`, a100, h100, share)),
+		Capability: list("cpu=100 memory=200Gi"), Guarantee: list("cpu=50 memory=100Gi"),
+	})
+	if err != nil || len(faults) > 0 {
+		t.Fatal(err, faults)
+	}
+	for name, c := range map[string]struct {
+		got      []float64
+		cpu, mem float64
+	}{
+		"capability": {queue.Capability, 100000, 214748364800},
+		"guarantee":  {queue.Guarantee, 50000, 107374182400},
+		"deserved":   {queue.Deserved, 0, 0},
+	} {
+		want := m.NewVector()
+		want[vectormap.CPU], want[vectormap.Memory] = c.cpu, c.mem
+		for card, milli := range map[string]float64{a100: 10000, h100: 5000, share: 16000} {
+			dim, _ := CardIndex(m, card)
+			want[dim] = milli
+		}
+		if !slices.Equal(c.got, want) {
+			t.Errorf("%s: %v, want %v", name, c.got, want)
+		}
+	}
+	l, err := New(cfg, m, cluster(map[string]string{"n": a100 + ":16"}), []Queue{queue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world{t, l}
+	job := func(id string) *JobRequest {
+		var tasks []Task
+		for i := range 8 {
+			tasks = append(tasks, Task{ID: fmt.Sprint(id, i), Job: id, Queue: "queue-a", Pod: podOf(a100, "gpu:1")})
+		}
+		r, _, err := w.ResolveJob(Job{ID: id, Queue: "queue-a", Annotations: asks(fmt.Sprintf(`{%q:8}`, a100)), Tasks: tasks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := job("j")
+	if need := first.Need(); len(need.Items) != 1 || need.Items[0].Milli != 8000 {
+		t.Errorf("min %+v", need)
+	}
+	a, err := w.Reserve(first)
+	w.want(say(a, err), "yes")
+	a, err = w.Reserve(job("k"))
+	w.want(say(a, err), "Scalar 2000 of 10000 at queue-a")
+}

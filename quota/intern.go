@@ -1,0 +1,44 @@
+package quota
+
+import (
+	"sync"
+	"weak"
+)
+
+// interner keeps one [alternatives] per key for as long as a request or a record
+// uses it: users write the keys, and there are more than memory could hold.
+type interner struct {
+	mu      sync.Mutex
+	byKey   map[string]weak.Pointer[alternatives]
+	sweepAt int // how many entries there are when the unused ones are looked for
+}
+
+// get returns the alternatives of a key, which are cards.
+func (in *interner) get(key string, cards []int32) *alternatives {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if alts := in.byKey[key].Value(); alts != nil {
+		return alts
+	}
+	if len(in.byKey) >= in.sweepAt {
+		in.sweep()
+	}
+	alts := &alternatives{key: key}
+	alts.cards = append(alts.buf[:0], cards...)
+	in.byKey[key] = weak.Make(alts)
+	return alts
+}
+
+// sweep drops the entries that nothing uses. Every second entry at least came after
+// the sweep before, so it costs no more than they did.
+func (in *interner) sweep() {
+	for key, alts := range in.byKey {
+		if alts.Value() == nil {
+			delete(in.byKey, key)
+		}
+	}
+	in.sweepAt = max(64, 2*len(in.byKey))
+	if in.byKey == nil {
+		in.byKey = map[string]weak.Pointer[alternatives]{}
+	}
+}

@@ -1,0 +1,130 @@
+package quota
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// JobStatus is what a ledger has of a job: what is promised to it, and what its
+// tasks are charged. It belongs to the caller.
+type JobStatus struct {
+	ID, Queue string
+	Seq       uint64 // of the state that this was read on
+
+	// Reserved says that the job has a reservation, so that its min is known: Min,
+	// with the policy Mix. Without one Min and Elastic are 0.
+	Reserved bool
+	Seen     bool // Reconcile has seen the reservation
+	Mix      Mix
+	Min      Min
+
+	Held    Amounts // the part of Min that no charge covers
+	Charged Amounts // what the tasks are charged
+	Elastic Amounts // the part of Charged beyond Min: it could go, and the job would still run
+
+	Tasks []string // the ids of the charged tasks, in commit order
+}
+
+// Amounts are amounts of cpu, memory and cards.
+type Amounts struct {
+	CPU    int64        // milli-cores
+	Memory int64        // bytes
+	Cards  []CardAmount // that are not 0, sorted by card
+}
+
+// Job returns how a job stands; false if the ledger has nothing of it.
+func (l *Ledger) Job(id string) (JobStatus, bool) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	j := l.jobs[id]
+	if j == nil {
+		return JobStatus{}, false
+	}
+	return l.jobStatus(j), true
+}
+
+// Jobs returns a sequence of the jobs of a queue and of those below it, by id; of
+// none if the queue isn't there. Each walk over it shows the one state that the
+// ledger had when the walk began, and holds no lock. Its work grows with the number
+// of jobs in the ledger.
+func (l *Ledger) Jobs(queue string) iter.Seq[JobStatus] {
+	if l == nil {
+		panic("quota: nil ledger")
+	}
+	return func(yield func(JobStatus) bool) {
+		for _, s := range l.jobsIn(queue) {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	q := l.queues[queue]
+	if q == nil {
+		return nil
+	}
+	for _, j := range l.jobs {
+		if j.queue.below(q) {
+			list = append(list, l.jobStatus(j))
+		}
+	}
+	slices.SortFunc(list, func(a, b JobStatus) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+func (l *Ledger) jobStatus(j *job) JobStatus {
+	s := JobStatus{ID: j.id, Queue: j.queue.spec.Name, Seq: l.seq, Reserved: j.reserved, Seen: j.seen, Mix: j.mix}
+	if j.reserved {
+		s.Min = j.request().Need()
+	}
+	j.each(func(dim int32, allocated, held, uncovered int64) {
+		if !j.reserved {
+			uncovered = 0
+		}
+		l.addTo(&s.Charged, dim, allocated)
+		l.addTo(&s.Held, dim, held)
+		l.addTo(&s.Elastic, dim, uncovered)
+	})
+	for t := j.first; t != nil; t = t.next {
+		s.Tasks = append(s.Tasks, t.id)
+	}
+	return s
+}
+
+// addTo adds an amount of a dimension.
+func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
+	switch {
+	case amount == 0:
+	case dim == dimCPU:
+		to.CPU += amount
+	case dim == dimMemory:
+		to.Memory += amount
+	default:
+		card := l.cardName(dim)
+		at, found := slices.BinarySearchFunc(to.Cards, card, func(c CardAmount, name string) int { return cmp.Compare(c.Card, name) })
+		if !found {
+			to.Cards = slices.Insert(to.Cards, at, CardAmount{Card: card})
+		}
+		to.Cards[at].Milli += amount
+	}
+}
+
+// ID returns the task's id.
+func (t *TaskRequest) ID() string { return t.id }
+
+// Job returns the id of the task's job.
+func (t *TaskRequest) Job() string { return t.job }
+
+// Queue returns the name of the task's queue.
+func (t *TaskRequest) Queue() string { return t.queue }
+
+// ID returns the job's id.
+func (r *JobRequest) ID() string { return r.id }
+
+// Queue returns the name of the job's queue.
+func (r *JobRequest) Queue() string { return r.queue }

@@ -1,0 +1,152 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestJobs(t *testing.T) {
+	w := newWorld(t, Config{}, "org", "", "x < org", "cpu:8 A:4 B:4", "y < org", "A:4")
+	w.reserve("b", "x", "cpu:2 A|B:2")
+	for i := range 3 {
+		w.want(w.commit(fmt.Sprint("t", i), "b", "x", "cpu:1 A|B:1"), "A")
+	}
+	w.reserve("a", "x", "B:2")
+	w.commit("n", "none", "y", "A:1")
+	text := func(s JobStatus) string {
+		return fmt.Sprint(s.ID, " in ", s.Queue, " ", s.Reserved, " ", s.Mix, " min ", s.Min, " held ", s.Held, " charged ", s.Charged, " elastic ", s.Elastic, " ", s.Tasks)
+	}
+	const (
+		a    = "a in x true SameCard min {0 0 [{[B] 2000 1000}]} held {0 0 [{B 2000}]} charged {0 0 []} elastic {0 0 []} []"
+		b    = "b in x true SameCard min {2000 0 [{[A B] 2000 1000}]} held {0 0 []} charged {3000 0 [{A 3000}]} elastic {1000 0 [{A 1000}]} [t0 t1 t2]"
+		none = "none in y false SameCard min {0 0 []} held {0 0 []} charged {0 0 [{A 1000}]} elastic {0 0 []} [n]"
+	)
+	for queue, want := range map[string][]string{"org": {a, b, none}, "x": {a, b}, "y": {none}, "nope": nil} {
+		var got []string
+		for s := range w.Jobs(queue) {
+			got = append(got, text(s))
+			one, ok := w.Job(s.ID)
+			if !ok || text(one) != text(s) || one.Seq != w.seq {
+				t.Errorf("job %s: %v", s.ID, one)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\n%s\nwant\n%s", queue, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	for range w.Jobs("org") {
+		break
+	}
+	if _, ok := w.Job("nope"); ok {
+		t.Error("a job that isn't there")
+	}
+	job, task := w.job("j", "x", "A:1"), w.task("t", "j", "x", "A:1")
+	if got := job.ID() + job.Queue() + task.ID() + task.Job() + task.Queue(); got != "jxtjx" {
+		t.Error(got)
+	}
+}
+
+// A min that differs can be told from another queue.
+func TestErrReserved(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4", "p", "A:4")
+	w.reserve("j", "q", "A:2")
+	for queue, reserved := range map[string]bool{"q": true, "p": false} {
+		_, err := w.Reserve(w.job("j", queue, "A:1"))
+		if !errors.Is(err, ErrConflict) || errors.Is(err, ErrReserved) != reserved {
+			t.Errorf("%s: %v", queue, err)
+		}
+	}
+}
+
+func TestWhy(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		do   func(w *world) Answer
+		want string
+	}{
+		{"no quota", func(w *world) (a Answer) {
+			w.Allocatable(&a, w.task("t", "j", "q", "C|A:9"))
+			return a
+		}, "C NoQuota 0, A OverCapacity 4000"},
+		{"no quota, of a job", func(w *world) (a Answer) {
+			w.Enqueueable(&a, w.job("j", "q", "C|A:9"))
+			return a
+		}, "C NoQuota 0, A OverCapacity 4000"},
+		{"a hold that can't move", func(w *world) (a Answer) {
+			w.reserve("j", "q", "A|B:3")
+			w.Allocatable(&a, w.task("t", "j", "q", "A|B:1"))
+			return a
+		}, "A HasRoom 4000, B HoldTooLarge 0"},
+		{"a gang on one card", func(w *world) Answer {
+			var tasks []*TaskRequest
+			for i := range 5 {
+				tasks = append(tasks, w.task(fmt.Sprint("g", i), "j", "q", "A|B:1"))
+			}
+			a, err := w.CommitAll(tasks)
+			if err != nil || a.Task != "g4" {
+				w.Errorf("task %q, %v", a.Task, err)
+			}
+			return a
+		}, "A OverCapacity 0, B NotTogether 2000"},
+	} {
+		a := c.do(newWorld(t, Config{}, "q", "A:4 B:2"))
+		var got []string
+		for _, o := range a.Options {
+			got = append(got, fmt.Sprint(o.Card, " ", o.Why, " ", o.Room))
+		}
+		if got := strings.Join(got, ", "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+func TestQueueStatusCard(t *testing.T) {
+	w := newWorld(t, Config{}, "org", "", "q < org", "A:4")
+	w.reserve("j", "q", "A:3")
+	w.commit("t", "j", "q", "A:1")
+	for queue, want := range map[string]CardSample{
+		"q": {"A", 4000, 0, 1000, 2000, 1000}, "org": {"A", Unlimited, 0, 1000, 2000, 1000},
+	} {
+		s, _ := w.Queue(queue)
+		if got := s.Card("A"); got != want {
+			t.Errorf("%s: %+v, want %+v", queue, got, want)
+		}
+		if got := s.Card("nope"); got != (CardSample{Card: "nope"}) {
+			t.Errorf("a card that isn't there: %+v", got)
+		}
+	}
+	if m := w.Map(); m != w.m {
+		t.Error("another map")
+	}
+}
+
+// A part of a card counts as a whole one, and that is said.
+func TestRoundedUp(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4")
+	r, notes, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A", "gpu:1500m")})
+	if err != nil || r.Need().Items[0].Milli != 2000 || !slices.Equal(notes, []EntryError{{"nvidia.com/gpu", RoundedUp}}) {
+		t.Errorf("%v, %v, %v", r.Need(), notes, err)
+	}
+}
+
+// Of alternatives a refusal names the one that its numbers are of, and of a queue
+// that was removed just that.
+func TestRefusalDetails(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:1 B:3")
+	var a Answer
+	w.Allocatable(&a, w.task("t", "j", "q", "A|B:4"))
+	if a.Refusal.Best != "B" || a.Refusal.Room != 3000 {
+		t.Errorf("%+v", a.Refusal)
+	}
+	w.reserve("j", "q", "A:1")
+	if _, err := w.SetQueues(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.Allocatable(&a, w.task("t", "j", "q", "A:1"))
+	if a.Refusal.Reason != QueueNotOpen || a.Refusal.Detail != queueRemoved {
+		t.Errorf("%+v", a.Refusal)
+	}
+}

@@ -1,0 +1,94 @@
+package quota
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/resvec/resvec/vectormap"
+)
+
+// Ledger is the account of a tree of queues: what each may use, uses, and has
+// promised to jobs that were admitted. It is made by [New] or [Restore] and safe
+// for concurrent use: questions share it, changes exclude each other. Each change
+// has a number, Seq, and is all or nothing.
+type Ledger struct {
+	mu  sync.RWMutex
+	cfg Config
+	m   *vectormap.ResourceVectorMap
+	seq uint64
+
+	arrivals uint64 // of records in queues
+
+	queues   map[string]*queue
+	ordered  []*queue // by name
+	jobs     map[string]*job
+	tasks    map[string]*task
+	waiting  map[string]*waitingTask // pending in the last view
+	cards    []string                // by dimension; empty for dimensions that are no cards
+	dims     map[string]int32
+	source   *discovery
+	refusedU [reasons]uint64 // of queues that don't exist
+
+	spare    sync.Pool // *scratch
+	interned interner
+}
+
+// scratch is memory of a decision.
+type scratch struct {
+	plan   plan
+	answer Answer
+	batch  batch
+}
+
+func (l *Ledger) scratch() *scratch {
+	if s, ok := l.spare.Get().(*scratch); ok {
+		return s
+	}
+	return new(scratch)
+}
+
+// lock begins a change, which unlock ends.
+func (l *Ledger) lock() {
+	if l == nil {
+		panic("quota: nil ledger")
+	}
+	l.mu.Lock()
+}
+
+// rlock begins a question, which l.mu.RUnlock ends.
+func (l *Ledger) rlock() {
+	if l == nil {
+		panic("quota: nil ledger")
+	}
+	l.mu.RLock()
+}
+
+// Map returns the map that the vectors of [Ledger.Queue] are of: that of [New] or
+// [Restore], or the one that extended it last.
+func (l *Ledger) Map() *vectormap.ResourceVectorMap {
+	l.rlock()
+	defer l.mu.RUnlock()
+	return l.m
+}
+
+// intern returns the alternatives of a list of cards, one value per key.
+func (l *Ledger) intern(cards []int32) *alternatives {
+	names := make([]string, len(cards))
+	for i, dim := range cards {
+		names[i] = l.cardName(dim)
+	}
+	return l.interned.get(strings.Join(names, "|"), cards)
+}
+
+// reasons is the number of reasons, None included.
+const reasons = int(InsufficientScalarQuota) + 1
+
+// cardName returns the name of a card's dimension.
+func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }
+
+// waitingTask is what a task asks for that was pending in the last view.
+type waitingTask struct {
+	id, job, queue string
+	cpu, mem       int64
+	items          []taskItem
+}

@@ -1,0 +1,150 @@
+package quota
+
+// cell is what one queue has and uses in one dimension. It is half a cache line.
+type cell struct {
+	limit     int64 // Unlimited: none
+	allocated int64 // sum of the charges
+	held      int64 // sum of the holds: what the seed calls inqueue
+	elastic   int64 // the part of allocated that no job's min covers, of jobs whose min is known
+}
+
+func (c *cell) floor() int64 { return c.allocated - c.elastic + c.held }
+func (c *cell) full() int64  { return c.allocated + c.held }
+
+// free returns what the limit leaves of the floor.
+func (c *cell) free() int64 {
+	if c.limit == Unlimited {
+		return Unlimited
+	}
+	return c.limit - c.floor()
+}
+
+// exceeded reports whether the queue uses more than its limit, or promised to.
+func (c *cell) exceeded() bool {
+	return c.limit != Unlimited && (c.allocated > c.limit || c.floor() > c.limit)
+}
+
+// queue is a node of the tree. Amounts of a leaf count in every queue above. What
+// every decision reads comes first.
+type queue struct {
+	free   []int64 // what the limit leaves of each dimension's floor; Unlimited: no limit
+	cells  []cell
+	parent *queue
+	open   bool // it and every queue above
+	leaf   bool
+	gone   bool // no longer in the ledger; handles may still point here
+	empty  bool // nothing of its capability was configured
+	orphan bool
+
+	arrived uint64 // the ledger's count of arrivals when a record came here last
+	spec    Queue  // its name first
+
+	entitled entitlement
+	children []*queue
+	jobs     int            // records, pending tasks' jobs included
+	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
+	refused  *[reasons]uint64
+}
+
+// room is the most that can be had in one dimension, and the level that leaves
+// the least.
+type room struct {
+	amount int64
+	level  *queue
+}
+
+// take makes r the smaller of itself and amount at level.
+func (r *room) take(amount int64, level *queue) {
+	if r.level == nil || amount < r.amount {
+		r.amount, r.level = amount, level
+	}
+}
+
+func (r *room) limit(dim int32) int64 { return r.level.cells[dim].limit }
+
+// floorRoom returns how much a new min may be: of the limit, what the floor
+// leaves. own is what the job itself has in the floor, and what it is about to
+// have; both count alike at every level.
+func (q *queue) floorRoom(dim int32, own int64) (r room) {
+	for ; q != nil; q = q.parent {
+		free := q.free[dim]
+		if free != Unlimited {
+			free += own
+		}
+		r.take(free, q)
+	}
+	return r
+}
+
+// chargeRoom returns how much may be charged when held of it is promised to the
+// job already: allocated stays within the limit, and so does what is allocated
+// and promised. promised reports whether the second is the narrower at the level.
+func (q *queue) chargeRoom(dim int32, held int64) (r room, promised bool) {
+	for ; q != nil; q = q.parent {
+		c := &q.cells[dim]
+		if c.limit == Unlimited {
+			r.take(Unlimited, q)
+			continue
+		}
+		hard, free := c.limit-c.allocated, c.limit-c.full()
+		if held > 0 {
+			free = held + max(free, 0)
+		}
+		if r.level == nil || min(hard, free) < r.amount {
+			r, promised = room{min(hard, free), q}, free < hard
+		}
+	}
+	return r, promised
+}
+
+// moveRoom returns how much may be charged on a card that a hold of another card
+// has to move to: there must be room for the hold as well. why is what limits it.
+func (q *queue) moveRoom(dim int32, held int64) (r room, why Why) {
+	for ; q != nil; q = q.parent {
+		c := &q.cells[dim]
+		if c.limit == Unlimited {
+			r.take(Unlimited, q)
+			continue
+		}
+		hard, free := c.limit-c.allocated, c.limit-c.full()
+		limited := OverCapacity
+		if free < hard {
+			limited = Promised
+		}
+		if held > hard && free > 0 {
+			limited = HoldTooLarge
+		}
+		if held > free {
+			free = min(free, 0)
+		}
+		if r.level == nil || free < r.amount { // never more than hard
+			r, why = room{free, q}, limited
+		}
+	}
+	return r, why
+}
+
+// add changes the amounts of a dimension at every level.
+func (q *queue) add(dim int32, allocated, held, elastic int64) {
+	for ; q != nil; q = q.parent {
+		c := &q.cells[dim]
+		c.allocated += allocated
+		c.held += held
+		c.elastic += elastic
+		q.free[dim] = c.free()
+		if len(q.over) > 0 && q.over[dim] && !c.exceeded() {
+			delete(q.over, dim)
+		}
+	}
+}
+
+// canAdd reports whether the sums stay below 2^53 when amount comes to them.
+func (q *queue) canAdd(dim int32, amount int64) bool {
+	for q.parent != nil {
+		q = q.parent // every level sums at least what those below it do
+	}
+	return q.cells[dim].full()+amount < limitExact
+}
+
+// limitExact is where integers stop being exact in a float64.
+const limitExact = int64(1) << 53

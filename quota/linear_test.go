@@ -1,0 +1,422 @@
+package quota
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// operation is one of a concurrent run, to be made again on the golden ledger.
+type operation struct {
+	what      string
+	seq       uint64 // its own, of a change; else that of the state it was decided on
+	change    bool
+	low, high uint64 // what seq was before and after
+	again     func(g *golden) string
+	got       string // what it came to
+}
+
+// run is a ledger that several goroutines use.
+type run struct {
+	l      *Ledger
+	mu     sync.Mutex
+	ops    []operation
+	events []Event
+}
+
+func (r *run) note(op operation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ops = append(r.ops, op)
+}
+
+// now returns a Seq that the ledger has or had.
+func (r *run) now() uint64 {
+	var a Answer
+	r.l.Enqueueable(&a, &JobRequest{queue: "nope"})
+	return a.Seq
+}
+
+// text is an answer, to be compared.
+func (a Answer) text(err error) string {
+	for _, known := range []error{ErrConflict, ErrOverflow} {
+		if errors.Is(err, known) {
+			err = known
+		}
+	}
+	a.Refusal.Detail = ""
+	return fmt.Sprint(a.OK, a.Repeat, a.Seq, a.Refusal, a.Task, a.Options, a.Charged, err)
+}
+
+// What many goroutines do at once comes to the same as the same operations, one
+// after the other in the order of their Seq, on the golden ledger: answers, and
+// the snapshot at the end and in between. Every Seq lies in the time of its
+// operation.
+func TestLinearizable(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			goroutines, operations := 8, 400
+			if raceEnabled {
+				operations = 150
+			}
+			r := &run{}
+			m := newModel(t, seed, histogram{})
+			cfg := m.g.cfg
+			cfg.OnEvent = func(e Event) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.events = append(r.events, e)
+			}
+			l, err := New(cfg, m.m, m.l.source.catalogue, m.specs())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.l = l
+			golden := m.g.clone()
+			var handles []*TaskRequest // shared by all
+			var requests []*goldRequest
+			m.l = l
+			m.leaves = nil
+			for name := range golden.queues {
+				if golden.admits(&Answer{}, name) {
+					m.leaves = append(m.leaves, name)
+				}
+			}
+			slices.Sort(m.leaves)
+			for range 200 {
+				request := m.task(fmt.Sprint("t", m.IntN(40)))
+				requests, handles = append(requests, request), append(handles, m.taskHandle(request))
+			}
+			var wait sync.WaitGroup
+			for i := range goroutines {
+				wait.Go(func() {
+					own := *m
+					own.Rand = rand.New(rand.NewPCG(seed, uint64(i+1)))
+					own.g = m.g.clone()
+					own.forget()
+					for range operations {
+						if i == 0 && own.IntN(8) == 0 {
+							r.administer(&own)
+							continue
+						}
+						at := own.IntN(len(handles))
+						r.operate(&own, requests[at], handles[at])
+					}
+				})
+			}
+			wait.Wait()
+			r.replay(t, golden)
+		})
+	}
+}
+
+// TestConcurrent lets a thousand goroutines ask for a tenth of that.
+func TestConcurrent(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want int64
+		ask  func(w *world, id string) Answer
+	}{
+		{"reservations", 100, func(w *world, id string) Answer {
+			a, _ := w.Reserve(w.job(id, "q", "A:1"))
+			return a
+		}},
+		{"gangs of three", 33, func(w *world, id string) Answer {
+			var gang []*TaskRequest
+			for i := range 3 {
+				gang = append(gang, w.task(fmt.Sprint(id, " ", i), id, "q", "A:1"))
+			}
+			a, _ := w.CommitAll(gang)
+			return a
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, Config{}, "q", "A:100")
+			var yes atomic.Int64
+			var wait sync.WaitGroup
+			for i := range 1000 {
+				wait.Go(func() {
+					if a := c.ask(w, fmt.Sprint(i)); a.OK {
+						yes.Add(1)
+					}
+				})
+			}
+			wait.Wait()
+			if yes.Load() != c.want {
+				t.Errorf("%d were admitted, want %d", yes.Load(), c.want)
+			}
+			if found := w.Check(); len(found) > 0 {
+				t.Error(found)
+			}
+		})
+	}
+}
+
+// operate makes one operation.
+func (r *run) operate(m *model, task *goldRequest, handle *TaskRequest) {
+	op := operation{low: r.now()}
+	id, cards := task.id, m.node()
+	one := func(what string, a Answer, err error, again func(g *golden) (Answer, error)) {
+		op.what, op.seq, op.change, op.got = what, a.Seq, a.changed(), a.text(err)
+		op.again = func(g *golden) string { return textOf(again(g)) }
+	}
+	switch n := m.IntN(20); {
+	case n < 7:
+		a, err := r.l.Commit(handle, cards...)
+		one("Commit", a, err, func(g *golden) (Answer, error) { return g.commit(task, cards) })
+	case n < 8:
+		var a Answer
+		r.l.Allocatable(&a, handle)
+		one("Allocatable", a, nil, func(g *golden) (Answer, error) { a, _, _ := g.allocatable(task, nil); return a, nil })
+		op.change = false
+	case n < 9:
+		job := m.job(fmt.Sprint("j", m.IntN(14)))
+		var a Answer
+		r.l.Enqueueable(&a, m.jobHandle(job))
+		one("Enqueueable", a, nil, func(g *golden) (Answer, error) { a, _ := g.enqueueable(job); return a, nil })
+		op.change = false
+	case n < 12:
+		job, resize := m.job(fmt.Sprint("j", m.IntN(14))), n == 11
+		reserve := r.l.Reserve
+		if resize {
+			reserve = r.l.Resize
+		}
+		a, err := reserve(m.jobHandle(job))
+		one("Reserve", a, err, func(g *golden) (Answer, error) { return g.reserve(job, resize) })
+	case n < 13:
+		r.reserveMany(m, &op)
+	case n < 14:
+		r.commitAll(m, &op)
+	case n < 17:
+		// What was given back is taken from the events.
+		if !r.l.Release(id) {
+			r.unknown(&op, "Release", func(g *golden) bool { return g.tasks[id] != nil })
+			return
+		}
+		return
+	case n < 18:
+		if !r.l.Rollback(id) {
+			r.unknown(&op, "Rollback", func(g *golden) bool { return g.tasks[id] != nil })
+			return
+		}
+		return
+	case n < 19:
+		if job := fmt.Sprint("j", m.IntN(14)); !r.l.ReleaseJob(job) {
+			r.unknown(&op, "ReleaseJob", func(g *golden) bool { return g.jobs[job] != nil })
+			return
+		}
+		return
+	default:
+		op.got = string(r.l.Snapshot())
+		op.what, op.again = "Snapshot", func(g *golden) string { return string(g.snapshot()) }
+		_, seq, _ := strings.Cut(op.got, `],"seq":`) // only the ledger's own comes after a list
+		if _, err := fmt.Sscan(seq, &op.seq); err != nil {
+			panic(err)
+		}
+	}
+	op.high = r.now()
+	r.note(op)
+}
+
+func textOf(a Answer, err error) string { return a.text(err) }
+
+// unknown notes an operation that found nothing: at some time from its start to
+// its end there was nothing to find.
+func (r *run) unknown(op *operation, what string, there func(g *golden) bool) {
+	op.what, op.high = what, r.now()
+	op.seq = op.low
+	op.got = "false"
+	op.again = func(g *golden) string { return fmt.Sprint(there(g)) }
+	r.note(*op)
+}
+
+func (r *run) reserveMany(m *model, op *operation) {
+	var jobs []*goldRequest
+	var handles []*JobRequest
+	for i := range 3 {
+		jobs = append(jobs, m.job(fmt.Sprint("j", (m.IntN(14)+i)%14)))
+		handles = append(handles, m.jobHandle(jobs[i]))
+	}
+	answers, err := r.l.ReserveMany(handles)
+	op.what = "ReserveMany"
+	for _, a := range answers {
+		op.seq, op.change = max(op.seq, a.Seq), op.change || a.changed()
+		op.got += a.text(nil)
+	}
+	op.got += textOf(Answer{}, err)
+	op.again = func(g *golden) (text string) {
+		var first error
+		for _, job := range jobs {
+			a, err := g.reserve(job, false)
+			first = cmp.Or(first, err)
+			text += a.text(nil)
+		}
+		return text + textOf(Answer{}, first)
+	}
+}
+
+func (r *run) commitAll(m *model, op *operation) {
+	var tasks []*goldRequest
+	var handles []*TaskRequest
+	same := m.task("")
+	for i := range 3 {
+		task := *same
+		task.id = fmt.Sprint("t", (m.IntN(13)*3 + i))
+		tasks = append(tasks, &task)
+		handles = append(handles, m.taskHandle(&task))
+	}
+	a, err := r.l.CommitAll(handles)
+	op.what, op.seq, op.change = "CommitAll", a.Seq, a.changed()
+	gang := func(a Answer, err error) string {
+		if !a.OK { // the rest is compared by the model test
+			a.Options, a.Refusal = nil, Refusal{Reason: a.Refusal.Reason}
+		}
+		a.Options = nil
+		return a.text(err)
+	}
+	op.got = gang(a, err)
+	op.again = func(g *golden) string {
+		a, _, err := g.commitAll(tasks)
+		return gang(a, err)
+	}
+}
+
+// administer changes the queues, or lets holds expire: only one goroutine does,
+// so the numbers of its changes are those that nothing else has, in order.
+func (r *run) administer(m *model) {
+	if m.IntN(4) == 0 {
+		view, jobs := m.view()
+		op := operation{what: "Reconcile", low: r.now()}
+		report := func(rep Report) string {
+			return fmt.Sprint(rep.Seq, rep.Imported, rep.Corrected, rep.RolledBack, rep.Released, rep.Unseen)
+		}
+		rep, err := r.l.Reconcile(view)
+		if err != nil {
+			return // sums are only estimated
+		}
+		op.seq, op.change, op.got, op.high = rep.Seq, rep.Changed, report(rep), r.now()
+		op.again = func(g *golden) string { return report(g.reconcile(jobs, nil)) }
+		r.note(op)
+		return
+	}
+	if m.IntN(2) == 0 {
+		m.newQueues()
+		queues := slices.Clone(m.queues)
+		if _, err := r.l.SetQueues(m.specs(), nil); err == nil {
+			r.note(operation{what: "SetQueues", change: true, again: func(g *golden) string {
+				_, err := g.setQueues(queues)
+				return fmt.Sprint(err)
+			}, got: "<nil>"})
+		}
+		return
+	}
+	seq := r.now() / 2
+	expired := r.l.Expire(seq)
+	if len(expired) > 0 {
+		r.note(operation{what: "Expire", change: true, again: func(g *golden) string { return fmt.Sprint(g.expire(seq)) }, got: fmt.Sprint(expired)})
+	}
+}
+
+// given returns the operations that gave something back, from their events.
+func (r *run) given() (ops []operation) {
+	views := map[uint64]bool{}
+	for _, e := range r.events {
+		views[e.Seq] = views[e.Seq] || e.Kind == Reconciled
+	}
+	slices.SortStableFunc(r.events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, e := range r.events {
+		op := operation{seq: e.Seq, change: true, got: "true"}
+		switch {
+		case views[e.Seq]:
+			continue
+		case e.Kind == RolledBack || e.Kind == Released && e.Task != "":
+			op.what = e.Kind.String()
+			op.again = func(g *golden) string {
+				known, _ := g.giveBack(e.Kind == Released, []string{e.Task})
+				return fmt.Sprint(known)
+			}
+		case e.Kind == Released:
+			op.what = "ReleaseJob"
+			op.again = func(g *golden) string { return fmt.Sprint(g.releaseJob(e.Job)) }
+		default:
+			continue
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// replay makes the operations again in the order of Seq.
+func (r *run) replay(t *testing.T, g *golden) {
+	changes := map[uint64]operation{}
+	questions := map[uint64][]operation{} // by the Seq of the state
+	var unnumbered []operation
+	var absences []operation
+	for _, op := range append(r.given(), r.ops...) {
+		switch {
+		case op.got == "false":
+			absences = append(absences, op)
+		case op.change && op.seq == 0:
+			unnumbered = append(unnumbered, op)
+		case op.change:
+			if other, twice := changes[op.seq]; twice {
+				t.Fatalf("%s and %s are both number %d", op.what, other.what, op.seq)
+			}
+			changes[op.seq] = op
+			if op.high > 0 && (op.seq <= op.low || op.seq > op.high) {
+				t.Fatalf("%s of %d to %d is number %d", op.what, op.low, op.high, op.seq)
+			}
+		default:
+			questions[op.seq] = append(questions[op.seq], op)
+			if op.seq < op.low || op.seq > op.high {
+				t.Fatalf("%s of %d to %d was decided on %d", op.what, op.low, op.high, op.seq)
+			}
+		}
+	}
+	total := uint64(len(changes) + len(unnumbered))
+	made := 0
+	met := make([]bool, len(absences))
+	for g.seq = 0; ; g.seq++ {
+		for _, op := range questions[g.seq] {
+			if diff := difference(op.got, op.again(g)); diff != "" {
+				t.Fatalf("%d: %s%s", g.seq, op.what, diff)
+			}
+			made++
+		}
+		for i, op := range absences {
+			met[i] = met[i] || op.low <= g.seq && g.seq <= op.high && op.again(g) == "false"
+		}
+		if g.seq == total {
+			break
+		}
+		op, ok := changes[g.seq+1]
+		if !ok {
+			if len(unnumbered) == 0 {
+				t.Fatalf("nobody made change %d", g.seq+1)
+			}
+			op, unnumbered = unnumbered[0], unnumbered[1:]
+		}
+		if diff := difference(op.got, op.again(g)); diff != "" {
+			t.Fatalf("%d: %s%s", g.seq+1, op.what, diff)
+		}
+	}
+	for i, op := range absences {
+		if !met[i] {
+			t.Errorf("%s of %d to %d found nothing, but there was something", op.what, op.low, op.high)
+		}
+	}
+	if diff := difference(string(r.l.Snapshot()), string(g.snapshot())); diff != "" {
+		t.Fatalf("snapshot%s", diff)
+	}
+	if found := r.l.Check(); len(found) > 0 {
+		t.Fatal(found)
+	}
+	t.Logf("%d changes, %d questions and refusals, %d that found nothing", total, made, len(absences))
+}

@@ -1,0 +1,1181 @@
+package quota
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// The model test makes random operations on small worlds, on a ledger and on the
+// golden one, and compares every answer and the state after each change. Longer
+// runs, or the repeat of one that failed:
+//
+//	QUOTA_MODEL_OPERATIONS=100000000 QUOTA_MODEL_SEED=7 go test -run TestModel -timeout 0 ./quota
+const (
+	modelOperations = "QUOTA_MODEL_OPERATIONS"
+	modelSeed       = "QUOTA_MODEL_SEED"
+)
+
+// modelStory is how many operations one world lives.
+const modelStory = 1000
+
+// environment returns a number from the environment.
+func environment(t *testing.T, name string, otherwise uint64) uint64 {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+func TestModel(t *testing.T) {
+	operations := environment(t, modelOperations, 1_000_000)
+	if raceEnabled || testing.Short() {
+		operations = environment(t, modelOperations, 100_000)
+	}
+	first := environment(t, modelSeed, 1)
+	stories := max(1, operations/modelStory)
+	var mu sync.Mutex
+	total := histogram{}
+	t.Run("stories", func(t *testing.T) {
+		const shards = 4
+		for shard := range uint64(shards) {
+			t.Run(fmt.Sprint(shard), func(t *testing.T) {
+				t.Parallel()
+				counts := histogram{}
+				for seed := first + shard; seed < first+stories && !t.Failed(); seed += shards {
+					newModel(t, seed, counts).run(modelStory)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for what, n := range counts {
+					total[what] += n
+				}
+			})
+		}
+	})
+	if !t.Failed() {
+		total.check(t, operations)
+	}
+}
+
+// histogram counts operations by what came of them: "Commit: yes".
+type histogram map[string]int
+
+// check prints the histogram, and looks for what should have occurred.
+func (h histogram) check(t *testing.T, operations uint64) {
+	all, changes := 0, 0
+	seen := map[string]bool{}
+	for _, what := range slices.Sorted(maps.Keys(h)) {
+		t.Logf("%9d %s", h[what], what)
+		op, outcome, _ := strings.Cut(what, ": ")
+		seen[op], seen[outcome] = true, true
+		all += h[what]
+		if outcome == "changed" {
+			changes += h[what]
+		}
+	}
+	t.Logf("%d of %d operations changed the state", changes, all)
+	if changes*10 < all*4 {
+		t.Errorf("only %d of %d operations changed the state", changes, all)
+	}
+	if operations < 10_000 {
+		return
+	}
+	for _, op := range modelOps {
+		if !seen[op.name] {
+			t.Errorf("%s never occurred", op.name)
+		}
+	}
+	for reason := UnknownQueue; reason <= InsufficientScalarQuota; reason++ {
+		if !seen[modelReasons[reason]] {
+			t.Errorf("%s never occurred", modelReasons[reason])
+		}
+	}
+	for _, outcome := range []string{"repeat", "conflict", "overflow"} {
+		if !seen[outcome] {
+			t.Errorf("%s never occurred", outcome)
+		}
+	}
+}
+
+var modelReasons = [...]string{
+	"yes", "UnknownQueue", "QueueNotLeaf", "QueueNotOpen", "GetTaskRequestResourceFailed", "EmptyQueueCapability",
+	"InsufficientCPUQuota", "InsufficientMemoryQuota", "InsufficientScalarQuota",
+}
+
+// model is a random story, on a ledger and on the golden one.
+type model struct {
+	*testing.T
+	*rand.Rand
+	seed   uint64
+	counts histogram
+	l      *Ledger
+	g      *golden
+	m      *vectormap.ResourceVectorMap
+	cards  []string
+	events []Event
+	step   int
+	what   string // the present operation
+	queues []goldQueue
+	places []int    // of the golden ledger's dimensions in the map
+	leaves []string // where jobs are by their id; nil: anywhere
+
+	// Requests are asked for again later, by the handles that they had.
+	jobs   []*goldRequest
+	tasks  []*goldRequest
+	jobOf  map[*goldRequest]*JobRequest
+	taskOf map[*goldRequest]*TaskRequest
+}
+
+// modelHandles is how many requests a story remembers.
+const modelHandles = 16
+
+// forget forgets all handles: they belong to one ledger.
+func (m *model) forget() {
+	m.jobs, m.tasks, m.jobOf, m.taskOf = nil, nil, map[*goldRequest]*JobRequest{}, map[*goldRequest]*TaskRequest{}
+}
+
+var modelCards = []string{"A", "B", "C", "D", "E", "F"}
+
+var modelMaps = func() (maps []*vectormap.ResourceVectorMap) {
+	for n := range len(modelCards) + 1 {
+		m, err := NewMap(modelCards[:n])
+		if err != nil {
+			panic(err)
+		}
+		maps = append(maps, m)
+	}
+	return maps
+}()
+
+var modelNodes = []string{"n0", "n1", "n2"}
+
+// modelClusters are the same cards on other nodes, or on none.
+var modelClusters = func() (clusters []*device.Catalogue) {
+	for i := range 8 {
+		nodes := map[string]string{}
+		for n, name := range modelNodes {
+			var cards []string
+			for k, card := range modelCards {
+				if (i+n+k)%3 != 0 && i > 0 {
+					cards = append(cards, fmt.Sprintf("%s:%d", card, 1+(i*k+n)%5))
+				}
+			}
+			nodes[name] = strings.Join(cards, " ")
+		}
+		clusters = append(clusters, cluster(nodes))
+	}
+	return clusters
+}()
+
+func newModel(t *testing.T, seed uint64, counts histogram) *model {
+	m := &model{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, counts: counts, what: "New"}
+	cfg := Config{
+		Mix:              Mix(m.IntN(2)),
+		Missing:          Missing(m.IntN(2)),
+		EnforceGuarantee: m.IntN(4) == 0,
+		CountReleasing:   m.IntN(4) == 0,
+
+		UnlimitedCPUMemory: m.IntN(4) == 0,
+	}
+	if m.IntN(2) == 0 {
+		cfg.OnEvent = func(e Event) { m.events = append(m.events, e) }
+	}
+	cluster := modelClusters[m.IntN(len(modelClusters))]
+	n := len(modelCards)
+	if len(cluster.Cards()) == 0 {
+		n -= m.IntN(3)
+	}
+	m.cards, m.m = modelCards[:n], modelMaps[n]
+	m.g = newGolden(cfg, m.cards)
+	for _, dim := range m.g.dims {
+		m.places = append(m.places, m.place(dim))
+	}
+	m.g.setCatalogue(cluster)
+	m.newQueues()
+	if _, err := m.g.setQueues(m.queues); err != nil {
+		m.fatal("%v", err)
+	}
+	l, err := New(cfg, m.m, cluster, m.specs())
+	if err != nil {
+		m.fatal("New: %v", err)
+	}
+	m.l = l
+	m.forget()
+	return m
+}
+
+func (g *golden) setCatalogue(c *device.Catalogue) {
+	totals := c.Totals()
+	g.nodes = map[string][]string{}
+	for _, node := range modelNodes {
+		for _, card := range c.CardsOf(node) {
+			g.nodes[node] = append(g.nodes[node], card.Name)
+		}
+	}
+	g.total = map[string]int64{"cpu": totals.CPUMilli, "memory": totals.MemoryBytes}
+	for _, card := range totals.Cards {
+		g.total[card.Name], g.known[card.Name] = card.Milli, true
+	}
+	g.limits = nil
+}
+
+func (m *model) fatal(format string, args ...any) {
+	m.Helper()
+	m.Fatalf("%s=%d, operation %d, %s: %s", modelSeed, m.seed, m.step, m.what, fmt.Sprintf(format, args...))
+}
+
+// run makes operations.
+func (m *model) run(n int) {
+	sum := 0
+	for _, op := range modelOps {
+		sum += op.weight
+	}
+	for m.step = 0; m.step < n; m.step++ {
+		at := m.IntN(sum)
+		for _, op := range modelOps {
+			if at -= op.weight; at < 0 {
+				m.what = op.name
+				op.do(m)
+				break
+			}
+		}
+		if m.step%64 == 63 {
+			m.compareRecords("")
+			m.compareSnapshots()
+		}
+	}
+}
+
+// modelOps are the operations and how often they are made.
+var modelOps = []struct {
+	name   string
+	weight int
+	do     func(m *model)
+}{
+	{"Enqueueable", 7, (*model).enqueueable},
+	{"Allocatable", 7, (*model).allocatable},
+	{"WhatFits", 1, (*model).whatFits},
+	{"Reserve", 9, func(m *model) { m.reserve(false) }},
+	{"Resize", 7, func(m *model) { m.reserve(true) }},
+	{"ReserveMany", 3, (*model).reserveMany},
+	{"Commit", 30, (*model).commit},
+	{"CommitAll", 6, (*model).commitAll},
+	{"Rollback", 6, func(m *model) { m.giveBack(false) }},
+	{"Release", 10, func(m *model) { m.giveBack(true) }},
+	{"ReleaseJob", 3, (*model).releaseJob},
+	{"Expire", 1, (*model).expire},
+	{"SetQueues", 3, (*model).setQueues},
+	{"SetCatalogue", 1, (*model).setCatalogue},
+	{"Restore", 1, (*model).restore},
+	{"Reconcile", 4, (*model).reconcile},
+}
+
+// count notes what came of an operation.
+func (m *model) count(a *Answer, err error) {
+	outcome := "yes"
+	switch {
+	case errors.Is(err, ErrConflict):
+		outcome = "conflict"
+	case errors.Is(err, ErrOverflow):
+		outcome = "overflow"
+	case a.Repeat:
+		outcome = "repeat"
+	case !a.OK:
+		outcome = modelReasons[a.Refusal.Reason]
+	case a.Seq > m.g.seq:
+		outcome = "changed"
+	}
+	m.counts[m.what+": "+outcome]++
+}
+
+func (m *model) countIf(changed bool) {
+	if changed {
+		m.counts[m.what+": changed"]++
+		return
+	}
+	m.counts[m.what+": nothing"]++
+}
+
+// end takes over a change and compares the state, jobs and tasks of the given ids
+// included.
+func (m *model) end(changed bool, job string) {
+	if changed {
+		m.g.seq++
+	}
+	m.compareSums()
+	m.compareEvents(changed)
+	if changed {
+		if found := m.l.Check(); len(found) > 0 {
+			m.fatal("%v", found)
+		}
+		m.compareRecords(job)
+	}
+}
+
+// Random requests.
+
+func (m *model) oneOf(items ...string) string { return items[m.IntN(len(items))] }
+
+// among returns one of the keys of a map that are wanted, "" if there is none.
+func among[V any](m *model, of map[string]V, wanted func(V) bool) string {
+	keys := make([]string, 0, len(of))
+	for key, v := range of {
+		if wanted(v) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(keys)
+	return keys[m.IntN(len(keys))]
+}
+
+// taskID is an id, mostly of a task that is charged or of one that isn't.
+func (m *model) taskID(charged bool) string {
+	id := fmt.Sprint("t", m.IntN(40))
+	if m.IntN(10) == 0 {
+		return id
+	}
+	if charged {
+		return cmp.Or(among(m, m.g.tasks, func(*goldTask) bool { return true }), id)
+	}
+	for n := 0; n < 10 && m.g.tasks[id] != nil; n++ {
+		id = fmt.Sprint("t", m.IntN(40))
+	}
+	return id
+}
+
+// jobID is an id, mostly of a job that is reserved or of one that isn't.
+func (m *model) jobID(reserved bool) string {
+	id := fmt.Sprint("j", m.IntN(14))
+	if m.IntN(10) == 0 {
+		return id
+	}
+	if reserved {
+		return cmp.Or(among(m, m.g.jobs, func(j *goldJob) bool { return j.reserved }), id)
+	}
+	for n := 0; n < 10 && m.g.jobs[id] != nil && m.g.jobs[id].reserved; n++ {
+		id = fmt.Sprint("j", m.IntN(14))
+	}
+	return id
+}
+
+// queue is the name of a queue, now and then of none.
+func (m *model) queue() string {
+	if m.IntN(80) == 0 || len(m.queues) == 0 {
+		return "nope"
+	}
+	for range 4 {
+		if q := m.queues[m.IntN(len(m.queues))].name; m.g.admits(&Answer{}, q) && (m.g.queues[q].configured || m.IntN(4) == 0) {
+			return q
+		}
+	}
+	return m.queues[m.IntN(len(m.queues))].name
+}
+
+var modelAlternatives = func() (lists [][]string) {
+	for _, text := range []string{
+		"A", "A", "B", "B", "C", "D", "E", "F", "A|B", "A|B", "A|B", "B|A", "A|B|C", "A|B|C", "B|C", "C|A", "D|E", "D|E", "D|E|F", "A|B|C|D|E|F",
+	} {
+		lists = append(lists, strings.Split(text, "|"))
+	}
+	return lists
+}()
+
+// wants makes items; disjoint ones for a task.
+func (m *model) wants(most int, task bool) (wants []goldWant) {
+	used := map[string]bool{}
+	for range most {
+		cards := modelAlternatives[m.IntN(len(modelAlternatives))]
+		if slices.ContainsFunc(cards, func(card string) bool { return !slices.Contains(m.cards, card) }) {
+			continue
+		}
+		want := goldWant{cards: cards, unit: 1000}
+		if task {
+			if slices.ContainsFunc(cards, func(card string) bool { return used[card] }) {
+				continue
+			}
+			for _, card := range cards {
+				used[card] = true
+			}
+			want.milli = [...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000}[m.IntN(7)]
+		} else {
+			if m.IntN(4) == 0 && len(cards) > 1 {
+				want.unit = 2000
+			}
+			id := fmt.Sprint(goldKey(cards), want.unit)
+			if used[id] {
+				continue
+			}
+			used[id] = true
+			want.milli = want.unit * (1 + int64(m.IntN(4)))
+		}
+		wants = append(wants, want)
+	}
+	return wants
+}
+
+// plain makes an amount of cpu or memory.
+func (m *model) plain() int64 {
+	switch n := m.IntN(100); {
+	case n < 60:
+		return 0
+	case n == 99 && m.IntN(20) == 0:
+		return 1<<53 - 1 - int64(m.IntN(10))
+	default:
+		return int64(m.IntN(4)) * 500
+	}
+}
+
+// settle gives a job its queue where every job has one.
+func (m *model) settle(r *goldRequest, job string) {
+	if len(m.leaves) > 0 {
+		r.queue = m.leaves[int(job[len(job)-1])%len(m.leaves)]
+	}
+}
+
+func (m *model) job(id string) *goldRequest {
+	if len(m.jobs) > 0 && m.IntN(12) == 0 {
+		return m.jobs[m.IntN(len(m.jobs))]
+	}
+	r := &goldRequest{id: id, queue: m.queue(), mix: m.g.cfg.Mix, invalid: m.IntN(60) == 0}
+	if m.IntN(8) == 0 {
+		r.mix = 1 - r.mix
+	}
+	r.plain = [2]int64{m.plain(), m.plain()}
+	if !r.invalid {
+		r.items = m.wants(m.IntN(4), false)
+	} else {
+		r.plain = [2]int64{}
+	}
+	if j := m.g.jobs[r.id]; j != nil && m.IntN(8) > 0 {
+		r.queue = j.queue
+		if m.IntN(8) == 0 { // what it has
+			r.mix, r.plain, r.items = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}, nil
+			for _, it := range j.items {
+				if it.min > 0 {
+					r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
+				}
+			}
+		}
+	}
+	m.settle(r, r.id)
+	slices.SortFunc(r.items, func(a, b goldWant) int {
+		return cmp.Or(
+			cmp.Compare(min(len(a.cards), 2), min(len(b.cards), 2)),
+			strings.Compare(goldKey(a.cards), goldKey(b.cards)),
+			cmp.Compare(a.unit, b.unit))
+	})
+	return r
+}
+
+func (m *model) task(id string) *goldRequest {
+	if len(m.tasks) > 0 && m.IntN(12) == 0 {
+		return m.tasks[m.IntN(len(m.tasks))]
+	}
+	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0}
+	if t := m.g.tasks[r.id]; t != nil && m.IntN(3) > 0 { // the same again
+		r.job, r.queue, r.plain, r.invalid = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, false
+		for _, c := range t.charges {
+			r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
+		}
+		return r
+	}
+	if m.IntN(3) > 0 {
+		r.job = cmp.Or(among(m, m.g.jobs, func(j *goldJob) bool { return j.reserved }), r.job)
+	}
+	r.queue = m.queue()
+	m.settle(r, r.job)
+	if r.invalid {
+		return r
+	}
+	r.plain = [2]int64{m.plain(), m.plain()}
+	j := m.g.jobs[r.job]
+	if j != nil && m.IntN(10) > 0 {
+		r.queue = j.queue
+	}
+	if j != nil && len(j.items) > 0 && m.IntN(3) > 0 { // a task of one of its items
+		it := j.items[m.IntN(len(j.items))]
+		want := goldWant{cards: it.cards, milli: 1000}
+		if len(it.cards) > 1 {
+			want.milli = it.unit
+		}
+		if m.IntN(6) == 0 {
+			want.cards = it.cards[m.IntN(len(it.cards)):]
+		}
+		r.items = []goldWant{want}
+		return r
+	}
+	r.items = m.wants(m.IntN(3), true)
+	return r
+}
+
+// node lists the cards of a chosen node, mostly none for any.
+func (m *model) node() (cards []string) {
+	if m.IntN(4) > 0 {
+		return nil
+	}
+	for _, card := range m.cards {
+		if m.IntN(2) == 0 {
+			cards = append(cards, card)
+		}
+	}
+	return cards
+}
+
+// Handles of requests.
+
+func (m *model) alternatives(cards []string) *alternatives {
+	dims := make([]int32, len(cards))
+	for i, card := range cards {
+		dims[i] = m.l.dims[card]
+	}
+	return m.l.intern(dims)
+}
+
+func modelInvalid(r *goldRequest) string {
+	if r.invalid {
+		return "no card is known"
+	}
+	return ""
+}
+
+func (m *model) jobHandle(r *goldRequest) *JobRequest {
+	if h := m.jobOf[r]; h != nil {
+		return h
+	}
+	h := &JobRequest{id: r.id, queue: r.queue, mix: r.mix, cpu: r.plain[0], mem: r.plain[1], invalid: modelInvalid(r)}
+	for _, want := range r.items {
+		h.items = append(h.items, jobItem{m.alternatives(want.cards), want.milli, want.unit})
+	}
+	if len(m.jobs) < modelHandles {
+		m.jobs, m.jobOf[r] = append(m.jobs, r), h
+	}
+	return h
+}
+
+func (m *model) taskHandle(r *goldRequest) *TaskRequest {
+	if h := m.taskOf[r]; h != nil {
+		return h
+	}
+	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, cpu: r.plain[0], mem: r.plain[1], invalid: modelInvalid(r)}
+	for _, want := range r.items {
+		h.items = append(h.items, taskItem{alts: m.alternatives(want.cards), milli: want.milli})
+	}
+	if len(m.tasks) < modelHandles {
+		m.tasks, m.taskOf[r] = append(m.tasks, r), h
+	}
+	return h
+}
+
+// Operations.
+
+func (m *model) enqueueable() {
+	r := m.job(m.jobID(m.IntN(3) == 0))
+	var got Answer
+	m.l.Enqueueable(&got, m.jobHandle(r))
+	want, _ := m.g.enqueueable(r)
+	m.compareAnswers(got, want)
+	m.count(&want, nil)
+}
+
+func (m *model) allocatable() {
+	r := m.task(m.taskID(m.IntN(9) == 0))
+	var got Answer
+	var cards []string
+	if handle := m.taskHandle(r); m.IntN(5) > 0 {
+		m.l.Allocatable(&got, handle)
+	} else {
+		node := m.oneOf("n0", "n1", "n2", "gone")
+		cards = append([]string{}, m.g.nodes[node]...)
+		m.l.AllocatableOn(&got, handle, node)
+	}
+	want, items, _ := m.g.allocatable(r, cards)
+	m.compareAnswers(got, want)
+	m.count(&want, nil)
+	m.coveredHasRoom(r, &want, items)
+}
+
+// coveredHasRoom checks that while nothing is over and nothing elastic, a covered
+// task of its item's key and unit has an alternative with room.
+func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []*goldItem) {
+	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Option) bool { return o.Why == NotOnNode }) || a.Refusal.Reason != InsufficientScalarQuota || len(m.g.exceeded()) > 0 {
+		return
+	}
+	for queue := range m.g.queues {
+		for dim := range m.g.dims {
+			if m.g.sum(queue, dim).elastic > 0 {
+				return
+			}
+		}
+	}
+	for i, want := range r.items {
+		it := items[i]
+		if it == nil || goldKey(it.cards) != goldKey(want.cards) || len(it.cards) > 1 && it.unit != want.milli || it.held() < want.milli {
+			continue
+		}
+		whole := true
+		for _, held := range it.hold {
+			whole = whole && held%it.unit == 0
+		}
+		if whole && goldKey(want.cards) == a.Refusal.Card {
+			m.fatal("a covered task of %s has no room: %+v", goldKey(want.cards), a.Refusal)
+		}
+	}
+}
+
+// More copies, and more on one card, than limits admit in these worlds.
+const (
+	modelCopies = 160
+	modelGang   = 25
+)
+
+// whatFits compares with admitting one copy after the other.
+func (m *model) whatFits() {
+	var got Fits
+	var gotErr, wantErr error
+	var copies int64
+	var want Answer
+	var rooms [2]goldRoom
+	g := m.g.clone()
+	if m.IntN(2) == 0 {
+		asked := m.job(m.jobID(false))
+		got, gotErr = m.l.WhatFits(m.jobHandle(asked))
+		r := *asked
+		if m.g.queues[r.queue] != nil {
+			rooms = [2]goldRoom{g.floorRoom(r.queue, 0, 0), g.floorRoom(r.queue, 1, 0)}
+		}
+		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
+			r.id = fmt.Sprint("copy", copies)
+			want, wantErr = g.reserve(&r, false)
+		}
+		m.compareFits(&got, gotErr, copies, want, wantErr, g.admits(&Answer{}, r.queue), rooms, want.Refusal)
+		return
+	}
+	asked := m.task(m.taskID(false))
+	got, gotErr = m.l.WhatFits(m.taskHandle(asked))
+	r := *asked
+	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
+		m.compareErrors(gotErr, ErrConflict)
+		m.counts["WhatFits: conflict"]++
+		return
+	}
+	if m.g.queues[r.queue] != nil {
+		var plain [2]goldNeed
+		if j := g.jobs[r.job]; j != nil {
+			plain = j.plain
+		}
+		rooms = [2]goldRoom{g.chargeRoom(r.queue, 0, plain[0].hold), g.chargeRoom(r.queue, 1, plain[1].hold)}
+	}
+	refusal := Refusal{}
+	if together := g.together([]*goldRequest{&r, &r}); len(together) == 1 { // on one card
+		for want.OK = true; want.OK && copies < modelGang && wantErr == nil; copies++ {
+			var gang []*goldRequest
+			for i := range copies + 1 {
+				own := r
+				own.id = fmt.Sprint("copy", i)
+				gang = append(gang, &own)
+			}
+			want, _, wantErr = g.clone().commitAll(gang)
+		}
+		refusal.Reason = want.Refusal.Reason
+		want.Task = ""
+		got.Next.Refusal, got.Next.Options, want.Options = Refusal{Reason: got.Next.Refusal.Reason}, nil, nil
+	} else {
+		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
+			own := r
+			own.id = fmt.Sprint("copy", copies)
+			want, wantErr = g.commit(&own, nil)
+		}
+		refusal = want.Refusal
+	}
+	m.compareFits(&got, gotErr, copies, want, wantErr, g.admits(&Answer{}, r.queue), rooms, refusal)
+}
+
+// compareFits compares what one answer of WhatFits was and the last of copies
+// that were made.
+func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, wantErr error, admits bool, rooms [2]goldRoom, refusal Refusal) {
+	m.Helper()
+	if wantErr != nil { // sums too large don't count here
+		return
+	}
+	m.compareErrors(gotErr, nil)
+	if want.Seq = m.g.seq; want.OK {
+		copies, want.Options, want.Charged, got.Next.Options = Unlimited, nil, nil, nil
+	} else {
+		copies--
+	}
+	want.Refusal = refusal
+	if got.Copies != copies {
+		m.fatal("%d copies, want %d; got %+v, want %+v", got.Copies, copies, got.Next, want)
+	}
+	m.compareAnswers(got.Next, want)
+	m.count(&want, nil)
+	for dim, room := range []Room{got.CPU, got.Memory} {
+		if w := rooms[dim]; admits && room != (Room{w.amount, w.limit, w.level}) {
+			m.fatal("%s: %+v, want %+v", m.g.dims[dim], room, w)
+		}
+	}
+}
+
+func (m *model) reserve(resize bool) {
+	r := m.job(m.jobID(resize && m.IntN(4) > 0))
+	op := m.l.Reserve
+	if resize {
+		op = m.l.Resize
+	}
+	got, gotErr := op(m.jobHandle(r))
+	want, wantErr := m.g.reserve(r, resize)
+	m.compareErrors(gotErr, wantErr)
+	m.compareAnswers(got, want)
+	m.count(&want, wantErr)
+	m.end(want.changed(), r.id)
+}
+
+func (m *model) reserveMany() {
+	var handles []*JobRequest
+	var wants []Answer
+	var wantErr error
+	changed := false
+	for range 1 + m.IntN(4) {
+		r := m.job(m.jobID(false))
+		handles = append(handles, m.jobHandle(r))
+		want, err := m.g.reserve(r, false)
+		wantErr = cmp.Or(wantErr, err)
+		m.count(&want, err)
+		wants, changed = append(wants, want), changed || want.changed()
+	}
+	gots, gotErr := m.l.ReserveMany(handles)
+	m.compareErrors(gotErr, wantErr)
+	for i := range wants {
+		m.compareAnswers(gots[i], wants[i])
+	}
+	m.end(changed, "")
+}
+
+func (m *model) commit() {
+	r, cards := m.task(m.taskID(m.IntN(12) == 0)), m.node()
+	handle := m.taskHandle(r)
+	op := func() (Answer, error) { return m.l.Commit(handle, cards...) }
+	if m.IntN(5) == 0 {
+		node := m.oneOf("n0", "n1", "n2", "gone")
+		cards = append([]string{}, m.g.nodes[node]...)
+		op = func() (Answer, error) { return m.l.CommitOn(handle, node) }
+	}
+	got, gotErr := op()
+	want, wantErr := m.g.commit(r, cards)
+	m.compareErrors(gotErr, wantErr)
+	m.compareAnswers(got, want)
+	m.count(&want, wantErr)
+	m.end(want.changed(), r.job)
+}
+
+func (m *model) commitAll() {
+	var handles []*TaskRequest
+	var requests []*goldRequest
+	same, repeat := m.task(m.taskID(false)), m.IntN(12) == 0
+	for i := range 1 + m.IntN(4) {
+		r := same
+		if i > 0 {
+			own := *m.task(m.taskID(repeat))
+			r = &own
+			for n := 0; n < 10 && m.IntN(30) > 0 && slices.ContainsFunc(requests, func(o *goldRequest) bool { return o.id == r.id }); n++ {
+				r.id = m.taskID(repeat)
+			}
+		}
+		if i > 0 && !repeat && m.IntN(3) > 0 {
+			r.job, r.queue, r.items, r.plain = same.job, same.queue, same.items, same.plain
+		}
+		requests, handles = append(requests, r), append(handles, m.taskHandle(r))
+	}
+	got, gotErr := m.l.CommitAll(handles)
+	want, loose, wantErr := m.g.commitAll(requests)
+	m.compareErrors(gotErr, wantErr)
+	if loose && !want.OK { // of tasks that had to stay together only the reason is compared
+		want.Options, want.Refusal = got.Options, Refusal{Reason: want.Refusal.Reason}
+		got.Refusal = Refusal{Reason: got.Refusal.Reason}
+	}
+	if want.OK { // of a gang no options
+		want.Options = nil
+	}
+	m.compareAnswers(got, want)
+	m.count(&want, wantErr)
+	m.end(want.changed(), "")
+}
+
+func (m *model) giveBack(ended bool) {
+	var ids []string
+	for range 1 + m.IntN(2) {
+		ids = append(ids, m.taskID(true))
+	}
+	op := m.l.Rollback
+	if ended {
+		op = m.l.Release
+	}
+	got := op(ids...)
+	want, changed := m.g.giveBack(ended, ids)
+	if got != want {
+		m.fatal("%v: %v, want %v", ids, got, want)
+	}
+	m.countIf(changed)
+	m.end(changed, "")
+}
+
+func (m *model) releaseJob() {
+	id := m.jobID(true)
+	got, want := m.l.ReleaseJob(id), m.g.releaseJob(id)
+	if got != want {
+		m.fatal("%s: %v, want %v", id, got, want)
+	}
+	m.countIf(want)
+	m.end(want, id)
+}
+
+func (m *model) expire() {
+	seq := m.g.seq - min(m.g.seq, uint64(m.IntN(200)))
+	got, want := m.l.Expire(seq), m.g.expire(seq)
+	if !slices.Equal(got, want) {
+		m.fatal("%v, want %v", got, want)
+	}
+	m.countIf(len(want) > 0)
+	m.end(len(want) > 0, "")
+}
+
+func (m *model) setQueues() {
+	before := m.queues
+	m.newQueues()
+	got, gotErr := m.l.SetQueues(m.specs(), nil)
+	want, wantErr := m.g.setQueues(m.queues)
+	m.compareErrors(gotErr, wantErr)
+	if !slices.Equal(got, want) {
+		m.fatal("orphans %v, want %v", got, want)
+	}
+	if wantErr != nil {
+		m.queues = before
+	}
+	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
+	m.end(wantErr == nil, "")
+}
+
+// setCatalogue sets another one, now and then with a map of one card more.
+func (m *model) setCatalogue() {
+	c := modelClusters[m.IntN(len(modelClusters))]
+	var wider *vectormap.ResourceVectorMap
+	if n := len(m.cards); n < len(modelCards) && m.IntN(2) == 0 {
+		wider = modelMaps[n+1]
+	}
+	err := m.l.SetCatalogue(c, wider)
+	if n := len(c.Cards()); n > 0 && wider != modelMaps[n] && m.m != modelMaps[n] { // all have all cards or none
+		m.compareErrors(err, ErrUnknownDimension)
+		m.counts["SetCatalogue: unknown dimension"]++
+		m.end(false, "")
+		return
+	}
+	m.compareErrors(err, nil)
+	if wider != nil {
+		m.widen()
+	}
+	m.g.setCatalogue(c)
+	m.countIf(true)
+	m.end(true, "")
+}
+
+// restore goes on with what the snapshot has.
+func (m *model) restore() {
+	l, err := Restore(m.g.cfg, m.m, m.l.source.catalogue, m.compareSnapshots())
+	if err != nil {
+		m.fatal("%v", err)
+	}
+	m.l = l
+	m.forget()
+	m.compareSnapshots()
+	m.countIf(true)
+	m.end(false, "")
+}
+
+// widen takes over a map that has one card more.
+func (m *model) widen() {
+	n := len(m.cards) + 1
+	m.cards, m.m = modelCards[:n], modelMaps[n]
+	card := modelCards[n-1]
+	m.g.dim[card] = len(m.g.dims)
+	m.g.dims = append(m.g.dims, card)
+	m.places = append(m.places, m.place(card))
+	m.g.limits = nil
+	m.g.changed()
+}
+
+// newQueues makes a tree of up to 8 queues, most of them as they were before.
+func (m *model) newQueues() {
+	var next []goldQueue
+	for i := range 8 {
+		name := fmt.Sprint("q", i)
+		at := slices.IndexFunc(m.queues, func(q goldQueue) bool { return q.name == name })
+		switch {
+		case at >= 0 && m.IntN(7) > 0:
+			next = append(next, m.queues[at])
+		case m.IntN(5) > 0:
+			next = append(next, m.newQueue(name))
+		}
+	}
+	parents := map[string]bool{"": true}
+	for i := range next {
+		if !parents[next[i].parent] {
+			next[i].parent = ""
+		}
+		parents[next[i].name] = true
+	}
+	m.queues = next
+}
+
+func (m *model) newQueue(name string) goldQueue {
+	q := goldQueue{name: name, priority: int32(m.IntN(3)), capability: map[string]int64{}, denied: map[string]bool{}, guarantee: map[string]int64{}}
+	if m.IntN(8) == 0 {
+		q.state = State(m.IntN(4))
+	}
+	if at := int(name[1] - '0'); at > 0 && m.IntN(3) > 0 { // below a queue with a smaller name
+		q.parent = fmt.Sprint("q", m.IntN(min(at, 4)))
+	}
+	if m.IntN(12) == 0 { // nothing configured
+		return q
+	}
+	for _, dim := range m.g.dims {
+		if m.IntN(8) == 0 {
+			if len(dim) == 1 && m.IntN(4) == 0 {
+				q.denied[dim] = true
+			}
+			continue
+		}
+		q.capability[dim] = int64(m.IntN(12)) * 1000
+		if m.IntN(12) == 0 || len(dim) > 1 && m.IntN(2) == 0 {
+			q.capability[dim] = Unlimited
+		}
+		if m.IntN(8) == 0 {
+			q.guarantee[dim] = int64(m.IntN(4)) * 1000
+		}
+	}
+	q.configured = len(q.capability) > 0
+	return q
+}
+
+// specs makes the queues as a ledger takes them.
+func (m *model) specs() (specs []Queue) {
+	for _, q := range m.queues {
+		spec := Queue{Name: q.name, Parent: q.parent, Priority: q.priority, State: q.state, Capability: m.m.NewVector(), Guarantee: m.m.NewVector(), Mentioned: []int{}}
+		for _, dim := range m.g.dims {
+			i := m.place(dim)
+			if amount, ok := q.capability[dim]; ok {
+				spec.Mentioned = append(spec.Mentioned, i)
+				spec.Capability[i] = float64(amount)
+				if amount == Unlimited {
+					spec.Capability[i] = inf
+				}
+			}
+			if q.denied[dim] {
+				spec.Denied = append(spec.Denied, i)
+			}
+			spec.Guarantee[i] = float64(q.guarantee[dim])
+		}
+		if !q.configured && m.IntN(2) == 0 {
+			spec.Capability, spec.Mentioned = nil, nil
+		}
+		specs = append(specs, spec)
+	}
+	return specs
+}
+
+// place is the dimension of a name in the ledger's map.
+func (m *model) place(dim string) int {
+	switch dim {
+	case "cpu":
+		return vectormap.CPU
+	case "memory":
+		return vectormap.Memory
+	}
+	at, _ := CardIndex(m.m, dim)
+	return at
+}
+
+// Comparisons.
+
+// compareEvents checks that a change, and nothing else but a refusal, is told
+// under its number.
+func (m *model) compareEvents(changed bool) {
+	m.Helper()
+	told := false
+	for _, e := range m.events {
+		if e.Kind == Refused {
+			if e.Refusal.Reason == None || e.Seq != m.g.seq && e.Seq+1 != m.g.seq {
+				m.fatal("event %+v at %d", e, m.g.seq)
+			}
+			continue
+		}
+		told = true
+		if !changed || e.Seq != m.g.seq {
+			m.fatal("event %+v at %d", e, m.g.seq)
+		}
+	}
+	quiet := m.g.cfg.OnEvent == nil || m.what == "SetQueues" || m.what == "SetCatalogue"
+	if changed && !told && !quiet {
+		m.fatal("nobody was told")
+	}
+	m.events = m.events[:0]
+}
+
+func (m *model) compareErrors(got, want error) {
+	m.Helper()
+	if !errors.Is(got, want) || (got == nil) != (want == nil) {
+		m.fatal("error %v, want %v", got, want)
+	}
+}
+
+func (m *model) compareAnswers(got, want Answer) {
+	m.Helper()
+	got.Refusal.Detail = ""
+	if got.OK != want.OK || got.Repeat != want.Repeat || got.Seq != want.Seq || got.Refusal != want.Refusal || got.Task != want.Task ||
+		!slices.Equal(got.Options, want.Options) || !slices.Equal(got.Charged, want.Charged) {
+		m.fatal("got\n%+v, want\n%+v", got, want)
+	}
+}
+
+// compareSums compares all sums, limits and marks, and the numbers of records.
+func (m *model) compareSums() {
+	m.Helper()
+	if m.l.seq != m.g.seq {
+		m.fatal("seq %d, want %d", m.l.seq, m.g.seq)
+	}
+	if len(m.l.queues) != len(m.g.queues) || len(m.l.jobs) != len(m.g.jobs) || len(m.l.tasks) != len(m.g.tasks) {
+		m.fatal("%d queues, %d jobs, %d tasks, want %d, %d, %d", len(m.l.queues), len(m.l.jobs), len(m.l.tasks), len(m.g.queues), len(m.g.jobs), len(m.g.tasks))
+	}
+	for name := range m.g.queues {
+		q := m.l.queues[name]
+		if q == nil {
+			m.fatal("no queue %s", name)
+		}
+		for dim := range m.g.dims {
+			limit, sum := m.g.limit(name, dim), m.g.sum(name, dim)
+			at := m.places[dim]
+			if got, want := q.cells[at], (cell{limit, sum.allocated, sum.held, sum.elastic}); got != want {
+				m.fatal("%s of %s: %+v, want %+v", m.g.dims[dim], name, got, want)
+			}
+			if over := limit != Unlimited && max(sum.allocated, sum.floor()) > limit; over != q.over[int32(at)] {
+				m.fatal("%s of %s: over %v, want %v", m.g.dims[dim], name, !over, over)
+			}
+		}
+	}
+}
+
+// difference shows where two texts begin to differ, "" if they don't.
+func difference(got, want string) string {
+	if got == want {
+		return ""
+	}
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	around := func(s string) string { return s[max(0, at-500):min(len(s), at+300)] }
+	return fmt.Sprintf("\n%s, want\n%s", around(got), around(want))
+}
+
+func (m *model) compareSnapshots() []byte {
+	m.Helper()
+	got := m.l.Snapshot()
+	if diff := difference(string(got), string(m.g.snapshot())); diff != "" {
+		m.fatal("snapshot %s", diff)
+	}
+	return got
+}
+
+// compareRecords compares a job with its tasks, or all.
+func (m *model) compareRecords(id string) {
+	m.Helper()
+	if id != "" {
+		if got, want := m.l.jobs[id].describe(m.l), m.g.jobs[id].describe(); got != want {
+			m.fatal("job\n%s, want\n%s", got, want)
+		}
+		return
+	}
+	for id := range m.g.jobs {
+		m.compareRecords(id)
+	}
+}
+
+// describe is a job as text, to be compared.
+func (j *job) describe(l *Ledger) string {
+	if j == nil {
+		return "none"
+	}
+	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, j.queue.spec.Name, j.mix, j.reserved, j.seen, j.seq, draw{j.cpu.min, j.cpu.held}, draw{j.mem.min, j.mem.held})
+	for _, it := range j.items {
+		if it.implicit {
+			continue
+		}
+		b = fmt.Appendf(b, " %s %d/%d:", it.alts.key, it.min, it.unit)
+		for at, dim := range it.alts.cards {
+			b = fmt.Appendf(b, " %s %d", l.cardName(dim), it.heldOn(at))
+		}
+		b = append(b, '\n')
+	}
+	for t := j.first; t != nil; t = t.next {
+		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.cpu, t.mem)
+		for i := range t.charges {
+			c := &t.charges[i]
+			against := "-"
+			if c.item != nil && c.item.implicit {
+				against = "its key"
+			} else if c.item != nil {
+				against = fmt.Sprint(c.item.alts.key, "/", c.item.unit)
+			}
+			b = fmt.Appendf(b, ", %s of %s for %s %d %d", l.cardName(c.card), c.alts.key, against, c.milli, c.covered)
+		}
+		b = append(b, '\n')
+	}
+	return string(b)
+}
+
+func (j *goldJob) describe() string {
+	if j == nil {
+		return "none"
+	}
+	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, j.queue, j.mix, j.reserved, j.seen, j.seq, j.plain[0], j.plain[1])
+	for _, it := range j.items {
+		b = fmt.Appendf(b, " %s %d/%d:", goldKey(it.cards), it.min, it.unit)
+		for _, card := range it.cards {
+			b = fmt.Appendf(b, " %s %d", card, it.hold[card])
+		}
+		b = append(b, '\n')
+	}
+	for _, t := range j.tasks {
+		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.plain[0], t.plain[1])
+		for _, c := range t.charges {
+			against := "-"
+			if c.binds {
+				against = "its key"
+			} else if c.item != nil {
+				against = fmt.Sprint(goldKey(c.item.cards), "/", c.item.unit)
+			}
+			b = fmt.Appendf(b, ", %s of %s for %s %d %d", c.card, goldKey(c.cards), against, c.milli, c.covered)
+		}
+		b = append(b, '\n')
+	}
+	return string(b)
+}

@@ -1,0 +1,80 @@
+package quota
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{InsufficientScalarQuota.String(), "InsufficientScalarQuota"},
+		{None.String(), "None"},
+		{Reason(200).String(), "unknown"},
+		{FirmElsewhere.String(), "FirmElsewhere"},
+		{RolledBack.String(), "RolledBack"},
+		{Closing.String(), "Closing"},
+		{AnyMix.String(), "AnyMix"},
+		{MissingUnlimited.String(), "MissingUnlimited"},
+		{FailToZero.String(), "FailToZero"},
+		{Ignore.String(), "Ignore"},
+		{TaskReleasing.String(), "Releasing"},
+		{ParentCycle.String(), "ParentCycle"},
+		{Oversold.String(), "Oversold"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
+		}
+	}
+	var events []string
+	for r := range Reason(reasons) {
+		if r.Event() {
+			events = append(events, r.String())
+		}
+	}
+	want := "GetTaskRequestResourceFailed EmptyQueueCapability InsufficientCPUQuota InsufficientMemoryQuota InsufficientScalarQuota"
+	if got := strings.Join(events, " "); got != want {
+		t.Errorf("events %s", got)
+	}
+}
+
+func TestMessage(t *testing.T) {
+	for _, c := range []struct {
+		r    Refusal
+		want string
+	}{
+		{Refusal{}, ""},
+		{Refusal{Reason: UnknownQueue, Queue: "q"}, `there is no queue "q"`},
+		{Refusal{Reason: QueueNotLeaf, Queue: "q"}, `queue "q" has queues below it and takes no jobs`},
+		{Refusal{Reason: QueueNotOpen, Queue: "q"}, `queue "q" or a queue above it is not open`},
+		{Refusal{Reason: QueueNotOpen, Queue: "q", Detail: queueRemoved}, `queue "q" is not open: the queue was removed`},
+		{
+			Refusal{Reason: GetTaskRequestResourceFailed, Queue: "q", Card: "A|B", Detail: noneOnNode},
+			`queue "q": the node has none of the cards A|B`,
+		},
+		{Refusal{Reason: EmptyQueueCapability, Queue: "q"}, `queue "q" has no capability`},
+		{
+			Refusal{Reason: GetTaskRequestResourceFailed, Queue: "q", Detail: "no card\nis known"},
+			`queue "q": what is requested can't be told: no card is known`,
+		},
+		{
+			Refusal{Reason: InsufficientScalarQuota, Queue: "q", Level: "q", Card: "A|B", Best: "B", Requested: 2000, Room: 1000, Limit: 5000},
+			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 5 cards, the total would be 6 cards`,
+		},
+		{
+			Refusal{Reason: InsufficientCPUQuota, Queue: "q", Level: "org", Requested: 500, Room: -250, Limit: 4000},
+			`queue "q": insufficient quota of cpu: requested 0.5 cores, room for -0.25 cores of 4 cores at queue "org", the total would be 4.75 cores`,
+		},
+		{
+			Refusal{Reason: InsufficientMemoryQuota, Queue: "q", Level: "q", Requested: 3 << 29, Room: 1 << 20, Limit: 1 << 30},
+			`queue "q": insufficient quota of memory: requested 1536 MiB, room for 1 MiB of 1024 MiB, the total would be 2559 MiB`,
+		},
+		{
+			Refusal{Reason: InsufficientScalarQuota, Queue: "q\n", Level: "q\n", Card: "A\x1b", Requested: 1000, Room: 0, Limit: Unlimited},
+			`queue "q\n": insufficient quota of card A : requested 1 card, room for 0 cards`,
+		},
+	} {
+		if got := c.r.Message(); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}

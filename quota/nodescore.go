@@ -1,0 +1,143 @@
+package quota
+
+import (
+	"math"
+	"sync"
+)
+
+// nodeCards remembers which cards nodes have.
+type nodeCards struct {
+	mu   sync.RWMutex
+	sets map[string]*cardSet
+}
+
+var noCards = new(cardSet)
+
+// on returns the cards of a node; of an unknown one, none.
+func (d *discovery) on(node string, dims map[string]int32) *cardSet {
+	d.nodes.mu.RLock()
+	set := d.nodes.sets[node]
+	d.nodes.mu.RUnlock()
+	if set != nil {
+		return set
+	}
+	if d.catalogue == nil {
+		return noCards
+	}
+	cards := d.catalogue.CardsOf(node)
+	if len(cards) == 0 {
+		return noCards
+	}
+	set = new(cardSet)
+	for i := range cards {
+		if dim, ok := dims[cards[i].Name]; ok {
+			set.add(dim)
+		}
+	}
+	d.nodes.mu.Lock()
+	defer d.nodes.mu.Unlock()
+	if d.nodes.sets == nil {
+		d.nodes.sets = map[string]*cardSet{}
+	}
+	d.nodes.sets[node] = set
+	return set
+}
+
+// AllocatableOn is [Ledger.Allocatable] on a node: only cards count that the node
+// has. If it has none of an item's alternatives, or isn't known, the answer is
+// [GetTaskRequestResourceFailed]; if it has some, but without room,
+// [InsufficientScalarQuota].
+func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
+	task.of(l)
+	l.rlock()
+	defer l.mu.RUnlock()
+	return l.allocatable(dst, task, l.source.on(node, l.dims))
+}
+
+// NodeScore says how much a task would like a node for its cards, from 0 to 100.
+// An item for which several cards were listed scores 100 * 0.5^i, where i is the
+// place in that list, from 0, of the first card that the node has and that has
+// room (the formula of Volcano's capacity-card design, which doesn't look for
+// room). Such items are averaged; a task without any scores 0, as does a node
+// without such a card. The caller weighs the score.
+func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
+	task.of(l)
+	l.rlock()
+	defer l.mu.RUnlock()
+	q := l.queueOf(&task.queueAt, task.queue)
+	if q.admits() != None || task.invalid != "" || q.empty {
+		return 0
+	}
+	on := task.confine(l.source.on(node, l.dims))
+	j := l.jobOf(task)
+	var taken uint64
+	sum, n := 0.0, 0
+	for i := range task.items {
+		ti := &task.items[i]
+		var it *item
+		if j != nil {
+			it = j.matchNext(ti, &taken)
+		}
+		if !ti.listed() {
+			continue
+		}
+		n++
+		if k := q.firstOn(it, ti, on); k >= 0 {
+			sum += math.Ldexp(100, -ti.rank(k))
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// firstOn returns the index of the first alternative that is among cards and has
+// room, -1 if there is none.
+func (q *queue) firstOn(it *item, ti *taskItem, on confines) int {
+	for k, dim := range ti.alts.cards {
+		if !on.have(dim) {
+			continue
+		}
+		at := -1
+		if it != nil {
+			at = it.alts.index(dim)
+		}
+		if r, why := q.itemRoom(it, at, dim); why != FirmElsewhere && ti.milli <= r.amount {
+			return k
+		}
+	}
+	return -1
+}
+
+// matchNext returns the item of the job that the next item of a task counts
+// against.
+func (j *job) matchNext(ti *taskItem, taken *uint64) *item {
+	it, at := j.match(ti.alts, ti.milli, *taken)
+	if uint(at) < 64 {
+		*taken |= 1 << at
+	}
+	return it
+}
+
+// listed reports whether several cards were listed, unknown ones included.
+func (ti *taskItem) listed() bool { return ti.ranks != nil || ti.alts.multi() }
+
+// rank returns the place of an alternative in what was listed.
+func (ti *taskItem) rank(at int) int {
+	if ti.ranks == nil {
+		return at
+	}
+	return int(ti.ranks[at])
+}
+
+// confines are sets of cards that a task must stay in; nil ones don't confine.
+type confines [2]*cardSet
+
+func (c confines) have(dim int32) bool {
+	return (c[0] == nil || c[0].has(dim)) && (c[1] == nil || c[1].has(dim))
+}
+
+// confine returns what a task must stay in: cards, and those of the node that it is
+// bound to.
+func (t *TaskRequest) confine(cards *cardSet) confines { return confines{cards, t.bound} }

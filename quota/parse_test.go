@@ -1,0 +1,132 @@
+package quota
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// entries prints the result of a parser as "A 2, B 3 [C WrongType]".
+func entries(counts []CardCount, faults []EntryError) string {
+	var parts []string
+	for _, c := range counts {
+		parts = append(parts, fmt.Sprintf("%s %d", strings.Join(c.Cards, "|"), c.Count))
+	}
+	s := strings.Join(parts, ", ")
+	if len(faults) > 0 {
+		var codes []string
+		for _, f := range faults {
+			codes = append(codes, strings.TrimSpace(f.Name+" "+f.Code.String()))
+		}
+		s += " [" + strings.Join(codes, ", ") + "]"
+	}
+	return strings.TrimSpace(s)
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct{ text, quota, request, zero string }{
+		{``, "", "", ""},
+		{" \n", "", "", ""},
+		{`null`, "", "", ""},
+		{`{"4090":2}`, "4090 2", "4090 2", "4090 2"},
+		{`{"4090":0}`, "4090 0", "4090 0", "4090 0"},
+		{`{"A":-0}`, "A 0", "A 0", "A 0"},
+		{`{"X": 2`, "[Syntax]", "[Syntax]", "[Syntax]"},
+		{`{"A":1} x`, "[Syntax]", "[Syntax]", "[Syntax]"},
+		{`{"A":1}{"B":1}`, "[Syntax]", "[Syntax]", "[Syntax]"},
+		{`[1]`, "[NotObject]", "[NotObject]", "[NotObject]"},
+		{`3`, "[NotObject]", "[NotObject]", "[NotObject]"},
+		{
+			`{"A":2,"B":2.5,"C":"3","D":-1,"E":1}`,
+			"A 2, E 1 [B NotInteger, C WrongType, D Negative]",
+			"A 2, E 1 [B NotInteger, C WrongType, D Negative]",
+			"[NotInteger]",
+		},
+		{
+			`{"A":{"x":[1,{}]},"B":true,"C":5,"D":null}`, "C 5 [A WrongType, B WrongType, D WrongType]",
+			"C 5 [A WrongType, B WrongType, D WrongType]", "[WrongType]",
+		},
+		{`{"A":1,"A":2,"B":3}`, "B 3 [A Duplicate]", "B 3 [A Duplicate]", "A 2, B 3"},
+		{`{"A":1," A ":2,"A":"x","B":3}`, "B 3 [A Duplicate, A WrongType]", "B 3 [A Duplicate, A WrongType]", "[WrongType]"},
+		{`{" A ":1}`, "A 1", "A 1", "A  1"},
+		{`{"":1," ":2}`, "[EmptyName, EmptyName]", "[EmptyName, EmptyName]", "1,   2"},
+		{`{"A|B":3}`, "[A|B AlternativesInQuota]", "A|B 3", "A|B 3"},
+		{`{"A | B":3,"A|B":1,"B|A":2}`, "[A | B AlternativesInQuota, A|B AlternativesInQuota, B|A AlternativesInQuota]", "B|A 2 [A|B Duplicate]", "A | B 3, A|B 1, B|A 2"},
+		{`{"|A||A|":1}`, "[|A||A| AlternativesInQuota]", "A 1 [EmptyAlternative, EmptyAlternative, A DuplicateAlternative, EmptyAlternative]", "|A||A| 1"},
+		{`{"A":9007199254740}`, "A 9007199254740", "A 9007199254740", "A 9007199254740"},
+		{`{"A":9007199254741}`, "[A TooLarge]", "[A TooLarge]", "A 9007199254741"},
+		{`{"A":-99999999999999999999,"B":99999999999999999999}`, "[A Negative, B TooLarge]", "[A Negative, B TooLarge]", "[NotInteger]"},
+		{`{"A":1e3,"B":1E3,"C":1.0}`, "[A NotInteger, B NotInteger, C NotInteger]", "[A NotInteger, B NotInteger, C NotInteger]", "[NotInteger]"},
+		{`{"A":null}`, "[A WrongType]", "[A WrongType]", "A 0"},
+		{`{"A":-3}`, "[A Negative]", "[A Negative]", "A -3"},
+	} {
+		if got := entries(ParseQuota(c.text, ParserStrict)); got != c.quota {
+			t.Errorf("quota %s: %s, want %s", c.text, got, c.quota)
+		}
+		if got := entries(ParseRequest(c.text, ParserStrict)); got != c.request {
+			t.Errorf("request %s: %s, want %s", c.text, got, c.request)
+		}
+		if got := entries(ParseQuota(c.text, FailToZero)); got != c.zero {
+			t.Errorf("fail to zero %s: %q, want %q", c.text, got, c.zero)
+		}
+	}
+}
+
+func TestParseAlternatives(t *testing.T) {
+	many := strings.Repeat("a|b|", 40)
+	for i := range 65 {
+		many += fmt.Sprintf("c%d|", i)
+	}
+	for _, c := range []struct{ text, want string }{
+		{"A | B", "A|B 0"},
+		{"A|A|B", "A|B 0 [A DuplicateAlternative]"},
+		{"H100| A100|H100 |V100", "H100|A100|V100 0 [H100 DuplicateAlternative]"},
+		{"", "[EmptyName]"},
+		{" | | ", "[EmptyName]"},
+		{"A||B", "A|B 0 [EmptyAlternative]"},
+	} {
+		names, notes := ParseAlternatives(c.text)
+		var counts []CardCount
+		if names != nil {
+			counts = []CardCount{{Cards: names}}
+		}
+		if got := entries(counts, notes); got != c.want {
+			t.Errorf("%q: %s, want %s", c.text, got, c.want)
+		}
+	}
+	if names, notes := ParseAlternatives(many); names != nil || len(notes) != 1 || notes[0].Code != TooManyAlternatives {
+		t.Errorf("too many: %v %v", names, notes)
+	}
+}
+
+// FuzzParse checks what no text may break: only clean names, counts in range, no
+// name twice, and an error for every entry that was dropped.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{`{"A":1}`, `{"A|B ":2,"C":{"x":[]}}`, `{"A":1,"A":2}`, `{"a":1e999}`, `{"\ud800":1}`, `[[[[`, `{"A":-0}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, parse := range []func(string, Parser) ([]CardCount, []EntryError){ParseQuota, ParseRequest} {
+			counts, faults := parse(text, ParserStrict)
+			seen := map[string]bool{}
+			for _, c := range counts {
+				key := strings.Join(c.Cards, "|")
+				if key == "" || seen[key] || c.Count < 0 || c.Count > maxCards || len(c.Cards) > maxAlternatives {
+					t.Fatalf("%q: bad entry %v", text, c)
+				}
+				seen[key] = true
+				for _, name := range c.Cards {
+					if name != strings.TrimSpace(name) || name == "" || strings.Contains(name, "|") {
+						t.Fatalf("%q: bad name %q", text, name)
+					}
+				}
+			}
+			for _, fault := range faults {
+				if fault.Code.String() == "" || fault.Error() == "" {
+					t.Fatalf("%q: bad fault %v", text, fault)
+				}
+			}
+			_, _ = parse(text, FailToZero)
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// QueueSpec is a queue as its object describes it.
+type QueueSpec struct {
+	Name        string
+	Parent      string // empty: at the top
+	Priority    int32
+	State       State
+	Annotations map[string]string
+
+	// Of these lists only cpu and memory count; cards come from annotations.
+	Capability, Guarantee, Deserved corev1.ResourceList
+}
+
+// BuildQueue makes a queue of its description: cpu and memory from the lists,
+// cards from the annotations. It returns what was wrong with entries of the
+// annotations, which deny those cards, and notes on the entries of the lists that
+// don't count. Errors are a card without a dimension ([ErrUnknownDimension]), cpu
+// or memory that no queue can have ([ErrBadAmount]), and a bad name
+// ([ErrEmptyID], [ErrNotUTF8]).
+func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
+	q := Queue{Name: spec.Name, Parent: spec.Parent, Priority: spec.Priority, State: spec.State}
+	if err := badName(spec.Name); err != nil {
+		return Queue{}, nil, fmt.Errorf("%w: queue %q", err, brief(spec.Name))
+	}
+	b := queueBuilder{m: m, q: &q, parser: c.Parser, annotations: spec.Annotations}
+	main := orDefault(c.Keys.Quota, QuotaAnnotation)
+	var mentioned, denied map[int]bool
+	q.Capability, mentioned, denied = b.vector("capability", spec.Capability, main)
+	q.Mentioned, q.Denied = sortedDims(mentioned), sortedDims(denied)
+	q.Guarantee, _, _ = b.vector("guarantee", spec.Guarantee, orDefault(c.Keys.Guarantee, main))
+	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, orDefault(c.Keys.Deserved, main))
+	q.Ignored = ignored(spec.Capability)
+	if b.err != nil {
+		return Queue{}, nil, b.err
+	}
+	return q, b.faults, nil
+}
+
+// Cards returns the cards that the annotations of queues name, sorted, for
+// [NewMap].
+func (c *Config) Cards(specs []QueueSpec) []string {
+	names := map[string]bool{}
+	main := orDefault(c.Keys.Quota, QuotaAnnotation)
+	for i := range specs {
+		for _, key := range []string{main, c.Keys.Guarantee, c.Keys.Deserved} {
+			counts, _ := ParseQuota(specs[i].Annotations[key], c.Parser)
+			for _, count := range counts {
+				if name := count.Cards[0]; name != "" { // of a parser that takes everything
+					names[name] = true
+				}
+			}
+		}
+	}
+	return sorted(names)
+}
+
+func orDefault(key, otherwise string) string {
+	if key == "" {
+		return otherwise
+	}
+	return key
+}
+
+// sortedDims returns a set of dimensions in order; never nil.
+func sortedDims(set map[int]bool) []int {
+	return append([]int{}, slices.Sorted(maps.Keys(set))...)
+}
+
+// ignored returns the names of a list that quotas don't use, sorted.
+func ignored(list corev1.ResourceList) (names []corev1.ResourceName) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// queueBuilder makes the vectors of one queue. It keeps the first error.
+type queueBuilder struct {
+	m           *vectormap.ResourceVectorMap
+	q           *Queue
+	parser      Parser
+	annotations map[string]string
+	read        map[string]bool // annotations whose faults were reported
+	faults      []EntryError
+	err         error
+}
+
+// vector makes one vector of a list and an annotation. mentioned has the
+// dimensions with a good entry, denied the cards with a bad one.
+func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned, denied map[int]bool) {
+	v, mentioned, denied = b.m.NewVector(), map[int]bool{}, map[int]bool{}
+	for _, name := range ignored(list) {
+		b.fault(EntryError{string(name), IgnoredResource})
+	}
+	for name, dim := range map[corev1.ResourceName]int{corev1.ResourceCPU: vectormap.CPU, corev1.ResourceMemory: vectormap.Memory} {
+		quantity, ok := list[name]
+		if !ok {
+			continue
+		}
+		mentioned[dim] = true
+		part, err := b.m.CapacityVector(nil, corev1.ResourceList{name: quantity}, nil)
+		if err != nil || part[dim] >= float64(limitExact) {
+			b.fail(fmt.Errorf("%w: queue %q: %s of %s is %s", ErrBadAmount, b.q.Name, what, name, quantity.String()))
+			continue
+		}
+		v[dim] = part[dim]
+	}
+	counts, faults := ParseQuota(b.annotations[key], b.parser)
+	for _, count := range counts {
+		dim, ok := CardIndex(b.m, count.Cards[0])
+		switch {
+		case count.Cards[0] == "": // of a parser that takes everything
+			faults = append(faults, EntryError{Code: EmptyName})
+		case !ok:
+			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q", ErrUnknownDimension, brief(count.Cards[0]), b.q.Name))
+		case count.Count < 0 || count.Count > maxCards: // the same
+			faults = append(faults, EntryError{count.Cards[0], outOfRange(count.Count)})
+		default:
+			v[dim], mentioned[dim] = float64(1000*count.Count), true
+		}
+	}
+	b.deny(denied, faults)
+	if !b.read[key] {
+		b.faults = append(b.faults, faults...)
+		if b.read == nil {
+			b.read = map[string]bool{}
+		}
+		b.read[key] = true
+	}
+	return v, mentioned, denied
+}
+
+func outOfRange(count int64) Code {
+	if count < 0 {
+		return Negative
+	}
+	return TooLarge
+}
+
+// deny notes the cards whose entries can't be used; where the whole text can't be
+// read, all cards: a fault must not open what a good entry would have limited.
+func (b *queueBuilder) deny(denied map[int]bool, faults []EntryError) {
+	for _, fault := range faults {
+		if dim, ok := CardIndex(b.m, fault.Name); ok {
+			denied[dim] = true
+			continue
+		}
+		for dim, name := range b.m.All() {
+			if _, isCard := cardOf(b.m, dim, name); isCard && fault.Name == "" && fault.Code != EmptyName {
+				denied[dim] = true
+			}
+		}
+	}
+}
+
+func (b *queueBuilder) fault(e EntryError) {
+	if !slices.Contains(b.faults, e) {
+		b.faults = append(b.faults, e)
+	}
+}
+
+func (b *queueBuilder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}

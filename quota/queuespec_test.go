@@ -1,0 +1,247 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// list makes a ResourceList of "cpu=4 memory=8Gi".
+func list(text string) corev1.ResourceList {
+	l := corev1.ResourceList{}
+	for _, entry := range strings.Fields(text) {
+		name, amount, _ := strings.Cut(entry, "=")
+		l[corev1.ResourceName(name)] = resource.MustParse(amount)
+	}
+	return l
+}
+
+// amounts prints what a vector has, mentioned or not, as "cpu 4000, A 2000".
+func amounts(m *vectormap.ResourceVectorMap, v []float64) string {
+	var parts []string
+	for dim, amount := range v {
+		if amount != 0 {
+			parts = append(parts, fmt.Sprintf("%s %v", strings.TrimPrefix(m.Name(dim), cardPrefix), amount))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func TestBuildQueue(t *testing.T) {
+	m, err := NewMap([]string{"A", "B", "H200", "RX7900", "V100"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quota := func(text string) map[string]string { return map[string]string{QuotaAnnotation: text} }
+	const gi = 1 << 30
+	for _, c := range []struct {
+		name                            string
+		keys                            Keys
+		spec                            QueueSpec
+		capability, guarantee, deserved string
+		faults                          string
+	}{
+		{
+			name:       "one annotation feeds all three",
+			spec:       QueueSpec{Annotations: quota(`{"V100":2,"RX7900":1,"H200":3}`), Capability: list("cpu=20 memory=40Gi"), Deserved: list("cpu=10"), Guarantee: list("cpu=5 memory=10Gi")},
+			capability: fmt.Sprintf("cpu 20000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(40*gi)),
+			guarantee:  fmt.Sprintf("cpu 5000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(10*gi)),
+			deserved:   "cpu 10000, H200 3000, RX7900 1000, V100 2000",
+		},
+		{
+			name:       "no annotation",
+			spec:       QueueSpec{Capability: list("cpu=4 memory=8Gi")},
+			capability: fmt.Sprintf("cpu 4000, memory %v", float64(8*gi)),
+		},
+		{
+			name:       "keys of their own",
+			keys:       Keys{Deserved: "d", Guarantee: "g"},
+			spec:       QueueSpec{Annotations: map[string]string{QuotaAnnotation: `{"A":4}`, "d": `{"A":2,"B":"x"}`}},
+			capability: "A 4000", deserved: "A 2000", faults: "[B WrongType]",
+		},
+		{
+			name: "other entries of the lists",
+			spec: QueueSpec{Capability: list("nvidia.com/gpu=8 pods=5 cpu=1")}, capability: "cpu 1000",
+			faults: "[nvidia.com/gpu IgnoredResource, pods IgnoredResource]",
+		},
+		{
+			name: "a bad entry drops itself", spec: QueueSpec{Annotations: quota(`{"A":2,"B":2.5}`)},
+			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[B NotInteger]",
+		},
+	} {
+		cfg := Config{Keys: c.keys}
+		c.spec.Name = "q"
+		q, faults, err := cfg.BuildQueue(m, c.spec)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for _, v := range []struct {
+			what string
+			got  []float64
+			want string
+		}{{"capability", q.Capability, c.capability}, {"guarantee", q.Guarantee, c.guarantee}, {"deserved", q.Deserved, c.deserved}} {
+			if got := amounts(m, v.got); got != v.want {
+				t.Errorf("%s: %s %s, want %s", c.name, v.what, got, v.want)
+			}
+		}
+		if got := entries(nil, faults); got != c.faults {
+			t.Errorf("%s: %s, want %s", c.name, got, c.faults)
+		}
+	}
+}
+
+// TestDenied checks that a fault opens nothing, also where what isn't mentioned
+// is unlimited.
+func TestDenied(t *testing.T) {
+	m, _ := NewMap([]string{"A", "B"})
+	var cfg Config
+	for text, want := range map[string]string{
+		`{"A":4}`:         "A 4000 B inf",
+		`{"A":4,"B":2.5}`: "A 4000 B 0",
+		`{"A":4,"A":4}`:   "A 0 B inf",
+		`{"A":4`:          "A 0 B 0",
+		`[]`:              "A 0 B 0",
+		`{"":4}`:          "A inf B inf",
+		`{"A|B":4}`:       "A inf B inf",
+	} {
+		q, _, err := cfg.BuildQueue(m, QueueSpec{Name: "org", Annotations: map[string]string{QuotaAnnotation: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := New(cfg, m, nil, []Queue{q, {Name: "x", Parent: "org"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, card := range []string{"A", "B"} {
+			limit := fmt.Sprint(l.queues["org"].cells[l.dims[card]].limit)
+			if limit == fmt.Sprint(Unlimited) {
+				limit = "inf"
+			}
+			got = append(got, card+" "+limit)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %s, want %s", text, s, want)
+		}
+	}
+}
+
+// TestVerbatimNames: whatever the lenient parser takes from one queue, the cards of
+// all queues make a map, and the queue can be built.
+func TestVerbatimNames(t *testing.T) {
+	cfg := Config{Parser: FailToZero}
+	spec := QueueSpec{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
+	m, err := NewMap(cfg.Cards([]QueueSpec{spec}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, faults, err := cfg.BuildQueue(m, spec)
+	if want := []EntryError{{Code: EmptyName}, {"C", Negative}}; err != nil || !slices.Equal(faults, want) {
+		t.Fatal(faults, err)
+	}
+	l, err := New(cfg, m, nil, []Queue{q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Restore(cfg, m, nil, l.Snapshot())
+	if err != nil || string(again.Snapshot()) != string(l.Snapshot()) {
+		t.Errorf("restored otherwise: %v", err)
+	}
+}
+
+func TestBuildQueueErrors(t *testing.T) {
+	m, _ := NewMap([]string{"A"})
+	var cfg Config
+	for _, c := range []struct {
+		spec QueueSpec
+		want error
+		text string
+	}{
+		{QueueSpec{}, ErrEmptyID, "queue"},
+		{QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"Z":1}`}}, ErrUnknownDimension, `"Z"`},
+		{QueueSpec{Name: "q", Capability: list("cpu=-1")}, ErrBadAmount, `queue "q": capability of cpu is -1`},
+		{QueueSpec{Name: "q", Deserved: list("memory=9Pi")}, ErrBadAmount, `queue "q": deserved of memory is 9Pi`},
+	} {
+		_, _, err := cfg.BuildQueue(m, c.spec)
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%+v: %v", c.spec, err)
+		}
+	}
+	if got := cfg.Cards([]QueueSpec{{Annotations: map[string]string{QuotaAnnotation: `{"B":1,"A":2}`}}, {}}); !slices.Equal(got, []string{"A", "B"}) {
+		t.Errorf("cards %v", got)
+	}
+}
+
+func TestBadQueues(t *testing.T) {
+	m, _ := NewMap([]string{"A"})
+	dim, _ := CardIndex(m, "A")
+	for _, amount := range []float64{math.NaN(), -1, .5, 1 << 53, math.Inf(-1)} {
+		v := m.NewVector()
+		v[dim] = amount
+		_, err := New(Config{}, m, nil, []Queue{{Name: "q", Capability: v}})
+		if !errors.Is(err, ErrBadAmount) || !strings.Contains(err.Error(), `queue "q"`) || !strings.Contains(err.Error(), "card:A") {
+			t.Errorf("%v: %v", amount, err)
+		}
+	}
+	v := m.NewVector()
+	v[dim] = inf
+	if _, err := New(Config{}, m, nil, []Queue{{Name: "q", Guarantee: v}}); !errors.Is(err, ErrBadAmount) {
+		t.Errorf("guarantee +Inf: %v", err)
+	}
+	if _, err := New(Config{}, m, nil, []Queue{{Name: "q", Capability: v}}); err != nil {
+		t.Errorf("capability +Inf: %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	m, _ := NewMap([]string{"A", "B"})
+	queue := func(name, capability, guarantee string) Queue {
+		x := q(m, name, capability)
+		x.Guarantee, _ = vectorOf(m, guarantee)
+		return x
+	}
+	l1, l2 := Queue{Name: "l1", Parent: "l2"}, Queue{Name: "l2", Parent: "l1"}
+	b := queue("b", "B:3", "B:4")
+	b.Ignored = []corev1.ResourceName{"nvidia.com/gpu", "pods"}
+	errs, warnings := Validate([]Queue{
+		queue("p", "A:4", "A:1"), queue("c1 < p", "A:6", "A:1"), queue("c2 < p", "A:1", "A:1"),
+		queue("c2 < p", "A:1", ""), queue("n < nope", "", ""), l1, l2, b, {},
+	}, m, cluster(map[string]string{"n": "A:3"}))
+	var got []string
+	for _, err := range errs {
+		got = append(got, err.Error())
+	}
+	want := []string{
+		`quota: queue "c2" is there twice`, "quota: a queue has no name",
+		`quota: queue "n": unknown parent "nope"`, "quota: queues in a cycle: l1, l2",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("errors\n%s", strings.Join(got, "\n"))
+	}
+	got = nil
+	for _, w := range warnings {
+		got = append(got, w.String())
+	}
+	want = []string{
+		`queue "b": guarantee of B 4000 is above its capability 3000`,
+		`queue "c1": capability of A 6000 is above its parent's 4000`,
+		`queue "p": its children's guarantees of A, 2000, are above its own, 1000`,
+		`queue "b": no node has card B`,
+		`queue "b": the capability of nvidia.com/gpu limits no cards; use the quota annotation`,
+		`quotas of A, 4000, are above the cluster's 3000`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("warnings\n%s", strings.Join(got, "\n"))
+	}
+	if _, err := New(Config{}, m, nil, []Queue{l1, l2}); err == nil {
+		t.Error("a cycle was taken")
+	}
+}

@@ -1,0 +1,640 @@
+package quota
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
+// task.
+type Report struct {
+	Seq     uint64 // of the ledger now
+	Changed bool   // anything; else Seq is what it was
+
+	Imported   []Ref // tasks that were charged, and jobs whose min was taken over, that the ledger didn't have
+	Corrected  []Ref // tasks whose charges, and jobs whose queue, min or holds were made to agree
+	RolledBack []Ref // tasks that wait again
+	Released   []Ref // tasks that have ended, or gone; jobs that have gone or are no longer admitted
+
+	// Unseen are the charges and reservations that the view doesn't show yet. They
+	// were kept. What never shows is the caller's to give back: with before, the Seq
+	// of the report of some rounds ago, [Ledger.Rollback] takes the tasks in Unseen
+	// whose Seq is at most before, and [Ledger.Expire] with before + 1 the holds of
+	// the jobs.
+	Unseen []Unseen
+
+	Mismatched []Mismatch // tasks on cards that they didn't ask for
+	Failed     []Failure  // what couldn't be taken over, and why
+	Over       []Overage  // see [Ledger.Over]
+}
+
+// Ref names a task, or with no task a job.
+type Ref struct{ Job, Task string }
+
+// Unseen is a charge or, without a task, a reservation that no view has shown yet.
+type Unseen struct {
+	Ref
+	Seq uint64 // of the change that made it
+}
+
+// Mismatch is a task on a card that its annotation doesn't allow.
+type Mismatch struct {
+	Ref
+	Card string
+}
+
+// Failure is something in a view that the ledger can't take over. A job without a
+// known min keeps the one that the ledger has; an allocated task is charged what
+// could be told; what is in a queue that isn't there is left as it is.
+type Failure struct {
+	Ref
+	Reason Reason // GetTaskRequestResourceFailed or UnknownQueue
+	Detail string
+}
+
+func (r *Report) fail(job, task string, reason Reason, detail string) {
+	r.Failed = append(r.Failed, Failure{Ref{job, task}, reason, detail})
+}
+
+// sort puts the lists in order.
+func (r *Report) sort() {
+	compare := func(a, b Ref) int { return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Task, b.Task)) }
+	for _, list := range [][]Ref{r.Imported, r.Corrected, r.RolledBack, r.Released} {
+		slices.SortFunc(list, compare)
+	}
+	slices.SortFunc(r.Unseen, func(a, b Unseen) int { return compare(a.Ref, b.Ref) })
+	slices.SortStableFunc(r.Mismatched, func(a, b Mismatch) int { return compare(a.Ref, b.Ref) })
+	slices.SortStableFunc(r.Failed, func(a, b Failure) int { return compare(a.Ref, b.Ref) })
+}
+
+// Reconcile makes the ledger agree with what an informer sees, without losing
+// what the informer hasn't seen yet. Everything is one change with one number;
+// the same view again changes nothing.
+//
+// Tasks. An allocated one (Allocated, Binding, Bound, Running; Releasing and
+// Pipelined with [Config.CountReleasing]) is charged what it asks for on cards
+// that its node has, whatever the limits say: its charge is made, corrected or
+// confirmed. Where the node has none of the cards that the task lists, it is a
+// card of the node that the same resource carries, and a [Mismatch]; where that
+// can't be told, the charge stays on its card, or goes on the first listed. Where
+// the job's other tasks are bound to another card, the charge counts against no
+// item of the job. A task that ended, is being deleted, or is in view.Deleted, is
+// released, as by [Ledger.Release]. A confirmed one that the view doesn't have is
+// released as well; one that it has as pending or pipelined is rolled back. A
+// charge that was never confirmed, and that the view has as pending, as pipelined,
+// or not at all, is kept, and Unseen. Pending tasks without a charge count in what
+// queues request, see [QueueStatus], until the next view.
+//
+// Jobs. A job's min is that of the view, resolved as by [Ledger.ResolveJob]; where
+// tasks have ended it is no more cpu and memory than the others ask for. Where it
+// differs from the ledger's, the job's charges are drawn against it in commit
+// order and the rest is held: filled as by [Ledger.Reserve], and what doesn't fit
+// on the first alternative. An admitted job (phase Inqueue) that has no
+// reservation gets one. A running job keeps holds while at least MinMember tasks
+// of it are charged; else, and in the phases Unknown and Completed, its min is
+// what its charges cover. A reservation is seen once the view has its job in
+// another phase than Pending. Until then it is kept as it is, and Unseen; after
+// that it goes when the job is Pending again or not in the view any more. Charges
+// go by their tasks only.
+//
+// What exceeds a limit is marked as over. Charges of jobs in queues that aren't
+// there are left as they are, and reported as Failed, as is what can't be
+// resolved.
+//
+// Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]), a job or task that is there twice, a task
+// in another queue than its job ([ErrConflict]), amounts that a caller lists and
+// nothing can have ([ErrBadAmount]), and sums that would reach 2^53
+// ([ErrOverflow]). They change nothing.
+func (l *Ledger) Reconcile(view View) (Report, error) {
+	if l == nil {
+		panic("quota: nil ledger")
+	}
+	r := reconciler{l: l}
+	s, err := l.look(&view, &r.rep)
+	if err != nil {
+		return Report{}, err
+	}
+	r.sight = s
+	l.lock()
+	r.seq = l.seq + 1
+	if err := r.tooLarge(); err != nil {
+		l.unlock(false, nil)
+		return Report{}, err
+	}
+	r.run()
+	if r.rep.Changed && l.cfg.OnEvent != nil {
+		r.events = append(r.events, Event{Seq: r.seq, Kind: Reconciled})
+	}
+	r.rep.Seq, r.rep.Over = l.seq, l.overages()
+	if r.rep.Changed {
+		r.rep.Seq++
+	}
+	l.unlock(r.rep.Changed, r.events)
+	r.rep.sort()
+	return r.rep, nil
+}
+
+// reconciler is the work of one Reconcile.
+type reconciler struct {
+	*sight
+	l      *Ledger
+	seq    uint64
+	rep    Report
+	events []Event
+}
+
+func (r *reconciler) run() {
+	l := r.l
+	// Orphans stay while their last charges are replaced.
+	pinned := slices.DeleteFunc(slices.Clone(l.ordered), func(q *queue) bool { return !q.orphan })
+	for _, q := range pinned {
+		q.jobs++
+	}
+	r.giveBack()
+	for _, j := range r.jobs {
+		r.place(j)
+	}
+	r.giveUp()
+	for _, j := range r.jobs {
+		r.admit(j)
+	}
+	r.wait()
+	for _, q := range l.ordered {
+		for dim := range q.cells {
+			q.mark(int32(dim))
+		}
+	}
+	for _, q := range pinned {
+		q.jobs--
+		l.prune(q)
+	}
+}
+
+// did notes a change of a task or, without one, of a job.
+func (r *reconciler) did(list *[]Ref, job, task string) {
+	*list = append(*list, Ref{job, task})
+	r.rep.Changed = true
+}
+
+// giveBack releases what has ended and rolls back what waits again.
+func (r *reconciler) giveBack() {
+	l := r.l
+	for _, j := range l.sortedJobs() {
+		for _, again := range []bool{false, true} {
+			for t := j.first; t != nil; {
+				next := t.next
+				if given, rolledBack := r.givesBack(t); given && rolledBack == again {
+					kind, list := Released, &r.rep.Released
+					if again {
+						kind, list = RolledBack, &r.rep.RolledBack
+					}
+					r.events = append(r.events, l.taskEvent(kind, r.seq, t)...)
+					r.did(list, j.id, t.id)
+					l.discharge(t, again)
+				}
+				t = next
+			}
+		}
+		for t := j.first; t != nil; t = t.next {
+			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil || v.class != classAllocated) {
+				r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{j.id, t.id}, t.seq})
+			}
+		}
+	}
+}
+
+// givesBack reports whether a charge goes, and whether it is as if it had never
+// been.
+func (r *reconciler) givesBack(t *task) (given, again bool) {
+	v := r.tasks[t.id]
+	confirmed := t.state == taskConfirmed
+	switch {
+	case r.gone[t.id], v != nil && v.class == classEnded:
+		return true, false
+	case v == nil:
+		return confirmed, false
+	case v.class == classAllocated:
+		return false, false
+	}
+	return confirmed, true
+}
+
+// place makes the charges of a job's allocated tasks, and sees that it is in its
+// queue.
+func (r *reconciler) place(v *sightJob) {
+	l := r.l
+	q := l.queues[v.queue]
+	if v.lost = q == nil; v.lost {
+		r.rep.fail(v.id, "", UnknownQueue, v.queue)
+		return
+	}
+	if j := l.jobs[v.id]; j != nil && j.queue != q {
+		l.moveJob(j, q)
+		r.did(&r.rep.Corrected, v.id, "")
+	}
+	for _, vt := range v.tasks {
+		if vt.class == classAllocated && !r.gone[vt.req.id] {
+			r.charge(q, vt)
+		}
+	}
+}
+
+// moveJob takes a job with all that it has to another queue.
+func (l *Ledger) moveJob(j *job, q *queue) {
+	old := j.queue
+	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, -allocated, -held, -uncovered, nil) })
+	j.queue = q
+	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, allocated, held, uncovered, nil) })
+	old.jobs--
+	l.arrive(q)
+	l.prune(old)
+}
+
+// charge makes, corrects or confirms the charge of an allocated task.
+func (r *reconciler) charge(q *queue, v *sightTask) {
+	l, id := r.l, v.req.id
+	t := l.tasks[id]
+	cards := r.cards(v, t)
+	list := &r.rep.Imported
+	if t != nil {
+		if v.matches(t, cards) {
+			if t.state != taskConfirmed {
+				t.state = taskConfirmed
+				r.rep.Changed = true
+			}
+			return
+		}
+		list = &r.rep.Corrected
+		l.discharge(t, true)
+	}
+	j := l.jobs[v.req.job]
+	if j == nil {
+		j = l.newJob(v.req.job, q)
+	}
+	t = &task{id: id, job: j, seq: r.seq, state: taskConfirmed}
+	t.cpu = j.drawPlain(dimCPU, &j.cpu, v.req.cpu, nil)
+	t.mem = j.drawPlain(dimMemory, &j.mem, v.req.mem, nil)
+	t.charges = t.buf[:0]
+	var taken uint64
+	for i := range v.req.items {
+		t.charges = append(t.charges, j.force(&v.req.items[i], cards[i], &taken))
+	}
+	j.append(t)
+	l.tasks[id] = t
+	r.did(list, j.id, id)
+	r.events = append(r.events, l.taskEvent(Reconciled, r.seq, t)...)
+}
+
+// cards returns the cards that a task is charged on: that on which it is charged
+// already if its node has it, else those of the view.
+func (r *reconciler) cards(v *sightTask, t *task) []int32 {
+	on := r.l.source.on(v.node, r.l.dims)
+	cards := slices.Clone(v.cards)
+	for i := range cards {
+		alts, was := v.req.items[i].alts, int32(-1)
+		if t != nil && i < len(t.charges) && t.charges[i].alts == alts {
+			was = t.charges[i].card
+		}
+		switch {
+		case was >= 0 && (cards[i] < 0 || on.has(was) && alts.index(was) >= 0):
+			cards[i] = was
+		case cards[i] < 0:
+			cards[i] = alts.cards[0]
+		}
+	}
+	return cards
+}
+
+// matches reports whether a task is charged what the view says.
+func (v *sightTask) matches(t *task, cards []int32) bool {
+	if t.job.id != v.req.job || t.cpu.amount != v.req.cpu || t.mem.amount != v.req.mem || len(t.charges) != len(cards) {
+		return false
+	}
+	for i := range t.charges {
+		c := &t.charges[i]
+		if c.alts != v.req.items[i].alts || c.milli != v.req.items[i].milli || c.card != cards[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// force charges an item of a task on a card, whatever the limits say. Off the card
+// that the job's item is bound to, or on one that it doesn't list, the charge counts
+// against none.
+func (j *job) force(ti *taskItem, card int32, taken *uint64) charge {
+	it := j.matchNext(ti, taken)
+	at := ti.alts.index(card)
+	if it != nil {
+		at = it.alts.index(card)
+	}
+	if at < 0 || it != nil && it.bound() && at != int(it.at) {
+		j.put(card, ti.milli, 0, ti.milli, nil)
+		return charge{alts: ti.alts, card: card, milli: ti.milli}
+	}
+	return j.charge(ti.alts, ti.milli, pick{it, at, card}, nil)
+}
+
+// giveUp takes the reservations of jobs that have gone or wait to be admitted
+// again, and the holds of those that don't keep them.
+func (r *reconciler) giveUp() {
+	l := r.l
+	listed := make(map[string]*sightJob, len(r.jobs))
+	for _, v := range r.jobs {
+		if v.listed {
+			listed[v.id] = v
+		}
+	}
+	for _, j := range l.sortedJobs() {
+		v := listed[j.id]
+		switch {
+		case !j.reserved || v != nil && v.lost:
+		case v != nil && v.phase != PhasePending:
+			if !v.holds(j) {
+				r.settleMin(v, j)
+			}
+		case !j.seen:
+			r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{j.id, ""}, j.seq})
+		default:
+			r.events = append(r.events, l.jobEvent(Released, r.seq, j)...)
+			r.did(&r.rep.Released, j.id, "")
+			l.unreserve(j)
+		}
+	}
+}
+
+// holds reports whether a job keeps what its min has beyond its charges. The
+// record may be nil.
+func (v *sightJob) holds(j *job) bool {
+	return v.phase == PhaseInqueue || v.phase == PhaseRunning && j != nil && int(j.tasks) >= v.minMember
+}
+
+// unreserve makes a job's min unknown. Its charges stay.
+func (l *Ledger) unreserve(j *job) {
+	l.undoHolds(j)
+	var p plan
+	p.start(&JobRequest{mix: l.cfg.Mix}, j)
+	j.reserved, j.seen, j.seq, j.mix = false, false, 0, l.cfg.Mix
+	j.cpu, j.mem, j.items = need{loose: true}, need{loose: true}, p.implicit
+	for i := range p.redraws {
+		d := &p.redraws[i]
+		d.task.cpu.covered, d.task.mem.covered = 0, 0
+		copy(d.task.charges, d.charges)
+	}
+	if j.tasks == 0 {
+		l.drop(j)
+	}
+}
+
+// admit sees that a job in the view has the min that it should have.
+func (r *reconciler) admit(v *sightJob) {
+	j := r.l.jobs[v.id]
+	if !v.listed || v.lost || v.phase == PhasePending || j == nil && v.phase != PhaseInqueue {
+		return
+	}
+	r.settleMin(v, j)
+	if j = r.l.jobs[v.id]; j != nil && j.reserved && !j.seen {
+		j.seen = true
+		r.rep.Changed = true
+	}
+}
+
+// settleMin makes the min of a job that of the view, with or without what its
+// charges don't cover. The record may be nil.
+func (r *reconciler) settleMin(v *sightJob, j *job) {
+	l, req := r.l, v.min
+	reserved, keeps := j != nil && j.reserved, v.holds(j)
+	switch {
+	case req == nil && (keeps || !reserved), reserved && keeps && j.same(req):
+		return
+	case !keeps && j.tasks == 0:
+		r.events = append(r.events, l.jobEvent(Released, r.seq, j)...)
+		r.did(&r.rep.Released, j.id, "")
+		l.releaseJob(j)
+		return
+	case req == nil:
+		req = j.request()
+	}
+	var p plan
+	p.start(req, j)
+	if keeps {
+		l.fillAll(l.queues[v.queue], j, &p)
+	} else {
+		p.cut()
+	}
+	if reserved && p.agrees(j, req.mix) {
+		return
+	}
+	list := &r.rep.Corrected
+	if j == nil {
+		j = l.newJob(v.id, l.queues[v.queue])
+	}
+	if !reserved {
+		list, j.seq = &r.rep.Imported, r.seq
+	}
+	l.undoHolds(j)
+	j.reserved, j.mix = true, req.mix
+	l.make(j, &p)
+	r.did(list, j.id, "")
+	r.events = append(r.events, l.jobEvent(Reconciled, r.seq, j)...)
+}
+
+// request returns a request for the min that the job has.
+func (j *job) request() *JobRequest {
+	req := &JobRequest{id: j.id, queue: j.queue.spec.Name, mix: j.mix, cpu: j.cpu.min, mem: j.mem.min}
+	for _, it := range j.items {
+		if !it.implicit {
+			req.items = append(req.items, jobItem{it.alts, it.min, it.unit})
+		}
+	}
+	return req
+}
+
+// fillAll finds room for the items of a plan, and puts what has none on the first
+// alternative, or the one that the item is bound to.
+func (l *Ledger) fillAll(q *queue, own *job, p *plan) {
+	for i := range p.items {
+		it := &p.items[i]
+		var a Answer
+		if l.fill(&a, q, i, it, own, p) {
+			continue
+		}
+		it.held = it.min - it.covered
+		if it.spread == nil {
+			if !it.bound() {
+				it.at = 0
+			}
+			p.add(it.alts.cards[it.at], it.min)
+			continue
+		}
+		left := it.held
+		for _, held := range it.spread {
+			left -= held
+		}
+		it.spread[0] += left
+		for at, dim := range it.alts.cards {
+			amount := it.spread[at]
+			if it.coveredOn != nil {
+				amount += it.coveredOn[at]
+			}
+			p.add(dim, amount)
+		}
+	}
+}
+
+// cut makes the min of a plan what charges cover of it.
+func (p *plan) cut() {
+	p.cpu.amount, p.mem.amount = p.cpu.covered, p.mem.covered
+	for i := range p.items {
+		it := &p.items[i]
+		it.min, it.held = it.covered, 0
+	}
+}
+
+// agrees reports whether the job is as the plan would make it.
+func (p *plan) agrees(j *job, mix Mix) bool {
+	if j.mix != mix || !j.cpu.is(p.cpu) || !j.mem.is(p.mem) {
+		return false
+	}
+	planned := slices.Clone(p.implicit)
+	for i := range p.items {
+		planned = append(planned, p.items[i].item)
+	}
+	has := slices.Clone(j.items)
+	slices.SortStableFunc(planned, compareRecords)
+	slices.SortStableFunc(has, compareRecords)
+	if !slices.EqualFunc(planned, has, (*item).equal) {
+		return false
+	}
+	for i := range p.redraws {
+		d := &p.redraws[i]
+		if d.cpu != d.task.cpu.covered || d.mem != d.task.mem.covered {
+			return false
+		}
+		for k := range d.charges {
+			a, b := &d.charges[k], &d.task.charges[k]
+			if a.covered != b.covered || slices.Index(planned, a.item) != slices.Index(has, b.item) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// is reports whether a need is that of a plan.
+func (n need) is(d draw) bool { return n.min == d.amount && n.held == d.amount-d.covered }
+
+// equal reports whether two items have the same holds for the same.
+func (it *item) equal(other *item) bool {
+	return it.alts == other.alts && it.unit == other.unit && it.min == other.min && it.held == other.held &&
+		it.charges == other.charges && it.implicit == other.implicit && slices.Equal(it.spread, other.spread) &&
+		(it.held == 0 && it.charges == 0 || it.at == other.at)
+}
+
+// wait makes the pending tasks those of the view.
+func (r *reconciler) wait() {
+	l := r.l
+	waiting := make(map[string]*waitingTask, len(l.waiting))
+	for _, v := range r.jobs {
+		for _, vt := range v.tasks {
+			t := vt.req
+			if vt.class != classPending || t.invalid != "" || l.tasks[t.id] != nil || r.gone[t.id] {
+				continue
+			}
+			w := &waitingTask{id: t.id, job: t.job, queue: t.queue, cpu: t.cpu, mem: t.mem, items: t.items}
+			waiting[t.id] = w
+			if old := l.waiting[t.id]; old == nil || !old.equal(w) {
+				r.rep.Changed = true
+			}
+		}
+	}
+	if len(waiting) != len(l.waiting) {
+		r.rep.Changed = true
+	}
+	l.waiting = waiting
+}
+
+func (w *waitingTask) equal(other *waitingTask) bool {
+	return w.job == other.job && w.queue == other.queue && w.cpu == other.cpu && w.mem == other.mem &&
+		slices.EqualFunc(w.items, other.items, func(a, b taskItem) bool { return a.alts == b.alts && a.milli == b.milli })
+}
+
+// tooLarge looks for sums that would reach 2^53: of what the tasks will be charged
+// and, where that is more, the mins of jobs.
+func (r *reconciler) tooLarge() error {
+	l, sums := r.l, r.l.rootSums()
+	seen := make(map[string]*sightJob, len(r.jobs))
+	ids := make(map[string]bool, len(r.jobs)+len(l.jobs))
+	for _, v := range r.jobs {
+		seen[v.id], ids[v.id] = v, true
+	}
+	for id := range l.jobs {
+		ids[id] = true
+	}
+	for _, id := range sorted(ids) {
+		var err error
+		r.sumJob(l.jobs[id], seen[id], func(q *queue, dim int32, amount int64) {
+			if !sums.add(q, dim, amount) && err == nil {
+				err = overflow("job", id, l.resource(int(dim)))
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumJob calls add with the most that a job can come to, in its queue. Either of j
+// and v may be nil.
+func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *queue, dim int32, amount int64)) {
+	l := r.l
+	var q *queue
+	if v != nil {
+		q = l.queues[v.queue]
+	}
+	lost := q == nil
+	if lost && j != nil {
+		q = j.queue
+	}
+	if q == nil {
+		return
+	}
+	var cpu, mem int64
+	if j != nil {
+		for t := j.first; t != nil; t = t.next {
+			given, _ := r.givesBack(t)
+			if vt := r.tasks[t.id]; !given && (vt == nil || vt.class != classAllocated || lost) {
+				cpu, mem = addSaturated(cpu, t.cpu.amount), addSaturated(mem, t.mem.amount)
+				for i := range t.charges {
+					add(q, t.charges[i].card, t.charges[i].milli)
+				}
+			}
+		}
+	}
+	var req *JobRequest
+	if v != nil && !lost {
+		for _, vt := range v.tasks {
+			if vt.class == classAllocated && !r.gone[vt.req.id] {
+				cpu, mem = addSaturated(cpu, vt.req.cpu), addSaturated(mem, vt.req.mem)
+				for i, card := range r.cards(vt, l.tasks[vt.req.id]) {
+					add(q, card, vt.req.items[i].milli)
+				}
+			}
+		}
+		req = v.min
+	}
+	if req == nil && j != nil {
+		req = j.request()
+	}
+	if req != nil {
+		cpu, mem = max(cpu, req.cpu), max(mem, req.mem)
+		for _, it := range req.items {
+			for _, dim := range it.alts.cards {
+				add(q, dim, it.milli)
+			}
+		}
+	}
+	add(q, dimCPU, cpu)
+	add(q, dimMemory, mem)
+}

@@ -1,0 +1,514 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// viewOf makes a view. A line is a job and its tasks:
+//
+//	"j@q Inqueue/2 cpu:6 A|B:2; t1 Pending cpu:3 A:1; t2 Running@n A:1"
+//
+// A job's amounts are its min resources and its annotation; its number is the min
+// member; "?" leaves its min unknown, and without a phase it isn't in the view
+// itself. A line "deleted t1 t2" lists tasks.
+func viewOf(lines ...string) (v View) {
+	phases := []string{"Pending", "Inqueue", "Running", "Unknown", "Completed"}
+	for _, line := range lines {
+		parts := strings.Split(line, "; ")
+		words := strings.Fields(parts[0])
+		if words[0] == "deleted" {
+			v.Deleted = words[1:]
+			continue
+		}
+		j := ViewJob{}
+		j.ID, j.Queue, _ = strings.Cut(words[0], "@")
+		var tasks []Task
+		for _, text := range parts[1:] {
+			tasks = append(tasks, viewTask(text))
+		}
+		if len(words) == 1 {
+			for _, t := range tasks {
+				t.Job, t.Queue = j.ID, j.Queue
+				v.Tasks = append(v.Tasks, t)
+			}
+			continue
+		}
+		phase, members, _ := strings.Cut(words[1], "/")
+		j.Phase = Phase(slices.Index(phases, phase))
+		if members != "" {
+			n, err := strconv.Atoi(members)
+			if err != nil {
+				panic(err)
+			}
+			j.MinMember = int32(n)
+		}
+		var plain, cards []string
+		for _, word := range words[2:] {
+			switch {
+			case word == "?":
+				j.MinUnknown = true
+			case strings.HasPrefix(word, "cpu:") || strings.HasPrefix(word, "mem:"):
+				plain = append(plain, word)
+			default:
+				name, count, _ := strings.Cut(word, ":")
+				cards = append(cards, fmt.Sprintf("%q:%s", name, count))
+			}
+		}
+		j.MinResources = resourceList(strings.Join(plain, " "))
+		j.Annotations = map[string]string{RequestAnnotation: "{" + strings.Join(cards, ",") + "}"}
+		j.Tasks = tasks
+		v.Jobs = append(v.Jobs, j)
+	}
+	return v
+}
+
+// viewTask makes a task of "t1 Running@n cpu:3 A|B:1".
+func viewTask(text string) Task {
+	words := strings.Fields(text)
+	status, node, _ := strings.Cut(words[1], "@")
+	t := Task{ID: words[0], Node: node}
+	t.Status = TaskStatus(slices.Index([]string{
+		"FromPod", "Pending", "Allocated", "Binding", "Bound", "Running", "Releasing", "Pipelined", "Succeeded", "Failed",
+	}, status))
+	cards, limits := "", ""
+	for _, word := range words[2:] {
+		if !strings.HasPrefix(word, "cpu:") && !strings.HasPrefix(word, "mem:") {
+			name, count, _ := strings.Cut(word, ":")
+			cards, word = name, "gpu:"+count
+		}
+		limits += word + " "
+	}
+	t.Pod = podOf(cards, limits)
+	return t
+}
+
+// reconcile reconciles and lists what was reported. The same view again must
+// change nothing, whether or not the ledger was restored in between.
+func (w *world) reconcile(lines ...string) string {
+	w.Helper()
+	rep, err := w.Reconcile(viewOf(lines...))
+	if err != nil {
+		return err.Error()
+	}
+	if rep.Seq != w.seq {
+		w.Errorf("seq %d, ledger %d", rep.Seq, w.seq)
+	}
+	for _, l := range []*Ledger{w.again().Ledger, w.Ledger} {
+		before := string(l.Snapshot())
+		again, err := l.Reconcile(viewOf(lines...))
+		if err != nil {
+			w.Fatal(err)
+		}
+		if after := string(l.Snapshot()); after != before || again.Changed || again.Seq != rep.Seq {
+			w.Errorf("the same view again: %+v\n%s\n%s", again, before, after)
+		}
+	}
+	var parts []string
+	var unseen []Ref
+	for _, u := range rep.Unseen {
+		unseen = append(unseen, u.Ref)
+	}
+	for _, list := range []struct {
+		name string
+		refs []Ref
+	}{
+		{"imported", rep.Imported}, {"corrected", rep.Corrected}, {"rolled back", rep.RolledBack},
+		{"released", rep.Released}, {"unseen", unseen},
+	} {
+		if len(list.refs) > 0 {
+			var names []string
+			for _, ref := range list.refs {
+				names = append(names, strings.TrimSuffix(ref.Job+"/"+ref.Task, "/"))
+			}
+			parts = append(parts, list.name+" "+strings.Join(names, " "))
+		}
+	}
+	for _, m := range rep.Mismatched {
+		parts = append(parts, "mismatch "+m.Task+" "+m.Card)
+	}
+	for _, f := range rep.Failed {
+		parts = append(parts, fmt.Sprintf("failed %s/%s %v", f.Job, f.Task, f.Reason))
+	}
+	for _, o := range rep.Over {
+		parts = append(parts, fmt.Sprintf("over %s %s %d", o.Queue, o.Resource, o.Amount))
+	}
+	if !rep.Changed {
+		parts = append(parts, "no change")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gpus is a ledger over nodes a, b, ab and k that have cards of these names.
+func gpus(t *testing.T, cfg Config, pairs ...string) *world {
+	return worldOf(t, cfg, map[string]string{"a": "A:8", "b": "B:8", "ab": "A:4 B:4", "k": "K:8"}, pairs...)
+}
+
+// TestReconcileQueue is the table of a queue's amounts after a first view.
+func TestReconcileQueue(t *testing.T) {
+	w := worldOf(t, Config{}, map[string]string{"n": "H200:8"}, "q", "cpu:40 mem:80 H200:8")
+	w.want(w.reconcile(
+		"job1@q Running/2 cpu:4 mem:8Gi H200:4; 1a Running@n cpu:3 mem:6Gi H200:1; 1b Running@n cpu:3 mem:6Gi H200:1; 1c Running@n cpu:3 mem:6Gi H200:1",
+		"job2@q Inqueue/2 cpu:6 mem:12Gi; 2a Pending cpu:3 mem:6Gi H200:1; 2b Pending cpu:3 mem:6Gi H200:1",
+	), "imported job1 job1/1a job1/1b job1/1c job2")
+	s, _ := w.Queue("q")
+	for _, c := range []struct {
+		name string
+		v    []float64
+		want string
+	}{
+		{"allocated", s.Allocated, "cpu:9 mem:18 H200:3"},
+		{"request", s.Request, "cpu:15 mem:30 H200:5"},
+		{"elastic", s.Elastic, "cpu:5 mem:10"},
+		{"inqueue", s.Inqueue, "cpu:6 mem:12 H200:2"},
+	} {
+		if want, _ := vectorOf(w.m, c.want); !slices.Equal(c.v, want) {
+			t.Errorf("%s: %v, want %v", c.name, c.v, want)
+		}
+	}
+}
+
+// TestReconcileLedger is the story of a reservation and a task that the view
+// comes to see and loses again.
+func TestReconcileLedger(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:4")
+	w.reserve("j", "q", "A:2")
+	w.commit("t1", "j", "q", "A:1")
+	w.want(w.reconcile(), "unseen j j/t1, no change")
+	w.want(w.state("q", "A"), "1000/1000/0")
+	w.want(w.reconcile("j@q; t1 Pending A:1"), "unseen j j/t1, no change")
+	w.want(w.reconcile("j@q; t1 Running@a A:1"), "unseen j")
+	w.want(w.state("q", "A"), "1000/1000/0")
+	w.want(w.reconcile("j@q"), "released j/t1, unseen j")
+	w.want(w.state("q", "A"), "0/1000/0")
+
+	w = gpus(t, Config{}, "q", "A:2")
+	w.want(w.reconcile("j@q; 1 Running@a A:1; 2 Running@a A:1; 3 Running@a A:1"), "imported j/1 j/2 j/3, over q A 1000")
+	w.want(w.state("q", "A"), "3000/0/0")
+	w.want(w.commit("4", "j", "q", "A:1"), "Scalar -1000 of 2000 at q")
+	w.want(w.reconcile("j@q; 3 Running@a A:1; 2 Running@a A:1; 1 Running@a A:1"), "over q A 1000, no change")
+}
+
+// TestReconcileTasks is the table of what a task's status does to a charge that is
+// there, and that the view has or hasn't confirmed.
+func TestReconcileTasks(t *testing.T) {
+	for _, c := range []struct {
+		status               string
+		none, committed, was string // without a charge, with a new one, with a confirmed one
+	}{
+		{"Running@a", "imported j/t 1000/0 1000", "1000/1000 1000", "no change 1000/1000 1000"},
+		{"Binding@a", "imported j/t 1000/0 1000", "1000/1000 1000", "no change 1000/1000 1000"},
+		{"Pending", "0/0 1000", "unseen j/t, no change 1000/1000 1000", "rolled back j/t 0/2000 1000"},
+		{"Pipelined", "no change 0/0 0", "unseen j/t, no change 1000/1000 1000", "rolled back j/t 0/2000 0"},
+		{"Releasing@a", "no change 0/0 0", "released j/t 0/1000 0", "released j/t 0/1000 0"},
+		{"Succeeded", "no change 0/0 0", "released j/t 0/1000 0", "released j/t 0/1000 0"},
+		{"Failed", "no change 0/0 0", "released j/t 0/1000 0", "released j/t 0/1000 0"},
+		{"", "no change 0/0 0", "unseen j/t, no change 1000/1000 1000", "released j/t 0/1000 0"},
+		{"deleted", "no change 0/0 0", "released j/t 0/1000 0", "released j/t 0/1000 0"},
+	} {
+		var view []string
+		switch c.status {
+		case "":
+		case "deleted":
+			view = []string{"deleted t", "j@q; t Running@a A:1"}
+		default:
+			view = []string{"j@q; t " + c.status + " A:1"}
+		}
+		for i, want := range []string{c.none, c.committed, c.was} {
+			w := gpus(t, Config{}, "q", "A:4")
+			if i > 0 {
+				w.reserve("j", "q", "A:2")
+				w.commit("t", "j", "q", "A:1")
+			}
+			if i > 1 {
+				w.reconcile("j@q; t Running@a A:1")
+			}
+			got := strings.Replace(w.reconcile(view...), "unseen j, ", "", 1)
+			got = strings.Replace(strings.TrimSuffix(got, ", unseen j"), "unseen j j/t", "unseen j/t", 1)
+			if got == "unseen j" {
+				got = ""
+			}
+			s, _ := w.Queue("q")
+			got = strings.TrimSpace(fmt.Sprintf("%s %s %v", got, strings.TrimSuffix(w.state("q", "A"), "/0"), s.Request[w.dims["A"]]))
+			if got != want {
+				t.Errorf("%q, %d: %s, want %s", c.status, i, got, want)
+			}
+		}
+	}
+	w := gpus(t, Config{CountReleasing: true}, "q", "A:4")
+	w.want(w.reconcile("j@q; 1 Releasing@a A:1; 2 Pipelined@a A:1; 3 Failed@a A:1"), "imported j/1 j/2")
+}
+
+// TestReconcileCards is the table of the cards that running tasks are charged on.
+func TestReconcileCards(t *testing.T) {
+	for _, c := range []struct {
+		name, before, view, report, a, b string
+	}{
+		{"node of the first", "", "j@q; t Running@ab A|B:1", "imported j/t", "1000/0/0", "0/0/0"},
+		{"node of the second", "", "j@q; t Running@b A|B:1", "imported j/t", "0/0/0", "1000/0/0"},
+		{"the node counts", "", "j@q; t Running@b A:1", "imported j/t, mismatch t B", "0/0/0", "1000/0/0"},
+		{"unknown node", "", "j@q; t Running@gone B|A:1", "imported j/t", "0/0/0", "1000/0/0"},
+		{"a charge stays on a node that has it", "B", "j@q; t Running@ab A|B:1", "unseen j", "0/0/0", "1000/1000/0"},
+		{"a charge stays on an unknown node", "B", "j@q; t Running@gone A|B:1", "unseen j", "0/0/0", "1000/1000/0"},
+		{"a charge goes with its hold", "B", "j@q; t Running@a A|B:1", "corrected j/t, unseen j", "1000/1000/0", "0/0/0"},
+		{"another amount", "B", "j@q; t Running@b A|B:3", "corrected j/t, unseen j", "0/0/0", "3000/0/1000"},
+		{"off the firm card", "A", "j@q; t Running@a A|B:1; u Running@b A|B:1", "imported j/u, unseen j", "1000/1000/0", "1000/0/1000"},
+		{"off the firm card, corrected", "A", "j@q; t Running@a A|B:1; u Running@b A|B:1; v Running@a A|B:1",
+			"imported j/u j/v, unseen j", "2000/0/0", "1000/0/1000"},
+		{"card that nobody knows", "", "j@q; t Running@b Ghost:2", "imported j/t, mismatch t B", "0/0/0", "2000/0/0"},
+	} {
+		w := gpus(t, Config{}, "q", "A:4 B:4")
+		if c.before != "" {
+			w.reserve("j", "q", "A|B:2")
+			w.commit("t", "j", "q", "A|B:1", c.before)
+		}
+		got := fmt.Sprint(w.reconcile(c.view), "; ", w.state("q", "A"), " ", w.state("q", "B"))
+		if want := fmt.Sprint(c.report, "; ", c.a, " ", c.b); got != want {
+			t.Errorf("%s: %s, want %s", c.name, got, want)
+		}
+	}
+}
+
+// TestReconcileJobs is the table of what a job's phase does to its reservation.
+func TestReconcileJobs(t *testing.T) {
+	const reserved, charged = "reserved", "charged" // A:3 reserved and seen; one task of it charged and confirmed
+	for _, c := range []struct{ name, before, view, report, state string }{
+		{"admitted", "", "j@q Inqueue A:3", "imported j", "0/3000/0"},
+		{"admitted above the quota", "", "j@q Inqueue A:5", "imported j, over q A 1000", "0/5000/0"},
+		{"admitted, of no queue", "", "j@x Inqueue A:3", "failed j/ UnknownQueue, no change", "0/0/0"},
+		{"not to be told", "", "j@q Inqueue Ghost:1", "failed j/ GetTaskRequestResourceFailed, no change", "0/0/0"},
+		{"not admitted", "", "j@q Pending A:3", "no change", "0/0/0"},
+		{"admitted as reserved", reserved, "j@q Inqueue A:3", "no change", "0/3000/0"},
+		{"another min", reserved, "j@q Inqueue A:2", "corrected j", "0/2000/0"},
+		{"min unknown", reserved, "j@q Inqueue ?", "no change", "0/3000/0"},
+		{"waits again", reserved, "j@q Pending A:3", "released j", "0/0/0"},
+		{"gone", reserved, "k@q Pending", "released j", "0/0/0"},
+		{"completed", reserved, "j@q Completed A:3", "released j", "0/0/0"},
+		{"runs without tasks", reserved, "j@q Running/1 A:3", "released j", "0/0/0"},
+		{"runs", charged, "j@q Running/1 A:3; t Running@a A:1; u Pending A:2", "no change", "1000/2000/0"},
+		{"runs with too few", charged, "j@q Running/2 A:3; t Running@a A:1; u Pending A:2", "corrected j", "1000/0/0"},
+		{"runs with too few, min unknown", charged, "j@q Running/2 ?; t Running@a A:1; u Pending A:2", "corrected j", "1000/0/0"},
+		{"unknown", charged, "j@q Unknown/1 A:3; t Running@a A:1; u Pending A:2", "corrected j", "1000/0/0"},
+		{"runs, one more pod", charged, "j@q Running/1 A:3; t Running@a A:1; u Running@a A:2; v Running@a A:1", "imported j/u j/v, corrected j", "4000/0/0"},
+		{"waits again, charged", charged, "j@q Pending A:3; t Running@a A:1", "released j", "1000/0/0"},
+		{"gone, charged", charged, "j@q; t Running@a A:1", "released j", "1000/0/0"},
+		{"moved", charged, "j@r Running/1 A:3; t Running@a A:1; u Pending A:2", "corrected j", "0/0/0"},
+		{"to no queue", charged, "j@x Running/1 A:3; t Running@a A:1", "failed j/ UnknownQueue", "1000/2000/0"},
+	} {
+		w := gpus(t, Config{}, "q", "A:4 cpu:4", "r", "A:9")
+		switch c.before {
+		case reserved:
+			w.reserve("j", "q", "A:3")
+			w.reconcile("j@q Inqueue A:3")
+		case charged:
+			w.reserve("j", "q", "A:3")
+			w.commit("t", "j", "q", "A:1")
+			w.reconcile("j@q Inqueue A:3; t Running@a A:1; u Pending A:2")
+		}
+		if got := w.reconcile(c.view) + "; " + w.state("q", "A"); got != c.report+"; "+c.state {
+			t.Errorf("%s: %s, want %s; %s", c.name, got, c.report, c.state)
+		}
+	}
+}
+
+// TestReconcileMins is the table of mins that come with a view: of a running job
+// what its charges don't cover is held, what has ended isn't held again.
+func TestReconcileMins(t *testing.T) {
+	for _, c := range []struct {
+		name, view, cpu string
+	}{
+		{"outstanding", "j@q Running/1 cpu:4; 1 Running@a cpu:1; 2 Pending cpu:3", "1000/3000/0"},
+		{"elastic", "j@q Running/1 cpu:1; 1 Running@a cpu:1; 2 Running@a cpu:3", "4000/0/3000"},
+		{"too few, still elastic", "j@q Running/3 cpu:1; 1 Running@a cpu:1; 2 Running@a cpu:3", "4000/0/3000"},
+		{"ended", "j@q Running/1 cpu:4; 1 Running@a cpu:1; 2 Succeeded cpu:3", "1000/0/0"},
+		{"ended, another to come", "j@q Running/1 cpu:4; 1 Running@a cpu:1; 2 Succeeded cpu:2; 3 Pending cpu:1", "1000/1000/0"},
+	} {
+		w := gpus(t, Config{}, "q", "cpu:9")
+		w.reconcile(c.view)
+		s := w.queues["q"].cells[dimCPU]
+		if got := fmt.Sprintf("%d/%d/%d", s.allocated, s.held, s.elastic); got != c.cpu {
+			t.Errorf("%s: %s, want %s", c.name, got, c.cpu)
+		}
+	}
+
+	w := gpus(t, Config{}, "q", "A:2 B:1")
+	w.want(w.reconcile("j@q Inqueue A|B:3", "k@q Inqueue A|B:1"), "imported j k, over q A 1000")
+	w.want(w.state("q", "A")+" "+w.state("q", "B"), "0/3000/0 0/1000/0")
+	w = gpus(t, Config{Mix: AnyMix}, "q", "A:2 B:1")
+	w.want(w.reconcile("j@q Inqueue A|B:5"), "imported j, over q A 2000")
+	w.want(w.state("q", "A")+" "+w.state("q", "B"), "0/4000/0 0/1000/0")
+
+	w = gpus(t, Config{UnlimitedCPUMemory: true}, "q", "cpu:10 A:4")
+	w.reconcile("j@q Running/1 cpu:8; 1 Running@a cpu:8 A:1")
+	w.want(w.reserve("k", "q", "cpu:4"), "yes")
+	w.want(fmt.Sprint(w.queues["q"].cells[dimCPU].allocated), "0")
+}
+
+// TestReconcileOver: a mark goes when what is over goes.
+func TestReconcileOver(t *testing.T) {
+	w := gpus(t, Config{}, "org", "A:2", "q < org", "A:3")
+	w.want(w.reconcile("j@q; 1 Running@a A:3"), "imported j/1, over org A 1000")
+	w.want(w.reconcile("j@q; 1 Running@a A:4"), "corrected j/1, over org A 2000, over q A 1000")
+	w.want(w.reconcile("j@q; 1 Running@a A:2"), "corrected j/1")
+	if over := w.Over(); over != nil {
+		t.Error(over)
+	}
+}
+
+// TestReconcileRefused is the table of views that can't be.
+func TestReconcileRefused(t *testing.T) {
+	for _, c := range []struct{ view, want string }{
+		{"j@q Inqueue A:1 && j@q Inqueue A:1", `id is in use with other content: job "j": it is in the view twice`},
+		{"j@q; 1 Running@a A:1; 1 Running@a A:1", `id is in use with other content: task "1": it is in the view twice`},
+		{"j@q; 1 Running@a A:1 && k@q; 1 Running@a A:1", `id is in use with other content: task "1": it is in the view twice`},
+		{"j@q Inqueue && j@r; 1 Running@a A:1", `id is in use with other content: task "1": it is in queue "r", its job in "q"`},
+		{"@q Inqueue A:1", `empty id: of job "", its job or its queue`},
+		{"j@q; 1 Running@a cpu:5000000000000; 2 Running@a cpu:5000000000000", `sum too large: job "j", cpu`},
+		{"j@q Inqueue cpu:5000000000000 && k@q Inqueue cpu:5000000000000", `sum too large: job "k", cpu`},
+	} {
+		w := gpus(t, Config{}, "q", "cpu:4 A:4")
+		before := string(w.Snapshot())
+		if _, err := w.Reconcile(viewOf(strings.Split(c.view, " && ")...)); err == nil || err.Error() != "quota: "+c.want {
+			t.Errorf("%s: %v, want %s", c.view, err, c.want)
+		}
+		w.want(string(w.Snapshot()), before)
+	}
+	one := ViewJob{Job: Job{ID: "j", Queue: "q"}, Phase: PhaseInqueue}
+	other, negative, unnamed := one, one, one
+	other.Tasks = []Task{{ID: "1", Job: "k"}}
+	negative.Min = &Min{CPU: -1}
+	unnamed.Tasks = []Task{{}}
+	claims := Task{ID: "1", Job: "j", Queue: "q", Status: TaskRunning, Cards: []CardCount{{[]string{"A"}, -1}}}
+	for _, c := range []struct {
+		view View
+		want error
+	}{
+		{View{Jobs: []ViewJob{other}}, ErrConflict},
+		{View{Jobs: []ViewJob{negative}}, ErrBadAmount},
+		{View{Jobs: []ViewJob{unnamed}}, ErrEmptyID},
+		{View{Tasks: []Task{{ID: "1"}}}, ErrEmptyID},
+		{View{Tasks: []Task{claims}}, ErrBadAmount},
+	} {
+		w := gpus(t, Config{}, "q", "cpu:4 A:4")
+		if _, err := w.Reconcile(c.view); !errors.Is(err, c.want) || w.seq != 0 {
+			t.Errorf("%v, want %v", err, c.want)
+		}
+	}
+	if PhaseRunning.String() != "Running" {
+		t.Error(PhaseRunning)
+	}
+}
+
+// TestReconcileEvents: one event per job or task that changed, and one for the
+// view.
+func TestReconcileEvents(t *testing.T) {
+	var events []string
+	cfg := Config{OnEvent: func(e Event) {
+		events = append(events, strings.TrimSpace(fmt.Sprintf("%d %v %s/%s %v", e.Seq, e.Kind, e.Job, e.Task, e.Cards)))
+	}}
+	w := gpus(t, cfg, "q", "A:9")
+	for _, c := range []struct{ view, want string }{
+		{"j@q Inqueue A:2; 1 Running@a A:1; 2 Running@a A:1; 3 Pending A:1",
+			"[1 Reconciled j/1 [{A 1000}] 1 Reconciled j/2 [{A 1000}] 1 Reconciled j/ [{A 1000}] 1 Reconciled / []]"},
+		{"j@q Inqueue A:2; 1 Running@a A:1; 2 Running@a A:1; 3 Pending A:1", "[]"},
+		{"j@q Inqueue ?; 1 Pending A:1; 2 Succeeded A:1; 3 Pending A:1",
+			"[2 Released j/2 [{A 1000}] 2 RolledBack j/1 [{A 1000}] 2 Reconciled / []]"},
+		{"k@q; 4 Pending A:1", "[3 Released j/ [{A 2000}] 3 Reconciled / []]"},
+	} {
+		events = nil
+		if _, err := w.Reconcile(viewOf(c.view)); err != nil {
+			t.Fatal(err)
+		}
+		w.want(fmt.Sprint(events), c.want)
+	}
+}
+
+// Without a status a task is where its pod is.
+func TestTaskStatusOfPod(t *testing.T) {
+	deleted := &metav1.Time{}
+	for _, c := range []struct {
+		node    string
+		phase   corev1.PodPhase
+		deleted *metav1.Time
+		want    TaskStatus
+	}{
+		{"", "", nil, TaskPending},
+		{"", corev1.PodPending, nil, TaskPending},
+		{"n", "", nil, TaskBound},
+		{"n", corev1.PodPending, nil, TaskBound},
+		{"n", corev1.PodUnknown, nil, TaskBound},
+		{"n", corev1.PodRunning, nil, TaskRunning},
+		{"n", corev1.PodRunning, deleted, TaskReleasing},
+		{"", "", deleted, TaskReleasing},
+		{"n", corev1.PodSucceeded, deleted, TaskSucceeded},
+		{"n", corev1.PodFailed, nil, TaskFailed},
+	} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: c.node}, Status: corev1.PodStatus{Phase: c.phase}}
+		pod.DeletionTimestamp = c.deleted
+		if got := (&Task{Pod: pod}).status(); got != c.want {
+			t.Errorf("node %q, %q, deleted %v: %v, want %v", c.node, c.phase, c.deleted != nil, got, c.want)
+		}
+		if got := (&Task{Pod: pod, Status: TaskPipelined}).status(); got != TaskPipelined {
+			t.Errorf("a status that is set: %v", got)
+		}
+	}
+	if got := (&Task{Node: "n"}).status(); got != TaskPending {
+		t.Errorf("without a pod: %v", got)
+	}
+}
+
+// What was never seen can be given back by the Seq of an earlier report.
+func TestUnseenByAge(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4")
+	report := func() Report {
+		t.Helper()
+		rep, err := w.Reconcile(View{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	w.reserve("old", "q", "A:1")
+	w.commit("t", "old", "q", "A:1")
+	before := report().Seq
+	w.reserve("new", "q", "A:1")
+	rep := report()
+	for _, u := range rep.Unseen {
+		if u.Task != "" && u.Seq <= before {
+			w.Rollback(u.Task)
+		}
+	}
+	if got := w.Expire(before + 1); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("expired %v", got)
+	}
+}
+
+// A view of pods alone, as an informer has them, charges those that are bound.
+func TestReconcilePods(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:9")
+	pod := func(id, node string, phase corev1.PodPhase) Task {
+		p := podOf("A", "gpu:1")
+		p.Spec.NodeName, p.Status.Phase = node, phase
+		return Task{ID: id, Job: "j", Queue: "q", Pod: p}
+	}
+	view := View{Tasks: []Task{
+		pod("bound", "n", corev1.PodPending), pod("runs", "n", corev1.PodRunning),
+		pod("waits", "", corev1.PodPending), pod("ended", "n", corev1.PodSucceeded),
+	}}
+	if _, err := w.Reconcile(view); err != nil {
+		t.Fatal(err)
+	}
+	if j, _ := w.Job("j"); !slices.Equal(j.Tasks, []string{"bound", "runs"}) {
+		t.Errorf("charged %v", j.Tasks)
+	}
+	if s, _ := w.Queue("q"); s.Card("A").Request != 3000 {
+		t.Errorf("requested %d", s.Card("A").Request)
+	}
+}

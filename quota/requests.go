@@ -1,0 +1,143 @@
+package quota
+
+import (
+	"cmp"
+	"sync/atomic"
+
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TaskRequest is a task as decisions need it: parsed, with its cards looked up.
+// It is made by [Ledger.ResolveTask], belongs to that ledger, and may be used
+// from several goroutines. What it looked up stays as it was: resolve again when
+// the catalogue has changed. Another ledger, and nil, panic. The zero value is of no
+// queue.
+type TaskRequest struct {
+	queueAt  atomic.Pointer[queue] // where they were found last
+	jobAt    atomic.Pointer[job]
+	cpu, mem int64
+	items    []taskItem
+	bound    *cardSet // the cards of the node that the task is bound to; nil: it isn't
+	owner    *Ledger  // nil: any
+	invalid  string   // why the request can't be told; empty: it can
+	buf      [1]taskItem
+
+	id, job, queue string
+}
+
+type taskItem struct {
+	alts     *alternatives
+	milli    int64
+	resource corev1.ResourceName // that carries the cards; empty: claims do
+	ranks    []uint8             // places of alts in what the user listed; nil: nothing was left out
+}
+
+// JobRequest is a job as decisions need it. It is made by [Ledger.ResolveJob],
+// belongs to that ledger, and may be used from several goroutines. Another ledger,
+// and nil, panic. The zero value is of no queue.
+type JobRequest struct {
+	queueAt  atomic.Pointer[queue]
+	absent   atomic.Uint64 // what tells that the queue has no record of the job, see ownOf
+	cpu, mem int64
+	items    []jobItem // singles by name, then the others by key and unit
+	mix      Mix
+	owner    *Ledger // nil: any
+	invalid  string
+	buf      [1]jobItem
+
+	id, queue string
+}
+
+type jobItem struct {
+	alts        *alternatives
+	milli, unit int64
+}
+
+// of panics unless l can use the request, which comes before the lock: a panic
+// behind it would leave the ledger locked.
+func (t *TaskRequest) of(l *Ledger) {
+	if t == nil {
+		panic("quota: nil request")
+	}
+	l.serves(t.owner)
+}
+
+// of is as that of a task.
+func (r *JobRequest) of(l *Ledger) {
+	if r == nil {
+		panic("quota: nil request")
+	}
+	l.serves(r.owner)
+}
+
+// serves panics if requests of a ledger, nil for any, are not for this one: their
+// cards and their queue are those of the other.
+func (l *Ledger) serves(owner *Ledger) {
+	if l == nil {
+		panic("quota: nil ledger")
+	}
+	if owner != l && owner != nil {
+		panic("quota: request of another ledger")
+	}
+}
+
+const (
+	dimCPU    = int32(vectormap.CPU)
+	dimMemory = int32(vectormap.Memory)
+)
+
+// beside returns items, a single one in the request's own memory: decisions find it
+// sooner there.
+func beside[T any](items []T, buf *[1]T) []T {
+	if len(items) != 1 {
+		return items
+	}
+	return append(buf[:0], items...)
+}
+
+// queueOf finds the queue of a handle.
+func (l *Ledger) queueOf(at *atomic.Pointer[queue], name string) *queue {
+	q := at.Load()
+	if q == nil || q.gone {
+		if q = l.queues[name]; q != nil {
+			at.Store(q)
+		}
+	}
+	return q
+}
+
+// jobOf finds the job of a task, nil if the ledger has nothing of it.
+func (l *Ledger) jobOf(t *TaskRequest) *job {
+	j := t.jobAt.Load()
+	if j == nil || j.gone {
+		if j = l.jobs[t.job]; j != nil {
+			t.jobAt.Store(j)
+		}
+	}
+	return j
+}
+
+// ownOf returns what the queue of a job, which may be nil, has of it already.
+func (l *Ledger) ownOf(r *JobRequest, q *queue) *job {
+	if q == nil || r.absent.Load() == q.arrived+1 {
+		return nil
+	}
+	j := l.jobs[r.id].in(q)
+	if j == nil {
+		r.absent.Store(q.arrived + 1)
+	}
+	return j
+}
+
+// compareItems orders the items of a job: singles by name, then the others by key
+// and unit.
+func compareItems(a, b jobItem) int {
+	if a.alts.multi() != b.alts.multi() {
+		if b.alts.multi() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.alts.key, b.alts.key), cmp.Compare(a.unit, b.unit))
+}

@@ -1,0 +1,793 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// resourceList makes a list of "cpu:2 mem:3Gi gpu:1 mig-1g.5gb:4"; devices are of
+// nvidia.com.
+func resourceList(text string) corev1.ResourceList {
+	if text == "" {
+		return nil
+	}
+	list := corev1.ResourceList{}
+	for _, entry := range strings.Fields(text) {
+		name, amount, _ := strings.Cut(entry, ":")
+		switch name {
+		case "cpu", "pods":
+		case "mem":
+			name = "memory"
+		default:
+			name = "nvidia.com/" + name
+		}
+		list[corev1.ResourceName(name)] = resource.MustParse(amount)
+	}
+	return list
+}
+
+// podOf makes a pod of one container with limits, and the annotation of cards.
+func podOf(cards, limits string) *corev1.Pod {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Resources: corev1.ResourceRequirements{Limits: resourceList(limits), Requests: resourceList(limits)},
+	}}}}
+	if cards != "" {
+		pod.Annotations = map[string]string{NameAnnotation: cards}
+	}
+	return pod
+}
+
+// fleet is a ledger over nodes a, with A100 and the MIG devices M, h, with H100,
+// and both, with A100 and H100.
+func fleet(t *testing.T, cfg Config, pairs ...string) *world {
+	t.Helper()
+	return worldOf(t, cfg, map[string]string{
+		"a": "A100:8 M@nvidia.com/mig-1g.5gb:7", "h": "H100:8", "both": "A100:4 H100:4",
+	}, pairs...)
+}
+
+// worldOf makes a ledger over the cards of some nodes.
+func worldOf(t *testing.T, cfg Config, nodes map[string]string, pairs ...string) *world {
+	t.Helper()
+	found := cluster(nodes)
+	m, err := NewMap(append([]string{"Quoted"}, found.Cards()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var queues []Queue
+	for i := 0; i < len(pairs); i += 2 {
+		queues = append(queues, q(m, pairs[i], pairs[i+1]))
+	}
+	l, err := New(cfg, m, found, queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t, l}
+}
+
+// text writes a need as "2000/1024 A100:2000 A|B:4000/2000".
+func (n Min) text() string {
+	s := fmt.Sprintf("%d/%d", n.CPU, n.Memory)
+	for _, it := range n.Items {
+		s += fmt.Sprintf(" %s:%d", strings.Join(it.Alternatives, "|"), it.Milli)
+		if it.Unit != defaultUnit {
+			s += fmt.Sprintf("/%d", it.Unit)
+		}
+	}
+	return s
+}
+
+// codes writes notes as "Ghost UnknownCard, EmptyAlternative".
+func codes(notes []EntryError) string {
+	var parts []string
+	for _, n := range notes {
+		parts = append(parts, strings.TrimSpace(n.Name+" "+n.Code.String()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sayTask is what a task resolves to: its need, or that it is invalid.
+func (w *world) sayTask(task Task) (need, notes string) {
+	w.Helper()
+	task.ID, task.Job, task.Queue = "t", "j", "q"
+	r, list, err := w.ResolveTask(task)
+	switch {
+	case err != nil:
+		return err.Error(), ""
+	case r.Invalid() != "":
+		if r.Need().text() != "0/0" || r.queue != "q" {
+			w.Errorf("invalid, but %+v", r.Need())
+		}
+		return "invalid: " + r.Invalid(), codes(list)
+	}
+	return r.Need().text(), codes(list)
+}
+
+func TestResolveTaskNames(t *testing.T) {
+	for _, c := range []struct{ cards, limits, want, notes string }{
+		{"A100", "gpu:2", "0/0 A100:2000", ""},
+		{"A100", "cpu:2", "invalid: the pod can have none of A100", "A100 NoResourceForCard"},
+		{"Ghost", "gpu:2", "invalid: the pod can have none of Ghost", "Ghost UnknownCard"},
+		{"Ghost|Spook", "gpu:2", "invalid: the pod can have none of Ghost|Spook", "Ghost UnknownCard, Spook UnknownCard"},
+		{"A100 | H100", "gpu:1", "0/0 A100|H100:1000", ""},
+		{"A100|A100|H100", "gpu:1", "0/0 A100|H100:1000", "A100 DuplicateAlternative"},
+		{"A100|Ghost", "gpu:1", "0/0 A100:1000", "Ghost UnknownCard"},
+		{"H100| A100|H100 |", "gpu:1", "0/0 H100|A100:1000", "H100 DuplicateAlternative, EmptyAlternative"},
+		{"A100|M", "gpu:1", "0/0 A100:1000", "M NoResourceForCard"},
+		{"M|A100", "gpu:1", "0/0 A100:1000", "M NoResourceForCard"},
+		{"A100|M|H100", "gpu:1 mig-1g.5gb:4", "0/0 A100|H100:1000 M:4000", "M DifferentResource"},
+		{"M|A100", "gpu:1 mig-1g.5gb:4", "0/0 M:4000 A100|H100:1000", "A100 DifferentResource"},
+		{"A100", "gpu:1 mig-1g.5gb:4", "0/0 A100:1000 M:4000", ""},
+		{"A100", "gpu:0", "0/0", ""},
+		{"A100", "gpu:0 mig-1g.5gb:1", "0/0 M:1000", ""},
+		{"", "gpu:2", "0/0 A100|H100:2000", ""},
+		{"  ", "gpu:2", "0/0 A100|H100:2000", ""},
+		{"", "cpu:2 mem:1Ki", "2000/1024", ""},
+		{"", "gpu.shared:2 pods:7", "0/0", ""}, // carries no card
+		{"|", "gpu:2", "invalid: annotation: there is no name", "EmptyName"},
+		{"A100", "gpu:1500m", "0/0 A100:2000", "nvidia.com/gpu RoundedUp"},
+		{"A100", "cpu:1n mem:1m gpu:1", "1/1 A100:1000", ""},
+		{"Quoted", "gpu:1", "invalid: the pod can have none of Quoted", "Quoted UnknownCard"},
+	} {
+		w := fleet(t, Config{})
+		if need, notes := w.sayTask(Task{Pod: podOf(c.cards, c.limits)}); need != c.want || notes != c.notes {
+			t.Errorf("%s with %s: %s [%s], want %s [%s]", c.cards, c.limits, need, notes, c.want, c.notes)
+		}
+	}
+}
+
+func TestResolveTaskUnnamed(t *testing.T) {
+	for _, c := range []struct {
+		unnamed             Unnamed
+		cards, limits, want string
+	}{
+		{Refuse, "", "gpu:1", "invalid: the pod names none of the cards of nvidia.com/gpu"},
+		{Refuse, "A100", "gpu:1", "0/0 A100:1000"},
+		{Refuse, "A100", "gpu:1 mig-1g.5gb:4", "invalid: the pod names none of the cards of nvidia.com/mig-1g.5gb"},
+		{Refuse, "A100", "gpu:1 mig-1g.5gb:0", "0/0 A100:1000"},
+		{Refuse, "", "cpu:1", "1000/0"},
+		{Ignore, "", "gpu:1", "0/0"},
+		{Ignore, "A100", "gpu:1 mig-1g.5gb:4", "0/0 A100:1000"},
+	} {
+		w := fleet(t, Config{Unnamed: c.unnamed})
+		if need, _ := w.sayTask(Task{Pod: podOf(c.cards, c.limits)}); need != c.want {
+			t.Errorf("%d: %s with %s: %s, want %s", c.unnamed, c.cards, c.limits, need, c.want)
+		}
+	}
+	// As if all known cards of the resource were written, those without a quota too.
+	w := worldOf(t, Config{}, map[string]string{"n": "H200:8"}, "q", "cpu:1")
+	w.want(w.allocatable(podOf("", "gpu:1"), ""), "Scalar 0 of 0 at q")
+}
+
+// allocatable says which cards a pod may have, of a node if one is given.
+func (w *world) allocatable(pod *corev1.Pod, node string) string {
+	w.Helper()
+	r, _, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod})
+	if err != nil {
+		return err.Error()
+	}
+	var a Answer
+	if node == "" {
+		w.Allocatable(&a, r)
+	} else {
+		w.AllocatableOn(&a, r, node)
+	}
+	if !a.OK {
+		return say(a, nil)
+	}
+	var cards []string
+	for _, o := range a.Options {
+		if o.OK {
+			cards = append(cards, o.Card)
+		}
+	}
+	return strings.Join(cards, " ")
+}
+
+func TestResolveTaskAmounts(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	with := func(requests, limits string) corev1.Container {
+		return corev1.Container{Resources: corev1.ResourceRequirements{Requests: resourceList(requests), Limits: resourceList(limits)}}
+	}
+	pod := func(change func(*corev1.PodSpec)) *corev1.Pod {
+		p := podOf("A100", "")
+		p.Spec.Containers = nil
+		change(&p.Spec)
+		return p
+	}
+	for _, c := range []struct {
+		what string
+		task Task
+		want string
+	}{
+		{"limits, else requests, of each container", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("", "gpu:2"), with("gpu:1", "")}
+		})}, "0/0 A100:3000"},
+		{"the limit where both are there", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("gpu:1", "gpu:2")}
+		})}, "0/0 A100:2000"},
+		{"the largest init container", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("", "gpu:1")}
+			s.InitContainers = []corev1.Container{with("", "gpu:4")}
+		})}, "0/0 A100:4000"},
+		{"sidecars stay", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("", "gpu:1")}
+			s.InitContainers = []corev1.Container{with("", "gpu:2")}
+			s.InitContainers[0].RestartPolicy = &always
+		})}, "0/0 A100:3000"},
+		{"overhead", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("cpu:1", "gpu:1")}
+			s.Overhead = resourceList("cpu:250m mem:1Ki")
+		})}, "1250/1024 A100:1000"},
+		{"rounded up once", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("", "gpu:500m"), with("", "gpu:500m")}
+		})}, "0/0 A100:1000"},
+		{"resources of the pod", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("cpu:1", "gpu:1")}
+			s.Resources = &corev1.ResourceRequirements{Requests: resourceList("cpu:4")}
+		})}, "4000/0 A100:1000"},
+		{"the task's own request", Task{Pod: podOf("A100", "cpu:8 mem:1Gi gpu:1"), Request: resourceList("cpu:1 gpu:5")}, "1000/0 A100:1000"},
+		{"an empty one", Task{Pod: podOf("A100", "cpu:8 gpu:1"), Request: corev1.ResourceList{}}, "0/0 A100:1000"},
+		{"no pod", Task{Request: resourceList("cpu:1 mem:1Ki gpu:5")}, "1000/1024"},
+		{"nothing", Task{}, "0/0"},
+		{"negative", Task{Pod: podOf("A100", "gpu:-1")}, "invalid: the pod asks for -1 of nvidia.com/gpu"},
+		{"negative, hidden in a sum", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("", "gpu:5"), with("", "gpu:-4")}
+		})}, "invalid: the pod asks for -4 of nvidia.com/gpu"},
+		{"negative, of an init container", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{with("", "gpu:5")}
+			s.InitContainers = []corev1.Container{with("mem:-1", "")}
+		})}, "invalid: the pod asks for -1 of memory"},
+		{"negative, of no matter", Task{Pod: podOf("A100", "gpu:1 other:-1")}, "0/0 A100:1000"},
+		{"most", Task{Pod: podOf("A100", "gpu:9007199254740")}, "0/0 A100:9007199254740000"},
+		{"too many", Task{Pod: podOf("A100", "gpu:9007199254741")}, "invalid: the pod asks for too many cards"},
+		{"far too many", Task{Pod: podOf("A100", "gpu:9E")}, "invalid: the pod asks for too many cards"},
+		{"too much cpu", Task{Pod: podOf("A100", "gpu:1 cpu:9E")}, "invalid: vectormap: cpu: amount 9E is 2^53 units or more"},
+		{"a negative request", Task{Request: resourceList("cpu:-1")}, "invalid: vectormap: cpu: amount -1 is negative"},
+	} {
+		w := fleet(t, Config{})
+		if need, _ := w.sayTask(c.task); need != c.want {
+			t.Errorf("%s: %s, want %s", c.what, need, c.want)
+		}
+	}
+}
+
+func TestResolveTaskClaims(t *testing.T) {
+	cards := func(text string) (list []CardCount) {
+		list = []CardCount{}
+		for _, entry := range strings.Fields(text) {
+			name, count, _ := strings.Cut(entry, ":")
+			n := int64(0)
+			if _, err := fmt.Sscan(count, &n); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, CardCount{strings.Split(name, "|"), n})
+		}
+		return list
+	}
+	for _, c := range []struct{ cards, want, notes string }{
+		{"A100:2", "0/0 A100:2000", ""},
+		{"", "0/0", ""},
+		{"A100:0", "0/0", ""},
+		{"A100|H100:1 M:3", "0/0 A100|H100:1000 M:3000", ""},
+		{"A100:1 A100:2", "0/0 A100:3000", ""},
+		{"A100:1 A100|Ghost:2", "0/0 A100:3000", "Ghost UnknownCard"},
+		{"A100|A100|H100:1", "0/0 A100|H100:1000", "A100 DuplicateAlternative"},
+		{"Ghost:1", "invalid: nobody knows any of Ghost", "Ghost UnknownCard"},
+		{"A100:1 |:1", "invalid: cards: there is no name", "EmptyName"},
+		{"A100:-1", `quota: bad amount: task "t": -1 of "A100"`, ""},
+		{"A100:9007199254741", `quota: bad amount: task "t": 9007199254741 of "A100"`, ""},
+		{"A100:9007199254740 A100:1", `quota: sum too large: task "t": counts of "A100"`, ""},
+		// No card is in two items.
+		{"A100|H100:1 A100:2", "0/0 H100:1000 A100:2000", "A100 SharedCard"},
+		{"A100|H100:1 H100|M:2", "0/0 A100|H100:1000 M:2000", "H100 SharedCard"},
+		{"A100|H100:1 H100|A100:2", "invalid: other items of the task have all of H100|A100", "H100 SharedCard, A100 SharedCard"},
+		{"A100|H100:0 H100|A100:2", "0/0 H100|A100:2000", ""},
+	} {
+		w := fleet(t, Config{})
+		// What the pod says of cards doesn't count.
+		if need, notes := w.sayTask(Task{Cards: cards(c.cards), Pod: podOf("Spook", "gpu:7")}); need != c.want || notes != c.notes {
+			t.Errorf("%s: %s [%s], want %s [%s]", c.cards, need, notes, c.want, c.notes)
+		}
+	}
+	// A card that no resource carries can only be claimed.
+	w := fleet(t, Config{})
+	if err := w.Declare([]DeclaredCard{{Name: "Quoted"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	need, notes := w.sayTask(Task{Pod: podOf("Quoted", "gpu:1")})
+	w.want(need+" "+notes, "invalid: the pod can have none of Quoted Quoted NoResourceForCard")
+	need, _ = w.sayTask(Task{Cards: cards("Quoted:2")})
+	w.want(need, "0/0 Quoted:2000")
+}
+
+// Two resources that carry the same card, which only differing nodes can make.
+func TestResolveTaskAmbiguousCard(t *testing.T) {
+	w := worldOf(t, Config{}, map[string]string{"n": "X:1 Y:1", "o": "X@nvidia.com/other:1 Z@nvidia.com/other:1"})
+	for _, c := range []struct{ cards, limits, want string }{
+		{"X", "gpu:1", "0/0 X:1000"},
+		{"X", "other:1", "0/0 X:1000"},
+		{"Z|X", "gpu:1 other:2", "0/0 Z|X:2000 Y:1000"}, // the resource of the cards before it
+		{"X", "gpu:1 other:2", "0/0 X:1000 Z:2000"},
+		{"X", "gpu:0 other:2", "0/0 X:2000"}, // a resource with an amount
+		{"", "gpu:1 other:2", "0/0 X|Y:1000 Z:2000"},
+	} {
+		if need, _ := w.sayTask(Task{Pod: podOf(c.cards, c.limits)}); need != c.want {
+			t.Errorf("%s with %s: %s, want %s", c.cards, c.limits, need, c.want)
+		}
+	}
+}
+
+func TestResolveTaskManyAlternatives(t *testing.T) {
+	var names, node []string
+	for i := range 70 {
+		names = append(names, fmt.Sprintf("c%02d", i))
+		node = append(node, names[i]+":1")
+	}
+	w := worldOf(t, Config{}, map[string]string{"n": strings.Join(node, " ")}, "q", "c63:1 c69:1")
+	most := strings.Join(names[:64], "|")
+	need, _ := w.sayTask(Task{Pod: podOf(most, "gpu:1")})
+	w.want(need, "0/0 "+most+":1000")
+	w.want(w.allocatable(podOf(most, "gpu:1"), ""), "c63")
+	need, notes := w.sayTask(Task{Pod: podOf(most+"|c64", "gpu:1")})
+	if !strings.HasPrefix(need, "invalid") || !strings.HasSuffix(notes, "TooManyAlternatives") {
+		t.Error(need, notes)
+	}
+	// Repeated names don't count, and unnamed resources may have any number.
+	need, _ = w.sayTask(Task{Pod: podOf(most+"|c00", "gpu:1")})
+	w.want(need, "0/0 "+most+":1000")
+	w.want(w.allocatable(podOf("", "gpu:1"), ""), "c63 c69")
+}
+
+// A ledger reads its own snapshot, however many cards a resource carries.
+func TestSnapshotOfManyAlternatives(t *testing.T) {
+	var node, capability []string
+	for i := range 70 {
+		node = append(node, fmt.Sprintf("c%02d:1", i))
+	}
+	capability = append(capability, node[69])
+	w := worldOf(t, Config{}, map[string]string{"n": strings.Join(node, " ")}, "q", strings.Join(capability, " "))
+	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("", "gpu:1")})
+	w.want(sayCharged(w.Commit(r)), "c69")
+	text := w.Snapshot()
+	if again, err := Restore(w.cfg, w.m, w.source.catalogue, text); err != nil {
+		t.Error(err)
+	} else if string(again.Snapshot()) != string(text) {
+		t.Error("another snapshot")
+	}
+}
+
+// A card whose name can't be written in an annotation can't be charged, and doesn't
+// make its resource free.
+func TestResolveTaskUnwritableCard(t *testing.T) {
+	w := worldOf(t, Config{}, map[string]string{"n": "A|B@nvidia.com/other:1 A:1"}, "q", "A:1")
+	for _, c := range []struct{ cards, limits, want string }{
+		{"", "other:1", "invalid: the pod names none of the cards of nvidia.com/other"},
+		{"A|B", "other:1", "invalid: the pod can have none of A|B"},
+		{"A|B", "gpu:1", "0/0 A:1000"},
+	} {
+		need, _ := w.sayTask(Task{Pod: podOf(c.cards, c.limits)})
+		w.want(need, c.want)
+	}
+}
+
+func TestResolveTaskBound(t *testing.T) {
+	w := fleet(t, Config{}, "q", "A100:0 H100:8")
+	pod := func(cards, node string) *corev1.Pod {
+		p := podOf(cards, "gpu:1")
+		p.Spec.NodeName = node
+		return p
+	}
+	w.want(w.allocatable(pod("A100|H100", ""), ""), "H100")
+	w.want(w.allocatable(pod("A100|H100", "h"), ""), "H100")
+	w.want(w.allocatable(pod("A100|H100", "both"), ""), "Scalar 0 of 0 at q") // the first that the node has
+	w.want(w.allocatable(pod("H100|A100", "both"), ""), "H100")
+	need, _ := w.sayTask(Task{Pod: pod("H100", "a")})
+	w.want(need, "invalid: node a has none of H100")
+	need, _ = w.sayTask(Task{Pod: pod("H100", ""), Node: "gone"})
+	w.want(need, "invalid: node gone has none of H100")
+	need, _ = w.sayTask(Task{Node: "gone", Request: resourceList("cpu:1")})
+	w.want(need, "1000/0")
+
+	// A task keeps its alternatives when it is bound, so it stays the same task.
+	free, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod("A100|H100", "")})
+	bound, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod("A100|H100", "h")})
+	w.want(sayCharged(w.Commit(free)), "H100")
+	w.want(sayCharged(w.Commit(bound)), "repeat")
+	w.want(sayCharged(w.Commit(bound, "A100")), ErrConflict.Error()+`: task "t": it is charged already`)
+}
+
+func sayCharged(a Answer, err error) string {
+	if s := say(a, err); s != "yes" {
+		return s
+	}
+	return strings.Join(a.Charged, " ")
+}
+
+func TestAllocatableOn(t *testing.T) {
+	w := fleet(t, Config{}, "q", "A100:0 H100:8")
+	w.want(w.allocatable(podOf("A100|H100", "gpu:1"), "h"), "H100")
+	w.want(w.allocatable(podOf("A100|H100", "gpu:1"), "both"), "H100")
+	w.want(w.allocatable(podOf("A100|H100", "gpu:1"), "a"), "Scalar 0 of 0 at q")
+	w.want(w.allocatable(podOf("H100", "gpu:1"), "a"), "GetTask")
+	w.want(w.allocatable(podOf("H100", "gpu:1"), "gone"), "GetTask")
+	w.want(w.allocatable(podOf("", "cpu:0"), "gone"), "")
+	var a Answer
+	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
+	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != NotOnNode || !a.Options[1].OK {
+		t.Errorf("%+v", a.Options)
+	}
+	if !w.AllocatableOn(nil, r, "h") {
+		t.Error("refused")
+	}
+	// The nodes of a new catalogue count at once.
+	if err := w.SetCatalogue(cluster(map[string]string{"h": "A100:1"}), nil); err != nil {
+		t.Fatal(err)
+	}
+	if w.AllocatableOn(&a, r, "h") {
+		t.Error("the node has no H100 any more")
+	}
+	bare := worldOf(t, Config{}, nil, "q", "Quoted:1")
+	if err := bare.SetCatalogue(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	bare.want(bare.allocatable(podOf("", "gpu:1"), "h"), "")
+}
+
+func TestResolveErrors(t *testing.T) {
+	w := fleet(t, Config{})
+	for _, task := range []Task{{Job: "j", Queue: "q"}, {ID: "t", Queue: "q"}, {ID: "t", Job: "j"}} {
+		if r, _, err := w.ResolveTask(task); r != nil || !errors.Is(err, ErrEmptyID) {
+			t.Errorf("%+v: %v", task, err)
+		}
+	}
+	for _, job := range []Job{{Queue: "q"}, {ID: "j"}} {
+		if r, _, err := w.ResolveJob(job); r != nil || !errors.Is(err, ErrEmptyID) {
+			t.Errorf("%+v: %v", job, err)
+		}
+	}
+	items := func(alternatives string, milli, unit int64) *Min {
+		return &Min{Items: []Item{{strings.Split(alternatives, "|"), milli, unit}}}
+	}
+	any := AnyMix
+	for _, c := range []struct {
+		what string
+		job  Job
+		want error
+	}{
+		{"negative cpu", Job{Min: &Min{CPU: -1}}, ErrBadAmount},
+		{"too much memory", Job{Min: &Min{Memory: 1 << 53}}, ErrBadAmount},
+		{"negative cards", Job{Min: items("A100", -1, 0)}, ErrBadAmount},
+		{"too many cards", Job{Min: items("A100", 1<<53, 0)}, ErrBadAmount},
+		{"negative unit", Job{Min: items("A100", 1000, -1000)}, ErrBadAmount},
+		{"no multiple of its unit", Job{Min: items("A100", 3000, 2000)}, ErrBadAmount},
+		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), Mix: &any}, ErrBadAmount},
+		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: EmptyName}},
+		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrOverflow},
+		{"a task's cards", Job{Tasks: []Task{{Cards: []CardCount{{[]string{"A100"}, -1}}}}}, ErrBadAmount},
+	} {
+		c.job.ID, c.job.Queue = "j", "q"
+		if r, _, err := w.ResolveJob(c.job); r != nil || !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, %v", c.what, r, err)
+		}
+	}
+	func() {
+		defer func() {
+			if recover() != "quota: nil ledger" {
+				t.Error("no panic, or another one")
+			}
+		}()
+		_, _, _ = (*Ledger)(nil).ResolveTask(Task{ID: "t", Job: "j", Queue: "q"})
+	}()
+}
+
+// sayJob is what a job resolves to.
+func (w *world) sayJob(job Job) (need, notes string) {
+	w.Helper()
+	job.ID, job.Queue = "j", "q"
+	r, list, err := w.ResolveJob(job)
+	switch {
+	case err != nil:
+		return err.Error(), ""
+	case r.Invalid() != "":
+		if r.cpu != 0 || r.mem != 0 || r.items != nil {
+			w.Errorf("invalid, but %+v", r.Need())
+		}
+		return "invalid: " + r.Invalid(), codes(list)
+	}
+	return r.Need().text(), codes(list)
+}
+
+// asks makes the annotation of a job.
+func asks(text string) map[string]string { return map[string]string{RequestAnnotation: text} }
+
+func TestResolveJob(t *testing.T) {
+	pods := func(n int, cards, limits string) (tasks []Task) {
+		for range n {
+			tasks = append(tasks, Task{ID: "t", Pod: podOf(cards, limits)})
+		}
+		return tasks
+	}
+	status := func(s TaskStatus, tasks []Task) []Task {
+		for i := range tasks {
+			tasks[i].Status = s
+		}
+		return tasks
+	}
+	gated := func(tasks []Task) []Task {
+		for i := range tasks {
+			if tasks[i].Gated = i%2 == 0; !tasks[i].Gated {
+				tasks[i].Pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
+			}
+		}
+		return tasks
+	}
+	phase := func(p corev1.PodPhase, tasks []Task) []Task {
+		for i := range tasks {
+			tasks[i].Pod.Status.Phase = p
+		}
+		return tasks
+	}
+	any, same, flag := AnyMix, SameCard, Config{UnlimitedCPUMemory: true}
+	for _, c := range []struct {
+		what  string
+		cfg   Config
+		job   Job
+		want  string
+		notes string
+	}{
+		{"nothing", Config{}, Job{}, "0/0", ""},
+		{"eight pods of one GPU", Config{}, Job{Annotations: asks(`{"A100":8}`), Tasks: pods(8, "A100", "gpu:1")}, "0/0 A100:8000", ""},
+		{"pods win", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: pods(1, "A100", "cpu:1 gpu:1")}, "0/0 A100:1000", ""},
+		{"pods without cards don't", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: pods(1, "", "cpu:1")}, "0/0 A100:2000", ""},
+		{"nor do ended ones", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: status(TaskSucceeded, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
+		{"by the pod's phase", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: phase(corev1.PodFailed, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
+		{"keys", Config{}, Job{Tasks: slices.Concat(pods(2, "H100|A100", "gpu:1"), pods(1, "A100", "gpu:2"), pods(1, "A100|H100", "gpu:1"), pods(1, "M", "mig-1g.5gb:1"))},
+			"0/0 A100:2000 M:1000 A100|H100:1000 H100|A100:2000", ""},
+		{"two items in a pod", Config{}, Job{Tasks: pods(2, "A100", "gpu:1 mig-1g.5gb:4")}, "0/0 A100:2000 M:8000", ""},
+		{"different amounts of a key", Config{}, Job{Tasks: slices.Concat(pods(2, "A100|H100", "gpu:2"), pods(3, "A100|H100", "gpu:1"), pods(1, "A100", "gpu:4"), pods(1, "A100", "gpu:1"))},
+			"0/0 A100:5000 A100|H100:7000", ""},
+		{"under AnyMix", Config{Mix: AnyMix}, Job{Tasks: slices.Concat(pods(2, "A100|H100", "gpu:2"), pods(3, "A100|H100", "gpu:1"), pods(1, "A100", "gpu:4"), pods(1, "A100", "gpu:1"))},
+			"0/0 A100:5000 A100|H100:3000 A100|H100:4000/2000", ""},
+		{"the job's own policy", Config{}, Job{Mix: &any, Tasks: pods(2, "A100|H100", "gpu:2")}, "0/0 A100|H100:4000/2000", ""},
+		{"the other way", Config{Mix: AnyMix}, Job{Mix: &same, Tasks: pods(2, "A100|H100", "gpu:2")}, "0/0 A100|H100:4000", ""},
+		{"an annotation under AnyMix", Config{Mix: AnyMix}, Job{Annotations: asks(`{"A100|H100":4}`)}, "0/0 A100|H100:4000", ""},
+
+		{"a pod that can't be told", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: slices.Concat(pods(1, "A100", "gpu:1"), pods(1, "Ghost", "gpu:1"))},
+			`invalid: task "t": the pod can have none of Ghost`, "Ghost UnknownCard"},
+		{"that has ended", Config{}, Job{Tasks: slices.Concat(pods(1, "A100", "gpu:1"), status(TaskFailed, pods(1, "Ghost", "gpu:1")))}, "0/0 A100:1000", ""},
+		{"the node of a pod doesn't matter", Config{}, Job{Tasks: []Task{{Pod: podOf("A100", "gpu:1"), Node: "gone"}}}, "0/0 A100:1000", ""},
+		{"sums that are too large", Config{}, Job{Tasks: pods(2, "A100", "gpu:9007199254740")}, "invalid: a sum is too large", ""},
+
+		{"a bad entry", Config{}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, `invalid: annotation: entry "H100": the count is not written as an integer`, "H100 NotInteger"},
+		{"no JSON", Config{}, Job{Annotations: asks(`{"A100":2`)}, "invalid: annotation: the text is not JSON", "Syntax"},
+		{"upstream's parser", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, "0/0", "NotInteger"},
+		{"with alternatives", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100|H100":2}`)}, "0/0 A100|H100:2000", ""},
+		{"verbatim", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100| H100":2}`)}, "0/0 A100:2000", " H100 UnknownCard"},
+		{"negative", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100":-2}`)}, "invalid: annotation: -2 of A100", "A100 Negative"},
+		{"zero", Config{}, Job{Annotations: asks(`{"A100":0}`)}, "0/0", ""},
+		{"notes", Config{}, Job{Annotations: asks(`{"A100||A100|Ghost":2,"A100":1}`)}, "0/0 A100:3000", "EmptyAlternative, A100 DuplicateAlternative, Ghost UnknownCard"},
+		{"unknown cards", Config{}, Job{Annotations: asks(`{"A100":2,"Ghost":1}`)}, "invalid: nobody knows any of Ghost", "Ghost UnknownCard"},
+		{"another key", Config{Keys: Keys{Request: "x"}}, Job{Annotations: map[string]string{"x": `{"A100":1}`, RequestAnnotation: `{"A100":2}`}}, "0/0 A100:1000", ""},
+
+		{"minResources", Config{}, Job{Annotations: asks(`{"A100":2}`), MinResources: resourceList("cpu:4 mem:4 gpu:7")}, "4000/4 A100:2000", ""},
+		{"negative ones", Config{}, Job{MinResources: resourceList("cpu:-4")}, "invalid: minResources: vectormap: cpu: amount -4 is negative", ""},
+		{"flag: without pods", flag, Job{Annotations: asks(`{"A100":2}`), MinResources: resourceList("cpu:4 mem:4")}, "0/0 A100:2000", ""},
+		{"flag: without cards", flag, Job{Annotations: asks(`{"A100":0}`), MinResources: resourceList("cpu:4 mem:4")}, "4000/4", ""},
+		{"flag: a part without cards", flag, Job{MinResources: resourceList("cpu:9 mem:4"), Tasks: slices.Concat(pods(2, "A100", "cpu:4 mem:2 gpu:1"), pods(1, "", "cpu:3 mem:5"))}, "3000/4 A100:2000", ""},
+
+		{"gated", Config{}, Job{MinResources: resourceList("cpu:9 mem:4"), Tasks: slices.Concat(pods(2, "A100", "cpu:2 mem:1 gpu:1"), gated(pods(2, "A100|H100", "cpu:2 mem:2 gpu:1")))}, "5000/0 A100:2000", ""},
+		{"gated below 0", Config{}, Job{MinResources: resourceList("cpu:1"), Tasks: gated(pods(2, "", "cpu:1"))}, "0/0", ""},
+		{"gated ones have cards too", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: gated(pods(2, "A100", "gpu:1"))}, "0/0", ""},
+		{"flag and gated", flag, Job{MinResources: resourceList("cpu:9"), Tasks: slices.Concat(gated(pods(1, "A100", "cpu:2 gpu:1")), pods(2, "", "cpu:2"), gated(pods(1, "", "cpu:1")))}, "4000/0", ""},
+
+		{"the caller's min", Config{}, Job{MinResources: resourceList("cpu:9"), Tasks: pods(9, "A100", "gpu:1"), Min: &Min{1, 2, []Item{{[]string{"H100"}, 500, 0}, {[]string{"A100", "Ghost"}, 1000, 0}}}},
+			"1/2 A100:1000 H100:500", "Ghost UnknownCard"},
+		{"in units", Config{Mix: AnyMix}, Job{Min: &Min{Items: []Item{{[]string{"A100", "H100"}, 6000, 2000}, {[]string{"A100", "H100"}, 1000, 0}, {[]string{"A100"}, 4000, 2000}}}},
+			"0/0 A100:4000 A100|H100:1000 A100|H100:6000/2000", ""},
+		{"the flag counts for it", flag, Job{Tasks: pods(1, "", "cpu:1"), Min: &Min{2000, 2, []Item{{[]string{"A100"}, 1000, 0}}}}, "1000/0 A100:1000", ""},
+		{"nothing needed", Config{}, Job{Tasks: pods(1, "A100", "gpu:1"), Min: &Min{}}, "0/0", ""},
+		{"zero of an item", Config{}, Job{Min: &Min{Items: []Item{{Alternatives: []string{"A100"}}}}}, "0/0", ""},
+		{"of unknown cards", Config{}, Job{Min: &Min{Items: []Item{{[]string{"Ghost"}, 1000, 0}}}}, "invalid: nobody knows any of Ghost", "Ghost UnknownCard"},
+	} {
+		w := fleet(t, c.cfg)
+		if need, notes := w.sayJob(c.job); need != c.want || notes != strings.TrimSpace(c.notes) {
+			t.Errorf("%s: %s [%s], want %s [%s]", c.what, need, notes, c.want, c.notes)
+		}
+	}
+}
+
+// A card that only a quota has is known to jobs without pods: pools that grow from
+// nothing.
+func TestResolveJobQuotaMakesKnown(t *testing.T) {
+	for _, c := range []struct{ org, q, want string }{
+		{"Quoted:4", "A100:1", "0/0 Quoted:2000"},
+		{"A100:1", "Quoted:4", "0/0 Quoted:2000"},
+		{"A100:1", "A100:1", "invalid: nobody knows any of Quoted"},
+	} {
+		w := fleet(t, Config{}, "org", c.org, "q < org", c.q)
+		need, _ := w.sayJob(Job{Annotations: asks(`{"Quoted":2}`)})
+		w.want(need, c.want)
+		need, _ = w.sayJob(Job{Tasks: []Task{{Pod: podOf("Quoted", "gpu:1")}}})
+		w.want(need, `invalid: task "": the pod can have none of Quoted`)
+	}
+}
+
+func TestResolveJobItems(t *testing.T) {
+	w := fleet(t, Config{Mix: AnyMix})
+	var tasks []Task
+	for i := range maxJobItems + 1 {
+		if i == maxJobItems {
+			need, _ := w.sayJob(Job{Tasks: tasks})
+			if strings.Count(need, ":") != maxJobItems {
+				t.Error(need)
+			}
+		}
+		tasks = append(tasks, Task{Pod: podOf("A100|H100", fmt.Sprintf("gpu:%d", i+1))})
+	}
+	need, _ := w.sayJob(Job{Tasks: tasks})
+	w.want(need, "invalid: the job has more than 64 items")
+	need, _ = w.sayJob(Job{Tasks: append(tasks, tasks...)})
+	w.want(need, "invalid: the job has more than 64 items")
+	same := SameCard
+	need, _ = w.sayJob(Job{Mix: &same, Tasks: tasks})
+	w.want(need, "0/0 A100|H100:2145000")
+}
+
+// What has cards is neither checked nor charged for cpu and memory.
+func TestUnlimitedCPUMemory(t *testing.T) {
+	flag := Config{UnlimitedCPUMemory: true}
+	w := fleet(t, flag)
+	need, _ := w.sayTask(Task{Pod: podOf("A100", "cpu:2 mem:2Gi gpu:1")})
+	w.want(need, "0/0 A100:1000")
+	need, _ = w.sayTask(Task{Pod: podOf("", "cpu:2 mem:2")})
+	w.want(need, "2000/2")
+	need, _ = w.sayTask(Task{Pod: podOf("A100", "cpu:2 mem:2 gpu:0")})
+	w.want(need, "2000/2")
+
+	enqueue := func(w *world, job Job) string {
+		job.ID, job.Queue = "probe", "q"
+		r, _, err := w.ResolveJob(job)
+		if err != nil {
+			return err.Error()
+		}
+		var a Answer
+		w.Enqueueable(&a, r)
+		return say(a, nil)
+	}
+	run := func(w *world, id, cards, limits string) {
+		r, _, err := w.ResolveTask(Task{ID: id, Job: "running", Queue: "q", Pod: podOf(cards, limits)})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.want(say(w.Commit(r)), "yes")
+	}
+	for _, cfg := range []Config{{}, flag} {
+		w = fleet(t, cfg, "q", "cpu:10 mem:10")
+		run(w, "1", "", "cpu:2 mem:2Gi")
+		w.want(enqueue(w, Job{MinResources: resourceList("cpu:8 mem:8Gi")}), "yes")
+		w.want(enqueue(w, Job{MinResources: resourceList("cpu:8 mem:9Gi")}), fmt.Sprintf("Memory %d of %d at q", 8<<30, 10<<30))
+	}
+	w = fleet(t, flag, "q", "cpu:10 mem:10 A100:4")
+	run(w, "1", "", "cpu:2 mem:2Gi")
+	run(w, "2", "A100", "cpu:100 gpu:3")
+	w.want(enqueue(w, Job{MinResources: resourceList("cpu:10 mem:10Gi"), Annotations: asks(`{"A100":1}`)}), "yes")
+	w.want(enqueue(w, Job{MinResources: resourceList("cpu:8")}), "yes")
+	w.want(w.allocatable(podOf("A100", "cpu:100 mem:100Gi gpu:1"), ""), "A100")
+	w.want(w.allocatable(podOf("A100", "gpu:2"), ""), "Scalar 1000 of 4000 at q")
+}
+
+// What jobs and pods come to in the ledger.
+func TestResolvedAmounts(t *testing.T) {
+	w := fleet(t, Config{}, "q", "cpu:10 mem:10 A100:4")
+	task, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100", "cpu:1 mem:1Gi gpu:1")})
+	job, _, _ := w.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"A100":2}`), Tasks: []Task{{Pod: podOf("A100", "cpu:1 mem:1Gi gpu:1")}}})
+	w.want(say(w.Reserve(job)), "yes")
+	w.want(w.state("q", "A100"), "0/1000/0")
+	w.want(say(w.Commit(task)), "yes")
+	w.want(w.state("q", "A100"), "1000/0/0")
+	if c := w.queues["q"].cells; c[dimCPU].allocated != 1000 || c[dimMemory].allocated != 1<<30 {
+		t.Error(c[:2])
+	}
+}
+
+func TestElasticOutstanding(t *testing.T) {
+	v := func(amounts ...float64) vector.ResourceVector { return amounts }
+	for _, c := range []struct{ got, want vector.ResourceVector }{
+		{Elastic(nil, v(4000, 4, 6000), v(2000, 2, 4000)), v(2000, 2, 2000)},
+		{Elastic(nil, v(1, 2), v(3, 1, 5)), v(0, 1, 0)},
+		{Elastic(nil, v(1, 2, 3), v(1)), v(0, 2, 3)},
+		{Outstanding(nil, v(5000, 10), v(2000, 4)), v(3000, 6)},
+		{Outstanding(nil, v(5000, 10), v(5000, 10)), v(0, 0)},
+		{Outstanding(nil, v(0, 0, 2000), v(0, 0, 1000)), v(0, 0, 1000)},
+		{Outstanding(v(9, 9, 9, 9), nil, nil), v()},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("got %v, want %v", c.got, c.want)
+		}
+	}
+	a := v(5, 1)
+	if got := Elastic(a, a, v(2, 2)); &got[0] != &a[0] || !slices.Equal(a, v(3, 0)) {
+		t.Error(a)
+	}
+}
+
+func TestParseArguments(t *testing.T) {
+	for _, c := range []struct {
+		arguments map[string]any
+		want      bool
+		fault     string
+	}{
+		{nil, false, ""},
+		{map[string]any{"cardUnlimitedCpuMemory": true}, true, ""},
+		{map[string]any{"cardUnlimitedCpuMemory": false}, false, ""},
+		{map[string]any{"cardUnlimitedCpuMemory": "true"}, false, "cardUnlimitedCpuMemory: Invalid value: must be a boolean, not string"},
+		{map[string]any{"cardUnlimitedCpuMemory": nil}, false, "cardUnlimitedCpuMemory: Invalid value: must be a boolean, not <nil>"},
+		{map[string]any{"other": true}, false, `other: Unsupported value: "other": supported values: "cardUnlimitedCpuMemory"`},
+		{map[string]any{"": 1, "cardUnlimitedCpuMemory": 1}, false, `[[]: Unsupported value: "": supported values: "cardUnlimitedCpuMemory", cardUnlimitedCpuMemory: Invalid value: must be a boolean, not int]`},
+	} {
+		cfg := Config{UnlimitedCPUMemory: true}
+		err := cfg.ParseArguments(c.arguments)
+		switch {
+		case err == nil && c.fault == "" && cfg.UnlimitedCPUMemory == c.want:
+		case err != nil && err.Error() == c.fault && cfg.UnlimitedCPUMemory:
+		default:
+			t.Errorf("%v: %v, %v", c.arguments, cfg.UnlimitedCPUMemory, err)
+		}
+	}
+}
+
+// Resolving goes on while discovery, queues and the map change.
+func TestResolveConcurrently(t *testing.T) {
+	w := fleet(t, Config{}, "q", "A100:4")
+	found, queue := w.source.catalogue, q(w.m, "q", "A100:4")
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for i := range 50 {
+				r, _, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
+				if err != nil || r.Need().text() != "0/0 A100|H100:1000" {
+					t.Error(r, err)
+				}
+				job, _, err := w.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"A100":1,"Quoted":1}`)})
+				if err != nil || job.Invalid() == "" {
+					t.Error(job, err)
+				}
+				w.AllocatableOn(nil, r, "both")
+				w.NodeScore(r, []string{"a", "h", "gone"}[i%3])
+			}
+		})
+	}
+	for i := range 20 {
+		m, err := ExtendMap(w.m, []string{fmt.Sprint("new", i)})
+		if err == nil {
+			err = w.SetCatalogue(found, m)
+		}
+		if err == nil {
+			_, err = w.SetQueues([]Queue{queue}, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Wait()
+}
+
+func BenchmarkResolveTask(b *testing.B) {
+	w := fleet(&testing.T{}, Config{}, "q", "A100:4")
+	task := Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "cpu:2 mem:1Gi gpu:1")}
+	b.ReportAllocs()
+	for b.Loop() {
+		if r, _, _ := w.ResolveTask(task); len(r.items) != 1 {
+			b.Fatal(r)
+		}
+	}
+}

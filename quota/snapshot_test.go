@@ -1,0 +1,617 @@
+package quota
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// again restores the snapshot of a world with the same configuration.
+func (w *world) again() *world {
+	w.Helper()
+	data := w.Snapshot()
+	l, err := Restore(w.cfg, w.m, w.source.catalogue, data)
+	if err != nil {
+		w.Fatalf("%v\n%s", err, data)
+	}
+	if back := l.Snapshot(); !bytes.Equal(back, data) {
+		w.Fatalf("the snapshot changed:\n%s\n%s", data, back)
+	}
+	if found := append(w.Check(), l.Check()...); len(found) > 0 {
+		w.Fatalf("%v\n%s", found, data)
+	}
+	return &world{w.T, l}
+}
+
+// storyWorld is a ledger with a bit of everything.
+func storyWorld(t *testing.T) *world {
+	w := gpus(t, Config{}, "org", "A:9", "q < org", "A:4 B:inf cpu:8", "r", "A:1")
+	w.reserve("j", "q", "cpu:2 A|B:3 A:1")
+	w.commit("t1", "j", "q", "cpu:1 A|B:1", "B")
+	w.commit("t2", "j", "q", "A|B:1 A:1")
+	w.commit("t3", "k", "q", "A|B:1")
+	w.commit("t4", "l", "r", "A:1")
+	w.reconcile("m@q; t5 Pending cpu:1 B:1", "l@r; t4 Running@a A:1", "k@q; t3 Running@a A|B:1")
+	if _, err := w.SetQueues([]Queue{q(w.m, "org", "A:9"), q(w.m, "q < org", "A:4 B:inf cpu:8")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+const storySnapshot = `{
+	"config": {"keys": {"deserved": "", "guarantee": "", "name": "volcano.sh/card.name",
+		"quota": "volcano.sh/card.quota", "request": "volcano.sh/card.request"},
+		"missing": "denies", "mix": "same-card", "parser": "strict", "unnamed": "as-any"},
+	"format": "resvec.quota/v1",
+	"jobs": [
+		{"id": "j", "items": [
+				{"holds": {}, "key": "A", "min": 1000, "unit": 1000},
+				{"holds": {"B": 1000}, "key": "A|B", "min": 3000, "unit": 1000}],
+			"min": {"cpu": 2000, "memory": 0}, "policy": "same-card", "queue": "q", "reserved": true, "seq": 1},
+		{"id": "k", "items": [{"holds": {}, "implicit": true, "key": "A|B"}],
+			"min": {"cpu": 0, "memory": 0}, "policy": "same-card", "queue": "q", "seq": 0},
+		{"id": "l", "items": [], "min": {"cpu": 0, "memory": 0}, "policy": "same-card", "queue": "r", "seq": 0}],
+	"known": [{"card": "A", "resources": ["nvidia.com/gpu"]}, {"card": "B", "resources": ["nvidia.com/gpu"]},
+		{"card": "K", "resources": ["nvidia.com/gpu"]}],
+	"queues": [
+		{"capability": {"card:A": 9000}, "deserved": {}, "guarantee": {}, "name": "org", "parent": "", "priority": 0, "state": "open"},
+		{"capability": {"card:A": 4000, "card:B": "unlimited", "cpu": 8000}, "deserved": {}, "guarantee": {},
+			"name": "q", "parent": "org", "priority": 0, "state": "open"},
+		{"capability": {}, "complete": true, "deserved": {}, "guarantee": {}, "name": "r", "orphan": true,
+			"parent": "", "priority": 0, "state": "closed"}],
+	"seq": 7,
+	"tasks": [
+		{"charges": [{"card": "B", "covered": 1000, "item": 1, "key": "A|B", "milli": 1000}],
+			"covered": {"cpu": 1000, "memory": 0}, "cpu": 1000, "id": "t1", "job": "j", "memory": 0, "order": 0,
+			"queue": "q", "seq": 2, "state": "committed"},
+		{"charges": [{"card": "B", "covered": 1000, "item": 1, "key": "A|B", "milli": 1000},
+				{"card": "A", "covered": 1000, "item": 0, "key": "A", "milli": 1000}],
+			"covered": {"cpu": 0, "memory": 0}, "cpu": 0, "id": "t2", "job": "j", "memory": 0, "order": 1,
+			"queue": "q", "seq": 3, "state": "committed"},
+		{"charges": [{"card": "A", "covered": 0, "item": 0, "key": "A|B", "milli": 1000}],
+			"covered": {"cpu": 0, "memory": 0}, "cpu": 0, "id": "t3", "job": "k", "memory": 0, "order": 0,
+			"queue": "q", "seq": 4, "state": "confirmed"},
+		{"charges": [{"card": "A", "covered": 0, "key": "A", "milli": 1000}],
+			"covered": {"cpu": 0, "memory": 0}, "cpu": 0, "id": "t4", "job": "l", "memory": 0, "order": 0,
+			"queue": "r", "seq": 5, "state": "confirmed"},
+		{"charges": [{"key": "B", "milli": 1000}], "cpu": 1000, "id": "t5", "job": "m", "memory": 0,
+			"queue": "q", "state": "pending"}]
+}`
+
+// compact takes the white space out.
+func compact(t testing.TB, text string) string {
+	var out bytes.Buffer
+	if err := json.Compact(&out, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestSnapshot(t *testing.T) {
+	w := storyWorld(t)
+	data := string(w.again().Snapshot())
+	w.want(data, compact(t, storySnapshot))
+	var v any
+	if err := json.Unmarshal([]byte(data), &v); err != nil {
+		t.Fatal(err)
+	}
+	sorted, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want(string(sorted), data)
+	cards, err := SnapshotCards([]byte(data))
+	w.want(fmt.Sprint(cards, err), "[A B K] <nil>")
+
+	// What a card and a queue are called stays, and so do resources and priorities.
+	m, err := NewMap([]string{`<"\`, "ä\n", "A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	capability, mentioned := vectorOf(m, `cpu:1 <"\:2`)
+	deserved, _ := vectorOf(m, "A:1")
+	l, err := New(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []Queue{
+		{Name: `"q" & ü`, Priority: -3, State: Unknown, Capability: capability, Mentioned: mentioned, Denied: []int{m.Len() - 1},
+			Ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
+		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Declare([]DeclaredCard{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w = (&world{t, l}).again()
+	for _, name := range []string{`"q" & ü`, "d", "all"} {
+		want, _ := l.Queue(name)
+		if got, ok := w.Queue(name); !ok || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.Ignored), "[nvidia.com/gpu pods]")
+	cards, err = SnapshotCards(w.Snapshot())
+	w.want(fmt.Sprintf("%q %v", cards, err), `["<\"\\" "A" "ä\n"] <nil>`)
+	if _, err := SnapshotCards(nil); !errors.Is(err, ErrFormat) {
+		t.Error(err)
+	}
+	w.want(fmt.Sprint(w.source.carried), "map[nvidia.com/gpu:[A] r/x:[ä\n]]")
+}
+
+// TestSnapshotLater: what a snapshot is restored with may know more, and less.
+func TestSnapshotLater(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:4 B:4")
+	w.commit("t", "j", "q", "A:1")
+	if err := w.SetCatalogue(cluster(map[string]string{"b": "B:8"}), nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // card A's last node has left: it stays known, and charged
+		if _, ok := w.source.known["A"]; !ok {
+			t.Error("A isn't known any more")
+		}
+		w.want(w.state("q", "A"), "1000/0/0")
+		r, _, err := w.ResolveTask(Task{ID: "u", Job: "j", Queue: "q", Pod: podOf("A", "gpu:1")})
+		if err != nil || r.Invalid() != "" {
+			t.Error(r, err)
+		}
+		w = w.again()
+	}
+	// Restored below the quota: it is over.
+	text := strings.Replace(string(w.Snapshot()), `"card:A":4000`, `"card:A":0`, 1)
+	l, err := Restore(w.cfg, w.m, nil, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want(fmt.Sprint(l.Over()), "[{q A 1000 0 1000}]")
+
+	// A wider map, and one in another order.
+	for _, cards := range [][]string{{"A", "B", "K", "Quoted", "Z"}, {"K", "B", "A", "Quoted"}} {
+		var names []string
+		for _, card := range cards {
+			names = append(names, cardPrefix+card)
+		}
+		m, err := vectormap.New(nil, vectormap.Literal(vectormap.UnitMilli, names...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := Restore(w.cfg, m, w.source.catalogue, w.Snapshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.want(string(l.Snapshot()), string(w.Snapshot()))
+	}
+
+	// What isn't known is ignored.
+	text = strings.ReplaceAll(string(w.Snapshot()), `{"`, `{"zz":[{"a":null}],"`)
+	for _, field := range []string{"holds", "capability", "deserved", "guarantee"} {
+		text = strings.ReplaceAll(text, `"`+field+`":{"zz":[{"a":null}],`, `"`+field+`":{`)
+	}
+	if l, err = Restore(w.cfg, w.m, w.source.catalogue, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	w.want(string(l.Snapshot()), string(w.Snapshot()))
+}
+
+// TestRestoreRefuses is the table of snapshots that are none: of a change to a good
+// one, the error and the place that it names.
+func TestRestoreRefuses(t *testing.T) {
+	w := storyWorld(t)
+	data := string(w.Snapshot())
+	for _, c := range []struct {
+		from, to string
+		want     error
+		place    string
+	}{
+		{data, "", ErrFormat, "not JSON"},
+		{data, "null", ErrFormat, "<nil>"},
+		{data, "[]", ErrFormat, "no object"},
+		{data, data + "{}", ErrFormat, "not JSON"},
+		{"resvec.quota/v1", "resvec.quota/v2", ErrFormat, "v2"},
+		{`"resvec.quota/v1"`, "1", ErrFormat, "1"},
+		{`"mix":"same-card"`, `"mix":"any-mix"`, ErrConfig, "mix is any-mix there and same-card here"},
+		{`"mix":"same-card"`, `"mix":"new"`, ErrConfig, "mix"},
+		{`"config":{`, `"config":{"unlimitedCPUMemory":true,`, ErrConfig, "unlimitedCPUMemory"},
+		{`"volcano.sh/card.name"`, `"x"`, ErrConfig, "keys"},
+		{`"config":{`, `"config":[],"x":{`, ErrSnapshot, "config"},
+		{`"card:A":4000`, `"card:A":-1`, ErrSnapshot, `queues[1] "q": capability of card:A is -1`},
+		{`"card:A":4000`, `"card:A":9007199254740992`, ErrSnapshot, "queues[1]"},
+		{`"card:A":4000`, `"card:A":9223372036854775807`, ErrSnapshot, "queues[1]"},
+		{`"card:A":4000`, `"card:A":1.5`, ErrSnapshot, `queues[1] "q": capability of card:A is 1.5`},
+		{`"card:A":4000`, `"card:A":"much"`, ErrSnapshot, "queues[1]"},
+		{`"card:A":4000`, `"card:Z":4000`, ErrUnknownDimension, "queues[1]"},
+		{`"deserved":{}`, `"deserved":{"cpu":"unlimited"}`, ErrSnapshot, "deserved of cpu"},
+		{`"deserved":{}`, `"denied":["card:Z"],"deserved":{}`, ErrUnknownDimension, "queues[0]"},
+		{`"state":"open"`, `"state":"ajar"`, ErrSnapshot, "queues[0]"},
+		{`"parent":"org"`, `"parent":"x"`, ErrSnapshot, "unknown parent"},
+		{`"parent":"org"`, `"parent":"q"`, ErrSnapshot, "cycle"},
+		{`"name":"org"`, `"name":""`, ErrSnapshot, "no name"},
+		{`"name":"org"`, `"name":"org","orphan":true`, ErrSnapshot, `queues[1] "q": its parent is an orphan`},
+		{`"name":"q"`, `"name":"q","orphan":1`, ErrSnapshot, "queues.orphan"},
+		{`{"card":"K"`, `{"card":"A"`, ErrSnapshot, "known[2]"},
+		{`{"card":"K"`, `{"card":"Z"`, ErrUnknownDimension, "known[2]"},
+		{`"seq":7`, `"seq":-7`, ErrSnapshot, "seq"},
+		{`"seq":7`, `"seq":0`, ErrSnapshot, `jobs[0] "j": seq 1`},
+		{`"seq":7`, `"seq":1`, ErrSnapshot, `tasks[0] "t1": seq 2`},
+		{`{"id":"j"`, `{"id":""`, ErrSnapshot, "jobs[0]"},
+		{`{"id":"j"`, `{"id":"k"`, ErrSnapshot, `jobs[1] "k": the id is there twice`},
+		{`"policy":"same-card","queue":"r"`, `"policy":"same-card","queue":"s"`, ErrSnapshot, `jobs[2] "l": unknown queue`},
+		{`"policy":"same-card","queue":"r"`, `"policy":"","queue":"r"`, ErrSnapshot, `jobs[2] "l": policy`},
+		{`"policy":"same-card","queue":"q","seq":0`, `"policy":"any-mix","queue":"q","seq":0`, ErrSnapshot, "can't be implicit"},
+		{`"min":{"cpu":2000`, `"min":{"cpu":-2000`, ErrSnapshot, "jobs[0]"},
+		{`"min":{"cpu":2000`, `"min":{"cpu":500`, ErrSnapshot, `tasks[0] "t1"`},
+		{`"reserved":true,`, "", ErrSnapshot, "jobs[0]"},
+		{`"key":"A|B","min":3000`, `"key":"A|B","min":4000`, ErrSnapshot, `job "j"`},
+		{`"key":"A|B","min":3000`, `"key":"A|Z","min":3000`, ErrUnknownDimension, "jobs[0]"},
+		{`"key":"A|B","min":3000`, `"key":"A|A","min":3000`, ErrSnapshot, "twice"},
+		{`"key":"A|B","min":3000`, `"key":"` + strings.Repeat("A|", 70) + `B","min":3000`, ErrSnapshot, "too many"},
+		{`"min":3000,"unit":1000`, `"min":3000,"unit":0`, ErrSnapshot, "units of 0"},
+		{`"holds":{"B":1000}`, `"holds":{"B":-1000}`, ErrSnapshot, `jobs[0]: "A|B": hold of -1000`},
+		{`"holds":{"B":1000}`, `"holds":{"K":1000}`, ErrSnapshot, `hold of 1000 on "K"`},
+		{`"holds":{"B":1000}`, `"holds":{"A":500,"B":500}`, ErrSnapshot, "hold of 500"},
+		{`"holds":{"B":1000}`, `"holds":{"A":1000}`, ErrSnapshot, "tasks[0]"},
+		{`"holds":{"B":1000}`, `"holds":{}`, ErrSnapshot, `job "j"`},
+		{`"item":1`, `"item":2`, ErrSnapshot, "item 2"},
+		{`"item":1`, `"item":-1`, ErrSnapshot, "item -1"},
+		{`"item":1,`, ``, ErrSnapshot, "covered by no item"},
+		{`"covered":1000,"item":0`, `"covered":2000,"item":0`, ErrSnapshot, "tasks[1]"},
+		{`"covered":1000,"item":0`, `"covered":-1,"item":0`, ErrSnapshot, "tasks[1]"},
+		{`{"card":"B","covered":1000,"item":1,"key":"A|B","milli":1000},`, `{"card":"A","covered":1000,"item":1,"key":"A|B","milli":1000},`, ErrSnapshot, "tasks[1]"},
+		{`{"card":"A","covered":0,"key":"A"`, `{"card":"Z","covered":0,"key":"A"`, ErrUnknownDimension, "tasks[3]"},
+		{`"id":"t2"`, `"id":"t1"`, ErrSnapshot, "tasks[1]"},
+		{`"id":"t5"`, `"id":"t1"`, ErrSnapshot, `"t1"`},
+		{`"id":"t5"`, `"id":""`, ErrSnapshot, "tasks[4]"},
+		{`"job":"m"`, `"job":""`, ErrSnapshot, "tasks[4]"},
+		{`"id":"t4","job":"l"`, `"id":"t4","job":"z"`, ErrSnapshot, `tasks[3] "t4": unknown job`},
+		{`"id":"t4","job":"l"`, `"id":"t4","job":"k"`, ErrSnapshot, `tasks[3] "t4"`},
+		{`"order":1`, `"order":2`, ErrSnapshot, `tasks[1] "t2": order 2`},
+		{`"state":"committed"`, `"state":"done"`, ErrSnapshot, "tasks[0]"},
+		{`"covered":{"cpu":1000`, `"covered":{"cpu":1001`, ErrSnapshot, "tasks[0]"},
+		{`"covered":{"cpu":1000`, `"covered":{"cpu":-1`, ErrSnapshot, "tasks[0]"},
+		{`"cpu":1000,"id":"t1"`, `"cpu":-1,"id":"t1"`, ErrSnapshot, "tasks[0]"},
+		{`"cpu":0,"id":"t3"`, `"cpu":9007199254740991,"id":"t3"`, ErrOverflow, "cpu"},
+		{`"cpu":0,"id":"t3"`, `"cpu":9007199254740991,"id":"t3"`, ErrSnapshot, "jobs[1]"},
+		{`"name":"r"`, `"name":"r2","orphan":true,"parent":"","state":"closed"},{"name":"r"`, ErrSnapshot, `queues[2] "r2": an orphan without jobs`},
+	} {
+		text := strings.Replace(data, c.from, c.to, 1)
+		if text == data {
+			t.Fatalf("%s isn't there", c.from)
+		}
+		_, err := Restore(w.cfg, w.m, w.source.catalogue, []byte(text))
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.place) {
+			t.Errorf("%.80s: %v, want %v at %s", c.to, err, c.want, c.place)
+		}
+	}
+	defer func() {
+		if r := recover(); r != "quota: nil map" {
+			t.Error(r)
+		}
+	}()
+	_, _ = Restore(Config{}, nil, nil, []byte(data))
+}
+
+// TestSnapshotSize: the work grows with the number of records, and so does that of
+// a snapshot that is nothing but large.
+func TestSnapshotSize(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:inf")
+	for i := range 20_000 {
+		id := fmt.Sprint(i)
+		w.reserve(id, "q", "A:2")
+		w.commit(id, id, "q", "A:1")
+	}
+	start := time.Now()
+	w.again()
+	config := compact(t, storySnapshot)
+	config = config[1:strings.Index(config, `,"format"`)]
+	var chain strings.Builder // orphans below orphans, and the jobs at the end
+	chain.WriteString(`"queues":[{"name":"q0","state":"open"}`)
+	const deep = 20_000
+	for i := 1; i <= deep; i++ {
+		fmt.Fprintf(&chain, `,{"name":"q%d","parent":"q%d","state":"closed","orphan":true}`, i, i-1)
+	}
+	chain.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
+	for i := 1; i <= deep; i++ {
+		fmt.Fprintf(&chain, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, deep)
+	}
+	chain.WriteString("],")
+	for _, part := range []string{
+		chain.String(), `"known":[` + strings.Repeat("{},", 1e5) + `{}],`, `"queues":[` + strings.Repeat("{},", 1e5) + `{}],`,
+		`"tasks":[` + strings.Repeat(`{"order":1},`, 1e5) + `{}],`, `"config":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + ",",
+		`"zz":` + strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000) + ",",
+	} {
+		if _, err := Restore(w.cfg, w.m, nil, []byte(`{"format":"resvec.quota/v1",`+part+config+`}`)); err != nil && !errors.Is(err, ErrSnapshot) && !errors.Is(err, ErrUnknownDimension) {
+			t.Error(err)
+		}
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("%v", took)
+	}
+}
+
+// FuzzRestore: whatever the text, there is a ledger that agrees with itself or an
+// error that is one of the four, and what was restored is the same a second time.
+func FuzzRestore(f *testing.F) {
+	t := &testing.T{}
+	w := storyWorld(t)
+	f.Add([]byte(storySnapshot))
+	f.Add(w.Snapshot())
+	w = gpus(t, Config{}, "q", "A:4 B:4")
+	f.Add(w.Snapshot())
+	f.Add([]byte(`{"format":"resvec.quota/v1"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cards, _ := SnapshotCards(data)
+		l, err := Restore(w.cfg, w.m, w.source.catalogue, data)
+		if err != nil {
+			for _, known := range []error{ErrFormat, ErrConfig, ErrSnapshot, ErrUnknownDimension} {
+				if errors.Is(err, known) {
+					return
+				}
+			}
+			t.Fatal(err)
+		}
+		for _, card := range cards {
+			if _, ok := w.dims[card]; !ok {
+				t.Errorf("card %q has no dimension", card)
+			}
+		}
+		again := (&world{t, l}).again()
+		for id := range l.jobs {
+			if l.ReleaseJob(id) != again.ReleaseJob(id) {
+				t.Error(id)
+			}
+		}
+		if !bytes.Equal(l.Snapshot(), again.Snapshot()) || len(l.Check()) > 0 || len(l.tasks) > 0 {
+			t.Errorf("%v\n%s", l.Check(), l.Snapshot())
+		}
+	})
+}
+
+// TestRestoredBehaves: a ledger that is restored after any operation answers and
+// changes as the one that wasn't.
+func TestRestoredBehaves(t *testing.T) {
+	stories := 100
+	if testing.Short() || raceEnabled {
+		stories = 20
+	}
+	counts := map[string]int{}
+	for seed := range uint64(stories) {
+		s := newStory(t, seed)
+		s.counts = counts
+		for range 60 {
+			s.step()
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+	t.Log(counts)
+	for _, what := range []string{
+		"changed", "Imported", "Corrected", "RolledBack", "Released", "Unseen", "Mismatched", "Failed", "Over", "job imported", "job released",
+	} {
+		if counts[what] < stories {
+			t.Errorf("%s: %d times", what, counts[what])
+		}
+	}
+}
+
+// story is a ledger with random operations, and a second one that is restored from
+// the first's snapshots.
+type story struct {
+	*rand.Rand
+	w, restored *world
+	n           int
+	counts      map[string]int
+}
+
+func newStory(t *testing.T, seed uint64) *story {
+	s := &story{Rand: rand.New(rand.NewPCG(seed, 1))}
+	nodes := map[string]string{"a": "A:8", "b": "B:8", "ab": "A:4 B:4", "k": "K:8", "c": "C@x/y:4 A:1"}
+	cfg := Config{
+		Mix: Mix(seed & 1), Missing: Missing(seed >> 1 & 1), UnlimitedCPUMemory: seed>>2&3 == 3,
+		EnforceGuarantee: seed>>4&3 == 3, CountReleasing: seed>>6&1 == 1,
+	}
+	s.w = worldOf(t, cfg, nodes, "org", "A:9 K:5", "q < org", "A:4 B:6 cpu:9 K:3", "r < org", "A:5 B:3 cpu:5", "o", "cpu:5 C:2 A:2 B:inf")
+	s.restored = s.w.again()
+	return s
+}
+
+func (s *story) queue() string { return s.of("q", "q", "r", "r", "o", "org", "none") }
+
+func (s *story) of(texts ...string) string { return texts[s.IntN(len(texts))] }
+
+func (s *story) task() string { return "t" + fmt.Sprint(s.IntN(16)) }
+
+func (s *story) wants() string {
+	return s.of("A:1", "B:2", "A|B:1", "A|B:1", "A|B:2", "B|A:1", "A|B|K:1", "K|A:1", "cpu:1", "cpu:2 A|B:1", "cpu:1 K:1", "A:1 B|K:1")
+}
+
+// home puts a task with its job, and most jobs with one queue.
+func (s *story) home(task string) (job, queue string) {
+	n := int(task[1])*31 + len(task)*7
+	if s.IntN(20) == 0 {
+		n = s.IntN(100)
+	}
+	job = "j" + fmt.Sprint(n%6)
+	return job, s.queueOf(job)
+}
+
+func (s *story) queueOf(job string) string {
+	if s.IntN(30) == 0 {
+		return s.queue()
+	}
+	return []string{"q", "q", "r", "o"}[int(job[1])%4]
+}
+
+// step makes one operation on both ledgers.
+func (s *story) step() {
+	s.n++
+	w := s.w
+	op := s.IntN(12)
+	task := s.task()
+	job, queue := s.home(task)
+	wants, cards := s.wants(), s.of("", "", "A", "B")
+	var lines []string
+	if op >= 8 {
+		lines = s.view()
+	}
+	ids := []string{s.task(), s.task()}
+	change := s.IntN(3)
+	run := func(w *world) string {
+		switch {
+		case op == 0:
+			return w.reserve(job, queue, wants)
+		case op == 1:
+			a, err := w.Resize(w.job(job, queue, wants))
+			return say(a, err)
+		case op < 6:
+			if cards == "" {
+				return w.commit(task, job, queue, wants)
+			}
+			return w.commit(task, job, queue, wants, cards)
+		case op == 6:
+			return fmt.Sprint(w.Rollback(ids...), w.Release(task))
+		case op == 7 && change == 0:
+			return fmt.Sprint(w.ReleaseJob(job))
+		case op == 7 && change == 1:
+			return fmt.Sprint(w.Expire(w.seq - 5))
+		case op == 7:
+			return s.requeue(w, wants)
+		}
+		rep, err := w.Reconcile(viewOf(lines...))
+		s.count(&rep)
+		return fmt.Sprintf("%+v %v", rep, err)
+	}
+	before, was := w.Snapshot(), w.Ledger
+	got, want := run(s.restored), run(w)
+	if !bytes.Equal(w.Snapshot(), before) {
+		s.counts["changed"]++
+	}
+	if got != want || !bytes.Equal(w.Snapshot(), s.restored.Snapshot()) {
+		w.Fatalf("step %d, %d %s %s %s %s %s %q\nbefore %s\n%s\n%s\n%s\n%s", s.n, op, task, job, queue, wants, cards, lines, before, want, w.Snapshot(), got, s.restored.Snapshot())
+	}
+	s.restored = w.again()
+	if op >= 8 {
+		s.reconciled(was, lines, before)
+	}
+}
+
+// count counts what reports have.
+func (s *story) count(rep *Report) {
+	jobs := func(refs []Ref) bool { return slices.ContainsFunc(refs, func(r Ref) bool { return r.Task == "" }) }
+	for what, found := range map[string]bool{
+		"Imported": rep.Imported != nil, "Corrected": rep.Corrected != nil, "RolledBack": rep.RolledBack != nil,
+		"Released": rep.Released != nil, "Unseen": rep.Unseen != nil, "Mismatched": rep.Mismatched != nil,
+		"Failed": rep.Failed != nil, "Over": rep.Over != nil, "job imported": jobs(rep.Imported), "job released": jobs(rep.Released),
+	} {
+		if found {
+			s.counts[what]++
+		}
+	}
+}
+
+// requeue sets queues, some of them missing or smaller.
+func (s *story) requeue(w *world, wants string) string {
+	all := []Queue{q(w.m, "org", "A:7"), q(w.m, "q < org", "A:3 B:6 cpu:6 K:3"), q(w.m, "r < org", "A:5 B:3 cpu:5"), q(w.m, "o", "cpu:5 C:2 A:2 B:inf")}
+	switch len(wants) % 3 {
+	case 0:
+		all = slices.Delete(all, 2, 3)
+	case 1:
+		all = slices.Delete(all, 1, 3)
+	}
+	orphans, err := w.SetQueues(all, nil)
+	return fmt.Sprint(orphans, err)
+}
+
+// view is what an informer might say.
+func (s *story) view() (lines []string) {
+	jobs := map[string]string{}
+	tasks := map[string][]string{}
+	for i := range 16 {
+		if s.IntN(2) == 0 {
+			continue
+		}
+		task := "t" + fmt.Sprint(i)
+		job, queue := s.home(task)
+		if jobs[job] == "" {
+			jobs[job] = queue
+		}
+		status := s.of("Running@a", "Running@b", "Running@ab", "Running@ab", "Bound@a", "Running@gone", "Running@c",
+			"Pending", "Pending", "Pipelined", "Releasing@a", "Succeeded", "Failed")
+		wants := s.of("A:1", "B:2", "A|B:1", "A|B:1", "A|B:2", "B|A:1", "A|B|K:1", "cpu:1", "cpu:2 A|B:1", "Ghost:1")
+		tasks[job] = append(tasks[job], "; "+task+" "+status+" "+wants)
+	}
+	for i := range 6 {
+		job := "j" + fmt.Sprint(i)
+		if jobs[job] == "" && s.IntN(2) == 0 {
+			jobs[job] = s.queueOf(job)
+		}
+	}
+	for _, job := range sorted(jobs) {
+		line := job + "@" + jobs[job]
+		if s.IntN(4) > 0 {
+			line += " " + s.of("Pending", "Inqueue/1", "Inqueue/1", "Running/1", "Running/2", "Unknown", "Completed") +
+				" " + s.of("?", "A:2", "A|B:2", "cpu:2", "cpu:1 A:1", "Ghost:1", "A|B:6")
+		}
+		lines = append(lines, line+strings.Join(tasks[job], ""))
+	}
+	if s.IntN(4) == 0 {
+		lines = append(lines, "deleted "+s.task()+" "+s.task())
+	}
+	return lines
+}
+
+// reconciled checks what a view came to.
+func (s *story) reconciled(l *Ledger, lines []string, before []byte) {
+	w := s.w
+	fail := func(format string, args ...any) {
+		w.Errorf("%s\n%q\nbefore %s\nafter %s", fmt.Sprintf(format, args...), lines, before, l.Snapshot())
+	}
+	snapshot := l.Snapshot()
+	view := viewOf(lines...)
+	s.Shuffle(len(view.Jobs), func(a, b int) { view.Jobs[a], view.Jobs[b] = view.Jobs[b], view.Jobs[a] })
+	s.Shuffle(len(view.Tasks), func(a, b int) { view.Tasks[a], view.Tasks[b] = view.Tasks[b], view.Tasks[a] })
+	if rep, err := l.Reconcile(view); err != nil || rep.Changed || !bytes.Equal(l.Snapshot(), snapshot) {
+		fail("the same view again: %+v %v", rep, err)
+	}
+	running := map[string]Task{}
+	phase := map[string]Phase{}
+	for _, j := range view.Jobs {
+		phase[j.ID] = j.Phase
+		for _, t := range j.Tasks {
+			t.Job, t.Queue = j.ID, j.Queue
+			view.Tasks = append(view.Tasks, t)
+		}
+	}
+	for _, t := range view.Tasks {
+		if l.class(&t) == classAllocated && !slices.Contains(view.Deleted, t.ID) {
+			running[t.ID] = t
+			if charged := l.tasks[t.ID]; l.queues[t.Queue] != nil &&
+				(charged == nil || charged.state != taskConfirmed || charged.job.id != t.Job || charged.job.queue.spec.Name != t.Queue) {
+				fail("task %s isn't charged", t.ID)
+			}
+		}
+	}
+	for id, t := range l.tasks {
+		if _, ok := running[id]; !ok && t.state == taskConfirmed {
+			fail("task %s is charged", id)
+		}
+	}
+	for id, j := range l.jobs {
+		if p, listed := phase[id]; j.reserved && j.seen && (!listed || p == PhasePending) && l.queues[j.queue.spec.Name] != nil && !slices.ContainsFunc(view.Jobs, func(v ViewJob) bool { return v.ID == id && l.queues[v.Queue] == nil }) {
+			fail("job %s is reserved", id)
+		}
+	}
+	for _, o := range l.Over() {
+		if o.Amount <= 0 || o.Used-o.Limit != o.Amount || o.Limit == math.MaxInt64 {
+			fail("over %+v", o)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package quota
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Task is a task as its objects describe it. [Ledger.ResolveTask] makes of it
+// what decisions need.
+type Task struct {
+	ID, Job, Queue string
+
+	// Pod has the annotation that names cards, and the amounts of the resources
+	// that carry them. It is only read. A task without a pod has no cards, unless
+	// Cards says so.
+	Pod *corev1.Pod
+
+	// Request is the cpu and memory that the task asks for; nil: what the pod as
+	// a whole requests. Other entries don't count.
+	Request corev1.ResourceList
+
+	// Cards, if not nil, are the cards that the task asks for, whatever the pod
+	// says: those of resource claims. The names are cleaned as in an annotation,
+	// and counts of the same alternatives added up.
+	Cards []CardCount
+
+	// Node is the node that the task is bound to; empty: the pod's. A task that is
+	// bound is charged on cards of its node, see [Ledger.ResolveTask].
+	Node string
+
+	// Status says where the task stands, for [Ledger.Reconcile]; the zero value is
+	// what the pod says. A pod that succeeded or failed has ended in any case.
+	Status TaskStatus
+
+	// Gated tasks wait outside of scheduling, as do all whose pods have scheduling
+	// gates. Their job's min is without them.
+	Gated bool
+}
+
+// TaskStatus says where a task stands. But for TaskFromPod the names are
+// Volcano's.
+type TaskStatus uint8
+
+const (
+	// TaskFromPod is what the pod says: Succeeded and Failed by its phase, else
+	// Releasing with a deletion timestamp, else, with a node, Running by its phase
+	// and Bound otherwise. Without a node, or without a pod, it is Pending.
+	TaskFromPod TaskStatus = iota
+	TaskPending
+	TaskAllocated
+	TaskBinding
+	TaskBound
+	TaskRunning
+	TaskReleasing
+	TaskPipelined
+	TaskSucceeded
+	TaskFailed
+)
+
+// Ended reports whether a task of this status uses nothing any more.
+func (s TaskStatus) Ended() bool { return s == TaskSucceeded || s == TaskFailed }
+
+// status returns where the task stands, by its pod if nothing else says so.
+func (t *Task) status() TaskStatus {
+	if t.Status != TaskFromPod {
+		return t.Status
+	}
+	if t.Pod == nil {
+		return TaskPending
+	}
+	switch phase := t.Pod.Status.Phase; {
+	case phase == corev1.PodSucceeded:
+		return TaskSucceeded
+	case phase == corev1.PodFailed:
+		return TaskFailed
+	case t.Pod.DeletionTimestamp != nil:
+		return TaskReleasing
+	case t.node() == "":
+		return TaskPending
+	case phase == corev1.PodRunning:
+		return TaskRunning
+	}
+	return TaskBound
+}
+
+// Ended reports whether the task uses nothing any more, by its status or its
+// pod's.
+func (t *Task) Ended() bool {
+	return t.Status.Ended() ||
+		t.Pod != nil && (t.Pod.Status.Phase == corev1.PodSucceeded || t.Pod.Status.Phase == corev1.PodFailed)
+}
+
+func (t *Task) gated() bool { return t.Gated || t.Pod != nil && len(t.Pod.Spec.SchedulingGates) > 0 }
+
+func (t *Task) node() string {
+	if t.Node == "" && t.Pod != nil {
+		return t.Pod.Spec.NodeName
+	}
+	return t.Node
+}
+
+// Job is a job as its objects describe it. [Ledger.ResolveJob] makes of it what
+// decisions need.
+type Job struct {
+	ID, Queue    string
+	Annotations  map[string]string   // of the job or PodGroup; they count while no task has cards
+	MinResources corev1.ResourceList // of the PodGroup: cpu and memory count, absent is 0
+	Tasks        []Task              // all that there are; their ids don't matter here
+
+	// Min, if not nil, is what the job needs, instead of what tasks, annotations and
+	// MinResources say. Tasks then count under Config.UnlimitedCPUMemory only, but
+	// one that can't be resolved makes the request invalid all the same.
+	Min *Min
+
+	// Mix, if not nil, is the policy of the job, instead of the ledger's.
+	Mix *Mix
+}
+
+// Min is an amount of cpu, memory and cards: what a job needs before it may
+// start, or what a task is charged.
+type Min struct {
+	CPU    int64 // milli-cores
+	Memory int64 // bytes
+	Items  []Item
+}
+
+// Item is an amount of one list of acceptable cards.
+type Item struct {
+	Alternatives []string // left preferred; one: that card
+	Milli        int64    // milli-cards
+	Unit         int64    // milli-cards that must be of one card; 0: 1000
+}
+
+// defaultUnit is the unit of items that have none: a card.
+const defaultUnit = 1000
+
+// maxJobItems is how many items a job may have.
+const maxJobItems = 64
+
+// Need returns what the task is charged.
+func (t *TaskRequest) Need() Min {
+	need := Min{CPU: t.cpu, Memory: t.mem}
+	for i := range t.items {
+		need.Items = append(need.Items, t.items[i].alts.item(t.items[i].milli, defaultUnit))
+	}
+	return need
+}
+
+// Need returns what the job needs before it may start.
+func (r *JobRequest) Need() Min {
+	need := Min{CPU: r.cpu, Memory: r.mem}
+	for i := range r.items {
+		need.Items = append(need.Items, r.items[i].alts.item(r.items[i].milli, r.items[i].unit))
+	}
+	return need
+}
+
+// Invalid says why what the task asks for can't be told; empty: it can.
+func (t *TaskRequest) Invalid() string { return t.invalid }
+
+// Invalid says why what the job needs can't be told; empty: it can.
+func (r *JobRequest) Invalid() string { return r.invalid }
+
+func (a *alternatives) item(milli, unit int64) Item {
+	return Item{Alternatives: strings.Split(a.key, "|"), Milli: milli, Unit: unit}
+}

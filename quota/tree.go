@@ -1,0 +1,332 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// New makes a ledger. m comes from [NewMap] or extends such a map; catalogue may
+// be nil, for no cards. Errors are those of [Ledger.SetCatalogue] and
+// [Ledger.SetQueues], and [ErrNotUTF8] for a name in the map.
+func New(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, queues []Queue) (*Ledger, error) {
+	if m == nil {
+		panic("quota: nil map")
+	}
+	if err := checkMap(m); err != nil {
+		return nil, err
+	}
+	l := newLedger(cfg, m)
+	if err := l.SetCatalogue(catalogue, nil); err != nil {
+		return nil, err
+	}
+	if _, err := l.SetQueues(queues, nil); err != nil {
+		return nil, err
+	}
+	l.seq = 0
+	return l, nil
+}
+
+// newLedger makes a ledger without queues.
+func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
+	if cfg.Missing > MissingUnlimited || cfg.Parser > FailToZero || cfg.Unnamed > Ignore || cfg.Mix > AnyMix {
+		panic("quota: unknown value in config")
+	}
+	l := &Ledger{
+		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
+		waiting: map[string]*waitingTask{},
+	}
+	l.widen(m)
+	return l
+}
+
+// SetQueues replaces the queues: limits, states and the tree. m, if not nil,
+// extends the ledger's map. A queue that is missing but has jobs becomes an
+// orphan: closed, with nothing to use, below the same parent if that is still
+// there; it goes with its last job. It returns the orphans' names, sorted. Faults
+// in the queues, see [Validate], change nothing and are returned all at once; so
+// does a tree in which a sum would reach 2^53, an [ErrOverflow].
+func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) ([]string, error) {
+	l.lock()
+	orphans, err := l.setQueues(queues, m)
+	l.unlock(err == nil, nil)
+	return orphans, err
+}
+
+func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, err error) {
+	wide := l.m
+	if m != nil {
+		if err := extends(l.m, m); err != nil {
+			return nil, err
+		}
+		wide = m
+	}
+	errs := validateTree(queues)
+	for i := range queues {
+		errs = append(errs, queues[i].check(wide)...)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	l.widen(wide)
+	old, was := l.queues, make(map[*queue]queue, len(l.queues))
+	for _, q := range old {
+		was[q] = queue{spec: q.spec, orphan: q.orphan}
+	}
+	l.queues = make(map[string]*queue, len(queues))
+	for i := range queues {
+		q := old[queues[i].Name]
+		if q == nil {
+			q = &queue{cells: make([]cell, wide.Len()), free: make([]int64, wide.Len())}
+		}
+		q.spec, q.orphan = queues[i].clone(), false
+		l.queues[q.spec.Name] = q
+	}
+	for _, name := range sorted(old) {
+		q := old[name]
+		if l.queues[name] == q {
+			continue
+		}
+		if q.jobs == 0 {
+			q.gone = true
+			continue
+		}
+		orphans = append(orphans, name)
+		q.orphan = true
+		q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = Closed, vector.ResourceVector{}, nil, nil
+		q.spec.Mentioned, q.spec.Denied, q.spec.Ignored = nil, nil, nil
+		l.queues[name] = q
+	}
+	l.link()
+	if err := l.tooLarge(); err != nil {
+		for q, before := range was {
+			q.spec, q.orphan, q.gone = before.spec, before.orphan, false
+		}
+		l.queues = old
+		l.link()
+		return nil, err
+	}
+	return orphans, nil
+}
+
+// clone returns a copy that shares nothing with the caller's.
+func (q *Queue) clone() Queue {
+	c := *q
+	c.State = min(q.State, Unknown)
+	c.Capability, c.Guarantee, c.Deserved = slices.Clone(q.Capability), slices.Clone(q.Guarantee), slices.Clone(q.Deserved)
+	c.Mentioned, c.Denied, c.Ignored = slices.Clone(q.Mentioned), slices.Clone(q.Denied), slices.Clone(q.Ignored)
+	return c
+}
+
+// tooLarge looks for sums that moving queues below one another raised to 2^53.
+func (l *Ledger) tooLarge() error {
+	for _, q := range l.topLevel() {
+		for dim := range q.cells {
+			if !q.canAdd(int32(dim), 0) {
+				return overflow("queue", q.spec.Name, l.m.Name(dim))
+			}
+		}
+	}
+	return nil
+}
+
+// link makes the tree of the queues, and what follows from it.
+func (l *Ledger) link() {
+	l.ordered = l.ordered[:0]
+	for _, name := range sorted(l.queues) {
+		l.ordered = append(l.ordered, l.queues[name])
+	}
+	for _, q := range l.ordered {
+		q.children, q.parent = q.children[:0], nil
+	}
+	for _, q := range l.ordered {
+		parent := l.queues[q.spec.Parent]
+		if q.orphan && parent == nil {
+			q.spec.Parent, parent = "", nil
+		}
+		if q.parent = parent; parent != nil {
+			parent.children = append(parent.children, q)
+		}
+	}
+	for _, q := range l.ordered {
+		if q.parent == nil {
+			q.inherit(true, l.cfg.Missing)
+		}
+	}
+	l.total()
+	l.limit()
+}
+
+// below reports whether q is other or below it, as far as parents are set.
+func (q *queue) below(other *queue) bool {
+	for ; q != nil; q = q.parent {
+		if q == other {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *queue) inherit(open bool, missing Missing) {
+	q.leaf = !slices.ContainsFunc(q.children, func(child *queue) bool { return !child.orphan })
+	q.open = open && q.spec.State == Open
+	q.empty = q.leaf && missing == MissingDenies && q.spec.mentionsNothing()
+	for _, child := range q.children {
+		child.inherit(q.open, missing)
+	}
+}
+
+// mentionsNothing reports whether nothing of the capability was configured.
+func (q *Queue) mentionsNothing() bool {
+	return q.Capability == nil || q.Mentioned != nil && len(q.Mentioned) == 0
+}
+
+// total makes the sums of every queue from the records.
+func (l *Ledger) total() {
+	for _, q := range l.ordered {
+		for i := range q.cells {
+			c := &q.cells[i]
+			c.allocated, c.held, c.elastic = 0, 0, 0
+		}
+		q.over = nil
+	}
+	for _, j := range l.jobs {
+		j.each(func(dim int32, allocated, held, uncovered int64) {
+			c := &j.queue.cells[dim]
+			c.allocated += allocated
+			c.held += held
+			if j.reserved {
+				c.elastic += uncovered
+			}
+		})
+	}
+	for _, q := range l.topLevel() {
+		q.rollUp()
+	}
+}
+
+// rollUp adds what the queues below have to q.
+func (q *queue) rollUp() {
+	for _, child := range q.children {
+		child.rollUp()
+		for dim := range q.cells {
+			sum, c := &q.cells[dim], &child.cells[dim]
+			sum.allocated += c.allocated
+			sum.held += c.held
+			sum.elastic += c.elastic
+		}
+	}
+}
+
+// topLevel returns the queues without a parent.
+func (l *Ledger) topLevel() (top []*queue) {
+	for _, q := range l.ordered {
+		if q.parent == nil {
+			top = append(top, q)
+		}
+	}
+	return top
+}
+
+// capability returns what a queue's capability says about a dimension.
+func (l *Ledger) capability(q *queue, dim int) int64 {
+	s := &q.spec
+	mentioned := s.Capability != nil
+	if mentioned && s.Mentioned != nil {
+		_, mentioned = slices.BinarySearch(s.Mentioned, dim)
+	}
+	switch {
+	case mentioned:
+		return amountAt(s.Capability, dim)
+	case slices.Contains(s.Denied, dim):
+		return 0
+	case !q.leaf:
+		return Unlimited
+	case l.cfg.Missing == MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory):
+		return Unlimited
+	}
+	return 0
+}
+
+func (q *Queue) guarantee(dim int) int64 { return amountAt(q.Guarantee, dim) }
+
+// amountAt returns an element of a checked vector.
+func amountAt(v vector.ResourceVector, dim int) int64 {
+	switch {
+	case dim >= len(v):
+		return 0
+	case math.IsInf(v[dim], 1):
+		return Unlimited
+	}
+	return int64(v[dim])
+}
+
+// check looks for amounts that no queue can have.
+func (q *Queue) check(m *vectormap.ResourceVectorMap) (errs []error) {
+	for _, v := range []struct {
+		name   string
+		vector vector.ResourceVector
+		inf    bool
+	}{{"capability", q.Capability, true}, {"guarantee", q.Guarantee, false}, {"deserved", q.Deserved, false}} {
+		if len(v.vector) > m.Len() {
+			errs = append(errs, fmt.Errorf("quota: queue %q: %s has %d amounts, the map %d: %w", q.Name, v.name, len(v.vector), m.Len(), vector.ErrShape))
+			continue
+		}
+		for dim, amount := range v.vector {
+			if v.inf && math.IsInf(amount, 1) || amount >= 0 && amount < float64(limitExact) && amount == math.Trunc(amount) {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("%w: queue %q: %s of %s is %v", ErrBadAmount, q.Name, v.name, m.Name(dim), amount))
+		}
+	}
+	for _, list := range [][]int{q.Mentioned, q.Denied} {
+		for i, dim := range list {
+			if dim < 0 || dim >= m.Len() || i > 0 && dim <= list[i-1] {
+				errs = append(errs, fmt.Errorf("quota: queue %q: mentioned or denied dimension %d: %w", q.Name, dim, vector.ErrShape))
+			}
+		}
+	}
+	for _, name := range q.Ignored {
+		if !utf8.ValidString(string(name)) {
+			errs = append(errs, fmt.Errorf("%w: queue %q: ignored resource %q", ErrNotUTF8, q.Name, brief(string(name))))
+		}
+	}
+	return errs
+}
+
+// prune removes an orphan without jobs, and then orphans above it.
+func (l *Ledger) prune(q *queue) {
+	for q != nil && q.orphan && q.jobs == 0 && len(q.children) == 0 {
+		parent := q.parent
+		q.gone = true
+		delete(l.queues, q.spec.Name)
+		l.ordered = slices.DeleteFunc(l.ordered, func(other *queue) bool { return other == q })
+		if parent != nil {
+			parent.children = slices.DeleteFunc(parent.children, func(other *queue) bool { return other == q })
+		}
+		q = parent
+	}
+}
+
+// widen gives every queue the dimensions of a map that extends the ledger's.
+func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
+	if l.m == m {
+		return
+	}
+	l.m = m
+	l.cards, l.dims = make([]string, m.Len()), make(map[string]int32, m.Len())
+	for dim, name := range m.All() {
+		if card, ok := cardOf(m, dim, name); ok {
+			l.cards[dim], l.dims[card] = card, int32(dim)
+		}
+	}
+	for _, q := range l.queues {
+		q.cells = append(q.cells, make([]cell, m.Len()-len(q.cells))...)
+		q.free = append(q.free, make([]int64, m.Len()-len(q.free))...)
+	}
+}

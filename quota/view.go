@@ -1,0 +1,232 @@
+package quota
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// View is what an informer knows of the jobs and tasks of a cluster, for
+// [Ledger.Reconcile]. The order of its lists doesn't matter.
+type View struct {
+	Jobs []ViewJob
+
+	// Tasks are those that aren't in the Tasks of a job in Jobs: those of jobs
+	// that have no object, such as a Deployment's pods, and any others.
+	Tasks []Task
+
+	// Deleted are the ids of tasks that are known to be gone. Without it a task
+	// that the ledger has seen and the view doesn't have is gone, too.
+	Deleted []string
+}
+
+// ViewJob is a job in a view. Tasks of it that name no job or no queue are the
+// job's.
+//
+// Phase must be set: what isn't set is PhasePending, a job that was not admitted.
+// A job in that phase gets no reservation, one that was never seen is kept as
+// Unseen only, and one that was seen before is released. Whether a job was admitted
+// can't be told from its tasks. A caller without such phases passes PhaseInqueue for
+// jobs whose Reserve was answered with yes, and PhasePending for all others.
+type ViewJob struct {
+	Job
+	Phase     Phase // see above: the zero value takes reservations away
+	MinMember int32 // how many charged tasks the job needs to run
+
+	// MinUnknown says that the view doesn't know the job's min: it stays as the
+	// ledger has it.
+	MinUnknown bool
+}
+
+// Phase says where a job stands. The names are Volcano's, of a PodGroup.
+type Phase uint8
+
+const (
+	PhasePending   Phase = iota // not admitted
+	PhaseInqueue                // admitted
+	PhaseRunning                // enough of its tasks have been placed
+	PhaseUnknown                // some tasks run, and not enough of them
+	PhaseCompleted              // all tasks have ended
+)
+
+// String returns the name of the constant without Phase.
+func (p Phase) String() string {
+	return constName([]string{
+		PhasePending: "Pending", PhaseInqueue: "Inqueue", PhaseRunning: "Running",
+		PhaseUnknown: "Unknown", PhaseCompleted: "Completed",
+	}, p)
+}
+
+// sight is a view, resolved.
+type sight struct {
+	jobs  []*sightJob // by id
+	tasks map[string]*sightTask
+	gone  map[string]bool // the ids in Deleted
+}
+
+// sightJob is a job that the view has, or of which it has tasks.
+type sightJob struct {
+	id, queue string
+	listed    bool // the job itself is in the view
+	phase     Phase
+	minMember int
+	min       *JobRequest // nil: not known
+	tasks     []*sightTask
+	ended     bool // some task has
+	lost      bool // the queue isn't there
+}
+
+// sightTask is a task that the view has.
+type sightTask struct {
+	req   *TaskRequest
+	node  string
+	cards []int32 // of an allocated task: by item; -1: can't be told
+	class class
+}
+
+// class is what a task's status comes to.
+type class uint8
+
+const (
+	classAllocated class = iota
+	classPending
+	classAside // neither allocated nor waiting, and not ended
+	classEnded
+)
+
+// class returns how a task counts. A task that is being deleted is as good as
+// ended unless such tasks count.
+func (l *Ledger) class(t *Task) class {
+	switch s := t.status(); {
+	case t.Ended():
+		return classEnded
+	case (s == TaskReleasing || s == TaskPipelined) && l.cfg.CountReleasing:
+		return classAllocated
+	case s == TaskReleasing:
+		return classEnded
+	case s == TaskPipelined:
+		return classAside
+	case s == TaskPending:
+		return classPending
+	}
+	return classAllocated
+}
+
+// look resolves a view. It changes nothing, and all that can be wrong with a view
+// comes out here.
+func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
+	s := &sight{tasks: map[string]*sightTask{}, gone: map[string]bool{}}
+	for _, id := range view.Deleted {
+		s.gone[id] = true
+	}
+	jobs := make(map[string]*sightJob, len(view.Jobs))
+	tasks := map[*sightJob][]Task{}
+	for i := range view.Jobs {
+		v := &view.Jobs[i]
+		if err := checkIDs("job", v.ID, v.Queue); err != nil {
+			return nil, err
+		}
+		if jobs[v.ID] != nil {
+			return nil, conflict("job", v.ID, "it is in the view twice")
+		}
+		j := &sightJob{id: v.ID, queue: v.Queue, listed: true, phase: v.Phase, minMember: int(v.MinMember)}
+		jobs[v.ID] = j
+		for _, t := range v.Tasks {
+			t.Job, t.Queue = cmp.Or(t.Job, v.ID), cmp.Or(t.Queue, v.Queue)
+			if t.Job != v.ID {
+				return nil, conflict("task", t.ID, fmt.Sprintf("it is with job %q and of job %q", brief(v.ID), brief(t.Job)))
+			}
+			tasks[j] = append(tasks[j], t)
+		}
+	}
+	for _, t := range view.Tasks {
+		j := jobs[t.Job]
+		if j == nil {
+			j = &sightJob{id: t.Job, queue: t.Queue}
+			jobs[t.Job] = j
+		}
+		t.Queue = cmp.Or(t.Queue, j.queue)
+		tasks[j] = append(tasks[j], t)
+	}
+	for _, id := range sorted(jobs) {
+		j := jobs[id]
+		s.jobs = append(s.jobs, j)
+		slices.SortFunc(tasks[j], func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
+		for i := range tasks[j] {
+			if err := l.lookAtTask(s, j, &tasks[j][i], rep); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range view.Jobs {
+		v := &view.Jobs[i]
+		j := jobs[v.ID]
+		if err := l.lookAtMin(j, v, tasks[j], rep); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err error) {
+	if err := checkIDs("task", task.ID, task.Job, task.Queue); err != nil {
+		return err
+	}
+	switch {
+	case s.tasks[task.ID] != nil:
+		return conflict("task", task.ID, "it is in the view twice")
+	case task.Queue != j.queue:
+		return conflict("task", task.ID, fmt.Sprintf("it is in queue %q, its job in %q", brief(task.Queue), brief(j.queue)))
+	}
+	t := &sightTask{class: l.class(task), node: task.node()}
+	var notes []EntryError
+	switch {
+	case t.class == classAllocated:
+		t.req, t.cards, notes, err = l.resolveRunning(*task)
+	case task.Ended():
+		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
+		j.ended = true
+	default:
+		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
+		err = l.resolver().task(t.req, task)
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		if n.Code == CardMismatch {
+			rep.Mismatched = append(rep.Mismatched, Mismatch{Ref{task.Job, task.ID}, n.Name})
+		}
+	}
+	if t.req.invalid != "" {
+		rep.fail(task.Job, task.ID, GetTaskRequestResourceFailed, t.req.invalid)
+	}
+	s.tasks[task.ID] = t
+	j.tasks = append(j.tasks, t)
+	return nil
+}
+
+// lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
+// cpu and memory than those that are left ask for: what has ended isn't reserved
+// again.
+func (l *Ledger) lookAtMin(j *sightJob, v *ViewJob, tasks []Task, rep *Report) error {
+	job := v.Job
+	job.Tasks = tasks
+	r, _, err := l.ResolveJob(job)
+	if err != nil || v.MinUnknown {
+		return err
+	}
+	if r.invalid != "" {
+		rep.fail(v.ID, "", GetTaskRequestResourceFailed, r.invalid)
+		return nil
+	}
+	if j.ended {
+		var cpu, mem int64
+		for _, t := range j.tasks {
+			cpu, mem = addSaturated(cpu, t.req.cpu), addSaturated(mem, t.req.mem)
+		}
+		r.cpu, r.mem = min(r.cpu, cpu), min(r.mem, mem)
+	}
+	j.min = r
+	return nil
+}

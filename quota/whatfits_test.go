@@ -1,0 +1,297 @@
+package quota
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// whatFits says how many copies fit, and why not one more.
+func (w *world) whatFits(shape Shape) string {
+	w.Helper()
+	f, err := w.WhatFits(shape)
+	if err != nil {
+		return err.Error()
+	}
+	if f.Copies == Unlimited {
+		return "unlimited " + say(f.Next, nil)
+	}
+	return fmt.Sprintf("%d, then %s", f.Copies, say(f.Next, nil))
+}
+
+func TestWhatFits(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "cpu:20 mem:64 A:9")
+	w.want(w.reserve("r", "q", "cpu:3 A:2"), "yes")
+	for _, shape := range []struct{ text, want string }{
+		{"cpu:4 mem:8 A:1", "4, then CPU 1000 of 20000 at q"},
+		{"A:2", "3, then Scalar 1000 of 9000 at q"},
+		{"mem:65", "0, then Memory 68719476736 of 68719476736 at q"},
+		{"B:1", "0, then Scalar 0 of 0 at q"},
+		{"", "unlimited yes"},
+	} {
+		w.want(w.whatFits(w.job("x", "q", shape.text)), shape.want)
+		w.want(w.whatFits(w.task("x", "x", "q", shape.text)), shape.want)
+	}
+	// The tasks of a job have what is held for it.
+	w.want(w.whatFits(w.task("x", "r", "q", "A:1")), "9, then Scalar 0 of 9000 at q")
+	w.want(w.whatFits(w.task("x", "r", "q", "cpu:1")), "20, then CPU 0 of 20000 at q")
+	w.want(w.whatFits(w.job("x", "nope", "A:1")), "0, then UnknownQueue")
+	w.want(w.whatFits(w.task("x", "r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue q`)
+	w.want(w.whatFits(w.task("x", "x", "nope", "A|B:1")), "0, then UnknownQueue")
+
+	w = newWorld(t, Config{}, "q", "A:5 B:8")
+	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 5000 at q")
+	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "8, then Scalar 0 of 5000 at q")
+	w.want(w.whatFits(w.job("x", "q", "A|B:2 A:1")), "3, then Scalar 0 of 5000 at q")
+	w = newWorld(t, Config{Mix: AnyMix}, "q", "A:5 B:8")
+	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 13000 at q")
+	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "13, then Scalar 0 of 5000 at q")
+
+	w = newWorld(t, Config{}, "org", "A:6", "x < org", "A:4", "y < org", "A:inf")
+	w.want(w.reserve("j", "x", "A:3"), "yes")
+	w.want(w.whatFits(w.job("x", "y", "A:1")), "3, then Scalar 0 of 6000 at org")
+	w.want(w.whatFits(w.job("x", "x", "A:1")), "1, then Scalar 0 of 4000 at x")
+	w.want(w.whatFits(w.job("x", "org", "A:1")), "0, then QueueNotLeaf")
+	w = newWorld(t, Config{}, "y", "A:inf")
+	w.want(w.whatFits(w.job("x", "y", "A:1")), "unlimited yes")
+	w.want(w.whatFits(w.task("x", "x", "y", "A:1")), "unlimited yes")
+}
+
+// TestWhatFitsRooms reads the rooms of the first copy.
+func TestWhatFitsRooms(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "cpu:20 A:9 B:1")
+	w.want(w.reserve("r", "q", "cpu:3 A:2"), "yes")
+	for _, c := range []struct {
+		shape Shape
+		cpu   int64
+		cards string
+	}{
+		{w.job("x", "q", "A|B:2"), 17000, "0 A true HasRoom 7000 of 9000, 0 B false OverCapacity 1000 of 1000"},
+		{w.task("x", "x", "q", "B:2"), 17000, "0 B false OverCapacity 1000 of 1000"},
+		{w.task("x", "r", "q", "A:1"), 20000, "0 A true HasRoom 9000 of 9000"},
+		{w.task("x", "s", "q", "A:8"), 17000, "0 A false Promised 7000 of 9000"},
+	} {
+		f, err := w.WhatFits(c.shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := (Room{c.cpu, 20000, "q"}); f.CPU != want || f.Memory != (Room{0, 0, "q"}) {
+			t.Errorf("cpu %v, memory %v", f.CPU, f.Memory)
+		}
+		got := ""
+		for i, o := range f.Cards {
+			if i > 0 {
+				got += ", "
+			}
+			got += fmt.Sprintf("%d %s %v %s %d of %d", o.Item, o.Card, o.OK, o.Why, o.Room, o.Limit)
+		}
+		w.want(got, c.cards)
+	}
+	if f, _ := w.WhatFits(w.job("x", "nope", "A:1")); f.Cards != nil || f.CPU != (Room{}) {
+		t.Errorf("a queue that isn't there has room: %+v", f)
+	}
+}
+
+// TestWhatFitsShares is the design's third example: 4 nodes of one card in 8
+// shares, of which a queue may use 32 and a job uses 16.
+func TestWhatFitsShares(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:32")
+	w.want(w.whatFits(w.job("j", "q", "A:16")), "2, then Scalar 0 of 32000 at q")
+	w.want(w.reserve("j", "q", "A:16"), "yes")
+	for i := range 16 {
+		w.want(w.commit(fmt.Sprint(i), "j", "q", "A:1"), "A")
+	}
+	w.want(w.state("q", "A"), "16000/0/0")
+	w.want(w.whatFits(w.job("j", "q", "A:16")), "1, then Scalar 0 of 32000 at q")
+}
+
+// TestWhatFitsMillions counts copies that nobody could make one by one.
+func TestWhatFitsMillions(t *testing.T) {
+	start := time.Now()
+	const most = 9007199254740
+	for _, mix := range []Mix{SameCard, AnyMix} {
+		w := newWorld(t, Config{Mix: mix}, "q", fmt.Sprintf("cpu:inf A:%d B:%d C:1000000 H:3000000", int64(most), int64(most)))
+		w.want(w.reserve("j", "q", "A:1000000"), "yes")
+		w.want(w.whatFits(w.task("x", "y", "q", "A:1")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
+		w.want(w.whatFits(w.job("x", "q", "A:1 cpu:1000")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
+		w.want(w.reserve("k", "q", "C|H:2000000"), "yes")
+		want := map[Mix]string{SameCard: "3000000, then Scalar 0 of 1000000000 at q", AnyMix: "4000000, then Scalar 0 of 1000000000 at q"}
+		w.want(w.whatFits(w.task("x", "k", "q", "C|H:1")), want[mix])
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// drawn is a world of random queues, limits, reservations and charges.
+func drawn(t *testing.T, seed uint64) (*world, *rand.Rand) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	draw := func() string {
+		var text []string
+		for _, name := range []string{"cpu", "A", "B", "C", "H"} {
+			if limit := r.IntN(30); limit < 28 {
+				text = append(text, fmt.Sprintf("%s:%d", name, limit))
+			} else {
+				text = append(text, name+":inf")
+			}
+		}
+		return strings.Join(text, " ")
+	}
+	w := newWorld(t, Config{Mix: Mix(r.IntN(2))}, "org", draw(), "x < org", draw(), "y < org", draw(), "z", draw())
+	for i := range 2 + r.IntN(12) {
+		id := fmt.Sprint(i)
+		job := fmt.Sprint(r.IntN(4))
+		queue := []string{"x", "y", "z"}[r.IntN(3)]
+		if j := w.jobs[job]; j != nil {
+			queue = j.queue.spec.Name
+		}
+		switch r.IntN(8) {
+		case 0, 1, 2:
+			_, _ = w.Resize(w.job(job, queue, drawnJob(r)))
+		case 3:
+			w.Rollback(fmt.Sprint(r.IntN(12)))
+		case 4:
+			w.Release(fmt.Sprint(r.IntN(12)))
+		default:
+			_, _ = w.Commit(w.task(id, job, queue, drawnTask(r)))
+		}
+	}
+	if r.IntN(4) == 0 { // limits that are exceeded
+		var queues []Queue
+		for _, name := range []string{"org", "x < org", "y < org", "z"} {
+			queues = append(queues, q(w.m, name, draw()))
+		}
+		if _, err := w.SetQueues(queues, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w, r
+}
+
+// drawnJob is a min of random items, with units under AnyMix.
+func drawnJob(r *rand.Rand) string {
+	text := ""
+	if r.IntN(3) == 0 {
+		text = fmt.Sprintf("cpu:%d", r.IntN(5))
+	}
+	keys := []string{"A", "B", "A|B", "B|A", "A|C", "B|C", "A|B|C", "C|B|H", "H"}
+	for range 1 + r.IntN(3) {
+		unit := 1 + r.IntN(3)
+		at := r.IntN(len(keys))
+		text += fmt.Sprintf(" %s:%d/%d", keys[at], unit*(1+r.IntN(4)), unit)
+		keys = slices.Delete(keys, at, at+1)
+	}
+	return text
+}
+
+// drawnTask is a task of one or two items that share no card.
+func drawnTask(r *rand.Rand) string {
+	text := []string{"", "cpu:1 ", "cpu:2 "}[r.IntN(3)]
+	return text + []string{
+		"A:1", "B:2", "A|B:1", "A|B:2", "B|A:1", "A|C:1", "B|C:2", "A|B|C:1", "C|B|H:1", "A|B:1 C|H:1", "A|B:2 H:1", "C|A:1 B|H:2",
+	}[r.IntN(12)]
+}
+
+func FuzzWhatFitsJobs(f *testing.F) {
+	for seed := range uint64(400) {
+		f.Add(seed)
+	}
+	f.Fuzz(checkWhatFitsJobs)
+}
+
+// checkWhatFitsJobs reserves as many copies as fit, and one more.
+func checkWhatFitsJobs(t *testing.T, seed uint64) {
+	w, r := drawn(t, seed)
+	queue, text := []string{"x", "y", "z"}[r.IntN(3)], drawnJob(r)
+	fits, err := w.WhatFits(w.job("shape", queue, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copies := fits.Copies
+	if copies == Unlimited {
+		copies = 50
+	}
+	var jobs []*JobRequest
+	for i := range copies + 1 {
+		jobs = append(jobs, w.job(fmt.Sprint("copy ", i), queue, text))
+	}
+	answers, err := w.ReserveMany(jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range answers[:copies] {
+		if !a.OK {
+			t.Fatalf("%s in %s: copy %d of %d: %s", text, queue, i, copies, say(a, nil))
+		}
+	}
+	if diff := cmp.Diff(answers[copies], fits.Next, cmpopts.EquateEmpty()); diff != "" && fits.Copies != Unlimited {
+		t.Errorf("%s in %s: after %d copies (-operation +WhatFits):\n%s", text, queue, copies, diff)
+	}
+}
+
+func FuzzWhatFitsTasks(f *testing.F) {
+	for seed := range uint64(600) {
+		f.Add(seed)
+	}
+	f.Fuzz(checkWhatFitsTasks)
+}
+
+// checkWhatFitsTasks commits gangs of up to as many copies as fit, and one more.
+func checkWhatFitsTasks(t *testing.T, seed uint64) {
+	w, r := drawn(t, seed)
+	queue, job, text := []string{"x", "y", "z"}[r.IntN(3)], fmt.Sprint(r.IntN(4)), drawnTask(r)
+	if j := w.jobs[job]; j != nil {
+		queue = j.queue.spec.Name
+	}
+	fits, err := w.WhatFits(w.task("shape", job, queue, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gang := func(n int64) (Answer, error) {
+		w, _ := drawn(t, seed)
+		var tasks []*TaskRequest
+		for i := range n {
+			tasks = append(tasks, w.task(fmt.Sprint("copy ", i), job, queue, text))
+		}
+		return w.CommitAll(tasks)
+	}
+	copies := fits.Copies
+	if copies == Unlimited {
+		copies = 50
+	}
+	for n := copies; n > 0; n = r.Int64N(n) {
+		if a, err := gang(n); err != nil || !a.OK {
+			t.Fatalf("%s of %s in %s: gang of %d of %d: %s", text, job, queue, n, copies, say(a, err))
+		}
+	}
+	if fits.Copies == Unlimited {
+		return
+	}
+	a, err := gang(copies + 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Task = "" // of a copy
+	if diff := cmp.Diff(a, fits.Next, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s of %s in %s: after %d copies (-operation +WhatFits):\n%s", text, job, queue, copies, diff)
+	}
+}
+
+// TestWhatFitsChangesNothing asks and compares all there is.
+func TestWhatFitsChangesNothing(t *testing.T) {
+	for seed := range uint64(50) {
+		w, r := drawn(t, seed)
+		before := string(w.Snapshot())
+		for range 5 {
+			_, _ = w.WhatFits(w.job("shape", "x", drawnJob(r)))
+			_, _ = w.WhatFits(w.task("shape", "1", "y", drawnTask(r)))
+		}
+		w.want(string(w.Snapshot()), before)
+	}
+}
