@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A remark says how many pods or nodes have a constraint that this program does
+// not look at, and which.
+type remark struct {
+	constraint string
+	pods       []string // names, in the order of the queue
+}
+
+// A constraint is one that kube-scheduler looks at and this program does not.
+type constraint struct {
+	name string
+	has  func(c *cluster, p *corev1.Pod) bool
+}
+
+// constraints are those of pods in the queue.
+var constraints = []constraint{
+	{"nodeSelector", func(_ *cluster, p *corev1.Pod) bool { return len(p.Spec.NodeSelector) > 0 }},
+	{"nodeAffinity", func(_ *cluster, p *corev1.Pod) bool {
+		a := p.Spec.Affinity
+		return a != nil && a.NodeAffinity != nil
+	}},
+	{"podAffinity", func(_ *cluster, p *corev1.Pod) bool {
+		a := p.Spec.Affinity
+		return a != nil && a.PodAffinity != nil
+	}},
+	{"podAntiAffinity", func(_ *cluster, p *corev1.Pod) bool { return hasAntiAffinity(p) }},
+	{"topologySpreadConstraints", func(_ *cluster, p *corev1.Pod) bool { return len(p.Spec.TopologySpreadConstraints) > 0 }},
+	{"taints that they don't tolerate", func(c *cluster, p *corev1.Pod) bool {
+		return slices.ContainsFunc(c.nodes, func(n node) bool { return !tolerates(p, n.Node) })
+	}},
+	{"host ports", func(_ *cluster, p *corev1.Pod) bool { return hasHostPort(p) }},
+	{"volumes that bind to nodes", func(_ *cluster, p *corev1.Pod) bool { return slices.ContainsFunc(p.Spec.Volumes, isBound) }},
+	{"resourceClaims", func(_ *cluster, p *corev1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
+	{"nominatedNodeName", func(_ *cluster, p *corev1.Pod) bool { return p.Status.NominatedNodeName != "" }},
+	{"priorityClassName, but no priority: 0 is taken", func(_ *cluster, p *corev1.Pod) bool {
+		return p.Spec.PriorityClassName != "" && p.Spec.Priority == nil
+	}},
+	{"another scheduler", func(_ *cluster, p *corev1.Pod) bool {
+		return p.Spec.SchedulerName != "" && p.Spec.SchedulerName != corev1.DefaultSchedulerName
+	}},
+}
+
+// remarks returns the constraints that pods of the queue have, and those that
+// running pods put on them.
+func (c *cluster) remarks() (remarks []remark) {
+	note := func(name string, pods []pod, has func(*corev1.Pod) bool) {
+		r := remark{constraint: name}
+		for _, p := range pods {
+			if has(p.Pod) {
+				r.pods = append(r.pods, p.key())
+			}
+		}
+		if len(r.pods) > 0 {
+			remarks = append(remarks, r)
+		}
+	}
+	for _, k := range constraints {
+		note(k.name, c.queue, func(p *corev1.Pod) bool { return k.has(c, p) })
+	}
+	note("podAntiAffinity of pods that run", c.running, hasAntiAffinity)
+	return remarks
+}
+
+func hasAntiAffinity(p *corev1.Pod) bool {
+	return p.Spec.Affinity != nil && p.Spec.Affinity.PodAntiAffinity != nil
+}
+
+// tolerates reports whether a pod tolerates what keeps pods off a node.
+func tolerates(p *corev1.Pod, n *corev1.Node) bool {
+	for _, taint := range n.Spec.Taints {
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
+			continue
+		}
+		if !slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool { return matches(t, taint) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches reports whether a toleration tolerates a taint, by the rules of the
+// Kubernetes API for the operators Equal and Exists. Others tolerate nothing here.
+func matches(t corev1.Toleration, taint corev1.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+		return false
+	}
+	switch t.Operator {
+	case "", corev1.TolerationOpEqual:
+		return t.Key != "" && t.Value == taint.Value
+	case corev1.TolerationOpExists:
+		return true
+	}
+	return false
+}
+
+// hasHostPort reports whether a pod takes a port of its node: in its network every
+// port is one.
+func hasHostPort(p *corev1.Pod) bool {
+	for _, containers := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
+		for _, container := range containers {
+			for _, port := range container.Ports {
+				if port.HostPort > 0 || p.Spec.HostNetwork {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isBound reports whether a volume can be out of a node's reach, in use elsewhere,
+// or one too many. Volumes that every node can make are not.
+func isBound(v corev1.Volume) bool {
+	s := v.VolumeSource
+	return s.HostPath == nil && s.EmptyDir == nil && s.GitRepo == nil && s.Secret == nil &&
+		s.ConfigMap == nil && s.DownwardAPI == nil && s.Projected == nil && s.Image == nil
+}
+
+// list writes some names, and how many more there are.
+func list(names []string, most int) string {
+	text := ""
+	for i, name := range names {
+		switch {
+		case i == most:
+			return fmt.Sprintf("%s and %d more", text, len(names)-most)
+		case i > 0:
+			text += ", "
+		}
+		text += name
+	}
+	return text
+}

@@ -1,0 +1,378 @@
+// Whatif places the pods that wait for a node on a snapshot of a cluster, and says
+// where they go, which of them fit nowhere and why, and how many nodes of which
+// shape are missing.
+//
+//	kubectl get nodes,pods -A -o json | go run ./examples/whatif -snapshot -
+//	go run ./examples/whatif -snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3
+//
+// Files are JSON or YAML, as kubectl prints them: lists, or one object after the
+// other. Pods without spec.nodeName are the queue. Without files of nodes and
+// pods it takes a sample cluster, and says so.
+//
+// It decides by resources alone: requests against allocatable amounts, extended
+// resources and the number of pods included, scored as kube-scheduler's
+// NodeResourcesFit and NodeResourcesBalancedAllocation score. It does not look at
+// taints, affinity, spreading, ports, volumes or claims, and says which pods have
+// them. It evicts nothing. Cordoned nodes are left out.
+//
+// The exit status is 1 when a file cannot be used and 2 for wrong flags. Pods that
+// fit nowhere are an answer and no failure.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+//go:embed sample.yaml
+var sample []byte
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// The exit statuses.
+const (
+	exitData  = 1
+	exitUsage = 2
+)
+
+// options are the command line.
+type options struct {
+	snapshots, nodes, pods, pending files
+	adds, costs                     amounts // by shape or node
+	scores, resources               amounts
+	strategyFile                    string
+	order, ties                     string
+	seed                            uint64
+	bindings, all                   bool
+}
+
+// files is a flag that may be given several times.
+type files []string
+
+func (f *files) String() string { return strings.Join(*f, " ") }
+
+func (f *files) Set(name string) error {
+	if name == "" {
+		return errors.New("empty name")
+	}
+	*f = append(*f, name)
+	return nil
+}
+
+// amounts is a flag of names with amounts, name=1,other=2, that may be given
+// several times. It holds each name once.
+type amounts struct {
+	names []string
+	of    map[string]float64
+	whole bool // no fractions
+	dflt  bool // the values are a default, which the first Set replaces
+}
+
+func (a *amounts) String() string {
+	var parts []string
+	for _, name := range a.names {
+		parts = append(parts, name+"="+strconv.FormatFloat(a.of[name], 'g', -1, 64))
+	}
+	return strings.Join(parts, ",")
+}
+
+// maxAmount is how many nodes can be added, and the greatest weight.
+const maxAmount = 100_000
+
+func (a *amounts) Set(text string) error {
+	if a.dflt || a.of == nil {
+		*a = amounts{of: make(map[string]float64), whole: a.whole}
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		i := strings.LastIndex(part, "=")
+		if i < 1 {
+			return fmt.Errorf("%q is not NAME=NUMBER", part)
+		}
+		name := part[:i]
+		x, err := strconv.ParseFloat(part[i+1:], 64)
+		switch _, twice := a.of[name]; {
+		case err != nil || math.IsNaN(x) || x < 0 || x > maxAmount || a.whole && x != math.Trunc(x):
+			return fmt.Errorf("%q is not a number from 0 to %d", part[i+1:], maxAmount)
+		case twice:
+			return fmt.Errorf("%s is there twice", name)
+		}
+		a.names = append(a.names, name)
+		a.of[name] = x
+	}
+	return nil
+}
+
+// defaultAmounts returns a flag's default.
+func defaultAmounts(text string) amounts {
+	a := amounts{whole: true}
+	if err := a.Set(text); err != nil {
+		panic(err)
+	}
+	a.dflt = true
+	return a
+}
+
+// run is the program; it returns its exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	opts, err := parseOptions(args, stdout)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "whatif: %v (-help lists the flags)\n", err)
+		return exitUsage
+	}
+	out := bufio.NewWriter(stdout)
+	err = whatif(opts, stdin, out)
+	if err = errors.Join(err, out.Flush()); err != nil {
+		fmt.Fprintf(stderr, "whatif: %v\n", err)
+		return exitData
+	}
+	return 0
+}
+
+// parseOptions reads the command line. It writes the help that was asked for to
+// stdout and returns flag.ErrHelp then.
+func parseOptions(args []string, stdout io.Writer) (*options, error) {
+	opts := &options{
+		adds:      amounts{whole: true},
+		scores:    defaultAmounts("LeastAllocated=1,BalancedAllocation=1"),
+		resources: defaultAmounts("cpu=1,memory=1"),
+	}
+	flags := flag.NewFlagSet("whatif", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Var(&opts.snapshots, "snapshot", "`file` of nodes and pods; - is the standard input")
+	flags.Var(&opts.nodes, "nodes", "`file` of nodes")
+	flags.Var(&opts.pods, "pods", "`file` of pods")
+	flags.Var(&opts.pending, "pending", "`file` of pods that are to be placed besides")
+	flags.Var(&opts.adds, "add", "place with more nodes: `shape=n`, where a node's name stands for its shape too")
+	flags.Var(&opts.costs, "cost", "what a node of a shape costs: `shape=price` (default 1)")
+	flags.Var(&opts.scores, "score", "`type=weight` of LeastAllocated or MostAllocated, and BalancedAllocation")
+	flags.Var(&opts.resources, "resources", "`name=weight` of the resources that are scored")
+	flags.StringVar(&opts.strategyFile, "strategy", "", "`file` with a scoringStrategy of kube-scheduler, in the place of LeastAllocated and its resources")
+	flags.StringVar(&opts.order, "order", "queue", "`order` of the pods: queue (by priority, then age) or given")
+	flags.StringVar(&opts.ties, "ties", "seeded", "`rule` for equal scores: seeded or lowest (the first in the files)")
+	flags.Uint64Var(&opts.seed, "seed", 42, "`seed` of -ties seeded")
+	flags.BoolVar(&opts.all, "all", false, "write all names and requests, and not the first of many only")
+	flags.BoolVar(&opts.bindings, "bindings", false, "print the node of every pod")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(stdout, "usage: whatif [flags]")
+			flags.SetOutput(stdout)
+			flags.PrintDefaults()
+		}
+		return nil, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case opts.order != "queue" && opts.order != "given":
+		return nil, fmt.Errorf("-order: got %q, want queue or given", opts.order)
+	case opts.strategyFile != "" && !opts.resources.dflt:
+		return nil, errors.New("-resources: -strategy has resources of its own")
+	case opts.ties != "seeded" && opts.ties != "lowest":
+		return nil, fmt.Errorf("-ties: got %q, want seeded or lowest", opts.ties)
+	}
+	for _, name := range opts.costs.names {
+		if opts.costs.of[name] == 0 {
+			return nil, fmt.Errorf("-cost: %s: it must cost something", name)
+		}
+	}
+	return opts, opts.checkScores()
+}
+
+// checkScores checks the types of -score.
+func (o *options) checkScores() error {
+	strategies := 0
+	for _, name := range o.scores.names {
+		switch scoring.ScoringType(name) {
+		case scoring.BalancedAllocation:
+		case scoring.LeastAllocated, scoring.MostAllocated:
+			strategies++
+		default:
+			return fmt.Errorf("-score: got %q, want LeastAllocated, MostAllocated or BalancedAllocation", name)
+		}
+	}
+	if strategies > 1 {
+		return errors.New("-score: want one of LeastAllocated and MostAllocated")
+	}
+	return nil
+}
+
+// tie returns the rule for equal scores.
+func (o *options) tie() vector.Tie {
+	if o.ties == "lowest" {
+		return vector.TieLowest()
+	}
+	return vector.TieSeeded(o.seed)
+}
+
+// terms returns how nodes are scored, and that in words.
+func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]placement.Term, error), words string, err error) {
+	strategy := scoring.KubeConfig{Type: scoring.LeastAllocated}
+	weight := 0.0
+	for _, name := range o.scores.names {
+		if name != string(scoring.BalancedAllocation) {
+			strategy.Type, weight = scoring.ScoringType(name), o.scores.of[name]
+		}
+	}
+	for _, name := range o.resources.names {
+		strategy.Resources = append(strategy.Resources, scoring.KubeResource{Name: name, Weight: int64(o.resources.of[name])})
+	}
+	if o.strategyFile != "" {
+		text, err := os.ReadFile(o.strategyFile)
+		if err != nil {
+			return nil, "", err
+		}
+		parsed, err := scoring.ParseScoringStrategy(text)
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", o.strategyFile, err)
+		}
+		strategy, weight = *parsed, max(weight, 1)
+	}
+	balanced := o.scores.of[string(scoring.BalancedAllocation)]
+	var parts, names []string
+	for _, r := range strategy.Resources {
+		names = append(names, fmt.Sprintf("%s=%d", r.Name, r.Weight))
+	}
+	if weight > 0 {
+		parts = append(parts, fmt.Sprintf("%s x %g of %s", strategy.Type, weight, strings.Join(names, ",")))
+	}
+	if balanced > 0 {
+		parts = append(parts, fmt.Sprintf("BalancedAllocation x %g", balanced))
+	}
+	return func(m *vectormap.ResourceVectorMap) ([]placement.Term, error) {
+		return placement.KubeTerms(m, strategy, weight, balanced)
+	}, strings.Join(parts, " + "), nil
+}
+
+// isSample reports whether no file says what the cluster is.
+func (o *options) isSample() bool { return len(o.snapshots)+len(o.nodes)+len(o.pods) == 0 }
+
+// readAll reads the files of the command line.
+func (o *options) readAll(stdin io.Reader) (cluster, pending *objects, err error) {
+	cluster, pending = new(objects), new(objects)
+	for _, f := range []struct {
+		names files
+		into  *objects
+		want  kinds
+	}{
+		{o.snapshots, cluster, kinds{node: true, pod: true}},
+		{o.nodes, cluster, kinds{node: true}},
+		{o.pods, cluster, kinds{pod: true}},
+		{o.pending, pending, kinds{pod: true}},
+	} {
+		for _, name := range f.names {
+			if err := f.into.readFile(name, stdin, f.want); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if o.isSample() {
+		err = cluster.read("sample.yaml", bytes.NewReader(sample), kinds{node: true, pod: true})
+	}
+	return cluster, pending, err
+}
+
+// whatif answers the question of the command line.
+func whatif(opts *options, stdin io.Reader, w io.Writer) error {
+	objects, pending, err := opts.readAll(stdin)
+	if err != nil {
+		return err
+	}
+	snapshot, err := newSnapshot(objects, pending, opts.order == "given")
+	if err != nil {
+		return err
+	}
+	terms, scores, err := opts.terms()
+	if err != nil {
+		return err
+	}
+	c, err := newCluster(snapshot, terms)
+	if err != nil {
+		return err
+	}
+	if err := c.setCosts(opts.costs); err != nil {
+		return fmt.Errorf("-cost: %w", err)
+	}
+	add, err := c.additions(opts.adds)
+	if err != nil {
+		return fmt.Errorf("-add: %w", err)
+	}
+	result, err := c.simulate(add, opts.tie())
+	if err != nil {
+		return err
+	}
+	r := report{cluster: c, outcome: result, w: w, most: 3}
+	if opts.all {
+		r.most = math.MaxInt
+	}
+	r.input(scores, opts, add)
+	r.constraints()
+	r.placed()
+	if opts.bindings {
+		r.bindings()
+	}
+	r.fill()
+	r.unplaced()
+	if err := r.missing(opts.tie()); err != nil {
+		return err
+	}
+	r.speed()
+	return nil
+}
+
+// findShape returns the shape of a name, which may be that of one of its nodes.
+func (c *cluster) findShape(name string) (*shape, error) {
+	var known []string
+	for i := range c.shapes {
+		if s := &c.shapes[i]; s.name == name || slices.Contains(s.nodes, name) {
+			return s, nil
+		}
+		known = append(known, c.shapes[i].name)
+	}
+	return nil, fmt.Errorf("no shape and no node is called %q; the shapes are %s", name, list(known, 20))
+}
+
+// setCosts sets what the shapes cost.
+func (c *cluster) setCosts(costs amounts) error {
+	for _, name := range costs.names {
+		s, err := c.findShape(name)
+		if err != nil {
+			return err
+		}
+		s.cost = costs.of[name]
+	}
+	return nil
+}
+
+// additions returns the nodes that are to be added.
+func (c *cluster) additions(adds amounts) (all []addition, err error) {
+	for _, name := range adds.names {
+		s, err := c.findShape(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, addition{s, int(adds.of[name])})
+	}
+	return all, nil
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

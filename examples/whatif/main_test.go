@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// runProgram runs the program and returns what it wrote, without the speed.
+func runProgram(t *testing.T, stdin string, args ...string) (status int, report, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(args, strings.NewReader(stdin), &out, &errs)
+	report, _, _ = strings.Cut(out.String(), "\nspeed: ")
+	return status, report, errs.String()
+}
+
+// write writes a file for the program to read.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// The reports on the sample are the same on every CPU.
+func TestSample(t *testing.T) {
+	for golden, args := range map[string][]string{
+		"testdata/sample.txt": {"-bindings"},
+		"testdata/added.txt":  {"-add", "gpu-1=1,mig-1=1", "-score", "MostAllocated=1", "-ties", "lowest"},
+	} {
+		testkit.EachImpl(t, func(t *testing.T) {
+			status, report, stderr := runProgram(t, "", args...)
+			if status != 0 || stderr != "" {
+				t.Fatalf("status %d: %s", status, stderr)
+			}
+			if *update {
+				if err := os.WriteFile(golden, []byte(report), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report != string(want) {
+				t.Errorf("%s: got\n%s\nwant\n%s", golden, report, want)
+			}
+		})
+	}
+}
+
+func TestFlags(t *testing.T) {
+	strategy := write(t, "type: RequestedToCapacityRatio\nresources: [{name: cpu}]\n"+
+		"requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}")
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string // in what it writes
+	}{
+		{[]string{"-pending", write(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}")}, 0, "of a sample cluster"},
+		{[]string{"-help"}, 0, "usage: whatif [flags]"},
+		{[]string{"-strategy", strategy, "-score", "BalancedAllocation=0"}, 0, "scores              RequestedToCapacityRatio x 1 of cpu=1\n"},
+		{[]string{"-score", "LeastAllocated=0,BalancedAllocation=0"}, 0, "scores              none: every node is as good as any other\n"},
+		{[]string{"-add", "m6i.4xlarge=2"}, 0, "nodes added     2   m6i.4xlarge\n"},
+		{[]string{"-cost", "gpu-1=32,mig-1=16,m6i.4xlarge=0.7"}, 0, "Cost 48, and no mix costs less than 48."},
+		{[]string{"-cost", "gpu-1=0.7,mig-1=0.1"}, 0, "Cost 0.8, and no mix costs less than 0.8."},
+		{[]string{"-resources", "cpu=1,memory=1,nvidia.com/gpu=5"}, 0, "LeastAllocated x 1 of cpu=1,memory=1,nvidia.com/gpu=5 + BalancedAllocation x 1\n"},
+		{[]string{"-all"}, 0, "serving/infer-8, serving/infer-9\n"},
+		{[]string{"sample.yaml"}, exitUsage, `unexpected argument "sample.yaml"`},
+		{[]string{"-nodes", ""}, exitUsage, "-nodes: empty name"},
+		{[]string{"-add", "gpu-1"}, exitUsage, `"gpu-1" is not NAME=NUMBER`},
+		{[]string{"-add", "gpu-1=-1"}, exitUsage, `"-1" is not a number from 0 to 100000`},
+		{[]string{"-add", "gpu-1=1.5"}, exitUsage, `"1.5" is not a number`},
+		{[]string{"-add", "gpu-1=1,gpu-1=2"}, exitUsage, "gpu-1 is there twice"},
+		{[]string{"-cost", "gpu-1=0"}, exitUsage, "-cost: gpu-1: it must cost something"},
+		{[]string{"-cost", "gpu-1=NaN"}, exitUsage, `"NaN" is not a number`},
+		{[]string{"-score", "Best=1"}, exitUsage, `-score: got "Best", want LeastAllocated, MostAllocated or BalancedAllocation`},
+		{[]string{"-score", "LeastAllocated=1,MostAllocated=1"}, exitUsage, "want one of"},
+		{[]string{"-order", "size"}, exitUsage, `-order: got "size", want queue or given`},
+		{[]string{"-strategy", strategy, "-resources", "cpu=1"}, exitUsage, "-resources: -strategy has resources of its own"},
+		{[]string{"-ties", "coin"}, exitUsage, `-ties: got "coin", want seeded or lowest`},
+		{[]string{"-add", "x1.huge=1"}, exitData, `-add: no shape and no node is called "x1.huge"; the shapes are m6i.xlarge, m6i.4xlarge, p4d.24xlarge as gpu-1, p4d.24xlarge as mig-1`},
+		{[]string{"-cost", "x1.huge=1"}, exitData, `-cost: no shape and no node is called "x1.huge"`},
+		{[]string{"-resources", "cpu=1,nvidia.com/gpus=1"}, exitData, "nvidia.com/gpus"},
+		{[]string{"-resources", "pods=1"}, exitData, "pods"},
+		{[]string{"-snapshot", "/does/not/exist"}, exitData, "/does/not/exist"},
+		{[]string{"-strategy", "/does/not/exist"}, exitData, "/does/not/exist"},
+	} {
+		status, report, stderr := runProgram(t, "", c.args...)
+		if status != c.status || !strings.Contains(report+stderr, c.want) {
+			t.Errorf("%q: status %d, want %d and %q in\n%s%s", c.args, status, c.status, c.want, report, stderr)
+		}
+	}
+}
+
+// The same objects in one list, in files of their own, as YAML documents and on
+// the standard input are the same question.
+func TestWaysToRead(t *testing.T) {
+	const (
+		nodes   = `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"a"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"}}}]}`
+		running = "apiVersion: v1\nkind: Pod\nmetadata: {name: early}\nspec: {nodeName: a, containers: [{name: c, resources: {requests: {cpu: 3}}}]}\n"
+		pending = "apiVersion: v1\nkind: Pod\nmetadata: {name: late}\nspec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}\n"
+	)
+	var want string
+	for i, c := range []struct {
+		stdin string
+		args  []string
+	}{
+		{"", []string{"-nodes", write(t, nodes), "-pods", write(t, running+"---\n# nothing\n---\n"+pending)}},
+		{"", []string{"-nodes", write(t, nodes), "-pods", write(t, running), "-pending", write(t, "---\n"+pending)}},
+		{pending, []string{"-nodes", write(t, nodes), "-pods", write(t, running), "-pending", "-"}},
+		{nodes + "\n" + `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"early"},"spec":{"nodeName":"a","containers":[{"name":"c","resources":{"requests":{"cpu":3}}}]}}`,
+			[]string{"-snapshot", "-", "-pending", write(t, pending)}},
+	} {
+		status, report, stderr := runProgram(t, c.stdin, c.args...)
+		if status != 0 || !strings.Contains(report, "Pod default/late\n  1 of cpu 2\n    0/1 nodes are available: 1 Insufficient cpu.\n") {
+			t.Fatalf("%v: status %d: %s%s", c.args, status, stderr, report)
+		}
+		if strings.Contains(report, "sample") {
+			t.Errorf("%v: the cluster is not the sample:\n%s", c.args, report)
+		}
+		if i == 0 {
+			want = report
+		}
+		if report != want {
+			t.Errorf("%v: got\n%s\nwant\n%s", c.args, report, want)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package placement_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+)
+
+func BenchmarkPlace(b *testing.B) {
+	const pods = 1000
+	for _, shapes := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("nodes=5000/pods=%d/shapes=%d", pods, shapes), func(b *testing.B) {
+			w := newWorld(rand.New(rand.NewPCG(1, 2)), 5000, shapes)
+			empty := w.state(b)
+			var placed int
+			for b.Loop() {
+				b.StopTimer()
+				state := empty.Clone()
+				b.StartTimer()
+				placed = 0
+				for i := range pods {
+					r := w.requests[i%len(w.requests)]
+					d, err := state.Decide(r)
+					if err != nil {
+						b.Fatal(err)
+					}
+					row := d.Choose(vector.TieSeeded(42))
+					if row < 0 {
+						continue
+					}
+					placed++
+					if err := state.Assume(row, r); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(pods)*float64(b.N)/b.Elapsed().Seconds(), "pods/s")
+			b.ReportMetric(float64(placed), "placed")
+		})
+	}
+}

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// objects are the objects of some files.
+type objects struct {
+	nodes []node
+	pods  []pod
+
+	// unknown are the fields that this program's Kubernetes types don't have, by
+	// path without indices, and in how many objects they are.
+	unknown map[string]int
+}
+
+// place says where an object was read.
+type place string
+
+type node struct {
+	*corev1.Node
+	from place
+}
+
+type pod struct {
+	*corev1.Pod
+	from place
+}
+
+// key returns the name by which people call a pod.
+func (p pod) key() string { return p.Namespace + "/" + p.Name }
+
+// kinds are the kinds of objects that a file may hold.
+type kinds struct{ node, pod bool }
+
+func (k kinds) String() string {
+	switch {
+	case k.node && k.pod:
+		return "Node or Pod"
+	case k.node:
+		return "Node"
+	default:
+		return "Pod"
+	}
+}
+
+// readFile reads a file, or the standard input for -.
+func (o *objects) readFile(name string, stdin io.Reader, want kinds) error {
+	if name == "-" {
+		return o.read("stdin", stdin, want)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err // it names the file
+	}
+	defer file.Close()
+	return o.read(name, file, want)
+}
+
+// read adds the objects of a text: JSON if it begins with a brace, YAML
+// otherwise. It holds any number of documents, each of which is an object or a
+// list of objects, as kubectl prints them. name stands for the text in errors.
+func (o *objects) read(name string, r io.Reader, want kinds) error {
+	text, err := io.ReadAll(r)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case !utf8.Valid(text):
+		return fmt.Errorf("%s: not UTF-8", name)
+	}
+	documents, err := split(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if len(documents) == 0 {
+		return fmt.Errorf("%s: it holds no document", name)
+	}
+	for i, document := range documents {
+		at := name
+		if len(documents) > 1 {
+			at = fmt.Sprintf("%s: document %d", name, i+1)
+		}
+		if err := o.document(at+": ", document, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split returns the documents of a text as JSON. Those that hold nothing are left
+// out.
+func split(text []byte) (documents []json.RawMessage, err error) {
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		for {
+			var document json.RawMessage
+			err := decoder.Decode(&document)
+			var syntax *json.SyntaxError
+			switch {
+			case errors.Is(err, io.EOF):
+				return documents, nil
+			case errors.As(err, &syntax):
+				line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
+				return nil, fmt.Errorf("line %d: %w", line, err)
+			case err != nil: // an end in the middle
+				return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text, []byte("\n")), err)
+			}
+			documents = append(documents, document)
+		}
+	}
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for i := 1; ; i++ {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err == nil {
+			document, err = yaml.YAMLToJSONStrict(document) // repeated keys are errors
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("document %d: %w", i, err)
+		case string(bytes.TrimSpace(document)) != "null":
+			documents = append(documents, document)
+		}
+	}
+}
+
+// document adds an object or the items of a list. at is what its errors begin
+// with.
+func (o *objects) document(at string, text json.RawMessage, want kinds) error {
+	var head struct {
+		Kind  string            `json:"kind"`
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &head); err != nil {
+		return fmt.Errorf("%s%w", at, err)
+	}
+	switch head.Kind {
+	case "List", "NodeList", "PodList":
+		if head.Items == nil {
+			return fmt.Errorf("%sitems: a %s without items", at, head.Kind)
+		}
+		for i, item := range head.Items {
+			if err := o.object(fmt.Sprintf("%sitems[%d]", at, i), item, strings.TrimSuffix(head.Kind, "List"), want); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return o.object(strings.TrimSuffix(at, ": "), text, "", want)
+	}
+}
+
+// object adds one object. Items of a NodeList have no kind of their own when a
+// client library wrote it.
+func (o *objects) object(at string, text json.RawMessage, kind string, want kinds) error {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"metadata"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &head); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if head.Kind == "" {
+		head.Kind = kind
+	}
+	isCore := head.APIVersion == "v1" || head.APIVersion == "" && kind != ""
+	switch {
+	case isCore && head.Kind == "Node" && want.node:
+		at += fmt.Sprintf(" (Node %s)", head.Metadata.Name)
+	case isCore && head.Kind == "Pod" && want.pod:
+		if head.Metadata.Namespace == "" {
+			head.Metadata.Namespace = corev1.NamespaceDefault // a manifest that was not applied yet
+		}
+		at += fmt.Sprintf(" (Pod %s/%s)", head.Metadata.Namespace, head.Metadata.Name)
+	default:
+		return fmt.Errorf("%s: kind: got %q of apiVersion %q, want %s of v1", at, head.Kind, head.APIVersion, want)
+	}
+	if head.Metadata.Name == "" {
+		return fmt.Errorf("%s: metadata.name: it is empty", at)
+	}
+	if head.Kind == "Node" {
+		into := new(corev1.Node)
+		o.nodes = append(o.nodes, node{into, place(at)})
+		return o.decode(at, text, into, func() any { return new(corev1.Node) })
+	}
+	into := new(corev1.Pod)
+	o.pods = append(o.pods, pod{into, place(at)})
+	err := o.decode(at, text, into, func() any { return new(corev1.Pod) })
+	into.Namespace = head.Metadata.Namespace
+	setRequests(&into.Spec)
+	return err
+}
+
+// setRequests requests what a pod only limits, as the API server does when a
+// manifest is applied: in each container, and for the whole pod what none of its
+// containers requests. Pods that were applied have all of it already.
+func setRequests(spec *corev1.PodSpec) {
+	requested := make(map[corev1.ResourceName]bool) // by containers
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			requestLimits(&containers[i].Resources, nil)
+			for name := range containers[i].Resources.Requests {
+				requested[name] = true
+			}
+		}
+	}
+	if spec.Resources != nil {
+		requestLimits(spec.Resources, requested)
+	}
+}
+
+// requestLimits requests what is limited and not requested, without some names.
+func requestLimits(r *corev1.ResourceRequirements, without map[corev1.ResourceName]bool) {
+	for name, limit := range r.Limits {
+		if _, known := r.Requests[name]; known || without[name] {
+			continue
+		}
+		if r.Requests == nil {
+			r.Requests = make(corev1.ResourceList)
+		}
+		r.Requests[name] = limit
+	}
+}
+
+// decode decodes an object. Fields that it does not know are counted, repeated
+// ones are an error.
+func (o *objects) decode(at string, text json.RawMessage, into any, another func() any) error {
+	remarks, err := kjson.UnmarshalStrict(text, into)
+	if err != nil {
+		if path, cause := blame(text, another); cause != nil {
+			return fmt.Errorf("%s: %s: %w", at, path, cause)
+		}
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	for _, remark := range remarks {
+		path, isUnknown := strings.CutPrefix(remark.Error(), `unknown field `)
+		if !isUnknown {
+			return fmt.Errorf("%s: %w", at, remark)
+		}
+		if o.unknown == nil {
+			o.unknown = make(map[string]int)
+		}
+		o.unknown[withoutIndices(strings.Trim(path, `"`))]++
+	}
+	return nil
+}
+
+// withoutIndices turns spec.containers[3].x into spec.containers[].x.
+func withoutIndices(path string) string {
+	var b strings.Builder
+	for head, rest := "", path; rest != ""; {
+		var found bool
+		head, rest, found = strings.Cut(rest, "[")
+		b.WriteString(head)
+		if found {
+			_, rest, _ = strings.Cut(rest, "]")
+			b.WriteString("[]")
+		}
+	}
+	return b.String()
+}
+
+// blame returns the path and the cause of the first fault of an object that can't
+// be decoded. Types that decode themselves, quantities for one, don't tell their
+// path. So it decodes the object with one of its members at a time, and then that
+// member likewise.
+func blame(text json.RawMessage, another func() any) (path string, cause error) {
+	var root any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&root); err != nil {
+		return "", nil
+	}
+	fault := func(v any) error {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil
+		}
+		return kjson.UnmarshalCaseSensitivePreserveInts(text, another())
+	}
+	return narrow("", root, fault)
+}
+
+// narrow returns the path and the cause of the first fault below v, given what is
+// wrong with a value in its place.
+func narrow(path string, v any, fault func(any) error) (string, error) {
+	cause := fault(v)
+	if cause == nil {
+		return "", nil
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if fault(map[string]any{}) != nil {
+			break // no object at all is wanted here
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			at := strings.TrimPrefix(path+"."+key, ".")
+			if strings.ContainsAny(key, "./") {
+				at = path + "[" + key + "]"
+			}
+			if at, cause := narrow(at, v[key], func(x any) error { return fault(map[string]any{key: x}) }); cause != nil {
+				return at, cause
+			}
+		}
+	case []any:
+		if fault([]any{}) != nil {
+			break
+		}
+		for i, item := range v {
+			if at, cause := narrow(fmt.Sprintf("%s[%d]", path, i), item, func(x any) error { return fault([]any{x}) }); cause != nil {
+				return at, cause
+			}
+		}
+	}
+	return path, cause
+}

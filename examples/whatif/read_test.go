@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+const both = "apiVersion: v1\nkind: List\nitems:\n"
+
+// question reads a text and makes a cluster of it.
+func question(text string) (*cluster, error) {
+	o := new(objects)
+	if err := o.read("f", strings.NewReader(text), kinds{node: true, pod: true}); err != nil {
+		return nil, err
+	}
+	s, err := newSnapshot(o, new(objects), false)
+	if err != nil {
+		return nil, err
+	}
+	return newCluster(s, kubeTerms)
+}
+
+func kubeTerms(m *vectormap.ResourceVectorMap) ([]placement.Term, error) {
+	return placement.KubeTerms(m, placement.DefaultStrategy(), 1, 1)
+}
+
+// What can't be used is an error that names the file and the place.
+func TestBadFiles(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"empty", "", []string{"f: it holds no document"}},
+		{"comments", "# nothing\n---\n", []string{"f: it holds no document"}},
+		{"not UTF-8", "a: \xff", []string{"f: not UTF-8"}},
+		{"not YAML", "a: [", []string{"f: document 1: ", "line 1"}},
+		{"not JSON", "{\"kind\": \"Node\",\n\"a\"}", []string{"f: line 2: "}},
+		{"JSON cut off", "{\"kind\": \"Node\",\n", []string{"f: line 2: "}},
+		{"text", "hello", []string{"f: "}},
+		{"a list of nothing", "[]", []string{"f: "}},
+		{"no kind", "apiVersion: v1\nmetadata: {name: a}", []string{`f: kind: got "" of apiVersion "v1", want Node or Pod of v1`}},
+		{"another kind", both + "- {apiVersion: v1, kind: Service, metadata: {name: a}}", []string{`f: items[0]: kind: got "Service"`}},
+		{"another group", "apiVersion: metrics.k8s.io/v1\nkind: Pod\nmetadata: {name: a}", []string{`f: kind: got "Pod" of apiVersion "metrics.k8s.io/v1"`}},
+		{"a list without items", "apiVersion: v1\nkind: List", []string{"f: items: a List without items"}},
+		{"items that are none", both + "- 1", []string{"f: items[0]: "}},
+		{"no name", both + "- {apiVersion: v1, kind: Node}", []string{"f: items[0] (Node ): metadata.name: it is empty"}},
+		{"a repeated key in YAML", "kind: Node\nkind: Node", []string{"f: document 1: ", "kind"}},
+		{"a repeated key in JSON", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","name":"b"}}`, []string{"f (Node ", "duplicate field", "metadata.name"}},
+		{"a wrong type", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: [a]}}", []string{"f: items[0] (Pod default/p): spec.nodeName: "}},
+		{"a fraction", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 1.5}}", []string{"f: items[0] (Pod default/p): spec.priority: "}},
+		{"no quantity", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, memory: lots}}}", []string{"f: items[0] (Node a): status.allocatable.memory: ", "quantities must match"}},
+		{"no quantity of a name with dots", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {nvidia.com/gpu: all}}}", []string{"(Node a): status.allocatable[nvidia.com/gpu]: "}},
+		{"no quantity, deeper", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: lab}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}, {name: b, resources: {requests: {cpu: x}}}]}}",
+			[]string{"f: items[1] (Pod lab/p): spec.containers[1].resources.requests.cpu: "}},
+		{"no time", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: yesterday}}", []string{"(Pod default/p): metadata.creationTimestamp: "}},
+		{"YAML that looks like JSON", "{apiVersion: v1, kind: Node, metadata: {name: a}}", []string{"f: line 1: "}},
+		{"a list for an object", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {affinity: [{x: 1}]}}", []string{"(Pod default/p): spec.affinity: "}},
+		{"a word that YAML takes for no", both + "- {apiVersion: v1, kind: Node, metadata: {name: n}}", []string{"f: items[0]: ", "metadata.name"}},
+		{"the second document", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\nkind: Job\n", []string{`f: document 2: kind: got "Job"`}},
+		{"a node twice", both + "- &x {apiVersion: v1, kind: Node, metadata: {name: a}}\n- *x", []string{"f: items[1] (Node a): the same node as f: items[0] (Node a)"}},
+		{"a pod twice", both + "- &x {apiVersion: v1, kind: Pod, metadata: {name: a}}\n- *x", []string{"f: items[1] (Pod default/a): the same pod as f: items[0] (Pod default/a)"}},
+		{"a negative amount", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: -4}}}", []string{"f: items[0] (Node a): status.allocatable: ", "cpu", "-4"}},
+		{"a negative request", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {example.com/x: -1}}}]}}",
+			[]string{"f: items[0] (Pod default/p): its requests: ", "example.com/x"}},
+		{"a name that is none", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {'a b': 4}}}", []string{"f: items[0] (Node a): ", "a b"}},
+		{"a name that is none, in a pod", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {'a b': 1}}}]}}", []string{"f: items[0] (Pod default/p): ", "a b"}},
+	} {
+		_, err := question(c.text)
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %q, want %q in it", c.name, err, want)
+			}
+		}
+	}
+}
+
+// A file may hold only what its flag says.
+func TestWantedKinds(t *testing.T) {
+	const text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}"
+	if err := new(objects).read("f", strings.NewReader(text), kinds{node: true}); err == nil || !strings.Contains(err.Error(), "want Node of v1") {
+		t.Errorf("got %v", err)
+	}
+	bound := new(objects)
+	if err := bound.read("f", strings.NewReader(text+"\nspec: {nodeName: node-1}"), kinds{pod: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newSnapshot(new(objects), bound, false); err == nil || !strings.Contains(err.Error(), "f (Pod default/a): spec.nodeName: it is on node-1, and not pending") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadFails(t *testing.T) {
+	if err := new(objects).read("f", broken{}, kinds{node: true}); err == nil || err.Error() != "f: broken" {
+		t.Errorf("got %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("broken") }
+
+// A manifest that was not applied requests what it limits, as the API server would
+// make it.
+func TestLimitsOfManifests(t *testing.T) {
+	for spec, want := range map[string]string{
+		"containers: [{name: c, resources: {limits: {cpu: 2, nvidia.com/gpu: 1}}}]":                                          "cpu 2, nvidia.com/gpu 1",
+		"containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}, requests: {cpu: 1}}}]":                            "cpu 1, memory 1Gi",
+		"initContainers: [{name: i, resources: {limits: {cpu: 3}}}], containers: [{name: c, resources: {limits: {cpu: 2}}}]": "cpu 3",
+		"resources: {limits: {cpu: 4, memory: 1Gi}}, containers: [{name: c}]":                                                "cpu 4, memory 1Gi",
+		"resources: {limits: {cpu: 4, memory: 1Gi}}, containers: [{name: c, resources: {requests: {cpu: 1}}}]":               "cpu 1, memory 1Gi",
+		"resources: {limits: {cpu: 4}, requests: {cpu: 2}}, containers: [{name: c, resources: {limits: {cpu: 1}}}]":          "cpu 2",
+	} {
+		c := mustAsk(t, both+"- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {"+spec+"}}")
+		if got := (&report{cluster: c}).amounts(c.requests[0].Amounts); got != want {
+			t.Errorf("%s: got %s, want %s", spec, got, want)
+		}
+	}
+}
+
+// Fields of a later Kubernetes are counted by path.
+func TestUnknownFields(t *testing.T) {
+	c, err := question(both +
+		"- {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {orbit: 1, containers: [{name: a}, {name: b, orbit: {x: 1}}]}}\n" +
+		"- {apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {orbit: 1}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(c.unknown), "map[spec.containers[].orbit:1 spec.orbit:2]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// FuzzRead: whatever a file holds, it is an error that names the file, or every
+// object of it is somewhere in the answer.
+func FuzzRead(f *testing.F) {
+	f.Add(string(sample))
+	f.Add(both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, pods: 3}}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 1}}}]}}")
+	f.Add(`{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"p"},"spec":{"nodeName":"n","overhead":{"cpu":"1e3"}}}]}`)
+	f.Add("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\nspec: {unschedulable: true}")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<16 {
+			t.Skip()
+		}
+		o := new(objects)
+		if err := o.read("f", strings.NewReader(text), kinds{node: true, pod: true}); err != nil {
+			if !strings.HasPrefix(err.Error(), "f") {
+				t.Fatalf("the error doesn't name the file: %v", err)
+			}
+			return
+		}
+		s, err := newSnapshot(o, new(objects), false)
+		if err != nil {
+			return
+		}
+		pods := 0
+		for _, group := range [][]pod{s.running, s.queue, s.ended, s.gated, s.deleting, s.orphans, s.hidden} {
+			pods += len(group)
+		}
+		if pods != len(o.pods) || len(s.nodes)+len(s.cordoned) != len(o.nodes) {
+			t.Fatalf("%d of %d pods and %d of %d nodes", pods, len(o.pods), len(s.nodes)+len(s.cordoned), len(o.nodes))
+		}
+		c, err := newCluster(s, kubeTerms)
+		if err != nil {
+			return
+		}
+		c.remarks()
+		if _, err := c.simulate(nil, vector.TieLowest()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

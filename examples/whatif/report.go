@@ -1,0 +1,360 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A report writes what came out.
+type report struct {
+	*cluster
+	*outcome
+	w    io.Writer
+	most int // names and requests of a kind that are written
+}
+
+func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.w, format, args...) }
+
+// table writes rows of cells in columns.
+func (r *report) table(rows [][]string) {
+	t := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for len(row) > 0 && row[len(row)-1] == "" {
+			row = row[:len(row)-1] // no blanks at the end of a line
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	t.Flush()
+}
+
+// input writes what there is to place on what, and what was left out of it.
+func (r *report) input(scores string, opts *options, add []addition) {
+	whose := ""
+	if opts.isSample() {
+		whose = "of a sample cluster: -snapshot takes files of yours"
+	}
+	rows := [][]string{
+		{"nodes", fmt.Sprint(len(r.cluster.nodes)), whose},
+		{"pods on them", fmt.Sprint(len(r.running)), ""},
+		{"pods to place", fmt.Sprint(len(r.queue)), fmt.Sprintf("%d different requests, order %s", r.kinds, opts.order)},
+	}
+	for _, a := range add {
+		rows = append(rows, []string{"nodes added", fmt.Sprint(a.count), a.shape.name})
+	}
+	for _, out := range []struct {
+		what string
+		pods []pod
+	}{
+		{"ended", r.ended},
+		{"gated", r.gated},
+		{"being deleted", r.deleting},
+		{"on a node that is not here", r.orphans},
+		{"on a cordoned node", r.hidden},
+	} {
+		if len(out.pods) > 0 {
+			rows = append(rows, []string{"pods left out", fmt.Sprint(len(out.pods)), out.what + ": " + list(keys(out.pods), r.most)})
+		}
+	}
+	if len(r.cordoned) > 0 {
+		var names []string
+		for _, n := range r.cordoned {
+			names = append(names, n.Name)
+		}
+		rows = append(rows, []string{"nodes left out", fmt.Sprint(len(names)), "cordoned: " + list(names, r.most)})
+	}
+	for _, path := range sortedKeys(r.unknown) {
+		rows = append(rows, []string{"unknown fields", fmt.Sprint(r.unknown[path]), path})
+	}
+	if scores == "" {
+		scores = "none: every node is as good as any other"
+	}
+	rows = append(rows, []string{"scores", "", scores}, []string{"ties", "", opts.ties})
+	r.table(rows)
+}
+
+// constraints writes what was not looked at.
+func (r *report) constraints() {
+	r.printf("\nDecided by resources and numbers of pods alone. Not looked at: node selectors and\n" +
+		"affinity, pod affinity and spreading, taints, ports, volumes, resource claims,\n" +
+		"images, preemption.")
+	remarks := r.remarks()
+	if len(remarks) == 0 {
+		r.printf(" No pod to place has such a constraint.\n")
+		return
+	}
+	r.printf(" It matters for\n\n")
+	rows := [][]string{{"CONSTRAINT", "PODS", ""}}
+	for _, m := range remarks {
+		rows = append(rows, []string{m.constraint, fmt.Sprint(len(m.pods)), list(m.pods, r.most)})
+	}
+	r.table(rows)
+}
+
+// A workload is what pods belong to.
+type workload struct {
+	name string
+	pods []int // of the queue
+}
+
+// workloads groups pods of the queue by their controller.
+func (r *report) workloads(pods []int) (all []workload) {
+	index := make(map[string]int)
+	for _, i := range pods {
+		p := r.queue[i]
+		name := "Pod " + p.key()
+		if owner := metav1.GetControllerOf(p.Pod); owner != nil {
+			name = fmt.Sprintf("%s %s/%s", owner.Kind, p.Namespace, owner.Name)
+		}
+		at, known := index[name]
+		if !known {
+			at = len(all)
+			index[name] = at
+			all = append(all, workload{name: name})
+		}
+		all[at].pods = append(all[at].pods, i)
+	}
+	return all
+}
+
+// placed writes which nodes the workloads go to.
+func (r *report) placed() {
+	r.printf("\nPlaced %d of %d pods\n\n", r.outcome.placed, len(r.queue))
+	all := make([]int, len(r.queue))
+	for i := range all {
+		all[i] = i
+	}
+	rows := [][]string{{"WORKLOAD", "PODS", "PLACED", "NODES"}}
+	for _, w := range r.workloads(all) {
+		count := make(map[int]int)
+		for _, i := range w.pods {
+			if row := r.rows[i]; row >= 0 {
+				count[row]++
+			}
+		}
+		var names []string
+		placed := 0
+		for row := range r.final.Len() {
+			if n := count[row]; n > 0 {
+				names = append(names, fmt.Sprintf("%s: %d", r.final.Name(row), n))
+				placed += n
+			}
+		}
+		rows = append(rows, []string{w.name, fmt.Sprint(len(w.pods)), fmt.Sprint(placed), list(names, r.most)})
+	}
+	r.table(rows)
+}
+
+// bindings writes the node of every pod.
+func (r *report) bindings() {
+	r.printf("\n")
+	rows := [][]string{{"POD", "NODE"}}
+	for i, row := range r.rows {
+		name := "-"
+		if row >= 0 {
+			name = r.final.Name(row)
+		}
+		rows = append(rows, []string{r.queue[i].key(), name})
+	}
+	r.table(rows)
+}
+
+// fill writes how full the nodes of each shape are, before and after.
+func (r *report) fill() {
+	columns := r.usedColumns()
+	head := []string{"SHAPE", "NODES"}
+	for _, j := range columns {
+		head = append(head, r.m.Name(j))
+	}
+	rows := [][]string{head}
+	for i := range r.shapes {
+		s := &r.shapes[i]
+		var before, after vector.Mask
+		before.Resize(r.state.Len())
+		after.Resize(r.final.Len())
+		for row := range r.final.Len() {
+			switch {
+			case r.shapeAt(row) != s:
+			case row < r.state.Len():
+				before.Set(row)
+				after.Set(row)
+			default:
+				after.Set(row)
+			}
+		}
+		if !after.Any() {
+			continue // cordoned
+		}
+		cells := []string{s.name, fmt.Sprint(after.Count())}
+		was, is := sums(r.state, &before), sums(r.final, &after)
+		for _, j := range columns {
+			cells = append(cells, fmt.Sprintf("%s -> %s", was.share(j), is.share(j)))
+		}
+		rows = append(rows, cells)
+	}
+	r.printf("\nIn use, before and after\n\n")
+	r.table(rows)
+}
+
+// shapeAt returns the shape of the node in a row.
+func (r *report) shapeAt(row int) *shape {
+	if row < r.state.Len() {
+		return &r.shapes[r.shapeOf[r.state.Name(row)]]
+	}
+	return r.added[row-r.state.Len()]
+}
+
+// usedColumns returns the resources that some node has.
+func (r *report) usedColumns() (columns []int) {
+	have := vector.MaxColumns(nil, r.final.Matrix(placement.Allocatable), nil)
+	for j, amount := range have {
+		if amount > 0 {
+			columns = append(columns, j)
+		}
+	}
+	return columns
+}
+
+// A usage is what some nodes have and what of it is in use.
+type usage struct{ used, allocatable vector.ResourceVector }
+
+func sums(state *placement.State, rows *vector.Mask) usage {
+	return usage{
+		vector.SumColumns(nil, state.Matrix(placement.Used), rows),
+		vector.SumColumns(nil, state.Matrix(placement.Allocatable), rows),
+	}
+}
+
+// share returns the share of a resource that is in use.
+func (u usage) share(j int) string {
+	if u.allocatable[j] == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*u.used[j]/u.allocatable[j])
+}
+
+// unplaced writes which pods fit nowhere, and why: what the nodes lack once all
+// other pods are placed.
+func (r *report) unplaced() {
+	pods := r.outcome.unplaced()
+	if len(pods) == 0 {
+		return
+	}
+	r.printf("\n%d pods fit nowhere\n", len(pods))
+	for _, w := range r.workloads(pods) {
+		count := make(map[*placement.Request]int)
+		var requests []*placement.Request
+		for _, i := range w.pods {
+			if count[r.requests[i]]++; count[r.requests[i]] == 1 {
+				requests = append(requests, r.requests[i])
+			}
+		}
+		slices.SortStableFunc(requests, func(a, b *placement.Request) int { return count[b] - count[a] })
+		r.printf("\n%s\n", w.name)
+		rest := len(w.pods)
+		for _, request := range requests[:min(len(requests), r.most)] {
+			r.printf("  %d of %s\n    %s\n", count[request], r.amounts(request.Amounts), r.final.Explain(request, len(r.cordoned)))
+			rest -= count[request]
+		}
+		if rest > 0 {
+			r.printf("  and %d pods of %d other requests\n", rest, len(requests)-r.most)
+		}
+	}
+}
+
+// amounts writes what a vector holds.
+func (r *report) amounts(v vector.ResourceVector) string {
+	var parts []string
+	for j, amount := range v {
+		if amount > 0 && j != vectormap.Pods {
+			parts = append(parts, r.m.Name(j)+" "+r.m.Format(j, amount))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// missing writes how many nodes would hold the pods that fit nowhere.
+func (r *report) missing(tie vector.Tie) error {
+	d := r.demandOf(r.outcome)
+	if len(d.pods)+len(d.never) == 0 {
+		return nil
+	}
+	r.printf("\nNodes that are missing\n\n")
+	if len(d.never) > 0 {
+		r.printf("%d pods fit on no new node of any shape: %s\n\n", len(d.never), list(keysOf(r.queue, d.never), r.most))
+	}
+	if len(d.pods) == 0 {
+		return nil
+	}
+	r.printf("For %d pods that fit on a new node. With one shape alone:\n\n", len(d.pods))
+	rows := [][]string{{"SHAPE", "COST", "PODS", "PACKED", "AT LEAST", "SCHEDULED", "A NEW ONE HAS"}}
+	var needs []need
+	for i := range r.shapes {
+		s := &r.shapes[i]
+		n, err := d.alone(s, tie)
+		if err != nil {
+			return err
+		}
+		needs = append(needs, n)
+		cells := []string{s.name, fmt.Sprintf("%g", s.cost), fmt.Sprint(len(n.pods))}
+		for _, nodes := range []int{n.packed, n.proved, n.scheduled} {
+			cell := "-"
+			if nodes > 0 {
+				cell = fmt.Sprint(nodes)
+			}
+			cells = append(cells, cell)
+		}
+		rows = append(rows, append(cells, r.amounts(s.room())))
+	}
+	r.table(rows)
+	r.printf("\nPODS fit on such nodes. On PACKED new ones these fit all at once, when they are\n" +
+		"packed for that; on fewer than AT LEAST they can't. With SCHEDULED new ones from\n" +
+		"the start the scores place them all; - where even a node for each doesn't do.\n")
+	x := d.mix(needs)
+	var parts []string
+	for i, n := range x.counts {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, r.shapes[i].name))
+		}
+	}
+	r.printf("\nAll %d pods can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
+		len(d.pods), strings.Join(parts, " + "), price(x.cost), price(x.proved))
+	return nil
+}
+
+// price writes a cost. It cuts it after four places, so that a lower bound stays
+// one; what lies less than 1e-10 below such a number is taken for a rounding.
+func price(x float64) string {
+	return strconv.FormatFloat(math.Floor(x*1e4+1e-6)/1e4, 'f', -1, 64)
+}
+
+// speed writes how fast the decisions were.
+func (r *report) speed() {
+	r.printf("\nspeed: %d decisions on %d nodes in %v, %.0f pods/s\n", len(r.queue), r.final.Len(), r.elapsed, float64(len(r.queue))/max(r.elapsed.Seconds(), 1e-9))
+}
+
+func keys(pods []pod) (names []string) {
+	for _, p := range pods {
+		names = append(names, p.key())
+	}
+	return names
+}
+
+func keysOf(pods []pod, indices []int) (names []string) {
+	for _, i := range indices {
+		names = append(names, pods[i].key())
+	}
+	return names
+}

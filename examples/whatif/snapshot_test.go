@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func mustAsk(t *testing.T, text string) *cluster {
+	t.Helper()
+	c, err := question(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// nodeYAML and podYAML return an item of a list.
+func nodeYAML(name, instance, allocatable, spec string) string {
+	labels := ""
+	if instance != "" {
+		labels = ", labels: {node.kubernetes.io/instance-type: " + instance + "}"
+	}
+	return fmt.Sprintf("- {apiVersion: v1, kind: Node, metadata: {name: %s%s}, spec: {%s}, status: {allocatable: {%s}}}\n", name, labels, spec, allocatable)
+}
+
+func podYAML(name, requests, spec string) string {
+	if spec != "" {
+		spec = ", " + spec
+	}
+	return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {containers: [{name: c, resources: {requests: {%s}}}]%s}}\n", name, requests, spec)
+}
+
+// Which pods count, and which are the queue.
+func TestSorting(t *testing.T) {
+	item := func(name, meta, spec, status string) string {
+		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, %s}, spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}], %s}, status: {%s}}\n", name, meta, spec, status)
+	}
+	c := mustAsk(t, both+
+		nodeYAML("here", "", "cpu: 8, pods: 9", "")+
+		nodeYAML("closed", "", "cpu: 8, pods: 9", "unschedulable: true")+
+		item("waits", "", "", "phase: Pending")+
+		item("waits-without-status", "", "", "")+
+		item("runs", "", "nodeName: here", "phase: Running")+
+		item("starts", "", "nodeName: here", "phase: Pending")+
+		item("ends", `deletionTimestamp: "2026-01-01T00:00:00Z"`, "nodeName: here", "phase: Running")+
+		item("unknown", "", "nodeName: here", "phase: Unknown")+
+		item("done", "", "nodeName: here", "phase: Succeeded")+
+		item("failed", "", "nodeName: here", "phase: Failed")+
+		item("failed-without-node", "", "", "phase: Failed")+
+		item("gone", `deletionTimestamp: "2026-01-01T00:00:00Z"`, "", "phase: Pending")+
+		item("gated", "", "schedulingGates: [{name: x}]", "phase: Pending")+
+		item("elsewhere", "", "nodeName: nowhere", "phase: Running")+
+		item("hidden", "", "nodeName: closed", "phase: Running"))
+	for _, g := range []struct {
+		name string
+		pods []pod
+		want string
+	}{
+		{"queue", c.queue, "default/waits default/waits-without-status"},
+		{"running", c.running, "default/runs default/starts default/ends default/unknown"},
+		{"ended", c.ended, "default/done default/failed default/failed-without-node"},
+		{"deleting", c.deleting, "default/gone"},
+		{"gated", c.gated, "default/gated"},
+		{"orphans", c.orphans, "default/elsewhere"},
+		{"hidden", c.hidden, "default/hidden"},
+	} {
+		if got := strings.Join(keys(g.pods), " "); got != g.want {
+			t.Errorf("%s: got %s, want %s", g.name, got, g.want)
+		}
+	}
+	if got := c.state.Matrix(0).At(0, 0); got != 4000 {
+		t.Errorf("%v of cpu in use, want 4000", got)
+	}
+	if c.state.Len() != 1 || len(c.cordoned) != 1 {
+		t.Errorf("%d nodes and %d cordoned, want one of each", c.state.Len(), len(c.cordoned))
+	}
+}
+
+func TestQueueOrder(t *testing.T) {
+	pod := func(name, created, priority string) string {
+		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, creationTimestamp: %s}, spec: {priority: %s}}\n", name, created, priority)
+	}
+	text := both + pod("late", `"2026-01-02T00:00:00Z"`, "null") + pod("early", `"2026-01-01T00:00:00Z"`, "0") +
+		pod("urgent", `"2026-01-03T00:00:00Z"`, "5") + pod("low", "null", "-1") + pod("never", "null", "0") + pod("early-too", `"2026-01-01T00:00:00Z"`, "0")
+	c := mustAsk(t, text)
+	if got, want := list(keys(c.queue), 9), "default/urgent, default/early, default/early-too, default/late, default/never, default/low"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	given, err := newSnapshot(&objects{pods: slices.Concat(c.queue)}, new(objects), true)
+	if err != nil || given.queue[0].Name != "urgent" {
+		t.Errorf("the given order is not kept: %v", err)
+	}
+}
+
+// What kube-scheduler looks at besides is reported.
+func TestConstraints(t *testing.T) {
+	for _, c := range []struct{ spec, want string }{
+		{"", ""},
+		{"nodeSelector: {a: b}", "nodeSelector"},
+		{"affinity: {nodeAffinity: {}}", "nodeAffinity"},
+		{"affinity: {podAffinity: {}}", "podAffinity"},
+		{"affinity: {podAntiAffinity: {}}", "podAntiAffinity"},
+		{"affinity: {}", ""},
+		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]", "topologySpreadConstraints"},
+		{"hostNetwork: true", ""},
+		{"hostNetwork: true, initContainers: [{name: i, ports: [{containerPort: 80}]}]", "host ports"},
+		{"initContainers: [{name: i, ports: [{containerPort: 80, hostPort: 80}]}]", "host ports"},
+		{"initContainers: [{name: i, ports: [{containerPort: 80}]}]", ""},
+		{"volumes: [{name: v, emptyDir: {}}, {name: w, configMap: {name: x}}, {name: s, secret: {secretName: x}}, {name: p, projected: {}}]", ""},
+		{"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", "volumes that bind to nodes"},
+		{"volumes: [{name: v, ephemeral: {}}]", "volumes that bind to nodes"},
+		{"volumes: [{name: v, csi: {driver: x}}]", "volumes that bind to nodes"},
+		{"resourceClaims: [{name: x}]", "resourceClaims"},
+		{"priorityClassName: high", "priorityClassName, but no priority: 0 is taken"},
+		{"priorityClassName: high, priority: 5", ""},
+		{"schedulerName: volcano", "another scheduler"},
+		{"schedulerName: default-scheduler", ""},
+	} {
+		got := mustAsk(t, both+nodeYAML("a", "", "cpu: 4", "")+podYAML("p", "cpu: 1", c.spec)).remarks()
+		if (len(got) > 0) != (c.want != "") || len(got) > 0 && (got[0].constraint != c.want || got[0].pods[0] != "default/p") {
+			t.Errorf("%s: got %v, want %s", c.spec, got, c.want)
+		}
+	}
+	running := mustAsk(t, both+nodeYAML("a", "", "cpu: 4", "")+podYAML("p", "cpu: 1", "nodeName: a, affinity: {podAntiAffinity: {}}")).remarks()
+	if len(running) != 1 || running[0].constraint != "podAntiAffinity of pods that run" {
+		t.Errorf("a running pod: got %v", running)
+	}
+}
+
+func TestTolerates(t *testing.T) {
+	for _, c := range []struct {
+		taints, tolerations string
+		want                bool
+	}{
+		{"", "", true},
+		{"{key: a, effect: NoSchedule}", "", false},
+		{"{key: a, effect: PreferNoSchedule}", "", true},
+		{"{key: a, effect: NoSchedule}", "{key: a}", true},
+		{"{key: a, value: v, effect: NoSchedule}", "{key: a}", false},
+		{"{key: a, value: v, effect: NoSchedule}", "{key: a, operator: Equal, value: v}", true},
+		{"{key: a, value: v, effect: NoSchedule}", "{key: a, operator: Exists}", true},
+		{"{key: a, value: v, effect: NoSchedule}", "{operator: Exists}", true},
+		{"{key: a, effect: NoSchedule}", "{operator: Equal}", false},
+		{"{key: a, effect: NoSchedule}", "{key: a, effect: NoExecute}", false},
+		{"{key: a, effect: NoExecute}", "{key: a, effect: NoExecute}", true},
+		{"{key: a, effect: NoSchedule}, {key: b, effect: NoSchedule}", "{key: a}", false},
+		{"{key: a, effect: NoSchedule}, {key: b, effect: NoSchedule}", "{key: b}, {key: a}", true},
+		{"{key: a, value: '5', effect: NoSchedule}", "{key: a, operator: Gt, value: '3'}", false},
+	} {
+		cluster := mustAsk(t, both+nodeYAML("a", "", "cpu: 4", "taints: ["+c.taints+"]")+podYAML("p", "cpu: 1", "tolerations: ["+c.tolerations+"]"))
+		if got := tolerates(cluster.queue[0].Pod, cluster.nodes[0].Node); got != c.want {
+			t.Errorf("%s, %s: got %v", c.taints, c.tolerations, got)
+		}
+	}
+}
+
+// Nodes of one instance type are one shape, unless they have other devices.
+func TestShapes(t *testing.T) {
+	daemon := func(name, node, requests string) string {
+		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, ownerReferences: [{kind: DaemonSet, name: d, controller: true, apiVersion: apps/v1, uid: d}]}, spec: {nodeName: %s, containers: [{name: c, resources: {requests: {%s}}}]}}\n", name, node, requests)
+	}
+	c := mustAsk(t, both+
+		nodeYAML("a1", "big", "cpu: 8, memory: 100, pods: 10", "")+
+		nodeYAML("a2", "big", "cpu: 7, memory: 120, pods: 10", "unschedulable: true")+
+		nodeYAML("a3", "big", "cpu: 8, memory: 100, pods: 10, nvidia.com/gpu: 1", "")+
+		nodeYAML("b1", "small", "cpu: 2, memory: 10, pods: 10", "")+
+		nodeYAML("c1", "", "cpu: 2, memory: 10, pods: 10", "")+
+		nodeYAML("c2", "", "cpu: 2, memory: 10, pods: 10", "")+
+		nodeYAML("c3", "", "cpu: 2, memory: 11, pods: 10", "")+
+		daemon("d1", "a1", "cpu: 1, memory: 10")+
+		daemon("d2", "a2", "cpu: 500m, memory: 20")+
+		daemon("d3", "a2", "cpu: 200m")+
+		podYAML("p", "cpu: 3", "nodeName: a1"))
+	var got []string
+	for i := range c.shapes {
+		s := &c.shapes[i]
+		got = append(got, fmt.Sprintf("%s (%s): %g cpu, %g memory, %g pods", s.name, list(s.nodes, 9), s.room()[0], s.room()[1], s.room()[3]))
+	}
+	want := []string{
+		"big as a1 (a1, a2): 6000 cpu, 80 memory, 8 pods",
+		"big as a3 (a3): 8000 cpu, 100 memory, 10 pods",
+		"small (b1): 2000 cpu, 10 memory, 10 pods",
+		"as c1 (c1, c2): 2000 cpu, 10 memory, 10 pods",
+		"as c3 (c3): 2000 cpu, 11 memory, 10 pods",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for name, want := range map[string]string{"a2": "big as a1", "big as a3": "big as a3", "a3": "big as a3", "small": "small", "c2": "as c1"} {
+		if s, err := c.findShape(name); err != nil || s.name != want {
+			t.Errorf("%s: got %v, error %v", name, s, err)
+		}
+	}
+	if _, err := c.findShape("big"); err == nil {
+		t.Error("a name of two shapes is no error")
+	}
+}
+
+func TestList(t *testing.T) {
+	for n, want := range []string{"", "a", "a, b", "a, b and 1 more", "a, b and 2 more"} {
+		if got := list([]string{"a", "b", "c", "d"}[:n], 2); got != want {
+			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+}
