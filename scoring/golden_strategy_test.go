@@ -37,7 +37,7 @@ func (g *fitModel) score(request, used, allocatable strategyVec) float64 {
 		product := measured * w
 		sum += product / a
 	}
-	if weights == 0 {
+	if weights == 0 || g.weight == 0 { // off, whatever an overflow has made of the sum
 		return 0
 	}
 	share := sum / weights

@@ -248,6 +248,7 @@ func TestStrategyModels(t *testing.T) {
 func FuzzStrategyModels(f *testing.F) {
 	f.Add(uint64(1), uint8(3), uint8(100))
 	f.Add(uint64(2), uint8(40), uint8(7))
+	f.Add(uint64(187), uint8(193), uint8('a')) // overflows with the plugin's weight 0
 	f.Fuzz(func(t *testing.T, seed uint64, more, rows uint8) { runStrategy(t, seed, int(more)%50, int(rows)) })
 }
 
