@@ -30,9 +30,10 @@ const wordBits = 64
 // so each step is made for all jobs of a block before the next one, which leaves the
 // waits to overlap.
 type batch struct {
-	wants []want
-	rooms []int64             // of the wants
-	first [wordBits + 1]int32 // of the wants of each job, and their number
+	queues [wordBits]*queue
+	wants  []want
+	rooms  []int64             // of the wants
+	first  [wordBits + 1]int32 // of the wants of each job, and their number
 }
 
 // want is a dimension that a job asks for in a queue.
@@ -44,24 +45,27 @@ type want struct {
 // enqueueable decides on the jobs of a block: bit i is that of jobs[i].
 func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 	b := &s.batch
+	open := b.find(l, jobs)
 	b.wants = b.wants[:0]
-	var open uint64 // that depend on rooms
 	for i, r := range jobs {
-		r.of(l)
-		q := l.queueOf(&r.queueAt, r.queue)
 		b.first[i] = int32(len(b.wants))
-		switch {
-		case q.admits() != None || r.invalid != "":
-		case r.cpu == 0 && r.mem == 0 && len(r.items) == 0:
-			word |= 1 << i
-		case q.empty:
-		case l.ownOf(r, q) != nil:
+		if open>>i&1 == 0 {
+			continue
+		}
+		q := b.queues[i]
+		switch own := l.ownOf(r, q); {
+		case own != nil:
+			open &^= 1 << i
 			l.begin(&s.answer)
-			if l.decideJob(&s.answer, r, q, l.ownOf(r, q), &s.plan) {
+			if l.decideJob(&s.answer, r, q, own, &s.plan) {
 				word |= 1 << i
 			}
+		case r.cpu == 0 && r.mem == 0 && len(r.items) == 0:
+			open &^= 1 << i
+			word |= 1 << i
+		case q.empty:
+			open &^= 1 << i
 		default:
-			open |= 1 << i
 			b.list(r, q)
 		}
 	}
@@ -73,6 +77,19 @@ func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 		}
 	}
 	return word
+}
+
+// find looks up the queues, and returns the jobs that these are open for.
+func (b *batch) find(l *Ledger, jobs []*JobRequest) (open uint64) {
+	for i, r := range jobs {
+		r.of(l)
+		q := l.queueOf(&r.queueAt, r.queue)
+		b.queues[i] = q
+		if q.admits() == None && r.invalid == "" {
+			open |= 1 << i
+		}
+	}
+	return open
 }
 
 // list appends what a job asks for: cpu and memory, and every alternative.
