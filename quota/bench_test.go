@@ -228,7 +228,7 @@ func BenchmarkAllocatable(b *testing.B) {
 			b.Fatalf("task of job %d, %v: %+v", i, w.jobs[i], answer)
 		}
 	}
-	for _, jobs := range []int{benchJobs / 5, benchJobs} {
+	for _, jobs := range []int{benchJobs / 10, benchJobs} {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
 			const block = 1000
 			var fastest best

@@ -35,9 +35,9 @@ type queue struct {
 	empty   bool // nothing of its capability was configured
 	orphan  bool
 	arrived uint64 // the ledger's count of arrivals when a record came here last
-	spec    Queue  // its name first
+	cells   []cell
+	spec    Queue // its name first
 
-	cells    []cell
 	entitled entitlement
 	children []*queue
 	jobs     int            // records, pending tasks' jobs included
