@@ -1,5 +1,5 @@
 # Every target is one line; .ci/run is the whole of what must pass.
-.PHONY: test check generate lint fuzz replay model bench
+.PHONY: test check generate lint fuzz replay model equivalence e2e playground bench bench-kubescheduler
 
 test: ## the tests, as in the README
 	go test ./... ./examples/...
@@ -22,5 +22,19 @@ replay: ## the five traces of the paper, from the folder RESVEC_OPENB, against t
 model: ## the quota ledger against its golden model, ten million random operations: make model N=100000000 for more
 	QUOTA_MODEL_OPERATIONS=$(or $(N),10000000) go test -run '^TestModel$$' -timeout 0 -v ./quota
 
+equivalence: ## the plugin against kube-scheduler's own, a million pairs of pod and node
+	GOWORK=off RESVEC_PAIRS=1000000 go -C examples/kubescheduler test -count 1 -timeout 30m -run Equivalence .
+
+e2e: ## kube-scheduler with the plugin, in real processes
+	GOWORK=off go -C examples/kubescheduler test -count 1 -timeout 30m -v ./e2e
+
+playground: ## a control plane on this machine with the plugin, until Ctrl-C
+	GOWORK=off go -C examples/kubescheduler run ./cmd/playground -pods 50
+
 bench: ## measures, and writes docs/performance.md and its picture
 	{ go test -run '^$$' -bench '^Benchmark(Scoring|Transform|DeviceScore)?Ratio$$' -benchtime 20x ./benchmarks && go test -run '^$$' -bench '^Benchmark(Scenario|ScoreCache)Ratio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Table|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -md docs/performance.md -svg docs/performance.svg
+
+bench-kubescheduler: ## the tables of docs/performance.md about kube-scheduler
+	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'SchedulePod' -benchtime 40x -count 5 -timeout 2h .
+	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'VisitPercent' -benchtime 30x -count 3 -timeout 2h .
+	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Placement' -benchtime 3x -timeout 1h .

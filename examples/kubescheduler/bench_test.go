@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// contestant is a scheduler that is measured.
+type contestant struct {
+	*simulation
+	took []time.Duration
+}
+
+// The clusters are of equal nodes that can hold eight pods of the kind that
+// arrives.
+const perNode = 8
+
+// shapes are kinds of pods.
+var shapes = []struct {
+	name    string
+	amounts []string
+	scored  string // the resources of the scoring strategy
+}{
+	{"cpu", []string{"cpu=4", "memory=16Gi"}, "[{name: cpu, weight: 1}, {name: memory, weight: 1}]"},
+	{"gpu", []string{"cpu=4", "memory=16Gi", "ephemeral-storage=10Gi", "nvidia.com/gpu=1"},
+		"[{name: cpu, weight: 1}, {name: memory, weight: 1}, {name: nvidia.com/gpu, weight: 5}]"},
+}
+
+// fills says how many pods a node holds.
+var fills = []struct {
+	name string
+	pods func(node int) int
+}{
+	{"empty", func(int) int { return 0 }},
+	{"half", func(int) int { return perNode / 2 }},
+	{"nearly-full", func(node int) int {
+		if node%100 == 7 {
+			return perNode - 1
+		}
+		return perNode
+	}},
+}
+
+// scoringBuiltin is a configuration of the built-in plugins.
+const scoringBuiltin = `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: LeastAllocated
+        resources: RESOURCES
+`
+
+// BenchmarkSchedulePod measures one SchedulePod, from PreFilter to the choice, of
+// the built-in plugins and of ours in turn, and reports medians in microseconds.
+// Between two pods one node of the cluster changes.
+func BenchmarkSchedulePod(b *testing.B) {
+	for _, nodes := range []int{1000, 5000} {
+		for _, fill := range fills {
+			for _, percentage := range []int{0, 100} {
+				for _, shape := range shapes {
+					b.Run(fmt.Sprintf("nodes=%d/fill=%s/percentage=%d/pod=%s", nodes, fill.name, percentage, shape.name), func(b *testing.B) {
+						setting := fmt.Sprintf("\npercentageOfNodesToScore: %d\n", percentage)
+						theirs := strings.Replace(scoringBuiltin, "RESOURCES", shape.scored, 1)
+						ours := func(more ...string) string {
+							return replaced(b, example(b, more...), "[{name: cpu, weight: 1}, {name: memory, weight: 1}]", shape.scored)
+						}
+						compete(b, nodes, fill.pods, shape.amounts, []competitor{
+							{"default", theirs + setting},
+							{"resvecfit", ours() + setting},
+							{"top100", ours("topK: 100") + setting},
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkVisitPercent measures where naming the nodes to visit stops to pay: with
+// a share of the nodes that can hold the pod, in percent, that of all nodes are
+// named, or none.
+func BenchmarkVisitPercent(b *testing.B) {
+	for _, share := range []int{2, 5, 10, 15, 20, 25, 30, 40, 50} {
+		for _, percentage := range []int{0, 100} {
+			b.Run(fmt.Sprintf("nodes=5000/share=%d/percentage=%d", share, percentage), func(b *testing.B) {
+				setting := fmt.Sprintf("\npercentageOfNodesToScore: %d\n", percentage)
+				pods := func(node int) int {
+					if node*37%100 < share {
+						return perNode - 1
+					}
+					return perNode
+				}
+				compete(b, 5000, pods, shapes[0].amounts, []competitor{
+					{"default", builtin + setting},
+					{"named", example(b, "visitPercent: 100") + setting},
+					{"unnamed", example(b, "visitPercent: 0") + setting},
+				})
+			})
+		}
+	}
+}
+
+// competitor is a scheduler to be measured.
+type competitor struct{ name, configuration string }
+
+func compete(b *testing.B, nodes int, pods func(int) int, amounts []string, competitors []competitor) {
+	var all []*contestant
+	for _, x := range competitors {
+		c := &contestant{simulation: simulate(b, x.configuration, nil)}
+		c.fill(nodes, pods, amounts)
+		c.SchedulePod = c.timed(b, c.SchedulePod)
+		c.FailureHandler = func(context.Context, framework.Framework, *framework.QueuedPodInfo, *fwk.Status, *fwk.NominatingInfo, time.Time) {
+		}
+		all = append(all, c)
+	}
+	ctx := klog.NewContext(context.Background(), logr.Discard())
+	n := 0
+	round := func() {
+		n++
+		for i, c := range all {
+			c.NextPod = func(klog.Logger) (*framework.QueuedPodInfo, error) { return arriving(b, n, amounts), nil }
+			// The label tells the schedulers apart in a profile.
+			pprof.Do(ctx, pprof.Labels("scheduler", competitors[i].name), c.ScheduleOne)
+		}
+	}
+	for range 3 {
+		round()
+	}
+	for _, c := range all {
+		c.took = nil
+	}
+	for b.Loop() {
+		round()
+	}
+	medians := make([]float64, len(all))
+	for i, c := range all {
+		slices.Sort(c.took)
+		medians[i] = float64(c.took[len(c.took)/2].Nanoseconds()) / 1e3
+	}
+	b.ReportMetric(0, "ns/op")
+	for i, x := range competitors {
+		b.ReportMetric(medians[i], x.name+"-µs")
+	}
+	b.ReportMetric(medians[0]/medians[1], "ratio")
+}
+
+// fill puts nodes and their pods into the scheduler's cache.
+func (c *contestant) fill(nodes int, pods func(int) int, amounts []string) {
+	logger := klog.Background()
+	for i := range nodes {
+		node := aNode("node-"+strconv.Itoa(i), strconv.Itoa(i%3), "cpu=32", "memory=128Gi", "pods=110",
+			"ephemeral-storage=100Gi", "nvidia.com/gpu=8")
+		node.Labels[corev1.LabelHostname] = node.Name
+		node.Labels[corev1.LabelTopologyZone] = node.Labels["zone"]
+		c.Cache.AddNode(logger, node)
+		for k := range pods(i) {
+			pod := bound(aPod(fmt.Sprintf("old-%d-%d", i, k), 0, amounts...), node.Name)
+			if err := c.Cache.AddPod(logger, pod); err != nil {
+				panic(err)
+			}
+		}
+	}
+}
+
+func arriving(b *testing.B, n int, amounts []string) *framework.QueuedPodInfo {
+	pod := aPod("new-"+strconv.Itoa(n), 0, amounts...)
+	pod.UID = types.UID(pod.Name)
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &framework.QueuedPodInfo{PodInfo: info}
+}
+
+type schedulePod = func(context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo) (scheduler.ScheduleResult, error)
+
+// timed wraps SchedulePod. It ends the cycle after it, having put the pod on its
+// node and taken it away again, so that the node has changed.
+func (c *contestant) timed(b *testing.B, schedule schedulePod) schedulePod {
+	return func(ctx context.Context, profile framework.Framework, state fwk.CycleState, pod *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
+		start := time.Now()
+		result, err := schedule(ctx, profile, state, pod)
+		c.took = append(c.took, time.Since(start))
+		if err != nil {
+			b.Fatal(err)
+		}
+		placed := bound(pod.Pod.DeepCopy(), result.SuggestedHost)
+		logger := klog.FromContext(ctx)
+		if err := cmp.Or(c.Cache.AddPod(logger, placed), c.Cache.RemovePod(logger, placed)); err != nil {
+			b.Fatal(err)
+		}
+		return scheduler.ScheduleResult{}, scheduler.ErrNoNodesAvailable
+	}
+}

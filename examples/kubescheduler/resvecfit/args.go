@@ -1,0 +1,270 @@
+package resvecfit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/resvec/resvec/examples/kubescheduler/resvecfit/cardquota"
+	"github.com/resvec/resvec/scoring"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	fwk "k8s.io/kube-scheduler/framework"
+	kubejson "sigs.k8s.io/json"
+)
+
+// Args is the configuration of the plugin, the args of its entry in a profile's
+// pluginConfig. The zero value is NodeResourcesFit with its defaults.
+type Args struct {
+	// IgnoredResources and IgnoredResourceGroups are extended resources, by name
+	// and by what stands before the slash, that Filter does not compare.
+	IgnoredResources      []string `json:"ignoredResources,omitempty"`
+	IgnoredResourceGroups []string `json:"ignoredResourceGroups,omitempty"`
+
+	// PodLevelResources and DRAExtendedResource have to say what the feature gates
+	// of these names do, which a plugin can't ask for. Both default to true, as the
+	// gates do. With DRAExtendedResource, a node that lacks an extended resource
+	// which a DeviceClass provides is left to the plugin DynamicResources; it needs
+	// a scheduler with the gate DynamicResourceAllocation.
+	PodLevelResources   *bool `json:"podLevelResources,omitempty"`
+	DRAExtendedResource *bool `json:"draExtendedResource,omitempty"`
+
+	// VisitPercent is how many of all nodes PreFilter names at most, in percent;
+	// when more can hold the pod it names none, and the framework looks for them.
+	// 0 never names nodes. The default is 25. Measured with 5,000 nodes, naming stops
+	// to pay between 30 and 40 with the default percentageOfNodesToScore, and at some
+	// 50 with 100.
+	VisitPercent *int32 `json:"visitPercent,omitempty"`
+
+	// TopK has only the k nodes with the best scores visited, when more can hold
+	// the pod. It overrides percentageOfNodesToScore, and the other plugins choose
+	// among these k. 0, the default, is off.
+	TopK int32 `json:"topK,omitempty"`
+
+	// Proportional keeps cpu and memory in reserve for idle devices: the section of
+	// this name in the arguments of Volcano's plugin resource-strategy-fit; see
+	// [scoring.Proportional].
+	Proportional json.RawMessage `json:"proportional,omitempty"`
+
+	// CardQuota charges pods to queues that may use so many cards of each kind. In a
+	// scheduler with several profiles only one may have it; others share a ledger
+	// that [Factory] is given.
+	CardQuota *cardquota.Config `json:"cardQuota,omitempty"`
+
+	// Scoring are the terms of the score. It is their mean by weight, truncated;
+	// that of a single term of kube is its own. The default is LeastAllocated of
+	// cpu and memory.
+	Scoring []Term `json:"scoring,omitempty"`
+
+	// Events says whether refusals are reported as events, with amounts, beside
+	// those of kube-scheduler. The default is true.
+	Events *bool `json:"events,omitempty"`
+}
+
+// Term is one scorer. Exactly one of Kube, Strategy and Load is set.
+type Term struct {
+	Weight int64 `json:"weight,omitempty"` // 1 to 100; 0 is 1
+
+	// Normalize is None, Max or MinMax; see [scoring.NormalizeScores]. A term
+	// of Strategy has no fixed range and needs Max, its default, or MinMax.
+	Normalize string `json:"normalize,omitempty"`
+
+	// Kube is a scoringStrategy of NodeResourcesFit. The type may also be
+	// BalancedAllocation, which makes the term NodeResourcesBalancedAllocation.
+	Kube json.RawMessage `json:"kube,omitempty"`
+
+	// Strategy are the arguments of Volcano's plugin resource-strategy-fit, with
+	// sra, and without proportional, which is a predicate. The pod's annotations
+	// override its rules; see [scoring.ParsePodOverride].
+	Strategy json.RawMessage `json:"strategy,omitempty"`
+
+	Load *LoadTerm `json:"load,omitempty"`
+}
+
+// LoadTerm configures a [scoring.Load].
+type LoadTerm struct {
+	Metric    string             `json:"metric,omitempty"`    // NormalizedSum, the default, or DominantResource
+	Direction string             `json:"direction,omitempty"` // Spread, the default, or Pack
+	Weights   map[string]float64 `json:"weights,omitempty"`   // by resource; the default is cpu and memory, 1 each
+}
+
+const defaultKube = `{"type":"LeastAllocated","resources":[{"name":"cpu"},{"name":"memory"}]}`
+
+func (a *Args) podLevelResources() bool { return a.PodLevelResources == nil || *a.PodLevelResources }
+func (a *Args) draExtendedResource() bool {
+	return a.DRAExtendedResource == nil || *a.DRAExtendedResource
+}
+func (a *Args) events() bool { return a.Events == nil || *a.Events }
+
+func (a *Args) visitPercent() int32 {
+	if a.VisitPercent == nil {
+		return 25
+	}
+	return *a.VisitPercent
+}
+
+// DecodeArgs reads the arguments that kube-scheduler hands to a plugin: nil for
+// none, or a *runtime.Unknown with JSON. It is strict, and all unknown and repeated
+// fields are reported at once. What the values mean is checked by [NewWith].
+func DecodeArgs(obj runtime.Object) (*Args, error) {
+	args := &Args{}
+	return args, decode(obj, args)
+}
+
+func decode(obj runtime.Object, into any) error {
+	if obj == nil {
+		return nil
+	}
+	unknown, ok := obj.(*runtime.Unknown)
+	if !ok {
+		return fmt.Errorf("want args of type *runtime.Unknown, got %T", obj)
+	}
+	if len(unknown.Raw) == 0 {
+		return nil
+	}
+	strict, err := kubejson.UnmarshalStrict(unknown.Raw, into)
+	if err != nil {
+		return fmt.Errorf("args: %w", err)
+	}
+	if len(strict) > 0 {
+		return fmt.Errorf("args: %w", utilerrors.NewAggregate(strict))
+	}
+	return nil
+}
+
+// validate checks what can be checked without the documents inside.
+func (a *Args) validate() field.ErrorList {
+	var faults field.ErrorList
+	path := field.NewPath("ignoredResources")
+	for i, name := range a.IgnoredResources {
+		for _, fault := range validation.IsQualifiedName(name) {
+			faults = append(faults, field.Invalid(path.Index(i), name, fault))
+		}
+	}
+	path = field.NewPath("ignoredResourceGroups")
+	for i, name := range a.IgnoredResourceGroups {
+		if strings.Contains(name, "/") {
+			faults = append(faults, field.Invalid(path.Index(i), name, "must be what stands before the slash of resource names"))
+			continue
+		}
+		for _, fault := range validation.IsQualifiedName(name) {
+			faults = append(faults, field.Invalid(path.Index(i), name, fault))
+		}
+	}
+	if v := a.visitPercent(); v < 0 || v > 100 {
+		faults = append(faults, field.Invalid(field.NewPath("visitPercent"), v, "must be from 0 to 100"))
+	}
+	if a.TopK < 0 {
+		faults = append(faults, field.Invalid(field.NewPath("topK"), a.TopK, "must not be negative"))
+	}
+	return faults
+}
+
+// validateQuota checks the card quota, which takes the place of a ledger.
+func (a *Args) validateQuota(ledger Ledger) field.ErrorList {
+	path := field.NewPath("cardQuota")
+	switch {
+	case a.CardQuota == nil:
+		return nil
+	case ledger != nil:
+		return field.ErrorList{field.Forbidden(path, "this scheduler has a ledger of its own")}
+	}
+	return a.CardQuota.Validate(path)
+}
+
+// ledger returns the ledger to use: the one that is given, or that of the card
+// quota.
+func (a *Args) ledger(ledger Ledger, handle fwk.Handle) (Ledger, error) {
+	if a.CardQuota == nil {
+		return ledger, nil
+	}
+	made, err := cardquota.New(a.CardQuota, handle.SharedInformerFactory())
+	if err != nil {
+		return nil, field.Invalid(field.NewPath("cardQuota"), field.OmitValueType{}, err.Error())
+	}
+	return made, nil
+}
+
+// given reports whether a document is there; null is none.
+func given(document json.RawMessage) bool {
+	return len(document) > 0 && string(document) != "null"
+}
+
+// prefixed returns the faults that a parser or compiler of package scoring reports
+// of a document, with the path of the document before their own.
+func prefixed(path *field.Path, err error) field.ErrorList {
+	var faults field.ErrorList
+	for _, err := range flatten(err) {
+		var fault *field.Error
+		if !errors.As(err, &fault) {
+			faults = append(faults, field.Invalid(path, field.OmitValueType{}, err.Error()))
+			continue
+		}
+		moved := *fault
+		moved.Field = path.String()
+		if fault.Field != "" && fault.Field != "[]" {
+			moved.Field += "." + fault.Field
+		}
+		faults = append(faults, &moved)
+	}
+	return faults
+}
+
+// flatten returns the errors that err consists of.
+func flatten(err error) []error {
+	var parts []error
+	switch x := err.(type) {
+	case nil:
+		return nil
+	case utilerrors.Aggregate:
+		parts = x.Errors()
+	case interface{ Unwrap() []error }:
+		parts = x.Unwrap()
+	default:
+		return []error{err}
+	}
+	var all []error
+	for _, part := range parts {
+		all = append(all, flatten(part)...)
+	}
+	return all
+}
+
+// parseProportional reads the predicate's document; nil when there is none.
+func (a *Args) parseProportional() (*scoring.ProportionalConfig, field.ErrorList) {
+	if !given(a.Proportional) {
+		return nil, nil
+	}
+	// The document of Volcano's plugin names the section, so that paths begin with
+	// it.
+	document := slices.Concat([]byte(`{"proportional":`), a.Proportional, []byte(`}`))
+	cfg, _, err := scoring.ParseArguments(document)
+	if err != nil {
+		var faults field.ErrorList
+		for _, fault := range prefixed(field.NewPath("args"), err) {
+			fault.Field = strings.TrimPrefix(fault.Field, "args.")
+			faults = append(faults, fault)
+		}
+		return nil, faults
+	}
+	return cfg.Proportional, nil
+}
+
+// parseTerms reads the terms of the score.
+func (a *Args) parseTerms() (terms []term, faults field.ErrorList) {
+	list := a.Scoring
+	if len(list) == 0 {
+		list = []Term{{Kube: []byte(defaultKube)}}
+	}
+	for i := range list {
+		t, more := list[i].parse(field.NewPath("scoring").Index(i))
+		if faults = append(faults, more...); t != nil {
+			terms = append(terms, *t)
+		}
+	}
+	return terms, faults
+}

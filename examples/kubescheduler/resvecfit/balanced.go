@@ -1,0 +1,116 @@
+package resvecfit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// BalancedName is the name of the plugin [Balanced] in the configuration of
+// kube-scheduler.
+const BalancedName = "ResvecBalancedAllocation"
+
+// Balanced does the work of NodeResourcesBalancedAllocation on the table of a
+// [Plugin] in the same profile, which it needs. It only scores.
+type Balanced struct {
+	handle fwk.Handle
+	scorer scorer
+}
+
+var (
+	_ fwk.PreScorePlugin = (*Balanced)(nil)
+	_ fwk.ScorePlugin    = (*Balanced)(nil)
+	_ fwk.SignPlugin     = (*Balanced)(nil)
+)
+
+// BalancedArgs is the configuration of [Balanced].
+type BalancedArgs struct {
+	// Resources are those that are balanced, each with weight 1. The default is cpu
+	// and memory.
+	Resources json.RawMessage `json:"resources,omitempty"`
+
+	// PodLevelResources is that of [Args].
+	PodLevelResources *bool `json:"podLevelResources,omitempty"`
+}
+
+// NewBalanced makes the plugin from the args of its pluginConfig. It is a
+// PluginFactory of kube-scheduler's runtime.
+func NewBalanced(_ context.Context, obj runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	var args BalancedArgs
+	if err := decode(obj, &args); err != nil {
+		return nil, err
+	}
+	resources := args.Resources
+	if !given(resources) {
+		resources = []byte(`[{"name":"cpu"},{"name":"memory"}]`)
+	}
+	document, err := json.Marshal(map[string]any{"type": "BalancedAllocation", "resources": resources})
+	if err != nil {
+		return nil, err
+	}
+	t := term{weight: 1}
+	if faults := t.kube(document, field.NewPath("args")); len(faults) > 0 {
+		return nil, faults.ToAggregate()
+	}
+	return &Balanced{handle: handle, scorer: scorer{
+		handle:   handle,
+		key:      "PreScore" + BalancedName,
+		podLevel: args.PodLevelResources == nil || *args.PodLevelResources,
+		terms:    []term{t},
+	}}, nil
+}
+
+// Name returns [BalancedName].
+func (b *Balanced) Name() string { return BalancedName }
+
+// PreScore scores all nodes that can hold the pod. A pod that requests none of
+// the resources is not scored, so that such pods are spread by other plugins.
+func (b *Balanced) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	if b.idle(pod) {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	var none lastRead[*state]
+	s, err := none.read(cycle, stateKey)
+	if err != nil {
+		return fwk.AsStatus(fmt.Errorf("%s needs %s at preFilter: %w", BalancedName, Name, err))
+	}
+	c := s.cluster
+	fits := &s.fits
+	if c.need(b.scorer.names()); s.version != c.version {
+		fits = nil
+	}
+	if err := b.scorer.compile(c.m); err != nil {
+		return fwk.AsStatus(err)
+	}
+	return fwk.AsStatus(b.scorer.preScore(c, cycle, pod, nodes, fits))
+}
+
+func (b *Balanced) idle(pod *corev1.Pod) bool {
+	t := &b.scorer.terms[0]
+	total := t.total(pod, b.scorer.podLevel)
+	for _, name := range t.names {
+		if quantity := total[corev1.ResourceName(name)]; !quantity.IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+// Score returns what PreScore found out.
+func (b *Balanced) Score(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	return b.scorer.lookUp(cycle, pod, node)
+}
+
+// ScoreExtensions returns nil: scores are from 0 to 100 already.
+func (b *Balanced) ScoreExtensions() fwk.ScoreExtensions { return nil }
+
+// SignPod returns what the scores depend on. What is delegated to a DeviceClass is
+// left to [Plugin.SignPod].
+func (b *Balanced) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	return []fwk.SignFragment{{Key: BalancedName, Value: b.scorer.terms[0].total(pod, b.scorer.podLevel)}}, nil
+}

@@ -1,0 +1,381 @@
+// Package cardquota is the ledger of package quota as an option of plugin
+// ResvecFit: each queue may use so many cards of each kind, and so much cpu and
+// memory, and a pod is placed only where its queue has room for the card of the
+// node.
+//
+// A pod says by a label which queue it is of, and by the annotation
+// volcano.sh/card.name which cards it takes, alternatives separated by |; one that
+// asks for devices and names no card takes any. Nodes say which cards they have by
+// the labels that vendors put on them, see [device.FromNodes].
+//
+// A pod is charged when the scheduler reserves its node, and until it is gone or
+// has ended. What is bound already when the scheduler starts, or is bound by
+// someone else, is charged as it is found. Preemption frees devices, but never
+// quota: a pod that its queue has no room for preempts nothing.
+package cardquota
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/quota"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Ledger charges pods to queues. It is made by [New] and follows the pods of a
+// cluster. All profiles of a scheduler that charge the same queues must share one.
+type Ledger struct {
+	cfg     *Config
+	pods    corelisters.PodLister
+	account *quota.Ledger
+
+	// current is the pod of the scheduling cycle.
+	current atomic.Pointer[resolved]
+
+	// mu is held while the account follows the cluster: what is known of a pod must
+	// not be older than what the account was told before.
+	mu      sync.Mutex
+	m       *vectormap.ResourceVectorMap
+	charged map[types.UID]cache.ObjectName
+	foreign bool           // pods are bound that were not charged here
+	nodes   []*corev1.Node // of the last snapshot
+}
+
+// resolved is what a pod is charged.
+type resolved struct {
+	pod  types.UID
+	task *quota.TaskRequest
+}
+
+// New makes a ledger and adds its handler to the informer of pods, which need not
+// have been started. Of the configuration it reports what [Config.Validate] does
+// not: queues in a circle.
+func New(cfg *Config, factory informers.SharedInformerFactory) (*Ledger, error) {
+	if factory == nil {
+		return nil, errors.New("the scheduler has no informers")
+	}
+	account, specs := cfg.ledger(), cfg.specs()
+	m, err := quota.NewMap(account.Cards(specs))
+	if err != nil {
+		return nil, err
+	}
+	queues := make([]quota.Queue, len(specs))
+	for i, spec := range specs {
+		if queues[i], _, err = account.BuildQueue(m, spec); err != nil {
+			return nil, err
+		}
+	}
+	l := &Ledger{
+		cfg:     cfg,
+		pods:    factory.Core().V1().Pods().Lister(),
+		m:       m,
+		charged: map[types.UID]cache.ObjectName{},
+		foreign: true,
+	}
+	if l.account, err = quota.New(account, m, nil, queues); err != nil {
+		return nil, err
+	}
+	_, err = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { l.podChanged(obj) },
+		UpdateFunc: func(_, obj any) { l.podChanged(obj) },
+		DeleteFunc: func(obj any) {
+			if pod := podOf(obj); pod != nil {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.release(pod.UID)
+			}
+		},
+	})
+	return l, err
+}
+
+// podOf returns the pod of an informer's event, nil for anything else.
+func podOf(obj any) *corev1.Pod {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	pod, _ := obj.(*corev1.Pod)
+	return pod
+}
+
+func (l *Ledger) podChanged(obj any) {
+	pod := podOf(obj)
+	if pod == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch _, charged := l.charged[pod.UID]; {
+	case hasEnded(pod):
+		l.release(pod.UID)
+	case pod.Spec.NodeName != "" && !charged && l.queueOf(pod) != "":
+		l.foreign = true
+	}
+}
+
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func (l *Ledger) release(pod types.UID) {
+	l.account.Release(string(pod))
+	delete(l.charged, pod)
+}
+
+// refresh tells the account what has changed since the last time.
+func (l *Ledger) refresh(logger klog.Logger, nodes []fwk.NodeInfo) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.otherNodes(nodes) {
+		if err := l.discover(); err != nil {
+			return err
+		}
+	}
+	if l.foreign {
+		if err := l.reconcile(logger); err != nil {
+			return err
+		}
+		l.foreign = false
+	}
+	return nil
+}
+
+// otherNodes sets l.nodes, and reports whether there may be other cards than before.
+func (l *Ledger) otherNodes(nodes []fwk.NodeInfo) bool {
+	changed := len(nodes) != len(l.nodes)
+	if changed {
+		l.nodes = make([]*corev1.Node, len(nodes))
+	}
+	for i, info := range nodes {
+		if node := info.Node(); node != l.nodes[i] {
+			changed = changed || !sameCards(node, l.nodes[i])
+			l.nodes[i] = node
+		}
+	}
+	return changed
+}
+
+func sameCards(a, b *corev1.Node) bool {
+	return a.Name == b.Name && maps.Equal(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable)
+}
+
+// discover reads the cards of the nodes.
+func (l *Ledger) discover() error {
+	inventory, err := device.FromNodes(l.nodes, nil, device.LabelOptions{})
+	if err != nil {
+		return err
+	}
+	catalogue := inventory.Catalogue()
+	m, err := quota.ExtendMap(l.m, catalogue.Cards())
+	if err != nil {
+		return err
+	}
+	l.m = m
+	return l.account.SetCatalogue(catalogue, m)
+}
+
+// releaseGone ends the charges of pods that are gone, of which the handler may not
+// have heard although the scheduler has: a refused pod is tried again at once.
+func (l *Ledger) releaseGone() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for uid, name := range l.charged {
+		pod, err := l.pods.Pods(name.Namespace).Get(name.Name)
+		if err != nil || pod.UID != uid || hasEnded(pod) {
+			l.release(uid)
+		}
+	}
+}
+
+// reconcile charges the pods that are bound.
+func (l *Ledger) reconcile(logger klog.Logger) error {
+	pods, err := l.pods.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	var view quota.View
+	for _, pod := range pods {
+		if pod.Spec.NodeName != "" && !hasEnded(pod) && l.queueOf(pod) != "" {
+			task := l.taskOf(pod)
+			task.Status = quota.TaskBound
+			view.Tasks = append(view.Tasks, task)
+			l.charged[pod.UID] = cache.MetaObjectToName(pod)
+		}
+	}
+	report, err := l.account.Reconcile(view)
+	for _, x := range report.Failed {
+		logger.Info("A bound pod can't be charged", "job", x.Job, "task", x.Task, "reason", x.Reason, "detail", x.Detail)
+	}
+	return err
+}
+
+// queueOf returns the queue of a pod; empty for a pod that isn't charged.
+func (l *Ledger) queueOf(pod *corev1.Pod) string {
+	if queue := pod.Labels[l.cfg.queueLabel()]; queue != "" {
+		return queue
+	}
+	return l.cfg.DefaultQueue
+}
+
+// jobOf returns the id of a pod's job. It begins with the queue, so that pods of
+// one name in two queues are two jobs.
+func (l *Ledger) jobOf(pod *corev1.Pod) string {
+	prefix := l.queueOf(pod) + "/" + pod.Namespace + "/"
+	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
+		return prefix + "group/" + *group.PodGroupName
+	}
+	for _, label := range l.cfg.jobLabels() {
+		if name := pod.Labels[label]; name != "" {
+			return prefix + "job/" + name
+		}
+	}
+	return prefix + "pod/" + string(pod.UID)
+}
+
+func (l *Ledger) taskOf(pod *corev1.Pod) quota.Task {
+	return quota.Task{ID: string(pod.UID), Job: l.jobOf(pod), Queue: l.queueOf(pod), Pod: pod}
+}
+
+// request returns what a pod is charged, nil if it isn't.
+func (l *Ledger) request(pod *corev1.Pod) (*quota.TaskRequest, *fwk.Status) {
+	if l.queueOf(pod) == "" {
+		return nil, nil
+	}
+	if r := l.current.Load(); r != nil && r.pod == pod.UID {
+		return r.task, nil
+	}
+	task, _, err := l.account.ResolveTask(l.taskOf(pod))
+	if err != nil {
+		return nil, fwk.AsStatus(err)
+	}
+	l.current.Store(&resolved{pod.UID, task})
+	return task, nil
+}
+
+// Admit says whether the queue has room for the pod on any of its cards. No
+// preemption makes room.
+func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	l.current.Store(nil)
+	if l.queueOf(pod) == "" {
+		return nil
+	}
+	if err := l.refresh(klog.FromContext(ctx), nodes); err != nil {
+		return fwk.AsStatus(err)
+	}
+	task, status := l.request(pod)
+	if task == nil {
+		return status
+	}
+	var answer quota.Answer
+	if !l.account.Allocatable(&answer, task) || slices.ContainsFunc(answer.Options, isRefused) {
+		l.releaseGone()
+	}
+	if !l.account.Allocatable(&answer, task) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, answer.Refusal.Message())
+	}
+	return nil
+}
+
+func isRefused(o quota.Option) bool { return !o.OK }
+
+// Filter says whether the queue has room for the pod on a card of the node.
+func (l *Ledger) Filter(_ context.Context, pod *corev1.Pod, node string) *fwk.Status {
+	task, status := l.request(pod)
+	if task == nil {
+		return status
+	}
+	var answer quota.Answer
+	switch {
+	case l.account.AllocatableOn(&answer, task, node):
+		return nil
+	case answer.Refusal.Reason == quota.GetTaskRequestResourceFailed:
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) had none of the cards that the pod takes")
+	}
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, answer.Refusal.Message())
+}
+
+// Reserve charges the pod on a card of the node.
+func (l *Ledger) Reserve(_ context.Context, pod *corev1.Pod, node string) *fwk.Status {
+	task, status := l.request(pod)
+	if task == nil {
+		return status
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	answer, err := l.account.CommitOn(task, node)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if !answer.OK {
+		return fwk.NewStatus(fwk.Unschedulable, answer.Refusal.Message())
+	}
+	l.charged[pod.UID] = cache.MetaObjectToName(pod)
+	return nil
+}
+
+// Unreserve takes the charge back.
+func (l *Ledger) Unreserve(_ context.Context, pod *corev1.Pod, _ string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Rollback(string(pod.UID))
+	delete(l.charged, pod.UID)
+}
+
+// Events returns the events that may make a refused pod admissible: pods that go,
+// nodes that come or have other cards, and another queue for the pod itself.
+func (l *Ledger) Events() []fwk.ClusterEventWithHint {
+	return []fwk.ClusterEventWithHint{
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete | fwk.UpdatePodLabel},
+			QueueingHintFn: l.afterPod,
+		},
+		{
+			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel | fwk.UpdateNodeAllocatable},
+			QueueingHintFn: l.afterNode,
+		},
+	}
+}
+
+// afterPod says whether a pod that went, or whose labels have changed, may make
+// room.
+func (l *Ledger) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
+	if l.queueOf(pod) == "" {
+		return fwk.QueueSkip, nil
+	}
+	if now := podOf(after); now != nil {
+		if now.UID == pod.UID {
+			return fwk.Queue, nil
+		}
+		return fwk.QueueSkip, nil
+	}
+	if old := podOf(before); old != nil && l.queueOf(old) == "" {
+		return fwk.QueueSkip, nil
+	}
+	return fwk.Queue, nil
+}
+
+// afterNode says that any node may have a card that was missing.
+func (l *Ledger) afterNode(_ klog.Logger, pod *corev1.Pod, _, _ any) (fwk.QueueingHint, error) {
+	if l.queueOf(pod) == "" {
+		return fwk.QueueSkip, nil
+	}
+	return fwk.Queue, nil
+}
+
+// Sign says that pods of a queue are not taken for equal: each takes of what the
+// next one is left.
+func (l *Ledger) Sign(pod *corev1.Pod) (any, bool) { return nil, l.queueOf(pod) == "" }

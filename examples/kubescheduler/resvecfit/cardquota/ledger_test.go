@@ -1,0 +1,419 @@
+package cardquota
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"sigs.k8s.io/yaml"
+)
+
+// queues is a tree of quotas.
+const queues = `
+queueLabel: queue
+jobLabels: [job]
+missing: Unlimited
+queues:
+- {name: lab, cards: {H100: 4, A100: 4}}
+- {name: a, parent: lab, cards: {H100: 2, A100: 4}}
+- {name: b, parent: lab, cards: {H100: 4}}
+- {name: cpu, capability: {cpu: "2"}}
+`
+
+func parse(t testing.TB, text string) *Config {
+	t.Helper()
+	cfg := &Config{}
+	if err := yaml.UnmarshalStrict([]byte(text), cfg); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// cluster is a ledger with a cluster that it follows.
+type cluster struct {
+	*Ledger
+	client *fake.Clientset
+	nodes  []fwk.NodeInfo
+	known  cache.Store // of pods
+}
+
+// nodeInfo is a node of a snapshot.
+type nodeInfo struct {
+	fwk.NodeInfo
+	node *corev1.Node
+}
+
+func (n nodeInfo) Node() *corev1.Node { return n.node }
+
+// newCluster has three nodes: h, a and c.
+func newCluster(t testing.TB, text string, objects ...runtime.Object) *cluster {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	client := fake.NewClientset(objects...)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	ledger, err := New(parse(t, text), factory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	c := &cluster{Ledger: ledger, client: client, known: factory.Core().V1().Pods().Informer().GetStore()}
+	for name, product := range map[string]string{"h": "H100", "a": "A100", "c": ""} {
+		c.nodes = append(c.nodes, nodeInfo{node: newNode(name, product)})
+	}
+	return c
+}
+
+func newNode(name, product string) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	node.Status.Allocatable = amounts("cpu", "64")
+	if product != "" {
+		node.Labels = map[string]string{"nvidia.com/gpu.product": product, "nvidia.com/gpu.count": "8", "nvidia.com/gpu.memory": "40960"}
+		node.Status.Allocatable = amounts("cpu", "64", "nvidia.com/gpu", "8")
+	}
+	return node
+}
+
+func amounts(pairs ...string) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for i := 0; i < len(pairs); i += 2 {
+		list[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return list
+}
+
+// newPod returns a pod with a cpu and GPUs on cards of these names.
+func newPod(name, queue, gpus, cards string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), Labels: map[string]string{}}}
+	list := amounts("cpu", "1")
+	if gpus != "" {
+		list = amounts("cpu", "1", "nvidia.com/gpu", gpus)
+	}
+	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list}}}
+	if queue != "" {
+		pod.Labels["queue"] = queue
+	}
+	if cards != "" {
+		pod.Annotations = map[string]string{"volcano.sh/card.name": cards}
+	}
+	return pod
+}
+
+func ofJob(pod *corev1.Pod, job string) *corev1.Pod {
+	pod.Labels["job"] = job
+	return pod
+}
+
+func bound(pod *corev1.Pod, node string) *corev1.Pod {
+	pod.Spec.NodeName = node
+	pod.Status.Phase = corev1.PodRunning
+	return pod
+}
+
+// arrive lets the informer know of a pod and places it.
+func (c *cluster) arrive(pod *corev1.Pod, node string) string {
+	if err := c.known.Add(pod); err != nil {
+		return err.Error()
+	}
+	return c.place(pod, node)
+}
+
+// place does what a scheduling cycle does, and returns why it ended without a node.
+func (c *cluster) place(pod *corev1.Pod, node string) string {
+	ctx := context.Background()
+	for _, status := range []func() *fwk.Status{
+		func() *fwk.Status { return c.Admit(ctx, pod, c.nodes) },
+		func() *fwk.Status { return c.Filter(ctx, pod, node) },
+		func() *fwk.Status { return c.Reserve(ctx, pod, node) },
+	} {
+		if s := status(); !s.IsSuccess() {
+			return s.Code().String() + ": " + s.Message()
+		}
+	}
+	return ""
+}
+
+// full is a refusal by queue a, for a card or alternatives. The words between the
+// parts are package quota's.
+func full(card, requested string) string {
+	return refusal("a", "card "+card, requested)
+}
+
+func refusal(queue, what, requested string) string {
+	return fmt.Sprintf(`UnschedulableAndUnresolvable: queue %q: insufficient quota of %s: requested %s, …`, queue, what, requested)
+}
+
+// says reports whether a text is another one, or begins with it where that ends in
+// an ellipsis.
+func says(text, want string) bool {
+	if part, ok := strings.CutSuffix(want, "…"); ok {
+		return strings.HasPrefix(text, part)
+	}
+	return text == want
+}
+
+// TestDecisions: pods that come one after the other, where they are put, and what
+// is said.
+func TestDecisions(t *testing.T) {
+	type step struct {
+		pod        *corev1.Pod
+		node, want string
+	}
+	const none = "UnschedulableAndUnresolvable: node(s) had none of the cards that the pod takes"
+	for what, steps := range map[string][]step{
+		"a card, and no more than there are": {
+			{newPod("1", "a", "1", "H100"), "h", ""},
+			{newPod("2", "a", "2", "H100"), "h", full("H100", "2 cards")},
+			{newPod("3", "a", "1", "H100"), "h", ""},
+			{newPod("4", "a", "1", "H100"), "h", full("H100", "1 card")},
+		},
+		"the queue above is full": {
+			{newPod("1", "b", "3", "H100"), "h", ""},
+			{newPod("2", "a", "2", "H100"), "h", full("H100", "2 cards")},
+		},
+		"another node for another card": {
+			{newPod("1", "a", "1", "H100"), "a", none},
+			{newPod("2", "a", "1", "H100"), "c", none},
+			{newPod("3", "a", "2", "H100|A100"), "h", ""},
+			{newPod("4", "a", "2", "H100|A100"), "h", full("H100|A100", "2 cards")},
+			{newPod("4", "a", "2", "H100|A100"), "a", ""},
+		},
+		"no card is named": {
+			{newPod("1", "b", "1", ""), "a", refusal("b", "card A100|H100", "1 card")},
+			{newPod("2", "b", "1", ""), "h", ""},
+		},
+		"a job is on one card": {
+			{ofJob(newPod("1", "a", "1", "H100|A100"), "j"), "a", ""},
+			{ofJob(newPod("2", "a", "1", "H100|A100"), "j"), "h", full("H100|A100", "1 card")},
+			{ofJob(newPod("3", "a", "1", "H100|A100"), "j"), "a", ""},
+			{ofJob(newPod("4", "a", "1", "H100|A100"), "other"), "h", ""},
+			{ofJob(newPod("5", "b", "1", "H100|A100"), "j"), "h", ""}, // of another queue
+		},
+		"cpu": {
+			{newPod("1", "cpu", "", ""), "c", ""},
+			{newPod("2", "cpu", "", ""), "c", ""},
+			{newPod("3", "cpu", "", ""), "c", refusal("cpu", "cpu", "1 core")},
+		},
+		"other queues": {
+			{newPod("1", "", "8", "H100"), "h", ""},
+			{newPod("2", "x", "1", "H100"), "h", `UnschedulableAndUnresolvable: there is no queue "x"`},
+			{newPod("3", "lab", "1", "H100"), "h", `UnschedulableAndUnresolvable: queue "lab" has queues below it and takes no jobs`},
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := newCluster(t, queues)
+			for _, s := range steps {
+				if got := c.arrive(s.pod, s.node); !says(got, s.want) {
+					t.Errorf("%s on %s: %s\nwant %s", s.pod.Name, s.node, got, s.want)
+				}
+			}
+			if faults := c.account.Check(); len(faults) > 0 {
+				t.Error(faults)
+			}
+		})
+	}
+}
+
+// TestFollows: what comes and goes without the scheduler.
+func TestFollows(t *testing.T) {
+	ctx := context.Background()
+	running := bound(newPod("running", "a", "2", "H100"), "h")
+	late := newPod("late", "a", "1", "H100")
+	ended := bound(newPod("ended", "a", "2", "H100"), "h")
+	ended.Status.Phase = corev1.PodSucceeded
+	c := newCluster(t, queues, running, ended)
+	if got, want := c.arrive(late, "h"), full("H100", "1 card"); !says(got, want) {
+		t.Errorf("after a restart: %s\nwant %s", got, want)
+	}
+	eventually := func(what, want string, pod *corev1.Pod, node string) {
+		t.Helper()
+		got := ""
+		for range 200 {
+			if got = c.place(pod, node); says(got, want) {
+				return
+			}
+			c.Unreserve(ctx, pod, node)
+			time.Sleep(5 * time.Millisecond)
+		}
+		t.Errorf("%s: %s\nwant %s", what, got, want)
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pods := c.client.CoreV1().Pods("default")
+
+	check(pods.Delete(ctx, "running", metav1.DeleteOptions{}))
+	eventually("a pod is gone", "", late, "h")
+	c.Unreserve(ctx, late, "h")
+	c.Unreserve(ctx, late, "h") // a second time changes nothing
+
+	foreign := bound(newPod("foreign", "a", "2", "H100"), "h")
+	_, err := pods.Create(ctx, foreign, metav1.CreateOptions{})
+	check(err)
+	eventually("another scheduler has bound a pod", full("H100", "1 card"), late, "h")
+
+	foreign = foreign.DeepCopy()
+	foreign.Status.Phase = corev1.PodFailed
+	_, err = pods.UpdateStatus(ctx, foreign, metav1.UpdateOptions{})
+	check(err)
+	eventually("a pod has failed", "", late, "h")
+
+	other := newPod("other", "a", "1", "A100")
+	if got := c.place(other, "new"); !strings.Contains(got, "none of the cards") {
+		t.Errorf("a node that is not there: %s", got)
+	}
+	c.nodes = append(c.nodes, nodeInfo{node: newNode("new", "")})
+	if got := c.place(other, "new"); !strings.Contains(got, "none of the cards") {
+		t.Errorf("a node without a card: %s", got)
+	}
+	c.nodes[3] = nodeInfo{node: newNode("new", "A100")}
+	if got := c.place(other, "new"); got != "" {
+		t.Errorf("a node that has got a card: %s", got)
+	}
+
+	if faults := c.account.Check(); len(faults) > 0 {
+		t.Error(faults)
+	}
+}
+
+// TestGone: a pod that the lister no longer has counts no more, even if the
+// ledger's own handler has not run.
+func TestGone(t *testing.T) {
+	c := newCluster(t, queues)
+	first, second := newPod("first", "a", "2", "H100"), newPod("second", "a", "2", "H100")
+	if got := c.arrive(first, "h"); got != "" {
+		t.Error(got)
+	}
+	if got, want := c.arrive(second, "h"), full("H100", "2 cards"); !says(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if err := c.known.Delete(first); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.place(second, "h"); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestHints: which events have a refused pod tried again.
+func TestHints(t *testing.T) {
+	c := newCluster(t, queues)
+	waiting, holder := newPod("waiting", "a", "2", "H100"), newPod("holder", "a", "2", "H100")
+	if got := c.place(holder, "h"); got != "" {
+		t.Fatal(got)
+	}
+	hints := c.Events()
+	if len(hints) != 2 {
+		t.Fatal(hints)
+	}
+	free, moved := newPod("free", "", "2", "H100"), newPod("waiting", "b", "2", "H100")
+	for _, x := range []struct {
+		what          string
+		hint          fwk.QueueingHintFn
+		pod           *corev1.Pod
+		before, after any
+		want          fwk.QueueingHint
+	}{
+		{"a pod without a queue has gone", hints[0].QueueingHintFn, waiting, free, nil, fwk.QueueSkip},
+		{"another pod has changed", hints[0].QueueingHintFn, waiting, holder, holder, fwk.QueueSkip},
+		{"the pod has changed", hints[0].QueueingHintFn, waiting, waiting, moved, fwk.Queue},
+		{"a pod without a queue waits", hints[0].QueueingHintFn, free, holder, nil, fwk.QueueSkip},
+		{"a node for a pod without a queue", hints[1].QueueingHintFn, free, nil, newNode("n", "H100"), fwk.QueueSkip},
+		{"a node", hints[1].QueueingHintFn, waiting, nil, newNode("n", "H100"), fwk.Queue},
+		{"a pod has gone", hints[0].QueueingHintFn, waiting, holder, nil, fwk.Queue},
+	} {
+		if got, err := x.hint(klog.Background(), x.pod, x.before, x.after); err != nil || got != x.want {
+			t.Errorf("%s: %v %v", x.what, got, err)
+		}
+	}
+	if _, ok := c.Sign(waiting); ok {
+		t.Error("a pod of a queue is signed")
+	}
+	if _, ok := c.Sign(free); !ok {
+		t.Error("a pod without a queue is not signed")
+	}
+}
+
+// TestJob: what a pod is a part of.
+func TestJob(t *testing.T) {
+	c := newCluster(t, queues)
+	plain := newPod("p", "a", "1", "")
+	group := ofJob(newPod("p", "a", "1", ""), "j")
+	name := "g"
+	group.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+	for want, pod := range map[string]*corev1.Pod{
+		"a/default/pod/p": plain, "a/default/job/j": ofJob(newPod("p", "a", "1", ""), "j"), "a/default/group/g": group,
+	} {
+		if got := c.jobOf(pod); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestValidate: faults are named with the path of the field.
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{queues, nil},
+		{"queues: [{name: a, cards: {H100: 1}}]\ndefaultQueue: a", nil},
+		{"{}", []string{"q.queues: Required value"}},
+		{"queues: [{name: a}, {name: a}, {cards: {x: 1}}]", []string{`q.queues[1].name: Duplicate value: "a"`, "q.queues[2].name: Required value"}},
+		{"queues: [{name: a, parent: x}]\ndefaultQueue: z", []string{`q.queues[0].parent: Not found: "x"`, `q.defaultQueue: Not found: "z"`}},
+		{"queues: [{name: a}, {name: b, parent: a}]\ndefaultQueue: a", []string{`q.defaultQueue: Invalid value: "a"`}},
+		{"queues: [{name: a, cards: {H100: -1, x|y: 2}}]", []string{`q.queues[0].cards[H100]: Invalid value: -1: Negative`, `q.queues[0].cards[x|y]: Invalid value: 2: AlternativesInQuota`}},
+		{`queues: [{name: a, capability: {cpu: "-1", nvidia.com/gpu: 1}}]`, []string{`q.queues[0].capability[cpu]: Invalid value: "-1"`, `q.queues[0].capability[nvidia.com/gpu]: Unsupported value`}},
+		{"queues: [{name: a}]\nmissing: x\nqueueLabel: a b\njobLabels: [c d]", []string{`q.missing: Unsupported value: "x"`, `q.queueLabel: Invalid value: "a b"`, `q.jobLabels[0]: Invalid value: "c d"`}},
+	} {
+		faults := parse(t, c.text).Validate(field.NewPath("q"))
+		if len(faults) != len(c.want) {
+			t.Errorf("%s: %v", c.text, faults)
+			continue
+		}
+		all := faults.ToAggregate()
+		for _, want := range c.want {
+			if !strings.Contains(all.Error(), want) {
+				t.Errorf("%s: %v\nlacks %s", c.text, all, want)
+			}
+		}
+	}
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	if _, err := New(parse(t, "queues: [{name: a, parent: b}, {name: b, parent: a}]"), factory); err == nil {
+		t.Error("queues in a circle are accepted")
+	}
+	if _, err := New(parse(t, queues), nil); err == nil {
+		t.Error("a scheduler without informers is accepted")
+	}
+}
+
+// BenchmarkFilter measures what the quota adds to the Filter of a node.
+func BenchmarkFilter(b *testing.B) {
+	c := newCluster(b, queues)
+	ctx, pod := context.Background(), newPod("pod", "a", "1", "H100|A100")
+	if status := c.Admit(ctx, pod, c.nodes); !status.IsSuccess() {
+		b.Fatal(status)
+	}
+	for b.Loop() {
+		if status := c.Filter(ctx, pod, "a"); !status.IsSuccess() {
+			b.Fatal(status)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+// Package resvecfit is a kube-scheduler plugin that does the work of
+// NodeResourcesFit and, where wanted, of NodeResourcesBalancedAllocation with
+// package resvec: the cluster is a table with a row per node, a pod is compared
+// with all rows at once, and the framework only looks the answers up. It needs
+// nothing of k8s.io/kubernetes.
+//
+// A scheduler registers it and disables what it replaces:
+//
+//	app.NewSchedulerCommand(
+//		app.WithPlugin(resvecfit.Name, resvecfit.New),
+//		app.WithPlugin(resvecfit.BalancedName, resvecfit.NewBalanced))
+//
+//	plugins:
+//	  multiPoint:
+//	    enabled: [{name: ResvecFit, weight: 1}, {name: ResvecBalancedAllocation, weight: 1}]
+//	    disabled: [{name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}]
+//	  filter: # first, since it is the cheapest
+//	    enabled: [{name: ResvecFit}]
+//	  postFilter: # before the others, which keep their order
+//	    enabled: [{name: ResvecFit}, {name: DynamicResources}, {name: DefaultPreemption}]
+//
+// The order at postFilter matters, see below; at preFilter the plugin should come
+// behind those of Kubernetes, where multiPoint puts it. [Args] says what can be
+// configured.
+//
+// # Verdicts and scores
+//
+// Filter says what NodeResourcesFit of Kubernetes v1.36 says about every node,
+// with the same code and the same reasons, and the scoring strategies
+// LeastAllocated, MostAllocated and RequestedToCapacityRatio, as well as
+// BalancedAllocation, give the same numbers. There are two limits: devices of
+// ResourceSlices are not counted by scores, and amounts of 2^53 units and more
+// are compared exactly but scored as the nearest float64.
+//
+// Filter is also called with copies of a node that hold other pods than the node
+// does, for nominated pods and by preemption. Such a copy is another object, or
+// has another generation, than what the row was made from, and is compared by
+// itself, in int64.
+//
+// # Which nodes are visited
+//
+// Visiting a node costs the framework more than any comparison, so PreFilter names
+// the nodes to visit where that pays. A node that is not named counts as one that
+// preemption can't help, so this is the rule:
+//
+//  1. Only nodes that Filter would reject are left out.
+//  2. Nodes that have too little even when empty, which Filter calls
+//     unresolvable, may be left out at any time, as long as another node is left.
+//  3. The other nodes that Filter rejects may be left out when there are nodes
+//     that it accepts, and when no earlier attempt for this pod left such nodes
+//     out and failed.
+//  4. When a cycle that left nodes out finds no node, PostFilter runs the filters
+//     on the nodes left out and completes the statuses, so that preemption, which
+//     comes next, looks at the nodes that it would have looked at, in the same
+//     cycle.
+//
+// Where PostFilter is not enabled, or comes after DefaultPreemption, rule 3 alone
+// holds: preemption then waits for the pod's next attempt. Nothing is left out
+// for pods of a pod group.
+//
+// [Args].TopK departs from rule 1: nodes that could hold the pod are left out, too.
+// When none of the named ones is accepted by the other plugins, PostFilter has the
+// pod tried again at once, with all nodes, and preempts nothing.
+package resvecfit

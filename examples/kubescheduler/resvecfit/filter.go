@@ -1,0 +1,211 @@
+package resvecfit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// stateKey is the key of the state of a scheduling cycle.
+const stateKey fwk.StateKey = "PreFilter" + Name
+
+// state is what PreFilter finds out about a pod. It is not written afterwards.
+type state struct {
+	request request
+	amounts vector.ResourceVector // the request in columns of the map, with 1 of pods
+
+	// fits are the rows that can hold the pod, in the table as of version.
+	fits    vector.Mask
+	cluster *cluster
+	version uint64
+
+	// named are the nodes to visit, nil for all of them.
+	named sets.Set[string]
+}
+
+// Clone returns s: preemption and nominated pods share it.
+func (s *state) Clone() fwk.StateData { return s }
+
+// PreFilter compares the pod with all nodes and names the nodes to visit, see the
+// package documentation.
+func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	if err := p.refresh(nodes); err != nil {
+		return nil, fwk.AsStatus(err)
+	}
+	s := &state{request: p.requestOf(pod), cluster: p.cluster, version: p.cluster.version}
+	if err := p.fit(s); err != nil {
+		return nil, fwk.AsStatus(err)
+	}
+	cycle.Write(stateKey, s)
+	p.last.set(cycle, s)
+	if p.ledger != nil {
+		if status := p.ledger.Admit(ctx, pod, nodes); !status.IsSuccess() {
+			p.refuse(pod, status.Message())
+			return nil, status // preemption may still ask Filter
+		}
+	}
+	if !s.fits.Any() {
+		p.refuse(pod, p.explain(s))
+	}
+	result, err := p.restrict(cycle, pod, s)
+	if err != nil {
+		return nil, fwk.AsStatus(err)
+	}
+	return result, nil
+}
+
+// refresh brings the table and everything compiled against its map in step with a
+// snapshot.
+func (p *Plugin) refresh(nodes []fwk.NodeInfo) error {
+	p.cluster.refresh(nodes)
+	return p.compile()
+}
+
+// PreFilterExtensions returns nil: what depends on the pods of a node is in its
+// NodeInfo.
+func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+
+// fit sets s.amounts and s.fits from s.request.
+func (p *Plugin) fit(s *state) error {
+	c := p.cluster
+	exact, known := s.setAmounts(c)
+	switch {
+	case !exact:
+		s.compare(c)
+	case !known:
+		s.fits.Resize(len(c.nodes))
+	default:
+		vector.Fit(&s.fits, c.table.Matrix(free), s.amounts)
+		s.delegated(c)
+	}
+	if !p.proportional.Enabled() {
+		return nil
+	}
+	return p.proportional.FilterBatch(&s.fits, s.amounts, c.table.Matrix(used), c.table.Matrix(allocatable), &s.fits)
+}
+
+// setAmounts makes the vector of the request, without what is ignored or
+// delegated. exact says that it has every amount exactly and in a column; known,
+// that there are nodes which have the resources at all.
+func (s *state) setAmounts(c *cluster) (exact, known bool) {
+	r := &s.request
+	s.amounts = c.m.NewVector()
+	s.amounts[vectormap.Pods] = 1
+	s.amounts[vectormap.CPU] = float64(r.cpu)
+	s.amounts[vectormap.Memory] = float64(r.memory)
+	s.amounts[c.storage] = float64(r.storage)
+	exact, known = max(r.cpu, r.memory, r.storage) < limit, true
+	for i := range r.scalars {
+		x := &r.scalars[i]
+		if x.ignored {
+			continue
+		}
+		exact = exact && x.amount < limit && !c.refused[x.name]
+		if x.delegated {
+			continue
+		}
+		if column, ok := c.columns[x.name]; ok {
+			s.amounts[column] = float64(x.amount)
+		} else {
+			known = false
+		}
+	}
+	return exact, known
+}
+
+// delegated removes the rows that have a delegated resource in their allocatable
+// amounts, and too little of it.
+func (s *state) delegated(c *cluster) {
+	for i := range s.request.scalars {
+		x := &s.request.scalars[i]
+		column, ok := c.columns[x.name]
+		if !x.delegated || !ok {
+			continue
+		}
+		has, left := c.table.Matrix(allocatable).Column(column), c.table.Matrix(free).Column(column)
+		for row := range s.fits.All() {
+			if has[row] > 0 && float64(x.amount) > left[row] {
+				s.fits.Clear(row)
+			}
+		}
+	}
+}
+
+// compare sets s.fits by the scalar comparison of every node.
+func (s *state) compare(c *cluster) {
+	s.fits.Resize(len(c.nodes))
+	for i, node := range c.nodes {
+		if why := s.request.compare(capacityOf(node)); len(why.reasons) == 0 {
+			s.fits.Set(int(c.rows[i]))
+		}
+	}
+}
+
+// Filter says whether a node can hold the pod.
+func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo) *fwk.Status {
+	s, err := p.last.read(cycle, stateKey)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if !p.rowFits(s, node) {
+		if status := p.check(s, node); !status.IsSuccess() {
+			return status
+		}
+	}
+	if p.ledger == nil {
+		return nil
+	}
+	return p.ledger.Filter(ctx, pod, node.Node().Name)
+}
+
+// rowFits reports whether a node has a row, and that can hold the pod.
+func (p *Plugin) rowFits(s *state, node fwk.NodeInfo) bool {
+	if s.version != p.cluster.version {
+		return false
+	}
+	row, ok := p.cluster.rowOf(node)
+	return ok && s.fits.Test(row)
+}
+
+// check is Filter for one node, without the table.
+func (p *Plugin) check(s *state, node fwk.NodeInfo) *fwk.Status {
+	why := s.request.compare(capacityOf(node))
+	if len(why.reasons) > 0 || !p.proportional.Enabled() {
+		return why.status()
+	}
+	v := p.cluster.newVectors(node)
+	result, err := p.proportional.Check(s.amounts, v[used], v[allocatable])
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if result.OK {
+		return nil
+	}
+	m := p.cluster.m
+	return fwk.NewStatus(fwk.Unschedulable, fmt.Sprintf("Too little %s left for idle %s", m.Name(result.Secondary), m.Name(result.Primary)))
+}
+
+// explain says with numbers why no node can hold the pod.
+func (p *Plugin) explain(s *state) string {
+	c := p.cluster
+	m := c.table.Matrix(free)
+	for i := range s.request.scalars {
+		if x := &s.request.scalars[i]; !x.ignored && !x.delegated {
+			if _, ok := c.columns[x.name]; !ok {
+				return fmt.Sprintf("0/%d nodes fit: no node has %s", m.Rows(), x.name)
+			}
+		}
+	}
+	line := c.m.ExplainRejections(m.Rows(), vector.Rejections(nil, m, s.amounts, nil))
+	var capable vector.Mask
+	vector.Fit(&capable, m, s.amounts)
+	if n := capable.Count(); n > 0 && p.proportional.Enabled() {
+		line += fmt.Sprintf("; %d have the room, but keep it for idle devices", n)
+	}
+	return line
+}

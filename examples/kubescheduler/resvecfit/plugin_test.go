@@ -1,0 +1,262 @@
+package resvecfit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/scoring"
+	corev1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// scoresOf runs a cycle and returns the scores by node of the nodes that can hold
+// the pod.
+func scoresOf(t *testing.T, p *Plugin, pod *corev1.Pod) map[string]int64 {
+	t.Helper()
+	ctx, cycle := context.Background(), newCycle()
+	nodes := p.handle.(*fakeHandle).nodes
+	if _, status := p.PreFilter(ctx, cycle, pod, nodes); !status.IsSuccess() {
+		t.Fatal(status)
+	}
+	var feasible []fwk.NodeInfo
+	for _, node := range nodes {
+		if p.Filter(ctx, cycle, pod, node).IsSuccess() {
+			feasible = append(feasible, node)
+		}
+	}
+	if status := p.PreScore(ctx, cycle, pod, feasible); !status.IsSuccess() {
+		t.Fatal(status)
+	}
+	scores := map[string]int64{}
+	for _, node := range feasible {
+		score, status := p.Score(ctx, cycle, pod, node)
+		if !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		scores[node.Node().Name] = score
+	}
+	return scores
+}
+
+// TestScoring: the terms, their scale, and their sum.
+func TestScoring(t *testing.T) {
+	nodes := []fwk.NodeInfo{
+		newNode("idle", amounts("cpu", "10", "memory", "10Gi"), nil),
+		newNode("busy", amounts("cpu", "10", "memory", "10Gi"), amounts("cpu", "6", "memory", "2Gi")),
+		newNode("gpu", amounts("cpu", "10", "memory", "10Gi", "nvidia.com/gpu", "4"), amounts("cpu", "2", "memory", "2Gi")),
+		newNode("full", amounts("cpu", "10", "memory", "10Gi"), amounts("cpu", "10")),
+	}
+	pod := newPod("pod", amounts("cpu", "2", "memory", "2Gi"))
+	for _, c := range []struct {
+		terms string
+		want  map[string]int64
+	}{
+		{`[{"kube":{"type":"LeastAllocated","resources":[{"name":"cpu"}]}}]`, map[string]int64{"idle": 80, "busy": 20, "gpu": 60}},
+		{`[{"kube":{"type":"MostAllocated","resources":[{"name":"cpu"}]}}]`, map[string]int64{"idle": 20, "busy": 80, "gpu": 40}},
+		// Volcano's score is 10 times the percentage; the greatest one becomes 100.
+		{`[{"strategy":{"resources":{"cpu":{"type":"MostAllocated","weight":1}}}}]`, map[string]int64{"idle": 25, "busy": 100, "gpu": 50}},
+		{`[{"strategy":{"resources":{"cpu":{"type":"MostAllocated","weight":1}}},"normalize":"MinMax"}]`, map[string]int64{"idle": 0, "busy": 100, "gpu": 33}},
+		// The node with the scarce resource comes last.
+		{`[{"strategy":{"resourceStrategyFitWeight":0,"sra":{"enable":true,"weight":10,"resources":"nvidia.com/gpu"}}}]`, map[string]int64{"idle": 100, "busy": 100, "gpu": 0}},
+		{`[{"load":{"metric":"DominantResource","direction":"Pack"}}]`, map[string]int64{"idle": 20, "busy": 80, "gpu": 40}},
+		// (80·3 + 20·1) / 4, and so on.
+		{`[{"weight":3,"kube":{"type":"LeastAllocated","resources":[{"name":"cpu"}]}},{"load":{"metric":"DominantResource","direction":"Pack"}}]`,
+			map[string]int64{"idle": 65, "busy": 35, "gpu": 55}},
+	} {
+		if got := scoresOf(t, newPlugin(t, `{"scoring":`+c.terms+`}`, nodes...), pod); !maps.Equal(got, c.want) {
+			t.Errorf("%s\n%v, want %v", c.terms, got, c.want)
+		}
+	}
+}
+
+// TestOverride: annotations of a pod replace the rules of a strategy.
+func TestOverride(t *testing.T) {
+	p := newPlugin(t, `{"scoring":[{"strategy":{"resources":{"cpu":{"type":"MostAllocated","weight":1}}}}]}`,
+		newNode("a", amounts("cpu", "10"), nil), newNode("b", amounts("cpu", "10"), amounts("cpu", "6")))
+	pod := newPod("pod", amounts("cpu", "2"))
+	if got, want := scoresOf(t, p, pod), map[string]int64{"a": 25, "b": 100}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	plain := signatureOf(t, p, pod)
+	pod.Annotations = map[string]string{scoring.ScoringTypeAnnotation: "LeastAllocated", scoring.WeightAnnotation: `{"cpu":1}`}
+	if got, want := scoresOf(t, p, pod), map[string]int64{"a": 100, "b": 25}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if signatureOf(t, p, pod) == plain {
+		t.Error("the annotations are not in the signature")
+	}
+}
+
+func signatureOf(t *testing.T, p *Plugin, pod *corev1.Pod) string {
+	t.Helper()
+	fragments, status := p.SignPod(context.Background(), pod)
+	if !status.IsSuccess() {
+		t.Fatal(status)
+	}
+	text, err := json.Marshal(fragments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestSignPod: pods that are scheduled alike have one signature.
+func TestSignPod(t *testing.T) {
+	p := newPlugin(t, "")
+	base := signatureOf(t, p, newPod("a", amounts("cpu", "1", "nvidia.com/gpu", "2", "hugepages-2Mi", "4Mi")))
+	if other := signatureOf(t, p, newPod("b", amounts("hugepages-2Mi", "4Mi", "cpu", "1000m", "nvidia.com/gpu", "2"))); other != base {
+		t.Errorf("%s\n%s", base, other)
+	}
+	if other := signatureOf(t, p, newPod("c", amounts("cpu", "1", "nvidia.com/gpu", "1", "hugepages-2Mi", "4Mi"))); other == base {
+		t.Error("another request, the same signature")
+	}
+	if _, status := p.SignPod(context.Background(), newPod("d", amounts("class.example.com/a", "1"))); status.Code() != fwk.Unschedulable {
+		t.Error(status)
+	}
+}
+
+// TestProportional: the predicate refuses where idle devices need the rest, with a
+// reason of its own, and the scalar form agrees with the table.
+func TestProportional(t *testing.T) {
+	node := newNode("a", amounts("cpu", "10", "memory", "64G", "nvidia.com/gpu", "2"), amounts("cpu", "3"))
+	p := newPlugin(t, `{"proportional":{"enable":true,"resources":"nvidia.com/gpu","resourceProportion":{"nvidia.com/gpu.cpu":2,"nvidia.com/gpu.memory":8}}}`, node)
+	for _, c := range []struct {
+		request corev1.ResourceList
+		want    string
+	}{
+		{amounts("cpu", "3"), ""}, // 4 are left for 2 devices
+		{amounts("cpu", "3001m"), "Unschedulable [Too little cpu left for idle nvidia.com/gpu]"},
+		{amounts("cpu", "1", "memory", "49G"), "Unschedulable [Too little memory left for idle nvidia.com/gpu]"},
+		{amounts("cpu", "7", "nvidia.com/gpu", "1"), ""},
+		{amounts("cpu", "8"), "Unschedulable [Insufficient cpu]"},
+		{amounts("cpu", "11"), "UnschedulableAndUnresolvable [Insufficient cpu]"},
+	} {
+		ctx, cycle, pod := context.Background(), newCycle(), newPod("pod", c.request)
+		if _, status := p.PreFilter(ctx, cycle, pod, []fwk.NodeInfo{node}); !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		again := *node // another object, without a row
+		for _, n := range []fwk.NodeInfo{node, &again} {
+			got := ""
+			if status := p.Filter(ctx, cycle, pod, n); !status.IsSuccess() {
+				got = fmt.Sprint(status.Code(), " ", status.Reasons())
+			}
+			if got != c.want {
+				t.Errorf("%v: %s, want %s", c.request, got, c.want)
+			}
+		}
+	}
+}
+
+// TestRestriction: which nodes are named.
+func TestRestriction(t *testing.T) {
+	var nodes []fwk.NodeInfo
+	for i := range 40 {
+		used := amounts("cpu", "8")
+		if i%10 == 0 {
+			used = amounts("cpu", "2")
+		}
+		has := amounts("cpu", "8")
+		if i%10 == 1 {
+			has = amounts("cpu", "16")
+			used = amounts("cpu", "16")
+		}
+		nodes = append(nodes, newNode(fmt.Sprint(i), has, used))
+	}
+	for _, c := range []struct {
+		what      string
+		arguments string
+		request   string
+		failed    bool // an attempt before has failed
+		group     bool
+		want      []string // nil: all nodes
+	}{
+		{"few can hold it", ``, "4", false, false, []string{"0", "10", "20", "30"}},
+		{"few can hold it, second attempt", ``, "4", true, false, nil},
+		{"few can hold it, in a pod group", ``, "4", false, true, nil},
+		{"few can hold it, but more than allowed", `{"visitPercent":9}`, "4", false, false, nil},
+		{"as many as allowed", `{"visitPercent":10}`, "4", false, false, []string{"0", "10", "20", "30"}},
+		{"never", `{"visitPercent":0}`, "4", false, false, nil},
+		{"none can, few could", ``, "12", false, false, []string{"1", "11", "21", "31"}},
+		{"none can, few could, second attempt", ``, "12", true, false, []string{"1", "11", "21", "31"}},
+		{"none can, all could", ``, "8", false, false, nil},
+		{"none could", ``, "17", false, false, nil},
+		{"the best two, packed", `{"topK":2,"visitPercent":0,"scoring":[{"kube":{"type":"MostAllocated","resources":[{"name":"cpu"}]}}]}`, "1", false, false, []string{"0", "10"}},
+	} {
+		p := newPlugin(t, c.arguments, nodes...)
+		pod, cycle := newPod("pod", amounts("cpu", c.request)), newCycle()
+		cycle.group = c.group
+		if c.failed {
+			p.attempts.add(pod.UID)
+		}
+		result, status := p.PreFilter(context.Background(), cycle, pod, nodes)
+		if !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		var got []string
+		if !result.AllNodes() {
+			got = slices.Sorted(maps.Keys(result.NodeNames))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
+// TestCluster: rows follow nodes that change, come and go.
+func TestCluster(t *testing.T) {
+	p := newPlugin(t, "")
+	a, b := newNode("a", amounts("cpu", "4"), nil), newNode("b", amounts("cpu", "4"), amounts("cpu", "3"))
+	pod := newPod("pod", amounts("cpu", "2"))
+	gpu := newPod("gpu", amounts("cpu", "2", "nvidia.com/gpu", "1"))
+	check := func(what string, pod *corev1.Pod, nodes []fwk.NodeInfo, want ...string) {
+		t.Helper()
+		cycle := newCycle()
+		if _, status := p.PreFilter(context.Background(), cycle, pod, nodes); !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		var got []string
+		for _, node := range nodes {
+			if p.Filter(context.Background(), cycle, pod, node).IsSuccess() {
+				got = append(got, node.Node().Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	check("two nodes", pod, []fwk.NodeInfo{a, b}, "a")
+	b.take(nil)
+	check("one has changed", pod, []fwk.NodeInfo{a, b}, "a", "b")
+	check("one is gone", pod, []fwk.NodeInfo{b}, "b")
+	check("no node has it", gpu, []fwk.NodeInfo{b})
+	c := newNode("c", amounts("cpu", "8", "nvidia.com/gpu", "1"), nil)
+	check("one with a new resource", gpu, []fwk.NodeInfo{c, b, a}, "c")
+	d := newNode("a", amounts("cpu", "1"), nil)
+	check("another of the same name", pod, []fwk.NodeInfo{c, b, d}, "c", "b")
+	check("none", pod, nil)
+	check("back again", pod, []fwk.NodeInfo{a, c}, "a", "c")
+}
+
+// TestCopy: a node with the same generation in another object, and the same object
+// with another generation, are compared by themselves.
+func TestCopy(t *testing.T) {
+	node := newNode("a", amounts("cpu", "4"), nil)
+	p := newPlugin(t, "", node)
+	ctx, cycle, pod := context.Background(), newCycle(), newPod("pod", amounts("cpu", "2"))
+	if _, status := p.PreFilter(ctx, cycle, pod, []fwk.NodeInfo{node}); !status.IsSuccess() {
+		t.Fatal(status)
+	}
+	full := *node
+	full.used = amountsOf{cpu: 3000}
+	if p.Filter(ctx, cycle, pod, &full).IsSuccess() {
+		t.Error("a copy is taken for the node")
+	}
+	if node.take(amounts("cpu", "3")); p.Filter(ctx, cycle, pod, node).IsSuccess() {
+		t.Error("a node that has changed is taken for what it was")
+	}
+}

@@ -1,0 +1,209 @@
+package resvecfit
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// scorer scores nodes by terms: what the plugins [Plugin] and [Balanced] share. It
+// holds the scores of one cycle at a time.
+type scorer struct {
+	handle      fwk.Handle
+	key         fwk.StateKey // of the state of a cycle
+	podLevel    bool
+	terms       []term
+	m           *vectormap.ResourceVectorMap // that the terms are compiled against
+	combination *scoring.Combination
+	whole       scoring.IntScorer // the only term, if that is one of whole numbers
+
+	last     lastRead[*scoreState]
+	scores   []int64 // by row
+	sums     []float64
+	combined scoring.CombineScratch
+}
+
+// compile compiles the terms against a map, unless they are.
+func (s *scorer) compile(m *vectormap.ResourceVectorMap) error {
+	if s.m == m {
+		return nil
+	}
+	var terms []scoring.Term
+	for i := range s.terms {
+		t := &s.terms[i]
+		var err error
+		if t.scorer, err = t.compile(m); err != nil {
+			return fmt.Errorf("compiling scoring[%d]: %w", i, err)
+		}
+		terms = append(terms, scoring.Term{Scorer: t.scorer, Weight: float64(t.weight), Normalize: t.normalize})
+	}
+	var err error
+	if s.combination, err = scoring.Combine(terms); err != nil {
+		return err
+	}
+	s.whole = nil
+	if len(s.terms) == 1 && s.terms[0].normalize == scoring.NormalizeNone {
+		s.whole, _ = s.terms[0].scorer.(scoring.IntScorer)
+	}
+	s.m = m
+	return nil
+}
+
+// names returns the resources that the terms name.
+func (s *scorer) names() []string {
+	var names []string
+	for i := range s.terms {
+		names = append(names, s.terms[i].names...)
+	}
+	return names
+}
+
+// overridable reports whether annotations of a pod can change its scores.
+func (s *scorer) overridable() bool {
+	for i := range s.terms {
+		if _, ok := s.terms[i].scorer.(*scoring.Strategy); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// scorerOf returns the scorer of a term for a pod. Annotations that are wrong make
+// the pod score 0, as in Volcano.
+func (s *scorer) scorerOf(t *term, pod *corev1.Pod) (scoring.Scorer, error) {
+	strategy, ok := t.scorer.(*scoring.Strategy)
+	if !ok {
+		return t.scorer, nil
+	}
+	override, err := scoring.ParsePodOverride(pod.Annotations, s.m, scoring.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	return strategy.WithOverride(override), nil
+}
+
+// score sets s.scores of the given rows.
+func (s *scorer) score(c *cluster, pod *corev1.Pod, rows *vector.Mask) error {
+	n := len(c.nodes)
+	if len(s.scores) < n {
+		s.scores, s.sums = make([]int64, n), make([]float64, n)
+	}
+	if s.whole != nil {
+		t := &s.terms[0]
+		request := c.request(t.total(pod, s.podLevel))
+		return s.whole.ScoreIntBatch(s.scores, request, c.table.Matrix(t.matrix()), c.table.Matrix(allocatable), rows)
+	}
+	parts := make([][]float64, len(s.terms))
+	weights := 0.0
+	for i := range s.terms {
+		t := &s.terms[i]
+		scorer, err := s.scorerOf(t, pod)
+		if err != nil {
+			return err
+		}
+		request := c.request(t.total(pod, s.podLevel))
+		parts[i] = make([]float64, n)
+		if err := scorer.ScoreBatch(parts[i], request, c.table.Matrix(t.matrix()), c.table.Matrix(allocatable), rows); err != nil {
+			return err
+		}
+		weights += float64(t.weight)
+	}
+	s.combination.CombineScores(&s.combined, s.sums[:n], parts, rows)
+	for row := range rows.All() {
+		s.scores[row] = wholeScore(s.sums[row] / weights)
+	}
+	return nil
+}
+
+// wholeScore returns a score as kube-scheduler wants it.
+func wholeScore(score float64) int64 {
+	if math.IsNaN(score) {
+		return fwk.MinScore
+	}
+	return int64(min(max(score, float64(fwk.MinScore)), float64(fwk.MaxScore)))
+}
+
+// scoreState says which scores are those of a cycle.
+type scoreState struct {
+	cluster *cluster
+	version uint64       // of the cluster
+	rows    *vector.Mask // that are scored
+}
+
+// Clone returns s.
+func (s *scoreState) Clone() fwk.StateData { return s }
+
+// preScore scores the nodes of a cycle. c is in step with the snapshot, and fits,
+// unless nil, holds the rows of all the nodes.
+func (s *scorer) preScore(c *cluster, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo, fits *vector.Mask) error {
+	rows := fits
+	if rows == nil || s.whole == nil {
+		// The scores of some terms depend on which other nodes there are.
+		rows = vector.NewMask(len(c.nodes))
+		for _, node := range nodes {
+			if row, ok := c.rowOf(node); ok {
+				rows.Set(row)
+			}
+		}
+	}
+	if err := s.score(c, pod, rows); err != nil {
+		return err
+	}
+	state := &scoreState{cluster: c, version: c.version, rows: rows}
+	cycle.Write(s.key, state)
+	s.last.set(cycle, state)
+	return nil
+}
+
+// lookUp returns the score of a node. Where preScore has not scored it, it is
+// scored by itself, if that is possible.
+func (s *scorer) lookUp(cycle fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	state, err := s.last.read(cycle, s.key)
+	if err == nil && state == s.last.value && state.version == state.cluster.version {
+		if row, ok := state.cluster.rowOf(node); ok && state.rows.Test(row) {
+			return s.scores[row], nil
+		}
+	}
+	if err != nil || s.whole == nil {
+		return 0, fwk.NewStatus(fwk.Error, "a node is scored that PreScore was not given")
+	}
+	t, n := &s.terms[0], s.m.Len()
+	v := state.cluster.newVectors(node)
+	request := state.cluster.request(t.total(pod, s.podLevel))
+	score, err := s.whole.ScoreInt(request[:n], v[t.matrix()][:n], v[allocatable][:n])
+	return score, fwk.AsStatus(err)
+}
+
+// PreScore scores all nodes that can hold the pod.
+func (p *Plugin) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	s, err := p.last.read(cycle, stateKey)
+	if err == nil && s.version == p.cluster.version {
+		if err := p.compile(); err != nil { // another plugin may have widened the map
+			return fwk.AsStatus(err)
+		}
+		return fwk.AsStatus(p.scorer.preScore(p.cluster, cycle, pod, nodes, &s.fits))
+	}
+	// The plugin is not enabled at preFilter.
+	all, err := p.handle.SnapshotSharedLister().NodeInfos().List()
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if err := p.refresh(all); err != nil {
+		return fwk.AsStatus(err)
+	}
+	return fwk.AsStatus(p.scorer.preScore(p.cluster, cycle, pod, nodes, nil))
+}
+
+// Score returns what PreScore found out.
+func (p *Plugin) Score(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	return p.scorer.lookUp(cycle, pod, node)
+}
+
+// ScoreExtensions returns nil: scores are from 0 to 100 already.
+func (p *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }

@@ -1,0 +1,204 @@
+package resvecfit
+
+import (
+	"cmp"
+
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/component-helpers/resource"
+)
+
+// basis is what a term scores with, beside the allocatable amounts.
+type basis uint8
+
+const (
+	asRequested basis = iota // the true amounts
+	asScored                 // with least amounts per container, as NodeResourcesFit
+	asBalanced               // true amounts and those of the status, as NodeResourcesBalancedAllocation
+)
+
+// term is a parsed [Term], and the scorer that it is compiled to.
+type term struct {
+	weight    int64
+	normalize scoring.Normalization
+	basis     basis
+	names     []string // the resources that it names
+
+	compile func(*vectormap.ResourceVectorMap) (scoring.Scorer, error)
+	scorer  scoring.Scorer
+}
+
+// matrix returns the matrix of used amounts that the term scores with.
+func (t *term) matrix() int {
+	if t.basis == asScored {
+		return scored
+	}
+	return used
+}
+
+// total returns what the term counts a pod as.
+func (t *term) total(pod *corev1.Pod, podLevel bool) corev1.ResourceList {
+	opts := resource.PodResourcesOptions{SkipPodLevelResources: !podLevel}
+	switch t.basis {
+	case asScored:
+		// NodeResourcesFit scores with the containers, whatever the pod level says.
+		opts.SkipPodLevelResources = true
+		opts.NonMissingContainerRequests = leastRequests()
+	case asBalanced:
+		opts.UseStatusResources = true
+	}
+	return resource.PodRequests(pod, opts)
+}
+
+// leastRequests are what kube-scheduler scores a container with that requests
+// nothing: DefaultMilliCPURequest and DefaultMemoryRequest of
+// pkg/scheduler/util/pod_resources.go.
+func leastRequests() corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:    *apiresource.NewMilliQuantity(100, apiresource.DecimalSI),
+		corev1.ResourceMemory: *apiresource.NewQuantity(200<<20, apiresource.DecimalSI),
+	}
+}
+
+// request returns a total as a vector; what has no column is on no node.
+func (c *cluster) request(list corev1.ResourceList) vector.ResourceVector {
+	v := c.m.NewVector()
+	v[vectormap.Pods] = 1
+	for name, quantity := range list {
+		switch name {
+		case corev1.ResourceCPU:
+			v[vectormap.CPU] = float64(quantity.MilliValue())
+		case corev1.ResourceMemory:
+			v[vectormap.Memory] = float64(quantity.Value())
+		case corev1.ResourceEphemeralStorage:
+			v[c.storage] = float64(quantity.Value())
+		default:
+			if column, ok := c.m.Index(string(name)); ok {
+				v[column] = float64(quantity.Value())
+			}
+		}
+	}
+	return v
+}
+
+// parse reads the term.
+func (t *Term) parse(path *field.Path) (*term, field.ErrorList) {
+	var faults field.ErrorList
+	parsed := &term{weight: cmp.Or(t.Weight, 1)}
+	if parsed.weight < 1 || parsed.weight > 100 {
+		faults = append(faults, field.Invalid(path.Child("weight"), t.Weight, "must be from 1 to 100"))
+	}
+	kinds := 0
+	for _, is := range []bool{given(t.Kube), given(t.Strategy), t.Load != nil} {
+		if is {
+			kinds++
+		}
+	}
+	normalize := cmp.Or(t.Normalize, "None")
+	switch {
+	case kinds != 1:
+		faults = append(faults, field.Required(path, "exactly one of kube, strategy and load must be given"))
+	case given(t.Kube):
+		faults = append(faults, parsed.kube(t.Kube, path.Child("kube"))...)
+	case given(t.Strategy):
+		normalize = cmp.Or(t.Normalize, "Max")
+		faults = append(faults, parsed.strategy(t.Strategy, path.Child("strategy"))...)
+		if normalize == "None" {
+			faults = append(faults, field.Invalid(path.Child("normalize"), normalize, "a strategy has no fixed range: must be Max or MinMax"))
+		}
+	default:
+		faults = append(faults, parsed.load(t.Load, path.Child("load"))...)
+	}
+	switch normalize {
+	case "None":
+	case "Max":
+		parsed.normalize = scoring.NormalizeMax
+	case "MinMax":
+		parsed.normalize = scoring.NormalizeMinMax
+	default:
+		faults = append(faults, field.NotSupported(path.Child("normalize"), t.Normalize, []string{"None", "Max", "MinMax"}))
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return parsed, nil
+}
+
+func (t *term) kube(document []byte, path *field.Path) field.ErrorList {
+	cfg, err := scoring.ParseScoringStrategy(document)
+	if err != nil {
+		return prefixed(path, err)
+	}
+	t.basis = asScored
+	if cfg.Type == scoring.BalancedAllocation {
+		t.basis = asBalanced
+	}
+	for _, r := range cfg.Resources {
+		t.names = append(t.names, r.Name)
+	}
+	t.compile = func(m *vectormap.ResourceVectorMap) (scoring.Scorer, error) {
+		return scoring.CompileKube(*cfg, m, scoring.AllowUnknown)
+	}
+	return t.tryCompile(path)
+}
+
+func (t *term) strategy(document []byte, path *field.Path) field.ErrorList {
+	cfg, _, err := scoring.ParseArguments(document)
+	if err != nil {
+		return prefixed(path, err)
+	}
+	if cfg.Proportional != nil {
+		return field.ErrorList{field.Forbidden(path.Child("proportional"), "it is a predicate: give it as proportional of the plugin")}
+	}
+	t.compile = func(m *vectormap.ResourceVectorMap) (scoring.Scorer, error) {
+		return scoring.CompileStrategy(*cfg, m, scoring.AllowUnknown)
+	}
+	return t.tryCompile(path)
+}
+
+func (t *term) load(l *LoadTerm, path *field.Path) field.ErrorList {
+	var faults field.ErrorList
+	cfg := scoring.LoadConfig{Weights: l.Weights}
+	switch cmp.Or(l.Metric, "NormalizedSum") {
+	case "NormalizedSum":
+	case "DominantResource":
+		cfg.Metric = scoring.DominantResource
+	default:
+		faults = append(faults, field.NotSupported(path.Child("metric"), l.Metric, []string{"NormalizedSum", "DominantResource"}))
+	}
+	switch cmp.Or(l.Direction, "Spread") {
+	case "Spread":
+		cfg.Direction = scoring.Spread
+	case "Pack":
+		cfg.Direction = scoring.Pack
+	default:
+		faults = append(faults, field.NotSupported(path.Child("direction"), l.Direction, []string{"Spread", "Pack"}))
+	}
+	if cfg.Weights == nil {
+		cfg.Weights = map[string]float64{"cpu": 1, "memory": 1}
+	}
+	for name := range cfg.Weights {
+		t.names = append(t.names, name)
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	t.compile = func(m *vectormap.ResourceVectorMap) (scoring.Scorer, error) {
+		return scoring.CompileLoad(cfg, m, scoring.AllowUnknown)
+	}
+	return t.tryCompile(path)
+}
+
+// tryCompile reports the faults of a term's values.
+func (t *term) tryCompile(path *field.Path) field.ErrorList {
+	m, err := vectormap.New([]string{storageName}, vectormap.NoFold())
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	_, err = t.compile(m)
+	return prefixed(path, err)
+}
