@@ -233,12 +233,6 @@ func (p *strategyParser) fail(err *field.Error) {
 
 // shortText cuts a text that stands in a message. Every legal resource name stays
 // whole.
-func shortText(s string) string {
-	const most = 320
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
-}
+func shortText(s string) string { return document.Cut(s, "...") }
 
 func sortedDocumentKeys(x document.Object) []string { return slices.Sorted(maps.Keys(x)) }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/resvec/resvec/internal/document"
 )
 
 // EntryError is what is wrong, or was left out, in an annotation or a list. Some
@@ -283,10 +285,4 @@ func parseCount(text string) (int64, Code) {
 }
 
 // brief cuts text for a message. Every legal name stays whole.
-func brief(text string) string {
-	const most = 320
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func brief(text string) string { return document.Cut(text, "…") }

@@ -274,7 +274,7 @@ func (v *validator) cluster(catalogue Catalogue) {
 		if card, isCard := cardOf(v.m, dim, v.m.Name(dim)); isCard {
 			sum := 0.0
 			for _, q := range v.children[""] {
-				sum += v.claim(q, dim, len(v.of))
+				sum += v.claim(q, dim)
 			}
 			if sum > cards[card] && !math.IsInf(sum, 1) && cards[card] > 0 {
 				v.warn(Oversold, "", card, sum, cards[card])
@@ -284,13 +284,13 @@ func (v *validator) cluster(catalogue Catalogue) {
 }
 
 // claim returns how much of a card a queue may use: what it mentions, or what its
-// children may. Cycles end with depth.
-func (v *validator) claim(q *Queue, dim, depth int) (sum float64) {
-	if amount, ok := q.mentions(dim); ok || depth == 0 {
+// children may. Cycles are below no queue at the top, where it starts.
+func (v *validator) claim(q *Queue, dim int) (sum float64) {
+	if amount, ok := q.mentions(dim); ok {
 		return amount
 	}
 	for _, child := range v.children[q.Name] {
-		sum += v.claim(child, dim, depth-1)
+		sum += v.claim(child, dim)
 	}
 	return sum
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/vector"
@@ -158,10 +157,4 @@ func sortByPath(list field.ErrorList) {
 func keyPath(parent, key string) string { return fmt.Sprintf("%s[%q]", parent, brief(key)) }
 
 // brief cuts text for a message. Every legal resource name stays whole.
-func brief(text string) string {
-	const most = 320
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func brief(text string) string { return document.Cut(text, "…") }

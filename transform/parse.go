@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
@@ -450,12 +449,6 @@ func (p *parser) text(x object, key string, at *field.Path) string {
 }
 
 // short cuts a text that stands in a message or a path. No name is as long.
-func short(s string) string {
-	const most = 320
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
-}
+func short(s string) string { return document.Cut(s, "...") }
 
 func sortedKeys(x object) []string { return slices.Sorted(maps.Keys(x)) }

@@ -13,6 +13,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -286,4 +287,14 @@ func (r *reader) plain(n *yaml.Node) (v any) {
 		r.fail(fromLibrary(err))
 	}
 	return v
+}
+
+// Cut cuts text that stands in a message or a path, and puts mark behind what is
+// left. Every legal resource name stays whole.
+func Cut(text, mark string) string {
+	const most = 320
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + mark
 }

@@ -196,3 +196,18 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestCut(t *testing.T) {
+	whole := strings.Repeat("a", 320)
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"a\xffb", "a\xffb"},
+		{whole, whole},
+		{whole + "b", whole + "…"},
+		{whole[1:] + "é", whole[1:] + "…"},
+	} {
+		if got := Cut(c.text, "…"); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
