@@ -23,6 +23,10 @@ var rooms = map[string][]string{
 		"go.yaml.in/yaml/v3",
 		"k8s.io/apimachinery/...",
 	},
+	"/internal/quantity": {
+		"gopkg.in/inf.v0",
+		"k8s.io/apimachinery/pkg/api/resource",
+	},
 	"/internal/testkit": {
 		module + "/internal/kernel",
 		"golang.org/x/sys/...",
@@ -36,6 +40,7 @@ var rooms = map[string][]string{
 	},
 	"/vectormap": {
 		module + "/internal/kernel",
+		module + "/internal/quantity",
 		module + "/vector",
 		"k8s.io/api/...",
 		"k8s.io/apimachinery/...",
@@ -51,6 +56,7 @@ var rooms = map[string][]string{
 	"/transform": {
 		module + "/internal/document",
 		module + "/internal/kernel",
+		module + "/internal/quantity",
 		module + "/vector",
 		module + "/vectormap",
 		"gonum.org/v1/gonum/mat",
@@ -62,6 +68,7 @@ var rooms = map[string][]string{
 	"/device": {
 		module + "/internal/document",
 		module + "/internal/kernel",
+		module + "/internal/quantity",
 		module + "/scoring",
 		module + "/vector",
 		module + "/vectormap",

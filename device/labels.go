@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // LabelOptions says how [FromNodes] reads nodes. The zero value reads all.
@@ -153,32 +153,21 @@ func (r *labelReader) node(n *corev1.Node) Node {
 // amounts returns what of cpu and memory is allocatable.
 func (r *labelReader) amounts() (cpuMilli, bytes int64) {
 	if q, ok := r.allocatable[corev1.ResourceCPU]; ok {
-		if whole, ok := quantityCeiling(&q); ok && 0 <= whole && whole <= math.MaxInt64/1000 {
+		q = quantity.Bounded(q)
+		if whole, ok := quantity.Ceiling(&q); ok && 0 <= whole && whole <= math.MaxInt64/1000 {
 			cpuMilli = q.MilliValue()
 		} else {
 			r.problems.add(BadCount, string(corev1.ResourceCPU), "%s is no amount of cpu", q.String())
 		}
 	}
 	if q, ok := r.allocatable[corev1.ResourceMemory]; ok {
-		if whole, ok := quantityCeiling(&q); ok && whole >= 0 {
+		if whole, ok := quantity.Ceiling(&q); ok && whole >= 0 {
 			bytes = whole
 		} else {
 			r.problems.add(BadMemory, string(corev1.ResourceMemory), "%s is no amount of memory", q.String())
 		}
 	}
 	return cpuMilli, bytes
-}
-
-// quantityCeiling returns the value of q rounded up, as Value does, and whether it is
-// below 2^63: from there on Value may return 0.
-func quantityCeiling(q *resource.Quantity) (value int64, ok bool) {
-	if value, ok := q.AsInt64(); ok {
-		return value, true
-	}
-	if q.CmpInt64(math.MaxInt64) > 0 || q.CmpInt64(math.MinInt64) < 0 {
-		return 0, false
-	}
-	return q.Value(), true
 }
 
 // match finds the rules that apply.
@@ -371,17 +360,13 @@ func parseLabelMemory(text string, unit MemoryUnit) (bytes int64, ok bool) {
 	return parseLabelQuantity(text)
 }
 
-// parseLabelQuantity reads the less usual amounts. One with an exponent of more than
-// two digits, which is none of a device, takes long to compute with.
+// parseLabelQuantity reads the less usual amounts.
 func parseLabelQuantity(text string) (bytes int64, ok bool) {
-	if e := strings.IndexAny(text, "eE"); e >= 0 && len(text)-e > len("e+99") {
-		return 0, false
-	}
-	q, err := resource.ParseQuantity(text)
+	q, err := quantity.Parse(text)
 	if err != nil {
 		return 0, false
 	}
-	if bytes, ok = quantityCeiling(&q); !ok {
+	if bytes, ok = quantity.Ceiling(&q); !ok {
 		return math.MaxInt64, true
 	}
 	return bytes, true
@@ -455,8 +440,8 @@ func (r *labelReader) unclaimed(name string) {
 
 // count returns how much of a resource is allocatable; 0 if that is no amount.
 func (r *labelReader) count(name string) int64 {
-	q := r.allocatable[corev1.ResourceName(name)]
-	count, ok := quantityCeiling(&q)
+	q := quantity.Bounded(r.allocatable[corev1.ResourceName(name)])
+	count, ok := quantity.Ceiling(&q)
 	switch {
 	case !ok || count < 0:
 		r.problems.add(BadCount, name, "%s allocatable is no number of devices", q.String())

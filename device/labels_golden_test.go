@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,7 +119,7 @@ func (g *labelModel) mebibytes(key string) int64 {
 }
 
 func (g *labelModel) quantity(key string) {
-	q, err := resource.ParseQuantity(g.labels[key])
+	q, err := quantity.Parse(g.labels[key])
 	if err != nil || q.Cmp(resource.MustParse("64Mi")) < 0 || q.Cmp(resource.MustParse("4Ti")) > 0 {
 		g.problem("bad-memory", key)
 	}

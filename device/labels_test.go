@@ -654,6 +654,25 @@ func TestEmptyLabel(t *testing.T) {
 	}
 }
 
+// TestLabelFarAmounts: quantities that are compared with others in minutes.
+func TestLabelFarAmounts(t *testing.T) {
+	for _, c := range []struct {
+		exponent int32
+		problems []string
+	}{
+		{99_999_999, []string{"bad-count cpu", "bad-memory memory", "bad-count nvidia.com/gpu"}},
+		{-99_999_999, []string{"bad-count nvidia.com/gpu"}},
+	} {
+		n := labelNode("n", v100("nvidia.com/gpu.count=1"), "")
+		for _, name := range []corev1.ResourceName{"cpu", "memory", "nvidia.com/gpu"} {
+			n.Status.Allocatable[name] = *resource.NewScaledQuantity(1, resource.Scale(c.exponent))
+		}
+		if got := labelProblems(readLabels(t, nil, device.Names{}, n).Problems); !slices.Equal(got, c.problems) {
+			t.Errorf("%d: %v", c.exponent, got)
+		}
+	}
+}
+
 func TestLabelNilNode(t *testing.T) {
 	defer func() {
 		if r := recover(); r != "device: nil node" {

@@ -188,6 +188,7 @@ func TestNormalizeHuge(t *testing.T) {
 		{resource.NewScaledQuantity(1, 19), false},
 		{resource.NewScaledQuantity(1, 2_000_000_000), false},
 		{resource.NewScaledQuantity(1, -2_000_000_000), false},
+		{resource.NewScaledQuantity(0, 2_000_000_000), true},
 		{resource.NewScaledQuantity(1_000_000, -6), true},
 		{resource.NewScaledQuantity(1_000_001, -6), false},
 	} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/quantity"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -685,15 +686,13 @@ func countersOf(consumed []resourcev1.DeviceCounterConsumption) []Counter {
 
 // wholeAmount rounds q up, and is the nearest int64 if that is none.
 func wholeAmount(q *resource.Quantity) int64 {
-	switch x, ok := q.AsInt64(); {
+	switch x, ok := quantity.Ceiling(q); {
 	case ok:
 		return x
-	case q.CmpInt64(math.MaxInt64) > 0:
-		return math.MaxInt64
-	case q.CmpInt64(math.MinInt64) < 0:
+	case q.Sign() < 0:
 		return math.MinInt64
 	}
-	return q.Value()
+	return math.MaxInt64
 }
 
 // stringOf returns what p points to, nothing if it is nil.

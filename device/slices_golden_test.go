@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/quantity"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // goldenCards counts the cards of nodes from slices of NVIDIA's driver, slowly:
@@ -268,7 +268,7 @@ func FuzzSlices(f *testing.F) {
 
 // spoilSlices gives some devices what a fuzzer thinks of.
 func spoilSlices(rng *rand.Rand, list []*resourcev1.ResourceSlice, name, attribute, value, amount string) {
-	quantity, err := resource.ParseQuantity(amount)
+	parsed, err := quantity.Parse(amount)
 	for _, s := range list {
 		for i := range s.Spec.Devices {
 			d := &s.Spec.Devices[i]
@@ -281,8 +281,8 @@ func spoilSlices(rng *rand.Rand, list []*resourcev1.ResourceSlice, name, attribu
 				number(attribute, int64(len(value)))(d)
 			case 3, 4:
 				if err == nil {
-					d.Capacity[resourcev1.QualifiedName(attribute)] = resourcev1.DeviceCapacity{Value: quantity}
-					d.Capacity["memory"] = resourcev1.DeviceCapacity{Value: quantity}
+					d.Capacity[resourcev1.QualifiedName(attribute)] = resourcev1.DeviceCapacity{Value: parsed}
+					d.Capacity["memory"] = resourcev1.DeviceCapacity{Value: parsed}
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"github.com/resvec/resvec/internal/quantity"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -9,7 +10,8 @@ import (
 // Apply returns what a request is charged as. The request is the total of one
 // pod. Amounts are computed in decimal arithmetic without rounding or overflow;
 // only a result finer than 1n, which a Quantity cannot write, is rounded up to a
-// multiple of it.
+// multiple of it, and amounts of 10^1000 and more count as 10^1000 where they are
+// added to others.
 //
 // Rules fire once, on the request alone: outputs feed no rule. What the rules
 // generate for a name is summed, a negative sum counts as 0, and is added to what
@@ -44,13 +46,41 @@ func (a number) add(b number) number {
 	if a.value.Sign() == 0 {
 		format = b.format
 	}
-	return number{new(inf.Dec).Add(a.value, b.value), format}
+	return number{sum(a.value, b.value), format}
+}
+
+// farApart is the number of decimal places from which on sums take long.
+const farApart = 10_000
+
+// sum returns x + y, with amounts that are far apart bounded first.
+func sum(x, y *inf.Dec) *inf.Dec {
+	if apart := int64(x.Scale()) - int64(y.Scale()); max(apart, -apart) > farApart {
+		x, y = bounded(x), bounded(y)
+	}
+	return new(inf.Dec).Add(x, y)
+}
+
+// multiply returns x * y, bounded where the result has no exponent.
+func multiply(x, y *inf.Dec) *inf.Dec {
+	if scale := int64(x.Scale()) + int64(y.Scale()); int64(int32(scale)) != scale {
+		x, y = bounded(x), bounded(y)
+	}
+	return new(inf.Dec).Mul(x, y)
+}
+
+// bounded returns d, or the nearest value that arithmetic is quick with.
+func bounded(d *inf.Dec) *inf.Dec {
+	q := quantity.Bounded(*resource.NewDecimalQuantity(*d, ""))
+	return q.AsDec()
 }
 
 // quantity returns the Quantity of a value, rounded up to 1n.
 func (a number) quantity() resource.Quantity {
 	d := a.value
 	if finest := inf.Scale(-resource.Nano); d.Scale() > finest {
+		if d.Scale() > farApart {
+			d = bounded(d)
+		}
 		d = new(inf.Dec).Round(d, finest, inf.RoundCeil)
 	}
 	if unscaled, ok := d.Unscaled(); ok {
@@ -119,11 +149,11 @@ func (t *Transformation) amounts(in corev1.ResourceList) map[corev1.ResourceName
 		multiplied = multiplied && t.readsMultiplier(r.MultiplyBy)
 		input := q.value
 		if multiplied {
-			input = new(inf.Dec).Mul(input, dec(multiplier))
+			input = multiply(input, dec(multiplier))
 		}
 		for _, e := range r.entries {
 			p := part(e.output)
-			contribution := number{new(inf.Dec).Mul(input, e.factor), q.format}
+			contribution := number{multiply(input, e.factor), q.format}
 			p.generated = p.generated.add(contribution)
 			p.terms = append(p.terms, term{r, e, q, multiplier, multiplied, contribution})
 		}

@@ -312,8 +312,11 @@ func coefficient(e entry, outScale, inScale int64) *big.Rat {
 	return new(big.Rat).Mul(rational(e.factor), big.NewRat(outScale, inScale))
 }
 
-// rational returns the value of d.
+// rational returns the value of d; 10^1000 for what can't be written out.
 func rational(d *inf.Dec) *big.Rat {
+	if scale := int64(d.Scale()); max(scale, -scale) > farApart {
+		d = bounded(d)
+	}
 	scale := int64(d.Scale())
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(max(scale, -scale)), nil)
 	if scale > 0 {

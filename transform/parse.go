@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -337,15 +337,8 @@ func (p *parser) quantities(table object, path *field.Path) (list corev1.Resourc
 	return list, nulls
 }
 
-// sizedQuantity matches quantities that take no time to read and to compute with:
-// up to 300 characters and with an exponent below 1000.
-var sizedQuantity = regexp.MustCompile(`^[^eE]{0,300}([eE][^0-9]*0*[0-9]{0,3})?$`)
-
 func (p *parser) quantity(text string, at *field.Path) resource.Quantity {
-	q, err := resource.Quantity{}, errors.New("is too long, or has an exponent beyond 999")
-	if sizedQuantity.MatchString(text) {
-		q, err = resource.ParseQuantity(text)
-	}
+	q, err := quantity.Parse(text)
 	if err != nil {
 		p.fail(field.Invalid(at, short(text), err.Error()))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -95,11 +96,18 @@ func (r RoundUp) sizes() []Template {
 // covers reports whether a size is at least the request in every dimension.
 func (r RoundUp) covers(size, request corev1.ResourceList) bool {
 	for _, dim := range r.Dims {
-		if q := request[dim]; q.Cmp(size[dim]) > 0 {
+		if q := request[dim]; compare(q, size[dim]) > 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// compare is Quantity.Cmp, without taking minutes over a huge exponent.
+func compare(a, b resource.Quantity) int {
+	a = quantity.Bounded(a)
+	b = quantity.Bounded(b)
+	return a.Cmp(b)
 }
 
 // validate checks that every size has every dimension and that none decreases.
@@ -116,7 +124,7 @@ func (r RoundUp) validate(sizes []Template) error {
 				return fmt.Errorf("transform: RoundUp: %s has no %s", name, dim)
 			case q.Sign() < 0:
 				return fmt.Errorf("transform: RoundUp: %s has %s of %s", name, canonical(q), dim)
-			case i > 0 && q.Cmp(sizes[i-1].Size[dim]) < 0:
+			case i > 0 && compare(q, sizes[i-1].Size[dim]) < 0:
 				return fmt.Errorf("transform: RoundUp: %s has less %s than the template before it", name, dim)
 			}
 		}

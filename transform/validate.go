@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,10 +52,6 @@ func (c *Config) validate(rules []located) (errs field.ErrorList) {
 	return append(errs, c.validateSettings()...)
 }
 
-// mostExponent is the largest exponent that a factor may have: sums of amounts
-// that lie further apart take minutes.
-const mostExponent = 999
-
 func (r *located) validate() field.ErrorList {
 	errs := checkName(r.Input, r.input)
 	if r.sameInput && r.Input != "" {
@@ -68,7 +65,7 @@ func (r *located) validate() field.ErrorList {
 		for _, name := range sortedNames(r.Outputs) {
 			path := key(r.outputs, string(name))
 			errs = append(errs, checkName(name, path)...)
-			if scale := dec(r.Outputs[name]).Scale(); max(scale, -scale) > mostExponent {
+			if q := r.Outputs[name]; quantity.Far(&q) {
 				errs = append(errs, field.Invalid(path, field.OmitValueType{}, "has an exponent beyond 999"))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -133,7 +134,7 @@ func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, ent
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		if i, ok := m.index[string(name)]; ok {
-			q := list[name]
+			q := quantity.Bounded(list[name]) // its text is quickly written
 			if _, reason := quantityAmount(&q, m.columns[i].unit.Scale(), r); reason != "" {
 				faults = append(faults, amountFault(string(name), q.String(), reason))
 			}

@@ -1,8 +1,10 @@
 package vectormap
 
 import (
+	"iter"
 	"maps"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -86,7 +88,7 @@ func podRequests(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.Resourc
 	if defaults {
 		o.NonMissingContainerRequests = scoringDefaults()
 	}
-	list := podresource.PodRequests(pod, o)
+	list := podresource.PodRequests(boundedPod(pod, false, opts.UseStatusResources), o)
 	list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
 	return list
 }
@@ -113,12 +115,14 @@ func lacksDefaults(pod *corev1.Pod) bool {
 // Kubernetes neither shares nor overcommits, limits is what the pod gets, also
 // for a pod that was not defaulted yet. The lists are new. Of opts,
 // KubeScoringDefaults and Scratch are ignored, and UseStatusResources counts for
-// requests only.
+// requests only. Amounts of 10^1000 and more count as 10^1000: written as an
+// exponent, as in 1e99999999, their sum takes minutes.
 func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.ResourceList) {
 	o := podresource.PodResourcesOptions{
 		UseStatusResources:    opts.UseStatusResources,
 		SkipPodLevelResources: opts.SkipPodLevelResources,
 	}
+	pod = boundedPod(pod, true, opts.UseStatusResources)
 	requests = podresource.PodRequests(pod, o)
 	bounded := &corev1.Pod{Spec: corev1.PodSpec{
 		Containers:     boundedContainers(pod.Spec.Containers),
@@ -130,6 +134,57 @@ func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.Resour
 	}
 	o.UseStatusResources = false
 	return requests, podresource.PodRequests(bounded, o)
+}
+
+// boundedPod returns pod, or a copy without the amounts that take minutes to add.
+// Those that are too large for a vector stay so. Limits and the status are looked
+// at where they are read.
+func boundedPod(pod *corev1.Pod, limits, status bool) *corev1.Pod {
+	for list := range amountsOf(pod, limits, status) {
+		for _, q := range list {
+			if quantity.Far(&q) {
+				return withoutFar(pod.DeepCopy())
+			}
+		}
+	}
+	return pod
+}
+
+// withoutFar changes the pod.
+func withoutFar(pod *corev1.Pod) *corev1.Pod {
+	for list := range amountsOf(pod, true, true) {
+		for name, q := range list {
+			list[name] = quantity.Bounded(q)
+		}
+	}
+	return pod
+}
+
+// amountsOf goes through the lists of amounts that a total may read.
+func amountsOf(pod *corev1.Pod, limits, status bool) iter.Seq[corev1.ResourceList] {
+	return func(yield func(corev1.ResourceList) bool) {
+		both := func(r *corev1.ResourceRequirements) bool {
+			return r == nil || yield(r.Requests) && (!limits || yield(r.Limits))
+		}
+		for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+			for i := range containers {
+				if !both(&containers[i].Resources) {
+					return
+				}
+			}
+		}
+		if !both(pod.Spec.Resources) || !yield(pod.Spec.Overhead) || !status {
+			return
+		}
+		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+			for i := range statuses {
+				if !both(statuses[i].Resources) || !yield(statuses[i].AllocatedResources) {
+					return
+				}
+			}
+		}
+		_ = both(pod.Status.Resources) && yield(pod.Status.AllocatedResources)
+	}
 }
 
 // boundedContainers returns containers that request what may be used.

@@ -2,11 +2,13 @@ package vectormap
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 func container(name string, requests corev1.ResourceList) corev1.Container {
@@ -207,6 +209,47 @@ func TestPodTotals(t *testing.T) {
 		}
 		if !apiequality.Semantic.DeepEqual(c.pod, before) {
 			t.Errorf("%s: the pod has changed", c.what)
+		}
+	}
+}
+
+// TestPodRequestFar: 1e99999999 is a quantity that Kubernetes parses at once, and
+// adds in minutes.
+func TestPodRequestFar(t *testing.T) {
+	m := must(t, names("efa"))
+	far, tiny, none := *resource.NewScaledQuantity(1, 99_999_999), *resource.NewScaledQuantity(1, -99_999_999), *resource.NewScaledQuantity(0, 2_000_000_000)
+	spec := func(name corev1.ResourceName, q resource.Quantity) corev1.PodSpec {
+		return corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1")), container("b", corev1.ResourceList{name: q})}}
+	}
+	for _, name := range []corev1.ResourceName{"cpu", "memory", "efa"} {
+		p := pod(spec(name, far))
+		before := p.DeepCopy()
+		p.Spec.Overhead = rl("cpu", "1", "memory", "1", "efa", "1")
+		v, err := m.PodRequest(nil, p, PodOptions{}, nil)
+		if fault := (*AmountError)(nil); v != nil || !errors.As(err, &fault) || fault.Resource != string(name) {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+		if !reflect.DeepEqual(p.Spec.Containers, before.Spec.Containers) {
+			t.Errorf("%s: the pod has changed", name)
+		}
+		if v, err := m.PodRequest(nil, pod(spec(name, tiny)), PodOptions{}, nil); err != nil || v[CPU] < 1000 || v[CPU] > 1001 {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+		if v, err := m.PodRequest(nil, pod(spec(name, none)), PodOptions{}, nil); err != nil || v[CPU] != 1000 || v[Memory] != 0 {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+	}
+	everywhere := pod(corev1.PodSpec{
+		InitContainers: []corev1.Container{container("i", corev1.ResourceList{"cpu": far})},
+		Containers:     []corev1.Container{container("c", rl("cpu", "1"))},
+		Overhead:       corev1.ResourceList{"memory": far},
+		Resources:      &corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": far}},
+	})
+	everywhere.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": far}}}}
+	requests, limits := PodTotals(everywhere, PodOptions{UseStatusResources: true})
+	for _, q := range []resource.Quantity{requests["cpu"], requests["memory"], limits["cpu"], limits["memory"]} {
+		if q.Cmp(resource.MustParse("1e999")) <= 0 {
+			t.Errorf("%.60s", q.AsDec())
 		}
 	}
 }

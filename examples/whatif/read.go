@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -246,6 +247,11 @@ func requestLimits(r *corev1.ResourceRequirements, without map[corev1.ResourceNa
 // decode decodes an object. Fields that it does not know are counted, repeated
 // ones are an error.
 func (o *objects) decode(at string, text json.RawMessage, into any, another func() any) error {
+	if longExponent.Match(text) {
+		if path := farAmount(text); path != "" {
+			return fmt.Errorf("%s: %s: an amount with an exponent of four digits or more", at, path)
+		}
+	}
 	remarks, err := kjson.UnmarshalStrict(text, into)
 	if err != nil {
 		if path, cause := blame(text, another); cause != nil {
@@ -266,6 +272,48 @@ func (o *objects) decode(at string, text json.RawMessage, into any, another func
 	return nil
 }
 
+// longExponent matches a number with an exponent that may take minutes to parse as
+// a quantity.
+var longExponent = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{4,}`)
+
+// farAmount returns the path of the first such number where an object has amounts.
+// Elsewhere, as a label for instance, it is a text like any other.
+func farAmount(text json.RawMessage) string {
+	root, err := tree(text)
+	if err != nil {
+		return "" // said where it is decoded
+	}
+	var look func(path string, v any, amounts bool) string
+	look = func(path string, v any, amounts bool) string {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				if found := look(strings.TrimPrefix(path+"."+key, "."), v[key], amounts || amountFields[key]); found != "" {
+					return found
+				}
+			}
+		case []any:
+			for i, item := range v {
+				if found := look(fmt.Sprintf("%s[%d]", path, i), item, amounts); found != "" {
+					return found
+				}
+			}
+		case string, json.Number:
+			if amounts && longExponent.MatchString(fmt.Sprint(v)) {
+				return path
+			}
+		}
+		return ""
+	}
+	return look("", root, false)
+}
+
+// amountFields are the fields of nodes and pods that hold quantities.
+var amountFields = map[string]bool{
+	"allocatable": true, "allocatedResources": true, "capacity": true, "divisor": true,
+	"limits": true, "overhead": true, "requests": true, "sizeLimit": true,
+}
+
 // withoutIndices turns spec.containers[3].x into spec.containers[].x.
 func withoutIndices(path string) string {
 	var b strings.Builder
@@ -281,15 +329,21 @@ func withoutIndices(path string) string {
 	return b.String()
 }
 
+// tree decodes text with its numbers as they are written.
+func tree(text json.RawMessage) (root any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&root)
+	return root, err
+}
+
 // blame returns the path and the cause of the first fault of an object that can't
 // be decoded. Types that decode themselves, quantities for one, don't tell their
 // path. So it decodes the object with one of its members at a time, and then that
 // member likewise.
 func blame(text json.RawMessage, another func() any) (path string, cause error) {
-	var root any
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&root); err != nil {
+	root, err := tree(text)
+	if err != nil {
 		return "", nil
 	}
 	fault := func(v any) error {

@@ -55,6 +55,8 @@ func TestBadFiles(t *testing.T) {
 		{"a wrong type", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: [a]}}", []string{"f: items[0] (Pod default/p): spec.nodeName: "}},
 		{"a fraction", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 1.5}}", []string{"f: items[0] (Pod default/p): spec.priority: "}},
 		{"no quantity", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, memory: lots}}}", []string{"f: items[0] (Node a): status.allocatable.memory: ", "quantities must match"}},
+		{"a quantity that takes minutes to parse", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, memory: '1e-99999999'}}}", []string{"f: items[0] (Node a): status.allocatable.memory: "}},
+		{"a number that takes minutes to parse", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"overhead":{"cpu":1.11111111111111111111e9999999}}}`, []string{"f (Pod default/p): spec.overhead.cpu: "}},
 		{"no quantity of a name with dots", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {nvidia.com/gpu: all}}}", []string{"(Node a): status.allocatable[nvidia.com/gpu]: "}},
 		{"no quantity, deeper", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: lab}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}, {name: b, resources: {requests: {cpu: x}}}]}}",
 			[]string{"f: items[1] (Pod lab/p): spec.containers[1].resources.requests.cpu: "}},
@@ -125,6 +127,11 @@ func TestLimitsOfManifests(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", spec, got, want)
 		}
 	}
+}
+
+// What looks like a huge exponent is no fault of a label.
+func TestTextWithExponent(t *testing.T) {
+	mustAsk(t, both+"- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {commit: '12e34567'}}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}}")
 }
 
 // Fields of a later Kubernetes are counted by path.
