@@ -23,6 +23,7 @@ var rooms = map[string][]string{
 		"go.yaml.in/yaml/v3",
 		"k8s.io/apimachinery/...",
 	},
+	"/internal/fieldpath": {},
 	"/internal/quantity": {
 		"gopkg.in/inf.v0",
 		"k8s.io/apimachinery/pkg/api/resource",
@@ -39,6 +40,7 @@ var rooms = map[string][]string{
 		"gonum.org/v1/gonum/...",
 	},
 	"/vectormap": {
+		module + "/internal/fieldpath",
 		module + "/internal/kernel",
 		module + "/internal/quantity",
 		module + "/vector",
@@ -48,6 +50,7 @@ var rooms = map[string][]string{
 	},
 	"/scoring": {
 		module + "/internal/document",
+		module + "/internal/fieldpath",
 		module + "/internal/kernel",
 		module + "/vector",
 		module + "/vectormap",
@@ -67,6 +70,7 @@ var rooms = map[string][]string{
 	},
 	"/device": {
 		module + "/internal/document",
+		module + "/internal/fieldpath",
 		module + "/internal/kernel",
 		module + "/internal/quantity",
 		module + "/scoring",

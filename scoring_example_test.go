@@ -1,7 +1,6 @@
 package resvec_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -92,17 +91,11 @@ func compile(arguments []byte, m *vectormap.ResourceVectorMap) (*scoring.Strateg
 	return strategy, nil
 }
 
-// faults returns a line for each thing that is wrong with a configuration.
-func faults(err error) (lines []string) {
-	var list utilerrors.Aggregate // of *field.Error, sorted by path
-	if errors.As(err, &list) {
-		for _, fault := range list.Errors() {
-			lines = append(lines, fault.Error())
-		}
-	}
-	var unknown *vectormap.UnknownResourcesError
-	if errors.As(err, &unknown) {
-		lines = append(lines, unknown.Error())
+// faults returns a line for each thing that is wrong with a configuration, which
+// stands at path in another one; nil if it is one by itself.
+func faults(path *field.Path, err error) (lines []string) {
+	for _, fault := range vectormap.Faults(path, err) { // each a *field.Error
+		lines = append(lines, fault.Error())
 	}
 	return lines
 }
@@ -267,9 +260,9 @@ func Example_scoring() {
 	}
 
 	_, err := compile([]byte("resources: {cpu: {type: Most, weight: 0.5}, nvidia.com/h100: {type: MostAllocated, weight: -1}}"), m)
-	fmt.Println(strings.Join(faults(err), "\n"))
+	fmt.Println(strings.Join(faults(nil, err), "\n"))
 	_, err = compile([]byte("resources: {nvidia.com/h100: {type: MostAllocated}}"), m)
-	fmt.Println(strings.Join(faults(err), "\n"))
+	fmt.Println(strings.Join(faults(field.NewPath("args", "scoring"), err), "\n"))
 
 	typical := must(scoring.TypicalPods([]scoring.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Pods: 7},
@@ -339,7 +332,7 @@ func Example_scoring() {
 	// warning: resources["nvidia.com/h100"].weight: Invalid value: -1: replaced by 1
 	// resources["cpu"].type: Unsupported value: "Most": supported values: "LeastAllocated", "MostAllocated"
 	// resources["cpu"].weight: Invalid value: 0.5: must be an integer
-	// vectormap: unknown resource nvidia.com/h100
+	// args.scoring: Not found: "nvidia.com/h100": unknown resource
 	// shared: node 1, devices [1] of [45 59]
 	// shared: node 1, devices [0] of [45 45]
 	// added: [0 50]

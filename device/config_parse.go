@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/fieldpath"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -201,7 +202,7 @@ func (p *strategyParser) wrong(path *field.Path, value any, want string) {
 		is = "the number " + shortText(v.String())
 	}
 	if path == nil {
-		path = field.NewPath("(document)")
+		path = field.NewPath(fieldpath.Root)
 	}
 	p.fail(field.TypeInvalid(path, field.OmitValueType{}, fmt.Sprintf("must be %s, not %s", want, is)))
 }

@@ -32,10 +32,7 @@ const pluginName = "resource-strategy-fit"
 // make it much larger, and nests at most a hundred deep. Values are read as YAML
 // 1.1 has them; keys must be strings, so 1 and yes need quotes.
 func ParseArguments(data []byte, opts ...Option) (cfg *StrategyConfig, warnings field.ErrorList, err error) {
-	return parseStrategy(data, "arguments", opts, func(w walker, root any) *StrategyConfig {
-		p := argumentsParser{walker: w}
-		return p.arguments(root)
-	})
+	return parse(data, opts, (*walker).arguments)
 }
 
 // ParseSchedulerConf reads a whole configuration of Volcano's scheduler and
@@ -44,16 +41,21 @@ func ParseArguments(data []byte, opts ...Option) (cfg *StrategyConfig, warnings 
 // what else the document holds, are looked at for repeated keys only. Paths
 // begin with tiers[i].plugins[j].arguments.
 func ParseSchedulerConf(data []byte, opts ...Option) (cfg *StrategyConfig, warnings field.ErrorList, err error) {
-	return parseStrategy(data, "configuration", opts, func(w walker, root any) *StrategyConfig {
-		return w.schedulerConf(root)
-	})
+	return parse(data, opts, (*walker).schedulerConf)
 }
 
-// parseStrategy reads a document whose root is called name in messages.
-func parseStrategy(data []byte, name string, opts []Option, parse func(walker, any) *StrategyConfig) (cfg *StrategyConfig, warnings field.ErrorList, err error) {
+// ParseProportional reads the section proportional of these arguments alone, which
+// is what [ParseArguments] has under that key, and as it does. Paths begin below
+// the key. cfg is nil for a policy that is off.
+func ParseProportional(data []byte, opts ...Option) (cfg *ProportionalConfig, warnings field.ErrorList, err error) {
+	return parse(data, opts, (*walker).proportional)
+}
+
+// parse reads a document by a method of the walker.
+func parse[T any](data []byte, opts []Option, read func(w *walker, root any) *T) (cfg *T, warnings field.ErrorList, err error) {
 	var r report
-	if root, ok := readDocument(data, name, &r); ok {
-		cfg = parse(walker{options(opts), &r}, root)
+	if root, ok := readDocument(data, &r); ok {
+		cfg = read(&walker{options(opts), &r}, root)
 	}
 	if warnings, err = r.finish(); err != nil {
 		return nil, warnings, err
@@ -64,7 +66,7 @@ func parseStrategy(data []byte, name string, opts []Option, parse func(walker, a
 // schedulerConf reads a scheduler's configuration.
 func (w *walker) schedulerConf(root any) (cfg *StrategyConfig) {
 	plugins := 0
-	conf, _ := w.object(root, "configuration")
+	conf, _ := w.object(root, "")
 	for i, item := range w.list(conf["tiers"], "tiers") {
 		path := itemPath("tiers", i)
 		tier, _ := w.object(item, path)
@@ -88,7 +90,7 @@ func (w *walker) schedulerConf(root any) (cfg *StrategyConfig) {
 }
 
 // argumentNames are the keys of the plugin's arguments.
-var argumentNames = []string{pathFitWeight, pathResources, "sra", "proportional"}
+var argumentNames = []string{pathFitWeight, pathResources, pathSRA, pathProportional}
 
 const isConfigMap = "; this is a ConfigMap: give the text in its data"
 
@@ -118,6 +120,14 @@ func notArguments(x document.Object) string {
 	return ""
 }
 
+// notProportional says that the section is one level below; "" when it is not.
+func notProportional(x document.Object) string {
+	if x[pathProportional] != nil {
+		return "; these are the arguments of the plugin: give what is under proportional"
+	}
+	return ""
+}
+
 // pluginEntry reads the plugin's entry in a scheduler's configuration. Its
 // switches, such as enableNodeOrder, are the scheduler's own matter.
 func (w *walker) pluginEntry(x document.Object, path string) *StrategyConfig {
@@ -128,56 +138,37 @@ func (w *walker) pluginEntry(x document.Object, path string) *StrategyConfig {
 		}
 	}
 	w.known(x, path, names...)
-	p := argumentsParser{walker: *w, prefix: path + ".arguments"}
-	return p.arguments(x["arguments"])
+	defer w.r.below(path + ".arguments")()
+	return w.arguments(x["arguments"])
 }
 
-// argumentsParser reads the arguments of the plugin.
-type argumentsParser struct {
-	walker
-	prefix string // of all paths
-}
-
-// at returns a path with the prefix.
-func (p *argumentsParser) at(path string) string {
-	if p.prefix == "" {
-		return path
-	}
-	return p.prefix + "." + path
-}
-
-func (p *argumentsParser) arguments(v any) *StrategyConfig {
-	name := p.prefix
-	if name == "" {
-		name = "arguments"
-	}
-	x, _ := p.object(v, name)
-	if p.prefix == "" {
-		p.knownOr(x, "", "unknown key"+notArguments(x), argumentNames...)
-	} else {
-		p.known(x, p.prefix, argumentNames...)
-	}
-	weight := p.weight(x[pathFitWeight], p.at(pathFitWeight), 0, defaultFitWeight)
-	return &StrategyConfig{
-		Fit:          StrategyFitConfig{Weight: &weight, Resources: p.rules(x[pathResources])},
-		SRA:          p.sra(x["sra"]),
-		Proportional: p.proportional(x["proportional"]),
-	}
+// arguments reads the arguments of the plugin.
+func (w *walker) arguments(v any) *StrategyConfig {
+	x, _ := w.object(v, "")
+	w.knownOr(x, "", "unknown key"+notArguments(x), argumentNames...)
+	weight := w.weight(x[pathFitWeight], pathFitWeight, 0, defaultFitWeight)
+	cfg := &StrategyConfig{Fit: StrategyFitConfig{Weight: &weight, Resources: w.rules(x[pathResources])}}
+	back := w.r.below(pathSRA)
+	cfg.SRA = w.sra(x[pathSRA])
+	back()
+	back = w.r.below(pathProportional)
+	cfg.Proportional = w.proportional(x[pathProportional])
+	back()
+	return cfg
 }
 
 // rules reads the rules by name and pattern.
-func (p *argumentsParser) rules(v any) map[string]FitRule {
-	path := p.at(pathResources)
-	x, _ := p.object(v, path)
+func (w *walker) rules(v any) map[string]FitRule {
+	x, _ := w.object(v, pathResources)
 	if len(x) == 0 {
 		return defaultRules()
 	}
 	rules := make(map[string]FitRule, len(x))
 	for _, key := range slices.Sorted(maps.Keys(x)) {
-		path := keyPath(path, key)
-		rule := p.rule(x[key], path)
-		if fault := keyFault(key, p.o); fault != "" {
-			p.r.failOrWarn(p.o, invalid(path, key, fault))
+		path := keyPath(pathResources, key)
+		rule := w.rule(x[key], path)
+		if fault := keyFault(key, w.o); fault != "" {
+			w.r.failOrWarn(w.o, invalid(path, key, fault))
 			continue
 		}
 		rules[key] = rule
@@ -185,48 +176,46 @@ func (p *argumentsParser) rules(v any) map[string]FitRule {
 	return rules
 }
 
-func (p *argumentsParser) rule(v any, path string) FitRule {
-	x, ok := p.object(v, path)
+func (w *walker) rule(v any, path string) FitRule {
+	x, ok := w.object(v, path)
 	if !ok {
 		return FitRule{}
 	}
-	p.known(x, path, "type", "weight")
-	kind, isText := p.text(x["type"], path+".type")
+	w.known(x, path, "type", "weight")
+	kind, isText := w.text(x["type"], path+".type")
 	rule := FitRule{Type: ScoringType(kind)}
 	if isText && rule.Type != MostAllocated && rule.Type != LeastAllocated {
-		p.r.failOrWarn(p.o, badType(path, rule.Type))
+		w.r.failOrWarn(w.o, badType(path, rule.Type))
 		rule.Type = LeastAllocated
 	}
-	rule.Weight = p.weight(x["weight"], path+".weight", 1, 1)
+	rule.Weight = w.weight(x["weight"], path+".weight", 1, 1)
 	return rule
 }
 
 // sra reads the policy of scarce resources; nil when it is off.
-func (p *argumentsParser) sra(v any) *SRAConfig {
-	path := p.at("sra")
-	x, _ := p.object(v, path)
-	p.known(x, path, "enable", "resources", "weight", "resourceWeight")
-	enable := p.boolean(x["enable"], path+".enable")
-	weight := p.sraWeight(x["weight"], enable)
+func (w *walker) sra(v any) *SRAConfig {
+	x, _ := w.object(v, "")
+	w.known(x, "", "enable", pathResources, pathSRAWeight, pathSRAWeights)
+	enable := w.boolean(x["enable"], "enable")
+	weight := w.sraWeight(x[pathSRAWeight], enable)
 
 	// A pattern is kept as a name that no node has.
-	names, listed := p.names(x["resources"], p.at(pathSRANames), func(name string) (string, bool) {
+	names, listed := w.names(x[pathResources], func(name string) (string, bool) {
 		return patternRefused(name), true
 	})
 	weights := make(map[string]int64, len(names))
 	for _, name := range names {
 		weights[name] = 1
 	}
-	path = p.at(pathSRAWeights)
-	given, _ := p.object(x["resourceWeight"], path)
+	given, _ := w.object(x[pathSRAWeights], pathSRAWeights)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		path := keyPath(path, name)
+		path := keyPath(pathSRAWeights, name)
 		if listed[name] {
-			weights[name] = p.weight(given[name], path, 0, 1)
+			weights[name] = w.weight(given[name], path, 0, 1)
 			continue
 		}
-		p.integer(given[name], path)
-		p.r.warn(notListed(path, name))
+		w.integer(given[name], path)
+		w.r.warn(notListed(path, name))
 	}
 	if !enable || weight == 0 {
 		return nil
@@ -236,24 +225,25 @@ func (p *argumentsParser) sra(v any) *SRAConfig {
 
 // sraWeight reads the weight of the policy. One that is enabled without a
 // weight is off.
-func (p *argumentsParser) sraWeight(v any, enable bool) int64 {
-	path := p.at(pathSRAWeight)
-	weight, how := p.integer(v, path)
+func (w *walker) sraWeight(v any, enable bool) int64 {
+	const path = pathSRAWeight
+	weight, how := w.integer(v, path)
 	switch {
 	case how == numberClean && (weight < 0 || weight == 0 && enable):
-		p.r.warn(invalid(path, weight, "sra is off"))
+		w.r.warn(invalid(path, weight, "sra is off"))
 	case how == numberAbsent && enable:
-		p.r.warn(field.Required(field.NewPath(path), "sra is off"))
+		w.r.warn(field.Required(field.NewPath(path), "sra is off"))
 	}
-	p.r.limitWeight(path, weight)
+	w.r.limitWeight(path, weight)
 	return max(weight, 0)
 }
 
-// names reads a comma list. refuse says what is wrong with an item that
+// names reads the comma list of a policy. refuse says what is wrong with an item that
 // resource names are not, if anything, and whether lenient mode keeps it. listed
 // has all items, the refused ones too.
-func (p *argumentsParser) names(v any, path string, refuse func(name string) (fault string, keep bool)) (names []string, listed map[string]bool) {
-	text, _ := p.text(v, path)
+func (w *walker) names(v any, refuse func(name string) (fault string, keep bool)) (names []string, listed map[string]bool) {
+	const path = pathResources
+	text, _ := w.text(v, path)
 	listed = map[string]bool{}
 	repeated := map[string]bool{}
 	for item := range strings.SplitSeq(text, ",") {
@@ -269,28 +259,27 @@ func (p *argumentsParser) names(v any, path string, refuse func(name string) (fa
 		fault, keep := refuse(name)
 		switch {
 		case fault != "":
-			p.r.failOrWarn(p.o, invalid(path, name, fault))
+			w.r.failOrWarn(w.o, invalid(path, name, fault))
 			if !keep {
 				continue
 			}
 		case exactFault(name) != "":
-			p.r.fail(invalid(path, name, "a name "+exactFault(name)))
+			w.r.fail(invalid(path, name, "a name "+exactFault(name)))
 		}
 		names = append(names, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(repeated)) {
-		p.r.warn(duplicate(path, name))
+		w.r.warn(duplicate(path, name))
 	}
 	return names, listed
 }
 
 // proportional reads the proportional policy; nil when it is off.
-func (p *argumentsParser) proportional(v any) *ProportionalConfig {
-	path := p.at("proportional")
-	x, _ := p.object(v, path)
-	p.known(x, path, "enable", "resources", "resourceProportion")
-	enable := p.boolean(x["enable"], path+".enable")
-	names, listed := p.names(x["resources"], p.at(pathPrimaries), func(name string) (string, bool) {
+func (w *walker) proportional(v any) *ProportionalConfig {
+	x, _ := w.object(v, "")
+	w.knownOr(x, "", "unknown key"+notProportional(x), "enable", pathResources, pathProportion)
+	enable := w.boolean(x["enable"], "enable")
+	names, listed := w.names(x[pathResources], func(name string) (string, bool) {
 		if name == "cpu" || name == "memory" {
 			return secondaryRefused, false
 		}
@@ -302,17 +291,16 @@ func (p *argumentsParser) proportional(v any) *ProportionalConfig {
 			ratios[name+s.suffix] = 1
 		}
 	}
-	path = p.at(pathProportion)
-	given, _ := p.object(x["resourceProportion"], path)
+	given, _ := w.object(x[pathProportion], pathProportion)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		path := keyPath(path, key)
-		ratio, how := p.number(given[key], path)
+		path := keyPath(pathProportion, key)
+		ratio, how := w.number(given[key], path)
 		_, used := ratios[key]
 		switch {
 		case !hasPrimary(key, listed):
-			p.r.failOrWarn(p.o, badProportionKey(path, key))
+			w.r.failOrWarn(w.o, badProportionKey(path, key))
 		case used && how == numberClean:
-			ratios[key] = p.r.ratio(path, ratio)
+			ratios[key] = w.r.ratio(path, ratio)
 		}
 	}
 	if !enable {

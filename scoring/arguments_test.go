@@ -173,9 +173,9 @@ func TestParseArguments(t *testing.T) {
 		{"wrong types below", "sra: {resources: a/b, resourceWeight: {a/b: '1', x/y: []}}\nproportional: {enable: 1, resources: a/b, resourceProportion: {a/b.cpu: '4', x/y: 1}}",
 			bad("proportional.enable", proportion+`["a/b.cpu"]`, proportion+`["x/y"]`, `sra.resourceWeight["a/b"]`, `sra.resourceWeight["x/y"]`),
 			bad("proportional.enable", proportion+`["a/b.cpu"]`, `sra.resourceWeight["a/b"]`, `sra.resourceWeight["x/y"]`)},
-		{"not a mapping", "- 1", bad("arguments"), bad("arguments")},
-		{"text", "most", bad("arguments"), bad("arguments")},
-		{"not YAML", "resources: [", bad("arguments"), bad("arguments")},
+		{"not a mapping", "- 1", bad("(document)"), bad("(document)")},
+		{"text", "most", bad("(document)"), bad("(document)")},
+		{"not YAML", "resources: [", bad("(document)"), bad("(document)")},
 
 		// repeated keys, in both modes
 		{"repeated", "resourceStrategyFitWeight: 1\nresourceStrategyFitWeight: 2", bad("resourceStrategyFitWeight"), bad("resourceStrategyFitWeight")},
@@ -183,7 +183,7 @@ func TestParseArguments(t *testing.T) {
 			bad(`resources["cpu"]`, `resources["cpu"].type`, `resources["cpu"].weight`, `sra.resourceWeight["a"]`, "sra.weight", "x", "z", "z.k"),
 			bad(`resources["cpu"]`, `resources["cpu"].type`, `sra.resourceWeight["a"]`, "sra.weight", "z.k")},
 		{"repeated in JSON", `{"resources":{"cpu":{"type":"MostAllocated","type":"MostAllocated","weight":"2"}}}`, bad(`resources["cpu"].type`, `resources["cpu"].weight`), bad(`resources["cpu"].type`, `resources["cpu"].weight`)},
-		{"read alike", "resources: {1: {type: MostAllocated}, '1': {type: LeastAllocated}}", bad("arguments"), bad("arguments")},
+		{"read alike", "resources: {1: {type: MostAllocated}, '1': {type: LeastAllocated}}", bad("(document)"), bad("(document)")},
 	} {
 		for o, want := range map[Option]resolution{0: c.normal, Lenient: c.lenient} {
 			if got := parsed(t, ParseArguments, c.text, o); !sameResolution(got, want) {
@@ -193,7 +193,7 @@ func TestParseArguments(t *testing.T) {
 			const above = "tiers[1].plugins[2].arguments"
 			for i, path := range want.errors {
 				want.errors[i] = above + "." + path
-				if path == "arguments" {
+				if path == "(document)" {
 					want.errors[i] = above
 				}
 			}
@@ -203,7 +203,7 @@ func TestParseArguments(t *testing.T) {
 			conf := "tiers:\n- plugins: [{name: gang}]\n- plugins:\n  - name: priority\n  - {name: drf, arguments: {resources: 7}, enablePreemptable: false}\n  - name: resource-strategy-fit\n    enableNodeOrder: true\n    arguments:\n      " +
 				strings.ReplaceAll(c.text, "\n", "\n      ")
 			if c.name == "not YAML" || c.name == "read alike" {
-				want.errors = []string{"configuration"}
+				want.errors = []string{"(document)"}
 			}
 			if got := parsed(t, ParseSchedulerConf, conf, o); !sameResolution(got, want) {
 				t.Errorf("%s, whole configuration, options %b:\ngot  %v\nwant %v", c.name, o, got, want)
@@ -225,6 +225,60 @@ func TestParseWarnings(t *testing.T) {
 	var fault *field.Error
 	if !errors.As(err, &fault) || fault.Type != field.ErrorTypeNotSupported {
 		t.Errorf("%v has no field.Error", err)
+	}
+}
+
+// TestParseProportional has the section alone; TestParseArguments has the rest.
+func TestParseProportional(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		o      Option
+		off    bool
+		faults []string // errors, or else warnings
+	}{
+		{text: "{enable: true, resources: a/b, resourceProportion: {a/b.cpu: 4}}"},
+		{text: "", off: true},
+		{text: "null", off: true},
+		{text: "{enable: false, resources: a/b}", off: true},
+		{text: "{enable: true, resources: 'a/b,a/b', resourceProportion: {a/b.cpu: 4}}", faults: []string{"resources"}},
+		{text: "{enable: 1, x: 1, resources: 'a/*', resourceProportion: {x: 1}, resources: b}", off: true,
+			faults: []string{"enable", "resourceProportion[\"x\"]", "resources", "x"}},
+		{text: "{enable: true, x: 1, resources: 'a/b', resourceProportion: {a/b.cpu: 4}}", o: Lenient, faults: []string{"x"}},
+		{text: "[]", off: true, faults: []string{"(document)"}},
+		{text: "{", off: true, faults: []string{"(document)"}},
+		{text: "proportional: {enable: true}", off: true, faults: []string{"proportional"}},
+	} {
+		cfg, warnings, err := ParseProportional([]byte(c.text), c.o)
+		faults, _ := pathsOf(t, err)
+		if faults = append(faults, warned(warnings)...); !slices.Equal(faults, c.faults) || (cfg == nil) != c.off {
+			t.Errorf("%s: %v, %q; want %q", c.text, cfg, faults, c.faults)
+		}
+		if cfg != nil && (!slices.Equal(cfg.Resources, []string{"a/b"}) || cfg.Proportion["a/b.cpu"] != 4 || cfg.Proportion["a/b.memory"] != 1) {
+			t.Errorf("%s: %v", c.text, cfg)
+		}
+	}
+	_, _, err := ParseProportional([]byte("proportional: {}"))
+	if err == nil || !strings.Contains(err.Error(), "give what is under proportional") {
+		t.Error(err)
+	}
+}
+
+// TestPathsOfParts: the paths of a part are its own when it is compiled alone.
+func TestPathsOfParts(t *testing.T) {
+	m := mustMap(t, nil)
+	sra := SRAConfig{Weight: maxWeight + 1, Resources: []string{""}}
+	proportional := ProportionalConfig{MemoryUnit: -1, Resources: []string{"cpu"}}
+	_, err := CompileSRA(sra, m)
+	if paths, _ := pathsOf(t, err); !slices.Equal(paths, []string{"resources", "weight"}) {
+		t.Error(err)
+	}
+	_, err = CompileProportional(proportional, m)
+	if paths, _ := pathsOf(t, err); !slices.Equal(paths, []string{"memoryUnit", "resources"}) {
+		t.Error(err)
+	}
+	_, err = CompileStrategy(StrategyConfig{SRA: &sra, Proportional: &proportional}, m)
+	if paths, _ := pathsOf(t, err); !slices.Equal(paths, []string{"proportional.memoryUnit", "proportional.resources", "sra.resources", "sra.weight"}) {
+		t.Error(err)
 	}
 }
 
@@ -294,8 +348,8 @@ func TestParseSchedulerConf(t *testing.T) {
 		{"misspelt arguments", "tiers: [{plugins: [{name: resource-strategy-fit, argument: {resourceStrategyFitWeight: 3}}]}]", resolution{errors: []string{"tiers[0].plugins[0].argument"}}},
 		{"wrong types", "tiers: {plugins: []}", resolution{errors: []string{"tiers", "tiers"}}},
 		{"wrong types below", "tiers: [5, {plugins: 5}, {plugins: [" + plugin + "]}]", resolution{errors: []string{"tiers[0]", "tiers[1].plugins"}}},
-		{"not a mapping", "[]", resolution{errors: []string{"configuration", "tiers"}}},
-		{"keys that are one in JSON", "yes: 1\n'true': 2\ntiers: [{plugins: [" + plugin + "]}]", resolution{errors: []string{"configuration"}}},
+		{"not a mapping", "[]", resolution{errors: []string{"(document)", "tiers"}}},
+		{"keys that are one in JSON", "yes: 1\n'true': 2\ntiers: [{plugins: [" + plugin + "]}]", resolution{errors: []string{"(document)"}}},
 		{"repeated keys anywhere", "actions: a\nactions: b\ntiers: [{x: {z: 1, z: 2}, x: 3, plugins: [{name: gang, name: drf}, " + plugin + "]}]\nm: [{a: 1, a: 2}]",
 			resolution{errors: []string{"actions", "m[0].a", "tiers[0].plugins[0].name", "tiers[0].x", "tiers[0].x.z"}}},
 	} {

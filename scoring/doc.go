@@ -48,7 +48,8 @@
 //
 // Compiling reports all faults of a configuration at once, as a list of
 // [field.Error] sorted by path, and unknown names as a
-// [vectormap.UnknownResourcesError]; errors.As finds both. [Lenient] and
+// [vectormap.UnknownResourcesError]; errors.As finds both, and [vectormap.Faults]
+// lists them, below a path of the caller's. [Lenient] and
 // [AllowUnknown] make warnings of what has a defined meaning. A compiled scorer
 // fails on shapes, schemas and bad requests only, and before it writes anything;
 // bad amounts of a node give that node a defined score, see [ValidateBatch].

@@ -14,15 +14,14 @@ const maxDocument = 1 << 20
 
 // readDocument reads one document, as [document.Read] does; an empty one is null.
 // Repeated keys are noted, numbers that are not finite are left to the walker.
-// What makes the document unreadable is noted with the name of its root; ok is
-// false then.
-func readDocument(data []byte, name string, r *report) (root any, ok bool) {
+// What makes the document unreadable is noted of it as a whole; ok is false then.
+func readDocument(data []byte, r *report) (root any, ok bool) {
 	root, faults, err := document.Read(data, maxDocument)
 	switch {
 	case errors.Is(err, document.ErrEmpty):
 		return nil, true
 	case err != nil:
-		r.fail(field.Invalid(field.NewPath(name), field.OmitValueType{}, brief(err.Error())))
+		r.fail(field.Invalid(nil, field.OmitValueType{}, brief(err.Error())))
 		return nil, false
 	}
 	noted := map[string]bool{}
@@ -55,4 +54,4 @@ func pathOf(steps []document.Step) (path string) {
 }
 
 // keysOfNames are the keys whose values have entries by name.
-var keysOfNames = []string{pathResources, "resourceWeight", "resourceProportion"}
+var keysOfNames = []string{pathResources, pathSRAWeights, pathProportion}

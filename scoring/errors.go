@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/fieldpath"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -89,15 +90,30 @@ func checkElements(name string, elements, rows int) error {
 
 // report collects what is wrong with a configuration.
 type report struct {
+	path             string // before those of what is noted
 	errors, warnings field.ErrorList
 	unknown          []string // exact names that the map does not have
 }
 
+// below has the paths of what is noted begin with path, until the result is
+// called.
+func (r *report) below(path string) (back func()) {
+	outer := r.path
+	r.path = fieldpath.Below(outer, path)
+	return func() { r.path = outer }
+}
+
+// at returns an error with the path of the report before its own.
+func (r *report) at(e *field.Error) *field.Error {
+	e.Field = fieldpath.Below(r.path, e.Field)
+	return e
+}
+
 // fail notes an error.
-func (r *report) fail(e *field.Error) { r.errors = append(r.errors, e) }
+func (r *report) fail(e *field.Error) { r.errors = append(r.errors, r.at(e)) }
 
 // warn notes a warning.
-func (r *report) warn(e *field.Error) { r.warnings = append(r.warnings, e) }
+func (r *report) warn(e *field.Error) { r.warnings = append(r.warnings, r.at(e)) }
 
 // failOrWarn notes an error, or a warning in lenient mode.
 func (r *report) failOrWarn(o Option, e *field.Error) {

@@ -16,7 +16,7 @@ import (
 func ParseScoringStrategy(data []byte) (*KubeConfig, error) {
 	var r report
 	var cfg *KubeConfig
-	if root, ok := readDocument(data, "scoringStrategy", &r); ok {
+	if root, ok := readDocument(data, &r); ok {
 		w := walker{r: &r}
 		cfg = w.scoringStrategy(root)
 	}
@@ -28,7 +28,7 @@ func ParseScoringStrategy(data []byte) (*KubeConfig, error) {
 
 func (w *walker) scoringStrategy(root any) *KubeConfig {
 	const ratio = "requestedToCapacityRatio"
-	x, _ := w.object(root, "scoringStrategy")
+	x, _ := w.object(root, "")
 	w.known(x, "", "type", "resources", ratio)
 	cfg := &KubeConfig{}
 	kind, _ := w.text(x["type"], "type")

@@ -27,8 +27,8 @@ func TestParseScoringStrategy(t *testing.T) {
 		{"wrong shape", "requestedToCapacityRatio: {shape: {}}", KubeConfig{}, []string{"requestedToCapacityRatio.shape"}},
 		{"repeated", "type: a\ntype: b\nresources: [{name: cpu, name: cpu}]\nrequestedToCapacityRatio: {shape: [], shape: []}", KubeConfig{},
 			[]string{"requestedToCapacityRatio.shape", "resources[0].name", "type"}},
-		{"not a mapping", "[]", KubeConfig{}, []string{"scoringStrategy"}},
-		{"not YAML", "{", KubeConfig{}, []string{"scoringStrategy"}},
+		{"not a mapping", "[]", KubeConfig{}, []string{"(document)"}},
+		{"not YAML", "{", KubeConfig{}, []string{"(document)"}},
 	} {
 		got, err := ParseScoringStrategy([]byte(c.text))
 		if paths, _ := pathsOf(t, err); !slices.Equal(paths, c.errors) {

@@ -13,15 +13,15 @@ import (
 
 // The paths of configuration fields, as YAML has them.
 const (
-	pathFitWeight   = "resourceStrategyFitWeight"
-	pathResources   = "resources"
-	pathSRAWeight   = "sra.weight"
-	pathSRANames    = "sra.resources"
-	pathSRAWeights  = "sra.resourceWeight"
-	pathPrimaries   = "proportional.resources"
-	pathProportion  = "proportional.resourceProportion"
-	pathSecondaries = "proportional.secondaries"
-	pathMemoryUnit  = "proportional.memoryUnit"
+	pathFitWeight    = "resourceStrategyFitWeight"
+	pathResources    = "resources" // of all three parts
+	pathSRA          = "sra"
+	pathSRAWeight    = "weight"
+	pathSRAWeights   = "resourceWeight"
+	pathProportional = "proportional"
+	pathProportion   = "resourceProportion"
+	pathSecondaries  = "secondaries"
+	pathMemoryUnit   = "memoryUnit"
 )
 
 const (
@@ -289,7 +289,7 @@ func (r *report) unique(path string, names []string) (unique []string) {
 // by index, the sum of the weights of those that are not, the sum of all, and the
 // weight of the policy, 0 when it is off.
 func resolveSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *report) (rules []sraRule, outside, total, weight int64) {
-	names := r.unique(pathSRANames, cfg.Resources)
+	names := r.unique(pathResources, cfg.Resources)
 	weights := sraWeights(cfg, names, r)
 	if weight = max(cfg.Weight, 0); weight == 0 {
 		r.warn(invalid(pathSRAWeight, cfg.Weight, "sra is off"))
@@ -299,9 +299,9 @@ func resolveSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *rep
 	for _, name := range names {
 		index, known := 0, false
 		if patternRefused(name) != "" {
-			r.failOrWarn(o, invalid(pathSRANames, name, patternRefused(name)))
+			r.failOrWarn(o, invalid(pathResources, name, patternRefused(name)))
 		} else if weight > 0 { // a policy that is off asks for nothing
-			index, known = r.lookup(m, o, pathSRANames, name)
+			index, known = r.lookup(m, o, pathResources, name)
 		}
 		if !known {
 			outside += weights[name]
@@ -309,7 +309,7 @@ func resolveSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *rep
 		}
 		if other, met := first[index]; met {
 			same := weights[other] == weights[name]
-			path := pathSRANames
+			path := pathResources
 			if !same {
 				path = keyPath(pathSRAWeights, name)
 			}
@@ -380,7 +380,7 @@ func resolveProportional(cfg *ProportionalConfig, m *vectormap.ResourceVectorMap
 
 // notListed returns the warning for a weight of a name that is not scarce.
 func notListed(path, name string) *field.Error {
-	return invalid(path, name, "ignored: not in "+pathSRANames)
+	return invalid(path, name, "ignored: not one of the scarce resources")
 }
 
 // patternRefused says that an exact name is a pattern, "" when it is none.
@@ -417,18 +417,18 @@ type proportionResolver struct {
 }
 
 func (p *proportionResolver) findPrimaries(names []string) {
-	for _, name := range p.r.unique(pathPrimaries, names) {
+	for _, name := range p.r.unique(pathResources, names) {
 		p.listed[name] = true
 		if fault := patternRefused(name); fault != "" {
-			p.r.failOrWarn(p.o, invalid(pathPrimaries, name, fault))
+			p.r.failOrWarn(p.o, invalid(pathResources, name, fault))
 			continue
 		}
-		index, known := p.r.lookup(p.m, p.o, pathPrimaries, name)
+		index, known := p.r.lookup(p.m, p.o, pathResources, name)
 		switch {
 		case !known:
 			index = -1
 		case index == vectormap.CPU || index == vectormap.Memory:
-			p.r.failOrWarn(p.o, invalid(pathPrimaries, name, secondaryRefused))
+			p.r.failOrWarn(p.o, invalid(pathResources, name, secondaryRefused))
 			continue
 		}
 		p.index[name] = index
@@ -468,7 +468,7 @@ func hasPrimary(key string, listed map[string]bool) bool {
 
 // badProportionKey returns the error for a key without a meaning.
 func badProportionKey(path, key string) *field.Error {
-	return invalid(path, key, "is not .cpu or .memory of a name in "+pathPrimaries)
+	return invalid(path, key, "is not .cpu or .memory of a primary")
 }
 
 // ratio returns a ratio, or 1 with a warning when it is negative.
@@ -487,7 +487,7 @@ func (r *report) ratio(path string, x float64) float64 {
 // addSecondary adds a rule that was given in full.
 func (p *proportionResolver) addSecondary(rule *ProportionalRule, path string) {
 	if _, ok := p.index[rule.Primary]; !ok {
-		p.r.failOrWarn(p.o, invalid(path+".primary", rule.Primary, "is not a primary in "+pathPrimaries))
+		p.r.failOrWarn(p.o, invalid(path+".primary", rule.Primary, "is not one of the primaries"))
 		return
 	}
 	ratio := p.r.ratio(path+".ratio", rule.Ratio)

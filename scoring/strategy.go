@@ -20,16 +20,21 @@ type Strategy struct {
 }
 
 // CompileStrategy compiles a configuration against a map. Errors are those of
-// [CompileStrategyFit], of all parts together.
+// [CompileStrategyFit], of all parts together, with paths that begin with sra and
+// proportional for those.
 func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Strategy, error) {
 	var r report
 	o := options(opts)
 	s := &Strategy{compiled: compiled{m: m}, fit: compileFit(&cfg.Fit, m, o, &r)}
 	if cfg.SRA != nil {
+		back := r.below(pathSRA)
 		s.sra = compileSRA(cfg.SRA, m, o, &r)
+		back()
 	}
 	if cfg.Proportional != nil {
+		back := r.below(pathProportional)
 		s.proportional = compileProportional(cfg.Proportional, m, o, &r)
+		back()
 	}
 	var err error
 	if s.warnings, err = r.finish(); err != nil {

@@ -169,7 +169,7 @@ func (w *walker) wrongType(v any, path, want string) {
 // fieldPath returns the path of a field: parent.key, or parent["key"] for a key
 // that would not be readable so.
 func fieldPath(parent, key string) string {
-	isOdd := strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`"[]`, c) })
+	isOdd := strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`"[]()`, c) })
 	switch {
 	case isOdd || key == "":
 		return keyPath(parent, key)

@@ -26,8 +26,8 @@
 // [RoundUp] cover how device vendors request parts of a card.
 //
 // Faults of a configuration are a field.ErrorList with the path of each, all at
-// once, as the Aggregate of it where a function returns an error; [Faults] lists
-// them whatever they are joined or wrapped in. Everything
+// once, as the Aggregate of it where a function returns an error;
+// [vectormap.Faults] lists them whatever they are joined or wrapped in. Everything
 // compiled is immutable and safe for concurrent use. Inputs are never changed, and
 // results share nothing with them. Wrong operands of the batch methods panic with
 // a constant string.

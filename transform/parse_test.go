@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/vectormap"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // expand replaces the abbreviations that stand in braces.
@@ -109,12 +111,12 @@ func TestShapeOf(t *testing.T) {
 // faultsOf returns the types and paths of all faults of an error.
 func faultsOf(err error) (faults []string) {
 	if parse := (*ParseError)(nil); errors.As(err, &parse) {
-		faults = append(faults, "form")
-		if len(Faults(parse)) == 0 {
-			faults[0] = fmt.Sprintf("line %d", parse.Line)
+		if fault := (*field.Error)(nil); !errors.As(parse, &fault) {
+			return []string{fmt.Sprintf("line %d", parse.Line)}
 		}
+		faults = append(faults, "form")
 	}
-	for _, e := range Faults(err) {
+	for _, e := range vectormap.Faults(nil, err) {
 		faults = append(faults, fmt.Sprintf("%s %s", string(e.Type), e.Field))
 	}
 	return faults

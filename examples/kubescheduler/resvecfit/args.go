@@ -2,13 +2,12 @@ package resvecfit
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit/cardquota"
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -194,64 +193,17 @@ func given(document json.RawMessage) bool {
 	return len(document) > 0 && string(document) != "null"
 }
 
-// prefixed returns the faults that a parser or compiler of package scoring reports
-// of a document, with the path of the document before their own.
-func prefixed(path *field.Path, err error) field.ErrorList {
-	var faults field.ErrorList
-	for _, err := range flatten(err) {
-		var fault *field.Error
-		if !errors.As(err, &fault) {
-			faults = append(faults, field.Invalid(path, field.OmitValueType{}, err.Error()))
-			continue
-		}
-		moved := *fault
-		moved.Field = path.String()
-		if fault.Field != "" && fault.Field != "[]" {
-			moved.Field += "." + fault.Field
-		}
-		faults = append(faults, &moved)
-	}
-	return faults
-}
-
-// flatten returns the errors that err consists of.
-func flatten(err error) []error {
-	var parts []error
-	switch x := err.(type) {
-	case nil:
-		return nil
-	case utilerrors.Aggregate:
-		parts = x.Errors()
-	case interface{ Unwrap() []error }:
-		parts = x.Unwrap()
-	default:
-		return []error{err}
-	}
-	var all []error
-	for _, part := range parts {
-		all = append(all, flatten(part)...)
-	}
-	return all
-}
-
 // parseProportional reads the predicate's document; nil when there is none.
 func (a *Args) parseProportional() (*scoring.ProportionalConfig, field.ErrorList) {
-	if !given(a.Proportional) {
-		return nil, nil
+	path := field.NewPath("proportional")
+	cfg, _, err := scoring.ParseProportional(a.Proportional)
+	if cfg == nil {
+		return nil, vectormap.Faults(path, err)
 	}
-	// The document of Volcano's plugin names the section, so that paths begin with
-	// it.
-	document := slices.Concat([]byte(`{"proportional":`), a.Proportional, []byte(`}`))
-	cfg, _, err := scoring.ParseArguments(document)
-	if err != nil {
-		var faults field.ErrorList
-		for _, fault := range prefixed(field.NewPath("args"), err) {
-			fault.Field = strings.TrimPrefix(fault.Field, "args.")
-			faults = append(faults, fault)
-		}
-		return nil, faults
-	}
-	return cfg.Proportional, nil
+	return cfg, tryCompile(path, func(m *vectormap.ResourceVectorMap) error {
+		_, err := scoring.CompileProportional(*cfg, m, scoring.AllowUnknown)
+		return err
+	})
 }
 
 // parseTerms reads the terms of the score.

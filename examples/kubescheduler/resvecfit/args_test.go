@@ -43,7 +43,11 @@ func TestArgs(t *testing.T) {
 		{`{"cardQuota":{"queues":[{"name":"a","parent":"b"}],"missing":"x"}}`,
 			[]string{`cardQuota.queues[0].parent: Not found: "b"`, `cardQuota.missing: Unsupported value: "x"`}},
 		{`{"cardQuota":{"queues":[{"name":"a"}]}}`, []string{`cardQuota: Invalid value: the scheduler has no informers`}},
-		{`{"proportional":{"enable":true,"resources":"nvidia.com/gpu","ratio":1}}`, []string{`proportional.ratio`}},
+		{`{"proportional":{"enable":true,"resources":"nvidia.com/gpu","ratio":1}}`, []string{`proportional.ratio: Invalid value: "ratio": unknown key`}},
+		{`{"proportional":{"enable":true,"resources":"nvidia.com/gpu","resourceProportion":{"nvidia.com/gpu.cpu":1e308}}}`,
+			[]string{`proportional.resourceProportion["nvidia.com/gpu.cpu"]: Invalid value: 1e+308: is too large`}},
+		{`{"scoring":[{"kube":[]},{"strategy":"x"}],"proportional":7}`,
+			[]string{`scoring[0].kube: Invalid value: must be a mapping`, `scoring[1].strategy: Invalid value: "x": must be a mapping`, `proportional: Invalid value: "7": must be a mapping`}},
 	} {
 		_, err := New(context.Background(), &runtime.Unknown{Raw: []byte(c.arguments)}, &fakeHandle{dra: fakeClasses{}})
 		if (err != nil) != (len(c.want) > 0) {

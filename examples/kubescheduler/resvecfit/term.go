@@ -131,7 +131,7 @@ func (t *Term) parse(path *field.Path) (*term, field.ErrorList) {
 func (t *term) kube(document []byte, path *field.Path) field.ErrorList {
 	cfg, err := scoring.ParseScoringStrategy(document)
 	if err != nil {
-		return prefixed(path, err)
+		return vectormap.Faults(path, err)
 	}
 	t.basis = asScored
 	if cfg.Type == scoring.BalancedAllocation {
@@ -149,7 +149,7 @@ func (t *term) kube(document []byte, path *field.Path) field.ErrorList {
 func (t *term) strategy(document []byte, path *field.Path) field.ErrorList {
 	cfg, _, err := scoring.ParseArguments(document)
 	if err != nil {
-		return prefixed(path, err)
+		return vectormap.Faults(path, err)
 	}
 	if cfg.Proportional != nil {
 		return field.ErrorList{field.Forbidden(path.Child("proportional"), "it is a predicate: give it as proportional of the plugin")}
@@ -195,10 +195,17 @@ func (t *term) load(l *LoadTerm, path *field.Path) field.ErrorList {
 
 // tryCompile reports the faults of a term's values.
 func (t *term) tryCompile(path *field.Path) field.ErrorList {
-	m, err := vectormap.New([]string{storageName}, vectormap.NoFold())
+	return tryCompile(path, func(m *vectormap.ResourceVectorMap) error {
+		_, err := t.compile(m)
+		return err
+	})
+}
+
+// tryCompile reports the faults that a configuration has with any map.
+func tryCompile(path *field.Path, compile func(*vectormap.ResourceVectorMap) error) field.ErrorList {
+	m, err := vectormap.New(nil, vectormap.NoFold())
 	if err != nil {
 		return field.ErrorList{field.InternalError(path, err)}
 	}
-	_, err = t.compile(m)
-	return prefixed(path, err)
+	return vectormap.Faults(path, compile(m))
 }

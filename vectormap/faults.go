@@ -1,0 +1,68 @@
+package vectormap
+
+import (
+	"errors"
+
+	"github.com/resvec/resvec/internal/fieldpath"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Faults returns what is wrong with a configuration one by one, each with path
+// before its own: for a caller who has the configuration as a part of another one,
+// and for printing. err is an error of a parser, a compiler or a check of any
+// package of this module; nil has no faults, and for warnings it is their
+// ToAggregate. A name that a map does not have is a fault of type NotFound. What
+// is no *field.Error, such as YAML that cannot be read, is a fault of the
+// configuration as a whole. Where that has no path, with a nil path, it is called
+// (document). The faults are new, and in the order of err.
+func Faults(path *field.Path, err error) field.ErrorList {
+	c := faultCollector{root: path.String(), path: path}
+	c.add(err)
+	return c.list
+}
+
+type faultCollector struct {
+	root string
+	path *field.Path
+	list field.ErrorList
+}
+
+// add adds the faults of an error.
+func (c *faultCollector) add(err error) {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		switch e := inner.(type) {
+		case *field.Error:
+			c.note(*e)
+			return
+		case *UnknownResourcesError:
+			for _, name := range e.Names {
+				fault := field.NotFound(nil, name)
+				fault.Detail = ErrUnknownResource.Error()
+				c.note(*fault)
+			}
+			return
+		case utilerrors.Aggregate:
+			c.addAll(e.Errors())
+			return
+		case interface{ Unwrap() []error }:
+			c.addAll(e.Unwrap())
+			return
+		}
+	}
+	if err != nil {
+		c.note(*field.Invalid(nil, field.OmitValueType{}, err.Error()))
+	}
+}
+
+func (c *faultCollector) addAll(errs []error) {
+	for _, err := range errs {
+		c.add(err)
+	}
+}
+
+// note adds a fault below the path.
+func (c *faultCollector) note(fault field.Error) {
+	fault.Field = fieldpath.Below(c.root, fault.Field)
+	c.list = append(c.list, &fault)
+}
