@@ -3,6 +3,7 @@ package vector
 import (
 	"iter"
 	"sync"
+	"sync/atomic"
 )
 
 // Table keeps the rows of a set of matrices by name: what a scheduler holds
@@ -22,8 +23,8 @@ import (
 //
 // One goroutine writes. Any number may read at the same time, each through a
 // [Snapshot] of its own; [Table.Matrix] is for the writer. The methods lock the
-// table as needed, each call for itself. A Table is made by [NewTable] and must
-// not be copied.
+// table as needed, each call for itself; loops over rows take [Table.Names]. A
+// Table is made by [NewTable] and must not be copied.
 type Table struct {
 	mu       sync.RWMutex
 	schema   Schema
@@ -32,6 +33,7 @@ type Table struct {
 	index    map[string]int32
 	rows     []tableRow
 	naming   uint64 // moved whenever a row changes its name
+	names    atomic.Pointer[Names]
 }
 
 type tableRow struct {
@@ -248,18 +250,7 @@ func (t *Table) Widen(schema Schema, cols int) {
 func (t *Table) Snapshot(dst *Snapshot) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if dst.table != t || dst.naming != t.naming {
-		dst.names = dst.names[:0]
-		clear(dst.index)
-		if dst.index == nil {
-			dst.index = make(map[string]int32, len(t.rows))
-		}
-		for i, r := range t.rows {
-			dst.names = append(dst.names, r.name)
-			dst.index[r.name] = int32(i)
-		}
-		dst.table, dst.naming = t, t.naming
-	}
+	dst.names = t.namesLocked()
 	for len(dst.matrices) < len(t.matrices) {
 		dst.matrices = append(dst.matrices, &Matrix{readOnly: true})
 	}
@@ -272,33 +263,25 @@ func (t *Table) Snapshot(dst *Snapshot) {
 // Snapshot is one reader's copy of a [Table], as it was between two calls of the
 // writer. The zero value is ready for [Table.Snapshot], which fills and refreshes
 // it. Its rows are those of the table at that time; later deletions move rows of
-// the table, so go back to it by [Snapshot.Name] and [Table.Row]. It holds on to
-// the table it was taken from, and may be read by several goroutines while it is
-// not refreshed.
+// the table, so go back to it by [Snapshot.Name] and [Table.Row]. It may
+// be read by several goroutines while it is not refreshed.
 type Snapshot struct {
-	table    *Table
-	naming   uint64
-	names    []string
-	index    map[string]int32
+	names    *Names
 	matrices []*Matrix
 }
 
 // Len returns the number of rows.
-func (s *Snapshot) Len() int { return len(s.names) }
+func (s *Snapshot) Len() int { return s.names.Len() }
 
 // Row returns the row that name had in the table.
-func (s *Snapshot) Row(name string) (row int, ok bool) {
-	i, ok := s.index[name]
-	return int(i), ok
-}
+func (s *Snapshot) Row(name string) (row int, ok bool) { return s.names.Row(name) }
 
 // Name returns the name of a row.
-func (s *Snapshot) Name(row int) string {
-	if uint(row) >= uint(len(s.names)) {
-		panic(panicRow)
-	}
-	return s.names[row]
-}
+func (s *Snapshot) Name(row int) string { return s.names.Name(row) }
+
+// Names returns the names and rows, which stay as they are when the snapshot is
+// refreshed; nil before the first time.
+func (s *Snapshot) Names() *Names { return s.names }
 
 // Matrix returns the copy of matrix k of the table. It is read-only; wrap it in
 // an [Overlay] to try changes.

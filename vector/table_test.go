@@ -177,6 +177,67 @@ func TestTableSnapshot(t *testing.T) {
 	wantSnapshot(t, "below an overlay", &s, table, 2)
 }
 
+func TestTableNames(t *testing.T) {
+	table := vector.NewTable(none, 1, 1)
+	var nothing *vector.Names
+	if _, ok := nothing.Row("a"); ok || nothing.Len() != 0 || len(maps.Collect(nothing.All())) != 0 {
+		t.Error("nil names are not empty")
+	}
+	if table.Names().Len() != 0 {
+		t.Error("an empty table has names")
+	}
+	table.Upsert("a", 1, vec{1})
+	table.Upsert("b", 1, vec{2})
+	table.Upsert("c", 1, vec{3})
+	before := table.Names()
+	for _, same := range []func(){
+		func() {},
+		func() { table.Upsert("b", 2, vec{5}) },
+		func() { table.Delete("x") },
+		func() { table.Widen(none, 2) },
+		func() { wantPanic(t, "vector: row out of range", func() { before.Name(3) }) },
+	} {
+		if same(); table.Names() != before {
+			t.Error("other names, though no row has another one")
+		}
+	}
+	var s vector.Snapshot
+	if s.Names() != nil {
+		t.Error("the zero snapshot has names")
+	}
+	if table.Snapshot(&s); s.Names() != before {
+		t.Error("a snapshot has other names than its table")
+	}
+	table.Delete("a")
+	table.Upsert("d", 1, vec{4})
+	after := table.Names()
+	for _, c := range []struct {
+		names *vector.Names
+		want  []string
+	}{{before, []string{"a", "b", "c"}}, {after, []string{"c", "b", "d"}}} {
+		if c.names.Len() != len(c.want) {
+			t.Errorf("%d names, want %q", c.names.Len(), c.want)
+		}
+		for row, name := range c.want {
+			if i, ok := c.names.Row(name); !ok || i != row || c.names.Name(row) != name {
+				t.Errorf("Row(%q) = %d, %v; Name(%d) = %q", name, i, ok, row, c.names.Name(row))
+			}
+		}
+		if got := maps.Collect(c.names.All()); len(got) != len(c.want) || got[c.want[1]] != 1 {
+			t.Errorf("All = %v", got)
+		}
+	}
+	for name := range after.All() {
+		if name != "c" {
+			t.Errorf("All starts with %q", name)
+		}
+		break
+	}
+	if got := testing.AllocsPerRun(10, func() { table.Names() }); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+}
+
 // One goroutine writes, many read through snapshots. Every row keeps
 // allocatable = 10 times used in every snapshot.
 func TestTableConcurrency(t *testing.T) {
@@ -213,6 +274,16 @@ func TestTableConcurrency(t *testing.T) {
 				if fit.Count() != s.Len() {
 					t.Errorf("%d of %d rows within allocatable", fit.Count(), s.Len())
 					return
+				}
+				now := table.Names()
+				for name, row := range now.All() {
+					if i, ok := now.Row(name); !ok || i != row {
+						t.Errorf("Row(%q) = %d, %v, want %d", name, i, ok, row)
+						return
+					}
+				}
+				if again := table.Names(); again != now && again == s.Names() {
+					t.Error("names that are older than the last ones")
 				}
 				if row, ok := table.Row("node0"); ok && table.Current("node0", -1) {
 					t.Errorf("row %d has a generation that was never given", row)

@@ -37,8 +37,8 @@ type cluster struct {
 	seen  []int64
 
 	index      index
-	generation []int64  // by row
-	names      []string // by row
+	generation []int64 // by row
+	names      *vector.Names
 
 	// version moves with every refresh that changed a row.
 	version uint64
@@ -133,13 +133,12 @@ func (c *cluster) rebuild(nodes []fwk.NodeInfo) {
 	c.version++
 	c.nodes = slices.Clone(nodes)
 	c.rows, c.seen = make([]int32, n), make([]int64, n)
-	c.generation, c.names = make([]int64, n), make([]string, n)
+	c.generation, c.names = make([]int64, n), c.table.Names()
 	c.index = newIndex(n)
 	for i, node := range nodes {
-		name := node.Node().Name
-		row, _ := c.table.Row(name)
+		row, _ := c.names.Row(node.Node().Name)
 		c.rows[i], c.seen[i] = int32(row), node.GetGeneration()
-		c.generation[row], c.names[row] = c.seen[i], name
+		c.generation[row] = c.seen[i]
 		c.index.set(node, row)
 	}
 }

@@ -52,7 +52,7 @@ func (p *Plugin) possible(s *state) *vector.Mask {
 func (p *Plugin) visit(s *state, rows *vector.Mask) *fwk.PreFilterResult {
 	s.named = make(sets.Set[string], rows.Count())
 	for row := range rows.All() {
-		s.named.Insert(p.cluster.names[row])
+		s.named.Insert(p.cluster.names.Name(row))
 	}
 	return &fwk.PreFilterResult{NodeNames: s.named}
 }
