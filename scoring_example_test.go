@@ -136,6 +136,12 @@ func kube(scoringStrategy []byte, m *vectormap.ResourceVectorMap) (*scoring.Kube
 	return scoring.CompileKube(*config, m)
 }
 
+// scoreAsKube scores by a strategy of NodeResourcesFit and BalancedAllocation, in
+// this order. counted is request and used with kube-scheduler's default amounts.
+func scoreAsKube(c *scoring.Combination, scratch *scoring.CombineScratch, scores []float64, counted, truly scoring.TermRows, allocatable *vector.Matrix, fits *vector.Mask) error {
+	return c.ScoreTermsBatch(scratch, scores, []scoring.TermRows{counted, truly}, allocatable, fits)
+}
+
 func balanced(m *vectormap.ResourceVectorMap) (*scoring.Kube, error) {
 	return scoring.CompileKube(scoring.KubeConfig{
 		Type:      scoring.BalancedAllocation,
@@ -248,6 +254,11 @@ func Example_scoring() {
 	show("combined", both, gpuPod)
 	fmt.Print(must(both.ExplainBatch(1, gpuPod, used, allocatable, &fits)).Format(m))
 
+	kubes := must(scoring.Combine([]scoring.Term{{Scorer: ratio, Weight: 1}, {Scorer: must(balanced(m)), Weight: 1}}))
+	amounts := scoring.TermRows{Request: gpuPod, Used: used}
+	must(0, scoreAsKube(kubes, new(scoring.CombineScratch), scores, amounts, amounts, allocatable, &fits))
+	fmt.Printf("as kube: %.1f\n", scores)
+
 	cache := scoring.NewCache(strategy, scoring.CacheOptions{})
 	for range 3 {
 		row, score, err := cached(cache, strategy.Proportional(), &fits, gpuPod, used, allocatable, free)
@@ -326,6 +337,7 @@ func Example_scoring() {
 	//   resource                request        used  allocatable  rule                      weight  points   status
 	//   nvidia.com/gpu-v100     2              2     8            RequestedToCapacityRatio  5       129.167  Scored
 	//   cpu                     16             16    64           RequestedToCapacityRatio  1       25.8333  Scored
+	// as kube: [0.0 131.0 149.0 105.0]
 	// cached: node 2, 1447.9 points, 4 rows scored so far
 	// cached: node 1, 1166.7 points, 5 rows scored so far
 	// cached: node 1, 1291.7 points, 6 rows scored so far

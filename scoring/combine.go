@@ -33,6 +33,10 @@ type Term struct {
 // Explain of a combination with a normalized term are [ErrNeedsBatch]; use
 // ScoreBatch and [Combination.ExplainBatch].
 //
+// All terms score with one request and one matrix of used amounts, but in the
+// methods that are named after terms: these take one of each for every term, in
+// their order, and panic on another number.
+//
 // A Combination is safe for concurrent use.
 type Combination struct {
 	terms      []Term
@@ -116,14 +120,42 @@ func (c *Combination) Terms() []Term { return c.terms }
 // batch.
 func (c *Combination) Normalized() bool { return c.normalized }
 
+// TermRow is what a term scores one node with, where terms differ in that.
+type TermRow struct{ Request, Used vector.ResourceVector }
+
+// TermRows is what a term scores nodes with, where terms differ in that. So
+// kube-scheduler has LeastAllocated count 100m of cpu and 200Mi of memory for every
+// container that requests none, in the pod and in what is used, and
+// BalancedAllocation the true amounts.
+type TermRows struct {
+	Request vector.ResourceVector
+	Used    *vector.Matrix
+}
+
+// of returns what term k has, of a list for every term, or of one for all of them.
+func of[T TermRow | TermRows](list []T, k int) T { return list[min(k, len(list)-1)] }
+
 // Score returns the score of one node, [ErrNeedsBatch] when a term is normalized.
 func (c *Combination) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	return c.score([]TermRow{{request, used}}, allocatable)
+}
+
+// ScoreTerms is Score with a request and used amounts for every term.
+func (c *Combination) ScoreTerms(terms []TermRow, allocatable vector.ResourceVector) (float64, error) {
+	if len(terms) != len(c.terms) {
+		panic(panicTerms)
+	}
+	return c.score(terms, allocatable)
+}
+
+func (c *Combination) score(terms []TermRow, allocatable vector.ResourceVector) (float64, error) {
 	if c.normalized {
 		return 0, ErrNeedsBatch
 	}
 	sum := 0.0
 	for k := range c.terms {
-		x, err := c.terms[k].Scorer.Score(request, used, allocatable)
+		t := of(terms, k)
+		x, err := c.terms[k].Scorer.Score(t.Request, t.Used, allocatable)
 		if err != nil {
 			return 0, err
 		}
@@ -164,7 +196,29 @@ func (c *Combination) ScoreBatch(dst []float64, request vector.ResourceVector, u
 
 // ScoreBatchWith is ScoreBatch with the caller's working memory.
 func (c *Combination) ScoreBatchWith(scratch *CombineScratch, dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if err := checkMatrices(used, allocatable, rows); err != nil {
+	return c.scoreBatch(scratch, dst, []TermRows{{request, used}}, allocatable, rows)
+}
+
+// ScoreTermsBatch is ScoreBatchWith with a request and used amounts for every term.
+func (c *Combination) ScoreTermsBatch(scratch *CombineScratch, dst []float64, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if len(terms) != len(c.terms) {
+		panic(panicTerms)
+	}
+	return c.scoreBatch(scratch, dst, terms, allocatable, rows)
+}
+
+// checkTerms is checkMatrices for the used amounts of all terms.
+func checkTerms(terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) error {
+	for k := range terms {
+		if err := checkMatrices(terms[k].Used, allocatable, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Combination) scoreBatch(scratch *CombineScratch, dst []float64, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := checkTerms(terms, allocatable, rows); err != nil {
 		return err
 	}
 	n := allocatable.Rows()
@@ -173,7 +227,8 @@ func (c *Combination) ScoreBatchWith(scratch *CombineScratch, dst []float64, req
 	}
 	scratch.resize(len(c.terms), n)
 	for k, column := range scratch.columns {
-		if err := c.terms[k].Scorer.ScoreBatch(column, request, used, allocatable, rows); err != nil {
+		t := of(terms, k)
+		if err := c.terms[k].Scorer.ScoreBatch(column, t.Request, t.Used, allocatable, rows); err != nil {
 			return err
 		}
 	}
@@ -224,11 +279,23 @@ func (c *Combination) combine(dst []float64, scores [][]float64, scratch *Combin
 // Explain returns the terms of the score of one node, [ErrNeedsBatch] when one is
 // normalized. Contributions are weighted, so that they add up to the total.
 func (c *Combination) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
-	total, err := c.Score(request, used, allocatable)
+	return c.explainRow([]TermRow{{request, used}}, allocatable)
+}
+
+// ExplainTerms is Explain with a request and used amounts for every term.
+func (c *Combination) ExplainTerms(terms []TermRow, allocatable vector.ResourceVector) (Explanation, error) {
+	if len(terms) != len(c.terms) {
+		panic(panicTerms)
+	}
+	return c.explainRow(terms, allocatable)
+}
+
+func (c *Combination) explainRow(terms []TermRow, allocatable vector.ResourceVector) (Explanation, error) {
+	total, err := c.score(terms, allocatable)
 	if err != nil {
 		return Explanation{}, err
 	}
-	return c.explain(total, request, used, allocatable, make([]rescaling, len(c.terms)))
+	return c.explain(total, terms, allocatable, make([]rescaling, len(c.terms)))
 }
 
 // ExplainBatch returns the terms of the score that ScoreBatch gives a row. A row
@@ -237,7 +304,19 @@ func (c *Combination) Explain(request, used, allocatable vector.ResourceVector) 
 // normalization adds to every row has a line among the resources, with the Index
 // -1.
 func (c *Combination) ExplainBatch(row int, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
-	if err := checkMatrices(used, allocatable, rows); err != nil {
+	return c.explainBatch(row, []TermRows{{request, used}}, allocatable, rows)
+}
+
+// ExplainTermsBatch is ExplainBatch with a request and used amounts for every term.
+func (c *Combination) ExplainTermsBatch(row int, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
+	if len(terms) != len(c.terms) {
+		panic(panicTerms)
+	}
+	return c.explainBatch(row, terms, allocatable, rows)
+}
+
+func (c *Combination) explainBatch(row int, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
+	if err := checkTerms(terms, allocatable, rows); err != nil {
 		return Explanation{}, err
 	}
 	n := allocatable.Rows()
@@ -248,7 +327,7 @@ func (c *Combination) ExplainBatch(row int, request vector.ResourceVector, used,
 		return Explanation{}, shapeError("row %d is not selected by the mask", row)
 	}
 	total, rescalings := make([]float64, n), make([]rescaling, len(c.terms))
-	if err := c.ScoreBatch(total, request, used, allocatable, rows); err != nil {
+	if err := c.scoreBatch(new(CombineScratch), total, terms, allocatable, rows); err != nil {
 		return Explanation{}, err
 	}
 	scores := make([]float64, n)
@@ -256,21 +335,27 @@ func (c *Combination) ExplainBatch(row int, request vector.ResourceVector, used,
 		if t.Normalize == NormalizeNone {
 			continue
 		}
-		if err := t.Scorer.ScoreBatch(scores, request, used, allocatable, rows); err != nil {
+		its := of(terms, k)
+		if err := t.Scorer.ScoreBatch(scores, its.Request, its.Used, allocatable, rows); err != nil {
 			return Explanation{}, err
 		}
 		rescalings[k] = rescalingOf(scores, wordsOf(rows), t.Normalize)
 	}
-	return c.explain(total[row], request, used.Row(nil, row), allocatable.Row(nil, row), rescalings)
+	var own []TermRow
+	for _, t := range terms {
+		own = append(own, TermRow{t.Request, t.Used.Row(nil, row)})
+	}
+	return c.explain(total[row], own, allocatable.Row(nil, row), rescalings)
 }
 
 // explain joins the explanations of the terms, each rescaled and weighted.
-func (c *Combination) explain(total float64, request, used, allocatable vector.ResourceVector, rescalings []rescaling) (Explanation, error) {
+func (c *Combination) explain(total float64, terms []TermRow, allocatable vector.ResourceVector, rescalings []rescaling) (Explanation, error) {
 	e := Explanation{Total: total}
 	var reasons []string
 	for k := range c.terms {
 		t := &c.terms[k]
-		x, err := t.Scorer.Explain(request, used, allocatable)
+		its := of(terms, k)
+		x, err := t.Scorer.Explain(its.Request, its.Used, allocatable)
 		if err != nil {
 			return Explanation{}, err
 		}

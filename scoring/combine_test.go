@@ -317,6 +317,108 @@ func goldenCombination(c *scoring.Combination, used *vector.Matrix, selected fun
 	return want
 }
 
+// onlyColumn returns m with NaN in all columns but one.
+func onlyColumn(m *vector.Matrix, column int) *vector.Matrix {
+	only := vector.NewMatrix(vector.Schema{}, m.Rows(), m.Cols())
+	nothing := slices.Repeat([]float64{math.NaN()}, m.Rows())
+	for j := range m.Cols() {
+		if j == column {
+			only.SetColumn(j, m.Column(j))
+		} else {
+			only.SetColumn(j, nothing)
+		}
+	}
+	return only
+}
+
+// TestCombineTerms: each term has a request and used amounts of its own, as those
+// of kube-scheduler have.
+func TestCombineTerms(t *testing.T) {
+	m := loadMap(t)
+	kube := func(kind scoring.ScoringType) scoring.Scorer {
+		k, err := scoring.CompileKube(scoring.KubeConfig{Type: kind, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	least, balanced := kube(scoring.LeastAllocated), kube(scoring.BalancedAllocation)
+	allocatable := loadMatrix(m, vector.ResourceVector{4000, 10000}, vector.ResourceVector{6000, 10000})
+	counted := scoring.TermRows{
+		Request: vector.ResourceVector{1000, 5000},
+		Used:    loadMatrix(m, vector.ResourceVector{2000}, vector.ResourceVector{3000}),
+	}
+	truly := scoring.TermRows{Request: vector.ResourceVector{500, 5000}, Used: m.NewMatrix(2)}
+	both := []scoring.TermRows{counted, truly}
+
+	want := make([]float64, 2)
+	part := make([]float64, 2)
+	for k, scorer := range []scoring.Scorer{least, balanced} {
+		if err := scorer.ScoreBatch(part, both[k].Request, both[k].Used, allocatable, nil); err != nil {
+			t.Fatal(err)
+		}
+		for row, x := range part {
+			want[row] += float64(k+1) * x
+		}
+	}
+	c := combine(t, scoring.Term{Scorer: least, Weight: 1}, scoring.Term{Scorer: balanced, Weight: 2})
+	var scratch scoring.CombineScratch
+	got := make([]float64, 2)
+	if err := c.ScoreTermsBatch(&scratch, got, both, allocatable, nil); err != nil || !slices.Equal(got, want) {
+		t.Errorf("batch %v, %v; want %v", got, err, want)
+	}
+	for row := range got {
+		a := allocatable.Row(nil, row)
+		one := []scoring.TermRow{{Request: counted.Request, Used: counted.Used.Row(nil, row)}, {Request: truly.Request}}
+		if x, err := c.ScoreTerms(one, a); err != nil || x != want[row] {
+			t.Errorf("row %d: %v, %v; want %v", row, x, err, want[row])
+		}
+		alone, err := c.ExplainTerms(one, a)
+		if err != nil || alone.Total != want[row] {
+			t.Errorf("row %d explained: %v, %v", row, alone, err)
+		}
+		inBatch, err := c.ExplainTermsBatch(row, both, allocatable, nil)
+		if err != nil || inBatch.String() != alone.String() {
+			t.Errorf("row %d of a batch: %v, %v; want %v", row, inBatch, err, alone)
+		}
+	}
+
+	normalized := combine(t, scoring.Term{Scorer: least, Weight: 1, Normalize: scoring.NormalizeMax}, scoring.Term{Scorer: balanced, Weight: 2})
+	if err := normalized.ScoreTermsBatch(&scratch, got, both, allocatable, nil); err != nil {
+		t.Fatal(err)
+	}
+	e, err := normalized.ExplainTermsBatch(1, both, allocatable, nil)
+	if err != nil || e.Total != got[1] || e.Terms[0].Raw != want[1]-2*e.Terms[1].Score {
+		t.Errorf("normalized: %v, %v", e, err)
+	}
+	if _, err := normalized.ScoreTerms(make([]scoring.TermRow, 2), nil); !errors.Is(err, scoring.ErrNeedsBatch) {
+		t.Errorf("a normalized term alone: %v", err)
+	}
+
+	for what, wrong := range map[string][]scoring.TermRows{
+		"no matrix":    {counted, {Request: truly.Request}},
+		"another size": {counted, {Request: truly.Request, Used: m.NewMatrix(3)}},
+	} {
+		got := []float64{-1, -1}
+		if err := c.ScoreTermsBatch(&scratch, got, wrong, allocatable, nil); !errors.Is(err, vector.ErrShape) || got[0] != -1 {
+			t.Errorf("%s: %v, %v", what, err, got)
+		}
+		if _, err := c.ExplainTermsBatch(0, wrong, allocatable, nil); !errors.Is(err, vector.ErrShape) {
+			t.Errorf("%s explained: %v", what, err)
+		}
+	}
+	if raceEnabled {
+		return
+	}
+	if allocations := testing.AllocsPerRun(100, func() {
+		_ = c.ScoreTermsBatch(&scratch, got, both, allocatable, nil)
+		_ = c.ScoreBatchWith(&scratch, got, truly.Request, truly.Used, allocatable, nil)
+		_, _ = c.Score(truly.Request, nil, nil)
+	}); allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
 // TestCombineGolden compares random combinations with the golden model: in one
 // go, with scratch, and from scores that the caller kept.
 func TestCombineGolden(t *testing.T) {
@@ -353,6 +455,12 @@ func TestCombineGolden(t *testing.T) {
 			check("ScoreBatch", got, c.ScoreBatch(got, nil, used, used, rows))
 			got = slices.Clone(dst)
 			check("ScoreBatchWith", got, c.ScoreBatchWith(&scratch, got, nil, used, used, rows))
+			own := make([]scoring.TermRows, len(terms))
+			for k := range own {
+				own[k].Used = onlyColumn(used, k)
+			}
+			got = slices.Clone(dst)
+			check("ScoreTermsBatch", got, c.ScoreTermsBatch(&scratch, got, own, used, rows))
 			got = slices.Clone(dst)
 			c.CombineScores(&scratch, got, scores, rows)
 			check("CombineScores", got, nil)
@@ -366,6 +474,13 @@ func TestCombineGolden(t *testing.T) {
 					x, err := c.Score(nil, used.Row(nil, i), nil)
 					if err != nil || rows.Test(i) && !testkit.Same(x, want[i]) {
 						t.Fatalf("Score of row %d: %v, %v, want %v", i, x, err, want[i])
+					}
+					one := make([]scoring.TermRow, len(terms))
+					for k := range one {
+						one[k].Used = own[k].Used.Row(nil, i)
+					}
+					if y, err := c.ScoreTerms(one, nil); err != nil || !testkit.Same(x, y) {
+						t.Fatalf("ScoreTerms of row %d: %v, %v, want %v", i, y, err, x)
 					}
 				}
 			}
@@ -482,6 +597,10 @@ func TestCombinePanics(t *testing.T) {
 		{"scoring: unknown normalization", func() { scoring.NormalizeScores([]float64{1}, nil, 4) }},
 		{"scoring: mask has more rows than there are scores", func() { scoring.NormalizeScores([]int64{1}, vector.NewMask(2), 0) }},
 		{"scoring: another number of terms", func() { c.CombineScores(&scratch, nil, nil, nil) }},
+		{"scoring: another number of terms", func() { _, _ = c.ScoreTerms(make([]scoring.TermRow, 2), nil) }},
+		{"scoring: another number of terms", func() { _ = c.ScoreTermsBatch(&scratch, nil, nil, nil, nil) }},
+		{"scoring: another number of terms", func() { _, _ = c.ExplainTerms(nil, nil) }},
+		{"scoring: another number of terms", func() { _, _ = c.ExplainTermsBatch(0, nil, nil, nil) }},
 		{"scoring: fewer scores than rows", func() { c.CombineScores(&scratch, make([]float64, 2), [][]float64{{1}}, nil) }},
 		{"scoring: mask has more rows than there are scores", func() {
 			c.CombineScores(&scratch, make([]float64, 2), [][]float64{{1, 2}}, vector.NewMask(3))

@@ -87,7 +87,11 @@ func newLibrary(t testing.TB, s *snapshot) *library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &library{t: t, state: placement.NewState(m, terms)}
+	state, err := placement.NewState(m, terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &library{t: t, state: state}
 	l.of = func(pod *corev1.Pod) *placement.Request {
 		request, err := placement.RequestOf(m, pod)
 		if err != nil {

@@ -140,7 +140,9 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]placeme
 	if err != nil {
 		return nil, err
 	}
-	c.state = placement.NewState(c.m, scored)
+	if c.state, err = placement.NewState(c.m, scored); err != nil {
+		return nil, err
+	}
 	for _, n := range s.nodes {
 		if err := c.state.AddNode(n.Node); err != nil {
 			return nil, fmt.Errorf("%s: status.allocatable: %w", n.from, err)

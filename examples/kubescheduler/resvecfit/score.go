@@ -23,10 +23,11 @@ type scorer struct {
 	combination *scoring.Combination
 	whole       scoring.IntScorer // the only term, if that is one of whole numbers
 
-	last     lastRead[*scoreState]
-	scores   []int64 // by row
-	sums     []float64
-	combined scoring.CombineScratch
+	last    lastRead[*scoreState]
+	scores  []int64 // by row
+	sums    []float64
+	amounts []scoring.TermRows // of each term
+	scratch scoring.CombineScratch
 }
 
 // compile compiles the terms against a map, unless they are.
@@ -74,18 +75,17 @@ func (s *scorer) overridable() bool {
 	return false
 }
 
-// scorerOf returns the scorer of a term for a pod. Annotations that are wrong make
-// the pod score 0, as in Volcano.
-func (s *scorer) scorerOf(t *term, pod *corev1.Pod) (scoring.Scorer, error) {
-	strategy, ok := t.scorer.(*scoring.Strategy)
-	if !ok {
-		return t.scorer, nil
+// combinationOf returns the scorer of a pod, which may bring its own rules.
+// Annotations that are wrong make the pod score 0, as in Volcano.
+func (s *scorer) combinationOf(pod *corev1.Pod) (*scoring.Combination, error) {
+	if !s.overridable() {
+		return s.combination, nil
 	}
 	override, err := scoring.ParsePodOverride(pod.Annotations, s.m, scoring.Lenient)
 	if err != nil {
 		return nil, err
 	}
-	return strategy.WithOverride(override), nil
+	return s.combination.WithOverride(override), nil
 }
 
 // score sets s.scores of the given rows.
@@ -99,22 +99,22 @@ func (s *scorer) score(c *cluster, pod *corev1.Pod, rows *vector.Mask) error {
 		request := c.request(t.total(pod, s.podLevel))
 		return s.whole.ScoreIntBatch(s.scores, request, c.table.Matrix(t.matrix()), c.table.Matrix(allocatable), rows)
 	}
-	parts := make([][]float64, len(s.terms))
+	combination, err := s.combinationOf(pod)
+	if err != nil {
+		return err
+	}
+	s.amounts = s.amounts[:0]
 	weights := 0.0
 	for i := range s.terms {
 		t := &s.terms[i]
-		scorer, err := s.scorerOf(t, pod)
-		if err != nil {
-			return err
-		}
 		request := c.request(t.total(pod, s.podLevel))
-		parts[i] = make([]float64, n)
-		if err := scorer.ScoreBatch(parts[i], request, c.table.Matrix(t.matrix()), c.table.Matrix(allocatable), rows); err != nil {
-			return err
-		}
+		s.amounts = append(s.amounts, scoring.TermRows{Request: request, Used: c.table.Matrix(t.matrix())})
 		weights += float64(t.weight)
 	}
-	s.combination.CombineScores(&s.combined, s.sums[:n], parts, rows)
+	err = combination.ScoreTermsBatch(&s.scratch, s.sums[:n], s.amounts, c.table.Matrix(allocatable), rows)
+	if err != nil {
+		return err
+	}
 	for row := range rows.All() {
 		s.scores[row] = wholeScore(s.sums[row] / weights)
 	}

@@ -6,7 +6,7 @@
 //
 //	m, err := placement.NewMap(nodes, pods)
 //	terms, err := placement.KubeTerms(m, placement.DefaultStrategy(), 1, 1)
-//	state := placement.NewState(m, terms)
+//	state, err := placement.NewState(m, terms)
 //	err = state.AddNode(node)                  // each node
 //	err = state.Bind(request, node.Name)       // each pod that runs
 //	request, err := placement.RequestOf(m, pod)
@@ -130,23 +130,36 @@ type State struct {
 	m     *vectormap.ResourceVectorMap
 	nodes *vector.Table
 	terms []Term
+	score *scoring.Combination // of the terms; nil without any
 
-	fits   vector.Mask
-	scores []float64
-	part   []float64 // the scores of one term
-	counts []int
+	fits    vector.Mask
+	scores  []float64
+	amounts []scoring.TermRows // of each term
+	scratch scoring.CombineScratch
+	counts  []int
 }
 
 // NewState returns a state without nodes. The scorers of the terms must have been
-// compiled against m. Without terms every node scores 0.
-func NewState(m *vectormap.ResourceVectorMap, terms []Term) *State {
-	return &State{m: m, nodes: m.NewTable(matrices), terms: terms}
+// compiled against m. Without terms every node scores 0. Errors are those of
+// [scoring.Combine].
+func NewState(m *vectormap.ResourceVectorMap, terms []Term) (*State, error) {
+	s := &State{m: m, nodes: m.NewTable(matrices), terms: terms, amounts: make([]scoring.TermRows, len(terms))}
+	if len(terms) == 0 {
+		return s, nil
+	}
+	var list []scoring.Term
+	for _, t := range terms {
+		list = append(list, scoring.Term{Scorer: t.Scorer, Weight: t.Weight})
+	}
+	var err error
+	s.score, err = scoring.Combine(list)
+	return s, err
 }
 
 // Clone returns a state with the same nodes and amounts, which can be changed
 // without changing s.
 func (s *State) Clone() *State {
-	c := NewState(s.m, s.terms)
+	c := &State{m: s.m, nodes: s.m.NewTable(matrices), terms: s.terms, score: s.score, amounts: make([]scoring.TermRows, len(s.terms))}
 	rows := make([]vector.ResourceVector, matrices)
 	for name, row := range s.nodes.All() {
 		for k := range rows {
@@ -202,23 +215,21 @@ type Decision struct {
 // of few kinds.
 func (s *State) Decide(r *Request) (Decision, error) {
 	if n := s.Len(); len(s.scores) < n {
-		s.scores, s.part = make([]float64, n), make([]float64, n)
+		s.scores = make([]float64, n)
 	}
 	vector.Fit(&s.fits, s.nodes.Matrix(Free), r.Amounts)
-	clear(s.scores)
-	for _, term := range s.terms {
-		request, used := r.Amounts, s.nodes.Matrix(Used)
+	decision := Decision{Fits: &s.fits, Scores: s.scores}
+	if s.score == nil {
+		return decision, nil
+	}
+	for k, term := range s.terms {
+		s.amounts[k] = scoring.TermRows{Request: r.Amounts, Used: s.nodes.Matrix(Used)}
 		if term.Defaults {
-			request, used = r.Scored, s.nodes.Matrix(Scored)
-		}
-		if err := term.Scorer.ScoreBatch(s.part, request, used, s.nodes.Matrix(Allocatable), &s.fits); err != nil {
-			return Decision{}, err
-		}
-		for row := range s.scores {
-			s.scores[row] += float64(term.Weight * s.part[row])
+			s.amounts[k] = scoring.TermRows{Request: r.Scored, Used: s.nodes.Matrix(Scored)}
 		}
 	}
-	return Decision{Fits: &s.fits, Scores: s.scores}, nil
+	err := s.score.ScoreTermsBatch(&s.scratch, s.scores, s.amounts, s.nodes.Matrix(Allocatable), &s.fits)
+	return decision, err
 }
 
 // Choose returns one of the best nodes by a rule for ties, or -1 when no node can

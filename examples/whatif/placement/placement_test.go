@@ -232,7 +232,7 @@ func two(t *testing.T, terms bool) (*placement.State, *placement.Request) {
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}}}}}}
 	s := w.state(t)
 	if !terms {
-		s = placement.NewState(w.m, nil)
+		s = newState(t, w.m, nil)
 		for _, node := range w.nodes {
 			if err := s.AddNode(node); err != nil {
 				t.Fatal(err)
@@ -309,8 +309,11 @@ func TestErrors(t *testing.T) {
 	if err := state.Bind(request, "c"); err == nil {
 		t.Error("a pod on a node that isn't there is no error")
 	}
-	if got, want := placement.NewState(mustMap(t), nil).Explain(request, 0), "no nodes available to schedule pods"; got != want {
+	if got, want := newState(t, mustMap(t), nil).Explain(request, 0), "no nodes available to schedule pods"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := placement.NewState(mustMap(t), []placement.Term{{Weight: 1}}); err == nil {
+		t.Error("a term without a scorer is no error")
 	}
 	if _, err := placement.KubeTerms(mustMap(t), scoring.KubeConfig{Type: "Best"}, 1, 1); err == nil {
 		t.Error("a type that doesn't exist is no error")

@@ -37,6 +37,15 @@ func newWorld(r *rand.Rand, nodes, kinds int) *world {
 	return w
 }
 
+func newState(t testing.TB, m *vectormap.ResourceVectorMap, terms []placement.Term) *placement.State {
+	t.Helper()
+	s, err := placement.NewState(m, terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // state returns the state of the world before a pod is placed.
 func (w *world) state(t testing.TB) *placement.State {
 	t.Helper()
@@ -48,7 +57,7 @@ func (w *world) state(t testing.TB) *placement.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := placement.NewState(w.m, terms)
+	s := newState(t, w.m, terms)
 	for _, node := range w.nodes {
 		if err := s.AddNode(node); err != nil {
 			t.Fatal(err)
