@@ -151,9 +151,12 @@ func randomSnapshot(w *rand.Rand, nodes, queued int) *snapshot {
 }
 
 // randomPod returns a pod of one or two containers. Some request GPUs, some nothing
-// but memory, and some more than any node has.
+// but memory, some neither that nor CPUs, and some more than any node has.
 func randomPod(w *rand.Rand, i int) *corev1.Pod {
-	amounts := []string{fmt.Sprintf("memory=%dMi", 64*(1+w.IntN(64)))}
+	var amounts []string
+	if w.IntN(5) > 0 {
+		amounts = append(amounts, fmt.Sprintf("memory=%dMi", 64*(1+w.IntN(64))))
+	}
 	if w.IntN(4) > 0 {
 		amounts = append(amounts, fmt.Sprintf("cpu=%dm", 50*(1+w.IntN(60))))
 	}

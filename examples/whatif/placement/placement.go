@@ -95,7 +95,9 @@ func DefaultStrategy() scoring.KubeConfig {
 // KubeTerms returns the two terms of kube-scheduler's score that resources alone
 // decide: NodeResourcesFit with a strategy and a weight, and
 // NodeResourcesBalancedAllocation over the same resources. A term of weight 0 is
-// left out. A strategy of type BalancedAllocation is not one of NodeResourcesFit;
+// left out. Pods that request none of these resources get nothing from the second,
+// as in kube-scheduler, whose PreScore skips it for them: they would all go to the
+// same node. A strategy of type BalancedAllocation is not one of NodeResourcesFit;
 // it is fed with the true amounts.
 func KubeTerms(m *vectormap.ResourceVectorMap, strategy scoring.KubeConfig, weight, balanced float64) ([]Term, error) {
 	var terms []Term

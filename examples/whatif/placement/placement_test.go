@@ -301,6 +301,44 @@ func TestNoTerms(t *testing.T) {
 	}
 }
 
+// TestBestEffortIsNotBalanced: NodeResourcesBalancedAllocation of kube-scheduler
+// v1.36 skips pods that request none of its resources (balanced_allocation.go,
+// PreScore, and Score where that has not run).
+func TestBestEffortIsNotBalanced(t *testing.T) {
+	state, running := two(t, true) // 3 of 4 CPUs and no memory
+	if err := state.Bind(running, "a"); err != nil {
+		t.Fatal(err)
+	}
+	m := mustMap(t)
+	terms, err := placement.KubeTerms(m, placement.DefaultStrategy(), 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	balanced := newState(t, m, terms)
+	for row := range state.Len() {
+		if err := balanced.AddAmounts(state.Name(row), state.Matrix(placement.Allocatable).Row(nil, row)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := balanced.Bind(running, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		requests corev1.ResourceList
+		want     []float64
+	}{
+		{nil, []float64{0, 0}},
+		{corev1.ResourceList{"cpu": resource.MustParse("0")}, []float64{0, 0}},
+		{corev1.ResourceList{"memory": resource.MustParse("8Gi")}, []float64{87, 50}},
+	} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: c.requests}}}}}
+		d, err := balanced.Decide(request(t, m, pod))
+		if err != nil || !slices.Equal(d.Scores, c.want) {
+			t.Errorf("%v: scores %v, %v; want %v", c.requests, d.Scores, err, c.want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	state, request := two(t, true)
 	if err := state.AddAmounts("a", nil); err == nil {
