@@ -22,6 +22,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"flag"
@@ -163,9 +164,9 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.Var(&opts.pending, "pending", "`file` of pods that are to be placed besides")
 	flags.Var(&opts.adds, "add", "place with more nodes: `shape=n`, where a node's name stands for its shape too")
 	flags.Var(&opts.costs, "cost", "what a node of a shape costs: `shape=price` (default 1)")
-	flags.Var(&opts.scores, "score", "`type=weight` of LeastAllocated or MostAllocated, and BalancedAllocation")
+	flags.Var(&opts.scores, "score", "`type=weight` of LeastAllocated or MostAllocated, or of the type of -strategy, and BalancedAllocation")
 	flags.Var(&opts.resources, "resources", "`name=weight` of the resources that are scored")
-	flags.StringVar(&opts.strategyFile, "strategy", "", "`file` with a scoringStrategy of kube-scheduler, in the place of LeastAllocated and its resources")
+	flags.StringVar(&opts.strategyFile, "strategy", "", "`file` with a scoringStrategy of kube-scheduler, in the place of LeastAllocated and its resources; its weight is 1, or that of its type in -score")
 	flags.StringVar(&opts.order, "order", "queue", "`order` of the pods: queue (by priority, then age) or given")
 	flags.StringVar(&opts.ties, "ties", "seeded", "`rule` for equal scores: seeded or lowest (the first in the files)")
 	flags.Uint64Var(&opts.seed, "seed", 42, "`seed` of -ties seeded")
@@ -203,16 +204,60 @@ func (o *options) checkScores() error {
 	for _, name := range o.scores.names {
 		switch scoring.ScoringType(name) {
 		case scoring.BalancedAllocation:
+			continue
+		case scoring.RequestedToCapacityRatio:
+			if o.strategyFile == "" {
+				return fmt.Errorf("-score: %s needs a shape: give it with -strategy", name)
+			}
 		case scoring.LeastAllocated, scoring.MostAllocated:
-			strategies++
 		default:
 			return fmt.Errorf("-score: got %q, want LeastAllocated, MostAllocated or BalancedAllocation", name)
 		}
+		strategies++
 	}
 	if strategies > 1 {
-		return errors.New("-score: want one of LeastAllocated and MostAllocated")
+		return errors.New("-score: want one type beside BalancedAllocation")
 	}
 	return nil
+}
+
+// strategy returns what NodeResourcesFit scores by, with its weight.
+func (o *options) strategy() (strategy scoring.KubeConfig, weight float64, err error) {
+	kind := scoring.ScoringType("")
+	for _, name := range o.scores.names {
+		if name != string(scoring.BalancedAllocation) {
+			kind, weight = scoring.ScoringType(name), o.scores.of[name]
+		}
+	}
+	if o.strategyFile != "" {
+		return o.readStrategy(kind, weight)
+	}
+	strategy.Type = cmp.Or(kind, scoring.LeastAllocated)
+	for _, name := range o.resources.names {
+		strategy.Resources = append(strategy.Resources, scoring.KubeResource{Name: name, Weight: int64(o.resources.of[name])})
+	}
+	return strategy, weight, nil
+}
+
+// readStrategy is strategy for a file; kind and weight are those of -score, if any.
+func (o *options) readStrategy(kind scoring.ScoringType, weight float64) (strategy scoring.KubeConfig, _ float64, err error) {
+	text, err := os.ReadFile(o.strategyFile)
+	if err != nil {
+		return strategy, 0, err
+	}
+	parsed, err := scoring.ParseScoringStrategy(text)
+	if err != nil {
+		return strategy, 0, fmt.Errorf("%s: %w", o.strategyFile, err)
+	}
+	switch {
+	case parsed.Type == scoring.BalancedAllocation:
+		return strategy, 0, fmt.Errorf("%s: type: %s is no strategy of NodeResourcesFit; -score has its weight", o.strategyFile, parsed.Type)
+	case kind == "" || o.scores.dflt:
+		weight = 1
+	case parsed.Type != kind:
+		return strategy, 0, fmt.Errorf("-score: got %s, and %s is of type %s", kind, o.strategyFile, parsed.Type)
+	}
+	return *parsed, weight, nil
 }
 
 // tie returns the rule for equal scores.
@@ -225,26 +270,9 @@ func (o *options) tie() vector.Tie {
 
 // terms returns how nodes are scored, and that in words.
 func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]placement.Term, error), words string, err error) {
-	strategy := scoring.KubeConfig{Type: scoring.LeastAllocated}
-	weight := 0.0
-	for _, name := range o.scores.names {
-		if name != string(scoring.BalancedAllocation) {
-			strategy.Type, weight = scoring.ScoringType(name), o.scores.of[name]
-		}
-	}
-	for _, name := range o.resources.names {
-		strategy.Resources = append(strategy.Resources, scoring.KubeResource{Name: name, Weight: int64(o.resources.of[name])})
-	}
-	if o.strategyFile != "" {
-		text, err := os.ReadFile(o.strategyFile)
-		if err != nil {
-			return nil, "", err
-		}
-		parsed, err := scoring.ParseScoringStrategy(text)
-		if err != nil {
-			return nil, "", fmt.Errorf("%s: %w", o.strategyFile, err)
-		}
-		strategy, weight = *parsed, max(weight, 1)
+	strategy, weight, err := o.strategy()
+	if err != nil {
+		return nil, "", err
 	}
 	balanced := o.scores.of[string(scoring.BalancedAllocation)]
 	var parts, names []string

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,11 +63,19 @@ func TestSample(t *testing.T) {
 func TestFlags(t *testing.T) {
 	strategy := write(t, "type: RequestedToCapacityRatio\nresources: [{name: cpu}]\n"+
 		"requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}")
+	balanced := write(t, "type: BalancedAllocation\nresources: [{name: cpu}]")
 	for _, c := range []struct {
 		args   []string
 		status int
 		want   string // in what it writes
 	}{
+		{[]string{"-strategy", strategy}, 0, "scores              RequestedToCapacityRatio x 1 of cpu=1 + BalancedAllocation x 1\n"},
+		{[]string{"-strategy", strategy, "-score", "BalancedAllocation=3"}, 0, "scores              RequestedToCapacityRatio x 1 of cpu=1 + BalancedAllocation x 3\n"},
+		{[]string{"-strategy", strategy, "-score", "RequestedToCapacityRatio=2"}, 0, "scores              RequestedToCapacityRatio x 2 of cpu=1\n"},
+		{[]string{"-strategy", strategy, "-score", "RequestedToCapacityRatio=0,BalancedAllocation=1"}, 0, "scores              BalancedAllocation x 1\n"},
+		{[]string{"-strategy", strategy, "-score", "MostAllocated=2"}, exitData, "-score: got MostAllocated, and " + strategy + " is of type RequestedToCapacityRatio"},
+		{[]string{"-score", "RequestedToCapacityRatio=2"}, exitUsage, "-score: RequestedToCapacityRatio needs a shape: give it with -strategy"},
+		{[]string{"-strategy", balanced}, exitData, "BalancedAllocation is no strategy of NodeResourcesFit"},
 		{[]string{"-pending", write(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}")}, 0, "of a sample cluster"},
 		{[]string{"-help"}, 0, "usage: whatif [flags]"},
 		{[]string{"-strategy", strategy, "-score", "BalancedAllocation=0"}, 0, "scores              RequestedToCapacityRatio x 1 of cpu=1\n"},
@@ -85,7 +94,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"-cost", "gpu-1=0"}, exitUsage, "-cost: gpu-1: it must cost something"},
 		{[]string{"-cost", "gpu-1=NaN"}, exitUsage, `"NaN" is not a number`},
 		{[]string{"-score", "Best=1"}, exitUsage, `-score: got "Best", want LeastAllocated, MostAllocated or BalancedAllocation`},
-		{[]string{"-score", "LeastAllocated=1,MostAllocated=1"}, exitUsage, "want one of"},
+		{[]string{"-score", "LeastAllocated=1,MostAllocated=1"}, exitUsage, "want one type beside BalancedAllocation"},
 		{[]string{"-order", "size"}, exitUsage, `-order: got "size", want queue or given`},
 		{[]string{"-strategy", strategy, "-resources", "cpu=1"}, exitUsage, "-resources: -strategy has resources of its own"},
 		{[]string{"-ties", "coin"}, exitUsage, `-ties: got "coin", want seeded or lowest`},
@@ -100,6 +109,36 @@ func TestFlags(t *testing.T) {
 		if status != c.status || !strings.Contains(report+stderr, c.want) {
 			t.Errorf("%q: status %d, want %d and %q in\n%s%s", c.args, status, c.status, c.want, report, stderr)
 		}
+	}
+}
+
+// Pods without a controller that request the same have one line, and many kinds of
+// them have one more.
+func TestManyBarePods(t *testing.T) {
+	node := "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 1000}}\n"
+	var pods strings.Builder
+	for i := range 30 {
+		for k := range 1 + 49*(1-min(i, 1)) { // 50 of the first kind, 1 of each other
+			fmt.Fprintf(&pods, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p-%02d-%02d}\nspec: {containers: [{resources: {requests: {cpu: %dm}}}]}\n", i, k, 100+i)
+		}
+	}
+	files := []string{"-nodes", write(t, node), "-pods", write(t, pods.String())}
+	_, report, stderr := runProgram(t, "", files...)
+	for _, want := range []string{
+		"\nPod default/p-00-00 and 49 like it  50    40      a: 40\n",
+		"\nPod default/p-19-00                 1     0\n",
+		"\nother pods without a controller     10    0\n",
+		"\nPod default/p-00-40 and 9 like it\n  10 of cpu 100m\n",
+		"\nother pods without a controller\n  1 of cpu 120m\n",
+		"\n  and 7 pods of 7 other requests\n",
+	} {
+		if !strings.Contains(report, want) {
+			t.Errorf("no %q in\n%s%s", want, report, stderr)
+		}
+	}
+	_, report, _ = runProgram(t, "", append(files, "-all")...)
+	if got := strings.Count(report, "\nPod default/p-"); got != 79+39 || strings.Contains(report, "without a controller") {
+		t.Errorf("-all: %d lines, want one for each pod, and for each that fits nowhere\n%s", got, report)
 	}
 }
 

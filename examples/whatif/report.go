@@ -106,22 +106,62 @@ type workload struct {
 	pods []int // of the queue
 }
 
-// workloads groups pods of the queue by their controller.
+// group is what the pods of a workload have in common.
+type group struct {
+	name    string             // of the controller, or of the namespace
+	request *placement.Request // of pods without a controller
+	pod     int                // the pod, when it stands for itself
+}
+
+// groupOf returns the group of a pod of the queue.
+func (r *report) groupOf(i int) group {
+	p := r.queue[i]
+	owner := metav1.GetControllerOf(p.Pod)
+	switch {
+	case owner != nil:
+		return group{name: fmt.Sprintf("%s %s/%s", owner.Kind, p.Namespace, owner.Name)}
+	case r.most == math.MaxInt: // all names are written
+		return group{pod: i + 1}
+	}
+	return group{name: p.Namespace, request: r.requests[i]}
+}
+
+// mostBare is how many groups of pods without a controller have a line.
+const mostBare = 20
+
+// workloads groups pods of the queue by their controller. Those without one are
+// together when they are of one namespace and request the same and, where there
+// are very many such groups, the later ones are a group, too.
 func (r *report) workloads(pods []int) (all []workload) {
-	index := make(map[string]int)
+	index := make(map[group]int)
+	bare := 0
 	for _, i := range pods {
-		p := r.queue[i]
-		name := "Pod " + p.key()
-		if owner := metav1.GetControllerOf(p.Pod); owner != nil {
-			name = fmt.Sprintf("%s %s/%s", owner.Kind, p.Namespace, owner.Name)
+		g := r.groupOf(i)
+		at, known := index[g]
+		if !known && g.request != nil {
+			if bare++; bare > mostBare {
+				g = group{}
+				at, known = index[g]
+			}
 		}
-		at, known := index[name]
 		if !known {
 			at = len(all)
-			index[name] = at
-			all = append(all, workload{name: name})
+			index[g] = at
+			all = append(all, workload{name: g.name})
 		}
 		all[at].pods = append(all[at].pods, i)
+	}
+	for g, at := range index {
+		w := &all[at]
+		switch first := r.queue[w.pods[0]].key(); {
+		case g == group{}:
+			w.name = "other pods without a controller"
+		case g.request == nil && g.pod == 0: // named by its controller
+		case len(w.pods) == 1:
+			w.name = "Pod " + first
+		default:
+			w.name = fmt.Sprintf("Pod %s and %d like it", first, len(w.pods)-1)
+		}
 	}
 	return all
 }
