@@ -78,6 +78,23 @@ func quantityAmount(q *resource.Quantity, scale int64, r rounding) (amount int64
 	return amount, ""
 }
 
+// nearestAmount returns q in units of 1/scale: rounded up to a whole number from 0
+// to 2^53, and elsewhere to the nearest finite float64.
+func nearestAmount(q *resource.Quantity, scale int64) float64 {
+	amount, reason := quantityAmount(q, scale, up)
+	if reason == "" {
+		return float64(amount)
+	}
+	digits, power := q.AsCanonicalBytes(nil)
+	exponent := int64(power)
+	if scale == 1000 {
+		exponent += 3
+	}
+	text := strconv.AppendInt(append(digits, 'e'), exponent, 10)
+	x, _ := strconv.ParseFloat(string(text), 64) // ±Inf beyond float64
+	return min(max(x, -math.MaxFloat64), math.MaxFloat64)
+}
+
 // hasFraction reports whether a digit behind the decimal point is not 0.
 func hasFraction(digits []byte, whole int) bool {
 	for _, d := range digits[min(max(whole, 0), len(digits)):] {

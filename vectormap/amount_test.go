@@ -1,12 +1,42 @@
 package vectormap
 
 import (
+	"math"
 	"math/big"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
+
+// TestNearestAmount: what has an exact amount has that, everything else the nearest
+// float64.
+func TestNearestAmount(t *testing.T) {
+	for _, c := range []struct {
+		quantity    string
+		whole, fine float64
+	}{
+		{"0", 0, 0},
+		{"1", 1, 1000},
+		{"1500m", 2, 1500},
+		{"1n", 1, 1},
+		{"9007199254740991", 1<<53 - 1, (1<<53 - 1) * 1000.0},
+		{"9007199254740993", 9007199254740992, 9007199254740993000},
+		{"9007199254740995", 9007199254740996, 9007199254740995000},
+		{"8Pi", 1 << 53, 1000 << 53},
+		{"9223372036854775807", 1 << 63, 9223372036854775807000},
+		{"123456789012345678901234567890", 123456789012345678901234567890, 123456789012345678901234567890000},
+		{"1e307", 1e307, math.MaxFloat64},
+		{"1e2000000000", math.MaxFloat64, math.MaxFloat64},
+		{"-1", -1, -1000},
+		{"-500m", -0.5, -500},
+	} {
+		q := resource.MustParse(c.quantity)
+		if whole, fine := nearestAmount(&q, 1), nearestAmount(&q, 1000); whole != c.whole || fine != c.fine {
+			t.Errorf("%s: %v, %v; want %v, %v", c.quantity, whole, fine, c.whole, c.fine)
+		}
+	}
+}
 
 // TestQuantityAmount is the table of rounding: whole units and thousandths, up
 // and down.

@@ -44,6 +44,28 @@ func (m *ResourceVectorMap) NodeAllocatable(dst vector.ResourceVector, node *cor
 	return m.fromList(dst, node.Status.Allocatable, down, unknown)
 }
 
+// NearestVector converts a list of requests for scoring, where no amount is a
+// reason to refuse a pod: it never fails. Amounts finer than an index's unit are
+// rounded up, and those of 2^53 units or more to the nearest finite float64;
+// kube-scheduler knows them up to 2^63. A negative amount stays negative, which
+// scorers refuse. A name that m does not have is left out: no node has it, so that it
+// decides no score. What fits has to be asked with [ResourceVectorMap.RequestVector].
+// dst is overwritten and returned as there; nothing else is allocated for lists of up
+// to 24 names with amounts below 2^53.
+func (m *ResourceVectorMap) NearestVector(dst vector.ResourceVector, list corev1.ResourceList) vector.ResourceVector {
+	var buf [entriesOnStack]entry
+	entries := buf[:0]
+	for name, q := range list {
+		if i, ok := m.index[string(name)]; ok {
+			entries = append(entries, entry{i, nearestAmount(&q, m.columns[i].unit.Scale())})
+		}
+	}
+	if m.folded { // one order for each sum
+		slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.amount, b.amount)) })
+	}
+	return m.write(dst, entries)
+}
+
 func (m *ResourceVectorMap) fromList(dst vector.ResourceVector, list corev1.ResourceList, r rounding, unknown *[]string) (vector.ResourceVector, error) {
 	var buf [entriesOnStack]entry
 	entries, err := m.readList(buf[:0], list, r, unknown)

@@ -242,3 +242,37 @@ func FuzzResourceListRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+// TestNearestVector: as RequestVector, but that nothing is refused.
+func TestNearestVector(t *testing.T) {
+	plain, folded := must(t, names("nvidia.com/gpu"), NoFold()), must(t, names("nvidia.com/gpu", "amd.com/gpu"), FoldVendors())
+	for _, c := range []struct {
+		m    *ResourceVectorMap
+		list corev1.ResourceList
+		want map[string]float64
+	}{
+		{plain, nil, nil},
+		{plain, rl("cpu", "1500m", "memory", "1.5", "nvidia.com/gpu", "500m", "pods", "1"),
+			map[string]float64{"cpu": 1500, "memory": 2, "nvidia.com/gpu": 1, "pods": 1}},
+		{plain, rl("memory", "8Pi", "example.com/x", "1"), map[string]float64{"memory": 1 << 53}},
+		{plain, rl("cpu", "-1"), map[string]float64{"cpu": -1000}},
+		{folded, rl("nvidia.com/gpu", "2", "amd.com/gpu", "3"), map[string]float64{"nvidia.com/gpu": 5}},
+	} {
+		want := c.m.NewVector()
+		for name, amount := range c.want {
+			i, _ := c.m.Index(name)
+			want[i] = amount
+		}
+		dst := vec{7, 7, 7, 7, 7, 7, 7, 7}
+		if got := c.m.NearestVector(dst, c.list); !slices.Equal(got, want) || &got[0] != &dst[0] {
+			t.Errorf("%v: %v, want %v", c.list, got, want)
+		}
+		if exact, err := c.m.RequestVector(nil, c.list, new([]string)); err == nil && !slices.Equal(exact, want) {
+			t.Errorf("%v: RequestVector has %v, not %v", c.list, exact, want)
+		}
+	}
+	list, dst := rl("cpu", "1500m", "memory", "1Gi", "nvidia.com/gpu", "2", "example.com/x", "1"), plain.NewVector()
+	if n := testing.AllocsPerRun(100, func() { dst = plain.NearestVector(dst, list) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -40,9 +40,14 @@ func scoringDefaults() corev1.ResourceList {
 	}
 }
 
-// PodRequest converts what the pod as a whole requests, and 1 of pods. The
-// total over containers, init containers, sidecars, overhead and pod-level
-// resources is that of k8s.io/component-helpers/resource. dst, unknown and the
+// PodRequests returns what the pod as a whole requests, as a list: the total over
+// containers, init containers, sidecars, overhead and pod-level resources of
+// k8s.io/component-helpers/resource. It is opts.Scratch, or else new.
+func PodRequests(pod *corev1.Pod, opts PodOptions) corev1.ResourceList {
+	return podTotal(pod, opts, opts.KubeScoringDefaults)
+}
+
+// PodRequest converts the total of [PodRequests], and 1 of pods. dst, unknown and the
 // errors are those of [ResourceVectorMap.RequestVector].
 func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, error) {
 	return m.fromList(dst, podRequests(pod, opts, opts.KubeScoringDefaults), up, unknown)
@@ -80,6 +85,13 @@ func (m *ResourceVectorMap) PodRequestBoth(request, scoring vector.ResourceVecto
 
 // podRequests is the total of the pod's requests, with 1 of pods.
 func podRequests(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceList {
+	list := podTotal(pod, opts, defaults)
+	list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+	return list
+}
+
+// podTotal is PodRequests with the defaults or without.
+func podTotal(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceList {
 	o := podresource.PodResourcesOptions{
 		Reuse:                 opts.Scratch,
 		UseStatusResources:    opts.UseStatusResources,
@@ -88,9 +100,7 @@ func podRequests(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.Resourc
 	if defaults {
 		o.NonMissingContainerRequests = scoringDefaults()
 	}
-	list := podresource.PodRequests(boundedPod(pod, false, opts.UseStatusResources), o)
-	list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
-	return list
+	return podresource.PodRequests(boundedPod(pod, false, opts.UseStatusResources), o)
 }
 
 // lacksDefaults reports whether some container of the spec requests no cpu or

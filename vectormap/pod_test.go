@@ -23,6 +23,28 @@ func sidecar(name string, requests corev1.ResourceList) corev1.Container {
 
 func pod(spec corev1.PodSpec) *corev1.Pod { return &corev1.Pod{Spec: spec} }
 
+// TestPodRequestsList: the list that PodRequest converts, without the 1 of pods.
+func TestPodRequestsList(t *testing.T) {
+	p := pod(corev1.PodSpec{Containers: []corev1.Container{
+		container("a", rl("cpu", "1", "example.com/x", "9007199254740993")), container("b", nil)}})
+	scratch := rl("memory", "7")
+	for _, c := range []struct {
+		opts PodOptions
+		want corev1.ResourceList
+	}{
+		{PodOptions{}, rl("cpu", "1", "example.com/x", "9007199254740993")},
+		{PodOptions{Scratch: scratch}, rl("cpu", "1", "example.com/x", "9007199254740993")},
+		{PodOptions{KubeScoringDefaults: true}, rl("cpu", "1100m", "memory", "400Mi", "example.com/x", "9007199254740993")},
+	} {
+		if got := PodRequests(p, c.opts); !sameList(got, c.want) {
+			t.Errorf("%+v: %v, want %v", c.opts, got, c.want)
+		}
+	}
+	if !sameList(scratch, rl("cpu", "1", "example.com/x", "9007199254740993")) {
+		t.Errorf("the scratch has %v", scratch)
+	}
+}
+
 func TestPodRequest(t *testing.T) {
 	const mib = 1 << 20
 	m := must(t, names("nvidia.com/gpu", "hugepages-2Mi"))

@@ -7,9 +7,7 @@ import (
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
-	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/component-helpers/resource"
 )
 
 // basis is what a term scores with, beside the allocatable amounts.
@@ -42,46 +40,21 @@ func (t *term) matrix() int {
 
 // total returns what the term counts a pod as.
 func (t *term) total(pod *corev1.Pod, podLevel bool) corev1.ResourceList {
-	opts := resource.PodResourcesOptions{SkipPodLevelResources: !podLevel}
+	opts := vectormap.PodOptions{SkipPodLevelResources: !podLevel}
 	switch t.basis {
 	case asScored:
 		// NodeResourcesFit scores with the containers, whatever the pod level says.
-		opts.SkipPodLevelResources = true
-		opts.NonMissingContainerRequests = leastRequests()
+		opts.SkipPodLevelResources, opts.KubeScoringDefaults = true, true
 	case asBalanced:
 		opts.UseStatusResources = true
 	}
-	return resource.PodRequests(pod, opts)
-}
-
-// leastRequests are what kube-scheduler scores a container with that requests
-// nothing: DefaultMilliCPURequest and DefaultMemoryRequest of
-// pkg/scheduler/util/pod_resources.go.
-func leastRequests() corev1.ResourceList {
-	return corev1.ResourceList{
-		corev1.ResourceCPU:    *apiresource.NewMilliQuantity(100, apiresource.DecimalSI),
-		corev1.ResourceMemory: *apiresource.NewQuantity(200<<20, apiresource.DecimalSI),
-	}
+	return vectormap.PodRequests(pod, opts)
 }
 
 // request returns a total as a vector; what has no column is on no node.
 func (c *cluster) request(list corev1.ResourceList) vector.ResourceVector {
-	v := c.m.NewVector()
+	v := c.m.NearestVector(nil, list)
 	v[vectormap.Pods] = 1
-	for name, quantity := range list {
-		switch name {
-		case corev1.ResourceCPU:
-			v[vectormap.CPU] = float64(quantity.MilliValue())
-		case corev1.ResourceMemory:
-			v[vectormap.Memory] = float64(quantity.Value())
-		case corev1.ResourceEphemeralStorage:
-			v[c.storage] = float64(quantity.Value())
-		default:
-			if column, ok := c.m.Index(string(name)); ok {
-				v[column] = float64(quantity.Value())
-			}
-		}
-	}
 	return v
 }
 
