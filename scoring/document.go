@@ -54,4 +54,4 @@ func pathOf(steps []document.Step) (path string) {
 }
 
 // keysOfNames are the keys whose values have entries by name.
-var keysOfNames = []string{pathResources, pathSRAWeights, pathProportion}
+var keysOfNames = []string{pathResources, pathSRAWeights, pathProportion, pathWeights}

@@ -48,7 +48,14 @@ func (d Direction) String() string {
 	return "unknown"
 }
 
-// LoadConfig configures [CompileLoad].
+// The paths of configuration fields of Load, and of DRF.
+const (
+	pathMetric    = "metric"
+	pathDirection = "direction"
+	pathWeights   = "weights"
+)
+
+// LoadConfig configures [CompileLoad]. [ParseLoad] reads it from a document.
 type LoadConfig struct {
 	Metric    Metric
 	Direction Direction
@@ -99,10 +106,10 @@ var _ Scorer = (*Load)(nil)
 func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Load, error) {
 	var r report
 	if cfg.Metric > DominantResource {
-		r.fail(field.NotSupported(field.NewPath("metric"), uint8(cfg.Metric), []string{NormalizedSum.String(), DominantResource.String()}))
+		r.fail(field.NotSupported(field.NewPath(pathMetric), uint8(cfg.Metric), []string{NormalizedSum.String(), DominantResource.String()}))
 	}
 	if cfg.Direction > Spread {
-		r.fail(field.NotSupported(field.NewPath("direction"), uint8(cfg.Direction), []string{Raw.String(), Pack.String(), Spread.String()}))
+		r.fail(field.NotSupported(field.NewPath(pathDirection), uint8(cfg.Direction), []string{Raw.String(), Pack.String(), Spread.String()}))
 	}
 	weights := compileWeights(cfg.Weights, m, options(opts), &r)
 	checkCapacities("capacity", cfg.Capacity, m, &r)

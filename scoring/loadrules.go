@@ -61,7 +61,7 @@ func compileWeights(byName map[string]float64, m *vectormap.ResourceVectorMap, o
 	w.listed = make([]bool, m.Len())
 	names := make([]string, m.Len()) // that gave the weights
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		x, path := byName[name], keyPath("weights", name)
+		x, path := byName[name], keyPath(pathWeights, name)
 		if !usable(x) {
 			r.fail(invalid(path, x, "must be finite and not negative"))
 		}

@@ -34,6 +34,16 @@ func (n Normalization) String() string {
 	return "unknown"
 }
 
+// ParseNormalization returns the normalization of a name, as String writes it.
+func ParseNormalization(name string) (n Normalization, ok bool) {
+	for n := NormalizeNone; n <= NormalizeReverse; n++ {
+		if n.String() == name {
+			return n, true
+		}
+	}
+	return NormalizeNone, false
+}
+
 const (
 	panicNormalization = "scoring: unknown normalization"
 	panicMaskLong      = "scoring: mask has more rows than there are scores"

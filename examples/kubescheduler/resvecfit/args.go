@@ -68,8 +68,8 @@ type Args struct {
 type Term struct {
 	Weight int64 `json:"weight,omitempty"` // 1 to 100; 0 is 1
 
-	// Normalize is None, Max or MinMax; see [scoring.NormalizeScores]. A term
-	// of Strategy has no fixed range and needs Max, its default, or MinMax.
+	// Normalize is None, Max, MinMax or Reverse; see [scoring.NormalizeScores]. A
+	// term of Strategy has no fixed range: its default is Max, and None an error.
 	Normalize string `json:"normalize,omitempty"`
 
 	// Kube is a scoringStrategy of NodeResourcesFit. The type may also be
@@ -81,14 +81,9 @@ type Term struct {
 	// override its rules; see [scoring.ParsePodOverride].
 	Strategy json.RawMessage `json:"strategy,omitempty"`
 
-	Load *LoadTerm `json:"load,omitempty"`
-}
-
-// LoadTerm configures a [scoring.Load].
-type LoadTerm struct {
-	Metric    string             `json:"metric,omitempty"`    // NormalizedSum, the default, or DominantResource
-	Direction string             `json:"direction,omitempty"` // Spread, the default, or Pack
-	Weights   map[string]float64 `json:"weights,omitempty"`   // by resource; the default is cpu and memory, 1 each
+	// Load configures a [scoring.Load], see [scoring.ParseLoad]. Its direction is
+	// Spread or Pack. The default weights are 1 for cpu and memory.
+	Load json.RawMessage `json:"load,omitempty"`
 }
 
 const defaultKube = `{"type":"LeastAllocated","resources":[{"name":"cpu"},{"name":"memory"}]}`

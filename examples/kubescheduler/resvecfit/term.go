@@ -2,6 +2,8 @@ package resvecfit
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
@@ -66,7 +68,7 @@ func (t *Term) parse(path *field.Path) (*term, field.ErrorList) {
 		faults = append(faults, field.Invalid(path.Child("weight"), t.Weight, "must be from 1 to 100"))
 	}
 	kinds := 0
-	for _, is := range []bool{given(t.Kube), given(t.Strategy), t.Load != nil} {
+	for _, is := range []bool{given(t.Kube), given(t.Strategy), given(t.Load)} {
 		if is {
 			kinds++
 		}
@@ -81,19 +83,14 @@ func (t *Term) parse(path *field.Path) (*term, field.ErrorList) {
 		normalize = cmp.Or(t.Normalize, "Max")
 		faults = append(faults, parsed.strategy(t.Strategy, path.Child("strategy"))...)
 		if normalize == "None" {
-			faults = append(faults, field.Invalid(path.Child("normalize"), normalize, "a strategy has no fixed range: must be Max or MinMax"))
+			faults = append(faults, field.Invalid(path.Child("normalize"), normalize, "a strategy has no fixed range: must be Max, MinMax or Reverse"))
 		}
 	default:
 		faults = append(faults, parsed.load(t.Load, path.Child("load"))...)
 	}
-	switch normalize {
-	case "None":
-	case "Max":
-		parsed.normalize = scoring.NormalizeMax
-	case "MinMax":
-		parsed.normalize = scoring.NormalizeMinMax
-	default:
-		faults = append(faults, field.NotSupported(path.Child("normalize"), t.Normalize, []string{"None", "Max", "MinMax"}))
+	var known bool
+	if parsed.normalize, known = scoring.ParseNormalization(normalize); !known {
+		faults = append(faults, field.NotSupported(path.Child("normalize"), t.Normalize, []string{"None", "Max", "MinMax", "Reverse"}))
 	}
 	if len(faults) > 0 {
 		return nil, faults
@@ -133,35 +130,20 @@ func (t *term) strategy(document []byte, path *field.Path) field.ErrorList {
 	return t.tryCompile(path)
 }
 
-func (t *term) load(l *LoadTerm, path *field.Path) field.ErrorList {
-	var faults field.ErrorList
-	cfg := scoring.LoadConfig{Weights: l.Weights}
-	switch cmp.Or(l.Metric, "NormalizedSum") {
-	case "NormalizedSum":
-	case "DominantResource":
-		cfg.Metric = scoring.DominantResource
-	default:
-		faults = append(faults, field.NotSupported(path.Child("metric"), l.Metric, []string{"NormalizedSum", "DominantResource"}))
+func (t *term) load(document []byte, path *field.Path) field.ErrorList {
+	cfg, err := scoring.ParseLoad(document)
+	if err != nil {
+		return vectormap.Faults(path, err)
 	}
-	switch cmp.Or(l.Direction, "Spread") {
-	case "Spread":
-		cfg.Direction = scoring.Spread
-	case "Pack":
-		cfg.Direction = scoring.Pack
-	default:
-		faults = append(faults, field.NotSupported(path.Child("direction"), l.Direction, []string{"Spread", "Pack"}))
+	if cfg.Direction == scoring.Raw {
+		return field.ErrorList{field.NotSupported(path.Child("direction"), cfg.Direction.String(), []string{"Spread", "Pack"})}
 	}
 	if cfg.Weights == nil {
 		cfg.Weights = map[string]float64{"cpu": 1, "memory": 1}
 	}
-	for name := range cfg.Weights {
-		t.names = append(t.names, name)
-	}
-	if len(faults) > 0 {
-		return faults
-	}
+	t.names = slices.Sorted(maps.Keys(cfg.Weights))
 	t.compile = func(m *vectormap.ResourceVectorMap) (scoring.Scorer, error) {
-		return scoring.CompileLoad(cfg, m, scoring.AllowUnknown)
+		return scoring.CompileLoad(*cfg, m, scoring.AllowUnknown)
 	}
 	return t.tryCompile(path)
 }
