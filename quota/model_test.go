@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -135,6 +136,7 @@ type model struct {
 	queues []goldQueue
 	places []int    // of the golden ledger's dimensions in the map
 	leaves []string // where jobs are by their id; nil: anywhere
+	mask   vector.Mask
 
 	// Requests are asked for again later, by the handles that they had.
 	jobs   []*goldRequest
@@ -271,6 +273,7 @@ var modelOps = []struct {
 }{
 	{"Enqueueable", 7, (*model).enqueueable},
 	{"Allocatable", 7, (*model).allocatable},
+	{"EnqueueableBatch", 2, (*model).enqueueableBatch},
 	{"WhatFits", 1, (*model).whatFits},
 	{"Reserve", 9, func(m *model) { m.reserve(false) }},
 	{"Resize", 7, func(m *model) { m.reserve(true) }},
@@ -595,6 +598,46 @@ func (m *model) enqueueable() {
 	want, _ := m.g.enqueueable(r)
 	m.compareAnswers(got, want)
 	m.count(&want, nil)
+}
+
+// enqueueableBatch asks for a few jobs, now and then for more than a mask has bits in
+// a word.
+func (m *model) enqueueableBatch() {
+	n := m.IntN(7)
+	if m.IntN(16) == 0 {
+		n = 60 + m.IntN(80)
+	}
+	var handles []*JobRequest
+	var wants []bool
+	yes := 0
+	for len(handles) < n {
+		r := m.job(m.jobID(m.IntN(3) == 0))
+		want, _ := m.g.enqueueable(r)
+		if want.OK {
+			yes++
+		}
+		handles, wants = append(handles, m.jobHandle(r)), append(wants, want.OK)
+	}
+	if seq := m.l.EnqueueableBatch(&m.mask, handles); seq != m.g.seq {
+		m.fatal("seq %d, want %d", seq, m.g.seq)
+	}
+	if m.mask.Len() != n || m.mask.Count() != yes {
+		m.fatal("%d of %d jobs, want %d of %d", m.mask.Count(), m.mask.Len(), yes, n)
+	}
+	for i, want := range wants {
+		if got := m.mask.Test(i); got != want {
+			m.fatal("job %d, %s in %s: %v, want %v", i, handles[i].id, handles[i].queue, got, want)
+		}
+	}
+	switch yes {
+	case 0:
+		m.counts["EnqueueableBatch: none"]++
+	case n:
+		m.counts["EnqueueableBatch: all"]++
+	default:
+		m.counts["EnqueueableBatch: some"]++
+	}
+	m.end(false, "")
 }
 
 func (m *model) allocatable() {
