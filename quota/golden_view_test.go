@@ -22,7 +22,8 @@ type goldViewTask struct {
 	class class
 	over  bool // succeeded or failed
 	node  string
-	pod   bool // whose resource says which cards it could have
+	cards []string // by item, of a task to be charged
+	pod   bool     // whose resource says which cards it could have
 }
 
 // reconcile makes the ledger agree with a view, and reports it.
@@ -119,10 +120,23 @@ func (r *goldReconciler) place(v *goldViewJob) {
 	}
 	tasks := slices.Clone(v.tasks)
 	slices.SortFunc(tasks, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
+	var wrong []string
+	var missing []*goldViewTask
 	for _, t := range tasks {
-		if t.class == classAllocated {
-			r.charge(t)
+		if t.class != classAllocated || r.deleted[t.id] || r.confirms(t) {
+			continue
 		}
+		missing = append(missing, t)
+		if r.golden.tasks[t.id] != nil {
+			wrong = append(wrong, t.id)
+			r.did(&r.rep.Corrected, t.job, t.id)
+		} else {
+			r.did(&r.rep.Imported, t.job, t.id)
+		}
+	}
+	r.golden.giveBack(false, wrong)
+	for _, t := range missing {
+		r.charge(t)
 	}
 }
 
@@ -144,42 +158,38 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 	return cmp.Or(was, want.cards[0]), true
 }
 
-func (r *goldReconciler) charge(v *goldViewTask) {
+// confirms confirms the charge of a task if that is what the view has, and else sets
+// the cards that it should be on.
+func (r *goldReconciler) confirms(v *goldViewTask) bool {
 	t := r.golden.tasks[v.id]
-	var cards []string
 	wants := v.goldRequest
 	wants.invalid = false // charged is what could be told
-	same := t != nil && r.charges(t, &wants)
+	same := t != nil && r.golden.charges(t, &wants)
+	v.cards = nil
 	for i, want := range v.items {
 		was := ""
 		if t != nil && i < len(t.charges) && goldKey(t.charges[i].cards) == goldKey(want.cards) {
 			was = t.charges[i].card
 		}
 		card, _ := r.card(v, want, was)
-		cards = append(cards, card)
+		v.cards = append(v.cards, card)
 		same = same && card == was
 	}
-	if r.deleted[v.id] {
-		return
+	if same && t.state != taskConfirmed {
+		t.state = taskConfirmed
+		r.rep.Changed = true
 	}
-	list := &r.rep.Imported
-	switch {
-	case same:
-		if t.state != taskConfirmed {
-			t.state = taskConfirmed
-			r.rep.Changed = true
-		}
-		return
-	case t != nil:
-		list = &r.rep.Corrected
-		r.golden.giveBack(false, []string{v.id})
-	}
+	return same
+}
+
+// charge charges what the view has, in the job's own order.
+func (r *goldReconciler) charge(v *goldViewTask) {
 	j := r.jobs[v.job]
 	if j == nil {
 		j = &goldJob{id: v.job, queue: v.queue, mix: r.cfg.Mix}
 		r.jobs[v.job] = j
 	}
-	t = &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed}
+	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed}
 	for dim, amount := range v.plain {
 		covered := min(amount, j.plain[dim].hold)
 		j.plain[dim].hold -= covered
@@ -189,12 +199,11 @@ func (r *goldReconciler) charge(v *goldViewTask) {
 	for i, want := range v.items {
 		it := j.match(want, free)
 		free = slices.DeleteFunc(free, func(other *goldItem) bool { return other == it })
-		t.charges = append(t.charges, j.charged(want, it, cards[i]))
+		t.charges = append(t.charges, j.charged(want, it, v.cards[i]))
 	}
 	j.tasks = append(j.tasks, t)
 	r.golden.tasks[t.id] = t
 	r.changed()
-	r.did(list, v.job, v.id)
 }
 
 // charged charges an item on a card, as a commit does or, where a commit couldn't,

@@ -866,7 +866,11 @@ func (m *model) commitAll() {
 
 func (m *model) giveBack(ended bool) {
 	var ids []string
-	for range 1 + m.IntN(2) {
+	n := 1 + m.IntN(2)
+	if m.IntN(16) == 0 {
+		n = 3 + m.IntN(6)
+	}
+	for range n {
 		ids = append(ids, m.taskID(true))
 	}
 	op := m.l.Rollback

@@ -78,7 +78,8 @@ func (r *Report) sort() {
 // card of the node that the same resource carries, and a [Mismatch]; where that
 // can't be told, the charge stays on its card, or goes on the first listed. Where
 // the job's other tasks are bound to another card, the charge counts against no
-// item of the job. A task that ended, is being deleted, or is in view.Deleted, is
+// item of the job, until the job gets another min; charges that are to be corrected
+// bind nothing. A task that ended, is being deleted, or is in view.Deleted, is
 // released, as by [Ledger.Release]. A confirmed one that the view doesn't have is
 // released as well; one that it has as pending or pipelined is rolled back. A
 // charge that was never confirmed, and that the view has as pending, as pipelined,
@@ -180,21 +181,25 @@ func (r *reconciler) did(list *[]Ref, job, task string) {
 func (r *reconciler) giveBack() {
 	l := r.l
 	for _, j := range l.sortedJobs() {
-		for _, again := range []bool{false, true} {
-			for t := j.first; t != nil; {
-				next := t.next
-				if given, rolledBack := r.givesBack(t); given && rolledBack == again {
-					kind, list := Released, &r.rep.Released
-					if again {
-						kind, list = RolledBack, &r.rep.RolledBack
-					}
-					r.events = append(r.events, l.taskEvent(kind, r.seq, t)...)
-					r.did(list, j.id, t.id)
-					l.discharge(t, again)
-				}
-				t = next
+		var ended, again []*task
+		for t := j.first; t != nil; t = t.next {
+			switch given, rolledBack := r.givesBack(t); {
+			case rolledBack && given:
+				again = append(again, t)
+			case given:
+				ended = append(ended, t)
 			}
 		}
+		for _, t := range ended {
+			r.events = append(r.events, l.taskEvent(Released, r.seq, t)...)
+			r.did(&r.rep.Released, j.id, t.id)
+			l.end(t)
+		}
+		for _, t := range again {
+			r.events = append(r.events, l.taskEvent(RolledBack, r.seq, t)...)
+			r.did(&r.rep.RolledBack, j.id, t.id)
+		}
+		l.rollBack(again...)
 		for t := j.first; t != nil; t = t.next {
 			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil || v.class != classAllocated) {
 				r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{j.id, t.id}, t.seq})
@@ -232,11 +237,7 @@ func (r *reconciler) place(v *sightJob) {
 		l.moveJob(j, q)
 		r.did(&r.rep.Corrected, v.id, "")
 	}
-	for _, vt := range v.tasks {
-		if vt.class == classAllocated && !r.gone[vt.req.id] {
-			r.charge(q, vt)
-		}
-	}
+	r.charges(q, v)
 }
 
 // moveJob takes a job with all that it has to another queue.
@@ -250,38 +251,57 @@ func (l *Ledger) moveJob(j *job, q *queue) {
 	l.prune(old)
 }
 
-// charge makes, corrects or confirms the charge of an allocated task.
-func (r *reconciler) charge(q *queue, v *sightTask) {
-	l, id := r.l, v.req.id
-	t := l.tasks[id]
-	cards := r.cards(v, t)
-	list := &r.rep.Imported
-	if t != nil {
-		if v.matches(t, cards) {
-			if t.state != taskConfirmed {
-				t.state = taskConfirmed
-				r.rep.Changed = true
-			}
-			return
+// charges makes, corrects or confirms the charges of a job's allocated tasks. Those to
+// be corrected go first, all of them: tasks that moved to another card together don't
+// bind each other to the one that they left.
+func (r *reconciler) charges(q *queue, v *sightJob) {
+	l := r.l
+	var wrong []*task
+	var missing []*sightTask
+	for _, vt := range v.tasks {
+		if vt.class != classAllocated || r.gone[vt.req.id] {
+			continue
 		}
-		list = &r.rep.Corrected
-		l.discharge(t, true)
+		t := l.tasks[vt.req.id]
+		vt.cards = r.cards(vt, t)
+		list := &r.rep.Imported
+		if t != nil {
+			if vt.matches(t) {
+				if t.state != taskConfirmed {
+					t.state = taskConfirmed
+					r.rep.Changed = true
+				}
+				continue
+			}
+			list = &r.rep.Corrected
+			wrong = append(wrong, t)
+		}
+		r.did(list, v.id, vt.req.id)
+		missing = append(missing, vt)
 	}
+	l.rollBack(wrong...)
+	for _, vt := range missing {
+		r.charge(q, vt)
+	}
+}
+
+// charge makes the charge of an allocated task.
+func (r *reconciler) charge(q *queue, v *sightTask) {
+	l := r.l
 	j := l.jobs[v.req.job]
 	if j == nil {
 		j = l.newJob(v.req.job, q)
 	}
-	t = &task{id: id, job: j, seq: r.seq, state: taskConfirmed}
+	t := &task{id: v.req.id, job: j, seq: r.seq, state: taskConfirmed}
 	t.cpu = j.drawPlain(dimCPU, &j.cpu, v.req.cpu, nil)
 	t.mem = j.drawPlain(dimMemory, &j.mem, v.req.mem, nil)
 	t.charges = t.buf[:0]
 	var taken uint64
 	for i := range v.req.items {
-		t.charges = append(t.charges, j.force(&v.req.items[i], cards[i], &taken))
+		t.charges = append(t.charges, j.force(&v.req.items[i], v.cards[i], &taken))
 	}
 	j.append(t)
-	l.tasks[id] = t
-	r.did(list, j.id, id)
+	l.tasks[t.id] = t
 	r.events = append(r.events, l.taskEvent(Reconciled, r.seq, t)...)
 }
 
@@ -305,14 +325,14 @@ func (r *reconciler) cards(v *sightTask, t *task) []int32 {
 	return cards
 }
 
-// matches reports whether a task is charged what the view says.
-func (v *sightTask) matches(t *task, cards []int32) bool {
-	if t.job.id != v.req.job || t.cpu.amount != v.req.cpu || t.mem.amount != v.req.mem || len(t.charges) != len(cards) {
+// matches reports whether a task is charged what the view says, on the view's cards.
+func (v *sightTask) matches(t *task) bool {
+	if t.job.id != v.req.job || t.cpu.amount != v.req.cpu || t.mem.amount != v.req.mem || len(t.charges) != len(v.cards) {
 		return false
 	}
 	for i := range t.charges {
 		c := &t.charges[i]
-		if c.alts != v.req.items[i].alts || c.milli != v.req.items[i].milli || c.card != cards[i] {
+		if c.alts != v.req.items[i].alts || c.milli != v.req.items[i].milli || c.card != v.cards[i] {
 			return false
 		}
 	}

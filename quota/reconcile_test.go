@@ -276,6 +276,26 @@ func TestReconcileCards(t *testing.T) {
 	}
 }
 
+// Tasks of a job that are all on another card than they were charged on, because their
+// node has another now, take the hold along; one that is there alone doesn't.
+func TestReconcileMoved(t *testing.T) {
+	for _, c := range []struct{ name, view, report, a, b string }{
+		{"all", "j@q; t Running@b A|B:1; u Running@b A|B:1", "corrected j/t j/u, unseen j", "0/0/0", "2000/1000/0"},
+		{"the first", "j@q; t Running@b A|B:1; u Running@a A|B:1", "corrected j/t, unseen j", "1000/2000/0", "1000/0/1000"},
+		{"the second", "j@q; t Running@a A|B:1; u Running@b A|B:1", "corrected j/u, unseen j", "1000/2000/0", "1000/0/1000"},
+		{"and one that is new", "j@q; s Running@b A|B:1; t Running@b A|B:1; u Running@b A|B:1", "imported j/s, corrected j/t j/u, unseen j", "0/0/0", "3000/0/0"},
+	} {
+		w := gpus(t, Config{}, "q", "A:4 B:4")
+		w.want(w.reserve("j", "q", "A|B:3"), "yes")
+		w.commit("t", "j", "q", "A|B:1", "A")
+		w.commit("u", "j", "q", "A|B:1", "A")
+		got := fmt.Sprint(w.reconcile(c.view), "; ", w.state("q", "A"), " ", w.state("q", "B"))
+		if want := fmt.Sprint(c.report, "; ", c.a, " ", c.b); got != want {
+			t.Errorf("%s: %s, want %s", c.name, got, want)
+		}
+	}
+}
+
 // TestReconcileJobs is the table of what a job's phase does to its reservation.
 func TestReconcileJobs(t *testing.T) {
 	const reserved, charged = "reserved", "charged" // A:3 reserved and seen; one task of it charged and confirmed

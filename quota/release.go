@@ -18,6 +18,7 @@ func (l *Ledger) Release(tasks ...string) bool {
 func (l *Ledger) giveBack(kind Kind, ids []string) bool {
 	l.lock()
 	var events []Event
+	var again []*task
 	known, changed := true, false
 	for _, id := range ids {
 		t := l.tasks[id]
@@ -34,82 +35,149 @@ func (l *Ledger) giveBack(kind Kind, ids []string) bool {
 			continue
 		}
 		events = append(events, l.taskEvent(kind, l.seq+1, t)...)
-		l.discharge(t, kind == RolledBack)
 		changed = true
+		if kind == Released {
+			l.end(t)
+			continue
+		}
+		delete(l.tasks, id)
+		again = append(again, t)
 	}
+	l.rollBack(again...)
 	l.unlock(changed, events)
 	return known
 }
 
-// discharge takes a task's charges away. What they covered of the min is held
-// again, or leaves the min.
-func (l *Ledger) discharge(t *task, again bool) {
+// end takes an ended task's charges away; what they covered leaves the min.
+func (l *Ledger) end(t *task) {
 	j := t.job
-	j.undrawPlain(dimCPU, &j.cpu, t, again)
-	j.undrawPlain(dimMemory, &j.mem, t, again)
+	j.cpu.min -= t.cpu.covered
+	j.mem.min -= t.mem.covered
+	j.discharge(dimCPU, t.cpu, 0)
+	j.discharge(dimMemory, t.mem, 0)
 	for i := range t.charges {
-		j.uncharge(t, &t.charges[i], again)
+		c := &t.charges[i]
+		j.discharge(c.card, draw{c.milli, c.covered}, 0)
+		if c.item != nil {
+			c.item.charges--
+			c.item.min -= c.covered
+		}
 	}
-	j.remove(t)
+	l.remove(t)
+}
+
+// discharge takes a charge out of the cells and puts a hold in its place, in one step:
+// what is over stays marked.
+func (j *job) discharge(dim int32, d draw, held int64) {
+	if d.amount > 0 {
+		j.put(dim, -d.amount, held, -(d.amount - d.covered), nil)
+	}
+}
+
+// remove takes a task that has no charges any more out of the records.
+func (l *Ledger) remove(t *task) {
+	t.job.remove(t)
 	delete(l.tasks, t.id)
-	l.settle(j)
+	l.settle(t.job)
 }
 
-// plain returns what a task has of cpu or memory.
-func (t *task) plain(dim int32) *draw {
-	if dim == dimCPU {
-		return &t.cpu
-	}
-	return &t.mem
-}
+// taskLeaving is the state of a task while it is rolled back.
+const taskLeaving = taskConfirmed + 1
 
-func (j *job) undrawPlain(dim int32, n *need, t *task, again bool) {
-	d := t.plain(dim)
-	if d.amount == 0 {
-		return
+// rollBack takes the charges of tasks away as if they had never been. What they
+// covered goes to the charges after them that lack it, and the rest is held. The
+// order of the tasks doesn't matter: who lacks something gets it from those before it,
+// whoever of them goes first. So the work grows with the number of tasks, and not with
+// that times those of their job.
+func (l *Ledger) rollBack(tasks ...*task) {
+	for _, t := range tasks {
+		t.state = taskLeaving
+		t.unfold()
 	}
-	if !again {
-		n.min -= d.covered
-		j.put(dim, -d.amount, 0, -(d.amount - d.covered), nil)
-		return
-	}
-	free := d.covered
-	for next := t.next; n.loose && next != nil && free > 0; next = next.next {
-		e := next.plain(dim)
-		drawn := min(free, e.amount-e.covered)
-		e.covered += drawn
-		free -= drawn
-	}
-	n.held += free
-	j.put(dim, -d.amount, free, -(d.amount - free), nil) // in one step: what is over stays marked
-}
-
-func (j *job) uncharge(t *task, c *charge, again bool) {
-	it := c.item
-	if it != nil {
-		it.charges--
-	}
-	if it == nil || !again {
-		j.put(c.card, -c.milli, 0, -(c.milli - c.covered), nil)
-		if it != nil {
-			it.min -= c.covered
+	for _, t := range tasks {
+		if !t.feeds() { // no other charge, or they were fed with those of another task
+			continue
 		}
-		return
+		from := t
+		if len(tasks) > 1 {
+			from = t.job.first
+		}
+		t.job.redraw(from, len(tasks))
 	}
-	free := c.covered
-	for next := t.next; it.loose && next != nil && free > 0; next = next.next {
-		for i := range next.charges {
-			e := &next.charges[i]
-			if e.item != it || e.card != c.card {
-				continue
-			}
-			drawn := min(free, e.milli-e.covered)
-			e.covered += drawn
+	for _, t := range tasks {
+		l.remove(t)
+	}
+}
+
+// unfold makes what a task's charges cover a hold again.
+func (t *task) unfold() {
+	j := t.job
+	j.cpu.held += t.cpu.covered
+	j.mem.held += t.mem.covered
+	j.discharge(dimCPU, t.cpu, t.cpu.covered)
+	j.discharge(dimMemory, t.mem, t.mem.covered)
+	for i := range t.charges {
+		c := &t.charges[i]
+		if c.item != nil {
+			c.item.charges--
+			c.item.hold(int(c.at), c.covered)
+		}
+		j.discharge(c.card, draw{c.milli, c.covered}, c.covered)
+	}
+}
+
+// feeds reports whether other charges may lack what the task covers.
+func (t *task) feeds() bool {
+	j := t.job
+	if j.cpu.loose && t.cpu.covered > 0 || j.mem.loose && t.mem.covered > 0 {
+		return true
+	}
+	for i := range t.charges {
+		if c := &t.charges[i]; c.covered > 0 && c.item.loose {
+			return true
+		}
+	}
+	return false
+}
+
+// redraw lets charges draw on what the leaving tasks before them covered, from a task
+// on. leaving is how many of these there are at most.
+func (j *job) redraw(from *task, leaving int) {
+	type place struct {
+		it *item // nil: cpu and memory
+		at int32
+	}
+	var free int64 // everywhere
+	pools := map[place]int64{}
+	// A draw takes from its pool what it lacks; that of a leaving task fills it.
+	draw := func(at place, leaves bool, dim int32, amount int64, covered *int64) (drawn int64) {
+		if leaves {
+			pools[at] += *covered
+			free += *covered
+			*covered = 0
+			return 0
+		}
+		if drawn = min(pools[at], amount-*covered); drawn > 0 {
+			pools[at] -= drawn
 			free -= drawn
+			*covered += drawn
+			j.put(dim, 0, -drawn, -drawn, nil)
+		}
+		return drawn
+	}
+	for t := from; t != nil && (leaving > 0 || free > 0); t = t.next {
+		leaves := t.state == taskLeaving
+		if leaves {
+			leaving--
+		}
+		j.cpu.held -= draw(place{at: dimCPU}, leaves, dimCPU, t.cpu.amount, &t.cpu.covered)
+		j.mem.held -= draw(place{at: dimMemory}, leaves, dimMemory, t.mem.amount, &t.mem.covered)
+		for i := range t.charges {
+			if c := &t.charges[i]; c.item != nil {
+				c.item.hold(int(c.at), -draw(place{c.item, c.at}, leaves, c.card, c.milli, &c.covered))
+			}
 		}
 	}
-	it.hold(int(c.at), free)
-	j.put(c.card, -c.milli, free, -(c.milli - free), nil)
 }
 
 // settle drops what a job no longer needs: items that bound its tasks, and the
