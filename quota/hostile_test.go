@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -447,20 +448,27 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 		w := newWorld(t, cfg, "org", "A:9 B:9", "q < org", "cpu:9 A:4 B:4", "r < org", "cpu:9 A:4 B:4")
 		w.want(w.reserve("j", "q", "cpu:2 A:2 A|B:2"), "yes")
 		w.want(w.commit("1", "j", "q", "cpu:1 A:1"), "A")
+		for i, cards := range []string{"B|A", "A|B", "A|B|C", "A", "B|A"} {
+			w.commit(fmt.Sprint("x", i), "x", "r", cards+":500m")
+		}
+		w.want(fmt.Sprint(w.jobs["x"].tasks), "5")
 		bound := w.task("4", "j", "q", "A|B:1")
 		bound.bound = w.source.on("n", w.dims)
 		jobs := []*JobRequest{
 			w.job("k", "q", "cpu:1 A:1 B:1 A|B:1"), w.job("l", "r", "A|B|C:9"), w.job("m", "r", "cpu:99"), w.job("n", "nope", "A:1"),
 			w.job("j", "q", "cpu:2 A:2 A|B:2"),
+			w.job("x", "r", "cpu:1 A:1"), w.job("x", "r", ""), // with charges that match none of the items
 		}
 		tasks := []*TaskRequest{
 			w.task("2", "j", "q", "cpu:1 A:1 A|B:1"), w.task("3", "x", "r", "B|A|C:9"), w.task("5", "x", "nope", "A:1"), bound,
 		}
 		var a Answer
+		var mask vector.Mask
 		ask := func(dst *Answer) {
 			for _, job := range jobs {
 				w.Enqueueable(dst, job)
 			}
+			w.EnqueueableBatch(&mask, jobs)
 			for _, task := range tasks {
 				w.Allocatable(dst, task)
 				w.AllocatableOn(dst, task, "n")

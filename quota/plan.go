@@ -7,11 +7,13 @@ import "slices"
 type plan struct {
 	cpu, mem draw // min, and what charges cover of it
 	items    []placement
-	implicit []*item
+	implicit []*item // behind those of items in next
 	redraws  []redraw
 	sums     []pending // what the floor of each card is about to get, charges included
 
 	store   []item  // behind items
+	binds   []*item // behind implicit, and spare ones
+	bound   int     // how many of them are used
 	amounts []int64 // behind their slices
 	charges []charge
 	next    job // what the charges are drawn against
@@ -96,6 +98,7 @@ func (p *plan) list(r *JobRequest) {
 	p.cpu, p.mem = draw{amount: r.cpu}, draw{amount: r.mem}
 	p.store, p.items = resized(p.store, len(r.items)), resized(p.items, len(r.items))
 	p.implicit, p.redraws, p.sums, p.amounts, p.charges = nil, p.redraws[:0], p.sums[:0], p.amounts[:0], p.charges[:0]
+	p.bound = 0
 	for i := range r.items {
 		want := &r.items[i]
 		p.store[i] = item{alts: want.alts, min: want.milli, unit: want.unit, held: want.milli}
@@ -137,7 +140,7 @@ func (p *plan) redraw(t *task) {
 			taken |= 1 << at
 		}
 		if it == nil {
-			it = p.next.bind(c.alts)
+			it = p.bind(c.alts)
 		}
 		if it == nil || !it.accept(c) {
 			continue
@@ -168,29 +171,54 @@ func (p *plan) keep(j *job) {
 		it.spread = slices.Clone(it.spread)
 		j.items = append(j.items, it)
 	}
-	j.items = append(j.items, p.implicit...)
+	for _, implicit := range p.implicit {
+		it := *implicit
+		j.items = append(j.items, &it)
+	}
 	for i := range p.redraws {
 		d := &p.redraws[i]
 		d.task.cpu.covered, d.task.mem.covered = d.cpu, d.mem
 		copy(d.task.charges, d.charges)
 		for k := range d.task.charges {
 			c := &d.task.charges[k]
-			if at := slices.IndexFunc(p.items, func(pl placement) bool { return pl.item == c.item }); at >= 0 {
+			if at := slices.Index(p.next.items, c.item); at >= 0 {
 				c.item = j.items[at]
 			}
 		}
 	}
 }
 
-// bind returns a new implicit item for alternatives that no item of the job
-// covers; nil where the job's tasks need not use one card.
-func (j *job) bind(alts *alternatives) *item {
-	if j.mix == AnyMix || !alts.multi() {
+// bind is that of a job, in the plan's memory.
+func (p *plan) bind(alts *alternatives) *item {
+	if !p.next.binds(alts) {
 		return nil
 	}
-	it := &item{alts: alts, implicit: true, loose: true}
-	j.items = append(j.items, it)
+	if p.bound == len(p.binds) {
+		p.binds = append(p.binds, new(item))
+	}
+	it := p.binds[p.bound]
+	p.bound++
+	*it = implicitItem(alts)
+	p.next.items = append(p.next.items, it)
 	return it
+}
+
+// binds reports whether tasks of the job that list alternatives which no item of it
+// covers must use one card.
+func (j *job) binds(alts *alternatives) bool { return j.mix == SameCard && alts.multi() }
+
+// implicitItem returns an item that binds the tasks of a key.
+func implicitItem(alts *alternatives) item { return item{alts: alts, implicit: true, loose: true} }
+
+// bind gives the job an implicit item for alternatives that no item of it covers,
+// and returns it; nil where it needs none.
+func (j *job) bind(alts *alternatives) *item {
+	if !j.binds(alts) {
+		return nil
+	}
+	it := implicitItem(alts)
+	j.items = append(j.items, &it)
+	return &it
 }
 
 // accept makes a charge count against the item, and reports whether it can: not

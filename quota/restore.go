@@ -443,7 +443,8 @@ func (r *restorer) item(i int, j *job, s *snapshotItem) (*item, error) {
 		if j.mix == AnyMix || !alts.multi() || s.Min != 0 || s.Unit != 0 || len(s.Holds) > 0 {
 			return nil, broken("jobs[%d]: %q can't be implicit", i, brief(s.Key))
 		}
-		return &item{alts: alts, implicit: true, loose: true}, nil
+		it := implicitItem(alts)
+		return &it, nil
 	}
 	if !exact(s.Min) || !exact(s.Unit) || s.Unit == 0 || !j.reserved {
 		return nil, broken("jobs[%d]: %q: min %d in units of %d", i, brief(s.Key), s.Min, s.Unit)
