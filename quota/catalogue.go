@@ -15,8 +15,8 @@ import (
 
 // Catalogue says which cards a cluster has. A [device.Catalogue] is one. A ledger
 // keeps the one it is given and asks it from several goroutines, so it must not
-// change; give the ledger a new one instead. CardsOf is asked while the ledger is
-// locked, and must not use it.
+// change; give the ledger a new one instead. It is asked while the ledger isn't locked,
+// so it may use it.
 type Catalogue interface {
 	Cards() []string                                // all cards, sorted
 	CardsOf(node string) []device.Card              // those of a node; nil if it isn't known

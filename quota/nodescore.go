@@ -13,12 +13,17 @@ type nodeCards struct {
 
 var noCards = new(cardSet)
 
-// on returns the cards of a node; of an unknown one, none.
-func (d *discovery) on(node string, dims map[string]int32) *cardSet {
+// seen returns the cards of a node that was asked for before, and nil of another.
+func (d *discovery) seen(node string) *cardSet {
 	d.nodes.mu.RLock()
-	set := d.nodes.sets[node]
-	d.nodes.mu.RUnlock()
-	if set != nil {
+	defer d.nodes.mu.RUnlock()
+	return d.nodes.sets[node]
+}
+
+// on returns the cards of a node; of an unknown one, none. It asks the catalogue, which
+// is the caller's code: no lock may be held.
+func (d *discovery) on(node string, dims map[string]int32) *cardSet {
+	if set := d.seen(node); set != nil {
 		return set
 	}
 	if d.catalogue == nil {
@@ -28,7 +33,7 @@ func (d *discovery) on(node string, dims map[string]int32) *cardSet {
 	if len(cards) == 0 {
 		return noCards
 	}
-	set = new(cardSet)
+	set := new(cardSet)
 	for i := range cards {
 		if dim, ok := dims[cards[i].Name]; ok {
 			set.add(dim)
@@ -43,15 +48,34 @@ func (d *discovery) on(node string, dims map[string]int32) *cardSet {
 	return set
 }
 
+// lockOn locks the ledger, which mu does for a question or a change, and returns the
+// cards that a node has then. The catalogue is asked while the ledger isn't locked, so
+// it may have been replaced meanwhile; then the new one is asked.
+func (l *Ledger) lockOn(mu sync.Locker, node string) *cardSet {
+	mu.Lock()
+	for {
+		source, dims := l.source, l.dims
+		if set := source.seen(node); set != nil {
+			return set
+		}
+		mu.Unlock()
+		set := source.on(node, dims)
+		mu.Lock()
+		if l.source == source {
+			return set
+		}
+	}
+}
+
 // AllocatableOn is [Ledger.Allocatable] on a node: only cards count that the node
 // has. If it has none of an item's alternatives, or isn't known, the answer is
 // [GetTaskRequestResourceFailed]; if it has some, but without room,
 // [InsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	task.of(l)
-	l.rlock()
+	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
-	return l.allocatable(dst, task, l.source.on(node, l.dims))
+	return l.allocatable(dst, task, on)
 }
 
 // NodeScore says how much a task would like a node for its cards, from 0 to 100.
@@ -62,13 +86,13 @@ func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool
 // without such a card. The caller weighs the score.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	task.of(l)
-	l.rlock()
+	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	q := l.queueOf(&task.queueAt, task.queue)
 	if q.admits() != None || task.invalid != "" || q.empty {
 		return 0
 	}
-	on := task.confine(l.source.on(node, l.dims))
+	only := task.confine(on)
 	j := l.jobOf(task)
 	var taken uint64
 	sum, n := 0.0, 0
@@ -82,7 +106,7 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 			continue
 		}
 		n++
-		if k := q.firstOn(it, ti, on); k >= 0 {
+		if k := q.firstOn(it, ti, only); k >= 0 {
 			sum += math.Ldexp(100, -ti.rank(k))
 		}
 	}

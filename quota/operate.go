@@ -287,8 +287,7 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 // or has no cards nothing stands for all.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	task.of(l)
-	l.lock()
-	return l.commitOne(task, l.source.on(node, l.dims))
+	return l.commitOne(task, l.lockOn(&l.mu, node))
 }
 
 // commitOne commits one task, ends the change that the caller began by locking

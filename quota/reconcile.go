@@ -308,7 +308,6 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 // cards returns the cards that a task is charged on: that on which it is charged
 // already if its node has it, else those of the view.
 func (r *reconciler) cards(v *sightTask, t *task) []int32 {
-	on := r.l.source.on(v.node, r.l.dims)
 	cards := slices.Clone(v.cards)
 	for i := range cards {
 		alts, was := v.req.items[i].alts, int32(-1)
@@ -316,7 +315,7 @@ func (r *reconciler) cards(v *sightTask, t *task) []int32 {
 			was = t.charges[i].card
 		}
 		switch {
-		case was >= 0 && (cards[i] < 0 || on.has(was) && alts.index(was) >= 0):
+		case was >= 0 && (cards[i] < 0 || v.on.has(was) && alts.index(was) >= 0):
 			cards[i] = was
 		case cards[i] < 0:
 			cards[i] = alts.cards[0]

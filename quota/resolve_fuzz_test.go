@@ -180,8 +180,8 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		if s := w.NodeScore(r, "both"); s < 0 || s > 100 {
 			t.Fatal(s)
 		}
-		if _, on, _, err := w.resolveRunning(task); err != nil {
-			t.Fatal(on, err)
+		if running, _, err := w.resolveRunning(&task); err != nil {
+			t.Fatal(running, err)
 		}
 	}
 	for _, q := range w.queues {

@@ -7,23 +7,20 @@ import (
 )
 
 // resolveRunning works out what a task is charged that runs already, with the card
-// of each item, -1 where it can't be told. What the node has counts more than what
+// of each item, -1 where it can't be told, and the cards of its node. What the node has counts more than what
 // the task says: a card that it didn't ask for is a [CardMismatch].
-func (l *Ledger) resolveRunning(task Task) (*TaskRequest, []int32, []EntryError, error) {
-	if err := checkIDs("task", task.ID, task.Job, task.Queue); err != nil {
-		return nil, nil, nil, err
-	}
+func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 	r := l.resolver()
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
-	if err := r.task(t, &task); err != nil {
-		return nil, nil, nil, err
+	if err := r.task(t, task); err != nil {
+		return nil, nil, err
 	}
 	unnamed := t.invalid != "" && task.Pod != nil && task.Cards == nil
 	if unnamed {
 		// As if the pod said nothing of its cards: it has some all the same.
 		var p podParts
 		p, t.invalid = r.pod(task.Pod)
-		r.finish(t, &task, p, r.carried(t, p, "", AsAny))
+		r.finish(t, task, p, r.carried(t, p, "", AsAny))
 	}
 	cards := make([]int32, len(t.items))
 	on := r.found.on(task.node(), r.dims)
@@ -40,7 +37,7 @@ func (l *Ledger) resolveRunning(task Task) (*TaskRequest, []int32, []EntryError,
 			r.note(EntryError{r.cards[cards[i]], CardMismatch})
 		}
 	}
-	return t, cards, r.notes, nil
+	return &sightTask{req: t, on: on, cards: cards}, r.notes, nil
 }
 
 // carriedOn returns the first card of a node that a resource carries and that

@@ -26,19 +26,19 @@ func TestResolveRunning(t *testing.T) {
 			w := fleet(t, Config{Unnamed: unnamed})
 			pod := podOf(c.cards, c.limits)
 			pod.Spec.NodeName = c.node
-			r, cards, notes, err := w.resolveRunning(Task{ID: "t", Job: "j", Queue: "q", Pod: pod})
+			r, notes, err := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Pod: pod})
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := ""
-			for i, ti := range r.items {
+			for i, ti := range r.req.items {
 				on := "?"
-				if cards[i] >= 0 {
-					on = w.cardName(cards[i])
+				if r.cards[i] >= 0 {
+					on = w.cardName(r.cards[i])
 				}
 				got += fmt.Sprintf(" %s:%d@%s", ti.alts.key, ti.milli, on)
 			}
-			if r.invalid != "" {
+			if r.req.invalid != "" {
 				got = " invalid"
 			}
 			if want := c.want; got != "" && got[1:] != want || got == "" && want != "" {
@@ -50,17 +50,14 @@ func TestResolveRunning(t *testing.T) {
 		}
 	}
 	w := fleet(t, Config{})
-	if _, _, _, err := w.resolveRunning(Task{ID: "t"}); err == nil {
-		t.Error("no job")
-	}
-	if _, _, _, err := w.resolveRunning(Task{ID: "t", Job: "j", Queue: "q", Cards: []CardCount{{[]string{"A100"}, -1}}}); err == nil {
+	if _, _, err := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Cards: []CardCount{{[]string{"A100"}, -1}}}); err == nil {
 		t.Error("negative")
 	}
 	if err := w.SetCatalogue(nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, cards, _, _ := w.resolveRunning(Task{ID: "t", Job: "j", Queue: "q", Node: "a", Pod: podOf("A100", "gpu:1")})
-	if len(cards) != 1 || cards[0] != -1 {
-		t.Error(cards)
+	r, _, _ := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Node: "a", Pod: podOf("A100", "gpu:1")})
+	if len(r.cards) != 1 || r.cards[0] != -1 {
+		t.Error(r.cards)
 	}
 }

@@ -79,8 +79,8 @@ type sightJob struct {
 // sightTask is a task that the view has.
 type sightTask struct {
 	req   *TaskRequest
-	node  string
-	cards []int32 // of an allocated task: by item; -1: can't be told
+	on    *cardSet // of an allocated task: the cards of its node
+	cards []int32  // of an allocated task: by item; -1: can't be told
 	class class
 }
 
@@ -178,11 +178,11 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	case task.Queue != j.queue:
 		return conflict("task", task.ID, fmt.Sprintf("it is in queue %q, its job in %q", brief(task.Queue), brief(j.queue)))
 	}
-	t := &sightTask{class: l.class(task), node: task.node()}
+	t, class := &sightTask{}, l.class(task)
 	var notes []EntryError
 	switch {
-	case t.class == classAllocated:
-		t.req, t.cards, notes, err = l.resolveRunning(*task)
+	case class == classAllocated:
+		t, notes, err = l.resolveRunning(task)
 	case task.Ended():
 		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
 		j.ended = true
@@ -193,6 +193,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	if err != nil {
 		return err
 	}
+	t.class = class
 	for _, n := range notes {
 		if n.Code == CardMismatch {
 			rep.Mismatched = append(rep.Mismatched, Mismatch{Ref{task.Job, task.ID}, n.Name})

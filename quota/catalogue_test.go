@@ -1,0 +1,95 @@
+package quota
+
+import (
+	"testing"
+
+	"github.com/resvec/resvec/device"
+)
+
+// curious is a catalogue that does something whenever it is asked for a node.
+type curious struct {
+	*device.Catalogue
+	asked func(node string)
+}
+
+func (c *curious) CardsOf(node string) []device.Card {
+	cards := c.Catalogue.CardsOf(node)
+	if asked := c.asked; asked != nil {
+		c.asked = nil // once
+		asked(node)
+		c.asked = asked
+	}
+	return cards
+}
+
+// onNodes are calls that ask for the cards of a node; "gone" has none.
+var onNodes = []struct {
+	name string
+	call func(w *world, node string)
+}{
+	{"AllocatableOn", func(w *world, node string) { w.AllocatableOn(nil, w.task("1", "j", "q", "A|B:1"), node) }},
+	{"NodeScore", func(w *world, node string) { w.NodeScore(w.task("1", "j", "q", "A|B:1"), node) }},
+	{"CommitOn", func(w *world, node string) {
+		if _, err := w.CommitOn(w.task("1", "j", "q", "A|B:1"), node); err != nil {
+			w.Error(err)
+		}
+	}},
+	{"ResolveTask", func(w *world, node string) {
+		if _, _, err := w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Node: node, Pod: podOf("A|B", "gpu:1")}); err != nil {
+			w.Error(err)
+		}
+	}},
+	{"Reconcile", func(w *world, node string) {
+		if _, err := w.Reconcile(viewOf("j@q; 1 Running@" + node + " A|B:1")); err != nil {
+			w.Error(err)
+		}
+	}},
+}
+
+// A catalogue may use the ledger that asks it: no lock is held meanwhile.
+func TestCatalogueUsesLedger(t *testing.T) {
+	for _, on := range onNodes {
+		for _, node := range []string{"n", "gone"} {
+			w := newWorld(t, Config{}, "q", "A:9 B:9")
+			c := &curious{Catalogue: cluster(map[string]string{"n": "B:4"})}
+			if err := w.SetCatalogue(c, nil); err != nil {
+				t.Fatal(err)
+			}
+			asked := 0
+			c.asked = func(node string) {
+				asked++
+				w.want(w.commit("x", "x", "q", "B:1"), "B")
+				w.want(w.probe("q", "A:9"), "yes")
+				w.Release("x")
+				w.AllocatableOn(nil, w.task("y", "y", "q", "B:1"), node)
+				for range w.Samples() {
+				}
+				w.Snapshot()
+			}
+			on.call(w, node)
+			if asked == 0 {
+				t.Errorf("%s didn't ask for %s", on.name, node)
+			}
+		}
+	}
+}
+
+// A catalogue that is replaced while it is asked for a node is not what counts.
+func TestCatalogueReplacedMeanwhile(t *testing.T) {
+	for _, node := range []string{"n", "gone"} {
+		w := newWorld(t, Config{}, "q", "A:9 B:9")
+		old := &curious{Catalogue: cluster(map[string]string{"n": "B:4"})}
+		if err := w.SetCatalogue(old, nil); err != nil {
+			t.Fatal(err)
+		}
+		old.asked = func(string) {
+			if err := w.SetCatalogue(cluster(map[string]string{"n": "A:4", "gone": "A:4"}), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, err := w.CommitOn(w.task("1", "j", "q", "B|A:1"), node)
+		if err != nil || !a.OK || a.Charged[0] != "A" || a.Seq != w.seq {
+			t.Errorf("%s: %+v, %v; the ledger is at %d", node, a, err, w.seq)
+		}
+	}
+}
