@@ -172,7 +172,9 @@ func TestSeed(t *testing.T) {
 			may 2 j q A|B:1 = B
 			rollback 1 = true
 			may 2 j q A|B:1 = A B
-			state q B = 0/3000/0`},
+			state q B = 0/3000/0
+			reserve k q B:1 = yes
+			may 2 j q A|B:1 = A B`},
 		{"story 2, B promised to another", Config{}, []string{"q", "A:4 B:4"}, `
 			reserve j q A|B:3 = yes
 			reserve k q B:2 = yes

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
+
+var inf = math.Inf(1)
 
 // cluster is a catalogue of made-up cards on nodes, all on one resource unless
 // the card's name says otherwise, as in M@nvidia.com/mig-1g.5gb.
