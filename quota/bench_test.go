@@ -337,3 +337,28 @@ func BenchmarkReservationMemory(b *testing.B) {
 	b.ReportMetric(perJob, "B/reservation")
 	b.ReportMetric(perTask, "B/task")
 }
+
+// BenchmarkSamples copies what monitoring shows of the 10,000 queues, while nothing is
+// reserved and with 100,000 reservations: these must not make it slower by much.
+func BenchmarkSamples(b *testing.B) {
+	w := newBenchWorld(0)
+	for _, reservations := range []int{0, benchJobs} {
+		if reservations > 0 {
+			w.reserveAll(b)
+		}
+		b.Run(fmt.Sprintf("reservations=%d", reservations), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				n := 0
+				for s := range w.Samples() {
+					if s.Queue != "" && s.Queue[0] == 't' { // a leaf
+						n += s.Reservations
+					}
+				}
+				if n != reservations {
+					b.Fatalf("%d reservations, want %d", n, reservations)
+				}
+			}
+		})
+	}
+}

@@ -55,7 +55,7 @@ func (l *Ledger) Check() []Violation {
 }
 
 func (l *Ledger) check() []Violation {
-	c := checker{l: l, sums: make(map[*queue][]cell, len(l.ordered)), jobs: make(map[*queue]int, len(l.ordered))}
+	c := checker{l: l, sums: make(map[*queue][]cell, len(l.ordered)), jobs: make(map[*queue]int, len(l.ordered)), holds: map[*queue]int{}}
 	for _, q := range l.ordered {
 		c.sums[q] = make([]cell, len(q.cells))
 	}
@@ -88,6 +88,7 @@ type checker struct {
 	l     *Ledger
 	sums  map[*queue][]cell // of the records
 	jobs  map[*queue]int
+	holds map[*queue]int // jobs with a hold
 	found []Violation
 }
 
@@ -101,6 +102,14 @@ func (c *checker) job(id string, j *job) {
 		sums = make([]cell, c.l.m.Len())
 	}
 	c.jobs[j.queue]++
+	if j.holds() {
+		c.holds[j.queue]++
+	}
+	if j.holds() != j.holding {
+		v := v
+		v.Rule = SumsAgree
+		c.found = append(c.found, v)
+	}
 	var cpu, mem int64
 	of := make(map[*item]*itemSum, len(j.items))
 	for _, it := range j.items {
@@ -237,6 +246,7 @@ func (c *checker) rollUp() {
 			continue
 		}
 		for p := q.parent; p != nil; q, p = p, p.parent {
+			c.holds[p] += c.holds[q]
 			for dim, s := range c.sums[q] {
 				sum := &c.sums[p][dim]
 				sum.allocated += s.allocated
@@ -254,6 +264,7 @@ func (c *checker) rollUp() {
 func (c *checker) queue(q *queue) {
 	v := Violation{Queue: q.spec.Name}
 	c.equal(v, Belongs, "", int64(q.jobs), int64(c.jobs[q]))
+	c.equal(v, SumsAgree, "", int64(q.holders), int64(c.holds[q]))
 	if c.l.queues[q.spec.Name] != q || q.gone || q.spec.Parent != "" && q.parent != c.l.queues[q.spec.Parent] {
 		v.Rule = Belongs
 		c.found = append(c.found, v)

@@ -156,6 +156,23 @@ func (j *job) holds() bool {
 	return false
 }
 
+// recount counts the job among the holders of its queue and those above, or no longer,
+// after a change of what is held for it.
+func (j *job) recount() {
+	holds := j.holds()
+	if holds == j.holding {
+		return
+	}
+	j.holding = holds
+	n := -1
+	if holds {
+		n = 1
+	}
+	for q := j.queue; q != nil; q = q.parent {
+		q.holders += n
+	}
+}
+
 // countWaiting calls add with everything that pending tasks of the last view ask
 // for, queue by queue upwards. Of alternatives the first counts that the task's
 // job holds for it, or else the first.

@@ -222,6 +222,20 @@ func (g *golden) sum(queue string, dim int) goldSum {
 	return g.sums[queue][dim]
 }
 
+// holders counts the jobs for which anything is held in a queue or below it.
+func (g *golden) holders(queue string) (n int) {
+	for _, j := range g.jobs {
+		held := j.plain[0].hold + j.plain[1].hold
+		for _, it := range j.items {
+			held += it.held()
+		}
+		if slices.ContainsFunc(g.levels(j.queue), func(q *goldQueue) bool { return q.name == queue }) && held > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // own returns what a job has in the floor of every dimension.
 func (g *golden) own(j *goldJob) []int64 {
 	floors := make([]int64, len(g.dims))

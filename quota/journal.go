@@ -105,6 +105,9 @@ func (l *Ledger) undo(u *journal) {
 			q.mark(c.dim)
 		}
 	}
+	for _, t := range u.tasks {
+		t.job.recount()
+	}
 	for _, j := range slices.Backward(u.jobs) {
 		l.drop(j)
 	}

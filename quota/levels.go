@@ -41,6 +41,7 @@ type queue struct {
 	entitled entitlement
 	children []*queue
 	jobs     int            // records, pending tasks' jobs included
+	holders  int            // jobs with a hold, here and in the queues below
 	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
 	refused  *[reasons]uint64
 }

@@ -1117,6 +1117,9 @@ func (m *model) compareSums() {
 		if q == nil {
 			m.fatal("no queue %s", name)
 		}
+		if got, want := q.holders, m.g.holders(name); got != want {
+			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
+		}
 		for dim := range m.g.dims {
 			limit, sum := m.g.limit(name, dim), m.g.sum(name, dim)
 			at := m.places[dim]

@@ -269,6 +269,7 @@ func (l *Ledger) make(j *job, p *plan) {
 			}
 		}
 	}
+	j.recount()
 }
 
 // Commit charges a task: if it is Allocatable, each item on the first of its
@@ -356,6 +357,7 @@ func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journa
 		t.charges = append(t.charges, j.charge(r.items[i].alts, r.items[i].milli, p, undo))
 	}
 	j.append(t)
+	j.recount()
 	l.tasks[r.id] = t
 	undo.newTask(t, l.waiting[t.id])
 	delete(l.waiting, t.id)

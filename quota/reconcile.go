@@ -244,7 +244,11 @@ func (r *reconciler) place(v *sightJob) {
 func (l *Ledger) moveJob(j *job, q *queue) {
 	old := j.queue
 	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, -allocated, -held, -uncovered, nil) })
-	j.queue = q
+	for p := old; p != nil && j.holding; p = p.parent {
+		p.holders--
+	}
+	j.queue, j.holding = q, false
+	j.recount()
 	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, allocated, held, uncovered, nil) })
 	old.jobs--
 	l.arrive(q)
@@ -301,6 +305,7 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 		t.charges = append(t.charges, j.force(&v.req.items[i], v.cards[i], &taken))
 	}
 	j.append(t)
+	j.recount()
 	l.tasks[t.id] = t
 	r.events = append(r.events, l.taskEvent(Reconciled, r.seq, t)...)
 }
@@ -400,6 +405,7 @@ func (l *Ledger) unreserve(j *job) {
 		d.task.cpu.covered, d.task.mem.covered = 0, 0
 		copy(d.task.charges, d.charges)
 	}
+	j.recount()
 	if j.tasks == 0 {
 		l.drop(j)
 	}

@@ -100,6 +100,7 @@ type job struct {
 	reserved bool // its min is known
 	seen     bool // by Reconcile
 	gone     bool // no longer in the ledger; handles may still point here
+	holding  bool // it counts among the holders of its queue
 	tasks    int32
 	cpu, mem need
 	items    []*item

@@ -105,6 +105,7 @@ func (l *Ledger) rollBack(tasks ...*task) {
 		t.job.redraw(from, len(tasks))
 	}
 	for _, t := range tasks {
+		t.job.recount()
 		l.remove(t)
 	}
 }
@@ -225,6 +226,7 @@ func (l *Ledger) releaseJob(j *job) {
 	l.undoHolds(j)
 	j.reserved = false
 	j.cpu, j.mem, j.items = need{}, need{}, nil
+	j.recount()
 	for t := j.first; t != nil; t = t.next {
 		for i := range t.charges {
 			t.charges[i].item = nil
@@ -284,6 +286,7 @@ func (l *Ledger) forfeit(j *job) {
 			}
 		}
 	}
+	j.recount()
 	if j.tasks == 0 {
 		l.drop(j)
 	}

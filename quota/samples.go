@@ -61,10 +61,9 @@ func (l *Ledger) samples() []QueueSample {
 		samples = append(samples, QueueSample{Rejections: rejections})
 	}
 	waiting := l.waitingCards()
-	holders := l.holders()
 	var cards []CardSample
 	for _, q := range l.ordered {
-		s := QueueSample{Queue: q.spec.Name, Share: q.share(), Reservations: holders[q]}
+		s := QueueSample{Queue: q.spec.Name, Share: q.share(), Reservations: q.holders}
 		if q.refused != nil {
 			s.Rejections = rejectionsOf(q.refused)
 		}
@@ -89,23 +88,6 @@ func (l *Ledger) waitingCards() map[*queue][]int64 {
 		sums[dim] = addSaturated(sums[dim], amount)
 	})
 	return waiting
-}
-
-// holders counts the jobs with a hold, of every queue and those below it.
-func (l *Ledger) holders() map[*queue]int {
-	own := make(map[*queue]int, len(l.queues))
-	for _, j := range l.jobs {
-		if j.holds() {
-			own[j.queue]++
-		}
-	}
-	all := make(map[*queue]int, len(l.queues))
-	for q, n := range own {
-		for ; q != nil; q = q.parent {
-			all[q] += n
-		}
-	}
-	return all
 }
 
 // appendCards appends the samples of a queue's cards. waiting may be nil.

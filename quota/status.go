@@ -64,7 +64,7 @@ func (s *QueueStatus) Card(name string) CardSample {
 }
 
 // Queue returns how a queue stands; false if it isn't there. The work grows with
-// the number of jobs and pending tasks in the ledger.
+// the number of tasks that were pending in the last view.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -75,7 +75,7 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	s := QueueStatus{
 		Name: name, Parent: q.spec.Parent, Priority: q.spec.Priority, State: q.spec.State,
 		Open: q.open, Leaf: q.leaf, Orphan: q.orphan, Seq: l.seq, Share: q.share(),
-		cards: l.dims,
+		Reservations: q.holders, cards: l.dims,
 	}
 	for _, v := range []*vector.ResourceVector{
 		&s.Capability, &s.RealCapability, &s.Guarantee, &s.Deserved, &s.Allocated, &s.Inqueue, &s.Elastic, &s.Request,
@@ -98,11 +98,6 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 			s.Request[dim] += float64(amount)
 		}
 	})
-	for _, j := range l.jobs {
-		if j.holds() && j.queue.below(q) {
-			s.Reservations++
-		}
-	}
 	return s, true
 }
 

@@ -193,9 +193,12 @@ func (l *Ledger) total() {
 			c := &q.cells[i]
 			c.allocated, c.held, c.elastic = 0, 0, 0
 		}
-		q.over = nil
+		q.over, q.holders = nil, 0
 	}
 	for _, j := range l.jobs {
+		if j.holding = j.holds(); j.holding {
+			j.queue.holders++
+		}
 		j.each(func(dim int32, allocated, held, uncovered int64) {
 			c := &j.queue.cells[dim]
 			c.allocated += allocated
@@ -214,6 +217,7 @@ func (l *Ledger) total() {
 func (q *queue) rollUp() {
 	for _, child := range q.children {
 		child.rollUp()
+		q.holders += child.holders
 		for dim := range q.cells {
 			sum, c := &q.cells[dim], &child.cells[dim]
 			sum.allocated += c.allocated
