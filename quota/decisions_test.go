@@ -641,6 +641,67 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
+// What SetQueues and SetCatalogue refuse leaves the map as it was, too.
+func TestWiderMapRefused(t *testing.T) {
+	w := newWorld(t, Config{}, "p", "A:inf", "q", "A:inf")
+	w.want(w.reserve("j", "p", "A:9007199254740991m"), "yes")
+	w.want(w.reserve("k", "q", "A:1m"), "yes")
+	m, before := w.Map(), string(w.Snapshot())
+	wider, err := ExtendMap(m, []string{"X"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := []Queue{{Name: "org"}, q(wider, "p < org", "A:inf X:1"), q(wider, "q < org", "A:inf")}
+	bad := []Queue{q(wider, "p", "X:1"), {Name: ""}}
+	for _, c := range []struct {
+		name  string
+		do    func() error
+		want  error
+		names string
+	}{
+		{"sums", func() error { _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org", A`},
+		{"faults", func() error { _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
+		{"cards", func() error { return w.SetCatalogue(cluster(map[string]string{"n": "X:1 Y:1"}), wider) }, ErrUnknownDimension, `"Y"`},
+		{"declared cards", func() error { return w.Declare([]DeclaredCard{{Name: "Y"}}, wider) }, ErrUnknownDimension, `"Y"`},
+	} {
+		if err := c.do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if _, ok := w.dims["X"]; ok || w.Map() != m || len(w.queues["q"].cells) != m.Len() || len(w.queues["q"].free) != m.Len() {
+			t.Errorf("%s: the map is another one", c.name)
+		}
+		w.want(string(w.Snapshot()), before)
+		w.want(fmt.Sprint(w.Check()), "[]")
+	}
+	w.ReleaseJob("k")
+	if _, err := w.SetQueues(below, wider); err != nil || w.Map() != wider {
+		t.Error(err)
+	}
+	w.want(w.reserve("l", "p", "X:1"), "yes")
+	w.want(fmt.Sprint(w.Check()), "[]")
+}
+
+// So many amounts that their sum would not even be an int64.
+func TestVeryMuchBelowOneQueue(t *testing.T) {
+	const n = 1 << 10
+	alone, below := []Queue{}, []Queue{{Name: "org"}}
+	w := newWorld(t, Config{})
+	for i := range n {
+		name := fmt.Sprintf("q%04d", i)
+		alone, below = append(alone, q(w.m, name, "A:inf")), append(below, q(w.m, name+" < org", "A:inf"))
+	}
+	if _, err := w.SetQueues(alone, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range alone {
+		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
+	}
+	if _, err := w.SetQueues(below, nil); !errors.Is(err, ErrOverflow) {
+		t.Errorf("%v", err)
+	}
+	w.want(w.probe("org", "A:1"), "UnknownQueue")
+}
+
 // Amounts that no queue can have change nothing.
 func TestBadQueueAmounts(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")

@@ -73,11 +73,11 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	l.widen(wide)
-	old, was := l.queues, make(map[*queue]queue, len(l.queues))
-	for _, q := range old {
-		was[q] = queue{spec: q.spec, orphan: q.orphan}
+	if err := l.tooLarge(queues); err != nil {
+		return nil, err
 	}
+	l.widen(wide)
+	old := l.queues
 	l.queues = make(map[string]*queue, len(queues))
 	for i := range queues {
 		q := old[queues[i].Name]
@@ -103,14 +103,6 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 		l.queues[name] = q
 	}
 	l.link()
-	if err := l.tooLarge(); err != nil {
-		for q, before := range was {
-			q.spec, q.orphan, q.gone = before.spec, before.orphan, false
-		}
-		l.queues = old
-		l.link()
-		return nil, err
-	}
 	return orphans, nil
 }
 
@@ -123,13 +115,43 @@ func (q *Queue) clone() Queue {
 	return c
 }
 
-// tooLarge looks for sums that moving queues below one another raised to 2^53.
-func (l *Ledger) tooLarge() error {
-	for _, q := range l.topLevel() {
-		for dim := range q.cells {
-			if !q.canAdd(int32(dim), 0) {
-				return overflow("queue", q.spec.Name, l.m.Name(dim))
+// tooLarge looks for sums that would reach 2^53 where queues move below one another.
+func (l *Ledger) tooLarge(queues []Queue) error {
+	parents := make(map[string]string, len(queues))
+	for i := range queues {
+		parents[queues[i].Name] = queues[i].Parent
+	}
+	for _, q := range l.ordered { // orphans
+		if _, stays := parents[q.spec.Name]; !stays && q.jobs > 0 {
+			parents[q.spec.Name] = q.spec.Parent
+		}
+	}
+	sums := map[string][]int64{} // by the queue at the top
+	for _, q := range l.ordered {
+		if q.jobs == 0 {
+			continue
+		}
+		top := q.spec.Name
+		for parent := parents[top]; parent != ""; parent = parents[top] {
+			if _, stays := parents[parent]; !stays {
+				break
 			}
+			top = parent
+		}
+		sum := sums[top]
+		if sum == nil {
+			sum = make([]int64, l.m.Len())
+			sums[top] = sum
+		}
+		for dim := range q.cells {
+			own := q.cells[dim].full()
+			for _, child := range q.children {
+				own -= child.cells[dim].full()
+			}
+			if own >= limitExact-sum[dim] {
+				return overflow("queue", top, l.resource(dim))
+			}
+			sum[dim] += own
 		}
 	}
 	return nil
