@@ -65,8 +65,10 @@ func (l *Ledger) Resize(job *JobRequest) (Answer, error) {
 }
 
 // ReserveMany reserves jobs in order, each on top of those before it; refused
-// ones don't stop it. The answers are in the same order, and changes have one
-// number. An error, which names the job, is of the first that has one; the
+// ones don't stop it. The answers are in the same order. All changes have one number,
+// which the answers to the jobs that were reserved carry; a refusal or a repeat
+// carries the number before it, although it was decided on top of the jobs before in
+// the list. An error, which names the job, is of the first that has one; the
 // others are decided as if it weren't there.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	for _, job := range jobs {

@@ -6,7 +6,7 @@ import (
 )
 
 // Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
-// task.
+// task, and those of a [Ref] name each once.
 type Report struct {
 	Seq     uint64 // of the ledger now
 	Changed bool   // anything; else Seq is what it was
@@ -59,8 +59,9 @@ func (r *Report) fail(job, task string, reason Reason, detail string) {
 // sort puts the lists in order.
 func (r *Report) sort() {
 	compare := func(a, b Ref) int { return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Task, b.Task)) }
-	for _, list := range [][]Ref{r.Imported, r.Corrected, r.RolledBack, r.Released} {
-		slices.SortFunc(list, compare)
+	for _, list := range []*[]Ref{&r.Imported, &r.Corrected, &r.RolledBack, &r.Released} {
+		slices.SortFunc(*list, compare)
+		*list = slices.Compact(*list)
 	}
 	slices.SortFunc(r.Unseen, func(a, b Unseen) int { return compare(a.Ref, b.Ref) })
 	slices.SortStableFunc(r.Mismatched, func(a, b Mismatch) int { return compare(a.Ref, b.Ref) })

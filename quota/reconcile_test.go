@@ -320,6 +320,7 @@ func TestReconcileJobs(t *testing.T) {
 		{"waits again, charged", charged, "j@q Pending A:3; t Running@a A:1", "released j", "1000/0/0"},
 		{"gone, charged", charged, "j@q; t Running@a A:1", "released j", "1000/0/0"},
 		{"moved", charged, "j@r Running/1 A:3; t Running@a A:1; u Pending A:2", "corrected j", "0/0/0"},
+		{"moved, another min", charged, "j@r Running/1 A:2; t Running@a A:1; u Pending A:2", "corrected j", "0/0/0"},
 		{"to no queue", charged, "j@x Running/1 A:3; t Running@a A:1", "failed j/ UnknownQueue", "1000/2000/0"},
 	} {
 		w := gpus(t, Config{}, "q", "A:4 cpu:4", "r", "A:9")
