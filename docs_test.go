@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/quota"
 )
 
 // TestDocs checks that every block of Go and of YAML in the documents stands,
@@ -33,6 +35,23 @@ func TestDocs(t *testing.T) {
 			if !strings.Contains(code, want) {
 				t.Errorf("%s: this block is not in %s:\n%s", document, source, block[2])
 			}
+		}
+	}
+}
+
+// TestQuotaReasons checks that the guide says of every reason of a refusal what to do.
+func TestQuotaReasons(t *testing.T) {
+	var names []string
+	for r := quota.UnknownQueue; r.String() != "unknown"; r++ {
+		names = append(names, r.String())
+	}
+	for w := quota.OverCapacity; w.String() != "unknown"; w++ {
+		names = append(names, w.String())
+	}
+	guide := read(t, "docs/quota.md")
+	for _, name := range names {
+		if row := regexp.MustCompile("(?m)^\\|[^|]*`" + name + "`[^|]*\\|.*\\|$"); !row.MatchString(guide) {
+			t.Errorf("docs/quota.md has no row for %s", name)
 		}
 	}
 }
