@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,13 +19,42 @@ type QueueSpec struct {
 	State       State
 	Annotations map[string]string
 
-	// Of these lists only cpu and memory count; cards come from annotations.
+	// Cards, if not nil, are whole cards by name in the place of the quota
+	// annotation, for queues that come from a configuration; see [CheckCards].
+	Cards map[string]int64
+
+	// Of these lists only cpu and memory count; cards come from Cards or from
+	// annotations.
 	Capability, Guarantee, Deserved corev1.ResourceList
 }
 
+// CheckCards returns what is wrong with [QueueSpec].Cards, by the rules of
+// [ParseQuota] and sorted by name, to check a configuration before there is a map.
+func CheckCards(cards map[string]int64) []EntryError {
+	_, faults := parseCards(cards)
+	return faults
+}
+
+// parseCards is ParseQuota for cards that are no text.
+func parseCards(cards map[string]int64) ([]CardCount, []EntryError) {
+	text, err := json.Marshal(cards)
+	if err != nil {
+		panic(err) // a map of numbers always has a form in JSON
+	}
+	return ParseQuota(string(text), ParserStrict)
+}
+
+// counts reads one of the annotations of a queue, or the cards in its place.
+func (c *Config) counts(spec *QueueSpec, key string) ([]CardCount, []EntryError) {
+	if spec.Cards != nil && key == orDefault(c.Keys.Quota, QuotaAnnotation) {
+		return parseCards(spec.Cards)
+	}
+	return ParseQuota(spec.Annotations[key], c.Parser)
+}
+
 // BuildQueue makes a queue of its description: cpu and memory from the lists,
-// cards from the annotations. It returns what was wrong with entries of the
-// annotations, which deny those cards, and notes on the entries of the lists that
+// cards from Cards or the annotations. It returns what was wrong with entries of
+// these, which deny those cards, and notes on the entries of the lists that
 // don't count. Errors are a card without a dimension ([ErrUnknownDimension]), cpu
 // or memory that no queue can have ([ErrBadAmount]), and a bad name
 // ([ErrEmptyID], [ErrNotUTF8]).
@@ -33,7 +63,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	if err := badName(spec.Name); err != nil {
 		return Queue{}, nil, fmt.Errorf("%w: queue %q", err, brief(spec.Name))
 	}
-	b := queueBuilder{m: m, q: &q, parser: c.Parser, annotations: spec.Annotations}
+	b := queueBuilder{m: m, q: &q, config: c, spec: &spec}
 	main := orDefault(c.Keys.Quota, QuotaAnnotation)
 	var mentioned, denied map[int]bool
 	q.Capability, mentioned, denied = b.vector("capability", spec.Capability, main)
@@ -47,14 +77,13 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	return q, b.faults, nil
 }
 
-// Cards returns the cards that the annotations of queues name, sorted, for
-// [NewMap].
+// Cards returns the cards that queues name, sorted, for [NewMap].
 func (c *Config) Cards(specs []QueueSpec) []string {
 	names := map[string]bool{}
 	main := orDefault(c.Keys.Quota, QuotaAnnotation)
 	for i := range specs {
 		for _, key := range []string{main, c.Keys.Guarantee, c.Keys.Deserved} {
-			counts, _ := ParseQuota(specs[i].Annotations[key], c.Parser)
+			counts, _ := c.counts(&specs[i], key)
 			for _, count := range counts {
 				if name := count.Cards[0]; name != "" { // of a parser that takes everything
 					names[name] = true
@@ -89,13 +118,13 @@ func ignored(list corev1.ResourceList) (names []corev1.ResourceName) {
 
 // queueBuilder makes the vectors of one queue. It keeps the first error.
 type queueBuilder struct {
-	m           *vectormap.ResourceVectorMap
-	q           *Queue
-	parser      Parser
-	annotations map[string]string
-	read        map[string]bool // annotations whose faults were reported
-	faults      []EntryError
-	err         error
+	m      *vectormap.ResourceVectorMap
+	q      *Queue
+	config *Config
+	spec   *QueueSpec
+	read   map[string]bool // annotations whose faults were reported
+	faults []EntryError
+	err    error
 }
 
 // vector makes one vector of a list and an annotation. mentioned has the
@@ -118,7 +147,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		}
 		v[dim] = part[dim]
 	}
-	counts, faults := ParseQuota(b.annotations[key], b.parser)
+	counts, faults := b.config.counts(b.spec, key)
 	for _, count := range counts {
 		dim, ok := CardIndex(b.m, count.Cards[0])
 		switch {

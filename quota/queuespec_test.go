@@ -72,6 +72,24 @@ func TestBuildQueue(t *testing.T) {
 			faults: "[nvidia.com/gpu IgnoredResource, pods IgnoredResource]",
 		},
 		{
+			name:       "cards in the place of the annotation",
+			spec:       QueueSpec{Annotations: quota(`{"A":4,"B":"x"}`), Cards: map[string]int64{"A": 1, " H200": 2}},
+			capability: "A 1000, H200 2000", guarantee: "A 1000, H200 2000", deserved: "A 1000, H200 2000",
+		},
+		{
+			name:       "cards beside other annotations",
+			keys:       Keys{Deserved: "d"},
+			spec:       QueueSpec{Annotations: map[string]string{"d": `{"B":1}`}, Cards: map[string]int64{"A": 3}},
+			capability: "A 3000", guarantee: "A 3000", deserved: "B 1000",
+		},
+		{
+			name: "no cards", spec: QueueSpec{Annotations: quota(`{"A":4}`), Cards: map[string]int64{}},
+		},
+		{
+			name: "bad cards", spec: QueueSpec{Cards: map[string]int64{"A": 2, "B": -1, "": 1, "A|B": 1, "V100": maxCards + 1}},
+			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[EmptyName, A|B AlternativesInQuota, B Negative, V100 TooLarge]",
+		},
+		{
 			name: "a bad entry drops itself", spec: QueueSpec{Annotations: quota(`{"A":2,"B":2.5}`)},
 			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[B NotInteger]",
 		},
@@ -95,6 +113,29 @@ func TestBuildQueue(t *testing.T) {
 		if got := entries(nil, faults); got != c.faults {
 			t.Errorf("%s: %s, want %s", c.name, got, c.faults)
 		}
+	}
+}
+
+// TestCheckCards: the faults are those of BuildQueue, and the names those of the map.
+func TestCheckCards(t *testing.T) {
+	cards := map[string]int64{"A": 2, "B": -1, "a|b": 1}
+	if got, want := entries(nil, CheckCards(cards)), "[B Negative, a|b AlternativesInQuota]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if faults := CheckCards(nil); faults != nil {
+		t.Error(faults)
+	}
+	var cfg Config
+	specs := []QueueSpec{{Cards: cards}, {Cards: map[string]int64{"C": 0}, Annotations: map[string]string{QuotaAnnotation: `{"D":1}`}}}
+	if got, want := cfg.Cards(specs), []string{"A", "C"}; !slices.Equal(got, want) {
+		t.Errorf("cards %q, want %q", got, want)
+	}
+	m, err := NewMap([]string{"A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Cards: map[string]int64{"C": 1}}); !errors.Is(err, ErrUnknownDimension) {
+		t.Error(err)
 	}
 }
 

@@ -1,9 +1,6 @@
 package cardquota
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/resvec/resvec/quota"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -127,23 +124,9 @@ func (q *Queue) validate(path *field.Path) field.ErrorList {
 			faults = append(faults, field.Invalid(at, quantity.String(), "must not be negative"))
 		}
 	}
-	for _, fault := range q.cardFaults() {
+	for _, fault := range quota.CheckCards(q.Cards) {
 		faults = append(faults, field.Invalid(path.Child("cards").Key(fault.Name), q.Cards[fault.Name], fault.Code.String()))
 	}
-	return faults
-}
-
-// annotation returns the cards as the annotation of a queue.
-func (q *Queue) annotation() string {
-	text, err := json.Marshal(q.Cards)
-	if err != nil {
-		panic(fmt.Sprint("cardquota: ", err)) // a map of numbers always has a form in JSON
-	}
-	return string(text)
-}
-
-func (q *Queue) cardFaults() []quota.EntryError {
-	_, faults := quota.ParseQuota(q.annotation(), quota.ParserStrict)
 	return faults
 }
 
@@ -152,10 +135,7 @@ func (c *Config) specs() []quota.QueueSpec {
 	specs := make([]quota.QueueSpec, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		specs[i] = quota.QueueSpec{
-			Name: q.Name, Parent: q.Parent, Capability: q.Capability,
-			Annotations: map[string]string{quota.QuotaAnnotation: q.annotation()},
-		}
+		specs[i] = quota.QueueSpec{Name: q.Name, Parent: q.Parent, Capability: q.Capability, Cards: q.Cards}
 	}
 	return specs
 }
