@@ -178,7 +178,7 @@ func (a *Args) ledger(ledger Ledger, handle fwk.Handle) (Ledger, error) {
 	}
 	made, err := cardquota.New(a.CardQuota, handle.SharedInformerFactory())
 	if err != nil {
-		return nil, field.Invalid(field.NewPath("cardQuota"), field.OmitValueType{}, err.Error())
+		return nil, vectormap.Faults(field.NewPath("cardQuota"), err).ToAggregate()
 	}
 	return made, nil
 }
