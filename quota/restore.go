@@ -34,6 +34,9 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 	if err != nil {
 		return nil, err
 	}
+	if doc.Seq >= uint64(limitExact) {
+		return nil, broken("seq is %d", doc.Seq)
+	}
 	if err := doc.sameConfig(&cfg); err != nil {
 		return nil, err
 	}
@@ -427,6 +430,11 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		if err != nil {
 			return fmt.Errorf("%w (items[%d] of job %q)", err, k, brief(s.ID))
 		}
+		if slices.ContainsFunc(j.items, func(other *item) bool {
+			return other.alts == it.alts && other.unit == it.unit && other.implicit == it.implicit
+		}) {
+			return broken("jobs[%d]: %q in units of %d is there twice", i, brief(it.alts.key), it.unit)
+		}
 		j.items = append(j.items, it)
 	}
 	r.items[j] = slices.Clone(j.items)
@@ -617,11 +625,19 @@ func (r *restorer) finish() error {
 		if q.orphan && q.jobs == 0 && len(q.children) == 0 {
 			return broken("queues[%d] %q: an orphan without jobs", i, brief(q.spec.Name))
 		}
+		if q.orphan && !r.doc.Queues[i].empty() {
+			return broken("queues[%d] %q: an orphan that isn't closed and without a quota", i, brief(q.spec.Name))
+		}
 	}
 	if found := l.check(); len(found) > 0 {
 		return broken("%v", found[0])
 	}
 	return nil
+}
+
+// empty reports whether a queue is closed and has nothing to use, as orphans are.
+func (q *snapshotQueue) empty() bool {
+	return q.State == stateNames[Closed] && q.Complete && len(q.Denied) == 0 && len(q.Capability)+len(q.Deserved)+len(q.Guarantee) == 0
 }
 
 // rootSums adds up amounts by tree, where sums are largest.

@@ -279,6 +279,10 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"cpu":1000,"id":"t1"`, `"cpu":-1,"id":"t1"`, ErrSnapshot, "tasks[0]"},
 		{`"cpu":0,"id":"t3"`, `"cpu":9007199254740991,"id":"t3"`, ErrOverflow, "cpu"},
 		{`"cpu":0,"id":"t3"`, `"cpu":9007199254740991,"id":"t3"`, ErrSnapshot, "jobs[1]"},
+		{`"name":"q"`, `"name":"q","orphan":true`, ErrSnapshot, `queues[1] "q": an orphan that isn't closed and without a quota`},
+		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"denied":["card:A"]`, ErrSnapshot, `queues[2] "r": an orphan that isn't closed`},
+		{`"seq":7`, `"seq":9007199254740992`, ErrSnapshot, "seq is 9007199254740992"},
+		{`{"holds":{"B":1000}`, `{"holds":{"B":1000},"key":"A|B","min":1000,"unit":1000},{"holds":{"B":1000}`, ErrSnapshot, `jobs[0]: "A|B" in units of 1000 is there twice`},
 		{`"name":"r"`, `"name":"r2","orphan":true,"parent":"","state":"closed"},{"name":"r"`, ErrSnapshot, `queues[2] "r2": an orphan without jobs`},
 	} {
 		text := strings.Replace(data, c.from, c.to, 1)
