@@ -691,7 +691,7 @@ func TestWiderMapRefused(t *testing.T) {
 		want  error
 		names string
 	}{
-		{"sums", func() error { _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org", A`},
+		{"sums", func() error { _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 1 of A`},
 		{"faults", func() error { _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
 		{"cards", func() error { return w.SetCatalogue(cluster(map[string]string{"n": "X:1 Y:1"}), wider) }, ErrUnknownDimension, `"Y"`},
 		{"declared cards", func() error { return w.Declare([]DeclaredCard{{Name: "Y"}}, wider) }, ErrUnknownDimension, `"Y"`},

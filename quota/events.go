@@ -45,8 +45,9 @@ func conflict(what, id, detail string) error {
 	return fmt.Errorf("%w: %s %q: %s", ErrConflict, what, id, detail)
 }
 
-func overflow(what, id, of string) error {
-	return fmt.Errorf("%w: %s %q, %s", ErrOverflow, what, id, of)
+// overflow makes an [ErrOverflow] of the amount that was too much.
+func overflow(what, id string, amount int64, of string) error {
+	return fmt.Errorf("%w: %s %q: %d of %s", ErrOverflow, what, brief(id), amount, of)
 }
 
 // refused counts a refused operation and makes its event.

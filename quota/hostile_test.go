@@ -543,3 +543,49 @@ func TestAPISection(t *testing.T) {
 	a, err = w.Reserve(job("k"))
 	w.want(say(a, err), "Scalar 2000 of 10000 at queue-a")
 }
+
+// Errors name the field that is wrong and its value, the same one whenever there are
+// several.
+func TestErrorsNameFieldAndValue(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "cpu:inf A:inf B:inf")
+	const most = 1<<53 - 1
+	job := func(j Job) error { _, _, err := w.ResolveJob(j); return err }
+	task := func(x Task) error { _, _, err := w.ResolveTask(x); return err }
+	set := func(queues ...Queue) error { _, err := w.SetQueues(queues, nil); return err }
+	reserve := func(text string) error { _, err := w.Reserve(w.job("k", "q", text)); return err }
+	commit := func(text string) error { _, err := w.Commit(w.task("1", "k", "q", text)); return err }
+	build := func(spec QueueSpec) error { _, _, err := new(Config).BuildQueue(w.m, spec); return err }
+	w.want(w.reserve("j", "q", fmt.Sprintf("cpu:%dm A:%dm", most, most)), "yes")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{job(Job{Queue: "q"}), `quota: empty id: id of job "" is ""`},
+		{job(Job{ID: "j"}), `quota: empty id: queue of job "j" is ""`},
+		{job(Job{ID: "j", Queue: "\xff"}), `quota: name is not UTF-8: queue of job "j" is "\xff"`},
+		{task(Task{Job: "j", Queue: "q"}), `quota: empty id: id of task "" is ""`},
+		{task(Task{ID: "1", Queue: "q"}), `quota: empty id: job of task "1" is ""`},
+		{task(Task{ID: "1", Job: "\xff"}), `quota: name is not UTF-8: job of task "1" is "\xff"`},
+		{task(Task{ID: "1", Job: "j"}), `quota: empty id: queue of task "1" is ""`},
+		{job(Job{ID: "j", Queue: "q", Min: &Min{CPU: -1, Memory: -2}}), `quota: bad amount: job "j": min of cpu is -1`},
+		{job(Job{ID: "j", Queue: "q", Min: &Min{Memory: 1 << 53}}), `quota: bad amount: job "j": min of memory is 9007199254740992`},
+		{
+			job(Job{ID: "j", Queue: "q", Min: &Min{Items: []Item{{[]string{"A"}, most, 1}, {[]string{"A"}, 7, 1}}}}),
+			`quota: sum too large: job "j": 7 of A`,
+		},
+		{reserve("cpu:7m"), `quota: sum too large: job "k": 7 of cpu`},
+		{reserve("A|B:7m"), `quota: sum too large: job "k": 7 of A`},
+		{commit("cpu:7m"), `quota: sum too large: task "1": 7 of cpu`},
+		{commit("A:7m"), `quota: sum too large: task "1": 7 of A`},
+		{set(Queue{Name: "a"}, Queue{}), "quota: queues[1] has no name"},
+		{set(Queue{Name: "a", Mentioned: []int{1, 1}}), fmt.Sprintf(`quota: queue "a": mentioned[1] is 1, of %d dimensions in order: %v`, w.m.Len(), vector.ErrShape)},
+		{set(Queue{Name: "a", Denied: []int{-1}}), fmt.Sprintf(`quota: queue "a": denied[0] is -1, of %d dimensions in order: %v`, w.m.Len(), vector.ErrShape)},
+		{build(QueueSpec{Name: "a", Capability: list("cpu=-1 memory=-2")}), `quota: bad amount: queue "a": capability of cpu is -1`},
+		{build(QueueSpec{Name: "a", Guarantee: list("memory=-2")}), `quota: bad amount: queue "a": guarantee of memory is -2`},
+	} {
+		if c.err == nil || c.err.Error() != c.want {
+			t.Errorf("%v, want %s", c.err, c.want)
+		}
+	}
+	w.want(w.state("q", "A"), fmt.Sprintf("0/%d/0", most))
+}

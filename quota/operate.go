@@ -127,7 +127,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	if !l.decideJob(&a, r, q, j.in(q), p) {
 		return a, l.refused(r.queue, r.id, "", &a), nil
 	}
-	if err := p.check(q, j, r.id); err != nil {
+	if err := p.check(l, q, j, r.id); err != nil {
 		return Answer{Seq: l.seq}, nil, err
 	}
 	kind := Reserved
@@ -165,10 +165,10 @@ func (j *job) same(r *JobRequest) bool {
 }
 
 // check looks for sums that a plan would raise to 2^53.
-func (p *plan) check(q *queue, j *job, id string) error {
+func (p *plan) check(l *Ledger, q *queue, j *job, id string) error {
 	for dim, d := range [...]draw{dimCPU: p.cpu, dimMemory: p.mem} {
 		if d.amount > 0 && !q.canAdd(int32(dim), d.amount-d.covered-j.heldOn(int32(dim))) {
-			return overflow("job", id, dimNames[dim])
+			return overflow("job", id, d.amount, dimNames[dim])
 		}
 	}
 	for _, s := range p.sums {
@@ -177,7 +177,7 @@ func (p *plan) check(q *queue, j *job, id string) error {
 			held += p.items[i].heldIn(s.dim)
 		}
 		if !q.canAdd(s.dim, held) {
-			return overflow("job", id, q.spec.Name)
+			return overflow("job", id, s.amount, l.cardName(s.dim))
 		}
 	}
 	return nil
@@ -407,12 +407,12 @@ func (l *Ledger) charged(t *task) []string {
 func (t *TaskRequest) check(q *queue, j *job, picks []pick) error {
 	for dim, amount := range [...]int64{dimCPU: t.cpu, dimMemory: t.mem} {
 		if amount > 0 && !q.canAdd(int32(dim), max(amount-j.heldOn(int32(dim)), 0)) {
-			return overflow("task", t.id, dimNames[dim])
+			return overflow("task", t.id, amount, dimNames[dim])
 		}
 	}
 	for i, p := range picks {
 		if !q.canAdd(p.dim, p.adds(t.items[i].milli)) {
-			return overflow("task", t.id, t.items[i].alts.key)
+			return overflow("task", t.id, t.items[i].milli, t.items[i].alts.key)
 		}
 	}
 	return nil

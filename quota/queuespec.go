@@ -134,7 +134,8 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	for _, name := range ignored(list) {
 		b.fault(EntryError{string(name), IgnoredResource})
 	}
-	for name, dim := range map[corev1.ResourceName]int{corev1.ResourceCPU: vectormap.CPU, corev1.ResourceMemory: vectormap.Memory} {
+	for dim, text := range dimNames {
+		name := corev1.ResourceName(text)
 		quantity, ok := list[name]
 		if !ok {
 			continue

@@ -261,7 +261,7 @@ func TestValidate(t *testing.T) {
 		got = append(got, err.Error())
 	}
 	want := []string{
-		`quota: queue "c2" is there twice`, "quota: a queue has no name",
+		`quota: queue "c2" is there twice`, "quota: queues[8] has no name",
 		`quota: queue "n": unknown parent "nope"`, "quota: queues in a cycle: l1, l2",
 	}
 	if !slices.Equal(got, want) {

@@ -601,7 +601,7 @@ func (r *reconciler) tooLarge() error {
 		var err error
 		r.sumJob(l.jobs[id], seen[id], func(q *queue, dim int32, amount int64) {
 			if !sums.add(q, dim, amount) && err == nil {
-				err = overflow("job", id, l.resource(int(dim)))
+				err = overflow("job", id, amount, l.resource(int(dim)))
 			}
 		})
 		if err != nil {

@@ -390,9 +390,9 @@ func TestReconcileRefused(t *testing.T) {
 		{"j@q; 1 Running@a A:1; 1 Running@a A:1", `id is in use with other content: task "1": it is in the view twice`},
 		{"j@q; 1 Running@a A:1 && k@q; 1 Running@a A:1", `id is in use with other content: task "1": it is in the view twice`},
 		{"j@q Inqueue && j@r; 1 Running@a A:1", `id is in use with other content: task "1": it is in queue "r", its job in "q"`},
-		{"@q Inqueue A:1", `empty id: of job "", its job or its queue`},
-		{"j@q; 1 Running@a cpu:5000000000000; 2 Running@a cpu:5000000000000", `sum too large: job "j", cpu`},
-		{"j@q Inqueue cpu:5000000000000 && k@q Inqueue cpu:5000000000000", `sum too large: job "k", cpu`},
+		{"@q Inqueue A:1", `empty id: id of job "" is ""`},
+		{"j@q; 1 Running@a cpu:5000000000000; 2 Running@a cpu:5000000000000", `sum too large: job "j": 10000000000000000 of cpu`},
+		{"j@q Inqueue cpu:5000000000000 && k@q Inqueue cpu:5000000000000", `sum too large: job "k": 5000000000000000 of cpu`},
 	} {
 		w := gpus(t, Config{}, "q", "cpu:4 A:4")
 		before := string(w.Snapshot())
@@ -531,5 +531,23 @@ func TestReconcilePods(t *testing.T) {
 	}
 	if s, _ := w.Queue("q"); s.Card("A").Request != 3000 {
 		t.Errorf("requested %d", s.Card("A").Request)
+	}
+}
+
+// Phases and statuses without a name count as one that takes no promise for granted,
+// and as one that uses what it asks for.
+func TestReconcileUnknownValues(t *testing.T) {
+	for _, c := range []struct {
+		phase  Phase
+		status TaskStatus
+	}{{PhaseUnknown, TaskAllocated}, {200, 200}} {
+		w := gpus(t, Config{}, "q", "A:4")
+		w.want(w.reserve("j", "q", "A:3"), "yes")
+		v := viewOf("j@q Inqueue A:3; t Running@a A:1")
+		v.Jobs[0].Phase, v.Jobs[0].Tasks[0].Status = c.phase, c.status
+		if _, err := w.Reconcile(v); err != nil {
+			t.Fatal(err)
+		}
+		w.want(w.state("q", "A"), "1000/0/0")
 	}
 }

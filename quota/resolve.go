@@ -32,7 +32,7 @@ import (
 // and a count of Cards that is negative or too large ([ErrBadAmount]).
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
-	if err := checkIDs("task", task.ID, task.Job, task.Queue); err != nil {
+	if err := checkTaskIDs(&task); err != nil {
 		return nil, nil, err
 	}
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue, owner: l}
@@ -62,7 +62,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 // [ErrOverflow]).
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
-	if err := checkIDs("job", job.ID, job.Queue); err != nil {
+	if err := checkJobIDs(&job); err != nil {
 		return nil, nil, err
 	}
 	b.req = &JobRequest{id: job.ID, queue: job.Queue, mix: l.cfg.Mix, owner: l}
@@ -79,12 +79,20 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	return b.req, b.notes, nil
 }
 
-// checkIDs looks for bad ids. The first is the one to name.
-func checkIDs(what string, ids ...string) error {
-	for _, id := range ids {
-		if err := badName(id); err != nil {
-			return fmt.Errorf("%w: of %s %q, its job or its queue", err, what, brief(ids[0]))
-		}
+// checkTaskIDs looks for bad names in a task.
+func checkTaskIDs(t *Task) error {
+	return cmp.Or(checkID("task", t.ID, "id", t.ID), checkID("task", t.ID, "job", t.Job), checkID("task", t.ID, "queue", t.Queue))
+}
+
+// checkJobIDs looks for bad names in a job.
+func checkJobIDs(j *Job) error {
+	return cmp.Or(checkID("job", j.ID, "id", j.ID), checkID("job", j.ID, "queue", j.Queue))
+}
+
+// checkID looks at a name in a task or job.
+func checkID(what, of, field, id string) error {
+	if err := badName(id); err != nil {
+		return fmt.Errorf("%w: %s of %s %q is %q", err, field, what, brief(of), brief(id))
 	}
 	return nil
 }
@@ -262,7 +270,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []CardCount) (drafts []draft, e
 	byKey := map[string]int{}
 	for _, c := range cards {
 		if c.Count < 0 || c.Count > maxCards {
-			return nil, fmt.Errorf("%w: task %q: %d of %q", ErrBadAmount, t.id, c.Count, brief(strings.Join(c.Cards, "|")))
+			return nil, fmt.Errorf("%w: task %q: %d of %q", ErrBadAmount, brief(t.id), c.Count, brief(strings.Join(c.Cards, "|")))
 		}
 		names, notes := ParseAlternatives(strings.Join(c.Cards, "|"))
 		r.note(notes...)
@@ -287,7 +295,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []CardCount) (drafts []draft, e
 			byKey[key] = len(drafts)
 			drafts = append(drafts, d)
 		case !addExact(&drafts[at].milli, d.milli):
-			return nil, fmt.Errorf("%w: task %q: counts of %q", ErrOverflow, t.id, brief(key))
+			return nil, overflow("task", t.id, d.milli, brief(key))
 		}
 	}
 	return drafts, nil

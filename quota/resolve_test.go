@@ -285,7 +285,7 @@ func TestResolveTaskClaims(t *testing.T) {
 		{"A100:1 |:1", "invalid: cards: there is no name", "EmptyName"},
 		{"A100:-1", `quota: bad amount: task "t": -1 of "A100"`, ""},
 		{"A100:9007199254741", `quota: bad amount: task "t": 9007199254741 of "A100"`, ""},
-		{"A100:9007199254740 A100:1", `quota: sum too large: task "t": counts of "A100"`, ""},
+		{"A100:9007199254740 A100:1", `quota: sum too large: task "t": 1000 of A100`, ""},
 		// No card is in two items.
 		{"A100|H100:1 A100:2", "0/0 H100:1000 A100:2000", "A100 SharedCard"},
 		{"A100|H100:1 H100|M:2", "0/0 A100|H100:1000 M:2000", "H100 SharedCard"},

@@ -219,9 +219,9 @@ func (b *jobBuilder) given(given *Min) error {
 			return err
 		}
 	}
-	for _, amount := range []int64{given.CPU, given.Memory} {
-		if amount < 0 || amount >= limitExact {
-			return fmt.Errorf("%w: job %q: cpu or memory %d", ErrBadAmount, b.req.id, amount)
+	for dim, amount := range [...]int64{dimCPU: given.CPU, dimMemory: given.Memory} {
+		if !exact(amount) {
+			return fmt.Errorf("%w: job %q: min of %s is %d", ErrBadAmount, brief(b.req.id), dimNames[dim], amount)
 		}
 	}
 	b.plainMin(given.CPU, given.Memory)
@@ -253,7 +253,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 	}
 	b.hasCards = true
 	if !b.add(alts, it.Milli, unit) {
-		return fmt.Errorf("%w: job %q: items %q", ErrOverflow, b.req.id, key)
+		return overflow("job", b.req.id, it.Milli, key)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ type Task struct {
 }
 
 // TaskStatus says where a task stands. But for TaskFromPod the names are
-// Volcano's.
+// Volcano's. Other values count as TaskAllocated.
 type TaskStatus uint8
 
 const (

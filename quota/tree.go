@@ -126,18 +126,13 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 			parents[q.spec.Name] = q.spec.Parent
 		}
 	}
-	sums := map[string][]int64{} // by the queue at the top
+	tops := make(map[string]string, len(parents)) // the queue at the top of each that was looked for
+	sums := map[string][]int64{}                  // by these
 	for _, q := range l.ordered {
 		if q.jobs == 0 {
 			continue
 		}
-		top := q.spec.Name
-		for parent := parents[top]; parent != ""; parent = parents[top] {
-			if _, stays := parents[parent]; !stays {
-				break
-			}
-			top = parent
-		}
+		top := topOf(q.spec.Name, parents, tops)
 		sum := sums[top]
 		if sum == nil {
 			sum = make([]int64, l.m.Len())
@@ -149,12 +144,36 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 				own -= child.cells[dim].full()
 			}
 			if own >= limitExact-sum[dim] {
-				return overflow("queue", top, l.resource(dim))
+				return overflow("queue", top, own, l.resource(dim))
 			}
 			sum[dim] += own
 		}
 	}
 	return nil
+}
+
+// topOf returns the topmost queue above one, and notes it in tops for all between. A
+// parent that isn't among parents counts as none.
+func topOf(name string, parents, tops map[string]string) string {
+	var path []string
+	top := ""
+	for top == "" {
+		path = append(path, name)
+		parent := parents[name]
+		_, stays := parents[parent]
+		switch {
+		case tops[name] != "":
+			top = tops[name]
+		case !stays:
+			top = name
+		default:
+			name = parent
+		}
+	}
+	for _, below := range path {
+		tops[below] = top
+	}
+	return top
 }
 
 // link makes the tree of the queues, and what follows from it.
@@ -310,10 +329,13 @@ func (q *Queue) check(m *vectormap.ResourceVectorMap) (errs []error) {
 			errs = append(errs, fmt.Errorf("%w: queue %q: %s of %s is %v", ErrBadAmount, q.Name, v.name, m.Name(dim), amount))
 		}
 	}
-	for _, list := range [][]int{q.Mentioned, q.Denied} {
-		for i, dim := range list {
-			if dim < 0 || dim >= m.Len() || i > 0 && dim <= list[i-1] {
-				errs = append(errs, fmt.Errorf("quota: queue %q: mentioned or denied dimension %d: %w", q.Name, dim, vector.ErrShape))
+	for _, list := range []struct {
+		name string
+		dims []int
+	}{{"mentioned", q.Mentioned}, {"denied", q.Denied}} {
+		for i, dim := range list.dims {
+			if dim < 0 || dim >= m.Len() || i > 0 && dim <= list.dims[i-1] {
+				errs = append(errs, fmt.Errorf("quota: queue %q: %s[%d] is %d, of %d dimensions in order: %w", q.Name, list.name, i, dim, m.Len(), vector.ErrShape))
 			}
 		}
 	}

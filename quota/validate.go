@@ -15,6 +15,7 @@ type QueueError struct {
 	Code   QueueFault
 	Queue  string
 	Others []string // the parent that isn't there, or the other queues of a cycle
+	Index  int      // of EmptyQueueName: the place in the list, as there is no name to tell
 }
 
 // QueueFault is the kind of a [QueueError].
@@ -32,7 +33,7 @@ const (
 func (e *QueueError) Error() string {
 	switch e.Code {
 	case EmptyQueueName:
-		return "quota: a queue has no name"
+		return fmt.Sprintf("quota: queues[%d] has no name", e.Index)
 	case DuplicateQueue:
 		return fmt.Sprintf("quota: queue %q is there twice", brief(e.Queue))
 	case BadQueueName:
@@ -129,7 +130,7 @@ func validateTree(queues []Queue) (errs []error) {
 		_, twice := parent[name]
 		switch {
 		case name == "":
-			errs = append(errs, &QueueError{Code: EmptyQueueName})
+			errs = append(errs, &QueueError{Code: EmptyQueueName, Index: i})
 		case !utf8.ValidString(name):
 			errs = append(errs, &QueueError{Code: BadQueueName, Queue: name})
 		case twice:

@@ -38,7 +38,8 @@ type ViewJob struct {
 	MinUnknown bool
 }
 
-// Phase says where a job stands. The names are Volcano's, of a PodGroup.
+// Phase says where a job stands. The names are Volcano's, of a PodGroup. Other values
+// count as PhaseUnknown.
 type Phase uint8
 
 const (
@@ -123,7 +124,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	tasks := map[*sightJob][]Task{}
 	for i := range view.Jobs {
 		v := &view.Jobs[i]
-		if err := checkIDs("job", v.ID, v.Queue); err != nil {
+		if err := checkJobIDs(&v.Job); err != nil {
 			return nil, err
 		}
 		if jobs[v.ID] != nil {
@@ -169,7 +170,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 }
 
 func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err error) {
-	if err := checkIDs("task", task.ID, task.Job, task.Queue); err != nil {
+	if err := checkTaskIDs(task); err != nil {
 		return err
 	}
 	switch {
