@@ -117,8 +117,9 @@ func (l *Ledger) SetCatalogue(catalogue Catalogue, m *vectormap.ResourceVectorMa
 	return err
 }
 
-// Declare makes cards known that no node has yet. Errors are as in
-// [Ledger.SetCatalogue].
+// Declare makes cards known that no node has yet. The resource of a card that the
+// catalogue has is the catalogue's; of another it is the one that was declared or
+// discovered last. Errors are as in [Ledger.SetCatalogue].
 func (l *Ledger) Declare(cards []DeclaredCard, m *vectormap.ResourceVectorMap) error {
 	l.lock()
 	err := l.setDiscovery(l.source.findings, cards, m)
@@ -151,7 +152,7 @@ func (l *Ledger) setDiscovery(found findings, declared []DeclaredCard, m *vector
 		maps.Copy(next.known, l.source.known)
 	}
 	for _, card := range declared {
-		if _, isThere := next.known[card.Name]; !isThere {
+		if _, isThere := next.known[card.Name]; !isThere || card.Resource != "" {
 			next.known[card.Name] = resourcesOf(card.Resource)
 		}
 	}

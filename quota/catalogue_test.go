@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/resvec/resvec/device"
@@ -91,5 +92,30 @@ func TestCatalogueReplacedMeanwhile(t *testing.T) {
 		if err != nil || !a.OK || a.Charged[0] != "A" || a.Seq != w.seq {
 			t.Errorf("%s: %+v, %v; the ledger is at %d", node, a, err, w.seq)
 		}
+	}
+}
+
+// What was declared or discovered last says which resource carries a card, and the
+// catalogue while it has the card.
+func TestDeclareAgain(t *testing.T) {
+	w := fleet(t, Config{}, "q", "")
+	m, err := ExtendMap(w.Map(), []string{"L40"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		card     DeclaredCard
+		resource string
+	}{
+		{DeclaredCard{Name: "L40"}, "[]"},
+		{DeclaredCard{Name: "L40", Resource: "nvidia.com/gpu"}, "[nvidia.com/gpu]"},
+		{DeclaredCard{Name: "L40"}, "[nvidia.com/gpu]"},
+		{DeclaredCard{Name: "L40", Resource: "nvidia.com/gpu.shared"}, "[nvidia.com/gpu.shared]"},
+		{DeclaredCard{Name: "A100", Resource: "vendor.example/other"}, "[nvidia.com/gpu]"},
+	} {
+		if err := w.Declare([]DeclaredCard{c.card}, m); err != nil {
+			t.Fatal(err)
+		}
+		w.want(fmt.Sprint(w.source.known[c.card.Name]), c.resource)
 	}
 }
