@@ -10,8 +10,10 @@
 //
 // A pod is charged when the scheduler reserves its node, and until it is gone or
 // has ended. What is bound already when the scheduler starts, or is bound by
-// someone else, is charged as it is found. Preemption frees devices, but never
-// quota: a pod that its queue has no room for preempts nothing.
+// someone else, is charged as it is found, whether there is room or not; so is what
+// changes while it runs: a pod that is resized, or gets another queue, or whose node
+// gets other cards. Preemption frees devices, but never quota: a pod that its queue
+// has no room for preempts nothing. Devices of resource claims are not counted.
 package cardquota
 
 import (
@@ -24,7 +26,6 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
@@ -49,10 +50,11 @@ type Ledger struct {
 	// mu is held while the account follows the cluster: what is known of a pod must
 	// not be older than what the account was told before.
 	mu      sync.Mutex
-	m       *vectormap.ResourceVectorMap
-	charged map[types.UID]cache.ObjectName
-	foreign bool           // pods are bound that were not charged here
-	nodes   []*corev1.Node // of the last snapshot
+	charged map[types.UID]*corev1.Pod // as they were when they were charged
+	foreign bool                      // bound pods are not charged, or not as they are now
+	nodes   []*corev1.Node            // of the last snapshot
+	stale   bool                      // their cards are not read yet
+	cards   *device.Catalogue         // of nodes
 }
 
 // resolved is what a pod is charged.
@@ -82,23 +84,17 @@ func New(cfg *Config, factory informers.SharedInformerFactory) (*Ledger, error) 
 	l := &Ledger{
 		cfg:     cfg,
 		pods:    factory.Core().V1().Pods().Lister(),
-		m:       m,
-		charged: map[types.UID]cache.ObjectName{},
+		charged: map[types.UID]*corev1.Pod{},
 		foreign: true,
+		cards:   (&device.Inventory{}).Catalogue(),
 	}
 	if l.account, err = quota.New(account, m, nil, queues); err != nil {
 		return nil, err
 	}
 	_, err = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { l.podChanged(obj) },
-		UpdateFunc: func(_, obj any) { l.podChanged(obj) },
-		DeleteFunc: func(obj any) {
-			if pod := podOf(obj); pod != nil {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				l.release(pod.UID)
-			}
-		},
+		AddFunc:    func(after any) { l.podChanged(nil, after) },
+		UpdateFunc: l.podChanged,
+		DeleteFunc: func(before any) { l.podChanged(before, nil) },
 	})
 	return l, err
 }
@@ -112,19 +108,45 @@ func podOf(obj any) *corev1.Pod {
 	return pod
 }
 
-func (l *Ledger) podChanged(obj any) {
-	pod := podOf(obj)
-	if pod == nil {
-		return
-	}
+func (l *Ledger) podChanged(before, after any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch _, charged := l.charged[pod.UID]; {
-	case hasEnded(pod):
-		l.release(pod.UID)
-	case pod.Spec.NodeName != "" && !charged && l.queueOf(pod) != "":
+	l.changed(podOf(before), podOf(after))
+}
+
+// changed follows a pod of which the cluster had one state, and has another; nil is
+// none. Where events were missed, the two may be different pods of one name.
+func (l *Ledger) changed(before, now *corev1.Pod) {
+	if before != nil {
+		l.follow(before.UID, now)
+	}
+	if now != nil && (before == nil || before.UID != now.UID) {
+		l.follow(now.UID, now)
+	}
+}
+
+// follow is told of a pod that it may have changed; now is the pod of its name, nil
+// for none.
+func (l *Ledger) follow(uid types.UID, now *corev1.Pod) {
+	was := l.charged[uid]
+	switch {
+	case now == nil, now.UID != uid, hasEnded(now):
+		l.release(uid)
+	case now.Spec.NodeName == "": // waits, or its binding is not seen yet
+	case l.queueOf(now) == "":
+		l.release(uid)
+	case was != nil && l.sameCharge(was, now):
+		l.charged[uid] = now
+	default:
 		l.foreign = true
 	}
+}
+
+// sameCharge reports whether a pod is charged the same as before it was changed.
+func (l *Ledger) sameCharge(was, now *corev1.Pod) bool {
+	return was == now || l.jobOf(was) == l.jobOf(now) &&
+		was.Annotations[quota.NameAnnotation] == now.Annotations[quota.NameAnnotation] &&
+		equality.Semantic.DeepEqual(was.Spec, now.Spec)
 }
 
 func hasEnded(pod *corev1.Pod) bool {
@@ -140,87 +162,108 @@ func (l *Ledger) release(pod types.UID) {
 func (l *Ledger) refresh(logger klog.Logger, nodes []fwk.NodeInfo) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.otherNodes(nodes) {
+	l.observe(nodes)
+	if l.stale {
 		if err := l.discover(); err != nil {
 			return err
 		}
+		l.stale = false
 	}
-	if l.foreign {
-		if err := l.reconcile(logger); err != nil {
-			return err
-		}
-		l.foreign = false
-	}
-	return nil
+	return l.settle(logger)
 }
 
-// otherNodes sets l.nodes, and reports whether there may be other cards than before.
-func (l *Ledger) otherNodes(nodes []fwk.NodeInfo) bool {
-	changed := len(nodes) != len(l.nodes)
-	if changed {
-		l.nodes = make([]*corev1.Node, len(nodes))
+// observe sets l.nodes, and l.stale when there may be other cards than before.
+func (l *Ledger) observe(nodes []fwk.NodeInfo) {
+	if len(nodes) != len(l.nodes) {
+		l.nodes, l.stale = make([]*corev1.Node, len(nodes)), true
 	}
 	for i, info := range nodes {
 		if node := info.Node(); node != l.nodes[i] {
-			changed = changed || !sameCards(node, l.nodes[i])
+			l.stale = l.stale || !sameCards(node, l.nodes[i])
 			l.nodes[i] = node
 		}
 	}
-	return changed
 }
 
 func sameCards(a, b *corev1.Node) bool {
 	return a.Name == b.Name && maps.Equal(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable)
 }
 
-// discover reads the cards of the nodes.
+// discover reads the cards of the nodes. Pods on nodes that had other cards have to
+// be charged anew.
 func (l *Ledger) discover() error {
 	inventory, err := device.FromNodes(l.nodes, nil, device.LabelOptions{})
 	if err != nil {
 		return err
 	}
-	catalogue := inventory.Catalogue()
-	m, err := quota.ExtendMap(l.m, catalogue.Cards())
+	cards := inventory.Catalogue()
+	m, err := quota.ExtendMap(l.account.Map(), cards.Cards())
 	if err != nil {
 		return err
 	}
-	l.m = m
-	return l.account.SetCatalogue(catalogue, m)
-}
-
-// releaseGone ends the charges of pods that are gone, of which the handler may not
-// have heard although the scheduler has: a refused pod is tried again at once.
-func (l *Ledger) releaseGone() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for uid, name := range l.charged {
-		pod, err := l.pods.Pods(name.Namespace).Get(name.Name)
-		if err != nil || pod.UID != uid || hasEnded(pod) {
-			l.release(uid)
+	if err := l.account.SetCatalogue(cards, m); err != nil {
+		return err
+	}
+	for _, pod := range l.charged {
+		if node := pod.Spec.NodeName; !slices.Equal(l.cards.CardsOf(node), cards.CardsOf(node)) {
+			l.foreign = true
 		}
 	}
+	l.cards = cards
+	return nil
 }
 
-// reconcile charges the pods that are bound.
-func (l *Ledger) reconcile(logger klog.Logger) error {
+// catchUp follows the pods that are charged, of which the handler may not have
+// heard although the scheduler has: a pod that was refused is tried again at once.
+func (l *Ledger) catchUp(logger klog.Logger) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, pod := range l.charged {
+		l.changed(pod, l.known(pod))
+	}
+	return l.settle(logger)
+}
+
+// known returns the pod of that name in the informer's cache, nil for none.
+func (l *Ledger) known(pod *corev1.Pod) *corev1.Pod {
+	now, err := l.pods.Pods(pod.Namespace).Get(pod.Name)
+	if err != nil { // there is no other than that it is not found
+		return nil
+	}
+	return now
+}
+
+// settle charges the pods that are bound, if some may not be or not rightly.
+func (l *Ledger) settle(logger klog.Logger) error {
+	if !l.foreign {
+		return nil
+	}
 	pods, err := l.pods.List(labels.Everything())
 	if err != nil {
 		return err
 	}
 	var view quota.View
+	var bound []*corev1.Pod
 	for _, pod := range pods {
 		if pod.Spec.NodeName != "" && !hasEnded(pod) && l.queueOf(pod) != "" {
 			task := l.taskOf(pod)
 			task.Status = quota.TaskBound
 			view.Tasks = append(view.Tasks, task)
-			l.charged[pod.UID] = cache.MetaObjectToName(pod)
+			bound = append(bound, pod)
 		}
 	}
 	report, err := l.account.Reconcile(view)
+	if err != nil {
+		return err
+	}
 	for _, x := range report.Failed {
 		logger.Info("A bound pod can't be charged", "job", x.Job, "task", x.Task, "reason", x.Reason, "detail", x.Detail)
 	}
-	return err
+	for _, pod := range bound {
+		l.charged[pod.UID] = pod
+	}
+	l.foreign = false
+	return nil
 }
 
 // queueOf returns the queue of a pod; empty for a pod that isn't charged.
@@ -273,7 +316,8 @@ func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInf
 	if l.queueOf(pod) == "" {
 		return nil
 	}
-	if err := l.refresh(klog.FromContext(ctx), nodes); err != nil {
+	logger := klog.FromContext(ctx)
+	if err := l.refresh(logger, nodes); err != nil {
 		return fwk.AsStatus(err)
 	}
 	task, status := l.request(pod)
@@ -282,7 +326,9 @@ func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInf
 	}
 	var answer quota.Answer
 	if !l.account.Allocatable(&answer, task) || slices.ContainsFunc(answer.Options, isRefused) {
-		l.releaseGone()
+		if err := l.catchUp(logger); err != nil {
+			return fwk.AsStatus(err)
+		}
 	}
 	if !l.account.Allocatable(&answer, task) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, answer.Refusal.Message())
@@ -323,16 +369,18 @@ func (l *Ledger) Reserve(_ context.Context, pod *corev1.Pod, node string) *fwk.S
 	if !answer.OK {
 		return fwk.NewStatus(fwk.Unschedulable, answer.Refusal.Message())
 	}
-	l.charged[pod.UID] = cache.MetaObjectToName(pod)
+	l.charged[pod.UID] = pod
 	return nil
 }
 
-// Unreserve takes the charge back.
+// Unreserve takes the charge back. A pod that is bound all the same, by someone else
+// or since an answer of the API server was lost, is charged as one that is found so.
 func (l *Ledger) Unreserve(_ context.Context, pod *corev1.Pod, _ string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.account.Rollback(string(pod.UID))
 	delete(l.charged, pod.UID)
+	l.follow(pod.UID, l.known(pod))
 }
 
 // Events returns the events that may make a refused pod admissible: pods that go,

@@ -293,6 +293,124 @@ func TestFollows(t *testing.T) {
 	}
 }
 
+// TestChanges: a pod that is charged, what becomes of it, and where another pod then
+// has room. The informer's handler may come late: the cache has what it will hear of.
+func TestChanges(t *testing.T) {
+	change := func(edit func(*corev1.Pod)) func(*corev1.Pod) *corev1.Pod {
+		return func(pod *corev1.Pod) *corev1.Pod {
+			pod = pod.DeepCopy()
+			edit(pod)
+			return pod
+		}
+	}
+	bind := change(func(pod *corev1.Pod) { bound(pod, "h") })
+	same := change(func(*corev1.Pod) {})
+	gone := func(*corev1.Pod) *corev1.Pod { return nil }
+	toB := change(func(pod *corev1.Pod) { bound(pod, "h").Labels["queue"] = "b" })
+	toNone := change(func(pod *corev1.Pod) { delete(bound(pod, "h").Labels, "queue") })
+	one := change(func(pod *corev1.Pod) {
+		bound(pod, "h").Spec.Containers[0].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
+	})
+	other := change(func(pod *corev1.Pod) { bound(pod, "a") })
+	renewed := change(func(pod *corev1.Pod) { pod.UID = "another" })
+	waits := change(func(pod *corev1.Pod) { pod.UID, pod.Spec.NodeName = "another", "" })
+
+	inA, inB := full("H100", "2 cards"), refusal("b", "card H100", "3 cards")
+	for what, x := range map[string]struct {
+		becomes []func(*corev1.Pod) *corev1.Pod
+		a, b    string // what 2 cards in queue a, and 3 in b, are told
+	}{
+		"nothing":                    {nil, inA, inB},
+		"it is bound":                {[]func(*corev1.Pod) *corev1.Pod{bind, same}, inA, inB},
+		"another queue":              {[]func(*corev1.Pod) *corev1.Pod{bind, toB}, "", inB},
+		"another queue, while bound": {[]func(*corev1.Pod) *corev1.Pod{toB}, "", inB},
+		"no queue":                   {[]func(*corev1.Pod) *corev1.Pod{bind, toNone}, "", ""},
+		"fewer cards":                {[]func(*corev1.Pod) *corev1.Pod{bind, one}, inA, ""},
+		"someone else's node":        {[]func(*corev1.Pod) *corev1.Pod{other}, "", ""},
+		"gone":                       {[]func(*corev1.Pod) *corev1.Pod{bind, gone}, "", ""},
+		"another of its name, bound": {[]func(*corev1.Pod) *corev1.Pod{bind, renewed}, inA, inB},
+		"another of its name, waits": {[]func(*corev1.Pod) *corev1.Pod{bind, waits}, "", ""},
+	} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/late=%v", what, late), func(t *testing.T) {
+				c := newCluster(t, queues)
+				pod := newPod("pod", "a", "2", "H100|A100")
+				if got := c.arrive(pod, "h"); got != "" {
+					t.Fatal(got)
+				}
+				for _, becomes := range x.becomes {
+					next := becomes(pod)
+					c.see(t, pod, next, late)
+					pod = next
+				}
+				for queue, want := range map[string]string{"a": x.a, "b": x.b} {
+					waiting := newPod("waiting", queue, map[string]string{"a": "2", "b": "3"}[queue], "H100")
+					if got := c.place(waiting, "h"); !says(got, want) {
+						t.Errorf("queue %s: %s\nwant %s", queue, got, want)
+					}
+					c.Unreserve(context.Background(), waiting, "h")
+				}
+				if faults := c.account.Check(); len(faults) > 0 {
+					t.Error(faults)
+				}
+			})
+		}
+	}
+}
+
+// see changes a pod in the informer's cache, where nil takes it out, and tells the
+// handler unless that is late.
+func (c *cluster) see(t *testing.T, before, after *corev1.Pod, late bool) {
+	t.Helper()
+	err, now := c.known.Delete(before), any(nil)
+	if after != nil {
+		err, now = c.known.Add(after), after
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !late {
+		c.podChanged(before, now)
+	}
+}
+
+// TestBoundAllTheSame: a pod that is bound although its binding failed is charged,
+// whichever is heard of first.
+func TestBoundAllTheSame(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		c := newCluster(t, queues)
+		pod := newPod("pod", "a", "2", "H100")
+		if got := c.arrive(pod, "h"); got != "" {
+			t.Fatal(got)
+		}
+		if first {
+			c.see(t, pod, bound(pod.DeepCopy(), "h"), false)
+		}
+		c.Unreserve(context.Background(), pod, "h")
+		if !first {
+			c.see(t, pod, bound(pod.DeepCopy(), "h"), false)
+		}
+		if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
+			t.Errorf("heard of first: %v: %s\nwant %s", first, got, want)
+		}
+	}
+}
+
+// TestVague: a pod that is bound to a node whose cards are not known is charged on
+// them once they are.
+func TestVague(t *testing.T) {
+	c := newCluster(t, queues, bound(newPod("pod", "a", "4", "A100|H100"), "new"))
+	pod := newPod("waiting", "b", "4", "H100")
+	if got := c.arrive(pod, "h"); got != "" {
+		t.Errorf("%s", got)
+	}
+	c.Unreserve(context.Background(), pod, "h")
+	c.nodes = append(c.nodes, nodeInfo{node: newNode("new", "H100")})
+	if got, want := c.place(pod, "h"), refusal("b", "card H100", "4 cards"); !says(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // TestGone: a pod that the lister no longer has counts no more, even if the
 // ledger's own handler has not run.
 func TestGone(t *testing.T) {
