@@ -383,8 +383,9 @@ func (l *Ledger) Unreserve(_ context.Context, pod *corev1.Pod, _ string) {
 	l.follow(pod.UID, l.known(pod))
 }
 
-// Events returns the events that may make a refused pod admissible: pods that go,
-// nodes that come or have other cards, and another queue for the pod itself.
+// Events returns the events that may make a refused pod admissible: pods that go or
+// get another queue, nodes that come or have other cards, and another queue for the
+// pod itself.
 func (l *Ledger) Events() []fwk.ClusterEventWithHint {
 	return []fwk.ClusterEventWithHint{
 		{
@@ -399,18 +400,18 @@ func (l *Ledger) Events() []fwk.ClusterEventWithHint {
 }
 
 // afterPod says whether a pod that went, or whose labels have changed, may make
-// room.
+// room. Only pods that are on a node, or on the way to one, are charged.
 func (l *Ledger) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
 	if l.queueOf(pod) == "" {
 		return fwk.QueueSkip, nil
 	}
-	if now := podOf(after); now != nil {
-		if now.UID == pod.UID {
-			return fwk.Queue, nil
-		}
+	old, now := podOf(before), podOf(after)
+	switch {
+	case now != nil && now.UID == pod.UID, old == nil:
+		return fwk.Queue, nil
+	case old.Spec.NodeName == "" || l.queueOf(old) == "":
 		return fwk.QueueSkip, nil
-	}
-	if old := podOf(before); old != nil && l.queueOf(old) == "" {
+	case now != nil && l.jobOf(old) == l.jobOf(now):
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil

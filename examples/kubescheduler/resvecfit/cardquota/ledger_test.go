@@ -442,6 +442,8 @@ func TestHints(t *testing.T) {
 		t.Fatal(hints)
 	}
 	free, moved := newPod("free", "", "2", "H100"), newPod("waiting", "b", "2", "H100")
+	unbound, holder := holder, bound(holder.DeepCopy(), "h")
+	elsewhere := bound(newPod("holder", "b", "2", "H100"), "h")
 	for _, x := range []struct {
 		what          string
 		hint          fwk.QueueingHintFn
@@ -449,8 +451,11 @@ func TestHints(t *testing.T) {
 		before, after any
 		want          fwk.QueueingHint
 	}{
-		{"a pod without a queue has gone", hints[0].QueueingHintFn, waiting, free, nil, fwk.QueueSkip},
+		{"a pod without a queue has gone", hints[0].QueueingHintFn, waiting, bound(free.DeepCopy(), "h"), nil, fwk.QueueSkip},
+		{"a pod that waited has gone", hints[0].QueueingHintFn, waiting, unbound, nil, fwk.QueueSkip},
 		{"another pod has changed", hints[0].QueueingHintFn, waiting, holder, holder, fwk.QueueSkip},
+		{"another pod has another queue", hints[0].QueueingHintFn, waiting, holder, elsewhere, fwk.Queue},
+		{"a pod has gone, and nobody knows which", hints[0].QueueingHintFn, waiting, nil, nil, fwk.Queue},
 		{"the pod has changed", hints[0].QueueingHintFn, waiting, waiting, moved, fwk.Queue},
 		{"a pod without a queue waits", hints[0].QueueingHintFn, free, holder, nil, fwk.QueueSkip},
 		{"a node for a pod without a queue", hints[1].QueueingHintFn, free, nil, newNode("n", "H100"), fwk.QueueSkip},
