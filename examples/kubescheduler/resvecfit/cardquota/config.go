@@ -1,6 +1,9 @@
 package cardquota
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/resvec/resvec/quota"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -39,7 +42,7 @@ type Config struct {
 // Queue is a queue and the most that its pods, and those of the queues below it,
 // may use together.
 type Queue struct {
-	Name   string `json:"name"`
+	Name   string `json:"name"`             // a value of a label
 	Parent string `json:"parent,omitempty"` // empty: at the top
 
 	Capability corev1.ResourceList `json:"capability,omitempty"` // of cpu and memory
@@ -69,7 +72,8 @@ func (c *Config) ledger() quota.Config {
 	return cfg
 }
 
-// Validate reports all faults, each with the path of its field below path.
+// Validate reports all faults, each with the path of its field below path. What is
+// wrong with the queues as a whole is reported when nothing else is.
 func (c *Config) Validate(path *field.Path) field.ErrorList {
 	var faults field.ErrorList
 	if len(c.Queues) == 0 {
@@ -96,6 +100,9 @@ func (c *Config) Validate(path *field.Path) field.ErrorList {
 		case names[q.Name]:
 			faults = append(faults, field.Duplicate(at.Child("name"), q.Name))
 		}
+		for _, fault := range validation.IsValidLabelValue(q.Name) {
+			faults = append(faults, field.Invalid(at.Child("name"), q.Name, fault))
+		}
 		names[q.Name], parents[q.Parent] = true, true
 		faults = append(faults, q.validate(at)...)
 	}
@@ -111,12 +118,35 @@ func (c *Config) Validate(path *field.Path) field.ErrorList {
 	case parents[c.DefaultQueue]:
 		faults = append(faults, field.Invalid(at, c.DefaultQueue, "has queues below it and takes no pods"))
 	}
+	if len(faults) > 0 {
+		return faults
+	}
+	if _, err := c.account(); err != nil { // an amount that is too large, queues in a circle
+		faults = append(faults, field.Invalid(path.Child("queues"), field.OmitValueType{}, err.Error()))
+	}
 	return faults
+}
+
+// account returns the ledger of the queues, without cards of nodes.
+func (c *Config) account() (*quota.Ledger, error) {
+	cfg, specs := c.ledger(), c.specs()
+	m, err := quota.NewMap(cfg.Cards(specs))
+	if err != nil {
+		return nil, err
+	}
+	queues := make([]quota.Queue, len(specs))
+	for i, spec := range specs {
+		if queues[i], _, err = cfg.BuildQueue(m, spec); err != nil {
+			return nil, err
+		}
+	}
+	return quota.New(cfg, m, nil, queues)
 }
 
 func (q *Queue) validate(path *field.Path) field.ErrorList {
 	var faults field.ErrorList
-	for name, quantity := range q.Capability {
+	for _, name := range slices.Sorted(maps.Keys(q.Capability)) {
+		quantity := q.Capability[name]
 		at := path.Child("capability").Key(string(name))
 		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
 			faults = append(faults, field.NotSupported(at, name, []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}))

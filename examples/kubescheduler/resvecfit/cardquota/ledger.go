@@ -64,32 +64,23 @@ type resolved struct {
 }
 
 // New makes a ledger and adds its handler to the informer of pods, which need not
-// have been started. Of the configuration it reports what [Config.Validate] does
-// not: queues in a circle.
+// have been started. The configuration is one that [Config.Validate] finds no fault
+// with; else New may fail, too.
 func New(cfg *Config, factory informers.SharedInformerFactory) (*Ledger, error) {
 	if factory == nil {
 		return nil, errors.New("the scheduler has no informers")
 	}
-	account, specs := cfg.ledger(), cfg.specs()
-	m, err := quota.NewMap(account.Cards(specs))
+	account, err := cfg.account()
 	if err != nil {
 		return nil, err
-	}
-	queues := make([]quota.Queue, len(specs))
-	for i, spec := range specs {
-		if queues[i], _, err = account.BuildQueue(m, spec); err != nil {
-			return nil, err
-		}
 	}
 	l := &Ledger{
 		cfg:     cfg,
 		pods:    factory.Core().V1().Pods().Lister(),
+		account: account,
 		charged: map[types.UID]*corev1.Pod{},
 		foreign: true,
 		cards:   (&device.Inventory{}).Catalogue(),
-	}
-	if l.account, err = quota.New(account, m, nil, queues); err != nil {
-		return nil, err
 	}
 	_, err = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(after any) { l.podChanged(nil, after) },
