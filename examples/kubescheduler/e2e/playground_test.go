@@ -84,6 +84,17 @@ func TestPlayground(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
+	p = startPlayground(t, ctx, binaries, "-pods=50", "-folder="+folder) // goes on
+	again := false
+	for p.lines.Scan() {
+		if strings.HasPrefix(p.lines.Text(), "refused") {
+			again = true
+			_ = p.interrupt()
+		}
+	}
+	if err := p.Wait(); err != nil || !again {
+		t.Errorf("in the folder of the last time: %v, refusals: %v", err, again)
+	}
 	if len(bound) != 51 || len(refused) != 2 {
 		t.Errorf("%d pods were bound and %d refused", len(bound), len(refused))
 	}

@@ -20,6 +20,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -40,13 +41,30 @@ func main() {
 	flag.IntVar(&o.nodes, "nodes", 20, "how many nodes there are")
 	flag.IntVar(&o.pods, "pods", 0, "how many pods are submitted, and a few more that are refused; 0 for none at all")
 	flag.StringVar(&o.binaries, "binaries", "", "the folder for the commands, which are built the first time; the default is in the user's cache")
-	flag.StringVar(&o.folder, "folder", "", "a folder to keep for data, logs and the kubeconfig; the default is a new one that is removed")
+	flag.StringVar(&o.folder, "folder", "", "a folder to keep for data, logs and the kubeconfig, and to go on with; the default is a new one that is removed")
 	flag.Parse()
+	if err := o.validate(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "playground:", err, "(-help lists the flags)")
+		os.Exit(2)
+	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
 	if err := run(ctx, o, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// validate says what is wrong with the command line.
+func (o *options) validate(arguments []string) error {
+	switch {
+	case len(arguments) > 0:
+		return fmt.Errorf("unexpected argument %q", arguments[0])
+	case o.nodes < 0:
+		return fmt.Errorf("-nodes: got %d, want 0 or more", o.nodes)
+	case o.pods < 0:
+		return fmt.Errorf("-pods: got %d, want 0 or more", o.pods)
+	}
+	return nil
 }
 
 func run(ctx context.Context, o options, out io.Writer) (err error) {
@@ -115,21 +133,23 @@ Logs are in %s. Ctrl-C stops everything.
 
 `, plane.URL, plane.Kubeconfig, filepath.Join(o.folder, "logs"))
 	report(ctx, client, out)
-	for _, class := range sample.PriorityClasses() {
-		if _, err := client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-			return err
-		}
+	if err := createAll(ctx, client.SchedulingV1().PriorityClasses().Create, sample.PriorityClasses()); err != nil {
+		return err
 	}
-	for _, node := range sample.Nodes(o.nodes) {
-		if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
-			return err
-		}
+	if err := createAll(ctx, client.CoreV1().Nodes().Create, sample.Nodes(o.nodes)); err != nil {
+		return err
 	}
 	if o.pods == 0 {
 		return nil
 	}
-	for _, pod := range append(sample.Pods(o.pods), sample.Refused()...) {
-		if _, err := client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+	return createAll(ctx, client.CoreV1().Pods("default").Create, append(sample.Pods(o.pods), sample.Refused()...))
+}
+
+// createAll makes the objects that are not there yet: a folder that was kept has
+// those of the last time.
+func createAll[T any](ctx context.Context, create func(context.Context, T, metav1.CreateOptions) (T, error), objects []T) error {
+	for _, object := range objects {
+		if _, err := create(ctx, object, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}

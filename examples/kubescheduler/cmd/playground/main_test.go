@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestValidate: what is wrong with a command line.
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		options   options
+		arguments []string
+		want      string
+	}{
+		{options{nodes: 20}, nil, ""},
+		{options{}, nil, ""},
+		{options{nodes: -1}, nil, "-nodes: got -1"},
+		{options{pods: -2}, nil, "-pods: got -2"},
+		{options{}, []string{"50"}, `unexpected argument "50"`},
+	} {
+		err := c.options.validate(c.arguments)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v %q: %v", c.options, c.arguments, err)
+		}
+	}
+}
