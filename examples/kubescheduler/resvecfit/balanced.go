@@ -30,8 +30,9 @@ var (
 
 // BalancedArgs is the configuration of [Balanced].
 type BalancedArgs struct {
-	// Resources are those that are balanced, each with weight 1. The default is cpu
-	// and memory.
+	// Resources are those that are balanced, as in the args of
+	// NodeResourcesBalancedAllocation: a list of {name, weight}, where a weight other
+	// than 1 is refused. The default is cpu and memory.
 	Resources json.RawMessage `json:"resources,omitempty"`
 
 	// PodLevelResources is that of [Args].

@@ -58,7 +58,8 @@ func New(ctx context.Context, obj runtime.Object, handle fwk.Handle) (fwk.Plugin
 	return Factory(nil)(ctx, obj, handle)
 }
 
-// Factory returns a [New] for a plugin with a ledger.
+// Factory returns a [New] for a plugin with a ledger, which several profiles may
+// share: the example shows how they share one of package cardquota.
 func Factory(ledger Ledger) func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 	return func(ctx context.Context, obj runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		args, err := DecodeArgs(obj)
