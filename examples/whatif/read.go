@@ -9,11 +9,13 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
@@ -150,7 +152,7 @@ func (o *objects) document(at string, text json.RawMessage, want kinds) error {
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &head); err != nil {
-		return fmt.Errorf("%s%w", at, err)
+		return fmt.Errorf("%s%w", at, headError(err))
 	}
 	switch head.Kind {
 	case "List", "NodeList", "PodList":
@@ -180,7 +182,7 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 		} `json:"metadata"`
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &head); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
+		return fmt.Errorf("%s: %w", at, headError(err))
 	}
 	if head.Kind == "" {
 		head.Kind = kind
@@ -387,5 +389,47 @@ func narrow(path string, v any, fault func(any) error) (string, error) {
 			}
 		}
 	}
-	return path, cause
+	if _, want, ok := wanted(cause); ok {
+		return path, fmt.Errorf("got %s, want %s", excerpt(v), want)
+	}
+	return path, fmt.Errorf("got %s: %w", excerpt(v), cause)
+}
+
+// excerpt returns a value as JSON, of a long one the beginning.
+func excerpt(v any) string {
+	text, _ := json.Marshal(v) // v was read as JSON
+	return document.Cut(string(text), "…")
+}
+
+// wanted returns, in words of JSON and not of Go, of which type the value should be
+// that an error is about, and its path; ok is false for another error.
+func wanted(err error) (path, want string, ok bool) {
+	var other *json.UnmarshalTypeError
+	if !errors.As(err, &other) {
+		return "", "", false
+	}
+	switch kind := other.Type.Kind(); {
+	case kind == reflect.Struct || kind == reflect.Map:
+		want = "an object"
+	case kind == reflect.Slice:
+		want = "a list"
+	case kind == reflect.Bool:
+		want = "true or false"
+	case kind >= reflect.Int && kind <= reflect.Uint64:
+		want = "a whole number"
+	default:
+		want = "a string"
+	}
+	return other.Field, want, true
+}
+
+// headError is an error in the first fields of an object, or in what should be one.
+func headError(err error) error {
+	switch path, want, ok := wanted(err); {
+	case !ok:
+		return err
+	case path != "":
+		return fmt.Errorf("%s: want %s", path, want)
+	}
+	return errors.New("want an object; several are one of kind List, or documents of their own")
 }
