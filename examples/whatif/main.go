@@ -190,6 +190,15 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	case opts.ties != "seeded" && opts.ties != "lowest":
 		return nil, fmt.Errorf("-ties: got %q, want seeded or lowest", opts.ties)
 	}
+	stdins := 0
+	for _, name := range slices.Concat(opts.snapshots, opts.nodes, opts.pods, opts.pending) {
+		if name == "-" {
+			stdins++
+		}
+	}
+	if stdins > 1 {
+		return nil, errors.New("-: the standard input can be read only once")
+	}
 	for _, name := range opts.costs.names {
 		if opts.costs.of[name] == 0 {
 			return nil, fmt.Errorf("-cost: %s: it must cost something", name)

@@ -86,6 +86,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"-resources", "cpu=1,memory=1,nvidia.com/gpu=5"}, 0, "LeastAllocated x 1 of cpu=1,memory=1,nvidia.com/gpu=5 + BalancedAllocation x 1\n"},
 		{[]string{"-all"}, 0, "serving/infer-8, serving/infer-9\n"},
 		{[]string{"sample.yaml"}, exitUsage, `unexpected argument "sample.yaml"`},
+		{[]string{"-snapshot", "-", "-pending", "-"}, exitUsage, "-: the standard input can be read only once"},
 		{[]string{"-nodes", ""}, exitUsage, "-nodes: empty name"},
 		{[]string{"-add", "gpu-1"}, exitUsage, `"gpu-1" is not NAME=NUMBER`},
 		{[]string{"-add", "gpu-1=-1"}, exitUsage, `"-1" is not a number from 0 to 100000`},

@@ -205,7 +205,11 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 	if head.Kind == "Node" {
 		into := new(corev1.Node)
 		o.nodes = append(o.nodes, node{into, place(at)})
-		return o.decode(at, text, into, func() any { return new(corev1.Node) })
+		err := o.decode(at, text, into, func() any { return new(corev1.Node) })
+		if into.Status.Allocatable == nil {
+			into.Status.Allocatable = into.Status.Capacity // as the API server does
+		}
+		return err
 	}
 	into := new(corev1.Pod)
 	o.pods = append(o.pods, pod{into, place(at)})

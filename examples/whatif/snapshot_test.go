@@ -205,3 +205,18 @@ func TestList(t *testing.T) {
 		}
 	}
 }
+
+// A node that says only its capacity has that, as in a cluster.
+func TestNodeWithoutAllocatable(t *testing.T) {
+	for status, want := range map[string]string{
+		"status: {capacity: {cpu: 4}}":                        "cpu 4",
+		"status: {capacity: {cpu: 4}, allocatable: {cpu: 3}}": "cpu 3",
+		"status: {capacity: {cpu: 4}, allocatable: {}}":       "nothing",
+		"spec: {}": "nothing",
+	} {
+		c := mustAsk(t, both+"- {apiVersion: v1, kind: Node, metadata: {name: a}, "+status+"}")
+		if got := (&report{cluster: c}).amounts(c.shapes[0].allocatable); got != want {
+			t.Errorf("%s: got %q, want %q", status, got, want)
+		}
+	}
+}
