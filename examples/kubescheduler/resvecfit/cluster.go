@@ -163,19 +163,21 @@ func (c *cluster) drop(nodes []fwk.NodeInfo) {
 	}
 }
 
-// extend gives the missing names columns. A name that no map can have is
-// remembered as refused; the table then can't answer for pods that request it.
+// extend gives the missing names columns. A name that no map can have, or that is
+// of no resource that pods are compared by, is remembered as refused; the table then
+// can't answer for pods that request it.
 func (c *cluster) extend() {
 	for _, name := range c.missing {
 		m, err := c.m.Extend([]string{name})
 		if err == nil {
 			err = m.WidenTable(c.table)
 		}
-		if err != nil {
+		if err != nil || !isScalar(corev1.ResourceName(name)) {
 			c.refused[corev1.ResourceName(name)] = true
-			continue
 		}
-		c.setMap(m)
+		if err == nil {
+			c.setMap(m)
+		}
 	}
 	c.missing = c.missing[:0]
 }

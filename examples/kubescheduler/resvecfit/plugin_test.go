@@ -260,3 +260,14 @@ func TestCopy(t *testing.T) {
 		t.Error("a node that has changed is taken for what it was")
 	}
 }
+
+// TestOddResource: a node that counts a resource by a name that pods are not
+// compared by. The others decide.
+func TestOddResource(t *testing.T) {
+	odd := newNode("odd", amounts("cpu", "4", "memory", "4Gi"), nil)
+	odd.has.scalars = map[corev1.ResourceName]int64{"odd": 1}
+	p := newPlugin(t, `{}`, odd)
+	if got := scoresOf(t, p, newPod("pod", amounts("cpu", "1", "memory", "1Gi"))); len(got) != 1 {
+		t.Error(got)
+	}
+}
