@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
@@ -99,5 +100,29 @@ func TestGang(t *testing.T) {
 		if node := sim.pods(t)[fmt.Sprint("four-", i)]; node != "" {
 			t.Errorf("pod %d of the gang of four is on %s", i, node)
 		}
+	}
+}
+
+// TestQuotaAndPreemption: a pod whose queue has room takes the device of a less
+// important one; without room it preempts nothing, not even in its own queue.
+func TestQuotaAndPreemption(t *testing.T) {
+	device := func(name, queue string, priority int32) *corev1.Pod {
+		pod := inLab(name, "H100")
+		pod.Labels["queue"], pod.Spec.Priority = queue, &priority
+		return pod
+	}
+	queues := "cardQuota: {queueLabel: queue, missing: Unlimited, queues: [{name: lab, cards: {H100: 1}}, {name: others, cards: {H100: 8}}]}"
+	objects := []runtime.Object{cardNode("h", "H100")}
+	for i := range 8 {
+		objects = append(objects, bound(device(fmt.Sprint("other-", i), "others", 0), "h"))
+	}
+	sim := simulate(t, example(t, queues), nil, objects...)
+	sim.run(t)
+	sim.create(t, device("first", "lab", 10))
+	eventually(t, "a device is taken", func() bool { return sim.pods(t)["first"] == "h" })
+	sim.create(t, device("second", "lab", 20))
+	eventually(t, "the queue has no room", func() bool { return refused(t, sim, "second") })
+	if pods := sim.pods(t); len(pods) != 9 || pods["first"] != "h" || pods["second"] != "" {
+		t.Errorf("one of the others should be gone, and nobody else: %v", pods)
 	}
 }
