@@ -59,6 +59,14 @@ type shapePoint struct {
 	Score       int32 `json:"score"`
 }
 
+func (s *strategy) specs() []config.ResourceSpec {
+	var specs []config.ResourceSpec
+	for _, r := range s.Resources {
+		specs = append(specs, config.ResourceSpec{Name: r.Name, Weight: r.Weight})
+	}
+	return specs
+}
+
 // scoredNames are what strategies may name. Resources of a DeviceClass are not
 // among them: NodeResourcesFit counts the devices in ResourceSlices for those.
 var scoredNames = []string{"cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "amd.com/gpu", "hugepages-2Mi",
@@ -112,11 +120,7 @@ func newTwins(t *testing.T, s strategy, handle fwk.Handle) twins {
 		IgnoredResourceGroups: []string{"group.example.com"},
 		ScoringStrategy:       &config.ScoringStrategy{Type: config.ScoringStrategyType(s.Type)},
 	}
-	var specs []config.ResourceSpec
-	for _, r := range s.Resources {
-		specs = append(specs, config.ResourceSpec{Name: r.Name, Weight: r.Weight})
-	}
-	if args.ScoringStrategy.Resources = specs; s.Type == string(balanced) {
+	if args.ScoringStrategy.Resources = s.specs(); s.Type == string(balanced) {
 		args.ScoringStrategy.Type = config.LeastAllocated
 	}
 	if s.Ratio != nil {
@@ -131,13 +135,6 @@ func newTwins(t *testing.T, s strategy, handle fwk.Handle) twins {
 		t.Fatal(err)
 	}
 	w := twins{fit: fit.(*noderesources.Fit), scorer: fit.(upstream)}
-	if s.Type == string(balanced) {
-		plugin, err := noderesources.NewBalancedAllocation(ctx, &config.NodeResourcesBalancedAllocationArgs{Resources: specs}, handle, gates)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.scorer = plugin.(upstream)
-	}
 	document := map[string]any{"ignoredResources": args.IgnoredResources, "ignoredResourceGroups": args.IgnoredResourceGroups, "events": false}
 	if s.Type != string(balanced) {
 		document["scoring"] = []any{map[string]any{"kube": s}}
@@ -149,13 +146,25 @@ func newTwins(t *testing.T, s strategy, handle fwk.Handle) twins {
 	w.ours = ours.(*resvecfit.Plugin)
 	w.scores = w.ours
 	if s.Type == string(balanced) {
-		plugin, err := resvecfit.NewBalanced(ctx, raw(t, map[string]any{"resources": s.Resources}), handle)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.scores = plugin.(upstream)
+		w.scorer, w.scores = newBalanced(t, s, handle, false)
 	}
 	return w
+}
+
+// newBalanced returns the plugins for balanced allocation, the built-in one and ours.
+func newBalanced(t *testing.T, s strategy, handle fwk.Handle, addToFit bool) (theirs, ours upstream) {
+	t.Helper()
+	ctx := context.Background()
+	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	builtin, err := noderesources.NewBalancedAllocation(ctx, &config.NodeResourcesBalancedAllocationArgs{Resources: s.specs()}, handle, gates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin, err := resvecfit.NewBalanced(ctx, raw(t, map[string]any{"resources": s.Resources, "addToFit": addToFit}), handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return builtin.(upstream), plugin.(upstream)
 }
 
 // raw returns the arguments of a plugin as kube-scheduler hands them over.
@@ -203,21 +212,7 @@ type counts struct {
 
 // compareCluster compares the plugins on one cluster, which changes in between.
 func compareCluster(t *testing.T, w *world, kind config.ScoringStrategyType, n *counts) {
-	ctx := context.Background()
-	var objects []*corev1.Node
-	for i := range 1 + w.IntN([]int{5, 70, 500}[w.IntN(3)]) {
-		objects = append(objects, w.node(i))
-	}
-	snapshot := cache.NewSnapshot(nil, objects)
-	nodes, err := snapshot.List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	handle, err := frameworkruntime.NewFramework(ctx, nil, nil,
-		frameworkruntime.WithSnapshotSharedLister(snapshot), frameworkruntime.WithSharedDRAManager(classes{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes, handle := w.cluster(t)
 	twins := newTwins(t, w.strategy(kind), handle)
 	for range len(nodes) * 2 {
 		nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(t, w.pod()))
@@ -237,6 +232,26 @@ func compareCluster(t *testing.T, w *world, kind config.ScoringStrategyType, n *
 			}
 		}
 	}
+}
+
+// cluster returns the snapshot of an idle cluster, and a framework for plugins.
+func (w *world) cluster(t *testing.T) ([]fwk.NodeInfo, fwk.Handle) {
+	t.Helper()
+	var objects []*corev1.Node
+	for i := range 1 + w.IntN([]int{5, 70, 500}[w.IntN(3)]) {
+		objects = append(objects, w.node(i))
+	}
+	snapshot := cache.NewSnapshot(nil, objects)
+	nodes, err := snapshot.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle, err := frameworkruntime.NewFramework(context.Background(), nil, nil,
+		frameworkruntime.WithSnapshotSharedLister(snapshot), frameworkruntime.WithSharedDRAManager(classes{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nodes, handle
 }
 
 func newPodInfo(t *testing.T, pod *corev1.Pod) fwk.PodInfo {
@@ -332,6 +347,81 @@ func (x *twins) compareScores(t *testing.T, w *world, theirs, ours fwk.CycleStat
 			same(changed)
 		}
 	}
+}
+
+// TestSum: where the scores of both plugins are added up, the sums of any two nodes
+// differ by as much as with the built-in plugins.
+func TestSum(t *testing.T) {
+	types := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio}
+	times := map[bool]int{}
+	for seed := uint64(1); seed <= 100; seed++ {
+		w := &world{Rand: rand.New(rand.NewPCG(seed, 8))}
+		nodes, handle := w.cluster(t)
+		x := sums{twins: newTwins(t, w.strategy(types[seed%3]), handle)}
+		x.builtin, x.added = newBalanced(t, w.strategy(balanced), handle, true)
+		for range 5 {
+			for range len(nodes) {
+				nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(t, w.pod()))
+			}
+			times[x.compare(t, w.pod(), nodes)]++
+		}
+	}
+	t.Logf("added %d times, not added %d times", times[true], times[false])
+	if times[true] < 100 || times[false] == 0 {
+		t.Error("the test looks at too few")
+	}
+}
+
+// sums are the plugins for both scores.
+type sums struct {
+	twins
+	builtin, added upstream
+}
+
+// compare compares the sums of the nodes that can hold a pod. It reports whether
+// ours are by fewer plugins.
+func (x *sums) compare(t *testing.T, pod *corev1.Pod, nodes []fwk.NodeInfo) bool {
+	t.Helper()
+	ctx := context.Background()
+	theirs, ours := framework.NewCycleState(), framework.NewCycleState()
+	x.fit.PreFilter(ctx, theirs, pod, nodes)
+	x.ours.PreFilter(ctx, ours, pod, nodes)
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node fwk.NodeInfo) bool {
+		return !x.fit.Filter(ctx, theirs, pod, node).IsSuccess()
+	})
+	want, most := total(t, theirs, pod, nodes, x.scorer, x.builtin)
+	got, plugins := total(t, ours, pod, nodes, x.scores, x.added)
+	for i, node := range nodes {
+		if got[i]-got[0] != want[i]-want[0] {
+			t.Fatalf("pod %s: nodes %s and %s differ by %d, ours by %d", pod.Name, nodes[0].Node().Name, node.Node().Name,
+				want[i]-want[0], got[i]-got[0])
+		}
+	}
+	return plugins < most
+}
+
+// total returns the sum of the scores of each node, and by how many plugins.
+func total(t *testing.T, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo, plugins ...upstream) ([]int64, int) {
+	t.Helper()
+	ctx := context.Background()
+	plugins = slices.DeleteFunc(plugins, func(plugin upstream) bool {
+		status := plugin.PreScore(ctx, cycle, pod, nodes)
+		if !status.IsSuccess() && !status.IsSkip() {
+			t.Fatal(status)
+		}
+		return status.IsSkip()
+	})
+	sums := make([]int64, len(nodes))
+	for i, node := range nodes {
+		for _, plugin := range plugins {
+			score, status := plugin.Score(ctx, cycle, pod, node)
+			if !status.IsSuccess() || score < fwk.MinScore || score > fwk.MaxScore {
+				t.Fatal(score, status)
+			}
+			sums[i] += score
+		}
+	}
+	return sums, len(plugins)
 }
 
 func reasonsOf(s *fwk.Status) []string {

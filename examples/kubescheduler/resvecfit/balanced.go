@@ -18,8 +18,9 @@ const BalancedName = "ResvecBalancedAllocation"
 // Balanced does the work of NodeResourcesBalancedAllocation on the table of a
 // [Plugin] in the same profile, which it needs. It only scores.
 type Balanced struct {
-	handle fwk.Handle
-	scorer scorer
+	handle   fwk.Handle
+	scorer   scorer
+	addToFit bool
 }
 
 var (
@@ -37,6 +38,15 @@ type BalancedArgs struct {
 
 	// PodLevelResources is that of [Args].
 	PodLevelResources *bool `json:"podLevelResources,omitempty"`
+
+	// AddToFit has the scores added to those of [Plugin], so that the framework has
+	// a plugin less to ask for every node. Both must score, with the same weight, in
+	// the profile, which a plugin can't ask for. What is given is the sum less the
+	// least sum of the nodes that can hold the pod, so that nodes differ by what they
+	// would differ by. Where that is more than 100, or the scoring of [Plugin] is
+	// not a single term of kube, each plugin gives its own scores. The default is
+	// false.
+	AddToFit bool `json:"addToFit,omitempty"`
 }
 
 // NewBalanced makes the plugin from the args of its pluginConfig. It is a
@@ -58,7 +68,7 @@ func NewBalanced(_ context.Context, obj runtime.Object, handle fwk.Handle) (fwk.
 	if faults := t.kube(document, field.NewPath("args")); len(faults) > 0 {
 		return nil, faults.ToAggregate()
 	}
-	return &Balanced{handle: handle, scorer: scorer{
+	return &Balanced{handle: handle, addToFit: args.AddToFit, scorer: scorer{
 		handle:   handle,
 		key:      "PreScore" + BalancedName,
 		podLevel: args.PodLevelResources == nil || *args.PodLevelResources,
@@ -88,7 +98,20 @@ func (b *Balanced) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1
 	if err := b.scorer.compile(c.m); err != nil {
 		return fwk.AsStatus(err)
 	}
-	return fwk.AsStatus(b.scorer.preScore(c, cycle, pod, nodes, fits))
+	if err := b.scorer.preScore(c, cycle, pod, nodes, fits); err != nil {
+		return fwk.AsStatus(err)
+	}
+	if b.addToFit && b.add(cycle) {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	return nil
+}
+
+// add adds the scores to those of [Plugin], if it has any and that is possible.
+func (b *Balanced) add(cycle fwk.CycleState) bool {
+	var none lastRead[*scoreState]
+	fit, err := none.read(cycle, fitScores)
+	return err == nil && fit.add(&b.scorer)
 }
 
 func (b *Balanced) idle(pod *corev1.Pod) bool {

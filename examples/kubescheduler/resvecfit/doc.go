@@ -32,6 +32,11 @@
 // ResourceSlices are not counted by scores, and amounts of 2^53 units and more
 // are compared exactly but scored as the nearest float64.
 //
+// A plugin more that scores costs the framework about as much for every node as one
+// that filters. With [BalancedArgs].AddToFit there is one less: the scores of
+// [Balanced] are added to those of [Plugin]. A score is then no longer the built-in
+// plugins' sum, but any two nodes differ by as much as they do by that.
+//
 // Filter is also called with copies of a node that hold other pods than the node
 // does, for nominated pods and by preemption. Such a copy is another object, or
 // has another generation, than what the row was made from, and is compared by

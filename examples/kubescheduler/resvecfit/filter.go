@@ -11,8 +11,12 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// stateKey is the key of the state of a scheduling cycle.
-const stateKey fwk.StateKey = "PreFilter" + Name
+// The keys of the states of a scheduling cycle: of PreFilter's, and of the scores of
+// [Plugin].
+const (
+	stateKey  fwk.StateKey = "PreFilter" + Name
+	fitScores fwk.StateKey = "PreScore" + Name
+)
 
 // state is what PreFilter finds out about a pod. It is not written afterwards.
 type state struct {

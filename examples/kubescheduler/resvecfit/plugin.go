@@ -82,7 +82,7 @@ func NewWith(_ context.Context, args *Args, handle fwk.Handle, ledger Ledger) (*
 	}
 	faults := args.validate()
 	terms, more := args.parseTerms()
-	p.scorer = scorer{handle: handle, key: "PreScore" + Name, podLevel: args.podLevelResources(), terms: terms}
+	p.scorer = scorer{handle: handle, key: fitScores, podLevel: args.podLevelResources(), terms: terms}
 	faults = append(faults, more...)
 	p.proportionalConfig, more = args.parseProportional()
 	faults = append(faults, more...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/resvec/resvec/scoring"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -69,6 +70,60 @@ func TestScoring(t *testing.T) {
 	} {
 		if got := scoresOf(t, newPlugin(t, `{"scoring":`+c.terms+`}`, nodes...), pod); !maps.Equal(got, c.want) {
 			t.Errorf("%s\n%v, want %v", c.terms, got, c.want)
+		}
+	}
+}
+
+// TestAddToFit: the scores of both plugins are given as those of one, less the least
+// sum, where no two sums differ by more than 100.
+func TestAddToFit(t *testing.T) {
+	has := amounts("cpu", "10", "memory", "10Gi")
+	nodes := []*fakeNode{ // which the pod balances by 60, 90 and 60
+		newNode("idle", has, nil),
+		newNode("memory", has, amounts("memory", "6Gi")),
+		newNode("cpu", has, amounts("cpu", "4")),
+	}
+	ratio := func(at60, at100 string) string {
+		return `{"kube":{"type":"RequestedToCapacityRatio","resources":[{"name":"cpu"}],"requestedToCapacityRatio":{"shape":[` +
+			`{"utilization":60,"score":` + at60 + `},{"utilization":100,"score":` + at100 + `}]}}}`
+	}
+	for _, c := range []struct {
+		scoring string
+		scores  [3]int64
+		added   bool
+	}{
+		{`{"kube":{"type":"LeastAllocated","resources":[{"name":"cpu"}]}}`, [3]int64{40, 70, 0}, true}, // 40+60, 40+90, 0+60
+		{ratio("0", "10"), [3]int64{0, 30, 100}, true},
+		{ratio("10", "0"), [3]int64{100, 100, 0}, false}, // 160, 190, 60
+		{`{"load":{"weights":{"cpu":1}}}`, [3]int64{40, 40, 0}, false},
+	} {
+		ctx, cycle, pod := context.Background(), newCycle(), newPod("pod", amounts("cpu", "6"))
+		all := []fwk.NodeInfo{nodes[0], nodes[1], nodes[2]}
+		p := newPlugin(t, `{"scoring":[`+c.scoring+`]}`, all...)
+		balanced, err := NewBalanced(ctx, &runtime.Unknown{Raw: []byte(`{"addToFit":true}`)}, p.handle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, status := p.PreFilter(ctx, cycle, pod, all); !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		if status := p.PreScore(ctx, cycle, pod, all); !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		if status := balanced.(*Balanced).PreScore(ctx, cycle, pod, all); status.IsSkip() != c.added {
+			t.Errorf("%s: %v", c.scoring, status)
+		}
+		for i, node := range nodes {
+			clone := *node
+			asked := []fwk.NodeInfo{node, &clone}
+			if !c.added {
+				asked = asked[:1]
+			}
+			for _, node := range asked {
+				if got, status := p.Score(ctx, cycle, pod, node); got != c.scores[i] || !status.IsSuccess() {
+					t.Errorf("%s: node %s: %d %v, want %d", c.scoring, node.Node().Name, got, status, c.scores[i])
+				}
+			}
 		}
 	}
 }

@@ -134,10 +134,36 @@ type scoreState struct {
 	cluster *cluster
 	version uint64       // of the cluster
 	rows    *vector.Mask // that are scored
+	scores  []int64      // by row
+
+	// added are the scores that have been added, less what the least sum was.
+	added *scorer
+	least int64
 }
 
 // Clone returns s.
 func (s *scoreState) Clone() fwk.StateData { return s }
+
+// add adds the scores that another scorer has for the same rows, less the least
+// sum. It reports false, and adds nothing, when the sums then aren't all scores.
+func (s *scoreState) add(other *scorer) bool {
+	if s.rows != other.last.value.rows || s.version != other.last.value.version || !s.rows.Any() {
+		return false
+	}
+	least, most := int64(math.MaxInt64), int64(math.MinInt64)
+	for row := range s.rows.All() {
+		sum := s.scores[row] + other.scores[row]
+		least, most = min(least, sum), max(most, sum)
+	}
+	if most-least > fwk.MaxScore-fwk.MinScore {
+		return false
+	}
+	for row := range s.rows.All() {
+		s.scores[row] += other.scores[row] - least + fwk.MinScore
+	}
+	s.added, s.least = other, least
+	return true
+}
 
 // preScore scores the nodes of a cycle. c is in step with the snapshot, and fits,
 // unless nil, holds the rows of all the nodes.
@@ -155,7 +181,7 @@ func (s *scorer) preScore(c *cluster, cycle fwk.CycleState, pod *corev1.Pod, nod
 	if err := s.score(c, pod, rows); err != nil {
 		return err
 	}
-	state := &scoreState{cluster: c, version: c.version, rows: rows}
+	state := &scoreState{cluster: c, version: c.version, rows: rows, scores: s.scores}
 	cycle.Write(s.key, state)
 	s.last.set(cycle, state)
 	return nil
@@ -173,11 +199,21 @@ func (s *scorer) lookUp(cycle fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo
 	if err != nil || s.whole == nil {
 		return 0, fwk.NewStatus(fwk.Error, "a node is scored that PreScore was not given")
 	}
-	t, n := &s.terms[0], s.m.Len()
-	v := state.cluster.newVectors(node)
-	request := state.cluster.request(t.total(pod, s.podLevel))
-	score, err := s.whole.ScoreInt(request[:n], v[t.matrix()][:n], v[allocatable][:n])
+	score, err := s.scoreOne(state.cluster, pod, node)
+	if err == nil && state.added != nil {
+		var more int64
+		more, err = state.added.scoreOne(state.cluster, pod, node)
+		score = min(max(score+more-state.least+fwk.MinScore, fwk.MinScore), fwk.MaxScore)
+	}
 	return score, fwk.AsStatus(err)
+}
+
+// scoreOne returns the score of a node by s.whole.
+func (s *scorer) scoreOne(c *cluster, pod *corev1.Pod, node fwk.NodeInfo) (int64, error) {
+	t, n := &s.terms[0], s.m.Len()
+	v := c.newVectors(node)
+	request := c.request(t.total(pod, s.podLevel))
+	return s.whole.ScoreInt(request[:n], v[t.matrix()][:n], v[allocatable][:n])
 }
 
 // PreScore scores all nodes that can hold the pod.
