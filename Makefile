@@ -36,5 +36,6 @@ bench: ## measures, and writes docs/performance.md and its picture
 
 bench-kubescheduler: ## the tables of docs/performance.md about kube-scheduler
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'SchedulePod' -benchtime 40x -count 5 -timeout 2h .
+	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Bound' -benchtime 40x -count 5 -timeout 1h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'VisitPercent' -benchtime 30x -count 3 -timeout 2h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Placement' -benchtime 3x -timeout 1h .

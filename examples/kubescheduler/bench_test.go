@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -80,19 +81,69 @@ func BenchmarkSchedulePod(b *testing.B) {
 				for _, shape := range shapes {
 					b.Run(fmt.Sprintf("nodes=%d/fill=%s/percentage=%d/pod=%s", nodes, fill.name, percentage, shape.name), func(b *testing.B) {
 						setting := fmt.Sprintf("\npercentageOfNodesToScore: %d\n", percentage)
-						theirs := strings.Replace(scoringBuiltin, "RESOURCES", shape.scored, 1)
-						ours := func(more ...string) string {
-							return replaced(b, example(b, more...), "[{name: cpu, weight: 1}, {name: memory, weight: 1}]", shape.scored)
-						}
 						compete(b, nodes, fill.pods, shape.amounts, []competitor{
-							{"default", theirs + setting},
-							{"resvecfit", ours() + setting},
-							{"top100", ours("topK: 100") + setting},
+							{"default", theirs(shape.scored) + setting},
+							{"resvecfit", ours(b, shape.scored) + setting},
+							{"top100", ours(b, shape.scored, "topK: 100") + setting},
 						})
 					})
 				}
 			}
 		}
+	}
+}
+
+// theirs and ours are configurations that score the same resources.
+func theirs(scored string) string { return strings.Replace(scoringBuiltin, "RESOURCES", scored, 1) }
+
+func ours(b *testing.B, scored string, arguments ...string) string {
+	return replaced(b, example(b, arguments...), "[{name: cpu, weight: 1}, {name: memory, weight: 1}]", scored)
+}
+
+// without is a configuration with neither the built-in plugins nor ours.
+const without = `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint:
+      disabled: [{name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}]
+`
+
+// idle is a plugin that the framework asks as it asks ours, and that does nothing.
+type idle struct{}
+
+func newIdle(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return idle{}, nil }
+
+func (idle) Name() string { return "Idle" }
+
+func (idle) Filter(context.Context, fwk.CycleState, *corev1.Pod, fwk.NodeInfo) *fwk.Status {
+	return nil
+}
+
+func (idle) Score(context.Context, fwk.CycleState, *corev1.Pod, fwk.NodeInfo) (int64, *fwk.Status) {
+	return 0, nil
+}
+
+func (idle) ScoreExtensions() fwk.ScoreExtensions { return nil }
+
+// BenchmarkBound measures how much there is to win where every node has to be
+// visited and scored: the built-in plugins against ours; ours with the scores of two
+// plugins; a plugin that does nothing; and none at all.
+func BenchmarkBound(b *testing.B) {
+	const setting = "\npercentageOfNodesToScore: 100\n"
+	for _, shape := range shapes {
+		b.Run("nodes=5000/fill=half/percentage=100/pod="+shape.name, func(b *testing.B) {
+			one := ours(b, shape.scored)
+			compete(b, 5000, fills[1].pods, shape.amounts, []competitor{
+				{"default", theirs(shape.scored) + setting},
+				{"resvecfit", one + setting},
+				{"two", replaced(b, one, "addToFit: true", "addToFit: false") + setting},
+				{"idle", replaced(b, without, "multiPoint:", "multiPoint:\n      enabled: [{name: Idle, weight: 1}]") + setting},
+				{"none", without + setting},
+			})
+		})
 	}
 }
 
@@ -120,7 +171,7 @@ func BenchmarkVisitPercent(b *testing.B) {
 	}
 }
 
-// competitor is a scheduler to be measured.
+// competitor is a scheduler to be measured. The first two make the ratio.
 type competitor struct{ name, configuration string }
 
 func compete(b *testing.B, nodes int, pods func(int) int, amounts []string, competitors []competitor) {
