@@ -125,15 +125,15 @@ func (c *checker) job(id string, j *job) {
 		mem += t.mem.covered
 	}
 	c.equal(v, Belongs, "", int64(n), int64(j.tasks))
-	c.need(v, "cpu", j.cpu, cpu)
-	c.need(v, "memory", j.mem, mem)
-	sums[dimCPU].held += j.cpu.held
-	sums[dimMemory].held += j.mem.held
+	c.need(v, "cpu", j.min[dimCPU], j.held[dimCPU], cpu)
+	c.need(v, "memory", j.min[dimMemory], j.held[dimMemory], mem)
+	sums[dimCPU].held += j.held[dimCPU]
+	sums[dimMemory].held += j.held[dimMemory]
 	for _, it := range j.items {
 		c.item(v, it, of[it], sums)
 	}
 	if !j.reserved {
-		c.equal(v, MinIsHeld, "", j.cpu.min+j.mem.min, 0)
+		c.equal(v, MinIsHeld, "", j.min[dimCPU]+j.min[dimMemory], 0)
 	}
 }
 
@@ -153,8 +153,8 @@ func (c *checker) task(v Violation, t *task, sums []cell, of map[*item]*itemSum)
 	}
 	c.draw(v, "cpu", t.cpu)
 	c.draw(v, "memory", t.mem)
-	c.loose(v, "cpu", j.cpu.loose, t.cpu)
-	c.loose(v, "memory", j.mem.loose, t.mem)
+	c.loose(v, "cpu", j.loose[dimCPU], t.cpu)
+	c.loose(v, "memory", j.loose[dimMemory], t.mem)
 	sums[dimCPU].charge(j, t.cpu)
 	sums[dimMemory].charge(j, t.mem)
 	for i := range t.charges {
@@ -170,7 +170,7 @@ func (c *checker) task(v Violation, t *task, sums []cell, of map[*item]*itemSum)
 			c.equal(v, Belongs, ch.alts.key, 0, 1)
 			continue
 		case int(ch.at) >= len(ch.item.alts.cards) || ch.item.alts.cards[ch.at] != ch.card,
-			ch.item.spread == nil && ch.at != ch.item.at:
+			!ch.item.spreads && ch.at != ch.item.at:
 			sum.elsewhere++
 		}
 		c.loose(v, ch.alts.key, ch.item.loose, draw{ch.milli, ch.covered})
@@ -201,14 +201,14 @@ func (c *checker) loose(v Violation, resource string, known bool, d draw) {
 	}
 }
 
-func (c *checker) need(v Violation, resource string, n need, covered int64) {
-	c.draw(v, resource, draw{n.min, n.held})
-	c.equal(v, MinIsHeld, resource, covered+n.held, n.min)
+func (c *checker) need(v Violation, resource string, min, held, covered int64) {
+	c.draw(v, resource, draw{min, held})
+	c.equal(v, MinIsHeld, resource, covered+held, min)
 }
 
 func (c *checker) item(v Violation, it *item, sum *itemSum, sums []cell) {
 	key := it.alts.key
-	c.need(v, key, need{min: it.min, held: it.held}, sum.covered)
+	c.need(v, key, it.min, it.held, sum.covered)
 	c.equal(v, Belongs, key, int64(it.charges), int64(sum.charges))
 	c.equal(v, OneCard, key, int64(sum.elsewhere), 0)
 	var held int64

@@ -29,7 +29,7 @@ func TestCheckFinds(t *testing.T) {
 		{"a limit", func(w faulty) { w.q.cells[w.dims["A"]].limit = 0 }, "WithinLimit q A"},
 		{"a mark", func(w faulty) { w.q.over = map[int32]bool{dimMemory: true} }, "WithinLimit q memory"},
 		{"a min", func(w faulty) { w.j.items[0].min += 1000 }, "MinIsHeld j"},
-		{"a hold", func(w faulty) { w.j.cpu.held++ }, "MinIsHeld j cpu, SumsAgree q cpu"},
+		{"a hold", func(w faulty) { w.j.held[dimCPU]++ }, "MinIsHeld j cpu, SumsAgree q cpu"},
 		{"a covered part of nothing", func(w faulty) { w.t1.charges[0].item = nil }, "MinIsHeld t1 A|B, Belongs j A|B"},
 		{"a card", func(w faulty) { w.j.items[len(w.j.items)-1].at = 0 }, "OneCard j A|B"},
 		{"a charge of a card", func(w faulty) { w.t1.charges[0].at = 0 }, "OneCard j A|B"},
@@ -44,7 +44,7 @@ func TestCheckFinds(t *testing.T) {
 		{"a holder", func(w faulty) { w.k.holding = true }, "SumsAgree k"},
 		{"a list", func(w faulty) { w.k.first.next = w.k.first }, "Belongs k"},
 		{"a waiting task", func(w faulty) { w.waiting["t1"] = &waitingTask{id: "t1"} }, "Belongs t1"},
-		{"a min without a reservation", func(w faulty) { w.k.mem.min, w.k.mem.held = 5, 5 }, "MinIsHeld k"},
+		{"a min without a reservation", func(w faulty) { w.k.min[dimMemory], w.k.held[dimMemory] = 5, 5 }, "MinIsHeld k"},
 	} {
 		w := gpus(t, Config{}, "org", "A:9 cpu:inf", "q < org", "A:4 B:9 cpu:8")
 		w.reserve("j", "q", "cpu:2 A|B:3 A:1")

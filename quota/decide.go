@@ -68,18 +68,20 @@ type pick struct {
 // decideTask decides on a task. With limit not nil only these cards count. For
 // every item it appends to picks the first alternative with room.
 func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []pick) []pick {
-	only := t.confine(limit)
 	q := l.queueOf(&t.queueAt, t.queue)
 	if reason := q.admits(); reason != None {
 		a.refuse(reason, t.queue, q.detail())
 		return picks
 	}
-	if t.invalid != "" {
-		a.refuse(GetTaskRequestResourceFailed, t.queue, t.invalid)
-		return picks
-	}
-	if t.cpu == 0 && t.mem == 0 && len(t.items) == 0 {
-		return picks
+	items, only := t.buf[:], confines{limit}
+	if !t.simple {
+		if t.invalid != "" {
+			a.refuse(GetTaskRequestResourceFailed, t.queue, t.invalid)
+			return picks
+		}
+		if items, only = t.items, t.confine(limit); t.cpu == 0 && t.mem == 0 && len(items) == 0 {
+			return picks
+		}
 	}
 	if q.empty {
 		a.refuse(EmptyQueueCapability, t.queue, "")
@@ -88,13 +90,13 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 	j := l.jobOf(t).in(q)
 	var cpu, mem int64
 	if j != nil {
-		cpu, mem = j.cpu.held, j.mem.held
+		cpu, mem = j.held[dimCPU], j.held[dimMemory]
 	}
 	l.decidePlain(a, q, InsufficientCPUQuota, dimCPU, t.cpu, cpu)
 	l.decidePlain(a, q, InsufficientMemoryQuota, dimMemory, t.mem, mem)
 	var taken uint64
-	for i := range t.items {
-		ti := &t.items[i]
+	for i := range items {
+		ti := &items[i]
 		p := pick{dim: -1}
 		if j != nil {
 			var at int
@@ -165,7 +167,7 @@ func (r *room) why(dim int32, otherwise Why) Why {
 	if otherwise == FirmElsewhere || r.limit(dim) != 0 {
 		return otherwise
 	}
-	if _, mentioned := r.level.spec.mentions(int(dim)); mentioned {
+	if r.level.spec.lists(int(dim)) {
 		return otherwise
 	}
 	return NoQuota
@@ -180,7 +182,7 @@ func (q *queue) itemRoom(it *item, at int, dim int32) (r room, why Why) {
 		r, promised = q.chargeRoom(dim, 0)
 	case it.bound() && at != int(it.at):
 		return room{0, q}, FirmElsewhere
-	case it.spread == nil && at != int(it.at) && it.held > 0:
+	case !it.spreads && at != int(it.at) && it.held > 0:
 		return q.moveRoom(dim, it.held)
 	default:
 		r, promised = q.chargeRoom(dim, it.heldOn(at))
@@ -249,7 +251,7 @@ func (l *Ledger) decideMin(a *Answer, q *queue, reason Reason, dim int32, amount
 // fill finds room for an item, left to right, on top of what the plan has. An
 // item that charges bind to a card stays there.
 func (l *Ledger) fill(a *Answer, q *queue, index int, it *placement, own *job, p *plan) bool {
-	if it.spread != nil {
+	if it.spreads {
 		return l.fillAny(a, q, index, it, own, p)
 	}
 	var best room
@@ -345,9 +347,9 @@ func (j *job) inFloor(dim int32) (sum int64) {
 	}
 	switch {
 	case dim == dimCPU && j.reserved:
-		return j.cpu.min
+		return j.min[dimCPU]
 	case dim == dimMemory && j.reserved:
-		return j.mem.min
+		return j.min[dimMemory]
 	}
 	for t := j.first; t != nil; t = t.next {
 		switch dim {

@@ -145,7 +145,7 @@ func (q *queue) depth() (n int) {
 
 // holds reports whether anything is held for the job.
 func (j *job) holds() bool {
-	if j.cpu.held > 0 || j.mem.held > 0 {
+	if j.held != [2]int64{} {
 		return true
 	}
 	for _, it := range j.items {

@@ -83,7 +83,7 @@ func (l *Ledger) jobEvent(kind Kind, seq uint64, j *job) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}
-	e := Event{Seq: seq, Kind: kind, Queue: j.queue.spec.Name, Job: j.id, CPU: j.cpu.min, Memory: j.mem.min}
+	e := Event{Seq: seq, Kind: kind, Queue: j.queue.spec.Name, Job: j.id, CPU: j.min[dimCPU], Memory: j.min[dimMemory]}
 	for _, it := range j.items {
 		for at, dim := range it.alts.cards {
 			if held := it.heldOn(at); held > 0 {

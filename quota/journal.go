@@ -28,8 +28,9 @@ type itemBefore struct {
 }
 
 type needBefore struct {
-	n   *need
-	was need
+	j    *job
+	dim  int32
+	held int64
 }
 
 func (u *journal) cell(q *queue, dim int32, allocated, held, elastic int64) {
@@ -51,9 +52,9 @@ func (u *journal) item(it *item) {
 	}
 }
 
-func (u *journal) need(n *need) {
+func (u *journal) need(j *job, dim int32) {
 	if u != nil {
-		u.needs = append(u.needs, needBefore{n, *n})
+		u.needs = append(u.needs, needBefore{j, dim, j.held[dim]})
 	}
 }
 
@@ -94,10 +95,10 @@ func (l *Ledger) undo(u *journal) {
 		*b.it = b.was
 	}
 	for _, b := range slices.Backward(u.needs) {
-		*b.n = b.was
+		b.j.held[b.dim] = b.held
 	}
 	for _, j := range slices.Backward(u.binds) {
-		j.items = j.items[:len(j.items)-1]
+		j.list(j.items[:len(j.items)-1])
 	}
 	for _, c := range slices.Backward(u.cells) {
 		c.q.add(c.dim, -c.allocated, -c.held, -c.elastic)

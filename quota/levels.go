@@ -25,18 +25,18 @@ func (c *cell) exceeded() bool {
 }
 
 // queue is a node of the tree. Amounts of a leaf count in every queue above. What
-// every decision reads comes first.
+// every decision on a task reads comes first, up to the name: it is one cache line.
 type queue struct {
-	free    []int64 // what the limit leaves of each dimension's floor; Unlimited: no limit
+	cells   []cell
 	parent  *queue
 	open    bool // it and every queue above
 	leaf    bool
 	gone    bool // no longer in the ledger; handles may still point here
 	empty   bool // nothing of its capability was configured
 	orphan  bool
-	arrived uint64 // the ledger's count of arrivals when a record came here last
-	cells   []cell
-	spec    Queue // its name first
+	spec    Queue   // its name first
+	free    []int64 // what the limit leaves of each dimension's floor; Unlimited: no limit
+	arrived uint64  // the ledger's count of arrivals when a record came here last
 
 	entitled entitlement
 	children []*queue

@@ -1174,7 +1174,7 @@ func (j *job) describe(l *Ledger) string {
 	if j == nil {
 		return "none"
 	}
-	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, j.queue.spec.Name, j.mix, j.reserved, j.seen, j.seq, draw{j.cpu.min, j.cpu.held}, draw{j.mem.min, j.mem.held})
+	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, j.queue.spec.Name, j.mix, j.reserved, j.seen, j.seq, draw{j.min[dimCPU], j.held[dimCPU]}, draw{j.min[dimMemory], j.held[dimMemory]})
 	for _, it := range j.items {
 		if it.implicit {
 			continue

@@ -145,11 +145,11 @@ func (j *job) matchNext(ti *taskItem, taken *uint64) *item {
 }
 
 // listed reports whether several cards were listed, unknown ones included.
-func (ti *taskItem) listed() bool { return ti.ranks != nil || ti.alts.multi() }
+func (ti *taskItem) listed() bool { return ti.ranks != "" || ti.alts.multi() }
 
 // rank returns the place of an alternative in what was listed.
 func (ti *taskItem) rank(at int) int {
-	if ti.ranks == nil {
+	if ti.ranks == "" {
 		return at
 	}
 	return int(ti.ranks[at])

@@ -148,7 +148,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 
 // same reports whether a request is for what the job has.
 func (j *job) same(r *JobRequest) bool {
-	if r.invalid != "" || j.cpu.min != r.cpu || j.mem.min != r.mem || j.mix != r.mix {
+	if r.invalid != "" || j.min[dimCPU] != r.cpu || j.min[dimMemory] != r.mem || j.mix != r.mix {
 		return false
 	}
 	n := 0
@@ -189,9 +189,9 @@ func (j *job) heldOn(dim int32) (sum int64) {
 	case j == nil:
 		return 0
 	case dim == dimCPU:
-		return j.cpu.held
+		return j.held[dimCPU]
 	case dim == dimMemory:
-		return j.mem.held
+		return j.held[dimMemory]
 	}
 	for _, it := range j.items {
 		sum += it.heldIn(dim)
@@ -221,8 +221,8 @@ func (l *Ledger) undoHolds(j *job) {
 		return
 	}
 	q := j.queue
-	q.add(dimCPU, 0, -j.cpu.held, 0)
-	q.add(dimMemory, 0, -j.mem.held, 0)
+	q.add(dimCPU, 0, -j.held[dimCPU], 0)
+	q.add(dimMemory, 0, -j.held[dimMemory], 0)
 	for _, it := range j.items {
 		for at, dim := range it.alts.cards {
 			if held := it.heldOn(at); held > 0 {
@@ -253,17 +253,18 @@ func (t *task) addElastic(q *queue, sign int64) {
 // make carries a plan out.
 func (l *Ledger) make(j *job, p *plan) {
 	q := j.queue
-	j.cpu = need{min: p.cpu.amount, held: p.cpu.amount - p.cpu.covered}
-	j.mem = need{min: p.mem.amount, held: p.mem.amount - p.mem.covered}
+	j.min = [2]int64{p.cpu.amount, p.mem.amount}
+	j.held = [2]int64{p.cpu.amount - p.cpu.covered, p.mem.amount - p.mem.covered}
+	j.loose = [2]bool{}
 	p.keep(j)
 	for i := range p.redraws {
 		t := p.redraws[i].task
-		j.cpu.loose = j.cpu.loose || t.cpu.covered < t.cpu.amount
-		j.mem.loose = j.mem.loose || t.mem.covered < t.mem.amount
+		j.loose[dimCPU] = j.loose[dimCPU] || t.cpu.covered < t.cpu.amount
+		j.loose[dimMemory] = j.loose[dimMemory] || t.mem.covered < t.mem.amount
 		t.addElastic(q, 1)
 	}
-	q.add(dimCPU, 0, j.cpu.held, 0)
-	q.add(dimMemory, 0, j.mem.held, 0)
+	q.add(dimCPU, 0, j.held[dimCPU], 0)
+	q.add(dimMemory, 0, j.held[dimMemory], 0)
 	for _, it := range j.items {
 		for at, dim := range it.alts.cards {
 			if held := it.heldOn(at); held > 0 {
@@ -352,8 +353,8 @@ func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journa
 		undo.newJob(j)
 	}
 	t := &task{id: r.id, job: j, seq: seq, state: taskCommitted}
-	t.cpu = j.drawPlain(dimCPU, &j.cpu, r.cpu, undo)
-	t.mem = j.drawPlain(dimMemory, &j.mem, r.mem, undo)
+	t.cpu = j.drawPlain(dimCPU, r.cpu, undo)
+	t.mem = j.drawPlain(dimMemory, r.mem, undo)
 	t.charges = t.buf[:0]
 	for i, p := range picks {
 		t.charges = append(t.charges, j.charge(r.items[i].alts, r.items[i].milli, p, undo))
@@ -423,19 +424,19 @@ func (p *pick) adds(milli int64) int64 {
 	switch {
 	case p.it == nil:
 		return milli
-	case p.it.spread == nil && p.at != int(p.it.at):
+	case !p.it.spreads && p.at != int(p.it.at):
 		return max(milli, p.it.held) // the hold moves here
 	}
 	return max(milli-p.it.heldOn(p.at), 0)
 }
 
 // drawPlain charges cpu or memory.
-func (j *job) drawPlain(dim int32, n *need, amount int64, undo *journal) draw {
-	covered := min(amount, n.held)
+func (j *job) drawPlain(dim int32, amount int64, undo *journal) draw {
+	covered := min(amount, j.held[dim])
 	if amount > 0 {
-		undo.need(n)
-		n.held -= covered
-		n.loose = n.loose || covered < amount
+		undo.need(j, dim)
+		j.held[dim] -= covered
+		j.loose[dim] = j.loose[dim] || covered < amount
 		j.put(dim, amount, -covered, amount-covered, undo)
 	}
 	return draw{amount, covered}
@@ -455,7 +456,7 @@ func (j *job) charge(alts *alternatives, milli int64, p pick, undo *journal) cha
 		return c
 	}
 	undo.item(it)
-	if it.spread == nil {
+	if !it.spreads {
 		if from := int(it.at); from != p.at {
 			j.move(it, from, p.at, it.held, undo)
 			it.at = int32(p.at)

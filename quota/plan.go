@@ -66,7 +66,7 @@ func (a *alternatives) spreads(mix Mix) bool { return mix == AnyMix && a.multi()
 func newItem(alts *alternatives, milli, unit int64, mix Mix) *item {
 	it := &item{alts: alts, min: milli, unit: unit}
 	if alts.spreads(mix) {
-		it.spread = make([]int64, len(alts.cards))
+		it.spread, it.spreads = make([]int64, len(alts.cards)), true
 	}
 	return it
 }
@@ -83,7 +83,7 @@ func (p *plan) start(r *JobRequest, j *job) {
 	for i := range p.items {
 		it := &p.items[i]
 		p.next.items = append(p.next.items, it.item)
-		if it.spread != nil {
+		if it.spreads {
 			it.coveredOn = p.slice(len(it.spread))
 		}
 	}
@@ -104,7 +104,7 @@ func (p *plan) list(r *JobRequest) {
 		p.store[i] = item{alts: want.alts, min: want.milli, unit: want.unit, held: want.milli}
 		p.items[i] = placement{item: &p.store[i]}
 		if want.alts.spreads(r.mix) {
-			p.store[i].spread = p.slice(len(want.alts.cards))
+			p.store[i].spread, p.store[i].spreads = p.slice(len(want.alts.cards)), true
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (p *plan) redraw(t *task) {
 		it.loose = it.loose || c.covered < c.milli
 		if at >= 0 && at < len(p.items) {
 			p.items[at].covered += c.covered
-			if it.spread != nil {
+			if it.spreads {
 				p.items[at].coveredOn[c.at] += c.covered
 			}
 		}
@@ -161,7 +161,7 @@ func (p *plan) redraw(t *task) {
 // keep makes the plan's items those of the job, and its charges count against
 // them.
 func (p *plan) keep(j *job) {
-	j.items = slices.Grow(j.buf[:0], len(p.items)+len(p.implicit))
+	items := make([]*item, 0, len(p.items)+len(p.implicit))
 	for i := range p.items {
 		it := &j.one
 		if i > 0 {
@@ -169,12 +169,13 @@ func (p *plan) keep(j *job) {
 		}
 		*it = *p.items[i].item
 		it.spread = slices.Clone(it.spread)
-		j.items = append(j.items, it)
+		items = append(items, it)
 	}
 	for _, implicit := range p.implicit {
 		it := *implicit
-		j.items = append(j.items, &it)
+		items = append(items, &it)
 	}
+	j.list(items)
 	for i := range p.redraws {
 		d := &p.redraws[i]
 		d.task.cpu.covered, d.task.mem.covered = d.cpu, d.mem
@@ -199,7 +200,7 @@ func (p *plan) bind(alts *alternatives) *item {
 	it := p.binds[p.bound]
 	p.bound++
 	*it = implicitItem(alts)
-	p.next.items = append(p.next.items, it)
+	p.next.list(append(p.next.items, it))
 	return it
 }
 
@@ -228,7 +229,7 @@ func (it *item) accept(c *charge) bool {
 	if it.bound() && at != int(it.at) || at < 0 {
 		return false
 	}
-	if it.spread == nil {
+	if !it.spreads {
 		it.at = int32(at)
 	}
 	it.charges++

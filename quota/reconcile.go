@@ -298,8 +298,8 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 		j = l.newJob(v.req.job, q)
 	}
 	t := &task{id: v.req.id, job: j, seq: r.seq, state: taskConfirmed}
-	t.cpu = j.drawPlain(dimCPU, &j.cpu, v.req.cpu, nil)
-	t.mem = j.drawPlain(dimMemory, &j.mem, v.req.mem, nil)
+	t.cpu = j.drawPlain(dimCPU, v.req.cpu, nil)
+	t.mem = j.drawPlain(dimMemory, v.req.mem, nil)
 	t.charges = t.buf[:0]
 	var taken uint64
 	for i := range v.req.items {
@@ -400,7 +400,8 @@ func (l *Ledger) unreserve(j *job) {
 	var p plan
 	p.start(&JobRequest{mix: l.cfg.Mix}, j)
 	j.reserved, j.seen, j.seq, j.mix = false, false, 0, l.cfg.Mix
-	j.cpu, j.mem, j.items = need{loose: true}, need{loose: true}, p.implicit
+	j.held, j.min, j.loose = [2]int64{}, [2]int64{}, [2]bool{true, true}
+	j.list(p.implicit)
 	for i := range p.redraws {
 		d := &p.redraws[i]
 		d.task.cpu.covered, d.task.mem.covered = 0, 0
@@ -467,7 +468,7 @@ func (r *reconciler) settleMin(v *sightJob, j *job) {
 
 // request returns a request for the min that the job has.
 func (j *job) request() *JobRequest {
-	req := &JobRequest{id: j.id, queue: j.queue.spec.Name, mix: j.mix, cpu: j.cpu.min, mem: j.mem.min}
+	req := &JobRequest{id: j.id, queue: j.queue.spec.Name, mix: j.mix, cpu: j.min[dimCPU], mem: j.min[dimMemory]}
 	for _, it := range j.items {
 		if !it.implicit {
 			req.items = append(req.items, jobItem{it.alts, it.min, it.unit})
@@ -486,7 +487,7 @@ func (l *Ledger) fillAll(q *queue, own *job, p *plan) {
 			continue
 		}
 		it.held = it.min - it.covered
-		if it.spread == nil {
+		if !it.spreads {
 			if !it.bound() {
 				it.at = 0
 			}
@@ -519,7 +520,7 @@ func (p *plan) cut() {
 
 // agrees reports whether the job is as the plan would make it.
 func (p *plan) agrees(j *job, mix Mix) bool {
-	if j.mix != mix || !j.cpu.is(p.cpu) || !j.mem.is(p.mem) {
+	if j.mix != mix || !j.needs(dimCPU, p.cpu) || !j.needs(dimMemory, p.mem) {
 		return false
 	}
 	planned := slices.Clone(p.implicit)
@@ -547,8 +548,10 @@ func (p *plan) agrees(j *job, mix Mix) bool {
 	return true
 }
 
-// is reports whether a need is that of a plan.
-func (n need) is(d draw) bool { return n.min == d.amount && n.held == d.amount-d.covered }
+// needs reports whether a job's min, and what is held of it, is that of a plan.
+func (j *job) needs(dim int32, d draw) bool {
+	return j.min[dim] == d.amount && j.held[dim] == d.amount-d.covered
+}
 
 // equal reports whether two items have the same holds for the same.
 func (it *item) equal(other *item) bool {

@@ -36,27 +36,22 @@ func (a *alternatives) contains(b *alternatives) bool {
 	return true
 }
 
-// need is the min of a job in cpu or memory, and the part that no charge covers
-// yet.
-type need struct {
-	min, held int64
-	loose     bool // there may be charges that it doesn't cover wholly
-}
-
 // item is what a job needs of one list of alternatives. The part of min that no
-// charge covers is held: on one card, or with AnyMix on several.
+// charge covers is held: on one card, or with AnyMix on several. What decisions read
+// comes first, see job.
 type item struct {
 	alts    *alternatives
 	held    int64
 	charges int32 // that count against the item; while there are any, a SameCard item is firm
-	at      int32 // the alternative that all of held is on, unless spread is set
+	at      int32 // the alternative that all of held is on, unless it spreads
 
 	// implicit items have no min. They bind the tasks of a job that has no
 	// reservation for their key to one card.
 	implicit bool
 	loose    bool // there may be charges that it doesn't cover wholly
+	spreads  bool // may be held on several alternatives
 
-	spread []int64 // what is held on each alternative; nil: all on one
+	spread []int64 // what is held on each alternative, if it spreads
 	min    int64
 	unit   int64
 }
@@ -64,7 +59,7 @@ type item struct {
 // heldOn returns what is held on an alternative.
 func (it *item) heldOn(at int) int64 {
 	switch {
-	case it.spread != nil:
+	case it.spreads:
 		return it.spread[at]
 	case int(it.at) == at:
 		return it.held
@@ -84,32 +79,36 @@ func (it *item) heldIn(dim int32) int64 {
 // on that one.
 func (it *item) hold(at int, amount int64) {
 	it.held += amount
-	if it.spread != nil {
+	if it.spreads {
 		it.spread[at] += amount
 	}
 }
 
 // bound reports whether tasks that count against the item must use one card.
-func (it *item) bound() bool { return it.spread == nil && it.charges > 0 }
+func (it *item) bound() bool { return !it.spreads && it.charges > 0 }
 
-// job is a reservation, or the charges of a job without one. What decisions read
-// comes first.
+// job is a reservation, or the charges of a job without one. There are more of them
+// than caches hold, and decisions come to them in no order: what these read is in the
+// first cache line, up to the first fields of one, and the rest is no larger than
+// keeps the next job's so.
 type job struct {
 	queue    *queue
-	mix      Mix
+	held     [2]int64 // of cpu and memory: the part of min that no charge covers
+	tasks    int32
+	alone    bool // one is all that items has
+	gone     bool // no longer in the ledger; handles may still point here
 	reserved bool // its min is known
 	seen     bool // by Reconcile
-	gone     bool // no longer in the ledger; handles may still point here
-	holding  bool // it counts among the holders of its queue
-	tasks    int32
-	cpu, mem need
-	items    []*item
-	buf      [1]*item // of items, while one is enough
-	one      item     // the first of items, if it came with a min
+	one      item // the first of items, if it came with a min
 
+	items       []*item
+	min         [2]int64 // of cpu and memory
 	id          string
 	seq         uint64
-	first, last *task // in commit order
+	first, last *task   // in commit order
+	loose       [2]bool // there may be charges of cpu, of memory, that min doesn't cover wholly
+	mix         Mix
+	holding     bool // it counts among the holders of its queue
 }
 
 // task is a charge, or with state taskPending what a pending task asks for.
@@ -155,6 +154,11 @@ func (j *job) in(q *queue) *job {
 	return j
 }
 
+// list makes the items of the job these.
+func (j *job) list(items []*item) {
+	j.items, j.alone = items, len(items) == 1 && items[0] == &j.one
+}
+
 // append adds a task at the end of the commit order.
 func (j *job) append(t *task) {
 	t.prev, t.next = j.last, nil
@@ -193,8 +197,8 @@ func (j *job) each(add func(dim int32, allocated, held, uncovered int64)) {
 			add(c.card, c.milli, 0, c.milli-c.covered)
 		}
 	}
-	add(dimCPU, 0, j.cpu.held, 0)
-	add(dimMemory, 0, j.mem.held, 0)
+	add(dimCPU, 0, j.held[dimCPU], 0)
+	add(dimMemory, 0, j.held[dimMemory], 0)
 	for _, it := range j.items {
 		for at, dim := range it.alts.cards {
 			if held := it.heldOn(at); held > 0 {
@@ -210,6 +214,9 @@ func (j *job) each(add func(dim int32, allocated, held, uncovered int64)) {
 // unit. A firm item counts only for tasks that accept its card. taken has a bit
 // for each item that the task already counts against with another of its own.
 func (j *job) match(alts *alternatives, unit int64, taken uint64) (best *item, at int) {
+	if j.alone && j.one.alts == alts && taken == 0 {
+		return &j.one, 0
+	}
 	at = -1
 	for i, it := range j.items {
 		if i < 64 && taken>>i&1 != 0 || it.implicit && it.alts != alts || !it.alts.contains(alts) {

@@ -51,8 +51,8 @@ func (l *Ledger) giveBack(kind Kind, ids []string) bool {
 // end takes an ended task's charges away; what they covered leaves the min.
 func (l *Ledger) end(t *task) {
 	j := t.job
-	j.cpu.min -= t.cpu.covered
-	j.mem.min -= t.mem.covered
+	j.min[dimCPU] -= t.cpu.covered
+	j.min[dimMemory] -= t.mem.covered
 	j.discharge(dimCPU, t.cpu, 0)
 	j.discharge(dimMemory, t.mem, 0)
 	for i := range t.charges {
@@ -113,8 +113,8 @@ func (l *Ledger) rollBack(tasks ...*task) {
 // unfold makes what a task's charges cover a hold again.
 func (t *task) unfold() {
 	j := t.job
-	j.cpu.held += t.cpu.covered
-	j.mem.held += t.mem.covered
+	j.held[dimCPU] += t.cpu.covered
+	j.held[dimMemory] += t.mem.covered
 	j.discharge(dimCPU, t.cpu, t.cpu.covered)
 	j.discharge(dimMemory, t.mem, t.mem.covered)
 	for i := range t.charges {
@@ -130,7 +130,7 @@ func (t *task) unfold() {
 // feeds reports whether other charges may lack what the task covers.
 func (t *task) feeds() bool {
 	j := t.job
-	if j.cpu.loose && t.cpu.covered > 0 || j.mem.loose && t.mem.covered > 0 {
+	if j.loose[dimCPU] && t.cpu.covered > 0 || j.loose[dimMemory] && t.mem.covered > 0 {
 		return true
 	}
 	for i := range t.charges {
@@ -171,8 +171,8 @@ func (j *job) redraw(from *task, leaving int) {
 		if leaves {
 			leaving--
 		}
-		j.cpu.held -= draw(place{at: dimCPU}, leaves, dimCPU, t.cpu.amount, &t.cpu.covered)
-		j.mem.held -= draw(place{at: dimMemory}, leaves, dimMemory, t.mem.amount, &t.mem.covered)
+		j.held[dimCPU] -= draw(place{at: dimCPU}, leaves, dimCPU, t.cpu.amount, &t.cpu.covered)
+		j.held[dimMemory] -= draw(place{at: dimMemory}, leaves, dimMemory, t.mem.amount, &t.mem.covered)
 		for i := range t.charges {
 			if c := &t.charges[i]; c.item != nil {
 				c.item.hold(int(c.at), -draw(place{c.item, c.at}, leaves, c.card, c.milli, &c.covered))
@@ -191,7 +191,7 @@ func (l *Ledger) settle(j *job) {
 		}
 	}
 	clear(j.items[len(kept):])
-	j.items = kept
+	j.list(kept)
 	if !j.reserved && j.tasks == 0 {
 		l.drop(j)
 	}
@@ -225,7 +225,8 @@ func (l *Ledger) ReleaseJob(id string) bool {
 func (l *Ledger) releaseJob(j *job) {
 	l.undoHolds(j)
 	j.reserved = false
-	j.cpu, j.mem, j.items = need{}, need{}, nil
+	j.held, j.min, j.loose = [2]int64{}, [2]int64{}, [2]bool{}
+	j.list(nil)
 	j.recount()
 	for t := j.first; t != nil; t = t.next {
 		for i := range t.charges {
@@ -272,11 +273,11 @@ func (l *Ledger) Expire(seq uint64) []string {
 // forfeit takes a job's holds: its min is what its charges cover of it. A job
 // without charges goes.
 func (l *Ledger) forfeit(j *job) {
-	j.cpu.min -= j.cpu.held
-	j.mem.min -= j.mem.held
-	j.put(dimCPU, 0, -j.cpu.held, 0, nil)
-	j.put(dimMemory, 0, -j.mem.held, 0, nil)
-	j.cpu.held, j.mem.held = 0, 0
+	j.min[dimCPU] -= j.held[dimCPU]
+	j.min[dimMemory] -= j.held[dimMemory]
+	j.put(dimCPU, 0, -j.held[dimCPU], 0, nil)
+	j.put(dimMemory, 0, -j.held[dimMemory], 0, nil)
+	j.held = [2]int64{}
 	for _, it := range j.items {
 		for at, dim := range it.alts.cards {
 			if held := it.heldOn(at); held > 0 {

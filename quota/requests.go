@@ -14,14 +14,18 @@ import (
 // the catalogue has changed. Another ledger, and nil, panic. The zero value is of no
 // queue.
 type TaskRequest struct {
+	// What most decisions read is in the first cache line, as in a job: up to the
+	// amount of the only item.
 	queueAt  atomic.Pointer[queue] // where they were found last
 	jobAt    atomic.Pointer[job]
+	owner    *Ledger // nil: any
 	cpu, mem int64
-	items    []taskItem
-	bound    *cardSet // the cards of the node that the task is bound to; nil: it isn't
-	owner    *Ledger  // nil: any
-	invalid  string   // why the request can't be told; empty: it can
-	buf      [1]taskItem
+	simple   bool        // it is valid, not bound, and buf is all that items has
+	buf      [1]taskItem // of items, if it is simple
+
+	items   []taskItem
+	bound   *cardSet // the cards of the node that the task is bound to; nil: it isn't
+	invalid string   // why the request can't be told; empty: it can
 
 	id, job, queue string
 }
@@ -30,7 +34,7 @@ type taskItem struct {
 	alts     *alternatives
 	milli    int64
 	resource corev1.ResourceName // that carries the cards; empty: claims do
-	ranks    []uint8             // places of alts in what the user listed; nil: nothing was left out
+	ranks    string              // places of alts in what the user listed, a byte each; empty: nothing was left out
 }
 
 // JobRequest is a job as decisions need it. It is made by [Ledger.ResolveJob],
@@ -87,8 +91,15 @@ const (
 	dimMemory = int32(vectormap.Memory)
 )
 
-// beside returns items, a single one in the request's own memory: decisions find it
-// sooner there.
+// settle ends the making of a request: a single item comes into the request's own
+// memory, where decisions find it sooner.
+func (t *TaskRequest) settle() {
+	if t.items = beside(t.items, &t.buf); len(t.items) == 1 {
+		t.simple = t.bound == nil && t.invalid == ""
+	}
+}
+
+// beside returns items, a single one in a request's own memory.
 func beside[T any](items []T, buf *[1]T) []T {
 	if len(items) != 1 {
 		return items

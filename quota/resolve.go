@@ -42,7 +42,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if node := task.node(); node != "" && t.invalid == "" {
 		r.bind(t, node)
 	}
-	t.items = beside(t.items, &t.buf)
+	t.settle()
 	return t, r.notes, nil
 }
 
@@ -426,10 +426,11 @@ func (r *resolver) item(d *draft) taskItem {
 	}
 	ti.alts = r.intern(cards)
 	if len(d.left) < len(d.names) {
-		ti.ranks = make([]uint8, len(d.left))
+		ranks := make([]byte, len(d.left))
 		for i, k := range d.left {
-			ti.ranks[i] = uint8(min(k, 255))
+			ranks[i] = byte(min(k, 255))
 		}
+		ti.ranks = string(ranks)
 	}
 	return ti
 }

@@ -424,7 +424,8 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	}
 	j := l.newJob(s.ID, q)
 	j.mix, j.reserved, j.seen, j.seq = mix, s.Reserved, s.Seen, s.Seq
-	j.cpu, j.mem = need{min: s.Min.CPU, held: s.Min.CPU}, need{min: s.Min.Memory, held: s.Min.Memory} // held: until tasks cover it
+	j.min = [2]int64{s.Min.CPU, s.Min.Memory}
+	j.held = j.min // until tasks cover it
 	for k := range s.Items {
 		it, err := r.item(i, j, &s.Items[k])
 		if err != nil {
@@ -461,10 +462,10 @@ func (r *restorer) item(i int, j *job, s *snapshotItem) (*item, error) {
 	for _, name := range sorted(s.Holds) {
 		dim, held := r.l.dims[name], s.Holds[name]
 		at := alts.index(dim)
-		if at < 0 || !exact(held) || held == 0 || it.spread == nil && it.held > 0 {
+		if at < 0 || !exact(held) || held == 0 || !it.spreads && it.held > 0 {
 			return nil, broken("jobs[%d]: %q: hold of %d on %q", i, brief(s.Key), held, brief(name))
 		}
-		if it.spread == nil {
+		if !it.spreads {
 			it.at = int32(at)
 		}
 		it.hold(at, held)
@@ -533,16 +534,16 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 		return fail("seq %d is to come", s.Seq)
 	case s.Order != int(j.tasks):
 		return fail("order %d, %d tasks of the job before", s.Order, j.tasks)
-	case s.Covered.CPU < 0 || s.Covered.CPU > min(s.CPU, j.cpu.held),
-		s.Covered.Memory < 0 || s.Covered.Memory > min(s.Memory, j.mem.held):
+	case s.Covered.CPU < 0 || s.Covered.CPU > min(s.CPU, j.held[dimCPU]),
+		s.Covered.Memory < 0 || s.Covered.Memory > min(s.Memory, j.held[dimMemory]):
 		return fail("more covered than its job's min")
 	}
 	t := &task{id: s.ID, job: j, seq: s.Seq, state: state}
 	t.cpu, t.mem = draw{s.CPU, s.Covered.CPU}, draw{s.Memory, s.Covered.Memory}
-	j.cpu.held -= t.cpu.covered
-	j.mem.held -= t.mem.covered
-	j.cpu.loose = j.cpu.loose || t.cpu.covered < t.cpu.amount
-	j.mem.loose = j.mem.loose || t.mem.covered < t.mem.amount
+	j.held[dimCPU] -= t.cpu.covered
+	j.held[dimMemory] -= t.mem.covered
+	j.loose[dimCPU] = j.loose[dimCPU] || t.cpu.covered < t.cpu.amount
+	j.loose[dimMemory] = j.loose[dimMemory] || t.mem.covered < t.mem.amount
 	t.charges = t.buf[:0]
 	for k := range s.Charges {
 		c, err := r.charge(i, j, &s.Charges[k])
@@ -576,7 +577,7 @@ func (r *restorer) charge(i int, j *job, s *snapshotCharge) (c charge, err error
 		return c, broken("tasks[%d]: the job has no item %d", i, *s.Item)
 	}
 	it := r.items[j][*s.Item]
-	if it.spread == nil && it.held > 0 && it.alts.index(c.card) != int(it.at) || !it.accept(&c) {
+	if !it.spreads && it.held > 0 && it.alts.index(c.card) != int(it.at) || !it.accept(&c) {
 		return c, broken("tasks[%d]: a charge on %q can't count against item %d", i, brief(s.Card), *s.Item)
 	}
 	it.loose = it.loose || c.covered < c.milli

@@ -306,7 +306,7 @@ func (w *snapshotWriter) job(j *job) {
 	}
 	w.close(']')
 	w.key("min")
-	w.plain(j.cpu.min, j.mem.min)
+	w.plain(j.min[dimCPU], j.min[dimMemory])
 	w.textField("policy", nameOf(mixNames, j.mix))
 	w.textField("queue", j.queue.spec.Name)
 	w.flag("reserved", j.reserved)

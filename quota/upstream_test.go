@@ -834,7 +834,7 @@ func (m upModel) allocatable(j *upJob, t *upTask, node string) string {
 	s := m.state()
 	var held int64
 	if record := m.w.l.jobs[j.id]; record != nil {
-		held = record.cpu.held
+		held = record.held[dimCPU]
 	}
 	if cpu > 0 && !m.room(s, j.queue, "cpu", cpu, held, 0) {
 		return "CPU"

@@ -231,7 +231,7 @@ func (w *upWorld) ledgerHolds(id string) (held, elastic map[string]int64) {
 		it.unit = m.unit(&it, unit)
 		return it.unitKey()
 	}
-	held["cpu"] = j.cpu.held
+	held["cpu"] = j.held[dimCPU]
 	for _, it := range j.items {
 		held[key(it.alts, it.unit)] += it.held
 	}

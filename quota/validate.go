@@ -209,15 +209,19 @@ func (v *validator) name(dim int) string {
 
 // mentions returns what the capability says of a dimension, if anything.
 func (q *Queue) mentions(dim int) (float64, bool) {
-	if q.Capability == nil {
+	if !q.lists(dim) {
 		return 0, false
 	}
-	if q.Mentioned != nil {
-		if _, ok := slices.BinarySearch(q.Mentioned, dim); !ok {
-			return 0, false
-		}
-	}
 	return element(q.Capability, dim), true
+}
+
+// lists reports whether the capability says something about a dimension.
+func (q *Queue) lists(dim int) bool {
+	if q.Capability == nil || q.Mentioned == nil {
+		return q.Capability != nil
+	}
+	_, found := slices.BinarySearch(q.Mentioned, dim)
+	return found
 }
 
 func element(v []float64, dim int) float64 {

@@ -167,8 +167,8 @@ func (t *TaskRequest) fits(l *Ledger) (f Fits, err error) {
 	}
 	first := newTrial(l, t)
 	if j := first.job; j.queue.admits() == None {
-		cpu, _ := j.queue.chargeRoom(dimCPU, j.cpu.held)
-		mem, _ := j.queue.chargeRoom(dimMemory, j.mem.held)
+		cpu, _ := j.queue.chargeRoom(dimCPU, j.held[dimCPU])
+		mem, _ := j.queue.chargeRoom(dimMemory, j.held[dimMemory])
 		f.CPU, f.Memory = cpu.of(dimCPU), mem.of(dimMemory)
 	}
 	l.begin(&f.Next)
@@ -247,12 +247,13 @@ func newTrial(l *Ledger, t *TaskRequest) *trial {
 	j := &job{mix: l.cfg.Mix}
 	if old := l.jobOf(t).in(q); old != nil {
 		*j = *old
-		j.items = make([]*item, len(old.items))
+		items := make([]*item, len(old.items))
 		for i, it := range old.items {
 			was := *it
 			was.spread = slices.Clone(it.spread)
-			j.items[i] = &was
+			items[i] = &was
 		}
+		j.list(items)
 	}
 	one := &TaskRequest{queue: t.queue, cpu: t.cpu, mem: t.mem, items: t.items, bound: t.bound, invalid: t.invalid}
 	if j.queue = q.aside(); q != nil {
@@ -298,8 +299,8 @@ func (tr *trial) commit(a *Answer, limit *cardSet, only *alternatives, u *journa
 	if !a.OK {
 		return false
 	}
-	j.drawPlain(dimCPU, &j.cpu, t.cpu, u)
-	j.drawPlain(dimMemory, &j.mem, t.mem, u)
+	j.drawPlain(dimCPU, t.cpu, u)
+	j.drawPlain(dimMemory, t.mem, u)
 	for i, p := range picks {
 		j.charge(t.items[i].alts, t.items[i].milli, p, u)
 	}
@@ -339,7 +340,7 @@ func (tr *trial) repeats(a *Answer, u *journal, changes []change) int64 {
 		}
 	}
 	for _, b := range u.needs {
-		n = min(n, lasts(b.was.held, b.n.held))
+		n = min(n, lasts(b.held, b.j.held[b.dim]))
 	}
 	for _, c := range changes {
 		n = min(n, tr.job.queue.repeats(c), tr.passes(a, c))
@@ -396,6 +397,6 @@ func (tr *trial) repeat(u *journal, changes []change, n int64) {
 		}
 	}
 	for _, b := range u.needs {
-		b.n.held += n * (b.n.held - b.was.held)
+		b.j.held[b.dim] += n * (b.j.held[b.dim] - b.held)
 	}
 }
