@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -53,7 +54,9 @@ type Ledger struct {
 	charged map[types.UID]*corev1.Pod // as they were when they were charged
 	foreign bool                      // bound pods are not charged, or not as they are now
 	nodes   []*corev1.Node            // of the last snapshot
-	stale   bool                      // their cards are not read yet
+	seen    []int64                   // the generations of nodes when their pods were last followed
+	moved   bool                      // nodes are not those of seen
+	stale   bool                      // the cards of nodes are not read yet
 	cards   *device.Catalogue         // of nodes
 }
 
@@ -163,14 +166,17 @@ func (l *Ledger) refresh(logger klog.Logger, nodes []fwk.NodeInfo) error {
 	return l.settle(logger)
 }
 
-// observe sets l.nodes, and l.stale when there may be other cards than before.
+// observe sets l.nodes, l.moved, and l.stale when there may be other cards than
+// before.
 func (l *Ledger) observe(nodes []fwk.NodeInfo) {
 	if len(nodes) != len(l.nodes) {
-		l.nodes, l.stale = make([]*corev1.Node, len(nodes)), true
+		l.nodes, l.seen = make([]*corev1.Node, len(nodes)), make([]int64, len(nodes))
+		l.moved, l.stale = true, true
 	}
 	for i, info := range nodes {
-		if node := info.Node(); node != l.nodes[i] {
-			l.stale = l.stale || !sameCards(node, l.nodes[i])
+		if node, old := info.Node(), l.nodes[i]; node != old {
+			l.moved = l.moved || node.Name != old.Name
+			l.stale = l.stale || !sameCards(node, old)
 			l.nodes[i] = node
 		}
 	}
@@ -206,12 +212,26 @@ func (l *Ledger) discover() error {
 
 // catchUp follows the pods that are charged, of which the handler may not have
 // heard although the scheduler has: a pod that was refused is tried again at once.
-func (l *Ledger) catchUp(logger klog.Logger) error {
+// What the scheduler has heard of is in its snapshot, and in the informer's cache.
+func (l *Ledger) catchUp(logger klog.Logger, nodes []fwk.NodeInfo) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, pod := range l.charged {
-		l.changed(pod, l.known(pod))
+	changed := sets.New[string]()
+	for i, info := range nodes {
+		if generation := info.GetGeneration(); generation != l.seen[i] {
+			changed.Insert(info.Node().Name)
+			l.seen[i] = generation
+		}
 	}
+	if len(changed) == 0 && !l.moved {
+		return nil
+	}
+	for _, pod := range l.charged {
+		if l.moved || changed.Has(pod.Spec.NodeName) {
+			l.changed(pod, l.known(pod))
+		}
+	}
+	l.moved = false
 	return l.settle(logger)
 }
 
@@ -316,8 +336,8 @@ func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInf
 		return status
 	}
 	var answer quota.Answer
-	if !l.account.Allocatable(&answer, task) || slices.ContainsFunc(answer.Options, isRefused) {
-		if err := l.catchUp(logger); err != nil {
+	if !l.account.Allocatable(&answer, task) || slices.ContainsFunc(answer.Options, mayPass) {
+		if err := l.catchUp(logger, nodes); err != nil {
 			return fwk.AsStatus(err)
 		}
 	}
@@ -327,7 +347,8 @@ func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInf
 	return nil
 }
 
-func isRefused(o quota.Option) bool { return !o.OK }
+// mayPass reports whether a card is refused that the end of other pods makes room on.
+func mayPass(o quota.Option) bool { return !o.OK && o.Why != quota.NoQuota }
 
 // Filter says whether the queue has room for the pod on a card of the node.
 func (l *Ledger) Filter(_ context.Context, pod *corev1.Pod, node string) *fwk.Status {
