@@ -411,6 +411,22 @@ func TestBoundAllTheSame(t *testing.T) {
 	}
 }
 
+// TestExpectedBinding: the binding of a pod that was charged is no news, so that not
+// all pods are looked at again.
+func TestExpectedBinding(t *testing.T) {
+	c := newCluster(t, queues)
+	pod := newPod("pod", "a", "1", "H100")
+	if got := c.arrive(pod, "h"); got != "" {
+		t.Fatal(got)
+	}
+	if c.see(t, pod, bound(pod.DeepCopy(), "h"), false); c.foreign {
+		t.Error("the pod on its node is taken for another's")
+	}
+	if c.see(t, pod, bound(pod.DeepCopy(), "a"), false); !c.foreign {
+		t.Error("the pod on another node is taken for the one that was charged")
+	}
+}
+
 // TestVague: a pod that is bound to a node whose cards are not known is charged on
 // them once they are.
 func TestVague(t *testing.T) {
