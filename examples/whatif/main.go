@@ -294,8 +294,13 @@ func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]placeme
 	if balanced > 0 {
 		parts = append(parts, fmt.Sprintf("BalancedAllocation x %g", balanced))
 	}
+	from := cmp.Or(o.strategyFile, "-resources")
 	return func(m *vectormap.ResourceVectorMap) ([]placement.Term, error) {
-		return placement.KubeTerms(m, strategy, weight, balanced)
+		terms, err := placement.KubeTerms(m, strategy, weight, balanced)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", from, err)
+		}
+		return terms, err
 	}, strings.Join(parts, " + "), nil
 }
 

@@ -289,7 +289,7 @@ func (r *report) unplaced() {
 	if len(pods) == 0 {
 		return
 	}
-	r.printf("\n%d pods fit nowhere\n", len(pods))
+	r.printf("\n%s fit nowhere\n", podCount(len(pods)))
 	for _, w := range r.workloads(pods) {
 		count := make(map[*placement.Request]int)
 		var requests []*placement.Request
@@ -306,7 +306,7 @@ func (r *report) unplaced() {
 			rest -= count[request]
 		}
 		if rest > 0 {
-			r.printf("  and %d pods of %d other requests\n", rest, len(requests)-r.most)
+			r.printf("  and %s of %d other requests\n", podCount(rest), len(requests)-r.most)
 		}
 	}
 }
@@ -333,12 +333,12 @@ func (r *report) missing(tie vector.Tie) error {
 	}
 	r.printf("\nNodes that are missing\n\n")
 	if len(d.never) > 0 {
-		r.printf("%d pods fit on no new node of any shape: %s\n\n", len(d.never), list(keysOf(r.queue, d.never), r.most))
+		r.printf("%s fit on no new node of any shape: %s\n\n", podCount(len(d.never)), list(keysOf(r.queue, d.never), r.most))
 	}
 	if len(d.pods) == 0 {
 		return nil
 	}
-	r.printf("For %d pods that fit on a new node. With one shape alone:\n\n", len(d.pods))
+	r.printf("For %s that fit on a new node. With one shape alone:\n\n", podCount(len(d.pods)))
 	rows := [][]string{{"SHAPE", "COST", "PODS", "PACKED", "AT LEAST", "SCHEDULED", "A NEW ONE HAS"}}
 	var needs []need
 	for i := range r.shapes {
@@ -369,8 +369,8 @@ func (r *report) missing(tie vector.Tie) error {
 			parts = append(parts, fmt.Sprintf("%d %s", n, r.shapes[i].name))
 		}
 	}
-	r.printf("\nAll %d pods can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
-		len(d.pods), strings.Join(parts, " + "), price(x.cost), price(x.proved))
+	r.printf("\nAll %s can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
+		podCount(len(d.pods)), strings.Join(parts, " + "), price(x.cost), price(x.proved))
 	return nil
 }
 
@@ -397,4 +397,12 @@ func keysOf(pods []pod, indices []int) (names []string) {
 		names = append(names, pods[i].key())
 	}
 	return names
+}
+
+// podCount is a number of pods in words.
+func podCount(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }
