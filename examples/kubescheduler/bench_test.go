@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -186,9 +187,13 @@ func compete(b *testing.B, nodes int, pods func(int) int, amounts []string, comp
 	}
 	ctx := klog.NewContext(context.Background(), logr.Discard())
 	n := 0
+	// Garbage that one leaves is collected in the turn of the next, so the order
+	// changes from round to round.
+	random := rand.New(rand.NewPCG(1, 2))
 	round := func() {
 		n++
-		for i, c := range all {
+		for _, i := range random.Perm(len(all)) {
+			c := all[i]
 			c.NextPod = func(klog.Logger) (*framework.QueuedPodInfo, error) { return arriving(b, n, amounts), nil }
 			// The label tells the schedulers apart in a profile.
 			pprof.Do(ctx, pprof.Labels("scheduler", competitors[i].name), c.ScheduleOne)
