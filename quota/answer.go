@@ -64,6 +64,19 @@ type Answer struct {
 	Charged []string
 }
 
+// option adds an option.
+func (a *Answer) option(item int, card string) *Option {
+	n := len(a.Options)
+	if n < cap(a.Options) {
+		a.Options = a.Options[:n+1]
+	} else {
+		a.Options = append(a.Options, Option{})
+	}
+	o := &a.Options[n]
+	*o = Option{Item: item, Card: card}
+	return o
+}
+
 // Option is one alternative of an item.
 type Option struct {
 	Item  int    // the index of the item

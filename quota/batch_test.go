@@ -34,6 +34,7 @@ func TestEnqueueableBatch(t *testing.T) {
 	}
 	invalid := w.job("probe", "a", "A:1")
 	invalid.invalid = "no card is known"
+	invalid.settle()
 	jobs = append(jobs, invalid)
 	want.WriteString("0")
 
@@ -126,6 +127,7 @@ func newBatchFuzz(t *testing.T, seed uint64) *batchFuzz {
 		if i%16 == 0 {
 			r.invalid = "unknown"
 		}
+		r.settle()
 		z.jobs = append(z.jobs, r)
 	}
 	return z

@@ -274,7 +274,6 @@ func (c *checker) queue(q *queue) {
 		c.equal(v, SumsAgree, name, got.allocated, want.allocated)
 		c.equal(v, SumsAgree, name, got.held, want.held)
 		c.equal(v, SumsAgree, name, got.elastic, want.elastic)
-		c.equal(v, SumsAgree, name, q.free[dim], got.free())
 		if least := min(got.allocated, got.held, got.elastic, got.floor(), got.limit); least < 0 {
 			c.equal(v, NotNegative, name, least, 0)
 		}

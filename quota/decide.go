@@ -73,7 +73,7 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 		a.refuse(reason, t.queue, q.detail())
 		return picks
 	}
-	items, only := t.buf[:], confines{limit}
+	items, only := t.buf[:], confines{limit: limit}
 	if !t.simple {
 		if t.invalid != "" {
 			a.refuse(GetTaskRequestResourceFailed, t.queue, t.invalid)
@@ -92,8 +92,12 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 	if j != nil {
 		cpu, mem = j.held[dimCPU], j.held[dimMemory]
 	}
-	l.decidePlain(a, q, InsufficientCPUQuota, dimCPU, t.cpu, cpu)
-	l.decidePlain(a, q, InsufficientMemoryQuota, dimMemory, t.mem, mem)
+	if !q.takes(dimCPU, t.cpu, cpu) {
+		a.decidePlain(q, InsufficientCPUQuota, dimCPU, t.cpu, cpu)
+	}
+	if !q.takes(dimMemory, t.mem, mem) && a.OK {
+		a.decidePlain(q, InsufficientMemoryQuota, dimMemory, t.mem, mem)
+	}
 	var taken uint64
 	for i := range items {
 		ti := &items[i]
@@ -111,44 +115,34 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 }
 
 // decidePlain decides on cpu or memory.
-func (l *Ledger) decidePlain(a *Answer, q *queue, reason Reason, dim int32, amount, held int64) {
-	if amount == 0 || !a.OK {
-		return
-	}
-	if r, _ := q.chargeRoom(dim, held); amount > r.amount {
+func (a *Answer) decidePlain(q *queue, reason Reason, dim int32, amount, held int64) {
+	if r, _ := q.chargeRoom(dim, held); amount > 0 && amount > r.amount {
 		a.lacks(reason, q, "", dim, amount, r)
 	}
 }
 
 // decideItem decides on one item of a task: which of its alternatives have room.
 func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only confines, p *pick) {
-	var best, r room
-	bestDim, onNode := int32(-1), only == confines{}
-	for _, dim := range ti.alts.cards {
-		option := Option{Item: index, Card: l.cardName(dim)}
-		at := -1
-		if p.it != nil {
-			at = p.it.alts.index(dim)
-		}
+	var best room
+	bestDim, onNode := int32(-1), false
+	for k, dim := range ti.alts.cards {
+		o := a.option(index, l.cardName(dim))
 		if !only.have(dim) {
-			option.Why = NotOnNode
-		} else {
-			onNode = true
-			r, option.Why = q.itemRoom(p.it, at, dim)
-			if option.Why != FirmElsewhere && ti.milli <= r.amount {
-				option.OK, option.Why = true, HasRoom
-			} else {
-				option.Why = r.why(dim, option.Why)
-			}
-			option.Level, option.Room, option.Limit = r.level.spec.Name, r.amount, r.limit(dim)
-			if best.level == nil || r.amount > best.amount {
-				best, bestDim = r, dim
-			}
+			o.Why = NotOnNode
+			continue
 		}
-		if option.OK && p.dim < 0 {
+		onNode = true
+		at := p.it.index(ti.alts, k)
+		r, why := q.itemRoom(p.it, at, dim)
+		o.Level, o.Room, o.Limit = r.level.spec.Name, r.amount, r.limit(dim)
+		if why == FirmElsewhere || ti.milli > r.amount {
+			o.Why = r.why(dim, why)
+		} else if o.OK = true; p.dim < 0 {
 			p.dim, p.at = dim, at
 		}
-		a.Options = append(a.Options, option)
+		if best.level == nil || r.amount > best.amount {
+			best, bestDim = r, dim
+		}
 	}
 	switch {
 	case p.dim >= 0 || !a.OK:
@@ -176,21 +170,19 @@ func (r *room) why(dim int32, otherwise Why) Why {
 // itemRoom returns the room for a charge on a card that counts against an item
 // of the job, and what it is that limits it. at is the card's index in the item.
 func (q *queue) itemRoom(it *item, at int, dim int32) (r room, why Why) {
-	var promised bool
+	var held int64
 	switch {
 	case it == nil:
-		r, promised = q.chargeRoom(dim, 0)
-	case it.bound() && at != int(it.at):
+	case it.spreads:
+		held = it.spread[at]
+	case at == int(it.at):
+		held = it.held
+	case it.charges > 0:
 		return room{0, q}, FirmElsewhere
-	case !it.spreads && at != int(it.at) && it.held > 0:
+	case it.held > 0:
 		return q.moveRoom(dim, it.held)
-	default:
-		r, promised = q.chargeRoom(dim, it.heldOn(at))
 	}
-	if promised {
-		return r, Promised
-	}
-	return r, OverCapacity
+	return q.chargeRoom(dim, held)
 }
 
 // cardSet is a set of dimensions.

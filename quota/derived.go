@@ -25,7 +25,6 @@ func (l *Ledger) limit() {
 	for _, q := range l.ordered {
 		q.over = nil
 		for dim := range q.cells {
-			q.free[dim] = q.cells[dim].free()
 			q.mark(int32(dim))
 		}
 	}

@@ -250,7 +250,7 @@ func (l *Ledger) chargeItem(a *Answer, j *job, t *TaskRequest, alts *alternative
 		if ti.alts != alts {
 			continue
 		}
-		if l.decideItem(a, j.queue, i, ti, confines{cards}, &p); p.dim < 0 {
+		if l.decideItem(a, j.queue, i, ti, confines{limit: cards}, &p); p.dim < 0 {
 			return false
 		}
 		j.charge(alts, ti.milli, p, u)

@@ -140,6 +140,7 @@ func (w *world) task(id, job, queue, text string) *TaskRequest {
 			r.items = append(r.items, taskItem{alts: w.alts(name), milli: amounts[i]})
 		}
 	}
+	r.settle()
 	return r
 }
 
@@ -177,6 +178,7 @@ func (w *world) job(id, queue, text string) *JobRequest {
 		}
 	}
 	slices.SortStableFunc(r.items, compareItems)
+	r.settle()
 	return r
 }
 

@@ -25,7 +25,7 @@ func (c *cell) exceeded() bool {
 }
 
 // queue is a node of the tree. Amounts of a leaf count in every queue above. What
-// every decision on a task reads comes first, up to the name: it is one cache line.
+// every decision reads comes first, up to the name: it is a cache line.
 type queue struct {
 	cells   []cell
 	parent  *queue
@@ -34,9 +34,8 @@ type queue struct {
 	gone    bool // no longer in the ledger; handles may still point here
 	empty   bool // nothing of its capability was configured
 	orphan  bool
-	spec    Queue   // its name first
-	free    []int64 // what the limit leaves of each dimension's floor; Unlimited: no limit
-	arrived uint64  // the ledger's count of arrivals when a record came here last
+	arrived uint64 // the ledger's count of arrivals when a record came here last
+	spec    Queue  // its name first
 
 	entitled entitlement
 	children []*queue
@@ -44,6 +43,7 @@ type queue struct {
 	holders  int            // jobs with a hold, here and in the queues below
 	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
 	refused  *[reasons]uint64
+	_        [56]byte // keeps the next queue's first line one line
 }
 
 // room is the most that can be had in one dimension, and the level that leaves
@@ -67,7 +67,7 @@ func (r *room) limit(dim int32) int64 { return r.level.cells[dim].limit }
 // have; both count alike at every level.
 func (q *queue) floorRoom(dim int32, own int64) (r room) {
 	for ; q != nil; q = q.parent {
-		free := q.free[dim]
+		free := q.cells[dim].free()
 		if free != Unlimited {
 			free += own
 		}
@@ -76,34 +76,60 @@ func (q *queue) floorRoom(dim int32, own int64) (r room) {
 	return r
 }
 
+// leastFree returns what the limits leave of the floor: floorRoom of a job that isn't
+// there yet, without the level.
+func (q *queue) leastFree(dim int32) int64 {
+	free := q.cells[dim].free()
+	for q = q.parent; q != nil; q = q.parent {
+		free = min(free, q.cells[dim].free())
+	}
+	return free
+}
+
 // chargeRoom returns how much may be charged when held of it is promised to the
 // job already: allocated stays within the limit, and so does what is allocated
-// and promised. promised reports whether the second is the narrower at the level.
-func (q *queue) chargeRoom(dim int32, held int64) (r room, promised bool) {
+// and promised. why says which of them is the narrower at the level.
+func (q *queue) chargeRoom(dim int32, held int64) (r room, why Why) {
+	r, why = room{Unlimited, q}, OverCapacity
 	for ; q != nil; q = q.parent {
 		c := &q.cells[dim]
 		if c.limit == Unlimited {
-			r.take(Unlimited, q)
 			continue
 		}
 		hard, free := c.limit-c.allocated, c.limit-c.full()
 		if held > 0 {
 			free = held + max(free, 0)
 		}
-		if r.level == nil || min(hard, free) < r.amount {
-			r, promised = room{min(hard, free), q}, free < hard
+		limited := OverCapacity
+		if free < hard {
+			hard, limited = free, Promised
+		}
+		if hard < r.amount {
+			r, why = room{hard, q}, limited
 		}
 	}
-	return r, promised
+	return r, why
+}
+
+// takes reports whether an amount may be charged, without the room that chargeRoom
+// returns. It may deny an amount of 0.
+func (q *queue) takes(dim int32, amount, held int64) bool {
+	for ; q != nil; q = q.parent {
+		c := &q.cells[dim]
+		if hard := c.limit - c.allocated; amount > hard || amount > held && amount-held > hard-c.held {
+			return false
+		}
+	}
+	return true
 }
 
 // moveRoom returns how much may be charged on a card that a hold of another card
 // has to move to: there must be room for the hold as well. why is what limits it.
 func (q *queue) moveRoom(dim int32, held int64) (r room, why Why) {
+	r = room{Unlimited, q}
 	for ; q != nil; q = q.parent {
 		c := &q.cells[dim]
 		if c.limit == Unlimited {
-			r.take(Unlimited, q)
 			continue
 		}
 		hard, free := c.limit-c.allocated, c.limit-c.full()
@@ -117,7 +143,7 @@ func (q *queue) moveRoom(dim int32, held int64) (r room, why Why) {
 		if held > free {
 			free = min(free, 0)
 		}
-		if r.level == nil || free < r.amount { // never more than hard
+		if free < r.amount { // never more than hard
 			r, why = room{free, q}, limited
 		}
 	}
@@ -131,7 +157,6 @@ func (q *queue) add(dim int32, allocated, held, elastic int64) {
 		c.allocated += allocated
 		c.held += held
 		c.elastic += elastic
-		q.free[dim] = c.free()
 		if len(q.over) > 0 && q.over[dim] && !c.exceeded() {
 			delete(q.over, dim)
 		}

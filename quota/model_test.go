@@ -569,6 +569,7 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	for _, want := range r.items {
 		h.items = append(h.items, jobItem{m.alternatives(want.cards), want.milli, want.unit})
 	}
+	h.settle()
 	if len(m.jobs) < modelHandles {
 		m.jobs, m.jobOf[r] = append(m.jobs, r), h
 	}
@@ -583,6 +584,7 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	for _, want := range r.items {
 		h.items = append(h.items, taskItem{alts: m.alternatives(want.cards), milli: want.milli})
 	}
+	h.settle()
 	if len(m.tasks) < modelHandles {
 		m.tasks, m.taskOf[r] = append(m.tasks, r), h
 	}

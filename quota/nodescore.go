@@ -123,11 +123,7 @@ func (q *queue) firstOn(it *item, ti *taskItem, on confines) int {
 		if !on.have(dim) {
 			continue
 		}
-		at := -1
-		if it != nil {
-			at = it.alts.index(dim)
-		}
-		if r, why := q.itemRoom(it, at, dim); why != FirmElsewhere && ti.milli <= r.amount {
+		if r, why := q.itemRoom(it, it.index(ti.alts, k), dim); why != FirmElsewhere && ti.milli <= r.amount {
 			return k
 		}
 	}
@@ -156,10 +152,10 @@ func (ti *taskItem) rank(at int) int {
 }
 
 // confines are sets of cards that a task must stay in; nil ones don't confine.
-type confines [2]*cardSet
+type confines struct{ limit, bound *cardSet }
 
 func (c confines) have(dim int32) bool {
-	return (c[0] == nil || c[0].has(dim)) && (c[1] == nil || c[1].has(dim))
+	return (c.limit == nil || c.limit.has(dim)) && (c.bound == nil || c.bound.has(dim))
 }
 
 // confine returns what a task must stay in: cards, and those of the node that it is

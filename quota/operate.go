@@ -23,9 +23,10 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 // with room and, with the reason, those without. It changes nothing.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	task.of(l)
-	l.rlock()
-	defer l.mu.RUnlock()
-	return l.allocatable(dst, task, nil)
+	l.mu.RLock()
+	ok := l.allocatable(dst, task, nil)
+	l.mu.RUnlock()
+	return ok
 }
 
 // allocatable decides on a task without charging it.

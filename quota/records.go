@@ -56,6 +56,18 @@ type item struct {
 	unit   int64
 }
 
+// index returns where the card at an index of alternatives stands in the item, which
+// may be nil; -1 if it isn't one of its own.
+func (it *item) index(alts *alternatives, at int) int {
+	switch {
+	case it == nil:
+		return -1
+	case it.alts == alts:
+		return at
+	}
+	return it.alts.index(alts.cards[at])
+}
+
 // heldOn returns what is held on an alternative.
 func (it *item) heldOn(at int) int64 {
 	switch {
@@ -217,6 +229,10 @@ func (j *job) match(alts *alternatives, unit int64, taken uint64) (best *item, a
 	if j.alone && j.one.alts == alts && taken == 0 {
 		return &j.one, 0
 	}
+	return j.matchAny(alts, unit, taken)
+}
+
+func (j *job) matchAny(alts *alternatives, unit int64, taken uint64) (best *item, at int) {
 	at = -1
 	for i, it := range j.items {
 		if i < 64 && taken>>i&1 != 0 || it.implicit && it.alts != alts || !it.alts.contains(alts) {

@@ -41,16 +41,20 @@ type taskItem struct {
 // belongs to that ledger, and may be used from several goroutines. Another ledger,
 // and nil, panic. The zero value is of no queue.
 type JobRequest struct {
+	// What most decisions of a batch read is in the first cache line, as in a task's.
 	queueAt  atomic.Pointer[queue]
 	absent   atomic.Uint64 // what tells that the queue has no record of the job, see ownOf
+	owner    *Ledger       // nil: any
 	cpu, mem int64
-	items    []jobItem // singles by name, then the others by key and unit
 	mix      Mix
-	owner    *Ledger // nil: any
-	invalid  string
-	buf      [1]jobItem
+	simple   bool       // it is valid, and buf is all that items has
+	buf      [1]jobItem // of items, if it is simple
+
+	items   []jobItem // singles by name, then the others by key and unit
+	invalid string
 
 	id, queue string
+	_         [48]byte // keeps the next request's first line one line
 }
 
 type jobItem struct {
@@ -94,9 +98,14 @@ const (
 // settle ends the making of a request: a single item comes into the request's own
 // memory, where decisions find it sooner.
 func (t *TaskRequest) settle() {
-	if t.items = beside(t.items, &t.buf); len(t.items) == 1 {
-		t.simple = t.bound == nil && t.invalid == ""
-	}
+	t.items = beside(t.items, &t.buf)
+	t.simple = len(t.items) == 1 && t.bound == nil && t.invalid == ""
+}
+
+// settle is as that of a task.
+func (r *JobRequest) settle() {
+	r.items = beside(r.items, &r.buf)
+	r.simple = len(r.items) == 1 && r.invalid == ""
 }
 
 // beside returns items, a single one in a request's own memory.
@@ -109,22 +118,32 @@ func beside[T any](items []T, buf *[1]T) []T {
 
 // queueOf finds the queue of a handle.
 func (l *Ledger) queueOf(at *atomic.Pointer[queue], name string) *queue {
-	q := at.Load()
-	if q == nil || q.gone {
-		if q = l.queues[name]; q != nil {
-			at.Store(q)
-		}
+	if q := at.Load(); q != nil && !q.gone {
+		return q
+	}
+	return l.lookUpQueue(at, name)
+}
+
+func (l *Ledger) lookUpQueue(at *atomic.Pointer[queue], name string) *queue {
+	q := l.queues[name]
+	if q != nil {
+		at.Store(q)
 	}
 	return q
 }
 
 // jobOf finds the job of a task, nil if the ledger has nothing of it.
 func (l *Ledger) jobOf(t *TaskRequest) *job {
-	j := t.jobAt.Load()
-	if j == nil || j.gone {
-		if j = l.jobs[t.job]; j != nil {
-			t.jobAt.Store(j)
-		}
+	if j := t.jobAt.Load(); j != nil && !j.gone {
+		return j
+	}
+	return l.lookUpJob(t)
+}
+
+func (l *Ledger) lookUpJob(t *TaskRequest) *job {
+	j := l.jobs[t.job]
+	if j != nil {
+		t.jobAt.Store(j)
 	}
 	return j
 }

@@ -75,7 +75,7 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	if err := b.build(); err != nil {
 		return nil, nil, err
 	}
-	b.req.items = beside(b.req.items, &b.req.buf)
+	b.req.settle()
 	return b.req, b.notes, nil
 }
 

@@ -82,7 +82,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	for i := range queues {
 		q := old[queues[i].Name]
 		if q == nil {
-			q = &queue{cells: make([]cell, wide.Len()), free: make([]int64, wide.Len())}
+			q = &queue{cells: make([]cell, wide.Len())}
 		}
 		q.spec, q.orphan = queues[i].clone(), false
 		l.queues[q.spec.Name] = q
@@ -375,6 +375,5 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 	}
 	for _, q := range l.queues {
 		q.cells = append(q.cells, make([]cell, m.Len()-len(q.cells))...)
-		q.free = append(q.free, make([]int64, m.Len()-len(q.free))...)
 	}
 }

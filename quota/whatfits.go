@@ -59,7 +59,7 @@ func (q *queue) aside() *queue {
 		return nil
 	}
 	c := *q
-	c.cells, c.free, c.over, c.parent = slices.Clone(q.cells), slices.Clone(q.free), nil, q.parent.aside()
+	c.cells, c.over, c.parent = slices.Clone(q.cells), nil, q.parent.aside()
 	return &c
 }
 
