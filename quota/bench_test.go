@@ -205,49 +205,72 @@ func (t *best) sample(n int, f func()) {
 // job each time, in no order. Every second task asks for more than its job holds,
 // mostly of cards, sometimes of cpu, and nothing else is left. jobs is how many of the
 // 100,000 reservations take part: what the decisions on all of them read, and the
-// handles, are more than most caches hold. An operation is 1,000 decisions.
+// handles, are more than most caches hold. handles says how these lie in the caller's
+// memory: in the order of the calls, as for who resolves tasks and then decides on
+// them, or scattered. An operation is 1,000 decisions.
 func BenchmarkAllocatable(b *testing.B) {
 	w := newBenchWorld(0)
 	w.reserveAll(b)
-	tasks, reasons := make([]*quota.TaskRequest, benchJobs), make([]quota.Reason, benchJobs)
 	order := rand.New(rand.NewPCG(1, 1)).Perm(benchJobs)
-	for i, at := range order {
-		cores, count := benchCPU/4, benchCount/4
+	scattered := slices.Clone(order)
+	slices.SortFunc(scattered, func(at, other int) int { return order[at] - order[other] })
+	for _, c := range []struct {
+		handles string
+		made    []int // the places of the tasks in the order in which they are made
+	}{{"in-order", nil}, {"scattered", scattered}} {
+		tasks, reasons := w.benchTasks(b, order, c.made)
+		for _, jobs := range []int{benchJobs / 10, benchJobs} {
+			b.Run(fmt.Sprintf("jobs=%d/handles=%s", jobs, c.handles), func(b *testing.B) {
+				w.allocatable(b, tasks[:jobs], reasons)
+			})
+		}
+	}
+}
+
+// benchTasks makes a task of each job of a list, which made has the places of, in its
+// order; nil: that of the list.
+func (w *benchWorld) benchTasks(b *testing.B, jobs, made []int) ([]*quota.TaskRequest, []quota.Reason) {
+	tasks, reasons := make([]*quota.TaskRequest, len(jobs)), make([]quota.Reason, len(jobs))
+	var answer quota.Answer
+	for k := range jobs {
+		if made != nil {
+			k = made[k]
+		}
+		i, cores, count := jobs[k], benchCPU/4, benchCount/4
 		switch {
 		case i%16 == 15:
-			cores, reasons[at] = benchCPU+1, quota.InsufficientCPUQuota
+			cores, reasons[k] = benchCPU+1, quota.InsufficientCPUQuota
 		case i%2 == 1:
-			count, reasons[at] = benchCount+1, quota.InsufficientScalarQuota
+			count, reasons[k] = benchCount+1, quota.InsufficientScalarQuota
 		}
-		tasks[at] = w.task("pod-of-"+jobID(i), jobID(i), i, cores, count)
-	}
-	var answer quota.Answer
-	for i, at := range order {
-		w.Allocatable(&answer, tasks[at])
-		if answer.Refusal.Reason != reasons[at] || len(answer.Options) != len(w.jobs[i].cards) {
+		tasks[k] = w.task("pod-of-"+jobID(i), jobID(i), i, cores, count)
+		w.Allocatable(&answer, tasks[k])
+		if answer.Refusal.Reason != reasons[k] || len(answer.Options) != len(w.jobs[i].cards) {
 			b.Fatalf("task of job %d, %v: %+v", i, w.jobs[i], answer)
 		}
 	}
-	for _, jobs := range []int{benchJobs / 10, benchJobs} {
-		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
-			const block = 1000
-			var fastest best
-			next := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				fastest.sample(block, func() {
-					for k := next; k < next+block; k++ {
-						if w.Allocatable(&answer, tasks[k]) != (reasons[k] == quota.None) {
-							b.Fatalf("task %d: %+v", k, answer)
-						}
-					}
-				})
-				next = (next + block) % jobs
+	return tasks, reasons
+}
+
+// allocatable decides on tasks, over and over again.
+func (w *benchWorld) allocatable(b *testing.B, tasks []*quota.TaskRequest, reasons []quota.Reason) {
+	const block = 1000
+	var fastest best
+	var answer quota.Answer
+	next := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		fastest.sample(block, func() {
+			for k := next; k < next+block; k++ {
+				if w.Allocatable(&answer, tasks[k]) != (reasons[k] == quota.None) {
+					b.Fatalf("task %d: %+v", k, answer)
+				}
 			}
-			b.ReportMetric(block*float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
-			b.ReportMetric(1e9/float64(fastest), "best-decisions/s")
 		})
+		next = (next + block) % len(tasks)
 	}
+	b.ReportMetric(block*float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(1e9/float64(fastest), "best-decisions/s")
 }
 
 // BenchmarkReserveCommitRelease replaces the oldest of 100,000 live reservations by
