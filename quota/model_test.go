@@ -471,7 +471,7 @@ func (m *model) job(id string) *goldRequest {
 	}
 	if j := m.g.jobs[r.id]; j != nil && m.IntN(8) > 0 {
 		r.queue = j.queue
-		if m.IntN(8) == 0 { // what it has
+		if m.IntN(8) == 0 && j.whole() { // what it has
 			r.mix, r.plain, r.items = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}, nil
 			for _, it := range j.items {
 				if it.min > 0 {
@@ -488,6 +488,17 @@ func (m *model) job(id string) *goldRequest {
 			cmp.Compare(a.unit, b.unit))
 	})
 	return r
+}
+
+// whole reports whether ResolveJob takes the min of a job: what may be spread must
+// consist of whole units, and once tasks have ended it may not.
+func (j *goldJob) whole() bool {
+	for _, it := range j.items {
+		if j.mix == AnyMix && len(it.cards) > 1 && it.min%it.unit != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *model) task(id string) *goldRequest {
