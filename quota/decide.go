@@ -87,6 +87,7 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 		a.refuse(EmptyQueueCapability, t.queue, "")
 		return picks
 	}
+	t.near(q)
 	j := l.jobOf(t).in(q)
 	var cpu, mem int64
 	if j != nil {

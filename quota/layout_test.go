@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// What decisions read of a job, a queue and a request is in one cache line: it is the
-// first, and the whole is of a size that the allocator keeps at multiples of lines.
+// What decisions read of a job and a queue is in one cache line, and what they read of
+// a request in one or two: the first ones, and the whole is of a size that the allocator keeps at multiples of lines.
 func TestLayout(test *testing.T) {
 	const line = 64
 	var j job
@@ -19,7 +19,8 @@ func TestLayout(test *testing.T) {
 	}{
 		{"job", unsafe.Offsetof(j.one) + unsafe.Offsetof(j.one.spread), unsafe.Sizeof(j), 3 * line},
 		{"queue", unsafe.Offsetof(q.spec) + unsafe.Offsetof(q.spec.Parent), unsafe.Sizeof(q), 6 * line},
-		{"TaskRequest", unsafe.Offsetof(t.buf) + unsafe.Offsetof(t.buf[0].resource), unsafe.Sizeof(t), 3 * line},
+		{"TaskRequest: where", unsafe.Offsetof(t.owner), unsafe.Sizeof(t), 4 * line},
+		{"TaskRequest: what for", unsafe.Offsetof(t.buf) + unsafe.Offsetof(t.buf[0].resource) - line, unsafe.Sizeof(t), 4 * line},
 		{"JobRequest", unsafe.Offsetof(r.buf) + unsafe.Offsetof(r.buf[0].unit), unsafe.Sizeof(r), 3 * line},
 	} {
 		if c.hot > line || c.size != c.want {

@@ -73,6 +73,7 @@ func (l *Ledger) lockOn(mu sync.Locker, node string) *cardSet {
 // [InsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	task.of(l)
+	task.fetch()
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	return l.allocatable(dst, task, on)

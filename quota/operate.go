@@ -23,6 +23,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 // with room and, with the reason, those without. It changes nothing.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	task.of(l)
+	task.fetch()
 	l.mu.RLock()
 	ok := l.allocatable(dst, task, nil)
 	l.mu.RUnlock()
@@ -283,6 +284,7 @@ func (l *Ledger) make(j *job, p *plan) {
 // content an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	task.of(l)
+	task.fetch()
 	l.lock()
 	return l.commitOne(task, l.limitTo(cards))
 }
@@ -292,6 +294,7 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 // or has no cards nothing stands for all.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	task.of(l)
+	task.fetch()
 	return l.commitOne(task, l.lockOn(&l.mu, node))
 }
 

@@ -3,7 +3,9 @@ package quota
 import (
 	"cmp"
 	"sync/atomic"
+	"unsafe"
 
+	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -14,10 +16,12 @@ import (
 // the catalogue has changed. Another ledger, and nil, panic. The zero value is of no
 // queue.
 type TaskRequest struct {
-	// What most decisions read is in the first cache line, as in a job: up to the
-	// amount of the only item.
-	queueAt  atomic.Pointer[queue] // where they were found last
-	jobAt    atomic.Pointer[job]
+	// The first cache line says where a decision looks, so that it can ask for all of
+	// it at once, and the second what for.
+	queueAt atomic.Pointer[queue] // where they were found last
+	jobAt   atomic.Pointer[job]
+	cellsAt [kernel.PrefetchLines - 2]atomic.Pointer[cell] // for fetch alone
+
 	owner    *Ledger // nil: any
 	cpu, mem int64
 	simple   bool        // it is valid, not bound, and buf is all that items has
@@ -28,6 +32,7 @@ type TaskRequest struct {
 	invalid string   // why the request can't be told; empty: it can
 
 	id, job, queue string
+	_              [16]byte // keeps the next request's lines lines
 }
 
 type taskItem struct {
@@ -122,6 +127,41 @@ func (l *Ledger) queueOf(at *atomic.Pointer[queue], name string) *queue {
 		return q
 	}
 	return l.lookUpQueue(at, name)
+}
+
+// fetch asks for the memory that a decision is going to read: with many jobs it is in
+// no cache, and one part would be waited for after the other. It comes before the
+// lock, since it reads nothing but the request.
+func (t *TaskRequest) fetch() {
+	at := [kernel.PrefetchLines]unsafe.Pointer{unsafe.Pointer(t.queueAt.Load()), unsafe.Pointer(t.jobAt.Load())}
+	for i := range t.cellsAt {
+		at[2+i] = unsafe.Pointer(t.cellsAt[i].Load())
+	}
+	kernel.Prefetch(&at)
+}
+
+// near notes the cells that decisions read in a queue: those of cpu and memory, which
+// are neighbours, and those of the alternatives of the first item, here and above, as
+// far as there are places for them.
+func (t *TaskRequest) near(q *queue) {
+	first := &q.cells[dimCPU]
+	if t.cellsAt[0].Load() == first {
+		return
+	}
+	t.cellsAt[0].Store(first)
+	if len(t.items) == 0 {
+		return
+	}
+	n := 1
+	for ; q != nil; q = q.parent {
+		for _, dim := range t.items[0].alts.cards {
+			if n == len(t.cellsAt) {
+				return
+			}
+			t.cellsAt[n].Store(&q.cells[dim])
+			n++
+		}
+	}
 }
 
 func (l *Ledger) lookUpQueue(at *atomic.Pointer[queue], name string) *queue {
