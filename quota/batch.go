@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"unsafe"
+
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
@@ -23,6 +25,57 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 		words[i] = l.enqueueable(s, jobs[i*wordBits:min((i+1)*wordBits, len(jobs))])
 	}
 	return l.seq
+}
+
+// AllocatableBatch sets dst to those of the tasks, by their places in the list, that
+// are Allocatable: each alone, on one and the same state, whose number it returns. It
+// is [Ledger.Allocatable] for many tasks without the reasons; ask that one for them.
+// What a task reads is asked for while those before it are decided on, so that with
+// many jobs it is there in time. dst, which it resizes, must not be in use elsewhere; a
+// task may be listed more than once. It changes nothing, and allocates nothing once it
+// has grown to the size of its work.
+func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	s := l.scratch()
+	defer l.spare.Put(s)
+	dst.Resize(len(tasks))
+	words := dst.Words()
+	for i, t := range tasks {
+		fetchAhead(tasks, i)
+		t.of(l)
+		if l.allocatable(&s.answer, t, nil) {
+			words[i/wordBits] |= 1 << (i % wordBits)
+		}
+	}
+	return l.seq
+}
+
+// How many tasks later memory is needed that is asked for now: long enough for it to
+// come, and not so long that it is gone again. A task's own comes first.
+const (
+	aheadOwn   = 2 * kernel.PrefetchLines
+	aheadReads = kernel.PrefetchLines / 2
+)
+
+// fetchAhead asks for memory of tasks that come after a place: for that of requests
+// some at a time, and for what one more task reads.
+func fetchAhead(tasks []*TaskRequest, i int) {
+	if i%kernel.PrefetchLines == 0 {
+		var where, what [kernel.PrefetchLines]unsafe.Pointer
+		for k, t := range tasks[min(i+aheadOwn, len(tasks)):min(i+aheadOwn+kernel.PrefetchLines, len(tasks))] {
+			if t != nil {
+				where[k], what[k] = unsafe.Pointer(t), unsafe.Pointer(&t.owner)
+			}
+		}
+		kernel.Prefetch(&where)
+		kernel.Prefetch(&what)
+	}
+	if i+aheadReads < len(tasks) {
+		if t := tasks[i+aheadReads]; t != nil {
+			t.fetch()
+		}
+	}
 }
 
 // wordBits is how many jobs are decided on together: those of a word of a mask.

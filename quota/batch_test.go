@@ -243,6 +243,42 @@ func TestEnqueueableBatchShares(t *testing.T) {
 	wait.Wait()
 }
 
+// A list of tasks is decided on as each of them is, wherever in it they stand.
+func TestAllocatableBatch(t *testing.T) {
+	w := newWorld(t, Config{}, "org", "cpu:9 A:8", "x < org", "cpu:9 A:3 B:1", "y < org", "A:8")
+	w.want(w.reserve("j", "x", "A:2"), "yes")
+	var tasks []*TaskRequest
+	for i := range 200 {
+		tasks = append(tasks, w.task(fmt.Sprint(i), []string{"j", "k"}[i%2], []string{"x", "y", "nope"}[i%3], []string{"A:1", "A:2", "A|B:3", "cpu:1", ""}[i%5]))
+	}
+	var dst vector.Mask
+	var a Answer
+	for _, n := range []int{200, 0, 1, 7, 8, 9, 63, 64, 65, 200} {
+		if seq := w.AllocatableBatch(&dst, tasks[:n]); seq != 1 || dst.Len() != n {
+			t.Errorf("seq %d, %d tasks", seq, dst.Len())
+		}
+		for i, task := range tasks[:n] {
+			if w.Allocatable(&a, task) != dst.Test(i) {
+				t.Errorf("%d of %d: %v, alone %+v", i, n, dst.Test(i), a)
+			}
+		}
+	}
+	for what, tasks := range map[string][]*TaskRequest{
+		"quota: nil request":               {tasks[0], nil},
+		"quota: request of another ledger": {{owner: new(Ledger)}},
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r != what {
+					t.Errorf("%v, want %s", r, what)
+				}
+			}()
+			w.AllocatableBatch(&dst, tasks)
+		}()
+	}
+	w.want(w.reserve("l", "y", "A:1"), "yes") // the panics have left no lock
+}
+
 func TestQuestionsDontAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("sync.Pool forgets at random under the race detector")

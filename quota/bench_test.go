@@ -10,6 +10,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
+	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -267,6 +268,34 @@ func (w *benchWorld) allocatable(b *testing.B, tasks []*quota.TaskRequest, reaso
 				}
 			}
 		})
+		next = (next + block) % len(tasks)
+	}
+	b.ReportMetric(block*float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(1e9/float64(fastest), "best-decisions/s")
+}
+
+// BenchmarkAllocatableBatch asks the same in lists of 1,000 tasks, with handles that
+// are scattered in memory. An operation is a list.
+func BenchmarkAllocatableBatch(b *testing.B) {
+	const block = 1000
+	w := newBenchWorld(0)
+	w.reserveAll(b)
+	order := rand.New(rand.NewPCG(1, 1)).Perm(benchJobs)
+	scattered := slices.Clone(order)
+	slices.SortFunc(scattered, func(at, other int) int { return order[at] - order[other] })
+	tasks, reasons := w.benchTasks(b, order, scattered)
+	var fastest best
+	var can vector.Mask
+	next := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		list := tasks[next : next+block]
+		fastest.sample(block, func() { w.AllocatableBatch(&can, list) })
+		for k := range list {
+			if can.Test(k) != (reasons[next+k] == quota.None) {
+				b.Fatalf("task %d: %v, want %v", next+k, can.Test(k), reasons[next+k])
+			}
+		}
 		next = (next + block) % len(tasks)
 	}
 	b.ReportMetric(block*float64(b.N)/b.Elapsed().Seconds(), "decisions/s")

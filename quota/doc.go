@@ -13,7 +13,7 @@
 //     is held on concrete cards and can move until it is used. A pod is charged by
 //     [Ledger.Commit], gangs by [Ledger.CommitAll], all or nothing, and the charge
 //     is taken back by [Ledger.Rollback] or ended by [Ledger.Release].
-//   - [Ledger.Enqueueable], [Ledger.Allocatable] and [Ledger.EnqueueableBatch] ask
+//   - [Ledger.Enqueueable], [Ledger.Allocatable] and their batches ask
 //     without changing anything. A refusal is a value with numbers: the level that
 //     has the least room, and how much.
 //   - [Ledger.Reconcile] brings the account in line with what runs, [Ledger.Check]

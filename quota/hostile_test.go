@@ -470,6 +470,7 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 				w.Enqueueable(dst, job)
 			}
 			w.EnqueueableBatch(&mask, jobs)
+			w.AllocatableBatch(&mask, tasks)
 			for _, task := range tasks {
 				w.Allocatable(dst, task)
 				w.AllocatableOn(dst, task, "n")

@@ -274,6 +274,7 @@ var modelOps = []struct {
 	{"Enqueueable", 7, (*model).enqueueable},
 	{"Allocatable", 7, (*model).allocatable},
 	{"EnqueueableBatch", 2, (*model).enqueueableBatch},
+	{"AllocatableBatch", 2, (*model).allocatableBatch},
 	{"WhatFits", 1, (*model).whatFits},
 	{"Reserve", 9, func(m *model) { m.reserve(false) }},
 	{"Resize", 7, func(m *model) { m.reserve(true) }},
@@ -613,42 +614,59 @@ func (m *model) enqueueable() {
 	m.count(&want, nil)
 }
 
-// enqueueableBatch asks for a few jobs, now and then for more than a mask has bits in
-// a word.
 func (m *model) enqueueableBatch() {
+	ask := func(handles []*JobRequest) uint64 { return m.l.EnqueueableBatch(&m.mask, handles) }
+	modelBatch(m, "EnqueueableBatch", ask, func() (*JobRequest, bool) {
+		r := m.job(m.jobID(m.IntN(3) == 0))
+		want, _ := m.g.enqueueable(r)
+		return m.jobHandle(r), want.OK
+	})
+}
+
+func (m *model) allocatableBatch() {
+	ask := func(handles []*TaskRequest) uint64 { return m.l.AllocatableBatch(&m.mask, handles) }
+	modelBatch(m, "AllocatableBatch", ask, func() (*TaskRequest, bool) {
+		r := m.task(m.taskID(m.IntN(9) == 0))
+		want, _, _ := m.g.allocatable(r, nil)
+		return m.taskHandle(r), want.OK
+	})
+}
+
+// modelBatch asks about a few requests, now and then about more than a mask has bits
+// in a word. next returns a request, and what the answer to it should be.
+func modelBatch[R any](m *model, name string, ask func([]R) uint64, next func() (R, bool)) {
 	n := m.IntN(7)
 	if m.IntN(16) == 0 {
 		n = 60 + m.IntN(80)
 	}
-	var handles []*JobRequest
+	var handles []R
 	var wants []bool
 	yes := 0
 	for len(handles) < n {
-		r := m.job(m.jobID(m.IntN(3) == 0))
-		want, _ := m.g.enqueueable(r)
-		if want.OK {
+		handle, want := next()
+		if want {
 			yes++
 		}
-		handles, wants = append(handles, m.jobHandle(r)), append(wants, want.OK)
+		handles, wants = append(handles, handle), append(wants, want)
 	}
-	if seq := m.l.EnqueueableBatch(&m.mask, handles); seq != m.g.seq {
+	if seq := ask(handles); seq != m.g.seq {
 		m.fatal("seq %d, want %d", seq, m.g.seq)
 	}
 	if m.mask.Len() != n || m.mask.Count() != yes {
-		m.fatal("%d of %d jobs, want %d of %d", m.mask.Count(), m.mask.Len(), yes, n)
+		m.fatal("%d of %d, want %d of %d", m.mask.Count(), m.mask.Len(), yes, n)
 	}
 	for i, want := range wants {
 		if got := m.mask.Test(i); got != want {
-			m.fatal("job %d, %s in %s: %v, want %v", i, handles[i].id, handles[i].queue, got, want)
+			m.fatal("request %d, %+v: %v, want %v", i, handles[i], got, want)
 		}
 	}
 	switch yes {
 	case 0:
-		m.counts["EnqueueableBatch: none"]++
+		m.counts[name+": none"]++
 	case n:
-		m.counts["EnqueueableBatch: all"]++
+		m.counts[name+": all"]++
 	default:
-		m.counts["EnqueueableBatch: some"]++
+		m.counts[name+": some"]++
 	}
 	m.end(false, "")
 }
