@@ -22,9 +22,44 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	dst.Resize(len(jobs))
 	words := dst.Words()
 	for i := range words {
+		fetchBlocks(jobs[min((i+1)*wordBits, len(jobs)):])
 		words[i] = l.enqueueable(s, jobs[i*wordBits:min((i+1)*wordBits, len(jobs))])
 	}
 	return l.seq
+}
+
+// fetchBlocks asks for the queues of the next block of jobs, and for the requests of the
+// one after that.
+func fetchBlocks(jobs []*JobRequest) {
+	var f fetcher
+	for i, r := range jobs[:min(2*wordBits, len(jobs))] {
+		switch {
+		case r == nil:
+		case i < wordBits:
+			f.add(unsafe.Pointer(r.queueAt.Load()))
+		default:
+			f.add(unsafe.Pointer(r))
+		}
+	}
+	f.flush()
+}
+
+// fetcher asks for cache lines, some at a time.
+type fetcher struct {
+	n  int
+	at [kernel.PrefetchLines]unsafe.Pointer
+}
+
+func (f *fetcher) add(at unsafe.Pointer) {
+	f.at[f.n] = at
+	if f.n++; f.n == len(f.at) {
+		f.flush()
+	}
+}
+
+func (f *fetcher) flush() {
+	kernel.Prefetch(&f.at)
+	f.n = 0
 }
 
 // AllocatableBatch sets dst to those of the tasks, by their places in the list, that
@@ -119,9 +154,27 @@ func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 			word |= 1 << i
 		}
 	}
+	b.fetch(jobs)
 	b.gather(jobs)
 	kernel.AndRowsFit(rows[:], b.needs[:], wordBits, b.rooms[:], wordBits, columns)
 	return word | rows[0]
+}
+
+// fetch asks for the cells that gather reads: cpu and memory, which are neighbours, and
+// the first alternative, in the queue and in the one above it.
+func (b *batch) fetch(jobs []*JobRequest) {
+	var f fetcher
+	for i, r := range jobs {
+		if q := b.queues[i]; q != nil {
+			card := r.buf[0].alts.cards[0]
+			f.add(unsafe.Pointer(&q.cells[dimCPU]))
+			f.add(unsafe.Pointer(&q.cells[card]))
+			if q = q.parent; q != nil {
+				f.add(unsafe.Pointer(&q.cells[card]))
+			}
+		}
+	}
+	f.flush()
 }
 
 // gather makes the rows of the requests that have a queue.
