@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	corev1 "k8s.io/api/core/v1"
 	"testing"
 )
 
@@ -80,5 +81,38 @@ func BenchmarkSetQueues(b *testing.B) {
 		if orphans, err := l.SetQueues(queues, nil); err != nil || len(orphans) > 0 {
 			b.Fatal(orphans, err)
 		}
+	}
+}
+
+// BenchmarkReconcile tells a ledger of 10,000 queues and tasks that one task was
+// resized: by a view of everything, and by one of the task.
+func BenchmarkReconcile(b *testing.B) {
+	l, names := many(b)
+	var view View
+	for _, name := range names {
+		view.Tasks = append(view.Tasks, Task{
+			ID: name, Job: name, Queue: name, Status: TaskRunning, Request: resourceList("cpu:1"), Cards: []CardCount{},
+		})
+	}
+	if _, err := l.Reconcile(view); err != nil {
+		b.Fatal(err)
+	}
+	sizes := []corev1.ResourceList{resourceList("cpu:1"), resourceList("cpu:2")}
+	k := 0
+	for _, c := range []struct {
+		name string
+		View
+	}{{"all", view}, {"partial", View{Partial: true, Tasks: view.Tasks[7:8]}}} {
+		b.Run("view="+c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				k = 1 - k
+				view.Tasks[7].Request = sizes[k]
+				rep, err := l.Reconcile(c.View)
+				if err != nil || len(rep.Corrected) != 1 || len(rep.Imported)+len(rep.Released)+len(rep.Unseen) != 0 {
+					b.Fatal("one task is not corrected", err)
+				}
+			}
+		})
 	}
 }

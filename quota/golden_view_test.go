@@ -26,12 +26,31 @@ type goldViewTask struct {
 	pod   bool     // whose resource says which cards it could have
 }
 
+// goldView is a view. What a partial one doesn't have of a job stays as it is, unless
+// the job is listed.
+type goldView struct {
+	partial bool
+	jobs    []*goldViewJob
+	deleted map[string]bool
+}
+
 // reconcile makes the ledger agree with a view, and reports it.
-func (g *golden) reconcile(jobs []*goldViewJob, deleted map[string]bool) (rep Report) {
-	jobs = slices.Clone(jobs)
+func (g *golden) reconcile(view goldView) (rep Report) {
+	jobs := slices.Clone(view.jobs)
 	slices.SortFunc(jobs, func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
-	r := goldReconciler{golden: g, rep: &rep, tasks: map[string]*goldViewTask{}, deleted: deleted}
+	r := goldReconciler{golden: g, rep: &rep, tasks: map[string]*goldViewTask{}, deleted: view.deleted, leaves: map[string]bool{}}
+	if view.partial {
+		for id := range g.jobs {
+			r.leaves[id] = true
+		}
+		for _, t := range g.waiting {
+			r.leaves[t.job] = true
+		}
+	}
 	for _, v := range jobs {
+		if v.listed {
+			delete(r.leaves, v.id)
+		}
 		for _, t := range v.tasks {
 			r.tasks[t.id] = t
 			if t.invalid {
@@ -73,6 +92,7 @@ type goldReconciler struct {
 	rep     *Report
 	tasks   map[string]*goldViewTask
 	deleted map[string]bool
+	leaves  map[string]bool // jobs of which tasks stay that the view doesn't have
 }
 
 func (r *goldReconciler) fail(job, task string, reason Reason) {
@@ -91,6 +111,7 @@ func (r *goldReconciler) giveBack() {
 		for _, t := range r.jobs[id].tasks {
 			seen, confirmed := r.tasks[t.id], t.state == taskConfirmed
 			switch {
+			case r.leaves[id] && seen == nil && !r.deleted[t.id]:
 			case r.deleted[t.id] || seen != nil && seen.class == classEnded || seen == nil && confirmed:
 				released = append(released, t.id)
 				r.did(&r.rep.Released, id, t.id)
@@ -229,7 +250,7 @@ func (v *goldViewJob) holds(j *goldJob) bool {
 func (r *goldReconciler) giveUp(jobs []*goldViewJob) {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		j := r.jobs[id]
-		if !j.reserved {
+		if !j.reserved || r.leaves[id] {
 			continue
 		}
 		var v *goldViewJob
@@ -321,6 +342,11 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 // wait notes what is pending.
 func (r *goldReconciler) wait(jobs []*goldViewJob) {
 	waiting := map[string]*goldRequest{}
+	for id, t := range r.waiting {
+		if r.leaves[t.job] && r.tasks[id] == nil && !r.deleted[id] {
+			waiting[id] = t
+		}
+	}
 	for _, v := range jobs {
 		for _, t := range v.tasks {
 			if t.class == classPending && !t.invalid && r.golden.tasks[t.id] == nil && !r.deleted[t.id] {

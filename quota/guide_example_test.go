@@ -458,6 +458,11 @@ func (p *plugin) unreserve(task quota.Task) { p.ledger.Rollback(task.ID) }
 
 // Both
 
+// podBound is for a pod that somebody else has bound, or that was resized.
+func (p *plugin) podBound(task quota.Task) (quota.Report, error) {
+	return p.ledger.Reconcile(quota.View{Partial: true, Tasks: []quota.Task{task}})
+}
+
 func (p *plugin) podEnded(task quota.Task) { p.ledger.Release(task.ID) }
 
 func (p *plugin) jobDeleted(job quota.Job) { p.ledger.ReleaseJob(job.ID) }
@@ -576,6 +581,12 @@ func Example_volcano() {
 	show(next.ledger)
 	next.podEnded(pod)
 	show(next.ledger)
+	pod.ID = "train-1" // placed by somebody else
+	if report, err = next.podBound(pod); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("imported:", report.Imported)
+	show(next.ledger)
 	// Output:
 	// enqueueable: true enqueued: <nil>
 	// allocatable: true
@@ -592,6 +603,10 @@ func Example_volcano() {
 	// team-a: H100 allocated 0m, held 0m, of 4000m
 	// team-b: A100 allocated 0m, held 0m, of 1000m
 	// team-a: A100 allocated 0m, held 1000m, of 2000m
+	// team-a: H100 allocated 0m, held 0m, of 4000m
+	// team-b: A100 allocated 0m, held 0m, of 1000m
+	// imported: [{train train-1}]
+	// team-a: A100 allocated 1000m, held 0m, of 2000m
 	// team-a: H100 allocated 0m, held 0m, of 4000m
 	// team-b: A100 allocated 0m, held 0m, of 1000m
 }

@@ -420,7 +420,7 @@ func (h *hostile) differs(restored, text string) {
 }
 
 func (h *hostile) reconcile(rng *rand.Rand) {
-	var view View
+	view := View{Partial: rng.IntN(2) == 0}
 	for i := range 20 {
 		id := fmt.Sprint(rng.IntN(2)*20 + i)
 		job := ViewJob{Job: Job{ID: id, Queue: []string{"q", "r"}[i%2]}, Phase: Phase(rng.IntN(5)), MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}

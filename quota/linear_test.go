@@ -292,7 +292,7 @@ func (r *run) commitAll(m *model, op *operation) {
 // so the numbers of its changes are those that nothing else has, in order.
 func (r *run) administer(m *model) {
 	if m.IntN(4) == 0 {
-		view, jobs := m.view()
+		view, jobs := m.view(m.IntN(2) == 0)
 		op := operation{what: "Reconcile", low: r.now()}
 		report := func(rep Report) string {
 			return fmt.Sprint(rep.Seq, rep.Imported, rep.Corrected, rep.RolledBack, rep.Released, rep.Unseen)
@@ -302,7 +302,7 @@ func (r *run) administer(m *model) {
 			return // sums are only estimated
 		}
 		op.seq, op.change, op.got, op.high = rep.Seq, rep.Changed, report(rep), r.now()
-		op.again = func(g *golden) string { return report(g.reconcile(jobs, nil)) }
+		op.again = func(g *golden) string { return report(g.reconcile(goldView{partial: view.Partial, jobs: jobs})) }
 		r.note(op)
 		return
 	}

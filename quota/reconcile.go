@@ -17,7 +17,7 @@ type Report struct {
 	Released   []Ref // tasks that have ended, or gone; jobs that have gone or are no longer admitted
 
 	// Unseen are the charges and reservations that the view doesn't show yet. They
-	// were kept. What never shows is the caller's to give back: with before, the Seq
+	// were kept. Of a partial view they are those of its own jobs and tasks only. What never shows is the caller's to give back: with before, the Seq
 	// of the report of some rounds ago, [Ledger.Rollback] takes the tasks in Unseen
 	// whose Seq is at most before, and [Ledger.Expire] with before + 1 the holds of
 	// the jobs.
@@ -99,6 +99,9 @@ func (r *Report) sort() {
 // that it goes when the job is Pending again or not in the view any more. Charges
 // go by their tasks only.
 //
+// With view.Partial all this is said of the jobs and tasks that the view has, and of
+// those in view.Deleted. The others stay as they are.
+//
 // What exceeds a limit is marked as over. Charges of jobs in queues that aren't
 // there are left as they are, and reported as Failed, as is what can't be
 // resolved.
@@ -119,6 +122,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	r.sight = s
 	l.lock()
 	r.seq = l.seq + 1
+	r.ids = r.concerned()
 	if err := r.tooLarge(); err != nil {
 		l.unlock(false, nil)
 		return Report{}, err
@@ -140,18 +144,57 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 type reconciler struct {
 	*sight
 	l      *Ledger
+	ids    []string // of the jobs that may change, sorted
 	seq    uint64
 	rep    Report
 	events []Event
 }
 
+// concerned returns the ids of the jobs that the view may change: its own, those that
+// have tasks of it, and those that it should have.
+func (r *reconciler) concerned() []string {
+	l, ids := r.l, make(map[string]bool, len(r.jobs))
+	for _, v := range r.jobs {
+		ids[v.id] = true
+	}
+	if !r.partial {
+		for id := range l.jobs {
+			ids[id] = true
+		}
+		return sorted(ids)
+	}
+	taskJob := func(id string) {
+		if t := l.tasks[id]; t != nil {
+			ids[t.job.id] = true
+		}
+	}
+	for id := range r.tasks {
+		taskJob(id)
+	}
+	for id := range r.gone {
+		taskJob(id)
+	}
+	return sorted(ids)
+}
+
+// records calls do with the records of the jobs that the view may change, by id.
+func (r *reconciler) records(do func(j *job)) {
+	for _, id := range r.ids {
+		if j := r.l.jobs[id]; j != nil {
+			do(j)
+		}
+	}
+}
+
 func (r *reconciler) run() {
 	l := r.l
-	// Orphans stay while their last charges are replaced.
-	pinned := slices.DeleteFunc(slices.Clone(l.ordered), func(q *queue) bool { return !q.orphan })
-	for _, q := range pinned {
-		q.jobs++
-	}
+	var pinned []*queue // orphans stay while their last charges are replaced
+	r.records(func(j *job) {
+		if j.queue.orphan {
+			pinned = append(pinned, j.queue)
+			j.queue.jobs++
+		}
+	})
 	r.giveBack()
 	for _, j := range r.jobs {
 		r.place(j)
@@ -161,15 +204,24 @@ func (r *reconciler) run() {
 		r.admit(j)
 	}
 	r.wait()
-	for _, q := range l.ordered {
-		for dim := range q.cells {
-			q.mark(int32(dim))
-		}
-	}
+	r.mark()
 	for _, q := range pinned {
 		q.jobs--
 		l.prune(q)
 	}
+}
+
+// mark marks what has come to exceed a limit.
+func (r *reconciler) mark() {
+	marked := map[*queue]bool{}
+	r.records(func(j *job) {
+		for q := j.queue; q != nil && !marked[q]; q = q.parent {
+			marked[q] = true
+			for dim := range q.cells {
+				q.mark(int32(dim))
+			}
+		}
+	})
 }
 
 // did notes a change of a task or, without one, of a job.
@@ -181,7 +233,7 @@ func (r *reconciler) did(list *[]Ref, job, task string) {
 // giveBack releases what has ended and rolls back what waits again.
 func (r *reconciler) giveBack() {
 	l := r.l
-	for _, j := range l.sortedJobs() {
+	r.records(func(j *job) {
 		var ended, again []*task
 		for t := j.first; t != nil; t = t.next {
 			switch given, rolledBack := r.givesBack(t); {
@@ -202,11 +254,11 @@ func (r *reconciler) giveBack() {
 		}
 		l.rollBack(again...)
 		for t := j.first; t != nil; t = t.next {
-			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil || v.class != classAllocated) {
+			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil && !r.leaves(j.id) || v != nil && v.class != classAllocated) {
 				r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{j.id, t.id}, t.seq})
 			}
 		}
-	}
+	})
 }
 
 // givesBack reports whether a charge goes, and whether it is as if it had never
@@ -218,7 +270,7 @@ func (r *reconciler) givesBack(t *task) (given, again bool) {
 	case r.gone[t.id], v != nil && v.class == classEnded:
 		return true, false
 	case v == nil:
-		return confirmed, false
+		return confirmed && !r.leaves(t.job.id), false
 	case v.class == classAllocated:
 		return false, false
 	}
@@ -364,16 +416,10 @@ func (j *job) force(ti *taskItem, card int32, taken *uint64) charge {
 // again, and the holds of those that don't keep them.
 func (r *reconciler) giveUp() {
 	l := r.l
-	listed := make(map[string]*sightJob, len(r.jobs))
-	for _, v := range r.jobs {
-		if v.listed {
-			listed[v.id] = v
-		}
-	}
-	for _, j := range l.sortedJobs() {
-		v := listed[j.id]
+	r.records(func(j *job) {
+		v := r.listed[j.id]
 		switch {
-		case !j.reserved || v != nil && v.lost:
+		case !j.reserved || v != nil && v.lost || r.leaves(j.id):
 		case v != nil && v.phase != PhasePending:
 			if !v.holds(j) {
 				r.settleMin(v, j)
@@ -385,7 +431,7 @@ func (r *reconciler) giveUp() {
 			r.did(&r.rep.Released, j.id, "")
 			l.unreserve(j)
 		}
-	}
+	})
 }
 
 // holds reports whether a job keeps what its min has beyond its charges. The
@@ -416,7 +462,7 @@ func (l *Ledger) unreserve(j *job) {
 // admit sees that a job in the view has the min that it should have.
 func (r *reconciler) admit(v *sightJob) {
 	j := r.l.jobs[v.id]
-	if !v.listed || v.lost || v.phase == PhasePending || j == nil && v.phase != PhaseInqueue {
+	if r.listed[v.id] == nil || v.lost || v.phase == PhasePending || j == nil && v.phase != PhaseInqueue {
 		return
 	}
 	r.settleMin(v, j)
@@ -563,24 +609,27 @@ func (it *item) equal(other *item) bool {
 // wait makes the pending tasks those of the view.
 func (r *reconciler) wait() {
 	l := r.l
-	waiting := make(map[string]*waitingTask, len(l.waiting))
+	waiting := make(map[string]*waitingTask, len(r.tasks))
 	for _, v := range r.jobs {
 		for _, vt := range v.tasks {
 			t := vt.req
-			if vt.class != classPending || t.invalid != "" || l.tasks[t.id] != nil || r.gone[t.id] {
-				continue
-			}
-			w := &waitingTask{id: t.id, job: t.job, queue: t.queue, cpu: t.cpu, mem: t.mem, items: t.items}
-			waiting[t.id] = w
-			if old := l.waiting[t.id]; old == nil || !old.equal(w) {
-				r.rep.Changed = true
+			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
+				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, cpu: t.cpu, mem: t.mem, items: t.items}
 			}
 		}
 	}
-	if len(waiting) != len(l.waiting) {
-		r.rep.Changed = true
+	for id, old := range l.waiting {
+		if waiting[id] == nil && (r.tasks[id] != nil || r.gone[id] || !r.leaves(old.job)) {
+			delete(l.waiting, id)
+			r.rep.Changed = true
+		}
 	}
-	l.waiting = waiting
+	for id, w := range waiting {
+		if old := l.waiting[id]; old == nil || !old.equal(w) {
+			l.waiting[id] = w
+			r.rep.Changed = true
+		}
+	}
 }
 
 func (w *waitingTask) equal(other *waitingTask) bool {
@@ -591,16 +640,18 @@ func (w *waitingTask) equal(other *waitingTask) bool {
 // tooLarge looks for sums that would reach 2^53: of what the tasks will be charged
 // and, where that is more, the mins of jobs.
 func (r *reconciler) tooLarge() error {
-	l, sums := r.l, r.l.rootSums()
+	l, sums := r.l, rootSums{there: r.partial, sums: map[*queue][]int64{}}
+	if r.partial {
+		r.records(func(j *job) {
+			had := sums.of(j.queue)
+			j.each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
+		})
+	}
 	seen := make(map[string]*sightJob, len(r.jobs))
-	ids := make(map[string]bool, len(r.jobs)+len(l.jobs))
 	for _, v := range r.jobs {
-		seen[v.id], ids[v.id] = v, true
+		seen[v.id] = v
 	}
-	for id := range l.jobs {
-		ids[id] = true
-	}
-	for _, id := range sorted(ids) {
+	for _, id := range r.ids {
 		var err error
 		r.sumJob(l.jobs[id], seen[id], func(q *queue, dim int32, amount int64) {
 			if !sums.add(q, dim, amount) && err == nil {
@@ -633,7 +684,7 @@ func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *queue, dim int32, a
 	if j != nil {
 		for t := j.first; t != nil; t = t.next {
 			given, _ := r.givesBack(t)
-			if vt := r.tasks[t.id]; !given && (vt == nil || vt.class != classAllocated || lost) {
+			if vt := r.tasks[t.id]; !given && (vt == nil || vt.class != classAllocated || l.queues[vt.req.queue] == nil) {
 				cpu, mem = addSaturated(cpu, t.cpu.amount), addSaturated(mem, t.mem.amount)
 				for i := range t.charges {
 					add(q, t.charges[i].card, t.charges[i].milli)

@@ -18,14 +18,19 @@ import (
 //
 // A job's amounts are its min resources and its annotation; its number is the min
 // member; "?" leaves its min unknown, and without a phase it isn't in the view
-// itself. A line "deleted t1 t2" lists tasks.
+// itself. A line "deleted t1 t2" lists tasks, and a line "partial" says that there is
+// more.
 func viewOf(lines ...string) (v View) {
 	phases := []string{"Pending", "Inqueue", "Running", "Unknown", "Completed"}
 	for _, line := range lines {
 		parts := strings.Split(line, "; ")
 		words := strings.Fields(parts[0])
-		if words[0] == "deleted" {
+		switch words[0] {
+		case "deleted":
 			v.Deleted = words[1:]
+			continue
+		case "partial":
+			v.Partial = true
 			continue
 		}
 		j := ViewJob{}
@@ -381,6 +386,49 @@ func TestReconcileOver(t *testing.T) {
 	if over := w.Over(); over != nil {
 		t.Error(over)
 	}
+}
+
+// TestReconcilePartial: what a partial view doesn't have stays as it is.
+func TestReconcilePartial(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:4 B:2", "r", "A:4")
+	w.reconcile("j@q Inqueue A:2; 1 Running@a A:1; 2 Pending A:1", "k@r; 3 Running@a A:1; 4 Pending A:1")
+	w.want(w.reserve("l", "r", "A:1"), "yes")
+	w.want(w.commit("5", "l", "r", "A:1", "A"), "A")
+	w.want(w.reconcile("partial"), "no change")
+
+	// Single tasks, of jobs that the ledger has, and of one that it doesn't.
+	w.want(w.reconcile("partial", "m@q; 6 Bound@a A:3"), "imported m/6, over q A 1000")
+	w.want(w.reconcile("partial", "m@q; 6 Bound@b A|B:1"), "corrected m/6")
+	w.want(w.reconcile("partial", "l@r; 5 Bound@a A:1", "k@r; 4 Bound@a A:1"), "imported k/4")
+	w.want(w.reconcile("partial", "j@q; 1 Succeeded"), "released j/1")
+	w.want(w.reconcile("partial", "deleted 2 3 6"), "released k/3 m/6")
+	w.want(w.reconcile("partial", "k@r; 4 Pending A:1"), "rolled back k/4")
+	w.want(w.reconcile("partial", "k@r; 7 Pending A:1"), "")
+	w.want(w.state("q", "A")+" "+w.state("r", "A"), "0/1000/0 1000/0/0")
+	w.want(fmt.Sprint(sorted(w.waiting)), "[4 7]")
+
+	// A job that is listed comes with all of its tasks.
+	w.want(w.reconcile("partial", "k@r Pending; 7 Pending A:1"), "")
+	w.want(fmt.Sprint(sorted(w.waiting)), "[7]")
+	w.want(w.reconcile("partial", "l@r Running/1 A:1"), "released l l/5")
+	w.want(w.reconcile("partial", "j@q Pending"), "released j")
+
+	// What moves to another job leaves the one that it was of.
+	w.reconcile("partial", "n@q; 8 Running@a A:1; 9 Running@a A:1")
+	w.want(w.reconcile("partial", "o@q; 8 Running@a A:1"), "corrected o/8")
+	w.want(fmt.Sprint(sorted(w.jobs)), "[n o]")
+	w.want(w.reconcile("k@r; 7 Pending A:1"), "released n/9 o/8")
+}
+
+// TestReconcilePartialOverflow: what a partial view says counts with what there is
+// beside it, and in place of what it replaces.
+func TestReconcilePartialOverflow(t *testing.T) {
+	w := gpus(t, Config{}, "org", "cpu:4", "q < org", "cpu:4", "r < org", "cpu:4")
+	w.reconcile("j@q; 1 Running@a cpu:5000000000000")
+	w.want(w.reconcile("partial", "k@r; 2 Running@a cpu:5000000000000"),
+		`quota: sum too large: job "k": 5000000000000000 of cpu`)
+	w.want(w.reconcile("partial", "j@q; 1 Running@a cpu:6000000000000"), "corrected j/1, over org cpu 5999999999996000, over q cpu 5999999999996000")
+	w.want(w.reconcile("partial", "k@r; 1 Running@a cpu:7000000000000"), "corrected k/1, over org cpu 6999999999996000, over r cpu 6999999999996000")
 }
 
 // TestReconcileRefused is the table of views that can't be.

@@ -606,7 +606,7 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 // finish makes the sums, and looks for what contradicts itself.
 func (r *restorer) finish() error {
 	l := r.l
-	sums := l.rootSums()
+	sums := rootSums{sums: map[*queue][]int64{}}
 	for i := range r.doc.Jobs {
 		j := l.jobs[r.doc.Jobs[i].ID]
 		var err error
@@ -643,26 +643,31 @@ func (q *snapshotQueue) empty() bool {
 
 // rootSums adds up amounts by tree, where sums are largest.
 type rootSums struct {
-	root map[*queue]*queue
-	sums map[*queue][]int64
+	there bool // starts with what is in the cells
+	sums  map[*queue][]int64
 }
 
-func (l *Ledger) rootSums() *rootSums {
-	s := &rootSums{make(map[*queue]*queue, len(l.ordered)), map[*queue][]int64{}}
-	for _, top := range l.topLevel() {
-		s.sums[top] = make([]int64, len(top.cells))
-		for list := []*queue{top}; len(list) > 0; {
-			q := list[len(list)-1]
-			s.root[q] = top
-			list = append(list[:len(list)-1], q.children...)
-		}
+// of returns the sums of a queue's tree, by dimension.
+func (s *rootSums) of(q *queue) []int64 {
+	for q.parent != nil {
+		q = q.parent
 	}
-	return s
+	sums := s.sums[q]
+	if sums == nil {
+		sums = make([]int64, len(q.cells))
+		for dim := range q.cells {
+			if s.there {
+				sums[dim] = q.cells[dim].full()
+			}
+		}
+		s.sums[q] = sums
+	}
+	return sums
 }
 
 // add adds an amount of a queue, unless the sum would reach 2^53.
 func (s *rootSums) add(q *queue, dim int32, amount int64) bool {
-	sum := &s.sums[s.root[q]][dim]
+	sum := &s.of(q)[dim]
 	if amount >= limitExact-*sum {
 		return false
 	}

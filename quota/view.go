@@ -9,6 +9,12 @@ import (
 // View is what an informer knows of the jobs and tasks of a cluster, for
 // [Ledger.Reconcile]. The order of its lists doesn't matter.
 type View struct {
+	// Partial says that the view is not of the whole cluster. What it doesn't have
+	// stays as it is, and is not Unseen either: jobs that aren't in Jobs, with all
+	// their tasks that aren't in Tasks or Deleted. A job in Jobs comes with all of
+	// its tasks. It serves to follow single events between views of everything.
+	Partial bool
+
 	Jobs []ViewJob
 
 	// Tasks are those that aren't in the Tasks of a job in Jobs: those of jobs
@@ -16,7 +22,8 @@ type View struct {
 	Tasks []Task
 
 	// Deleted are the ids of tasks that are known to be gone. Without it a task
-	// that the ledger has seen and the view doesn't have is gone, too.
+	// that the ledger has seen and the view doesn't have is gone, too, unless the
+	// view is partial.
 	Deleted []string
 }
 
@@ -60,16 +67,20 @@ func (p Phase) String() string {
 
 // sight is a view, resolved.
 type sight struct {
-	jobs  []*sightJob // by id
-	tasks map[string]*sightTask
-	gone  map[string]bool // the ids in Deleted
+	partial bool
+	jobs    []*sightJob          // by id
+	listed  map[string]*sightJob // of jobs, those in the view themselves
+	tasks   map[string]*sightTask
+	gone    map[string]bool // the ids in Deleted
 }
+
+// leaves reports whether what the view doesn't have of a job stays as it is.
+func (s *sight) leaves(job string) bool { return s.partial && s.listed[job] == nil }
 
 // sightJob is a job that the view has, or of which it has tasks.
 type sightJob struct {
 	id, queue string
-	listed    bool // the job itself is in the view
-	phase     Phase
+	phase     Phase // of a listed job
 	minMember int
 	min       *JobRequest // nil: not known
 	tasks     []*sightTask
@@ -116,7 +127,12 @@ func (l *Ledger) class(t *Task) class {
 // look resolves a view. It changes nothing, and all that can be wrong with a view
 // comes out here.
 func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
-	s := &sight{tasks: map[string]*sightTask{}, gone: map[string]bool{}}
+	s := &sight{
+		partial: view.Partial,
+		listed:  make(map[string]*sightJob, len(view.Jobs)),
+		tasks:   map[string]*sightTask{},
+		gone:    map[string]bool{},
+	}
 	for _, id := range view.Deleted {
 		s.gone[id] = true
 	}
@@ -130,8 +146,8 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 		if jobs[v.ID] != nil {
 			return nil, conflict("job", v.ID, "it is in the view twice")
 		}
-		j := &sightJob{id: v.ID, queue: v.Queue, listed: true, phase: v.Phase, minMember: int(v.MinMember)}
-		jobs[v.ID] = j
+		j := &sightJob{id: v.ID, queue: v.Queue, phase: v.Phase, minMember: int(v.MinMember)}
+		jobs[v.ID], s.listed[v.ID] = j, j
 		for _, t := range v.Tasks {
 			t.Job, t.Queue = cmp.Or(t.Job, v.ID), cmp.Or(t.Queue, v.Queue)
 			if t.Job != v.ID {
