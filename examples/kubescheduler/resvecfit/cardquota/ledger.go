@@ -52,7 +52,8 @@ type Ledger struct {
 	// not be older than what the account was told before.
 	mu      sync.Mutex
 	charged map[types.UID]*corev1.Pod // as they were when they were charged
-	foreign bool                      // bound pods are not charged, or not as they are now
+	foreign map[types.UID]*corev1.Pod // are bound, and not charged, or not as they are now
+	fresh   bool                      // nothing is known of the pods that are there
 	nodes   []*corev1.Node            // of the last snapshot
 	seen    []int64                   // the generations of nodes when their pods were last followed
 	moved   bool                      // nodes are not those of seen
@@ -82,7 +83,8 @@ func New(cfg *Config, factory informers.SharedInformerFactory) (*Ledger, error) 
 		pods:    factory.Core().V1().Pods().Lister(),
 		account: account,
 		charged: map[types.UID]*corev1.Pod{},
-		foreign: true,
+		foreign: map[types.UID]*corev1.Pod{},
+		fresh:   true,
 		cards:   (&device.Inventory{}).Catalogue(),
 	}
 	_, err = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -129,10 +131,10 @@ func (l *Ledger) follow(uid types.UID, now *corev1.Pod) {
 	case now.Spec.NodeName == "": // waits, or its binding is not seen yet
 	case l.queueOf(now) == "":
 		l.release(uid)
-	case was != nil && l.sameCharge(was, now):
+	case was != nil && l.foreign[uid] == nil && l.sameCharge(was, now):
 		l.charged[uid] = now
 	default:
-		l.foreign = true
+		l.foreign[uid] = now
 	}
 }
 
@@ -150,6 +152,7 @@ func hasEnded(pod *corev1.Pod) bool {
 func (l *Ledger) release(pod types.UID) {
 	l.account.Release(string(pod))
 	delete(l.charged, pod)
+	delete(l.foreign, pod)
 }
 
 // refresh tells the account what has changed since the last time.
@@ -201,9 +204,9 @@ func (l *Ledger) discover() error {
 	if err := l.account.SetCatalogue(cards, m); err != nil {
 		return err
 	}
-	for _, pod := range l.charged {
+	for uid, pod := range l.charged {
 		if node := pod.Spec.NodeName; !slices.Equal(l.cards.CardsOf(node), cards.CardsOf(node)) {
-			l.foreign = true
+			l.foreign[uid] = pod
 		}
 	}
 	l.cards = cards
@@ -244,24 +247,29 @@ func (l *Ledger) known(pod *corev1.Pod) *corev1.Pod {
 	return now
 }
 
-// settle charges the pods that are bound, if some may not be or not rightly.
+// settle charges the pods that are bound, and not charged, or not rightly.
 func (l *Ledger) settle(logger klog.Logger) error {
-	if !l.foreign {
+	if l.fresh {
+		pods, err := l.pods.List(labels.Everything())
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods {
+			l.follow(pod.UID, pod)
+		}
+		l.fresh = false
+	}
+	for uid, pod := range l.foreign {
+		l.follow(uid, l.known(pod)) // events may be late
+	}
+	if len(l.foreign) == 0 {
 		return nil
 	}
-	pods, err := l.pods.List(labels.Everything())
-	if err != nil {
-		return err
-	}
-	var view quota.View
-	var bound []*corev1.Pod
-	for _, pod := range pods {
-		if pod.Spec.NodeName != "" && !hasEnded(pod) && l.queueOf(pod) != "" {
-			task := l.taskOf(pod)
-			task.Status = quota.TaskBound
-			view.Tasks = append(view.Tasks, task)
-			bound = append(bound, pod)
-		}
+	view := quota.View{Partial: true}
+	for _, pod := range l.foreign {
+		task := l.taskOf(pod)
+		task.Status = quota.TaskBound
+		view.Tasks = append(view.Tasks, task)
 	}
 	report, err := l.account.Reconcile(view)
 	if err != nil {
@@ -270,10 +278,8 @@ func (l *Ledger) settle(logger klog.Logger) error {
 	for _, x := range report.Failed {
 		logger.Info("A bound pod can't be charged", "job", x.Job, "task", x.Task, "reason", x.Reason, "detail", x.Detail)
 	}
-	for _, pod := range bound {
-		l.charged[pod.UID] = pod
-	}
-	l.foreign = false
+	maps.Copy(l.charged, l.foreign)
+	clear(l.foreign)
 	return nil
 }
 

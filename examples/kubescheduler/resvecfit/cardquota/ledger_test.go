@@ -411,18 +411,50 @@ func TestBoundAllTheSame(t *testing.T) {
 	}
 }
 
-// TestExpectedBinding: the binding of a pod that was charged is no news, so that not
-// all pods are looked at again.
+// TestLateNews: a pod that has gone is not charged by what is heard of it later.
+func TestLateNews(t *testing.T) {
+	c := newCluster(t, queues)
+	pod := bound(newPod("pod", "a", "2", "H100"), "h")
+	c.podChanged(nil, pod)
+	if got := c.arrive(newPod("waiting", "a", "2", "H100"), "h"); got != "" {
+		t.Error(got)
+	}
+	if len(c.charged) != 1 || len(c.foreign) != 0 {
+		t.Errorf("%d pods charged, %d to be charged", len(c.charged), len(c.foreign))
+	}
+}
+
+// TestResizedAndBack: a pod that is resized twice before the next cycle is charged as
+// it is then.
+func TestResizedAndBack(t *testing.T) {
+	c := newCluster(t, queues)
+	small, large := bound(newPod("pod", "a", "1", "H100"), "h"), bound(newPod("pod", "a", "2", "H100"), "h")
+	c.see(t, small, small, false)
+	if got := c.place(newPod("waiting", "a", "1", "H100"), "h"); got != "" {
+		t.Fatal(got)
+	}
+	c.see(t, small, large, false)
+	c.see(t, large, small, false)
+	if got := c.place(newPod("waiting", "a", "1", "H100"), "h"); got != "" {
+		t.Error(got)
+	}
+	c.see(t, small, large, false)
+	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestExpectedBinding: the binding of a pod that was charged is no news.
 func TestExpectedBinding(t *testing.T) {
 	c := newCluster(t, queues)
 	pod := newPod("pod", "a", "1", "H100")
 	if got := c.arrive(pod, "h"); got != "" {
 		t.Fatal(got)
 	}
-	if c.see(t, pod, bound(pod.DeepCopy(), "h"), false); c.foreign {
+	if c.see(t, pod, bound(pod.DeepCopy(), "h"), false); len(c.foreign) > 0 {
 		t.Error("the pod on its node is taken for another's")
 	}
-	if c.see(t, pod, bound(pod.DeepCopy(), "a"), false); !c.foreign {
+	if c.see(t, pod, bound(pod.DeepCopy(), "a"), false); len(c.foreign) == 0 {
 		t.Error("the pod on another node is taken for the one that was charged")
 	}
 }
@@ -576,16 +608,22 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit measures what the quota adds to a cycle beside 10,000 pods that are
-// charged, for a pod that is admitted, one that takes another card, too, of which the
-// queue has none, and one that is refused.
-func BenchmarkAdmit(b *testing.B) {
+// crowd is a cluster of 10,000 pods, bound to one node.
+func crowd(b *testing.B) *cluster {
 	c := newCluster(b, "queueLabel: queue\nmissing: Unlimited\nqueues: [{name: b, cards: {H100: 10001}}]")
 	for i := range 10_000 {
 		if err := c.known.Add(bound(newPod(fmt.Sprint("p", i), "b", "1", "H100"), "h")); err != nil {
 			b.Fatal(err)
 		}
 	}
+	return c
+}
+
+// BenchmarkAdmit measures what the quota adds to a cycle beside 10,000 pods that are
+// charged, for a pod that is admitted, one that takes another card, too, of which the
+// queue has none, and one that is refused.
+func BenchmarkAdmit(b *testing.B) {
+	c := crowd(b)
 	for what, pod := range map[string]*corev1.Pod{
 		"admitted": newPod("one", "b", "1", "H100"), "any": newPod("one", "b", "1", ""), "refused": newPod("two", "b", "2", "H100"),
 	} {
@@ -597,5 +635,27 @@ func BenchmarkAdmit(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkForeign measures a cycle beside 10,000 pods that are charged, of which one
+// was resized by others.
+func BenchmarkForeign(b *testing.B) {
+	c := crowd(b)
+	sizes := []*corev1.Pod{bound(newPod("p7", "b", "1", "H100"), "h"), bound(newPod("p7", "b", "2", "H100"), "h")}
+	large, small := newPod("large", "b", "2", "H100"), newPod("small", "b", "1", "H100")
+	c.Admit(context.Background(), small, c.nodes) // charges what is bound
+	for i := 0; b.Loop(); i++ {
+		before, now := sizes[i%2], sizes[1-i%2]
+		if err := c.known.Update(now); err != nil {
+			b.Fatal(err)
+		}
+		c.podChanged(before, now)
+		if status := c.Admit(context.Background(), large, c.nodes); status.IsSuccess() {
+			b.Fatal("room for two cards")
+		}
+		if status := c.Admit(context.Background(), small, c.nodes); status.IsSuccess() == (i%2 == 0) {
+			b.Fatal(status)
+		}
 	}
 }
