@@ -2,7 +2,6 @@ package device
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,11 +66,7 @@ const deviceShareArgs = "DeviceShareArgs"
 func ParseScoringStrategy(data []byte) (*Config, error) {
 	root, faults, err := document.Read(data, maxDocument)
 	if err != nil {
-		line := 0
-		if at := (*document.SyntaxError)(nil); errors.As(err, &at) {
-			line, err = at.Line, at.Err
-		}
-		return nil, &ParseError{Line: line, Err: err}
+		return nil, &ParseError{Line: err.Line, Err: err.Err}
 	}
 	p := &strategyParser{}
 	for _, f := range faults {

@@ -212,9 +212,7 @@ func (t *best) sample(n int, f func()) {
 func BenchmarkAllocatable(b *testing.B) {
 	w := newBenchWorld(0)
 	w.reserveAll(b)
-	order := rand.New(rand.NewPCG(1, 1)).Perm(benchJobs)
-	scattered := slices.Clone(order)
-	slices.SortFunc(scattered, func(at, other int) int { return order[at] - order[other] })
+	order, scattered := randomOrder()
 	for _, c := range []struct {
 		handles string
 		made    []int // the places of the tasks in the order in which they are made
@@ -226,6 +224,17 @@ func BenchmarkAllocatable(b *testing.B) {
 			})
 		}
 	}
+}
+
+// randomOrder returns all jobs in no order, and the places of the first, the second and
+// so on in that.
+func randomOrder() (order, places []int) {
+	order = rand.New(rand.NewPCG(1, 1)).Perm(benchJobs)
+	places = make([]int, benchJobs)
+	for at, job := range order {
+		places[job] = at
+	}
+	return order, places
 }
 
 // benchTasks makes a task of each job of a list, which made has the places of, in its
@@ -280,9 +289,7 @@ func BenchmarkAllocatableBatch(b *testing.B) {
 	const block = 1000
 	w := newBenchWorld(0)
 	w.reserveAll(b)
-	order := rand.New(rand.NewPCG(1, 1)).Perm(benchJobs)
-	scattered := slices.Clone(order)
-	slices.SortFunc(scattered, func(at, other int) int { return order[at] - order[other] })
+	order, scattered := randomOrder()
 	tasks, reasons := w.benchTasks(b, order, scattered)
 	var fastest best
 	var can vector.Mask

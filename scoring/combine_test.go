@@ -12,6 +12,7 @@ import (
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // columnScorer scores a node with its used amount of one resource, and fails
@@ -236,17 +237,20 @@ func TestCombineWorked(t *testing.T) {
 	}
 }
 
+// kubeScorer scores cpu and memory alike.
+func kubeScorer(t *testing.T, m *vectormap.ResourceVectorMap, kind scoring.ScoringType) scoring.Scorer {
+	t.Helper()
+	k, err := scoring.CompileKube(scoring.KubeConfig{Type: kind, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
 // Real scorers of kube-scheduler give the same.
 func TestCombineKube(t *testing.T) {
 	m := loadMap(t)
-	kube := func(kind scoring.ScoringType) scoring.Scorer {
-		k, err := scoring.CompileKube(scoring.KubeConfig{Type: kind, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}}, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return k
-	}
-	least, balanced := kube(scoring.LeastAllocated), kube(scoring.BalancedAllocation)
+	least, balanced := kubeScorer(t, m, scoring.LeastAllocated), kubeScorer(t, m, scoring.BalancedAllocation)
 	pod, used := vector.ResourceVector{3000, 5000}, m.NewMatrix(2)
 	allocatable := loadMatrix(m, vector.ResourceVector{4000, 10000}, vector.ResourceVector{6000, 10000})
 	wantScores(t, "kube", combine(t, scoring.Term{Scorer: least, Weight: 1}, scoring.Term{Scorer: balanced, Weight: 2.5}), pod, used, allocatable, 207, 237.5)
@@ -335,14 +339,7 @@ func onlyColumn(m *vector.Matrix, column int) *vector.Matrix {
 // of kube-scheduler have.
 func TestCombineTerms(t *testing.T) {
 	m := loadMap(t)
-	kube := func(kind scoring.ScoringType) scoring.Scorer {
-		k, err := scoring.CompileKube(scoring.KubeConfig{Type: kind, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}}, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return k
-	}
-	least, balanced := kube(scoring.LeastAllocated), kube(scoring.BalancedAllocation)
+	least, balanced := kubeScorer(t, m, scoring.LeastAllocated), kubeScorer(t, m, scoring.BalancedAllocation)
 	allocatable := loadMatrix(m, vector.ResourceVector{4000, 10000}, vector.ResourceVector{6000, 10000})
 	counted := scoring.TermRows{
 		Request: vector.ResourceVector{1000, 5000},

@@ -18,9 +18,10 @@ const maxDocument = 1 << 20
 func readDocument(data []byte, r *report) (root any, ok bool) {
 	root, faults, err := document.Read(data, maxDocument)
 	switch {
+	case err == nil:
 	case errors.Is(err, document.ErrEmpty):
 		return nil, true
-	case err != nil:
+	default:
 		r.fail(field.Invalid(nil, field.OmitValueType{}, brief(err.Error())))
 		return nil, false
 	}

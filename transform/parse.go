@@ -61,11 +61,7 @@ func Parse(data []byte, s Shape) (*Config, Shape, error) {
 	}
 	tree, faults, err := document.Read(data, MaxDocument)
 	if err != nil {
-		line := 0
-		if at := (*document.SyntaxError)(nil); errors.As(err, &at) {
-			line, err = at.Line, at.Err
-		}
-		return nil, s, &ParseError{Line: line, Err: err}
+		return nil, s, &ParseError{Line: err.Line, Err: err.Err}
 	}
 	top, ok := tree.(object)
 	if !ok {

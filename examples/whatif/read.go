@@ -291,22 +291,15 @@ func farAmount(text json.RawMessage) string {
 	}
 	var look func(path string, v any, amounts bool) string
 	look = func(path string, v any, amounts bool) string {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if found := look(strings.TrimPrefix(path+"."+key, "."), v[key], amounts || amountFields[key]); found != "" {
-					return found
-				}
-			}
-		case []any:
-			for i, item := range v {
-				if found := look(fmt.Sprintf("%s[%d]", path, i), item, amounts); found != "" {
-					return found
-				}
-			}
+		switch v.(type) {
 		case string, json.Number:
 			if amounts && longExponent.MatchString(fmt.Sprint(v)) {
 				return path
+			}
+		}
+		for _, c := range children(path, v) {
+			if found := look(c.path, c.value, amounts || amountFields[c.key]); found != "" {
+				return found
 			}
 		}
 		return ""
@@ -369,34 +362,47 @@ func narrow(path string, v any, fault func(any) error) (string, error) {
 	if cause == nil {
 		return "", nil
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		if fault(map[string]any{}) != nil {
-			break // no object at all is wanted here
+	for i, c := range children(path, v) {
+		if i == 0 && fault(c.without) != nil {
+			break // an object or a list, whichever v is, is not wanted here at all
 		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			at := strings.TrimPrefix(path+"."+key, ".")
-			if strings.ContainsAny(key, "./") {
-				at = path + "[" + key + "]"
-			}
-			if at, cause := narrow(at, v[key], func(x any) error { return fault(map[string]any{key: x}) }); cause != nil {
-				return at, cause
-			}
-		}
-	case []any:
-		if fault([]any{}) != nil {
-			break
-		}
-		for i, item := range v {
-			if at, cause := narrow(fmt.Sprintf("%s[%d]", path, i), item, func(x any) error { return fault([]any{x}) }); cause != nil {
-				return at, cause
-			}
+		if at, cause := narrow(c.path, c.value, func(x any) error { return fault(c.with(x)) }); cause != nil {
+			return at, cause
 		}
 	}
 	if _, want, ok := wanted(cause); ok {
 		return path, fmt.Errorf("got %s, want %s", excerpt(v), want)
 	}
 	return path, fmt.Errorf("got %s: %w", excerpt(v), cause)
+}
+
+// child is a value in an object or in a list.
+type child struct {
+	path, key string // no key in a list
+	value     any
+	without   any             // an empty object or list
+	with      func(x any) any // one that has x in the value's place, and nothing else
+}
+
+// children returns what is in an object, by key, or in a list. Others have none.
+func children(path string, v any) (list []child) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			at := strings.TrimPrefix(path+"."+key, ".")
+			if strings.ContainsAny(key, "./") {
+				at = path + "[" + key + "]"
+			}
+			with := func(x any) any { return map[string]any{key: x} }
+			list = append(list, child{at, key, v[key], map[string]any{}, with})
+		}
+	case []any:
+		for i, item := range v {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			list = append(list, child{path: at, value: item, without: []any{}, with: func(x any) any { return []any{x} }})
+		}
+	}
+	return list
 }
 
 // excerpt returns a value as JSON, of a long one the beginning.

@@ -74,7 +74,7 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns Err.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-func syntax(line int, format string, args ...any) error {
+func syntax(line int, format string, args ...any) *SyntaxError {
 	return &SyntaxError{Line: line, Err: fmt.Errorf(format, args...)}
 }
 
@@ -87,11 +87,11 @@ func syntax(line int, format string, args ...any) error {
 // the mapping's own keys, before and behind it. Documents that hold nothing may
 // follow.
 //
-// The error is a [*SyntaxError], and the rest is nil then: data is longer than
+// With an error the rest is nil: data is longer than
 // limit bytes, not UTF-8, not YAML, empty (it wraps [ErrEmpty]), more than one
 // document, nested more than a hundred deep, has aliases that make it too large,
 // or a key that is no string: YAML 1.1 reads yes, 010 and ~ as none.
-func Read(data []byte, limit int) (root any, faults []Fault, err error) {
+func Read(data []byte, limit int) (root any, faults []Fault, err *SyntaxError) {
 	if len(data) > limit {
 		return nil, nil, syntax(0, "%d bytes, more than %d", len(data), limit)
 	}
@@ -111,7 +111,7 @@ func Read(data []byte, limit int) (root any, faults []Fault, err error) {
 }
 
 // parse returns the value of the only document.
-func parse(data []byte) (only *yaml.Node, err error) {
+func parse(data []byte) (only *yaml.Node, err *SyntaxError) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var document yaml.Node
@@ -137,7 +137,7 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag(
 var libraryError = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // fromLibrary returns an error of the YAML library with its line apart.
-func fromLibrary(err error) error {
+func fromLibrary(err error) *SyntaxError {
 	text := err.Error()
 	found := libraryError.FindStringSubmatch(text)
 	if found == nil {
@@ -151,10 +151,10 @@ func fromLibrary(err error) error {
 type reader struct {
 	room   int // how much more the tree may weigh
 	faults []Fault
-	err    error // the first; nothing is read any more
+	err    *SyntaxError // the first; nothing is read any more
 }
 
-func (r *reader) fail(err error) {
+func (r *reader) fail(err *SyntaxError) {
 	if r.err == nil {
 		r.err = err
 	}
