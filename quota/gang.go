@@ -128,7 +128,7 @@ func (g *gang) commitGroup(group []int) (a Answer, err error) {
 		if g.l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
-		if a, err = g.l.commit(t, only, g.seq, &g.journal); err != nil || !a.OK {
+		if a, _, err = g.l.commit(t, only, g.seq, &g.journal); err != nil || !a.OK {
 			g.failed = i
 			if err == nil && only != nil {
 				g.reconsider(&a, t)

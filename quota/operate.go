@@ -49,6 +49,7 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, limit *cardSet) boo
 // queue than the one that has it already, an [ErrConflict].
 func (l *Ledger) Reserve(job *JobRequest) (Answer, error) {
 	job.of(l)
+	job.fetch()
 	l.lock()
 	a, e, err := l.reserve(job, false, l.seq+1)
 	l.unlock(a.changed(), e)
@@ -60,6 +61,7 @@ func (l *Ledger) Reserve(job *JobRequest) (Answer, error) {
 // changes.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) {
 	job.of(l)
+	job.fetch()
 	l.lock()
 	a, e, err := l.reserve(job, true, l.seq+1)
 	l.unlock(a.changed(), e)
@@ -301,12 +303,12 @@ func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 // commitOne commits one task, ends the change that the caller began by locking
 // the ledger, and tells what happened.
 func (l *Ledger) commitOne(task *TaskRequest, limit *cardSet) (Answer, error) {
-	a, err := l.commit(task, limit, l.seq+1, nil)
+	a, t, err := l.commit(task, limit, l.seq+1, nil)
 	var events []Event
 	switch {
 	case err != nil || a.Repeat:
 	case a.OK:
-		events = l.taskEvent(Committed, a.Seq, l.tasks[task.id])
+		events = l.taskEvent(Committed, a.Seq, t)
 	default:
 		events = l.refused(task.queue, task.job, task.id, &a)
 	}
@@ -328,35 +330,36 @@ func (l *Ledger) limitTo(cards []string) *cardSet {
 	return set
 }
 
-// commit decides on a task and charges it. undo, if not nil, learns what to do to
-// take it back.
-func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journal) (a Answer, err error) {
+// commit decides on a task and charges it, and returns its record if it is charged
+// now. undo, if not nil, learns what to do to take it back.
+func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journal) (a Answer, t *task, err error) {
 	l.begin(&a)
 	if t := l.tasks[r.id]; t != nil {
 		if !t.same(r) || limit != nil && !t.within(limit) {
-			return Answer{Seq: l.seq}, conflict("task", r.id, "it is charged already")
+			return Answer{Seq: l.seq}, nil, conflict("task", r.id, "it is charged already")
 		}
 		a.Repeat, a.Charged = true, l.charged(t)
-		return a, nil
+		return a, nil, nil
 	}
-	if j := l.jobOf(r); j != nil && j.queue.spec.Name != r.queue {
-		return Answer{Seq: l.seq}, conflict("job", r.job, "it is in queue "+j.queue.spec.Name)
+	j := l.jobOf(r)
+	if j != nil && j.queue.spec.Name != r.queue {
+		return Answer{Seq: l.seq}, nil, conflict("job", r.job, "it is in queue "+j.queue.spec.Name)
 	}
 	var buf [4]pick
 	picks := l.decideTask(&a, r, limit, buf[:0])
 	if !a.OK {
-		return a, nil
+		return a, nil, nil
 	}
-	q := l.queues[r.queue]
-	if err := r.check(q, l.jobs[r.job], picks); err != nil {
-		return Answer{Seq: l.seq}, err
+	q := l.queueOf(&r.queueAt, r.queue)
+	if err := r.check(q, j, picks); err != nil {
+		return Answer{Seq: l.seq}, nil, err
 	}
-	j := l.jobs[r.job]
 	if j == nil {
 		j = l.newJob(r.job, q)
+		r.jobAt.Store(j)
 		undo.newJob(j)
 	}
-	t := &task{id: r.id, job: j, seq: seq, state: taskCommitted}
+	t = &task{id: r.id, job: j, seq: seq, state: taskCommitted}
 	t.cpu = j.drawPlain(dimCPU, r.cpu, undo)
 	t.mem = j.drawPlain(dimMemory, r.mem, undo)
 	t.charges = t.buf[:0]
@@ -369,7 +372,7 @@ func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journa
 	undo.newTask(t, l.waiting[t.id])
 	delete(l.waiting, t.id)
 	a.Seq, a.Charged = seq, l.charged(t)
-	return a, nil
+	return a, t, nil
 }
 
 // same reports whether a request is for what the task is charged.

@@ -140,6 +140,28 @@ func (t *TaskRequest) fetch() {
 	kernel.Prefetch(&at)
 }
 
+// fetch asks for the queue, which is needed when the job has been looked up.
+func (r *JobRequest) fetch() {
+	kernel.Prefetch(&[kernel.PrefetchLines]unsafe.Pointer{unsafe.Pointer(r.queueAt.Load())})
+}
+
+// find looks up what decisions on a task read, so that the first one needn't.
+func (l *Ledger) find(t *TaskRequest) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	if q := l.lookUpQueue(&t.queueAt, t.queue); q != nil {
+		t.near(q)
+	}
+	l.lookUpJob(t)
+}
+
+// findQueue is find for a job.
+func (l *Ledger) findQueue(r *JobRequest) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	l.lookUpQueue(&r.queueAt, r.queue)
+}
+
 // near notes the cells that decisions read in a queue: those of cpu and memory, which
 // are neighbours, and those of the alternatives of the first item, here and above, as
 // far as there are places for them.

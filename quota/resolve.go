@@ -43,6 +43,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 		r.bind(t, node)
 	}
 	t.settle()
+	l.find(t)
 	return t, r.notes, nil
 }
 
@@ -76,6 +77,7 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 		return nil, nil, err
 	}
 	b.req.settle()
+	l.findQueue(b.req)
 	return b.req, b.notes, nil
 }
 
