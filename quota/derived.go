@@ -172,8 +172,8 @@ func (j *job) recount() {
 	}
 }
 
-// countWaiting calls add with everything that pending tasks of the last view ask
-// for, queue by queue upwards. Of alternatives the first counts that the task's
+// countWaiting calls add with everything that tasks ask for that are pending by
+// the views, queue by queue upwards. Of alternatives the first counts that the task's
 // job holds for it, or else the first.
 func (l *Ledger) countWaiting(add func(q *queue, dim int32, amount int64)) {
 	for _, w := range l.waiting {

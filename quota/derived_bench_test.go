@@ -84,14 +84,16 @@ func BenchmarkSetQueues(b *testing.B) {
 	}
 }
 
-// BenchmarkReconcile tells a ledger of 10,000 queues and tasks that one task was
-// resized: by a view of everything, and by one of the task.
+// BenchmarkReconcile tells a ledger of 10,000 queues, and as many tasks that run and
+// that wait, that one task was resized: by a view of everything, and by one of the task.
 func BenchmarkReconcile(b *testing.B) {
 	l, names := many(b)
 	var view View
 	for _, name := range names {
 		view.Tasks = append(view.Tasks, Task{
 			ID: name, Job: name, Queue: name, Status: TaskRunning, Request: resourceList("cpu:1"), Cards: []CardCount{},
+		}, Task{
+			ID: "waits-" + name, Job: name, Queue: name, Status: TaskPending, Request: resourceList("cpu:1"), Cards: []CardCount{},
 		})
 	}
 	if _, err := l.Reconcile(view); err != nil {
@@ -102,12 +104,12 @@ func BenchmarkReconcile(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		View
-	}{{"all", view}, {"partial", View{Partial: true, Tasks: view.Tasks[7:8]}}} {
+	}{{"all", view}, {"partial", View{Partial: true, Tasks: view.Tasks[14:15]}}} {
 		b.Run("view="+c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				k = 1 - k
-				view.Tasks[7].Request = sizes[k]
+				view.Tasks[14].Request = sizes[k]
 				rep, err := l.Reconcile(c.View)
 				if err != nil || len(rep.Corrected) != 1 || len(rep.Imported)+len(rep.Released)+len(rep.Unseen) != 0 {
 					b.Fatal("one task is not corrected", err)

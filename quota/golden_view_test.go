@@ -134,8 +134,16 @@ func (r *goldReconciler) place(v *goldViewJob) {
 		r.fail(v.id, "", UnknownQueue)
 		return
 	}
-	if j := r.jobs[v.id]; j != nil && j.queue != v.queue {
+	moves := v.listed || slices.ContainsFunc(v.tasks, func(t *goldViewTask) bool { return t.class == classAllocated && !r.deleted[t.id] })
+	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && moves {
 		j.queue = v.queue
+		for id, t := range r.waiting {
+			if t.job == v.id {
+				moved := *t
+				moved.queue = v.queue
+				r.waiting[id] = &moved
+			}
+		}
 		r.changed()
 		r.did(&r.rep.Corrected, v.id, "")
 	}

@@ -23,7 +23,7 @@ type Ledger struct {
 	ordered  []*queue // by name
 	jobs     map[string]*job
 	tasks    map[string]*task
-	waiting  map[string]*waitingTask // pending in the last view
+	waiting  map[string]*waitingTask // pending by the views
 	cards    []string                // by dimension; empty for dimensions that are no cards
 	dims     map[string]int32
 	source   *discovery
@@ -86,7 +86,7 @@ const reasons = int(InsufficientScalarQuota) + 1
 // cardName returns the name of a card's dimension.
 func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }
 
-// waitingTask is what a task asks for that was pending in the last view.
+// waitingTask is what a task asks for that was pending when a view had it last.
 type waitingTask struct {
 	id, job, queue string
 	cpu, mem       int64

@@ -17,10 +17,10 @@ type Report struct {
 	Released   []Ref // tasks that have ended, or gone; jobs that have gone or are no longer admitted
 
 	// Unseen are the charges and reservations that the view doesn't show yet. They
-	// were kept. Of a partial view they are those of its own jobs and tasks only. What never shows is the caller's to give back: with before, the Seq
-	// of the report of some rounds ago, [Ledger.Rollback] takes the tasks in Unseen
-	// whose Seq is at most before, and [Ledger.Expire] with before + 1 the holds of
-	// the jobs.
+	// were kept. Of a partial view they are those of its own jobs and tasks only. What
+	// never shows is the caller's to give back: with before, the Seq of the report of
+	// some rounds ago, [Ledger.Rollback] takes the tasks in Unseen whose Seq is at most
+	// before, and [Ledger.Expire] with before + 1 the holds of the jobs.
 	Unseen []Unseen
 
 	Mismatched []Mismatch // tasks on cards that they didn't ask for
@@ -85,7 +85,7 @@ func (r *Report) sort() {
 // released as well; one that it has as pending or pipelined is rolled back. A
 // charge that was never confirmed, and that the view has as pending, as pipelined,
 // or not at all, is kept, and Unseen. Pending tasks without a charge count in what
-// queues request, see [QueueStatus], until the next view.
+// queues request, see [QueueStatus], until they are charged or a view says otherwise.
 //
 // Jobs. A job's min is that of the view, resolved as by [Ledger.ResolveJob]; where
 // tasks have ended it is no more cpu and memory than the others ask for. Where it
@@ -109,7 +109,8 @@ func (r *Report) sort() {
 // Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]), a job or task that is there twice, a task
 // in another queue than its job ([ErrConflict]), amounts that a caller lists and
 // nothing can have ([ErrBadAmount]), and sums that would reach 2^53
-// ([ErrOverflow]). They change nothing.
+// ([ErrOverflow]), where the min of a job that the view may change counts on each of
+// its alternatives. They change nothing.
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	if l == nil {
 		panic("quota: nil ledger")
@@ -150,8 +151,8 @@ type reconciler struct {
 	events []Event
 }
 
-// concerned returns the ids of the jobs that the view may change: its own, those that
-// have tasks of it, and those that it should have.
+// concerned returns the ids of the jobs that the view may change: all, unless it is
+// partial; else its own, and those that have tasks of it.
 func (r *reconciler) concerned() []string {
 	l, ids := r.l, make(map[string]bool, len(r.jobs))
 	for _, v := range r.jobs {
@@ -188,7 +189,7 @@ func (r *reconciler) records(do func(j *job)) {
 
 func (r *reconciler) run() {
 	l := r.l
-	var pinned []*queue // orphans stay while their last charges are replaced
+	var pinned []*queue // orphans stay while their last charges are replaced; once per job
 	r.records(func(j *job) {
 		if j.queue.orphan {
 			pinned = append(pinned, j.queue)
@@ -286,7 +287,7 @@ func (r *reconciler) place(v *sightJob) {
 		r.rep.fail(v.id, "", UnknownQueue, v.queue)
 		return
 	}
-	if j := l.jobs[v.id]; j != nil && j.queue != q {
+	if j := l.jobs[v.id]; j != nil && j.queue != q && v.moves {
 		l.moveJob(j, q)
 		r.did(&r.rep.Corrected, v.id, "")
 	}
@@ -306,6 +307,11 @@ func (l *Ledger) moveJob(j *job, q *queue) {
 	old.jobs--
 	l.arrive(q)
 	l.prune(old)
+	for _, w := range l.waiting {
+		if w.job == j.id {
+			w.queue = q.spec.Name
+		}
+	}
 }
 
 // charges makes, corrects or confirms the charges of a job's allocated tasks. Those to
@@ -417,7 +423,7 @@ func (j *job) force(ti *taskItem, card int32, taken *uint64) charge {
 func (r *reconciler) giveUp() {
 	l := r.l
 	r.records(func(j *job) {
-		v := r.listed[j.id]
+		v := r.listed(j.id)
 		switch {
 		case !j.reserved || v != nil && v.lost || r.leaves(j.id):
 		case v != nil && v.phase != PhasePending:
@@ -462,7 +468,7 @@ func (l *Ledger) unreserve(j *job) {
 // admit sees that a job in the view has the min that it should have.
 func (r *reconciler) admit(v *sightJob) {
 	j := r.l.jobs[v.id]
-	if r.listed[v.id] == nil || v.lost || v.phase == PhasePending || j == nil && v.phase != PhaseInqueue {
+	if !v.listed || v.lost || v.phase == PhasePending || j == nil && v.phase != PhaseInqueue {
 		return
 	}
 	r.settleMin(v, j)
@@ -618,10 +624,23 @@ func (r *reconciler) wait() {
 			}
 		}
 	}
-	for id, old := range l.waiting {
-		if waiting[id] == nil && (r.tasks[id] != nil || r.gone[id] || !r.leaves(old.job)) {
+	drop := func(id string) {
+		if l.waiting[id] != nil && waiting[id] == nil {
 			delete(l.waiting, id)
 			r.rep.Changed = true
+		}
+	}
+	for id := range r.tasks {
+		drop(id)
+	}
+	for id := range r.gone {
+		drop(id)
+	}
+	if !r.partial || slices.ContainsFunc(r.jobs, func(v *sightJob) bool { return v.listed }) {
+		for id, old := range l.waiting {
+			if !r.leaves(old.job) {
+				drop(id)
+			}
 		}
 	}
 	for id, w := range waiting {
@@ -640,20 +659,16 @@ func (w *waitingTask) equal(other *waitingTask) bool {
 // tooLarge looks for sums that would reach 2^53: of what the tasks will be charged
 // and, where that is more, the mins of jobs.
 func (r *reconciler) tooLarge() error {
-	l, sums := r.l, rootSums{there: r.partial, sums: map[*queue][]int64{}}
+	l, sums := r.l, rootSums{fromCells: r.partial, sums: map[*queue][]int64{}}
 	if r.partial {
 		r.records(func(j *job) {
 			had := sums.of(j.queue)
 			j.each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
 		})
 	}
-	seen := make(map[string]*sightJob, len(r.jobs))
-	for _, v := range r.jobs {
-		seen[v.id] = v
-	}
 	for _, id := range r.ids {
 		var err error
-		r.sumJob(l.jobs[id], seen[id], func(q *queue, dim int32, amount int64) {
+		r.sumJob(l.jobs[id], r.byID[id], func(q *queue, dim int32, amount int64) {
 			if !sums.add(q, dim, amount) && err == nil {
 				err = overflow("job", id, amount, l.resource(int(dim)))
 			}
@@ -674,7 +689,7 @@ func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *queue, dim int32, a
 		q = l.queues[v.queue]
 	}
 	lost := q == nil
-	if lost && j != nil {
+	if j != nil && (lost || !v.moves) {
 		q = j.queue
 	}
 	if q == nil {

@@ -413,6 +413,18 @@ func TestReconcilePartial(t *testing.T) {
 	w.want(w.reconcile("partial", "l@r Running/1 A:1"), "released l l/5")
 	w.want(w.reconcile("partial", "j@q Pending"), "released j")
 
+	// A job is in one queue: where an allocated task of it is, but not where it is said
+	// that one has ended or waits.
+	w.reconcile("partial", "p@q; 11 Running@a A:1; 12 Running@a A:1; 13 Pending A:1")
+	w.want(w.reconcile("partial", "p@r; 14 Succeeded"), "no change")
+	w.want(w.reconcile("partial", "p@r; 15 Pending A:1"), "")
+	w.want(w.jobs["p"].queue.spec.Name+w.waiting["13"].queue+w.waiting["15"].queue, "qqr")
+	w.want(w.reconcile("partial", "p@r; 11 Running@a A:1"), "corrected p")
+	w.want(w.jobs["p"].queue.spec.Name+w.waiting["13"].queue, "rr")
+	w.want(w.state("q", "A")+" "+w.state("r", "A"), "0/0/0 2000/0/0")
+	w.want(w.reconcile("partial", "p@r Pending", "deleted 11 12"), "released p/11 p/12")
+	w.want(fmt.Sprint(sorted(w.waiting)), "[7]")
+
 	// What moves to another job leaves the one that it was of.
 	w.reconcile("partial", "n@q; 8 Running@a A:1; 9 Running@a A:1")
 	w.want(w.reconcile("partial", "o@q; 8 Running@a A:1"), "corrected o/8")

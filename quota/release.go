@@ -10,7 +10,7 @@ func (l *Ledger) Rollback(tasks ...string) bool {
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they
 // had of it. It reports whether all ids were of charged tasks, or of tasks that were
-// pending in the last view, which are no longer; others are left alone.
+// pending by the views, which are no longer; others are left alone.
 func (l *Ledger) Release(tasks ...string) bool {
 	return l.giveBack(Released, tasks)
 }

@@ -643,8 +643,8 @@ func (q *snapshotQueue) empty() bool {
 
 // rootSums adds up amounts by tree, where sums are largest.
 type rootSums struct {
-	there bool // starts with what is in the cells
-	sums  map[*queue][]int64
+	fromCells bool // starts with what is there
+	sums      map[*queue][]int64
 }
 
 // of returns the sums of a queue's tree, by dimension.
@@ -656,7 +656,7 @@ func (s *rootSums) of(q *queue) []int64 {
 	if sums == nil {
 		sums = make([]int64, len(q.cells))
 		for dim := range q.cells {
-			if s.there {
+			if s.fromCells {
 				sums[dim] = q.cells[dim].full()
 			}
 		}

@@ -40,7 +40,7 @@ type QueueStatus struct {
 	Inqueue   vector.ResourceVector // the holds of jobs
 	Elastic   vector.ResourceVector // the part of Allocated that is beyond the min of its job
 
-	// Request is Allocated and what pending tasks of the last view ask for: of
+	// Request is Allocated and what tasks ask for that are pending by the views: of
 	// alternatives the first that is held for the task's job, or else the first.
 	Request vector.ResourceVector
 
@@ -64,7 +64,7 @@ func (s *QueueStatus) Card(name string) CardSample {
 }
 
 // Queue returns how a queue stands; false if it isn't there. The work grows with
-// the number of tasks that were pending in the last view.
+// the number of tasks that are pending by the views.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	l.rlock()
 	defer l.mu.RUnlock()

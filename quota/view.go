@@ -9,10 +9,14 @@ import (
 // View is what an informer knows of the jobs and tasks of a cluster, for
 // [Ledger.Reconcile]. The order of its lists doesn't matter.
 type View struct {
-	// Partial says that the view is not of the whole cluster. What it doesn't have
-	// stays as it is, and is not Unseen either: jobs that aren't in Jobs, with all
-	// their tasks that aren't in Tasks or Deleted. A job in Jobs comes with all of
-	// its tasks. It serves to follow single events between views of everything.
+	// Partial says that the view is not of the whole cluster, but of what an event is
+	// about. What it doesn't have stays as it is, and is not Unseen either: jobs that
+	// aren't in Jobs, with all their tasks that aren't in Tasks or Deleted. A job in
+	// Jobs comes with all of its tasks; one that has gone comes with none, in
+	// PhasePending, with its tasks in Deleted. A task that is charged somewhere is
+	// in the queue of its job, so an allocated one that names another queue takes the
+	// job there, with all its tasks. A task that goes to another job changes nothing of
+	// the old one but its charges: where that one is listed as a rule, list both.
 	Partial bool
 
 	Jobs []ViewJob
@@ -23,7 +27,7 @@ type View struct {
 
 	// Deleted are the ids of tasks that are known to be gone. Without it a task
 	// that the ledger has seen and the view doesn't have is gone, too, unless the
-	// view is partial.
+	// view is partial and its job not listed.
 	Deleted []string
 }
 
@@ -68,19 +72,29 @@ func (p Phase) String() string {
 // sight is a view, resolved.
 type sight struct {
 	partial bool
-	jobs    []*sightJob          // by id
-	listed  map[string]*sightJob // of jobs, those in the view themselves
+	byID    map[string]*sightJob
+	jobs    []*sightJob // by id
 	tasks   map[string]*sightTask
 	gone    map[string]bool // the ids in Deleted
 }
 
+// listed returns a job that is in the view itself, nil for others.
+func (s *sight) listed(job string) *sightJob {
+	if v := s.byID[job]; v != nil && v.listed {
+		return v
+	}
+	return nil
+}
+
 // leaves reports whether what the view doesn't have of a job stays as it is.
-func (s *sight) leaves(job string) bool { return s.partial && s.listed[job] == nil }
+func (s *sight) leaves(job string) bool { return s.partial && s.listed(job) == nil }
 
 // sightJob is a job that the view has, or of which it has tasks.
 type sightJob struct {
 	id, queue string
-	phase     Phase // of a listed job
+	listed    bool // the job itself is in the view
+	moves     bool // it is in that queue, wherever the ledger has it
+	phase     Phase
 	minMember int
 	min       *JobRequest // nil: not known
 	tasks     []*sightTask
@@ -129,14 +143,14 @@ func (l *Ledger) class(t *Task) class {
 func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	s := &sight{
 		partial: view.Partial,
-		listed:  make(map[string]*sightJob, len(view.Jobs)),
+		byID:    make(map[string]*sightJob, len(view.Jobs)),
 		tasks:   map[string]*sightTask{},
 		gone:    map[string]bool{},
 	}
 	for _, id := range view.Deleted {
 		s.gone[id] = true
 	}
-	jobs := make(map[string]*sightJob, len(view.Jobs))
+	jobs := s.byID
 	tasks := map[*sightJob][]Task{}
 	for i := range view.Jobs {
 		v := &view.Jobs[i]
@@ -146,8 +160,8 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 		if jobs[v.ID] != nil {
 			return nil, conflict("job", v.ID, "it is in the view twice")
 		}
-		j := &sightJob{id: v.ID, queue: v.Queue, phase: v.Phase, minMember: int(v.MinMember)}
-		jobs[v.ID], s.listed[v.ID] = j, j
+		j := &sightJob{id: v.ID, queue: v.Queue, listed: true, moves: true, phase: v.Phase, minMember: int(v.MinMember)}
+		jobs[v.ID] = j
 		for _, t := range v.Tasks {
 			t.Job, t.Queue = cmp.Or(t.Job, v.ID), cmp.Or(t.Queue, v.Queue)
 			if t.Job != v.ID {
@@ -211,6 +225,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 		return err
 	}
 	t.class = class
+	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
 	for _, n := range notes {
 		if n.Code == CardMismatch {
 			rep.Mismatched = append(rep.Mismatched, Mismatch{Ref{task.Job, task.ID}, n.Name})

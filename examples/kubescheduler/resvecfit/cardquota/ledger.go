@@ -50,15 +50,15 @@ type Ledger struct {
 
 	// mu is held while the account follows the cluster: what is known of a pod must
 	// not be older than what the account was told before.
-	mu      sync.Mutex
-	charged map[types.UID]*corev1.Pod // as they were when they were charged
-	foreign map[types.UID]*corev1.Pod // are bound, and not charged, or not as they are now
-	fresh   bool                      // nothing is known of the pods that are there
-	nodes   []*corev1.Node            // of the last snapshot
-	seen    []int64                   // the generations of nodes when their pods were last followed
-	moved   bool                      // nodes are not those of seen
-	stale   bool                      // the cards of nodes are not read yet
-	cards   *device.Catalogue         // of nodes
+	mu        sync.Mutex
+	charged   map[types.UID]*corev1.Pod // as they were when they were charged
+	unsettled map[types.UID]*corev1.Pod // to be charged: bound by others, changed, or on cards that have changed
+	listed    bool                      // the pods that were there at the start are known
+	nodes     []*corev1.Node            // of the last snapshot
+	seen      []int64                   // the generations of nodes when their pods were last followed
+	moved     bool                      // nodes are not those of seen
+	stale     bool                      // the cards of nodes are not read yet
+	cards     *device.Catalogue         // of nodes
 }
 
 // resolved is what a pod is charged.
@@ -79,13 +79,12 @@ func New(cfg *Config, factory informers.SharedInformerFactory) (*Ledger, error) 
 		return nil, err
 	}
 	l := &Ledger{
-		cfg:     cfg,
-		pods:    factory.Core().V1().Pods().Lister(),
-		account: account,
-		charged: map[types.UID]*corev1.Pod{},
-		foreign: map[types.UID]*corev1.Pod{},
-		fresh:   true,
-		cards:   (&device.Inventory{}).Catalogue(),
+		cfg:       cfg,
+		pods:      factory.Core().V1().Pods().Lister(),
+		account:   account,
+		charged:   map[types.UID]*corev1.Pod{},
+		unsettled: map[types.UID]*corev1.Pod{},
+		cards:     (&device.Inventory{}).Catalogue(),
 	}
 	_, err = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(after any) { l.podChanged(nil, after) },
@@ -131,10 +130,10 @@ func (l *Ledger) follow(uid types.UID, now *corev1.Pod) {
 	case now.Spec.NodeName == "": // waits, or its binding is not seen yet
 	case l.queueOf(now) == "":
 		l.release(uid)
-	case was != nil && l.foreign[uid] == nil && l.sameCharge(was, now):
+	case was != nil && l.unsettled[uid] == nil && l.sameCharge(was, now):
 		l.charged[uid] = now
 	default:
-		l.foreign[uid] = now
+		l.unsettled[uid] = now
 	}
 }
 
@@ -152,7 +151,7 @@ func hasEnded(pod *corev1.Pod) bool {
 func (l *Ledger) release(pod types.UID) {
 	l.account.Release(string(pod))
 	delete(l.charged, pod)
-	delete(l.foreign, pod)
+	delete(l.unsettled, pod)
 }
 
 // refresh tells the account what has changed since the last time.
@@ -190,7 +189,7 @@ func sameCards(a, b *corev1.Node) bool {
 }
 
 // discover reads the cards of the nodes. Pods on nodes that had other cards have to
-// be charged anew.
+// be charged anew, and all of them when the cluster had.
 func (l *Ledger) discover() error {
 	inventory, err := device.FromNodes(l.nodes, nil, device.LabelOptions{})
 	if err != nil {
@@ -204,9 +203,10 @@ func (l *Ledger) discover() error {
 	if err := l.account.SetCatalogue(cards, m); err != nil {
 		return err
 	}
+	same := slices.Equal(l.cards.Cards(), cards.Cards()) // else other pods may be of other cards, too
 	for uid, pod := range l.charged {
-		if node := pod.Spec.NodeName; !slices.Equal(l.cards.CardsOf(node), cards.CardsOf(node)) {
-			l.foreign[uid] = pod
+		if node := pod.Spec.NodeName; !same || !slices.Equal(l.cards.CardsOf(node), cards.CardsOf(node)) {
+			l.unsettled[uid] = pod
 		}
 	}
 	l.cards = cards
@@ -247,9 +247,10 @@ func (l *Ledger) known(pod *corev1.Pod) *corev1.Pod {
 	return now
 }
 
-// settle charges the pods that are bound, and not charged, or not rightly.
+// settle charges the pods that are to be charged. One that can't be, since its
+// amounts are more than can be added up, doesn't keep others from it.
 func (l *Ledger) settle(logger klog.Logger) error {
-	if l.fresh {
+	if !l.listed {
 		pods, err := l.pods.List(labels.Everything())
 		if err != nil {
 			return err
@@ -257,30 +258,39 @@ func (l *Ledger) settle(logger klog.Logger) error {
 		for _, pod := range pods {
 			l.follow(pod.UID, pod)
 		}
-		l.fresh = false
+		l.listed = true
 	}
-	for uid, pod := range l.foreign {
-		l.follow(uid, l.known(pod)) // events may be late
+	for _, pod := range l.unsettled {
+		l.changed(pod, l.known(pod)) // events may be late
 	}
-	if len(l.foreign) == 0 {
+	if len(l.unsettled) == 0 {
 		return nil
 	}
-	view := quota.View{Partial: true}
-	for _, pod := range l.foreign {
-		task := l.taskOf(pod)
+	var tasks []quota.Task
+	for _, uid := range slices.Sorted(maps.Keys(l.unsettled)) {
+		task := l.taskOf(l.unsettled[uid])
 		task.Status = quota.TaskBound
-		view.Tasks = append(view.Tasks, task)
+		tasks = append(tasks, task)
 	}
-	report, err := l.account.Reconcile(view)
-	if err != nil {
-		return err
+	if err := l.tell(logger, tasks...); err != nil {
+		for _, task := range tasks {
+			if err := l.tell(logger, task); err != nil {
+				logger.Error(err, "A bound pod can't be charged", "job", task.Job, "task", task.ID)
+			}
+		}
 	}
+	maps.Copy(l.charged, l.unsettled)
+	clear(l.unsettled)
+	return nil
+}
+
+// tell has the account charge tasks.
+func (l *Ledger) tell(logger klog.Logger, tasks ...quota.Task) error {
+	report, err := l.account.Reconcile(quota.View{Partial: true, Tasks: tasks})
 	for _, x := range report.Failed {
 		logger.Info("A bound pod can't be charged", "job", x.Job, "task", x.Task, "reason", x.Reason, "detail", x.Detail)
 	}
-	maps.Copy(l.charged, l.foreign)
-	clear(l.foreign)
-	return nil
+	return err
 }
 
 // queueOf returns the queue of a pod; empty for a pod that isn't charged.
@@ -398,6 +408,7 @@ func (l *Ledger) Unreserve(_ context.Context, pod *corev1.Pod, _ string) {
 	defer l.mu.Unlock()
 	l.account.Rollback(string(pod.UID))
 	delete(l.charged, pod.UID)
+	delete(l.unsettled, pod.UID)
 	l.follow(pod.UID, l.known(pod))
 }
 

@@ -419,8 +419,79 @@ func TestLateNews(t *testing.T) {
 	if got := c.arrive(newPod("waiting", "a", "2", "H100"), "h"); got != "" {
 		t.Error(got)
 	}
-	if len(c.charged) != 1 || len(c.foreign) != 0 {
-		t.Errorf("%d pods charged, %d to be charged", len(c.charged), len(c.foreign))
+	if len(c.charged) != 1 || len(c.unsettled) != 0 {
+		t.Errorf("%d pods charged, %d to be charged", len(c.charged), len(c.unsettled))
+	}
+}
+
+// TestMadeAgain: a pod that was made again under its name is charged, although the
+// handler has heard of the first only.
+func TestMadeAgain(t *testing.T) {
+	c := newCluster(t, queues)
+	c.place(newPod("any", "cpu", "", ""), "c")
+	first := bound(newPod("pod", "a", "2", "H100"), "h")
+	second := first.DeepCopy()
+	second.UID = "second"
+	c.podChanged(nil, first)
+	if err := c.known.Add(second); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestCardsComeToBeKnown: when nodes bring cards, pods elsewhere that take them are
+// charged on them.
+func TestCardsComeToBeKnown(t *testing.T) {
+	c := newCluster(t, queues)
+	var bare, all = []fwk.NodeInfo{}, c.nodes
+	for _, info := range all {
+		if info.Node().Name == "c" {
+			bare = append(bare, info)
+		}
+	}
+	c.nodes = bare
+	pod := bound(newPod("pod", "a", "2", "H100"), "elsewhere")
+	c.see(t, pod, pod, false)
+	c.place(newPod("any", "cpu", "", ""), "c")
+	c.nodes = all
+	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestAbsurd: a pod whose amounts can't be added up keeps no others from being charged
+// and admitted, and its own charge doesn't outlive it.
+func TestAbsurd(t *testing.T) {
+	c := newCluster(t, queues)
+	waiting := newPod("waiting", "a", "2", "H100|A100")
+	if got := c.arrive(waiting, "h"); got != "" {
+		t.Fatal(got)
+	}
+	absurd := func(name string) *corev1.Pod {
+		pod := bound(newPod(name, "cpu", "", ""), "c")
+		pod.Spec.Containers[0].Resources.Requests = amounts("cpu", "5000000000000")
+		return pod
+	}
+	for _, pod := range []*corev1.Pod{absurd("one"), absurd("two"), bound(newPod("pod", "b", "1", "H100"), "h")} {
+		c.see(t, pod, pod, false)
+	}
+	for i, info := range c.nodes {
+		if info.Node().Name == "h" {
+			c.nodes[i] = &nodeInfo{node: newNode("h", "A100"), generation: 1000}
+		}
+	}
+	if got := c.place(newPod("other", "b", "1", "H100"), "c"); strings.Contains(got, "sum too large") {
+		t.Error(got)
+	}
+	if q, _ := c.account.Queue("b"); q.Card("A100").Allocated+q.Card("H100").Allocated != 1000 {
+		t.Error("the pod of queue b is not charged")
+	}
+	c.Unreserve(context.Background(), waiting, "h")
+	c.place(newPod("any", "a", "1", "A100"), "c")
+	if q, _ := c.account.Queue("a"); q.Allocated[0] != 0 {
+		t.Error("a pod that waits is charged")
 	}
 }
 
@@ -451,10 +522,10 @@ func TestExpectedBinding(t *testing.T) {
 	if got := c.arrive(pod, "h"); got != "" {
 		t.Fatal(got)
 	}
-	if c.see(t, pod, bound(pod.DeepCopy(), "h"), false); len(c.foreign) > 0 {
+	if c.see(t, pod, bound(pod.DeepCopy(), "h"), false); len(c.unsettled) > 0 {
 		t.Error("the pod on its node is taken for another's")
 	}
-	if c.see(t, pod, bound(pod.DeepCopy(), "a"), false); len(c.foreign) == 0 {
+	if c.see(t, pod, bound(pod.DeepCopy(), "a"), false); len(c.unsettled) == 0 {
 		t.Error("the pod on another node is taken for the one that was charged")
 	}
 }
