@@ -24,9 +24,7 @@ func (l *Ledger) limit() {
 	l.limitLevel(l.topLevel(), cluster)
 	for _, q := range l.ordered {
 		q.over = nil
-		for dim := range q.cells {
-			q.mark(int32(dim))
-		}
+		q.markAll()
 	}
 }
 

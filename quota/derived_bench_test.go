@@ -2,8 +2,9 @@ package quota
 
 import (
 	"fmt"
-	corev1 "k8s.io/api/core/v1"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // BenchmarkWhatFits counts a million copies.

@@ -124,3 +124,10 @@ func (q *queue) mark(dim int32) {
 		q.over[dim] = true
 	}
 }
+
+// markAll marks every dimension that is over.
+func (q *queue) markAll() {
+	for dim := range q.cells {
+		q.mark(int32(dim))
+	}
+}

@@ -334,11 +334,11 @@ func (l *Ledger) limitTo(cards []string) *cardSet {
 // now. undo, if not nil, learns what to do to take it back.
 func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journal) (a Answer, t *task, err error) {
 	l.begin(&a)
-	if t := l.tasks[r.id]; t != nil {
-		if !t.same(r) || limit != nil && !t.within(limit) {
+	if was := l.tasks[r.id]; was != nil {
+		if !was.same(r) || limit != nil && !was.within(limit) {
 			return Answer{Seq: l.seq}, nil, conflict("task", r.id, "it is charged already")
 		}
-		a.Repeat, a.Charged = true, l.charged(t)
+		a.Repeat, a.Charged = true, l.charged(was)
 		return a, nil, nil
 	}
 	j := l.jobOf(r)

@@ -164,17 +164,11 @@ func (r *reconciler) concerned() []string {
 		}
 		return sorted(ids)
 	}
-	taskJob := func(id string) {
+	r.told(func(id string) {
 		if t := l.tasks[id]; t != nil {
 			ids[t.job.id] = true
 		}
-	}
-	for id := range r.tasks {
-		taskJob(id)
-	}
-	for id := range r.gone {
-		taskJob(id)
-	}
+	})
 	return sorted(ids)
 }
 
@@ -218,9 +212,7 @@ func (r *reconciler) mark() {
 	r.records(func(j *job) {
 		for q := j.queue; q != nil && !marked[q]; q = q.parent {
 			marked[q] = true
-			for dim := range q.cells {
-				q.mark(int32(dim))
-			}
+			q.markAll()
 		}
 	})
 }
@@ -288,13 +280,14 @@ func (r *reconciler) place(v *sightJob) {
 		return
 	}
 	if j := l.jobs[v.id]; j != nil && j.queue != q && v.moves {
+		v.moved = true
 		l.moveJob(j, q)
 		r.did(&r.rep.Corrected, v.id, "")
 	}
 	r.charges(q, v)
 }
 
-// moveJob takes a job with all that it has to another queue.
+// moveJob takes a job's record to another queue.
 func (l *Ledger) moveJob(j *job, q *queue) {
 	old := j.queue
 	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, -allocated, -held, -uncovered, nil) })
@@ -307,11 +300,6 @@ func (l *Ledger) moveJob(j *job, q *queue) {
 	old.jobs--
 	l.arrive(q)
 	l.prune(old)
-	for _, w := range l.waiting {
-		if w.job == j.id {
-			w.queue = q.spec.Name
-		}
-	}
 }
 
 // charges makes, corrects or confirms the charges of a job's allocated tasks. Those to
@@ -612,11 +600,13 @@ func (it *item) equal(other *item) bool {
 		(it.held == 0 && it.charges == 0 || it.at == other.at)
 }
 
-// wait makes the pending tasks those of the view.
+// wait makes the pending tasks those of the view. What a partial one leaves goes with
+// its job to another queue.
 func (r *reconciler) wait() {
-	l := r.l
+	l, all := r.l, !r.partial
 	waiting := make(map[string]*waitingTask, len(r.tasks))
 	for _, v := range r.jobs {
+		all = all || v.listed || v.moved
 		for _, vt := range v.tasks {
 			t := vt.req
 			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
@@ -630,16 +620,13 @@ func (r *reconciler) wait() {
 			r.rep.Changed = true
 		}
 	}
-	for id := range r.tasks {
-		drop(id)
-	}
-	for id := range r.gone {
-		drop(id)
-	}
-	if !r.partial || slices.ContainsFunc(r.jobs, func(v *sightJob) bool { return v.listed }) {
+	r.told(drop)
+	if all { // else no task is concerned that the view doesn't have
 		for id, old := range l.waiting {
-			if !r.leaves(old.job) {
+			if v := r.byID[old.job]; !r.leaves(old.job) {
 				drop(id)
+			} else if v != nil && v.moved {
+				old.queue = v.queue
 			}
 		}
 	}
@@ -659,7 +646,7 @@ func (w *waitingTask) equal(other *waitingTask) bool {
 // tooLarge looks for sums that would reach 2^53: of what the tasks will be charged
 // and, where that is more, the mins of jobs.
 func (r *reconciler) tooLarge() error {
-	l, sums := r.l, rootSums{fromCells: r.partial, sums: map[*queue][]int64{}}
+	l, sums := r.l, newRootSums(r.partial)
 	if r.partial {
 		r.records(func(j *job) {
 			had := sums.of(j.queue)

@@ -606,7 +606,7 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 // finish makes the sums, and looks for what contradicts itself.
 func (r *restorer) finish() error {
 	l := r.l
-	sums := rootSums{sums: map[*queue][]int64{}}
+	sums := newRootSums(false)
 	for i := range r.doc.Jobs {
 		j := l.jobs[r.doc.Jobs[i].ID]
 		var err error
@@ -647,6 +647,8 @@ type rootSums struct {
 	sums      map[*queue][]int64
 }
 
+func newRootSums(fromCells bool) *rootSums { return &rootSums{fromCells, map[*queue][]int64{}} }
+
 // of returns the sums of a queue's tree, by dimension.
 func (s *rootSums) of(q *queue) []int64 {
 	for q.parent != nil {
@@ -655,8 +657,8 @@ func (s *rootSums) of(q *queue) []int64 {
 	sums := s.sums[q]
 	if sums == nil {
 		sums = make([]int64, len(q.cells))
-		for dim := range q.cells {
-			if s.fromCells {
+		if s.fromCells {
+			for dim := range q.cells {
 				sums[dim] = q.cells[dim].full()
 			}
 		}

@@ -86,6 +86,17 @@ func (s *sight) listed(job string) *sightJob {
 	return nil
 }
 
+// told calls do with the ids of all tasks that the view says something of; twice with
+// those that it has and that are gone.
+func (s *sight) told(do func(id string)) {
+	for id := range s.tasks {
+		do(id)
+	}
+	for id := range s.gone {
+		do(id)
+	}
+}
+
 // leaves reports whether what the view doesn't have of a job stays as it is.
 func (s *sight) leaves(job string) bool { return s.partial && s.listed(job) == nil }
 
@@ -94,6 +105,7 @@ type sightJob struct {
 	id, queue string
 	listed    bool // the job itself is in the view
 	moves     bool // it is in that queue, wherever the ledger has it
+	moved     bool // the ledger had it elsewhere
 	phase     Phase
 	minMember int
 	min       *JobRequest // nil: not known

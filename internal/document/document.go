@@ -87,10 +87,10 @@ func syntax(line int, format string, args ...any) *SyntaxError {
 // the mapping's own keys, before and behind it. Documents that hold nothing may
 // follow.
 //
-// With an error the rest is nil: data is longer than
-// limit bytes, not UTF-8, not YAML, empty (it wraps [ErrEmpty]), more than one
-// document, nested more than a hundred deep, has aliases that make it too large,
-// or a key that is no string: YAML 1.1 reads yes, 010 and ~ as none.
+// With an error the rest is nil: data is longer than limit bytes, not UTF-8, not
+// YAML, empty (it wraps [ErrEmpty]), more than one document, nested more than a
+// hundred deep, has aliases that make it too large, or a key that is no string: YAML
+// 1.1 reads yes, 010 and ~ as none.
 func Read(data []byte, limit int) (root any, faults []Fault, err *SyntaxError) {
 	if len(data) > limit {
 		return nil, nil, syntax(0, "%d bytes, more than %d", len(data), limit)

@@ -3,6 +3,7 @@ package cardquota
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,15 @@ func (c *cluster) touch(name string) {
 	for _, info := range c.nodes {
 		if info := info.(*nodeInfo); info.node.Name == name {
 			info.generation++
+		}
+	}
+}
+
+// relabel gives node h cards of another name.
+func (c *cluster) relabel(product string) {
+	for i, info := range c.nodes {
+		if info.Node().Name == "h" {
+			c.nodes[i] = &nodeInfo{node: newNode("h", product), generation: info.GetGeneration() + 1}
 		}
 	}
 }
@@ -389,6 +399,14 @@ func (c *cluster) see(t *testing.T, before, after *corev1.Pod, late bool) {
 	}
 }
 
+// wantFull checks that queue a has no room for another H100.
+func (c *cluster) wantFull(t *testing.T) {
+	t.Helper()
+	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // TestBoundAllTheSame: a pod that is bound although its binding failed is charged,
 // whichever is heard of first.
 func TestBoundAllTheSame(t *testing.T) {
@@ -436,29 +454,20 @@ func TestMadeAgain(t *testing.T) {
 	if err := c.known.Add(second); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	c.wantFull(t)
 }
 
 // TestCardsComeToBeKnown: when nodes bring cards, pods elsewhere that take them are
 // charged on them.
 func TestCardsComeToBeKnown(t *testing.T) {
 	c := newCluster(t, queues)
-	var bare, all = []fwk.NodeInfo{}, c.nodes
-	for _, info := range all {
-		if info.Node().Name == "c" {
-			bare = append(bare, info)
-		}
-	}
-	c.nodes = bare
+	all := c.nodes
+	c.nodes = slices.DeleteFunc(slices.Clone(all), func(info fwk.NodeInfo) bool { return info.Node().Name != "c" })
 	pod := bound(newPod("pod", "a", "2", "H100"), "elsewhere")
 	c.see(t, pod, pod, false)
 	c.place(newPod("any", "cpu", "", ""), "c")
 	c.nodes = all
-	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	c.wantFull(t)
 }
 
 // TestAbsurd: a pod whose amounts can't be added up keeps no others from being charged
@@ -477,11 +486,7 @@ func TestAbsurd(t *testing.T) {
 	for _, pod := range []*corev1.Pod{absurd("one"), absurd("two"), bound(newPod("pod", "b", "1", "H100"), "h")} {
 		c.see(t, pod, pod, false)
 	}
-	for i, info := range c.nodes {
-		if info.Node().Name == "h" {
-			c.nodes[i] = &nodeInfo{node: newNode("h", "A100"), generation: 1000}
-		}
-	}
+	c.relabel("A100")
 	if got := c.place(newPod("other", "b", "1", "H100"), "c"); strings.Contains(got, "sum too large") {
 		t.Error(got)
 	}
@@ -510,9 +515,7 @@ func TestResizedAndBack(t *testing.T) {
 		t.Error(got)
 	}
 	c.see(t, small, large, false)
-	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	c.wantFull(t)
 }
 
 // TestExpectedBinding: the binding of a pod that was charged is no news.

@@ -80,14 +80,7 @@ func (s *story) must(err error) {
 // hear tells the handler of some news, in order.
 func (s *story) hear(n int) {
 	for _, pods := range s.news[:min(n, len(s.news))] {
-		before, after := any(pods[0]), any(pods[1])
-		if pods[0] == nil {
-			before = nil
-		}
-		if pods[1] == nil {
-			after = nil
-		}
-		s.podChanged(before, after)
+		s.podChanged(pods[0], pods[1])
 	}
 	s.news = s.news[min(n, len(s.news)):]
 }
@@ -113,9 +106,9 @@ func (s *story) step(name string) {
 	case n < 10:
 		s.hear(1 + s.IntN(4))
 	case n < 12 && len(s.assumed) > 0:
-		s.finish(slices.Sorted(maps.Keys(s.assumed))[0])
+		s.finish()
 	case n == 12 && s.IntN(4) == 0:
-		s.relabel()
+		s.relabel(s.oneOf("H100", "A100"))
 	default:
 		s.Admit(context.Background(), newPod("probe", "tight", "1", "H100"), s.nodes)
 	}
@@ -153,8 +146,9 @@ func (s *story) change(pod *corev1.Pod) {
 	s.set(pod.Name, pod)
 }
 
-// finish ends the binding of a pod, well or not.
-func (s *story) finish(uid types.UID) {
+// finish ends the binding of the first pod, well or not.
+func (s *story) finish() {
+	uid := slices.Min(slices.Collect(maps.Keys(s.assumed)))
 	assumed := s.assumed[uid]
 	delete(s.assumed, uid)
 	now := s.pods[assumed.Name]
@@ -168,19 +162,10 @@ func (s *story) finish(uid types.UID) {
 	}
 }
 
-// relabel gives node h the one card or the other.
-func (s *story) relabel() {
-	for i, info := range s.nodes {
-		if info.Node().Name == "h" {
-			s.nodes[i] = &nodeInfo{node: newNode("h", s.oneOf("H100", "A100")), generation: info.GetGeneration() + 1}
-		}
-	}
-}
-
 // compare lets the ledger hear of everything, and compares it with a new one.
 func (s *story) compare(seed uint64) {
 	for len(s.assumed) > 0 {
-		s.finish(slices.Sorted(maps.Keys(s.assumed))[0])
+		s.finish()
 	}
 	s.hear(len(s.news))
 	fresh := newCluster(s.T, roomy)
