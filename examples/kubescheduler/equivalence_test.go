@@ -25,15 +25,17 @@ import (
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
 )
 
-// pairs is how many pairs of a pod and a node the equivalence test looks at.
-func pairs(t *testing.T) int {
-	text := os.Getenv("RESVEC_PAIRS")
+// environment returns a number from the environment, which a test of other random
+// cases sets: RESVEC_PAIRS is how many pairs of a pod and a node TestEquivalence looks
+// at, and RESVEC_SEED the first seed of it and of TestSum.
+func environment(t *testing.T, name string, otherwise uint64) uint64 {
+	text := os.Getenv(name)
 	if text == "" {
-		return 200_000
+		return otherwise
 	}
-	n, err := strconv.Atoi(text)
+	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return n
 }
@@ -190,7 +192,8 @@ func verdict(s *fwk.Status) string {
 func TestEquivalence(t *testing.T) {
 	types := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio, balanced}
 	var n counts
-	for seed := uint64(1); n.pairs < pairs(t); seed++ {
+	pairs := int(environment(t, "RESVEC_PAIRS", 200_000))
+	for seed := environment(t, "RESVEC_SEED", 1); n.pairs < pairs; seed++ {
 		w := &world{Rand: rand.New(rand.NewPCG(seed, 7)), huge: seed%5 == 0}
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareCluster(t, w, types[seed%4], &n) })
 		if t.Failed() {
@@ -354,7 +357,8 @@ func (x *twins) compareScores(t *testing.T, w *world, theirs, ours fwk.CycleStat
 func TestSum(t *testing.T) {
 	types := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio}
 	times := map[bool]int{}
-	for seed := uint64(1); seed <= 100; seed++ {
+	first := environment(t, "RESVEC_SEED", 1)
+	for seed := first; seed < first+100; seed++ {
 		w := &world{Rand: rand.New(rand.NewPCG(seed, 8))}
 		nodes, handle := w.cluster(t)
 		x := sums{twins: newTwins(t, w.strategy(types[seed%3]), handle)}
