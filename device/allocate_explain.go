@@ -12,6 +12,7 @@ import (
 // AllocationExplanation is how a choice of devices came about. Printed, it is a
 // small table.
 type AllocationExplanation struct {
+	Kind   string // empty: there were none and the request names none
 	Policy Policy
 	Want   int64 // instances
 
@@ -42,7 +43,7 @@ type DeviceChoice struct {
 	Score     int64 // by MostAllocated with [LeastFragmentation]
 
 	// Reasons are why the device couldn't be chosen. Empty for one that could:
-	// if it isn't Chosen then enough were before it.
+	// if it isn't Chosen then enough were before it, or all are too few.
 	Reasons []Reason
 }
 
@@ -54,15 +55,21 @@ func (s *Scorer) ExplainAllocation(req AllocRequest, devices []State) (Allocatio
 		return AllocationExplanation{}, err
 	}
 	taken, from, refusal := c.choose()
+	return c.explanation(taken, from, c.ordered(from), refusal), nil
+}
+
+// explanation explains a choice from a part of the node, the devices of which are
+// given in the order in which they are taken.
+func (c *consideration) explanation(taken []Candidate, from part, inside []Candidate, refusal *NotEnoughError) AllocationExplanation {
 	e := AllocationExplanation{
-		Policy: req.Policy, Want: req.Count,
+		Kind: c.kind, Policy: c.req.Policy, Want: c.req.Count,
 		Scope: from.scope, NUMANode: from.numa, PCIeRoot: from.root,
 		Refusal: refusal,
 	}
-	inside := c.ordered(from)
-	for i, d := range inside {
-		e.Devices = append(e.Devices, c.explain(&c.devices[d.index], d.Preferred))
-		e.Devices[i].Chosen = i < len(taken)
+	for _, d := range inside {
+		row := c.explain(&c.devices[d.index], d.Preferred)
+		row.Chosen = slices.ContainsFunc(taken, func(t Candidate) bool { return t.index == d.index })
+		e.Devices = append(e.Devices, row)
 	}
 	for _, d := range c.ordered(wholeNode) {
 		if row := &c.devices[d.index]; !from.contains(row.state) {
@@ -77,7 +84,7 @@ func (s *Scorer) ExplainAllocation(req AllocRequest, devices []State) (Allocatio
 		}
 	}
 	slices.SortFunc(e.Devices[unfit:], func(a, b DeviceChoice) int { return cmp.Compare(a.Minor, b.Minor) })
-	return e, nil
+	return e
 }
 
 // explain returns the row of a device that wasn't chosen.
@@ -97,10 +104,11 @@ func (e AllocationExplanation) String() string {
 	if len(e.Devices) > 0 {
 		fmt.Fprint(w, "  minor\tNUMA\tPCIe\tpreferred\tchange\tscore\tverdict\n")
 	}
+	enough := e.Refusal == nil && (e.Want == 0 || e.chosen() > 0)
 	for i := range e.Devices {
 		d := &e.Devices[i]
 		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n",
-			d.Minor, numaText(d.NUMANode), cmp.Or(d.PCIeRoot, "-"), d.place(e.Policy), d.verdict())
+			d.Minor, numaText(d.NUMANode), cmp.Or(d.PCIeRoot, "-"), d.place(e.Policy), d.verdict(enough))
 	}
 	w.Flush()
 	return b.String()
@@ -123,6 +131,10 @@ func (d *DeviceChoice) place(policy Policy) string {
 
 // outcome returns how many devices were found where.
 func (e *AllocationExplanation) outcome() string {
+	chosen := e.chosen()
+	if e.Refusal == nil && chosen == 0 && e.Want > 0 {
+		return fmt.Sprintf("%d wanted, none chosen", e.Want)
+	}
 	where := "the node"
 	switch e.Scope {
 	case ScopeNUMA:
@@ -137,13 +149,23 @@ func (e *AllocationExplanation) outcome() string {
 		}
 	}
 	if e.Refusal != nil {
-		text := fmt.Sprintf("refused, %d of %d fit on %s", e.Refusal.Got, e.Want, where)
+		text := fmt.Sprintf("refused, %d of %d fit on %s", e.Refusal.Got, e.Refusal.Want, where)
 		if len(e.Devices) == 0 {
 			text += ": " + CauseNoneOfKind.String()
 		}
 		return text
 	}
-	return fmt.Sprintf("%d from %s", e.Want, where)
+	return fmt.Sprintf("%d from %s", chosen, where)
+}
+
+// chosen returns how many devices were.
+func (e *AllocationExplanation) chosen() (n int) {
+	for i := range e.Devices {
+		if e.Devices[i].Chosen {
+			n++
+		}
+	}
+	return n
 }
 
 func numaText(numa int32) string {
@@ -154,12 +176,14 @@ func numaText(numa int32) string {
 }
 
 // verdict returns what became of the device.
-func (d *DeviceChoice) verdict() string {
+func (d *DeviceChoice) verdict(enough bool) string {
 	switch {
 	case d.Chosen:
 		return "chosen"
-	case len(d.Reasons) == 0:
+	case len(d.Reasons) == 0 && enough:
 		return "not needed"
+	case len(d.Reasons) == 0:
+		return "fits"
 	}
 	parts := make([]string, len(d.Reasons))
 	for i, r := range d.Reasons {

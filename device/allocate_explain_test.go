@@ -24,7 +24,7 @@ func TestExplainAllocation(t *testing.T) {
 			Preferred: minor == 3, Reasons: elsewhere}
 	}
 	want := device.AllocationExplanation{
-		Policy: device.PackTopology, Want: 1, Scope: device.ScopePCIe, NUMANode: 0, PCIeRoot: "0",
+		Kind: device.KindGPU, Policy: device.PackTopology, Want: 1, Scope: device.ScopePCIe, NUMANode: 0, PCIeRoot: "0",
 		Devices: []device.DeviceChoice{
 			{Minor: 1, NUMANode: 0, PCIeRoot: "0", Chosen: true, Score: 50},
 			outside(3), outside(2), outside(4), outside(5),
@@ -65,10 +65,10 @@ func TestExplainAllocationText(t *testing.T) {
 		{"refused for the scope", device.AllocRequest{PerInstance: allocWhole, Count: 5, Scope: device.ScopeNUMA}, allocEight()[:5], `
 FirstFit: refused, 4 of 5 fit on NUMA node 0
   minor  NUMA  PCIe  preferred  change  score  verdict
-  0      0     0     no         -       0      not needed
-  1      0     0     no         -       0      not needed
-  2      0     1     no         -       0      not needed
-  3      0     1     no         -       0      not needed
+  0      0     0     no         -       0      fits
+  1      0     0     no         -       0      fits
+  2      0     1     no         -       0      fits
+  3      0     1     no         -       0      fits
   4      1     2     no         -       0      outside scope
 `[1:]},
 		{"nothing fits anywhere", device.AllocRequest{PerInstance: allocWhole, Count: 9, Policy: device.PackTopology}, allocEight(0, 1, 2, 3, 4, 5, 6, 7)[:2], `

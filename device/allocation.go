@@ -49,8 +49,13 @@ func (a Allocation) Release(devices []State) error { return ReleaseAll(devices, 
 //
 // If a device is gone, or has too little free after the allocations before, it is
 // a *[NotEnoughError] for the first allocation that this is so of, and no device
-// is changed. Health doesn't matter, for what a pod has it keeps.
+// is changed. Health doesn't matter, for what a pod has it keeps. A negative amount
+// is an error that wraps [ErrInvalidUnit], and two devices of a kind with one minor
+// are an error too, before anything else.
 func CommitAll(devices []State, allocations ...Allocation) error {
+	if err := checkAllocations(devices, allocations); err != nil {
+		return err
+	}
 	l := ledger{devices: devices}
 	for i := range allocations {
 		if refusal := l.commit(&allocations[i]); refusal != nil {
@@ -64,9 +69,13 @@ func CommitAll(devices []State, allocations ...Allocation) error {
 // ReleaseAll gives allocations back to what is free of the node's devices, as
 // [CommitAll] took them: all of them or, with an error, none. If a device is gone
 // it is a *[field.Error], and if more of it would be free than there is, which
-// happens when a pod is released twice, an error that wraps [ErrInvalidUnit]; no
+// happens when a pod is released twice, or an amount is negative, an error that
+// wraps [ErrInvalidUnit]; two devices of a kind with one minor are an error too. No
 // device is changed then.
 func ReleaseAll(devices []State, allocations ...Allocation) error {
+	if err := checkAllocations(devices, allocations); err != nil {
+		return err
+	}
 	l := ledger{devices: devices}
 	for i := range allocations {
 		if err := l.release(&allocations[i]); err != nil {
@@ -74,6 +83,23 @@ func ReleaseAll(devices []State, allocations ...Allocation) error {
 		}
 	}
 	l.write()
+	return nil
+}
+
+// checkAllocations looks for devices that can't be told apart, and for amounts that
+// no allocation has.
+func checkAllocations(devices []State, allocations []Allocation) error {
+	if err := checkStates(devices); err != nil {
+		return err
+	}
+	for i := range allocations {
+		for k := range allocations[i].Devices {
+			d := &allocations[i].Devices[k]
+			if name, negative := firstNegative(d.Amounts); negative {
+				return fmt.Errorf("%w: %s %d: %s: %d is negative", ErrInvalidUnit, allocations[i].Kind, d.Minor, name, d.Amounts[name])
+			}
+		}
+	}
 	return nil
 }
 
@@ -103,7 +129,7 @@ func (l *ledger) add(i int, amounts Request, sign int64) {
 		l.changed[i] = free
 	}
 	for name, amount := range amounts {
-		if amount > 0 {
+		if amount != 0 {
 			free[name] += sign * amount
 		}
 	}
@@ -147,7 +173,7 @@ func (l *ledger) release(a *Allocation) error {
 		total, left := l.devices[i].Total, l.free(i)
 		for _, name := range slices.Sorted(maps.Keys(d.Amounts)) {
 			amount, free := d.Amounts[name], left[name]
-			if amount > 0 && (free > math.MaxInt64-amount || free+amount > total[name]) {
+			if amount != 0 && (free > math.MaxInt64-amount || free+amount > total[name]) {
 				return fmt.Errorf("%w: %s %d: %s: %s given back to %s free of %s", ErrInvalidUnit, a.Kind, d.Minor, name,
 					amountText(name, amount), amountText(name, free), amountText(name, total[name]))
 			}

@@ -72,6 +72,31 @@ func TestCommitRelease(t *testing.T) {
 	}
 }
 
+// What can't be an allocation, or a node, changes nothing.
+func TestCommitNonsense(t *testing.T) {
+	negative := device.Allocation{Kind: "gpu", Devices: []device.Allocated{{Minor: 1, Amounts: device.Request{device.GPUCore: -50}}}}
+	taken := device.Allocation{Kind: "gpu", Devices: []device.Allocated{{Minor: 0, Amounts: device.Request{device.GPUCore: 50}}}}
+	twins := append(allocGPUs(0), allocGPUs(100)...)
+	for _, test := range []struct {
+		name    string
+		devices []device.State
+		want    string
+	}{
+		{"a negative amount", allocGPUs(100, 50), "device: invalid amount: gpu 1: koordinator.sh/gpu-core: -50 is negative"},
+		{"two devices of one minor", twins, "device: two devices of kind gpu with minor 0"},
+	} {
+		for call, do := range map[string]func([]device.State, ...device.Allocation) error{"CommitAll": device.CommitAll, "ReleaseAll": device.ReleaseAll} {
+			before := cloneStates(test.devices)
+			if err := do(test.devices, taken, negative); err == nil || err.Error() != test.want {
+				t.Errorf("%s, %s: error %v", call, test.name, err)
+			}
+			if diff := cmp.Diff(before, test.devices); diff != "" {
+				t.Errorf("%s, %s: %s", call, test.name, diff)
+			}
+		}
+	}
+}
+
 func TestReleaseLimits(t *testing.T) {
 	a := device.Allocation{Kind: "gpu", Devices: []device.Allocated{{Minor: 0, Amounts: device.Request{device.GPUCore: 100}}}}
 	full := []device.State{{Kind: "gpu", Total: device.Total{device.GPUCore: 100}}} // nil is nothing free

@@ -34,10 +34,11 @@ type Batch struct {
 // is an error that wraps [ErrNotRepresentable] and names the row or node, and the
 // resource. [ErrInvalidUnit] is for a negative request, [vector.ErrShape] and
 // [vector.ErrSchema] for operands that do not match; a nil b or matrix is one of
-// the former. A batch of [Scorer.NewBatch] must be of the kind that is needed, else
-// it is [ErrInvalidCombination], and of a scorer with the same columns, else
-// [vector.ErrSchema]. All come before dst is written. A nil Scorer gives 0, whatever
-// the columns.
+// the former, and matrices with a schema that names other columns than
+// [Scorer.Columns], or these in another order, are one of the latter. A batch of
+// [Scorer.NewBatch] must be of the kind that is needed, else it is
+// [ErrInvalidCombination]. All come before dst is written. A nil Scorer gives 0,
+// whatever the columns.
 func (s *Scorer) ScoreNodes(dst []int64, b *Batch, need Requirement, nodes *vector.Mask) error {
 	if err := checkNeeds([]Requirement{need}); err != nil {
 		return err
@@ -111,8 +112,8 @@ func (s *Scorer) newBatchCall(b *Batch, nodes *vector.Mask) (c batchCall, err er
 	if s != nil && total.Cols() != len(s.names) {
 		return c, batchShapeError("the matrices have %d columns for %d resources", total.Cols(), len(s.names))
 	}
-	if a := b.account; s != nil && a != nil && !slices.Equal(a.columns, s.names) {
-		return c, fmt.Errorf("device: a batch of %v for a scorer of %v: %w", a.columns, s.names, vector.ErrSchema)
+	if s != nil && !s.reads(total.Schema()) {
+		return c, fmt.Errorf("device: a batch of %q for a scorer of %q: %w", slices.Collect(total.Schema().Names()), s.names, vector.ErrSchema)
 	}
 	var ok bool
 	if c.largest, ok = kernel.Groups(b.Offsets, total.Rows()); !ok {
@@ -127,6 +128,22 @@ func (s *Scorer) newBatchCall(b *Batch, nodes *vector.Mask) (c batchCall, err er
 		}
 	}
 	return c, nil
+}
+
+// reads reports whether the columns of a schema, which may be the zero one, are
+// those of s.
+func (s *Scorer) reads(schema vector.Schema) bool {
+	if schema == s.schema || schema.IsZero() {
+		return true
+	}
+	i := 0
+	for name := range schema.Names() {
+		if i == len(s.names) || name != string(s.names[i]) {
+			return false
+		}
+		i++
+	}
+	return i == len(s.names)
 }
 
 // batchNone makes the words of a mask over nothing differ from no mask.
@@ -178,7 +195,7 @@ func (c *batchCall) request(j int) int64 {
 func (c *batchCall) other(j int) int {
 	s := c.s
 	switch {
-	case s.ratio < 0 || j != s.ratio && j != s.memory || c.request(j) != 0:
+	case !s.pairs || j != s.ratio && j != s.memory || c.request(j) != 0:
 		return -1
 	case j == s.ratio:
 		return s.memory

@@ -24,8 +24,9 @@ type batchAccount struct {
 // k, in their order; devices of other kinds are left out. It can be asked which
 // devices and nodes fit, and brought up to date. For scores unhealthy devices
 // count like others, as in [Scorer.ScoreNode]; they fit nothing. An amount that is
-// not exact in a float64 is an [ErrNotRepresentable]. A nil Scorer makes a batch
-// without scored columns.
+// not exact in a float64 is an [ErrNotRepresentable], and two devices of a kind with
+// one minor on a node are an error. A nil Scorer makes a batch without scored
+// columns.
 func (s *Scorer) NewBatch(kind string, nodes [][]State) (*Batch, error) {
 	a := &batchAccount{kind: kind, columns: s.Columns(), usable: vector.NewMask(0)}
 	b := &Batch{Offsets: make(vector.Offsets, 1, len(nodes)+1), account: a}
@@ -76,27 +77,39 @@ func (a *batchAccount) collect(d *State) {
 }
 
 func amountMatrix(names []corev1.ResourceName, rows int) *vector.Matrix {
+	return vector.NewMatrix(amountSchema(names), rows, len(names))
+}
+
+// amountSchema returns the schema of whole amounts of these names.
+func amountSchema(names []corev1.ResourceName) vector.Schema {
 	columns := make([]vector.SchemaColumn, len(names))
 	for j, name := range names {
 		columns[j] = vector.SchemaColumn{Name: string(name), Integral: true}
 	}
-	return vector.NewMatrix(vector.NewSchema(columns), rows, len(names))
+	return vector.NewSchema(columns)
 }
 
 // Update sets the devices of node k of a batch that [Scorer.NewBatch] made to
 // states: after an [Allocation] was committed or released, or a device became
 // something else. The node must have as many devices of the kind as before, and
 // no resource that no device had, else it is a [vector.ErrShape], and a new batch
-// is due. On error nothing changes. It must not run while others use the batch.
+// is due; so it is for a nil b, and for a batch that was made otherwise. Other errors
+// are those of NewBatch. On error nothing changes. It must not run while others use
+// the batch.
 func (b *Batch) Update(k int, states []State) error {
+	if b == nil || b.account == nil {
+		return batchShapeError("the batch is not one of NewBatch")
+	}
 	a := b.account
 	switch {
-	case a == nil:
-		return batchShapeError("the batch is not one of NewBatch")
+	// Not all offsets, as in accounted: a look at each would take longer than the rest.
 	case k < 0 || k+1 >= len(b.Offsets):
 		return batchShapeError("node %d of %d", k, max(len(b.Offsets)-1, 0))
 	case b.Offsets[k] < 0 || int(b.Offsets[k+1]) > a.free.Rows():
 		return batchShapeError("Offsets do not ascend within %d rows", a.free.Rows())
+	}
+	if d := twin(states); d != nil {
+		return fmt.Errorf("device: node %d: %s", k, twinText(d))
 	}
 	row, n := int(b.Offsets[k]), 0
 	for i := range states {
@@ -184,7 +197,8 @@ func (b *Batch) set(row int, d *State) {
 // with all requested amounts free, completed by [FillMemory] if that is set. dst
 // is resized to a bit per device. Errors, which leave dst alone, are a
 // [vector.ErrShape] for another batch and an [ErrInvalidUnit] for a negative
-// request. It allocates nothing but dst's first words.
+// request. It allocates nothing but dst's first words, where devices have up to 16
+// resources.
 func (s *Scorer) FitDevices(dst *vector.Mask, b *Batch, perInstance Request) error {
 	if err := checkRequest(perInstance); err != nil {
 		return err
@@ -230,7 +244,8 @@ func (a *batchAccount) fillMemory(dst *vector.Mask, perInstance Request) {
 	for row := range dst.All() {
 		if totalFrom[row] > 0 && totalTo[row] > 0 {
 			// What is too much for an int64 is too much for the device.
-			if filled, _ := mulDiv(amount, int64(totalTo[row]), int64(totalFrom[row])); filled > int64(free[row]) {
+			// A completion of nothing asks for nothing, also where less than that is free.
+			if filled, _ := mulDiv(amount, int64(totalTo[row]), int64(totalFrom[row])); filled > 0 && filled > int64(free[row]) {
 				dst.Clear(row)
 			}
 		}
@@ -241,9 +256,12 @@ func (a *batchAccount) fillMemory(dst *vector.Mask, perInstance Request) {
 // need, each on a device of its own, and devices to the devices that can take one:
 // it is what filters nodes before [Scorer.ScoreNodes], whose scores say nothing
 // about whether a pod fits. A need for no instance fits everywhere. Scopes and
-// PCIe roots don't count: [Scorer.Allocate] may still refuse for them. Both masks
-// are resized; they must not be the same. An [ErrInvalidCombination] is for a need of another kind; other errors
-// and allocations are those of [Scorer.FitDevices].
+// PCIe roots don't count: [Scorer.Allocate] may still refuse for them. Nor do
+// vendors and products: nodes that lack the resource that the pod asks for, such as
+// nvidia.com/gpu, have to be left out by their allocatable amounts. Both masks are
+// resized; they must not be the same, or it panics. An [ErrInvalidCombination] is for
+// a need of another kind; other errors and allocations are those of
+// [Scorer.FitDevices].
 func (s *Scorer) FitNodes(dst, devices *vector.Mask, b *Batch, need Requirement) error {
 	if err := checkNeeds([]Requirement{need}); err != nil {
 		return err

@@ -522,6 +522,40 @@ func TestBatchOperands(t *testing.T) {
 	checkRefused(t, dst, s.ScoreNodes(dst, good(), ratioNeed(1, -1), nil), device.ErrInvalidUnit)
 }
 
+// TestBatchColumns: matrices that say what their columns are have to say what the
+// scorer reads.
+func TestBatchColumns(t *testing.T) {
+	s := newBatchScorer(t, device.Config{Resources: []device.ResourceSpec{{string(device.GPUMemoryRatio), 1}, {string(device.GPUMemory), 1}}})
+	columns := func(names ...string) *device.Batch {
+		list := make([]vector.SchemaColumn, len(names))
+		for i, name := range names {
+			list[i] = vector.SchemaColumn{Name: name, Detail: "of the caller's own"}
+		}
+		b := &device.Batch{Offsets: vector.Offsets{0, 1}}
+		for _, m := range []**vector.Matrix{&b.Total, &b.Free} {
+			*m = vector.NewMatrix(vector.NewSchema(list), 1, len(names))
+			(*m).SetRow(0, vector.ResourceVector{100, 1000}[:len(names)])
+		}
+		return b
+	}
+	const ratio, mem = string(device.GPUMemoryRatio), string(device.GPUMemory)
+	dst := []int64{7}
+	if err := s.ScoreNodes(dst, columns(ratio, mem), ratioNeed(50, 1), nil); err != nil || dst[0] != 75 {
+		t.Errorf("score %v, error %v", dst, err)
+	}
+	b, need := columns(ratio, mem), ratioNeed(50, 1)
+	if n := testing.AllocsPerRun(5, func() { _ = s.ScoreNodes(dst, b, need, nil) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	for _, b := range []*device.Batch{columns(mem, ratio), columns(ratio, "a")} {
+		dst := untouchedScores(1)
+		checkRefused(t, dst, s.ScoreNodes(dst, b, need, nil), vector.ErrSchema, "gpu-memory-ratio")
+		checkRefused(t, dst, s.ScoreDevices(dst, b, need.PerInstance, nil), vector.ErrSchema)
+	}
+	dst = untouchedScores(1)
+	checkRefused(t, dst, s.ScoreNodes(dst, columns(ratio), need, nil), vector.ErrShape)
+}
+
 // TestBatchNil scores everything with 0.
 func TestBatchNil(t *testing.T) {
 	var s *device.Scorer

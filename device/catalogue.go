@@ -11,7 +11,7 @@ import (
 
 // Catalogue answers by card name what an [Inventory] has. It is made by
 // [Inventory.Catalogue], immutable, and safe for concurrent use. Its slices are
-// shared: callers must not change them.
+// shared: callers must not change them. The zero value has no cards.
 type Catalogue struct {
 	inventory *Inventory
 	names     []string
@@ -126,6 +126,9 @@ func (c *Catalogue) Cards() []string { return c.names }
 // CardsOf returns the cards of a node, by name; nil if it has none or isn't
 // there. On one node a card has one resource, unless a problem says otherwise.
 func (c *Catalogue) CardsOf(node string) []Card {
+	if c.inventory == nil {
+		return nil
+	}
 	n, ok := c.inventory.Node(node)
 	if !ok {
 		return nil

@@ -140,4 +140,7 @@ func TestAllProblems(t *testing.T) {
 	for range new(device.Inventory).AllProblems() {
 		t.Error("a problem of nothing")
 	}
+	if c := new(device.Catalogue); c.CardsOf("a") != nil || len(c.Cards()) > 0 || c.NodesOf("x") != nil {
+		t.Errorf("cards of nothing: %v", c)
+	}
 }

@@ -45,7 +45,7 @@ func NewScorer(cfg Config, opts ...Option) (*Scorer, error) {
 	if err := document.Errors(cfg.faults()); err != nil {
 		return nil, err
 	}
-	s := &Scorer{most: cfg.Type == MostAllocated, ratio: -1, memory: -1}
+	s := &Scorer{most: cfg.Type == MostAllocated}
 	for _, o := range opts {
 		if o&^(PerInstance|FillMemory) != 0 {
 			panic(panicOption)
@@ -63,6 +63,7 @@ func NewScorer(cfg Config, opts ...Option) (*Scorer, error) {
 	if s.options&FillMemory != 0 {
 		s.pairMemory()
 	}
+	s.schema = amountSchema(s.names)
 	return s, nil
 }
 
@@ -77,6 +78,7 @@ func (s *Scorer) pairMemory() {
 	case s.memory < 0 && s.ratio >= 0:
 		s.memory, s.names, s.weights = last, append(s.names, GPUMemory), append(s.weights, 0)
 	}
+	s.pairs = s.ratio >= 0
 }
 
 // Columns returns the resources that a score depends on, in the order of the

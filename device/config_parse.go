@@ -99,6 +99,12 @@ func (p *strategyParser) document(root any) *Config {
 				p.unknown(nil, key, strategyKey)
 			}
 		}
+	case top[kindKey] != nil: // a document of something else: what its other keys are says nothing
+		path := field.NewPath(kindKey)
+		if kind := p.text(top[kindKey], path); kind != "" {
+			p.fail(field.NotSupported(path, shortText(kind), []string{deviceShareArgs}))
+		}
+		return &Config{}
 	case wrapped:
 		p.known(top, nil, strategyKey)
 	default:

@@ -64,6 +64,19 @@ func TestNewScorer(t *testing.T) {
 	}
 }
 
+// TestDefaultScorer: V3, in what comes out.
+func TestDefaultScorer(t *testing.T) {
+	s, err := device.NewScorer(device.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.ExplainDevice(device.Request{ratioName: 50}, device.Total{ratioName: 100}, device.Free{ratioName: 100})
+	want := []device.ResourceScore{{Name: ratioName, Weight: 1, Request: 50, Total: 100, Free: 100, Used: 50, Score: 50}}
+	if err != nil || e.Type != device.LeastAllocated || !slices.Equal(e.Kinds[0].Resources, want) {
+		t.Errorf("%+v, error %v", e, err)
+	}
+}
+
 // TestManyFaults: what is reported stays small.
 func TestManyConfigFaults(t *testing.T) {
 	_, err := device.NewScorer(device.Config{Resources: make([]device.ResourceSpec, 100_000)})

@@ -4,7 +4,8 @@
 //   - An [Inventory] lists the devices of every node, from one of three sources:
 //     node labels and allocatable ([FromNodes]), DRA ResourceSlices
 //     ([FromResourceSlices]), or the driver itself (package device/nvml, a module
-//     of its own). The three agree on the same hardware; [Agree] checks it.
+//     of its own). The three agree on the same hardware as far as all know it;
+//     [Agree] checks it.
 //   - A [Catalogue] answers by card name: whole cards, MPS shares and MIG
 //     instances, and the Kubernetes resources that carry them.
 //   - A [Geometry] says how MIG cuts a GPU: [Place] decides exactly whether

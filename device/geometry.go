@@ -67,7 +67,8 @@ type migKind struct {
 // GPU, a maximum of 1 to slots, and at least one start, no two the same, from
 // which an instance does not run over the end. The name is for people and may
 // not be empty. All faults are reported at once, as a field.ErrorList in one
-// error. The arguments are copied.
+// error; those of profiles once slots and slices, by which they are judged, are
+// right. The arguments are copied.
 func NewGeometry(name string, slots, slices int, profiles []GeometryProfile) (*Geometry, error) {
 	if err := document.Errors(migFaults(name, slots, slices, profiles)); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func GeometryNamed(name string) (*Geometry, error) {
 			return p.Geometry, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: no geometry has the name %q", ErrUnknownGeometry, name)
+	return nil, fmt.Errorf("%w: no geometry has the name %q; Geometries lists them", ErrUnknownGeometry, name)
 }
 
 // GeometryFor returns the geometry of a GPU by its product name, as the driver or
@@ -116,6 +116,13 @@ func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 	}
 	if v, ok := migNearest(variants, ofGPU); ok {
 		return v.Geometry, nil
+	}
+	if len(variants) > 0 {
+		names := make([]string, len(variants))
+		for i, v := range variants {
+			names[i] = v.name
+		}
+		return nil, fmt.Errorf("%w: product %q with %d bytes is none of %s for sure", ErrUnknownGeometry, product, memoryBytes, strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("%w: product %q with %d bytes", ErrUnknownGeometry, product, memoryBytes)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,4 +102,75 @@ func Example() {
 	// [25 50] node-b
 	// devices [0 1]
 	// got 2 of 3
+}
+
+// In a cluster where only some nodes give their GPUs away one by one.
+func Example_sharedNodes() {
+	shared := labelled("node-c", "4")
+	shared.Labels["nvidia.com/gpu.product"] = "Tesla-T4-SHARED"
+	shared.Labels["nvidia.com/gpu.count"] = "1"
+	shared.Labels["nvidia.com/gpu.replicas"] = "4"
+	nodes := []corev1.Node{labelled("node-a", "8"), labelled("node-b", "4"), shared}
+	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	if err != nil {
+		panic(err)
+	}
+	resources, err := vectormap.New([]string{"nvidia.com/gpu"}, vectormap.NoFold())
+	if err != nil {
+		panic(err)
+	}
+
+	// What is free of all resources, by node, and of devices.
+	free := resources.NewMatrix(len(nodes))
+	states := make([][]device.State, len(nodes))
+	counted := vector.NewMask(len(nodes)) // nodes whose GPUs are only a number
+	for k := range nodes {
+		amounts, err := resources.NodeAllocatable(nil, &nodes[k], nil)
+		if err != nil {
+			panic(err)
+		}
+		free.SetRow(k, amounts)
+		states[k] = inventory.Nodes[k].States()
+		if len(states[k]) == 0 {
+			counted.Set(k)
+		}
+	}
+	var scorer *device.Scorer // enough to ask what fits
+	batch, err := scorer.NewBatch(device.KindGPU, states)
+	if err != nil {
+		panic(err)
+	}
+	states[0][0].Free = device.Free{} // seven of eight are left
+	if err := batch.Update(0, states[0]); err != nil {
+		panic(err)
+	}
+
+	for _, gpus := range []string{"1", "8"} {
+		pod := corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(gpus)}
+		request, err := resources.RequestVector(nil, pod, nil)
+		if err != nil {
+			panic(err)
+		}
+		needs, err := device.Normalize(pod)
+		if err != nil {
+			panic(err)
+		}
+
+		// The amounts decide everywhere, the devices where there are any.
+		var fits, byDevice, devices vector.Mask
+		vector.Fit(&fits, free, request)
+		if err := scorer.FitNodes(&byDevice, &devices, batch, needs[0]); err != nil {
+			panic(err)
+		}
+		byDevice.Or(&byDevice, counted)
+		fits.And(&fits, &byDevice)
+		for k := range fits.All() {
+			fmt.Println(gpus, "on", nodes[k].Name)
+		}
+	}
+
+	// Output:
+	// 1 on node-a
+	// 1 on node-b
+	// 1 on node-c
 }

@@ -12,12 +12,18 @@ const (
 	RequestsAsDevices                 // the same with whole devices, where the hint is exclusive per device
 )
 
+// String returns the name of the constant.
+func (h Hint) String() string {
+	return enumName(int(h), "none", "ApplyForAll", "RequestsAsCount", "RequestsAsDevices")
+}
+
 const panicHint = "device: unknown hint"
 
 // WithHint returns the requirement that a hint makes of r, which comes from
 // [Normalize]. matching is how many devices of the node match the hint; only
 // ApplyForAll looks at it. A hint changes only one instance of rdma or fpga: kind
-// gpu, and requests above 100, stay as they are.
+// gpu, and requests above 100, stay as they are. What stays shares PerInstance with
+// r.
 //
 // The error is a [*NotEnoughError] when ApplyForAll finds no device. It panics on
 // a hint that there isn't.

@@ -74,94 +74,133 @@ func (e *JointError) Unwrap() error { return ErrJointViolation }
 // device, are an error that wraps [ErrInvalidCombination]. With an error both
 // results are nothing. It panics on a joint that there isn't.
 func (s *Scorer) AllocateJoint(primary, secondary AllocRequest, devices []State, joint Joint) (first, second Allocation, err error) {
+	c, err := s.considerJoint(&primary, &secondary, devices, joint)
+	if err == nil {
+		err = c.choose()
+	}
+	if err != nil {
+		return first, second, err
+	}
+	return c.first.allocation(c.chosen), c.second.allocation(c.near), nil
+}
+
+// jointConsideration is a joint request, what is known of the devices of both
+// kinds, and what became of it.
+type jointConsideration struct {
+	joint         Joint
+	first, second *consideration
+
+	from         part           // of the first kind
+	chosen, near []Candidate    // of both kinds; with a JointError, what it is about
+	refused      *consideration // with a NotEnoughError: the kind that it is for
+}
+
+// considerJoint checks the operands of a joint allocation.
+func (s *Scorer) considerJoint(primary, secondary *AllocRequest, devices []State, joint Joint) (*jointConsideration, error) {
 	if joint > SeekSamePCIe {
 		panic(panicJoint)
 	}
 	secondary.Policy, secondary.Scope = FirstFit, ScopeNode
-	a, err := s.consider(&primary, devices)
+	a, err := s.consider(primary, devices)
 	if err != nil {
-		return first, second, err
+		return nil, err
 	}
-	b, err := s.consider(&secondary, devices)
+	b, err := s.consider(secondary, devices)
 	if err != nil {
-		return first, second, err
+		return nil, err
 	}
 	if a.kind == b.kind && a.kind != "" && primary.Count > 0 && secondary.Count > 0 {
-		return first, second, fmt.Errorf("%w: %s is needed twice", ErrInvalidCombination, a.kind)
+		return nil, fmt.Errorf("%w: %s is needed twice", ErrInvalidCombination, a.kind)
 	}
-	chosen, _, refusal := a.choose()
-	if refusal == nil && joint == SeekSamePCIe && primary.Count > 0 && secondary.Count > 0 {
-		chosen, refusal = a.chooseBeside(b)
+	return &jointConsideration{joint: joint, first: a, second: b, from: wholeNode}, nil
+}
+
+// choose chooses devices of both kinds, or returns the refusal.
+func (c *jointConsideration) choose() error {
+	var refusal *NotEnoughError
+	c.chosen, c.from, refusal = c.first.choose()
+	c.refused = c.first
+	if refusal == nil && c.joint == SeekSamePCIe && c.first.req.Count > 0 && c.second.req.Count > 0 {
+		refusal = c.chooseBeside()
 	}
 	if refusal != nil {
-		return first, second, refusal
+		c.chosen = nil
+		return refusal
 	}
-	near, err := b.chooseNear(chosen, joint)
-	if err != nil {
-		return first, second, err
+	c.refused = c.second
+	if refusal = c.chooseNear(); refusal != nil {
+		c.chosen = nil
+		return refusal
 	}
-	return a.allocation(chosen), b.allocation(near), nil
+	c.refused = nil
+	if c.required() {
+		if roots, own := pcieRoots(c.chosen), pcieRoots(c.near); roots[0] == "" || !slices.Equal(own, roots) {
+			return &JointError{Primary: roots, Secondary: own}
+		}
+	}
+	return nil
+}
+
+// required reports whether both kinds must be on the same PCIe roots.
+func (c *jointConsideration) required() bool {
+	return c.joint != PreferSamePCIe && len(c.chosen) > 0 && c.second.req.Count > 0
 }
 
 // chooseNear chooses the second kind of devices for the first one.
-func (c *consideration) chooseNear(first []Candidate, joint Joint) ([]Candidate, error) {
-	if c.req.Count == 0 {
-		return nil, nil
+func (c *jointConsideration) chooseNear() *NotEnoughError {
+	b := c.second
+	if b.req.Count == 0 {
+		return nil
 	}
-	roots := pcieRoots(first)
-	known := slices.DeleteFunc(slices.Clone(roots), func(root string) bool { return root == "" })
-	required := joint != PreferSamePCIe && len(first) > 0
-
-	n := c.req.Count
-	if required {
+	known := slices.DeleteFunc(pcieRoots(c.chosen), func(root string) bool { return root == "" })
+	n := b.req.Count
+	if c.required() {
 		n = max(n, int64(len(known)))
 	}
-	if got := int64(len(c.fitting)); got < n {
-		refusal := c.refusal(got)
+	OrderByPCIe(b.fitting, known)
+	if got := int64(len(b.fitting)); got < n {
+		refusal := b.refusal(got)
 		refusal.Want = n
-		return nil, refusal
+		return refusal
 	}
-	OrderByPCIe(c.fitting, known)
-	for n < int64(len(known)) && n < int64(len(c.fitting)) && slices.Contains(known, c.fitting[n].PCIeRoot) {
+	for n < int64(len(known)) && n < int64(len(b.fitting)) && slices.Contains(known, b.fitting[n].PCIeRoot) {
 		n++
 	}
-	taken := c.fitting[:n]
-	if required {
-		if own := pcieRoots(taken); len(known) < len(roots) || !slices.Equal(own, roots) {
-			return nil, &JointError{Primary: roots, Secondary: own}
-		}
-	}
-	return taken, nil
+	c.near = b.fitting[:n]
+	return nil
 }
 
-// chooseBeside chooses again, devices that have enough of the second kind near.
-func (c *consideration) chooseBeside(second *consideration) ([]Candidate, *NotEnoughError) {
-	if got := int64(len(second.fitting)); got < second.req.Count {
-		return nil, second.refusal(got)
+// chooseBeside chooses the first kind again, devices that have enough of the second
+// kind near.
+func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
+	a, b := c.first, c.second
+	if got := int64(len(b.fitting)); got < b.req.Count {
+		c.refused = b
+		return b.refusal(got)
 	}
-	c.near = &neighbours{second: second, count: map[string]int64{}}
-	for _, d := range second.fitting {
+	a.near = &neighbours{second: b, count: map[string]int64{}}
+	for _, d := range b.fitting {
 		if d.PCIeRoot != "" {
-			c.near.count[d.PCIeRoot]++
+			a.near.count[d.PCIeRoot]++
 		}
 	}
 	apart := []Reason{{Cause: CauseApart, Devices: 1}}
-	c.fitting = slices.DeleteFunc(c.fitting, func(d Candidate) bool {
-		if c.near.count[d.PCIeRoot] > 0 {
+	a.fitting = slices.DeleteFunc(a.fitting, func(d Candidate) bool {
+		if a.near.count[d.PCIeRoot] > 0 {
 			return false
 		}
-		c.devices[d.index].reasons = apart
-		c.reasons = countReasons(c.reasons, apart)
+		a.devices[d.index].reasons = apart
+		a.reasons = countReasons(a.reasons, apart)
 		return true
 	})
-	chosen, from, refusal := c.choose()
-	if refusal != nil {
-		return nil, refusal
+	if c.chosen, c.from, refusal = a.choose(); refusal != nil {
+		return refusal
 	}
-	if got := c.reach(from); got < second.req.Count {
-		return nil, c.near.refusal(got)
+	if got := a.reach(c.from); got < b.req.Count {
+		c.refused = b
+		return a.near.refusal(got)
 	}
-	return chosen, nil
+	return nil
 }
 
 // neighbours are devices of the second kind that the first one needs on its PCIe

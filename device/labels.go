@@ -455,22 +455,29 @@ func (r *labelReader) count(name string) int64 {
 // whole reads a resource of whole devices.
 func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	r.cards = append(r.cards, Card{m.product, corev1.ResourceName(name), count})
-	d := r.device(m, name)
-	if m.single {
-		d.Sharing, d.Profile = SharingMIG, m.profile
+	if replicas := m.rule.replicas.key(m.base); m.replicas <= 0 && replicas != (labelKey{}) && strings.HasSuffix(m.product, sharedSuffix) {
+		r.problems.add(BadReplicas, replicas.String(), "no number above 0 for a product that is shared, so the devices of %s are unknown", name)
+		return
 	}
+	d := r.device(m, name)
 	units := int64(1)
 	if r.sharedInPlace(m, count) {
 		units = m.replicas
 		d.Replicas = int32(units)
-		if !m.single {
-			d.Sharing = r.sharing(m, SharingTimeSlicing)
-		}
+		d.Sharing = r.sharing(m, SharingTimeSlicing)
 	}
+	m.setSingle(&d)
 	if m.count >= 0 && count != m.count*units {
 		r.problems.add(CountMismatch, name, "%d allocatable, but %d devices by label", count, m.count)
 	}
 	r.addDevices(m, &d, name, count, units)
+}
+
+// setSingle makes a device the MIG instance that it is, shared or not.
+func (m *ruleMatch) setSingle(d *Device) {
+	if m.single {
+		d.Sharing, d.Profile = SharingMIG, m.profile
+	}
 }
 
 // sharedInPlace reports whether whole devices are shared under their own
@@ -517,6 +524,7 @@ func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 		r.cardNames[id] = card
 	}
 	r.cards = append(r.cards, Card{card, corev1.ResourceName(name), count})
+	m.setSingle(&d)
 	r.addDevices(m, &d, name, count, m.replicas)
 }
 
@@ -546,6 +554,11 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	if text := r.value(memory); text != "" {
 		d.MemoryBytes = r.readMemory(text, m.rule.MemoryUnit, memory)
 	}
+	labelled := int64(-1)
+	counted := labelKey{plain, ".count"}
+	if text := r.value(counted); text != "" {
+		labelled = r.readCount(text, counted)
+	}
 	units := int64(1)
 	if isShared {
 		replicas := labelKey{plain, ".replicas"}
@@ -554,6 +567,9 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 			return
 		}
 		d.Replicas = int32(units)
+	}
+	if labelled >= 0 && count != labelled*units {
+		r.problems.add(CountMismatch, name, "%d allocatable, but %d instances by label", count, labelled)
 	}
 	r.addDevices(m, &d, name, count, units)
 }

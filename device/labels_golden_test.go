@@ -194,10 +194,14 @@ func (g *labelModel) nvidia() {
 		if replicas > 1 && !hasShared && (strings.HasSuffix(product, "-SHARED") || labelled >= 0 && count == labelled*replicas) {
 			each = replicas
 		}
-		if labelled >= 0 && count != labelled*each {
-			g.problem("count-mismatch", "nvidia.com/gpu")
+		if replicas == 0 && strings.HasSuffix(product, "-SHARED") {
+			g.problem("bad-replicas", "nvidia.com/gpu.replicas")
+		} else {
+			if labelled >= 0 && count != labelled*each {
+				g.problem("count-mismatch", "nvidia.com/gpu")
+			}
+			g.devices("nvidia.com/gpu", count, each)
 		}
-		g.devices("nvidia.com/gpu", count, each)
 	}
 	if count := g.count("nvidia.com/gpu.shared"); count > 0 {
 		switch {
@@ -227,6 +231,10 @@ func (g *labelModel) nvidia() {
 		if g.labels[plain+".memory"] != "" {
 			g.mebibytes(plain + ".memory")
 		}
+		labelled := int64(-1)
+		if g.labels[plain+".count"] != "" {
+			labelled = g.number("bad-count", plain+".count")
+		}
 		each := int64(1)
 		if isShared {
 			if each = 0; g.labels[plain+".replicas"] != "" {
@@ -236,6 +244,9 @@ func (g *labelModel) nvidia() {
 				g.problem("bad-replicas", plain+".replicas")
 				continue
 			}
+		}
+		if labelled >= 0 && count != labelled*each {
+			g.problem("count-mismatch", name)
 		}
 		g.devices(name, count, each)
 	}
@@ -300,7 +311,7 @@ func TestLabelsGolden(t *testing.T) {
 	for range 2000 {
 		labels, allocatable := map[string]string{}, map[string]string{}
 		for _, key := range []string{
-			"nvidia.com/gpu.count", "nvidia.com/gpu.memory", "nvidia.com/gpu.replicas", "nvidia.com/mig-1g.5gb.memory", "nvidia.com/mig-1g.5gb.replicas",
+			"nvidia.com/gpu.count", "nvidia.com/gpu.memory", "nvidia.com/gpu.replicas", "nvidia.com/mig-1g.5gb.memory", "nvidia.com/mig-1g.5gb.replicas", "nvidia.com/mig-1g.5gb.count",
 			"x.com/gpu.count", "x.com/gpu.memory", "x.com/npu.count", "x.com/npu.memory",
 		} {
 			if r.IntN(8) > 0 {

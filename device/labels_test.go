@@ -317,6 +317,35 @@ func TestLabels(t *testing.T) {
 			cards:    []string{"V100/mig-1g.5gb.shared-mixed:6"},
 			problems: []string{"bad-replicas nvidia.com/mig-1g.5gb.replicas"},
 		}, {
+			fact: "shared by name, without replicas", labels: v100("nvidia.com/gpu.product=V100-SHARED"), allocatable: "nvidia.com/gpu=8",
+			cards:    []string{"V100-SHARED:8"},
+			problems: []string{"bad-replicas nvidia.com/gpu.replicas"},
+		}, {
+			fact: "shared by name, replicas no number", labels: v100("nvidia.com/gpu.product=V100-SHARED nvidia.com/gpu.replicas=x"), allocatable: "nvidia.com/gpu=8",
+			cards:    []string{"V100-SHARED:8"},
+			problems: []string{"bad-replicas nvidia.com/gpu.replicas"},
+		}, {
+			fact:   "shared by name, under a rule that knows no replicas",
+			labels: "x.com/npu.product=N-SHARED x.com/npu.count=8 x.com/npu.memory=1024", allocatable: "x.com/npu=8",
+			cards: []string{"N-SHARED:8"},
+			rows:  []string{"8 none/1 N-SHARED - 1073741824"},
+		}, {
+			fact: "instances counted by label", labels: v100("nvidia.com/mig-1g.5gb.count=7"), allocatable: "nvidia.com/mig-1g.5gb=6",
+			cards:    []string{"V100/mig-1g.5gb-mixed:6"},
+			rows:     []string{"6 mig/1 V100 1g.5gb 0"},
+			problems: []string{"count-mismatch nvidia.com/mig-1g.5gb"},
+		}, {
+			fact:        "shared instances counted by label",
+			labels:      v100("nvidia.com/mig-1g.5gb.count=7 nvidia.com/mig-1g.5gb.replicas=2"),
+			allocatable: "nvidia.com/mig-1g.5gb.shared=14",
+			cards:       []string{"V100/mig-1g.5gb.shared-mixed:14"},
+			rows:        []string{"7 mig/2 V100 1g.5gb 0"},
+		}, {
+			fact: "instances miscounted by label", labels: v100("nvidia.com/mig-1g.5gb.count=x"), allocatable: "nvidia.com/mig-1g.5gb=6",
+			cards:    []string{"V100/mig-1g.5gb-mixed:6"},
+			rows:     []string{"6 mig/1 V100 1g.5gb 0"},
+			problems: []string{"bad-count nvidia.com/mig-1g.5gb.count"},
+		}, {
 			fact:        "strategy single",
 			labels:      v100("nvidia.com/mig.strategy=single nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB-MIG-1g.5gb nvidia.com/gpu.count=7 nvidia.com/gpu.memory=4864"),
 			allocatable: "nvidia.com/gpu=7",
@@ -328,6 +357,12 @@ func TestLabels(t *testing.T) {
 			allocatable: "nvidia.com/gpu=14",
 			cards:       []string{"A100-MIG-1g.5gb-SHARED:14"},
 			rows:        []string{"7 mig/2 A100-MIG-1g.5gb-SHARED 1g.5gb 5100273664"},
+		}, {
+			fact:        "strategy single, shared under another name",
+			labels:      v100("nvidia.com/mig.strategy=single nvidia.com/gpu.product=A100-MIG-1g.5gb nvidia.com/gpu.count=7 nvidia.com/gpu.memory=4864 nvidia.com/gpu.replicas=2"),
+			allocatable: "nvidia.com/gpu.shared=14",
+			cards:       []string{"A100-MIG-1g.5gb/mps-5g*1/2:14"},
+			rows:        []string{"7 mig/2 A100-MIG-1g.5gb 1g.5gb 5100273664"},
 		}, {
 			fact:   "strategy single, GPUs that aren't cut",
 			labels: v100("nvidia.com/mig.strategy=single"), allocatable: "nvidia.com/gpu=2",

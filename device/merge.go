@@ -9,7 +9,9 @@ import (
 )
 
 // Merge takes every node from the first source that has it. Devices of two
-// sources are never mixed, since each names and numbers them its own way.
+// sources are never mixed, since each names and numbers them its own way; nor are
+// amounts of cpu and memory, which only labels come with. A node without devices,
+// because its pool of ResourceSlices is incomplete for example, counts like others.
 // Problems of no node come from all sources. The nodes share their lists with
 // the sources, which may be nil.
 //
@@ -88,7 +90,9 @@ func (d Difference) String() string {
 // devices agree if there is a way to pair all of them.
 //
 // Names, minors, UUIDs, topology, resources and problems aren't compared, since
-// labels don't know them.
+// labels don't know them. What only labels know is compared: a node whose GPUs are
+// shared by MPS or in turns, or are MIG instances by strategy single, has other cards
+// and devices by its labels than by its driver.
 func Agree(a, b Node) []Difference {
 	differences := agreeCards(a.Cards, b.Cards)
 	for _, kind := range agreeKinds(a.Devices, b.Devices) {

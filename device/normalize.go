@@ -218,6 +218,9 @@ func shared(asked Request) Requirement {
 	if core := need.PerInstance[GPUCore]; core > 100 {
 		need.Warning = fmt.Sprintf("%s: %d percent for one instance, more than a device has", GPUCore, core)
 	}
+	if asked[GPUMemory] > 0 && need.PerInstance[GPUMemory] == 0 {
+		need.Warning = fmt.Sprintf("%s: %d bytes are less than one for each of %d instances", GPUMemory, asked[GPUMemory], need.Count)
+	}
 	return need
 }
 

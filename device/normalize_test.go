@@ -71,6 +71,8 @@ func TestNormalize(t *testing.T) {
 		n.Warning = fmt.Sprintf(crowded, core)
 		return n
 	}
+	crumbs := partial("MEM 0", 3)
+	crumbs.Warning = "koordinator.sh/gpu-memory: 2 bytes are less than one for each of 3 instances"
 	whole := func(count int64) device.Requirement { return need(gpu, "CORE 100, RATIO 100", count) }
 	for _, c := range []struct {
 		name, request string
@@ -97,6 +99,7 @@ func TestNormalize(t *testing.T) {
 		{"N18", "RATIO 200, CORE 200", []device.Requirement{whole(2)}, nil},
 		{"N19", "NC 16, RATIO 200", []device.Requirement{need(gpu, "NC 8, RATIO 100", 2)}, nil},
 		{"N20", "SHARED 3, MEM 64Gi", []device.Requirement{partial("MEM 22906492245", 3)}, nil},
+		{"less than a byte for each", "SHARED 3, MEM 2", []device.Requirement{crumbs}, nil},
 		{"N21", "NVIDIA 4, RDMA 400", []device.Requirement{whole(4), need(rdma, "RDMA 100", 4)}, nil},
 		{"N22", "RDMA 80", []device.Requirement{need(rdma, "RDMA 80", 1)}, nil},
 		{"N23", "MEM 64Gi", []device.Requirement{partial("MEM 64Gi", 1)}, nil},

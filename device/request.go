@@ -11,9 +11,9 @@ const (
 	GPUShared      corev1.ResourceName = "koordinator.sh/gpu.shared"       // SHARED: the number of instances, only in what a pod asks for
 	RDMA           corev1.ResourceName = "koordinator.sh/rdma"             // percent of one device
 	FPGA           corev1.ResourceName = "koordinator.sh/fpga"             // percent of one device
-	NPUCore        corev1.ResourceName = "huawei.com/npu-core"
-	NPUCPU         corev1.ResourceName = "huawei.com/npu-cpu"
-	NPUDVPP        corev1.ResourceName = "huawei.com/npu-dvpp"
+	NPUCore        corev1.ResourceName = "huawei.com/npu-core"             // NC: a number of cores
+	NPUCPU         corev1.ResourceName = "huawei.com/npu-cpu"              // NCPU: a number of cores
+	NPUDVPP        corev1.ResourceName = "huawei.com/npu-dvpp"             // DVPP: percent of one device
 )
 
 // Request, Total and Free are amounts by resource: what is asked for, what a
@@ -34,8 +34,8 @@ type Requirement struct {
 	Count       int64
 	Partial     bool // an instance leaves room on its device for others
 
-	// Warning says that no device can hold an instance, although the request
-	// is valid; empty: nothing to say.
+	// Warning says that no device can hold an instance, or that an instance is of
+	// nothing, although the request is valid; empty: nothing to say.
 	Warning string
 }
 

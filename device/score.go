@@ -23,7 +23,7 @@ import (
 // wraps around or is rounded.
 //
 // The error wraps [ErrInvalidUnit]: a negative amount in req. A nil Scorer gives
-// 0.
+// 0. It allocates nothing for up to eight columns.
 func (s *Scorer) ScoreDevice(req Request, total Total, free Free) (int64, error) {
 	if err := checkRequest(req); err != nil {
 		return 0, err
@@ -41,7 +41,8 @@ func (s *Scorer) ScoreDevice(req Request, total Total, free Free) (int64, error)
 // Errors come before any score: a negative Count or amount wraps
 // [ErrInvalidUnit], a kind that is needed twice [ErrInvalidCombination], a sum of
 // total or free of 2^63 or more [ErrNotRepresentable]; two devices of a kind with
-// one minor are an error too. A nil Scorer gives 0.
+// one minor are an error too. A nil Scorer gives 0. It allocates nothing for up to
+// eight columns and 32 devices.
 func (s *Scorer) ScoreNode(needs []Requirement, devices []State) (int64, error) {
 	if err := checkNode(needs, devices); err != nil || s == nil {
 		return 0, err
@@ -60,7 +61,8 @@ func (s *Scorer) ScoreNode(needs []Requirement, devices []State) (int64, error) 
 
 // NormalizeScores rescales the selected scores in place so that the greatest
 // becomes 100: s*100/max, truncated. A greatest score of 0 leaves all unchanged. It
-// is [scoring.NormalizeScores] with [scoring.NormalizeMax].
+// is [scoring.NormalizeScores] with [scoring.NormalizeMax]; nil nodes select all, and
+// a mask may have fewer rows than there are scores, not more.
 func NormalizeScores(scores []int64, nodes *vector.Mask) {
 	scoring.NormalizeScores(scores, nodes, scoring.NormalizeMax)
 }
@@ -134,7 +136,7 @@ func (s *Scorer) nodeAmounts(dst []amounts, need *Requirement, devices []State) 
 // fill completes a request for one of gpu-memory-ratio and gpu-memory with the
 // other one, where both have a total.
 func (s *Scorer) fill(list []amounts) {
-	if s.ratio < 0 {
+	if !s.pairs {
 		return
 	}
 	ratio, memory := &list[s.ratio], &list[s.memory]
@@ -188,17 +190,20 @@ func (s *Scorer) step(used, total int64) int64 {
 
 // checkRequest returns an error for the first negative amount, by name.
 func checkRequest(req Request) error {
-	var first corev1.ResourceName
-	var found bool
+	if name, negative := firstNegative(req); negative {
+		return unitError(name, req[name], "is negative")
+	}
+	return nil
+}
+
+// firstNegative returns the first name with a negative amount.
+func firstNegative(req Request) (first corev1.ResourceName, found bool) {
 	for name, x := range req {
 		if x < 0 && (!found || name < first) {
 			first, found = name, true
 		}
 	}
-	if found {
-		return unitError(first, req[first], "is negative")
-	}
-	return nil
+	return first, found
 }
 
 // unitError returns an error that wraps ErrInvalidUnit.
@@ -235,21 +240,30 @@ func checkNeeds(needs []Requirement) error {
 
 // checkStates checks that the minors of each kind are distinct.
 func checkStates(devices []State) error {
+	if d := twin(devices); d != nil {
+		return fmt.Errorf("device: %s", twinText(d))
+	}
+	return nil
+}
+
+// twin returns a device whose kind and minor an earlier one has, nil if there is
+// none.
+func twin(devices []State) *State {
 	const few = 32 // as many are compared in less time than a map takes
 	if len(devices) > few {
-		return checkManyStates(devices)
+		return twinOfMany(devices)
 	}
 	for i := range devices {
 		for k := range i {
 			if devices[i].Minor == devices[k].Minor && devices[i].Kind == devices[k].Kind {
-				return minorError(&devices[i])
+				return &devices[i]
 			}
 		}
 	}
 	return nil
 }
 
-func checkManyStates(devices []State) error {
+func twinOfMany(devices []State) *State {
 	type key struct {
 		kind  string
 		minor int32
@@ -258,15 +272,15 @@ func checkManyStates(devices []State) error {
 	for i := range devices {
 		k := key{devices[i].Kind, devices[i].Minor}
 		if seen[k] {
-			return minorError(&devices[i])
+			return &devices[i]
 		}
 		seen[k] = true
 	}
 	return nil
 }
 
-func minorError(d *State) error {
-	return fmt.Errorf("device: two devices of kind %s with minor %d", d.Kind, d.Minor)
+func twinText(d *State) string {
+	return fmt.Sprintf("two devices of kind %s with minor %d", d.Kind, d.Minor)
 }
 
 // wide is a sum of 128 bits.

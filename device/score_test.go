@@ -464,6 +464,23 @@ func TestScoreAmounts(t *testing.T) {
 	}
 }
 
+// TestNoScorer: none, and one that NewScorer has not made, give 0.
+func TestNoScorer(t *testing.T) {
+	for name, s := range map[string]*device.Scorer{"nil": nil, "zero": {}} {
+		d := eightIdle()[0]
+		if score, err := s.ScoreDevice(device.Request{ratioName: 50}, d.Total, d.Free); score != 0 || err != nil {
+			t.Errorf("%s: device %d, error %v", name, score, err)
+		}
+		if score, err := s.ScoreNode([]device.Requirement{partial("RATIO 50", 1)}, eightIdle()); score != 0 || err != nil {
+			t.Errorf("%s: node %d, error %v", name, score, err)
+		}
+		a, err := s.Allocate(device.AllocRequest{Kind: device.KindGPU, PerInstance: device.Request{ratioName: 50}, Count: 1}, eightIdle())
+		if err != nil || !slices.Equal(a.Minors(), []int32{0}) {
+			t.Errorf("%s: %v, error %v", name, a, err)
+		}
+	}
+}
+
 // TestScoreIsPure: arguments aren't changed, and nothing is allocated.
 func TestScoreIsPure(t *testing.T) {
 	s := needScorer(t, device.LeastAllocated, true, device.FillMemory)

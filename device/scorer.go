@@ -1,6 +1,9 @@
 package device
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+)
 
 // The types of scoring.
 const (
@@ -38,15 +41,17 @@ const (
 )
 
 // Scorer scores devices and nodes for a request. It is made by [NewScorer],
-// immutable, and safe for concurrent use. A nil *Scorer gives every device and
-// node the score 0.
+// immutable, and safe for concurrent use. A nil *Scorer, and the zero Scorer, give
+// every device and node the score 0.
 type Scorer struct {
 	most    bool
 	options Option
 	names   []corev1.ResourceName // weighted, in Config order; with FillMemory the missing one of RATIO and MEM last
 	weights []int64               // of names; 0 for a name that only completes requests
+	schema  vector.Schema         // of names
 
-	// With FillMemory the indices of gpu-memory-ratio and gpu-memory in names;
-	// -1 when neither of them is weighted, and without FillMemory.
+	// With FillMemory the indices of gpu-memory-ratio and gpu-memory in names, where
+	// pairs says that they are there.
+	pairs         bool
 	ratio, memory int
 }

@@ -1,33 +1,25 @@
 package device
 
+import (
+	"iter"
+	"math"
+)
+
 // States returns what the devices of a node have, all of it free, in their order:
 // the start of a scheduler's account. A device has 100 percent of what its kind
 // is measured in, and a GPU its memory if that is known. MIG instances, GPUs in
-// MIG mode, and devices that pods share through a resource of their own are left
-// out: they are counted by card. A minor that isn't known, or that another device of
-// the kind has, becomes the next one that is not in use.
+// MIG mode, and devices that several pods share ([Device.Sharing]) are left out,
+// whatever the resource that they are requested by: they are counted by card. So a
+// node of such GPUs only, time-sliced ones for example, has no states, and
+// [Scorer.FitNodes] does not select it; whether it can hold a pod is for its
+// allocatable amounts to say.
+//
+// A minor that isn't known, or that another device of the kind has, becomes the
+// next one that is not in use. [Node.Device] finds the device of a State again.
 func (n *Node) States() []State {
-	type minor struct {
-		kind   string
-		number int32
-	}
-	next, used := map[string]int32{}, map[minor]bool{}
-	for i := range n.Devices {
-		d := &n.Devices[i]
-		next[d.Kind] = max(next[d.Kind], d.Minor+1)
-	}
 	var states []State
-	for i := range n.Devices {
-		d := &n.Devices[i]
-		if d.MIGEnabled || d.Sharing != SharingNone || (d.Profile != Profile{}) {
-			continue
-		}
-		s := State{Kind: d.Kind, Minor: d.Minor, NUMANode: d.NUMANode, PCIeRoot: d.PCIeRoot, Health: d.Health}
-		if s.Minor < 0 || used[minor{s.Kind, s.Minor}] {
-			s.Minor = next[d.Kind]
-			next[d.Kind]++
-		}
-		used[minor{s.Kind, s.Minor}] = true
+	for d, minor := range n.accounted() {
+		s := State{Kind: d.Kind, Minor: minor, NUMANode: d.NUMANode, PCIeRoot: d.PCIeRoot, Health: d.Health}
 		s.Total = totalOf(d)
 		s.Free = Free{}
 		for name, amount := range s.Total {
@@ -36,6 +28,53 @@ func (n *Node) States() []State {
 		states = append(states, s)
 	}
 	return states
+}
+
+// Device returns the device that is the [State] of this kind and minor in
+// [Node.States], such as one of an [Allocation] for the node: its UUID, its name in
+// a ResourceSlice. It is part of the node, not a copy. The minor is not that of
+// the device where that is unknown.
+func (n *Node) Device(kind string, minor int32) (*Device, bool) {
+	for d, m := range n.accounted() {
+		if d.Kind == kind && m == minor {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// accounted returns an iterator over the devices that have a State, with its minor.
+func (n *Node) accounted() iter.Seq2[*Device, int32] {
+	type minor struct {
+		kind   string
+		number int32
+	}
+	return func(yield func(*Device, int32) bool) {
+		last, known, used := map[string]int32{}, map[minor]bool{}, map[minor]bool{}
+		for i := range n.Devices {
+			d := &n.Devices[i]
+			last[d.Kind] = max(last[d.Kind], d.Minor)
+			known[minor{d.Kind, d.Minor}] = true
+		}
+		for i := range n.Devices {
+			d := &n.Devices[i]
+			if d.MIGEnabled || d.Sharing != SharingNone || (d.Profile != Profile{}) {
+				continue
+			}
+			m := minor{d.Kind, d.Minor}
+			if m.number < 0 || used[m] {
+				m.number = last[d.Kind]
+				for known[m] {
+					m.number = (m.number + 1) & math.MaxInt32
+				}
+				last[d.Kind], known[m] = m.number, true
+			}
+			used[m] = true
+			if !yield(d, m.number) {
+				return
+			}
+		}
+	}
 }
 
 // totalOf returns what a whole device has.
@@ -53,7 +92,8 @@ func totalOf(d *Device) Total {
 	return total
 }
 
-// AllocRequest returns the request for the devices of a requirement, first fit.
+// AllocRequest returns the request for the devices of a requirement, first fit. It
+// shares PerInstance with r.
 func (r Requirement) AllocRequest() AllocRequest {
 	return AllocRequest{Kind: r.Kind, PerInstance: r.PerInstance, Count: r.Count, Partial: r.Partial}
 }

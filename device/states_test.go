@@ -2,6 +2,7 @@ package device_test
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -42,6 +43,29 @@ func TestStates(t *testing.T) {
 		{Kind: device.KindRDMA, Minor: 3, Total: device.Total{device.RDMA: 100}, Free: device.Free{device.RDMA: 100}},
 	}
 	if diff := cmp.Diff(want, node.States()); diff != "" {
+		t.Error(diff)
+	}
+	for k, i := range []int{0, 1, 5, 6, 7} {
+		if d, ok := node.Device(want[k].Kind, want[k].Minor); !ok || d != &node.Devices[i] {
+			t.Errorf("state %d is device %v, not %d", k, d, i)
+		}
+	}
+	if d, ok := node.Device(device.KindGPU, 0); ok {
+		t.Errorf("a GPU in MIG mode has a state: %v", d)
+	}
+}
+
+// TestStatesMinors: distinct minors, whatever the sources say.
+func TestStatesMinors(t *testing.T) {
+	node := device.Node{}
+	for _, minor := range []int32{math.MaxInt32, -1, 0, 0, math.MaxInt32, math.MinInt32, 7} {
+		node.Devices = append(node.Devices, device.Device{Kind: device.KindGPU, Minor: minor})
+	}
+	var got []int32
+	for _, s := range node.States() {
+		got = append(got, s.Minor)
+	}
+	if diff := cmp.Diff([]int32{math.MaxInt32, 1, 0, 2, 3, 4, 7}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -104,6 +128,17 @@ func TestNewBatch(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	twins := []device.State{gpu(0, 100), nic, gpu(0, 7)}
+	const twinText = "device: node 0: two devices of kind gpu with minor 0"
+	if err := batch.Update(0, twins); err == nil || err.Error() != twinText {
+		t.Errorf("one minor twice: %v", err)
+	}
+	if _, err := scorer.NewBatch(device.KindGPU, [][]device.State{twins}); err == nil || err.Error() != twinText {
+		t.Errorf("one minor twice: %v", err)
+	}
+	if err := (*device.Batch)(nil).Update(0, nil); !errors.Is(err, vector.ErrShape) {
+		t.Errorf("no batch: %v", err)
+	}
 	check(20, 16, 0, 0)
 
 	other, err := device.NewScorer(device.Config{Resources: []device.ResourceSpec{{Name: string(device.GPUCore), Weight: 1}}})
@@ -140,7 +175,7 @@ func TestFit(t *testing.T) {
 						d.Total[device.GPUMemoryRatio], d.Free[device.GPUMemoryRatio] = some(100, 100, 0), some(100, 50, 30, 0, -10)
 					}
 					if r.IntN(4) > 0 {
-						d.Total[device.GPUMemory], d.Free[device.GPUMemory] = some(80, 40), some(80, 40, 25, 24, 0)
+						d.Total[device.GPUMemory], d.Free[device.GPUMemory] = some(80, 40), some(80, 40, 25, 24, 0, -5)
 					}
 					if r.IntN(3) == 0 {
 						d.Kind = device.KindRDMA
@@ -152,7 +187,7 @@ func TestFit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			need := device.Requirement{Kind: device.KindGPU, Count: int64(r.IntN(4)), PerInstance: device.Request{device.GPUMemoryRatio: some(0, 30, 31, 100)}}
+			need := device.Requirement{Kind: device.KindGPU, Count: int64(r.IntN(4)), PerInstance: device.Request{device.GPUMemoryRatio: some(0, 1, 30, 31, 100)}}
 			if r.IntN(2) == 0 {
 				need.PerInstance[device.GPUMemory] = some(0, 20, 25, 1<<60)
 			}

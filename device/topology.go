@@ -50,10 +50,10 @@ func (c *consideration) part() (p part, fitting int64) {
 	if c.req.Policy != PackTopology && c.req.Scope == ScopeNode {
 		return wholeNode, int64(len(c.fitting))
 	}
-	uses := slices.DeleteFunc(c.partUses(), func(u partUse) bool { return u.scope < c.req.Scope })
 	if len(c.fitting) == 0 {
 		return wholeNode, 0
 	}
+	uses := slices.DeleteFunc(c.partUses(), func(u partUse) bool { return u.scope < c.req.Scope })
 	best := partUse{part: part{scope: c.req.Scope, numa: -1}} // none in particular
 	if len(uses) > 0 {
 		if use := slices.MinFunc(uses, c.compareParts); use.fitting > 0 {

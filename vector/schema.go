@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 	"unique"
@@ -68,6 +69,21 @@ func (s Schema) Columns() []SchemaColumn {
 		columns = append(columns, c)
 	}
 	return columns
+}
+
+// Names returns an iterator over the names of the columns, in order; over none for
+// the zero Schema. It allocates nothing but for names that have to be quoted, so
+// that what reads columns by position can check its operands.
+func (s Schema) Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(s.String()) {
+			quoted, _ := strconv.QuotedPrefix(line)
+			name, _ := strconv.Unquote(quoted)
+			if !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // String returns a stable text form, one line per column; empty for the zero

@@ -16,7 +16,10 @@ import (
 //   - What a GPU or its driver doesn't support is unknown.
 //   - A GPU that is lost, or that the driver hands out no handle for, is an
 //     unhealthy row, with what could still be read.
-//   - Another error of a call leaves that field unknown and is a [DriverError].
+//   - Another error of a call leaves that field unknown and is a [DriverError]; an
+//     unknown MIG mode counts as off. So is a GPU in MIG mode whose MIG devices can't
+//     be read, for whatever reason: it is in no card then.
+//   - A memory of no bytes is the problem bad-memory, as one that no GPU can have is.
 //   - MIG devices are read only of GPUs whose MIG mode is current. They have the
 //     address, the topology and the health of their GPU, but no minor. One whose
 //     profile is unknown is left out with the problem unparsed-profile: what it
@@ -101,6 +104,9 @@ func (c *collector) collect(l Library, i int) {
 	for k, instance := range g.instances {
 		c.addInstance(&g.row, instance, fmt.Sprintf("%s, MIG device %d", key, k))
 	}
+	if g.noMemory {
+		c.problem(device.BadMemory, key, "0 bytes are not between 64 MiB and 4 TiB")
+	}
 	if len(g.errs) > 0 {
 		c.problem(DriverError, key, join(g.errs))
 	}
@@ -140,6 +146,7 @@ func (c *collector) addInstance(parent *device.Device, m MIGInstance, name strin
 type gpu struct {
 	row       device.Device
 	instances []MIGInstance
+	noMemory  bool // the driver says 0 bytes
 	errs      []error
 }
 
@@ -148,13 +155,17 @@ func (g *gpu) read(h Handle) {
 	g.row.Product = strings.TrimSpace(ask(g, "Name", h.Name, ""))
 	g.row.UUID = ask(g, "UUID", h.UUID, "")
 	g.row.Minor = narrow[int32](ask(g, "Minor", h.Minor, -1))
-	g.row.MemoryBytes = bytesOf(ask(g, "MemoryTotal", h.MemoryTotal, 0))
+	memory, err := attempt("MemoryTotal", h.MemoryTotal)
+	if g.note(err); err == nil {
+		g.row.MemoryBytes, g.noMemory = bytesOf(memory), memory == 0
+	}
 	g.row.PCIBusID = pciAddress(ask(g, "PCIBusID", h.PCIBusID, ""))
 	g.row.MIGEnabled = ask(g, "MIGEnabled", h.MIGEnabled, false)
 	if g.row.MIGEnabled {
-		var err error
 		g.instances, err = attempt("MIGInstances", h.MIGInstances)
-		g.note(err)
+		if g.note(err); errors.Is(err, ErrNotSupported) {
+			g.errs = append(g.errs, err)
+		}
 	}
 }
 

@@ -187,6 +187,24 @@ func TestCollectUnsupported(t *testing.T) {
 	}
 }
 
+// A driver that answers with no memory is wrong, one that can't list the MIG devices
+// of a GPU in MIG mode hides what is there.
+func TestCollectContradictions(t *testing.T) {
+	empty, cut := h100(0), h100(1)
+	empty.memory = 0
+	cut.mig = true
+	cut.errs["MIGInstances"] = fmt.Errorf("GetMaxMigDeviceCount: %w", nvml.ErrNotSupported)
+	n := collect(t, &machine{gpus: []*gpu{empty, cut}}, nvml.CollectOptions{})
+	first, second := row(0), row(1)
+	first.MemoryBytes, second.MIGEnabled = 0, true
+	check(t, "rows", n.Devices, []device.Device{first, second})
+	check(t, "cards", n.Cards, []device.Card{{Name: "NVIDIA-H100-80GB-HBM3", Count: 1}})
+	check(t, "problems", n.Problems, []device.Problem{
+		{Code: device.BadMemory, Key: "GPU-0", Detail: "0 bytes are not between 64 MiB and 4 TiB"},
+		{Code: nvml.DriverError, Key: "GPU-1", Detail: "GetMaxMigDeviceCount: not supported"},
+	})
+}
+
 // An error of any call, and a panic, leaves that field unknown, keeps the row
 // and names the call.
 func TestCollectFailing(t *testing.T) {

@@ -3,7 +3,7 @@
 //
 //	library, err := nvml.Open()
 //	...
-//	node, err := nvml.Collect(library, name, nvml.CollectOptions{})
+//	node, err := nvml.Collect(library, name, nvml.CollectOptions{Topology: nvml.SysfsTopology})
 //
 // [Open] needs cgo, Linux, and NVIDIA's management library; elsewhere it returns
 // an [*UnavailableError], so that a program builds and runs everywhere. [Wrap]
@@ -70,7 +70,7 @@ type CollectOptions struct {
 	// unknown, of the GPU at a PCI address such as 0000:07:00.0, written as in
 	// /sys/bus/pci/devices: NVML tells the NUMA node of the GPU's memory, not
 	// of its PCIe slot. It is called once per GPU with a known address. Nil:
-	// nothing is known.
+	// nothing is known. [SysfsTopology] asks Linux.
 	Topology func(pciBusID string) (numaNode int32, pcieRoot string)
 }
 

@@ -44,7 +44,7 @@ func run(out io.Writer, sample bool, open func() (nvml.Library, error)) error {
 	if err != nil {
 		return err
 	}
-	node, err := nvml.Collect(library, host, nvml.CollectOptions{})
+	node, err := nvml.Collect(library, host, nvml.CollectOptions{Topology: nvml.SysfsTopology})
 	if err != nil {
 		return err
 	}
@@ -69,10 +69,10 @@ func printSample(out io.Writer, why string) error {
 // printNode prints the devices, cards and problems of a node as tables.
 func printNode(out io.Writer, n *device.Node) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	row(w, "NODE", "DEVICE", "PRODUCT", "MEMORY", "SHARING", "HEALTH")
+	row(w, "NODE", "DEVICE", "PRODUCT", "MEMORY", "SHARING", "NUMA", "PCIE ROOT", "HEALTH")
 	for i := range n.Devices {
 		d := &n.Devices[i]
-		row(w, n.Name, name(d), orUnknown(d.Product), memory(d.MemoryBytes), sharing(d), d.Health.String())
+		row(w, n.Name, name(d), orUnknown(d.Product), memory(d.MemoryBytes), sharing(d), numa(d.NUMANode), orUnknown(d.PCIeRoot), d.Health.String())
 	}
 	if len(n.Devices) == 0 {
 		row(w, n.Name, "none")
@@ -140,6 +140,13 @@ func sharing(d *device.Device) string {
 	default:
 		return d.Sharing.String()
 	}
+}
+
+func numa(node int32) string {
+	if node < 0 {
+		return "unknown"
+	}
+	return fmt.Sprint(node)
 }
 
 func orUnknown(s string) string {

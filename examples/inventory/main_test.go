@@ -14,18 +14,18 @@ func Example() {
 	// Output:
 	// The GPUs of a sample node, from its labels (as asked for).
 	//
-	// NODE    DEVICE   PRODUCT                MEMORY    SHARING  HEALTH
-	// sample  gpu 0    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown
-	// sample  gpu 1    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown
-	// sample  gpu 2    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown
-	// sample  gpu 3    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown
-	// sample  gpu 4    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown
-	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown
-	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown
-	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown
-	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown
-	// sample  3g.40gb  NVIDIA-H100-80GB-HBM3  39.2 GiB  mig      unknown
-	// sample  3g.40gb  NVIDIA-H100-80GB-HBM3  39.2 GiB  mig      unknown
+	// NODE    DEVICE   PRODUCT                MEMORY    SHARING  NUMA     PCIE ROOT  HEALTH
+	// sample  gpu 0    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
+	// sample  gpu 1    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
+	// sample  gpu 2    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
+	// sample  gpu 3    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
+	// sample  gpu 4    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
+	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown  unknown    unknown
+	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown  unknown    unknown
+	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown  unknown    unknown
+	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown  unknown    unknown
+	// sample  3g.40gb  NVIDIA-H100-80GB-HBM3  39.2 GiB  mig      unknown  unknown    unknown
+	// sample  3g.40gb  NVIDIA-H100-80GB-HBM3  39.2 GiB  mig      unknown  unknown    unknown
 	//
 	// NODE    CARD                                     RESOURCE                COUNT
 	// sample  NVIDIA-H100-80GB-HBM3                    nvidia.com/gpu          5
@@ -44,8 +44,8 @@ func TestRun(t *testing.T) {
 	}{
 		{"driver", func() (nvml.Library, error) { return machine{}, nil }, []string{
 			"The GPUs of this machine, from its driver.\n\n",
-			"  2g.12gb at 2  NVIDIA-A30  11.4 GiB  mig         healthy\n",
-			"  gpu 4         NVIDIA-A30  24.0 GiB  cut by mig  healthy\n",
+			"  2g.12gb at 2  NVIDIA-A30  11.4 GiB  mig         unknown  unknown    healthy\n",
+			"  gpu 4         NVIDIA-A30  24.0 GiB  cut by mig  unknown  unknown    healthy\n",
 			"  NVIDIA-A30/mig-2g.12gb-mixed  unknown   1\n",
 		}},
 		{"no driver", func() (nvml.Library, error) { return nil, errors.New("no driver here") }, []string{
@@ -95,7 +95,7 @@ func (a30) Name() (string, error)        { return "NVIDIA A30", nil }
 func (a30) UUID() (string, error)        { return "GPU-0", nil }
 func (a30) Minor() (int, error)          { return 4, nil }
 func (a30) MemoryTotal() (uint64, error) { return 24 << 30, nil }
-func (a30) PCIBusID() (string, error)    { return "00000000:C1:00.0", nil }
+func (a30) PCIBusID() (string, error)    { return "", nvml.ErrNotSupported }
 func (a30) MIGEnabled() (bool, error)    { return true, nil }
 func (a30) MIGInstances() ([]nvml.MIGInstance, error) {
 	return []nvml.MIGInstance{{UUID: "MIG-0", Profile: "2g.12gb", Start: 2, MemoryBytes: 11672 << 20}}, nil

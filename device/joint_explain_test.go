@@ -1,0 +1,151 @@
+package device_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+)
+
+// gpusAndNICs asks for whole GPUs and a percent of NICs.
+func gpusAndNICs(gpus, nics int64) (primary, secondary device.AllocRequest) {
+	return device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus, Policy: device.PackTopology},
+		device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: nics}
+}
+
+func TestExplainJointText(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		gpus, nics int64
+		joint      device.Joint
+		devices    []device.State
+		want       string
+	}{
+		{"chosen, more than its count", 3, 1, device.PreferSamePCIe, slices.Concat(allocEight()[:4], jointNICs(1, 2, 3)), `
+PreferSamePCIe: chosen
+gpu by PackTopology: 3 from NUMA node 0
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     no         -       50     chosen
+  1      0     0     no         -       50     chosen
+  2      0     1     no         -       50     chosen
+  3      0     1     no         -       50     not needed
+rdma by FirstFit: 2 from the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  1      0     0     no         -       99     chosen
+  2      0     1     no         -       99     chosen
+  3      1     2     no         -       99     not needed
+`[1:]},
+		{"apart", 1, 1, device.RequireSamePCIe, slices.Concat(allocEight()[:2], jointNICs(2)), `
+RequireSamePCIe: refused, gpu on ["0"], rdma on ["1"]
+gpu by PackTopology: 1 from PCIe root 0 of NUMA node 0
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     no         -       50     chosen
+  1      0     0     no         -       50     not needed
+rdma by FirstFit: 1 from the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  2      0     1     no         -       99     chosen
+`[1:]},
+		{"too few NICs for the roots", 4, 1, device.RequireSamePCIe, slices.Concat(allocEight()[:4], jointNICs(2)), `
+RequireSamePCIe: refused
+gpu by PackTopology: 4 wanted, none chosen
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     no         -       50     fits
+  1      0     0     no         -       50     fits
+  2      0     1     no         -       50     fits
+  3      0     1     no         -       50     fits
+rdma by FirstFit: refused, 1 of 2 fit on the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  2      0     1     no         -       99     fits
+`[1:]},
+		{"too few GPUs beside NICs", 3, 1, device.SeekSamePCIe, slices.Concat(allocEight()[:4], jointNICs(2)), `
+SeekSamePCIe: refused
+gpu by PackTopology: refused, 2 of 3 fit on PCIe root 1 of NUMA node 0
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  2      0     1     no         -       50     fits
+  3      0     1     no         -       50     fits
+  0      0     0     -          -       -      apart from the other kind
+  1      0     0     -          -       -      apart from the other kind
+rdma by FirstFit: 1 wanted, none chosen
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  2      0     1     no         -       99     fits
+`[1:]},
+		{"nothing is wanted", 0, 0, device.SeekSamePCIe, allocGPUs(100), `
+SeekSamePCIe: chosen
+gpu by PackTopology: 0 from the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      -     -     no         -       50     not needed
+rdma by FirstFit: 0 from the node
+`[1:]},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			primary, secondary := gpusAndNICs(test.gpus, test.nics)
+			e, err := allocScorer(t, device.LeastAllocated, true).ExplainJoint(primary, secondary, test.devices, test.joint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, e.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestExplainJoint: what is explained is what AllocateJoint does.
+func TestExplainJoint(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 5))
+	outcomes := map[string]int{}
+	for range 5000 {
+		devices := slices.Concat(allocEight(), jointNICs(1, 2, 3, 4, 5, 6, 7, 8))
+		devices = slices.DeleteFunc(devices, func(device.State) bool { return r.IntN(3) == 0 })
+		primary, secondary := gpusAndNICs(r.Int64N(5), r.Int64N(4))
+		primary.Policy, primary.Scope = device.Policy(r.IntN(3)), device.Scope(r.IntN(3))
+		joint := device.Joint(r.IntN(3))
+		s := allocScorer(t, device.LeastAllocated, r.IntN(2) == 0)
+
+		gpus, nics, refusal := s.AllocateJoint(primary, secondary, devices, joint)
+		e, err := s.ExplainJoint(primary, secondary, devices, joint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fmt.Sprint(refusal), fmt.Sprint(e.Refusal)); diff != "" {
+			t.Fatal(diff)
+		}
+		outcomes[fmt.Sprintf("%T", refusal)]++
+		if errors.Is(refusal, device.ErrJointViolation) {
+			if len(chosenOf(e.Primary)) == 0 || len(chosenOf(e.Secondary)) == 0 || e.Primary.Refusal != nil || e.Secondary.Refusal != nil {
+				t.Fatalf("a JointError: %s", e)
+			}
+			continue
+		}
+		if !slices.Equal(chosenOf(e.Primary), gpus.Minors()) || !slices.Equal(chosenOf(e.Secondary), nics.Minors()) {
+			t.Fatalf("allocated %v and %v, explained %s", gpus, nics, e)
+		}
+		var short *device.NotEnoughError
+		if errors.As(refusal, &short) && (e.Primary.Refusal == nil) == (e.Secondary.Refusal == nil) {
+			t.Fatalf("not one kind is refused: %s", e)
+		}
+	}
+	if len(outcomes) != 3 {
+		t.Errorf("the test looks at too few: %v", outcomes)
+	}
+	primary, secondary := gpusAndNICs(-1, 1)
+	if _, err := (*device.Scorer)(nil).ExplainJoint(primary, secondary, nil, device.PreferSamePCIe); !errors.Is(err, device.ErrInvalidUnit) {
+		t.Errorf("a negative count: error %v", err)
+	}
+}
+
+// chosenOf returns the minors of the chosen devices, ascending.
+func chosenOf(e device.AllocationExplanation) []int32 {
+	minors := []int32{}
+	for _, d := range e.Devices {
+		if d.Chosen {
+			minors = append(minors, d.Minor)
+		}
+	}
+	slices.Sort(minors)
+	return minors
+}
