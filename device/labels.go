@@ -15,6 +15,10 @@ type LabelOptions struct {
 	// too.
 	Include func(*corev1.Node) bool
 
+	// ReportUnlisted reports every allocatable extended resource that no rule
+	// lists, also one that is no device, as [Unlisted].
+	ReportUnlisted bool
+
 	Names Names // of cards; Resources is not used
 }
 
@@ -72,7 +76,7 @@ func fromNodes(nodes []*corev1.Node, rules []compiledRule, o LabelOptions) *Inve
 	if !slices.IsSortedFunc(nodes, byName) {
 		slices.SortStableFunc(nodes, byName)
 	}
-	r := labelReader{rules: rules, names: o.Names, cardNames: map[cardID]string{}}
+	r := labelReader{rules: rules, names: o.Names, cardNames: map[cardID]string{}, reportUnlisted: o.ReportUnlisted}
 	inv := &Inventory{Nodes: make([]Node, 0, len(nodes))}
 	for _, n := range nodes {
 		if last := len(inv.Nodes) - 1; last >= 0 && inv.Nodes[last].Name == n.Name {
@@ -96,6 +100,8 @@ type labelReader struct {
 	rules     []compiledRule
 	names     Names
 	cardNames map[cardID]string
+
+	reportUnlisted bool
 
 	// Of the node that is read; the slices are reused.
 	labels      map[string]string
@@ -426,15 +432,24 @@ func (r *labelReader) readResource(name string) {
 
 // unclaimed records the product labels without which a resource is lost.
 func (r *labelReader) unclaimed(name string) {
+	q := quantity.Bounded(r.allocatable[corev1.ResourceName(name)])
+	if q.Sign() <= 0 {
+		return
+	}
+	listed := false
 	for i := range r.rules {
 		rule := &r.rules[i]
 		if rule.product.hasBase || rule.lists(name, "") == listsNot {
 			continue
 		}
+		listed = true
 		label := rule.product.key("")
-		if q := r.allocatable[corev1.ResourceName(name)]; q.Sign() > 0 && r.value(label) == "" {
+		if r.value(label) == "" {
 			r.problems.add(MissingLabel, label.String(), "%s is allocatable, but the label of its product is missing or empty", name)
 		}
+	}
+	if !listed && r.reportUnlisted {
+		r.problems.add(Unlisted, name, "%s allocatable, but no rule that applies lists it", q.String())
 	}
 }
 

@@ -716,3 +716,26 @@ func TestLabelNilNode(t *testing.T) {
 	}()
 	_, _ = device.FromNodes([]*corev1.Node{nil}, nil, device.LabelOptions{})
 }
+
+// TestReportUnlisted: what no rule is about is reported only if that is asked for.
+func TestReportUnlisted(t *testing.T) {
+	node := labelNode("n", v100(""), "cpu=8 memory=1Gi pods=110 hugepages-2Mi=0 nvidia.com/gpu=2 huawei.com/Ascend910=8 huawei.com/none=0 rdma/hca=1k x.com/huge=1e99999999 amd.com/gpu=1")
+	for report, want := range map[bool][]device.Problem{
+		false: nil,
+		true: {
+			{Code: device.Unlisted, Key: "huawei.com/Ascend910", Detail: "8 allocatable, but no rule that applies lists it"},
+			{Code: device.Unlisted, Key: "rdma/hca", Detail: "1k allocatable, but no rule that applies lists it"},
+			{Code: device.Unlisted, Key: "x.com/huge", Detail: "10e999 allocatable, but no rule that applies lists it"},
+		},
+	} {
+		want = append([]device.Problem{{Code: device.MissingLabel, Key: "amd.com/gpu.product-name",
+			Detail: "amd.com/gpu is allocatable, but the label of its product is missing or empty"}}, want...)
+		inv, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, inv.Nodes[0].Problems); diff != "" {
+			t.Errorf("report %v: %s", report, diff)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package device
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -77,12 +78,16 @@ type SliceOptions struct {
 	// The problem is recorded all the same.
 	AllowIncomplete bool
 
+	// ReportUnlisted reports every other driver that has slices, also of something
+	// else than accelerators, as [Unlisted] in Problems of the Inventory.
+	ReportUnlisted bool
+
 	Names Names // how cards are called
 }
 
 // FromResourceSlices makes an inventory of the ResourceSlices of DRA drivers, of
-// [NVIDIADriver] alone if drivers is nil. Slices of other drivers are skipped
-// without a word. The error lists every fault of the drivers with its place, as
+// [NVIDIADriver] alone if drivers is nil. Slices of other drivers are skipped, without
+// a word unless it is asked for. The error lists every fault of the drivers with its place, as
 // a field.ErrorList's aggregate; data of slices never is an error.
 //
 //   - The slices of a driver with one pool name are a pool. Only those of its
@@ -126,12 +131,17 @@ func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](
 	for i := range drivers {
 		prepared[i] = newSliceDriver(&drivers[i])
 	}
-	entries := sortedEntries(list, prepared)
+	entries, others := sortedEntries(list, prepared)
 	r := sliceReader{
 		opts:     o,
 		nodes:    make(map[string]*sliceNode, len(entries)),
 		seen:     make(map[string]*sliceNode, countDevices(entries)),
 		products: map[string]string{},
+	}
+	if o.ReportUnlisted {
+		for _, driver := range slices.Sorted(maps.Keys(others)) {
+			r.problems.add(Unlisted, driver, "a driver that is not among those to read, of %d slices", others[driver])
+		}
 	}
 	for len(entries) > 0 {
 		n := 1
@@ -183,9 +193,10 @@ func (e sliceEntry) samePool(o sliceEntry) bool {
 }
 
 // sortedEntries returns the slices of known drivers, those of a pool together and
-// its highest generation first, in an order that doesn't depend on theirs.
-func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []sliceDriver) []sliceEntry {
-	entries := make([]sliceEntry, 0, len(list))
+// its highest generation first, in an order that doesn't depend on theirs, and how
+// many slices other drivers have.
+func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []sliceDriver) (entries []sliceEntry, others map[string]int) {
+	entries, others = make([]sliceEntry, 0, len(list)), map[string]int{}
 	for i := range list {
 		var s *resourcev1.ResourceSlice
 		switch p := any(&list[i]).(type) {
@@ -197,12 +208,15 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 		if s == nil {
 			panic("device: nil slice")
 		}
-		for k := range drivers {
-			if drivers[k].Name == s.Spec.Driver {
-				entries = append(entries, sliceEntry{&drivers[k], k, s})
-				break
-			}
+		k := 0
+		for k < len(drivers) && drivers[k].Name != s.Spec.Driver {
+			k++
 		}
+		if k == len(drivers) {
+			others[s.Spec.Driver]++
+			continue
+		}
+		entries = append(entries, sliceEntry{&drivers[k], k, s})
 	}
 	slices.SortStableFunc(entries, func(a, b sliceEntry) int {
 		if c := cmp.Or(
@@ -214,7 +228,7 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 		}
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.place(), b.place()))
 	})
-	return entries
+	return entries, others
 }
 
 // place tells slices without a name apart, which no cluster has.

@@ -504,8 +504,19 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 		t.Errorf("problems: %s", got)
 	}
 	inv, err = device.FromResourceSlices(list, []device.Driver{}, device.SliceOptions{})
-	if err != nil || len(inv.Nodes) > 0 {
+	if err != nil || len(inv.Nodes) > 0 || len(inv.Problems) > 0 {
 		t.Errorf("without drivers: %s, %v", tell(inv), err)
+	}
+	inv, err = device.FromResourceSlices(append(list, list[1]), []device.Driver{amd}, device.SliceOptions{ReportUnlisted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlisted := []device.Problem{
+		{Code: device.Unlisted, Key: "dra.net", Detail: "a driver that is not among those to read, of 2 slices"},
+		{Code: device.Unlisted, Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read, of 1 slices"},
+	}
+	if diff := cmp.Diff(unlisted, inv.Problems); diff != "" {
+		t.Error(diff)
 	}
 }
 
