@@ -264,18 +264,28 @@ func (v *view) schedule(w *worker, pod *corev1.Pod, bind func(pod *corev1.Pod, n
 	}
 }
 
-// fitDevices keeps the nodes on which the devices can hold a pod, and choose takes
-// some on the node that was chosen. states are the devices of each row.
+// fitDevices keeps the nodes on which the devices can hold a pod, and those whose
+// devices are only a number, which have none in the batch. choose takes some on the
+// node that was chosen. states are the devices of each row.
 func fitDevices(fits *vector.Mask, scorer *device.Scorer, batch *device.Batch, need device.Requirement) error {
 	var nodes, devices vector.Mask
 	if err := scorer.FitNodes(&nodes, &devices, batch, need); err != nil {
 		return err
 	}
-	fits.And(fits, &nodes)
+	for row := range fits.All() {
+		if !nodes.Test(row) && !counted(batch, row) {
+			fits.Clear(row)
+		}
+	}
 	return nil
 }
 
+func counted(batch *device.Batch, row int) bool { return batch.Offsets[row] == batch.Offsets[row+1] }
+
 func choose(row int, scorer *device.Scorer, batch *device.Batch, states [][]device.State, need device.Requirement) (device.Allocation, error) {
+	if counted(batch, row) {
+		return device.Allocation{}, nil
+	}
 	chosen, err := scorer.Allocate(need.AllocRequest(), states[row])
 	if err != nil {
 		return device.Allocation{}, err // a *device.NotEnoughError says what was wrong with each device

@@ -66,25 +66,33 @@ func (c *consideration) explanation(taken []Candidate, from part, inside []Candi
 		Scope: from.scope, NUMANode: from.numa, PCIeRoot: from.root,
 		Refusal: refusal,
 	}
+	listed := make([]bool, len(c.devices))
 	for _, d := range inside {
+		listed[d.index] = true
 		row := c.explain(&c.devices[d.index], d.Preferred)
-		row.Chosen = slices.ContainsFunc(taken, func(t Candidate) bool { return t.index == d.index })
+		row.Chosen = isAmong(taken, d)
 		e.Devices = append(e.Devices, row)
 	}
 	for _, d := range c.ordered(wholeNode) {
 		if row := &c.devices[d.index]; !from.contains(row.state) {
+			listed[d.index] = true
 			row.reasons = []Reason{{Cause: CauseOutsideScope, Devices: 1}}
 			e.Devices = append(e.Devices, c.explain(row, d.Preferred))
 		}
 	}
 	unfit := len(e.Devices)
 	for i := range c.devices {
-		if d := &c.devices[i]; len(d.reasons) > 0 && d.reasons[0].Cause != CauseOutsideScope {
+		if d := &c.devices[i]; len(d.reasons) > 0 && !listed[i] {
 			e.Devices = append(e.Devices, c.explain(d, false))
 		}
 	}
 	slices.SortFunc(e.Devices[unfit:], func(a, b DeviceChoice) int { return cmp.Compare(a.Minor, b.Minor) })
 	return e
+}
+
+// isAmong reports whether a device is one of these.
+func isAmong(taken []Candidate, d Candidate) bool {
+	return slices.ContainsFunc(taken, func(t Candidate) bool { return t.index == d.index })
 }
 
 // explain returns the row of a device that wasn't chosen.
@@ -116,7 +124,7 @@ func (e AllocationExplanation) String() string {
 
 // place returns the cells of what the order depends on.
 func (d *DeviceChoice) place(policy Policy) string {
-	if len(d.Reasons) > 0 && d.Reasons[0].Cause != CauseOutsideScope {
+	if !d.fits() {
 		return "-\t-\t-"
 	}
 	preferred, change := "no", "-"
@@ -129,11 +137,20 @@ func (d *DeviceChoice) place(policy Policy) string {
 	return fmt.Sprintf("%s\t%s\t%d", preferred, change, d.Score)
 }
 
+// fits reports whether the device could take an instance, were it for itself alone.
+func (d *DeviceChoice) fits() bool {
+	return len(d.Reasons) == 0 || d.Reasons[0].Cause == CauseOutsideScope || d.Reasons[0].Cause == CauseApart
+}
+
 // outcome returns how many devices were found where.
 func (e *AllocationExplanation) outcome() string {
 	chosen := e.chosen()
+	none := ""
+	if len(e.Devices) == 0 {
+		none = ": " + CauseNoneOfKind.String()
+	}
 	if e.Refusal == nil && chosen == 0 && e.Want > 0 {
-		return fmt.Sprintf("%d wanted, none chosen", e.Want)
+		return fmt.Sprintf("%d wanted, none chosen%s", e.Want, none)
 	}
 	where := "the node"
 	switch e.Scope {
@@ -149,11 +166,7 @@ func (e *AllocationExplanation) outcome() string {
 		}
 	}
 	if e.Refusal != nil {
-		text := fmt.Sprintf("refused, %d of %d fit on %s", e.Refusal.Got, e.Refusal.Want, where)
-		if len(e.Devices) == 0 {
-			text += ": " + CauseNoneOfKind.String()
-		}
-		return text
+		return fmt.Sprintf("refused, %d of %d fit on %s%s", e.Refusal.Got, e.Refusal.Want, where, none)
 	}
 	return fmt.Sprintf("%d from %s", chosen, where)
 }

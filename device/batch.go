@@ -34,8 +34,9 @@ type Batch struct {
 // is an error that wraps [ErrNotRepresentable] and names the row or node, and the
 // resource. [ErrInvalidUnit] is for a negative request, [vector.ErrShape] and
 // [vector.ErrSchema] for operands that do not match; a nil b or matrix is one of
-// the former, and matrices with a schema that names other columns than
-// [Scorer.Columns], or these in another order, are one of the latter. A batch of
+// the former, as is another number of columns than [Scorer.Columns] has; as many
+// columns under other names by the schema, or in another order, are one of the
+// latter. A batch of
 // [Scorer.NewBatch] must be of the kind that is needed, else it is
 // [ErrInvalidCombination]. All come before dst is written. A nil Scorer gives 0,
 // whatever the columns.
@@ -100,6 +101,9 @@ type batchCall struct {
 func (s *Scorer) newBatchCall(b *Batch, nodes *vector.Mask) (c batchCall, err error) {
 	if b == nil || b.Total == nil || b.Free == nil {
 		return c, batchShapeError("the batch, or a matrix of it, is nil")
+	}
+	if s != nil && len(s.names) == 0 { // the zero Scorer
+		s = nil
 	}
 	c.s, c.b, c.nodes = s, b, max(len(b.Offsets)-1, 0)
 	total, free := b.Total, b.Free

@@ -95,7 +95,7 @@ func amountSchema(names []corev1.ResourceName) vector.Schema {
 // no resource that no device had, else it is a [vector.ErrShape], and a new batch
 // is due; so it is for a nil b, and for a batch that was made otherwise. Other errors
 // are those of NewBatch. On error nothing changes. It must not run while others use
-// the batch.
+// the batch. It allocates nothing for up to 32 devices, of whatever kinds.
 func (b *Batch) Update(k int, states []State) error {
 	if b == nil || b.account == nil {
 		return batchShapeError("the batch is not one of NewBatch")
@@ -103,7 +103,9 @@ func (b *Batch) Update(k int, states []State) error {
 	a := b.account
 	switch {
 	// Not all offsets, as in accounted: a look at each would take longer than the rest.
-	case k < 0 || k+1 >= len(b.Offsets):
+	case b.Total == nil || b.Free == nil:
+		return batchShapeError("a matrix of the batch is nil")
+	case k < 0 || k >= len(b.Offsets)-1:
 		return batchShapeError("node %d of %d", k, max(len(b.Offsets)-1, 0))
 	case b.Offsets[k] < 0 || int(b.Offsets[k+1]) > a.free.Rows():
 		return batchShapeError("Offsets do not ascend within %d rows", a.free.Rows())

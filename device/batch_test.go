@@ -558,17 +558,18 @@ func TestBatchColumns(t *testing.T) {
 
 // TestBatchNil scores everything with 0.
 func TestBatchNil(t *testing.T) {
-	var s *device.Scorer
-	b := batchOf(newBatchScorer(t, device.Config{}), ratioNodes([]int64{1, 2}, []int64{3}))
-	mask := vector.NewMask(2)
-	mask.Set(1)
-	nodes, devices := untouchedScores(2), untouchedScores(b.Total.Rows())
-	if err := s.ScoreNodes(nodes, b, ratioNeed(1, 1), mask); err != nil || !slices.Equal(nodes, []int64{untouched, 0}) {
-		t.Errorf("nodes: %v, %v", nodes, err)
-	}
-	err := s.ScoreDevices(devices, b, device.Request{}, mask)
-	if want := []int64{untouched, untouched, untouched, untouched, 0, untouched}; err != nil || !slices.Equal(devices, want) {
-		t.Errorf("devices: %v, %v", devices, err)
+	for _, s := range []*device.Scorer{nil, {}} {
+		b := batchOf(newBatchScorer(t, device.Config{}), ratioNodes([]int64{1, 2}, []int64{3}))
+		mask := vector.NewMask(2)
+		mask.Set(1)
+		nodes, devices := untouchedScores(2), untouchedScores(b.Total.Rows())
+		if err := s.ScoreNodes(nodes, b, ratioNeed(1, 1), mask); err != nil || !slices.Equal(nodes, []int64{untouched, 0}) {
+			t.Errorf("nodes: %v, %v", nodes, err)
+		}
+		err := s.ScoreDevices(devices, b, device.Request{}, mask)
+		if want := []int64{untouched, untouched, untouched, untouched, 0, untouched}; err != nil || !slices.Equal(devices, want) {
+			t.Errorf("devices: %v, %v", devices, err)
+		}
 	}
 }
 

@@ -101,8 +101,10 @@ func (p *strategyParser) document(root any) *Config {
 		}
 	case top[kindKey] != nil: // a document of something else: what its other keys are says nothing
 		path := field.NewPath(kindKey)
-		if kind := p.text(top[kindKey], path); kind != "" {
+		if kind, ok := top[kindKey].(string); ok {
 			p.fail(field.NotSupported(path, shortText(kind), []string{deviceShareArgs}))
+		} else {
+			p.wrong(path, top[kindKey], "a string")
 		}
 		return &Config{}
 	case wrapped:

@@ -195,6 +195,8 @@ func TestParseScoringStrategyErrors(t *testing.T) {
 		{"V4, value alone", "strategy: LeastAllocated", 0, []string{unsupported + "strategy"}},
 		{"key beside", "scoringStrategy: {}\nallocator: x", 0, []string{unsupported + "allocator"}},
 		{"another kind", "kind: NodeResourcesFitArgs\nscoringStrategy: {}", 0, []string{unsupported + "kind"}},
+		{"an empty kind", "kind: \"\"\nscoringStrategy: {type: MostAllocated}", 0, []string{unsupported + "kind"}},
+		{"a kind that is no text", "kind: [x]\ntype: MostAllocated\nfoo: bar", 0, []string{wrong + "kind"}},
 		{"another kind alone", "kind: NodeResourcesFitArgs", 0, []string{unsupported + "kind"}},
 		{"kind in another case", "Kind: DeviceShareArgs\nscoringStrategy: {}", 0, []string{unsupported + "Kind"}},
 		{"another case", "ScoringStrategy: {}", 0, []string{unsupported + "ScoringStrategy"}},

@@ -123,7 +123,6 @@ func Example_sharedNodes() {
 	// What is free of all resources, by node, and of devices.
 	free := resources.NewMatrix(len(nodes))
 	states := make([][]device.State, len(nodes))
-	counted := vector.NewMask(len(nodes)) // nodes whose GPUs are only a number
 	for k := range nodes {
 		amounts, err := resources.NodeAllocatable(nil, &nodes[k], nil)
 		if err != nil {
@@ -131,14 +130,17 @@ func Example_sharedNodes() {
 		}
 		free.SetRow(k, amounts)
 		states[k] = inventory.Nodes[k].States()
-		if len(states[k]) == 0 {
-			counted.Set(k)
-		}
 	}
 	var scorer *device.Scorer // enough to ask what fits
 	batch, err := scorer.NewBatch(device.KindGPU, states)
 	if err != nil {
 		panic(err)
+	}
+	counted := vector.NewMask(len(nodes)) // nodes whose GPUs are only a number
+	for k := range nodes {
+		if batch.Offsets[k] == batch.Offsets[k+1] {
+			counted.Set(k)
+		}
 	}
 	states[0][0].Free = device.Free{} // seven of eight are left
 	if err := batch.Update(0, states[0]); err != nil {

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -152,7 +153,7 @@ func (c *jointConsideration) chooseNear() *NotEnoughError {
 	if b.req.Count == 0 {
 		return nil
 	}
-	known := slices.DeleteFunc(pcieRoots(c.chosen), func(root string) bool { return root == "" })
+	known := knownRoots(c.chosen)
 	n := b.req.Count
 	if c.required() {
 		n = max(n, int64(len(known)))
@@ -184,21 +185,20 @@ func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
 			a.near.count[d.PCIeRoot]++
 		}
 	}
-	apart := []Reason{{Cause: CauseApart, Devices: 1}}
 	a.fitting = slices.DeleteFunc(a.fitting, func(d Candidate) bool {
 		if a.near.count[d.PCIeRoot] > 0 {
 			return false
 		}
-		a.devices[d.index].reasons = apart
-		a.reasons = countReasons(a.reasons, apart)
+		a.devices[d.index].reasons = apart()
+		a.reasons = countReasons(a.reasons, apart())
 		return true
 	})
 	if c.chosen, c.from, refusal = a.choose(); refusal != nil {
 		return refusal
 	}
-	if got := a.reach(c.from); got < b.req.Count {
+	if a.reach(c.from) < b.req.Count {
 		c.refused = b
-		return a.near.refusal(got)
+		return a.near.refusal(knownRoots(a.ordered(c.from)), a.req.Count)
 	}
 	return nil
 }
@@ -236,11 +236,29 @@ func (b *neighbours) reach(taken, rest []Candidate, n int64) int64 {
 	return min(reached, b.second.req.Count)
 }
 
-// refusal says that got neighbours are all that can be had.
-func (b *neighbours) refusal(got int64) *NotEnoughError {
+// refusal says that the neighbours on n of these roots are all that can be had, and
+// leaves those that fit elsewhere out.
+func (b *neighbours) refusal(roots []string, n int64) *NotEnoughError {
+	slices.SortStableFunc(roots, func(x, y string) int { return cmp.Compare(b.count[y], b.count[x]) })
+	roots = roots[:min(int64(len(roots)), n)]
 	c := b.second
-	apart := Reason{Cause: CauseApart, Devices: int64(len(c.fitting)) - got}
-	return &NotEnoughError{Kind: c.kind, Want: c.req.Count, Got: got, Reasons: countReasons(c.reasons, []Reason{apart})}
+	c.fitting = slices.DeleteFunc(c.fitting, func(d Candidate) bool {
+		if slices.Contains(roots, d.PCIeRoot) {
+			return false
+		}
+		c.devices[d.index].reasons = apart()
+		c.reasons = countReasons(c.reasons, apart())
+		return true
+	})
+	return c.refusal(int64(len(c.fitting)))
+}
+
+// apart returns why a device that fits is left out for the other kind.
+func apart() []Reason { return []Reason{{Cause: CauseApart, Devices: 1}} }
+
+// knownRoots returns the distinct roots of devices, ascending, without the unknown.
+func knownRoots(devices []Candidate) []string {
+	return slices.DeleteFunc(pcieRoots(devices), func(root string) bool { return root == "" })
 }
 
 // pick returns Count of the devices of a part, which are in order: the first ones

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -11,9 +12,11 @@ type JointExplanation struct {
 	Joint Joint
 
 	// Primary and Secondary are the two kinds. The devices of the second that fit
-	// are in the order of [OrderByPCIe] for the roots of the first. The one that a
-	// *[NotEnoughError] is for has it as its Refusal, and of neither is any device
-	// Chosen then.
+	// are in the order of [OrderByPCIe] for the roots of the first, or for none where
+	// no device is chosen. The one that a *[NotEnoughError] is for has it as its
+	// Refusal, and of neither is any device Chosen then; the other one is of the whole
+	// node. With [SeekSamePCIe] devices are [CauseApart] that were passed over, too,
+	// for others that have more of the second kind near.
 	Primary, Secondary AllocationExplanation
 
 	// Refusal is the error of [Scorer.AllocateJoint], nil if devices were chosen.
@@ -29,17 +32,36 @@ func (s *Scorer) ExplainJoint(primary, secondary AllocRequest, devices []State, 
 		return JointExplanation{}, err
 	}
 	e := JointExplanation{Joint: joint, Refusal: c.choose()}
-	e.Primary = c.first.explanation(c.chosen, c.from, c.first.ordered(c.from), nil)
-	e.Secondary = c.second.explanation(c.near, wholeNode, c.second.fitting, nil)
-	var refusal *NotEnoughError
-	if errors.As(e.Refusal, &refusal) {
-		if c.refused == c.first {
-			e.Primary.Refusal = refusal
+	var first, second *NotEnoughError
+	switch c.refused {
+	case c.first:
+		errors.As(e.Refusal, &first)
+	case c.second:
+		errors.As(e.Refusal, &second)
+		c.from = wholeNode // another part was only considered
+	}
+	ordered := c.first.ordered(c.from)
+	c.markPassedOver(ordered)
+	e.Primary = c.first.explanation(c.chosen, c.from, ordered, first)
+	OrderByPCIe(c.second.fitting, knownRoots(c.chosen))
+	e.Secondary = c.second.explanation(c.near, wholeNode, c.second.fitting, second)
+	return e, nil
+}
+
+// markPassedOver gives a reason to the devices of the first kind that come before a
+// chosen one and weren't chosen. Only SeekSamePCIe leaves such.
+func (c *jointConsideration) markPassedOver(ordered []Candidate) {
+	left := len(c.chosen)
+	for _, d := range ordered {
+		if left == 0 {
+			return
+		}
+		if isAmong(c.chosen, d) {
+			left--
 		} else {
-			e.Secondary.Refusal = refusal
+			c.first.devices[d.index].reasons = apart()
 		}
 	}
-	return e, nil
 }
 
 // String returns the explanation as a line and two tables.
@@ -52,5 +74,6 @@ func (e JointExplanation) String() string {
 	case e.Refusal != nil:
 		outcome = "refused"
 	}
-	return fmt.Sprintf("%s: %s\n%s by %s%s by %s", e.Joint, outcome, e.Primary.Kind, e.Primary, e.Secondary.Kind, e.Secondary)
+	return fmt.Sprintf("%s: %s\n%s by %s%s by %s", e.Joint, outcome,
+		cmp.Or(e.Primary.Kind, anyKind), e.Primary, cmp.Or(e.Secondary.Kind, anyKind), e.Secondary)
 }

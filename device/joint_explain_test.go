@@ -67,11 +67,41 @@ gpu by PackTopology: refused, 2 of 3 fit on PCIe root 1 of NUMA node 0
   minor  NUMA  PCIe  preferred  change  score  verdict
   2      0     1     no         -       50     fits
   3      0     1     no         -       50     fits
-  0      0     0     -          -       -      apart from the other kind
-  1      0     0     -          -       -      apart from the other kind
+  0      0     0     no         -       50     apart from the other kind
+  1      0     0     no         -       50     apart from the other kind
 rdma by FirstFit: 1 wanted, none chosen
   minor  NUMA  PCIe  preferred  change  score  verdict
   2      0     1     no         -       99     fits
+`[1:]},
+		{"too few NICs beside GPUs", 1, 2, device.SeekSamePCIe, slices.Concat(allocEight()[:4], jointNICs(4, 1)), `
+SeekSamePCIe: refused
+gpu by PackTopology: 1 wanted, none chosen
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     no         -       50     fits
+  1      0     0     no         -       50     fits
+  2      0     1     no         -       50     apart from the other kind
+  3      0     1     no         -       50     apart from the other kind
+rdma by FirstFit: refused, 1 of 2 fit on the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  1      0     0     no         -       99     fits
+  4      1     3     no         -       99     apart from the other kind
+`[1:]},
+		{"passed over", 2, 2, device.SeekSamePCIe, slices.Concat(allocEight()[:3], jointNICs(2, 1)), `
+SeekSamePCIe: chosen
+gpu by PackTopology: 2 from NUMA node 0
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     no         -       50     chosen
+  1      0     0     no         -       50     apart from the other kind
+  2      0     1     no         -       50     chosen
+rdma by FirstFit: 2 from the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  1      0     0     no         -       99     chosen
+  2      0     1     no         -       99     chosen
+`[1:]},
+		{"none of either kind", 1, 1, device.RequireSamePCIe, nil, `
+RequireSamePCIe: refused
+gpu by PackTopology: refused, 0 of 1 fit on the node: no device of the kind
+rdma by FirstFit: 1 wanted, none chosen: no device of the kind
 `[1:]},
 		{"nothing is wanted", 0, 0, device.SeekSamePCIe, allocGPUs(100), `
 SeekSamePCIe: chosen
@@ -123,6 +153,24 @@ func TestExplainJoint(t *testing.T) {
 		}
 		if !slices.Equal(chosenOf(e.Primary), gpus.Minors()) || !slices.Equal(chosenOf(e.Secondary), nics.Minors()) {
 			t.Fatalf("allocated %v and %v, explained %s", gpus, nics, e)
+		}
+		for _, kind := range []device.AllocationExplanation{e.Primary, e.Secondary} {
+			fits, before := 0, 0
+			for _, d := range kind.Devices {
+				switch {
+				case d.Chosen && before > 0:
+					t.Fatalf("a device before a chosen one was not chosen, for no reason: %s", e)
+				case !d.Chosen && len(d.Reasons) == 0:
+					fits, before = fits+1, before+1
+				}
+			}
+			if kind.Refusal != nil && int64(fits) != kind.Refusal.Got {
+				t.Fatalf("%d fit, not %d: %s", fits, kind.Refusal.Got, e)
+			}
+		}
+		r.Shuffle(len(devices), func(i, k int) { devices[i], devices[k] = devices[k], devices[i] })
+		if again, err := s.ExplainJoint(primary, secondary, devices, joint); err != nil || again.String() != e.String() {
+			t.Fatalf("the order of the devices matters: %s, %s, error %v", e, again, err)
 		}
 		var short *device.NotEnoughError
 		if errors.As(refusal, &short) && (e.Primary.Refusal == nil) == (e.Secondary.Refusal == nil) {

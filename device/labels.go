@@ -39,7 +39,12 @@ type LabelOptions struct {
 // with a problem. Labels know no UUIDs, topology or health, and one product and
 // memory per rule. Devices are shared under their own resource, not a renamed
 // one, if replicas is above 1, no shared resource is allocatable, and either
-// the product ends in -SHARED or allocatable is count x replicas.
+// the product ends in -SHARED or allocatable is count x replicas. Behind a product
+// that ends in -SHARED, and without replicas, they are unknown: the card stays.
+//
+// Of MIG instances the labels <resource>.memory, .count, .replicas and .product are
+// read where they are there, and count as those of the rule do for whole devices; a
+// resource that ends in .shared has the labels of the one without.
 //
 // A rule without patterns whose product label is missing or empty, although one
 // of its resources is allocatable and no rule that matches takes it, is the
@@ -501,12 +506,7 @@ func (r *labelReader) sharedInPlace(m *ruleMatch, count int64) bool {
 	if m.replicas <= 1 || !strings.HasSuffix(m.product, sharedSuffix) && count != m.count*m.replicas {
 		return false
 	}
-	for _, t := range m.rule.shared {
-		if q := r.allocatable[corev1.ResourceName(t.key(m.base).String())]; q.Sign() > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.rule.shared, func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
 }
 
 // sharing returns how devices are shared, by label or else by default.
@@ -574,19 +574,33 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	if text := r.value(counted); text != "" {
 		labelled = r.readCount(text, counted)
 	}
-	units := int64(1)
-	if isShared {
-		replicas := labelKey{plain, ".replicas"}
-		if units = r.readReplicas(replicas); units == 0 {
-			r.problems.add(BadReplicas, replicas.String(), "no number above 0, so the instances of %s are unknown", name)
-			return
+	units, other := int64(1), plain
+	replicas := labelKey{plain, ".replicas"}
+	n := r.readReplicas(replicas)
+	switch {
+	case isShared && n == 0:
+		r.problems.add(BadReplicas, replicas.String(), "no number above 0, so the instances of %s are unknown", name)
+		return
+	case isShared:
+		units = n
+	default:
+		other += ".shared"
+		if n > 1 && !r.has(other) && (count == labelled*n || strings.HasSuffix(r.value(labelKey{plain, ".product"}), sharedSuffix)) {
+			units = n
 		}
-		d.Replicas = int32(units)
 	}
-	if labelled >= 0 && count != labelled*units {
+	d.Replicas = int32(units)
+	// Where some are shared and some are not, the label counts both.
+	if labelled >= 0 && count != labelled*units && !r.has(other) {
 		r.problems.add(CountMismatch, name, "%d allocatable, but %d instances by label", count, labelled)
 	}
 	r.addDevices(m, &d, name, count, units)
+}
+
+// has reports whether a resource is allocatable.
+func (r *labelReader) has(name string) bool {
+	q := r.allocatable[corev1.ResourceName(name)]
+	return q.Sign() > 0
 }
 
 // device returns a device of a resource as far as labels tell.

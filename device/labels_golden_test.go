@@ -140,6 +140,12 @@ func (g *labelModel) count(name string) int64 {
 	return n
 }
 
+// positive reports whether some of a resource is allocatable.
+func (g *labelModel) positive(name string) bool {
+	text := g.allocatable[name]
+	return text != "" && text != "0" && text[0] != '-'
+}
+
 func (g *labelModel) card(name, resource string, count int64) {
 	if g.names[name] != "" {
 		g.problem("ambiguous-card", name)
@@ -186,8 +192,7 @@ func (g *labelModel) nvidia() {
 		}
 	}
 
-	renamed := g.allocatable["nvidia.com/gpu.shared"]
-	hasShared := renamed != "" && renamed != "0" && renamed[0] != '-'
+	hasShared := g.positive("nvidia.com/gpu.shared")
 	if count := g.count("nvidia.com/gpu"); count > 0 {
 		g.card(product, "nvidia.com/gpu", count)
 		each := int64(1)
@@ -235,17 +240,23 @@ func (g *labelModel) nvidia() {
 		if g.labels[plain+".count"] != "" {
 			labelled = g.number("bad-count", plain+".count")
 		}
+		replicas := int64(0)
+		if g.labels[plain+".replicas"] != "" {
+			replicas = max(g.number("bad-replicas", plain+".replicas"), 0)
+		}
 		each := int64(1)
 		if isShared {
-			if each = 0; g.labels[plain+".replicas"] != "" {
-				each = g.number("bad-replicas", plain+".replicas")
-			}
-			if each <= 0 {
+			if each = replicas; each <= 0 {
 				g.problem("bad-replicas", plain+".replicas")
 				continue
 			}
 		}
-		if labelled >= 0 && count != labelled*each {
+		both := g.positive(plain) && g.positive(plain+".shared")
+		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || labelled >= 0 && count == labelled*replicas
+		if !isShared && !both && replicas > 1 && inPlace {
+			each = replicas
+		}
+		if labelled >= 0 && count != labelled*each && !both {
 			g.problem("count-mismatch", name)
 		}
 		g.devices(name, count, each)

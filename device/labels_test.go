@@ -341,6 +341,25 @@ func TestLabels(t *testing.T) {
 			cards:       []string{"V100/mig-1g.5gb.shared-mixed:14"},
 			rows:        []string{"7 mig/2 V100 1g.5gb 0"},
 		}, {
+			fact:        "instances shared under their own resource",
+			labels:      v100("nvidia.com/mig-1g.5gb.count=7 nvidia.com/mig-1g.5gb.replicas=2 nvidia.com/mig-1g.5gb.product=V100-MIG-1g.5gb-SHARED"),
+			allocatable: "nvidia.com/mig-1g.5gb=12",
+			cards:       []string{"V100/mig-1g.5gb-mixed:12"},
+			rows:        []string{"6 mig/2 V100 1g.5gb 0"},
+			problems:    []string{"count-mismatch nvidia.com/mig-1g.5gb"},
+		}, {
+			fact:        "instances shared under their own resource, by the numbers",
+			labels:      v100("nvidia.com/mig-1g.5gb.count=7 nvidia.com/mig-1g.5gb.replicas=2"),
+			allocatable: "nvidia.com/mig-1g.5gb=14",
+			cards:       []string{"V100/mig-1g.5gb-mixed:14"},
+			rows:        []string{"7 mig/2 V100 1g.5gb 0"},
+		}, {
+			fact:        "instances of which some are shared",
+			labels:      v100("nvidia.com/mig-1g.5gb.count=7 nvidia.com/mig-1g.5gb.replicas=2"),
+			allocatable: "nvidia.com/mig-1g.5gb=3 nvidia.com/mig-1g.5gb.shared=8",
+			cards:       []string{"V100/mig-1g.5gb-mixed:3", "V100/mig-1g.5gb.shared-mixed:8"},
+			rows:        []string{"3 mig/1 V100 1g.5gb 0", "4 mig/2 V100 1g.5gb 0"},
+		}, {
 			fact: "instances miscounted by label", labels: v100("nvidia.com/mig-1g.5gb.count=x"), allocatable: "nvidia.com/mig-1g.5gb=6",
 			cards:    []string{"V100/mig-1g.5gb-mixed:6"},
 			rows:     []string{"6 mig/1 V100 1g.5gb 0"},

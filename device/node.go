@@ -16,11 +16,11 @@ import (
 // earlier one has is left out, with duplicate-uuid. Replicas below 1 become 1.
 //
 // The cards count the rows that can be allocated and are not unhealthy, one that
-// is shared by MPS or in turns once per replica. A row without a product, or a shared one of
-// unknown memory, has no card name: it is kept, counts in no card, and is the
-// problem missing-label or bad-memory. The key of these problems is the
-// device's name, else its UUID, else its kind and minor or, of a MIG instance, its
-// profile, start and GPU.
+// is shared by MPS or in turns once per replica. A row without a product, or a shared
+// one of unknown memory, has no card name: it is kept, counts in no card, and is the
+// problem missing-label or bad-memory. The key of these problems is the device's name,
+// else its UUID, else its kind and minor or, of a MIG instance, its profile, start and
+// GPU.
 func NewNode(name string, source Source, devices []Device, names Names) Node {
 	n := Node{Name: name, Source: source, Devices: make([]Device, 0, len(devices))}
 	var problems problemList
@@ -54,7 +54,14 @@ func deviceKey(d *Device) string {
 	case d.UUID != "":
 		return d.UUID
 	case d.Profile != Profile{}:
-		return strings.TrimSpace(fmt.Sprintf("%s at %d %s", d.Profile, d.Start, d.ParentUUID))
+		key := d.Profile.String()
+		if d.Start >= 0 {
+			key += fmt.Sprintf(" at %d", d.Start)
+		}
+		if d.ParentUUID != "" {
+			key += " of " + d.ParentUUID
+		}
+		return key
 	}
 	return fmt.Sprintf("%s-%d", d.Kind, d.Minor)
 }

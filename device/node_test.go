@@ -108,10 +108,36 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
+// TestProblemKeys: what names a device that has no name.
+func TestProblemKeys(t *testing.T) {
+	profile, _, err := device.ParseProfile("1g.5gb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := device.NewNode("n", device.SourceNVML, []device.Device{
+		{Kind: "gpu", Minor: -1, Name: "gpu-3", UUID: "GPU-3"},
+		{Kind: "gpu", Minor: -1, UUID: "GPU-4"},
+		{Kind: "gpu", Minor: 7},
+		{Kind: "gpu", Minor: -1, Profile: profile, Sharing: device.SharingMIG, Start: -1},
+		{Kind: "gpu", Minor: -1, Profile: profile, Sharing: device.SharingMIG, Start: 0, ParentUUID: "GPU-4"},
+		{Kind: "gpu", Minor: -1, Profile: profile, Sharing: device.SharingMIG, Start: 2, ParentUUID: "GPU-4"},
+	}, device.Names{})
+	keys := []string{}
+	for _, p := range n.Problems {
+		keys = append(keys, p.Key)
+	}
+	slices.Sort(keys)
+	want := []string{"1g.5gb", "1g.5gb at 0 of GPU-4", "1g.5gb at 2 of GPU-4", "GPU-4", "gpu-3", "gpu-7"}
+	if !slices.Equal(keys, want) {
+		t.Errorf("%q", keys)
+	}
+}
+
 func TestEnumNames(t *testing.T) {
 	for got, want := range map[fmt.Stringer]string{
 		device.SourceLabels: "labels", device.SourceResourceSlices: "resourceslices", device.SourceNVML: "nvml", device.Source(0): "none", device.Source(9): "unknown(9)",
 		device.SharingNone: "none", device.SharingMPS: "mps", device.SharingTimeSlicing: "time-slicing", device.SharingMIG: "mig", device.Sharing(9): "unknown(9)",
+		device.ApplyForAll: "ApplyForAll", device.RequestsAsCount: "RequestsAsCount", device.RequestsAsDevices: "RequestsAsDevices", device.Hint(0): "none", device.Hint(9): "unknown(9)",
 		device.HealthUnknown: "unknown", device.Healthy: "healthy", device.Unhealthy: "unhealthy", device.Health(9): "unknown(9)",
 	} {
 		if got.String() != want {

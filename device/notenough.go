@@ -19,10 +19,13 @@ type NotEnoughError struct {
 	Reasons []Reason
 }
 
+// anyKind stands for a kind that nobody named.
+const anyKind = "any kind"
+
 // Error gives the numbers of the refusal and of all reasons.
 func (e *NotEnoughError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "device: %s: want %d, got %d", cmp.Or(e.Kind, "any kind"), e.Want, e.Got)
+	fmt.Fprintf(&b, "device: %s: want %d, got %d", cmp.Or(e.Kind, anyKind), e.Want, e.Got)
 	separator := ": "
 	for _, r := range e.Reasons {
 		b.WriteString(separator)

@@ -34,8 +34,8 @@ type Requirement struct {
 	Count       int64
 	Partial     bool // an instance leaves room on its device for others
 
-	// Warning says that no device can hold an instance, or that an instance is of
-	// nothing, although the request is valid; empty: nothing to say.
+	// Warning says that no device can hold an instance, or that nothing is left of
+	// its memory, although the request is valid; empty: nothing to say.
 	Warning string
 }
 

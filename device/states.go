@@ -10,9 +10,9 @@ import (
 // is measured in, and a GPU its memory if that is known. MIG instances, GPUs in
 // MIG mode, and devices that several pods share ([Device.Sharing]) are left out,
 // whatever the resource that they are requested by: they are counted by card. So a
-// node of such GPUs only, time-sliced ones for example, has no states, and
-// [Scorer.FitNodes] does not select it; whether it can hold a pod is for its
-// allocatable amounts to say.
+// node whose GPUs are all of this sort, time-sliced ones for example, has no states
+// of their kind, and neither [Scorer.FitNodes] nor [Scorer.Allocate] finds any there;
+// whether it can hold a pod is for its allocatable amounts to say.
 //
 // A minor that isn't known, or that another device of the kind has, becomes the
 // next one that is not in use. [Node.Device] finds the device of a State again.

@@ -122,6 +122,7 @@ func TestNewBatch(t *testing.T) {
 		"another number of devices": {0, nodes[3], vector.ErrShape},
 		"no such node":              {4, nil, vector.ErrShape},
 		"negative node":             {-1, nil, vector.ErrShape},
+		"the largest node":          {math.MaxInt, nil, vector.ErrShape},
 		"too large":                 {1, []device.State{gpu(0, 7), gpu(1, 7), gpu(2, 1<<53)}, device.ErrNotRepresentable},
 	} {
 		if err := batch.Update(c.node, c.states); !errors.Is(err, c.want) {
@@ -135,6 +136,11 @@ func TestNewBatch(t *testing.T) {
 	}
 	if _, err := scorer.NewBatch(device.KindGPU, [][]device.State{twins}); err == nil || err.Error() != twinText {
 		t.Errorf("one minor twice: %v", err)
+	}
+	broken := *batch
+	broken.Free = nil
+	if err := broken.Update(0, nodes[0]); !errors.Is(err, vector.ErrShape) {
+		t.Errorf("no matrix: %v", err)
 	}
 	if err := (*device.Batch)(nil).Update(0, nil); !errors.Is(err, vector.ErrShape) {
 		t.Errorf("no batch: %v", err)

@@ -54,6 +54,40 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+func TestSchemaNames(t *testing.T) {
+	columns := []vector.SchemaColumn{
+		{Name: "cpu", Integral: true, Detail: "milli"},
+		{Name: "nvidia.com/gpu"},
+		{Name: "a \"quoted\"\nname", Integral: true},
+		{Name: "", Detail: "none"},
+	}
+	names := []string{"cpu", "nvidia.com/gpu", "a \"quoted\"\nname", ""}
+	s := vector.NewSchema(columns)
+	for n := range len(names) + 1 { // ended by the caller, and not
+		got := []string{}
+		for name := range s.Names() {
+			if len(got) == n {
+				break
+			}
+			got = append(got, name)
+		}
+		if !slices.Equal(got, names[:n]) {
+			t.Errorf("%q", got)
+		}
+	}
+	for name := range (vector.Schema{}).Names() {
+		t.Errorf("the zero Schema has a column %q", name)
+	}
+	plain := vector.NewSchema(columns[:2])
+	if n := testing.AllocsPerRun(10, func() {
+		for name := range plain.Names() {
+			_ = name
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // columns returns a schema of integral columns with these names.
 func columns(names ...string) vector.Schema {
 	var c []vector.SchemaColumn

@@ -72,8 +72,9 @@ func (s Schema) Columns() []SchemaColumn {
 }
 
 // Names returns an iterator over the names of the columns, in order; over none for
-// the zero Schema. It allocates nothing but for names that have to be quoted, so
-// that what reads columns by position can check its operands.
+// the zero Schema. Ranging over it allocates nothing but names with characters that
+// Go escapes in a string, so that what reads columns by position can check its
+// operands.
 func (s Schema) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(s.String()) {

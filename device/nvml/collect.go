@@ -17,9 +17,9 @@ import (
 //   - A GPU that is lost, or that the driver hands out no handle for, is an
 //     unhealthy row, with what could still be read.
 //   - Another error of a call leaves that field unknown and is a [DriverError]; an
-//     unknown MIG mode counts as off. So is a GPU in MIG mode whose MIG devices can't
-//     be read, for whatever reason: it is in no card then.
-//   - A memory of no bytes is the problem bad-memory, as one that no GPU can have is.
+//     unknown MIG mode counts as off. Not being able to list the MIG devices of a GPU
+//     in MIG mode is a DriverError, whatever the cause; the GPU is in no card then.
+//   - 0 bytes of a GPU are the problem bad-memory, as is an amount that none can have.
 //   - MIG devices are read only of GPUs whose MIG mode is current. They have the
 //     address, the topology and the health of their GPU, but no minor. One whose
 //     profile is unknown is left out with the problem unparsed-profile: what it

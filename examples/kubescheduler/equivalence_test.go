@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -192,7 +193,7 @@ func verdict(s *fwk.Status) string {
 func TestEquivalence(t *testing.T) {
 	types := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio, balanced}
 	var n counts
-	pairs := int(environment(t, "RESVEC_PAIRS", 200_000))
+	pairs := int(min(environment(t, "RESVEC_PAIRS", 200_000), math.MaxInt))
 	for seed := environment(t, "RESVEC_SEED", 1); n.pairs < pairs; seed++ {
 		w := &world{Rand: rand.New(rand.NewPCG(seed, 7)), huge: seed%5 == 0}
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareCluster(t, w, types[seed%4], &n) })
