@@ -19,6 +19,38 @@ GLOBL magnitude<>(SB), RODATA|NOPTR, $8
 DATA eight<>+0(SB)/4, $0x00000008
 GLOBL eight<>(SB), RODATA|NOPTR, $4
 
+// func deviceGroupsAVX2(result *int32, offsets *int32, n int)
+// Requires: AVX, AVX2
+TEXT ·deviceGroupsAVX2(SB), NOSPLIT, $0-24
+	MOVQ   offsets+8(FP), AX
+	MOVQ   n+16(FP), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+next:
+	VMOVDQU 4(AX), Y4
+	VPOR    Y4, Y1, Y1
+	VPSUBD  (AX), Y4, Y4
+	VPOR    Y4, Y1, Y1
+	VPMAXSD Y4, Y0, Y0
+	VMOVDQU 36(AX), Y4
+	VPOR    Y4, Y3, Y3
+	VPSUBD  32(AX), Y4, Y4
+	VPOR    Y4, Y3, Y3
+	VPMAXSD Y4, Y2, Y2
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, CX
+	JNZ     next
+	MOVQ    result+0(FP), AX
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, 64(AX)
+	VMOVDQU Y2, 32(AX)
+	VMOVDQU Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func deviceBoundAVX2(result *float64, column *float64, n int, lo int, rows *uint64, step int)
 // Requires: AVX
 TEXT ·deviceBoundAVX2(SB), NOSPLIT, $8-48
@@ -666,6 +698,29 @@ next:
 	ADDQ  $0x00000200, DI
 	TESTQ SI, SI
 	JNZ   block
+	VZEROUPPER
+	RET
+
+// func deviceGroupsAVX512(result *int32, offsets *int32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·deviceGroupsAVX512(SB), NOSPLIT, $0-24
+	MOVQ   offsets+8(FP), AX
+	MOVQ   n+16(FP), CX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+
+next:
+	VMOVDQU32 4(AX), Z2
+	VPORD     Z2, Z1, Z1
+	VPSUBD    (AX), Z2, Z2
+	VPORD     Z2, Z1, Z1
+	VPMAXSD   Z2, Z0, Z0
+	ADDQ      $0x40, AX
+	SUBQ      $0x10, CX
+	JNZ       next
+	MOVQ      result+0(FP), AX
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 Z1, 64(AX)
 	VZEROUPPER
 	RET
 

@@ -9,6 +9,33 @@ import (
 
 //go:generate env GOWORK=off go -C _asm run ./device -out ../device_amd64.s -stubs ../device_stubs_amd64.go -pkg kernel
 
+// groupSizes is groupSizesGeneric.
+func groupSizes(offsets []int32) (most, signs int32) {
+	if active == Generic {
+		return groupSizesGeneric(offsets)
+	}
+	raceRead(offsets)
+	signs = offsets[0]
+	for len(offsets) > groupLanes {
+		n := min(len(offsets)-1, callRows) &^ (groupLanes - 1)
+		var result [2][groupLanes]int32
+		if active == AVX512 {
+			deviceGroupsAVX512(&result[0][0], &offsets[0], n)
+		} else {
+			deviceGroupsAVX2(&result[0][0], &offsets[0], n)
+		}
+		for i := range groupLanes {
+			most, signs = max(most, result[0][i]), signs|result[1][i]
+		}
+		offsets = offsets[n:]
+	}
+	rest, sign := groupSizesGeneric(offsets)
+	return max(most, rest), signs | sign
+}
+
+// groupLanes is how many offsets deviceGroups takes at a time.
+const groupLanes = 16
+
 // DeviceScores sets dst[r] to the score of every selected row; other elements
 // are not touched. The columns of the entries stand in matrices and have an
 // element per element of dst. Their amounts are whole, and of magnitudes up to

@@ -2,6 +2,9 @@
 
 package kernel
 
+// groupSizes is groupSizesGeneric.
+func groupSizes(offsets []int32) (most, signs int32) { return groupSizesGeneric(offsets) }
+
 // DeviceScores sets dst[r] to the score of every selected row; other elements
 // are not touched. The columns of the entries stand in matrices and have an
 // element per element of dst. Their amounts are whole, and of magnitudes up to

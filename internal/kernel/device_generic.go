@@ -11,14 +11,22 @@ func Groups(offsets []int32, rows int) (largest int, ok bool) {
 	if len(offsets) == 0 {
 		return 0, true
 	}
-	last, most, signs := offsets[0], int32(0), offsets[0]
+	most, signs := groupSizes(offsets)
+	return int(most), signs >= 0 && int(offsets[len(offsets)-1]) <= rows
+}
+
+// groupSizesGeneric returns the greatest difference of two offsets that follow each
+// other, at least 0, and a number that is negative if an offset or a difference is.
+func groupSizesGeneric(offsets []int32) (most, signs int32) {
+	last := offsets[0]
+	signs = last
 	for _, at := range offsets[1:] {
 		size := at - last
 		signs |= at | size
 		most = max(most, size)
 		last = at
 	}
-	return int(most), signs >= 0 && int(last) <= rows
+	return most, signs
 }
 
 // DeviceEntry is a resource that counts in the score of a device or of a node's

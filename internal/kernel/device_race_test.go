@@ -40,6 +40,8 @@ func raceDevices() []raceCase {
 	for k := range offsets {
 		offsets[k] = int32(10 * k)
 	}
+	groups := func() { kernel.Groups(offsets, rows) }
+	add("Groups", groups, func() { offsets[9] = 90 }, true)
 	sums := func() { kernel.DeviceSums(dst[:10], y[:rows], offsets, []uint64{1<<9 - 1}) }
 	add("DeviceSums column", sums, func() { y[89] = 1 }, true)
 	add("DeviceSums dst", sums, func() { dst[8] = 1 }, true)

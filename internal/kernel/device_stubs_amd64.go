@@ -4,6 +4,12 @@
 
 package kernel
 
+// deviceGroupsAVX2 sets result to the greatest sizes of groups, and to what shows that offsets don't ascend.
+// It equals groupSizesGeneric.
+//
+//go:noescape
+func deviceGroupsAVX2(result *int32, offsets *int32, n int)
+
 // deviceBoundAVX2 sets result to the greatest magnitudes, and to what shows that an amount is not whole.
 // It equals deviceBoundGeneric.
 //
@@ -27,6 +33,12 @@ func deviceLeastAVX2(dst *int64, n int, lo int, list *byte, count int, mean int,
 //
 //go:noescape
 func deviceMostAVX2(dst *int64, n int, lo int, list *byte, count int, mean int, rows *uint64, step int)
+
+// deviceGroupsAVX512 sets result to the greatest sizes of groups, and to what shows that offsets don't ascend.
+// It equals groupSizesGeneric.
+//
+//go:noescape
+func deviceGroupsAVX512(result *int32, offsets *int32, n int)
 
 // deviceBoundAVX512 sets result to the greatest magnitudes, and to what shows that an amount is not whole.
 // It equals deviceBoundGeneric.

@@ -325,11 +325,53 @@ func TestGroups(t *testing.T) {
 		{[]int32{math.MinInt32, math.MaxInt32}, math.MaxInt32, 0, false},
 		{[]int32{0, math.MaxInt32}, math.MaxInt32, math.MaxInt32, true},
 	} {
-		largest, ok := kernel.Groups(test.offsets, test.rows)
-		if ok != test.ok || ok && largest != test.largest {
-			t.Errorf("%v within %d rows: got %d, %v, want %d, %v", test.offsets, test.rows, largest, ok, test.largest, test.ok)
+		testkit.EachImpl(t, func(t *testing.T) {
+			largest, ok := kernel.Groups(test.offsets, test.rows)
+			if ok != test.ok || ok && largest != test.largest {
+				t.Errorf("%v within %d rows: got %d, %v, want %d, %v", test.offsets, test.rows, largest, ok, test.largest, test.ok)
+			}
+		})
+	}
+}
+
+// TestManyGroups has a largest group, or a fault, at every place of lists of many
+// lengths, and beyond what one call of the assembly takes.
+func TestManyGroups(t *testing.T) {
+	check := func(t *testing.T, offsets []int32, rows, largest int, want bool) {
+		t.Helper()
+		if got, ok := kernel.Groups(offsets, rows); ok != want || ok && got != largest {
+			t.Fatalf("%d offsets: got %d, %v, want %d, %v", len(offsets), got, ok, largest, want)
 		}
 	}
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, groups := range []int{1, 2, 15, 16, 17, 31, 32, 33, 100, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<16 + 40} {
+			offsets := make([]int32, groups+1)
+			for k := range offsets {
+				offsets[k] = int32(3 * k)
+			}
+			rows := 3*groups + 5
+			for at := 0; at <= groups; at += 1 + groups/200 {
+				was := offsets[at]
+				if at < groups {
+					larger := make([]int32, len(offsets))
+					copy(larger, offsets)
+					for k := at + 1; k <= groups; k++ {
+						larger[k] += 2
+					}
+					check(t, larger, rows, 5, true)
+				}
+				offsets[at] = -1
+				check(t, offsets, rows, 0, false)
+				offsets[at] = was + 4 // behind the next one, or the last within the rows
+				check(t, offsets, rows, 7, at == groups)
+				offsets[at] = math.MaxInt32
+				check(t, offsets, rows, 0, false)
+				offsets[at] = was
+			}
+			check(t, offsets, rows, 3, true)
+			check(t, offsets, 3*groups-1, 0, false)
+		}
+	})
 }
 
 // TestDeviceAllocates nothing.
@@ -346,6 +388,7 @@ func TestDeviceAllocates(t *testing.T) {
 			kernel.DeviceScores(dst, true, c.entries, c.rows)
 			kernel.DeviceSums(sums, c.entries[0].Free, offsets, nil)
 			kernel.DeviceBound(c.entries[0].Free, c.rows)
+			kernel.Groups(offsets, rows)
 		}); n != 0 {
 			t.Errorf("%v allocations", n)
 		}

@@ -17,6 +17,7 @@ import (
 func main() {
 	emit.File()
 	for _, m := range lanes.Machines {
+		groups(machine{m})
 		bound(machine{m})
 		sums(machine{m})
 		scores(machine{m}, "deviceLeast", "scores by the share that is free with the request.", false)
@@ -43,6 +44,58 @@ const (
 
 // machine is an instruction set as the kernels see it.
 type machine struct{ lanes.Machine }
+
+// groups generates the kernel of the sizes of groups, for a multiple of 16 of them.
+// It stores 16 numbers to result, the greatest differences of two offsets, and then
+// 16 that are negative where an offset or a difference is.
+func groups(m machine) {
+	const all = 16
+	vectors := all / (2 * m.Lanes)
+	emit.Func("deviceGroups", m.ISA, "func(result *int32, offsets *int32, n int)",
+		"sets result to the greatest sizes of groups, and to what shows that offsets don't ascend.", "groupSizesGeneric")
+	offsets, left := Load(Param("offsets"), GP64()), Load(Param("n"), GP64())
+	var most, signs []reg.VecVirtual
+	for range vectors {
+		most, signs = append(most, m.Zero()), append(signs, m.Zero())
+	}
+	size := m.Vector()
+	Label("next")
+	for i := range vectors {
+		from := Mem{Base: offsets, Disp: 8 * m.Lanes * i}
+		m.move32(from.Offset(4), size)
+		m.or32(size, signs[i])
+		VPSUBD(from, size, size)
+		m.or32(size, signs[i])
+		VPMAXSD(size, most[i], most[i])
+	}
+	ADDQ(U8(4*all), offsets)
+	SUBQ(U8(all), left)
+	JNZ(LabelRef("next"))
+	result := Load(Param("result"), GP64())
+	for i := range vectors {
+		m.move32(most[i], Mem{Base: result, Disp: 8 * m.Lanes * i})
+		m.move32(signs[i], Mem{Base: result, Disp: 4*all + 8*m.Lanes*i})
+	}
+	emit.Return()
+}
+
+// or32 sets to to from | to, vectors of numbers of 32 bits.
+func (m machine) or32(from, to reg.VecVirtual) {
+	if m.Wide() {
+		VPORD(from, to, to)
+	} else {
+		VPOR(from, to, to)
+	}
+}
+
+// move32 moves such a vector.
+func (m machine) move32(from, to Op) {
+	if m.Wide() {
+		VMOVDQU32(from, to)
+	} else {
+		VMOVDQU(from, to)
+	}
+}
 
 // bound generates the kernel of the greatest magnitude. It stores two vectors to
 // result: of the magnitudes, and of numbers that are not 0 where an amount has a
