@@ -360,7 +360,7 @@ func Example_embedding() {
 		panic(err)
 	}
 
-	// The devices of one node, of which a pod takes one.
+	// The devices of a node, of which a pod takes one, and a node that shares its GPU.
 	needs, err := device.Normalize(corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")})
 	if err != nil {
 		panic(err)
@@ -374,18 +374,25 @@ func Example_embedding() {
 		ObjectMeta: metav1.ObjectMeta{Name: "node-1", Labels: map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-A30", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "24576"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}},
+	}, {
+		ObjectMeta: metav1.ObjectMeta{Name: "node-2", Labels: map[string]string{
+			"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "16384", "nvidia.com/gpu.replicas": "2"}},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}},
 	}}, nil, device.LabelOptions{})
 	if err != nil {
 		panic(err)
 	}
-	states := [][]device.State{inventory.Nodes[0].States()}
+	states := [][]device.State{inventory.Nodes[0].States(), inventory.Nodes[1].States()}
 	batch, err := scorer.NewBatch(device.KindGPU, states)
 	if err != nil {
 		panic(err)
 	}
-	for range 2 {
-		fits := vector.NewMask(1)
-		fits.SetAll()
+	for left := range 3 {
+		fits := vector.NewMask(2) // as Fit has left it
+		fits.Set(0)
+		if left < 2 {
+			fits.Set(1)
+		}
 		if err := fitDevices(fits, scorer, batch, need); err != nil {
 			panic(err)
 		}
@@ -397,7 +404,7 @@ func Example_embedding() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println("devices", chosen.Minors())
+		fmt.Println(inventory.Nodes[fits.First()].Name, "devices", chosen.Minors())
 	}
 
 	// Output:
@@ -409,6 +416,7 @@ func Example_embedding() {
 	// free on node-3 [3000 0 0 -1 0 1]
 	// nodes in the view: 2
 	// late goes to node-2
-	// devices [0]
+	// node-1 devices [0]
+	// node-2 devices []
 	// no device is left
 }

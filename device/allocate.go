@@ -137,8 +137,9 @@ type considered struct {
 	reasons []Reason // why it can't take one; empty: it can
 
 	// Of a device that can take an instance.
-	score  int64 // that the policy orders by
-	change int64 // of fragmentation, in percent of a device times weight
+	preferred bool
+	score     int64 // that the policy orders by
+	change    int64 // of fragmentation, in percent of a device times weight
 }
 
 // consider checks the operands and looks at every device of the kind.
@@ -185,6 +186,7 @@ func (s *Scorer) look(c *consideration, mix *scoring.Typical) error {
 			c.reasons = countReasons(c.reasons, d.reasons)
 			continue
 		}
+		d.preferred = preferred.has(d.state.Minor)
 		d.score = s.score(d.amounts, d.state.Total, d.state.Free)
 		if mix != nil {
 			var err error
@@ -195,7 +197,7 @@ func (s *Scorer) look(c *consideration, mix *scoring.Typical) error {
 		c.fitting = append(c.fitting, Candidate{
 			Minor:     d.state.Minor,
 			PCIeRoot:  d.state.PCIeRoot,
-			Preferred: preferred.has(d.state.Minor),
+			Preferred: d.preferred,
 			Score:     d.score,
 			index:     i,
 		})

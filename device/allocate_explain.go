@@ -69,7 +69,7 @@ func (c *consideration) explanation(taken []Candidate, from part, inside []Candi
 	listed := make([]bool, len(c.devices))
 	for _, d := range inside {
 		listed[d.index] = true
-		row := c.explain(&c.devices[d.index], d.Preferred)
+		row := c.explain(&c.devices[d.index])
 		row.Chosen = isAmong(taken, d)
 		e.Devices = append(e.Devices, row)
 	}
@@ -77,13 +77,13 @@ func (c *consideration) explanation(taken []Candidate, from part, inside []Candi
 		if row := &c.devices[d.index]; !from.contains(row.state) {
 			listed[d.index] = true
 			row.reasons = []Reason{{Cause: CauseOutsideScope, Devices: 1}}
-			e.Devices = append(e.Devices, c.explain(row, d.Preferred))
+			e.Devices = append(e.Devices, c.explain(row))
 		}
 	}
 	unfit := len(e.Devices)
 	for i := range c.devices {
 		if d := &c.devices[i]; len(d.reasons) > 0 && !listed[i] {
-			e.Devices = append(e.Devices, c.explain(d, false))
+			e.Devices = append(e.Devices, c.explain(d))
 		}
 	}
 	slices.SortFunc(e.Devices[unfit:], func(a, b DeviceChoice) int { return cmp.Compare(a.Minor, b.Minor) })
@@ -96,10 +96,10 @@ func isAmong(taken []Candidate, d Candidate) bool {
 }
 
 // explain returns the row of a device that wasn't chosen.
-func (c *consideration) explain(d *considered, preferred bool) DeviceChoice {
+func (c *consideration) explain(d *considered) DeviceChoice {
 	return DeviceChoice{
 		Minor: d.state.Minor, NUMANode: d.state.NUMANode, PCIeRoot: d.state.PCIeRoot,
-		Preferred: preferred, Change: d.change, Score: d.score,
+		Preferred: d.preferred, Change: d.change, Score: d.score,
 		Reasons: d.reasons,
 	}
 }

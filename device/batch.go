@@ -36,10 +36,9 @@ type Batch struct {
 // [vector.ErrSchema] for operands that do not match; a nil b or matrix is one of
 // the former, as is another number of columns than [Scorer.Columns] has; as many
 // columns under other names by the schema, or in another order, are one of the
-// latter. A batch of
-// [Scorer.NewBatch] must be of the kind that is needed, else it is
-// [ErrInvalidCombination]. All come before dst is written. A nil Scorer gives 0,
-// whatever the columns.
+// latter. A batch of [Scorer.NewBatch] must be of the kind that is needed, else it is
+// [ErrInvalidCombination]. All come before dst is written. A nil Scorer and the zero
+// Scorer give 0, whatever the columns.
 func (s *Scorer) ScoreNodes(dst []int64, b *Batch, need Requirement, nodes *vector.Mask) error {
 	if err := checkNeeds([]Requirement{need}); err != nil {
 		return err

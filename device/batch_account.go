@@ -102,9 +102,9 @@ func (b *Batch) Update(k int, states []State) error {
 	}
 	a := b.account
 	switch {
-	// Not all offsets, as in accounted: a look at each would take longer than the rest.
 	case b.Total == nil || b.Free == nil:
 		return batchShapeError("a matrix of the batch is nil")
+	// Not all offsets, as in accounted: a look at each would take longer than the rest.
 	case k < 0 || k >= len(b.Offsets)-1:
 		return batchShapeError("node %d of %d", k, max(len(b.Offsets)-1, 0))
 	case b.Offsets[k] < 0 || int(b.Offsets[k+1]) > a.free.Rows():

@@ -216,5 +216,5 @@ const (
 	NotNodeLocal    ProblemCode = "not-node-local"   // devices that several nodes can reach
 	UnknownType     ProblemCode = "unknown-type"     // a device that is neither a GPU nor a MIG instance
 	AmbiguousCard   ProblemCode = "ambiguous-card"   // a card carried by different resources on different nodes
-	Unlisted        ProblemCode = "unlisted"         // only if asked for: an extended resource that no rule lists, a driver that isn't known
+	Unlisted        ProblemCode = "unlisted"         // only if asked for: a resource that no rule lists, a driver that isn't known
 )

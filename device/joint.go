@@ -189,8 +189,7 @@ func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
 		if a.near.count[d.PCIeRoot] > 0 {
 			return false
 		}
-		a.devices[d.index].reasons = apart()
-		a.reasons = countReasons(a.reasons, apart())
+		a.leaveOut(d)
 		return true
 	})
 	if c.chosen, c.from, refusal = a.choose(); refusal != nil {
@@ -246,11 +245,17 @@ func (b *neighbours) refusal(roots []string, n int64) *NotEnoughError {
 		if slices.Contains(roots, d.PCIeRoot) {
 			return false
 		}
-		c.devices[d.index].reasons = apart()
-		c.reasons = countReasons(c.reasons, apart())
+		c.leaveOut(d)
 		return true
 	})
 	return c.refusal(int64(len(c.fitting)))
+}
+
+// leaveOut leaves a device that fits out for the other kind.
+func (c *consideration) leaveOut(d Candidate) {
+	reasons := apart()
+	c.devices[d.index].reasons = reasons
+	c.reasons = countReasons(c.reasons, reasons)
 }
 
 // apart returns why a device that fits is left out for the other kind.

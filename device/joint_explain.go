@@ -67,10 +67,10 @@ func (c *jointConsideration) markPassedOver(ordered []Candidate) {
 // String returns the explanation as a line and two tables.
 func (e JointExplanation) String() string {
 	outcome := "chosen"
-	var apart *JointError
+	var split *JointError
 	switch {
-	case errors.As(e.Refusal, &apart):
-		outcome = fmt.Sprintf("refused, %s on %q, %s on %q", e.Primary.Kind, apart.Primary, e.Secondary.Kind, apart.Secondary)
+	case errors.As(e.Refusal, &split):
+		outcome = fmt.Sprintf("refused, %s on %q, %s on %q", e.Primary.Kind, split.Primary, e.Secondary.Kind, split.Secondary)
 	case e.Refusal != nil:
 		outcome = "refused"
 	}

@@ -131,7 +131,25 @@ func TestExplainJoint(t *testing.T) {
 	for range 5000 {
 		devices := slices.Concat(allocEight(), jointNICs(1, 2, 3, 4, 5, 6, 7, 8))
 		devices = slices.DeleteFunc(devices, func(device.State) bool { return r.IntN(3) == 0 })
+		for i := range devices {
+			switch r.IntN(8) {
+			case 0:
+				devices[i].Health = device.Unhealthy
+			case 1:
+				devices[i].Free = device.Free{}
+			}
+		}
 		primary, secondary := gpusAndNICs(r.Int64N(5), r.Int64N(4))
+		some := func() (minors []int32) {
+			for range r.IntN(4) {
+				minors = append(minors, r.Int32N(9))
+			}
+			return minors
+		}
+		primary.Preferred, secondary.Preferred = some(), some()
+		if r.IntN(4) == 0 {
+			primary.Required = some()
+		}
 		primary.Policy, primary.Scope = device.Policy(r.IntN(3)), device.Scope(r.IntN(3))
 		joint := device.Joint(r.IntN(3))
 		s := allocScorer(t, device.LeastAllocated, r.IntN(2) == 0)
@@ -155,8 +173,16 @@ func TestExplainJoint(t *testing.T) {
 			t.Fatalf("allocated %v and %v, explained %s", gpus, nics, e)
 		}
 		for _, kind := range []device.AllocationExplanation{e.Primary, e.Secondary} {
+			preferred := primary.Preferred
+			if kind.Kind == device.KindRDMA {
+				preferred = secondary.Preferred
+			}
 			fits, before := 0, 0
 			for _, d := range kind.Devices {
+				apart := len(d.Reasons) > 0 && d.Reasons[0].Cause == device.CauseApart
+				if (d.Chosen || apart) && d.Preferred != slices.Contains(preferred, d.Minor) {
+					t.Fatalf("%d is preferred or isn't: %s", d.Minor, e)
+				}
 				switch {
 				case d.Chosen && before > 0:
 					t.Fatalf("a device before a chosen one was not chosen, for no reason: %s", e)

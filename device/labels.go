@@ -15,7 +15,7 @@ type LabelOptions struct {
 	// too.
 	Include func(*corev1.Node) bool
 
-	// ReportUnlisted reports every allocatable extended resource that no rule
+	// ReportUnlisted reports every allocatable resource with a domain that no rule
 	// lists, also one that is no device, as [Unlisted].
 	ReportUnlisted bool
 
@@ -453,9 +453,22 @@ func (r *labelReader) unclaimed(name string) {
 			r.problems.add(MissingLabel, label.String(), "%s is allocatable, but the label of its product is missing or empty", name)
 		}
 	}
-	if !listed && r.reportUnlisted {
-		r.problems.add(Unlisted, name, "%s allocatable, but no rule that applies lists it", q.String())
+	if r.reportUnlisted && !listed && !r.hasPattern(name) {
+		r.problems.add(Unlisted, name, "%s allocatable, but no rule lists it", q.String())
 	}
+}
+
+// hasPattern reports whether a pattern finds the product label of a resource.
+func (r *labelReader) hasPattern(name string) bool {
+	for i := range r.rules {
+		if rule := &r.rules[i]; rule.product.hasBase {
+			r.findBases(rule)
+			if slices.ContainsFunc(r.bases, func(base string) bool { return rule.lists(name, base) != listsNot }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // count returns how much of a resource is allocatable; 0 if that is no amount.
@@ -574,19 +587,18 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	if text := r.value(counted); text != "" {
 		labelled = r.readCount(text, counted)
 	}
-	units, other := int64(1), plain
+	units, other, inPlace := int64(1), plain, false
 	replicas := labelKey{plain, ".replicas"}
 	n := r.readReplicas(replicas)
-	switch {
-	case isShared && n == 0:
-		r.problems.add(BadReplicas, replicas.String(), "no number above 0, so the instances of %s are unknown", name)
-		return
-	case isShared:
-		units = n
-	default:
+	if !isShared {
 		other += ".shared"
-		if n > 1 && !r.has(other) && (count == labelled*n || strings.HasSuffix(r.value(labelKey{plain, ".product"}), sharedSuffix)) {
-			units = n
+		byName := strings.HasSuffix(r.value(labelKey{plain, ".product"}), sharedSuffix)
+		inPlace = !r.has(other) && (byName || n > 1 && count == labelled*n)
+	}
+	if isShared || inPlace {
+		if units = n; n == 0 {
+			r.problems.add(BadReplicas, replicas.String(), "no number above 0, so the instances of %s are unknown", name)
+			return
 		}
 	}
 	d.Replicas = int32(units)

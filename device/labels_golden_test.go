@@ -245,16 +245,13 @@ func (g *labelModel) nvidia() {
 			replicas = max(g.number("bad-replicas", plain+".replicas"), 0)
 		}
 		each := int64(1)
-		if isShared {
+		both := g.positive(plain) && g.positive(plain+".shared")
+		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || replicas > 1 && labelled >= 0 && count == labelled*replicas
+		if isShared || inPlace && !both {
 			if each = replicas; each <= 0 {
 				g.problem("bad-replicas", plain+".replicas")
 				continue
 			}
-		}
-		both := g.positive(plain) && g.positive(plain+".shared")
-		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || labelled >= 0 && count == labelled*replicas
-		if !isShared && !both && replicas > 1 && inPlace {
-			each = replicas
 		}
 		if labelled >= 0 && count != labelled*each && !both {
 			g.problem("count-mismatch", name)

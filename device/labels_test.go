@@ -354,6 +354,12 @@ func TestLabels(t *testing.T) {
 			cards:       []string{"V100/mig-1g.5gb-mixed:14"},
 			rows:        []string{"7 mig/2 V100 1g.5gb 0"},
 		}, {
+			fact:        "instances shared under their own resource, without replicas",
+			labels:      v100("nvidia.com/mig-1g.5gb.count=7 nvidia.com/mig-1g.5gb.product=V100-MIG-1g.5gb-SHARED"),
+			allocatable: "nvidia.com/mig-1g.5gb=14",
+			cards:       []string{"V100/mig-1g.5gb-mixed:14"},
+			problems:    []string{"bad-replicas nvidia.com/mig-1g.5gb.replicas"},
+		}, {
 			fact:        "instances of which some are shared",
 			labels:      v100("nvidia.com/mig-1g.5gb.count=7 nvidia.com/mig-1g.5gb.replicas=2"),
 			allocatable: "nvidia.com/mig-1g.5gb=3 nvidia.com/mig-1g.5gb.shared=8",
@@ -738,17 +744,20 @@ func TestLabelNilNode(t *testing.T) {
 
 // TestReportUnlisted: what no rule is about is reported only if that is asked for.
 func TestReportUnlisted(t *testing.T) {
-	node := labelNode("n", v100(""), "cpu=8 memory=1Gi pods=110 hugepages-2Mi=0 nvidia.com/gpu=2 huawei.com/Ascend910=8 huawei.com/none=0 rdma/hca=1k x.com/huge=1e99999999 amd.com/gpu=1")
+	node := labelNode("n", v100("y.com/npu.product=Y"), "y.com/npu=1 cpu=8 memory=1Gi pods=110 hugepages-2Mi=0 nvidia.com/gpu=2 huawei.com/Ascend910=8 huawei.com/none=0 rdma/hca=1k x.com/huge=1e99999999 amd.com/gpu=1")
 	for report, want := range map[bool][]device.Problem{
 		false: nil,
 		true: {
-			{Code: device.Unlisted, Key: "huawei.com/Ascend910", Detail: "8 allocatable, but no rule that applies lists it"},
-			{Code: device.Unlisted, Key: "rdma/hca", Detail: "1k allocatable, but no rule that applies lists it"},
-			{Code: device.Unlisted, Key: "x.com/huge", Detail: "10e999 allocatable, but no rule that applies lists it"},
+			{Code: device.Unlisted, Key: "huawei.com/Ascend910", Detail: "8 allocatable, but no rule lists it"},
+			{Code: device.Unlisted, Key: "rdma/hca", Detail: "1k allocatable, but no rule lists it"},
+			{Code: device.Unlisted, Key: "x.com/huge", Detail: "10e999 allocatable, but no rule lists it"},
 		},
 	} {
-		want = append([]device.Problem{{Code: device.MissingLabel, Key: "amd.com/gpu.product-name",
-			Detail: "amd.com/gpu is allocatable, but the label of its product is missing or empty"}}, want...)
+		want = append([]device.Problem{
+			{Code: device.MissingLabel, Key: "y.com/npu.count", Detail: "the label is missing beside the product's"},
+			{Code: device.MissingLabel, Key: "y.com/npu.memory", Detail: "the label is missing beside the product's"},
+			{Code: device.MissingLabel, Key: "amd.com/gpu.product-name", Detail: "amd.com/gpu is allocatable, but the label of its product is missing or empty"},
+		}, want...)
 		inv, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report})
 		if err != nil {
 			t.Fatal(err)

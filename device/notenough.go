@@ -86,7 +86,7 @@ const (
 	CauseNoCapacity                       // its total is all zero
 	CauseExhausted                        // nothing of it is free
 	CauseInsufficient                     // too little of a resource is free
-	CauseApart                            // it fits, but none of the other kind does on its PCIe root, or too few; only of [SeekSamePCIe]
+	CauseApart                            // it fits, but none of the other kind does on its PCIe root, or too few, or other roots have more; only of [SeekSamePCIe]
 	CauseOutsideScope                     // it fits, but is elsewhere in the topology than those counted
 )
 

@@ -87,8 +87,8 @@ type SliceOptions struct {
 
 // FromResourceSlices makes an inventory of the ResourceSlices of DRA drivers, of
 // [NVIDIADriver] alone if drivers is nil. Slices of other drivers are skipped, without
-// a word unless it is asked for. The error lists every fault of the drivers with its place, as
-// a field.ErrorList's aggregate; data of slices never is an error.
+// a word unless it is asked for. The error lists every fault of the drivers with its
+// place, as a field.ErrorList's aggregate; data of slices never is an error.
 //
 //   - The slices of a driver with one pool name are a pool. Only those of its
 //     highest generation are used, and they only if there are as many as each of
@@ -131,17 +131,19 @@ func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](
 	for i := range drivers {
 		prepared[i] = newSliceDriver(&drivers[i])
 	}
-	entries, others := sortedEntries(list, prepared)
+	var others map[string]int // slices of other drivers
+	if o.ReportUnlisted {
+		others = map[string]int{}
+	}
+	entries := sortedEntries(list, prepared, others)
 	r := sliceReader{
 		opts:     o,
 		nodes:    make(map[string]*sliceNode, len(entries)),
 		seen:     make(map[string]*sliceNode, countDevices(entries)),
 		products: map[string]string{},
 	}
-	if o.ReportUnlisted {
-		for _, driver := range slices.Sorted(maps.Keys(others)) {
-			r.problems.add(Unlisted, driver, "a driver that is not among those to read, of %d slices", others[driver])
-		}
+	for _, driver := range slices.Sorted(maps.Keys(others)) {
+		r.problems.add(Unlisted, driver, "a driver that is not among those to read; slices: %d", others[driver])
 	}
 	for len(entries) > 0 {
 		n := 1
@@ -193,10 +195,10 @@ func (e sliceEntry) samePool(o sliceEntry) bool {
 }
 
 // sortedEntries returns the slices of known drivers, those of a pool together and
-// its highest generation first, in an order that doesn't depend on theirs, and how
-// many slices other drivers have.
-func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []sliceDriver) (entries []sliceEntry, others map[string]int) {
-	entries, others = make([]sliceEntry, 0, len(list)), map[string]int{}
+// its highest generation first, in an order that doesn't depend on theirs. It counts
+// the slices of other drivers in others, unless that is nil.
+func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []sliceDriver, others map[string]int) []sliceEntry {
+	entries := make([]sliceEntry, 0, len(list))
 	for i := range list {
 		var s *resourcev1.ResourceSlice
 		switch p := any(&list[i]).(type) {
@@ -213,7 +215,9 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 			k++
 		}
 		if k == len(drivers) {
-			others[s.Spec.Driver]++
+			if others != nil {
+				others[s.Spec.Driver]++
+			}
 			continue
 		}
 		entries = append(entries, sliceEntry{&drivers[k], k, s})
@@ -228,7 +232,7 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 		}
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.place(), b.place()))
 	})
-	return entries, others
+	return entries
 }
 
 // place tells slices without a name apart, which no cluster has.

@@ -512,8 +512,8 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlisted := []device.Problem{
-		{Code: device.Unlisted, Key: "dra.net", Detail: "a driver that is not among those to read, of 2 slices"},
-		{Code: device.Unlisted, Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read, of 1 slices"},
+		{Code: device.Unlisted, Key: "dra.net", Detail: "a driver that is not among those to read; slices: 2"},
+		{Code: device.Unlisted, Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read; slices: 1"},
 	}
 	if diff := cmp.Diff(unlisted, inv.Problems); diff != "" {
 		t.Error(diff)

@@ -10,11 +10,11 @@ import (
 )
 
 // SysfsTopology returns the NUMA node and the PCIe root of the device at a PCI
-// address, such as 0000:07:00.0, as Linux has them in /sys: for
-// [CollectOptions], and for other devices whose address is known, in any spelling
-// that a [Handle] may give. The root is named
-// as DRA drivers do in the attribute resource.kubernetes.io/pcieRoot, such as
-// pci0000:00. What isn't there is unknown: -1, and "". That is all on other systems.
+// address, such as 0000:07:00.0, as Linux has them in /sys: for [CollectOptions], and
+// for other devices whose address is known, in any spelling that a [Handle] may give.
+// The root is named as DRA drivers do in the attribute
+// resource.kubernetes.io/pcieRoot, such as pci0000:00. What isn't there is unknown: -1,
+// and "". That is all on other systems.
 func SysfsTopology(pciBusID string) (numaNode int32, pcieRoot string) {
 	return topologyIn(os.DirFS("/sys"), pciBusID)
 }

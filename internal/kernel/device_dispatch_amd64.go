@@ -11,12 +11,12 @@ import (
 
 // groupSizes is groupSizesGeneric.
 func groupSizes(offsets []int32) (most, signs int32) {
-	if active == Generic {
+	if active == Generic || len(offsets) <= fewOffsets {
 		return groupSizesGeneric(offsets)
 	}
 	raceRead(offsets)
 	signs = offsets[0]
-	for len(offsets) > groupLanes {
+	for len(offsets) > fewOffsets {
 		n := min(len(offsets)-1, callRows) &^ (groupLanes - 1)
 		var result [2][groupLanes]int32
 		if active == AVX512 {
@@ -33,8 +33,12 @@ func groupSizes(offsets []int32) (most, signs int32) {
 	return max(most, rest), signs | sign
 }
 
-// groupLanes is how many offsets deviceGroups takes at a time.
-const groupLanes = 16
+// groupLanes is how many offsets deviceGroups takes at a time, and fewOffsets are
+// read as fast without it.
+const (
+	groupLanes = 16
+	fewOffsets = 4 * groupLanes
+)
 
 // DeviceScores sets dst[r] to the score of every selected row; other elements
 // are not touched. The columns of the entries stand in matrices and have an

@@ -40,8 +40,10 @@ func raceDevices() []raceCase {
 	for k := range offsets {
 		offsets[k] = int32(10 * k)
 	}
-	groups := func() { kernel.Groups(offsets, rows) }
-	add("Groups", groups, func() { offsets[9] = 90 }, true)
+	long := make([]int32, 128)
+	groups := func() { kernel.Groups(long[:100], rows) }
+	add("Groups", groups, func() { long[5] = 0 }, true)
+	add("Groups beside", groups, func() { long[100] = 0 }, false)
 	sums := func() { kernel.DeviceSums(dst[:10], y[:rows], offsets, []uint64{1<<9 - 1}) }
 	add("DeviceSums column", sums, func() { y[89] = 1 }, true)
 	add("DeviceSums dst", sums, func() { dst[8] = 1 }, true)

@@ -334,43 +334,104 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestManyGroups has a largest group, or a fault, at every place of lists of many
-// lengths, and beyond what one call of the assembly takes.
-func TestManyGroups(t *testing.T) {
-	check := func(t *testing.T, offsets []int32, rows, largest int, want bool) {
-		t.Helper()
-		if got, ok := kernel.Groups(offsets, rows); ok != want || ok && got != largest {
-			t.Fatalf("%d offsets: got %d, %v, want %d, %v", len(offsets), got, ok, largest, want)
+// goldenGroups is Groups in 64 bits.
+func goldenGroups(offsets []int32, rows int) (largest int, ok bool) {
+	for k, at := range offsets {
+		if at < 0 || int(at) > rows || k > 0 && at < offsets[k-1] {
+			return 0, false
+		}
+		if k > 0 {
+			largest = max(largest, int(at-offsets[k-1]))
 		}
 	}
+	return largest, true
+}
+
+func wantGroups(t *testing.T, offsets []int32, rows int) {
+	t.Helper()
+	want, wantOK := goldenGroups(offsets, rows)
+	if got, ok := kernel.Groups(offsets, rows); ok != wantOK || ok && got != want {
+		t.Fatalf("%d offsets within %d rows: got %d, %v, want %d, %v", len(offsets), rows, got, ok, want, wantOK)
+	}
+}
+
+// groupFaults writes what no list of offsets may have, and what only just may be.
+var groupFaults = []int32{-1, math.MinInt32, math.MaxInt32, math.MaxInt32 - 1, 0, 1 << 30}
+
+// TestManyGroups has a largest group, and a fault, at every place of lists of every
+// length, beside pages that fault.
+func TestManyGroups(t *testing.T) {
+	const most = 200
+	for _, front := range []bool{false, true} {
+		slice := guardedSlices[int32](t, front, most)
+		testkit.EachImpl(t, func(t *testing.T) {
+			for n := 1; n <= most; n++ {
+				offsets := slice(n)
+				for at := range offsets {
+					for k := range offsets {
+						offsets[k] = int32(3 * k)
+						if k > at {
+							offsets[k] += 2
+						}
+					}
+					rows := int(offsets[n-1])
+					wantGroups(t, offsets, rows)
+					wantGroups(t, offsets, rows-1)
+					fault := groupFaults[(n+at)%len(groupFaults)]
+					offsets[at] = fault
+					wantGroups(t, offsets, rows)
+					wantGroups(t, offsets, math.MaxInt32)
+				}
+			}
+		})
+	}
+}
+
+// TestGroupsLong takes more than one call of the assembly, around its ends.
+func TestGroupsLong(t *testing.T) {
+	const call = 1 << 15
 	testkit.EachImpl(t, func(t *testing.T) {
-		for _, groups := range []int{1, 2, 15, 16, 17, 31, 32, 33, 100, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<16 + 40} {
-			offsets := make([]int32, groups+1)
+		for _, n := range []int{call - 1, call, call + 1, call + 16, call + 17, 2*call + 70} {
+			offsets := make([]int32, n)
 			for k := range offsets {
 				offsets[k] = int32(3 * k)
 			}
-			rows := 3*groups + 5
-			for at := 0; at <= groups; at += 1 + groups/200 {
-				was := offsets[at]
-				if at < groups {
-					larger := make([]int32, len(offsets))
-					copy(larger, offsets)
-					for k := at + 1; k <= groups; k++ {
-						larger[k] += 2
+			for _, base := range []int{0, call, n - 20} {
+				for at := max(base-20, 0); at < min(base+20, n); at++ {
+					was := offsets[at]
+					for _, change := range []int32{was + 1, was + 4, -1, math.MaxInt32, math.MinInt32} {
+						offsets[at] = change
+						wantGroups(t, offsets, 3*n+5)
 					}
-					check(t, larger, rows, 5, true)
+					offsets[at] = was
 				}
-				offsets[at] = -1
-				check(t, offsets, rows, 0, false)
-				offsets[at] = was + 4 // behind the next one, or the last within the rows
-				check(t, offsets, rows, 7, at == groups)
-				offsets[at] = math.MaxInt32
-				check(t, offsets, rows, 0, false)
-				offsets[at] = was
 			}
-			check(t, offsets, rows, 3, true)
-			check(t, offsets, 3*groups-1, 0, false)
+			wantGroups(t, offsets, 3*(n-1))
+			wantGroups(t, offsets, 3*(n-1)-1)
 		}
+	})
+}
+
+func FuzzGroups(f *testing.F) {
+	f.Add([]byte{0, 1, 1, 0, 255, 3}, uint8(100), uint16(500))
+	f.Add([]byte{}, uint8(0), uint16(0))
+	f.Fuzz(func(t *testing.T, sizes []byte, before uint8, rows uint16) {
+		var offsets []int32
+		at := int32(0)
+		for range before { // so that the assembly sees what follows
+			offsets = append(offsets, at)
+		}
+		for _, size := range sizes {
+			if size == 255 {
+				at = groupFaults[len(offsets)%len(groupFaults)]
+			}
+			at += int32(int8(size)) + 4
+			offsets = append(offsets, at)
+		}
+		testkit.EachImpl(t, func(t *testing.T) {
+			wantGroups(t, offsets, int(rows))
+			wantGroups(t, offsets, math.MaxInt32)
+		})
 	})
 }
 

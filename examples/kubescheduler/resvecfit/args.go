@@ -35,7 +35,7 @@ type Args struct {
 	// VisitPercent is how many of all nodes PreFilter names at most, in percent;
 	// when more can hold the pod it names none, and the framework looks for them.
 	// 0 never names nodes. The default is 25. Measured with 5,000 nodes, naming stops
-	// to pay between 30 and 40 with the default percentageOfNodesToScore, and at some
+	// to pay between 30 and 40 with the default percentageOfNodesToScore, and beyond
 	// 50 with 100.
 	VisitPercent *int32 `json:"visitPercent,omitempty"`
 
