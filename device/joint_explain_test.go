@@ -11,12 +11,6 @@ import (
 	"github.com/resvec/resvec/device"
 )
 
-// gpusAndNICs asks for whole GPUs and a percent of NICs.
-func gpusAndNICs(gpus, nics int64) (primary, secondary device.AllocRequest) {
-	return device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus, Policy: device.PackTopology},
-		device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: nics}
-}
-
 func TestExplainJointText(t *testing.T) {
 	for _, test := range []struct {
 		name       string

@@ -20,13 +20,17 @@ func jointNICs(minors ...int32) []device.State {
 	return list
 }
 
+// gpusAndNICs asks for whole GPUs and a percent of NICs.
+func gpusAndNICs(gpus, nics int64) (primary, secondary device.AllocRequest) {
+	return device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus, Policy: device.PackTopology},
+		device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: nics}
+}
+
 // jointly asks for whole GPUs, packed, and a percent of NICs.
 func jointly(t *testing.T, gpus, nics int64, joint device.Joint, devices []device.State) (gpu, nic []int32, err error) {
 	t.Helper()
-	first, second, err := allocScorer(t, device.LeastAllocated, true).AllocateJoint(
-		device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus, Policy: device.PackTopology},
-		device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: 1}, Count: nics},
-		devices, joint)
+	primary, secondary := gpusAndNICs(gpus, nics)
+	first, second, err := allocScorer(t, device.LeastAllocated, true).AllocateJoint(primary, secondary, devices, joint)
 	return first.Minors(), second.Minors(), err
 }
 
@@ -59,10 +63,9 @@ func TestAllocateJoint(t *testing.T) {
 	} {
 		t.Run(test.fact, func(t *testing.T) {
 			s := allocScorer(t, device.LeastAllocated, true)
-			gpu, nic, err := s.AllocateJoint(
-				device.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: test.gpus, Policy: device.PackTopology},
-				device.AllocRequest{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: test.rdma}, Count: test.nics},
-				test.devices, test.joint)
+			primary, secondary := gpusAndNICs(test.gpus, test.nics)
+			secondary.PerInstance = device.Request{device.RDMA: test.rdma}
+			gpu, nic, err := s.AllocateJoint(primary, secondary, test.devices, test.joint)
 			if violation := errors.Is(err, device.ErrJointViolation); violation != (test.wantNICs == nil) || !violation && err != nil {
 				t.Fatalf("error %v", err)
 			}

@@ -516,10 +516,13 @@ func (m *ruleMatch) setSingle(d *Device) {
 // sharedInPlace reports whether whole devices are shared under their own
 // resource, of which so much is allocatable.
 func (r *labelReader) sharedInPlace(m *ruleMatch, count int64) bool {
-	if m.replicas <= 1 || !strings.HasSuffix(m.product, sharedSuffix) && count != m.count*m.replicas {
-		return false
-	}
-	return !slices.ContainsFunc(m.rule.shared, func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
+	return m.replicas > 1 && looksShared(m.product, m.count, m.replicas, count) && !slices.ContainsFunc(m.rule.shared, func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
+}
+
+// looksShared reports whether so much of a resource is of shares, by the product of
+// its devices or by their numbers: how many there are by label, or -1, and replicas.
+func looksShared(product string, labelled, replicas, count int64) bool {
+	return strings.HasSuffix(product, sharedSuffix) || replicas > 1 && count == labelled*replicas
 }
 
 // sharing returns how devices are shared, by label or else by default.
@@ -592,8 +595,7 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	n := r.readReplicas(replicas)
 	if !isShared {
 		other += ".shared"
-		byName := strings.HasSuffix(r.value(labelKey{plain, ".product"}), sharedSuffix)
-		inPlace = !r.has(other) && (byName || n > 1 && count == labelled*n)
+		inPlace = !r.has(other) && looksShared(r.value(labelKey{plain, ".product"}), labelled, n, count)
 	}
 	if isShared || inPlace {
 		if units = n; n == 0 {

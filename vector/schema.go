@@ -59,11 +59,9 @@ func (s Schema) IsZero() bool { return s == Schema{} }
 func (s Schema) Columns() []SchemaColumn {
 	var columns []SchemaColumn
 	for line := range strings.Lines(s.String()) {
-		// The lines are NewSchema's own, so they parse.
-		name, _ := strconv.QuotedPrefix(line)
-		kind, detail, _ := strings.Cut(line[len(name)+1:], " ")
 		var c SchemaColumn
-		c.Name, _ = strconv.Unquote(name)
+		c.Name, line = cutName(line)
+		kind, detail, _ := strings.Cut(line, " ")
 		c.Integral = kind == "integral"
 		c.Detail, _ = strconv.Unquote(strings.TrimSuffix(detail, "\n"))
 		columns = append(columns, c)
@@ -78,13 +76,18 @@ func (s Schema) Columns() []SchemaColumn {
 func (s Schema) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(s.String()) {
-			quoted, _ := strconv.QuotedPrefix(line)
-			name, _ := strconv.Unquote(quoted)
-			if !yield(name) {
+			if name, _ := cutName(line); !yield(name) {
 				return
 			}
 		}
 	}
+}
+
+// cutName cuts the name off a line, which is NewSchema's own, so that it parses.
+func cutName(line string) (name, rest string) {
+	quoted, _ := strconv.QuotedPrefix(line)
+	name, _ = strconv.Unquote(quoted)
+	return name, line[len(quoted)+1:]
 }
 
 // String returns a stable text form, one line per column; empty for the zero

@@ -62,10 +62,10 @@ func groups(m machine) {
 	Label("next")
 	for i := range vectors {
 		from := Mem{Base: offsets, Disp: 8 * m.Lanes * i}
-		m.move32(from.Offset(4), size)
-		m.or32(size, signs[i])
+		VMOVUPD(from.Offset(4), size)
+		VORPD(size, signs[i], signs[i])
 		VPSUBD(from, size, size)
-		m.or32(size, signs[i])
+		VORPD(size, signs[i], signs[i])
 		VPMAXSD(size, most[i], most[i])
 	}
 	ADDQ(U8(4*all), offsets)
@@ -73,28 +73,10 @@ func groups(m machine) {
 	JNZ(LabelRef("next"))
 	result := Load(Param("result"), GP64())
 	for i := range vectors {
-		m.move32(most[i], Mem{Base: result, Disp: 8 * m.Lanes * i})
-		m.move32(signs[i], Mem{Base: result, Disp: 4*all + 8*m.Lanes*i})
+		VMOVUPD(most[i], Mem{Base: result, Disp: 8 * m.Lanes * i})
+		VMOVUPD(signs[i], Mem{Base: result, Disp: 4*all + 8*m.Lanes*i})
 	}
 	emit.Return()
-}
-
-// or32 sets to to from | to, vectors of numbers of 32 bits.
-func (m machine) or32(from, to reg.VecVirtual) {
-	if m.Wide() {
-		VPORD(from, to, to)
-	} else {
-		VPOR(from, to, to)
-	}
-}
-
-// move32 moves such a vector.
-func (m machine) move32(from, to Op) {
-	if m.Wide() {
-		VMOVDQU32(from, to)
-	} else {
-		VMOVDQU(from, to)
-	}
 }
 
 // bound generates the kernel of the greatest magnitude. It stores two vectors to
