@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -31,25 +30,12 @@ const (
 // modelStory is how many operations one world lives.
 const modelStory = 1000
 
-// environment returns a number from the environment.
-func environment(t *testing.T, name string, otherwise uint64) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
-
 func TestModel(t *testing.T) {
-	operations := environment(t, modelOperations, 1_000_000)
+	operations := testkit.Environment(t, modelOperations, 1_000_000)
 	if raceEnabled || testing.Short() {
-		operations = environment(t, modelOperations, 100_000)
+		operations = testkit.Environment(t, modelOperations, 100_000)
 	}
-	first := environment(t, modelSeed, 1)
+	first := testkit.Environment(t, modelSeed, 1)
 	stories := max(1, operations/modelStory)
 	var mu sync.Mutex
 	total := histogram{}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,22 +22,8 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
+	"github.com/resvec/resvec/internal/testkit"
 )
-
-// environment returns a number from the environment, which a test of other random
-// cases sets: RESVEC_PAIRS is how many pairs of a pod and a node TestEquivalence looks
-// at, and RESVEC_SEED the first seed of it and of TestSum.
-func environment(t *testing.T, name string, otherwise uint64) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
 
 // strategy is a scoring strategy in the two forms.
 type strategy struct {
@@ -189,12 +173,13 @@ func verdict(s *fwk.Status) string {
 
 // TestEquivalence compares the plugin with the built-in ones: verdict, code and
 // reasons of the filter, and the scores, for every pair of a random pod and a node
-// of a random cluster, and for copies of nodes that hold other pods.
+// of a random cluster, and for copies of nodes that hold other pods. RESVEC_PAIRS is
+// how many pairs it looks at, and RESVEC_SEED the first seed of it and of TestSum.
 func TestEquivalence(t *testing.T) {
 	types := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio, balanced}
 	var n counts
-	pairs := int(min(environment(t, "RESVEC_PAIRS", 200_000), math.MaxInt))
-	for seed := environment(t, "RESVEC_SEED", 1); n.pairs < pairs; seed++ {
+	pairs := int(min(testkit.Environment(t, "RESVEC_PAIRS", 200_000), math.MaxInt))
+	for seed := testkit.Environment(t, "RESVEC_SEED", 1); n.pairs < pairs; seed++ {
 		w := &world{Rand: rand.New(rand.NewPCG(seed, 7)), huge: seed%5 == 0}
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareCluster(t, w, types[seed%4], &n) })
 		if t.Failed() {
@@ -358,7 +343,7 @@ func (x *twins) compareScores(t *testing.T, w *world, theirs, ours fwk.CycleStat
 func TestSum(t *testing.T) {
 	types := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio}
 	times := map[bool]int{}
-	first := environment(t, "RESVEC_SEED", 1)
+	first := testkit.Environment(t, "RESVEC_SEED", 1)
 	for seed := first; seed < first+100; seed++ {
 		w := &world{Rand: rand.New(rand.NewPCG(seed, 8))}
 		nodes, handle := w.cluster(t)
