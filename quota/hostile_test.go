@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/vector"
@@ -217,39 +216,6 @@ func TestDeclareKeepsTheCatalogue(t *testing.T) {
 		both.Wait()
 		if w.source.catalogue != Catalogue(large) || w.source.total(int(w.dims["A"])) != 2000 {
 			t.Fatal("the catalogue before is back")
-		}
-	}
-}
-
-// TestLargeJobs: the time that an operation takes doesn't grow with the square of
-// what a user can make large.
-func TestLargeJobs(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("slow")
-	}
-	const n = 40000
-	w := newWorld(t, Config{}, "q", "cpu:inf A:inf B:inf")
-	w.want(w.reserve("j", "q", fmt.Sprintf("cpu:%d A:%d", n, n)), "yes")
-	tasks, ids := make([]*TaskRequest, n), make([]string, n)
-	for i := range n {
-		ids[i] = fmt.Sprint(i)
-		tasks[i] = w.task(ids[i], "j", "q", "cpu:1 A:1")
-	}
-	for _, c := range []struct {
-		name string
-		call func()
-	}{
-		{"CommitAll", func() { _, _ = w.CommitAll(tasks) }},
-		{"Rollback", func() { w.Rollback(ids...) }},
-		{"CommitAll", func() { _, _ = w.CommitAll(tasks) }},
-		{"Resize", func() { _, _ = w.Resize(w.job("j", "q", "cpu:5 A:7")) }},
-		{"Release", func() { w.Release(ids...) }},
-	} {
-		start := time.Now()
-		c.call()
-		t.Logf("%s: %v", c.name, time.Since(start))
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s of %d tasks took %v", c.name, n, took)
 		}
 	}
 }

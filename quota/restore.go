@@ -643,25 +643,30 @@ func (q *snapshotQueue) empty() bool {
 
 // rootSums adds up amounts by tree, where sums are largest.
 type rootSums struct {
-	fromCells bool // starts with what is there
-	sums      map[*queue][]int64
+	fromCells bool               // starts with what is there
+	sums      map[*queue][]int64 // of the tree of each queue that was asked for, and of those above it
 }
 
 func newRootSums(fromCells bool) *rootSums { return &rootSums{fromCells, map[*queue][]int64{}} }
 
-// of returns the sums of a queue's tree, by dimension.
+// of returns the sums of a queue's tree, by dimension. However often it is called,
+// it goes from each queue to its parent once.
 func (s *rootSums) of(q *queue) []int64 {
-	for q.parent != nil {
-		q = q.parent
+	root, sums := q, s.sums[q]
+	for sums == nil && root.parent != nil {
+		root = root.parent
+		sums = s.sums[root]
 	}
-	sums := s.sums[q]
 	if sums == nil {
-		sums = make([]int64, len(q.cells))
+		sums = make([]int64, len(root.cells))
 		if s.fromCells {
-			for dim := range q.cells {
-				sums[dim] = q.cells[dim].full()
+			for dim := range root.cells {
+				sums[dim] = root.cells[dim].full()
 			}
 		}
+		s.sums[root] = sums
+	}
+	for ; q != root; q = q.parent {
 		s.sums[q] = sums
 	}
 	return sums
