@@ -5,7 +5,8 @@
 //     column-major matrices with a change log, row masks, what-if overlays,
 //     keyed tables, the batch kernels over all nodes, choosing with explicit
 //     ties, and gang packing. It knows numbers and indices only.
-//   - [github.com/resvec/resvec/vector/vectormat] shows a matrix to gonum.
+//   - [github.com/resvec/resvec/vector/vectormat] shows a matrix to gonum, and
+//     [github.com/resvec/resvec/transform/transformmat] a transformation.
 //   - [github.com/resvec/resvec/vectormap] is the schema: names and indices,
 //     units, normalization, MIG profiles; and the border to the Kubernetes types
 //     and to struct-based resources, in both directions.
@@ -22,7 +23,8 @@
 //     devices of all nodes at once.
 //   - [github.com/resvec/resvec/quota] says whether a queue may have the card:
 //     Volcano's capacity-card quotas as a ledger of promises and charges that never
-//     over-commits. quota/quotametrics makes Prometheus metrics of it.
+//     over-commits. quota/quotametrics, a module of its own, makes Prometheus
+//     metrics of it.
 //
 // A scheduler keeps its nodes as rows of a [vector.Table], turns a pod into a
 // vector once, and then asks questions of all rows at a time:

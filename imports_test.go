@@ -3,8 +3,13 @@ package resvec_test
 import (
 	"encoding/json"
 	"errors"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,11 +67,15 @@ var rooms = map[string][]string{
 		module + "/internal/quantity",
 		module + "/vector",
 		module + "/vectormap",
-		"gonum.org/v1/gonum/mat",
 		"gopkg.in/inf.v0",
 		"k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 		"sigs.k8s.io/yaml",
+	},
+	"/transform/transformmat": {
+		module + "/transform",
+		module + "/vector",
+		"gonum.org/v1/gonum/mat",
 	},
 	"/device": {
 		module + "/internal/document",
@@ -88,33 +97,49 @@ var rooms = map[string][]string{
 		"k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 	},
-	"/quota/quotametrics": {
-		module + "/quota",
-		"github.com/prometheus/client_golang/prometheus",
-	},
 	"/benchmarks": {},
 }
 
-// forbidden lists what a package may not even depend on indirectly.
-var forbidden = map[string][]string{
-	"/vector":           {"k8s.io/", "sigs.k8s.io/", "gonum.org/", "github.com/prometheus/"},
-	"/vector/vectormat": {"k8s.io/", "sigs.k8s.io/", "github.com/prometheus/"},
-	"/vectormap":        {"gonum.org/", "github.com/prometheus/"},
-	"/scoring":          {"gonum.org/", "github.com/prometheus/"},
-	"/transform":        {"github.com/prometheus/"},
-	"/device":           {"gonum.org/", "github.com/prometheus/", "github.com/NVIDIA/"},
-	"/quota":            {"gonum.org/", "github.com/prometheus/", "github.com/NVIDIA/"},
+// owners has the folders of the repository that may import what hosts should not get
+// by the way, with everything below them.
+var owners = map[string][]string{
+	"C":                      {"device/nvml"},
+	"github.com/NVIDIA/":     {"device/nvml"},
+	"github.com/prometheus/": {"quota/quotametrics", "examples/kubescheduler"},
+	"gonum.org/v1/gonum/":    {"vector/vectormat", "transform/transformmat", "benchmarks"},
+}
+
+// views are the packages that show something to gonum. Nothing else depends on it,
+// except the benchmarks, whose tests compare with it.
+var views = []string{"/vector/vectormat", "/transform/transformmat"}
+
+// forbidden returns what a package of the root module may not even depend on
+// indirectly.
+func forbidden(room string) []string {
+	list := []string{"github.com/prometheus/", "github.com/NVIDIA/"}
+	if !slices.Contains(views, room) {
+		list = append(list, "gonum.org/")
+	}
+	if strings.HasPrefix(room, "/vector/") || room == "/vector" || room == "/internal/kernel" {
+		list = append(list, "k8s.io/", "sigs.k8s.io/")
+	}
+	return list
 }
 
 type listedPackage struct {
 	ImportPath string
+	Standard   bool
 	Imports    []string
 	Deps       []string
 	CgoFiles   []string
 }
 
 func TestImportDirection(t *testing.T) {
-	for _, p := range listPackages(t) {
+	packages := listPackages(t, ".", nil)
+	if len(packages) < 10 {
+		t.Fatalf("go list found %d packages only", len(packages))
+	}
+	for _, p := range packages {
 		room, isOurs := strings.CutPrefix(p.ImportPath, module)
 		if !isOurs {
 			t.Fatalf("package %s is not of this module", p.ImportPath)
@@ -131,16 +156,63 @@ func TestImportDirection(t *testing.T) {
 			t.Errorf("package %s may not import %s", p.ImportPath, path)
 		}
 		for _, path := range p.Deps {
-			for _, prefix := range forbidden[room] {
-				if strings.HasPrefix(path, prefix) {
-					t.Errorf("package %s may not depend on %s", p.ImportPath, path)
+			if startsWithAny(path, forbidden(room)) {
+				t.Errorf("package %s may not depend on %s", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+// TestOwners reads every file of the repository, in whatever module it is and for
+// whatever system.
+func TestOwners(t *testing.T) {
+	files, found := token.NewFileSet(), map[string]int{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		file, err := parser.ParseFile(files, path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			for prefix, folders := range owners {
+				if imported != prefix && !(strings.HasSuffix(prefix, "/") && strings.HasPrefix(imported, prefix)) {
+					continue
+				}
+				found[prefix]++
+				if !slices.ContainsFunc(folders, func(folder string) bool {
+					return strings.HasPrefix(filepath.ToSlash(path), folder+"/")
+				}) {
+					t.Errorf("%s may not import %s", path, imported)
 				}
 			}
 		}
-		if len(p.CgoFiles) > 0 {
-			t.Errorf("package %s uses cgo: %v", p.ImportPath, p.CgoFiles)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found["gonum.org/v1/gonum/"] == 0 {
+		t.Error("the views are not found")
+	}
+}
+
+// TestNoCgo: what the two commands of the README build needs no C compiler. The
+// standard library has packages with cgo, and does without it.
+func TestNoCgo(t *testing.T) {
+	for _, dir := range []string{".", "examples"} {
+		for _, p := range listPackages(t, dir, workspace, "-deps", "-test") {
+			if !p.Standard && len(p.CgoFiles) > 0 {
+				t.Errorf("%s needs %s, which uses cgo: %v", dir, p.ImportPath, p.CgoFiles)
+			}
 		}
 	}
+}
+
+func startsWithAny(path string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
 func TestAdmits(t *testing.T) {
@@ -175,11 +247,21 @@ func isStandard(path string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// listPackages returns every package of the module.
-func listPackages(t *testing.T) []listedPackage {
+// workspace is the environment in which every module of it is found, whatever the
+// tests run with.
+var workspace = []string{"GOWORK=", "GOFLAGS="}
+
+// listPackages returns what go list says in a folder of the repository. A module by
+// itself, as the module cache has it, lacks the folders of the others.
+func listPackages(t *testing.T, dir string, environment []string, flags ...string) []listedPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps,CgoFiles", module+"/...")
-	cmd.Env = append(cmd.Environ(), "GOWORK=off", "CGO_ENABLED=1") // without cgo no file counts as one
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("this is not the whole repository: %v", err)
+	}
+	fields := "-json=ImportPath,Standard,Imports,Deps,CgoFiles"
+	cmd := exec.Command("go", append(append([]string{"list", fields}, flags...), "./...")...)
+	cmd.Dir = dir
+	cmd.Env = append(append(cmd.Environ(), "CGO_ENABLED=1"), environment...) // without cgo no file counts as one
 	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
@@ -192,14 +274,10 @@ func listPackages(t *testing.T) []listedPackage {
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p listedPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
+			return packages
 		} else if err != nil {
 			t.Fatal(err)
 		}
 		packages = append(packages, p)
 	}
-	if len(packages) < 4 {
-		t.Fatalf("go list found %d packages only", len(packages))
-	}
-	return packages
 }

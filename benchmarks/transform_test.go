@@ -112,7 +112,6 @@ func newTransformation(s transformShape) *transformation {
 // useDense makes the matrices of a dense multiplication: it knows no multipliers,
 // and keeps nothing.
 func (t *transformation) useDense(inputs []corev1.ResourceName) {
-	view := t.linear.Mat()
 	t.x = mat.NewDense(len(t.requests), transformInputs, nil)
 	t.w = mat.NewDense(transformInputs, transformOutputs, nil)
 	t.dense = mat.NewDense(len(t.requests), transformOutputs, nil)
@@ -123,7 +122,7 @@ func (t *transformation) useDense(inputs []corev1.ResourceName) {
 		}
 		for o := range transformOutputs {
 			j, _ := t.out.Index(fmt.Sprintf("quota.example/credits-%d", o))
-			t.w.Set(k, o, view.At(j, i))
+			t.w.Set(k, o, t.linear.Coefficient(nil, j, i))
 		}
 	}
 }

@@ -4,8 +4,7 @@ go 1.25.0
 
 require (
 	github.com/google/go-cmp v0.7.0
-	github.com/resvec/resvec v0.0.0
-	github.com/resvec/resvec/device/nvml v0.0.0
+	github.com/resvec/resvec v0.1.0
 	golang.org/x/perf v0.0.0-20250813145418-2f7363a06fe1
 	gonum.org/v1/plot v0.15.2
 	k8s.io/api v0.35.3
@@ -19,7 +18,6 @@ require (
 	codeberg.org/go-latex/latex v0.0.1 // indirect
 	codeberg.org/go-pdf/fpdf v0.10.0 // indirect
 	git.sr.ht/~sbinet/gg v0.6.0 // indirect
-	github.com/NVIDIA/go-nvml v0.13.4-0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/campoy/embedmd v1.0.0 // indirect
@@ -46,7 +44,4 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 )
 
-replace (
-	github.com/resvec/resvec => ../
-	github.com/resvec/resvec/device/nvml => ../device/nvml
-)
+replace github.com/resvec/resvec => ../

@@ -12,6 +12,7 @@ const (
 	panicSchema  = "transform: matrix of another schema"
 	panicColumns = "transform: vector longer than the map"
 	panicRows    = "transform: matrices have different numbers of rows"
+	panicIndex   = "transform: index outside of the map"
 	panicOverlap = "transform: dst and src overlap"
 	panicPods    = "transform: number of pods per row is negative or missing"
 )

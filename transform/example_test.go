@@ -9,7 +9,6 @@ import (
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
-	"gonum.org/v1/gonum/mat"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -255,32 +254,6 @@ func ExampleRoundUp() {
 	// vir10_3c_32g
 	// huawei.com/core 10
 	// huawei.com/memory 32768
-}
-
-// A transformation as a matrix: a row per charged amount, a column per requested
-// one. Rows are cpu, memory, gpu, pods, accelerator memory and credits.
-func ExampleLinear_Mat() {
-	t := compile(creditRules)
-	in, err := vectormap.New([]string{"nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb"}, vectormap.NoFold())
-	if err != nil {
-		log.Fatal(err)
-	}
-	out, err := t.OutMap(in)
-	if err != nil {
-		log.Fatal(err)
-	}
-	linear, err := t.Bind(in, out, transform.BindOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(mat.Formatted(linear.Mat(), mat.Squeeze()))
-	// Output:
-	// ⎡    1  0  0  0      0      0⎤
-	// ⎢    0  1  0  0      0      0⎥
-	// ⎢    0  0  1  0      0      0⎥
-	// ⎢    0  0  0  1      0      0⎥
-	// ⎢    0  0  0  0  5e+09  1e+10⎥
-	// ⎣0.001  0  0  0     10     15⎦
 }
 
 // HAMi counts device memory per card; quota is charged for all of them.

@@ -594,7 +594,7 @@ func TestLinearPanics(t *testing.T) {
 		"pods":              func() { l.ChargeBatch(dst, src, []int64{1, -1}) },
 		"few pods":          func() { l.ChargeBatch(dst, src, []int64{1}) },
 		"many pods":         func() { l.ChargeBatch(dst, src, []int64{1, 2, 3}) },
-		"MatAt":             func() { l.MatAt(make(vec, 6)) },
+		"Coefficient":       func() { l.Coefficient(make(vec, 6), 0, 0) },
 	} {
 		func() {
 			defer func() {

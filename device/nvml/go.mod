@@ -5,9 +5,10 @@ go 1.25.0
 require (
 	github.com/NVIDIA/go-nvml v0.13.4-0
 	github.com/google/go-cmp v0.7.0
-	github.com/resvec/resvec v0.0.0
+	github.com/resvec/resvec v0.1.0
 	k8s.io/api v0.35.3
 	k8s.io/apimachinery v0.35.3
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
@@ -32,5 +33,3 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 )
-
-replace github.com/resvec/resvec => ../..

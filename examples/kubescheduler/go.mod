@@ -4,9 +4,9 @@ go 1.26.0
 
 require (
 	github.com/go-logr/logr v1.4.3
-	github.com/resvec/resvec v0.0.0
-	github.com/resvec/resvec/examples v0.0.0
-	github.com/resvec/resvec/examples/kubescheduler/resvecfit v0.0.0
+	github.com/resvec/resvec v0.1.0
+	github.com/resvec/resvec/examples v0.1.0
+	github.com/resvec/resvec/examples/kubescheduler/resvecfit v0.1.0
 	go.etcd.io/etcd/server/v3 v3.6.8
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -155,7 +155,6 @@ require (
 
 replace (
 	github.com/resvec/resvec => ../..
-	github.com/resvec/resvec/device/nvml => ../../device/nvml
 	github.com/resvec/resvec/examples => ..
 	github.com/resvec/resvec/examples/kubescheduler/resvecfit => ./resvecfit
 )

@@ -164,6 +164,22 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
+func TestNothing(t *testing.T) {
+	var v vectormat.View
+	if r, c := v.Dims(); r != 0 || c != 0 {
+		t.Errorf("the zero View is %d by %d", r, c)
+	}
+	if raw := v.T().(mat.RawMatrixer).RawMatrix(); raw.Rows != 0 || raw.Cols != 0 || len(raw.Data) != 0 {
+		t.Errorf("RawMatrix = %+v", raw)
+	}
+	defer func() {
+		if got := recover(); got != "vectormat: nil matrix" {
+			t.Errorf("recovered %v", got)
+		}
+	}()
+	vectormat.New(nil)
+}
+
 func TestAtOutOfRange(t *testing.T) {
 	v := vectormat.New(random(6, 2, 3))
 	for _, at := range [][2]int{{-1, 0}, {2, 0}, {0, -1}, {0, 3}} {

@@ -3,7 +3,7 @@ module github.com/resvec/resvec/examples/kubescheduler/resvecfit
 go 1.26.0
 
 require (
-	github.com/resvec/resvec v0.0.0
+	github.com/resvec/resvec v0.1.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 	k8s.io/client-go v0.36.3
