@@ -1248,26 +1248,26 @@ func (g *golden) drop(j *goldJob) {
 	g.changed()
 }
 
-// prune removes orphans without jobs and children, as long as there are any.
+// prune removes orphans without jobs. What is below one comes below the queue above.
 func (g *golden) prune() {
 	if g.keepOrphans {
 		return
 	}
-	for removed := true; removed; {
-		removed = false
-		for name, q := range g.queues {
-			used := !q.orphan
-			for _, j := range g.jobs {
-				used = used || j.queue == name
-			}
-			for _, child := range g.queues {
-				used = used || child.parent == name
-			}
-			if !used {
-				delete(g.queues, name)
-				g.above, removed = nil, true
+	for name, q := range g.queues {
+		used := !q.orphan
+		for _, j := range g.jobs {
+			used = used || j.queue == name
+		}
+		if used {
+			continue
+		}
+		for _, child := range g.queues {
+			if child.parent == name {
+				child.parent = q.parent
 			}
 		}
+		delete(g.queues, name)
+		g.above = nil
 	}
 }
 
@@ -1323,9 +1323,10 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string, err error) {
 			g.queues[j.queue] = &goldQueue{name: j.queue, parent: old[j.queue].parent, priority: old[j.queue].priority, state: Closed, configured: true, orphan: true}
 		}
 	}
-	for _, name := range orphans {
-		if q := g.queues[name]; g.queues[q.parent] == nil {
-			q.parent = ""
+	for _, name := range orphans { // below the nearest queue above that is still there
+		q := g.queues[name]
+		for q.parent != "" && g.queues[q.parent] == nil {
+			q.parent = old[q.parent].parent
 		}
 	}
 	g.above, g.limits = nil, nil

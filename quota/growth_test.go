@@ -17,6 +17,7 @@ func TestGrowth(t *testing.T) {
 		"restore jobs and tasks":             {500, restoreRecords},
 		"restore a chain with jobs below":    {500, restoreChain},
 		"commit, roll back, resize, release": {1000, largeJob},
+		"leave out a deep tree":              {500, deepTree},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, c.n, func(n int) func() { return c.prepare(t, n) })
@@ -35,13 +36,13 @@ func restoreRecords(t *testing.T, n int) func() {
 	return func() { w.again() }
 }
 
-// restoreChain restores orphans below orphans, with all jobs at the end.
+// restoreChain restores queues below queues, with all jobs at the end.
 func restoreChain(t *testing.T, n int) func() {
 	w := gpus(t, Config{}, "q", "A:inf")
 	var text strings.Builder
 	text.WriteString(`"queues":[{"name":"q0","state":"open"}`)
 	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&text, `,{"name":"q%d","parent":"q%d","state":"closed","orphan":true,"complete":true}`, i, i-1)
+		fmt.Fprintf(&text, `,{"name":"q%d","parent":"q%d","state":"closed","complete":true}`, i, i-1)
 	}
 	text.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
 	for i := 1; i <= n; i++ {
@@ -53,6 +54,32 @@ func restoreChain(t *testing.T, n int) func() {
 		if _, err := Restore(w.cfg, w.m, nil, data); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// deepTree leaves out queues below queues, with a job in each of those at the end, and
+// takes them back.
+func deepTree(t *testing.T, n int) func() {
+	w := newWorld(t, Config{}, "q0", "A:inf")
+	all := []Queue{q(w.m, "q0", "A:inf")}
+	for i := range n {
+		all = append(all, q(w.m, fmt.Sprintf("q%d < q%d", i+1, i), "A:inf"))
+	}
+	for i := range n {
+		all = append(all, q(w.m, fmt.Sprintf("leaf%d < q%d", i, n), "A:inf"))
+	}
+	set := func(queues []Queue, orphans int) {
+		if got, err := w.SetQueues(queues, nil); err != nil || len(got) != orphans {
+			t.Errorf("%d orphans, want %d, error %v", len(got), orphans, err)
+		}
+	}
+	set(all, 0)
+	for i := range n {
+		w.want(w.reserve(fmt.Sprint(i), fmt.Sprint("leaf", i), "A:1"), "yes")
+	}
+	return func() {
+		set(all[:1], n)
+		set(all, 0)
 	}
 }
 

@@ -61,6 +61,9 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// modelOrphan is counted for every orphan below another queue.
+const modelOrphan = "an orphan below another queue"
+
 // histogram counts operations by what came of them: "Commit: yes".
 type histogram map[string]int
 
@@ -70,8 +73,11 @@ func (h histogram) check(t *testing.T, operations uint64) {
 	seen := map[string]bool{}
 	for _, what := range slices.Sorted(maps.Keys(h)) {
 		t.Logf("%9d %s", h[what], what)
-		op, outcome, _ := strings.Cut(what, ": ")
+		op, outcome, isOperation := strings.Cut(what, ": ")
 		seen[op], seen[outcome] = true, true
+		if !isOperation {
+			continue
+		}
 		all += h[what]
 		if outcome == "changed" {
 			changes += h[what]
@@ -94,7 +100,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", modelReasons[reason])
 		}
 	}
-	for _, outcome := range []string{"repeat", "conflict", "overflow"} {
+	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan} {
 		if !seen[outcome] {
 			t.Errorf("%s never occurred", outcome)
 		}
@@ -120,8 +126,9 @@ type model struct {
 	step   int
 	what   string // the present operation
 	queues []goldQueue
-	places []int    // of the golden ledger's dimensions in the map
-	leaves []string // where jobs are by their id; nil: anywhere
+	kept   []goldQueue // those that the ledgers have
+	places []int       // of the golden ledger's dimensions in the map
+	leaves []string    // where jobs are by their id; nil: anywhere
 	mask   vector.Mask
 
 	// Requests are asked for again later, by the handles that they had.
@@ -200,6 +207,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	if _, err := m.g.setQueues(m.queues); err != nil {
 		m.fatal("%v", err)
 	}
+	m.kept = m.queues
 	l, err := New(cfg, m.m, cluster, m.specs())
 	if err != nil {
 		m.fatal("New: %v", err)
@@ -271,7 +279,8 @@ var modelOps = []struct {
 	{"Release", 10, func(m *model) { m.giveBack(true) }},
 	{"ReleaseJob", 3, (*model).releaseJob},
 	{"Expire", 1, (*model).expire},
-	{"SetQueues", 3, (*model).setQueues},
+	{"SetQueues", 3, func(m *model) { m.newQueues(); m.setQueues() }},
+	{"SetQueues, branch", 2, func(m *model) { m.cutBranch(); m.setQueues() }},
 	{"SetCatalogue", 1, (*model).setCatalogue},
 	{"Restore", 1, (*model).restore},
 	{"Reconcile", 4, (*model).reconcile},
@@ -923,20 +932,71 @@ func (m *model) expire() {
 	m.end(len(want) > 0, "")
 }
 
+// setQueues gives both ledgers the model's queues, and now and then a ledger that was
+// restored from before: it must come to the same.
 func (m *model) setQueues() {
-	before := m.queues
-	m.newQueues()
-	got, gotErr := m.l.SetQueues(m.specs(), nil)
+	var before []byte
+	if m.IntN(4) == 0 {
+		before = m.l.Snapshot()
+	}
+	specs := m.specs()
+	got, gotErr := m.l.SetQueues(specs, nil)
 	want, wantErr := m.g.setQueues(m.queues)
 	m.compareErrors(gotErr, wantErr)
 	if !slices.Equal(got, want) {
 		m.fatal("orphans %v, want %v", got, want)
 	}
 	if wantErr != nil {
-		m.queues = before
+		m.queues = m.kept
+	}
+	m.kept = m.queues
+	if before != nil {
+		again, err := Restore(m.g.cfg, m.m, m.l.source.catalogue, before)
+		if err != nil {
+			m.fatal("%v", err)
+		}
+		_, err = again.SetQueues(specs, nil)
+		m.compareErrors(err, wantErr)
+		if diff := difference(string(again.Snapshot()), string(m.l.Snapshot())); diff != "" {
+			m.fatal("a restored ledger: snapshot %s", diff)
+		}
+	}
+	for _, name := range want {
+		if m.g.queues[name].parent != "" {
+			m.counts[modelOrphan]++
+		}
 	}
 	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
 	m.end(wantErr == nil, "")
+}
+
+// cutBranch leaves out a queue and all below it, one with a parent and children if
+// there is any.
+func (m *model) cutBranch() {
+	var middle []string
+	for _, q := range m.queues {
+		if q.parent != "" && slices.ContainsFunc(m.queues, func(child goldQueue) bool { return child.parent == q.name }) {
+			middle = append(middle, q.name)
+		}
+	}
+	if len(middle) == 0 {
+		for _, q := range m.queues {
+			middle = append(middle, q.name)
+		}
+	}
+	if len(middle) == 0 {
+		return
+	}
+	gone := map[string]bool{m.oneOf(middle...): true}
+	var next []goldQueue
+	for _, q := range m.queues { // parents have smaller names
+		if gone[q.name] || gone[q.parent] {
+			gone[q.name] = true
+			continue
+		}
+		next = append(next, q)
+	}
+	m.queues = next
 }
 
 // setCatalogue sets another one, now and then with a map of one card more.
@@ -1097,7 +1157,7 @@ func (m *model) compareEvents(changed bool) {
 			m.fatal("event %+v at %d", e, m.g.seq)
 		}
 	}
-	quiet := m.g.cfg.OnEvent == nil || m.what == "SetQueues" || m.what == "SetCatalogue"
+	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalogue"
 	if changed && !told && !quiet {
 		m.fatal("nobody was told")
 	}

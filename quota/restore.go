@@ -623,7 +623,7 @@ func (r *restorer) finish() error {
 	l.limit()
 	for i := range r.doc.Queues {
 		q := l.queues[r.doc.Queues[i].Name]
-		if q.orphan && q.jobs == 0 && len(q.children) == 0 {
+		if q.orphan && q.jobs == 0 {
 			return broken("queues[%d] %q: an orphan without jobs", i, brief(q.spec.Name))
 		}
 		if q.orphan && !r.doc.Queues[i].empty() {

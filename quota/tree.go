@@ -1,8 +1,10 @@
 package quota
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -46,11 +48,15 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 }
 
 // SetQueues replaces the queues: limits, states and the tree. m, if not nil,
-// extends the ledger's map. A queue that is missing but has jobs becomes an
-// orphan: closed, with nothing to use, below the same parent if that is still
-// there; it goes with its last job. It returns the orphans' names, sorted. Faults
-// in the queues, see [Validate], change nothing and are returned all at once; so
-// does a tree in which a sum would reach 2^53, an [ErrOverflow].
+// extends the ledger's map. It returns the names of the orphans, sorted.
+//
+// A queue that is missing but has jobs becomes an orphan: closed, and without a
+// quota. What its jobs have counts on in the nearest of the queues above it that is
+// still there, and above that one. So a queue that is deleted together with those
+// between frees nothing of a limit that stays. An orphan goes with its last job.
+//
+// Faults in the queues, see [Validate], change nothing and are returned all at once;
+// so does a tree in which a sum would reach 2^53, an [ErrOverflow].
 func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) ([]string, error) {
 	l.lock()
 	orphans, err := l.setQueues(queues, m)
@@ -77,6 +83,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 		return nil, err
 	}
 	l.widen(wide)
+	heirs := l.orphaned(queues)
 	old := l.queues
 	l.queues = make(map[string]*queue, len(queues))
 	for i := range queues {
@@ -89,21 +96,57 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	}
 	for _, name := range sorted(old) {
 		q := old[name]
-		if l.queues[name] == q {
-			continue
-		}
-		if q.jobs == 0 {
+		parent, isOrphan := heirs[name]
+		switch {
+		case l.queues[name] == q:
+		case !isOrphan:
 			q.gone = true
-			continue
+		default:
+			orphans = append(orphans, name)
+			q.orphan = true
+			q.spec.Parent = parent
+			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = Closed, vector.ResourceVector{}, nil, nil
+			q.spec.Mentioned, q.spec.Denied, q.spec.Ignored = nil, nil, nil
+			l.queues[name] = q
 		}
-		orphans = append(orphans, name)
-		q.orphan = true
-		q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = Closed, vector.ResourceVector{}, nil, nil
-		q.spec.Mentioned, q.spec.Denied, q.spec.Ignored = nil, nil, nil
-		l.queues[name] = q
 	}
 	l.link()
 	return orphans, nil
+}
+
+// orphaned returns the queues that become orphans when the queues are replaced by
+// others, with the nearest of the queues above each that stays; empty if none does.
+func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
+	stays := make(map[string]bool, len(queues))
+	for i := range queues {
+		stays[queues[i].Name] = true
+	}
+	parents = map[string]string{}
+	for _, q := range l.ordered {
+		if !stays[q.spec.Name] && q.jobs > 0 {
+			parents[q.spec.Name] = ""
+		}
+	}
+	nearest := make(map[*queue]string, len(parents)) // of queues that go: that above them which stays
+	for name := range parents {
+		var path []*queue
+		for q := l.queues[name].parent; q != nil; q = q.parent {
+			_, isOrphan := parents[q.spec.Name]
+			if stays[q.spec.Name] || isOrphan {
+				parents[name] = q.spec.Name
+				break
+			}
+			if above, known := nearest[q]; known {
+				parents[name] = above
+				break
+			}
+			path = append(path, q)
+		}
+		for _, q := range path {
+			nearest[q] = parents[name]
+		}
+	}
+	return parents
 }
 
 // clone returns a copy that shares nothing with the caller's.
@@ -121,11 +164,7 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 	for i := range queues {
 		parents[queues[i].Name] = queues[i].Parent
 	}
-	for _, q := range l.ordered { // orphans
-		if _, stays := parents[q.spec.Name]; !stays && q.jobs > 0 {
-			parents[q.spec.Name] = q.spec.Parent
-		}
-	}
+	maps.Copy(parents, l.orphaned(queues))
 	tops := make(map[string]string, len(parents)) // the queue at the top of each that was looked for
 	sums := map[string][]int64{}                  // by these
 	for _, q := range l.ordered {
@@ -186,12 +225,8 @@ func (l *Ledger) link() {
 		q.children, q.parent = q.children[:0], nil
 	}
 	for _, q := range l.ordered {
-		parent := l.queues[q.spec.Parent]
-		if q.orphan && parent == nil {
-			q.spec.Parent, parent = "", nil
-		}
-		if q.parent = parent; parent != nil {
-			parent.children = append(parent.children, q)
+		if q.parent = l.queues[q.spec.Parent]; q.parent != nil {
+			q.parent.children = append(q.parent.children, q)
 		}
 	}
 	for _, q := range l.ordered {
@@ -347,19 +382,36 @@ func (q *Queue) check(m *vectormap.ResourceVectorMap) (errs []error) {
 	return errs
 }
 
-// prune removes an orphan without jobs, and then orphans above it.
+// prune removes an orphan without records of its own. What is below it comes below
+// the queue above it, where it counts already.
 func (l *Ledger) prune(q *queue) {
-	for q != nil && q.orphan && q.jobs == 0 && len(q.children) == 0 {
-		parent := q.parent
-		q.gone = true
-		delete(l.queues, q.spec.Name)
-		l.ordered = slices.DeleteFunc(l.ordered, func(other *queue) bool { return other == q })
-		if parent != nil {
-			parent.children = slices.DeleteFunc(parent.children, func(other *queue) bool { return other == q })
+	if !q.orphan || q.jobs > 0 {
+		return
+	}
+	q.gone = true
+	delete(l.queues, q.spec.Name)
+	l.ordered = without(l.ordered, q)
+	above := ""
+	if q.parent != nil {
+		above = q.parent.spec.Name
+		q.parent.children = without(q.parent.children, q)
+	}
+	for _, child := range q.children { // orphans, too
+		child.parent, child.spec.Parent = q.parent, above
+		if q.parent != nil {
+			at, _ := slices.BinarySearchFunc(q.parent.children, child, compareNames)
+			q.parent.children = slices.Insert(q.parent.children, at, child)
 		}
-		q = parent
 	}
 }
+
+// without removes a queue from a list that is sorted by name.
+func without(list []*queue, q *queue) []*queue {
+	at, _ := slices.BinarySearchFunc(list, q, compareNames)
+	return slices.Delete(list, at, at+1)
+}
+
+func compareNames(a, b *queue) int { return cmp.Compare(a.spec.Name, b.spec.Name) }
 
 // widen gives every queue the dimensions of a map that extends the ledger's.
 func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
