@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -78,7 +77,7 @@ func laughs(lines int) string {
 	return text
 }
 
-// TestHostileDocuments is about time and the size of messages.
+// TestHostileDocuments is about the size of messages.
 func TestHostileDocuments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -121,11 +120,7 @@ func TestHostileDocuments(t *testing.T) {
 		"documents":      fill("---\n")[8:] + "a",
 		"deep faults":    strings.Repeat("[", 90) + strings.Repeat("{a: .nan,a: 1},", 69_000) + strings.Repeat("]", 90),
 	} {
-		start := time.Now()
 		_, warnings, err := ParseArguments([]byte(text), Lenient)
-		if took := time.Since(start); took > time.Minute {
-			t.Errorf("%s: %v", name, took)
-		}
 		if err == nil && len(warnings) == 0 && name != "rules" {
 			t.Errorf("%s: accepted", name)
 		}

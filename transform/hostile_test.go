@@ -5,26 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// patience is what a step may take on a busy machine. All of them take less than a
-// second on an idle one; what these tests are after takes minutes, or all memory.
-const patience = time.Minute
-
-func within(t *testing.T, what string, f func()) {
-	t.Helper()
-	start := time.Now()
-	if f(); time.Since(start) > patience {
-		t.Errorf("%s takes %v", what, time.Since(start))
-	}
-}
-
-// TestHostileDocuments: no document takes long, and errors stay small.
+// TestHostileDocuments: errors stay small.
 func TestHostileDocuments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -47,16 +34,14 @@ func TestHostileDocuments(t *testing.T) {
 		"a strategy of a book":  "transformations: [{input: cpu, strategy: " + long + "}]",
 		"rules of another sort": "transformations: [" + strings.Repeat("5, ", many) + "]",
 	} {
-		within(t, what, func() {
-			_, _, err := Parse([]byte(text), ShapeAuto)
-			if err == nil {
-				t.Errorf("%s: accepted", what)
-				return
-			}
-			if n := len(err.Error()); n > 64<<20 {
-				t.Errorf("%s: an error of %d bytes", what, n)
-			}
-		})
+		_, _, err := Parse([]byte(text), ShapeAuto)
+		if err == nil {
+			t.Errorf("%s: accepted", what)
+			continue
+		}
+		if n := len(err.Error()); n > 64<<20 {
+			t.Errorf("%s: an error of %d bytes", what, n)
+		}
 	}
 }
 
@@ -69,89 +54,10 @@ func items(format string, n int) string {
 	return b.String()
 }
 
-// TestManyRules takes 10^5 rules through everything: a ring, and as many prefixes
-// and outputs.
-func TestManyRules(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	n := 100_000
-	if raceEnabled {
-		n /= 10
-	}
-	c := ring(n)
-	for k := range n {
-		c.ExcludeResourcePrefixes = append(c.ExcludeResourcePrefixes, fmt.Sprintf("vendor%d/", k))
-	}
-	var tr *Transformation
-	within(t, "Compile", func() { tr = compile(t, c, Options{}) })
-	within(t, "Lint", func() {
-		chains, cycles := 0, 0
-		for _, f := range tr.Lint(tr.Inputs()) {
-			switch f.Code {
-			case Chain:
-				chains++
-			case Cycle:
-				cycles++
-			default:
-				t.Fatalf("found %v", f)
-			}
-		}
-		if chains != n || cycles != 1 {
-			t.Errorf("%d chains, %d cycles", chains, cycles)
-		}
-	})
-	var data []byte
-	within(t, "Encode", func() {
-		var err error
-		if data, err = (&Config{Rules: c.Rules[:n/4]}).Encode(ShapeOutput); err != nil {
-			t.Fatal(err)
-		}
-	})
-	within(t, "Parse", func() {
-		back, _, err := Parse(data, ShapeAuto)
-		if err != nil || len(back.Rules) != n/4 {
-			t.Fatal(err)
-		}
-	})
-	request, quota := corev1.ResourceList{}, corev1.ResourceList{}
-	for _, r := range c.Rules {
-		request[r.Input], quota[r.Input] = resource.MustParse("1"), resource.MustParse("5")
-	}
-	within(t, "Apply", func() {
-		if got := tr.Apply(request); len(got) != n {
-			t.Errorf("%d results", len(got))
-		}
-	})
-	within(t, "MaxUnits", func() {
-		a, err := tr.MaxUnits(Query{Input: c.Rules[7].Input, Base: request, Quota: quota})
-		if err != nil || a.Units != 5 {
-			t.Errorf("%+v, %v", a.Units, err)
-		}
-	})
-	within(t, "FromTuples", func() {
-		ts, err := (&Config{Rules: c.Rules}).Tuples()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := FromTuples(ts); err != nil {
-			t.Fatal(err)
-		}
-	})
-	in := newMap(t, strings.ReplaceAll(join(tr.Inputs()[:20]), ",", ""))
-	within(t, "Bind", func() {
-		out, err := tr.OutMap(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bind(t, tr, in, out, BindOptions{})
-	})
-}
-
 // TestHugeAmounts: amounts that no one can write out are passed on and charged.
 func TestHugeAmounts(t *testing.T) {
 	tr := compile(t, rules("cpu Replace: EC 3"), Options{})
-	within(t, "Apply", func() {
+	t.Run("Apply", func(t *testing.T) {
 		got := tr.Apply(list("cpu 1e2000000000, memory 1e2000000000"))
 		for name, want := range map[corev1.ResourceName]string{"memory": "1e2000000000", "example.com/credits": "3e2000000000"} {
 			if q := got[name]; q.AsDec().UnscaledBig().String()+"e"+fmt.Sprint(-q.AsDec().Scale()) != want {
@@ -179,22 +85,20 @@ func TestHugeAmounts(t *testing.T) {
 		{"a tiny one", scaled(1, 0), scaled(1, -2_000_000_000), inf.NewDec(1_000_000_001, 9)},
 		{"zeros", scaled(0, 2_000_000_000), scaled(0, -2_000_000_000), inf.NewDec(0, 0)},
 	} {
-		within(t, c.what, func() {
-			tr := compile(t, rules("cpu Retain; memory Replace: cpu 3"), Options{})
-			got := tr.Apply(corev1.ResourceList{"cpu": c.cpu, "memory": c.memory})["cpu"]
-			if got.AsDec().Cmp(c.want) != 0 {
-				t.Errorf("%s: %.60s", c.what, got.AsDec())
-			}
-		})
+		tr := compile(t, rules("cpu Retain; memory Replace: cpu 3"), Options{})
+		got := tr.Apply(corev1.ResourceList{"cpu": c.cpu, "memory": c.memory})["cpu"]
+		if got.AsDec().Cmp(c.want) != 0 {
+			t.Errorf("%s: %.60s", c.what, got.AsDec())
+		}
 	}
-	within(t, "multipliers", func() {
+	t.Run("multipliers", func(t *testing.T) {
 		tr := compile(t, rules("cpu Replace x memory: EC 3"), Options{})
 		got := tr.Apply(corev1.ResourceList{"cpu": scaled(1, 2_000_000_000), "memory": scaled(1, 2_000_000_000)})[long("EC")]
 		if got.AsDec().Cmp(new(inf.Dec).Mul(inf.NewDec(3, -1000), most.AsDec())) != 0 {
 			t.Errorf("%.60s", got.AsDec())
 		}
 	})
-	within(t, "MaxUnits", func() {
+	t.Run("MaxUnits", func(t *testing.T) {
 		tr := compile(t, rules("cpu Retain: EC 2"), Options{})
 		far := Query{Input: "cpu", Step: scaled(1, 0), Quota: corev1.ResourceList{"cpu": scaled(5, 0), long("EC"): scaled(1, 2_000_000_000)}}
 		if a, err := tr.MaxUnits(far); err != nil || a.Units != 5 {
@@ -205,7 +109,7 @@ func TestHugeAmounts(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 	})
-	within(t, "RoundUp", func() {
+	t.Run("RoundUp", func(t *testing.T) {
 		r := RoundUp{Templates: []Template{{"all", corev1.ResourceList{"cpu": scaled(1, 9)}}}, Dims: []corev1.ResourceName{"cpu"}}
 		if _, _, err := r.Apply(corev1.ResourceList{"cpu": scaled(1, 2_000_000_000)}); !errors.Is(err, ErrNoTemplate) {
 			t.Error(err)

@@ -167,14 +167,15 @@ func TestInterrupt(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	var terminal bytes.Buffer
-	p := progress{w: &terminal}
+	now := time.Unix(1e9, 0)
+	p := progress{w: &terminal, now: func() time.Time { return now }}
 	p.start(4)
-	p.begun = time.Now().Add(-time.Hour)
+	now = now.Add(time.Hour)
 	p.add("FGD", 42, 0.5, 7200)
 	p.add("FGD", 42, 0.5, 3600) // too soon
 	p.clear()
 	shown, blank, ok := strings.Cut(strings.TrimPrefix(terminal.String(), "\r"), "\r\r")
-	if !ok || strings.TrimSpace(shown) != "FGD, seed 42: 12%, 1 placements/s" || strings.TrimSpace(blank) != "" {
+	if !ok || strings.TrimSpace(shown) != "FGD, seed 42: 12%, 2 placements/s" || strings.TrimSpace(blank) != "" {
 		t.Errorf("wrote %q", terminal.String())
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

@@ -14,7 +14,8 @@ const progressWidth = 70
 // A progress is a line on a terminal that rewrites itself. Nothing is written
 // where there is no terminal. Several runs may report at the same time.
 type progress struct {
-	w io.Writer // nil: none
+	w   io.Writer // nil: none
+	now func() time.Time
 
 	mu     sync.Mutex
 	runs   int // of the whole program
@@ -26,7 +27,7 @@ type progress struct {
 
 // newProgress returns a progress line on w, if that is a terminal.
 func newProgress(w io.Writer) *progress {
-	p := new(progress)
+	p := &progress{now: time.Now}
 	if file, ok := w.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 			p.w = w
@@ -36,7 +37,11 @@ func newProgress(w io.Writer) *progress {
 }
 
 // start says how many runs there will be.
-func (p *progress) start(runs int) { p.runs, p.begun = runs, time.Now() }
+func (p *progress) start(runs int) {
+	if p.w != nil {
+		p.runs, p.begun = runs, p.now()
+	}
+}
 
 // add tells of a part of a run that was done and how many pods it placed. The
 // line follows a few times per second at most.
@@ -48,7 +53,7 @@ func (p *progress) add(policy string, seed int64, part float64, placed int) {
 	defer p.mu.Unlock()
 	p.done += part
 	p.placed += placed
-	now := time.Now()
+	now := p.now()
 	if now.Sub(p.last) < time.Second/10 {
 		return
 	}

@@ -120,7 +120,7 @@ func TestKilled(t *testing.T) {
 	_ = p.Process.Kill()
 	_ = p.Wait()
 	left := processes(t, folder)
-	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = processes(t, folder) {
+	for deadline := time.Now().Add(time.Minute); len(left) > 0 && time.Now().Before(deadline); left = processes(t, folder) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if len(left) > 0 {

@@ -265,15 +265,16 @@ func TestFollows(t *testing.T) {
 	}
 	eventually := func(what, want string, pod *corev1.Pod, node string) {
 		t.Helper()
-		got := ""
-		for range 200 {
-			if got = c.place(pod, node); says(got, want) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			got := c.place(pod, node)
+			if says(got, want) {
 				return
 			}
 			c.Unreserve(ctx, pod, node)
-			time.Sleep(5 * time.Millisecond)
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %s\nwant %s", what, got, want)
+			}
 		}
-		t.Errorf("%s: %s\nwant %s", what, got, want)
 	}
 	check := func(err error) {
 		t.Helper()
