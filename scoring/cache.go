@@ -118,6 +118,9 @@ type Cache struct {
 
 // NewCache returns an empty cache for a scorer.
 func NewCache(scorer Scorer, options CacheOptions) *Cache {
+	if isNil(scorer) {
+		panic(panicScorer)
+	}
 	c := &Cache{scorer: scorer, engine: cacheEngine{max: options.maxBytes()}}
 	if sum, ok := scorer.(*Combination); ok {
 		c.sum = sum
@@ -132,6 +135,10 @@ func NewCache(scorer Scorer, options CacheOptions) *Cache {
 // the score 0, when no row is feasible, or every score is NaN, or there is an
 // error.
 func (c *Cache) Best(q *Query, tie vector.Tie) (row int, score float64, err error) {
+	live(c != nil)
+	if q == nil {
+		panic(panicQuery)
+	}
 	c.query = *q
 	defer c.done()
 	return c.engine.best(c, tie)
@@ -140,6 +147,10 @@ func (c *Cache) Best(q *Query, tie vector.Tie) (row int, score float64, err erro
 // TopK sets dst to the k best rows as [vector.TopK] does, and returns it. dst is
 // overwritten and grown when its capacity is short; it is empty beside an error.
 func (c *Cache) TopK(dst []int32, q *Query, k int, tie vector.Tie) ([]int32, error) {
+	live(c != nil)
+	if q == nil {
+		panic(panicQuery)
+	}
 	c.query = *q
 	defer c.done()
 	return c.engine.topK(dst, c, k, tie)
@@ -149,16 +160,26 @@ func (c *Cache) TopK(dst []int32, q *Query, k int, tie vector.Tie) ([]int32, err
 // has no bit, and the set of the other rows. Both are views for reading, valid
 // until the next call.
 func (c *Cache) Scores(q *Query) (scores []float64, feasible *vector.Mask, err error) {
+	live(c != nil)
+	if q == nil {
+		panic(panicQuery)
+	}
 	c.query = *q
 	defer c.done()
 	return c.engine.all(c)
 }
 
 // Stats returns the counts.
-func (c *Cache) Stats() CacheStats { return c.engine.statistics() }
+func (c *Cache) Stats() CacheStats {
+	live(c != nil)
+	return c.engine.statistics()
+}
 
 // Reset forgets all requests and lets go of the matrices. The counts stay.
-func (c *Cache) Reset() { c.engine.reset() }
+func (c *Cache) Reset() {
+	live(c != nil)
+	c.engine.reset()
+}
 
 // done lets go of the query.
 func (c *Cache) done() { c.query = Query{} }

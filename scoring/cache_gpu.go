@@ -41,6 +41,9 @@ type GPUCache struct {
 
 // NewGPUCache returns an empty cache for a scorer.
 func NewGPUCache(scorer GPUScorer, options CacheOptions) *GPUCache {
+	if scorer == nil {
+		panic(panicScorer)
+	}
 	c := &GPUCache{scorer: scorer, engine: cacheEngine{max: options.maxBytes()}}
 	if p, ok := scorer.(*BestFit); ok && !p.raw {
 		raw := *p
@@ -52,6 +55,10 @@ func NewGPUCache(scorer GPUScorer, options CacheOptions) *GPUCache {
 
 // Best is [Cache.Best].
 func (c *GPUCache) Best(q *GPUQuery, tie vector.Tie) (row int, score float64, err error) {
+	live(c != nil)
+	if q == nil {
+		panic(panicQuery)
+	}
 	c.query = *q
 	defer c.done()
 	return c.engine.best(c, tie)
@@ -59,6 +66,10 @@ func (c *GPUCache) Best(q *GPUQuery, tie vector.Tie) (row int, score float64, er
 
 // TopK is [Cache.TopK].
 func (c *GPUCache) TopK(dst []int32, q *GPUQuery, k int, tie vector.Tie) ([]int32, error) {
+	live(c != nil)
+	if q == nil {
+		panic(panicQuery)
+	}
 	c.query = *q
 	defer c.done()
 	return c.engine.topK(dst, c, k, tie)
@@ -66,16 +77,26 @@ func (c *GPUCache) TopK(dst []int32, q *GPUQuery, k int, tie vector.Tie) ([]int3
 
 // Scores is [Cache.Scores].
 func (c *GPUCache) Scores(q *GPUQuery) (scores []float64, feasible *vector.Mask, err error) {
+	live(c != nil)
+	if q == nil {
+		panic(panicQuery)
+	}
 	c.query = *q
 	defer c.done()
 	return c.engine.all(c)
 }
 
 // Stats returns the counts.
-func (c *GPUCache) Stats() CacheStats { return c.engine.statistics() }
+func (c *GPUCache) Stats() CacheStats {
+	live(c != nil)
+	return c.engine.statistics()
+}
 
 // Reset is [Cache.Reset].
-func (c *GPUCache) Reset() { c.engine.reset() }
+func (c *GPUCache) Reset() {
+	live(c != nil)
+	c.engine.reset()
+}
 
 // done lets go of the query.
 func (c *GPUCache) done() { c.query = GPUQuery{} }
@@ -84,6 +105,12 @@ func (c *GPUCache) done() { c.query = GPUQuery{} }
 
 func (c *GPUCache) operands() (sources cacheSources, n int, rows *vector.Mask, err error) {
 	q := &c.query
+	switch {
+	case q.GPUs == nil:
+		panic(panicGPUNil)
+	case q.Free == nil:
+		panic(panicMatrix)
+	}
 	n = q.GPUs.Rows()
 	if q.Free.Rows() != n || q.Free.Cols() < max(len(q.Amounts), vectormap.CPU+1) || q.Rows != nil && q.Rows.Len() != n {
 		return sources, 0, nil, vector.ErrShape

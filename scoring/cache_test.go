@@ -541,8 +541,6 @@ func TestCacheErrors(t *testing.T) {
 		change func(q *scoring.Query)
 		want   error
 	}{
-		"no used":             {func(q *scoring.Query) { q.Used = nil }, vector.ErrShape},
-		"no allocatable":      {func(q *scoring.Query) { q.Allocatable = nil }, vector.ErrShape},
 		"used":                {func(q *scoring.Query) { q.Used = m(9, 2) }, vector.ErrShape},
 		"allocatable":         {func(q *scoring.Query) { q.Allocatable = m(11, 2) }, vector.ErrShape},
 		"width":               {func(q *scoring.Query) { q.Used = m(10, 3) }, vector.ErrShape},

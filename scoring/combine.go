@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -60,18 +61,26 @@ func Combine(terms []Term) (*Combination, error) {
 		r.fail(field.Required(path, ""))
 	}
 	c := &Combination{terms: append([]Term(nil), terms...)}
+	var first vector.Schema
 	for i, t := range terms {
 		path := path.Index(i)
-		if t.Scorer == nil {
+		absent := isNil(t.Scorer)
+		if absent {
 			r.fail(field.Required(path.Child("scorer"), ""))
 		}
-		if inner, ok := t.Scorer.(*Combination); ok && inner.Normalized() {
+		if inner, ok := t.Scorer.(*Combination); ok && !absent && inner.Normalized() {
 			r.fail(field.Invalid(path.Child("scorer"), t.Name, "a combination with a normalized term can't be a term"))
 		}
-		if s, ok := schemaOf(t.Scorer); ok {
-			if first, ok := schemaOf(terms[0].Scorer); ok && s != first {
-				r.fail(field.Invalid(path.Child("scorer"), t.Name, "compiled against another map than the first"))
-			}
+		schema, known := vector.Schema{}, false
+		if !absent {
+			schema, known = schemaOf(t.Scorer)
+		}
+		switch {
+		case !known:
+		case first.IsZero():
+			first = schema
+		case schema != first:
+			r.fail(field.Invalid(path.Child("scorer"), t.Name, "compiled against another map than the scorers before it"))
 		}
 		if t.Weight-t.Weight != 0 {
 			r.fail(field.Invalid(path.Child("weight"), t.Weight, "must be finite"))
@@ -94,6 +103,7 @@ func Combine(terms []Term) (*Combination, error) {
 // such terms, are replaced; see [StrategyFit.WithOverride]. A nil override
 // returns c.
 func (c *Combination) WithOverride(o *PodOverride) *Combination {
+	live(c != nil)
 	if o == nil {
 		return c
 	}
@@ -114,11 +124,17 @@ func (c *Combination) WithOverride(o *PodOverride) *Combination {
 }
 
 // Terms returns the terms. The caller must not change them.
-func (c *Combination) Terms() []Term { return c.terms }
+func (c *Combination) Terms() []Term {
+	live(c != nil)
+	return c.terms
+}
 
 // Normalized reports whether a term is normalized, so that a score needs a
 // batch.
-func (c *Combination) Normalized() bool { return c.normalized }
+func (c *Combination) Normalized() bool {
+	live(c != nil)
+	return c.normalized
+}
 
 // TermRow is what a term scores one node with, where terms differ in that.
 type TermRow struct{ Request, Used vector.ResourceVector }
@@ -137,11 +153,13 @@ func of[T TermRow | TermRows](list []T, k int) T { return list[min(k, len(list)-
 
 // Score returns the score of one node, [ErrNeedsBatch] when a term is normalized.
 func (c *Combination) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	live(c != nil)
 	return c.score([]TermRow{{request, used}}, allocatable)
 }
 
 // ScoreTerms is Score with a request and used amounts for every term.
 func (c *Combination) ScoreTerms(terms []TermRow, allocatable vector.ResourceVector) (float64, error) {
+	live(c != nil)
 	if len(terms) != len(c.terms) {
 		panic(panicTerms)
 	}
@@ -188,6 +206,7 @@ func (s *CombineScratch) resize(terms, rows int) {
 // ScoreBatch scores the selected nodes; see [Scorer]. It keeps its working memory
 // in a pool; [Combination.ScoreBatchWith] takes that of the caller.
 func (c *Combination) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(c != nil)
 	scratch := c.scratch.Get().(*CombineScratch)
 	err := c.ScoreBatchWith(scratch, dst, request, used, allocatable, rows)
 	c.scratch.Put(scratch)
@@ -196,11 +215,13 @@ func (c *Combination) ScoreBatch(dst []float64, request vector.ResourceVector, u
 
 // ScoreBatchWith is ScoreBatch with the caller's working memory.
 func (c *Combination) ScoreBatchWith(scratch *CombineScratch, dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(c != nil)
 	return c.scoreBatch(scratch, dst, []TermRows{{request, used}}, allocatable, rows)
 }
 
 // ScoreTermsBatch is ScoreBatchWith with a request and used amounts for every term.
 func (c *Combination) ScoreTermsBatch(scratch *CombineScratch, dst []float64, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(c != nil)
 	if len(terms) != len(c.terms) {
 		panic(panicTerms)
 	}
@@ -248,6 +269,7 @@ const (
 // dst is not one of them; rows are as many as the mask has, or with a nil mask, as
 // dst has.
 func (c *Combination) CombineScores(scratch *CombineScratch, dst []float64, scores [][]float64, rows *vector.Mask) {
+	live(c != nil)
 	if len(scores) != len(c.terms) {
 		panic(panicTerms)
 	}
@@ -279,11 +301,13 @@ func (c *Combination) combine(dst []float64, scores [][]float64, scratch *Combin
 // Explain returns the terms of the score of one node, [ErrNeedsBatch] when one is
 // normalized. Contributions are weighted, so that they add up to the total.
 func (c *Combination) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	live(c != nil)
 	return c.explainRow([]TermRow{{request, used}}, allocatable)
 }
 
 // ExplainTerms is Explain with a request and used amounts for every term.
 func (c *Combination) ExplainTerms(terms []TermRow, allocatable vector.ResourceVector) (Explanation, error) {
+	live(c != nil)
 	if len(terms) != len(c.terms) {
 		panic(panicTerms)
 	}
@@ -304,11 +328,13 @@ func (c *Combination) explainRow(terms []TermRow, allocatable vector.ResourceVec
 // normalization adds to every row has a line among the resources, with the Index
 // -1.
 func (c *Combination) ExplainBatch(row int, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
+	live(c != nil)
 	return c.explainBatch(row, []TermRows{{request, used}}, allocatable, rows)
 }
 
 // ExplainTermsBatch is ExplainBatch with a request and used amounts for every term.
 func (c *Combination) ExplainTermsBatch(row int, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
+	live(c != nil)
 	if len(terms) != len(c.terms) {
 		panic(panicTerms)
 	}
@@ -417,13 +443,30 @@ func scaleContributions(dims []DimExplanation, factor float64) {
 	}
 }
 
+// isNil reports whether there is no scorer; an SRA may be nil.
+func isNil(s Scorer) bool {
+	if _, isSRA := s.(*SRA); isSRA || s == nil {
+		return s == nil
+	}
+	v := reflect.ValueOf(s)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // schemaOf returns the schema that s was compiled against, if it says so.
 func schemaOf(s Scorer) (schema vector.Schema, known bool) {
 	switch s := s.(type) {
+	case *SRA:
+		if s != nil {
+			return s.schema(), true
+		}
 	case interface{ schema() vector.Schema }:
 		return s.schema(), true
 	case *Combination:
-		return schemaOf(s.terms[0].Scorer)
+		for k := range s.terms {
+			if schema, known = schemaOf(s.terms[k].Scorer); known {
+				return schema, true
+			}
+		}
 	}
 	return vector.Schema{}, false
 }

@@ -393,7 +393,6 @@ func TestCombineTerms(t *testing.T) {
 	}
 
 	for what, wrong := range map[string][]scoring.TermRows{
-		"no matrix":    {counted, {Request: truly.Request}},
 		"another size": {counted, {Request: truly.Request, Used: m.NewMatrix(3)}},
 	} {
 		got := []float64{-1, -1}

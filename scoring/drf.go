@@ -54,6 +54,7 @@ var _ Scorer = (*DRF)(nil)
 // weights["name"], unlimited, fallback[i] and zeroFactor, and a
 // [*vectormap.UnknownResourcesError].
 func CompileDRF(cfg DRFConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*DRF, error) {
+	needMap(m)
 	var r report
 	weights := compileWeights(cfg.Weights, m, options(opts), &r)
 	checkCapacities("fallback", cfg.Fallback, m, &r)
@@ -87,8 +88,16 @@ func CompileDRF(cfg DRFConfig, m *vectormap.ResourceVectorMap, opts ...Option) (
 // skipped is an entitlement that is left out.
 const skipped = -1
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (d *DRF) Warnings() field.ErrorList {
+	live(d != nil)
+	return d.warnings
+}
+
 // Score returns the share of one queue.
 func (d *DRF) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	live(d != nil)
 	if err := d.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -104,6 +113,7 @@ func (d *DRF) Score(request, used, allocatable vector.ResourceVector) (float64, 
 // ScoreBatch computes the shares of the selected queues; see [Scorer]. A
 // configuration of more than 32 resources takes the scalar path.
 func (d *DRF) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(d != nil)
 	if err := d.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
@@ -137,6 +147,7 @@ func (d *DRF) scoreRows(dst []float64, request vector.ResourceVector, used, allo
 // requests; the points are those of the greatest. A Reason is set when the share
 // is +Inf because of a NaN.
 func (d *DRF) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	live(d != nil)
 	score, err := d.Score(request, used, allocatable)
 	if err != nil {
 		return Explanation{}, err

@@ -64,14 +64,12 @@ func checkLen(name string, v vector.ResourceVector, m *vectormap.ResourceVectorM
 	return nil
 }
 
-// checkMatrices checks that there are two matrices of equally many rows, and
-// that a mask, which may be nil, is for as many.
+// checkMatrices checks that two matrices have equally many rows, and that a mask,
+// which may be nil, is for as many.
 func checkMatrices(used, allocatable *vector.Matrix, rows *vector.Mask) error {
 	switch {
-	case allocatable == nil:
-		return shapeError("allocatable is nil")
-	case used == nil:
-		return shapeError("used is nil")
+	case used == nil || allocatable == nil:
+		panic(panicMatrix)
 	case used.Rows() != allocatable.Rows():
 		return shapeError("used has %d rows, allocatable %d", used.Rows(), allocatable.Rows())
 	case rows != nil && rows.Len() != allocatable.Rows():

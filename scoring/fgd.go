@@ -40,6 +40,7 @@ type FGD struct {
 // CompileFGD returns the scorer of a configuration; see [FGD]. It warns when no
 // typical pod wants a GPU.
 func CompileFGD(cfg FGDConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*FGD, error) {
+	needMap(m)
 	var r report
 	if cfg.Typical == nil {
 		r.fail(field.Required(field.NewPath("typical"), ""))
@@ -57,8 +58,16 @@ func CompileFGD(cfg FGDConfig, m *vectormap.ResourceVectorMap, opts ...Option) (
 	return f, nil
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (f *FGD) Warnings() field.ErrorList {
+	live(f != nil)
+	return f.warnings
+}
+
 // Score implements [GPUScorer].
 func (f *FGD) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
+	live(f != nil)
 	if err := checkGPU(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
@@ -70,6 +79,7 @@ func (f *FGD) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState)
 
 // ScoreBatch implements [GPUScorer].
 func (f *FGD) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+	live(f != nil)
 	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
@@ -219,6 +229,10 @@ func (f *FGD) best(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) (s
 
 // ChooseDevices implements [GPUScorer].
 func (f *FGD) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+	live(f != nil)
+	if req == nil {
+		panic(panicGPUNil)
+	}
 	if !req.shares() {
 		return chooseTightest(row, req, cpuLeft, gpus, buf)
 	}
@@ -239,6 +253,7 @@ func (f *FGD) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *G
 // more lines show what it comes from: F of the row before and after the pod, in
 // the column of the amount that F is the useless part of.
 func (f *FGD) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+	live(f != nil)
 	score, err := f.Score(row, req, cpuLeft, gpus)
 	if err != nil {
 		return Explanation{}, err

@@ -22,6 +22,7 @@ import (
 // infinite or negative are a [*BadAmountError], a request longer than m is
 // [vector.ErrShape].
 func GPURequestOf(m *vectormap.ResourceVectorMap, request vector.ResourceVector) (GPURequest, error) {
+	needMap(m)
 	g, err := gpuAmountOf(m, request, "request")
 	if err != nil {
 		return GPURequest{}, err
@@ -49,6 +50,7 @@ func GPURequestOf(m *vectormap.ResourceVectorMap, request vector.ResourceVector)
 // of [GPURequestOf], and their number must be whole and at most 65536. What
 // running pods have is taken away by [GPUState.Place], once the node has a row.
 func GPUNodeOf(m *vectormap.ResourceVectorMap, allocatable vector.ResourceVector, model int32) (GPUNode, error) {
+	needMap(m)
 	g, err := gpuAmountOf(m, allocatable, "node")
 	switch {
 	case err != nil:

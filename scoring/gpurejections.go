@@ -28,6 +28,10 @@ type GPURejections struct {
 // be chosen, not those that fit. With a bad amount in the request nobody is a
 // host, and nothing is lacking.
 func (s *GPUState) Rejections(req *GPURequest, cpuLeft []float64, rows *vector.Mask) GPURejections {
+	live(s != nil)
+	if req == nil {
+		panic(panicGPUNil)
+	}
 	if len(cpuLeft) != len(s.rows) || rows != nil && rows.Len() != len(s.rows) {
 		panic(panicGPUShape)
 	}

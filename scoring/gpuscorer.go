@@ -44,6 +44,9 @@ type GPUScorer interface {
 
 // checkGPU checks the operands of a scorer.
 func checkGPU(req *GPURequest, cpuLeft []float64, gpus *GPUState) error {
+	if gpus == nil || req == nil {
+		panic(panicGPUNil)
+	}
 	if len(cpuLeft) != gpus.Rows() {
 		return vector.ErrShape
 	}
@@ -52,6 +55,9 @@ func checkGPU(req *GPURequest, cpuLeft []float64, gpus *GPUState) error {
 
 // checkGPUBatch checks the operands of ScoreBatch.
 func checkGPUBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+	if gpus == nil {
+		panic(panicGPUNil)
+	}
 	if n := gpus.Rows(); len(dst) < n || rows != nil && rows.Len() != n {
 		return vector.ErrShape
 	}

@@ -153,6 +153,7 @@ const (
 )
 
 const (
+	panicGPUNil   = "scoring: nil state or request of GPUs"
 	panicGPURow   = "scoring: row out of range"
 	panicGPUPods  = "scoring: pods of a class that the node can't hold"
 	panicGPUShape = "scoring: operands have different numbers of rows"
@@ -185,6 +186,7 @@ func NewGPUState(nodes []GPUNode) *GPUState {
 // has a negative count, or pods of more devices than the node has. The node's
 // slices are copied. Storage grows by doubling.
 func (s *GPUState) AppendNode(node GPUNode) int {
+	live(s != nil)
 	node.check()
 	s.widen(len(node.Left))
 	row := len(s.rows)
@@ -200,6 +202,7 @@ func (s *GPUState) AppendNode(node GPUNode) int {
 
 // SetNode replaces a row, with the rules of [GPUState.AppendNode].
 func (s *GPUState) SetNode(row int, node GPUNode) {
+	live(s != nil)
 	s.row(row)
 	node.check()
 	s.widen(len(node.Left))
@@ -210,6 +213,7 @@ func (s *GPUState) SetNode(row int, node GPUNode) {
 // RemoveRow removes a row. The last row takes its place, and its former index is
 // returned; -1 when the row was the last one itself.
 func (s *GPUState) RemoveRow(row int) (moved int) {
+	live(s != nil)
 	s.row(row)
 	last := len(s.rows) - 1
 	s.rows[row], s.rows = s.rows[last], s.rows[:last]
@@ -380,21 +384,29 @@ func (s *GPUState) ranked(i int, amounts *rankRoom) vector.ResourceVector {
 }
 
 // Rows returns the number of rows.
-func (s *GPUState) Rows() int { return len(s.rows) }
+func (s *GPUState) Rows() int {
+	live(s != nil)
+	return len(s.rows)
+}
 
 // Devices returns what is left of the devices of a row, in thousandths, by
 // device. It is a view for reading, valid until nodes come, go or change.
 func (s *GPUState) Devices(row int) []float64 {
+	live(s != nil)
 	r := s.row(row)
 	return s.left[r.first:][:r.devices:r.devices]
 }
 
 // Model returns the model of a row's devices, negative for none.
-func (s *GPUState) Model(row int) int32 { return s.row(row).model }
+func (s *GPUState) Model(row int) int32 {
+	live(s != nil)
+	return s.row(row).model
+}
 
 // Total returns what is left of all devices of a row, in thousandths, added in
 // the order of the devices.
 func (s *GPUState) Total(row int) float64 {
+	live(s != nil)
 	s.row(row)
 	return s.summary.At(row, 0)
 }
@@ -402,6 +414,7 @@ func (s *GPUState) Total(row int) float64 {
 // Pods returns how many pods of every class a row holds, as in [GPUNode]. It is a
 // view for reading, valid until nodes come, go or change.
 func (s *GPUState) Pods(row int) []int32 {
+	live(s != nil)
 	r := s.row(row)
 	return s.pods[r.pods:][: r.devices+1 : r.devices+1]
 }
@@ -419,11 +432,15 @@ func (s *GPUState) padded(r *gpuRow) []float64 {
 }
 
 // Version returns a number that every change moves up. It starts anywhere.
-func (s *GPUState) Version() uint64 { return s.summary.Version() }
+func (s *GPUState) Version() uint64 {
+	live(s != nil)
+	return s.summary.Version()
+}
 
 // Changed sets dst to the rows that changed after version since, with the rules
 // of [vector.Matrix.Changed].
 func (s *GPUState) Changed(dst []int32, since uint64) (rows []int32, all bool) {
+	live(s != nil)
 	return s.summary.Changed(dst, since)
 }
 
@@ -435,6 +452,7 @@ func (s *GPUState) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 // or not finite. That the row's model is allowed is for the caller to see to. A
 // pod without GPU changes nothing.
 func (s *GPUState) Place(row int, req *GPURequest, devices []int32) error {
+	live(s != nil)
 	return s.move(row, req, devices, -1)
 }
 
@@ -442,6 +460,7 @@ func (s *GPUState) Place(row int, req *GPURequest, devices []int32) error {
 // changes, in the cases of Place, when a device would have more than 1000 left,
 // and when the row holds no pod of this class.
 func (s *GPUState) Release(row int, req *GPURequest, devices []int32) error {
+	live(s != nil)
 	return s.move(row, req, devices, 1)
 }
 
@@ -453,6 +472,9 @@ const releaseSlack = 0x1p-40
 // move is Place for sign -1, Release for sign 1.
 func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) error {
 	left, pods := s.Devices(row), s.Pods(row)
+	if req == nil {
+		panic(panicGPUNil)
+	}
 	if err := req.check(); err != nil {
 		return err
 	}
@@ -503,6 +525,10 @@ func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) e
 // it has the CPU, a model that is allowed, and enough devices with enough left.
 // No row can host a request with a bad amount, see [GPUState.Place].
 func (s *GPUState) CanHost(row int, req *GPURequest, cpuLeft float64) bool {
+	live(s != nil)
+	if req == nil {
+		panic(panicGPUNil)
+	}
 	s.row(row)
 	return req.valid() && s.canHost(row, req, cpuLeft)
 }
@@ -533,6 +559,13 @@ func (s *GPUState) canHost(row int, req *GPURequest, cpuLeft float64) bool {
 // per row. dst is resized, and may be rows. [GPUState.Rejections] says why rows
 // are missing, and the error of a scorer what is wrong with a request.
 func (s *GPUState) Fit(dst *vector.Mask, req *GPURequest, cpuLeft []float64, rows *vector.Mask) {
+	live(s != nil)
+	switch {
+	case req == nil:
+		panic(panicGPUNil)
+	case dst == nil:
+		panic(panicMask)
+	}
 	if len(cpuLeft) != len(s.rows) || rows != nil && rows.Len() != len(s.rows) {
 		panic(panicGPUShape)
 	}
@@ -670,6 +703,7 @@ func (s *GPUState) clearOthers(dst []float64, req *GPURequest, rows []uint64) {
 
 // Clone returns a copy of s with a log of its own.
 func (s *GPUState) Clone() *GPUState {
+	live(s != nil)
 	c := new(GPUState)
 	c.CopyFrom(s)
 	return c
@@ -680,6 +714,7 @@ func (s *GPUState) Clone() *GPUState {
 // went or changed their number of devices, and then only those count as changed
 // in s.
 func (s *GPUState) CopyFrom(src *GPUState) {
+	live(s != nil && src != nil)
 	if s == src {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // LeastStep returns the free share of capacity in percent, truncated, as
@@ -67,14 +68,23 @@ type kubeRule struct {
 	always        bool // it counts without being requested
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (k *Kube) Warnings() field.ErrorList {
+	live(k != nil)
+	return k.warnings
+}
+
 // Score returns the score of one node; see [Scorer].
 func (k *Kube) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	live(k != nil)
 	score, err := k.ScoreInt(request, used, allocatable)
 	return float64(score), err
 }
 
 // ScoreInt returns the score of one node; see [IntScorer].
 func (k *Kube) ScoreInt(request, used, allocatable vector.ResourceVector) (int64, error) {
+	live(k != nil)
 	if err := k.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -84,6 +94,7 @@ func (k *Kube) ScoreInt(request, used, allocatable vector.ResourceVector) (int64
 
 // ScoreBatch scores the selected rows; see [Scorer].
 func (k *Kube) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(k != nil)
 	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
@@ -99,6 +110,7 @@ func (k *Kube) ScoreBatch(dst []float64, request vector.ResourceVector, used, al
 
 // ScoreIntBatch scores the selected rows; see [IntScorer].
 func (k *Kube) ScoreIntBatch(dst []int64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(k != nil)
 	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
@@ -231,6 +243,7 @@ func (k *Kube) score(request vector.ResourceVector, n *kubeNodes, row int) int64
 // whole numbers and truncated, so that the resources share the score in the
 // proportion of their weighted points; a balance is of all resources alike.
 func (k *Kube) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	live(k != nil)
 	if err := k.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}

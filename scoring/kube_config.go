@@ -34,6 +34,7 @@ type ShapePoint struct {
 // joined; with [AllowUnknown] or [Lenient] a resource that the map does not have
 // is a warning, and left out.
 func CompileKube(cfg KubeConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Kube, error) {
+	needMap(m)
 	var r report
 	k := &Kube{compiled: compiled{m: m}, name: cfg.Type}
 	k.kind = r.kubeType(cfg.Type)

@@ -104,6 +104,7 @@ var _ Scorer = (*Load)(nil)
 // metric, direction, weights["name"] and capacity[i], and a
 // [*vectormap.UnknownResourcesError].
 func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Load, error) {
+	needMap(m)
 	var r report
 	if cfg.Metric > DominantResource {
 		r.fail(field.NotSupported(field.NewPath(pathMetric), uint8(cfg.Metric), []string{NormalizedSum.String(), DominantResource.String()}))
@@ -127,8 +128,16 @@ func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option)
 	return l, nil
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (l *Load) Warnings() field.ErrorList {
+	live(l != nil)
+	return l.warnings
+}
+
 // Score returns the score of one node.
 func (l *Load) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	live(l != nil)
 	if err := l.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -161,6 +170,7 @@ func (l *Load) result(row *kernel.LoadRow) float64 {
 // ScoreBatch scores the selected nodes; see [Scorer]. A configuration of more
 // than 32 counted resources takes the scalar path.
 func (l *Load) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(l != nil)
 	if err := l.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
@@ -208,6 +218,7 @@ func (l *Load) scoreRows(dst []float64, request vector.ResourceVector, used, all
 // was used. With DominantResource the points are those of the greatest resource.
 // A Reason is set when the score was cut to 0 or 100, or is 0 because of a NaN.
 func (l *Load) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	live(l != nil)
 	score, err := l.Score(request, used, allocatable)
 	if err != nil {
 		return Explanation{}, err

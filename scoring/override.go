@@ -61,6 +61,7 @@ func (o *PodOverride) Warnings() field.ErrorList {
 // [Lenient] they are warnings, and the pod scores 0 on every node. Two names of
 // one resource with different weights are an error always.
 func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVectorMap, opts ...Option) (*PodOverride, error) {
+	needMap(m)
 	kind := ScoringType(annotations[ScoringTypeAnnotation])
 	if kind == "" {
 		return nil, nil

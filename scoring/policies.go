@@ -29,6 +29,7 @@ type DotProduct struct {
 // CompileDotProduct returns the scorer of a configuration; see [DotProduct].
 // Size must be positive and finite.
 func CompileDotProduct(cfg DotProductConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*DotProduct, error) {
+	needMap(m)
 	var r report
 	size := cfg.Size.resolve(&r, field.NewPath("size"))
 	warnings, err := r.finish()
@@ -54,8 +55,16 @@ func (p *DotProduct) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUS
 	return terms.DotProduct(cpuLeft, gpus.Total(row))
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (p *DotProduct) Warnings() field.ErrorList {
+	live(p != nil)
+	return p.warnings
+}
+
 // Score implements [GPUScorer].
 func (p *DotProduct) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
+	live(p != nil)
 	if err := checkGPU(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
@@ -64,6 +73,7 @@ func (p *DotProduct) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GP
 
 // ScoreBatch implements [GPUScorer].
 func (p *DotProduct) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+	live(p != nil)
 	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
@@ -83,11 +93,13 @@ func (p *DotProduct) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float6
 
 // ChooseDevices implements [GPUScorer].
 func (p *DotProduct) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
 // Explain implements [GPUScorer].
 func (p *DotProduct) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
 		return Explanation{}, err
@@ -122,6 +134,7 @@ type BestFit struct {
 // CompileBestFit returns the scorer of a configuration; see [BestFit]. Size must
 // be positive and finite.
 func CompileBestFit(cfg BestFitConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*BestFit, error) {
+	needMap(m)
 	var r report
 	size := cfg.Size.resolve(&r, field.NewPath("size"))
 	warnings, err := r.finish()
@@ -144,8 +157,16 @@ func (p *BestFit) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUStat
 	return terms.BestFit(cpuLeft, gpus.Total(row))
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (p *BestFit) Warnings() field.ErrorList {
+	live(p != nil)
+	return p.warnings
+}
+
 // Score implements [GPUScorer].
 func (p *BestFit) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
+	live(p != nil)
 	if err := checkGPU(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
@@ -157,6 +178,7 @@ func (p *BestFit) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUSt
 
 // ScoreBatch implements [GPUScorer].
 func (p *BestFit) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+	live(p != nil)
 	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
@@ -194,11 +216,13 @@ func (p *BestFit) spread(dst []float64, rows []uint64, req *GPURequest, cpuLeft 
 
 // ChooseDevices implements [GPUScorer].
 func (p *BestFit) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
 // Explain implements [GPUScorer].
 func (p *BestFit) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
 		return Explanation{}, err
@@ -226,6 +250,7 @@ type GPUPacking struct {
 
 // CompileGPUPacking returns the scorer; see [GPUPacking].
 func CompileGPUPacking(_ GPUPackingConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*GPUPacking, error) {
+	needMap(m)
 	return &GPUPacking{compiled{m: m}}, nil
 }
 
@@ -260,8 +285,16 @@ func (p *GPUPacking) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUS
 	return kernel.GPUPackingUsed(sum)
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (p *GPUPacking) Warnings() field.ErrorList {
+	live(p != nil)
+	return p.warnings
+}
+
 // Score implements [GPUScorer].
 func (p *GPUPacking) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
+	live(p != nil)
 	if err := checkGPU(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
@@ -270,6 +303,7 @@ func (p *GPUPacking) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GP
 
 // ScoreBatch implements [GPUScorer].
 func (p *GPUPacking) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+	live(p != nil)
 	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
@@ -297,11 +331,13 @@ func (p *GPUPacking) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float6
 
 // ChooseDevices implements [GPUScorer].
 func (p *GPUPacking) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
 // Explain implements [GPUScorer].
 func (p *GPUPacking) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
 		return Explanation{}, err
@@ -327,6 +363,7 @@ type GPUClustering struct {
 // CompileGPUClustering returns the scorer of a configuration; see
 // [GPUClustering]. GPU must be positive and finite.
 func CompileGPUClustering(cfg GPUClusteringConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*GPUClustering, error) {
+	needMap(m)
 	var r report
 	size := NodeSize{GPU: cfg.GPU}.resolve(&r, nil)
 	warnings, err := r.finish()
@@ -349,8 +386,16 @@ func (p *GPUClustering) score(row int, req *GPURequest, cpuLeft float64, gpus *G
 	return terms.Clustering(gpus.Total(row), gpus.classesFor(row, req.class()))
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (p *GPUClustering) Warnings() field.ErrorList {
+	live(p != nil)
+	return p.warnings
+}
+
 // Score implements [GPUScorer].
 func (p *GPUClustering) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
+	live(p != nil)
 	if err := checkGPU(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
@@ -359,6 +404,7 @@ func (p *GPUClustering) Score(row int, req *GPURequest, cpuLeft []float64, gpus 
 
 // ScoreBatch implements [GPUScorer].
 func (p *GPUClustering) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+	live(p != nil)
 	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
@@ -381,11 +427,13 @@ func (p *GPUClustering) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []flo
 
 // ChooseDevices implements [GPUScorer].
 func (p *GPUClustering) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
 // Explain implements [GPUScorer].
 func (p *GPUClustering) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
 		return Explanation{}, err

@@ -4,6 +4,7 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Proportional keeps cpu and memory, or other secondary resources, in reserve
@@ -47,6 +48,7 @@ type Result struct {
 // CompileProportional compiles a configuration against a map. Errors are those
 // of [CompileStrategyFit].
 func CompileProportional(cfg ProportionalConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Proportional, error) {
+	needMap(m)
 	var r report
 	p := compileProportional(&cfg, m, options(opts), &r)
 	var err error
@@ -59,6 +61,15 @@ func CompileProportional(cfg ProportionalConfig, m *vectormap.ResourceVectorMap,
 func compileProportional(cfg *ProportionalConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *Proportional {
 	primaries, rules := resolveProportional(cfg, m, o, r)
 	return &Proportional{compiled: compiled{m: m}, primaries: primaries, rules: rules}
+}
+
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (p *Proportional) Warnings() field.ErrorList {
+	if p == nil {
+		return nil
+	}
+	return p.warnings
 }
 
 // Enabled reports whether there is a rule; otherwise every node passes.
@@ -106,6 +117,9 @@ func (p *Proportional) Check(request, used, allocatable vector.ResourceVector) (
 // dst is resized, and may be rows. Errors are those of a [Scorer], of which a nil
 // p has those for numbers of rows only; dst keeps its content then.
 func (p *Proportional) FilterBatch(dst *vector.Mask, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if dst == nil {
+		panic(panicMask)
+	}
 	if err := checkMatrices(used, allocatable, rows); err != nil {
 		return err
 	}

@@ -20,9 +20,10 @@ import (
 // Vectors shorter than the map are padded with zeros.
 //
 // Score and ScoreBatch return the same bits for the same row. Errors are
-// [vector.ErrSchema], [vector.ErrShape] (a nil matrix too), [*BadAmountError]
-// and, from some combinations, [ErrNeedsBatch]; the first two are wrapped by a
-// message that names the operand. They come before anything is written.
+// [vector.ErrSchema], [vector.ErrShape], [*BadAmountError] and, from some
+// combinations, [ErrNeedsBatch]; the first two are wrapped by a message that names
+// the operand. They come before anything is written. A nil matrix panics, and so
+// does a nil scorer, but for those that say otherwise.
 // Implementations are immutable, safe for concurrent use, and allocate nothing
 // but in Explain and for errors.
 type Scorer interface {
@@ -65,6 +66,29 @@ const (
 	AllowUnknown
 )
 
+const (
+	panicNil    = "scoring: nil receiver"
+	panicQuery  = "scoring: nil query"
+	panicScorer = "scoring: nil scorer"
+	panicMap    = "scoring: nil map"
+	panicMatrix = "scoring: nil matrix"
+	panicMask   = "scoring: nil mask as a destination"
+)
+
+// live panics for a receiver that is nil.
+func live(isLive bool) {
+	if !isLive {
+		panic(panicNil)
+	}
+}
+
+// needMap panics for a map that is nil.
+func needMap(m *vectormap.ResourceVectorMap) {
+	if m == nil {
+		panic(panicMap)
+	}
+}
+
 // options joins a list of options.
 func options(opts []Option) (o Option) {
 	for _, x := range opts {
@@ -82,10 +106,6 @@ type compiled struct {
 	m        *vectormap.ResourceVectorMap
 	warnings field.ErrorList
 }
-
-// Warnings returns what was reported when the configuration was compiled,
-// sorted by path. The caller must not change it.
-func (c *compiled) Warnings() field.ErrorList { return c.warnings }
 
 // schema returns the schema of the map.
 func (c *compiled) schema() vector.Schema { return c.m.Schema() }
@@ -159,6 +179,7 @@ func wordsOf(rows *vector.Mask) []uint64 {
 // need it: what each does with such a row is defined. Both matrices must be of m
 // and have equally many rows.
 func ValidateBatch(m *vectormap.ResourceVectorMap, used, allocatable *vector.Matrix) error {
+	needMap(m)
 	c := compiled{m: m}
 	if err := c.checkBatch(math.MaxInt, nil, used, allocatable, nil); err != nil {
 		return err

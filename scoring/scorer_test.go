@@ -35,7 +35,6 @@ func TestValidateBatch(t *testing.T) {
 		{"number of rows", good, m.NewMatrix(1), "scoring: used has 2 rows, allocatable 1: vector: shapes differ"},
 		{"schema", other.NewMatrix(2), good, "scoring: used is of another map: vector: schemas differ"},
 		{"width", good, vector.NewMatrix(vector.Schema{}, 2, 2), "scoring: allocatable has 2 columns, the map 5: vector: shapes differ"},
-		{"nil", nil, good, "scoring: used is nil: vector: shapes differ"},
 	} {
 		got := ""
 		if err := scoring.ValidateBatch(m, c.used, c.allocatable); err != nil {

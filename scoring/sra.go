@@ -4,6 +4,7 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // SRA, the avoidance of scarce resources, scores a node the higher the fewer
@@ -17,6 +18,9 @@ import (
 // scarce resources that the node lacks, divided by the sum of all their weights;
 // it is 0 when that sum is. Used amounts don't matter, and to request a scarce
 // resource doesn't remove its penalty.
+//
+// A nil *SRA, as [Strategy.SRA] returns when there is no such policy, is off: it
+// scores 0, and of the operands only the numbers of rows are checked.
 type SRA struct {
 	compiled
 	rules   []sraRule // ascending by index
@@ -28,6 +32,7 @@ type SRA struct {
 // CompileSRA compiles a configuration against a map. Errors are those of
 // [CompileStrategyFit].
 func CompileSRA(cfg SRAConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*SRA, error) {
+	needMap(m)
 	var r report
 	s := compileSRA(&cfg, m, options(opts), &r)
 	var err error
@@ -42,12 +47,24 @@ func compileSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *rep
 	return &SRA{compiled: compiled{m: m}, rules: rules, outside: float64(outside), total: float64(total), weight: weight}
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (s *SRA) Warnings() field.ErrorList {
+	if s == nil {
+		return nil
+	}
+	return s.warnings
+}
+
 // Enabled reports whether the plugin's weight is above 0; otherwise every score
 // is 0.
-func (s *SRA) Enabled() bool { return s.weight > 0 }
+func (s *SRA) Enabled() bool { return s != nil && s.weight > 0 }
 
 // Score returns the score of one node. used is checked for its length only.
 func (s *SRA) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	if s == nil {
+		return 0, nil
+	}
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -82,6 +99,9 @@ func (s *SRA) scale() float64 { return float64(100 * s.weight) }
 
 // ScoreBatch scores the selected rows; see [Scorer].
 func (s *SRA) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if s == nil {
+		return setZero(dst, used, allocatable, rows)
+	}
 	if err := s.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
@@ -98,6 +118,9 @@ func (s *SRA) ScoreBatch(dst []float64, request vector.ResourceVector, used, all
 // [SRA.ScoreFromBase], and set it anew for rows whose allocatable changes.
 // Errors are those of ScoreBatch.
 func (s *SRA) Base(dst []float64, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if s == nil {
+		return setZero(dst, allocatable, allocatable, rows)
+	}
 	if err := s.checkBatch(len(dst), nil, allocatable, allocatable, rows); err != nil {
 		return err
 	}
@@ -111,6 +134,9 @@ func (s *SRA) Base(dst []float64, allocatable *vector.Matrix, rows *vector.Mask)
 // results. dst may be base. A base that is shorter than the matrix has rows is
 // [vector.ErrShape].
 func (s *SRA) ScoreFromBase(dst []float64, request vector.ResourceVector, base []float64, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if s == nil {
+		return setZero(dst, allocatable, allocatable, rows)
+	}
 	if err := s.checkBatch(len(dst), request, allocatable, allocatable, rows); err != nil {
 		return err
 	}
@@ -121,6 +147,19 @@ func (s *SRA) ScoreFromBase(dst []float64, request vector.ResourceVector, base [
 	b.init(s, request, allocatable, nil)
 	n := allocatable.Rows()
 	b.set(dst[:n], base[:n], 0, wordsOf(rows))
+	return nil
+}
+
+// setZero scores the selected rows 0.
+func setZero(dst []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := checkMatrices(used, allocatable, rows); err != nil {
+		return err
+	}
+	n := allocatable.Rows()
+	if err := checkElements("dst", len(dst), n); err != nil {
+		return err
+	}
+	eachSelected(n, wordsOf(rows), func(i int) { dst[i] = 0 })
 	return nil
 }
 
@@ -216,6 +255,9 @@ func (b *sraBatch) presentRow(base float64, row int) float64 {
 // Explain returns the part of every scarce resource, and the resources that the
 // pod requests.
 func (s *SRA) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	if s == nil {
+		return Explanation{Terms: []TermExplanation{{Name: nameSRA, Weight: 1}}}, nil
+	}
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}
@@ -224,7 +266,7 @@ func (s *SRA) Explain(request, used, allocatable vector.ResourceVector) (Explana
 }
 
 func (s *SRA) explain(request, used, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
-	term = TermExplanation{Name: "SRA", Weight: 1, Score: s.score(request, allocatable)}
+	term = TermExplanation{Name: nameSRA, Weight: 1, Score: s.score(request, allocatable)}
 	rules := s.rules
 	for i := range s.m.Len() {
 		d := dimension(s.m, i, request, used, allocatable)
@@ -260,5 +302,7 @@ func (s *SRA) explain(request, used, allocatable vector.ResourceVector) (term Te
 	return term, reason
 }
 
-// scarceType is the type of scarce resources in explanations.
-const scarceType = "Scarce"
+const (
+	nameSRA    = "SRA"
+	scarceType = "Scarce" // of scarce resources in explanations
+)

@@ -6,6 +6,7 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Strategy is Volcano's plugin resource-strategy-fit as a whole. As a [Scorer]
@@ -23,6 +24,7 @@ type Strategy struct {
 // [CompileStrategyFit], of all parts together, with paths that begin with sra and
 // proportional for those.
 func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Strategy, error) {
+	needMap(m)
 	var r report
 	o := options(opts)
 	s := &Strategy{compiled: compiled{m: m}, fit: compileFit(&cfg.Fit, m, o, &r)}
@@ -43,20 +45,38 @@ func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ..
 	return s, nil
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (s *Strategy) Warnings() field.ErrorList {
+	live(s != nil)
+	return s.warnings
+}
+
 // Fit returns the fit. It may be off; see [StrategyFit.Enabled]. Warnings of the
 // parts are those of the Strategy.
-func (s *Strategy) Fit() *StrategyFit { return s.fit }
+func (s *Strategy) Fit() *StrategyFit {
+	live(s != nil)
+	return s.fit
+}
 
-// SRA returns the avoidance of scarce resources, nil when it is not configured.
-func (s *Strategy) SRA() *SRA { return s.sra }
+// SRA returns the avoidance of scarce resources, nil when it is not configured; its
+// methods then score 0.
+func (s *Strategy) SRA() *SRA {
+	live(s != nil)
+	return s.sra
+}
 
 // Proportional returns the predicate, nil when it is not configured; its methods
 // then let every node pass.
-func (s *Strategy) Proportional() *Proportional { return s.proportional }
+func (s *Strategy) Proportional() *Proportional {
+	live(s != nil)
+	return s.proportional
+}
 
 // WithOverride returns the scorer of a pod that brings its own rules for the
 // fit; see [StrategyFit.WithOverride]. A nil override returns s.
 func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
+	live(s != nil)
 	if o == nil {
 		return s
 	}
@@ -70,6 +90,7 @@ func (s *Strategy) adds() bool { return s.sra != nil && s.sra.points(s.sra.total
 
 // Score returns the score of one node.
 func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	live(s != nil)
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -82,6 +103,7 @@ func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (floa
 
 // ScoreBatch scores the selected rows; see [Scorer].
 func (s *Strategy) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(s != nil)
 	return s.scoreBatch(dst, request, nil, used, allocatable, rows)
 }
 
@@ -90,6 +112,7 @@ func (s *Strategy) ScoreBatch(dst []float64, request vector.ResourceVector, used
 // base that is shorter than the matrix has rows is [vector.ErrShape]; it is not
 // looked at when SRA is off.
 func (s *Strategy) ScoreFromBase(dst []float64, request vector.ResourceVector, base []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(s != nil)
 	if err := checkMatrices(used, allocatable, rows); err != nil {
 		return err
 	}
@@ -140,6 +163,7 @@ func (b *sraBatch) setSumOwnBase(dst []float64, fit *fitBatch, words []uint64) {
 
 // Explain returns the parts of both scorers.
 func (s *Strategy) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	live(s != nil)
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}

@@ -509,7 +509,7 @@ func TestProportionalNil(t *testing.T) {
 	if err := p.FilterBatch(dst, nil, x, x, nil); err != nil || dst.Count() != 70 {
 		t.Errorf("FilterBatch without a mask: %d rows, %v", dst.Count(), err)
 	}
-	for _, err := range []error{p.FilterBatch(dst, nil, x, nil, nil), p.FilterBatch(dst, nil, x, x, vector.NewMask(1))} {
+	for _, err := range []error{p.FilterBatch(dst, nil, x, vector.NewMatrix(vector.Schema{}, 3, 1), nil), p.FilterBatch(dst, nil, x, x, vector.NewMask(1))} {
 		if !errors.Is(err, vector.ErrShape) || dst.Count() != 70 {
 			t.Errorf("FilterBatch: %v, %d rows", err, dst.Count())
 		}
@@ -567,8 +567,6 @@ func TestStrategyErrors(t *testing.T) {
 		dst               int
 		want              error
 	}{
-		{"used nil", nil, nil, ok, nil, n, vector.ErrShape},
-		{"allocatable nil", nil, ok, nil, nil, n, vector.ErrShape},
 		{"another map", nil, ok, other.NewMatrix(n), nil, n, vector.ErrSchema},
 		{"another map", nil, other.NewMatrix(n), ok, nil, n, vector.ErrSchema},
 		{"no schema, another width", nil, vector.NewMatrix(vector.Schema{}, n, 2), ok, nil, n, vector.ErrShape},
@@ -623,7 +621,6 @@ func TestStrategyErrors(t *testing.T) {
 		"the mask has 1 rows, allocatable 3":       s.ScoreBatch(make([]float64, 3), nil, ok, ok, vector.NewMask(1)),
 		"request has 5 amounts, the map 4":         s.ScoreBatch(make([]float64, 3), make(strategyVec, 5), ok, ok, nil),
 		"allocatable has 5 columns, the map 4":     compileStrategyFit(t, strategyMap(t), 1, "").ScoreBatch(nil, nil, ok, vector.NewMatrix(vector.Schema{}, 3, 5), nil),
-		"allocatable is nil":                       s.SRA().Base(nil, nil, nil),
 	} {
 		if want = "scoring: " + want + ": vector: shapes differ"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

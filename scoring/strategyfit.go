@@ -6,6 +6,7 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // StrategyFit scores a node by how full (MostAllocated) or how empty
@@ -45,6 +46,7 @@ type ResolvedRule struct {
 // resolved here, once. Errors are a utilerrors.Aggregate of *field.Error sorted
 // by path, a [*vectormap.UnknownResourcesError], or both joined.
 func CompileStrategyFit(cfg StrategyFitConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*StrategyFit, error) {
+	needMap(m)
 	var r report
 	f := compileFit(&cfg, m, options(opts), &r)
 	var err error
@@ -59,12 +61,23 @@ func compileFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option
 	return &StrategyFit{compiled: compiled{m: m}, rules: rules, weight: weight}
 }
 
+// Warnings returns what was reported when the configuration was compiled, sorted
+// by path. The caller must not change it.
+func (f *StrategyFit) Warnings() field.ErrorList {
+	live(f != nil)
+	return f.warnings
+}
+
 // Enabled reports whether the plugin's weight is above 0; otherwise every score
 // is 0.
-func (f *StrategyFit) Enabled() bool { return f.weight > 0 }
+func (f *StrategyFit) Enabled() bool {
+	live(f != nil)
+	return f.weight > 0
+}
 
 // Resolved returns the rules by resource, ascending by index.
 func (f *StrategyFit) Resolved() []ResolvedRule {
+	live(f != nil)
 	list := make([]ResolvedRule, len(f.rules))
 	for k, r := range f.rules {
 		list[k] = ResolvedRule{r.index, f.m.Name(r.index), r.key, r.kind, r.weight}
@@ -76,6 +89,7 @@ func (f *StrategyFit) Resolved() []ResolvedRule {
 // replace all of f's. A nil override returns f. It panics when the override was
 // parsed against another map than f's.
 func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit {
+	live(f != nil)
 	if o == nil {
 		return f
 	}
@@ -89,6 +103,7 @@ const panicOverride = "scoring: override of another map"
 
 // Score returns the score of one node.
 func (f *StrategyFit) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+	live(f != nil)
 	if err := f.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -136,6 +151,7 @@ func (r *fitRule) part(request, used, allocatable float64) (part float64, ok boo
 
 // ScoreBatch scores the selected rows; see [Scorer].
 func (f *StrategyFit) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	live(f != nil)
 	if err := f.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
@@ -250,6 +266,7 @@ func eachSelected(n int, words []uint64, f func(i int)) {
 // Explain returns the part of every resource that the pod requests or that has
 // a rule.
 func (f *StrategyFit) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+	live(f != nil)
 	if err := f.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}

@@ -168,21 +168,29 @@ func (t *Typical) wantsGPU() bool {
 }
 
 // Pods returns the kinds in their order. The caller must not change them.
-func (t *Typical) Pods() []TypicalPod { return t.pods }
+func (t *Typical) Pods() []TypicalPod {
+	live(t != nil)
+	return t.pods
+}
 
 // N returns what Phi is divided by to give F: the number of pods of all kinds
 // taken by [TypicalPods], 1 for [WeightedPods] and for no kinds.
-func (t *Typical) N() float64 { return t.n }
+func (t *Typical) N() float64 {
+	live(t != nil)
+	return t.n
+}
 
 // FNode returns the fragmentation of one node, in thousandths of a device, given
 // the CPU and, per device, the thousandths that are left, and its model,
 // negative for none.
 func (t *Typical) FNode(cpuLeft float64, left []float64, model int32) float64 {
+	live(t != nil)
 	return t.phiList(cpuLeft, left, model) / t.n
 }
 
 // F returns the fragmentation of one row, in thousandths of a device.
 func (t *Typical) F(row int, cpuLeft []float64, gpus *GPUState) float64 {
+	live(t != nil)
 	return t.Phi(row, cpuLeft, gpus) / t.n
 }
 
@@ -190,6 +198,10 @@ func (t *Typical) F(row int, cpuLeft []float64, gpus *GPUState) float64 {
 // the kinds come from [TypicalPods] it is a whole number, exact below 2^53, so
 // that sums over rows, and their changes, are exact too.
 func (t *Typical) Phi(row int, cpuLeft []float64, gpus *GPUState) float64 {
+	live(t != nil)
+	if gpus == nil {
+		panic(panicGPUNil)
+	}
 	if len(cpuLeft) != gpus.Rows() {
 		panic(panicGPUShape)
 	}
@@ -200,6 +212,7 @@ func (t *Typical) Phi(row int, cpuLeft []float64, gpus *GPUState) float64 {
 // elements of dst are not touched. It panics when the operands have different
 // numbers of rows, but dst may be longer.
 func (t *Typical) FBatch(dst []float64, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) {
+	live(t != nil)
 	t.checkBatch(dst, cpuLeft, gpus, rows)
 	eachSelected(gpus.Rows(), wordsOf(rows), func(row int) {
 		dst[row] = t.phi(row, cpuLeft[row], gpus) / t.n
@@ -208,6 +221,7 @@ func (t *Typical) FBatch(dst []float64, cpuLeft []float64, gpus *GPUState, rows 
 
 // PhiBatch is FBatch for Phi.
 func (t *Typical) PhiBatch(dst []float64, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) {
+	live(t != nil)
 	t.checkBatch(dst, cpuLeft, gpus, rows)
 	eachSelected(gpus.Rows(), wordsOf(rows), func(row int) {
 		dst[row] = t.phi(row, cpuLeft[row], gpus)
@@ -215,6 +229,9 @@ func (t *Typical) PhiBatch(dst []float64, cpuLeft []float64, gpus *GPUState, row
 }
 
 func (t *Typical) checkBatch(dst []float64, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) {
+	if gpus == nil {
+		panic(panicGPUNil)
+	}
 	n := gpus.Rows()
 	if len(dst) < n || len(cpuLeft) != n || rows != nil && rows.Len() != n {
 		panic(panicGPUShape)
