@@ -18,6 +18,7 @@ import (
 // the request keeps under that name. The result is new and shares nothing with
 // in, which is not changed; nil gives nil.
 func (t *Transformation) Apply(in corev1.ResourceList) corev1.ResourceList {
+	live(t != nil)
 	if in == nil {
 		return nil
 	}

@@ -7,7 +7,10 @@ import (
 )
 
 // Dims returns the lengths of the output and of the input map.
-func (l *Linear) Dims() (outputs, inputs int) { return l.out.Len(), l.in.Len() }
+func (l *Linear) Dims() (outputs, inputs int) {
+	l.made()
+	return l.out.Len(), l.in.Len()
+}
 
 // Coefficient returns what an index of the output map gets of one unit of an index
 // of the input map, by all rules together, rounded, plus 1 where the input is kept
@@ -19,6 +22,7 @@ func (l *Linear) Dims() (outputs, inputs int) { return l.out.Len(), l.in.Len() }
 //
 // Package transform/transformmat shows the coefficients to gonum as a matrix.
 func (l *Linear) Coefficient(src vector.ResourceVector, output, input int) float64 {
+	l.made()
 	if output < 0 || output >= l.out.Len() || input < 0 || input >= l.in.Len() {
 		panic(panicIndex)
 	}

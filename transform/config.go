@@ -131,6 +131,7 @@ func FromTuples(ts []Tuple) (*Config, error) {
 // The error is a [*NotExpressibleError] when c has what a table cannot hold, or
 // the faults of [Config.Validate].
 func (c *Config) Tuples() ([]Tuple, error) {
+	live(c != nil)
 	if err := document.Errors(c.Validate()); err != nil {
 		return nil, err
 	}

@@ -60,6 +60,7 @@ func (c *Config) expressible(s Shape) error {
 // text (finer than 1n, say), or the faults of [Config.Validate]. Only Input,
 // Output and List are shapes of a document.
 func (c *Config) Encode(s Shape) ([]byte, error) {
+	live(c != nil)
 	if s != ShapeInput && s != ShapeOutput && s != ShapeList {
 		return nil, fmt.Errorf("transform: the shape %v is none of a document", s)
 	}

@@ -115,6 +115,10 @@ type addend struct {
 // input in has, with the units and rules of in. The error is an
 // [*AmbiguousNameError].
 func (t *Transformation) OutMap(in *vectormap.ResourceVectorMap) (*vectormap.ResourceVectorMap, error) {
+	live(t != nil)
+	if in == nil {
+		panic(panicMap)
+	}
 	if err := t.checkNames(in); err != nil {
 		return nil, err
 	}
@@ -139,6 +143,10 @@ func (t *Transformation) OutMap(in *vectormap.ResourceVectorMap) (*vectormap.Res
 // [*AmbiguousNameError], [*UnmappedError] or [*UnitsError], or several of them
 // joined.
 func (t *Transformation) Bind(in, out *vectormap.ResourceVectorMap, o BindOptions) (*Linear, error) {
+	live(t != nil)
+	if in == nil || out == nil {
+		panic(panicMap)
+	}
 	if o.ZeroMultiplier != AsAbsent && o.ZeroMultiplier != AsZero {
 		return nil, fmt.Errorf("transform: zero multiplier %d is unknown", o.ZeroMultiplier)
 	}
@@ -396,12 +404,21 @@ func (b *binder) linear() *Linear {
 
 // IsLinear reports whether the result is a matrix times the request, for requests
 // without negative amounts: no rule has a multiplier or a negative factor.
-func (l *Linear) IsLinear() bool { return l.linear }
+func (l *Linear) IsLinear() bool {
+	l.made()
+	return l.linear
+}
 
 // Exact reports whether every coefficient is a fraction of integers up to 2^53.
 // Where one is not, its rounded value is used.
-func (l *Linear) Exact() bool { return l.exact }
+func (l *Linear) Exact() bool {
+	l.made()
+	return l.exact
+}
 
 // MissingMultipliers returns the multipliers that the input map lacks, sorted.
 // They count as 1. The caller owns the result.
-func (l *Linear) MissingMultipliers() []corev1.ResourceName { return slices.Clone(l.missing) }
+func (l *Linear) MissingMultipliers() []corev1.ResourceName {
+	l.made()
+	return slices.Clone(l.missing)
+}

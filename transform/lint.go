@@ -61,6 +61,7 @@ func (f Finding) String() string {
 // are the names that requests have; when it is empty, names are not checked
 // against it. Findings change nothing.
 func (t *Transformation) Lint(known []corev1.ResourceName) []Finding {
+	live(t != nil)
 	l := linter{t: t, known: map[corev1.ResourceName]bool{}}
 	for _, name := range known {
 		l.known[name] = true

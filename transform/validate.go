@@ -25,6 +25,7 @@ type located struct {
 // order of the rules. What is legal and yet looks wrong is found by
 // [Transformation.Lint].
 func (c *Config) Validate() field.ErrorList {
+	live(c != nil)
 	rules := make([]located, len(c.Rules))
 	for i, rule := range c.Rules {
 		rules[i] = listed(rule, i)
