@@ -60,6 +60,11 @@ type Config struct {
 	// QuotaCheckStrategy is carried for Kueue and not interpreted here: "",
 	// BlockUndeclared or IgnoreUndeclared.
 	QuotaCheckStrategy string
+
+	// Inexact are findings of Parse: factors that Kubernetes does not hold as
+	// they are written. [Transformation.Lint] lists them with its own. They
+	// change nothing, and nil will do for a Config written in Go.
+	Inexact []Finding
 }
 
 // Shape is a form in which a Config is written.
@@ -165,7 +170,7 @@ func (c *Config) clone() *Config {
 		}
 		rules[i].Outputs = outputs
 	}
-	return &Config{rules, slices.Clone(c.ExcludeResourcePrefixes), c.QuotaCheckStrategy}
+	return &Config{rules, slices.Clone(c.ExcludeResourcePrefixes), c.QuotaCheckStrategy, slices.Clone(c.Inexact)}
 }
 
 // sortedRules returns the rules sorted by input.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -24,6 +25,7 @@ type Code string
 
 // The codes of findings.
 const (
+	CappedFactor       Code = "capped-factor"       // warning: the factor is written larger than Kubernetes holds
 	Chain              Code = "chain"               // info: an output of the rule is the input of another, and stays as it is
 	Cycle              Code = "cycle"               // warning: rules whose outputs lead back to their inputs
 	DropsInput         Code = "drops-input"         // info: Replace without outputs
@@ -34,6 +36,7 @@ const (
 	NegativeFactor     Code = "negative-factor"     // info: an allowance
 	NeverPositive      Code = "never-positive"      // warning: no factor of the output is positive
 	NoEffect           Code = "no-effect"           // warning: Retain without outputs
+	RoundedFactor      Code = "rounded-factor"      // warning: the factor is written finer than Kubernetes holds
 	SelfMultiplier     Code = "self-multiplier"     // warning: the input multiplies itself
 	SelfOutput         Code = "self-output"         // warning: the input is among its outputs
 	UnitMismatch       Code = "unit-mismatch"       // warning: factors of the output look like different units
@@ -63,6 +66,11 @@ func (f Finding) String() string {
 func (t *Transformation) Lint(known []corev1.ResourceName) []Finding {
 	live(t != nil)
 	l := linter{t: t, known: map[corev1.ResourceName]bool{}}
+	for _, f := range t.config.Inexact {
+		if _, ok := t.Factor(f.Output, f.Input); ok {
+			l.findings = append(l.findings, f)
+		}
+	}
 	for _, name := range known {
 		l.known[name] = true
 	}
@@ -77,6 +85,21 @@ func (t *Transformation) Lint(known []corev1.ResourceName) []Finding {
 		return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Input, b.Input), cmp.Compare(a.Output, b.Output))
 	})
 	return l.findings
+}
+
+// inexact returns the finding for a factor q that was written as text, and false
+// where q is exactly that.
+func inexact(in, out corev1.ResourceName, q resource.Quantity, text string) (f Finding, ok bool) {
+	f = Finding{Severity: Warning, Input: in, Output: out}
+	switch quantity.Kept(q, text) {
+	case 1:
+		f.Code = RoundedFactor
+		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds nothing finer than 1n and rounds away from 0", short(text), canonical(q))
+	case -1:
+		f.Code = CappedFactor
+		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds no more with a binary suffix", short(text), canonical(q))
+	}
+	return f, f.Code != ""
 }
 
 // linter collects findings.

@@ -106,3 +106,44 @@ func ring(n int) *Config {
 	}
 	return c
 }
+
+// Factors that Kubernetes holds otherwise than they are written are found, in
+// every shape, and others not.
+func TestLintInexact(t *testing.T) {
+	for _, c := range []struct{ factor, code, detail string }{
+		{"0.0000000001", "rounded-factor", "0.0000000001 is written, 1n is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
+		{"-1.5n", "rounded-factor", "-1.5n is written, -2n is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
+		{"1.0000000001", "rounded-factor", "1.0000000001 is written, 1000000001n is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
+		{"12345678901234567890123456789Ki", "capped-factor", "12345678901234567890123456789Ki is written, 9223372036854775807 is charged: Kubernetes holds no more with a binary suffix"},
+		{"8Ei", "capped-factor", "8Ei is written, 9223372036854775807 is charged: Kubernetes holds no more with a binary suffix"},
+		{"1n", "", ""}, {"0.000000001", "", ""}, {"7Ei", "", ""}, {"1e30", "", ""}, {"9223372036854775807", "", ""}, {"0", "", ""},
+	} {
+		for _, document := range []string{
+			"transformations: {example.com/a: {strategy: Retain, functions: {example.com/b: '%s'}}}",
+			"{transformations: {example.com/b: {example.com/a: '%s'}}, strategy: {example.com/a: Retain}}",
+			"transformations: [{input: example.com/a, outputs: {example.com/b: '%s'}}]",
+		} {
+			config, _, err := Parse([]byte(fmt.Sprintf(document, c.factor)), ShapeAuto)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compiled, err := Compile(config, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []Finding
+			for _, f := range compiled.Lint(nil) {
+				if f.Code == RoundedFactor || f.Code == CappedFactor {
+					got = append(got, f)
+				}
+			}
+			var want []Finding
+			if c.code != "" {
+				want = []Finding{{Code(c.code), Warning, "example.com/a", "example.com/b", c.detail}}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", c.factor, diff)
+			}
+		}
+	}
+}

@@ -92,6 +92,7 @@ func Parse(data []byte, s Shape) (*Config, Shape, error) {
 	for i := range rules {
 		c.Rules = append(c.Rules, rules[i].Rule)
 	}
+	c.Inexact = p.inexact
 	return c, s, nil
 }
 
@@ -104,6 +105,8 @@ type parser struct {
 	form  field.ErrorList // it is not of the shape
 	line  int             // of the first of form whose line is known
 	rules field.ErrorList // it says what no rule may
+
+	inexact []Finding // factors that are not what was written
 }
 
 // err returns all faults.
@@ -245,7 +248,7 @@ func (p *parser) inputShape(body object) (rules []located) {
 		rule := located{input: at, strategy: strategy, outputs: functions, strict: true}
 		rule.Input = corev1.ResourceName(input)
 		rule.Strategy = Strategy(p.text(value, strategyKey, strategy))
-		rule.Outputs, rule.nulls = p.quantities(p.optional(value, functionsKey, functions), functions)
+		rule.Outputs, rule.nulls = p.quantities(p.optional(value, functionsKey, functions), functions, p.fromInput(input))
 		rules = append(rules, rule)
 	}
 	return rules
@@ -268,7 +271,9 @@ func (p *parser) outputShape(body object) []located {
 	table := p.optional(body, transformationsKey, path)
 	for _, output := range sortedKeys(table) {
 		at, name := key(path, output), corev1.ResourceName(output)
-		quantities, nulls := p.quantities(p.object(table[output], at), at)
+		quantities, nulls := p.quantities(p.object(table[output], at), at, func(input string, q resource.Quantity, text string) {
+			p.compare(input, output, q, text)
+		})
 		p.rules = append(append(p.rules, checkName(name, at)...), nulls...)
 		for input, q := range quantities {
 			rule(string(input), key(at, string(input))).Outputs[name] = q
@@ -306,15 +311,16 @@ func (p *parser) listShape(body object, c *Config) (rules []located) {
 		rule.Input = corev1.ResourceName(p.text(value, inputKey, rule.input))
 		rule.Strategy = Strategy(p.text(value, strategyKey, rule.strategy))
 		rule.MultiplyBy = corev1.ResourceName(p.text(value, multiplyByKey, rule.multiplyBy))
-		rule.Outputs, rule.nulls = p.quantities(p.optional(value, outputsKey, rule.outputs), rule.outputs)
+		rule.Outputs, rule.nulls = p.quantities(p.optional(value, outputsKey, rule.outputs), rule.outputs, p.fromInput(string(rule.Input)))
 		rules = append(rules, rule)
 	}
 	return rules
 }
 
 // quantities reads a map of quantities. A null is a fault of the rules, and
-// returned, anything else that is no quantity one of the form.
-func (p *parser) quantities(table object, path *field.Path) (list corev1.ResourceList, nulls field.ErrorList) {
+// returned, anything else that is no quantity one of the form. read is called for
+// every quantity.
+func (p *parser) quantities(table object, path *field.Path, read func(name string, q resource.Quantity, text string)) (list corev1.ResourceList, nulls field.ErrorList) {
 	list = make(corev1.ResourceList, len(table))
 	for _, name := range sortedKeys(table) {
 		q, at := resource.Quantity{}, key(path, name)
@@ -323,14 +329,28 @@ func (p *parser) quantities(table object, path *field.Path) (list corev1.Resourc
 			nulls = append(nulls, field.Required(at, "a quantity"))
 		case string:
 			q = p.quantity(value, at)
+			read(name, q, value)
 		case json.Number:
 			q = p.quantity(value.String(), at)
+			read(name, q, value.String())
 		default:
 			p.wrong(at, value, "a quantity")
 		}
 		list[corev1.ResourceName(name)] = q
 	}
 	return list, nulls
+}
+
+// fromInput returns what compares the factors of an input.
+func (p *parser) fromInput(input string) func(output string, q resource.Quantity, text string) {
+	return func(output string, q resource.Quantity, text string) { p.compare(input, output, q, text) }
+}
+
+// compare notes a factor that is not what was written.
+func (p *parser) compare(input, output string, q resource.Quantity, text string) {
+	if f, ok := inexact(corev1.ResourceName(input), corev1.ResourceName(output), q, text); ok {
+		p.inexact = append(p.inexact, f)
+	}
 }
 
 func (p *parser) quantity(text string, at *field.Path) resource.Quantity {

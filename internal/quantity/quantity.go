@@ -6,7 +6,9 @@ package quantity
 
 import (
 	"errors"
+	"math/big"
 	"regexp"
+	"strings"
 
 	"gopkg.in/inf.v0"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -30,6 +32,53 @@ func Parse(text string) (resource.Quantity, error) {
 	}
 	return resource.ParseQuantity(text)
 }
+
+// Kept compares the magnitude of q with that of the text that [Parse] made it
+// from: +1 where it is greater, since a Quantity holds nothing finer than 1n and
+// rounds away from 0, -1 where it is smaller, since amounts with a binary suffix
+// end at 2^63-1, and 0 where q is what was written.
+func Kept(q resource.Quantity, text string) int {
+	written, ok := magnitude(text)
+	if !ok {
+		return 0
+	}
+	q = q.DeepCopy()
+	kept, ok := new(big.Rat).SetString(q.AsDec().String())
+	if !ok {
+		return 0
+	}
+	return kept.Abs(kept).Cmp(written)
+}
+
+// magnitude returns the magnitude of an amount as written, and false for a text
+// that is none.
+func magnitude(text string) (value *big.Rat, ok bool) {
+	text = strings.TrimLeft(text, "+-")
+	end := strings.LastIndexAny(text, "0123456789.") + 1
+	number, suffix := text[:end], text[end:]
+	if exponent := strings.IndexAny(number, "eE"); exponent >= 0 || suffix == "" {
+		value, ok = new(big.Rat).SetString(number) // an exponent of ten, or nothing
+		return value, ok
+	}
+	value, ok = new(big.Rat).SetString(number)
+	if scale, known := suffixes[suffix]; ok && known {
+		return value.Mul(value, scale), true
+	}
+	return nil, false
+}
+
+// suffixes are the units of Kubernetes.
+var suffixes = func() map[string]*big.Rat {
+	units := map[string]*big.Rat{
+		"n": big.NewRat(1, 1e9), "u": big.NewRat(1, 1e6), "m": big.NewRat(1, 1e3),
+		"k": big.NewRat(1e3, 1), "M": big.NewRat(1e6, 1), "G": big.NewRat(1e9, 1),
+		"T": big.NewRat(1e12, 1), "P": big.NewRat(1e15, 1), "E": big.NewRat(1e18, 1),
+	}
+	for i, name := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"} {
+		units[name] = big.NewRat(1<<(10*(i+1)), 1)
+	}
+	return units
+}()
 
 // Far reports whether arithmetic with q takes long. It does not change q.
 func Far(q *resource.Quantity) bool {

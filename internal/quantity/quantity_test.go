@@ -31,6 +31,48 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestKept(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want int
+	}{
+		{"1", 0}, {"+1.50", 0}, {"1n", 0}, {"1000000001n", 0}, {"0.000000001", 0}, {"1e-9", 0}, {"-3u", 0}, {"1.5Gi", 0}, {"0", 0},
+		{"7E", 0}, {"7E2", 0}, {"7e999", 0}, {"12345678901234567890123456789k", 0}, {".5", 0}, {"5.", 0}, {"7Ei", 0},
+		{"0.0000000001", 1}, {"-0.0000000001", 1}, {"1e-10", 1}, {"1.0000000001", 1}, {"0.1n", 1}, {"1.5n", 1}, {"0.0000000015", 1},
+		{"0.0000000000001Ki", 1},
+		{"12345678901234567890123456789Ki", -1}, {"-12345678901234567890123456789Ki", -1}, {"8Ei", -1}, {"9007199254740992Ki", -1},
+	} {
+		q, err := Parse(test.text)
+		if err != nil {
+			t.Errorf("%s: %v", test.text, err)
+		} else if got := Kept(q, test.text); got != test.want {
+			t.Errorf("%s: %d, want %d: %s", test.text, got, test.want, q.String())
+		}
+	}
+}
+
+// What a Quantity holds is kept when it is written out in full, whatever text it
+// came from.
+func FuzzKept(f *testing.F) {
+	f.Add(int64(1), int32(9), byte(0))
+	f.Add(int64(math.MaxInt64), int32(2), byte(5))
+	f.Fuzz(func(t *testing.T, digits int64, places int32, suffix byte) {
+		names := []string{"", "n", "u", "m", "k", "M", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-7"}
+		text := inf.NewDec(digits, inf.Scale(uint32(places)%20)).String() + names[int(suffix)%len(names)]
+		q, err := Parse(text)
+		if err != nil {
+			t.Skip()
+		}
+		again, err := Parse(q.AsDec().String())
+		if err != nil || Kept(again, q.AsDec().String()) != 0 {
+			t.Errorf("%s: %s is not kept: %v", text, q.AsDec(), err)
+		}
+		if got := Kept(q, text); got != 0 && q.IsZero() {
+			t.Errorf("%s: %d for 0", text, got)
+		}
+	})
+}
+
 func TestBounded(t *testing.T) {
 	most := resource.NewDecimalQuantity(*inf.NewDec(1, -1000), resource.DecimalSI)
 	least := resource.NewDecimalQuantity(*inf.NewDec(-1, -1000), resource.DecimalSI)
