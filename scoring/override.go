@@ -57,28 +57,29 @@ func (o *PodOverride) Warnings() field.ErrorList {
 // exact. Those that m does not have are left out with a warning.
 //
 // An unknown type, absent weights, text that is not JSON, and names and weights
-// that cannot be used are errors, all reported at once, sorted by path; with
-// [Lenient] they are warnings, and the pod scores 0 on every node. Two names of
-// one resource with different weights are an error always.
+// that cannot be used are errors, all reported at once, sorted by path. With
+// [Lenient] they are warnings: without a type or a JSON object of weights that can be
+// used, the pod scores 0 on every node, and a name or a weight that cannot be used is
+// left out, as if it were not there. Two names of one resource with different
+// weights are an error always.
 func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVectorMap, opts ...Option) (*PodOverride, error) {
 	needMap(m)
 	kind := ScoringType(annotations[ScoringTypeAnnotation])
 	if kind == "" {
 		return nil, nil
 	}
-	var faults report
+	var faults, r report
 	path := annotationPath(ScoringTypeAnnotation)
-	if kind != MostAllocated && kind != LeastAllocated {
+	knownType := kind == MostAllocated || kind == LeastAllocated
+	if !knownType {
 		faults.fail(field.NotSupported(field.NewPath(path), brief(string(kind)), fitTypes))
 	}
 	weights := overrideWeights(annotations[WeightAnnotation], &faults)
-
-	var r report
 	for _, fault := range faults.errors {
 		r.failOrWarn(options(opts), fault)
 	}
 	o := &PodOverride{schema: m.Schema(), rules: overrideRules(kind, weights, m, &r)}
-	if len(faults.errors) > 0 {
+	if !knownType {
 		o.rules = nil // the pod scores 0 on every row
 	}
 	var err error
@@ -103,7 +104,7 @@ func overrideWeights(text string, faults *report) map[string]int64 {
 		faults.fail(invalid(path, text, brief(err.Error())))
 		return nil
 	}
-	for _, name := range repeated {
+	for _, name := range slices.Sorted(maps.Keys(repeated)) {
 		faults.fail(duplicate(keyPath(path, name), name))
 	}
 	w := walker{r: faults}
@@ -118,8 +119,9 @@ func overrideWeights(text string, faults *report) map[string]int64 {
 			w.wrongType(nil, path, "a number")
 		case weight < 0:
 			faults.fail(invalid(path, weight, "must not be negative"))
-		case how == numberClean:
+		case weight > maxWeight:
 			faults.limitWeight(path, weight)
+		case how == numberClean && !repeated[name]:
 			weights[name] = weight
 		}
 	}
@@ -148,7 +150,7 @@ func overrideRules(kind ScoringType, weights map[string]int64, m *vectormap.Reso
 
 // readJSONObject reads text that is one JSON object and nothing else. repeated has
 // the keys that occur more than once.
-func readJSONObject(text string) (x document.Object, repeated []string, err error) {
+func readJSONObject(text string) (x document.Object, repeated map[string]bool, err error) {
 	switch {
 	case len(text) > maxAnnotations:
 		return nil, nil, fmt.Errorf("has %d bytes, more than %d", len(text), maxAnnotations)
@@ -160,7 +162,7 @@ func readJSONObject(text string) (x document.Object, repeated []string, err erro
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
 		return nil, nil, errors.New("is not a JSON object")
 	}
-	times := map[string]int{}
+	repeated = map[string]bool{}
 	x = document.Object{}
 	for decoder.More() {
 		token, err := decoder.Token()
@@ -172,8 +174,8 @@ func readJSONObject(text string) (x document.Object, repeated []string, err erro
 			return nil, nil, err
 		}
 		key := token.(string)
-		if times[key]++; times[key] == 2 {
-			repeated = append(repeated, key)
+		if _, is := x[key]; is {
+			repeated[key] = true
 		}
 		x[key] = v
 	}
