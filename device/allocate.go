@@ -106,8 +106,8 @@ const (
 // [ErrNotRepresentable] for weights whose sum is 2^53/1000 or more,
 // [ErrInvalidCombination] for devices of several kinds with no Kind asked for,
 // and [ErrNoTotal] where LeastFragmentation needs the memory of a device to tell
-// the ratio of bytes; two devices of a kind with one minor are an error too. It
-// panics on a policy or scope that there isn't.
+// the ratio of bytes; a kind that isn't known and two devices of a kind with one
+// minor are errors too. It panics on a policy or scope that there isn't.
 func (s *Scorer) Allocate(req AllocRequest, devices []State) (Allocation, error) {
 	c, err := s.consider(&req, devices)
 	if err != nil {
@@ -155,6 +155,11 @@ func (s *Scorer) consider(req *AllocRequest, devices []State) (*consideration, e
 	}
 	if req.Count < 0 {
 		return nil, fmt.Errorf("%w: count: %d is negative", ErrInvalidUnit, req.Count)
+	}
+	if req.Kind != "" {
+		if err := checkKind(req.Kind); err != nil {
+			return nil, err
+		}
 	}
 	c := &consideration{req: req, kind: req.Kind}
 	if err := c.collect(devices); err != nil {

@@ -93,6 +93,11 @@ func checkAllocations(devices []State, allocations []Allocation) error {
 		return err
 	}
 	for i := range allocations {
+		if len(allocations[i].Devices) > 0 {
+			if err := checkKind(allocations[i].Kind); err != nil {
+				return err
+			}
+		}
 		for k := range allocations[i].Devices {
 			d := &allocations[i].Devices[k]
 			if name, negative := firstNegative(d.Amounts); negative {

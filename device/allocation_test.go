@@ -83,7 +83,7 @@ func TestCommitNonsense(t *testing.T) {
 		want    string
 	}{
 		{"a negative amount", allocGPUs(100, 50), "device: invalid amount: gpu 1: koordinator.sh/gpu-core: -50 is negative"},
-		{"two devices of one minor", twins, "device: two devices of kind gpu with minor 0"},
+		{"two devices of one minor", twins, "device: two devices of kind gpu with minor 0: minors must be distinct"},
 	} {
 		for call, do := range map[string]func([]device.State, ...device.Allocation) error{"CommitAll": device.CommitAll, "ReleaseAll": device.ReleaseAll} {
 			before := cloneStates(test.devices)

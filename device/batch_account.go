@@ -24,10 +24,14 @@ type batchAccount struct {
 // k, in their order; devices of other kinds are left out. It can be asked which
 // devices and nodes fit, and brought up to date. For scores unhealthy devices
 // count like others, as in [Scorer.ScoreNode]; they fit nothing. An amount that is
-// not exact in a float64 is an [ErrNotRepresentable], and two devices of a kind with
-// one minor on a node are an error. A nil Scorer makes a batch without scored
+// not exact in a float64 is an [ErrNotRepresentable]; a kind that isn't one of
+// [KindGPU], [KindRDMA] and [KindFPGA], here or of a device, is an error, and so are
+// two devices of a kind with one minor on a node. A nil Scorer makes a batch without scored
 // columns.
 func (s *Scorer) NewBatch(kind string, nodes [][]State) (*Batch, error) {
+	if err := checkKind(kind); err != nil {
+		return nil, err
+	}
 	a := &batchAccount{kind: kind, columns: s.Columns(), usable: vector.NewMask(0)}
 	b := &Batch{Offsets: make(vector.Offsets, 1, len(nodes)+1), account: a}
 	rows := int32(0)
@@ -110,8 +114,8 @@ func (b *Batch) Update(k int, states []State) error {
 	case b.Offsets[k] < 0 || int(b.Offsets[k+1]) > a.free.Rows():
 		return batchShapeError("Offsets do not ascend within %d rows", a.free.Rows())
 	}
-	if d := twin(states); d != nil {
-		return fmt.Errorf("device: node %d: %s", k, twinText(d))
+	if fault := statesFault(states); fault != nil {
+		return fmt.Errorf("device: node %d: %w", k, fault)
 	}
 	row, n := int(b.Offsets[k]), 0
 	for i := range states {

@@ -149,7 +149,7 @@ func checkRefused(t *testing.T, dst []int64, err error, target error, words ...s
 }
 
 var batchNames = []corev1.ResourceName{
-	device.GPUMemoryRatio, device.GPUMemory, device.GPUCore, device.RDMA, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n",
+	device.GPUMemoryRatio, device.GPUMemory, device.GPUCore, device.RDMA, device.FPGA, device.NPUCore, device.NPUCPU, device.NPUDVPP,
 }
 
 // batchCase is a batch in the form of states.
@@ -356,7 +356,7 @@ func TestBatch(t *testing.T) {
 func TestBatchLarge(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(32)
-		for _, size := range [][2]int{{3000, 1}, {700, 3}, {200, 15}, {200, 16}, {200, len(batchNames)}} {
+		for _, size := range [][2]int{{3000, 1}, {700, 3}, {200, 7}, {200, len(batchNames)}} {
 			for range 4 {
 				c := newBatchCase(t, r, size[0], size[1], 0)
 				c.check(t)
@@ -509,7 +509,7 @@ func TestBatchOperands(t *testing.T) {
 		{"mask", good(), 2, rows, vector.NewMask(3), ratioNeed(1, 1), vector.ErrShape},
 		{"negative request", good(), 2, rows, nil, ratioNeed(-1, 1), device.ErrInvalidUnit},
 		{"negative request of another resource", good(), 2, rows, nil,
-			device.Requirement{PerInstance: device.Request{"a": -1}, Count: 1}, device.ErrInvalidUnit},
+			device.Requirement{Kind: device.KindGPU, PerInstance: device.Request{"a": -1}, Count: 1}, device.ErrInvalidUnit},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dst := untouchedScores(test.nodes)
@@ -598,7 +598,7 @@ func TestBatchEmpty(t *testing.T) {
 func TestBatchAllocates(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(33)
-		for _, columns := range []int{1, 4, 17} {
+		for _, columns := range []int{1, 4, len(batchNames)} {
 			c := newBatchCase(t, r, 100, columns, 0)
 			c.mask = vector.NewMask(len(c.nodes))
 			c.mask.SetAll()

@@ -38,9 +38,9 @@ func KoordinatorDefaults() Config {
 //
 // The error is the Aggregate of a field.ErrorList, with paths below
 // scoringStrategy: a type that is neither of the two, an empty list that isn't
-// nil, a resource without a name or with the name of an earlier one, a weight
-// outside 1 to 100. Of more than 100 faults the first ones are listed. It panics
-// on an option that there isn't.
+// nil, a resource without a name, with the name of an earlier one or with one that
+// no device has, a weight outside 1 to 100. Of more than 100 faults the first ones
+// are listed. It panics on an option that there isn't.
 func NewScorer(cfg Config, opts ...Option) (*Scorer, error) {
 	if err := document.Errors(cfg.faults()); err != nil {
 		return nil, err
@@ -114,6 +114,8 @@ func (c *Config) faults() (list field.ErrorList) {
 			list = append(list, field.Required(name, "must name a resource"))
 		case seen[r.Name]:
 			list = append(list, field.Duplicate(name, r.Name))
+		case !slices.Contains(deviceResources[:], corev1.ResourceName(r.Name)):
+			list = append(list, unknownResource(name, r.Name))
 		}
 		seen[r.Name] = true
 		if r.Weight < minWeight || r.Weight > maxWeight {
@@ -121,4 +123,9 @@ func (c *Config) faults() (list field.ErrorList) {
 		}
 	}
 	return list
+}
+
+// unknownResource says that no device has a resource, which would score 0 for ever.
+func unknownResource(path *field.Path, name string) *field.Error {
+	return field.NotSupported(path, shortText(name), deviceResources[:])
 }

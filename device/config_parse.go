@@ -9,6 +9,7 @@ import (
 
 	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/internal/fieldpath"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -50,8 +51,9 @@ const deviceShareArgs = "DeviceShareArgs"
 
 // ParseScoringStrategy reads a Config from YAML or JSON: the value of the key
 // scoringStrategy, that key with its value, or DeviceShareArgs of Koordinator, of
-// which other keys than scoringStrategy are ignored. It is not checked what the
-// values mean; [NewScorer] does so.
+// which other keys than scoringStrategy are ignored. Resources must be ones that
+// devices have, under their full names; what else the values mean is checked by
+// [NewScorer].
 //
 //	scoringStrategy:
 //	  type: LeastAllocated
@@ -75,6 +77,9 @@ func ParseScoringStrategy(data []byte) (*Config, error) {
 		}
 	}
 	cfg := p.document(root)
+	if len(p.faults) == 0 {
+		p.names(cfg)
+	}
 	if len(p.faults) > 0 {
 		return nil, &ParseError{Line: p.line, Err: document.Errors(p.faults)}
 	}
@@ -83,8 +88,9 @@ func ParseScoringStrategy(data []byte) (*Config, error) {
 
 // strategyParser collects what is wrong with the form of a document.
 type strategyParser struct {
-	faults field.ErrorList
-	line   int // of the first repeated key
+	faults    field.ErrorList
+	line      int         // of the first repeated key
+	resources *field.Path // of the list
 }
 
 // document reads the strategy from whichever document it stands in.
@@ -122,6 +128,7 @@ func (p *strategyParser) strategy(x document.Object, path *field.Path) *Config {
 	p.known(x, path, typeKey, resourcesKey)
 	cfg := &Config{Type: p.text(x[typeKey], path.Child(typeKey))}
 	at := path.Child(resourcesKey)
+	p.resources = at
 	switch list := x[resourcesKey].(type) {
 	case nil:
 	case []any:
@@ -133,6 +140,15 @@ func (p *strategyParser) strategy(x document.Object, path *field.Path) *Config {
 		p.wrong(at, list, "a list")
 	}
 	return cfg
+}
+
+// names looks for resources that no device has.
+func (p *strategyParser) names(cfg *Config) {
+	for i, r := range cfg.Resources {
+		if r.Name != "" && !slices.Contains(deviceResources[:], corev1.ResourceName(r.Name)) {
+			p.fail(unknownResource(p.resources.Index(i).Child(nameKey), r.Name))
+		}
+	}
 }
 
 func (p *strategyParser) resource(item any, path *field.Path) ResourceSpec {

@@ -55,7 +55,16 @@ func TestNewScorer(t *testing.T) {
 		{"empty list", device.Config{Resources: []spec{}}, []string{required + "resources"}},
 		{"all at once", device.Config{Type: "x", Resources: []spec{{"", 0}, {memName, 7}, {memName, 1000}}}, []string{
 			unsupported + "type", required + "resources[0].name", invalid + "resources[0].weight", duplicate + "resources[2].name", invalid + "resources[2].weight"}},
-		{"any resource", device.Config{Type: device.MostAllocated, Resources: []spec{{"vendor.example/cards", 3}}}, nil},
+		{"every resource of a device", device.Config{Type: device.MostAllocated, Resources: []spec{
+			{ratioName, 1}, {memName, 2}, {"koordinator.sh/gpu-core", 3}, {"koordinator.sh/rdma", 4}, {"koordinator.sh/fpga", 5},
+			{"huawei.com/npu-core", 6}, {"huawei.com/npu-cpu", 7}, {"huawei.com/npu-dvpp", 8}}}, nil},
+		{"misspelled", device.Config{Resources: []spec{{ratioName, 1}, {"koordinator.sh/gpu-memroy-ratio", 1}}}, []string{unsupported + "resources[1].name"}},
+		{"without a prefix", device.Config{Resources: []spec{{"gpu-memory-ratio", 1}}}, []string{unsupported + "resources[0].name"}},
+		{"another prefix", device.Config{Resources: []spec{{"vendor.example/gpu-memory-ratio", 1}}}, []string{unsupported + "resources[0].name"}},
+		{"another case", device.Config{Resources: []spec{{"koordinator.sh/GPU-core", 1}}}, []string{unsupported + "resources[0].name"}},
+		{"a space", device.Config{Resources: []spec{{" " + ratioName, 1}}}, []string{unsupported + "resources[0].name"}},
+		{"only asked for by pods", device.Config{Resources: []spec{{"nvidia.com/gpu", 1}, {"koordinator.sh/gpu", 1}, {"koordinator.sh/gpu.shared", 1}, {"cpu", 1}}}, []string{
+			unsupported + "resources[0].name", unsupported + "resources[1].name", unsupported + "resources[2].name", unsupported + "resources[3].name"}},
 	} {
 		s, err := device.NewScorer(c.cfg)
 		if diff := cmp.Diff(c.want, configFaults(err)); diff != "" || (err == nil) != (c.want == nil) || (s == nil) == (err == nil) {
@@ -170,8 +179,8 @@ func TestParseScoringStrategy(t *testing.T) {
 		{"nulls", "type:\nresources: null", device.Config{}},
 		{"empty mapping", "{}", device.Config{}},
 		{"empty list", "resources: []", device.Config{Resources: []spec{}}},
-		{"meaning is not checked", "type: Balanced\nresources: [{}, {name: x, weight: -7}, {name: x, weight: null}]", device.Config{Type: "Balanced", Resources: []spec{{}, {"x", -7}, {"x", 0}}}},
-		{"an integer in float64", "resources: [{name: x, weight: 1e2}]", device.Config{Resources: []spec{{"x", 100}}}},
+		{"other meaning is not checked", "type: Balanced\nresources: [{}, {name: koordinator.sh/gpu-memory, weight: -7}, {name: koordinator.sh/gpu-memory, weight: null}]", device.Config{Type: "Balanced", Resources: []spec{{}, {memName, -7}, {memName, 0}}}},
+		{"an integer in float64", "resources: [{name: koordinator.sh/gpu-memory, weight: 1e2}]", device.Config{Resources: []spec{{memName, 100}}}},
 	} {
 		got, err := device.ParseScoringStrategy([]byte(c.text))
 		if err != nil {
@@ -210,6 +219,10 @@ func TestParseScoringStrategyErrors(t *testing.T) {
 		{"types of a resource", "scoringStrategy: {resources: [5, null, {name: [], weight: '1'}, {name: x, weight: 1.5}, {weight: 1e30}, {weight: .nan}, {weight: true}]}", 0, []string{
 			wrong + "scoringStrategy.resources[0]", wrong + "scoringStrategy.resources[1]", wrong + "scoringStrategy.resources[2].name", wrong + "scoringStrategy.resources[2].weight",
 			wrong + "scoringStrategy.resources[3].weight", wrong + "scoringStrategy.resources[4].weight", wrong + "scoringStrategy.resources[5].weight", wrong + "scoringStrategy.resources[6].weight"}},
+		{"misspelled resources", "scoringStrategy: {resources: [{name: koordinator.sh/gpu-memory-ratio, weight: 1}, {name: koordinator.sh/gpu-memroy-ratio, weight: 1}, {name: gpu-memory-ratio}]}", 0, []string{
+			unsupported + "scoringStrategy.resources[1].name", unsupported + "scoringStrategy.resources[2].name"}},
+		{"a misspelled resource, value alone", "resources: [{name: nvidia.com/gpu, weight: 1}]", 0, []string{unsupported + "resources[0].name"}},
+		{"a misspelled resource in arguments", "kind: DeviceShareArgs\nscoringStrategy: {resources: [{name: gpu-core, weight: 1}]}", 0, []string{unsupported + "scoringStrategy.resources[0].name"}},
 		{"strategy is a list", "scoringStrategy: []", 0, []string{wrong + "scoringStrategy"}},
 		{"document is a list", "[]", 0, []string{wrong + "(document)"}},
 		{"empty", "", 0, nil},
@@ -233,6 +246,9 @@ func TestParseErrorText(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"resources: [{weight: 1.5}]", "device: resources[0].weight: Invalid value: must be an integer of 64 bits, not the number 1.5"},
 		{strings.Repeat("x", 400) + ": 1", `device: ` + strings.Repeat("x", 320) + `...: Unsupported value: "` + strings.Repeat("x", 320) + `...": supported values: "type", "resources"`},
+		{"resources: [{name: gpu-memory-ratio, weight: 1}]", `device: resources[0].name: Unsupported value: "gpu-memory-ratio": supported values: ` +
+			`"koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu-memory", "koordinator.sh/rdma", "koordinator.sh/fpga", ` +
+			`"huawei.com/npu-core", "huawei.com/npu-cpu", "huawei.com/npu-dvpp"`},
 		{"a: 1\n---\nb: 2", "device: line 3: a second document"},
 		{"", "device: the document is empty"},
 	} {

@@ -214,7 +214,7 @@ const (
 	StaleSlice      ProblemCode = "stale-slice"      // a slice of an older generation of its pool
 	IncompletePool  ProblemCode = "incomplete-pool"  // a pool whose slices are not all there
 	NotNodeLocal    ProblemCode = "not-node-local"   // devices that several nodes can reach
-	UnknownType     ProblemCode = "unknown-type"     // a device that is neither a GPU nor a MIG instance
+	UnknownType     ProblemCode = "unknown-type"     // a device that is neither a GPU nor a MIG instance, or of no known kind
 	AmbiguousCard   ProblemCode = "ambiguous-card"   // a card carried by different resources on different nodes
 	Unlisted        ProblemCode = "unlisted"         // only if asked for: a resource that no rule lists, a driver that isn't known
 )

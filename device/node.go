@@ -11,7 +11,8 @@ import (
 // knows them one by one: ResourceSlices, the driver, or one of the caller's. It
 // copies the devices and leaves Node's amounts of cpu and memory 0.
 //
-// Spaces in a product become -. A memory that can't be so, outside 64 MiB to
+// A device whose kind is none of [KindGPU], [KindRDMA] and [KindFPGA] is left out,
+// with the problem unknown-type. Spaces in a product become -. A memory that can't be so, outside 64 MiB to
 // 4 TiB, becomes unknown, with the problem bad-memory. A device whose UUID an
 // earlier one has is left out, with duplicate-uuid. Replicas below 1 become 1.
 //
@@ -26,6 +27,10 @@ func NewNode(name string, source Source, devices []Device, names Names) Node {
 	var problems problemList
 	uuids := make(map[string]bool, len(devices))
 	for _, d := range devices {
+		if fault := kindFault(d.Kind); fault != nil {
+			problems.add(UnknownType, deviceKey(&d), "%v", fault)
+			continue
+		}
 		if d.UUID != "" && uuids[d.UUID] {
 			problems.add(DuplicateUUID, deviceKey(&d), "UUID %s is there already", d.UUID)
 			continue

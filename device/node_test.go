@@ -30,6 +30,8 @@ func TestNewNode(t *testing.T) {
 		{Kind: "gpu", Minor: 9, Product: "T4", Sharing: device.SharingMPS, Replicas: 4},
 		{Kind: "gpu", Minor: 10},
 		{Kind: "fpga", Minor: 0, Product: "U250", Replicas: -3},
+		{Kind: "gpus", Minor: 11, Product: "V100"},
+		{Minor: 12, UUID: "GPU-12", Product: "V100"},
 	}
 	before := slices.Clone(given)
 	names := device.Names{
@@ -56,7 +58,7 @@ func TestNewNode(t *testing.T) {
 	}
 	wantProblems := []string{
 		"duplicate-uuid gpu-3", "bad-memory gpu-4", "bad-memory gpu-5", "bad-memory GPU-6",
-		"bad-memory gpu-9", "missing-label gpu-10",
+		"unknown-type gpus-11", "unknown-type GPU-12", "bad-memory gpu-9", "missing-label gpu-10",
 	}
 	if got := labelProblems(n.Problems); !slices.Equal(got, wantProblems) {
 		t.Errorf("problems %q", got)

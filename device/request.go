@@ -16,6 +16,9 @@ const (
 	NPUDVPP        corev1.ResourceName = "huawei.com/npu-dvpp"             // DVPP: percent of one device
 )
 
+// deviceResources are the resources that devices have.
+var deviceResources = [...]corev1.ResourceName{GPUCore, GPUMemoryRatio, GPUMemory, RDMA, FPGA, NPUCore, NPUCPU, NPUDVPP}
+
 // Request, Total and Free are amounts by resource: what is asked for, what a
 // device or node has, and what of it is free. They are three types so that no
 // call can confuse them. A name that is absent counts as 0. Nil maps are empty;

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // ScoreDevice returns the score of one device for one instance, from 0 to 100:
@@ -223,6 +225,9 @@ func checkNode(needs []Requirement, devices []State) error {
 func checkNeeds(needs []Requirement) error {
 	for i := range needs {
 		need := &needs[i]
+		if err := checkKind(need.Kind); err != nil {
+			return err
+		}
 		if err := checkRequest(need.PerInstance); err != nil {
 			return err
 		}
@@ -238,10 +243,39 @@ func checkNeeds(needs []Requirement) error {
 	return nil
 }
 
-// checkStates checks that the minors of each kind are distinct.
+// checkKind returns an error for a kind that no device has: of it there would be
+// none for ever.
+func checkKind(kind string) error {
+	if fault := kindFault(kind); fault != nil {
+		return fmt.Errorf("device: %w", fault)
+	}
+	return nil
+}
+
+func kindFault(kind string) error {
+	if slices.Contains(ruleKinds[:], kind) {
+		return nil
+	}
+	return field.NotSupported(field.NewPath("kind"), shortText(kind), ruleKinds[:])
+}
+
+// checkStates checks that the devices are of known kinds, and the minors of each
+// kind distinct.
 func checkStates(devices []State) error {
+	if fault := statesFault(devices); fault != nil {
+		return fmt.Errorf("device: %w", fault)
+	}
+	return nil
+}
+
+func statesFault(devices []State) error {
+	for i := range devices {
+		if fault := kindFault(devices[i].Kind); fault != nil {
+			return fault
+		}
+	}
 	if d := twin(devices); d != nil {
-		return fmt.Errorf("device: %s", twinText(d))
+		return fmt.Errorf("two devices of kind %s with minor %d: minors must be distinct", d.Kind, d.Minor)
 	}
 	return nil
 }
@@ -277,10 +311,6 @@ func twinOfMany(devices []State) *State {
 		seen[k] = true
 	}
 	return nil
-}
-
-func twinText(d *State) string {
-	return fmt.Sprintf("two devices of kind %s with minor %d", d.Kind, d.Minor)
 }
 
 // wide is a sum of 128 bits.

@@ -130,7 +130,7 @@ func TestNewBatch(t *testing.T) {
 		}
 	}
 	twins := []device.State{gpu(0, 100), nic, gpu(0, 7)}
-	const twinText = "device: node 0: two devices of kind gpu with minor 0"
+	const twinText = "device: node 0: two devices of kind gpu with minor 0: minors must be distinct"
 	if err := batch.Update(0, twins); err == nil || err.Error() != twinText {
 		t.Errorf("one minor twice: %v", err)
 	}
@@ -238,7 +238,7 @@ func TestFit(t *testing.T) {
 	if err := scorer.FitDevices(&mask, &device.Batch{}, nil); !errors.Is(err, vector.ErrShape) {
 		t.Errorf("another batch: %v", err)
 	}
-	if err := scorer.FitNodes(&mask, &devices, nil, device.Requirement{PerInstance: device.Request{device.RDMA: -1}}); !errors.Is(err, device.ErrInvalidUnit) {
+	if err := scorer.FitNodes(&mask, &devices, nil, device.Requirement{Kind: device.KindRDMA, PerInstance: device.Request{device.RDMA: -1}}); !errors.Is(err, device.ErrInvalidUnit) {
 		t.Errorf("negative: %v", err)
 	}
 }
