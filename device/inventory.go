@@ -114,6 +114,7 @@ type Device struct {
 	MIGEnabled bool    // a GPU in MIG mode
 	Profile    Profile // of a MIG instance; zero: not one
 	Start      int8    // memory slot where the instance starts; -1: unknown, or no instance
+	Slots      uint8   // memory slots that its source declares, bit i for slot i; 0: none
 	ParentUUID string  // the GPU of a MIG instance
 
 	NUMANode int32  // -1: unknown
@@ -208,6 +209,8 @@ const (
 	BadReplicas     ProblemCode = "bad-replicas"     // no number above 0
 	UnparsedProfile ProblemCode = "unparsed-profile" // a MIG name that is none
 	ForeignProfile  ProblemCode = "foreign-profile"  // a MIG profile that the GPU doesn't have
+	UnknownMIG      ProblemCode = "unknown-mig"      // a GPU in MIG mode of no known geometry
+	BadSlots        ProblemCode = "bad-slots"        // memory slots where no MIG instance of the profile can be
 	CountMismatch   ProblemCode = "count-mismatch"   // the labels and allocatable disagree
 	DuplicateNode   ProblemCode = "duplicate-node"   // a node twice in one source; the first is kept
 	DuplicateUUID   ProblemCode = "duplicate-uuid"   // a device twice; the first is kept

@@ -10,11 +10,22 @@ import (
 type Placed struct {
 	Profile Profile
 	Start   int8 // the memory slot where it starts; -1: unknown
+
+	// Slots are the memory slots that it takes, bit i for slot i, where they are not
+	// those of its profile from Start: what its source declares. Start doesn't count
+	// then. 0: those of its profile.
+	Slots uint8
 }
 
+// isLoose reports whether it isn't known where the instance is.
+func (p *Placed) isLoose() bool { return p.Start == -1 && p.Slots == 0 }
+
 // String returns the profile and the start, such as 3g.20gb@4, with ? for a
-// start that is unknown.
+// start that is unknown, and all slots where they are declared: 3g.20gb@0,5,6,7.
 func (p Placed) String() string {
+	if p.Slots != 0 {
+		return p.Profile.String() + "@" + slotsText(p.Slots)
+	}
 	if p.Start == -1 {
 		return p.Profile.String() + "@?"
 	}
@@ -25,7 +36,7 @@ func (p Placed) String() string {
 // [Remaining] and [Best] say is then true of some arrangement of these instances,
 // perhaps not of the GPU's.
 func Assumed(used []Placed) bool {
-	return slices.ContainsFunc(used, func(p Placed) bool { return p.Start == -1 })
+	return slices.ContainsFunc(used, func(p Placed) bool { return p.isLoose() })
 }
 
 // Place decides whether instances of the wanted profiles can be made on a GPU
@@ -42,7 +53,7 @@ func Assumed(used []Placed) bool {
 //
 // Instances that are there can't be moved, so used ones keep their starts. One
 // whose start is unknown may be anywhere that leaves the answer possible; see
-// [Assumed]. Used instances that can't be there, by their profile, their start
+// [Assumed]. One with Slots takes these, whatever its profile would. Used instances that can't be there, by their profile, their start
 // or all together, are an error, found before anything else. A wanted profile
 // that g lacks, compute instances such as 1c.3g.20gb among them, is no error:
 // it can't be placed.

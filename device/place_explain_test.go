@@ -62,6 +62,11 @@ func checkExplainPlace(t *testing.T, g *device.Geometry, used []device.Placed, w
 		all = append(all, u.Profile)
 	}
 	slots, compute, media, count, known := 0, 0, 0, 0, true
+	for _, u := range used {
+		if u.Slots != 0 {
+			slots += len(m.slotsOf(u)) - m.profiles[u.Profile].Slots
+		}
+	}
 	for _, name := range all {
 		p, ok := m.profiles[name]
 		known = known && ok
@@ -80,7 +85,7 @@ func checkExplainPlace(t *testing.T, g *device.Geometry, used []device.Placed, w
 		device.PlaceSlices:  e.Need == compute && compute > m.slices && e.Have == m.slices && slots <= m.slots,
 		device.PlaceCount:   has && e.Need == count && count > m.profiles[e.Profile].Max && compute <= m.slices,
 		device.PlaceMedia:   e.Need == media && media > 1 && slots <= m.slots && compute <= m.slices,
-		device.PlaceStarts:  m.enough(all),
+		device.PlaceStarts:  m.enough(used, want...),
 	}
 	if !broken[e.Rule] {
 		t.Fatalf("ExplainPlace(%v, %v) = %v", used, want, e)

@@ -64,9 +64,12 @@ func (b *migBytes) used(g *device.Geometry) []device.Placed {
 	var used, known []device.Placed
 	for range b.n(6) {
 		p := device.Placed{Profile: b.profile(g), Start: int8(b.n(g.Slots()+2) - 1)}
+		if b.n(8) == 0 {
+			p.Slots = uint8(b.n(256))
+		}
 		if next := append(known[:len(known):len(known)], p); m.valid(next) {
 			used, known = append(used, p), next
-		} else if p.Start == -1 || b.n(8) == 0 {
+		} else if p.Start == -1 && p.Slots == 0 || b.n(8) == 0 {
 			used = append(used, p)
 		}
 	}

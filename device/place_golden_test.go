@@ -24,15 +24,32 @@ func newMIGGolden(g *device.Geometry) migGolden {
 	return golden
 }
 
+// slotsOf lists the slots of an instance whose place is known.
+func (m migGolden) slotsOf(i device.Placed) (list []int) {
+	for s := range 8 {
+		if i.Slots == 0 && int(i.Start) <= s && s < int(i.Start)+m.profiles[i.Profile].Slots || i.Slots>>s&1 != 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // enough reports whether the GPU has enough for instances, starts aside.
-func (m migGolden) enough(profiles []device.Profile) bool {
+func (m migGolden) enough(used []device.Placed, more ...device.Profile) bool {
+	for _, p := range more {
+		used = append(used[:len(used):len(used)], device.Placed{Profile: p, Start: -1})
+	}
 	slots, compute, media, count := 0, 0, 0, map[device.Profile]int{}
-	for _, name := range profiles {
+	for _, u := range used {
+		name := u.Profile
 		p, ok := m.profiles[name]
 		if !ok {
 			return false
 		}
 		slots, compute = slots+p.Slots, compute+name.G
+		if u.Slots != 0 {
+			slots += len(m.slotsOf(u)) - p.Slots
+		}
 		if p.Media {
 			media++
 		}
@@ -47,12 +64,11 @@ func (m migGolden) enough(profiles []device.Profile) bool {
 func (m migGolden) apart(placed []device.Placed) bool {
 	var taken [8]bool
 	for _, i := range placed {
-		p := m.profiles[i.Profile]
-		if !slices.Contains(p.Starts, i.Start) {
+		if i.Slots == 0 && !slices.Contains(m.profiles[i.Profile].Starts, i.Start) {
 			return false
 		}
-		for s := int(i.Start); s < int(i.Start)+p.Slots; s++ {
-			if taken[s] {
+		for _, s := range m.slotsOf(i) {
+			if s >= m.slots || taken[s] {
 				return false
 			}
 			taken[s] = true
@@ -63,11 +79,7 @@ func (m migGolden) apart(placed []device.Placed) bool {
 
 // valid reports whether instances with known starts can be on the GPU together.
 func (m migGolden) valid(placed []device.Placed) bool {
-	var profiles []device.Profile
-	for _, p := range placed {
-		profiles = append(profiles, p.Profile)
-	}
-	return m.enough(profiles) && m.apart(placed)
+	return m.enough(placed) && m.apart(placed)
 }
 
 // extend looks for the first starts of more beside placed, trying all.
@@ -90,22 +102,21 @@ func (m migGolden) extend(placed []device.Placed, more []device.Profile) ([]devi
 // those of the wanted ones are asked for.
 func (m migGolden) place(used []device.Placed, want []device.Profile) (starts []int8, ok, usedOK bool) {
 	var known []device.Placed
-	var unknown, all []device.Profile
+	var unknown []device.Profile
 	for _, u := range used {
-		all = append(all, u.Profile)
-		if u.Start == -1 {
+		if u.Start == -1 && u.Slots == 0 {
 			unknown = append(unknown, u.Profile)
 		} else {
 			known = append(known, u)
 		}
 	}
-	if !m.enough(all) {
+	if !m.enough(used) {
 		return nil, false, false
 	}
 	if _, ok := m.extend(known, unknown); !ok {
 		return nil, false, false
 	}
-	if !m.enough(append(all, want...)) {
+	if !m.enough(used, want...) {
 		return nil, false, true
 	}
 	order := make([]int, len(want))

@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -33,15 +34,20 @@ func (g *Geometry) load(l *migLoad, used []Placed) error {
 			return migFault(used, i, "the GPU has no such profile")
 		}
 		k := &g.kinds[r]
-		mask := uint8(0)
-		if u.Start != -1 {
+		mask := u.Slots
+		if mask != 0 {
+			if bits.Len8(mask) > g.slots {
+				return migFault(used, i, fmt.Sprintf("the GPU has memory slots 0 to %d", g.slots-1))
+			}
+			l.slots += uint8(bits.OnesCount8(mask)) - k.slots // add has those of the profile
+		} else if u.Start != -1 {
 			if u.Start < 0 || u.Start >= migMaxSlots || k.starts>>u.Start&1 == 0 {
 				return migFault(used, i, fmt.Sprintf("the profile starts at %v", migStarts(k.starts)))
 			}
 			mask = k.mask << u.Start
-			if l.taken&mask != 0 {
-				return migFault(used, i, g.overlap(used, i))
-			}
+		}
+		if l.taken&mask != 0 {
+			return migFault(used, i, g.overlap(used, i))
 		}
 		if !l.add(g, r) {
 			return migFault(used, i, "more than the GPU has, with those before it")
@@ -53,7 +59,7 @@ func (g *Geometry) load(l *migLoad, used []Placed) error {
 	}
 	var at [migMaxSlots]int8
 	if l.loose.n > 0 && !g.search(l.taken, &l.loose, &at) {
-		i := slices.IndexFunc(used, func(p Placed) bool { return p.Start == -1 })
+		i := slices.IndexFunc(used, func(p Placed) bool { return p.isLoose() })
 		return migFault(used, i, "no slots for all whose start is unknown")
 	}
 	return nil
@@ -62,8 +68,8 @@ func (g *Geometry) load(l *migLoad, used []Placed) error {
 // overlap says with which instance before it instance i overlaps.
 func (g *Geometry) overlap(used []Placed, i int) string {
 	mask := func(p Placed) uint8 {
-		if p.Start == -1 {
-			return 0
+		if p.Slots != 0 || p.Start == -1 {
+			return p.Slots
 		}
 		return g.kinds[g.rank(&p.Profile)].mask << p.Start
 	}

@@ -3,6 +3,7 @@ package device
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -12,11 +13,20 @@ type PlacedGPU struct {
 	Product     string // with MemoryBytes, the arguments of [GeometryFor]
 	MemoryBytes int64  // of the GPU; 0: unknown
 
+	// Geometry is that of [GeometryFor], nil if it knows none.
+	Geometry *Geometry
+
 	// Instances are the GPU instances, by start and profile. Compute instances of
 	// one, such as 1c.3g.20gb, stand for it together. A profile that couldn't be
 	// read is zero, which [Place] refuses as no profile of the GPU; sources other
 	// than labels leave such instances out ([UnparsedProfile]).
 	Instances []Placed
+
+	// Problems say what of the instances can't be so on a GPU of the geometry:
+	// [UnknownMIG] without one, [ForeignProfile], and [BadSlots] where the slots
+	// that are declared are others than an instance of the profile has, or overlap.
+	// As declared they are taken all the same: Slots of the instance has them.
+	Problems []Problem
 }
 
 // Placed returns the GPUs of the node that are in MIG mode or have MIG instances,
@@ -39,7 +49,7 @@ func (n *Node) Placed() []PlacedGPU {
 		d := &n.Devices[i]
 		if d.Sharing == SharingMIG || d.Profile != (Profile{}) {
 			g := p.gpu(d.ParentUUID, d.Product)
-			g.instances = append(g.instances, Placed{d.Profile, d.Start})
+			g.rows = append(g.rows, d)
 		} else if d.MIGEnabled {
 			g := p.gpu(d.UUID, d.Product)
 			g.Product, g.MemoryBytes = d.Product, d.MemoryBytes
@@ -47,9 +57,7 @@ func (n *Node) Placed() []PlacedGPU {
 	}
 	list := make([]PlacedGPU, len(p.list))
 	for i := range p.list {
-		g := &p.list[i]
-		g.Instances = gpuInstances(g.instances)
-		list[i] = g.PlacedGPU
+		list[i] = p.list[i].placed()
 	}
 	slices.SortFunc(list, func(a, b PlacedGPU) int {
 		return cmp.Or(strings.Compare(a.UUID, b.UUID), strings.Compare(a.Product, b.Product))
@@ -65,7 +73,62 @@ type placedGPUs struct {
 
 type placedGPU struct {
 	PlacedGPU
-	instances []Placed // as in the rows
+	rows []*Device // of its instances
+}
+
+// placed returns the GPU with what its rows say.
+func (g *placedGPU) placed() PlacedGPU {
+	var problems problemList
+	geometry, err := GeometryFor(g.Product, g.MemoryBytes)
+	if err == nil {
+		g.Geometry = geometry
+	} else {
+		problems.add(UnknownMIG, cmp.Or(g.UUID, g.Product), "%v; NewGeometry makes one", err)
+	}
+	rows := make([]Placed, len(g.rows))
+	for i, d := range g.rows {
+		rows[i] = g.Geometry.placed(d, &problems)
+	}
+	g.Instances = gpuInstances(rows)
+	// Of an unknown GPU the instances may be on several.
+	if g.UUID != "" && len(problems.list) == 0 {
+		if err := g.Geometry.load(&migLoad{}, g.Instances); err != nil {
+			problems.add(BadSlots, g.UUID, "%v", err)
+		}
+	}
+	g.Problems = problems.list
+	return g.PlacedGPU
+}
+
+// placed returns the instance of a row, and adds what can't be so of it.
+func (g *Geometry) placed(d *Device, problems *problemList) Placed {
+	p := Placed{Profile: d.Profile, Start: d.Start, Slots: d.Slots}
+	if g == nil || d.Profile == (Profile{}) {
+		return p
+	}
+	whole := p.Profile
+	whole.C = 0
+	r := g.rank(&whole)
+	if r < 0 {
+		problems.add(ForeignProfile, deviceKey(d), "%v: %s has no such profile", p.Profile, g.name)
+		return p
+	}
+	k := &g.kinds[r]
+	isStart := p.Start >= 0 && p.Start < migMaxSlots && k.starts>>p.Start&1 != 0
+	own := uint8(0)
+	if isStart {
+		own = k.mask << p.Start
+	}
+	if isStart && p.Slots&^own == 0 {
+		if p.Slots != 0 && p.Slots != own {
+			problems.add(BadSlots, deviceKey(d), "memory slots %s: %v takes %s", slotsText(p.Slots), whole, slotsText(own))
+		}
+		p.Slots = 0
+	} else if p.Slots != 0 || p.Start != -1 {
+		problems.add(BadSlots, deviceKey(d), "memory slots %s: %v of %s takes %d from one of %v",
+			cmp.Or(slotsText(p.Slots), strconv.Itoa(int(p.Start))), whole, g.name, k.slots, migStarts(k.starts))
+	}
+	return p
 }
 
 // gpu returns the element of a GPU. It is valid until the next call.
@@ -103,7 +166,7 @@ func gpuInstances(rows []Placed) []Placed {
 		instances = append(instances, slices.Repeat([]Placed{row}, more)...)
 	}
 	slices.SortFunc(instances, func(a, b Placed) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.Profile.String(), b.Profile.String()))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.Profile.String(), b.Profile.String()), cmp.Compare(a.Slots, b.Slots))
 	})
 	return instances
 }

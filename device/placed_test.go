@@ -2,11 +2,13 @@ package device_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	resourcev1 "k8s.io/api/resource/v1"
 )
 
 // placedTexts writes what [device.Node.Placed] says as
@@ -58,6 +60,100 @@ func TestPlacedNode(t *testing.T) {
 		if diff := cmp.Diff(c.want, placedTexts(&n)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.name, diff)
 		}
+	}
+}
+
+// slotsMIG is a MIG instance of an A100 that declares memory slots.
+func slotsMIG(name, profile string, slots ...int) resourcev1.Device {
+	d := sliceMIG(name, profile, text("productName", "NVIDIA A100-SXM4-40GB"), text("parentUUID", "GPU-gpu-0"))
+	for _, s := range slots {
+		capacity(fmt.Sprintf("memorySlice%d", s), "1")(&d)
+	}
+	return d
+}
+
+// TestDeclaredSlots: slots that are declared are taken, and those that an instance
+// of the profile can't have are a problem.
+func TestDeclaredSlots(t *testing.T) {
+	type problems = []string
+	for _, c := range []struct {
+		name      string
+		instances []resourcev1.Device
+		want      string   // the instances
+		node, gpu problems // of the node and of the GPU
+		free      string   // where instances of 1g.5gb go next, at most three
+	}{
+		{"as the profile has them", []resourcev1.Device{slotsMIG("a", "3g.20gb", 4, 5, 6, 7), slotsMIG("b", "1g.5gb", 2)},
+			"1g.5gb@2 3g.20gb@4", nil, nil, "0 1 3"},
+		{"none", []resourcev1.Device{slotsMIG("a", "3g.20gb")}, "3g.20gb@?", nil, nil, "0 1 2"},
+		{"not next to one another", []resourcev1.Device{slotsMIG("a", "3g.20gb", 0, 5, 6, 7)},
+			"3g.20gb@0,5,6,7",
+			problems{"bad-slots a: memory slots 0,5,6,7: must be next to one another; as declared they are taken"},
+			problems{"bad-slots a: memory slots 0,5,6,7: 3g.20gb of A100-40 takes 4 from one of [0 4]"}, "1 2 3"},
+		{"a hole", []resourcev1.Device{slotsMIG("a", "2g.10gb", 1, 3)}, "2g.10gb@1,3",
+			problems{"bad-slots a: memory slots 1,3: must be next to one another; as declared they are taken"},
+			problems{"bad-slots a: memory slots 1,3: 2g.10gb of A100-40 takes 2 from one of [0 2 4]"}, "0 2 4"},
+		{"a start that the profile lacks", []resourcev1.Device{slotsMIG("a", "3g.20gb", 2, 3, 4, 5)}, "3g.20gb@2,3,4,5", nil,
+			problems{"bad-slots a: memory slots 2,3,4,5: 3g.20gb of A100-40 takes 4 from one of [0 4]"}, "0 1 6"},
+		{"more than the profile has", []resourcev1.Device{slotsMIG("a", "1g.5gb", 0, 1)}, "1g.5gb@0,1", nil,
+			problems{"bad-slots a: memory slots 0,1: 1g.5gb of A100-40 takes 1 from one of [0 1 2 3 4 5 6]"}, "2 3 4"},
+		{"fewer than the profile has: it takes its own", []resourcev1.Device{slotsMIG("a", "3g.20gb", 4)}, "3g.20gb@4", nil,
+			problems{"bad-slots a: memory slots 4: 3g.20gb takes 4,5,6,7"}, "0 1 2"},
+		{"a slot that no GPU has", []resourcev1.Device{slotsMIG("a", "1g.5gb", 9)}, "1g.5gb@9",
+			problems{"bad-slots a: memorySlice9: a GPU has memory slots 0 to 7"},
+			problems{"bad-slots a: memory slots 9: 1g.5gb of A100-40 takes 1 from one of [0 1 2 3 4 5 6]"},
+			"device: used[0]: 1g.5gb@9: the profile starts at [0 1 2 3 4 5 6]"},
+		{"two on one slot", []resourcev1.Device{slotsMIG("a", "2g.10gb", 0, 1), slotsMIG("b", "1g.5gb", 1)}, "2g.10gb@0 1g.5gb@1", nil,
+			problems{"bad-slots GPU-gpu-0: device: used[1]: 1g.5gb@1: it overlaps used[0], 2g.10gb@0"},
+			"device: used[1]: 1g.5gb@1: it overlaps used[0], 2g.10gb@0"},
+		{"another GPU's profile", []resourcev1.Device{slotsMIG("a", "1g.10gb", 0, 1), slotsMIG("b", "3g.40gb", 4, 5, 6, 7)}, "1g.10gb@0 3g.40gb@4,5,6,7", nil,
+			problems{"foreign-profile b: 3g.40gb: A100-40 has no such profile"}, "device: used[1]: 3g.40gb@4,5,6,7: the GPU has no such profile"},
+		{"compute instances of one", []resourcev1.Device{slotsMIG("a", "1c.3g.20gb", 0, 1, 2, 3), slotsMIG("b", "2c.3g.20gb", 0, 1, 2, 3)}, "3g.20gb@0", nil, nil, "4 5 6"},
+		{"compute instances of one, not next to one another", []resourcev1.Device{slotsMIG("a", "1c.2g.10gb", 0, 2), slotsMIG("b", "1c.2g.10gb", 0, 2)}, "2g.10gb@0,2",
+			problems{"bad-slots a: memory slots 0,2: must be next to one another; as declared they are taken", "bad-slots b: memory slots 0,2: must be next to one another; as declared they are taken"},
+			problems{"bad-slots a: memory slots 0,2: 2g.10gb of A100-40 takes 2 from one of [0 2 4]", "bad-slots b: memory slots 0,2: 2g.10gb of A100-40 takes 2 from one of [0 2 4]"}, "1 3 4"},
+	} {
+		gpu := sliceGPU(0, text("productName", "NVIDIA A100-SXM4-40GB"), capacity("memory", "40Gi"))
+		inv := fromSlices(t, device.SliceOptions{}, sliceOf("n", 0, 1, 1, append(c.instances, gpu)...))
+		node := &inv.Nodes[0]
+		texts := func(list []device.Problem) (all problems) {
+			for _, p := range list {
+				all = append(all, p.String())
+			}
+			return all
+		}
+		if diff := cmp.Diff(c.node, texts(node.Problems)); diff != "" {
+			t.Errorf("%s: the node's problems (-want +got)\n%s", c.name, diff)
+		}
+		placed := node.Placed()
+		if len(placed) != 1 || placed[0].Geometry == nil || placed[0].Geometry.Name() != "A100-40" {
+			t.Fatalf("%s: %v", c.name, placed)
+		}
+		if got := strings.Trim(fmt.Sprint(placed[0].Instances), "[]"); got != c.want {
+			t.Errorf("%s: instances %s, not %s", c.name, got, c.want)
+		}
+		if diff := cmp.Diff(c.gpu, texts(placed[0].Problems)); diff != "" {
+			t.Errorf("%s: the GPU's problems (-want +got)\n%s", c.name, diff)
+		}
+		free := ""
+		if starts, ok, err := device.Place(nil, placed[0].Geometry, placed[0].Instances, slices.Repeat([]device.Profile{migProfile(t, "1g.5gb")}, 3)); err != nil {
+			free = err.Error()
+		} else if ok {
+			free = strings.Trim(fmt.Sprint(starts), "[]")
+		}
+		if free != c.free {
+			t.Errorf("%s: the next go to %s, not %s", c.name, free, c.free)
+		}
+	}
+}
+
+// TestUnknownMIG: a GPU in MIG mode whose geometry isn't known.
+func TestUnknownMIG(t *testing.T) {
+	n := device.Node{Devices: []device.Device{{Kind: device.KindGPU, UUID: "GPU-0", Product: "NVIDIA-X1", MemoryBytes: 80 << 30, MIGEnabled: true}}}
+	placed := n.Placed()
+	want := `unknown-mig GPU-0: device: unknown MIG geometry: product "NVIDIA-X1" with 85899345920 bytes; NewGeometry makes one`
+	if placed[0].Geometry != nil || len(placed[0].Problems) != 1 || placed[0].Problems[0].String() != want {
+		t.Errorf("%v, %v", placed[0].Geometry, placed[0].Problems)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +113,9 @@ type SliceOptions struct {
 //     ([UnknownType]) and a MIG instance whose profile can't be read
 //     ([UnparsedProfile]) are left out, a bad memory ([BadMemory]) is unknown.
 //     What could be made is kept, whatever its profile.
+//   - A MIG instance starts at the lowest memory slot that it declares, and takes
+//     all that it declares. Slots that aren't next to one another, or that no GPU
+//     has, are [BadSlots].
 //
 // Cards count the rows as [NewNode] does.
 //
@@ -553,7 +557,7 @@ func (s *sliceDriver) instance(d locatedDevice) (row Device, ok bool) {
 	row.Minor = -1
 	row.Sharing = SharingMIG
 	row.Profile = profile
-	row.Start = s.startOf(d)
+	row.Start, row.Slots = s.slotsOf(d)
 	row.ParentUUID = s.text(d, s.parent)
 	return row, true
 }
@@ -621,19 +625,46 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 	return bytes
 }
 
-// startOf returns the first memory slot of a MIG instance, -1 if unknown.
-func (s *sliceDriver) startOf(d locatedDevice) int8 {
-	start := int32(-1)
+// slotsOf returns the first memory slot of a MIG instance, -1 if unknown, and all
+// that a GPU can have, a bit each.
+func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots uint8) {
+	first, last := int32(-1), int32(-1)
 	for name := range d.Capacity {
 		own, ok := strings.CutPrefix(string(name), s.Name+"/")
 		if !ok {
 			own = string(name)
 		}
-		if i := indexBehind(own, s.MemorySlice); i >= 0 && i <= math.MaxInt8 && (start < 0 || i < start) {
-			start = i
+		i := indexBehind(own, s.MemorySlice)
+		if i < 0 || i > math.MaxInt8 {
+			continue
+		}
+		if first < 0 || i < first {
+			first = i
+		}
+		last = max(last, i)
+		if i < migMaxSlots {
+			slots |= 1 << i
 		}
 	}
-	return int8(start)
+	switch {
+	case last >= migMaxSlots:
+		d.node.problems.add(BadSlots, d.Name, "%s%d: a GPU has memory slots 0 to %d", s.MemorySlice, last, migMaxSlots-1)
+	case bits.OnesCount8(slots) != int(last-first+1) && slots != 0:
+		d.node.problems.add(BadSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slotsText(slots))
+	}
+	return int8(first), slots
+}
+
+// slotsText lists slots, such as 0,5,6,7.
+func slotsText(slots uint8) string {
+	var b strings.Builder
+	for rest := slots; rest != 0; rest &= rest - 1 {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('0' + byte(bits.TrailingZeros8(rest)))
+	}
+	return b.String()
 }
 
 // sliceName is the name of an attribute or capacity in the two ways in which a

@@ -325,7 +325,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 		Devices: []device.Device{{
 			Kind: "gpu", Name: "gpu-0-mig-3g20gb-9-4", Vendor: "nvidia.com", Product: sliceCard, UUID: "MIG-1",
 			Minor: -1, MemoryBytes: 20937965568, Sharing: device.SharingMIG, Replicas: 1,
-			Profile: profile, Start: 4, ParentUUID: "GPU-0", NUMANode: -1, Health: device.Healthy,
+			Profile: profile, Start: 4, Slots: 0b11_0000, ParentUUID: "GPU-0", NUMANode: -1, Health: device.Healthy,
 		}, {
 			Kind: "gpu", Name: "gpu-3", Vendor: "nvidia.com", Product: sliceCard, UUID: "GPU-gpu-3",
 			Minor: 3, MemoryBytes: 85520809984, Replicas: 1, Start: -1,
