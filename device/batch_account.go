@@ -206,6 +206,9 @@ func (b *Batch) set(row int, d *State) {
 // request. It allocates nothing but dst's first words, where devices have up to 16
 // resources.
 func (s *Scorer) FitDevices(dst *vector.Mask, b *Batch, perInstance Request) error {
+	if dst == nil {
+		panic(panicMask)
+	}
 	if err := checkRequest(perInstance); err != nil {
 		return err
 	}
@@ -269,6 +272,9 @@ func (a *batchAccount) fillMemory(dst *vector.Mask, perInstance Request) {
 // a need of another kind; other errors and allocations are those of
 // [Scorer.FitDevices].
 func (s *Scorer) FitNodes(dst, devices *vector.Mask, b *Batch, need Requirement) error {
+	if dst == nil || devices == nil {
+		panic(panicMask)
+	}
 	if err := checkNeeds([]Requirement{need}); err != nil {
 		return err
 	}

@@ -51,6 +51,9 @@ type CardTotal struct {
 // Catalogue makes the catalogue of the inventory, which must not change any
 // more.
 func (inv *Inventory) Catalogue() *Catalogue {
+	if inv == nil {
+		panic(panicInventory)
+	}
 	c := &Catalogue{
 		inventory: inv,
 		cards:     map[string]*catalogueCard{},
@@ -120,13 +123,21 @@ func thousandfold(a int64) int64 {
 	return 1000 * a
 }
 
+// some returns c, which may not be nil.
+func (c *Catalogue) some() *Catalogue {
+	if c == nil {
+		panic(panicCatalogue)
+	}
+	return c
+}
+
 // Cards returns the names of all cards, sorted.
-func (c *Catalogue) Cards() []string { return c.names }
+func (c *Catalogue) Cards() []string { return c.some().names }
 
 // CardsOf returns the cards of a node, by name; nil if it has none or isn't
 // there. On one node a card has one resource, unless a problem says otherwise.
 func (c *Catalogue) CardsOf(node string) []Card {
-	if c.inventory == nil {
+	if c.some().inventory == nil {
 		return nil
 	}
 	n, ok := c.inventory.Node(node)
@@ -140,7 +151,7 @@ func (c *Catalogue) CardsOf(node string) []Card {
 // node on which several resources carry it is there once for each, by resource.
 // It is a look-up, whatever the number of nodes.
 func (c *Catalogue) NodesOf(card string) []NodeCard {
-	if entry := c.cards[card]; entry != nil {
+	if entry := c.some().cards[card]; entry != nil {
 		return entry.nodes
 	}
 	return nil
@@ -148,15 +159,17 @@ func (c *Catalogue) NodesOf(card string) []NodeCard {
 
 // CardsFor returns the names of the cards that a resource carries on some node,
 // sorted; nil for an unknown resource.
-func (c *Catalogue) CardsFor(resource corev1.ResourceName) []string { return c.resources[resource] }
+func (c *Catalogue) CardsFor(resource corev1.ResourceName) []string {
+	return c.some().resources[resource]
+}
 
 // Totals returns what all nodes have together, each counted once.
-func (c *Catalogue) Totals() Totals { return c.totals }
+func (c *Catalogue) Totals() Totals { return c.some().totals }
 
 // Resources returns the resources that carry a card, sorted; none for an
 // unknown card, or if no source tells.
 func (c *Catalogue) Resources(card string) []corev1.ResourceName {
-	if entry := c.cards[card]; entry != nil {
+	if entry := c.some().cards[card]; entry != nil {
 		return entry.resources
 	}
 	return nil
@@ -166,7 +179,7 @@ func (c *Catalogue) Resources(card string) []corev1.ResourceName {
 // tells. The error wraps [ErrUnknownCard], or [ErrAmbiguousCard] if nodes
 // disagree; a node that doesn't tell disagrees with none.
 func (c *Catalogue) Resource(card string) (corev1.ResourceName, error) {
-	entry := c.cards[card]
+	entry := c.some().cards[card]
 	switch {
 	case entry == nil:
 		return "", fmt.Errorf("%w: %q", ErrUnknownCard, card)
@@ -180,4 +193,4 @@ func (c *Catalogue) Resource(card string) (corev1.ResourceName, error) {
 
 // Problems returns a problem for each card that different resources carry, by
 // name. Those of the nodes are in the inventory.
-func (c *Catalogue) Problems() []Problem { return c.problems }
+func (c *Catalogue) Problems() []Problem { return c.some().problems }

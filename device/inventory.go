@@ -20,6 +20,17 @@ type Inventory struct {
 	Problems []Problem
 }
 
+// What a nil operand panics with.
+const (
+	panicInventory = "device: nil inventory"
+	panicNode      = "device: nil node"
+	panicDevice    = "device: nil device"
+	panicCatalogue = "device: nil catalogue"
+	panicSlice     = "device: nil slice"
+	panicMap       = "device: nil map"
+	panicMask      = "device: nil mask"
+)
+
 // Node is the accelerators of one node, as one source tells them.
 type Node struct {
 	Name   string
@@ -36,6 +47,9 @@ type Node struct {
 
 // Node returns the node of this name.
 func (inv *Inventory) Node(name string) (*Node, bool) {
+	if inv == nil {
+		panic(panicInventory)
+	}
 	i, found := slices.BinarySearchFunc(inv.Nodes, name, func(n Node, name string) int {
 		return strings.Compare(n.Name, name)
 	})
@@ -50,6 +64,9 @@ func (inv *Inventory) Node(name string) (*Node, bool) {
 // the nodes in their order, each list as found. What nodes disagree on is in
 // [Catalogue.Problems].
 func (inv *Inventory) AllProblems() iter.Seq2[string, Problem] {
+	if inv == nil {
+		panic(panicInventory)
+	}
 	return func(yield func(node string, p Problem) bool) {
 		for _, p := range inv.Problems {
 			if !yield("", p) {
@@ -125,7 +142,12 @@ type Device struct {
 
 // Allocatable reports whether pods can be given the device: a GPU in MIG mode
 // is there only through its instances.
-func (d *Device) Allocatable() bool { return !d.MIGEnabled || d.Profile != Profile{} }
+func (d *Device) Allocatable() bool {
+	if d == nil {
+		panic(panicDevice)
+	}
+	return !d.MIGEnabled || d.Profile != Profile{}
+}
 
 // Sharing says how several pods use one device.
 type Sharing uint8

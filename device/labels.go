@@ -67,7 +67,7 @@ func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOpt
 		list = append(list, nodes...)
 	}
 	if slices.Contains(list, nil) {
-		panic("device: nil node")
+		panic(panicNode)
 	}
 	return fromNodes(list, compiled, o), nil
 }

@@ -44,6 +44,9 @@ type PlacedGPU struct {
 // Compute instances of unknown start are taken for as few GPU instances as have
 // so many compute slices.
 func (n *Node) Placed() []PlacedGPU {
+	if n == nil {
+		panic(panicNode)
+	}
 	p := placedGPUs{at: map[[2]string]int{}}
 	for i := range n.Devices {
 		d := &n.Devices[i]

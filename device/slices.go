@@ -212,7 +212,7 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 			s = *p
 		}
 		if s == nil {
-			panic("device: nil slice")
+			panic(panicSlice)
 		}
 		k := 0
 		for k < len(drivers) && drivers[k].Name != s.Spec.Driver {

@@ -17,6 +17,9 @@ import (
 // A minor that isn't known, or that another device of the kind has, becomes the
 // next one that is not in use. [Node.Device] finds the device of a State again.
 func (n *Node) States() []State {
+	if n == nil {
+		panic(panicNode)
+	}
 	var states []State
 	for d, minor := range n.accounted() {
 		s := State{Kind: d.Kind, Minor: minor, NUMANode: d.NUMANode, PCIeRoot: d.PCIeRoot, Health: d.Health}
@@ -35,6 +38,9 @@ func (n *Node) States() []State {
 // a ResourceSlice. It is part of the node, not a copy. The minor is not that of
 // the device where that is unknown.
 func (n *Node) Device(kind string, minor int32) (*Device, bool) {
+	if n == nil {
+		panic(panicNode)
+	}
 	for d, m := range n.accounted() {
 		if d.Kind == kind && m == minor {
 			return d, true

@@ -28,6 +28,9 @@ const (
 // lacks 0 and a [ForeignProfile]; the Key is the name, the order that of the
 // indices. A nil g lacks all. It panics if rule is neither constant.
 func Weights(vm *vectormap.ResourceVectorMap, rule WeightRule, g *Geometry) (weights []float64, problems []Problem) {
+	if vm == nil {
+		panic(panicMap)
+	}
 	if rule != Compute && rule != Memory {
 		panic("device: unknown weight rule")
 	}
