@@ -154,7 +154,7 @@ func (s *Scorer) consider(req *AllocRequest, devices []State) (*consideration, e
 		return nil, err
 	}
 	if req.Count < 0 {
-		return nil, fmt.Errorf("%w: count: %d is negative", ErrInvalidUnit, req.Count)
+		return nil, fmt.Errorf("%w: count: %d: must be 0 instances or more", ErrInvalidUnit, req.Count)
 	}
 	if req.Kind != "" {
 		if err := checkKind(req.Kind); err != nil {
@@ -222,7 +222,7 @@ func (c *consideration) collect(devices []State) error {
 			continue
 		}
 		if len(c.devices) > 0 && d.Kind != c.kind {
-			return fmt.Errorf("%w: kind: empty, and there are devices of kinds %s and %s", ErrInvalidCombination, c.kind, d.Kind)
+			return fmt.Errorf("%w: kind: empty: must name one, since there are devices of kinds %s and %s", ErrInvalidCombination, c.kind, d.Kind)
 		}
 		c.kind = d.Kind
 		c.devices = append(c.devices, considered{state: d})

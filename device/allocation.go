@@ -101,7 +101,7 @@ func checkAllocations(devices []State, allocations []Allocation) error {
 		for k := range allocations[i].Devices {
 			d := &allocations[i].Devices[k]
 			if name, negative := firstNegative(d.Amounts); negative {
-				return fmt.Errorf("%w: %s %d: %s: %d is negative", ErrInvalidUnit, allocations[i].Kind, d.Minor, name, d.Amounts[name])
+				return fmt.Errorf("%w: %s %d: %s: %d: must be 0 %s or more", ErrInvalidUnit, allocations[i].Kind, d.Minor, name, d.Amounts[name], unitOf(name))
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (l *ledger) release(a *Allocation) error {
 		for _, name := range slices.Sorted(maps.Keys(d.Amounts)) {
 			amount, free := d.Amounts[name], left[name]
 			if amount != 0 && (free > math.MaxInt64-amount || free+amount > total[name]) {
-				return fmt.Errorf("%w: %s %d: %s: %s given back to %s free of %s", ErrInvalidUnit, a.Kind, d.Minor, name,
+				return fmt.Errorf("%w: %s %d: %s: %s given back to %s free: must come to at most the total of %s", ErrInvalidUnit, a.Kind, d.Minor, name,
 					amountText(name, amount), amountText(name, free), amountText(name, total[name]))
 			}
 		}

@@ -82,7 +82,7 @@ func TestCommitNonsense(t *testing.T) {
 		devices []device.State
 		want    string
 	}{
-		{"a negative amount", allocGPUs(100, 50), "device: invalid amount: gpu 1: koordinator.sh/gpu-core: -50 is negative"},
+		{"a negative amount", allocGPUs(100, 50), "device: invalid amount: gpu 1: koordinator.sh/gpu-core: -50: must be 0 percent of a device or more"},
 		{"two devices of one minor", twins, "device: two devices of kind gpu with minor 0: minors must be distinct"},
 	} {
 		for call, do := range map[string]func([]device.State, ...device.Allocation) error{"CommitAll": device.CommitAll, "ReleaseAll": device.ReleaseAll} {
@@ -161,7 +161,7 @@ func TestCommitAll(t *testing.T) {
 	}
 	memory := device.Allocation{Kind: device.KindGPU, Devices: []device.Allocated{{Minor: 1, Amounts: device.Request{device.GPUMemory: 8 * allocGiB}}}}
 	err := device.ReleaseAll(node, gpu, memory)
-	if want := "device: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free of 8Gi"; err == nil || err.Error() != want {
+	if want := "device: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free: must come to at most the total of 8Gi"; err == nil || err.Error() != want {
 		t.Errorf("text %v", err)
 	}
 	if diff := cmp.Diff(committed, node); diff != "" {

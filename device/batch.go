@@ -48,7 +48,7 @@ func (s *Scorer) ScoreNodes(dst []int64, b *Batch, need Requirement, nodes *vect
 		return err
 	}
 	if len(dst) != c.nodes {
-		return batchShapeError("dst has %d elements for %d nodes", len(dst), c.nodes)
+		return batchShapeError("dst: %d elements: must be %d, one for each node", len(dst), c.nodes)
 	}
 	if err := b.account.isOf(need.Kind); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Scorer) ScoreDevices(dst []int64, b *Batch, perInstance Request, nodes 
 		return err
 	}
 	if rows := b.Total.Rows(); len(dst) != rows {
-		return batchShapeError("dst has %d elements for %d rows", len(dst), rows)
+		return batchShapeError("dst: %d elements: must be %d, one for each row", len(dst), rows)
 	}
 	c.per, c.count = perInstance, 1
 	return c.run(dst)
@@ -99,7 +99,7 @@ type batchCall struct {
 // newBatchCall checks the operands but for dst.
 func (s *Scorer) newBatchCall(b *Batch, nodes *vector.Mask) (c batchCall, err error) {
 	if b == nil || b.Total == nil || b.Free == nil {
-		return c, batchShapeError("the batch, or a matrix of it, is nil")
+		return c, batchShapeError("the batch, or a matrix of it, is nil: must come from NewBatch")
 	}
 	if s != nil && len(s.names) == 0 { // the zero Scorer
 		s = nil
@@ -107,24 +107,24 @@ func (s *Scorer) newBatchCall(b *Batch, nodes *vector.Mask) (c batchCall, err er
 	c.s, c.b, c.nodes = s, b, max(len(b.Offsets)-1, 0)
 	total, free := b.Total, b.Free
 	if total.Schema() != free.Schema() {
-		return c, fmt.Errorf("device: Total and Free: %w", vector.ErrSchema)
+		return c, fmt.Errorf("device: Total and Free: must have one schema: %w", vector.ErrSchema)
 	}
 	if total.Rows() != free.Rows() || total.Cols() != free.Cols() {
-		return c, batchShapeError("Total is %d by %d, Free %d by %d", total.Rows(), total.Cols(), free.Rows(), free.Cols())
+		return c, batchShapeError("Total is %d by %d, Free %d by %d: must be the same", total.Rows(), total.Cols(), free.Rows(), free.Cols())
 	}
 	if s != nil && total.Cols() != len(s.names) {
-		return c, batchShapeError("the matrices have %d columns for %d resources", total.Cols(), len(s.names))
+		return c, batchShapeError("the matrices have %d columns: must be %d, one for each of Columns", total.Cols(), len(s.names))
 	}
 	if s != nil && !s.reads(total.Schema()) {
-		return c, fmt.Errorf("device: a batch of %q for a scorer of %q: %w", slices.Collect(total.Schema().Names()), s.names, vector.ErrSchema)
+		return c, fmt.Errorf("device: the columns of the batch are %q: must be %q, as Columns says: %w", slices.Collect(total.Schema().Names()), s.names, vector.ErrSchema)
 	}
 	var ok bool
 	if c.largest, ok = kernel.Groups(b.Offsets, total.Rows()); !ok {
-		return c, batchShapeError("Offsets do not ascend within %d rows", total.Rows())
+		return c, batchShapeError("Offsets: must ascend within %d rows", total.Rows())
 	}
 	if nodes != nil {
 		if nodes.Len() != c.nodes {
-			return c, batchShapeError("the mask is over %d nodes of %d", nodes.Len(), c.nodes)
+			return c, batchShapeError("the mask is over %d nodes: must be over %d", nodes.Len(), c.nodes)
 		}
 		if c.selected = nodes.Words(); c.selected == nil {
 			c.selected = batchNone[:0]
@@ -157,7 +157,7 @@ func (c *batchCall) run(dst []int64) error {
 	for j := range c.columns() {
 		if !batchExact(c.request(j)) {
 			name := c.s.names[j]
-			return fmt.Errorf("device: %s: %d instances of %d: %w", name, c.count, c.per[name], ErrNotRepresentable)
+			return fmt.Errorf("device: %s: %d instances of %d: must come to less than 2^53: %w", name, c.count, c.per[name], ErrNotRepresentable)
 		}
 	}
 	var list batchList

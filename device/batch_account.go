@@ -61,7 +61,7 @@ func (s *Scorer) NewBatch(kind string, nodes [][]State) (*Batch, error) {
 // by hand has no kind.
 func (a *batchAccount) isOf(kind string) error {
 	if a != nil && kind != a.kind {
-		return fmt.Errorf("%w: %q is needed of a batch of %q", ErrInvalidCombination, kind, a.kind)
+		return fmt.Errorf("%w: kind: %q: must be %q, which the batch is of", ErrInvalidCombination, kind, a.kind)
 	}
 	return nil
 }
@@ -102,17 +102,17 @@ func amountSchema(names []corev1.ResourceName) vector.Schema {
 // the batch. It allocates nothing for up to 32 devices, of whatever kinds.
 func (b *Batch) Update(k int, states []State) error {
 	if b == nil || b.account == nil {
-		return batchShapeError("the batch is not one of NewBatch")
+		return batchShapeError("the batch is not one of NewBatch: must be")
 	}
 	a := b.account
 	switch {
 	case b.Total == nil || b.Free == nil:
-		return batchShapeError("a matrix of the batch is nil")
+		return batchShapeError("a matrix of the batch is nil: must be as NewBatch made it")
 	// Not all offsets, as in accounted: a look at each would take longer than the rest.
 	case k < 0 || k >= len(b.Offsets)-1:
-		return batchShapeError("node %d of %d", k, max(len(b.Offsets)-1, 0))
+		return batchShapeError("node %d: must be below %d", k, max(len(b.Offsets)-1, 0))
 	case b.Offsets[k] < 0 || int(b.Offsets[k+1]) > a.free.Rows():
-		return batchShapeError("Offsets do not ascend within %d rows", a.free.Rows())
+		return batchShapeError("Offsets: must ascend within %d rows", a.free.Rows())
 	}
 	if fault := statesFault(states); fault != nil {
 		return fmt.Errorf("device: node %d: %w", k, fault)
@@ -128,7 +128,7 @@ func (b *Batch) Update(k int, states []State) error {
 		}
 	}
 	if want := int(b.Offsets[k+1]) - row; n != want {
-		return batchShapeError("node %d has %d devices of kind %s, and had %d", k, n, a.kind, want)
+		return batchShapeError("node %d: %d devices of kind %s: must be %d, as before", k, n, a.kind, want)
 	}
 	for i := range states {
 		if states[i].Kind == a.kind {
@@ -143,10 +143,10 @@ func (b *Batch) Update(k int, states []State) error {
 // those of its devices.
 func (b *Batch) accounted() (*batchAccount, error) {
 	if b == nil || b.account == nil {
-		return nil, batchShapeError("the batch is not one of NewBatch")
+		return nil, batchShapeError("the batch is not one of NewBatch: must be")
 	}
 	if _, ok := kernel.Groups(b.Offsets, b.account.free.Rows()); !ok || len(b.Offsets) == 0 {
-		return nil, batchShapeError("Offsets do not ascend within %d rows", b.account.free.Rows())
+		return nil, batchShapeError("Offsets: must ascend within %d rows", b.account.free.Rows())
 	}
 	return b.account, nil
 }
@@ -158,12 +158,12 @@ func (a *batchAccount) check(node int, d *State) error {
 		total, hasTotal := d.Total[name]
 		free, hasFree := d.Free[name]
 		if !batchExact(total) || !batchExact(free) {
-			return fmt.Errorf("device: node %d: %s %d: %s: total %d, free %d: %w", node, d.Kind, d.Minor, name, total, free, ErrNotRepresentable)
+			return fmt.Errorf("device: node %d: %s %d: %s: total %d, free %d: must be below 2^53: %w", node, d.Kind, d.Minor, name, total, free, ErrNotRepresentable)
 		}
 		known += count(hasTotal) + count(hasFree)
 	}
 	if known != len(d.Total)+len(d.Free) {
-		return batchShapeError("node %d: %s %d has a resource that no device had", node, d.Kind, d.Minor)
+		return batchShapeError("node %d: %s %d: must have no resource that no device had before", node, d.Kind, d.Minor)
 	}
 	return nil
 }

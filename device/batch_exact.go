@@ -55,7 +55,7 @@ func (c *batchCall) checkAmounts() error {
 func (c *batchCall) checkRows(what string, j int, column []float64, lo, hi int) error {
 	for r, x := range column[lo:hi] {
 		if !(math.Abs(x) < batchLimit) || x != math.Trunc(x) {
-			return fmt.Errorf("device: row %d: %s of %s is %v: %w", lo+r, what, c.s.names[j], x, ErrNotRepresentable)
+			return fmt.Errorf("device: row %d: %s of %s is %v: must be whole and below 2^53: %w", lo+r, what, c.s.names[j], x, ErrNotRepresentable)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (c *batchCall) checkSums(at, j, lo, hi int) error {
 	if c.perNode {
 		of = "node"
 	}
-	return fmt.Errorf("device: %s %d: %s of %s is %d: %w", of, at, what, c.s.names[j], x, ErrNotRepresentable)
+	return fmt.Errorf("device: %s %d: %s of %s is %d: must be below 2^53: %w", of, at, what, c.s.names[j], x, ErrNotRepresentable)
 }
 
 // amounts returns a resource of the rows lo to hi-1, with the request completed.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -182,13 +183,29 @@ func (c *Catalogue) Resource(card string) (corev1.ResourceName, error) {
 	entry := c.some().cards[card]
 	switch {
 	case entry == nil:
-		return "", fmt.Errorf("%w: %q", ErrUnknownCard, card)
+		return "", fmt.Errorf("%w: %q: %s", ErrUnknownCard, card, c.knownCards())
 	case len(entry.resources) == 0:
 		return "", nil
 	case len(entry.resources) > 1:
 		return "", fmt.Errorf("%w: %q is carried by %s", ErrAmbiguousCard, card, strings.Join(resourceTexts(entry.resources), ", "))
 	}
 	return entry.resources[0], nil
+}
+
+// knownCards says which cards there are, the first ones of many.
+func (c *Catalogue) knownCards() string {
+	const most = 20
+	if len(c.names) == 0 {
+		return "no node has a card"
+	}
+	list := make([]string, 0, most)
+	for _, name := range c.names[:min(len(c.names), most)] {
+		list = append(list, strconv.Quote(name))
+	}
+	if more := len(c.names) - most; more > 0 {
+		return fmt.Sprintf("must be one of %s and %d more", strings.Join(list, ", "), more)
+	}
+	return "must be one of " + strings.Join(list, ", ")
 }
 
 // Problems returns a problem for each card that different resources carry, by

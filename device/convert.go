@@ -93,13 +93,13 @@ func FillRequest(req Request, total Total, opts ...MemoryOption) (Request, error
 func checkConversion(name corev1.ResourceName, amount, total int64) error {
 	switch {
 	case amount < 0:
-		return unitError(name, amount, "is negative")
+		return unitError(name, amount, "must be 0 "+unitOf(name)+" or more")
 	case total <= 0:
-		return fmt.Errorf("%w: %s: %d of %d bytes", ErrNoTotal, name, amount, total)
+		return fmt.Errorf("%w: %s: %d, of a device with %d bytes: must have 1 byte or more", ErrNoTotal, name, amount, total)
 	}
 	return nil
 }
 
 func tooLargeError(name corev1.ResourceName, amount, total int64) error {
-	return fmt.Errorf("device: %s: %d converted with %d bytes: %w", name, amount, total, ErrNotRepresentable)
+	return fmt.Errorf("device: %s: %d converted with a total of %d bytes: must come to less than 2^63: %w", name, amount, total, ErrNotRepresentable)
 }

@@ -22,11 +22,11 @@ func newMix(mix []Share) (*scoring.Typical, error) {
 	for i, m := range mix {
 		switch {
 		case m.Ratio <= 0:
-			return nil, fmt.Errorf("%w: mix[%d].ratio: %d is not above 0", ErrInvalidUnit, i, m.Ratio)
+			return nil, fmt.Errorf("%w: mix[%d].ratio: %d: must be above 0 percent of a device", ErrInvalidUnit, i, m.Ratio)
 		case m.Weight < 0:
-			return nil, fmt.Errorf("%w: mix[%d].weight: %d is negative", ErrInvalidUnit, i, m.Weight)
+			return nil, fmt.Errorf("%w: mix[%d].weight: %d: must be 0 or more", ErrInvalidUnit, i, m.Weight)
 		case m.Weight > maxMixWeight-sum:
-			return nil, fmt.Errorf("device: mix[%d].weight: %d makes the sum exceed %d: %w", i, m.Weight, int64(maxMixWeight), ErrNotRepresentable)
+			return nil, fmt.Errorf("device: mix[%d].weight: %d: the sum of weights must be at most %d: %w", i, m.Weight, int64(maxMixWeight), ErrNotRepresentable)
 		}
 		sum += m.Weight
 		pods[i] = scoring.TypicalPod{

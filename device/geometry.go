@@ -80,17 +80,17 @@ func NewGeometry(name string, slots, slices int, profiles []GeometryProfile) (*G
 func migFaults(name string, slots, slices int, profiles []GeometryProfile) field.ErrorList {
 	var faults field.ErrorList
 	if name == "" {
-		faults = append(faults, field.Required(field.NewPath("name"), ""))
+		faults = append(faults, field.Required(field.NewPath("name"), "a name for people, such as A100-40"))
 	}
-	faults = migWithin(faults, field.NewPath("slots"), slots, migMaxSlots)
-	faults = migWithin(faults, field.NewPath("slices"), slices, migMaxSlots)
+	faults = migWithin(faults, field.NewPath("slots"), slots, migMaxSlots, "memory slots")
+	faults = migWithin(faults, field.NewPath("slices"), slices, migMaxSlots, "compute slices")
 	if len(faults) > 0 {
 		return faults // the profiles are judged by these
 	}
 	list := field.NewPath("profiles")
 	switch {
 	case len(profiles) == 0:
-		faults = append(faults, field.Required(list, ""))
+		faults = append(faults, field.Required(list, "1 to 32 profiles"))
 	case len(profiles) > migMaxProfiles:
 		faults = append(faults, field.TooMany(list, len(profiles), migMaxProfiles))
 	}
@@ -107,9 +107,9 @@ func migFaults(name string, slots, slices int, profiles []GeometryProfile) field
 }
 
 // migWithin adds a fault if value is not 1 to limit.
-func migWithin(faults field.ErrorList, path *field.Path, value, limit int) field.ErrorList {
+func migWithin(faults field.ErrorList, path *field.Path, value, limit int, unit string) field.ErrorList {
 	if value < 1 || value > limit {
-		faults = append(faults, field.Invalid(path, value, fmt.Sprintf("must be 1 to %d", limit)))
+		faults = append(faults, field.Invalid(path, value, fmt.Sprintf("must be 1 to %d %s", limit, unit)))
 	}
 	return faults
 }
@@ -120,15 +120,15 @@ func migProfileFaults(path *field.Path, p *GeometryProfile, slots, slices int) f
 	name := p.Profile.String()
 	switch parsed, _, err := ParseProfile(name); {
 	case err != nil || parsed != p.Profile || p.Profile.C != 0:
-		faults = append(faults, field.Invalid(path.Child("profile"), name, "must be the profile of a GPU instance"))
+		faults = append(faults, field.Invalid(path.Child("profile"), name, "must be the profile of a GPU instance, such as 1g.5gb"))
 	case p.Profile.G > slices:
-		faults = append(faults, field.Invalid(path.Child("profile"), name, fmt.Sprintf("must have 1 to %d slices", slices)))
+		faults = append(faults, field.Invalid(path.Child("profile"), name, fmt.Sprintf("must have 1 to %d compute slices", slices)))
 	}
-	faults = migWithin(faults, path.Child("max"), p.Max, slots)
+	faults = migWithin(faults, path.Child("max"), p.Max, slots, "instances")
 	if p.MemoryBytes < 0 {
-		faults = append(faults, field.Invalid(path.Child("memoryBytes"), p.MemoryBytes, "must not be negative"))
+		faults = append(faults, field.Invalid(path.Child("memoryBytes"), p.MemoryBytes, "must be 0 bytes or more"))
 	}
-	if wrong := migWithin(nil, path.Child("slots"), p.Slots, slots); len(wrong) > 0 {
+	if wrong := migWithin(nil, path.Child("slots"), p.Slots, slots, "memory slots"); len(wrong) > 0 {
 		return append(faults, wrong...) // the starts are judged by it
 	}
 	return append(faults, migStartFaults(path.Child("starts"), p.Starts, slots-p.Slots)...)
@@ -138,13 +138,13 @@ func migProfileFaults(path *field.Path, p *GeometryProfile, slots, slices int) f
 // none may be after last.
 func migStartFaults(path *field.Path, starts []int8, last int) field.ErrorList {
 	if len(starts) == 0 {
-		return field.ErrorList{field.Required(path, "")}
+		return field.ErrorList{field.Required(path, "the memory slots where an instance may start")}
 	}
 	var faults field.ErrorList
 	for i, s := range starts {
 		switch {
 		case s < 0 || int(s) > last:
-			faults = append(faults, field.Invalid(path.Index(i), int(s), fmt.Sprintf("must be 0 to %d", last)))
+			faults = append(faults, field.Invalid(path.Index(i), int(s), fmt.Sprintf("must be a memory slot from 0 to %d", last)))
 		case slices.Contains(starts[:i], s):
 			faults = append(faults, field.Duplicate(path.Index(i), int(s)))
 		}

@@ -83,7 +83,7 @@ func GeometryNamed(name string) (*Geometry, error) {
 			return p.Geometry, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: no geometry has the name %q; Geometries lists them", ErrUnknownGeometry, name)
+	return nil, fmt.Errorf("%w: %q: must be one of %s", ErrUnknownGeometry, name, migNames(migProducts()))
 }
 
 // GeometryFor returns the geometry of a GPU by its product name, as the driver or
@@ -118,13 +118,19 @@ func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 		return v.Geometry, nil
 	}
 	if len(variants) > 0 {
-		names := make([]string, len(variants))
-		for i, v := range variants {
-			names[i] = v.name
-		}
-		return nil, fmt.Errorf("%w: product %q with %d bytes is none of %s for sure", ErrUnknownGeometry, product, memoryBytes, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%w: product %q with %d bytes: must say by its memory, within 10%%, or in its name which of %s it is",
+			ErrUnknownGeometry, product, memoryBytes, migNames(variants))
 	}
-	return nil, fmt.Errorf("%w: product %q with %d bytes", ErrUnknownGeometry, product, memoryBytes)
+	return nil, fmt.Errorf("%w: product %q with %d bytes: must name one of %s", ErrUnknownGeometry, product, memoryBytes, migNames(migProducts()))
+}
+
+// migNames lists the names of some geometries.
+func migNames(products []migProduct) string {
+	names := make([]string, len(products))
+	for i, p := range products {
+		names[i] = p.name
+	}
+	return strings.Join(names, ", ")
 }
 
 // migVariants returns the GPUs of the first family that tokens name.

@@ -111,7 +111,7 @@ func (s *Scorer) considerJoint(primary, secondary *AllocRequest, devices []State
 		return nil, err
 	}
 	if a.kind == b.kind && a.kind != "" && primary.Count > 0 && secondary.Count > 0 {
-		return nil, fmt.Errorf("%w: %s is needed twice", ErrInvalidCombination, a.kind)
+		return nil, fmt.Errorf("%w: kind: %s is needed twice: must be once", ErrInvalidCombination, a.kind)
 	}
 	return &jointConsideration{joint: joint, first: a, second: b, from: wholeNode}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // LabelOptions says how [FromNodes] reads nodes. The zero value reads all.
@@ -161,21 +162,30 @@ func (r *labelReader) node(n *corev1.Node) Node {
 	return out
 }
 
+// written returns an amount as it was written. Kubernetes takes long for some
+// amounts in binary units.
+func written(q resource.Quantity) string {
+	if q.Format == resource.BinarySI {
+		q = quantity.Bounded(q)
+	}
+	return q.String()
+}
+
 // amounts returns what of cpu and memory is allocatable.
 func (r *labelReader) amounts() (cpuMilli, bytes int64) {
 	if q, ok := r.allocatable[corev1.ResourceCPU]; ok {
-		q = quantity.Bounded(q)
 		if whole, ok := quantity.Ceiling(&q); ok && 0 <= whole && whole <= math.MaxInt64/1000 {
-			cpuMilli = q.MilliValue()
+			bounded := quantity.Bounded(q)
+			cpuMilli = bounded.MilliValue()
 		} else {
-			r.problems.add(BadCount, string(corev1.ResourceCPU), "%s is no amount of cpu", q.String())
+			r.problems.add(BadCount, string(corev1.ResourceCPU), "%s: must be an amount of cores, from 0 to %d", written(q), int64(math.MaxInt64/1000))
 		}
 	}
 	if q, ok := r.allocatable[corev1.ResourceMemory]; ok {
 		if whole, ok := quantity.Ceiling(&q); ok && whole >= 0 {
 			bytes = whole
 		} else {
-			r.problems.add(BadMemory, string(corev1.ResourceMemory), "%s is no amount of memory", q.String())
+			r.problems.add(BadMemory, string(corev1.ResourceMemory), "%s: must be an amount of bytes, from 0 to %d", written(q), int64(math.MaxInt64))
 		}
 	}
 	return cpuMilli, bytes
@@ -279,7 +289,7 @@ func (r *labelReader) sibling(k labelKey) (value string, ok bool) {
 		return "", true
 	}
 	if value = r.value(k); value == "" {
-		r.problems.add(MissingLabel, k.String(), "the label is missing beside the product's")
+		r.problems.add(MissingLabel, k.String(), "missing or empty, beside the label of the product")
 		return "", false
 	}
 	return value, true
@@ -290,7 +300,7 @@ func (r *labelReader) readCount(text string, k labelKey) int64 {
 	if count, ok := parseLabelNumber(text); ok {
 		return count
 	}
-	r.problems.add(BadCount, k.String(), "%q is no whole number below 10^9", text)
+	r.problems.add(BadCount, k.String(), "%q: must be a whole number of devices below 10^9", text)
 	return -1
 }
 
@@ -303,10 +313,12 @@ func (r *labelReader) readReplicas(k labelKey) int64 {
 	}
 	replicas, ok := parseLabelNumber(text)
 	if !ok {
-		r.problems.add(BadReplicas, k.String(), "%q is no whole number below 10^9", text)
+		r.problems.add(BadReplicas, k.String(), notReplicas, text)
 	}
 	return replicas
 }
+
+const notReplicas = "%q: must be how many pods share a device, a whole number above 0 and below 10^9"
 
 // readSingle finds out whether the whole devices are MIG instances.
 func (r *labelReader) readSingle(m *ruleMatch) {
@@ -325,12 +337,12 @@ const sharedSuffix = "-SHARED"
 // readProfile parses what follows mig- in a name.
 func (r *labelReader) readProfile(text string, k labelKey) Profile {
 	if strings.Contains(text, "mig-") { // ParseProfile allows it in front
-		r.problems.add(UnparsedProfile, k.String(), "%q is no MIG profile", text)
+		r.problems.add(UnparsedProfile, k.String(), "%s", notProfile(&ProfileError{Name: text, Reason: "mig- in the profile"}))
 		return Profile{}
 	}
 	p, _, err := ParseProfile(text)
 	if err != nil {
-		r.problems.add(UnparsedProfile, k.String(), "%v", err)
+		r.problems.add(UnparsedProfile, k.String(), "%s", notProfile(err))
 	}
 	return p
 }
@@ -339,11 +351,18 @@ func (r *labelReader) readProfile(text string, k labelKey) Profile {
 func (r *labelReader) readMemory(text string, unit MemoryUnit, k labelKey) int64 {
 	bytes, ok := parseLabelMemory(text, unit)
 	if !ok {
-		r.problems.add(BadMemory, k.String(), "%q is no amount of memory", text)
+		want := "a whole number of MiB below 10^9"
+		if unit == MemoryQuantity {
+			want = "an amount of bytes, such as 192G"
+		}
+		r.problems.add(BadMemory, k.String(), "%q: must be %s", text, want)
 		return 0
 	}
 	if !checkMemory(bytes) {
-		r.problems.add(BadMemory, k.String(), "%q is not between 64 MiB and 4 TiB", text)
+		if unit == "" {
+			unit = MemoryMiB
+		}
+		r.problems.add(BadMemory, k.String(), "%q (%s): must be from 64 MiB to 4 TiB", text, unit)
 		return 0
 	}
 	return bytes
@@ -450,11 +469,11 @@ func (r *labelReader) unclaimed(name string) {
 		listed = true
 		label := rule.product.key("")
 		if r.value(label) == "" {
-			r.problems.add(MissingLabel, label.String(), "%s is allocatable, but the label of its product is missing or empty", name)
+			r.problems.add(MissingLabel, label.String(), "missing or empty, so that %s, which is allocatable, is in no card", name)
 		}
 	}
 	if r.reportUnlisted && !listed && !r.hasPattern(name) {
-		r.problems.add(Unlisted, name, "%s allocatable, but no rule lists it", q.String())
+		r.problems.add(Unlisted, name, "%s allocatable, but no rule lists it", written(r.allocatable[corev1.ResourceName(name)]))
 	}
 }
 
@@ -473,14 +492,15 @@ func (r *labelReader) hasPattern(name string) bool {
 
 // count returns how much of a resource is allocatable; 0 if that is no amount.
 func (r *labelReader) count(name string) int64 {
-	q := quantity.Bounded(r.allocatable[corev1.ResourceName(name)])
-	count, ok := quantity.Ceiling(&q)
+	q := r.allocatable[corev1.ResourceName(name)]
+	bounded := quantity.Bounded(q)
+	count, ok := quantity.Ceiling(&bounded)
 	switch {
 	case !ok || count < 0:
-		r.problems.add(BadCount, name, "%s allocatable is no number of devices", q.String())
+		r.problems.add(BadCount, name, "%s allocatable: must be a number of devices, from 0 to %d", written(q), int64(math.MaxInt64))
 		return 0
-	case q.CmpInt64(count) != 0:
-		r.problems.add(BadCount, name, "%s allocatable is no whole number, taken as %d", q.String(), count)
+	case bounded.CmpInt64(count) != 0:
+		r.problems.add(BadCount, name, "%s allocatable: must be a whole number of devices; taken as %d", written(q), count)
 	}
 	return count
 }
@@ -489,7 +509,7 @@ func (r *labelReader) count(name string) int64 {
 func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	r.cards = append(r.cards, Card{m.product, corev1.ResourceName(name), count})
 	if replicas := m.rule.replicas.key(m.base); m.replicas <= 0 && replicas != (labelKey{}) && strings.HasSuffix(m.product, sharedSuffix) {
-		r.problems.add(BadReplicas, replicas.String(), "no number above 0 for a product that is shared, so the devices of %s are unknown", name)
+		r.problems.add(BadReplicas, replicas.String(), notReplicas+"; the product says %s, so the devices of %s are unknown", r.value(replicas), sharedSuffix, name)
 		return
 	}
 	d := r.device(m, name)
@@ -501,9 +521,18 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	}
 	m.setSingle(&d)
 	if m.count >= 0 && count != m.count*units {
-		r.problems.add(CountMismatch, name, "%d allocatable, but %d devices by label", count, m.count)
+		r.mismatch(name, count, m.count, "devices", units)
 	}
 	r.addDevices(m, &d, name, count, units)
+}
+
+// mismatch records that more or less of a resource is allocatable than labels say.
+func (r *labelReader) mismatch(name string, count, labelled int64, what string, replicas int64) {
+	if replicas == 1 {
+		r.problems.add(CountMismatch, name, "%d allocatable, but %d %s by label", count, labelled, what)
+		return
+	}
+	r.problems.add(CountMismatch, name, "%d allocatable, but %d %s with %d replicas each by label", count, labelled, what, replicas)
 }
 
 // setSingle makes a device the MIG instance that it is, shared or not.
@@ -539,11 +568,11 @@ func (r *labelReader) sharing(m *ruleMatch, otherwise Sharing) Sharing {
 // shared reads a resource of shares of devices.
 func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 	if m.replicas <= 0 {
-		r.problems.add(BadReplicas, m.rule.replicas.key(m.base).String(), "no number above 0, so %s is left out", name)
+		r.problems.add(BadReplicas, m.rule.replicas.key(m.base).String(), notReplicas+"; %s is left out", r.value(m.rule.replicas.key(m.base)), name)
 		return
 	}
 	if m.memory == 0 {
-		r.problems.add(BadMemory, m.rule.memory.key(m.base).String(), "unknown, so %s is left out", name)
+		r.problems.add(BadMemory, m.rule.memory.key(m.base).String(), "%q: must be known, since the cards of %s are named after it; left out", r.value(m.rule.memory.key(m.base)), name)
 		return
 	}
 	d := r.device(m, name)
@@ -599,14 +628,14 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	}
 	if isShared || inPlace {
 		if units = n; n == 0 {
-			r.problems.add(BadReplicas, replicas.String(), "no number above 0, so the instances of %s are unknown", name)
+			r.problems.add(BadReplicas, replicas.String(), notReplicas+"; the instances of %s are unknown", r.value(replicas), name)
 			return
 		}
 	}
 	d.Replicas = int32(units)
 	// Where some are shared and some are not, the label counts both.
 	if labelled >= 0 && count != labelled*units && !r.has(other) {
-		r.problems.add(CountMismatch, name, "%d allocatable, but %d instances by label", count, labelled)
+		r.mismatch(name, count, labelled, "instances", units)
 	}
 	r.addDevices(m, &d, name, count, units)
 }
@@ -633,10 +662,10 @@ func (r *labelReader) device(m *ruleMatch, name string) Device {
 func (r *labelReader) addDevices(m *ruleMatch, d *Device, name string, count, units int64) {
 	rows := count / units
 	if count%units != 0 {
-		r.problems.add(CountMismatch, name, "%d allocatable is no multiple of %d replicas", count, units)
+		r.problems.add(CountMismatch, name, "%d allocatable: must be a multiple of %d replicas", count, units)
 	}
 	if rows > mostLabelRows || rows+int64(len(r.devices)) > mostNodeLabelRows {
-		r.problems.add(CountMismatch, name, "%d devices are too many, so none is listed", rows)
+		r.problems.add(CountMismatch, name, "%d devices: must be at most %d of a resource and %d of a node to be listed; none is", rows, mostLabelRows, mostNodeLabelRows)
 		return
 	}
 	next := &r.minors[m.rule.kind]

@@ -100,7 +100,7 @@ func ExampleInventory_Catalogue() {
 	fmt.Println(err)
 	// Output:
 	// Tesla-V100-SXM2-32GB/mps-32g*1/4 16000 nvidia.com/gpu.shared <nil>
-	// device: unknown card: "A100"
+	// device: unknown card: "A100": must be one of "Tesla-V100-SXM2-32GB/mps-32g*1/4"
 }
 
 // The driver finds a GPU less than the labels tell.

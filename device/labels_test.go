@@ -750,13 +750,13 @@ func TestReportUnlisted(t *testing.T) {
 		true: {
 			{Code: device.Unlisted, Key: "huawei.com/Ascend910", Detail: "8 allocatable, but no rule lists it"},
 			{Code: device.Unlisted, Key: "rdma/hca", Detail: "1k allocatable, but no rule lists it"},
-			{Code: device.Unlisted, Key: "x.com/huge", Detail: "10e999 allocatable, but no rule lists it"},
+			{Code: device.Unlisted, Key: "x.com/huge", Detail: "1e99999999 allocatable, but no rule lists it"},
 		},
 	} {
 		want = append([]device.Problem{
-			{Code: device.MissingLabel, Key: "y.com/npu.count", Detail: "the label is missing beside the product's"},
-			{Code: device.MissingLabel, Key: "y.com/npu.memory", Detail: "the label is missing beside the product's"},
-			{Code: device.MissingLabel, Key: "amd.com/gpu.product-name", Detail: "amd.com/gpu is allocatable, but the label of its product is missing or empty"},
+			{Code: device.MissingLabel, Key: "y.com/npu.count", Detail: "missing or empty, beside the label of the product"},
+			{Code: device.MissingLabel, Key: "y.com/npu.memory", Detail: "missing or empty, beside the label of the product"},
+			{Code: device.MissingLabel, Key: "amd.com/gpu.product-name", Detail: "missing or empty, so that amd.com/gpu, which is allocatable, is in no card"},
 		}, want...)
 		inv, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report})
 		if err != nil {

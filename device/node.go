@@ -32,12 +32,12 @@ func NewNode(name string, source Source, devices []Device, names Names) Node {
 			continue
 		}
 		if d.UUID != "" && uuids[d.UUID] {
-			problems.add(DuplicateUUID, deviceKey(&d), "UUID %s is there already", d.UUID)
+			problems.add(DuplicateUUID, deviceKey(&d), "UUID %s: must be unique; the first device is kept", d.UUID)
 			continue
 		}
 		uuids[d.UUID] = true
 		if d.MemoryBytes != 0 && !checkMemory(d.MemoryBytes) {
-			problems.add(BadMemory, deviceKey(&d), "%d bytes are not between 64 MiB and 4 TiB", d.MemoryBytes)
+			problems.add(BadMemory, deviceKey(&d), "memory: %d bytes: must be from 64 MiB to 4 TiB", d.MemoryBytes)
 			d.MemoryBytes = 0
 		}
 		d.Product = productName(d.Product)
@@ -84,9 +84,9 @@ func countCards(n *Node, names Names, problems *problemList) {
 		case card != "":
 			counts[card] += count
 		case d.Product == "":
-			problems.add(MissingLabel, deviceKey(d), "no product name, so it counts in no card")
+			problems.add(MissingLabel, deviceKey(d), "product: must not be empty; it is in no card")
 		default:
-			problems.add(BadMemory, deviceKey(d), "a shared device of unknown memory counts in no card")
+			problems.add(BadMemory, deviceKey(d), "memory: must be known of a shared device; it is in no card")
 		}
 	}
 	n.Cards = make([]Card, 0, len(counts))

@@ -100,7 +100,7 @@ func Normalize(total corev1.ResourceList) ([]Requirement, error) {
 	return needs, nil
 }
 
-const notPercent = "is above 100 and no multiple of 100"
+const notPercent = "must be at most 100 percent of a device, or a multiple of 100"
 
 // isPercent reports whether p is a part of one device or a number of whole ones.
 func isPercent(p int64) bool { return p <= 100 || p%100 == 0 }
@@ -151,7 +151,7 @@ func gpuCheck(present nameSet) (check func(Request) error, ok bool) {
 func checkWhole(asked Request) error {
 	for name, n := range asked { // the only one
 		if n > math.MaxInt64/100 {
-			return unitError(name, n, "is too large")
+			return unitError(name, n, fmt.Sprintf("must be at most %d devices", int64(math.MaxInt64/100)))
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ func checkShares(asked Request) error {
 	n := asked[GPUShared]
 	for _, name := range [...]corev1.ResourceName{GPUCore, GPUMemoryRatio} {
 		if p := asked[name]; p%n != 0 || p/n > 100 {
-			return unitError(name, p, fmt.Sprintf("is not %d equal integers of at most 100", n))
+			return unitError(name, p, fmt.Sprintf("must be %d equal whole shares of at most 100 percent of a device", n))
 		}
 	}
 	return nil
@@ -178,10 +178,10 @@ func checkShares(asked Request) error {
 
 func checkNPU(asked Request) error {
 	if n := asked[GPUShared]; n != 1 {
-		return unitError(GPUShared, n, "is not 1, as it must be with "+string(NPUCore))
+		return unitError(GPUShared, n, "must be 1 instance beside "+string(NPUCore))
 	}
 	if p := asked[NPUDVPP]; p > 100 {
-		return unitError(NPUDVPP, p, "is above 100")
+		return unitError(NPUDVPP, p, "must be at most 100 percent of a device")
 	}
 	return nil
 }
@@ -235,9 +235,9 @@ func askedAmounts(total corev1.ResourceList, names ...corev1.ResourceName) (Requ
 		x, ok := wholeQuantity(&q)
 		switch {
 		case q.Sign() < 0:
-			return nil, unitError(name, q.String(), "is negative")
+			return nil, unitError(name, written(q), "must be 0 "+unitOf(name)+" or more")
 		case !ok:
-			return nil, unitError(name, q.String(), "is not an integer of 64 bits")
+			return nil, unitError(name, written(q), "must be whole, in "+unitOf(name)+", and below 2^63")
 		}
 		asked[name] = x
 	}
@@ -271,5 +271,5 @@ func combinationError(present nameSet) error {
 	if len(names) == 1 {
 		names = append(names, "nothing else")
 	}
-	return fmt.Errorf("%w: %s", ErrInvalidCombination, strings.Join(names, " with "))
+	return fmt.Errorf("%w: %s: must be a combination that Normalize lists", ErrInvalidCombination, strings.Join(names, " with "))
 }

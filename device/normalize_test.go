@@ -204,13 +204,13 @@ func TestNormalizeHuge(t *testing.T) {
 
 func TestNormalizeErrors(t *testing.T) {
 	for _, c := range []struct{ request, want string }{
-		{"CORE 101", "device: invalid combination of resources: koordinator.sh/gpu-core with nothing else"},
-		{"NVIDIA 1, AMD 1, MEM 1", "device: invalid combination of resources: nvidia.com/gpu with amd.com/gpu with koordinator.sh/gpu-memory"},
-		{"GPU 101", "device: invalid amount: koordinator.sh/gpu: 101 is above 100 and no multiple of 100"},
-		{"SHARED 2, RATIO 99", "device: invalid amount: koordinator.sh/gpu-memory-ratio: 99 is not 2 equal integers of at most 100"},
-		{"SHARED 2, NC 1, NCPU 1, MEM 1", "device: invalid amount: koordinator.sh/gpu.shared: 2 is not 1, as it must be with huawei.com/npu-core"},
-		{"MEM -1Gi", "device: invalid amount: koordinator.sh/gpu-memory: -1Gi is negative"},
-		{"RDMA 1500m", "device: invalid amount: koordinator.sh/rdma: 1500m is not an integer of 64 bits"},
+		{"CORE 101", "device: invalid combination of resources: koordinator.sh/gpu-core with nothing else: must be a combination that Normalize lists"},
+		{"NVIDIA 1, AMD 1, MEM 1", "device: invalid combination of resources: nvidia.com/gpu with amd.com/gpu with koordinator.sh/gpu-memory: must be a combination that Normalize lists"},
+		{"GPU 101", "device: invalid amount: koordinator.sh/gpu: 101: must be at most 100 percent of a device, or a multiple of 100"},
+		{"SHARED 2, RATIO 99", "device: invalid amount: koordinator.sh/gpu-memory-ratio: 99: must be 2 equal whole shares of at most 100 percent of a device"},
+		{"SHARED 2, NC 1, NCPU 1, MEM 1", "device: invalid amount: koordinator.sh/gpu.shared: 2: must be 1 instance beside huawei.com/npu-core"},
+		{"MEM -1Gi", "device: invalid amount: koordinator.sh/gpu-memory: -1Gi: must be 0 bytes or more"},
+		{"RDMA 1500m", "device: invalid amount: koordinator.sh/rdma: 1500m: must be whole, in percent of a device, and below 2^63"},
 	} {
 		if _, err := device.Normalize(needList(c.request)); err == nil || err.Error() != c.want {
 			t.Errorf("%s: error %v", c.request, err)

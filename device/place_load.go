@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // migLoad is what the instances on a GPU take of it.
@@ -31,18 +32,18 @@ func (g *Geometry) load(l *migLoad, used []Placed) error {
 		u := &used[i]
 		r := g.rank(&u.Profile)
 		if r < 0 {
-			return migFault(used, i, "the GPU has no such profile")
+			return migFault(used, i, g.lacks(u.Profile))
 		}
 		k := &g.kinds[r]
 		mask := u.Slots
 		if mask != 0 {
 			if bits.Len8(mask) > g.slots {
-				return migFault(used, i, fmt.Sprintf("the GPU has memory slots 0 to %d", g.slots-1))
+				return migFault(used, i, fmt.Sprintf("must be on memory slots 0 to %d", g.slots-1))
 			}
 			l.slots += uint8(bits.OnesCount8(mask)) - k.slots // add has those of the profile
 		} else if u.Start != -1 {
 			if u.Start < 0 || u.Start >= migMaxSlots || k.starts>>u.Start&1 == 0 {
-				return migFault(used, i, fmt.Sprintf("the profile starts at %v", migStarts(k.starts)))
+				return migFault(used, i, fmt.Sprintf("must start at one of the memory slots %v", migStarts(k.starts)))
 			}
 			mask = k.mask << u.Start
 		}
@@ -50,7 +51,7 @@ func (g *Geometry) load(l *migLoad, used []Placed) error {
 			return migFault(used, i, g.overlap(used, i))
 		}
 		if !l.add(g, r) {
-			return migFault(used, i, "more than the GPU has, with those before it")
+			return migFault(used, i, "with those before it "+g.explain(l).String())
 		}
 		l.taken |= mask
 		if mask == 0 {
@@ -60,9 +61,21 @@ func (g *Geometry) load(l *migLoad, used []Placed) error {
 	var at [migMaxSlots]int8
 	if l.loose.n > 0 && !g.search(l.taken, &l.loose, &at) {
 		i := slices.IndexFunc(used, func(p Placed) bool { return p.isLoose() })
-		return migFault(used, i, "no slots for all whose start is unknown")
+		return migFault(used, i, "no memory slots are left for all instances whose start is unknown")
 	}
 	return nil
+}
+
+// lacks says which profiles there are beside one that there isn't.
+func (g *Geometry) lacks(p Profile) string {
+	if len(g.profiles) == 0 {
+		return "the GPU has no MIG"
+	}
+	names := make([]string, len(g.profiles))
+	for i := range g.profiles {
+		names[i] = g.profiles[i].Profile.String()
+	}
+	return fmt.Sprintf("%s has no profile %v: must be one of %s", g.name, p, strings.Join(names, ", "))
 }
 
 // overlap says with which instance before it instance i overlaps.
@@ -74,7 +87,7 @@ func (g *Geometry) overlap(used []Placed, i int) string {
 		return g.kinds[g.rank(&p.Profile)].mask << p.Start
 	}
 	other := slices.IndexFunc(used[:i], func(p Placed) bool { return mask(p)&mask(used[i]) != 0 })
-	return fmt.Sprintf("it overlaps used[%d], %v", other, used[other])
+	return fmt.Sprintf("must not overlap used[%d]: %v", other, used[other])
 }
 
 // migFault reports a used instance that can't be there.

@@ -86,7 +86,7 @@ func (g *placedGPU) placed() PlacedGPU {
 	if err == nil {
 		g.Geometry = geometry
 	} else {
-		problems.add(UnknownMIG, cmp.Or(g.UUID, g.Product), "%v; NewGeometry makes one", err)
+		problems.add(UnknownMIG, cmp.Or(g.UUID, g.Product), "%s; or made by NewGeometry", strings.TrimPrefix(err.Error(), "device: "))
 	}
 	rows := make([]Placed, len(g.rows))
 	for i, d := range g.rows {
@@ -96,7 +96,7 @@ func (g *placedGPU) placed() PlacedGPU {
 	// Of an unknown GPU the instances may be on several.
 	if g.UUID != "" && len(problems.list) == 0 {
 		if err := g.Geometry.load(&migLoad{}, g.Instances); err != nil {
-			problems.add(BadSlots, g.UUID, "%v", err)
+			problems.add(BadSlots, g.UUID, "%s", strings.TrimPrefix(err.Error(), "device: "))
 		}
 	}
 	g.Problems = problems.list
@@ -113,7 +113,7 @@ func (g *Geometry) placed(d *Device, problems *problemList) Placed {
 	whole.C = 0
 	r := g.rank(&whole)
 	if r < 0 {
-		problems.add(ForeignProfile, deviceKey(d), "%v: %s has no such profile", p.Profile, g.name)
+		problems.add(ForeignProfile, deviceKey(d), "%s", g.lacks(p.Profile))
 		return p
 	}
 	k := &g.kinds[r]
@@ -124,11 +124,11 @@ func (g *Geometry) placed(d *Device, problems *problemList) Placed {
 	}
 	if isStart && p.Slots&^own == 0 {
 		if p.Slots != 0 && p.Slots != own {
-			problems.add(BadSlots, deviceKey(d), "memory slots %s: %v takes %s", slotsText(p.Slots), whole, slotsText(own))
+			problems.add(BadSlots, deviceKey(d), "memory slots %s: must be %[3]s, as %[2]v has them", slotsText(p.Slots), whole, slotsText(own))
 		}
 		p.Slots = 0
 	} else if p.Slots != 0 || p.Start != -1 {
-		problems.add(BadSlots, deviceKey(d), "memory slots %s: %v of %s takes %d from one of %v",
+		problems.add(BadSlots, deviceKey(d), "memory slots %s: must be %[4]d from one of %[5]v on, for %[2]v of %[3]s; as declared they are taken",
 			cmp.Or(slotsText(p.Slots), strconv.Itoa(int(p.Start))), whole, g.name, k.slots, migStarts(k.starts))
 	}
 	return p

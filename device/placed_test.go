@@ -89,29 +89,29 @@ func TestDeclaredSlots(t *testing.T) {
 		{"not next to one another", []resourcev1.Device{slotsMIG("a", "3g.20gb", 0, 5, 6, 7)},
 			"3g.20gb@0,5,6,7",
 			problems{"bad-slots a: memory slots 0,5,6,7: must be next to one another; as declared they are taken"},
-			problems{"bad-slots a: memory slots 0,5,6,7: 3g.20gb of A100-40 takes 4 from one of [0 4]"}, "1 2 3"},
+			problems{"bad-slots a: memory slots 0,5,6,7: must be 4 from one of [0 4] on, for 3g.20gb of A100-40; as declared they are taken"}, "1 2 3"},
 		{"a hole", []resourcev1.Device{slotsMIG("a", "2g.10gb", 1, 3)}, "2g.10gb@1,3",
 			problems{"bad-slots a: memory slots 1,3: must be next to one another; as declared they are taken"},
-			problems{"bad-slots a: memory slots 1,3: 2g.10gb of A100-40 takes 2 from one of [0 2 4]"}, "0 2 4"},
+			problems{"bad-slots a: memory slots 1,3: must be 2 from one of [0 2 4] on, for 2g.10gb of A100-40; as declared they are taken"}, "0 2 4"},
 		{"a start that the profile lacks", []resourcev1.Device{slotsMIG("a", "3g.20gb", 2, 3, 4, 5)}, "3g.20gb@2,3,4,5", nil,
-			problems{"bad-slots a: memory slots 2,3,4,5: 3g.20gb of A100-40 takes 4 from one of [0 4]"}, "0 1 6"},
+			problems{"bad-slots a: memory slots 2,3,4,5: must be 4 from one of [0 4] on, for 3g.20gb of A100-40; as declared they are taken"}, "0 1 6"},
 		{"more than the profile has", []resourcev1.Device{slotsMIG("a", "1g.5gb", 0, 1)}, "1g.5gb@0,1", nil,
-			problems{"bad-slots a: memory slots 0,1: 1g.5gb of A100-40 takes 1 from one of [0 1 2 3 4 5 6]"}, "2 3 4"},
+			problems{"bad-slots a: memory slots 0,1: must be 1 from one of [0 1 2 3 4 5 6] on, for 1g.5gb of A100-40; as declared they are taken"}, "2 3 4"},
 		{"fewer than the profile has: it takes its own", []resourcev1.Device{slotsMIG("a", "3g.20gb", 4)}, "3g.20gb@4", nil,
-			problems{"bad-slots a: memory slots 4: 3g.20gb takes 4,5,6,7"}, "0 1 2"},
+			problems{"bad-slots a: memory slots 4: must be 4,5,6,7, as 3g.20gb has them"}, "0 1 2"},
 		{"a slot that no GPU has", []resourcev1.Device{slotsMIG("a", "1g.5gb", 9)}, "1g.5gb@9",
 			problems{"bad-slots a: memorySlice9: a GPU has memory slots 0 to 7"},
-			problems{"bad-slots a: memory slots 9: 1g.5gb of A100-40 takes 1 from one of [0 1 2 3 4 5 6]"},
-			"device: used[0]: 1g.5gb@9: the profile starts at [0 1 2 3 4 5 6]"},
+			problems{"bad-slots a: memory slots 9: must be 1 from one of [0 1 2 3 4 5 6] on, for 1g.5gb of A100-40; as declared they are taken"},
+			"device: used[0]: 1g.5gb@9: must start at one of the memory slots [0 1 2 3 4 5 6]"},
 		{"two on one slot", []resourcev1.Device{slotsMIG("a", "2g.10gb", 0, 1), slotsMIG("b", "1g.5gb", 1)}, "2g.10gb@0 1g.5gb@1", nil,
-			problems{"bad-slots GPU-gpu-0: device: used[1]: 1g.5gb@1: it overlaps used[0], 2g.10gb@0"},
-			"device: used[1]: 1g.5gb@1: it overlaps used[0], 2g.10gb@0"},
+			problems{"bad-slots GPU-gpu-0: used[1]: 1g.5gb@1: must not overlap used[0]: 2g.10gb@0"},
+			"device: used[1]: 1g.5gb@1: must not overlap used[0]: 2g.10gb@0"},
 		{"another GPU's profile", []resourcev1.Device{slotsMIG("a", "1g.10gb", 0, 1), slotsMIG("b", "3g.40gb", 4, 5, 6, 7)}, "1g.10gb@0 3g.40gb@4,5,6,7", nil,
-			problems{"foreign-profile b: 3g.40gb: A100-40 has no such profile"}, "device: used[1]: 3g.40gb@4,5,6,7: the GPU has no such profile"},
+			problems{"foreign-profile b: A100-40 has no profile 3g.40gb: must be one of 1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb"}, "device: used[1]: 3g.40gb@4,5,6,7: A100-40 has no profile 3g.40gb: must be one of 1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb"},
 		{"compute instances of one", []resourcev1.Device{slotsMIG("a", "1c.3g.20gb", 0, 1, 2, 3), slotsMIG("b", "2c.3g.20gb", 0, 1, 2, 3)}, "3g.20gb@0", nil, nil, "4 5 6"},
 		{"compute instances of one, not next to one another", []resourcev1.Device{slotsMIG("a", "1c.2g.10gb", 0, 2), slotsMIG("b", "1c.2g.10gb", 0, 2)}, "2g.10gb@0,2",
 			problems{"bad-slots a: memory slots 0,2: must be next to one another; as declared they are taken", "bad-slots b: memory slots 0,2: must be next to one another; as declared they are taken"},
-			problems{"bad-slots a: memory slots 0,2: 2g.10gb of A100-40 takes 2 from one of [0 2 4]", "bad-slots b: memory slots 0,2: 2g.10gb of A100-40 takes 2 from one of [0 2 4]"}, "1 3 4"},
+			problems{"bad-slots a: memory slots 0,2: must be 2 from one of [0 2 4] on, for 2g.10gb of A100-40; as declared they are taken", "bad-slots b: memory slots 0,2: must be 2 from one of [0 2 4] on, for 2g.10gb of A100-40; as declared they are taken"}, "1 3 4"},
 	} {
 		gpu := sliceGPU(0, text("productName", "NVIDIA A100-SXM4-40GB"), capacity("memory", "40Gi"))
 		inv := fromSlices(t, device.SliceOptions{}, sliceOf("n", 0, 1, 1, append(c.instances, gpu)...))
@@ -151,7 +151,7 @@ func TestDeclaredSlots(t *testing.T) {
 func TestUnknownMIG(t *testing.T) {
 	n := device.Node{Devices: []device.Device{{Kind: device.KindGPU, UUID: "GPU-0", Product: "NVIDIA-X1", MemoryBytes: 80 << 30, MIGEnabled: true}}}
 	placed := n.Placed()
-	want := `unknown-mig GPU-0: device: unknown MIG geometry: product "NVIDIA-X1" with 85899345920 bytes; NewGeometry makes one`
+	want := `unknown-mig GPU-0: unknown MIG geometry: product "NVIDIA-X1" with 85899345920 bytes: must name one of A100-40, A100-80, A30-24, B200-180, H100-80, H100-94, H100-96, H200-141; or made by NewGeometry`
 	if placed[0].Geometry != nil || len(placed[0].Problems) != 1 || placed[0].Problems[0].String() != want {
 		t.Errorf("%v, %v", placed[0].Geometry, placed[0].Problems)
 	}

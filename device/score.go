@@ -127,7 +127,7 @@ func (s *Scorer) nodeAmounts(dst []amounts, need *Requirement, devices []State) 
 		a.total, totalFits = total.int64()
 		a.free, freeFits = free.int64()
 		if !totalFits || !freeFits {
-			return nil, fmt.Errorf("device: %s: the sum of %s over the devices is 2^63 or more: %w", need.Kind, name, ErrNotRepresentable)
+			return nil, fmt.Errorf("device: %s: the sum of %s over the devices must be below 2^63: %w", need.Kind, name, ErrNotRepresentable)
 		}
 		dst = append(dst, a)
 	}
@@ -193,7 +193,7 @@ func (s *Scorer) step(used, total int64) int64 {
 // checkRequest returns an error for the first negative amount, by name.
 func checkRequest(req Request) error {
 	if name, negative := firstNegative(req); negative {
-		return unitError(name, req[name], "is negative")
+		return unitError(name, req[name], "must be 0 "+unitOf(name)+" or more")
 	}
 	return nil
 }
@@ -210,7 +210,22 @@ func firstNegative(req Request) (first corev1.ResourceName, found bool) {
 
 // unitError returns an error that wraps ErrInvalidUnit.
 func unitError(name corev1.ResourceName, amount any, reason string) error {
-	return fmt.Errorf("%w: %s: %v %s", ErrInvalidUnit, name, amount, reason)
+	return fmt.Errorf("%w: %s: %v: %s", ErrInvalidUnit, name, amount, reason)
+}
+
+// unitOf returns what an amount of a resource counts.
+func unitOf(name corev1.ResourceName) string {
+	switch name {
+	case GPUMemory:
+		return "bytes"
+	case NPUCore, NPUCPU:
+		return "cores"
+	case GPUShared:
+		return "instances"
+	case nvidiaGPU, amdGPU, hygonDCU:
+		return "devices"
+	}
+	return "percent of a device"
 }
 
 // checkNode checks the arguments of ScoreNode.
@@ -232,11 +247,11 @@ func checkNeeds(needs []Requirement) error {
 			return err
 		}
 		if need.Count < 0 {
-			return fmt.Errorf("%w: %s: %d instances", ErrInvalidUnit, need.Kind, need.Count)
+			return fmt.Errorf("%w: count of %s: %d: must be 0 instances or more", ErrInvalidUnit, need.Kind, need.Count)
 		}
 		for k := range i {
 			if needs[k].Kind == need.Kind {
-				return fmt.Errorf("%w: %s is needed twice", ErrInvalidCombination, need.Kind)
+				return fmt.Errorf("%w: kind: %s is needed twice: must be once", ErrInvalidCombination, need.Kind)
 			}
 		}
 	}

@@ -162,16 +162,16 @@ func TestScoreNodeErrors(t *testing.T) {
 		text    string
 	}{
 		{"negative request", []device.Requirement{need(device.KindGPU, "RATIO 50, MEM -2, CORE -1", 1)}, eightIdle(), 0, device.ErrInvalidUnit,
-			"device: invalid amount: koordinator.sh/gpu-core: -1 is negative"},
-		{"negative count", []device.Requirement{negativeCount}, eightIdle(), 0, device.ErrInvalidUnit, "device: invalid amount: gpu: -1 instances"},
-		{"one kind twice", []device.Requirement{half, half}, eightIdle(), 0, device.ErrInvalidCombination, "device: invalid combination of resources: gpu is needed twice"},
+			"device: invalid amount: koordinator.sh/gpu-core: -1: must be 0 percent of a device or more"},
+		{"negative count", []device.Requirement{negativeCount}, eightIdle(), 0, device.ErrInvalidUnit, "device: invalid amount: count of gpu: -1: must be 0 instances or more"},
+		{"one kind twice", []device.Requirement{half, half}, eightIdle(), 0, device.ErrInvalidCombination, "device: invalid combination of resources: kind: gpu is needed twice: must be once"},
 		{"one minor twice", []device.Requirement{half}, sameMinors, 0, nil, "device: two devices of kind gpu with minor 2: minors must be distinct"},
 		{"one minor of many twice", []device.Requirement{half}, sameManyMinors, 0, nil, "device: two devices of kind gpu with minor 0: minors must be distinct"},
 		{"many devices", []device.Requirement{half}, many, 50, nil, ""},
 		{"total beyond 64 bits", []device.Requirement{half}, []device.State{huge(0, math.MaxInt64, 0), huge(1, 1, 0)}, 0, device.ErrNotRepresentable,
-			"device: gpu: the sum of koordinator.sh/gpu-memory-ratio over the devices is 2^63 or more: amount is not representable"},
+			"device: gpu: the sum of koordinator.sh/gpu-memory-ratio over the devices must be below 2^63: amount is not representable"},
 		{"free beyond 64 bits", []device.Requirement{half}, []device.State{huge(0, 1, math.MaxInt64), huge(1, 1, 1)}, 0, device.ErrNotRepresentable,
-			"device: gpu: the sum of koordinator.sh/gpu-memory-ratio over the devices is 2^63 or more: amount is not representable"},
+			"device: gpu: the sum of koordinator.sh/gpu-memory-ratio over the devices must be below 2^63: amount is not representable"},
 		{"total at the end of 64 bits", []device.Requirement{half}, []device.State{huge(0, math.MaxInt64-1, math.MaxInt64-1), huge(1, 1, 1)}, 99, nil, ""},
 		{"sums that come back", []device.Requirement{half}, []device.State{huge(0, math.MaxInt64, math.MaxInt64), huge(1, math.MaxInt64, math.MaxInt64), huge(2, -math.MaxInt64, -math.MaxInt64)}, 99, nil, ""},
 		{"negative totals", []device.Requirement{half}, []device.State{huge(0, math.MinInt64, 0), huge(1, math.MinInt64, 0)}, 0, nil, ""},
@@ -263,7 +263,7 @@ func TestScoreDevice(t *testing.T) {
 func TestScoreDeviceErrors(t *testing.T) {
 	s := needScorer(t, device.LeastAllocated, false)
 	negative := device.Request{device.RDMA: -2, device.GPUMemory: -1} // neither has a weight
-	const want = "device: invalid amount: koordinator.sh/gpu-memory: -1 is negative"
+	const want = "device: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"
 	for range 20 { // the order of the map doesn't show
 		if _, err := s.ScoreDevice(negative, nil, nil); !errors.Is(err, device.ErrInvalidUnit) || err.Error() != want {
 			t.Fatalf("error %v", err)

@@ -177,9 +177,9 @@ func checkDrivers(drivers []Driver) (errs field.ErrorList) {
 		}
 		switch {
 		case d.Type == "" && cmp.Or(d.WholeType, d.MIGType) != "":
-			errs = append(errs, field.Required(path.Child("type"), "the attribute with these values"))
+			errs = append(errs, field.Required(path.Child("type"), "the attribute whose values wholeType and migType are"))
 		case d.Type != "" && cmp.Or(d.WholeType, d.MIGType) == "":
-			errs = append(errs, field.Required(path.Child("wholeType"), "without it no device has a known type"))
+			errs = append(errs, field.Required(path.Child("wholeType"), "the value of a whole device, or migType that of a MIG instance: without them no device has a known type"))
 		case d.Type != "" && d.WholeType == d.MIGType:
 			errs = append(errs, field.Duplicate(path.Child("migType"), d.MIGType))
 		}
@@ -301,7 +301,7 @@ func (r *sliceReader) readPool(entries []sliceEntry) {
 		r.poolProblem(StaleSlice, pool, "%s: %d slices older than generation %d", driver.Name, stale, generation)
 	}
 	if wanted, ok := wholePool(entries[:current]); !ok {
-		r.poolProblem(IncompletePool, pool, "%s: %d slices of generation %d, and the pool has %s", driver.Name, current, generation, wanted)
+		r.poolProblem(IncompletePool, pool, "%s: %d slices of generation %d: resourceSliceCount says %s", driver.Name, current, generation, wanted)
 		if !r.opts.AllowIncomplete {
 			return
 		}
@@ -384,7 +384,7 @@ func (r *sliceReader) isRemote(d locatedDevice) bool {
 	if each := d.slice.Spec.PerDeviceNodeSelection; each != nil && *each {
 		key = d.Name
 	}
-	r.problems.add(NotNodeLocal, key, "%s: device %s of pool %s names no node", d.slice.driver.Name, d.Name, d.slice.Spec.Pool.Name)
+	r.problems.add(NotNodeLocal, key, "%s: device %s of pool %s: must name a node in nodeName, of itself or its slice", d.slice.driver.Name, d.Name, d.slice.Spec.Pool.Name)
 	return true
 }
 
@@ -421,7 +421,7 @@ func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
 func (r *sliceReader) addRow(d locatedDevice, row Device) {
 	if row.UUID != "" {
 		if first := r.seen[row.UUID]; first != nil {
-			d.node.problems.add(DuplicateUUID, d.Name, "UUID %s is on node %s already", row.UUID, first.name)
+			d.node.problems.add(DuplicateUUID, d.Name, "UUID %s: must be unique; the device of node %s is kept", row.UUID, first.name)
 			return
 		}
 		r.seen[row.UUID] = d.node
@@ -515,14 +515,14 @@ func (s *sliceDriver) isMIG(d locatedDevice) (isMIG, ok bool) {
 	}
 	switch text := s.text(d, s.typ); text {
 	case "":
-		d.node.problems.add(UnknownType, d.Name, "no attribute %s", s.Type)
+		d.node.problems.add(UnknownType, d.Name, "attribute %s is missing: must be %s", s.Type, s.types())
 		return false, false
 	case s.WholeType:
 		return false, true
 	case s.MIGType:
 		return true, true
 	default:
-		d.node.problems.add(UnknownType, d.Name, "%s is %q", s.Type, text)
+		d.node.problems.add(UnknownType, d.Name, "attribute %s: %q: must be %s", s.Type, text, s.types())
 		return false, false
 	}
 }
@@ -578,7 +578,7 @@ func (s *sliceDriver) partition(d locatedDevice) Partition {
 func (s *sliceDriver) profileOf(d locatedDevice) (Profile, bool) {
 	p, _, err := ParseProfile(s.text(d, s.profile))
 	if err != nil {
-		d.node.problems.add(UnparsedProfile, d.Name, "%v", err)
+		d.node.problems.add(UnparsedProfile, d.Name, "attribute %s: %s", s.Profile, notProfile(err))
 	}
 	return p, err == nil
 }
@@ -587,7 +587,7 @@ func (s *sliceDriver) profileOf(d locatedDevice) (Profile, bool) {
 func (s *sliceDriver) text(d locatedDevice, name sliceName) string {
 	a, found := lookUp(d.Attributes, name)
 	if found && a.StringValue == nil {
-		s.malformed(d, name, "string")
+		s.malformed(d, name, a, "a text")
 	}
 	return stringOf(a.StringValue)
 }
@@ -599,15 +599,41 @@ func (s *sliceDriver) numaOf(d locatedDevice) int32 {
 		return -1
 	}
 	if a.IntValue == nil || *a.IntValue < -1 || *a.IntValue > math.MaxInt32 {
-		s.malformed(d, s.numaNode, "number of a NUMA node")
+		s.malformed(d, s.numaNode, a, "the number of a NUMA node, from -1 on")
 		return -1
 	}
 	return int32(*a.IntValue)
 }
 
 // malformed records an attribute whose value is of another type than wanted.
-func (s *sliceDriver) malformed(d locatedDevice, name sliceName, wanted string) {
-	d.node.problems.add(MissingLabel, string(name.first), "device %s: no %s", d.Name, wanted)
+func (s *sliceDriver) malformed(d locatedDevice, name sliceName, a resourcev1.DeviceAttribute, wanted string) {
+	d.node.problems.add(MissingLabel, string(name.first), "device %s: %s: must be %s", d.Name, attributeText(a), wanted)
+}
+
+// attributeText returns the value of an attribute as it was written.
+func attributeText(a resourcev1.DeviceAttribute) string {
+	switch {
+	case a.StringValue != nil:
+		return strconv.Quote(*a.StringValue)
+	case a.VersionValue != nil:
+		return "version " + strconv.Quote(*a.VersionValue)
+	case a.IntValue != nil:
+		return strconv.FormatInt(*a.IntValue, 10)
+	case a.BoolValue != nil:
+		return strconv.FormatBool(*a.BoolValue)
+	}
+	return "no value"
+}
+
+// types lists the values of the attribute Type that are known.
+func (s *sliceDriver) types() string {
+	switch {
+	case s.WholeType == "":
+		return strconv.Quote(s.MIGType)
+	case s.MIGType == "":
+		return strconv.Quote(s.WholeType)
+	}
+	return strconv.Quote(s.WholeType) + " or " + strconv.Quote(s.MIGType)
 }
 
 // memoryOf returns the memory of a device, 0 if unknown.
@@ -618,8 +644,7 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 	}
 	bytes := wholeAmount(&c.Value)
 	if !checkMemory(bytes) {
-		amount := c.Value // a copy, so that no good one moves to the heap
-		d.node.problems.add(BadMemory, d.Name, "%s is not between 64 MiB and 4 TiB", &amount)
+		d.node.problems.add(BadMemory, d.Name, "capacity %s: %s: must be from 64 MiB to 4 TiB", s.Memory, written(c.Value))
 		return 0
 	}
 	return bytes

@@ -106,5 +106,5 @@ func ExampleDriver() {
 	// Output:
 	// rdma 3 pci0000:64
 	// ConnectX-7 1
-	// incomplete-pool nic.example.com: 1 slices of generation 1, and the pool has 2
+	// incomplete-pool nic.example.com: 1 slices of generation 1: resourceSliceCount says 2
 }

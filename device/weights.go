@@ -58,14 +58,12 @@ func Weights(vm *vectormap.ResourceVectorMap, rule WeightRule, g *Geometry) (wei
 func migWeight(name string, rule WeightRule, g *Geometry) (float64, *Problem) {
 	p, _, err := ParseProfile(name)
 	if err != nil {
-		return 0, &Problem{UnparsedProfile, name, err.Error()}
+		return 0, &Problem{UnparsedProfile, name, notProfile(err)}
 	}
 	r := g.rank(&p)
 	switch {
-	case r < 0 && g.name == "":
-		return 0, &Problem{ForeignProfile, name, "the GPU has no MIG"}
 	case r < 0:
-		return 0, &Problem{ForeignProfile, name, g.name + " has no profile " + p.String()}
+		return 0, &Problem{ForeignProfile, name, g.lacks(p)}
 	case rule == Compute:
 		return float64(p.G) / float64(g.slices), nil
 	}

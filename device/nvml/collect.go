@@ -105,7 +105,7 @@ func (c *collector) collect(l Library, i int) {
 		c.addInstance(&g.row, instance, fmt.Sprintf("%s, MIG device %d", key, k))
 	}
 	if g.noMemory {
-		c.problem(device.BadMemory, key, "0 bytes are not between 64 MiB and 4 TiB")
+		c.problem(device.BadMemory, key, "memory: 0 bytes: must be from 64 MiB to 4 TiB")
 	}
 	if len(g.errs) > 0 {
 		c.problem(DriverError, key, join(g.errs))

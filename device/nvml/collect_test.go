@@ -200,7 +200,7 @@ func TestCollectContradictions(t *testing.T) {
 	check(t, "rows", n.Devices, []device.Device{first, second})
 	check(t, "cards", n.Cards, []device.Card{{Name: "NVIDIA-H100-80GB-HBM3", Count: 1}})
 	check(t, "problems", n.Problems, []device.Problem{
-		{Code: device.BadMemory, Key: "GPU-0", Detail: "0 bytes are not between 64 MiB and 4 TiB"},
+		{Code: device.BadMemory, Key: "GPU-0", Detail: "memory: 0 bytes: must be from 64 MiB to 4 TiB"},
 		{Code: nvml.DriverError, Key: "GPU-1", Detail: "GetMaxMigDeviceCount: not supported"},
 	})
 }
