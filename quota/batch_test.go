@@ -173,7 +173,7 @@ func (z *batchFuzz) setQueues() {
 		}
 		z.queues = append(z.queues, queue)
 	}
-	if _, err := z.SetQueues(z.queues, nil); err != nil {
+	if _, _, err := z.SetQueues(z.queues, nil); err != nil {
 		z.Fatal(err)
 	}
 }

@@ -333,10 +333,10 @@ func BenchmarkReserveCommitRelease(b *testing.B) {
 		next += block
 		b.StartTimer()
 		for phase, done := range [...]func(k int) bool{
-			func(k int) bool { return w.ReleaseJob(old[k]) },
+			func(k int) bool { _, ok := w.ReleaseJob(old[k]); return ok },
 			func(k int) bool { a, err := w.Reserve(jobs[k]); return err == nil && a.OK && !a.Repeat },
 			func(k int) bool { a, err := w.Commit(tasks[k]); return err == nil && a.OK && !a.Repeat },
-			func(k int) bool { return w.Release(ids[k]) },
+			func(k int) bool { _, ok := w.Release(ids[k]); return ok },
 		} {
 			fastest[phase].sample(block, func() {
 				for k := range block {

@@ -108,23 +108,22 @@ type DeclaredCard struct {
 // SetCatalogue replaces what was discovered: totals, which resources carry which
 // cards, and the cards of nodes. Cards that were known stay known, with the
 // resources they had last. m, if not nil, extends the ledger's map. A card
-// without a dimension is an [ErrUnknownDimension] and changes nothing.
-func (l *Ledger) SetCatalogue(catalogue Catalogue, m *vectormap.ResourceVectorMap) error {
+// without a dimension is an [ErrUnknownDimension] and changes nothing. seq is as of
+// [Ledger.SetQueues].
+func (l *Ledger) SetCatalogue(catalogue Catalogue, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	found := read(catalogue)
 	l.lock()
-	err := l.setDiscovery(found, nil, m)
-	l.unlock(err == nil, nil)
-	return err
+	err = l.setDiscovery(found, nil, m)
+	return l.unlock(err == nil, nil), err
 }
 
 // Declare makes cards known that no node has yet. The resource of a card that the
 // catalogue has is the catalogue's; of another it is the one that was declared or
-// discovered last. Errors are as in [Ledger.SetCatalogue].
-func (l *Ledger) Declare(cards []DeclaredCard, m *vectormap.ResourceVectorMap) error {
+// discovered last. seq and errors are as of [Ledger.SetCatalogue].
+func (l *Ledger) Declare(cards []DeclaredCard, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	l.lock()
-	err := l.setDiscovery(l.source.findings, cards, m)
-	l.unlock(err == nil, nil)
-	return err
+	err = l.setDiscovery(l.source.findings, cards, m)
+	return l.unlock(err == nil, nil), err
 }
 
 // read asks a catalogue, which may be nil.

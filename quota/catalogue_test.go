@@ -53,7 +53,7 @@ func TestCatalogueUsesLedger(t *testing.T) {
 		for _, node := range []string{"n", "gone"} {
 			w := newWorld(t, Config{}, "q", "A:9 B:9")
 			c := &curious{Catalogue: cluster(map[string]string{"n": "B:4"})}
-			if err := w.SetCatalogue(c, nil); err != nil {
+			if _, err := w.SetCatalogue(c, nil); err != nil {
 				t.Fatal(err)
 			}
 			asked := 0
@@ -80,11 +80,11 @@ func TestCatalogueReplacedMeanwhile(t *testing.T) {
 	for _, node := range []string{"n", "gone"} {
 		w := newWorld(t, Config{}, "q", "A:9 B:9")
 		old := &curious{Catalogue: cluster(map[string]string{"n": "B:4"})}
-		if err := w.SetCatalogue(old, nil); err != nil {
+		if _, err := w.SetCatalogue(old, nil); err != nil {
 			t.Fatal(err)
 		}
 		old.asked = func(string) {
-			if err := w.SetCatalogue(cluster(map[string]string{"n": "A:4", "gone": "A:4"}), nil); err != nil {
+			if _, err := w.SetCatalogue(cluster(map[string]string{"n": "A:4", "gone": "A:4"}), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -113,7 +113,7 @@ func TestDeclareAgain(t *testing.T) {
 		{DeclaredCard{Name: "L40", Resource: "nvidia.com/gpu.shared"}, "[nvidia.com/gpu.shared]"},
 		{DeclaredCard{Name: "A100", Resource: "vendor.example/other"}, "[nvidia.com/gpu]"},
 	} {
-		if err := w.Declare([]DeclaredCard{c.card}, m); err != nil {
+		if _, err := w.Declare([]DeclaredCard{c.card}, m); err != nil {
 			t.Fatal(err)
 		}
 		w.want(fmt.Sprint(w.source.known[c.card.Name]), c.resource)

@@ -85,7 +85,7 @@ func TestOver(t *testing.T) {
 		w.commit(id, "j", "q", "A:1 cpu:1")
 	}
 	w.want(fmt.Sprint(w.Over()), "[]")
-	if _, err := w.SetQueues([]Queue{q(w.m, "q", "A:2 cpu:2")}, nil); err != nil {
+	if _, _, err := w.SetQueues([]Queue{q(w.m, "q", "A:2 cpu:2")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	const over = "[{q cpu 3000 2000 1000} {q A 3000 2000 1000}]"
@@ -100,7 +100,7 @@ func TestOrphan(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4", "r", "A:1")
 	w.reserve("j", "q", "A:2")
 	w.commit("1", "j", "q", "A:1")
-	orphans, err := w.SetQueues([]Queue{q(w.m, "r", "A:5")}, nil)
+	orphans, _, err := w.SetQueues([]Queue{q(w.m, "r", "A:5")}, nil)
 	w.want(fmt.Sprint(orphans, err, w.Over()), "[q] <nil> [{q A 2000 0 2000}]")
 	for range 2 {
 		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")

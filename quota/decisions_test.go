@@ -75,11 +75,11 @@ func (w *world) do(line string) string {
 		}
 		return strings.Join(a.Charged, " ")
 	case "rollback":
-		return fmt.Sprint(w.Rollback(args...))
+		return fmt.Sprint(known(w.Rollback(args...)))
 	case "release":
-		return fmt.Sprint(w.Release(args...))
+		return fmt.Sprint(known(w.Release(args...)))
 	case "releasejob":
-		return fmt.Sprint(w.ReleaseJob(args[0]))
+		return fmt.Sprint(known(w.ReleaseJob(args[0])))
 	case "state":
 		return w.state(args[0], args[1])
 	case "queues":
@@ -88,7 +88,7 @@ func (w *world) do(line string) string {
 		for i := 0; i+1 < len(pairs); i += 2 {
 			queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
 		}
-		orphans, err := w.SetQueues(queues, nil)
+		orphans, _, err := w.SetQueues(queues, nil)
 		if err != nil {
 			return short(err.Error())
 		}
@@ -259,13 +259,13 @@ func TestStates(t *testing.T) {
 		w.want(w.commit("1", "j", "q", "A:1"), "A")
 		spec := w.queues["q"].spec
 		spec.State = state
-		if _, err := w.SetQueues([]Queue{spec}, nil); err != nil {
+		if _, _, err := w.SetQueues([]Queue{spec}, nil); err != nil {
 			t.Fatal(err)
 		}
 		w.want(w.probe("q", "A:1"), "QueueNotOpen")
 		w.want(w.probe("q", ""), "QueueNotOpen")
 		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")
-		w.want(fmt.Sprint(w.Release("1"), w.ReleaseJob("j")), "true true")
+		w.want(fmt.Sprint(known(w.Release("1")), known(w.ReleaseJob("j"))), "true true")
 	}
 }
 
@@ -637,7 +637,7 @@ func TestTreeFacts(t *testing.T) {
 	w := newWorld(t, Config{}, "org", "A:4", "x < org", "A:4")
 	org, x := w.queues["org"].spec, w.queues["x"].spec
 	org.State = Closed
-	if _, err := w.SetQueues([]Queue{org, x}, nil); err != nil {
+	if _, _, err := w.SetQueues([]Queue{org, x}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.probe("x", "A:1"), "QueueNotOpen")
@@ -648,7 +648,7 @@ func TestEnforceGuarantee(t *testing.T) {
 	w := newWorld(t, Config{EnforceGuarantee: true}, "a", "A:10", "b", "A:10")
 	b := w.queues["b"].spec
 	b.Guarantee, _ = vectorOf(w.m, "A:6")
-	if _, err := w.SetQueues([]Queue{w.queues["a"].spec, b}, nil); err != nil {
+	if _, _, err := w.SetQueues([]Queue{w.queues["a"].spec, b}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.probe("a", "A:5"), "Scalar 4000 of 4000 at a")
@@ -746,10 +746,10 @@ func TestWiderMapRefused(t *testing.T) {
 		want  error
 		names string
 	}{
-		{"sums", func() error { _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 1 of A`},
-		{"faults", func() error { _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
-		{"cards", func() error { return w.SetCatalogue(cluster(map[string]string{"n": "X:1 Y:1"}), wider) }, ErrUnknownDimension, `"Y"`},
-		{"declared cards", func() error { return w.Declare([]DeclaredCard{{Name: "Y"}}, wider) }, ErrUnknownDimension, `"Y"`},
+		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 1 of A`},
+		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
+		{"cards", func() error { _, err := w.SetCatalogue(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
+		{"declared cards", func() error { _, err := w.Declare([]DeclaredCard{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},
 	} {
 		if err := c.do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: %v", c.name, err)
@@ -761,7 +761,7 @@ func TestWiderMapRefused(t *testing.T) {
 		w.want(fmt.Sprint(w.Check()), "[]")
 	}
 	w.ReleaseJob("k")
-	if _, err := w.SetQueues(below, wider); err != nil || w.Map() != wider {
+	if _, _, err := w.SetQueues(below, wider); err != nil || w.Map() != wider {
 		t.Error(err)
 	}
 	w.want(w.reserve("l", "p", "X:1"), "yes")
@@ -777,13 +777,13 @@ func TestVeryMuchBelowOneQueue(t *testing.T) {
 		name := fmt.Sprintf("q%04d", i)
 		alone, below = append(alone, q(w.m, name, "A:inf")), append(below, q(w.m, name+" < org", "A:inf"))
 	}
-	if _, err := w.SetQueues(alone, nil); err != nil {
+	if _, _, err := w.SetQueues(alone, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, spec := range alone {
 		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
 	}
-	if _, err := w.SetQueues(below, nil); !errors.Is(err, ErrOverflow) {
+	if _, _, err := w.SetQueues(below, nil); !errors.Is(err, ErrOverflow) {
 		t.Errorf("%v", err)
 	}
 	w.want(w.probe("org", "A:1"), "UnknownQueue")
@@ -811,7 +811,7 @@ func TestBadQueueAmounts(t *testing.T) {
 	} {
 		q := w.queues["q"].spec.clone()
 		c.change(&q)
-		_, err := w.SetQueues([]Queue{q}, nil)
+		_, _, err := w.SetQueues([]Queue{q}, nil)
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) || q.Name != "" && !strings.Contains(err.Error(), `"q"`) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -839,9 +839,9 @@ func TestPanics(t *testing.T) {
 		{"Release", "quota: nil ledger", func() { l.Release() }},
 		{"ReleaseJob", "quota: nil ledger", func() { l.ReleaseJob("j") }},
 		{"Expire", "quota: nil ledger", func() { l.Expire(1) }},
-		{"SetQueues", "quota: nil ledger", func() { _, _ = l.SetQueues(nil, nil) }},
-		{"SetCatalogue", "quota: nil ledger", func() { _ = l.SetCatalogue(nil, nil) }},
-		{"Declare", "quota: nil ledger", func() { _ = l.Declare(nil, nil) }},
+		{"SetQueues", "quota: nil ledger", func() { _, _, _ = l.SetQueues(nil, nil) }},
+		{"SetCatalogue", "quota: nil ledger", func() { _, _ = l.SetCatalogue(nil, nil) }},
+		{"Declare", "quota: nil ledger", func() { _, _ = l.Declare(nil, nil) }},
 		{"Reconcile", "quota: nil ledger", func() { _, _ = l.Reconcile(View{Tasks: []Task{{ID: "t", Job: "j", Queue: "q"}}}) }},
 		{"Snapshot", "quota: nil ledger", func() { l.Snapshot() }},
 		{"Check", "quota: nil ledger", func() { l.Check() }},

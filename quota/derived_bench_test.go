@@ -79,7 +79,7 @@ func BenchmarkSetQueues(b *testing.B) {
 		queues = append(queues, q.spec)
 	}
 	for b.Loop() {
-		if orphans, err := l.SetQueues(queues, nil); err != nil || len(orphans) > 0 {
+		if orphans, _, err := l.SetQueues(queues, nil); err != nil || len(orphans) > 0 {
 			b.Fatal(orphans, err)
 		}
 	}

@@ -110,7 +110,7 @@ func TestQueueStatus(t *testing.T) {
 	w.want(w.reserve("k", "y", "A:1"), "yes")
 	w.want(w.commit("2", "k", "y", "A:1"), "A") // nothing is held any more
 	w.want(w.commit("3", "l", "old", "A:1"), "A")
-	if _, err := w.SetQueues([]Queue{
+	if _, _, err := w.SetQueues([]Queue{
 		q(w.m, "org", "cpu:20 A:8 B:8"), q(w.m, "x < org", "cpu:10 A:4 B:4"), q(w.m, "y < org", "A:4"),
 	}, nil); err != nil {
 		t.Fatal(err)

@@ -289,22 +289,25 @@ func ExampleLedger_Rollback() {
 	tell("train", a, err)
 	a, err = l.Commit(train0)
 	tell("train-0", a, err)
-	fmt.Println("rolled back:", l.Rollback("train-0"))
+	seq, ok := l.Rollback("train-0")
+	fmt.Println("rolled back:", ok, "by change", seq)
 	show(l)
 	a, err = l.Commit(train0)
 	tell("train-0", a, err)
-	fmt.Println("released:", l.Release("train-0"))
+	seq, ok = l.Release("train-0")
+	fmt.Println("released:", ok, "by change", seq)
 	show(l)
-	fmt.Println("released again:", l.Release("train-0"))
+	seq, ok = l.Release("train-0")
+	fmt.Println("released again:", ok, "on state", seq)
 	// Output:
 	// train accepted
 	// train-0 charged on A100
-	// rolled back: true
+	// rolled back: true by change 3
 	// team-a: A100 allocated 0m, held 1000m, of 2000m
 	// train-0 charged on A100
-	// released: true
+	// released: true by change 5
 	// team-a: A100 allocated 0m, held 0m, of 2000m
-	// released again: false
+	// released again: false on state 5
 }
 
 // Two jobs were reserved by a scheduler that then crashed; what no view has shown
@@ -316,12 +319,13 @@ func ExampleLedger_Expire() {
 	before := a.Seq + 1
 	a, err = l.Reserve(job(l, "team-a", "new", `{"A100": 2}`))
 	tell("new", a, err)
-	fmt.Println("expired:", l.Expire(before))
+	expired, seq := l.Expire(before)
+	fmt.Println("expired:", expired, "by change", seq)
 	show(l)
 	// Output:
 	// old accepted
 	// new accepted
-	// expired: [old]
+	// expired: [old] by change 3
 	// team-a: A100 allocated 0m, held 2000m, of 5000m
 }
 
@@ -341,12 +345,12 @@ func ExampleLedger_SetQueues() {
 		a, err := l.Reserve(job(l, queue, queue+"-job", `{"A100": 3}`))
 		tell(queue, a, err)
 	}
-	orphans, err := l.SetQueues(buildQueues(cfg, m, "team-a", `{"A100": 2}`), m)
+	orphans, _, err := l.SetQueues(buildQueues(cfg, m, "team-a", `{"A100": 2}`), m)
 	fmt.Println("orphans:", orphans, err)
 	for _, over := range l.Over() {
 		fmt.Println(over.Queue, over.Resource, "is over by", over.Amount)
 	}
-	fmt.Println(l.ReleaseJob("team-b-job"))
+	l.ReleaseJob("team-b-job")
 	_, exists := l.Queue("team-b")
 	fmt.Println("team-b exists:", exists)
 	// Output:
@@ -355,7 +359,6 @@ func ExampleLedger_SetQueues() {
 	// orphans: [team-b] <nil>
 	// team-a A100 is over by 1000
 	// team-b A100 is over by 3000
-	// true
 	// team-b exists: false
 }
 

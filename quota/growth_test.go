@@ -69,7 +69,7 @@ func deepTree(t *testing.T, n int) func() {
 		all = append(all, q(w.m, fmt.Sprintf("leaf%d < q%d", i, n), "A:inf"))
 	}
 	set := func(queues []Queue, orphans int) {
-		if got, err := w.SetQueues(queues, nil); err != nil || len(got) != orphans {
+		if got, _, err := w.SetQueues(queues, nil); err != nil || len(got) != orphans {
 			t.Errorf("%d orphans, want %d, error %v", len(got), orphans, err)
 		}
 	}

@@ -182,8 +182,10 @@ func Example_life() {
 	commit("j", "j3", "j4")
 	reserve("k", `{"A100": 2}`)
 	commit("x", "x1")
-	print("Rollback j1", l.Rollback("j1"))
-	print("Release j2", l.Release("j2"))
+	_, done := l.Rollback("j1")
+	print("Rollback j1", done)
+	_, done = l.Release("j2")
+	print("Release j2", done)
 	// Output:
 	// step         allocated held free
 	// New                  0    0    5
@@ -343,10 +345,10 @@ func (p *plugin) onSessionOpen(nodes []corev1.Node, specs []quota.QueueSpec, vie
 			p.log(spec.Name, fault)
 		}
 	}
-	if err := p.ledger.SetCatalogue(catalogue, p.m); err != nil {
+	if _, err := p.ledger.SetCatalogue(catalogue, p.m); err != nil {
 		return quota.Report{}, err
 	}
-	orphans, err := p.ledger.SetQueues(queues, p.m)
+	orphans, _, err := p.ledger.SetQueues(queues, p.m)
 	if err != nil {
 		return quota.Report{}, err
 	}

@@ -119,8 +119,8 @@ func TestNamesAreUTF8(t *testing.T) {
 	_, _, taskQueueErr := w.ResolveTask(Task{ID: "1", Job: "j", Queue: notUTF8})
 	_, _, jobErr := w.ResolveJob(Job{ID: notUTF8, Queue: "q"})
 	_, _, jobQueueErr := w.ResolveJob(Job{ID: "j", Queue: notUTF8})
-	_, queueErr := w.SetQueues([]Queue{{Name: notUTF8}}, nil)
-	_, ignoredErr := w.SetQueues([]Queue{{Name: "q", Ignored: []corev1.ResourceName{notUTF8}}}, nil)
+	_, _, queueErr := w.SetQueues([]Queue{{Name: notUTF8}}, nil)
+	_, _, ignoredErr := w.SetQueues([]Queue{{Name: "q", Ignored: []corev1.ResourceName{notUTF8}}}, nil)
 	_, _, specErr := new(Config).BuildQueue(w.m, QueueSpec{Name: notUTF8})
 	_, mapErr := NewMap([]string{notUTF8})
 	_, extendErr := ExtendMap(w.m, []string{notUTF8})
@@ -134,10 +134,10 @@ func TestNamesAreUTF8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, wideErr := w.SetQueues(nil, wide)
+	_, _, wideErr := w.SetQueues(nil, wide)
 	_, viewErr := w.Reconcile(View{Jobs: []ViewJob{{Job: Job{ID: notUTF8, Queue: "q"}}}})
 	_, viewTaskErr := w.Reconcile(View{Tasks: []Task{{ID: notUTF8, Job: "j", Queue: "q"}}})
-	resourceErr := w.SetCatalogue(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}), nil)
+	_, resourceErr := w.SetCatalogue(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}), nil)
 	for name, err := range map[string]error{
 		"task": taskErr, "job of a task": taskJobErr, "queue of a task": taskQueueErr, "job": jobErr, "queue of a job": jobQueueErr,
 		"queue": queueErr, "ignored resource": ignoredErr, "description": specErr, "map": mapErr, "wider map": extendErr,
@@ -154,7 +154,7 @@ func TestNamesAreUTF8(t *testing.T) {
 
 	// Any other name comes back.
 	strange := "<\"\\\u2028\x00é\U0001F642>"
-	if _, err := w.SetQueues([]Queue{q(w.m, strange, "A:4"), {Name: "s", State: 200}}, nil); err != nil {
+	if _, _, err := w.SetQueues([]Queue{q(w.m, strange, "A:4"), {Name: "s", State: 200}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.reserve(strange+"j", strange, "A:2"), "yes")
@@ -164,7 +164,7 @@ func TestNamesAreUTF8(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want(string(again.Snapshot()), string(w.Snapshot()))
-	if !again.Release(strange + "1") {
+	if !known(again.Release(strange + "1")) {
 		t.Error("the task isn't there")
 	}
 }
@@ -207,12 +207,12 @@ func TestDeclareKeepsTheCatalogue(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	small, large := cluster(map[string]string{"n": "A:1"}), cluster(map[string]string{"n": "A:1", "m": "A:1"})
 	for range 200 {
-		if err := w.SetCatalogue(small, nil); err != nil {
+		if _, err := w.SetCatalogue(small, nil); err != nil {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
-		both.Go(func() { _ = w.Declare([]DeclaredCard{{Name: "B"}}, nil) })
-		both.Go(func() { _ = w.SetCatalogue(large, nil) })
+		both.Go(func() { _, _ = w.Declare([]DeclaredCard{{Name: "B"}}, nil) })
+		both.Go(func() { _, _ = w.SetCatalogue(large, nil) })
 		both.Wait()
 		if w.source.catalogue != Catalogue(large) || w.source.total(int(w.dims["A"])) != 2000 {
 			t.Fatal("the catalogue before is back")
@@ -333,14 +333,14 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 			for i := 0; i < len(pairs); i += 2 {
 				queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
 			}
-			if _, err := w.SetQueues(queues, nil); err != nil {
+			if _, _, err := w.SetQueues(queues, nil); err != nil {
 				w.Error(err)
 			}
 		case 17:
-			if err := w.SetCatalogue(h.catalogues[rng.IntN(len(h.catalogues))], nil); err != nil {
+			if _, err := w.SetCatalogue(h.catalogues[rng.IntN(len(h.catalogues))], nil); err != nil {
 				w.Error(err)
 			}
-			_ = w.Declare([]DeclaredCard{{Name: "K", Resource: "r/k"}}, nil)
+			_, _ = w.Declare([]DeclaredCard{{Name: "K", Resource: "r/k"}}, nil)
 		case 18:
 			h.reconcile(rng)
 		case 19:
@@ -519,7 +519,7 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 	const most = 1<<53 - 1
 	job := func(j Job) error { _, _, err := w.ResolveJob(j); return err }
 	task := func(x Task) error { _, _, err := w.ResolveTask(x); return err }
-	set := func(queues ...Queue) error { _, err := w.SetQueues(queues, nil); return err }
+	set := func(queues ...Queue) error { _, _, err := w.SetQueues(queues, nil); return err }
 	reserve := func(text string) error { _, err := w.Reserve(w.job("k", "q", text)); return err }
 	commit := func(text string) error { _, err := w.Commit(w.task("1", "k", "q", text)); return err }
 	build := func(spec QueueSpec) error { _, _, err := new(Config).BuildQueue(w.m, spec); return err }

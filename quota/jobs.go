@@ -19,11 +19,22 @@ type JobStatus struct {
 	Mix      Mix
 	Min      Min
 
+	// Items are those of Min in their order and, behind them, what only binds tasks
+	// of the same alternatives to one card: of these Milli is 0.
+	Items []ItemStatus
+
 	Held    Amounts // the part of Min that no charge covers
 	Charged Amounts // what the tasks are charged
 	Elastic Amounts // the part of Charged beyond Min: it could go, and the job would still run
 
 	Tasks []string // the ids of the charged tasks, in commit order
+}
+
+// ItemStatus is what a ledger has of an item of a job.
+type ItemStatus struct {
+	Item
+	Held []CardAmount // the part of Milli that no charge covers: by card, in the order of Alternatives
+	Firm string       // that one of several alternatives on which its tasks must be, since some are; empty: any
 }
 
 // Amounts are amounts of cpu, memory and cards.
@@ -92,6 +103,22 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 	})
 	for t := j.first; t != nil; t = t.next {
 		s.Tasks = append(s.Tasks, t.id)
+	}
+	for _, it := range slices.SortedStableFunc(slices.Values(j.items), compareRecords) {
+		s.Items = append(s.Items, l.itemStatus(it))
+	}
+	return s
+}
+
+func (l *Ledger) itemStatus(it *item) ItemStatus {
+	s := ItemStatus{Item: it.alts.item(it.min, it.unit)}
+	for at, dim := range it.alts.cards {
+		if held := it.heldOn(at); held > 0 {
+			s.Held = append(s.Held, CardAmount{l.cardName(dim), held})
+		}
+	}
+	if it.bound() && it.alts.multi() {
+		s.Firm = l.cardName(it.alts.cards[it.at])
 	}
 	return s
 }

@@ -49,6 +49,41 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// What is held of each item is there to be read.
+func TestJobItems(t *testing.T) {
+	for _, c := range []struct {
+		name, need, commits, want string
+		mix                       Mix
+	}{
+		{"spread", "A:1 A|B:4 B|C:2", "A|B:1", "[A] 1000: [{A 1000}], [A B] 4000: [{A 2000} {B 1000}], [B C] 2000: [{B 2000}]", AnyMix},
+		{"two that hold the same card", "A:1 A|B:2", "", "[A] 1000: [{A 1000}], [A B] 2000: [{A 2000}]", SameCard},
+		{"firm", "A|B:3 C:1", "A|B:1", "[C] 1000: [{C 1000}], [A B] 3000: [{A 2000}] firm A", SameCard},
+		{"used up", "C:1", "C:1", "[C] 1000: []", SameCard},
+		{"no reservation", "", "B|C:1 C:1", "[B C] 0: [] firm B", SameCard},
+		{"nothing bound", "", "B|C:1", "", AnyMix},
+	} {
+		w := newWorld(t, Config{Mix: c.mix}, "q", "A:4 B:4 C:4")
+		if c.need != "" {
+			w.want(w.reserve("j", "q", c.need), "yes")
+		}
+		for i, need := range strings.Fields(c.commits) {
+			w.commit(fmt.Sprint("t", i), "j", "q", need)
+		}
+		var got []string
+		s, _ := w.Job("j")
+		for _, it := range s.Items {
+			text := fmt.Sprint(it.Alternatives, " ", it.Milli, ": ", it.Held)
+			if it.Firm != "" {
+				text += " firm " + it.Firm
+			}
+			got = append(got, text)
+		}
+		if got := strings.Join(got, ", "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // A min that differs can be told from another queue.
 func TestErrReserved(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4", "p", "A:4")
@@ -142,7 +177,7 @@ func TestRefusalDetails(t *testing.T) {
 		t.Errorf("%+v", a.Refusal)
 	}
 	w.reserve("j", "q", "A:1")
-	if _, err := w.SetQueues(nil, nil); err != nil {
+	if _, _, err := w.SetQueues(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.Allocatable(&a, w.task("t", "j", "q", "A:1"))

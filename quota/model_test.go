@@ -903,31 +903,36 @@ func (m *model) giveBack(ended bool) {
 	if ended {
 		op = m.l.Release
 	}
-	got := op(ids...)
+	seq, got := op(ids...)
 	want, changed := m.g.giveBack(ended, ids)
 	if got != want {
 		m.fatal("%v: %v, want %v", ids, got, want)
 	}
+	m.compareSeq(seq, changed)
 	m.countIf(changed)
 	m.end(changed, "")
 }
 
 func (m *model) releaseJob() {
 	id := m.jobID(true)
-	got, want := m.l.ReleaseJob(id), m.g.releaseJob(id)
+	seq, got := m.l.ReleaseJob(id)
+	want := m.g.releaseJob(id)
 	if got != want {
 		m.fatal("%s: %v, want %v", id, got, want)
 	}
+	m.compareSeq(seq, want)
 	m.countIf(want)
 	m.end(want, id)
 }
 
 func (m *model) expire() {
 	seq := m.g.seq - min(m.g.seq, uint64(m.IntN(200)))
-	got, want := m.l.Expire(seq), m.g.expire(seq)
+	got, number := m.l.Expire(seq)
+	want := m.g.expire(seq)
 	if !slices.Equal(got, want) {
 		m.fatal("%v, want %v", got, want)
 	}
+	m.compareSeq(number, len(want) > 0)
 	m.countIf(len(want) > 0)
 	m.end(len(want) > 0, "")
 }
@@ -940,9 +945,10 @@ func (m *model) setQueues() {
 		before = m.l.Snapshot()
 	}
 	specs := m.specs()
-	got, gotErr := m.l.SetQueues(specs, nil)
+	got, seq, gotErr := m.l.SetQueues(specs, nil)
 	want, wantErr := m.g.setQueues(m.queues)
 	m.compareErrors(gotErr, wantErr)
+	m.compareSeq(seq, wantErr == nil)
 	if !slices.Equal(got, want) {
 		m.fatal("orphans %v, want %v", got, want)
 	}
@@ -955,7 +961,7 @@ func (m *model) setQueues() {
 		if err != nil {
 			m.fatal("%v", err)
 		}
-		_, err = again.SetQueues(specs, nil)
+		_, _, err = again.SetQueues(specs, nil)
 		m.compareErrors(err, wantErr)
 		if diff := difference(string(again.Snapshot()), string(m.l.Snapshot())); diff != "" {
 			m.fatal("a restored ledger: snapshot %s", diff)
@@ -1006,7 +1012,8 @@ func (m *model) setCatalogue() {
 	if n := len(m.cards); n < len(modelCards) && m.IntN(2) == 0 {
 		wider = modelMaps[n+1]
 	}
-	err := m.l.SetCatalogue(c, wider)
+	seq, err := m.l.SetCatalogue(c, wider)
+	m.compareSeq(seq, err == nil)
 	if n := len(c.Cards()); n > 0 && wider != modelMaps[n] && m.m != modelMaps[n] { // all have all cards or none
 		m.compareErrors(err, ErrUnknownDimension)
 		m.counts["SetCatalogue: unknown dimension"]++
@@ -1164,6 +1171,19 @@ func (m *model) compareEvents(changed bool) {
 	m.events = m.events[:0]
 }
 
+// compareSeq compares the number that an operation returned with the one of its
+// change or, if there is none, of the state.
+func (m *model) compareSeq(got uint64, changed bool) {
+	m.Helper()
+	want := m.g.seq
+	if changed {
+		want++
+	}
+	if got != want {
+		m.fatal("seq %d, want %d", got, want)
+	}
+}
+
 func (m *model) compareErrors(got, want error) {
 	m.Helper()
 	if !errors.Is(got, want) || (got == nil) != (want == nil) {
@@ -1239,6 +1259,11 @@ func (m *model) compareRecords(id string) {
 		if got, want := m.l.jobs[id].describe(m.l), m.g.jobs[id].describe(); got != want {
 			m.fatal("job\n%s, want\n%s", got, want)
 		}
+		if status, ok := m.l.Job(id); ok {
+			if got, want := fmt.Sprintf("%+v", status.Items), fmt.Sprintf("%+v", m.g.jobs[id].status()); got != want {
+				m.fatal("items\n%s, want\n%s", got, want)
+			}
+		}
 		return
 	}
 	for id := range m.g.jobs {
@@ -1277,6 +1302,34 @@ func (j *job) describe(l *Ledger) string {
 		b = append(b, '\n')
 	}
 	return string(b)
+}
+
+// status is what Job should tell of the items.
+func (j *goldJob) status() (items []ItemStatus) {
+	for _, it := range j.items {
+		s := ItemStatus{Item: Item{it.cards, it.min, it.unit}}
+		if len(it.cards) > 1 {
+			s.Firm = j.firm(it)
+		}
+		for _, card := range it.cards {
+			if held := it.hold[card]; held > 0 {
+				s.Held = append(s.Held, CardAmount{card, held})
+			}
+		}
+		items = append(items, s)
+	}
+	bound := map[string]ItemStatus{}
+	for _, t := range j.tasks {
+		for _, c := range t.charges {
+			if c.binds {
+				bound[goldKey(c.cards)] = ItemStatus{Item: Item{Alternatives: c.cards}, Firm: c.card}
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(bound)) {
+		items = append(items, bound[key])
+	}
+	return items
 }
 
 func (j *goldJob) describe() string {

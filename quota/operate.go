@@ -98,15 +98,17 @@ func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 // changed reports whether an operation with this answer changed the ledger.
 func (a *Answer) changed() bool { return a.OK && !a.Repeat }
 
-// unlock ends a change, and tells what happened.
-func (l *Ledger) unlock(changed bool, events []Event) {
+// unlock ends a change, tells what happened, and returns the number of the state.
+func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
 	if changed {
 		l.seq++
 	}
+	seq = l.seq
 	l.mu.Unlock()
 	for _, e := range events {
 		l.cfg.OnEvent(e)
 	}
+	return seq
 }
 
 // reserve does the work of Reserve and Resize. seq is the number of the change.

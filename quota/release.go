@@ -2,24 +2,27 @@ package quota
 
 // Rollback takes commits back, in the given order: what they had of their job's
 // min is held again on that card, unless later charges of the same item on it
-// were uncovered and draw on it first. It reports whether all ids were of charged
-// tasks; others are left alone.
-func (l *Ledger) Rollback(tasks ...string) bool {
+// were uncovered and draw on it first. known reports whether all ids were of charged
+// tasks; others are left alone. seq is the number of the change or, if nothing
+// changed, of the state.
+func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(RolledBack, tasks)
 }
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they
-// had of it. It reports whether all ids were of charged tasks, or of tasks that were
-// pending by the views, which are no longer; others are left alone.
-func (l *Ledger) Release(tasks ...string) bool {
+// had of it. known reports whether all ids were of charged tasks, or of tasks that
+// were pending by the views, which are no longer; others are left alone. seq is as of
+// [Ledger.Rollback].
+func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(Released, tasks)
 }
 
-func (l *Ledger) giveBack(kind Kind, ids []string) bool {
+func (l *Ledger) giveBack(kind Kind, ids []string) (seq uint64, known bool) {
 	l.lock()
 	var events []Event
 	var again []*task
-	known, changed := true, false
+	known = true
+	changed := false
 	for _, id := range ids {
 		t := l.tasks[id]
 		if t == nil {
@@ -44,8 +47,7 @@ func (l *Ledger) giveBack(kind Kind, ids []string) bool {
 		again = append(again, t)
 	}
 	l.rollBack(again...)
-	l.unlock(changed, events)
-	return known
+	return l.unlock(changed, events), known
 }
 
 // end takes an ended task's charges away; what they covered leaves the min.
@@ -207,19 +209,17 @@ func (l *Ledger) drop(j *job) {
 	l.prune(q)
 }
 
-// ReleaseJob takes a job's reservation and all its charges away. It reports
-// whether there was any.
-func (l *Ledger) ReleaseJob(id string) bool {
+// ReleaseJob takes a job's reservation and all its charges away. known reports
+// whether there was any, seq is as of [Ledger.Rollback].
+func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	l.lock()
 	j := l.jobs[id]
 	if j == nil {
-		l.unlock(false, nil)
-		return false
+		return l.unlock(false, nil), false
 	}
 	events := l.jobEvent(Released, l.seq+1, j)
 	l.releaseJob(j)
-	l.unlock(true, events)
-	return true
+	return l.unlock(true, events), true
 }
 
 func (l *Ledger) releaseJob(j *job) {
@@ -251,23 +251,21 @@ func (l *Ledger) takeOut(t *task) {
 	delete(l.tasks, t.id)
 }
 
-// Expire takes the holds of jobs that were reserved before the change with this
-// number and that Reconcile has never seen, and returns their ids, sorted. What
-// their tasks are charged stays.
-func (l *Ledger) Expire(seq uint64) []string {
+// Expire takes the holds of jobs that were reserved before the change with the number
+// before and that Reconcile has never seen, and returns their ids, sorted. What their
+// tasks are charged stays. seq is as of [Ledger.Rollback].
+func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
-	var expired []string
 	var events []Event
 	for _, j := range l.sortedJobs() {
-		if !j.reserved || j.seen || j.seq >= seq || j.tasks > 0 && !j.holds() {
+		if !j.reserved || j.seen || j.seq >= before || j.tasks > 0 && !j.holds() {
 			continue
 		}
 		expired = append(expired, j.id)
 		events = append(events, l.jobEvent(Expired, l.seq+1, j)...)
 		l.forfeit(j)
 	}
-	l.unlock(len(expired) > 0, events)
-	return expired
+	return expired, l.unlock(len(expired) > 0, events)
 }
 
 // forfeit takes a job's holds: its min is what its charges cover of it. A job

@@ -300,7 +300,7 @@ func TestResolveTaskClaims(t *testing.T) {
 	}
 	// A card that no resource carries can only be claimed.
 	w := fleet(t, Config{})
-	if err := w.Declare([]DeclaredCard{{Name: "Quoted"}}, nil); err != nil {
+	if _, err := w.Declare([]DeclaredCard{{Name: "Quoted"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	need, notes := w.sayTask(Task{Pod: podOf("Quoted", "gpu:1")})
@@ -397,6 +397,19 @@ func TestResolveTaskBound(t *testing.T) {
 	need, _ = w.sayTask(Task{Node: "gone", Request: resourceList("cpu:1")})
 	w.want(need, "1000/0")
 
+	// What it needs is what it is charged: one card for each item.
+	for _, c := range []struct{ cards, node, want string }{
+		{"A100|H100", "", "0/0 A100|H100:1000"},
+		{"A100|H100", "h", "0/0 H100:1000"},
+		{"A100|H100", "both", "0/0 A100:1000"},
+		{"H100|A100", "both", "0/0 H100:1000"},
+		{"H100", "both", "0/0 H100:1000"},
+		{"Ghost|H100|A100", "a", "0/0 A100:1000"},
+	} {
+		need, _ := w.sayTask(Task{Pod: pod(c.cards, c.node)})
+		w.want(need, c.want)
+	}
+
 	// A task keeps its alternatives when it is bound, so it stays the same task.
 	free, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod("A100|H100", "")})
 	bound, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod("A100|H100", "h")})
@@ -429,14 +442,14 @@ func TestAllocatableOn(t *testing.T) {
 		t.Error("refused")
 	}
 	// The nodes of a new catalogue count at once.
-	if err := w.SetCatalogue(cluster(map[string]string{"h": "A100:1"}), nil); err != nil {
+	if _, err := w.SetCatalogue(cluster(map[string]string{"h": "A100:1"}), nil); err != nil {
 		t.Fatal(err)
 	}
 	if w.AllocatableOn(&a, r, "h") {
 		t.Error("the node has no H100 any more")
 	}
 	bare := worldOf(t, Config{}, nil, "q", "Quoted:1")
-	if err := bare.SetCatalogue(nil, nil); err != nil {
+	if _, err := bare.SetCatalogue(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	bare.want(bare.allocatable(podOf("", "gpu:1"), "h"), "")
@@ -769,10 +782,10 @@ func TestResolveConcurrently(t *testing.T) {
 	for i := range 20 {
 		m, err := ExtendMap(w.m, []string{fmt.Sprint("new", i)})
 		if err == nil {
-			err = w.SetCatalogue(found, m)
+			_, err = w.SetCatalogue(found, m)
 		}
 		if err == nil {
-			_, err = w.SetQueues([]Queue{queue}, nil)
+			_, _, err = w.SetQueues([]Queue{queue}, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

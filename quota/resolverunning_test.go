@@ -53,7 +53,7 @@ func TestResolveRunning(t *testing.T) {
 	if _, _, err := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Cards: []CardCount{{[]string{"A100"}, -1}}}); err == nil {
 		t.Error("negative")
 	}
-	if err := w.SetCatalogue(nil, nil); err != nil {
+	if _, err := w.SetCatalogue(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	r, _, _ := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Node: "a", Pod: podOf("A100", "gpu:1")})

@@ -46,14 +46,14 @@ func TestSamples(t *testing.T) {
 	// Without Mentioned only what isn't 0 is a quota, and an orphan has none.
 	bare := q(w.m, "x", "A:4")
 	bare.Mentioned = nil
-	if _, err := w.SetQueues([]Queue{bare}, nil); err != nil {
+	if _, _, err := w.SetQueues([]Queue{bare}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.waiting = nil
 	w.ReleaseJob("k")
 	w.want(w.sampled(), `"" share 0 reservations 0, UnknownQueue 1
 "x" share 0 reservations 1, A 4000 0 1000 2000 1000, InsufficientCPUQuota 1, InsufficientScalarQuota 2`)
-	if _, err := w.SetQueues([]Queue{q(w.m, "y", "")}, nil); err != nil {
+	if _, _, err := w.SetQueues([]Queue{q(w.m, "y", "")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.sampled(), `"" share 0 reservations 0, UnknownQueue 1

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -138,11 +139,18 @@ const defaultUnit = 1000
 // maxJobItems is how many items a job may have.
 const maxJobItems = 64
 
-// Need returns what the task is charged.
+// Need returns what the task is charged. Of a task that is bound to a node each item
+// has the one card that is charged there, else all alternatives.
 func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.cpu, Memory: t.mem}
 	for i := range t.items {
-		need.Items = append(need.Items, t.items[i].alts.item(t.items[i].milli, defaultUnit))
+		alts := t.items[i].alts
+		it := alts.item(t.items[i].milli, defaultUnit)
+		if t.bound != nil {
+			at := slices.IndexFunc(alts.cards, t.bound.has)
+			it.Alternatives = it.Alternatives[at : at+1]
+		}
+		need.Items = append(need.Items, it)
 	}
 	return need
 }

@@ -24,10 +24,10 @@ func New(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, queues
 		return nil, err
 	}
 	l := newLedger(cfg, m)
-	if err := l.SetCatalogue(catalogue, nil); err != nil {
+	if _, err := l.SetCatalogue(catalogue, nil); err != nil {
 		return nil, err
 	}
-	if _, err := l.SetQueues(queues, nil); err != nil {
+	if _, _, err := l.SetQueues(queues, nil); err != nil {
 		return nil, err
 	}
 	l.seq = 0
@@ -48,7 +48,8 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 }
 
 // SetQueues replaces the queues: limits, states and the tree. m, if not nil,
-// extends the ledger's map. It returns the names of the orphans, sorted.
+// extends the ledger's map. It returns the names of the orphans, sorted, and the
+// number of the change or, with an error, of the state.
 //
 // A queue that is missing but has jobs becomes an orphan: closed, and without a
 // quota. What its jobs have counts on in the nearest of the queues above it that is
@@ -57,11 +58,10 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 //
 // Faults in the queues, see [Validate], change nothing and are returned all at once;
 // so does a tree in which a sum would reach 2^53, an [ErrOverflow].
-func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) ([]string, error) {
+func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, seq uint64, err error) {
 	l.lock()
-	orphans, err := l.setQueues(queues, m)
-	l.unlock(err == nil, nil)
-	return orphans, err
+	orphans, err = l.setQueues(queues, m)
+	return orphans, l.unlock(err == nil, nil), err
 }
 
 func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, err error) {

@@ -96,7 +96,7 @@ func (w *upWorld) begin() {
 		}
 		inv.Nodes = append(inv.Nodes, n)
 	}
-	if err := w.l.SetCatalogue(inv.Catalogue(), nil); err != nil {
+	if _, err := w.l.SetCatalogue(inv.Catalogue(), nil); err != nil {
 		w.Fatal(err)
 	}
 	var v View
@@ -355,7 +355,7 @@ func (w *upWorld) evict(id, task string) {
 	if _, beyond := w.ledgerHolds(id); !upEqual(beyond, nil) {
 		w.past[id] = true // which tasks are beyond the min depends on their order
 	}
-	if !w.l.Rollback(task) {
+	if !known(w.l.Rollback(task)) {
 		w.Fatal("not charged: " + task)
 	}
 	w.events = append(w.events, upEvent{upDeallocated, id, task, t.node})

@@ -162,7 +162,7 @@ func drawn(t *testing.T, seed uint64) (*world, *rand.Rand) {
 		for _, name := range []string{"org", "x < org", "y < org", "z"} {
 			queues = append(queues, q(w.m, name, draw()))
 		}
-		if _, err := w.SetQueues(queues, nil); err != nil {
+		if _, _, err := w.SetQueues(queues, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -200,7 +200,7 @@ func (l *Ledger) discover() error {
 	if err != nil {
 		return err
 	}
-	if err := l.account.SetCatalogue(cards, m); err != nil {
+	if _, err := l.account.SetCatalogue(cards, m); err != nil {
 		return err
 	}
 	same := slices.Equal(l.cards.Cards(), cards.Cards()) // else other pods may be of other cards, too
