@@ -18,9 +18,10 @@
 //     pods request: Kueue's configurable resource transformations, exact on
 //     resource lists and vectorized on matrices of workloads.
 //   - [github.com/resvec/resvec/device] knows the accelerators: an inventory from
-//     node labels, ResourceSlices or the driver, card names, MIG placement, and
-//     Koordinator's device-share scoring and allocation, a device at a time or all
-//     devices of all nodes at once.
+//     node labels, ResourceSlices or the driver, and the names of cards.
+//     [github.com/resvec/resvec/device/mig] says how MIG cuts a GPU;
+//     [github.com/resvec/resvec/device/share] scores and allocates devices and parts
+//     of them, as Koordinator's DeviceShare does, all devices of all nodes at once.
 //   - [github.com/resvec/resvec/quota] says whether a queue may have the card:
 //     Volcano's capacity-card quotas as a ledger of promises and charges that never
 //     over-commits. quota/quotametrics, a module of its own, makes Prometheus

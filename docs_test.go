@@ -18,7 +18,7 @@ func TestDocs(t *testing.T) {
 		"docs/migration.md": "migration_test.go",
 		"docs/scoring.md":   "scoring_example_test.go",
 		"docs/transform.md": "transform/example_test.go",
-		"docs/device.md":    "device/guide_example_test.go",
+		"docs/device.md":    "device/share/guide_example_test.go",
 		"docs/embedding.md": "embedding_example_test.go",
 		"docs/quota.md":     "quota/guide_example_test.go",
 	} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -267,7 +268,7 @@ func (v *view) schedule(w *worker, pod *corev1.Pod, bind func(pod *corev1.Pod, n
 // fitDevices keeps the nodes on which the devices can hold a pod, and those whose
 // devices are only a number, which have none in the batch. choose takes some on the
 // node that was chosen. states are the devices of each row.
-func fitDevices(fits *vector.Mask, scorer *device.Scorer, batch *device.Batch, need device.Requirement) error {
+func fitDevices(fits *vector.Mask, scorer *share.Scorer, batch *share.Batch, need share.Requirement) error {
 	var nodes, devices vector.Mask
 	if err := scorer.FitNodes(&nodes, &devices, batch, need); err != nil {
 		return err
@@ -280,18 +281,18 @@ func fitDevices(fits *vector.Mask, scorer *device.Scorer, batch *device.Batch, n
 	return nil
 }
 
-func counted(batch *device.Batch, row int) bool { return batch.Offsets[row] == batch.Offsets[row+1] }
+func counted(batch *share.Batch, row int) bool { return batch.Offsets[row] == batch.Offsets[row+1] }
 
-func choose(row int, scorer *device.Scorer, batch *device.Batch, states [][]device.State, need device.Requirement) (device.Allocation, error) {
+func choose(row int, scorer *share.Scorer, batch *share.Batch, states [][]share.State, need share.Requirement) (share.Allocation, error) {
 	if counted(batch, row) {
-		return device.Allocation{}, nil
+		return share.Allocation{}, nil
 	}
 	chosen, err := scorer.Allocate(need.AllocRequest(), states[row])
 	if err != nil {
-		return device.Allocation{}, err // a *device.NotEnoughError says what was wrong with each device
+		return share.Allocation{}, err // a *share.NotEnoughError says what was wrong with each device
 	}
 	if err := chosen.Commit(states[row]); err != nil {
-		return device.Allocation{}, err
+		return share.Allocation{}, err
 	}
 	return chosen, batch.Update(row, states[row])
 }
@@ -361,12 +362,12 @@ func Example_embedding() {
 	}
 
 	// The devices of a node, of which a pod takes one, and a node that shares its GPU.
-	needs, err := device.Normalize(corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")})
+	needs, err := share.Normalize(corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")})
 	if err != nil {
 		panic(err)
 	}
 	need := needs[0]
-	scorer, err := device.NewScorer(device.Config{Type: device.MostAllocated}, device.FillMemory)
+	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
 	if err != nil {
 		panic(err)
 	}
@@ -382,7 +383,7 @@ func Example_embedding() {
 	if err != nil {
 		panic(err)
 	}
-	states := [][]device.State{inventory.Nodes[0].States(), inventory.Nodes[1].States()}
+	states := [][]share.State{share.States(&inventory.Nodes[0]), share.States(&inventory.Nodes[1])}
 	batch, err := scorer.NewBatch(device.KindGPU, states)
 	if err != nil {
 		panic(err)

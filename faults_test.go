@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/transform"
@@ -27,16 +27,16 @@ func TestFaults(t *testing.T) {
 		"not of the form":              {second(scoring.ParseScoringStrategy([]byte("[]"))), []string{"part"}},
 		"scoring.CompileKube": {second(scoring.CompileKube(scoring.KubeConfig{Type: "x", Resources: []scoring.KubeResource{{Name: "a/b", Weight: 1}}}, m)),
 			[]string{"part.type", "part"}},
-		"scoring.CompileLoad":         {second(scoring.CompileLoad(scoring.LoadConfig{Weights: map[string]float64{"cpu": -1}}, m)), []string{`part.weights["cpu"]`}},
-		"scoring.Combine":             {second(scoring.Combine(nil)), []string{"part.terms"}},
-		"device.ParseScoringStrategy": {second(device.ParseScoringStrategy([]byte("{type: [], x: 1}"))), []string{"part.x", "part.type"}},
-		"no mapping":                  {second(device.ParseScoringStrategy([]byte("7"))), []string{"part"}},
-		"no YAML":                     {second(device.ParseScoringStrategy([]byte("{"))), []string{"part"}},
-		"device.NewScorer":            {second(device.NewScorer(device.Config{Type: "x"})), []string{"part.type"}},
-		"transform.Compile":           {second(transform.Compile(&transform.Config{Rules: make([]transform.Rule, 1)}, transform.Options{})), []string{"part.resources.transformations[0].input"}},
-		"transform.FromTuples":        {second(transform.FromTuples(make([]transform.Tuple, 1))), []string{"part.tuples[0].input", "part.tuples[0].output", "part.tuples[0].strategy"}},
-		"quota.ParseArguments":        {new(quota.Config).ParseArguments(map[string]any{"x": 1}), []string{"part.x"}},
-		"quota.New":                   {second(quota.New(quota.Config{}, m, nil, []quota.Queue{{Name: "a", Parent: "b"}, {}})), []string{"part", "part"}},
+		"scoring.CompileLoad":        {second(scoring.CompileLoad(scoring.LoadConfig{Weights: map[string]float64{"cpu": -1}}, m)), []string{`part.weights["cpu"]`}},
+		"scoring.Combine":            {second(scoring.Combine(nil)), []string{"part.terms"}},
+		"share.ParseScoringStrategy": {second(share.ParseScoringStrategy([]byte("{type: [], x: 1}"))), []string{"part.x", "part.type"}},
+		"no mapping":                 {second(share.ParseScoringStrategy([]byte("7"))), []string{"part"}},
+		"no YAML":                    {second(share.ParseScoringStrategy([]byte("{"))), []string{"part"}},
+		"share.NewScorer":            {second(share.NewScorer(share.Config{Type: "x"})), []string{"part.type"}},
+		"transform.Compile":          {second(transform.Compile(&transform.Config{Rules: make([]transform.Rule, 1)}, transform.Options{})), []string{"part.resources.transformations[0].input"}},
+		"transform.FromTuples":       {second(transform.FromTuples(make([]transform.Tuple, 1))), []string{"part.tuples[0].input", "part.tuples[0].output", "part.tuples[0].strategy"}},
+		"quota.ParseArguments":       {new(quota.Config).ParseArguments(map[string]any{"x": 1}), []string{"part.x"}},
+		"quota.New":                  {second(quota.New(quota.Config{}, m, nil, []quota.Queue{{Name: "a", Parent: "b"}, {}})), []string{"part", "part"}},
 	} {
 		var got []string
 		for _, fault := range vectormap.Faults(field.NewPath("part"), c.err) {

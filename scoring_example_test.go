@@ -149,7 +149,7 @@ func balanced(m *vectormap.ResourceVectorMap) (*scoring.Kube, error) {
 	}, m)
 }
 
-func share(fgd *scoring.FGD, request *scoring.GPURequest, cpuLeft []float64, gpus *scoring.GPUState, fits *vector.Mask, scores []float64) (row int, devices []int32, err error) {
+func chooseGPU(fgd *scoring.FGD, request *scoring.GPURequest, cpuLeft []float64, gpus *scoring.GPUState, fits *vector.Mask, scores []float64) (row int, devices []int32, err error) {
 	gpus.Fit(fits, request, cpuLeft, fits) // fits: what vector.Fit said
 	if err := fgd.ScoreBatch(scores, request, cpuLeft, gpus, fits); err != nil {
 		return -1, nil, err
@@ -288,7 +288,7 @@ func Example_scoring() {
 	hosts := vector.NewMask(gpus.Rows())
 	hosts.SetAll()
 	for range 2 {
-		row, devices, err := share(fgd, &scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, scores[:2])
+		row, devices, err := chooseGPU(fgd, &scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, scores[:2])
 		if err != nil {
 			panic(err)
 		}

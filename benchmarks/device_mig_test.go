@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/mig"
 )
 
 // BenchmarkMIGPlace asks for every multiset of 1 to slots instances on a GPU in
@@ -16,7 +17,7 @@ import (
 // counts, since the machine may be shared.
 func BenchmarkMIGPlace(b *testing.B) {
 	for _, name := range []string{"A100-40", "A30-24"} {
-		g := must(device.GeometryNamed(name))
+		g := must(mig.GeometryNamed(name))
 		states, wants := migStates(g), migMultisets(g)
 		yes := migPossible(g, states)
 		var all, possible []migQueries
@@ -31,15 +32,15 @@ func BenchmarkMIGPlace(b *testing.B) {
 
 // migQueries are questions to Place about one state.
 type migQueries struct {
-	used  []device.Placed
+	used  []mig.Placed
 	wants [][]device.Profile
 }
 
 // migPlaceable returns the wants that can be placed.
-func migPlaceable(g *device.Geometry, used []device.Placed, wants [][]device.Profile) [][]device.Profile {
+func migPlaceable(g *mig.Geometry, used []mig.Placed, wants [][]device.Profile) [][]device.Profile {
 	var yes [][]device.Profile
 	for _, want := range wants {
-		if _, ok, err := device.Place(nil, g, used, want); err == nil && ok {
+		if _, ok, err := mig.PlaceInstances(nil, g, used, want); err == nil && ok {
 			yes = append(yes, want)
 		}
 	}
@@ -48,7 +49,7 @@ func migPlaceable(g *device.Geometry, used []device.Placed, wants [][]device.Pro
 
 // migPlace asks all queries, to so many of which the answer is yes. It times
 // them by parts and adds up the fastest time of each part.
-func migPlace(b *testing.B, g *device.Geometry, queries []migQueries, yes int) {
+func migPlace(b *testing.B, g *mig.Geometry, queries []migQueries, yes int) {
 	parts, n := migParts(queries)
 	fastest := slices.Repeat([]time.Duration{math.MaxInt64}, len(parts))
 	dst := make([]int8, 0, g.Slots())
@@ -89,11 +90,11 @@ func migParts(queries []migQueries) (parts [][]migQueries, n int) {
 }
 
 // migAsk asks queries and returns how many can be placed.
-func migAsk(dst []int8, g *device.Geometry, queries []migQueries) int {
+func migAsk(dst []int8, g *mig.Geometry, queries []migQueries) int {
 	placed := 0
 	for i := range queries {
 		for _, want := range queries[i].wants {
-			_, ok, err := device.Place(dst, g, queries[i].used, want)
+			_, ok, err := mig.PlaceInstances(dst, g, queries[i].used, want)
 			check(err)
 			if ok {
 				placed++
@@ -104,20 +105,20 @@ func migAsk(dst []int8, g *device.Geometry, queries []migQueries) int {
 }
 
 // migStates returns every set of instances that can be on a GPU together.
-func migStates(g *device.Geometry) [][]device.Placed {
-	var all []device.Placed
+func migStates(g *mig.Geometry) [][]mig.Placed {
+	var all []mig.Placed
 	for _, p := range g.Profiles() {
 		for _, s := range p.Starts {
-			all = append(all, device.Placed{Profile: p.Profile, Start: s})
+			all = append(all, mig.Placed{Profile: p.Profile, Start: s})
 		}
 	}
-	var states [][]device.Placed
-	var grow func(used []device.Placed, from int)
-	grow = func(used []device.Placed, from int) {
+	var states [][]mig.Placed
+	var grow func(used []mig.Placed, from int)
+	grow = func(used []mig.Placed, from int) {
 		states = append(states, slices.Clone(used))
 		for i := from; i < len(all); i++ {
 			next := append(used, all[i])
-			if _, _, err := device.Place(nil, g, next, nil); err == nil {
+			if _, _, err := mig.PlaceInstances(nil, g, next, nil); err == nil {
 				grow(next, i+1)
 			}
 		}
@@ -127,7 +128,7 @@ func migStates(g *device.Geometry) [][]device.Placed {
 }
 
 // migMultisets returns every multiset of 1 to slots profiles.
-func migMultisets(g *device.Geometry) [][]device.Profile {
+func migMultisets(g *mig.Geometry) [][]device.Profile {
 	profiles := g.Profiles()
 	var all [][]device.Profile
 	var grow func(want []device.Profile, from int)
@@ -148,16 +149,16 @@ func migMultisets(g *device.Geometry) [][]device.Profile {
 
 // migPossible counts the queries with the answer yes without asking: what can be
 // placed beside a state is what a larger state has beyond it.
-func migPossible(g *device.Geometry, states [][]device.Placed) int {
+func migPossible(g *mig.Geometry, states [][]mig.Placed) int {
 	type query struct {
 		used uint64   // the instances, a bit each
 		want [8]uint8 // how many of each profile
 	}
-	bit, kind := map[device.Placed]int{}, map[device.Profile]int{}
+	bit, kind := map[mig.Placed]int{}, map[device.Profile]int{}
 	for i, p := range g.Profiles() {
 		kind[p.Profile] = i
 		for _, s := range p.Starts {
-			bit[device.Placed{Profile: p.Profile, Start: s}] = len(bit)
+			bit[mig.Placed{Profile: p.Profile, Start: s}] = len(bit)
 		}
 	}
 	possible := map[query]bool{}
@@ -179,15 +180,15 @@ func migPossible(g *device.Geometry, states [][]device.Placed) int {
 
 // migWorst returns the time of the slowest query: all are timed once, and the
 // slow ones again and again.
-func migWorst(g *device.Geometry, queries []migQueries) time.Duration {
+func migWorst(g *mig.Geometry, queries []migQueries) time.Duration {
 	const batch = 5
 	dst := make([]int8, 0, g.Slots())
-	fastest := func(used []device.Placed, want []device.Profile, tries int) time.Duration {
+	fastest := func(used []mig.Placed, want []device.Profile, tries int) time.Duration {
 		best := time.Duration(math.MaxInt64)
 		for range tries {
 			begin := time.Now()
 			for range batch {
-				_, _, _ = device.Place(dst, g, used, want)
+				_, _, _ = mig.PlaceInstances(dst, g, used, want)
 			}
 			best = min(best, time.Since(begin))
 		}

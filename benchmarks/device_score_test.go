@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
@@ -29,9 +30,9 @@ var deviceShapes = []deviceShape{{5000, 8, 1}, {5000, 8, 2}}
 // deviceScores is one problem in all forms, and the answers.
 type deviceScores struct {
 	deviceShape
-	scorer *device.Scorer
-	batch  *device.Batch
-	needs  []device.Requirement // the variants of the question
+	scorer *share.Scorer
+	batch  *share.Batch
+	needs  []share.Requirement // the variants of the question
 
 	plugin   *deviceSharePlugin
 	cache    []*nodeDevices
@@ -44,13 +45,13 @@ type deviceScores struct {
 func newDeviceScores(s deviceShape) *deviceScores {
 	const memory = 80 << 30
 	r := rand.New(rand.NewPCG(300, 1))
-	cfg := device.KoordinatorDefaults()
+	cfg := share.KoordinatorDefaults()
 	cfg.Resources = cfg.Resources[:s.resources]
 	rows := s.nodes * s.devices
 	d := &deviceScores{
 		deviceShape: s,
-		scorer:      must(device.NewScorer(cfg)),
-		batch: &device.Batch{
+		scorer:      must(share.NewScorer(cfg)),
+		batch: &share.Batch{
 			Total: vector.NewMatrix(vector.Schema{}, rows, s.resources), Free: vector.NewMatrix(vector.Schema{}, rows, s.resources),
 			Offsets: vector.Offsets{0},
 		},
@@ -76,12 +77,12 @@ func newDeviceScores(s deviceShape) *deviceScores {
 	}
 	for range variants {
 		ratio := int64(1 + r.IntN(100))
-		d.needs = append(d.needs, device.Requirement{
-			Kind: device.KindGPU, PerInstance: device.Request{device.GPUCore: ratio, device.GPUMemoryRatio: ratio}, Count: 1,
+		d.needs = append(d.needs, share.Requirement{
+			Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: ratio, share.GPUMemoryRatio: ratio}, Count: 1,
 		})
 		d.requests = append(d.requests, corev1.ResourceList{
-			device.GPUCore:        *resource.NewQuantity(ratio, resource.DecimalSI),
-			device.GPUMemoryRatio: *resource.NewQuantity(ratio, resource.DecimalSI),
+			share.GPUCore:        *resource.NewQuantity(ratio, resource.DecimalSI),
+			share.GPUMemoryRatio: *resource.NewQuantity(ratio, resource.DecimalSI),
 		})
 	}
 	return d
@@ -90,9 +91,9 @@ func newDeviceScores(s deviceShape) *deviceScores {
 // gpuResources is one device as it is reported, idle or not.
 func gpuResources(percent, memory int64) corev1.ResourceList {
 	return corev1.ResourceList{
-		device.GPUCore:        *resource.NewQuantity(percent, resource.DecimalSI),
-		device.GPUMemoryRatio: *resource.NewQuantity(percent, resource.DecimalSI),
-		device.GPUMemory:      *resource.NewQuantity(memory, resource.BinarySI),
+		share.GPUCore:        *resource.NewQuantity(percent, resource.DecimalSI),
+		share.GPUMemoryRatio: *resource.NewQuantity(percent, resource.DecimalSI),
+		share.GPUMemory:      *resource.NewQuantity(memory, resource.BinarySI),
 	}
 }
 

@@ -1,30 +1,26 @@
-// Package device knows the accelerators of a cluster: which there are, what they
-// are called, how they can be cut, how good each is for a pod, and which to take.
+// Package device knows the accelerators of a cluster: which devices each node has,
+// and what they are called.
 //
-//   - An [Inventory] lists the devices of every node, from one of three sources:
-//     node labels and allocatable ([FromNodes]), DRA ResourceSlices
-//     ([FromResourceSlices]), or the driver itself (package device/nvml, a module
-//     of its own). The three agree on the same hardware as far as all know it;
-//     [Agree] checks it.
-//   - A [Catalogue] answers by card name: whole cards, MPS shares and MIG
-//     instances, and the Kubernetes resources that carry them.
-//   - A [Geometry] says how MIG cuts a GPU: [Place] decides exactly whether
-//     instances can be placed, [Remaining] what is left, [Best] which start keeps
-//     most room, and [Weights] turns resources into GPU equivalents.
-//   - [Normalize] brings what a pod asks for, in Koordinator's names or the
-//     vendors', into one form: an amount per instance and a number of instances.
-//   - A [Scorer] scores devices and nodes as Koordinator's DeviceShare does, one at
-//     a time or all devices of all nodes in a batch, and allocates: the instances
-//     on a node by score, topology or fragmentation, and together with a second
-//     kind such as RDMA on the same PCIe roots.
+// An [Inventory] comes from node labels and allocatable resources ([FromNodes]),
+// from DRA ResourceSlices ([FromResourceSlices]), or from the driver (package
+// device/nvml, a module of its own):
 //
-// Amounts of devices are integers in Koordinator's units: percent of one device
-// for gpu-core, gpu-memory-ratio, rdma and fpga, bytes for gpu-memory.
+//	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+//	for _, node := range inventory.Nodes {
+//		for _, card := range node.Cards {
+//			fmt.Println(node.Name, card.Name, card.Count) // node-a NVIDIA-A100-SXM4-40GB 8
+//		}
+//	}
 //
-// Data problems never fail a whole inventory. What can't be read is left out, or
-// kept with that field unknown, and a [Problem] names the label or object. A pod
-// that can't be placed gets a value with numbers, see [NotEnoughError].
+// Cards are the names that quotas are written in. A [Catalogue] maps them to the
+// Kubernetes resources that carry them, and back. [Agree] compares two
+// descriptions of a node.
 //
-// Values made by this package are read-only and safe for concurrent use, unless
-// their comment says otherwise; it starts no goroutine and keeps no state.
+// Bad data never fails a whole inventory. What can't be read is left out, or kept
+// with that field unknown, and a [Problem] names the label or object.
+//
+// Package device/mig says how MIG cuts a GPU. Package device/share gives devices,
+// and parts of them, to pods.
+//
+// Values of this package are read-only and safe for concurrent use.
 package device

@@ -3,6 +3,7 @@ package device
 import (
 	"fmt"
 	"iter"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -27,8 +28,6 @@ const (
 	panicDevice    = "device: nil device"
 	panicCatalogue = "device: nil catalogue"
 	panicSlice     = "device: nil slice"
-	panicMap       = "device: nil map"
-	panicMask      = "device: nil mask"
 )
 
 // Node is the accelerators of one node, as one source tells them.
@@ -112,6 +111,9 @@ const (
 	KindFPGA = "fpga"
 )
 
+// kinds are all of them.
+var kinds = [...]string{KindGPU, KindRDMA, KindFPGA}
+
 // Device is one physical device or one MIG instance of one. A physical GPU with
 // MIGEnabled is a row but can't be allocated and counts in no card.
 type Device struct {
@@ -131,7 +133,7 @@ type Device struct {
 	MIGEnabled bool    // a GPU in MIG mode
 	Profile    Profile // of a MIG instance; zero: not one
 	Start      int8    // memory slot where the instance starts; -1: unknown, or no instance
-	Slots      uint8   // memory slots that its source declares, bit i for slot i; 0: none
+	Slots      Slots   // memory slots that its source declares; 0: none
 	ParentUUID string  // the GPU of a MIG instance
 
 	NUMANode int32  // -1: unknown
@@ -147,6 +149,48 @@ func (d *Device) Allocatable() bool {
 		panic(panicDevice)
 	}
 	return !d.MIGEnabled || d.Profile != Profile{}
+}
+
+// Slots is a set of memory slots of a GPU, bit i for slot i: what MIG cuts the
+// memory into. A GPU has at most eight.
+type Slots uint8
+
+// maxSlots is how many slots a GPU has at most.
+const maxSlots = 8
+
+// String lists the slots, such as 0,5,6,7.
+func (s Slots) String() string {
+	var b strings.Builder
+	for rest := s; rest != 0; rest &= rest - 1 {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('0' + byte(bits.TrailingZeros8(uint8(rest))))
+	}
+	return b.String()
+}
+
+// Key names the device in a [Problem]: by its name, else by its UUID, else by its
+// kind and minor or, of a MIG instance, by its profile, start and GPU.
+func (d *Device) Key() string {
+	switch {
+	case d == nil:
+		panic(panicDevice)
+	case d.Name != "":
+		return d.Name
+	case d.UUID != "":
+		return d.UUID
+	case d.Profile != Profile{}:
+		key := d.Profile.String()
+		if d.Start >= 0 {
+			key += fmt.Sprintf(" at %d", d.Start)
+		}
+		if d.ParentUUID != "" {
+			key += " of " + d.ParentUUID
+		}
+		return key
+	}
+	return fmt.Sprintf("%s-%d", d.Kind, d.Minor)
 }
 
 // Sharing says how several pods use one device.

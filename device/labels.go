@@ -7,7 +7,6 @@ import (
 
 	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // LabelOptions says how [FromNodes] reads nodes. The zero value reads all.
@@ -119,7 +118,7 @@ type labelReader struct {
 	resources   []string
 	devices     []Device
 	cards       []Card
-	minors      [len(ruleKinds)]int32 // the next minor of each kind
+	minors      [len(kinds)]int32 // the next minor of each kind
 	text        []byte
 }
 
@@ -162,15 +161,6 @@ func (r *labelReader) node(n *corev1.Node) Node {
 	return out
 }
 
-// written returns an amount as it was written. Kubernetes takes long for some
-// amounts in binary units.
-func written(q resource.Quantity) string {
-	if q.Format == resource.BinarySI {
-		q = quantity.Bounded(q)
-	}
-	return q.String()
-}
-
 // amounts returns what of cpu and memory is allocatable.
 func (r *labelReader) amounts() (cpuMilli, bytes int64) {
 	if q, ok := r.allocatable[corev1.ResourceCPU]; ok {
@@ -178,14 +168,14 @@ func (r *labelReader) amounts() (cpuMilli, bytes int64) {
 			bounded := quantity.Bounded(q)
 			cpuMilli = bounded.MilliValue()
 		} else {
-			r.problems.add(BadCount, string(corev1.ResourceCPU), "%s: must be an amount of cores, from 0 to %d", written(q), int64(math.MaxInt64/1000))
+			r.problems.add(BadCount, string(corev1.ResourceCPU), "%s: must be an amount of cores, from 0 to %d", quantity.Text(q), int64(math.MaxInt64/1000))
 		}
 	}
 	if q, ok := r.allocatable[corev1.ResourceMemory]; ok {
 		if whole, ok := quantity.Ceiling(&q); ok && whole >= 0 {
 			bytes = whole
 		} else {
-			r.problems.add(BadMemory, string(corev1.ResourceMemory), "%s: must be an amount of bytes, from 0 to %d", written(q), int64(math.MaxInt64))
+			r.problems.add(BadMemory, string(corev1.ResourceMemory), "%s: must be an amount of bytes, from 0 to %d", quantity.Text(q), int64(math.MaxInt64))
 		}
 	}
 	return cpuMilli, bytes
@@ -473,7 +463,7 @@ func (r *labelReader) unclaimed(name string) {
 		}
 	}
 	if r.reportUnlisted && !listed && !r.hasPattern(name) {
-		r.problems.add(Unlisted, name, "%s allocatable, but no rule lists it", written(r.allocatable[corev1.ResourceName(name)]))
+		r.problems.add(Unlisted, name, "%s allocatable, but no rule lists it", quantity.Text(r.allocatable[corev1.ResourceName(name)]))
 	}
 }
 
@@ -497,10 +487,10 @@ func (r *labelReader) count(name string) int64 {
 	count, ok := quantity.Ceiling(&bounded)
 	switch {
 	case !ok || count < 0:
-		r.problems.add(BadCount, name, "%s allocatable: must be a number of devices, from 0 to %d", written(q), int64(math.MaxInt64))
+		r.problems.add(BadCount, name, "%s allocatable: must be a number of devices, from 0 to %d", quantity.Text(q), int64(math.MaxInt64))
 		return 0
 	case bounded.CmpInt64(count) != 0:
-		r.problems.add(BadCount, name, "%s allocatable: must be a whole number of devices; taken as %d", written(q), count)
+		r.problems.add(BadCount, name, "%s allocatable: must be a whole number of devices; taken as %d", quantity.Text(q), count)
 	}
 	return count
 }
@@ -653,7 +643,7 @@ func (r *labelReader) device(m *ruleMatch, name string) Device {
 		vendor, _, _ = strings.Cut(name, "/")
 	}
 	return Device{
-		Kind: ruleKinds[m.rule.kind], Vendor: vendor, Product: m.product,
+		Kind: kinds[m.rule.kind], Vendor: vendor, Product: m.product,
 		Synthetic: true, MemoryBytes: m.memory, Replicas: 1, Start: -1, NUMANode: -1,
 	}
 }

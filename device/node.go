@@ -19,25 +19,23 @@ import (
 // The cards count the rows that can be allocated and are not unhealthy, one that
 // is shared by MPS or in turns once per replica. A row without a product, or a shared
 // one of unknown memory, has no card name: it is kept, counts in no card, and is the
-// problem missing-label or bad-memory. The key of these problems is the device's name,
-// else its UUID, else its kind and minor or, of a MIG instance, its profile, start and
-// GPU.
+// problem missing-label or bad-memory. The key of these problems is that of [Device.Key].
 func NewNode(name string, source Source, devices []Device, names Names) Node {
 	n := Node{Name: name, Source: source, Devices: make([]Device, 0, len(devices))}
 	var problems problemList
 	uuids := make(map[string]bool, len(devices))
 	for _, d := range devices {
-		if fault := kindFault(d.Kind); fault != nil {
-			problems.add(UnknownType, deviceKey(&d), "%v", fault)
+		if !slices.Contains(kinds[:], d.Kind) {
+			problems.add(UnknownType, d.Key(), "kind: %q: must be one of %q", d.Kind, kinds)
 			continue
 		}
 		if d.UUID != "" && uuids[d.UUID] {
-			problems.add(DuplicateUUID, deviceKey(&d), "UUID %s: must be unique; the first device is kept", d.UUID)
+			problems.add(DuplicateUUID, d.Key(), "UUID %s: must be unique; the first device is kept", d.UUID)
 			continue
 		}
 		uuids[d.UUID] = true
 		if d.MemoryBytes != 0 && !checkMemory(d.MemoryBytes) {
-			problems.add(BadMemory, deviceKey(&d), "memory: %d bytes: must be from 64 MiB to 4 TiB", d.MemoryBytes)
+			problems.add(BadMemory, d.Key(), "memory: %d bytes: must be from 64 MiB to 4 TiB", d.MemoryBytes)
 			d.MemoryBytes = 0
 		}
 		d.Product = productName(d.Product)
@@ -49,26 +47,6 @@ func NewNode(name string, source Source, devices []Device, names Names) Node {
 	n.Problems = problems.list
 	finishNode(&n)
 	return n
-}
-
-// deviceKey names a device in a problem.
-func deviceKey(d *Device) string {
-	switch {
-	case d.Name != "":
-		return d.Name
-	case d.UUID != "":
-		return d.UUID
-	case d.Profile != Profile{}:
-		key := d.Profile.String()
-		if d.Start >= 0 {
-			key += fmt.Sprintf(" at %d", d.Start)
-		}
-		if d.ParentUUID != "" {
-			key += " of " + d.ParentUUID
-		}
-		return key
-	}
-	return fmt.Sprintf("%s-%d", d.Kind, d.Minor)
 }
 
 // countCards makes the cards of a node from its rows.
@@ -84,9 +62,9 @@ func countCards(n *Node, names Names, problems *problemList) {
 		case card != "":
 			counts[card] += count
 		case d.Product == "":
-			problems.add(MissingLabel, deviceKey(d), "product: must not be empty; it is in no card")
+			problems.add(MissingLabel, d.Key(), "product: must not be empty; it is in no card")
 		default:
-			problems.add(BadMemory, deviceKey(d), "memory: must be known of a shared device; it is in no card")
+			problems.add(BadMemory, d.Key(), "memory: must be known of a shared device; it is in no card")
 		}
 	}
 	n.Cards = make([]Card, 0, len(counts))

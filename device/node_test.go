@@ -139,7 +139,6 @@ func TestEnumNames(t *testing.T) {
 	for got, want := range map[fmt.Stringer]string{
 		device.SourceLabels: "labels", device.SourceResourceSlices: "resourceslices", device.SourceNVML: "nvml", device.Source(0): "none", device.Source(9): "unknown(9)",
 		device.SharingNone: "none", device.SharingMPS: "mps", device.SharingTimeSlicing: "time-slicing", device.SharingMIG: "mig", device.Sharing(9): "unknown(9)",
-		device.ApplyForAll: "ApplyForAll", device.RequestsAsCount: "RequestsAsCount", device.RequestsAsDevices: "RequestsAsDevices", device.Hint(0): "none", device.Hint(9): "unknown(9)",
 		device.HealthUnknown: "unknown", device.Healthy: "healthy", device.Unhealthy: "unhealthy", device.Health(9): "unknown(9)",
 	} {
 		if got.String() != want {

@@ -81,9 +81,6 @@ func DefaultRules() []Rule {
 	}}
 }
 
-// ruleKinds are the kinds that a rule can have.
-var ruleKinds = [...]string{KindGPU, KindRDMA, KindFPGA}
-
 // ruleTerm is a label or resource of a rule: base stands in front of text if the
 // rule is a pattern and the term begins with *.
 type ruleTerm struct {
@@ -125,7 +122,7 @@ func (t ruleTerm) key(base string) labelKey {
 // compiledRule is a Rule with its patterns taken apart.
 type compiledRule struct {
 	Rule
-	kind                             int // index of ruleKinds
+	kind                             int // index of kinds
 	product, count, memory, replicas ruleTerm
 	sharingStrategy, migStrategy     ruleTerm
 	whole, shared                    []ruleTerm
@@ -152,7 +149,7 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 			whole:           newRuleTerms(rule.Whole),
 			shared:          newRuleTerms(rule.Shared),
 		}
-		for k, kind := range ruleKinds {
+		for k, kind := range kinds {
 			if rule.Kind == kind {
 				c.kind = k
 			}
@@ -249,7 +246,7 @@ func (c *ruleCheck) checkEnums() {
 	switch c.Kind {
 	case "", KindGPU, KindRDMA, KindFPGA:
 	default:
-		c.add(field.NotSupported(c.path.Child("kind"), c.Kind, ruleKinds[:]))
+		c.add(field.NotSupported(c.path.Child("kind"), c.Kind, kinds[:]))
 	}
 	switch c.MemoryUnit {
 	case "", MemoryMiB, MemoryQuantity:

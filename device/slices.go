@@ -172,8 +172,8 @@ func checkDrivers(drivers []Driver) (errs field.ErrorList) {
 			errs = append(errs, field.Duplicate(path.Child("name"), d.Name))
 		}
 		names[d.Name] = true
-		if d.Kind != "" && !slices.Contains(ruleKinds[:], d.Kind) {
-			errs = append(errs, field.NotSupported(path.Child("kind"), d.Kind, ruleKinds[:]))
+		if d.Kind != "" && !slices.Contains(kinds[:], d.Kind) {
+			errs = append(errs, field.NotSupported(path.Child("kind"), d.Kind, kinds[:]))
 		}
 		switch {
 		case d.Type == "" && cmp.Or(d.WholeType, d.MIGType) != "":
@@ -644,7 +644,7 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 	}
 	bytes := wholeAmount(&c.Value)
 	if !checkMemory(bytes) {
-		d.node.problems.add(BadMemory, d.Name, "capacity %s: %s: must be from 64 MiB to 4 TiB", s.Memory, written(c.Value))
+		d.node.problems.add(BadMemory, d.Name, "capacity %s: %s: must be from 64 MiB to 4 TiB", s.Memory, quantity.Text(c.Value))
 		return 0
 	}
 	return bytes
@@ -652,7 +652,7 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 
 // slotsOf returns the first memory slot of a MIG instance, -1 if unknown, and all
 // that a GPU can have, a bit each.
-func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots uint8) {
+func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
 	first, last := int32(-1), int32(-1)
 	for name := range d.Capacity {
 		own, ok := strings.CutPrefix(string(name), s.Name+"/")
@@ -667,29 +667,17 @@ func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots uint8) {
 			first = i
 		}
 		last = max(last, i)
-		if i < migMaxSlots {
+		if i < maxSlots {
 			slots |= 1 << i
 		}
 	}
 	switch {
-	case last >= migMaxSlots:
-		d.node.problems.add(BadSlots, d.Name, "%s%d: a GPU has memory slots 0 to %d", s.MemorySlice, last, migMaxSlots-1)
-	case bits.OnesCount8(slots) != int(last-first+1) && slots != 0:
-		d.node.problems.add(BadSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slotsText(slots))
+	case last >= maxSlots:
+		d.node.problems.add(BadSlots, d.Name, "%s%d: a GPU has memory slots 0 to %d", s.MemorySlice, last, maxSlots-1)
+	case bits.OnesCount8(uint8(slots)) != int(last-first+1) && slots != 0:
+		d.node.problems.add(BadSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slots)
 	}
 	return int8(first), slots
-}
-
-// slotsText lists slots, such as 0,5,6,7.
-func slotsText(slots uint8) string {
-	var b strings.Builder
-	for rest := slots; rest != 0; rest &= rest - 1 {
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('0' + byte(bits.TrailingZeros8(rest)))
-	}
-	return b.String()
 }
 
 // sliceName is the name of an attribute or capacity in the two ways in which a

@@ -10,6 +10,7 @@ import (
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/gpus"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/device/nvml"
 )
 
@@ -79,20 +80,20 @@ func compareGPU(t *testing.T, n device.Node, dev gonvml.Device) {
 		t.Logf("%s, %s: not in MIG mode, so its placements were not compared", row.Product, uuid)
 		return
 	}
-	g, err := device.GeometryFor(row.Product, row.MemoryBytes)
+	g, err := mig.GeometryFor(row.Product, row.MemoryBytes)
 	if err != nil {
 		t.Logf("%s: %v, so its placements were not compared", uuid, err)
 		return
 	}
 	comparePlacements(t, dev, g)
-	var used []device.Placed
+	var used []mig.Placed
 	for _, d := range n.Devices {
 		if d.ParentUUID == uuid {
-			used = append(used, device.Placed{Profile: d.Profile, Start: d.Start})
+			used = append(used, mig.Placed{Profile: d.Profile, Start: d.Start})
 		}
 	}
-	if len(used) > 0 && !slices.ContainsFunc(used, func(p device.Placed) bool { return p.Profile.C != 0 }) {
-		if _, _, err := device.Place(nil, g, used, nil); err != nil {
+	if len(used) > 0 && !slices.ContainsFunc(used, func(p mig.Placed) bool { return p.Profile.C != 0 }) {
+		if _, _, err := mig.PlaceInstances(nil, g, used, nil); err != nil {
 			t.Errorf("%s: instances %v: %v", uuid, used, err)
 		}
 	}
@@ -101,7 +102,7 @@ func compareGPU(t *testing.T, n device.Node, dev gonvml.Device) {
 
 // comparePlacements compares what NVML knows of the profiles of a GPU in MIG
 // mode with a geometry.
-func comparePlacements(t *testing.T, dev gonvml.Device, g *device.Geometry) {
+func comparePlacements(t *testing.T, dev gonvml.Device, g *mig.Geometry) {
 	t.Helper()
 	compared := 0
 	for index := range gonvml.GPU_INSTANCE_PROFILE_COUNT {
@@ -116,7 +117,7 @@ func comparePlacements(t *testing.T, dev gonvml.Device, g *device.Geometry) {
 		}
 		media := index == gonvml.GPU_INSTANCE_PROFILE_1_SLICE_REV1 || index == gonvml.GPU_INSTANCE_PROFILE_2_SLICE_REV1
 		profiles := g.Profiles()
-		k := slices.IndexFunc(profiles, func(p device.GeometryProfile) bool {
+		k := slices.IndexFunc(profiles, func(p mig.GeometryProfile) bool {
 			return p.Profile.G == int(info.SliceCount) && p.Slots == int(places[0].Size) && (p.Profile.Suffix == "+me") == media
 		})
 		if k < 0 {
@@ -147,7 +148,7 @@ func TestMockPlacements(t *testing.T) {
 		t.Run(config.Name, func(t *testing.T) {
 			s, d := oneGPU(t, config)
 			row := wrapped(t, s).Devices[0]
-			g, err := device.GeometryFor(row.Product, row.MemoryBytes)
+			g, err := mig.GeometryFor(row.Product, row.MemoryBytes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,8 +171,8 @@ func TestMockGeometries(t *testing.T) {
 				t.Fatalf("%s, profile %d: no MIG device", config.Name, index)
 			}
 			row := n.Devices[i]
-			g, err := device.GeometryFor(row.Product, int64(config.MemoryMB)<<20)
-			if errors.Is(err, device.ErrUnknownGeometry) {
+			g, err := mig.GeometryFor(row.Product, int64(config.MemoryMB)<<20)
+			if errors.Is(err, mig.ErrUnknownGeometry) {
 				t.Fatalf("%s: %v", config.Name, err)
 			}
 			if _, ok := g.Profile(row.Profile); !ok {

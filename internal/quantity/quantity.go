@@ -140,3 +140,12 @@ func Ceiling(q *resource.Quantity) (value int64, ok bool) {
 	}
 	return new(inf.Dec).Round(bounded.AsDec(), 0, inf.RoundUp).Unscaled()
 }
+
+// Text returns q as it was written. Kubernetes takes long for a Far amount in
+// binary units, which no text has; the nearest one that is not Far stands for it.
+func Text(q resource.Quantity) string {
+	if q.Format == resource.BinarySI {
+		q = Bounded(q)
+	}
+	return q.String()
+}

@@ -1,0 +1,276 @@
+package mig
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/document"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	maxSlots    = 8  // slots are the bits of a uint8
+	maxProfiles = 32 // of one geometry; no GPU has half as many
+)
+
+// Geometry says how MIG cuts a GPU: its memory is a row of slots and its
+// processors are compute slices, and an instance takes neighbouring slots from
+// one of a few allowed starts, a number of slices, and perhaps the media engine,
+// of which a GPU has one to give. [GeometryFor] finds the one of a product, and
+// [NewGeometry] makes others.
+//
+// A Geometry is immutable and safe for concurrent use. A nil *Geometry and the
+// zero value are those of a GPU without MIG: no slots, no slices, no profiles.
+type Geometry struct {
+	name          string
+	slots, slices int
+	profiles      []GeometryProfile   // as given
+	kinds         []kind              // of the profiles, in the order of the search
+	order         []uint8             // profile i is kinds[order[i]]
+	first         [maxSlots + 1]uint8 // by g: 1 + the first kind; 0: none
+}
+
+// GeometryProfile is a MIG profile as a [Geometry] allows it.
+type GeometryProfile struct {
+	Profile device.Profile // with C 0: a GPU instance; its compute slices are Profile.G
+	Slots   int            // memory slots
+	Starts  []int8         // the slots where an instance may start
+	Max     int            // how many instances one GPU can have
+	Media   bool           // an instance takes the media engine
+
+	MemoryBytes int64 // of an instance; 0: only the device itself tells
+}
+
+// kind is a profile, prepared for the search.
+type kind struct {
+	profile  device.Profile
+	slots    uint8
+	g        uint8
+	max      uint8
+	media    uint8 // 1: takes the media engine
+	extended bool  // has media extensions (+me)
+	starts   uint8 // bit s: an instance may start at slot s
+	mask     uint8 // the slots of an instance that starts at 0
+	next     uint8 // 1 + the next kind with the same g; 0: none
+
+	// free has a bit s for every start where an instance finds its slots free,
+	// by the slots that are taken.
+	free [256]uint8
+}
+
+// NewGeometry returns the geometry of a GPU with so many memory slots and compute
+// slices, 1 to 8 each. It has 1 to 32 profiles, no two the same and none of a
+// compute instance (C is 0). Each has at most so many slices and slots as the
+// GPU, a maximum of 1 to slots, and at least one start, no two the same, from
+// which an instance does not run over the end. The name is for people and may
+// not be empty. All faults are reported at once, as a field.ErrorList in one
+// error; those of profiles once slots and slices, by which they are judged, are
+// right. The arguments are copied.
+func NewGeometry(name string, slots, slices int, profiles []GeometryProfile) (*Geometry, error) {
+	if err := document.Errors(geometryFaults(name, slots, slices, profiles)); err != nil {
+		return nil, err
+	}
+	return compile(name, slots, slices, profiles), nil
+}
+
+// geometryFaults returns what is wrong with the arguments of [NewGeometry].
+func geometryFaults(name string, slots, slices int, profiles []GeometryProfile) field.ErrorList {
+	var faults field.ErrorList
+	if name == "" {
+		faults = append(faults, field.Required(field.NewPath("name"), "a name for people, such as A100-40"))
+	}
+	faults = within(faults, field.NewPath("slots"), slots, maxSlots, "memory slots")
+	faults = within(faults, field.NewPath("slices"), slices, maxSlots, "compute slices")
+	if len(faults) > 0 {
+		return faults // the profiles are judged by these
+	}
+	list := field.NewPath("profiles")
+	switch {
+	case len(profiles) == 0:
+		faults = append(faults, field.Required(list, "1 to 32 profiles"))
+	case len(profiles) > maxProfiles:
+		faults = append(faults, field.TooMany(list, len(profiles), maxProfiles))
+	}
+	seen := map[device.Profile]bool{}
+	for i := range profiles {
+		p, path := &profiles[i], list.Index(i)
+		faults = append(faults, profileFaults(path, p, slots, slices)...)
+		if seen[p.Profile] {
+			faults = append(faults, field.Duplicate(path.Child("profile"), p.Profile.String()))
+		}
+		seen[p.Profile] = true
+	}
+	return faults
+}
+
+// within adds a fault if value is not 1 to limit.
+func within(faults field.ErrorList, path *field.Path, value, limit int, unit string) field.ErrorList {
+	if value < 1 || value > limit {
+		faults = append(faults, field.Invalid(path, value, fmt.Sprintf("must be 1 to %d %s", limit, unit)))
+	}
+	return faults
+}
+
+// profileFaults returns what is wrong with one profile of a GPU.
+func profileFaults(path *field.Path, p *GeometryProfile, slots, slices int) field.ErrorList {
+	var faults field.ErrorList
+	name := p.Profile.String()
+	switch parsed, _, err := device.ParseProfile(name); {
+	case err != nil || parsed != p.Profile || p.Profile.C != 0:
+		faults = append(faults, field.Invalid(path.Child("profile"), name, "must be the profile of a GPU instance, such as 1g.5gb"))
+	case p.Profile.G > slices:
+		faults = append(faults, field.Invalid(path.Child("profile"), name, fmt.Sprintf("must have 1 to %d compute slices", slices)))
+	}
+	faults = within(faults, path.Child("max"), p.Max, slots, "instances")
+	if p.MemoryBytes < 0 {
+		faults = append(faults, field.Invalid(path.Child("memoryBytes"), p.MemoryBytes, "must be 0 bytes or more"))
+	}
+	if wrong := within(nil, path.Child("slots"), p.Slots, slots, "memory slots"); len(wrong) > 0 {
+		return append(faults, wrong...) // the starts are judged by it
+	}
+	return append(faults, startFaults(path.Child("starts"), p.Starts, slots-p.Slots)...)
+}
+
+// startFaults returns what is wrong with the starts of a profile, of which
+// none may be after last.
+func startFaults(path *field.Path, starts []int8, last int) field.ErrorList {
+	if len(starts) == 0 {
+		return field.ErrorList{field.Required(path, "the memory slots where an instance may start")}
+	}
+	var faults field.ErrorList
+	for i, s := range starts {
+		switch {
+		case s < 0 || int(s) > last:
+			faults = append(faults, field.Invalid(path.Index(i), int(s), fmt.Sprintf("must be a memory slot from 0 to %d", last)))
+		case slices.Contains(starts[:i], s):
+			faults = append(faults, field.Duplicate(path.Index(i), int(s)))
+		}
+	}
+	return faults
+}
+
+// compile prepares a valid geometry.
+func compile(name string, slots, slices int, profiles []GeometryProfile) *Geometry {
+	g := &Geometry{
+		name: name, slots: slots, slices: slices,
+		profiles: cloneProfiles(profiles),
+		kinds:    make([]kind, len(profiles)),
+		order:    make([]uint8, len(profiles)),
+	}
+	for rank, i := range searchOrder(profiles) {
+		p, k := &g.profiles[i], &g.kinds[rank]
+		k.compile(p)
+		k.next, g.first[p.Profile.G] = g.first[p.Profile.G], uint8(rank+1)
+		g.order[i] = uint8(rank)
+	}
+	return g
+}
+
+// searchOrder returns the indices of profiles in the order in which [PlaceInstances]
+// places them: large instances first, for those find the fewest places.
+func searchOrder(profiles []GeometryProfile) []int {
+	order := make([]int, len(profiles))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		p, q := &profiles[a], &profiles[b]
+		return cmp.Or(cmp.Compare(q.Slots, p.Slots), cmp.Compare(q.Profile.G, p.Profile.G),
+			cmp.Compare(p.Profile.String(), q.Profile.String()))
+	})
+	return order
+}
+
+// compile prepares one profile.
+func (k *kind) compile(p *GeometryProfile) {
+	k.profile = p.Profile
+	k.slots, k.g, k.max = uint8(p.Slots), uint8(p.Profile.G), uint8(p.Max)
+	if p.Media {
+		k.media = 1
+	}
+	k.extended = strings.HasPrefix(p.Profile.Suffix, "+me")
+	for _, s := range p.Starts {
+		k.starts |= 1 << s
+	}
+	k.mask = uint8(1<<p.Slots - 1)
+	for taken := range k.free {
+		for _, s := range p.Starts {
+			if uint8(taken)&(k.mask<<s) == 0 {
+				k.free[taken] |= 1 << s
+			}
+		}
+	}
+}
+
+// cloneProfiles returns a copy that shares nothing with profiles.
+func cloneProfiles(profiles []GeometryProfile) []GeometryProfile {
+	profiles = slices.Clone(profiles)
+	for i := range profiles {
+		profiles[i].Starts = slices.Clone(profiles[i].Starts)
+	}
+	return profiles
+}
+
+// orNone returns g, and the zero value for nil.
+func (g *Geometry) orNone() *Geometry {
+	if g == nil {
+		return &noMIG
+	}
+	return g
+}
+
+var noMIG Geometry
+
+// rank returns the place of p among g.kinds, or -1 where g lacks it.
+func (g *Geometry) rank(p *device.Profile) int {
+	if uint(p.G) >= uint(len(g.first)) || p.C != 0 {
+		return -1
+	}
+	for r := g.first[p.G]; r != 0; {
+		k := &g.kinds[r-1]
+		if k.profile.MemGB == p.MemGB && k.profile.Suffix == p.Suffix {
+			return int(r - 1)
+		}
+		r = k.next
+	}
+	return -1
+}
+
+// Name returns the name of the geometry, such as A100-40: the family and the
+// nominal memory of the GPU in GB.
+func (g *Geometry) Name() string { return g.orNone().name }
+
+// Slots returns how many memory slots the GPU has.
+func (g *Geometry) Slots() int { return g.orNone().slots }
+
+// Slices returns how many compute slices the GPU has.
+func (g *Geometry) Slices() int { return g.orNone().slices }
+
+// Profiles returns the profiles, in the order in which the geometry was given
+// them. The caller owns the result.
+func (g *Geometry) Profiles() []GeometryProfile { return cloneProfiles(g.orNone().profiles) }
+
+// Profile returns what the geometry says of one profile, and whether it has it.
+// The caller owns the result.
+func (g *Geometry) Profile(p device.Profile) (GeometryProfile, bool) {
+	g = g.orNone()
+	for i := range g.profiles {
+		if g.profiles[i].Profile == p {
+			return cloneProfiles(g.profiles[i : i+1])[0], true
+		}
+	}
+	return GeometryProfile{}, false
+}
+
+// startsOf lists the starts of a bit mask.
+func startsOf(mask uint8) []int8 {
+	var starts []int8
+	for ; mask != 0; mask &= mask - 1 {
+		starts = append(starts, int8(bits.TrailingZeros8(mask)))
+	}
+	return starts
+}

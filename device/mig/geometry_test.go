@@ -1,0 +1,281 @@
+package mig_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/mig"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The tables of the known GPUs: slots, slices, and for each profile its slots,
+// starts, maximum, media engine and memory in MiB, 0 where the device tells.
+func TestGeometries(t *testing.T) {
+	eight := func(name string, mib [4]int, names ...string) string {
+		return fmt.Sprintf(`%[1]s: 8 slots, 7 slices
+%[6]s: 1 at [0 1 2 3 4 5 6], 7 at most, %[2]d MiB
+%[6]s+me: 1 at [0 1 2 3 4 5 6], 1 at most, media, %[2]d MiB
+%[7]s: 2 at [0 2 4 6], 4 at most, %[3]d MiB
+%[8]s: 2 at [0 2 4], 3 at most, %[3]d MiB
+%[9]s: 4 at [0 4], 2 at most, %[4]d MiB
+%[10]s: 4 at [0], 1 at most, %[4]d MiB
+%[11]s: 8 at [0], 1 at most, media, %[5]d MiB
+`, name, mib[0], mib[1], mib[2], mib[3], names[0], names[1], names[2], names[3], names[4], names[5])
+	}
+	var none [4]int
+	want := eight("A100-40", [4]int{4864, 9856, 19968, 40192}, "1g.5gb", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb") +
+		eight("A100-80", [4]int{9856, 19968, 40192, 80384}, "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb") +
+		`A30-24: 4 slots, 4 slices
+1g.6gb: 1 at [0 1 2 3], 4 at most, 5836 MiB
+1g.6gb+me: 1 at [0 1 2 3], 1 at most, media, 5836 MiB
+2g.12gb: 2 at [0 2], 2 at most, 11672 MiB
+2g.12gb+me: 2 at [0 2], 1 at most, media, 11672 MiB
+4g.24gb: 4 at [0], 1 at most, media, 23344 MiB
+` +
+		eight("B200-180", none, "1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb") +
+		eight("H100-80", none, "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb") +
+		eight("H100-94", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.47gb", "4g.47gb", "7g.94gb") +
+		eight("H100-96", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb") +
+		eight("H200-141", none, "1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")
+	var got strings.Builder
+	for _, g := range mig.Geometries() {
+		fmt.Fprintf(&got, "%s: %d slots, %d slices\n", g.Name(), g.Slots(), g.Slices())
+		for _, p := range g.Profiles() {
+			media := ""
+			if p.Media {
+				media = "media, "
+			}
+			fmt.Fprintf(&got, "%v: %d at %v, %d at most, %s%d MiB\n", p.Profile, p.Slots, p.Starts, p.Max, media, p.MemoryBytes>>20)
+		}
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGeometryNamed(t *testing.T) {
+	for _, g := range mig.Geometries() {
+		if named, err := mig.GeometryNamed(g.Name()); named != g || err != nil {
+			t.Errorf("%s: %v", g.Name(), err)
+		}
+	}
+	for _, name := range []string{"", "A100", "a100-40", "H800-80", "GH200-96"} {
+		if g, err := mig.GeometryNamed(name); g != nil || !errors.Is(err, mig.ErrUnknownGeometry) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestGeometryFor(t *testing.T) {
+	const unknown = ""
+	for _, c := range []struct {
+		id, product string
+		mib         int64
+		want        string
+	}{
+		{"L1", "NVIDIA-A100-SXM4-40GB", 0, "A100-40"},
+		{"L2", "NVIDIA-H100-80GB-HBM3", 0, "H100-80"},
+		{"L3", "NVIDIA-A10", 23028, unknown},
+		{"L4", "NVIDIA-B200", 183359, "B200-180"},
+		{"L5", "NVIDIA-A30-PCIE-24GB", 0, "A30-24"},
+
+		{"the driver's spelling", "NVIDIA A100-SXM4-80GB", 0, "A100-80"},
+		{"Mock", "Mock-NVIDIA-A100-SXM4-40GB", 0, "A100-40"},
+		{"PCIe", "NVIDIA-A100-PCIE-40GB", 40960, "A100-40"},
+		{"the name before the memory", "NVIDIA-A100-SXM4-40GB", 81920, "A100-40"},
+		{"shared", "NVIDIA-A100-SXM4-80GB-SHARED", 0, "A100-80"},
+		{"an instance", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", 4864, "A100-40"},
+		{"an instance, the driver's spelling", "NVIDIA A100-SXM4-80GB MIG 1g.10gb", 9856, "A100-80"},
+		{"an instance's memory says nothing", "NVIDIA-H100-NVL-MIG-7g.94gb", 95830, unknown},
+		{"an instance of an only variant", "NVIDIA-H200-MIG-1g.18gb", 16384, "H200-141"},
+		{"an only variant", "NVIDIA-H200", 143771, "H200-141"},
+		{"an only variant of any memory", "NVIDIA-A30", 0, "A30-24"},
+		{"H200 NVL", "NVIDIA-H200-NVL", 143771, "H200-141"},
+		{"by memory", "NVIDIA-H100-NVL", 95830, "H100-94"},
+		{"by memory: PCIe", "NVIDIA-H100-PCIe", 81559, "H100-80"},
+		{"480GB is the memory of the CPU", "NVIDIA-GH200-480GB", 97871, "H100-96"},
+		{"GH200 of 144 GB", "NVIDIA-GH200-144G-HBM3e", 147456, unknown},
+		{"no memory", "NVIDIA-H100-NVL", 0, unknown},
+		{"negative memory", "NVIDIA-H100-NVL", -81559, unknown},
+		{"A100 of 64 GB", "NVIDIA-A100-SXM-64GB", 65536, unknown},
+		{"10% below 40", "A100", 36864, "A100-40"},
+		{"more than 10% below", "A100", 36863, unknown},
+		{"10% above 80", "A100", 90112, "A100-80"},
+		{"more than 10% above", "A100", 90113, unknown},
+		{"the smaller of two", "H100", 95 << 10, "H100-94"},
+		{"huge", "H100", 1<<43 - 1, unknown},
+		{"another size", "NVIDIA-B200-192GB", 0, "B200-180"},
+		{"a size in the middle of a word", "NVIDIA-A100-x40GB", 0, unknown},
+		{"a size with a zero", "NVIDIA-A100-040GB", 0, unknown},
+		{"the family in the middle of a word", "NVIDIA-A100X-40GB", 40960, unknown},
+		{"GB200", "NVIDIA-GB200", 189471, unknown},
+		{"A800", "NVIDIA-A800-SXM4-80GB", 81920, unknown},
+		{"H800", "NVIDIA-H800", 81559, unknown},
+		{"H20", "NVIDIA-H20", 97871, unknown},
+		{"letter case", "nvidia-a100-sxm4-40gb", 0, unknown},
+		{"two families: the first", "H200-A100-40GB", 0, "H200-141"},
+		{"only the part of an instance", "-MIG-A100-40GB", 0, unknown},
+		{"no name", "", 40960, unknown},
+		{"any separators", "A100_SXM4.40GB", 0, "A100-40"},
+	} {
+		g, err := mig.GeometryFor(c.product, c.mib<<20)
+		if g.Name() != c.want || (err != nil) != (c.want == unknown) {
+			t.Errorf("%s: %s with %d MiB: %q, %v; want %q", c.id, c.product, c.mib, g.Name(), err, c.want)
+		}
+		if err != nil && (!errors.Is(err, mig.ErrUnknownGeometry) || !strings.Contains(err.Error(), fmt.Sprintf("%q with %d bytes", c.product, c.mib<<20)) || g != nil) {
+			t.Errorf("%s: %v", c.id, err)
+		}
+	}
+}
+
+// rtxPro is a geometry that isn't known here: four slots, and a profile that
+// keeps off the media engine.
+func rtxPro() []mig.GeometryProfile {
+	return []mig.GeometryProfile{
+		{Profile: device.Profile{G: 4, MemGB: 96}, Slots: 4, Starts: []int8{0}, Max: 1, Media: true},
+		{Profile: device.Profile{G: 1, MemGB: 24}, Slots: 1, Starts: []int8{3, 2, 1, 0}, Max: 4},
+		{Profile: device.Profile{G: 1, MemGB: 24, Suffix: "+me.all"}, Slots: 1, Starts: []int8{0, 1, 2, 3}, Max: 1, Media: true},
+		{Profile: device.Profile{G: 1, MemGB: 24, Suffix: "-me"}, Slots: 1, Starts: []int8{0, 1, 2, 3}, Max: 4},
+		{Profile: device.Profile{G: 2, MemGB: 48}, Slots: 2, Starts: []int8{0, 2}, Max: 2, MemoryBytes: 47 << 30},
+	}
+}
+
+func TestNewGeometry(t *testing.T) {
+	profiles := rtxPro()
+	g, err := mig.NewGeometry("RTX-PRO-6000", 4, 4, profiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles[1].Starts[0], profiles[0].Slots = 7, 1
+	if diff := cmp.Diff(rtxPro(), g.Profiles()); diff != "" || g.Name() != "RTX-PRO-6000" || g.Slots() != 4 || g.Slices() != 4 {
+		t.Errorf("it isn't as given: %s", diff)
+	}
+	g.Profiles()[1].Starts[0] = 7
+	p, ok := g.Profile(device.Profile{G: 1, MemGB: 24})
+	if diff := cmp.Diff(rtxPro()[1], p); diff != "" || !ok {
+		t.Errorf("the copy isn't one: %s", diff)
+	}
+	p.Starts[0] = 7
+	if starts, ok, err := mig.PlaceInstances(nil, g, nil, parseWant(t, "2g.48gb,1g.24gb,1g.24gb-me")); !ok || err != nil || startsText(starts) != "0,2,3" {
+		t.Errorf("Place: %v, %t, %v", starts, ok, err)
+	}
+	if counts, err := mig.Remaining(g, parseUsed(t, "1g.24gb+me.all@0")); err != nil || fmt.Sprint(counts) != "[0 3 0 3 1]" {
+		t.Errorf("Remaining: %v, %v", counts, err)
+	}
+	// A maximum that neither slots nor slices imply.
+	few := rtxPro()
+	few[1].Max = 2
+	if g, err = mig.NewGeometry("few", 4, 4, few); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := mig.PlaceInstances(nil, g, nil, parseWant(t, "3*1g.24gb")); ok || err != nil {
+		t.Errorf("three of at most two: %t, %v", ok, err)
+	}
+	if _, ok, err := mig.PlaceInstances(nil, g, parseUsed(t, "1g.24gb@3,1g.24gb@0"), parseWant(t, "1g.24gb")); ok || err != nil {
+		t.Errorf("one more than two: %t, %v", ok, err)
+	}
+	if _, _, err := mig.PlaceInstances(nil, g, parseUsed(t, "1g.24gb@3,1g.24gb@0,1g.24gb@1"), nil); err == nil {
+		t.Error("no error for three used of at most two")
+	}
+}
+
+func TestNewGeometryFaults(t *testing.T) {
+	with := func(change func(p []mig.GeometryProfile)) []mig.GeometryProfile {
+		p := rtxPro()
+		change(p)
+		return p
+	}
+	type profiles = []mig.GeometryProfile
+	for _, c := range []struct {
+		what          string
+		slots, slices int
+		profiles      profiles
+		want          []string // type and field
+	}{
+		{"no slots or slices", 0, -1, rtxPro(), []string{"Invalid slots", "Invalid slices"}},
+		{"too many of both", 9, 9, nil, []string{"Invalid slots", "Invalid slices"}},
+		{"no profiles", 4, 4, nil, []string{"Required profiles"}},
+		{"too many profiles", 4, 4, make(profiles, 33), []string{"TooMany profiles"}},
+		{"one slice less", 4, 3, rtxPro(), []string{"Invalid profiles[0].profile"}},
+		{"one slot less", 3, 4, with(func(p profiles) { p[1].Starts, p[2].Starts, p[3].Starts = []int8{2}, []int8{0}, []int8{1} }), []string{
+			"Invalid profiles[0].slots", "Invalid profiles[1].max", "Invalid profiles[3].max", "Invalid profiles[4].starts[1]"}},
+		{"a profile twice", 4, 4, with(func(p profiles) { p[3].Profile = p[1].Profile }), []string{"Duplicate profiles[3].profile"}},
+		{"a compute instance", 4, 4, with(func(p profiles) { p[0].Profile.C = 1 }), []string{"Invalid profiles[0].profile"}},
+		{"no profile", 4, 4, with(func(p profiles) { p[0].Profile = device.Profile{} }), []string{"Invalid profiles[0].profile"}},
+		{"a suffix in another spelling", 4, 4, with(func(p profiles) { p[2].Profile.Suffix = ".me" }), []string{"Invalid profiles[2].profile"}},
+		{"a shared one", 4, 4, with(func(p profiles) { p[2].Profile.Suffix = ".shared" }), []string{"Invalid profiles[2].profile"}},
+		{"no slots in it", 4, 4, with(func(p profiles) { p[0].Slots = 0 }), []string{"Invalid profiles[0].slots"}},
+		{"more slots than any", 4, 4, with(func(p profiles) { p[0].Slots = math.MaxInt }), []string{"Invalid profiles[0].slots"}},
+		{"no maximum", 4, 4, with(func(p profiles) { p[0].Max = 0 }), []string{"Invalid profiles[0].max"}},
+		{"a maximum above the slots", 4, 4, with(func(p profiles) { p[1].Max = 5 }), []string{"Invalid profiles[1].max"}},
+		{"no start", 4, 4, with(func(p profiles) { p[4].Starts = nil }), []string{"Required profiles[4].starts"}},
+		{"a start twice", 4, 4, with(func(p profiles) { p[4].Starts = []int8{2, 0, 2} }), []string{"Duplicate profiles[4].starts[2]"}},
+		{"starts outside", 4, 4, with(func(p profiles) { p[4].Starts = []int8{-1, 3, 127} }), []string{
+			"Invalid profiles[4].starts[0]", "Invalid profiles[4].starts[1]", "Invalid profiles[4].starts[2]"}},
+		{"negative memory", 4, 4, with(func(p profiles) { p[4].MemoryBytes = -1 }), []string{"Invalid profiles[4].memoryBytes"}},
+	} {
+		g, err := mig.NewGeometry("g", c.slots, c.slices, c.profiles)
+		got := fieldFaults(err)
+		if c.what == "too many profiles" {
+			got = got[:1] // and what is wrong with each
+		}
+		if g != nil || !cmp.Equal(got, c.want) {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
+	if _, err := mig.NewGeometry("", 4, 4, rtxPro()); !cmp.Equal(fieldFaults(err), []string{"Required name"}) {
+		t.Errorf("no name: %v", err)
+	}
+}
+
+// fieldFaults lists the faults of a configuration.
+func fieldFaults(err error) (faults []string) {
+	types := map[field.ErrorType]string{
+		field.ErrorTypeInvalid: "Invalid", field.ErrorTypeRequired: "Required",
+		field.ErrorTypeDuplicate: "Duplicate", field.ErrorTypeTooMany: "TooMany",
+	}
+	var all utilerrors.Aggregate
+	if !errors.As(err, &all) {
+		return nil
+	}
+	for _, e := range all.Errors() {
+		var fault *field.Error
+		errors.As(e, &fault)
+		faults = append(faults, types[fault.Type]+" "+fault.Field)
+	}
+	return faults
+}
+
+// The most profiles, slots and slices that a geometry can have, in the order
+// that is worst for a search: all but the last can be anywhere.
+func TestLargestGeometry(t *testing.T) {
+	var profiles []mig.GeometryProfile
+	var want []device.Profile
+	for i := range 32 {
+		p := mig.GeometryProfile{Profile: device.Profile{G: 1, MemGB: 1000 + i}, Slots: 1, Starts: []int8{0, 1, 2, 3, 4, 5, 6, 7}, Max: 8}
+		switch i {
+		case 3, 5:
+			p.Starts = p.Starts[:7]
+		case 30, 31:
+			p.Starts = p.Starts[:1]
+		}
+		profiles = append(profiles, p)
+	}
+	g, err := mig.NewGeometry("large", 8, 8, profiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, 3, 1, 5, 2, 7, 30, 31} {
+		want = append(want, profiles[i].Profile)
+	}
+	check(t, g, nil, want[:7])
+	if starts, ok, err := mig.PlaceInstances(nil, g, nil, want); ok || err != nil {
+		t.Errorf("two that start at 0 only: %v, %v", starts, err)
+	}
+}

@@ -1,0 +1,98 @@
+package mig
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/resvec/resvec/device"
+)
+
+// load is what the instances on a GPU take of it.
+type load struct {
+	slots, slices, media uint8
+	taken                uint8 // the slots of instances whose start is known
+	counts               [maxProfiles]uint8
+	loose                itemList // instances whose start is unknown
+}
+
+// add counts an instance of kind r, wherever it is. It reports whether the GPU
+// has enough for it, starts aside; if not the load is of no more use.
+func (l *load) add(g *Geometry, r int) bool {
+	k := &g.kinds[r]
+	l.slots += k.slots
+	l.slices += k.g
+	l.media += k.media
+	l.counts[r]++
+	return int(l.slots) <= g.slots && int(l.slices) <= g.slices && l.media <= 1 && l.counts[r] <= k.max
+}
+
+// load sets l, which is empty, to what the used instances take.
+func (g *Geometry) load(l *load, used []Placed) error {
+	for i := range used {
+		u := &used[i]
+		r := g.rank(&u.Profile)
+		if r < 0 {
+			return usedError(used, i, g.lacks(u.Profile))
+		}
+		k := &g.kinds[r]
+		mask := uint8(u.Slots)
+		if mask != 0 {
+			if bits.Len8(mask) > g.slots {
+				return usedError(used, i, fmt.Sprintf("must be on memory slots 0 to %d", g.slots-1))
+			}
+			l.slots += uint8(bits.OnesCount8(mask)) - k.slots // add has those of the profile
+		} else if u.Start != -1 {
+			if u.Start < 0 || u.Start >= maxSlots || k.starts>>u.Start&1 == 0 {
+				return usedError(used, i, fmt.Sprintf("must start at one of the memory slots %v", startsOf(k.starts)))
+			}
+			mask = k.mask << u.Start
+		}
+		if l.taken&mask != 0 {
+			return usedError(used, i, g.overlap(used, i))
+		}
+		if !l.add(g, r) {
+			return usedError(used, i, "with those before it "+g.explain(l).String())
+		}
+		l.taken |= mask
+		if mask == 0 {
+			l.loose.insert(uint8(r), 0)
+		}
+	}
+	var at [maxSlots]int8
+	if l.loose.n > 0 && !g.search(l.taken, &l.loose, &at) {
+		i := slices.IndexFunc(used, func(p Placed) bool { return p.isLoose() })
+		return usedError(used, i, "no memory slots are left for all instances whose start is unknown")
+	}
+	return nil
+}
+
+// lacks says which profiles there are beside one that there isn't.
+func (g *Geometry) lacks(p device.Profile) string {
+	if len(g.profiles) == 0 {
+		return "the GPU has no MIG"
+	}
+	names := make([]string, len(g.profiles))
+	for i := range g.profiles {
+		names[i] = g.profiles[i].Profile.String()
+	}
+	return fmt.Sprintf("%s has no profile %v: must be one of %s", g.name, p, strings.Join(names, ", "))
+}
+
+// overlap says with which instance before it instance i overlaps.
+func (g *Geometry) overlap(used []Placed, i int) string {
+	mask := func(p Placed) uint8 {
+		if p.Slots != 0 || p.Start == -1 {
+			return uint8(p.Slots)
+		}
+		return g.kinds[g.rank(&p.Profile)].mask << p.Start
+	}
+	other := slices.IndexFunc(used[:i], func(p Placed) bool { return mask(p)&mask(used[i]) != 0 })
+	return fmt.Sprintf("must not overlap used[%d]: %v", other, used[other])
+}
+
+// usedError reports a used instance that can't be there.
+func usedError(used []Placed, i int, reason string) error {
+	return fmt.Errorf("mig: used[%d]: %v: %s", i, used[i], reason)
+}

@@ -1,0 +1,131 @@
+package mig_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/mig"
+)
+
+// fuzzBytes reads numbers from fuzz data; at its end all are 0.
+type fuzzBytes []byte
+
+// n returns a number below limit.
+func (b *fuzzBytes) n(limit int) int {
+	if len(*b) == 0 {
+		return 0
+	}
+	x := (*b)[0]
+	*b = (*b)[1:]
+	return int(x) % limit
+}
+
+// geometry reads a geometry: a known one, or any that is valid.
+func (b *fuzzBytes) geometry() (*mig.Geometry, error) {
+	known := mig.Geometries()
+	if k := b.n(len(known) + 4); k < len(known) {
+		return known[k], nil
+	}
+	slots, slices := 1+b.n(8), 1+b.n(8)
+	var profiles []mig.GeometryProfile
+	for i := range 1 + b.n(6) {
+		p := mig.GeometryProfile{
+			Profile: device.Profile{G: 1 + b.n(slices), MemGB: 1 + i/2, Suffix: []string{"", "+me"}[i%2]},
+			Slots:   1 + b.n(slots),
+			Max:     1 + b.n(slots),
+			Media:   b.n(3) == 0,
+		}
+		bits := 1 + b.n(255)
+		for s := range slots - p.Slots + 1 {
+			if bits>>s&1 != 0 {
+				p.Starts = append(p.Starts, int8(s))
+			}
+		}
+		if len(p.Starts) == 0 {
+			p.Starts = []int8{0}
+		}
+		profiles = append(profiles, p)
+	}
+	return mig.NewGeometry("fuzz", slots, slices, profiles)
+}
+
+// profile reads a profile of g, or now and then another.
+func (b *fuzzBytes) profile(g *mig.Geometry) device.Profile {
+	profiles := g.Profiles()
+	if i := b.n(64); i > 0 {
+		return profiles[i%len(profiles)].Profile
+	}
+	return device.Profile{C: b.n(2), G: b.n(12), MemGB: b.n(24), Suffix: []string{"", "+me", "+gfx"}[b.n(3)]}
+}
+
+// used reads instances: most can be there, some can't, some have no start.
+func (b *fuzzBytes) used(g *mig.Geometry) []mig.Placed {
+	m := newGolden(g)
+	var used, known []mig.Placed
+	for range b.n(6) {
+		p := mig.Placed{Profile: b.profile(g), Start: int8(b.n(g.Slots()+2) - 1)}
+		if b.n(8) == 0 {
+			p.Slots = device.Slots(b.n(256))
+		}
+		if next := append(known[:len(known):len(known)], p); m.valid(next) {
+			used, known = append(used, p), next
+		} else if p.Start == -1 && p.Slots == 0 || b.n(8) == 0 {
+			used = append(used, p)
+		}
+	}
+	return used
+}
+
+func checkBytes(t *testing.T, data []byte) {
+	b := fuzzBytes(data)
+	g, err := b.geometry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := b.used(g)
+	var want []device.Profile
+	for range b.n(g.Slots() + 2) {
+		want = append(want, b.profile(g))
+	}
+	check(t, g, used, want)
+}
+
+func FuzzPlace(f *testing.F) {
+	f.Add([]byte{0, 2, 5, 0, 4, 4, 1, 2, 3})
+	f.Add([]byte{2, 3, 1, 1, 2, 2, 3, 3})
+	f.Add([]byte{11, 7, 7, 5, 0, 0, 7, 1, 254, 0, 0, 7, 1, 254, 0, 0, 7, 1, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7})
+	f.Fuzz(checkBytes)
+}
+
+// TestPlaceRandom is a part of FuzzPlace that every run of the tests has.
+func TestPlaceRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 4))
+	data := make([]byte, 64)
+	for range 1000 {
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		checkBytes(t, data)
+	}
+}
+
+// FuzzOwnGeometry: a profile is in the geometry of its own.
+func FuzzOwnGeometry(f *testing.F) {
+	for _, name := range []string{"1g.5gb", "1c.3g.20gb", "9g.5gb", "7g.40gb+gfx"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		p, _, err := device.ParseProfile(name)
+		if err != nil {
+			return
+		}
+		g, err := mig.NewGeometry("own", 1, 8, []mig.GeometryProfile{{Profile: p, Slots: 1, Starts: []int8{0}, Max: 1}})
+		if want := p.C == 0 && p.G <= 8; (err == nil) != want {
+			t.Fatalf("%q: %v", name, err)
+		}
+		if _, ok, err := mig.PlaceInstances(nil, g, nil, []device.Profile{p}); ok != (g != nil) || err != nil {
+			t.Errorf("%q on its own GPU: %t, %v", name, ok, err)
+		}
+	})
+}

@@ -1,0 +1,376 @@
+package mig_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/mig"
+)
+
+// golden is a geometry, read by the rules alone: no masks, no tables.
+type golden struct {
+	slots, slices int
+	profiles      map[device.Profile]mig.GeometryProfile
+}
+
+func newGolden(g *mig.Geometry) golden {
+	golden := golden{g.Slots(), g.Slices(), map[device.Profile]mig.GeometryProfile{}}
+	for _, p := range g.Profiles() {
+		golden.profiles[p.Profile] = p
+	}
+	return golden
+}
+
+// slotsOf lists the slots of an instance whose place is known.
+func (m golden) slotsOf(i mig.Placed) (list []int) {
+	for s := range 8 {
+		if i.Slots == 0 && int(i.Start) <= s && s < int(i.Start)+m.profiles[i.Profile].Slots || i.Slots>>s&1 != 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// enough reports whether the GPU has enough for instances, starts aside.
+func (m golden) enough(used []mig.Placed, more ...device.Profile) bool {
+	for _, p := range more {
+		used = append(used[:len(used):len(used)], mig.Placed{Profile: p, Start: -1})
+	}
+	slots, compute, media, count := 0, 0, 0, map[device.Profile]int{}
+	for _, u := range used {
+		name := u.Profile
+		p, ok := m.profiles[name]
+		if !ok {
+			return false
+		}
+		slots, compute = slots+p.Slots, compute+name.G
+		if u.Slots != 0 {
+			slots += len(m.slotsOf(u)) - p.Slots
+		}
+		if p.Media {
+			media++
+		}
+		if count[name]++; count[name] > p.Max {
+			return false
+		}
+	}
+	return slots <= m.slots && compute <= m.slices && media <= 1
+}
+
+// apart reports whether instances start where they may and don't overlap.
+func (m golden) apart(placed []mig.Placed) bool {
+	var taken [8]bool
+	for _, i := range placed {
+		if i.Slots == 0 && !slices.Contains(m.profiles[i.Profile].Starts, i.Start) {
+			return false
+		}
+		for _, s := range m.slotsOf(i) {
+			if s >= m.slots || taken[s] {
+				return false
+			}
+			taken[s] = true
+		}
+	}
+	return true
+}
+
+// valid reports whether instances with known starts can be on the GPU together.
+func (m golden) valid(placed []mig.Placed) bool {
+	return m.enough(placed) && m.apart(placed)
+}
+
+// extend looks for the first starts of more beside placed, trying all.
+func (m golden) extend(placed []mig.Placed, more []device.Profile) ([]mig.Placed, bool) {
+	if !m.apart(placed) {
+		return nil, false
+	}
+	if len(more) == 0 {
+		return placed, true
+	}
+	for s := range int8(m.slots) {
+		if all, ok := m.extend(append(placed[:len(placed):len(placed)], mig.Placed{Profile: more[0], Start: s}), more[1:]); ok {
+			return all, true
+		}
+	}
+	return nil, false
+}
+
+// place is Place. The instances whose start is unknown come last, since only
+// those of the wanted ones are asked for.
+func (m golden) place(used []mig.Placed, want []device.Profile) (starts []int8, ok, usedOK bool) {
+	var known []mig.Placed
+	var unknown []device.Profile
+	for _, u := range used {
+		if u.Start == -1 && u.Slots == 0 {
+			unknown = append(unknown, u.Profile)
+		} else {
+			known = append(known, u)
+		}
+	}
+	if !m.enough(used) {
+		return nil, false, false
+	}
+	if _, ok := m.extend(known, unknown); !ok {
+		return nil, false, false
+	}
+	if !m.enough(used, want...) {
+		return nil, false, true
+	}
+	order := make([]int, len(want))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		p, q := m.profiles[want[a]], m.profiles[want[b]]
+		return cmp.Or(-cmp.Compare(p.Slots, q.Slots), -cmp.Compare(p.Profile.G, q.Profile.G),
+			strings.Compare(p.Profile.String(), q.Profile.String()))
+	})
+	var more []device.Profile
+	for _, i := range order {
+		more = append(more, want[i])
+	}
+	placed, ok := m.extend(known, append(more, unknown...))
+	if !ok {
+		return nil, false, true
+	}
+	starts = make([]int8, len(want))
+	for k, i := range order {
+		starts[i] = placed[len(known)+k].Start
+	}
+	return starts, true, true
+}
+
+// remaining is Remaining for one profile.
+func (m golden) remaining(used []mig.Placed, p device.Profile) int {
+	for n := 0; ; n++ {
+		if _, ok, _ := m.place(used, slices.Repeat([]device.Profile{p}, n+1)); !ok {
+			return n
+		}
+	}
+}
+
+// best is Best.
+func (m golden) best(used []mig.Placed, p device.Profile) (start int8, ok bool) {
+	start = -1
+	var most [2]int
+	for s := range int8(m.slots) {
+		after := append(used[:len(used):len(used)], mig.Placed{Profile: p, Start: s})
+		if _, _, ok := m.place(after, nil); !ok {
+			continue
+		}
+		if room := m.room(after); start == -1 || slices.Compare(room[:], most[:]) > 0 {
+			start, most = s, room
+		}
+	}
+	return start, start >= 0
+}
+
+// room is what Best keeps: the largest g, and the pairs of profile and start.
+func (m golden) room(used []mig.Placed) (room [2]int) {
+	for p := range m.profiles {
+		for s := range int8(m.slots) {
+			if _, _, ok := m.place(append(used[:len(used):len(used)], mig.Placed{Profile: p, Start: s}), nil); ok {
+				room[0] = max(room[0], p.G)
+				if !strings.HasPrefix(p.Suffix, "+me") {
+					room[1]++
+				}
+			}
+		}
+	}
+	return room
+}
+
+// states returns every set of instances that can be on the GPU together, in a
+// fixed order.
+func (m golden) states(g *mig.Geometry) [][]mig.Placed {
+	var all []mig.Placed
+	for _, p := range g.Profiles() {
+		for _, s := range p.Starts {
+			all = append(all, mig.Placed{Profile: p.Profile, Start: s})
+		}
+	}
+	var states [][]mig.Placed
+	var grow func(used []mig.Placed, from int)
+	grow = func(used []mig.Placed, from int) {
+		states = append(states, used)
+		for i := from; i < len(all); i++ {
+			if next := append(used[:len(used):len(used)], all[i]); m.valid(next) {
+				grow(next, i+1)
+			}
+		}
+	}
+	grow(nil, 0)
+	return states
+}
+
+// check compares everything about one state and one want with the golden
+// model.
+func check(t *testing.T, g *mig.Geometry, used []mig.Placed, want []device.Profile) {
+	t.Helper()
+	m := newGolden(g)
+	starts, ok, err := mig.PlaceInstances(nil, g, used, want)
+	wantStarts, wantOK, usedOK := m.place(used, want)
+	if (err == nil) != usedOK || ok != wantOK || !slices.Equal(starts, wantStarts) {
+		t.Fatalf("Place(%v, %v) = %v, %t, %v; want %v, %t, used ok %t", used, want, starts, ok, err, wantStarts, wantOK, usedOK)
+	}
+	checkExplainPlace(t, g, used, want)
+	counts, err := mig.Remaining(g, used)
+	if (err == nil) != usedOK {
+		t.Fatalf("Remaining(%v): %v", used, err)
+	}
+	for i, p := range g.Profiles() {
+		start, ok, err := mig.BestStart(g, used, p.Profile)
+		if (err == nil) != usedOK {
+			t.Fatalf("Best(%v): %v", used, err)
+		}
+		if !usedOK {
+			continue
+		}
+		if n := m.remaining(used, p.Profile); counts[i] != n {
+			t.Fatalf("Remaining(%v): %d of %v, want %d", used, counts[i], p.Profile, n)
+		}
+		if wantStart, wantOK := m.best(used, p.Profile); start != wantStart || ok != wantOK {
+			t.Fatalf("Best(%v, %v) = %d, %t; want %d, %t", used, p.Profile, start, ok, wantStart, wantOK)
+		}
+	}
+}
+
+// Every state of the two kinds of GPUs, with every want that is possible and
+// every one of up to three instances. What is possible beside a state is what
+// larger states have beyond it, and of those that have the same the first in the
+// order of the search is the answer.
+func TestPlaceAllStates(t *testing.T) {
+	for _, name := range []string{"A30-24", "A100-40"} {
+		g := geometry(t, name)
+		m := newGolden(g)
+		states := m.states(g)
+		possible := possibleWants(g, states)
+		wants, keyOf := multisets(g, 3), keysOf(g)
+		queries, found := 0, 0
+		dst := make([]int8, 0, g.Slots())
+		ask := func(used []mig.Placed, want []device.Profile, expect []int8) {
+			starts, ok, err := mig.PlaceInstances(dst, g, used, want)
+			if err != nil || ok != (expect != nil) || !slices.Equal(starts, expect) {
+				t.Fatalf("%s: Place(%v, %v) = %v, %t, %v; want %v", name, used, want, starts, ok, err, expect)
+			}
+			queries++
+		}
+		for i, used := range states {
+			for _, want := range wants {
+				if possible[i][keyOf(want)] == nil {
+					ask(used, want, nil)
+				}
+			}
+			for _, beyond := range possible[i] {
+				var want []device.Profile
+				var expect []int8
+				for _, p := range beyond {
+					want, expect = append(want, p.Profile), append(expect, p.Start)
+				}
+				ask(used, want, expect)
+				found++
+			}
+		}
+		t.Logf("%s: %d states, %d queries, %d of them possible", name, len(states), queries, found)
+	}
+}
+
+// possibleWants returns for each state the wants that are possible, by their key,
+// and what is placed for each in the order of the search.
+func possibleWants(g *mig.Geometry, states [][]mig.Placed) []map[multiset][]mig.Placed {
+	rank := map[device.Profile]int{}
+	sorted := g.Profiles()
+	slices.SortFunc(sorted, func(p, q mig.GeometryProfile) int {
+		return cmp.Or(-cmp.Compare(p.Slots, q.Slots), -cmp.Compare(p.Profile.G, q.Profile.G), strings.Compare(p.Profile.String(), q.Profile.String()))
+	})
+	for i, p := range sorted {
+		rank[p.Profile] = i
+	}
+	keyOf := keysOf(g)
+	index := map[string]int{}
+	for i, s := range states {
+		index[fmt.Sprint(s)] = i
+	}
+	byPlace := func(a, b mig.Placed) int {
+		return cmp.Or(cmp.Compare(rank[a.Profile], rank[b.Profile]), cmp.Compare(a.Start, b.Start))
+	}
+	possible := make([]map[multiset][]mig.Placed, len(states))
+	for i := range possible {
+		possible[i] = map[multiset][]mig.Placed{}
+	}
+	for _, s := range states {
+		for part := range 1 << len(s) {
+			var used, beyond []mig.Placed
+			for i, p := range s {
+				if part>>i&1 != 0 {
+					used = append(used, p)
+				} else {
+					beyond = append(beyond, p)
+				}
+			}
+			if len(beyond) == 0 {
+				continue
+			}
+			slices.SortFunc(beyond, byPlace)
+			var want []device.Profile
+			for _, p := range beyond {
+				want = append(want, p.Profile)
+			}
+			first := possible[index[fmt.Sprint(used)]]
+			key := keyOf(want)
+			if old, ok := first[key]; !ok || slices.CompareFunc(beyond, old, byPlace) < 0 {
+				first[key] = beyond
+			}
+		}
+	}
+	return possible
+}
+
+// multiset counts profiles: it is the same for the same ones in any order.
+type multiset [16]uint8
+
+// keysOf returns a function that makes keys.
+func keysOf(g *mig.Geometry) func(want []device.Profile) multiset {
+	index := map[device.Profile]int{}
+	for i, p := range g.Profiles() {
+		index[p.Profile] = i
+	}
+	return func(want []device.Profile) (key multiset) {
+		for _, p := range want {
+			key[index[p]]++
+		}
+		return key
+	}
+}
+
+// multisets returns every multiset of 1 to most profiles.
+func multisets(g *mig.Geometry, most int) [][]device.Profile {
+	profiles := g.Profiles()
+	var all [][]device.Profile
+	var grow func(want []device.Profile, from int)
+	grow = func(want []device.Profile, from int) {
+		if len(want) > 0 {
+			all = append(all, want)
+		}
+		for i := from; i < len(profiles) && len(want) < most; i++ {
+			grow(append(want[:len(want):len(want)], profiles[i].Profile), i)
+		}
+	}
+	grow(nil, 0)
+	return all
+}
+
+// Every state of A30-24, and one in some of A100-40, by the golden model.
+func TestBestAllStates(t *testing.T) {
+	for name, step := range map[string]int{"A30-24": 1, "A100-40": 16} {
+		g := geometry(t, name)
+		states := newGolden(g).states(g)
+		for i := 0; i < len(states); i += step {
+			check(t, g, states[i], nil)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package mig_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// newMap returns a map with these names.
+func newMap(t testing.TB, names []string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
+	t.Helper()
+	m, err := vectormap.New(names, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// mention is a Problem without its text.
+type mention struct {
+	Code device.ProblemCode
+	Key  string
+}
+
+func TestWeights(t *testing.T) {
+	const prefix = "nvidia.com/mig-"
+	type weights map[string]float64 // the others are 0
+	type problems []mention
+	for _, c := range []struct {
+		id       string
+		names    []string
+		opts     []vectormap.Option
+		rule     mig.WeightRule
+		geometry string // none: nil
+		want     weights
+		problems problems
+	}{
+		{"W2", []string{"nvidia.com/gpu", prefix + "1g.5gb", prefix + "2g.10gb", prefix + "3g.20gb"}, nil, mig.ByCompute, "A100-40",
+			weights{"gpu": 1, prefix + "1g.5gb": 1.0 / 7, prefix + "2g.10gb": 2.0 / 7, prefix + "3g.20gb": 3.0 / 7}, nil},
+		{"W3", []string{prefix + "1g.10gb"}, nil, mig.ByMemory, "A100-40", weights{"gpu": 1, prefix + "1g.10gb": 0.25}, nil},
+		{"W3", []string{prefix + "1g.10gb"}, nil, mig.ByMemory, "A100-80", weights{"gpu": 1, prefix + "1g.10gb": 0.125}, nil},
+		{"W3", []string{prefix + "1g.10gb"}, nil, mig.ByMemory, "A30-24", weights{"gpu": 1}, problems{{device.ForeignProfile, prefix + "1g.10gb"}}},
+
+		{"memory", []string{prefix + "1g.5gb", prefix + "2g.10gb", prefix + "3g.20gb", prefix + "4g.20gb", prefix + "7g.40gb"}, nil, mig.ByMemory, "A100-40",
+			weights{"gpu": 1, prefix + "1g.5gb": 0.125, prefix + "2g.10gb": 0.25, prefix + "3g.20gb": 0.5, prefix + "4g.20gb": 0.5, prefix + "7g.40gb": 1}, nil},
+		{"A30 has four slices", []string{prefix + "1g.6gb", prefix + "2g.12gb.me", prefix + "4g.24gb"}, nil, mig.ByCompute, "A30-24",
+			weights{"gpu": 1, prefix + "1g.6gb": 0.25, prefix + "2g.12gb.me": 0.5, prefix + "4g.24gb": 1}, nil},
+		{"suffixes", []string{prefix + "1g.5gb.me", prefix + "1g.5gb.gfx"}, nil, mig.ByMemory, "A100-40",
+			weights{"gpu": 1, prefix + "1g.5gb.me": 0.125}, problems{{device.ForeignProfile, prefix + "1g.5gb.gfx"}}},
+		{"replicas", []string{prefix + "1g.5gb.shared"}, nil, mig.ByMemory, "A100-40", weights{"gpu": 1, prefix + "1g.5gb.shared": 0.125}, nil},
+		{"compute instances", []string{prefix + "1c.3g.20gb"}, nil, mig.ByCompute, "A100-40",
+			weights{"gpu": 1}, problems{{device.ForeignProfile, prefix + "1c.3g.20gb"}}},
+		{"no profiles, in index order", []string{prefix + "all", prefix + "1g.5gb111", prefix + "1g.6gb"}, nil, mig.ByCompute, "A100-40",
+			weights{"gpu": 1}, problems{{device.UnparsedProfile, prefix + "1g.5gb111"}, {device.ForeignProfile, prefix + "1g.6gb"}, {device.UnparsedProfile, prefix + "all"}}},
+		{"without the domain", []string{"mig-1g.5gb"}, nil, mig.ByMemory, "A100-40", weights{"gpu": 1, "mig-1g.5gb": 0.125}, nil},
+		{"everything else", []string{"nvidia.com/gpu.shared", "x.io/mig-1g.5gb", "ephemeral-storage", "rdma/hca"}, nil, mig.ByCompute, "A100-40",
+			weights{"gpu": 1}, nil},
+		{"no geometry", []string{"nvidia.com/gpu", prefix + "1g.5gb"}, nil, mig.ByCompute, "",
+			weights{"gpu": 1}, problems{{device.ForeignProfile, prefix + "1g.5gb"}}},
+		{"whole GPUs of several vendors", []string{"nvidia.com/gpu", "amd.com/gpu"}, []vectormap.Option{vectormap.NoFold()}, mig.ByCompute, "A100-40",
+			weights{"gpu": 1, "nvidia.com/gpu": 1, "amd.com/gpu": 1}, nil},
+		{"thousandths", []string{prefix + "1g.6gb"}, []vectormap.Option{vectormap.Milli("gpu", prefix+"1g.6gb")}, mig.ByCompute, "A30-24",
+			weights{"gpu": 0.001, prefix + "1g.6gb": 0.00025}, nil},
+		{"literals", nil, []vectormap.Option{vectormap.Literal(vectormap.UnitWhole, prefix+"1g.5gb", prefix+"x")}, mig.ByCompute, "A100-40", weights{"gpu": 1}, nil},
+	} {
+		vm := newMap(t, c.names, c.opts...)
+		var g *mig.Geometry
+		if c.geometry != "" {
+			g = geometry(t, c.geometry)
+		}
+		got, found := mig.Weights(vm, c.rule, g)
+		want := vm.NewVector()
+		for name, w := range c.want {
+			i, ok := vm.Index(name)
+			if !ok {
+				t.Fatalf("%s: no %s", c.id, name)
+			}
+			want[i] = w
+		}
+		var mentions problems
+		for _, p := range found {
+			mentions = append(mentions, mention{p.Code, p.Key})
+			if p.Detail == "" {
+				t.Errorf("%s: %s says nothing", c.id, p.Key)
+			}
+		}
+		if !cmp.Equal(got, []float64(want)) || !cmp.Equal(mentions, c.problems) {
+			t.Errorf("%s on %s: %v, %v; want %v, %v", c.id, c.geometry, got, mentions, want, c.problems)
+		}
+	}
+}
+
+func TestMIGSlicesW1(t *testing.T) {
+	vm := newMap(t, []string{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb", "nvidia.com/mig-7g.40gb"})
+	for name, want := range map[string]float64{"cpu": 0, "nvidia.com/gpu": 1, "nvidia.com/mig-1g.5gb": 1, "nvidia.com/mig-2g.10gb": 2, "nvidia.com/mig-7g.40gb": 7} {
+		i, _ := vm.Index(name)
+		v := vm.NewVector()
+		v[i] = 1
+		if got := vm.MIGSlices(v); got != want {
+			t.Errorf("W1: %s counts %v, want %v", name, got, want)
+		}
+	}
+}
+
+// Weights are for sums over a matrix: a node of two GPUs, and one whose GPUs
+// are cut.
+func TestWeightsOfMatrix(t *testing.T) {
+	vm := newMap(t, []string{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-3g.20gb"})
+	weights, _ := mig.Weights(vm, mig.ByMemory, geometry(t, "A100-40"))
+	small, _ := vm.Index("nvidia.com/mig-1g.5gb")
+	large, _ := vm.Index("nvidia.com/mig-3g.20gb")
+	x := vm.NewMatrix(2)
+	whole, cut := vm.NewVector(), vm.NewVector()
+	whole[vectormap.GPU] = 2
+	cut[small], cut[large] = 6, 3
+	x.SetRow(0, whole)
+	x.SetRow(1, cut)
+	sums := make([]float64, 2)
+	vector.WeightedSum(sums, x, weights)
+	if !cmp.Equal(sums, []float64{2, 2.25}) {
+		t.Errorf("GPU equivalents: %v", sums)
+	}
+}
+
+func TestWeightsPanics(t *testing.T) {
+	defer func() {
+		if r := recover(); r != "mig: unknown weight rule" {
+			t.Errorf("panic: %v", r)
+		}
+	}()
+	mig.Weights(newMap(t, nil), 2, nil)
+}

@@ -1,0 +1,118 @@
+package share_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
+)
+
+func TestExplainAllocation(t *testing.T) {
+	node := allocEight(0)
+	node[7].Health = device.Unhealthy
+	node[6].Free = allocAmounts(40)
+	s := allocScorer(t, share.LeastAllocated, false)
+	got, err := s.ExplainAllocation(share.AllocRequest{
+		PerInstance: allocHalf, Count: 1, Partial: true, Policy: share.PackTopology, Preferred: []int32{3},
+	}, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := []share.Reason{{Cause: share.CauseOutsideScope, Devices: 1}}
+	outside := func(minor int32) share.DeviceChoice {
+		return share.DeviceChoice{Minor: minor, NUMANode: minor / 4, PCIeRoot: node[minor].PCIeRoot, Score: 50,
+			Preferred: minor == 3, Reasons: elsewhere}
+	}
+	want := share.AllocationExplanation{
+		Kind: device.KindGPU, Policy: share.PackTopology, Want: 1, Scope: share.ScopePCIe, NUMANode: 0, PCIeRoot: "0",
+		Devices: []share.DeviceChoice{
+			{Minor: 1, NUMANode: 0, PCIeRoot: "0", Chosen: true, Score: 50},
+			outside(3), outside(2), outside(4), outside(5),
+			{Minor: 0, NUMANode: 0, PCIeRoot: "0", Reasons: []share.Reason{{Cause: share.CauseExhausted, Devices: 1}}},
+			{Minor: 6, NUMANode: 1, PCIeRoot: "3", Reasons: []share.Reason{
+				{Cause: share.CauseInsufficient, Resource: share.GPUCore, Devices: 1, Want: 50, Free: 40},
+				{Cause: share.CauseInsufficient, Resource: share.GPUMemoryRatio, Devices: 1, Want: 50, Free: 40}}},
+			{Minor: 7, NUMANode: 1, PCIeRoot: "3", Reasons: []share.Reason{{Cause: share.CauseUnhealthy, Devices: 1}}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	text := `PackTopology: 1 from PCIe root 0 of NUMA node 0
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  1      0     0     no         -       50     chosen
+  3      0     1     yes        -       50     outside scope
+  2      0     1     no         -       50     outside scope
+  4      1     2     no         -       50     outside scope
+  5      1     2     no         -       50     outside scope
+  0      0     0     -          -       -      exhausted
+  6      1     3     -          -       -      insufficient koordinator.sh/gpu-core (want 50, 40 free), insufficient koordinator.sh/gpu-memory-ratio (want 50, 40 free)
+  7      1     3     -          -       -      unhealthy
+`
+	if diff := cmp.Diff(text, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExplainAllocationText(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		request share.AllocRequest
+		devices []share.State
+		want    string
+	}{
+		{"nothing", share.AllocRequest{}, nil, "FirstFit: 0 from the node\n"},
+		{"refused for the scope", share.AllocRequest{PerInstance: allocWhole, Count: 5, Scope: share.ScopeNUMA}, allocEight()[:5], `
+FirstFit: refused, 4 of 5 fit on NUMA node 0
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     no         -       0      fits
+  1      0     0     no         -       0      fits
+  2      0     1     no         -       0      fits
+  3      0     1     no         -       0      fits
+  4      1     2     no         -       0      outside scope
+`[1:]},
+		{"nothing fits anywhere", share.AllocRequest{PerInstance: allocWhole, Count: 9, Policy: share.PackTopology}, allocEight(0, 1, 2, 3, 4, 5, 6, 7)[:2], `
+PackTopology: refused, 0 of 9 fit on the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      0     0     -          -       -      exhausted
+  1      0     0     -          -       -      exhausted
+`[1:]},
+		{"none of the kind", share.AllocRequest{Kind: device.KindFPGA, Count: 1, Scope: share.ScopePCIe}, allocGPUs(100),
+			"FirstFit: refused, 0 of 1 fit on the node: no device of the kind\n"},
+		{"no topology is known", share.AllocRequest{PerInstance: allocWhole, Count: 1, Scope: share.ScopeNUMA}, allocGPUs(100), `
+FirstFit: refused, 0 of 1 fit on any NUMA node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      -     -     no         -       0      outside scope
+`[1:]},
+		{"no PCIe root is known", share.AllocRequest{PerInstance: allocWhole, Count: 1, Policy: share.PackTopology, Scope: share.ScopePCIe}, allocGPUs(100), `
+PackTopology: refused, 0 of 1 fit on any PCIe root
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  0      -     -     no         -       0      outside scope
+`[1:]},
+		{"A12", share.AllocRequest{PerInstance: share.Request{share.GPUMemoryRatio: 30}, Count: 1,
+			Policy: share.LeastFragmentation, Mix: []share.Share{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}},
+			allocGPUs(100, 50, 30), `
+LeastFragmentation: 1 from the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  2      -     -     no         -60     100    chosen
+  1      -     -     no         -10     80     not needed
+  0      -     -     no         70      30     not needed
+`[1:]},
+		{"A13", share.AllocRequest{PerInstance: share.Request{share.GPUMemoryRatio: 20}, Count: 1, Policy: share.LeastFragmentation,
+			Mix: []share.Share{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}},
+			allocGPUs(100, 80, 60, 40), `
+LeastFragmentation: 1 from the node
+  minor  NUMA  PCIe  preferred  change  score  verdict
+  3      -     -     no         -100    80     chosen
+  1      -     -     no         -60     40     not needed
+  2      -     -     no         20      60     not needed
+  0      -     -     no         240     20     not needed
+`[1:]},
+	} {
+		got, err := allocScorer(t, share.LeastAllocated, false).ExplainAllocation(test.request, test.devices)
+		if diff := cmp.Diff(test.want, got.String()); diff != "" || err != nil {
+			t.Errorf("%s: error %v\n%s", test.name, err, diff)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package share_test
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device/share"
+)
+
+func TestConversions(t *testing.T) {
+	const largest = math.MaxInt64
+	for _, c := range []struct {
+		name                string
+		convert             func(amount, total int64) (int64, error)
+		amount, total, want int64
+		err                 error
+	}{
+		{"B1", share.RatioToBytes, 50, 32 * gi, 16 * gi, nil},
+		{"B2", exactRatio, 16 * gi, 32 * gi, 50, nil},
+		{"B3", exactRatio, 29 * gi, 100 * gi, 29, nil},
+		{"B3, Koordinator", koordinatorRatio, 29 * gi, 100 * gi, 28, nil},
+		{"B2, Koordinator", koordinatorRatio, 16 * gi, 32 * gi, 50, nil},
+		{"nothing", share.RatioToBytes, 0, 1, 0, nil},
+		{"no bytes", exactRatio, 0, 1, 0, nil},
+		{"a byte is cut off", share.RatioToBytes, 33, 10, 3, nil},
+		{"a percent is cut off", exactRatio, 2, 3, 66, nil},
+		{"several devices", share.RatioToBytes, 800, 80 * gi, 640 * gi, nil},
+		{"more than there is", exactRatio, 3 * gi, gi, 300, nil},
+		{"product beyond 2^63", share.RatioToBytes, 100, largest, largest, nil},
+		{"bytes beyond 2^63", exactRatio, largest, largest, 100, nil},
+		{"the largest ratio", exactRatio, largest / 100, 1, largest / 100 * 100, nil},
+		{"the largest ratio, Koordinator", koordinatorRatio, largest / 100, 1, 0, share.ErrNotRepresentable}, // rounds to 2^63
+		{"too large", share.RatioToBytes, 101, largest, 0, share.ErrNotRepresentable},
+		{"too large ratio", exactRatio, largest, 1, 0, share.ErrNotRepresentable},
+		{"too large by a power of 2", exactRatio, 3e17, 1, 0, share.ErrNotRepresentable},
+		{"no total", share.RatioToBytes, 50, 0, 0, share.ErrNoTotal},
+		{"no total for bytes", exactRatio, gi, 0, 0, share.ErrNoTotal},
+		{"no total, Koordinator", koordinatorRatio, gi, 0, 0, share.ErrNoTotal},
+		{"negative total", share.RatioToBytes, 50, -1, 0, share.ErrNoTotal},
+		{"negative ratio", share.RatioToBytes, -1, 100, 0, share.ErrInvalidUnit},
+		{"negative bytes", exactRatio, -1, 100, 0, share.ErrInvalidUnit},
+	} {
+		got, err := c.convert(c.amount, c.total)
+		if got != c.want || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+			t.Errorf("%s: %d, error %v, want %d, %v", c.name, got, err, c.want, c.err)
+		}
+	}
+}
+
+func exactRatio(bytes, total int64) (int64, error) { return share.BytesToRatio(bytes, total) }
+
+func koordinatorRatio(bytes, total int64) (int64, error) {
+	return share.BytesToRatio(bytes, total, share.KoordinatorRatio)
+}
+
+// TestKoordinatorRatio counts how often the float64 is wrong.
+func TestKoordinatorRatio(t *testing.T) {
+	var wrong []int64
+	for p := range int64(101) {
+		exact, _ := exactRatio(p*gi, 100*gi)
+		upstream, _ := koordinatorRatio(p*gi, 100*gi)
+		if exact != p || upstream > exact || upstream < exact-1 {
+			t.Errorf("%d: %d and %d", p, exact, upstream)
+		}
+		if upstream != exact {
+			wrong = append(wrong, p)
+		}
+	}
+	if diff := cmp.Diff([]int64{29, 57, 58}, wrong); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFillRequest(t *testing.T) {
+	for _, c := range []struct {
+		name, request, total, want string
+		err                        error
+	}{
+		{"bytes", "CORE 50, RATIO 50", "MEM 32Gi", "CORE 50, RATIO 50, MEM 16Gi", nil},
+		{"ratio", "MEM 16Gi", "MEM 32Gi, RATIO 100", "MEM 16Gi, RATIO 50", nil},
+		{"B4", "MEM 16Gi, RATIO 60", "MEM 32Gi", "MEM 16Gi, RATIO 60", nil},
+		{"B4, total missing", "MEM 16Gi, RATIO 60", "RATIO 100", "", share.ErrNoTotal},
+		{"ratio, total missing", "RATIO 60", "", "", share.ErrNoTotal},
+		{"bytes, total missing", "MEM 1Gi", "MEM 0", "", share.ErrNoTotal},
+		{"neither", "RDMA 1", "", "RDMA 1", nil},
+		{"zero", "MEM 0, RATIO 0", "", "MEM 0, RATIO 0", nil},
+		{"nothing", "", "MEM 1Gi", "", nil},
+		{"negative", "MEM -1", "MEM 1Gi", "", share.ErrInvalidUnit},
+		{"negative beside", "MEM -1, RATIO 50", "MEM 1Gi", "", share.ErrInvalidUnit},
+	} {
+		request := share.Request(needAmounts(c.request))
+		got, err := share.FillRequest(request, needAmounts(c.total))
+		if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || (err != nil) != (got == nil) {
+			t.Errorf("%s: error %v, want %v", c.name, err, c.err)
+		}
+		if diff := cmp.Diff(share.Request(needAmounts(c.want)), got); diff != "" && err == nil {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if !cmp.Equal(request, share.Request(needAmounts(c.request))) {
+			t.Errorf("%s: the request was changed to %v", c.name, request)
+		}
+	}
+	filled, _ := share.FillRequest(share.Request{share.GPUMemory: 29}, share.Total{share.GPUMemory: 100}, share.KoordinatorRatio)
+	if filled[share.GPUMemoryRatio] != 28 {
+		t.Errorf("Koordinator: %v", filled)
+	}
+}
+
+func TestMemoryOptionPanics(t *testing.T) {
+	defer func() {
+		if recover() != "share: unknown memory option" {
+			t.Error("no panic")
+		}
+	}()
+	_, _ = share.BytesToRatio(1, 1, 2)
+}
+
+// FuzzConversions compares with integers of any size.
+func FuzzConversions(f *testing.F) {
+	f.Add(int64(29)<<30, int64(100)<<30)
+	f.Add(int64(math.MaxInt64), int64(math.MaxInt64))
+	f.Add(int64(101), int64(math.MaxInt64))
+	f.Add(int64(-1), int64(0))
+	f.Fuzz(func(t *testing.T, amount, total int64) {
+		for _, c := range []struct {
+			name     string
+			convert  func(amount, total int64) (int64, error)
+			num, den int64
+		}{
+			{"bytes", share.RatioToBytes, total, 100},
+			{"ratio", exactRatio, 100, total},
+		} {
+			got, err := c.convert(amount, total)
+			if amount < 0 || total <= 0 {
+				if err == nil || errors.Is(err, share.ErrInvalidUnit) != (amount < 0) || errors.Is(err, share.ErrNoTotal) == (amount < 0) {
+					t.Errorf("%s of %d, %d: error %v", c.name, amount, total, err)
+				}
+				continue
+			}
+			want := new(big.Int).Mul(big.NewInt(amount), big.NewInt(c.num))
+			want.Quo(want, big.NewInt(c.den))
+			switch {
+			case want.IsInt64() && (err != nil || got != want.Int64()):
+				t.Errorf("%s of %d, %d: %d, error %v, want %d", c.name, amount, total, got, err, want)
+			case !want.IsInt64() && !errors.Is(err, share.ErrNotRepresentable):
+				t.Errorf("%s of %d, %d: %d, error %v, want %d", c.name, amount, total, got, err, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,298 @@
+package share
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Joint says how two kinds of devices of a pod belong together.
+type Joint uint8
+
+const (
+	// PreferSamePCIe takes the second kind from the PCIe roots of the first as
+	// far as there are devices on them.
+	PreferSamePCIe Joint = iota
+
+	// RequireSamePCIe refuses if both kinds aren't on the same PCIe roots.
+	RequireSamePCIe
+
+	// SeekSamePCIe requires the same, and chooses the first kind so that this can
+	// be had. (Koordinator has the other two only.)
+	SeekSamePCIe
+)
+
+// String returns the name of the constant.
+func (j Joint) String() string {
+	return enumName(int(j), "PreferSamePCIe", "RequireSamePCIe", "SeekSamePCIe")
+}
+
+const panicJoint = "share: unknown joint"
+
+// JointError says that two kinds of devices, chosen one after the other, aren't
+// on the same PCIe roots. It wraps [ErrJointViolation]. It is a refusal: nothing
+// was allocated or changed.
+type JointError struct {
+	Primary, Secondary []string // the roots of each kind, ascending, "" for unknown
+}
+
+// Error names the roots of both kinds.
+func (e *JointError) Error() string {
+	return fmt.Sprintf("%v: primary on %q, secondary on %q", ErrJointViolation, e.Primary, e.Secondary)
+}
+
+// Unwrap returns [ErrJointViolation].
+func (e *JointError) Unwrap() error { return ErrJointViolation }
+
+// AllocateJoint allocates two kinds of devices of one node that work together,
+// such as GPUs and the NICs next to them. The first kind is allocated as
+// [Scorer.Allocate] does. The second then takes its Count in the order of
+// [OrderByPCIe] for the PCIe roots of the first, wherever those devices are, and
+// goes on up to as many devices as there are such roots, but only with devices
+// on them. Each instance is PerInstance. The requests must name their kinds if
+// devices has both.
+//
+// With RequireSamePCIe the second kind takes at least as many devices as there
+// are roots, it is a *[NotEnoughError] if fewer fit anywhere, and a *[JointError]
+// if its roots aren't the same ones in the end, or one is unknown. The first kind
+// isn't chosen anew then, so that a node may be refused although another choice
+// would do.
+//
+// With SeekSamePCIe the outcome is as with RequireSamePCIe, but the first kind is
+// chosen so that it succeeds: only among devices on PCIe roots where the second
+// kind fits, and so that the second finds its Count on the roots that are chosen.
+// The order is that of Allocate. A part of the node without such a choice is
+// passed over, and inside a part every device with which none would be left. A
+// node is refused only if there is no such choice at all. This is a
+// *[NotEnoughError] too: for the first kind if too few of it are on such roots,
+// and for the second if too few of it are near Count devices of the first,
+// however they are chosen. Devices that fit elsewhere are [CauseApart] in its
+// Reasons.
+//
+// If one Count is 0, the other kind is allocated as if joint were PreferSamePCIe.
+// Policy, Scope, Partial and Mix of the second request don't count; the rules are
+// otherwise those of Allocate. Two requests of one kind, which could get the same
+// device, are an error that wraps [ErrInvalidCombination]. With an error both
+// results are nothing. It panics on a joint that there isn't.
+func (s *Scorer) AllocateJoint(primary, secondary AllocRequest, devices []State, joint Joint) (first, second Allocation, err error) {
+	c, err := s.considerJoint(&primary, &secondary, devices, joint)
+	if err == nil {
+		err = c.choose()
+	}
+	if err != nil {
+		return first, second, err
+	}
+	return c.first.allocation(c.chosen), c.second.allocation(c.near), nil
+}
+
+// jointConsideration is a joint request, what is known of the devices of both
+// kinds, and what became of it.
+type jointConsideration struct {
+	joint         Joint
+	first, second *consideration
+
+	from         part           // of the first kind
+	chosen, near []Candidate    // of both kinds; with a JointError, what it is about
+	refused      *consideration // with a NotEnoughError: the kind that it is for
+}
+
+// considerJoint checks the operands of a joint allocation.
+func (s *Scorer) considerJoint(primary, secondary *AllocRequest, devices []State, joint Joint) (*jointConsideration, error) {
+	if joint > SeekSamePCIe {
+		panic(panicJoint)
+	}
+	secondary.Policy, secondary.Scope = FirstFit, ScopeNode
+	a, err := s.consider(primary, devices)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.consider(secondary, devices)
+	if err != nil {
+		return nil, err
+	}
+	if a.kind == b.kind && a.kind != "" && primary.Count > 0 && secondary.Count > 0 {
+		return nil, fmt.Errorf("%w: kind: %s is needed twice: must be once", ErrInvalidCombination, a.kind)
+	}
+	return &jointConsideration{joint: joint, first: a, second: b, from: wholeNode}, nil
+}
+
+// choose chooses devices of both kinds, or returns the refusal.
+func (c *jointConsideration) choose() error {
+	var refusal *NotEnoughError
+	c.chosen, c.from, refusal = c.first.choose()
+	c.refused = c.first
+	if refusal == nil && c.joint == SeekSamePCIe && c.first.req.Count > 0 && c.second.req.Count > 0 {
+		refusal = c.chooseBeside()
+	}
+	if refusal != nil {
+		c.chosen = nil
+		return refusal
+	}
+	c.refused = c.second
+	if refusal = c.chooseNear(); refusal != nil {
+		c.chosen = nil
+		return refusal
+	}
+	c.refused = nil
+	if c.required() {
+		if roots, own := pcieRoots(c.chosen), pcieRoots(c.near); roots[0] == "" || !slices.Equal(own, roots) {
+			return &JointError{Primary: roots, Secondary: own}
+		}
+	}
+	return nil
+}
+
+// required reports whether both kinds must be on the same PCIe roots.
+func (c *jointConsideration) required() bool {
+	return c.joint != PreferSamePCIe && len(c.chosen) > 0 && c.second.req.Count > 0
+}
+
+// chooseNear chooses the second kind of devices for the first one.
+func (c *jointConsideration) chooseNear() *NotEnoughError {
+	b := c.second
+	if b.req.Count == 0 {
+		return nil
+	}
+	known := knownRoots(c.chosen)
+	n := b.req.Count
+	if c.required() {
+		n = max(n, int64(len(known)))
+	}
+	OrderByPCIe(b.fitting, known)
+	if got := int64(len(b.fitting)); got < n {
+		refusal := b.refusal(got)
+		refusal.Want = n
+		return refusal
+	}
+	for n < int64(len(known)) && n < int64(len(b.fitting)) && slices.Contains(known, b.fitting[n].PCIeRoot) {
+		n++
+	}
+	c.near = b.fitting[:n]
+	return nil
+}
+
+// chooseBeside chooses the first kind again, devices that have enough of the second
+// kind near.
+func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
+	a, b := c.first, c.second
+	if got := int64(len(b.fitting)); got < b.req.Count {
+		c.refused = b
+		return b.refusal(got)
+	}
+	a.near = &neighbours{second: b, count: map[string]int64{}}
+	for _, d := range b.fitting {
+		if d.PCIeRoot != "" {
+			a.near.count[d.PCIeRoot]++
+		}
+	}
+	a.fitting = slices.DeleteFunc(a.fitting, func(d Candidate) bool {
+		if a.near.count[d.PCIeRoot] > 0 {
+			return false
+		}
+		a.leaveOut(d)
+		return true
+	})
+	if c.chosen, c.from, refusal = a.choose(); refusal != nil {
+		return refusal
+	}
+	if a.reach(c.from) < b.req.Count {
+		c.refused = b
+		return a.near.refusal(knownRoots(a.ordered(c.from)), a.req.Count)
+	}
+	return nil
+}
+
+// neighbours are devices of the second kind that the first one needs on its PCIe
+// roots: as many as are wanted, wherever they are.
+type neighbours struct {
+	second *consideration
+	count  map[string]int64 // that fit, by root
+}
+
+// reach returns how many neighbours as many devices of a part as are wanted can
+// have, or Count of them if that is less.
+func (c *consideration) reach(from part) int64 {
+	return c.near.reach(nil, c.ordered(from), c.req.Count)
+}
+
+// reach returns how many neighbours devices can have that are taken together with
+// n of the rest, or Count of them if that is less.
+func (b *neighbours) reach(taken, rest []Candidate, n int64) int64 {
+	roots, reached := pcieRoots(taken), int64(0)
+	for _, root := range roots {
+		reached += b.count[root]
+	}
+	var more []int64
+	for _, root := range pcieRoots(rest) {
+		if _, found := slices.BinarySearch(roots, root); !found {
+			more = append(more, b.count[root])
+		}
+	}
+	slices.Sort(more)
+	for _, count := range more[max(int64(len(more))-n, 0):] {
+		reached += count
+	}
+	return min(reached, b.second.req.Count)
+}
+
+// refusal says that the neighbours on n of these roots are all that can be had, and
+// leaves those that fit elsewhere out.
+func (b *neighbours) refusal(roots []string, n int64) *NotEnoughError {
+	slices.SortStableFunc(roots, func(x, y string) int { return cmp.Compare(b.count[y], b.count[x]) })
+	roots = roots[:min(int64(len(roots)), n)]
+	c := b.second
+	c.fitting = slices.DeleteFunc(c.fitting, func(d Candidate) bool {
+		if slices.Contains(roots, d.PCIeRoot) {
+			return false
+		}
+		c.leaveOut(d)
+		return true
+	})
+	return c.refusal(int64(len(c.fitting)))
+}
+
+// leaveOut leaves a device that fits out for the other kind.
+func (c *consideration) leaveOut(d Candidate) {
+	reasons := apart()
+	c.devices[d.index].reasons = reasons
+	c.reasons = countReasons(c.reasons, reasons)
+}
+
+// apart returns why a device that fits is left out for the other kind.
+func apart() []Reason { return []Reason{{Cause: CauseApart, Devices: 1}} }
+
+// knownRoots returns the distinct roots of devices, ascending, without the unknown.
+func knownRoots(devices []Candidate) []string {
+	return slices.DeleteFunc(pcieRoots(devices), func(root string) bool { return root == "" })
+}
+
+// pick returns Count of the devices of a part, which are in order: the first ones
+// or, where neighbours are needed, the first choice that has as many as can be.
+func (c *consideration) pick(ordered []Candidate) []Candidate {
+	if c.near == nil {
+		return ordered[:c.req.Count]
+	}
+	taken := make([]Candidate, 0, c.req.Count)
+	need := c.near.reach(nil, ordered, c.req.Count)
+	for i, d := range ordered {
+		left, rest := c.req.Count-int64(len(taken))-1, ordered[i+1:]
+		if left < 0 {
+			break
+		}
+		with := append(taken, d)
+		if int64(len(rest)) >= left && c.near.reach(with, rest, left) >= need {
+			taken = with
+		}
+	}
+	return taken
+}
+
+// pcieRoots returns the distinct roots of devices, ascending.
+func pcieRoots(devices []Candidate) []string {
+	roots := make([]string, len(devices))
+	for i, d := range devices {
+		roots[i] = d.PCIeRoot
+	}
+	slices.Sort(roots)
+	return slices.Compact(roots)
+}

@@ -1,0 +1,79 @@
+package share
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// JointExplanation is how a joint choice of two kinds of devices came about.
+// Printed, it is a line and a table for each kind.
+type JointExplanation struct {
+	Joint Joint
+
+	// Primary and Secondary are the two kinds. The devices of the second that fit
+	// are in the order of [OrderByPCIe] for the roots of the first, or for none where
+	// no device is chosen. The one that a *[NotEnoughError] is for has it as its
+	// Refusal, and of neither is any device Chosen then; the other one is of the whole
+	// node. With [SeekSamePCIe] devices are [CauseApart] that were passed over, too,
+	// for others that have more of the second kind near.
+	Primary, Secondary AllocationExplanation
+
+	// Refusal is the error of [Scorer.AllocateJoint], nil if devices were chosen.
+	// With a *[JointError] those are Chosen that aren't on the same roots.
+	Refusal error
+}
+
+// ExplainJoint returns how [Scorer.AllocateJoint] comes to its choice or refusal.
+// Its errors are those of AllocateJoint, but for the refusals.
+func (s *Scorer) ExplainJoint(primary, secondary AllocRequest, devices []State, joint Joint) (JointExplanation, error) {
+	c, err := s.considerJoint(&primary, &secondary, devices, joint)
+	if err != nil {
+		return JointExplanation{}, err
+	}
+	e := JointExplanation{Joint: joint, Refusal: c.choose()}
+	var first, second *NotEnoughError
+	switch c.refused {
+	case c.first:
+		errors.As(e.Refusal, &first)
+	case c.second:
+		errors.As(e.Refusal, &second)
+		c.from = wholeNode // another part was only considered
+	}
+	ordered := c.first.ordered(c.from)
+	c.markPassedOver(ordered)
+	e.Primary = c.first.explanation(c.chosen, c.from, ordered, first)
+	OrderByPCIe(c.second.fitting, knownRoots(c.chosen))
+	e.Secondary = c.second.explanation(c.near, wholeNode, c.second.fitting, second)
+	return e, nil
+}
+
+// markPassedOver gives a reason to the devices of the first kind that come before a
+// chosen one and weren't chosen. Only SeekSamePCIe leaves such.
+func (c *jointConsideration) markPassedOver(ordered []Candidate) {
+	left := len(c.chosen)
+	for _, d := range ordered {
+		if left == 0 {
+			return
+		}
+		if isAmong(c.chosen, d) {
+			left--
+		} else {
+			c.first.devices[d.index].reasons = apart()
+		}
+	}
+}
+
+// String returns the explanation as a line and two tables.
+func (e JointExplanation) String() string {
+	outcome := "chosen"
+	var split *JointError
+	switch {
+	case errors.As(e.Refusal, &split):
+		outcome = fmt.Sprintf("refused, %s on %q, %s on %q", e.Primary.Kind, split.Primary, e.Secondary.Kind, split.Secondary)
+	case e.Refusal != nil:
+		outcome = "refused"
+	}
+	return fmt.Sprintf("%s: %s\n%s by %s%s by %s", e.Joint, outcome,
+		cmp.Or(e.Primary.Kind, anyKind), e.Primary, cmp.Or(e.Secondary.Kind, anyKind), e.Secondary)
+}

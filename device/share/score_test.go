@@ -1,0 +1,502 @@
+package share_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// gpu16 is a GPU of 16Gi of which so much is free, in needAmounts's form.
+func gpu16(minor int32, free string) share.State {
+	return share.State{
+		Kind: device.KindGPU, Minor: minor,
+		Total: needAmounts("CORE 100, RATIO 100, MEM 16Gi"), Free: needAmounts(free),
+	}
+}
+
+// needNIC is a NIC of which so many percent are free.
+func needNIC(minor int32, free int64) share.State {
+	return share.State{Kind: device.KindRDMA, Minor: minor, Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: free}}
+}
+
+// needScorer returns a scorer with the weights that Koordinator ships, or with
+// gpu-memory-ratio alone.
+func needScorer(t testing.TB, kind string, koordinator bool, options ...share.Option) *share.Scorer {
+	t.Helper()
+	cfg := share.Config{}
+	if koordinator {
+		cfg = share.KoordinatorDefaults()
+	}
+	cfg.Type = kind
+	s, err := share.NewScorer(cfg, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const (
+	idle16    = "CORE 100, RATIO 100, MEM 16Gi"
+	quarter16 = "CORE 75, RATIO 75, MEM 12Gi" // 25% used
+	half16    = "CORE 50, RATIO 50, MEM 8Gi"
+)
+
+// eightIdle are eight idle GPUs of 16Gi.
+func eightIdle() (devices []share.State) {
+	for minor := range int32(8) {
+		devices = append(devices, gpu16(minor, idle16))
+	}
+	return devices
+}
+
+func TestScoreNode(t *testing.T) {
+	const least, most = share.LeastAllocated, share.MostAllocated
+	const koordinator, seed = true, false
+	reserved := share.State{Kind: device.KindGPU, Total: needAmounts(half16), Free: needAmounts(half16)}
+	half, whole := need(device.KindGPU, "CORE 50, RATIO 50", 1), need(device.KindGPU, "CORE 100, RATIO 100", 1)
+	four := need(device.KindGPU, "RATIO 100", 4)
+	for _, c := range []struct {
+		fact    string
+		weights bool
+		kind    string
+		options share.Option
+		needs   []share.Requirement
+		devices []share.State
+		want    int64
+	}{
+		{"S1", koordinator, least, 0, []share.Requirement{whole}, []share.State{gpu16(0, idle16)}, 50},
+		{"S2", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, idle16), gpu16(1, idle16)}, 87},
+		{"S3", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, quarter16)}, 50},
+		{"S4", koordinator, most, 0, []share.Requirement{half}, []share.State{gpu16(0, quarter16)}, 50},
+		{"S5", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, idle16)}, 75},
+		{"S6", seed, least, 0, []share.Requirement{four}, eightIdle(), 50},
+		{"S7", seed, least, share.PerInstance, []share.Requirement{four}, eightIdle(), 87},
+		{"S8", seed, most, 0, []share.Requirement{four}, eightIdle(), 50},
+		{"S8, per instance", seed, most, share.PerInstance, []share.Requirement{four}, eightIdle(), 12},
+		{"S9", seed, least, 0, []share.Requirement{whole}, []share.State{gpu16(0, idle16)}, 0},
+		{"S22", koordinator, least, 0, []share.Requirement{half}, []share.State{reserved}, 50},
+		{"S23", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, half16)}, 25},
+		{"S25", koordinator, least, share.FillMemory, []share.Requirement{half}, []share.State{gpu16(0, idle16)}, 50},
+		{"S25, by memory", koordinator, least, share.FillMemory, []share.Requirement{partial("MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
+		{"S25, four of eight", koordinator, least, share.FillMemory, []share.Requirement{four}, eightIdle(), 50},
+		{"S25, one of eight", koordinator, least, share.FillMemory | share.PerInstance, []share.Requirement{four}, eightIdle(), 87},
+		{"filled without a weight", seed, least, share.FillMemory, []share.Requirement{partial("MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
+		{"both given", koordinator, least, share.FillMemory, []share.Requirement{partial("RATIO 50, MEM 4Gi", 1)}, []share.State{gpu16(0, idle16)}, 62},
+		{"nothing to fill from", koordinator, least, share.FillMemory, []share.Requirement{half},
+			[]share.State{{Kind: device.KindGPU, Total: needAmounts("RATIO 100"), Free: needAmounts("RATIO 100")}}, 50},
+		{"no total to fill to", koordinator, least, share.FillMemory, []share.Requirement{half},
+			[]share.State{{Kind: device.KindGPU, Total: needAmounts("MEM 16Gi"), Free: needAmounts("MEM 16Gi")}}, 100},
+		{"no memory to fill from", koordinator, least, share.FillMemory, []share.Requirement{partial("MEM 8Gi", 1)},
+			[]share.State{{Kind: device.KindGPU, Total: needAmounts("RATIO 100"), Free: needAmounts("RATIO 100")}}, 100},
+
+		{"no needs", koordinator, least, 0, nil, eightIdle(), 0},
+		{"no devices", koordinator, most, 0, []share.Requirement{half}, nil, 0},
+		{"no device of the kind", koordinator, least, 0, []share.Requirement{need(device.KindFPGA, "FPGA 50", 1)}, eightIdle(), 0},
+		{"two kinds", koordinator, least, 0, []share.Requirement{half, need(device.KindRDMA, "RDMA 50", 1)},
+			[]share.State{gpu16(0, idle16), needNIC(0, 100), needNIC(1, 100)}, 75 + 75},
+		{"a kind without devices", koordinator, least, 0, []share.Requirement{half, need(device.KindRDMA, "RDMA 50", 1)}, []share.State{gpu16(0, idle16)}, 75},
+		{"a kind nobody asks for", koordinator, least, 0, []share.Requirement{half}, []share.State{needNIC(0, 0), gpu16(0, idle16)}, 75},
+		{"same minor, two kinds", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(3, idle16), needNIC(3, 100)}, 75},
+		{"no instance", seed, least, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", 0)}, eightIdle(), 100},
+		{"more than there is", seed, least, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", 9)}, eightIdle(), 0},
+		{"more than there is, most", seed, most, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", 9)}, eightIdle(), 100},
+		{"beyond 64 bits", seed, most, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", math.MaxInt64)}, eightIdle(), 100},
+		{"beyond 64 bits, filled", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "RATIO 100", math.MaxInt64)}, eightIdle(), 0},
+	} {
+		s := needScorer(t, c.kind, c.weights, c.options)
+		got, err := s.ScoreNode(c.needs, c.devices)
+		if got != c.want || err != nil {
+			t.Errorf("%s: %d, error %v, want %d", c.fact, got, err, c.want)
+		}
+		e, err := s.ExplainNode(c.needs, c.devices)
+		if e.Score != c.want || err != nil {
+			t.Errorf("%s: explained %v, error %v", c.fact, e, err)
+		}
+	}
+}
+
+// TestScoreNodeOrder: neither the order of the devices nor that of the needs
+// matters.
+func TestScoreNodeOrder(t *testing.T) {
+	s := needScorer(t, share.LeastAllocated, true)
+	needs := []share.Requirement{need(device.KindGPU, "RATIO 50", 1), need(device.KindRDMA, "RDMA 30", 1)}
+	devices := []share.State{gpu16(0, half16), gpu16(1, quarter16), needNIC(0, 33), needNIC(1, 70)}
+	want, _ := s.ScoreNode(needs, devices)
+	slices.Reverse(needs)
+	slices.Reverse(devices)
+	if got, err := s.ScoreNode(needs, devices); got != want || want == 0 || err != nil {
+		t.Errorf("%d, error %v, want %d", got, err, want)
+	}
+}
+
+func TestScoreNodeErrors(t *testing.T) {
+	half := need(device.KindGPU, "RATIO 50", 1)
+	huge := func(minor int32, total, free int64) share.State {
+		return share.State{Kind: device.KindGPU, Minor: minor, Total: share.Total{share.GPUMemoryRatio: total}, Free: share.Free{share.GPUMemoryRatio: free}}
+	}
+	negativeCount := half
+	negativeCount.Count = -1
+	sameMinors := eightIdle()
+	sameMinors[5].Minor = 2
+	many := make([]share.State, 100)
+	for i := range many {
+		many[i] = huge(int32(i), 1, 1)
+	}
+	sameManyMinors := slices.Clone(many)
+	sameManyMinors[99].Minor = 0
+	for _, c := range []struct {
+		name    string
+		needs   []share.Requirement
+		devices []share.State
+		want    int64
+		err     error // nil with anyError: none of the typed ones
+		text    string
+	}{
+		{"negative request", []share.Requirement{need(device.KindGPU, "RATIO 50, MEM -2, CORE -1", 1)}, eightIdle(), 0, share.ErrInvalidUnit,
+			"share: invalid amount: koordinator.sh/gpu-core: -1: must be 0 percent of a device or more"},
+		{"negative count", []share.Requirement{negativeCount}, eightIdle(), 0, share.ErrInvalidUnit, "share: invalid amount: count of gpu: -1: must be 0 instances or more"},
+		{"one kind twice", []share.Requirement{half, half}, eightIdle(), 0, share.ErrInvalidCombination, "share: invalid combination of resources: kind: gpu is needed twice: must be once"},
+		{"one minor twice", []share.Requirement{half}, sameMinors, 0, nil, "share: two devices of kind gpu with minor 2: minors must be distinct"},
+		{"one minor of many twice", []share.Requirement{half}, sameManyMinors, 0, nil, "share: two devices of kind gpu with minor 0: minors must be distinct"},
+		{"many devices", []share.Requirement{half}, many, 50, nil, ""},
+		{"total beyond 64 bits", []share.Requirement{half}, []share.State{huge(0, math.MaxInt64, 0), huge(1, 1, 0)}, 0, share.ErrNotRepresentable,
+			"share: gpu: the sum of koordinator.sh/gpu-memory-ratio over the devices must be below 2^63: amount is not representable"},
+		{"free beyond 64 bits", []share.Requirement{half}, []share.State{huge(0, 1, math.MaxInt64), huge(1, 1, 1)}, 0, share.ErrNotRepresentable,
+			"share: gpu: the sum of koordinator.sh/gpu-memory-ratio over the devices must be below 2^63: amount is not representable"},
+		{"total at the end of 64 bits", []share.Requirement{half}, []share.State{huge(0, math.MaxInt64-1, math.MaxInt64-1), huge(1, 1, 1)}, 99, nil, ""},
+		{"sums that come back", []share.Requirement{half}, []share.State{huge(0, math.MaxInt64, math.MaxInt64), huge(1, math.MaxInt64, math.MaxInt64), huge(2, -math.MaxInt64, -math.MaxInt64)}, 99, nil, ""},
+		{"negative totals", []share.Requirement{half}, []share.State{huge(0, math.MinInt64, 0), huge(1, math.MinInt64, 0)}, 0, nil, ""},
+		{"negative free", []share.Requirement{half}, []share.State{huge(0, 100, math.MinInt64), huge(1, 100, math.MinInt64)}, 0, nil, ""},
+	} {
+		s := needScorer(t, share.LeastAllocated, false)
+		got, err := s.ScoreNode(c.needs, c.devices)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if got != c.want || text != c.text || c.err != nil && !errors.Is(err, c.err) {
+			t.Errorf("%s: %d, error %v", c.name, got, err)
+		}
+		if _, again := s.ExplainNode(c.needs, c.devices); fmt.Sprint(again) != fmt.Sprint(err) {
+			t.Errorf("%s: explained with error %v", c.name, again)
+		}
+		if _, again := (*share.Scorer)(nil).ScoreNode(c.needs, c.devices); fmt.Sprint(again) != fmt.Sprint(err) && !errors.Is(err, share.ErrNotRepresentable) {
+			t.Errorf("%s: nil Scorer: error %v", c.name, again)
+		}
+	}
+}
+
+func TestScoreDevice(t *testing.T) {
+	ratio := share.Config{}
+	ratioMost := share.Config{Type: share.MostAllocated}
+	three := func(kind string) share.Config {
+		return share.Config{Type: kind, Resources: []share.ResourceSpec{
+			{Name: string(share.GPUMemoryRatio), Weight: 2}, {Name: string(share.GPUCore), Weight: 1}, {Name: string(share.RDMA), Weight: 5},
+		}}
+	}
+	memory := func(kind string) share.Config {
+		return share.Config{Type: kind, Resources: []share.ResourceSpec{{Name: string(share.GPUMemory), Weight: 1}}}
+	}
+	for _, c := range []struct {
+		fact             string
+		cfg              share.Config
+		req, total, free string
+		want             int64
+	}{
+		{"S10", ratio, "RATIO 50", "RATIO 100", "RATIO 100", 50},
+		{"S11", ratio, "RATIO 50", "RATIO 100", "RATIO 0", 0},
+		{"S11, absent", ratio, "RATIO 50", "RATIO 100", "", 0},
+		{"S12", ratioMost, "RATIO 30", "RATIO 100", "RATIO 50", 80},
+		{"S13", ratio, "RATIO 10", "RATIO 100", "RATIO 120", 0},
+		{"S14", ratioMost, "RATIO 10", "RATIO 100", "RATIO 120", 100},
+		{"S15", three(""), "RATIO 50, CORE 10", "RATIO 100, CORE 100", "RATIO 100, CORE 77", 55},
+		{"S16", ratioMost, "RATIO 20", "RATIO 100", "RATIO 100", 20},
+		{"S16, half used", ratioMost, "RATIO 20", "RATIO 100", "RATIO 50", 70},
+		{"S17", memory(""), "MEM 1", "MEM 144115188075855872", "MEM 144115188075855872", 99},
+		{"S17, most", memory(share.MostAllocated), "MEM 1", "MEM 144115188075855872", "MEM 144115188075855872", 0},
+		{"S18", ratio, "RATIO 10", "RATIO 100", "RATIO -50", 0},
+		{"S18, most", ratioMost, "RATIO 10", "RATIO 100", "RATIO -50", 100},
+
+		{"no request", ratio, "", "RATIO 100", "RATIO 70", 70},
+		{"no request, most", ratioMost, "", "RATIO 100", "RATIO 70", 30},
+		{"exactly full", ratio, "RATIO 70", "RATIO 100", "RATIO 70", 0},
+		{"exactly full, most", ratioMost, "RATIO 70", "RATIO 100", "RATIO 70", 100},
+		{"does not fit", ratio, "RATIO 71", "RATIO 100", "RATIO 70", 0},
+		{"does not fit, most", ratioMost, "RATIO 71", "RATIO 100", "RATIO 70", 100},
+		{"cut off", ratio, "MEM 1", "RATIO 3", "RATIO 2", 66},
+		{"cut off, most", ratioMost, "", "RATIO 3", "RATIO 1", 66},
+		{"no total", ratio, "RATIO 50", "", "RATIO 100", 0},
+		{"no total, most", ratioMost, "RATIO 50", "RATIO 0", "RATIO 100", 0},
+		{"negative total", ratioMost, "RATIO 50", "RATIO -100", "RATIO -200", 0},
+		{"negative total beside one that is free", three(""), "", "RATIO -100, CORE 100", "RATIO -200, CORE 100", 100},
+		{"nothing", ratio, "", "", "", 0},
+		{"free above total, and one that is free", three(""), "", "RATIO 100, CORE 100", "RATIO 101, CORE 100", 33},
+		{"the largest amounts", memory(share.MostAllocated), "MEM 9223372036854775807", "MEM 9223372036854775807", "MEM -9223372036854775808", 100},
+		{"the largest amounts, least", memory(""), "MEM 9223372036854775807", "MEM 9223372036854775807", "MEM -9223372036854775808", 0},
+		{"the largest request", memory(share.MostAllocated), "MEM 9223372036854775807", "MEM 1", "MEM 1", 100},
+		{"the largest total", memory(""), "", "MEM 9223372036854775807", "MEM 9223372036854775807", 100},
+	} {
+		s, err := share.NewScorer(c.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, total, free := needAmounts(c.req), needAmounts(c.total), needAmounts(c.free)
+		got, err := s.ScoreDevice(req, total, free)
+		if got != c.want || err != nil {
+			t.Errorf("%s: %d, error %v, want %d", c.fact, got, err, c.want)
+		}
+		if e, err := s.ExplainDevice(req, total, free); e.Score != c.want || err != nil {
+			t.Errorf("%s: explained %v, error %v", c.fact, e, err)
+		}
+	}
+}
+
+func TestScoreDeviceErrors(t *testing.T) {
+	s := needScorer(t, share.LeastAllocated, false)
+	negative := share.Request{share.RDMA: -2, share.GPUMemory: -1} // neither has a weight
+	const want = "share: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"
+	for range 20 { // the order of the map doesn't show
+		if _, err := s.ScoreDevice(negative, nil, nil); !errors.Is(err, share.ErrInvalidUnit) || err.Error() != want {
+			t.Fatalf("error %v", err)
+		}
+	}
+	if _, err := s.ExplainDevice(negative, nil, nil); !errors.Is(err, share.ErrInvalidUnit) {
+		t.Errorf("explained with error %v", err)
+	}
+}
+
+func TestNilScorer(t *testing.T) {
+	var s *share.Scorer
+	needs := []share.Requirement{need(device.KindGPU, "RATIO 50", 1)}
+	if got, err := s.ScoreDevice(needAmounts("RATIO 1"), needAmounts("RATIO 2"), needAmounts("RATIO 2")); got != 0 || err != nil {
+		t.Errorf("share: %d, error %v", got, err)
+	}
+	if got, err := s.ScoreNode(needs, eightIdle()); got != 0 || err != nil {
+		t.Errorf("node: %d, error %v", got, err)
+	}
+	if e, err := s.ExplainNode(needs, eightIdle()); !cmp.Equal(e, share.ScoreExplanation{}) || err != nil {
+		t.Errorf("node: %v, error %v", e, err)
+	}
+	if e, err := s.ExplainDevice(nil, nil, nil); !cmp.Equal(e, share.ScoreExplanation{}) || err != nil {
+		t.Errorf("share: %v, error %v", e, err)
+	}
+}
+
+func TestNormalizeScores(t *testing.T) {
+	for _, c := range []struct {
+		fact         string
+		scores, want []int64
+	}{
+		{"S19", []int64{10}, []int64{100}},
+		{"S20", []int64{0}, []int64{0}},
+		{"S21", []int64{186, 93, 0}, []int64{100, 50, 0}},
+		{"cut off", []int64{3, 2, 1}, []int64{100, 66, 33}},
+		{"all 0", []int64{0, 0}, []int64{0, 0}},
+		{"nothing", nil, nil},
+	} {
+		got := slices.Clone(c.scores)
+		if share.NormalizeScores(got, nil); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %d, want %d", c.fact, got, c.want)
+		}
+	}
+	nodes := vector.NewMask(3)
+	nodes.Set(1)
+	got := []int64{50, 20, 7}
+	if share.NormalizeScores(got, nodes); !slices.Equal(got, []int64{50, 100, 7}) {
+		t.Errorf("one selected: %d", got)
+	}
+}
+
+// goldenScore is the specification in integers of any size.
+func goldenScore(cfg share.Config, fill bool, request, total, free func(corev1.ResourceName) *big.Int) int64 {
+	const ratioName, memoryName = share.GPUMemoryRatio, share.GPUMemory
+	filled := func(name, from corev1.ResourceName) *big.Int {
+		x := request(name)
+		if fill && x.Sign() == 0 && total(name).Sign() > 0 && total(from).Sign() > 0 {
+			return x.Div(new(big.Int).Mul(request(from), total(name)), total(from))
+		}
+		return x
+	}
+	sum, weights := new(big.Int), new(big.Int)
+	for _, r := range cfg.Resources {
+		name := corev1.ResourceName(r.Name)
+		req, all, left, hundred := request(name), total(name), free(name), big.NewInt(100)
+		switch name {
+		case ratioName:
+			req = filled(ratioName, memoryName)
+		case memoryName:
+			req = filled(memoryName, ratioName)
+		}
+		if all.Sign() <= 0 {
+			continue
+		}
+		used := new(big.Int).Sub(all, left)
+		if used.Add(used, req); all.Cmp(left) < 0 {
+			used = all
+		}
+		part := used
+		switch most := cfg.Type == share.MostAllocated; {
+		case most && used.Cmp(all) > 0:
+			part = all
+		case !most && used.Cmp(all) > 0:
+			part = new(big.Int)
+		case !most:
+			part = new(big.Int).Sub(all, used)
+		}
+		s := new(big.Int).Mul(part, hundred)
+		s.Div(s, all)
+		weight := big.NewInt(r.Weight)
+		sum.Add(sum, s.Mul(s, weight))
+		weights.Add(weights, weight)
+	}
+	if weights.Sign() == 0 {
+		return 0
+	}
+	return sum.Div(sum, weights).Int64()
+}
+
+// goldenNodeScore is goldenScore for the sums over all devices.
+func goldenNodeScore(cfg share.Config, options share.Option, need share.Requirement, devices []share.State) (score int64, fits bool) {
+	sum := func(amount func(share.State) map[corev1.ResourceName]int64) func(corev1.ResourceName) *big.Int {
+		return func(name corev1.ResourceName) *big.Int {
+			x := new(big.Int)
+			for _, d := range devices {
+				if d.Kind == need.Kind {
+					x.Add(x, big.NewInt(amount(d)[name]))
+				}
+			}
+			return x
+		}
+	}
+	total := sum(func(d share.State) map[corev1.ResourceName]int64 { return d.Total })
+	free := sum(func(d share.State) map[corev1.ResourceName]int64 { return d.Free })
+	request := func(name corev1.ResourceName) *big.Int {
+		x := big.NewInt(need.PerInstance[name])
+		if options&share.PerInstance == 0 {
+			x.Mul(x, big.NewInt(need.Count))
+		}
+		return x
+	}
+	s, err := share.NewScorer(cfg, options)
+	if err != nil {
+		return 0, false
+	}
+	for _, name := range s.Columns() {
+		if limit := new(big.Int).Lsh(big.NewInt(1), 63); total(name).Cmp(limit) >= 0 || free(name).Cmp(limit) >= 0 {
+			return 0, false
+		}
+	}
+	return goldenScore(cfg, options&share.FillMemory != 0, request, total, free), true
+}
+
+// FuzzScore compares the scores of devices and nodes with the golden model.
+func FuzzScore(f *testing.F) {
+	f.Add(uint8(0), uint8(0), uint8(1), int64(50), int64(100), int64(100), int64(1), int64(16), int64(16), int64(2))
+	f.Add(uint8(1), uint8(2), uint8(3), int64(0), int64(100), int64(50), int64(8), int64(16), int64(12), int64(1))
+	f.Add(uint8(6), uint8(3), uint8(9), int64(1), int64(1)<<57, int64(1)<<57, int64(1), int64(math.MaxInt64), int64(math.MinInt64), int64(math.MaxInt64))
+	f.Add(uint8(131), uint8(2), uint8(9), int64(50), int64(-100), int64(100), int64(0), int64(16), int64(16), int64(1))
+	f.Add(uint8(131), uint8(2), uint8(9), int64(50), int64(0), int64(0), int64(0), int64(16), int64(16), int64(1))
+	f.Fuzz(func(t *testing.T, shape, options, weight uint8, req, total, free, req2, total2, free2, count int64) {
+		names := []corev1.ResourceName{share.GPUMemoryRatio, share.GPUMemory, share.GPUCore}
+		first, second := names[shape%3], names[(shape/3)%3]
+		cfg := share.Config{Type: []string{share.LeastAllocated, share.MostAllocated}[shape/9%2], Resources: []share.ResourceSpec{{Name: string(first), Weight: int64(weight%100) + 1}}}
+		if second != first && shape&128 != 0 {
+			cfg.Resources = append(cfg.Resources, share.ResourceSpec{Name: string(second), Weight: 7})
+		}
+		if first == second {
+			second = "unused"
+		}
+		option := share.Option(options % 4)
+		need := share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{first: max(req, 0), second: max(req2, 0)}, Count: max(count, 0)}
+		state := share.State{Kind: device.KindGPU, Total: share.Total{first: total, second: total2}, Free: share.Free{first: free, second: free2}}
+		other := share.State{Kind: device.KindGPU, Minor: 1, Total: share.Total{first: total2, second: total}, Free: share.Free{first: free2, second: free}}
+		s, err := share.NewScorer(cfg, option)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		want, _ := goldenNodeScore(cfg, option|share.PerInstance, need, []share.State{state})
+		if got, err := s.ScoreDevice(need.PerInstance, state.Total, state.Free); got != want || err != nil {
+			t.Errorf("%v, %v, %v: %d, error %v, want %d", cfg, need, state, got, err, want)
+		}
+		devices := []share.State{state, other, {Kind: device.KindRDMA, Total: state.Total, Free: state.Free}}
+		want, fits := goldenNodeScore(cfg, option, need, devices)
+		got, err := s.ScoreNode([]share.Requirement{need}, devices)
+		if fits != (err == nil) || fits && got != want || !fits && !errors.Is(err, share.ErrNotRepresentable) {
+			t.Errorf("%v, %v, %v: %d, error %v, want %d, %v", cfg, need, devices, got, err, want, fits)
+		}
+		e, err := s.ExplainNode([]share.Requirement{need}, devices)
+		if e.Score != got || (err == nil) != fits {
+			t.Errorf("%v, %v, %v: explained %v, error %v", cfg, need, devices, e, err)
+		}
+	})
+}
+
+// TestScoreAmounts runs the fuzz target's comparison over all combinations of
+// amounts where something turns.
+func TestScoreAmounts(t *testing.T) {
+	amounts := []int64{0, 1, 99, 100, 101, 1<<57 - 1, 1 << 57, math.MaxInt64 - 1, math.MaxInt64}
+	free := append([]int64{-1, math.MinInt64}, amounts...)
+	for _, kind := range []string{share.LeastAllocated, share.MostAllocated} {
+		cfg := share.Config{Type: kind, Resources: []share.ResourceSpec{{Name: ratioName, Weight: 3}}}
+		s, _ := share.NewScorer(cfg)
+		for _, req := range amounts {
+			for _, total := range free {
+				for _, left := range free {
+					need := share.Requirement{PerInstance: share.Request{ratioName: req}, Count: 1}
+					state := share.State{Total: share.Total{ratioName: total}, Free: share.Free{ratioName: left}}
+					want, _ := goldenNodeScore(cfg, 0, need, []share.State{state})
+					if got, err := s.ScoreDevice(need.PerInstance, state.Total, state.Free); got != want || err != nil {
+						t.Errorf("%s: request %d, total %d, free %d: %d, error %v, want %d", kind, req, total, left, got, err, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestNoScorer: none, and one that NewScorer has not made, give 0.
+func TestNoScorer(t *testing.T) {
+	for name, s := range map[string]*share.Scorer{"nil": nil, "zero": {}} {
+		d := eightIdle()[0]
+		if score, err := s.ScoreDevice(share.Request{ratioName: 50}, d.Total, d.Free); score != 0 || err != nil {
+			t.Errorf("%s: device %d, error %v", name, score, err)
+		}
+		if score, err := s.ScoreNode([]share.Requirement{partial("RATIO 50", 1)}, eightIdle()); score != 0 || err != nil {
+			t.Errorf("%s: node %d, error %v", name, score, err)
+		}
+		a, err := s.Allocate(share.AllocRequest{Kind: device.KindGPU, PerInstance: share.Request{ratioName: 50}, Count: 1}, eightIdle())
+		if err != nil || !slices.Equal(a.Minors(), []int32{0}) {
+			t.Errorf("%s: %v, error %v", name, a, err)
+		}
+	}
+}
+
+// TestScoreIsPure: arguments aren't changed, and nothing is allocated.
+func TestScoreIsPure(t *testing.T) {
+	s := needScorer(t, share.LeastAllocated, true, share.FillMemory)
+	needs := []share.Requirement{need(device.KindGPU, "CORE 100, RATIO 100", 4), need(device.KindRDMA, "RDMA 100", 4)}
+	devices := eightIdle()
+	req, total, free := maps.Clone(needs[0].PerInstance), maps.Clone(devices[0].Total), maps.Clone(devices[0].Free)
+	for what, score := range map[string]func(){
+		"device": func() { _, _ = s.ScoreDevice(needs[0].PerInstance, devices[0].Total, devices[0].Free) },
+		"node":   func() { _, _ = s.ScoreNode(needs, devices) },
+	} {
+		if n := testing.AllocsPerRun(10, score); n != 0 {
+			t.Errorf("%s: %v allocations", what, n)
+		}
+	}
+	if !maps.Equal(req, needs[0].PerInstance) || !maps.Equal(total, devices[0].Total) || !maps.Equal(free, devices[0].Free) {
+		t.Error("arguments were changed")
+	}
+}

@@ -1,0 +1,43 @@
+package share_test
+
+import (
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestErrorTexts: an error names the field, the value, its unit, and what would be
+// right.
+func TestErrorTexts(t *testing.T) {
+	scorer := must(share.NewScorer(share.Config{}))
+	gpu := []share.State{{Kind: device.KindGPU, Total: share.Total{share.GPUMemoryRatio: 100}, Free: share.Free{share.GPUMemoryRatio: 100}}}
+	batch := must(scorer.NewBatch(device.KindGPU, [][]share.State{gpu}))
+	list := func(amounts string) corev1.ResourceList { return needList(amounts) }
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{second(share.RatioToBytes(-1, 1)), "share: invalid amount: koordinator.sh/gpu-memory-ratio: -1: must be 0 percent of a device or more"},
+		{second(share.BytesToRatio(-1, 1)), "share: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"},
+		{second(share.RatioToBytes(50, 0)), "share: total memory unknown: koordinator.sh/gpu-memory-ratio: 50, of a device with 0 bytes: must have 1 byte or more"},
+		{second(share.Normalize(list("FPGA 201"))), "share: invalid amount: koordinator.sh/fpga: 201: must be at most 100 percent of a device, or a multiple of 100"},
+		{second(scorer.Allocate(share.AllocRequest{Count: -1}, gpu)), "share: invalid amount: count: -1: must be 0 instances or more"},
+		{second(scorer.Allocate(share.AllocRequest{Count: 1, Policy: share.LeastFragmentation, Mix: []share.Share{{Ratio: 0, Weight: 1}}}, gpu)),
+			"share: invalid amount: mix[0].ratio: 0: must be above 0 percent of a device"},
+		{scorer.ScoreNodes(nil, batch, share.Requirement{Kind: device.KindGPU}, nil), "share: dst: 0 elements: must be 1, one for each node: vector: shapes differ"},
+		{scorer.ScoreNodes(make([]int64, 1), batch, share.Requirement{Kind: device.KindRDMA}, nil), `share: invalid combination of resources: kind: "rdma": must be "gpu", which the batch is of`},
+	} {
+		if c.err == nil || c.err.Error() != c.want {
+			t.Errorf("got  %v\nwant %s", c.err, c.want)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
