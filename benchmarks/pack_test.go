@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -106,7 +107,8 @@ type scenario struct {
 	prefix    int
 	free      *vector.Matrix
 	total     vector.ResourceVector
-	victims   vector.Victims
+	victims   *vector.Matrix // what each releases, in the order in which they go
+	on        []int          // where each runs
 	requests  *vector.Matrix
 	identical bool
 }
@@ -141,10 +143,10 @@ func newScenario(members string, prefix int) *scenario {
 			large = middle
 		}
 	}
-	amounts := rowsOf(s.victims.Amounts)
+	amounts := rowsOf(s.victims)
 	before := o.Mark()
 	for last := prefix - 1; last < len(amounts); last++ {
-		if err := o.AddRow(int(s.victims.Rows[last]), amounts[last]); err != nil {
+		if err := o.AddRow(s.on[last], amounts[last]); err != nil {
 			panic(err)
 		}
 		if fits(large) {
@@ -168,7 +170,7 @@ func (s *scenario) fill() {
 	s.free = vector.NewMatrix(vector.Schema{}, packNodes, packCols)
 	s.total = make(vector.ResourceVector, packCols)
 	running := vector.NewMatrix(vector.Schema{}, 0, packCols)
-	var on []int32
+	var on []int
 	pod, left := make(vector.ResourceVector, packCols), make(vector.ResourceVector, packCols)
 	for i := range packNodes {
 		for j := range left {
@@ -185,7 +187,7 @@ func (s *scenario) fill() {
 			}
 			left.Sub(pod)
 			running.AppendRow(pod)
-			on = append(on, int32(i))
+			on = append(on, i)
 		}
 		for j, x := range left {
 			left[j] = max(x, 0)
@@ -193,11 +195,11 @@ func (s *scenario) fill() {
 		s.free.SetRow(i, left)
 	}
 	order := r.Perm(len(on))
-	s.victims.Amounts = vector.NewMatrix(vector.Schema{}, len(on), packCols)
-	s.victims.Rows = make([]int32, len(on))
+	s.victims = vector.NewMatrix(vector.Schema{}, len(on), packCols)
+	s.on = make([]int, len(on))
 	for to, from := range order {
-		s.victims.Rows[to] = on[from]
-		s.victims.Amounts.SetRow(to, running.Row(nil, from))
+		s.on[to] = on[from]
+		s.victims.SetRow(to, running.Row(nil, from))
 	}
 }
 
@@ -243,11 +245,26 @@ func (s *scenario) scale(shapes []vector.ResourceVector, factor float64) {
 }
 
 func (s *scenario) swapVictims(a, b int) {
-	v := s.victims
-	v.Rows[a], v.Rows[b] = v.Rows[b], v.Rows[a]
-	rowA, rowB := v.Amounts.Row(nil, a), v.Amounts.Row(nil, b)
-	v.Amounts.SetRow(a, rowB)
-	v.Amounts.SetRow(b, rowA)
+	s.on[a], s.on[b] = s.on[b], s.on[a]
+	rowA, rowB := s.victims.Row(nil, a), s.victims.Row(nil, b)
+	s.victims.SetRow(a, rowB)
+	s.victims.SetRow(b, rowA)
+}
+
+// evictions returns the victims, what they release as slices like those of the row
+// loop.
+func (s *scenario) evictions() iter.Seq2[int, vector.ResourceVector] {
+	amounts := make([]vector.ResourceVector, len(s.on))
+	for i, row := range rowsOf(s.victims) {
+		amounts[i] = row
+	}
+	return func(yield func(int, vector.ResourceVector) bool) {
+		for i, r := range s.on {
+			if !yield(r, amounts[i]) {
+				return
+			}
+		}
+	}
 }
 
 // packer returns the heuristic: large members first, each on the first node.
@@ -258,7 +275,7 @@ func (s *scenario) packer(search vector.PrefixSearch) *vector.Packer {
 // confirmed reports whether both searches give the answer.
 func (s *scenario) confirmed() bool {
 	for _, search := range []vector.PrefixSearch{vector.SearchBisect, vector.SearchLinear} {
-		got, err := s.packer(search).Filter(nil, vector.NewOverlay(s.free), s.requests, nil, s.victims)
+		got, err := s.packer(search).Filter(nil, vector.NewOverlay(s.free), s.requests, nil, s.evictions())
 		if err != nil || got.Prefix != s.prefix || !s.valid(got.Prefix, got.Placement) {
 			return false
 		}
@@ -270,9 +287,9 @@ func (s *scenario) confirmed() bool {
 func (s *scenario) after(prefix int) *vector.Matrix {
 	o := vector.NewOverlay(s.free)
 	var amounts vector.ResourceVector
-	for i, r := range s.victims.Rows[:prefix] {
-		amounts = s.victims.Amounts.Row(amounts, i)
-		if err := o.AddRow(int(r), amounts); err != nil {
+	for i, r := range s.on[:prefix] {
+		amounts = s.victims.Row(amounts, i)
+		if err := o.AddRow(r, amounts); err != nil {
 			panic(err)
 		}
 	}
@@ -304,10 +321,11 @@ func (s *scenario) valid(prefix int, placement []int32) bool {
 // memory that it keeps has grown already.
 func (s *scenario) filter() (call func(), found *vector.Scenario) {
 	p, o := s.packer(vector.SearchBisect), vector.NewOverlay(s.free)
+	victims := s.evictions()
 	found = new(vector.Scenario)
 	call = func() {
 		var err error
-		if *found, err = p.Filter(found.Placement, o, s.requests, nil, s.victims); err != nil {
+		if *found, err = p.Filter(found.Placement, o, s.requests, nil, victims); err != nil {
 			panic(err)
 		}
 	}
@@ -354,11 +372,11 @@ type rowScenario struct {
 func (s *scenario) rows() *rowScenario {
 	r := &rowScenario{
 		nodes:     newRowNodes(rowsOf(s.free), nil, nil),
-		evict:     rowsOf(s.victims.Amounts),
+		evict:     rowsOf(s.victims),
 		requests:  rowsOf(s.requests),
 		placement: make([]int32, s.requests.Rows()),
 	}
-	for _, i := range s.victims.Rows {
+	for _, i := range s.on {
 		r.evictOn = append(r.evictOn, r.nodes[i])
 	}
 	sizes := make([]float64, len(r.requests))

@@ -10,7 +10,7 @@
 // [Matrix] holds the vectors of many entities, one row each, stored by column.
 // A [Mask] is a set of rows. A [Table] keeps matrices by node name across
 // scheduling cycles, an [Overlay] tries changes on a private copy and takes
-// them back.
+// them back, a [Proof] says meanwhile whether a gang is still impossible.
 //
 // # Kernels
 //

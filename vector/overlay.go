@@ -17,8 +17,15 @@ type Overlay struct {
 	amounts []float64 // their former amounts, matrix.cols for each
 }
 
-// Mark is a point in the history of an [Overlay] to roll back to. Marks nest.
-type Mark struct{ changes int }
+// Mark is a point in the history of an [Overlay] or a [Proof] to roll back to. Marks
+// nest.
+type Mark struct {
+	changes int
+	stage   uint64 // of a Proof: when it was taken
+	holding int32  // of a Proof: conditions that held
+}
+
+const panicMark = "vector: mark is no longer in the overlay's history"
 
 // NewOverlay returns an Overlay of a copy of src.
 func NewOverlay(src *Matrix) *Overlay {
@@ -73,7 +80,7 @@ func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
 }
 
 // Mark returns the present point of the history.
-func (o *Overlay) Mark() Mark { return Mark{len(o.rows)} }
+func (o *Overlay) Mark() Mark { return Mark{changes: len(o.rows)} }
 
 // Rollback takes back every change made since mark was taken, newest first. The
 // zero Mark takes back all of them. A mark that was itself rolled back is void:
@@ -81,7 +88,7 @@ func (o *Overlay) Mark() Mark { return Mark{len(o.rows)} }
 // otherwise.
 func (o *Overlay) Rollback(mark Mark) {
 	if mark.changes > len(o.rows) {
-		panic("vector: mark is no longer in the overlay's history")
+		panic(panicMark)
 	}
 	m := &o.matrix
 	for k := len(o.rows) - 1; k >= mark.changes; k-- {

@@ -78,21 +78,27 @@ const (
 	// SearchLinear tries every prefix from the lower bound on. All shorter
 	// prefixes than its answer fail.
 	SearchLinear
+
+	// SearchBound tries the lower bound alone: the first prefix that may suffice.
+	// It takes no victim after that, whether it finds a placement or not.
+	SearchBound
 )
 
 // Packer answers whether a gang of requests could fit on the rows of a matrix
 // of free amounts, and where. It does not search exhaustively: yes comes with a
 // placement, "infeasible" with a proof, and there is a gap in between
-// (multi-dimensional packing is NP-hard). For members that request the same
-// there is no gap.
+// (multi-dimensional packing is NP-hard). There is no gap for members that request
+// the same, nor for one leader and workers that request the same.
 //
 // Requests are matrices with one row per member. An amount that is not positive
 // is not requested: it never rejects, and it never makes room. A placement is
 // valid when every row holds its members: their requests, added up in the order
 // of the members, fit by the rule of [ResourceVector.FitsIn]. In a gang whose
 // members all request the same, a row holds as many as
-// [ResourceVector.CopiesFit] says; both rules are the same for whole numbers
-// whose sum is below 2^53.
+// [ResourceVector.CopiesFit] says. A gang of two different requests, one of them
+// of one member, has a leader (of two members it is the first): its row holds as
+// many workers as fit into what it leaves, other rows as many as fit. All three
+// rules are the same for whole numbers whose sum is below 2^53.
 //
 // A Packer is its options and scratch memory, so that its methods do not
 // allocate once the scratch has grown. The zero value has the zero options. It
@@ -105,20 +111,24 @@ const (
 type Packer struct {
 	options PackOptions
 	gang    gang
+	leading leading
+	sets    rowSets
 	bounds  bounds
+	climb   climb
 
+	fits    []Mask    // per kind: rows that hold a member by themselves
 	masks   []Mask    // per kind: rows that may hold a member, a superset as rows fill up
 	cursors []int32   // per kind: no word before it has a bit
+	rows    []int32   // of the set of Domains, eligible or not
 	scores  []float64 // per row: normalized sum of what is left; BestFit only
 	slots   []int32   // per row: 1 + its place in the lists below, 0 when untouched
 	touched []int32   // rows that hold a member
 	left    []float64 // per touched row: the amounts left, one per column
-	copies  []int64   // per touched row: the copies left, when all members are alike
+	copies  []int64   // per touched row: the copies left, when members are counted
+	ahead   int       // the leader's row, -1 without one
 
-	counted   []int64  // per row: copies of the request being counted
-	saved     []uint64 // per row: see walk
-	stale     Mask     // see walk
-	placement []int32  // the best of a Filter so far
+	search    search
+	placement []int32 // the best of a Filter so far
 	trial     []int32
 }
 
@@ -126,7 +136,7 @@ type Packer struct {
 // value, or BestFit without a tie rule, or with a round-robin rule that has no
 // cursor.
 func NewPacker(options PackOptions) *Packer {
-	if options.Order > OrderGiven || options.Choice > BestFit || options.Search > SearchLinear || options.Restarts < 0 {
+	if options.Order > OrderGiven || options.Choice > BestFit || options.Search > SearchBound || options.Restarts < 0 {
 		panic("vector: undefined packing option")
 	}
 	if options.Choice == BestFit {
@@ -141,38 +151,73 @@ func NewPacker(options PackOptions) *Packer {
 // Place looks for a valid placement of the gang on the selected rows of free.
 // It sets dst to the row of each member, in the order of requests, and returns
 // it; dst is overwritten and grown when its capacity is short. ok is false, and
-// the result empty, when it finds none, which proves nothing unless all members
-// request the same. A gang without members has an empty placement.
+// the result empty, when it finds none, which proves nothing unless all members, or
+// all but a leader, request the same. A leader is placed first, on the first or best
+// row that leaves room for all workers. A gang without members has an empty placement.
 //
 // free is only read: to go on from a placement, subtract each member from its
 // row. With [TieRoundRobin] the cursor moves on as members are placed, and
 // stays where it was when there is no placement.
 func (p *Packer) Place(dst []int32, free, requests *Matrix, rows *Mask) (placement []int32, ok bool) {
-	p.prepare(free, requests, rows)
-	return p.place(dst, free, rows)
+	p.prepare(free, requests, rows, nil)
+	p.survey(free)
+	return p.place(dst, free, 0)
 }
 
-// prepare checks the operands and takes the gang.
-func (p *Packer) prepare(free, requests *Matrix, rows *Mask) {
+// PlaceIn is [Packer.Place] for a gang that has to stay within one of the sets of
+// domains: it returns the first set in which it finds a placement, and -1 when there
+// is none. The time is linear in the rows of the sets that it looks at.
+func (p *Packer) PlaceIn(dst []int32, free, requests *Matrix, rows *Mask, domains *Domains) (placement []int32, domain int) {
+	checkDomains(domains)
+	p.prepare(free, requests, rows, domains)
+	p.bounds.take(&p.gang)
+	p.climb.start(&p.bounds, free, &p.sets)
+	surveyed := false
+	for d := range p.sets.n {
+		if !p.climb.mayHold(d) {
+			continue
+		}
+		if !surveyed {
+			p.survey(free)
+			surveyed = true
+		}
+		var ok bool
+		if dst, ok = p.place(dst, free, d); ok {
+			return dst, d
+		}
+	}
+	return dst[:0], -1
+}
+
+// take checks the operands and takes the gang and the row sets.
+func (p *Packer) take(free, requests *Matrix, rows *Mask, domains *Domains) {
 	checkSame(free, requests)
+	p.sets.take(domains, selection(rows, free.rows), free.rows)
+	p.gang.take(requests)
+}
+
+// prepare is take for a gang that is to be placed.
+func (p *Packer) prepare(free, requests *Matrix, rows *Mask, domains *Domains) {
 	free.checkVector(p.options.Total)
-	selection(rows, free.rows)
 	if p.options.Choice == BestFit {
 		p.options.Tie.check(free.rows)
 	}
-	p.gang.take(requests)
+	p.take(free, requests, rows, domains)
 	p.gang.arrange(p.options.Order, p.options.Total)
+	if p.gang.led() {
+		p.leading.take(&p.gang)
+	}
 }
 
-// place is Place for the gang taken.
-func (p *Packer) place(dst []int32, free *Matrix, rows *Mask) (placement []int32, ok bool) {
+// place is Place in row set d, for the gang taken and the rows surveyed.
+func (p *Packer) place(dst []int32, free *Matrix, d int) (placement []int32, ok bool) {
 	dst = resized(dst, p.gang.members)
-	if p.placeIn(p.gang.order, dst, free, rows) {
+	if p.placeIn(p.gang.order, dst, free, d) {
 		return dst, true
 	}
-	if p.gang.sized && !p.gang.identical() {
+	if p.gang.sized && !p.gang.counted() {
 		for restart := range p.options.Restarts {
-			if p.placeIn(p.gang.reordered(p.options.Seed, restart), dst, free, rows) {
+			if p.placeIn(p.gang.reordered(p.options.Seed, restart), dst, free, d) {
 				return dst, true
 			}
 		}
@@ -181,13 +226,11 @@ func (p *Packer) place(dst []int32, free *Matrix, rows *Mask) (placement []int32
 }
 
 // placeIn places the members in an order and checks the result.
-func (p *Packer) placeIn(order, dst []int32, free *Matrix, rows *Mask) bool {
+func (p *Packer) placeIn(order, dst []int32, free *Matrix, d int) bool {
 	cursor := p.options.Tie.position()
-	p.start(free, rows)
-	ok := p.placeAll(order, dst, free) && p.holds(dst, free)
-	for _, r := range p.touched {
-		p.slots[r] = 0
-	}
+	p.start(d)
+	ok := p.placeLeader(dst, free, d) && p.placeAll(order, dst, free) && p.holds(dst, free)
+	p.end(free, d)
 	if !ok {
 		p.options.Tie.reposition(cursor)
 	}
@@ -209,29 +252,69 @@ func (t *Tie) reposition(position int) {
 	}
 }
 
-// start finds the rows for each kind and empties the scratch.
-func (p *Packer) start(free *Matrix, rows *Mask) {
+// survey finds the rows of free that fit each kind, and how good they are.
+func (p *Packer) survey(free *Matrix) {
 	kinds := len(p.gang.first)
-	for len(p.masks) < kinds {
-		p.masks = append(p.masks, Mask{})
+	p.fits, p.masks = grown(p.fits, kinds), grown(p.masks, kinds)
+	FitMatrix(p.fits, free, &p.gang.kinds)
+	for k := range p.masks {
+		p.masks[k].Resize(free.rows) // empty between two placements in a set of Domains
 	}
-	FitMatrix(p.masks, free, &p.gang.kinds)
-	if rows != nil {
-		for k := range kinds {
-			p.masks[k].And(&p.masks[k], rows)
-		}
-	}
-	p.cursors = resized(p.cursors, kinds)
-	clear(p.cursors)
 	if len(p.slots) < free.rows {
 		p.slots = make([]int32, free.rows)
 	}
-	p.touched, p.left, p.copies = p.touched[:0], p.left[:0], p.copies[:0]
+	p.touched = p.touched[:0]
 	if p.options.Choice == BestFit {
 		p.scores = resized(p.scores, free.rows)
 		NormalizedSum(p.scores, free, p.options.Total)
 		for i, x := range p.scores {
 			p.scores[i] = numberOrInf(x)
+		}
+	}
+}
+
+// start takes the rows of set d and empties the scratch.
+func (p *Packer) start(d int) {
+	p.touched, p.left, p.copies, p.ahead = p.touched[:0], p.left[:0], p.copies[:0], -1
+	p.cursors = resized(p.cursors, len(p.masks))
+	clear(p.cursors)
+	if p.sets.whole() {
+		for k := range p.masks {
+			p.masks[k].CopyFrom(&p.fits[k])
+			for w, word := range p.sets.selected {
+				p.masks[k].words[w] &= word
+			}
+		}
+		return
+	}
+	p.rows = p.sets.rowsOf(d)
+	for k := range p.masks {
+		fits, mask := p.fits[k].words, p.masks[k].words
+		for _, r := range p.rows {
+			if bit := uint64(1) << (r % kernel.Block); fits[r/kernel.Block]&bit != 0 && p.sets.eligible(int(r)) {
+				mask[r/kernel.Block] |= bit
+			}
+		}
+		if len(p.rows) > 0 {
+			p.cursors[k] = p.rows[0] / kernel.Block
+		}
+	}
+}
+
+// end takes back what start and the placement did to the scratch.
+func (p *Packer) end(free *Matrix, d int) {
+	for _, r := range p.touched {
+		p.slots[r] = 0
+		if p.options.Choice == BestFit {
+			p.scores[r] = numberOrInf(free.rowNormalizedSum(int(r), p.options.Total))
+		}
+	}
+	if p.sets.whole() {
+		return
+	}
+	for k := range p.masks {
+		for _, r := range p.sets.rowsOf(d) {
+			p.masks[k].words[r/kernel.Block] = 0
 		}
 	}
 }
@@ -247,6 +330,9 @@ func numberOrInf(x float64) float64 {
 // placeAll sets dst to a row for each member, and stops when one has none.
 func (p *Packer) placeAll(order, dst []int32, free *Matrix) bool {
 	for _, i := range order {
+		if p.ahead >= 0 && i == p.leading.leader {
+			continue
+		}
 		r := p.placeOne(i, free)
 		if r < 0 {
 			return false
@@ -273,9 +359,12 @@ func (p *Packer) placeOne(i int32, free *Matrix) int {
 // choose returns a row that may hold a member of kind k, or -1.
 func (p *Packer) choose(k int32) int {
 	if p.options.Choice == BestFit {
-		return ArgMin(p.scores, &p.masks[k], p.options.Tie)
+		return p.chooseBest(k)
 	}
 	words := p.masks[k].words
+	if !p.sets.whole() && len(p.rows) > 0 {
+		words = words[:p.rows[len(p.rows)-1]/kernel.Block+1]
+	}
 	for w := int(p.cursors[k]); w < len(words); w++ {
 		if words[w] != 0 {
 			p.cursors[k] = int32(w)
@@ -286,19 +375,49 @@ func (p *Packer) choose(k int32) int {
 	return -1
 }
 
+// chooseBest is choose for BestFit.
+func (p *Packer) chooseBest(k int32) int {
+	tie := &p.options.Tie
+	if p.sets.whole() {
+		return ArgMin(p.scores, &p.masks[k], *tie)
+	}
+	best, key, n := -1, uint64(0), len(p.scores)
+	for _, r := range p.rows { // few of many rows
+		switch {
+		case !p.masks[k].Test(int(r)):
+		case best < 0 || p.scores[r] < p.scores[best]:
+			best, key = int(r), tie.key(int(r), n)
+		case p.scores[r] == p.scores[best]:
+			if k := tie.key(int(r), n); k < key {
+				best, key = int(r), k
+			}
+		}
+	}
+	if best >= 0 {
+		tie.chosen(best, n)
+	}
+	return best
+}
+
 // occupy places member i on row r if that has room.
 func (p *Packer) occupy(r int, i int32, free *Matrix) bool {
 	request := p.gang.request(i)
 	slot := p.slot(r, free, request)
-	left := p.leftOn(slot)
-	if p.gang.identical() {
+	if p.gang.counted() {
 		if p.copies[slot] == 0 {
 			return false
 		}
 		p.copies[slot]--
-	} else if !request.FitsIn(left) {
+	} else if !request.FitsIn(p.leftOn(slot)) {
 		return false
 	}
+	p.takeLeft(slot, r, request)
+	return true
+}
+
+// takeLeft takes a request from what is left on a touched row.
+func (p *Packer) takeLeft(slot, r int, request ResourceVector) {
+	left := p.leftOn(slot)
 	for j, x := range request {
 		if x > 0 {
 			left[j] -= x
@@ -307,7 +426,6 @@ func (p *Packer) occupy(r int, i int32, free *Matrix) bool {
 	if p.options.Choice == BestFit {
 		p.scores[r] = numberOrInf(left.NormalizedSum(p.options.Total))
 	}
-	return true
 }
 
 // slot returns the place of row r in the lists of touched rows, where it adds
@@ -317,8 +435,8 @@ func (p *Packer) slot(r int, free *Matrix, request ResourceVector) int {
 		for j := range free.cols {
 			p.left = append(p.left, free.data[j*free.stride+r])
 		}
-		if p.gang.identical() {
-			p.copies = append(p.copies, free.rowCopies(r, request))
+		if p.gang.counted() {
+			p.copies = append(p.copies, p.copiesOn(r, free, request))
 		}
 		p.touched = append(p.touched, int32(r))
 		p.slots[r] = int32(len(p.touched))
@@ -331,6 +449,15 @@ func (p *Packer) leftOn(slot int) ResourceVector {
 	return p.left[slot*p.gang.cols:][:p.gang.cols]
 }
 
+// copiesOn returns how many copies of request row r holds, beside the leader where
+// that is there.
+func (p *Packer) copiesOn(r int, free *Matrix, request ResourceVector) int64 {
+	if r == p.ahead {
+		return p.leading.counter.beside(free, r, p.leading.request)
+	}
+	return free.rowCopies(r, request)
+}
+
 // holds checks the finished placement dst from the start, by the definition
 // that Packer gives: what is left is not asked.
 func (p *Packer) holds(dst []int32, free *Matrix) bool {
@@ -341,13 +468,16 @@ func (p *Packer) holds(dst []int32, free *Matrix) bool {
 	clear(p.left) // now the sum of the members on each row
 	for i, r := range dst {
 		slot := int(p.slots[r]) - 1
-		if p.gang.identical() {
+		switch {
+		case !p.gang.counted():
+			sum := p.leftOn(slot)
+			for j, x := range p.gang.request(int32(i)) {
+				sum[j] += x
+			}
+		case p.ahead < 0 || int32(i) != p.leading.leader:
 			p.copies[slot]++
-			continue
-		}
-		sum := p.leftOn(slot)
-		for j, x := range p.gang.request(int32(i)) {
-			sum[j] += x
+		case !p.leading.fits(free, int(r)):
+			return false
 		}
 	}
 	for slot, r := range p.touched {
@@ -360,8 +490,8 @@ func (p *Packer) holds(dst []int32, free *Matrix) bool {
 
 // rowHolds is holds for one row.
 func (p *Packer) rowHolds(r, slot int, free *Matrix) bool {
-	if p.gang.identical() {
-		return p.copies[slot] <= free.rowCopies(r, p.gang.request(0))
+	if p.gang.counted() {
+		return p.copies[slot] <= p.copiesOn(r, free, p.gang.requestOfKind(p.gang.workerKind()))
 	}
 	for j, x := range p.leftOn(slot) {
 		if !(x <= 0 || x <= free.data[j*free.stride+r]) {

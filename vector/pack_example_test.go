@@ -56,12 +56,16 @@ func Example_scenarioFilter() {
 	free.SetRow(0, vector.ResourceVector{10, 1})
 	free.SetRow(1, vector.ResourceVector{20, 3})
 
-	running := vector.Victims{
-		Rows:    []int32{0, 1, 0, 1},
-		Amounts: vector.NewMatrix(vector.Schema{}, 4, 2),
-	}
-	for i, gpus := range []float64{1, 1, 2, 4} {
-		running.Amounts.SetRow(i, vector.ResourceVector{8, gpus})
+	running := []struct {
+		node  int
+		usage vector.ResourceVector
+	}{{0, vector.ResourceVector{8, 1}}, {1, vector.ResourceVector{8, 1}}, {0, vector.ResourceVector{8, 2}}, {1, vector.ResourceVector{8, 4}}}
+	victims := func(yield func(int, vector.ResourceVector) bool) {
+		for _, pod := range running {
+			if !yield(pod.node, pod.usage) {
+				return
+			}
+		}
 	}
 
 	gang := vector.NewMatrix(vector.Schema{}, 2, 2)
@@ -70,7 +74,7 @@ func Example_scenarioFilter() {
 
 	packer := vector.NewPacker(vector.PackOptions{Total: vector.ResourceVector{64, 16}})
 	overlay := vector.NewOverlay(free)
-	answer, err := packer.Filter(nil, overlay, gang, nil, running)
+	answer, err := packer.Filter(nil, overlay, gang, nil, victims)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -83,4 +87,67 @@ func Example_scenarioFilter() {
 	// evict 3 minimal true
 	// worker 0 on node 0
 	// worker 1 on node 1
+}
+
+// An eviction loop asks after every victim whether a simulation could succeed.
+func ExampleProof() {
+	free := vector.NewMatrix(vector.Schema{}, 2, 2)
+	free.SetRow(0, vector.ResourceVector{10, 1})
+	free.SetRow(1, vector.ResourceVector{20, 3})
+
+	gang := vector.NewMatrix(vector.Schema{}, 2, 2)
+	gang.SetRow(0, vector.ResourceVector{16, 4})
+	gang.SetRow(1, vector.ResourceVector{16, 4})
+
+	var proof vector.Proof
+	proof.Reset(free, gang, nil)
+	for _, victim := range []struct {
+		node  int
+		usage vector.ResourceVector
+	}{{0, vector.ResourceVector{8, 1}}, {1, vector.ResourceVector{8, 2}}, {0, vector.ResourceVector{8, 2}}} {
+		if err := proof.Release(victim.node, victim.usage); err != nil {
+			fmt.Println(err)
+			return
+		}
+		if why, impossible := proof.Infeasible(); impossible {
+			fmt.Printf("%v: %g of %g\n", why.Reason, why.Available, why.Needed)
+			continue
+		}
+		fmt.Println("simulate")
+	}
+	proof.Rollback(vector.Mark{})
+	why, _ := proof.Infeasible()
+	fmt.Println("rolled back:", why.Reason)
+	// Output:
+	// aggregate: 5 of 8
+	// aggregate: 7 of 8
+	// simulate
+	// rolled back: aggregate
+}
+
+// A gang that has to stay in one of two racks.
+func ExamplePacker_PlaceIn() {
+	free := vector.NewMatrix(vector.Schema{}, 4, 1)
+	for i, gpus := range []float64{4, 8, 3, 8} {
+		free.SetRow(i, vector.ResourceVector{gpus})
+	}
+	racks := &vector.Domains{
+		Rows:    []int32{0, 2, 1, 3}, // the first rack has nodes 0 and 2
+		Offsets: vector.Offsets{0, 2, 4},
+	}
+	gang := vector.NewMatrix(vector.Schema{}, 4, 1) // a leader and three workers
+	for i, gpus := range []float64{1, 4, 4, 4} {
+		gang.SetRow(i, vector.ResourceVector{gpus})
+	}
+
+	var packer vector.Packer
+	placement, rack := packer.PlaceIn(nil, free, gang, nil, racks)
+	fmt.Println("rack", rack, "nodes", placement)
+
+	free.SetRow(3, vector.ResourceVector{4})
+	why, rack, _ := packer.InfeasibleIn(free, gang, nil, racks)
+	fmt.Printf("rack %d: %v, %g of %g\n", rack, why.Reason, why.Available, why.Needed)
+	// Output:
+	// rack 1 nodes [1 1 3 3]
+	// rack 1: aggregate, 12 of 13
 }

@@ -27,9 +27,13 @@ const (
 	// InfeasibleCopies: the selected rows hold fewer copies of a request than
 	// there are members that request at least as much.
 	InfeasibleCopies
+
+	// InfeasibleLeader: wherever the leader of a gang goes, too few places are
+	// left for the workers.
+	InfeasibleLeader
 )
 
-var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies"}
+var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies", "leader"}
 
 // String returns the reason in a word or two.
 func (r InfeasibleReason) String() string {
@@ -51,13 +55,14 @@ type Infeasibility struct {
 
 	// Member is the first member with the request that fits nowhere or was
 	// counted, or -1: the sum over the gang, or the least of several requests,
-	// is no single member's.
+	// is no single member's. For InfeasibleLeader it is the leader.
 	Member int
 
 	// Needed and Available are amounts in Column's unit: of the whole gang and
 	// all rows for InfeasibleAggregate, of the member and the best row for
 	// InfeasibleMember. For InfeasibleCopies, and where Column is -1, they are
-	// numbers of members and of places for them.
+	// numbers of members and of places for them; for InfeasibleLeader, of workers
+	// and of the places that the leader leaves where it takes the fewest.
 	Needed, Available float64
 }
 
@@ -88,9 +93,32 @@ type Infeasibility struct {
 // factor of 1-(members+2)/2^51, which covers every rounding of the definition of
 // a valid placement; docs/semantics.md has the proofs.
 func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibility, infeasible bool) {
-	p.prepare(free, requests, rows)
+	p.take(free, requests, rows, nil)
 	p.bounds.take(&p.gang)
-	return p.bounds.check(free, rows)
+	return p.bounds.why(free, p.sets.selected)
+}
+
+// InfeasibleIn is [Packer.Infeasible] for a gang that has to stay within one of the
+// sets of domains: infeasible says that it provably fits in none. domain is then the
+// set that comes nearest, and why is about that. Otherwise it is the first set for
+// which nothing is proved.
+//
+// Nearest is the set with the most places, for a gang whose members all request the
+// same, or all but a leader; otherwise the one whose first condition that fails comes
+// last, and among those the one that has the most of what that asks for. Ties go to
+// the first set. domain is -1 when there is none.
+func (p *Packer) InfeasibleIn(free, requests *Matrix, rows *Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
+	checkDomains(domains)
+	p.take(free, requests, rows, domains)
+	p.bounds.take(&p.gang)
+	p.climb.start(&p.bounds, free, &p.sets)
+	for d := range p.sets.n {
+		if p.climb.advance(d); p.climb.isOpen(d) {
+			return Infeasibility{}, d, false
+		}
+	}
+	domain = p.climb.nearest()
+	return p.climb.why(domain), domain, true
 }
 
 // bounds are the necessary conditions for a gang. They are scratch that a
@@ -98,14 +126,15 @@ func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibili
 type bounds struct {
 	gang     *gang
 	slack    float64    // factor for requests whose sums may be rounded
+	sums     []float64  // per column: what the members request
 	needed   []float64  // per column: least sum of free amounts; 0 is no condition
 	counts   []counting // conditions that count copies
 	requests []float64  // gang.cols per condition in counts: the request to count
+	led      bool       // the gang has a leader
+	leading  leading
 
-	byAmount      []int32 // kinds, while sorting
-	least         []float64
-	columns       []int32 // of a rowCounter
-	columnAmounts []float64
+	byAmount []int32 // kinds, while sorting
+	least    []float64
 }
 
 // counting is the condition that the rows hold need copies of a request.
@@ -124,10 +153,11 @@ func (b *bounds) request(c int) ResourceVector {
 func (b *bounds) take(g *gang) {
 	b.gang = g
 	b.counts, b.requests = b.counts[:0], b.requests[:0]
-	b.needed = resized(b.needed, g.cols)
+	b.sums, b.needed = resized(b.sums, g.cols), resized(b.needed, g.cols)
 	b.slack = 1 - float64(g.members+2)/(1<<51)
 	for j := range b.needed {
 		sum, exact := g.sum(j)
+		b.sums[j] = sum
 		switch {
 		case math.IsInf(sum, 1):
 			sum = 0 // the member with the infinite request decides
@@ -142,6 +172,9 @@ func (b *bounds) take(g *gang) {
 			need = g.dominators(k)
 		}
 		b.append(need, g.first[k], -1, g.requestOfKind(k))
+	}
+	if b.led = g.led(); b.led {
+		b.leading.take(g)
 	}
 	if g.identical() {
 		return
@@ -260,23 +293,49 @@ func (b *bounds) loosen() {
 	}
 }
 
-// check tests the conditions and explains the first that does not hold.
-func (b *bounds) check(free *Matrix, rows *Mask) (why Infeasibility, infeasible bool) {
-	selected := selection(rows, free.rows)
-	for j, needed := range b.needed {
-		if needed == 0 {
-			continue
-		}
-		if surplus := b.surplus(free, selected, j); surplus.negative() {
-			return b.shortOf(j, &surplus), true
-		}
+// conditions returns how many conditions there are. They are tested in the order of
+// their indices: the columns, the counts, and the leader.
+func (b *bounds) conditions() int {
+	n := len(b.needed) + len(b.counts)
+	if b.led {
+		n++
 	}
-	for c := range b.counts {
-		if sum := b.places(free, selected, c); sum < b.counts[c].need {
-			return b.shortOfPlaces(free, selected, c, sum), true
+	return n
+}
+
+// why tests the conditions and explains the first that does not hold.
+func (b *bounds) why(free *Matrix, selected []uint64) (why Infeasibility, infeasible bool) {
+	for c := range b.conditions() {
+		if why, fails := b.fails(c, free, selected); fails {
+			return why, true
 		}
 	}
 	return Infeasibility{}, false
+}
+
+// fails tests condition c and explains it when it does not hold.
+func (b *bounds) fails(c int, free *Matrix, selected []uint64) (why Infeasibility, fails bool) {
+	if c < len(b.needed) {
+		if b.needed[c] == 0 {
+			return why, false
+		}
+		surplus := b.surplus(free, selected, c)
+		if !surplus.negative() {
+			return why, false
+		}
+		return b.shortOf(c, &surplus), true
+	}
+	if c -= len(b.needed); c < len(b.counts) {
+		places := b.places(free, selected, c)
+		if places >= b.counts[c].need {
+			return why, false
+		}
+		return b.shortOfPlaces(c, places, func(j int) float64 {
+			return kernel.MaxFloat64(free.Column(j), selected)
+		}), true
+	}
+	places, gain := b.leading.count(free, selected)
+	return b.leading.shortOf(places, gain)
 }
 
 // surplus returns the sum of the positive amounts in column j of the selected
@@ -298,55 +357,26 @@ func (b *bounds) surplus(free *Matrix, selected []uint64, j int) exactSum {
 
 // shortOf explains a negative surplus of column j.
 func (b *bounds) shortOf(j int, surplus *exactSum) Infeasibility {
-	surplus.add(b.needed[j])
-	needed, _ := b.gang.sum(j)
 	return Infeasibility{
-		Reason: InfeasibleAggregate, Column: j, Member: -1, Needed: needed, Available: surplus.value(),
+		Reason: InfeasibleAggregate, Column: j, Member: -1, Needed: b.sums[j], Available: surplus.plus(b.needed[j]),
 	}
 }
 
-// places returns how many copies condition c finds on the selected rows. It
-// stops counting when there are enough.
+// places returns how many copies the count with index c finds on the selected
+// rows. It stops counting when there are enough.
 func (b *bounds) places(free *Matrix, selected []uint64, c int) int64 {
-	need, request := b.counts[c].need, b.request(c)
-	var plan copiesPlan
-	plan.take(free, request)
-	const chunk = 512
-	var buffer [chunk]int64
-	var sum int64
-	for lo := 0; lo < free.rows && sum < need; lo += chunk {
-		copies := buffer[:min(chunk, free.rows-lo)]
-		plan.copies(copies, free, lo, request)
-		sum += sumUpTo(copies, selected, lo, need)
-	}
-	return sum
+	need := b.counts[c].need
+	return copiesUpTo(free, selected, b.request(c), need, need)
 }
 
-// sumUpTo adds up the selected copies of the rows from lo on, counting at most
-// most for each.
-func sumUpTo(copies []int64, selected []uint64, lo int, most int64) int64 {
-	var sum int64
-	if selected == nil {
-		for _, n := range copies {
-			sum += min(n, most)
-		}
-		return sum
-	}
-	for w, word := range selected[lo/kernel.Block:][:wordsFor(len(copies))] {
-		for ; word != 0; word &= word - 1 {
-			sum += min(copies[w*kernel.Block+bits.TrailingZeros64(word)], most)
-		}
-	}
-	return sum
-}
-
-// shortOfPlaces explains that condition c found only sum copies.
-func (b *bounds) shortOfPlaces(free *Matrix, selected []uint64, c int, sum int64) Infeasibility {
+// shortOfPlaces explains that the count with index c found only so many places.
+// best returns the greatest amount of a column on the selected rows.
+func (b *bounds) shortOfPlaces(c int, places int64, best func(j int) float64) Infeasibility {
 	why := Infeasibility{
 		Reason: InfeasibleCopies, Column: int(b.counts[c].column), Member: int(b.counts[c].member),
-		Needed: float64(b.counts[c].need), Available: float64(sum),
+		Needed: float64(b.counts[c].need), Available: float64(places),
 	}
-	if sum > 0 || why.Member < 0 {
+	if places > 0 || why.Member < 0 {
 		return why
 	}
 	why.Reason, why.Needed = InfeasibleMember, 1
@@ -354,7 +384,7 @@ func (b *bounds) shortOfPlaces(free *Matrix, selected []uint64, c int, sum int64
 		if x == 0 {
 			continue
 		}
-		if best := kernel.MaxFloat64(free.Column(j), selected); !(x <= best) {
+		if best := best(j); !(x <= best) {
 			why.Column, why.Needed, why.Available = j, x, best
 			break
 		}

@@ -16,7 +16,7 @@ func manyKinds(members int) packCase {
 	c := packCase{
 		free:     vector.NewMatrix(none, members, cols),
 		requests: vector.NewMatrix(none, members, cols),
-		victims:  vector.Victims{Rows: make([]int32, members), Amounts: vector.NewMatrix(none, members, cols)},
+		victims:  victimList{Rows: make([]int32, members), Amounts: vector.NewMatrix(none, members, cols)},
 	}
 	for i := range members {
 		c.requests.SetRow(i, vec{float64(1000 + i), float64(500 + r.IntN(400)), 1})
@@ -43,7 +43,7 @@ func TestInfeasibleManyKinds(t *testing.T) {
 			t.Errorf("%d members: rejected, and each has a row of its own", members)
 		}
 		bound := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool { return !rejected(after) })
-		got, err := p.Filter(nil, vector.NewOverlay(c.free), c.requests, nil, c.victims)
+		got, err := p.Filter(nil, vector.NewOverlay(c.free), c.requests, nil, c.victims.all())
 		if err != nil || bound != members || got.LowerBound != bound {
 			t.Errorf("%d members: lower bound %d, %v; Infeasible rejects up to %d", members, got.LowerBound, err, bound)
 		}

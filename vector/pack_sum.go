@@ -8,12 +8,19 @@ import "math"
 // numbers below 2^53 the list has one element. The zero value is 0.
 type exactSum struct {
 	n        int
-	parts    [40]float64 // 2098 bits from the least denormal on, 53 bits each
-	infinite bool        // +Inf was added, or the sum left the range of float64
+	parts    [sumParts]float64
+	infinite bool // +Inf was added, or the sum left the range of float64
 }
+
+// sumParts is more than the 41 parts that compress leaves: 2098 bits from the
+// least denormal on, 53 bits each.
+const sumParts = 48
 
 // add adds x, which is finite or +Inf.
 func (s *exactSum) add(x float64) {
+	if s.n == sumParts {
+		s.compress()
+	}
 	kept := 0
 	for _, y := range s.parts[:s.n] {
 		if math.Abs(x) < math.Abs(y) {
@@ -36,6 +43,36 @@ func (s *exactSum) add(x float64) {
 		kept++
 	}
 	s.n = kept
+}
+
+// compress writes the sum with as few parts as can be: each is at most half a
+// unit in the last place of the next (Shewchuk's COMPRESS, its downward half).
+func (s *exactSum) compress() {
+	bottom := s.n - 1
+	high := s.parts[bottom]
+	for i := s.n - 2; i >= 0; i-- {
+		y := s.parts[i]
+		sum := high + y
+		low := y - (sum - high)
+		high = sum
+		if low != 0 {
+			s.parts[bottom] = high
+			bottom--
+			high = low
+		}
+	}
+	s.parts[bottom] = high
+	s.n = copy(s.parts[:], s.parts[bottom:s.n])
+}
+
+// replace takes x away and adds y. Both are finite.
+func (s *exactSum) replace(x, y float64) {
+	if change := y - x; exactly(y, -x, change) {
+		s.add(change)
+		return
+	}
+	s.add(y)
+	s.add(-x)
 }
 
 // addPositive adds the positive values. They are added up in one float64 as long
@@ -73,16 +110,43 @@ func (s *exactSum) negative() bool {
 	return !s.infinite && s.n > 0 && s.parts[s.n-1] < 0
 }
 
-// value returns the sum, nearly rounded; +Inf when it left the range.
+// value returns the sum, rounded once, to nearest even; +Inf when it left the
+// range. So it depends on the sum alone and not on what was added in which order.
 func (s *exactSum) value() float64 {
 	if s.infinite {
 		return math.Inf(1)
 	}
-	sum := 0.0
-	for _, x := range s.parts[:s.n] {
-		sum += x
+	if s.n == 0 {
+		return 0
 	}
-	return sum
+	i := s.n - 1
+	high, low := s.parts[i], 0.0
+	for i > 0 && low == 0 {
+		i--
+		y := s.parts[i]
+		sum := high + y
+		low = y - (sum - high)
+		high = sum
+	}
+	// The rest decides when low is exactly half a unit in the last place.
+	if i > 0 && (low < 0) == (s.parts[i-1] < 0) {
+		if twice := high + 2*low; twice-high == 2*low {
+			return twice
+		}
+	}
+	return high
+}
+
+// plus returns the value of the sum and x.
+func (s *exactSum) plus(x float64) float64 {
+	if s.n == 1 {
+		if sum := s.parts[0] + x; exactly(s.parts[0], x, sum) {
+			return sum
+		}
+	}
+	with := *s
+	with.add(x)
+	return with.value()
 }
 
 // positive returns x where it is positive, else 0.

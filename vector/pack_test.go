@@ -3,6 +3,7 @@ package vector_test
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,59 +19,86 @@ import (
 // goldenFits reports whether placement holds the gang, by the definition in
 // Packer's comment.
 func goldenFits(free, requests *vector.Matrix, rows *vector.Mask, placement []int32) bool {
-	if len(placement) != requests.Rows() {
-		return false
-	}
-	for r := range free.Rows() {
-		var members []int
-		for i, at := range placement {
-			if int(at) == r {
-				members = append(members, i)
+	return newGoldenGang(requests).fits(free, rows, placement)
+}
+
+// goldenGang is a gang, read for the golden models.
+type goldenGang struct {
+	requested []vec // per member: its positive amounts
+	leader    int   // the only one of its kind among members that are alike, or -1
+	identical bool
+}
+
+func newGoldenGang(requests *vector.Matrix) goldenGang {
+	g := goldenGang{leader: -1}
+	for i := range requests.Rows() {
+		v := requests.Row(nil, i)
+		for j, x := range v {
+			if x <= 0 {
+				v[j] = 0
 			}
 		}
-		if len(members) == 0 {
-			continue
-		}
-		if rows != nil && !rows.Test(r) {
-			return false
-		}
-		room := free.Row(nil, r)
-		if goldenIdentical(requests) {
-			if int64(len(members)) > requests.Row(nil, 0).CopiesFit(room) {
-				return false
-			}
-			continue
-		}
-		sum := make(vec, requests.Cols())
-		for _, i := range members {
-			sum.Add(goldenRequested(requests, i))
-		}
-		if !sum.FitsIn(room) {
-			return false
+		g.requested = append(g.requested, v)
+	}
+	g.identical = g.alikeBut(-1)
+	for i := len(g.requested) - 1; i >= 0 && len(g.requested) > 1 && !g.identical; i-- {
+		if g.alikeBut(i) {
+			g.leader = i // of two members, the first
 		}
 	}
-	for _, r := range placement {
-		if r < 0 || int(r) >= free.Rows() {
+	return g
+}
+
+// alikeBut reports whether all members but one request the same.
+func (g goldenGang) alikeBut(one int) bool {
+	first := -1
+	for i, v := range g.requested {
+		switch {
+		case i == one:
+		case first < 0:
+			first = i
+		case !slices.Equal(v, g.requested[first]):
 			return false
 		}
 	}
 	return true
 }
 
-// goldenRequested returns what member i requests: its positive amounts.
-func goldenRequested(requests *vector.Matrix, i int) vec {
-	v := requests.Row(nil, i)
-	for j, x := range v {
-		if x <= 0 {
-			v[j] = 0
+// counted reports whether rows hold the members by counting them.
+func (g goldenGang) counted() bool { return g.identical || g.leader >= 0 }
+
+func (g goldenGang) fits(free *vector.Matrix, rows *vector.Mask, placement []int32) bool {
+	if len(placement) != len(g.requested) {
+		return false
+	}
+	for _, r := range placement {
+		if r < 0 || int(r) >= free.Rows() || rows != nil && !rows.Test(int(r)) {
+			return false
 		}
 	}
-	return v
-}
-
-func goldenIdentical(requests *vector.Matrix) bool {
-	for i := range requests.Rows() {
-		if !slices.Equal(goldenRequested(requests, i), goldenRequested(requests, 0)) {
+	for r := range free.Rows() {
+		room, sum := free.Row(nil, r), make(vec, free.Cols())
+		var worker vec
+		workers := 0
+		for i, at := range placement {
+			switch {
+			case int(at) != r:
+			case i == g.leader:
+				if !g.requested[i].FitsIn(room) {
+					return false
+				}
+				for j, x := range g.requested[i] {
+					if room[j] < inf {
+						room[j] -= x
+					}
+				}
+			default:
+				worker = g.requested[i]
+				workers++
+				sum.Add(worker)
+			}
+		}
+		if g.counted() && int64(workers) > worker.CopiesFit(room) || !g.counted() && !sum.FitsIn(room) {
 			return false
 		}
 	}
@@ -79,11 +107,12 @@ func goldenIdentical(requests *vector.Matrix) bool {
 
 // goldenPlaceable tries every placement.
 func goldenPlaceable(free, requests *vector.Matrix, rows *vector.Mask) bool {
+	gang := newGoldenGang(requests)
 	placement := make([]int32, requests.Rows())
 	var try func(i int) bool
 	try = func(i int) bool {
 		if i == len(placement) {
-			return goldenFits(free, requests, rows, placement)
+			return gang.fits(free, rows, placement)
 		}
 		for r := range free.Rows() {
 			placement[i] = int32(r)
@@ -96,8 +125,11 @@ func goldenPlaceable(free, requests *vector.Matrix, rows *vector.Mask) bool {
 	return try(0)
 }
 
+// goldenCounted reports whether the answers about the gang are exact.
+func goldenCounted(requests *vector.Matrix) bool { return newGoldenGang(requests).counted() }
+
 // released returns free after the first n victims.
-func released(free *vector.Matrix, victims vector.Victims, n int) *vector.Matrix {
+func released(free *vector.Matrix, victims victimList, n int) *vector.Matrix {
 	after := new(vector.Matrix)
 	after.CopyFrom(free)
 	for i, r := range victims.Rows[:n] {
@@ -108,8 +140,42 @@ func released(free *vector.Matrix, victims vector.Victims, n int) *vector.Matrix
 	return after
 }
 
+// victimList are victims: victim i runs on row Rows[i] and releases row i of Amounts.
+type victimList struct {
+	Rows    []int32
+	Amounts *vector.Matrix
+}
+
+// all iterates over the victims. The amounts are valid until the next.
+func (v victimList) all() iter.Seq2[int, vec] {
+	return func(yield func(int, vec) bool) {
+		var amounts vec
+		for i, r := range v.Rows {
+			if amounts = v.Amounts.Row(amounts, i); !yield(int(r), amounts) {
+				return
+			}
+		}
+	}
+}
+
+// prepared is all with the amounts of each victim at hand: iterating does not
+// allocate.
+func (v victimList) prepared() iter.Seq2[int, vec] {
+	amounts := make([]vec, len(v.Rows))
+	for i := range amounts {
+		amounts[i] = v.Amounts.Row(nil, i)
+	}
+	return func(yield func(int, vec) bool) {
+		for i, r := range v.Rows {
+			if !yield(int(r), amounts[i]) {
+				return
+			}
+		}
+	}
+}
+
 // goldenPrefix returns the shortest prefix for which fits is true, or -1.
-func goldenPrefix(free *vector.Matrix, victims vector.Victims, fits func(after *vector.Matrix) bool) int {
+func goldenPrefix(free *vector.Matrix, victims victimList, fits func(after *vector.Matrix) bool) int {
 	for n := range len(victims.Rows) + 1 {
 		if fits(released(free, victims, n)) {
 			return n
@@ -122,7 +188,7 @@ func goldenPrefix(free *vector.Matrix, victims vector.Victims, fits func(after *
 type packCase struct {
 	free, requests *vector.Matrix
 	rows           *vector.Mask
-	victims        vector.Victims
+	victims        victimList
 }
 
 // amountKinds are the numbers that small instances are made of. Scaling keeps
@@ -170,6 +236,13 @@ func smallCase(r *rand.Rand, identical bool) packCase {
 		for i := range members {
 			c.requests.SetRow(i, c.requests.Row(nil, 0))
 		}
+	} else if members > 2 && r.IntN(2) == 0 { // a leader and workers
+		leader := r.IntN(members)
+		for i := range members {
+			if i != leader {
+				c.requests.SetRow(i, c.requests.Row(nil, (leader+1)%members))
+			}
+		}
 	}
 	if r.IntN(3) == 0 {
 		c.rows = vector.NewMask(rows)
@@ -179,7 +252,7 @@ func smallCase(r *rand.Rand, identical bool) packCase {
 			}
 		}
 	}
-	c.victims = vector.Victims{Amounts: vector.NewMatrix(none, 0, cols)}
+	c.victims = victimList{Amounts: vector.NewMatrix(none, 0, cols)}
 	if rows == 0 {
 		return c
 	}
@@ -233,8 +306,8 @@ func checkCase(t testing.TB, p *vector.Packer, linear bool, c packCase) {
 	if ok && !goldenFits(c.free, c.requests, c.rows, placement) {
 		fail("invalid placement %v", placement)
 	}
-	if goldenIdentical(c.requests) && (ok != possible || infeasible == possible) {
-		fail("identical members: placed %v, infeasible %v, possible %v", ok, infeasible, possible)
+	if goldenCounted(c.requests) && (ok != possible || infeasible == possible) {
+		fail("members are counted: placed %v, infeasible %v, possible %v", ok, infeasible, possible)
 	}
 	checkFilter(t, p, linear, c, fail)
 }
@@ -242,7 +315,7 @@ func checkCase(t testing.TB, p *vector.Packer, linear bool, c packCase) {
 func checkFilter(t testing.TB, p *vector.Packer, linear bool, c packCase, fail func(string, ...any)) {
 	t.Helper()
 	o := vector.NewOverlay(c.free)
-	got, err := p.Filter(nil, o, c.requests, c.rows, c.victims)
+	got, err := p.Filter(nil, o, c.requests, c.rows, c.victims.all())
 	if err != nil {
 		fail("Filter: %v", err)
 	}
@@ -280,8 +353,8 @@ func checkFilter(t testing.TB, p *vector.Packer, linear bool, c packCase, fail f
 			fail("prefix %d, but %d is enough", got.Prefix, got.Prefix-1)
 		}
 	}
-	if goldenIdentical(c.requests) && (got.Prefix != least || got.Feasible && !got.Minimal) {
-		fail("identical members: %+v, want prefix %d", got, least)
+	if goldenCounted(c.requests) && (got.Prefix != least || got.Feasible && !got.Minimal) {
+		fail("members are counted: %+v, want prefix %d", got, least)
 	}
 	if linear {
 		want := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool {
@@ -353,7 +426,7 @@ func manyRows(seed uint64, identical bool) packCase {
 	c := packCase{
 		free: vector.NewMatrix(none, rows, cols), requests: vector.NewMatrix(none, members, cols),
 		rows:    vector.NewMask(rows),
-		victims: vector.Victims{Rows: make([]int32, pods), Amounts: vector.NewMatrix(none, pods, cols)},
+		victims: victimList{Rows: make([]int32, pods), Amounts: vector.NewMatrix(none, pods, cols)},
 	}
 	random := func(m *vector.Matrix, least, most int) {
 		v := make(vec, cols)
@@ -392,7 +465,7 @@ func TestFilterAtScale(t *testing.T) {
 				var want []int // prefixes of the first packers, by search
 				for k, p := range packers(vec{100, 100, 100, 100, 100}) {
 					o := vector.NewOverlay(c.free)
-					got, err := p.Filter(nil, o, c.requests, c.rows, c.victims)
+					got, err := p.Filter(nil, o, c.requests, c.rows, c.victims.all())
 					if err != nil || !got.Feasible {
 						t.Fatalf("%+v, %v", got, err)
 					}
@@ -478,29 +551,36 @@ func TestPlace(t *testing.T) {
 // TestFirstFitIsNotMonotone: more room on a node breaks first fit.
 func TestFirstFitIsNotMonotone(t *testing.T) {
 	p := vector.NewPacker(vector.PackOptions{Total: vec{20, 20}, Search: vector.SearchLinear})
-	gang := matrixOf(2, vec{1, 6}, vec{4, 1})
-	less, more := matrixOf(2, vec{4, 4}, vec{2, 10}, vec{2, 0}), matrixOf(2, vec{4, 7}, vec{2, 10}, vec{2, 0})
-	if got, ok := p.Place(nil, less, gang, nil); !ok || !slices.Equal(got, []int32{1, 0}) {
+	gang := matrixOf(2, vec{1, 6}, vec{4, 1}, vec{1, 0})
+	less, more := matrixOf(2, vec{4, 3}, vec{1, 7}, vec{1, 0}), matrixOf(2, vec{4, 6}, vec{1, 7}, vec{1, 0})
+	if got, ok := p.Place(nil, less, gang, nil); !ok || !slices.Equal(got, []int32{1, 0, 2}) {
 		t.Errorf("less room: %v, %v", got, ok)
 	}
 	if got, ok := p.Place(nil, more, gang, nil); ok {
 		t.Errorf("more room: %v", got)
 	}
 	if why, infeasible := p.Infeasible(more, gang, nil); infeasible {
-		t.Errorf("rejected, but {1, 0} fits: %+v", why)
+		t.Errorf("rejected, but {1, 0, 2} fits: %+v", why)
 	}
 
 	// The filter meets the same: one victim is not enough for the heuristic,
 	// though none may be needed.
-	victims := vector.Victims{Rows: []int32{0, 1}, Amounts: matrixOf(2, vec{0, 3}, vec{3, 0})}
-	got, err := p.Filter(nil, vector.NewOverlay(less), gang, nil, victims)
+	victims := victimList{Rows: []int32{0, 1}, Amounts: matrixOf(2, vec{0, 3}, vec{3, 0})}
+	got, err := p.Filter(nil, vector.NewOverlay(less), gang, nil, victims.all())
 	if err != nil || got.Prefix != 0 || !got.Minimal {
 		t.Errorf("from less room: %+v, %v", got, err)
 	}
-	victims = vector.Victims{Rows: []int32{1}, Amounts: matrixOf(2, vec{3, 0})}
-	got, err = p.Filter(nil, vector.NewOverlay(more), gang, nil, victims)
-	if err != nil || got.Prefix != 1 || got.LowerBound != 0 || got.Minimal || !slices.Equal(got.Placement, []int32{0, 1}) {
+	victims = victimList{Rows: []int32{1}, Amounts: matrixOf(2, vec{3, 0})}
+	got, err = p.Filter(nil, vector.NewOverlay(more), gang, nil, victims.all())
+	if err != nil || got.Prefix != 1 || got.LowerBound != 0 || got.Minimal || !slices.Equal(got.Placement, []int32{0, 1, 0}) {
 		t.Errorf("from more room: %+v, %v", got, err)
+	}
+
+	// Two members are a leader and a worker, which are placed wherever they fit.
+	for _, free := range []*vector.Matrix{matrixOf(2, vec{4, 4}, vec{2, 10}, vec{2, 0}), matrixOf(2, vec{4, 7}, vec{2, 10}, vec{2, 0})} {
+		if got, ok := p.Place(nil, free, matrixOf(2, vec{1, 6}, vec{4, 1}), nil); !ok || !slices.Equal(got, []int32{1, 0}) {
+			t.Errorf("two members: %v, %v", got, ok)
+		}
 	}
 }
 
@@ -666,7 +746,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 		}
 		cursor, again := 123, 123
 		options := vector.PackOptions{Total: total, Choice: vector.BestFit, Tie: vector.TieRoundRobin(&cursor)}
-		got, err := vector.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims)
+		got, err := vector.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
 		if err != nil || !got.Feasible {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -687,7 +767,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 
 func TestFilterIdentical(t *testing.T) {
 	free := matrixOf(2, vec{1, 1}, vec{0, 4}, vec{0, 0})
-	victims := vector.Victims{
+	victims := victimList{
 		Rows:    []int32{2, 1, 0, 1, 2},
 		Amounts: matrixOf(2, vec{1, 1}, vec{3, 0}, vec{0, 1}, vec{1, 0}, vec{1, 1}),
 	}
@@ -710,7 +790,7 @@ func TestFilterIdentical(t *testing.T) {
 		for i := range test.members {
 			gang.SetRow(i, vec{2, 2})
 		}
-		got, err := p.Filter(nil, vector.NewOverlay(free), gang, test.rows, victims)
+		got, err := p.Filter(nil, vector.NewOverlay(free), gang, test.rows, victims.all())
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%d members: %+v, %v, want %+v", test.members, got, err, test.want)
 		}
@@ -724,9 +804,9 @@ func TestFilterKeepsTheOverlay(t *testing.T) {
 	if err := o.AddRow(0, vec{1}); err != nil {
 		t.Fatal(err)
 	}
-	victims := vector.Victims{Rows: []int32{1, 0, 1}, Amounts: matrixOf(1, vec{0.2}, vec{1}, vec{9})}
+	victims := victimList{Rows: []int32{1, 0, 1}, Amounts: matrixOf(1, vec{0.2}, vec{1}, vec{9})}
 	var p vector.Packer
-	got, err := p.Filter(nil, o, matrixOf(1, vec{3}), nil, victims)
+	got, err := p.Filter(nil, o, matrixOf(1, vec{3}), nil, victims.all())
 	if err != nil || got.Prefix != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -738,35 +818,63 @@ func TestFilterKeepsTheOverlay(t *testing.T) {
 func TestFilterErrors(t *testing.T) {
 	whole := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
 	for _, test := range []struct {
-		amount vec
-		want   vector.VictimError
+		row      int
+		amount   vec
+		column   int
+		resource string
+		is       error
+		want     string
 	}{
-		{vec{-1, 0}, vector.VictimError{Victim: 1, Column: 0, Resource: "cpu", Amount: -1}},
-		{vec{nan, 0}, vector.VictimError{Victim: 1, Column: 0, Resource: "cpu", Amount: nan}},
-		{vec{inf, 0}, vector.VictimError{Victim: 1, Column: 0, Resource: "cpu", Amount: inf}},
-		{vec{0.5, -0.5}, vector.VictimError{Victim: 1, Column: 1, Resource: "gpu", Amount: -0.5}},
-		{vec{0.5, 0.5}, vector.VictimError{Victim: 1, Column: 1, Resource: "gpu", Amount: 0.5}},
-		{vec{0.5, 1 << 53}, vector.VictimError{Victim: 1, Column: 1, Resource: "gpu", Amount: 1 << 53}},
+		{1, vec{-1, 0}, 0, "cpu", vector.ErrNotRepresentable, "row 1: cpu: amount -1 is negative"},
+		{0, vec{nan, 0}, 0, "cpu", vector.ErrNotRepresentable, "row 0: cpu: amount NaN is not a finite number"},
+		{1, vec{inf}, 0, "cpu", vector.ErrNotRepresentable, "row 1: cpu: amount +Inf is not a finite number"},
+		{1, vec{0.5, -0.5}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount -0.5 is negative"},
+		{1, vec{0.5, 0.5}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount 0.5 is not a whole number of the column's unit"},
+		{1, vec{0.5, 1 << 53}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount 9.007199254740992e+15 is not a whole number of the column's unit"},
+		{2, vec{1, 1}, -1, "", vector.ErrShape, "no row 2 among 2"},
+		{-1, nil, -1, "", vector.ErrShape, "no row -1 among 2"},
 	} {
 		free := vector.NewMatrix(whole, 2, 2)
-		victims := vector.Victims{Rows: []int32{0, 1, 1}, Amounts: matrixOf(2, vec{1, 1}, test.amount, vec{1, 1})}
+		taken := 0
+		victims := func(yield func(int, vec) bool) {
+			taken = 0
+			for _, v := range []struct {
+				row     int
+				amounts vec
+			}{{0, vec{1, 1}}, {test.row, test.amount}, {1, vec{9, 9}}} {
+				if taken++; !yield(v.row, v.amounts) {
+					return
+				}
+			}
+		}
 		o := vector.NewOverlay(free)
 		var p vector.Packer
-		for _, gang := range []*vector.Matrix{matrixOf(2, vec{2, 1}), matrixOf(2, vec{1, 0}, vec{1, 1})} {
+		for _, gang := range []*vector.Matrix{
+			matrixOf(2, vec{2, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}, vec{1, 2}),
+		} {
 			_, err := p.Filter(nil, o, gang, nil, victims)
-			var got *vector.VictimError
-			if !errors.As(err, &got) || fmt.Sprint(*got) != fmt.Sprint(test.want) || !errors.Is(err, vector.ErrNotRepresentable) {
-				t.Errorf("%v: %v", test.amount, err)
+			var got *vector.ReleaseError
+			if !errors.As(err, &got) || !errors.Is(err, test.is) || err.Error() != "vector: victim 1: "+test.want ||
+				got.Victim != 1 || got.Row != test.row || got.Column != test.column || got.Resource != test.resource ||
+				test.column >= 0 && !testkit.Same(got.Amount, test.amount[test.column]) {
+				t.Errorf("%v: %v, %+v", test.amount, err, got)
+			}
+			if taken != 2 {
+				t.Errorf("%d victims taken", taken)
 			}
 			wantMatrix(t, "after an error", o.Matrix(), [][]float64{{0, 0}, {0, 0}})
 		}
-		if got, err := p.Filter(nil, o, matrixOf(2, vec{1, 1}), nil, victims); err != nil || got.Prefix != 1 {
-			t.Errorf("an answer before the victim at fault: %+v, %v", got, err)
+		got, err := p.Filter(nil, o, matrixOf(2, vec{1, 1}), nil, victims)
+		if err != nil || got.Prefix != 1 || taken != 1 {
+			t.Errorf("an answer before the victim at fault: %+v, %v, %d taken", got, err, taken)
 		}
 	}
-	plain := &vector.VictimError{Victim: 3, Column: 1, Amount: -2}
-	if got := plain.Error(); got != "vector: victim 3: column 1: cannot release -2" {
-		t.Error(got)
+	var p vector.Packer
+	_, err := p.Filter(nil, vector.NewOverlay(matrixOf(2, vec{1})), matrixOf(2, vec{2}), nil, victimList{
+		Rows: []int32{0}, Amounts: matrixOf(2, vec{0, -2}),
+	}.all())
+	if err == nil || err.Error() != "vector: victim 0: row 0: column 1: amount -2 is negative" {
+		t.Errorf("without a schema: %v", err)
 	}
 }
 
@@ -784,23 +892,36 @@ func TestPackerPanics(t *testing.T) {
 	wantPanic(t, "vector: vector is longer than the matrix is wide", func() {
 		vector.NewPacker(vector.PackOptions{Total: vec{1, 1, 1}}).Place(nil, free, gang, nil)
 	})
-	filter := func(victims vector.Victims) {
-		_, _ = p.Filter(nil, vector.NewOverlay(free), gang, nil, victims)
+	filter := func(row int, amounts vec) {
+		_, _ = p.Filter(nil, vector.NewOverlay(free), gang, maskOf(2), func(yield func(int, vec) bool) { yield(row, amounts) })
 	}
-	wantPanic(t, "vector: victims have another number of rows than amounts", func() {
-		filter(vector.Victims{Rows: []int32{0}, Amounts: free})
-	})
-	wantPanic(t, "vector: row out of range", func() { filter(vector.Victims{Rows: []int32{0, 2}, Amounts: free}) })
-	wantPanic(t, "vector: row out of range", func() { filter(vector.Victims{Rows: []int32{0, -1}, Amounts: free}) })
-	wantPanic(t, "vector: matrices have different widths", func() {
-		filter(vector.Victims{Rows: []int32{0}, Amounts: matrixOf(1, vec{1})})
-	})
+	wantPanic(t, "vector: vector is longer than the matrix is wide", func() { filter(0, vec{1, 1, 1}) })
+	domains := &vector.Domains{Rows: []int32{0, 1, 0}, Offsets: vector.Offsets{0, 2, 3}}
+	for _, in := range []func(*vector.Domains){
+		func(d *vector.Domains) { p.InfeasibleIn(free, gang, nil, d) },
+		func(d *vector.Domains) { p.PlaceIn(nil, free, gang, nil, d) },
+		func(d *vector.Domains) { _, _ = p.FilterIn(nil, vector.NewOverlay(free), gang, nil, d, nil) },
+	} {
+		in(domains)
+		in(&vector.Domains{})
+		wantPanic(t, "vector: no domains", func() { in(nil) })
+		for _, offsets := range []vector.Offsets{{0, 4}, {-1, 2}, {2, 1}} {
+			wantPanic(t, "vector: offsets of domains do not ascend within their rows", func() {
+				in(&vector.Domains{Rows: domains.Rows, Offsets: offsets})
+			})
+		}
+		for _, rows := range [][]int32{{0, 2}, {-1, 0}, {1, 0}, {1, 1}} {
+			wantPanic(t, "vector: rows of a domain do not ascend within the matrix", func() {
+				in(&vector.Domains{Rows: rows, Offsets: vector.Offsets{0, 2}})
+			})
+		}
+	}
 
 	// A rank that does not match the rows is found before a victim is released.
 	overlay := vector.NewOverlay(free)
 	ranked := vector.NewPacker(vector.PackOptions{Choice: vector.BestFit, Tie: vector.TieRank([]int32{0})})
 	wantPanic(t, "vector: rank has another number of rows", func() {
-		_, _ = ranked.Filter(nil, overlay, matrixOf(2, vec{2}), nil, vector.Victims{Rows: []int32{0, 0}, Amounts: free})
+		_, _ = ranked.Filter(nil, overlay, matrixOf(2, vec{2}), nil, victimList{Rows: []int32{0, 0}, Amounts: free}.all())
 	})
 	if overlay.Mark() != (vector.Mark{}) || overlay.Matrix().At(0, 0) != 1 {
 		t.Error("the call that panicked has changed the overlay")
@@ -819,7 +940,7 @@ func TestFirstFitIgnoresTie(t *testing.T) {
 }
 
 func TestInfeasibleReasonString(t *testing.T) {
-	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "undefined"} {
+	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "leader", "undefined"} {
 		if got := vector.InfeasibleReason(reason).String(); got != want {
 			t.Errorf("%d: %q, want %q", reason, got, want)
 		}
@@ -832,11 +953,12 @@ func TestPackerAllocations(t *testing.T) {
 	}
 	for _, identical := range []bool{true, false} {
 		c := manyRows(1, identical)
+		victims := c.victims.prepared()
 		for k, p := range packers(vec{100, 100, 100, 100, 100}) {
 			o := vector.NewOverlay(c.free)
 			var dst []int32
 			call := func() {
-				got, err := p.Filter(dst, o, c.requests, c.rows, c.victims)
+				got, err := p.Filter(dst, o, c.requests, c.rows, victims)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -861,7 +983,7 @@ func TestPackersShareASnapshot(t *testing.T) {
 	for i := range answers {
 		workers.Go(func() {
 			p := vector.NewPacker(vector.PackOptions{Total: total, Choice: vector.BestFit, Tie: vector.TieSeeded(3)})
-			answers[i], _ = p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims)
+			answers[i], _ = p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
 		})
 	}
 	workers.Wait()

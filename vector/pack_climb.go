@@ -1,0 +1,305 @@
+package vector
+
+// climb follows the necessary conditions of a gang while victims are released, for
+// each of many row sets. Free amounts only grow, so that a condition that holds
+// stays true: a set waits at its first condition that fails, and only that is kept
+// up to date.
+type climb struct {
+	bounds *bounds
+	free   *Matrix
+	sets   *rowSets
+
+	at       []waiting    // per set
+	surplus  []exactSum   // per set, of its column
+	counters []rowCounter // per count, when it was needed
+	memo     []int32      // per row: the copies of a count
+	memoOf   []int32      // per row: which count
+	open     int          // sets in which every condition holds
+	before   []float64    // per set of one row: see leaving
+	only     Mask         // one set
+}
+
+// waiting is where one set is.
+type waiting struct {
+	condition int32 // the first that fails, or their number
+	tried     bool  // for a placement, since it changed last
+	known     bool  // gain is
+	best      int32 // the row that it is on
+	places    int64
+	gain      float64 // see leading
+}
+
+// start takes the conditions of b to free. No set is looked at before advance.
+func (c *climb) start(b *bounds, free *Matrix, sets *rowSets) {
+	c.bounds, c.free, c.sets, c.open = b, free, sets, 0
+	c.at = resized(c.at, sets.n)
+	c.surplus = grown(c.surplus, sets.n)
+	c.counters = grown(c.counters, len(b.counts))
+	for k := range c.counters {
+		c.counters[k].take(b.request(k), b.counts[k].need)
+	}
+	c.memo, c.memoOf = resized(c.memo, free.rows), resized(c.memoOf, free.rows)
+	for r := range c.memoOf {
+		c.memoOf[r] = -1
+	}
+	for d := range c.at {
+		c.at[d] = waiting{condition: int32(b.firstToClimb())}
+	}
+}
+
+// firstToClimb returns the condition to start with. Where members are counted, the
+// last condition implies the others.
+func (b *bounds) firstToClimb() int {
+	if b.gang.counted() && b.gang.members > 0 {
+		return b.conditions() - 1
+	}
+	return 0
+}
+
+// isOpen reports whether every condition holds in set d.
+func (c *climb) isOpen(d int) bool { return int(c.at[d].condition) == c.bounds.conditions() }
+
+// advance brings set d to its first condition that fails, from the present one on.
+func (c *climb) advance(d int) {
+	w := &c.at[d]
+	for ; int(w.condition) < c.bounds.conditions(); w.condition++ {
+		if !c.look(d, int(w.condition)) {
+			return
+		}
+	}
+	c.open++
+}
+
+// mayHold reports whether set d may hold the gang, without a look at conditions that
+// cost as much as placing it.
+func (c *climb) mayHold(d int) bool {
+	if first := c.bounds.firstToClimb(); first > 0 {
+		return c.look(d, first)
+	}
+	for j := range c.free.cols {
+		if !c.look(d, j) {
+			return false
+		}
+	}
+	return true
+}
+
+// look reports whether a condition holds in set d. When it does not, what the rows
+// contribute is known from then on.
+func (c *climb) look(d, condition int) bool {
+	w, cols := &c.at[d], c.free.cols
+	switch k := condition - cols; {
+	case k < 0:
+		return c.bounds.needed[condition] == 0 || !c.sum(d, condition).negative()
+	case k < len(c.bounds.counts):
+		w.places = c.places(d, k)
+		return w.places >= c.bounds.counts[k].need
+	}
+	l := &c.bounds.leading
+	w.places, w.known = l.placesIn(c.free, c.sets, d), false
+	return c.leaderFits(d, l)
+}
+
+// sum sums up column j in set d, less what is needed.
+func (c *climb) sum(d, j int) *exactSum {
+	s, column := &c.surplus[d], c.free.Column(j)
+	if c.sets.whole() {
+		*s = c.bounds.surplus(c.free, c.sets.selected, j)
+		return s
+	}
+	s.n, s.infinite = 0, false
+	s.add(-c.bounds.needed[j])
+	for _, r := range c.sets.rowsOf(d) {
+		if c.sets.eligible(int(r)) {
+			s.add(positive(column[r]))
+		}
+	}
+	return s
+}
+
+// places counts the copies of the count with index k in set d.
+func (c *climb) places(d, k int) int64 {
+	if c.sets.whole() {
+		need := c.bounds.counts[k].need
+		if places := c.bounds.places(c.free, c.sets.selected, k); places >= need {
+			return places
+		}
+		for r := range c.memoOf {
+			c.memoOf[r] = int32(k)
+		}
+		return copiesInto(c.memo, c.free, c.sets.selected, c.bounds.request(k), need)
+	}
+	var sum int64
+	for _, r := range c.sets.rowsOf(d) {
+		if c.sets.eligible(int(r)) {
+			c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, int(r))), int32(k)
+			sum += int64(c.memo[r])
+		}
+	}
+	return sum
+}
+
+// copiesOn returns the copies of the count with index k on row r.
+func (c *climb) copiesOn(k, r int) int64 {
+	if int(c.memoOf[r]) != k {
+		c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, r)), int32(k)
+	}
+	return int64(c.memo[r])
+}
+
+// leaderFits reports whether the leader leaves room for all workers somewhere in set
+// d. It looks at the rows as far as it has to.
+func (c *climb) leaderFits(d int, l *leading) bool {
+	w := &c.at[d]
+	if w.places < l.workers {
+		return false
+	}
+	if !w.known {
+		w.gain, w.best, w.known = noLeader, -1, true
+		c.sets.each(d, c.free.rows, func(r int) bool {
+			if _, gain := l.on(c.free, r); gain > w.gain {
+				w.gain, w.best = gain, int32(r)
+			}
+			return float64(w.places)+w.gain < float64(l.workers)
+		})
+	}
+	return float64(w.places)+w.gain >= float64(l.workers)
+}
+
+// contribution returns what row r contributes to the condition that set d waits at.
+func (c *climb) contribution(d, r int) float64 {
+	switch k := int(c.at[d].condition) - c.free.cols; {
+	case k < 0:
+		return positive(c.free.data[int(c.at[d].condition)*c.free.stride+r])
+	case k < len(c.bounds.counts):
+		return float64(c.copiesOn(k, r))
+	}
+	return float64(c.bounds.leading.counter.on(c.free, r))
+}
+
+// release adds what a victim releases.
+func (c *climb) release(s *sheet, row int, amounts ResourceVector) {
+	if !c.sets.whole() {
+		c.leaving(row)
+		s.add(row, amounts, 1)
+		c.grew(row)
+		return
+	}
+	c.at[0].tried = false
+	if !c.sets.eligible(row) || c.isOpen(0) {
+		s.add(row, amounts, 1)
+		return
+	}
+	before := c.contribution(0, row)
+	s.add(row, amounts, 1)
+	if c.grewIn(0, row, before) {
+		c.at[0].condition++
+		c.advance(0)
+	}
+}
+
+// leaving notes what row r contributes, before its amounts grow.
+func (c *climb) leaving(r int) {
+	c.before = c.before[:0]
+	for _, d := range c.sets.of(r) {
+		x := 0.0
+		if !c.isOpen(int(d)) {
+			x = c.contribution(int(d), r)
+		}
+		c.before = append(c.before, x)
+	}
+}
+
+// grew brings the sets of row r up to date after leaving, when its amounts have
+// grown.
+func (c *climb) grew(r int) {
+	for i, d := range c.sets.of(r) {
+		w := &c.at[d]
+		w.tried = false
+		if !c.isOpen(int(d)) && c.grewIn(int(d), r, c.before[i]) {
+			w.condition++
+			c.advance(int(d))
+		}
+	}
+}
+
+// grewIn is grew for set d. It reports whether the condition holds now.
+func (c *climb) grewIn(d, r int, before float64) bool {
+	w := &c.at[d]
+	switch k := int(w.condition) - c.free.cols; {
+	case k < 0:
+		s := &c.surplus[d]
+		s.add(c.contribution(d, r))
+		s.add(-before)
+		return !s.negative()
+	case k < len(c.bounds.counts):
+		places := c.counters[k].on(c.free, r)
+		c.memo[r], c.memoOf[r] = int32(places), int32(k)
+		w.places += places - int64(before)
+		return w.places >= c.bounds.counts[k].need
+	}
+	l := &c.bounds.leading
+	places, gain := l.on(c.free, r)
+	w.places += places - int64(before)
+	switch {
+	case !w.known:
+	case gain >= w.gain:
+		w.gain, w.best = gain, int32(r)
+	case int(w.best) == r:
+		w.known = false
+	}
+	return c.leaderFits(d, l)
+}
+
+// nearest returns the set that comes nearest to holding the gang, when none can: the
+// one with the most places, where members are counted, and otherwise the one whose
+// first condition that fails is the last, then the one that has the most of what that
+// asks for. Ties go to the first. It is -1 when there is no set.
+func (c *climb) nearest() int {
+	nearest, most := -1, 0.0
+	for d := range c.sets.n {
+		has := c.has(d)
+		if nearest < 0 || c.at[d].condition > c.at[nearest].condition ||
+			c.at[d].condition == c.at[nearest].condition && has > most {
+			nearest, most = d, has
+		}
+	}
+	return nearest
+}
+
+// has returns how much set d has of what its condition asks for.
+func (c *climb) has(d int) float64 {
+	w := &c.at[d]
+	switch k := int(w.condition) - c.free.cols; {
+	case k < 0:
+		return c.surplus[d].plus(c.bounds.needed[w.condition])
+	case k < len(c.bounds.counts):
+		return float64(w.places)
+	}
+	l := &c.bounds.leading
+	gain := noLeader
+	c.sets.each(d, c.free.rows, func(r int) bool {
+		_, here := l.on(c.free, r)
+		gain = max(gain, here)
+		return true
+	})
+	return max(float64(w.places)+gain, 0)
+}
+
+// why explains why set d cannot hold the gang.
+func (c *climb) why(d int) Infeasibility {
+	selected := c.sets.selected
+	if d < 0 {
+		return Infeasibility{}
+	}
+	if !c.sets.whole() {
+		c.only.Resize(c.free.rows)
+		c.sets.each(d, c.free.rows, func(r int) bool {
+			c.only.Set(r)
+			return true
+		})
+		selected = c.only.words
+	}
+	why, _ := c.bounds.why(c.free, selected)
+	return why
+}

@@ -1,0 +1,134 @@
+package vector
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// copiesUpTo returns how many copies of request the selected rows of free hold, at
+// most most a row. It stops counting when there are enough.
+func copiesUpTo(free *Matrix, selected []uint64, request ResourceVector, most, enough int64) int64 {
+	var plan copiesPlan
+	plan.take(free, request)
+	const chunk = 512
+	var buffer [chunk]int64
+	var sum int64
+	for lo := 0; lo < free.rows && sum < enough; lo += chunk {
+		copies := buffer[:min(chunk, free.rows-lo)]
+		plan.copies(copies, free, lo, request)
+		sum += sumUpTo(copies, selected, lo, most)
+	}
+	return sum
+}
+
+// copiesInto sets dst[r] to how many copies of request row r of free holds, at most
+// most, and 0 where it is not selected, and returns their sum.
+func copiesInto(dst []int32, free *Matrix, selected []uint64, request ResourceVector, most int64) (sum int64) {
+	var plan copiesPlan
+	plan.take(free, request)
+	const chunk = 512
+	var buffer [chunk]int64
+	for lo := 0; lo < free.rows; lo += chunk {
+		copies, out := buffer[:min(chunk, free.rows-lo)], dst[lo:]
+		plan.copies(copies, free, lo, request)
+		for i, n := range copies {
+			if r := lo + i; selected != nil && selected[r/kernel.Block]>>(r%kernel.Block)&1 == 0 {
+				n = 0
+			}
+			n = min(n, most)
+			out[i] = int32(n)
+			sum += n
+		}
+	}
+	return sum
+}
+
+// sumUpTo adds up the selected copies of the rows from lo on, counting at most
+// most for each.
+func sumUpTo(copies []int64, selected []uint64, lo int, most int64) int64 {
+	var sum int64
+	if selected == nil {
+		for _, n := range copies {
+			sum += min(n, most)
+		}
+		return sum
+	}
+	for w, word := range selected[lo/kernel.Block:][:wordsFor(len(copies))] {
+		for ; word != 0; word &= word - 1 {
+			sum += min(copies[w*kernel.Block+bits.TrailingZeros64(word)], most)
+		}
+	}
+	return sum
+}
+
+// rowCounter counts the copies of a request on one row at a time.
+type rowCounter struct {
+	request ResourceVector
+	most    int64     // where to stop counting
+	finite  bool      // every amount is a finite number, so that what follows stands for it
+	columns []int32   // those requested
+	amounts []float64 // what is requested there
+}
+
+// take makes c count request, at most most copies a row. It keeps request.
+func (c *rowCounter) take(request ResourceVector, most int64) {
+	c.request, c.most, c.finite = request, most, true
+	c.columns, c.amounts = c.columns[:0], c.amounts[:0]
+	for j, x := range request {
+		if !(x <= math.MaxFloat64) {
+			c.finite = false
+		}
+		if x > 0 {
+			c.columns = append(c.columns, int32(j))
+			c.amounts = append(c.amounts, x)
+		}
+	}
+}
+
+// on returns how many copies row r holds, as CopiesFit does, at most c.most.
+func (c *rowCounter) on(free *Matrix, r int) int64 {
+	if !c.finite {
+		return min(free.rowCopies(r, c.request), c.most)
+	}
+	least := float64(c.most)
+	for k, j := range c.columns {
+		q := free.data[int(j)*free.stride+r] / c.amounts[k]
+		if !(q >= 1) {
+			return 0
+		}
+		least = min(least, q)
+	}
+	return int64(least)
+}
+
+// beside is on for a row that also holds one copy of other, which fits there.
+func (c *rowCounter) beside(free *Matrix, r int, other ResourceVector) int64 {
+	least := float64(c.most)
+	for j, x := range c.request {
+		if x == 0 {
+			continue
+		}
+		room := leave(free.data[j*free.stride+r], other[j])
+		if !c.finite {
+			left := [1]float64{room}
+			least = min(least, float64(min(c.request[j:j+1].CopiesFit(left[:]), c.most)))
+			continue
+		}
+		q := room / x
+		if !(q >= 1) {
+			return 0
+		}
+		least = min(least, q)
+	}
+	return int64(least)
+}
+
+// leave returns what x leaves of free. Unlimited room stays unlimited.
+func leave(free, x float64) float64 {
+	if math.IsInf(free, 1) {
+		return free
+	}
+	return free - x
+}

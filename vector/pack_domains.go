@@ -1,0 +1,126 @@
+package vector
+
+import "github.com/resvec/resvec/internal/kernel"
+
+// Domains are sets of rows, such as racks, blocks or pools: set k is the rows
+// Rows[Offsets[k]] to Rows[Offsets[k+1]-1], which ascend. Sets may overlap, be empty
+// and leave rows out. There is one offset more than sets; without at least two
+// there is no set. [Topology.Domains] makes those of a level.
+//
+// Methods that take Domains panic when the offsets do not ascend within Rows, or the
+// rows of a set do not ascend within the rows of the matrix.
+type Domains struct {
+	Rows    []int32
+	Offsets Offsets
+}
+
+// Len returns the number of sets.
+func (d *Domains) Len() int { return max(len(d.Offsets)-1, 0) }
+
+func checkDomains(d *Domains) {
+	if d == nil {
+		panic("vector: no domains")
+	}
+}
+
+// check panics unless d is sets of rows below rows.
+func (d *Domains) check(rows int) {
+	if _, ok := kernel.Groups(d.Offsets, len(d.Rows)); !ok {
+		panic("vector: offsets of domains do not ascend within their rows")
+	}
+	for k := range d.Len() {
+		last := int32(-1)
+		for _, r := range d.Rows[d.Offsets[k]:d.Offsets[k+1]] {
+			if r <= last || int(r) >= rows {
+				panic("vector: rows of a domain do not ascend within the matrix")
+			}
+			last = r
+		}
+	}
+}
+
+// rowSets are the row sets that a question is about: those of Domains, or one that
+// holds every row; always without the rows that are not eligible.
+type rowSets struct {
+	n        int
+	selected []uint64 // the eligible rows; nil for all
+	domains  *Domains // nil: one set of every row
+
+	starts []int32 // per row, and one more: where its sets begin in list
+	list   []int32
+}
+
+var onlySet = []int32{0}
+
+// take makes s the sets of domains, or one set for nil, over rows rows.
+func (s *rowSets) take(domains *Domains, selected []uint64, rows int) {
+	s.n, s.domains, s.selected = 1, domains, selected
+	if domains == nil {
+		return
+	}
+	domains.check(rows)
+	s.n = domains.Len()
+}
+
+// index prepares s for of.
+func (s *rowSets) index(rows int) {
+	if s.whole() {
+		return
+	}
+	s.starts = resized(s.starts, rows+1)
+	clear(s.starts)
+	for d := range s.n {
+		for _, r := range s.rowsOf(d) {
+			s.starts[r]++
+		}
+	}
+	end := int32(0)
+	for r, n := range s.starts {
+		end += n
+		s.starts[r] = end
+	}
+	s.list = resized(s.list, int(end))
+	for d := s.n - 1; d >= 0; d-- { // fills the part of each row from its end
+		for _, r := range s.rowsOf(d) {
+			s.starts[r]--
+			s.list[s.starts[r]] = int32(d)
+		}
+	}
+}
+
+// whole reports whether s is the one set of every row.
+func (s *rowSets) whole() bool { return s.domains == nil }
+
+// rowsOf returns the rows of set d of Domains, eligible or not.
+func (s *rowSets) rowsOf(d int) []int32 {
+	return s.domains.Rows[s.domains.Offsets[d]:s.domains.Offsets[d+1]]
+}
+
+// eligible reports whether row r is.
+func (s *rowSets) eligible(r int) bool {
+	return s.selected == nil || s.selected[r/kernel.Block]>>(r%kernel.Block)&1 != 0
+}
+
+// each calls f for the eligible rows of set d in order until it returns false.
+func (s *rowSets) each(d, rows int, f func(r int) bool) {
+	if s.whole() {
+		eachRow(s.selected, rows, f)
+		return
+	}
+	for _, r := range s.rowsOf(d) {
+		if s.eligible(int(r)) && !f(int(r)) {
+			return
+		}
+	}
+}
+
+// of returns the sets that row r counts in.
+func (s *rowSets) of(r int) []int32 {
+	switch {
+	case !s.eligible(r):
+		return nil
+	case s.whole():
+		return onlySet
+	}
+	return s.list[s.starts[r]:s.starts[r+1]]
+}

@@ -1,0 +1,168 @@
+package vector
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// leading is what is known of a gang of one leader and workers that all request
+// the same. Where the leader goes decides how many workers fit: on its row they
+// have what it leaves. So one look at each row decides exactly.
+type leading struct {
+	leader  int32 // the member
+	workers int64 // how many
+
+	request ResourceVector // of the leader
+	counter rowCounter     // of the workers
+}
+
+// led reports whether g has a leader: two kinds, one of them of one member. Of two
+// members the first is the leader.
+func (g *gang) led() bool {
+	return len(g.first) == 2 && (g.count[0] == 1 || g.count[1] == 1)
+}
+
+// workerKind returns the kind of the workers in a gang that has a leader, and the
+// only kind in one of members that are alike.
+func (g *gang) workerKind() int {
+	if g.led() && g.count[0] == 1 {
+		return 1
+	}
+	return 0
+}
+
+// counted reports whether rows hold members by counting them: whether all are alike,
+// but for a leader.
+func (g *gang) counted() bool { return g.identical() || g.led() }
+
+// take sets l to the leader and the workers of g, which has them.
+func (l *leading) take(g *gang) {
+	workers := g.workerKind()
+	l.leader, l.workers = g.first[1-workers], g.count[workers]
+	l.request = g.requestOfKind(1 - workers)
+	l.counter.take(g.requestOfKind(workers), l.workers)
+}
+
+// noLeader is the gain on a row that the leader does not fit on.
+var noLeader = math.Inf(-1)
+
+// on returns how many workers row r of free holds, at most all of them, and how
+// many more beside the leader, which is never positive.
+func (l *leading) on(free *Matrix, r int) (places int64, gain float64) {
+	places = l.counter.on(free, r)
+	if !l.fits(free, r) {
+		return places, noLeader
+	}
+	return places, float64(l.counter.beside(free, r, l.request) - places)
+}
+
+// fits reports whether row r holds the leader.
+func (l *leading) fits(free *Matrix, r int) bool {
+	for j, x := range l.request {
+		if !(x <= 0 || x <= free.data[j*free.stride+r]) {
+			return false
+		}
+	}
+	return true
+}
+
+// placesIn returns how many workers the rows of set d hold, at most all of them a row.
+func (l *leading) placesIn(free *Matrix, sets *rowSets, d int) int64 {
+	if sets.whole() {
+		return copiesUpTo(free, sets.selected, l.counter.request, l.workers, math.MaxInt64)
+	}
+	var sum int64
+	for _, r := range sets.rowsOf(d) {
+		if sets.eligible(int(r)) {
+			sum += l.counter.on(free, int(r))
+		}
+	}
+	return sum
+}
+
+// count returns how many workers the selected rows hold, at most all of them a
+// row, and the gain on the row where the leader takes the fewest places. It stops
+// at a row where that leaves enough.
+func (l *leading) count(free *Matrix, selected []uint64) (places int64, gain float64) {
+	places = copiesUpTo(free, selected, l.counter.request, l.workers, math.MaxInt64)
+	gain = noLeader
+	eachRow(selected, free.rows, func(r int) bool {
+		_, here := l.on(free, r)
+		gain = max(gain, here)
+		return float64(places)+gain < float64(l.workers)
+	})
+	return places, gain
+}
+
+// eachRow calls f for the selected rows in order until it returns false.
+func eachRow(selected []uint64, rows int, f func(r int) bool) {
+	for w := range wordsFor(rows) {
+		word := ^uint64(0)
+		if selected != nil {
+			word = selected[w]
+		}
+		for ; word != 0; word &= word - 1 {
+			r := w*kernel.Block + bits.TrailingZeros64(word)
+			if r >= rows || !f(r) {
+				return
+			}
+		}
+	}
+}
+
+// shortOf says whether so many places and such a gain are too few, and explains it.
+func (l *leading) shortOf(places int64, gain float64) (why Infeasibility, short bool) {
+	available := max(float64(places)+gain, 0)
+	if available >= float64(l.workers) {
+		return why, false
+	}
+	return Infeasibility{
+		Reason: InfeasibleLeader, Column: -1, Member: int(l.leader),
+		Needed: float64(l.workers), Available: available,
+	}, true
+}
+
+// placeLeader places the leader, if the gang has one, on a row that leaves room for
+// all workers. It reports false when there is none.
+func (p *Packer) placeLeader(dst []int32, free *Matrix, d int) bool {
+	if !p.gang.led() {
+		return true
+	}
+	l := &p.leading
+	places := l.placesIn(free, &p.sets, d)
+	if places < l.workers {
+		return false
+	}
+	leaves := func(r int) bool {
+		_, gain := l.on(free, r)
+		return float64(places)+gain >= float64(l.workers)
+	}
+	k := p.gang.kind[l.leader]
+	for tries := 0; ; tries++ {
+		cursor := p.options.Tie.position()
+		r := p.choose(k)
+		if r < 0 {
+			return false
+		}
+		if leaves(r) {
+			p.ahead = r
+			dst[l.leader] = int32(r)
+			p.takeLeft(p.slot(r, free, l.counter.request), r, l.request)
+			return true
+		}
+		p.options.Tie.reposition(cursor)
+		p.masks[k].Clear(r)
+		if tries == patience && p.options.Choice == BestFit {
+			for r := range p.masks[k].All() { // choosing one after the other would go over all rows each time
+				if !leaves(r) {
+					p.masks[k].Clear(r)
+				}
+			}
+		}
+	}
+}
+
+// patience is how many of the best rows are tried for a leader before all are.
+const patience = 8

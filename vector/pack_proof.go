@@ -1,0 +1,406 @@
+package vector
+
+import (
+	"math"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// Proof keeps the answer of [Packer.Infeasible] up to date while amounts are
+// released and taken. It is what an eviction loop asks before it simulates: it
+// releases one victim, asks, releases the next.
+//
+// A Proof has a private copy of the free amounts. Changes are journalled as in an
+// [Overlay], so [Proof.Rollback] goes back to any earlier point, to the bit.
+//
+// A change costs the columns of one row. A question looks at the conditions in
+// order up to the first that fails, and brings that up to date with the rows that
+// have changed since it was looked at. Conditions that hold are passed over until
+// something is taken. So a change and a question cost at most the columns times the
+// conditions, and mostly the columns of one. Counting a condition for the first
+// time costs a pass over the rows, as does a condition that lags far behind.
+//
+// The zero value has no rows and no members; [Proof.Reset] gives it some, and reuses
+// the memory. Nothing allocates once that has grown. A Proof is for one goroutine.
+type Proof struct {
+	sheet       sheet
+	overlay     Overlay
+	start       Matrix  // the amounts at Reset
+	allocatable *Matrix // nil: not known
+	mask        Mask
+	selected    []uint64 // nil: every row
+
+	gang   gang
+	bounds bounds
+
+	log  []int32 // selected rows, in the order in which they changed
+	past uint64  // changes before the log
+
+	counter rowCounter
+
+	first int          // the conditions before it hold
+	known []known      // per condition
+	sums  []columnSum  // per column
+	best  []columnBest // per column
+	gains []float64    // per row: of the leader; noLeader where not selected
+	gain  peaks        // the greatest of them
+}
+
+// known is what a Proof knows about one condition.
+type known struct {
+	asked  bool
+	kept   bool    // what the rows contribute is kept
+	upTo   uint64  // it covers so many changes
+	places []int32 // per row: copies, at most those needed; 0 where not selected
+	sum    int64   // of places
+}
+
+// columnSum is what the rows contribute to the sum of a column.
+type columnSum struct {
+	amounts   []float64 // per row: the positive amount; 0 where not selected
+	surplus   exactSum  // of the finite ones, less what is needed
+	unlimited int       // how many are +Inf
+}
+
+// columnBest is the greatest amount of a column.
+type columnBest struct {
+	kept bool
+	upTo uint64
+	peaks
+}
+
+// Reset makes p a proof about the gang in requests on the selected rows of free, as
+// [Packer.Infeasible] takes them. Marks taken before are void, and so is the limit
+// of [Proof.Limit]. Resetting to the same matrix again costs the rows that it or p
+// changed in between. It panics as Infeasible does.
+func (p *Proof) Reset(free, requests *Matrix, rows *Mask) {
+	checkSame(free, requests)
+	selected := selection(rows, free.rows)
+	if p.selected = selected; rows != nil {
+		p.mask.CopyFrom(rows)
+		p.selected = p.mask.words
+	}
+	p.sheet.complete()
+	p.overlay.Reset(free)
+	p.start.CopyFrom(free)
+	p.sheet.take(&p.overlay)
+	p.allocatable = nil
+	p.gang.take(requests)
+	p.bounds.take(&p.gang)
+
+	p.log, p.past, p.first = p.log[:0], 0, 0
+	p.known = grown(p.known, p.bounds.conditions())
+	for c := range p.known {
+		p.known[c].asked, p.known[c].kept = false, false
+	}
+	p.sums, p.best = grown(p.sums, free.cols), grown(p.best, free.cols)
+	for j := range p.best {
+		p.best[j].kept = false
+	}
+}
+
+// grown returns s with length n. What its elements hold beyond their old length is
+// kept too: it is memory to reuse.
+func grown[T any](s []T, n int) []T {
+	s = s[:cap(s)]
+	if len(s) < n {
+		s = append(s, make([]T, n-len(s))...)
+	}
+	return s[:n]
+}
+
+// Limit says what the rows have in all: a [Proof.Release] by which a row had more
+// free than that is an error from now on. A nil matrix, as after Reset, says that it
+// is not known. allocatable is kept, not copied. It panics unless its shape and
+// schema are those of the free amounts.
+func (p *Proof) Limit(allocatable *Matrix) {
+	if allocatable != nil {
+		checkSameRows(&p.overlay.matrix, allocatable)
+	}
+	p.allocatable = allocatable
+}
+
+// Release adds amounts, padded with zeros, to what is free on a row: a victim goes.
+// The error is a [*ReleaseError], and nothing has changed, when there is no such
+// row, when an amount is negative, NaN, infinite or not whole in an integral column,
+// and when the row had more than its limit. It panics when amounts are longer than
+// the rows are wide.
+func (p *Proof) Release(row int, amounts ResourceVector) error {
+	m := &p.overlay.matrix
+	m.checkVector(amounts)
+	if !releasable(m, row, amounts) {
+		return releaseError(m, -1, row, amounts)
+	}
+	if p.allocatable != nil {
+		for j, x := range amounts {
+			there := p.allocatable.data[j*p.allocatable.stride+row] - m.data[j*m.stride+row]
+			if exceeds(x, there) {
+				return p.tooMuch(row, j, x, there)
+			}
+		}
+	}
+	p.sheet.add(row, amounts, 1)
+	p.changed(row)
+	return nil
+}
+
+// Take takes amounts, padded with zeros, from what is free on a row: a victim comes
+// back, or somebody else is placed there. The error is as Release's, and instead of
+// the limit it is an error to take more than is free. What was released can always
+// be taken back, also on a row that had less than nothing before.
+func (p *Proof) Take(row int, amounts ResourceVector) error {
+	m := &p.overlay.matrix
+	m.checkVector(amounts)
+	if !releasable(m, row, amounts) {
+		return releaseError(m, -1, row, amounts)
+	}
+	for j, x := range amounts {
+		there := m.data[j*m.stride+row] - min(p.start.data[j*p.start.stride+row], 0)
+		if exceeds(x, there) {
+			return p.tooMuch(row, j, x, there)
+		}
+	}
+	p.sheet.add(row, amounts, -1)
+	p.changed(row)
+	p.first = 0
+	return nil
+}
+
+// tooMuch says that x is more than what is there.
+func (p *Proof) tooMuch(row, j int, x, there float64) error {
+	e := &ReleaseError{Victim: -1, Row: row, There: there, fault: faultMore}
+	return e.in(&p.overlay.matrix, j, x)
+}
+
+// exceeds reports whether x is more than what is there. Fractions were rounded
+// before, so theirs may be more by a hair.
+func exceeds(x, there float64) bool {
+	if !(x > there) || x == 0 {
+		return false
+	}
+	if x == math.Trunc(x) && there == math.Trunc(there) {
+		return true
+	}
+	return x-there > x*0x1p-30
+}
+
+// changed notes that a row has changed.
+func (p *Proof) changed(row int) {
+	if p.selected != nil && p.selected[row/kernel.Block]>>(row%kernel.Block)&1 == 0 {
+		return
+	}
+	if len(p.log) >= max(p.overlay.matrix.rows/lagging, 64) {
+		p.past += uint64(len(p.log))
+		p.log = p.log[:0]
+	}
+	p.log = append(p.log, int32(row))
+}
+
+// lagging is the share of the rows, 1 in so many, from which on counting all rows
+// at once is as fast as looking at those that have changed.
+const lagging = 4
+
+// now is how many changes there were.
+func (p *Proof) now() uint64 { return p.past + uint64(len(p.log)) }
+
+// work returns the sheet. That of the zero Proof has no overlay yet.
+func (p *Proof) work() *sheet {
+	if p.sheet.overlay == nil {
+		p.sheet.take(&p.overlay)
+	}
+	return &p.sheet
+}
+
+// Mark returns the present point of the history, to go back to with
+// [Proof.Rollback]. Marks nest.
+func (p *Proof) Mark() Mark {
+	mark := p.work().mark()
+	mark.holding = int32(p.first)
+	return mark
+}
+
+// Rollback takes back every change made since mark was taken; the zero Mark takes
+// back all of them. It costs the rows that were changed. It panics when the mark is
+// void: taken before the last Reset, or at a point that was rolled back itself.
+func (p *Proof) Rollback(mark Mark) {
+	s := p.work()
+	s.check(mark)
+	for _, r := range s.changedSince(mark) {
+		p.changed(int(r))
+	}
+	s.rollback(mark)
+	p.first = int(mark.holding)
+}
+
+// Matrix returns the free amounts as they are now, to be read by any kernel or
+// [Packer]. It is read-only. What was released since shows when Matrix is called
+// again.
+func (p *Proof) Matrix() *Matrix {
+	p.sheet.complete()
+	return p.overlay.Matrix()
+}
+
+// Infeasible returns what [Packer.Infeasible] returns for the amounts as they are
+// now: whether the gang provably has no valid placement, and why.
+func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
+	for ; p.first < len(p.known); p.first++ {
+		if !p.holds(p.first) {
+			return p.why(p.first), true
+		}
+	}
+	return Infeasibility{}, false
+}
+
+// holds says whether condition c holds. When it is asked for the first time it only
+// counts as far as it has to. From the second time on it keeps what each row
+// contributes.
+func (p *Proof) holds(c int) bool {
+	k := &p.known[c]
+	if !k.asked {
+		k.asked = true
+		if _, fails := p.bounds.fails(c, &p.overlay.matrix, p.selected); !fails {
+			return true
+		}
+	}
+	count := c - p.gang.cols
+	switch {
+	case count < 0:
+		return p.bounds.needed[c] == 0 || p.columnHolds(c, k)
+	case count < len(p.bounds.counts):
+		return p.placesSuffice(count, k)
+	}
+	return p.leaderFits(k)
+}
+
+// changesSince returns the rows that have changed after so many changes, or all
+// when they are too many to look at one by one or are not known.
+func (p *Proof) changesSince(upTo uint64, kept bool) (rows []int32, all bool) {
+	if !kept || upTo < p.past {
+		return nil, true
+	}
+	return p.log[upTo-p.past:], false
+}
+
+// isSelected reports whether row r counts.
+func (p *Proof) isSelected(r int) bool {
+	return p.selected == nil || p.selected[r/kernel.Block]>>(r%kernel.Block)&1 != 0
+}
+
+// columnHolds is holds for the sum of column j.
+func (p *Proof) columnHolds(j int, k *known) bool {
+	s, column := &p.sums[j], p.overlay.matrix.Column(j)
+	rows, all := p.changesSince(k.upTo, k.kept)
+	for _, r := range rows {
+		if !s.set(int(r), positive(column[r])) {
+			all = true
+			break
+		}
+	}
+	if all {
+		s.take(column, p.selected, p.bounds.needed[j])
+	}
+	k.kept, k.upTo = !s.surplus.infinite, p.now()
+	return s.unlimited > 0 || !s.surplus.negative()
+}
+
+// take sums up the selected amounts of a column.
+func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
+	s.amounts = resized(s.amounts, len(column))
+	clear(s.amounts)
+	s.surplus.n, s.surplus.infinite, s.unlimited = 0, false, 0
+	s.surplus.add(-needed)
+	eachRow(selected, len(column), func(r int) bool {
+		s.set(r, positive(column[r]))
+		return true
+	})
+}
+
+// set replaces what row r contributes. It reports false when the sum has left the
+// range of float64 and no longer says what it is.
+func (s *columnSum) set(r int, x float64) bool {
+	old := s.amounts[r]
+	s.amounts[r] = x
+	if math.IsInf(old, 1) {
+		s.unlimited--
+		old = 0
+	}
+	if math.IsInf(x, 1) {
+		s.unlimited++
+		x = 0
+	}
+	s.surplus.replace(old, x)
+	return !s.surplus.infinite
+}
+
+// placesSuffice is holds for the count with index c.
+func (p *Proof) placesSuffice(c int, k *known) bool {
+	need, free := p.bounds.counts[c].need, &p.overlay.matrix
+	p.counter.take(p.bounds.request(c), need)
+	rows, all := p.changesSince(k.upTo, k.kept)
+	if all {
+		k.places = resized(k.places, free.rows)
+		k.sum = copiesInto(k.places, free, p.selected, p.counter.request, need)
+	}
+	for _, r := range rows {
+		places := p.counter.on(free, int(r))
+		k.sum += places - int64(k.places[r])
+		k.places[r] = int32(places)
+	}
+	k.kept, k.upTo = true, p.now()
+	return k.sum >= need
+}
+
+// leaderFits is holds for the leader.
+func (p *Proof) leaderFits(k *known) bool {
+	l, free := &p.bounds.leading, &p.overlay.matrix
+	rows, all := p.changesSince(k.upTo, k.kept)
+	if all {
+		k.places, p.gains = resized(k.places, free.rows), resized(p.gains, free.rows)
+		k.sum = 0
+		for r := range free.rows {
+			places, gain := int64(0), noLeader
+			if p.isSelected(r) {
+				places, gain = l.on(free, r)
+			}
+			k.sum += places
+			k.places[r], p.gains[r] = int32(places), gain
+		}
+		p.gain.take(p.gains, nil)
+	}
+	for _, r := range rows {
+		places, gain := l.on(free, int(r))
+		k.sum += places - int64(k.places[r])
+		k.places[r], p.gains[r] = int32(places), gain
+		p.gain.changed(p.gains, nil, int(r))
+	}
+	k.kept, k.upTo = true, p.now()
+	_, short := l.shortOf(k.sum, p.gain.top())
+	return !short
+}
+
+// why explains that condition c, which is up to date, does not hold.
+func (p *Proof) why(c int) Infeasibility {
+	k, count := &p.known[c], c-p.gang.cols
+	switch {
+	case count < 0:
+		return p.bounds.shortOf(c, &p.sums[c].surplus)
+	case count < len(p.bounds.counts):
+		return p.bounds.shortOfPlaces(count, k.sum, p.bestOf)
+	}
+	why, _ := p.bounds.leading.shortOf(k.sum, p.gain.top())
+	return why
+}
+
+// bestOf returns the greatest amount of column j.
+func (p *Proof) bestOf(j int) float64 {
+	b, column := &p.best[j], p.overlay.matrix.Column(j)
+	rows, all := p.changesSince(b.upTo, b.kept)
+	if all {
+		b.take(column, p.selected)
+	}
+	for _, r := range rows {
+		b.changed(column, p.selected, int(r))
+	}
+	b.kept, b.upTo = true, p.now()
+	return b.top()
+}

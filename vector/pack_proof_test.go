@@ -1,0 +1,395 @@
+package vector_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+// A proofStory tells the same changes to a Proof and to plain matrices, and compares
+// them after every step.
+type proofStory struct {
+	t     testing.TB
+	r     *rand.Rand
+	c     packCase
+	whole bool // what may be taken is known to the last unit
+	scale func(r *rand.Rand, x float64) float64
+
+	proof  *vector.Proof
+	packer vector.Packer
+	now    *vector.Matrix
+	past   []pastPoint // marks that are not void
+	told   []string
+}
+
+// pastPoint is a mark and the amounts at that point.
+type pastPoint struct {
+	mark vector.Mark
+	free *vector.Matrix
+}
+
+func (s *proofStory) begin() {
+	s.now = new(vector.Matrix)
+	s.now.CopyFrom(s.c.free)
+	s.past, s.told = nil, nil
+	s.proof.Reset(s.c.free, s.c.requests, s.c.rows)
+	s.past = append(s.past, pastPoint{vector.Mark{}, s.copied()}, pastPoint{s.proof.Mark(), s.copied()})
+}
+
+func (s *proofStory) copied() *vector.Matrix {
+	m := new(vector.Matrix)
+	m.CopyFrom(s.now)
+	return m
+}
+
+func (s *proofStory) fail(format string, args ...any) {
+	s.t.Helper()
+	told := s.told[max(len(s.told)-40, 0):]
+	s.t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nsteps %v",
+		append(args, contents(s.c.free), contents(s.c.requests), s.c.rows, told)...)
+}
+
+// check compares the answer and the amounts.
+func (s *proofStory) check() {
+	s.t.Helper()
+	why, infeasible := s.proof.Infeasible()
+	want, wanted := s.packer.Infeasible(s.now, s.c.requests, s.c.rows)
+	if infeasible != wanted || fmt.Sprint(why) != fmt.Sprint(want) {
+		s.fail("says %v, %+v, want %v, %+v", infeasible, why, wanted, want)
+	}
+	if s.r.IntN(8) > 0 {
+		return
+	}
+	m := s.proof.Matrix()
+	for j := range s.now.Cols() {
+		if !sameBits(m.Column(j), s.now.Column(j)) {
+			s.fail("column %d holds %v, want %v", j, m.Column(j), s.now.Column(j))
+		}
+	}
+	if err := vector.Invariants(m); err != nil {
+		s.fail("%v", err)
+	}
+}
+
+func (s *proofStory) step() {
+	rows := s.now.Rows()
+	switch k := s.r.IntN(20); {
+	case k < 3:
+		s.past = append(s.past, pastPoint{s.proof.Mark(), s.copied()})
+		s.told = append(s.told, "mark")
+	case k < 5:
+		at := s.r.IntN(len(s.past))
+		to := s.past[at]
+		s.past = s.past[:at+1]
+		s.proof.Rollback(to.mark)
+		s.now.CopyFrom(to.free)
+		s.told = append(s.told, fmt.Sprintf("back to %d", at))
+	case k < 6 || rows == 0:
+		s.wrong()
+	default:
+		s.move(s.r.IntN(rows), k < 14)
+	}
+}
+
+// move releases or takes amounts.
+func (s *proofStory) move(row int, release bool) {
+	v := make(vec, s.r.IntN(s.now.Cols()+1))
+	for j := range v {
+		if v[j] = math.Abs(s.scale(s.r, float64(s.r.IntN(4)))); !(v[j] <= math.MaxFloat64) {
+			v[j] = 0
+		}
+	}
+	s.told = append(s.told, fmt.Sprintf("%v %d %v", release, row, v))
+	if release {
+		if err := s.proof.Release(row, v); err != nil {
+			s.fail("Release: %v", err)
+		}
+		if err := s.now.AddRow(row, v); err != nil {
+			s.fail("%v", err)
+		}
+		return
+	}
+	possible := true
+	for j, x := range v {
+		possible = possible && (x == 0 || x <= s.now.At(row, j)-min(s.c.free.At(row, j), 0))
+	}
+	err := s.proof.Take(row, v)
+	if s.whole && (err == nil) != possible {
+		s.fail("Take(%d, %v): %v, possible %v", row, v, err, possible)
+	}
+	if err != nil {
+		return
+	}
+	if err := s.now.SubRow(row, v); err != nil {
+		s.fail("%v", err)
+	}
+}
+
+// wrong makes a call that has to fail.
+func (s *proofStory) wrong() {
+	rows, cols := s.now.Rows(), s.now.Cols()
+	row, v := 0, make(vec, cols)
+	if rows == 0 || s.r.IntN(3) == 0 {
+		row = []int{-1, rows, rows + 100, math.MinInt}[s.r.IntN(4)]
+	} else {
+		row = s.r.IntN(rows)
+		v[s.r.IntN(cols)] = []float64{-1, nan, inf, -inf, -tiny}[s.r.IntN(5)]
+	}
+	for _, call := range []func(int, vec) error{s.proof.Release, s.proof.Take} {
+		var release *vector.ReleaseError
+		if err := call(row, v); !errors.As(err, &release) || release.Row != row {
+			s.fail("row %d, %v: %v", row, v, err)
+		}
+	}
+	s.told = append(s.told, "wrong")
+}
+
+// proofCase returns a random instance: small ones near the border, and larger ones
+// with more rows than a block.
+func proofCase(r *rand.Rand, kind int) packCase {
+	c := smallCase(r, false)
+	if r.IntN(3) == 0 {
+		rows, cols := 60+r.IntN(150), c.free.Cols()
+		free := vector.NewMatrix(none, rows, cols)
+		v := make(vec, cols)
+		for i := range rows {
+			for j := range v {
+				v[j] = amountKinds[kind].scale(r, float64(r.IntN(6)-2))
+			}
+			free.SetRow(i, v)
+		}
+		requests := vector.NewMatrix(none, r.IntN(90), cols)
+		shapes := []int{1, 2, 3, 40}[r.IntN(4)]
+		for i := range requests.Rows() {
+			for j := range v {
+				v[j] = amountKinds[kind].scale(r, float64((i%shapes+j*3)%7))
+			}
+			requests.SetRow(i, v)
+		}
+		c.free, c.requests, c.rows = free, requests, nil
+		if r.IntN(2) == 0 {
+			c.rows = vector.NewMask(rows)
+			testkit.FillMask(r, c.rows.Words())
+			testkit.TrimMask(c.rows.Words(), rows)
+		}
+	} else if n := c.requests.Rows(); n > 1 && r.IntN(2) == 0 {
+		for i := range n { // alike, or a leader and workers
+			if i != r.IntN(2*n) {
+				c.requests.SetRow(i, c.requests.Row(nil, 0))
+			}
+		}
+	}
+	return c
+}
+
+func tellProof(t testing.TB, proof *vector.Proof, seed uint64, steps int) {
+	r := testkit.Rand(seed)
+	kind := r.IntN(len(amountKinds))
+	s := &proofStory{
+		t: t, r: r, proof: proof, whole: amountKinds[kind].name == "whole", scale: amountKinds[kind].scale,
+		c: proofCase(r, kind),
+	}
+	if s.whole {
+		for j := range s.c.free.Cols() {
+			for _, x := range s.c.free.Column(j) {
+				s.whole = s.whole && x == math.Trunc(x)
+			}
+		}
+	}
+	s.begin()
+	s.check()
+	for range steps {
+		s.step()
+		if r.IntN(4) > 0 {
+			s.check()
+		}
+	}
+	s.check()
+}
+
+func TestProofStories(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		var proof vector.Proof
+		stories := uint64(300)
+		if raceEnabled || testing.Short() {
+			stories = 40
+		}
+		for seed := range stories {
+			tellProof(t, &proof, seed, 120)
+		}
+	})
+}
+
+func FuzzProof(f *testing.F) {
+	f.Add(uint64(1), uint16(50))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
+		tellProof(t, new(vector.Proof), seed, int(steps%400))
+	})
+}
+
+// TestProofMany releases until a gang of many shapes fits, one condition after the
+// other, and takes everything back.
+func TestProofMany(t *testing.T) {
+	for _, members := range []int{40, 64} {
+		c := manyKinds(members)
+		var p vector.Proof
+		var packer vector.Packer
+		p.Reset(c.free, c.requests, nil)
+		check := func(released int) {
+			t.Helper()
+			why, infeasible := p.Infeasible()
+			want, wanted := packer.Infeasible(p.Matrix(), c.requests, nil)
+			if infeasible != wanted || why != want || infeasible == (released == members) {
+				t.Fatalf("%d released: %v %+v, want %v %+v", released, infeasible, why, wanted, want)
+			}
+		}
+		var v vec
+		for i, row := range c.victims.Rows {
+			check(i)
+			v = c.victims.Amounts.Row(v, i)
+			if err := p.Release(int(row), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(members)
+		for i, row := range c.victims.Rows {
+			if err := p.Take(int(row), c.victims.Amounts.Row(v, i)); err != nil {
+				t.Fatal(err)
+			}
+			check(members - i - 1)
+		}
+		p.Rollback(vector.Mark{})
+		check(0)
+	}
+}
+
+func TestProofErrors(t *testing.T) {
+	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
+	free, allocatable := vector.NewMatrix(schema, 3, 2), vector.NewMatrix(schema, 3, 2)
+	for i, v := range []vec{{1.5, 1}, {-2, -3}, {0, 0}} {
+		free.SetRow(i, v)
+		allocatable.SetRow(i, vec{8, 4})
+	}
+	var p vector.Proof
+	p.Reset(free, vector.NewMatrix(schema, 1, 2), nil)
+	p.Limit(allocatable)
+	for _, test := range []struct {
+		name   string
+		call   func(int, vec) error
+		row    int
+		amount vec
+		is     error
+		want   string
+	}{
+		{"no row", p.Release, 3, vec{1}, vector.ErrShape, "vector: no row 3 among 3"},
+		{"no row below", p.Take, -1, vec{1}, vector.ErrShape, "vector: no row -1 among 3"},
+		{"negative", p.Release, 0, vec{1, -1}, vector.ErrNotRepresentable, "vector: row 0: gpu: amount -1 is negative"},
+		{"NaN", p.Take, 1, vec{nan, 1}, vector.ErrNotRepresentable, "vector: row 1: cpu: amount NaN is not a finite number"},
+		{"infinite", p.Release, 1, vec{inf}, vector.ErrNotRepresentable, "vector: row 1: cpu: amount +Inf is not a finite number"},
+		{"minus infinite", p.Release, 1, vec{-inf}, vector.ErrNotRepresentable, "vector: row 1: cpu: amount -Inf is not a finite number"},
+		{"not whole", p.Release, 0, vec{1, 0.5}, vector.ErrNotRepresentable, "vector: row 0: gpu: amount 0.5 is not a whole number of the column's unit"},
+		{"too large", p.Release, 0, vec{1, 1 << 53}, vector.ErrNotRepresentable, "vector: row 0: gpu: amount 9.007199254740992e+15 is not a whole number of the column's unit"},
+		{"more than the row has", p.Release, 0, vec{6.5, 4}, nil, "vector: row 0: gpu: amount 4 is more than the 3 there"},
+		{"more than is free", p.Take, 0, vec{1.5, 2}, nil, "vector: row 0: gpu: amount 2 is more than the 1 there"},
+		{"anything from an over-subscribed row", p.Take, 1, vec{0, 1}, nil, "vector: row 1: gpu: amount 1 is more than the 0 there"},
+	} {
+		err := test.call(test.row, test.amount)
+		var release *vector.ReleaseError
+		if !errors.As(err, &release) || err.Error() != test.want || test.is != nil && !errors.Is(err, test.is) ||
+			test.is == nil && (errors.Is(err, vector.ErrShape) || errors.Is(err, vector.ErrNotRepresentable)) {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+	}
+	wantMatrix(t, "after errors", p.Matrix(), [][]float64{{1.5, 1}, {-2, -3}, {0, 0}})
+
+	// What was released can be taken back, where more was used than there is, too.
+	for _, v := range []vec{{0.7}, {0.1, 2}, {9.2, 5}} {
+		if err := p.Release(1, v); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, v := range []vec{{0.7}, {9.2, 5}, {0.1, 2}} {
+		if err := p.Take(1, v); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := p.Release(0, vec{6.5, 3}); err != nil {
+		t.Errorf("everything that is there: %v", err)
+	}
+	p.Limit(nil)
+	if err := p.Release(0, vec{100, 100}); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+}
+
+func TestProofPanics(t *testing.T) {
+	free, gang := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
+	var p vector.Proof
+	if _, infeasible := p.Infeasible(); infeasible || p.Matrix().Rows() != 0 {
+		t.Error("the zero Proof proves something")
+	}
+	p.Rollback(p.Mark())
+	if err := p.Release(0, nil); err == nil {
+		t.Error("released on a row of the zero Proof")
+	}
+	wantPanic(t, "vector: matrices have different widths", func() { p.Reset(free, matrixOf(1, vec{1}), nil) })
+	wantPanic(t, "vector: mask lengths differ", func() { p.Reset(free, gang, vector.NewMask(3)) })
+	p.Reset(free, gang, nil)
+	wantPanic(t, "vector: matrices have different numbers of rows", func() { p.Limit(matrixOf(2, vec{1})) })
+	wantPanic(t, "vector: vector is longer than the matrix is wide", func() { _ = p.Release(0, vec{1, 1, 1}) })
+
+	const void = "vector: mark is no longer in the overlay's history"
+	release := func() { _ = p.Release(0, vec{1}) }
+	first := p.Mark()
+	release()
+	second := p.Mark()
+	release()
+	third := p.Mark()
+	p.Rollback(second)
+	wantPanic(t, void, func() { p.Rollback(third) })
+	release() // as much history as when third was taken
+	wantPanic(t, void, func() { p.Rollback(third) })
+	p.Rollback(first)
+	wantPanic(t, void, func() { p.Rollback(second) })
+	p.Reset(free, gang, nil)
+	wantPanic(t, void, func() { p.Rollback(first) })
+	p.Rollback(vector.Mark{})
+	wantMatrix(t, "after void marks", p.Matrix(), [][]float64{{1, 0}, {1, 0}})
+}
+
+// TestProofAllocations: nothing allocates once the memory has grown.
+func TestProofAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, identical := range []bool{true, false} {
+		c := manyRows(1, identical)
+		var p vector.Proof
+		amounts := make([]vec, len(c.victims.Rows))
+		for i := range amounts {
+			amounts[i] = c.victims.Amounts.Row(nil, i)
+		}
+		story := func() {
+			p.Reset(c.free, c.requests, c.rows)
+			for i, row := range c.victims.Rows {
+				_ = p.Release(int(row), amounts[i])
+				p.Infeasible()
+			}
+			_ = p.Take(0, amounts[0])
+			mark := p.Mark()
+			_ = p.Take(1, amounts[0])
+			p.Infeasible()
+			p.Rollback(mark)
+			p.Infeasible()
+			p.Matrix()
+		}
+		if n := testing.AllocsPerRun(2, story); n != 0 {
+			t.Errorf("identical %v: %v allocations", identical, n)
+		}
+	}
+}
