@@ -8,7 +8,7 @@ check: ## everything that continuous integration runs
 	bash .ci/run
 
 generate: ## the assembly, from its generators
-	go generate ./internal/kernel
+	go generate ./internal/kernel ./benchmarks/internal/roof
 
 lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)" && go vet ./... ./examples/... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./... ./examples/...

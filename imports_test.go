@@ -112,6 +112,9 @@ var rooms = map[string][]string{
 		"k8s.io/apimachinery/...",
 	},
 	"/benchmarks": {},
+	"/benchmarks/internal/roof": {
+		module + "/internal/kernel",
+	},
 }
 
 // owners has the folders of the repository that may import what hosts should not get

@@ -72,27 +72,6 @@ func benchmarkAndGE(b *testing.B, size int, run func(dst []uint64, o operands)) 
 	})
 }
 
-// BenchmarkRoof reads the same bytes as BenchmarkAndGE.
-func BenchmarkRoof(b *testing.B) {
-	testkit.EachImplB(b, func(b *testing.B) {
-		eachShape(b, 8, func(b *testing.B, nodes, cols int) {
-			data := pool(nodes, cols)
-			for _, streams := range []int{1, cols} {
-				b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
-					b.SetBytes(int64(8 * nodes * cols))
-					sum := 0.0
-					for b.Loop() {
-						sum = kernel.Roof(data, streams)
-					}
-					if sum < 10*float64(nodes*cols)-5*float64(nodes) {
-						b.Error("sum is too small")
-					}
-				})
-			}
-		})
-	})
-}
-
 // BenchmarkCodes makes the codes of one column.
 func BenchmarkCodes(b *testing.B) {
 	testkit.EachImplB(b, func(b *testing.B) {

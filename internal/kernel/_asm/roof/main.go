@@ -1,4 +1,4 @@
-// Command roof generates kernels that read memory and do nothing else worth
+// Command roof generates the kernels of package benchmarks/internal/roof, which read memory and do nothing else worth
 // mentioning: the speed that no kernel of the same instruction set can exceed.
 package main
 
@@ -22,7 +22,7 @@ func main() {
 // and at least one stream.
 func generate(isa emit.ISA, width int, register func() reg.VecVirtual) {
 	emit.Func("roof", isa, "func(data *float64, blocks int, stride int, streams int) float64",
-		"returns some sum of the first 64*blocks elements of every stream.", "roofGeneric up to the order of the additions")
+		"returns some sum of the first 64*blocks elements of every stream.", "sumGeneric up to the order of the additions")
 	data := Load(Param("data"), GP64())
 	blocks := Load(Param("blocks"), GP64())
 	stride := Load(Param("stride"), GP64())
