@@ -323,7 +323,7 @@ func (e *cacheEngine) pick(s *shape, tie vector.Tie) (row int, score float64) {
 		s.settle()
 		place = s.firstFrom(modulo(*cursor, n))
 	case e.many:
-		place = kernel.ArgMaxFloat64(s.ranked, nil)
+		place = kernel.ArgMax(s.ranked, nil)
 	default:
 		place = s.first()
 	}

@@ -144,7 +144,7 @@ func (s *shape) settle() {
 func (s *shape) settleBlock(b int) {
 	lo := b * kernel.Block
 	block := s.ranked[lo:min(lo+kernel.Block, len(s.ranked))]
-	if i := kernel.ArgMaxFloat64(block, nil); i >= 0 {
+	if i := kernel.ArgMax(block, nil); i >= 0 {
 		s.best[b], s.bestAt[b] = block[i], int32(lo+i)
 	} else {
 		s.best[b], s.bestAt[b] = cacheNaN, -1
@@ -155,7 +155,7 @@ func (s *shape) settleBlock(b int) {
 // dirty blocks only as far as these may have it.
 func (s *shape) first() int {
 	for {
-		b := kernel.ArgMaxFloat64(s.best, nil)
+		b := kernel.ArgMax(s.best, nil)
 		if b < 0 {
 			return -1
 		}
@@ -174,7 +174,7 @@ func (s *shape) first() int {
 // firstFrom returns the first place at or after start, cyclically, with the
 // greatest score, or -1. All blocks must be settled.
 func (s *shape) firstFrom(start int) int {
-	b := kernel.ArgMaxFloat64(s.best, nil)
+	b := kernel.ArgMax(s.best, nil)
 	if b < 0 {
 		return -1
 	}

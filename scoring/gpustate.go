@@ -647,8 +647,8 @@ func (s *GPUState) columns(g *kernel.GPURows, req *GPURequest, cpuLeft []float64
 // on, a multiple of 64. columns has set g.
 func (s *GPUState) keepFitting(dst []uint64, lo int, g *kernel.GPURows, req *GPURequest) {
 	hi := min(lo+len(dst)*kernel.Block, len(s.rows))
-	kernel.MaskGEFloat64(dst, g.CPU[lo:hi], dst, g.NeedCPU)
-	kernel.MaskGEFloat64(dst, g.Enough[lo:hi], dst, g.NeedMilli)
+	kernel.MaskGE(dst, g.CPU[lo:hi], dst, g.NeedCPU)
+	kernel.MaskGE(dst, g.Enough[lo:hi], dst, g.NeedMilli)
 	if !req.choosy() {
 		return
 	}

@@ -101,7 +101,7 @@ func (k *Kube) ScoreBatch(dst []float64, request vector.ResourceVector, used, al
 	dst = dst[:allocatable.Rows()]
 	var list kubeList
 	if list.fill(k, request, used, allocatable) {
-		kernel.KubeFloat64(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
+		kernel.Kube(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
 	} else {
 		kubeRows(k, dst, request, used, allocatable, rows)
 	}
@@ -117,7 +117,7 @@ func (k *Kube) ScoreIntBatch(dst []int64, request vector.ResourceVector, used, a
 	dst = dst[:allocatable.Rows()]
 	var list kubeList
 	if list.fill(k, request, used, allocatable) {
-		kernel.KubeInt64(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
+		kernel.Kube(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
 	} else {
 		kubeRows(k, dst, request, used, allocatable, rows)
 	}

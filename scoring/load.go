@@ -187,17 +187,8 @@ func (l *Load) ScoreBatch(dst []float64, request vector.ResourceVector, used, al
 			return nil
 		}
 	}
-	dims, form, words := list.dims[:list.n], kernel.LoadForm(l.direction), wordsOf(rows)
-	switch {
-	case l.metric == DominantResource && l.fixed:
-		kernel.LoadGreatestFixed(dst, dims, form, words)
-	case l.metric == DominantResource:
-		kernel.LoadGreatest(dst, dims, form, words)
-	case l.fixed:
-		kernel.LoadSumFixed(dst, dims, form, words)
-	default:
-		kernel.LoadSum(dst, dims, form, words)
-	}
+	rule := kernel.LoadRule{Greatest: l.metric == DominantResource, Fixed: l.fixed, Form: kernel.LoadForm(l.direction)}
+	kernel.Load(dst, list.dims[:list.n], rule, wordsOf(rows))
 	return nil
 }
 

@@ -109,10 +109,10 @@ func rescalingOf(scores []float64, rows []uint64, mode Normalization) rescaling 
 	if mode == NormalizeNone {
 		return rescaling{}
 	}
-	most := kernel.MaxFloat64(scores, rows)
+	most := kernel.Max(scores, rows)
 	switch {
 	case mode == NormalizeMinMax:
-		least := kernel.MinFloat64(scores, rows)
+		least := kernel.Min(scores, rows)
 		if least == most {
 			return rescaling{kind: toConstant}
 		}
@@ -157,13 +157,13 @@ func (r rescaling) linear() (factor, offset float64) {
 
 // normalizeInts is NormalizeScores for int64.
 func normalizeInts(scores []int64, rows []uint64, mode Normalization) {
-	greatest := kernel.ArgMaxInt64(scores, rows)
+	greatest := kernel.ArgMax(scores, rows)
 	if mode == NormalizeNone || greatest < 0 {
 		return
 	}
 	most, least := scores[greatest], int64(0)
 	if mode == NormalizeMinMax {
-		least = scores[kernel.ArgMinInt64(scores, rows)]
+		least = scores[kernel.ArgMin(scores, rows)]
 	}
 	eachSelected(len(scores), rows, func(i int) { scores[i] = normalizedInt(scores[i], least, most, mode) })
 }

@@ -352,43 +352,22 @@ func chunkOf(selected []uint64, lo, n int) []uint64 {
 	return selected[lo/kernel.Block:][:n]
 }
 
-// The functions below pick the kernel for the type of the scores. In each, only
-// the case of T's own type can run, so no conversion changes a value.
-
 // firstBest returns the first selected row with the greatest score, or with the
 // least, or -1.
 func firstBest[T Score](scores []T, selected []uint64, least bool) int {
-	switch s := any(scores).(type) {
-	case []float64:
-		if least {
-			return kernel.ArgMinFloat64(s, selected)
-		}
-		return kernel.ArgMaxFloat64(s, selected)
-	case []int64:
-		if least {
-			return kernel.ArgMinInt64(s, selected)
-		}
-		return kernel.ArgMaxInt64(s, selected)
+	if least {
+		return kernel.ArgMin(scores, selected)
 	}
-	panic("unreachable")
+	return kernel.ArgMax(scores, selected)
 }
 
 // maskScores sets dst to the selected rows whose score is at least limit, or at
 // most limit when least is set.
 func maskScores[T Score](dst []uint64, scores []T, selected []uint64, limit T, least bool) {
-	switch s := any(scores).(type) {
-	case []float64:
-		if least {
-			kernel.MaskLEFloat64(dst, s, selected, float64(limit))
-		} else {
-			kernel.MaskGEFloat64(dst, s, selected, float64(limit))
-		}
-	case []int64:
-		if least {
-			kernel.MaskLEInt64(dst, s, selected, int64(limit))
-		} else {
-			kernel.MaskGEInt64(dst, s, selected, int64(limit))
-		}
+	if least {
+		kernel.MaskLE(dst, scores, selected, limit)
+	} else {
+		kernel.MaskGE(dst, scores, selected, limit)
 	}
 }
 

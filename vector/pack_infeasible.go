@@ -331,7 +331,7 @@ func (b *bounds) fails(c int, free *Matrix, selected []uint64) (why Infeasibilit
 			return why, false
 		}
 		return b.shortOfPlaces(c, places, func(j int) float64 {
-			return kernel.MaxFloat64(free.Column(j), selected)
+			return kernel.Max(free.Column(j), selected)
 		}), true
 	}
 	places, gain := b.leading.count(free, selected)

@@ -47,7 +47,7 @@ func greatestOf(values []float64, selected []uint64, b int) float64 {
 	if selected != nil {
 		selected = selected[b : b+1]
 	}
-	return kernel.MaxFloat64(values[lo:min(lo+kernel.Block, len(values))], selected)
+	return kernel.Max(values[lo:min(lo+kernel.Block, len(values))], selected)
 }
 
 // top returns the greatest value of all, -Inf when there is none.

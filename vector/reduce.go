@@ -46,7 +46,7 @@ func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.rows)
 	dst = resized(dst, m.cols)
 	for j := range dst {
-		dst[j] = kernel.MaxFloat64(m.Column(j), selected)
+		dst[j] = kernel.Max(m.Column(j), selected)
 	}
 	return dst
 }
@@ -58,7 +58,7 @@ func MinColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.rows)
 	dst = resized(dst, m.cols)
 	for j := range dst {
-		dst[j] = kernel.MinFloat64(m.Column(j), selected)
+		dst[j] = kernel.Min(m.Column(j), selected)
 	}
 	return dst
 }

@@ -2,6 +2,12 @@ package kernel
 
 import "math"
 
+// Codes sets dst to the Floor32 of src, which is as long, and reports whether a
+// value is not Tame.
+func Codes(dst []float32, src []float64) (wild bool) {
+	return codes(dst, src[:len(dst)])
+}
+
 // codesGeneric sets dst to the Floor32 of src, which is as long, and reports
 // whether a value is not Tame.
 func codesGeneric(dst []float32, src []float64) (wild bool) {

@@ -19,12 +19,15 @@
 // A column list is a pair of equally long slices: the column indexes and the
 // amount that goes with each. It holds only the columns that matter.
 //
-// The assembly comes from the generators in _asm, a module of its own; go
+// The assembly comes from the generators in _asm, a module of its own; make
 // generate runs them, and their output is committed. Assembly can't be
 // preempted, so a call into it reads 256 KiB at most, 160 KiB in the compare
 // kernels, whatever the shape: below 20 microseconds even from a busy memory.
-// The wrappers repeat the loop around the calls, since one loop for all would
-// call through a function value, which makes every argument escape.
+// A family has the same name everywhere: NAME_generic.go has its functions and
+// their pure-Go twins, _asm/NAME generates NAME_amd64.s, and NAME_amd64.go cuts a
+// pass into calls and chooses among the assembly by a switch. A call through a
+// function variable would make every argument escape. noasm.go stands for all
+// NAME_amd64.go where there is no assembly.
 //
 // Under the race detector the wrappers report what the assembly reads and
 // writes.

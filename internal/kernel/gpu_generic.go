@@ -33,6 +33,29 @@ type GPURows struct {
 	Ranks [][]float64
 }
 
+// gpuPolicy names a formula of the GPU family.
+type gpuPolicy uint8
+
+const (
+	dotProduct gpuPolicy = iota
+	bestFit
+	clustering
+	packing
+)
+
+// GPUDotProduct sets dst[r], for every selected row, to the score by
+// DotProduct, or 0 where the pod doesn't fit.
+func GPUDotProduct(dst []float64, g *GPURows, rows []uint64) { gpu(dst, dotProduct, g, rows) }
+
+// GPUBestFit is GPUDotProduct for BestFit.
+func GPUBestFit(dst []float64, g *GPURows, rows []uint64) { gpu(dst, bestFit, g, rows) }
+
+// GPUClustering is GPUDotProduct for Clustering.
+func GPUClustering(dst []float64, g *GPURows, rows []uint64) { gpu(dst, clustering, g, rows) }
+
+// GPUPacking is GPUDotProduct for packing.
+func GPUPacking(dst []float64, g *GPURows, rows []uint64) { gpu(dst, packing, g, rows) }
+
 // fits reports whether a row can host the pod.
 func (g *GPURows) fits(r int) bool {
 	return g.CPU[r] >= g.NeedCPU && g.Enough[r] >= g.NeedMilli
@@ -101,44 +124,24 @@ func (g *GPURows) packing(r int) float64 {
 	return GPUPackingUsed(GPUPackingPart(tightest))
 }
 
-// eachFitting sets dst to score of the selected rows that can host the pod, and
-// to 0 for the other selected ones.
-func (g *GPURows) eachFitting(dst []float64, rows []uint64, score func(r int) float64) {
-	for w := range (len(dst) + Block - 1) / Block {
-		word := ^uint64(0)
-		if rows != nil {
-			word = rows[w]
-		}
-		for ; word != 0; word &= word - 1 {
-			r := w*Block + bits.TrailingZeros64(word)
+// gpuGeneric sets dst to the scores of the selected rows that can host the pod,
+// and to 0 for the other selected ones.
+func gpuGeneric(dst []float64, p gpuPolicy, g *GPURows, rows []uint64) {
+	for lo := 0; lo < len(dst); lo += Block {
+		for word := blockRows(rows, lo, len(dst)); word != 0; word &= word - 1 {
+			r := lo + bits.TrailingZeros64(word)
 			switch {
-			case r >= len(dst):
-				return
-			case g.fits(r):
-				dst[r] = score(r)
-			default:
+			case !g.fits(r):
 				dst[r] = 0
+			case p == dotProduct:
+				dst[r] = g.DotProduct(g.CPU[r], g.Total[r])
+			case p == bestFit:
+				dst[r] = g.BestFit(g.CPU[r], g.Total[r])
+			case p == clustering:
+				dst[r] = g.Clustering(g.Total[r], g.Classes[r])
+			default:
+				dst[r] = g.packing(r)
 			}
 		}
 	}
-}
-
-// gpuDotProductGeneric sets dst to the scores by DotProduct.
-func gpuDotProductGeneric(dst []float64, g *GPURows, rows []uint64) {
-	g.eachFitting(dst, rows, func(r int) float64 { return g.DotProduct(g.CPU[r], g.Total[r]) })
-}
-
-// gpuBestFitGeneric sets dst to the scores by BestFit.
-func gpuBestFitGeneric(dst []float64, g *GPURows, rows []uint64) {
-	g.eachFitting(dst, rows, func(r int) float64 { return g.BestFit(g.CPU[r], g.Total[r]) })
-}
-
-// gpuClusteringGeneric sets dst to the scores by Clustering.
-func gpuClusteringGeneric(dst []float64, g *GPURows, rows []uint64) {
-	g.eachFitting(dst, rows, func(r int) float64 { return g.Clustering(g.Total[r], g.Classes[r]) })
-}
-
-// gpuPackingGeneric sets dst to the scores by packing.
-func gpuPackingGeneric(dst []float64, g *GPURows, rows []uint64) {
-	g.eachFitting(dst, rows, g.packing)
 }

@@ -5,49 +5,49 @@
 package kernel
 
 // gpuDotProductAVX2 scores by the dot product of what is left and the request.
-// It equals gpuDotProductGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuDotProductAVX2(dst *float64, n int, lo int, terms *byte, rows *uint64, step int)
 
 // gpuBestFitAVX2 scores by what is left after the pod.
-// It equals gpuBestFitGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuBestFitAVX2(dst *float64, n int, lo int, terms *byte, rows *uint64, step int)
 
 // gpuClusteringAVX2 scores by the classes of pods that nodes hold.
-// It equals gpuClusteringGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuClusteringAVX2(dst *float64, n int, lo int, terms *byte, rows *uint64, step int)
 
 // gpuPackingAVX2 scores by how many idle devices nodes have and the pod takes.
-// It equals gpuPackingGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuPackingAVX2(dst *float64, n int, lo int, terms *byte, list *byte, count int, rows *uint64, step int)
 
 // gpuDotProductAVX512 scores by the dot product of what is left and the request.
-// It equals gpuDotProductGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuDotProductAVX512(dst *float64, n int, lo int, terms *byte, rows *uint64, step int)
 
 // gpuBestFitAVX512 scores by what is left after the pod.
-// It equals gpuBestFitGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuBestFitAVX512(dst *float64, n int, lo int, terms *byte, rows *uint64, step int)
 
 // gpuClusteringAVX512 scores by the classes of pods that nodes hold.
-// It equals gpuClusteringGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuClusteringAVX512(dst *float64, n int, lo int, terms *byte, rows *uint64, step int)
 
 // gpuPackingAVX512 scores by how many idle devices nodes have and the pod takes.
-// It equals gpuPackingGeneric.
+// It equals gpuGeneric.
 //
 //go:noescape
 func gpuPackingAVX512(dst *float64, n int, lo int, terms *byte, list *byte, count int, rows *uint64, step int)

@@ -18,7 +18,7 @@ func raceKube() []raceCase {
 		entries := []kernel.KubeEntry{{Used: used[:rows], Allocatable: allocatable[:rows], Weight: 1, Scale: 1}}
 		mask := []uint64{0x5555555555555555, 0x5555555555555555 >> (stride - rows)}
 		table := new(kernel.KubeTable)
-		run := func() { kernel.KubeFloat64(dst[:rows], formula.KubeType, entries, table, mask) }
+		run := func() { kernel.Kube(dst[:rows], formula.KubeType, entries, table, mask) }
 		cases = append(cases,
 			raceCase{formula.name + " used", run, func() { used[rows-2] = 1 }, true},
 			raceCase{formula.name + " allocatable", run, func() { allocatable[0] = 1 }, true},

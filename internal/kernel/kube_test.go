@@ -109,8 +109,8 @@ func (c *kubeCase) check(t *testing.T, formula kernel.KubeType, floats []float64
 	for i := range floats {
 		floats[i], ints[i] = -7, -7
 	}
-	kernel.KubeFloat64(floats, formula, c.entries, &c.table, c.rows)
-	kernel.KubeInt64(ints, formula, c.entries, &c.table, c.rows)
+	kernel.Kube(floats, formula, c.entries, &c.table, c.rows)
+	kernel.Kube(ints, formula, c.entries, &c.table, c.rows)
 	for row, want := range c.want {
 		if c.rows != nil && c.rows[row/64]>>(row%64)&1 == 0 {
 			want = -7
@@ -224,8 +224,8 @@ func TestKubeAllocates(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		for _, formula := range kubeTypes {
 			if n := testing.AllocsPerRun(10, func() {
-				kernel.KubeFloat64(floats, formula.KubeType, c.entries, &c.table, c.rows)
-				kernel.KubeInt64(ints, formula.KubeType, c.entries, &c.table, c.rows)
+				kernel.Kube(floats, formula.KubeType, c.entries, &c.table, c.rows)
+				kernel.Kube(ints, formula.KubeType, c.entries, &c.table, c.rows)
 			}); n != 0 {
 				t.Errorf("%s: %v allocations", formula.name, n)
 			}
@@ -283,7 +283,7 @@ func BenchmarkKube(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/rows=%s", formula.name, name), func(b *testing.B) {
 				testkit.EachImplB(b, func(b *testing.B) {
 					for b.Loop() {
-						kernel.KubeInt64(dst, formula.KubeType, entries, &table, mask)
+						kernel.Kube(dst, formula.KubeType, entries, &table, mask)
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
 				})

@@ -137,31 +137,39 @@ func (l *LoadRow) Share() float64 {
 	return l.greatest
 }
 
-// LoadSum sets dst[r], for every selected row, to the weighted sum of
-// (used+request)/allocatable in the given form, as LoadRow does.
-func LoadSum(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	load(dst, dims, false, false, form, rows)
+// LoadRule says what becomes of the quotients of a row.
+type LoadRule struct {
+	Greatest bool // the greatest one counts, and not their sum
+	Fixed    bool // capacities are those of the dimensions
+	Form     LoadForm
 }
 
-// LoadSumFixed is LoadSum with the capacities of the dimensions.
-func LoadSumFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	load(dst, dims, true, false, form, rows)
+// Load sets dst[r], for every selected row, to what the rule makes of the weighted
+// quotients (used+request)/allocatable, as LoadRow does.
+func Load(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
+	load(dst, dims, rule, rows)
 }
 
-// LoadGreatest is LoadSum with the greatest quotient.
-func LoadGreatest(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	load(dst, dims, false, true, form, rows)
+// Share sets dst[r], for every selected row, to the greatest weighted share of
+// its capacities, as ShareRule does.
+func Share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
+	share(dst, dims, rule, rows)
 }
 
-// LoadGreatestFixed is LoadGreatest with the capacities of the dimensions.
-func LoadGreatestFixed(dst []float64, dims []LoadDim, form LoadForm, rows []uint64) {
-	load(dst, dims, true, true, form, rows)
+// Combine sets dst[r], for every selected row, to the sum of
+// terms[k][r]*weights[k], starting from +0.
+func Combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
+	combine(dst, terms, weights, rows)
 }
 
-// loadGeneric sets dst[r] to the load of row r: its sum, or its greatest
-// quotient. Capacities are those of the rows, or those of the dimensions. The
-// assembly has a function for each of the four.
-func loadGeneric(dst []float64, dims []LoadDim, fixed, greatest bool, form LoadForm, rows []uint64) {
+// Rescale sets dst[r], for every selected row, to ((src[r]-low)*100)/span, or to
+// 100 minus that. dst may be src.
+func Rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
+	rescale(dst, src, low, span, reverse, rows)
+}
+
+// loadGeneric sets dst[r] to the load of row r.
+func loadGeneric(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
 	for lo := 0; lo < len(dst); lo += Block {
 		for word := blockRows(rows, lo, len(dst)); word != 0; word &= word - 1 {
 			r := lo + bits.TrailingZeros64(word)
@@ -169,15 +177,15 @@ func loadGeneric(dst []float64, dims []LoadDim, fixed, greatest bool, form LoadF
 			for k := range dims {
 				d := &dims[k]
 				c := d.Capacity
-				if !fixed {
+				if !rule.Fixed {
 					c = d.Allocatable[r]
 				}
 				l.Add(d.Used[r]+d.Request, c, d.Weight)
 			}
-			if greatest {
-				dst[r] = l.Greatest(form)
+			if rule.Greatest {
+				dst[r] = l.Greatest(rule.Form)
 			} else {
-				dst[r] = l.Sum(form)
+				dst[r] = l.Sum(rule.Form)
 			}
 		}
 	}

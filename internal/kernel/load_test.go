@@ -139,22 +139,30 @@ type loadKernel struct {
 var loadKernels = []loadKernel{
 	{
 		"LoadSum",
-		func(dst []float64, a *loads) { kernel.LoadSum(dst, a.list(len(dst)), a.form, a.rows) },
+		func(dst []float64, a *loads) {
+			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Form: a.form}, a.rows)
+		},
 		func(a *loads, row int) float64 { return a.sum(row, false) },
 	},
 	{
 		"LoadSumFixed",
-		func(dst []float64, a *loads) { kernel.LoadSumFixed(dst, a.list(len(dst)), a.form, a.rows) },
+		func(dst []float64, a *loads) {
+			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Fixed: true, Form: a.form}, a.rows)
+		},
 		func(a *loads, row int) float64 { return a.sum(row, true) },
 	},
 	{
 		"LoadGreatest",
-		func(dst []float64, a *loads) { kernel.LoadGreatest(dst, a.list(len(dst)), a.form, a.rows) },
+		func(dst []float64, a *loads) {
+			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Greatest: true, Form: a.form}, a.rows)
+		},
 		func(a *loads, row int) float64 { return a.greatest(row, false) },
 	},
 	{
 		"LoadGreatestFixed",
-		func(dst []float64, a *loads) { kernel.LoadGreatestFixed(dst, a.list(len(dst)), a.form, a.rows) },
+		func(dst []float64, a *loads) {
+			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Greatest: true, Fixed: true, Form: a.form}, a.rows)
+		},
 		func(a *loads, row int) float64 { return a.greatest(row, true) },
 	},
 	{
@@ -349,10 +357,10 @@ func TestLoadAllocates(t *testing.T) {
 				{Weight: 1, Capacity: 1, Used: matrix[:128], Allocatable: matrix[128:]},
 				{Weight: 1, Capacity: 1, Used: matrix[128:], Allocatable: matrix[:128]},
 			}
-			kernel.LoadSum(dst[:], dims[:], kernel.LoadRaw, rows[:])
-			kernel.LoadSumFixed(dst[:], dims[:], kernel.LoadPack, nil)
-			kernel.LoadGreatest(dst[:], dims[:], kernel.LoadSpread, rows[:])
-			kernel.LoadGreatestFixed(dst[:], dims[:], kernel.LoadRaw, nil)
+			kernel.Load(dst[:], dims[:], kernel.LoadRule{Form: kernel.LoadRaw}, rows[:])
+			kernel.Load(dst[:], dims[:], kernel.LoadRule{Fixed: true, Form: kernel.LoadPack}, nil)
+			kernel.Load(dst[:], dims[:], kernel.LoadRule{Greatest: true, Form: kernel.LoadSpread}, rows[:])
+			kernel.Load(dst[:], dims[:], kernel.LoadRule{Greatest: true, Fixed: true, Form: kernel.LoadRaw}, nil)
 			kernel.Share(dst[:], dims[:], kernel.ShareRule{}, rows[:])
 			terms, weights := [2][]float64{scores, scores}, [2]float64{1, 2}
 			kernel.Combine(dst[:], terms[:], weights[:], rows[:])

@@ -6,6 +6,86 @@ import "math"
 // or compared in list order. A quotient is the IEEE quotient; no product is
 // fused into a sum.
 
+// NormalizedSum sets dst[r] to the sum of data/total over the listed columns;
+// every total is > 0. tame promises that every value of the listed columns and
+// every total is 0 or has a magnitude in [2^-500, 2^500].
+func NormalizedSum(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
+	foldColumns(foldSum, dst, data, stride, cols, total, tame)
+}
+
+// DominantShare sets dst[r] to the greatest of 0 and data/total over the
+// listed columns; arguments as for NormalizedSum.
+func DominantShare(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
+	foldColumns(foldGreatest, dst, data, stride, cols, total, tame)
+}
+
+// Copies sets dst[r] to the least floor(data/request) over the listed columns,
+// in 0..MaxInt64; every request is > 0 and finite. tame as for NormalizedSum.
+func Copies(dst []int64, data []float64, stride int, cols []int32, request []float64, tame bool) {
+	copies(dst, data, stride, cols, request, tame)
+}
+
+// WeightedSum sets dst[r] to the sum of data*weights over the listed columns.
+func WeightedSum(dst []float64, data []float64, stride int, cols []int32, weights []float64) {
+	foldColumns(foldWeighted, dst, data, stride, cols, weights, false)
+}
+
+// NormalizedSumRows sets dst[r] to the sum of data/total over the first cols
+// columns where the row's total is > 0.
+func NormalizedSumRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
+	foldRows(foldSum, dst, data, stride, total, totalStride, cols)
+}
+
+// DominantShareRows sets dst[r] to the greatest of 0 and data/total over the
+// first cols columns where the row's total is > 0.
+func DominantShareRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
+	foldRows(foldGreatest, dst, data, stride, total, totalStride, cols)
+}
+
+// fold names what becomes of the columns of a row.
+type fold uint8
+
+const (
+	foldSum fold = iota
+	foldGreatest
+	foldWeighted
+)
+
+func foldColumnsGeneric(f fold, dst, data []float64, stride int, cols []int32, numbers []float64) {
+	switch f {
+	case foldSum:
+		normalizedSumGeneric(dst, data, stride, cols, numbers)
+	case foldGreatest:
+		dominantShareGeneric(dst, data, stride, cols, numbers)
+	default:
+		weightedSumGeneric(dst, data, stride, cols, numbers)
+	}
+}
+
+func foldRowsGeneric(f fold, dst, data []float64, stride int, total []float64, totalStride, cols int) {
+	if f == foldSum {
+		normalizedSumRowsGeneric(dst, data, stride, total, totalStride, cols)
+	} else {
+		dominantShareRowsGeneric(dst, data, stride, total, totalStride, cols)
+	}
+}
+
+// callQuotients is how many quotients one call into assembly takes. Assembly
+// can't be preempted: 2^14 divisions of amounts by totals that both come from
+// memory, 256 KiB, take some 15 µs.
+const callQuotients = 1 << 14
+
+// mostColumns is the width beyond which a block of rows is more than one call
+// may take. Sums run in column order, so that a call can't take a part of the
+// columns; wider lists and matrices get the Go code, which can be preempted.
+const mostColumns = callQuotients / Block
+
+// chunkRows returns how many rows one call into assembly takes, a multiple of
+// Block. cols is at most mostColumns.
+func chunkRows(cols int) int {
+	return callQuotients / max(cols, 1) &^ (Block - 1)
+}
+
 // normalizedSumGeneric sets dst[r] to the sum of data/total over the listed
 // columns, starting from +0. Every total is > 0.
 func normalizedSumGeneric(dst []float64, data []float64, stride int, cols []int32, total []float64) {

@@ -34,20 +34,20 @@ func atMost[T score](x, y T) bool  { return x <= y }
 
 var (
 	floatPlaces = []placeKernel[float64]{
-		{"ArgMaxFloat64", kernel.ArgMaxFloat64, above[float64]},
-		{"ArgMinFloat64", kernel.ArgMinFloat64, below[float64]},
+		{"ArgMax float64", kernel.ArgMax[float64], above[float64]},
+		{"ArgMin float64", kernel.ArgMin[float64], below[float64]},
 	}
 	intPlaces = []placeKernel[int64]{
-		{"ArgMaxInt64", kernel.ArgMaxInt64, above[int64]},
-		{"ArgMinInt64", kernel.ArgMinInt64, below[int64]},
+		{"ArgMax int64", kernel.ArgMax[int64], above[int64]},
+		{"ArgMin int64", kernel.ArgMin[int64], below[int64]},
 	}
 	floatLimits = []limitKernel[float64]{
-		{"MaskGEFloat64", kernel.MaskGEFloat64, atLeast[float64]},
-		{"MaskLEFloat64", kernel.MaskLEFloat64, atMost[float64]},
+		{"MaskGE float64", kernel.MaskGE[float64], atLeast[float64]},
+		{"MaskLE float64", kernel.MaskLE[float64], atMost[float64]},
 	}
 	intLimits = []limitKernel[int64]{
-		{"MaskGEInt64", kernel.MaskGEInt64, atLeast[int64]},
-		{"MaskLEInt64", kernel.MaskLEInt64, atMost[int64]},
+		{"MaskGE int64", kernel.MaskGE[int64], atLeast[int64]},
+		{"MaskLE int64", kernel.MaskLE[int64], atMost[int64]},
 	}
 )
 
@@ -173,14 +173,14 @@ func TestSelectPlaces(t *testing.T) {
 					values := make([]float64, n)
 					oneValue(values, []float64{worst})
 					values[first], values[second] = 1, 1
-					if got, want := kernel.ArgMaxFloat64(values, nil), min(first, second); got != want {
+					if got, want := kernel.ArgMax(values, nil), min(first, second); got != want {
 						t.Fatalf("among %g: got row %d, want %d", worst, got, want)
 					}
 				}
 				values := make([]int64, n)
 				oneValue(values, []int64{math.MaxInt64})
 				values[first], values[second] = -1, -1
-				if got, want := kernel.ArgMinInt64(values, nil), min(first, second); got != want {
+				if got, want := kernel.ArgMin(values, nil), min(first, second); got != want {
 					t.Fatalf("got row %d, want %d", got, want)
 				}
 			}
@@ -224,10 +224,10 @@ func TestSelectExtremes(t *testing.T) {
 			{[]float64{nan, 1, 2, -3}, []uint64{3}, 1, 1},
 			{[]float64{negativeZero}, nil, 0, 0},
 		} {
-			if got := kernel.MinFloat64(c.values, c.rows); !testkit.Same(got, c.least) {
+			if got := kernel.Min(c.values, c.rows); !testkit.Same(got, c.least) {
 				t.Errorf("least of %v, %x: got %v, want %v", c.values, c.rows, got, c.least)
 			}
-			if got := kernel.MaxFloat64(c.values, c.rows); !testkit.Same(got, c.most) {
+			if got := kernel.Max(c.values, c.rows); !testkit.Same(got, c.most) {
 				t.Errorf("greatest of %v, %x: got %v, want %v", c.values, c.rows, got, c.most)
 			}
 		}
@@ -261,19 +261,19 @@ func TestSelectAllocates(t *testing.T) {
 			var values [300]float64
 			var rows, dst [5]uint64
 			rows[1] = 5
-			_ = kernel.ArgMaxFloat64(values[:], rows[:])
-			_ = kernel.ArgMinFloat64(values[:], nil)
-			kernel.MaskGEFloat64(dst[:], values[:], rows[:], 0)
-			kernel.MaskLEFloat64(dst[:], values[:], nil, 0)
+			_ = kernel.ArgMax(values[:], rows[:])
+			_ = kernel.ArgMin(values[:], nil)
+			kernel.MaskGE(dst[:], values[:], rows[:], 0)
+			kernel.MaskLE(dst[:], values[:], nil, 0)
 		})
 		allocates(t, func() {
 			var values [300]int64
 			var rows, dst [5]uint64
 			rows[1] = 5
-			_ = kernel.ArgMaxInt64(values[:], rows[:])
-			_ = kernel.ArgMinInt64(values[:], nil)
-			kernel.MaskGEInt64(dst[:], values[:], rows[:], 0)
-			kernel.MaskLEInt64(dst[:], values[:], nil, 0)
+			_ = kernel.ArgMax(values[:], rows[:])
+			_ = kernel.ArgMin(values[:], nil)
+			kernel.MaskGE(dst[:], values[:], rows[:], 0)
+			kernel.MaskLE(dst[:], values[:], nil, 0)
 		})
 	})
 }

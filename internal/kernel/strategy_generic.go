@@ -19,6 +19,52 @@ type StrategyTerm struct {
 	Least  uint64  // all ones for LeastAllocated, 0 for MostAllocated
 }
 
+// StrategyFit sets dst to (sum / weights) * points, where sum adds what the
+// terms say, and to 0 in rows that a term refuses. weights is the sum of their
+// weights, and there is at least one term.
+func StrategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
+	strategyFit(dst, lo, terms, weights, points, rows)
+}
+
+// StrategySum sets dst to what StrategyFit does, plus base in rows that have more
+// than 0 of every term and of every column.
+func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
+	strategySum(dst, lo, terms, weights, points, base, columns, rows)
+}
+
+// ScarceTerm is a resource whose absence counts.
+type ScarceTerm struct {
+	Allocatable []float64 // a column
+	Weight      float64   // a whole number, 0 or more
+}
+
+// ScarceBase sets dst to (scale * sum) / total, where sum adds to start the
+// weights of the terms of which the row has not more than 0. Numbers are whole,
+// total and scale positive, and scale*total is at most 2^53.
+func ScarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
+	scarceBase(dst, lo, terms, start, scale, total, rows)
+}
+
+// SetPresent sets dst to base in rows that have more than 0 of every column,
+// and to 0 in the others. dst may be base.
+func SetPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
+	setPresent(dst, base, lo, columns, rows)
+}
+
+// ReserveRule keeps some of a secondary resource for every idle unit of a
+// primary.
+type ReserveRule struct {
+	Primary, PrimaryUsed     []float64 // columns
+	Secondary, SecondaryUsed []float64
+	Request                  float64 // of the secondary
+	PerUnit, Scale           float64 // 0 or more; 1 or 1000
+}
+
+// AndReserve clears the bits of dst whose rows fail the rule.
+func AndReserve(dst []uint64, rule *ReserveRule) {
+	andReserve(dst, rule)
+}
+
 // strategyFitGeneric sets dst to (sum / weights) * points, where sum adds, for
 // every term whose allocatable is not 0, ((allocatable - x) * weight) /
 // allocatable or (x * weight) / allocatable, x being used + request. It is 0 in
@@ -79,12 +125,6 @@ func StrategyPart(used, allocatable, request, weight float64, least bool) (part 
 	return float64(x*weight) / allocatable, true
 }
 
-// ScarceTerm is a resource whose absence counts.
-type ScarceTerm struct {
-	Allocatable []float64 // a column
-	Weight      float64   // a whole number, 0 or more
-}
-
 // scarceBaseGeneric sets dst to (scale * sum) / total, where sum adds to start
 // the weights of the terms of which the row has not more than 0. Numbers are
 // whole, total and scale positive, and scale*total is at most 2^53.
@@ -120,15 +160,6 @@ func presentRow(base float64, r int, columns [][]float64) float64 {
 		}
 	}
 	return base
-}
-
-// ReserveRule keeps some of a secondary resource for every idle unit of a
-// primary.
-type ReserveRule struct {
-	Primary, PrimaryUsed     []float64 // columns
-	Secondary, SecondaryUsed []float64
-	Request                  float64 // of the secondary
-	PerUnit, Scale           float64 // 0 or more; 1 or 1000
 }
 
 // andReserveGeneric clears the bits of dst whose rows fail the rule.

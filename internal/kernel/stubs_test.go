@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,4 +49,38 @@ func readFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestFamilies checks that every family has its files under its name: a generator,
+// the assembly that it makes, the calls into it, the twins and the tests.
+func TestFamilies(t *testing.T) {
+	var generators, families []string
+	entries, err := os.ReadDir("_asm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "internal" && e.Name() != "roof" { // of package benchmarks/internal/roof
+			generators = append(generators, e.Name())
+		}
+	}
+	files, err := filepath.Glob("*_generic.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		family := strings.TrimSuffix(file, "_generic.go")
+		families = append(families, family)
+		for _, suffix := range []string{"_amd64.s", "_stubs_amd64.go", "_test.go"} {
+			if _, err := os.Stat(family + suffix); err != nil {
+				t.Error(err)
+			}
+		}
+		if calls := readFile(t, family+"_amd64.go"); !strings.Contains(calls, "run ./"+family+" -out ../"+family+"_amd64.s ") {
+			t.Errorf("%s_amd64.go doesn't run the generator %s", family, family)
+		}
+	}
+	if !slices.Equal(generators, families) {
+		t.Errorf("generators %v, families %v", generators, families)
+	}
 }

@@ -67,7 +67,7 @@ type walk struct {
 
 // begin starts a kernel.
 func begin(m lanes.Machine, name, signature, doc string) *walk {
-	emit.Func(name, m.ISA, signature, doc, name+"Generic")
+	emit.Func(name, m.ISA, signature, doc, "gpuGeneric")
 	w := &walk{m: m, g: Load(Param("terms"), GP64())}
 	w.needCPU, w.needMilli = w.field(needCPU), w.field(needMilli)
 	return w

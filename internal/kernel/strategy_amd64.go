@@ -6,10 +6,7 @@ import "unsafe"
 
 //go:generate env GOWORK=off go -C _asm run ./strategy -out ../strategy_amd64.s -stubs ../strategy_stubs_amd64.go -pkg kernel
 
-// StrategyFit sets dst to (sum / weights) * points, where sum adds what the
-// terms say, and to 0 in rows that a term refuses. weights is the sum of their
-// weights, and there is at least one term.
-func StrategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
+func strategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
 	if active == Generic || len(terms) > mostColumns/2 {
 		strategyFitGeneric(dst, lo, terms, weights, points, rows)
 		return
@@ -28,11 +25,8 @@ func StrategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	}
 }
 
-// StrategySum sets dst to what StrategyFit does, plus base in rows that have more
-// than 0 of every term and of every column.
-func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
-	reads := 2*len(terms) + len(columns) + 1
-	if active == Generic || reads > mostColumns {
+func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
+	if active == Generic || 2*len(terms)+len(columns)+1 > mostColumns {
 		strategySumGeneric(dst, lo, terms, weights, points, base, columns, rows)
 		return
 	}
@@ -40,7 +34,7 @@ func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	raceColumnsOf(columns, lo, len(dst))
 	raceReadSelected(base[:len(dst)], rows)
 	raceSelected(dst, rows)
-	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(reads)
+	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(2*len(terms)+len(columns)+1)
 	c, others := (*byte)(unsafe.Pointer(unsafe.SliceData(columns))), len(columns)
 	for i := 0; i < len(dst); i += step {
 		part, from := dst[i:min(i+step, len(dst))], base[i:]
@@ -68,10 +62,7 @@ func raceColumnsOf(columns [][]float64, lo, rows int) {
 	}
 }
 
-// ScarceBase sets dst to (scale * sum) / total, where sum adds to start the
-// weights of the terms of which the row has not more than 0. Numbers are whole,
-// total and scale positive, and scale*total is at most 2^53.
-func ScarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
+func scarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
 	if active == Generic || len(terms) > mostColumns {
 		scarceBaseGeneric(dst, lo, terms, start, scale, total, rows)
 		return
@@ -92,9 +83,7 @@ func ScarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total f
 	}
 }
 
-// SetPresent sets dst to base in rows that have more than 0 of every column,
-// and to 0 in the others. dst may be base.
-func SetPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
+func setPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
 	if active == Generic || len(columns) > mostColumns {
 		setPresentGeneric(dst, base, lo, columns, rows)
 		return
@@ -114,8 +103,7 @@ func SetPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64)
 	}
 }
 
-// AndReserve clears the bits of dst whose rows fail the rule.
-func AndReserve(dst []uint64, rule *ReserveRule) {
+func andReserve(dst []uint64, rule *ReserveRule) {
 	if active == Generic {
 		andReserveGeneric(dst, rule)
 		return

@@ -4,10 +4,7 @@ package kernel
 
 //go:generate env GOWORK=off go -C _asm run ./codes -out ../codes_amd64.s -stubs ../codes_stubs_amd64.go -pkg kernel
 
-// Codes sets dst to the Floor32 of src, which is as long, and reports whether a
-// value is not Tame.
-func Codes(dst []float32, src []float64) (wild bool) {
-	src = src[:len(dst)]
+func codes(dst []float32, src []float64) (wild bool) {
 	if active == Generic || len(dst) == 0 {
 		return codesGeneric(dst, src)
 	}

@@ -9,7 +9,6 @@ import (
 
 //go:generate env GOWORK=off go -C _asm run ./device -out ../device_amd64.s -stubs ../device_stubs_amd64.go -pkg kernel
 
-// groupSizes is groupSizesGeneric.
 func groupSizes(offsets []int32) (most, signs int32) {
 	if active == Generic || len(offsets) <= fewOffsets {
 		return groupSizesGeneric(offsets)
@@ -40,11 +39,7 @@ const (
 	fewOffsets = 4 * groupLanes
 )
 
-// DeviceScores sets dst[r] to the score of every selected row; other elements
-// are not touched. The columns of the entries stand in matrices and have an
-// element per element of dst. Their amounts are whole, and of magnitudes up to
-// DeviceExact.
-func DeviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) {
+func deviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) {
 	if active == Generic || len(entries) > DeviceEntries {
 		deviceScoresGeneric(dst, most, entries, rows)
 		return
@@ -78,11 +73,7 @@ func DeviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) 
 	}
 }
 
-// DeviceSums sets dst[k] to the sum of the rows offsets[k] to offsets[k+1]-1 for
-// every selected k; other elements are not touched. The sums, also of parts of
-// the rows, must be whole numbers below 2^53. offsets has an element more than
-// dst.
-func DeviceSums(dst, column []float64, offsets []int32, groups []uint64) {
+func deviceSums(dst, column []float64, offsets []int32, groups []uint64) {
 	if active == Generic {
 		deviceSumsGeneric(dst, column, offsets, groups)
 		return
@@ -120,9 +111,7 @@ func fewGroups(offsets []int32) int {
 // callRows is how many rows of one column a call reads at most.
 const callRows = 1 << 15
 
-// DeviceBound returns the greatest magnitude of the selected rows of a column,
-// which stands in a matrix, or NaN when one of them is not a whole number.
-func DeviceBound(column []float64, rows []uint64) float64 {
+func deviceBound(column []float64, rows []uint64) float64 {
 	if active == Generic {
 		return deviceBoundGeneric(column, rows)
 	}

@@ -1,4 +1,4 @@
-// Command choose generates the selection kernels of package kernel: the place
+// Command select generates the selection kernels of package kernel: the place
 // of the greatest or least score, and the mask of the scores beyond a limit.
 //
 // Scores have any alignment and any length. They are read by blocks of 64, with

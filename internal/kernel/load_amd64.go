@@ -9,41 +9,39 @@ import (
 
 //go:generate env GOWORK=off go -C _asm run ./load -out ../load_amd64.s -stubs ../load_stubs_amd64.go -pkg kernel
 
-// load does what loadGeneric does.
-func load(dst []float64, dims []LoadDim, fixed, greatest bool, form LoadForm, rows []uint64) {
+func load(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
 	if active == Generic || len(dims) > mostColumns {
-		loadGeneric(dst, dims, fixed, greatest, form, rows)
+		loadGeneric(dst, dims, rule, rows)
 		return
 	}
-	raceLoad(dst, dims, !fixed, rows)
+	raceLoad(dst, dims, !rule.Fixed, rows)
 	d, count, step := loadList(dims)
+	form := int(rule.Form)
 	for lo := 0; lo < len(dst); lo += step {
 		part := dst[lo:min(lo+step, len(dst))]
 		word, next := maskFrom(rows, lo)
-		switch {
-		case active == AVX512 && greatest && fixed:
-			loadGreatestFixedAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		case active == AVX512 && greatest:
-			loadGreatestAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		case active == AVX512 && fixed:
-			loadSumFixedAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		case active == AVX512:
-			loadSumAVX512(&part[0], len(part), lo, d, count, int(form), word, next)
-		case greatest && fixed:
-			loadGreatestFixedAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
-		case greatest:
-			loadGreatestAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
-		case fixed:
-			loadSumFixedAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+		switch wide := active == AVX512; {
+		case wide && rule.Greatest && rule.Fixed:
+			loadGreatestFixedAVX512(&part[0], len(part), lo, d, count, form, word, next)
+		case wide && rule.Greatest:
+			loadGreatestAVX512(&part[0], len(part), lo, d, count, form, word, next)
+		case wide && rule.Fixed:
+			loadSumFixedAVX512(&part[0], len(part), lo, d, count, form, word, next)
+		case wide:
+			loadSumAVX512(&part[0], len(part), lo, d, count, form, word, next)
+		case rule.Greatest && rule.Fixed:
+			loadGreatestFixedAVX2(&part[0], len(part), lo, d, count, form, word, next)
+		case rule.Greatest:
+			loadGreatestAVX2(&part[0], len(part), lo, d, count, form, word, next)
+		case rule.Fixed:
+			loadSumFixedAVX2(&part[0], len(part), lo, d, count, form, word, next)
 		default:
-			loadSumAVX2(&part[0], len(part), lo, d, count, int(form), word, next)
+			loadSumAVX2(&part[0], len(part), lo, d, count, form, word, next)
 		}
 	}
 }
 
-// Share sets dst[r], for every selected row, to the greatest weighted share of
-// its capacities, as ShareRule does.
-func Share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
+func share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
 	if active == Generic || len(dims) > mostColumns {
 		shareGeneric(dst, dims, rule, rows)
 		return
@@ -65,9 +63,7 @@ func Share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
 	}
 }
 
-// Combine sets dst[r], for every selected row, to the sum of
-// terms[k][r]*weights[k], starting from +0.
-func Combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
+func combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
 	if active == Generic || len(terms) > mostColumns {
 		combineGeneric(dst, terms, weights, rows)
 		return
@@ -90,9 +86,7 @@ func Combine(dst []float64, terms [][]float64, weights []float64, rows []uint64)
 	}
 }
 
-// Rescale sets dst[r], for every selected row, to ((src[r]-low)*100)/span, or to
-// 100 minus that. dst may be src.
-func Rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
+func rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
 	if active == Generic {
 		rescaleGeneric(dst, src, low, span, reverse, rows)
 		return

@@ -9,25 +9,6 @@ import (
 
 //go:generate env GOWORK=off go -C _asm run ./kube -out ../kube_amd64.s -stubs ../kube_stubs_amd64.go -pkg kernel
 
-// KubeFloat64 sets dst[r] to KubeRow of every selected row; other elements are
-// not touched. The columns of the entries stand in matrices and have an element
-// per element of dst. table is for KubeRatio only.
-//
-// It stays a call: inlined into another package, the generic function in it
-// would make the arguments escape.
-//
-//go:noinline
-func KubeFloat64(dst []float64, t KubeType, entries []KubeEntry, table *KubeTable, rows []uint64) {
-	kube(dst, t, entries, table, rows)
-}
-
-// KubeInt64 is KubeFloat64 for integers.
-//
-//go:noinline
-func KubeInt64(dst []int64, t KubeType, entries []KubeEntry, table *KubeTable, rows []uint64) {
-	kube(dst, t, entries, table, rows)
-}
-
 func kube[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, rows []uint64) {
 	if active == Generic || len(entries) > KubeEntries {
 		kubeGeneric(dst, t, entries, table, rows)
@@ -40,7 +21,7 @@ func kube[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, 
 		entries[k].prepare()
 	}
 	c := kubeCall{list: (*byte)(unsafe.Pointer(unsafe.SliceData(entries))), count: len(entries)}
-	if _, ok := any(T(0)).(int64); ok {
+	if !isFloat[T]() {
 		c.whole = 1
 	}
 	step := min(chunkRows(len(entries)), kubeRows)

@@ -1,0 +1,103 @@
+//go:build !amd64 || purego
+
+package kernel
+
+// Without assembly there is one implementation, and every kernel is its twin.
+
+func best() Impl { return Generic }
+
+func codes(dst []float32, src []float64) bool { return codesGeneric(dst, src) }
+
+func andListed(t test, dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
+	andListedGeneric(t, dst, data, stride, cols, vals)
+}
+
+func andSum(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols []int32, vals []float64) {
+	andSumGEGeneric(dst, a, aStride, b, bStride, cols, vals)
+}
+
+func andCodes(dst []uint64, data []float32, stride int, cols []int32, vals []float32) {
+	andGEGeneric(dst, data, stride, cols, vals)
+}
+
+func andRows(t test, dst []uint64, a []float64, aStride int, b []float64, bStride, cols int) {
+	andRowsGeneric(t, dst, a, aStride, b, bStride, cols)
+}
+
+func firstBest[T Number](values []T, rows []uint64, greatest bool) int {
+	return firstBestGeneric(values, rows, greatest)
+}
+
+func maskBeyond[T Number](dst []uint64, values []T, rows []uint64, limit T, least bool) {
+	maskBeyondGeneric(dst, values, rows, limit, least)
+}
+
+func foldColumns(f fold, dst, data []float64, stride int, cols []int32, numbers []float64, _ bool) {
+	foldColumnsGeneric(f, dst, data, stride, cols, numbers)
+}
+
+func copies(dst []int64, data []float64, stride int, cols []int32, request []float64, _ bool) {
+	copiesGeneric(dst, data, stride, cols, request)
+}
+
+func foldRows(f fold, dst, data []float64, stride int, total []float64, totalStride, cols int) {
+	foldRowsGeneric(f, dst, data, stride, total, totalStride, cols)
+}
+
+func strategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
+	strategyFitGeneric(dst, lo, terms, weights, points, rows)
+}
+
+func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
+	strategySumGeneric(dst, lo, terms, weights, points, base, columns, rows)
+}
+
+func scarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
+	scarceBaseGeneric(dst, lo, terms, start, scale, total, rows)
+}
+
+func setPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
+	setPresentGeneric(dst, base, lo, columns, rows)
+}
+
+func andReserve(dst []uint64, rule *ReserveRule) { andReserveGeneric(dst, rule) }
+
+func load(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
+	loadGeneric(dst, dims, rule, rows)
+}
+
+func share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
+	shareGeneric(dst, dims, rule, rows)
+}
+
+func combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
+	combineGeneric(dst, terms, weights, rows)
+}
+
+func rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
+	rescaleGeneric(dst, src, low, span, reverse, rows)
+}
+
+func kube[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, rows []uint64) {
+	kubeGeneric(dst, t, entries, table, rows)
+}
+
+func gpu(dst []float64, p gpuPolicy, g *GPURows, rows []uint64) { gpuGeneric(dst, p, g, rows) }
+
+func linear(acc []float64, op linearOp, more bool, terms []LinearTerm, kept []float64, over, unit float64, pods []float64) {
+	linearGeneric(acc, op, more, terms, kept, over, unit, pods)
+}
+
+func groupSizes(offsets []int32) (most, signs int32) { return groupSizesGeneric(offsets) }
+
+func deviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) {
+	deviceScoresGeneric(dst, most, entries, rows)
+}
+
+func deviceSums(dst, column []float64, offsets []int32, groups []uint64) {
+	deviceSumsGeneric(dst, column, offsets, groups)
+}
+
+func deviceBound(column []float64, rows []uint64) float64 { return deviceBoundGeneric(column, rows) }
+
+func prefetch(at *uintptr) { prefetchGeneric(at) }
