@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 		"go.yaml.in/yaml/v3",
 		"k8s.io/apimachinery/...",
 	},
+	"/internal/decimal":   {},
 	"/internal/fieldpath": {},
 	"/internal/quantity": {
 		"gopkg.in/inf.v0",
@@ -38,6 +39,7 @@ var rooms = map[string][]string{
 		"golang.org/x/sys/...",
 	},
 	"/vector": {
+		module + "/internal/decimal",
 		module + "/internal/kernel",
 	},
 	"/vector/vectormat": {
@@ -45,6 +47,7 @@ var rooms = map[string][]string{
 		"gonum.org/v1/gonum/...",
 	},
 	"/vectormap": {
+		module + "/internal/decimal",
 		module + "/internal/fieldpath",
 		module + "/internal/kernel",
 		module + "/internal/quantity",

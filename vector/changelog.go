@@ -48,7 +48,10 @@ func (l *changeLog) complete(since uint64) bool {
 func (l *changeLog) row(v uint64) int32 { return l.ring[v%changeLogSize] }
 
 // Version returns a number that every write to m moves up. It starts anywhere.
-func (m *Matrix) Version() uint64 { return m.log.version }
+func (m *Matrix) Version() uint64 {
+	m.exists()
+	return m.log.version
+}
 
 // Changed sets dst to the rows written after version since, ascending and
 // without repetition, and returns it; dst is overwritten and grown when its
@@ -62,6 +65,7 @@ func (m *Matrix) Version() uint64 { return m.log.version }
 //	rows, all = m.Changed(rows, since)
 //	since = m.Version()
 func (m *Matrix) Changed(dst []int32, since uint64) (rows []int32, all bool) {
+	m.exists()
 	rows = dst[:0]
 	if m.log.self == nil || !m.log.complete(since) {
 		return rows, true

@@ -31,10 +31,11 @@
 //
 // A plain vector that is shorter than a matrix is wide counts as padded with
 // zeros. A longer one is a mistake, and so are two matrices of different width
-// or [Schema], a mask of another length, or a row out of range: such calls
-// panic with a constant string that starts with "vector: ", before anything is
-// written. Data that cannot be used is an error, and a request that does not
-// fit is neither: it is a value.
+// or [Schema], a mask of another length, a row out of range, or an operand that
+// is nil (but a row mask): such calls panic with a constant string that starts
+// with "vector: ", before anything is written. Data that cannot be used is an
+// error, such as [*AmountError], and a request that does not fit is neither: it
+// is a value.
 //
 // # Numbers
 //

@@ -3,6 +3,9 @@ package vector
 import (
 	"errors"
 	"fmt"
+	"strconv"
+
+	"github.com/resvec/resvec/internal/decimal"
 )
 
 var (
@@ -15,26 +18,59 @@ var (
 	// number of rows. It is used like [ErrSchema].
 	ErrShape = errors.New("vector: shapes differ")
 
-	// ErrNotRepresentable says that an amount has no exact place in its
-	// column: it is NaN, infinite, too large or not a whole number of the
-	// column's unit. It is wrapped by errors that name the resource and the
-	// amount, such as [*AmountError].
+	// ErrNotRepresentable says that an amount has no exact place where it is
+	// meant to go: it is NaN, infinite, too large or not a whole number of the
+	// column's unit. An [*AmountError] names the amount.
 	ErrNotRepresentable = errors.New("amount is not representable")
+
+	// ErrNegative says that an amount is negative where only 0 or more makes
+	// sense. Such an error is ErrNotRepresentable too.
+	ErrNegative = fmt.Errorf("negative: %w", ErrNotRepresentable)
 )
 
-// AmountError reports an amount that an integral column cannot take. It wraps
-// [ErrNotRepresentable]. It is not vectormap's type of this name, which reports
-// an amount that cannot be converted.
+// AmountError reports an amount that is refused: by a row of a matrix, a vector
+// or a Kubernetes type. Where several are, their errors come joined: errors.As
+// finds the first, and the error's Unwrap() []error has all.
 type AmountError struct {
-	Resource string  // name of the column in the matrix's schema
-	Column   int     // index of the column
-	Amount   float64 // the amount refused, in the column's unit
+	Resource string // by name; "column 3" where no schema names it
+	Row      int    // of the matrix; -1 where there is none
+	Amount   string // as it was written
+	Reason   string // what is wrong with it, and what would be right
+	Cause    error  // such as [ErrNotRepresentable], for errors.Is; nil where it is just too much
 }
 
-// Error names the resource and the amount.
+// Error names the row, the resource, the amount, and what would be right.
 func (e *AmountError) Error() string {
-	return fmt.Sprintf("vector: %s: amount %v is not a whole number of the column's unit", e.Resource, e.Amount)
+	text := e.Resource + ": amount " + e.Amount + " " + e.Reason
+	if e.Row >= 0 {
+		text = "row " + strconv.Itoa(e.Row) + ": " + text
+	}
+	return text
 }
 
-// Unwrap returns [ErrNotRepresentable].
-func (e *AmountError) Unwrap() error { return ErrNotRepresentable }
+// Unwrap returns Cause.
+func (e *AmountError) Unwrap() error { return e.Cause }
+
+// The reasons why a matrix refuses an amount.
+const (
+	reasonFinite   = "is not a finite number"
+	reasonWhole    = "is not a whole number of the column's unit"
+	reasonLarge    = "is too large: want less than 2^53 of the column's unit"
+	reasonSum      = "makes the row's amount too large: want less than 2^53 of the column's unit"
+	reasonOverflow = "makes the row's amount infinite"
+	reasonNegative = "is negative: want 0 or more"
+)
+
+// refusal reports amount x of column j, for row i.
+func (m *Matrix) refusal(i, j int, x float64, reason string) *AmountError {
+	e := &AmountError{
+		Resource: fmt.Sprint("column ", j), Row: i, Amount: decimal.Format(x), Reason: reason, Cause: ErrNotRepresentable,
+	}
+	if columns := m.schema.Columns(); columns != nil {
+		e.Resource = columns[j].Name
+	}
+	if reason == reasonNegative {
+		e.Cause = ErrNegative
+	}
+	return e
+}

@@ -85,7 +85,7 @@ func ExampleMatrix_AddRow() {
 	fmt.Println(m.AddRow(0, vector.ResourceVector{0.5}))
 	// Output:
 	// <nil>
-	// vector: cpu: amount 0.5 is not a whole number of the column's unit
+	// row 0: cpu: amount 0.5 is not a whole number of the column's unit
 }
 
 func ExampleMatrix_Changed() {

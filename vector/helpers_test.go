@@ -1,6 +1,7 @@
 package vector_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -97,6 +98,20 @@ func wantPanic(t *testing.T, want string, f func()) {
 		}
 	}()
 	f()
+}
+
+// wantAmountError fails the test unless err refuses this amount and names it.
+func wantAmountError(t *testing.T, what string, err error, row int, resource, amount string) {
+	t.Helper()
+	var got *vector.AmountError
+	switch {
+	case !errors.As(err, &got) || !errors.Is(err, vector.ErrNotRepresentable):
+		t.Errorf("%s: error %v", what, err)
+	case got.Row != row || got.Resource != resource || got.Amount != amount:
+		t.Errorf("%s: error %+v, want row %d, %s, %s", what, got, row, resource, amount)
+	case err.Error() != fmt.Sprintf("row %d: %s: amount %s %s", row, resource, amount, got.Reason) || got.Reason == "":
+		t.Errorf("%s: error %q", what, err)
+	}
 }
 
 // rowMasks returns the kinds of row mask over rows rows: nil, none, all and a

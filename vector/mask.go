@@ -20,6 +20,7 @@ type Mask struct {
 }
 
 const (
+	panicNilMask    = "vector: mask is nil"
 	panicMaskRow    = "vector: mask row out of range"
 	panicMaskLength = "vector: mask lengths differ"
 	panicNegative   = "vector: negative size"
@@ -44,6 +45,7 @@ func (m *Mask) Resize(rows int) {
 
 // resize sets the length and leaves the bits undefined.
 func (m *Mask) resize(rows int) {
+	m.exists()
 	if rows < 0 {
 		panic(panicNegative)
 	}
@@ -74,15 +76,29 @@ func (m *Mask) trim() {
 }
 
 // Len returns the number of rows that m ranges over, in the set or not.
-func (m *Mask) Len() int { return m.rows }
+func (m *Mask) Len() int {
+	m.exists()
+	return m.rows
+}
 
 // Words returns the bits of m: row r is bit r%64 of word r/64, and bits beyond
 // the last row are 0. It is a view; writing to it changes m, and must keep
 // those bits 0.
-func (m *Mask) Words() []uint64 { return m.words }
+func (m *Mask) Words() []uint64 {
+	m.exists()
+	return m.words
+}
+
+// exists panics unless there is a mask.
+func (m *Mask) exists() {
+	if m == nil {
+		panic(panicNilMask)
+	}
+}
 
 // Set adds row r.
 func (m *Mask) Set(r int) {
+	m.exists()
 	if uint(r) >= uint(m.rows) {
 		panic(panicMaskRow)
 	}
@@ -91,6 +107,7 @@ func (m *Mask) Set(r int) {
 
 // Clear removes row r.
 func (m *Mask) Clear(r int) {
+	m.exists()
 	if uint(r) >= uint(m.rows) {
 		panic(panicMaskRow)
 	}
@@ -99,6 +116,7 @@ func (m *Mask) Clear(r int) {
 
 // Test reports whether row r is in the set.
 func (m *Mask) Test(r int) bool {
+	m.exists()
 	if uint(r) >= uint(m.rows) {
 		panic(panicMaskRow)
 	}
@@ -106,15 +124,15 @@ func (m *Mask) Test(r int) bool {
 }
 
 // SetAll adds every row.
-func (m *Mask) SetAll() { m.fill(m.rows) }
+func (m *Mask) SetAll() { m.fill(m.Len()) }
 
 // ClearAll removes every row.
-func (m *Mask) ClearAll() { clear(m.words) }
+func (m *Mask) ClearAll() { clear(m.Words()) }
 
 // Count returns how many rows are in the set.
 func (m *Mask) Count() int {
 	n := 0
-	for _, w := range m.words {
+	for _, w := range m.Words() {
 		n += bits.OnesCount64(w)
 	}
 	return n
@@ -122,7 +140,7 @@ func (m *Mask) Count() int {
 
 // Any reports whether a row is in the set.
 func (m *Mask) Any() bool {
-	for _, w := range m.words {
+	for _, w := range m.Words() {
 		if w != 0 {
 			return true
 		}
@@ -132,7 +150,7 @@ func (m *Mask) Any() bool {
 
 // First returns the lowest row in the set, or -1 when it is empty: first fit.
 func (m *Mask) First() int {
-	for i, w := range m.words {
+	for i, w := range m.Words() {
 		if w != 0 {
 			return i*kernel.Block + bits.TrailingZeros64(w)
 		}
@@ -144,6 +162,7 @@ func (m *Mask) First() int {
 // has no more than n rows or n is negative. A row drawn at random is
 // m.Nth(rand.IntN(m.Count())).
 func (m *Mask) Nth(n int) int {
+	m.exists()
 	if n < 0 {
 		return -1
 	}
@@ -163,6 +182,7 @@ func (m *Mask) Nth(n int) int {
 // All iterates over the rows in the set, in ascending order. Changes made to m
 // during the iteration are seen from the next block of 64 rows on.
 func (m *Mask) All() iter.Seq[int] {
+	m.exists()
 	return func(yield func(int) bool) {
 		for i, w := range m.words {
 			for ; w != 0; w &= w - 1 {
@@ -203,6 +223,8 @@ func (m *Mask) AndNot(a, b *Mask) {
 
 // prepare resizes m for a result of a and b.
 func (m *Mask) prepare(a, b *Mask) {
+	a.exists()
+	b.exists()
 	if a.rows != b.rows {
 		panic(panicMaskLength)
 	}
@@ -211,13 +233,13 @@ func (m *Mask) prepare(a, b *Mask) {
 
 // CopyFrom makes m a copy of src, reusing m's storage.
 func (m *Mask) CopyFrom(src *Mask) {
-	m.resize(src.rows)
+	m.resize(src.Len())
 	copy(m.words, src.words)
 }
 
 // Equal reports whether m and other have the same length and the same rows.
 func (m *Mask) Equal(other *Mask) bool {
-	if m.rows != other.rows {
+	if m.Len() != other.Len() {
 		return false
 	}
 	for i, w := range m.words {

@@ -43,6 +43,7 @@ type Matrix struct {
 }
 
 const (
+	panicNilMatrix   = "vector: matrix is nil"
 	panicRow         = "vector: row out of range"
 	panicColumn      = "vector: column out of range"
 	panicVectorLong  = "vector: vector is longer than the matrix is wide"
@@ -153,17 +154,29 @@ func aligned[T float32 | float64](n int) []T {
 }
 
 // Rows returns the number of rows.
-func (m *Matrix) Rows() int { return m.rows }
+func (m *Matrix) Rows() int {
+	m.exists()
+	return m.rows
+}
 
 // Cols returns the number of columns.
-func (m *Matrix) Cols() int { return m.cols }
+func (m *Matrix) Cols() int {
+	m.exists()
+	return m.cols
+}
 
 // Stride returns the distance between the columns in memory, in elements: the
 // rows that m can hold before it has to move.
-func (m *Matrix) Stride() int { return m.stride }
+func (m *Matrix) Stride() int {
+	m.exists()
+	return m.stride
+}
 
 // Schema returns the schema of the columns.
-func (m *Matrix) Schema() Schema { return m.schema }
+func (m *Matrix) Schema() Schema {
+	m.exists()
+	return m.schema
+}
 
 // At returns the element in row i, column j.
 func (m *Matrix) At(i, j int) float64 {
@@ -196,6 +209,7 @@ func (m *Matrix) Column(j int) []float64 {
 // multiple of 64. The view sees later writes to m and is valid until m's shape
 // changes. It has no change log: [Matrix.Changed] says all.
 func (m *Matrix) Slice(lo, hi int) *Matrix {
+	m.exists()
 	if lo < 0 || hi < lo || hi > m.rows {
 		panic(panicRow)
 	}
@@ -230,10 +244,11 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 }
 
 // AddRow adds v, padded with zeros, to row i. Sums are rounded as float64 sums
-// are. An integral column of the schema takes whole numbers below 2^53 only, so
-// that its sums are exact as long as they stay below 2^53 too: another amount,
-// NaN and Inf included, is an [*AmountError], and the row stays as it was. A
-// matrix without schema has no integral column.
+// are. What could not be taken back is an [*AmountError], and then the row stays
+// as it was: an amount that is NaN or infinite, a sum that would become
+// infinite, and in an integral column of the schema an amount that is no whole
+// number, or an amount or a sum of 2^53 or more. An element that is infinite or
+// NaN already stays so.
 func (m *Matrix) AddRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v, 1)
@@ -248,7 +263,7 @@ func (m *Matrix) SubRow(i int, v ResourceVector) error {
 
 // addRow is AddRow for sign 1, SubRow for sign -1.
 func (m *Matrix) addRow(i int, v ResourceVector, sign float64) error {
-	if err := m.checkAmounts(i, v); err != nil {
+	if err := m.checkAmounts(i, v, sign); err != nil {
 		return err
 	}
 	m.add(i, v, sign)
@@ -271,19 +286,42 @@ func (m *Matrix) add(i int, v ResourceVector, sign float64) {
 }
 
 // checkAmounts checks the arguments of addRow.
-func (m *Matrix) checkAmounts(i int, v ResourceVector) error {
+func (m *Matrix) checkAmounts(i int, v ResourceVector, sign float64) error {
 	m.checkRow(i)
 	m.checkVector(v)
-	for _, j := range m.integral {
-		if int(j) >= len(v) {
+	p := i
+	for j, x := range v {
+		was := m.data[p]
+		switch sum := was + float64(x*sign); {
+		case math.Abs(sum) <= math.MaxFloat64: // and so are both of its parts
+		case !(math.Abs(x) <= math.MaxFloat64):
+			return m.refusal(i, j, x, reasonFinite)
+		case math.Abs(was) <= math.MaxFloat64:
+			return m.refusal(i, j, x, reasonOverflow)
+		}
+		p += m.stride
+	}
+	for _, column := range m.integral {
+		j := int(column)
+		if j >= len(v) {
 			break
 		}
-		if x := v[j]; !(math.Abs(x) < 1<<53) || x != math.Trunc(x) {
-			return &AmountError{Resource: m.schema.Columns()[j].Name, Column: int(j), Amount: x}
+		x, was := v[j], m.data[j*m.stride+i]
+		switch {
+		case x != math.Trunc(x):
+			return m.refusal(i, j, x, reasonWhole)
+		case !exact(x):
+			return m.refusal(i, j, x, reasonLarge)
+		case !exact(was+float64(x*sign)) && exact(was):
+			return m.refusal(i, j, x, reasonSum)
 		}
 	}
 	return nil
 }
+
+// exact reports whether x is below 2^53 in magnitude, where whole numbers are
+// exact, and so are their sums and differences.
+func exact(x float64) bool { return math.Abs(x) < 1<<53 }
 
 // store writes element p of column j, its code, and the column's tame flag.
 func (m *Matrix) store(p, j int, x float64) {
@@ -452,6 +490,7 @@ func (m *Matrix) widen(schema Schema, cols int) {
 // and whatever it derives from the copy. A view of m as src panics.
 func (m *Matrix) CopyFrom(src *Matrix) {
 	m.checkWritable()
+	src.exists()
 	m.copyFrom(src)
 }
 
@@ -502,25 +541,36 @@ func (m *Matrix) copyChanges(src *Matrix) bool {
 	return true
 }
 
+// exists panics unless there is a matrix.
+func (m *Matrix) exists() {
+	if m == nil {
+		panic(panicNilMatrix)
+	}
+}
+
 func (m *Matrix) checkRow(i int) {
+	m.exists()
 	if uint(i) >= uint(m.rows) {
 		panic(panicRow)
 	}
 }
 
 func (m *Matrix) checkColumn(j int) {
+	m.exists()
 	if uint(j) >= uint(m.cols) {
 		panic(panicColumn)
 	}
 }
 
 func (m *Matrix) checkVector(v ResourceVector) {
+	m.exists()
 	if len(v) > m.cols {
 		panic(panicVectorLong)
 	}
 }
 
 func (m *Matrix) checkWritable() {
+	m.exists()
 	if m.readOnly {
 		panic(panicReadOnly)
 	}
@@ -529,12 +579,15 @@ func (m *Matrix) checkWritable() {
 // shares reports whether m and other are the same matrix or one is a view of the
 // other: a view keeps the end of the storage.
 func (m *Matrix) shares(other *Matrix) bool {
+	m.exists()
 	a, b := m.data[:cap(m.data)], other.data[:cap(other.data)]
 	return m == other || len(a) > 0 && len(b) > 0 && &a[len(a)-1] == &b[len(b)-1]
 }
 
 // checkSame panics unless a and b have the same width and compatible schemas.
 func checkSame(a, b *Matrix) {
+	a.exists()
+	b.exists()
 	if a.cols != b.cols {
 		panic(panicWidth)
 	}

@@ -53,7 +53,7 @@ func (n *Names) All() iter.Seq2[string, int] {
 // for all who ask. So whoever keeps something by row sees by comparing pointers
 // whether the rows are still those.
 func (t *Table) Names() *Names {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
 	return t.namesLocked()
 }

@@ -38,6 +38,8 @@ func NewOverlay(src *Matrix) *Overlay {
 // storage. Marks taken before are void. Resetting to the same source again
 // costs the rows that o or src changed in between.
 func (o *Overlay) Reset(src *Matrix) {
+	o.exists()
+	src.exists()
 	o.Rollback(Mark{})
 	o.matrix.copied.own = o.matrix.log.version // it is the copy of the source again
 	o.matrix.copyFrom(src)
@@ -47,6 +49,7 @@ func (o *Overlay) Reset(src *Matrix) {
 // Matrix returns the changed copy, to be read by any kernel or scorer. It is
 // read-only and follows later changes and rollbacks; its change log does too.
 func (o *Overlay) Matrix() *Matrix {
+	o.exists()
 	if !o.matrix.readOnly { // the zero Overlay's
 		o.matrix.readOnly = true
 	}
@@ -55,6 +58,7 @@ func (o *Overlay) Matrix() *Matrix {
 
 // SetRow sets row i to v, as [Matrix.SetRow].
 func (o *Overlay) SetRow(i int, v ResourceVector) {
+	o.exists()
 	m := &o.matrix
 	m.checkRow(i)
 	m.checkVector(v)
@@ -71,7 +75,8 @@ func (o *Overlay) SubRow(i int, v ResourceVector) error { return o.addRow(i, v, 
 
 // addRow is Matrix.addRow, journalled. Nothing is journalled beside an error.
 func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
-	if err := o.matrix.checkAmounts(i, v); err != nil {
+	o.exists()
+	if err := o.matrix.checkAmounts(i, v, sign); err != nil {
 		return err
 	}
 	o.save(i)
@@ -80,13 +85,17 @@ func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
 }
 
 // Mark returns the present point of the history.
-func (o *Overlay) Mark() Mark { return Mark{changes: len(o.rows)} }
+func (o *Overlay) Mark() Mark {
+	o.exists()
+	return Mark{changes: len(o.rows)}
+}
 
 // Rollback takes back every change made since mark was taken, newest first. The
 // zero Mark takes back all of them. A mark that was itself rolled back is void:
 // it panics when the history has become shorter, and means another point of it
 // otherwise.
 func (o *Overlay) Rollback(mark Mark) {
+	o.exists()
 	if mark.changes > len(o.rows) {
 		panic(panicMark)
 	}
@@ -102,6 +111,13 @@ func (o *Overlay) Rollback(mark Mark) {
 	}
 	o.rows = o.rows[:mark.changes]
 	o.amounts = o.amounts[:mark.changes*m.cols]
+}
+
+// exists panics unless there is an overlay.
+func (o *Overlay) exists() {
+	if o == nil {
+		panic("vector: overlay is nil")
+	}
 }
 
 // save journals row i.

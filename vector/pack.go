@@ -168,7 +168,7 @@ func (p *Packer) Place(dst []int32, free, requests *Matrix, rows *Mask) (placeme
 // domains: it returns the first set in which it finds a placement, and -1 when there
 // is none. The time is linear in the rows of the sets that it looks at.
 func (p *Packer) PlaceIn(dst []int32, free, requests *Matrix, rows *Mask, domains *Domains) (placement []int32, domain int) {
-	checkDomains(domains)
+	domains.exists()
 	p.prepare(free, requests, rows, domains)
 	p.bounds.take(&p.gang)
 	p.climb.start(&p.bounds, free, &p.sets)
@@ -189,8 +189,15 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *Matrix, rows *Mask, domain
 	return dst[:0], -1
 }
 
+func (p *Packer) exists() {
+	if p == nil {
+		panic("vector: packer is nil")
+	}
+}
+
 // take checks the operands and takes the gang and the row sets.
 func (p *Packer) take(free, requests *Matrix, rows *Mask, domains *Domains) {
+	p.exists()
 	checkSame(free, requests)
 	p.sets.take(domains, selection(rows, free.rows), free.rows)
 	p.gang.take(requests)
@@ -198,6 +205,7 @@ func (p *Packer) take(free, requests *Matrix, rows *Mask, domains *Domains) {
 
 // prepare is take for a gang that is to be placed.
 func (p *Packer) prepare(free, requests *Matrix, rows *Mask, domains *Domains) {
+	p.exists()
 	free.checkVector(p.options.Total)
 	if p.options.Choice == BestFit {
 		p.options.Tie.check(free.rows)

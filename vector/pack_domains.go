@@ -15,11 +15,14 @@ type Domains struct {
 }
 
 // Len returns the number of sets.
-func (d *Domains) Len() int { return max(len(d.Offsets)-1, 0) }
+func (d *Domains) Len() int {
+	d.exists()
+	return max(len(d.Offsets)-1, 0)
+}
 
-func checkDomains(d *Domains) {
+func (d *Domains) exists() {
 	if d == nil {
-		panic("vector: no domains")
+		panic("vector: domains is nil")
 	}
 }
 

@@ -1,6 +1,9 @@
 package vector
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+)
 
 // Scenario is the answer of [Packer.Filter].
 type Scenario struct {
@@ -48,10 +51,11 @@ type Scenario struct {
 // Placeability by a heuristic is not monotone (one more victim can break first fit),
 // so the prefix found need not be the shortest one; Minimal says when it is.
 //
-// The error is a [*ReleaseError] when no answer is found before a victim that cannot
-// be released: one on a row that there is not, or with an amount that is negative,
-// NaN, infinite or not whole in an integral column of the overlay. No victim is taken
-// after that one, and an answer that needs fewer stands. Filter panics when a victim
+// The error says which victim cannot be released, when no answer is found before it:
+// it is [ErrShape] for one on a row that there is not, and an [*AmountError] for one
+// with an amount that is negative, NaN, infinite or not whole in an integral column of
+// the overlay. No victim is taken after that one, and an answer that needs fewer
+// stands. Filter panics when a victim
 // has more amounts than columns.
 //
 // dst is overwritten, grown when its capacity is short, and becomes the
@@ -68,11 +72,12 @@ func (p *Packer) Filter(dst []int32, o *Overlay, requests *Matrix, rows *Mask, v
 // domains: how short a prefix makes it placeable in one of them. It is infeasible
 // when it is in every set, and a placement is that of [Packer.PlaceIn].
 func (p *Packer) FilterIn(dst []int32, o *Overlay, requests *Matrix, rows *Mask, domains *Domains, victims iter.Seq2[int, ResourceVector]) (Scenario, error) {
-	checkDomains(domains)
+	domains.exists()
 	return p.filter(dst, o, requests, rows, domains, victims)
 }
 
 func (p *Packer) filter(dst []int32, o *Overlay, requests *Matrix, rows *Mask, domains *Domains, victims iter.Seq2[int, ResourceVector]) (Scenario, error) {
+	o.exists()
 	free := &o.matrix
 	p.prepare(free, requests, rows, domains)
 	p.sets.index(free.rows)
@@ -117,7 +122,7 @@ type search struct {
 	domain   int // its set
 	next     int // the prefix to try next
 	done     bool
-	fault    *ReleaseError
+	fault    error
 
 	after   Mark      // of failed
 	rows    []int32   // the victims after failed, for bisection
@@ -146,7 +151,7 @@ func (s *search) victim(row int, amounts ResourceVector) bool {
 	}
 	s.free.checkVector(amounts)
 	if !releasable(s.free, row, amounts) {
-		s.fault = releaseError(s.free, s.released, row, amounts)
+		s.fault = fmt.Errorf("victim %d: %w", s.released, releaseError(s.free, row, amounts))
 		s.done = true
 		return false
 	}

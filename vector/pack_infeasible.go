@@ -108,7 +108,7 @@ func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibili
 // last, and among those the one that has the most of what that asks for. Ties go to
 // the first set. domain is -1 when there is none.
 func (p *Packer) InfeasibleIn(free, requests *Matrix, rows *Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
-	checkDomains(domains)
+	domains.exists()
 	p.take(free, requests, rows, domains)
 	p.bounds.take(&p.gang)
 	p.climb.start(&p.bounds, free, &p.sets)

@@ -3,6 +3,7 @@ package vector
 import (
 	"math"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/kernel"
 )
 
@@ -69,11 +70,18 @@ type columnBest struct {
 	peaks
 }
 
+func (p *Proof) exists() {
+	if p == nil {
+		panic("vector: proof is nil")
+	}
+}
+
 // Reset makes p a proof about the gang in requests on the selected rows of free, as
 // [Packer.Infeasible] takes them. Marks taken before are void, and so is the limit
 // of [Proof.Limit]. Resetting to the same matrix again costs the rows that it or p
 // changed in between. It panics as Infeasible does.
 func (p *Proof) Reset(free, requests *Matrix, rows *Mask) {
+	p.exists()
 	checkSame(free, requests)
 	selected := selection(rows, free.rows)
 	if p.selected = selected; rows != nil {
@@ -114,6 +122,7 @@ func grown[T any](s []T, n int) []T {
 // is not known. allocatable is kept, not copied. It panics unless its shape and
 // schema are those of the free amounts.
 func (p *Proof) Limit(allocatable *Matrix) {
+	p.exists()
 	if allocatable != nil {
 		checkSameRows(&p.overlay.matrix, allocatable)
 	}
@@ -121,15 +130,16 @@ func (p *Proof) Limit(allocatable *Matrix) {
 }
 
 // Release adds amounts, padded with zeros, to what is free on a row: a victim goes.
-// The error is a [*ReleaseError], and nothing has changed, when there is no such
-// row, when an amount is negative, NaN, infinite or not whole in an integral column,
-// and when the row had more than its limit. It panics when amounts are longer than
-// the rows are wide.
+// Nothing has changed when there is an error: [ErrShape] when there is no such row,
+// an [*AmountError] when an amount is negative, NaN, infinite or not whole in an
+// integral column, and one without a Cause when the row would have more than its
+// limit. It panics when amounts are longer than the rows are wide.
 func (p *Proof) Release(row int, amounts ResourceVector) error {
+	p.exists()
 	m := &p.overlay.matrix
 	m.checkVector(amounts)
 	if !releasable(m, row, amounts) {
-		return releaseError(m, -1, row, amounts)
+		return releaseError(m, row, amounts)
 	}
 	if p.allocatable != nil {
 		for j, x := range amounts {
@@ -149,10 +159,11 @@ func (p *Proof) Release(row int, amounts ResourceVector) error {
 // the limit it is an error to take more than is free. What was released can always
 // be taken back, also on a row that had less than nothing before.
 func (p *Proof) Take(row int, amounts ResourceVector) error {
+	p.exists()
 	m := &p.overlay.matrix
 	m.checkVector(amounts)
 	if !releasable(m, row, amounts) {
-		return releaseError(m, -1, row, amounts)
+		return releaseError(m, row, amounts)
 	}
 	for j, x := range amounts {
 		there := m.data[j*m.stride+row] - min(p.start.data[j*p.start.stride+row], 0)
@@ -168,8 +179,9 @@ func (p *Proof) Take(row int, amounts ResourceVector) error {
 
 // tooMuch says that x is more than what is there.
 func (p *Proof) tooMuch(row, j int, x, there float64) error {
-	e := &ReleaseError{Victim: -1, Row: row, There: there, fault: faultMore}
-	return e.in(&p.overlay.matrix, j, x)
+	e := p.overlay.matrix.refusal(row, j, x, "is more than the "+decimal.Format(there)+" there")
+	e.Cause = nil
+	return e
 }
 
 // exceeds reports whether x is more than what is there. Fractions were rounded
@@ -205,6 +217,7 @@ func (p *Proof) now() uint64 { return p.past + uint64(len(p.log)) }
 
 // work returns the sheet. That of the zero Proof has no overlay yet.
 func (p *Proof) work() *sheet {
+	p.exists()
 	if p.sheet.overlay == nil {
 		p.sheet.take(&p.overlay)
 	}
@@ -236,6 +249,7 @@ func (p *Proof) Rollback(mark Mark) {
 // [Packer]. It is read-only. What was released since shows when Matrix is called
 // again.
 func (p *Proof) Matrix() *Matrix {
+	p.exists()
 	p.sheet.complete()
 	return p.overlay.Matrix()
 }
@@ -243,6 +257,7 @@ func (p *Proof) Matrix() *Matrix {
 // Infeasible returns what [Packer.Infeasible] returns for the amounts as they are
 // now: whether the gang provably has no valid placement, and why.
 func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
+	p.exists()
 	for ; p.first < len(p.known); p.first++ {
 		if !p.holds(p.first) {
 			return p.why(p.first), true

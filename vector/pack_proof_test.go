@@ -109,9 +109,7 @@ func (s *proofStory) move(row int, release bool) {
 		if err := s.proof.Release(row, v); err != nil {
 			s.fail("Release: %v", err)
 		}
-		if err := s.now.AddRow(row, v); err != nil {
-			s.fail("%v", err)
-		}
+		addRow(s.now, row, v)
 		return
 	}
 	possible := true
@@ -125,9 +123,7 @@ func (s *proofStory) move(row int, release bool) {
 	if err != nil {
 		return
 	}
-	if err := s.now.SubRow(row, v); err != nil {
-		s.fail("%v", err)
-	}
+	addRow(s.now, row, negated(v))
 }
 
 // wrong makes a call that has to fail.
@@ -141,8 +137,9 @@ func (s *proofStory) wrong() {
 		v[s.r.IntN(cols)] = []float64{-1, nan, inf, -inf, -tiny}[s.r.IntN(5)]
 	}
 	for _, call := range []func(int, vec) error{s.proof.Release, s.proof.Take} {
-		var release *vector.ReleaseError
-		if err := call(row, v); !errors.As(err, &release) || release.Row != row {
+		err := call(row, v)
+		var amount *vector.AmountError
+		if isAmount := errors.As(err, &amount); !isAmount && !errors.Is(err, vector.ErrShape) || isAmount && amount.Row != row {
 			s.fail("row %d, %v: %v", row, v, err)
 		}
 	}
@@ -286,21 +283,20 @@ func TestProofErrors(t *testing.T) {
 		is     error
 		want   string
 	}{
-		{"no row", p.Release, 3, vec{1}, vector.ErrShape, "vector: no row 3 among 3"},
-		{"no row below", p.Take, -1, vec{1}, vector.ErrShape, "vector: no row -1 among 3"},
-		{"negative", p.Release, 0, vec{1, -1}, vector.ErrNotRepresentable, "vector: row 0: gpu: amount -1 is negative"},
-		{"NaN", p.Take, 1, vec{nan, 1}, vector.ErrNotRepresentable, "vector: row 1: cpu: amount NaN is not a finite number"},
-		{"infinite", p.Release, 1, vec{inf}, vector.ErrNotRepresentable, "vector: row 1: cpu: amount +Inf is not a finite number"},
-		{"minus infinite", p.Release, 1, vec{-inf}, vector.ErrNotRepresentable, "vector: row 1: cpu: amount -Inf is not a finite number"},
-		{"not whole", p.Release, 0, vec{1, 0.5}, vector.ErrNotRepresentable, "vector: row 0: gpu: amount 0.5 is not a whole number of the column's unit"},
-		{"too large", p.Release, 0, vec{1, 1 << 53}, vector.ErrNotRepresentable, "vector: row 0: gpu: amount 9.007199254740992e+15 is not a whole number of the column's unit"},
-		{"more than the row has", p.Release, 0, vec{6.5, 4}, nil, "vector: row 0: gpu: amount 4 is more than the 3 there"},
-		{"more than is free", p.Take, 0, vec{1.5, 2}, nil, "vector: row 0: gpu: amount 2 is more than the 1 there"},
-		{"anything from an over-subscribed row", p.Take, 1, vec{0, 1}, nil, "vector: row 1: gpu: amount 1 is more than the 0 there"},
+		{"no row", p.Release, 3, vec{1}, vector.ErrShape, "no row 3 among 3: vector: shapes differ"},
+		{"no row below", p.Take, -1, vec{1}, vector.ErrShape, "no row -1 among 3: vector: shapes differ"},
+		{"negative", p.Release, 0, vec{1, -1}, vector.ErrNotRepresentable, "row 0: gpu: amount -1 is negative: want 0 or more"},
+		{"NaN", p.Take, 1, vec{nan, 1}, vector.ErrNotRepresentable, "row 1: cpu: amount NaN is not a finite number"},
+		{"infinite", p.Release, 1, vec{inf}, vector.ErrNotRepresentable, "row 1: cpu: amount +Inf is not a finite number"},
+		{"minus infinite", p.Release, 1, vec{-inf}, vector.ErrNotRepresentable, "row 1: cpu: amount -Inf is not a finite number"},
+		{"not whole", p.Release, 0, vec{1, 0.5}, vector.ErrNotRepresentable, "row 0: gpu: amount 0.5 is not a whole number of the column's unit"},
+		{"too large", p.Release, 0, vec{1, 1 << 53}, vector.ErrNotRepresentable, "row 0: gpu: amount 9007199254740992 is too large: want less than 2^53 of the column's unit"},
+		{"more than the row has", p.Release, 0, vec{6.5, 4}, nil, "row 0: gpu: amount 4 is more than the 3 there"},
+		{"more than is free", p.Take, 0, vec{1.5, 2}, nil, "row 0: gpu: amount 2 is more than the 1 there"},
+		{"anything from an over-subscribed row", p.Take, 1, vec{0, 1}, nil, "row 1: gpu: amount 1 is more than the 0 there"},
 	} {
 		err := test.call(test.row, test.amount)
-		var release *vector.ReleaseError
-		if !errors.As(err, &release) || err.Error() != test.want || test.is != nil && !errors.Is(err, test.is) ||
+		if err == nil || err.Error() != test.want || test.is != nil && !errors.Is(err, test.is) ||
 			test.is == nil && (errors.Is(err, vector.ErrShape) || errors.Is(err, vector.ErrNotRepresentable)) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}

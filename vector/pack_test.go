@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
@@ -133,11 +134,16 @@ func released(free *vector.Matrix, victims victimList, n int) *vector.Matrix {
 	after := new(vector.Matrix)
 	after.CopyFrom(free)
 	for i, r := range victims.Rows[:n] {
-		if err := after.AddRow(int(r), victims.Amounts.Row(nil, i)); err != nil {
-			panic(err)
-		}
+		addRow(after, int(r), victims.Amounts.Row(nil, i))
 	}
 	return after
+}
+
+// addRow is Matrix.AddRow for sums that may become infinite, which that refuses.
+func addRow(m *vector.Matrix, row int, v vec) {
+	sum := m.Row(nil, row)
+	sum.Add(v)
+	m.SetRow(row, sum)
 }
 
 // victimList are victims: victim i runs on row Rows[i] and releases row i of Amounts.
@@ -378,7 +384,11 @@ func TestPackerAgainstExhaustiveSearch(t *testing.T) {
 		for cols := range all {
 			all[cols] = packers(vec{12, 13, 14}[:cols])
 		}
-		for n := range testkit.Amount(t, 600, 3000, 6000) {
+		rounds := 6000
+		if raceEnabled || testing.Short() {
+			rounds = 600
+		}
+		for n := range rounds {
 			c := smallCase(r, n%3 == 0)
 			k := n % len(all[0])
 			checkCase(t, all[c.free.Cols()][k], k%2 == 1, c)
@@ -455,7 +465,7 @@ func manyRows(seed uint64, identical bool) packCase {
 // TestFilterAtScale checks what can be checked without exhaustive search.
 func TestFilterAtScale(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
-		for seed := range uint64(testkit.Amount(t, 1, 2, 4)) {
+		for seed := range uint64(4) {
 			for _, identical := range []bool{true, false} {
 				c := manyRows(seed, identical)
 				var want []int // prefixes of the first packers, by search
@@ -821,14 +831,14 @@ func TestFilterErrors(t *testing.T) {
 		is       error
 		want     string
 	}{
-		{1, vec{-1, 0}, 0, "cpu", vector.ErrNotRepresentable, "row 1: cpu: amount -1 is negative"},
+		{1, vec{-1, 0}, 0, "cpu", vector.ErrNotRepresentable, "row 1: cpu: amount -1 is negative: want 0 or more"},
 		{0, vec{nan, 0}, 0, "cpu", vector.ErrNotRepresentable, "row 0: cpu: amount NaN is not a finite number"},
 		{1, vec{inf}, 0, "cpu", vector.ErrNotRepresentable, "row 1: cpu: amount +Inf is not a finite number"},
-		{1, vec{0.5, -0.5}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount -0.5 is negative"},
+		{1, vec{0.5, -0.5}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount -0.5 is negative: want 0 or more"},
 		{1, vec{0.5, 0.5}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount 0.5 is not a whole number of the column's unit"},
-		{1, vec{0.5, 1 << 53}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount 9.007199254740992e+15 is not a whole number of the column's unit"},
-		{2, vec{1, 1}, -1, "", vector.ErrShape, "no row 2 among 2"},
-		{-1, nil, -1, "", vector.ErrShape, "no row -1 among 2"},
+		{1, vec{0.5, 1 << 53}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount 9007199254740992 is too large: want less than 2^53 of the column's unit"},
+		{2, vec{1, 1}, -1, "", vector.ErrShape, "no row 2 among 2: vector: shapes differ"},
+		{-1, nil, -1, "", vector.ErrShape, "no row -1 among 2: vector: shapes differ"},
 	} {
 		free := vector.NewMatrix(whole, 2, 2)
 		taken := 0
@@ -849,10 +859,10 @@ func TestFilterErrors(t *testing.T) {
 			matrixOf(2, vec{2, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}, vec{1, 2}),
 		} {
 			_, err := p.Filter(nil, o, gang, nil, victims)
-			var got *vector.ReleaseError
-			if !errors.As(err, &got) || !errors.Is(err, test.is) || err.Error() != "vector: victim 1: "+test.want ||
-				got.Victim != 1 || got.Row != test.row || got.Column != test.column || got.Resource != test.resource ||
-				test.column >= 0 && !testkit.Same(got.Amount, test.amount[test.column]) {
+			var got *vector.AmountError
+			isAmount := errors.As(err, &got)
+			if !errors.Is(err, test.is) || err.Error() != "victim 1: "+test.want || isAmount != (test.column >= 0) ||
+				isAmount && (got.Row != test.row || got.Resource != test.resource || got.Amount != decimal.Format(test.amount[test.column])) {
 				t.Errorf("%v: %v, %+v", test.amount, err, got)
 			}
 			if taken != 2 {
@@ -869,7 +879,7 @@ func TestFilterErrors(t *testing.T) {
 	_, err := p.Filter(nil, vector.NewOverlay(matrixOf(2, vec{1})), matrixOf(2, vec{2}), nil, victimList{
 		Rows: []int32{0}, Amounts: matrixOf(2, vec{0, -2}),
 	}.all())
-	if err == nil || err.Error() != "vector: victim 0: row 0: column 1: amount -2 is negative" {
+	if err == nil || err.Error() != "victim 0: row 0: column 1: amount -2 is negative: want 0 or more" {
 		t.Errorf("without a schema: %v", err)
 	}
 }
@@ -900,7 +910,7 @@ func TestPackerPanics(t *testing.T) {
 	} {
 		in(domains)
 		in(&vector.Domains{})
-		wantPanic(t, "vector: no domains", func() { in(nil) })
+		wantPanic(t, "vector: domains is nil", func() { in(nil) })
 		for _, offsets := range []vector.Offsets{{0, 4}, {-1, 2}, {2, 1}} {
 			wantPanic(t, "vector: offsets of domains do not ascend within their rows", func() {
 				in(&vector.Domains{Rows: domains.Rows, Offsets: offsets})

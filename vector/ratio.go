@@ -121,10 +121,10 @@ func DominantResourceRows(dst []float64, m, total *Matrix) {
 // Copies sets dst[i] to how many copies of request fit into row i of free, as
 // [ResourceVector.CopiesFit] does. dst must have at least one element per row.
 func Copies(dst []int64, free *Matrix, request ResourceVector) {
+	free.checkVector(request)
 	if len(dst) < free.rows {
 		panic(panicDstShort)
 	}
-	free.checkVector(request)
 	var p copiesPlan
 	p.take(free, request)
 	p.copies(dst[:free.rows], free, 0, request)
@@ -206,6 +206,7 @@ func (m *Matrix) rowCopies(i int, request ResourceVector) int64 {
 
 // checkDst returns dst cut to one element per row of m.
 func (m *Matrix) checkDst(dst []float64) []float64 {
+	m.exists()
 	if len(dst) < m.rows {
 		panic(panicDstShort)
 	}

@@ -10,7 +10,7 @@ import (
 // column, and returns it. Rows are added in ascending order, starting from +0.
 // dst is overwritten and grown when its capacity is short.
 func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
-	selected := selection(rows, m.rows)
+	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
 	j := 0
 	for ; selected == nil && j+4 <= m.cols; j += 4 {
@@ -43,7 +43,7 @@ func sum4Columns(dst *[4]float64, m *Matrix, j int) {
 // ignored; a column with nothing left gives -Inf; a zero is +0. dst is
 // overwritten and grown when its capacity is short.
 func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
-	selected := selection(rows, m.rows)
+	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
 	for j := range dst {
 		dst[j] = kernel.Max(m.Column(j), selected)
@@ -55,7 +55,7 @@ func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 // rows and returns it. NaN is ignored; a column with nothing left gives +Inf; a
 // zero is +0. dst is overwritten and grown when its capacity is short.
 func MinColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
-	selected := selection(rows, m.rows)
+	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
 	for j := range dst {
 		dst[j] = kernel.Min(m.Column(j), selected)
@@ -128,7 +128,7 @@ type Offsets []int32
 // reshaped to one row per group, with m's schema, and must be another matrix.
 func SegmentSum(dst, m *Matrix, offsets Offsets) {
 	groups := max(len(offsets)-1, 0)
-	if _, ok := kernel.Groups(offsets, m.rows); !ok {
+	if _, ok := kernel.Groups(offsets, m.Rows()); !ok {
 		panic("vector: offsets do not ascend within the rows")
 	}
 	if dst.shares(m) {

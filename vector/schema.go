@@ -15,7 +15,16 @@ import (
 // Users get it from a vectormap.ResourceVectorMap. A Schema is immutable and
 // safe for concurrent use.
 type Schema struct {
-	text unique.Handle[string]
+	last unique.Handle[schemaColumns]
+}
+
+// schemaColumns are the last columns of a schema, after as many full groups of them
+// as there are. A schema shares these groups with every schema that begins with the
+// same columns, so that a longer one costs little more than what it has in addition.
+type schemaColumns struct {
+	before  Schema
+	columns [8]SchemaColumn
+	n       int
 }
 
 // SchemaColumn describes one column of a [Schema].
@@ -34,69 +43,83 @@ type SchemaColumn struct {
 
 // NewSchema returns the schema with these columns. No columns give the zero
 // Schema.
-func NewSchema(columns []SchemaColumn) Schema {
+func NewSchema(columns []SchemaColumn) Schema { return Schema{}.Append(columns...) }
+
+// Append returns the schema with the columns of s and then these. It is the one
+// that [NewSchema] makes of all of them.
+func (s Schema) Append(columns ...SchemaColumn) Schema {
 	if len(columns) == 0 {
-		return Schema{}
+		return s
 	}
-	var b strings.Builder
-	for _, c := range columns {
-		b.WriteString(strconv.Quote(c.Name))
-		if c.Integral {
-			b.WriteString(" integral ")
-		} else {
-			b.WriteString(" real ")
+	group := schemaColumns{before: s}
+	if !s.IsZero() {
+		if last := s.last.Value(); last.n < len(last.columns) {
+			group = last
 		}
-		b.WriteString(strconv.Quote(c.Detail))
-		b.WriteByte('\n')
 	}
-	return Schema{unique.Make(b.String())}
+	for _, c := range columns {
+		if group.n == len(group.columns) {
+			group = schemaColumns{before: Schema{unique.Make(group)}}
+		}
+		group.columns[group.n] = c
+		group.n++
+	}
+	return Schema{unique.Make(group)}
 }
 
 // IsZero reports whether s is the zero Schema.
 func (s Schema) IsZero() bool { return s == Schema{} }
 
+// each calls f for the columns, in order, until it returns false, and reports
+// whether it never did.
+func (s Schema) each(f func(c SchemaColumn) bool) bool {
+	if s.IsZero() {
+		return true
+	}
+	group := s.last.Value()
+	if !group.before.each(f) {
+		return false
+	}
+	for _, c := range group.columns[:group.n] {
+		if !f(c) {
+			return false
+		}
+	}
+	return true
+}
+
 // Columns returns the columns that s was made from; nil for the zero Schema.
 func (s Schema) Columns() []SchemaColumn {
 	var columns []SchemaColumn
-	for line := range strings.Lines(s.String()) {
-		var c SchemaColumn
-		c.Name, line = cutName(line)
-		kind, detail, _ := strings.Cut(line, " ")
-		c.Integral = kind == "integral"
-		c.Detail, _ = strconv.Unquote(strings.TrimSuffix(detail, "\n"))
+	s.each(func(c SchemaColumn) bool {
 		columns = append(columns, c)
-	}
+		return true
+	})
 	return columns
 }
 
 // Names returns an iterator over the names of the columns, in order; over none for
-// the zero Schema. Ranging over it allocates nothing but names with characters that
-// Go escapes in a string, so that what reads columns by position can check its
-// operands.
+// the zero Schema. Ranging over it allocates nothing, so that what reads columns by
+// position can check its operands.
 func (s Schema) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for line := range strings.Lines(s.String()) {
-			if name, _ := cutName(line); !yield(name) {
-				return
-			}
-		}
+		s.each(func(c SchemaColumn) bool { return yield(c.Name) })
 	}
-}
-
-// cutName cuts the name off a line, which is NewSchema's own, so that it parses.
-func cutName(line string) (name, rest string) {
-	quoted, _ := strconv.QuotedPrefix(line)
-	name, _ = strconv.Unquote(quoted)
-	return name, line[len(quoted)+1:]
 }
 
 // String returns a stable text form, one line per column; empty for the zero
 // Schema.
 func (s Schema) String() string {
-	if s.IsZero() {
-		return ""
-	}
-	return s.text.Value()
+	var b strings.Builder
+	s.each(func(c SchemaColumn) bool {
+		kind := " real "
+		if c.Integral {
+			kind = " integral "
+		}
+		b.WriteString(strconv.Quote(c.Name) + kind + strconv.Quote(c.Detail) + "\n")
+		return true
+	})
+	return b.String()
 }
 
 // compatible reports whether operands with these schemas may meet.

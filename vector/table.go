@@ -66,30 +66,46 @@ const (
 	panicMatrix  = "vector: matrix index out of range"
 )
 
+func (t *Table) exists() {
+	if t == nil {
+		panic("vector: table is nil")
+	}
+}
+
+func (t *Table) rlock() {
+	t.exists()
+	t.mu.RLock()
+}
+
+func (t *Table) lock() {
+	t.exists()
+	t.mu.Lock()
+}
+
 // Len returns the number of rows.
 func (t *Table) Len() int {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
 	return len(t.rows)
 }
 
 // Cols returns the number of columns of the matrices.
 func (t *Table) Cols() int {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
 	return t.cols
 }
 
 // Schema returns the schema of the matrices.
 func (t *Table) Schema() Schema {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
 	return t.schema
 }
 
 // Row returns the row of name.
 func (t *Table) Row(name string) (row int, ok bool) {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
 	i, ok := t.index[name]
 	return int(i), ok
@@ -97,7 +113,7 @@ func (t *Table) Row(name string) (row int, ok bool) {
 
 // Name returns the name of a row.
 func (t *Table) Name(row int) string {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
 	if uint(row) >= uint(len(t.rows)) {
 		panic(panicRow)
@@ -108,7 +124,7 @@ func (t *Table) Name(row int) string {
 // Current reports whether name has a row of this generation, so that the caller
 // need not compute its amounts.
 func (t *Table) Current(name string, generation int64) bool {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
 	i, ok := t.index[name]
 	return ok && t.rows[i].current(generation)
@@ -117,6 +133,7 @@ func (t *Table) Current(name string, generation int64) bool {
 // All iterates over the names and rows in ascending order of the rows. It takes
 // no lock: it is for the writer, or for when nobody writes.
 func (t *Table) All() iter.Seq2[string, int] {
+	t.exists()
 	return func(yield func(string, int) bool) {
 		for i, r := range t.rows {
 			if !yield(r.name, i) {
@@ -131,16 +148,20 @@ func (t *Table) All() iter.Seq2[string, int] {
 // nothing is written and changed is false. There must be one vector per matrix;
 // shorter ones are padded with zeros, longer ones panic.
 func (t *Table) Upsert(name string, generation int64, amounts ...ResourceVector) (row int, changed bool) {
+	t.exists()
 	if len(amounts) != len(t.matrices) {
 		panic(panicAmounts)
 	}
 	for k, m := range t.matrices {
 		m.checkVector(amounts[k])
 	}
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
 	i, known := t.index[name]
 	if !known {
+		if t.index == nil { // the zero Table's
+			t.index = make(map[string]int32)
+		}
 		i = int32(len(t.rows))
 		t.index[name] = i
 		t.rows = append(t.rows, tableRow{name: name, generation: generation})
@@ -164,7 +185,7 @@ func (t *Table) Upsert(name string, generation int64, amounts ...ResourceVector)
 // Delete removes the row of name; the last row takes its place. It reports
 // whether name had a row.
 func (t *Table) Delete(name string) bool {
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
 	i, ok := t.index[name]
 	if !ok {
@@ -188,13 +209,16 @@ func (t *Table) Delete(name string) bool {
 // Move subtracts v from a row of matrix from and adds it to the same row of
 // matrix to, with the rules of [Matrix.AddRow]: a pod is assumed on a node by
 // moving its request from free to used, and forgotten by moving it back
-// (exactly, when the amounts are whole numbers). A Snapshot sees both changes or none. The error is that of AddRow, and then
-// nothing was changed.
+// (exactly, when the amounts are whole numbers). A Snapshot sees both changes or
+// none. The error is that of AddRow, and then nothing was changed.
 func (t *Table) Move(from, to, row int, v ResourceVector) error {
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
 	source, target := t.matrix(from), t.matrix(to)
-	if err := source.checkAmounts(row, v); err != nil {
+	if err := source.checkAmounts(row, v, -1); err != nil {
+		return err
+	}
+	if err := target.checkAmounts(row, v, 1); err != nil {
 		return err
 	}
 	source.add(row, v, -1)
@@ -205,7 +229,7 @@ func (t *Table) Move(from, to, row int, v ResourceVector) error {
 // AddRow adds v to a row of matrix k, as [Matrix.AddRow]. A row is a row of the
 // table now: to act on what was found in a [Snapshot], look its name up again.
 func (t *Table) AddRow(k, row int, v ResourceVector) error {
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
 	return t.matrix(k).addRow(row, v, 1)
 }
@@ -213,7 +237,7 @@ func (t *Table) AddRow(k, row int, v ResourceVector) error {
 // SubRow subtracts v from a row of matrix k, as [Matrix.SubRow]; otherwise it is
 // [Table.AddRow].
 func (t *Table) SubRow(k, row int, v ResourceVector) error {
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
 	return t.matrix(k).addRow(row, v, -1)
 }
@@ -223,6 +247,7 @@ func (t *Table) SubRow(k, row int, v ResourceVector) error {
 func (t *Table) Matrix(k int) *Matrix { return t.matrix(k) }
 
 func (t *Table) matrix(k int) *Matrix {
+	t.exists()
 	if uint(k) >= uint(len(t.matrices)) {
 		panic(panicMatrix)
 	}
@@ -233,7 +258,7 @@ func (t *Table) matrix(k int) *Matrix {
 // generation is current any more, so that the next [Table.Upsert] of each writes
 // the new columns, too. Snapshots have the old columns until they are refreshed.
 func (t *Table) Widen(schema Schema, cols int) {
-	t.mu.Lock()
+	t.lock()
 	defer t.mu.Unlock()
 	for _, m := range t.matrices {
 		m.widen(schema, cols)
@@ -248,8 +273,9 @@ func (t *Table) Widen(schema Schema, cols int) {
 // dst was last brought up to date with the same table are copied, and only
 // those count as changed in dst's matrices.
 func (t *Table) Snapshot(dst *Snapshot) {
-	t.mu.RLock()
+	t.rlock()
 	defer t.mu.RUnlock()
+	dst.exists()
 	dst.names = t.namesLocked()
 	for len(dst.matrices) < len(t.matrices) {
 		dst.matrices = append(dst.matrices, &Matrix{readOnly: true})
@@ -270,22 +296,32 @@ type Snapshot struct {
 	matrices []*Matrix
 }
 
+func (s *Snapshot) exists() {
+	if s == nil {
+		panic("vector: snapshot is nil")
+	}
+}
+
 // Len returns the number of rows.
-func (s *Snapshot) Len() int { return s.names.Len() }
+func (s *Snapshot) Len() int { return s.Names().Len() }
 
 // Row returns the row that name had in the table.
-func (s *Snapshot) Row(name string) (row int, ok bool) { return s.names.Row(name) }
+func (s *Snapshot) Row(name string) (row int, ok bool) { return s.Names().Row(name) }
 
 // Name returns the name of a row.
-func (s *Snapshot) Name(row int) string { return s.names.Name(row) }
+func (s *Snapshot) Name(row int) string { return s.Names().Name(row) }
 
 // Names returns the names and rows, which stay as they are when the snapshot is
 // refreshed; nil before the first time.
-func (s *Snapshot) Names() *Names { return s.names }
+func (s *Snapshot) Names() *Names {
+	s.exists()
+	return s.names
+}
 
 // Matrix returns the copy of matrix k of the table. It is read-only; wrap it in
 // an [Overlay] to try changes.
 func (s *Snapshot) Matrix(k int) *Matrix {
+	s.exists()
 	if uint(k) >= uint(len(s.matrices)) {
 		panic(panicMatrix)
 	}

@@ -111,6 +111,9 @@ func (v *ResourceVector) SetMax(other ResourceVector) {
 
 // grown makes v at least n elements long and returns it.
 func (v *ResourceVector) grown(n int) ResourceVector {
+	if v == nil {
+		panic("vector: pointer to the vector is nil")
+	}
 	if len(*v) < n {
 		s := make(ResourceVector, n)
 		copy(s, *v)
@@ -233,7 +236,7 @@ func (v ResourceVector) CopiesFit(free ResourceVector) int64 {
 // is positive, gives +Inf. dst is overwritten, grown when its capacity is
 // short, and returned with v's length; it may be v itself.
 //
-// vectormap's Explain turns the result into a line of text.
+// vectormap's Explain says in words what a node lacks.
 func (v ResourceVector) Shortfall(dst, free ResourceVector) ResourceVector {
 	dst = resized(dst, len(v))
 	for i, x := range v {
