@@ -5,9 +5,11 @@
 package quantity
 
 import (
+	"bytes"
 	"errors"
 	"math/big"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"gopkg.in/inf.v0"
@@ -131,6 +133,26 @@ func Bounded(q resource.Quantity) resource.Quantity {
 	}
 }
 
+// Text returns q as it was written, or nearly so: a Quantity keeps no more than the
+// digits, an exponent and the kind of its suffix. Its own String writes 1e400 as
+// 10e399, and takes minutes for what is [Far].
+func Text(q resource.Quantity) string {
+	if q.Format != resource.DecimalExponent && !Far(&q) {
+		return q.String()
+	}
+	var buf [64]byte
+	canonical, exponent := q.AsCanonicalBytes(buf[:0])
+	digits := bytes.TrimRight(canonical, "0")
+	power := int(exponent) + len(canonical) - len(digits)
+	switch {
+	case len(digits) == 0:
+		return "0"
+	case 0 <= power && power < 3:
+		return string(canonical)
+	}
+	return string(digits) + "e" + strconv.Itoa(power)
+}
+
 // Ceiling returns q rounded away from 0, as its Value does, and whether that is
 // an int64; Value is wrong where it is not, and for some negative amounts.
 func Ceiling(q *resource.Quantity) (value int64, ok bool) {
@@ -139,13 +161,4 @@ func Ceiling(q *resource.Quantity) (value int64, ok bool) {
 		return value, true
 	}
 	return new(inf.Dec).Round(bounded.AsDec(), 0, inf.RoundUp).Unscaled()
-}
-
-// Text returns q as it was written. Kubernetes takes long for a Far amount in
-// binary units, which no text has; the nearest one that is not Far stands for it.
-func Text(q resource.Quantity) string {
-	if q.Format == resource.BinarySI {
-		q = Bounded(q)
-	}
-	return q.String()
 }

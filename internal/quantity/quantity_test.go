@@ -73,6 +73,33 @@ func FuzzKept(f *testing.F) {
 	})
 }
 
+func TestText(t *testing.T) {
+	for _, text := range []string{
+		"0", "1", "-1", "1500m", "8Pi", "1e400", "-1e400", "1e99999999", "123e2000000000", "12e4", "1e3", "-12e1001",
+	} {
+		if got := Text(resource.MustParse(text)); got != text {
+			t.Errorf("%s is written %s", text, got)
+		}
+	}
+	for _, test := range []struct {
+		q    resource.Quantity
+		want string
+	}{
+		{resource.MustParse("1e0"), "1"},
+		{resource.MustParse("0e9"), "0"},
+		{resource.MustParse("120e9"), "12e10"},
+		{resource.MustParse("1.5Gi"), "1536Mi"},
+		{scaled(12345, 99_999_999, resource.BinarySI), "12345e99999999"},
+		{scaled(1, 99_999_999, resource.DecimalSI), "1e99999999"},
+		{*resource.NewDecimalQuantity(*inf.NewDec(7, -99_999_999), resource.DecimalSI), "7e99999999"},
+		{scaled(0, 99_999_999, resource.DecimalSI), "0"},
+	} {
+		if got := Text(test.q); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
 func TestBounded(t *testing.T) {
 	most := resource.NewDecimalQuantity(*inf.NewDec(1, -1000), resource.DecimalSI)
 	least := resource.NewDecimalQuantity(*inf.NewDec(-1, -1000), resource.DecimalSI)
