@@ -412,7 +412,7 @@ func Example_embedding() {
 	// pod-0 goes to node-2
 	// pod-1 waits: the API server said no
 	// pod-2 goes to node-1
-	// pod-3 waits: 0/2 nodes fit: 2 insufficient nvidia.com/gpu
+	// pod-3 waits: 0/2 nodes are available: 2 Insufficient nvidia.com/gpu.
 	// free on node-2 [8000 3.4359738368e+10 0 110 2 0]
 	// free on node-3 [3000 0 0 -1 0 1]
 	// nodes in the view: 2

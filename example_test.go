@@ -33,10 +33,9 @@ func Example() {
 	node := vector.ArgMin(idle, &fits, vector.TieLowest()) // the fullest one that fits
 	fmt.Println(fits.Count(), "nodes fit, the pod goes to node", node)
 
-	missing := request.Shortfall(nil, free.Row(nil, 0))
-	fmt.Println("node 0:", resources.Explain(missing))
+	fmt.Println("node 0:", resources.Explain(request, nil, free.Row(nil, 0)))
 
 	// Output:
 	// 2 nodes fit, the pod goes to node 2
-	// node 0: Insufficient nvidia.com/gpu (short 500m)
+	// node 0: Insufficient nvidia.com/gpu (requested 500m, used 0 of 0, free 0)
 }

@@ -317,7 +317,7 @@ func Example_scoring() {
 	//   nvidia.com/gpu-v100  2        5     8            Scarce  1       0        Scored
 	//
 	// a pod of 9 goes to ""
-	// 0/4 nodes fit: 4 insufficient nvidia.com/gpu-v100
+	// 0/4 nodes are available: 4 Insufficient nvidia.com/gpu-v100.
 	//
 	// own rules: node 3 of [0.0 1166.7 791.7 1416.7]
 	// ratio: node 2 of [0.0 62.0 80.0 36.0]

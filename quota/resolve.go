@@ -220,7 +220,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	}
 	var limits corev1.ResourceList
 	var rounded []EntryError
-	p.requests, limits = vectormap.PodTotals(pod, vectormap.PodOptions{})
+	p.requests, limits = vectormap.PodTotals(pod, vectormap.PodOptions{APIServerDefaults: true})
 	for name, q := range limits {
 		if !carries(name) {
 			continue

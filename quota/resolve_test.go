@@ -234,6 +234,10 @@ func TestResolveTaskAmounts(t *testing.T) {
 			s.Containers = []corev1.Container{with("cpu:1", "gpu:1")}
 			s.Resources = &corev1.ResourceRequirements{Requests: resourceList("cpu:4")}
 		})}, "4000/0 A100:1000"},
+		{"limits only, as no API server has seen them", Task{Pod: pod(func(s *corev1.PodSpec) {
+			s.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: resourceList("cpu:2 mem:1Ki gpu:1")}}}
+			s.InitContainers = []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: resourceList("cpu:3")}}}
+		})}, "3000/1024 A100:1000"},
 		{"the task's own request", Task{Pod: podOf("A100", "cpu:8 mem:1Gi gpu:1"), Request: resourceList("cpu:1 gpu:5")}, "1000/0 A100:1000"},
 		{"an empty one", Task{Pod: podOf("A100", "cpu:8 gpu:1"), Request: corev1.ResourceList{}}, "0/0 A100:1000"},
 		{"no pod", Task{Request: resourceList("cpu:1 mem:1Ki gpu:5")}, "1000/1024"},
@@ -250,8 +254,8 @@ func TestResolveTaskAmounts(t *testing.T) {
 		{"most", Task{Pod: podOf("A100", "gpu:9007199254740")}, "0/0 A100:9007199254740000"},
 		{"too many", Task{Pod: podOf("A100", "gpu:9007199254741")}, "invalid: the pod asks for too many cards"},
 		{"far too many", Task{Pod: podOf("A100", "gpu:9E")}, "invalid: the pod asks for too many cards"},
-		{"too much cpu", Task{Pod: podOf("A100", "gpu:1 cpu:9E")}, "invalid: vectormap: cpu: amount 9E is 2^53 units or more"},
-		{"a negative request", Task{Request: resourceList("cpu:-1")}, "invalid: vectormap: cpu: amount -1 is negative"},
+		{"too much cpu", Task{Pod: podOf("A100", "gpu:1 cpu:9E")}, "invalid: cpu: amount 9E is too large: want less than 2^53 thousandths of a CPU"},
+		{"a negative request", Task{Request: resourceList("cpu:-1")}, "invalid: cpu: amount -1 is negative: want 0 or more"},
 	} {
 		w := fleet(t, Config{})
 		if need, _ := w.sayTask(c.task); need != c.want {
@@ -592,7 +596,7 @@ func TestResolveJob(t *testing.T) {
 		{"another key", Config{Keys: Keys{Request: "x"}}, Job{Annotations: map[string]string{"x": `{"A100":1}`, RequestAnnotation: `{"A100":2}`}}, "0/0 A100:1000", ""},
 
 		{"minResources", Config{}, Job{Annotations: asks(`{"A100":2}`), MinResources: resourceList("cpu:4 mem:4 gpu:7")}, "4000/4 A100:2000", ""},
-		{"negative ones", Config{}, Job{MinResources: resourceList("cpu:-4")}, "invalid: minResources: vectormap: cpu: amount -4 is negative", ""},
+		{"negative ones", Config{}, Job{MinResources: resourceList("cpu:-4")}, "invalid: minResources: cpu: amount -4 is negative: want 0 or more", ""},
 		{"flag: without pods", flag, Job{Annotations: asks(`{"A100":2}`), MinResources: resourceList("cpu:4 mem:4")}, "0/0 A100:2000", ""},
 		{"flag: without cards", flag, Job{Annotations: asks(`{"A100":0}`), MinResources: resourceList("cpu:4 mem:4")}, "4000/4", ""},
 		{"flag: a part without cards", flag, Job{MinResources: resourceList("cpu:9 mem:4"), Tasks: slices.Concat(pods(2, "A100", "cpu:4 mem:2 gpu:1"), pods(1, "", "cpu:3 mem:5"))}, "3000/4 A100:2000", ""},

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -365,7 +364,10 @@ func FuzzRestore(f *testing.F) {
 // TestRestoredBehaves: a ledger that is restored after any operation answers and
 // changes as the one that wasn't.
 func TestRestoredBehaves(t *testing.T) {
-	stories := testkit.Amount(t, 10, 30, 100)
+	stories := 100
+	if testing.Short() || raceEnabled {
+		stories = 20
+	}
 	counts := map[string]int{}
 	for seed := range uint64(stories) {
 		s := newStory(t, seed)

@@ -208,7 +208,11 @@ func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, row int, q scoring.GPU
 func TestGPUGolden(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(1)
-		for i := range testkit.Amount(t, 6, 20, 60) {
+		worlds := 60
+		if raceEnabled {
+			worlds = 6
+		}
+		for i := range worlds {
 			w := newGPUWorld(t, r, i+r.IntN(40))
 			w.check(t, gpuRows(r, len(w.nodes)))
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/resvec/resvec/vector"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -18,21 +19,72 @@ const (
 	down rounding = false // capacities
 )
 
-// The reasons why an amount is refused, as they end an AmountError's text.
+// reason says why an amount is refused.
+type reason uint8
+
 const (
-	reasonNegative = "is negative"
-	reasonTooLarge = "is 2^53 units or more"
-	reasonNotANumb = "is not a finite number"
-	reasonTooFine  = "is finer than a thousandth"
-	reasonNotMilli = "is no whole number of thousandths below 2^40"
-	reasonTooMany  = "is 2^40 devices or more"
-	reasonNoCent   = "is no whole number of hundredths of a GPU"
-	reasonPortion  = "is no portion from 0.005 to 1"
-	reasonFraction = "is a fraction of a thousandth"
-	reasonNoPart   = "is a number of devices without a portion or GPU memory"
-	reasonNoDevice = "is a portion of no device"
-	reasonNoForm   = "is neither whole GPUs nor a portion of one"
+	fine reason = iota
+	reasonNegative
+	reasonTooLarge
+	reasonSum
+	reasonNotANumb
+	reasonTooFine
+	reasonNotMilli
+	reasonTooMany
+	reasonNoCent
+	reasonPortion
+	reasonFraction
+	reasonNoPart
+	reasonNoDevice
+	reasonNoForm
 )
+
+// text says what is wrong and what would be right, for a resource counted in u.
+func (r reason) text(u Unit) string {
+	switch r {
+	case reasonNegative:
+		return "is negative: want 0 or more"
+	case reasonTooLarge:
+		return "is too large: want less than 2^53 " + u.plural()
+	case reasonSum:
+		return "is too large a sum: want less than 2^53 " + u.plural()
+	case reasonNotANumb:
+		return "is not a finite number: want a number of " + u.plural()
+	case reasonTooFine:
+		return "is too fine: want whole " + UnitMilli.plural()
+	case reasonNotMilli:
+		return "is no whole number of thousandths: want thousandths of a GPU, and less than 2^40 GPUs"
+	case reasonTooMany:
+		return "is too large: want less than 2^40 devices"
+	case reasonNoCent:
+		return "is too fine: want whole hundredths of a GPU"
+	case reasonPortion:
+		return "is no portion of a device: want 0.005 to 1, or 0"
+	case reasonFraction:
+		return "is too fine: want whole thousandths of a GPU"
+	case reasonNoPart:
+		return "is a number of devices without a size: want a portion or GPU memory"
+	case reasonNoDevice:
+		return "is a portion of no device: want a count of 1 or more"
+	}
+	return "is neither whole GPUs nor a portion of one: want a whole number, or less than 1"
+}
+
+// cause returns what errors.Is finds.
+func (r reason) cause() error {
+	switch r {
+	case reasonNegative:
+		return vector.ErrNegative
+	case reasonNoForm:
+		return ErrAmbiguousGPU
+	}
+	return vector.ErrNotRepresentable
+}
+
+// amountFault reports an amount, as it was written, of a resource counted in u.
+func amountFault(name, amount string, u Unit, r reason) *vector.AmountError {
+	return &vector.AmountError{Resource: name, Row: -1, Amount: amount, Reason: r.text(u), Cause: r.cause()}
+}
 
 // quantityAmount returns q in units of 1/scale, scale being 1 or 1000, rounded
 // as told, or the reason why it has none. The result is exact for every
@@ -40,10 +92,10 @@ const (
 // way: a Quantity is decimal digits and an exponent of ten, so rounding is
 // cutting the digits. It does not change q, and allocates only for quantities
 // that are kept as an inf.Dec, such as a parsed 1.5Gi.
-func quantityAmount(q *resource.Quantity, scale int64, r rounding) (amount int64, reason string) {
+func quantityAmount(q *resource.Quantity, scale int64, r rounding) (amount int64, why reason) {
 	switch sign := q.Sign(); {
 	case sign == 0:
-		return 0, ""
+		return 0, fine
 	case sign < 0:
 		return 0, reasonNegative
 	}
@@ -51,7 +103,7 @@ func quantityAmount(q *resource.Quantity, scale int64, r rounding) (amount int64
 		if x >= limit/scale+1 || x*scale >= limit {
 			return 0, reasonTooLarge
 		}
-		return x * scale, ""
+		return x * scale, fine
 	}
 	var buf [32]byte
 	digits, exponent := q.AsCanonicalBytes(buf[:0])
@@ -75,14 +127,14 @@ func quantityAmount(q *resource.Quantity, scale int64, r rounding) (amount int64
 	if amount >= limit {
 		return 0, reasonTooLarge
 	}
-	return amount, ""
+	return amount, fine
 }
 
 // nearestAmount returns q in units of 1/scale: rounded up to a whole number from 0
 // to 2^53, and elsewhere to the nearest finite float64.
 func nearestAmount(q *resource.Quantity, scale int64) float64 {
-	amount, reason := quantityAmount(q, scale, up)
-	if reason == "" {
+	amount, why := quantityAmount(q, scale, up)
+	if why == fine {
 		return float64(amount)
 	}
 	digits, power := q.AsCanonicalBytes(nil)
@@ -121,14 +173,4 @@ func isWhole(q *resource.Quantity) bool {
 func thousandths(x float64) (k float64, ok bool) {
 	k = math.Round(x * 1000)
 	return k, k/1000 == x && math.Abs(x) < 1<<40
-}
-
-// formatFloat writes the digits that identify x, with an exponent only where it
-// is far from 1.
-func formatFloat(x float64) string {
-	format := byte('g')
-	if a := math.Abs(x); 1e-6 <= a && a < 1e21 {
-		format = 'f'
-	}
-	return strconv.FormatFloat(x, format, -1, 64)
 }

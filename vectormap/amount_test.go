@@ -102,13 +102,13 @@ func TestQuantityAmount(t *testing.T) {
 			r     rounding
 			want  int64
 		}{{1, up, c.wholeUp}, {1, down, c.wholeDown}, {1000, up, c.milliUp}, {1000, down, c.milliDown}} {
-			want, wantReason := w.want, ""
+			want, wantWhy := w.want, fine
 			if want < 0 {
-				want, wantReason = 0, reasonTooLarge
+				want, wantWhy = 0, reasonTooLarge
 			}
-			got, reason := quantityAmount(&q, w.scale, w.r)
-			if got != want || reason != wantReason {
-				t.Errorf("%s, scale %d, up %t: %d %s, want %d %s", c.quantity, w.scale, w.r, got, reason, want, wantReason)
+			got, why := quantityAmount(&q, w.scale, w.r)
+			if got != want || why != wantWhy {
+				t.Errorf("%s, scale %d, up %t: %d %d, want %d %d", c.quantity, w.scale, w.r, got, why, want, wantWhy)
 			}
 		}
 		if q != before && q.Cmp(before) != 0 {
@@ -117,8 +117,8 @@ func TestQuantityAmount(t *testing.T) {
 	}
 	for _, s := range []string{"-1", "-1n", "-500m", "-1e400", "-9223372036854775808", "-1.5Gi"} {
 		q := resource.MustParse(s)
-		if got, reason := quantityAmount(&q, 1, up); got != 0 || reason != reasonNegative {
-			t.Errorf("%s: %d %s", s, got, reason)
+		if got, why := quantityAmount(&q, 1, up); got != 0 || why != reasonNegative {
+			t.Errorf("%s: %d %d", s, got, why)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestAllocations(t *testing.T) {
 		"Index":                  func() { m.Index("nvidia.com/gpu") },
 		"Schema and Equal":       func() { _ = m.Schema() == fold.Schema() || m.Equal(fold) },
 		"Fractional":             func() { m.Fractional(v) },
-		"Explain, nothing short": func() { m.Explain(nil) },
+		"Explain, nothing short": func() { m.Explain(v, nil, v) },
 		"Resource.FromVector":    func() { _ = r.FromVector(fold, w) },
 	} {
 		if n := testing.AllocsPerRun(100, f); n != 0 {

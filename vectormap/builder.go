@@ -1,6 +1,7 @@
 package vectormap
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -18,12 +19,16 @@ const (
 	noFold
 )
 
-// rules are the options that a map was built with. Extensions inherit them.
+// rules are the options that a map was built with. Extensions inherit them; once
+// the options have been applied nothing changes them.
 type rules struct {
 	normalizer Normalizer
 	folding    folding
+	lenient    bool
+	gpus       map[string]bool // the GPUs; nil: what the normalizer says
 	milli      map[string]bool // names as the option had them
 	literals   map[string]Unit
+	thousandth map[string]bool // own names that milli is about
 }
 
 // own returns the own name of the index that name belongs to.
@@ -31,7 +36,20 @@ func (r *rules) own(name string) string {
 	if r.folding == noFold || r.literal(name) {
 		return name
 	}
-	return r.normalizer.Normalize(name)
+	return r.normalize(name)
+}
+
+// normalize is own for a map that folds.
+func (r *rules) normalize(name string) string {
+	own := r.normalizer.Normalize(name)
+	switch {
+	case r.gpus == nil:
+	case r.gpus[name]:
+		return coreNames[GPU]
+	case own == coreNames[GPU]:
+		return name
+	}
+	return own
 }
 
 func (r *rules) literal(name string) bool {
@@ -39,22 +57,70 @@ func (r *rules) literal(name string) bool {
 	return ok
 }
 
-func (r rules) clone() rules {
-	r.milli = maps.Clone(r.milli)
-	r.literals = maps.Clone(r.literals)
-	return r
+// apply applies options to b's rules, which are its own where there are any.
+func (b *Builder) apply(opts []Option) {
+	b.optioned = b.base == nil || len(opts) > 0
+	if !b.optioned {
+		return
+	}
+	r := &b.rules
+	r.gpus, r.milli, r.literals = maps.Clone(r.gpus), clone(r.milli), clone(r.literals)
+	for _, o := range opts {
+		if o == nil {
+			panic("vectormap: option is nil")
+		}
+		o(b)
+	}
+	r.thousandth = make(map[string]bool, len(r.milli))
+	for name := range r.milli {
+		r.thousandth[r.own(name)] = true
+	}
+}
+
+// clone returns a copy of m that can be written to.
+func clone[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return maps.Clone(m)
 }
 
 // Builder collects the names of everything that is to be expressed in one map.
 // Build may be called more than once; later additions don't change maps that
-// were built before. A Builder is not safe for concurrent use.
+// were built before. A Builder is made by [NewBuilder] and is not safe for
+// concurrent use.
 type Builder struct {
 	rules      rules
-	names      map[string]bool // true: seen with a fractional amount
+	optioned   bool // the rules are not those of base
+	names      map[string]seen
 	base       *ResourceVectorMap
 	declared   []string // names of the option Milli
 	restricted bool     // an option was given that an extension cannot take
 	faults     []error
+}
+
+// seen is what a builder knows of a name.
+type seen struct {
+	fraction bool     // in a fractional amount
+	fault    string   // what is wrong with the name
+	objects  []object // that have it: all where it is at fault, else the first by name
+}
+
+// object is what a name was found in; the zero object is none.
+type object struct{ kind, namespace, name string }
+
+func (o object) String() string {
+	switch {
+	case o.kind == "":
+		return ""
+	case o.namespace == "":
+		return o.kind + " " + o.name
+	}
+	return o.kind + " " + o.namespace + "/" + o.name
+}
+
+func (o object) compare(other object) int {
+	return cmp.Or(cmp.Compare(o.kind, other.kind), cmp.Compare(o.namespace, other.namespace), cmp.Compare(o.name, other.name))
 }
 
 // Option changes how a map is built.
@@ -82,11 +148,38 @@ func Literal(unit Unit, names ...string) Option {
 	return func(b *Builder) {
 		for _, name := range names {
 			if old, ok := b.rules.literals[name]; ok && old != unit {
-				b.fault(name, "has another unit as a literal")
+				b.faults = append(b.faults, &NameError{Name: name, Reason: "has another unit as a literal"})
 			}
 			b.rules.literals[name] = unit
-			b.add(name, false)
+			b.add(name, false, object{})
 		}
+	}
+}
+
+// GPUs says which resources are whole GPUs: these, and no others, share the index
+// gpu, whatever the normalizer says of them, or count as GPUs on a [NoFold] map
+// (IsGPU, MIGSlices). Without it they are the names that the normalizer folds into
+// gpu. It adds no name.
+func GPUs(names ...string) Option {
+	return func(b *Builder) {
+		if b.rules.gpus == nil {
+			b.rules.gpus = map[string]bool{}
+		}
+		for _, name := range names {
+			b.rules.gpus[name] = true
+		}
+		b.restricted = true
+	}
+}
+
+// Lenient leaves malformed names out instead of failing, so that one bad object
+// does not keep the others from having a map. Each is a [*NameError] among the
+// map's notes, with the objects that have it. To convert such an object is still
+// an error: the map does not have the name.
+func Lenient() Option {
+	return func(b *Builder) {
+		b.rules.lenient = true
+		b.restricted = true
 	}
 }
 
@@ -120,12 +213,14 @@ func WithNormalizer(n Normalizer) Option {
 	}
 }
 
-// Like takes the rules of another map over: normalizer, folding, the names
-// declared [Milli], and for names that are [Literal] there that they are so
-// here too, with the same unit. It adds no name.
+// Like takes the rules of another map over: normalizer, folding, [GPUs],
+// [Lenient], the names declared [Milli], and for names that are [Literal] there
+// that they are so here too, with the same unit. It adds no name.
 func Like(m *ResourceVectorMap) Option {
+	m.exists()
 	return func(b *Builder) {
-		b.rules.normalizer, b.rules.folding = m.rules.normalizer, m.rules.folding
+		b.rules.normalizer, b.rules.folding, b.rules.lenient = m.rules.normalizer, m.rules.folding, m.rules.lenient
+		b.rules.gpus = maps.Clone(m.rules.gpus)
 		maps.Copy(b.rules.milli, m.rules.milli)
 		maps.Copy(b.rules.literals, m.rules.literals)
 		b.restricted = true
@@ -135,17 +230,8 @@ func Like(m *ResourceVectorMap) Option {
 // NewBuilder returns a Builder with these options and no names but the core
 // ones.
 func NewBuilder(opts ...Option) *Builder {
-	b := &Builder{
-		rules: rules{
-			normalizer: DefaultNormalizer(),
-			milli:      map[string]bool{},
-			literals:   map[string]Unit{},
-		},
-		names: map[string]bool{},
-	}
-	for _, o := range opts {
-		o(b)
-	}
+	b := &Builder{rules: rules{normalizer: DefaultNormalizer()}, names: map[string]seen{}}
+	b.apply(opts)
 	return b
 }
 
@@ -162,19 +248,14 @@ func New(names []string, opts ...Option) (*ResourceVectorMap, error) {
 // follow, sorted among themselves. Vectors of m are valid as shorter vectors of
 // it; matrices are made so by its [ResourceVectorMap.Widen]. The rules of m
 // hold; of the options only [Milli], for names that are new, and [Literal] may
-// be given. Errors are those of [Builder.Build].
+// be given. Errors are those of [Builder.Build]. It costs a copy of the map, so
+// extend by all names at once where they are known.
 func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVectorMap, error) {
-	b := &Builder{rules: m.rules.clone(), names: map[string]bool{}, base: m}
-	for _, o := range opts {
-		o(b)
-	}
+	m.exists()
+	b := &Builder{rules: m.rules, names: make(map[string]seen, len(names)), base: m}
+	b.apply(opts)
 	if b.restricted {
 		return nil, errors.New("vectormap: Extend takes the options Milli and Literal only")
-	}
-	for _, n := range m.notes {
-		if unused, ok := n.(UnusedMilli); ok {
-			b.declared = append(b.declared, unused.Name)
-		}
 	}
 	b.AddNames(names...)
 	return b.Build()
@@ -184,72 +265,77 @@ func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVec
 // and may be repeated. The name gpu is the own name of that index, not an
 // original: it is in no conflict with one original.
 func (b *Builder) AddNames(names ...string) {
+	b.exists()
 	for _, name := range names {
-		b.add(name, false)
+		b.add(name, false, object{})
 	}
 }
 
 // AddResourceList adds the names of a list, also those with amount 0. Fractions
 // in it make a [FractionalColumn] note for columns of whole units.
 func (b *Builder) AddResourceList(list corev1.ResourceList) {
+	b.exists()
+	b.addList(list, object{})
+}
+
+func (b *Builder) addList(list corev1.ResourceList, of object) {
 	for name, q := range list {
-		b.add(string(name), !isWhole(&q))
+		b.add(string(name), !isWhole(&q), of)
 	}
 }
 
-// AddNode adds the names in the node's status.allocatable.
-func (b *Builder) AddNode(node *corev1.Node) { b.AddResourceList(node.Status.Allocatable) }
+// AddNode adds the names in what the node has; see
+// [ResourceVectorMap.NodeAllocatable].
+func (b *Builder) AddNode(node *corev1.Node) {
+	b.exists()
+	b.addList(allocatable(node), object{"Node", "", node.Name})
+}
 
 // AddPod adds every name that the pod's requests may come to have: those of
-// containers, init containers, overhead and pod level, and those that its
-// status reports while it is resized in place.
+// containers, init containers, overhead and pod level, those that are limited
+// there, and those that its status reports while it is resized in place.
 func (b *Builder) AddPod(pod *corev1.Pod) {
-	for _, cs := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range cs {
-			b.AddResourceList(cs[i].Resources.Requests)
-		}
+	b.exists()
+	podExists(pod)
+	of := object{"Pod", pod.Namespace, cmp.Or(pod.Name, pod.GenerateName)}
+	for list := range amountsOf(pod, true, true) {
+		b.addList(list, of)
 	}
-	for _, ss := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
-		for i := range ss {
-			b.AddResourceList(ss[i].AllocatedResources)
-			if ss[i].Resources != nil {
-				b.AddResourceList(ss[i].Resources.Requests)
-			}
-		}
-	}
-	if pod.Spec.Resources != nil {
-		b.AddResourceList(pod.Spec.Resources.Requests)
-	}
-	b.AddResourceList(pod.Spec.Overhead)
 }
 
-func (b *Builder) add(name string, fractional bool) {
-	b.names[name] = b.names[name] || fractional
+func (b *Builder) exists() {
+	if b == nil {
+		panic("vectormap: builder is nil")
+	}
 }
 
-func (b *Builder) fault(name, reason string) {
-	b.faults = append(b.faults, &NameError{name, reason})
+func (b *Builder) add(name string, fractional bool, of object) {
+	s, known := b.names[name]
+	if !known && !b.rules.literal(name) {
+		s.fault = nameFault(name)
+	}
+	s.fraction = s.fraction || fractional
+	switch n := len(s.objects); {
+	case of == object{}:
+	case n == 0, s.fault != "" && s.objects[n-1] != of:
+		s.objects = append(s.objects, of)
+	case s.fault == "" && of.compare(s.objects[0]) < 0:
+		s.objects[0] = of
+	}
+	b.names[name] = s
 }
 
 // Build returns the map. All faults are reported at once, joined: a
 // [*NameError] per name that is malformed or whose options contradict each
 // other, an [*OriginalsError] per index that different originals would share.
+// Both name the nodes and pods that they come from.
 func (b *Builder) Build() (*ResourceVectorMap, error) {
-	d := draft{Builder: b, faults: slices.Clone(b.faults), at: map[string]int{}, placed: map[string][]string{}}
+	b.exists()
+	d := draft{Builder: b, faults: slices.Clone(b.faults), m: &ResourceVectorMap{rules: b.rules}}
 	d.start()
-	for _, name := range slices.Sorted(maps.Keys(b.names)) {
-		d.place(name)
-	}
-	for _, own := range slices.Sorted(maps.Keys(d.placed)) {
-		i, ok := d.at[own]
-		if !ok {
-			i = len(d.columns)
-			d.columns = append(d.columns, column{name: own, literal: b.rules.literal(own)})
-		}
-		c := &d.columns[i]
-		c.originals = mergeOriginals(c.originals, own, d.placed[own])
-	}
-	d.finish()
+	d.place()
+	d.checkUnits()
+	d.checkOriginals()
 	if len(d.faults) > 0 {
 		return nil, errors.Join(d.faults...)
 	}
@@ -260,64 +346,104 @@ func (b *Builder) Build() (*ResourceVectorMap, error) {
 type draft struct {
 	*Builder
 	faults  []error
-	columns []column
-	old     int                 // columns[:old] were there before any name was placed
-	at      map[string]int      // old columns by own name
-	placed  map[string][]string // the builder's names by own name
+	m       *ResourceVectorMap
+	old     int   // m.columns[:old] are those of base
+	touched []int // columns of new names, and those that are new, ascending
 }
 
 // start lays out the columns that are there whatever is added.
 func (d *draft) start() {
-	if d.base != nil {
-		d.columns = slices.Clone(d.base.columns)
-	} else {
-		for _, name := range coreNames {
-			d.columns = append(d.columns, column{name: name, unit: unitOf(name), originals: []string{name}})
+	m, base := d.m, d.base
+	if base == nil {
+		m.index = make(map[string]int, len(coreNames)+len(d.names))
+		for i, name := range coreNames {
+			m.columns = append(m.columns, column{name: name, unit: unitOf(name), originals: []string{name}})
+			m.index[name] = i
+			d.touched = append(d.touched, i)
+		}
+		return
+	}
+	d.old = len(base.columns)
+	m.columns = append(make([]column, 0, d.old+len(d.names)), base.columns...)
+	m.index, m.folded = maps.Clone(base.index), base.folded
+	m.slices, m.notes, m.left = slices.Clip(base.slices), slices.Clip(base.notes), slices.Clip(base.left)
+	m.ancestors = append(slices.Clip(base.ancestors), base.schema)
+}
+
+// place puts the names where they belong.
+func (d *draft) place() {
+	placed := map[string][]string{} // by own name
+	for _, name := range slices.Sorted(maps.Keys(d.names)) {
+		if own, ok := d.ownName(name); ok {
+			placed[own] = append(placed[own], name)
 		}
 	}
-	d.old = len(d.columns)
-	for i, c := range d.columns {
-		d.at[c.name] = i
+	m, core := d.m, len(d.touched)
+	for _, own := range slices.Sorted(maps.Keys(placed)) {
+		i, ok := m.index[own]
+		if !ok {
+			i = len(m.columns)
+			m.columns = append(m.columns, column{name: own, literal: d.rules.literal(own)})
+			m.index[own] = i
+		}
+		c := &m.columns[i]
+		originals := mergeOriginals(c.originals, own, placed[own])
+		if !slices.Equal(originals, c.originals) && i >= core {
+			d.touched = append(d.touched, i)
+		}
+		c.originals = originals
+		for _, name := range originals {
+			m.index[name] = i
+			m.folded = m.folded || name != own
+		}
 	}
+	slices.Sort(d.touched)
 }
 
-// place puts one name, given in sorted order, where it belongs.
-func (d *draft) place(name string) {
-	own, reason := d.ownName(name)
+// ownName returns the own name of name, unless that is at fault.
+func (d *draft) ownName(name string) (own string, ok bool) {
+	s := d.names[name]
+	if s.fault != "" && d.rules.lenient {
+		d.m.left = append(d.m.left, d.nameError(name, s.fault))
+		return "", false
+	}
+	own, reason := d.whereTo(name, s.fault)
 	if reason != "" {
-		d.fail(name, reason)
-		return
+		d.faults = append(d.faults, d.nameError(name, reason))
 	}
-	if d.rules.literal(name) && d.stands(name) {
-		d.fail(name, "is a literal and an ordinary resource")
-		return
-	}
-	d.placed[own] = append(d.placed[own], name)
+	return own, reason == ""
 }
 
-// stands reports whether an old column that is no literal has the name.
-func (d *draft) stands(name string) bool {
-	return slices.ContainsFunc(d.columns[:d.old], func(c column) bool {
-		return !c.literal && (c.name == name || slices.Contains(c.originals, name))
-	})
+func (d *draft) nameError(name, reason string) *NameError {
+	e := &NameError{Name: name, Reason: reason}
+	objects := slices.Clone(d.names[name].objects)
+	slices.SortFunc(objects, object.compare)
+	for _, of := range slices.Compact(objects) {
+		e.Objects = append(e.Objects, of.String())
+	}
+	return e
 }
 
-// ownName returns the own name of name, or what is wrong with it.
-func (d *draft) ownName(name string) (own, reason string) {
+// whereTo returns the own name of name, or what is wrong.
+func (d *draft) whereTo(name, fault string) (own, reason string) {
 	if d.rules.literal(name) {
-		if name == "" {
+		i, there := d.m.index[name]
+		switch {
+		case name == "":
 			return "", "is empty"
+		case there && !d.m.columns[i].literal:
+			return "", "is a literal and an ordinary resource"
 		}
 		return name, ""
 	}
-	if reason := nameFault(name); reason != "" {
-		return "", reason
+	if fault != "" {
+		return "", fault
 	}
 	own = d.rules.own(name)
 	switch {
 	case own == name:
 	case slices.Contains(coreNames[:], name):
-		return "", "is a core resource, which the normalizer must not rename"
+		return "", "is a core resource, which must not be renamed"
 	case nameFault(own) != "":
 		return "", "is normalized to a name that " + nameFault(own)
 	case d.rules.own(own) != own:
@@ -340,84 +466,127 @@ func mergeOriginals(originals []string, own string, names []string) []string {
 	return merged
 }
 
-// finish gives every column its unit and looks for conflicts.
-func (d *draft) finish() {
-	milli := map[string]bool{}
+// checkUnits gives every column its unit and looks at the options that are about
+// names.
+func (d *draft) checkUnits() {
+	if !d.optioned {
+		for _, i := range d.touched {
+			c := &d.m.columns[i]
+			c.unit = d.rules.unit(c)
+		}
+		return
+	}
+	fail := func(name, reason string) { d.faults = append(d.faults, &NameError{Name: name, Reason: reason}) }
+	for _, name := range slices.Sorted(maps.Keys(d.rules.gpus)) {
+		switch {
+		case nameFault(name) != "":
+			fail(name, nameFault(name))
+		case d.rules.literal(name):
+			fail(name, "is a literal and declared a GPU")
+		case name != coreNames[GPU] && slices.Contains(coreNames[:], name):
+			fail(name, "is a core resource and declared a GPU")
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.rules.milli)) {
 		own := d.rules.own(name)
 		switch {
 		case nameFault(name) != "":
-			d.fail(name, nameFault(name))
+			fail(name, nameFault(name))
 		case d.rules.literal(name):
-			d.fail(name, "is a literal with a unit of its own and declared Milli")
+			fail(name, "is a literal with a unit of its own and declared Milli")
 		case unitOf(own) != UnitWhole:
-			d.fail(name, "is declared Milli but counted in units of "+unitOf(own).String())
+			fail(name, "is declared Milli but counted in "+unitOf(own).plural())
 		}
-		milli[own] = true
 	}
-	for i := range d.columns {
-		c := &d.columns[i]
+	for i := range d.m.columns {
+		c := &d.m.columns[i]
 		was := c.unit
-		c.unit = unitOf(c.name)
-		switch {
-		case c.literal:
-			if c.unit = d.rules.literals[c.name]; c.unit > UnitByte {
-				d.fail(c.name, "is a literal with an unknown unit")
-			}
-		case milli[c.name]:
-			c.unit = UnitMilli
-		}
-		if d.base != nil && i < d.old && c.unit != was {
-			d.fail(c.name, "is in the map already with another unit")
-		}
-		if d.rules.folding != foldVendors && len(c.originals) > 1 {
-			d.faults = append(d.faults, &OriginalsError{c.name, c.originals, ErrVendorConflict})
+		switch c.unit = d.rules.unit(c); {
+		case c.unit > UnitByte:
+			fail(c.name, "is a literal with an unknown unit")
+		case i < d.old && c.unit != was:
+			fail(c.name, "is in the map already with another unit")
 		}
 	}
 }
 
-func (d *draft) fail(name, reason string) {
-	d.faults = append(d.faults, &NameError{name, reason})
+// unit returns the unit of a column.
+func (r *rules) unit(c *column) Unit {
+	switch {
+	case c.literal:
+		return r.literals[c.name]
+	case r.thousandth[c.name]:
+		return UnitMilli
+	}
+	return unitOf(c.name)
+}
+
+// checkOriginals looks for indices that different originals would share.
+func (d *draft) checkOriginals() {
+	if d.rules.folding == foldVendors {
+		return
+	}
+	for _, i := range d.touched {
+		c := &d.m.columns[i]
+		if len(c.originals) < 2 {
+			continue
+		}
+		e := &OriginalsError{Name: c.name, Originals: c.originals, Err: ErrVendorConflict}
+		for _, name := range c.originals {
+			var of object
+			if objects := d.names[name].objects; len(objects) > 0 {
+				of = objects[0]
+			}
+			e.Objects = append(e.Objects, of.String())
+		}
+		d.faults = append(d.faults, e)
+	}
 }
 
 // freeze makes the map of a draft without faults.
 func (d *draft) freeze() *ResourceVectorMap {
-	m := &ResourceVectorMap{
-		columns: d.columns,
-		index:   make(map[string]int, len(d.columns)),
-		rules:   d.rules.clone(),
-	}
-	schema := make([]vector.SchemaColumn, len(m.columns))
-	for i := range m.columns {
+	m := d.m
+	for _, i := range d.touched {
 		c := &m.columns[i]
-		m.index[c.name] = i
-		for _, original := range c.originals {
-			m.index[original] = i
-			m.folded = m.folded || original != c.name
+		if i < d.old {
+			continue // only its originals are others
 		}
-		c.gpu = !c.literal && m.rules.normalizer.Normalize(c.name) == coreNames[GPU]
-		c.fraction = c.fraction || d.seenFraction(c)
-		if c.unit == UnitWhole && c.fraction {
+		c.gpu = !c.literal && m.rules.normalize(c.name) == coreNames[GPU]
+		if c.fraction = d.seenFraction(c); c.unit == UnitWhole && c.fraction {
 			m.notes = append(m.notes, FractionalColumn{c.name})
 		}
 		m.attachSlices(i)
-		schema[i] = vector.SchemaColumn{Name: c.name, Integral: c.unit == UnitMilli, Detail: c.text()}
 	}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(d.declared))) {
+	declared := d.declared
+	if d.base != nil {
+		declared = slices.Concat(declared, d.base.unused)
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(declared))) {
 		if _, ok := m.index[m.rules.own(name)]; !ok {
-			m.notes = append(m.notes, UnusedMilli{name})
+			m.unused = append(m.unused, name)
 		}
 	}
-	m.schema = vector.NewSchema(schema)
-	if d.base != nil {
-		m.ancestors = append(slices.Clone(d.base.ancestors), d.base.schema)
+	if d.base != nil && (len(d.touched) == 0 || d.touched[0] >= d.old) {
+		m.schema = d.base.schema.Append(schemaColumns(m.columns[d.old:])...)
+	} else {
+		m.schema = vector.NewSchema(schemaColumns(m.columns))
 	}
 	return m
 }
 
+// schemaColumns describes columns as a schema does.
+func schemaColumns(columns []column) []vector.SchemaColumn {
+	described := make([]vector.SchemaColumn, len(columns))
+	for i := range columns {
+		c := &columns[i]
+		described[i] = vector.SchemaColumn{Name: c.name, Integral: c.unit == UnitMilli, Detail: c.text()}
+	}
+	return described
+}
+
 // seenFraction reports whether a fractional amount of c was added.
 func (d *draft) seenFraction(c *column) bool {
-	return d.names[c.name] || slices.ContainsFunc(c.originals, func(o string) bool { return d.names[o] })
+	return d.names[c.name].fraction || slices.ContainsFunc(c.originals, func(o string) bool { return d.names[o].fraction })
 }
 
 // nameFault says what is wrong with a resource name, or "" when nothing is. The

@@ -18,7 +18,8 @@
 // [ExactNormalizer]. A map finds an index by its own name and by the original
 // names folded into it. Two different originals at one index are refused when
 // the map is built, since an AMD node would seem to hold an NVIDIA pod; the
-// options [FoldVendors] and [NoFold] decide otherwise.
+// options [FoldVendors] and [NoFold] decide otherwise. [GPUs] says which names
+// are GPUs.
 //
 // # Units
 //
@@ -33,10 +34,12 @@
 //
 // Nothing is dropped silently. A name that the map does not have is an error,
 // unless the caller passes a slice to collect such names in. An amount that
-// has no exact place (negative, 2^53 units or more, NaN, infinite) is an error
-// that names the resource and the amount. A [Resource] keeps computed amounts:
-// there only NaN, -Inf and fractions of a thousandth of a GPU are errors. On
-// error nothing is written. Vectors that are longer than the map are a mistake of
-// the caller: methods that return
-// an error return [vector.ErrShape], the others panic.
+// has no exact place (negative, 2^53 units or more, NaN, infinite) is a
+// [*vector.AmountError]. A [Resource] keeps computed amounts: there only NaN, -Inf
+// and fractions of a thousandth of a GPU are errors. On error nothing is written.
+//
+// Vectors that are longer than the map are a mistake of the caller: methods that
+// return an error return [vector.ErrShape], the others panic, but for MIGSlices. A
+// nil map, pod or node panics too. Panics are constant strings that start with
+// "vectormap: " or "vector: ".
 package vectormap

@@ -3,20 +3,11 @@ package vectormap
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/resvec/resvec/vector"
 )
 
 var (
-	// ErrNotRepresentable says that an amount has no exact place in its column
-	// or in the Kubernetes type. It is vector.ErrNotRepresentable.
-	ErrNotRepresentable = vector.ErrNotRepresentable
-
-	// ErrNegative says that an amount is negative where only 0 or more makes
-	// sense. Such an error is ErrNotRepresentable too.
-	ErrNegative = fmt.Errorf("negative: %w", vector.ErrNotRepresentable)
-
 	// ErrUnknownResource says that a map does not have a name; see
 	// [*UnknownResourcesError].
 	ErrUnknownResource = errors.New("unknown resource")
@@ -48,52 +39,56 @@ func (e *UnknownResourcesError) Error() string {
 // Unwrap returns [ErrUnknownResource].
 func (e *UnknownResourcesError) Unwrap() error { return ErrUnknownResource }
 
-// AmountError reports an amount that cannot be converted. It is not the type of
-// this name in package vector. Several faults come joined: errors.As finds the
-// first, and the error's Unwrap() []error has all. Err is or wraps
-// [ErrNotRepresentable], [ErrNegative] or [ErrAmbiguousGPU].
-type AmountError struct {
-	Resource string
-	Amount   string // as it was written
-	Err      error
-	reason   string
-}
-
-// Error names the resource and the amount.
-func (e *AmountError) Error() string {
-	return "vectormap: " + e.Resource + ": amount " + e.Amount + " " + e.reason
-}
-
-// Unwrap returns Err.
-func (e *AmountError) Unwrap() error { return e.Err }
-
-// NameError reports a name or an option that a map cannot be built with.
+// NameError reports a name or an option that a map cannot be built with. With the
+// option [Lenient], malformed names are such notes of the map instead.
 type NameError struct {
-	Name   string
-	Reason string
+	Name    string
+	Reason  string   // what is wrong with it
+	Objects []string // that have the name, sorted, such as "Pod default/a" and "Node b"
 }
 
-// Error names the name and says what is wrong with it.
-func (e *NameError) Error() string {
-	return fmt.Sprintf("vectormap: name %q %s", e.Name, e.Reason)
+// Error names the name, the objects and what is wrong.
+func (e *NameError) Error() string { return "vectormap: " + e.String() }
+
+// String is Error without the package.
+func (e *NameError) String() string {
+	const shown = 3
+	of := e.Objects
+	text := fmt.Sprintf("name %q", e.Name)
+	if len(of) > 0 {
+		text += " of " + strings.Join(of[:min(shown, len(of))], ", ")
+	}
+	if len(of) > shown {
+		text += fmt.Sprintf(" and %d more", len(of)-shown)
+	}
+	return text + " " + e.Reason
 }
+
+func (e *NameError) note() {}
 
 // OriginalsError reports an index with several original names. Err is
-// [ErrVendorConflict] when the map is built, [ErrAmbiguousName] when an amount
-// is converted back.
+// [ErrVendorConflict] when the map is built or a list of amounts has several of
+// them, [ErrAmbiguousName] when an amount is converted back.
 type OriginalsError struct {
 	Name      string   // the index's own name
 	Originals []string // sorted
+	Objects   []string // nil, or for each original an object that has it, or ""
 	Err       error
 }
 
 // Error names all originals and the way out.
 func (e *OriginalsError) Error() string {
-	originals := strings.Join(e.Originals, " and ")
-	if e.Err == ErrVendorConflict {
-		return fmt.Sprintf("vectormap: %s would stand for %s: use NoFold or FoldVendors", e.Name, originals)
+	originals := slices.Clone(e.Originals)
+	for i, object := range e.Objects {
+		if object != "" {
+			originals[i] += " (" + object + ")"
+		}
 	}
-	return fmt.Sprintf("vectormap: %s stands for %s: name the one to use", e.Name, originals)
+	text := strings.Join(originals, " and ")
+	if e.Err == ErrVendorConflict {
+		return fmt.Sprintf("vectormap: %s would stand for %s: use NoFold or FoldVendors", e.Name, text)
+	}
+	return fmt.Sprintf("vectormap: %s stands for %s: name the one to use", e.Name, text)
 }
 
 // Unwrap returns Err.

@@ -40,11 +40,11 @@ func Example() {
 
 	fmt.Println(m)
 	fmt.Println(request.FitsIn(allocatable))
-	fmt.Println(m.Explain(request.Shortfall(nil, allocatable)))
+	fmt.Println(m.Explain(request, nil, allocatable))
 	// Output:
 	// cpu=milli-cpu memory=byte gpu=whole(nvidia.com/gpu) pods=whole
 	// false
-	// Insufficient cpu (short 500m), nvidia.com/gpu (short 1)
+	// Insufficient cpu (requested 4500m, used 0 of 4, free 4), Insufficient nvidia.com/gpu (requested 2, used 0 of 1, free 1)
 }
 
 // A second vendor in one cluster is a decision that only the user can make.

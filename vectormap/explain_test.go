@@ -2,6 +2,7 @@ package vectormap
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -29,20 +30,42 @@ func TestExplain(t *testing.T) {
 	m := must(t, names("nvidia.com/gpu", "efa"), Literal(UnitMilli, "card:x"))
 	fold := must(t, names("nvidia.com/gpu", "amd.com/gpu"), FoldVendors())
 	for _, c := range []struct {
-		m                *ResourceVectorMap
-		request, free, _ vec
-		want             string
+		m                          *ResourceVectorMap
+		request, used, allocatable vec
+		want                       string
 	}{
-		{m: m, request: vec{1000, 1 << 30}, free: vec{1000, 1 << 30}, want: ""},
-		{m: m, request: vec{1000, 0, 8}, free: vec{500, 0, 6},
-			want: "Insufficient cpu (short 500m), nvidia.com/gpu (short 2)"},
-		{m: m, request: vec{0, 4 << 30, 0, 1, 1500, 2}, free: vec{0, 1 << 30},
-			want: "Insufficient memory (short 3Gi), pods (short 1), card:x (short 1500m), efa (short 2)"},
-		{m: m, request: vec{math.NaN()}, free: vec{1}, want: "Insufficient cpu (not a finite amount)"},
-		{m: fold, request: vec{0, 0, 1}, want: "Insufficient gpu (short 1)"},
+		{m: m, request: vec{1000, 1 << 30}, allocatable: vec{1000, 1 << 30}, want: ""},
+		{m: m, request: vec{1000, 0, 8}, used: vec{3500, 0, 2}, allocatable: vec{4000, 0, 8},
+			want: "Insufficient cpu (requested 1, used 3500m of 4, free 500m), Insufficient nvidia.com/gpu (requested 8, used 2 of 8, free 6)"},
+		{m: m, request: vec{0, 4 << 30, 0, 1, 1500, 2}, used: vec{0, 0, 0, 110}, allocatable: vec{0, 1 << 30, 0, 110},
+			want: "Insufficient memory (requested 4Gi, used 0 of 1Gi, free 1Gi), Too many pods (requested 1, used 110 of 110, free 0), " +
+				"Insufficient card:x (requested 1500m, used 0 of 0, free 0), Insufficient efa (requested 2, used 0 of 0, free 0)"},
+		{m: m, request: vec{1000}, used: vec{5000}, allocatable: vec{4000}, want: "Insufficient cpu (requested 1, used 5 of 4, free -1)"},
+		{m: m, request: vec{math.NaN()}, allocatable: vec{1000}, want: "Insufficient cpu (requested NaN, used 0 of 1, free 1)"},
+		{m: m, request: vec{math.Inf(1)}, allocatable: vec{1000}, want: "Insufficient cpu (requested unlimited, used 0 of 1, free 1)"},
+		{m: m, request: vec{1000}, allocatable: vec{math.Inf(1)}, want: ""},
+		{m: m, request: vec{0, -1, 0, 0}, used: vec{0, 1}, want: ""}, // what is not requested never rejects
+		{m: fold, request: vec{0, 0, 1}, want: "Insufficient gpu (requested 1, used 0 of 0, free 0)"},
 	} {
-		if got := c.m.Explain(c.request.Shortfall(nil, c.free)); got != c.want {
-			t.Errorf("%v in %v: %q, want %q", c.request, c.free, got, c.want)
+		got := c.m.Explain(c.request, c.used, c.allocatable)
+		if got.String() != c.want {
+			t.Errorf("%v in %v of %v: %q, want %q", c.request, c.used, c.allocatable, got, c.want)
+		}
+		free := c.m.NewVector()
+		free.Add(c.allocatable)
+		free.Sub(c.used)
+		if c.request.FitsIn(free) != (len(got) == 0) {
+			t.Errorf("%v in %v: a refusal %q of a request that fits, or none", c.request, free, got)
+		}
+	}
+	want := Refusal{{"nvidia.com/gpu", UnitWhole, 8, 2, 8, 6}, {"pods", UnitWhole, 1, 110, 110, 0}, {"card:x", UnitMilli, 3000, 500, 1000, 500}}
+	got := m.Explain(vec{0, 0, 8, 1, 3000}, vec{0, 0, 2, 110, 500}, vec{0, 0, 8, 110, 1000})
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	for i, reason := range []string{"Insufficient nvidia.com/gpu", "Too many pods", "Insufficient card:x"} {
+		if got[i].Reason() != reason {
+			t.Errorf("%q, want %q", got[i].Reason(), reason)
 		}
 	}
 }
@@ -54,10 +77,10 @@ func TestExplainRejections(t *testing.T) {
 		rejections []int
 		want       string
 	}{
-		{0, nil, "0/0 nodes fit"},
-		{5, []int{0, 0, 0, 0, 0}, "0/5 nodes fit"},
-		{5000, []int{2400, 0, 3100}, "0/5000 nodes fit: 3100 insufficient nvidia.com/gpu, 2400 insufficient cpu"},
-		{7, []int{7, 7, 0, 1, 7}, "0/7 nodes fit: 7 insufficient cpu, 7 insufficient memory, 7 insufficient example.com/fpga, 1 insufficient pods"},
+		{0, nil, "0/0 nodes are available."},
+		{5, []int{0, 0, 0, 0, 0}, "0/5 nodes are available."},
+		{5000, []int{2400, 0, 3100}, "0/5000 nodes are available: 3100 Insufficient nvidia.com/gpu, 2400 Insufficient cpu."},
+		{7, []int{7, 7, 0, 1, 7}, "0/7 nodes are available: 7 Insufficient cpu, 7 Insufficient memory, 7 Insufficient example.com/fpga, 1 Too many pods."},
 	} {
 		if got := m.ExplainRejections(c.nodes, c.rejections); got != c.want {
 			t.Errorf("ExplainRejections(%d, %v) = %q, want %q", c.nodes, c.rejections, got, c.want)

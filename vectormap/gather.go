@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -17,6 +18,7 @@ type gatherer struct {
 	signed  bool // negative, infinite and huge amounts are fine
 	entries []entry
 	unknown []string
+	folded  []string // names that the map was not built from
 	faults  []error
 }
 
@@ -27,9 +29,12 @@ func (g *gatherer) add(name string, amount float64) {
 		g.unknown = append(g.unknown, name)
 		return
 	}
+	if _, known := g.m.index[name]; !known {
+		g.folded = append(g.folded, name)
+	}
 	g.check(name, amount)
 	if i == GPU && g.m.columns[GPU].unit == UnitMilli && !math.IsNaN(amount) && amount != math.Trunc(amount) {
-		g.fault(name, formatFloat(amount), reasonFraction)
+		g.fault(name, decimal.Format(amount), reasonFraction)
 	}
 	g.entries = append(g.entries, entry{i, amount})
 }
@@ -48,7 +53,7 @@ func (g *gatherer) addGPUs(gpus float64) {
 	}
 	k, ok := thousandths(gpus)
 	if !ok {
-		g.fault(coreNames[GPU], formatFloat(gpus), reasonNotMilli)
+		g.fault(coreNames[GPU], decimal.Format(gpus), reasonNotMilli)
 		return
 	}
 	g.add(coreNames[GPU], k)
@@ -65,11 +70,11 @@ func (g *gatherer) addPortions(count int64, portion, memory float64) {
 	case count >= maxDevices:
 		g.fault(name, strconv.FormatInt(count, 10), reasonTooMany)
 	case !ok:
-		g.fault(name, formatFloat(portion), reasonPortion)
+		g.fault(name, decimal.Format(portion), reasonPortion)
 	case count > 0 && cents == 0 && memory == 0:
 		g.fault(name, strconv.FormatInt(count, 10), reasonNoPart)
 	case count == 0 && cents > 0:
-		g.fault(name, formatFloat(portion), reasonNoDevice)
+		g.fault(name, decimal.Format(portion), reasonNoDevice)
 	case g.m.columns[GPU].unit == UnitMilli:
 		g.add(name, float64(count*cents*10))
 	default:
@@ -81,23 +86,31 @@ func (g *gatherer) addPortions(count int64, portion, memory float64) {
 func (g *gatherer) check(name string, amount float64) {
 	switch {
 	case math.IsNaN(amount) || math.IsInf(amount, -1):
-		g.fault(name, formatFloat(amount), reasonNotANumb)
+		g.fault(name, decimal.Format(amount), reasonNotANumb)
 	case g.signed:
 	case math.IsInf(amount, 1):
-		g.fault(name, formatFloat(amount), reasonNotANumb)
+		g.fault(name, decimal.Format(amount), reasonNotANumb)
 	case amount < 0:
-		g.fault(name, formatFloat(amount), reasonNegative)
+		g.fault(name, decimal.Format(amount), reasonNegative)
 	case amount >= limit:
-		g.fault(name, formatFloat(amount), reasonTooLarge)
+		g.fault(name, decimal.Format(amount), reasonTooLarge)
 	}
 }
 
-func (g *gatherer) fault(name, amount, reason string) {
-	g.faults = append(g.faults, amountFault(name, amount, reason))
+func (g *gatherer) fault(name, amount string, why reason) {
+	var unit Unit
+	if i, ok := g.m.Index(name); ok {
+		unit = g.m.columns[i].unit
+	}
+	g.faults = append(g.faults, amountFault(name, amount, unit, why))
 }
 
 // result returns the amounts, or all faults.
 func (g *gatherer) result() ([]entry, error) {
+	if len(g.folded) > 1 {
+		slices.Sort(g.folded)
+		g.faults = append(g.m.vendorConflicts(slices.Values(slices.Compact(g.folded))), g.faults...)
+	}
 	if len(g.unknown) > 0 {
 		slices.Sort(g.unknown)
 		g.faults = append([]error{&UnknownResourcesError{slices.Compact(g.unknown)}}, g.faults...)

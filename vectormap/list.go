@@ -3,10 +3,12 @@ package vectormap
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +32,7 @@ func (m *ResourceVectorMap) RequestVector(dst vector.ResourceVector, list corev1
 // ([*UnknownResourcesError], naming all such), since a request that is dropped
 // is a false fit. With an unknown that is not nil it is set to those names,
 // sorted, instead. An amount that is negative or of 2^53 units or more, or a
-// sum of such size, is an [*AmountError]. All faults are reported at once, and
+// sum of such size, is an [*vector.AmountError]. All faults are reported at once, and
 // then the result is nil and neither dst nor unknown are changed. It does not
 // allocate for lists of up to 24 names, unless it fails, dst grows, or a
 // quantity is kept as an inf.Dec.
@@ -39,28 +41,44 @@ func (m *ResourceVectorMap) CapacityVector(dst vector.ResourceVector, list corev
 }
 
 // NodeAllocatable converts the node's status.allocatable as
-// [ResourceVectorMap.CapacityVector] does.
+// [ResourceVectorMap.CapacityVector] does. A node that has none at all, since no
+// API server has seen it, has its status.capacity, as the API server would say
+// (SetDefaults_NodeStatus in Kubernetes' pkg/apis/core/v1).
 func (m *ResourceVectorMap) NodeAllocatable(dst vector.ResourceVector, node *corev1.Node, unknown *[]string) (vector.ResourceVector, error) {
-	return m.fromList(dst, node.Status.Allocatable, down, unknown)
+	return m.fromList(dst, allocatable(node), down, unknown)
+}
+
+// allocatable returns what the node has.
+func allocatable(node *corev1.Node) corev1.ResourceList {
+	switch {
+	case node == nil:
+		panic("vectormap: node is nil")
+	case node.Status.Allocatable == nil:
+		return node.Status.Capacity
+	}
+	return node.Status.Allocatable
 }
 
 // NearestVector converts a list of requests for scoring, where no amount is a
 // reason to refuse a pod: it never fails. Amounts finer than an index's unit are
 // rounded up, and those of 2^53 units or more to the nearest finite float64;
 // kube-scheduler knows them up to 2^63. A negative amount stays negative, which
-// scorers refuse. A name that m does not have is left out: no node has it, so that it
-// decides no score. What fits has to be asked with [ResourceVectorMap.RequestVector].
+// scorers refuse. A name that m does not have ([ResourceVectorMap.Index]) is left
+// out: no node has it, so that it decides no score. What fits has to be asked with [ResourceVectorMap.RequestVector].
 // dst is overwritten and returned as there; nothing else is allocated for lists of up
 // to 24 names with amounts below 2^53.
 func (m *ResourceVectorMap) NearestVector(dst vector.ResourceVector, list corev1.ResourceList) vector.ResourceVector {
+	m.exists()
 	var buf [entriesOnStack]entry
 	entries := buf[:0]
+	folded := m.folded
 	for name, q := range list {
-		if i, ok := m.index[string(name)]; ok {
+		if i, ok := m.Index(string(name)); ok {
+			folded = folded || m.columns[i].name != string(name)
 			entries = append(entries, entry{i, nearestAmount(&q, m.columns[i].unit.Scale())})
 		}
 	}
-	if m.folded { // one order for each sum
+	if folded { // one order for each sum
 		slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.amount, b.amount)) })
 	}
 	return m.write(dst, entries)
@@ -86,27 +104,50 @@ const entriesOnStack = 24
 // readList appends the list's amounts to entries. unknown is set only when it
 // succeeds.
 func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, r rounding, unknown *[]string) ([]entry, error) {
-	strangers, bad := 0, false
+	m.exists()
+	var (
+		strange  int // names that m does not have
+		foreign  int // names that m was not built from
+		mistaken bool
+	)
 	for name, q := range list {
 		i, ok := m.index[string(name)]
 		if !ok {
-			strangers++
-			continue
+			if i, ok = m.foldedIndex(string(name)); !ok {
+				strange++
+				continue
+			}
+			foreign++
 		}
-		amount, reason := quantityAmount(&q, m.columns[i].unit.Scale(), r)
-		bad = bad || reason != ""
+		amount, why := quantityAmount(&q, m.columns[i].unit.Scale(), r)
+		mistaken = mistaken || why != fine
 		entries = append(entries, entry{i, float64(amount)})
 	}
-	if bad || m.folded && overflows(entries) || strangers > 0 && unknown == nil {
+	switch {
+	case mistaken,
+		(m.folded || foreign > 0) && overflows(entries),
+		strange > 0 && unknown == nil,
+		foreign > 1 && m.vendorConflicts(namesOf(list)) != nil:
 		return nil, m.listFaults(list, r, entries, unknown == nil)
 	}
 	if unknown != nil {
 		*unknown = (*unknown)[:0]
-		if strangers > 0 {
+		if strange > 0 {
 			*unknown = m.appendUnknown(*unknown, list)
 		}
 	}
 	return entries, nil
+}
+
+// namesOf returns the names of a list, sorted.
+func namesOf(list corev1.ResourceList) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if !yield(string(name)) {
+				return
+			}
+		}
+	}
 }
 
 // overflows reports whether the entries of some index add up to 2^53 or more,
@@ -131,7 +172,8 @@ func (m *ResourceVectorMap) sumFaults(entries []entry) []error {
 	var faults []error
 	for i, sum := range m.write(nil, entries) {
 		if sum >= limit {
-			faults = append(faults, amountFault(m.columns[i].name, formatFloat(sum), reasonTooLarge))
+			c := &m.columns[i]
+			faults = append(faults, amountFault(c.name, decimal.Format(sum), c.unit, reasonSum))
 		}
 	}
 	return faults
@@ -139,7 +181,7 @@ func (m *ResourceVectorMap) sumFaults(entries []entry) []error {
 
 func (m *ResourceVectorMap) appendUnknown(names []string, list corev1.ResourceList) []string {
 	for name := range list {
-		if _, ok := m.index[string(name)]; !ok {
+		if _, ok := m.Index(string(name)); !ok {
 			names = append(names, string(name))
 		}
 	}
@@ -154,26 +196,16 @@ func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, ent
 	if names := m.appendUnknown(nil, list); strangers && len(names) > 0 {
 		faults = append(faults, &UnknownResourcesError{names})
 	}
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if i, ok := m.index[string(name)]; ok {
-			q := quantity.Bounded(list[name]) // its text is quickly written
-			if _, reason := quantityAmount(&q, m.columns[i].unit.Scale(), r); reason != "" {
-				faults = append(faults, amountFault(string(name), q.String(), reason))
+	faults = append(faults, m.vendorConflicts(namesOf(list))...)
+	for name := range namesOf(list) {
+		if i, ok := m.Index(name); ok {
+			q, unit := list[corev1.ResourceName(name)], m.columns[i].unit
+			if _, why := quantityAmount(&q, unit.Scale(), r); why != fine {
+				faults = append(faults, amountFault(name, quantity.Text(q), unit, why))
 			}
 		}
 	}
 	return errors.Join(append(faults, m.sumFaults(entries)...)...)
-}
-
-func amountFault(name, amount, reason string) *AmountError {
-	e := &AmountError{Resource: name, Amount: amount, Err: ErrNotRepresentable, reason: reason}
-	switch reason {
-	case reasonNegative:
-		e.Err = ErrNegative
-	case reasonNoForm:
-		e.Err = ErrAmbiguousGPU
-	}
-	return e
 }
 
 // write makes dst the sum of the entries, per index in their order. It cannot
@@ -196,7 +228,7 @@ func (m *ResourceVectorMap) write(dst vector.ResourceVector, entries []entry) ve
 // the inverse of [ResourceVectorMap.RequestVector]: nothing is rounded. A whole
 // number of a Kubernetes unit stays one, a fraction that is a whole number of
 // thousandths becomes a milli quantity (0.5 GPU is 500m), and anything finer is
-// an [*AmountError], as are amounts that are negative, NaN or of 2^53 units or
+// an [*vector.AmountError], as are amounts that are negative, NaN or of 2^53 units or
 // more.
 //
 // The list has the original names. Where an index has several, the first name
@@ -222,14 +254,14 @@ func (m *ResourceVectorMap) ResourceList(v vector.ResourceVector, prefer ...stri
 			notes = append(notes, LiteralSkipped{c.name})
 			continue
 		}
-		q, reason := quantityOf(x, c.unit)
-		if reason != "" {
-			faults = append(faults, amountFault(c.kubernetesName(), formatFloat(x), reason))
+		q, why := quantityOf(x, c.unit)
+		if why != fine {
+			faults = append(faults, amountFault(c.kubernetesName(), decimal.Format(x), c.unit, why))
 			continue
 		}
 		name, ok := c.choose(prefer)
 		if !ok {
-			faults = append(faults, &OriginalsError{c.name, slices.Clone(c.originals), ErrAmbiguousName})
+			faults = append(faults, &OriginalsError{Name: c.name, Originals: slices.Clone(c.originals), Err: ErrAmbiguousName})
 			continue
 		}
 		if c.unit == UnitWhole && x != math.Trunc(x) {
@@ -258,7 +290,7 @@ func (c *column) choose(prefer []string) (corev1.ResourceName, bool) {
 
 // quantityOf returns x, which is not 0, as a quantity, or the reason why it has
 // none.
-func quantityOf(x float64, u Unit) (q resource.Quantity, reason string) {
+func quantityOf(x float64, u Unit) (q resource.Quantity, why reason) {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
 		return q, reasonNotANumb
@@ -270,19 +302,19 @@ func quantityOf(x float64, u Unit) (q resource.Quantity, reason string) {
 	whole := x == math.Trunc(x)
 	switch {
 	case u.Scale() == 1000 && whole:
-		return *resource.NewMilliQuantity(int64(x), resource.DecimalSI), ""
+		return *resource.NewMilliQuantity(int64(x), resource.DecimalSI), fine
 	case u.Scale() == 1000:
 		return q, reasonTooFine
 	case whole && u == UnitByte:
-		return *resource.NewQuantity(int64(x), resource.BinarySI), ""
+		return *resource.NewQuantity(int64(x), resource.BinarySI), fine
 	case whole:
-		return *resource.NewQuantity(int64(x), resource.DecimalSI), ""
+		return *resource.NewQuantity(int64(x), resource.DecimalSI), fine
 	}
 	k, ok := thousandths(x)
 	if !ok {
 		return q, reasonTooFine
 	}
-	return *resource.NewMilliQuantity(int64(k), resource.DecimalSI), ""
+	return *resource.NewMilliQuantity(int64(k), resource.DecimalSI), fine
 }
 
 // Fractional returns a warning for every column of whole units in which v holds

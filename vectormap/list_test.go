@@ -44,6 +44,9 @@ func TestListToVector(t *testing.T) {
 				t.Errorf("%s: capacity %v, %v; want %v", c.what, capacity, err, c.capacity)
 			}
 			node := &corev1.Node{Status: corev1.NodeStatus{Allocatable: c.list, Capacity: rl("other", "1")}}
+			if c.list == nil { // no API server has seen the node
+				node.Status.Capacity = nil
+			}
 			allocatable, err := c.m.NodeAllocatable(slices.Clone(dst), node, nil)
 			if err != nil || !slices.Equal(allocatable, c.capacity) {
 				t.Errorf("%s: allocatable %v, %v", c.what, allocatable, err)
@@ -60,15 +63,15 @@ func TestListFaults(t *testing.T) {
 		want string
 	}{
 		{"unknown names", rl("x.io/b", "1", "cpu", "1", "a", "0"), "vectormap: unknown resource a, x.io/b"},
-		{"negative", rl("nvidia.com/gpu", "-1"), "vectormap: nvidia.com/gpu: amount -1 is negative"},
-		{"too large", rl("memory", "8Pi"), "vectormap: memory: amount 8Pi is 2^53 units or more"},
-		{"far too large", rl("memory", "1e400"), "vectormap: memory: amount 10e399 is 2^53 units or more"},
-		{"too large in the unit", rl("cpu", "9007199254741"), "vectormap: cpu: amount 9007199254741 is 2^53 units or more"},
+		{"negative", rl("nvidia.com/gpu", "-1"), "nvidia.com/gpu: amount -1 is negative: want 0 or more"},
+		{"too large", rl("memory", "8Pi"), "memory: amount 8Pi is too large: want less than 2^53 bytes"},
+		{"far too large", rl("memory", "1e400"), "memory: amount 1e400 is too large: want less than 2^53 bytes"},
+		{"too large in the unit", rl("cpu", "9007199254741"), "cpu: amount 9007199254741 is too large: want less than 2^53 thousandths of a CPU"},
 		{"too large together", rl("nvidia.com/gpu", "9007199254740991", "amd.com/gpu", "1"),
-			"vectormap: gpu: amount 9007199254740992 is 2^53 units or more"},
+			"gpu: amount 9007199254740992 is too large a sum: want less than 2^53 whole units"},
 		{"all at once", rl("pods", "-2", "x", "1", "cpu", "-1m", "memory", "1E"),
-			"vectormap: unknown resource x\nvectormap: cpu: amount -1m is negative\n" +
-				"vectormap: memory: amount 1E is 2^53 units or more\nvectormap: pods: amount -2 is negative"},
+			"vectormap: unknown resource x\ncpu: amount -1m is negative: want 0 or more\n" +
+				"memory: amount 1E is too large: want less than 2^53 bytes\npods: amount -2 is negative: want 0 or more"},
 	} {
 		dst := vec{1, 2, 3, 4}
 		unknown := names("before")
@@ -85,11 +88,11 @@ func TestListFaults(t *testing.T) {
 
 	_, err := m.RequestVector(nil, rl("x", "1", "cpu", "-1"), nil)
 	var strangers *UnknownResourcesError
-	var amount *AmountError
+	var amount *vector.AmountError
 	if !errors.Is(err, ErrUnknownResource) || !errors.As(err, &strangers) || !slices.Equal(strangers.Names, names("x")) {
 		t.Errorf("unknown: %v", err)
 	}
-	if !errors.Is(err, ErrNegative) || !errors.Is(err, vector.ErrNotRepresentable) || !errors.As(err, &amount) ||
+	if !errors.Is(err, vector.ErrNegative) || !errors.Is(err, vector.ErrNotRepresentable) || !errors.As(err, &amount) ||
 		amount.Resource != "cpu" || amount.Amount != "-1" {
 		t.Errorf("amount: %v", err)
 	}
@@ -166,16 +169,16 @@ func TestVectorToListFaults(t *testing.T) {
 		want string
 		is   error
 	}{
-		{whole, vec{0.5}, "vectormap: cpu: amount 0.5 is finer than a thousandth", ErrNotRepresentable},
-		{whole, vec{0, 0, 0.0005}, "vectormap: nvidia.com/gpu: amount 0.0005 is finer than a thousandth", ErrNotRepresentable},
-		{whole, vec{0, 0, 0.30000000000000004}, "vectormap: nvidia.com/gpu: amount 0.30000000000000004 is finer than a thousandth", ErrNotRepresentable},
-		{milli, vec{0, 0, 0.5}, "vectormap: nvidia.com/gpu: amount 0.5 is finer than a thousandth", ErrNotRepresentable},
-		{whole, vec{0, 0, math.NaN()}, "vectormap: nvidia.com/gpu: amount NaN is not a finite number", ErrNotRepresentable},
-		{whole, vec{math.Inf(1)}, "vectormap: cpu: amount +Inf is not a finite number", ErrNotRepresentable},
-		{whole, vec{-1}, "vectormap: cpu: amount -1 is negative", ErrNegative},
-		{whole, vec{0, limit}, "vectormap: memory: amount 9007199254740992 is 2^53 units or more", ErrNotRepresentable},
+		{whole, vec{0.5}, "cpu: amount 0.5 is too fine: want whole thousandths", vector.ErrNotRepresentable},
+		{whole, vec{0, 0, 0.0005}, "nvidia.com/gpu: amount 0.0005 is too fine: want whole thousandths", vector.ErrNotRepresentable},
+		{whole, vec{0, 0, 0.30000000000000004}, "nvidia.com/gpu: amount 0.30000000000000004 is too fine: want whole thousandths", vector.ErrNotRepresentable},
+		{milli, vec{0, 0, 0.5}, "nvidia.com/gpu: amount 0.5 is too fine: want whole thousandths", vector.ErrNotRepresentable},
+		{whole, vec{0, 0, math.NaN()}, "nvidia.com/gpu: amount NaN is not a finite number: want a number of whole units", vector.ErrNotRepresentable},
+		{whole, vec{math.Inf(1)}, "cpu: amount +Inf is not a finite number: want a number of thousandths of a CPU", vector.ErrNotRepresentable},
+		{whole, vec{-1}, "cpu: amount -1 is negative: want 0 or more", vector.ErrNegative},
+		{whole, vec{0, limit}, "memory: amount 9007199254740992 is too large: want less than 2^53 bytes", vector.ErrNotRepresentable},
 		{fold, vec{0, 0, 1}, "vectormap: gpu stands for amd.com/gpu and nvidia.com/gpu: name the one to use", ErrAmbiguousName},
-		{fold, vec{-1, 0, 1}, "vectormap: cpu: amount -1 is negative\nvectormap: gpu stands for amd.com/gpu and nvidia.com/gpu: name the one to use", ErrNegative},
+		{fold, vec{-1, 0, 1}, "cpu: amount -1 is negative: want 0 or more\nvectormap: gpu stands for amd.com/gpu and nvidia.com/gpu: name the one to use", vector.ErrNegative},
 		{whole, make(vec, 5), "vectormap: the vector has 5 amounts, the map 4: vector: shapes differ", vector.ErrShape},
 	} {
 		list, notes, err := c.m.ResourceList(c.v)

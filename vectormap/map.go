@@ -38,8 +38,17 @@ type ResourceVectorMap struct {
 	schema    vector.Schema
 	ancestors []vector.Schema // of the maps that this one extends
 	slices    []sliceWeight
-	notes     []Note
+	notes     []Note       // about columns
+	unused    []string     // names declared Milli that no index has
+	left      []*NameError // names that the option Lenient left out
 	rules     rules
+}
+
+// exists panics unless there is a map.
+func (m *ResourceVectorMap) exists() {
+	if m == nil {
+		panic("vectormap: map is nil")
+	}
 }
 
 // column is what a map knows of one index.
@@ -65,48 +74,115 @@ func (c *column) text() string {
 	return s
 }
 
-// Index returns the index of a resource, by its own name or by an original name
-// folded into it: in a map built from nvidia.com/gpu both that name and gpu
-// give [GPU]. It reports false for a name that the map does not have.
+// Index returns the index of a resource, by its own name or by any name that is
+// normalized to it: nvidia.com/gpu and gpu both give [GPU]. It reports false for a
+// name that the map does not have, and for another vendor's name: in a map built
+// from nvidia.com/gpu there is no amd.com/gpu, unless the map folds vendors.
 func (m *ResourceVectorMap) Index(name string) (int, bool) {
-	i, ok := m.index[name]
+	m.exists()
+	if i, ok := m.index[name]; ok {
+		return i, true
+	}
+	return m.foldedIndex(name)
+}
+
+// foldedIndex is Index for a name that the map was not built from.
+func (m *ResourceVectorMap) foldedIndex(name string) (int, bool) {
+	if m.rules.normalizer == nil || nameFault(name) != "" { // the zero map, no resource
+		return 0, false
+	}
+	own := m.rules.own(name)
+	i, ok := m.index[own]
+	if !ok || own == name || m.rules.own(own) != own {
+		return 0, false
+	}
+	c := &m.columns[i]
+	ok = c.name == own && !c.literal && (m.rules.folding == foldVendors || slices.Equal(c.originals, []string{own}))
 	return i, ok
 }
 
+// vendorConflicts reports the indices that several of the names, which are sorted,
+// would share, but that the map was not built from: one list of amounts must not
+// add up what the map would keep apart if it had been built from the list.
+func (m *ResourceVectorMap) vendorConflicts(names iter.Seq[string]) []error {
+	if m.rules.folding == foldVendors {
+		return nil
+	}
+	var faults []error
+	shared := map[int]*OriginalsError{}
+	for name := range names {
+		if _, known := m.index[name]; known {
+			continue
+		}
+		i, ok := m.foldedIndex(name)
+		switch e := shared[i]; {
+		case !ok:
+		case e == nil:
+			shared[i] = &OriginalsError{Name: m.columns[i].name, Originals: []string{name}, Err: ErrVendorConflict}
+		default:
+			if e.Originals = append(e.Originals, name); len(e.Originals) == 2 {
+				faults = append(faults, e)
+			}
+		}
+	}
+	return faults
+}
+
+// column returns what m knows of index i.
+func (m *ResourceVectorMap) column(i int) *column {
+	m.exists()
+	if uint(i) >= uint(len(m.columns)) {
+		panic("vectormap: index out of range")
+	}
+	return &m.columns[i]
+}
+
 // Name returns the own name of index i.
-func (m *ResourceVectorMap) Name(i int) string { return m.columns[i].name }
+func (m *ResourceVectorMap) Name(i int) string { return m.column(i).name }
 
 // Originals returns the names that Kubernetes objects use for index i, sorted:
 // the names folded into it, or its own name alone where nothing is.
 // There is more than one only in a [FoldVendors] map. The caller owns the
 // result.
-func (m *ResourceVectorMap) Originals(i int) []string { return slices.Clone(m.columns[i].originals) }
+func (m *ResourceVectorMap) Originals(i int) []string { return slices.Clone(m.column(i).originals) }
 
 // Unit returns the unit of index i.
-func (m *ResourceVectorMap) Unit(i int) Unit { return m.columns[i].unit }
+func (m *ResourceVectorMap) Unit(i int) Unit { return m.column(i).unit }
 
 // IsLiteral reports whether index i is a [Literal] dimension.
-func (m *ResourceVectorMap) IsLiteral(i int) bool { return m.columns[i].literal }
+func (m *ResourceVectorMap) IsLiteral(i int) bool { return m.column(i).literal }
 
 // IsGPU reports whether index i counts whole GPUs: [GPU] does, and on a [NoFold]
-// map every column that would have been folded into it.
-func (m *ResourceVectorMap) IsGPU(i int) bool { return m.columns[i].gpu }
+// map every column that would have been folded into it; see [GPUs].
+func (m *ResourceVectorMap) IsGPU(i int) bool { return m.column(i).gpu }
 
 // Folds reports whether the map's normalizer renames name or may fold other
 // names into it, whatever names the map holds today. Where it does, an index
 // found by name may stand for more than that name. It is false for all names
 // of a [NoFold] map and for [Literal] names.
 func (m *ResourceVectorMap) Folds(name string) bool {
-	return m.rules.own(name) != name ||
-		!m.rules.literal(name) && m.rules.folding != noFold &&
-			slices.Contains(m.rules.normalizer.Targets(), name)
+	m.exists()
+	r := &m.rules
+	switch {
+	case r.folding == noFold || r.literal(name):
+		return false
+	case r.own(name) != name:
+		return true
+	case r.gpus != nil && name == coreNames[GPU]:
+		return len(r.gpus) > 1 || len(r.gpus) == 1 && !r.gpus[name]
+	}
+	return slices.Contains(r.normalizer.Targets(), name)
 }
 
 // Len returns the number of indices.
-func (m *ResourceVectorMap) Len() int { return len(m.columns) }
+func (m *ResourceVectorMap) Len() int {
+	m.exists()
+	return len(m.columns)
+}
 
 // All yields every index and its own name, in index order.
 func (m *ResourceVectorMap) All() iter.Seq2[int, string] {
+	m.exists()
 	return func(yield func(int, string) bool) {
 		for i := range m.columns {
 			if !yield(i, m.columns[i].name) {
@@ -117,22 +193,36 @@ func (m *ResourceVectorMap) All() iter.Seq2[int, string] {
 }
 
 // Notes returns what was remarkable about the names and amounts that the map
-// was built from, in index order. The caller owns the result.
-func (m *ResourceVectorMap) Notes() []Note { return slices.Clone(m.notes) }
+// was built from: notes about indices, in their order, then names that no index
+// has. The caller owns the result.
+func (m *ResourceVectorMap) Notes() []Note {
+	m.exists()
+	notes := slices.Clone(m.notes)
+	for _, name := range m.unused {
+		notes = append(notes, UnusedMilli{name})
+	}
+	for _, e := range m.left {
+		notes = append(notes, e)
+	}
+	return notes
+}
 
 // Equal reports whether both maps have the same indices: names, units,
 // originals and which are literal, in the same order.
-func (m *ResourceVectorMap) Equal(other *ResourceVectorMap) bool { return m.schema == other.schema }
+func (m *ResourceVectorMap) Equal(other *ResourceVectorMap) bool { return m.Schema() == other.Schema() }
 
 // Schema returns the schema of matrices over m. Equal maps have equal schemas.
 // [Milli] columns are its integral columns.
-func (m *ResourceVectorMap) Schema() vector.Schema { return m.schema }
+func (m *ResourceVectorMap) Schema() vector.Schema {
+	m.exists()
+	return m.schema
+}
 
 // String returns a stable text form on one line: for every index the name, the
 // unit and the names folded into it. Two maps are equal exactly when their text
 // forms are.
 func (m *ResourceVectorMap) String() string {
-	texts := make([]string, len(m.columns))
+	texts := make([]string, m.Len())
 	for i := range m.columns {
 		texts[i] = m.columns[i].text()
 	}
@@ -150,12 +240,12 @@ func (m *ResourceVectorMap) NewVector() vector.ResourceVector {
 // NewMatrix returns a matrix with so many rows and a column per index, all
 // zeros.
 func (m *ResourceVectorMap) NewMatrix(rows int) *vector.Matrix {
-	return vector.NewMatrix(m.schema, rows, m.Len())
+	return vector.NewMatrix(m.Schema(), rows, m.Len())
 }
 
 // NewTable returns an empty table of so many matrices with a column per index.
 func (m *ResourceVectorMap) NewTable(matrices int) *vector.Table {
-	return vector.NewTable(m.schema, m.Len(), matrices)
+	return vector.NewTable(m.Schema(), m.Len(), matrices)
 }
 
 // Widen makes a matrix of a map that m extends into a matrix of m, by appending
@@ -178,7 +268,7 @@ type widenable interface {
 func (m *ResourceVectorMap) widen(x widenable) error {
 	s := x.Schema()
 	switch {
-	case s == m.schema:
+	case s == m.Schema():
 		return nil
 	case s.IsZero() && x.Cols() <= m.Len(), slices.Contains(m.ancestors, s):
 		x.Widen(m.schema, m.Len())
@@ -194,7 +284,7 @@ func (m *ResourceVectorMap) tooLong(v vector.ResourceVector) error {
 
 // mustHold panics when v is longer than the map.
 func (m *ResourceVectorMap) mustHold(v vector.ResourceVector) {
-	if len(v) > len(m.columns) {
+	if len(v) > m.Len() {
 		panic("vectormap: vector is longer than the map")
 	}
 }

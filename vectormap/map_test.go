@@ -141,7 +141,7 @@ func TestMilliMatrixRefusesFractions(t *testing.T) {
 	m := must(t, names("nvidia.com/gpu"), Milli("gpu"))
 	x := m.NewMatrix(1)
 	var fault *vector.AmountError
-	if err := x.AddRow(0, vec{0, 0, 0.5}); !errors.As(err, &fault) || fault.Resource != "gpu" || !errors.Is(err, ErrNotRepresentable) {
+	if err := x.AddRow(0, vec{0, 0, 0.5}); !errors.As(err, &fault) || fault.Resource != "gpu" || !errors.Is(err, vector.ErrNotRepresentable) {
 		t.Errorf("half a thousandth: %v", err)
 	}
 	if err := x.AddRow(0, vec{0.5, 0, 500}); err != nil {
@@ -173,8 +173,8 @@ func TestBuildFaults(t *testing.T) {
 				`vectormap: name "-b" does not start and end with a letter or digit` + "\n" +
 				"vectormap: gpu would stand for amd.com/gpu and nvidia.com/gpu: use NoFold or FoldVendors"},
 		{"both foldings", nil, []Option{NoFold(), FoldVendors()}, "vectormap: FoldVendors and NoFold exclude each other"},
-		{"Milli on bytes", nil, []Option{Milli("memory")}, `vectormap: name "memory" is declared Milli but counted in units of byte`},
-		{"Milli on cpu", nil, []Option{Milli("cpu")}, `vectormap: name "cpu" is declared Milli but counted in units of milli-cpu`},
+		{"Milli on bytes", nil, []Option{Milli("memory")}, `vectormap: name "memory" is declared Milli but counted in bytes`},
+		{"Milli on cpu", nil, []Option{Milli("cpu")}, `vectormap: name "cpu" is declared Milli but counted in thousandths of a CPU`},
 		{"Milli on nothing", nil, []Option{Milli("")}, `vectormap: name "" is empty`},
 		{"Milli on a literal", nil, []Option{Literal(UnitWhole, "x"), Milli("x")},
 			`vectormap: name "x" is a literal with a unit of its own and declared Milli`},
@@ -183,7 +183,7 @@ func TestBuildFaults(t *testing.T) {
 		{"literal with two units", nil, []Option{Literal(UnitWhole, "x"), Literal(UnitByte, "x")}, `vectormap: name "x" has another unit as a literal`},
 		{"literal without a unit", nil, []Option{Literal(9, "x")}, `vectormap: name "x" is a literal with an unknown unit`},
 		{"core renamed", names("cpu"), []Option{WithNormalizer(ExactNormalizer{"cpu": "processor"})},
-			`vectormap: name "cpu" is a core resource, which the normalizer must not rename`},
+			`vectormap: name "cpu" is a core resource, which must not be renamed`},
 		{"not idempotent", names("a"), []Option{WithNormalizer(swap)},
 			`vectormap: name "a" is normalized to a name that is normalized to another`},
 		{"renamed to nothing", names("a"), []Option{WithNormalizer(ExactNormalizer{"a": ""})},

@@ -121,6 +121,8 @@ func TestMIGSlices(t *testing.T) {
 		{"thousandths", must(t, names(g2), Milli("gpu", g2)), vec{0, 0, 300, 0, 500}, 1.3},
 		{"ten tenths", must(t, names(g1), Milli("gpu")), vec{0, 0, 1000, 0, 1}, 2},
 		{"unlimited", w1, vec{0, 0, math.Inf(1)}, math.Inf(1)},
+		{"a vector of a map that extends it", must(t, names("nvidia.com/gpu")), vec{0, 0, 8, 0, 3}, 8},
+		{"a long vector without slices", must(t, nil, NoFold(), WithNormalizer(ExactNormalizer{})), vec{1, 1, 0, 1, 1, 1}, 0},
 	} {
 		if got := c.m.MIGSlices(c.v); got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
@@ -132,8 +134,7 @@ func TestTooLongVectorPanics(t *testing.T) {
 	m := must(t, nil)
 	long := make(vector.ResourceVector, 5)
 	for what, f := range map[string]func(){
-		"MIGSlices":  func() { m.MIGSlices(long) },
-		"Explain":    func() { m.Explain(long) },
+		"Explain":    func() { m.Explain(long, nil, nil) },
 		"Fractional": func() { m.Fractional(long) },
 	} {
 		func() {

@@ -1,7 +1,8 @@
 package vectormap
 
 // Note is a remark that is no error: a [FractionalColumn], an [UnparsedMIG], a
-// [SharedMIG], an [UnusedMilli] or a [LiteralSkipped]. Its String is one line of text.
+// [SharedMIG], an [UnusedMilli], a [LiteralSkipped], or a [*NameError] that the
+// option [Lenient] let pass. Its String is one line of text.
 type Note interface {
 	String() string
 	note()

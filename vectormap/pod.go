@@ -3,6 +3,8 @@ package vectormap
 import (
 	"iter"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/vector"
@@ -14,6 +16,16 @@ import (
 // PodOptions says how a pod's requests are totalled. The zero value is what a
 // scheduler without in-place resize compares with a node.
 type PodOptions struct {
+	// APIServerDefaults counts a pod that no API server has seen, such as one read
+	// from a manifest, as the API server would make it: a container, an init container
+	// or a sidecar requests what it limits and does not request, as GPUs are mostly
+	// written, and the pod as a whole what it limits and none of its containers
+	// request. Without it such a pod requests no GPU. A pod that an API server has
+	// seen has these requests already, so the option changes nothing. The rules are
+	// SetDefaults_Pod of Kubernetes 1.34 and later (pkg/apis/core/v1/defaults.go); what
+	// a LimitRange or a RuntimeClass adds is not among them.
+	APIServerDefaults bool
+
 	// UseStatusResources takes what the pod's status reports into account: the
 	// greater of wanted and allocated while a pod is resized in place.
 	UseStatusResources bool
@@ -42,7 +54,9 @@ func scoringDefaults() corev1.ResourceList {
 
 // PodRequests returns what the pod as a whole requests, as a list: the total over
 // containers, init containers, sidecars, overhead and pod-level resources of
-// k8s.io/component-helpers/resource. It is opts.Scratch, or else new.
+// k8s.io/component-helpers/resource. It is opts.Scratch, or else new. It is what
+// transformations are fed with; set opts.APIServerDefaults unless all pods come from
+// an API server.
 func PodRequests(pod *corev1.Pod, opts PodOptions) corev1.ResourceList {
 	return podTotal(pod, opts, opts.KubeScoringDefaults)
 }
@@ -50,6 +64,7 @@ func PodRequests(pod *corev1.Pod, opts PodOptions) corev1.ResourceList {
 // PodRequest converts the total of [PodRequests], and 1 of pods. dst, unknown and the
 // errors are those of [ResourceVectorMap.RequestVector].
 func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, error) {
+	m.exists()
 	return m.fromList(dst, podRequests(pod, opts, opts.KubeScoringDefaults), up, unknown)
 }
 
@@ -58,8 +73,13 @@ func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Po
 // pod is totalled a second time only where the two may differ. The destinations
 // must not overlap. On error both results are nil and neither is changed.
 func (m *ResourceVectorMap) PodRequestBoth(request, scoring vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, vector.ResourceVector, error) {
+	m.exists()
+	podExists(pod)
 	var buf, bufScoring [entriesOnStack]entry
 	var scored []entry
+	if opts.APIServerDefaults {
+		pod, opts.APIServerDefaults = defaulted(pod, !opts.SkipPodLevelResources), false
+	}
 	twice := opts.UseStatusResources || lacksDefaults(pod)
 	if twice {
 		// The other list has these names, but for cpu and memory, and says which
@@ -92,6 +112,10 @@ func podRequests(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.Resourc
 
 // podTotal is PodRequests with the defaults or without.
 func podTotal(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceList {
+	podExists(pod)
+	if opts.APIServerDefaults {
+		pod = defaulted(pod, !opts.SkipPodLevelResources)
+	}
 	o := podresource.PodResourcesOptions{
 		Reuse:                 opts.Scratch,
 		UseStatusResources:    opts.UseStatusResources,
@@ -123,16 +147,20 @@ func lacksDefaults(pod *corev1.Pod) bool {
 // where it has none, with its request. Both are totalled as in
 // [ResourceVectorMap.PodRequest], without the 1 of pods. Of devices, which
 // Kubernetes neither shares nor overcommits, limits is what the pod gets, also
-// for a pod that was not defaulted yet. The lists are new. Of opts,
+// without the option APIServerDefaults. The lists are new. Of opts,
 // KubeScoringDefaults and Scratch are ignored, and UseStatusResources counts for
 // requests only. Amounts of 10^1000 and more count as 10^1000: written as an
 // exponent, as in 1e99999999, their sum takes minutes.
 func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.ResourceList) {
+	podExists(pod)
 	o := podresource.PodResourcesOptions{
 		UseStatusResources:    opts.UseStatusResources,
 		SkipPodLevelResources: opts.SkipPodLevelResources,
 	}
 	pod = boundedPod(pod, true, opts.UseStatusResources)
+	if opts.APIServerDefaults {
+		pod = defaulted(pod, !opts.SkipPodLevelResources)
+	}
 	requests = podresource.PodRequests(pod, o)
 	bounded := &corev1.Pod{Spec: corev1.PodSpec{
 		Containers:     boundedContainers(pod.Spec.Containers),
@@ -144,6 +172,101 @@ func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.Resour
 	}
 	o.UseStatusResources = false
 	return requests, podresource.PodRequests(bounded, o)
+}
+
+// defaulted returns pod as the API server would make it, with or without resources
+// of the whole pod: pod itself where it is so, else a copy that shares what it can.
+func defaulted(pod *corev1.Pod, podLevel bool) *corev1.Pod {
+	initContainers, first := requestingLimits(pod.Spec.InitContainers)
+	containers, second := requestingLimits(pod.Spec.Containers)
+	podLevel = podLevel && pod.Spec.Resources != nil
+	if !first && !second && !podLevel {
+		return pod
+	}
+	other := *pod
+	other.Spec.InitContainers, other.Spec.Containers = initContainers, containers
+	if podLevel {
+		other.Spec.Resources = requestingPodLimits(&other)
+	}
+	return &other
+}
+
+// requestingLimits returns containers that request what they limit, and whether
+// these are others than the given ones.
+func requestingLimits(containers []corev1.Container) (requesting []corev1.Container, changed bool) {
+	for i := range containers {
+		r := containers[i].Resources
+		if !lacksAny(r.Requests, r.Limits) {
+			continue
+		}
+		if !changed {
+			containers, changed = slices.Clone(containers), true
+		}
+		containers[i].Resources.Requests = union(r.Requests, r.Limits)
+	}
+	return containers, changed
+}
+
+// requestingPodLimits returns the resources of the whole pod, whose containers are
+// defaulted, with requests for what is limited. Of cpu and memory, which containers
+// may share, the pod requests what its containers do, or else the limit. Of huge
+// pages, which they may not, it requests the limit, which is that of its containers
+// where it has none itself.
+func requestingPodLimits(pod *corev1.Pod) *corev1.ResourceRequirements {
+	r := pod.Spec.Resources
+	if len(r.Limits)+len(r.Requests) == 0 {
+		return r
+	}
+	isHuge := func(name corev1.ResourceName) bool {
+		return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	}
+	bounded := boundedPod(pod, true, false)
+	huge := podresource.AggregateContainerLimits(bounded, podresource.PodResourcesOptions{})
+	maps.DeleteFunc(huge, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		_, requested := r.Requests[name]
+		return requested || !isHuge(name)
+	})
+	limits := union(r.Limits, huge)
+	if len(limits) == 0 {
+		return r
+	}
+	shared := podresource.AggregateContainerRequests(bounded, podresource.PodResourcesOptions{})
+	maps.DeleteFunc(shared, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		return isHuge(name) || !podresource.IsSupportedPodLevelResource(name)
+	})
+	limited := maps.Clone(limits)
+	maps.DeleteFunc(limited, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		return !podresource.IsSupportedPodLevelResource(name)
+	})
+	other := *r
+	other.Requests, other.Limits = union(union(r.Requests, shared), limited), limits
+	return &other
+}
+
+// lacksAny reports whether list lacks a name of other.
+func lacksAny(list, other corev1.ResourceList) bool {
+	for name := range other {
+		if _, ok := list[name]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// union returns list and what it lacks of other, in a new list where there is any.
+func union(list, other corev1.ResourceList) corev1.ResourceList {
+	if !lacksAny(list, other) {
+		return list
+	}
+	all := maps.Clone(other)
+	maps.Copy(all, list)
+	return all
+}
+
+func podExists(pod *corev1.Pod) {
+	if pod == nil {
+		panic("vectormap: pod is nil")
+	}
 }
 
 // boundedPod returns pod, or a copy without the amounts that take minutes to add.
@@ -212,11 +335,5 @@ func bounds(r *corev1.ResourceRequirements) corev1.ResourceList {
 	if len(r.Limits) == 0 {
 		return r.Requests
 	}
-	list := maps.Clone(r.Limits)
-	for name, q := range r.Requests {
-		if _, ok := list[name]; !ok {
-			list[name] = q
-		}
-	}
-	return list
+	return union(r.Limits, r.Requests)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -151,7 +152,7 @@ func TestPodRequestFaults(t *testing.T) {
 	if _, err := m.PodRequest(nil, stranger, PodOptions{}, nil); !errors.Is(err, ErrUnknownResource) {
 		t.Error(err)
 	}
-	if _, err := m.PodRequest(nil, negative, PodOptions{}, nil); !errors.Is(err, ErrNegative) {
+	if _, err := m.PodRequest(nil, negative, PodOptions{}, nil); !errors.Is(err, vector.ErrNegative) {
 		t.Error(err)
 	}
 	var unknown []string
@@ -161,7 +162,7 @@ func TestPodRequestFaults(t *testing.T) {
 	}
 	// The total fits, the total with defaults does not.
 	huge := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1", "memory", "9007199254740991")), container("b", rl("cpu", "1"))}})
-	if a, b, err := m.PodRequestBoth(request, scoring, huge, PodOptions{}, nil); a != nil || b != nil || !errors.Is(err, ErrNotRepresentable) || request[0] != 1 {
+	if a, b, err := m.PodRequestBoth(request, scoring, huge, PodOptions{}, nil); a != nil || b != nil || !errors.Is(err, vector.ErrNotRepresentable) || request[0] != 1 {
 		t.Error(a, b, err)
 	}
 	var zero ResourceVectorMap
@@ -248,7 +249,7 @@ func TestPodRequestFar(t *testing.T) {
 		before := p.DeepCopy()
 		p.Spec.Overhead = rl("cpu", "1", "memory", "1", "efa", "1")
 		v, err := m.PodRequest(nil, p, PodOptions{}, nil)
-		if fault := (*AmountError)(nil); v != nil || !errors.As(err, &fault) || fault.Resource != string(name) {
+		if fault := (*vector.AmountError)(nil); v != nil || !errors.As(err, &fault) || fault.Resource != string(name) {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 		if !reflect.DeepEqual(p.Spec.Containers, before.Spec.Containers) {

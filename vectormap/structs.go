@@ -3,6 +3,7 @@ package vectormap
 import (
 	"math"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -19,6 +20,12 @@ type Resource struct {
 	Scalars  map[corev1.ResourceName]float64 // everything else, by own or original name
 }
 
+func (r *Resource) exists() {
+	if r == nil {
+		panic("vectormap: resource is nil")
+	}
+}
+
 // ToVector converts r. dst is overwritten, grown where its capacity is short,
 // and returned with the map's length. Scalars of one index add up, in the order
 // of their names. Names that the map does not have, a NaN or -Inf, and GPUs
@@ -29,6 +36,7 @@ type Resource struct {
 // It is lossless: FromVector gives r back, with the scalars by their own names
 // and without those that are 0.
 func (r *Resource) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
+	r.exists()
 	g := gatherer{m: m, signed: true}
 	g.add(coreNames[CPU], r.MilliCPU)
 	g.add(coreNames[Memory], r.Memory)
@@ -39,10 +47,11 @@ func (r *Resource) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (ve
 
 // FromVector sets r to the amounts of v, indices beyond its end counting as 0.
 // The map in r.Scalars is reused. ToVector gives v back. A NaN or -Inf is an
-// [*AmountError], as is a fraction of a thousandth of a GPU where gpu is
+// [*vector.AmountError], as is a fraction of a thousandth of a GPU where gpu is
 // [Milli]; a v longer than the map is vector.ErrShape. On error r is not
 // changed.
 func (r *Resource) FromVector(m *ResourceVectorMap, v vector.ResourceVector) error {
+	r.exists()
 	if err := m.checkAmounts(v, true); err != nil {
 		return err
 	}
@@ -77,6 +86,12 @@ type ResourceRequirements struct {
 	MIG map[corev1.ResourceName]float64 // instances by resource name: nvidia.com/mig-…
 }
 
+func (r *ResourceRequirements) exists() {
+	if r == nil {
+		panic("vectormap: requirements is nil")
+	}
+}
+
 // ToVector converts r, keeping every amount. The index [GPU] gets count times
 // portion, the portion being rounded to hundredths, half away from zero, as it
 // is written in decimal. GPUMemory needs a column gpu-memory; beside it the count
@@ -91,6 +106,7 @@ type ResourceRequirements struct {
 // a sum of 2^53 or more are one. On error the result is nil and dst is not
 // changed.
 func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
+	r.exists()
 	g := gatherer{m: m}
 	g.add(coreNames[CPU], r.MilliCPU)
 	g.add(coreNames[Memory], r.Memory)
@@ -106,11 +122,12 @@ func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVe
 // FromVector sets r to the canonical form of v, indices beyond its end counting
 // as 0: a whole number of GPUs is that count with portion 1, an amount below 1
 // is one device with that portion, and 0 is neither. Anything else, such as
-// 1.5, is an [*AmountError] that wraps [ErrAmbiguousGPU]. A portion that is no
+// 1.5, is an [*vector.AmountError] that wraps [ErrAmbiguousGPU]. A portion that is no
 // whole number of hundredths, and an amount that ToVector would refuse, is an
-// [*AmountError]; a v longer than the map is vector.ErrShape. On error r is not
+// [*vector.AmountError]; a v longer than the map is vector.ErrShape. On error r is not
 // changed; otherwise ToVector gives v back. The maps in r are reused.
 func (r *ResourceRequirements) FromVector(m *ResourceVectorMap, v vector.ResourceVector) error {
+	r.exists()
 	return r.fromVector(m, v, 0)
 }
 
@@ -119,6 +136,7 @@ func (r *ResourceRequirements) FromVector(m *ResourceVectorMap, v vector.Resourc
 // stay that, where the canonical form of the same vector is 1 device. It also
 // keeps it where v has GPU memory and no GPUs.
 func (r *ResourceRequirements) FromVectorInto(m *ResourceVectorMap, v vector.ResourceVector) error {
+	r.exists()
 	return r.fromVector(m, v, r.GPUCount)
 }
 
@@ -130,9 +148,9 @@ func (r *ResourceRequirements) fromVector(m *ResourceVectorMap, v vector.Resourc
 	if err != nil {
 		return err
 	}
-	count, portion, reason := countAndPortion(gpus, prevCount)
-	if reason != "" {
-		return amountFault(m.columns[GPU].kubernetesName(), formatFloat(gpus), reason)
+	count, portion, why := countAndPortion(gpus, prevCount)
+	if why != fine {
+		return amountFault(m.columns[GPU].kubernetesName(), decimal.Format(gpus), UnitWhole, why)
 	}
 	next := ResourceRequirements{
 		MilliCPU: v.Get(CPU), Memory: v.Get(Memory), GPUCount: count, GPUPortion: portion,
@@ -160,9 +178,9 @@ const maxDevices = 1 << 40
 
 // countAndPortion splits gpus, which is not negative, into devices and the
 // portion of each, keeping prevCount where it can, or says why it cannot.
-func countAndPortion(gpus float64, prevCount int64) (count int64, portion float64, reason string) {
+func countAndPortion(gpus float64, prevCount int64) (count int64, portion float64, why reason) {
 	if gpus == 0 {
-		return 0, 0, ""
+		return 0, 0, fine
 	}
 	if gpus >= maxDevices {
 		return 0, 0, reasonTooMany
@@ -170,17 +188,17 @@ func countAndPortion(gpus float64, prevCount int64) (count int64, portion float6
 	cents := math.Round(gpus * 100)
 	exact := cents/100 == gpus
 	if prevCount > 0 && exact && gpus <= float64(prevCount) && int64(cents)%prevCount == 0 {
-		return prevCount, float64(int64(cents)/prevCount) / 100, ""
+		return prevCount, float64(int64(cents)/prevCount) / 100, fine
 	}
 	switch {
 	case gpus == math.Trunc(gpus):
-		return int64(gpus), 1, ""
+		return int64(gpus), 1, fine
 	case gpus > 1:
 		return 0, 0, reasonNoForm
 	case !exact:
 		return 0, 0, reasonNoCent
 	}
-	return 1, gpus, ""
+	return 1, gpus, fine
 }
 
 // isMIG reports whether the column counts instances of a MIG profile.
@@ -200,7 +218,7 @@ func (m *ResourceVectorMap) gpus(amount float64) (float64, error) {
 	}
 	gpus := amount / 1000
 	if k, ok := thousandths(gpus); !ok || k != amount {
-		return 0, amountFault(c.kubernetesName(), formatFloat(gpus), reasonNotMilli)
+		return 0, amountFault(c.kubernetesName(), decimal.Format(gpus), UnitMilli, reasonNotMilli)
 	}
 	return gpus, nil
 }

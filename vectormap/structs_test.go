@@ -104,12 +104,12 @@ func TestResourceFaults(t *testing.T) {
 		want string
 	}{
 		{whole, Resource{Scalars: amounts{"z": 0, "a": 1}}, "vectormap: unknown resource a, z"},
-		{whole, Resource{MilliCPU: nan, GPUs: nan}, "vectormap: cpu: amount NaN is not a finite number\nvectormap: gpu: amount NaN is not a finite number"},
-		{whole, Resource{Memory: math.Inf(-1)}, "vectormap: memory: amount -Inf is not a finite number"},
-		{milli, Resource{GPUs: 0.0005}, "vectormap: gpu: amount 0.0005 is no whole number of thousandths below 2^40"},
-		{milli, Resource{Scalars: amounts{"gpu": 0.5}}, "vectormap: gpu: amount 0.5 is a fraction of a thousandth"},
-		{milli, Resource{Scalars: amounts{"gpu": nan}}, "vectormap: gpu: amount NaN is not a finite number"},
-		{milli, Resource{GPUs: 0.30000000000000004}, "vectormap: gpu: amount 0.30000000000000004 is no whole number of thousandths below 2^40"},
+		{whole, Resource{MilliCPU: nan, GPUs: nan}, "cpu: amount NaN is not a finite number: want a number of thousandths of a CPU\ngpu: amount NaN is not a finite number: want a number of whole units"},
+		{whole, Resource{Memory: math.Inf(-1)}, "memory: amount -Inf is not a finite number: want a number of bytes"},
+		{milli, Resource{GPUs: 0.0005}, "gpu: amount 0.0005 is no whole number of thousandths: want thousandths of a GPU, and less than 2^40 GPUs"},
+		{milli, Resource{Scalars: amounts{"gpu": 0.5}}, "gpu: amount 0.5 is too fine: want whole thousandths of a GPU"},
+		{milli, Resource{Scalars: amounts{"gpu": nan}}, "gpu: amount NaN is not a finite number: want a number of thousandths"},
+		{milli, Resource{GPUs: 0.30000000000000004}, "gpu: amount 0.30000000000000004 is no whole number of thousandths: want thousandths of a GPU, and less than 2^40 GPUs"},
 	} {
 		dst := vec{1, 2, 3, 4, 5, 6, 7, 8}
 		if v, err := c.r.ToVector(dst, c.m); v != nil || err == nil || err.Error() != c.want || dst[0] != 1 {
@@ -123,9 +123,9 @@ func TestResourceFaults(t *testing.T) {
 		is error
 	}{
 		{whole, make(vec, 8), vector.ErrShape},
-		{whole, vec{0, nan}, ErrNotRepresentable},
-		{milli, vec{0, 0, 0.5}, ErrNotRepresentable},
-		{milli, vec{0, 0, 1 << 52}, ErrNotRepresentable},
+		{whole, vec{0, nan}, vector.ErrNotRepresentable},
+		{milli, vec{0, 0, 0.5}, vector.ErrNotRepresentable},
+		{milli, vec{0, 0, 1 << 52}, vector.ErrNotRepresentable},
 	} {
 		if err := r.FromVector(c.m, c.v); !errors.Is(err, c.is) || r.MilliCPU != 7 || len(r.Scalars) != 1 {
 			t.Errorf("%v: %v, %+v", c.v, err, r)
@@ -164,17 +164,17 @@ func TestRequirementsToVectorFaults(t *testing.T) {
 		want string
 	}{
 		{ResourceRequirements{GPUMemory: 1, MIG: amounts{mig1: 1}}, "vectormap: unknown resource gpu-memory, " + mig1},
-		{ResourceRequirements{GPUCount: 1, GPUPortion: 0.004}, "vectormap: gpu: amount 0.004 is no portion from 0.005 to 1"},
-		{ResourceRequirements{GPUCount: 1, GPUPortion: 1e-300}, "vectormap: gpu: amount 1e-300 is no portion from 0.005 to 1"},
-		{ResourceRequirements{GPUCount: 1, GPUPortion: 1.5}, "vectormap: gpu: amount 1.5 is no portion from 0.005 to 1"},
-		{ResourceRequirements{GPUPortion: -0.5}, "vectormap: gpu: amount -0.5 is no portion from 0.005 to 1"},
-		{ResourceRequirements{GPUPortion: math.NaN()}, "vectormap: gpu: amount NaN is no portion from 0.005 to 1"},
-		{ResourceRequirements{GPUCount: 2}, "vectormap: gpu: amount 2 is a number of devices without a portion or GPU memory"},
-		{ResourceRequirements{GPUPortion: 0.5}, "vectormap: gpu: amount 0.5 is a portion of no device"},
-		{ResourceRequirements{GPUCount: -1}, "vectormap: gpu: amount -1 is negative"},
-		{ResourceRequirements{GPUCount: math.MaxInt64, GPUPortion: 1}, "vectormap: gpu: amount 9223372036854775807 is 2^40 devices or more"},
-		{ResourceRequirements{MilliCPU: -1, Memory: limit}, "vectormap: cpu: amount -1 is negative\nvectormap: memory: amount 9007199254740992 is 2^53 units or more"},
-		{ResourceRequirements{Scalars: amounts{"pods": math.Inf(1)}}, "vectormap: pods: amount +Inf is not a finite number"},
+		{ResourceRequirements{GPUCount: 1, GPUPortion: 0.004}, "gpu: amount 0.004 is no portion of a device: want 0.005 to 1, or 0"},
+		{ResourceRequirements{GPUCount: 1, GPUPortion: 1e-300}, "gpu: amount 1e-300 is no portion of a device: want 0.005 to 1, or 0"},
+		{ResourceRequirements{GPUCount: 1, GPUPortion: 1.5}, "gpu: amount 1.5 is no portion of a device: want 0.005 to 1, or 0"},
+		{ResourceRequirements{GPUPortion: -0.5}, "gpu: amount -0.5 is no portion of a device: want 0.005 to 1, or 0"},
+		{ResourceRequirements{GPUPortion: math.NaN()}, "gpu: amount NaN is no portion of a device: want 0.005 to 1, or 0"},
+		{ResourceRequirements{GPUCount: 2}, "gpu: amount 2 is a number of devices without a size: want a portion or GPU memory"},
+		{ResourceRequirements{GPUPortion: 0.5}, "gpu: amount 0.5 is a portion of no device: want a count of 1 or more"},
+		{ResourceRequirements{GPUCount: -1}, "gpu: amount -1 is negative: want 0 or more"},
+		{ResourceRequirements{GPUCount: math.MaxInt64, GPUPortion: 1}, "gpu: amount 9223372036854775807 is too large: want less than 2^40 devices"},
+		{ResourceRequirements{MilliCPU: -1, Memory: limit}, "cpu: amount -1 is negative: want 0 or more\nmemory: amount 9007199254740992 is too large: want less than 2^53 bytes"},
+		{ResourceRequirements{Scalars: amounts{"pods": math.Inf(1)}}, "pods: amount +Inf is not a finite number: want a number of whole units"},
 	} {
 		dst := vec{1, 2, 3, 4}
 		if v, err := c.r.ToVector(dst, bare); v != nil || err == nil || err.Error() != c.want || !slices.Equal(dst, vec{1, 2, 3, 4}) {
@@ -194,7 +194,7 @@ func TestFromVectorIntoDropsAnAbsurdCount(t *testing.T) {
 func TestRequirementsToVectorChecksSums(t *testing.T) {
 	m := must(t, names("amd.com/gpu", "nvidia.com/gpu"), FoldVendors())
 	r := ResourceRequirements{Scalars: amounts{"amd.com/gpu": limit / 2, "nvidia.com/gpu": limit / 2}}
-	const want = "vectormap: gpu: amount 9007199254740992 is 2^53 units or more"
+	const want = "gpu: amount 9007199254740992 is too large a sum: want less than 2^53 whole units"
 	if v, err := r.ToVector(nil, m); v != nil || err == nil || err.Error() != want {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -226,8 +226,8 @@ func TestRequirementsFromVector(t *testing.T) {
 		{gpus: 2, prev: -1, count: 2, portion: 1, keep: 2, keptPortion: 1},
 		{gpus: 1.2, prev: 2, is: ErrAmbiguousGPU, keep: 2, keptPortion: 0.6},
 		{gpus: 1.5, prev: 1, is: ErrAmbiguousGPU, keptFail: ErrAmbiguousGPU},
-		{gpus: 0.125, prev: 1, is: ErrNotRepresentable, keptFail: ErrNotRepresentable},
-		{gpus: 1 << 40, is: ErrNotRepresentable, keptFail: ErrNotRepresentable},
+		{gpus: 0.125, prev: 1, is: vector.ErrNotRepresentable, keptFail: vector.ErrNotRepresentable},
+		{gpus: 1 << 40, is: vector.ErrNotRepresentable, keptFail: vector.ErrNotRepresentable},
 	} {
 		for _, m := range []*ResourceVectorMap{whole, milli} {
 			v := vec{100, 1e9, c.gpus * float64(m.Unit(GPU).Scale()), 1}
@@ -290,8 +290,8 @@ func TestRequirementsFromVector(t *testing.T) {
 		v  vec
 		is error
 	}{
-		{vec{-1}, ErrNegative}, {vec{math.Inf(1)}, ErrNotRepresentable}, {vec{math.NaN()}, ErrNotRepresentable},
-		{vec{0, limit}, ErrNotRepresentable}, {make(vec, 9), vector.ErrShape},
+		{vec{-1}, vector.ErrNegative}, {vec{math.Inf(1)}, vector.ErrNotRepresentable}, {vec{math.NaN()}, vector.ErrNotRepresentable},
+		{vec{0, limit}, vector.ErrNotRepresentable}, {make(vec, 9), vector.ErrShape},
 	} {
 		if err := r.FromVector(milli, c.v); !errors.Is(err, c.is) || r.GPUMemory != 2e9 {
 			t.Errorf("%v: %v", c.v, err)
@@ -320,7 +320,7 @@ func FuzzStructRoundTrip(f *testing.F) {
 			if again, err := r.ToVector(nil, m); err != nil || !slices.Equal(again, v) {
 				t.Errorf("Resource of %v: %v, %v", v, again, err)
 			}
-		case !errors.Is(err, ErrNotRepresentable):
+		case !errors.Is(err, vector.ErrNotRepresentable):
 			t.Error(err)
 		}
 		for _, from := range []func(*ResourceRequirements) error{

@@ -36,6 +36,19 @@ func (u Unit) String() string {
 	return "unknown"
 }
 
+// plural says what an amount counts, for messages.
+func (u Unit) plural() string {
+	switch u {
+	case UnitMilli:
+		return "thousandths"
+	case UnitMilliCPU:
+		return "thousandths of a CPU"
+	case UnitByte:
+		return "bytes"
+	}
+	return "whole units"
+}
+
 // unitOf is the one rule of units, for a name that no option mentions.
 func unitOf(name string) Unit {
 	switch {

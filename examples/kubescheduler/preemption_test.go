@@ -280,8 +280,8 @@ func TestRefusals(t *testing.T) {
 		aNode("a0", "a", "cpu=8", "memory=64Gi", "pods=10", "nvidia.com/gpu=2"))
 	sim.run(t)
 	for _, c := range []struct{ pod, want string }{
-		{"large", "0/1 nodes fit: 1 insufficient cpu"},
-		{"idle", "0/1 nodes fit; 1 have the room, but keep it for idle devices"},
+		{"large", "0/1 nodes are available: 1 Insufficient cpu."},
+		{"idle", "0/1 nodes are available. 1 have the room, but keep it for idle devices."},
 		{"holder", ""},
 		{"late", "the queue has 1 card, holder has it"},
 	} {

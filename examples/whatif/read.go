@@ -205,49 +205,13 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 	if head.Kind == "Node" {
 		into := new(corev1.Node)
 		o.nodes = append(o.nodes, node{into, place(at)})
-		err := o.decode(at, text, into, func() any { return new(corev1.Node) })
-		if into.Status.Allocatable == nil {
-			into.Status.Allocatable = into.Status.Capacity // as the API server does
-		}
-		return err
+		return o.decode(at, text, into, func() any { return new(corev1.Node) })
 	}
 	into := new(corev1.Pod)
 	o.pods = append(o.pods, pod{into, place(at)})
 	err := o.decode(at, text, into, func() any { return new(corev1.Pod) })
 	into.Namespace = head.Metadata.Namespace
-	setRequests(&into.Spec)
 	return err
-}
-
-// setRequests requests what a pod only limits, as the API server does when a
-// manifest is applied: in each container, and for the whole pod what none of its
-// containers requests. Pods that were applied have all of it already.
-func setRequests(spec *corev1.PodSpec) {
-	requested := make(map[corev1.ResourceName]bool) // by containers
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			requestLimits(&containers[i].Resources, nil)
-			for name := range containers[i].Resources.Requests {
-				requested[name] = true
-			}
-		}
-	}
-	if spec.Resources != nil {
-		requestLimits(spec.Resources, requested)
-	}
-}
-
-// requestLimits requests what is limited and not requested, without some names.
-func requestLimits(r *corev1.ResourceRequirements, without map[corev1.ResourceName]bool) {
-	for name, limit := range r.Limits {
-		if _, known := r.Requests[name]; known || without[name] {
-			continue
-		}
-		if r.Requests == nil {
-			r.Requests = make(corev1.ResourceList)
-		}
-		r.Requests[name] = limit
-	}
 }
 
 // decode decodes an object. Fields that it does not know are counted, repeated

@@ -153,9 +153,6 @@ func TestSyntaxErrors(t *testing.T) {
 
 // TestLargest: without aliases no document is refused for what it weighs.
 func TestLargest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	for _, item := range []string{"a,", "'',", "a: ,"} {
 		text := "[" + strings.Repeat(item, testLimit/len(item)-1) + "]"
 		if _, _, err := Read([]byte(text), testLimit); err != nil {

@@ -201,7 +201,7 @@ func (p *Plugin) explain(s *state) string {
 	for i := range s.request.scalars {
 		if x := &s.request.scalars[i]; !x.ignored && !x.delegated {
 			if _, ok := c.columns[x.name]; !ok {
-				return fmt.Sprintf("0/%d nodes fit: no node has %s", m.Rows(), x.name)
+				return fmt.Sprintf("0/%d nodes are available: no node has %s.", m.Rows(), x.name)
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func (p *Plugin) explain(s *state) string {
 	var capable vector.Mask
 	vector.Fit(&capable, m, s.amounts)
 	if n := capable.Count(); n > 0 && p.proportional.Enabled() {
-		line += fmt.Sprintf("; %d have the room, but keep it for idle devices", n)
+		line += fmt.Sprintf(" %d have the room, but keep it for idle devices.", n)
 	}
 	return line
 }

@@ -60,12 +60,14 @@ type Request struct {
 }
 
 // RequestOf returns the request of a pod, with what its status reports while it
-// is resized in place. A name that the map does not have, and an amount that is
+// is resized in place, and as the API server would make it if it is a manifest that
+// was not applied. A name that the map does not have, and an amount that is
 // negative or beyond 2^53, is an error.
 func RequestOf(m *vectormap.ResourceVectorMap, pod *corev1.Pod) (*Request, error) {
 	r := new(Request)
 	var err error
-	r.Amounts, r.Scored, err = m.PodRequestBoth(nil, nil, pod, vectormap.PodOptions{UseStatusResources: true}, nil)
+	options := vectormap.PodOptions{APIServerDefaults: true, UseStatusResources: true}
+	r.Amounts, r.Scored, err = m.PodRequestBoth(nil, nil, pod, options, nil)
 	if err != nil {
 		return nil, err
 	}

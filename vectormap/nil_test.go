@@ -1,0 +1,48 @@
+package vectormap
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestNilOperands(t *testing.T) {
+	testkit.Nils{
+		Prefix: "vector", // of matrices and tables package vector says it
+		Functions: map[string]any{
+			"New": New, "NewBuilder": NewBuilder, "Like": Like, "WithNormalizer": WithNormalizer,
+			"Literal": Literal, "Milli": Milli, "GPUs": GPUs, "ParseMIG": ParseMIG,
+			"PodRequests": PodRequests, "PodTotals": PodTotals, "Faults": Faults,
+		},
+		Types: []any{(*Builder)(nil), (*ResourceVectorMap)(nil), (*Resource)(nil), (*ResourceRequirements)(nil)},
+		Operand: func(typ reflect.Type) any {
+			switch typ {
+			case reflect.TypeFor[*Builder]():
+				return NewBuilder()
+			case reflect.TypeFor[*ResourceVectorMap]():
+				return must(t, nil)
+			case reflect.TypeFor[*vector.Matrix]():
+				return must(t, nil).NewMatrix(1)
+			case reflect.TypeFor[*vector.Table]():
+				return must(t, nil).NewTable(1)
+			case reflect.TypeFor[*corev1.Pod]():
+				return &corev1.Pod{}
+			case reflect.TypeFor[*corev1.Node]():
+				return &corev1.Node{}
+			case reflect.TypeFor[*Resource]():
+				return &Resource{}
+			case reflect.TypeFor[*ResourceRequirements]():
+				return &ResourceRequirements{}
+			}
+			return nil
+		},
+		Optional: []string{
+			"Faults 1", "Faults 2",
+			"ResourceVectorMap.RequestVector 3", "ResourceVectorMap.CapacityVector 3", "ResourceVectorMap.NodeAllocatable 3",
+			"ResourceVectorMap.PodRequest 4", "ResourceVectorMap.PodRequestBoth 5",
+		},
+	}.Run(t)
+}
