@@ -25,6 +25,7 @@ var rooms = map[string][]string{
 	"":                 {},
 	"/internal/kernel": {"golang.org/x/sys/cpu"},
 	"/internal/document": {
+		module + "/internal/fieldpath",
 		"go.yaml.in/yaml/v3",
 		"k8s.io/apimachinery/...",
 	},
@@ -97,7 +98,6 @@ var rooms = map[string][]string{
 		module + "/device",
 		module + "/device/mig",
 		module + "/internal/document",
-		module + "/internal/fieldpath",
 		module + "/internal/kernel",
 		module + "/internal/quantity",
 		module + "/scoring",

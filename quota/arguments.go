@@ -1,10 +1,6 @@
 package quota
 
-import (
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
-)
+import "github.com/resvec/resvec/internal/document"
 
 // unlimitedArgument is the argument of Volcano's capacity-card plugin.
 const unlimitedArgument = "cardUnlimitedCpuMemory"
@@ -12,22 +8,14 @@ const unlimitedArgument = "cardUnlimitedCpuMemory"
 // ParseArguments sets UnlimitedCPUMemory to the argument cardUnlimitedCpuMemory
 // of Volcano's capacity-card plugin, which must be a bool; without it, to false.
 // Any other argument is an error. All faults are reported at once, sorted by
-// argument, as a [field.ErrorList], and then nothing is set.
+// argument, as a utilerrors.Aggregate of *field.Error, and then nothing is set.
 func (c *Config) ParseArguments(arguments map[string]any) error {
-	unlimited := false
-	var faults field.ErrorList
-	for _, key := range sorted(arguments) {
-		if key != unlimitedArgument {
-			faults = append(faults, field.NotSupported(field.NewPath(brief(key)), brief(key), []string{unlimitedArgument}))
-			continue
-		}
-		var ok bool
-		if unlimited, ok = arguments[key].(bool); !ok {
-			faults = append(faults, field.TypeInvalid(field.NewPath(key), field.OmitValueType{}, fmt.Sprintf("must be a boolean, not %T", arguments[key])))
-		}
-	}
-	if len(faults) > 0 {
-		return faults.ToAggregate()
+	r := document.Report{Sorted: true}
+	x := document.FromGo(arguments, document.Options{NullIsFault: true}, &r).Fields()
+	x.Known(unlimitedArgument)
+	unlimited := x.Get(unlimitedArgument).Boolean()
+	if err := r.Err("quota"); err != nil {
+		return err
 	}
 	c.UnlimitedCPUMemory = unlimited
 	return nil

@@ -561,7 +561,7 @@ func ExampleConfig_ParseArguments() {
 	fmt.Println(cfg.ParseArguments(map[string]any{"cardUnlimitedCpuMemory": "true"}))
 	// Output:
 	// <nil> true
-	// cardUnlimitedCpuMemory: Invalid value: must be a boolean, not string
+	// quota: cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string
 }
 
 func ExampleParseQuota() {

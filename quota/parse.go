@@ -285,4 +285,4 @@ func parseCount(text string) (int64, Code) {
 }
 
 // brief cuts text for a message. Every legal name stays whole.
-func brief(text string) string { return document.Cut(text, "…") }
+func brief(text string) string { return document.Cut(text) }

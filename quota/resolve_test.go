@@ -746,10 +746,10 @@ func TestParseArguments(t *testing.T) {
 		{nil, false, ""},
 		{map[string]any{"cardUnlimitedCpuMemory": true}, true, ""},
 		{map[string]any{"cardUnlimitedCpuMemory": false}, false, ""},
-		{map[string]any{"cardUnlimitedCpuMemory": "true"}, false, "cardUnlimitedCpuMemory: Invalid value: must be a boolean, not string"},
-		{map[string]any{"cardUnlimitedCpuMemory": nil}, false, "cardUnlimitedCpuMemory: Invalid value: must be a boolean, not <nil>"},
-		{map[string]any{"other": true}, false, `other: Unsupported value: "other": supported values: "cardUnlimitedCpuMemory"`},
-		{map[string]any{"": 1, "cardUnlimitedCpuMemory": 1}, false, `[[]: Unsupported value: "": supported values: "cardUnlimitedCpuMemory", cardUnlimitedCpuMemory: Invalid value: must be a boolean, not int]`},
+		{map[string]any{"cardUnlimitedCpuMemory": "true"}, false, `quota: cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string`},
+		{map[string]any{"cardUnlimitedCpuMemory": nil}, false, "quota: cardUnlimitedCpuMemory: Invalid value: must be true or false, not null"},
+		{map[string]any{"other": true}, false, `quota: other: Unsupported value: "other": supported values: "cardUnlimitedCpuMemory"`},
+		{map[string]any{"": 1, "cardUnlimitedCpuMemory": 1}, false, `quota: [[""]: Unsupported value: "": supported values: "cardUnlimitedCpuMemory", cardUnlimitedCpuMemory: Invalid value: 1: must be true or false, not a number]`},
 	} {
 		cfg := Config{UnlimitedCPUMemory: true}
 		err := cfg.ParseArguments(c.arguments)

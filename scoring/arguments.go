@@ -21,16 +21,18 @@ const pluginName = "resource-strategy-fit"
 // is compiled.
 //
 // All faults of the document are reported at once, sorted by path: as an error
-// that lists a *field.Error for each, of a thousand at most, without a result, or
-// as warnings, which come beside an error too. Names that the map does not have
-// are reported by [CompileStrategy]. A policy without enable is off. With
-// [Lenient], faults that have a defined meaning are warnings: unknown keys are
-// ignored, invalid patterns removed, unknown types read as LeastAllocated,
-// fractions cut off integers.
+// that is an Aggregate of *field.Error, of a thousand at most, without a result, or
+// as warnings, which come beside an error too. It is a [*ParseError] when the
+// document cannot be read, or has a fault that is none of a value's meaning. Names
+// that the map does not have are reported by [CompileStrategy]. A policy without
+// enable is off. With [Lenient], faults that have a defined meaning are warnings:
+// unknown keys are ignored, invalid patterns removed, unknown types read as
+// LeastAllocated, fractions cut off integers.
 //
 // A document has at most 1 MiB of UTF-8, no second one behind it, no aliases that
-// make it much larger, and nests at most a hundred deep. Values are read as YAML
-// 1.1 has them; keys must be strings, so 1 and yes need quotes.
+// make it much larger, and nests at most a hundred deep. An empty one is an error;
+// {} has all defaults. Values are read as YAML 1.1 has them; keys must be strings,
+// so 1 and yes need quotes.
 func ParseArguments(data []byte, opts ...Option) (cfg *StrategyConfig, warnings field.ErrorList, err error) {
 	return parse(data, opts, (*walker).arguments)
 }
@@ -51,40 +53,47 @@ func ParseProportional(data []byte, opts ...Option) (cfg *ProportionalConfig, wa
 	return parse(data, opts, (*walker).proportional)
 }
 
+// ParseError says that a document cannot be read, or has another form than it must
+// have. It is the same type in every package of this module.
+type ParseError = document.ParseError
+
 // parse reads a document by a method of the walker.
-func parse[T any](data []byte, opts []Option, read func(w *walker, root any) *T) (cfg *T, warnings field.ErrorList, err error) {
+func parse[T any](data []byte, opts []Option, read func(w *walker, root document.Value) *T) (cfg *T, warnings field.ErrorList, err error) {
 	var r report
-	if root, ok := readDocument(data, &r); ok {
-		cfg = read(&walker{options(opts), &r}, root)
-	}
+	o := options(opts)
+	root := document.Read(data, document.Options{Lenient: o.has(Lenient)}, &r.Report)
+	cfg = read(&walker{o, &r}, root)
 	if warnings, err = r.finish(); err != nil {
 		return nil, warnings, err
 	}
 	return cfg, warnings, nil
 }
 
-// schedulerConf reads a scheduler's configuration.
-func (w *walker) schedulerConf(root any) (cfg *StrategyConfig) {
-	plugins := 0
-	conf, _ := w.object(root, "")
-	for i, item := range w.list(conf["tiers"], "tiers") {
-		path := itemPath("tiers", i)
-		tier, _ := w.object(item, path)
-		path += ".plugins"
-		for j, entry := range w.list(tier["plugins"], path) {
-			path := itemPath(path, j)
-			x, isObject := entry.(document.Object)
-			if !isObject || x["name"] != pluginName {
-				continue
-			}
-			if plugins++; plugins > 1 {
-				w.r.fail(duplicate(path+".name", pluginName))
-			}
-			cfg = w.pluginEntry(x, path)
-		}
+// walker reads the values of a document and notes what is wrong with them.
+type walker struct {
+	o Option
+	r *report
+}
+
+// weight reads a weight that is otherwise when it is absent or below least.
+func (w *walker) weight(v document.Value, least, otherwise int64) int64 {
+	n, how := v.Integer()
+	switch {
+	case how == document.NoNumber:
+		return otherwise
+	case how == document.Clean:
+		n = w.r.atLeast(v.Path(), n, least, otherwise)
+	case n < least:
+		n = otherwise
 	}
-	if plugins == 0 {
-		w.r.fail(field.Required(field.NewPath("tiers"), "no plugin is named "+pluginName+notConf(conf)))
+	w.r.limitWeight(v.Path(), n)
+	return n
+}
+
+// schedulerConf reads a scheduler's configuration.
+func (w *walker) schedulerConf(root document.Value) (cfg *StrategyConfig) {
+	for arguments := range document.PluginArguments(root, pluginName, notConf(root)) {
+		cfg = w.arguments(arguments)
 	}
 	return cfg
 }
@@ -96,11 +105,11 @@ const isConfigMap = "; this is a ConfigMap: give the text in its data"
 
 // notConf says what is there instead of a scheduler's configuration, "" when that
 // is not known.
-func notConf(x document.Object) string {
+func notConf(v document.Value) string {
 	switch {
-	case x["kind"] == "ConfigMap":
+	case v.Peek("kind").Written() == "ConfigMap":
 		return isConfigMap
-	case slices.ContainsFunc(argumentNames, func(key string) bool { return x[key] != nil }):
+	case slices.ContainsFunc(argumentNames, func(key string) bool { return v.Peek(key).Kind() != document.Absent }):
 		return "; these are the arguments of the plugin: use ParseArguments"
 	}
 	return ""
@@ -108,114 +117,91 @@ func notConf(x document.Object) string {
 
 // notArguments says what is there instead of the arguments, "" when that is not
 // known.
-func notArguments(x document.Object) string {
+func notArguments(v document.Value) string {
 	switch {
-	case x["kind"] == "ConfigMap":
+	case v.Peek("kind").Written() == "ConfigMap":
 		return isConfigMap
-	case x["tiers"] != nil:
+	case v.Peek("tiers").Kind() != document.Absent:
 		return "; this is a scheduler's whole configuration: use ParseSchedulerConf"
-	case x["arguments"] != nil:
+	case v.Peek("arguments").Kind() != document.Absent:
 		return "; this is the entry of a plugin: give what is under arguments"
 	}
 	return ""
 }
 
 // notProportional says that the section is one level below; "" when it is not.
-func notProportional(x document.Object) string {
-	if x[pathProportional] != nil {
+func notProportional(v document.Value) string {
+	if v.Peek(pathProportional).Kind() != document.Absent {
 		return "; these are the arguments of the plugin: give what is under proportional"
 	}
 	return ""
 }
 
-// pluginEntry reads the plugin's entry in a scheduler's configuration. Its
-// switches, such as enableNodeOrder, are the scheduler's own matter.
-func (w *walker) pluginEntry(x document.Object, path string) *StrategyConfig {
-	names := []string{"name", "arguments"}
-	for key := range x {
-		if strings.HasPrefix(key, "enable") {
-			names = append(names, key)
-		}
-	}
-	w.known(x, path, names...)
-	defer w.r.below(path + ".arguments")()
-	return w.arguments(x["arguments"])
-}
-
 // arguments reads the arguments of the plugin.
-func (w *walker) arguments(v any) *StrategyConfig {
-	x, _ := w.object(v, "")
-	w.knownOr(x, "", "unknown key"+notArguments(x), argumentNames...)
-	weight := w.weight(x[pathFitWeight], pathFitWeight, 0, defaultFitWeight)
-	cfg := &StrategyConfig{Fit: StrategyFitConfig{Weight: &weight, Resources: w.rules(x[pathResources])}}
-	back := w.r.below(pathSRA)
-	cfg.SRA = w.sra(x[pathSRA])
-	back()
-	back = w.r.below(pathProportional)
-	cfg.Proportional = w.proportional(x[pathProportional])
-	back()
-	return cfg
+func (w *walker) arguments(v document.Value) *StrategyConfig {
+	x := v.Fields()
+	x.KnownOr(notArguments(v), argumentNames...)
+	weight := w.weight(x.Get(pathFitWeight), 0, defaultFitWeight)
+	return &StrategyConfig{
+		Fit:          StrategyFitConfig{Weight: &weight, Resources: w.rules(x.Get(pathResources).Names())},
+		SRA:          w.sra(x.Get(pathSRA)),
+		Proportional: w.proportional(x.Get(pathProportional)),
+	}
 }
 
 // rules reads the rules by name and pattern.
-func (w *walker) rules(v any) map[string]FitRule {
-	x, _ := w.object(v, pathResources)
-	if len(x) == 0 {
-		return defaultRules()
-	}
-	rules := make(map[string]FitRule, len(x))
-	for _, key := range slices.Sorted(maps.Keys(x)) {
-		path := keyPath(pathResources, key)
-		rule := w.rule(x[key], path)
+func (w *walker) rules(x document.Fields) map[string]FitRule {
+	rules, given := map[string]FitRule{}, false
+	for key, v := range x.All() {
+		given = true
+		rule := w.rule(v)
 		if fault := keyFault(key, w.o); fault != "" {
-			w.r.failOrWarn(w.o, invalid(path, key, fault))
+			w.r.failOrWarn(w.o, invalid(v.Path(), key, fault))
 			continue
 		}
 		rules[key] = rule
 	}
+	if !given {
+		return defaultRules()
+	}
 	return rules
 }
 
-func (w *walker) rule(v any, path string) FitRule {
-	x, ok := w.object(v, path)
-	if !ok {
-		return FitRule{}
-	}
-	w.known(x, path, "type", "weight")
-	kind, isText := w.text(x["type"], path+".type")
+func (w *walker) rule(v document.Value) FitRule {
+	x := v.Fields()
+	x.Known("type", "weight")
+	kind, isText := x.Get("type").Text()
 	rule := FitRule{Type: ScoringType(kind)}
 	if isText && rule.Type != MostAllocated && rule.Type != LeastAllocated {
-		w.r.failOrWarn(w.o, badType(path, rule.Type))
+		w.r.failOrWarn(w.o, badType(v.Path(), rule.Type))
 		rule.Type = LeastAllocated
 	}
-	rule.Weight = w.weight(x["weight"], path+".weight", 1, 1)
+	rule.Weight = w.weight(x.Get("weight"), 1, 1)
 	return rule
 }
 
 // sra reads the policy of scarce resources; nil when it is off.
-func (w *walker) sra(v any) *SRAConfig {
-	x, _ := w.object(v, "")
-	w.known(x, "", "enable", pathResources, pathSRAWeight, pathSRAWeights)
-	enable := w.boolean(x["enable"], "enable")
-	weight := w.sraWeight(x[pathSRAWeight], enable)
+func (w *walker) sra(v document.Value) *SRAConfig {
+	x := v.Fields()
+	x.Known("enable", pathResources, pathSRAWeight, pathSRAWeights)
+	enable := x.Get("enable").Boolean()
+	weight := w.sraWeight(x.Get(pathSRAWeight), enable)
 
 	// A pattern is kept as a name that no node has.
-	names, listed := w.names(x[pathResources], func(name string) (string, bool) {
+	names, isListed := w.names(x.Get(pathResources), func(name string) (string, bool) {
 		return patternRefused(name), true
 	})
 	weights := make(map[string]int64, len(names))
 	for _, name := range names {
 		weights[name] = 1
 	}
-	given, _ := w.object(x[pathSRAWeights], pathSRAWeights)
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		path := keyPath(pathSRAWeights, name)
-		if listed[name] {
-			weights[name] = w.weight(given[name], path, 0, 1)
+	for name, v := range x.Get(pathSRAWeights).Names().All() {
+		if isListed(name) {
+			weights[name] = w.weight(v, 0, 1)
 			continue
 		}
-		w.integer(given[name], path)
-		w.r.warn(notListed(path, name))
+		v.Integer()
+		w.r.warn(notListed(v.Path(), name))
 	}
 	if !enable || weight == 0 {
 		return nil
@@ -225,26 +211,28 @@ func (w *walker) sra(v any) *SRAConfig {
 
 // sraWeight reads the weight of the policy. One that is enabled without a
 // weight is off.
-func (w *walker) sraWeight(v any, enable bool) int64 {
-	const path = pathSRAWeight
-	weight, how := w.integer(v, path)
+func (w *walker) sraWeight(v document.Value, enable bool) int64 {
+	weight, how := v.Integer()
 	switch {
-	case how == numberClean && (weight < 0 || weight == 0 && enable):
-		w.r.warn(invalid(path, weight, "sra is off"))
-	case how == numberAbsent && enable:
-		w.r.warn(field.Required(field.NewPath(path), "sra is off"))
+	case how == document.Clean && (weight < 0 || weight == 0 && enable):
+		w.r.warn(invalid(v.Path(), weight, "sra is off"))
+	case how == document.NoNumber && enable:
+		w.r.warn(field.Required(field.NewPath(v.Path()), "sra is off"))
 	}
-	w.r.limitWeight(path, weight)
+	w.r.limitWeight(v.Path(), weight)
 	return max(weight, 0)
 }
 
 // names reads the comma list of a policy. refuse says what is wrong with an item that
-// resource names are not, if anything, and whether lenient mode keeps it. listed
-// has all items, the refused ones too.
-func (w *walker) names(v any, refuse func(name string) (fault string, keep bool)) (names []string, listed map[string]bool) {
-	const path = pathResources
-	text, _ := w.text(v, path)
-	listed = map[string]bool{}
+// resource names are not, if anything, and whether lenient mode keeps it. Of a list
+// that could be read, isListed knows all items, the refused ones too; of another
+// one, any name may be.
+func (w *walker) names(v document.Value, refuse func(name string) (fault string, keep bool)) (names []string, isListed func(name string) bool) {
+	text, isText := v.Text()
+	if !isText {
+		return nil, func(string) bool { return true }
+	}
+	listed := map[string]bool{}
 	repeated := map[string]bool{}
 	for item := range strings.SplitSeq(text, ",") {
 		name := strings.TrimSpace(item)
@@ -259,27 +247,27 @@ func (w *walker) names(v any, refuse func(name string) (fault string, keep bool)
 		fault, keep := refuse(name)
 		switch {
 		case fault != "":
-			w.r.failOrWarn(w.o, invalid(path, name, fault))
+			w.r.failOrWarn(w.o, invalid(v.Path(), name, fault))
 			if !keep {
 				continue
 			}
 		case exactFault(name) != "":
-			w.r.fail(invalid(path, name, "a name "+exactFault(name)))
+			w.r.fail(invalid(v.Path(), name, "a name "+exactFault(name)))
 		}
 		names = append(names, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(repeated)) {
-		w.r.warn(duplicate(path, name))
+		w.r.warn(duplicate(v.Path(), name))
 	}
-	return names, listed
+	return names, func(name string) bool { return listed[name] }
 }
 
 // proportional reads the proportional policy; nil when it is off.
-func (w *walker) proportional(v any) *ProportionalConfig {
-	x, _ := w.object(v, "")
-	w.knownOr(x, "", "unknown key"+notProportional(x), "enable", pathResources, pathProportion)
-	enable := w.boolean(x["enable"], "enable")
-	names, listed := w.names(x[pathResources], func(name string) (string, bool) {
+func (w *walker) proportional(v document.Value) *ProportionalConfig {
+	x := v.Fields()
+	x.KnownOr(notProportional(v), "enable", pathResources, pathProportion)
+	enable := x.Get("enable").Boolean()
+	names, isListed := w.names(x.Get(pathResources), func(name string) (string, bool) {
 		if name == "cpu" || name == "memory" {
 			return secondaryRefused, false
 		}
@@ -291,16 +279,14 @@ func (w *walker) proportional(v any) *ProportionalConfig {
 			ratios[name+s.suffix] = 1
 		}
 	}
-	given, _ := w.object(x[pathProportion], pathProportion)
-	for _, key := range slices.Sorted(maps.Keys(given)) {
-		path := keyPath(pathProportion, key)
-		ratio, how := w.number(given[key], path)
+	for key, v := range x.Get(pathProportion).Names().All() {
+		ratio, how := v.Number()
 		_, used := ratios[key]
 		switch {
-		case !hasPrimary(key, listed):
-			w.r.failOrWarn(w.o, badProportionKey(path, key))
-		case used && how == numberClean:
-			ratios[key] = w.r.ratio(path, ratio)
+		case !hasPrimary(key, isListed):
+			w.r.failOrWarn(w.o, badProportionKey(v.Path(), key))
+		case used && how == document.Clean:
+			ratios[key] = w.r.ratio(v.Path(), ratio)
 		}
 	}
 	if !enable {

@@ -75,9 +75,9 @@ func TestParseArguments(t *testing.T) {
 			ok("P 10 cpu=Most1 memory=Least2"), ok("P 10 cpu=Most1 memory=Least2")},
 		{"weight only", "resourceStrategyFitWeight: 10", ok(defaults), ok(defaults)},
 		{"as JSON", `{"resourceStrategyFitWeight":7,"resources":{"cpu":{"type":"MostAllocated","weight":2}}}`, ok("P 7 cpu=Most2"), ok("P 7 cpu=Most2")},
-		{"empty", "", ok(defaults), ok(defaults)},
-		{"a comment", "# nothing\n", ok(defaults), ok(defaults)},
-		{"null", "null", ok(defaults), ok(defaults)},
+		{"empty", "", bad("(document)"), bad("(document)")},
+		{"a comment", "# nothing\n", bad("(document)"), bad("(document)")},
+		{"null", "null", bad("(document)"), bad("(document)")},
 		{"empty mapping", "{}", ok(defaults), ok(defaults)},
 		{"null values", "resourceStrategyFitWeight:\nresources:\nsra:\nproportional:", ok(defaults), ok(defaults)},
 		{"no rules", "resources: {}", ok(defaults), ok(defaults)},
@@ -177,6 +177,15 @@ func TestParseArguments(t *testing.T) {
 		{"text", "most", bad("(document)"), bad("(document)")},
 		{"not YAML", "resources: [", bad("(document)"), bad("(document)")},
 
+		// one fault each: what follows from it is none
+		{"a number that is too large", "resourceStrategyFitWeight: 1e400\nproportional: {enable: true, resources: a/b, resourceProportion: {a/b.cpu: 1e400}}",
+			bad(proportion+`["a/b.cpu"]`, "resourceStrategyFitWeight"), bad(proportion+`["a/b.cpu"]`, "resourceStrategyFitWeight")},
+		{"lists for comma lists", "sra: {enable: true, weight: 1, resources: [a/b], resourceWeight: {a/b: 2, x/y: 1}}\nproportional: {enable: true, resources: [a/b], resourceProportion: {a/b.cpu: 4}}",
+			bad("proportional.resources", "sra.resources"), bad("proportional.resources", "sra.resources")},
+		{"lists for mappings", "resources: [cpu]\nsra: [a/b]\nproportional: [a/b]", bad("proportional", "resources", "sra"), bad("proportional", "resources", "sra")},
+		{"a name for a rule", "resources: {cpu: MostAllocated}", bad(`resources["cpu"]`), bad(`resources["cpu"]`)},
+		{"keys in another case", "resources: {cpu: {Type: MostAllocated}}", bad(`resources["cpu"].Type`), ok("P 10 cpu=Least1", `resources["cpu"].Type`, `resources["cpu"].type`)},
+
 		// repeated keys, in both modes
 		{"repeated", "resourceStrategyFitWeight: 1\nresourceStrategyFitWeight: 2", bad("resourceStrategyFitWeight"), bad("resourceStrategyFitWeight")},
 		{"repeated, with other faults", "x: 1\nresources:\n  cpu:\n    type: a\n    type: b\n    weight: [1]\n  'cpu': {type: MostAllocated, weight: 2.5}\nsra: {weight: .nan, resourceWeight: {a: 1, b: 2, a: 1}}\nz: {k: 1, k: 2}",
@@ -202,8 +211,11 @@ func TestParseArguments(t *testing.T) {
 			}
 			conf := "tiers:\n- plugins: [{name: gang}]\n- plugins:\n  - name: priority\n  - {name: drf, arguments: {resources: 7}, enablePreemptable: false}\n  - name: resource-strategy-fit\n    enableNodeOrder: true\n    arguments:\n      " +
 				strings.ReplaceAll(c.text, "\n", "\n      ")
-			if c.name == "not YAML" || c.name == "read alike" {
+			switch c.name {
+			case "not YAML", "read alike":
 				want.errors = []string{"(document)"}
+			case "empty", "a comment", "null": // arguments that are left out
+				want = resolution{result: defaults}
 			}
 			if got := parsed(t, ParseSchedulerConf, conf, o); !sameResolution(got, want) {
 				t.Errorf("%s, whole configuration, options %b:\ngot  %v\nwant %v", c.name, o, got, want)
@@ -237,8 +249,9 @@ func TestParseProportional(t *testing.T) {
 		faults []string // errors, or else warnings
 	}{
 		{text: "{enable: true, resources: a/b, resourceProportion: {a/b.cpu: 4}}"},
-		{text: "", off: true},
-		{text: "null", off: true},
+		{text: "", off: true, faults: []string{"(document)"}},
+		{text: "null", off: true, faults: []string{"(document)"}},
+		{text: "{}", off: true},
 		{text: "{enable: false, resources: a/b}", off: true},
 		{text: "{enable: true, resources: 'a/b,a/b', resourceProportion: {a/b.cpu: 4}}", faults: []string{"resources"}},
 		{text: "{enable: 1, x: 1, resources: 'a/*', resourceProportion: {x: 1}, resources: b}", off: true,
@@ -296,10 +309,10 @@ func TestParseOther(t *testing.T) {
 		text  string
 		want  string // the last fault
 	}{
-		{ParseArguments, conf, `tiers: Invalid value: "tiers": unknown key; this is a scheduler's whole configuration: use ParseSchedulerConf`},
-		{ParseArguments, entry, `name: Invalid value: "name": unknown key; this is the entry of a plugin: give what is under arguments`},
-		{ParseArguments, configMap, `kind: Invalid value: "kind": unknown key; this is a ConfigMap: give the text in its data`},
-		{ParseArguments, "x: 1", `x: Invalid value: "x": unknown key`},
+		{ParseArguments, conf, `tiers: Unsupported value: "tiers": supported values: "resourceStrategyFitWeight", "resources", "sra", "proportional"; this is a scheduler's whole configuration: use ParseSchedulerConf`},
+		{ParseArguments, entry, `name: Unsupported value: "name": supported values: "resourceStrategyFitWeight", "resources", "sra", "proportional"; this is the entry of a plugin: give what is under arguments`},
+		{ParseArguments, configMap, `kind: Unsupported value: "kind": supported values: "resourceStrategyFitWeight", "resources", "sra", "proportional"; this is a ConfigMap: give the text in its data`},
+		{ParseArguments, "x: 1", `x: Unsupported value: "x": supported values: "resourceStrategyFitWeight", "resources", "sra", "proportional"`},
 		{ParseSchedulerConf, arguments, unnamed + "; these are the arguments of the plugin: use ParseArguments"},
 		{ParseSchedulerConf, "sra: {enable: true}", unnamed + "; these are the arguments of the plugin: use ParseArguments"},
 		{ParseSchedulerConf, configMap, unnamed + "; this is a ConfigMap: give the text in its data"},
@@ -341,14 +354,16 @@ func TestParseSchedulerConf(t *testing.T) {
 		{"arguments null", "tiers: [{plugins: [{name: resource-strategy-fit, arguments: }]}]", resolution{result: defaults}},
 		{"other parts are ignored", "metrics: {type: 5}\nconfigurations: [7]\ntiers: [{plugins: [7, null, {name: 5}, " + plugin + "], x: 1}, null]", resolution{result: weight3}},
 		{"none", "actions: allocate\ntiers: [{plugins: [{name: gang}]}]", resolution{errors: []string{"tiers"}}},
-		{"nothing", "", resolution{errors: []string{"tiers"}}},
+		{"nothing", "", resolution{errors: []string{"(document)"}}},
+		{"nothing in it", "{}", resolution{errors: []string{"tiers"}}},
 		{"two", "tiers: [{plugins: [" + plugin + "]}, {plugins: [{name: gang}, " + plugin + "]}]", resolution{errors: []string{"tiers[1].plugins[1].name"}}},
 		{"two with faults", "tiers: [{plugins: [{name: resource-strategy-fit, arguments: {x: 1}}, {name: resource-strategy-fit, arguments: {sra: 1}}]}]",
 			resolution{errors: []string{"tiers[0].plugins[0].arguments.x", "tiers[0].plugins[1].arguments.sra", "tiers[0].plugins[1].name"}}},
 		{"misspelt arguments", "tiers: [{plugins: [{name: resource-strategy-fit, argument: {resourceStrategyFitWeight: 3}}]}]", resolution{errors: []string{"tiers[0].plugins[0].argument"}}},
-		{"wrong types", "tiers: {plugins: []}", resolution{errors: []string{"tiers", "tiers"}}},
+		{"wrong types", "tiers: {plugins: []}", resolution{errors: []string{"tiers"}}},
 		{"wrong types below", "tiers: [5, {plugins: 5}, {plugins: [" + plugin + "]}]", resolution{errors: []string{"tiers[0]", "tiers[1].plugins"}}},
-		{"not a mapping", "[]", resolution{errors: []string{"(document)", "tiers"}}},
+		{"not a mapping", "[]", resolution{errors: []string{"(document)"}}},
+		{"no list of plugins", "tiers: [{plugins: {name: resource-strategy-fit}}]", resolution{errors: []string{"tiers[0].plugins"}}},
 		{"keys that are one in JSON", "yes: 1\n'true': 2\ntiers: [{plugins: [" + plugin + "]}]", resolution{errors: []string{"(document)"}}},
 		{"repeated keys anywhere", "actions: a\nactions: b\ntiers: [{x: {z: 1, z: 2}, x: 3, plugins: [{name: gang, name: drf}, " + plugin + "]}]\nm: [{a: 1, a: 2}]",
 			resolution{errors: []string{"actions", "m[0].a", "tiers[0].plugins[0].name", "tiers[0].x", "tiers[0].x.z"}}},
@@ -383,6 +398,22 @@ func TestParsedIsClean(t *testing.T) {
 		}
 		if again, err := r.finish(); err != nil || len(again) > 0 {
 			t.Errorf("%s: %v %v", text, again, err)
+		}
+	}
+}
+
+// TestValuesAsWritten: messages have a value as the document has it.
+func TestValuesAsWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"resourceStrategyFitWeight: 1e400":                                     "resourceStrategyFitWeight: Invalid value: 1e400: must be an integer of 64 bits",
+		"resourceStrategyFitWeight: 1.50":                                      "resourceStrategyFitWeight: Invalid value: 1.50: must be an integer",
+		"resourceStrategyFitWeight: '1'":                                       `resourceStrategyFitWeight: Invalid value: "1": must be an integer, not a string`,
+		"resources: {cpu: {type: MostAllocated, weight: 0xFFFFFFFFFFFFFFFFF}}": `resources["cpu"].weight: Invalid value: 0xFFFFFFFFFFFFFFFFF: must be an integer of 64 bits`,
+		"proportional: {resources: a/b, resourceProportion: {a/b.cpu: -.INF}}": `proportional.resourceProportion["a/b.cpu"]: Invalid value: -.INF: must be a finite number`,
+		"sra: {enable: Yes, weight: on}":                                       "sra.weight: Invalid value: on: must be an integer, not a boolean",
+	} {
+		if _, _, err := ParseArguments([]byte(text)); err == nil || err.Error() != "scoring: line 1: "+want {
+			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }

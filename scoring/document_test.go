@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/document"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -18,11 +19,11 @@ func TestUnreadable(t *testing.T) {
 		name, text string
 		refused    bool
 	}{
-		{"largest", strings.Repeat(" ", maxDocument), false},
-		{"too large", strings.Repeat(" ", maxDocument+1), true},
+		{"largest", strings.Repeat(" ", document.MaxSize-2) + "{}", false},
+		{"too large", strings.Repeat(" ", document.MaxSize+1), true},
 		{"not UTF-8", "sra: \xff", true},
 		{"comments around", "# x\n---\nsra:\n...\n# x\n", false},
-		{"empty documents", "---\n---\n", false},
+		{"empty documents", "---\n---\n", true},
 		{"second document", "sra:\n---\nsra:", true},
 		{"second document after an empty one", "---\n---\nsra:", true},
 		{"keys that are no strings", "sra: {resourceWeight: {1: 2}}", true},
@@ -47,22 +48,18 @@ func repeated(format string, n int) string {
 	return text.String()
 }
 
-// TestRepeatedPaths: paths are those of the walker, also where it does not go.
+// TestRepeatedPaths: a key that is there twice has the path that other faults of
+// it have.
 func TestRepeatedPaths(t *testing.T) {
 	for text, want := range map[string]string{
-		"a.b: {c: 1, c: 2}":                               "a.b.c",
-		"[{a: 1, a: 1, a: 1}]":                            "[0].a",
-		"resources: {resources: {type: 1, type: 2}}":      `resources["resources"].type`,
-		"resources: [{a: 1, a: 2}]":                       "resources[0].a",
-		"resources: {a: [{b: 1, b: 1}]}":                  `resources["a"][0].b`,
-		"x: {resourceProportion: {a: 1, a: 2}}":           `x.resourceProportion["a"]`,
-		"a: &a {b: 1, b: 2}":                              "a.b",
-		"sra: {resourceWeight: {\"a b\": 1, \"a b\": 1}}": `sra.resourceWeight["a b"]`,
-		"\"\": 1\n\"\": 2":                                `[""]`,
+		"resources: {resources: {type: MostAllocated, type: MostAllocated}}":     `resources["resources"].type`,
+		"sra: {resourceWeight: {\"a b\": 1, \"a b\": 1}}":                        `sra.resourceWeight["a b"]`,
+		"proportional: {resources: a, resourceProportion: {a.cpu: 1, a.cpu: 2}}": `proportional.resourceProportion["a.cpu"]`,
+		"sra: &a {weight: 1, weight: 2}\nproportional: {}":                       "sra.weight",
 	} {
-		var r report
-		if readDocument([]byte(text), &r); len(r.errors) != 1 || r.errors[0].Field != want {
-			t.Errorf("%s: %v", text, r.errors)
+		_, _, err := ParseArguments([]byte(text))
+		if paths, _ := pathsOf(t, err); !slices.Equal(paths, []string{want}) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
@@ -82,10 +79,10 @@ func TestHostileDocuments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	fill := func(text string) string { return strings.Repeat(text, maxDocument/len(text)) }
+	fill := func(text string) string { return strings.Repeat(text, document.MaxSize/len(text)) }
 	counted := func(start, format string) string {
 		text := []byte(start)
-		for i := 0; len(text) < maxDocument-100; i++ {
+		for i := 0; len(text) < document.MaxSize-100; i++ {
 			text = fmt.Appendf(text, format, i)
 		}
 		return string(text)

@@ -88,9 +88,9 @@ func checkElements(name string, elements, rows int) error {
 
 // report collects what is wrong with a configuration.
 type report struct {
-	path             string // before those of what is noted
-	errors, warnings field.ErrorList
-	unknown          []string // exact names that the map does not have
+	document.Report
+	path    string   // before those of what is noted
+	unknown []string // exact names that the map does not have
 }
 
 // below has the paths of what is noted begin with path, until the result is
@@ -108,10 +108,10 @@ func (r *report) at(e *field.Error) *field.Error {
 }
 
 // fail notes an error.
-func (r *report) fail(e *field.Error) { r.errors = append(r.errors, r.at(e)) }
+func (r *report) fail(e *field.Error) { r.Fail(r.at(e)) }
 
 // warn notes a warning.
-func (r *report) warn(e *field.Error) { r.warnings = append(r.warnings, r.at(e)) }
+func (r *report) warn(e *field.Error) { r.Warn(r.at(e)) }
 
 // failOrWarn notes an error, or a warning in lenient mode.
 func (r *report) failOrWarn(o Option, e *field.Error) {
@@ -126,49 +126,27 @@ func (r *report) failOrWarn(o Option, e *field.Error) {
 // *field.Error sorted by path, a *vectormap.UnknownResourcesError, or both
 // joined. errors.As finds any of the three.
 func (r *report) err() error {
-	var errs []error
-	if len(r.errors) > 0 {
-		sortByPath(r.errors)
-		errs = append(errs, document.Errors(capped(r.errors)))
+	r.Sorted = true
+	err := r.Err("scoring")
+	if len(r.unknown) == 0 {
+		return err
 	}
-	if len(r.unknown) > 0 {
-		slices.Sort(r.unknown)
-		errs = append(errs, &vectormap.UnknownResourcesError{Names: slices.Compact(r.unknown)})
+	slices.Sort(r.unknown)
+	unknown := &vectormap.UnknownResourcesError{Names: slices.Compact(r.unknown)}
+	if err == nil {
+		return unknown
 	}
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return errors.Join(errs...)
+	return errors.Join(err, unknown)
 }
-
-// capped returns at most maxFaults of sorted errors, the last of which says how
-// many others there are. An aggregate takes quadratic time to print.
-func capped(list field.ErrorList) field.ErrorList {
-	if len(list) <= maxFaults {
-		return list
-	}
-	first := list[maxFaults-1]
-	more := fmt.Sprintf("this and %d more faults are not listed", len(list)-maxFaults)
-	last := field.Invalid(field.NewPath(first.Field), field.OmitValueType{}, more)
-	return append(list[:maxFaults-1:maxFaults-1], last)
-}
-
-// maxFaults is the greatest number of errors in one report.
-const maxFaults = 1000
 
 // finish returns the warnings sorted by path, and err.
 func (r *report) finish() (field.ErrorList, error) {
-	sortByPath(r.warnings)
-	return r.warnings, r.err()
-}
-
-// sortByPath sorts by path in byte order, keeping the order of equal ones.
-func sortByPath(list field.ErrorList) {
-	slices.SortStableFunc(list, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
+	r.Sorted = true
+	return r.Warnings(), r.err()
 }
 
 // keyPath returns parent["key"]. field.Path writes map keys without quotes.
-func keyPath(parent, key string) string { return fmt.Sprintf("%s[%q]", parent, brief(key)) }
+func keyPath(parent, key string) string { return fieldpath.Key(parent, brief(key)) }
 
-// brief cuts text for a message. Every legal resource name stays whole.
-func brief(text string) string { return document.Cut(text, "…") }
+// brief cuts text for a message.
+func brief(text string) string { return document.Cut(text) }

@@ -37,7 +37,7 @@ sra:
 	fmt.Println(cfg.Fit.Resources)
 	fmt.Println(*cfg.SRA)
 	// Output:
-	// [resources["*"]: Invalid value: "*": a pattern needs something before its *, resources["cpu"].weight: Invalid value: 1.5: must be an integer]
+	// scoring: from line 5 on: [resources["*"]: Invalid value: "*": a pattern needs something before its *, resources["cpu"].weight: Invalid value: 1.5: must be an integer]
 	// warning: resources["*"]
 	// warning: resources["cpu"].weight
 	// map[cpu:{LeastAllocated 1} nvidia.com/gpu/*:{MostAllocated 2}]

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"github.com/resvec/resvec/internal/document"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -14,57 +15,44 @@ import (
 // all at once, sorted by path. [CompileKube] checks what the values mean.
 // Documents are limited as those of [ParseArguments] are.
 func ParseScoringStrategy(data []byte) (*KubeConfig, error) {
-	var r report
-	var cfg *KubeConfig
-	if root, ok := readDocument(data, &r); ok {
-		w := walker{r: &r}
-		cfg = w.scoringStrategy(root)
-	}
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return cfg, nil
+	cfg, _, err := parse(data, nil, (*walker).scoringStrategy)
+	return cfg, err
 }
 
-func (w *walker) scoringStrategy(root any) *KubeConfig {
+func (w *walker) scoringStrategy(root document.Value) *KubeConfig {
 	const ratio = "requestedToCapacityRatio"
-	x, _ := w.object(root, "")
-	w.known(x, "", "type", "resources", ratio)
+	x := root.Fields()
+	x.Known("type", "resources", ratio)
 	cfg := &KubeConfig{}
-	kind, _ := w.text(x["type"], "type")
+	kind, _ := x.Get("type").Text()
 	cfg.Type = ScoringType(kind)
-	for i, item := range w.list(x["resources"], "resources") {
-		cfg.Resources = append(cfg.Resources, w.kubeResource(item, itemPath("resources", i)))
+	for _, item := range x.Get("resources").Items() {
+		cfg.Resources = append(cfg.Resources, w.kubeResource(item.Item()))
 	}
-	y, _ := w.object(x[ratio], ratio)
-	w.known(y, ratio, "shape")
-	for i, item := range w.list(y["shape"], ratio+".shape") {
-		cfg.Shape = append(cfg.Shape, w.shapePoint(item, itemPath(ratio+".shape", i)))
+	y := x.Get(ratio).Fields()
+	y.Known("shape")
+	for _, item := range y.Get("shape").Items() {
+		cfg.Shape = append(cfg.Shape, shapePoint(item.Item()))
 	}
 	return cfg
 }
 
-func (w *walker) kubeResource(v any, path string) (resource KubeResource) {
-	x, ok := w.object(v, path)
-	if !ok {
-		return KubeResource{}
-	}
-	w.known(x, path, "name", "weight")
-	name, isText := w.text(x["name"], path+".name")
+func (w *walker) kubeResource(x document.Fields) (resource KubeResource) {
+	x.Known("name", "weight")
+	name, isText := x.Get("name").Text()
 	if isText && name == "" {
-		w.r.fail(field.Required(field.NewPath(path+".name"), ""))
+		w.r.fail(field.Required(field.NewPath(x.Get("name").Path()), ""))
 	}
-	weight, how := w.integer(x["weight"], path+".weight")
-	if how == numberAbsent {
+	weight, how := x.Get("weight").Integer()
+	if how == document.NoNumber {
 		weight = 1
 	}
 	return KubeResource{Name: name, Weight: weight}
 }
 
-func (w *walker) shapePoint(v any, path string) ShapePoint {
-	x, _ := w.object(v, path)
-	w.known(x, path, "utilization", "score")
-	utilization, _ := w.integer(x["utilization"], path+".utilization")
-	score, _ := w.integer(x["score"], path+".score")
+func shapePoint(x document.Fields) ShapePoint {
+	x.Known("utilization", "score")
+	utilization, _ := x.Get("utilization").Integer()
+	score, _ := x.Get("score").Integer()
 	return ShapePoint{Utilization: utilization, Score: score}
 }

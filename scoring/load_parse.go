@@ -1,9 +1,7 @@
 package scoring
 
 import (
-	"maps"
-	"slices"
-
+	"github.com/resvec/resvec/internal/document"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -23,25 +21,24 @@ func ParseLoad(data []byte) (*LoadConfig, error) {
 	return cfg, err
 }
 
-func (w *walker) load(root any) *LoadConfig {
+func (w *walker) load(root document.Value) *LoadConfig {
 	const pathOnlyRequested = "onlyRequested"
-	x, _ := w.object(root, "")
-	w.known(x, "", pathMetric, pathDirection, pathWeights, pathOnlyRequested)
+	x := root.Fields()
+	x.Known(pathMetric, pathDirection, pathWeights, pathOnlyRequested)
 	cfg := &LoadConfig{
-		Metric:        oneOf(w, x[pathMetric], pathMetric, NormalizedSum, DominantResource),
-		Direction:     oneOf(w, x[pathDirection], pathDirection, Spread, Pack, Raw),
-		OnlyRequested: w.boolean(x[pathOnlyRequested], pathOnlyRequested),
+		Metric:        oneOf(w, x.Get(pathMetric), NormalizedSum, DominantResource),
+		Direction:     oneOf(w, x.Get(pathDirection), Spread, Pack, Raw),
+		OnlyRequested: x.Get(pathOnlyRequested).Boolean(),
 	}
-	weights, _ := w.object(x[pathWeights], pathWeights)
-	if weights == nil {
+	weights := x.Get(pathWeights).Names()
+	if !weights.IsRead() {
 		return cfg
 	}
-	cfg.Weights = make(map[string]float64, len(weights))
-	for _, name := range slices.Sorted(maps.Keys(weights)) {
-		path := keyPath(pathWeights, name)
-		weight, how := w.number(weights[name], path)
-		if how == numberAbsent {
-			w.r.fail(field.Required(field.NewPath(path), "a weight"))
+	cfg.Weights = map[string]float64{}
+	for name, v := range weights.All() {
+		weight, how := v.Number()
+		if how == document.NoNumber {
+			w.r.fail(field.Required(field.NewPath(v.Path()), "a weight"))
 		}
 		cfg.Weights[name] = weight
 	}
@@ -49,9 +46,9 @@ func (w *walker) load(root any) *LoadConfig {
 }
 
 // oneOf reads the name of one of these values, of which the first is the default.
-func oneOf[T interface{ String() string }](w *walker, v any, path string, values ...T) T {
-	text, isText := w.text(v, path)
-	if text == "" && (!isText || v == nil) {
+func oneOf[T interface{ String() string }](w *walker, v document.Value, values ...T) T {
+	text, isText := v.Text()
+	if !isText || v.Kind() == document.Absent {
 		return values[0]
 	}
 	var names []string
@@ -61,6 +58,6 @@ func oneOf[T interface{ String() string }](w *walker, v any, path string, values
 		}
 		names = append(names, value.String())
 	}
-	w.r.fail(field.NotSupported(field.NewPath(path), brief(text), names))
+	w.r.fail(field.NotSupported(field.NewPath(v.Path()), brief(text), names))
 	return values[0]
 }

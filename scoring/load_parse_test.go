@@ -13,8 +13,9 @@ func TestParseLoad(t *testing.T) {
 		want  LoadConfig
 		paths []string
 	}{
-		{"", LoadConfig{Direction: Spread}, nil},
-		{"null", LoadConfig{Direction: Spread}, nil},
+		{"", LoadConfig{}, []string{"(document)"}},
+		{"null", LoadConfig{}, []string{"(document)"}},
+		{"{}", LoadConfig{Direction: Spread}, nil},
 		{"{metric: null, direction: null, weights: null, onlyRequested: null}", LoadConfig{Direction: Spread}, nil},
 		{"{metric: NormalizedSum, direction: Raw}", LoadConfig{}, nil},
 		{"{metric: DominantResource, direction: Pack, weights: {cpu: 1, a/b: 2.5}, onlyRequested: true}",

@@ -1,14 +1,8 @@
 package scoring
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/vector"
@@ -75,7 +69,7 @@ func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVector
 		faults.fail(field.NotSupported(field.NewPath(path), brief(string(kind)), fitTypes))
 	}
 	weights := overrideWeights(annotations[WeightAnnotation], &faults)
-	for _, fault := range faults.errors {
+	for _, fault := range faults.Faults() {
 		r.failOrWarn(options(opts), fault)
 	}
 	o := &PodOverride{schema: m.Schema(), rules: overrideRules(kind, weights, m, &r)}
@@ -99,29 +93,21 @@ func overrideWeights(text string, faults *report) map[string]int64 {
 		faults.fail(field.Required(field.NewPath(path), "a JSON object of weights"))
 		return nil
 	}
-	x, repeated, err := readJSONObject(text)
-	if err != nil {
-		faults.fail(invalid(path, text, brief(err.Error())))
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(repeated)) {
-		faults.fail(duplicate(keyPath(path, name), name))
-	}
-	w := walker{r: faults}
-	weights := make(map[string]int64, len(x))
-	for _, name := range slices.Sorted(maps.Keys(x)) {
-		path := keyPath(path, name)
-		weight, how := w.integer(x[name], path)
+	// null is no object, and no weight.
+	o := document.Options{MaxSize: maxAnnotations, NullIsFault: true}
+	x := document.ReadJSON(text, path, o, &faults.Report).Names()
+	weights := map[string]int64{}
+	for name, v := range x.All() {
+		weight, how := v.Integer()
 		switch {
 		case patternRefused(name) != "":
-			faults.fail(invalid(path, name, patternRefused(name)))
-		case how == numberAbsent:
-			w.wrongType(nil, path, "a number")
+			faults.fail(invalid(v.Path(), name, patternRefused(name)))
+		case how != document.Clean || x.IsRepeated(name):
 		case weight < 0:
-			faults.fail(invalid(path, weight, "must not be negative"))
+			faults.fail(invalid(v.Path(), weight, "must not be negative"))
 		case weight > maxWeight:
-			faults.limitWeight(path, weight)
-		case how == numberClean && !repeated[name]:
+			faults.limitWeight(v.Path(), weight)
+		default:
 			weights[name] = weight
 		}
 	}
@@ -146,44 +132,4 @@ func overrideRules(kind ScoringType, weights map[string]int64, m *vectormap.Reso
 	}
 	slices.SortFunc(rules, func(a, b fitRule) int { return a.index - b.index })
 	return rules
-}
-
-// readJSONObject reads text that is one JSON object and nothing else. repeated has
-// the keys that occur more than once.
-func readJSONObject(text string) (x document.Object, repeated map[string]bool, err error) {
-	switch {
-	case len(text) > maxAnnotations:
-		return nil, nil, fmt.Errorf("has %d bytes, more than %d", len(text), maxAnnotations)
-	case !utf8.ValidString(text):
-		return nil, nil, errors.New("is not UTF-8")
-	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return nil, nil, errors.New("is not a JSON object")
-	}
-	repeated = map[string]bool{}
-	x = document.Object{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil, nil, err
-		}
-		var v any
-		if err := decoder.Decode(&v); err != nil {
-			return nil, nil, err
-		}
-		key := token.(string)
-		if _, is := x[key]; is {
-			repeated[key] = true
-		}
-		x[key] = v
-	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, nil, err
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, nil, errors.New("has text behind the JSON object")
-	}
-	return x, repeated, nil
 }

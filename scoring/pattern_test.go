@@ -209,15 +209,15 @@ func TestManyPatterns(t *testing.T) {
 	}
 	var r report
 	rules, _ := resolveFit(cfg, m, 0, &r)
-	if len(r.errors) > 0 || len(rules) != len(names) {
-		t.Fatalf("%d errors, %d rules", len(r.errors), len(rules))
+	if len(r.Faults()) > 0 || len(rules) != len(names) {
+		t.Fatalf("%d errors, %d rules", len(r.Faults()), len(rules))
 	}
 	for _, rule := range rules {
 		if rule.key != m.Name(rule.index)+"*" {
 			t.Fatalf("%s -> %s", m.Name(rule.index), rule.key)
 		}
 	}
-	if got, want := len(r.warnings), 80_000+299; got != want {
+	if got, want := len(r.Warnings()), 80_000+299; got != want {
 		t.Errorf("%d patterns match nothing, want %d", got, want)
 	}
 }
@@ -240,7 +240,7 @@ func TestDeepPatterns(t *testing.T) {
 	for _, rule := range rules {
 		got[m.Name(rule.index)] = len(rule.key) - 1
 	}
-	if want := map[string]int{long: 49_901, long[:200]: 101}; !maps.Equal(got, want) || len(r.errors) > 0 {
-		t.Error(len(got), r.errors)
+	if want := map[string]int{long: 49_901, long[:200]: 101}; !maps.Equal(got, want) || len(r.Faults()) > 0 {
+		t.Error(len(got), r.Faults())
 	}
 }

@@ -447,7 +447,7 @@ func (p *proportionResolver) ratios(given map[string]float64) map[string]float64
 		path := keyPath(pathProportion, key)
 		_, used := ratios[key]
 		switch {
-		case !hasPrimary(key, p.listed):
+		case !hasPrimary(key, func(name string) bool { return p.listed[name] }):
 			p.r.failOrWarn(p.o, badProportionKey(path, key))
 		case used:
 			ratios[key] = p.r.ratio(path, given[key])
@@ -457,9 +457,9 @@ func (p *proportionResolver) ratios(given map[string]float64) map[string]float64
 }
 
 // hasPrimary reports whether key is .cpu or .memory of a listed primary.
-func hasPrimary(key string, listed map[string]bool) bool {
+func hasPrimary(key string, isListed func(name string) bool) bool {
 	for _, s := range proportionSecondaries {
-		if name, ok := strings.CutSuffix(key, s.suffix); ok && listed[name] {
+		if name, ok := strings.CutSuffix(key, s.suffix); ok && isListed(name) {
 			return true
 		}
 	}

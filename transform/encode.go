@@ -87,6 +87,9 @@ func (c *Config) Encode(s Shape) ([]byte, error) {
 	return yaml.Marshal(object{resourcesKey: c.listDocument(rules)})
 }
 
+// object is a mapping of a document.
+type object = map[string]any
+
 // textRule is a rule with its outputs as text.
 type textRule struct {
 	Rule

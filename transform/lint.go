@@ -87,17 +87,17 @@ func (t *Transformation) Lint(known []corev1.ResourceName) []Finding {
 	return l.findings
 }
 
-// inexact returns the finding for a factor q that was written as text, and false
-// where q is exactly that.
-func inexact(in, out corev1.ResourceName, q resource.Quantity, text string) (f Finding, ok bool) {
+// inexact returns the finding for a factor q that was read from a text, which is
+// written in the document as it is, and false where q is exactly that.
+func inexact(in, out corev1.ResourceName, q resource.Quantity, text, written string) (f Finding, ok bool) {
 	f = Finding{Severity: Warning, Input: in, Output: out}
 	switch quantity.Kept(q, text) {
 	case 1:
 		f.Code = RoundedFactor
-		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds nothing finer than 1n and rounds away from 0", short(text), canonical(q))
+		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds nothing finer than 1n and rounds away from 0", short(written), canonical(q))
 	case -1:
 		f.Code = CappedFactor
-		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds no more with a binary suffix", short(text), canonical(q))
+		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds no more with a binary suffix", short(written), canonical(q))
 	}
 	return f, f.Code != ""
 }

@@ -107,6 +107,26 @@ func ring(n int) *Config {
 	return c
 }
 
+// TestLintWritten: a factor that YAML reads as a number is shown as it is written.
+func TestLintWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"0.0000000001": "0.0000000001 is written, 1e-9 is charged", "1E-1_0": "1E-1_0 is written, 1e-9 is charged",
+		"1.0000000000000000000001": "", "010": "", "1e400": "",
+	} {
+		config, _, err := Parse([]byte("transformations: [{input: cpu, outputs: {example.com/b: "+text+"}}]"), ShapeAuto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, f := range config.Inexact {
+			got += f.Detail
+		}
+		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
 // Factors that Kubernetes holds otherwise than they are written are found, in
 // every shape, and others not.
 func TestLintInexact(t *testing.T) {

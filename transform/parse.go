@@ -1,8 +1,6 @@
 package transform
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,24 +16,9 @@ import (
 // object is limited to less.
 const MaxDocument = 4 << 20
 
-// ParseError says that a document is not one of the shapes. Err is the YAML
-// library's error, or the Aggregate of *field.Error, all of them, when the
-// document is YAML of another form.
-type ParseError struct {
-	Line int // 1 is the first; 0 when not known
-	Err  error
-}
-
-// Error gives the line, when known, and the cause.
-func (e *ParseError) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("transform: line %d: %v", e.Line, e.Err)
-	}
-	return fmt.Sprintf("transform: %v", e.Err)
-}
-
-// Unwrap returns Err.
-func (e *ParseError) Unwrap() error { return e.Err }
+// ParseError says that a document cannot be read, or that it is none of the shapes.
+// It is the same type in every package of this module.
+type ParseError = document.ParseError
 
 // Parse reads a Config from YAML or JSON in the shape s, or in whichever shape
 // it is for [ShapeAuto], and returns the shape found.
@@ -51,42 +34,31 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // no strings, nulls, booleans, quantities that don't parse or have an exponent
 // beyond 999, an empty document, a second one, and more than [MaxDocument] bytes
 // are errors. Numbers follow YAML 1.1 and pass through float64 when they have a
-// fraction, so quote quantities: an unquoted 010 is 8. A document of another form
-// gives a [*ParseError], faults of the rules the Aggregate of a field.ErrorList
-// with the paths of the shape, and both together are joined. Of more than 1000
-// faults the first ones are listed.
+// fraction, so quote quantities: an unquoted 010 is 8.
+//
+// The error is an Aggregate of *field.Error, of a thousand at most, with the paths of
+// the shape: faults of the document first, then those of the rules, in their order. It
+// is a [*ParseError] when the document cannot be read or is none of the shapes.
 func Parse(data []byte, s Shape) (*Config, Shape, error) {
 	if s < ShapeAuto || s > ShapeList {
-		return nil, s, &ParseError{Err: fmt.Errorf("the shape %v is none of a document", s)}
-	}
-	tree, faults, err := document.Read(data, MaxDocument)
-	if err != nil {
-		return nil, s, &ParseError{Line: err.Line, Err: err.Err}
-	}
-	top, ok := tree.(object)
-	if !ok {
-		return nil, s, &ParseError{Err: errors.New("the document is no map")}
+		return nil, s, fmt.Errorf("transform: the shape %v is none of a document", s)
 	}
 	p := &parser{}
-	body := p.unwrap(top, &s)
-	for _, f := range faults {
-		if f.Repeated { // what is no finite number is no quantity either
-			p.repeated(f)
-		}
-	}
+	root := document.Read(data, document.Options{MaxSize: MaxDocument, NullIsFault: true, BareKeys: true}, &p.Report)
+	body := p.unwrap(root, &s)
 	c, rules := &Config{}, []located(nil)
-	if body != nil {
-		switch s {
-		case ShapeInput:
-			rules = p.inputShape(body)
-		case ShapeOutput:
-			rules = p.outputShape(body)
-		case ShapeList:
-			rules = p.listShape(body, c)
-		}
+	switch s {
+	case ShapeInput:
+		rules = p.inputShape(body.Fields())
+	case ShapeOutput:
+		rules = p.outputShape(body.Fields())
+	case ShapeList:
+		rules = p.listShape(body.Fields(), c)
 	}
-	p.rules = append(p.rules, c.validate(rules)...)
-	if err := p.err(); err != nil {
+	for _, e := range c.validate(rules) {
+		p.Fail(e)
+	}
+	if err := p.Err("transform"); err != nil {
 		return nil, s, err
 	}
 	for i := range rules {
@@ -96,47 +68,10 @@ func Parse(data []byte, s Shape) (*Config, Shape, error) {
 	return c, s, nil
 }
 
-// object is a mapping of a document. Numbers are json.Number.
-type object = document.Object
-
 // parser collects what is wrong with a document.
 type parser struct {
-	root  *field.Path     // of the document: nil where it has an envelope
-	form  field.ErrorList // it is not of the shape
-	line  int             // of the first of form whose line is known
-	rules field.ErrorList // it says what no rule may
-
+	document.Report
 	inexact []Finding // factors that are not what was written
-}
-
-// err returns all faults.
-func (p *parser) err() error {
-	if len(p.form) == 0 {
-		return aggregate(p.rules)
-	}
-	// What was not read for its form is not missing too.
-	unread := map[string]bool{}
-	for _, e := range p.form {
-		unread[e.Field] = true
-	}
-	rules := slices.DeleteFunc(p.rules, func(e *field.Error) bool { return unread[e.Field] })
-	form := &ParseError{Line: p.line, Err: aggregate(p.form)}
-	if len(rules) == 0 {
-		return form
-	}
-	return errors.Join(form, aggregate(rules))
-}
-
-// aggregate returns the faults as an error, the first of them if there are very
-// many: the text of an Aggregate takes quadratic time.
-func aggregate(faults field.ErrorList) error {
-	const most = 1000
-	if n := len(faults); n > most {
-		last := *faults[most]
-		last.Type, last.BadValue, last.Detail = field.ErrorTypeTooMany, n, "faults, of which this is no more than the beginning"
-		faults = append(faults[:most:most], &last)
-	}
-	return document.Errors(faults)
 }
 
 // Keys of the documents.
@@ -160,66 +95,62 @@ var (
 )
 
 // unwrap returns what stands inside the envelope, and settles the shape.
-func (p *parser) unwrap(top object, s *Shape) object {
-	_, hasVersion := top["apiVersion"]
-	_, hasKind := top["kind"]
-	list, isList := top[resourcesKey]
-	matrix, isMatrix := top[matrixKey]
+func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
+	kind, list, matrix := root.Peek("kind"), root.Peek(resourcesKey), root.Peek(matrixKey)
 	switch {
-	case hasVersion && hasKind:
-		if top["kind"] == "ConfigMap" { // the file that Kueue reads stands in it
-			p.fail(field.NotSupported(field.NewPath("kind"), "ConfigMap", []string{"Configuration, which an entry of its data holds"}))
+	case root.Has("apiVersion") && root.Has("kind"):
+		if kind.Written() == "ConfigMap" { // the file that Kueue reads stands in it
+			kind.Refuse(field.NotSupported(field.NewPath("kind"), "ConfigMap", []string{"Configuration, which an entry of its data holds"}))
 		}
-		if list == nil {
-			list = object{}
+		settle(s, ShapeList, list)
+		if list.Kind() == document.Null {
+			return document.Value{}
 		}
-		p.settle(s, ShapeList, true)
-		return p.object(list, resourcesPath)
-	case isList:
-		p.known(top, nil, resourcesKey)
-		p.settle(s, ShapeList, true)
-		return p.object(list, resourcesPath)
-	case isMatrix:
-		p.known(top, nil, matrixKey)
-		body := p.object(matrix, matrixPath)
-		p.settle(s, shapeOf(body), false)
+		return list
+	case root.Has(resourcesKey):
+		root.Fields().Known(resourcesKey)
+		settle(s, ShapeList, list)
+		return list
+	case root.Has(matrixKey):
+		root.Fields().Known(matrixKey)
+		settle(s, shapeOf(matrix), document.Value{})
 		if *s == ShapeList {
-			p.fail(field.Invalid(matrixPath, matrixKey, "the envelope of the List shape is "+resourcesKey))
+			matrix.Refuse(field.Invalid(matrixPath, matrixKey, "the envelope of the List shape is "+resourcesKey))
 		}
-		return body
+		return matrix
 	}
-	p.settle(s, shapeOf(top), false)
-	p.root = matrixPath
-	if *s == ShapeList {
-		p.root = resourcesPath
+	settle(s, shapeOf(root), document.Value{})
+	switch {
+	case root.Kind() != document.Mapping: // it is at fault as a whole
+		return root
+	case *s == ShapeList:
+		return root.At(resourcesKey)
 	}
-	return top
+	return root.At(matrixKey)
 }
 
 // settle sets the shape to the one found, or checks it against an envelope that
 // only the List shape has.
-func (p *parser) settle(s *Shape, found Shape, envelope bool) {
+func settle(s *Shape, found Shape, envelope document.Value) {
 	switch {
 	case *s == ShapeAuto:
 		*s = found
-	case envelope && *s != ShapeList:
-		p.fail(field.Invalid(resourcesPath, resourcesKey, "is the envelope of the List shape, not of "+s.String()))
+	case envelope.Kind() != document.Absent && *s != ShapeList:
+		envelope.Refuse(field.Invalid(resourcesPath, resourcesKey, "is the envelope of the List shape, not of "+s.String()))
 	}
 }
 
 // shapeOf tells the shape of an unwrapped document.
-func shapeOf(body object) Shape {
-	has := func(key string) bool { _, ok := body[key]; return ok }
-	table, _ := body[transformationsKey].(object)
-	_, isList := body[transformationsKey].([]any)
+func shapeOf(body document.Value) Shape {
+	table := body.Peek(transformationsKey)
 	switch {
-	case isList, !has(transformationsKey) && (has(excludeKey) || has(quotaCheckKey) || has(deviceClassesKey)):
+	case table.Kind() == document.List, table.Kind() == document.Absent && (body.Has(excludeKey) || body.Has(quotaCheckKey) || body.Has(deviceClassesKey)):
 		return ShapeList
-	case has(strategyKey):
+	case body.Has(strategyKey):
 		return ShapeOutput
 	}
-	for _, value := range table {
-		if !looksLikeRule(value) {
+	for _, key := range table.Keys() {
+		if !looksLikeRule(table.Peek(key)) {
 			return ShapeOutput
 		}
 	}
@@ -227,62 +158,61 @@ func shapeOf(body object) Shape {
 }
 
 // looksLikeRule reports whether a value is an object of the Input shape.
-func looksLikeRule(value any) bool {
-	rule, ok := value.(object)
-	for key := range rule {
-		ok = ok && (key == functionsKey || key == strategyKey)
+func looksLikeRule(v document.Value) bool {
+	for _, key := range v.Keys() {
+		if key != functionsKey && key != strategyKey {
+			return false
+		}
 	}
-	return ok
+	return v.Kind() == document.Mapping
 }
 
 // inputShape reads the rules of the Input shape, sorted by input.
-func (p *parser) inputShape(body object) (rules []located) {
-	p.known(body, matrixPath, transformationsKey)
-	path := matrixPath.Child(transformationsKey)
-	table := p.optional(body, transformationsKey, path)
-	for _, input := range sortedKeys(table) {
-		at := key(path, input)
-		strategy, functions := at.Child(strategyKey), at.Child(functionsKey)
-		value := p.object(table[input], at)
-		p.known(value, at, functionsKey, strategyKey)
-		rule := located{input: at, strategy: strategy, outputs: functions, strict: true}
+func (p *parser) inputShape(body document.Fields) (rules []located) {
+	body.Known(transformationsKey)
+	for input, v := range body.Get(transformationsKey).Names().All() {
+		x := v.Fields()
+		x.Known(functionsKey, strategyKey)
+		strategy, functions := x.Get(strategyKey), x.Get(functionsKey)
+		rule := located{input: pathOf(v), strategy: pathOf(strategy), outputs: pathOf(functions), strict: true}
 		rule.Input = corev1.ResourceName(input)
-		rule.Strategy = Strategy(p.text(value, strategyKey, strategy))
-		rule.Outputs, rule.nulls = p.quantities(p.optional(value, functionsKey, functions), functions, p.fromInput(input))
+		rule.Strategy = Strategy(text(strategy))
+		rule.Outputs, rule.nulls = p.quantities(functions.Names(), p.fromInput(input))
 		rules = append(rules, rule)
 	}
 	return rules
 }
 
 // outputShape reads the rules of the Output shape, sorted by input.
-func (p *parser) outputShape(body object) []located {
-	p.known(body, matrixPath, transformationsKey, strategyKey)
-	path, strategies := matrixPath.Child(transformationsKey), matrixPath.Child(strategyKey)
+func (p *parser) outputShape(body document.Fields) []located {
+	body.Known(transformationsKey, strategyKey)
+	chosen := body.Get(strategyKey).Names()
 	byInput := map[string]*located{}
-	rule := func(input string, at *field.Path) *located {
+	rule := func(input string, at document.Value) *located {
 		if byInput[input] == nil {
 			byInput[input] = &located{
 				Rule:  Rule{Input: corev1.ResourceName(input), Outputs: corev1.ResourceList{}},
-				input: at, strategy: key(strategies, input), strict: true,
+				input: pathOf(at), strategy: pathOf(chosen.Get(input)), strict: true,
 			}
 		}
 		return byInput[input]
 	}
-	table := p.optional(body, transformationsKey, path)
-	for _, output := range sortedKeys(table) {
-		at, name := key(path, output), corev1.ResourceName(output)
-		quantities, nulls := p.quantities(p.object(table[output], at), at, func(input string, q resource.Quantity, text string) {
-			p.compare(input, output, q, text)
+	for output, v := range body.Get(transformationsKey).Names().All() {
+		name, inputs := corev1.ResourceName(output), v.Names()
+		quantities, nulls := p.quantities(inputs, func(input string, q resource.Quantity, v document.Value) {
+			p.compare(input, output, q, v)
 		})
-		p.rules = append(append(p.rules, checkName(name, at)...), nulls...)
+		for _, e := range append(checkName(name, pathOf(v)), nulls...) {
+			p.Fail(e)
+		}
 		for input, q := range quantities {
-			rule(string(input), key(at, string(input))).Outputs[name] = q
+			if at := inputs.Get(string(input)); !p.IsUnread(at.Path()) {
+				rule(string(input), at).Outputs[name] = q
+			}
 		}
 	}
-	chosen := p.optional(body, strategyKey, strategies)
-	for _, input := range sortedKeys(chosen) {
-		at := key(strategies, input)
-		rule(input, at).Strategy = Strategy(p.text(chosen, input, at))
+	for input, v := range chosen.All() {
+		rule(input, v).Strategy = Strategy(text(v))
 	}
 	rules := make([]located, 0, len(byInput))
 	for _, input := range slices.Sorted(maps.Keys(byInput)) {
@@ -292,49 +222,40 @@ func (p *parser) outputShape(body object) []located {
 }
 
 // listShape reads the rules of the List shape, and the settings of c.
-func (p *parser) listShape(body object, c *Config) (rules []located) {
-	p.known(body, resourcesPath, transformationsKey, excludeKey, quotaCheckKey, deviceClassesKey)
-	c.QuotaCheckStrategy = p.text(body, quotaCheckKey, resourcesPath.Child(quotaCheckKey))
-	prefixes := resourcesPath.Child(excludeKey)
-	for i, x := range p.list(body, excludeKey, prefixes) {
-		prefix, ok := x.(string)
-		if !ok {
-			p.wrong(prefixes.Index(i), x, "a string")
-		}
-		c.ExcludeResourcePrefixes = append(c.ExcludeResourcePrefixes, prefix)
+func (p *parser) listShape(body document.Fields, c *Config) (rules []located) {
+	body.Known(transformationsKey, excludeKey, quotaCheckKey, deviceClassesKey)
+	c.QuotaCheckStrategy = text(body.Get(quotaCheckKey))
+	for _, v := range body.Get(excludeKey).Items() {
+		c.ExcludeResourcePrefixes = append(c.ExcludeResourcePrefixes, text(v))
 	}
-	path := resourcesPath.Child(transformationsKey)
-	for i, x := range p.list(body, transformationsKey, path) {
-		at := path.Index(i)
-		value, rule := p.object(x, at), listed(Rule{}, i)
-		p.known(value, at, inputKey, strategyKey, multiplyByKey, outputsKey)
-		rule.Input = corev1.ResourceName(p.text(value, inputKey, rule.input))
-		rule.Strategy = Strategy(p.text(value, strategyKey, rule.strategy))
-		rule.MultiplyBy = corev1.ResourceName(p.text(value, multiplyByKey, rule.multiplyBy))
-		rule.Outputs, rule.nulls = p.quantities(p.optional(value, outputsKey, rule.outputs), rule.outputs, p.fromInput(string(rule.Input)))
+	for i, v := range body.Get(transformationsKey).Items() {
+		x, rule := v.Item(), listed(Rule{}, i)
+		x.Known(inputKey, strategyKey, multiplyByKey, outputsKey)
+		rule.Input = corev1.ResourceName(text(x.Get(inputKey)))
+		rule.Strategy = Strategy(text(x.Get(strategyKey)))
+		rule.MultiplyBy = corev1.ResourceName(text(x.Get(multiplyByKey)))
+		rule.Outputs, rule.nulls = p.quantities(x.Get(outputsKey).Names(), p.fromInput(string(rule.Input)))
 		rules = append(rules, rule)
 	}
 	return rules
 }
 
 // quantities reads a map of quantities. A null is a fault of the rules, and
-// returned, anything else that is no quantity one of the form. read is called for
+// returned, anything else that is no quantity one of the document. read is called for
 // every quantity.
-func (p *parser) quantities(table object, path *field.Path, read func(name string, q resource.Quantity, text string)) (list corev1.ResourceList, nulls field.ErrorList) {
-	list = make(corev1.ResourceList, len(table))
-	for _, name := range sortedKeys(table) {
-		q, at := resource.Quantity{}, key(path, name)
-		switch value := table[name].(type) {
-		case nil:
-			nulls = append(nulls, field.Required(at, "a quantity"))
-		case string:
-			q = p.quantity(value, at)
-			read(name, q, value)
-		case json.Number:
-			q = p.quantity(value.String(), at)
-			read(name, q, value.String())
-		default:
-			p.wrong(at, value, "a quantity")
+func (p *parser) quantities(x document.Fields, read func(name string, q resource.Quantity, v document.Value)) (list corev1.ResourceList, nulls field.ErrorList) {
+	list = corev1.ResourceList{}
+	for name, v := range x.All() {
+		q := resource.Quantity{}
+		if v.Kind() == document.Null {
+			nulls = append(nulls, field.Required(pathOf(v), "a quantity"))
+		} else if text, ok := v.Literal("a quantity"); ok {
+			var err error
+			if q, err = quantity.Parse(text); err != nil {
+				v.Malformed(err.Error())
+			} else {
+				read(name, q, v)
+			}
 		}
 		list[corev1.ResourceName(name)] = q
 	}
@@ -342,122 +263,25 @@ func (p *parser) quantities(table object, path *field.Path, read func(name strin
 }
 
 // fromInput returns what compares the factors of an input.
-func (p *parser) fromInput(input string) func(output string, q resource.Quantity, text string) {
-	return func(output string, q resource.Quantity, text string) { p.compare(input, output, q, text) }
+func (p *parser) fromInput(input string) func(output string, q resource.Quantity, v document.Value) {
+	return func(output string, q resource.Quantity, v document.Value) { p.compare(input, output, q, v) }
 }
 
 // compare notes a factor that is not what was written.
-func (p *parser) compare(input, output string, q resource.Quantity, text string) {
-	if f, ok := inexact(corev1.ResourceName(input), corev1.ResourceName(output), q, text); ok {
+func (p *parser) compare(input, output string, q resource.Quantity, v document.Value) {
+	text, _ := v.Literal("a quantity")
+	if f, ok := inexact(corev1.ResourceName(input), corev1.ResourceName(output), q, text, v.Written()); ok {
 		p.inexact = append(p.inexact, f)
 	}
 }
 
-func (p *parser) quantity(text string, at *field.Path) resource.Quantity {
-	q, err := quantity.Parse(text)
-	if err != nil {
-		p.fail(field.Invalid(at, short(text), err.Error()))
-	}
-	return q
-}
-
-// fail notes that the document has another form.
-func (p *parser) fail(err *field.Error) { p.form = append(p.form, err) }
-
-// repeated notes a repeated key.
-func (p *parser) repeated(f document.Fault) {
-	if p.line == 0 {
-		p.line = f.Line
-	}
-	path, last := p.root, ""
-	for _, step := range f.Path {
-		switch last = short(step.Key); {
-		case step.IsItem:
-			path = path.Index(step.Item)
-		case path == nil || isField(step.Key):
-			path = path.Child(last)
-		default:
-			path = path.Key(last)
-		}
-	}
-	p.fail(field.Duplicate(path, last))
-}
-
-// isField reports whether a key is a field of a shape and no resource.
-func isField(key string) bool {
-	return slices.Contains([]string{
-		resourcesKey, transformationsKey, strategyKey, functionsKey,
-		inputKey, multiplyByKey, outputsKey, excludeKey, quotaCheckKey, deviceClassesKey,
-	}, key)
-}
-
-// wrong notes a value of another type.
-func (p *parser) wrong(path *field.Path, value any, want string) {
-	got := "null"
-	switch value.(type) {
-	case object:
-		got = "a map"
-	case []any:
-		got = "a list"
-	case string:
-		got = "a string"
-	case json.Number:
-		got = "a number"
-	case bool:
-		got = "a boolean"
-	}
-	p.fail(field.TypeInvalid(path, got, "must be "+want))
-}
-
-// known notes the keys of a map that are none of these. A nil path is the top of
-// the document.
-func (p *parser) known(x object, path *field.Path, keys ...string) {
-	for _, key := range sortedKeys(x) {
-		if !slices.Contains(keys, key) {
-			p.fail(field.NotSupported(path.Child(short(key)), short(key), keys))
-		}
-	}
-}
-
-// object returns a value that must be a map; nil when it is none.
-func (p *parser) object(value any, path *field.Path) object {
-	x, ok := value.(object)
-	if !ok {
-		p.wrong(path, value, "a map")
-	}
-	return x
-}
-
-// optional returns the map under a key, which has this path, and nil when there is
-// none.
-func (p *parser) optional(x object, key string, at *field.Path) object {
-	if value, ok := x[key]; ok {
-		return p.object(value, at)
-	}
-	return nil
-}
-
-// list is optional for a list.
-func (p *parser) list(x object, key string, at *field.Path) []any {
-	value, ok := x[key]
-	list, isList := value.([]any)
-	if ok && !isList {
-		p.wrong(at, value, "a list")
-	}
-	return list
-}
-
-// text is optional for a string.
-func (p *parser) text(x object, key string, at *field.Path) string {
-	value, ok := x[key]
-	text, isText := value.(string)
-	if ok && !isText {
-		p.wrong(at, value, "a string")
-	}
+// text reads a string, "" where there is none.
+func text(v document.Value) string {
+	text, _ := v.Text()
 	return text
 }
 
-// short cuts a text that stands in a message or a path. No name is as long.
-func short(s string) string { return document.Cut(s, "...") }
+func pathOf(v document.Value) *field.Path { return field.NewPath(v.Path()) }
 
-func sortedKeys(x object) []string { return slices.Sorted(maps.Keys(x)) }
+// short cuts a text that stands in a message or a path.
+func short(s string) string { return document.Cut(s) }

@@ -155,8 +155,14 @@ func TestParseFaults(t *testing.T) {
 		{"types", "transformations: [{input: true, strategy: 1, outputs: {a: true, b: [], c: x, d: .inf}}, 5]",
 			[]string{"form", wrongType + "resources.transformations[0].input", wrongType + "resources.transformations[0].strategy",
 				wrongType + "resources.transformations[0].outputs[a]", wrongType + "resources.transformations[0].outputs[b]", invalid + "resources.transformations[0].outputs[c]",
-				invalid + "resources.transformations[0].outputs[d]", wrongType + "resources.transformations[1]",
-				required + "resources.transformations[1].input"}},
+				invalid + "resources.transformations[0].outputs[d]", wrongType + "resources.transformations[1]"}},
+		{"names for rules", "transformations: [cpu, null, [a], {input: cpu}]", []string{"form", wrongType + "resources.transformations[0]", wrongType + "resources.transformations[1]", wrongType + "resources.transformations[2]"}},
+		{"a strategy in another case", "transformations: {cpu: {Strategy: Retain}}", []string{"form", invalid + matrix + ".transformations[cpu][Strategy]"}},
+		{"an input in another case", "transformations: [{Input: cpu}]", []string{"form", notSupported + resources + ".transformations[0].Input"}},
+		{"strategies that are none", "transformations: {x: {cpu: 1, memory: 1}}\nstrategy: [Retain]", []string{"form", wrongType + matrix + ".strategy"}},
+		{"a list of functions", "transformations: {x: [cpu]}\nstrategy: {}", []string{"form", wrongType + matrix + ".transformations[x]"}},
+		{"an envelope that is none", "resources: [cpu]", []string{"form", wrongType + "resources"}},
+		{"numbers for prefixes", "excludeResourcePrefixes: [1, 2, 2]", []string{"form", wrongType + resources + ".excludeResourcePrefixes[0]", wrongType + resources + ".excludeResourcePrefixes[1]", wrongType + resources + ".excludeResourcePrefixes[2]"}},
 		{"types of a matrix", "transformations: {x: {cpu: 1}, z: 5}\nstrategy: {cpu: 1, memory: yes}",
 			[]string{"form", wrongType + matrix + ".transformations[z]", wrongType + matrix + ".strategy[cpu]", wrongType + matrix + ".strategy[memory]"}},
 		{"types of functions", "resourceTransformationMatrix: {transformations: {cpu: {strategy: Retain, functions: [1]}}}", []string{"form", wrongType + matrix + ".transformations[cpu].functions"}},
@@ -175,7 +181,7 @@ func TestParseFaults(t *testing.T) {
 		{"envelope of another shape", "resources: {transformations: {cpu: {strategy: Retain}}}", []string{"form", wrongType + resources + ".transformations"}},
 		{"version only", "{apiVersion: v1, transformations: []}", []string{"form", notSupported + resources + ".apiVersion"}},
 		{"key", "transformations: {x: {yes: 1}}", []string{"line 1"}},
-		{"no map", "[1]", []string{"line 0"}},
+		{"no map", "[1]", []string{"form", wrongType + "(document)"}},
 		{"repeated in an envelope", "resources: {transformations: [{input: cpu, outputs: {x: 1, x: 2}}]}", []string{"form", duplicate + resources + ".transformations[0].outputs[x]"}},
 		{"repeated in what is ignored", "{apiVersion: v1, kind: C, kind: D}", []string{"form", duplicate + "kind"}},
 		{"config map", "{apiVersion: v1, kind: ConfigMap, data: {x: y}}", []string{"form", notSupported + "kind"}},
@@ -405,4 +411,25 @@ func FuzzParse(f *testing.F) {
 		}
 		checkEncoded(t, c)
 	})
+}
+
+// TestParseAsked: a shape that is asked for reads what another one would not be.
+func TestParseAsked(t *testing.T) {
+	const at = "resourceTransformationMatrix.transformations"
+	for _, c := range []struct {
+		text  string
+		shape Shape
+		want  []string
+	}{
+		{"transformations: {cpu: {Strategy: Retain}, memory: {strategie: Retain}}", ShapeInput,
+			[]string{"form", "FieldValueNotSupported " + at + "[cpu].Strategy", "FieldValueNotSupported " + at + "[memory].strategie", "FieldValueRequired " + at + "[memory].strategy"}},
+		{"transformations: [cpu]", ShapeInput, []string{"form", "FieldValueTypeInvalid " + at}},
+		{"transformations: {cpu: {}}", ShapeList, []string{"form", "FieldValueTypeInvalid resources.transformations"}},
+		{"resources: {}", ShapeOutput, []string{"form", "FieldValueInvalid resources"}},
+	} {
+		_, _, err := Parse([]byte(c.text), c.shape)
+		if diff := cmp.Diff(c.want, faultsOf(err)); diff != "" {
+			t.Errorf("%s as %v: %v%s", c.text, c.shape, err, diff)
+		}
+	}
 }

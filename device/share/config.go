@@ -11,10 +11,6 @@ import (
 const (
 	minWeight = 1
 	maxWeight = 100
-
-	// maxFaults is the greatest number of faults in one error, whose text takes
-	// quadratic time.
-	maxFaults = 100
 )
 
 const panicOption = "share: unknown option"
@@ -39,8 +35,8 @@ func KoordinatorDefaults() Config {
 // The error is the Aggregate of a field.ErrorList, with paths below
 // scoringStrategy: a type that is neither of the two, an empty list that isn't
 // nil, a resource without a name, with the name of an earlier one or with one that
-// no device has, a weight outside 1 to 100. Of more than 100 faults the first ones
-// are listed. It panics on an option that there isn't.
+// no device has, a weight outside 1 to 100. Of more than 1000 faults the first
+// ones are listed. It panics on an option that there isn't.
 func NewScorer(cfg Config, opts ...Option) (*Scorer, error) {
 	if err := document.Errors(cfg.faults()); err != nil {
 		return nil, err
@@ -105,9 +101,6 @@ func (c *Config) faults() (list field.ErrorList) {
 	}
 	seen := map[string]bool{}
 	for i, r := range c.Resources {
-		if len(list) >= maxFaults {
-			break
-		}
 		name, weight := path.Index(i).Child("name"), path.Index(i).Child("weight")
 		switch {
 		case r.Name == "":

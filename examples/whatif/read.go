@@ -372,7 +372,7 @@ func children(path string, v any) (list []child) {
 // excerpt returns a value as JSON, of a long one the beginning.
 func excerpt(v any) string {
 	text, _ := json.Marshal(v) // v was read as JSON
-	return document.Cut(string(text), "…")
+	return document.Cut(string(text))
 }
 
 // wanted returns, in words of JSON and not of Go, of which type the value should be

@@ -1,8 +1,12 @@
 // Package document reads configuration documents, YAML or JSON, and loses nothing
 // in them without a word. The values are those that sigs.k8s.io/yaml reads, but
 // that library drops a second document, keeps one value of a repeated key, lets <<
-// replace keys, refuses numbers that are not finite, and names no paths. So this
-// package reads the nodes of the YAML parser itself.
+// replace keys, takes numbers that are too large for text, and names no paths. So
+// this package reads the nodes of the YAML parser itself.
+//
+// [Read] gives the root of a document as a [Value], whose methods read it as what it
+// must be. What is wrong is noted in a [Report], all of it, with paths; the one
+// error of all parsers is [Report.Err].
 package document
 
 import (
@@ -28,90 +32,79 @@ const (
 	// text. Without aliases no document reaches it.
 	maxGrowth   = 16
 	valueWeight = 8
-
-	// maxFaults is how many faults are listed.
-	maxFaults = 1000
 )
 
-// ErrEmpty says that a document has no value, or only null.
-var ErrEmpty = errors.New("the document is empty")
+// MaxSize is the size in bytes of the largest document that is read unless
+// [Options] say otherwise, the most that a ConfigMap can hold.
+const MaxSize = 1 << 20
 
-// Object is a mapping. The other values of a tree are nil, bool, string,
-// json.Number and []any.
-type Object = map[string]any
+// errEmpty says that a document has no value, or only null.
+var errEmpty = errors.New("the document is empty")
 
-// Fault is a place of a document where a key is repeated, or where a number
-// stands that is not finite.
-type Fault struct {
-	Path     []Step
-	Line     int
-	Repeated bool   // the key that Path ends with; else the number is at fault
-	Value    string // the number as it was written
+// Options say how documents of a kind are read. The zero value is ready to use.
+type Options struct {
+	// MaxSize is the size in bytes of the largest document that is read; 0 means
+	// the constant of that name.
+	MaxSize int
+
+	// Lenient makes warnings of keys without a meaning, and of fractions where an
+	// integer must be: the former are left out, the latter cut off.
+	Lenient bool
+
+	// NullIsFault makes null a value of a wrong type; else it stands for a value
+	// that is absent. As an item of a list it is a fault always.
+	NullIsFault bool
+
+	// BareKeys writes entries by name as a[name] in paths, as field.Path does; else
+	// as a["name"].
+	BareKeys bool
 }
 
-// Step is one step down a tree: into the value of a key, or into an item of a
-// list when IsItem is set.
-type Step struct {
-	Key    string
-	Item   int
-	IsItem bool
-}
-
-// SyntaxError says why a document cannot be read at all.
-type SyntaxError struct {
-	Line int // 1 is the first; 0 when not known
-	Err  error
-}
-
-// Error gives the line, when known, and the cause.
-func (e *SyntaxError) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("line %d: %v", e.Line, e.Err)
-	}
-	return e.Err.Error()
-}
-
-// Unwrap returns Err.
-func (e *SyntaxError) Unwrap() error { return e.Err }
-
-func syntax(line int, format string, args ...any) *SyntaxError {
-	return &SyntaxError{Line: line, Err: fmt.Errorf(format, args...)}
-}
-
-// Read returns the tree of the one document of data and its faults, the first
-// thousand in the order of the text; a fault below an anchor is one at each alias
-// too. With faults the tree has the last value of a repeated key, and for a number
-// that is not finite a json.Number of the text as written, which does not parse.
+// Read returns the root of the one document of data. What is wrong with it is
+// noted in r, and keys that are there twice when faults are asked for: the last
+// one counts until then.
 //
 // Values are read as YAML 1.1 has them. What << merges into a mapping yields to
 // the mapping's own keys, before and behind it. Documents that hold nothing may
 // follow.
 //
-// With an error the rest is nil: data is longer than limit bytes, not UTF-8, not
-// YAML, empty (it wraps [ErrEmpty]), more than one document, nested more than a
-// hundred deep, has aliases that make it too large, or a key that is no string: YAML
-// 1.1 reads yes, 010 and ~ as none.
-func Read(data []byte, limit int) (root any, faults []Fault, err *SyntaxError) {
+// The root is absent when nothing can be read: data is longer than the limit, not
+// UTF-8, not YAML, empty, more than one document, nested more than a hundred deep,
+// has aliases that make it too large, or a key that is no string: YAML 1.1 reads
+// yes, 010 and ~ as none.
+func Read(data []byte, o Options, r *Report) Value {
+	if o.MaxSize == 0 {
+		o.MaxSize = MaxSize
+	}
+	root, line, err := read(data, o.MaxSize)
+	if err != nil {
+		r.cause, r.causeLine = err, line
+		return Value{}
+	}
+	s := &source{o, r, root, ""}
+	r.sources = append(r.sources, s)
+	return Value{s, root, ""}
+}
+
+// read returns the root of a document, or why there is none and in which line.
+func read(data []byte, limit int) (root *node, line int, err error) {
 	if len(data) > limit {
-		return nil, nil, syntax(0, "%d bytes, more than %d", len(data), limit)
+		return nil, 0, fmt.Errorf("%d bytes, more than %d", len(data), limit)
 	}
 	if !utf8.Valid(data) {
-		return nil, nil, syntax(0, "not UTF-8")
+		return nil, 0, errors.New("not UTF-8")
 	}
-	node, err := parse(data)
+	tree, line, err := parse(data)
 	if err != nil {
-		return nil, nil, err
+		return nil, line, err
 	}
-	r := reader{room: maxGrowth * limit}
-	root = r.value(node, nil)
-	if r.err != nil {
-		return nil, nil, r.err
-	}
-	return root, r.faults, nil
+	m := maker{room: maxGrowth * limit}
+	root = m.value(tree, 0)
+	return root, m.line, m.err
 }
 
 // parse returns the value of the only document.
-func parse(data []byte) (only *yaml.Node, err *SyntaxError) {
+func parse(data []byte) (only *yaml.Node, line int, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var document yaml.Node
@@ -119,15 +112,16 @@ func parse(data []byte) (only *yaml.Node, err *SyntaxError) {
 		switch {
 		case errors.Is(err, io.EOF):
 			if only == nil || isNull(only) {
-				return nil, &SyntaxError{Err: ErrEmpty}
+				return nil, 0, errEmpty
 			}
-			return only, nil
+			return only, 0, nil
 		case err != nil:
-			return nil, fromLibrary(err)
+			line, err := fromLibrary(err)
+			return nil, line, err
 		case only == nil:
 			only = document.Content[0]
 		case !isNull(document.Content[0]):
-			return nil, syntax(document.Content[0].Line, "a second document")
+			return nil, document.Content[0].Line, errors.New("a second document")
 		}
 	}
 }
@@ -137,133 +131,150 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag(
 var libraryError = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // fromLibrary returns an error of the YAML library with its line apart.
-func fromLibrary(err error) *SyntaxError {
+func fromLibrary(err error) (line int, cause error) {
 	text := err.Error()
 	found := libraryError.FindStringSubmatch(text)
 	if found == nil {
-		return &SyntaxError{Err: err}
+		return 0, err
 	}
-	line, _ := strconv.Atoi(found[1])
-	return &SyntaxError{Line: line, Err: errors.New(text[len(found[0]):])}
+	line, _ = strconv.Atoi(found[1])
+	return line, errors.New(text[len(found[0]):])
 }
 
-// reader makes the nodes of a parsed document a tree.
-type reader struct {
-	room   int // how much more the tree may weigh
-	faults []Fault
-	err    *SyntaxError // the first; nothing is read any more
+// node is a value of a document.
+type node struct {
+	kind  Kind
+	line  int
+	text  string // a scalar as it was written, a string without quotes
+	value string // of a number: in JSON; "" when it is not finite
+	truth bool   // of a boolean
+	items []*node
+
+	fields   map[string]*node // the last one of each key
+	repeated map[string]int   // keys that are there more than once, and the line of the second
+	replaced []replaced       // the values before the last one of a key
+
+	// Where a mapping was read as one: its path, and whether its keys are names.
+	isRead, byName bool
+	path           string
 }
 
-func (r *reader) fail(err *SyntaxError) {
-	if r.err == nil {
-		r.err = err
+// replaced is the value of a key that has another one.
+type replaced struct {
+	key  string
+	node *node
+}
+
+// maker makes nodes of those of the YAML parser.
+type maker struct {
+	room int   // how much more they may weigh
+	err  error // the first; nothing is made any more
+	line int   // of err
+}
+
+func (m *maker) fail(line int, err error) {
+	if m.err == nil {
+		m.line, m.err = line, err
 	}
 }
 
-// note lists a fault, with a path of its own.
-func (r *reader) note(f Fault) {
-	if len(r.faults) < maxFaults {
-		f.Path = append([]Step(nil), f.Path...)
-		r.faults = append(r.faults, f)
-	}
-}
-
-// value returns the tree of n. An alias within its own anchor nests too deep.
-func (r *reader) value(n *yaml.Node, path []Step) any {
-	r.room -= valueWeight + len(n.Value)
+// value returns n, which has so many around it. An alias within its own anchor
+// nests too deep.
+func (m *maker) value(n *yaml.Node, depth int) *node {
+	m.room -= valueWeight + len(n.Value)
 	switch {
-	case r.err != nil:
-		return nil
-	case r.room < 0:
-		r.fail(syntax(n.Line, "aliases make it too large"))
-		return nil
-	case len(path) > maxDepth:
-		r.fail(syntax(n.Line, "nested deeper than %d levels", maxDepth))
-		return nil
-	}
-	switch n.Kind {
-	case yaml.AliasNode:
-		return r.value(n.Alias, path)
-	case yaml.MappingNode:
-		return r.mapping(n, path)
-	case yaml.SequenceNode:
-		list := []any{}
-		for i := 0; i < len(n.Content) && r.err == nil; i++ {
-			list = append(list, r.value(n.Content[i], append(path, Step{Item: i, IsItem: true})))
+	case m.err != nil:
+	case m.room < 0:
+		m.fail(n.Line, errors.New("aliases make it too large"))
+	case depth > maxDepth:
+		m.fail(n.Line, fmt.Errorf("nested deeper than %d levels", maxDepth))
+	case n.Kind == yaml.AliasNode:
+		return m.value(n.Alias, depth)
+	case n.Kind == yaml.MappingNode:
+		return m.mapping(n, depth)
+	case n.Kind == yaml.SequenceNode:
+		list := &node{kind: List, line: n.Line, items: make([]*node, 0, len(n.Content))}
+		for i := 0; i < len(n.Content) && m.err == nil; i++ {
+			list.items = append(list.items, m.value(n.Content[i], depth+1))
 		}
 		return list
+	default:
+		return m.scalar(n)
 	}
-	return r.scalar(n, path)
+	return nil
 }
 
-func (r *reader) mapping(n *yaml.Node, path []Step) Object {
-	x := Object{}
-	var merged []any // by <<
-	for i := 0; i+1 < len(n.Content) && r.err == nil; i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		name := r.key(key)
-		at := append(path, Step{Key: name})
+func (m *maker) mapping(n *yaml.Node, depth int) *node {
+	x := &node{kind: Mapping, line: n.Line, fields: make(map[string]*node, len(n.Content)/2)}
+	var merged []*node // by <<
+	for i := 0; i+1 < len(n.Content) && m.err == nil; i += 2 {
+		key, name := n.Content[i], m.key(n.Content[i])
 		isMerge := key.ShortTag() == "!!merge"
-		if _, repeated := x[name]; repeated || isMerge && len(merged) > 0 {
-			r.note(Fault{Path: at, Line: key.Line, Repeated: true})
+		before, repeated := x.fields[name]
+		if repeated {
+			x.replaced = append(x.replaced, replaced{name, before})
 		}
-		v := r.value(value, at)
+		if repeated || isMerge && len(merged) > 0 {
+			x.repeat(name, key.Line)
+		}
+		value := m.value(n.Content[i+1], depth+1)
 		if isMerge {
-			merged = append(merged, v)
+			merged = append(merged, value)
 		} else {
-			x[name] = v
+			x.fields[name] = value
 		}
 	}
-	r.merge(x, merged, n.Line)
+	for _, from := range merged {
+		m.merge(x, from)
+	}
 	return x
 }
 
+// repeat notes that x has a key once more.
+func (n *node) repeat(key string, line int) {
+	if n.repeated == nil {
+		n.repeated = map[string]int{}
+	}
+	if _, is := n.repeated[key]; !is {
+		n.repeated[key] = line
+	}
+}
+
 // merge adds to x the keys that it does not have from a mapping, or from each of
-// a list of them. line is where x stands.
-func (r *reader) merge(x Object, from any, line int) {
-	switch from := from.(type) {
-	case Object:
-		for key, value := range from {
-			if _, has := x[key]; !has {
-				x[key] = value
+// a list of them.
+func (m *maker) merge(x, from *node) {
+	switch {
+	case m.err != nil:
+	case from.kind == Mapping:
+		for key, value := range from.fields {
+			if _, has := x.fields[key]; !has {
+				x.fields[key] = value
 			}
 		}
-	case []any:
-		for _, item := range from {
-			r.merge(x, item, line)
+		for key, line := range from.repeated {
+			x.repeat(key, line)
+		}
+	case from.kind == List:
+		for _, item := range from.items {
+			m.merge(x, item)
 		}
 	default:
-		r.fail(syntax(line, "<< merges no mapping"))
+		m.fail(x.line, errors.New("<< merges no mapping"))
 	}
 }
 
 // key returns the text of a key.
-func (r *reader) key(n *yaml.Node) string {
+func (m *maker) key(n *yaml.Node) string {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if n.Kind == yaml.ScalarNode {
-		if text, ok := r.plain(n).(string); ok {
-			return text
+		if x := m.scalar(n); x != nil && x.kind == Text {
+			return x.text
 		}
 	}
-	r.fail(syntax(n.Line, "the key %.100q is not a string: quote it", n.Value))
+	m.fail(n.Line, fmt.Errorf("the key %.100q is not a string: quote it", n.Value))
 	return ""
-}
-
-// scalar returns nil, a bool, json.Number or string.
-func (r *reader) scalar(n *yaml.Node, path []Step) any {
-	v := r.plain(n)
-	switch v.(type) {
-	case int, int64, uint64, float64:
-		text, err := json.Marshal(v)
-		if err != nil { // JSON has finite numbers only
-			r.note(Fault{Path: path, Line: n.Line, Value: n.Value})
-			return json.Number(n.Value)
-		}
-		return json.Number(text)
-	}
-	return v
 }
 
 // booleans are the words of YAML 1.1 that later versions read as text.
@@ -272,29 +283,42 @@ var booleans = map[string]bool{
 	"n": false, "N": false, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false,
 }
 
-// plain returns nil, a bool, int, int64, uint64, float64 or string.
-func (r *reader) plain(n *yaml.Node) (v any) {
+// tooLarge matches the numbers of YAML that no float64 holds, which its parser
+// takes for text.
+var tooLarge = regexp.MustCompile(`^[-+]?(0[xbo][0-9a-fA-F]+|(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$`)
+
+// scalar returns a node of what is neither a mapping nor a list.
+func (m *maker) scalar(n *yaml.Node) *node {
+	x := &node{kind: Text, line: n.Line, text: n.Value}
+	isPlain := n.Style == 0
 	switch n.ShortTag() {
 	case "!!str":
-		if b, ok := booleans[n.Value]; ok && n.Style == 0 { // plain
-			return b
+		if truth, ok := booleans[n.Value]; ok && isPlain {
+			x.kind, x.truth = Boolean, truth
+		} else if isPlain && tooLarge.MatchString(strings.ReplaceAll(n.Value, "_", "")) {
+			x.kind = Number
 		}
-		return n.Value
+		return x
 	case "!!timestamp", "!!merge":
-		return n.Value
+		return x
 	}
+	var v any
 	if err := n.Decode(&v); err != nil {
-		r.fail(fromLibrary(err))
+		m.fail(fromLibrary(err))
+		return x
 	}
-	return v
-}
-
-// Cut cuts text that stands in a message or a path, and puts mark behind what is
-// left. Every legal resource name stays whole.
-func Cut(text, mark string) string {
-	const most = 320
-	if len(text) <= most {
-		return text
+	switch v := v.(type) {
+	case nil:
+		x.kind = Null
+	case bool:
+		x.kind, x.truth = Boolean, v
+	case string: // of !!binary, for one
+		x.text = v
+	case int, int64, uint64, float64:
+		x.kind = Number
+		if value, err := json.Marshal(v); err == nil { // JSON has finite numbers only
+			x.value = string(value)
+		}
 	}
-	return strings.ToValidUTF8(text[:most], "") + mark
+	return x
 }

@@ -10,10 +10,43 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
-const testLimit = 1 << 20
+const testLimit = MaxSize
+
+// Object is a mapping; the other values of a tree are nil, bool, string,
+// json.Number and []any.
+type Object = map[string]any
+
+// treeOf returns the values of a document.
+func treeOf(n *node) any {
+	switch n.kind {
+	case Boolean:
+		return n.truth
+	case Number:
+		if n.value == "" {
+			return json.Number(n.text)
+		}
+		return json.Number(n.value)
+	case Text:
+		return n.text
+	case List:
+		list := []any{}
+		for _, item := range n.items {
+			list = append(list, treeOf(item))
+		}
+		return list
+	case Mapping:
+		x := Object{}
+		for key, value := range n.fields {
+			x[key] = treeOf(value)
+		}
+		return x
+	}
+	return nil
+}
 
 func TestRead(t *testing.T) {
 	for _, c := range []struct {
@@ -38,44 +71,52 @@ func TestRead(t *testing.T) {
 		{"&x a: 1\nb: *x", Object{"a": json.Number("1"), "b": "a"}},
 		{"5", json.Number("5")},
 	} {
-		got, faults, err := Read([]byte(c.text), testLimit)
-		if err != nil || len(faults) > 0 {
-			t.Errorf("%q: faults %v, error %v", c.text, faults, err)
+		var r Report
+		root := Read([]byte(c.text), Options{}, &r)
+		if err := r.Err("test"); err != nil {
+			t.Errorf("%q: %v", c.text, err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, treeOf(root.node)); diff != "" {
 			t.Errorf("%q: %s", c.text, diff)
 		}
 	}
 }
 
-func TestFaults(t *testing.T) {
+// TestRepeated has documents of which nobody reads anything: keys that are there
+// twice are found all the same, and the last one counts.
+func TestRepeated(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		root any
-		want []string
+		line int
+		want string
 	}{
-		{"a: 1\nb: 2\na: 3", Object{"a": json.Number("3"), "b": json.Number("2")}, []string{"3 /a repeated"}},
-		{"x:\n- {k: 1, \"k\": 2, k: 3}", Object{"x": []any{Object{"k": json.Number("3")}}}, []string{"2 /x/0/k repeated", "2 /x/0/k repeated"}},
-		{"w: .nan\nv: [-.inf, 1e999]", Object{"w": json.Number(".nan"), "v": []any{json.Number("-.inf"), "1e999"}}, []string{"1 /w .nan", "2 /v/0 -.inf"}},
-		{"a: &x [.inf]\nb: *x", Object{"a": []any{json.Number(".inf")}, "b": []any{json.Number(".inf")}}, []string{"1 /a/0 .inf", "1 /b/0 .inf"}},
-		{"a: {<<: {b: .nan}, <<: {c: x}}", Object{"a": Object{"b": json.Number(".nan"), "c": "x"}}, []string{"1 /a/<</b .nan", "1 /a/<< repeated"}},
-		{"&x a: 1\n*x : 2", Object{"a": json.Number("2")}, []string{"2 /a repeated"}},
-		{`{"a": 1, "a": {"b": 1, "b": 2}}`, Object{"a": Object{"b": json.Number("2")}}, []string{"1 /a repeated", "1 /a/b repeated"}},
+		{"a: 1\nb: 2\na: 3", Object{"a": json.Number("3"), "b": json.Number("2")}, 3, "a"},
+		{"x:\n- {k: 1, \"k\": 2, k: 3}", Object{"x": []any{Object{"k": json.Number("3")}}}, 2, "x[0].k"},
+		{"a: {<<: {b: 1}, <<: {c: x}}", Object{"a": Object{"b": json.Number("1"), "c": "x"}}, 1, "a.<<"},
+		{"a: {<<: {b: 1,\n b: 2}}", Object{"a": Object{"b": json.Number("2")}}, 2, "a.b"},
+		{"&x a: 1\n*x : 2", Object{"a": json.Number("2")}, 2, "a"},
+		{"a: &a {b: 1, b: 2}\nc: *a", Object{"a": Object{"b": json.Number("2")}, "c": Object{"b": json.Number("2")}}, 1, "a.b c.b"},
+		{`{"a": 1, "a": {"b": 1, "b": 2}}`, Object{"a": Object{"b": json.Number("2")}}, 1, "a a.b"},
+		{"\"\": 1\n\"a b\": {c: 1, c: 2}\n\"\": 2", Object{"": json.Number("2"), "a b": Object{"c": json.Number("2")}}, 2, `[""] ["a b"].c`},
 	} {
-		root, faults, err := Read([]byte(c.text), testLimit)
-		if err != nil {
-			t.Errorf("%q: %v", c.text, err)
-			continue
+		r := Report{Sorted: true}
+		root := Read([]byte(c.text), Options{}, &r)
+		var paths []string
+		for _, e := range r.Faults() {
+			if paths = append(paths, e.Field); e.Type != field.ErrorTypeDuplicate {
+				t.Errorf("%q: %v", c.text, e)
+			}
 		}
-		var got []string
-		for _, f := range faults {
-			got = append(got, describe(f))
+		if got := strings.Join(paths, " "); got != c.want {
+			t.Errorf("%q: at %s, want %s", c.text, got, c.want)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%q: %s", c.text, diff)
+		var parse *ParseError
+		if err := r.Err("test"); !errors.As(err, &parse) || parse.Line != c.line {
+			t.Errorf("%q: %v, want line %d", c.text, err, c.line)
 		}
-		if diff := cmp.Diff(c.root, root); diff != "" {
+		if diff := cmp.Diff(c.root, treeOf(root.node)); diff != "" {
 			t.Errorf("%q: tree: %s", c.text, diff)
 		}
 	}
@@ -83,25 +124,20 @@ func TestFaults(t *testing.T) {
 
 // TestManyFaults: what is reported stays small, whatever a document repeats.
 func TestManyFaults(t *testing.T) {
-	_, faults, err := Read([]byte(strings.Repeat("a: 1\n", testLimit/5)), testLimit)
-	if err != nil || len(faults) != maxFaults {
-		t.Errorf("%d faults, error %v", len(faults), err)
+	var r Report
+	var text strings.Builder
+	for i := 0; text.Len() < testLimit-40; i++ {
+		fmt.Fprintf(&text, "k%d: 1\nk%d: 2\n", i, i)
 	}
-}
-
-func describe(f Fault) string {
-	path := ""
-	for _, s := range f.Path {
-		if s.IsItem {
-			path += fmt.Sprintf("/%d", s.Item)
-		} else {
-			path += "/" + s.Key
-		}
+	Read([]byte(text.String()), Options{}, &r)
+	list := r.Err("test").(*ParseError).Errors()
+	if len(list) != maxFaults {
+		t.Fatalf("%d faults", len(list))
 	}
-	if f.Repeated {
-		return fmt.Sprintf("%d %s repeated", f.Line, path)
+	last := list[maxFaults-1].(*field.Error)
+	if want := fmt.Sprintf("this and %d more faults are not listed", len(r.faults)-maxFaults); last.Detail != want {
+		t.Errorf("%q, want %q", last.Detail, want)
 	}
-	return fmt.Sprintf("%d %s %s", f.Line, path, f.Value)
 }
 
 func TestSyntaxErrors(t *testing.T) {
@@ -140,13 +176,17 @@ func TestSyntaxErrors(t *testing.T) {
 		{"no integer", "a: !!int x", 0, "!!int"},
 		{"unknown alias", "a: *b", 0, "anchor"},
 	} {
-		_, _, err := Read([]byte(c.text), testLimit)
-		if err == nil || err.Line != c.line || !strings.Contains(err.Error(), c.want) {
+		var r Report
+		root := Read([]byte(c.text), Options{}, &r)
+		var err *ParseError
+		if !errors.As(r.Err("test"), &err) || err.Line != c.line || !strings.Contains(err.Error(), c.want) || root.Kind() != Absent {
 			t.Errorf("%s: error %v", c.name, err)
 			continue
 		}
-		if errors.Is(err, ErrEmpty) != (c.want == "empty") {
-			t.Errorf("%s: error %v", c.name, err)
+		// It is a list of one fault, too.
+		list := err.Errors()
+		if fault, ok := list[0].(*field.Error); len(list) != 1 || !ok || fault.Field != "(document)" || !strings.Contains(fault.Detail, c.want) {
+			t.Errorf("%s: %v", c.name, list)
 		}
 	}
 }
@@ -155,7 +195,9 @@ func TestSyntaxErrors(t *testing.T) {
 func TestLargest(t *testing.T) {
 	for _, item := range []string{"a,", "'',", "a: ,"} {
 		text := "[" + strings.Repeat(item, testLimit/len(item)-1) + "]"
-		if _, _, err := Read([]byte(text), testLimit); err != nil {
+		var r Report
+		Read([]byte(text), Options{}, &r)
+		if err := r.Err("test"); err != nil {
 			t.Errorf("%s: %v", item, err)
 		}
 	}
@@ -177,8 +219,9 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, faults, syntax := Read(data, 1<<16)
-		if syntax != nil || len(faults) > 0 || differs.Match(data) {
+		var r Report
+		root := Read(data, Options{MaxSize: 1 << 16}, &r)
+		if r.Err("test") != nil || differs.Match(data) {
 			return
 		}
 		text, err := yaml.YAMLToJSON(data)
@@ -191,10 +234,24 @@ func FuzzRead(f *testing.F) {
 		if err := decoder.Decode(&want); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		got := treeOf(root.node)
+		finite := true // the others are text there, or no JSON
+		each(root.node, func(n *node) { finite = finite && (n.kind != Number || n.value != "") })
+		if diff := cmp.Diff(want, got); finite && diff != "" {
 			t.Error(diff)
 		}
 	})
+}
+
+// each calls f for every value of a document.
+func each(n *node, f func(n *node)) {
+	f(n)
+	for _, item := range n.items {
+		each(item, f)
+	}
+	for _, value := range n.fields {
+		each(value, f)
+	}
 }
 
 func TestCut(t *testing.T) {
@@ -206,7 +263,7 @@ func TestCut(t *testing.T) {
 		{whole + "b", whole + "…"},
 		{whole[1:] + "é", whole[1:] + "…"},
 	} {
-		if got := Cut(c.text, "…"); got != c.want {
+		if got := Cut(c.text); got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -24,15 +24,22 @@ const MostExponent = 999
 // with an exponent of up to MostExponent.
 var sized = regexp.MustCompile(`^[^eE]{0,300}([eE][^0-9]*0*[0-9]{0,3})?$`)
 
-// errSize is the error of a text that is not parsed at all.
-var errSize = errors.New("is too long, or has an exponent beyond 999")
+var (
+	errSize = errors.New("must be a quantity of at most 300 characters, with an exponent of at most 999")
+	errForm = errors.New("must be a quantity, such as 2, 500m or 5Gi")
+)
 
-// Parse is resource.ParseQuantity for a text of any origin.
+// Parse is resource.ParseQuantity for a text of any origin. The error says what
+// would be right.
 func Parse(text string) (resource.Quantity, error) {
 	if !sized.MatchString(text) {
 		return resource.Quantity{}, errSize
 	}
-	return resource.ParseQuantity(text)
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return resource.Quantity{}, errForm
+	}
+	return q, nil
 }
 
 // Kept compares the magnitude of q with that of the text that [Parse] made it

@@ -191,6 +191,9 @@ func given(document json.RawMessage) bool {
 // parseProportional reads the predicate's document; nil when there is none.
 func (a *Args) parseProportional() (*scoring.ProportionalConfig, field.ErrorList) {
 	path := field.NewPath("proportional")
+	if !given(a.Proportional) {
+		return nil, nil
+	}
 	cfg, _, err := scoring.ParseProportional(a.Proportional)
 	if cfg == nil {
 		return nil, vectormap.Faults(path, err)

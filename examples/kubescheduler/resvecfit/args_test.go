@@ -37,7 +37,7 @@ func TestArgs(t *testing.T) {
 			[]string{`scoring[0].load.metric: Unsupported value: "x"`, `scoring[0].load.direction: Unsupported value: "y"`, `scoring[0].normalize: Unsupported value: "Min"`}},
 		{`{"scoring":[{"load":{},"normalize":"Reverse"}]}`, nil},
 		{`{"scoring":[{"load":{"direction":"Raw"}}]}`, []string{`scoring[0].load.direction: Unsupported value: "Raw": supported values: "Spread", "Pack"`}},
-		{`{"scoring":[{"load":{"weight":{"cpu":1}}}]}`, []string{`scoring[0].load.weight: Invalid value: "weight": unknown key`}},
+		{`{"scoring":[{"load":{"weight":{"cpu":1}}}]}`, []string{`scoring[0].load.weight: Unsupported value: "weight": supported values: "metric"`}},
 		{`{"scoring":[{"load":{"weights":{"cpu":-1}}}]}`, []string{`scoring[0].load.weights["cpu"]: Invalid value: -1`}},
 		{`{"scoring":[{"normalize":"None","strategy":{}}]}`, []string{`scoring[0].normalize: Invalid value: "None"`}},
 		{`{"scoring":[{"strategy":{"proportional":{"enable":true,"resources":"nvidia.com/gpu"}}}]}`, []string{`scoring[0].strategy.proportional: Forbidden`}},
@@ -46,11 +46,11 @@ func TestArgs(t *testing.T) {
 		{`{"cardQuota":{"queues":[{"name":"a","parent":"b"}],"missing":"x"}}`,
 			[]string{`cardQuota.queues[0].parent: Not found: "b"`, `cardQuota.missing: Unsupported value: "x"`}},
 		{`{"cardQuota":{"queues":[{"name":"a"}]}}`, []string{`cardQuota: Invalid value: the scheduler has no informers`}},
-		{`{"proportional":{"enable":true,"resources":"nvidia.com/gpu","ratio":1}}`, []string{`proportional.ratio: Invalid value: "ratio": unknown key`}},
+		{`{"proportional":{"enable":true,"resources":"nvidia.com/gpu","ratio":1}}`, []string{`proportional.ratio: Unsupported value: "ratio": supported values: "enable"`}},
 		{`{"proportional":{"enable":true,"resources":"nvidia.com/gpu","resourceProportion":{"nvidia.com/gpu.cpu":1e308}}}`,
 			[]string{`proportional.resourceProportion["nvidia.com/gpu.cpu"]: Invalid value: 1e+308: is too large`}},
 		{`{"scoring":[{"kube":[]},{"strategy":"x"}],"proportional":7}`,
-			[]string{`scoring[0].kube: Invalid value: must be a mapping`, `scoring[1].strategy: Invalid value: "x": must be a mapping`, `proportional: Invalid value: "7": must be a mapping`}},
+			[]string{`scoring[0].kube: Invalid value: must be a mapping`, `scoring[1].strategy: Invalid value: "x": must be a mapping`, `proportional: Invalid value: 7: must be a mapping`}},
 	} {
 		_, err := New(context.Background(), &runtime.Unknown{Raw: []byte(c.arguments)}, &fakeHandle{dra: fakeClasses{}})
 		if (err != nil) != (len(c.want) > 0) {

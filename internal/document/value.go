@@ -1,0 +1,400 @@
+package document
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/resvec/resvec/internal/fieldpath"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Kind is what a value is.
+type Kind uint8
+
+const (
+	Absent Kind = iota
+	Null
+	Boolean
+	Number
+	Text
+	List
+	Mapping
+)
+
+// String returns the kind with its article, as messages have it.
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "null"
+	case Boolean:
+		return "a boolean"
+	case Number:
+		return "a number"
+	case Text:
+		return "a string"
+	case List:
+		return "a list"
+	case Mapping:
+		return "a mapping"
+	}
+	return "absent"
+}
+
+// source is a document that is being read.
+type source struct {
+	Options
+	report *Report
+	root   *node
+	path   string // of the root
+}
+
+// Value is a value of a document. The zero Value is absent. Its methods note what
+// is wrong with it, once for every call.
+type Value struct {
+	source *source
+	node   *node
+	path   string
+}
+
+// At returns the value with another path, where a document may leave out what it
+// is in.
+func (v Value) At(path string) Value {
+	v.path = path
+	return v
+}
+
+// Path returns the path of the value, "" for the document as a whole.
+func (v Value) Path() string { return v.path }
+
+// Kind returns what the value is.
+func (v Value) Kind() Kind {
+	if v.node == nil || v.node.kind == Null && !v.source.NullIsFault {
+		return Absent
+	}
+	return v.node.kind
+}
+
+// Written returns a scalar as the document has it, a string without its quotes.
+func (v Value) Written() string {
+	if v.node == nil {
+		return ""
+	}
+	return v.node.text
+}
+
+// bad returns the value for a field.Error.
+func (v Value) bad() any {
+	if v.node != nil {
+		switch v.node.kind {
+		case Text:
+			return Cut(v.node.text)
+		case Number, Boolean:
+			return json.Number(Cut(v.node.text)) // printed as it is written
+		}
+	}
+	return field.OmitValueType{}
+}
+
+// Malformed notes that the value is not of the form that it must be, so that it
+// has no meaning.
+func (v Value) Malformed(detail string) {
+	v.malformed(field.Invalid(field.NewPath(v.path), v.bad(), detail))
+}
+
+// wrong notes a value of another kind.
+func (v Value) wrong(want string) {
+	v.malformed(field.TypeInvalid(field.NewPath(v.path), v.bad(), "must be "+want+", not "+v.node.kind.String()))
+}
+
+func (v Value) malformed(e *field.Error) {
+	if e.Field == "" || e.Field == "[]" {
+		e.Field = fieldpath.Root
+	}
+	line := 0
+	if v.node != nil {
+		line = v.node.line
+	}
+	v.source.report.malformed(e, line)
+	v.source.report.leave(v.path)
+}
+
+// Refuse is Malformed with a fault of the caller's.
+func (v Value) Refuse(e *field.Error) { v.malformed(e) }
+
+// Text reads a string. ok is false when it is something else.
+func (v Value) Text() (text string, ok bool) {
+	switch v.Kind() {
+	case Absent:
+		return "", true
+	case Text:
+		return v.node.text, true
+	}
+	v.wrong("a string")
+	return "", false
+}
+
+// Boolean reads true or false.
+func (v Value) Boolean() bool {
+	switch v.Kind() {
+	case Absent:
+		return false
+	case Boolean:
+		return v.node.truth
+	}
+	v.wrong("true or false")
+	return false
+}
+
+// Found says how a number was found.
+type Found uint8
+
+const (
+	NoNumber Found = iota // it is absent
+	Clean
+	Noted // something is wrong with it, and noted
+)
+
+// Number reads a finite number.
+func (v Value) Number() (float64, Found) {
+	switch v.Kind() {
+	case Absent:
+		return 0, NoNumber
+	case Number:
+		if x, err := strconv.ParseFloat(v.node.value, 64); err == nil {
+			return x, Clean
+		}
+		v.Malformed("must be a finite number")
+		return 0, Noted
+	}
+	v.wrong("a number")
+	return 0, Noted
+}
+
+// Integer reads a whole number of 64 bits, in whatever form it is written.
+func (v Value) Integer() (int64, Found) {
+	switch v.Kind() {
+	case Absent:
+		return 0, NoNumber
+	case Number:
+	default:
+		v.wrong("an integer")
+		return 0, Noted
+	}
+	if n, err := strconv.ParseInt(v.node.value, 10, 64); err == nil {
+		return n, Clean
+	}
+	x, err := strconv.ParseFloat(v.node.value, 64)
+	switch whole := math.Trunc(x); {
+	case err != nil || !(math.Abs(x) < 1<<63):
+		v.Malformed("must be an integer of 64 bits")
+		return 0, Noted
+	case whole == x:
+		return int64(whole), Clean
+	case v.source.Lenient:
+		v.source.report.Warn(field.Invalid(field.NewPath(v.path), v.bad(), "must be an integer"))
+		return int64(whole), Noted
+	}
+	v.Malformed("must be an integer")
+	return 0, Noted
+}
+
+// Literal returns the text of a number or a string: of a number in JSON, after
+// YAML 1.1 has read it, so that 010 is 8, or as it is written where it is not
+// finite. ok is false when the value is something else, which is noted; want says
+// what it must be, with its article.
+func (v Value) Literal(want string) (text string, ok bool) {
+	switch {
+	case v.Kind() == Text, v.Kind() == Number && v.node.value == "":
+		return v.node.text, true
+	case v.Kind() == Number:
+		return v.node.value, true
+	case v.Kind() != Absent:
+		v.wrong(want)
+	}
+	return "", false
+}
+
+// Items reads a list, nil when it is absent or something else. Items that are null
+// are of a wrong kind.
+func (v Value) Items() []Value {
+	switch v.Kind() {
+	case Absent:
+		return nil
+	case List:
+		items := make([]Value, len(v.node.items))
+		for i, item := range v.node.items {
+			items[i] = Value{v.source, item, fieldpath.Item(v.path, i)}
+		}
+		return items
+	}
+	v.wrong("a list")
+	return nil
+}
+
+// Item reads a mapping that is an item of a list, where null is none.
+func (v Value) Item() Fields {
+	if v.node != nil && v.node.kind == Null {
+		v.wrong("a mapping")
+		v.node = nil
+	}
+	return v.Fields()
+}
+
+// Peek returns the value of a key of a mapping without reading that.
+func (v Value) Peek(key string) Value {
+	var x *node
+	if v.Kind() == Mapping {
+		x = v.node.fields[key]
+	}
+	return Value{v.source, x, fieldpath.Field(v.path, Cut(key))}
+}
+
+// Has reports whether a mapping has a key, even with null, without reading it.
+func (v Value) Has(key string) bool { return v.Kind() == Mapping && v.node.fields[key] != nil }
+
+// Keys returns the keys of a mapping, in the order of bytes, without reading it.
+func (v Value) Keys() []string {
+	if v.Kind() != Mapping {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(v.node.fields))
+}
+
+// Fields is a mapping that is read. Its keys are those of a structure, or names.
+type Fields struct {
+	v      Value // node is nil where there is no mapping
+	byName bool
+}
+
+// Fields reads a mapping, an empty one when it is absent or something else.
+func (v Value) Fields() Fields { return v.fields(false) }
+
+// Names is Fields for a mapping whose keys are names of any kind.
+func (v Value) Names() Fields { return v.fields(true) }
+
+func (v Value) fields(byName bool) Fields {
+	x := Fields{v, byName}
+	switch v.Kind() {
+	case Mapping:
+		x.open()
+		return x
+	case Absent:
+	default:
+		v.wrong("a mapping")
+	}
+	x.v.node = nil
+	return x
+}
+
+// open notes the keys that the mapping has twice.
+func (x Fields) open() {
+	n := x.v.node
+	if n.isRead {
+		return
+	}
+	n.isRead, n.byName, n.path = true, x.byName, x.v.path
+	for _, key := range slices.Sorted(maps.Keys(n.repeated)) {
+		e := field.Duplicate(field.NewPath(x.path(key)), Cut(key))
+		x.v.source.report.malformed(e, n.repeated[key])
+	}
+}
+
+// path returns the path of a key.
+func (x Fields) path(key string) string {
+	key = Cut(key)
+	switch {
+	case !x.byName:
+		return fieldpath.Field(x.v.path, key)
+	case x.v.source != nil && x.v.source.BareKeys:
+		return x.v.path + "[" + key + "]"
+	}
+	return fieldpath.Key(x.v.path, key)
+}
+
+// IsRead reports whether there is a mapping.
+func (x Fields) IsRead() bool { return x.v.node != nil }
+
+// Has reports whether there is a key, even with null.
+func (x Fields) Has(key string) bool { return x.v.node != nil && x.v.node.fields[key] != nil }
+
+// Get returns the value of a key, absent when there is none.
+func (x Fields) Get(key string) Value {
+	v := Value{x.v.source, nil, x.path(key)}
+	if x.v.node != nil {
+		v.node = x.v.node.fields[key]
+	}
+	return v
+}
+
+// All returns the keys, in the order of bytes, and their values.
+func (x Fields) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for _, key := range x.v.Keys() {
+			if !yield(key, x.Get(key)) {
+				return
+			}
+		}
+	}
+}
+
+// IsRepeated reports whether a key is there more than once.
+func (x Fields) IsRepeated(key string) bool {
+	if x.v.node == nil {
+		return false
+	}
+	_, is := x.v.node.repeated[key]
+	return is
+}
+
+// Known notes the keys that are none of these.
+func (x Fields) Known(keys ...string) { x.KnownOr("", keys...) }
+
+// KnownOr is Known with a hint that goes behind every fault. A field that is absent
+// while another has its name in another case has not been read.
+func (x Fields) KnownOr(hint string, keys ...string) {
+	for _, key := range x.v.Keys() {
+		if slices.Contains(keys, key) {
+			continue
+		}
+		v := x.Get(key)
+		e := field.NotSupported(field.NewPath(v.path), Cut(key), keys)
+		e.Detail += hint
+		if v.source.Lenient {
+			v.source.report.Warn(e)
+			continue
+		}
+		v.source.report.malformed(e, v.node.line)
+		for _, known := range keys {
+			if strings.EqualFold(known, key) && !x.Has(known) {
+				v.source.report.leave(x.Get(known).path)
+			}
+		}
+	}
+}
+
+// rest opens the mappings that are not read.
+func (v Value) rest() {
+	switch v.node.kind {
+	case List:
+		for i, item := range v.node.items {
+			Value{v.source, item, fieldpath.Item(v.path, i)}.rest()
+		}
+	case Mapping:
+		x := Fields{v, false}
+		if v.node.isRead {
+			x.byName, x.v.path = v.node.byName, v.node.path
+		}
+		x.open()
+		for _, value := range x.All() {
+			value.rest()
+		}
+		for _, before := range v.node.replaced {
+			Value{v.source, before.node, x.path(before.key)}.rest()
+		}
+	}
+}
