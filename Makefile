@@ -1,11 +1,14 @@
 # Every target is one line; .ci/run is the whole of what must pass.
-.PHONY: test check generate lint fuzz replay model equivalence e2e playground bench bench-kubescheduler
+.PHONY: test check release generate lint fuzz replay model equivalence e2e playground bench bench-kubescheduler
 
 test: ## the tests, as in the README
 	go test ./... ./examples/...
 
 check: ## everything that continuous integration runs
 	bash .ci/run
+
+release: ## prepares a release and says what is left to do: make release VERSION=v0.2.0
+	GOWORK=off go -C internal/release run . prepare "$(VERSION)"
 
 generate: ## the assembly, from its generators
 	go generate ./internal/kernel ./benchmarks/internal/roof

@@ -32,6 +32,9 @@ func TestDocs(t *testing.T) {
 			if block[1] == "text" {
 				want = commented(block[2])
 			}
+			// A whole program is an example of the package.
+			want = strings.Replace(want, "package main\n", "package resvec_test\n", 1)
+			want = strings.Replace(want, "func main()", "func Example()", 1)
 			if !strings.Contains(code, want) {
 				t.Errorf("%s: this block is not in %s:\n%s", document, source, block[2])
 			}

@@ -1,0 +1,5 @@
+module github.com/resvec/resvec/internal/release
+
+go 1.25.0
+
+require golang.org/x/mod v0.33.0
