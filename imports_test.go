@@ -109,6 +109,7 @@ var rooms = map[string][]string{
 		module + "/device",
 		module + "/internal/document",
 		module + "/internal/kernel",
+		module + "/internal/quantity",
 		module + "/vector",
 		module + "/vectormap",
 		"k8s.io/api/...",

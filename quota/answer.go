@@ -23,7 +23,7 @@ const (
 type Refusal struct {
 	Reason Reason
 	Queue  string // that was asked
-	Level  string // the queue with the least room: that one or one above it
+	Level  string // the queue with the least room, or that isn't open: that one or one above it
 	Card   string // the card, or the key of alternatives; empty for other dimensions
 	Best   string // of alternatives: that one with the most room, whose numbers these are; empty if they are sums
 
@@ -37,8 +37,13 @@ type Refusal struct {
 
 	Limit int64 // of Level; [Unlimited] if there is none
 
-	// Detail says what is wrong with a request, for GetTaskRequestResourceFailed, or
-	// with a queue, for QueueNotOpen; empty if there is no more to say.
+	// Why says what leaves so little room: of alternatives it is the reason of Best or,
+	// where the numbers are sums, of all together.
+	Why Why
+
+	// Detail is what there is to say beyond that: what is wrong with a request, for
+	// GetTaskRequestResourceFailed; the state of a queue, for QueueNotOpen; what is
+	// wrong with a quota, for UnreadableQuota.
 	Detail string
 }
 
@@ -92,12 +97,13 @@ type Option struct {
 type Why uint8
 
 const (
-	HasRoom       Why = iota
-	OverCapacity      // the charges, of a job with the holds, would exceed a capability
-	Promised          // what is left is held for jobs that were admitted
-	FirmElsewhere     // other tasks of the job are on another card already
-	NotOnNode         // the node doesn't have it
-	HoldTooLarge      // what the job holds on another card would have to move here as a whole, and doesn't fit beside the charges
-	NoQuota           // the queue at Level has no quota for the card, or one that can't be read
-	NotTogether       // the tasks of a gang must be on one card, and it hasn't room for all: Room is that before the gang
+	HasRoom         Why = iota
+	OverCapacity        // the charges, of a job with the holds, would exceed a capability
+	Promised            // what is left is held for jobs that were admitted; of a job, too: without that it would fit
+	FirmElsewhere       // other tasks of the job are on another card already
+	NotOnNode           // the node doesn't have it
+	HoldTooLarge        // what the job holds on another card would have to move here as a whole, and doesn't fit beside the charges
+	NoQuota             // the queue at Level has no quota for the card, or for cpu or memory
+	NotTogether         // the tasks of a gang must be on one card, and it hasn't room for all: Room is that before the gang
+	UnreadableQuota     // the quota of the queue at Level for the card can't be read
 )

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -52,12 +53,15 @@ func ExtendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.Resou
 	return m.Extend(nil, options)
 }
 
+// wantDimension is how a map gets the dimension of a card.
+const wantDimension = "make the map with it, by NewMap or ExtendMap"
+
 // cardDimensions is the option that gives a map the dimensions of cards.
 func cardDimensions(cards []string) (vectormap.Option, error) {
 	names := make([]string, len(cards))
 	for i, card := range cards {
 		if err := badName(card); err != nil {
-			return nil, fmt.Errorf("%w: card %d, %q", err, i, brief(card))
+			return nil, fmt.Errorf("%w: cards[%d] is %q", err, i, brief(card))
 		}
 		names[i] = cardPrefix + card
 	}
@@ -181,11 +185,11 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	d.carried = map[corev1.ResourceName][]string{}
 	for _, card := range sorted(d.known) {
 		if _, ok := CardIndex(m, card); !ok {
-			return fmt.Errorf("%w: %q", ErrUnknownDimension, card)
+			return fmt.Errorf("%w: %q: %s", ErrUnknownDimension, brief(card), wantDimension)
 		}
 		for _, resource := range d.known[card] {
 			if !utf8.ValidString(string(resource)) {
-				return fmt.Errorf("%w: resource %q of card %q", ErrNotUTF8, brief(string(resource)), card)
+				return fmt.Errorf("%w: resource %q of card %q", ErrNotUTF8, brief(string(resource)), brief(card))
 			}
 			d.carried[resource] = append(d.carried[resource], card)
 		}
@@ -220,8 +224,20 @@ func checkMap(m *vectormap.ResourceVectorMap) error {
 func extends(m, wide *vectormap.ResourceVectorMap) error {
 	for i, name := range m.All() {
 		if i >= wide.Len() || wide.Name(i) != name || wide.Unit(i) != m.Unit(i) || wide.IsLiteral(i) != m.IsLiteral(i) {
-			return fmt.Errorf("quota: the map doesn't extend the ledger's: dimension %d (%s): %w", i, name, vector.ErrSchema)
+			return fmt.Errorf("quota: the map doesn't extend the ledger's: dimension %d is %s: want %q: %w", i, dimensionOf(wide, i), name, vector.ErrSchema)
 		}
 	}
 	return checkMap(wide)
+}
+
+// dimensionOf describes a dimension of a map for a message.
+func dimensionOf(m *vectormap.ResourceVectorMap, i int) string {
+	if i >= m.Len() {
+		return "missing"
+	}
+	text := strconv.Quote(brief(m.Name(i))) + " in unit " + m.Unit(i).String()
+	if m.IsLiteral(i) {
+		text += ", literal"
+	}
+	return text
 }

@@ -40,9 +40,16 @@ func (r Rule) String() string {
 	return fmt.Sprintf("Rule(%d)", r)
 }
 
-// String describes the violation in one line.
+// String describes the violation in one line; amounts are in milli-cores, bytes and
+// milli-cards.
 func (v Violation) String() string {
-	return fmt.Sprintf("%v: queue %q, job %q, task %q, %q: got %d, want %d", v.Rule, v.Queue, v.Job, v.Task, v.Resource, v.Got, v.Want)
+	text := v.Rule.String()
+	for _, of := range [...]struct{ what, name string }{{"queue", v.Queue}, {"job", v.Job}, {"task", v.Task}, {"resource", v.Resource}} {
+		if of.name != "" {
+			text += fmt.Sprintf(", %s %q", of.what, brief(of.name))
+		}
+	}
+	return fmt.Sprintf("%s: got %d, want %d", text, v.Got, v.Want)
 }
 
 // Check recomputes everything from the records of jobs and charges and returns

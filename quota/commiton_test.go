@@ -18,7 +18,7 @@ func TestCommitOn(t *testing.T) {
 	for _, c := range []struct{ task, items, node, want string }{
 		{"1", "A|B:1", "b", "B"},
 		{"1", "A|B:1", "b", "repeat"},
-		{"1", "A|B:1", "a", `quota: id is in use with other content: task "1": it is charged already`},
+		{"1", "A|B:1", "a", `quota: id is in use with other content: task "1": it is charged on B, which is not among the cards of this commit`},
 		{"2", "A|B:1", "b", "Scalar 0 of 1000 at q"},
 		{"3", "A|B:1", "cpu", "GetTask"},
 		{"4", "A|B:1", "nowhere", "GetTask"},

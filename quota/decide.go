@@ -13,25 +13,31 @@ func (q *queue) admits() Reason {
 	return None
 }
 
+// The details of refusals.
 const (
 	noneOnNode   = "the node has none of the cards"
-	queueRemoved = "the queue was removed"
+	queueRemoved = "removed"
+	noQuotaOfAny = "there is no quota of any of them"
 )
 
-// detail says what there is to say of a queue that admits nothing.
-func (q *queue) detail() string {
-	if q != nil && q.leaf && q.orphan {
-		return queueRemoved
+// admitted makes a the refusal of a queue that admits nothing, and reports whether it
+// admits.
+func (a *Answer) admitted(q *queue, name string) bool {
+	reason := q.admits()
+	if reason == None {
+		return true
 	}
-	return ""
-}
-
-// bestOf returns the name of the roomiest of several alternatives.
-func (l *Ledger) bestOf(alts *alternatives, dim int32) string {
-	if !alts.multi() {
-		return ""
+	a.refuse(reason, name, "")
+	if reason == QueueNotOpen {
+		for q.spec.State == Open {
+			q = q.parent
+		}
+		a.Refusal.Level, a.Refusal.Detail = q.spec.Name, q.spec.State.String()
+		if q.orphan {
+			a.Refusal.Detail = queueRemoved
+		}
 	}
-	return l.cardName(dim)
+	return false
 }
 
 // refuse makes a the refusal of a request for which no amounts count.
@@ -42,13 +48,28 @@ func (a *Answer) refuse(reason Reason, queue, detail string) bool {
 }
 
 // lacks makes a the refusal of an amount.
-func (a *Answer) lacks(reason Reason, q *queue, card string, dim int32, requested int64, r room) bool {
+func (a *Answer) lacks(reason Reason, q *queue, card string, dim int32, requested int64, r room, why Why) bool {
 	a.OK = false
 	a.Refusal = Refusal{
 		Reason: reason, Queue: q.spec.Name, Level: r.level.spec.Name, Card: card,
-		Requested: requested, Room: r.amount, Limit: r.limit(dim),
+		Requested: requested, Room: r.amount, Limit: r.limit(dim), Why: why,
+	}
+	if why == UnreadableQuota {
+		a.Refusal.Detail = r.level.spec.Denied[int(dim)]
 	}
 	return false
+}
+
+// lacksCards makes a the refusal of an item: in numbers of its roomiest alternative.
+func (l *Ledger) lacksCards(a *Answer, q *queue, alts *alternatives, dim int32, requested int64, r room, why Why, noQuota bool) {
+	a.lacks(InsufficientScalarQuota, q, alts.key, dim, requested, r, why)
+	if !alts.multi() {
+		return
+	}
+	a.Refusal.Best = l.cardName(dim)
+	if noQuota {
+		a.Refusal.Detail = noQuotaOfAny
+	}
 }
 
 // begin clears an answer for a decision on the present state.
@@ -69,8 +90,7 @@ type pick struct {
 // every item it appends to picks the first alternative with room.
 func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []pick) []pick {
 	q := l.queueOf(&t.queueAt, t.queue)
-	if reason := q.admits(); reason != None {
-		a.refuse(reason, t.queue, q.detail())
+	if !a.admitted(q, t.queue) {
 		return picks
 	}
 	items, only := t.buf[:], confines{limit: limit}
@@ -84,7 +104,7 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 		}
 	}
 	if q.empty {
-		a.refuse(EmptyQueueCapability, t.queue, "")
+		a.refuse(EmptyQueueCapability, t.queue, q.spec.fault())
 		return picks
 	}
 	t.near(q)
@@ -117,15 +137,16 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 
 // decidePlain decides on cpu or memory.
 func (a *Answer) decidePlain(q *queue, reason Reason, dim int32, amount, held int64) {
-	if r, _ := q.chargeRoom(dim, held); amount > 0 && amount > r.amount {
-		a.lacks(reason, q, "", dim, amount, r)
+	if r, why := q.chargeRoom(dim, held); amount > 0 && amount > r.amount {
+		a.lacks(reason, q, "", dim, amount, r, r.why(dim, why))
 	}
 }
 
 // decideItem decides on one item of a task: which of its alternatives have room.
 func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only confines, p *pick) {
 	var best room
-	bestDim, onNode := int32(-1), false
+	var bestWhy Why
+	bestDim, onNode, noQuota := int32(-1), false, true
 	for k, dim := range ti.alts.cards {
 		o := a.option(index, l.cardName(dim))
 		if !only.have(dim) {
@@ -141,8 +162,9 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 		} else if o.OK = true; p.dim < 0 {
 			p.dim, p.at = dim, at
 		}
+		noQuota = noQuota && o.Why == NoQuota
 		if best.level == nil || r.amount > best.amount {
-			best, bestDim = r, dim
+			best, bestDim, bestWhy = r, dim, o.Why
 		}
 	}
 	switch {
@@ -151,21 +173,42 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 		a.refuse(GetTaskRequestResourceFailed, q.spec.Name, noneOnNode)
 		a.Refusal.Card = ti.alts.key
 	default:
-		a.lacks(InsufficientScalarQuota, q, ti.alts.key, bestDim, ti.milli, best)
-		a.Refusal.Best = l.bestOf(ti.alts, bestDim)
+		l.lacksCards(a, q, ti.alts, bestDim, ti.milli, best, bestWhy, noQuota)
 	}
 }
 
-// why returns NoQuota instead of another reason if the level that leaves the least
-// room has no quota for the card at all.
+// why returns NoQuota or UnreadableQuota instead of another reason if the level that
+// leaves the least room has no quota for the dimension at all.
 func (r *room) why(dim int32, otherwise Why) Why {
-	if otherwise == FirmElsewhere || r.limit(dim) != 0 {
+	if otherwise == FirmElsewhere || r.limit(dim) != 0 || r.level.spec.lists(int(dim)) {
 		return otherwise
 	}
-	if r.level.spec.lists(int(dim)) {
-		return otherwise
+	if _, denied := r.level.spec.Denied[int(dim)]; denied {
+		return UnreadableQuota
 	}
 	return NoQuota
+}
+
+// fault returns what is wrong with the first entry of the quota that can't be read;
+// empty if there is none.
+func (q *Queue) fault() (fault string) {
+	first := -1
+	for dim, text := range q.Denied {
+		if first < 0 || dim < first {
+			first, fault = dim, text
+		}
+	}
+	return fault
+}
+
+// whyMin returns why a min has no more room than r in a dimension. own is what the job
+// has there already, and planned what it is to have; see floorRoom.
+func (q *queue) whyMin(r room, dim int32, amount int64, own *job, planned int64) Why {
+	why := r.why(dim, OverCapacity)
+	if why == OverCapacity && amount <= q.unheldRoom(dim, own.inFloor(dim)-own.heldOn(dim)-planned) {
+		return Promised
+	}
+	return why
 }
 
 // itemRoom returns the room for a charge on a card that counts against an item
@@ -206,8 +249,8 @@ func (s *cardSet) add(dim int32) {
 // A job that the queue has already, own, is asked for a new min: its present part
 // of the floor doesn't count, and its charges are drawn against the min first.
 func (l *Ledger) decideJob(a *Answer, r *JobRequest, q *queue, own *job, p *plan) bool {
-	if reason := q.admits(); reason != None {
-		return a.refuse(reason, r.queue, q.detail())
+	if !a.admitted(q, r.queue) {
+		return false
 	}
 	if r.invalid != "" {
 		return a.refuse(GetTaskRequestResourceFailed, r.queue, r.invalid)
@@ -217,7 +260,7 @@ func (l *Ledger) decideJob(a *Answer, r *JobRequest, q *queue, own *job, p *plan
 		return true
 	}
 	if q.empty {
-		return a.refuse(EmptyQueueCapability, r.queue, "")
+		return a.refuse(EmptyQueueCapability, r.queue, q.spec.fault())
 	}
 	if !l.decideMin(a, q, InsufficientCPUQuota, dimCPU, r.cpu, own) ||
 		!l.decideMin(a, q, InsufficientMemoryQuota, dimMemory, r.mem, own) {
@@ -236,7 +279,7 @@ func (l *Ledger) decideMin(a *Answer, q *queue, reason Reason, dim int32, amount
 		return true
 	}
 	if r := q.floorRoom(dim, own.inFloor(dim)); amount > r.amount {
-		return a.lacks(reason, q, "", dim, amount, r)
+		return a.lacks(reason, q, "", dim, amount, r, q.whyMin(r, dim, amount, own, 0))
 	}
 	return true
 }
@@ -248,7 +291,8 @@ func (l *Ledger) fill(a *Answer, q *queue, index int, it *placement, own *job, p
 		return l.fillAny(a, q, index, it, own, p)
 	}
 	var best room
-	bestDim := int32(-1)
+	var bestWhy Why
+	bestDim, noQuota := int32(-1), true
 	for at, dim := range it.alts.cards {
 		if it.bound() && at != int(it.at) {
 			continue
@@ -260,16 +304,17 @@ func (l *Ledger) fill(a *Answer, q *queue, index int, it *placement, own *job, p
 			a.Options = a.Options[:0]
 			return true
 		}
+		why := q.whyMin(r, dim, it.min, own, p.sum(dim))
 		a.Options = append(a.Options, Option{
-			Item: index, Card: l.cardName(dim), Why: r.why(dim, OverCapacity),
+			Item: index, Card: l.cardName(dim), Why: why,
 			Level: r.level.spec.Name, Room: r.amount, Limit: r.limit(dim),
 		})
+		noQuota = noQuota && why == NoQuota
 		if best.level == nil || r.amount > best.amount {
-			best, bestDim = r, dim
+			best, bestDim, bestWhy = r, dim, why
 		}
 	}
-	a.lacks(InsufficientScalarQuota, q, it.alts.key, bestDim, it.min, best)
-	a.Refusal.Best = l.bestOf(it.alts, bestDim)
+	l.lacksCards(a, q, it.alts, bestDim, it.min, best, bestWhy, noQuota)
 	return false
 }
 
@@ -297,8 +342,9 @@ func (l *Ledger) fillAny(a *Answer, q *queue, index int, it *placement, own *job
 		}
 	}
 	if left > 0 || over {
-		a.lacks(InsufficientScalarQuota, q, it.alts.key, it.alts.cards[0], it.min, best)
-		a.Refusal.Room, a.Refusal.Limit = sum, limits
+		why, detail := whyAny(a.Options, q, it, own, p)
+		a.lacks(InsufficientScalarQuota, q, it.alts.key, it.alts.cards[0], it.min, best, why)
+		a.Refusal.Room, a.Refusal.Limit, a.Refusal.Detail = sum, limits, detail
 		return false
 	}
 	a.Options = a.Options[:0]
@@ -313,6 +359,43 @@ func (l *Ledger) fillAny(a *Answer, q *queue, index int, it *placement, own *job
 		}
 	}
 	return true
+}
+
+// whyAny returns why an item that may be on several cards has no room, with the detail
+// of the refusal. Of the options, its alternatives, those are promised where more of it
+// would be without what is held for other jobs.
+func whyAny(options []Option, q *queue, it *placement, own *job, p *plan) (why Why, detail string) {
+	left, unheld, over, noQuota, unreadable := it.min-it.covered, int64(0), false, true, -1
+	for at, dim := range it.alts.cards {
+		o := &options[at]
+		var covered int64
+		if it.coveredOn != nil {
+			covered = it.coveredOn[at]
+		}
+		free := q.unheldRoom(dim, own.inFloor(dim)-own.heldOn(dim)-p.sum(dim))
+		whole := wholeUnits(free, covered, it.unit)
+		if o.Why == OverCapacity && min(left+covered, whole) > wholeUnits(o.Room, covered, it.unit) {
+			o.Why = Promised
+		}
+		left -= it.spread[at]
+		unheld, over = addSaturated(unheld, whole), over || covered > max(free, 0)
+		noQuota = noQuota && (o.Why == NoQuota || o.Why == UnreadableQuota)
+		if o.Why == UnreadableQuota && unreadable < 0 {
+			unreadable = at
+		}
+	}
+	switch {
+	case noQuota && unreadable >= 0:
+		for q.spec.Name != options[unreadable].Level {
+			q = q.parent
+		}
+		return UnreadableQuota, q.spec.Denied[int(it.alts.cards[unreadable])]
+	case noQuota:
+		return NoQuota, noQuotaOfAny
+	case it.min <= unheld && !over:
+		return Promised, ""
+	}
+	return OverCapacity, ""
 }
 
 // wholeUnits returns how much of room can be had: what charges have of it, and

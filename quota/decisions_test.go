@@ -59,7 +59,7 @@ func (w *world) do(line string) string {
 		w.Allocatable(&a, w.task(args[0], args[1], args[2], rest(3)))
 		var whys []string
 		for _, o := range a.Options {
-			whys = append(whys, o.Card+" "+[]string{"yes", "capacity", "promised", "firm", "node", "hold", "none", "together"}[o.Why])
+			whys = append(whys, o.Card+" "+[]string{"yes", "capacity", "promised", "firm", "node", "hold", "none", "together", "unreadable"}[o.Why])
 		}
 		return strings.Join(whys, ", ")
 	case "commit":
@@ -746,7 +746,7 @@ func TestWiderMapRefused(t *testing.T) {
 		want  error
 		names string
 	}{
-		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 1 of A`},
+		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 0.001 cards of A`},
 		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
 		{"cards", func() error { _, err := w.SetCatalogue(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
 		{"declared cards", func() error { _, err := w.Declare([]DeclaredCard{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},

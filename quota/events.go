@@ -39,15 +39,23 @@ const (
 	Refused
 )
 
-var dimNames = [...]string{dimCPU: "cpu", dimMemory: "memory"}
+var (
+	dimNames   = [...]string{dimCPU: "cpu", dimMemory: "memory"}
+	plainUnits = [...]string{dimCPU: "milli-cores", dimMemory: "bytes"}
+)
 
 func conflict(what, id, detail string) error {
-	return fmt.Errorf("%w: %s %q: %s", ErrConflict, what, id, detail)
+	return fmt.Errorf("%w: %s %q: %s", ErrConflict, what, brief(id), detail)
 }
 
-// overflow makes an [ErrOverflow] of the amount that was too much.
-func overflow(what, id string, amount int64, of string) error {
-	return fmt.Errorf("%w: %s %q: %d of %s", ErrOverflow, what, brief(id), amount, of)
+// overflow makes an [ErrOverflow] of the amount that was too much, in its unit.
+func overflow(what, id, amount, of string) error {
+	return fmt.Errorf("%w: %s %q: %s of %s: want sums below 2^53 milli-cores, bytes or milli-cards", ErrOverflow, what, brief(id), amount, oneLine(brief(of)))
+}
+
+// overflowAt is overflow for an amount of a dimension.
+func (l *Ledger) overflowAt(what, id string, amount int64, dim int32) error {
+	return overflow(what, id, unitOf(int(dim), l.cards[dim] != "").text(amount), l.resource(int(dim)))
 }
 
 // refused counts a refused operation and makes its event.

@@ -112,9 +112,9 @@ func ExampleLedger_ResolveTask() {
 	}
 	// Output:
 	// "A100": [{[A100] 2000 1000}] [] ""
-	// "H100|B200|A100": [{[H100 A100] 2000 1000}] [quota: entry "B200": no node has or had this card, and nobody declared it] ""
+	// "H100|B200|A100": [{[H100 A100] 2000 1000}] [quota: volcano.sh/card.name: card "B200": no node has or had this card, and nobody declared it: known are A100, H100] ""
 	// "": [{[A100 H100] 2000 1000}] [] ""
-	// "B200": [] [quota: entry "B200": no node has or had this card, and nobody declared it] "the pod can have none of B200"
+	// "B200": [] [quota: volcano.sh/card.name: card "B200": no node has or had this card, and nobody declared it: known are A100, H100] "volcano.sh/card.name: no card of \"B200\" is known: known are A100, H100"
 }
 
 // What a job needs: its annotation says so until it has pods with cards.
@@ -218,7 +218,7 @@ func ExampleLedger_ReserveMany() {
 	}
 	// Output:
 	// first accepted
-	// second refused: queue "team-a": insufficient quota of card A100: requested 3 cards, room for 2 cards of 5 cards, the total would be 6 cards
+	// second refused: queue "team-a": insufficient quota of card A100: requested 3 cards, room for 2 cards of 5 cards, the total would be 6 cards; part of the limit is held for other jobs
 	// third accepted
 }
 
@@ -277,7 +277,7 @@ func ExampleLedger_CommitAll() {
 	a, err = l.CommitAll(gang(3))
 	tell("three", a, err)
 	// Output:
-	// five refused: queue "team-a": insufficient quota of card A100|H100: requested 1 card, room on A100 for 0 cards of 2 cards, the total would be 3 cards
+	// five refused: queue "team-a": insufficient quota of card A100|H100: requested 1 card, room on A100 for 0 cards of 2 cards, the total would be 3 cards; the tasks of the gang must be on one card
 	// three charged on H100, H100, H100
 }
 
@@ -550,8 +550,8 @@ func ExampleConfig_BuildQueue() {
 	}
 	// Output:
 	// 8000 4000
-	// quota: entry "nvidia.com/gpu": quotas don't use this resource, only cpu, memory and cards by annotation
-	// quota: entry "H100": the count is not a number
+	// quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory and cards by annotation
+	// quota: volcano.sh/card.quota: entry "H100": the count is "2": want a whole number of cards from 0 to 9007199254740, in digits
 }
 
 // What Volcano's configuration passes to the plugin.
@@ -573,7 +573,7 @@ func ExampleParseQuota() {
 	// Output:
 	// [A100] 2
 	// [V100] 0
-	// [quota: entry "H100": the count is not written as an integer]
+	// [quota: entry "H100": the count is 2.5: want a whole number of cards from 0 to 9007199254740, in digits]
 }
 
 func ExampleParseRequest() {
@@ -590,7 +590,7 @@ func ExampleParseAlternatives() {
 	names, notes := quota.ParseAlternatives("H100| A100|H100 |V100")
 	fmt.Printf("%q %v\n", names, notes)
 	// Output:
-	// ["H100" "A100" "V100"] [quota: entry "H100": the alternative is there more than once]
+	// ["H100" "A100" "V100"] [quota: card "H100": it is there more than once in "H100| A100|H100 |V100" and counts once]
 }
 
 // What is wrong with a tree of queues, and what is probably not meant.
@@ -611,10 +611,10 @@ func ExampleValidate() {
 		fmt.Println(w)
 	}
 	// Output:
-	// quota: queue "speech": unknown parent "reserach"
-	// queue "research": its children's guarantees of A100, 12000, are above its own, 10000
-	// queue "vision": capability of A100 12000 is above its parent's 10000
-	// quotas of A100, 12000, are above the cluster's 8000
+	// quota: queues[2]: queue "speech": there is no queue "reserach" to be its parent
+	// queue "research": its children's guarantees of A100, 12 cards, are above its own, 10 cards
+	// queue "vision": its capability of A100, 12 cards, is above its parent's, 10 cards
+	// the quotas of A100, 12 cards, are above what the cluster has, 8 cards
 }
 
 // Events come after each change, in the goroutine that made it.

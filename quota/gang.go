@@ -178,6 +178,9 @@ func (a *Answer) notTogether(alone []Option) {
 			*o = alone[i]
 			o.OK, o.Why = false, NotTogether
 		}
+		if a.Options[i].Card == a.Refusal.Best {
+			a.Refusal.Why = a.Options[i].Why
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // golden is a ledger as its description has it, slow and plain: it keeps only
@@ -36,9 +37,9 @@ type goldQueue struct {
 	name, parent string
 	priority     int32
 	state        State
-	configured   bool             // something of its capability was
-	capability   map[string]int64 // what it mentions
-	denied       map[string]bool
+	configured   bool              // something of its capability was
+	capability   map[string]int64  // what it mentions
+	denied       map[string]string // cards, with what is wrong
 	guarantee    map[string]int64
 	orphan       bool
 }
@@ -282,13 +283,15 @@ func (g *golden) capability(q *goldQueue, dim string) int64 {
 		return 0
 	case mentioned:
 		return amount
-	case q.denied[dim]:
+	case goldHas(q.denied, dim):
 		return 0
 	case !g.isLeaf(q.name), plain && g.cfg.Missing == MissingUnlimited:
 		return Unlimited
 	}
 	return 0
 }
+
+func goldHas[V any](m map[string]V, key string) bool { _, has := m[key]; return has }
 
 func (g *golden) real(q *goldQueue, dim string) int64 {
 	total := g.total[dim]
@@ -413,10 +416,31 @@ func (g *golden) moveRoom(queue string, dim int, hold int64) goldRoom {
 // lacking is why a card has no room at a level: that its quota lacks the card comes
 // before anything else.
 func (g *golden) lacking(level, card string, why Why) Why {
-	if _, mentioned := g.queues[level].capability[card]; !mentioned && g.limit(level, g.dim[card]) == 0 {
-		return NoQuota
+	q := g.queues[level]
+	if goldHas(q.capability, card) || g.limit(level, g.dim[card]) != 0 {
+		return why
 	}
-	return why
+	if goldHas(q.denied, card) {
+		return UnreadableQuota
+	}
+	return NoQuota
+}
+
+// without returns the ledger as if nothing were held for other jobs.
+func (g *golden) without(job string) *golden {
+	c := g.clone()
+	for id, j := range c.jobs {
+		if id == job {
+			continue
+		}
+		for dim := range j.plain {
+			j.plain[dim].hold = 0
+		}
+		for _, it := range j.items {
+			it.hold = map[string]int64{}
+		}
+	}
+	return c
 }
 
 // Items.
@@ -560,7 +584,7 @@ func (g *golden) admits(a *Answer, queue string) bool {
 	}
 	for _, q := range levels {
 		if q.state != Open {
-			return goldRefuse(a, Refusal{Reason: QueueNotOpen, Queue: queue})
+			return goldRefuse(a, Refusal{Reason: QueueNotOpen, Queue: queue, Level: q.name})
 		}
 	}
 	return true
@@ -583,9 +607,9 @@ func (g *golden) considers(a *Answer, r *goldRequest) (done bool) {
 }
 
 // lacks is the refusal of an amount.
-func goldLacks(a *Answer, reason Reason, queue, card string, amount int64, r goldRoom) bool {
+func goldLacks(a *Answer, reason Reason, queue, card string, amount int64, r goldRoom, why Why) bool {
 	return goldRefuse(a, Refusal{
-		Reason: reason, Queue: queue, Level: r.level, Card: card, Requested: amount, Room: r.amount, Limit: r.limit,
+		Reason: reason, Queue: queue, Level: r.level, Card: card, Requested: amount, Room: r.amount, Limit: r.limit, Why: why,
 	})
 }
 
@@ -611,7 +635,11 @@ func (g *golden) enqueueable(r *goldRequest) (a Answer, next *goldJob) {
 			continue
 		}
 		if room := g.floorRoom(r.queue, dim, own[dim]); amount > room.amount {
-			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room)
+			why := g.lacking(room.level, g.dims[dim], OverCapacity)
+			if free := g.without(r.id).floorRoom(r.queue, dim, own[dim]); why == OverCapacity && amount <= free.amount {
+				why = Promised
+			}
+			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room, why)
 			return a, next
 		}
 	}
@@ -704,32 +732,40 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 	firm, left := next.firm(it), next.left(it)
 	var options []Option
 	var best goldRoom
-	bestCard := ""
+	bestCard, bestWhy := "", HasRoom
 	var sum, limits int64
 	fits := true
+	alone, sumAlone, fitsAlone := sync.OnceValue(func() *golden { return g.without(next.id) }), int64(0), true
 	for _, card := range it.cards {
 		if firm != "" && firm != card {
 			continue
 		}
 		r := g.floorRoom(queue, g.dim[card], own[g.dim[card]]-planned[card])
-		options = append(options, Option{Item: index, Card: card, Why: g.lacking(r.level, card, OverCapacity), Level: r.level, Room: r.amount, Limit: r.limit})
+		if !next.spreads(it.cards) && it.min <= r.amount {
+			if left > 0 {
+				it.hold[card] = left
+			}
+			return true
+		}
+		free := alone().floorRoom(queue, g.dim[card], own[g.dim[card]]-planned[card])
+		why := g.lacking(r.level, card, OverCapacity)
+		if why == OverCapacity && it.min <= free.amount && !next.spreads(it.cards) {
+			why = Promised
+		}
 		if best.level == "" || r.amount > best.amount {
-			best, bestCard = r, card
+			best, bestCard, bestWhy = r, card, why
 		}
 		if !next.spreads(it.cards) {
-			if it.min <= r.amount {
-				if left > 0 {
-					it.hold[card] = left
-				}
-				return true
-			}
+			options = append(options, Option{Item: index, Card: card, Why: why, Level: r.level, Room: r.amount, Limit: r.limit})
 			continue
 		}
-		whole := r.amount
-		if r.amount != Unlimited {
-			free := max(0, r.amount-covered[card])
-			whole = max(0, min(r.amount, covered[card])) + free/it.unit*it.unit
+		whole := goldWhole(r.amount, covered[card], it.unit)
+		wholeAlone := goldWhole(free.amount, covered[card], it.unit)
+		if why == OverCapacity && min(left+covered[card], wholeAlone) > whole {
+			why = Promised
 		}
+		options = append(options, Option{Item: index, Card: card, Why: why, Level: r.level, Room: r.amount, Limit: r.limit})
+		sumAlone, fitsAlone = goldPlus(sumAlone, wholeAlone), fitsAlone && covered[card] <= max(0, free.amount)
 		fits = fits && covered[card] <= max(0, r.amount)
 		if more := min(left, whole-covered[card]); more > 0 {
 			it.hold[card] = more
@@ -742,13 +778,35 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 			return true
 		}
 		best.amount, best.limit, bestCard = sum, limits, ""
+		has := func(why Why) bool {
+			return slices.ContainsFunc(options, func(o Option) bool { return o.Why == why })
+		}
+		switch bestWhy = OverCapacity; {
+		case has(OverCapacity) || has(Promised):
+			if sumAlone >= it.min && fitsAlone {
+				bestWhy = Promised
+			}
+		case has(UnreadableQuota):
+			bestWhy = UnreadableQuota
+		default:
+			bestWhy = NoQuota
+		}
 	}
 	a.Options = options
-	goldLacks(a, InsufficientScalarQuota, queue, goldKey(it.cards), it.min, best)
+	goldLacks(a, InsufficientScalarQuota, queue, goldKey(it.cards), it.min, best, bestWhy)
 	if len(it.cards) > 1 {
 		a.Refusal.Best = bestCard
 	}
 	return false
+}
+
+// goldWhole is what can be had of a room: what charges have, and whole units.
+func goldWhole(room, covered, unit int64) int64 {
+	if room == Unlimited {
+		return Unlimited
+	}
+	free := max(0, room-covered)
+	return max(0, min(room, covered)) + free/unit*unit
 }
 
 func goldPlus(a, b int64) int64 {
@@ -772,7 +830,11 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 			held = j.plain[dim].hold
 		}
 		if room := g.chargeRoom(r.queue, dim, held); amount > 0 && amount > room.amount && a.OK {
-			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room)
+			why := OverCapacity
+			if room.promised {
+				why = Promised
+			}
+			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room, g.lacking(room.level, g.dims[dim], why))
 		}
 	}
 	items = j.matches(r.items)
@@ -786,7 +848,7 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 // room.
 func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, it *goldItem, cards []string) (on string) {
 	var best goldRoom
-	bestCard, onNode := "", false
+	bestCard, bestWhy, onNode := "", HasRoom, false
 	for _, card := range want.cards {
 		option := Option{Item: index, Card: card}
 		if cards != nil && !slices.Contains(cards, card) {
@@ -813,7 +875,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 			option.Why = g.lacking(r.level, card, OverCapacity)
 		}
 		if best.level == "" || r.amount > best.amount {
-			best, bestCard = r, card
+			best, bestCard, bestWhy = r, card, option.Why
 		}
 		a.Options = append(a.Options, option)
 	}
@@ -822,7 +884,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	case !onNode:
 		goldRefuse(a, Refusal{Reason: GetTaskRequestResourceFailed, Queue: queue, Card: goldKey(want.cards)})
 	default:
-		goldLacks(a, InsufficientScalarQuota, queue, goldKey(want.cards), want.milli, best)
+		goldLacks(a, InsufficientScalarQuota, queue, goldKey(want.cards), want.milli, best, bestWhy)
 		if len(want.cards) > 1 {
 			a.Refusal.Best = bestCard
 		}
@@ -1390,11 +1452,10 @@ func (g *golden) snapshot() []byte {
 		flag(o, "orphan", q.orphan)
 		flag(o, "complete", q.orphan)
 		if len(q.denied) > 0 {
-			var denied []string
-			for card := range q.denied {
-				denied = append(denied, "card:"+card)
+			denied := object{}
+			for card, text := range q.denied {
+				denied["card:"+card] = text
 			}
-			slices.Sort(denied)
 			o["denied"] = denied
 		}
 		queues = append(queues, o)

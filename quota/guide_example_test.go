@@ -139,12 +139,12 @@ func Example() {
 	}
 	// Output:
 	// cards: [NVIDIA-A100-SXM4-80GB NVIDIA-H100-80GB-HBM3]
-	// note: true quota: entry "nvidia.com/gpu": quotas don't use this resource, only cpu, memory and cards by annotation
+	// note: true quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory and cards by annotation
 	// reserved: true
 	// NVIDIA-A100-SXM4-80GB true
 	// NVIDIA-H100-80GB-HBM3 true
 	// charged: [NVIDIA-H100-80GB-HBM3]
-	// queue "team-a": insufficient quota of card NVIDIA-H100-80GB-HBM3: requested 3 cards, room for 2 cards of 4 cards, the total would be 5 cards
+	// queue "team-a": insufficient quota of card NVIDIA-H100-80GB-HBM3: requested 3 cards, room for 2 cards of 4 cards, the total would be 5 cards; part of the limit is held for other jobs
 }
 
 // The life of a reservation: the picture of the guide in numbers.
@@ -649,5 +649,5 @@ func Example_kubeScheduler() {
 	// reserved: <nil>
 	// node-1: false node-2: true
 	// reserved: <nil>
-	// InsufficientScalarQuota: queue "team-a": insufficient quota of card H100: requested 1 card, room for 0 cards of 2 cards, the total would be 3 cards
+	// InsufficientScalarQuota: queue "team-a": insufficient quota of card H100: requested 1 card, room for 0 cards of 2 cards, the total would be 3 cards; part of the limit is held for other jobs
 }

@@ -162,7 +162,7 @@ func TestQueueStatusCard(t *testing.T) {
 func TestRoundedUp(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	r, notes, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A", "gpu:1500m")})
-	if err != nil || r.Need().Items[0].Milli != 2000 || !slices.Equal(notes, []EntryError{{"nvidia.com/gpu", RoundedUp}}) {
+	if err != nil || r.Need().Items[0].Milli != 2000 || !slices.Equal(notes, []EntryError{{Name: "nvidia.com/gpu", Code: RoundedUp, Value: "1500m"}}) {
 		t.Errorf("%v, %v, %v", r.Need(), notes, err)
 	}
 }

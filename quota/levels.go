@@ -43,7 +43,7 @@ type queue struct {
 	holders  int            // jobs with a hold, here and in the queues below
 	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
 	refused  *[reasons]uint64
-	_        [48]byte // keeps the next queue's first line one line
+	_        [64]byte // keeps the next queue's first line one line
 }
 
 // room is the most that can be had in one dimension, and the level that leaves
@@ -74,6 +74,18 @@ func (q *queue) floorRoom(dim int32, own int64) (r room) {
 		r.take(free, q)
 	}
 	return r
+}
+
+// unheldRoom is floorRoom if nothing were held for any job, without the level. Of own
+// nothing is held either.
+func (q *queue) unheldRoom(dim int32, own int64) int64 {
+	amount := Unlimited
+	for ; q != nil; q = q.parent {
+		if c := &q.cells[dim]; c.limit != Unlimited {
+			amount = min(amount, c.limit-c.allocated+c.elastic+own)
+		}
+	}
+	return amount
 }
 
 // leastFree returns what the limits leave of the floor: floorRoom of a job that isn't

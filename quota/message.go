@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Message says in one line why something was refused, with amounts in cards,
@@ -17,32 +19,70 @@ func (r Refusal) Message() string {
 		return ""
 	case UnknownQueue:
 		return fmt.Sprintf("there is no queue %q", brief(r.Queue))
+	}
+	return fmt.Sprintf("queue %q%s", brief(r.Queue), r.why())
+}
+
+// why is the message behind the queue.
+func (r Refusal) why() string {
+	detail := oneLine(r.Detail)
+	switch r.Reason {
 	case QueueNotLeaf:
-		return fmt.Sprintf("queue %q has queues below it and takes no jobs", brief(r.Queue))
+		return " has queues below it and takes no jobs: use one of those"
 	case QueueNotOpen:
-		if r.Detail != "" {
-			return fmt.Sprintf("queue %q is not open: %s", brief(r.Queue), oneLine(r.Detail))
+		switch {
+		case r.Level == "":
+			return " or a queue above it is not open"
+		case r.Level != r.Queue:
+			return fmt.Sprintf(" is not open: queue %q above it is %s", brief(r.Level), detail)
 		}
-		return fmt.Sprintf("queue %q or a queue above it is not open", brief(r.Queue))
+		return " is not open: it is " + detail
 	case GetTaskRequestResourceFailed:
 		if r.Card != "" {
-			return fmt.Sprintf("queue %q: %s %s", brief(r.Queue), oneLine(r.Detail), oneLine(brief(r.Card)))
+			return ": " + detail + " " + oneLine(brief(r.Card))
 		}
-		return fmt.Sprintf("queue %q: what is requested can't be told: %s", brief(r.Queue), oneLine(r.Detail))
+		return ": the request is invalid: " + detail
 	case EmptyQueueCapability:
-		return fmt.Sprintf("queue %q has no capability", brief(r.Queue))
+		if detail != "" {
+			return " has no capability that can be read: " + detail
+		}
+		return " has no capability: write cpu, memory or a quota of cards"
 	}
-	u := r.unit()
-	text := fmt.Sprintf("queue %q: insufficient quota of %s: requested %s, room%s for %s",
-		brief(r.Queue), oneLine(u.what), u.text(r.Requested), r.on(), u.text(r.Room))
+	u, what := r.unit()
+	text := fmt.Sprintf(": insufficient quota of %s: requested %s, ", what, u.text(r.Requested))
+	level := fmt.Sprintf("queue %q", brief(r.Level))
+	switch r.Why {
+	case NoQuota:
+		switch {
+		case detail != "":
+			return text + detail
+		case r.Best != "":
+			return text + level + " has no quota of " + oneLine(brief(r.Best)) + ", and the others have no more room"
+		}
+		return text + level + " has no quota of it"
+	case UnreadableQuota:
+		return text + "the quota of " + level + " can't be read: " + detail
+	case FirmElsewhere:
+		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best))
+	}
+	text += "room" + r.on() + " for " + u.text(r.Room)
 	if r.Limit == Unlimited {
 		return text
 	}
 	text += " of " + u.text(r.Limit)
 	if r.Level != r.Queue {
-		text += fmt.Sprintf(" at queue %q", brief(r.Level))
+		text += " at " + level
 	}
-	return fmt.Sprintf("%s, the total would be %s", text, u.text(r.Limit-r.Room+r.Requested))
+	text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
+	switch r.Why {
+	case Promised:
+		text += "; part of the limit is held for other jobs"
+	case HoldTooLarge:
+		text += "; what is held for the job would have to move there as a whole"
+	case NotTogether:
+		text += "; the tasks of the gang must be on one card"
+	}
+	return text
 }
 
 // on names the alternative that the amounts are of.
@@ -53,20 +93,42 @@ func (r Refusal) on() string {
 	return " on " + oneLine(brief(r.Best))
 }
 
-// amountUnit is how the amounts of a dimension are written.
+// amountUnit is how amounts are written.
 type amountUnit struct {
-	what, suffix string
-	divisor      float64
+	suffix  string
+	divisor float64
 }
 
-func (r Refusal) unit() amountUnit {
+var (
+	unitCores = amountUnit{" cores", 1000}
+	unitMiB   = amountUnit{" MiB", 1 << 20}
+	unitCards = amountUnit{" cards", 1000}
+	unitPlain = amountUnit{"", 1}
+)
+
+// unitOf returns how amounts of a dimension are written, of which card says whether it
+// is one of a card.
+func unitOf(dim int, card bool) amountUnit {
+	switch {
+	case card:
+		return unitCards
+	case dim == vectormap.CPU:
+		return unitCores
+	case dim == vectormap.Memory:
+		return unitMiB
+	}
+	return unitPlain
+}
+
+// unit returns how the amounts are written, and what they are of.
+func (r Refusal) unit() (u amountUnit, what string) {
 	switch r.Reason {
 	case InsufficientCPUQuota:
-		return amountUnit{"cpu", " cores", 1000}
+		return unitCores, "cpu"
 	case InsufficientMemoryQuota:
-		return amountUnit{"memory", " MiB", 1 << 20}
+		return unitMiB, "memory"
 	}
-	return amountUnit{"card " + brief(r.Card), " cards", 1000}
+	return unitCards, "card " + oneLine(brief(r.Card))
 }
 
 // text writes an amount with as many digits as it takes.
@@ -74,8 +136,19 @@ func (u amountUnit) text(amount int64) string {
 	if amount == Unlimited {
 		return "unlimited" + u.suffix
 	}
-	n := strconv.FormatFloat(float64(amount)/u.divisor, 'f', -1, 64)
-	if math.Abs(float64(amount)) == u.divisor {
+	return u.textOf(float64(amount))
+}
+
+// textOf is text for an amount of a vector.
+func (u amountUnit) textOf(amount float64) string {
+	if math.IsInf(amount, 1) {
+		return "unlimited" + u.suffix
+	}
+	if u.divisor == 0 {
+		u = unitPlain
+	}
+	n := strconv.FormatFloat(amount/u.divisor, 'f', -1, 64)
+	if math.Abs(amount) == u.divisor {
 		return n + strings.TrimSuffix(u.suffix, "s")
 	}
 	return n + u.suffix
@@ -89,4 +162,43 @@ func oneLine(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// words writes a need for a message.
+func (n Min) words() string {
+	var parts []string
+	if n.CPU != 0 {
+		parts = append(parts, unitCores.text(n.CPU))
+	}
+	if n.Memory != 0 {
+		parts = append(parts, unitMiB.text(n.Memory))
+	}
+	for _, it := range n.Items {
+		part := unitCards.text(it.Milli) + " of " + oneLine(brief(strings.Join(it.Alternatives, "|")))
+		if it.Unit != 0 && it.Unit != defaultUnit {
+			part += " in units of " + unitCards.text(it.Unit)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return brief(strings.Join(parts, " and "))
+}
+
+// some lists names for a message, the first few of many.
+func some(names []string) string {
+	const most = 8
+	if len(names) == 0 {
+		return "none"
+	}
+	short := make([]string, min(len(names), most))
+	for i := range short {
+		short[i] = oneLine(brief(names[i]))
+	}
+	text := strings.Join(short, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

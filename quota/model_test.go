@@ -1078,7 +1078,7 @@ func (m *model) newQueues() {
 }
 
 func (m *model) newQueue(name string) goldQueue {
-	q := goldQueue{name: name, priority: int32(m.IntN(3)), capability: map[string]int64{}, denied: map[string]bool{}, guarantee: map[string]int64{}}
+	q := goldQueue{name: name, priority: int32(m.IntN(3)), capability: map[string]int64{}, denied: map[string]string{}, guarantee: map[string]int64{}}
 	if m.IntN(8) == 0 {
 		q.state = State(m.IntN(4))
 	}
@@ -1091,7 +1091,7 @@ func (m *model) newQueue(name string) goldQueue {
 	for _, dim := range m.g.dims {
 		if m.IntN(8) == 0 {
 			if len(dim) == 1 && m.IntN(4) == 0 {
-				q.denied[dim] = true
+				q.denied[dim] = "the count of " + dim + " is no number"
 			}
 			continue
 		}
@@ -1120,8 +1120,11 @@ func (m *model) specs() (specs []Queue) {
 					spec.Capability[i] = inf
 				}
 			}
-			if q.denied[dim] {
-				spec.Denied = append(spec.Denied, i)
+			if text, ok := q.denied[dim]; ok {
+				if spec.Denied == nil {
+					spec.Denied = map[int]string{}
+				}
+				spec.Denied[i] = text
 			}
 			spec.Guarantee[i] = float64(q.guarantee[dim])
 		}

@@ -29,7 +29,7 @@ func (w Why) String() string {
 	return constName([]string{
 		HasRoom: "HasRoom", OverCapacity: "OverCapacity", Promised: "Promised",
 		FirmElsewhere: "FirmElsewhere", NotOnNode: "NotOnNode",
-		HoldTooLarge: "HoldTooLarge", NoQuota: "NoQuota", NotTogether: "NotTogether",
+		HoldTooLarge: "HoldTooLarge", NoQuota: "NoQuota", NotTogether: "NotTogether", UnreadableQuota: "UnreadableQuota",
 	}, w)
 }
 

@@ -44,17 +44,20 @@ func TestMessage(t *testing.T) {
 	}{
 		{Refusal{}, ""},
 		{Refusal{Reason: UnknownQueue, Queue: "q"}, `there is no queue "q"`},
-		{Refusal{Reason: QueueNotLeaf, Queue: "q"}, `queue "q" has queues below it and takes no jobs`},
+		{Refusal{Reason: QueueNotLeaf, Queue: "q"}, `queue "q" has queues below it and takes no jobs: use one of those`},
 		{Refusal{Reason: QueueNotOpen, Queue: "q"}, `queue "q" or a queue above it is not open`},
-		{Refusal{Reason: QueueNotOpen, Queue: "q", Detail: queueRemoved}, `queue "q" is not open: the queue was removed`},
+		{Refusal{Reason: QueueNotOpen, Queue: "q", Level: "q", Detail: queueRemoved}, `queue "q" is not open: it is removed`},
+		{Refusal{Reason: QueueNotOpen, Queue: "q", Level: "q", Detail: "Closing"}, `queue "q" is not open: it is Closing`},
+		{Refusal{Reason: QueueNotOpen, Queue: "q", Level: "org", Detail: "Closed"}, `queue "q" is not open: queue "org" above it is Closed`},
 		{
 			Refusal{Reason: GetTaskRequestResourceFailed, Queue: "q", Card: "A|B", Detail: noneOnNode},
 			`queue "q": the node has none of the cards A|B`,
 		},
-		{Refusal{Reason: EmptyQueueCapability, Queue: "q"}, `queue "q" has no capability`},
+		{Refusal{Reason: EmptyQueueCapability, Queue: "q"}, `queue "q" has no capability: write cpu, memory or a quota of cards`},
+		{Refusal{Reason: EmptyQueueCapability, Queue: "q", Detail: "not JSON"}, `queue "q" has no capability that can be read: not JSON`},
 		{
 			Refusal{Reason: GetTaskRequestResourceFailed, Queue: "q", Detail: "no card\nis known"},
-			`queue "q": what is requested can't be told: no card is known`,
+			`queue "q": the request is invalid: no card is known`,
 		},
 		{
 			Refusal{Reason: InsufficientScalarQuota, Queue: "q", Level: "q", Card: "A|B", Best: "B", Requested: 2000, Room: 1000, Limit: 5000},

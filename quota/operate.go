@@ -116,7 +116,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	l.begin(&a)
 	j := l.jobs[r.id]
 	if j != nil && j.queue.spec.Name != r.queue {
-		return Answer{Seq: l.seq}, nil, conflict("job", r.id, "it is in queue "+j.queue.spec.Name)
+		return Answer{Seq: l.seq}, nil, elsewhere(j, r.queue)
 	}
 	if j != nil && j.reserved {
 		switch {
@@ -124,7 +124,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 			a.Repeat = true
 			return a, nil, nil
 		case !resize:
-			return Answer{Seq: l.seq}, nil, fmt.Errorf("%w: job %q", ErrReserved, r.id)
+			return Answer{Seq: l.seq}, nil, fmt.Errorf("%w: job %q: reserved is %s, requested %s: Resize changes it", ErrReserved, brief(r.id), j.request().Need().words(), r.Need().words())
 		}
 	}
 	s := l.scratch()
@@ -174,7 +174,7 @@ func (j *job) same(r *JobRequest) bool {
 func (p *plan) check(l *Ledger, q *queue, j *job, id string) error {
 	for dim, d := range [...]draw{dimCPU: p.cpu, dimMemory: p.mem} {
 		if d.amount > 0 && !q.canAdd(int32(dim), d.amount-d.covered-j.heldOn(int32(dim))) {
-			return overflow("job", id, d.amount, dimNames[dim])
+			return l.overflowAt("job", id, d.amount, int32(dim))
 		}
 	}
 	for _, s := range p.sums {
@@ -183,7 +183,7 @@ func (p *plan) check(l *Ledger, q *queue, j *job, id string) error {
 			held += p.items[i].heldIn(s.dim)
 		}
 		if !q.canAdd(s.dim, held) {
-			return overflow("job", id, s.amount, l.cardName(s.dim))
+			return l.overflowAt("job", id, s.amount, s.dim)
 		}
 	}
 	return nil
@@ -338,14 +338,14 @@ func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journa
 	l.begin(&a)
 	if was := l.tasks[r.id]; was != nil {
 		if !was.same(r) || limit != nil && !was.within(limit) {
-			return Answer{Seq: l.seq}, nil, conflict("task", r.id, "it is charged already")
+			return Answer{Seq: l.seq}, nil, conflict("task", r.id, l.otherThan(was, r, limit))
 		}
 		a.Repeat, a.Charged = true, l.charged(was)
 		return a, nil, nil
 	}
 	j := l.jobOf(r)
 	if j != nil && j.queue.spec.Name != r.queue {
-		return Answer{Seq: l.seq}, nil, conflict("job", r.job, "it is in queue "+j.queue.spec.Name)
+		return Answer{Seq: l.seq}, nil, elsewhere(j, r.queue)
 	}
 	var buf [4]pick
 	picks := l.decideTask(&a, r, limit, buf[:0])
@@ -353,7 +353,7 @@ func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journa
 		return a, nil, nil
 	}
 	q := l.queueOf(&r.queueAt, r.queue)
-	if err := r.check(q, j, picks); err != nil {
+	if err := r.check(l, q, j, picks); err != nil {
 		return Answer{Seq: l.seq}, nil, err
 	}
 	if j == nil {
@@ -375,6 +375,27 @@ func (l *Ledger) commit(r *TaskRequest, limit *cardSet, seq uint64, undo *journa
 	delete(l.waiting, t.id)
 	a.Seq, a.Charged = seq, l.charged(t)
 	return a, t, nil
+}
+
+// elsewhere says that a job is in another queue.
+func elsewhere(j *job, queue string) error {
+	return conflict("job", j.id, fmt.Sprintf("it is in queue %q, not in %q", brief(j.queue.spec.Name), brief(queue)))
+}
+
+// otherThan says what a task is charged, and what is requested for it.
+func (l *Ledger) otherThan(t *task, r *TaskRequest, limit *cardSet) string {
+	if t.same(r) {
+		return fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(l.charged(t)))
+	}
+	was := Min{CPU: t.cpu.amount, Memory: t.mem.amount}
+	for i := range t.charges {
+		was.Items = append(was.Items, t.charges[i].alts.item(t.charges[i].milli, defaultUnit))
+	}
+	requested := r.invalid
+	if requested == "" {
+		requested = fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{cpu: r.cpu, mem: r.mem, items: r.items}).Need().words(), brief(r.job), brief(r.queue))
+	}
+	return fmt.Sprintf("charged is %s of job %q in queue %q, requested %s", was.words(), brief(t.job.id), brief(t.job.queue.spec.Name), requested)
 }
 
 // same reports whether a request is for what the task is charged.
@@ -414,15 +435,15 @@ func (l *Ledger) charged(t *task) []string {
 }
 
 // check looks for sums that the task would raise to 2^53.
-func (t *TaskRequest) check(q *queue, j *job, picks []pick) error {
+func (t *TaskRequest) check(l *Ledger, q *queue, j *job, picks []pick) error {
 	for dim, amount := range [...]int64{dimCPU: t.cpu, dimMemory: t.mem} {
 		if amount > 0 && !q.canAdd(int32(dim), max(amount-j.heldOn(int32(dim)), 0)) {
-			return overflow("task", t.id, amount, dimNames[dim])
+			return l.overflowAt("task", t.id, amount, int32(dim))
 		}
 	}
 	for i, p := range picks {
 		if !q.canAdd(p.dim, p.adds(t.items[i].milli)) {
-			return overflow("task", t.id, t.items[i].milli, t.items[i].alts.key)
+			return l.overflowAt("task", t.id, t.items[i].milli, p.dim)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,41 +15,84 @@ import (
 // EntryError is what is wrong, or was left out, in an annotation or a list. Some
 // codes are notes, which refuse nothing; see [Code.IsNote].
 type EntryError struct {
-	Name string // of the entry, trimmed; empty for the whole text
-	Code Code
+	Name  string // of the entry, trimmed; empty for the whole text
+	Code  Code
+	Field string // where it stands: an annotation, by its key; empty where a caller passed the text or list
+	Value string // what is written there, as it stands, or cut; of notes what their text needs
 }
 
-// Error names the entry and what is wrong with it.
-func (e EntryError) Error() string {
-	return "quota: " + e.text()
-}
+// Error names the place, the entry, the value, and what would be right.
+func (e EntryError) Error() string { return "quota: " + e.text() }
 
 // text is Error without the package.
 func (e EntryError) text() string {
-	what, ok := codeTexts[e.Code]
-	if !ok {
-		what = e.Code.String()
+	text := e.detail()
+	if e.Name != "" {
+		text = fmt.Sprintf("%s %q: %s", e.Code.subject(), brief(e.Name), text)
 	}
-	if e.Name == "" {
-		return what
+	if e.Field != "" {
+		text = oneLine(brief(e.Field)) + ": " + text
 	}
-	return fmt.Sprintf("entry %q: %s", brief(e.Name), what)
+	return text
 }
 
-var codeTexts = map[Code]string{
-	Syntax: "the text is not JSON", NotObject: "the text is not a JSON object", EmptyName: "there is no name",
-	AlternativesInQuota: "a quota is for one card, not for alternatives", Duplicate: "the name is there more than once",
-	WrongType: "the count is not a number", NotInteger: "the count is not written as an integer",
-	Negative: "the count is negative", TooLarge: "the count is too large",
-	TooManyAlternatives: "there are more than 64 alternatives", EmptyAlternative: "an empty alternative was skipped",
-	DuplicateAlternative: "the alternative is there more than once",
-	UnknownCard:          "no node has or had this card, and nobody declared it",
-	NoResourceForCard:    "the pod asks for no resource that carries this card",
-	DifferentResource:    "another resource carries this card than the alternatives before it",
-	IgnoredResource:      "quotas don't use this resource, only cpu, memory and cards by annotation",
-	CardMismatch:         "a task runs on this card and didn't ask for it",
-	SharedCard:           "another item of the task has this card already",
-	RoundedUp:            "the pod asks for no whole number, and was rounded up to whole cards",
+// subject is what an entry with this code is called.
+func (c Code) subject() string {
+	switch c {
+	case DuplicateAlternative, UnknownCard, NoResourceForCard, DifferentResource, CardMismatch, SharedCard:
+		return "card"
+	case IgnoredResource, RoundedUp:
+		return "resource"
+	}
+	return "entry"
+}
+
+const (
+	wantCount  = "want a whole number of cards from 0 to 9007199254740, in digits"
+	wantObject = `want a JSON object of cards and counts, such as {"A100": 2}`
+)
+
+// detail is what is wrong, without the name.
+func (e EntryError) detail() string {
+	value := oneLine(e.Value)
+	switch e.Code {
+	case Syntax:
+		return "the text is not JSON: " + value + ": " + wantObject
+	case NotObject:
+		return "the text is " + value + ": " + wantObject
+	case EmptyName:
+		return strconv.Quote(e.Value) + " names no card"
+	case AlternativesInQuota:
+		return "a quota is of one card, not of alternatives: write an entry for each card"
+	case Duplicate:
+		return "the card is there more than once, as " + value + ", and none of them counts: write it once"
+	case WrongType, NotInteger, Negative, TooLarge:
+		return "the count is " + value + ": " + wantCount
+	case TooManyAlternatives:
+		return value + " alternatives: want at most " + strconv.Itoa(maxAlternatives)
+	case EmptyAlternative:
+		return "a part of " + strconv.Quote(e.Value) + " is empty and is skipped"
+	case DuplicateAlternative:
+		return "it is there more than once in " + strconv.Quote(e.Value) + " and counts once"
+	case UnknownCard:
+		return "no node has or had this card, and nobody declared it: known are " + value
+	case NoResourceForCard:
+		if value == "" {
+			return "no resource carries this card: a pod gets it by a claim, and the task's Cards list it"
+		}
+		return "this card is carried by " + value + ", of which the pod requests none"
+	case DifferentResource:
+		return "this card is carried by " + value + ", the alternatives before it by another resource"
+	case IgnoredResource:
+		return "quotas don't use this resource, only cpu, memory and cards by annotation"
+	case CardMismatch:
+		return "the task runs on this card, and asks for " + value
+	case SharedCard:
+		return "the task's item " + value + " has this card already"
+	case RoundedUp:
+		return "the pod requests " + value + ", and is charged for whole cards"
+	}
+	return e.Code.String()
 }
 
 // Code is the kind of an [EntryError].
@@ -70,15 +114,15 @@ const (
 	DuplicateAlternative // a note: a card is named twice, and the second one skipped
 )
 
-// Of lists and requests; all are notes.
+// Of lists and requests; all are notes. Behind some stands what Value is.
 const (
-	UnknownCard       Code = iota + 32 // no node has or had the card, and nobody declared it
-	NoResourceForCard                  // the pod doesn't ask for a resource that carries the card
-	DifferentResource                  // the card is on another resource than the alternatives before it
+	UnknownCard       Code = iota + 32 // no node has or had the card, and nobody declared it; the known ones
+	NoResourceForCard                  // the pod doesn't ask for a resource that carries the card; these resources
+	DifferentResource                  // the card is on another resource than the alternatives before it; that resource
 	IgnoredResource                    // a list says something about a resource that the quota doesn't use
-	CardMismatch                       // a task runs on a card that it didn't ask for
-	SharedCard                         // another item of the task has the card already
-	RoundedUp                          // a pod asks for a part of a card, and counts with a whole one
+	CardMismatch                       // a task runs on a card that it didn't ask for; what it asked for
+	SharedCard                         // another item of the task has the card already; the key of that item
+	RoundedUp                          // a pod asks for a part of a card, and counts with a whole one; the amount
 )
 
 // IsNote reports whether the code refuses nothing.
@@ -119,14 +163,14 @@ type CardCount struct {
 // entries are sorted by name, and an error leaves none.
 func ParseQuota(text string, parser Parser) ([]CardCount, []EntryError) {
 	return parseCounts(text, parser, func(name string) ([]string, []EntryError) {
-		name = strings.TrimSpace(name)
+		trimmed := strings.TrimSpace(name)
 		switch {
-		case name == "":
-			return nil, []EntryError{{Code: EmptyName}}
-		case strings.Contains(name, "|"):
-			return nil, []EntryError{{name, AlternativesInQuota}}
+		case trimmed == "":
+			return nil, []EntryError{{Code: EmptyName, Value: brief(name)}}
+		case strings.Contains(trimmed, "|"):
+			return nil, []EntryError{{Name: trimmed, Code: AlternativesInQuota}}
 		}
-		return []string{name}, nil
+		return []string{trimmed}, nil
 	})
 }
 
@@ -145,11 +189,13 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 		name := strings.TrimSpace(part)
 		switch {
 		case name == "":
-			notes = append(notes, EntryError{Code: EmptyAlternative})
+			notes = append(notes, EntryError{Code: EmptyAlternative, Value: brief(text)})
 		case slices.Contains(names, name):
-			notes = append(notes, EntryError{name, DuplicateAlternative})
+			notes = append(notes, EntryError{Name: name, Code: DuplicateAlternative, Value: brief(text)})
 		case len(names) == maxAlternatives:
-			return nil, []EntryError{{brief(strings.TrimSpace(text)), TooManyAlternatives}}
+			return nil, []EntryError{{
+				Name: brief(strings.TrimSpace(text)), Code: TooManyAlternatives, Value: strconv.Itoa(strings.Count(text, "|") + 1),
+			}}
 		default:
 			names = append(names, name)
 		}
@@ -158,7 +204,7 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, []EntryError{{Code: EmptyName}}
+		return nil, []EntryError{{Code: EmptyName, Value: brief(text)}}
 	}
 	return names, notes
 }
@@ -166,13 +212,15 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 // parseCounts reads an object of name to count. clean makes cards of a name.
 func parseCounts(text string, parser Parser, clean func(string) ([]string, []EntryError)) ([]CardCount, []EntryError) {
 	trimmed := strings.TrimSpace(text)
-	switch {
-	case trimmed == "" || trimmed == "null":
+	if trimmed == "" || trimmed == "null" {
 		return nil, nil
-	case !json.Valid([]byte(trimmed)):
-		return nil, []EntryError{{Code: Syntax}}
+	}
+	if fault := jsonFault([]byte(trimmed), strings.Index(text, trimmed)); fault != "" {
+		return nil, []EntryError{{Code: Syntax, Value: fault}}
+	}
+	switch {
 	case trimmed[0] != '{':
-		return nil, []EntryError{{Code: NotObject}}
+		return nil, []EntryError{{Code: NotObject, Value: brief(trimmed)}}
 	case parser == FailToZero:
 		return decodeCounts(trimmed)
 	}
@@ -181,16 +229,34 @@ func parseCounts(text string, parser Parser, clean func(string) ([]string, []Ent
 	return r.kept(), r.faults
 }
 
+// jsonFault says why a text, which begins after so many bytes, is no JSON, and where;
+// empty if it is some.
+func jsonFault(text []byte, after int) string {
+	var value json.RawMessage
+	err := json.Unmarshal(text, &value)
+	if err == nil {
+		return ""
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("%v at byte %d", err, syntax.Offset+int64(after))
+	}
+	return err.Error()
+}
+
 // decodeCounts takes what Go decodes into a map[string]int, or nothing.
 func decodeCounts(text string) ([]CardCount, []EntryError) {
-	var counts map[string]int64
-	if err := json.Unmarshal([]byte(text), &counts); err != nil {
-		fault := EntryError{Code: WrongType}
-		var typeErr *json.UnmarshalTypeError
-		if errors.As(err, &typeErr) && strings.HasPrefix(typeErr.Value, "number") {
-			fault.Code = NotInteger
+	counts := map[string]int64{}
+	for name, value := range members(text) {
+		var count int64
+		if err := json.Unmarshal(value, &count); err != nil {
+			fault := EntryError{Code: WrongType, Value: fmt.Sprintf("%s for %q", brief(string(value)), brief(name))}
+			if isNumber(value) {
+				fault.Code = NotInteger
+			}
+			return nil, []EntryError{fault}
 		}
-		return nil, []EntryError{fault}
+		counts[name] = count
 	}
 	entries := make([]CardCount, 0, len(counts))
 	for _, name := range sorted(counts) {
@@ -199,35 +265,54 @@ func decodeCounts(text string) ([]CardCount, []EntryError) {
 	return entries, nil
 }
 
-// countReader reads the entries of a valid JSON object one by one, which a map
-// would not keep apart.
+// members returns the members of a valid JSON object in the order in which they are
+// written, which a map would not keep apart.
+func members(text string) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		dec := json.NewDecoder(strings.NewReader(text))
+		_, _ = dec.Token() // the brace: the text is valid
+		for dec.More() {
+			token, _ := dec.Token()
+			name, _ := token.(string)
+			var value json.RawMessage
+			if dec.Decode(&value) != nil || !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+func isNumber(value json.RawMessage) bool {
+	return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
+}
+
+// countReader reads the entries of an object one by one.
 type countReader struct {
 	entries []CardCount
 	keys    []string       // of entries
 	times   map[string]int // how often a key was there, bad entries included
+	first   map[string]string
 	faults  []EntryError
 }
 
 func (r *countReader) read(text string, clean func(string) ([]string, []EntryError)) {
-	r.times = map[string]int{}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	_, _ = dec.Token() // the brace: the text is valid
-	for dec.More() {
-		token, _ := dec.Token()
-		name, _ := token.(string)
+	r.times, r.first = map[string]int{}, map[string]string{}
+	for name, value := range members(text) {
 		cards, faults := clean(name)
-		key := strings.Join(cards, "|")
-		count, code := readCount(dec)
+		key, written := strings.Join(cards, "|"), brief(string(value))
 		r.faults = append(r.faults, faults...)
 		if cards == nil {
 			continue
 		}
-		if r.times[key]++; r.times[key] == 2 {
-			r.faults = append(r.faults, EntryError{key, Duplicate})
+		switch r.times[key]++; r.times[key] {
+		case 1:
+			r.first[key] = written
+		case 2:
+			r.faults = append(r.faults, EntryError{Name: key, Code: Duplicate, Value: r.first[key] + " and " + written})
 		}
+		count, code := parseCount(value)
 		if code != 0 {
-			r.faults = append(r.faults, EntryError{key, code})
+			r.faults = append(r.faults, EntryError{Name: key, Code: code, Value: written})
 			continue
 		}
 		r.entries = append(r.entries, CardCount{cards, count})
@@ -245,32 +330,14 @@ func (r *countReader) kept() (entries []CardCount) {
 	return entries
 }
 
-// readCount reads a value of any type, and says what is wrong with it.
-func readCount(dec *json.Decoder) (int64, Code) {
-	token, _ := dec.Token()
-	switch v := token.(type) {
-	case json.Number:
-		return parseCount(string(v))
-	case json.Delim:
-		for depth := 1; depth > 0; {
-			token, err := dec.Token()
-			if err != nil {
-				return 0, WrongType
-			}
-			switch token {
-			case json.Delim('{'), json.Delim('['):
-				depth++
-			case json.Delim('}'), json.Delim(']'):
-				depth--
-			}
-		}
-	}
-	return 0, WrongType
-}
-
-// parseCount reads a JSON number that must be an integer literal.
-func parseCount(text string) (int64, Code) {
-	if strings.ContainsAny(text, ".eE") {
+// parseCount reads a JSON value that must be an integer literal, and says what is wrong
+// with it.
+func parseCount(value json.RawMessage) (int64, Code) {
+	text := string(value)
+	switch {
+	case !isNumber(value):
+		return 0, WrongType
+	case strings.ContainsAny(text, ".eE"):
 		return 0, NotInteger
 	}
 	digits, negative := strings.CutPrefix(text, "-")

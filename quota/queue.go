@@ -26,10 +26,11 @@ type Queue struct {
 	// follow [Config.Missing].
 	Mentioned []int
 
-	// Denied lists cards, by dimension, that the queue may not use although
-	// Capability doesn't mention them, not even as a parent: entries of the
-	// annotation that can't be read. They don't count as configured.
-	Denied []int
+	// Denied has cards, by dimension, that the queue may not use although Capability
+	// doesn't mention them, not even as a parent: entries of the annotation that can't
+	// be read, and what is wrong with each, for refusals. They don't count as
+	// configured.
+	Denied map[int]string
 
 	// Ignored are the resources that the description's capability names and that
 	// don't count; [Validate] warns of those that carry cards.

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // QueueSpec is a queue as its object describes it.
@@ -20,7 +23,8 @@ type QueueSpec struct {
 	Annotations map[string]string
 
 	// Cards, if not nil, are whole cards by name in the place of the quota
-	// annotation, for queues that come from a configuration; see [CheckCards].
+	// annotation, for queues that come from a configuration; see [CheckCards]. What is
+	// wrong with them is reported with the field "cards".
 	Cards map[string]int64
 
 	// Of these lists only cpu and memory count; cards come from Cards or from
@@ -29,10 +33,21 @@ type QueueSpec struct {
 }
 
 // CheckCards returns what is wrong with [QueueSpec].Cards, by the rules of
-// [ParseQuota] and sorted by name, to check a configuration before there is a map.
-func CheckCards(cards map[string]int64) []EntryError {
+// [ParseQuota] and sorted by name, to check a configuration before there is a map. It
+// is a [field.ErrorList], with the paths of a map: [A100].
+func CheckCards(cards map[string]int64) error {
 	_, faults := parseCards(cards)
-	return faults
+	var list field.ErrorList
+	for _, fault := range faults {
+		path := (*field.Path)(nil).Key(brief(fault.Name))
+		count, ok := cards[fault.Name]
+		if !ok || fault.Code != Negative && fault.Code != TooLarge {
+			list = append(list, field.Invalid(path, fault.Name, fault.detail()))
+			continue
+		}
+		list = append(list, field.Invalid(path, count, wantCount))
+	}
+	return document.Errors(list)
 }
 
 // parseCards is ParseQuota for cards that are no text.
@@ -45,11 +60,18 @@ func parseCards(cards map[string]int64) ([]CardCount, []EntryError) {
 }
 
 // counts reads one of the annotations of a queue, or the cards in its place.
-func (c *Config) counts(spec *QueueSpec, key string) ([]CardCount, []EntryError) {
+func (c *Config) counts(spec *QueueSpec, key string) (counts []CardCount, faults []EntryError) {
+	where := key
 	if spec.Cards != nil && key == orDefault(c.Keys.Quota, QuotaAnnotation) {
-		return parseCards(spec.Cards)
+		where = "cards"
+		counts, faults = parseCards(spec.Cards)
+	} else {
+		counts, faults = ParseQuota(spec.Annotations[key], c.Parser)
 	}
-	return ParseQuota(spec.Annotations[key], c.Parser)
+	for i := range faults {
+		faults[i].Field = where
+	}
+	return counts, faults
 }
 
 // BuildQueue makes a queue of its description: cpu and memory from the lists,
@@ -65,9 +87,9 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	}
 	b := queueBuilder{m: m, q: &q, config: c, spec: &spec}
 	main := orDefault(c.Keys.Quota, QuotaAnnotation)
-	var mentioned, denied map[int]bool
-	q.Capability, mentioned, denied = b.vector("capability", spec.Capability, main)
-	q.Mentioned, q.Denied = sortedDims(mentioned), sortedDims(denied)
+	var mentioned map[int]bool
+	q.Capability, mentioned, q.Denied = b.vector("capability", spec.Capability, main)
+	q.Mentioned = sortedDims(mentioned)
 	q.Guarantee, _, _ = b.vector("guarantee", spec.Guarantee, orDefault(c.Keys.Guarantee, main))
 	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, orDefault(c.Keys.Deserved, main))
 	q.Ignored = ignored(spec.Capability)
@@ -129,10 +151,10 @@ type queueBuilder struct {
 
 // vector makes one vector of a list and an annotation. mentioned has the
 // dimensions with a good entry, denied the cards with a bad one.
-func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned, denied map[int]bool) {
-	v, mentioned, denied = b.m.NewVector(), map[int]bool{}, map[int]bool{}
+func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, denied map[int]string) {
+	v, mentioned = b.m.NewVector(), map[int]bool{}
 	for _, name := range ignored(list) {
-		b.fault(EntryError{string(name), IgnoredResource})
+		b.fault(EntryError{Name: string(name), Code: IgnoredResource})
 	}
 	for dim, text := range dimNames {
 		name := corev1.ResourceName(text)
@@ -143,7 +165,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		mentioned[dim] = true
 		part, err := b.m.CapacityVector(nil, corev1.ResourceList{name: quantity}, nil)
 		if err != nil || part[dim] >= float64(limitExact) {
-			b.fail(fmt.Errorf("%w: queue %q: %s of %s is %s", ErrBadAmount, b.q.Name, what, name, quantity.String()))
+			b.fail(fmt.Errorf("%w: queue %q: %s of %s", ErrBadAmount, brief(b.q.Name), what, plainFault(dim, quantity)))
 			continue
 		}
 		v[dim] = part[dim]
@@ -153,16 +175,16 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		dim, ok := CardIndex(b.m, count.Cards[0])
 		switch {
 		case count.Cards[0] == "": // of a parser that takes everything
-			faults = append(faults, EntryError{Code: EmptyName})
+			faults = append(faults, EntryError{Code: EmptyName, Field: key})
 		case !ok:
-			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q", ErrUnknownDimension, brief(count.Cards[0]), b.q.Name))
+			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q: %s", ErrUnknownDimension, brief(count.Cards[0]), brief(b.q.Name), wantDimension))
 		case count.Count < 0 || count.Count > maxCards: // the same
-			faults = append(faults, EntryError{count.Cards[0], outOfRange(count.Count)})
+			faults = append(faults, outOfRange(key, count.Cards[0], count.Count))
 		default:
 			v[dim], mentioned[dim] = float64(1000*count.Count), true
 		}
 	}
-	b.deny(denied, faults)
+	denied = b.deny(faults)
 	if !b.read[key] {
 		b.faults = append(b.faults, faults...)
 		if b.read == nil {
@@ -173,27 +195,40 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	return v, mentioned, denied
 }
 
-func outOfRange(count int64) Code {
+// outOfRange is what is wrong with a count that a parser has taken.
+func outOfRange(where, name string, count int64) EntryError {
+	e := EntryError{Name: name, Code: TooLarge, Field: where, Value: strconv.FormatInt(count, 10)}
 	if count < 0 {
-		return Negative
+		e.Code = Negative
 	}
-	return TooLarge
+	return e
 }
 
-// deny notes the cards whose entries can't be used; where the whole text can't be
-// read, all cards: a fault must not open what a good entry would have limited.
-func (b *queueBuilder) deny(denied map[int]bool, faults []EntryError) {
+// deny returns the cards whose entries can't be used, and why; where the whole text
+// can't be read, all cards: a fault must not open what a good entry would have limited.
+func (b *queueBuilder) deny(faults []EntryError) map[int]string {
+	denied := map[int]string{}
+	note := func(dim int, text string) {
+		if _, twice := denied[dim]; !twice {
+			denied[dim] = text
+		}
+	}
 	for _, fault := range faults {
 		if dim, ok := CardIndex(b.m, fault.Name); ok {
-			denied[dim] = true
+			note(dim, fault.text())
 			continue
 		}
+		if fault.Name != "" || fault.Code == EmptyName {
+			continue
+		}
+		text := fault.text()
 		for dim, name := range b.m.All() {
-			if _, isCard := cardOf(b.m, dim, name); isCard && fault.Name == "" && fault.Code != EmptyName {
-				denied[dim] = true
+			if _, isCard := cardOf(b.m, dim, name); isCard {
+				note(dim, text)
 			}
 		}
 	}
+	return denied
 }
 
 func (b *queueBuilder) fault(e EntryError) {

@@ -119,8 +119,11 @@ func TestBuildQueue(t *testing.T) {
 // TestCheckCards: the faults are those of BuildQueue, and the names those of the map.
 func TestCheckCards(t *testing.T) {
 	cards := map[string]int64{"A": 2, "B": -1, "a|b": 1}
-	if got, want := entries(nil, CheckCards(cards)), "[B Negative, a|b AlternativesInQuota]"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	err := CheckCards(cards)
+	want := `[[B]: Invalid value: -1: want a whole number of cards from 0 to 9007199254740, in digits, ` +
+		`[a|b]: Invalid value: "a|b": a quota is of one card, not of alternatives: write an entry for each card]`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 	if faults := CheckCards(nil); faults != nil {
 		t.Error(faults)
@@ -185,7 +188,7 @@ func TestVerbatimNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, faults, err := cfg.BuildQueue(m, spec)
-	if want := []EntryError{{Code: EmptyName}, {"C", Negative}}; err != nil || !slices.Equal(faults, want) {
+	if want := []EntryError{{Code: EmptyName, Field: QuotaAnnotation}, {Name: "C", Code: Negative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
 		t.Fatal(faults, err)
 	}
 	l, err := New(cfg, m, nil, []Queue{q})
@@ -261,8 +264,9 @@ func TestValidate(t *testing.T) {
 		got = append(got, err.Error())
 	}
 	want := []string{
-		`quota: queue "c2" is there twice`, "quota: queues[8] has no name",
-		`quota: queue "n": unknown parent "nope"`, "quota: queues in a cycle: l1, l2",
+		`quota: queues[3]: queue "c2" is there more than once: want other names`, "quota: queues[8] has no name",
+		`quota: queues[4]: queue "n": there is no queue "nope" to be its parent`,
+		"quota: queues are parents of each other in a cycle: l1, l2",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("errors\n%s", strings.Join(got, "\n"))
@@ -272,12 +276,12 @@ func TestValidate(t *testing.T) {
 		got = append(got, w.String())
 	}
 	want = []string{
-		`queue "b": guarantee of B 4000 is above its capability 3000`,
-		`queue "c1": capability of A 6000 is above its parent's 4000`,
-		`queue "p": its children's guarantees of A, 2000, are above its own, 1000`,
-		`queue "b": no node has card B`,
-		`queue "b": the capability of nvidia.com/gpu limits no cards; use the quota annotation`,
-		`quotas of A, 4000, are above the cluster's 3000`,
+		`queue "b": its guarantee of B, 4 cards, is above its capability, 3 cards`,
+		`queue "c1": its capability of A, 6 cards, is above its parent's, 4 cards`,
+		`queue "p": its children's guarantees of A, 2 cards, are above its own, 1 card`,
+		`queue "b": its quota of B is 3 cards, and no node has that card`,
+		`queue "b": its capability of nvidia.com/gpu limits no cards: write them into the quota annotation`,
+		`the quotas of A, 4 cards, are above what the cluster has, 3 cards`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("warnings\n%s", strings.Join(got, "\n"))

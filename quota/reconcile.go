@@ -657,7 +657,7 @@ func (r *reconciler) tooLarge() error {
 		var err error
 		r.sumJob(l.jobs[id], r.byID[id], func(q *queue, dim int32, amount int64) {
 			if !sums.add(q, dim, amount) && err == nil {
-				err = overflow("job", id, amount, l.resource(int(dim)))
+				err = l.overflowAt("job", id, amount, dim)
 			}
 		})
 		if err != nil {

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // ResolveTask works out what a task is charged.
@@ -128,6 +130,30 @@ func (l *Ledger) resolver() *resolver {
 	return &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m}
 }
 
+// noteIn keeps notes on what stands somewhere, and returns them with that place.
+func (r *resolver) noteIn(where string, notes ...EntryError) []EntryError {
+	for i := range notes {
+		notes[i].Field = where
+	}
+	r.note(notes...)
+	return notes
+}
+
+// cardsOn lists the cards of a node for a message.
+func (r *resolver) cardsOn(on *cardSet) string {
+	var names []string
+	for dim, name := range r.cards {
+		if on.has(int32(dim)) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "no cards, or isn't known"
+	}
+	slices.Sort(names)
+	return some(names)
+}
+
 // note keeps a note, once.
 func (r *resolver) note(notes ...EntryError) {
 	for _, n := range notes {
@@ -184,8 +210,18 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 		requests = p.requests
 	}
 	cpu, mem, fault := r.plainAmounts(requests)
-	if fault != "" {
-		t.fail("%s", fault)
+	switch {
+	case fault != "" && task.Request == nil && p.pod != nil:
+		for dim, name := range dimNames {
+			if one := faultIn(p.pod, wantPlain(dim), func(of corev1.ResourceName, q *resource.Quantity) bool {
+				return string(of) == name && r.isBad(of, *q)
+			}); one != "" {
+				t.fail("%s", one)
+			}
+		}
+		t.fail("the pod as a whole: %s", fault)
+	case fault != "":
+		t.fail("request: %s", fault)
 	}
 	switch {
 	case t.invalid != "":
@@ -215,29 +251,36 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	}
 	p.pod = pod
 	carries := func(name corev1.ResourceName) bool { return len(r.found.carried[name]) > 0 }
-	if fault := negativeIn(pod, carries); fault != "" {
+	if fault := faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
+		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name))
+	}); fault != "" {
 		return p, fault
 	}
 	var limits corev1.ResourceList
-	var rounded []EntryError
 	p.requests, limits = vectormap.PodTotals(pod, vectormap.PodOptions{APIServerDefaults: true})
-	for name, q := range limits {
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		q := limits[name]
 		if !carries(name) {
 			continue
 		}
-		if q.CmpInt64(maxCards) > 0 {
-			return p, "the pod asks for too many cards"
+		if tooMany(&q) {
+			want := fmt.Sprintf("at most %d", int64(maxCards))
+			one := faultIn(pod, want, func(of corev1.ResourceName, q *resource.Quantity) bool { return of == name && tooMany(q) })
+			return p, cmp.Or(one, fmt.Sprintf("the pod as a whole requests %s of %s: want %s", brief(quantity.Text(q)), name, want))
 		}
 		whole := q.Value() // rounded up
 		if q.CmpInt64(whole) != 0 {
-			rounded = append(rounded, EntryError{string(name), RoundedUp})
+			r.note(EntryError{Name: string(name), Code: RoundedUp, Value: quantity.Text(q)})
 		}
 		p.cards = append(p.cards, podCards{name, whole})
 	}
-	slices.SortFunc(p.cards, func(a, b podCards) int { return cmp.Compare(a.resource, b.resource) })
-	slices.SortFunc(rounded, func(a, b EntryError) int { return cmp.Compare(a.Name, b.Name) })
-	r.note(rounded...)
 	return p, ""
+}
+
+// tooMany reports whether an amount is more cards than a request may have.
+func tooMany(q *resource.Quantity) bool {
+	bounded := quantity.Bounded(*q)
+	return bounded.CmpInt64(maxCards) > 0
 }
 
 // annotation returns what the pod says of its cards; empty: nothing.
@@ -261,10 +304,29 @@ func (r *resolver) plainAmounts(list corev1.ResourceList) (cpu, mem int64, inval
 		return 0, 0, ""
 	}
 	v, err := r.m.RequestVector(nil, plain, nil)
-	if err != nil {
-		return 0, 0, brief(err.Error())
+	if err == nil {
+		return int64(v[vectormap.CPU]), int64(v[vectormap.Memory]), ""
 	}
-	return int64(v[vectormap.CPU]), int64(v[vectormap.Memory]), ""
+	for dim, text := range dimNames {
+		if name := corev1.ResourceName(text); r.isBad(name, plain[name]) {
+			return 0, 0, plainFault(dim, plain[name])
+		}
+	}
+	return 0, 0, brief(err.Error())
+}
+
+// isBad reports whether no request can have an amount of cpu or memory.
+func (r *resolver) isBad(name corev1.ResourceName, q resource.Quantity) bool {
+	_, err := r.m.RequestVector(nil, corev1.ResourceList{name: q}, nil)
+	return err != nil
+}
+
+// wantPlain is what an amount of cpu or memory must be.
+func wantPlain(dim int) string { return "0 to less than 2^53 " + plainUnits[dim] }
+
+// plainFault says that nothing can have an amount of cpu or memory.
+func plainFault(dim int, q resource.Quantity) string {
+	return fmt.Sprintf("%s is %s: want %s", dimNames[dim], brief(quantity.Text(q)), wantPlain(dim))
 }
 
 // claimed makes items of cards that a caller lists.
@@ -272,18 +334,18 @@ func (r *resolver) claimed(t *TaskRequest, cards []CardCount) (drafts []draft, e
 	byKey := map[string]int{}
 	for _, c := range cards {
 		if c.Count < 0 || c.Count > maxCards {
-			return nil, fmt.Errorf("%w: task %q: %d of %q", ErrBadAmount, brief(t.id), c.Count, brief(strings.Join(c.Cards, "|")))
+			return nil, fmt.Errorf("%w: task %q: %v", ErrBadAmount, brief(t.id), outOfRange("cards", brief(strings.Join(c.Cards, "|")), c.Count).text())
 		}
 		names, notes := ParseAlternatives(strings.Join(c.Cards, "|"))
-		r.note(notes...)
+		r.noteIn("cards", notes...)
 		if names == nil {
-			t.fail("cards: %s", notes[0].text())
+			t.fail("%s", notes[0].text())
 			continue
 		}
 		d := draft{names: names, milli: 1000 * c.Count}
 		for i, name := range names {
 			if _, known := r.found.known[name]; !known {
-				r.note(EntryError{name, UnknownCard})
+				r.note(r.unknown("cards", name, nil))
 				continue
 			}
 			d.left = append(d.left, i)
@@ -292,12 +354,12 @@ func (r *resolver) claimed(t *TaskRequest, cards []CardCount) (drafts []draft, e
 		at, again := byKey[key]
 		switch {
 		case len(d.left) == 0:
-			t.fail("nobody knows any of %s", brief(strings.Join(names, "|")))
+			t.fail("%s", r.noneKnown("cards", names, nil))
 		case !again:
 			byKey[key] = len(drafts)
 			drafts = append(drafts, d)
 		case !addExact(&drafts[at].milli, d.milli):
-			return nil, overflow("task", t.id, d.milli, brief(key))
+			return nil, overflow("task", t.id, unitCards.text(d.milli), key)
 		}
 	}
 	return drafts, nil
@@ -323,8 +385,11 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 			continue
 		}
 		d := r.anyOf(a)
-		if unnamed == Refuse || len(d.left) == 0 {
-			t.fail("the pod names none of the cards of %s", a.resource)
+		switch key := orDefault(r.l.cfg.Keys.Name, NameAnnotation); {
+		case len(d.left) == 0:
+			t.fail("the pod requests %d of %s, whose cards have names that %s can't have: %s", a.count, a.resource, key, some(r.found.carried[a.resource]))
+		case unnamed == Refuse:
+			t.fail("the pod requests %d of %s, and %s names no card of it: want one of %s", a.count, a.resource, key, some(d.names))
 		}
 		drafts = append(drafts, d)
 	}
@@ -333,32 +398,66 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 
 // named makes an item of the annotation's cards.
 func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d draft) {
+	key := orDefault(r.l.cfg.Keys.Name, NameAnnotation)
 	names, notes := ParseAlternatives(text)
-	r.note(notes...)
+	notes = r.noteIn(key, notes...)
 	if names == nil {
-		t.fail("annotation: %s", notes[0].text())
+		t.fail("%s", notes[0].text())
 		return d
 	}
 	d.names = names
+	var dropped []EntryError
 	for i, name := range names {
 		resources, known := r.found.known[name]
 		a, ok := choose(resources, amounts, d.resource)
 		switch {
 		case !known:
-			r.note(EntryError{name, UnknownCard})
+			dropped = append(dropped, r.unknown(key, name, nil))
 		case !ok:
-			r.note(EntryError{name, NoResourceForCard})
+			dropped = append(dropped, EntryError{Name: name, Code: NoResourceForCard, Field: key, Value: joined(resources)})
 		case d.left != nil && a.resource != d.resource:
-			r.note(EntryError{name, DifferentResource})
+			dropped = append(dropped, EntryError{Name: name, Code: DifferentResource, Field: key, Value: string(a.resource)})
 		default:
 			d.resource, d.milli = a.resource, 1000*a.count
 			d.left = append(d.left, i)
 		}
 	}
+	r.note(dropped...)
 	if d.left == nil {
-		t.fail("the pod can have none of %s", brief(strings.Join(names, "|")))
+		// What is known may be carried by a resource that the pod could request.
+		if at := slices.IndexFunc(dropped, func(e EntryError) bool { return e.Code != UnknownCard }); at >= 0 {
+			t.fail("%s", dropped[at].text())
+		}
+		t.fail("%s", r.noneKnown(key, names, nil))
 	}
 	return d
+}
+
+// joined lists resources for a message.
+func joined(resources []corev1.ResourceName) string {
+	names := make([]string, len(resources))
+	for i, name := range resources {
+		names[i] = string(name)
+	}
+	return strings.Join(names, " or ")
+}
+
+// unknown is the note on a card that isn't known; more are known beside those that
+// were discovered or declared.
+func (r *resolver) unknown(where, name string, more []string) EntryError {
+	return EntryError{Name: brief(name), Code: UnknownCard, Field: where, Value: some(r.knownCards(more))}
+}
+
+// knownCards lists the cards that are known, and more.
+func (r *resolver) knownCards(more []string) []string {
+	names := slices.AppendSeq(slices.Clone(more), maps.Keys(r.found.known))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// noneKnown says that no card of a list is known.
+func (r *resolver) noneKnown(where string, names, more []string) string {
+	return fmt.Sprintf("%s: no card of %q is known: known are %s", where, brief(strings.Join(names, "|")), some(r.knownCards(more)))
 }
 
 // choose returns that one of the resources of a card that the pod asks for: the
@@ -391,6 +490,10 @@ func (r *resolver) anyOf(a podCards) draft {
 // separate makes items of drafts so that no card is in two of them.
 func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 	taken := map[string]int{}
+	keys := make([]string, len(drafts))
+	for i := range drafts {
+		keys[i] = drafts[i].key()
+	}
 	for _, single := range []bool{true, false} {
 		for i := range drafts {
 			d := &drafts[i]
@@ -400,14 +503,14 @@ func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 			d.left = slices.DeleteFunc(d.left, func(k int) bool {
 				by, isTaken := taken[d.names[k]]
 				if isTaken && by != i {
-					r.note(EntryError{d.names[k], SharedCard})
+					r.note(EntryError{Name: d.names[k], Code: SharedCard, Value: brief(keys[by])})
 					return true
 				}
 				taken[d.names[k]] = i
 				return false
 			})
 			if len(d.left) == 0 {
-				t.fail("other items of the task have all of %s", brief(strings.Join(d.names, "|")))
+				t.fail("other items of the task have all of %s: a card counts in one item only", brief(keys[i]))
 				return
 			}
 		}
@@ -453,7 +556,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 	for i := range t.items {
 		at := slices.IndexFunc(t.items[i].alts.cards, on.has)
 		if at < 0 {
-			t.fail("node %s has none of %s", brief(node), brief(t.items[i].alts.key))
+			t.fail("node %q has none of %s: it has %s", brief(node), brief(t.items[i].alts.key), r.cardsOn(on))
 			t.cpu, t.mem, t.items = 0, 0, nil
 			return
 		}
@@ -461,31 +564,34 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 	}
 }
 
-// negativeIn names an amount below 0 of cpu, memory or a resource that carries
-// cards, wherever in the pod it stands: a sum could hide it.
-func negativeIn(pod *corev1.Pod, carries func(corev1.ResourceName) bool) string {
-	look := func(list corev1.ResourceList) (found string) {
+// faultIn names an amount that is bad, with its path, wherever in the pod it stands: a
+// sum could hide it. want is what would be right.
+func faultIn(pod *corev1.Pod, want string, bad func(corev1.ResourceName, *resource.Quantity) bool) string {
+	look := func(list corev1.ResourceList, path func() string) (found string) {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
-			counts := name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name)
-			if q := list[name]; q.Sign() < 0 && counts {
-				return fmt.Sprintf("the pod asks for %s of %s", brief(q.String()), name)
+			if q := list[name]; bad(name, &q) {
+				return fmt.Sprintf("%s[%s] is %s: want %s", path(), name, brief(quantity.Text(q)), want)
 			}
 		}
 		return ""
 	}
-	lists := []corev1.ResourceList{pod.Spec.Overhead}
-	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range containers {
-			lists = append(lists, containers[i].Resources.Requests, containers[i].Resources.Limits)
-		}
-	}
-	if r := pod.Spec.Resources; r != nil {
-		lists = append(lists, r.Requests, r.Limits)
-	}
-	for _, list := range lists {
-		if found := look(list); found != "" {
+	both := func(r *corev1.ResourceRequirements, path func() string) string {
+		if found := look(r.Requests, func() string { return path() + ".requests" }); found != "" {
 			return found
 		}
+		return look(r.Limits, func() string { return path() + ".limits" })
 	}
-	return ""
+	found := look(pod.Spec.Overhead, func() string { return "spec.overhead" })
+	for _, of := range []struct {
+		name       string
+		containers []corev1.Container
+	}{{"containers", pod.Spec.Containers}, {"initContainers", pod.Spec.InitContainers}} {
+		for i := 0; i < len(of.containers) && found == ""; i++ {
+			found = both(&of.containers[i].Resources, func() string { return fmt.Sprintf("spec.%s[%d].resources", of.name, i) })
+		}
+	}
+	if r := pod.Spec.Resources; r != nil && found == "" {
+		found = both(r, func() string { return "spec.resources" })
+	}
+	return found
 }

@@ -114,9 +114,9 @@ func (w *world) sayTask(task Task) (need, notes string) {
 func TestResolveTaskNames(t *testing.T) {
 	for _, c := range []struct{ cards, limits, want, notes string }{
 		{"A100", "gpu:2", "0/0 A100:2000", ""},
-		{"A100", "cpu:2", "invalid: the pod can have none of A100", "A100 NoResourceForCard"},
-		{"Ghost", "gpu:2", "invalid: the pod can have none of Ghost", "Ghost UnknownCard"},
-		{"Ghost|Spook", "gpu:2", "invalid: the pod can have none of Ghost|Spook", "Ghost UnknownCard, Spook UnknownCard"},
+		{"A100", "cpu:2", `invalid: volcano.sh/card.name: card "A100": this card is carried by nvidia.com/gpu, of which the pod requests none`, "A100 NoResourceForCard"},
+		{"Ghost", "gpu:2", `invalid: volcano.sh/card.name: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
+		{"Ghost|Spook", "gpu:2", `invalid: volcano.sh/card.name: no card of "Ghost|Spook" is known: known are A100, H100, M`, "Ghost UnknownCard, Spook UnknownCard"},
 		{"A100 | H100", "gpu:1", "0/0 A100|H100:1000", ""},
 		{"A100|A100|H100", "gpu:1", "0/0 A100|H100:1000", "A100 DuplicateAlternative"},
 		{"A100|Ghost", "gpu:1", "0/0 A100:1000", "Ghost UnknownCard"},
@@ -132,10 +132,10 @@ func TestResolveTaskNames(t *testing.T) {
 		{"  ", "gpu:2", "0/0 A100|H100:2000", ""},
 		{"", "cpu:2 mem:1Ki", "2000/1024", ""},
 		{"", "gpu.shared:2 pods:7", "0/0", ""}, // carries no card
-		{"|", "gpu:2", "invalid: annotation: there is no name", "EmptyName"},
+		{"|", "gpu:2", `invalid: volcano.sh/card.name: "|" names no card`, "EmptyName"},
 		{"A100", "gpu:1500m", "0/0 A100:2000", "nvidia.com/gpu RoundedUp"},
 		{"A100", "cpu:1n mem:1m gpu:1", "1/1 A100:1000", ""},
-		{"Quoted", "gpu:1", "invalid: the pod can have none of Quoted", "Quoted UnknownCard"},
+		{"Quoted", "gpu:1", `invalid: volcano.sh/card.name: no card of "Quoted" is known: known are A100, H100, M`, "Quoted UnknownCard"},
 	} {
 		w := fleet(t, Config{})
 		if need, notes := w.sayTask(Task{Pod: podOf(c.cards, c.limits)}); need != c.want || notes != c.notes {
@@ -149,9 +149,9 @@ func TestResolveTaskUnnamed(t *testing.T) {
 		unnamed             Unnamed
 		cards, limits, want string
 	}{
-		{Refuse, "", "gpu:1", "invalid: the pod names none of the cards of nvidia.com/gpu"},
+		{Refuse, "", "gpu:1", "invalid: the pod requests 1 of nvidia.com/gpu, and volcano.sh/card.name names no card of it: want one of A100, H100"},
 		{Refuse, "A100", "gpu:1", "0/0 A100:1000"},
-		{Refuse, "A100", "gpu:1 mig-1g.5gb:4", "invalid: the pod names none of the cards of nvidia.com/mig-1g.5gb"},
+		{Refuse, "A100", "gpu:1 mig-1g.5gb:4", "invalid: the pod requests 4 of nvidia.com/mig-1g.5gb, and volcano.sh/card.name names no card of it: want one of M"},
 		{Refuse, "A100", "gpu:1 mig-1g.5gb:0", "0/0 A100:1000"},
 		{Refuse, "", "cpu:1", "1000/0"},
 		{Ignore, "", "gpu:1", "0/0"},
@@ -242,20 +242,20 @@ func TestResolveTaskAmounts(t *testing.T) {
 		{"an empty one", Task{Pod: podOf("A100", "cpu:8 gpu:1"), Request: corev1.ResourceList{}}, "0/0 A100:1000"},
 		{"no pod", Task{Request: resourceList("cpu:1 mem:1Ki gpu:5")}, "1000/1024"},
 		{"nothing", Task{}, "0/0"},
-		{"negative", Task{Pod: podOf("A100", "gpu:-1")}, "invalid: the pod asks for -1 of nvidia.com/gpu"},
+		{"negative", Task{Pod: podOf("A100", "gpu:-1")}, "invalid: spec.containers[0].resources.requests[nvidia.com/gpu] is -1: want 0 or more"},
 		{"negative, hidden in a sum", Task{Pod: pod(func(s *corev1.PodSpec) {
 			s.Containers = []corev1.Container{with("", "gpu:5"), with("", "gpu:-4")}
-		})}, "invalid: the pod asks for -4 of nvidia.com/gpu"},
+		})}, "invalid: spec.containers[1].resources.limits[nvidia.com/gpu] is -4: want 0 or more"},
 		{"negative, of an init container", Task{Pod: pod(func(s *corev1.PodSpec) {
 			s.Containers = []corev1.Container{with("", "gpu:5")}
 			s.InitContainers = []corev1.Container{with("mem:-1", "")}
-		})}, "invalid: the pod asks for -1 of memory"},
+		})}, "invalid: spec.initContainers[0].resources.requests[memory] is -1: want 0 or more"},
 		{"negative, of no matter", Task{Pod: podOf("A100", "gpu:1 other:-1")}, "0/0 A100:1000"},
 		{"most", Task{Pod: podOf("A100", "gpu:9007199254740")}, "0/0 A100:9007199254740000"},
-		{"too many", Task{Pod: podOf("A100", "gpu:9007199254741")}, "invalid: the pod asks for too many cards"},
-		{"far too many", Task{Pod: podOf("A100", "gpu:9E")}, "invalid: the pod asks for too many cards"},
-		{"too much cpu", Task{Pod: podOf("A100", "gpu:1 cpu:9E")}, "invalid: cpu: amount 9E is too large: want less than 2^53 thousandths of a CPU"},
-		{"a negative request", Task{Request: resourceList("cpu:-1")}, "invalid: cpu: amount -1 is negative: want 0 or more"},
+		{"too many", Task{Pod: podOf("A100", "gpu:9007199254741")}, "invalid: spec.containers[0].resources.requests[nvidia.com/gpu] is 9007199254741: want at most 9007199254740"},
+		{"far too many", Task{Pod: podOf("A100", "gpu:9E")}, "invalid: spec.containers[0].resources.requests[nvidia.com/gpu] is 9E: want at most 9007199254740"},
+		{"too much cpu", Task{Pod: podOf("A100", "gpu:1 cpu:9E")}, "invalid: spec.containers[0].resources.requests[cpu] is 9E: want 0 to less than 2^53 milli-cores"},
+		{"a negative request", Task{Request: resourceList("cpu:-1")}, "invalid: request: cpu is -1: want 0 to less than 2^53 milli-cores"},
 	} {
 		w := fleet(t, Config{})
 		if need, _ := w.sayTask(c.task); need != c.want {
@@ -285,15 +285,15 @@ func TestResolveTaskClaims(t *testing.T) {
 		{"A100:1 A100:2", "0/0 A100:3000", ""},
 		{"A100:1 A100|Ghost:2", "0/0 A100:3000", "Ghost UnknownCard"},
 		{"A100|A100|H100:1", "0/0 A100|H100:1000", "A100 DuplicateAlternative"},
-		{"Ghost:1", "invalid: nobody knows any of Ghost", "Ghost UnknownCard"},
-		{"A100:1 |:1", "invalid: cards: there is no name", "EmptyName"},
-		{"A100:-1", `quota: bad amount: task "t": -1 of "A100"`, ""},
-		{"A100:9007199254741", `quota: bad amount: task "t": 9007199254741 of "A100"`, ""},
-		{"A100:9007199254740 A100:1", `quota: sum too large: task "t": 1000 of A100`, ""},
+		{"Ghost:1", `invalid: cards: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
+		{"A100:1 |:1", `invalid: cards: "|" names no card`, "EmptyName"},
+		{"A100:-1", `quota: bad amount: task "t": cards: entry "A100": the count is -1: want a whole number of cards from 0 to 9007199254740, in digits`, ""},
+		{"A100:9007199254741", `quota: bad amount: task "t": cards: entry "A100": the count is 9007199254741: want a whole number of cards from 0 to 9007199254740, in digits`, ""},
+		{"A100:9007199254740 A100:1", `quota: sum too large: task "t": 1 card of A100: want sums below 2^53 milli-cores, bytes or milli-cards`, ""},
 		// No card is in two items.
 		{"A100|H100:1 A100:2", "0/0 H100:1000 A100:2000", "A100 SharedCard"},
 		{"A100|H100:1 H100|M:2", "0/0 A100|H100:1000 M:2000", "H100 SharedCard"},
-		{"A100|H100:1 H100|A100:2", "invalid: other items of the task have all of H100|A100", "H100 SharedCard, A100 SharedCard"},
+		{"A100|H100:1 H100|A100:2", "invalid: other items of the task have all of H100|A100: a card counts in one item only", "H100 SharedCard, A100 SharedCard"},
 		{"A100|H100:0 H100|A100:2", "0/0 H100|A100:2000", ""},
 	} {
 		w := fleet(t, Config{})
@@ -308,7 +308,7 @@ func TestResolveTaskClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	need, notes := w.sayTask(Task{Pod: podOf("Quoted", "gpu:1")})
-	w.want(need+" "+notes, "invalid: the pod can have none of Quoted Quoted NoResourceForCard")
+	w.want(need+" "+notes, `invalid: volcano.sh/card.name: card "Quoted": no resource carries this card: a pod gets it by a claim, and the task's Cards list it Quoted NoResourceForCard`)
 	need, _ = w.sayTask(Task{Cards: cards("Quoted:2")})
 	w.want(need, "0/0 Quoted:2000")
 }
@@ -374,8 +374,8 @@ func TestSnapshotOfManyAlternatives(t *testing.T) {
 func TestResolveTaskUnwritableCard(t *testing.T) {
 	w := worldOf(t, Config{}, map[string]string{"n": "A|B@nvidia.com/other:1 A:1"}, "q", "A:1")
 	for _, c := range []struct{ cards, limits, want string }{
-		{"", "other:1", "invalid: the pod names none of the cards of nvidia.com/other"},
-		{"A|B", "other:1", "invalid: the pod can have none of A|B"},
+		{"", "other:1", "invalid: the pod requests 1 of nvidia.com/other, whose cards have names that volcano.sh/card.name can't have: A|B"},
+		{"A|B", "other:1", `invalid: volcano.sh/card.name: card "A": this card is carried by nvidia.com/gpu, of which the pod requests none`},
 		{"A|B", "gpu:1", "0/0 A:1000"},
 	} {
 		need, _ := w.sayTask(Task{Pod: podOf(c.cards, c.limits)})
@@ -395,9 +395,9 @@ func TestResolveTaskBound(t *testing.T) {
 	w.want(w.allocatable(pod("A100|H100", "both"), ""), "Scalar 0 of 0 at q") // the first that the node has
 	w.want(w.allocatable(pod("H100|A100", "both"), ""), "H100")
 	need, _ := w.sayTask(Task{Pod: pod("H100", "a")})
-	w.want(need, "invalid: node a has none of H100")
+	w.want(need, `invalid: node "a" has none of H100: it has A100, M`)
 	need, _ = w.sayTask(Task{Pod: pod("H100", ""), Node: "gone"})
-	w.want(need, "invalid: node gone has none of H100")
+	w.want(need, `invalid: node "gone" has none of H100: it has no cards, or isn't known`)
 	need, _ = w.sayTask(Task{Node: "gone", Request: resourceList("cpu:1")})
 	w.want(need, "1000/0")
 
@@ -419,7 +419,7 @@ func TestResolveTaskBound(t *testing.T) {
 	bound, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod("A100|H100", "h")})
 	w.want(sayCharged(w.Commit(free)), "H100")
 	w.want(sayCharged(w.Commit(bound)), "repeat")
-	w.want(sayCharged(w.Commit(bound, "A100")), ErrConflict.Error()+`: task "t": it is charged already`)
+	w.want(sayCharged(w.Commit(bound, "A100")), ErrConflict.Error()+`: task "t": it is charged on H100, which is not among the cards of this commit`)
 }
 
 func sayCharged(a Answer, err error) string {
@@ -487,7 +487,7 @@ func TestResolveErrors(t *testing.T) {
 		{"negative unit", Job{Min: items("A100", 1000, -1000)}, ErrBadAmount},
 		{"no multiple of its unit", Job{Min: items("A100", 3000, 2000)}, ErrBadAmount},
 		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), Mix: &any}, ErrBadAmount},
-		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: EmptyName}},
+		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: EmptyName, Field: `job "j": min`, Value: " "}},
 		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrOverflow},
 		{"a task's cards", Job{Tasks: []Task{{Cards: []CardCount{{[]string{"A100"}, -1}}}}}, ErrBadAmount},
 	} {
@@ -579,24 +579,24 @@ func TestResolveJob(t *testing.T) {
 		{"an annotation under AnyMix", Config{Mix: AnyMix}, Job{Annotations: asks(`{"A100|H100":4}`)}, "0/0 A100|H100:4000", ""},
 
 		{"a pod that can't be told", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: slices.Concat(pods(1, "A100", "gpu:1"), pods(1, "Ghost", "gpu:1"))},
-			`invalid: task "t": the pod can have none of Ghost`, "Ghost UnknownCard"},
+			`invalid: task "t": volcano.sh/card.name: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
 		{"that has ended", Config{}, Job{Tasks: slices.Concat(pods(1, "A100", "gpu:1"), status(TaskFailed, pods(1, "Ghost", "gpu:1")))}, "0/0 A100:1000", ""},
 		{"the node of a pod doesn't matter", Config{}, Job{Tasks: []Task{{Pod: podOf("A100", "gpu:1"), Node: "gone"}}}, "0/0 A100:1000", ""},
-		{"sums that are too large", Config{}, Job{Tasks: pods(2, "A100", "gpu:9007199254740")}, "invalid: a sum is too large", ""},
+		{"sums that are too large", Config{}, Job{Tasks: pods(2, "A100", "gpu:9007199254740")}, "invalid: the sum of the job's cards of A100 is 2^53 milli-cards or more: want less", ""},
 
-		{"a bad entry", Config{}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, `invalid: annotation: entry "H100": the count is not written as an integer`, "H100 NotInteger"},
-		{"no JSON", Config{}, Job{Annotations: asks(`{"A100":2`)}, "invalid: annotation: the text is not JSON", "Syntax"},
+		{"a bad entry", Config{}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, `invalid: volcano.sh/card.request: entry "H100": the count is 2.5: want a whole number of cards from 0 to 9007199254740, in digits`, "H100 NotInteger"},
+		{"no JSON", Config{}, Job{Annotations: asks(`{"A100":2`)}, `invalid: volcano.sh/card.request: the text is not JSON: unexpected end of JSON input at byte 9: want a JSON object of cards and counts, such as {"A100": 2}`, "Syntax"},
 		{"upstream's parser", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, "0/0", "NotInteger"},
 		{"with alternatives", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100|H100":2}`)}, "0/0 A100|H100:2000", ""},
 		{"verbatim", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100| H100":2}`)}, "0/0 A100:2000", " H100 UnknownCard"},
-		{"negative", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100":-2}`)}, "invalid: annotation: -2 of A100", "A100 Negative"},
+		{"negative", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100":-2}`)}, `invalid: volcano.sh/card.request: entry "A100": the count is -2: want a whole number of cards from 0 to 9007199254740, in digits`, "A100 Negative"},
 		{"zero", Config{}, Job{Annotations: asks(`{"A100":0}`)}, "0/0", ""},
 		{"notes", Config{}, Job{Annotations: asks(`{"A100||A100|Ghost":2,"A100":1}`)}, "0/0 A100:3000", "EmptyAlternative, A100 DuplicateAlternative, Ghost UnknownCard"},
-		{"unknown cards", Config{}, Job{Annotations: asks(`{"A100":2,"Ghost":1}`)}, "invalid: nobody knows any of Ghost", "Ghost UnknownCard"},
+		{"unknown cards", Config{}, Job{Annotations: asks(`{"A100":2,"Ghost":1}`)}, `invalid: volcano.sh/card.request: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
 		{"another key", Config{Keys: Keys{Request: "x"}}, Job{Annotations: map[string]string{"x": `{"A100":1}`, RequestAnnotation: `{"A100":2}`}}, "0/0 A100:1000", ""},
 
 		{"minResources", Config{}, Job{Annotations: asks(`{"A100":2}`), MinResources: resourceList("cpu:4 mem:4 gpu:7")}, "4000/4 A100:2000", ""},
-		{"negative ones", Config{}, Job{MinResources: resourceList("cpu:-4")}, "invalid: minResources: cpu: amount -4 is negative: want 0 or more", ""},
+		{"negative ones", Config{}, Job{MinResources: resourceList("cpu:-4")}, "invalid: minResources: cpu is -4: want 0 to less than 2^53 milli-cores", ""},
 		{"flag: without pods", flag, Job{Annotations: asks(`{"A100":2}`), MinResources: resourceList("cpu:4 mem:4")}, "0/0 A100:2000", ""},
 		{"flag: without cards", flag, Job{Annotations: asks(`{"A100":0}`), MinResources: resourceList("cpu:4 mem:4")}, "4000/4", ""},
 		{"flag: a part without cards", flag, Job{MinResources: resourceList("cpu:9 mem:4"), Tasks: slices.Concat(pods(2, "A100", "cpu:4 mem:2 gpu:1"), pods(1, "", "cpu:3 mem:5"))}, "3000/4 A100:2000", ""},
@@ -613,7 +613,7 @@ func TestResolveJob(t *testing.T) {
 		{"the flag counts for it", flag, Job{Tasks: pods(1, "", "cpu:1"), Min: &Min{2000, 2, []Item{{[]string{"A100"}, 1000, 0}}}}, "1000/0 A100:1000", ""},
 		{"nothing needed", Config{}, Job{Tasks: pods(1, "A100", "gpu:1"), Min: &Min{}}, "0/0", ""},
 		{"zero of an item", Config{}, Job{Min: &Min{Items: []Item{{Alternatives: []string{"A100"}}}}}, "0/0", ""},
-		{"of unknown cards", Config{}, Job{Min: &Min{Items: []Item{{[]string{"Ghost"}, 1000, 0}}}}, "invalid: nobody knows any of Ghost", "Ghost UnknownCard"},
+		{"of unknown cards", Config{}, Job{Min: &Min{Items: []Item{{[]string{"Ghost"}, 1000, 0}}}}, `invalid: min: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
 	} {
 		w := fleet(t, c.cfg)
 		if need, notes := w.sayJob(c.job); need != c.want || notes != strings.TrimSpace(c.notes) {
@@ -628,13 +628,13 @@ func TestResolveJobQuotaMakesKnown(t *testing.T) {
 	for _, c := range []struct{ org, q, want string }{
 		{"Quoted:4", "A100:1", "0/0 Quoted:2000"},
 		{"A100:1", "Quoted:4", "0/0 Quoted:2000"},
-		{"A100:1", "A100:1", "invalid: nobody knows any of Quoted"},
+		{"A100:1", "A100:1", `invalid: volcano.sh/card.request: no card of "Quoted" is known: known are A100, H100, M`},
 	} {
 		w := fleet(t, Config{}, "org", c.org, "q < org", c.q)
 		need, _ := w.sayJob(Job{Annotations: asks(`{"Quoted":2}`)})
 		w.want(need, c.want)
 		need, _ = w.sayJob(Job{Tasks: []Task{{Pod: podOf("Quoted", "gpu:1")}}})
-		w.want(need, `invalid: task "": the pod can have none of Quoted`)
+		w.want(need, `invalid: task "": volcano.sh/card.name: no card of "Quoted" is known: known are A100, H100, M`)
 	}
 }
 
@@ -651,9 +651,9 @@ func TestResolveJobItems(t *testing.T) {
 		tasks = append(tasks, Task{Pod: podOf("A100|H100", fmt.Sprintf("gpu:%d", i+1))})
 	}
 	need, _ := w.sayJob(Job{Tasks: tasks})
-	w.want(need, "invalid: the job has more than 64 items")
+	w.want(need, "invalid: the job asks for more than 64 different lists of cards: want at most 64")
 	need, _ = w.sayJob(Job{Tasks: append(tasks, tasks...)})
-	w.want(need, "invalid: the job has more than 64 items")
+	w.want(need, "invalid: the job asks for more than 64 different lists of cards: want at most 64")
 	same := SameCard
 	need, _ = w.sayJob(Job{Mix: &same, Tasks: tasks})
 	w.want(need, "0/0 A100|H100:2145000")

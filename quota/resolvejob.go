@@ -31,7 +31,7 @@ func (b *jobBuilder) build() error {
 		b.minResources()
 	}
 	if len(b.items) > maxJobItems {
-		b.fail("the job has more than %d items", maxJobItems)
+		b.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
 	}
 	if b.req.invalid != "" {
 		b.req.cpu, b.req.mem = 0, 0
@@ -70,17 +70,17 @@ func (b *jobBuilder) tasks() error {
 			if task.gated() {
 				milli = 0
 			}
-			if b.job.Min == nil && !b.add(t.items[k].alts, milli, t.items[k].milli) {
-				b.tooLarge()
+			if alts := t.items[k].alts; b.job.Min == nil && !b.add(alts, milli, t.items[k].milli) {
+				b.tooLarge("cards of "+brief(alts.key), "milli-cards")
 			}
 		}
 		if len(t.items) == 0 {
-			b.sum(&b.freeCPU, t.cpu)
-			b.sum(&b.freeMem, t.mem)
+			b.sum(&b.freeCPU, t.cpu, dimCPU)
+			b.sum(&b.freeMem, t.mem, dimMemory)
 		}
 		if task.gated() {
-			b.sum(&b.gatedCPU, t.cpu)
-			b.sum(&b.gatedMem, t.mem)
+			b.sum(&b.gatedCPU, t.cpu, dimCPU)
+			b.sum(&b.gatedMem, t.mem, dimMemory)
 		}
 	}
 	return nil
@@ -113,51 +113,53 @@ func addExact(to *int64, amount int64) bool {
 }
 
 // sum adds amounts of objects, whose sums may make the request invalid.
-func (b *jobBuilder) sum(to *int64, amount int64) {
+func (b *jobBuilder) sum(to *int64, amount int64, dim int32) {
 	if !addExact(to, amount) {
-		b.tooLarge()
+		b.tooLarge(dimNames[dim]+" of the tasks", plainUnits[dim])
 	}
 }
 
-func (b *jobBuilder) tooLarge() { b.fail("a sum is too large") }
+func (b *jobBuilder) tooLarge(what, unit string) {
+	b.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit)
+}
 
 // annotation reads the job's annotation, unless its tasks have cards.
 func (b *jobBuilder) annotation() {
 	if b.hasCards {
 		return
 	}
-	parser := b.l.cfg.Parser
-	counts, notes := ParseRequest(b.job.Annotations[orDefault(b.l.cfg.Keys.Request, RequestAnnotation)], parser)
-	b.note(notes...)
-	for _, n := range notes {
+	parser, key := b.l.cfg.Parser, orDefault(b.l.cfg.Keys.Request, RequestAnnotation)
+	counts, notes := ParseRequest(b.job.Annotations[key], parser)
+	for _, n := range b.noteIn(key, notes...) {
 		if !n.Code.IsNote() && parser != FailToZero {
-			b.fail("annotation: %s", n.text())
+			b.fail("%s", n.text())
 		}
 	}
 	for _, c := range counts {
 		if c.Count < 0 || c.Count > maxCards { // of a parser that takes everything
-			b.note(EntryError{brief(strings.Join(c.Cards, "|")), outOfRange(c.Count)})
-			b.fail("annotation: %d of %s", c.Count, brief(strings.Join(c.Cards, "|")))
+			fault := outOfRange(key, brief(strings.Join(c.Cards, "|")), c.Count)
+			b.note(fault)
+			b.fail("%s", fault.text())
 			continue
 		}
 		names := c.Cards
 		if parser == FailToZero {
 			names = strings.Split(c.Cards[0], "|")
 		}
-		if alts := b.known(names); alts == nil {
-			b.fail("nobody knows any of %s", brief(strings.Join(names, "|")))
+		if alts := b.known(key, names); alts == nil {
+			b.fail("%s", b.noneKnown(key, names, b.inQuotas()))
 		} else if c.Count > 0 {
 			b.hasCards = true
 			if !b.add(alts, 1000*c.Count, defaultUnit) {
-				b.tooLarge()
+				b.tooLarge("cards of "+brief(alts.key), "milli-cards")
 			}
 		}
 	}
 }
 
 // known returns the alternatives that are known, or that a quota names; nil if
-// there are none.
-func (b *jobBuilder) known(names []string) *alternatives {
+// there are none. where is the place of the names.
+func (b *jobBuilder) known(where string, names []string) *alternatives {
 	var cards []int32
 	for _, name := range names {
 		dim, ok := b.dims[name]
@@ -168,7 +170,7 @@ func (b *jobBuilder) known(names []string) *alternatives {
 		}
 		switch {
 		case !ok:
-			b.note(EntryError{brief(name), UnknownCard})
+			b.note(b.unknown(where, name, b.inQuotas()))
 		case !slices.Contains(cards, dim):
 			cards = append(cards, dim)
 		}
@@ -190,6 +192,16 @@ func (l *Ledger) inQuota(name string, dim int) bool {
 		}
 	}
 	return false
+}
+
+// inQuotas lists the cards that the quota of the job's queue, or of one above it, has.
+func (b *jobBuilder) inQuotas() (names []string) {
+	for dim, name := range b.cards {
+		if name != "" && b.l.inQuota(b.req.queue, dim) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // minResources reads cpu and memory, without those of gated tasks.
@@ -221,7 +233,7 @@ func (b *jobBuilder) given(given *Min) error {
 	}
 	for dim, amount := range [...]int64{dimCPU: given.CPU, dimMemory: given.Memory} {
 		if !exact(amount) {
-			return fmt.Errorf("%w: job %q: min of %s is %d", ErrBadAmount, brief(b.req.id), dimNames[dim], amount)
+			return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53 %s", ErrBadAmount, brief(b.req.id), dimNames[dim], amount, plainUnits[dim])
 		}
 	}
 	b.plainMin(given.CPU, given.Memory)
@@ -234,18 +246,27 @@ func (b *jobBuilder) givenItem(it Item) error {
 	if unit == 0 {
 		unit = defaultUnit
 	}
+	const where = "min"
 	names, notes := ParseAlternatives(strings.Join(it.Alternatives, "|"))
-	b.note(notes...)
+	notes = b.noteIn(where, notes...)
 	if names == nil {
-		return fmt.Errorf("quota: job %q: item %q: %w", b.req.id, key, notes[0])
+		notes[0].Field = fmt.Sprintf("job %q: %s", brief(b.req.id), where)
+		return notes[0]
 	}
-	split := it.Unit != 0 || b.req.mix == AnyMix && len(names) > 1
-	if it.Milli < 0 || it.Milli >= limitExact || unit < 0 || split && it.Milli%unit != 0 {
-		return fmt.Errorf("%w: job %q: %d of %q, in units of %d", ErrBadAmount, b.req.id, it.Milli, key, unit)
+	bad := func(what string, amount int64, want string) error {
+		return fmt.Errorf("%w: job %q: item %q: the %s is %d milli-cards: want %s", ErrBadAmount, brief(b.req.id), key, what, amount, want)
 	}
-	alts := b.known(names)
+	switch {
+	case !exact(it.Milli):
+		return bad("amount", it.Milli, "0 to less than 2^53")
+	case unit < 0:
+		return bad("unit", unit, "more than 0, or 0 for 1000")
+	case (it.Unit != 0 || b.req.mix == AnyMix && len(names) > 1) && it.Milli%unit != 0:
+		return bad("amount", it.Milli, fmt.Sprintf("a multiple of the unit, %d", unit))
+	}
+	alts := b.known(where, names)
 	if alts == nil {
-		b.fail("nobody knows any of %s", key)
+		b.fail("%s", b.noneKnown(where, names, b.inQuotas()))
 		return nil
 	}
 	if it.Milli == 0 {
@@ -253,7 +274,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 	}
 	b.hasCards = true
 	if !b.add(alts, it.Milli, unit) {
-		return overflow("job", b.req.id, it.Milli, key)
+		return overflow("job", b.req.id, unitCards.text(it.Milli), key)
 	}
 	return nil
 }

@@ -34,10 +34,18 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 			cards[i] = r.carriedOn(task.node(), ti.resource, cards[:i])
 		}
 		if cards[i] >= 0 && (unnamed || ti.alts.index(cards[i]) < 0) {
-			r.note(EntryError{r.cards[cards[i]], CardMismatch})
+			r.note(EntryError{Name: r.cards[cards[i]], Code: CardMismatch, Value: asked(ti, unnamed)})
 		}
 	}
 	return &sightTask{req: t, on: on, cards: cards}, r.notes, nil
+}
+
+// asked is what a task asks for that runs on another card.
+func asked(ti *taskItem, unnamed bool) string {
+	if unnamed {
+		return "cards that can't be had"
+	}
+	return brief(ti.alts.key)
 }
 
 // carriedOn returns the first card of a node that a resource carries and that

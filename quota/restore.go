@@ -1,11 +1,13 @@
 package quota
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +37,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 		return nil, err
 	}
 	if doc.Seq >= uint64(limitExact) {
-		return nil, broken("seq is %d", doc.Seq)
+		return nil, broken("seq is %d: want less than 2^53", doc.Seq)
 	}
 	if err := doc.sameConfig(&cfg); err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func SnapshotCards(data []byte) ([]string, error) {
 				}
 			}
 		}
-		for _, name := range q.Denied {
+		for name := range q.Denied {
 			if card, ok := strings.CutPrefix(name, cardPrefix); ok {
 				add(card)
 			}
@@ -149,7 +151,7 @@ type snapshotQueue struct {
 	Capability map[string]json.RawMessage
 	Deserved   map[string]json.RawMessage
 	Guarantee  map[string]json.RawMessage
-	Denied     []string
+	Denied     map[string]string
 	Ignored    []corev1.ResourceName
 }
 
@@ -221,24 +223,113 @@ func configOf(c *Config) snapshotConfig {
 // readSnapshot reads the text. Whether it makes sense is for the restorer.
 func readSnapshot(data []byte) (*snapshotDoc, error) {
 	if !json.Valid(data) {
-		return nil, fmt.Errorf("%w: not JSON", ErrFormat)
+		return nil, fmt.Errorf("%w: not JSON: %s", ErrFormat, jsonFault(data, 0))
 	}
-	var head struct{ Format any }
+	var head struct{ Format json.RawMessage }
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("%w: no object", ErrFormat)
+		return nil, fmt.Errorf("%w: %s: want a JSON object with the format %q", ErrFormat, kindOf(data), snapshotFormat)
 	}
-	if head.Format != snapshotFormat {
-		return nil, fmt.Errorf("%w: %.80q, want %q", ErrFormat, fmt.Sprint(head.Format), snapshotFormat)
+	var format string
+	if err := json.Unmarshal(head.Format, &format); err != nil || format != snapshotFormat {
+		written := cmp.Or(brief(string(head.Format)), "missing")
+		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrFormat, written, snapshotFormat)
 	}
 	doc := new(snapshotDoc)
 	if err := json.Unmarshal(data, doc); err != nil {
-		var typeErr *json.UnmarshalTypeError
-		if errors.As(err, &typeErr) {
-			return nil, broken("%s, at byte %d: %.80s is no %v", strings.ToLower(typeErr.Field), typeErr.Offset, typeErr.Value, typeErr.Type)
-		}
-		return nil, broken("%v", err)
+		return nil, broken("%s", decodeFault(err, data))
 	}
 	return doc, nil
+}
+
+// kindOf says what a valid JSON text is.
+func kindOf(text []byte) string {
+	switch text = bytes.TrimLeft(text, " \t\r\n"); text[0] {
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// decodeFault says which field of a JSON text has which value, and what it should
+// have.
+func decodeFault(err error, text []byte) string {
+	var fault *json.UnmarshalTypeError
+	if !errors.As(err, &fault) {
+		return err.Error()
+	}
+	at := min(max(int(fault.Offset), 0), len(text))
+	before := strings.ToValidUTF8(string(text[max(at-40, 0):at]), "")
+	place := snapshotName(fault.Field)
+	if place == "" {
+		place = "the object"
+	}
+	return fmt.Sprintf("%s is %s, in …%s at byte %d: want %s", place, withArticle(fault.Value), oneLine(before), at, wantType(fault.Type))
+}
+
+// withArticle makes a description of encoding/json, such as array or number -7, read
+// like the others here.
+func withArticle(value string) string {
+	switch kind, rest, _ := strings.Cut(value, " "); kind {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "a boolean"
+	case "number":
+		if rest == "" {
+			return "a number"
+		}
+		return "the number " + brief(rest)
+	default:
+		return "a " + brief(value)
+	}
+}
+
+// wantType says what JSON a Go type is written as.
+func wantType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return wantType(t.Elem())
+	case reflect.Struct:
+		var names []string
+		for i := range t.NumField() {
+			names = append(names, snapshotName(t.Field(i).Name))
+		}
+		return "an object with " + strings.Join(names, ", ")
+	case reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Uint64:
+		return "a whole number, not negative"
+	}
+	return "a whole number"
+}
+
+// snapshotName returns the name in a snapshot of a field or a path of fields.
+func snapshotName(path string) string {
+	names := strings.Split(path, ".")
+	for i, name := range names {
+		if upper := strings.ToUpper(name); name == upper {
+			names[i] = strings.ToLower(name)
+		} else {
+			names[i] = strings.ToLower(name[:1]) + name[1:]
+		}
+	}
+	return strings.Join(names, ".")
 }
 
 // broken makes an [ErrSnapshot].
@@ -249,8 +340,11 @@ func broken(format string, args ...any) error {
 // sameConfig compares the configuration with another one.
 func (d *snapshotDoc) sameConfig(cfg *Config) error {
 	var got snapshotConfig
+	if len(d.Config) == 0 {
+		return broken("there is no config: want an object")
+	}
 	if err := json.Unmarshal(d.Config, &got); err != nil {
-		return broken("config: %v", err)
+		return broken("config: %s", decodeFault(err, d.Config))
 	}
 	want := configOf(cfg)
 	for _, f := range []struct {
@@ -259,7 +353,11 @@ func (d *snapshotDoc) sameConfig(cfg *Config) error {
 	}{
 		{"countReleasing", got.CountReleasing, want.CountReleasing},
 		{"enforceGuarantee", got.EnforceGuarantee, want.EnforceGuarantee},
-		{"keys", got.Keys, want.Keys},
+		{"keys.deserved", got.Keys.Deserved, want.Keys.Deserved},
+		{"keys.guarantee", got.Keys.Guarantee, want.Keys.Guarantee},
+		{"keys.name", got.Keys.Name, want.Keys.Name},
+		{"keys.quota", got.Keys.Quota, want.Keys.Quota},
+		{"keys.request", got.Keys.Request, want.Keys.Request},
 		{"missing", got.Missing, want.Missing},
 		{"mix", got.Mix, want.Mix},
 		{"parser", got.Parser, want.Parser},
@@ -267,7 +365,7 @@ func (d *snapshotDoc) sameConfig(cfg *Config) error {
 		{"unnamed", got.Unnamed, want.Unnamed},
 	} {
 		if f.got != f.want {
-			return fmt.Errorf("%w: %s is %v there and %v here", ErrConfig, f.name, f.got, f.want)
+			return fmt.Errorf("%w: %s is %s in the snapshot and %s here: want the same", ErrConfig, f.name, brief(fmt.Sprintf("%#v", f.got)), brief(fmt.Sprintf("%#v", f.want)))
 		}
 	}
 	return nil
@@ -292,24 +390,46 @@ type restorer struct {
 func (r *restorer) known() error {
 	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}}
 	for i, k := range r.doc.Known {
-		if _, err := r.card(k.Card, "known", i); err != nil {
+		at := place{list: "known", i: i}
+		if _, err := r.card(k.Card, at); err != nil {
 			return err
 		}
 		if _, twice := r.l.source.known[k.Card]; twice {
-			return broken("known[%d]: card %q is there twice", i, k.Card)
+			return broken("%v: card %q is there twice: want it once", at, brief(k.Card))
 		}
 		r.l.source.known[k.Card] = k.Resources
 	}
 	return nil
 }
 
+// place is where something stands in a snapshot: an element of a list or, where within
+// isn't empty, an element of a list in that one.
+type place struct {
+	list   string
+	i      int
+	within string
+	k      int
+}
+
+// String writes the place as jobs[3].items[1].
+func (p place) String() string {
+	if p.within == "" {
+		return fmt.Sprintf("%s[%d]", p.list, p.i)
+	}
+	return fmt.Sprintf("%s[%d].%s[%d]", p.list, p.i, p.within, p.k)
+}
+
 // card finds the dimension of a card.
-func (r *restorer) card(name, list string, at int) (int32, error) {
+func (r *restorer) card(name string, at place) (int32, error) {
 	dim, ok := r.l.dims[name]
 	if !ok {
-		return 0, fmt.Errorf("%w: %q, in %s[%d] of the snapshot", ErrUnknownDimension, brief(name), list, at)
+		return 0, noDimension(name, at)
 	}
 	return dim, nil
+}
+
+func noDimension(name string, at place) error {
+	return fmt.Errorf("%w: %q, in %v of the snapshot: make the map with the cards of SnapshotCards", ErrUnknownDimension, brief(name), at)
 }
 
 func (r *restorer) queues() error {
@@ -331,7 +451,7 @@ func (r *restorer) queues() error {
 	}
 	for i := range queues {
 		if q := l.queues[queues[i].Name]; q.parent != nil && q.parent.orphan && !q.orphan {
-			return broken("queues[%d] %q: its parent is an orphan", i, queues[i].Name)
+			return broken("queues[%d] %q: its parent %q is an orphan: want a queue that isn't", i, brief(queues[i].Name), brief(q.parent.spec.Name))
 		}
 	}
 	l.link()
@@ -341,7 +461,7 @@ func (r *restorer) queues() error {
 func (r *restorer) queue(i int, s *snapshotQueue) (q Queue, err error) {
 	state, ok := valueOf[State](stateNames, s.State)
 	if !ok {
-		return Queue{}, broken("queues[%d] %q: state %.80q", i, brief(s.Name), s.State)
+		return Queue{}, broken("queues[%d] %q: the state is %q: want one of %s", i, brief(s.Name), brief(s.State), some(stateNames))
 	}
 	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, State: state, Ignored: s.Ignored}
 	var mentioned []int
@@ -359,10 +479,15 @@ func (r *restorer) queue(i int, s *snapshotQueue) (q Queue, err error) {
 		for _, name := range sorted(v.amounts) {
 			dim, ok := r.l.m.Index(name)
 			if !ok {
-				return Queue{}, fmt.Errorf("%w: %q, in queues[%d] of the snapshot", ErrUnknownDimension, brief(name), i)
+				return Queue{}, noDimension(name, place{list: "queues", i: i})
 			}
 			if (*v.dst)[dim], ok = amountOf(v.amounts[name], v.dims != nil); !ok {
-				return Queue{}, broken("queues[%d] %q: %s of %s is %.80s", i, brief(s.Name), v.name, name, v.amounts[name])
+				unlimited := ""
+				if v.dims != nil {
+					unlimited = strconv.Quote(unlimitedText)
+				}
+				return Queue{}, broken("queues[%d] %q: %s of %s is %s: want %s",
+					i, brief(s.Name), v.name, brief(name), brief(string(v.amounts[name])), wantAmount(r.l.m, dim, unlimited))
 			}
 			if v.dims != nil {
 				*v.dims = append(*v.dims, dim)
@@ -375,15 +500,14 @@ func (r *restorer) queue(i int, s *snapshotQueue) (q Queue, err error) {
 			q.Capability = nil
 		}
 	}
-	var denied []int
-	for _, name := range s.Denied {
+	q.Denied = make(map[int]string, len(s.Denied))
+	for _, name := range sorted(s.Denied) {
 		dim, ok := r.l.m.Index(name)
 		if !ok {
-			return Queue{}, fmt.Errorf("%w: %q, in queues[%d] of the snapshot", ErrUnknownDimension, brief(name), i)
+			return Queue{}, noDimension(name, place{list: "queues", i: i})
 		}
-		denied = append(denied, dim)
+		q.Denied[dim] = s.Denied[name]
 	}
-	q.Denied = sortedUnique(denied)
 	return q, nil
 }
 
@@ -410,31 +534,31 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	q, mix, known := l.queues[s.Queue], Mix(0), false
 	switch mix, known = valueOf[Mix](mixNames, s.Policy); {
 	case s.ID == "":
-		return fail("no id")
+		return fail("there is no id")
 	case l.jobs[s.ID] != nil:
 		return fail("the id is there twice")
 	case q == nil:
-		return fail("unknown queue %q", brief(s.Queue))
+		return fail("there is no queue %q", brief(s.Queue))
 	case !known:
-		return fail("policy %.80q", s.Policy)
+		return fail("the policy is %q: want one of %s", brief(s.Policy), some(mixNames))
 	case s.Seq > r.doc.Seq:
-		return fail("seq %d is to come", s.Seq)
+		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	case !exact(s.Min.CPU) || !exact(s.Min.Memory):
-		return fail("min of %d milli-cores and %d bytes", s.Min.CPU, s.Min.Memory)
+		return fail("min is %d milli-cores and %d bytes: want 0 to less than 2^53 of each", s.Min.CPU, s.Min.Memory)
 	}
 	j := l.newJob(s.ID, q)
 	j.mix, j.reserved, j.seen, j.seq = mix, s.Reserved, s.Seen, s.Seq
 	j.min = [2]int64{s.Min.CPU, s.Min.Memory}
 	j.held = j.min // until tasks cover it
 	for k := range s.Items {
-		it, err := r.item(i, j, &s.Items[k])
+		it, err := r.item(place{"jobs", i, "items", k}, j, &s.Items[k])
 		if err != nil {
-			return fmt.Errorf("%w (items[%d] of job %q)", err, k, brief(s.ID))
+			return err
 		}
 		if slices.ContainsFunc(j.items, func(other *item) bool {
 			return other.alts == it.alts && other.unit == it.unit && other.implicit == it.implicit
 		}) {
-			return broken("jobs[%d]: %q in units of %d is there twice", i, brief(it.alts.key), it.unit)
+			return fail("items[%d]: %q in units of %d milli-cards is there twice: want it once", k, brief(it.alts.key), it.unit)
 		}
 		j.items = append(j.items, it)
 	}
@@ -443,27 +567,31 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	return nil
 }
 
-func (r *restorer) item(i int, j *job, s *snapshotItem) (*item, error) {
-	alts, err := r.alternatives(s.Key, "jobs", i)
+func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
+	alts, err := r.alternatives(s.Key, where)
 	if err != nil {
 		return nil, err
 	}
 	if s.Implicit {
 		if j.mix == AnyMix || !alts.multi() || s.Min != 0 || s.Unit != 0 || len(s.Holds) > 0 {
-			return nil, broken("jobs[%d]: %q can't be implicit", i, brief(s.Key))
+			return nil, broken("%v: %q is implicit: want several cards of a job with policy %s, without min, unit and holds", where, brief(s.Key), mixNames[SameCard])
 		}
 		it := implicitItem(alts)
 		return &it, nil
 	}
-	if !exact(s.Min) || !exact(s.Unit) || s.Unit == 0 || !j.reserved {
-		return nil, broken("jobs[%d]: %q: min %d in units of %d", i, brief(s.Key), s.Min, s.Unit)
+	if !exact(s.Min) || !exact(s.Unit) || s.Unit == 0 {
+		return nil, broken("%v: %q: min is %d milli-cards in units of %d: want less than 2^53, and units of at least 1", where, brief(s.Key), s.Min, s.Unit)
+	}
+	if !j.reserved {
+		return nil, broken("%v: %q: min is %d milli-cards, and the job is not reserved: want no min", where, brief(s.Key), s.Min)
 	}
 	it := newItem(alts, s.Min, s.Unit, j.mix)
 	for _, name := range sorted(s.Holds) {
 		dim, held := r.l.dims[name], s.Holds[name]
 		at := alts.index(dim)
 		if at < 0 || !exact(held) || held == 0 || !it.spreads && it.held > 0 {
-			return nil, broken("jobs[%d]: %q: hold of %d on %q", i, brief(s.Key), held, brief(name))
+			return nil, broken("%v: %q: %d milli-cards are held on %q: want an amount above 0 on one of its cards, and with policy %s on no other",
+				where, brief(s.Key), held, brief(name), mixNames[SameCard])
 		}
 		if !it.spreads {
 			it.at = int32(at)
@@ -474,18 +602,19 @@ func (r *restorer) item(i int, j *job, s *snapshotItem) (*item, error) {
 }
 
 // alternatives finds the cards of a key.
-func (r *restorer) alternatives(key, list string, i int) (*alternatives, error) {
-	if strings.Count(key, "|") >= max(maxAlternatives, len(r.l.dims)) { // unnamed cards may be more than 64
-		return nil, broken("%s[%d]: %q has too many alternatives", list, i, brief(key))
+func (r *restorer) alternatives(key string, at place) (*alternatives, error) {
+	most := max(maxAlternatives, len(r.l.dims)) // unnamed cards may be more than 64
+	if n := strings.Count(key, "|") + 1; n > most {
+		return nil, broken("%v: %q has %d alternatives: want at most %d", at, brief(key), n, most)
 	}
 	var cards []int32
 	for name := range strings.SplitSeq(key, "|") {
-		dim, err := r.card(name, list, i)
+		dim, err := r.card(name, at)
 		if err != nil {
 			return nil, err
 		}
 		if slices.Contains(cards, dim) {
-			return nil, broken("%s[%d]: %q names a card twice", list, i, brief(key))
+			return nil, broken("%v: %q names %q twice: want it once", at, brief(key), brief(name))
 		}
 		cards = append(cards, dim)
 	}
@@ -514,29 +643,30 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 	state, known := valueOf[taskState](taskNames, s.State)
 	switch {
 	case s.ID == "":
-		return fail("no id")
+		return fail("there is no id")
 	case l.tasks[s.ID] != nil || l.waiting[s.ID] != nil:
 		return fail("the id is there twice")
 	case !known:
-		return fail("state %.80q", s.State)
+		return fail("the state is %q: want one of %s", brief(s.State), some(taskNames))
 	case !exact(s.CPU) || !exact(s.Memory):
-		return fail("%d milli-cores and %d bytes", s.CPU, s.Memory)
+		return fail("cpu is %d milli-cores and memory %d bytes: want 0 to less than 2^53 of each", s.CPU, s.Memory)
 	case state == taskPending:
 		return r.waitingTask(i, s)
 	}
 	j := l.jobs[s.Job]
 	switch {
 	case j == nil:
-		return fail("unknown job %q", brief(s.Job))
+		return fail("there is no job %q", brief(s.Job))
 	case j.queue.spec.Name != s.Queue:
-		return fail("queue %q, its job's is %q", brief(s.Queue), brief(j.queue.spec.Name))
+		return fail("the queue is %q: want its job's, %q", brief(s.Queue), brief(j.queue.spec.Name))
 	case s.Seq > r.doc.Seq:
-		return fail("seq %d is to come", s.Seq)
+		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	case s.Order != int(j.tasks):
-		return fail("order %d, %d tasks of the job before", s.Order, j.tasks)
+		return fail("order is %d: want %d, after the job's other tasks", s.Order, j.tasks)
 	case s.Covered.CPU < 0 || s.Covered.CPU > min(s.CPU, j.held[dimCPU]),
 		s.Covered.Memory < 0 || s.Covered.Memory > min(s.Memory, j.held[dimMemory]):
-		return fail("more covered than its job's min")
+		return fail("covered are %d milli-cores and %d bytes: want 0 to what the task is charged, and to what is left of its job's min, %d and %d",
+			s.Covered.CPU, s.Covered.Memory, j.held[dimCPU], j.held[dimMemory])
 	}
 	t := &task{id: s.ID, job: j, seq: s.Seq, state: state}
 	t.cpu, t.mem = draw{s.CPU, s.Covered.CPU}, draw{s.Memory, s.Covered.Memory}
@@ -546,9 +676,9 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 	j.loose[dimMemory] = j.loose[dimMemory] || t.mem.covered < t.mem.amount
 	t.charges = t.buf[:0]
 	for k := range s.Charges {
-		c, err := r.charge(i, j, &s.Charges[k])
+		c, err := r.charge(place{"tasks", i, "charges", k}, j, &s.Charges[k])
 		if err != nil {
-			return fmt.Errorf("%w (charges[%d] of task %q)", err, k, brief(s.ID))
+			return err
 		}
 		t.charges = append(t.charges, c)
 	}
@@ -557,28 +687,29 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 	return nil
 }
 
-func (r *restorer) charge(i int, j *job, s *snapshotCharge) (c charge, err error) {
-	if c.alts, err = r.alternatives(s.Key, "tasks", i); err != nil {
+func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c charge, err error) {
+	if c.alts, err = r.alternatives(s.Key, where); err != nil {
 		return c, err
 	}
-	if c.card, err = r.card(s.Card, "tasks", i); err != nil {
+	if c.card, err = r.card(s.Card, where); err != nil {
 		return c, err
 	}
 	if c.milli, c.covered = s.Milli, s.Covered; !exact(c.milli) || c.covered < 0 || c.covered > c.milli {
-		return c, broken("tasks[%d]: %d milli-cards, %d covered", i, s.Milli, s.Covered)
+		return c, broken("%v: %d of %d milli-cards are covered: want 0 to all of less than 2^53", where, s.Covered, s.Milli)
 	}
 	if s.Item == nil {
 		if s.Covered != 0 {
-			return c, broken("tasks[%d]: covered by no item", i)
+			return c, broken("%v: %d milli-cards are covered, but by no item: want 0, or the item's index", where, s.Covered)
 		}
 		return c, nil
 	}
 	if *s.Item < 0 || *s.Item >= len(r.items[j]) {
-		return c, broken("tasks[%d]: the job has no item %d", i, *s.Item)
+		return c, broken("%v: item is %d: want the index of one of the %d items of job %q", where, *s.Item, len(r.items[j]), brief(j.id))
 	}
 	it := r.items[j][*s.Item]
 	if !it.spreads && it.held > 0 && it.alts.index(c.card) != int(it.at) || !it.accept(&c) {
-		return c, broken("tasks[%d]: a charge on %q can't count against item %d", i, brief(s.Card), *s.Item)
+		return c, broken("%v: a charge on %q can't count against item %d: want a card of the item, and with policy %s the one that all of it is on",
+			where, brief(s.Card), *s.Item, mixNames[SameCard])
 	}
 	it.loose = it.loose || c.covered < c.milli
 	return c, nil
@@ -587,15 +718,16 @@ func (r *restorer) charge(i int, j *job, s *snapshotCharge) (c charge, err error
 func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 	t := &waitingTask{id: s.ID, job: s.Job, queue: s.Queue, cpu: s.CPU, mem: s.Memory}
 	if s.Job == "" || s.Queue == "" {
-		return broken("tasks[%d] %q: no job or queue", i, brief(s.ID))
+		return broken("tasks[%d] %q: the job is %q and the queue %q: want names", i, brief(s.ID), brief(s.Job), brief(s.Queue))
 	}
 	for k := range s.Charges {
-		alts, err := r.alternatives(s.Charges[k].Key, "tasks", i)
+		at := place{"tasks", i, "charges", k}
+		alts, err := r.alternatives(s.Charges[k].Key, at)
 		if err != nil {
 			return err
 		}
 		if !exact(s.Charges[k].Milli) {
-			return broken("tasks[%d] %q: %d milli-cards", i, brief(s.ID), s.Charges[k].Milli)
+			return broken("%v: %d milli-cards: want 0 to less than 2^53", at, s.Charges[k].Milli)
 		}
 		t.items = append(t.items, taskItem{alts: alts, milli: s.Charges[k].Milli})
 	}
@@ -612,7 +744,7 @@ func (r *restorer) finish() error {
 		var err error
 		j.each(func(dim int32, allocated, held, _ int64) {
 			if !sums.add(j.queue, dim, allocated+held) && err == nil {
-				err = fmt.Errorf("%w: jobs[%d] %q: %w: %s", ErrSnapshot, i, brief(j.id), ErrOverflow, l.resource(int(dim)))
+				err = broken("jobs[%d]: %w", i, l.overflowAt("job", j.id, allocated+held, dim))
 			}
 		})
 		if err != nil {
@@ -624,10 +756,10 @@ func (r *restorer) finish() error {
 	for i := range r.doc.Queues {
 		q := l.queues[r.doc.Queues[i].Name]
 		if q.orphan && q.jobs == 0 {
-			return broken("queues[%d] %q: an orphan without jobs", i, brief(q.spec.Name))
+			return broken("queues[%d] %q: an orphan without jobs: want none", i, brief(q.spec.Name))
 		}
 		if q.orphan && !r.doc.Queues[i].empty() {
-			return broken("queues[%d] %q: an orphan that isn't closed and without a quota", i, brief(q.spec.Name))
+			return broken("queues[%d] %q: an orphan that isn't closed and without a quota: want state %s, complete, and nothing else", i, brief(q.spec.Name), stateNames[Closed])
 		}
 	}
 	if found := l.check(); len(found) > 0 {

@@ -30,7 +30,8 @@ const snapshotFormat = "resvec.quota/v1"
 //	queues  name, parent, priority, state, orphan; capability, deserved and
 //	        guarantee by dimension, "unlimited" for no limit. A capability that
 //	        mentions everything is complete, and lists what isn't 0; else it lists
-//	        what it mentions, and denied has the cards of entries with faults
+//	        what it mentions, and denied has the cards of entries with faults, and
+//	        what is wrong with each
 //	seq     the number of the last change
 //	tasks   id, job, queue, state, seq, cpu, memory, covered (of those two), order
 //	        (among the tasks of the job, in which they were committed) and charges:
@@ -216,7 +217,7 @@ func (w *snapshotWriter) queue(q *queue) {
 		return s.Capability != nil && mentioned
 	})
 	w.flag("complete", complete)
-	w.dimensions("denied", s.Denied)
+	w.denied(s.Denied)
 	w.key("deserved")
 	w.amounts(s.Deserved, notZero)
 	w.key("guarantee")
@@ -257,21 +258,18 @@ func (w *snapshotWriter) amounts(v []float64, wanted func(dim int, amount int64)
 	w.close('}')
 }
 
-func (w *snapshotWriter) dimensions(field string, dims []int) {
-	if len(dims) == 0 {
+func (w *snapshotWriter) denied(cards map[int]string) {
+	if len(cards) == 0 {
 		return
 	}
-	names := make([]string, len(dims))
-	for i, dim := range dims {
-		names[i] = w.l.m.Name(dim)
+	w.key("denied")
+	w.open('{')
+	for _, dim := range w.dims {
+		if text, ok := cards[dim]; ok {
+			w.textField(w.l.m.Name(dim), text)
+		}
 	}
-	slices.Sort(names)
-	w.key(field)
-	w.open('[')
-	for _, name := range names {
-		w.text(name)
-	}
-	w.close(']')
+	w.close('}')
 }
 
 // dimsByName returns the dimensions in the order of their names.

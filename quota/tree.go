@@ -154,7 +154,7 @@ func (q *Queue) clone() Queue {
 	c := *q
 	c.State = min(q.State, Unknown)
 	c.Capability, c.Guarantee, c.Deserved = slices.Clone(q.Capability), slices.Clone(q.Guarantee), slices.Clone(q.Deserved)
-	c.Mentioned, c.Denied, c.Ignored = slices.Clone(q.Mentioned), slices.Clone(q.Denied), slices.Clone(q.Ignored)
+	c.Mentioned, c.Denied, c.Ignored = slices.Clone(q.Mentioned), maps.Clone(q.Denied), slices.Clone(q.Ignored)
 	return c
 }
 
@@ -183,7 +183,7 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 				own -= child.cells[dim].full()
 			}
 			if own >= limitExact-sum[dim] {
-				return overflow("queue", top, own, l.resource(dim))
+				return l.overflowAt("queue", top, own, int32(dim))
 			}
 			sum[dim] += own
 		}
@@ -320,10 +320,11 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 	if mentioned && s.Mentioned != nil {
 		_, mentioned = slices.BinarySearch(s.Mentioned, dim)
 	}
+	_, denied := s.Denied[dim]
 	switch {
 	case mentioned:
 		return amountAt(s.Capability, dim)
-	case slices.Contains(s.Denied, dim):
+	case denied:
 		return 0
 	case !q.leaf:
 		return Unlimited
@@ -351,35 +352,57 @@ func (q *Queue) check(m *vectormap.ResourceVectorMap) (errs []error) {
 	for _, v := range []struct {
 		name   string
 		vector vector.ResourceVector
-		inf    bool
-	}{{"capability", q.Capability, true}, {"guarantee", q.Guarantee, false}, {"deserved", q.Deserved, false}} {
+
+		unlimited string // how that is written; empty: it can't be
+	}{{"capability", q.Capability, "+Inf"}, {"guarantee", q.Guarantee, ""}, {"deserved", q.Deserved, ""}} {
 		if len(v.vector) > m.Len() {
-			errs = append(errs, fmt.Errorf("quota: queue %q: %s has %d amounts, the map %d: %w", q.Name, v.name, len(v.vector), m.Len(), vector.ErrShape))
+			errs = append(errs, fmt.Errorf("quota: queue %q: %s has %d amounts: want at most the %d of the map: %w", brief(q.Name), v.name, len(v.vector), m.Len(), vector.ErrShape))
 			continue
 		}
 		for dim, amount := range v.vector {
-			if v.inf && math.IsInf(amount, 1) || amount >= 0 && amount < float64(limitExact) && amount == math.Trunc(amount) {
+			if v.unlimited != "" && math.IsInf(amount, 1) || amount >= 0 && amount < float64(limitExact) && amount == math.Trunc(amount) {
 				continue
 			}
-			errs = append(errs, fmt.Errorf("%w: queue %q: %s of %s is %v", ErrBadAmount, q.Name, v.name, m.Name(dim), amount))
+			errs = append(errs, fmt.Errorf("%w: queue %q: %s of %s is %v: want %s", ErrBadAmount, brief(q.Name), v.name, m.Name(dim), amount, wantAmount(m, dim, v.unlimited)))
 		}
 	}
-	for _, list := range []struct {
-		name string
-		dims []int
-	}{{"mentioned", q.Mentioned}, {"denied", q.Denied}} {
-		for i, dim := range list.dims {
-			if dim < 0 || dim >= m.Len() || i > 0 && dim <= list.dims[i-1] {
-				errs = append(errs, fmt.Errorf("quota: queue %q: %s[%d] is %d, of %d dimensions in order: %w", q.Name, list.name, i, dim, m.Len(), vector.ErrShape))
-			}
+	for i, dim := range q.Mentioned {
+		if dim < 0 || dim >= m.Len() || i > 0 && dim <= q.Mentioned[i-1] {
+			errs = append(errs, fmt.Errorf("quota: queue %q: mentioned[%d] is %d: want dimensions below %d in ascending order: %w", brief(q.Name), i, dim, m.Len(), vector.ErrShape))
+		}
+	}
+	for _, dim := range slices.Sorted(maps.Keys(q.Denied)) {
+		if dim < 0 || dim >= m.Len() {
+			errs = append(errs, fmt.Errorf("quota: queue %q: denied[%d]: want dimensions below %d: %w", brief(q.Name), dim, m.Len(), vector.ErrShape))
+		} else if !utf8.ValidString(q.Denied[dim]) {
+			errs = append(errs, fmt.Errorf("%w: queue %q: denied[%d] is %q", ErrNotUTF8, brief(q.Name), dim, brief(q.Denied[dim])))
 		}
 	}
 	for _, name := range q.Ignored {
 		if !utf8.ValidString(string(name)) {
-			errs = append(errs, fmt.Errorf("%w: queue %q: ignored resource %q", ErrNotUTF8, q.Name, brief(string(name))))
+			errs = append(errs, fmt.Errorf("%w: queue %q: ignored resource %q", ErrNotUTF8, brief(q.Name), brief(string(name))))
 		}
 	}
 	return errs
+}
+
+// wantAmount is what an amount of a vector must be. unlimited is how that is written,
+// empty where there must be a limit.
+func wantAmount(m *vectormap.ResourceVectorMap, dim int, unlimited string) string {
+	unit := "a whole number"
+	switch _, card := cardOf(m, dim, m.Name(dim)); {
+	case card:
+		unit += " of milli-cards"
+	case dim == vectormap.CPU:
+		unit += " of milli-cores"
+	case dim == vectormap.Memory:
+		unit += " of bytes"
+	}
+	unit += " from 0 to less than 2^53"
+	if unlimited != "" {
+		unit += ", or " + unlimited + " for no limit"
+	}
+	return unit
 }
 
 // prune removes an orphan without records of its own. What is below it comes below

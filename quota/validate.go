@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/resvec/resvec/vectormap"
@@ -15,7 +14,7 @@ type QueueError struct {
 	Code   QueueFault
 	Queue  string
 	Others []string // the parent that isn't there, or the other queues of a cycle
-	Index  int      // of EmptyQueueName: the place in the list, as there is no name to tell
+	Index  int      // the place in the list; of ParentCycle that of Queue
 }
 
 // QueueFault is the kind of a [QueueError].
@@ -31,17 +30,17 @@ const (
 
 // Error says which queues are wrong and why.
 func (e *QueueError) Error() string {
-	switch e.Code {
+	switch at := fmt.Sprintf("quota: queues[%d]", e.Index); e.Code {
 	case EmptyQueueName:
-		return fmt.Sprintf("quota: queues[%d] has no name", e.Index)
+		return at + " has no name"
 	case DuplicateQueue:
-		return fmt.Sprintf("quota: queue %q is there twice", brief(e.Queue))
+		return fmt.Sprintf("%s: queue %q is there more than once: want other names", at, brief(e.Queue))
 	case BadQueueName:
-		return fmt.Sprintf("quota: queue %q: the name is not UTF-8", brief(e.Queue))
+		return fmt.Sprintf("%s: the name %q is not UTF-8", at, brief(e.Queue))
 	case UnknownParent:
-		return fmt.Sprintf("quota: queue %q: unknown parent %q", brief(e.Queue), brief(e.Others[0]))
+		return fmt.Sprintf("%s: queue %q: there is no queue %q to be its parent", at, brief(e.Queue), brief(e.Others[0]))
 	}
-	return fmt.Sprintf("quota: queues in a cycle: %s", strings.Join(append([]string{e.Queue}, e.Others...), ", "))
+	return fmt.Sprintf("quota: queues are parents of each other in a cycle: %s", some(append([]string{e.Queue}, e.Others...)))
 }
 
 // Unwrap returns [ErrEmptyID] and [ErrNotUTF8] for bad names.
@@ -62,6 +61,7 @@ type Warning struct {
 	Resource string  // cpu, memory, a card, or an ignored resource
 	Amount   float64 // in the unit of the dimension; +Inf is unlimited
 	Limit    float64 // what it is more than
+	unit     amountUnit
 }
 
 // WarningCode is the kind of a [Warning].
@@ -76,21 +76,23 @@ const (
 	CapabilityOnResource // the capability limits a resource that carries cards: it looks like a limit and is none
 )
 
-// String describes the warning in one line.
+// String describes the warning in one line, with amounts in cards, cores and MiB.
 func (w Warning) String() string {
+	queue, resource := fmt.Sprintf("queue %q", brief(w.Queue)), oneLine(brief(w.Resource))
+	amount, limit := w.unit.textOf(w.Amount), w.unit.textOf(w.Limit)
 	switch w.Code {
 	case GuaranteeAboveCapability:
-		return fmt.Sprintf("queue %q: guarantee of %s %v is above its capability %v", w.Queue, w.Resource, w.Amount, w.Limit)
+		return fmt.Sprintf("%s: its guarantee of %s, %s, is above its capability, %s", queue, resource, amount, limit)
 	case GuaranteesAboveParent:
-		return fmt.Sprintf("queue %q: its children's guarantees of %s, %v, are above its own, %v", w.Queue, w.Resource, w.Amount, w.Limit)
+		return fmt.Sprintf("%s: its children's guarantees of %s, %s, are above its own, %s", queue, resource, amount, limit)
 	case CapabilityAboveParent:
-		return fmt.Sprintf("queue %q: capability of %s %v is above its parent's %v", w.Queue, w.Resource, w.Amount, w.Limit)
+		return fmt.Sprintf("%s: its capability of %s, %s, is above its parent's, %s", queue, resource, amount, limit)
 	case Oversold:
-		return fmt.Sprintf("quotas of %s, %v, are above the cluster's %v", w.Resource, w.Amount, w.Limit)
+		return fmt.Sprintf("the quotas of %s, %s, are above what the cluster has, %s", resource, amount, limit)
 	case UndiscoveredCard:
-		return fmt.Sprintf("queue %q: no node has card %s", w.Queue, w.Resource)
+		return fmt.Sprintf("%s: its quota of %s is %s, and no node has that card", queue, resource, amount)
 	}
-	return fmt.Sprintf("queue %q: the capability of %s limits no cards; use the quota annotation", w.Queue, w.Resource)
+	return fmt.Sprintf("%s: its capability of %s limits no cards: write them into the quota annotation", queue, resource)
 }
 
 // Validate looks at a tree of queues: errors are what [New] and
@@ -98,6 +100,9 @@ func (w Warning) String() string {
 // Without a catalogue, nil, nothing is compared with the cluster. Errors come in
 // the order of the queues, warnings by queue, and then by dimension.
 func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogue) (errs []error, warnings []Warning) {
+	if m == nil {
+		panic("quota: nil map")
+	}
 	errs = validateTree(queues)
 	for i := range queues {
 		errs = append(errs, queues[i].check(m)...)
@@ -123,7 +128,7 @@ func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogu
 
 // validateTree returns what is wrong with the names and parents.
 func validateTree(queues []Queue) (errs []error) {
-	parent := map[string]string{}
+	parent, index := map[string]string{}, map[string]int{}
 	var names []string
 	for i := range queues {
 		name := queues[i].Name
@@ -132,11 +137,11 @@ func validateTree(queues []Queue) (errs []error) {
 		case name == "":
 			errs = append(errs, &QueueError{Code: EmptyQueueName, Index: i})
 		case !utf8.ValidString(name):
-			errs = append(errs, &QueueError{Code: BadQueueName, Queue: name})
+			errs = append(errs, &QueueError{Code: BadQueueName, Queue: name, Index: i})
 		case twice:
-			errs = append(errs, &QueueError{Code: DuplicateQueue, Queue: name})
+			errs = append(errs, &QueueError{Code: DuplicateQueue, Queue: name, Index: i})
 		default:
-			parent[name] = queues[i].Parent
+			parent[name], index[name] = queues[i].Parent, i
 			names = append(names, name)
 		}
 	}
@@ -144,12 +149,12 @@ func validateTree(queues []Queue) (errs []error) {
 	for _, name := range names {
 		if up := parent[name]; up != "" {
 			if _, known := parent[up]; !known {
-				errs = append(errs, &QueueError{Code: UnknownParent, Queue: name, Others: []string{up}})
+				errs = append(errs, &QueueError{Code: UnknownParent, Queue: name, Others: []string{up}, Index: index[name]})
 			}
 		}
 		if cycle := cycleFrom(name, parent, walked); len(cycle) > 0 {
 			slices.Sort(cycle)
-			errs = append(errs, &QueueError{Code: ParentCycle, Queue: cycle[0], Others: cycle[1:]})
+			errs = append(errs, &QueueError{Code: ParentCycle, Queue: cycle[0], Others: cycle[1:], Index: index[cycle[0]]})
 		}
 	}
 	return errs
@@ -195,16 +200,13 @@ type validator struct {
 	warnings []Warning
 }
 
-func (v *validator) warn(code WarningCode, queue, resource string, amount, limit float64) {
-	v.warnings = append(v.warnings, Warning{code, queue, resource, amount, limit})
-}
-
-// name returns what a dimension is called in a warning.
-func (v *validator) name(dim int) string {
-	if card, ok := cardOf(v.m, dim, v.m.Name(dim)); ok {
-		return card
+// warn warns of amounts of a dimension.
+func (v *validator) warn(code WarningCode, queue string, dim int, amount, limit float64) {
+	resource, isCard := cardOf(v.m, dim, v.m.Name(dim))
+	if !isCard {
+		resource = v.m.Name(dim)
 	}
-	return v.m.Name(dim)
+	v.warnings = append(v.warnings, Warning{code, queue, resource, amount, limit, unitOf(dim, isCard)})
 }
 
 // mentions returns what the capability says of a dimension, if anything.
@@ -236,11 +238,11 @@ func (v *validator) queue(q *Queue) {
 	for dim := range v.m.Len() {
 		capability, mentioned := q.mentions(dim)
 		if guarantee := element(q.Guarantee, dim); mentioned && guarantee > capability {
-			v.warn(GuaranteeAboveCapability, q.Name, v.name(dim), guarantee, capability)
+			v.warn(GuaranteeAboveCapability, q.Name, dim, guarantee, capability)
 		}
 		if parent := v.of[q.Parent]; parent != nil && mentioned {
 			if limit, ok := parent.mentions(dim); ok && capability > limit {
-				v.warn(CapabilityAboveParent, q.Name, v.name(dim), capability, limit)
+				v.warn(CapabilityAboveParent, q.Name, dim, capability, limit)
 			}
 		}
 		sum := 0.0
@@ -248,7 +250,7 @@ func (v *validator) queue(q *Queue) {
 			sum += element(child.Guarantee, dim)
 		}
 		if own := element(q.Guarantee, dim); sum > own {
-			v.warn(GuaranteesAboveParent, q.Name, v.name(dim), sum, own)
+			v.warn(GuaranteesAboveParent, q.Name, dim, sum, own)
 		}
 	}
 }
@@ -265,13 +267,13 @@ func (v *validator) cluster(catalogue Catalogue) {
 			card, isCard := cardOf(v.m, dim, v.m.Name(dim))
 			if _, found := cards[card]; isCard && !found {
 				if amount, ok := q.mentions(dim); ok && (q.Mentioned != nil || amount > 0) {
-					v.warn(UndiscoveredCard, name, card, amount, 0)
+					v.warn(UndiscoveredCard, name, dim, amount, 0)
 				}
 			}
 		}
 		for _, resource := range q.Ignored {
 			if len(catalogue.CardsFor(resource)) > 0 {
-				v.warn(CapabilityOnResource, name, string(resource), 0, 0)
+				v.warnings = append(v.warnings, Warning{Code: CapabilityOnResource, Queue: name, Resource: string(resource)})
 			}
 		}
 	}
@@ -282,7 +284,7 @@ func (v *validator) cluster(catalogue Catalogue) {
 				sum += v.claim(q, dim)
 			}
 			if sum > cards[card] && !math.IsInf(sum, 1) && cards[card] > 0 {
-				v.warn(Oversold, "", card, sum, cards[card])
+				v.warn(Oversold, "", dim, sum, cards[card])
 			}
 		}
 	}

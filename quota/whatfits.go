@@ -146,7 +146,7 @@ func (r *JobRequest) options(l *Ledger, q *queue) (options []Option) {
 		for _, dim := range it.alts.cards {
 			free := q.floorRoom(dim, 0)
 			o := Option{
-				Item: i, Card: l.cardName(dim), OK: it.milli <= free.amount, Why: free.why(dim, OverCapacity),
+				Item: i, Card: l.cardName(dim), OK: it.milli <= free.amount, Why: q.whyMin(free, dim, it.milli, nil, 0),
 				Level: free.level.spec.Name, Room: free.amount, Limit: free.limit(dim),
 			}
 			if o.OK {
@@ -163,7 +163,7 @@ func (r *JobRequest) options(l *Ledger, q *queue) (options []Option) {
 // tasks there are.
 func (t *TaskRequest) fits(l *Ledger) (f Fits, err error) {
 	if j := l.jobOf(t); j != nil && j.queue.spec.Name != t.queue {
-		return f, conflict("job", t.job, "it is in queue "+j.queue.spec.Name)
+		return f, elsewhere(j, t.queue)
 	}
 	first := newTrial(l, t)
 	if j := first.job; j.queue.admits() == None {

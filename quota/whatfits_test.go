@@ -41,7 +41,7 @@ func TestWhatFits(t *testing.T) {
 	w.want(w.whatFits(w.task("x", "r", "q", "A:1")), "9, then Scalar 0 of 9000 at q")
 	w.want(w.whatFits(w.task("x", "r", "q", "cpu:1")), "20, then CPU 0 of 20000 at q")
 	w.want(w.whatFits(w.job("x", "nope", "A:1")), "0, then UnknownQueue")
-	w.want(w.whatFits(w.task("x", "r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue q`)
+	w.want(w.whatFits(w.task("x", "r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue "q", not in "nope"`)
 	w.want(w.whatFits(w.task("x", "x", "nope", "A|B:1")), "0, then UnknownQueue")
 
 	w = newWorld(t, Config{}, "q", "A:5 B:8")

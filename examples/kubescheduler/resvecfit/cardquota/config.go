@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/quota"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -154,10 +155,7 @@ func (q *Queue) validate(path *field.Path) field.ErrorList {
 			faults = append(faults, field.Invalid(at, quantity.String(), "must not be negative"))
 		}
 	}
-	for _, fault := range quota.CheckCards(q.Cards) {
-		faults = append(faults, field.Invalid(path.Child("cards").Key(fault.Name), q.Cards[fault.Name], fault.Code.String()))
-	}
-	return faults
+	return append(faults, vectormap.Faults(path.Child("cards"), quota.CheckCards(q.Cards))...)
 }
 
 // specs returns the queues as the ledger wants them described.

@@ -1,0 +1,401 @@
+package quota
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// TestFaultTexts: what is wrong with an annotation names the place, the value as it is
+// written, and what would be right.
+func TestFaultTexts(t *testing.T) {
+	const (
+		count  = ": want a whole number of cards from 0 to 9007199254740, in digits"
+		object = `: want a JSON object of cards and counts, such as {"A100": 2}`
+	)
+	for _, c := range []struct {
+		text         string
+		want, failTo string // of ParserStrict and of FailToZero; empty: as before
+	}{
+		{`{"X": 2`, "the text is not JSON: unexpected end of JSON input at byte 7" + object, ""},
+		{"  \u00a0{\"X\": 2} x", "the text is not JSON: invalid character 'x' after top-level value at byte 14" + object, ""},
+		{`{"X": two}`, "the text is not JSON: invalid character 'w' in literal true (expecting 'r') at byte 8" + object, ""},
+		{`{'X': 2}`, `the text is not JSON: invalid character '\'' looking for beginning of object key string at byte 2` + object, ""},
+		{"[1,\n2]", "the text is [1, 2]" + object, ""},
+		{`7`, "the text is 7" + object, ""},
+		{`{"X":-1}`, `entry "X": the count is -1` + count, "none"},
+		{`{"X":2.5}`, `entry "X": the count is 2.5` + count, `the count is 2.5 for "X"` + count},
+		{`{"X":1e99999999}`, `entry "X": the count is 1e99999999` + count, `the count is 1e99999999 for "X"` + count},
+		{`{"X":"3"}`, `entry "X": the count is "3"` + count, `the count is "3" for "X"` + count},
+		{`{"X":null}`, `entry "X": the count is null` + count, "none"},
+		{`{"X":{"a": [1]}}`, `entry "X": the count is {"a": [1]}` + count, `the count is {"a": [1]} for "X"` + count},
+		{`{"X":99999999999999999999}`, `entry "X": the count is 99999999999999999999` + count, `the count is 99999999999999999999 for "X"` + count},
+		{`{"X":1,"X":"b","X":3}`, `entry "X": the card is there more than once, as 1 and "b", and none of them counts: write it once`, `the count is "b" for "X"` + count},
+		{`{"":1}`, `"" names no card`, "none"},
+		{`{"X|Y":1}`, `entry "X|Y": a quota is of one card, not of alternatives: write an entry for each card`, "none"},
+	} {
+		for parser, want := range map[Parser]string{ParserStrict: c.want, FailToZero: c.failTo} {
+			if want == "" {
+				want = c.want
+			}
+			_, faults := ParseQuota(c.text, parser)
+			got := "none"
+			if len(faults) > 0 {
+				got = strings.TrimPrefix(faults[0].Error(), "quota: ")
+			}
+			if got != want {
+				t.Errorf("%s, %v: %s, want %s", c.text, parser, got, want)
+			}
+		}
+	}
+	_, notes := ParseAlternatives(strings.Repeat("a|", 3) + "|" + strings.Repeat("b|", 3))
+	want := `[quota: card "a": it is there more than once in "a|a|a||b|b|b|" and counts once`
+	if got := fmt.Sprint(notes); !strings.HasPrefix(got, want) || !strings.Contains(got, `quota: a part of "a|a|a||b|b|b|" is empty and is skipped`) {
+		t.Error(got)
+	}
+	many := ""
+	for i := range 70 {
+		many += fmt.Sprintf("c%d|", i)
+	}
+	if _, notes = ParseAlternatives(many); !strings.HasSuffix(notes[0].Error(), ": 71 alternatives: want at most 64") {
+		t.Error(notes)
+	}
+}
+
+// TestNoteTexts: notes on a task say what was left out, and why.
+func TestNoteTexts(t *testing.T) {
+	w := fleet(t, Config{}, "q", "A100:4 H100:8")
+	pod := func(cards string, limits ...string) *corev1.Pod { return podOf(cards, strings.Join(limits, " ")) }
+	for _, c := range []struct {
+		task Task
+		want string
+	}{
+		{Task{Pod: pod("Ghost|A100", "gpu:1")}, `volcano.sh/card.name: card "Ghost": no node has or had this card, and nobody declared it: known are A100, H100, M`},
+		{Task{Pod: pod("A100|M", "gpu:1")}, `volcano.sh/card.name: card "M": this card is carried by nvidia.com/mig-1g.5gb, of which the pod requests none`},
+		{Task{Pod: pod("A100|M", "gpu:1", "mig-1g.5gb:2")}, `volcano.sh/card.name: card "M": this card is carried by nvidia.com/mig-1g.5gb, the alternatives before it by another resource`},
+		{Task{Pod: pod("A100||H100", "gpu:1")}, `volcano.sh/card.name: a part of "A100||H100" is empty and is skipped`},
+		{Task{Pod: pod("A100", "gpu:1500m")}, `resource "nvidia.com/gpu": the pod requests 1500m, and is charged for whole cards`},
+		{Task{Cards: []CardCount{{[]string{"A100"}, 1}, {[]string{"A100", "H100"}, 1}}}, `card "A100": the task's item A100 has this card already`},
+		{Task{Cards: []CardCount{{[]string{"Ghost", "A100"}, 1}}}, `cards: card "Ghost": no node has or had this card, and nobody declared it: known are A100, H100, M`},
+	} {
+		c.task.ID, c.task.Job, c.task.Queue = "t", "j", "q"
+		r, notes, err := w.ResolveTask(c.task)
+		if err != nil || r.Invalid() != "" || len(notes) != 1 || notes[0].Error() != "quota: "+c.want {
+			t.Errorf("%v %v, want %s", notes, err, c.want)
+		}
+	}
+}
+
+// TestKnownCards: a card that isn't known is told with the known ones, a few of many.
+func TestKnownCards(t *testing.T) {
+	var inventory device.Inventory
+	var cards []string
+	for i := range 12 {
+		name := fmt.Sprintf("c%02d", i)
+		cards = append(cards, name)
+		inventory.Nodes = append(inventory.Nodes, device.Node{Name: name, Cards: []device.Card{{Name: name, Resource: "nvidia.com/gpu", Count: 1}}})
+	}
+	m, err := NewMap(append(cards, "mine", "Ghost"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(catalogue Catalogue) string {
+		l, err := New(Config{}, m, catalogue, []Queue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: map[string]string{RequestAnnotation: `{"Ghost|Spook":2}`}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Invalid()
+	}
+	const none = `volcano.sh/card.request: no card of "Ghost|Spook" is known: known are `
+	if got, want := ask(inventory.Catalogue()), none+"c00, c01, c02, c03, c04, c05, c06, c07 and 5 more"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := ask(nil), none+"mine"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestAmountsAsWritten: an amount that nothing can have is told where it stands, as it is
+// written.
+func TestAmountsAsWritten(t *testing.T) {
+	w := fleet(t, Config{}, "q", "cpu:4 A100:4")
+	list := func(name corev1.ResourceName, text string) corev1.ResourceList {
+		return corev1.ResourceList{name: resource.MustParse(text)}
+	}
+	two := func(name corev1.ResourceName, text string) *corev1.Pod { // the second container has it
+		p := podOf("", "")
+		p.Spec.Containers = []corev1.Container{{}, {Resources: corev1.ResourceRequirements{Requests: list(name, text), Limits: list(name, text)}}}
+		return p
+	}
+	const path = "spec.containers[1].resources.requests"
+	for _, text := range []string{"1e99999999", "9E", "1e30", "9007199254740993"} {
+		for _, c := range []struct{ got, want string }{
+			{taskInvalid(t, w, Task{Pod: two("cpu", text)}), path + "[cpu] is " + text + ": want 0 to less than 2^53 milli-cores"},
+			{taskInvalid(t, w, Task{Pod: two("memory", text)}), path + "[memory] is " + text + ": want 0 to less than 2^53 bytes"},
+			{taskInvalid(t, w, Task{Pod: two("nvidia.com/gpu", text)}), path + "[nvidia.com/gpu] is " + text + ": want at most 9007199254740"},
+			{taskInvalid(t, w, Task{Request: list("cpu", text)}), "request: cpu is " + text + ": want 0 to less than 2^53 milli-cores"},
+			{jobInvalid(t, w, Job{MinResources: list("memory", text)}), "minResources: memory is " + text + ": want 0 to less than 2^53 bytes"},
+		} {
+			if c.got != c.want {
+				t.Errorf("%s, want %s", c.got, c.want)
+			}
+		}
+		_, _, err := w.cfg.BuildQueue(w.m, QueueSpec{Name: "q", Capability: list("cpu", text)})
+		if want := `quota: bad amount: queue "q": capability of cpu is ` + text + ": want 0 to less than 2^53 milli-cores"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if got, want := taskInvalid(t, w, Task{Pod: two("cpu", "-1e99999999")}), path+"[cpu] is -1e99999999: want 0 or more"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	p := two("memory", "5Pi")
+	p.Spec.Containers[0] = p.Spec.Containers[1]
+	if got, want := taskInvalid(t, w, Task{Pod: p}), "the pod as a whole: memory is 10Pi: want 0 to less than 2^53 bytes"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func taskInvalid(t *testing.T, w *world, task Task) string {
+	t.Helper()
+	task.ID, task.Job, task.Queue = "t", "j", "q"
+	r, _, err := w.ResolveTask(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Invalid()
+}
+
+func jobInvalid(t *testing.T, w *world, job Job) string {
+	t.Helper()
+	job.ID, job.Queue = "j", "q"
+	r, _, err := w.ResolveJob(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Invalid()
+}
+
+// TestRefusalTexts: a refusal says why there is no room, and a quota that isn't there, or
+// can't be read, is no quota of 0.
+func TestRefusalTexts(t *testing.T) {
+	annotated := func(name, parent, text string, lists corev1.ResourceList) QueueSpec {
+		return QueueSpec{Name: name, Parent: parent, Annotations: map[string]string{QuotaAnnotation: text}, Capability: lists}
+	}
+	plain := corev1.ResourceList{"cpu": resource.MustParse("4")}
+	const (
+		count  = ": want a whole number of cards from 0 to 9007199254740, in digits"
+		object = `: want a JSON object of cards and counts, such as {"A": 2}`
+	)
+	for _, c := range []struct {
+		name   string
+		cfg    Config
+		queues []QueueSpec
+		held   string // for another job in queue q
+		used   string // by another job in queue q
+		need   string
+		job    string
+		task   string // empty: the same
+		why    Why
+	}{
+		{
+			"absent", Config{}, []QueueSpec{annotated("q", "", `{"B":2}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, queue "q" has no quota of it`, "", NoQuota,
+		},
+		{
+			"0", Config{}, []QueueSpec{annotated("q", "", `{"A":0}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", OverCapacity,
+		},
+		{
+			"absent, of all alternatives", Config{}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", NoQuota,
+		},
+		{
+			"absent, of all alternatives that may be mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", NoQuota,
+		},
+		{
+			"absent, and another one full", Config{}, []QueueSpec{annotated("q", "", `{"B":1}`, nil)}, "", "B:1", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, queue "q" has no quota of A, and the others have no more room`, "", NoQuota,
+		},
+		{
+			"cpu, absent", Config{}, []QueueSpec{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
+			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it`, "", NoQuota,
+		},
+		{
+			"unreadable", Config{}, []QueueSpec{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", UnreadableQuota,
+		},
+		{
+			"unreadable above", Config{}, []QueueSpec{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", UnreadableQuota,
+		},
+		{
+			"unreadable as a whole", Config{}, []QueueSpec{annotated("q", "", `{"A":2`, plain)}, "", "", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is not JSON: unexpected end of JSON input at byte 6` +
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", UnreadableQuota,
+		},
+		{
+			"unreadable as a whole, mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is []` +
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", UnreadableQuota,
+		},
+		{
+			"unreadable, and nothing else", Config{}, []QueueSpec{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
+			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", HasRoom,
+		},
+		{
+			"nothing", Config{}, []QueueSpec{annotated("q", "", ``, nil)}, "", "", "A:1",
+			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", HasRoom,
+		},
+		{
+			"held", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs`, "", Promised,
+		},
+		{
+			"held above", Config{}, []QueueSpec{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs`, "", Promised,
+		},
+		{
+			"used", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", OverCapacity,
+		},
+		{
+			"closed", Config{}, []QueueSpec{{Name: "org", State: Closing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
+			`queue "q" is not open: queue "org" above it is Closing`, "", HasRoom,
+		},
+	} {
+		m, err := NewMap([]string{"A", "B", "C"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var queues []Queue
+		for _, spec := range c.queues {
+			queue, _, err := c.cfg.BuildQueue(m, spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			queues = append(queues, queue)
+		}
+		l, err := New(c.cfg, m, cluster(map[string]string{"n": "A:9 B:9 C:9"}), queues)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t, l}
+		if c.held != "" {
+			w.want(w.reserve("other", "q", c.held), "yes")
+		}
+		if c.used != "" {
+			w.commit("used", "another", "q", c.used)
+		}
+		again, err := Restore(c.cfg, m, nil, l.Snapshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []*world{w, {t, again}} {
+			var a Answer
+			w.Enqueueable(&a, w.job("j", "q", c.need))
+			if got := a.Refusal.Message(); got != c.job || a.Refusal.Why != c.why {
+				t.Errorf("%s: %v %s, want %s", c.name, a.Refusal.Why, got, c.job)
+			}
+			if c.task == "" {
+				c.task = c.job
+			}
+			w.Allocatable(&a, w.task("t", "j", "q", c.need))
+			if got := a.Refusal.Message(); got != c.task || a.Refusal.Why != c.why {
+				t.Errorf("%s, task: %v %s, want %s", c.name, a.Refusal.Why, got, c.task)
+			}
+		}
+	}
+}
+
+// TestPromisedJobs: a job that only what is held for other jobs keeps out is told so,
+// and no other.
+func TestPromisedJobs(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		mix    Mix
+		queues []string
+		steps  []string // reserve or commit, of other jobs
+		need   string
+		want   string // the reason, and those of the alternatives
+	}{
+		{"holds", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:4"}, "A:1", "Promised: A Promised"},
+		{"charges", SameCard, []string{"q", "A:4"}, []string{"commit 1 k q A:4"}, "A:1", "OverCapacity: A OverCapacity"},
+		{"both, and either would do", SameCard, []string{"q", "A:4"}, []string{"commit 1 k q A:2", "reserve l q A:2"}, "A:2", "Promised: A Promised"},
+		{"both, and both needed", SameCard, []string{"q", "A:4"}, []string{"commit 1 k q A:2", "reserve l q A:2"}, "A:3", "OverCapacity: A OverCapacity"},
+		{"more than the limit", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:2"}, "A:5", "OverCapacity: A OverCapacity"},
+		{"covered charges are no holds", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:4", "commit 1 k q A:1", "commit 2 k q A:1"}, "A:3", "OverCapacity: A OverCapacity"},
+		{"elastic charges are free", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:1", "commit 1 k q A:2", "reserve l q A:3"}, "A:1", "Promised: A Promised"},
+		{"in a sibling", SameCard, []string{"org", "A:4", "q < org", "A:4", "p < org", "A:4"}, []string{"reserve k p A:3"}, "A:2", "Promised: A Promised"},
+		{"held below, used above", SameCard, []string{"org", "A:4", "q < org", "A:4", "p < org", "A:4"}, []string{"commit 1 k p A:3", "reserve l q A:1"}, "A:2", "OverCapacity: A OverCapacity"},
+		{"cpu", SameCard, []string{"q", "cpu:4 A:4"}, []string{"reserve k q cpu:4"}, "cpu:1 A:1", "Promised: "},
+		{"either", SameCard, []string{"q", "A:2 B:2"}, []string{"reserve k q A:2", "commit 1 l q B:2"}, "A|B:1", "Promised: A Promised, B OverCapacity"},
+		{"what the job asks for before", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:1"}, "A:3 A|B:2", "OverCapacity: A OverCapacity, B NoQuota"},
+		{"mixed", AnyMix, []string{"q", "A:4 B:1"}, []string{"reserve k q A:3"}, "A|B:4", "Promised: A Promised, B OverCapacity"},
+		{"mixed, and no single one", AnyMix, []string{"q", "A:3 B:1"}, []string{"reserve k q A:2"}, "A|B:4", "Promised: A Promised, B OverCapacity"},
+		{"mixed, never enough", AnyMix, []string{"q", "A:3 B:1"}, []string{"reserve k q A:2"}, "A|B:5", "OverCapacity: A Promised, B OverCapacity"},
+		{"mixed, whole units", AnyMix, []string{"q", "A:3 B:5"}, []string{"reserve k q A:1 B:2"}, "A|B:6/2", "Promised: A OverCapacity, B Promised"},
+	} {
+		w := newWorld(t, Config{Mix: c.mix}, c.queues...)
+		for _, step := range c.steps {
+			if got := w.do(step); got != "yes" && len(got) > 1 {
+				t.Fatalf("%s: %s: %s", c.name, step, got)
+			}
+		}
+		var a Answer
+		w.Enqueueable(&a, w.job("j", "q", c.need))
+		var whys []string
+		for _, o := range a.Options {
+			whys = append(whys, fmt.Sprint(o.Card, " ", o.Why))
+		}
+		if got := fmt.Sprint(a.Refusal.Why, ": ", strings.Join(whys, ", ")); got != c.want {
+			t.Errorf("%s: %s, want %s; %s", c.name, got, c.want, a.Refusal.Message())
+		}
+	}
+}
+
+// TestSnapshotTexts: a snapshot with a value of another type names the field, the
+// value, and the type that it should have.
+func TestSnapshotTexts(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:4")
+	w.reserve("j", "q", "A:1")
+	data := string(w.Snapshot())
+	for _, c := range []struct{ from, to, want string }{
+		{`"known":[`, `"known":["A",`, `quota: broken snapshot: known is a string, in …`},
+		{`"known":[`, `"known":["A",`, `"known":["A" at byte `},
+		{`"known":[`, `"known":["A",`, `: want an object with card, resources`},
+		{`"min":1000`, `"min":"1"`, `jobs.items.min is a string, in …`},
+		{`"min":1000`, `"min":1.5`, `jobs.items.min is the number 1.5, in …`},
+		{`"min":1000`, `"min":1.5`, `: want a whole number`},
+		{`"seq":`, `"seq":-`, `the number -`},
+		{`"seq":`, `"seq":-`, `: want a whole number, not negative`},
+		{`"queues":[`, `"queues":{},"x":[`, "queues is an object, in …"},
+		{`"queues":[`, `"queues":{},"x":[`, ": want a list"},
+		{`"reserved":true`, `"reserved":1`, `jobs.reserved is a number, in …cy":"same-card","queue":"q","reserved":1 at byte`},
+		{`"reserved":true`, `"reserved":1`, ": want true or false"},
+		{`"id":"j"`, `"id":[]`, "jobs.id is a list, in …"},
+		{`"id":"j"`, `"id":[]`, ": want a string"},
+		{`"mix":"same-card"`, `"mix":7`, "quota: broken snapshot: config: mix is a number, in …"},
+		{`"config":{`, `"config":[],"x":{`, "quota: broken snapshot: config: the object is a list, in …"},
+		{data, data[:len(data)-2], fmt.Sprintf("quota: unknown snapshot format: not JSON: unexpected end of JSON input at byte %d", len(data)-2)},
+		{data, `"` + snapshotFormat + `"`, `quota: unknown snapshot format: a string: want a JSON object with the format "resvec.quota/v1"`},
+		{`"resvec.quota/v1"`, `"resvec.quota/v0"`, `quota: unknown snapshot format: the format is "resvec.quota/v0": want "resvec.quota/v1"`},
+	} {
+		text := strings.Replace(data, c.from, c.to, 1)
+		if text == data {
+			t.Fatalf("no %s in %s", c.from, data)
+		}
+		_, err := Restore(w.cfg, w.m, nil, []byte(text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.to[:min(len(c.to), 60)], err, c.want)
+		}
+	}
+}
