@@ -91,7 +91,7 @@ type Infeasibility struct {
 // was not rejected stays so. Sums are exact. Where the requests of a resource
 // are not whole numbers with a sum below 2^53, they count a little less, by a
 // factor of 1-(members+2)/2^51, which covers every rounding of the definition of
-// a valid placement; docs/semantics.md has the proofs.
+// a valid placement; docs/proofs.md has the proofs.
 func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibility, infeasible bool) {
 	p.take(free, requests, rows, nil)
 	p.bounds.take(&p.gang)

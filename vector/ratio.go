@@ -106,7 +106,7 @@ func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
 func NormalizedSumRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
-	kernel.NormalizedSumRows(dst, m.data, m.stride, total.data, total.stride, m.cols)
+	kernel.NormalizedSumRows(dst, m.data, m.stride, total.data, nil, total.stride, m.cols)
 }
 
 // DominantResourceRows sets dst[i] to the dominant share of row i of m over row
@@ -115,7 +115,7 @@ func NormalizedSumRows(dst []float64, m, total *Matrix) {
 func DominantResourceRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
-	kernel.DominantShareRows(dst, m.data, m.stride, total.data, total.stride, m.cols)
+	kernel.DominantShareRows(dst, m.data, m.stride, total.data, nil, total.stride, m.cols)
 }
 
 // Copies sets dst[i] to how many copies of request fit into row i of free, as

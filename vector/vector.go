@@ -206,7 +206,7 @@ func (v ResourceVector) DominantResourceIndex(total ResourceVector) (share float
 // CopiesFit returns how many copies of the request v fit into free at the same
 // time: the least floor(free[i]/v[i]) over the positive v[i], at least 0. The
 // quotient is the rounded IEEE quotient, whose floor is the exact integer
-// quotient when both amounts are integers below 2^53 (docs/semantics.md).
+// quotient when both amounts are integers below 2^53 (docs/proofs.md).
 //
 // A request without a positive element gives math.MaxInt64, and so does a
 // quotient of 2^63 or more or an infinite free amount. A NaN in v, or in free

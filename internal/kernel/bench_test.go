@@ -72,6 +72,34 @@ func benchmarkAndGE(b *testing.B, size int, run func(dst []uint64, o operands)) 
 	})
 }
 
+// BenchmarkRows sums the quotients by totals of the rows, with their reciprocals and
+// without.
+func BenchmarkRows(b *testing.B) {
+	testkit.EachImplB(b, func(b *testing.B) {
+		for _, shape := range [][2]int{{64, 8}, {1024, 8}, {4992, 8}, {19968, 8}, {99968, 8}} {
+			nodes, cols := shape[0], shape[1]
+			data, totals, kept := pool(nodes, cols), pool(nodes, cols), testkit.Matrix(nodes, cols)
+			kernel.Reciprocals(kept, totals)
+			dst, want := make([]float64, nodes), make([]float64, nodes)
+			kernel.NormalizedSumRows(want, data, nodes, totals, nil, nodes, cols)
+			for _, c := range []struct {
+				name        string
+				reciprocals []float64
+				run         func(dst, data []float64, stride int, total, reciprocals []float64, totalStride, cols int)
+			}{
+				{"NormalizedSumRows/kept", kept, kernel.NormalizedSumRows}, {"NormalizedSumRows/divided", nil, kernel.NormalizedSumRows},
+				{"DominantShareRows/kept", kept, kernel.DominantShareRows}, {"DominantShareRows/divided", nil, kernel.DominantShareRows},
+			} {
+				b.Run(fmt.Sprintf("%s/nodes=%d/cols=%d", c.name, nodes, cols), func(b *testing.B) {
+					for b.Loop() {
+						c.run(dst, data, nodes, totals, c.reciprocals, nodes, cols)
+					}
+				})
+			}
+		}
+	})
+}
+
 // BenchmarkCodes makes the codes of one column.
 func BenchmarkCodes(b *testing.B) {
 	testkit.EachImplB(b, func(b *testing.B) {

@@ -19,7 +19,7 @@ func codesGeneric(dst []float32, src []float64) (wild bool) {
 }
 
 // Tame reports whether x is 0 or 2^-500 <= |x| < 2^500, the range in which the
-// division kernels may use a corrected reciprocal (docs/semantics.md).
+// division kernels may use a corrected reciprocal (docs/proofs.md).
 func Tame(x float64) bool {
 	b := math.Float64bits(x) << 1
 	return b-(1023-500)<<53 < 1000<<53 || b == 0

@@ -40,7 +40,7 @@ func copies(dst []int64, data []float64, stride int, cols []int32, request []flo
 	copiesGeneric(dst, data, stride, cols, request)
 }
 
-func foldRows(f fold, dst, data []float64, stride int, total []float64, totalStride, cols int) {
+func foldRows(f fold, dst, data []float64, stride int, total, _ []float64, totalStride, cols int) {
 	foldRowsGeneric(f, dst, data, stride, total, totalStride, cols)
 }
 

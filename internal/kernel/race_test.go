@@ -44,6 +44,7 @@ func raceCases() []raceCase {
 		add(k.name+" beside", run, func() { o.a[last+1], o.b[last+1], o.codes[last+1], dst[2] = 1, 1, 1, 1 }, false)
 	}
 	cases = append(cases, raceRatio(ratioKernels, stride, last)...)
+	cases = append(cases, raceRatio(keptKernels, stride, last)...)
 	cases = append(cases, raceRatio(copiesKernels, stride, last)...)
 	cases = append(cases, raceSelect(floatPlaces, floatLimits)...)
 	cases = append(cases, raceLoads()...)
@@ -62,7 +63,7 @@ func raceRatio[T float64 | int64](kernels []ratioKernel[T], stride, last int) []
 	for _, k := range kernels {
 		a := ratio{
 			data: testkit.Matrix(stride, 3), stride: stride, totals: testkit.Matrix(stride, 3), totalStride: stride,
-			cols: []int32{2, 0, 1}, amounts: []float64{1, 1, 1},
+			reciprocals: testkit.Matrix(stride, 3), cols: []int32{2, 0, 1}, amounts: []float64{1, 1, 1},
 		}
 		dst := make([]T, stride)
 		rows := last%stride + 1
@@ -71,8 +72,11 @@ func raceRatio[T float64 | int64](kernels []ratioKernel[T], stride, last int) []
 			raceCase{k.name + " data", run, func() { a.data[last] = 1 }, true},
 			raceCase{k.name + " dst", run, func() { dst[rows-1] = 1 }, true},
 			raceCase{k.name + " beside", run, func() { a.data[last+1], a.totals[last+1], dst[rows] = 1, 1, 1 }, false})
-		if strings.HasSuffix(k.name, "Rows") {
+		if strings.Contains(k.name, "Rows") {
 			cases = append(cases, raceCase{k.name + " total", run, func() { a.totals[last] = 1 }, true})
+		}
+		if strings.HasSuffix(k.name, " kept") {
+			cases = append(cases, raceCase{k.name + " reciprocals", run, func() { a.reciprocals[last] = 1 }, true})
 		}
 	}
 	return cases

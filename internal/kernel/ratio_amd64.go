@@ -71,7 +71,7 @@ func copies(dst []int64, data []float64, stride int, cols []int32, request []flo
 }
 
 // foldRows folds the quotients of the first columns of two matrices into dst.
-func foldRows(f fold, dst, data []float64, stride int, total []float64, totalStride, cols int) {
+func foldRows(f fold, dst, data []float64, stride int, total, reciprocals []float64, totalStride, cols int) {
 	if active == Generic || cols > mostColumns {
 		foldRowsGeneric(f, dst, data, stride, total, totalStride, cols)
 		return
@@ -79,9 +79,35 @@ func foldRows(f fold, dst, data []float64, stride int, total []float64, totalStr
 	raceFirstColumns(data, stride, cols, len(dst))
 	raceFirstColumns(total, totalStride, cols, len(dst))
 	raceWrite(dst)
-	step := chunkRows(cols)
-	for lo := 0; lo < len(dst); lo += step {
-		part, column, totals := dst[lo:min(lo+step, len(dst))], from(data, lo), from(total, lo)
+	step, keptStep := chunkRows(cols), chunkRows(cols+(cols+1)/2) // two matrices, or three
+	kept := reciprocals != nil && keptStep > 0 && len(dst)*cols <= nearQuotients
+	if kept {
+		raceFirstColumns(reciprocals, totalStride, cols, len(dst))
+		step = keptStep
+	}
+	for lo := 0; lo < len(dst); {
+		part := dst[lo:min(lo+step, len(dst))]
+		if kept {
+			column, totals, r := from(data, lo), from(total, lo), from(reciprocals, lo)
+			var done int
+			switch wide := active == AVX512; {
+			case wide && f == foldSum:
+				done = normalizedSumRowsKeptAVX512(&part[0], len(part), column, stride, totals, r, totalStride, cols)
+			case wide:
+				done = dominantShareRowsKeptAVX512(&part[0], len(part), column, stride, totals, r, totalStride, cols)
+			case f == foldSum:
+				done = normalizedSumRowsKeptAVX2(&part[0], len(part), column, stride, totals, r, totalStride, cols)
+			default:
+				done = dominantShareRowsKeptAVX2(&part[0], len(part), column, stride, totals, r, totalStride, cols)
+			}
+			if done == len(part) {
+				lo += done
+				continue
+			}
+			lo += done &^ (Block - 1)
+			part = dst[lo:min(lo+Block, len(dst))] // which has a NaN: divide
+		}
+		column, totals := from(data, lo), from(total, lo)
 		switch wide := active == AVX512; {
 		case wide && f == foldSum:
 			normalizedSumRowsAVX512(&part[0], len(part), column, stride, totals, totalStride, cols)
@@ -92,8 +118,14 @@ func foldRows(f fold, dst, data []float64, stride int, total []float64, totalStr
 		default:
 			dominantShareRowsAVX2(&part[0], len(part), column, stride, totals, totalStride, cols)
 		}
+		lo += len(part)
 	}
 }
+
+// nearQuotients is how many quotients make a pass that stays in the caches of a
+// core. In larger ones memory sets the pace: reading reciprocals then costs more
+// than dividing does.
+const nearQuotients = 1 << 17
 
 // from returns the address of row lo of the first column.
 func from(data []float64, lo int) *float64 {

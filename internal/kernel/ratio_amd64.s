@@ -1365,6 +1365,167 @@ end:
 	VZEROUPPER
 	RET
 
+// func normalizedSumRowsKeptAVX2(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·normalizedSumRowsKeptAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ data+16(FP), DX
+	MOVQ stride+24(FP), BX
+	SHLQ $0x03, BX
+	MOVQ total+32(FP), SI
+	MOVQ reciprocals+40(FP), DI
+	MOVQ totalStride+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ n+56(FP), R9
+	SUBQ SI, DI
+	SUBQ DX, SI
+
+vectors:
+	CMPQ   CX, $0x00000020
+	JLT    vector
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, R11
+	LEAQ   (DX)(SI*1), R12
+	MOVQ   R9, R10
+	JMP    columns8
+
+column8:
+	VMOVUPD      (R11), Y8
+	VMOVUPD      (R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD (R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y0, Y0
+	VMOVUPD      32(R11), Y8
+	VMOVUPD      32(R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD 32(R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y1, Y1
+	VMOVUPD      64(R11), Y8
+	VMOVUPD      64(R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD 64(R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y2, Y2
+	VMOVUPD      96(R11), Y8
+	VMOVUPD      96(R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD 96(R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y3, Y3
+	VMOVUPD      128(R11), Y8
+	VMOVUPD      128(R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD 128(R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y4, Y4
+	VMOVUPD      160(R11), Y8
+	VMOVUPD      160(R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD 160(R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y5, Y5
+	VMOVUPD      192(R11), Y8
+	VMOVUPD      192(R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD 192(R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y6, Y6
+	VMOVUPD      224(R11), Y8
+	VMOVUPD      224(R12)(DI*1), Y9
+	VMULPD       Y9, Y8, Y10
+	VFNMADD231PD 224(R12), Y10, Y8
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       Y10, Y7, Y7
+	ADDQ         BX, R11
+	ADDQ         R8, R12
+	DECQ         R10
+
+columns8:
+	TESTQ   R10, R10
+	JNE     column8
+	VCMPPD  $0x03, Y0, Y1, Y8
+	VCMPPD  $0x03, Y2, Y3, Y9
+	VORPD   Y9, Y8, Y8
+	VCMPPD  $0x03, Y4, Y5, Y9
+	VORPD   Y9, Y8, Y8
+	VCMPPD  $0x03, Y6, Y7, Y9
+	VORPD   Y9, Y8, Y8
+	VPTEST  Y8, Y8
+	JNE     stop
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VMOVUPD Y4, 128(AX)
+	VMOVUPD Y5, 160(AX)
+	VMOVUPD Y6, 192(AX)
+	VMOVUPD Y7, 224(AX)
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000020, CX
+	JMP     vectors
+
+vector:
+	TESTQ  CX, CX
+	JLE    end
+	VXORPD Y0, Y0, Y0
+	MOVQ   DX, R11
+	LEAQ   (DX)(SI*1), R12
+	MOVQ   R9, R10
+	JMP    columns1
+
+column1:
+	VMOVUPD      (R11), Y1
+	VMOVUPD      (R12)(DI*1), Y2
+	VMULPD       Y2, Y1, Y3
+	VFNMADD231PD (R12), Y3, Y1
+	VFMADD231PD  Y2, Y1, Y3
+	VADDPD       Y3, Y0, Y0
+	ADDQ         BX, R11
+	ADDQ         R8, R12
+	DECQ         R10
+
+columns1:
+	TESTQ      R10, R10
+	JNE        column1
+	VCMPPD     $0x03, Y0, Y0, Y1
+	VPTEST     Y1, Y1
+	JNE        stop
+	MOVQ       $0x00000004, R10
+	CMPQ       CX, R10
+	CMOVQLT    CX, R10
+	NEGQ       R10
+	LEAQ       first_lanes<>+0(SB), R11
+	VMOVDQU    32(R11)(R10*8), Y1
+	VMASKMOVPD Y0, Y1, (AX)
+	ADDQ       $0x00000020, DX
+	ADDQ       $0x00000020, AX
+	SUBQ       $0x00000004, CX
+	JMP        vector
+
+end:
+	MOVQ rows+8(FP), AX
+	MOVQ AX, done+64(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ rows+8(FP), AX
+	SUBQ CX, AX
+	MOVQ AX, done+64(FP)
+	VZEROUPPER
+	RET
+
 // func dominantShareRowsAVX2(dst *float64, rows int, data *float64, stride int, total *float64, totalStride int, n int)
 // Requires: AVX, CMOV
 TEXT ·dominantShareRowsAVX2(SB), NOSPLIT, $0-56
@@ -1501,6 +1662,172 @@ columns1:
 	JMP        vector
 
 end:
+	VZEROUPPER
+	RET
+
+// func dominantShareRowsKeptAVX2(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·dominantShareRowsKeptAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ data+16(FP), DX
+	MOVQ stride+24(FP), BX
+	SHLQ $0x03, BX
+	MOVQ total+32(FP), SI
+	MOVQ reciprocals+40(FP), DI
+	MOVQ totalStride+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ n+56(FP), R9
+	SUBQ SI, DI
+	SUBQ DX, SI
+
+vectors:
+	CMPQ   CX, $0x00000020
+	JLT    vector
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	MOVQ   DX, R11
+	LEAQ   (DX)(SI*1), R12
+	MOVQ   R9, R10
+	JMP    columns8
+
+column8:
+	VMOVUPD      (R11), Y9
+	VMOVUPD      (R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD (R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y0, Y11, Y0
+	VMOVUPD      32(R11), Y9
+	VMOVUPD      32(R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD 32(R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y1, Y11, Y1
+	VMOVUPD      64(R11), Y9
+	VMOVUPD      64(R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD 64(R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y2, Y11, Y2
+	VMOVUPD      96(R11), Y9
+	VMOVUPD      96(R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD 96(R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y3, Y11, Y3
+	VMOVUPD      128(R11), Y9
+	VMOVUPD      128(R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD 128(R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y4, Y11, Y4
+	VMOVUPD      160(R11), Y9
+	VMOVUPD      160(R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD 160(R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y5, Y11, Y5
+	VMOVUPD      192(R11), Y9
+	VMOVUPD      192(R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD 192(R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y6, Y11, Y6
+	VMOVUPD      224(R11), Y9
+	VMOVUPD      224(R12)(DI*1), Y10
+	VMULPD       Y10, Y9, Y11
+	VFNMADD231PD 224(R12), Y11, Y9
+	VFMADD231PD  Y10, Y9, Y11
+	VPMAXUD      Y10, Y8, Y8
+	VMAXPD       Y7, Y11, Y7
+	ADDQ         BX, R11
+	ADDQ         R8, R12
+	DECQ         R10
+
+columns8:
+	TESTQ   R10, R10
+	JNE     column8
+	VCMPPD  $0x03, Y8, Y8, Y8
+	VPTEST  Y8, Y8
+	JNE     stop
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VMOVUPD Y4, 128(AX)
+	VMOVUPD Y5, 160(AX)
+	VMOVUPD Y6, 192(AX)
+	VMOVUPD Y7, 224(AX)
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000020, CX
+	JMP     vectors
+
+vector:
+	TESTQ  CX, CX
+	JLE    end
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   DX, R11
+	LEAQ   (DX)(SI*1), R12
+	MOVQ   R9, R10
+	JMP    columns1
+
+column1:
+	VMOVUPD      (R11), Y2
+	VMOVUPD      (R12)(DI*1), Y3
+	VMULPD       Y3, Y2, Y4
+	VFNMADD231PD (R12), Y4, Y2
+	VFMADD231PD  Y3, Y2, Y4
+	VPMAXUD      Y3, Y1, Y1
+	VMAXPD       Y0, Y4, Y0
+	ADDQ         BX, R11
+	ADDQ         R8, R12
+	DECQ         R10
+
+columns1:
+	TESTQ      R10, R10
+	JNE        column1
+	VCMPPD     $0x03, Y1, Y1, Y1
+	VPTEST     Y1, Y1
+	JNE        stop
+	MOVQ       $0x00000004, R10
+	CMPQ       CX, R10
+	CMOVQLT    CX, R10
+	NEGQ       R10
+	LEAQ       first_lanes<>+0(SB), R11
+	VMOVDQU    32(R11)(R10*8), Y1
+	VMASKMOVPD Y0, Y1, (AX)
+	ADDQ       $0x00000020, DX
+	ADDQ       $0x00000020, AX
+	SUBQ       $0x00000004, CX
+	JMP        vector
+
+end:
+	MOVQ rows+8(FP), AX
+	MOVQ AX, done+64(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ rows+8(FP), AX
+	SUBQ CX, AX
+	MOVQ AX, done+64(FP)
 	VZEROUPPER
 	RET
 
@@ -2568,6 +2895,166 @@ end:
 	VZEROUPPER
 	RET
 
+// func normalizedSumRowsKeptAVX512(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normalizedSumRowsKeptAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), DX
+	MOVQ data+16(FP), BX
+	MOVQ stride+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ total+32(FP), DI
+	MOVQ reciprocals+40(FP), R8
+	MOVQ totalStride+48(FP), R9
+	SHLQ $0x03, R9
+	MOVQ n+56(FP), R10
+	SUBQ DI, R8
+	SUBQ BX, DI
+
+vectors:
+	CMPQ   DX, $0x00000040
+	JLT    vector
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   BX, R11
+	LEAQ   (BX)(DI*1), R12
+	MOVQ   R10, CX
+	JMP    columns8
+
+column8:
+	VMOVUPD      (R11), Z8
+	VMOVUPD      (R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD (R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z0, Z0
+	VMOVUPD      64(R11), Z8
+	VMOVUPD      64(R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD 64(R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z1, Z1
+	VMOVUPD      128(R11), Z8
+	VMOVUPD      128(R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD 128(R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z2, Z2
+	VMOVUPD      192(R11), Z8
+	VMOVUPD      192(R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD 192(R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z3, Z3
+	VMOVUPD      256(R11), Z8
+	VMOVUPD      256(R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD 256(R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z4, Z4
+	VMOVUPD      320(R11), Z8
+	VMOVUPD      320(R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD 320(R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z5, Z5
+	VMOVUPD      384(R11), Z8
+	VMOVUPD      384(R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD 384(R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z6, Z6
+	VMOVUPD      448(R11), Z8
+	VMOVUPD      448(R12)(R8*1), Z9
+	VMULPD       Z9, Z8, Z10
+	VFNMADD231PD 448(R12), Z10, Z8
+	VFMADD231PD  Z9, Z8, Z10
+	VADDPD       Z10, Z7, Z7
+	ADDQ         SI, R11
+	ADDQ         R9, R12
+	DECQ         CX
+
+columns8:
+	TESTQ    CX, CX
+	JNE      column8
+	VCMPPD   $0x03, Z0, Z1, K1
+	VCMPPD   $0x03, Z2, Z3, K2
+	KORB     K2, K1, K1
+	VCMPPD   $0x03, Z4, Z5, K2
+	KORB     K2, K1, K1
+	VCMPPD   $0x03, Z6, Z7, K2
+	KORB     K2, K1, K1
+	KORTESTB K1, K1
+	JNE      stop
+	VMOVUPD  Z0, (AX)
+	VMOVUPD  Z1, 64(AX)
+	VMOVUPD  Z2, 128(AX)
+	VMOVUPD  Z3, 192(AX)
+	VMOVUPD  Z4, 256(AX)
+	VMOVUPD  Z5, 320(AX)
+	VMOVUPD  Z6, 384(AX)
+	VMOVUPD  Z7, 448(AX)
+	ADDQ     $0x00000200, BX
+	ADDQ     $0x00000200, AX
+	SUBQ     $0x00000040, DX
+	JMP      vectors
+
+vector:
+	TESTQ  DX, DX
+	JLE    end
+	VXORPD Z0, Z0, Z0
+	MOVQ   BX, R11
+	LEAQ   (BX)(DI*1), R12
+	MOVQ   R10, CX
+	JMP    columns1
+
+column1:
+	VMOVUPD      (R11), Z1
+	VMOVUPD      (R12)(R8*1), Z2
+	VMULPD       Z2, Z1, Z3
+	VFNMADD231PD (R12), Z3, Z1
+	VFMADD231PD  Z2, Z1, Z3
+	VADDPD       Z3, Z0, Z0
+	ADDQ         SI, R11
+	ADDQ         R9, R12
+	DECQ         CX
+
+columns1:
+	TESTQ    CX, CX
+	JNE      column1
+	VCMPPD   $0x03, Z0, Z0, K1
+	KORTESTB K1, K1
+	JNE      stop
+	MOVQ     DX, CX
+	MOVQ     $0x00000001, R11
+	SHLQ     CL, R11
+	DECQ     R11
+	KMOVB    R11, K1
+	VMOVUPD  Z0, K1, (AX)
+	ADDQ     $0x00000040, BX
+	ADDQ     $0x00000040, AX
+	SUBQ     $0x00000008, DX
+	JMP      vector
+
+end:
+	MOVQ rows+8(FP), AX
+	MOVQ AX, done+64(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ rows+8(FP), AX
+	SUBQ DX, AX
+	MOVQ AX, done+64(FP)
+	VZEROUPPER
+	RET
+
 // func dominantShareRowsAVX512(dst *float64, rows int, data *float64, stride int, total *float64, totalStride int, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·dominantShareRowsAVX512(SB), NOSPLIT, $0-56
@@ -2694,5 +3181,170 @@ columns1:
 	JMP     vector
 
 end:
+	VZEROUPPER
+	RET
+
+// func dominantShareRowsKeptAVX512(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dominantShareRowsKeptAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), DX
+	MOVQ data+16(FP), BX
+	MOVQ stride+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ total+32(FP), DI
+	MOVQ reciprocals+40(FP), R8
+	MOVQ totalStride+48(FP), R9
+	SHLQ $0x03, R9
+	MOVQ n+56(FP), R10
+	SUBQ DI, R8
+	SUBQ BX, DI
+
+vectors:
+	CMPQ   DX, $0x00000040
+	JLT    vector
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	MOVQ   BX, R11
+	LEAQ   (BX)(DI*1), R12
+	MOVQ   R10, CX
+	JMP    columns8
+
+column8:
+	VMOVUPD      (R11), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD (R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z0, Z11, Z0
+	VMOVUPD      64(R11), Z9
+	VMOVUPD      64(R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD 64(R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z1, Z11, Z1
+	VMOVUPD      128(R11), Z9
+	VMOVUPD      128(R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD 128(R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z2, Z11, Z2
+	VMOVUPD      192(R11), Z9
+	VMOVUPD      192(R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD 192(R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z3, Z11, Z3
+	VMOVUPD      256(R11), Z9
+	VMOVUPD      256(R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD 256(R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z4, Z11, Z4
+	VMOVUPD      320(R11), Z9
+	VMOVUPD      320(R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD 320(R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z5, Z11, Z5
+	VMOVUPD      384(R11), Z9
+	VMOVUPD      384(R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD 384(R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z6, Z11, Z6
+	VMOVUPD      448(R11), Z9
+	VMOVUPD      448(R12)(R8*1), Z10
+	VMULPD       Z10, Z9, Z11
+	VFNMADD231PD 448(R12), Z11, Z9
+	VFMADD231PD  Z10, Z9, Z11
+	VPMAXUD      Z10, Z8, Z8
+	VMAXPD       Z7, Z11, Z7
+	ADDQ         SI, R11
+	ADDQ         R9, R12
+	DECQ         CX
+
+columns8:
+	TESTQ    CX, CX
+	JNE      column8
+	VCMPPD   $0x03, Z8, Z8, K1
+	KORTESTB K1, K1
+	JNE      stop
+	VMOVUPD  Z0, (AX)
+	VMOVUPD  Z1, 64(AX)
+	VMOVUPD  Z2, 128(AX)
+	VMOVUPD  Z3, 192(AX)
+	VMOVUPD  Z4, 256(AX)
+	VMOVUPD  Z5, 320(AX)
+	VMOVUPD  Z6, 384(AX)
+	VMOVUPD  Z7, 448(AX)
+	ADDQ     $0x00000200, BX
+	ADDQ     $0x00000200, AX
+	SUBQ     $0x00000040, DX
+	JMP      vectors
+
+vector:
+	TESTQ  DX, DX
+	JLE    end
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   BX, R11
+	LEAQ   (BX)(DI*1), R12
+	MOVQ   R10, CX
+	JMP    columns1
+
+column1:
+	VMOVUPD      (R11), Z2
+	VMOVUPD      (R12)(R8*1), Z3
+	VMULPD       Z3, Z2, Z4
+	VFNMADD231PD (R12), Z4, Z2
+	VFMADD231PD  Z3, Z2, Z4
+	VPMAXUD      Z3, Z1, Z1
+	VMAXPD       Z0, Z4, Z0
+	ADDQ         SI, R11
+	ADDQ         R9, R12
+	DECQ         CX
+
+columns1:
+	TESTQ    CX, CX
+	JNE      column1
+	VCMPPD   $0x03, Z1, Z1, K1
+	KORTESTB K1, K1
+	JNE      stop
+	MOVQ     DX, CX
+	MOVQ     $0x00000001, R11
+	SHLQ     CL, R11
+	DECQ     R11
+	KMOVB    R11, K1
+	VMOVUPD  Z0, K1, (AX)
+	ADDQ     $0x00000040, BX
+	ADDQ     $0x00000040, AX
+	SUBQ     $0x00000008, DX
+	JMP      vector
+
+end:
+	MOVQ rows+8(FP), AX
+	MOVQ AX, done+64(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ rows+8(FP), AX
+	SUBQ DX, AX
+	MOVQ AX, done+64(FP)
 	VZEROUPPER
 	RET

@@ -31,15 +31,44 @@ func WeightedSum(dst []float64, data []float64, stride int, cols []int32, weight
 }
 
 // NormalizedSumRows sets dst[r] to the sum of data/total over the first cols
-// columns where the row's total is > 0.
-func NormalizedSumRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
-	foldRows(foldSum, dst, data, stride, total, totalStride, cols)
+// columns where the row's total is > 0. reciprocals, unless nil, are those of
+// total, laid out like it; see [Reciprocals]. They promise that data is tame.
+func NormalizedSumRows(dst []float64, data []float64, stride int, total, reciprocals []float64, totalStride int, cols int) {
+	foldRows(foldSum, dst, data, stride, total, reciprocals, totalStride, cols)
 }
 
 // DominantShareRows sets dst[r] to the greatest of 0 and data/total over the
-// first cols columns where the row's total is > 0.
-func DominantShareRows(dst []float64, data []float64, stride int, total []float64, totalStride int, cols int) {
-	foldRows(foldGreatest, dst, data, stride, total, totalStride, cols)
+// first cols columns where the row's total is > 0; arguments as for
+// NormalizedSumRows.
+func DominantShareRows(dst []float64, data []float64, stride int, total, reciprocals []float64, totalStride int, cols int) {
+	foldRows(foldGreatest, dst, data, stride, total, reciprocals, totalStride, cols)
+}
+
+// Reciprocals sets dst to the reciprocals of src, which is as long. Kernels that
+// have them beside the amounts that they divide by need no division, for the same
+// bits (docs/proofs.md). A reciprocal is
+//
+//   - 1/x rounded, for 2^-400 <= x <= 2^400,
+//   - 0 for 0 and for finite negative numbers, which nothing is divided by,
+//   - NaN for other numbers, where the kernels divide.
+//
+// whole reports whether all of src are whole numbers from 0 to 2^44, which the
+// kube kernels ask for.
+func Reciprocals(dst, src []float64) (whole bool) {
+	whole = true
+	for i, x := range src[:len(dst)] {
+		switch {
+		case x >= 0x1p-400 && x <= 0x1p400:
+			dst[i] = 1 / x
+			whole = whole && x <= 1<<44 && x == float64(int64(x))
+		case x <= 0 && x >= -math.MaxFloat64:
+			dst[i] = 0
+			whole = whole && x == 0
+		default:
+			dst[i], whole = math.NaN(), false
+		}
+	}
+	return whole
 }
 
 // fold names what becomes of the columns of a row.

@@ -52,11 +52,23 @@ func weightedSumAVX2(dst *float64, rows int, data *float64, stride int, cols *in
 //go:noescape
 func normalizedSumRowsAVX2(dst *float64, rows int, data *float64, stride int, total *float64, totalStride int, n int)
 
+// normalizedSumRowsKeptAVX2 is the sum of data/total where total > 0, up to a reciprocal that is NaN.
+// It equals normalizedSumRowsGeneric.
+//
+//go:noescape
+func normalizedSumRowsKeptAVX2(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)
+
 // dominantShareRowsAVX2 is the greatest of 0 and data/total where total > 0.
 // It equals dominantShareRowsGeneric.
 //
 //go:noescape
 func dominantShareRowsAVX2(dst *float64, rows int, data *float64, stride int, total *float64, totalStride int, n int)
+
+// dominantShareRowsKeptAVX2 is the greatest of 0 and data/total where total > 0, up to a reciprocal that is NaN.
+// It equals dominantShareRowsGeneric.
+//
+//go:noescape
+func dominantShareRowsKeptAVX2(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)
 
 // normalizedSumTameAVX512 is the sum of data/total, for tame numbers.
 // It equals normalizedSumGeneric.
@@ -106,8 +118,20 @@ func weightedSumAVX512(dst *float64, rows int, data *float64, stride int, cols *
 //go:noescape
 func normalizedSumRowsAVX512(dst *float64, rows int, data *float64, stride int, total *float64, totalStride int, n int)
 
+// normalizedSumRowsKeptAVX512 is the sum of data/total where total > 0, up to a reciprocal that is NaN.
+// It equals normalizedSumRowsGeneric.
+//
+//go:noescape
+func normalizedSumRowsKeptAVX512(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)
+
 // dominantShareRowsAVX512 is the greatest of 0 and data/total where total > 0.
 // It equals dominantShareRowsGeneric.
 //
 //go:noescape
 func dominantShareRowsAVX512(dst *float64, rows int, data *float64, stride int, total *float64, totalStride int, n int)
+
+// dominantShareRowsKeptAVX512 is the greatest of 0 and data/total where total > 0, up to a reciprocal that is NaN.
+// It equals dominantShareRowsGeneric.
+//
+//go:noescape
+func dominantShareRowsKeptAVX512(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)

@@ -1,23 +1,21 @@
 package kernel_test
 
 import (
-	"flag"
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/internal/testkit"
 )
 
-// quotients is a flag for long runs of TestQuotients, on a new kind of CPU say.
-var quotients = flag.Int("quotients", 2, "quotients to check, in millions")
-
 // ratio is the arguments of a ratio kernel but for dst: a matrix and a column
 // list, or two matrices and a width.
 type ratio struct {
 	data, totals        []float64
+	reciprocals         []float64 // of totals, or nil
 	stride, totalStride int
 	cols                []int32
 	amounts             []float64
@@ -59,7 +57,7 @@ var ratioKernels = []ratioKernel[float64]{
 	{
 		"NormalizedSumRows",
 		func(dst []float64, a ratio) {
-			kernel.NormalizedSumRows(dst, a.data, a.stride, a.totals, a.totalStride, len(a.cols))
+			kernel.NormalizedSumRows(dst, a.data, a.stride, a.totals, nil, a.totalStride, len(a.cols))
 		},
 		func(a ratio, row int) float64 {
 			sum := 0.0
@@ -74,7 +72,7 @@ var ratioKernels = []ratioKernel[float64]{
 	{
 		"DominantShareRows",
 		func(dst []float64, a ratio) {
-			kernel.DominantShareRows(dst, a.data, a.stride, a.totals, a.totalStride, len(a.cols))
+			kernel.DominantShareRows(dst, a.data, a.stride, a.totals, nil, a.totalStride, len(a.cols))
 		},
 		func(a ratio, row int) float64 {
 			share := 0.0
@@ -98,6 +96,24 @@ var ratioKernels = []ratioKernel[float64]{
 			}
 			return sum
 		},
+	},
+}
+
+// keptKernels are the kernels with totals of the rows, and reciprocals of these.
+var keptKernels = []ratioKernel[float64]{
+	{
+		"NormalizedSumRows kept",
+		func(dst []float64, a ratio) {
+			kernel.NormalizedSumRows(dst, a.data, a.stride, a.totals, a.reciprocals, a.totalStride, len(a.cols))
+		},
+		ratioKernels[2].golden,
+	},
+	{
+		"DominantShareRows kept",
+		func(dst []float64, a ratio) {
+			kernel.DominantShareRows(dst, a.data, a.stride, a.totals, a.reciprocals, a.totalStride, len(a.cols))
+		},
+		ratioKernels[3].golden,
 	},
 }
 
@@ -175,11 +191,21 @@ func (a *ratio) fill(r *rand.Rand) {
 	}
 }
 
+// keep sets the reciprocals, in a buffer as large as the totals, if the amounts are
+// tame, and to nil otherwise.
+func (a *ratio) keep(buffer []float64) {
+	if a.reciprocals = nil; tame(a.data) {
+		a.reciprocals = buffer
+		kernel.Reciprocals(a.reciprocals, a.totals)
+	}
+}
+
 // TestRatio holds every ratio kernel against its golden model, for all lengths
 // and numbers of columns, beside pages that fault.
 func TestRatio(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		testRatio(t, ratioKernels)
+		testRatio(t, keptKernels)
 		testRatio(t, copiesKernels)
 	})
 }
@@ -190,6 +216,7 @@ func testRatio[T float64 | int64](t *testing.T, kernels []ratioKernel[T]) {
 	for _, front := range []bool{false, true} {
 		data := guardedSlices[float64](t, front, mostMatrix)
 		totals := guardedSlices[float64](t, front, mostMatrix)
+		reciprocals := guardedSlices[float64](t, front, mostMatrix)
 		dst := guardedSlices[T](t, front, mostRows)
 		for _, shape := range ratioShapes() {
 			stride := (shape.rows + 63) / 64 * 64
@@ -202,6 +229,10 @@ func testRatio[T float64 | int64](t *testing.T, kernels []ratioKernel[T]) {
 				a.cols = append(a.cols, int32(r.IntN(shape.cols)))
 			}
 			a.fill(r)
+			if r.IntN(4) == 0 {
+				testkit.Fill(r, a.totals)
+			}
+			a.keep(reciprocals(len(a.totals)))
 			for _, k := range kernels {
 				got := dst(shape.rows)
 				k.run(got, a)
@@ -226,9 +257,11 @@ func TestRatioAlignment(t *testing.T) {
 			cols: []int32{2, 0, 1}, amounts: make([]float64, cols), tame: true,
 		}
 		a.fill(r)
+		a.keep(testkit.Matrix(128, cols))
 		for offset := range 8 {
 			for rows := range 81 {
 				testAlignment(t, ratioKernels, a, offset, rows)
+				testAlignment(t, keptKernels, a, offset, rows)
 				testAlignment(t, copiesKernels, a, offset, rows)
 			}
 		}
@@ -271,6 +304,15 @@ func TestRatioSpecials(t *testing.T) {
 				a.totals[i] = total
 			}
 			testSpecials(t, ratioKernels[2:4], a, len(specials))
+			b := a
+			b.data = slices.Clone(a.data)
+			for i, x := range b.data {
+				if !tame([]float64{x}) {
+					b.data[i] = 1
+				}
+			}
+			b.keep(testkit.Matrix(stride, 2))
+			testSpecials(t, keptKernels, b, len(specials))
 			if total > 0 && total <= math.MaxFloat64 {
 				a.amounts[0] = total
 				testSpecials(t, ratioKernels, a, len(specials))
@@ -292,37 +334,106 @@ func testSpecials[T float64 | int64](t *testing.T, kernels []ratioKernel[T], a r
 	}
 }
 
-// TestQuotients checks that the division of tame numbers is the IEEE division:
-// random quotients, and quotients as close as possible to the middle between
-// two neighbours, where a result that is merely close rounds the wrong way.
+// TestQuotients checks that the division of tame numbers is the IEEE division, by
+// a shared total and by totals of the rows: random quotients, and quotients as close
+// as possible to the middle between two neighbours, where a result that is merely
+// close rounds the wrong way. RESVEC_QUOTIENTS says how many.
 func TestQuotients(t *testing.T) {
 	const rows = 2048
-	total, dst := make([]float64, 1), make([]float64, rows)
-	data := testkit.Matrix(rows, 1)
+	n := int(testkit.Environment(t, "RESVEC_QUOTIENTS", 1_000_000))
+	data, totals, reciprocals := testkit.Matrix(rows, 1), testkit.Matrix(rows, 1), testkit.Matrix(rows, 1)
+	dst := make([]float64, rows)
+	check := func(t *testing.T, what string) {
+		for i, q := range dst {
+			if want := data[i] / totals[i]; math.Float64bits(q) != math.Float64bits(want) {
+				t.Fatalf("%s: %x / %x: got %x, want %x", what, data[i], totals[i], q, want)
+			}
+		}
+	}
 	testkit.EachImpl(t, func(t *testing.T) {
 		if kernel.Active() == kernel.Generic {
 			t.Skip("divides by the division operator")
 		}
 		r := testkit.Rand(4)
-		for n := 0; n < *quotients*1_000_000; n += rows {
-			mantissa := divisorMantissa(r)
+		for range (n + rows - 1) / rows {
+			shared := divisorMantissa(r)
 			scale := r.IntN(1001-53) - 500
-			total[0] = math.Ldexp(float64(mantissa), scale)
 			for i := range data {
-				if i%2 == 0 {
-					data[i] = math.Ldexp(1+r.Float64(), r.IntN(1000)-500)
-				} else {
-					data[i] = math.Ldexp(nearMidpoint(r, mantissa), r.IntN(1000-53)-500)
-				}
+				totals[i] = math.Ldexp(float64(shared), scale)
+				data[i] = dividend(r, shared)
 			}
-			kernel.NormalizedSum(dst, data, rows, []int32{0}, total, true)
-			for i, q := range dst {
-				if want := data[i] / total[0]; math.Float64bits(q) != math.Float64bits(want) {
-					t.Fatalf("%x / %x: got %x, want %x", data[i], total[0], q, want)
+			kernel.NormalizedSum(dst, data, rows, []int32{0}, totals[:1], true)
+			check(t, "shared")
+			for i := range data {
+				mantissa := divisorMantissa(r)
+				totals[i] = math.Ldexp(float64(mantissa), r.IntN(801-53)-400)
+				data[i] = dividend(r, mantissa)
+			}
+			kernel.Reciprocals(reciprocals, totals)
+			kernel.NormalizedSumRows(dst, data, rows, totals, reciprocals, rows, 1)
+			check(t, "NormalizedSumRows")
+			kernel.DominantShareRows(dst, data, rows, totals, reciprocals, rows, 1)
+			check(t, "DominantShareRows")
+		}
+	})
+}
+
+// dividend returns a tame number to divide by a multiple of b: any, or such a one
+// that the quotient is next to the middle between two floats.
+func dividend(r *rand.Rand, b uint64) float64 {
+	if r.IntN(2) == 0 {
+		return math.Ldexp(1+r.Float64(), r.IntN(1000)-500)
+	}
+	return math.Ldexp(nearMidpoint(r, b), r.IntN(1000-53)-500)
+}
+
+// TestQuotientsOfSmallFormats divides as the kernels do in floats of few bits: every
+// number by every number. float64 holds all steps of it exactly.
+func TestQuotientsOfSmallFormats(t *testing.T) {
+	for bits := 2; bits <= 10; bits++ {
+		one := 1 << (bits - 1)
+		round := func(x float64) float64 {
+			if x == 0 {
+				return 0
+			}
+			_, exponent := math.Frexp(x)
+			return math.Ldexp(math.RoundToEven(math.Ldexp(x, bits-exponent)), exponent-bits)
+		}
+		for b := one; b < 2*one; b++ {
+			divisor := float64(b)
+			z := round(1 / divisor) // 53 bits are enough for the second rounding to do no harm
+			for x := one; x < 2*one; x++ {
+				q := round(float64(x) * z)
+				rest := round(float64(x) - divisor*q)
+				if got, want := round(q+rest*z), round(float64(x)/divisor); got != want {
+					t.Fatalf("%d bits: %d / %d: got %v, want %v", bits, x, b, got, want)
 				}
 			}
 		}
-	})
+	}
+}
+
+// TestReciprocals lists what stands for which number.
+func TestReciprocals(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, test := range []struct {
+		x, want float64
+		whole   bool
+	}{
+		{1, 1, true}, {3, 1.0 / 3, true}, {1 << 44, 0x1p-44, true}, {1<<44 + 1, 1 / float64(1<<44+1), false},
+		{0.5, 2, false}, {2.5, 0.4, false}, {0, 0, true}, {math.Copysign(0, -1), 0, true}, {-1, 0, false},
+		{-math.MaxFloat64, 0, false}, {-inf, nan, false}, {inf, nan, false}, {nan, nan, false},
+		{0x1p-400, 0x1p400, false}, {0x1p400, 0x1p-400, false},
+		{math.Nextafter(0x1p-400, 0), nan, false}, {math.Nextafter(0x1p400, inf), nan, false}, {math.SmallestNonzeroFloat64, nan, false},
+	} {
+		var got [1]float64
+		if whole := kernel.Reciprocals(got[:], []float64{test.x}); !testkit.Same(got[0], test.want) || whole != test.whole {
+			t.Errorf("%v: got %v, whole %t, want %v, %t", test.x, got[0], whole, test.want, test.whole)
+		}
+	}
+	if kernel.Reciprocals(make([]float64, 3), []float64{1, 1.5, 2}) {
+		t.Error("a fraction is whole")
+	}
 }
 
 // divisorMantissa returns an odd number below 2^53: mostly of 53 bits, some of
@@ -394,7 +505,9 @@ func TestRatioAllocates(t *testing.T) {
 		cols: []int32{0, 1, 2}, amounts: []float64{1, 2, 3}, tame: true,
 	}
 	testkit.EachImpl(t, func(t *testing.T) {
+		a.keep(testkit.Matrix(512, 3))
 		testAllocates(t, ratioKernels, a)
+		testAllocates(t, keptKernels, a)
 		testAllocates(t, copiesKernels, a)
 	})
 }
@@ -431,6 +544,7 @@ func fuzzRatio[T float64 | int64](f *testing.F, k ratioKernel[T]) {
 			}
 		}
 		a.tame = a.tame && tame(a.amounts)
+		a.keep(testkit.Matrix(stride, int(cols)))
 		testkit.EachImpl(t, func(t *testing.T) {
 			dst := make([]T, rows)
 			k.run(dst, a)
@@ -453,9 +567,11 @@ func tame(values []float64) bool {
 	return true
 }
 
-func FuzzNormalizedSum(f *testing.F)     { fuzzRatio(f, ratioKernels[0]) }
-func FuzzDominantShare(f *testing.F)     { fuzzRatio(f, ratioKernels[1]) }
-func FuzzNormalizedSumRows(f *testing.F) { fuzzRatio(f, ratioKernels[2]) }
-func FuzzDominantShareRows(f *testing.F) { fuzzRatio(f, ratioKernels[3]) }
-func FuzzWeightedSum(f *testing.F)       { fuzzRatio(f, ratioKernels[4]) }
-func FuzzCopies(f *testing.F)            { fuzzRatio(f, copiesKernels[0]) }
+func FuzzNormalizedSum(f *testing.F)         { fuzzRatio(f, ratioKernels[0]) }
+func FuzzDominantShare(f *testing.F)         { fuzzRatio(f, ratioKernels[1]) }
+func FuzzNormalizedSumRows(f *testing.F)     { fuzzRatio(f, ratioKernels[2]) }
+func FuzzDominantShareRows(f *testing.F)     { fuzzRatio(f, ratioKernels[3]) }
+func FuzzNormalizedSumRowsKept(f *testing.F) { fuzzRatio(f, keptKernels[0]) }
+func FuzzDominantShareRowsKept(f *testing.F) { fuzzRatio(f, keptKernels[1]) }
+func FuzzWeightedSum(f *testing.F)           { fuzzRatio(f, ratioKernels[4]) }
+func FuzzCopies(f *testing.F)                { fuzzRatio(f, copiesKernels[0]) }

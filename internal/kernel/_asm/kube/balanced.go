@@ -55,7 +55,7 @@ func balanced(m machine) {
 }
 
 // divide returns x/y, given the rounded 1/y: the IEEE quotient for x and y that
-// are 0 or of moderate magnitude, and NaN for y = 0; docs/semantics.md has the
+// are 0 or of moderate magnitude, and NaN for y = 0; docs/proofs.md has the
 // proof.
 func (m machine) divide(x, y, reciprocal reg.VecVirtual) reg.VecVirtual {
 	q, r := m.Vector(), m.Vector()

@@ -11,17 +11,19 @@ type fold struct {
 	name, twin, what string
 	element          string // type of dst
 
-	from   *Mem // where the accumulators start; nil is +0
-	clean  bool // a NaN counts as 0
-	add    func(q, acc reg.VecVirtual)
-	result func(m machine, acc reg.VecVirtual) reg.VecVirtual
+	from     *Mem // where the accumulators start; nil is +0
+	clean    bool // a NaN counts as 0
+	keepsNaN bool // a NaN makes the result one
+	add      func(q, acc reg.VecVirtual)
+	result   func(m machine, acc reg.VecVirtual) reg.VecVirtual
 }
 
 var (
 	sum = fold{
 		name: "normalizedSum", twin: "normalizedSum", what: "the sum of", element: "float64",
-		add:    func(q, acc reg.VecVirtual) { VADDPD(q, acc, acc) },
-		result: unchanged,
+		keepsNaN: true,
+		add:      func(q, acc reg.VecVirtual) { VADDPD(q, acc, acc) },
+		result:   unchanged,
 	}
 	weighted = fold{
 		name: "weightedSum", twin: "weightedSum", what: "the sum of", element: "float64",
@@ -94,7 +96,7 @@ var (
 			}
 		},
 	}
-	// byReciprocal is exact for tame numbers; docs/semantics.md has the proof.
+	// byReciprocal is exact for tame numbers; docs/proofs.md has the proof.
 	byReciprocal = scaling{
 		suffix: "Tame", what: "data/total, for tame numbers", parameter: "total *[2]float64", size: 16, finite: true,
 		load: func(m machine, from reg.Register) func(x Mem) reg.VecVirtual {

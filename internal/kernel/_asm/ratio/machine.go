@@ -133,3 +133,33 @@ func (m machine) integer(q reg.VecVirtual) reg.VecVirtual {
 	VBLENDVPD(huge, m.broadcast(maxInt64), q, q)
 	return q
 }
+
+// jumpIfNaN jumps to a label when a vector has a NaN.
+func (m machine) jumpIfNaN(label string, vectors ...reg.VecVirtual) {
+	const unordered = U8(3)
+	var any reg.Register
+	for i := 0; i < len(vectors); i += 2 {
+		x, y := vectors[i], vectors[min(i+1, len(vectors)-1)]
+		var found reg.Register
+		if m.ISA == emit.AVX512 {
+			found = K()
+		} else {
+			found = m.vector()
+		}
+		VCMPPD(unordered, x, y, found)
+		switch {
+		case any == nil:
+			any = found
+		case m.ISA == emit.AVX512:
+			KORB(found, any, any)
+		default:
+			VORPD(found, any, any)
+		}
+	}
+	if m.ISA == emit.AVX512 {
+		KORTESTB(any, any)
+	} else {
+		VPTEST(any, any)
+	}
+	JNE(LabelRef(label))
+}

@@ -25,8 +25,10 @@ func main() {
 			shared(m, f, byDivision)
 		}
 		shared(m, weighted, byWeight)
-		ownTotals(m, sum)
-		ownTotals(m, greatest)
+		for _, f := range []fold{sum, greatest} {
+			ownTotals(m, f)
+			keptReciprocals(m, f)
+		}
 	}
 	emit.Generate()
 }
@@ -117,6 +119,75 @@ func ownTotals(m machine, f fold) {
 		JNE(LabelRef(head))
 		return acc
 	}, f)
+	emit.Return()
+}
+
+// keptReciprocals generates the kernel of f over the first columns of three
+// matrices: amounts, totals, and the reciprocals of these, 0 where the total doesn't
+// count. Where a reciprocal is NaN it stops, and returns the number of rows that are
+// done. The quotients are exact for tame amounts; docs/proofs.md has the proof.
+func keptReciprocals(m machine, f fold) {
+	emit.Func(f.name+"RowsKept", m.ISA,
+		"func(dst *float64, rows int, data *float64, stride int, total *float64, reciprocals *float64, totalStride int, n int) (done int)",
+		"is "+f.what+" data/total where total > 0, up to a reciprocal that is NaN.", f.twin+"RowsGeneric")
+	dst := Load(Param("dst"), GP64())
+	left := Load(Param("rows"), GP64())
+	data := Load(Param("data"), GP64())
+	stride := strideBytes("stride")
+	// The matrices advance together: totals and reciprocals stand at fixed distances.
+	total := Load(Param("total"), GP64())
+	reciprocals := Load(Param("reciprocals"), GP64())
+	totalStride := strideBytes("totalStride")
+	n := Load(Param("n"), GP64())
+	SUBQ(total, reciprocals)
+	SUBQ(data, total)
+
+	rowLoop(m, dst, left, data, func(vectors int) []reg.VecVirtual {
+		acc := f.begin(m, vectors)
+		var greatest reg.VecVirtual
+		if !f.keepsNaN {
+			greatest = m.zero()
+		}
+		k, column, totals := GP64(), GP64(), GP64()
+		MOVQ(data, column)
+		LEAQ(Mem{Base: data, Index: total, Scale: 1}, totals)
+		MOVQ(n, k)
+		head, done := fmt.Sprint("column", vectors), fmt.Sprint("columns", vectors)
+		JMP(LabelRef(done))
+		Label(head)
+		reciprocal := Mem{Base: totals, Index: reciprocals, Scale: 1}
+		for i := range vectors {
+			x, r, q := m.vector(), m.vector(), m.vector()
+			VMOVUPD(m.at(column, i), x)
+			VMOVUPD(reciprocal.Offset(8*m.lanes*i), r)
+			VMULPD(r, x, q)
+			VFNMADD231PD(m.at(totals, i), q, x) // x - total*q
+			VFMADD231PD(r, x, q)                // the IEEE quotient
+			if !f.keepsNaN {
+				VPMAXUD(r, greatest, greatest) // of the upper halves; a NaN has the greatest
+			}
+			f.add(q, acc[i])
+		}
+		ADDQ(stride, column)
+		ADDQ(totalStride, totals)
+		DECQ(k)
+		Label(done)
+		TESTQ(k, k)
+		JNE(LabelRef(head))
+		if f.keepsNaN {
+			m.jumpIfNaN("stop", acc...)
+		} else {
+			m.jumpIfNaN("stop", greatest)
+		}
+		return acc
+	}, f)
+	Store(Load(Param("rows"), GP64()), ReturnIndex(0))
+	emit.Return()
+
+	Label("stop")
+	done := Load(Param("rows"), GP64())
+	SUBQ(left, done)
+	Store(done, ReturnIndex(0))
 	emit.Return()
 }
 
