@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/quantity"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -316,7 +317,7 @@ func TestLabelsGolden(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	numbers := []string{"0", "1", "2", "4", "7", "8", "64", "512", "4864", "32768", "81920", "8388608", "99999999999", "-1", "a", ""}
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
-	for range 2000 {
+	for range testkit.Amount(t, 200, 700, 2000) {
 		labels, allocatable := map[string]string{}, map[string]string{}
 		for _, key := range []string{
 			"nvidia.com/gpu.count", "nvidia.com/gpu.memory", "nvidia.com/gpu.replicas", "nvidia.com/mig-1g.5gb.memory", "nvidia.com/mig-1g.5gb.replicas", "nvidia.com/mig-1g.5gb.count",

@@ -31,10 +31,7 @@ const (
 const modelStory = 1000
 
 func TestModel(t *testing.T) {
-	operations := testkit.Environment(t, modelOperations, 1_000_000)
-	if raceEnabled || testing.Short() {
-		operations = testkit.Environment(t, modelOperations, 100_000)
-	}
+	operations := testkit.Environment(t, modelOperations, uint64(testkit.Amount(t, 20_000, 100_000, 1_000_000)))
 	first := testkit.Environment(t, modelSeed, 1)
 	stories := max(1, operations/modelStory)
 	var mu sync.Mutex
@@ -87,7 +84,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 	if changes*10 < all*4 {
 		t.Errorf("only %d of %d operations changed the state", changes, all)
 	}
-	if operations < 10_000 {
+	if operations < 100_000 {
 		return
 	}
 	for _, op := range modelOps {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -364,10 +365,7 @@ func FuzzRestore(f *testing.F) {
 // TestRestoredBehaves: a ledger that is restored after any operation answers and
 // changes as the one that wasn't.
 func TestRestoredBehaves(t *testing.T) {
-	stories := 100
-	if testing.Short() || raceEnabled {
-		stories = 20
-	}
+	stories := testkit.Amount(t, 10, 30, 100)
 	counts := map[string]int{}
 	for seed := range uint64(stories) {
 		s := newStory(t, seed)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
+
 	"github.com/resvec/resvec/device"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -665,10 +667,7 @@ func (r *upRandom) change() {
 // is documented, and every documented one occurs.
 func TestUpstreamRandom(t *testing.T) {
 	h := upHistogram{seen: map[upDiff]int{}}
-	worlds, few := 1000, raceEnabled || testing.Short()
-	if few {
-		worlds = 100
-	}
+	worlds := testkit.Amount(t, 50, 250, 1000)
 	for seed := range uint64(worlds) {
 		if !h.runRandom(t, seed) {
 			t.Fatalf("seed %d", seed)
@@ -678,7 +677,7 @@ func TestUpstreamRandom(t *testing.T) {
 	for d := range upDiffs {
 		t.Logf("%6d %s", h.seen[d], upNames[d])
 		diverged += h.seen[d]
-		if h.seen[d] == 0 && !few {
+		if h.seen[d] == 0 && worlds >= 250 {
 			t.Errorf("never: %s", upNames[d])
 		}
 	}

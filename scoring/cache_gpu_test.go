@@ -161,7 +161,7 @@ func TestGPUCacheEqualsFullPass(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		for k, scorer := range gpuCacheScorers(t) {
 			for _, bytes := range cacheBounds {
-				for seed := range uint64(4) {
+				for seed := range uint64(testkit.Amount(t, 1, 2, 4)) {
 					t.Run(fmt.Sprintf("%T/bytes=%d/seed=%d", scorer, bytes, seed), func(t *testing.T) {
 						r := testkit.Rand(seed)
 						runCache(t, newGPUCacheWorld(t, r, k, scoring.CacheOptions{MaxBytes: bytes}), r, 300)

@@ -394,7 +394,7 @@ func TestCacheEqualsFullPass(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		for name, scorer := range cacheScorers(t) {
 			for _, bytes := range cacheBounds {
-				for seed := range uint64(8) {
+				for seed := range uint64(testkit.Amount(t, 1, 3, 8)) {
 					t.Run(fmt.Sprintf("%s/bytes=%d/seed=%d", name, bytes, seed), func(t *testing.T) {
 						r := testkit.Rand(seed)
 						runCache(t, newMatrixCacheWorld(r, scorer, scoring.CacheOptions{MaxBytes: bytes}), r, 300)

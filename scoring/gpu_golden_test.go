@@ -208,11 +208,7 @@ func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, row int, q scoring.GPU
 func TestGPUGolden(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(1)
-		worlds := 60
-		if raceEnabled {
-			worlds = 6
-		}
-		for i := range worlds {
+		for i := range testkit.Amount(t, 6, 20, 60) {
 			w := newGPUWorld(t, r, i+r.IntN(40))
 			w.check(t, gpuRows(r, len(w.nodes)))
 		}

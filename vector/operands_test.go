@@ -43,18 +43,13 @@ var kinds = []struct {
 }
 
 // shapes calls f for the shapes (rows, cols) that every kernel is tried with:
-// all row counts up to two blocks and a bit, with all widths up to 33 and some
-// beyond 64, and some large ones.
-func shapes(f func(rows, cols int)) {
+// all row counts up to two blocks and a bit, with all or some widths up to 33 and
+// some beyond 64, and some large ones.
+func shapes(t *testing.T, f func(rows, cols int)) {
+	every := testkit.Amount(t, 11, 3, 1)
 	for rows := range 130 {
-		if !raceEnabled && !testing.Short() {
-			for cols := range 34 {
-				f(rows, cols)
-			}
-			continue
-		}
-		for _, cols := range []int{0, 1, 3, 8, 17} {
-			f(rows, (cols+rows)%34)
+		for cols := rows % every; cols < 34; cols += every {
+			f(rows, cols)
 		}
 	}
 	for _, rows := range []int{0, 1, 63, 64, 65, 129} {
@@ -88,7 +83,7 @@ func eachOperands(t *testing.T, f func(t *testing.T, o *operands)) {
 		kind.amount(r, pool)
 		requests := make([]float64, 1<<12)
 		kind.request(r, requests)
-		shapes(func(rows, cols int) {
+		shapes(t, func(rows, cols int) {
 			o.name = fmt.Sprintf("%s %dx%d", kind.name, rows, cols)
 			o.rowsA = load(&o.a, rows, cols, pool, r, o.rowsA)
 			o.rowsB = load(&o.b, rows, cols, pool, r, o.rowsB)

@@ -384,11 +384,7 @@ func TestPackerAgainstExhaustiveSearch(t *testing.T) {
 		for cols := range all {
 			all[cols] = packers(vec{12, 13, 14}[:cols])
 		}
-		rounds := 6000
-		if raceEnabled || testing.Short() {
-			rounds = 600
-		}
-		for n := range rounds {
+		for n := range testkit.Amount(t, 600, 3000, 6000) {
 			c := smallCase(r, n%3 == 0)
 			k := n % len(all[0])
 			checkCase(t, all[c.free.Cols()][k], k%2 == 1, c)
@@ -465,7 +461,7 @@ func manyRows(seed uint64, identical bool) packCase {
 // TestFilterAtScale checks what can be checked without exhaustive search.
 func TestFilterAtScale(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
-		for seed := range uint64(4) {
+		for seed := range uint64(testkit.Amount(t, 1, 2, 4)) {
 			for _, identical := range []bool{true, false} {
 				c := manyRows(seed, identical)
 				var want []int // prefixes of the first packers, by search

@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // fuzzBytes reads numbers from fuzz data; at its end all are 0.
@@ -102,7 +103,7 @@ func FuzzPlace(f *testing.F) {
 func TestPlaceRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 4))
 	data := make([]byte, 64)
-	for range 1000 {
+	for range testkit.Amount(t, 100, 300, 1000) {
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}

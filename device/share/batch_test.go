@@ -345,7 +345,7 @@ func TestBatch(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(31)
 		for nodes := range 140 {
-			for _, columns := range []int{1, 2, 4} {
+			for _, columns := range []int{1, 2, 4}[:testkit.Amount(t, 1, 3, 3)] {
 				c := newBatchCase(t, r, nodes, columns, []int{0, 20, 36, 45}[r.IntN(4)])
 				c.check(t)
 			}
@@ -358,7 +358,7 @@ func TestBatchLarge(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(32)
 		for _, size := range [][2]int{{3000, 1}, {700, 3}, {200, 7}, {200, len(batchNames)}} {
-			for range 4 {
+			for range testkit.Amount(t, 1, 1, 4) {
 				c := newBatchCase(t, r, size[0], size[1], 0)
 				c.check(t)
 			}

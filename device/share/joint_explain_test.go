@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 func TestExplainJointText(t *testing.T) {
@@ -123,7 +124,7 @@ rdma by FirstFit: 0 from the node
 func TestExplainJoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
 	outcomes := map[string]int{}
-	for range 5000 {
+	for range testkit.Amount(t, 500, 1500, 5000) {
 		devices := slices.Concat(allocEight(), jointNICs(1, 2, 3, 4, 5, 6, 7, 8))
 		devices = slices.DeleteFunc(devices, func(share.State) bool { return r.IntN(3) == 0 })
 		for i := range devices {

@@ -43,6 +43,9 @@ func TestReport(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", report, want)
 		}
 	})
+	if testing.Short() {
+		return
+	}
 	few := []string{"-seeds", "3", "-policies", "bestfit,random"}
 	several := reportOf(t, few...)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -141,23 +141,18 @@ func (s *placer) checkCapacity(t *testing.T, arrivals []int32, placements []plac
 	}
 }
 
-// seeds returns how many of n seeds to try: fewer when the race detector slows
-// everything down.
-func seeds(n int64) int64 {
-	if raceEnabled || testing.Short() {
-		return max(n/10, 1)
-	}
-	return n
-}
-
 func TestTwinOnDefaultTrace(t *testing.T) {
 	tr := mustLoad(t, "", "")
 	var all []script
 	for _, p := range policies {
-		for seed := range seeds(3) {
+		most := testkit.Amount(t, 1, 1, 3)
+		if p.name == "FGD" { // the golden model takes its time
+			most = testkit.Amount(t, 0, 1, 3)
+		}
+		for seed := range int64(most) {
 			all = append(all, script{trace: tr, policy: p, seed: 42 + seed, ties: tiesPermuted})
 		}
-		if p.name != "FGD" { // the golden model takes its time
+		if p.name != "FGD" && !testing.Short() {
 			all = append(all, script{trace: tr, policy: p, seed: 45, ties: tiesRandom}, script{trace: tr, policy: p, seed: 45, ties: tiesShape})
 		}
 	}
@@ -171,7 +166,7 @@ func TestTwinOnDefaultTrace(t *testing.T) {
 
 func TestTwinOnGeneratedTraces(t *testing.T) {
 	var all []script
-	for seed := range seeds(40) {
+	for seed := range int64(testkit.Amount(t, 4, 20, 40)) {
 		tr := generatedTrace(seed)
 		for _, p := range policies {
 			all = append(all, script{trace: tr, policy: p, seed: seed, ties: allTies[int(seed)%len(allTies)]})
@@ -191,7 +186,7 @@ func TestTwinOnPublishedLists(t *testing.T) {
 			tr := publishedTrace(t, name)
 			var all []script
 			for _, p := range policies {
-				if p.name != "FGD" || name == "gpuspec20" && !raceEnabled {
+				if p.name != "FGD" || name == "gpuspec20" && testkit.Amount(t, 0, 0, 1) > 0 {
 					all = append(all, script{trace: tr, policy: p, seed: 42, ties: tiesPermuted})
 				}
 			}
@@ -246,7 +241,7 @@ func TestTwinOnManySmallPods(t *testing.T) {
 		map[nodeShape]int{{10, 0, 1, ""}: 2},
 		map[podShape]int{{0, 0, 0, 0, ""}: 2*podsPerNode + 5, {1, 0, 1, 1, ""}: 3},
 	)
-	for _, p := range policies {
+	for _, p := range policies[:testkit.Amount(t, 1, len(policies), len(policies))] {
 		s := scripts(t, []script{{trace: tr, policy: p, seed: 1, ties: tiesPermuted}})[0]
 		s.compare(t)
 		if !slices.ContainsFunc(s.want, func(p placement) bool { return p.node < 0 }) {

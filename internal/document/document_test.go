@@ -193,6 +193,9 @@ func TestSyntaxErrors(t *testing.T) {
 
 // TestLargest: without aliases no document is refused for what it weighs.
 func TestLargest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, item := range []string{"a,", "'',", "a: ,"} {
 		text := "[" + strings.Repeat(item, testLimit/len(item)-1) + "]"
 		var r Report

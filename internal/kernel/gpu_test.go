@@ -178,7 +178,7 @@ func TestGPU(t *testing.T) {
 				g, mask := b.world(r, rows, rows%10)
 				checkGPU(t, b.dst(rows), g, mask)
 			}
-			for devices := range 20 {
+			for devices := range testkit.Amount(t, 3, 10, 20) {
 				for _, rows := range []int{1000 + devices, 5001, most} {
 					g, mask := b.world(r, rows, devices)
 					checkGPU(t, b.dst(rows), g, mask)
