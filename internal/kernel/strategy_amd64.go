@@ -7,26 +7,54 @@ import "unsafe"
 //go:generate env GOWORK=off go -C _asm run ./strategy -out ../strategy_amd64.s -stubs ../strategy_stubs_amd64.go -pkg kernel
 
 func strategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
-	if active == Generic || len(terms) > mostColumns/2 {
+	if active == Generic || len(terms) > mostColumns/3 {
 		strategyFitGeneric(dst, lo, terms, weights, points, rows)
 		return
 	}
 	raceTerms(terms, lo, len(dst))
 	raceSelected(dst, rows)
-	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(2*len(terms))
-	for i := 0; i < len(dst); i += step {
+	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(3*len(terms))
+	kept, inverse := keptTerms(terms, len(dst)), 1/weights
+	for i := 0; i < len(dst); {
 		part := dst[i:min(i+step, len(dst))]
+		if kept {
+			word, next := maskFrom(rows, i)
+			var done int
+			if active == AVX512 {
+				done = strategyFitKeptAVX512(&part[0], len(part), lo+i, t, n, weights, inverse, points, word, next)
+			} else {
+				done = strategyFitKeptAVX2(&part[0], len(part), lo+i, t, n, weights, inverse, points, word, next)
+			}
+			i += done
+			if done == len(part) {
+				continue
+			}
+			part = dst[i:min(i+Block, len(dst))]
+		}
 		word, next := maskFrom(rows, i)
 		if active == AVX512 {
 			strategyFitAVX512(&part[0], len(part), lo+i, t, n, weights, points, word, next)
 		} else {
 			strategyFitAVX2(&part[0], len(part), lo+i, t, n, weights, points, word, next)
 		}
+		i += len(part)
 	}
 }
 
+// keptTerms reports whether all terms have reciprocals, and are such that these
+// may be used and worth it for so many rows.
+func keptTerms(terms []StrategyTerm, rows int) bool {
+	for k := range terms {
+		t := &terms[k]
+		if t.Reciprocals == nil || t.Weight < 1 || t.Weight > 1<<64 || !Tame(t.Request) {
+			return false
+		}
+	}
+	return rows*len(terms) <= nearQuotients
+}
+
 func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
-	if active == Generic || 2*len(terms)+len(columns)+1 > mostColumns {
+	if active == Generic || 3*len(terms)+len(columns)+1 > mostColumns {
 		strategySumGeneric(dst, lo, terms, weights, points, base, columns, rows)
 		return
 	}
@@ -34,16 +62,32 @@ func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	raceColumnsOf(columns, lo, len(dst))
 	raceReadSelected(base[:len(dst)], rows)
 	raceSelected(dst, rows)
-	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(2*len(terms)+len(columns)+1)
+	t, n, step := (*byte)(unsafe.Pointer(&terms[0])), len(terms), chunkRows(3*len(terms)+len(columns)+1)
 	c, others := (*byte)(unsafe.Pointer(unsafe.SliceData(columns))), len(columns)
-	for i := 0; i < len(dst); i += step {
-		part, from := dst[i:min(i+step, len(dst))], base[i:]
+	kept, inverse := keptTerms(terms, len(dst)), 1/weights
+	for i := 0; i < len(dst); {
+		part := dst[i:min(i+step, len(dst))]
+		if kept {
+			word, next := maskFrom(rows, i)
+			var done int
+			if active == AVX512 {
+				done = strategySumKeptAVX512(&part[0], len(part), lo+i, t, n, weights, inverse, points, &base[i], c, others, word, next)
+			} else {
+				done = strategySumKeptAVX2(&part[0], len(part), lo+i, t, n, weights, inverse, points, &base[i], c, others, word, next)
+			}
+			i += done
+			if done == len(part) {
+				continue
+			}
+			part = dst[i:min(i+Block, len(dst))]
+		}
 		word, next := maskFrom(rows, i)
 		if active == AVX512 {
-			strategySumAVX512(&part[0], len(part), lo+i, t, n, weights, points, &from[0], c, others, word, next)
+			strategySumAVX512(&part[0], len(part), lo+i, t, n, weights, points, &base[i], c, others, word, next)
 		} else {
-			strategySumAVX2(&part[0], len(part), lo+i, t, n, weights, points, &from[0], c, others, word, next)
+			strategySumAVX2(&part[0], len(part), lo+i, t, n, weights, points, &base[i], c, others, word, next)
 		}
+		i += len(part)
 	}
 }
 
@@ -52,6 +96,9 @@ func raceTerms(terms []StrategyTerm, lo, rows int) {
 	for k := range terms {
 		raceRead(terms[k].Used[lo:][:rows])
 		raceRead(terms[k].Allocatable[lo:][:rows])
+		if r := terms[k].Reciprocals; r != nil {
+			raceRead(r[lo:][:rows])
+		}
 	}
 }
 

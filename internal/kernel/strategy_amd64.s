@@ -55,12 +55,12 @@ term:
 	MOVQ         24(R8), R11
 	VMOVUPD      (R11)(CX*1), Y6
 	VMOVUPD      (R10)(CX*1), Y7
-	VBROADCASTSD 48(R8), Y8
+	VBROADCASTSD 72(R8), Y8
 	VADDPD       Y8, Y7, Y8
 	VSUBPD       Y8, Y6, Y9
-	VBROADCASTSD 64(R8), Y10
+	VBROADCASTSD 88(R8), Y10
 	VBLENDVPD    Y10, Y9, Y8, Y8
-	VBROADCASTSD 56(R8), Y10
+	VBROADCASTSD 80(R8), Y10
 	VMULPD       Y10, Y8, Y8
 	VCMPPD       $0x19, Y2, Y7, Y7
 	VCMPPD       $0x19, Y2, Y9, Y10
@@ -74,12 +74,12 @@ term:
 	VADDPD       Y8, Y4, Y4
 	VMOVUPD      32(R11)(CX*1), Y6
 	VMOVUPD      32(R10)(CX*1), Y7
-	VBROADCASTSD 48(R8), Y8
+	VBROADCASTSD 72(R8), Y8
 	VADDPD       Y8, Y7, Y8
 	VSUBPD       Y8, Y6, Y9
-	VBROADCASTSD 64(R8), Y10
+	VBROADCASTSD 88(R8), Y10
 	VBLENDVPD    Y10, Y9, Y8, Y8
-	VBROADCASTSD 56(R8), Y10
+	VBROADCASTSD 80(R8), Y10
 	VMULPD       Y10, Y8, Y8
 	VCMPPD       $0x19, Y2, Y7, Y7
 	VCMPPD       $0x19, Y2, Y9, Y10
@@ -91,7 +91,7 @@ term:
 	VDIVPD       Y6, Y8, Y8
 	VANDPD       Y7, Y8, Y8
 	VADDPD       Y8, Y5, Y5
-	ADDQ         $0x48, R8
+	ADDQ         $0x60, R8
 	DECQ         R9
 	JNZ          term
 	VCMPPD       $0x07, Y4, Y4, Y6
@@ -257,12 +257,12 @@ term:
 	VMOVUPD      (R10)(CX*1), Y9
 	VCMPPD       $0x1e, Y2, Y8, Y10
 	VANDPD       Y10, Y5, Y5
-	VBROADCASTSD 48(R8), Y10
+	VBROADCASTSD 72(R8), Y10
 	VADDPD       Y10, Y9, Y10
 	VSUBPD       Y10, Y8, Y11
-	VBROADCASTSD 64(R8), Y12
+	VBROADCASTSD 88(R8), Y12
 	VBLENDVPD    Y12, Y11, Y10, Y10
-	VBROADCASTSD 56(R8), Y12
+	VBROADCASTSD 80(R8), Y12
 	VMULPD       Y12, Y10, Y10
 	VCMPPD       $0x19, Y2, Y9, Y9
 	VCMPPD       $0x19, Y2, Y11, Y12
@@ -278,12 +278,12 @@ term:
 	VMOVUPD      32(R10)(CX*1), Y9
 	VCMPPD       $0x1e, Y2, Y8, Y10
 	VANDPD       Y10, Y7, Y7
-	VBROADCASTSD 48(R8), Y10
+	VBROADCASTSD 72(R8), Y10
 	VADDPD       Y10, Y9, Y10
 	VSUBPD       Y10, Y8, Y11
-	VBROADCASTSD 64(R8), Y12
+	VBROADCASTSD 88(R8), Y12
 	VBLENDVPD    Y12, Y11, Y10, Y10
-	VBROADCASTSD 56(R8), Y12
+	VBROADCASTSD 80(R8), Y12
 	VMULPD       Y12, Y10, Y10
 	VCMPPD       $0x19, Y2, Y9, Y9
 	VCMPPD       $0x19, Y2, Y11, Y12
@@ -295,7 +295,7 @@ term:
 	VDIVPD       Y8, Y10, Y10
 	VANDPD       Y9, Y10, Y10
 	VADDPD       Y10, Y6, Y6
-	ADDQ         $0x48, R8
+	ADDQ         $0x60, R8
 	DECQ         R9
 	JNZ          term
 	MOVQ         columns+64(FP), R8
@@ -363,6 +363,414 @@ next:
 	ADDQ  $0x00000200, SI
 	TESTQ BX, BX
 	JNZ   block
+	VZEROUPPER
+	RET
+
+// func strategyFitKeptAVX2(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, rows *uint64, step int) (done int)
+// Requires: AVX, FMA3
+TEXT ·strategyFitKeptAVX2(SB), NOSPLIT, $8-88
+	VXORPD Y0, Y0, Y0
+	MOVQ   rows+64(FP), DX
+	MOVQ   n+8(FP), BX
+	MOVQ   BX, CX
+	NEGQ   CX
+	MOVQ   $-1, AX
+	SHRQ   CL, AX
+	MOVQ   AX, (SP)
+	ADDQ   $0x3f, BX
+	SHRQ   $0x06, BX
+	MOVQ   lo+16(FP), SI
+	SHLQ   $0x03, SI
+
+block:
+	MOVQ (DX), AX
+	ADDQ step+72(FP), DX
+	DECQ BX
+	JNZ  whole
+	ANDQ (SP), AX
+
+whole:
+	TESTQ AX, AX
+	JZ    next
+	MOVQ  SI, CX
+
+group:
+	MOVQ   AX, DI
+	ANDL   $0x000000ff, DI
+	JZ     skip
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   terms+24(FP), R8
+	MOVQ   count+32(FP), R9
+
+term:
+	MOVQ         (R8), R10
+	MOVQ         24(R8), R11
+	MOVQ         48(R8), R12
+	VBROADCASTSD 72(R8), Y6
+	VBROADCASTSD 80(R8), Y7
+	MOVQ         88(R8), R13
+	TESTQ        R13, R13
+	JZ           most
+	VMOVUPD      (R11)(CX*1), Y8
+	VMOVUPD      (R10)(CX*1), Y9
+	VORPD        Y9, Y1, Y1
+	VADDPD       Y6, Y9, Y9
+	VSUBPD       Y9, Y8, Y9
+	VCMPPD       $0x04, Y0, Y8, Y10
+	VANDPD       Y9, Y10, Y11
+	VORPD        Y11, Y3, Y3
+	VMOVUPD      (R12)(CX*1), Y11
+	VMULPD       Y7, Y9, Y9
+	VMULPD       Y11, Y9, Y12
+	VFNMADD231PD Y8, Y12, Y9
+	VFMADD231PD  Y11, Y9, Y12
+	VANDPD       Y12, Y10, Y12
+	VADDPD       Y12, Y2, Y2
+	VMOVUPD      32(R11)(CX*1), Y8
+	VMOVUPD      32(R10)(CX*1), Y9
+	VORPD        Y9, Y1, Y1
+	VADDPD       Y6, Y9, Y6
+	VSUBPD       Y6, Y8, Y6
+	VCMPPD       $0x04, Y0, Y8, Y9
+	VANDPD       Y6, Y9, Y10
+	VORPD        Y10, Y5, Y5
+	VMOVUPD      32(R12)(CX*1), Y10
+	VMULPD       Y7, Y6, Y6
+	VMULPD       Y10, Y6, Y7
+	VFNMADD231PD Y8, Y7, Y6
+	VFMADD231PD  Y10, Y6, Y7
+	VANDPD       Y7, Y9, Y7
+	VADDPD       Y7, Y4, Y4
+	JMP          next_term
+
+most:
+	VMOVUPD      (R11)(CX*1), Y8
+	VMOVUPD      (R10)(CX*1), Y9
+	VORPD        Y9, Y1, Y1
+	VADDPD       Y6, Y9, Y9
+	VSUBPD       Y9, Y8, Y10
+	VCMPPD       $0x04, Y0, Y8, Y11
+	VANDPD       Y10, Y11, Y10
+	VORPD        Y10, Y3, Y3
+	VMOVUPD      (R12)(CX*1), Y10
+	VMULPD       Y7, Y9, Y9
+	VMULPD       Y10, Y9, Y12
+	VFNMADD231PD Y8, Y12, Y9
+	VFMADD231PD  Y10, Y9, Y12
+	VANDPD       Y12, Y11, Y12
+	VADDPD       Y12, Y2, Y2
+	VMOVUPD      32(R11)(CX*1), Y8
+	VMOVUPD      32(R10)(CX*1), Y9
+	VORPD        Y9, Y1, Y1
+	VADDPD       Y6, Y9, Y6
+	VSUBPD       Y6, Y8, Y9
+	VCMPPD       $0x04, Y0, Y8, Y10
+	VANDPD       Y9, Y10, Y9
+	VORPD        Y9, Y5, Y5
+	VMOVUPD      32(R12)(CX*1), Y9
+	VMULPD       Y7, Y6, Y6
+	VMULPD       Y9, Y6, Y7
+	VFNMADD231PD Y8, Y7, Y6
+	VFMADD231PD  Y9, Y6, Y7
+	VANDPD       Y7, Y10, Y7
+	VADDPD       Y7, Y4, Y4
+
+next_term:
+	ADDQ         $0x60, R8
+	DECQ         R9
+	JNZ          term
+	VCMPPD       $0x03, Y2, Y4, Y6
+	VORPD        Y1, Y6, Y6
+	VMOVMSKPD    Y6, R8
+	TESTL        R8, R8
+	JNE          stop
+	VBROADCASTSD weights+40(FP), Y1
+	VBROADCASTSD inverse+48(FP), Y6
+	VBROADCASTSD points+56(FP), Y7
+	VMULPD       Y6, Y2, Y8
+	VFNMADD231PD Y1, Y8, Y2
+	VFMADD231PD  Y6, Y2, Y8
+	VMULPD       Y7, Y8, Y8
+	VXORPD       Y2, Y2, Y2
+	VBLENDVPD    Y3, Y2, Y8, Y8
+	MOVQ         DI, R8
+	SHLQ         $0x05, R8
+	ANDL         $0x000001e0, R8
+	LEAQ         lanes_of<>+0(SB), R9
+	VMOVDQU      (R9)(R8*1), Y2
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMASKMOVPD   Y8, Y2, (R8)(CX*1)
+	VMULPD       Y6, Y4, Y2
+	VFNMADD231PD Y1, Y2, Y4
+	VFMADD231PD  Y6, Y4, Y2
+	VMULPD       Y7, Y2, Y2
+	VXORPD       Y1, Y1, Y1
+	VBLENDVPD    Y5, Y1, Y2, Y2
+	SHLQ         $0x01, DI
+	ANDL         $0x000001e0, DI
+	LEAQ         lanes_of<>+0(SB), R8
+	VMOVDQU      (R8)(DI*1), Y1
+	MOVQ         dst+0(FP), DI
+	MOVQ         lo+16(FP), R8
+	SHLQ         $0x03, R8
+	SUBQ         R8, DI
+	VMASKMOVPD   Y2, Y1, 32(DI)(CX*1)
+
+skip:
+	ADDQ $0x00000040, CX
+	SHRQ $0x08, AX
+	JNZ  group
+
+next:
+	ADDQ  $0x00000200, SI
+	TESTQ BX, BX
+	JNZ   block
+	MOVQ  n+8(FP), AX
+	MOVQ  AX, done+80(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ CX, AX
+	SHRQ $0x03, AX
+	MOVQ lo+16(FP), CX
+	SUBQ CX, AX
+	ANDQ $-64, AX
+	MOVQ AX, done+80(FP)
+	VZEROUPPER
+	RET
+
+// func strategySumKeptAVX2(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int) (done int)
+// Requires: AVX, FMA3
+TEXT ·strategySumKeptAVX2(SB), NOSPLIT, $8-112
+	VXORPD Y0, Y0, Y0
+	MOVQ   rows+88(FP), DX
+	MOVQ   n+8(FP), BX
+	MOVQ   BX, CX
+	NEGQ   CX
+	MOVQ   $-1, AX
+	SHRQ   CL, AX
+	MOVQ   AX, (SP)
+	ADDQ   $0x3f, BX
+	SHRQ   $0x06, BX
+	MOVQ   lo+16(FP), SI
+	SHLQ   $0x03, SI
+
+block:
+	MOVQ (DX), AX
+	ADDQ step+96(FP), DX
+	DECQ BX
+	JNZ  whole
+	ANDQ (SP), AX
+
+whole:
+	TESTQ AX, AX
+	JZ    next
+	MOVQ  SI, CX
+
+group:
+	MOVQ    AX, DI
+	ANDL    $0x000000ff, DI
+	JZ      skip
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    DI, R8
+	SHLQ    $0x05, R8
+	ANDL    $0x000001e0, R8
+	LEAQ    lanes_of<>+0(SB), R9
+	VMOVDQU (R9)(R8*1), Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    DI, R8
+	SHLQ    $0x01, R8
+	ANDL    $0x000001e0, R8
+	LEAQ    lanes_of<>+0(SB), R9
+	VMOVDQU (R9)(R8*1), Y7
+	MOVQ    terms+24(FP), R8
+	MOVQ    count+32(FP), R9
+
+term:
+	MOVQ         (R8), R10
+	MOVQ         24(R8), R11
+	MOVQ         48(R8), R12
+	VBROADCASTSD 72(R8), Y8
+	VBROADCASTSD 80(R8), Y9
+	MOVQ         88(R8), R13
+	TESTQ        R13, R13
+	JZ           most
+	VMOVUPD      (R11)(CX*1), Y10
+	VMOVUPD      (R10)(CX*1), Y11
+	VCMPPD       $0x1e, Y0, Y10, Y12
+	VANDPD       Y12, Y4, Y4
+	VORPD        Y11, Y1, Y1
+	VADDPD       Y8, Y11, Y11
+	VSUBPD       Y11, Y10, Y11
+	VCMPPD       $0x04, Y0, Y10, Y12
+	VANDPD       Y11, Y12, Y13
+	VORPD        Y13, Y3, Y3
+	VMOVUPD      (R12)(CX*1), Y13
+	VMULPD       Y9, Y11, Y11
+	VMULPD       Y13, Y11, Y14
+	VFNMADD231PD Y10, Y14, Y11
+	VFMADD231PD  Y13, Y11, Y14
+	VANDPD       Y14, Y12, Y14
+	VADDPD       Y14, Y2, Y2
+	VMOVUPD      32(R11)(CX*1), Y10
+	VMOVUPD      32(R10)(CX*1), Y11
+	VCMPPD       $0x1e, Y0, Y10, Y12
+	VANDPD       Y12, Y7, Y7
+	VORPD        Y11, Y1, Y1
+	VADDPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y10, Y8
+	VCMPPD       $0x04, Y0, Y10, Y11
+	VANDPD       Y8, Y11, Y12
+	VORPD        Y12, Y6, Y6
+	VMOVUPD      32(R12)(CX*1), Y12
+	VMULPD       Y9, Y8, Y8
+	VMULPD       Y12, Y8, Y9
+	VFNMADD231PD Y10, Y9, Y8
+	VFMADD231PD  Y12, Y8, Y9
+	VANDPD       Y9, Y11, Y9
+	VADDPD       Y9, Y5, Y5
+	JMP          next_term
+
+most:
+	VMOVUPD      (R11)(CX*1), Y10
+	VMOVUPD      (R10)(CX*1), Y11
+	VCMPPD       $0x1e, Y0, Y10, Y12
+	VANDPD       Y12, Y4, Y4
+	VORPD        Y11, Y1, Y1
+	VADDPD       Y8, Y11, Y11
+	VSUBPD       Y11, Y10, Y12
+	VCMPPD       $0x04, Y0, Y10, Y13
+	VANDPD       Y12, Y13, Y12
+	VORPD        Y12, Y3, Y3
+	VMOVUPD      (R12)(CX*1), Y12
+	VMULPD       Y9, Y11, Y11
+	VMULPD       Y12, Y11, Y14
+	VFNMADD231PD Y10, Y14, Y11
+	VFMADD231PD  Y12, Y11, Y14
+	VANDPD       Y14, Y13, Y14
+	VADDPD       Y14, Y2, Y2
+	VMOVUPD      32(R11)(CX*1), Y10
+	VMOVUPD      32(R10)(CX*1), Y11
+	VCMPPD       $0x1e, Y0, Y10, Y12
+	VANDPD       Y12, Y7, Y7
+	VORPD        Y11, Y1, Y1
+	VADDPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y10, Y11
+	VCMPPD       $0x04, Y0, Y10, Y12
+	VANDPD       Y11, Y12, Y11
+	VORPD        Y11, Y6, Y6
+	VMOVUPD      32(R12)(CX*1), Y11
+	VMULPD       Y9, Y8, Y8
+	VMULPD       Y11, Y8, Y9
+	VFNMADD231PD Y10, Y9, Y8
+	VFMADD231PD  Y11, Y8, Y9
+	VANDPD       Y9, Y12, Y9
+	VADDPD       Y9, Y5, Y5
+
+next_term:
+	ADDQ      $0x60, R8
+	DECQ      R9
+	JNZ       term
+	VCMPPD    $0x03, Y2, Y5, Y8
+	VORPD     Y1, Y8, Y8
+	VMOVMSKPD Y8, R8
+	TESTL     R8, R8
+	JNE       stop
+	MOVQ      columns+72(FP), R8
+	MOVQ      others+80(FP), R9
+	JMP       columns
+
+column:
+	MOVQ   (R8), R10
+	VCMPPD $0x11, (R10)(CX*1), Y0, Y1
+	VANDPD Y1, Y4, Y4
+	VCMPPD $0x11, 32(R10)(CX*1), Y0, Y1
+	VANDPD Y1, Y7, Y7
+	ADDQ   $0x18, R8
+	DECQ   R9
+
+columns:
+	TESTQ        R9, R9
+	JNZ          column
+	VBROADCASTSD weights+40(FP), Y1
+	VBROADCASTSD inverse+48(FP), Y8
+	VBROADCASTSD points+56(FP), Y9
+	VMULPD       Y8, Y2, Y10
+	VFNMADD231PD Y1, Y10, Y2
+	VFMADD231PD  Y8, Y2, Y10
+	VMULPD       Y9, Y10, Y10
+	VXORPD       Y2, Y2, Y2
+	VBLENDVPD    Y3, Y2, Y10, Y10
+	MOVQ         base+64(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMASKMOVPD   (R8)(CX*1), Y4, Y2
+	VADDPD       Y2, Y10, Y10
+	MOVQ         DI, R8
+	SHLQ         $0x05, R8
+	ANDL         $0x000001e0, R8
+	LEAQ         lanes_of<>+0(SB), R9
+	VMOVDQU      (R9)(R8*1), Y2
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMASKMOVPD   Y10, Y2, (R8)(CX*1)
+	VMULPD       Y8, Y5, Y2
+	VFNMADD231PD Y1, Y2, Y5
+	VFMADD231PD  Y8, Y5, Y2
+	VMULPD       Y9, Y2, Y2
+	VXORPD       Y1, Y1, Y1
+	VBLENDVPD    Y6, Y1, Y2, Y2
+	MOVQ         base+64(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMASKMOVPD   32(R8)(CX*1), Y7, Y1
+	VADDPD       Y1, Y2, Y2
+	SHLQ         $0x01, DI
+	ANDL         $0x000001e0, DI
+	LEAQ         lanes_of<>+0(SB), R8
+	VMOVDQU      (R8)(DI*1), Y1
+	MOVQ         dst+0(FP), DI
+	MOVQ         lo+16(FP), R8
+	SHLQ         $0x03, R8
+	SUBQ         R8, DI
+	VMASKMOVPD   Y2, Y1, 32(DI)(CX*1)
+
+skip:
+	ADDQ $0x00000040, CX
+	SHRQ $0x08, AX
+	JNZ  group
+
+next:
+	ADDQ  $0x00000200, SI
+	TESTQ BX, BX
+	JNZ   block
+	MOVQ  n+8(FP), AX
+	MOVQ  AX, done+104(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ CX, AX
+	SHRQ $0x03, AX
+	MOVQ lo+16(FP), CX
+	SUBQ CX, AX
+	ANDQ $-64, AX
+	MOVQ AX, done+104(FP)
 	VZEROUPPER
 	RET
 
@@ -672,10 +1080,10 @@ term:
 	MOVQ            24(R8), R11
 	VMOVUPD         (R11)(CX*1), Z6
 	VMOVUPD         (R10)(CX*1), Z7
-	VADDPD.BCST     48(R8), Z7, Z8
+	VADDPD.BCST     72(R8), Z7, Z8
 	VSUBPD          Z8, Z6, Z9
-	VPTERNLOGQ.BCST $0xd8, 64(R8), Z9, Z8
-	VMULPD.BCST     56(R8), Z8, Z8
+	VPTERNLOGQ.BCST $0xd8, 88(R8), Z9, Z8
+	VMULPD.BCST     80(R8), Z8, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z7, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z9, Z8
 	VCMPPD          $0x04, Z2, Z6, K1
@@ -683,16 +1091,16 @@ term:
 	VADDPD          Z8, Z4, Z4
 	VMOVUPD         64(R11)(CX*1), Z6
 	VMOVUPD         64(R10)(CX*1), Z7
-	VADDPD.BCST     48(R8), Z7, Z8
+	VADDPD.BCST     72(R8), Z7, Z8
 	VSUBPD          Z8, Z6, Z9
-	VPTERNLOGQ.BCST $0xd8, 64(R8), Z9, Z8
-	VMULPD.BCST     56(R8), Z8, Z8
+	VPTERNLOGQ.BCST $0xd8, 88(R8), Z9, Z8
+	VMULPD.BCST     80(R8), Z8, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z7, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z9, Z8
 	VCMPPD          $0x04, Z2, Z6, K1
 	VDIVPD.Z        Z6, Z8, K1, Z8
 	VADDPD          Z8, Z5, Z5
-	ADDQ            $0x48, R8
+	ADDQ            $0x60, R8
 	DECQ            R9
 	JNZ             term
 	VCMPPD          $0x07, Z4, Z4, K1
@@ -781,10 +1189,10 @@ term:
 	VMOVUPD         (R11)(CX*1), Z6
 	VMOVUPD         (R10)(CX*1), Z7
 	VCMPPD          $0x1e, Z2, Z6, K1, K1
-	VADDPD.BCST     48(R8), Z7, Z8
+	VADDPD.BCST     72(R8), Z7, Z8
 	VSUBPD          Z8, Z6, Z9
-	VPTERNLOGQ.BCST $0xd8, 64(R8), Z9, Z8
-	VMULPD.BCST     56(R8), Z8, Z8
+	VPTERNLOGQ.BCST $0xd8, 88(R8), Z9, Z8
+	VMULPD.BCST     80(R8), Z8, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z7, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z9, Z8
 	VCMPPD          $0x04, Z2, Z6, K3
@@ -793,16 +1201,16 @@ term:
 	VMOVUPD         64(R11)(CX*1), Z6
 	VMOVUPD         64(R10)(CX*1), Z7
 	VCMPPD          $0x1e, Z2, Z6, K2, K2
-	VADDPD.BCST     48(R8), Z7, Z8
+	VADDPD.BCST     72(R8), Z7, Z8
 	VSUBPD          Z8, Z6, Z9
-	VPTERNLOGQ.BCST $0xd8, 64(R8), Z9, Z8
-	VMULPD.BCST     56(R8), Z8, Z8
+	VPTERNLOGQ.BCST $0xd8, 88(R8), Z9, Z8
+	VMULPD.BCST     80(R8), Z8, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z7, Z8
 	VFIXUPIMMPD     $0x00, Z3, Z9, Z8
 	VCMPPD          $0x04, Z2, Z6, K3
 	VDIVPD.Z        Z6, Z8, K3, Z8
 	VADDPD          Z8, Z5, Z5
-	ADDQ            $0x48, R8
+	ADDQ            $0x60, R8
 	DECQ            R9
 	JNZ             term
 	MOVQ            columns+64(FP), R8
@@ -863,6 +1271,565 @@ next:
 	ADDQ  $0x00000200, SI
 	TESTQ BX, BX
 	JNZ   block
+	VZEROUPPER
+	RET
+
+// func strategyFitKeptAVX512(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, rows *uint64, step int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strategyFitKeptAVX512(SB), NOSPLIT, $8-88
+	VXORPD Z0, Z0, Z0
+	MOVQ   rows+64(FP), DX
+	MOVQ   n+8(FP), BX
+	MOVQ   BX, CX
+	NEGQ   CX
+	MOVQ   $-1, AX
+	SHRQ   CL, AX
+	MOVQ   AX, (SP)
+	ADDQ   $0x3f, BX
+	SHRQ   $0x06, BX
+	MOVQ   lo+16(FP), SI
+	SHLQ   $0x03, SI
+
+block:
+	MOVQ (DX), AX
+	ADDQ step+72(FP), DX
+	DECQ BX
+	JNZ  whole
+	ANDQ (SP), AX
+
+whole:
+	TESTQ AX, AX
+	JZ    next
+	MOVQ  SI, CX
+
+group:
+	MOVQ   AX, DI
+	ANDL   $0xffffffff, DI
+	JZ     skip
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   terms+24(FP), R8
+	MOVQ   count+32(FP), R9
+
+term:
+	MOVQ         (R8), R10
+	MOVQ         24(R8), R11
+	MOVQ         48(R8), R12
+	VBROADCASTSD 72(R8), Z10
+	VBROADCASTSD 80(R8), Z11
+	MOVQ         88(R8), R13
+	TESTQ        R13, R13
+	JZ           most
+	VMOVUPD      (R11)(CX*1), Z12
+	VMOVUPD      (R10)(CX*1), Z13
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z14
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z14, Z3, K1, Z3
+	VMOVUPD      (R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z2, K1, Z2
+	VMOVUPD      64(R11)(CX*1), Z12
+	VMOVUPD      64(R10)(CX*1), Z14
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z13
+	VSUBPD       Z13, Z12, Z13
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z13, Z5, K1, Z5
+	VMOVUPD      64(R12)(CX*1), Z14
+	VMULPD       Z11, Z13, Z13
+	VMULPD       Z14, Z13, Z15
+	VFNMADD231PD Z12, Z15, Z13
+	VFMADD231PD  Z14, Z13, Z15
+	VADDPD       Z15, Z4, K1, Z4
+	VMOVUPD      128(R11)(CX*1), Z12
+	VMOVUPD      128(R10)(CX*1), Z13
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z14
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z14, Z7, K1, Z7
+	VMOVUPD      128(R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z6, K1, Z6
+	VMOVUPD      192(R11)(CX*1), Z12
+	VMOVUPD      192(R10)(CX*1), Z14
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z10
+	VSUBPD       Z10, Z12, Z10
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z10, Z9, K1, Z9
+	VMOVUPD      192(R12)(CX*1), Z13
+	VMULPD       Z11, Z10, Z10
+	VMULPD       Z13, Z10, Z11
+	VFNMADD231PD Z12, Z11, Z10
+	VFMADD231PD  Z13, Z10, Z11
+	VADDPD       Z11, Z8, K1, Z8
+	JMP          next_term
+
+most:
+	VMOVUPD      (R11)(CX*1), Z12
+	VMOVUPD      (R10)(CX*1), Z13
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z15
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z15, Z3, K1, Z3
+	VMOVUPD      (R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z2, K1, Z2
+	VMOVUPD      64(R11)(CX*1), Z12
+	VMOVUPD      64(R10)(CX*1), Z14
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z13
+	VSUBPD       Z13, Z12, Z14
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z14, Z5, K1, Z5
+	VMOVUPD      64(R12)(CX*1), Z14
+	VMULPD       Z11, Z13, Z13
+	VMULPD       Z14, Z13, Z15
+	VFNMADD231PD Z12, Z15, Z13
+	VFMADD231PD  Z14, Z13, Z15
+	VADDPD       Z15, Z4, K1, Z4
+	VMOVUPD      128(R11)(CX*1), Z12
+	VMOVUPD      128(R10)(CX*1), Z13
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z15
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z15, Z7, K1, Z7
+	VMOVUPD      128(R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z6, K1, Z6
+	VMOVUPD      192(R11)(CX*1), Z12
+	VMOVUPD      192(R10)(CX*1), Z14
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z10
+	VSUBPD       Z10, Z12, Z13
+	VCMPPD       $0x04, Z0, Z12, K1
+	VORPD        Z13, Z9, K1, Z9
+	VMOVUPD      192(R12)(CX*1), Z13
+	VMULPD       Z11, Z10, Z10
+	VMULPD       Z13, Z10, Z11
+	VFNMADD231PD Z12, Z11, Z10
+	VFMADD231PD  Z13, Z10, Z11
+	VADDPD       Z11, Z8, K1, Z8
+
+next_term:
+	ADDQ         $0x60, R8
+	DECQ         R9
+	JNZ          term
+	VPMOVQ2M     Z1, K1
+	VCMPPD       $0x03, Z2, Z4, K2
+	KORB         K2, K1, K1
+	VCMPPD       $0x03, Z6, Z8, K2
+	KORB         K2, K1, K1
+	KORTESTB     K1, K1
+	JNE          stop
+	VBROADCASTSD weights+40(FP), Z1
+	VBROADCASTSD inverse+48(FP), Z10
+	VBROADCASTSD points+56(FP), Z11
+	VMULPD       Z10, Z2, Z12
+	VFNMADD231PD Z1, Z12, Z2
+	VFMADD231PD  Z10, Z2, Z12
+	VMULPD       Z11, Z12, Z12
+	VPMOVQ2M     Z3, K1
+	VXORPD       Z12, Z12, K1, Z12
+	MOVQ         DI, R8
+	KMOVB        R8, K1
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD      Z12, K1, (R8)(CX*1)
+	VMULPD       Z10, Z4, Z2
+	VFNMADD231PD Z1, Z2, Z4
+	VFMADD231PD  Z10, Z4, Z2
+	VMULPD       Z11, Z2, Z2
+	VPMOVQ2M     Z5, K1
+	VXORPD       Z2, Z2, K1, Z2
+	MOVQ         DI, R8
+	SHRQ         $0x08, R8
+	KMOVB        R8, K1
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD      Z2, K1, 64(R8)(CX*1)
+	VMULPD       Z10, Z6, Z2
+	VFNMADD231PD Z1, Z2, Z6
+	VFMADD231PD  Z10, Z6, Z2
+	VMULPD       Z11, Z2, Z2
+	VPMOVQ2M     Z7, K1
+	VXORPD       Z2, Z2, K1, Z2
+	MOVQ         DI, R8
+	SHRQ         $0x10, R8
+	KMOVB        R8, K1
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD      Z2, K1, 128(R8)(CX*1)
+	VMULPD       Z10, Z8, Z2
+	VFNMADD231PD Z1, Z2, Z8
+	VFMADD231PD  Z10, Z8, Z2
+	VMULPD       Z11, Z2, Z2
+	VPMOVQ2M     Z9, K1
+	VXORPD       Z2, Z2, K1, Z2
+	SHRQ         $0x18, DI
+	KMOVB        DI, K1
+	MOVQ         dst+0(FP), DI
+	MOVQ         lo+16(FP), R8
+	SHLQ         $0x03, R8
+	SUBQ         R8, DI
+	VMOVUPD      Z2, K1, 192(DI)(CX*1)
+
+skip:
+	ADDQ $0x00000100, CX
+	SHRQ $0x20, AX
+	JNZ  group
+
+next:
+	ADDQ  $0x00000200, SI
+	TESTQ BX, BX
+	JNZ   block
+	MOVQ  n+8(FP), AX
+	MOVQ  AX, done+80(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ CX, AX
+	SHRQ $0x03, AX
+	MOVQ lo+16(FP), CX
+	SUBQ CX, AX
+	ANDQ $-64, AX
+	MOVQ AX, done+80(FP)
+	VZEROUPPER
+	RET
+
+// func strategySumKeptAVX512(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strategySumKeptAVX512(SB), NOSPLIT, $8-112
+	VXORPD Z0, Z0, Z0
+	MOVQ   rows+88(FP), DX
+	MOVQ   n+8(FP), BX
+	MOVQ   BX, CX
+	NEGQ   CX
+	MOVQ   $-1, AX
+	SHRQ   CL, AX
+	MOVQ   AX, (SP)
+	ADDQ   $0x3f, BX
+	SHRQ   $0x06, BX
+	MOVQ   lo+16(FP), SI
+	SHLQ   $0x03, SI
+
+block:
+	MOVQ (DX), AX
+	ADDQ step+96(FP), DX
+	DECQ BX
+	JNZ  whole
+	ANDQ (SP), AX
+
+whole:
+	TESTQ AX, AX
+	JZ    next
+	MOVQ  SI, CX
+
+group:
+	MOVQ   AX, DI
+	ANDL   $0xffffffff, DI
+	JZ     skip
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   DI, R8
+	KMOVB  R8, K1
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   DI, R8
+	SHRQ   $0x08, R8
+	KMOVB  R8, K2
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   DI, R8
+	SHRQ   $0x10, R8
+	KMOVB  R8, K3
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   DI, R8
+	SHRQ   $0x18, R8
+	KMOVB  R8, K4
+	MOVQ   terms+24(FP), R8
+	MOVQ   count+32(FP), R9
+
+term:
+	MOVQ         (R8), R10
+	MOVQ         24(R8), R11
+	MOVQ         48(R8), R12
+	VBROADCASTSD 72(R8), Z10
+	VBROADCASTSD 80(R8), Z11
+	MOVQ         88(R8), R13
+	TESTQ        R13, R13
+	JZ           most
+	VMOVUPD      (R11)(CX*1), Z12
+	VMOVUPD      (R10)(CX*1), Z13
+	VCMPPD       $0x1e, Z0, Z12, K1, K1
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z14
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z14, Z3, K5, Z3
+	VMOVUPD      (R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z2, K5, Z2
+	VMOVUPD      64(R11)(CX*1), Z12
+	VMOVUPD      64(R10)(CX*1), Z14
+	VCMPPD       $0x1e, Z0, Z12, K2, K2
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z13
+	VSUBPD       Z13, Z12, Z13
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z13, Z5, K5, Z5
+	VMOVUPD      64(R12)(CX*1), Z14
+	VMULPD       Z11, Z13, Z13
+	VMULPD       Z14, Z13, Z15
+	VFNMADD231PD Z12, Z15, Z13
+	VFMADD231PD  Z14, Z13, Z15
+	VADDPD       Z15, Z4, K5, Z4
+	VMOVUPD      128(R11)(CX*1), Z12
+	VMOVUPD      128(R10)(CX*1), Z13
+	VCMPPD       $0x1e, Z0, Z12, K3, K3
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z14
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z14, Z7, K5, Z7
+	VMOVUPD      128(R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z6, K5, Z6
+	VMOVUPD      192(R11)(CX*1), Z12
+	VMOVUPD      192(R10)(CX*1), Z14
+	VCMPPD       $0x1e, Z0, Z12, K4, K4
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z10
+	VSUBPD       Z10, Z12, Z10
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z10, Z9, K5, Z9
+	VMOVUPD      192(R12)(CX*1), Z13
+	VMULPD       Z11, Z10, Z10
+	VMULPD       Z13, Z10, Z11
+	VFNMADD231PD Z12, Z11, Z10
+	VFMADD231PD  Z13, Z10, Z11
+	VADDPD       Z11, Z8, K5, Z8
+	JMP          next_term
+
+most:
+	VMOVUPD      (R11)(CX*1), Z12
+	VMOVUPD      (R10)(CX*1), Z13
+	VCMPPD       $0x1e, Z0, Z12, K1, K1
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z15
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z15, Z3, K5, Z3
+	VMOVUPD      (R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z2, K5, Z2
+	VMOVUPD      64(R11)(CX*1), Z12
+	VMOVUPD      64(R10)(CX*1), Z14
+	VCMPPD       $0x1e, Z0, Z12, K2, K2
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z13
+	VSUBPD       Z13, Z12, Z14
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z14, Z5, K5, Z5
+	VMOVUPD      64(R12)(CX*1), Z14
+	VMULPD       Z11, Z13, Z13
+	VMULPD       Z14, Z13, Z15
+	VFNMADD231PD Z12, Z15, Z13
+	VFMADD231PD  Z14, Z13, Z15
+	VADDPD       Z15, Z4, K5, Z4
+	VMOVUPD      128(R11)(CX*1), Z12
+	VMOVUPD      128(R10)(CX*1), Z13
+	VCMPPD       $0x1e, Z0, Z12, K3, K3
+	VADDPD       Z10, Z13, Z14
+	VSUBPD       Z14, Z12, Z15
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z15, Z7, K5, Z7
+	VMOVUPD      128(R12)(CX*1), Z15
+	VMULPD       Z11, Z14, Z14
+	VMULPD       Z15, Z14, Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VFMADD231PD  Z15, Z14, Z16
+	VADDPD       Z16, Z6, K5, Z6
+	VMOVUPD      192(R11)(CX*1), Z12
+	VMOVUPD      192(R10)(CX*1), Z14
+	VCMPPD       $0x1e, Z0, Z12, K4, K4
+	VPTERNLOGQ   $0xfe, Z13, Z14, Z1
+	VADDPD       Z10, Z14, Z10
+	VSUBPD       Z10, Z12, Z13
+	VCMPPD       $0x04, Z0, Z12, K5
+	VORPD        Z13, Z9, K5, Z9
+	VMOVUPD      192(R12)(CX*1), Z13
+	VMULPD       Z11, Z10, Z10
+	VMULPD       Z13, Z10, Z11
+	VFNMADD231PD Z12, Z11, Z10
+	VFMADD231PD  Z13, Z10, Z11
+	VADDPD       Z11, Z8, K5, Z8
+
+next_term:
+	ADDQ     $0x60, R8
+	DECQ     R9
+	JNZ      term
+	VPMOVQ2M Z1, K5
+	VCMPPD   $0x03, Z2, Z4, K6
+	KORB     K6, K5, K5
+	VCMPPD   $0x03, Z6, Z8, K6
+	KORB     K6, K5, K5
+	KORTESTB K5, K5
+	JNE      stop
+	MOVQ     columns+72(FP), R8
+	MOVQ     others+80(FP), R9
+	JMP      columns
+
+column:
+	MOVQ   (R8), R10
+	VCMPPD $0x11, (R10)(CX*1), Z0, K1, K1
+	VCMPPD $0x11, 64(R10)(CX*1), Z0, K2, K2
+	VCMPPD $0x11, 128(R10)(CX*1), Z0, K3, K3
+	VCMPPD $0x11, 192(R10)(CX*1), Z0, K4, K4
+	ADDQ   $0x18, R8
+	DECQ   R9
+
+columns:
+	TESTQ        R9, R9
+	JNZ          column
+	VBROADCASTSD weights+40(FP), Z1
+	VBROADCASTSD inverse+48(FP), Z10
+	VBROADCASTSD points+56(FP), Z11
+	VMULPD       Z10, Z2, Z12
+	VFNMADD231PD Z1, Z12, Z2
+	VFMADD231PD  Z10, Z2, Z12
+	VMULPD       Z11, Z12, Z12
+	VPMOVQ2M     Z3, K5
+	VXORPD       Z12, Z12, K5, Z12
+	MOVQ         base+64(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD.Z    (R8)(CX*1), K1, Z2
+	VADDPD       Z2, Z12, Z12
+	MOVQ         DI, R8
+	KMOVB        R8, K1
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD      Z12, K1, (R8)(CX*1)
+	VMULPD       Z10, Z4, Z2
+	VFNMADD231PD Z1, Z2, Z4
+	VFMADD231PD  Z10, Z4, Z2
+	VMULPD       Z11, Z2, Z2
+	VPMOVQ2M     Z5, K1
+	VXORPD       Z2, Z2, K1, Z2
+	MOVQ         base+64(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD.Z    64(R8)(CX*1), K2, Z3
+	VADDPD       Z3, Z2, Z2
+	MOVQ         DI, R8
+	SHRQ         $0x08, R8
+	KMOVB        R8, K1
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD      Z2, K1, 64(R8)(CX*1)
+	VMULPD       Z10, Z6, Z2
+	VFNMADD231PD Z1, Z2, Z6
+	VFMADD231PD  Z10, Z6, Z2
+	VMULPD       Z11, Z2, Z2
+	VPMOVQ2M     Z7, K1
+	VXORPD       Z2, Z2, K1, Z2
+	MOVQ         base+64(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD.Z    128(R8)(CX*1), K3, Z3
+	VADDPD       Z3, Z2, Z2
+	MOVQ         DI, R8
+	SHRQ         $0x10, R8
+	KMOVB        R8, K1
+	MOVQ         dst+0(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD      Z2, K1, 128(R8)(CX*1)
+	VMULPD       Z10, Z8, Z2
+	VFNMADD231PD Z1, Z2, Z8
+	VFMADD231PD  Z10, Z8, Z2
+	VMULPD       Z11, Z2, Z2
+	VPMOVQ2M     Z9, K1
+	VXORPD       Z2, Z2, K1, Z2
+	MOVQ         base+64(FP), R8
+	MOVQ         lo+16(FP), R9
+	SHLQ         $0x03, R9
+	SUBQ         R9, R8
+	VMOVUPD.Z    192(R8)(CX*1), K4, Z1
+	VADDPD       Z1, Z2, Z2
+	SHRQ         $0x18, DI
+	KMOVB        DI, K1
+	MOVQ         dst+0(FP), DI
+	MOVQ         lo+16(FP), R8
+	SHLQ         $0x03, R8
+	SUBQ         R8, DI
+	VMOVUPD      Z2, K1, 192(DI)(CX*1)
+
+skip:
+	ADDQ $0x00000100, CX
+	SHRQ $0x20, AX
+	JNZ  group
+
+next:
+	ADDQ  $0x00000200, SI
+	TESTQ BX, BX
+	JNZ   block
+	MOVQ  n+8(FP), AX
+	MOVQ  AX, done+104(FP)
+	VZEROUPPER
+	RET
+
+stop:
+	MOVQ CX, AX
+	SHRQ $0x03, AX
+	MOVQ lo+16(FP), CX
+	SUBQ CX, AX
+	ANDQ $-64, AX
+	MOVQ AX, done+104(FP)
 	VZEROUPPER
 	RET
 

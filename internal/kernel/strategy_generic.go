@@ -13,10 +13,11 @@ import (
 // StrategyTerm is a resource that a strategy fit scores.
 type StrategyTerm struct {
 	Used, Allocatable []float64 // columns
-	Request           float64   // positive and finite
+	Reciprocals       []float64 // of Allocatable, or nil; see the function of this name
 
-	Weight float64 // of the rule; positive
-	Least  uint64  // all ones for LeastAllocated, 0 for MostAllocated
+	Request float64 // positive and finite
+	Weight  float64 // of the rule; a whole number, 1 or more
+	Least   uint64  // all ones for LeastAllocated, 0 for MostAllocated
 }
 
 // StrategyFit sets dst to (sum / weights) * points, where sum adds what the

@@ -3,6 +3,8 @@
 package kernel_test
 
 import (
+	"strings"
+
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/internal/testkit"
 )
@@ -15,7 +17,7 @@ func raceStrategies() []raceCase {
 	for _, k := range scoreKernels {
 		s := &strategy{
 			stride: stride, cols: 2, numbers: []float64{1, 1}, least: []bool{true, false}, base: make([]float64, stride),
-			used: testkit.Matrix(stride, 2), allocatable: testkit.Matrix(stride, 2),
+			used: testkit.Matrix(stride, 2), allocatable: testkit.Matrix(stride, 2), reciprocals: testkit.Matrix(stride, 2),
 			rows: []uint64{0x5555555555555555, 0x5555555555555555 >> (stride - rows)},
 		}
 		dst := make([]float64, stride)
@@ -23,6 +25,7 @@ func raceStrategies() []raceCase {
 		cases = append(cases,
 			raceCase{k.name + " allocatable", run, func() { s.allocatable[rows-1] = 1 }, true},
 			raceCase{k.name + " dst", run, func() { dst[rows-2] = 1 }, true},
+			raceCase{k.name + " reciprocals", run, func() { s.reciprocals[rows-1] = 1 }, strings.HasPrefix(k.name, "Strategy")},
 			raceCase{k.name + " beside", run, func() { s.allocatable[rows], s.used[rows], s.base[rows-1], dst[rows-1] = 1, 1, 1, 1 }, false})
 	}
 	columns := func() []float64 { return testkit.Matrix(stride, 1)[:rows] }

@@ -16,6 +16,18 @@ func strategyFitAVX2(dst *float64, n int, lo int, terms *byte, count int, weight
 //go:noescape
 func strategySumAVX2(dst *float64, n int, lo int, terms *byte, count int, weights float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int)
 
+// strategyFitKeptAVX2 scores rows by the terms, up to one that it can't.
+// It equals strategyFitGeneric.
+//
+//go:noescape
+func strategyFitKeptAVX2(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, rows *uint64, step int) (done int)
+
+// strategySumKeptAVX2 scores rows by the terms and by what they have, up to one that it can't.
+// It equals strategySumGeneric.
+//
+//go:noescape
+func strategySumKeptAVX2(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int) (done int)
+
 // scarceBaseAVX2 weighs what rows don't have.
 // It equals scarceBaseGeneric.
 //
@@ -45,6 +57,18 @@ func strategyFitAVX512(dst *float64, n int, lo int, terms *byte, count int, weig
 //
 //go:noescape
 func strategySumAVX512(dst *float64, n int, lo int, terms *byte, count int, weights float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int)
+
+// strategyFitKeptAVX512 scores rows by the terms, up to one that it can't.
+// It equals strategyFitGeneric.
+//
+//go:noescape
+func strategyFitKeptAVX512(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, rows *uint64, step int) (done int)
+
+// strategySumKeptAVX512 scores rows by the terms and by what they have, up to one that it can't.
+// It equals strategySumGeneric.
+//
+//go:noescape
+func strategySumKeptAVX512(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int) (done int)
 
 // scarceBaseAVX512 weighs what rows don't have.
 // It equals scarceBaseGeneric.

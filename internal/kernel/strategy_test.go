@@ -15,9 +15,11 @@ import (
 // shape, a number per column, and the rows from lo on.
 type strategy struct {
 	used, allocatable []float64
+	reciprocals       []float64 // of allocatable, or nil
 	stride, cols      int
 	numbers           []float64 // per column: request or weight; whole and positive
 	least             []bool    // per column
+	exponent          int       // of requests
 	lo                int
 	rows              []uint64 // from lo on
 	base              []float64
@@ -42,6 +44,9 @@ func (s *strategy) terms(rows int) (terms []kernel.StrategyTerm, weights float64
 		if s.least[c] {
 			t.Least = math.MaxUint64
 		}
+		if s.reciprocals != nil {
+			t.Reciprocals = s.column(s.reciprocals, c, rows)
+		}
 		terms = append(terms, t)
 		weights += s.numbers[c]
 	}
@@ -49,7 +54,7 @@ func (s *strategy) terms(rows int) (terms []kernel.StrategyTerm, weights float64
 }
 
 // request is what a pod asks of a column.
-func (s *strategy) request(c int) float64 { return math.Ldexp(s.numbers[c], -(c % 3)) }
+func (s *strategy) request(c int) float64 { return math.Ldexp(s.numbers[c], s.exponent-c%3) }
 
 const testPoints = 1000
 
@@ -183,12 +188,22 @@ func (s *strategy) fill(r *rand.Rand) {
 			s.used[i] = s.allocatable[i] - s.numbers[i/s.stride] // full, often
 		}
 	}
-	if r.IntN(2) == 0 {
+	switch s.exponent = 0; r.IntN(4) {
+	case 0, 1:
 		sprinkle(r, s.allocatable)
 		sprinkle(r, s.used)
+	case 2: // of all magnitudes
+		s.exponent = r.IntN(890) - 490
+		for i := range s.allocatable {
+			s.allocatable[i] = math.Ldexp(8+r.Float64(), max(s.exponent, r.IntN(800)-400))
+			s.used[i] = math.Ldexp(s.allocatable[i], -1-r.IntN(3))
+		}
 	}
 	for i := range s.base {
 		s.base[i] = r.Float64()
+	}
+	if s.reciprocals != nil {
+		kernel.Reciprocals(s.reciprocals, s.allocatable)
 	}
 }
 
@@ -222,6 +237,7 @@ func TestStrategy(t *testing.T) {
 		for _, front := range []bool{false, true} {
 			used := guardedSlices[float64](t, front, mostMatrix)
 			allocatable := guardedSlices[float64](t, front, mostMatrix)
+			reciprocals := guardedSlices[float64](t, front, mostMatrix)
 			dst := guardedSlices[float64](t, front, mostRows)
 			base := guardedSlices[float64](t, front, mostRows)
 			mask := guardedSlices[uint64](t, front, mostRows/64+1)
@@ -235,6 +251,9 @@ func TestStrategy(t *testing.T) {
 					s.stride += s.lo
 				}
 				s.used, s.allocatable = used(s.stride*s.cols), allocatable(s.stride*s.cols)
+				if r.IntN(4) > 0 {
+					s.reciprocals = reciprocals(s.stride * s.cols)
+				}
 				s.fill(r)
 				if r.IntN(4) > 0 {
 					s.rows = mask((shape.rows + 63) / 64)
@@ -338,7 +357,7 @@ func randomRule(r *rand.Rand, column func(c int) []float64, rows int) *kernel.Re
 
 // TestStrategyAllocates nothing.
 func TestStrategyAllocates(t *testing.T) {
-	used, allocatable := testkit.Matrix(128, 2), testkit.Matrix(128, 2)
+	used, allocatable, reciprocals := testkit.Matrix(128, 2), testkit.Matrix(128, 2), testkit.Matrix(128, 2)
 	column := func(m []float64, c int) []float64 { return m[c*128:][:100:100] }
 	testkit.EachImpl(t, func(t *testing.T) {
 		allocates(t, func() {
@@ -346,8 +365,8 @@ func TestStrategyAllocates(t *testing.T) {
 			var rows [2]uint64
 			rows[1] = 5
 			terms := [2]kernel.StrategyTerm{
-				{Used: column(used, 0), Allocatable: column(allocatable, 0), Request: 1, Weight: 1},
-				{Used: column(used, 1), Allocatable: column(allocatable, 1), Request: 1, Weight: 1},
+				{Used: column(used, 0), Allocatable: column(allocatable, 0), Reciprocals: column(reciprocals, 0), Request: 1, Weight: 1},
+				{Used: column(used, 1), Allocatable: column(allocatable, 1), Reciprocals: column(reciprocals, 1), Request: 1, Weight: 1},
 			}
 			scarce := [1]kernel.ScarceTerm{{Allocatable: column(allocatable, 0), Weight: 1}}
 			columns := [1][]float64{column(allocatable, 0)}
@@ -384,7 +403,13 @@ func FuzzStrategy(f *testing.F) {
 			s.rows[w] = mask>>w | mask<<(64-w)
 		}
 		testkit.TrimMask(s.rows, int(n))
-		testkit.EachImpl(t, func(t *testing.T) { checkScores(t, s, make([]float64, n), "fuzz") })
+		testkit.EachImpl(t, func(t *testing.T) {
+			checkScores(t, s, make([]float64, n), "fuzz")
+			kept := *s
+			kept.reciprocals = testkit.Matrix(s.stride, s.cols)
+			kernel.Reciprocals(kept.reciprocals, s.allocatable)
+			checkScores(t, &kept, make([]float64, n), "fuzz, kept")
+		})
 	})
 }
 
@@ -406,6 +431,9 @@ func BenchmarkStrategy(b *testing.B) {
 	}
 	testkit.TrimMask(s.rows, nodes)
 	terms, _ := s.terms(nodes)
+	s.reciprocals = testkit.Matrix(5056, 4)
+	kernel.Reciprocals(s.reciprocals, s.allocatable)
+	kept, _ := s.terms(nodes)
 	columns := s.columns(nodes)
 	dst := make([]float64, nodes)
 	rule := &kernel.ReserveRule{Primary: columns[0], PrimaryUsed: terms[0].Used, Secondary: columns[1], SecondaryUsed: terms[1].Used, PerUnit: 1, Scale: 1}
@@ -413,7 +441,9 @@ func BenchmarkStrategy(b *testing.B) {
 	for name, rows := range map[string][]uint64{"all": nil, "half": s.rows} {
 		testkit.EachImplB(b, func(b *testing.B) {
 			for op, f := range map[string]func(){
-				"fit": func() { kernel.StrategyFit(dst, 0, terms[:2], 3, 1000, rows) },
+				"fit":      func() { kernel.StrategyFit(dst, 0, terms[:2], 3, 1000, rows) },
+				"fit kept": func() { kernel.StrategyFit(dst, 0, kept[:2], 3, 1000, rows) },
+				"sum kept": func() { kernel.StrategySum(dst, 0, kept[:2], 3, 1000, s.base, columns[2:], rows) },
 				"scarce": func() {
 					kernel.ScarceBase(dst, 0, []kernel.ScarceTerm{{Allocatable: columns[0], Weight: 1}}, 0, 1000, 1, rows)
 				},
@@ -429,4 +459,42 @@ func BenchmarkStrategy(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkStrategyFit scores nodes of eight resources, all of which fit, with
+// reciprocals and without: few nodes in L1, and many.
+func BenchmarkStrategyFit(b *testing.B) {
+	const cols = 8
+	testkit.EachImplB(b, func(b *testing.B) {
+		for _, nodes := range []int{128, 4992} {
+			r := testkit.Rand(23)
+			s := &strategy{
+				stride: nodes, cols: cols, numbers: make([]float64, cols), least: make([]bool, cols),
+				used: testkit.Matrix(nodes, cols), allocatable: testkit.Matrix(nodes, cols),
+			}
+			for c := range cols {
+				s.numbers[c], s.least[c] = float64(1+c%3), c%2 == 0
+			}
+			for i := range s.used {
+				s.allocatable[i] = float64(8 + r.IntN(9))
+				s.used[i] = float64(r.IntN(5))
+			}
+			divided, weights := s.terms(nodes)
+			s.reciprocals = testkit.Matrix(nodes, cols)
+			kernel.Reciprocals(s.reciprocals, s.allocatable)
+			kept, _ := s.terms(nodes)
+			dst := make([]float64, nodes)
+			for _, c := range []struct {
+				name  string
+				terms []kernel.StrategyTerm
+			}{{"kept", kept}, {"divided", divided}} {
+				b.Run(fmt.Sprintf("%s/nodes=%d", c.name, nodes), func(b *testing.B) {
+					for b.Loop() {
+						kernel.StrategyFit(dst, 0, c.terms, weights, 1000, nil)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nodes), "ns/node")
+				})
+			}
+		}
+	})
 }

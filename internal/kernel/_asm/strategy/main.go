@@ -23,6 +23,8 @@ func main() {
 	for _, m := range lanes.Machines {
 		strategyFit(m, "strategyFit", "scores rows by the terms.", false)
 		strategyFit(m, "strategySum", "scores rows by the terms and by what they have.", true)
+		strategyKept(m, "strategyFit", "scores rows by the terms, up to one that it can't.", false)
+		strategyKept(m, "strategySum", "scores rows by the terms and by what they have, up to one that it can't.", true)
 		scarceBase(m)
 		setPresent(m)
 		andReserve(m)
@@ -32,7 +34,8 @@ func main() {
 
 // Offsets in StrategyTerm, ScarceTerm, a list of slices and ReserveRule.
 const (
-	termUsed, termAllocatable, termRequest, termWeight, termLeast, termSize = 0, 24, 48, 56, 64, 72
+	termUsed, termAllocatable, termReciprocals   = 0, 24, 48
+	termRequest, termWeight, termLeast, termSize = 72, 80, 88, 96
 
 	scarceAllocatable, scarceWeight, scarceSize = 0, 24, 32
 
