@@ -42,6 +42,25 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestStablePaths checks that the README says of every package that can be imported
+// that it stays, or that it doesn't.
+func TestStablePaths(t *testing.T) {
+	_, promise, found := strings.Cut(read(t, "README.md"), "**Stable from v0.1.0 on**")
+	promise, _, _ = strings.Cut(promise, "\n\n")
+	if !found {
+		t.Fatal("the README promises nothing")
+	}
+	for room := range rooms {
+		name := strings.TrimPrefix(room, "/")
+		if name == "" || strings.Contains(name, "internal") {
+			continue
+		}
+		if !strings.Contains(promise, "`"+name+"`") {
+			t.Errorf("the README doesn't say whether %s is stable", name)
+		}
+	}
+}
+
 // TestQuotaReasons checks that the guide says of every reason of a refusal what to do.
 func TestQuotaReasons(t *testing.T) {
 	var names []string

@@ -516,7 +516,7 @@ func TestAPISection(t *testing.T) {
 // several.
 func TestErrorsNameFieldAndValue(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "cpu:inf A:inf B:inf")
-	const most = 1<<53 - 1
+	const most = int64(1<<53 - 1)
 	job := func(j Job) error { _, _, err := w.ResolveJob(j); return err }
 	task := func(x Task) error { _, _, err := w.ResolveTask(x); return err }
 	set := func(queues ...Queue) error { _, _, err := w.SetQueues(queues, nil); return err }

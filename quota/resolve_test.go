@@ -691,7 +691,7 @@ func TestUnlimitedCPUMemory(t *testing.T) {
 		w = fleet(t, cfg, "q", "cpu:10 mem:10")
 		run(w, "1", "", "cpu:2 mem:2Gi")
 		w.want(enqueue(w, Job{MinResources: resourceList("cpu:8 mem:8Gi")}), "yes")
-		w.want(enqueue(w, Job{MinResources: resourceList("cpu:8 mem:9Gi")}), fmt.Sprintf("Memory %d of %d at q", 8<<30, 10<<30))
+		w.want(enqueue(w, Job{MinResources: resourceList("cpu:8 mem:9Gi")}), fmt.Sprintf("Memory %d of %d at q", int64(8<<30), int64(10<<30)))
 	}
 	w = fleet(t, flag, "q", "cpu:10 mem:10 A100:4")
 	run(w, "1", "", "cpu:2 mem:2Gi")

@@ -367,7 +367,8 @@ func TestCollectMIGOff(t *testing.T) {
 
 func TestCollectNumbers(t *testing.T) {
 	g := h100(0)
-	g.memory, g.minor = math.MaxUint64, math.MaxInt64
+	minor := int64(math.MaxInt64)
+	g.memory, g.minor = math.MaxUint64, int(minor) // -1 where int has 32 bits
 	n := collect(t, &machine{gpus: []*gpu{g}}, nvml.CollectOptions{})
 	if d := n.Devices[0]; d.MemoryBytes != 0 || d.Minor != -1 {
 		t.Errorf("row %+v", d)

@@ -43,6 +43,7 @@ func check(root string) error {
 	}{
 		{"the two blocks of the README", c.readme},
 		{"a program for each package", c.packages},
+		{"a host keeps the versions that it has", func() error { return c.host(files["."]) }},
 		{"the example of device/nvml", c.driver},
 		{"go install of its command", c.install},
 		{"a scheduler with the plugin", c.scheduler},
@@ -253,15 +254,11 @@ var packageMain = regexp.MustCompile(`(?m)^package main$`)
 // use gets packages, builds a program that imports them, and prints how many modules
 // it is made of and how large they are as downloaded.
 func (c *checker) use(label string, names ...string) error {
-	var main strings.Builder
-	main.WriteString("package main\n\nimport (\n")
 	get := []string{"get"}
 	for _, name := range names {
-		fmt.Fprintf(&main, "\t_ %q\n", name)
 		get = append(get, name+"@"+c.version)
 	}
-	main.WriteString(")\n\nfunc main() {}\n")
-	dir, err := c.program(main.String())
+	dir, err := c.program(importing(names...))
 	if err != nil {
 		return err
 	}
@@ -308,6 +305,82 @@ func (c *checker) weigh(dir string) (modules int, bytes int64, err error) {
 		}
 		bytes += archive.Size()
 	}
+}
+
+// host adds all packages of the root module to a program that has Kubernetes in the
+// version that the module requires, and demands that no module of it is raised.
+func (c *checker) host(root *modfile.File) error {
+	get := []string{"get"}
+	for _, r := range root.Require {
+		if strings.HasPrefix(r.Mod.Path, "k8s.io/") && !r.Indirect {
+			get = append(get, r.Mod.String())
+		}
+	}
+	imports := []string{"k8s.io/api/core/v1", "k8s.io/api/resource/v1", "k8s.io/component-helpers/resource"}
+	packages, err := c.importable(".")
+	if err != nil {
+		return err
+	}
+	dir, err := c.program(importing(imports...))
+	if err != nil {
+		return err
+	}
+	if _, err := c.run(dir, "go", append(get, ".")...); err != nil {
+		return err
+	}
+	before, err := c.versions(dir)
+	if err != nil {
+		return err
+	}
+	if len(before) < 10 {
+		return fmt.Errorf("the host has %d modules only", len(before))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(importing(append(imports, packages...)...)), 0o644); err != nil {
+		return err
+	}
+	get = []string{"get"}
+	for _, name := range packages {
+		get = append(get, name+"@"+c.version)
+	}
+	if _, err := c.run(dir, "go", get...); err != nil {
+		return err
+	}
+	after, err := c.versions(dir)
+	if err != nil {
+		return err
+	}
+	for name, version := range before {
+		if after[name] != version {
+			return fmt.Errorf("%s %s becomes %s", name, version, after[name])
+		}
+	}
+	return nil
+}
+
+// versions returns the version of each module that the program in a folder depends
+// on, whether it is made of it or not.
+func (c *checker) versions(dir string) (map[string]string, error) {
+	list, err := c.run(dir, "go", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
+	if err != nil {
+		return nil, err
+	}
+	versions := map[string]string{}
+	for line := range strings.Lines(list) {
+		name, version, _ := strings.Cut(strings.TrimSpace(line), " ")
+		versions[name] = version
+	}
+	return versions, nil
+}
+
+// importing returns a program that imports packages and does nothing.
+func importing(names ...string) string {
+	var main strings.Builder
+	main.WriteString("package main\n\nimport (\n")
+	for _, name := range names {
+		fmt.Fprintf(&main, "\t_ %q\n", name)
+	}
+	main.WriteString(")\n\nfunc main() {}\n")
+	return main.String()
 }
 
 // driver builds the example of device/nvml as a program.
