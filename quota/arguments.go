@@ -10,9 +10,7 @@ const unlimitedArgument = "cardUnlimitedCpuMemory"
 // Any other argument is an error. All faults are reported at once, sorted by
 // argument, as a utilerrors.Aggregate of *field.Error, and then nothing is set.
 func (c *Config) ParseArguments(arguments map[string]any) error {
-	if c == nil {
-		panic("quota: nil config")
-	}
+	c.some()
 	r := document.Report{Sorted: true}
 	x := document.FromGo(arguments, document.Options{NullIsFault: true}, &r).Fields()
 	x.Known(unlimitedArgument)

@@ -15,6 +15,9 @@ import (
 // more than once. It changes nothing, and allocates nothing once it has grown to the
 // size of its work.
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
+	if dst == nil {
+		panic(nilMask)
+	}
 	l.rlock()
 	defer l.mu.RUnlock()
 	s := l.scratch()
@@ -27,6 +30,8 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	}
 	return l.seq
 }
+
+const nilMask = "quota: nil mask"
 
 // fetchBlocks asks for the queues of the next block of jobs, and for the requests of the
 // one after that.
@@ -70,6 +75,9 @@ func (f *fetcher) flush() {
 // task may be listed more than once. It changes nothing, and allocates nothing once it
 // has grown to the size of its work.
 func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
+	if dst == nil {
+		panic(nilMask)
+	}
 	l.rlock()
 	defer l.mu.RUnlock()
 	s := l.scratch()

@@ -43,6 +43,7 @@ func NewMap(cards []string) (*vectormap.ResourceVectorMap, error) {
 // ExtendMap returns a map that extends m by the dimensions of cards; m itself if
 // it has all of them. Errors are those of [NewMap].
 func ExtendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.ResourceVectorMap, error) {
+	isMap(m)
 	options, err := cardDimensions(cards)
 	if err != nil {
 		return nil, err
@@ -69,8 +70,19 @@ func cardDimensions(cards []string) (vectormap.Option, error) {
 	return vectormap.Literal(vectormap.UnitMilli, slices.Compact(names)...), nil
 }
 
+// isMap panics for what isn't a map.
+func isMap(m *vectormap.ResourceVectorMap) {
+	switch {
+	case m == nil:
+		panic("quota: nil map")
+	case m.Len() <= vectormap.Memory:
+		panic("quota: zero map")
+	}
+}
+
 // CardIndex returns the dimension of a card.
 func CardIndex(m *vectormap.ResourceVectorMap, card string) (int, bool) {
+	isMap(m)
 	dim, ok := m.Index(cardPrefix + card)
 	if !ok || !m.IsLiteral(dim) {
 		return 0, false

@@ -60,9 +60,7 @@ func (l *Ledger) Job(id string) (JobStatus, bool) {
 // ledger had when the walk began, and holds no lock. Its work grows with the number
 // of jobs in the ledger.
 func (l *Ledger) Jobs(queue string) iter.Seq[JobStatus] {
-	if l == nil {
-		panic("quota: nil ledger")
-	}
+	l.made()
 	return func(yield func(JobStatus) bool) {
 		for _, s := range l.jobsIn(queue) {
 			if !yield(s) {
@@ -142,16 +140,16 @@ func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
 }
 
 // ID returns the task's id.
-func (t *TaskRequest) ID() string { return t.id }
+func (t *TaskRequest) ID() string { return t.some().id }
 
 // Job returns the id of the task's job.
-func (t *TaskRequest) Job() string { return t.job }
+func (t *TaskRequest) Job() string { return t.some().job }
 
 // Queue returns the name of the task's queue.
-func (t *TaskRequest) Queue() string { return t.queue }
+func (t *TaskRequest) Queue() string { return t.some().queue }
 
 // ID returns the job's id.
-func (r *JobRequest) ID() string { return r.id }
+func (r *JobRequest) ID() string { return r.some().id }
 
 // Queue returns the name of the job's queue.
-func (r *JobRequest) Queue() string { return r.queue }
+func (r *JobRequest) Queue() string { return r.some().queue }

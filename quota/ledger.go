@@ -10,7 +10,7 @@ import (
 // Ledger is the account of a tree of queues: what each may use, uses, and has
 // promised to jobs that were admitted. It is made by [New] or [Restore] and safe
 // for concurrent use: questions share it, changes exclude each other. Each change
-// has a number, Seq, and is all or nothing.
+// has a number, Seq, and is all or nothing. A nil ledger and the zero value panic.
 type Ledger struct {
 	mu  sync.RWMutex
 	cfg Config
@@ -47,19 +47,26 @@ func (l *Ledger) scratch() *scratch {
 	return new(scratch)
 }
 
+// made panics for what isn't a ledger. Its maps are made once, so they are read
+// without the lock.
+func (l *Ledger) made() {
+	switch {
+	case l == nil:
+		panic("quota: nil ledger")
+	case l.tasks == nil:
+		panic("quota: zero ledger")
+	}
+}
+
 // lock begins a change, which unlock ends.
 func (l *Ledger) lock() {
-	if l == nil {
-		panic("quota: nil ledger")
-	}
+	l.made()
 	l.mu.Lock()
 }
 
 // rlock begins a question, which l.mu.RUnlock ends.
 func (l *Ledger) rlock() {
-	if l == nil {
-		panic("quota: nil ledger")
-	}
+	l.made()
 	l.mu.RLock()
 }
 

@@ -81,6 +81,8 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []CardCount, faults
 // or memory that no queue can have ([ErrBadAmount]), and a bad name
 // ([ErrEmptyID], [ErrNotUTF8]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
+	c.some()
+	isMap(m)
 	q := Queue{Name: spec.Name, Parent: spec.Parent, Priority: spec.Priority, State: spec.State}
 	if err := badName(spec.Name); err != nil {
 		return Queue{}, nil, fmt.Errorf("%w: queue %q", err, brief(spec.Name))
@@ -102,7 +104,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 // Cards returns the cards that queues name, sorted, for [NewMap].
 func (c *Config) Cards(specs []QueueSpec) []string {
 	names := map[string]bool{}
-	main := orDefault(c.Keys.Quota, QuotaAnnotation)
+	main := orDefault(c.some().Keys.Quota, QuotaAnnotation)
 	for i := range specs {
 		for _, key := range []string{main, c.Keys.Guarantee, c.Keys.Deserved} {
 			counts, _ := c.counts(&specs[i], key)
@@ -114,6 +116,14 @@ func (c *Config) Cards(specs []QueueSpec) []string {
 		}
 	}
 	return sorted(names)
+}
+
+// some returns the configuration, and panics if it is nil.
+func (c *Config) some() *Config {
+	if c == nil {
+		panic("quota: nil config")
+	}
+	return c
 }
 
 func orDefault(key, otherwise string) string {

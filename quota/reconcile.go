@@ -112,9 +112,7 @@ func (r *Report) sort() {
 // ([ErrOverflow]), where the min of a job that the view may change counts on each of
 // its alternatives. They change nothing.
 func (l *Ledger) Reconcile(view View) (Report, error) {
-	if l == nil {
-		panic("quota: nil ledger")
-	}
+	l.made()
 	r := reconciler{l: l}
 	s, err := l.look(&view, &r.rep)
 	if err != nil {

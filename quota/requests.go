@@ -69,27 +69,31 @@ type jobItem struct {
 
 // of panics unless l can use the request, which comes before the lock: a panic
 // behind it would leave the ledger locked.
-func (t *TaskRequest) of(l *Ledger) {
+func (t *TaskRequest) of(l *Ledger) { l.serves(t.some().owner) }
+
+// some returns the request, and panics if it is nil.
+func (t *TaskRequest) some() *TaskRequest {
 	if t == nil {
 		panic("quota: nil request")
 	}
-	l.serves(t.owner)
+	return t
 }
 
 // of is as that of a task.
-func (r *JobRequest) of(l *Ledger) {
+func (r *JobRequest) of(l *Ledger) { l.serves(r.some().owner) }
+
+// some returns the request, and panics if it is nil.
+func (r *JobRequest) some() *JobRequest {
 	if r == nil {
 		panic("quota: nil request")
 	}
-	l.serves(r.owner)
+	return r
 }
 
 // serves panics if requests of a ledger, nil for any, are not for this one: their
 // cards and their queue are those of the other.
 func (l *Ledger) serves(owner *Ledger) {
-	if l == nil {
-		panic("quota: nil ledger")
-	}
+	l.made()
 	if owner != l && owner != nil {
 		panic("quota: request of another ledger")
 	}

@@ -29,9 +29,7 @@ import (
 // the place, for what no ledger can hold; sums that reach 2^53 are an
 // [ErrOverflow] as well. data isn't kept.
 func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, data []byte) (*Ledger, error) {
-	if m == nil {
-		panic("quota: nil map")
-	}
+	isMap(m)
 	doc, err := readSnapshot(data)
 	if err != nil {
 		return nil, err

@@ -40,9 +40,7 @@ type Rejection struct {
 // those that happened, by reason. If an operation named a queue that wasn't
 // there, the first sample has an empty name.
 func (l *Ledger) Samples() iter.Seq[QueueSample] {
-	if l == nil {
-		panic("quota: nil ledger")
-	}
+	l.made()
 	return func(yield func(QueueSample) bool) {
 		for _, s := range l.samples() {
 			if !yield(s) {

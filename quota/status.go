@@ -50,6 +50,9 @@ type QueueStatus struct {
 // Card returns how the queue stands in a card, in milli-cards; all is 0 for a card
 // that the ledger's map doesn't have.
 func (s *QueueStatus) Card(name string) CardSample {
+	if s == nil {
+		panic("quota: nil status")
+	}
 	c := CardSample{Card: name}
 	dim, ok := s.cards[name]
 	if !ok {

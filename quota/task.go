@@ -88,6 +88,9 @@ func (t *Task) status() TaskStatus {
 // Ended reports whether the task uses nothing any more, by its status or its
 // pod's.
 func (t *Task) Ended() bool {
+	if t == nil {
+		panic("quota: nil task")
+	}
 	return t.Status.Ended() ||
 		t.Pod != nil && (t.Pod.Status.Phase == corev1.PodSucceeded || t.Pod.Status.Phase == corev1.PodFailed)
 }
@@ -142,7 +145,7 @@ const maxJobItems = 64
 // Need returns what the task is charged. Of a task that is bound to a node each item
 // has the one card that is charged there, else all alternatives.
 func (t *TaskRequest) Need() Min {
-	need := Min{CPU: t.cpu, Memory: t.mem}
+	need := Min{CPU: t.some().cpu, Memory: t.mem}
 	for i := range t.items {
 		alts := t.items[i].alts
 		it := alts.item(t.items[i].milli, defaultUnit)
@@ -157,7 +160,7 @@ func (t *TaskRequest) Need() Min {
 
 // Need returns what the job needs before it may start.
 func (r *JobRequest) Need() Min {
-	need := Min{CPU: r.cpu, Memory: r.mem}
+	need := Min{CPU: r.some().cpu, Memory: r.mem}
 	for i := range r.items {
 		need.Items = append(need.Items, r.items[i].alts.item(r.items[i].milli, r.items[i].unit))
 	}
@@ -165,10 +168,10 @@ func (r *JobRequest) Need() Min {
 }
 
 // Invalid says why what the task asks for can't be told; empty: it can.
-func (t *TaskRequest) Invalid() string { return t.invalid }
+func (t *TaskRequest) Invalid() string { return t.some().invalid }
 
 // Invalid says why what the job needs can't be told; empty: it can.
-func (r *JobRequest) Invalid() string { return r.invalid }
+func (r *JobRequest) Invalid() string { return r.some().invalid }
 
 func (a *alternatives) item(milli, unit int64) Item {
 	return Item{Alternatives: strings.Split(a.key, "|"), Milli: milli, Unit: unit}

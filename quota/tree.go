@@ -17,9 +17,7 @@ import (
 // be nil, for no cards. Errors are those of [Ledger.SetCatalogue] and
 // [Ledger.SetQueues], and [ErrNotUTF8] for a name in the map.
 func New(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, queues []Queue) (*Ledger, error) {
-	if m == nil {
-		panic("quota: nil map")
-	}
+	isMap(m)
 	if err := checkMap(m); err != nil {
 		return nil, err
 	}

@@ -100,9 +100,7 @@ func (w Warning) String() string {
 // Without a catalogue, nil, nothing is compared with the cluster. Errors come in
 // the order of the queues, warnings by queue, and then by dimension.
 func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogue) (errs []error, warnings []Warning) {
-	if m == nil {
-		panic("quota: nil map")
-	}
+	isMap(m)
 	errs = validateTree(queues)
 	for i := range queues {
 		errs = append(errs, queues[i].check(m)...)

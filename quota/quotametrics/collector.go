@@ -74,6 +74,9 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect sends the metrics of one state.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	if c == nil || c.source == nil {
+		panic("quotametrics: collector not made by NewCollector")
+	}
 	for s := range c.source.Samples() {
 		collect(to, &s)
 	}
