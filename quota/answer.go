@@ -22,6 +22,11 @@ const (
 // Limit - Room + Requested.
 type Refusal struct {
 	Reason Reason
+
+	// Why says what leaves so little room: of alternatives it is the reason of Best or,
+	// where the numbers are sums, of all together.
+	Why Why
+
 	Queue  string // that was asked
 	Level  string // the queue with the least room, or that isn't open: that one or one above it
 	Card   string // the card, or the key of alternatives; empty for other dimensions
@@ -36,10 +41,6 @@ type Refusal struct {
 	Room int64
 
 	Limit int64 // of Level; [Unlimited] if there is none
-
-	// Why says what leaves so little room: of alternatives it is the reason of Best or,
-	// where the numbers are sums, of all together.
-	Why Why
 
 	// Detail is what there is to say beyond that: what is wrong with a request, for
 	// GetTaskRequestResourceFailed; the state of a queue, for QueueNotOpen; what is

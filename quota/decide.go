@@ -20,13 +20,8 @@ const (
 	noQuotaOfAny = "there is no quota of any of them"
 )
 
-// admitted makes a the refusal of a queue that admits nothing, and reports whether it
-// admits.
-func (a *Answer) admitted(q *queue, name string) bool {
-	reason := q.admits()
-	if reason == None {
-		return true
-	}
+// refuseQueue makes a the refusal of a queue, which may be nil, that admits nothing.
+func (a *Answer) refuseQueue(reason Reason, q *queue, name string) bool {
 	a.refuse(reason, name, "")
 	if reason == QueueNotOpen {
 		for q.spec.State == Open {
@@ -60,13 +55,25 @@ func (a *Answer) lacks(reason Reason, q *queue, card string, dim int32, requeste
 	return false
 }
 
-// lacksCards makes a the refusal of an item: in numbers of its roomiest alternative.
-func (l *Ledger) lacksCards(a *Answer, q *queue, alts *alternatives, dim int32, requested int64, r room, why Why, noQuota bool) {
-	a.lacks(InsufficientScalarQuota, q, alts.key, dim, requested, r, why)
+// lacksCards makes a the refusal of the item whose options are the last ones, in numbers
+// of its roomiest alternative.
+func (l *Ledger) lacksCards(a *Answer, q *queue, alts *alternatives, dim int32, requested int64, r room) {
+	last := len(a.Options) - 1
 	if !alts.multi() {
+		a.lacks(InsufficientScalarQuota, q, alts.key, dim, requested, r, a.Options[last].Why)
 		return
 	}
-	a.Refusal.Best = l.cardName(dim)
+	best, noQuota := l.cardName(dim), true
+	var why Why
+	for i := last; i >= 0 && a.Options[i].Item == a.Options[last].Item; i-- {
+		o := &a.Options[i]
+		noQuota = noQuota && o.Why == NoQuota
+		if o.Card == best {
+			why = o.Why
+		}
+	}
+	a.lacks(InsufficientScalarQuota, q, alts.key, dim, requested, r, why)
+	a.Refusal.Best = best
 	if noQuota {
 		a.Refusal.Detail = noQuotaOfAny
 	}
@@ -90,7 +97,8 @@ type pick struct {
 // every item it appends to picks the first alternative with room.
 func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []pick) []pick {
 	q := l.queueOf(&t.queueAt, t.queue)
-	if !a.admitted(q, t.queue) {
+	if reason := q.admits(); reason != None {
+		a.refuseQueue(reason, q, t.queue)
 		return picks
 	}
 	items, only := t.buf[:], confines{limit: limit}
@@ -145,8 +153,7 @@ func (a *Answer) decidePlain(q *queue, reason Reason, dim int32, amount, held in
 // decideItem decides on one item of a task: which of its alternatives have room.
 func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only confines, p *pick) {
 	var best room
-	var bestWhy Why
-	bestDim, onNode, noQuota := int32(-1), false, true
+	bestAt, onNode := -1, false
 	for k, dim := range ti.alts.cards {
 		o := a.option(index, l.cardName(dim))
 		if !only.have(dim) {
@@ -162,9 +169,8 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 		} else if o.OK = true; p.dim < 0 {
 			p.dim, p.at = dim, at
 		}
-		noQuota = noQuota && o.Why == NoQuota
 		if best.level == nil || r.amount > best.amount {
-			best, bestDim, bestWhy = r, dim, o.Why
+			best, bestAt = r, k
 		}
 	}
 	switch {
@@ -173,7 +179,7 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 		a.refuse(GetTaskRequestResourceFailed, q.spec.Name, noneOnNode)
 		a.Refusal.Card = ti.alts.key
 	default:
-		l.lacksCards(a, q, ti.alts, bestDim, ti.milli, best, bestWhy, noQuota)
+		l.lacksCards(a, q, ti.alts, ti.alts.cards[bestAt], ti.milli, best)
 	}
 }
 
@@ -249,8 +255,8 @@ func (s *cardSet) add(dim int32) {
 // A job that the queue has already, own, is asked for a new min: its present part
 // of the floor doesn't count, and its charges are drawn against the min first.
 func (l *Ledger) decideJob(a *Answer, r *JobRequest, q *queue, own *job, p *plan) bool {
-	if !a.admitted(q, r.queue) {
-		return false
+	if reason := q.admits(); reason != None {
+		return a.refuseQueue(reason, q, r.queue)
 	}
 	if r.invalid != "" {
 		return a.refuse(GetTaskRequestResourceFailed, r.queue, r.invalid)
@@ -291,8 +297,7 @@ func (l *Ledger) fill(a *Answer, q *queue, index int, it *placement, own *job, p
 		return l.fillAny(a, q, index, it, own, p)
 	}
 	var best room
-	var bestWhy Why
-	bestDim, noQuota := int32(-1), true
+	bestDim := int32(-1)
 	for at, dim := range it.alts.cards {
 		if it.bound() && at != int(it.at) {
 			continue
@@ -304,17 +309,15 @@ func (l *Ledger) fill(a *Answer, q *queue, index int, it *placement, own *job, p
 			a.Options = a.Options[:0]
 			return true
 		}
-		why := q.whyMin(r, dim, it.min, own, p.sum(dim))
 		a.Options = append(a.Options, Option{
-			Item: index, Card: l.cardName(dim), Why: why,
+			Item: index, Card: l.cardName(dim), Why: q.whyMin(r, dim, it.min, own, p.sum(dim)),
 			Level: r.level.spec.Name, Room: r.amount, Limit: r.limit(dim),
 		})
-		noQuota = noQuota && why == NoQuota
 		if best.level == nil || r.amount > best.amount {
-			best, bestDim, bestWhy = r, dim, why
+			best, bestDim = r, dim
 		}
 	}
-	l.lacksCards(a, q, it.alts, bestDim, it.min, best, bestWhy, noQuota)
+	l.lacksCards(a, q, it.alts, bestDim, it.min, best)
 	return false
 }
 
