@@ -27,10 +27,10 @@ type Refusal struct {
 	// where the numbers are sums, of all together.
 	Why Why
 
-	Queue  string // that was asked
-	Level  string // the queue with the least room, or that isn't open: that one or one above it
-	Card   string // the card, or the key of alternatives; empty for other dimensions
-	Best   string // of alternatives: that one with the most room, whose numbers these are; empty if they are sums
+	Queue string // that was asked
+	Level string // the queue with the least room, or that isn't open: that one or one above it
+	Card  string // the card, or the key of alternatives; empty for other dimensions
+	Best  string // of alternatives: that one with the most room, whose numbers these are; empty if they are sums
 
 	Requested int64
 
