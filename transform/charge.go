@@ -35,7 +35,9 @@ func ChargeAmount(name corev1.ResourceName, q resource.Quantity, pods int64) (in
 	return charge(name, q, pods), nil
 }
 
-func errPods(pods int64) error { return fmt.Errorf("transform: pods: %d is negative", pods) }
+func errPods(pods int64) error {
+	return fmt.Errorf("transform: pods: %d is negative, must be 0 or more", pods)
+}
 
 func charge(name corev1.ResourceName, q resource.Quantity, pods int64) int64 {
 	units := wholeUnits(name, dec(q))

@@ -116,3 +116,18 @@ func TestHugeAmounts(t *testing.T) {
 		}
 	})
 }
+
+// TestHugeTexts: what no one can write out is shown as it was written, at once.
+func TestHugeTexts(t *testing.T) {
+	huge := *resource.NewScaledQuantity(1, 99_999_999)
+	config := &Config{Rules: []Rule{{Input: "cpu", Outputs: corev1.ResourceList{"memory": huge}}}}
+	want := `resources.transformations[0].outputs[memory]: Invalid value: "1e99999999": must have an exponent of at most 999`
+	if _, err := Compile(config, Options{}); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	step := *resource.NewScaledQuantity(-1, 99_999_999)
+	step.Format = resource.BinarySI
+	if _, err := new(Transformation).MaxUnits(Query{Input: "cpu", Step: step}); err == nil || err.Error() != "transform: query: step: -1e99999999 is negative; 0 stands for 1" {
+		t.Error(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -41,7 +42,7 @@ func (t *Transformation) MaxUnits(q Query) (Answer, error) {
 	case q.Input == "":
 		return Answer{}, fmt.Errorf("transform: query: input is empty")
 	case step.Sign() < 0:
-		return Answer{}, fmt.Errorf("transform: query: step %s is negative", canonical(q.Step))
+		return Answer{}, fmt.Errorf("transform: query: step: %s is negative; 0 stands for 1", quantity.Text(q.Step))
 	case step.Sign() == 0:
 		step.SetInt64(1)
 	}

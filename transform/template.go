@@ -30,7 +30,7 @@ func PerCard(in, cards, out corev1.ResourceName) Rule {
 // of it finer than 1n is rounded up, since a Quantity cannot write it.
 func PercentOfDevice(pct, cards, out corev1.ResourceName, perCard resource.Quantity) (Rule, error) {
 	if perCard.Sign() <= 0 {
-		return Rule{}, fmt.Errorf("transform: perCard: %s is not positive", canonical(perCard))
+		return Rule{}, fmt.Errorf("transform: perCard: %s must be more than 0", quantity.Text(perCard))
 	}
 	// In DecimalSI, since BinarySI has no text for fractions.
 	percent := number{new(inf.Dec).Mul(dec(perCard), inf.NewDec(1, 2)), resource.DecimalSI}
@@ -123,9 +123,10 @@ func (r RoundUp) validate(sizes []Template) error {
 			case !ok:
 				return fmt.Errorf("transform: RoundUp: %s has no %s", name, dim)
 			case q.Sign() < 0:
-				return fmt.Errorf("transform: RoundUp: %s has %s of %s", name, canonical(q), dim)
+				return fmt.Errorf("transform: RoundUp: %s has %s of %s, must be 0 or more", name, quantity.Text(q), dim)
 			case i > 0 && compare(q, sizes[i-1].Size[dim]) < 0:
-				return fmt.Errorf("transform: RoundUp: %s has less %s than the template before it", name, dim)
+				return fmt.Errorf("transform: RoundUp: %s has %s of %s, less than the %s of the template before it",
+					name, quantity.Text(q), dim, quantity.Text(sizes[i-1].Size[dim]))
 			}
 		}
 	}

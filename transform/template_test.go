@@ -59,8 +59,8 @@ func TestRoundUpErrors(t *testing.T) {
 		change func(*RoundUp)
 		want   string
 	}{
-		{func(r *RoundUp) { r.Templates[1].Size[core] = resource.MustParse("4") }, `template "vir10_3c_32g" has less huawei.com/core`},
-		{func(r *RoundUp) { r.Whole[core] = resource.MustParse("9") }, "the whole device has less huawei.com/core"},
+		{func(r *RoundUp) { r.Templates[1].Size[core] = resource.MustParse("4") }, `template "vir10_3c_32g" has 4 of huawei.com/core, less than the 5`},
+		{func(r *RoundUp) { r.Whole[core] = resource.MustParse("9") }, "the whole device has 9 of huawei.com/core, less than the 10"},
 		{func(r *RoundUp) { delete(r.Templates[0].Size, core) }, `template "vir05_1c_16g" has no huawei.com/core`},
 		{func(r *RoundUp) { delete(r.Whole, core) }, "the whole device has no huawei.com/core"},
 		{func(r *RoundUp) { r.Templates[0].Size[core] = resource.MustParse("-1") }, `template "vir05_1c_16g" has -1 of huawei.com/core`},

@@ -67,7 +67,7 @@ func (r *located) validate() field.ErrorList {
 			path := key(r.outputs, string(name))
 			errs = append(errs, checkName(name, path)...)
 			if q := r.Outputs[name]; quantity.Far(&q) {
-				errs = append(errs, field.Invalid(path, field.OmitValueType{}, "has an exponent beyond 999"))
+				errs = append(errs, field.Invalid(path, quantity.Text(q), "must have an exponent of at most 999"))
 			}
 		}
 	}
