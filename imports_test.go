@@ -35,6 +35,10 @@ var rooms = map[string][]string{
 		"gopkg.in/inf.v0",
 		"k8s.io/apimachinery/pkg/api/resource",
 	},
+	"/internal/scorecache": {
+		module + "/internal/kernel",
+		module + "/vector",
+	},
 	"/internal/testkit": {
 		module + "/internal/kernel",
 		"golang.org/x/sys/...",
@@ -61,6 +65,7 @@ var rooms = map[string][]string{
 		module + "/internal/document",
 		module + "/internal/fieldpath",
 		module + "/internal/kernel",
+		module + "/internal/scorecache",
 		module + "/vector",
 		module + "/vectormap",
 		"k8s.io/apimachinery/...",

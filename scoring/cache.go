@@ -1,12 +1,12 @@
 package scoring
 
 import (
-	"math"
-
+	"github.com/resvec/resvec/internal/scorecache"
 	"github.com/resvec/resvec/vector"
 )
 
-// CacheOptions bounds a [Cache] or [GPUCache]. The zero value is ready to use.
+// CacheOptions bounds a [Cache], or one of package scoring/gpu. The zero value is
+// ready to use.
 type CacheOptions struct {
 	// MaxBytes bounds the memory for the scores of all requests together; 0 is
 	// 64 MiB. A request takes some 9 bytes per node; with a [Combination] that
@@ -17,23 +17,8 @@ type CacheOptions struct {
 	MaxBytes int64
 }
 
-// maxBytes returns the bound.
-func (o CacheOptions) maxBytes() int64 {
-	if o.MaxBytes == 0 {
-		return 64 << 20
-	}
-	return o.MaxBytes
-}
-
 // CacheStats counts what a cache has done since it was made.
-type CacheStats struct {
-	Hits      uint64 // queries whose request was known
-	Misses    uint64 // queries whose request was new, or forgotten
-	Rescored  uint64 // rows scored, those of misses included
-	Evictions uint64 // requests forgotten for want of room
-	Requests  int    // known at present
-	Bytes     int64  // that their scores take at present
-}
+type CacheStats = scorecache.Stats
 
 // Query asks a [Cache] about one pod.
 type Query struct {
@@ -113,7 +98,8 @@ type Cache struct {
 	sum     *Combination   // scorer, if it is one
 	scratch CombineScratch // for it
 	query   Query          // at hand
-	engine  cacheEngine
+	engine  *scorecache.Engine
+	terms   int // whose scores the engine keeps; 0: whole scores
 }
 
 // NewCache returns an empty cache for a scorer.
@@ -121,13 +107,14 @@ func NewCache(scorer Scorer, options CacheOptions) *Cache {
 	if isNil(scorer) {
 		panic(panicScorer)
 	}
-	c := &Cache{scorer: scorer, engine: cacheEngine{max: options.maxBytes()}}
+	c := &Cache{scorer: scorer}
 	if sum, ok := scorer.(*Combination); ok {
 		c.sum = sum
 		if sum.Normalized() {
-			c.engine.terms = len(sum.Terms())
+			c.terms = len(sum.Terms())
 		}
 	}
+	c.engine = scorecache.New(options.MaxBytes, c.terms)
 	return c
 }
 
@@ -141,7 +128,7 @@ func (c *Cache) Best(q *Query, tie vector.Tie) (row int, score float64, err erro
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.best(c, tie)
+	return c.engine.Best((*cacheQuery)(c), tie)
 }
 
 // TopK sets dst to the k best rows as [vector.TopK] does, and returns it. dst is
@@ -153,7 +140,7 @@ func (c *Cache) TopK(dst []int32, q *Query, k int, tie vector.Tie) ([]int32, err
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.topK(dst, c, k, tie)
+	return c.engine.TopK(dst, (*cacheQuery)(c), k, tie)
 }
 
 // Scores returns the score of every row, NaN where the pod does not fit or Rows
@@ -166,33 +153,34 @@ func (c *Cache) Scores(q *Query) (scores []float64, feasible *vector.Mask, err e
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.all(c)
+	return c.engine.All((*cacheQuery)(c))
 }
 
 // Stats returns the counts.
 func (c *Cache) Stats() CacheStats {
 	live(c != nil)
-	return c.engine.statistics()
+	return c.engine.Stats()
 }
 
 // Reset forgets all requests and lets go of the matrices. The counts stay.
 func (c *Cache) Reset() {
 	live(c != nil)
-	c.engine.reset()
+	c.engine.Reset()
 }
 
 // done lets go of the query.
 func (c *Cache) done() { c.query = Query{} }
 
-// The methods of cacheQuery.
+// cacheQuery is the query of a cache as the engine sees it.
+type cacheQuery Cache
 
-func (c *Cache) operands() (sources cacheSources, n int, rows *vector.Mask, err error) {
+func (c *cacheQuery) Operands() (sources scorecache.Sources, n int, rows *vector.Mask, err error) {
 	q := &c.query
 	if err := checkMatrices(q.Used, q.Allocatable, q.Rows); err != nil {
 		return sources, 0, nil, err
 	}
 	n = q.Allocatable.Rows()
-	sources = cacheSources{q.Used, q.Allocatable}
+	sources = scorecache.Sources{q.Used, q.Allocatable}
 	switch {
 	case q.Free == nil:
 		return sources, n, q.Rows, nil
@@ -205,18 +193,20 @@ func (c *Cache) operands() (sources cacheSources, n int, rows *vector.Mask, err 
 	return sources, n, q.Rows, nil
 }
 
-func (c *Cache) appendKey(key []uint64) []uint64 { return appendBits(key, c.query.Request) }
+func (c *cacheQuery) AppendKey(key []uint64) []uint64 {
+	return scorecache.AppendBits(key, c.query.Request)
+}
 
-func (c *Cache) fit(rows *vector.Mask) {
+func (c *cacheQuery) Fit(rows *vector.Mask) {
 	if c.query.Free != nil {
 		vector.FitAmong(rows, c.query.Free, c.query.Request, rows)
 	}
 }
 
-func (c *Cache) score(dst []float64, term int, rows *vector.Mask) error {
+func (c *cacheQuery) Score(dst []float64, term int, rows *vector.Mask) error {
 	q := &c.query
 	switch {
-	case c.engine.terms > 0:
+	case c.terms > 0:
 		return c.sum.terms[term].Scorer.ScoreBatch(dst, q.Request, q.Used, q.Allocatable, rows)
 	case c.sum != nil:
 		return c.sum.ScoreBatchWith(&c.scratch, dst, q.Request, q.Used, q.Allocatable, rows)
@@ -224,14 +214,6 @@ func (c *Cache) score(dst []float64, term int, rows *vector.Mask) error {
 	return c.scorer.ScoreBatch(dst, q.Request, q.Used, q.Allocatable, rows)
 }
 
-func (c *Cache) combine(dst []float64, terms [][]float64, rows *vector.Mask) {
+func (c *cacheQuery) Combine(dst []float64, terms [][]float64, rows *vector.Mask) {
 	c.sum.CombineScores(&c.scratch, dst, terms, rows)
-}
-
-// appendBits appends the bits of v to a key.
-func appendBits(key []uint64, v vector.ResourceVector) []uint64 {
-	for _, x := range v {
-		key = append(key, math.Float64bits(x))
-	}
-	return key
 }

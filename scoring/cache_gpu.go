@@ -3,6 +3,7 @@ package scoring
 import (
 	"math"
 
+	"github.com/resvec/resvec/internal/scorecache"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -36,7 +37,7 @@ type GPUCache struct {
 	scorer GPUScorer
 	spread *BestFit // scorer, if its scores are to be spread
 	query  GPUQuery // at hand
-	engine cacheEngine
+	engine *scorecache.Engine
 }
 
 // NewGPUCache returns an empty cache for a scorer.
@@ -44,12 +45,13 @@ func NewGPUCache(scorer GPUScorer, options CacheOptions) *GPUCache {
 	if scorer == nil {
 		panic(panicScorer)
 	}
-	c := &GPUCache{scorer: scorer, engine: cacheEngine{max: options.maxBytes()}}
+	c, terms := &GPUCache{scorer: scorer}, 0
 	if p, ok := scorer.(*BestFit); ok && !p.raw {
 		raw := *p
 		raw.raw = true
-		c.scorer, c.spread, c.engine.terms = &raw, p, 1
+		c.scorer, c.spread, terms = &raw, p, 1
 	}
+	c.engine = scorecache.New(options.MaxBytes, terms)
 	return c
 }
 
@@ -61,7 +63,7 @@ func (c *GPUCache) Best(q *GPUQuery, tie vector.Tie) (row int, score float64, er
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.best(c, tie)
+	return c.engine.Best((*gpuCacheQuery)(c), tie)
 }
 
 // TopK is [Cache.TopK].
@@ -72,7 +74,7 @@ func (c *GPUCache) TopK(dst []int32, q *GPUQuery, k int, tie vector.Tie) ([]int3
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.topK(dst, c, k, tie)
+	return c.engine.TopK(dst, (*gpuCacheQuery)(c), k, tie)
 }
 
 // Scores is [Cache.Scores].
@@ -83,27 +85,28 @@ func (c *GPUCache) Scores(q *GPUQuery) (scores []float64, feasible *vector.Mask,
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.all(c)
+	return c.engine.All((*gpuCacheQuery)(c))
 }
 
 // Stats returns the counts.
 func (c *GPUCache) Stats() CacheStats {
 	live(c != nil)
-	return c.engine.statistics()
+	return c.engine.Stats()
 }
 
 // Reset is [Cache.Reset].
 func (c *GPUCache) Reset() {
 	live(c != nil)
-	c.engine.reset()
+	c.engine.Reset()
 }
 
 // done lets go of the query.
 func (c *GPUCache) done() { c.query = GPUQuery{} }
 
-// The methods of cacheQuery.
+// gpuCacheQuery is the query of a cache as the engine sees it.
+type gpuCacheQuery GPUCache
 
-func (c *GPUCache) operands() (sources cacheSources, n int, rows *vector.Mask, err error) {
+func (c *gpuCacheQuery) Operands() (sources scorecache.Sources, n int, rows *vector.Mask, err error) {
 	q := &c.query
 	switch {
 	case q.GPUs == nil:
@@ -115,30 +118,30 @@ func (c *GPUCache) operands() (sources cacheSources, n int, rows *vector.Mask, e
 	if q.Free.Rows() != n || q.Free.Cols() < max(len(q.Amounts), vectormap.CPU+1) || q.Rows != nil && q.Rows.Len() != n {
 		return sources, 0, nil, vector.ErrShape
 	}
-	return cacheSources{q.Free, q.GPUs}, n, q.Rows, nil
+	return scorecache.Sources{q.Free, q.GPUs}, n, q.Rows, nil
 }
 
-func (c *GPUCache) appendKey(key []uint64) []uint64 {
+func (c *gpuCacheQuery) AppendKey(key []uint64) []uint64 {
 	q := &c.query.Request
 	key = append(key, math.Float64bits(q.CPU), uint64(q.Count), math.Float64bits(q.Milli), uint64(len(q.Models)))
 	for _, m := range q.Models {
 		key = append(key, uint64(m))
 	}
-	return appendBits(key, c.query.Amounts)
+	return scorecache.AppendBits(key, c.query.Amounts)
 }
 
-func (c *GPUCache) fit(rows *vector.Mask) {
+func (c *gpuCacheQuery) Fit(rows *vector.Mask) {
 	q := &c.query
 	vector.FitAmong(rows, q.Free, q.Amounts, rows)
 	q.GPUs.Fit(rows, &q.Request, q.Free.Column(vectormap.CPU), rows)
 }
 
-func (c *GPUCache) score(dst []float64, _ int, rows *vector.Mask) error {
+func (c *gpuCacheQuery) Score(dst []float64, _ int, rows *vector.Mask) error {
 	q := &c.query
 	return c.scorer.ScoreBatch(dst, &q.Request, q.Free.Column(vectormap.CPU), q.GPUs, rows)
 }
 
-func (c *GPUCache) combine(dst []float64, terms [][]float64, rows *vector.Mask) {
+func (c *gpuCacheQuery) Combine(dst []float64, terms [][]float64, rows *vector.Mask) {
 	eachSelected(len(dst), rows.Words(), func(row int) { dst[row] = terms[0][row] })
 	q := &c.query
 	c.spread.spread(dst, rows.Words(), &q.Request, q.Free.Column(vectormap.CPU), q.GPUs)

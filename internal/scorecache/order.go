@@ -1,4 +1,4 @@
-package scoring
+package scorecache
 
 import "github.com/resvec/resvec/vector"
 
@@ -53,7 +53,7 @@ func (o *tieOrders) valid(n int) bool { return o.now.version > 0 && len(o.now.ro
 func (o *tieOrders) change(tie vector.Tie, n int) {
 	next := o.before                    // for its storage
 	next.rows = tie.Order(next.rows, n) // panics before it writes
-	next.places = cacheResized(next.places, n)
+	next.places = resized(next.places, n)
 	next.tie, next.version, next.plain = tie, o.now.version+1, true
 	for p, r := range next.rows {
 		next.places[r] = int32(p)

@@ -1,4 +1,4 @@
-package scoring
+package scorecache
 
 import (
 	"math"
@@ -72,15 +72,15 @@ func resizeMask(m *vector.Mask, n int, scratch *[]uint64) {
 	}
 }
 
-// cacheResized returns s with length n and undefined elements.
-func cacheResized[T any](s []T, n int) []T {
+// resized returns s with length n and undefined elements.
+func resized[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
 
 // lay sets all scores, given by row.
 func (s *shape) lay(scores []float64, o *tieOrder) {
 	n := len(o.rows)
-	s.laid, s.ranked = o.version, cacheResized(s.ranked, n)
+	s.laid, s.ranked = o.version, resized(s.ranked, n)
 	if o.plain {
 		copy(s.ranked, scores)
 	} else {
@@ -89,7 +89,7 @@ func (s *shape) lay(scores []float64, o *tieOrder) {
 		}
 	}
 	blocks := (n + kernel.Block - 1) / kernel.Block
-	s.best, s.bestAt = cacheResized(s.best, blocks), cacheResized(s.bestAt, blocks)
+	s.best, s.bestAt = resized(s.best, blocks), resized(s.bestAt, blocks)
 	s.dirty.Resize(blocks)
 	s.forget()
 }
@@ -106,7 +106,7 @@ func (s *shape) forget() {
 // that the order lacks get NaN, and what it has more is left out.
 func (s *shape) take(dst []float64, o *tieOrder) {
 	for r := len(o.rows); r < len(dst); r++ {
-		dst[r] = cacheNaN
+		dst[r] = nan
 	}
 	for p, r := range o.rows {
 		if int(r) < len(dst) {
@@ -147,7 +147,7 @@ func (s *shape) settleBlock(b int) {
 	if i := kernel.ArgMax(block, nil); i >= 0 {
 		s.best[b], s.bestAt[b] = block[i], int32(lo+i)
 	} else {
-		s.best[b], s.bestAt[b] = cacheNaN, -1
+		s.best[b], s.bestAt[b] = nan, -1
 	}
 }
 

@@ -1,4 +1,4 @@
-package scoring
+package scorecache
 
 import (
 	"slices"
@@ -7,22 +7,22 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// cacheSource is what a score depends on and keeps a log of its changes: a
+// Source is what a score depends on and keeps a log of its changes: a
 // matrix, or the state of GPUs.
-type cacheSource interface {
+type Source interface {
 	Version() uint64
 	Changed(dst []int32, since uint64) (rows []int32, all bool)
 }
 
-// cacheSources are the operands of a query, nil where there is none.
-type cacheSources [3]cacheSource
+// Sources are the operands of a query, nil where there is none.
+type Sources [3]Source
 
 // rowClock says which rows changed after a time. Times count the changes that it
 // learned of; the logs of the sources are read once, and however long ago a
 // reader last looked, it finds each changed row once.
 type rowClock struct {
-	sources  cacheSources
-	versions [len(cacheSources{})]uint64 // up to which the logs were read
+	sources  Sources
+	versions [len(Sources{})]uint64 // up to which the logs were read
 	now      uint64
 	all      uint64 // when every row may have changed
 
@@ -37,7 +37,7 @@ type rowClock struct {
 
 // sync takes in what has changed in the sources, which have n rows each. Other
 // sources than before are a change of every row.
-func (c *rowClock) sync(sources cacheSources, n int) {
+func (c *rowClock) sync(sources Sources, n int) {
 	if sources != c.sources {
 		c.restart(sources, n)
 		return
@@ -60,7 +60,7 @@ func (c *rowClock) sync(sources cacheSources, n int) {
 }
 
 // restart begins with other sources.
-func (c *rowClock) restart(sources cacheSources, n int) {
+func (c *rowClock) restart(sources Sources, n int) {
 	c.sources = sources
 	for i, source := range sources {
 		if source != nil {

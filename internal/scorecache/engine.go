@@ -1,4 +1,8 @@
-package scoring
+// Package scorecache keeps scores by the shape of a request and brings them up to
+// date by the logs of what they depend on: an [Engine] answers which row is the best
+// for a [Query] and scores only rows that have changed. It knows neither scorers nor
+// requests.
+package scorecache
 
 import (
 	"math"
@@ -8,10 +12,24 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-var cacheNaN = math.NaN()
+var nan = math.NaN()
 
-// cacheEngine is what both caches are made of.
-type cacheEngine struct {
+// defaultBytes is the room of a cache that has no bound of its own.
+const defaultBytes = 64 << 20
+
+// Stats counts what a cache has done since it was made.
+type Stats struct {
+	Hits      uint64 // queries whose request was known
+	Misses    uint64 // queries whose request was new, or forgotten
+	Rescored  uint64 // rows scored, those of misses included
+	Evictions uint64 // requests forgotten for want of room
+	Requests  int    // known at present
+	Bytes     int64  // that their scores take at present
+}
+
+// Engine keeps scores by request. It is made by [New], and not safe for concurrent
+// use.
+type Engine struct {
 	max     int64
 	terms   int // of a combination whose terms are kept; 0: whole scores are kept
 	clock   rowClock
@@ -24,34 +42,52 @@ type cacheEngine struct {
 	scratch []uint64
 	scores  []float64 // by row
 	many    bool      // so many rows have changed that following the best of each block doesn't pay
-	stats   CacheStats
+	stats   Stats
+}
+
+// New returns an empty cache of so many bytes, 0 for 64 MiB. terms is the number of
+// terms whose scores are kept, to be combined anew for every answer; 0 keeps whole
+// scores.
+func New(maxBytes int64, terms int) *Engine {
+	if maxBytes == 0 {
+		maxBytes = defaultBytes
+	}
+	return &Engine{max: maxBytes, terms: terms}
 }
 
 // manyRows is how many rows have to change, per block of 64 rows, to be many.
 const manyRows = 4
 
-// cacheQuery is the query at hand.
-type cacheQuery interface {
-	// operands returns what the answer depends on beside the request: n rows, of
+// Query is the query at hand.
+type Query interface {
+	// Operands returns what the answer depends on beside the request: n rows, of
 	// which the mask selects some.
-	operands() (sources cacheSources, n int, rows *vector.Mask, err error)
+	Operands() (sources Sources, n int, rows *vector.Mask, err error)
 
-	// appendKey appends what tells the request from others.
-	appendKey(key []uint64) []uint64
+	// AppendKey appends what tells the request from others.
+	AppendKey(key []uint64) []uint64
 
-	// fit takes the rows that cannot hold the request out of rows.
-	fit(rows *vector.Mask)
+	// Fit takes the rows that cannot hold the request out of rows.
+	Fit(rows *vector.Mask)
 
-	// score sets dst for some rows to their scores, or to those of a term. It
+	// Score sets dst for some rows to their scores, or to those of a term. It
 	// fails before it writes.
-	score(dst []float64, term int, rows *vector.Mask) error
+	Score(dst []float64, term int, rows *vector.Mask) error
 
-	// combine sets dst for some rows from the scores of all terms.
-	combine(dst []float64, terms [][]float64, rows *vector.Mask)
+	// Combine sets dst for some rows from the scores of all terms.
+	Combine(dst []float64, terms [][]float64, rows *vector.Mask)
 }
 
-// best answers with a row, -1 for none, and its score.
-func (e *cacheEngine) best(q cacheQuery, tie vector.Tie) (row int, score float64, err error) {
+// AppendBits appends the bits of v to a key.
+func AppendBits(key []uint64, v vector.ResourceVector) []uint64 {
+	for _, x := range v {
+		key = append(key, math.Float64bits(x))
+	}
+	return key
+}
+
+// Best answers with a row, -1 for none, and its score.
+func (e *Engine) Best(q Query, tie vector.Tie) (row int, score float64, err error) {
 	s, ordered, err := e.look(q, &tie)
 	if err != nil {
 		return -1, 0, err
@@ -67,8 +103,8 @@ func (e *cacheEngine) best(q cacheQuery, tie vector.Tie) (row int, score float64
 	return row, scores[row], nil
 }
 
-// topK answers with the best k rows.
-func (e *cacheEngine) topK(dst []int32, q cacheQuery, k int, tie vector.Tie) ([]int32, error) {
+// TopK answers with the best k rows, in dst.
+func (e *Engine) TopK(dst []int32, q Query, k int, tie vector.Tie) ([]int32, error) {
 	s, ordered, err := e.look(q, &tie)
 	if err != nil {
 		return dst[:0], err
@@ -83,8 +119,9 @@ func (e *cacheEngine) topK(dst []int32, q cacheQuery, k int, tie vector.Tie) ([]
 	return dst, nil
 }
 
-// all answers with the score of every row, NaN where a row is not feasible.
-func (e *cacheEngine) all(q cacheQuery) (scores []float64, feasible *vector.Mask, err error) {
+// All answers with the score of every row, NaN where a row is not feasible, and with
+// the set of the others.
+func (e *Engine) All(q Query) (scores []float64, feasible *vector.Mask, err error) {
 	s, _, err := e.look(q, nil)
 	if err != nil {
 		return nil, nil, err
@@ -94,15 +131,15 @@ func (e *cacheEngine) all(q cacheQuery) (scores []float64, feasible *vector.Mask
 
 // look returns the shape of a query, up to date. Its scores are in the order of
 // tie when ordered is set, and in any otherwise.
-func (e *cacheEngine) look(q cacheQuery, tie *vector.Tie) (s *shape, ordered bool, err error) {
-	sources, n, rows, err := q.operands()
+func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err error) {
+	sources, n, rows, err := q.Operands()
 	if err != nil {
 		return nil, false, err
 	}
 	ordered = e.order(tie, n)
 	e.clock.sync(sources, n)
-	e.scores = cacheResized(e.scores, n)
-	e.key = q.appendKey(e.key[:0])
+	e.scores = resized(e.scores, n)
+	e.key = q.AppendKey(e.key[:0])
 	hash := hashOf(e.key)
 	s = e.table.find(e.key, hash)
 	known := s != nil
@@ -134,7 +171,7 @@ func (e *cacheEngine) look(q cacheQuery, tie *vector.Tie) (s *shape, ordered boo
 
 // order sees to an order of n rows, and reports whether it is that of a tie. nil
 // is content with any.
-func (e *cacheEngine) order(tie *vector.Tie, n int) bool {
+func (e *Engine) order(tie *vector.Tie, n int) bool {
 	switch {
 	case e.terms > 0: // chosen from combined scores, which are by row
 		return false
@@ -148,7 +185,7 @@ func (e *cacheEngine) order(tie *vector.Tie, n int) bool {
 }
 
 // arrange brings s into the order at hand, of n rows, or gives up what it knows.
-func (e *cacheEngine) arrange(s *shape, n int) {
+func (e *Engine) arrange(s *shape, n int) {
 	if s.rows.Len() != n {
 		s.resize(n, &e.scratch)
 	}
@@ -165,7 +202,7 @@ func (e *cacheEngine) arrange(s *shape, n int) {
 
 // empty returns a shape to fill, that of the request that was not used for the
 // longest time when there is no room for another.
-func (e *cacheEngine) empty() *shape {
+func (e *Engine) empty() *shape {
 	s := e.spare
 	e.spare = nil
 	if oldest := e.table.oldest; s == nil && oldest != nil && e.table.bytes+oldest.bytes > e.max {
@@ -183,20 +220,20 @@ func (e *cacheEngine) empty() *shape {
 }
 
 // drop evicts s.
-func (e *cacheEngine) drop(s *shape) {
+func (e *Engine) drop(s *shape) {
 	e.table.remove(s)
 	e.stats.Evictions++
 }
 
 // evict makes the table fit into its bound, but for s.
-func (e *cacheEngine) evict(s *shape) {
+func (e *Engine) evict(s *shape) {
 	for e.table.bytes > e.max && e.table.oldest != s {
 		e.drop(e.table.oldest)
 	}
 }
 
 // refresh scores the rows of s that have changed.
-func (e *cacheEngine) refresh(s *shape, q cacheQuery, rows *vector.Mask) error {
+func (e *Engine) refresh(s *shape, q Query, rows *vector.Mask) error {
 	full := s.time < e.clock.all
 	e.clock.mark(&e.changed, s.time)
 	e.restrict(s, rows)
@@ -207,7 +244,7 @@ func (e *cacheEngine) refresh(s *shape, q cacheQuery, rows *vector.Mask) error {
 		return nil
 	}
 	e.wanted.And(&e.changed, &s.rows)
-	q.fit(&e.wanted)
+	q.Fit(&e.wanted)
 	if err := e.score(s, q, full); err != nil {
 		return err
 	}
@@ -227,9 +264,9 @@ func (e *cacheEngine) refresh(s *shape, q cacheQuery, rows *vector.Mask) error {
 
 // score scores the wanted rows, into the terms of s or into e.scores. A full
 // score is laid out, too.
-func (e *cacheEngine) score(s *shape, q cacheQuery, full bool) error {
+func (e *Engine) score(s *shape, q Query, full bool) error {
 	for k, dst := range s.terms {
-		if err := q.score(dst, k, &e.wanted); err != nil {
+		if err := q.Score(dst, k, &e.wanted); err != nil {
 			return err
 		}
 	}
@@ -239,7 +276,7 @@ func (e *cacheEngine) score(s *shape, q cacheQuery, full bool) error {
 	if full {
 		e.blank()
 	}
-	if err := q.score(e.scores, 0, &e.wanted); err != nil {
+	if err := q.Score(e.scores, 0, &e.wanted); err != nil {
 		return err
 	}
 	if full {
@@ -249,15 +286,15 @@ func (e *cacheEngine) score(s *shape, q cacheQuery, full bool) error {
 }
 
 // blank sets e.scores to NaN.
-func (e *cacheEngine) blank() {
+func (e *Engine) blank() {
 	for r := range e.scores {
-		e.scores[r] = cacheNaN
+		e.scores[r] = nan
 	}
 }
 
 // place moves the scores of changed rows into s. Rows that were not feasible and
 // are not stay NaN.
-func (e *cacheEngine) place(s *shape, changed, feasible []uint64) {
+func (e *Engine) place(s *shape, changed, feasible []uint64) {
 	places := e.orders.now.places
 	if e.many {
 		s.forget()
@@ -267,7 +304,7 @@ func (e *cacheEngine) place(s *shape, changed, feasible []uint64) {
 		for word := changed[w] & (before | now); word != 0; word &= word - 1 {
 			i := bits.TrailingZeros64(word)
 			r := w*kernel.Block + i
-			x := cacheNaN
+			x := nan
 			if now>>i&1 != 0 {
 				x = e.scores[r]
 			}
@@ -282,7 +319,7 @@ func (e *cacheEngine) place(s *shape, changed, feasible []uint64) {
 
 // restrict takes over the row mask of a query and adds to the changed rows those
 // that came in or went out.
-func (e *cacheEngine) restrict(s *shape, rows *vector.Mask) {
+func (e *Engine) restrict(s *shape, rows *vector.Mask) {
 	if rows == nil && s.whole {
 		return
 	}
@@ -302,11 +339,11 @@ func (e *cacheEngine) restrict(s *shape, rows *vector.Mask) {
 }
 
 // byRow returns the final scores of s by row, NaN where a row is not feasible.
-func (e *cacheEngine) byRow(s *shape, q cacheQuery) []float64 {
+func (e *Engine) byRow(s *shape, q Query) []float64 {
 	switch {
 	case e.terms > 0:
 		e.blank()
-		q.combine(e.scores, s.terms, &s.feasible)
+		q.Combine(e.scores, s.terms, &s.feasible)
 	case e.orders.now.plain:
 		return s.ranked
 	default:
@@ -316,7 +353,7 @@ func (e *cacheEngine) byRow(s *shape, q cacheQuery) []float64 {
 }
 
 // pick picks a row of s, which is in the order of the tie.
-func (e *cacheEngine) pick(s *shape, tie vector.Tie) (row int, score float64) {
+func (e *Engine) pick(s *shape, tie vector.Tie) (row int, score float64) {
 	place, n, cursor := 0, len(s.ranked), tie.Cursor()
 	switch {
 	case cursor != nil:
@@ -348,14 +385,14 @@ func modulo(x, n int) int {
 	return x
 }
 
-// statistics returns the counts.
-func (e *cacheEngine) statistics() CacheStats {
+// Stats returns the counts.
+func (e *Engine) Stats() Stats {
 	s := e.stats
 	s.Requests, s.Bytes = e.table.count, e.table.bytes
 	return s
 }
 
-// reset forgets everything but the counts.
-func (e *cacheEngine) reset() {
-	*e = cacheEngine{max: e.max, terms: e.terms, stats: e.stats}
+// Reset forgets everything but the counts.
+func (e *Engine) Reset() {
+	*e = Engine{max: e.max, terms: e.terms, stats: e.stats}
 }
