@@ -12,8 +12,9 @@
 //     and to struct-based resources, in both directions.
 //   - [github.com/resvec/resvec/scoring] says how good each node is: Volcano's
 //     strategy fit, SRA and proportional, kube-scheduler's resource scores, load
-//     and DRF, GPU fragmentation and packing; combinations, explanations, and a
-//     cache of scores by request shape.
+//     and DRF; combinations, explanations, and a cache of scores by request shape.
+//     [github.com/resvec/resvec/scoring/gpu] does so for pods that share GPUs, and
+//     chooses the devices.
 //   - [github.com/resvec/resvec/transform] charges quota for other resources than
 //     pods request: Kueue's configurable resource transformations, exact on
 //     resource lists and vectorized on matrices of workloads.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -149,7 +150,7 @@ func balanced(m *vectormap.ResourceVectorMap) (*scoring.Kube, error) {
 	}, m)
 }
 
-func chooseGPU(fgd *scoring.FGD, request *scoring.GPURequest, cpuLeft []float64, gpus *scoring.GPUState, fits *vector.Mask, scores []float64) (row int, devices []int32, err error) {
+func chooseGPU(fgd *gpu.FGD, request *gpu.Request, cpuLeft []float64, gpus *gpu.State, fits *vector.Mask, scores []float64) (row int, devices []int32, err error) {
 	gpus.Fit(fits, request, cpuLeft, fits) // fits: what vector.Fit said
 	if err := fgd.ScoreBatch(scores, request, cpuLeft, gpus, fits); err != nil {
 		return -1, nil, err
@@ -275,12 +276,12 @@ func Example_scoring() {
 	_, err = compile([]byte("resources: {nvidia.com/h100: {type: MostAllocated}}"), m)
 	fmt.Println(strings.Join(faults(field.NewPath("args", "scoring"), err), "\n"))
 
-	typical := must(scoring.TypicalPods([]scoring.TypicalPod{
+	typical := must(gpu.TypicalPods([]gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Pods: 7},
 		{CPU: 8000, Count: 1, Milli: 1000, Pods: 3},
 	}, 0.95))
-	fgd := must(scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m))
-	gpus := scoring.NewGPUState([]scoring.GPUNode{
+	fgd := must(gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m))
+	gpus := gpu.NewState([]gpu.Node{
 		{Left: []float64{1000, 1000}},
 		{Left: []float64{1000, 400}, Pods: []int32{1}},
 	})
@@ -288,7 +289,7 @@ func Example_scoring() {
 	hosts := vector.NewMask(gpus.Rows())
 	hosts.SetAll()
 	for range 2 {
-		row, devices, err := chooseGPU(fgd, &scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, scores[:2])
+		row, devices, err := chooseGPU(fgd, &gpu.Request{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, scores[:2])
 		if err != nil {
 			panic(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -87,7 +88,7 @@ func eachStream(do func(scorer, name string, scale int)) {
 // stream places pods as they come.
 type stream struct {
 	allocatable, used, free *vector.Matrix
-	gpus                    *scoring.GPUState
+	gpus                    *gpu.State
 	shapes                  []podShape
 	arrivals                []int32 // indexes into shapes, again and again
 	random                  *rand.Rand
@@ -107,7 +108,7 @@ type chooser func(*podShape) int
 
 type podShape struct {
 	request vector.ResourceVector
-	gpu     scoring.GPURequest
+	gpu     gpu.Request
 }
 
 type runningPod struct {
@@ -126,7 +127,7 @@ func newStream(scorer string, scale int) *stream {
 	m, s := streamMap(), &stream{random: random(200)}
 	s.allocatable = m.NewMatrix(0)
 	nodes, pods := readTrace()
-	var gpus []scoring.GPUNode
+	var gpus []gpu.Node
 	for _, n := range nodes {
 		left := make([]float64, n.gpus)
 		for i := range left {
@@ -135,17 +136,17 @@ func newStream(scorer string, scale int) *stream {
 		for range n.count * scale {
 			s.allocatable.AppendRow(vector.ResourceVector{
 				vectormap.CPU: n.cpu, vectormap.Memory: n.memory, vectormap.GPU: 1000 * float64(n.gpus), vectormap.Pods: 1000})
-			gpus = append(gpus, scoring.GPUNode{Model: n.models[0], Left: left})
+			gpus = append(gpus, gpu.Node{Model: n.models[0], Left: left})
 		}
 	}
 	s.used, s.free = m.NewMatrix(s.allocatable.Rows()), new(vector.Matrix)
 	s.free.CopyFrom(s.allocatable)
-	s.gpus = scoring.NewGPUState(gpus)
+	s.gpus = gpu.NewState(gpus)
 	for i, p := range pods {
 		s.shapes = append(s.shapes, podShape{
 			request: vector.ResourceVector{
 				vectormap.CPU: p.cpu, vectormap.Memory: p.memory, vectormap.GPU: float64(p.gpus) * p.milli, vectormap.Pods: 1},
-			gpu: scoring.GPURequest{CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models},
+			gpu: gpu.Request{CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models},
 		})
 		for range p.count {
 			s.arrivals = append(s.arrivals, int32(i))
@@ -191,14 +192,14 @@ func (s *stream) useStrategy() {
 
 // useFGD decides by fragmentation, with the devices that FGD takes.
 func (s *stream) useFGD() {
-	fgd := must(scoring.CompileFGD(scoring.FGDConfig{Typical: typicalPods()}, streamMap()))
+	fgd := must(gpu.CompileFGD(gpu.FGDConfig{Typical: typicalPods()}, streamMap()))
 	tie, cpuLeft := vector.TieSeeded(42), func() []float64 { return s.free.Column(vectormap.CPU) }
 	s.devices = func(row int, p *podShape, buf []int32) []int32 {
 		return fgd.ChooseDevices(row, &p.gpu, cpuLeft(), s.gpus, buf)
 	}
-	cache := scoring.NewGPUCache(fgd, scoring.CacheOptions{MaxBytes: 128 << 20})
+	cache := gpu.NewCache(fgd, scoring.CacheOptions{MaxBytes: 128 << 20})
 	s.rescored = func() uint64 { return cache.Stats().Rescored }
-	query := &scoring.GPUQuery{Free: s.free, GPUs: s.gpus}
+	query := &gpu.Query{Free: s.free, GPUs: s.gpus}
 	s.byCache = func(p *podShape) int {
 		query.Request, query.Amounts = p.gpu, p.request
 		row, _, err := cache.Best(query, tie)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // fragPods is how many pods newFragmentation asks about.
@@ -14,14 +14,14 @@ const fragPods = 8
 const coverage = 0.95
 
 // typicalPods returns the typical pods of the production trace.
-func typicalPods() *scoring.Typical {
+func typicalPods() *gpu.Typical {
 	_, pods := readTrace()
-	var trace []scoring.TypicalPod
+	var trace []gpu.TypicalPod
 	for _, p := range pods {
-		trace = append(trace, scoring.TypicalPod{
+		trace = append(trace, gpu.TypicalPod{
 			CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models, Pods: int64(p.count)})
 	}
-	return must(scoring.TypicalPods(trace, coverage))
+	return must(gpu.TypicalPods(trace, coverage))
 }
 
 // newFragmentation scores nodes by FGD for pods of the trace. A third of the
@@ -30,9 +30,9 @@ func typicalPods() *scoring.Typical {
 func newFragmentation(s shape) *subject {
 	r := random(105)
 	typical := typicalPods()
-	fgd := must(scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, streamMap()))
+	fgd := must(gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, streamMap()))
 	cpuLeft, nodes := fragNodes(r, s)
-	gpus := scoring.NewGPUState(nodes)
+	gpus := gpu.NewState(nodes)
 	structs, rows := fragForms(cpuLeft, nodes)
 	loop := &fragLoop{total: int64(typical.N())}
 	var rowTypical []fragRowPod
@@ -85,12 +85,12 @@ func scoresOf(nodes int) [][]float64 {
 }
 
 // fragNodes makes nodes of 8 devices.
-func fragNodes(r *rand.Rand, s shape) (cpuLeft []float64, nodes []scoring.GPUNode) {
+func fragNodes(r *rand.Rand, s shape) (cpuLeft []float64, nodes []gpu.Node) {
 	cpuLeft = make([]float64, s.nodes)
-	nodes = make([]scoring.GPUNode, s.nodes)
+	nodes = make([]gpu.Node, s.nodes)
 	for i := range nodes {
 		cpuLeft[i] = float64(1000 * r.IntN(97))
-		nodes[i] = scoring.GPUNode{Model: int32(r.IntN(len(fragModels))), Left: make([]float64, s.cols)}
+		nodes[i] = gpu.Node{Model: int32(r.IntN(len(fragModels))), Left: make([]float64, s.cols)}
 		for d := range nodes[i].Left {
 			switch r.IntN(3) {
 			case 0:
@@ -107,7 +107,7 @@ func fragNodes(r *rand.Rand, s shape) (cpuLeft []float64, nodes []scoring.GPUNod
 var fragModels = []string{"A10", "G2", "G3", "P100", "T4", "V100M16", "V100M32"}
 
 // fragForms returns nodes in the forms of the other contenders.
-func fragForms(cpuLeft []float64, nodes []scoring.GPUNode) (structs []*fragNode, rows []*fragRow) {
+func fragForms(cpuLeft []float64, nodes []gpu.Node) (structs []*fragNode, rows []*fragRow) {
 	for i, n := range nodes {
 		cpu := int64(cpuLeft[i])
 		structs = append(structs, &fragNode{cpu, wholeAmounts(n.Left), fragModels[n.Model]})
@@ -124,14 +124,14 @@ func (p *fragPod) row() fragRowPod {
 
 // fragQuestions draws pods of the trace that want GPUs, in all forms, every
 // other one a part of a device.
-func fragQuestions(r *rand.Rand) (requests []scoring.GPURequest, structs []fragPod, rows []fragRowPod) {
+func fragQuestions(r *rand.Rand) (requests []gpu.Request, structs []fragPod, rows []fragRowPod) {
 	_, pods := readTrace()
 	for len(requests) < fragPods {
 		p := pods[r.IntN(len(pods))]
 		if share := p.gpus == 1 && p.milli < 1000; p.gpus == 0 || share != (len(requests)%2 == 0) {
 			continue
 		}
-		requests = append(requests, scoring.GPURequest{CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models})
+		requests = append(requests, gpu.Request{CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models})
 		pod := fragPod{milliCPU: int64(p.cpu), milli: int64(p.milli), devices: int64(p.gpus)}
 		structs, rows = append(structs, pod), append(rows, pod.row())
 	}

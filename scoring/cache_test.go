@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
-	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/scorecache/cachetest"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
@@ -77,63 +76,9 @@ func cacheSum(t testing.TB, modes ...scoring.Normalization) *scoring.Combination
 	return sum
 }
 
-// cacheWorld is a cluster that changes at random, a cache that is asked about
-// it, and the full pass that the cache must equal.
-type cacheWorld interface {
-	rows() int
-	change() // something, other than the number of rows
-	reshape()
-	ask() // draws the query for the methods below
-	full() (scores []float64, feasible *vector.Mask, err error)
-	best(vector.Tie) (int, float64, error)
-	topK(k int, tie vector.Tie) ([]int32, error)
-	scores() ([]float64, *vector.Mask, error)
-	stats() scoring.CacheStats
-	reset()
-}
-
-// cacheDice are the random choices of a world. mask is the row mask of its queries.
-type cacheDice struct {
-	*rand.Rand
-	mask   *vector.Mask
-	chosen int // the last row that was
-}
-
-// row draws one of n rows, often that which was chosen last, as the pod would go
-// there.
-func (d *cacheDice) row(n int) int {
-	if d.chosen < n && d.IntN(2) == 0 {
-		return d.chosen
-	}
-	return d.IntN(n)
-}
-
-// choose notes the answer of Best.
-func (d *cacheDice) choose(row int, score float64, err error) (int, float64, error) {
-	d.chosen = max(row, 0)
-	return row, score, err
-}
-
-// changeMask changes some bits, or most, or drops the mask.
-func (d *cacheDice) changeMask(n int) {
-	switch {
-	case n == 0 || d.IntN(5) == 0:
-		d.mask = nil
-	case d.mask == nil || d.IntN(5) == 0:
-		d.mask = vector.NewMask(n)
-		testkit.FillMask(d.Rand, d.mask.Words())
-		testkit.TrimMask(d.mask.Words(), n)
-	default:
-		for range 5 {
-			d.mask.Set(d.IntN(n))
-			d.mask.Clear(d.IntN(n))
-		}
-	}
-}
-
 // matrixCacheWorld is the world of a Cache.
 type matrixCacheWorld struct {
-	cacheDice
+	cachetest.Dice
 	cache            *scoring.Cache
 	scorer           scoring.Scorer
 	free, used, size *vector.Matrix
@@ -143,7 +88,7 @@ type matrixCacheWorld struct {
 }
 
 func newMatrixCacheWorld(r *rand.Rand, scorer scoring.Scorer, options scoring.CacheOptions) *matrixCacheWorld {
-	w := &matrixCacheWorld{cacheDice: cacheDice{Rand: r}, scorer: scorer, cache: scoring.NewCache(scorer, options)}
+	w := &matrixCacheWorld{Dice: cachetest.Dice{Rand: r}, scorer: scorer, cache: scoring.NewCache(scorer, options)}
 	w.large = w.IntN(2) == 0
 	if w.large {
 		w.requests = append(w.requests, w.amounts(), w.amounts())
@@ -179,15 +124,15 @@ func (w *matrixCacheWorld) replace(rows int) {
 			m.SetRow(r, w.amounts())
 		}
 	}
-	w.mask = nil
+	w.Mask = nil
 }
 
 func (w *matrixCacheWorld) all() []*vector.Matrix { return []*vector.Matrix{w.free, w.used, w.size} }
 
-func (w *matrixCacheWorld) rows() int { return w.free.Rows() }
+func (w *matrixCacheWorld) Rows() int { return w.free.Rows() }
 
-func (w *matrixCacheWorld) change() {
-	n := w.rows()
+func (w *matrixCacheWorld) Change() {
+	n := w.Rows()
 	event := w.IntN(20)
 	if w.large {
 		event += w.IntN(100)
@@ -202,21 +147,21 @@ func (w *matrixCacheWorld) change() {
 			m.SetRow(w.IntN(n), w.amounts())
 		}
 	case 3, 4, 5:
-		w.changeMask(n)
+		w.ChangeMask(n)
 	case 6:
 		w.used.Widen(vector.Schema{}, max(w.used.Cols(), w.size.Cols()+w.IntN(2)))
 	case 7:
 		w.size.Widen(vector.Schema{}, max(w.used.Cols(), w.size.Cols()))
 	default:
 		for range w.IntN(10) * min(n, 1) {
-			w.all()[w.IntN(3)].SetRow(w.row(n), w.amounts())
+			w.all()[w.IntN(3)].SetRow(w.Row(n), w.amounts())
 		}
 	}
 }
 
-func (w *matrixCacheWorld) reshape() {
-	w.mask = nil
-	n := w.rows()
+func (w *matrixCacheWorld) Reshape() {
+	w.Mask = nil
+	n := w.Rows()
 	if w.IntN(8) == 0 {
 		w.replace(w.someRows())
 		return
@@ -242,20 +187,20 @@ func (w *matrixCacheWorld) reshape() {
 	}
 }
 
-func (w *matrixCacheWorld) ask() {
-	w.query = scoring.Query{Free: w.free, Used: w.used, Allocatable: w.size, Rows: w.mask}
+func (w *matrixCacheWorld) Ask() {
+	w.query = scoring.Query{Free: w.free, Used: w.used, Allocatable: w.size, Rows: w.Mask}
 	w.query.Request = w.requests[w.IntN(len(w.requests))]
 	if w.IntN(20) == 0 && len(w.query.Request) <= w.free.Cols() {
 		w.query.Free = nil
 	}
 }
 
-func (w *matrixCacheWorld) full() (scores []float64, feasible *vector.Mask, err error) {
+func (w *matrixCacheWorld) Full() (scores []float64, feasible *vector.Mask, err error) {
 	q := &w.query
 	if q.Free != nil && len(q.Request) > q.Free.Cols() {
 		return nil, nil, vector.ErrShape
 	}
-	n := w.rows()
+	n := w.Rows()
 	feasible = vector.NewMask(n)
 	feasible.SetAll()
 	if q.Free != nil {
@@ -264,117 +209,20 @@ func (w *matrixCacheWorld) full() (scores []float64, feasible *vector.Mask, err 
 	if q.Rows != nil {
 		feasible.And(feasible, q.Rows)
 	}
-	scores = noCacheScores(n)
+	scores = cachetest.NoScores(n)
 	return scores, feasible, w.scorer.ScoreBatch(scores, q.Request, q.Used, q.Allocatable, feasible)
 }
 
-// noCacheScores returns the scores of n rows that are not feasible.
-func noCacheScores(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
-
-func (w *matrixCacheWorld) best(tie vector.Tie) (int, float64, error) {
-	return w.choose(w.cache.Best(&w.query, tie))
+func (w *matrixCacheWorld) Best(tie vector.Tie) (int, float64, error) {
+	return w.Choose(w.cache.Best(&w.query, tie))
 }
 
-func (w *matrixCacheWorld) topK(k int, tie vector.Tie) ([]int32, error) {
+func (w *matrixCacheWorld) TopK(k int, tie vector.Tie) ([]int32, error) {
 	return w.cache.TopK(nil, &w.query, k, tie)
 }
-func (w *matrixCacheWorld) scores() ([]float64, *vector.Mask, error) { return w.cache.Scores(&w.query) }
-func (w *matrixCacheWorld) stats() scoring.CacheStats                { return w.cache.Stats() }
-func (w *matrixCacheWorld) reset()                                   { w.cache.Reset() }
-
-// cacheTies are the ties of one rule for a cache and for the full pass, whose
-// cursors are apart.
-type cacheTies struct {
-	ties    [2]vector.Tie
-	cursors [2]int
-}
-
-// draw takes a tie of any rule for n rows.
-func (t *cacheTies) draw(r *rand.Rand, n int) {
-	switch r.IntN(7) {
-	case 0, 1, 2:
-		rank := make([]int32, n)
-		for i := range rank {
-			rank[i] = int32(r.IntN(n+1) - n/2)
-		}
-		t.ties = [2]vector.Tie{vector.TieRank(rank), vector.TieRank(rank)}
-	case 3, 4:
-		seed := r.Uint64N(3)
-		t.ties = [2]vector.Tie{vector.TieSeeded(seed), vector.TieSeeded(seed)}
-	case 5:
-		t.ties = [2]vector.Tie{vector.TieLowest(), vector.TieLowest()}
-	case 6:
-		t.cursors[0] = r.IntN(2000) - 1000
-		t.cursors[1] = t.cursors[0]
-		t.ties = [2]vector.Tie{vector.TieRoundRobin(&t.cursors[0]), vector.TieRoundRobin(&t.cursors[1])}
-	}
-}
-
-// runCache changes a world and compares answers of its cache with full passes,
-// until it was asked so many times.
-func runCache(t *testing.T, w cacheWorld, r *rand.Rand, steps int) {
-	var ties cacheTies
-	ties.draw(r, w.rows())
-	for step := range steps {
-		w.change()
-		if r.IntN(15) == 0 {
-			w.reshape()
-			ties.draw(r, w.rows())
-		} else if r.IntN(8) == 0 {
-			ties.draw(r, w.rows())
-		}
-		if r.IntN(100) == 0 {
-			w.reset()
-		}
-		w.ask()
-		if d := compareCache(w, r, &ties); d != "" {
-			t.Fatalf("step %d, %d rows: %s", step, w.rows(), d)
-		}
-	}
-}
-
-// compareCache asks a cache once and describes how the answer differs from that
-// of a full pass.
-func compareCache(w cacheWorld, r *rand.Rand, ties *cacheTies) string {
-	want, feasible, wantErr := w.full()
-	var got, expected any
-	var err error
-	switch r.IntN(6) {
-	case 0:
-		scores, mask, e := w.scores()
-		if err = e; err == nil && (len(scores) != len(want) || testkit.Difference(scores, want) >= 0 || !mask.Equal(feasible)) {
-			return fmt.Sprintf("Scores are %v of %v, want %v of %v", scores, mask.Words(), want, feasible.Words())
-		}
-	case 1:
-		k := r.IntN(50)
-		got, err = w.topK(k, ties.ties[0])
-		if wantErr == nil {
-			expected = vector.TopK(nil, want, feasible, k, ties.ties[1])
-		}
-	default:
-		var score float64
-		var row int
-		row, score, err = w.best(ties.ties[0])
-		got = [2]uint64{uint64(row), math.Float64bits(score)}
-		if wantErr == nil {
-			score := 0.0
-			row := vector.ArgMax(want, feasible, ties.ties[1])
-			if row >= 0 {
-				score = want[row]
-			}
-			expected = [2]uint64{uint64(row), math.Float64bits(score)}
-		}
-	}
-	switch {
-	case !reflect.DeepEqual(err, wantErr) && !errors.Is(err, wantErr):
-		return fmt.Sprintf("error %v, want %v", err, wantErr)
-	case err == nil && !reflect.DeepEqual(got, expected):
-		return fmt.Sprintf("answer %v, want %v", got, expected)
-	case ties.cursors[0] != ties.cursors[1]:
-		return fmt.Sprintf("cursor %d, want %d", ties.cursors[0], ties.cursors[1])
-	}
-	return ""
-}
+func (w *matrixCacheWorld) Scores() ([]float64, *vector.Mask, error) { return w.cache.Scores(&w.query) }
+func (w *matrixCacheWorld) Stats() scoring.CacheStats                { return w.cache.Stats() }
+func (w *matrixCacheWorld) Reset()                                   { w.cache.Reset() }
 
 // cacheScorers are scorers for a Cache, of every kind that it tells apart.
 func cacheScorers(t testing.TB) map[string]scoring.Scorer {
@@ -386,39 +234,19 @@ func cacheScorers(t testing.TB) map[string]scoring.Scorer {
 	}
 }
 
-// cacheBounds are values of MaxBytes: no bound to speak of, room for one request,
-// and for some.
-var cacheBounds = []int64{0, 1, 10_000}
-
 func TestCacheEqualsFullPass(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		for name, scorer := range cacheScorers(t) {
-			for _, bytes := range cacheBounds {
+			for _, bytes := range cachetest.Bounds {
 				for seed := range uint64(testkit.Amount(t, 1, 3, 8)) {
 					t.Run(fmt.Sprintf("%s/bytes=%d/seed=%d", name, bytes, seed), func(t *testing.T) {
 						r := testkit.Rand(seed)
-						runCache(t, newMatrixCacheWorld(r, scorer, scoring.CacheOptions{MaxBytes: bytes}), r, 300)
+						cachetest.Run(t, newMatrixCacheWorld(r, scorer, scoring.CacheOptions{MaxBytes: bytes}), r, 300)
 					})
 				}
 			}
 		}
 	})
-}
-
-// fuzzChoices is a source of random numbers that a fuzzer can steer: a byte a
-// number.
-type fuzzChoices struct {
-	data []byte
-	then rand.Source
-}
-
-func (s *fuzzChoices) Uint64() uint64 {
-	if len(s.data) == 0 {
-		return s.then.Uint64()
-	}
-	b := s.data[0]
-	s.data = s.data[1:]
-	return uint64(b) * 0x0101010101010101
 }
 
 func FuzzCache(f *testing.F) {
@@ -434,13 +262,9 @@ func FuzzCache(f *testing.F) {
 	names := []string{"scorer", "sum", "normalized", "normalized1"}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		steps := min(len(data)/8, 500)
-		r := rand.New(&fuzzChoices{data, rand.NewPCG(1, 1)})
-		options := scoring.CacheOptions{MaxBytes: cacheBounds[r.IntN(len(cacheBounds))]}
-		if r.IntN(3) > 0 {
-			runCache(t, newMatrixCacheWorld(r, scorers[names[r.IntN(len(names))]], options), r, steps)
-		} else {
-			runCache(t, newGPUCacheWorld(t, r, r.IntN(len(gpuCacheScorers(t))), options), r, steps)
-		}
+		r := rand.New(&cachetest.Choices{Data: data, Then: rand.NewPCG(1, 1)})
+		options := scoring.CacheOptions{MaxBytes: cachetest.Bounds[r.IntN(len(cachetest.Bounds))]}
+		cachetest.Run(t, newMatrixCacheWorld(r, scorers[names[r.IntN(len(names))]], options), r, steps)
 	})
 }
 
@@ -641,7 +465,6 @@ func TestCacheAllocs(t *testing.T) {
 	}
 	const n = 500
 	used, size, free := vector.NewMatrix(vector.Schema{}, n, 3), vector.NewMatrix(vector.Schema{}, n, 3), vector.NewMatrix(vector.Schema{}, n, 3)
-	gpus := scoring.NewGPUState(make([]scoring.GPUNode, n))
 	rank, cursor, mask, i := make([]int32, n), 0, vector.NewMask(n), 0
 	var requests []vector.ResourceVector
 	for k := range 5 {
@@ -679,22 +502,12 @@ func TestCacheAllocs(t *testing.T) {
 		}
 		scorers["sum, normalized "+mode.String()] = sum
 	}
-	for _, bytes := range cacheBounds {
+	for _, bytes := range cachetest.Bounds {
 		for name, scorer := range scorers {
 			cache := scoring.NewCache(scorer, scoring.CacheOptions{MaxBytes: bytes})
 			check(name, bytes, func() {
 				request, tie := change()
 				q := &scoring.Query{Request: request, Free: free, Used: used, Allocatable: size, Rows: mask}
-				_, _, _ = cache.Best(q, tie)
-				top, _ = cache.TopK(top, q, 5, tie)
-				_, _, _ = cache.Scores(q)
-			})
-		}
-		for _, scorer := range gpuCacheScorers(t) {
-			cache := scoring.NewGPUCache(scorer, scoring.CacheOptions{MaxBytes: bytes})
-			check(fmt.Sprintf("%T", scorer), bytes, func() {
-				request, tie := change()
-				q := &scoring.GPUQuery{Request: scoring.GPURequest{CPU: request[0]}, Amounts: request, Free: free, GPUs: gpus, Rows: mask}
 				_, _, _ = cache.Best(q, tie)
 				top, _ = cache.TopK(top, q, 5, tie)
 				_, _, _ = cache.Scores(q)

@@ -10,9 +10,6 @@
 //	Strategy      these three, from a configuration of Volcano
 //	Kube          kube-scheduler's integers: least, most, ratio, balanced
 //	Load, DRF     how full a node or a queue is, summed or dominant
-//	FGD           leaves the fewest fragments on shared GPUs
-//	DotProduct, BestFit, GPUPacking, GPUClustering
-//	              simpler rules for GPUs
 //	Combination   several of them, weighted and normalized; see [Combine]
 //
 // A decision is which rows can hold the pod, how good those are, and the best of
@@ -23,10 +20,9 @@
 //	err = scorer.ScoreBatch(scores, request, used, allocatable, &fits)
 //	node := vector.ArgMax(scores, &fits, vector.TieSeeded(seed))
 //
-// Scorers of GPUs take a [GPUState], which knows every device, instead of
-// matrices, and choose the devices too. A [Cache] or [GPUCache] makes whole
-// decisions for requests that come again and again, and scores only rows that
-// have changed.
+// A [Cache] makes whole decisions for requests that come again and again, and scores
+// only rows that have changed. For pods that share GPUs, package scoring/gpu knows
+// every device, and chooses the devices too.
 //
 // # Shapes and units
 //

@@ -132,7 +132,7 @@ func (d *DRF) ScoreBatch(dst []float64, request vector.ResourceVector, used, all
 
 // scoreRows is ScoreBatch for any number of resources.
 func (d *DRF) scoreRows(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
-	eachSelected(len(dst), wordsOf(rows), func(i int) {
+	kernel.EachRow(len(dst), wordsOf(rows), func(i int) {
 		var row kernel.LoadRow
 		for k := range d.dims {
 			dim := &d.dims[k]

@@ -156,7 +156,7 @@ func (l *kubeList) fill(k *Kube, request vector.ResourceVector, used, allocatabl
 // kubeRows is the batch without the kernels, for any number of resources.
 func kubeRows[T kernel.Number](k *Kube, dst []T, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
 	n := kubeNodes{usedRows: used, allocatableRows: allocatable}
-	eachSelected(len(dst), wordsOf(rows), func(row int) { dst[row] = T(k.score(request, &n, row)) })
+	kernel.EachRow(len(dst), wordsOf(rows), func(row int) { dst[row] = T(k.score(request, &n, row)) })
 }
 
 // idle reports whether the pod requests none of the resources of a balance.

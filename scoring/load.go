@@ -194,7 +194,7 @@ func (l *Load) ScoreBatch(dst []float64, request vector.ResourceVector, used, al
 
 // scoreRows is ScoreBatch for any number of resources.
 func (l *Load) scoreRows(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
-	eachSelected(len(dst), wordsOf(rows), func(i int) {
+	kernel.EachRow(len(dst), wordsOf(rows), func(i int) {
 		var row kernel.LoadRow
 		for k := range l.dims {
 			d := &l.dims[k]

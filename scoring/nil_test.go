@@ -70,13 +70,8 @@ func TestNilPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: must(scoring.WeightedPods(nil))}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
 	nodes, dst := m.NewMatrix(1), make([]float64, 1)
-	gpus, req, cpu := scoring.NewGPUState([]scoring.GPUNode{{Left: []float64{1000}}}), &scoring.GPURequest{}, []float64{0}
-	cache, gpuCache := scoring.NewCache(s, scoring.CacheOptions{}), scoring.NewGPUCache(fgd, scoring.CacheOptions{})
+	cache := scoring.NewCache(s, scoring.CacheOptions{})
 	tie := vector.TieLowest()
 	for want, calls := range map[string][]func(){
 		"scoring: nil matrix": {
@@ -89,12 +84,10 @@ func TestNilPanics(t *testing.T) {
 			func() { _ = (*scoring.Proportional)(nil).FilterBatch(vector.NewMask(1), nil, nil, nodes, nil) },
 			func() { _ = scoring.ValidateBatch(m, nil, nodes) },
 			func() { _, _, _ = cache.Best(&scoring.Query{Used: nodes}, tie) },
-			func() { _, _, _ = gpuCache.Best(&scoring.GPUQuery{GPUs: gpus}, tie) },
 		},
 		"scoring: nil mask as a destination": {
 			func() { _ = s.Proportional().FilterBatch(nil, nil, nodes, nodes, nil) },
 			func() { _ = (*scoring.Proportional)(nil).FilterBatch(nil, nil, nodes, nodes, nil) },
-			func() { gpus.Fit(nil, req, cpu, nil) },
 		},
 		"scoring: nil map": {
 			func() { _, _ = scoring.CompileStrategyFit(scoring.StrategyFitConfig{}, nil) },
@@ -104,11 +97,7 @@ func TestNilPanics(t *testing.T) {
 			func() { _, _ = scoring.CompileKube(scoring.KubeConfig{}, nil) },
 			func() { _, _ = scoring.CompileLoad(scoring.LoadConfig{}, nil) },
 			func() { _, _ = scoring.CompileDRF(scoring.DRFConfig{}, nil) },
-			func() { _, _ = scoring.CompileFGD(scoring.FGDConfig{}, nil) },
-			func() { _, _ = scoring.CompileGPUPacking(scoring.GPUPackingConfig{}, nil) },
 			func() { _, _ = scoring.ParsePodOverride(nil, nil) },
-			func() { _, _ = scoring.GPURequestOf(nil, nil) },
-			func() { _, _ = scoring.GPUNodeOf(nil, nil, 0) },
 		},
 		"scoring: nil receiver": {
 			func() { _, _ = (*scoring.StrategyFit)(nil).Score(nil, nil, nil) },
@@ -118,23 +107,9 @@ func TestNilPanics(t *testing.T) {
 			func() { _ = (*scoring.DRF)(nil).ScoreBatch(nil, nil, nodes, nodes, nil) },
 			func() { (*scoring.Combination)(nil).Terms() },
 			func() { (*scoring.Cache)(nil).Reset() },
-			func() { _, _ = (*scoring.FGD)(nil).Score(0, req, cpu, gpus) },
-			func() { _, _ = (*scoring.BestFit)(nil).Explain(0, req, cpu, gpus) },
-			func() { (*scoring.GPUState)(nil).Rows() },
-			func() { (*scoring.Typical)(nil).F(0, cpu, gpus) },
 		},
-		"scoring: nil state or request of GPUs": {
-			func() { _ = fgd.ScoreBatch(dst, req, cpu, nil, nil) },
-			func() { _, _ = fgd.Score(0, nil, cpu, gpus) },
-			func() { fgd.ChooseDevices(0, nil, cpu, gpus, nil) },
-			func() { gpus.CanHost(0, nil, 0) },
-			func() { gpus.Rejections(nil, cpu, nil) },
-			func() { _ = gpus.Place(0, nil, nil) },
-			func() { must(scoring.WeightedPods(nil)).F(0, cpu, nil) },
-			func() { _, _, _ = gpuCache.Best(&scoring.GPUQuery{Free: nodes}, tie) },
-		},
-		"scoring: nil query":  {func() { _, _, _ = cache.Scores(nil) }, func() { _, _ = gpuCache.TopK(nil, nil, 1, tie) }},
-		"scoring: nil scorer": {func() { scoring.NewCache(nil, scoring.CacheOptions{}) }, func() { scoring.NewGPUCache(nil, scoring.CacheOptions{}) }},
+		"scoring: nil query":  {func() { _, _, _ = cache.Scores(nil) }},
+		"scoring: nil scorer": {func() { scoring.NewCache(nil, scoring.CacheOptions{}) }},
 	} {
 		for i, call := range calls {
 			func() {
@@ -149,25 +124,11 @@ func TestNilPanics(t *testing.T) {
 	}
 }
 
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}
-
 // A nil mask of rows selects all of them, everywhere.
 func TestNilRows(t *testing.T) {
 	m := strategyMap(t)
 	var mask vector.Mask
 	if err := (*scoring.Proportional)(nil).FilterBatch(&mask, nil, m.NewMatrix(3), m.NewMatrix(3), nil); err != nil || mask.Count() != 3 {
 		t.Errorf("FilterBatch: %d rows, %v", mask.Count(), err)
-	}
-	gpus := scoring.NewGPUState(make([]scoring.GPUNode, 3))
-	if gpus.Fit(&mask, &scoring.GPURequest{}, make([]float64, 3), nil); mask.Count() != 3 {
-		t.Errorf("Fit: %d rows", mask.Count())
-	}
-	if j := gpus.Rejections(&scoring.GPURequest{}, make([]float64, 3), nil); j.Rows != 3 {
-		t.Errorf("Rejections: %d rows", j.Rows)
 	}
 }

@@ -132,7 +132,7 @@ func rescalingOf(scores []float64, rows []uint64, mode Normalization) rescaling 
 func (r rescaling) apply(dst, src []float64, rows []uint64) {
 	switch r.kind {
 	case toConstant:
-		eachSelected(len(src), rows, func(i int) {
+		kernel.EachRow(len(src), rows, func(i int) {
 			if dst[i] = src[i]; src[i] == src[i] {
 				dst[i] = r.constant
 			}
@@ -165,7 +165,7 @@ func normalizeInts(scores []int64, rows []uint64, mode Normalization) {
 	if mode == NormalizeMinMax {
 		least = scores[kernel.ArgMin(scores, rows)]
 	}
-	eachSelected(len(scores), rows, func(i int) { scores[i] = normalizedInt(scores[i], least, most, mode) })
+	kernel.EachRow(len(scores), rows, func(i int) { scores[i] = normalizedInt(scores[i], least, most, mode) })
 }
 
 // normalizedInt rescales one score.

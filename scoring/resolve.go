@@ -111,7 +111,7 @@ func resolveFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option
 	if given == nil {
 		given = defaultRules()
 	}
-	f := fitResolver{m: m, o: o, r: r, rules: checkRules(given, o, r), reported: map[[2]string]bool{}}
+	f := fitResolver{m: m, o: o, r: r, rules: checkRules(given, o, r), reported: map[[2]string]bool{}, folded: map[int][]string{}}
 	f.findNames()
 	for i := range m.Len() {
 		if rule, ok := f.rule(i); ok {
@@ -165,6 +165,7 @@ type fitResolver struct {
 	rules    map[string]FitRule
 	patterns *patterns
 	longest  map[string]string  // by name: the longest prefix of a pattern
+	folded   map[int][]string   // by index: keys that are normalized to it, and none of its names
 	reported map[[2]string]bool // pairs of keys that meet on several indices
 }
 
@@ -180,7 +181,9 @@ func (f *fitResolver) findNames() {
 	for _, key := range slices.Sorted(maps.Keys(f.rules)) {
 		path := keyPath(pathResources, key)
 		if !isPattern(key) {
-			f.r.lookup(f.m, f.o, path, key)
+			if i, known := f.r.lookup(f.m, f.o, path, key); known && key != f.m.Name(i) && !slices.Contains(f.m.Originals(i), key) {
+				f.folded[i] = append(f.folded[i], key)
+			}
 			continue
 		}
 		keys = append(keys, key)
@@ -208,7 +211,7 @@ func stemHint(key string, names []string) string {
 // rule returns the rule of index i.
 func (f *fitResolver) rule(i int) (rule fitRule, ok bool) {
 	var keys []string
-	for _, original := range f.m.Originals(i) {
+	for _, original := range f.names(i) {
 		keys = append(keys, f.keysOf(original, f.m.Name(i))...)
 	}
 	if len(keys) == 0 {
@@ -221,6 +224,16 @@ func (f *fitResolver) rule(i int) (rule fitRule, ok bool) {
 	}
 	first := f.rules[keys[0]]
 	return fitRule{i, keys[0], first.Type, first.Weight}, true
+}
+
+// names returns the names that index i stands for: those that the map was built
+// from, or else what is normalized to it.
+func (f *fitResolver) names(i int) []string {
+	names, folded := f.m.Originals(i), f.folded[i]
+	if len(folded) > 0 && len(names) == 1 && names[0] == f.m.Name(i) {
+		return folded
+	}
+	return append(names, folded...)
 }
 
 // keysOf returns the keys that decide for an index of these two names, which may

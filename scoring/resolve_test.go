@@ -148,12 +148,16 @@ func TestResolveFit(t *testing.T) {
 			resolution{result: "10:", warnings: []string{`resources["*"]`, `resources["gpu-[a-z]+"]`}}},
 		{"invalid patterns, literal", "plain", StrategyFitConfig{Resources: rules{"nvidia.com/gpu-[1-9]*": ruleMost(1), "gpu-[a-z]+": ruleMost(1)}}, WildcardLiteral,
 			resolution{unknown: []string{"gpu-[a-z]+"}, warnings: nil}},
-		{"unknown names", "plain", StrategyFitConfig{Resources: rules{"z/z": ruleMost(1), nvidiaGPU: ruleMost(1), "amd.com/gpu/*": ruleLeast(1), "cpu": ruleMost(1)}}, 0,
-			resolution{unknown: []string{nvidiaGPU, "z/z"}}},
-		{"unknown names, allowed", "plain", StrategyFitConfig{Resources: rules{nvidiaGPU: ruleMost(1), "amd.com/gpu/*": ruleLeast(1), "cpu": ruleMost(1)}}, AllowUnknown,
-			resolution{result: "10: cpu=Most1", warnings: []string{`resources["amd.com/gpu/*"]`, `resources["nvidia.com/gpu"]`}}},
-		{"unknown names, lenient", "plain", StrategyFitConfig{Resources: rules{nvidiaGPU: ruleMost(1), "cpu": ruleMost(1)}}, Lenient,
-			resolution{result: "10: cpu=Most1", warnings: []string{`resources["nvidia.com/gpu"]`}}},
+		{"unknown names", "plain", StrategyFitConfig{Resources: rules{"z/z": ruleMost(1), teslaT4: ruleMost(1), "amd.com/gpu/*": ruleLeast(1), "cpu": ruleMost(1)}}, 0,
+			resolution{unknown: []string{teslaT4, "z/z"}}},
+		{"unknown names, allowed", "plain", StrategyFitConfig{Resources: rules{teslaT4: ruleMost(1), "amd.com/gpu/*": ruleLeast(1), "cpu": ruleMost(1)}}, AllowUnknown,
+			resolution{result: "10: cpu=Most1", warnings: []string{`resources["amd.com/gpu/*"]`, `resources["nvidia.com/t4"]`}}},
+		{"unknown names, lenient", "plain", StrategyFitConfig{Resources: rules{teslaT4: ruleMost(1), "cpu": ruleMost(1)}}, Lenient,
+			resolution{result: "10: cpu=Most1", warnings: []string{`resources["nvidia.com/t4"]`}}},
+		{"a name that is normalized to an index", "plain", StrategyFitConfig{Resources: rules{nvidiaGPU: ruleMost(2), "g*": ruleLeast(1)}}, 0,
+			resolution{result: "10: gpu=Most2(nvidia.com/gpu)"}},
+		{"that and the name of the index", "plain", StrategyFitConfig{Resources: rules{nvidiaGPU: ruleMost(2), "gpu": ruleLeast(1)}}, 0,
+			resolution{errors: []string{`resources["nvidia.com/gpu"]`}}},
 		{"original name", "gpu", StrategyFitConfig{Resources: rules{nvidiaGPU: ruleMost(2)}}, 0,
 			resolution{result: "10: gpu=Most2(nvidia.com/gpu)"}},
 		{"own name", "gpu", StrategyFitConfig{Resources: rules{"gpu": ruleMost(2)}}, 0,
@@ -323,9 +327,9 @@ func TestResolveProportional(t *testing.T) {
 			resolution{result: "[gpu] gpu:cpu=2000/1 gpu:memory=1e+09/1", warnings: []string{path + `["nvidia.com/t4.cpu"]`}}},
 		{"listed twice", "gpu", ProportionalConfig{Resources: []string{nvidiaGPU, nvidiaGPU}}, 0,
 			resolution{result: "[gpu] gpu:cpu=1000/1 gpu:memory=1e+09/1", warnings: []string{"resources"}}},
-		{"unknown", "plain", ProportionalConfig{Resources: []string{nvidiaGPU}, Proportion: ratios{nvidiaGPU + ".cpu": 2}}, 0,
-			resolution{unknown: []string{nvidiaGPU}}},
-		{"unknown, allowed", "plain", ProportionalConfig{Resources: []string{nvidiaGPU}, Proportion: ratios{nvidiaGPU + ".cpu": 2}}, AllowUnknown,
+		{"unknown", "plain", ProportionalConfig{Resources: []string{teslaT4}, Proportion: ratios{teslaT4 + ".cpu": 2}}, 0,
+			resolution{unknown: []string{teslaT4}}},
+		{"unknown, allowed", "plain", ProportionalConfig{Resources: []string{teslaT4}, Proportion: ratios{teslaT4 + ".cpu": 2}}, AllowUnknown,
 			resolution{result: "[]", warnings: []string{"resources"}}},
 		{"secondaries", "gpu", ProportionalConfig{Resources: []string{nvidiaGPU},
 			Secondaries: more{{teslaT4, fooName, 1}, {nvidiaGPU, "cpu", 1}, {nvidiaGPU, "x/y", 1}, {nvidiaGPU, fooName, math.NaN()}}}, 0,
@@ -367,10 +371,10 @@ func TestResolveProportional(t *testing.T) {
 func TestUnknownTogether(t *testing.T) {
 	m := mustMap(t, nil)
 	var r report
-	resolveFit(rulesOf("cpu", nvidiaGPU, "amd.com/gpu/*"), m, 0, &r)
-	resolveSRA(&SRAConfig{Weight: 1, Resources: []string{teslaT4, nvidiaGPU}}, m, 0, &r)
+	resolveFit(rulesOf("cpu", "nvidia.com/a10", "amd.com/gpu/*"), m, 0, &r)
+	resolveSRA(&SRAConfig{Weight: 1, Resources: []string{teslaT4, "nvidia.com/a10"}}, m, 0, &r)
 	_, err := r.finish()
-	if _, unknown := pathsOf(t, err); !slices.Equal(unknown, []string{nvidiaGPU, teslaT4}) {
+	if _, unknown := pathsOf(t, err); !slices.Equal(unknown, []string{"nvidia.com/a10", teslaT4}) {
 		t.Error(err)
 	}
 	if !errors.Is(err, vectormap.ErrUnknownResource) {

@@ -10,8 +10,7 @@ import (
 )
 
 // Scorer scores nodes for one pod; greater is better, unless its documentation
-// says otherwise. Every compiled scorer but those of GPUs (see [GPUScorer]) is
-// one.
+// says otherwise. Every compiled scorer of this package is one.
 //
 // used is what is assigned to a node, allocatable what it has; both have a row
 // per node and a column per resource of the map that the scorer was compiled

@@ -159,7 +159,7 @@ func setZero(dst []float64, used, allocatable *vector.Matrix, rows *vector.Mask)
 	if err := checkElements("dst", len(dst), n); err != nil {
 		return err
 	}
-	eachSelected(n, wordsOf(rows), func(i int) { dst[i] = 0 })
+	kernel.EachRow(n, wordsOf(rows), func(i int) { dst[i] = 0 })
 	return nil
 }
 
@@ -197,9 +197,9 @@ func (b *sraBatch) base(dst []float64, lo int, words []uint64) {
 	s := b.sra
 	switch {
 	case !s.Enabled() || s.total == 0:
-		eachSelected(len(dst), words, func(i int) { dst[i] = 0 })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
 	case len(s.rules) > batchColumns:
-		eachSelected(len(dst), words, func(i int) { dst[i] = b.baseRow(lo + i) })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.baseRow(lo + i) })
 	default:
 		for k := range s.rules {
 			r := &s.rules[k]
@@ -224,7 +224,7 @@ func (b *sraBatch) baseRow(row int) float64 {
 // others; rows as for base.
 func (b *sraBatch) set(dst, base []float64, lo int, words []uint64) {
 	if b.wide() {
-		eachSelected(len(dst), words, func(i int) { dst[i] = b.presentRow(base[i], lo+i) })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.presentRow(base[i], lo+i) })
 		return
 	}
 	kernel.SetPresent(dst, base, lo, b.columns[:b.n], words)
@@ -236,7 +236,7 @@ func (b *sraBatch) setSum(dst []float64, fit *fitBatch, base []float64, lo int, 
 	case fit.none():
 		b.set(dst, base, lo, words)
 	case fit.wide() || b.wide():
-		eachSelected(len(dst), words, func(i int) { dst[i] = fit.row(lo+i) + b.presentRow(base[i], lo+i) })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = fit.row(lo+i) + b.presentRow(base[i], lo+i) })
 	default:
 		kernel.StrategySum(dst, lo, fit.terms[:fit.n], fit.weights, fit.fit.scale(), base, b.columns[:b.n], words)
 	}

@@ -636,12 +636,12 @@ func TestStrategyErrors(t *testing.T) {
 func TestStrategyUnknown(t *testing.T) {
 	m := strategyMap(t)
 	cfg := scoring.StrategyConfig{
-		Fit: scoring.StrategyFitConfig{Resources: strategyRules("cpu Most1 gpu Most1 amd.com/gpu/* Least1")},
+		Fit: scoring.StrategyFitConfig{Resources: strategyRules("cpu Most1 a10 Most1 amd.com/gpu/* Least1")},
 		SRA: &scoring.SRAConfig{Weight: 1, Resources: []string{strategyT4}},
 	}
 	s, err := scoring.CompileStrategy(cfg, m)
 	var unknown *vectormap.UnknownResourcesError
-	if !errors.As(err, &unknown) || !slices.Equal(unknown.Names, []string{strategyGPU, strategyT4}) || s != nil {
+	if !errors.As(err, &unknown) || !slices.Equal(unknown.Names, []string{strategyA10, strategyT4}) || s != nil {
 		t.Errorf("got %v, %v", s, err)
 	}
 	if s, err = scoring.CompileStrategy(cfg, m, scoring.AllowUnknown); err != nil || len(s.Warnings()) != 3 {

@@ -1,8 +1,6 @@
 package scoring
 
 import (
-	"math/bits"
-
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -221,9 +219,9 @@ func (b *fitBatch) scores(i int) bool {
 func (b *fitBatch) set(dst []float64, lo int, words []uint64) {
 	switch {
 	case b.none():
-		eachSelected(len(dst), words, func(i int) { dst[i] = 0 })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
 	case b.wide():
-		eachSelected(len(dst), words, func(i int) { dst[i] = b.row(lo + i) })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.row(lo + i) })
 	default:
 		kernel.StrategyFit(dst, lo, b.terms[:b.n], b.weights, b.fit.scale(), words)
 	}
@@ -244,23 +242,6 @@ func (b *fitBatch) row(row int) float64 {
 		sum += part
 	}
 	return b.fit.points(sum, b.weights)
-}
-
-// eachSelected calls f for the selected ones of n rows.
-func eachSelected(n int, words []uint64, f func(i int)) {
-	if words == nil {
-		for i := range n {
-			f(i)
-		}
-		return
-	}
-	for lo := 0; lo < n; lo += kernel.Block {
-		for word := words[lo/kernel.Block]; word != 0; word &= word - 1 {
-			if i := lo + bits.TrailingZeros64(word); i < n {
-				f(i)
-			}
-		}
-	}
 }
 
 // Explain returns the part of every resource that the pod requests or that has

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/device"
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // AllocRequest asks for devices of one kind on a node. Its first fields are those
@@ -50,7 +50,7 @@ const (
 	// LeastFragmentation takes preferred devices first, then those on which the
 	// instance adds least to what is useless for the pods of Mix, then the
 	// highest score by [MostAllocated], then the lowest minor. Useless is F of
-	// [scoring.Typical] for a node with this device alone: the sum, over the pods
+	// [gpu.Typical] for a node with this device alone: the sum, over the pods
 	// that don't fit, of what is free in percent times the pod's weight. By
 	// bytes requested and free the ratios are those of [BytesToRatio]. An empty
 	// Mix is no error: it makes this the policy of the fullest device that fits.
@@ -166,7 +166,7 @@ func (s *Scorer) consider(req *AllocRequest, devices []State) (*consideration, e
 	if err := c.collect(devices); err != nil {
 		return nil, err
 	}
-	var mix *scoring.Typical
+	var mix *gpu.Typical
 	if req.Policy == LeastFragmentation {
 		var err error
 		if mix, err = newMix(req.Mix); err != nil {
@@ -181,7 +181,7 @@ func (s *Scorer) consider(req *AllocRequest, devices []State) (*consideration, e
 }
 
 // look finds the devices that can take an instance, and what orders them.
-func (s *Scorer) look(c *consideration, mix *scoring.Typical) error {
+func (s *Scorer) look(c *consideration, mix *gpu.Typical) error {
 	instance := withoutZeros(c.req.PerInstance)
 	required, preferred := minorSet(c.req.Required), minorSet(c.req.Preferred)
 	c.fitting = make([]Candidate, 0, len(c.devices))

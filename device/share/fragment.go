@@ -3,7 +3,7 @@ package share
 import (
 	"fmt"
 
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 const (
@@ -16,8 +16,8 @@ const (
 
 // newMix returns the measure of fragmentation by a mix of pods: the node has one
 // device and no CPU, of which no pod wants any.
-func newMix(mix []Share) (*scoring.Typical, error) {
-	pods := make([]scoring.TypicalPod, len(mix))
+func newMix(mix []Share) (*gpu.Typical, error) {
+	pods := make([]gpu.TypicalPod, len(mix))
 	sum := int64(0)
 	for i, m := range mix {
 		switch {
@@ -29,13 +29,13 @@ func newMix(mix []Share) (*scoring.Typical, error) {
 			return nil, fmt.Errorf("share: mix[%d].weight: %d: the sum of weights must be at most %d: %w", i, m.Weight, int64(maxMixWeight), ErrNotRepresentable)
 		}
 		sum += m.Weight
-		pods[i] = scoring.TypicalPod{
+		pods[i] = gpu.TypicalPod{
 			Count:  1,
 			Milli:  float64(milliRatio * min(m.Ratio, wholeDevice)),
 			Weight: float64(m.Weight),
 		}
 	}
-	typical, err := scoring.WeightedPods(pods)
+	typical, err := gpu.WeightedPods(pods)
 	if err != nil {
 		return nil, fmt.Errorf("share: mix: %w", err)
 	}
@@ -44,7 +44,7 @@ func newMix(mix []Share) (*scoring.Typical, error) {
 
 // fragmentationChange returns by how much an instance makes the fragmentation of
 // the device grow, in percent of a device times the weights of the mix.
-func (d *considered) fragmentationChange(mix *scoring.Typical) (int64, error) {
+func (d *considered) fragmentationChange(mix *gpu.Typical) (int64, error) {
 	want, err := ratioOf(d.amounts[GPUMemoryRatio], d.amounts[GPUMemory], d.state)
 	if err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func (d *considered) fragmentationChange(mix *scoring.Typical) (int64, error) {
 // fragmentationOf returns how much is useless of a device with this much free: the
 // percentage times the weight of every pod that is too large for it, so nothing
 // where a whole device or more is free.
-func fragmentationOf(mix *scoring.Typical, free int64) int64 {
+func fragmentationOf(mix *gpu.Typical, free int64) int64 {
 	left := [1]float64{float64(milliRatio * min(max(free, 0), wholeDevice))}
 	return int64(mix.FNode(0, left[:], -1)) / milliRatio
 }

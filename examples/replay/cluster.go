@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -22,14 +22,14 @@ type cluster struct {
 	schema  *vectormap.ResourceVectorMap
 	kinds   []request        // the distinct requests, by the trace's index
 	models  map[string]int32 // numbers of the models that nodes or pods name
-	largest scoring.NodeSize // the greatest CPU and GPUs of any node, or of the study's nodes
-	typical *scoring.Typical
+	largest gpu.NodeSize     // the greatest CPU and GPUs of any node, or of the study's nodes
+	typical *gpu.Typical
 }
 
 // A request is one distinct pod request.
 type request struct {
 	amounts vector.ResourceVector // what it takes from a node
-	gpu     scoring.GPURequest    // its CPU and devices
+	gpu     gpu.Request           // its CPU and devices
 	rest    vector.ResourceVector // what a node must have beside that
 	total   int64                 // of all its devices, in thousandths
 }
@@ -51,7 +51,7 @@ func newCluster(t *trace) (*cluster, error) {
 		trace:   t,
 		schema:  schema,
 		models:  map[string]int32{"": noModel},
-		largest: scoring.NodeSize{CPU: 128000, GPU: 8 * wholeGPU},
+		largest: gpu.NodeSize{CPU: 128000, GPU: 8 * wholeGPU},
 	}
 	for _, node := range t.nodes {
 		c.largest.CPU = max(c.largest.CPU, float64(node.cpuMilli))
@@ -61,15 +61,15 @@ func newCluster(t *trace) (*cluster, error) {
 	for _, pod := range t.requests {
 		c.kinds = append(c.kinds, c.request(pod))
 	}
-	c.typical, err = scoring.TypicalPods(c.typicalPods(), coverage)
+	c.typical, err = gpu.TypicalPods(c.typicalPods(), coverage)
 	return c, err
 }
 
 // typicalPods returns the requests and how many pods make each of them.
-func (c *cluster) typicalPods() []scoring.TypicalPod {
-	all := make([]scoring.TypicalPod, len(c.kinds))
+func (c *cluster) typicalPods() []gpu.TypicalPod {
+	all := make([]gpu.TypicalPod, len(c.kinds))
 	for id, r := range c.kinds {
-		all[id] = scoring.TypicalPodOf(r.gpu)
+		all[id] = gpu.TypicalPodOf(r.gpu)
 		all[id].Spec = c.requests[id].spec
 	}
 	for _, id := range c.trace.pods {
@@ -96,7 +96,7 @@ func (c *cluster) request(pod podShape) request {
 	copy(r.amounts, r.rest)
 	r.amounts[vectormap.CPU] = float64(pod.cpuMilli)
 	r.amounts[vectormap.GPU] = float64(pod.totalMilli())
-	r.gpu = scoring.GPURequest{
+	r.gpu = gpu.Request{
 		CPU:   float64(pod.cpuMilli),
 		Count: int(pod.gpus),
 		Milli: float64(pod.gpuMilli),

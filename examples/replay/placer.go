@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -17,15 +18,15 @@ type placer struct {
 	policy *policy
 	order  []int32        // the canonical node of every row
 	free   *vector.Matrix // what the pods placed so far leave
-	gpus   *scoring.GPUState
-	scorer scoring.GPUScorer
-	cache  *scoring.GPUCache
+	gpus   *gpu.State
+	scorer gpu.Scorer
+	cache  *gpu.Cache
 	redraw bool       // draw one of the rows with the best score
 	random *rand.Rand // what the policy draws from
 
-	phi    []int64 // the fragments of every row, see [scoring.Typical.Phi]
+	phi    []int64 // the fragments of every row, see [gpu.Typical.Phi]
 	allPhi int64   // their sum
-	query  scoring.GPUQuery
+	query  gpu.Query
 
 	// Scratch space.
 	devices  []int32
@@ -40,19 +41,19 @@ func newPlacer(c *cluster, p *policy, seed int64, rule ties) (*placer, error) {
 	if s.scorer, err = p.compile(c); err != nil {
 		return nil, err
 	}
-	s.cache = scoring.NewGPUCache(s.scorer, scoring.CacheOptions{})
+	s.cache = gpu.NewCache(s.scorer, scoring.CacheOptions{})
 	s.order = c.nodeOrder(seed)
 	if rule == tiesShape {
 		slices.Sort(s.order)
 	}
 	s.free = c.schema.NewMatrix(len(s.order))
-	nodes := make([]scoring.GPUNode, len(s.order))
+	nodes := make([]gpu.Node, len(s.order))
 	for row, node := range s.order {
 		shape := c.nodes[node]
 		s.free.SetRow(row, c.amounts(shape))
-		nodes[row] = scoring.GPUNode{Model: c.models[shape.model], Left: slices.Repeat([]float64{wholeGPU}, int(shape.gpus))}
+		nodes[row] = gpu.Node{Model: c.models[shape.model], Left: slices.Repeat([]float64{wholeGPU}, int(shape.gpus))}
 	}
-	s.gpus = scoring.NewGPUState(nodes)
+	s.gpus = gpu.NewState(nodes)
 	s.query.Free, s.query.GPUs = s.free, s.gpus
 	s.phi = make([]int64, len(s.order))
 	for row := range s.phi {
@@ -128,7 +129,7 @@ func (s *placer) drawTied(scores []float64, feasible *vector.Mask) int {
 }
 
 // chooseDevices returns the devices of a row for a pod that fits there.
-func (s *placer) chooseDevices(row int, req *scoring.GPURequest) []int32 {
+func (s *placer) chooseDevices(row int, req *gpu.Request) []int32 {
 	if s.policy.random && req.Count == 1 && req.Milli < wholeGPU {
 		left := s.gpus.Devices(row)
 		s.fitting.Resize(len(left))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // A policy says which of the nodes that can host a pod takes it.
@@ -18,29 +18,29 @@ type policy struct {
 
 	// compile makes the scorer for a cluster. That of a random policy only says
 	// which devices are idle.
-	compile func(c *cluster) (scoring.GPUScorer, error)
+	compile func(c *cluster) (gpu.Scorer, error)
 }
 
 // policies are those of the paper, in the order of its tables.
 var policies = []*policy{
 	{name: "Random", random: true, compile: compilePacking},
-	{name: "DotProd", compile: func(c *cluster) (scoring.GPUScorer, error) {
-		return scoring.CompileDotProduct(scoring.DotProductConfig{Size: c.largest}, c.schema)
+	{name: "DotProd", compile: func(c *cluster) (gpu.Scorer, error) {
+		return gpu.CompileDotProduct(gpu.DotProductConfig{Size: c.largest}, c.schema)
 	}},
-	{name: "GpuClustering", compile: func(c *cluster) (scoring.GPUScorer, error) {
-		return scoring.CompileGPUClustering(scoring.GPUClusteringConfig{GPU: c.largest.GPU}, c.schema)
+	{name: "GpuClustering", compile: func(c *cluster) (gpu.Scorer, error) {
+		return gpu.CompileClustering(gpu.ClusteringConfig{GPU: c.largest.GPU}, c.schema)
 	}},
 	{name: "GpuPacking", compile: compilePacking},
-	{name: "BestFit", compile: func(c *cluster) (scoring.GPUScorer, error) {
-		return scoring.CompileBestFit(scoring.BestFitConfig{Size: c.largest, Raw: true}, c.schema)
+	{name: "BestFit", compile: func(c *cluster) (gpu.Scorer, error) {
+		return gpu.CompileBestFit(gpu.BestFitConfig{Size: c.largest, Raw: true}, c.schema)
 	}},
-	{name: "FGD", compile: func(c *cluster) (scoring.GPUScorer, error) {
-		return scoring.CompileFGD(scoring.FGDConfig{Typical: c.typical}, c.schema)
+	{name: "FGD", compile: func(c *cluster) (gpu.Scorer, error) {
+		return gpu.CompileFGD(gpu.FGDConfig{Typical: c.typical}, c.schema)
 	}},
 }
 
-func compilePacking(c *cluster) (scoring.GPUScorer, error) {
-	return scoring.CompileGPUPacking(scoring.GPUPackingConfig{}, c.schema)
+func compilePacking(c *cluster) (gpu.Scorer, error) {
+	return gpu.NewPacking(c.schema), nil
 }
 
 // policyNames returns the names of all policies, separated by commas.

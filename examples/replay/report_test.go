@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 func TestRoundHalfEven(t *testing.T) {
@@ -167,19 +167,19 @@ func TestScoresOfOneNode(t *testing.T) {
 	tr := mustLoad(t, "", "")
 	c := mustCluster(t, tr)
 	held := [][]int32{{2}, {1, 1}, nil, {4: 1}} // a share; also one GPU; nothing; four GPUs
-	nodes := make([]scoring.GPUNode, len(held))
+	nodes := make([]gpu.Node, len(held))
 	cpuLeft := make([]float64, len(held))
 	for i, pods := range held {
-		nodes[i] = scoring.GPUNode{Model: c.models["G2"], Left: []float64{1000, 1000, 700, 300, 0, 0, 0, 0}, Pods: pods}
+		nodes[i] = gpu.Node{Model: c.models["G2"], Left: []float64{1000, 1000, 700, 300, 0, 0, 0, 0}, Pods: pods}
 		cpuLeft[i] = 60000
 	}
-	gpus := scoring.NewGPUState(nodes)
+	gpus := gpu.NewState(nodes)
 	testkit.EachImpl(t, func(t *testing.T) {
 		if phi := c.typical.Phi(0, cpuLeft, gpus); phi != 8_538_300 {
 			t.Errorf("Phi = %v", phi)
 		}
 		for _, test := range []struct {
-			request    scoring.GPURequest
+			request    gpu.Request
 			bestFit    float64
 			dotProd    float64
 			packing    float64
@@ -188,11 +188,11 @@ func TestScoresOfOneNode(t *testing.T) {
 			devices    string
 			after      float64 // Phi
 		}{
-			{scoring.GPURequest{CPU: 11900, Count: 1, Milli: 500}, 65, 96, 93, [4]float64{90, 65, 40, 15}, 58, "[2]", 5_918_500},
-			{scoring.GPURequest{CPU: 11900, Count: 1, Milli: 1000}, 68, 95, 49, [4]float64{15, 65, 40, 15}, 53, "[0]", 7_482_300},
-			{scoring.GPURequest{CPU: 23800, Count: 2, Milli: 1000}, 79, 90, 48, [4]float64{15, 15, 40, 15}, 56, "[0 1]", 6_426_300},
-			{scoring.GPURequest{CPU: 12500}, 62, 97, 0, [4]float64{}, 50, "[]", 8_538_300},
-			{scoring.GPURequest{CPU: 57000}, 80, 89, 0, [4]float64{}, 13, "[]", 23_298_000},
+			{gpu.Request{CPU: 11900, Count: 1, Milli: 500}, 65, 96, 93, [4]float64{90, 65, 40, 15}, 58, "[2]", 5_918_500},
+			{gpu.Request{CPU: 11900, Count: 1, Milli: 1000}, 68, 95, 49, [4]float64{15, 65, 40, 15}, 53, "[0]", 7_482_300},
+			{gpu.Request{CPU: 23800, Count: 2, Milli: 1000}, 79, 90, 48, [4]float64{15, 15, 40, 15}, 56, "[0 1]", 6_426_300},
+			{gpu.Request{CPU: 12500}, 62, 97, 0, [4]float64{}, 50, "[]", 8_538_300},
+			{gpu.Request{CPU: 57000}, 80, 89, 0, [4]float64{}, 13, "[]", 23_298_000},
 		} {
 			for name, want := range map[string][4]float64{
 				"BestFit":       {test.bestFit, test.bestFit, test.bestFit, test.bestFit},

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
 // usual are the pods of the cluster in this example, in thousandths of a GPU:
 // ten each that take half of one, a whole one, and a quarter.
-var usual = []scoring.TypicalPod{
+var usual = []gpu.TypicalPod{
 	{CPU: 4000, Count: 1, Milli: 500, Pods: 10},
 	{CPU: 8000, Count: 1, Milli: 1000, Pods: 10},
 	{CPU: 2000, Count: 1, Milli: 250, Pods: 10},
@@ -21,32 +21,32 @@ func scoreDevices() (*lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	typical, err := scoring.TypicalPods(usual, 1)
+	typical, err := gpu.TypicalPods(usual, 1)
 	if err != nil {
 		return nil, err
 	}
-	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m)
+	fgd, err := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
 	if err != nil {
 		return nil, err
 	}
-	bestFit, err := scoring.CompileBestFit(scoring.BestFitConfig{Size: scoring.NodeSize{CPU: 16000, GPU: 1000}, Raw: true}, m)
+	bestFit, err := gpu.CompileBestFit(gpu.BestFitConfig{Size: gpu.NodeSize{CPU: 16000, GPU: 1000}, Raw: true}, m)
 	if err != nil {
 		return nil, err
 	}
 
 	l := &lines{title: "A pod that takes 300 thousandths of a GPU", x: "thousandths left before"}
-	var nodes []scoring.GPUNode
+	var nodes []gpu.Node
 	var cpuLeft []float64
 	for left := 300.0; left <= 1000; left += 5 {
 		l.at = append(l.at, left)
-		nodes = append(nodes, scoring.GPUNode{Left: []float64{left}})
+		nodes = append(nodes, gpu.Node{Left: []float64{left}})
 		cpuLeft = append(cpuLeft, 16000)
 	}
-	gpus := scoring.NewGPUState(nodes)
-	request := &scoring.GPURequest{CPU: 2000, Count: 1, Milli: 300}
+	gpus := gpu.NewState(nodes)
+	request := &gpu.Request{CPU: 2000, Count: 1, Milli: 300}
 	for _, s := range []struct {
 		name   string
-		scorer scoring.GPUScorer
+		scorer gpu.Scorer
 	}{{"FGD", fgd}, {"BestFit", bestFit}} {
 		scores := make([]float64, gpus.Rows())
 		var rows *vector.Mask // all

@@ -1,12 +1,12 @@
-package scoring
+package gpu
 
 import (
 	"math"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // The policies that the fragmentation study compares FGD with (Weng et al.,
@@ -28,26 +28,24 @@ type DotProduct struct {
 
 // CompileDotProduct returns the scorer of a configuration; see [DotProduct].
 // Size must be positive and finite.
-func CompileDotProduct(cfg DotProductConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*DotProduct, error) {
+func CompileDotProduct(cfg DotProductConfig, m *vectormap.ResourceVectorMap) (*DotProduct, error) {
 	needMap(m)
-	var r report
-	size := cfg.Size.resolve(&r, field.NewPath("size"))
-	warnings, err := r.finish()
+	size, err := cfg.Size.resolve("size")
 	if err != nil {
 		return nil, err
 	}
-	return &DotProduct{compiled{m, warnings}, size}, nil
+	return &DotProduct{compiled{m}, size}, nil
 }
 
 // terms returns what the formula takes of a request.
-func (p *DotProduct) terms(req *GPURequest) kernel.GPUTerms {
+func (p *DotProduct) terms(req *Request) kernel.GPUTerms {
 	return kernel.GPUTerms{
 		SizeCPU: p.size.CPU, SizeGPU: p.size.GPU,
 		ByCPU: req.CPU / p.size.CPU, ByGPU: req.total() / p.size.GPU,
 	}
 }
 
-func (p *DotProduct) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) float64 {
+func (p *DotProduct) score(row int, req *Request, cpuLeft float64, gpus *State) float64 {
 	if !gpus.canHost(row, req, cpuLeft) {
 		return 0
 	}
@@ -55,33 +53,26 @@ func (p *DotProduct) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUS
 	return terms.DotProduct(cpuLeft, gpus.Total(row))
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (p *DotProduct) Warnings() field.ErrorList {
+// Score implements [Scorer].
+func (p *DotProduct) Score(row int, req *Request, cpuLeft []float64, gpus *State) (float64, error) {
 	live(p != nil)
-	return p.warnings
-}
-
-// Score implements [GPUScorer].
-func (p *DotProduct) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
-	live(p != nil)
-	if err := checkGPU(req, cpuLeft, gpus); err != nil {
+	if err := check(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
 	return p.score(row, req, cpuLeft[row], gpus), nil
 }
 
-// ScoreBatch implements [GPUScorer].
-func (p *DotProduct) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+// ScoreBatch implements [Scorer].
+func (p *DotProduct) ScoreBatch(dst []float64, req *Request, cpuLeft []float64, gpus *State, rows *vector.Mask) error {
 	live(p != nil)
-	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
+	if err := checkBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
 	dst = dst[:gpus.Rows()]
 	words := wordsOf(rows)
 	g := kernel.GPURows{GPUTerms: p.terms(req)}
 	if !gpus.columns(&g, req, cpuLeft) {
-		eachSelected(len(dst), words, func(row int) {
+		kernel.EachRow(len(dst), words, func(row int) {
 			dst[row] = p.score(row, req, cpuLeft[row], gpus)
 		})
 		return nil
@@ -91,23 +82,23 @@ func (p *DotProduct) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float6
 	return nil
 }
 
-// ChooseDevices implements [GPUScorer].
-func (p *DotProduct) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+// ChooseDevices implements [Scorer].
+func (p *DotProduct) ChooseDevices(row int, req *Request, cpuLeft []float64, gpus *State, buf []int32) []int32 {
 	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
-// Explain implements [GPUScorer].
-func (p *DotProduct) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+// Explain implements [Scorer].
+func (p *DotProduct) Explain(row int, req *Request, cpuLeft []float64, gpus *State) (scoring.Explanation, error) {
 	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
-		return Explanation{}, err
+		return scoring.Explanation{}, err
 	}
 	terms := p.terms(req)
 	cpu := 50 * (1 - cpuLeft[row]/p.size.CPU*terms.ByCPU)
 	gpu := 50 * (1 - gpus.Total(row)/p.size.GPU*terms.ByGPU)
-	return p.explainGPU(p, "DotProduct", "dot product", row, req, cpuLeft, gpus, score, cpu, gpu), nil
+	return p.explanation(p, "DotProduct", "dot product", row, req, cpuLeft, gpus, score, cpu, gpu), nil
 }
 
 // BestFitConfig configures [CompileBestFit].
@@ -124,7 +115,7 @@ type BestFitConfig struct {
 // BestFit prefers nodes with little left after the pod: (1 - (e_cpu + e_gpu)) *
 // 100, truncated, where e = ((left - request) / M) * 0.5 with the totals of node
 // and pod and the size M of the largest node. Unless raw, scores depend on the
-// selected rows, and Score and Explain return [ErrNeedsBatch].
+// selected rows, and Score and Explain return [scoring.ErrNeedsBatch].
 type BestFit struct {
 	compiled
 	size NodeSize
@@ -133,23 +124,21 @@ type BestFit struct {
 
 // CompileBestFit returns the scorer of a configuration; see [BestFit]. Size must
 // be positive and finite.
-func CompileBestFit(cfg BestFitConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*BestFit, error) {
+func CompileBestFit(cfg BestFitConfig, m *vectormap.ResourceVectorMap) (*BestFit, error) {
 	needMap(m)
-	var r report
-	size := cfg.Size.resolve(&r, field.NewPath("size"))
-	warnings, err := r.finish()
+	size, err := cfg.Size.resolve("size")
 	if err != nil {
 		return nil, err
 	}
-	return &BestFit{compiled{m, warnings}, size, cfg.Raw}, nil
+	return &BestFit{compiled{m}, size, cfg.Raw}, nil
 }
 
 // terms returns what the formula takes of a request.
-func (p *BestFit) terms(req *GPURequest) kernel.GPUTerms {
+func (p *BestFit) terms(req *Request) kernel.GPUTerms {
 	return kernel.GPUTerms{SizeCPU: p.size.CPU, SizeGPU: p.size.GPU, ByCPU: req.CPU, ByGPU: req.total()}
 }
 
-func (p *BestFit) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) float64 {
+func (p *BestFit) score(row int, req *Request, cpuLeft float64, gpus *State) float64 {
 	if !gpus.canHost(row, req, cpuLeft) {
 		return 0
 	}
@@ -157,29 +146,22 @@ func (p *BestFit) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUStat
 	return terms.BestFit(cpuLeft, gpus.Total(row))
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (p *BestFit) Warnings() field.ErrorList {
+// Score implements [Scorer].
+func (p *BestFit) Score(row int, req *Request, cpuLeft []float64, gpus *State) (float64, error) {
 	live(p != nil)
-	return p.warnings
-}
-
-// Score implements [GPUScorer].
-func (p *BestFit) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
-	live(p != nil)
-	if err := checkGPU(req, cpuLeft, gpus); err != nil {
+	if err := check(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
 	if !p.raw {
-		return 0, ErrNeedsBatch
+		return 0, scoring.ErrNeedsBatch
 	}
 	return p.score(row, req, cpuLeft[row], gpus), nil
 }
 
-// ScoreBatch implements [GPUScorer].
-func (p *BestFit) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+// ScoreBatch implements [Scorer].
+func (p *BestFit) ScoreBatch(dst []float64, req *Request, cpuLeft []float64, gpus *State, rows *vector.Mask) error {
 	live(p != nil)
-	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
+	if err := checkBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
 	dst = dst[:gpus.Rows()]
@@ -189,7 +171,7 @@ func (p *BestFit) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, 
 		kernel.GPUBestFit(dst, &g, words)
 		gpus.clearOthers(dst, req, words)
 	} else {
-		eachSelected(len(dst), words, func(row int) {
+		kernel.EachRow(len(dst), words, func(row int) {
 			dst[row] = p.score(row, req, cpuLeft[row], gpus)
 		})
 	}
@@ -200,7 +182,7 @@ func (p *BestFit) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, 
 }
 
 // spread spreads the scores of the rows that can host a request over 0 to 100.
-func (p *BestFit) spread(dst []float64, rows []uint64, req *GPURequest, cpuLeft []float64, gpus *GPUState) {
+func (p *BestFit) spread(dst []float64, rows []uint64, req *Request, cpuLeft []float64, gpus *State) {
 	least, greatest := math.Inf(1), math.Inf(-1)
 	gpus.eachHost(rows, req, cpuLeft, func(row int) {
 		least, greatest = min(least, dst[row]), max(greatest, dst[row])
@@ -214,29 +196,25 @@ func (p *BestFit) spread(dst []float64, rows []uint64, req *GPURequest, cpuLeft 
 	})
 }
 
-// ChooseDevices implements [GPUScorer].
-func (p *BestFit) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+// ChooseDevices implements [Scorer].
+func (p *BestFit) ChooseDevices(row int, req *Request, cpuLeft []float64, gpus *State, buf []int32) []int32 {
 	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
-// Explain implements [GPUScorer].
-func (p *BestFit) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+// Explain implements [Scorer].
+func (p *BestFit) Explain(row int, req *Request, cpuLeft []float64, gpus *State) (scoring.Explanation, error) {
 	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
-		return Explanation{}, err
+		return scoring.Explanation{}, err
 	}
 	cpu := 50 * (1 - (cpuLeft[row]-req.CPU)/p.size.CPU)
 	gpu := 50 * (1 - (gpus.Total(row)-req.total())/p.size.GPU)
-	return p.explainGPU(p, "BestFit", "best fit", row, req, cpuLeft, gpus, score, cpu, gpu), nil
+	return p.explanation(p, "BestFit", "best fit", row, req, cpuLeft, gpus, score, cpu, gpu), nil
 }
 
-// GPUPackingConfig configures [CompileGPUPacking]. There is nothing to
-// configure.
-type GPUPackingConfig struct{}
-
-// GPUPacking prefers devices that are in use, then idle devices of nodes in use,
+// Packing prefers devices that are in use, then idle devices of nodes in use,
 // then idle nodes. With the devices that fit tightest:
 //
 //   - no GPU requested: 0
@@ -244,37 +222,37 @@ type GPUPackingConfig struct{}
 //   - k of the devices taken are idle, k > 0: max(50 - k, 33)
 //   - none is: max(100 - R/10, 50), where R is the sum of left*100/1000 over
 //     them, in whole numbers
-type GPUPacking struct {
+type Packing struct {
 	compiled
 }
 
-// CompileGPUPacking returns the scorer; see [GPUPacking].
-func CompileGPUPacking(_ GPUPackingConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*GPUPacking, error) {
+// NewPacking returns the scorer; see [Packing].
+func NewPacking(m *vectormap.ResourceVectorMap) *Packing {
 	needMap(m)
-	return &GPUPacking{compiled{m: m}}, nil
+	return &Packing{compiled{m}}
 }
 
-func (p *GPUPacking) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) float64 {
+func (p *Packing) score(row int, req *Request, cpuLeft float64, gpus *State) float64 {
 	if req.Count == 0 || !gpus.canHost(row, req, cpuLeft) {
 		return 0
 	}
 	left := gpus.Devices(row)
 	idle := 0
 	for _, x := range left {
-		if x == wholeGPU {
+		if x == wholeDevice {
 			idle++
 		}
 	}
 	switch {
 	case idle == len(left):
 		return kernel.GPUPackingIdle(idle)
-	case req.Milli == wholeGPU:
+	case req.Milli == wholeDevice:
 		return kernel.GPUPackingTaken(req.Count)
 	}
 	var room [64]int32
 	taken, sum := 0, 0.0
 	for _, d := range tightest(room[:0], left, req) {
-		if left[d] == wholeGPU {
+		if left[d] == wholeDevice {
 			taken++
 		}
 		sum += kernel.GPUPackingPart(left[d])
@@ -285,33 +263,26 @@ func (p *GPUPacking) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUS
 	return kernel.GPUPackingUsed(sum)
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (p *GPUPacking) Warnings() field.ErrorList {
+// Score implements [Scorer].
+func (p *Packing) Score(row int, req *Request, cpuLeft []float64, gpus *State) (float64, error) {
 	live(p != nil)
-	return p.warnings
-}
-
-// Score implements [GPUScorer].
-func (p *GPUPacking) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
-	live(p != nil)
-	if err := checkGPU(req, cpuLeft, gpus); err != nil {
+	if err := check(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
 	return p.score(row, req, cpuLeft[row], gpus), nil
 }
 
-// ScoreBatch implements [GPUScorer].
-func (p *GPUPacking) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+// ScoreBatch implements [Scorer].
+func (p *Packing) ScoreBatch(dst []float64, req *Request, cpuLeft []float64, gpus *State, rows *vector.Mask) error {
 	live(p != nil)
-	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
+	if err := checkBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
 	dst = dst[:gpus.Rows()]
 	words := wordsOf(rows)
 	g := kernel.GPURows{GPUTerms: kernel.GPUTerms{Taken: kernel.GPUPackingTaken(req.Count)}}
-	if !gpus.columns(&g, req, cpuLeft) || gpus.most > mostRanks || req.Count > 1 && req.Milli < wholeGPU {
-		eachSelected(len(dst), words, func(row int) {
+	if !gpus.columns(&g, req, cpuLeft) || gpus.most > mostRanks || req.Count > 1 && req.Milli < wholeDevice {
+		kernel.EachRow(len(dst), words, func(row int) {
 			dst[row] = p.score(row, req, cpuLeft[row], gpus)
 		})
 		return nil
@@ -329,56 +300,54 @@ func (p *GPUPacking) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float6
 	return nil
 }
 
-// ChooseDevices implements [GPUScorer].
-func (p *GPUPacking) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+// ChooseDevices implements [Scorer].
+func (p *Packing) ChooseDevices(row int, req *Request, cpuLeft []float64, gpus *State, buf []int32) []int32 {
 	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
-// Explain implements [GPUScorer].
-func (p *GPUPacking) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+// Explain implements [Scorer].
+func (p *Packing) Explain(row int, req *Request, cpuLeft []float64, gpus *State) (scoring.Explanation, error) {
 	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
-		return Explanation{}, err
+		return scoring.Explanation{}, err
 	}
-	return p.explainGPU(p, "GPUPacking", "packing", row, req, cpuLeft, gpus, score, 0, score), nil
+	return p.explanation(p, "Packing", "packing", row, req, cpuLeft, gpus, score, 0, score), nil
 }
 
-// GPUClusteringConfig configures [CompileGPUClustering].
-type GPUClusteringConfig struct {
+// ClusteringConfig configures [CompileClustering].
+type ClusteringConfig struct {
 	GPU float64 // of the largest node, in thousandths of a device; 0: 8000
 }
 
-// GPUClustering keeps pods of one class together, pods that share a device or
+// Clustering keeps pods of one class together, pods that share a device or
 // pods of k devices: 25 * max(0, M - T) / M in whole numbers, with the total T
 // left of the node's devices and the size M of the largest node, and in addition
 // 75 if the node holds pods of this class only, 50 if of others too, 25 if it
 // holds no pod with a GPU. It is 0 for a pod without GPU.
-type GPUClustering struct {
+type Clustering struct {
 	compiled
 	size float64
 }
 
-// CompileGPUClustering returns the scorer of a configuration; see
-// [GPUClustering]. GPU must be positive and finite.
-func CompileGPUClustering(cfg GPUClusteringConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*GPUClustering, error) {
+// CompileClustering returns the scorer of a configuration; see
+// [Clustering]. GPU must be positive and finite.
+func CompileClustering(cfg ClusteringConfig, m *vectormap.ResourceVectorMap) (*Clustering, error) {
 	needMap(m)
-	var r report
-	size := NodeSize{GPU: cfg.GPU}.resolve(&r, nil)
-	warnings, err := r.finish()
+	size, err := NodeSize{GPU: cfg.GPU}.resolve("")
 	if err != nil {
 		return nil, err
 	}
-	return &GPUClustering{compiled{m, warnings}, size.GPU}, nil
+	return &Clustering{compiled{m}, size.GPU}, nil
 }
 
 // terms returns what the formula takes of a request.
-func (p *GPUClustering) terms(req *GPURequest) kernel.GPUTerms {
+func (p *Clustering) terms(req *Request) kernel.GPUTerms {
 	return kernel.GPUTerms{SizeGPU: p.size, Class: classBit(req.class())}
 }
 
-func (p *GPUClustering) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) float64 {
+func (p *Clustering) score(row int, req *Request, cpuLeft float64, gpus *State) float64 {
 	if req.Count == 0 || !gpus.canHost(row, req, cpuLeft) {
 		return 0
 	}
@@ -386,33 +355,26 @@ func (p *GPUClustering) score(row int, req *GPURequest, cpuLeft float64, gpus *G
 	return terms.Clustering(gpus.Total(row), gpus.classesFor(row, req.class()))
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (p *GPUClustering) Warnings() field.ErrorList {
+// Score implements [Scorer].
+func (p *Clustering) Score(row int, req *Request, cpuLeft []float64, gpus *State) (float64, error) {
 	live(p != nil)
-	return p.warnings
-}
-
-// Score implements [GPUScorer].
-func (p *GPUClustering) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
-	live(p != nil)
-	if err := checkGPU(req, cpuLeft, gpus); err != nil {
+	if err := check(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
 	return p.score(row, req, cpuLeft[row], gpus), nil
 }
 
-// ScoreBatch implements [GPUScorer].
-func (p *GPUClustering) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+// ScoreBatch implements [Scorer].
+func (p *Clustering) ScoreBatch(dst []float64, req *Request, cpuLeft []float64, gpus *State, rows *vector.Mask) error {
 	live(p != nil)
-	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
+	if err := checkBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
 	dst = dst[:gpus.Rows()]
 	words := wordsOf(rows)
 	g := kernel.GPURows{GPUTerms: p.terms(req)}
 	if !gpus.columns(&g, req, cpuLeft) || req.class() >= lastClass {
-		eachSelected(len(dst), words, func(row int) {
+		kernel.EachRow(len(dst), words, func(row int) {
 			dst[row] = p.score(row, req, cpuLeft[row], gpus)
 		})
 		return nil
@@ -425,18 +387,18 @@ func (p *GPUClustering) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []flo
 	return nil
 }
 
-// ChooseDevices implements [GPUScorer].
-func (p *GPUClustering) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+// ChooseDevices implements [Scorer].
+func (p *Clustering) ChooseDevices(row int, req *Request, cpuLeft []float64, gpus *State, buf []int32) []int32 {
 	live(p != nil)
 	return chooseTightest(row, req, cpuLeft, gpus, buf)
 }
 
-// Explain implements [GPUScorer].
-func (p *GPUClustering) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+// Explain implements [Scorer].
+func (p *Clustering) Explain(row int, req *Request, cpuLeft []float64, gpus *State) (scoring.Explanation, error) {
 	live(p != nil)
 	score, err := p.Score(row, req, cpuLeft, gpus)
 	if err != nil {
-		return Explanation{}, err
+		return scoring.Explanation{}, err
 	}
-	return p.explainGPU(p, "GPUClustering", "clustering", row, req, cpuLeft, gpus, score, 0, score), nil
+	return p.explanation(p, "Clustering", "clustering", row, req, cpuLeft, gpus, score, 0, score), nil
 }

@@ -1,4 +1,4 @@
-package scoring
+package gpu
 
 import (
 	"cmp"
@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
 
-// GPURejections says how many rows can host a request, and what the others lack.
+// Rejections says how many rows can host a request, and what the others lack.
 // A row that lacks two things counts for both.
-type GPURejections struct {
+type Rejections struct {
 	Rows    int // looked at
 	Hosts   int // that can host it
 	CPU     int // with too little CPU
@@ -27,17 +28,17 @@ type GPURejections struct {
 // stands for all of them. cpuLeft has an element per row. Pass the rows that may
 // be chosen, not those that fit. With a bad amount in the request nobody is a
 // host, and nothing is lacking.
-func (s *GPUState) Rejections(req *GPURequest, cpuLeft []float64, rows *vector.Mask) GPURejections {
+func (s *State) Rejections(req *Request, cpuLeft []float64, rows *vector.Mask) Rejections {
 	live(s != nil)
 	if req == nil {
-		panic(panicGPUNil)
+		panic(panicOperand)
 	}
 	if len(cpuLeft) != len(s.rows) || rows != nil && rows.Len() != len(s.rows) {
-		panic(panicGPUShape)
+		panic(panicShape)
 	}
-	var j GPURejections
+	var j Rejections
 	valid := req.valid()
-	eachSelected(len(s.rows), wordsOf(rows), func(row int) {
+	kernel.EachRow(len(s.rows), wordsOf(rows), func(row int) {
 		j.Rows++
 		if valid {
 			j.add(s, row, req, cpuLeft[row])
@@ -47,7 +48,7 @@ func (s *GPUState) Rejections(req *GPURequest, cpuLeft []float64, rows *vector.M
 }
 
 // add counts a row.
-func (j *GPURejections) add(s *GPUState, row int, req *GPURequest, cpuLeft float64) {
+func (j *Rejections) add(s *State, row int, req *Request, cpuLeft float64) {
 	devices := *req
 	devices.CPU, devices.Models = 0, nil
 	cpu := !(cpuLeft >= req.CPU)
@@ -68,7 +69,7 @@ func (j *GPURejections) add(s *GPUState, row int, req *GPURequest, cpuLeft float
 // first.
 //
 //	0/5000 nodes fit: 3100 without enough GPUs left (enough in pieces on 127), 2400 of another GPU model
-func (j GPURejections) String() string {
+func (j Rejections) String() string {
 	devices := "without enough GPUs left"
 	if j.Fragmented > 0 {
 		devices += fmt.Sprintf(" (enough in pieces on %d)", j.Fragmented)

@@ -1,4 +1,4 @@
-package scoring_test
+package gpu_test
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -17,13 +18,13 @@ import (
 // it, and pods for it.
 type gpuWorld struct {
 	nodes    []goldenNode
-	gpus     *scoring.GPUState
+	gpus     *gpu.State
 	cpuLeft  []float64
-	requests []scoring.GPURequest
-	typical  *scoring.Typical
+	requests []gpu.Request
+	typical  *gpu.Typical
 	counted  bool
 
-	random func() (goldenNode, scoring.GPUNode) // returns another node
+	random func() (goldenNode, gpu.Node) // returns another node
 }
 
 // newGPUWorld returns a random one. Amounts are whole numbers or, now and then,
@@ -50,12 +51,12 @@ func newGPUWorld(t testing.TB, r *rand.Rand, rows int) *gpuWorld {
 	}
 	cpu := func() float64 { return pick(0, 1000, 4000, 8000, 12500, amount(32000)) }
 
-	w.random = func() (goldenNode, scoring.GPUNode) {
+	w.random = func() (goldenNode, gpu.Node) {
 		n := goldenNode{cpu: pick(0, 4000, 64000, 128000, amount(20000), -5), model: int32(r.IntN(4) - 1), pods: map[int]int32{}}
 		for range r.IntN(most + 1) {
 			n.left = append(n.left, min(milli(), 1000))
 		}
-		node := scoring.GPUNode{Model: n.model, Left: n.left, Pods: make([]int32, len(n.left)+1)}
+		node := gpu.Node{Model: n.model, Left: n.left, Pods: make([]int32, len(n.left)+1)}
 		for class := range node.Pods {
 			if r.IntN(3) == 0 {
 				node.Pods[class] = int32(1 + r.IntN(3))
@@ -64,21 +65,21 @@ func newGPUWorld(t testing.TB, r *rand.Rand, rows int) *gpuWorld {
 		}
 		return n, node
 	}
-	var nodes []scoring.GPUNode
+	var nodes []gpu.Node
 	for range rows {
 		n, node := w.random()
 		w.nodes, nodes = append(w.nodes, n), append(nodes, node)
 		w.cpuLeft = append(w.cpuLeft, n.cpu)
 	}
-	w.gpus = scoring.NewGPUState(nodes)
+	w.gpus = gpu.NewState(nodes)
 	for range 20 {
-		q := scoring.GPURequest{CPU: cpu(), Count: []int{0, 1, 1, 1, 2, 4, 8, 9, 17}[r.IntN(9)], Milli: part(), Models: models()}
+		q := gpu.Request{CPU: cpu(), Count: []int{0, 1, 1, 1, 2, 4, 8, 9, 17}[r.IntN(9)], Milli: part(), Models: models()}
 		w.requests = append(w.requests, q)
 	}
-	var kinds []scoring.TypicalPod
+	var kinds []gpu.TypicalPod
 	parts := r.IntN(4) == 0 // kinds that want parts of many devices
 	for range r.IntN(30) {
-		p := scoring.TypicalPod{CPU: cpu(), Count: []int{0, 1, 1, 1, 2, 4, 8}[r.IntN(7)], Milli: part(), Models: models()}
+		p := gpu.TypicalPod{CPU: cpu(), Count: []int{0, 1, 1, 1, 2, 4, 8}[r.IntN(7)], Milli: part(), Models: models()}
 		if p.Count > 1 && !parts {
 			p.Milli = 1000
 		}
@@ -87,9 +88,9 @@ func newGPUWorld(t testing.TB, r *rand.Rand, rows int) *gpuWorld {
 	}
 	var err error
 	if w.counted {
-		w.typical, err = scoring.TypicalPods(kinds, 1)
+		w.typical, err = gpu.TypicalPods(kinds, 1)
 	} else {
-		w.typical, err = scoring.WeightedPods(kinds)
+		w.typical, err = gpu.WeightedPods(kinds)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -100,10 +101,10 @@ func newGPUWorld(t testing.TB, r *rand.Rand, rows int) *gpuWorld {
 // goldenScorer is a scorer with its golden model.
 type goldenScorer struct {
 	name   string
-	scorer scoring.GPUScorer
-	score  func(n goldenNode, q scoring.GPURequest) float64
+	scorer gpu.Scorer
+	score  func(n goldenNode, q gpu.Request) float64
 	// devices is nil for the tightest fit.
-	devices func(n goldenNode, q scoring.GPURequest) []int32
+	devices func(n goldenNode, q gpu.Request) []int32
 	spread  bool // scores are spread over the feasible rows of a batch
 }
 
@@ -114,31 +115,31 @@ func (w *gpuWorld) scorers(t testing.TB) []goldenScorer {
 		g := goldenFGD{w.typical, w.counted, exact}
 		list = append(list, goldenScorer{
 			name:   fmt.Sprintf("FGD exact=%t", exact),
-			scorer: gpuCompile(t, scoring.CompileFGD, scoring.FGDConfig{Typical: w.typical, Exact: exact}),
-			score: func(n goldenNode, q scoring.GPURequest) float64 {
+			scorer: gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: w.typical, Exact: exact}),
+			score: func(n goldenNode, q gpu.Request) float64 {
 				score, _ := g.score(n, q)
 				return score
 			},
-			devices: func(n goldenNode, q scoring.GPURequest) []int32 {
+			devices: func(n goldenNode, q gpu.Request) []int32 {
 				_, devices := g.score(n, q)
 				return devices
 			},
 		})
 	}
-	for _, size := range []scoring.NodeSize{{CPU: 128000, GPU: 8000}, {CPU: 384000, GPU: 16000}} {
-		dot := func(n goldenNode, q scoring.GPURequest) float64 { return goldenDotProduct(n, q, size) }
-		fit := func(n goldenNode, q scoring.GPURequest) float64 { return goldenBestFit(n, q, size) }
+	for _, size := range []gpu.NodeSize{{CPU: 128000, GPU: 8000}, {CPU: 384000, GPU: 16000}} {
+		dot := func(n goldenNode, q gpu.Request) float64 { return goldenDotProduct(n, q, size) }
+		fit := func(n goldenNode, q gpu.Request) float64 { return goldenBestFit(n, q, size) }
 		list = append(list,
-			goldenScorer{name: "DotProduct", scorer: gpuCompile(t, scoring.CompileDotProduct, scoring.DotProductConfig{Size: size}), score: dot},
-			goldenScorer{name: "BestFit raw", scorer: gpuCompile(t, scoring.CompileBestFit, scoring.BestFitConfig{Size: size, Raw: true}), score: fit},
-			goldenScorer{name: "BestFit", scorer: gpuCompile(t, scoring.CompileBestFit, scoring.BestFitConfig{Size: size}), score: fit, spread: true},
+			goldenScorer{name: "DotProduct", scorer: gpuCompile(t, gpu.CompileDotProduct, gpu.DotProductConfig{Size: size}), score: dot},
+			goldenScorer{name: "BestFit raw", scorer: gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{Size: size, Raw: true}), score: fit},
+			goldenScorer{name: "BestFit", scorer: gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{Size: size}), score: fit, spread: true},
 			goldenScorer{
-				name:   "GPUClustering",
-				scorer: gpuCompile(t, scoring.CompileGPUClustering, scoring.GPUClusteringConfig{GPU: size.GPU}),
-				score:  func(n goldenNode, q scoring.GPURequest) float64 { return goldenClustering(n, q, size.GPU) },
+				name:   "Clustering",
+				scorer: gpuCompile(t, gpu.CompileClustering, gpu.ClusteringConfig{GPU: size.GPU}),
+				score:  func(n goldenNode, q gpu.Request) float64 { return goldenClustering(n, q, size.GPU) },
 			})
 	}
-	return append(list, goldenScorer{name: "GPUPacking", scorer: gpuCompile(t, scoring.CompileGPUPacking, scoring.GPUPackingConfig{}), score: goldenPacking})
+	return append(list, goldenScorer{name: "Packing", scorer: gpu.NewPacking(gpuMap(t)), score: goldenPacking})
 }
 
 // check holds every scorer against its golden model, row by row and as a batch
@@ -180,7 +181,7 @@ func (w *gpuWorld) check(t *testing.T, rows *vector.Mask) {
 }
 
 // checkRow checks the score and the devices of one row.
-func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, row int, q scoring.GPURequest, want float64) {
+func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, row int, q gpu.Request, want float64) {
 	t.Helper()
 	n := w.nodes[row]
 	got, err := g.scorer.Score(row, &q, w.cpuLeft, w.gpus)
@@ -204,8 +205,8 @@ func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, row int, q scoring.GPU
 	}
 }
 
-// TestGPUGolden holds the scorers against the golden models on random clusters.
-func TestGPUGolden(t *testing.T) {
+// TestGolden holds the scorers against the golden models on random clusters.
+func TestGolden(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(1)
 		for i := range testkit.Amount(t, 6, 20, 60) {
@@ -240,9 +241,9 @@ func FuzzGPU(f *testing.F) {
 	})
 }
 
-// FuzzGPUState changes pods and nodes, and compares the state with one made anew
+// FuzzState changes pods and nodes, and compares the state with one made anew
 // and with copies.
-func FuzzGPUState(f *testing.F) {
+func FuzzState(f *testing.F) {
 	f.Add(uint64(1))
 	f.Add(uint64(833)) // starts from the zero state
 	f.Fuzz(func(t *testing.T, seed uint64) {
@@ -250,7 +251,7 @@ func FuzzGPUState(f *testing.F) {
 	})
 }
 
-func TestGPUStateRandom(t *testing.T) {
+func TestStateRandom(t *testing.T) {
 	for seed := range uint64(20) {
 		testGPUState(t, testkit.Rand(seed))
 	}
@@ -260,7 +261,7 @@ func testGPUState(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	w := &gpuStateWorld{gpuWorld: newGPUWorld(t, r, r.IntN(20)), r: r}
 	if len(w.nodes) == 0 && r.IntN(2) == 0 {
-		w.gpus = new(scoring.GPUState)
+		w.gpus = new(gpu.State)
 	}
 	for _, n := range w.nodes {
 		w.most = max(w.most, len(n.left))
@@ -299,7 +300,7 @@ type gpuStateWorld struct {
 // gpuPod is a pod that was placed.
 type gpuPod struct {
 	row     int
-	req     scoring.GPURequest
+	req     gpu.Request
 	devices []int32
 }
 
@@ -320,7 +321,7 @@ func (w *gpuStateWorld) change(t *testing.T) []int32 {
 	return w.place(t, w.r.IntN(n), w.requests[w.r.IntN(len(w.requests))])
 }
 
-func (w *gpuStateWorld) place(t *testing.T, row int, req scoring.GPURequest) []int32 {
+func (w *gpuStateWorld) place(t *testing.T, row int, req gpu.Request) []int32 {
 	t.Helper()
 	p := gpuPod{row: row, req: req}
 	if req.Count == 0 || !w.nodes[row].able(req.Count, req.Milli, nil) {
@@ -417,7 +418,7 @@ func (n *goldenNode) place(p gpuPod, sign float64) {
 }
 
 // checkState compares a state with the golden nodes, and with one made of them.
-func (w *gpuWorld) checkState(t *testing.T, got *scoring.GPUState) {
+func (w *gpuWorld) checkState(t *testing.T, got *gpu.State) {
 	t.Helper()
 	if got.Rows() != len(w.nodes) {
 		t.Fatalf("%d rows, want %d", got.Rows(), len(w.nodes))

@@ -1,9 +1,10 @@
-package scoring_test
+package gpu_test
 
 import (
 	"fmt"
 
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -15,7 +16,7 @@ func ExampleFGD() {
 	if err != nil {
 		panic(err)
 	}
-	typical, err := scoring.TypicalPods([]scoring.TypicalPod{
+	typical, err := gpu.TypicalPods([]gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Pods: 50},
 		{CPU: 8000, Count: 1, Milli: 1000, Pods: 30},
 		{CPU: 2000, Pods: 20},
@@ -23,17 +24,17 @@ func ExampleFGD() {
 	if err != nil {
 		panic(err)
 	}
-	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m)
+	fgd, err := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
 	if err != nil {
 		panic(err)
 	}
 
 	cpuLeft := []float64{32000, 32000}
-	gpus := scoring.NewGPUState([]scoring.GPUNode{
+	gpus := gpu.NewState([]gpu.Node{
 		{Model: -1, Left: []float64{600, 700}},
 		{Model: -1, Left: []float64{1000, 400}},
 	})
-	pod := scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}
+	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 400}
 
 	var rows vector.Mask
 	gpus.Fit(&rows, &pod, cpuLeft, nil)
@@ -55,7 +56,7 @@ func ExampleFGD() {
 }
 
 func ExampleTypical_FNode() {
-	typical, err := scoring.WeightedPods([]scoring.TypicalPod{
+	typical, err := gpu.WeightedPods([]gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Weight: 0.5},
 		{CPU: 8000, Count: 1, Milli: 1000, Weight: 0.3},
 		{CPU: 2000, Weight: 0.2},
@@ -72,38 +73,35 @@ func ExampleTypical_FNode() {
 }
 
 // The policies that FGD is compared with, for one pod.
-func ExampleGPUScorer() {
+func ExampleScorer() {
 	m, err := vectormap.New(nil)
 	if err != nil {
 		panic(err)
 	}
-	dot, err := scoring.CompileDotProduct(scoring.DotProductConfig{}, m)
+	dot, err := gpu.CompileDotProduct(gpu.DotProductConfig{}, m)
 	if err != nil {
 		panic(err)
 	}
-	fit, err := scoring.CompileBestFit(scoring.BestFitConfig{Raw: true}, m)
+	fit, err := gpu.CompileBestFit(gpu.BestFitConfig{Raw: true}, m)
 	if err != nil {
 		panic(err)
 	}
-	packing, err := scoring.CompileGPUPacking(scoring.GPUPackingConfig{}, m)
-	if err != nil {
-		panic(err)
-	}
-	clustering, err := scoring.CompileGPUClustering(scoring.GPUClusteringConfig{}, m)
+	packing := gpu.NewPacking(m)
+	clustering, err := gpu.CompileClustering(gpu.ClusteringConfig{}, m)
 	if err != nil {
 		panic(err)
 	}
 
 	// A node with two idle GPUs of eight, and pods that have a GPU each.
 	cpuLeft := []float64{16000}
-	gpus := scoring.NewGPUState([]scoring.GPUNode{
+	gpus := gpu.NewState([]gpu.Node{
 		{Left: []float64{1000, 1000, 0, 0, 0, 0, 0, 0}, Pods: []int32{0, 6}},
 	})
-	pod := scoring.GPURequest{CPU: 4000, Count: 1, Milli: 1000}
+	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 1000}
 	for _, p := range []struct {
 		name   string
-		scorer scoring.GPUScorer
-	}{{"DotProduct", dot}, {"BestFit", fit}, {"GPUPacking", packing}, {"GPUClustering", clustering}} {
+		scorer gpu.Scorer
+	}{{"DotProduct", dot}, {"BestFit", fit}, {"Packing", packing}, {"Clustering", clustering}} {
 		score, err := p.scorer.Score(0, &pod, cpuLeft, gpus)
 		if err != nil {
 			panic(err)
@@ -113,46 +111,46 @@ func ExampleGPUScorer() {
 	// Output:
 	// DotProduct 98
 	// BestFit 89
-	// GPUPacking 49
-	// GPUClustering 93
+	// Packing 49
+	// Clustering 93
 }
 
 // The cluster as vectors, and why a pod stays pending.
-func ExampleGPURequestOf() {
+func ExampleRequestOf() {
 	m, err := vectormap.New([]string{"nvidia.com/gpu"})
 	if err != nil {
 		panic(err)
 	}
-	gpus := new(scoring.GPUState)
+	gpus := new(gpu.State)
 	var cpuLeft []float64
 	for _, allocatable := range []vector.ResourceVector{{64000, 0, 2}, {64000, 0, 1}, {64000}} {
-		node, err := scoring.GPUNodeOf(m, allocatable, -1)
+		node, err := gpu.NodeOf(m, allocatable, -1)
 		if err != nil {
 			panic(err)
 		}
 		gpus.AppendNode(node)
 		cpuLeft = append(cpuLeft, allocatable[vectormap.CPU])
 	}
-	part, err := scoring.GPURequestOf(m, vector.ResourceVector{4000, 0, 0.3})
+	part, err := gpu.RequestOf(m, vector.ResourceVector{4000, 0, 0.3})
 	if err != nil {
 		panic(err)
 	}
 	if err := gpus.Place(0, &part, []int32{1}); err != nil {
 		panic(err)
 	}
-	pair, err := scoring.GPURequestOf(m, vector.ResourceVector{4000, 0, 2})
+	pair, err := gpu.RequestOf(m, vector.ResourceVector{4000, 0, 2})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Printf("%d x %.0f, %d x %.0f\n", part.Count, part.Milli, pair.Count, pair.Milli)
 	fmt.Println(gpus.Rejections(&pair, cpuLeft, nil))
 
-	_, err = scoring.GPURequestOf(m, vector.ResourceVector{4000, 0, 1.5})
+	_, err = gpu.RequestOf(m, vector.ResourceVector{4000, 0, 1.5})
 	fmt.Println(err)
 	// Output:
 	// 1 x 300, 2 x 1000
 	// 0/3 nodes fit: 3 without enough GPUs left
-	// scoring: request: gpu: bad amount 1.5, must be a whole number of GPUs, or less than one
+	// gpu: request: gpu: amount 1.5 must be a whole number of GPUs, or less than one
 }
 
 // Fragments fall from 600 to 200 thousandths of a GPU when the pod takes what is
@@ -162,7 +160,7 @@ func ExampleFGD_Explain() {
 	if err != nil {
 		panic(err)
 	}
-	typical, err := scoring.WeightedPods([]scoring.TypicalPod{
+	typical, err := gpu.WeightedPods([]gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Weight: 0.5},
 		{CPU: 8000, Count: 1, Milli: 1000, Weight: 0.3},
 		{CPU: 2000, Weight: 0.2},
@@ -170,12 +168,12 @@ func ExampleFGD_Explain() {
 	if err != nil {
 		panic(err)
 	}
-	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m)
+	fgd, err := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
 	if err != nil {
 		panic(err)
 	}
-	gpus := scoring.NewGPUState([]scoring.GPUNode{{Model: -1, Left: []float64{1000, 400}}})
-	e, err := fgd.Explain(0, &scoring.GPURequest{CPU: 4000, Count: 1, Milli: 400}, []float64{32000}, gpus)
+	gpus := gpu.NewState([]gpu.Node{{Model: -1, Left: []float64{1000, 400}}})
+	e, err := fgd.Explain(0, &gpu.Request{CPU: 4000, Count: 1, Milli: 400}, []float64{32000}, gpus)
 	if err != nil {
 		panic(err)
 	}
@@ -193,15 +191,12 @@ func ExampleFGD_Explain() {
 
 // Scores of GPUs are added to others by hand: started devices first, and half as
 // important a cpu with much left.
-func ExampleGPUScorer_combined() {
+func ExampleScorer_combined() {
 	m, err := vectormap.New(nil)
 	if err != nil {
 		panic(err)
 	}
-	packing, err := scoring.CompileGPUPacking(scoring.GPUPackingConfig{}, m)
-	if err != nil {
-		panic(err)
-	}
+	packing := gpu.NewPacking(m)
 	load, err := scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.NormalizedSum, Direction: scoring.Spread}, m)
 	if err != nil {
 		panic(err)
@@ -212,10 +207,10 @@ func ExampleGPUScorer_combined() {
 		used.AppendRow(vector.ResourceVector{usedCPU})
 	}
 	cpuLeft := []float64{16000, 48000, 32000}
-	gpus := scoring.NewGPUState([]scoring.GPUNode{
+	gpus := gpu.NewState([]gpu.Node{
 		{Left: []float64{1000, 0}}, {Left: []float64{1000, 1000}}, {Left: []float64{500, 0}},
 	})
-	pod := scoring.GPURequest{CPU: 4000, Count: 1, Milli: 500}
+	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 500}
 
 	var rows vector.Mask
 	gpus.Fit(&rows, &pod, cpuLeft, nil)

@@ -1,4 +1,4 @@
-package scoring
+package gpu
 
 import (
 	"math"
@@ -20,7 +20,7 @@ type phiTable struct {
 
 	// ranks[1+l] says how many of the amounts that kinds of one device ask for
 	// are at most l; ranks[0] is that of an absent device.
-	ranks [wholeGPU + 2]uint16
+	ranks [wholeDevice + 2]uint16
 	width int     // of one, per cell
 	one   []int64 // how many kinds of one device can use a device, by cell and rank
 
@@ -50,7 +50,7 @@ func newPhiTable(t *Typical) *phiTable {
 			continue
 		case m.Count == 1:
 			p.ranks[1+int(math.Ceil(m.Milli))] = 1
-		case m.Milli <= wholeGPU-1 || m.Count > mostExactDevices:
+		case m.Milli <= wholeDevice-1 || m.Count > mostExactDevices:
 			return nil
 		default:
 			p.most = max(p.most, m.Count)
@@ -172,7 +172,7 @@ type phiCell struct{ one, whole []int64 }
 
 // idle returns what kinds of many devices can use of idle devices.
 func (c phiCell) idle(devices int64) int64 {
-	return devices * wholeGPU * c.whole[min(devices, int64(len(c.whole)-1))]
+	return devices * wholeDevice * c.whole[min(devices, int64(len(c.whole)-1))]
 }
 
 // phi returns Phi of a node. left is padded, here and below.
@@ -182,7 +182,7 @@ func (p *phiTable) phi(cpuLeft float64, left []float64, total float64, model int
 	for _, x := range left {
 		l := int64(x)
 		useful += l * c.one[p.ranks[1+l]]
-		if l == wholeGPU {
+		if l == wholeDevice {
 			idle++
 		}
 	}
@@ -197,12 +197,12 @@ func (p *phiTable) gain(before, after phiCell, left []float64, count int64) (gai
 		l := int64(x)
 		rank := p.ranks[1+l]
 		gain += l * (after.one[rank] - before.one[rank])
-		if l == wholeGPU {
+		if l == wholeDevice {
 			idle++
 		}
 	}
 	gain += after.idle(idle-min(count, idle)) - before.idle(idle)
-	gain += count * wholeGPU * (p.n - after.one[len(after.one)-1])
+	gain += count * wholeDevice * (p.n - after.one[len(after.one)-1])
 	return gain, idle >= count
 }
 
@@ -221,17 +221,17 @@ func (p *phiTable) shareGain(before, after phiCell, left []float64, milli int64)
 		gain += useful - l*before.one[rank]
 		rest := l - milli
 		change := rest*after.one[p.ranks[1+max(rest, -1)]] - useful
-		if rest < 0 || l == wholeGPU {
+		if rest < 0 || l == wholeDevice {
 			change = none
 		}
-		if l == wholeGPU {
+		if l == wholeDevice {
 			idle++
 		}
 		best = max(best, change)
 	}
 	if idle > 0 {
-		rest := wholeGPU - milli
-		change := rest*after.one[p.ranks[1+rest]] - wholeGPU*after.one[len(after.one)-1]
+		rest := wholeDevice - milli
+		change := rest*after.one[p.ranks[1+rest]] - wholeDevice*after.one[len(after.one)-1]
 		best = max(best, change+after.idle(idle-1)-after.idle(idle))
 	}
 	return gain + after.idle(idle) - before.idle(idle) + p.n*milli + best, best > none
@@ -240,9 +240,9 @@ func (p *phiTable) shareGain(before, after phiCell, left []float64, milli int64)
 // idleGain is gain, or shareGain, for a node whose devices are all idle.
 func (p *phiTable) idleGain(before, after phiCell, idle, count, milli int64) (gain int64, ok bool) {
 	all := len(after.one) - 1
-	gain = idle*wholeGPU*(after.one[all]-before.one[all]) - before.idle(idle) + count*milli*p.n
-	gain += after.idle(idle-min(count, idle)) - count*wholeGPU*after.one[all]
-	if rest := wholeGPU - milli; count == 1 {
+	gain = idle*wholeDevice*(after.one[all]-before.one[all]) - before.idle(idle) + count*milli*p.n
+	gain += after.idle(idle-min(count, idle)) - count*wholeDevice*after.one[all]
+	if rest := wholeDevice - milli; count == 1 {
 		gain += rest * after.one[p.ranks[1+rest]]
 	}
 	return gain, idle >= count
@@ -256,7 +256,7 @@ func (p *phiTable) eachShare(before, after phiCell, left []float64, milli int64,
 		l := int64(x)
 		rank := p.ranks[1+l]
 		common += l * (after.one[rank] - before.one[rank])
-		if l == wholeGPU {
+		if l == wholeDevice {
 			idle++
 		}
 	}
@@ -267,7 +267,7 @@ func (p *phiTable) eachShare(before, after phiCell, left []float64, milli int64,
 			continue
 		}
 		gain := common + (l-milli)*after.one[p.ranks[1+l-milli]] - l*after.one[p.ranks[1+l]]
-		if l == wholeGPU {
+		if l == wholeDevice {
 			gain += after.idle(idle-1) - after.idle(idle)
 		}
 		f(d, gain)

@@ -1,13 +1,15 @@
-package scoring
+package gpu
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
-// GPURequestOf returns what a request, a vector of m, asks for: the cpu, and of
+// RequestOf returns what a request, a vector of m, asks for: the cpu, and of
 // GPUs a whole number, which is so many whole devices, or less than one, which is
 // a part of one device. Models is left empty: vectors don't have them.
 //
@@ -19,63 +21,63 @@ import (
 // whole device.
 //
 // A mix such as 1.5 GPUs, amounts in several columns, and amounts that are NaN,
-// infinite or negative are a [*BadAmountError], a request longer than m is
+// infinite or negative are a [*vector.AmountError], a request longer than m is
 // [vector.ErrShape].
-func GPURequestOf(m *vectormap.ResourceVectorMap, request vector.ResourceVector) (GPURequest, error) {
+func RequestOf(m *vectormap.ResourceVectorMap, request vector.ResourceVector) (Request, error) {
 	needMap(m)
-	g, err := gpuAmountOf(m, request, "request")
+	g, err := amountOf(m, request, "request")
 	if err != nil {
-		return GPURequest{}, err
+		return Request{}, err
 	}
-	req := GPURequest{CPU: at(request, vectormap.CPU)}
+	req := Request{CPU: request.Get(vectormap.CPU)}
 	switch whole := math.Trunc(g.amount); {
 	case g.amount == whole:
 		req.Count = int(whole)
 	case whole > 0:
-		return GPURequest{}, g.fault("must be a whole number of GPUs, or less than one")
+		return Request{}, g.fault("must be a whole number of GPUs, or less than one")
 	default:
 		req.Count, req.Milli = 1, g.milli
 	}
 	if req.Count > 0 && req.Milli == 0 {
-		req.Milli = wholeGPU
+		req.Milli = wholeDevice
 	}
 	if err := req.check(); err != nil {
-		return GPURequest{}, err
+		return Request{}, err
 	}
 	return req, nil
 }
 
-// GPUNodeOf returns the GPUs of a node that has these allocatable amounts, a
+// NodeOf returns the GPUs of a node that has these allocatable amounts, a
 // vector of m: all of them idle, and without pods. GPUs are counted by the rules
-// of [GPURequestOf], and their number must be whole and at most 65536. What
-// running pods have is taken away by [GPUState.Place], once the node has a row.
-func GPUNodeOf(m *vectormap.ResourceVectorMap, allocatable vector.ResourceVector, model int32) (GPUNode, error) {
+// of [RequestOf], and their number must be whole and at most 65536. What
+// running pods have is taken away by [State.Place], once the node has a row.
+func NodeOf(m *vectormap.ResourceVectorMap, allocatable vector.ResourceVector, model int32) (Node, error) {
 	needMap(m)
-	g, err := gpuAmountOf(m, allocatable, "node")
+	g, err := amountOf(m, allocatable, "node")
 	switch {
 	case err != nil:
-		return GPUNode{}, err
+		return Node{}, err
 	case g.amount != math.Trunc(g.amount):
-		return GPUNode{}, g.fault("must be a whole number of GPUs")
+		return Node{}, g.fault("must be a whole number of GPUs")
 	}
-	node := GPUNode{Model: model, Left: make([]float64, int(g.amount))}
+	node := Node{Model: model, Left: make([]float64, int(g.amount))}
 	for d := range node.Left {
-		node.Left[d] = wholeGPU
+		node.Left[d] = wholeDevice
 	}
 	return node, nil
 }
 
 // TypicalPodOf returns the kind of pods that a request is of, for [TypicalPods];
 // Models is shared.
-func TypicalPodOf(req GPURequest) TypicalPod {
+func TypicalPodOf(req Request) TypicalPod {
 	return TypicalPod{CPU: req.CPU, Count: req.Count, Milli: req.Milli, Models: req.Models}
 }
 
-// mostNodeGPUs is the greatest number of GPUs that is taken for one.
-const mostNodeGPUs = 1 << 16
+// mostDevices is the greatest number of GPUs that is taken for one.
+const mostDevices = 1 << 16
 
-// gpuAmount is an amount of GPUs.
-type gpuAmount struct {
+// amount is an amount of GPUs.
+type amount struct {
 	amount, milli float64 // in GPUs, and in thousandths
 	name          string  // of the column
 	value         float64 // there
@@ -83,15 +85,15 @@ type gpuAmount struct {
 }
 
 // fault says that the amount is bad.
-func (g *gpuAmount) fault(reason string) error {
-	return &BadAmountError{Resource: g.name, Value: g.value, owner: g.owner, reason: reason}
+func (g *amount) fault(reason string) error {
+	return badAmount(g.owner, g.name, g.value, reason)
 }
 
-// gpuAmountOf returns the GPUs of a vector.
-func gpuAmountOf(m *vectormap.ResourceVectorMap, v vector.ResourceVector, owner string) (gpuAmount, error) {
-	g := gpuAmount{owner: owner}
+// amountOf returns the GPUs of a vector.
+func amountOf(m *vectormap.ResourceVectorMap, v vector.ResourceVector, owner string) (amount, error) {
+	g := amount{owner: owner}
 	if len(v) > m.Len() {
-		return g, vector.ErrShape
+		return g, fmt.Errorf("gpu: the %s has %d amounts, the map %d: %w", owner, len(v), m.Len(), vector.ErrShape)
 	}
 	for i, x := range v {
 		if x == 0 || !m.IsGPU(i) {
@@ -101,15 +103,15 @@ func gpuAmountOf(m *vectormap.ResourceVectorMap, v vector.ResourceVector, owner 
 		g.name, g.value = m.Name(i), x
 		switch {
 		case !usable(x):
-			return g, g.fault("")
+			return g, g.fault(reasonAmount)
 		case other != "":
 			return g, g.fault("must be 0 beside " + other)
 		case m.Unit(i) == vectormap.UnitMilli:
-			g.amount, g.milli = x/wholeGPU, x
+			g.amount, g.milli = x/wholeDevice, x
 		default:
 			g.amount, g.milli = x, thousandths(x)
 		}
-		if g.amount > mostNodeGPUs {
+		if g.amount > mostDevices {
 			return g, g.fault("must be at most 65536 GPUs")
 		}
 	}
@@ -123,4 +125,13 @@ func thousandths(x float64) float64 {
 		return n
 	}
 	return x * 1000
+}
+
+// badAmount says that an amount of a request or node is bad.
+func badAmount(owner, resource string, x float64, reason string) error {
+	e := &vector.AmountError{Resource: resource, Row: -1, Amount: decimal.Format(x), Reason: reason, Cause: vector.ErrNotRepresentable}
+	if x < 0 {
+		e.Cause = vector.ErrNegative
+	}
+	return fmt.Errorf("gpu: %s: %w", owner, e)
 }

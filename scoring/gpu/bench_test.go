@@ -1,25 +1,25 @@
-package scoring_test
+package gpu_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 )
 
 // benchWorld is the openb cluster, some times over, 60 % full by FGD, and the
 // requests of its pods.
-func benchWorld(b *testing.B, times int) (gpus *scoring.GPUState, cpuLeft []float64, pods []scoring.TypicalPod, typical *scoring.Typical) {
+func benchWorld(b *testing.B, times int) (gpus *gpu.State, cpuLeft []float64, pods []gpu.TypicalPod, typical *gpu.Typical) {
 	typical = openbTypical(b, "derived_pod_shapes.csv")
-	fgd := gpuCompile(b, scoring.CompileFGD, scoring.FGDConfig{Typical: typical})
+	fgd := gpuCompile(b, gpu.CompileFGD, gpu.FGDConfig{Typical: typical})
 	gpus, cpuLeft = openbCluster(b, times)
 	pods = openbPods(b, "derived_pod_shapes.csv")
-	var trace []scoring.GPURequest
+	var trace []gpu.Request
 	for _, p := range pods {
 		for range p.Pods {
-			trace = append(trace, scoring.GPURequest{CPU: p.CPU, Count: p.Count, Milli: p.Milli, Models: p.Models})
+			trace = append(trace, gpu.Request{CPU: p.CPU, Count: p.Count, Milli: p.Milli, Models: p.Models})
 		}
 	}
 	r := testkit.Rand(1)
@@ -47,17 +47,17 @@ func benchWorld(b *testing.B, times int) (gpus *scoring.GPUState, cpuLeft []floa
 	return gpus, cpuLeft, pods, typical
 }
 
-func benchScorers(b *testing.B, typical *scoring.Typical) map[string]scoring.GPUScorer {
-	return map[string]scoring.GPUScorer{
-		"FGD":           gpuCompile(b, scoring.CompileFGD, scoring.FGDConfig{Typical: typical}),
-		"DotProduct":    gpuCompile(b, scoring.CompileDotProduct, scoring.DotProductConfig{}),
-		"BestFit":       gpuCompile(b, scoring.CompileBestFit, scoring.BestFitConfig{Raw: true}),
-		"GPUPacking":    gpuCompile(b, scoring.CompileGPUPacking, scoring.GPUPackingConfig{}),
-		"GPUClustering": gpuCompile(b, scoring.CompileGPUClustering, scoring.GPUClusteringConfig{}),
+func benchScorers(b *testing.B, typical *gpu.Typical) map[string]gpu.Scorer {
+	return map[string]gpu.Scorer{
+		"FGD":        gpuCompile(b, gpu.CompileFGD, gpu.FGDConfig{Typical: typical}),
+		"DotProduct": gpuCompile(b, gpu.CompileDotProduct, gpu.DotProductConfig{}),
+		"BestFit":    gpuCompile(b, gpu.CompileBestFit, gpu.BestFitConfig{Raw: true}),
+		"Packing":    gpu.NewPacking(gpuMap(b)),
+		"Clustering": gpuCompile(b, gpu.CompileClustering, gpu.ClusteringConfig{}),
 	}
 }
 
-var gpuBenchRequests = map[string]scoring.GPURequest{
+var gpuBenchRequests = map[string]gpu.Request{
 	"share": {CPU: 3152, Count: 1, Milli: 810},
 	"whole": {CPU: 11900, Count: 1, Milli: 1000},
 	"cpu":   {CPU: 4000},
@@ -101,10 +101,10 @@ func BenchmarkGPU(b *testing.B) {
 	}
 }
 
-// BenchmarkGPUPlace places a pod and releases it.
-func BenchmarkGPUPlace(b *testing.B) {
-	gpus := scoring.NewGPUState([]scoring.GPUNode{{Left: gpuDevices(8, 1000)}})
-	req, list := scoring.GPURequest{Count: 1, Milli: 100}, []int32{3}
+// BenchmarkPlace places a pod and releases it.
+func BenchmarkPlace(b *testing.B) {
+	gpus := gpu.NewState([]gpu.Node{{Left: gpuDevices(8, 1000)}})
+	req, list := gpu.Request{Count: 1, Milli: 100}, []int32{3}
 	for b.Loop() {
 		if gpus.Place(0, &req, list) != nil || gpus.Release(0, &req, list) != nil {
 			b.Fatal("refused")

@@ -1,4 +1,4 @@
-package scoring
+package gpu
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// wholeGPU is a whole device, in thousandths.
-const wholeGPU = 1000
+// wholeDevice is a whole device, in thousandths.
+const wholeDevice = 1000
 
-// GPUNode is the GPUs of one node; see [GPUNodeOf].
-type GPUNode struct {
+// Node is the GPUs of one node; see [NodeOf].
+type Node struct {
 	Model int32 // any number from 0 on, the same for equal models; negative: none
 
 	// Left has an element per device: the thousandths that are left of it, 0 to
@@ -27,8 +27,8 @@ type GPUNode struct {
 	Pods []int32
 }
 
-// GPURequest is what a pod asks for; see [GPURequestOf].
-type GPURequest struct {
+// Request is what a pod asks for; see [RequestOf].
+type Request struct {
 	CPU    float64 // millicores
 	Count  int     // devices; 0 for a pod without GPU, whose Milli and Models don't count
 	Milli  float64 // thousandths of every device: 1000 for whole devices; more than 0 where Count is
@@ -36,7 +36,7 @@ type GPURequest struct {
 }
 
 // total returns what q takes of all devices together.
-func (q *GPURequest) total() float64 {
+func (q *Request) total() float64 {
 	if q.Count == 0 {
 		return 0
 	}
@@ -44,10 +44,10 @@ func (q *GPURequest) total() float64 {
 }
 
 // shares reports whether q is of a pod that shares a device.
-func (q *GPURequest) shares() bool { return q.Count == 1 && q.Milli < wholeGPU }
+func (q *Request) shares() bool { return q.Count == 1 && q.Milli < wholeDevice }
 
 // class returns the class of a pod with a GPU.
-func (q *GPURequest) class() int {
+func (q *Request) class() int {
 	if q.shares() {
 		return 0
 	}
@@ -55,30 +55,32 @@ func (q *GPURequest) class() int {
 }
 
 // choosy reports whether q needs certain models.
-func (q *GPURequest) choosy() bool { return q.Count > 0 && len(q.Models) > 0 }
+func (q *Request) choosy() bool { return q.Count > 0 && len(q.Models) > 0 }
 
 // valid reports whether the amounts make sense.
-func (q *GPURequest) valid() bool {
+func (q *Request) valid() bool {
 	if q.Count == 0 {
 		return usable(q.CPU) && usable(q.Milli)
 	}
-	return usable(q.CPU) && q.Count > 0 && q.Milli > 0 && q.Milli <= wholeGPU
+	return usable(q.CPU) && q.Count > 0 && q.Milli > 0 && q.Milli <= wholeDevice
 }
 
 // check says what is wrong with the amounts.
-func (q *GPURequest) check() error {
+func (q *Request) check() error {
 	switch {
 	case q.valid():
 		return nil
 	case !usable(q.CPU):
-		return &BadAmountError{Resource: "cpu", Value: q.CPU}
+		return badAmount("request", "cpu", q.CPU, reasonAmount)
 	case q.Count < 0:
-		return &BadAmountError{Resource: "gpu", Value: float64(q.Count)}
+		return badAmount("request", "gpu", float64(q.Count), reasonAmount)
 	case q.Count == 0:
-		return &BadAmountError{Resource: "gpu", Value: q.Milli}
+		return badAmount("request", "gpu", q.Milli, reasonAmount)
 	}
-	return &BadAmountError{Resource: "gpu", Value: q.Milli, reason: reasonMilli}
+	return badAmount("request", "gpu", q.Milli, reasonMilli)
 }
+
+const reasonAmount = "must be finite and not negative"
 
 const reasonMilli = "must be more than 0 and at most 1000 thousandths of each device"
 
@@ -87,7 +89,7 @@ func allows(models []int32, model int32) bool {
 	return len(models) == 0 || model >= 0 && slices.Contains(models, model)
 }
 
-// DeviceError says why [GPUState.Place] or [GPUState.Release] refused.
+// DeviceError says why [State.Place] or [State.Release] refused.
 type DeviceError struct {
 	Row    int
 	Device int32   // the one at fault; -1: their number
@@ -96,12 +98,12 @@ type DeviceError struct {
 }
 
 // Error names the row and the device.
-func (e *DeviceError) Error() string { return fmt.Sprintf("scoring: row %d: %s", e.Row, e.Reason) }
+func (e *DeviceError) Error() string { return fmt.Sprintf("gpu: row %d: %s", e.Row, e.Reason) }
 
-// GPUState is what is left of the GPUs of many nodes, and which classes of pods
-// they hold; a row is a node. Pods come and go by [GPUState.Place] and
-// [GPUState.Release], nodes by [GPUState.AppendNode], [GPUState.SetNode] and
-// [GPUState.RemoveRow].
+// State is what is left of the GPUs of many nodes, and which classes of pods
+// they hold; a row is a node. Pods come and go by [State.Place] and
+// [State.Release], nodes by [State.AppendNode], [State.SetNode] and
+// [State.RemoveRow].
 //
 // Its rows are those of the matrices that the scheduler keeps of the same nodes.
 // Beside a [vector.Table], append a row when Upsert made one, and call RemoveRow
@@ -112,9 +114,9 @@ func (e *DeviceError) Error() string { return fmt.Sprintf("scoring: row %d: %s",
 // Like [vector.Matrix], it keeps a log of the rows that changed, and may be read
 // concurrently while nobody writes. The zero value has no rows. Methods panic
 // when a row is out of range. It is passed by pointer and not copied; see
-// [GPUState.CopyFrom].
-type GPUState struct {
-	rows    []gpuRow
+// [State.CopyFrom].
+type State struct {
+	rows    []stateRow
 	left    []float64 // every row one device after the other, padded with absent to whole groups of lanes
 	pods    []int32   // every row one class after the other
 	classes []uint64  // by row: bit k is set when it holds pods of class k, the last one for all classes from there on; padded to whole blocks
@@ -131,15 +133,15 @@ type GPUState struct {
 	// What CopyFrom copied last: the source, its layout and version, and the
 	// version that this state had then.
 	copied struct {
-		from                *GPUState
+		from                *State
 		layout, source, own uint64
 		rows                []int32 // scratch
 	}
 }
 
-// gpuRow says where a row's devices and classes are. Rows don't overlap; what
+// stateRow says where a row's devices and classes are. Rows don't overlap; what
 // lies between them is left over.
-type gpuRow struct {
+type stateRow struct {
 	first, devices int32 // of left
 	pods           int32 // of pods: the classes are 0 to devices
 	model          int32
@@ -153,17 +155,16 @@ const (
 )
 
 const (
-	panicGPUNil   = "scoring: nil state or request of GPUs"
-	panicGPURow   = "scoring: row out of range"
-	panicGPUPods  = "scoring: pods of a class that the node can't hold"
-	panicGPUShape = "scoring: operands have different numbers of rows"
-	panicGPULarge = "scoring: too many devices"
+	panicRow   = "gpu: row out of range"
+	panicPods  = "gpu: pods of a class that the node can't hold"
+	panicShape = "gpu: operands have different numbers of rows"
+	panicLarge = "gpu: too many devices"
 )
 
-// NewGPUState returns the state of nodes, one row each, with the rules of
-// [GPUState.AppendNode].
-func NewGPUState(nodes []GPUNode) *GPUState {
-	s := new(GPUState)
+// NewState returns the state of nodes, one row each, with the rules of
+// [State.AppendNode].
+func NewState(nodes []Node) *State {
+	s := new(State)
 	devices, pods := 0, 0
 	for i := range nodes {
 		n := len(nodes[i].Left)
@@ -171,7 +172,7 @@ func NewGPUState(nodes []GPUNode) *GPUState {
 		pods += n + 1
 		s.most = max(s.most, n)
 	}
-	s.rows = make([]gpuRow, 0, len(nodes))
+	s.rows = make([]stateRow, 0, len(nodes))
 	s.allocate(devices, pods)
 	s.summary.Reset(vector.Schema{}, len(nodes), s.width())
 	s.summary.Resize(0) // and keep the storage
@@ -185,7 +186,7 @@ func NewGPUState(nodes []GPUNode) *GPUState {
 // device is taken as 0 when it is NaN or outside 0 to 1000. It panics when Pods
 // has a negative count, or pods of more devices than the node has. The node's
 // slices are copied. Storage grows by doubling.
-func (s *GPUState) AppendNode(node GPUNode) int {
+func (s *State) AppendNode(node Node) int {
 	live(s != nil)
 	node.check()
 	s.widen(len(node.Left))
@@ -193,15 +194,15 @@ func (s *GPUState) AppendNode(node GPUNode) int {
 	if row == len(s.classes) {
 		s.classes = append(s.classes, make([]uint64, kernel.Block)...)
 	}
-	s.rows = append(s.rows, gpuRow{devices: -1})
+	s.rows = append(s.rows, stateRow{devices: -1})
 	s.write(row, &node)
 	var room rankRoom
 	s.summary.AppendRow(s.ranked(row, &room))
 	return row
 }
 
-// SetNode replaces a row, with the rules of [GPUState.AppendNode].
-func (s *GPUState) SetNode(row int, node GPUNode) {
+// SetNode replaces a row, with the rules of [State.AppendNode].
+func (s *State) SetNode(row int, node Node) {
 	live(s != nil)
 	s.row(row)
 	node.check()
@@ -212,7 +213,7 @@ func (s *GPUState) SetNode(row int, node GPUNode) {
 
 // RemoveRow removes a row. The last row takes its place, and its former index is
 // returned; -1 when the row was the last one itself.
-func (s *GPUState) RemoveRow(row int) (moved int) {
+func (s *State) RemoveRow(row int) (moved int) {
 	live(s != nil)
 	s.row(row)
 	last := len(s.rows) - 1
@@ -224,10 +225,10 @@ func (s *GPUState) RemoveRow(row int) (moved int) {
 }
 
 // check panics when a node can't hold its pods.
-func (n *GPUNode) check() {
+func (n *Node) check() {
 	for class, pods := range n.Pods {
 		if pods < 0 || pods > 0 && class > len(n.Left) {
-			panic(panicGPUPods)
+			panic(panicPods)
 		}
 	}
 }
@@ -236,10 +237,10 @@ func (n *GPUNode) check() {
 func padded(devices int) int { return (devices + lanes - 1) &^ (lanes - 1) }
 
 // width returns the number of columns of the summary.
-func (s *GPUState) width() int { return 1 + min(s.most, mostRanks) }
+func (s *State) width() int { return 1 + min(s.most, mostRanks) }
 
 // widen makes the summary as wide as a row of so many devices takes.
-func (s *GPUState) widen(devices int) {
+func (s *State) widen(devices int) {
 	s.most = max(s.most, devices)
 	if s.width() > s.summary.Cols() {
 		s.summary.Widen(vector.Schema{}, s.width())
@@ -250,7 +251,7 @@ func (s *GPUState) widen(devices int) {
 }
 
 // write sets the devices, classes and model of a row.
-func (s *GPUState) write(row int, node *GPUNode) {
+func (s *State) write(row int, node *Node) {
 	n := len(node.Left)
 	if n > int(s.rows[row].devices) {
 		s.place(row, n)
@@ -265,7 +266,7 @@ func (s *GPUState) write(row int, node *GPUNode) {
 		switch {
 		case d >= n:
 			left[d] = absent
-		case node.Left[d] >= 0 && node.Left[d] <= wholeGPU:
+		case node.Left[d] >= 0 && node.Left[d] <= wholeDevice:
 			left[d] = node.Left[d]
 			s.fractional = s.fractional || left[d] != math.Trunc(left[d])
 		default:
@@ -283,7 +284,7 @@ func (s *GPUState) write(row int, node *GPUNode) {
 }
 
 // place finds a place for a row of so many devices.
-func (s *GPUState) place(row, devices int) {
+func (s *State) place(row, devices int) {
 	first, pods := len(s.left), len(s.pods)
 	if first+padded(devices) > cap(s.left) || pods+devices+1 > cap(s.pods) {
 		s.rows[row].devices = -1 // it leaves its place
@@ -296,7 +297,7 @@ func (s *GPUState) place(row, devices int) {
 
 // compact moves all rows to new storage, without what was left over between
 // them, and with room for as much again and so many devices and classes.
-func (s *GPUState) compact(devices, classes int) {
+func (s *State) compact(devices, classes int) {
 	for i := range s.rows {
 		if n := int(s.rows[i].devices); n >= 0 {
 			devices += padded(n)
@@ -317,9 +318,9 @@ func (s *GPUState) compact(devices, classes int) {
 }
 
 // allocate makes empty storage for so many devices and classes.
-func (s *GPUState) allocate(devices, classes int) {
+func (s *State) allocate(devices, classes int) {
 	if devices > math.MaxInt32 || classes > math.MaxInt32 {
-		panic(panicGPULarge)
+		panic(panicLarge)
 	}
 	s.left, s.pods = make([]float64, 0, devices), make([]int32, 0, classes)
 }
@@ -328,7 +329,7 @@ func (s *GPUState) allocate(devices, classes int) {
 func classBit(class int) uint64 { return 1 << min(class, lastClass) }
 
 // held returns how many pods a row holds of the classes that share a bit.
-func (s *GPUState) held(pods []int32, class int) int32 {
+func (s *State) held(pods []int32, class int) int32 {
 	if class < lastClass {
 		return pods[class]
 	}
@@ -337,7 +338,7 @@ func (s *GPUState) held(pods []int32, class int) int32 {
 
 // classesFor returns the classes of pods that a row holds as bits, of which a
 // class has one for itself.
-func (s *GPUState) classesFor(row, class int) uint64 {
+func (s *State) classesFor(row, class int) uint64 {
 	if class < lastClass {
 		return s.classes[row]
 	}
@@ -354,7 +355,7 @@ func (s *GPUState) classesFor(row, class int) uint64 {
 }
 
 // summarize sets row i of the summary.
-func (s *GPUState) summarize(i int) {
+func (s *State) summarize(i int) {
 	var room rankRoom
 	s.summary.SetRow(i, s.ranked(i, &room))
 }
@@ -363,7 +364,7 @@ func (s *GPUState) summarize(i int) {
 type rankRoom [1 + mostRanks]float64
 
 // ranked returns row i of the summary, made from the devices.
-func (s *GPUState) ranked(i int, amounts *rankRoom) vector.ResourceVector {
+func (s *State) ranked(i int, amounts *rankRoom) vector.ResourceVector {
 	ranks := amounts[1:s.summary.Cols()]
 	for k := range ranks {
 		ranks[k] = absent
@@ -384,62 +385,62 @@ func (s *GPUState) ranked(i int, amounts *rankRoom) vector.ResourceVector {
 }
 
 // Rows returns the number of rows.
-func (s *GPUState) Rows() int {
+func (s *State) Rows() int {
 	live(s != nil)
 	return len(s.rows)
 }
 
 // Devices returns what is left of the devices of a row, in thousandths, by
 // device. It is a view for reading, valid until nodes come, go or change.
-func (s *GPUState) Devices(row int) []float64 {
+func (s *State) Devices(row int) []float64 {
 	live(s != nil)
 	r := s.row(row)
 	return s.left[r.first:][:r.devices:r.devices]
 }
 
 // Model returns the model of a row's devices, negative for none.
-func (s *GPUState) Model(row int) int32 {
+func (s *State) Model(row int) int32 {
 	live(s != nil)
 	return s.row(row).model
 }
 
 // Total returns what is left of all devices of a row, in thousandths, added in
 // the order of the devices.
-func (s *GPUState) Total(row int) float64 {
+func (s *State) Total(row int) float64 {
 	live(s != nil)
 	s.row(row)
 	return s.summary.At(row, 0)
 }
 
-// Pods returns how many pods of every class a row holds, as in [GPUNode]. It is a
+// Pods returns how many pods of every class a row holds, as in [Node]. It is a
 // view for reading, valid until nodes come, go or change.
-func (s *GPUState) Pods(row int) []int32 {
+func (s *State) Pods(row int) []int32 {
 	live(s != nil)
 	r := s.row(row)
 	return s.pods[r.pods:][: r.devices+1 : r.devices+1]
 }
 
-func (s *GPUState) row(i int) *gpuRow {
+func (s *State) row(i int) *stateRow {
 	if uint(i) >= uint(len(s.rows)) {
-		panic(panicGPURow)
+		panic(panicRow)
 	}
 	return &s.rows[i]
 }
 
 // padded returns the devices of a row with their padding: whole groups of lanes.
-func (s *GPUState) padded(r *gpuRow) []float64 {
+func (s *State) padded(r *stateRow) []float64 {
 	return s.left[r.first:][:padded(int(r.devices))]
 }
 
 // Version returns a number that every change moves up. It starts anywhere.
-func (s *GPUState) Version() uint64 {
+func (s *State) Version() uint64 {
 	live(s != nil)
 	return s.summary.Version()
 }
 
 // Changed sets dst to the rows that changed after version since, with the rules
 // of [vector.Matrix.Changed].
-func (s *GPUState) Changed(dst []int32, since uint64) (rows []int32, all bool) {
+func (s *State) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 	live(s != nil)
 	return s.summary.Changed(dst, since)
 }
@@ -447,19 +448,19 @@ func (s *GPUState) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 // Place takes a pod's request from the listed devices of a row, in any order.
 // It is an error, and nothing changes, when the devices are not as many as the
 // pod asks for, one is listed twice or isn't there, or has too little left
-// ([*DeviceError]), or an amount of the request is bad ([*BadAmountError]): Milli
+// ([*DeviceError]), or an amount of the request is bad ([*vector.AmountError]): Milli
 // that is not above 0 and at most 1000 where Count is above 0, anything negative
 // or not finite. That the row's model is allowed is for the caller to see to. A
 // pod without GPU changes nothing.
-func (s *GPUState) Place(row int, req *GPURequest, devices []int32) error {
+func (s *State) Place(row int, req *Request, devices []int32) error {
 	live(s != nil)
 	return s.move(row, req, devices, -1)
 }
 
-// Release gives back what [GPUState.Place] took. It is an error, and nothing
+// Release gives back what [State.Place] took. It is an error, and nothing
 // changes, in the cases of Place, when a device would have more than 1000 left,
 // and when the row holds no pod of this class.
-func (s *GPUState) Release(row int, req *GPURequest, devices []int32) error {
+func (s *State) Release(row int, req *Request, devices []int32) error {
 	live(s != nil)
 	return s.move(row, req, devices, 1)
 }
@@ -470,10 +471,10 @@ func (s *GPUState) Release(row int, req *GPURequest, devices []int32) error {
 const releaseSlack = 0x1p-40
 
 // move is Place for sign -1, Release for sign 1.
-func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) error {
+func (s *State) move(row int, req *Request, devices []int32, sign int32) error {
 	left, pods := s.Devices(row), s.Pods(row)
 	if req == nil {
-		panic(panicGPUNil)
+		panic(panicOperand)
 	}
 	if err := req.check(); err != nil {
 		return err
@@ -496,7 +497,7 @@ func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) e
 			return refuse("is listed twice")
 		case sign < 0 && left[d] < req.Milli:
 			return refuse("has %g left, less than the %g requested", left[d], req.Milli)
-		case sign > 0 && left[d]+req.Milli > wholeGPU*(1+releaseSlack):
+		case sign > 0 && left[d]+req.Milli > wholeDevice*(1+releaseSlack):
 			return refuse("has %g left, and %g more would be more than a device", left[d], req.Milli)
 		}
 	}
@@ -507,7 +508,7 @@ func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) e
 	}
 
 	for _, d := range devices {
-		left[d] = min(left[d]+float64(float64(sign)*req.Milli), wholeGPU)
+		left[d] = min(left[d]+float64(float64(sign)*req.Milli), wholeDevice)
 	}
 	if req.Milli != math.Trunc(req.Milli) {
 		s.fractional = true
@@ -523,18 +524,18 @@ func (s *GPUState) move(row int, req *GPURequest, devices []int32, sign int32) e
 
 // CanHost reports whether a row can host a request that leaves nothing below 0:
 // it has the CPU, a model that is allowed, and enough devices with enough left.
-// No row can host a request with a bad amount, see [GPUState.Place].
-func (s *GPUState) CanHost(row int, req *GPURequest, cpuLeft float64) bool {
+// No row can host a request with a bad amount, see [State.Place].
+func (s *State) CanHost(row int, req *Request, cpuLeft float64) bool {
 	live(s != nil)
 	if req == nil {
-		panic(panicGPUNil)
+		panic(panicOperand)
 	}
 	s.row(row)
 	return req.valid() && s.canHost(row, req, cpuLeft)
 }
 
 // canHost is CanHost for a valid request.
-func (s *GPUState) canHost(row int, req *GPURequest, cpuLeft float64) bool {
+func (s *State) canHost(row int, req *Request, cpuLeft float64) bool {
 	r := s.row(row)
 	if !(cpuLeft >= req.CPU) {
 		return false
@@ -555,19 +556,19 @@ func (s *GPUState) canHost(row int, req *GPURequest, cpuLeft float64) bool {
 }
 
 // Fit sets dst to the rows, of those in rows, that can host a request, see
-// [GPUState.CanHost]; a nil mask stands for all of them. cpuLeft has an element
-// per row. dst is resized, and may be rows. [GPUState.Rejections] says why rows
+// [State.CanHost]; a nil mask stands for all of them. cpuLeft has an element
+// per row. dst is resized, and may be rows. [State.Rejections] says why rows
 // are missing, and the error of a scorer what is wrong with a request.
-func (s *GPUState) Fit(dst *vector.Mask, req *GPURequest, cpuLeft []float64, rows *vector.Mask) {
+func (s *State) Fit(dst *vector.Mask, req *Request, cpuLeft []float64, rows *vector.Mask) {
 	live(s != nil)
 	switch {
 	case req == nil:
-		panic(panicGPUNil)
+		panic(panicOperand)
 	case dst == nil:
 		panic(panicMask)
 	}
 	if len(cpuLeft) != len(s.rows) || rows != nil && rows.Len() != len(s.rows) {
-		panic(panicGPUShape)
+		panic(panicShape)
 	}
 	switch {
 	case !req.valid():
@@ -602,7 +603,7 @@ const fewRows = 16
 
 // keepFew is keepFitting for few rows of all. Nobody can foresee what a row
 // fails in, so it looks at all amounts.
-func (s *GPUState) keepFew(dst []uint64, g *kernel.GPURows, req *GPURequest) {
+func (s *State) keepFew(dst []uint64, g *kernel.GPURows, req *Request) {
 	choosy := req.choosy()
 	for w, word := range dst {
 		for rest := word; rest != 0; rest &= rest - 1 {
@@ -626,7 +627,7 @@ func (s *GPUState) keepFew(dst []uint64, g *kernel.GPURows, req *GPURequest) {
 
 // columns sets the columns of g, and what a row needs to host a request but for
 // the model. It reports false when the summary doesn't tell.
-func (s *GPUState) columns(g *kernel.GPURows, req *GPURequest, cpuLeft []float64) bool {
+func (s *State) columns(g *kernel.GPURows, req *Request, cpuLeft []float64) bool {
 	g.CPU, g.NeedCPU = cpuLeft, req.CPU
 	g.Total = s.summary.Column(0)
 	g.Classes = s.classes
@@ -645,7 +646,7 @@ func (s *GPUState) columns(g *kernel.GPURows, req *GPURequest, cpuLeft []float64
 
 // keepFitting clears the bits of the rows that can't host a request, from row lo
 // on, a multiple of 64. columns has set g.
-func (s *GPUState) keepFitting(dst []uint64, lo int, g *kernel.GPURows, req *GPURequest) {
+func (s *State) keepFitting(dst []uint64, lo int, g *kernel.GPURows, req *Request) {
 	hi := min(lo+len(dst)*kernel.Block, len(s.rows))
 	kernel.MaskGE(dst, g.CPU[lo:hi], dst, g.NeedCPU)
 	kernel.MaskGE(dst, g.Enough[lo:hi], dst, g.NeedMilli)
@@ -663,10 +664,10 @@ func (s *GPUState) keepFitting(dst []uint64, lo int, g *kernel.GPURows, req *GPU
 }
 
 // eachHost calls f for the selected rows that can host a request.
-func (s *GPUState) eachHost(rows []uint64, req *GPURequest, cpuLeft []float64, f func(row int)) {
+func (s *State) eachHost(rows []uint64, req *Request, cpuLeft []float64, f func(row int)) {
 	var g kernel.GPURows
 	if !s.columns(&g, req, cpuLeft) {
-		eachSelected(len(s.rows), rows, func(row int) {
+		kernel.EachRow(len(s.rows), rows, func(row int) {
 			if s.canHost(row, req, cpuLeft[row]) {
 				f(row)
 			}
@@ -685,15 +686,15 @@ func (s *GPUState) eachHost(rows []uint64, req *GPURequest, cpuLeft []float64, f
 			}
 		}
 		s.keepFitting(hosts, lo, &g, req)
-		eachSelected(n, hosts, func(i int) { f(lo + i) })
+		kernel.EachRow(n, hosts, func(i int) { f(lo + i) })
 	}
 }
 
 // clearOthers sets the scores of the selected rows whose model is not allowed
 // to 0.
-func (s *GPUState) clearOthers(dst []float64, req *GPURequest, rows []uint64) {
+func (s *State) clearOthers(dst []float64, req *Request, rows []uint64) {
 	if req.choosy() {
-		eachSelected(len(s.rows), rows, func(row int) {
+		kernel.EachRow(len(s.rows), rows, func(row int) {
 			if !allows(req.Models, s.rows[row].model) {
 				dst[row] = 0
 			}
@@ -702,9 +703,9 @@ func (s *GPUState) clearOthers(dst []float64, req *GPURequest, rows []uint64) {
 }
 
 // Clone returns a copy of s with a log of its own.
-func (s *GPUState) Clone() *GPUState {
+func (s *State) Clone() *State {
 	live(s != nil)
-	c := new(GPUState)
+	c := new(State)
 	c.CopyFrom(s)
 	return c
 }
@@ -713,7 +714,7 @@ func (s *GPUState) Clone() *GPUState {
 // same source costs only the rows that changed in between, unless nodes came,
 // went or changed their number of devices, and then only those count as changed
 // in s.
-func (s *GPUState) CopyFrom(src *GPUState) {
+func (s *State) CopyFrom(src *State) {
 	live(s != nil && src != nil)
 	if s == src {
 		return
@@ -734,7 +735,7 @@ func (s *GPUState) CopyFrom(src *GPUState) {
 // copyChanges copies the devices and pods of the rows of src that changed since
 // the last copy. It reports false, having done nothing, when it does not know
 // them all or they are in other places.
-func (s *GPUState) copyChanges(src *GPUState) bool {
+func (s *State) copyChanges(src *State) bool {
 	if s.copied.from != src || s.copied.own != s.Version() || s.copied.layout != src.layout {
 		return false
 	}

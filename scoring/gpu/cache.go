@@ -1,27 +1,30 @@
-package scoring
+package gpu
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/internal/scorecache"
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
-// GPUQuery asks a [GPUCache] about one pod.
-type GPUQuery struct {
-	Request GPURequest            // of the pod
+// Query asks a [Cache] about one pod.
+type Query struct {
+	Request Request               // of the pod
 	Amounts vector.ResourceVector // of the pod, which have to fit into Free by the rule of [vector.Fit]
 
 	// Free is what is left of every node. Its column [vectormap.CPU] is what
 	// scorers take as what is left of the CPU.
 	Free *vector.Matrix
 
-	GPUs *GPUState    // of the same rows
+	GPUs *State       // of the same rows
 	Rows *vector.Mask // to choose from; nil means all
 }
 
-// GPUCache is a [Cache] for scorers of GPUs, with all that is said there: the
+// Cache is a [scoring.Cache] for scorers of GPUs, with all that is said there: the
 // sources of changes are Free and GPUs. The full pass that it equals is
 //
 //	cpuLeft := q.Free.Column(vectormap.CPU)
@@ -33,19 +36,25 @@ type GPUQuery struct {
 //
 // The devices are then chosen by the scorer's ChooseDevices. A [BestFit] that is
 // not raw counts as a normalized term.
-type GPUCache struct {
-	scorer GPUScorer
+type Cache struct {
+	scorer Scorer
 	spread *BestFit // scorer, if its scores are to be spread
-	query  GPUQuery // at hand
+	query  Query    // at hand
 	engine *scorecache.Engine
 }
 
-// NewGPUCache returns an empty cache for a scorer.
-func NewGPUCache(scorer GPUScorer, options CacheOptions) *GPUCache {
+const (
+	panicQuery  = "gpu: nil query"
+	panicScorer = "gpu: nil scorer"
+	panicMatrix = "gpu: nil matrix"
+)
+
+// NewCache returns an empty cache for a scorer.
+func NewCache(scorer Scorer, options scoring.CacheOptions) *Cache {
 	if scorer == nil {
 		panic(panicScorer)
 	}
-	c, terms := &GPUCache{scorer: scorer}, 0
+	c, terms := &Cache{scorer: scorer}, 0
 	if p, ok := scorer.(*BestFit); ok && !p.raw {
 		raw := *p
 		raw.raw = true
@@ -55,73 +64,73 @@ func NewGPUCache(scorer GPUScorer, options CacheOptions) *GPUCache {
 	return c
 }
 
-// Best is [Cache.Best].
-func (c *GPUCache) Best(q *GPUQuery, tie vector.Tie) (row int, score float64, err error) {
+// Best is [scoring.Cache.Best].
+func (c *Cache) Best(q *Query, tie vector.Tie) (row int, score float64, err error) {
 	live(c != nil)
 	if q == nil {
 		panic(panicQuery)
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.Best((*gpuCacheQuery)(c), tie)
+	return c.engine.Best((*cacheQuery)(c), tie)
 }
 
-// TopK is [Cache.TopK].
-func (c *GPUCache) TopK(dst []int32, q *GPUQuery, k int, tie vector.Tie) ([]int32, error) {
+// TopK is [scoring.Cache.TopK].
+func (c *Cache) TopK(dst []int32, q *Query, k int, tie vector.Tie) ([]int32, error) {
 	live(c != nil)
 	if q == nil {
 		panic(panicQuery)
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.TopK(dst, (*gpuCacheQuery)(c), k, tie)
+	return c.engine.TopK(dst, (*cacheQuery)(c), k, tie)
 }
 
-// Scores is [Cache.Scores].
-func (c *GPUCache) Scores(q *GPUQuery) (scores []float64, feasible *vector.Mask, err error) {
+// Scores is [scoring.Cache.Scores].
+func (c *Cache) Scores(q *Query) (scores []float64, feasible *vector.Mask, err error) {
 	live(c != nil)
 	if q == nil {
 		panic(panicQuery)
 	}
 	c.query = *q
 	defer c.done()
-	return c.engine.All((*gpuCacheQuery)(c))
+	return c.engine.All((*cacheQuery)(c))
 }
 
 // Stats returns the counts.
-func (c *GPUCache) Stats() CacheStats {
+func (c *Cache) Stats() scoring.CacheStats {
 	live(c != nil)
 	return c.engine.Stats()
 }
 
-// Reset is [Cache.Reset].
-func (c *GPUCache) Reset() {
+// Reset is [scoring.Cache.Reset].
+func (c *Cache) Reset() {
 	live(c != nil)
 	c.engine.Reset()
 }
 
 // done lets go of the query.
-func (c *GPUCache) done() { c.query = GPUQuery{} }
+func (c *Cache) done() { c.query = Query{} }
 
-// gpuCacheQuery is the query of a cache as the engine sees it.
-type gpuCacheQuery GPUCache
+// cacheQuery is the query of a cache as the engine sees it.
+type cacheQuery Cache
 
-func (c *gpuCacheQuery) Operands() (sources scorecache.Sources, n int, rows *vector.Mask, err error) {
+func (c *cacheQuery) Operands() (sources scorecache.Sources, n int, rows *vector.Mask, err error) {
 	q := &c.query
 	switch {
 	case q.GPUs == nil:
-		panic(panicGPUNil)
+		panic(panicOperand)
 	case q.Free == nil:
 		panic(panicMatrix)
 	}
 	n = q.GPUs.Rows()
 	if q.Free.Rows() != n || q.Free.Cols() < max(len(q.Amounts), vectormap.CPU+1) || q.Rows != nil && q.Rows.Len() != n {
-		return sources, 0, nil, vector.ErrShape
+		return sources, 0, nil, fmt.Errorf("gpu: the query's operands have different numbers of rows, or too few columns: %w", vector.ErrShape)
 	}
 	return scorecache.Sources{q.Free, q.GPUs}, n, q.Rows, nil
 }
 
-func (c *gpuCacheQuery) AppendKey(key []uint64) []uint64 {
+func (c *cacheQuery) AppendKey(key []uint64) []uint64 {
 	q := &c.query.Request
 	key = append(key, math.Float64bits(q.CPU), uint64(q.Count), math.Float64bits(q.Milli), uint64(len(q.Models)))
 	for _, m := range q.Models {
@@ -130,19 +139,19 @@ func (c *gpuCacheQuery) AppendKey(key []uint64) []uint64 {
 	return scorecache.AppendBits(key, c.query.Amounts)
 }
 
-func (c *gpuCacheQuery) Fit(rows *vector.Mask) {
+func (c *cacheQuery) Fit(rows *vector.Mask) {
 	q := &c.query
 	vector.FitAmong(rows, q.Free, q.Amounts, rows)
 	q.GPUs.Fit(rows, &q.Request, q.Free.Column(vectormap.CPU), rows)
 }
 
-func (c *gpuCacheQuery) Score(dst []float64, _ int, rows *vector.Mask) error {
+func (c *cacheQuery) Score(dst []float64, _ int, rows *vector.Mask) error {
 	q := &c.query
 	return c.scorer.ScoreBatch(dst, &q.Request, q.Free.Column(vectormap.CPU), q.GPUs, rows)
 }
 
-func (c *gpuCacheQuery) Combine(dst []float64, terms [][]float64, rows *vector.Mask) {
-	eachSelected(len(dst), rows.Words(), func(row int) { dst[row] = terms[0][row] })
+func (c *cacheQuery) Combine(dst []float64, terms [][]float64, rows *vector.Mask) {
+	kernel.EachRow(len(dst), rows.Words(), func(row int) { dst[row] = terms[0][row] })
 	q := &c.query
 	c.spread.spread(dst, rows.Words(), &q.Request, q.Free.Column(vectormap.CPU), q.GPUs)
 }

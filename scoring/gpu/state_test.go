@@ -1,4 +1,4 @@
-package scoring_test
+package gpu_test
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 )
 
 func TestNewGPUStateClamps(t *testing.T) {
 	inf := math.Inf(1)
-	gpus := scoring.NewGPUState([]scoring.GPUNode{{Model: -1, Left: []float64{math.NaN(), -1, 1001, inf, -inf, 0, 1000, 0.5}}})
+	gpus := gpu.NewState([]gpu.Node{{Model: -1, Left: []float64{math.NaN(), -1, 1001, inf, -inf, 0, 1000, 0.5}}})
 	if got, want := gpus.Devices(0), []float64{0, 0, 0, 0, 0, 0, 1000, 0.5}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -26,46 +26,46 @@ func TestNewGPUStateClamps(t *testing.T) {
 
 func TestNewGPUStatePanics(t *testing.T) {
 	for _, pods := range [][]int32{{-1}, {0, 0, 1}} {
-		if got, want := recovered(func() { scoring.NewGPUState([]scoring.GPUNode{{Left: []float64{1000}, Pods: pods}}) }),
-			"scoring: pods of a class that the node can't hold"; got != want {
+		if got, want := recovered(func() { gpu.NewState([]gpu.Node{{Left: []float64{1000}, Pods: pods}}) }),
+			"gpu: pods of a class that the node can't hold"; got != want {
 			t.Errorf("%v: got %v, want %v", pods, got, want)
 		}
-		gpus := scoring.NewGPUState([]scoring.GPUNode{{Left: []float64{500}}})
+		gpus := gpu.NewState([]gpu.Node{{Left: []float64{500}}})
 		version := gpus.Version()
-		bad := scoring.GPUNode{Left: []float64{1000}, Pods: pods}
+		bad := gpu.Node{Left: []float64{1000}, Pods: pods}
 		if recovered(func() { gpus.AppendNode(bad) }) == nil || recovered(func() { gpus.SetNode(0, bad) }) == nil ||
 			gpus.Version() != version || gpus.Rows() != 1 || gpus.Total(0) != 500 {
 			t.Errorf("%v: a bad node changes the state", pods)
 		}
 	}
-	gpus := scoring.NewGPUState([]scoring.GPUNode{{}})
+	gpus := gpu.NewState([]gpu.Node{{}})
 	for name, f := range map[string]func(){
 		"Devices":  func() { gpus.Devices(1) },
 		"Model":    func() { gpus.Model(-1) },
 		"Total":    func() { gpus.Total(1) },
 		"Pods":     func() { gpus.Pods(1) },
-		"Place":    func() { gpus.Place(1, &scoring.GPURequest{}, nil) },
-		"SetNode":  func() { gpus.SetNode(1, scoring.GPUNode{}) },
+		"Place":    func() { gpus.Place(1, &gpu.Request{}, nil) },
+		"SetNode":  func() { gpus.SetNode(1, gpu.Node{}) },
 		"Remove":   func() { gpus.RemoveRow(-1) },
-		"CanHost":  func() { gpus.CanHost(1, &scoring.GPURequest{}, 0) },
-		"zero":     func() { new(scoring.GPUState).Devices(0) },
-		"negative": func() { gpus.Release(-1, &scoring.GPURequest{}, nil) },
+		"CanHost":  func() { gpus.CanHost(1, &gpu.Request{}, 0) },
+		"zero":     func() { new(gpu.State).Devices(0) },
+		"negative": func() { gpus.Release(-1, &gpu.Request{}, nil) },
 	} {
-		if got, want := recovered(f), "scoring: row out of range"; got != want {
+		if got, want := recovered(f), "gpu: row out of range"; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
 	var fit vector.Mask
 	for name, f := range map[string]func(){
-		"Fit, cpu":  func() { gpus.Fit(&fit, &scoring.GPURequest{}, nil, nil) },
-		"Fit, rows": func() { gpus.Fit(&fit, &scoring.GPURequest{}, []float64{1}, vector.NewMask(2)) },
+		"Fit, cpu":  func() { gpus.Fit(&fit, &gpu.Request{}, nil, nil) },
+		"Fit, rows": func() { gpus.Fit(&fit, &gpu.Request{}, []float64{1}, vector.NewMask(2)) },
 		"Phi":       func() { gpuT3(t).Phi(0, nil, gpus) },
 		"PhiBatch":  func() { gpuT3(t).PhiBatch(nil, []float64{1}, gpus, nil) },
-		"Reject":    func() { gpus.Rejections(&scoring.GPURequest{}, nil, nil) },
-		"Reject 2":  func() { gpus.Rejections(&scoring.GPURequest{}, []float64{1}, vector.NewMask(2)) },
+		"Reject":    func() { gpus.Rejections(&gpu.Request{}, nil, nil) },
+		"Reject 2":  func() { gpus.Rejections(&gpu.Request{}, []float64{1}, vector.NewMask(2)) },
 		"FBatch":    func() { gpuT3(t).FBatch([]float64{1}, []float64{1}, gpus, vector.NewMask(2)) },
 	} {
-		if got, want := recovered(f), "scoring: operands have different numbers of rows"; got != want {
+		if got, want := recovered(f), "gpu: operands have different numbers of rows"; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
@@ -80,7 +80,7 @@ func recovered(f func()) (value any) {
 
 // TestPlaceRefuses checks that a refusal names the device and changes nothing.
 func TestPlaceRefuses(t *testing.T) {
-	type request = scoring.GPURequest
+	type request = gpu.Request
 	share, pair := request{Count: 1, Milli: 400}, request{Count: 2, Milli: 1000}
 	for _, test := range []struct {
 		name    string
@@ -100,25 +100,25 @@ func TestPlaceRefuses(t *testing.T) {
 		{"too much", true, share, []int32{3}, "row 0: device 3 has 700 left, and 400 more would be more than a device"},
 		{"many times", true, request{Count: 9, Milli: 1}, slices.Repeat([]int32{2}, 9), "row 0: device 2 is listed twice"},
 		{"no pod", true, request{Count: 2, Milli: 100}, []int32{2, 3}, "row 0: device 2 holds no pod of this class, like the whole node"},
-		{"bad cpu", false, request{CPU: math.NaN(), Count: 1}, []int32{0}, "request: cpu: bad amount NaN"},
-		{"bad count", false, request{Count: -1}, nil, "request: gpu: bad amount -1"},
-		{"bad share", true, request{Count: 1, Milli: math.Inf(1)}, []int32{0}, "request: gpu: bad amount +Inf, must be more than 0 and at most 1000 thousandths of each device"},
-		{"no share", false, request{Count: 2}, []int32{0, 1}, "request: gpu: bad amount 0, must be more than 0 and at most 1000 thousandths of each device"},
-		{"large share", false, request{Count: 1, Milli: 1000.5}, []int32{0}, "request: gpu: bad amount 1000.5, must be more than 0 and at most 1000 thousandths of each device"},
-		{"part without device", false, request{Milli: -1}, nil, "request: gpu: bad amount -1"},
+		{"bad cpu", false, request{CPU: math.NaN(), Count: 1}, []int32{0}, "request: cpu: amount NaN must be finite and not negative"},
+		{"bad count", false, request{Count: -1}, nil, "request: gpu: amount -1 must be finite and not negative"},
+		{"bad share", true, request{Count: 1, Milli: math.Inf(1)}, []int32{0}, "request: gpu: amount +Inf must be more than 0 and at most 1000 thousandths of each device"},
+		{"no share", false, request{Count: 2}, []int32{0, 1}, "request: gpu: amount 0 must be more than 0 and at most 1000 thousandths of each device"},
+		{"large share", false, request{Count: 1, Milli: 1000.5}, []int32{0}, "request: gpu: amount 1000.5 must be more than 0 and at most 1000 thousandths of each device"},
+		{"part without device", false, request{Milli: -1}, nil, "request: gpu: amount -1 must be finite and not negative"},
 	} {
 		left, pods := []float64{1000, 1000, 300, 700}, []int32{1, 0, 0, 0, 0}
-		gpus := scoring.NewGPUState([]scoring.GPUNode{{Left: left, Pods: pods}})
+		gpus := gpu.NewState([]gpu.Node{{Left: left, Pods: pods}})
 		version, move := gpus.Version(), gpus.Place
 		if test.release {
 			move = gpus.Release
 		}
 		err := move(0, &test.req, test.devices)
-		if err == nil || err.Error() != "scoring: "+test.want {
+		if err == nil || err.Error() != "gpu: "+test.want {
 			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
 		}
-		var refused *scoring.DeviceError
-		if !errors.As(err, &refused) && !errors.Is(err, scoring.ErrBadAmount) {
+		var refused *gpu.DeviceError
+		if !errors.As(err, &refused) && !errors.Is(err, vector.ErrNotRepresentable) {
 			t.Errorf("%s: %T", test.name, err)
 		}
 		if !slices.Equal(gpus.Devices(0), left) || !slices.Equal(gpus.Pods(0), pods) || gpus.Version() != version {
@@ -129,7 +129,7 @@ func TestPlaceRefuses(t *testing.T) {
 
 // TestManyClasses has nodes of so many devices that classes share a bit.
 func TestManyClasses(t *testing.T) {
-	clustering := gpuCompile(t, scoring.CompileGPUClustering, scoring.GPUClusteringConfig{GPU: 1e6})
+	clustering := gpuCompile(t, gpu.CompileClustering, gpu.ClusteringConfig{GPU: 1e6})
 	pods := func(classes ...int) []int32 {
 		n := make([]int32, 81)
 		for _, c := range classes {
@@ -138,21 +138,21 @@ func TestManyClasses(t *testing.T) {
 		return n
 	}
 	left := gpuDevices(80, 1000)
-	testGPUCases(t, "64 devices", clustering, scoring.GPURequest{Count: 64, Milli: 1000},
+	testGPUCases(t, "64 devices", clustering, gpu.Request{Count: 64, Milli: 1000},
 		gpuCase{0, left, pods(), 48, -1},
 		gpuCase{0, left, pods(64), 98, -1},
 		gpuCase{0, left, pods(64, 80), 73, -1},
 		gpuCase{0, left, pods(63), 23, -1},
 		gpuCase{0, left, pods(1, 64), 73, -1})
-	testGPUCases(t, "share", clustering, scoring.GPURequest{Count: 1, Milli: 1},
+	testGPUCases(t, "share", clustering, gpu.Request{Count: 1, Milli: 1},
 		gpuCase{0, left, pods(63, 64), 23, -1},
 		gpuCase{0, left, pods(0, 64), 73, -1})
-	gpus := scoring.NewGPUState([]scoring.GPUNode{{Left: left}})
+	gpus := gpu.NewState([]gpu.Node{{Left: left}})
 	var list []int32
 	for d := range int32(64) {
 		list = append(list, d)
 	}
-	req := scoring.GPURequest{Count: 64, Milli: 1}
+	req := gpu.Request{Count: 64, Milli: 1}
 	score := func() float64 {
 		x, err := clustering.Score(0, &req, []float64{0}, gpus)
 		if err != nil {
@@ -175,15 +175,15 @@ func TestManyClasses(t *testing.T) {
 	}
 }
 
-// TestGPUErrors checks that bad operands are refused before anything is written.
-func TestGPUErrors(t *testing.T) {
+// TestErrors checks that bad operands are refused before anything is written.
+func TestErrors(t *testing.T) {
 	w := newGPUWorld(t, testkit.Rand(1), 70)
-	good := scoring.GPURequest{CPU: 1, Count: 1, Milli: 1}
+	good := gpu.Request{CPU: 1, Count: 1, Milli: 1}
 	n, nan := len(w.nodes), math.NaN()
 	for _, test := range []struct {
 		name    string
 		dst     int
-		req     scoring.GPURequest
+		req     gpu.Request
 		cpuLeft []float64
 		rows    *vector.Mask
 		want    error
@@ -192,12 +192,12 @@ func TestGPUErrors(t *testing.T) {
 		{"short cpu", n, good, w.cpuLeft[1:], nil, vector.ErrShape},
 		{"long cpu", n, good, append(w.cpuLeft, 1), nil, vector.ErrShape},
 		{"mask", n, good, w.cpuLeft, vector.NewMask(n + 1), vector.ErrShape},
-		{"cpu", n, scoring.GPURequest{CPU: -1}, w.cpuLeft, nil, scoring.ErrBadAmount},
-		{"count", n, scoring.GPURequest{Count: -1}, w.cpuLeft, nil, scoring.ErrBadAmount},
-		{"milli", n, scoring.GPURequest{Count: 1, Milli: nan}, w.cpuLeft, nil, scoring.ErrBadAmount},
-		{"no milli", n, scoring.GPURequest{Count: 2}, w.cpuLeft, nil, scoring.ErrBadAmount},
-		{"large milli", n, scoring.GPURequest{Count: 1, Milli: 2000}, w.cpuLeft, nil, scoring.ErrBadAmount},
-		{"milli of no device", n, scoring.GPURequest{Milli: nan}, w.cpuLeft, nil, scoring.ErrBadAmount},
+		{"cpu", n, gpu.Request{CPU: -1}, w.cpuLeft, nil, vector.ErrNotRepresentable},
+		{"count", n, gpu.Request{Count: -1}, w.cpuLeft, nil, vector.ErrNotRepresentable},
+		{"milli", n, gpu.Request{Count: 1, Milli: nan}, w.cpuLeft, nil, vector.ErrNotRepresentable},
+		{"no milli", n, gpu.Request{Count: 2}, w.cpuLeft, nil, vector.ErrNotRepresentable},
+		{"large milli", n, gpu.Request{Count: 1, Milli: 2000}, w.cpuLeft, nil, vector.ErrNotRepresentable},
+		{"milli of no device", n, gpu.Request{Milli: nan}, w.cpuLeft, nil, vector.ErrNotRepresentable},
 	} {
 		for _, g := range w.scorers(t) {
 			dst := make([]float64, test.dst)
@@ -220,7 +220,7 @@ func TestGPUErrors(t *testing.T) {
 				t.Errorf("%s, %s: devices %v", g.name, test.name, got)
 			}
 		}
-		if test.want != scoring.ErrBadAmount {
+		if test.want != vector.ErrNotRepresentable {
 			continue
 		}
 		fit := new(vector.Mask)
@@ -244,8 +244,8 @@ func allRows(n int) *vector.Mask {
 	return m
 }
 
-// TestGPUConfigErrors checks the paths of what is wrong with a configuration.
-func TestGPUConfigErrors(t *testing.T) {
+// TestConfigErrors checks the paths of what is wrong with a configuration.
+func TestConfigErrors(t *testing.T) {
 	m, nan := gpuMap(t), math.NaN()
 	err := func(_ any, err error) error { return err }
 	for _, test := range []struct {
@@ -253,18 +253,18 @@ func TestGPUConfigErrors(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"no typical pods", err(scoring.CompileFGD(scoring.FGDConfig{}, m)), "typical"},
-		{"size", err(scoring.CompileDotProduct(scoring.DotProductConfig{Size: scoring.NodeSize{CPU: -1, GPU: nan}}, m)), "size.cpu size.gpu"},
-		{"size", err(scoring.CompileBestFit(scoring.BestFitConfig{Size: scoring.NodeSize{GPU: math.Inf(1)}}, m)), "size.gpu"},
-		{"size", err(scoring.CompileGPUClustering(scoring.GPUClusteringConfig{GPU: -1}, m)), "gpu"},
-		{"coverage", err(scoring.TypicalPods(nil, 0)), "coverage"},
-		{"coverage", err(scoring.TypicalPods(nil, nan)), "coverage"},
-		{"trace", err(scoring.TypicalPods([]scoring.TypicalPod{{}, {CPU: nan, Count: -1, Milli: -1, Pods: -1}}, 1)), "trace[1].count trace[1].cpu trace[1].milli trace[1].pods"},
-		{"part of no size", err(scoring.TypicalPods([]scoring.TypicalPod{{Count: 1}, {Count: 1, Milli: 1001}, {Milli: 1001}}, 1)), "trace[0].milli trace[1].milli"},
-		{"weights of a trace", err(scoring.TypicalPods([]scoring.TypicalPod{{Weight: 1}, {Weight: 1, Pods: 1}}, 1)), "trace[0].pods"},
-		{"list", err(scoring.WeightedPods([]scoring.TypicalPod{{Weight: nan}, {Weight: -1}})), "list[0].weight list[1].weight"},
-		{"list of no size", err(scoring.WeightedPods([]scoring.TypicalPod{{Count: 2, Weight: 1}})), "list[0].milli"},
-		{"pods of a list", err(scoring.WeightedPods([]scoring.TypicalPod{{Pods: 1}, {Pods: 1, Weight: 1}})), "list[0].weight"},
+		{"no typical pods", err(gpu.CompileFGD(gpu.FGDConfig{}, m)), "typical"},
+		{"size", err(gpu.CompileDotProduct(gpu.DotProductConfig{Size: gpu.NodeSize{CPU: -1, GPU: nan}}, m)), "size.cpu size.gpu"},
+		{"size", err(gpu.CompileBestFit(gpu.BestFitConfig{Size: gpu.NodeSize{GPU: math.Inf(1)}}, m)), "size.gpu"},
+		{"size", err(gpu.CompileClustering(gpu.ClusteringConfig{GPU: -1}, m)), "gpu"},
+		{"coverage", err(gpu.TypicalPods(nil, 0)), "coverage"},
+		{"coverage", err(gpu.TypicalPods(nil, nan)), "coverage"},
+		{"trace", err(gpu.TypicalPods([]gpu.TypicalPod{{}, {CPU: nan, Count: -1, Milli: -1, Pods: -1}}, 1)), "trace[1].count trace[1].cpu trace[1].milli trace[1].pods"},
+		{"part of no size", err(gpu.TypicalPods([]gpu.TypicalPod{{Count: 1}, {Count: 1, Milli: 1001}, {Milli: 1001}}, 1)), "trace[0].milli trace[1].milli"},
+		{"weights of a trace", err(gpu.TypicalPods([]gpu.TypicalPod{{Weight: 1}, {Weight: 1, Pods: 1}}, 1)), "trace[0].pods"},
+		{"list", err(gpu.WeightedPods([]gpu.TypicalPod{{Weight: nan}, {Weight: -1}})), "list[0].weight list[1].weight"},
+		{"list of no size", err(gpu.WeightedPods([]gpu.TypicalPod{{Count: 2, Weight: 1}})), "list[0].milli"},
+		{"pods of a list", err(gpu.WeightedPods([]gpu.TypicalPod{{Pods: 1}, {Pods: 1, Weight: 1}})), "list[0].weight"},
 	} {
 		if test.err == nil {
 			t.Errorf("%s: no error", test.name)
@@ -283,18 +283,18 @@ func TestGPUConfigErrors(t *testing.T) {
 func TestFGDWarns(t *testing.T) {
 	const want = "[typical: Invalid value: no pod that wants a GPU: all nodes score alike]"
 	for _, test := range []struct {
-		list []scoring.TypicalPod
+		list []gpu.TypicalPod
 		want string
 	}{
 		{nil, want},
-		{[]scoring.TypicalPod{{CPU: 1}}, want},
-		{[]scoring.TypicalPod{{CPU: 1}, {Count: 1, Milli: 1}}, "[]"},
+		{[]gpu.TypicalPod{{CPU: 1}}, want},
+		{[]gpu.TypicalPod{{CPU: 1}, {Count: 1, Milli: 1}}, "[]"},
 	} {
-		typical, err := scoring.TypicalPods(test.list, 1)
+		typical, err := gpu.TypicalPods(test.list, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fgd := gpuCompile(t, scoring.CompileFGD, scoring.FGDConfig{Typical: typical})
+		fgd := gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: typical})
 		if got := fmt.Sprint(fgd.Warnings()); got != test.want {
 			t.Errorf("%v: %s, want %s", test.list, got, test.want)
 		}
@@ -303,7 +303,7 @@ func TestFGDWarns(t *testing.T) {
 
 // TestTypicalOrder checks which kinds are taken where the counts are equal.
 func TestTypicalOrder(t *testing.T) {
-	type pod = scoring.TypicalPod
+	type pod = gpu.TypicalPod
 	first := pod{CPU: 2, Count: 2, Milli: 2, Spec: "B|A", Models: []int32{1, 0}}
 	with := func(change func(p *pod)) pod {
 		p := first
@@ -322,7 +322,7 @@ func TestTypicalOrder(t *testing.T) {
 	trace := slices.Clone(want)
 	slices.Reverse(trace)
 	for covered := 1; covered <= len(want); covered++ {
-		typical, err := scoring.TypicalPods(trace, float64(covered+1)/8)
+		typical, err := gpu.TypicalPods(trace, float64(covered+1)/8)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,8 +339,8 @@ func TestTypicalOrder(t *testing.T) {
 	}
 }
 
-// TestGPUAllocs checks what is promised not to allocate.
-func TestGPUAllocs(t *testing.T) {
+// TestAllocs checks what is promised not to allocate.
+func TestAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
@@ -355,7 +355,7 @@ func TestGPUAllocs(t *testing.T) {
 	rows, fit := vector.NewMask(n), vector.NewMask(n)
 	rows.SetAll()
 	clone := gpus.Clone()
-	for _, req := range []scoring.GPURequest{
+	for _, req := range []gpu.Request{
 		{CPU: 1000, Count: 1, Milli: 500}, {CPU: 1000, Count: 2, Milli: 500.5}, {CPU: 1000, Count: 8, Milli: 1000, Models: []int32{1, 2}}, {CPU: 1000},
 	} {
 		check := func(name string, f func()) {
@@ -391,7 +391,7 @@ func TestGPUAllocs(t *testing.T) {
 }
 
 // tightestFit returns the first devices with enough left, as many as asked for.
-func tightestFit(gpus *scoring.GPUState, row int, req scoring.GPURequest, buf []int32) []int32 {
+func tightestFit(gpus *gpu.State, row int, req gpu.Request, buf []int32) []int32 {
 	buf = buf[:0]
 	for d, x := range gpus.Devices(row) {
 		if x >= req.Milli && len(buf) < req.Count {
@@ -401,8 +401,8 @@ func tightestFit(gpus *scoring.GPUState, row int, req scoring.GPURequest, buf []
 	return buf
 }
 
-// TestGPUExplain checks that the parts add up, and the words of one table.
-func TestGPUExplain(t *testing.T) {
+// TestExplain checks that the parts add up, and the words of one table.
+func TestExplain(t *testing.T) {
 	w := newGPUWorld(t, testkit.Rand(7), 40)
 	for _, q := range w.requests {
 		for _, g := range w.scorers(t) {

@@ -1,10 +1,10 @@
-package scoring_test
+package gpu_test
 
 import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -15,7 +15,7 @@ func TestFGDOfManyAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	typical, err := scoring.TypicalPods([]scoring.TypicalPod{
+	typical, err := gpu.TypicalPods([]gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Pods: 40},
 		{CPU: 8000, Count: 1, Milli: 1000, Pods: 30},
 		{CPU: 12000, Count: 1, Milli: 300, Models: []int32{1}, Spec: "B", Pods: 20},
@@ -25,11 +25,11 @@ func TestFGDOfManyAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fgd, err := scoring.CompileFGD(scoring.FGDConfig{Typical: typical}, m)
+	fgd, err := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := make([]scoring.GPUNode, 700)
+	nodes := make([]gpu.Node, 700)
 	cpuLeft := make([]float64, len(nodes))
 	for i := range nodes {
 		nodes[i].Model = int32(r.IntN(4) - 1)
@@ -42,8 +42,8 @@ func TestFGDOfManyAlike(t *testing.T) {
 		}
 		cpuLeft[i] = float64(r.IntN(5) * 8000)
 	}
-	gpus := scoring.NewGPUState(nodes)
-	for _, req := range []scoring.GPURequest{
+	gpus := gpu.NewState(nodes)
+	for _, req := range []gpu.Request{
 		{CPU: 4000},
 		{CPU: 4000, Count: 1, Milli: 300},
 		{Count: 1, Milli: 999, Models: []int32{0, 2}},

@@ -1,4 +1,4 @@
-package scoring
+package gpu
 
 // Exp is exp, for golden models.
 var Exp = exp

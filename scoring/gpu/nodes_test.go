@@ -1,4 +1,4 @@
-package scoring_test
+package gpu_test
 
 import (
 	"errors"
@@ -9,26 +9,27 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
-// TestGPUCacheFollowsNodes compares a cache with full passes while nodes come
+// TestCacheFollowsNodes compares a cache with full passes while nodes come
 // and go.
-func TestGPUCacheFollowsNodes(t *testing.T) {
-	for k, scorer := range gpuCacheScorers(t) {
+func TestCacheFollowsNodes(t *testing.T) {
+	for k, scorer := range scorers(t) {
 		t.Run(fmt.Sprintf("%d/%T", k, scorer), func(t *testing.T) {
 			r := testkit.Rand(uint64(k))
-			w := newGPUCacheWorld(t, r, k, scoring.CacheOptions{})
-			node := func() scoring.GPUNode {
-				n := scoring.GPUNode{Model: int32(r.IntN(3)) - 1, Left: make([]float64, r.IntN(12))}
+			w := newCacheWorld(t, r, k, scoring.CacheOptions{})
+			node := func() gpu.Node {
+				n := gpu.Node{Model: int32(r.IntN(3)) - 1, Left: make([]float64, r.IntN(12))}
 				for d := range n.Left {
 					n.Left[d] = float64(r.IntN(5) * 250)
 				}
 				return n
 			}
 			for range 400 {
-				switch n := w.rows(); {
+				switch n := w.Rows(); {
 				case n == 0 || r.IntN(4) == 0:
 					w.gpus.AppendNode(node())
 					w.free.AppendRow(w.amounts())
@@ -40,17 +41,17 @@ func TestGPUCacheFollowsNodes(t *testing.T) {
 				case r.IntN(3) == 0:
 					w.gpus.SetNode(r.IntN(n), node())
 				default:
-					w.change()
+					w.Change()
 				}
-				if w.mask != nil {
-					w.mask = nil
+				if w.Mask != nil {
+					w.Mask = nil
 				}
-				w.ask()
+				w.Ask()
 				w.query.Free, w.query.GPUs, w.query.Rows = w.free, w.gpus, nil
 				if w.query.Request.CPU < 0 {
 					continue
 				}
-				scores, feasible, err := w.full()
+				scores, feasible, err := w.Full()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -63,14 +64,14 @@ func TestGPUCacheFollowsNodes(t *testing.T) {
 	}
 }
 
-// TestGPUStateNodeAllocs lets nodes come and go for long: in the end there is
+// TestStateNodeAllocs lets nodes come and go for long: in the end there is
 // room.
-func TestGPUStateNodeAllocs(t *testing.T) {
+func TestStateNodeAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	gpus := scoring.NewGPUState(make([]scoring.GPUNode, 100))
-	node := scoring.GPUNode{Left: gpuDevices(8, 1000)}
+	gpus := gpu.NewState(make([]gpu.Node, 100))
+	node := gpu.Node{Left: gpuDevices(8, 1000)}
 	if got := testing.AllocsPerRun(2000, func() {
 		gpus.RemoveRow(gpus.Rows() / 2)
 		row := gpus.AppendNode(node)
@@ -81,8 +82,8 @@ func TestGPUStateNodeAllocs(t *testing.T) {
 	}
 }
 
-func TestGPURejections(t *testing.T) {
-	gpus := scoring.NewGPUState([]scoring.GPUNode{
+func TestRejections(t *testing.T) {
+	gpus := gpu.NewState([]gpu.Node{
 		{Model: 0, Left: []float64{1000, 1000}},
 		{Model: 0, Left: []float64{500, 700}},
 		{Model: 1, Left: []float64{500, 400}},
@@ -92,23 +93,23 @@ func TestGPURejections(t *testing.T) {
 	cpuLeft := []float64{8000, 8000, 2000, 2000, math.NaN()}
 	first := vector.NewMask(5)
 	first.Set(1)
-	type request = scoring.GPURequest
+	type request = gpu.Request
 	for _, test := range []struct {
 		name string
 		req  request
 		rows *vector.Mask
-		want scoring.GPURejections
+		want gpu.Rejections
 		text string
 	}{
-		{"whole", request{CPU: 4000, Count: 1, Milli: 1000}, nil, scoring.GPURejections{Rows: 5, Hosts: 1, CPU: 3, Devices: 3, Fragmented: 1},
+		{"whole", request{CPU: 4000, Count: 1, Milli: 1000}, nil, gpu.Rejections{Rows: 5, Hosts: 1, CPU: 3, Devices: 3, Fragmented: 1},
 			"1/5 nodes fit: 3 insufficient cpu, 3 without enough GPUs left (enough in pieces on 1)"},
-		{"model", request{Count: 1, Milli: 400, Models: []int32{1}}, nil, scoring.GPURejections{Rows: 5, Hosts: 1, CPU: 1, Model: 3, Devices: 1},
+		{"model", request{Count: 1, Milli: 400, Models: []int32{1}}, nil, gpu.Rejections{Rows: 5, Hosts: 1, CPU: 1, Model: 3, Devices: 1},
 			"1/5 nodes fit: 3 of another GPU model, 1 insufficient cpu, 1 without enough GPUs left"},
-		{"cpu", request{CPU: 9000, Models: []int32{7}}, nil, scoring.GPURejections{Rows: 5, CPU: 5}, "0/5 nodes fit: 5 insufficient cpu"},
-		{"some rows", request{Count: 2, Milli: 600}, first, scoring.GPURejections{Rows: 1, Devices: 1, Fragmented: 1},
+		{"cpu", request{CPU: 9000, Models: []int32{7}}, nil, gpu.Rejections{Rows: 5, CPU: 5}, "0/5 nodes fit: 5 insufficient cpu"},
+		{"some rows", request{Count: 2, Milli: 600}, first, gpu.Rejections{Rows: 1, Devices: 1, Fragmented: 1},
 			"0/1 nodes fit: 1 without enough GPUs left (enough in pieces on 1)"},
-		{"all fit", request{Count: 1, Milli: 100}, first, scoring.GPURejections{Rows: 1, Hosts: 1}, "1/1 nodes fit"},
-		{"bad", request{Count: 1}, nil, scoring.GPURejections{Rows: 5}, "0/5 nodes fit"},
+		{"all fit", request{Count: 1, Milli: 100}, first, gpu.Rejections{Rows: 1, Hosts: 1}, "1/1 nodes fit"},
+		{"bad", request{Count: 1}, nil, gpu.Rejections{Rows: 5}, "0/5 nodes fit"},
 	} {
 		got := gpus.Rejections(&test.req, cpuLeft, test.rows)
 		if got != test.want || got.String() != test.text {
@@ -130,7 +131,7 @@ func gpuAmountsMap(t *testing.T, opts ...vectormap.Option) *vectormap.ResourceVe
 	return m
 }
 
-func TestGPURequestOf(t *testing.T) {
+func TestRequestOf(t *testing.T) {
 	whole, milli := gpuAmountsMap(t, vectormap.FoldVendors()), gpuAmountsMap(t, vectormap.FoldVendors(), vectormap.Milli("gpu"))
 	apart := gpuAmountsMap(t, vectormap.NoFold())
 	column := func(name string, x float64) vector.ResourceVector {
@@ -140,8 +141,8 @@ func TestGPURequestOf(t *testing.T) {
 		return v
 	}
 	type amounts = vector.ResourceVector
-	type request = scoring.GPURequest
-	const mix = "scoring: request: gpu: bad amount %v, must be a whole number of GPUs, or less than one"
+	type request = gpu.Request
+	const mix = "gpu: request: gpu: amount %v must be a whole number of GPUs, or less than one"
 	for _, test := range []struct {
 		name string
 		m    *vectormap.ResourceVectorMap
@@ -162,13 +163,13 @@ func TestGPURequestOf(t *testing.T) {
 		{"MIG", apart, column("nvidia.com/mig-1g.5gb", 2), request{}, ""},
 		{"mix", whole, amounts{0, 0, 1.5}, request{}, fmt.Sprintf(mix, 1.5)},
 		{"mix in thousandths", milli, amounts{0, 0, 1500}, request{}, fmt.Sprintf(mix, 1500)},
-		{"both apart", apart, amounts{2: 1, 4: 1}, request{}, "scoring: request: amd.com/gpu: bad amount 1, must be 0 beside gpu"},
-		{"negative", whole, amounts{0, 0, -1}, request{}, "scoring: request: gpu: bad amount -1"},
-		{"infinite", whole, amounts{0, 0, math.Inf(1)}, request{}, "scoring: request: gpu: bad amount +Inf"},
-		{"many", whole, amounts{0, 0, 65537}, request{}, "scoring: request: gpu: bad amount 65537, must be at most 65536 GPUs"},
-		{"bad cpu", whole, amounts{math.NaN(), 0, 1}, request{}, "scoring: request: cpu: bad amount NaN"},
+		{"both apart", apart, amounts{2: 1, 4: 1}, request{}, "gpu: request: amd.com/gpu: amount 1 must be 0 beside gpu"},
+		{"negative", whole, amounts{0, 0, -1}, request{}, "gpu: request: gpu: amount -1 must be finite and not negative"},
+		{"infinite", whole, amounts{0, 0, math.Inf(1)}, request{}, "gpu: request: gpu: amount +Inf must be finite and not negative"},
+		{"many", whole, amounts{0, 0, 65537}, request{}, "gpu: request: gpu: amount 65537 must be at most 65536 GPUs"},
+		{"bad cpu", whole, amounts{math.NaN(), 0, 1}, request{}, "gpu: request: cpu: amount NaN must be finite and not negative"},
 	} {
-		got, err := scoring.GPURequestOf(test.m, test.v)
+		got, err := gpu.RequestOf(test.m, test.v)
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -176,17 +177,17 @@ func TestGPURequestOf(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(test.want) || text != test.err {
 			t.Errorf("%s: got %+v, %s, want %+v, %s", test.name, got, text, test.want, test.err)
 		}
-		var bad *scoring.BadAmountError
+		var bad *vector.AmountError
 		if err != nil && !errors.As(err, &bad) {
 			t.Errorf("%s: %T", test.name, err)
 		}
 	}
-	if _, err := scoring.GPURequestOf(whole, make(amounts, whole.Len()+1)); err != vector.ErrShape {
+	if _, err := gpu.RequestOf(whole, make(amounts, whole.Len()+1)); !errors.Is(err, vector.ErrShape) {
 		t.Errorf("too long: %v", err)
 	}
 }
 
-func TestGPUNodeOf(t *testing.T) {
+func TestNodeOf(t *testing.T) {
 	whole, milli := gpuAmountsMap(t, vectormap.FoldVendors()), gpuAmountsMap(t, vectormap.FoldVendors(), vectormap.Milli("gpu"))
 	type amounts = vector.ResourceVector
 	for _, test := range []struct {
@@ -199,11 +200,11 @@ func TestGPUNodeOf(t *testing.T) {
 		{"none", whole, amounts{64000}, 0, ""},
 		{"four", whole, amounts{64000, 1, 4}, 4, ""},
 		{"four in thousandths", milli, amounts{64000, 1, 4000}, 4, ""},
-		{"part", whole, amounts{0, 0, 0.5}, 0, "scoring: node: gpu: bad amount 0.5, must be a whole number of GPUs"},
-		{"in thousandths by mistake", milli, amounts{0, 0, 8}, 0, "scoring: node: gpu: bad amount 8, must be a whole number of GPUs"},
-		{"NaN", whole, amounts{0, 0, math.NaN()}, 0, "scoring: node: gpu: bad amount NaN"},
+		{"part", whole, amounts{0, 0, 0.5}, 0, "gpu: node: gpu: amount 0.5 must be a whole number of GPUs"},
+		{"in thousandths by mistake", milli, amounts{0, 0, 8}, 0, "gpu: node: gpu: amount 8 must be a whole number of GPUs"},
+		{"NaN", whole, amounts{0, 0, math.NaN()}, 0, "gpu: node: gpu: amount NaN must be finite and not negative"},
 	} {
-		got, err := scoring.GPUNodeOf(test.m, test.v, 3)
+		got, err := gpu.NodeOf(test.m, test.v, 3)
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -214,20 +215,20 @@ func TestGPUNodeOf(t *testing.T) {
 	}
 }
 
-// TestGPUReleaseFractions gives back fractions of thousandths in another order
+// TestReleaseFractions gives back fractions of thousandths in another order
 // than they were taken in, which leaves sums that are not quite a whole device.
-func TestGPUReleaseFractions(t *testing.T) {
+func TestReleaseFractions(t *testing.T) {
 	r := testkit.Rand(7)
 	for range 2000 {
-		gpus := scoring.NewGPUState([]scoring.GPUNode{{Model: -1, Left: []float64{1000}}})
-		var pods []scoring.GPURequest
+		gpus := gpu.NewState([]gpu.Node{{Model: -1, Left: []float64{1000}}})
+		var pods []gpu.Request
 		for left := 1000.0; len(pods) < 3; {
 			milli := float64(1+r.IntN(3000)) / 10
 			if milli > left {
 				break
 			}
 			left -= milli
-			pods = append(pods, scoring.GPURequest{Count: 1, Milli: milli})
+			pods = append(pods, gpu.Request{Count: 1, Milli: milli})
 			if err := gpus.Place(0, &pods[len(pods)-1], []int32{0}); err != nil {
 				t.Fatal(err)
 			}

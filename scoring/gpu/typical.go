@@ -1,9 +1,11 @@
-package scoring
+package gpu
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -47,12 +49,12 @@ type Typical struct {
 // ordered by the number of pods, then CPU, Milli, Count, Spec and Models, all
 // descending, and taken until they cover coverage of all pods, a share above 0
 // and at most 1; the published setting is 0.95. Models are neither sorted nor
-// deduplicated for that. Errors are bad amounts, as in [GPUState.Place], and a
+// deduplicated for that. Errors are bad amounts, as in [State.Place], and a
 // Weight where Pods is not set.
 func TypicalPods(trace []TypicalPod, coverage float64) (*Typical, error) {
-	var r report
+	var r document.Report
 	if !(coverage > 0 && coverage <= 1) {
-		r.fail(field.Invalid(field.NewPath("coverage"), coverage, "must be above 0 and at most 1"))
+		r.Fail(field.Invalid(field.NewPath("coverage"), coverage, "must be above 0 and at most 1"))
 	}
 	kinds := make([]TypicalPod, 0, len(trace))
 	all := 0.0
@@ -60,10 +62,10 @@ func TypicalPods(trace []TypicalPod, coverage float64) (*Typical, error) {
 		path := field.NewPath("trace").Index(i)
 		checkTypical(&r, &p, path)
 		if p.Pods < 0 {
-			r.fail(field.Invalid(path.Child("pods"), p.Pods, "must not be negative"))
+			r.Fail(field.Invalid(path.Child("pods"), p.Pods, "must not be negative"))
 		}
 		if p.Pods == 0 && p.Weight != 0 {
-			r.fail(field.Required(path.Child("pods"), "weight is for WeightedPods"))
+			r.Fail(field.Required(path.Child("pods"), "weight is for WeightedPods"))
 		}
 		p.Pods, p.Weight = max(p.Pods, 1), 0
 		all += float64(p.Pods)
@@ -71,9 +73,10 @@ func TypicalPods(trace []TypicalPod, coverage float64) (*Typical, error) {
 		kinds = append(kinds, p)
 	}
 	if all >= 1<<53 {
-		r.fail(field.Invalid(field.NewPath("trace"), all, "must have less than 2^53 pods"))
+		r.Fail(field.Invalid(field.NewPath("trace"), all, "must have less than 2^53 pods"))
 	}
-	if err := r.err(); err != nil {
+	r.Sorted = true
+	if err := r.Err("gpu"); err != nil {
 		return nil, err
 	}
 
@@ -123,42 +126,43 @@ func mergeKinds(sorted []TypicalPod) []TypicalPod {
 
 // WeightedPods returns the kinds of a list with their weights, which are at
 // least 0 and finite, whatever their sum is. Errors are bad amounts, as in
-// [GPUState.Place], and Pods where Weight is not set.
+// [State.Place], and Pods where Weight is not set.
 func WeightedPods(list []TypicalPod) (*Typical, error) {
-	var r report
+	var r document.Report
 	t := &Typical{n: 1}
 	for i, p := range list {
 		path := field.NewPath("list").Index(i)
 		checkTypical(&r, &p, path)
 		checkAmount(&r, p.Weight, path.Child("weight"))
 		if p.Weight == 0 && p.Pods != 0 {
-			r.fail(field.Required(path.Child("weight"), "pods is for TypicalPods"))
+			r.Fail(field.Required(path.Child("weight"), "pods is for TypicalPods"))
 		}
 		p.Pods = 0
 		p.Models = slices.Clone(p.Models)
 		t.pods = append(t.pods, p)
 		t.weights = append(t.weights, p.Weight)
 	}
-	if err := r.err(); err != nil {
+	r.Sorted = true
+	if err := r.Err("gpu"); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
 // checkTypical reports bad amounts of a kind.
-func checkTypical(r *report, p *TypicalPod, path *field.Path) {
+func checkTypical(r *document.Report, p *TypicalPod, path *field.Path) {
 	checkAmount(r, p.CPU, path.Child("cpu"))
 	checkAmount(r, float64(p.Count), path.Child("count"))
 	if p.Count <= 0 {
 		checkAmount(r, p.Milli, path.Child("milli"))
-	} else if !(p.Milli > 0 && p.Milli <= wholeGPU) {
-		r.fail(field.Invalid(path.Child("milli"), p.Milli, reasonMilli))
+	} else if !(p.Milli > 0 && p.Milli <= wholeDevice) {
+		r.Fail(field.Invalid(path.Child("milli"), p.Milli, reasonMilli))
 	}
 }
 
-func checkAmount(r *report, x float64, path *field.Path) {
+func checkAmount(r *document.Report, x float64, path *field.Path) {
 	if !(x-x == 0 && x >= 0) {
-		r.fail(field.Invalid(path, x, "must be finite and not negative"))
+		r.Fail(field.Invalid(path, x, "must be finite and not negative"))
 	}
 }
 
@@ -189,7 +193,7 @@ func (t *Typical) FNode(cpuLeft float64, left []float64, model int32) float64 {
 }
 
 // F returns the fragmentation of one row, in thousandths of a device.
-func (t *Typical) F(row int, cpuLeft []float64, gpus *GPUState) float64 {
+func (t *Typical) F(row int, cpuLeft []float64, gpus *State) float64 {
 	live(t != nil)
 	return t.Phi(row, cpuLeft, gpus) / t.n
 }
@@ -197,13 +201,13 @@ func (t *Typical) F(row int, cpuLeft []float64, gpus *GPUState) float64 {
 // Phi returns F times N. Where all amounts of the devices are whole numbers and
 // the kinds come from [TypicalPods] it is a whole number, exact below 2^53, so
 // that sums over rows, and their changes, are exact too.
-func (t *Typical) Phi(row int, cpuLeft []float64, gpus *GPUState) float64 {
+func (t *Typical) Phi(row int, cpuLeft []float64, gpus *State) float64 {
 	live(t != nil)
 	if gpus == nil {
-		panic(panicGPUNil)
+		panic(panicOperand)
 	}
 	if len(cpuLeft) != gpus.Rows() {
-		panic(panicGPUShape)
+		panic(panicShape)
 	}
 	return t.phi(row, cpuLeft[row], gpus)
 }
@@ -211,35 +215,35 @@ func (t *Typical) Phi(row int, cpuLeft []float64, gpus *GPUState) float64 {
 // FBatch sets dst[r] to F of every selected row r; a nil mask selects all. Other
 // elements of dst are not touched. It panics when the operands have different
 // numbers of rows, but dst may be longer.
-func (t *Typical) FBatch(dst []float64, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) {
+func (t *Typical) FBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
 	live(t != nil)
 	t.checkBatch(dst, cpuLeft, gpus, rows)
-	eachSelected(gpus.Rows(), wordsOf(rows), func(row int) {
+	kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
 		dst[row] = t.phi(row, cpuLeft[row], gpus) / t.n
 	})
 }
 
 // PhiBatch is FBatch for Phi.
-func (t *Typical) PhiBatch(dst []float64, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) {
+func (t *Typical) PhiBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
 	live(t != nil)
 	t.checkBatch(dst, cpuLeft, gpus, rows)
-	eachSelected(gpus.Rows(), wordsOf(rows), func(row int) {
+	kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
 		dst[row] = t.phi(row, cpuLeft[row], gpus)
 	})
 }
 
-func (t *Typical) checkBatch(dst []float64, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) {
+func (t *Typical) checkBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
 	if gpus == nil {
-		panic(panicGPUNil)
+		panic(panicOperand)
 	}
 	n := gpus.Rows()
 	if len(dst) < n || len(cpuLeft) != n || rows != nil && rows.Len() != n {
-		panic(panicGPUShape)
+		panic(panicShape)
 	}
 }
 
 // phi is Phi of a row.
-func (t *Typical) phi(row int, cpuLeft float64, gpus *GPUState) float64 {
+func (t *Typical) phi(row int, cpuLeft float64, gpus *State) float64 {
 	r := gpus.row(row)
 	if t.exact(gpus) {
 		return t.table.phi(cpuLeft, gpus.padded(r), gpus.Total(row), r.model)
@@ -248,7 +252,7 @@ func (t *Typical) phi(row int, cpuLeft float64, gpus *GPUState) float64 {
 }
 
 // exact reports whether the table gives Phi of the rows of gpus.
-func (t *Typical) exact(gpus *GPUState) bool {
+func (t *Typical) exact(gpus *State) bool {
 	return t.table != nil && !gpus.fractional && gpus.most <= mostExactDevices
 }
 

@@ -1,11 +1,11 @@
-package scoring_test
+package gpu_test
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // goldenNode is a node of the golden models of the GPU scorers, which follow the
@@ -17,7 +17,7 @@ type goldenNode struct {
 	pods  map[int]int32 // by class
 }
 
-func (n goldenNode) canHost(q scoring.GPURequest) bool {
+func (n goldenNode) canHost(q gpu.Request) bool {
 	return n.cpu >= q.CPU && n.able(q.Count, q.Milli, q.Models)
 }
 
@@ -52,14 +52,14 @@ func (n goldenNode) total() float64 {
 }
 
 // tightest returns the devices that a pod gets by tightest fit.
-func (n goldenNode) tightest(q scoring.GPURequest) []int32 {
+func (n goldenNode) tightest(q gpu.Request) []int32 {
 	list := n.fitting(q.Milli)
 	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(n.left[a], n.left[b]) })
 	return list[:q.Count]
 }
 
 // after returns the node with a pod on these devices.
-func (n goldenNode) after(q scoring.GPURequest, devices []int32) goldenNode {
+func (n goldenNode) after(q gpu.Request, devices []int32) goldenNode {
 	n.cpu -= q.CPU
 	n.left = slices.Clone(n.left)
 	for _, d := range devices {
@@ -69,7 +69,7 @@ func (n goldenNode) after(q scoring.GPURequest, devices []int32) goldenNode {
 }
 
 // phi is the sum of weight times f over the kinds.
-func (n goldenNode) phi(typical *scoring.Typical, weight func(p scoring.TypicalPod) float64) float64 {
+func (n goldenNode) phi(typical *gpu.Typical, weight func(p gpu.TypicalPod) float64) float64 {
 	sum := 0.0
 	for _, m := range typical.Pods() {
 		f := n.total()
@@ -88,12 +88,12 @@ func (n goldenNode) phi(typical *scoring.Typical, weight func(p scoring.TypicalP
 
 // goldenFGD is FGD for kinds that have either numbers of pods or weights.
 type goldenFGD struct {
-	typical *scoring.Typical
+	typical *gpu.Typical
 	counted bool
 	exact   bool
 }
 
-func (g goldenFGD) score(n goldenNode, q scoring.GPURequest) (float64, []int32) {
+func (g goldenFGD) score(n goldenNode, q gpu.Request) (float64, []int32) {
 	if !n.canHost(q) {
 		return 0, nil
 	}
@@ -111,23 +111,23 @@ func (g goldenFGD) score(n goldenNode, q scoring.GPURequest) (float64, []int32) 
 }
 
 func (g goldenFGD) points(before, after goldenNode) float64 {
-	weight, n := func(p scoring.TypicalPod) float64 { return p.Weight }, 1.0
+	weight, n := func(p gpu.TypicalPod) float64 { return p.Weight }, 1.0
 	if g.counted {
-		weight, n = func(p scoring.TypicalPod) float64 { return float64(p.Pods) }, 0
+		weight, n = func(p gpu.TypicalPod) float64 { return float64(p.Pods) }, 0
 		for _, p := range g.typical.Pods() {
 			n += float64(p.Pods)
 		}
 		n = max(n, 1)
 	}
 	d := (before.phi(g.typical, weight) - after.phi(g.typical, weight)) / n / 1000
-	score := 100 / (1 + scoring.Exp(-d))
+	score := 100 / (1 + gpu.Exp(-d))
 	if g.exact {
 		return score
 	}
 	return math.Trunc(score)
 }
 
-func goldenDotProduct(n goldenNode, q scoring.GPURequest, size scoring.NodeSize) float64 {
+func goldenDotProduct(n goldenNode, q gpu.Request, size gpu.NodeSize) float64 {
 	if !n.canHost(q) {
 		return 0
 	}
@@ -137,7 +137,7 @@ func goldenDotProduct(n goldenNode, q scoring.GPURequest, size scoring.NodeSize)
 	return math.Trunc(100 * (1 - sum/2))
 }
 
-func goldenBestFit(n goldenNode, q scoring.GPURequest, size scoring.NodeSize) float64 {
+func goldenBestFit(n goldenNode, q gpu.Request, size gpu.NodeSize) float64 {
 	if !n.canHost(q) {
 		return 0
 	}
@@ -167,7 +167,7 @@ func goldenNormalize(scores []float64, feasible []bool) {
 	}
 }
 
-func goldenPacking(n goldenNode, q scoring.GPURequest) float64 {
+func goldenPacking(n goldenNode, q gpu.Request) float64 {
 	if q.Count == 0 || !n.canHost(q) {
 		return 0
 	}
@@ -187,7 +187,7 @@ func goldenPacking(n goldenNode, q scoring.GPURequest) float64 {
 	return float64(max(100-sum/10, 50))
 }
 
-func goldenClustering(n goldenNode, q scoring.GPURequest, size float64) float64 {
+func goldenClustering(n goldenNode, q gpu.Request, size float64) float64 {
 	if q.Count == 0 || !n.canHost(q) {
 		return 0
 	}

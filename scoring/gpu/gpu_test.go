@@ -1,11 +1,11 @@
-package scoring_test
+package gpu_test
 
 import (
 	"math"
 	"slices"
 	"testing"
 
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -20,13 +20,13 @@ func gpuMap(t testing.TB) *vectormap.ResourceVectorMap {
 }
 
 // gpuWeighted is a list of kinds: cpu, count, milli, weight each.
-func gpuWeighted(t testing.TB, kinds ...[4]float64) *scoring.Typical {
+func gpuWeighted(t testing.TB, kinds ...[4]float64) *gpu.Typical {
 	t.Helper()
-	var list []scoring.TypicalPod
+	var list []gpu.TypicalPod
 	for _, k := range kinds {
-		list = append(list, scoring.TypicalPod{CPU: k[0], Count: int(k[1]), Milli: k[2], Weight: k[3]})
+		list = append(list, gpu.TypicalPod{CPU: k[0], Count: int(k[1]), Milli: k[2], Weight: k[3]})
 	}
-	typical, err := scoring.WeightedPods(list)
+	typical, err := gpu.WeightedPods(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func gpuWeighted(t testing.TB, kinds ...[4]float64) *scoring.Typical {
 }
 
 // gpuT3 is the list T3 of the cases.
-func gpuT3(t testing.TB) *scoring.Typical {
+func gpuT3(t testing.TB) *gpu.Typical {
 	return gpuWeighted(t, [4]float64{4000, 1, 500, .5}, [4]float64{8000, 1, 1000, .3}, [4]float64{2000, 0, 0, .2})
 }
 
@@ -44,7 +44,7 @@ func gpuDevices(n int, left float64) []float64 { return slices.Repeat([]float64{
 func TestFNode(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		typical *scoring.Typical
+		typical *gpu.Typical
 		cpuLeft float64
 		left    []float64
 		want    float64
@@ -73,15 +73,15 @@ type gpuCase struct {
 	device  int32 // the first one chosen, or -1 when it isn't looked at
 }
 
-func testGPUCases(t *testing.T, name string, scorer scoring.GPUScorer, req scoring.GPURequest, cases ...gpuCase) {
+func testGPUCases(t *testing.T, name string, scorer gpu.Scorer, req gpu.Request, cases ...gpuCase) {
 	t.Helper()
-	var nodes []scoring.GPUNode
+	var nodes []gpu.Node
 	var cpuLeft []float64
 	for _, c := range cases {
-		nodes = append(nodes, scoring.GPUNode{Model: -1, Left: c.left, Pods: c.pods})
+		nodes = append(nodes, gpu.Node{Model: -1, Left: c.left, Pods: c.pods})
 		cpuLeft = append(cpuLeft, c.cpuLeft)
 	}
-	gpus := scoring.NewGPUState(nodes)
+	gpus := gpu.NewState(nodes)
 	dst := make([]float64, len(cases))
 	if err := scorer.ScoreBatch(dst, &req, cpuLeft, gpus, nil); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func testGPUCases(t *testing.T, name string, scorer scoring.GPUScorer, req scori
 	}
 }
 
-func gpuCompile[C, S any](t testing.TB, f func(C, *vectormap.ResourceVectorMap, ...scoring.Option) (S, error), cfg C) S {
+func gpuCompile[C, S any](t testing.TB, f func(C, *vectormap.ResourceVectorMap) (S, error), cfg C) S {
 	t.Helper()
 	s, err := f(cfg, gpuMap(t))
 	if err != nil {
@@ -108,9 +108,9 @@ func gpuCompile[C, S any](t testing.TB, f func(C, *vectormap.ResourceVectorMap, 
 	return s
 }
 
-func TestGPUCases(t *testing.T) {
-	type request = scoring.GPURequest
-	fgd := gpuCompile(t, scoring.CompileFGD, scoring.FGDConfig{Typical: gpuT3(t)})
+func TestCases(t *testing.T) {
+	type request = gpu.Request
+	fgd := gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: gpuT3(t)})
 	testGPUCases(t, "FGD", fgd, request{CPU: 4000, Count: 1, Milli: 400},
 		gpuCase{32000, []float64{1000, 400}, nil, 59, 1},
 		gpuCase{32000, []float64{600, 700}, nil, 52, 0})
@@ -121,12 +121,12 @@ func TestGPUCases(t *testing.T) {
 		gpuCase{9000, []float64{1000, 400}, nil, 42, -1},
 		gpuCase{32000, []float64{1000, 400}, nil, 50, -1})
 
-	packing := gpuCompile(t, scoring.CompileGPUPacking, scoring.GPUPackingConfig{})
-	testGPUCases(t, "GPUPacking", packing, request{CPU: 100, Count: 2, Milli: 1000},
+	packing := gpu.NewPacking(gpuMap(t))
+	testGPUCases(t, "Packing", packing, request{CPU: 100, Count: 2, Milli: 1000},
 		gpuCase{1000, []float64{200, 1000, 1000, 500}, nil, 48, 1})
-	testGPUCases(t, "GPUPacking", packing, request{CPU: 100, Count: 2, Milli: 200},
+	testGPUCases(t, "Packing", packing, request{CPU: 100, Count: 2, Milli: 200},
 		gpuCase{1000, []float64{200, 1000, 1000, 500}, nil, 93, 0})
-	testGPUCases(t, "GPUPacking", packing, request{CPU: 100, Count: 1, Milli: 300},
+	testGPUCases(t, "Packing", packing, request{CPU: 100, Count: 1, Milli: 300},
 		gpuCase{9000, []float64{1000, 1000}, nil, 31, 0},
 		gpuCase{9000, []float64{500, 1000}, nil, 95, 0},
 		gpuCase{9000, []float64{300, 0}, nil, 97, 0})
@@ -139,11 +139,11 @@ func TestGPUCases(t *testing.T) {
 			{20000, gpuDevices(1, 1000), nil, want[2], 0},
 		}
 	}
-	testGPUCases(t, "DotProduct", gpuCompile(t, scoring.CompileDotProduct, scoring.DotProductConfig{}), pod, nodes(93, 89, 98)...)
-	testGPUCases(t, "BestFit raw", gpuCompile(t, scoring.CompileBestFit, scoring.BestFitConfig{Raw: true}), pod, nodes(62, 25, 98)...)
-	testGPUCases(t, "BestFit", gpuCompile(t, scoring.CompileBestFit, scoring.BestFitConfig{}), pod, nodes(50, 0, 100)...)
+	testGPUCases(t, "DotProduct", gpuCompile(t, gpu.CompileDotProduct, gpu.DotProductConfig{}), pod, nodes(93, 89, 98)...)
+	testGPUCases(t, "BestFit raw", gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{Raw: true}), pod, nodes(62, 25, 98)...)
+	testGPUCases(t, "BestFit", gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{}), pod, nodes(50, 0, 100)...)
 
-	clustering := gpuCompile(t, scoring.CompileGPUClustering, scoring.GPUClusteringConfig{})
+	clustering := gpuCompile(t, gpu.CompileClustering, gpu.ClusteringConfig{})
 	for _, test := range []struct {
 		req  request
 		want [4]float64
@@ -151,7 +151,7 @@ func TestGPUCases(t *testing.T) {
 		{request{CPU: 4000, Count: 1, Milli: 1000}, [4]float64{81, 62, 25, 12}},
 		{request{CPU: 4000}, [4]float64{}},
 	} {
-		testGPUCases(t, "GPUClustering", clustering, test.req,
+		testGPUCases(t, "Clustering", clustering, test.req,
 			gpuCase{64000, append(gpuDevices(6, 1000), 0, 0), []int32{0, 1}, test.want[0], -1},
 			gpuCase{64000, gpuDevices(4, 1000), []int32{1, 1}, test.want[1], -1},
 			gpuCase{64000, gpuDevices(8, 1000), nil, test.want[2], -1},
@@ -160,16 +160,16 @@ func TestGPUCases(t *testing.T) {
 }
 
 func TestTypicalPods(t *testing.T) {
-	typical, err := scoring.TypicalPods([]scoring.TypicalPod{
+	typical, err := gpu.TypicalPods([]gpu.TypicalPod{
 		{CPU: 2000}, {CPU: 8000, Count: 1, Milli: 1000, Pods: 3}, {CPU: 3000}, {CPU: 4000, Count: 1, Milli: 500, Pods: 4}, {CPU: 4000, Count: 1, Milli: 500},
 	}, 0.9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []scoring.TypicalPod{
+	want := []gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Pods: 5}, {CPU: 8000, Count: 1, Milli: 1000, Pods: 3}, {CPU: 3000, Pods: 1},
 	}
-	if !slices.EqualFunc(typical.Pods(), want, func(a, b scoring.TypicalPod) bool {
+	if !slices.EqualFunc(typical.Pods(), want, func(a, b gpu.TypicalPod) bool {
 		return a.CPU == b.CPU && a.Count == b.Count && a.Milli == b.Milli && a.Pods == b.Pods
 	}) || typical.N() != 9 {
 		t.Errorf("got %+v of %v", typical.Pods(), typical.N())

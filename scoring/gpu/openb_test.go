@@ -1,4 +1,4 @@
-package scoring_test
+package gpu_test
 
 import (
 	"encoding/csv"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // The tests of this file use a production cluster and its pods; see
@@ -75,11 +75,11 @@ func openbNumber(t testing.TB, text string) float64 {
 var openbModels = []string{"A10", "G2", "G3", "P100", "T4", "V100M16", "V100M32"}
 
 // openbPods returns the pods of a list.
-func openbPods(t testing.TB, name string) []scoring.TypicalPod {
+func openbPods(t testing.TB, name string) []gpu.TypicalPod {
 	t.Helper()
-	var list []scoring.TypicalPod
+	var list []gpu.TypicalPod
 	for _, r := range openbRecords(t, name) {
-		p := scoring.TypicalPod{
+		p := gpu.TypicalPod{
 			CPU:   openbNumber(t, r["cpu_milli"]),
 			Count: int(openbNumber(t, r["num_gpu"])),
 			Milli: openbNumber(t, r["gpu_milli"]),
@@ -97,24 +97,24 @@ func openbPods(t testing.TB, name string) []scoring.TypicalPod {
 }
 
 // openbCluster returns the empty cluster, several times over.
-func openbCluster(t testing.TB, times int) (gpus *scoring.GPUState, cpuLeft []float64) {
+func openbCluster(t testing.TB, times int) (gpus *gpu.State, cpuLeft []float64) {
 	t.Helper()
-	var nodes []scoring.GPUNode
+	var nodes []gpu.Node
 	for _, r := range openbRecords(t, "derived_node_shapes.csv") {
 		for range times * int(openbNumber(t, r["count"])) {
-			nodes = append(nodes, scoring.GPUNode{
+			nodes = append(nodes, gpu.Node{
 				Model: int32(slices.Index(openbModels, r["model"])),
 				Left:  gpuDevices(int(openbNumber(t, r["gpu"])), 1000),
 			})
 			cpuLeft = append(cpuLeft, openbNumber(t, r["cpu_milli"]))
 		}
 	}
-	return scoring.NewGPUState(nodes), cpuLeft
+	return gpu.NewState(nodes), cpuLeft
 }
 
-func openbTypical(t testing.TB, name string) *scoring.Typical {
+func openbTypical(t testing.TB, name string) *gpu.Typical {
 	t.Helper()
-	typical, err := scoring.TypicalPods(openbPods(t, name), 0.95)
+	typical, err := gpu.TypicalPods(openbPods(t, name), 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,33 +164,33 @@ func TestTypicalOpenb(t *testing.T) {
 // TestOneNode scores one node of the cluster for five pods, by every policy.
 func TestOneNode(t *testing.T) {
 	typical := openbTypical(t, "derived_pod_shapes.csv")
-	fgd := gpuCompile(t, scoring.CompileFGD, scoring.FGDConfig{Typical: typical})
-	fit := gpuCompile(t, scoring.CompileBestFit, scoring.BestFitConfig{Raw: true})
-	dot := gpuCompile(t, scoring.CompileDotProduct, scoring.DotProductConfig{})
-	packing := gpuCompile(t, scoring.CompileGPUPacking, scoring.GPUPackingConfig{})
-	clustering := gpuCompile(t, scoring.CompileGPUClustering, scoring.GPUClusteringConfig{})
+	fgd := gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: typical})
+	fit := gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{Raw: true})
+	dot := gpuCompile(t, gpu.CompileDotProduct, gpu.DotProductConfig{})
+	packing := gpu.NewPacking(gpuMap(t))
+	clustering := gpuCompile(t, gpu.CompileClustering, gpu.ClusteringConfig{})
 	left := []float64{1000, 1000, 700, 300, 0, 0, 0, 0}
-	node := func(cpu float64, pods ...int32) (*scoring.GPUState, []float64) {
-		return scoring.NewGPUState([]scoring.GPUNode{{Model: int32(slices.Index(openbModels, "G2")), Left: left, Pods: pods}}), []float64{cpu}
+	node := func(cpu float64, pods ...int32) (*gpu.State, []float64) {
+		return gpu.NewState([]gpu.Node{{Model: int32(slices.Index(openbModels, "G2")), Left: left, Pods: pods}}), []float64{cpu}
 	}
 	gpus, cpu := node(60000)
 	if phi := typical.Phi(0, cpu, gpus); phi != 8_538_300 {
 		t.Errorf("Phi: got %v", phi)
 	}
 	for _, test := range []struct {
-		req           scoring.GPURequest
+		req           gpu.Request
 		fit, dot, gpu float64
 		clustering    [4]float64 // share only, share and 1-gpu, nothing, 4-gpu only
 		fgd, phi      float64
 		devices       []int32
 	}{
-		{scoring.GPURequest{CPU: 11900, Count: 1, Milli: 500}, 65, 96, 93, [4]float64{90, 65, 40, 15}, 58, 5_918_500, []int32{2}},
-		{scoring.GPURequest{CPU: 11900, Count: 1, Milli: 1000}, 68, 95, 49, [4]float64{15, 65, 40, 15}, 53, 7_482_300, []int32{0}},
-		{scoring.GPURequest{CPU: 23800, Count: 2, Milli: 1000}, 79, 90, 48, [4]float64{15, 15, 40, 15}, 56, 6_426_300, []int32{0, 1}},
-		{scoring.GPURequest{CPU: 12500}, 62, 97, 0, [4]float64{}, 50, 8_538_300, nil},
-		{scoring.GPURequest{CPU: 57000}, 80, 89, 0, [4]float64{}, 13, 23_298_000, nil},
+		{gpu.Request{CPU: 11900, Count: 1, Milli: 500}, 65, 96, 93, [4]float64{90, 65, 40, 15}, 58, 5_918_500, []int32{2}},
+		{gpu.Request{CPU: 11900, Count: 1, Milli: 1000}, 68, 95, 49, [4]float64{15, 65, 40, 15}, 53, 7_482_300, []int32{0}},
+		{gpu.Request{CPU: 23800, Count: 2, Milli: 1000}, 79, 90, 48, [4]float64{15, 15, 40, 15}, 56, 6_426_300, []int32{0, 1}},
+		{gpu.Request{CPU: 12500}, 62, 97, 0, [4]float64{}, 50, 8_538_300, nil},
+		{gpu.Request{CPU: 57000}, 80, 89, 0, [4]float64{}, 13, 23_298_000, nil},
 	} {
-		score := func(s scoring.GPUScorer, want float64) {
+		score := func(s gpu.Scorer, want float64) {
 			if got, err := s.Score(0, &test.req, cpu, gpus); err != nil || got != want {
 				t.Errorf("%T of %+v: got %v, %v, want %v", s, test.req, got, err, want)
 			}
@@ -217,7 +217,7 @@ func TestOneNode(t *testing.T) {
 	}
 	// The other devices for the first pod.
 	gpus, cpu = node(60000)
-	req := scoring.GPURequest{CPU: 11900, Count: 1, Milli: 500}
+	req := gpu.Request{CPU: 11900, Count: 1, Milli: 500}
 	if err := gpus.Place(0, &req, []int32{1}); err != nil {
 		t.Fatal(err)
 	}

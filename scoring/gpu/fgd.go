@@ -1,9 +1,12 @@
-package scoring
+package gpu
 
 import (
 	"math"
 	"slices"
 
+	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -32,26 +35,23 @@ type FGDConfig struct {
 // Fragmentation Gradient Descent, USENIX ATC 2023.)
 type FGD struct {
 	compiled
-	typical *Typical
-	exact   bool
-	scale   *fgdScale // nil: compute every score
+	warnings field.ErrorList
+	typical  *Typical
+	exact    bool
+	scale    *fgdScale // nil: compute every score
 }
 
 // CompileFGD returns the scorer of a configuration; see [FGD]. It warns when no
 // typical pod wants a GPU.
-func CompileFGD(cfg FGDConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*FGD, error) {
+func CompileFGD(cfg FGDConfig, m *vectormap.ResourceVectorMap) (*FGD, error) {
 	needMap(m)
-	var r report
 	if cfg.Typical == nil {
-		r.fail(field.Required(field.NewPath("typical"), ""))
-	} else if !cfg.Typical.wantsGPU() {
-		r.warn(field.Invalid(field.NewPath("typical"), field.OmitValueType{}, "no pod that wants a GPU: all nodes score alike"))
+		return nil, document.Errors(field.ErrorList{field.Required(field.NewPath("typical"), "what the pods of the cluster are like")})
 	}
-	warnings, err := r.finish()
-	if err != nil {
-		return nil, err
+	f := &FGD{compiled: compiled{m}, typical: cfg.Typical, exact: cfg.Exact}
+	if !cfg.Typical.wantsGPU() {
+		f.warnings = field.ErrorList{field.Invalid(field.NewPath("typical"), field.OmitValueType{}, "no pod that wants a GPU: all nodes score alike")}
 	}
-	f := &FGD{compiled: compiled{m, warnings}, typical: cfg.Typical, exact: cfg.Exact}
 	if f.typical.table != nil && !f.exact {
 		f.scale = newFGDScale(f)
 	}
@@ -65,10 +65,10 @@ func (f *FGD) Warnings() field.ErrorList {
 	return f.warnings
 }
 
-// Score implements [GPUScorer].
-func (f *FGD) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (float64, error) {
+// Score implements [Scorer].
+func (f *FGD) Score(row int, req *Request, cpuLeft []float64, gpus *State) (float64, error) {
 	live(f != nil)
-	if err := checkGPU(req, cpuLeft, gpus); err != nil {
+	if err := check(req, cpuLeft, gpus); err != nil {
 		return 0, err
 	}
 	if f.quick(req, gpus) {
@@ -77,10 +77,10 @@ func (f *FGD) Score(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState)
 	return f.score(row, req, cpuLeft[row], gpus), nil
 }
 
-// ScoreBatch implements [GPUScorer].
-func (f *FGD) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, rows *vector.Mask) error {
+// ScoreBatch implements [Scorer].
+func (f *FGD) ScoreBatch(dst []float64, req *Request, cpuLeft []float64, gpus *State, rows *vector.Mask) error {
 	live(f != nil)
-	if err := checkGPUBatch(dst, req, cpuLeft, gpus, rows); err != nil {
+	if err := checkBatch(dst, req, cpuLeft, gpus, rows); err != nil {
 		return err
 	}
 	if f.quick(req, gpus) {
@@ -89,12 +89,12 @@ func (f *FGD) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus
 			f.quickScores(dst, totals, req, cpuLeft, gpus, wordsOf(rows))
 			return nil
 		}
-		eachSelected(gpus.Rows(), wordsOf(rows), func(row int) {
+		kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
 			dst[row] = f.quickScore(&gpus.rows[row], totals[row], req, cpuLeft[row], gpus)
 		})
 		return nil
 	}
-	eachSelected(gpus.Rows(), wordsOf(rows), func(row int) {
+	kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
 		dst[row] = f.score(row, req, cpuLeft[row], gpus)
 	})
 	return nil
@@ -102,8 +102,8 @@ func (f *FGD) ScoreBatch(dst []float64, req *GPURequest, cpuLeft []float64, gpus
 
 // quick reports whether quickScore will do: the table gives Phi, and the pod
 // takes whole numbers, a part of one device or whole devices.
-func (f *FGD) quick(req *GPURequest, gpus *GPUState) bool {
-	return f.typical.exact(gpus) && (req.Count <= 1 || req.Milli == wholeGPU) && req.Milli == math.Trunc(req.Milli)
+func (f *FGD) quick(req *Request, gpus *State) bool {
+	return f.typical.exact(gpus) && (req.Count <= 1 || req.Milli == wholeDevice) && req.Milli == math.Trunc(req.Milli)
 }
 
 // manyAlike is how many rows have to be scored for it to pay to look for equal
@@ -113,14 +113,14 @@ const manyAlike = 256
 // quickScores is quickScore for many rows. Nodes whose devices are all idle are
 // often alike, in an empty cluster nearly all of them, so that their scores are
 // remembered.
-func (f *FGD) quickScores(dst, totals []float64, req *GPURequest, cpuLeft []float64, gpus *GPUState, words []uint64) {
+func (f *FGD) quickScores(dst, totals []float64, req *Request, cpuLeft []float64, gpus *State, words []uint64) {
 	var known [64]struct {
 		cpuLeft, score float64
 		model, devices int32 // one more than the devices; 0 where nothing is known
 	}
-	eachSelected(gpus.Rows(), words, func(row int) {
+	kernel.EachRow(gpus.Rows(), words, func(row int) {
 		r, cpu := &gpus.rows[row], cpuLeft[row]
-		if totals[row] != float64(int64(r.devices)*wholeGPU) {
+		if totals[row] != float64(int64(r.devices)*wholeDevice) {
 			dst[row] = f.quickScore(r, totals[row], req, cpu, gpus)
 			return
 		}
@@ -135,7 +135,7 @@ func (f *FGD) quickScores(dst, totals []float64, req *GPURequest, cpuLeft []floa
 }
 
 // quickScore scores a row, which has this much left in total, by the table.
-func (f *FGD) quickScore(r *gpuRow, total float64, req *GPURequest, cpuLeft float64, gpus *GPUState) float64 {
+func (f *FGD) quickScore(r *stateRow, total float64, req *Request, cpuLeft float64, gpus *State) float64 {
 	if !(cpuLeft >= req.CPU) || req.Count > 0 && !allows(req.Models, r.model) {
 		return 0
 	}
@@ -144,7 +144,7 @@ func (f *FGD) quickScore(r *gpuRow, total float64, req *GPURequest, cpuLeft floa
 	var gain int64
 	var ok bool
 	switch devices := int64(r.devices); {
-	case total == float64(devices*wholeGPU):
+	case total == float64(devices*wholeDevice):
 		gain, ok = p.idleGain(before, after, devices, int64(req.Count), int64(req.Milli))
 	case req.shares():
 		gain, ok = p.shareGain(before, after, gpus.padded(r), int64(req.Milli))
@@ -166,7 +166,7 @@ func (f *FGD) quickPoints(gain int64) float64 {
 }
 
 // quickDevice returns the device that a pod gets that shares one, by the table.
-func (f *FGD) quickDevice(r *gpuRow, req *GPURequest, cpuLeft float64, gpus *GPUState) int {
+func (f *FGD) quickDevice(r *stateRow, req *Request, cpuLeft float64, gpus *State) int {
 	p := f.typical.table
 	before, after := p.cell(r.model, cpuLeft), p.cell(r.model, cpuLeft-req.CPU)
 	device, best := -1, 0.0
@@ -179,7 +179,7 @@ func (f *FGD) quickDevice(r *gpuRow, req *GPURequest, cpuLeft float64, gpus *GPU
 }
 
 // score scores a row by the definition of Phi.
-func (f *FGD) score(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) float64 {
+func (f *FGD) score(row int, req *Request, cpuLeft float64, gpus *State) float64 {
 	if !gpus.canHost(row, req, cpuLeft) {
 		return 0
 	}
@@ -200,7 +200,7 @@ func (f *FGD) points(phi float64) float64 {
 // best tries the candidates of a row that can host a request by the definition
 // of Phi, and returns the best score and, for a pod that shares a device, the
 // device that gives it, else -1.
-func (f *FGD) best(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) (score float64, device int) {
+func (f *FGD) best(row int, req *Request, cpuLeft float64, gpus *State) (score float64, device int) {
 	var room [64]float64
 	var taken [64]int32
 	left, model := gpus.Devices(row), gpus.Model(row)
@@ -227,17 +227,17 @@ func (f *FGD) best(row int, req *GPURequest, cpuLeft float64, gpus *GPUState) (s
 	return score, device
 }
 
-// ChooseDevices implements [GPUScorer].
-func (f *FGD) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState, buf []int32) []int32 {
+// ChooseDevices implements [Scorer].
+func (f *FGD) ChooseDevices(row int, req *Request, cpuLeft []float64, gpus *State, buf []int32) []int32 {
 	live(f != nil)
 	if req == nil {
-		panic(panicGPUNil)
+		panic(panicOperand)
 	}
 	if !req.shares() {
 		return chooseTightest(row, req, cpuLeft, gpus, buf)
 	}
 	buf = buf[:0]
-	if checkGPU(req, cpuLeft, gpus) != nil || !gpus.canHost(row, req, cpuLeft[row]) {
+	if check(req, cpuLeft, gpus) != nil || !gpus.canHost(row, req, cpuLeft[row]) {
 		return buf
 	}
 	var device int
@@ -249,20 +249,20 @@ func (f *FGD) ChooseDevices(row int, req *GPURequest, cpuLeft []float64, gpus *G
 	return append(buf, int32(device))
 }
 
-// Explain implements [GPUScorer]. The whole score is that of the GPU, and two
+// Explain implements [Scorer]. The whole score is that of the GPU, and two
 // more lines show what it comes from: F of the row before and after the pod, in
 // the column of the amount that F is the useless part of.
-func (f *FGD) Explain(row int, req *GPURequest, cpuLeft []float64, gpus *GPUState) (Explanation, error) {
+func (f *FGD) Explain(row int, req *Request, cpuLeft []float64, gpus *State) (scoring.Explanation, error) {
 	live(f != nil)
 	score, err := f.Score(row, req, cpuLeft, gpus)
 	if err != nil {
-		return Explanation{}, err
+		return scoring.Explanation{}, err
 	}
-	e := f.explainGPU(f, "FGD", "fragmentation", row, req, cpuLeft, gpus, score, 0, score)
+	e := f.explanation(f, "FGD", "fragmentation", row, req, cpuLeft, gpus, score, 0, score)
 	fragments := func(name string, cpu float64, left []float64) {
-		e.Terms[0].Dims = append(e.Terms[0].Dims, DimExplanation{
+		e.Terms[0].Dims = append(e.Terms[0].Dims, scoring.DimExplanation{
 			Index: vectormap.GPU, Name: name, Type: "fragments",
-			Allocatable: f.gpuUnits(f.typical.FNode(cpu, left, gpus.Model(row))),
+			Allocatable: f.units(f.typical.FNode(cpu, left, gpus.Model(row))),
 		})
 	}
 	left := gpus.Devices(row)
