@@ -25,12 +25,12 @@ func TestNilOperands(t *testing.T) {
 			"SumColumns": vector.SumColumns, "MaxColumns": vector.MaxColumns, "MinColumns": vector.MinColumns,
 			"SegmentSum": vector.SegmentSum, "WeightedSum": vector.WeightedSum,
 			"NewMask": vector.NewMask, "NewMatrix": vector.NewMatrix, "NewOverlay": vector.NewOverlay,
-			"NewPacker": vector.NewPacker, "NewSchema": vector.NewSchema, "NewTable": vector.NewTable,
+			"NewPacker": vector.NewPacker, "NewSchema": vector.NewSchema, "NewTable": vector.NewTable, "NewTopology": vector.NewTopology,
 			"TieRank": vector.TieRank, "TieRoundRobin": vector.TieRoundRobin, "TieSeeded": vector.TieSeeded,
 		},
 		Types: []any{
 			(*vector.Domains)(nil), (*vector.Mask)(nil), (*vector.Matrix)(nil), (*vector.Overlay)(nil), (*vector.Packer)(nil), (*vector.Proof)(nil),
-			(*vector.ResourceVector)(nil), (*vector.Snapshot)(nil), (*vector.Table)(nil),
+			(*vector.ResourceVector)(nil), (*vector.Snapshot)(nil), (*vector.Table)(nil), (*vector.Topology)(nil),
 		},
 		Operand: func(typ reflect.Type) any {
 			switch typ {
@@ -54,6 +54,15 @@ func TestNilOperands(t *testing.T) {
 				p := new(vector.Proof)
 				p.Reset(matrixOf(2, vec{1, 1}, vec{1, 1}), matrixOf(2), nil)
 				return p
+			case reflect.TypeFor[*vector.Topology]():
+				top, err := vector.NewTopology("rack")
+				if err == nil {
+					err = top.Set(0, "a", "r")
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return top
 			case reflect.TypeFor[vector.Tie]():
 				return vector.TieLowest()
 			case reflect.TypeFor[[]float64]():
@@ -71,6 +80,7 @@ func TestNilOperands(t *testing.T) {
 			"ArgMax 2", "ArgMin 2", "TopK 3", "FitAmong 4", "Rejections 4", "SumCopies 3",
 			"SumColumns 3", "MaxColumns 3", "MinColumns 3", "Packer.Place 4", "Packer.PlaceIn 4", "Packer.Infeasible 3", "Packer.InfeasibleIn 3",
 			"Packer.Filter 4", "Packer.Filter 5", "Packer.FilterIn 4", "Packer.FilterIn 6", "Proof.Reset 3", "Proof.Limit 1",
+			"Packer.PlaceTopology 3", "Packer.FilterTopology 3", "Packer.FilterTopology 6",
 			"TieRoundRobin 1", // choosing with it panics
 		},
 	}.Run(t)

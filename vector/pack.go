@@ -128,6 +128,7 @@ type Packer struct {
 	ahead   int       // the leader's row, -1 without one
 
 	search    search
+	topology  placing
 	placement []int32 // the best of a Filter so far
 	trial     []int32
 }

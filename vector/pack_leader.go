@@ -59,8 +59,11 @@ func (l *leading) on(free *Matrix, r int) (places int64, gain float64) {
 }
 
 // fits reports whether row r holds the leader.
-func (l *leading) fits(free *Matrix, r int) bool {
-	for j, x := range l.request {
+func (l *leading) fits(free *Matrix, r int) bool { return fitsRow(free, r, l.request) }
+
+// fitsRow reports whether row r of free holds request, by the rule of FitsIn.
+func fitsRow(free *Matrix, r int, request ResourceVector) bool {
+	for j, x := range request {
 		if !(x <= 0 || x <= free.data[j*free.stride+r]) {
 			return false
 		}

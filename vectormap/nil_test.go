@@ -16,6 +16,7 @@ func TestNilOperands(t *testing.T) {
 			"New": New, "NewBuilder": NewBuilder, "Like": Like, "WithNormalizer": WithNormalizer,
 			"Literal": Literal, "Milli": Milli, "GPUs": GPUs, "ParseMIG": ParseMIG,
 			"PodRequests": PodRequests, "PodTotals": PodTotals, "Faults": Faults,
+			"NewTopology": NewTopology, "SetTopology": SetTopology,
 		},
 		Types: []any{(*Builder)(nil), (*ResourceVectorMap)(nil), (*Resource)(nil), (*ResourceRequirements)(nil)},
 		Operand: func(typ reflect.Type) any {
@@ -28,6 +29,12 @@ func TestNilOperands(t *testing.T) {
 				return must(t, nil).NewMatrix(1)
 			case reflect.TypeFor[*vector.Table]():
 				return must(t, nil).NewTable(1)
+			case reflect.TypeFor[*vector.Topology]():
+				top, err := vector.NewTopology("rack")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return top
 			case reflect.TypeFor[*corev1.Pod]():
 				return &corev1.Pod{}
 			case reflect.TypeFor[*corev1.Node]():

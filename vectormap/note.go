@@ -1,8 +1,8 @@
 package vectormap
 
 // Note is a remark that is no error: a [FractionalColumn], an [UnparsedMIG], a
-// [SharedMIG], an [UnusedMilli], a [LiteralSkipped], or a [*NameError] that the
-// option [Lenient] let pass. Its String is one line of text.
+// [SharedMIG], an [UnusedMilli], a [LiteralSkipped], a [MissingLabel], or a [*NameError]
+// that the option [Lenient] let pass. Its String is one line of text.
 type Note interface {
 	String() string
 	note()
@@ -31,14 +31,22 @@ type UnusedMilli struct{ Name string }
 // dimension out.
 type LiteralSkipped struct{ Name string }
 
+// MissingLabel says that a node lacks a label of a topology, so that it is in no domain.
+type MissingLabel struct{ Node, Label string }
+
 func (n FractionalColumn) String() string { return n.Name + ": fraction in a column of whole units" }
 func (n UnparsedMIG) String() string      { return n.Name + ": not a MIG profile, counted as 0 slices" }
 func (n SharedMIG) String() string        { return n.Name + ": shared MIG instances, every replica counted" }
 func (n UnusedMilli) String() string      { return n.Name + ": declared Milli, but no index has the name" }
 func (n LiteralSkipped) String() string   { return n.Name + ": literal dimension left out" }
 
+func (n MissingLabel) String() string {
+	return n.Node + ": no label " + n.Label + ", in no domain"
+}
+
 func (FractionalColumn) note() {}
 func (UnparsedMIG) note()      {}
 func (SharedMIG) note()        {}
 func (UnusedMilli) note()      {}
 func (LiteralSkipped) note()   {}
+func (MissingLabel) note()     {}

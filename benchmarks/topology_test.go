@@ -1,0 +1,107 @@
+package benchmarks
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// topologyGangs are gangs placed in blocks of 1,024 nodes and racks of 16.
+var topologyGangs = []struct {
+	name    string
+	request vector.TopologyRequest
+}{
+	{"16-in-a-rack", vector.TopologyRequest{Count: 16, Required: "rack"}},
+	{"512-in-a-block", vector.TopologyRequest{Count: 512, Required: "block"}},
+	{"512-near-a-rack", vector.TopologyRequest{Count: 512, Preferred: "rack"}},
+	{"512-by-8-in-racks", vector.TopologyRequest{Count: 512, Required: "block", Slices: map[string]int{"rack": 8}}},
+	{"512-anywhere", vector.TopologyRequest{Count: 512}},
+	{"512-least-free", vector.TopologyRequest{Count: 512, LeastFree: true}},
+	{"1+512-in-a-block", vector.TopologyRequest{Count: 512, Required: "block", Leader: vector.ResourceVector{1, 1, 1, 1, 1, 1, 1, 1}}},
+}
+
+// BenchmarkTopologyRatio measures what docs/performance.md quotes: placing a gang into
+// a topology of block, rack and host against vector.Copies over the same nodes, which
+// only says how many fit on each. One iteration runs both some times, in turn; the
+// fastest sample of each counts.
+//
+//	ns/node         of a placement
+//	copies-ns/node  of Copies
+//	of_copies       how many times the time of Copies
+func BenchmarkTopologyRatio(b *testing.B) {
+	for _, nodes := range []int{1000, 5000, 50_000} {
+		for _, order := range []string{"sorted", "shuffled"} {
+			c := newTopologyCluster(nodes, order == "shuffled")
+			for _, gang := range topologyGangs {
+				b.Run(fmt.Sprintf("nodes=%d/order=%s/gang=%s", nodes, order, gang.name), func(b *testing.B) {
+					var p vector.Packer
+					var found vector.TopologyPlacement
+					request := gang.request
+					request.Request = c.request
+					place := func() {
+						var err error
+						if found, err = p.PlaceTopology(found, c.free, nil, c.topology, request); err != nil {
+							panic(err)
+						}
+					}
+					place()
+					if !found.Fits || len(found.Placement) != request.Count {
+						b.Fatalf("%+v", found)
+					}
+					if n := testing.AllocsPerRun(1, place); n != 0 {
+						b.Fatalf("%v allocations", n)
+					}
+					copies := make([]int64, nodes)
+					ours := &stopwatch{run: func(int) { place() }, variants: 1, calls: 1, best: math.Inf(1)}
+					count := &stopwatch{run: func(int) { vector.Copies(copies, c.free, c.request) }, variants: 1, calls: 1, best: math.Inf(1)}
+					for b.Loop() {
+						ours.sample()
+						count.sample()
+					}
+					b.ReportMetric(0, "ns/op") // of both together, which means nothing
+					b.ReportMetric(ours.best/float64(nodes), "ns/node")
+					b.ReportMetric(count.best/float64(nodes), "copies-ns/node")
+					b.ReportMetric(ours.best/count.best, "of_copies")
+				})
+			}
+		}
+	}
+}
+
+// topologyCluster is a cluster with up to 8 copies of a request free on each node.
+type topologyCluster struct {
+	topology *vector.Topology
+	free     *vector.Matrix
+	request  vector.ResourceVector
+}
+
+func newTopologyCluster(nodes int, shuffled bool) *topologyCluster {
+	r := random(uint64(nodes))
+	c := &topologyCluster{free: vector.NewMatrix(vector.Schema{}, nodes, packCols)}
+	var err error
+	if c.topology, err = vector.NewTopology("block", "rack", "host"); err != nil {
+		panic(err)
+	}
+	for range packCols {
+		c.request = append(c.request, 1000)
+	}
+	order := r.Perm(nodes)
+	v := make(vector.ResourceVector, packCols)
+	for row := range nodes {
+		i := row
+		if shuffled {
+			i = order[row]
+		}
+		host := fmt.Sprintf("h%05d", i)
+		if err := c.topology.Set(row, host, fmt.Sprintf("b%02d", i/1024), fmt.Sprintf("r%04d", i/16), host); err != nil {
+			panic(err)
+		}
+		for j := range v {
+			v[j] = float64(1000*r.IntN(8) + r.IntN(1000) + 1000*j)
+		}
+		c.free.SetRow(row, v)
+	}
+	return c
+}

@@ -1,0 +1,129 @@
+// Topology places gangs in a cluster of two blocks, four racks and six hosts: it prints
+// where they go, or why they do not, and with -svg draws the picture of
+// docs/topology.md.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/resvec/resvec/vector"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("topology: ")
+	svg := flag.String("svg", "", "`folder` to write the picture to")
+	flag.Parse()
+	if err := run(os.Stdout, *svg); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// hosts are the hosts by path, with their free GPUs.
+var hosts = []struct {
+	block, rack, name string
+	free              int
+}{
+	{"b1", "r1", "h1", 4}, {"b1", "r1", "h2", 3}, {"b1", "r2", "h3", 2},
+	{"b2", "r3", "h4", 5}, {"b2", "r3", "h5", 1}, {"b2", "r4", "h6", 4},
+}
+
+// gangs are what is placed, each by itself. One GPU is for one pod.
+var gangs = []struct {
+	title   string
+	drawn   bool
+	request vector.TopologyRequest
+}{
+	{"5, required rack", true, vector.TopologyRequest{Count: 5, Required: "rack"}},
+	{"7, required rack", false, vector.TopologyRequest{Count: 7, Required: "rack"}},
+	{"8, required rack", false, vector.TopologyRequest{Count: 8, Required: "rack"}},
+	{"8, preferred rack", true, vector.TopologyRequest{Count: 8, Preferred: "rack"}},
+	{"12, preferred rack", true, vector.TopologyRequest{Count: 12, Preferred: "rack"}},
+	{"6, unconstrained", true, vector.TopologyRequest{Count: 6}},
+	{"6, unconstrained, least free", true, vector.TopologyRequest{Count: 6, LeastFree: true}},
+	{"4 in slices of 2 by rack, required block", false, vector.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}},
+	{"14 in slices of 2 by rack, preferred block", true, vector.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}},
+	{"20, preferred block", false, vector.TopologyRequest{Count: 20, Preferred: "block"}},
+}
+
+// answer is where a gang goes.
+type answer struct {
+	title string
+	drawn bool
+	taken []int // per host
+	text  string
+}
+
+// run prints the answers and, if folder is not empty, draws some there.
+func run(out io.Writer, folder string) error {
+	answers, err := place()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PODS, MODE\tGO TO")
+	for _, a := range answers {
+		fmt.Fprintf(w, "%s\t%s\n", a.title, a.text)
+	}
+	if err := w.Flush(); err != nil || folder == "" {
+		return err
+	}
+	return writePicture(filepath.Join(folder, "topology.svg"), answers)
+}
+
+// place places the gangs.
+func place() ([]answer, error) {
+	topology, err := vector.NewTopology("block", "rack", "host")
+	if err != nil {
+		return nil, err
+	}
+	free := vector.NewMatrix(vector.Schema{}, len(hosts), 1)
+	for row, h := range hosts {
+		if err := topology.Set(row, h.name, h.block, h.rack, h.name); err != nil {
+			return nil, err
+		}
+		free.SetRow(row, vector.ResourceVector{float64(h.free)})
+	}
+	var packer vector.Packer
+	var answers []answer
+	for _, gang := range gangs {
+		gang.request.Request = vector.ResourceVector{1}
+		placement, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, topology, gang.request)
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, describe(gang.title, gang.drawn, topology, placement))
+	}
+	return answers, nil
+}
+
+// describe returns a placement in words.
+func describe(title string, drawn bool, topology *vector.Topology, placement vector.TopologyPlacement) answer {
+	a := answer{title: title, drawn: drawn, taken: make([]int, len(hosts))}
+	if !placement.Fits {
+		where := "all together"
+		if placement.Domain >= 0 {
+			where = topology.Levels()[placement.Level] + " " + strings.Join(topology.Path(nil, placement.Domain), "/")
+		}
+		a.text = fmt.Sprintf("refused: %s could take %d", where, placement.Could)
+		return a
+	}
+	for _, row := range placement.Placement {
+		a.taken[row]++
+	}
+	var parts []string
+	for row, n := range a.taken {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", hosts[row].name, n))
+		}
+	}
+	a.text = strings.Join(parts, ", ")
+	return a
+}

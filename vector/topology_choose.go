@@ -1,0 +1,274 @@
+package vector
+
+import (
+	"cmp"
+	"slices"
+)
+
+// choices are domains or rows to choose from.
+type choices[T int32 | int64] struct {
+	ids  []int32 // in order
+	have []T     // per id: how much it has
+	led  []T     // per id: how much beside the leader, noPlace when that does not fit; not read without a leader
+	pods []T     // per id: decides among those that have the same; nil when it is the same as have
+
+	podsLed []T // the same beside the leader
+}
+
+// picked is one that was chosen.
+type picked struct {
+	id   int32
+	at   int32 // its place among the choices
+	led  bool  // it takes the leader
+	take int64
+}
+
+// chooser is the rule by which domains and rows are chosen, and its scratch.
+type chooser struct {
+	leastFree bool
+	amounts   []int32 // per place: how much it has
+	number    []int32 // per amount: how many have it
+	group     []int32 // places of those that have one amount
+	ranked    []int32 // places in the order of choosing
+	sums      []int64
+	later     []int64
+}
+
+// choose appends to dst what is taken to make up need, and reports whether that is
+// enough. The first rule: of those that suffice alone the one that has the fewest. With
+// several, and when none suffices, they are taken from the front.
+func choose[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, led, several bool) ([]picked, bool) {
+	if at := from.alone(need, led); at >= 0 {
+		return append(dst, picked{id: from.ids[at], at: int32(at), led: led, take: need}), true
+	}
+	switch {
+	case !several:
+		return dst, false
+	case led || need > mostCounted:
+		return chooseRanked(c, dst, from, need, led)
+	}
+	return chooseWhole(c, dst, from, need)
+}
+
+// alone returns the place of the one that suffices and has the fewest, then the fewest
+// pods, then is the first; -1 when none suffices.
+func (f *choices[T]) alone(need int64, led bool) int {
+	have, pods := f.have, f.pods
+	if led {
+		have, pods = f.led, f.podsLed
+	}
+	best := -1
+	for at, id := range f.ids {
+		x := have[id]
+		if int64(x) < need || best >= 0 && x > have[f.ids[best]] {
+			continue
+		}
+		if best < 0 || x < have[f.ids[best]] || pods != nil && pods[id] < pods[f.ids[best]] {
+			best = at
+		}
+	}
+	return best
+}
+
+// podsOf returns the pods of the one at a place.
+func (f *choices[T]) podsOf(at int) T {
+	if f.pods == nil {
+		return f.have[f.ids[at]]
+	}
+	return f.pods[f.ids[at]]
+}
+
+// mostCounted is up to which amount chooseWhole counts how many have each.
+const mostCounted = 1 << 16
+
+// chooseWhole takes whole ones from the front, and the last by choose's first rule.
+// Each has less than need. It sorts no more than those of one amount.
+func chooseWhole[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64) ([]picked, bool) {
+	c.amounts, c.number = resized(c.amounts, len(from.ids)), resized(c.number, int(need))
+	clear(c.number) // by amount, from 0 to need-1
+	sum := int64(0)
+	for at, id := range from.ids {
+		x := from.have[id]
+		c.amounts[at] = int32(x)
+		c.number[x]++
+		sum += int64(x)
+	}
+	if sum < need {
+		return dst, false
+	}
+	// All that come before those with the border's amount are taken, some of the
+	// border's, and one more for the rest.
+	border, rest := c.border(need)
+	some := (rest - 1) / border
+	rest -= some * border
+	last := border
+	if !c.leastFree {
+		for last = rest; last < border && c.number[last] == 0; last++ {
+		}
+	}
+	// Without pods to compare, the border's first are the first by path.
+	most := int(c.number[border])
+	if from.pods == nil {
+		most = int(some) + 1
+	}
+	c.group = c.group[:0]
+	final := -1
+	for at, amount := range c.amounts {
+		switch x := int64(amount); {
+		case x == border:
+			if len(c.group) < most {
+				c.group = append(c.group, int32(at))
+			}
+		case x > border != c.leastFree && x > 0:
+			dst = append(dst, picked{id: from.ids[at], at: int32(at), take: x})
+		case x == last && (final < 0 || from.pods != nil && from.podsOf(at) < from.podsOf(final)):
+			final = at
+		}
+	}
+	if from.pods != nil {
+		slices.SortStableFunc(c.group, func(a, b int32) int {
+			return cmp.Compare(from.podsOf(int(a)), from.podsOf(int(b)))
+		})
+	}
+	for _, at := range c.group[:some] {
+		dst = append(dst, picked{id: from.ids[at], at: at, take: border})
+	}
+	if last == border {
+		final = int(c.group[some])
+	}
+	return append(dst, picked{id: from.ids[final], at: int32(final), take: rest}), true
+}
+
+// border returns the amount of the one with which need is reached, and what is left of
+// need for those that have this amount.
+func (c *chooser) border(need int64) (border, rest int64) {
+	step, x := int64(-1), int64(len(c.number)-1)
+	if c.leastFree {
+		step, x = 1, 1
+	}
+	for ; ; x += step {
+		whole := int64(c.number[x]) * x
+		if whole >= need {
+			return x, need
+		}
+		need -= whole
+	}
+}
+
+// chooseRanked is choose when none suffices alone. The leader goes where as few as can
+// be are enough, or, with the least free first, where all are: of those to the one that
+// has the most beside the leader, or the least, then the fewest pods, then is the first.
+func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, led bool) ([]picked, bool) {
+	have := func(at int32) int64 { return int64(from.have[from.ids[at]]) }
+	beside := func(at int32) int64 { return int64(from.led[from.ids[at]]) }
+	c.ranked = c.ranked[:0]
+	sum := int64(0)
+	for at := range int32(len(from.ids)) {
+		if x := have(at); x > 0 || led && beside(at) >= 0 {
+			c.ranked = append(c.ranked, at)
+			sum += x
+		}
+	}
+	slices.SortStableFunc(c.ranked, func(a, b int32) int {
+		by := cmp.Compare(have(b), have(a))
+		if c.leastFree {
+			by = -by
+		}
+		return cmp.Or(by, cmp.Compare(from.podsOf(int(a)), from.podsOf(int(b))))
+	})
+	if led {
+		leader := c.leaderAmong(have, beside, need, func(a, b int32) int {
+			by := cmp.Compare(beside(b), beside(a))
+			if c.leastFree {
+				by = -by
+			}
+			if by == 0 && from.podsLed != nil {
+				by = cmp.Compare(from.podsLed[from.ids[a]], from.podsLed[from.ids[b]])
+			}
+			return cmp.Or(by, cmp.Compare(a, b))
+		})
+		if leader < 0 {
+			return dst, false
+		}
+		at := c.ranked[leader]
+		dst = append(dst, picked{id: from.ids[at], at: at, led: true, take: beside(at)})
+		need -= beside(at)
+		c.ranked = slices.Delete(c.ranked, leader, leader+1)
+	} else if sum < need {
+		return dst, false
+	}
+	for i := 0; need > 0; i++ {
+		at := c.ranked[i]
+		x := have(at)
+		if x == 0 { // only the leader would fit there
+			continue
+		}
+		if x < need {
+			dst = append(dst, picked{id: from.ids[at], at: at, take: x})
+			need -= x
+			continue
+		}
+		if !c.leastFree { // the fewest that suffice stand last, and the first of equals first
+			for _, other := range c.ranked[i+1:] {
+				if have(other) < need {
+					break
+				}
+				if have(other) < have(at) {
+					at = other
+				}
+			}
+		}
+		return append(dst, picked{id: from.ids[at], at: at, take: need}), true
+	}
+	return dst, true
+}
+
+// leaderAmong returns the place in c.ranked of the one that takes the leader, or -1.
+// order says which of those that may is the first.
+func (c *chooser) leaderAmong(have, beside func(at int32) int64, need int64, order func(a, b int32) int) int {
+	n := len(c.ranked)
+	c.sums, c.later = resized(c.sums, n+1), resized(c.later, n+1)
+	c.sums[0], c.later[n] = 0, noPlace
+	for i, at := range c.ranked {
+		c.sums[i+1] = c.sums[i] + have(at)
+	}
+	for i := n - 1; i >= 0; i-- {
+		c.later[i] = max(c.later[i+1], beside(c.ranked[i]))
+	}
+	// enough reports whether k of them are, with the leader on the one at place i.
+	enough := func(i, k int) bool {
+		at := c.ranked[i]
+		if beside(at) == noPlace {
+			return false
+		}
+		if i < k {
+			return c.sums[k]-have(at)+beside(at) >= need
+		}
+		return c.sums[k-1]+beside(at) >= need
+	}
+	least := n
+	if !c.leastFree {
+		gain := int64(minGain)
+		for least = 1; least <= n; least++ {
+			if at := c.ranked[least-1]; beside(at) != noPlace {
+				gain = max(gain, beside(at)-have(at))
+			}
+			if gain > minGain && c.sums[least]+gain >= need ||
+				c.later[least-1] != noPlace && c.sums[least-1]+c.later[least-1] >= need {
+				break
+			}
+		}
+		if least > n {
+			return -1
+		}
+	}
+	leader := -1
+	for i := range n {
+		if enough(i, least) && (leader < 0 || order(c.ranked[i], c.ranked[leader]) < 0) {
+			leader = i
+		}
+	}
+	return leader
+}
+
+const minGain = -1 << 62

@@ -1,0 +1,340 @@
+package vector
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// countRows counts the places of every row, and those of the domains of a level and of
+// none that is finer.
+func (s *placing) countRows(level int) {
+	s.counted = level
+	s.ordered(level)
+	at := s.t.at[level]
+	s.rowPods = resized(s.rowPods, len(at))
+	for _, d := range s.order[level] {
+		s.pods[d] = 0
+	}
+	var plan copiesPlan
+	plan.take(s.free, s.request)
+	const chunk = 512
+	var buffer [chunk]int64
+	for lo := 0; lo < len(at); lo += chunk {
+		copies := buffer[:min(chunk, len(at)-lo)]
+		plan.copies(copies, s.free, lo, s.request)
+		s.addRows(copies, lo, at[lo:])
+	}
+	if s.led {
+		s.countLed(at)
+	}
+	if !s.plain {
+		for _, d := range s.order[level] {
+			s.settle(d, level)
+		}
+	}
+}
+
+// addRows adds the copies of the rows from lo on to their domains, at.
+func (s *placing) addRows(copies []int64, lo int, at []int32) {
+	if s.selected != nil {
+		for i := range copies {
+			if r := lo + i; s.selected[r/kernel.Block]>>(r%kernel.Block)&1 == 0 {
+				copies[i] = 0
+			}
+		}
+	}
+	addPlaces(s.pods, s.rowPods[lo:][:len(copies)], copies, at[:len(copies)])
+}
+
+// addPlaces sets out to the copies of the rows and adds them to pods, by domain. Rows
+// of one domain often stand together: their sum waits in a register.
+func addPlaces(pods []int64, out []int32, copies []int64, at []int32) {
+	last, sum := int32(0), int64(0)
+	for i, x := range copies {
+		if x > mostPlaces {
+			x = mostPlaces
+		}
+		out[i] = int32(x)
+		if d := at[i]; d != last {
+			pods[last] += sum
+			last, sum = d, 0
+		}
+		sum += x
+	}
+	pods[last] += sum
+}
+
+// countLed counts what every row holds beside the leader.
+func (s *placing) countLed(at []int32) {
+	s.rowLed = resized(s.rowLed, len(at))
+	for d := range s.podsLed {
+		s.podsLed[d] = minGain
+	}
+	Fit(&s.leads, s.free, s.leader)
+	for lo := 0; lo < len(at); lo += ledTile {
+		s.countLedTile(s.rowLed[lo:min(lo+ledTile, len(at))], lo)
+	}
+	for r, d := range at {
+		if s.rowLed[r] != noPlace {
+			s.podsLed[d] = max(s.podsLed[d], int64(s.rowLed[r]-s.rowPods[r]))
+		}
+	}
+	for d, gain := range s.podsLed { // so far the gain on the best row
+		s.podsLed[d] = withGain(s.pods[d], gain)
+	}
+}
+
+// ledTile is how many rows countLed takes at a time, whole mask words.
+const ledTile = 512
+
+// countLedTile sets out to what the rows from lo on hold beside the leader.
+func (s *placing) countLedTile(out []int32, lo int) {
+	words := s.leads.words[lo/kernel.Block:][:wordsFor(len(out))]
+	for i := range out {
+		out[i] = noPlace
+	}
+	if s.selected != nil {
+		for w := range words {
+			words[w] &= s.selected[lo/kernel.Block+w]
+		}
+	}
+	var copies [ledTile]int64
+	s.copiesBeside(copies[:len(out)], lo, words)
+	for w, word := range words {
+		for ; word != 0; word &= word - 1 {
+			if i := w*kernel.Block + bits.TrailingZeros64(word); i < len(out) {
+				out[i] = int32(min(copies[i], mostPlaces))
+			}
+		}
+	}
+}
+
+// copiesBeside sets dst to how many copies the rows from lo on hold beside the leader,
+// where words say that it fits.
+func (s *placing) copiesBeside(dst []int64, lo int, words []uint64) {
+	if !s.counter.finite || len(s.counter.columns) > ratioListSize || !finite(s.leader) {
+		for w, word := range words {
+			for ; word != 0; word &= word - 1 {
+				if i := w*kernel.Block + bits.TrailingZeros64(word); i < len(dst) {
+					dst[i] = s.counter.beside(s.free, lo+i, s.leader)
+				}
+			}
+		}
+		return
+	}
+	s.left.Reset(Schema{}, ledTile, s.free.cols)
+	for _, j := range s.counter.columns {
+		left, x := s.left.data[int(j)*s.left.stride:][:len(dst)], s.leader[j]
+		for i, free := range s.free.data[int(j)*s.free.stride+lo:][:len(dst)] {
+			left[i] = free - x
+		}
+	}
+	kernel.Copies(dst, s.left.data, s.left.stride, s.counter.columns, s.counter.amounts, false)
+}
+
+// finite reports whether every amount is a finite number.
+func finite(v ResourceVector) bool {
+	for _, x := range v {
+		if !(math.Abs(x) <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
+}
+
+// withGain returns the places beside the leader where it takes the fewest.
+func withGain(places, gain int64) int64 {
+	if gain == minGain {
+		return noPlace
+	}
+	return places + gain
+}
+
+// besideLeader returns the places of a row beside the leader.
+func (s *placing) besideLeader(r int) int32 {
+	if !s.isSelected(r) || !fitsRow(s.free, r, s.leader) {
+		return noPlace
+	}
+	return int32(s.counter.beside(s.free, r, s.leader))
+}
+
+// ordered brings the domains down to a level into their order.
+func (s *placing) ordered(level int) {
+	for l := range level + 1 {
+		if l == 0 {
+			s.order[0] = append(s.order[0][:0], s.t.domains[0].children...)
+			continue
+		}
+		s.order[l] = s.order[l][:0]
+		for _, d := range s.order[l-1] {
+			s.order[l] = append(s.order[l], s.t.domains[d].children...)
+		}
+	}
+	s.summed = level
+}
+
+// countLevel counts the domains of a level, from those of the finer ones.
+func (s *placing) countLevel(level int) {
+	for ; s.summed > level; s.summed-- {
+		for _, d := range s.order[s.summed-1] {
+			s.sum(d, s.summed-1)
+		}
+	}
+}
+
+// sum counts a domain from its children.
+func (s *placing) sum(d int32, level int) {
+	pods, have := int64(0), int64(0)
+	for _, c := range s.t.domains[d].children {
+		have += s.have[c]
+		pods += s.pods[c]
+	}
+	if level >= s.sliced {
+		pods = have // what is no whole slice within a child is not there
+	}
+	s.pods[d] = pods
+	above := level < s.sliced && !s.plain
+	if above {
+		s.have[d] = have
+	}
+	if s.led {
+		s.sumLed(d, level, above)
+	}
+	if !above {
+		s.settle(d, level)
+	}
+}
+
+// sumLed counts a domain with the leader in it from its children, when it is counted
+// without.
+func (s *placing) sumLed(d int32, level int, above bool) {
+	podsGain, gain := int64(minGain), int64(minGain)
+	for _, c := range s.t.domains[d].children {
+		if s.haveLed[c] == noPlace {
+			continue
+		}
+		gain = max(gain, s.haveLed[c]-s.have[c])
+		if podsGain = max(podsGain, s.podsLed[c]-s.pods[c]); gain == 0 && podsGain == 0 {
+			break
+		}
+	}
+	if level >= s.sliced {
+		podsGain = gain
+	}
+	s.podsLed[d] = withGain(s.pods[d], podsGain)
+	if above {
+		s.haveLed[d] = withGain(s.have[d], gain)
+	}
+}
+
+// settle says what a domain has that is not above the level of the slices, from its
+// pods.
+func (s *placing) settle(d int32, level int) {
+	if s.plain {
+		return
+	}
+	s.have[d] = s.whole(s.pods[d], level)
+	if s.led {
+		s.haveLed[d] = noPlace
+		if s.podsLed[d] != noPlace {
+			s.haveLed[d] = s.whole(s.podsLed[d], level)
+		}
+	}
+}
+
+// whole returns what so many pods in a domain are: whole slices at their level, and
+// below the pods of whole inner slices.
+func (s *placing) whole(pods int64, level int) int64 {
+	if level <= s.sliced {
+		return pods / s.slice
+	}
+	if size := s.inner[level]; size > 1 {
+		return pods / size * size
+	}
+	return pods
+}
+
+// countBelow counts what is in a domain of a level, down to the rows.
+func (s *placing) countBelow(d int32, level int) {
+	if level < len(s.t.levels)-1 {
+		for _, c := range s.t.domains[d].children {
+			s.countBelow(c, level+1)
+		}
+		if level > s.counted {
+			s.sum(d, level)
+		}
+		return
+	}
+	if level == s.counted {
+		return
+	}
+	s.pods[d] = 0
+	for _, r := range s.t.domains[d].children {
+		s.pods[d] += int64(s.rowPods[r])
+	}
+	if s.led {
+		s.podsLed[d] = withGain(s.pods[d], s.rowGain(d))
+	}
+	s.settle(d, level)
+}
+
+// rowGain returns the greatest gain of a row of a finest domain.
+func (s *placing) rowGain(d int32) int64 {
+	gain := int64(minGain)
+	for _, r := range s.t.domains[d].children {
+		if s.rowLed[r] != noPlace {
+			if gain = max(gain, int64(s.rowLed[r]-s.rowPods[r])); gain == 0 {
+				break
+			}
+		}
+	}
+	return gain
+}
+
+// descend goes from the domains chosen at a level down to rows.
+func (s *placing) descend(level int) {
+	for ; level < s.sliced; level++ {
+		slices.SortFunc(s.chosen, func(a, b picked) int { return cmp.Compare(a.at, b.at) })
+		s.children = s.children[:0]
+		for _, c := range s.chosen {
+			if level == s.counted {
+				s.countBelow(c.id, level)
+			}
+			s.children = append(s.children, s.t.domains[c.id].children...)
+		}
+		s.chosen, _ = choose(&s.choice, s.chosen[:0], s.domainsOf(s.children, level+1), s.slices, s.led, true)
+	}
+	for _, c := range s.chosen {
+		s.spread(c.id, level, c.take*s.slice, c.led)
+	}
+}
+
+// spread puts pods, and maybe the leader, on the rows of a domain.
+func (s *placing) spread(d int32, level int, pods int64, led bool) {
+	if level == s.counted {
+		s.countBelow(d, level)
+	}
+	children := s.t.domains[d].children
+	if level == len(s.t.levels)-1 {
+		rows := choices[int32]{ids: children, have: s.rowPods, led: s.rowLed}
+		s.picks[level], _ = choose(&s.choice, s.picks[level][:0], rows, pods, led, true)
+		for _, c := range s.picks[level] {
+			s.counts = append(s.counts, rowCount{c.id, int32(c.take)})
+			if c.led {
+				s.counts = append(s.counts, rowCount{c.id, leaderHere})
+			}
+		}
+		return
+	}
+	s.picks[level], _ = choose(&s.choice, s.picks[level][:0], s.domainsOf(children, level+1), pods, led, true)
+	for _, c := range s.picks[level] {
+		s.spread(c.id, level+1, c.take, c.led)
+	}
+}
+
+// leaderHere stands for the leader in a rowCount.
+const leaderHere = -1

@@ -1,0 +1,160 @@
+package vector
+
+import (
+	"fmt"
+	"iter"
+)
+
+// FilterTopology says how many of the victims have to go for the gang to be placeable as
+// [Packer.PlaceTopology] places it, given the free amounts in o: the shortest prefix of
+// the victims with which a placement is found, exactly, and that placement. With a
+// required level it is the first with which some domain of it suffices, otherwise the
+// first with which all domains together do. Victims, the overlay and errors are as in
+// [Packer.Filter]; a victim costs the levels of its row and the columns. Without a
+// placement the answer is about the free amounts when all victims are gone.
+func (p *Packer) FilterTopology(dst TopologyPlacement, o *Overlay, rows *Mask, t *Topology, request TopologyRequest, victims iter.Seq2[int, ResourceVector]) (TopologyPlacement, error) {
+	p.exists()
+	o.exists()
+	s := &p.topology
+	if err := s.take(&o.matrix, rows, t, &request); err != nil {
+		return TopologyPlacement{}, err
+	}
+	if s.packer != p { // not so yet, or p is a copy
+		s.packer = p
+		s.yield = s.victim
+	}
+	s.sheet.take(o)
+	s.released, s.fault = 0, nil
+	s.done = s.count == 0 && !s.led
+	if !s.done {
+		s.countRows(len(t.levels) - 1)
+		s.countLevel(0)
+		s.done = s.suffices()
+	}
+	defer s.sheet.rollback(s.sheet.mark()) // also when victims panics
+	if victims != nil && !s.done {
+		victims(s.yield)
+	}
+	if s.fault != nil {
+		return TopologyPlacement{}, s.fault
+	}
+	s.sheet.complete()
+	found := s.done
+	s.done = true
+	answer := s.place(dst)
+	if answer.Prefix = s.released; !found {
+		answer.Prefix = -1
+	}
+	return answer, nil
+}
+
+// victim takes the next victim and reports whether it wants another.
+func (s *placing) victim(row int, amounts ResourceVector) bool {
+	if s.done || s.fault != nil {
+		return false
+	}
+	s.free.checkVector(amounts)
+	if !releasable(s.free, row, amounts) {
+		s.fault = fmt.Errorf("victim %d: %w", s.released, releaseError(s.free, row, amounts))
+		return false
+	}
+	s.sheet.add(row, amounts, 1)
+	s.released++
+	if s.isSelected(row) && row < len(s.rowPods) && s.t.at[0][row] != 0 {
+		s.done = s.recount(row)
+	}
+	return !s.done
+}
+
+// suffices reports whether the gang fits, when all levels are counted.
+func (s *placing) suffices() bool {
+	s.total = 0
+	for _, d := range s.order[0] {
+		s.total += s.have[d]
+	}
+	if !s.required {
+		return s.allSuffice()
+	}
+	for _, d := range s.order[s.level] {
+		if s.holds(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether a domain of the required level holds the gang.
+func (s *placing) holds(d int32) bool {
+	if s.led {
+		return s.haveLed[d] != noPlace && s.haveLed[d] >= s.slices
+	}
+	return s.have[d] >= s.slices
+}
+
+// allSuffice reports whether all domains together hold the gang.
+func (s *placing) allSuffice() bool {
+	if s.total < s.slices || !s.led {
+		return s.total >= s.slices
+	}
+	for _, d := range s.order[0] {
+		if s.haveLed[d] != noPlace && s.total+s.haveLed[d]-s.have[d] >= s.slices {
+			return true
+		}
+	}
+	return false
+}
+
+// recount brings a row and the domains that it is in up to date, and reports whether the
+// gang fits now.
+func (s *placing) recount(row int) bool {
+	places := int32(s.counter.on(s.free, row))
+	changed := places - s.rowPods[row]
+	s.rowPods[row] = places
+	led := false
+	if s.led {
+		beside := s.besideLeader(row)
+		led = changed != 0 || beside != s.rowLed[row]
+		s.rowLed[row] = beside
+	}
+	pods, have := int64(changed), int64(0) // what changes below the level
+	for l := len(s.t.levels) - 1; l >= 0 && (pods != 0 || have != 0 || led); l-- {
+		d := s.t.at[l][row]
+		pods, have, led = s.renew(d, l, pods, have)
+		if l == s.level && s.required {
+			return s.holds(d)
+		}
+		if l == 0 {
+			s.total += have
+		}
+	}
+	return !s.required && s.allSuffice()
+}
+
+// renew brings a domain up to date when one child has changed by so many pods and by so
+// much of what it has; below the finest level both are pods. It returns by how much the
+// domain has changed, and whether it has with the leader.
+func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, led bool) {
+	finest := level == len(s.t.levels)-1
+	if !finest && level >= s.sliced {
+		pods = have
+	}
+	oldHave, oldLed, oldPods := s.have[d], int64(0), int64(0)
+	s.pods[d] += pods
+	above := level < s.sliced && !s.plain
+	if above {
+		s.have[d] += have
+	}
+	if s.led {
+		oldLed, oldPods = s.haveLed[d], s.podsLed[d]
+		if finest {
+			s.podsLed[d] = withGain(s.pods[d], s.rowGain(d))
+		} else {
+			s.sumLed(d, level, above)
+		}
+	}
+	if !above {
+		s.settle(d, level)
+	}
+	led = s.led && (s.haveLed[d] != oldLed || s.podsLed[d] != oldPods)
+	return pods, s.have[d] - oldHave, led
+}

@@ -1,0 +1,393 @@
+package vector
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
+
+// TopologyRequest is a gang for [Packer.PlaceTopology], and how near its members have
+// to be. At most one of Required and Preferred is given. Without both the gang goes to
+// as few domains of the finest level as can be, or of the coarsest with slices.
+type TopologyRequest struct {
+	Count   int            // pods that are alike
+	Request ResourceVector // of each
+	Leader  ResourceVector // of one pod more; nil for none
+
+	// Required is the level of which one domain has to hold the gang.
+	Required string
+
+	// Preferred is the level of which one domain should. Where none can, it is one of
+	// the next coarser level, and so on, and of the coarsest as few as can be.
+	Preferred string
+
+	// Slices says for a level that the pods come in groups of so many which stay
+	// within one of its domains, such as {"rack": 8}. The leader belongs to none. The
+	// level is that of Required or Preferred or finer, Count is a multiple of the
+	// coarsest size, and each size of the next finer one.
+	Slices map[string]int
+
+	// LeastFree takes the domains and rows with the fewest places first, and not
+	// those with the most.
+	LeastFree bool
+}
+
+// TopologyPlacement is the answer of [Packer.PlaceTopology].
+type TopologyPlacement struct {
+	// Fits says that there is a placement.
+	Fits bool
+
+	// Placement is the row of each of the Count pods, in ascending order; empty
+	// without a placement. Leader is the row of the leader, -1 without one.
+	Placement []int32
+	Leader    int
+
+	// Level is the index of the level that was searched last, and Domains how many of
+	// its domains the gang takes. Domain is the only one, or without a placement the
+	// one that could take the most; -1 when several are taken or can take part.
+	Level   int
+	Domains int
+	Domain  int
+
+	// Could is how many of the pods can be placed, beside the leader: all, or what
+	// Domain could take, or what all domains together could.
+	Could int
+
+	// Rejections are, without a placement, how many of the selected rows that are in a
+	// domain cannot hold a single pod because of a column, as [Rejections] counts them.
+	// LeaderRejections are the same for the leader.
+	Rejections, LeaderRejections []int
+
+	// Prefix is, for [Packer.FilterTopology], how many victims have to go; -1 when all
+	// of them are not enough.
+	Prefix int
+}
+
+// PlaceTopology places a gang inside the domains of t on the selected rows of free.
+//
+// A row has as many places as it holds copies of the request
+// ([ResourceVector.CopiesFit]), at most 2^31-1, a domain as many as its rows, less what is no whole
+// slice. Of the domains of a level that suffices is taken which has the fewest, in
+// slices where there are some, then in pods, then the first by path. When none suffices
+// alone, the ones with the most are taken whole, those with fewer pods first among
+// equals, and the last that is needed is again the one with the fewest that suffices.
+// Within what was taken the next finer level is searched by the same rule: above the
+// level of the slices among all children together, from there on parent by parent. That
+// is BestFit of Kueue's topology-aware scheduling (KEP-2724). LeastFree begins at the
+// other end: it takes the first domain that suffices alone in ascending order, and else
+// whole ones from the smallest on.
+//
+// A leader takes room on its row first, as in [Packer.Place]. Of several domains it
+// takes one with which as few as can be hold the gang (with LeastFree, any with which
+// all do): the one with the most beside the leader (the least), then the first.
+//
+// The answer is exact: without a placement there is none. Equal inputs give equal
+// placements, in whatever order the rows stand, as long as the rows of a domain have
+// different names. Rows that t does not have are in no domain.
+//
+// The slices of dst are reused for the answer. The options of p do not matter. The error
+// says which level is unknown, which size or count is impossible, or that t has more
+// rows than free; it wraps [ErrShape]. PlaceTopology panics when a request is longer
+// than free is wide, or the mask has another length.
+func (p *Packer) PlaceTopology(dst TopologyPlacement, free *Matrix, rows *Mask, t *Topology, request TopologyRequest) (TopologyPlacement, error) {
+	p.exists()
+	free.exists()
+	s := &p.topology
+	if err := s.take(free, rows, t, &request); err != nil {
+		return TopologyPlacement{}, err
+	}
+	return s.place(dst), nil
+}
+
+// placing is a gang on its way into a topology. It is scratch that a Packer keeps.
+type placing struct {
+	t        *Topology
+	free     *Matrix
+	selected []uint64
+	request  ResourceVector
+	counter  rowCounter
+	leader   ResourceVector
+	led      bool
+
+	count    int64 // pods
+	slice    int64 // pods of a slice
+	slices   int64 // count/slice
+	level    int   // required or preferred
+	required bool
+	several  bool // as few domains of level as can be
+	sliced   int  // the level of the slices; the finest without
+	plain    bool // every slice is one pod
+	inner    [maxLevels]int64
+	choice   chooser
+
+	rowPods []int32 // per row: places
+	rowLed  []int32 // per row: places beside the leader; noPlace when it does not fit
+
+	leads Mask   // rows that hold the leader
+	left  Matrix // what the leader leaves on some of them
+
+	// Per domain, as far as they were counted: pods that its children hold; what it
+	// has, in slices up to the level of the slices, in pods below; and the same with
+	// the leader in it, noPlace when that fits nowhere.
+	pods, podsLed []int64
+	have, haveLed []int64
+	apart         [2][]int64 // what have and haveLed are where they are not pods and podsLed
+
+	counted  int        // the finest level that is
+	summed   int        // the coarsest level that is
+	order    [][]int32  // per level: its domains in order, as far as they are needed
+	chosen   []picked   // domains
+	children []int32    // of all chosen
+	picks    [][]picked // per level, see spread
+	counts   []rowCount // the result
+	domained Mask       // selected rows that are in a domain
+
+	// Of FilterTopology.
+	packer   *Packer
+	yield    func(row int, amounts ResourceVector) bool // victim, as a value that is made once
+	sheet    sheet
+	released int
+	done     bool
+	fault    error
+	total    int64 // what all domains have
+}
+
+// mostPlaces is how many places a row has that is unlimited, or has more.
+const mostPlaces = math.MaxInt32
+
+// noPlace is the number of places beside a leader that does not fit.
+const noPlace = -1
+
+type rowCount struct{ row, count int32 }
+
+// take checks and takes the operands.
+func (s *placing) take(free *Matrix, rows *Mask, t *Topology, request *TopologyRequest) error {
+	t.exists()
+	free.checkVector(request.Request)
+	free.checkVector(request.Leader)
+	s.free, s.t, s.selected = free, t, selection(rows, free.rows)
+	if t.Rows() > free.rows {
+		return topologyError("%d rows, but the matrix has %d", t.Rows(), free.rows)
+	}
+	if err := s.takeLevels(request); err != nil {
+		return err
+	}
+	s.led = request.Leader != nil
+	s.request = padded(s.request, request.Request, free.cols)
+	s.leader = padded(s.leader, request.Leader, free.cols)
+	s.counter.take(s.request, mostPlaces)
+	s.choice.leastFree = request.LeastFree
+	s.pods, s.podsLed = resized(s.pods, len(t.domains)), resized(s.podsLed, len(t.domains))
+	s.have, s.haveLed = s.pods, s.podsLed
+	if !s.plain {
+		s.apart[0], s.apart[1] = resized(s.apart[0], len(t.domains)), resized(s.apart[1], len(t.domains))
+		s.have, s.haveLed = s.apart[0], s.apart[1]
+	}
+	s.order, s.picks = grown(s.order, len(t.levels)), grown(s.picks, len(t.levels))
+	return nil
+}
+
+// padded sets dst to what v requests, with so many elements.
+func padded(dst, v ResourceVector, n int) ResourceVector {
+	dst = resized(dst, n)
+	for j := range dst {
+		if dst[j] = v.Get(j); dst[j] <= 0 {
+			dst[j] = 0
+		}
+	}
+	return dst
+}
+
+// takeLevels checks and takes the count and the levels.
+func (s *placing) takeLevels(request *TopologyRequest) error {
+	t := s.t
+	s.count = int64(request.Count)
+	if s.count < 0 || s.count > math.MaxInt32 {
+		return topologyError("a gang of %d pods", request.Count)
+	}
+	if request.Required != "" && request.Preferred != "" {
+		return topologyError("level %q is required and %q preferred", request.Required, request.Preferred)
+	}
+	s.required, s.several = request.Required != "", false
+	finest := len(t.levels) - 1
+	var err error
+	switch {
+	case s.required:
+		s.level, err = t.Level(request.Required)
+	case request.Preferred != "":
+		s.level, err = t.Level(request.Preferred)
+	default:
+		s.several, s.level = true, finest
+		if len(request.Slices) > 0 {
+			s.level = 0
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.takeSlices(request, finest)
+}
+
+// takeSlices checks and takes the slices.
+func (s *placing) takeSlices(request *TopologyRequest, finest int) error {
+	t := s.t
+	unknown := ""
+	for name := range request.Slices {
+		if !slices.Contains(t.levels, name) && (unknown == "" || name < unknown) {
+			unknown = name
+		}
+	}
+	if _, empty := request.Slices[""]; unknown != "" || empty {
+		_, err := t.Level(unknown)
+		return err
+	}
+	clear(s.inner[:])
+	s.slice, s.sliced = 1, finest
+	last := int64(0)
+	for l, name := range t.levels {
+		size64, ok := request.Slices[name]
+		if !ok {
+			continue
+		}
+		size := int64(size64)
+		switch {
+		case size < 1:
+			return topologyError("slices of %d pods at level %q", size, name)
+		case l < s.level:
+			return topologyError("slices at level %q, which is coarser than %q", name, t.levels[s.level])
+		case last == 0 && s.count%size != 0:
+			return topologyError("%d pods are no whole slices of %d at level %q", s.count, size, name)
+		case last == 0:
+			s.slice, s.sliced = size, l
+		case last%size != 0:
+			return topologyError("slices of %d pods are no whole ones of %d at level %q", last, size, name)
+		default:
+			s.inner[l] = size
+		}
+		last = size
+	}
+	s.slices, s.plain = s.count/s.slice, s.slice == 1
+	return nil
+}
+
+// countedFrom returns the finest level that has to be counted to search a level.
+func (s *placing) countedFrom(level int) int {
+	from := level
+	if s.slice > 1 {
+		from = max(from, s.sliced)
+	}
+	for l, size := range s.inner {
+		if size > 1 {
+			from = max(from, l)
+		}
+	}
+	return from
+}
+
+// place finds a placement.
+func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
+	if s.count == 0 && !s.led {
+		return TopologyPlacement{Fits: true, Placement: dst.Placement[:0], Leader: -1, Level: s.level, Domain: -1}
+	}
+	s.countRows(s.countedFrom(s.level))
+	level, fits := s.search()
+	answer := TopologyPlacement{
+		Placement: dst.Placement[:0], Leader: -1, Rejections: dst.Rejections[:0], LeaderRejections: dst.LeaderRejections[:0],
+		Fits: fits, Level: level,
+	}
+	if !fits {
+		s.refuse(&answer)
+		return answer
+	}
+	answer.Domains, answer.Domain, answer.Could = len(s.chosen), -1, int(s.count)
+	if len(s.chosen) == 1 {
+		answer.Domain = int(s.chosen[0].id)
+	}
+	s.counts = s.counts[:0]
+	s.descend(level)
+	slices.SortFunc(s.counts, func(a, b rowCount) int { return cmp.Compare(a.row, b.row) })
+	for _, c := range s.counts {
+		if c.count == leaderHere {
+			answer.Leader = int(c.row)
+			continue
+		}
+		for range c.count {
+			answer.Placement = append(answer.Placement, c.row)
+		}
+	}
+	return answer
+}
+
+// search chooses domains and returns their level.
+func (s *placing) search() (level int, fits bool) {
+	for level = s.level; ; level-- {
+		s.countLevel(level)
+		several := s.several || !s.required && level == 0
+		s.chosen, fits = choose(&s.choice, s.chosen[:0], s.domainsOf(s.order[level], level), s.slices, s.led, several)
+		if fits || several || level == 0 || s.required {
+			return level, fits
+		}
+	}
+}
+
+// domainsOf returns domains of a level to choose from.
+func (s *placing) domainsOf(ids []int32, level int) choices[int64] {
+	from := choices[int64]{ids: ids, have: s.have, led: s.haveLed, pods: s.pods, podsLed: s.podsLed}
+	if s.plain || level > s.sliced {
+		from.pods, from.podsLed = nil, nil
+	}
+	return from
+}
+
+// refuse explains that there is no placement at the level searched last.
+func (s *placing) refuse(answer *TopologyPlacement) {
+	level := answer.Level
+	answer.Domain, answer.Could = -1, 0
+	if s.required {
+		for _, d := range s.order[level] {
+			could := s.could(s.have[d], d)
+			if answer.Domain < 0 || could > answer.Could {
+				answer.Domain, answer.Could = int(d), could
+			}
+		}
+	} else {
+		sum, gain := int64(0), int64(math.MinInt64)
+		for _, d := range s.order[level] {
+			sum += s.have[d]
+			if s.led && s.haveLed[d] != noPlace {
+				gain = max(gain, s.haveLed[d]-s.have[d])
+			}
+		}
+		switch {
+		case !s.led:
+			answer.Could = int(sum * s.slice)
+		case gain > math.MinInt64:
+			answer.Could = int((sum + gain) * s.slice)
+		}
+	}
+	answer.Could = min(answer.Could, int(s.count))
+	s.domained.Resize(s.free.rows)
+	for r, d := range s.t.at[len(s.t.at)-1] {
+		if d != 0 && s.isSelected(r) {
+			s.domained.Set(r)
+		}
+	}
+	answer.Rejections = Rejections(answer.Rejections, s.free, s.request, &s.domained)
+	if s.led {
+		answer.LeaderRejections = Rejections(answer.LeaderRejections, s.free, s.leader, &s.domained)
+	}
+}
+
+// could returns how many pods domain d could take beside the leader.
+func (s *placing) could(have int64, d int32) int {
+	if s.led {
+		have = max(s.haveLed[d], 0)
+	}
+	return int(min(have*s.slice, s.count))
+}
+
+func (s *placing) isSelected(r int) bool {
+	return s.selected == nil || s.selected[r/kernel.Block]>>(r%kernel.Block)&1 != 0
+}

@@ -1,0 +1,602 @@
+package vector_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+// The golden model of topology: a plain recursive walk over a tree of pointers, with
+// the numbers of places given.
+
+// site is a domain, or at the bottom a row.
+type site struct {
+	path     string
+	level    int
+	children []*site
+	row      int // at the bottom, else -1
+	places   int // of a row
+	beside   int // of a row: with the leader there; -1 when it does not fit
+}
+
+// goldenGangRequest is a request without resources.
+type goldenTopology struct {
+	levels    []string
+	count     int
+	led       bool
+	level     int
+	required  bool
+	several   bool // unconstrained
+	sizes     map[int]int
+	leastFree bool
+}
+
+// sliced returns the level of the slices and their size.
+func (g *goldenTopology) sliced() (level, size int) {
+	for l := range g.levels {
+		if g.sizes[l] > 0 {
+			return l, g.sizes[l]
+		}
+	}
+	return len(g.levels) - 1, 1
+}
+
+// pods returns what a site holds: what is no whole inner slice within a child is not
+// there. With led it is what it holds beside the leader, -1 when that fits nowhere.
+func (g *goldenTopology) pods(s *site, led bool) int {
+	if s.row >= 0 {
+		if led {
+			return s.beside
+		}
+		return s.places
+	}
+	outer, _ := g.sliced()
+	part := func(c *site, led bool) int {
+		pods := g.pods(c, led)
+		if size := g.sizes[c.level]; pods > 0 && size > 0 && c.level > outer && c.row < 0 {
+			pods -= pods % size
+		}
+		return pods
+	}
+	sum := 0
+	for _, c := range s.children {
+		sum += part(c, false)
+	}
+	if !led {
+		return sum
+	}
+	best := -1
+	for _, c := range s.children {
+		if with := part(c, true); with >= 0 {
+			best = max(best, sum-part(c, false)+with)
+		}
+	}
+	return best
+}
+
+// has returns what a site has: slices down to their level, and below whole inner ones.
+func (g *goldenTopology) has(s *site, led bool) int {
+	outer, size := g.sliced()
+	pods := g.pods(s, led)
+	switch {
+	case pods < 0:
+		return -1
+	case s.row >= 0:
+		return pods
+	case s.level > outer:
+		if inner := g.sizes[s.level]; inner > 0 {
+			pods -= pods % inner
+		}
+		return pods
+	case s.level == outer:
+		return pods / size
+	}
+	sum, best := 0, -1
+	for _, c := range s.children {
+		sum += g.has(c, false)
+	}
+	if !led {
+		return sum
+	}
+	for _, c := range s.children {
+		if with := g.has(c, true); with >= 0 {
+			best = max(best, sum-g.has(c, false)+with)
+		}
+	}
+	return best
+}
+
+// taken is a site with what it was given.
+type taken struct {
+	site *site
+	n    int
+	led  bool
+}
+
+// choose takes sites, which stand in order, for need.
+func (g *goldenTopology) choose(sites []*site, need int, led, several bool) []taken {
+	outer, _ := g.sliced()
+	order := slices.Clone(sites)
+	slices.SortStableFunc(order, func(a, b *site) int {
+		by := g.has(b, false) - g.has(a, false)
+		if g.leastFree {
+			by = -by
+		}
+		if by == 0 && a.row < 0 && a.level <= outer {
+			by = g.pods(a, false) - g.pods(b, false)
+		}
+		return by
+	})
+	// The order by what they have, or have beside the leader, and then by pods.
+	ranks := func(a, b *site, led bool) int {
+		by := g.has(b, led) - g.has(a, led)
+		if g.leastFree {
+			by = -by
+		}
+		if by == 0 && a.row < 0 && a.level <= outer {
+			by = g.pods(a, led) - g.pods(b, led)
+		}
+		return by
+	}
+	ledOrder := slices.Clone(sites)
+	slices.SortStableFunc(ledOrder, func(a, b *site) int { return ranks(a, b, led) })
+	// Of those that suffice alone the one with the fewest, then the first.
+	var alone *site
+	for _, s := range ledOrder {
+		if g.has(s, led) >= need && (alone == nil || g.has(s, led) < g.has(alone, led)) {
+			alone = s
+		}
+	}
+	if alone != nil {
+		return []taken{{alone, need, led}}
+	}
+	if !several {
+		return nil
+	}
+	if !led {
+		return g.front(order, need)
+	}
+	// The leader's place: the first in its order with as few sites as can be.
+	var best []taken
+	for _, s := range ledOrder {
+		if g.has(s, true) < 0 {
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(order), func(o *site) bool { return o == s })
+		rest := g.front(others, need-g.has(s, true))
+		if rest == nil {
+			continue
+		}
+		if all := append([]taken{{s, g.has(s, true), true}}, rest...); best == nil || len(all) < len(best) && !g.leastFree {
+			best = all
+		}
+	}
+	return best
+}
+
+// front takes whole sites from the front, and the last that suffices with the fewest.
+func (g *goldenTopology) front(order []*site, need int) []taken {
+	out := []taken{}
+	for i, s := range order {
+		switch {
+		case need <= 0:
+			return out
+		case g.has(s, false) == 0:
+			continue
+		case g.has(s, false) < need:
+			out = append(out, taken{s, g.has(s, false), false})
+			need -= g.has(s, false)
+			continue
+		}
+		if !g.leastFree {
+			for _, o := range order[i:] {
+				if g.has(o, false) >= need && g.has(o, false) < g.has(s, false) {
+					s = o
+				}
+			}
+		}
+		return append(out, taken{s, need, false})
+	}
+	if need > 0 {
+		return nil
+	}
+	return out
+}
+
+// sitesAt returns the domains of a level in order.
+func (s *site) sitesAt(level int) []*site {
+	if s.level == level {
+		return []*site{s}
+	}
+	var all []*site
+	for _, c := range s.children {
+		if c.row < 0 {
+			all = append(all, c.sitesAt(level)...)
+		}
+	}
+	return all
+}
+
+// place returns pods by row and the leader's row, the level and how many domains; fits
+// is false with what could be taken.
+func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, domains, could int, fits bool) {
+	outer, size := g.sliced()
+	slicesWanted := g.count / size
+	var chosen []taken
+	for level = g.level; ; level-- {
+		several := g.several || !g.required && level == 0
+		chosen = g.choose(root.sitesAt(level), slicesWanted, g.led, several)
+		if chosen != nil || several || g.required {
+			break
+		}
+	}
+	if chosen == nil {
+		if g.required {
+			for _, s := range root.sitesAt(level) {
+				could = max(could, g.has(s, g.led)*size)
+			}
+		} else {
+			whole := &site{level: -1, row: -1, children: root.sitesAt(level)}
+			could = max(g.has(whole, g.led)*size, 0)
+		}
+		return nil, -1, level, 0, min(could, g.count), false
+	}
+	domains = len(chosen)
+	for l := level; l < outer; l++ {
+		var children []*site
+		for _, s := range root.sitesAt(l) {
+			if slices.ContainsFunc(chosen, func(c taken) bool { return c.site == s }) {
+				children = append(children, s.children...)
+			}
+		}
+		chosen = g.choose(children, slicesWanted, g.led, true)
+	}
+	rows, leader = make(map[int]int), -1
+	var spread func(s *site, pods int, led bool)
+	spread = func(s *site, pods int, led bool) {
+		if s.row >= 0 {
+			if pods > 0 {
+				rows[s.row] += pods
+			}
+			if led {
+				leader = s.row
+			}
+			return
+		}
+		for _, c := range g.choose(s.children, pods, led, true) {
+			spread(c.site, c.n, c.led)
+		}
+	}
+	for _, c := range chosen {
+		spread(c.site, c.n*size, c.led)
+	}
+	return rows, leader, level, domains, g.count, true
+}
+
+// topologyCase is a small tree, by the values of each row.
+type topologyCase struct {
+	levels         []string
+	names          []string
+	values         [][]string // nil: in no domain
+	free           *vector.Matrix
+	rows           *vector.Mask
+	request        vector.TopologyRequest
+	places, beside []int
+}
+
+func (c *topologyCase) String() string {
+	var b strings.Builder
+	for r, v := range c.values {
+		fmt.Fprintf(&b, "%d %s %v: %d, %d\n", r, c.names[r], v, c.places[r], c.beside[r])
+	}
+	return fmt.Sprintf("%v\n%s%+v", c.levels, b.String(), c.request)
+}
+
+// newTopologyCase returns a random case. The places are given by one resource, and the
+// leader asks for another, too.
+func newTopologyCase(r *rand.Rand) *topologyCase {
+	c := new(topologyCase)
+	c.levels = []string{"zone", "block", "rack", "host"}[r.IntN(4):]
+	rows := r.IntN(14)
+	c.free = vector.NewMatrix(none, rows, 2)
+	if r.IntN(3) == 0 {
+		c.rows = vector.NewMask(rows)
+	}
+	most := 1 + r.IntN(6)
+	led := r.IntN(2) == 0
+	if led {
+		c.request.Leader = vec{float64(r.IntN(3)), 1}
+	}
+	for row := range rows {
+		var values []string
+		for l := range c.levels {
+			values = append(values, fmt.Sprintf("%c%d", "zbrh"[4-len(c.levels)+l], r.IntN(1+r.IntN(3))))
+		}
+		if r.IntN(12) == 0 {
+			values = nil
+		}
+		c.values = append(c.values, values)
+		c.names = append(c.names, fmt.Sprintf("n%02d", (row*7+3)%rows))
+		v := vec{float64(r.IntN(most + 1)), float64(r.IntN(2))}
+		if r.IntN(40) == 0 {
+			v[0] = inf
+		}
+		c.free.SetRow(row, v)
+		places, beside := int(min(v[0], math.MaxInt32)), -1
+		if led && v[0] >= c.request.Leader[0] && v[1] >= 1 {
+			beside = int(min(v[0]-c.request.Leader[0], math.MaxInt32))
+		}
+		if c.rows != nil {
+			if r.IntN(4) > 0 {
+				c.rows.Set(row)
+			} else {
+				places, beside = 0, -1
+			}
+		}
+		c.places, c.beside = append(c.places, places), append(c.beside, beside)
+	}
+	c.request.Request = vec{1}
+	c.request.LeastFree = r.IntN(3) == 0
+	level := c.levels[r.IntN(len(c.levels))]
+	switch r.IntN(3) {
+	case 0:
+		c.request.Required = level
+	case 1:
+		c.request.Preferred = level
+	default:
+		level = c.levels[0]
+	}
+	c.request.Count = r.IntN(2*rows*most/3 + 2)
+	if r.IntN(2) == 0 {
+		c.request.Slices = make(map[string]int)
+		size := []int{1, 2, 3, 4, 6}[r.IntN(5)]
+		c.request.Count -= c.request.Count % size
+		for l := slices.Index(c.levels, level) + r.IntN(2); l < len(c.levels); l += 1 + r.IntN(2) {
+			c.request.Slices[c.levels[l]] = size
+			if size%2 == 0 && r.IntN(2) == 0 {
+				size /= 2
+			} else if r.IntN(2) == 0 {
+				size = 1
+			}
+		}
+	}
+	return c
+}
+
+// topology makes the Topology of the case.
+func (c *topologyCase) topology(t testing.TB) *vector.Topology {
+	top, err := vector.NewTopology(c.levels...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, values := range c.values {
+		if values == nil {
+			err = top.Unset(row)
+		} else {
+			err = top.Set(row, c.names[row], values...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return top
+}
+
+// tree returns the golden tree of the case.
+func (c *topologyCase) tree() *site {
+	root := &site{level: -1, row: -1}
+	for row, values := range c.values {
+		if values == nil {
+			continue
+		}
+		at := root
+		for l, value := range values {
+			path := at.path + "/" + value
+			i := slices.IndexFunc(at.children, func(s *site) bool { return s.path == path })
+			if i < 0 {
+				i = len(at.children)
+				at.children = append(at.children, &site{path: path, level: l, row: -1})
+			}
+			at = at.children[i]
+		}
+		at.children = append(at.children, &site{
+			path: at.path + "/" + c.names[row], level: len(values), row: row, places: c.places[row], beside: c.beside[row],
+		})
+	}
+	var order func(s *site)
+	order = func(s *site) {
+		slices.SortFunc(s.children, func(a, b *site) int { return strings.Compare(a.path, b.path) })
+		for _, child := range s.children {
+			order(child)
+		}
+	}
+	order(root)
+	return root
+}
+
+// golden returns the request for the golden model.
+func (c *topologyCase) golden() *goldenTopology {
+	q := c.request
+	g := &goldenTopology{
+		levels: c.levels, count: q.Count, led: q.Leader != nil, leastFree: q.LeastFree, sizes: make(map[int]int),
+		required: q.Required != "", several: q.Required == "" && q.Preferred == "", level: len(c.levels) - 1,
+	}
+	for name, size := range q.Slices {
+		g.sizes[slices.Index(c.levels, name)] = size
+	}
+	switch {
+	case g.required:
+		g.level = slices.Index(c.levels, q.Required)
+	case q.Preferred != "":
+		g.level = slices.Index(c.levels, q.Preferred)
+	case len(q.Slices) > 0:
+		g.level = 0
+	}
+	return g
+}
+
+// checkTopology compares an answer with the golden model.
+func checkTopology(t testing.TB, p *vector.Packer, c *topologyCase) {
+	t.Helper()
+	top := c.topology(t)
+	got, err := p.PlaceTopology(vector.TopologyPlacement{}, c.free, c.rows, top, c.request)
+	if err != nil {
+		t.Fatalf("%v\n%v", err, c)
+	}
+	if c.request.Count == 0 && c.request.Leader == nil {
+		if !got.Fits || len(got.Placement) != 0 || got.Leader != -1 {
+			t.Fatalf("nobody: %+v\n%v", got, c)
+		}
+		return
+	}
+	rows, leader, level, domains, could, fits := c.golden().place(c.tree())
+	if got.Fits != fits || got.Level != level || got.Could != could || got.Leader != leader || got.Domains != domains {
+		t.Fatalf("%+v, want fits %v, leader %d, level %d, %d domains, could %d\n%v", got, fits, leader, level, domains, could, c)
+	}
+	var want []int32
+	for _, row := range slices.Sorted(maps.Keys(rows)) {
+		for range rows[row] {
+			want = append(want, int32(row))
+		}
+	}
+	if !slices.Equal(got.Placement, want) {
+		t.Fatalf("placement %v, want %v\n%v", got.Placement, want, c)
+	}
+	c.checkInvariants(t, top, got)
+}
+
+// checkInvariants checks what has to hold whatever the rule of choosing.
+func (c *topologyCase) checkInvariants(t testing.TB, top *vector.Topology, got vector.TopologyPlacement) {
+	t.Helper()
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf(format+"\n%+v\n%v", append(args, got, c)...)
+	}
+	if !got.Fits {
+		if len(got.Placement) != 0 || len(got.Rejections) != 2 {
+			fail("a refusal with a placement or without numbers")
+		}
+		return
+	}
+	if len(got.Placement) != c.request.Count || !slices.IsSorted(got.Placement) {
+		fail("%d pods", len(got.Placement))
+	}
+	perRow, perDomain := make(map[int32]int), make(map[int]int)
+	within := make(map[int]bool)
+	for _, r := range got.Placement {
+		perRow[r]++
+		for l := range c.levels {
+			perDomain[top.Domain(int(r), l)]++
+		}
+		within[top.Domain(int(r), got.Level)] = true
+	}
+	for r, n := range perRow {
+		places := c.places[r]
+		if int(r) == got.Leader {
+			places = c.beside[r]
+		}
+		if n > places {
+			fail("%d pods on row %d", n, r)
+		}
+	}
+	if c.request.Required != "" {
+		if got.Leader >= 0 {
+			within[top.Domain(got.Leader, got.Level)] = true
+		}
+		if len(within) > 1 {
+			fail("in %d domains", len(within))
+		}
+	}
+	for name, size := range c.request.Slices {
+		for r := range perRow {
+			if n := perDomain[top.Domain(int(r), slices.Index(c.levels, name))]; n%size != 0 {
+				fail("%d pods in a domain of %s", n, name)
+			}
+		}
+	}
+}
+
+// checkTopologyFilter compares the prefix with that found by placing anew after every
+// victim.
+func checkTopologyFilter(t testing.TB, p, other *vector.Packer, c *topologyCase, r *rand.Rand) {
+	t.Helper()
+	top := c.topology(t)
+	var rows []int
+	var amounts []vec
+	for range r.IntN(12) {
+		if c.free.Rows() > 0 {
+			rows = append(rows, r.IntN(c.free.Rows()))
+			amounts = append(amounts, vec{float64(r.IntN(4)), float64(r.IntN(2))}[:r.IntN(3)])
+		}
+	}
+	taken := 0
+	o := vector.NewOverlay(c.free)
+	got, err := p.FilterTopology(vector.TopologyPlacement{}, o, c.rows, top, c.request, func(yield func(int, vec) bool) {
+		for i, row := range rows {
+			if taken++; !yield(row, amounts[i]) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := vector.NewOverlay(c.free)
+	var want vector.TopologyPlacement
+	for n := 0; ; n++ {
+		if want, err = other.PlaceTopology(vector.TopologyPlacement{}, after.Matrix(), c.rows, top, c.request); err != nil {
+			t.Fatal(err)
+		}
+		want.Prefix = n
+		if want.Fits {
+			break
+		}
+		if n == len(rows) {
+			want.Prefix = -1
+			break
+		}
+		if err := after.AddRow(rows[n], amounts[n]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) || want.Fits && taken != want.Prefix {
+		t.Fatalf("%+v with %d victims taken, want %+v\nvictims %v %v\n%v", got, taken, want, rows, amounts, c)
+	}
+	if o.Mark() != (vector.Mark{}) || !slices.EqualFunc(contents(o.Matrix()), contents(c.free), slices.Equal[[]float64]) {
+		t.Fatal("the overlay is not rolled back")
+	}
+}
+
+func TestTopologyAgainstGolden(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(21)
+		var p, other vector.Packer
+		rounds := 20000
+		if raceEnabled || testing.Short() {
+			rounds = 2000
+		}
+		for range rounds {
+			c := newTopologyCase(r)
+			checkTopology(t, &p, c)
+			checkTopologyFilter(t, &p, &other, c, r)
+		}
+	})
+}
+
+func FuzzTopology(f *testing.F) {
+	f.Add(uint64(1))
+	var p, other vector.Packer
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		r := testkit.Rand(seed)
+		c := newTopologyCase(r)
+		checkTopology(t, &p, c)
+		checkTopologyFilter(t, &p, &other, c, r)
+	})
+}

@@ -1,0 +1,48 @@
+package vectormap
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// NewTopology returns the topology of nodes by their labels: row i is nodes[i]. The
+// levels are label keys from coarse to fine, such as "topology.kubernetes.io/zone",
+// "cloud.example.com/rack", "kubernetes.io/hostname"; the last may be left out. A node
+// without one of the labels is in no domain, and notes have a [MissingLabel] for it. The
+// error is that of vector.NewTopology.
+func NewTopology(levels []string, nodes []*corev1.Node) (t *vector.Topology, notes []Note, err error) {
+	if t, err = vector.NewTopology(levels...); err != nil {
+		return nil, nil, err
+	}
+	for row, node := range nodes {
+		missing, err := SetTopology(t, row, node)
+		if err != nil {
+			return nil, nil, err
+		}
+		if missing != "" {
+			notes = append(notes, MissingLabel{Node: node.Name, Label: missing})
+		}
+	}
+	return t, notes, nil
+}
+
+// SetTopology puts a row of t into the domains that the labels of its node say: for a
+// node that comes, or whose labels have changed. The levels of t are label keys. missing
+// is the first label that the node does not have; then the row is in no domain. The error
+// is that of [vector.Topology.Set]. For a node that goes, remove its row with
+// [vector.Topology.RemoveRow] as from the other tables.
+func SetTopology(t *vector.Topology, row int, node *corev1.Node) (missing string, err error) {
+	if node == nil {
+		panic("vectormap: node is nil")
+	}
+	var values []string
+	for _, key := range t.Levels() {
+		value, ok := node.Labels[key]
+		if !ok {
+			return key, t.Unset(row)
+		}
+		values = append(values, value)
+	}
+	return "", t.Set(row, node.Name, values...)
+}
