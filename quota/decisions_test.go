@@ -907,6 +907,7 @@ func TestPanics(t *testing.T) {
 		{"BuildQueue of a nil config", "quota: nil config", func() { _, _, _ = cfg.BuildQueue(w.m, QueueSpec{Name: "q"}) }},
 		{"Cards of a nil config", "quota: nil config", func() { cfg.Cards(nil) }},
 		{"ParseArguments of a nil config", "quota: nil config", func() { _ = cfg.ParseArguments(nil) }},
+		{"ParseSchedulerConf of a nil config", "quota: nil config", func() { _ = cfg.ParseSchedulerConf(nil) }},
 		{"BuildQueue", "quota: nil map", func() { _, _, _ = new(Config).BuildQueue(nil, QueueSpec{Name: "q"}) }},
 		{"ExtendMap", "quota: nil map", func() { _, _ = ExtendMap(nil, nil) }},
 		{"CardIndex", "quota: nil map", func() { CardIndex(nil, "A") }},

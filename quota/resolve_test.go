@@ -762,6 +762,62 @@ func TestParseArguments(t *testing.T) {
 	}
 }
 
+// A scheduler's whole configuration says the same as the arguments in it.
+func TestParseSchedulerConf(t *testing.T) {
+	const arguments = "tiers[1].plugins[1].arguments"
+	conf := func(entry string) string {
+		return "actions: \"enqueue, allocate\"\ntiers:\n- plugins: [{name: gang, arguments: {x: 1}}]\n- plugins:\n  - name: drf\n  - name: capacity-card\n    enabledHierarchy: true\n    " + entry
+	}
+	for _, c := range []struct {
+		conf  string
+		want  bool
+		fault string
+	}{
+		{conf("arguments: {cardUnlimitedCpuMemory: true}"), true, ""},
+		{conf("arguments:\n      cardUnlimitedCpuMemory: false"), false, ""},
+		{conf("arguments: {}"), false, ""},
+		{conf("arguments:"), false, ""},
+		{conf(""), false, ""},
+		{`{"tiers": [{"plugins": [{"name": "capacity-card", "arguments": {"cardUnlimitedCpuMemory": true}}]}]}`, true, ""},
+		{conf(`arguments: {cardUnlimitedCpuMemory: "true"}`), false, arguments + `.cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string`},
+		{conf("arguments: {cardUnlimitedCpuMemory: 1}"), false, arguments + ".cardUnlimitedCpuMemory: Invalid value: 1: must be true or false, not a number"},
+		{conf("arguments: {cardUnlimitedCpuMemory: }"), false, arguments + ".cardUnlimitedCpuMemory: Invalid value: must be true or false, not null"},
+		{conf("arguments: {other: 1}"), false, arguments + `.other: Unsupported value: "other": supported values: "cardUnlimitedCpuMemory"`},
+		{conf("arguments: [7]"), false, arguments + ": Invalid value: must be a mapping, not a list"},
+		{conf("argument: {cardUnlimitedCpuMemory: true}"), false, "tiers[1].plugins[1].argument: "},
+		{conf("arguments: {cardUnlimitedCpuMemory: true, cardUnlimitedCpuMemory: true}"), false, arguments + ".cardUnlimitedCpuMemory: Duplicate value"},
+		{conf("arguments: {}\n  - name: capacity-card"), false, `tiers[1].plugins[2].name: Duplicate value: "capacity-card"`},
+		{"tiers: [{plugins: [{name: gang}]}]", false, "tiers: Required value: no plugin is named capacity-card"},
+		{"cardUnlimitedCpuMemory: true", false, "no plugin is named capacity-card; these are the arguments of the plugin: use ParseArguments"},
+		{"kind: ConfigMap\ndata: {}", false, "no plugin is named capacity-card; this is a ConfigMap: give the text in its data"},
+		{"", false, "empty"},
+		{"tiers: {", false, "line "},
+		{"7", false, "must be a mapping, not a number"},
+	} {
+		cfg := Config{UnlimitedCPUMemory: true}
+		err := cfg.ParseSchedulerConf([]byte(c.conf))
+		switch {
+		case err == nil && c.fault == "" && cfg.UnlimitedCPUMemory == c.want:
+		case err != nil && c.fault != "" && strings.Contains(err.Error(), c.fault) && cfg.UnlimitedCPUMemory:
+		default:
+			t.Errorf("%s: %v, %v, want %s", c.conf, cfg.UnlimitedCPUMemory, err, c.fault)
+		}
+	}
+}
+
+// FuzzParseSchedulerConf: no text does more than fail, and what fails sets nothing.
+func FuzzParseSchedulerConf(f *testing.F) {
+	f.Add([]byte("tiers: [{plugins: [{name: capacity-card, arguments: {cardUnlimitedCpuMemory: true}}]}]"))
+	f.Add([]byte("tiers: [{plugins: [{name: capacity-card, arguments: &a {x: *a}}]}]"))
+	f.Add([]byte("tiers: [7]\n---\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cfg := Config{UnlimitedCPUMemory: true, EnforceGuarantee: true}
+		if err := cfg.ParseSchedulerConf(data); err != nil && !cfg.UnlimitedCPUMemory || !cfg.EnforceGuarantee {
+			t.Errorf("%+v, %v", cfg, err)
+		}
+	})
+}
+
 // Resolving goes on while discovery, queues and the map change.
 func TestResolveConcurrently(t *testing.T) {
 	w := fleet(t, Config{}, "q", "A100:4")

@@ -92,7 +92,7 @@ func (w *walker) weight(v document.Value, least, otherwise int64) int64 {
 
 // schedulerConf reads a scheduler's configuration.
 func (w *walker) schedulerConf(root document.Value) (cfg *StrategyConfig) {
-	for arguments := range document.PluginArguments(root, pluginName, notConf(root)) {
+	for arguments := range document.PluginArguments(root, pluginName, argumentNames...) {
 		cfg = w.arguments(arguments)
 	}
 	return cfg
@@ -101,26 +101,12 @@ func (w *walker) schedulerConf(root document.Value) (cfg *StrategyConfig) {
 // argumentNames are the keys of the plugin's arguments.
 var argumentNames = []string{pathFitWeight, pathResources, pathSRA, pathProportional}
 
-const isConfigMap = "; this is a ConfigMap: give the text in its data"
-
-// notConf says what is there instead of a scheduler's configuration, "" when that
-// is not known.
-func notConf(v document.Value) string {
-	switch {
-	case v.Peek("kind").Written() == "ConfigMap":
-		return isConfigMap
-	case slices.ContainsFunc(argumentNames, func(key string) bool { return v.Peek(key).Kind() != document.Absent }):
-		return "; these are the arguments of the plugin: use ParseArguments"
-	}
-	return ""
-}
-
 // notArguments says what is there instead of the arguments, "" when that is not
 // known.
 func notArguments(v document.Value) string {
 	switch {
 	case v.Peek("kind").Written() == "ConfigMap":
-		return isConfigMap
+		return document.IsConfigMap
 	case v.Peek("tiers").Kind() != document.Absent:
 		return "; this is a scheduler's whole configuration: use ParseSchedulerConf"
 	case v.Peek("arguments").Kind() != document.Absent:

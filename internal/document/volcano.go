@@ -2,17 +2,22 @@ package document
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// IsConfigMap is the hint that a document is the ConfigMap with the configuration.
+const IsConfigMap = "; this is a ConfigMap: give the text in its data"
+
 // PluginArguments returns the arguments of a plugin in a configuration of Volcano's
 // scheduler, for every entry of that name in tiers[i].plugins[j]; they are absent
 // where an entry has none. That there is no entry, or more than one, is noted, the
-// former with a hint. Its switches, such as enableNodeOrder, are the scheduler's own
-// matter, and so are other plugins and what else the document holds.
-func PluginArguments(root Value, plugin, hint string) iter.Seq[Value] {
+// former with what the document is instead, which the names of the arguments tell.
+// The plugin's switches, such as enableNodeOrder, are the scheduler's own matter, and
+// so are other plugins and what else the document holds.
+func PluginArguments(root Value, plugin string, names ...string) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if root.source == nil {
 			return
@@ -38,9 +43,21 @@ func PluginArguments(root Value, plugin, hint string) iter.Seq[Value] {
 			isRead = isRead && !r.IsUnread(list.Path())
 		}
 		if entries == 0 && isRead {
-			r.Fail(field.Required(field.NewPath(tiers.Path()), "no plugin is named "+plugin+hint))
+			r.Fail(field.Required(field.NewPath(tiers.Path()), "no plugin is named "+plugin+notConf(root, names)))
 		}
 	}
+}
+
+// notConf says what a document is instead of a scheduler's configuration, "" when
+// that is not known.
+func notConf(root Value, names []string) string {
+	switch {
+	case root.Peek("kind").Written() == "ConfigMap":
+		return IsConfigMap
+	case slices.ContainsFunc(names, func(key string) bool { return root.Peek(key).Kind() != Absent }):
+		return "; these are the arguments of the plugin: use ParseArguments"
+	}
+	return ""
 }
 
 // switches returns the keys of a plugin's entry that turn its parts on and off.
