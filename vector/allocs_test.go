@@ -61,6 +61,7 @@ func TestAllocs(t *testing.T) {
 		"FitAmong":      func() { vector.FitAmong(&dst, m, request, &mask) },
 		"FitStrict":     func() { vector.FitStrict(&dst, m, request) },
 		"FitSum":        func() { vector.FitSum(&dst, m, other, request) },
+		"FitSumStrict":  func() { vector.FitSumStrict(&dst, m, other, request) },
 		"LessEqualRows": func() { vector.LessEqualRows(&dst, m, other) },
 		"FitRows":       func() { vector.FitRows(&dst, m, other) },
 		"FitMatrix":     func() { vector.FitMatrix(masks, m, requests) },

@@ -210,6 +210,23 @@ func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	list.andSumGE(words, a, b)
 }
 
+// FitSumStrict sets dst to the rows i for which request is at most row i of a plus row
+// i of b, by the strict rule of [ResourceVector.LessEqualSum]: a row whose sum is
+// negative is rejected even if that resource is not requested. dst is resized.
+func FitSumStrict(dst *Mask, a, b *Matrix, request ResourceVector) {
+	checkSameRows(a, b)
+	a.checkVector(request)
+	words := dst.fill(a.rows)
+	var list columnList
+	for j := range a.cols {
+		list.add(j, request.Get(j))
+		if list.full() {
+			list.andSumGE(words, a, b)
+		}
+	}
+	list.andSumGE(words, a, b)
+}
+
 func (l *columnList) andSumGE(dst []uint64, a, b *Matrix) {
 	kernel.AndSumGE(dst, a.data, a.stride, b.data, b.stride, l.columns[:l.n], l.amounts[:l.n])
 	l.n = 0

@@ -20,7 +20,7 @@ func TestNilOperands(t *testing.T) {
 			"NormalizedSum": vector.NormalizedSum, "NormalizedSumRows": vector.NormalizedSumRows,
 			"FailingColumns": vector.FailingColumns, "Rejections": vector.Rejections, "Shortfall": vector.Shortfall,
 			"Fit": vector.Fit, "FitAmong": vector.FitAmong, "FitMatrix": vector.FitMatrix, "FitRows": vector.FitRows,
-			"FitStrict": vector.FitStrict, "FitSum": vector.FitSum,
+			"FitStrict": vector.FitStrict, "FitSum": vector.FitSum, "FitSumStrict": vector.FitSumStrict,
 			"LessEqual": vector.LessEqual, "LessEqualRows": vector.LessEqualRows,
 			"SumColumns": vector.SumColumns, "MaxColumns": vector.MaxColumns, "MinColumns": vector.MinColumns,
 			"SegmentSum": vector.SegmentSum, "WeightedSum": vector.WeightedSum,

@@ -78,6 +78,17 @@ func (v ResourceVector) FitsInSum(a, b ResourceVector) bool {
 	return true
 }
 
+// LessEqualSum reports whether v is at most a+b, for example idle plus releasing, by
+// the strict rule of [ResourceVector.LessEqual]. Each sum is rounded once.
+func (v ResourceVector) LessEqualSum(a, b ResourceVector) bool {
+	for i := range max(len(v), len(a), len(b)) {
+		if !(v.Get(i) <= a.Get(i)+b.Get(i)) {
+			return false
+		}
+	}
+	return true
+}
+
 // Add adds other to v in place. A shorter v grows to other's length with a new
 // backing array, the gap counting as 0; elements of a longer v stay.
 func (v *ResourceVector) Add(other ResourceVector) {
