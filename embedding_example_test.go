@@ -266,35 +266,28 @@ func (v *view) schedule(w *worker, pod *corev1.Pod, bind func(pod *corev1.Pod, n
 }
 
 // fitDevices keeps the nodes on which the devices can hold a pod, and those whose
-// devices are only a number, which have none in the batch. choose takes some on the
-// node that was chosen. states are the devices of each row.
-func fitDevices(fits *vector.Mask, scorer *share.Scorer, batch *share.Batch, need share.Requirement) error {
-	var nodes, devices vector.Mask
-	if err := scorer.FitNodes(&nodes, &devices, batch, need); err != nil {
+// devices are only a number: counted. choose takes devices of the node that was
+// chosen.
+func fitDevices(fits, counted *vector.Mask, account *share.Account, devices *share.Bound, needs []share.Requirement) error {
+	var byDevice vector.Mask
+	if err := devices.Fit(&byDevice, needs); err != nil {
 		return err
 	}
-	for row := range fits.All() {
-		if !nodes.Test(row) && !counted(batch, row) {
-			fits.Clear(row)
-		}
-	}
+	account.Without(counted, device.KindGPU)
+	byDevice.Or(&byDevice, counted)
+	fits.And(fits, &byDevice)
 	return nil
 }
 
-func counted(batch *share.Batch, row int) bool { return batch.Offsets[row] == batch.Offsets[row+1] }
-
-func choose(row int, scorer *share.Scorer, batch *share.Batch, states [][]share.State, need share.Requirement) (share.Allocation, error) {
-	if counted(batch, row) {
+func choose(row int, counted *vector.Mask, account *share.Account, devices *share.Bound, need share.Requirement) (share.Allocation, error) {
+	if counted.Test(row) {
 		return share.Allocation{}, nil
 	}
-	chosen, err := scorer.Allocate(need.AllocRequest(), states[row])
+	chosen, err := devices.Allocate(row, share.AllocRequest{Requirement: need})
 	if err != nil {
 		return share.Allocation{}, err // a *share.NotEnoughError says what was wrong with each device
 	}
-	if err := chosen.Commit(states[row]); err != nil {
-		return share.Allocation{}, err
-	}
-	return chosen, batch.Update(row, states[row])
+	return chosen, account.Commit(row, chosen)
 }
 
 func Example_embedding() {
@@ -366,7 +359,6 @@ func Example_embedding() {
 	if err != nil {
 		panic(err)
 	}
-	need := needs[0]
 	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
 	if err != nil {
 		panic(err)
@@ -383,25 +375,28 @@ func Example_embedding() {
 	if err != nil {
 		panic(err)
 	}
-	states := [][]share.State{share.States(&inventory.Nodes[0]), share.States(&inventory.Nodes[1])}
-	batch, err := scorer.NewBatch(device.KindGPU, states)
-	if err != nil {
-		panic(err)
+	var account share.Account
+	for k := range inventory.Nodes {
+		if err := account.Set(k, share.States(&inventory.Nodes[k])); err != nil {
+			panic(err)
+		}
 	}
+	devices := scorer.Bind(&account)
 	for left := range 3 {
+		var counted vector.Mask
 		fits := vector.NewMask(2) // as Fit has left it
 		fits.Set(0)
 		if left < 2 {
 			fits.Set(1)
 		}
-		if err := fitDevices(fits, scorer, batch, need); err != nil {
+		if err := fitDevices(fits, &counted, &account, devices, needs); err != nil {
 			panic(err)
 		}
 		if !fits.Any() {
 			fmt.Println("no device is left")
 			break
 		}
-		chosen, err := choose(fits.First(), scorer, batch, states, need)
+		chosen, err := choose(fits.First(), &counted, &account, devices, needs[0])
 		if err != nil {
 			panic(err)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/internal/kernel"
-	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -30,9 +29,8 @@ var deviceShapes = []deviceShape{{5000, 8, 1}, {5000, 8, 2}}
 // deviceScores is one problem in all forms, and the answers.
 type deviceScores struct {
 	deviceShape
-	scorer *share.Scorer
-	batch  *share.Batch
-	needs  []share.Requirement // the variants of the question
+	bound *share.Bound
+	needs [][]share.Requirement // the variants of the question
 
 	plugin   *deviceSharePlugin
 	cache    []*nodeDevices
@@ -50,40 +48,39 @@ func newDeviceScores(s deviceShape) *deviceScores {
 	rows := s.nodes * s.devices
 	d := &deviceScores{
 		deviceShape: s,
-		scorer:      must(share.NewScorer(cfg)),
-		batch: &share.Batch{
-			Total: vector.NewMatrix(vector.Schema{}, rows, s.resources), Free: vector.NewMatrix(vector.Schema{}, rows, s.resources),
-			Offsets: vector.Offsets{0},
-		},
-		plugin: &deviceSharePlugin{weights: map[corev1.ResourceName]int64{}},
-		nodes:  make([]int64, s.nodes), wantNodes: make([]int64, s.nodes),
+		plugin:      &deviceSharePlugin{weights: map[corev1.ResourceName]int64{}},
+		nodes:       make([]int64, s.nodes), wantNodes: make([]int64, s.nodes),
 		devices: make([]int64, rows), wantDevices: make([]int64, rows),
 	}
 	for _, spec := range cfg.Resources {
 		d.plugin.weights[corev1.ResourceName(spec.Name)] = spec.Weight
 	}
+	var account share.Account
 	for k := range s.nodes {
+		var states []share.State
 		node := &nodeDevices{total: map[string]deviceResources{}, free: map[string]deviceResources{}}
 		node.total[device.KindGPU], node.free[device.KindGPU] = deviceResources{}, deviceResources{}
 		for minor := range s.devices {
-			row, free := k*s.devices+minor, int64(r.IntN(101))
+			free := int64(r.IntN(101))
 			node.total[device.KindGPU][minor] = gpuResources(100, memory)
 			node.free[device.KindGPU][minor] = gpuResources(free, memory/100*free)
-			d.batch.Total.SetRow(row, vector.ResourceVector{100, memory}[:s.resources])
-			d.batch.Free.SetRow(row, vector.ResourceVector{float64(free), float64(memory / 100 * free)}[:s.resources])
+			states = append(states, share.State{
+				Kind: device.KindGPU, Minor: int32(minor),
+				Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: memory},
+				Free:  share.Free{share.GPUCore: free, share.GPUMemoryRatio: free, share.GPUMemory: memory / 100 * free},
+			})
 		}
+		check(account.Set(k, states))
 		d.cache = append(d.cache, node)
-		d.batch.Offsets = append(d.batch.Offsets, int32((k+1)*s.devices))
 	}
+	d.bound = must(share.NewScorer(cfg)).Bind(&account)
 	for range variants {
 		ratio := int64(1 + r.IntN(100))
-		d.needs = append(d.needs, share.Requirement{
+		need := share.Requirement{
 			Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: ratio, share.GPUMemoryRatio: ratio}, Count: 1,
-		})
-		d.requests = append(d.requests, corev1.ResourceList{
-			share.GPUCore:        *resource.NewQuantity(ratio, resource.DecimalSI),
-			share.GPUMemoryRatio: *resource.NewQuantity(ratio, resource.DecimalSI),
-		})
+		}
+		d.needs = append(d.needs, []share.Requirement{need})
+		d.requests = append(d.requests, need.PerInstance.List())
 	}
 	return d
 }
@@ -91,18 +88,18 @@ func newDeviceScores(s deviceShape) *deviceScores {
 // gpuResources is one device as it is reported, idle or not.
 func gpuResources(percent, memory int64) corev1.ResourceList {
 	return corev1.ResourceList{
-		share.GPUCore:        *resource.NewQuantity(percent, resource.DecimalSI),
-		share.GPUMemoryRatio: *resource.NewQuantity(percent, resource.DecimalSI),
-		share.GPUMemory:      *resource.NewQuantity(memory, resource.BinarySI),
+		share.GPUCore.Name():        *resource.NewQuantity(percent, resource.DecimalSI),
+		share.GPUMemoryRatio.Name(): *resource.NewQuantity(percent, resource.DecimalSI),
+		share.GPUMemory.Name():      *resource.NewQuantity(memory, resource.BinarySI),
 	}
 }
 
 func (d *deviceScores) scoreNodes(k int) {
-	check(d.scorer.ScoreNodes(d.nodes, d.batch, d.needs[k], nil))
+	check(d.bound.Score(d.nodes, d.needs[k], nil))
 }
 
 func (d *deviceScores) scoreDevices(k int) {
-	check(d.scorer.ScoreDevices(d.devices, d.batch, d.needs[k].PerInstance, nil))
+	check(d.bound.ScoreDevices(d.devices, d.needs[k][0].PerInstance, nil))
 }
 
 func (d *deviceScores) pluginNodes(k int) {
@@ -127,7 +124,7 @@ func (d *deviceScores) verify() error {
 			do(k)
 		}
 		if err := errors.Join(
-			same("ScoreNodes", len(d.nodes), at(d.nodes), at(d.wantNodes)),
+			same("Score", len(d.nodes), at(d.nodes), at(d.wantNodes)),
 			same("ScoreDevices", len(d.devices), at(d.devices), at(d.wantDevices)),
 		); err != nil {
 			return err

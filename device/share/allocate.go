@@ -3,20 +3,15 @@ package share
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/scoring/gpu"
 )
 
-// AllocRequest asks for devices of one kind on a node. Its first fields are those
-// of a [Requirement].
+// AllocRequest asks for devices of one kind on a node.
 type AllocRequest struct {
-	Kind        string  // empty: that of the devices, which must be all of one
-	PerInstance Request // amounts, at least 0
-	Count       int64   // instances, each on a device of its own; at least 0
-	Partial     bool    // an instance leaves room on its device; counts for PackTopology
+	Requirement // Partial counts for PackTopology, Warning for nothing
 
 	Preferred []int32 // minors to take first
 	Required  []int32 // minors to take none but; empty: any
@@ -24,42 +19,43 @@ type AllocRequest struct {
 	Policy Policy
 	Scope  Scope // what part of the node the devices must share
 
-	// Mix is, for LeastFragmentation, the pods to leave room for. Without any
+	// Mix is, for LeastFragmentation, the pods to leave room for. Without any,
 	// nothing that is free is useless, and the score decides.
-	Mix []Share
+	Mix []PodShare
 }
 
 // Policy says which of the devices that fit are taken.
 type Policy uint8
 
 const (
-	// FirstFit takes the first devices in the order of [Order], by their scores
-	// for an instance.
-	FirstFit Policy = iota
+	// ByScore takes preferred devices first, then those with the highest score for
+	// an instance, then those with the lowest minor.
+	ByScore Policy = iota
 
-	// PackTopology takes the devices from one part of the node that has enough
-	// of them, inside it as FirstFit does. The parts are the node, its NUMA nodes
-	// and their PCIe roots; a device of unknown topology is part of the node
-	// only. PCIe roots come before NUMA nodes, and these before the node; then
-	// the parts come first around which most levels are in use: the part itself
-	// and those that it is in, each with some device of which less is free than
-	// there is. Then, for a partial request, the highest score of a device that
-	// fits comes first, then the lowest NUMA node and PCIe root.
+	// PackTopology takes the devices from one part of the node that has enough of
+	// them, inside it as ByScore does. The parts are the node, its NUMA nodes and
+	// their PCIe roots; a device of unknown topology is part of the node only.
+	//
+	// PCIe roots come before NUMA nodes, and these before the node. Then the part
+	// comes first with most levels already in use, itself and those enclosing it: a
+	// level is in use if less is free of some device of it than there is. Then, for
+	// a partial request, the part with the best score of a device that fits. Then
+	// the lowest NUMA node and PCIe root.
 	PackTopology
 
 	// LeastFragmentation takes preferred devices first, then those on which the
-	// instance adds least to what is useless for the pods of Mix, then the
-	// highest score by [MostAllocated], then the lowest minor. Useless is F of
-	// [gpu.Typical] for a node with this device alone: the sum, over the pods
-	// that don't fit, of what is free in percent times the pod's weight. By
-	// bytes requested and free the ratios are those of [BytesToRatio]. An empty
-	// Mix is no error: it makes this the policy of the fullest device that fits.
+	// instance adds least to what is useless for the pods of Mix, then those with the
+	// highest score by MostAllocated, then those with the lowest minor. Useless is F
+	// of [gpu.Typical] for a node with this device alone: the sum, over the pods
+	// that don't fit, of what is free in percent times the pod's weight. Bytes count
+	// by their [BytesToRatio]. With an empty Mix the fullest device that fits is
+	// taken.
 	LeastFragmentation
 )
 
 // String returns the name of the constant.
 func (p Policy) String() string {
-	return enumName(int(p), "FirstFit", "PackTopology", "LeastFragmentation")
+	return enumName(int(p), "ByScore", "PackTopology", "LeastFragmentation")
 }
 
 // Scope is a level of a node's topology. With a Scope other than ScopeNode all
@@ -74,44 +70,32 @@ const (
 )
 
 // String returns the name of the level.
-func (s Scope) String() string {
-	return enumName(int(s), "node", "NUMA", "PCIe")
-}
+func (s Scope) String() string { return enumName(int(s), "node", "NUMA", "PCIe") }
 
-// Share is a kind of pods: how much of one device they take, and their weight.
-type Share struct {
+// PodShare is a kind of pods: how much of one device they take, and their weight.
+type PodShare struct {
 	Ratio  int64 // percent of a device, above 0; from 100 on whole devices
 	Weight int64 // at least 0
 }
 
-const (
-	panicPolicy = "share: unknown policy"
-	panicScope  = "share: unknown scope"
-)
-
 // Allocate chooses Count devices of a node by the policy, among those on which
 // PerInstance fits what is free. Devices outside Required are left out, unhealthy
-// ones, and those whose total or free amounts are all zero. If fewer are left it
-// is a *[NotEnoughError]. A nil Scorer gives every device the score 0.
+// ones, and those whose total or free amounts are all zero. If fewer are left it is
+// a *[NotEnoughError].
 //
 // What is allocated is PerInstance. With [FillMemory] it is completed for every
 // device first, by its totals, so that gpu-memory and gpu-memory-ratio are both
-// compared and taken; without, a request for one of them leaves the other one as
-// it is.
+// compared and taken. Nothing is written: [Account.Commit] does that.
 //
-// The devices are not changed; [Allocation.Commit] does that. The order in which
-// they are listed doesn't matter.
-//
-// Other errors come before any choice. They wrap [ErrInvalidUnit] for a negative
-// amount or Count and for a Mix with a ratio of 0 or less or a negative weight,
-// [ErrNotRepresentable] for weights whose sum is 2^53/1000 or more,
-// [ErrInvalidCombination] for devices of several kinds with no Kind asked for,
-// and [ErrNoTotal] where LeastFragmentation needs the memory of a device to tell
-// the ratio of bytes; a kind that isn't known and two devices of a kind with one
-// minor are errors too. It panics on a policy or scope that there isn't.
-func (s *Scorer) Allocate(req AllocRequest, devices []State) (Allocation, error) {
-	c, err := s.consider(&req, devices)
-	if err != nil {
+// Other errors come before any choice. They are those of [Bound.Fit];
+// [ErrInvalidUnit] for a Mix with a ratio of 0 or less or a negative weight;
+// [ErrNotRepresentable] for weights whose sum is 2^53/1000 or more; [ErrNoTotal]
+// where LeastFragmentation needs the memory of a device to tell the ratio of bytes.
+// It panics on an unknown policy or scope.
+func (b *Bound) Allocate(node int, req AllocRequest) (Allocation, error) {
+	b.open()
+	c := &b.first
+	if err := b.consider(c, node, &req); err != nil {
 		return Allocation{}, err
 	}
 	taken, _, refusal := c.choose()
@@ -121,137 +105,113 @@ func (s *Scorer) Allocate(req AllocRequest, devices []State) (Allocation, error)
 	return c.allocation(taken), nil
 }
 
-// consideration is a request and what is known of every device that it may get.
+// consideration is a request and what is known of every device that it may get. Its
+// lists are kept from one request to the next.
 type consideration struct {
-	req     *AllocRequest
-	kind    string
-	devices []considered
-	fitting []Candidate // as the devices are listed
-	reasons []Reason    // of all others
+	req     AllocRequest
+	states  []State      // of the node
+	devices []candidate  // of the kind, as the node has them
+	fitting []*candidate // that can take an instance
+	order   []*candidate
+	uses    []partUse
 	near    *neighbours // that the devices must have; nil: none
 }
 
-// considered is a device that was looked at.
-type considered struct {
+// candidate is a device that was looked at.
+type candidate struct {
 	state   *State
-	amounts Request  // what an instance takes of it
-	reasons []Reason // why it can't take one; empty: it can
+	amounts Request // what an instance takes of it
+	cause   Cause   // why it can't take one; 0: it can
 
 	// Of a device that can take an instance.
 	preferred bool
 	score     int64 // that the policy orders by
 	change    int64 // of fragmentation, in percent of a device times weight
+	round     int   // of PCIe roots, see orderByPCIe
 }
 
-// consider checks the operands and looks at every device of the kind.
-func (s *Scorer) consider(req *AllocRequest, devices []State) (*consideration, error) {
+// consider checks a request and looks at every device of the kind.
+func (b *Bound) consider(c *consideration, node int, req *AllocRequest) error {
+	a := b.open()
 	if req.Policy > LeastFragmentation {
-		panic(panicPolicy)
+		panic("share: unknown policy")
 	}
 	if req.Scope > ScopePCIe {
-		panic(panicScope)
+		panic("share: unknown scope")
 	}
-	if err := checkRequest(req.PerInstance); err != nil {
-		return nil, err
+	a.Rows(node) // is there
+	if _, err := req.check(); err != nil {
+		return err
 	}
-	if req.Count < 0 {
-		return nil, fmt.Errorf("%w: count: %d: must be 0 instances or more", ErrInvalidUnit, req.Count)
-	}
-	if req.Kind != "" {
-		if err := checkKind(req.Kind); err != nil {
-			return nil, err
-		}
-	}
-	c := &consideration{req: req, kind: req.Kind}
-	if err := c.collect(devices); err != nil {
-		return nil, err
-	}
+	scorer := b.scorer
 	var mix *gpu.Typical
 	if req.Policy == LeastFragmentation {
 		var err error
 		if mix, err = newMix(req.Mix); err != nil {
-			return nil, err
+			return err
 		}
-		s = s.mostAllocated()
+		scorer = b.most
 	}
-	if err := s.look(c, mix); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// look finds the devices that can take an instance, and what orders them.
-func (s *Scorer) look(c *consideration, mix *gpu.Typical) error {
-	instance := withoutZeros(c.req.PerInstance)
-	required, preferred := minorSet(c.req.Required), minorSet(c.req.Preferred)
-	c.fitting = make([]Candidate, 0, len(c.devices))
-	for i := range c.devices {
-		d := &c.devices[i]
-		d.amounts = s.completed(instance, d.state.Total)
-		if d.reasons = d.refuse(required); len(d.reasons) > 0 {
-			c.reasons = countReasons(c.reasons, d.reasons)
+	c.req, c.near = *req, nil
+	c.states = a.States(c.states[:0], node)
+	c.devices, c.fitting = slices.Grow(c.devices[:0], len(c.states)), c.fitting[:0] // no element moves
+	for i := range c.states {
+		s := &c.states[i]
+		if s.Kind != req.Kind {
 			continue
 		}
-		d.preferred = preferred.has(d.state.Minor)
-		d.score = s.score(d.amounts, d.state.Total, d.state.Free)
+		c.devices = append(c.devices, candidate{state: s, amounts: req.PerInstance})
+		d := &c.devices[len(c.devices)-1]
+		if b.scorer.fills() {
+			fillMemory(&d.amounts, &s.Total)
+		}
+		if d.cause = d.refuse(req.Required); d.cause != 0 {
+			continue
+		}
+		d.preferred = slices.Contains(req.Preferred, s.Minor)
+		d.score = scorer.scoreDevice(&d.amounts, &s.Total, &s.Free)
 		if mix != nil {
 			var err error
 			if d.change, err = d.fragmentationChange(mix); err != nil {
 				return err
 			}
 		}
-		c.fitting = append(c.fitting, Candidate{
-			Minor:     d.state.Minor,
-			PCIeRoot:  d.state.PCIeRoot,
-			Preferred: d.preferred,
-			Score:     d.score,
-			index:     i,
-		})
-	}
-	return nil
-}
-
-// collect lists the devices of the kind, with distinct minors.
-func (c *consideration) collect(devices []State) error {
-	if err := checkStates(devices); err != nil {
-		return err
-	}
-	c.devices = make([]considered, 0, len(devices))
-	for i := range devices {
-		d := &devices[i]
-		if c.req.Kind != "" && d.Kind != c.req.Kind {
-			continue
-		}
-		if len(c.devices) > 0 && d.Kind != c.kind {
-			return fmt.Errorf("%w: kind: empty: must name one, since there are devices of kinds %s and %s", ErrInvalidCombination, c.kind, d.Kind)
-		}
-		c.kind = d.Kind
-		c.devices = append(c.devices, considered{state: d})
+		c.fitting = append(c.fitting, d)
 	}
 	return nil
 }
 
 // refuse returns why a device can't take an instance.
-func (d *considered) refuse(required minors) []Reason {
-	cause := Cause(0)
+func (d *candidate) refuse(required []int32) Cause {
 	switch {
-	case len(required) > 0 && !required.has(d.state.Minor):
-		cause = CauseOutsideRequired
+	case len(required) > 0 && !slices.Contains(required, d.state.Minor):
+		return CauseOutsideRequired
 	case d.state.Health == device.Unhealthy:
-		cause = CauseUnhealthy
-	case allZero(d.state.Total):
-		cause = CauseNoCapacity
-	case allZero(d.state.Free):
-		cause = CauseExhausted
-	default:
-		return insufficient(d.amounts, d.state.Free)
+		return CauseUnhealthy
+	case d.state.Total == Total{}:
+		return CauseNoCapacity
+	case d.state.Free == Free{}:
+		return CauseExhausted
+	case !fits(&d.amounts, &d.state.Free):
+		return CauseInsufficient
 	}
-	return []Reason{{Cause: cause, Devices: 1}}
+	return 0
+}
+
+// reasons returns why a device can't be chosen, nil if it can.
+func (d *candidate) reasons() []Reason {
+	switch d.cause {
+	case 0:
+		return nil
+	case CauseInsufficient:
+		return insufficient(&d.amounts, &d.state.Free)
+	}
+	return []Reason{{Cause: d.cause, Devices: 1}}
 }
 
 // choose returns the devices to take, in order, and the part of the node that
 // they are from.
-func (c *consideration) choose() (taken []Candidate, from part, refusal *NotEnoughError) {
+func (c *consideration) choose() (taken []*candidate, from part, refusal *NotEnoughError) {
 	if c.req.Count == 0 {
 		return nil, wholeNode, nil
 	}
@@ -259,99 +219,136 @@ func (c *consideration) choose() (taken []Candidate, from part, refusal *NotEnou
 	if got < c.req.Count {
 		return nil, from, c.refusal(got)
 	}
-	return c.pick(c.ordered(from)), from, nil
+	c.order = c.ordered(c.order[:0], from)
+	return c.pick(c.order), from, nil
 }
 
-// ordered returns the devices of a part that fit, in the order of the policy.
-func (c *consideration) ordered(from part) []Candidate {
-	in := make([]Candidate, 0, len(c.fitting))
+// ordered appends the devices of a part that fit, in the order of the policy.
+func (c *consideration) ordered(dst []*candidate, from part) []*candidate {
 	for _, d := range c.fitting {
-		if from.contains(c.devices[d.index].state) {
-			in = append(in, d)
+		if from.contains(d.state) {
+			dst = append(dst, d)
 		}
 	}
-	slices.SortFunc(in, func(a, b Candidate) int {
-		return cmp.Or(
-			comparePreferred(a, b),
-			cmp.Compare(c.devices[a.index].change, c.devices[b.index].change),
-			compareCandidates(a, b),
-		)
-	})
-	return in
+	slices.SortFunc(dst, compareCandidates)
+	return dst
+}
+
+// compareCandidates puts the device to take first. Without a mix no change differs.
+func compareCandidates(a, b *candidate) int {
+	return cmp.Or(
+		comparePreferred(a, b),
+		cmp.Compare(a.change, b.change),
+		cmp.Compare(b.score, a.score),
+		cmp.Compare(a.state.Minor, b.state.Minor),
+	)
+}
+
+// comparePreferred puts preferred devices first.
+func comparePreferred(a, b *candidate) int {
+	switch {
+	case a.preferred == b.preferred:
+		return 0
+	case a.preferred:
+		return -1
+	}
+	return 1
 }
 
 // refusal says that got devices are all there is.
 func (c *consideration) refusal(got int64) *NotEnoughError {
-	reasons := c.reasons
+	refusal := &NotEnoughError{Kind: c.req.Kind, Want: c.req.Count, Got: got}
 	if len(c.devices) == 0 {
-		reasons = []Reason{{Cause: CauseNoneOfKind}}
+		refusal.Reasons = []Reason{{Cause: CauseNoneOfKind}}
+	}
+	for i := range c.devices {
+		refusal.Reasons = countReasons(refusal.Reasons, c.devices[i].reasons())
 	}
 	if elsewhere := int64(len(c.fitting)) - got; elsewhere > 0 {
-		reasons = countReasons(reasons, []Reason{{Cause: CauseOutsideScope, Devices: elsewhere}})
+		refusal.Reasons = countReasons(refusal.Reasons, []Reason{{Cause: CauseOutsideScope, Devices: elsewhere}})
 	}
-	return &NotEnoughError{Kind: c.kind, Want: c.req.Count, Got: got, Reasons: reasons}
+	return refusal
 }
 
 // allocation returns what a pod gets of the devices taken.
-func (c *consideration) allocation(taken []Candidate) Allocation {
-	a := Allocation{Kind: c.kind, Devices: make([]Allocated, len(taken))}
+func (c *consideration) allocation(taken []*candidate) Allocation {
+	a := Allocation{Kind: c.req.Kind, Devices: make([]Allocated, len(taken))}
 	for i, d := range taken {
-		a.Devices[i] = Allocated{Minor: d.Minor, Amounts: maps.Clone(c.devices[d.index].amounts)}
+		a.Devices[i] = Allocated{Minor: d.state.Minor, UUID: d.state.UUID, Name: d.state.Name, Amounts: d.amounts}
 	}
 	slices.SortFunc(a.Devices, func(a, b Allocated) int { return cmp.Compare(a.Minor, b.Minor) })
 	return a
 }
 
-// minors is a set of them, sorted.
-type minors []int32
+const (
+	wholeDevice = 100 // percent
+	milliRatio  = 10  // thousandths in a percent
 
-func minorSet(list []int32) minors { return slices.Sorted(slices.Values(list)) }
+	// Up to this sum of weights all fragmentation is exact in a float64.
+	maxMixWeight = (1<<53 - 1) / (wholeDevice * milliRatio)
+)
 
-func (m minors) has(minor int32) bool {
-	_, ok := slices.BinarySearch(m, minor)
-	return ok
-}
-
-// allZero reports whether no amount is other than 0.
-func allZero[M Total | Free](amounts M) bool {
-	for _, amount := range amounts {
-		if amount != 0 {
-			return false
+// newMix returns the measure of fragmentation by a mix of pods: the node has one
+// device and no CPU, of which no pod wants any.
+func newMix(mix []PodShare) (*gpu.Typical, error) {
+	pods := make([]gpu.TypicalPod, len(mix))
+	sum := int64(0)
+	for i, m := range mix {
+		switch {
+		case m.Ratio <= 0:
+			return nil, fmt.Errorf("%w: mix[%d].ratio: %d: must be above 0 percent of a device", ErrInvalidUnit, i, m.Ratio)
+		case m.Weight < 0:
+			return nil, fmt.Errorf("%w: mix[%d].weight: %d: must be 0 or more", ErrInvalidUnit, i, m.Weight)
+		case m.Weight > maxMixWeight-sum:
+			return nil, fmt.Errorf("share: mix[%d].weight: %d: the sum of weights must be at most %d: %w", i, m.Weight, int64(maxMixWeight), ErrNotRepresentable)
+		}
+		sum += m.Weight
+		pods[i] = gpu.TypicalPod{
+			Count:  1,
+			Milli:  float64(milliRatio * min(m.Ratio, wholeDevice)),
+			Weight: float64(m.Weight),
 		}
 	}
-	return true
+	typical, err := gpu.WeightedPods(pods)
+	if err != nil {
+		return nil, fmt.Errorf("share: mix: %w", err)
+	}
+	return typical, nil
 }
 
-// completed returns what an instance takes of a device with these totals: the
-// request or, with [FillMemory], a copy of it with the missing one of
-// gpu-memory-ratio and gpu-memory.
-func (s *Scorer) completed(instance Request, total Total) Request {
-	if s == nil || s.options&FillMemory == 0 || total[GPUMemoryRatio] <= 0 || total[GPUMemory] <= 0 {
-		return instance
+// fragmentationChange returns by how much an instance makes the fragmentation of
+// the device grow, in percent of a device times the weights of the mix.
+func (d *candidate) fragmentationChange(mix *gpu.Typical) (int64, error) {
+	want, err := d.ratio(d.amounts[GPUMemoryRatio], d.amounts[GPUMemory])
+	if err != nil {
+		return 0, err
 	}
-	from, to := GPUMemoryRatio, GPUMemory
-	if instance[from] == 0 {
-		from, to = to, from
+	free := d.state.Free[GPUMemoryRatio]
+	if d.state.Total[GPUMemoryRatio] == 0 {
+		if free, err = d.ratio(free, d.state.Free[GPUMemory]); err != nil {
+			return 0, err
+		}
 	}
-	if instance[from] == 0 || instance[to] != 0 {
-		return instance
-	}
-	// What is too much for an int64 is too much for the device.
-	amount, _ := mulDiv(instance[from], total[to], total[from])
-	if amount == 0 {
-		return instance
-	}
-	filled := maps.Clone(instance)
-	filled[to] = amount
-	return filled
+	return fragmentation(mix, free-want) - fragmentation(mix, free), nil
 }
 
-// mostAllocated returns a scorer of the same resources by [MostAllocated].
-func (s *Scorer) mostAllocated() *Scorer {
-	if s == nil {
-		return nil
+// fragmentation returns how much is useless of a device with this much free: the
+// percentage times the weight of every pod that is too large for it, so nothing
+// where a whole device or more is free.
+func fragmentation(mix *gpu.Typical, free int64) int64 {
+	left := [1]float64{float64(milliRatio * min(max(free, 0), wholeDevice))}
+	return int64(mix.FNode(0, left[:], -1)) / milliRatio
+}
+
+// ratio returns an amount of memory in percent of the device: the ratio, or the
+// bytes if that is 0.
+func (d *candidate) ratio(ratio, bytes int64) (int64, error) {
+	if ratio != 0 || bytes <= 0 {
+		return ratio, nil
 	}
-	most := *s
-	most.most = true
-	return &most
+	ratio, err := BytesToRatio(bytes, d.state.Total[GPUMemory])
+	if err != nil {
+		return 0, fmt.Errorf("%s %d: %w", d.state.Kind, d.state.Minor, err)
+	}
+	return ratio, nil
 }

@@ -3,6 +3,7 @@ package share_test
 import (
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 )
 
@@ -11,13 +12,14 @@ func BenchmarkAllocate(b *testing.B) {
 	s := allocScorer(b, share.MostAllocated, true)
 	node := allocEight(0, 5)
 	node[3].Free = allocAmounts(50)
-	mix := []share.Share{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}
-	for _, policy := range []share.Policy{share.FirstFit, share.PackTopology, share.LeastFragmentation} {
+	mix := []share.PodShare{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}
+	for _, policy := range []share.Policy{share.ByScore, share.PackTopology, share.LeastFragmentation} {
 		b.Run("policy="+policy.String()+"/devices=8", func(b *testing.B) {
 			b.ReportAllocs()
-			req := share.AllocRequest{PerInstance: allocHalf, Count: 1, Partial: true, Policy: policy, Mix: mix}
+			req := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}, Policy: policy, Mix: mix}
+			bound := s.Bind(accountOf(b, node))
 			for b.Loop() {
-				if a, err := s.Allocate(req, node); err != nil || a.Devices[0].Minor != 3 {
+				if a, err := bound.Allocate(0, req); err != nil || a.Devices[0].Minor != 3 {
 					b.Fatal(a, err)
 				}
 			}

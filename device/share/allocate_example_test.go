@@ -27,41 +27,49 @@ func exampleNode() []share.State {
 	return node
 }
 
+// What pods of the examples need.
+var (
+	halfGPU = share.Requirement{
+		Kind: device.KindGPU, Count: 1, Partial: true,
+		PerInstance: share.Request{share.GPUCore: 50, share.GPUMemoryRatio: 50},
+	}
+	wholeGPU = share.Requirement{
+		Kind: device.KindGPU, Count: 1,
+		PerInstance: share.Request{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+	}
+)
+
 // A scheduler chooses devices, takes them, and gives them back when the pod ends.
-func ExampleScorer_Allocate() {
+func ExampleBound_Allocate() {
+	var account share.Account
+	if err := account.Set(0, exampleNode()); err != nil {
+		panic(err)
+	}
 	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated})
 	if err != nil {
 		panic(err)
 	}
-	node := exampleNode()
+	devices := scorer.Bind(&account)
 
-	pod := share.AllocRequest{
-		Kind:        device.KindGPU,
-		PerInstance: share.Request{share.GPUCore: 50, share.GPUMemoryRatio: 50},
-		Count:       1,
-		Partial:     true,
-		Preferred:   []int32{2},
-	}
-	first, err := scorer.Allocate(pod, node)
+	first, err := devices.Allocate(0, share.AllocRequest{Requirement: halfGPU, Preferred: []int32{2}})
 	if err != nil {
 		panic(err)
 	}
-	if err := first.Commit(node); err != nil {
+	if err := account.Commit(0, first); err != nil {
 		panic(err)
 	}
 	fmt.Println("preferred:", first.Minors())
 
-	pod.Preferred = nil
-	second, err := scorer.Allocate(pod, node)
+	second, err := devices.Allocate(0, share.AllocRequest{Requirement: halfGPU})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("most allocated:", second.Minors())
 
-	if err := first.Release(node); err != nil {
+	if err := account.Release(0, first); err != nil {
 		panic(err)
 	}
-	again, err := scorer.Allocate(pod, node)
+	again, err := devices.Allocate(0, share.AllocRequest{Requirement: halfGPU})
 	if err != nil {
 		panic(err)
 	}
@@ -77,14 +85,16 @@ func ExampleScorer_Allocate() {
 func ExampleNotEnoughError() {
 	node := exampleNode()
 	node[0].Health = device.Unhealthy
-	node[1].Free = share.Free{share.GPUCore: 40, share.GPUMemoryRatio: 100}
-
+	node[1].Free[share.GPUCore] = 40
+	var account share.Account
+	if err := account.Set(0, node); err != nil {
+		panic(err)
+	}
 	var scorer *share.Scorer // all scores are 0
-	_, err := scorer.Allocate(share.AllocRequest{
-		Kind:        device.KindGPU,
-		PerInstance: share.Request{share.GPUCore: 100, share.GPUMemoryRatio: 100},
-		Count:       4,
-	}, node)
+
+	four := wholeGPU
+	four.Count = 4
+	_, err := scorer.Bind(&account).Allocate(0, share.AllocRequest{Requirement: four})
 	var refusal *share.NotEnoughError
 	if errors.As(err, &refusal) {
 		fmt.Println("got", refusal.Got, "of", refusal.Want)
@@ -100,24 +110,22 @@ func ExampleNotEnoughError() {
 }
 
 // A GPU is in use, so the pod gets the pair that is idle, and the NIC beside it.
-func ExampleScorer_AllocateJoint() {
+func ExampleBound_AllocateJoint() {
 	node := exampleNode()
-	node[1].Free = nil
-
+	node[1].Free = share.Free{}
+	var account share.Account
+	if err := account.Set(0, node); err != nil {
+		panic(err)
+	}
 	var scorer *share.Scorer
-	gpus, nics, err := scorer.AllocateJoint(
-		share.AllocRequest{
-			Kind:        device.KindGPU,
-			PerInstance: share.Request{share.GPUCore: 100, share.GPUMemoryRatio: 100},
-			Count:       2,
-			Policy:      share.PackTopology,
-		},
-		share.AllocRequest{
-			Kind:        device.KindRDMA,
-			PerInstance: share.Request{share.RDMA: 50},
-			Count:       1,
-		},
-		node, share.RequireSamePCIe)
+
+	two := wholeGPU
+	two.Count = 2
+	nic := share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 50}, Count: 1}
+	gpus, nics, err := scorer.Bind(&account).AllocateJoint(0,
+		share.AllocRequest{Requirement: two, Policy: share.PackTopology},
+		share.AllocRequest{Requirement: nic},
+		share.RequireSamePCIe)
 	fmt.Println(gpus.Minors(), nics.Minors(), err)
 
 	// Output:
@@ -125,24 +133,27 @@ func ExampleScorer_AllocateJoint() {
 }
 
 // Half of the pods want half a GPU, and half of them a whole one.
-func ExampleScorer_ExplainAllocation() {
+func ExampleBound_ExplainAllocation() {
 	node := exampleNode()
 	node[1].Free = share.Free{share.GPUCore: 50, share.GPUMemoryRatio: 50}
 	node[2].Free = share.Free{share.GPUCore: 30, share.GPUMemoryRatio: 30}
 	node[3].Health = device.Unhealthy
-
+	var account share.Account
+	if err := account.Set(0, node); err != nil {
+		panic(err)
+	}
 	scorer, err := share.NewScorer(share.Config{})
 	if err != nil {
 		panic(err)
 	}
-	e, err := scorer.ExplainAllocation(share.AllocRequest{
-		Kind:        device.KindGPU,
-		PerInstance: share.Request{share.GPUCore: 30, share.GPUMemoryRatio: 30},
-		Count:       1,
-		Partial:     true,
+
+	small := halfGPU
+	small.PerInstance = share.Request{share.GPUCore: 30, share.GPUMemoryRatio: 30}
+	e, err := scorer.Bind(&account).ExplainAllocation(0, share.AllocRequest{
+		Requirement: small,
 		Policy:      share.LeastFragmentation,
-		Mix:         []share.Share{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}},
-	}, node)
+		Mix:         []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}},
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -157,16 +168,34 @@ func ExampleScorer_ExplainAllocation() {
 	//   3      0     pci1  -          -       -      unhealthy
 }
 
-func ExampleOrderByPCIe() {
-	nics := []share.Candidate{
-		{Minor: 1, PCIeRoot: "pci0"}, {Minor: 2, PCIeRoot: "pci0"}, {Minor: 3, PCIeRoot: "pci1", Score: 80},
-		{Minor: 4, PCIeRoot: "pci1"}, {Minor: 5, PCIeRoot: "pci2", Score: 99},
+// A pod is preempted only if that helps: a copy of the account tells.
+func ExampleAccount_CopyFrom() {
+	var account, trial share.Account
+	if err := account.Set(0, exampleNode()); err != nil {
+		panic(err)
 	}
-	share.OrderByPCIe(nics, []string{"pci0", "pci1"})
-	for _, n := range nics {
-		fmt.Print(n.Minor, " ")
+	var scorer *share.Scorer
+	devices, tried := scorer.Bind(&account), scorer.Bind(&trial)
+	four := wholeGPU
+	four.Count = 4
+	victim, err := devices.Allocate(0, share.AllocRequest{Requirement: four})
+	if err != nil {
+		panic(err)
+	}
+	if err := account.Commit(0, victim); err != nil {
+		panic(err)
 	}
 
+	trial.CopyFrom(&account)
+	if err := trial.Release(0, victim); err != nil {
+		panic(err)
+	}
+	_, before := devices.Allocate(0, share.AllocRequest{Requirement: wholeGPU})
+	chosen, after := tried.Allocate(0, share.AllocRequest{Requirement: wholeGPU})
+	fmt.Println(before)
+	fmt.Println(chosen.Minors(), after)
+
 	// Output:
-	// 3 1 2 4 5
+	// share: gpu: want 1, got 0: 4 exhausted
+	// [0] <nil>
 }

@@ -12,7 +12,7 @@ import (
 // AllocationExplanation is how a choice of devices came about. Printed, it is a
 // small table.
 type AllocationExplanation struct {
-	Kind   string // empty: there were none and the request names none
+	Kind   string
 	Policy Policy
 	Want   int64 // instances
 
@@ -47,60 +47,53 @@ type DeviceChoice struct {
 	Reasons []Reason
 }
 
-// ExplainAllocation returns how [Scorer.Allocate] comes to its choice or refusal.
+// ExplainAllocation returns how [Bound.Allocate] comes to its choice or refusal.
 // Its errors are those of Allocate, but for the refusal.
-func (s *Scorer) ExplainAllocation(req AllocRequest, devices []State) (AllocationExplanation, error) {
-	c, err := s.consider(&req, devices)
-	if err != nil {
+func (b *Bound) ExplainAllocation(node int, req AllocRequest) (AllocationExplanation, error) {
+	b.open()
+	c := &b.first
+	if err := b.consider(c, node, &req); err != nil {
 		return AllocationExplanation{}, err
 	}
 	taken, from, refusal := c.choose()
-	return c.explanation(taken, from, c.ordered(from), refusal), nil
+	return c.explanation(taken, from, c.ordered(nil, from), refusal), nil
 }
 
 // explanation explains a choice from a part of the node, the devices of which are
 // given in the order in which they are taken.
-func (c *consideration) explanation(taken []Candidate, from part, inside []Candidate, refusal *NotEnoughError) AllocationExplanation {
+func (c *consideration) explanation(taken []*candidate, from part, inside []*candidate, refusal *NotEnoughError) AllocationExplanation {
 	e := AllocationExplanation{
-		Kind: c.kind, Policy: c.req.Policy, Want: c.req.Count,
+		Kind: c.req.Kind, Policy: c.req.Policy, Want: c.req.Count,
 		Scope: from.scope, NUMANode: from.numa, PCIeRoot: from.root,
 		Refusal: refusal,
 	}
-	listed := make([]bool, len(c.devices))
 	for _, d := range inside {
-		listed[d.index] = true
-		row := c.explain(&c.devices[d.index])
-		row.Chosen = isAmong(taken, d)
+		row := d.explain()
+		row.Chosen = slices.Contains(taken, d)
 		e.Devices = append(e.Devices, row)
 	}
-	for _, d := range c.ordered(wholeNode) {
-		if row := &c.devices[d.index]; !from.contains(row.state) {
-			listed[d.index] = true
-			row.reasons = []Reason{{Cause: CauseOutsideScope, Devices: 1}}
-			e.Devices = append(e.Devices, c.explain(row))
+	for _, d := range c.ordered(nil, wholeNode) {
+		if !slices.Contains(inside, d) {
+			d.cause = CauseOutsideScope
+			e.Devices = append(e.Devices, d.explain())
 		}
 	}
 	unfit := len(e.Devices)
 	for i := range c.devices {
-		if d := &c.devices[i]; len(d.reasons) > 0 && !listed[i] {
-			e.Devices = append(e.Devices, c.explain(d))
+		if d := &c.devices[i]; !slices.Contains(c.fitting, d) {
+			e.Devices = append(e.Devices, d.explain())
 		}
 	}
 	slices.SortFunc(e.Devices[unfit:], func(a, b DeviceChoice) int { return cmp.Compare(a.Minor, b.Minor) })
 	return e
 }
 
-// isAmong reports whether a device is one of these.
-func isAmong(taken []Candidate, d Candidate) bool {
-	return slices.ContainsFunc(taken, func(t Candidate) bool { return t.index == d.index })
-}
-
 // explain returns the row of a device that wasn't chosen.
-func (c *consideration) explain(d *considered) DeviceChoice {
+func (d *candidate) explain() DeviceChoice {
 	return DeviceChoice{
 		Minor: d.state.Minor, NUMANode: d.state.NUMANode, PCIeRoot: d.state.PCIeRoot,
 		Preferred: d.preferred, Change: d.change, Score: d.score,
-		Reasons: d.reasons,
+		Reasons: d.reasons(),
 	}
 }
 

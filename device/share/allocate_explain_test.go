@@ -13,9 +13,7 @@ func TestExplainAllocation(t *testing.T) {
 	node[7].Health = device.Unhealthy
 	node[6].Free = allocAmounts(40)
 	s := allocScorer(t, share.LeastAllocated, false)
-	got, err := s.ExplainAllocation(share.AllocRequest{
-		PerInstance: allocHalf, Count: 1, Partial: true, Policy: share.PackTopology, Preferred: []int32{3},
-	}, node)
+	got, err := explainAllocation(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}, Policy: share.PackTopology, Preferred: []int32{3}}, node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +60,9 @@ func TestExplainAllocationText(t *testing.T) {
 		devices []share.State
 		want    string
 	}{
-		{"nothing", share.AllocRequest{}, nil, "FirstFit: 0 from the node\n"},
-		{"refused for the scope", share.AllocRequest{PerInstance: allocWhole, Count: 5, Scope: share.ScopeNUMA}, allocEight()[:5], `
-FirstFit: refused, 4 of 5 fit on NUMA node 0
+		{"nothing", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}}, nil, "ByScore: 0 from the node\n"},
+		{"refused for the scope", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 5}, Scope: share.ScopeNUMA}, allocEight()[:5], `
+ByScore: refused, 4 of 5 fit on NUMA node 0
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      0     0     no         -       0      fits
   1      0     0     no         -       0      fits
@@ -72,26 +70,25 @@ FirstFit: refused, 4 of 5 fit on NUMA node 0
   3      0     1     no         -       0      fits
   4      1     2     no         -       0      outside scope
 `[1:]},
-		{"nothing fits anywhere", share.AllocRequest{PerInstance: allocWhole, Count: 9, Policy: share.PackTopology}, allocEight(0, 1, 2, 3, 4, 5, 6, 7)[:2], `
+		{"nothing fits anywhere", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 9}, Policy: share.PackTopology}, allocEight(0, 1, 2, 3, 4, 5, 6, 7)[:2], `
 PackTopology: refused, 0 of 9 fit on the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      0     0     -          -       -      exhausted
   1      0     0     -          -       -      exhausted
 `[1:]},
-		{"none of the kind", share.AllocRequest{Kind: device.KindFPGA, Count: 1, Scope: share.ScopePCIe}, allocGPUs(100),
-			"FirstFit: refused, 0 of 1 fit on the node: no device of the kind\n"},
-		{"no topology is known", share.AllocRequest{PerInstance: allocWhole, Count: 1, Scope: share.ScopeNUMA}, allocGPUs(100), `
-FirstFit: refused, 0 of 1 fit on any NUMA node
+		{"none of the kind", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindFPGA, Count: 1}, Scope: share.ScopePCIe}, allocGPUs(100),
+			"ByScore: refused, 0 of 1 fit on the node: no device of the kind\n"},
+		{"no topology is known", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}, Scope: share.ScopeNUMA}, allocGPUs(100), `
+ByScore: refused, 0 of 1 fit on any NUMA node
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      -     -     no         -       0      outside scope
 `[1:]},
-		{"no PCIe root is known", share.AllocRequest{PerInstance: allocWhole, Count: 1, Policy: share.PackTopology, Scope: share.ScopePCIe}, allocGPUs(100), `
+		{"no PCIe root is known", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}, Policy: share.PackTopology, Scope: share.ScopePCIe}, allocGPUs(100), `
 PackTopology: refused, 0 of 1 fit on any PCIe root
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      -     -     no         -       0      outside scope
 `[1:]},
-		{"A12", share.AllocRequest{PerInstance: share.Request{share.GPUMemoryRatio: 30}, Count: 1,
-			Policy: share.LeastFragmentation, Mix: []share.Share{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}},
+		{"A12", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: 30}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}},
 			allocGPUs(100, 50, 30), `
 LeastFragmentation: 1 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
@@ -99,8 +96,7 @@ LeastFragmentation: 1 from the node
   1      -     -     no         -10     80     not needed
   0      -     -     no         70      30     not needed
 `[1:]},
-		{"A13", share.AllocRequest{PerInstance: share.Request{share.GPUMemoryRatio: 20}, Count: 1, Policy: share.LeastFragmentation,
-			Mix: []share.Share{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}},
+		{"A13", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: 20}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}},
 			allocGPUs(100, 80, 60, 40), `
 LeastFragmentation: 1 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
@@ -110,7 +106,7 @@ LeastFragmentation: 1 from the node
   0      -     -     no         240     20     not needed
 `[1:]},
 	} {
-		got, err := allocScorer(t, share.LeastAllocated, false).ExplainAllocation(test.request, test.devices)
+		got, err := explainAllocation(allocScorer(t, share.LeastAllocated, false), test.request, test.devices)
 		if diff := cmp.Diff(test.want, got.String()); diff != "" || err != nil {
 			t.Errorf("%s: error %v\n%s", test.name, err, diff)
 		}

@@ -13,14 +13,6 @@ import (
 	"github.com/resvec/resvec/device/share"
 )
 
-func cloneStates(devices []share.State) []share.State {
-	c := slices.Clone(devices)
-	for i := range c {
-		c[i].Total, c[i].Free = maps.Clone(c[i].Total), maps.Clone(c[i].Free)
-	}
-	return c
-}
-
 // goldenAllocation chooses by the rules, slowly: whatever has to be the best is
 // compared with everything else.
 type goldenAllocation struct {
@@ -364,7 +356,7 @@ func (f *fuzzNode) devices() []share.State {
 		case 1:
 			d.Health = device.Unhealthy
 		case 2:
-			d.Total = nil
+			d.Total = share.Total{}
 		case 3:
 			d.Minor = int32(f.below(4)) // maybe twice
 		}
@@ -374,10 +366,7 @@ func (f *fuzzNode) devices() []share.State {
 
 func (f *fuzzNode) request(kind string) share.AllocRequest {
 	ratio := []int64{100, 50, 30, 0, 70}[f.below(5)]
-	r := share.AllocRequest{
-		Kind: kind, Count: int64(f.below(5)), Partial: f.below(2) == 1,
-		Preferred: f.minors(6), Policy: share.Policy(f.below(3)), Scope: share.Scope(f.below(3)),
-	}
+	r := share.AllocRequest{Requirement: share.Requirement{Kind: kind, Count: int64(f.below(5)), Partial: f.below(2) == 1}, Preferred: f.minors(6), Policy: share.Policy(f.below(3)), Scope: share.Scope(f.below(3))}
 	r.PerInstance = share.Request{share.RDMA: ratio}
 	if kind == device.KindGPU {
 		r.PerInstance = share.Request{share.GPUCore: ratio, share.GPUMemoryRatio: ratio}
@@ -386,7 +375,7 @@ func (f *fuzzNode) request(kind string) share.AllocRequest {
 		r.Required = f.minors(6)
 	}
 	for range f.below(4) {
-		r.Mix = append(r.Mix, share.Share{Ratio: int64(1 + f.below(200)), Weight: int64(f.below(5))})
+		r.Mix = append(r.Mix, share.PodShare{Ratio: int64(1 + f.below(200)), Weight: int64(f.below(5))})
 	}
 	return r
 }
@@ -443,12 +432,12 @@ func FuzzAllocate(f *testing.F) {
 		primary, secondary := fuzz.request(device.KindGPU), fuzz.request(device.KindRDMA)
 		joint := share.Joint(fuzz.below(3))
 		devices := fuzz.devices()
-		kept := cloneStates(devices)
+		kept := slices.Clone(devices)
 		gpus, nics := ofKind(devices, device.KindGPU), ofKind(devices, device.KindRDMA)
 
-		a, err := least.Allocate(primary, devices)
-		first, second, errJoint := least.AllocateJoint(primary, secondary, devices, joint)
-		explained, errExplain := least.ExplainAllocation(primary, devices)
+		a, err := allocate(least, primary, devices)
+		first, second, errJoint := allocateJoint(least, primary, secondary, devices, joint)
+		explained, errExplain := explainAllocation(least, primary, devices)
 		if hasDuplicates(devices) {
 			if err == nil || errJoint == nil || errExplain == nil {
 				t.Fatal("a minor twice is no error")
@@ -478,7 +467,7 @@ func FuzzAllocate(f *testing.F) {
 				roots[d.PCIeRoot] = true
 			}
 		}
-		secondary.Policy, secondary.Scope = share.FirstFit, share.ScopeNode
+		secondary.Policy, secondary.Scope = share.ByScore, share.ScopeNode
 		h := goldenAllocation{least: least, most: most, req: secondary, devices: nics}
 		near, got, violated := []int32{}, int64(0), false
 		if secondary.Count > 0 {
@@ -549,21 +538,21 @@ func checkSeek(t *testing.T, g, h *goldenAllocation, first, second share.Allocat
 // checkRoundTrips checks that all or nothing is committed, and comes back.
 func checkRoundTrips(t *testing.T, all []share.Allocation, devices []share.State) {
 	t.Helper()
-	node := cloneStates(devices)
-	if err := share.CommitAll(node, all...); err != nil {
+	node := slices.Clone(devices)
+	if err := commit(node, all...); err != nil {
 		t.Fatal(err)
 	}
-	one := cloneStates(devices)
+	one := slices.Clone(devices)
 	for _, a := range all {
-		if err := a.Commit(one); err != nil {
+		if err := commit(one, a); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if diff := gocmp.Diff(one, node); diff != "" {
 		t.Fatalf("one by one and together: %s", diff)
 	}
-	kept := cloneStates(node)
-	if share.ReleaseAll(node, all...) != nil { // more than all was free
+	kept := slices.Clone(node)
+	if release(node, all...) != nil { // more than all was free
 		if diff := gocmp.Diff(kept, node); diff != "" {
 			t.Fatalf("refused, but changed: %s", diff)
 		}
@@ -609,19 +598,19 @@ func checkExplanation(t *testing.T, e *share.AllocationExplanation, err error, t
 // checkRoundTrip checks that what is committed was free, and comes back.
 func checkRoundTrip(t *testing.T, a share.Allocation, devices []share.State) {
 	t.Helper()
-	node := cloneStates(devices)
-	if err := a.Commit(node); err != nil {
+	node := slices.Clone(devices)
+	if err := commit(node, a); err != nil {
 		t.Fatal(err)
 	}
 	for i := range node {
 		chosen := node[i].Kind == a.Kind && slices.Contains(a.Minors(), node[i].Minor)
 		for name, free := range node[i].Free {
 			if taken := devices[i].Free[name] - free; taken != 0 && (!chosen || taken < 0 || free < 0) {
-				t.Fatalf("%s of %v: %d taken", name, devices[i], taken)
+				t.Fatalf("%v of %v: %d taken", share.Resource(name), devices[i], taken)
 			}
 		}
 	}
-	if a.Release(node) != nil {
+	if release(node, a) != nil {
 		for i := range devices { // more than all was free
 			if f := devices[i].Free; f[share.GPUCore] > 100 {
 				return

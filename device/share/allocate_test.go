@@ -10,14 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
-	corev1 "k8s.io/api/core/v1"
 )
 
 const allocGiB = int64(1) << 30
 
 // allocAmounts are a percentage of a GPU of 8Gi.
-func allocAmounts(percent int64) map[corev1.ResourceName]int64 {
-	return map[corev1.ResourceName]int64{
+func allocAmounts(percent int64) [8]int64 {
+	return [8]int64{
 		share.GPUCore:        percent,
 		share.GPUMemoryRatio: percent,
 		share.GPUMemory:      percent * 8 * allocGiB / 100,
@@ -84,11 +83,8 @@ var (
 func TestAllocate(t *testing.T) {
 	least, most := allocScorer(t, share.LeastAllocated, true), allocScorer(t, share.MostAllocated, false)
 	pack := func(r share.AllocRequest) share.AllocRequest { r.Policy = share.PackTopology; return r }
-	frag := func(ratio int64, mix ...share.Share) share.AllocRequest {
-		return share.AllocRequest{
-			PerInstance: share.Request{share.GPUMemoryRatio: ratio}, Count: 1, Partial: ratio < 100,
-			Policy: share.LeastFragmentation, Mix: mix,
-		}
+	frag := func(ratio int64, mix ...share.PodShare) share.AllocRequest {
+		return share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: ratio}, Count: 1, Partial: ratio < 100}, Policy: share.LeastFragmentation, Mix: mix}
 	}
 	for _, test := range []struct {
 		fact    string
@@ -98,26 +94,26 @@ func TestAllocate(t *testing.T) {
 		want    []int32
 	}{
 		{"A1", least, []share.State{allocGPU(1, 50), allocGPU(2, 50), allocGPU(3, 100), allocGPU(4, 100)},
-			share.AllocRequest{PerInstance: allocHalf, Count: 1, Partial: true}, []int32{3}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}}, []int32{3}},
 		{"A2", least, []share.State{allocGPU(1, 100), allocGPU(2, 100)},
-			share.AllocRequest{PerInstance: allocAmounts(50), Count: 1, Partial: true}, []int32{1}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocAmounts(50), Count: 1, Partial: true}}, []int32{1}},
 		{"A3", least, []share.State{allocNIC(1, 100, -1, ""), allocNIC(2, 100, -1, "")},
-			share.AllocRequest{PerInstance: share.Request{share.RDMA: 50}, Count: 1}, []int32{1}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 50}, Count: 1}}, []int32{1}},
 		{"A4", most, allocGPUs(50, 100, 50, 100),
-			share.AllocRequest{PerInstance: allocHalf, Count: 2, Partial: true}, []int32{0, 2}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 2, Partial: true}}, []int32{0, 2}},
 		{"A6", most, allocGPUs(100, 100, 100, 100),
-			share.AllocRequest{PerInstance: allocWhole, Count: 2, Preferred: []int32{3}}, []int32{0, 3}},
-		{"A7", least, allocEight(0), pack(share.AllocRequest{PerInstance: allocWhole, Count: 2}), []int32{2, 3}},
-		{"A8", least, allocEight(5), pack(share.AllocRequest{PerInstance: allocWhole, Count: 1}), []int32{4}},
-		{"A9", least, allocEight(5), pack(share.AllocRequest{PerInstance: allocWhole, Count: 4, Scope: share.ScopeNUMA}), []int32{0, 1, 2, 3}},
-		{"A10", most, allocEight(5), pack(share.AllocRequest{PerInstance: allocHalf, Count: 1, Partial: true}), []int32{4}},
-		{"A11", least, allocEight(), pack(share.AllocRequest{PerInstance: allocWhole, Count: 6}), []int32{0, 1, 2, 3, 4, 5}},
-		{"A12", least, allocGPUs(100, 50, 30), frag(30, share.Share{Ratio: 50, Weight: 1}, share.Share{Ratio: 100, Weight: 1}), []int32{2}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2}, Preferred: []int32{3}}, []int32{0, 3}},
+		{"A7", least, allocEight(0), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2}}), []int32{2, 3}},
+		{"A8", least, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}}), []int32{4}},
+		{"A9", least, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 4}, Scope: share.ScopeNUMA}), []int32{0, 1, 2, 3}},
+		{"A10", most, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}}), []int32{4}},
+		{"A11", least, allocEight(), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 6}}), []int32{0, 1, 2, 3, 4, 5}},
+		{"A12", least, allocGPUs(100, 50, 30), frag(30, share.PodShare{Ratio: 50, Weight: 1}, share.PodShare{Ratio: 100, Weight: 1}), []int32{2}},
 		{"A13", least, allocGPUs(100, 80, 60, 40),
-			frag(20, share.Share{Ratio: 20, Weight: 5}, share.Share{Ratio: 60, Weight: 2}, share.Share{Ratio: 100, Weight: 3}), []int32{3}},
+			frag(20, share.PodShare{Ratio: 20, Weight: 5}, share.PodShare{Ratio: 60, Weight: 2}, share.PodShare{Ratio: 100, Weight: 3}), []int32{3}},
 	} {
 		t.Run(test.fact, func(t *testing.T) {
-			got, err := test.scorer.Allocate(test.request, test.devices)
+			got, err := allocate(test.scorer, test.request, test.devices)
 			if err != nil || !slices.Equal(got.Minors(), test.want) {
 				t.Errorf("minors %v, want %v; error %v", got.Minors(), test.want, err)
 			}
@@ -128,8 +124,8 @@ func TestAllocate(t *testing.T) {
 // Cases beyond the facts.
 func TestAllocateMore(t *testing.T) {
 	least, most := allocScorer(t, share.LeastAllocated, false), allocScorer(t, share.MostAllocated, false)
-	half := share.AllocRequest{PerInstance: allocHalf, Count: 1, Partial: true}
-	whole := share.AllocRequest{PerInstance: allocWhole, Count: 1}
+	half := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}}
+	whole := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}}
 	with := func(r share.AllocRequest, change func(*share.AllocRequest)) share.AllocRequest {
 		change(&r)
 		return r
@@ -149,17 +145,15 @@ func TestAllocateMore(t *testing.T) {
 		rootsOnly[i].PCIeRoot = []string{"b", "a", "b", "a"}[i]
 	}
 	odd := allocEight()
-	odd[3].Total[share.RDMA], odd[3].Free[share.RDMA] = 0, 5
+	odd[3].Total[share.NPUCore], odd[3].Free[share.NPUCore] = 0, 5
 	huge := allocGPUs(100, 30)
-	huge[0].Free[share.GPUMemoryRatio] = math.MaxInt64
+	huge[0].Free[share.GPUMemoryRatio] = 1<<53 - 1000
 	more := allocGPU(1, 100)
 	more.Free = allocAmounts(120)
-	bytes := share.AllocRequest{PerInstance: share.Request{share.GPUMemory: 8 * allocGiB * 30 / 100}, Count: 1,
-		Policy: share.LeastFragmentation, Mix: []share.Share{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}}
+	bytes := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: 8 * allocGiB * 30 / 100}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}}
 	bytesOnly := allocGPUs(100, 50, 30)
 	for i := range bytesOnly {
-		delete(bytesOnly[i].Total, share.GPUMemoryRatio)
-		delete(bytesOnly[i].Free, share.GPUMemoryRatio)
+		bytesOnly[i].Total[share.GPUMemoryRatio], bytesOnly[i].Free[share.GPUMemoryRatio] = 0, 0
 	}
 	for _, test := range []struct {
 		name    string
@@ -169,12 +163,12 @@ func TestAllocateMore(t *testing.T) {
 		want    []int32
 	}{
 		{"no scorer: by minor", nil, []share.State{allocGPU(4, 100), allocGPU(2, 50), allocGPU(3, 100)}, half, []int32{2}},
-		{"no devices, none wanted", least, nil, share.AllocRequest{}, []int32{}},
+		{"no devices, none wanted", least, nil, with(whole, func(r *share.AllocRequest) { r.Count = 0 }), []int32{}},
 		{"none wanted", least, allocGPUs(100), with(whole, func(r *share.AllocRequest) { r.Count = 0 }), []int32{}},
 		{"none wanted, of one PCIe root", least, loose, pack(whole, share.ScopePCIe, 0), []int32{}},
-		{"nothing asked of the device", least, allocGPUs(0, 100), share.AllocRequest{Count: 1}, []int32{1}},
+		{"nothing asked of the device", least, allocGPUs(0, 100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: 1}}, []int32{1}},
 		{"amounts of 0 always fit", least, allocGPUs(100), with(half, func(r *share.AllocRequest) {
-			r.PerInstance = share.Request{share.GPUCore: 50, share.RDMA: 0}
+			r.PerInstance = share.Request{share.GPUCore: 50, share.NPUCore: 0}
 		}), []int32{0}},
 		{"preferred before score", most, allocGPUs(50, 100), with(half, func(r *share.AllocRequest) { r.Preferred = []int32{1} }), []int32{1}},
 		{"preferred but used up", most, allocGPUs(100, 0), with(half, func(r *share.AllocRequest) { r.Preferred = []int32{1, 7, 7} }), []int32{0}},
@@ -184,7 +178,7 @@ func TestAllocateMore(t *testing.T) {
 		}), []int32{2}},
 		{"unhealthy, unknown health", least, sick, whole, []int32{1}},
 		{"free above the total counts as full for the score only", least, []share.State{allocGPU(0, 50), more}, half, []int32{0}},
-		{"kind", least, mixed, share.AllocRequest{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: 2}, []int32{0, 1}},
+		{"kind", least, mixed, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: 2}}, []int32{0, 1}},
 
 		{"pack: a half free device is used", most, halfUsed, pack(half, share.ScopeNode, 1), []int32{5}},
 		{"pack: best score of a part only if partial", most, halfUsed, pack(whole, share.ScopeNode, 1), []int32{4}},
@@ -198,7 +192,7 @@ func TestAllocateMore(t *testing.T) {
 		{"pack: required devices bound the parts", least, allocEight(5), pack(with(whole, func(r *share.AllocRequest) {
 			r.Required = []int32{1, 2, 3, 4}
 		}), share.ScopeNode, 2), []int32{2, 3}},
-		{"first fit on one NUMA node", least, allocEight(0), with(whole, func(r *share.AllocRequest) {
+		{"by score on one NUMA node", least, allocEight(0), with(whole, func(r *share.AllocRequest) {
 			r.Count, r.Scope = 4, share.ScopeNUMA
 		}), []int32{4, 5, 6, 7}},
 
@@ -209,11 +203,11 @@ func TestAllocateMore(t *testing.T) {
 		{"fragmentation without a mix: the fullest", least, allocGPUs(100, 50, 30, 30), with(bytes, func(r *share.AllocRequest) { r.Mix = nil }), []int32{2}},
 		{"fragmentation without a mix and scorer: by minor", nil, allocGPUs(100, 50, 30), with(bytes, func(r *share.AllocRequest) { r.Mix = nil }), []int32{0}},
 		{"fragmentation: many GPUs are whole ones", least, allocGPUs(100, 50, 30), with(bytes, func(r *share.AllocRequest) {
-			r.Mix = []share.Share{{Ratio: 50, Weight: 1}, {Ratio: 800, Weight: 1}}
+			r.Mix = []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 800, Weight: 1}}
 		}), []int32{2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := test.scorer.Allocate(test.request, test.devices)
+			got, err := allocate(test.scorer, test.request, test.devices)
 			if err != nil || !slices.Equal(got.Minors(), test.want) {
 				t.Errorf("minors %v, want %v; error %v", got.Minors(), test.want, err)
 			}
@@ -224,10 +218,10 @@ func TestAllocateMore(t *testing.T) {
 func TestAllocateRefuses(t *testing.T) {
 	sick := allocGPUs(50, 50, 0, 100, 100, 100)
 	sick[3].Health = device.Unhealthy
-	sick[4].Total = nil
-	sick[5].Free = nil
+	sick[4].Total = share.Total{}
+	sick[5].Free = share.Free{}
 	none := []share.Reason{{Cause: share.CauseNoneOfKind}}
-	short := func(resource corev1.ResourceName, devices, want, free int64) share.Reason {
+	short := func(resource share.Resource, devices, want, free int64) share.Reason {
 		return share.Reason{Cause: share.CauseInsufficient, Resource: resource, Devices: devices, Want: want, Free: free}
 	}
 	for _, test := range []struct {
@@ -237,43 +231,41 @@ func TestAllocateRefuses(t *testing.T) {
 		want    share.NotEnoughError
 		text    string
 	}{
-		{"A5", allocGPUs(50, 100, 50, 100), share.AllocRequest{PerInstance: allocWhole, Count: 3},
+		{"A5", allocGPUs(50, 100, 50, 100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 3}},
 			share.NotEnoughError{Kind: "gpu", Want: 3, Got: 2, Reasons: []share.Reason{
 				short(share.GPUCore, 2, 100, 50), short(share.GPUMemoryRatio, 2, 100, 50)}},
 			"share: gpu: want 3, got 2: 2 insufficient koordinator.sh/gpu-core (want 100, at most 50 free), 2 insufficient koordinator.sh/gpu-memory-ratio (want 100, at most 50 free)"},
-		{"no devices", nil, share.AllocRequest{PerInstance: allocWhole, Count: 1},
-			share.NotEnoughError{Want: 1, Reasons: none}, "share: any kind: want 1, got 0: no device of the kind"},
-		{"none of the kind", allocGPUs(100), share.AllocRequest{Kind: device.KindFPGA, PerInstance: allocWhole, Count: 1},
+		{"no devices", nil, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}},
+			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: none}, "share: gpu: want 1, got 0: no device of the kind"},
+		{"none of the kind", allocGPUs(100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindFPGA, PerInstance: share.Request{share.FPGA: 1}, Count: 1}},
 			share.NotEnoughError{Kind: "fpga", Want: 1, Reasons: none}, "share: fpga: want 1, got 0: no device of the kind"},
-		{"memory reads as such", allocGPUs(50, 75), share.AllocRequest{PerInstance: share.Request{share.GPUMemory: 8 * allocGiB}, Count: 1},
+		{"memory reads as such", allocGPUs(50, 75), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: 8 * allocGiB}, Count: 1}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{short(share.GPUMemory, 2, 8*allocGiB, 6*allocGiB)}},
 			"share: gpu: want 1, got 0: 2 insufficient koordinator.sh/gpu-memory (want 8Gi, at most 6Gi free)"},
-		{"every cause once", sick, share.AllocRequest{PerInstance: allocWhole, Count: 1, Required: []int32{1, 2, 3, 4, 5}},
+		{"every cause once", sick, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}, Required: []int32{1, 2, 3, 4, 5}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{
 				{Cause: share.CauseOutsideRequired, Devices: 1}, {Cause: share.CauseUnhealthy, Devices: 1},
 				{Cause: share.CauseNoCapacity, Devices: 1}, {Cause: share.CauseExhausted, Devices: 2},
 				short(share.GPUCore, 1, 100, 50), short(share.GPUMemoryRatio, 1, 100, 50)}},
 			""},
 		{"the least shortage, below zero too", []share.State{
-			{Kind: "gpu", Minor: 0, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: math.MinInt64}},
+			{Kind: "gpu", Minor: 0, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: -1 << 52}},
 			{Kind: "gpu", Minor: 1, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: -7}},
 			{Kind: "gpu", Minor: 2, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: 10}},
 			{Kind: "gpu", Minor: 3, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: -7}},
-		}, share.AllocRequest{PerInstance: share.Request{share.GPUCore: math.MaxInt64}, Count: 1},
+		}, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: math.MaxInt64}, Count: 1}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{short(share.GPUCore, 4, math.MaxInt64, 10)}}, ""},
-		{"N6: no device has a core of 200", allocGPUs(100, 100), share.AllocRequest{
-			PerInstance: share.Request{share.GPUCore: 200, share.GPUMemory: 4 * allocGiB}, Count: 1},
+		{"N6: no device has a core of 200", allocGPUs(100, 100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: 200, share.GPUMemory: 4 * allocGiB}, Count: 1}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{short(share.GPUCore, 2, 200, 100)}}, ""},
-		{"not on one NUMA node", allocEight(5, 0), share.AllocRequest{
-			PerInstance: allocWhole, Count: 4, Policy: share.PackTopology, Scope: share.ScopeNUMA},
+		{"not on one NUMA node", allocEight(5, 0), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 4}, Policy: share.PackTopology, Scope: share.ScopeNUMA},
 			share.NotEnoughError{Kind: "gpu", Want: 4, Got: 3, Reasons: []share.Reason{
 				{Cause: share.CauseExhausted, Devices: 2}, {Cause: share.CauseOutsideScope, Devices: 3}}},
 			"share: gpu: want 4, got 3: 2 exhausted, 3 outside scope"},
-		{"no NUMA node is known", allocGPUs(100, 100), share.AllocRequest{PerInstance: allocWhole, Count: 1, Scope: share.ScopeNUMA},
+		{"no NUMA node is known", allocGPUs(100, 100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}, Scope: share.ScopeNUMA},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{{Cause: share.CauseOutsideScope, Devices: 2}}}, ""},
 	} {
 		t.Run(test.fact, func(t *testing.T) {
-			got, err := allocScorer(t, share.LeastAllocated, true).Allocate(test.request, test.devices)
+			got, err := allocate(allocScorer(t, share.LeastAllocated, true), test.request, test.devices)
 			var refusal *share.NotEnoughError
 			if !errors.As(err, &refusal) || got.Devices != nil {
 				t.Fatalf("allocated %v, error %v", got, err)
@@ -289,16 +281,15 @@ func TestAllocateRefuses(t *testing.T) {
 }
 
 func TestAllocateBadInput(t *testing.T) {
-	frag := func(devices []share.State, perInstance share.Request, mix ...share.Share) error {
-		_, err := (*share.Scorer)(nil).Allocate(share.AllocRequest{
-			PerInstance: perInstance, Count: 1, Policy: share.LeastFragmentation, Mix: mix}, devices)
+	frag := func(devices []share.State, perInstance share.Request, mix ...share.PodShare) error {
+		_, err := allocate(nil, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: perInstance, Count: 1}, Policy: share.LeastFragmentation, Mix: mix}, devices)
 		return err
 	}
 	unknown := allocGPUs(100)
-	delete(unknown[0].Total, share.GPUMemory)
+	unknown[0].Total[share.GPUMemory] = 0
 	memory := share.Request{share.GPUMemory: 1}
 	first := func(r share.AllocRequest, devices ...share.State) error {
-		_, err := (*share.Scorer)(nil).Allocate(r, devices)
+		_, err := allocate(nil, r, devices)
 		return err
 	}
 	for _, test := range []struct {
@@ -306,31 +297,32 @@ func TestAllocateBadInput(t *testing.T) {
 		err  error
 		want error // nil: any
 	}{
-		{"amount below 0", first(share.AllocRequest{PerInstance: share.Request{share.GPUCore: -1}}), share.ErrInvalidUnit},
-		{"count below 0", first(share.AllocRequest{Count: -1}), share.ErrInvalidUnit},
-		{"minor twice", first(share.AllocRequest{}, allocGPU(3, 0), allocGPU(1, 0), allocGPU(3, 100)), nil},
-		{"two kinds, none named", first(share.AllocRequest{}, allocGPU(3, 0), allocNIC(1, 0, 0, "")), share.ErrInvalidCombination},
-		{"ratio of 0", frag(nil, memory, share.Share{Ratio: 0, Weight: 1}), share.ErrInvalidUnit},
-		{"weight below 0", frag(nil, memory, share.Share{Ratio: 1, Weight: -1}), share.ErrInvalidUnit},
-		{"weights too large", frag(nil, memory, share.Share{Ratio: 1, Weight: 1 << 42}, share.Share{Ratio: 2, Weight: 1 << 43}), share.ErrNotRepresentable},
-		{"weights too large for an int64", frag(nil, memory, share.Share{Ratio: 1, Weight: 1}, share.Share{Ratio: 2, Weight: math.MaxInt64}), share.ErrNotRepresentable},
-		{"weights just too large", frag(nil, memory, share.Share{Ratio: 1, Weight: 9_007_199_254_740}, share.Share{Ratio: 2, Weight: 1}), share.ErrNotRepresentable},
+		{"amount below 0", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: -1}}}), share.ErrInvalidUnit},
+		{"count below 0", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: -1}}), share.ErrInvalidUnit},
+		{"minor twice", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}}, allocGPU(3, 0), allocGPU(1, 0), allocGPU(3, 100)), nil},
+		{"no kind", first(share.AllocRequest{}, allocGPU(3, 0)), nil},
+		{"a resource of another kind", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.RDMA: 1}}}), share.ErrInvalidCombination},
+		{"ratio of 0", frag(nil, memory, share.PodShare{Ratio: 0, Weight: 1}), share.ErrInvalidUnit},
+		{"weight below 0", frag(nil, memory, share.PodShare{Ratio: 1, Weight: -1}), share.ErrInvalidUnit},
+		{"weights too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1 << 42}, share.PodShare{Ratio: 2, Weight: 1 << 43}), share.ErrNotRepresentable},
+		{"weights too large for an int64", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1}, share.PodShare{Ratio: 2, Weight: math.MaxInt64}), share.ErrNotRepresentable},
+		{"weights just too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 9_007_199_254_740}, share.PodShare{Ratio: 2, Weight: 1}), share.ErrNotRepresentable},
 		{"memory of the device unknown", frag(unknown, memory), share.ErrNoTotal},
 	} {
 		if test.err == nil || test.want != nil && !errors.Is(test.err, test.want) {
 			t.Errorf("%s: error %v, want %v", test.name, test.err, test.want)
 		}
 	}
-	most := share.Share{Ratio: 100, Weight: 9_007_199_254_740}
+	most := share.PodShare{Ratio: 100, Weight: 9_007_199_254_740}
 	if err := frag(allocGPUs(100), memory, most); err != nil {
 		t.Errorf("the largest weight: %v", err)
 	}
-	if err := first(share.AllocRequest{Kind: "gpu"}, allocGPU(0, 0), allocNIC(0, 0, 0, "")); err != nil {
+	if err := first(share.AllocRequest{Requirement: share.Requirement{Kind: "gpu"}}, allocGPU(0, 0), allocNIC(0, 0, 0, "")); err != nil {
 		t.Errorf("one minor, two kinds: %v", err)
 	}
 	for name, call := range map[string]func(){
-		"policy": func() { _ = first(share.AllocRequest{Policy: 3}) },
-		"scope":  func() { _ = first(share.AllocRequest{Scope: 3}) },
+		"policy": func() { _ = first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}, Policy: 3}) },
+		"scope":  func() { _ = first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}, Scope: 3}) },
 	} {
 		func() {
 			defer func() {
@@ -367,7 +359,7 @@ func TestAllocateFillMemory(t *testing.T) {
 			{Minor: 0, Amounts: share.Request{share.GPUMemory: 1}},
 			{Minor: 1, Amounts: share.Request{share.GPUMemory: 1}}}},
 	} {
-		got, err := s.Allocate(share.AllocRequest{PerInstance: test.ask, Count: 2}, devices)
+		got, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: test.ask, Count: 2}}, devices)
 		if diff := cmp.Diff(test.want, got.Devices); diff != "" || (err == nil) == (test.want == nil) {
 			t.Errorf("%v: error %v\n%s", test.ask, err, diff)
 		}
@@ -376,7 +368,7 @@ func TestAllocateFillMemory(t *testing.T) {
 
 func TestAllocateStrings(t *testing.T) {
 	for got, want := range map[fmt.Stringer]string{
-		share.FirstFit: "FirstFit", share.PackTopology: "PackTopology", share.LeastFragmentation: "LeastFragmentation",
+		share.ByScore: "ByScore", share.PackTopology: "PackTopology", share.LeastFragmentation: "LeastFragmentation",
 		share.ScopeNode: "node", share.ScopeNUMA: "NUMA", share.ScopePCIe: "PCIe",
 		share.CauseAbsent: "absent", share.CauseOutsideRequired: "outside required", share.CauseUnhealthy: "unhealthy",
 		share.CauseNoCapacity: "without capacity", share.CauseExhausted: "exhausted",

@@ -3,22 +3,21 @@ package share_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestCommitRelease(t *testing.T) {
 	s := allocScorer(t, share.LeastAllocated, false)
 	node := append(allocGPUs(100, 50), allocNIC(0, 100, -1, ""), allocNIC(1, 100, -1, ""))
-	before := cloneStates(node)
-	copied := node[0]
+	before := slices.Clone(node)
 
-	a, err := s.Allocate(share.AllocRequest{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: 30, share.RDMA: 0}, Count: 2}, node)
+	a, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: 30}, Count: 2}}, node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,43 +28,40 @@ func TestCommitRelease(t *testing.T) {
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Error(diff)
 	}
-	if err := a.Commit(node); err != nil {
+	if err := commit(node, a); err != nil {
 		t.Fatal(err)
 	}
 	if node[0].Free[share.GPUCore] != 70 || node[1].Free[share.GPUCore] != 20 || node[2].Free[share.RDMA] != 100 {
 		t.Errorf("committed: %v", node)
 	}
-	if copied.Free[share.GPUCore] != 100 {
-		t.Error("Commit wrote into a map that a copy of the State has too")
-	}
 
-	committed := cloneStates(node)
+	committed := slices.Clone(node)
 	var refusal *share.NotEnoughError
-	if err := a.Commit(node); !errors.As(err, &refusal) {
+	if err := commit(node, a); !errors.As(err, &refusal) {
 		t.Errorf("second Commit: error %v", err)
 	} else if diff := cmp.Diff(&share.NotEnoughError{Kind: "gpu", Want: 2, Got: 1, Reasons: []share.Reason{
 		{Cause: share.CauseInsufficient, Resource: share.GPUCore, Devices: 1, Want: 30, Free: 20}}}, refusal); diff != "" {
 		t.Errorf("second Commit: %s", diff)
 	}
-	gone := cloneStates(node[1:])
-	if err := a.Commit(gone); !errors.As(err, &refusal) || refusal.Reasons[0].Cause != share.CauseAbsent {
+	gone := slices.Clone(node[1:])
+	if err := commit(gone, a); !errors.As(err, &refusal) || refusal.Reasons[0].Cause != share.CauseAbsent {
 		t.Errorf("Commit to a device that is gone: error %v", err)
 	}
 	var fault *field.Error
-	if err := a.Release(gone); !errors.As(err, &fault) || fault.Type != field.ErrorTypeNotFound {
+	if err := release(gone, a); !errors.As(err, &fault) || fault.Type != field.ErrorTypeNotFound {
 		t.Errorf("Release of a device that is gone: error %v", err)
 	}
 	if diff := cmp.Diff(committed, node) + cmp.Diff(committed[1:], gone); diff != "" {
 		t.Errorf("refused, but changed: %s", diff)
 	}
 
-	if err := a.Release(node); err != nil {
+	if err := release(node, a); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, node); diff != "" {
 		t.Errorf("released: %s", diff)
 	}
-	if err := a.Release(node); !errors.Is(err, share.ErrInvalidUnit) {
+	if err := release(node, a); !errors.Is(err, share.ErrInvalidUnit) {
 		t.Errorf("second Release: error %v", err)
 	}
 	if diff := cmp.Diff(before, node); diff != "" {
@@ -84,10 +80,10 @@ func TestCommitNonsense(t *testing.T) {
 		want    string
 	}{
 		{"a negative amount", allocGPUs(100, 50), "share: invalid amount: gpu 1: koordinator.sh/gpu-core: -50: must be 0 percent of a device or more"},
-		{"two devices of one minor", twins, "share: two devices of kind gpu with minor 0: minors must be distinct"},
+		{"two devices of one minor", twins, "share: node 0: two devices of kind gpu with minor 0: minors must be distinct"},
 	} {
-		for call, do := range map[string]func([]share.State, ...share.Allocation) error{"CommitAll": share.CommitAll, "ReleaseAll": share.ReleaseAll} {
-			before := cloneStates(test.devices)
+		for call, do := range map[string]func([]share.State, ...share.Allocation) error{"Commit": commit, "Release": release} {
+			before := slices.Clone(test.devices)
 			if err := do(test.devices, taken, negative); err == nil || err.Error() != test.want {
 				t.Errorf("%s, %s: error %v", call, test.name, err)
 			}
@@ -100,37 +96,37 @@ func TestCommitNonsense(t *testing.T) {
 
 func TestReleaseLimits(t *testing.T) {
 	a := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Request{share.GPUCore: 100}}}}
-	full := []share.State{{Kind: "gpu", Total: share.Total{share.GPUCore: 100}}} // nil is nothing free
-	if err := a.Release(full); err != nil || full[0].Free[share.GPUCore] != 100 {
+	full := []share.State{{Kind: "gpu", Total: share.Total{share.GPUCore: 100}}} // nothing free
+	if err := release(full, a); err != nil || full[0].Free[share.GPUCore] != 100 {
 		t.Errorf("free %v, error %v", full[0].Free, err)
 	}
 	a.Devices[0].Amounts[share.GPUCore] = math.MaxInt64
-	if err := a.Release(full); !errors.Is(err, share.ErrInvalidUnit) {
+	if err := release(full, a); !errors.Is(err, share.ErrInvalidUnit) {
 		t.Errorf("more than an int64: error %v", err)
 	}
-	if err := (share.Allocation{}).Commit(nil); err != nil {
+	if err := commit(nil, share.Allocation{}); err != nil {
 		t.Errorf("nothing committed: error %v", err)
 	}
-	if err := (share.Allocation{}).Release(nil); err != nil {
+	if err := release(nil, share.Allocation{}); err != nil {
 		t.Errorf("nothing released: error %v", err)
 	}
 }
 
 // All of several allocations or none, those of one device after each other.
 func TestCommitAll(t *testing.T) {
-	take := func(kind string, minor int32, name corev1.ResourceName, amount int64) share.Allocation {
-		return share.Allocation{Kind: kind, Devices: []share.Allocated{{Minor: minor, Amounts: share.Request{name: amount}}}}
+	take := func(kind string, minor int32, r share.Resource, amount int64) share.Allocation {
+		return share.Allocation{Kind: kind, Devices: []share.Allocated{{Minor: minor, Amounts: amountOf(r, amount)}}}
 	}
 	node := append(allocGPUs(100, 50), allocNIC(0, 100, -1, ""))
-	before := cloneStates(node)
+	before := slices.Clone(node)
 	gpu, half, nic := take(device.KindGPU, 0, share.GPUCore, 60), take(device.KindGPU, 0, share.GPUCore, 40), take(device.KindRDMA, 0, share.RDMA, 30)
 
 	for _, all := range [][]share.Allocation{{gpu, half, nic}, {nic, half, gpu}, {}} {
-		if err := share.CommitAll(node, all...); err != nil {
+		if err := commit(node, all...); err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range []int64{0, 50, 70} {
-			name := []corev1.ResourceName{share.GPUCore, share.GPUCore, share.RDMA}[i]
+			name := []share.Resource{share.GPUCore, share.GPUCore, share.RDMA}[i]
 			if len(all) == 0 {
 				want = before[i].Free[name]
 			}
@@ -138,7 +134,7 @@ func TestCommitAll(t *testing.T) {
 				t.Errorf("%v: %d free of device %d, want %d", all, node[i].Free[name], i, want)
 			}
 		}
-		if err := share.ReleaseAll(node, all...); err != nil {
+		if err := release(node, all...); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(before, node); diff != "" {
@@ -147,25 +143,31 @@ func TestCommitAll(t *testing.T) {
 	}
 
 	var refusal *share.NotEnoughError
-	if err := share.CommitAll(node, nic, gpu, gpu, take(device.KindFPGA, 0, share.FPGA, 1)); !errors.As(err, &refusal) {
+	if err := commit(node, nic, gpu, gpu, take(device.KindFPGA, 0, share.FPGA, 1)); !errors.As(err, &refusal) {
 		t.Errorf("one too many: error %v", err)
 	} else if diff := cmp.Diff(&share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{
 		{Cause: share.CauseInsufficient, Resource: share.GPUCore, Devices: 1, Want: 60, Free: 40}}}, refusal); diff != "" {
 		t.Errorf("one too many: %s", diff)
 	}
-	if err := gpu.Commit(node); err != nil {
+	if err := commit(node, gpu); err != nil {
 		t.Fatal(err)
 	}
-	committed := cloneStates(node)
-	if err := share.ReleaseAll(node, gpu, half); !errors.Is(err, share.ErrInvalidUnit) {
+	committed := slices.Clone(node)
+	if err := release(node, gpu, half); !errors.Is(err, share.ErrInvalidUnit) {
 		t.Errorf("one too many: error %v", err)
 	}
 	memory := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 1, Amounts: share.Request{share.GPUMemory: 8 * allocGiB}}}}
-	err := share.ReleaseAll(node, gpu, memory)
+	err := release(node, gpu, memory)
 	if want := "share: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free: must come to at most the total of 8Gi"; err == nil || err.Error() != want {
 		t.Errorf("text %v", err)
 	}
 	if diff := cmp.Diff(committed, node); diff != "" {
 		t.Errorf("refused, but changed: %s", diff)
 	}
+}
+
+// amountOf is a request for one resource.
+func amountOf(r share.Resource, amount int64) (req share.Request) {
+	req[r] = amount
+	return req
 }

@@ -1,212 +1,235 @@
 package share
 
 import (
-	"fmt"
-	"slices"
+	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
 
-// Batch is the devices of one kind on many nodes, a row each, with a column for
-// each of [Scorer.Columns]. The devices of node k are the rows Offsets[k] to
-// Offsets[k+1]-1; a node may have none. Amounts are plain integers: percent, or
-// bytes. [Scorer.NewBatch] makes one of the states that a scheduler keeps.
-//
-// A Batch may be used concurrently while nobody writes to it or its matrices.
-type Batch struct {
-	Total, Free *vector.Matrix // of one shape and one schema
-	Offsets     vector.Offsets
-
-	account *batchAccount // of NewBatch
+// scoreKind sets dst to the scores of nodes by some columns.
+func (b *Bound) scoreKind(dst []int64, columns []Resource, req Request, rows *vector.Mask) {
+	var list entryList
+	if list.fill(b, columns, req) {
+		list.scoreNodes(dst, b.account, b.scorer.isMost(), rows)
+		return
+	}
+	for node := range selectedNodes(len(dst), rows) {
+		from, to := b.account.Rows(node)
+		dst[node] = b.scoreRows(from, to, columns, req)
+	}
 }
 
-// ScoreNodes sets dst[k] to the score of node k for what a pod needs of the
-// devices of b, as [Scorer.ScoreNode] does with one need, for every selected
-// node; nil selects all. Other elements of dst are not touched, and the devices
-// of other nodes not read. dst has an element per node. Score every kind with a
-// batch of its own, and add the scores. A score says nothing about whether the pod
-// fits: full nodes have the best ones by [MostAllocated]. [Scorer.FitNodes] selects
-// the nodes. It allocates nothing but errors.
-//
-// Amounts must be exact in a float64. One that is no integer, and an amount, a
-// sum over a node or an amount used (with the request) of magnitude 2^53 or more,
-// is an error that wraps [ErrNotRepresentable] and names the row or node, and the
-// resource. [ErrInvalidUnit] is for a negative request, [vector.ErrShape] and
-// [vector.ErrSchema] for operands that do not match; a nil b or matrix is one of
-// the former, as is another number of columns than [Scorer.Columns] has; as many
-// columns under other names by the schema, or in another order, are one of the
-// latter. A batch of [Scorer.NewBatch] must be of the kind that is needed, else it is
-// [ErrInvalidCombination]. All come before dst is written. A nil Scorer and the zero
-// Scorer give 0, whatever the columns.
-func (s *Scorer) ScoreNodes(dst []int64, b *Batch, need Requirement, nodes *vector.Mask) error {
-	if err := checkNeeds([]Requirement{need}); err != nil {
-		return err
-	}
-	c, err := s.newBatchCall(b, nodes)
-	if err != nil {
-		return err
-	}
-	if len(dst) != c.nodes {
-		return batchShapeError("dst: %d elements: must be %d, one for each node", len(dst), c.nodes)
-	}
-	if err := b.account.isOf(need.Kind); err != nil {
-		return err
-	}
-	c.perNode, c.per, c.count = true, need.PerInstance, need.Count
-	if s != nil && s.options&PerInstance != 0 {
-		c.count = 1
-	}
-	return c.run(dst)
-}
+// isMost reports whether what is used makes the score.
+func (s *Scorer) isMost() bool { return s != nil && s.most }
 
-// ScoreDevices sets dst[r] to the score of device r for one instance, as
-// [Scorer.ScoreDevice] does, for every device of the selected nodes; nil selects
-// all. dst has an element per row; those of rows that are of no selected node are
-// not touched, nor the rows read. It allocates nothing but errors, which are
-// those of [Scorer.ScoreNodes], without the sums.
-func (s *Scorer) ScoreDevices(dst []int64, b *Batch, perInstance Request, nodes *vector.Mask) error {
-	if err := checkRequest(perInstance); err != nil {
-		return err
-	}
-	c, err := s.newBatchCall(b, nodes)
-	if err != nil {
-		return err
-	}
-	if rows := b.Total.Rows(); len(dst) != rows {
-		return batchShapeError("dst: %d elements: must be %d, one for each row", len(dst), rows)
-	}
-	c.per, c.count = perInstance, 1
-	return c.run(dst)
-}
-
-func batchShapeError(format string, args ...any) error {
-	return fmt.Errorf("share: %s: %w", fmt.Sprintf(format, args...), vector.ErrShape)
-}
-
-// batchCall is a call of ScoreNodes or ScoreDevices.
-type batchCall struct {
-	s        *Scorer
-	b        *Batch
-	nodes    int
-	selected []uint64 // words of the mask of nodes; nil: all
-	largest  int      // devices of a node
-	perNode  bool
-	per      Request // one instance
-	count    int64   // of instances
-}
-
-// newBatchCall checks the operands but for dst.
-func (s *Scorer) newBatchCall(b *Batch, nodes *vector.Mask) (c batchCall, err error) {
-	if b == nil || b.Total == nil || b.Free == nil {
-		return c, batchShapeError("the batch, or a matrix of it, is nil: must come from NewBatch")
-	}
-	if s != nil && len(s.names) == 0 { // the zero Scorer
-		s = nil
-	}
-	c.s, c.b, c.nodes = s, b, max(len(b.Offsets)-1, 0)
-	total, free := b.Total, b.Free
-	if total.Schema() != free.Schema() {
-		return c, fmt.Errorf("share: Total and Free: must have one schema: %w", vector.ErrSchema)
-	}
-	if total.Rows() != free.Rows() || total.Cols() != free.Cols() {
-		return c, batchShapeError("Total is %d by %d, Free %d by %d: must be the same", total.Rows(), total.Cols(), free.Rows(), free.Cols())
-	}
-	if s != nil && total.Cols() != len(s.names) {
-		return c, batchShapeError("the matrices have %d columns: must be %d, one for each of Columns", total.Cols(), len(s.names))
-	}
-	if s != nil && !s.reads(total.Schema()) {
-		return c, fmt.Errorf("share: the columns of the batch are %q: must be %q, as Columns says: %w", slices.Collect(total.Schema().Names()), s.names, vector.ErrSchema)
-	}
-	var ok bool
-	if c.largest, ok = kernel.Groups(b.Offsets, total.Rows()); !ok {
-		return c, batchShapeError("Offsets: must ascend within %d rows", total.Rows())
-	}
-	if nodes != nil {
-		if nodes.Len() != c.nodes {
-			return c, batchShapeError("the mask is over %d nodes: must be over %d", nodes.Len(), c.nodes)
-		}
-		if c.selected = nodes.Words(); c.selected == nil {
-			c.selected = batchNone[:0]
+// selectedNodes walks over the nodes of a mask; nil is all of n.
+func selectedNodes(n int, rows *vector.Mask) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for node := range n {
+			if (rows == nil || rows.Test(node)) && !yield(node) {
+				return
+			}
 		}
 	}
-	return c, nil
 }
 
-// reads reports whether the columns of a schema, which may be the zero one, are
-// those of s.
-func (s *Scorer) reads(schema vector.Schema) bool {
-	if schema == s.schema || schema.IsZero() {
-		return true
-	}
-	i := 0
-	for name := range schema.Names() {
-		if i == len(s.names) || name != string(s.names[i]) {
+// entryList is what the kernels take of a question: the resources that count.
+type entryList struct {
+	n       int
+	entries [resources]kernel.DeviceEntry
+}
+
+// fill makes the list, and reports whether the kernels are exact with these
+// amounts. Other amounts are scored in integers.
+func (l *entryList) fill(b *Bound, columns []Resource, req Request) bool {
+	a := b.account
+	for _, r := range columns {
+		bound, request, other := a.bound[r], req[r], b.other(r, &req)
+		largest := float64(request)
+		if other >= 0 {
+			request = req[other]
+			largest = max(float64(request), float64(request)*bound)
+		}
+		switch {
+		case bound > kernel.DeviceExact || largest > kernel.DeviceMost:
 			return false
+		case bound == 0 || b.scorer.weights[r] == 0:
+			continue // it counts nowhere
 		}
-		i++
-	}
-	return i == len(s.names)
-}
-
-// batchNone makes the words of a mask over nothing differ from no mask.
-var batchNone [1]uint64
-
-// run scores nodes or devices, if all amounts are exact.
-func (c *batchCall) run(dst []int64) error {
-	for j := range c.columns() {
-		if !batchExact(c.request(j)) {
-			name := c.s.names[j]
-			return fmt.Errorf("share: %s: %d instances of %d: must come to less than 2^53: %w", name, c.count, c.per[name], ErrNotRepresentable)
+		e := &l.entries[l.n]
+		e.Total, e.Free = a.total.Column(int(r)), a.free.Column(int(r))
+		if other >= 0 {
+			e.Other = a.total.Column(other)
 		}
+		e.Request, e.Weight = float64(request), float64(b.scorer.weights[r])
+		l.n++
 	}
-	var list batchList
-	switch fast := list.fill(c); {
-	case fast && c.perNode:
-		list.scoreNodes(dst, c)
-	case fast:
-		list.scoreDevices(dst, c)
-	default:
-		if err := c.checkAmounts(); err != nil {
-			return err
-		}
-		c.scoreExactly(dst)
+	if l.n == 1 {
+		l.entries[0].Weight = 1 // the mean of one is that one
 	}
-	return nil
+	return true
 }
 
-// columns returns the number of columns, 0 for a nil Scorer.
-func (c *batchCall) columns() int {
-	if c.s == nil {
-		return 0
-	}
-	return len(c.s.names)
-}
-
-// most reports whether what is used makes the score.
-func (c *batchCall) most() bool { return c.s != nil && c.s.most }
-
-// request returns the amount of a resource that is requested, before it is
-// completed, at most MaxInt64.
-func (c *batchCall) request(j int) int64 {
-	x, _ := mulDiv(c.count, c.per[c.s.names[j]], 1)
-	return x
-}
-
-// other returns the column of the resource from whose request that of column j
-// is completed, or -1.
-func (c *batchCall) other(j int) int {
-	s := c.s
+// other returns the resource from whose request that of r is completed, or -1.
+func (b *Bound) other(r Resource, req *Request) int {
 	switch {
-	case !s.pairs || j != s.ratio && j != s.memory || c.request(j) != 0:
+	case !b.scorer.pairs || req[r] != 0:
 		return -1
-	case j == s.ratio:
-		return s.memory
+	case r == GPUMemoryRatio:
+		return int(GPUMemory)
+	case r == GPUMemory:
+		return int(GPUMemoryRatio)
 	}
-	return s.ratio
+	return -1
 }
 
-// batchExact reports whether an amount is below the limit of a batch.
-func batchExact(x int64) bool { return -batchLimit < x && x < batchLimit }
+// The loops below write to elements of arrays, not through pointers to them, which
+// would move the arrays to the heap.
 
-const batchLimit = 1 << 53
+// scoreDevices sets the scores of devices.
+func (l *entryList) scoreDevices(dst []int64, a *Account, most bool, nodes *vector.Mask) {
+	for rows := a.walk(nodes); rows.next(); {
+		list := *l
+		for k := range list.entries[:list.n] {
+			list.entries[k].Total = rows.part(list.entries[k].Total)
+			list.entries[k].Free = rows.part(list.entries[k].Free)
+			if list.entries[k].Other != nil {
+				list.entries[k].Other = rows.part(list.entries[k].Other)
+			}
+		}
+		kernel.DeviceScores(dst[rows.lo:rows.hi], most, list.entries[:list.n], rows.words[:])
+	}
+}
+
+// scoreNodes sets the scores of nodes, whose devices it adds up for some nodes at a
+// time.
+func (l *entryList) scoreNodes(dst []int64, a *Account, most bool, nodes *vector.Mask) {
+	var sums nodeSums
+	size := len(sums.room) / (3 * max(l.n, 1)) &^ (kernel.Block - 1)
+	selected := wordsOf(nodes)
+	for lo := 0; lo < len(dst); lo += size {
+		n := min(size, len(dst)-lo)
+		sums.begin(a.offsets, selected, lo, n)
+		list := *l
+		for k := range list.entries[:list.n] {
+			list.entries[k].Total = sums.of(list.entries[k].Total)
+			list.entries[k].Free = sums.of(list.entries[k].Free)
+			if list.entries[k].Other != nil {
+				list.entries[k].Other = sums.of(list.entries[k].Other)
+			}
+		}
+		kernel.DeviceScores(dst[lo:lo+n], most, list.entries[:list.n], sums.selected)
+	}
+}
+
+// wordsOf returns the words of a mask; nil is no mask, and selects all.
+func wordsOf(rows *vector.Mask) []uint64 {
+	if rows == nil {
+		return nil
+	}
+	if words := rows.Words(); words != nil {
+		return words
+	}
+	return noWords[:0]
+}
+
+// noWords makes the words of a mask over nothing differ from no mask.
+var noWords [1]uint64
+
+// nodeSums is the sums of some nodes.
+type nodeSums struct {
+	offsets  []int32
+	selected []uint64
+	nodes    int
+	used     int // of room
+
+	// A block of nodes fits, and three columns for every entry.
+	room [3 * 2 * resources * kernel.Block]float64
+}
+
+// begin goes to n nodes from lo on, which is a multiple of kernel.Block.
+func (s *nodeSums) begin(offsets []int32, selected []uint64, lo, n int) {
+	s.offsets, s.selected, s.nodes, s.used = offsets[lo:lo+n+1], selected, n, 0
+	if s.selected != nil {
+		s.selected = s.selected[lo/kernel.Block:]
+	}
+}
+
+// of returns the sums of a column, with room for whole blocks.
+func (s *nodeSums) of(column []float64) []float64 {
+	sums := s.room[s.used:][:s.nodes]
+	s.used += (s.nodes + kernel.Block - 1) &^ (kernel.Block - 1)
+	kernel.DeviceSums(sums, column, s.offsets, s.selected)
+	return sums
+}
+
+// rowWalk walks over the rows of the selected nodes, some blocks of rows at a time.
+type rowWalk struct {
+	offsets  []int32
+	nodes    int
+	selected []uint64
+
+	node     int // behind the nodes that were taken
+	from, to int // their rows that are left
+	lo, hi   int // the current rows; lo is a multiple of kernel.Block
+
+	words [walkRows / kernel.Block]uint64 // which of the current rows are of selected nodes
+}
+
+// walkRows is how many rows are taken at a time.
+const walkRows = 1 << 12
+
+// walk returns a walk over the rows of some nodes.
+func (a *Account) walk(nodes *vector.Mask) rowWalk {
+	return rowWalk{offsets: a.offsets, nodes: a.Len(), selected: wordsOf(nodes)}
+}
+
+// part returns the current rows of a column.
+func (w *rowWalk) part(column []float64) []float64 { return column[w.lo:w.hi] }
+
+// next goes on to the next rows, and reports whether there are any.
+func (w *rowWalk) next() bool {
+	if !w.take() {
+		return false
+	}
+	clear(w.words[:])
+	w.lo = w.from &^ (kernel.Block - 1)
+	w.hi = min(w.lo+walkRows, int(w.offsets[w.nodes]))
+	for w.take() && w.from < w.hi {
+		end := min(w.to, w.hi)
+		w.set(w.from-w.lo, end-w.lo)
+		w.from = end
+	}
+	return true
+}
+
+// take makes sure that rows are left, and reports whether there are any. It takes
+// as many nodes at a time as are selected without a gap.
+func (w *rowWalk) take() bool {
+	for w.from == w.to && w.node < w.nodes {
+		end := w.nodes
+		if w.selected != nil {
+			word := w.selected[w.node/kernel.Block] >> (w.node % kernel.Block)
+			if word == 0 {
+				w.node = (w.node | (kernel.Block - 1)) + 1
+				continue
+			}
+			w.node += bits.TrailingZeros64(word)
+			word >>= bits.TrailingZeros64(word)
+			end = min(w.node+bits.TrailingZeros64(^word), w.nodes)
+		}
+		w.from, w.to = int(w.offsets[w.node]), int(w.offsets[end])
+		w.node = end
+	}
+	return w.from < w.to
+}
+
+// set sets the bits from lo to hi-1.
+func (w *rowWalk) set(lo, hi int) {
+	for lo < hi {
+		end := min((lo|(kernel.Block-1))+1, hi)
+		w.words[lo/kernel.Block] |= ^uint64(0) >> (kernel.Block - (end - lo)) << (lo % kernel.Block)
+		lo = end
+	}
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device/share"
-	corev1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -79,8 +78,8 @@ func TestDefaultScorer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := s.ExplainDevice(share.Request{ratioName: 50}, share.Total{ratioName: 100}, share.Free{ratioName: 100})
-	want := []share.ResourceScore{{Name: ratioName, Weight: 1, Request: 50, Total: 100, Free: 100, Used: 50, Score: 50}}
+	e, err := s.ExplainDevice(share.Request{share.GPUMemoryRatio: 50}, share.Total{share.GPUMemoryRatio: 100}, share.Free{share.GPUMemoryRatio: 100})
+	want := []share.ResourceScore{{Resource: share.GPUMemoryRatio, Weight: 1, Request: 50, Total: 100, Free: 100, Used: 50, Score: 50}}
 	if err != nil || e.Type != share.LeastAllocated || !slices.Equal(e.Kinds[0].Resources, want) {
 		t.Errorf("%+v, error %v", e, err)
 	}
@@ -98,55 +97,13 @@ func TestManyConfigFaults(t *testing.T) {
 	}
 }
 
-func TestColumns(t *testing.T) {
-	weighted := func(names ...string) (cfg share.Config) {
-		for _, name := range names {
-			cfg.Resources = append(cfg.Resources, share.ResourceSpec{Name: name, Weight: 1})
-		}
-		return cfg
-	}
-	const core, rdma = string(share.GPUCore), string(share.RDMA)
-	for _, c := range []struct {
-		name   string
-		cfg    share.Config
-		option share.Option
-		want   []string
-	}{
-		{"V3", share.Config{}, 0, []string{ratioName}},
-		{"Koordinator", share.KoordinatorDefaults(), share.PerInstance, []string{ratioName, memName, rdma, string(share.FPGA)}},
-		{"memory missing", share.Config{}, share.FillMemory, []string{ratioName, memName}},
-		{"ratio missing", weighted(memName, core), share.FillMemory | share.PerInstance, []string{memName, core, ratioName}},
-		{"none missing", weighted(memName, core, ratioName), share.FillMemory, []string{memName, core, ratioName}},
-		{"both missing", weighted(core, rdma), share.FillMemory, []string{core, rdma}},
-	} {
-		s, err := share.NewScorer(c.cfg, c.option)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		var got []string
-		for _, name := range s.Columns() {
-			got = append(got, string(name))
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
-		}
-		s.Columns()[0] = "changed"
-		if s.Columns()[0] == "changed" {
-			t.Errorf("%s: the columns aren't the caller's", c.name)
-		}
-	}
-	if got := (*share.Scorer)(nil).Columns(); got != nil {
-		t.Errorf("nil Scorer: %v", got)
-	}
-}
-
 // TestConfigIsCopied: a scorer keeps no reference to its configuration.
 func TestConfigIsCopied(t *testing.T) {
 	cfg := share.KoordinatorDefaults()
 	s, _ := share.NewScorer(cfg)
 	cfg.Resources[0].Name = "changed"
-	if !slices.Equal(s.Columns(), []corev1.ResourceName{share.GPUMemoryRatio, share.GPUMemory, share.RDMA, share.FPGA}) {
-		t.Errorf("%v", s.Columns())
+	if score, err := s.ScoreDevice(share.Request{}, share.Total{share.GPUMemoryRatio: 100}, share.Free{share.GPUMemoryRatio: 70}); score != 70 || err != nil {
+		t.Errorf("%d, error %v", score, err)
 	}
 	if again := share.KoordinatorDefaults(); again.Resources[0].Name != ratioName {
 		t.Errorf("%v", again)
@@ -246,9 +203,7 @@ func TestParseErrorText(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"resources: [{weight: 1.5}]", "share: line 1: resources[0].weight: Invalid value: 1.5: must be an integer"},
 		{strings.Repeat("x", 400) + ": 1", `share: line 1: ` + strings.Repeat("x", 320) + `…: Unsupported value: "` + strings.Repeat("x", 320) + `…": supported values: "type", "resources"`},
-		{"resources: [{name: gpu-memory-ratio, weight: 1}]", `share: line 1: resources[0].name: Unsupported value: "gpu-memory-ratio": supported values: ` +
-			`"koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu-memory", "koordinator.sh/rdma", "koordinator.sh/fpga", ` +
-			`"huawei.com/npu-core", "huawei.com/npu-cpu", "huawei.com/npu-dvpp"`},
+		{"resources: [{name: gpu-memory-ratio, weight: 1}]", `share: line 1: resources[0].name: Unsupported value: "gpu-memory-ratio": supported values: "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory", "koordinator.sh/gpu-memory-ratio", "huawei.com/npu-core", "huawei.com/npu-cpu", "huawei.com/npu-dvpp", "koordinator.sh/rdma", "koordinator.sh/fpga"`},
 		{"a: 1\n---\nb: 2", "share: line 3: a second document"},
 		{"", "share: the document is empty"},
 	} {

@@ -5,9 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // ScoreExplanation is how the score of a device or a node came about. Printed, it
@@ -23,46 +20,46 @@ type KindScore struct {
 	Kind      string // empty in the score of a device
 	Devices   int    // how many there are of it
 	Score     int64
-	Resources []ResourceScore // in the order of [Scorer.Columns]
+	Resources []ResourceScore // that the kind has, as configured; with [FillMemory] the missing one of the two last
 }
 
 // ResourceScore is the part of one resource. Score is the weighted mean of those
 // whose Total is above 0; the others have Used and Score 0.
 type ResourceScore struct {
-	Name    corev1.ResourceName
-	Weight  int64 // 0: only completes the request
-	Request int64 // completed with [FillMemory]; at most MaxInt64
-	Total   int64
-	Free    int64
-	Used    int64 // with the request; at most MaxInt64
-	Score   int64
+	Resource Resource
+	Weight   int64 // 0: only completes the request
+	Request  int64 // completed with [FillMemory]; at most MaxInt64
+	Total    int64
+	Free     int64
+	Used     int64 // with the request; at most MaxInt64
+	Score    int64
 }
 
 // ExplainDevice returns how [Scorer.ScoreDevice] comes to its score, or its error.
 func (s *Scorer) ExplainDevice(req Request, total Total, free Free) (ScoreExplanation, error) {
-	if err := checkRequest(req); err != nil || s == nil {
+	if err := req.check(); err != nil || s == nil {
 		return ScoreExplanation{}, err
 	}
-	kind := s.explain(s.deviceAmounts(nil, req, total, free))
+	kind := s.explain(s.columns, amounts{req, total, free})
 	kind.Devices = 1
 	return ScoreExplanation{Score: kind.Score, Type: s.scoringType(), Kinds: []KindScore{kind}}, nil
 }
 
-// ExplainNode returns how [Scorer.ScoreNode] comes to its score, or its error.
-func (s *Scorer) ExplainNode(needs []Requirement, devices []State) (ScoreExplanation, error) {
-	if err := checkNode(needs, devices); err != nil || s == nil {
+// Explain returns how [Bound.ScoreNode] comes to its score, or its error.
+func (b *Bound) Explain(node int, needs []Requirement) (ScoreExplanation, error) {
+	from, to := b.open().Rows(node)
+	if err := checkNeeds(needs); err != nil || b.scorer == nil {
 		return ScoreExplanation{}, err
 	}
-	e := ScoreExplanation{Type: s.scoringType()}
+	e := ScoreExplanation{Type: b.scorer.scoringType()}
 	for i := range needs {
-		list, err := s.nodeAmounts(nil, &needs[i], devices)
-		if err != nil {
-			return ScoreExplanation{}, err
-		}
-		kind := s.explain(list)
+		k, _ := kindNamed(needs[i].Kind)
+		sums := b.sums(from, to, b.columns[k])
+		sums.request = b.request(&needs[i])
+		kind := b.scorer.explain(b.columns[k], sums)
 		kind.Kind = needs[i].Kind
-		for k := range devices {
-			if devices[k].Kind == kind.Kind {
+		for _, d := range b.account.devices[from:to] {
+			if d.kind == k {
 				kind.Devices++
 			}
 		}
@@ -80,16 +77,15 @@ func (s *Scorer) scoringType() string {
 }
 
 // explain returns the parts of the score of one kind.
-func (s *Scorer) explain(list []amounts) KindScore {
-	kind := KindScore{Score: s.combine(list)}
-	for i := range list {
-		a := &list[i]
-		r := ResourceScore{Name: s.names[i], Weight: s.weights[i], Request: a.request, Total: a.total, Free: a.free}
-		if a.total > 0 {
-			r.Used = a.used()
-			r.Score = s.step(r.Used, r.Total)
+func (s *Scorer) explain(columns []Resource, a amounts) KindScore {
+	kind := KindScore{Score: s.mean(columns, &a)} // with the request completed
+	for _, r := range columns {
+		row := ResourceScore{Resource: r, Weight: s.weights[r], Request: a.request[r], Total: a.total[r], Free: a.free[r]}
+		if row.Total > 0 {
+			row.Used = a.used(r)
+			row.Score = s.step(row.Used, row.Total)
 		}
-		kind.Resources = append(kind.Resources, r)
+		kind.Resources = append(kind.Resources, row)
 	}
 	return kind
 }
@@ -115,16 +111,8 @@ func (e ScoreExplanation) String() string {
 }
 
 func (r *ResourceScore) print(w *tabwriter.Writer) {
-	fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Weight,
-		amountText(r.Name, r.Request), amountText(r.Name, r.Total), amountText(r.Name, r.Free), amountText(r.Name, r.Used), r.verdict())
-}
-
-// amountText shows an amount of a resource, memory to the byte.
-func amountText(name corev1.ResourceName, x int64) string {
-	if name == GPUMemory {
-		return resource.NewQuantity(x, resource.BinarySI).String()
-	}
-	return strconv.FormatInt(x, 10)
+	fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Resource, r.Weight,
+		r.Resource.text(r.Request), r.Resource.text(r.Total), r.Resource.text(r.Free), r.Resource.text(r.Used), r.verdict())
 }
 
 // verdict returns the score, or why there is none, and what is odd about it.

@@ -18,35 +18,28 @@ func TestExplainScore(t *testing.T) {
 		want    string
 	}{
 		{"S5", func() (share.ScoreExplanation, error) {
-			return needScorer(t, share.LeastAllocated, true).ExplainNode([]share.Requirement{half}, []share.State{gpu16(0, idle16)})
+			return explainNode(needScorer(t, share.LeastAllocated, true), []share.Requirement{half}, []share.State{gpu16(0, idle16)})
 		}, `
 score 75 LeastAllocated
 gpu: 75, devices: 1
   resource                         weight  request  total  free  used  score
   koordinator.sh/gpu-memory-ratio  1       50       100    100   50    50
   koordinator.sh/gpu-memory        1       0        16Gi   16Gi  0     100
-  koordinator.sh/rdma              1       0        0      0     0     none there
-  koordinator.sh/fpga              1       0        0      0     0     none there
 `},
 		{"S4 and two NICs", func() (share.ScoreExplanation, error) {
-			return needScorer(t, share.MostAllocated, true).ExplainNode([]share.Requirement{half, nic}, []share.State{gpu16(0, quarter16), needNIC(0, 100), needNIC(1, 110)})
+			return explainNode(needScorer(t, share.MostAllocated, true), []share.Requirement{half, nic}, []share.State{gpu16(0, quarter16), needNIC(0, 100), needNIC(1, 110)})
 		}, `
 score 150 MostAllocated
 gpu: 50, devices: 1
   resource                         weight  request  total  free  used  score
   koordinator.sh/gpu-memory-ratio  1       50       100    75    75    75
   koordinator.sh/gpu-memory        1       0        16Gi   12Gi  4Gi   25
-  koordinator.sh/rdma              1       0        0      0     0     none there
-  koordinator.sh/fpga              1       0        0      0     0     none there
 rdma: 100, devices: 2
-  resource                         weight  request  total  free  used  score
-  koordinator.sh/gpu-memory-ratio  1       0        0      0     0     none there
-  koordinator.sh/gpu-memory        1       0        0      0     0     none there
-  koordinator.sh/rdma              1       50       200    210   200   100, free above total
-  koordinator.sh/fpga              1       0        0      0     0     none there
+  resource             weight  request  total  free  used  score
+  koordinator.sh/rdma  1       50       200    210   200   100, free above total
 `},
 		{"a device, filled", func() (share.ScoreExplanation, error) {
-			return needScorer(t, share.LeastAllocated, false, share.FillMemory).ExplainDevice(needAmounts("MEM 4097Mi"), needAmounts(idle16), needAmounts(quarter16))
+			return needScorer(t, share.LeastAllocated, false, share.FillMemory).ExplainDevice(share.Request{share.GPUMemory: 4097 << 20}, needAmounts[share.Total](idle16), needAmounts[share.Free](quarter16))
 		}, `
 score 50 LeastAllocated
   resource                         weight  request  total  free  used    score
@@ -54,9 +47,9 @@ score 50 LeastAllocated
   koordinator.sh/gpu-memory        0       4097Mi   16Gi   12Gi  8193Mi  no weight
 `},
 		{"no needs", func() (share.ScoreExplanation, error) {
-			return needScorer(t, share.LeastAllocated, false).ExplainNode(nil, nil)
+			return explainNode(needScorer(t, share.LeastAllocated, false), nil, nil)
 		}, "\nscore 0 LeastAllocated\n"},
-		{"nil", func() (share.ScoreExplanation, error) { return (*share.Scorer)(nil).ExplainNode(nil, nil) }, "\nscore 0\n"},
+		{"nil", func() (share.ScoreExplanation, error) { return explainNode(nil, nil, nil) }, "\nscore 0\n"},
 	} {
 		got, err := c.explain()
 		if err != nil {

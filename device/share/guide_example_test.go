@@ -27,11 +27,11 @@ func labelled(name string, gpus string) corev1.Node {
 	}
 }
 
-// From the nodes of a cluster to the device that a pod gets.
+// From the nodes of a cluster to the devices that a pod gets.
 func Example() {
 	nodes := []corev1.Node{labelled("node-a", "8"), labelled("node-b", "4")}
 
-	// What is there: once per change of a node.
+	// What is there.
 	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
 	if err != nil {
 		panic(err)
@@ -40,58 +40,52 @@ func Example() {
 		fmt.Println(node.Name, node.Cards, node.Problems)
 	}
 
-	// The scheduler's account: what each device has, and what of it is free.
-	states := make([][]share.State, len(inventory.Nodes))
+	// The account: what each device has, and what of it is free.
+	var account share.Account
 	for k := range inventory.Nodes {
-		states[k] = share.States(&inventory.Nodes[k])
+		if err := account.Set(k, share.States(&inventory.Nodes[k])); err != nil {
+			panic(err)
+		}
 	}
 	// FillMemory keeps percent and bytes of GPU memory in step.
 	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
 	if err != nil {
 		panic(err)
 	}
-	batch, err := scorer.NewBatch(device.KindGPU, states)
-	if err != nil {
-		panic(err)
-	}
+	devices := scorer.Bind(&account)
 
 	// What a pod needs: two GPUs.
 	needs, err := share.Normalize(corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")})
 	if err != nil {
 		panic(err)
 	}
-	need := needs[0]
 
 	// Which nodes can hold it, and how good they are: 2 of 8 devices used, or 2 of 4.
-	var fits, devices vector.Mask
-	if err := scorer.FitNodes(&fits, &devices, batch, need); err != nil {
+	var fits vector.Mask
+	if err := devices.Fit(&fits, needs); err != nil {
 		panic(err)
 	}
-	scores := make([]int64, len(states))
-	if err := scorer.ScoreNodes(scores, batch, need, &fits); err != nil {
+	scores := make([]int64, account.Len())
+	if err := devices.Score(scores, needs, &fits); err != nil {
 		panic(err)
 	}
 	best := vector.ArgMax(scores, &fits, vector.TieLowest())
 	fmt.Println(scores, inventory.Nodes[best].Name)
 
-	// Which devices on it. The account and the batch follow.
-	request := need.AllocRequest()
-	request.Policy = share.PackTopology
-	chosen, err := scorer.Allocate(request, states[best])
+	// Which devices on it.
+	request := share.AllocRequest{Requirement: needs[0], Policy: share.PackTopology}
+	chosen, err := devices.Allocate(best, request)
 	if err != nil {
 		panic(err)
 	}
-	if err := chosen.Commit(states[best]); err != nil {
-		panic(err)
-	}
-	if err := batch.Update(best, states[best]); err != nil {
+	if err := account.Commit(best, chosen); err != nil {
 		panic(err)
 	}
 	fmt.Println("devices", chosen.Minors())
 
 	// Too much: the refusal has numbers.
 	request.Count = 3
-	_, err = scorer.Allocate(request, states[best])
+	_, err = devices.Allocate(best, request)
 	var refusal *share.NotEnoughError
 	if errors.As(err, &refusal) {
 		fmt.Println("got", refusal.Got, "of", refusal.Want)
@@ -123,30 +117,23 @@ func Example_sharedNodes() {
 
 	// What is free of all resources, by node, and of devices.
 	free := resources.NewMatrix(len(nodes))
-	states := make([][]share.State, len(nodes))
+	var account share.Account
 	for k := range nodes {
 		amounts, err := resources.NodeAllocatable(nil, &nodes[k], nil)
 		if err != nil {
 			panic(err)
 		}
 		free.SetRow(k, amounts)
-		states[k] = share.States(&inventory.Nodes[k])
-	}
-	var scorer *share.Scorer // enough to ask what fits
-	batch, err := scorer.NewBatch(device.KindGPU, states)
-	if err != nil {
-		panic(err)
-	}
-	counted := vector.NewMask(len(nodes)) // nodes whose GPUs are only a number
-	for k := range nodes {
-		if batch.Offsets[k] == batch.Offsets[k+1] {
-			counted.Set(k)
+		states := share.States(&inventory.Nodes[k])
+		if k == 0 {
+			states[0].Free = share.Free{} // seven of eight are left
+		}
+		if err := account.Set(k, states); err != nil {
+			panic(err)
 		}
 	}
-	states[0][0].Free = share.Free{} // seven of eight are left
-	if err := batch.Update(0, states[0]); err != nil {
-		panic(err)
-	}
+	var scorer *share.Scorer // enough to ask what fits
+	devices := scorer.Bind(&account)
 
 	for _, gpus := range []string{"1", "8"} {
 		pod := corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(gpus)}
@@ -160,12 +147,13 @@ func Example_sharedNodes() {
 		}
 
 		// The amounts decide everywhere, the devices where there are any.
-		var fits, byDevice, devices vector.Mask
+		var fits, byDevice, counted vector.Mask
 		vector.Fit(&fits, free, request)
-		if err := scorer.FitNodes(&byDevice, &devices, batch, needs[0]); err != nil {
+		if err := devices.Fit(&byDevice, needs); err != nil {
 			panic(err)
 		}
-		byDevice.Or(&byDevice, counted)
+		account.Without(&counted, device.KindGPU)
+		byDevice.Or(&byDevice, &counted)
 		fits.And(&fits, &byDevice)
 		for k := range fits.All() {
 			fmt.Println(gpus, "on", nodes[k].Name)

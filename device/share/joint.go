@@ -27,8 +27,6 @@ func (j Joint) String() string {
 	return enumName(int(j), "PreferSamePCIe", "RequireSamePCIe", "SeekSamePCIe")
 }
 
-const panicJoint = "share: unknown joint"
-
 // JointError says that two kinds of devices, chosen one after the other, aren't
 // on the same PCIe roots. It wraps [ErrJointViolation]. It is a refusal: nothing
 // was allocated or changed.
@@ -46,11 +44,10 @@ func (e *JointError) Unwrap() error { return ErrJointViolation }
 
 // AllocateJoint allocates two kinds of devices of one node that work together,
 // such as GPUs and the NICs next to them. The first kind is allocated as
-// [Scorer.Allocate] does. The second then takes its Count in the order of
-// [OrderByPCIe] for the PCIe roots of the first, wherever those devices are, and
-// goes on up to as many devices as there are such roots, but only with devices
-// on them. Each instance is PerInstance. The requests must name their kinds if
-// devices has both.
+// [Bound.Allocate] does. The second then takes its Count in rounds: one device of
+// each PCIe root of the first kind, in the order of [ByScore], then a second one of
+// each, and at last those elsewhere. It goes on up to as many devices as there are
+// such roots, but only with devices on them. Each instance is PerInstance.
 //
 // With RequireSamePCIe the second kind takes at least as many devices as there
 // are roots, it is a *[NotEnoughError] if fewer fit anywhere, and a *[JointError]
@@ -73,9 +70,9 @@ func (e *JointError) Unwrap() error { return ErrJointViolation }
 // Policy, Scope, Partial and Mix of the second request don't count; the rules are
 // otherwise those of Allocate. Two requests of one kind, which could get the same
 // device, are an error that wraps [ErrInvalidCombination]. With an error both
-// results are nothing. It panics on a joint that there isn't.
-func (s *Scorer) AllocateJoint(primary, secondary AllocRequest, devices []State, joint Joint) (first, second Allocation, err error) {
-	c, err := s.considerJoint(&primary, &secondary, devices, joint)
+// results are nothing. It panics on an unknown joint.
+func (b *Bound) AllocateJoint(node int, primary, secondary AllocRequest, joint Joint) (first, second Allocation, err error) {
+	c, err := b.considerJoint(node, &primary, &secondary, joint)
 	if err == nil {
 		err = c.choose()
 	}
@@ -92,28 +89,28 @@ type jointConsideration struct {
 	first, second *consideration
 
 	from         part           // of the first kind
-	chosen, near []Candidate    // of both kinds; with a JointError, what it is about
+	chosen, near []*candidate   // of both kinds; with a JointError, what it is about
 	refused      *consideration // with a NotEnoughError: the kind that it is for
 }
 
 // considerJoint checks the operands of a joint allocation.
-func (s *Scorer) considerJoint(primary, secondary *AllocRequest, devices []State, joint Joint) (*jointConsideration, error) {
+func (b *Bound) considerJoint(node int, primary, secondary *AllocRequest, joint Joint) (*jointConsideration, error) {
 	if joint > SeekSamePCIe {
-		panic(panicJoint)
+		panic("share: unknown joint")
 	}
-	secondary.Policy, secondary.Scope = FirstFit, ScopeNode
-	a, err := s.consider(primary, devices)
-	if err != nil {
+	b.open()
+	secondary.Policy, secondary.Scope = ByScore, ScopeNode
+	if err := b.consider(&b.first, node, primary); err != nil {
 		return nil, err
 	}
-	b, err := s.consider(secondary, devices)
-	if err != nil {
+	if err := b.consider(&b.second, node, secondary); err != nil {
 		return nil, err
 	}
-	if a.kind == b.kind && a.kind != "" && primary.Count > 0 && secondary.Count > 0 {
-		return nil, fmt.Errorf("%w: kind: %s is needed twice: must be once", ErrInvalidCombination, a.kind)
+	if primary.Kind == secondary.Kind && primary.Count > 0 && secondary.Count > 0 {
+		k, _ := kindNamed(primary.Kind)
+		return nil, twiceError(k)
 	}
-	return &jointConsideration{joint: joint, first: a, second: b, from: wholeNode}, nil
+	return &jointConsideration{joint: joint, first: &b.first, second: &b.second, from: wholeNode}, nil
 }
 
 // choose chooses devices of both kinds, or returns the refusal.
@@ -158,17 +155,37 @@ func (c *jointConsideration) chooseNear() *NotEnoughError {
 	if c.required() {
 		n = max(n, int64(len(known)))
 	}
-	OrderByPCIe(b.fitting, known)
+	orderByPCIe(b.fitting, known)
 	if got := int64(len(b.fitting)); got < n {
 		refusal := b.refusal(got)
 		refusal.Want = n
 		return refusal
 	}
-	for n < int64(len(known)) && n < int64(len(b.fitting)) && slices.Contains(known, b.fitting[n].PCIeRoot) {
+	for n < int64(len(known)) && n < int64(len(b.fitting)) && slices.Contains(known, b.fitting[n].state.PCIeRoot) {
 		n++
 	}
 	c.near = b.fitting[:n]
 	return nil
+}
+
+// orderByPCIe sorts devices so that the first ones are spread over the given PCIe
+// roots, which are known. In rounds one device of each root is taken, every round in
+// the order of ByScore. Devices elsewhere come last, also in that order.
+// (Koordinator, deviceshare: the order of NICs near the GPUs of a pod.)
+func orderByPCIe(devices []*candidate, roots []string) {
+	slices.SortFunc(devices, compareCandidates)
+	for i, d := range devices {
+		d.round = len(devices) // elsewhere
+		if slices.Contains(roots, d.state.PCIeRoot) {
+			d.round = 0
+			for _, before := range devices[:i] {
+				if before.state.PCIeRoot == d.state.PCIeRoot {
+					d.round++
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(devices, func(a, b *candidate) int { return cmp.Compare(a.round, b.round) })
 }
 
 // chooseBeside chooses the first kind again, devices that have enough of the second
@@ -179,17 +196,12 @@ func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
 		c.refused = b
 		return b.refusal(got)
 	}
-	a.near = &neighbours{second: b, count: map[string]int64{}}
-	for _, d := range b.fitting {
-		if d.PCIeRoot != "" {
-			a.near.count[d.PCIeRoot]++
-		}
-	}
-	a.fitting = slices.DeleteFunc(a.fitting, func(d Candidate) bool {
-		if a.near.count[d.PCIeRoot] > 0 {
+	a.near = neighboursOf(b)
+	a.fitting = slices.DeleteFunc(a.fitting, func(d *candidate) bool {
+		if a.near.on(d.state.PCIeRoot) > 0 {
 			return false
 		}
-		a.leaveOut(d)
+		d.cause = CauseApart
 		return true
 	})
 	if c.chosen, c.from, refusal = a.choose(); refusal != nil {
@@ -197,7 +209,7 @@ func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
 	}
 	if a.reach(c.from) < b.req.Count {
 		c.refused = b
-		return a.near.refusal(knownRoots(a.ordered(c.from)), a.req.Count)
+		return a.near.refusal(knownRoots(a.ordered(nil, c.from)), a.req.Count)
 	}
 	return nil
 }
@@ -206,26 +218,46 @@ func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
 // roots: as many as are wanted, wherever they are.
 type neighbours struct {
 	second *consideration
-	count  map[string]int64 // that fit, by root
+	roots  []string // where some fit, ascending
+	counts []int64  // how many, by root
+}
+
+func neighboursOf(second *consideration) *neighbours {
+	b := &neighbours{second: second, roots: knownRoots(second.fitting)}
+	b.counts = make([]int64, len(b.roots))
+	for _, d := range second.fitting {
+		if i, found := slices.BinarySearch(b.roots, d.state.PCIeRoot); found {
+			b.counts[i]++
+		}
+	}
+	return b
+}
+
+// on returns how many neighbours fit on a root; an unknown one has none.
+func (b *neighbours) on(root string) int64 {
+	if i, found := slices.BinarySearch(b.roots, root); found {
+		return b.counts[i]
+	}
+	return 0
 }
 
 // reach returns how many neighbours as many devices of a part as are wanted can
 // have, or Count of them if that is less.
 func (c *consideration) reach(from part) int64 {
-	return c.near.reach(nil, c.ordered(from), c.req.Count)
+	return c.near.reach(nil, c.ordered(nil, from), c.req.Count)
 }
 
 // reach returns how many neighbours devices can have that are taken together with
 // n of the rest, or Count of them if that is less.
-func (b *neighbours) reach(taken, rest []Candidate, n int64) int64 {
+func (b *neighbours) reach(taken, rest []*candidate, n int64) int64 {
 	roots, reached := pcieRoots(taken), int64(0)
 	for _, root := range roots {
-		reached += b.count[root]
+		reached += b.on(root)
 	}
 	var more []int64
 	for _, root := range pcieRoots(rest) {
 		if _, found := slices.BinarySearch(roots, root); !found {
-			more = append(more, b.count[root])
+			more = append(more, b.on(root))
 		}
 	}
 	slices.Sort(more)
@@ -238,41 +270,31 @@ func (b *neighbours) reach(taken, rest []Candidate, n int64) int64 {
 // refusal says that the neighbours on n of these roots are all that can be had, and
 // leaves those that fit elsewhere out.
 func (b *neighbours) refusal(roots []string, n int64) *NotEnoughError {
-	slices.SortStableFunc(roots, func(x, y string) int { return cmp.Compare(b.count[y], b.count[x]) })
+	slices.SortStableFunc(roots, func(x, y string) int { return cmp.Compare(b.on(y), b.on(x)) })
 	roots = roots[:min(int64(len(roots)), n)]
 	c := b.second
-	c.fitting = slices.DeleteFunc(c.fitting, func(d Candidate) bool {
-		if slices.Contains(roots, d.PCIeRoot) {
+	c.fitting = slices.DeleteFunc(c.fitting, func(d *candidate) bool {
+		if slices.Contains(roots, d.state.PCIeRoot) {
 			return false
 		}
-		c.leaveOut(d)
+		d.cause = CauseApart
 		return true
 	})
 	return c.refusal(int64(len(c.fitting)))
 }
 
-// leaveOut leaves a device that fits out for the other kind.
-func (c *consideration) leaveOut(d Candidate) {
-	reasons := apart()
-	c.devices[d.index].reasons = reasons
-	c.reasons = countReasons(c.reasons, reasons)
-}
-
-// apart returns why a device that fits is left out for the other kind.
-func apart() []Reason { return []Reason{{Cause: CauseApart, Devices: 1}} }
-
 // knownRoots returns the distinct roots of devices, ascending, without the unknown.
-func knownRoots(devices []Candidate) []string {
+func knownRoots(devices []*candidate) []string {
 	return slices.DeleteFunc(pcieRoots(devices), func(root string) bool { return root == "" })
 }
 
 // pick returns Count of the devices of a part, which are in order: the first ones
 // or, where neighbours are needed, the first choice that has as many as can be.
-func (c *consideration) pick(ordered []Candidate) []Candidate {
+func (c *consideration) pick(ordered []*candidate) []*candidate {
 	if c.near == nil {
 		return ordered[:c.req.Count]
 	}
-	taken := make([]Candidate, 0, c.req.Count)
+	taken := make([]*candidate, 0, c.req.Count)
 	need := c.near.reach(nil, ordered, c.req.Count)
 	for i, d := range ordered {
 		left, rest := c.req.Count-int64(len(taken))-1, ordered[i+1:]
@@ -288,10 +310,10 @@ func (c *consideration) pick(ordered []Candidate) []Candidate {
 }
 
 // pcieRoots returns the distinct roots of devices, ascending.
-func pcieRoots(devices []Candidate) []string {
+func pcieRoots(devices []*candidate) []string {
 	roots := make([]string, len(devices))
 	for i, d := range devices {
-		roots[i] = d.PCIeRoot
+		roots[i] = d.state.PCIeRoot
 	}
 	slices.Sort(roots)
 	return slices.Compact(roots)

@@ -1,9 +1,9 @@
 package share
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // JointExplanation is how a joint choice of two kinds of devices came about.
@@ -12,22 +12,22 @@ type JointExplanation struct {
 	Joint Joint
 
 	// Primary and Secondary are the two kinds. The devices of the second that fit
-	// are in the order of [OrderByPCIe] for the roots of the first, or for none where
-	// no device is chosen. The one that a *[NotEnoughError] is for has it as its
+	// are in the order in which [Bound.AllocateJoint] takes them for the roots of the
+	// first, or for none where no device is chosen. The one that a *[NotEnoughError] is for has it as its
 	// Refusal, and of neither is any device Chosen then; the other one is of the whole
 	// node. With [SeekSamePCIe] devices are [CauseApart] that were passed over, too,
 	// for others that have more of the second kind near.
 	Primary, Secondary AllocationExplanation
 
-	// Refusal is the error of [Scorer.AllocateJoint], nil if devices were chosen.
+	// Refusal is the error of [Bound.AllocateJoint], nil if devices were chosen.
 	// With a *[JointError] those are Chosen that aren't on the same roots.
 	Refusal error
 }
 
-// ExplainJoint returns how [Scorer.AllocateJoint] comes to its choice or refusal.
+// ExplainJoint returns how [Bound.AllocateJoint] comes to its choice or refusal.
 // Its errors are those of AllocateJoint, but for the refusals.
-func (s *Scorer) ExplainJoint(primary, secondary AllocRequest, devices []State, joint Joint) (JointExplanation, error) {
-	c, err := s.considerJoint(&primary, &secondary, devices, joint)
+func (b *Bound) ExplainJoint(node int, primary, secondary AllocRequest, joint Joint) (JointExplanation, error) {
+	c, err := b.considerJoint(node, &primary, &secondary, joint)
 	if err != nil {
 		return JointExplanation{}, err
 	}
@@ -40,26 +40,26 @@ func (s *Scorer) ExplainJoint(primary, secondary AllocRequest, devices []State, 
 		errors.As(e.Refusal, &second)
 		c.from = wholeNode // another part was only considered
 	}
-	ordered := c.first.ordered(c.from)
+	ordered := c.first.ordered(nil, c.from)
 	c.markPassedOver(ordered)
 	e.Primary = c.first.explanation(c.chosen, c.from, ordered, first)
-	OrderByPCIe(c.second.fitting, knownRoots(c.chosen))
+	orderByPCIe(c.second.fitting, knownRoots(c.chosen))
 	e.Secondary = c.second.explanation(c.near, wholeNode, c.second.fitting, second)
 	return e, nil
 }
 
 // markPassedOver gives a reason to the devices of the first kind that come before a
 // chosen one and weren't chosen. Only SeekSamePCIe leaves such.
-func (c *jointConsideration) markPassedOver(ordered []Candidate) {
+func (c *jointConsideration) markPassedOver(ordered []*candidate) {
 	left := len(c.chosen)
 	for _, d := range ordered {
 		if left == 0 {
 			return
 		}
-		if isAmong(c.chosen, d) {
+		if slices.Contains(c.chosen, d) {
 			left--
 		} else {
-			c.first.devices[d.index].reasons = apart()
+			d.cause = CauseApart
 		}
 	}
 }
@@ -75,5 +75,5 @@ func (e JointExplanation) String() string {
 		outcome = "refused"
 	}
 	return fmt.Sprintf("%s: %s\n%s by %s%s by %s", e.Joint, outcome,
-		cmp.Or(e.Primary.Kind, anyKind), e.Primary, cmp.Or(e.Secondary.Kind, anyKind), e.Secondary)
+		e.Primary.Kind, e.Primary, e.Secondary.Kind, e.Secondary)
 }

@@ -29,7 +29,7 @@ gpu by PackTopology: 3 from NUMA node 0
   1      0     0     no         -       50     chosen
   2      0     1     no         -       50     chosen
   3      0     1     no         -       50     not needed
-rdma by FirstFit: 2 from the node
+rdma by ByScore: 2 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   1      0     0     no         -       99     chosen
   2      0     1     no         -       99     chosen
@@ -41,7 +41,7 @@ gpu by PackTopology: 1 from PCIe root 0 of NUMA node 0
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      0     0     no         -       50     chosen
   1      0     0     no         -       50     not needed
-rdma by FirstFit: 1 from the node
+rdma by ByScore: 1 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   2      0     1     no         -       99     chosen
 `[1:]},
@@ -53,7 +53,7 @@ gpu by PackTopology: 4 wanted, none chosen
   1      0     0     no         -       50     fits
   2      0     1     no         -       50     fits
   3      0     1     no         -       50     fits
-rdma by FirstFit: refused, 1 of 2 fit on the node
+rdma by ByScore: refused, 1 of 2 fit on the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   2      0     1     no         -       99     fits
 `[1:]},
@@ -65,7 +65,7 @@ gpu by PackTopology: refused, 2 of 3 fit on PCIe root 1 of NUMA node 0
   3      0     1     no         -       50     fits
   0      0     0     no         -       50     apart from the other kind
   1      0     0     no         -       50     apart from the other kind
-rdma by FirstFit: 1 wanted, none chosen
+rdma by ByScore: 1 wanted, none chosen
   minor  NUMA  PCIe  preferred  change  score  verdict
   2      0     1     no         -       99     fits
 `[1:]},
@@ -77,7 +77,7 @@ gpu by PackTopology: 1 wanted, none chosen
   1      0     0     no         -       50     fits
   2      0     1     no         -       50     apart from the other kind
   3      0     1     no         -       50     apart from the other kind
-rdma by FirstFit: refused, 1 of 2 fit on the node
+rdma by ByScore: refused, 1 of 2 fit on the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   1      0     0     no         -       99     fits
   4      1     3     no         -       99     apart from the other kind
@@ -89,7 +89,7 @@ gpu by PackTopology: 2 from NUMA node 0
   0      0     0     no         -       50     chosen
   1      0     0     no         -       50     apart from the other kind
   2      0     1     no         -       50     chosen
-rdma by FirstFit: 2 from the node
+rdma by ByScore: 2 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   1      0     0     no         -       99     chosen
   2      0     1     no         -       99     chosen
@@ -97,19 +97,19 @@ rdma by FirstFit: 2 from the node
 		{"none of either kind", 1, 1, share.RequireSamePCIe, nil, `
 RequireSamePCIe: refused
 gpu by PackTopology: refused, 0 of 1 fit on the node: no device of the kind
-rdma by FirstFit: 1 wanted, none chosen: no device of the kind
+rdma by ByScore: 1 wanted, none chosen: no device of the kind
 `[1:]},
 		{"nothing is wanted", 0, 0, share.SeekSamePCIe, allocGPUs(100), `
 SeekSamePCIe: chosen
 gpu by PackTopology: 0 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      -     -     no         -       50     not needed
-rdma by FirstFit: 0 from the node
+rdma by ByScore: 0 from the node
 `[1:]},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			primary, secondary := gpusAndNICs(test.gpus, test.nics)
-			e, err := allocScorer(t, share.LeastAllocated, true).ExplainJoint(primary, secondary, test.devices, test.joint)
+			e, err := explainJoint(allocScorer(t, share.LeastAllocated, true), primary, secondary, test.devices, test.joint)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,8 +150,8 @@ func TestExplainJoint(t *testing.T) {
 		joint := share.Joint(r.IntN(3))
 		s := allocScorer(t, share.LeastAllocated, r.IntN(2) == 0)
 
-		gpus, nics, refusal := s.AllocateJoint(primary, secondary, devices, joint)
-		e, err := s.ExplainJoint(primary, secondary, devices, joint)
+		gpus, nics, refusal := allocateJoint(s, primary, secondary, devices, joint)
+		e, err := explainJoint(s, primary, secondary, devices, joint)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestExplainJoint(t *testing.T) {
 			}
 		}
 		r.Shuffle(len(devices), func(i, k int) { devices[i], devices[k] = devices[k], devices[i] })
-		if again, err := s.ExplainJoint(primary, secondary, devices, joint); err != nil || again.String() != e.String() {
+		if again, err := explainJoint(s, primary, secondary, devices, joint); err != nil || again.String() != e.String() {
 			t.Fatalf("the order of the devices matters: %s, %s, error %v", e, again, err)
 		}
 		var short *share.NotEnoughError
@@ -203,7 +203,7 @@ func TestExplainJoint(t *testing.T) {
 		t.Errorf("the test looks at too few: %v", outcomes)
 	}
 	primary, secondary := gpusAndNICs(-1, 1)
-	if _, err := (*share.Scorer)(nil).ExplainJoint(primary, secondary, nil, share.PreferSamePCIe); !errors.Is(err, share.ErrInvalidUnit) {
+	if _, err := explainJoint(nil, primary, secondary, nil, share.PreferSamePCIe); !errors.Is(err, share.ErrInvalidUnit) {
 		t.Errorf("a negative count: error %v", err)
 	}
 }

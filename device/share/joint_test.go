@@ -23,15 +23,15 @@ func jointNICs(minors ...int32) []share.State {
 
 // gpusAndNICs asks for whole GPUs and a percent of NICs.
 func gpusAndNICs(gpus, nics int64) (primary, secondary share.AllocRequest) {
-	return share.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus, Policy: share.PackTopology},
-		share.AllocRequest{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: nics}
+	return share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus}, Policy: share.PackTopology},
+		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: nics}}
 }
 
 // jointly asks for whole GPUs, packed, and a percent of NICs.
 func jointly(t *testing.T, gpus, nics int64, joint share.Joint, devices []share.State) (gpu, nic []int32, err error) {
 	t.Helper()
 	primary, secondary := gpusAndNICs(gpus, nics)
-	first, second, err := allocScorer(t, share.LeastAllocated, true).AllocateJoint(primary, secondary, devices, joint)
+	first, second, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), primary, secondary, devices, joint)
 	return first.Minors(), second.Minors(), err
 }
 
@@ -66,7 +66,7 @@ func TestAllocateJoint(t *testing.T) {
 			s := allocScorer(t, share.LeastAllocated, true)
 			primary, secondary := gpusAndNICs(test.gpus, test.nics)
 			secondary.PerInstance = share.Request{share.RDMA: test.rdma}
-			gpu, nic, err := s.AllocateJoint(primary, secondary, test.devices, test.joint)
+			gpu, nic, err := allocateJoint(s, primary, secondary, test.devices, test.joint)
 			if violation := errors.Is(err, share.ErrJointViolation); violation != (test.wantNICs == nil) || !violation && err != nil {
 				t.Fatalf("error %v", err)
 			}
@@ -139,14 +139,12 @@ func TestAllocateJointRefuses(t *testing.T) {
 			t.Errorf("%s: GPUs %v, NICs %v, error %v\n%s", test.name, gpus, nics, err, diff)
 		}
 	}
-	_, _, err := allocScorer(t, share.LeastAllocated, true).AllocateJoint(
-		share.AllocRequest{Kind: device.KindGPU, Count: 1}, share.AllocRequest{Kind: device.KindRDMA, Count: -1}, allocEight(), share.PreferSamePCIe)
+	_, _, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: 1}}, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, Count: -1}}, allocEight(), share.PreferSamePCIe)
 	if !errors.Is(err, share.ErrInvalidUnit) {
 		t.Errorf("bad second request: error %v", err)
 	}
 	for count, want := range []error{nil, share.ErrInvalidCombination} { // of the second request
-		first, second, err := allocScorer(t, share.LeastAllocated, true).AllocateJoint(
-			share.AllocRequest{PerInstance: allocWhole, Count: 1}, share.AllocRequest{PerInstance: allocWhole, Count: int64(count)},
+		first, second, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}}, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: int64(count)}},
 			allocEight(), share.PreferSamePCIe)
 		if !errors.Is(err, want) || (err == nil) != (len(first.Devices) == 1) || len(second.Devices) > 0 {
 			t.Errorf("one kind, %d of the second: %v, %v, error %v", count, first, second, err)
@@ -215,9 +213,8 @@ func TestAllocateJointSeekPreferred(t *testing.T) {
 		{4, []int32{2, 4}, []int32{2, 3, 6, 7}, nil},
 		{5, nil, nil, &share.NotEnoughError{Kind: "rdma", Want: 5, Got: 4, Reasons: []share.Reason{{Cause: share.CauseApart, Devices: 1}}}},
 	} {
-		gpu, nic, err := allocScorer(t, share.LeastAllocated, true).AllocateJoint(
-			share.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2, Preferred: []int32{6, 7}},
-			share.AllocRequest{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: test.nics},
+		gpu, nic, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2}, Preferred: []int32{6, 7}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: test.nics}},
 			node, share.SeekSamePCIe)
 		if diff := cmp.Diff(test.want, err); diff != "" || !slices.Equal(gpu.Minors(), test.wantGPUs) || !slices.Equal(nic.Minors(), test.wantNICs) {
 			t.Errorf("%d NICs: %v, %v, error %v\n%s", test.nics, gpu.Minors(), nic.Minors(), err, diff)
@@ -229,10 +226,8 @@ func TestAllocateJointSeekPreferred(t *testing.T) {
 func TestAllocateJointSecondPolicy(t *testing.T) {
 	nics := jointNICs(1, 5)
 	nics[0].Free = share.Free{share.RDMA: 50}
-	_, nic, err := allocScorer(t, share.LeastAllocated, true).AllocateJoint(
-		share.AllocRequest{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1},
-		share.AllocRequest{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: 1, Scope: share.ScopePCIe,
-			Policy: share.LeastFragmentation, Mix: []share.Share{{}}},
+	_, nic, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}},
+		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: 1}, Scope: share.ScopePCIe, Policy: share.LeastFragmentation, Mix: []share.PodShare{{}}},
 		slices.Concat(allocEight(), nics), share.PreferSamePCIe)
 	if err != nil || !slices.Equal(nic.Minors(), []int32{5}) {
 		t.Errorf("NICs %v, error %v", nic.Minors(), err)
@@ -245,5 +240,5 @@ func TestAllocateJointPanics(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	_, _, _ = (*share.Scorer)(nil).AllocateJoint(share.AllocRequest{}, share.AllocRequest{}, nil, 3)
+	_, _, _ = allocateJoint(nil, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}}, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA}}, nil, 3)
 }

@@ -12,21 +12,21 @@ import (
 // A pod that asks for two halves of a GPU, and for a NIC.
 func ExampleNormalize() {
 	needs, err := share.Normalize(corev1.ResourceList{
-		share.GPUShared:      resource.MustParse("2"),
-		share.GPUCore:        resource.MustParse("100"),
-		share.GPUMemoryRatio: resource.MustParse("100"),
-		share.RDMA:           resource.MustParse("100"),
+		"koordinator.sh/gpu.shared":       resource.MustParse("2"),
+		"koordinator.sh/gpu-core":         resource.MustParse("100"),
+		"koordinator.sh/gpu-memory-ratio": resource.MustParse("100"),
+		"koordinator.sh/rdma":             resource.MustParse("100"),
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, n := range needs {
-		fmt.Println(n.Kind, n.Count, n.PerInstance, n.Partial)
+		fmt.Printf("%s %d x %v, partial %v\n", n.Kind, n.Count, n.PerInstance, n.Partial)
 	}
 	// Output:
-	// gpu 2 map[koordinator.sh/gpu-core:50 koordinator.sh/gpu-memory-ratio:50] true
-	// rdma 1 map[koordinator.sh/rdma:100] false
+	// gpu 2 x koordinator.sh/gpu-core 50, koordinator.sh/gpu-memory-ratio 50, partial true
+	// rdma 1 x koordinator.sh/rdma 100, partial false
 }
 
 // One NIC out of each of those that match a hint, three here.
@@ -48,6 +48,20 @@ func ExampleFillRequest() {
 	// 50 <nil>
 }
 
+// The resources of a GPU as Koordinator's Device has them.
+func ExampleFromResourceList() {
+	total, unknown, err := share.FromResourceList[share.Total](corev1.ResourceList{
+		"koordinator.sh/gpu-core":         resource.MustParse("100"),
+		"koordinator.sh/gpu-memory":       resource.MustParse("80Gi"),
+		"koordinator.sh/gpu-memory-ratio": resource.MustParse("100"),
+		"example.com/gpu-decoders":        resource.MustParse("7"),
+	})
+	fmt.Println(total, unknown, err)
+
+	// Output:
+	// koordinator.sh/gpu-core 100, koordinator.sh/gpu-memory 80Gi, koordinator.sh/gpu-memory-ratio 100 [example.com/gpu-decoders] <nil>
+}
+
 func ExampleParseScoringStrategy() {
 	cfg, err := share.ParseScoringStrategy([]byte(`
 scoringStrategy:
@@ -58,37 +72,34 @@ scoringStrategy:
   - name: koordinator.sh/rdma
     weight: 1
 `))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	s, err := share.NewScorer(*cfg)
-	fmt.Println(s.Columns(), err)
+	fmt.Println(cfg.Type, cfg.Resources, err)
 
 	// Output:
-	// [koordinator.sh/gpu-memory-ratio koordinator.sh/rdma] <nil>
+	// MostAllocated [{koordinator.sh/gpu-memory-ratio 2} {koordinator.sh/rdma 1}] <nil>
 }
 
 // Half a GPU, on a node with one idle GPU and one of which a quarter is in use.
-func ExampleScorer_ScoreNode() {
-	s, err := share.NewScorer(share.Config{}, share.FillMemory)
+func ExampleBound_Explain() {
+	scorer, err := share.NewScorer(share.Config{}, share.FillMemory)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
-	needs := []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: 8 << 30}, Count: 1, Partial: true}}
 	total := share.Total{share.GPUMemoryRatio: 100, share.GPUMemory: 16 << 30}
-	devices := []share.State{
+	var account share.Account
+	if err := account.Set(0, []share.State{
 		{Kind: device.KindGPU, Minor: 0, Total: total, Free: share.Free(total)},
 		{Kind: device.KindGPU, Minor: 1, Total: total, Free: share.Free{share.GPUMemoryRatio: 75, share.GPUMemory: 12 << 30}},
+	}); err != nil {
+		panic(err)
 	}
-	score, err := s.ScoreNode(needs, devices)
-	fmt.Println(score, err)
-	explanation, _ := s.ExplainNode(needs, devices)
+	needs := []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: 8 << 30}, Count: 1, Partial: true}}
+	explanation, err := scorer.Bind(&account).Explain(0, needs)
+	if err != nil {
+		panic(err)
+	}
 	fmt.Print(explanation)
 
 	// Output:
-	// 62 <nil>
 	// score 62 LeastAllocated
 	// gpu: 62, devices: 2
 	//   resource                         weight  request  total  free  used  score

@@ -4,27 +4,36 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 )
 
-// orderCandidates are devices of these minors, in this order; the other
-// arguments are by minor.
-func orderCandidates(minors, preferred []int32, scores map[int32]int64, roots map[int32]string) []share.Candidate {
-	list := make([]share.Candidate, len(minors))
+// orderNICs are NICs of these minors, in this order. By LeastAllocated and with
+// nothing asked, the score of each is one more than given, so that none is
+// exhausted.
+func orderNICs(minors []int32, scores map[int32]int64, roots map[int32]string) []share.State {
+	list := make([]share.State, len(minors))
 	for i, m := range minors {
-		list[i] = share.Candidate{Minor: m, PCIeRoot: roots[m], Preferred: slices.Contains(preferred, m), Score: scores[m]}
+		list[i] = allocNIC(m, 1+scores[m], 0, roots[m])
 	}
 	return list
 }
 
-func orderMinors(list []share.Candidate) []int32 {
-	minors := make([]int32, len(list))
-	for i, d := range list {
-		minors[i] = d.Minor
+// chosenOrder returns the minors of an explanation, in order.
+func chosenOrder(e *share.AllocationExplanation) []int32 {
+	minors := []int32{}
+	for _, d := range e.Devices {
+		minors = append(minors, d.Minor)
 	}
 	return minors
 }
 
+func orderScorer(t *testing.T) *share.Scorer {
+	t.Helper()
+	return must(share.NewScorer(share.Config{Resources: []share.ResourceSpec{{Name: share.RDMA.String(), Weight: 1}}}))
+}
+
+// TestOrder: preferred devices first, then by score, then by minor.
 func TestOrder(t *testing.T) {
 	for _, test := range []struct {
 		fact      string
@@ -40,21 +49,23 @@ func TestOrder(t *testing.T) {
 		{"no devices", nil, []int32{1}, nil, []int32{}},
 	} {
 		for _, minors := range [][]int32{test.minors, reversed(test.minors)} {
-			list := orderCandidates(minors, test.preferred, test.scores, nil)
-			share.Order(list)
-			if got := orderMinors(list); !slices.Equal(got, test.want) {
-				t.Errorf("%s: %v in order %v, want %v", test.fact, minors, got, test.want)
+			e, err := explainAllocation(orderScorer(t), share.AllocRequest{
+				Requirement: share.Requirement{Kind: device.KindRDMA, Count: 1}, Preferred: test.preferred,
+			}, orderNICs(minors, test.scores, nil))
+			if got := chosenOrder(&e); err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("%s: %v in order %v, want %v; error %v", test.fact, minors, got, test.want, err)
 			}
 		}
 	}
 }
 
+// TestOrderByPCIe: the second kind is spread over the PCIe roots of the first.
 func TestOrderByPCIe(t *testing.T) {
 	minors := []int32{0, 1, 2, 3, 4, 5, 6, 7}
 	roots := map[int32]string{1: "root0", 2: "root0", 5: "root1", 6: "root1"}
 	for _, test := range []struct {
 		fact      string
-		roots     []string
+		roots     []string // of the GPUs
 		preferred []int32
 		scores    map[int32]int64
 		want      []int32
@@ -68,10 +79,18 @@ func TestOrderByPCIe(t *testing.T) {
 		{"preferred devices", []string{"root0", "root1"}, []int32{2, 7}, nil, []int32{2, 5, 1, 6, 7, 0, 3, 4}},
 	} {
 		for _, minors := range [][]int32{minors, reversed(minors)} {
-			list := orderCandidates(minors, test.preferred, test.scores, roots)
-			share.OrderByPCIe(list, test.roots)
-			if got := orderMinors(list); !slices.Equal(got, test.want) {
-				t.Errorf("%s: %v in order %v, want %v", test.fact, minors, got, test.want)
+			node := orderNICs(minors, test.scores, roots)
+			for i, root := range test.roots {
+				gpu := allocGPU(int32(i), 100)
+				gpu.PCIeRoot = root
+				node = append(node, gpu)
+			}
+			e, err := explainJoint(orderScorer(t),
+				share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: int64(len(test.roots))}},
+				share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, Count: 1}, Preferred: test.preferred},
+				node, share.PreferSamePCIe)
+			if got := chosenOrder(&e.Secondary); err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("%s: %v in order %v, want %v; error %v", test.fact, minors, got, test.want, err)
 			}
 		}
 	}

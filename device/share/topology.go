@@ -25,22 +25,27 @@ type partUse struct {
 	room    int64 // neighbours within reach of so many devices as are wanted
 }
 
-// partsOf appends the parts that a device is in, the deepest last.
-func partsOf(dst []part, d *State) []part {
+// partsAt appends the parts of a place, the deepest last.
+func partsAt(dst []part, numa int32, root string) []part {
 	dst = append(dst, wholeNode)
-	if d.NUMANode >= 0 {
-		dst = append(dst, part{scope: ScopeNUMA, numa: d.NUMANode})
+	if numa >= 0 {
+		dst = append(dst, part{scope: ScopeNUMA, numa: numa})
 	}
-	if d.PCIeRoot != "" {
-		dst = append(dst, part{scope: ScopePCIe, numa: max(d.NUMANode, -1), root: d.PCIeRoot})
+	if root != "" {
+		dst = append(dst, part{scope: ScopePCIe, numa: max(numa, -1), root: root})
 	}
 	return dst
 }
 
 // contains reports whether a device is in the part.
 func (p part) contains(d *State) bool {
-	var buf [3]part
-	return slices.Contains(partsOf(buf[:0], d), p)
+	switch p.scope {
+	case ScopeNUMA:
+		return p.numa >= 0 && d.NUMANode == p.numa
+	case ScopePCIe:
+		return p.root != "" && d.PCIeRoot == p.root && max(d.NUMANode, -1) == p.numa
+	}
+	return true
 }
 
 // part returns the part of the node that devices are to be taken from, and how
@@ -53,45 +58,36 @@ func (c *consideration) part() (p part, fitting int64) {
 	if len(c.fitting) == 0 {
 		return wholeNode, 0
 	}
-	uses := slices.DeleteFunc(c.partUses(), func(u partUse) bool { return u.scope < c.req.Scope })
+	c.countUses()
 	best := partUse{part: part{scope: c.req.Scope, numa: -1}} // none in particular
-	if len(uses) > 0 {
-		if use := slices.MinFunc(uses, c.compareParts); use.fitting > 0 {
-			best = use
+	found := false
+	for i := range c.uses {
+		if u := &c.uses[i]; u.scope >= c.req.Scope && u.fitting > 0 && (!found || c.compareParts(u, &best) < 0) {
+			best, found = *u, true
 		}
 	}
 	return best.part, best.fitting
 }
 
-// partUses returns the parts of the node that have devices.
-func (c *consideration) partUses() []partUse {
-	var uses []partUse
-	var parts []part
-	at := map[part]int{}
+// countUses lists the parts of the node that have devices.
+func (c *consideration) countUses() {
+	c.uses = c.uses[:0]
+	var buf [3]part
 	for i := range c.devices {
 		d := &c.devices[i]
-		parts = partsOf(parts[:0], d.state)
-		for _, p := range parts {
-			k, ok := at[p]
-			if !ok {
-				k = len(uses)
-				at[p] = k
-				uses = append(uses, partUse{part: p})
-			}
-			u := &uses[k]
+		for _, p := range partsAt(buf[:0], d.state.NUMANode, d.state.PCIeRoot) {
+			u := c.use(p)
 			u.used = u.used || isUsed(d.state)
-			if len(d.reasons) == 0 {
+			if d.cause == 0 {
 				u.fitting++
 				u.best = max(u.best, d.score)
 			}
 		}
 	}
-	for k := range uses {
-		u := &uses[k]
-		around := State{NUMANode: u.numa, PCIeRoot: u.root}
-		parts = partsOf(parts[:0], &around)
-		for _, p := range parts {
-			if uses[at[p]].used {
+	for i := range c.uses {
+		u := &c.uses[i]
+		for _, p := range partsAt(buf[:0], u.numa, u.root) {
+			if c.use(p).used {
 				u.levels++
 			}
 		}
@@ -99,14 +95,22 @@ func (c *consideration) partUses() []partUse {
 			u.room = c.reach(u.part)
 		}
 	}
-	return uses
+}
+
+// use returns the element of a part.
+func (c *consideration) use(p part) *partUse {
+	i := slices.IndexFunc(c.uses, func(u partUse) bool { return u.part == p })
+	if i < 0 {
+		i = len(c.uses)
+		c.uses = append(c.uses, partUse{part: p})
+	}
+	return &c.uses[i]
 }
 
 // compareParts puts the part to take first.
-func (c *consideration) compareParts(a, b partUse) int {
-	enough := func(u partUse) int64 { return min(u.fitting, c.req.Count) }
+func (c *consideration) compareParts(a, b *partUse) int {
 	order := cmp.Or(
-		cmp.Compare(enough(b), enough(a)),
+		cmp.Compare(min(b.fitting, c.req.Count), min(a.fitting, c.req.Count)),
 		cmp.Compare(b.room, a.room),
 		cmp.Compare(b.scope, a.scope),
 		cmp.Compare(b.levels, a.levels),
@@ -120,8 +124,8 @@ func (c *consideration) compareParts(a, b partUse) int {
 // isUsed reports whether something of a device is used, in the sense of
 // [Scorer.ScoreDevice]: more free than there is means that all of it is.
 func isUsed(d *State) bool {
-	for name, total := range d.Total {
-		if total != 0 && d.Free[name] != total {
+	for r, total := range d.Total {
+		if total != 0 && d.Free[r] != total {
 			return true
 		}
 	}

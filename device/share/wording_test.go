@@ -13,7 +13,7 @@ import (
 func TestErrorTexts(t *testing.T) {
 	scorer := must(share.NewScorer(share.Config{}))
 	gpu := []share.State{{Kind: device.KindGPU, Total: share.Total{share.GPUMemoryRatio: 100}, Free: share.Free{share.GPUMemoryRatio: 100}}}
-	batch := must(scorer.NewBatch(device.KindGPU, [][]share.State{gpu}))
+	bound := scorer.Bind(accountOf(t, gpu))
 	list := func(amounts string) corev1.ResourceList { return needList(amounts) }
 	for _, c := range []struct {
 		err  error
@@ -23,11 +23,10 @@ func TestErrorTexts(t *testing.T) {
 		{second(share.BytesToRatio(-1, 1)), "share: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"},
 		{second(share.RatioToBytes(50, 0)), "share: total memory unknown: koordinator.sh/gpu-memory-ratio: 50, of a device with 0 bytes: must have 1 byte or more"},
 		{second(share.Normalize(list("FPGA 201"))), "share: invalid amount: koordinator.sh/fpga: 201: must be at most 100 percent of a device, or a multiple of 100"},
-		{second(scorer.Allocate(share.AllocRequest{Count: -1}, gpu)), "share: invalid amount: count: -1: must be 0 instances or more"},
-		{second(scorer.Allocate(share.AllocRequest{Count: 1, Policy: share.LeastFragmentation, Mix: []share.Share{{Ratio: 0, Weight: 1}}}, gpu)),
+		{second(allocate(scorer, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: -1}}, gpu)), "share: invalid amount: count of gpu: -1: must be 0 instances or more"},
+		{second(allocate(scorer, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 0, Weight: 1}}}, gpu)),
 			"share: invalid amount: mix[0].ratio: 0: must be above 0 percent of a device"},
-		{scorer.ScoreNodes(nil, batch, share.Requirement{Kind: device.KindGPU}, nil), "share: dst: 0 elements: must be 1, one for each node: vector: shapes differ"},
-		{scorer.ScoreNodes(make([]int64, 1), batch, share.Requirement{Kind: device.KindRDMA}, nil), `share: invalid combination of resources: kind: "rdma": must be "gpu", which the batch is of`},
+		{bound.Score(nil, nil, nil), "share: dst: 0 elements: must be 1, one for each node: vector: shapes differ"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", c.err, c.want)

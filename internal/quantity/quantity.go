@@ -169,3 +169,20 @@ func Ceiling(q *resource.Quantity) (value int64, ok bool) {
 	}
 	return new(inf.Dec).Round(bounded.AsDec(), 0, inf.RoundUp).Unscaled()
 }
+
+// Whole returns q as an integer; ok is false where it is none, or no int64. Value
+// would round it up, or wrap around.
+func Whole(q *resource.Quantity) (x int64, ok bool) {
+	if x, ok := q.AsInt64(); ok {
+		return x, true
+	}
+	// Of a canonical integer the exponent of ten is not negative.
+	const mostZeros = 18 // of an int64
+	var buf [32]byte
+	digits, exponent := q.AsCanonicalBytes(buf[:0])
+	if exponent < 0 || exponent > mostZeros {
+		return 0, false
+	}
+	x, err := strconv.ParseInt(string(digits)+strings.Repeat("0", int(exponent)), 10, 64)
+	return x, err == nil
+}

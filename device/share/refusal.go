@@ -2,30 +2,49 @@ package share
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/resvec/resvec/vector"
+)
+
+var (
+	// ErrInvalidCombination says that a pod asks for resources that can't be asked
+	// for together, or of the wrong kind of devices.
+	ErrInvalidCombination = errors.New("share: invalid combination of resources")
+
+	// ErrInvalidUnit says that an amount is negative, no integer, or not one that
+	// its resource can have.
+	ErrInvalidUnit = errors.New("share: invalid amount")
+
+	// ErrNoTotal says that the memory of a device, which a conversion needs, is
+	// unknown.
+	ErrNoTotal = errors.New("share: total memory unknown")
+
+	// ErrJointViolation says that devices that must share their PCIe roots can't.
+	ErrJointViolation = errors.New("share: devices not on the same PCIe")
+
+	// ErrNotRepresentable says that an amount has no exact place: 2^53 or more in an
+	// [Account], 2^63 or more in a conversion.
+	ErrNotRepresentable = vector.ErrNotRepresentable
 )
 
 // NotEnoughError says that a node has fewer devices for a request than it needs,
 // and how many devices fell out for which cause. It is a refusal: nothing was
 // allocated or changed.
 type NotEnoughError struct {
-	Kind    string // of the devices; empty: there were none and the request names none
+	Kind    string // of the devices
 	Want    int64  // instances, each on a device of its own
 	Got     int64  // how many there is room for
 	Reasons []Reason
 }
 
-// anyKind stands for a kind that nobody named.
-const anyKind = "any kind"
-
 // Error gives the numbers of the refusal and of all reasons.
 func (e *NotEnoughError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "share: %s: want %d, got %d", cmp.Or(e.Kind, anyKind), e.Want, e.Got)
+	fmt.Fprintf(&b, "share: %s: want %d, got %d", e.Kind, e.Want, e.Got)
 	separator := ": "
 	for _, r := range e.Reasons {
 		b.WriteString(separator)
@@ -35,17 +54,16 @@ func (e *NotEnoughError) Error() string {
 	return b.String()
 }
 
-// Reason counts the devices that fell out for one cause. A device has one cause
-// only, but may be counted for several resources that it has too little of.
-// Reasons are sorted by cause and resource. With [CauseNoneOfKind] there is no
-// device to count.
+// Reason counts the devices that fell out for one cause. A device has one cause,
+// but counts for each resource that it has too little of. Reasons are sorted by
+// cause and resource. With [CauseNoneOfKind] there is no device to count.
 type Reason struct {
 	Cause    Cause
-	Resource corev1.ResourceName // with [CauseInsufficient], else empty
+	Resource Resource // with [CauseInsufficient]
 	Devices  int64
 
 	// Want and Free are, with [CauseInsufficient], the amount for an instance and
-	// the amount free of that device which misses least.
+	// the amount free of the device that misses least.
 	Want, Free int64
 }
 
@@ -65,8 +83,7 @@ func (r *Reason) phrase() string {
 		if r.Devices > 1 {
 			most = "at most "
 		}
-		return fmt.Sprintf("insufficient %s (want %s, %s%s free)",
-			r.Resource, amountText(r.Resource, r.Want), most, amountText(r.Resource, r.Free))
+		return fmt.Sprintf("insufficient %s (want %s, %s%s free)", r.Resource, r.Resource.text(r.Want), most, r.Resource.text(r.Free))
 	}
 	return r.Cause.String()
 }
@@ -79,15 +96,15 @@ func (r *Reason) missing() uint64 { return uint64(r.Want) - uint64(r.Free) }
 type Cause uint8
 
 const (
-	CauseAbsent          Cause = iota + 1 // no such device on the node; only of [CommitAll]
+	CauseAbsent          Cause = iota + 1 // no such device on the node; only of [Account.Commit]
 	CauseNoneOfKind                       // the node has no device of the kind
 	CauseOutsideRequired                  // not one of the required devices
-	CauseUnhealthy                        // its health is [device.Unhealthy]
+	CauseUnhealthy                        // its health is device.Unhealthy
 	CauseNoCapacity                       // its total is all zero
 	CauseExhausted                        // nothing of it is free
 	CauseInsufficient                     // too little of a resource is free
-	CauseApart                            // it fits, but none of the other kind does on its PCIe root, or too few, or other roots have more; only of [SeekSamePCIe]
-	CauseOutsideScope                     // it fits, but is elsewhere in the topology than those counted
+	CauseApart                            // it fits, but too few of the other kind do on its PCIe root; only of [SeekSamePCIe]
+	CauseOutsideScope                     // it fits, but elsewhere in the topology
 )
 
 // String returns the cause in words.
@@ -113,4 +130,25 @@ func countReasons(all, one []Reason) []Reason {
 		all[i].Devices += r.Devices
 	}
 	return all
+}
+
+// insufficient returns what too little is free of, by resource.
+func insufficient(amounts *Request, free *Free) []Reason {
+	var reasons []Reason
+	for r, want := range amounts {
+		if want > 0 && free[r] < want {
+			reasons = append(reasons, Reason{CauseInsufficient, Resource(r), 1, want, free[r]})
+		}
+	}
+	return reasons
+}
+
+// fits reports whether amounts are free.
+func fits(amounts *Request, free *Free) bool {
+	for r, want := range amounts {
+		if want > 0 && free[r] < want {
+			return false
+		}
+	}
+	return true
 }

@@ -25,9 +25,9 @@ const (
 var needNames = map[string]corev1.ResourceName{
 	"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "DCU": "dcu.com/gpu",
 	"GPU": "koordinator.sh/gpu", "SHARED": "koordinator.sh/gpu.shared",
-	"CORE": share.GPUCore, "RATIO": share.GPUMemoryRatio, "MEM": share.GPUMemory,
-	"NC": share.NPUCore, "NCPU": share.NPUCPU, "DVPP": share.NPUDVPP,
-	"RDMA": share.RDMA, "FPGA": share.FPGA,
+	"CORE": share.GPUCore.Name(), "RATIO": share.GPUMemoryRatio.Name(), "MEM": share.GPUMemory.Name(),
+	"NC": share.NPUCore.Name(), "NCPU": share.NPUCPU.Name(), "DVPP": share.NPUDVPP.Name(),
+	"RDMA": share.RDMA.Name(), "FPGA": share.FPGA.Name(),
 }
 
 // needList makes a ResourceList of a text such as "CORE 100, MEM 64Gi". A name
@@ -46,17 +46,18 @@ func needList(text string) corev1.ResourceList {
 	return list
 }
 
-// needAmounts is needList for the amounts of this package.
-func needAmounts(text string) map[corev1.ResourceName]int64 {
-	amounts := map[corev1.ResourceName]int64{}
-	for name, q := range needList(text) {
-		amounts[name] = q.Value()
+// needAmounts is needList for the amounts of this package, negative ones too.
+func needAmounts[A share.Request | share.Total | share.Free](text string) (amounts A) {
+	list := needList(text)
+	for r := range amounts {
+		q := list[share.Resource(r).Name()]
+		amounts[r] = q.Value()
 	}
 	return amounts
 }
 
 func need(kind, perInstance string, count int64) share.Requirement {
-	return share.Requirement{Kind: kind, PerInstance: needAmounts(perInstance), Count: count}
+	return share.Requirement{Kind: kind, PerInstance: needAmounts[share.Request](perInstance), Count: count}
 }
 
 func partial(perInstance string, count int64) share.Requirement {
@@ -196,7 +197,7 @@ func TestNormalizeHuge(t *testing.T) {
 		{resource.NewScaledQuantity(1_000_000, -6), true},
 		{resource.NewScaledQuantity(1_000_001, -6), false},
 	} {
-		got, err := share.Normalize(corev1.ResourceList{share.GPUMemory: *c.q})
+		got, err := share.Normalize(corev1.ResourceList{share.GPUMemory.Name(): *c.q})
 		if (err == nil) != c.ok || !c.ok && (got != nil || !errors.Is(err, share.ErrInvalidUnit)) {
 			t.Errorf("%v: %v, error %v", c.q, got, err)
 		}
@@ -315,8 +316,8 @@ func asAmounts(given map[corev1.ResourceName]int64) map[corev1.ResourceName]int6
 			x *= 100
 			fallthrough
 		case "koordinator.sh/gpu":
-			left[share.GPUCore] += x
-			left[share.GPUMemoryRatio] += x
+			left[share.GPUCore.Name()] += x
+			left[share.GPUMemoryRatio.Name()] += x
 		case "koordinator.sh/gpu.shared":
 		default:
 			left[name] += x
@@ -328,22 +329,40 @@ func asAmounts(given map[corev1.ResourceName]int64) map[corev1.ResourceName]int6
 // conserve takes a requirement out of what is left, which may keep a remainder
 // below Count.
 func conserve(t *testing.T, left map[corev1.ResourceName]int64, n share.Requirement) {
-	if n.Count <= 0 || len(n.PerInstance) == 0 {
+	if n.Count <= 0 {
 		t.Fatalf("%+v", n)
 	}
-	for name, x := range n.PerInstance {
+	for i, x := range n.PerInstance {
+		r := share.Resource(i)
+		name := r.Name()
 		used := new(big.Int).Mul(big.NewInt(x), big.NewInt(n.Count))
+		if kindOf(r) != n.Kind {
+			if x != 0 {
+				t.Errorf("%s: %d of %s", name, x, n.Kind)
+			}
+			continue
+		}
 		if x < 0 || !used.IsInt64() || used.Int64() > left[name] || left[name]-used.Int64() >= n.Count {
 			t.Errorf("%s: %d x %d of %d", name, n.Count, x, left[name])
 		}
-		percent := name != share.GPUMemory && name != share.NPUCore && name != share.NPUCPU
-		if percent && x > 100 && (name != share.GPUCore || n.Warning == "") {
+		percent := r != share.GPUMemory && r != share.NPUCore && r != share.NPUCPU
+		if percent && x > 100 && (r != share.GPUCore || n.Warning == "") {
 			t.Errorf("%s: %d percent in one instance", name, x)
 		}
 		left[name] = 0
 	}
-	ratio, hasRatio := n.PerInstance[share.GPUMemoryRatio]
-	if want := n.Kind == device.KindGPU && (ratio < 100 || !hasRatio); n.Partial != want {
+	if want := n.Kind == device.KindGPU && n.PerInstance[share.GPUMemoryRatio] < 100; n.Partial != want {
 		t.Errorf("%+v: partial, want %v", n, want)
 	}
+}
+
+// kindOf returns which devices have a resource.
+func kindOf(r share.Resource) string {
+	switch r {
+	case share.RDMA:
+		return device.KindRDMA
+	case share.FPGA:
+		return device.KindFPGA
+	}
+	return device.KindGPU
 }

@@ -1,0 +1,599 @@
+package share
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vector"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// What a nil operand panics with, and a node that isn't there.
+const (
+	panicNode      = "share: nil node"
+	panicAccount   = "share: nil account"
+	panicBound     = "share: nil bound scorer"
+	panicMask      = "share: nil mask"
+	panicNodeRange = "share: node out of range"
+	panicKind      = "share: unknown kind"
+)
+
+// State is a device of a node as an [Account] keeps it: what it has, and what of
+// that is free. Amounts that are reserved for a pod, or that it may preempt, the
+// caller counts as free.
+type State struct {
+	Kind       string // device.KindGPU, KindRDMA or KindFPGA
+	Minor      int32  // distinct among the devices of a kind on a node
+	UUID, Name string // of the device, as in its [device.Device]; empty: unknown
+	Total      Total  // only of resources that devices of the kind have
+	Free       Free
+	NUMANode   int32  // below 0: unknown
+	PCIeRoot   string // empty: unknown
+	Health     device.Health
+}
+
+// States returns the devices of a node that can be given away, all of it free, in
+// their order. A device has 100 percent of what its kind is measured in, and a GPU
+// its memory if that is known.
+//
+// MIG instances, GPUs in MIG mode, and devices that several pods share
+// ([device.Device]'s Sharing) are left out, whatever the resource that they are
+// requested by: they are counted by card. Whether a node that has no others can
+// hold a pod is for its allocatable amounts to say; see [Account.Without].
+//
+// A minor that is unknown, or that another device of the kind has, becomes the next
+// one that is not in use. UUID and Name find the device again.
+func States(n *device.Node) []State {
+	if n == nil {
+		panic(panicNode)
+	}
+	type minor struct {
+		kind   string
+		number int32
+	}
+	last, known, used := map[string]int32{}, map[minor]bool{}, map[minor]bool{}
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		last[d.Kind] = max(last[d.Kind], d.Minor)
+		known[minor{d.Kind, d.Minor}] = true
+	}
+	var states []State
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		if d.MIGEnabled || d.Sharing != device.SharingNone || (d.Profile != device.Profile{}) {
+			continue
+		}
+		m := minor{d.Kind, d.Minor}
+		if m.number < 0 || used[m] {
+			m.number = last[d.Kind]
+			for known[m] {
+				m.number = (m.number + 1) & math.MaxInt32
+			}
+			last[d.Kind], known[m] = m.number, true
+		}
+		used[m] = true
+		s := State{
+			Kind: d.Kind, Minor: m.number, UUID: d.UUID, Name: d.Name, Total: totalOf(d),
+			NUMANode: d.NUMANode, PCIeRoot: d.PCIeRoot, Health: d.Health,
+		}
+		s.Free = Free(s.Total)
+		states = append(states, s)
+	}
+	return states
+}
+
+// totalOf returns what a whole device has.
+func totalOf(d *device.Device) (total Total) {
+	switch d.Kind {
+	case device.KindRDMA:
+		total[RDMA] = 100
+	case device.KindFPGA:
+		total[FPGA] = 100
+	default:
+		total[GPUCore], total[GPUMemoryRatio], total[GPUMemory] = 100, 100, max(d.MemoryBytes, 0)
+	}
+	return total
+}
+
+// Account is the devices of all nodes: what they have, and what of it is free. Nodes
+// are numbered from 0, as the rows of the caller's table of nodes are.
+//
+//	var account share.Account
+//	for k := range inventory.Nodes {
+//		err := account.Set(k, share.States(&inventory.Nodes[k]))
+//	}
+//
+// The zero value has no nodes. An Account keeps its amounts in two matrices, a row
+// for each device and a column for each [Resource]; every question reads them, and
+// [Account.Commit] and [Account.Release] write them. It takes about 200 bytes for
+// each device.
+//
+// One goroutine writes while nobody reads; [Account.CopyFrom] makes copies for
+// readers and for trials. Methods panic where a node is out of range.
+type Account struct {
+	total, free vector.Matrix
+	offsets     vector.Offsets      // node k has the rows offsets[k] to offsets[k+1]-1
+	devices     []identity          // of each row
+	usable      [kindCount][]uint64 // bit r: something of row r, of this kind, can be given away
+
+	// bound[r] is at least the sum of the magnitudes of r over the devices of any
+	// node, now or later, as long as nothing is Set. It is below 2^53.
+	bound [resources]float64
+}
+
+// identity is what an account knows of a device besides its amounts.
+type identity struct {
+	uuid, name, pcieRoot string
+	minor, numaNode      int32
+	kind                 kind
+	health               device.Health
+}
+
+// mostAmount is the limit of what is exact in a float64.
+const mostAmount = 1 << 53
+
+// Len returns the number of nodes.
+func (a *Account) Len() int {
+	if a == nil {
+		panic(panicAccount)
+	}
+	return max(len(a.offsets)-1, 0)
+}
+
+// Devices returns the number of devices of all nodes.
+func (a *Account) Devices() int {
+	if a == nil {
+		panic(panicAccount)
+	}
+	return len(a.devices)
+}
+
+// Rows returns where the devices of a node stand in lists of all devices, such as
+// that of [Bound.ScoreDevices]: from from to to-1, in their order.
+func (a *Account) Rows(node int) (from, to int) {
+	if uint(node) >= uint(a.Len()) {
+		panic(panicNodeRange)
+	}
+	return int(a.offsets[node]), int(a.offsets[node+1])
+}
+
+// Set makes devices those of a node, in their order. node may be Len, which appends
+// a node. Where the number of devices changes, devices of the nodes after it move,
+// which takes time in proportion.
+//
+// The error says which device is wrong, and nothing is changed: an unknown kind, a
+// minor that an earlier device of the kind has, an amount of a resource that
+// devices of the kind don't have ([ErrInvalidCombination]), amounts whose
+// magnitudes come to 2^53 or more over the node ([ErrNotRepresentable]). It
+// allocates only what a larger account takes.
+func (a *Account) Set(node int, devices []State) error {
+	if uint(node) > uint(a.Len()) {
+		panic(panicNodeRange)
+	}
+	sums, err := checkStates(devices)
+	if err != nil {
+		return fmt.Errorf("share: node %d: %w", node, err)
+	}
+	if a.total.Cols() == 0 {
+		a.total.Reset(vector.Schema{}, 0, resources)
+		a.free.Reset(vector.Schema{}, 0, resources)
+		a.offsets = append(a.offsets[:0], 0)
+	}
+	if node == a.Len() {
+		a.offsets = append(a.offsets, int32(len(a.devices)))
+	}
+	from, to := a.Rows(node)
+	a.move(node, to, len(devices)-(to-from))
+	for i := range devices {
+		a.write(from+i, &devices[i])
+	}
+	for r := range sums {
+		a.bound[r] = max(a.bound[r], float64(sums[r]))
+	}
+	return nil
+}
+
+// checkStates checks the devices of a node, and returns the sums of the magnitudes
+// of their amounts.
+func checkStates(devices []State) (sums [resources]int64, err error) {
+	for i := range devices {
+		d := &devices[i]
+		k, fault := kindNamed(d.Kind)
+		if fault != nil {
+			return sums, fault
+		}
+		for _, amounts := range [...][resources]int64{d.Total, d.Free} {
+			if r, ok := foreign(amounts, k); ok {
+				return sums, fmt.Errorf("%s %d: %v: %s: must be 0 of this kind: %w", d.Kind, d.Minor, r, r.text(amounts[r]), ErrInvalidCombination)
+			}
+		}
+		from, to := k.columns()
+		for r := from; r < to; r++ {
+			total, free := d.Total[r], d.Free[r]
+			if !isExact(total) || !isExact(free) {
+				return sums, fmt.Errorf("%s %d: %v: total %d, free %d: must be below 2^53: %w", d.Kind, d.Minor, r, total, free, ErrNotRepresentable)
+			}
+			sums[r] += max(total, -total, free, -free)
+			if !isExact(sums[r]) {
+				return sums, fmt.Errorf("%v: the sum over the devices must be below 2^53: %w", r, ErrNotRepresentable)
+			}
+		}
+	}
+	if d := twin(devices); d != nil {
+		return sums, fmt.Errorf("two devices of kind %s with minor %d: minors must be distinct", d.Kind, d.Minor)
+	}
+	return sums, nil
+}
+
+// isExact reports whether an amount is exact in a float64.
+func isExact(x int64) bool { return -mostAmount < x && x < mostAmount }
+
+// twin returns a device whose kind and minor an earlier one has, nil if there is
+// none.
+func twin(devices []State) *State {
+	const few = 32 // as many are compared in less time than a map takes
+	if len(devices) > few {
+		return twinOfMany(devices)
+	}
+	for i := range devices {
+		for k := range i {
+			if devices[i].Minor == devices[k].Minor && devices[i].Kind == devices[k].Kind {
+				return &devices[i]
+			}
+		}
+	}
+	return nil
+}
+
+func twinOfMany(devices []State) *State {
+	type key struct {
+		kind  string
+		minor int32
+	}
+	seen := make(map[key]bool, len(devices))
+	for i := range devices {
+		k := key{devices[i].Kind, devices[i].Minor}
+		if seen[k] {
+			return &devices[i]
+		}
+		seen[k] = true
+	}
+	return nil
+}
+
+// move makes room for more rows at a row, where the devices of a node end, or takes
+// some away that are before it.
+func (a *Account) move(node, row, more int) {
+	if more == 0 {
+		return
+	}
+	rows := len(a.devices)
+	if more > 0 {
+		a.total.Resize(rows + more)
+		a.free.Resize(rows + more)
+		a.devices = slices.Grow(a.devices, more)[:rows+more]
+		for i := rows - 1; i >= row; i-- {
+			a.copyRow(i+more, i)
+		}
+	} else {
+		for i := row; i < rows; i++ {
+			a.copyRow(i+more, i)
+		}
+		a.total.Resize(rows + more)
+		a.free.Resize(rows + more)
+		clear(a.devices[rows+more:])
+		a.devices = a.devices[:rows+more]
+	}
+	for k := node + 1; k < len(a.offsets); k++ {
+		a.offsets[k] += int32(more)
+	}
+	words := (rows + more + 63) / 64
+	for k := range a.usable {
+		for len(a.usable[k]) < words {
+			a.usable[k] = append(a.usable[k], 0)
+		}
+		a.usable[k] = a.usable[k][:words]
+	}
+	for i := row + min(more, 0); i < rows+more; i++ {
+		a.mark(i)
+	}
+}
+
+// copyRow makes a row one that there is.
+func (a *Account) copyRow(to, from int) {
+	var buf [resources]float64
+	a.total.SetRow(to, a.total.Row(buf[:0], from))
+	a.free.SetRow(to, a.free.Row(buf[:0], from))
+	a.devices[to] = a.devices[from]
+}
+
+// write makes a row a device.
+func (a *Account) write(row int, d *State) {
+	k, _ := kindNamed(d.Kind)
+	a.devices[row] = identity{
+		uuid: d.UUID, name: d.Name, pcieRoot: d.PCIeRoot,
+		minor: d.Minor, numaNode: max(d.NUMANode, -1), kind: k, health: d.Health,
+	}
+	var buf [resources]float64
+	a.total.SetRow(row, vectorOf(&buf, d.Total))
+	a.free.SetRow(row, vectorOf(&buf, d.Free))
+	a.mark(row)
+}
+
+// vectorOf writes amounts to buf.
+func vectorOf(buf *[resources]float64, amounts [resources]int64) vector.ResourceVector {
+	for r, x := range amounts {
+		buf[r] = float64(x)
+	}
+	return buf[:]
+}
+
+// mark notes whether something of a device can be given away.
+func (a *Account) mark(row int) {
+	d, bit := &a.devices[row], uint64(1)<<(row%64)
+	for k := range a.usable {
+		a.usable[k][row/64] &^= bit
+	}
+	if d.health != device.Unhealthy && hasSome(&a.total, row) && hasSome(&a.free, row) {
+		a.usable[d.kind][row/64] |= bit
+	}
+}
+
+// hasSome reports whether a row has an amount other than 0.
+func hasSome(m *vector.Matrix, row int) bool {
+	for r := range resources {
+		if m.At(row, r) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Delete takes a node away. The last node takes its number, as in [vector.Table],
+// unless it was the last itself.
+func (a *Account) Delete(node int) {
+	from, to := a.Rows(node)
+	last := a.Len() - 1
+	if node != last {
+		var buf [typicalDevices]State
+		if err := a.Set(node, a.States(buf[:0], last)); err != nil {
+			panic(err) // what was Set before
+		}
+		from, to = a.Rows(last)
+	}
+	a.move(last, to, from-to)
+	a.offsets = a.offsets[:last+1]
+}
+
+// typicalDevices is how many devices a node has without memory being allocated.
+const typicalDevices = 32
+
+// States appends the devices of a node to dst and returns it. They are copies.
+func (a *Account) States(dst []State, node int) []State {
+	from, to := a.Rows(node)
+	dst = slices.Grow(dst, to-from)
+	for row := from; row < to; row++ {
+		d := &a.devices[row]
+		dst = append(dst, State{
+			Kind: kindNames[d.kind], Minor: d.minor, UUID: d.uuid, Name: d.name,
+			NUMANode: d.numaNode, PCIeRoot: d.pcieRoot, Health: d.health,
+		})
+	}
+	states := dst[len(dst)-(to-from):]
+	for r := range resources {
+		total, free := a.total.Column(r)[from:to], a.free.Column(r)[from:to]
+		for i := range states {
+			states[i].Total[r], states[i].Free[r] = int64(total[i]), int64(free[i])
+		}
+	}
+	return dst
+}
+
+// Without sets dst to the nodes that have no device of a kind to give away one by
+// one. There the allocatable amounts decide alone whether a pod fits, and there is
+// nothing to allocate. dst is resized. It panics on an unknown kind.
+func (a *Account) Without(dst *vector.Mask, kind string) {
+	nodes := a.Len()
+	if dst == nil {
+		panic(panicMask)
+	}
+	k, fault := kindNamed(kind)
+	if fault != nil {
+		panic(panicKind)
+	}
+	dst.Resize(nodes)
+	dst.SetAll()
+	for node := range nodes {
+		for row := a.offsets[node]; row < a.offsets[node+1]; row++ {
+			if a.devices[row].kind == k {
+				dst.Clear(node)
+				break
+			}
+		}
+	}
+}
+
+// CopyFrom makes a a copy of src, reusing its memory. Copying again from the same
+// source copies only the amounts that changed in between. A copy is for readers
+// while src goes on, and for trials: what could be allocated if a pod were gone.
+func (a *Account) CopyFrom(src *Account) {
+	if a == nil || src == nil {
+		panic(panicAccount)
+	}
+	if a == src {
+		return
+	}
+	a.total.CopyFrom(&src.total)
+	a.free.CopyFrom(&src.free)
+	a.offsets = append(a.offsets[:0], src.offsets...)
+	a.devices = append(a.devices[:0], src.devices...)
+	for k := range a.usable {
+		a.usable[k] = append(a.usable[k][:0], src.usable[k]...)
+	}
+	a.bound = src.bound
+}
+
+// Allocation is what a pod gets of one kind of devices on a node. The zero value is
+// nothing. It shares nothing with the account, and can be kept as long as the pod
+// runs.
+type Allocation struct {
+	Kind    string
+	Devices []Allocated // by minor, each once
+}
+
+// Allocated is what a pod gets of one device.
+type Allocated struct {
+	Minor      int32  // what [Account.Commit] and [Account.Release] find the device by
+	UUID, Name string // of the device; empty: unknown
+	Amounts    Request
+}
+
+// Minors returns the minors of the devices, ascending.
+func (a Allocation) Minors() []int32 {
+	minors := make([]int32, len(a.Devices))
+	for i := range a.Devices {
+		minors[i] = a.Devices[i].Minor
+	}
+	return minors
+}
+
+// Commit takes allocations, such as both of [Bound.AllocateJoint], from what is free
+// on a node: all of them or, with an error, none. It is the counterpart of
+// [Account.Release].
+//
+// If a device is gone, or has too little free after the allocations before, it is
+// a *[NotEnoughError] for the first allocation that this is so of. Health doesn't
+// matter: what a pod has it keeps. A negative amount is an error that wraps
+// [ErrInvalidUnit], and an unknown kind is an error too, before anything else. It
+// allocates nothing but errors on nodes of up to 32 devices.
+func (a *Account) Commit(node int, allocations ...Allocation) error {
+	from, _ := a.Rows(node)
+	if err := checkAllocations(allocations); err != nil {
+		return err
+	}
+	var buf [typicalDevices]State
+	devices := a.States(buf[:0], node)
+	for i := range allocations {
+		if err := allocations[i].take(devices); err != nil {
+			return err
+		}
+	}
+	a.writeFree(from, devices, allocations)
+	return nil
+}
+
+// Release gives allocations back to what is free on a node, as [Account.Commit] took
+// them: all of them or, with an error, none. If a device is gone, it is a
+// *[field.Error]. If more would be free than there is, which happens when a pod is
+// released twice, or an amount is negative, the error wraps [ErrInvalidUnit].
+func (a *Account) Release(node int, allocations ...Allocation) error {
+	from, _ := a.Rows(node)
+	if err := checkAllocations(allocations); err != nil {
+		return err
+	}
+	var buf [typicalDevices]State
+	devices := a.States(buf[:0], node)
+	for i := range allocations {
+		if err := allocations[i].giveBack(devices); err != nil {
+			return err
+		}
+	}
+	a.writeFree(from, devices, allocations)
+	return nil
+}
+
+// writeFree writes what is free of the devices of a node that allocations name,
+// which stand from a row on.
+func (a *Account) writeFree(from int, devices []State, allocations []Allocation) {
+	for i := range allocations {
+		for k := range allocations[i].Devices {
+			if at := allocations[i].find(devices, k); at >= 0 {
+				var buf [resources]float64
+				a.free.SetRow(from+at, vectorOf(&buf, devices[at].Free))
+				a.mark(from + at)
+			}
+		}
+	}
+}
+
+// checkAllocations looks for kinds and amounts that no allocation has.
+func checkAllocations(allocations []Allocation) error {
+	for i := range allocations {
+		a := &allocations[i]
+		if len(a.Devices) == 0 {
+			continue
+		}
+		if _, fault := kindNamed(a.Kind); fault != nil {
+			return fmt.Errorf("share: %w", fault)
+		}
+		for k := range a.Devices {
+			for r, x := range a.Devices[k].Amounts {
+				if x < 0 {
+					return fmt.Errorf("%w: %s %d: %v: %d: must be 0 %s or more", ErrInvalidUnit, a.Kind, a.Devices[k].Minor, Resource(r), x, Resource(r).unit())
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// find returns the index of a device of the allocation among those of a node, -1 if
+// it is gone.
+func (a *Allocation) find(devices []State, k int) int {
+	for i := range devices {
+		if devices[i].Minor == a.Devices[k].Minor && devices[i].Kind == a.Kind {
+			return i
+		}
+	}
+	return -1
+}
+
+// take takes the allocation from what is free of devices.
+func (a *Allocation) take(devices []State) error {
+	var reasons []Reason
+	got := 0
+	for k := range a.Devices {
+		want := &a.Devices[k].Amounts
+		at := a.find(devices, k)
+		if at < 0 {
+			reasons = countReasons(reasons, []Reason{{Cause: CauseAbsent, Devices: 1}})
+			continue
+		}
+		if short := insufficient(want, &devices[at].Free); len(short) > 0 {
+			reasons = countReasons(reasons, short)
+			continue
+		}
+		got++
+		for r, x := range want {
+			devices[at].Free[r] -= x
+		}
+	}
+	if got < len(a.Devices) {
+		return &NotEnoughError{Kind: a.Kind, Want: int64(len(a.Devices)), Got: int64(got), Reasons: reasons}
+	}
+	return nil
+}
+
+// giveBack gives the allocation back to what is free of devices.
+func (a *Allocation) giveBack(devices []State) error {
+	for k := range a.Devices {
+		amounts := &a.Devices[k].Amounts
+		at := a.find(devices, k)
+		if at < 0 {
+			return fmt.Errorf("share: %w", field.NotFound(field.NewPath("devices"), fmt.Sprintf("%s %d", a.Kind, a.Devices[k].Minor)))
+		}
+		d := &devices[at]
+		for i, x := range amounts {
+			if r := Resource(i); x > 0 && x > d.Total[r]-d.Free[r] { // both below 2^53
+				return fmt.Errorf("%w: %s %d: %v: %s given back to %s free: must come to at most the total of %s", ErrInvalidUnit, a.Kind, d.Minor, r,
+					r.text(x), r.text(d.Free[r]), r.text(d.Total[r]))
+			}
+		}
+		for r, x := range amounts {
+			d.Free[r] += x
+		}
+	}
+	return nil
+}

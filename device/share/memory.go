@@ -1,0 +1,105 @@
+package share
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// RatioToBytes returns how many bytes are so many percent of a device's total
+// memory: floor(ratio*total/100), exact. An error wraps [ErrNoTotal] for a total
+// of 0, which stands for unknown, or less. It wraps [ErrInvalidUnit] for a negative
+// ratio, and [ErrNotRepresentable] for a result of 2^63 or more.
+func RatioToBytes(ratio, total int64) (int64, error) {
+	if err := checkConversion(GPUMemoryRatio, ratio, total); err != nil {
+		return 0, err
+	}
+	bytes, ok := mulDiv(ratio, total, 100)
+	if !ok {
+		return 0, tooLargeError(GPUMemoryRatio, ratio, total)
+	}
+	return bytes, nil
+}
+
+// BytesToRatio returns how many percent of a device's total memory so many bytes
+// are: floor(bytes*100/total), exact. Errors are those of [RatioToBytes].
+func BytesToRatio(bytes, total int64) (int64, error) {
+	if err := checkConversion(GPUMemory, bytes, total); err != nil {
+		return 0, err
+	}
+	ratio, ok := mulDiv(bytes, 100, total)
+	if !ok {
+		return 0, tooLargeError(GPUMemory, bytes, total)
+	}
+	return ratio, nil
+}
+
+// KoordinatorRatio is [BytesToRatio] as Koordinator computes it, in float64:
+// int64(float64(bytes)/float64(total)*100). That may be one less than the exact
+// percentage: 29 GiB of 100 GiB are 28.
+func KoordinatorRatio(bytes, total int64) (int64, error) {
+	if _, err := BytesToRatio(bytes, total); err != nil {
+		return 0, err
+	}
+	ratio := float64(bytes) / float64(total) * 100
+	if ratio >= 1<<63 {
+		return 0, tooLargeError(GPUMemory, bytes, total)
+	}
+	return int64(ratio), nil
+}
+
+// FillRequest completes a request for memory of a device with this total: a ratio
+// without bytes by [RatioToBytes], bytes without a ratio by [BytesToRatio]. Both
+// stay as they are where both are given, even if they disagree, and a request for
+// neither stays without.
+//
+// Errors are those of the conversions. Where memory is requested, the total must be
+// known even if nothing is converted.
+func FillRequest(req Request, total Total) (Request, error) {
+	ratio, bytes := req[GPUMemoryRatio], req[GPUMemory]
+	var err error
+	switch {
+	case ratio == 0 && bytes == 0:
+	case bytes == 0:
+		req[GPUMemory], err = RatioToBytes(ratio, total[GPUMemory])
+	case ratio == 0:
+		req[GPUMemoryRatio], err = BytesToRatio(bytes, total[GPUMemory])
+	default:
+		if err = checkConversion(GPUMemoryRatio, ratio, total[GPUMemory]); err == nil {
+			err = checkConversion(GPUMemory, bytes, total[GPUMemory])
+		}
+	}
+	if err != nil {
+		return Request{}, err
+	}
+	return req, nil
+}
+
+// checkConversion checks an amount, and the memory that it is converted with.
+func checkConversion(r Resource, amount, total int64) error {
+	switch {
+	case amount < 0:
+		return unitError(r.Name(), amount, "must be 0 "+r.unit()+" or more")
+	case total <= 0:
+		return fmt.Errorf("%w: %v: %d, of a device with %d bytes: must have 1 byte or more", ErrNoTotal, r, amount, total)
+	}
+	return nil
+}
+
+func tooLargeError(r Resource, amount, total int64) error {
+	return fmt.Errorf("share: %v: %d converted with a total of %d bytes: must come to less than 2^63: %w", r, amount, total, ErrNotRepresentable)
+}
+
+// mulDiv returns floor(x*y/z) for x, y >= 0 and z > 0, or MaxInt64 and false when
+// that is more.
+func mulDiv(x, y, z int64) (q int64, ok bool) {
+	high, low := bits.Mul64(uint64(x), uint64(y))
+	if high >= uint64(z) {
+		return math.MaxInt64, false
+	}
+	quotient, _ := bits.Div64(high, low, uint64(z))
+	if quotient > math.MaxInt64 {
+		return math.MaxInt64, false
+	}
+	return int64(quotient), true
+}
