@@ -22,14 +22,16 @@ func (l *Ledger) limit() {
 		cluster[dim] = l.source.total(dim)
 	}
 	l.limitLevel(l.topLevel(), cluster)
+	for _, q := range l.topDown {
+		l.limitLevel(q.children, q.entitled.real)
+	}
 	for _, q := range l.ordered {
 		q.over = nil
 		q.markAll()
 	}
 }
 
-// limitLevel makes the limits of the queues that share a total, and of those
-// below them.
+// limitLevel makes the limits of the queues that share a total.
 func (l *Ledger) limitLevel(siblings []*queue, total []int64) {
 	guaranteed := make([]int64, len(total))
 	for _, q := range siblings {
@@ -50,9 +52,6 @@ func (l *Ledger) limitLevel(siblings []*queue, total []int64) {
 			q.cells[dim].limit = limit
 			q.entitled.real[dim] = real
 			q.entitled.deserved[dim] = max(min(amountAt(q.spec.Deserved, dim), real), guarantee)
-		}
-		if len(q.children) > 0 {
-			l.limitLevel(q.children, q.entitled.real)
 		}
 	}
 }
@@ -170,32 +169,25 @@ func (j *job) recount() {
 	}
 }
 
-// countWaiting calls add with everything that tasks ask for that are pending by
-// the views, queue by queue upwards. Of alternatives the first counts that the task's
+// countWaiting calls add with everything that tasks ask for that are pending by the
+// views, in the queue that they are in. Of alternatives the first counts that the task's
 // job holds for it, or else the first.
 func (l *Ledger) countWaiting(add func(q *queue, dim int32, amount int64)) {
 	for _, w := range l.waiting {
-		l.countTask(w, add)
+		if q := l.queues[w.queue]; q != nil {
+			l.countTask(q, w, add)
+		}
 	}
 }
 
-func (l *Ledger) countTask(w *waitingTask, add func(q *queue, dim int32, amount int64)) {
-	leaf := l.queues[w.queue]
-	j := l.jobs[w.job]
-	if j != nil && j.queue != leaf {
-		j = nil
-	}
-	up := func(dim int32, amount int64) {
-		for q := leaf; q != nil && amount > 0; q = q.parent {
-			add(q, dim, amount)
-		}
-	}
-	up(dimCPU, w.cpu)
-	up(dimMemory, w.mem)
+func (l *Ledger) countTask(q *queue, w *waitingTask, add func(q *queue, dim int32, amount int64)) {
+	j := l.jobs[w.job].in(q)
+	add(q, dimCPU, w.cpu)
+	add(q, dimMemory, w.mem)
 	var taken uint64
 	for i := range w.items {
 		ti := &w.items[i]
-		up(j.heldFirst(ti, &taken), ti.milli)
+		add(q, j.heldFirst(ti, &taken), ti.milli)
 	}
 }
 

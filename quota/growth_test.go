@@ -2,22 +2,49 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // TestGrowth: what is read, and what is changed at once, costs no more than its size.
+// The inputs are long, deep or wide: what a user can write, and what comes of it.
 func TestGrowth(t *testing.T) {
 	for name, c := range map[string]struct {
 		n       int
 		prepare func(t *testing.T, n int) func()
 	}{
-		"restore jobs and tasks":             {500, restoreRecords},
+		"a job of many tasks":                {1000, largeJob},
+		"restore many jobs":                  {500, restoreRecords},
 		"restore a chain with jobs below":    {500, restoreChain},
-		"commit, roll back, resize, release": {1000, largeJob},
-		"leave out a deep tree":              {500, deepTree},
+		"restore a job of many items":        {1000, restoreItems},
+		"restore many alternatives":          {1000, restoreAlternatives},
+		"restore an orphan below each other": {500, restoreOrphans},
+		"read snapshots that are no ledger":  {1000, restoreFaults},
+		"reconcile a chain with jobs below":  {300, reconcileChain},
+		"reconcile jobs that are gone":       {300, reconcileGone},
+		"reconcile a job of many keys":       {300, reconcileKeys},
+		"reconcile tasks that wait":          {300, reconcileWaiting},
+		"replace a chain of queues":          {500, replaceChain},
+		"replace queues side by side":        {500, replaceStar},
+		"validate a cycle":                   {500, validateCycle},
+		"build a queue of bad names":         {500, buildBadNames},
+		"build a queue of good names":        {500, buildGoodNames},
+		"build a queue of unknown resources": {500, buildResources},
+		"build a queue of unreadable text":   {1000, buildUnreadable},
+		"parse alternatives":                 {1000, parseLong},
+		"a pod of many containers":           {100, resolveContainers},
+		"a pod of many resources":            {200, resolveResources},
+		"a job of many names":                {500, resolveNames},
+		"a job of many names, deep down":     {300, resolveDeep},
+		"a task of many claims":              {500, resolveClaims},
+		"many cards on many nodes":           {300, discover},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, c.n, func(n int) func() { return c.prepare(t, n) })
@@ -25,62 +52,45 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// restoreRecords takes a snapshot of many reserved jobs, with a task each, and restores it.
-func restoreRecords(t *testing.T, n int) func() {
-	w := gpus(t, Config{}, "q", "A:inf")
-	for i := range n {
-		id := fmt.Sprint(i)
-		w.reserve(id, "q", "A:2")
-		w.commit(id, id, "q", "A:1")
+// must returns a value, and panics with the error of what can't fail.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
 	}
-	return func() { w.again() }
+	return v
 }
 
-// restoreChain restores queues below queues, with all jobs at the end.
-func restoreChain(t *testing.T, n int) func() {
-	w := gpus(t, Config{}, "q", "A:inf")
-	var text strings.Builder
-	text.WriteString(`"queues":[{"name":"q0","state":"open"}`)
-	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&text, `,{"name":"q%d","parent":"q%d","state":"closed","complete":true}`, i, i-1)
-	}
-	text.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
-	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
-	}
-	text.WriteString("]")
-	data := snapshotWith(t, text.String())
-	return func() {
-		if _, err := Restore(w.cfg, w.m, nil, data); err != nil {
-			t.Error(err)
+// numbered joins n texts.
+func numbered(n int, format, separator string) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteString(separator)
 		}
+		fmt.Fprintf(&b, format, i)
 	}
+	return b.String()
 }
 
-// deepTree leaves out queues below queues, with a job in each of those at the end, and
-// takes them back.
-func deepTree(t *testing.T, n int) func() {
-	w := newWorld(t, Config{}, "q0", "A:inf")
-	all := []Queue{q(w.m, "q0", "A:inf")}
-	for i := range n {
-		all = append(all, q(w.m, fmt.Sprintf("q%d < q%d", i+1, i), "A:inf"))
+// names returns n names.
+func names(n int, format string) []string { return strings.Split(numbered(n, format, "\n"), "\n") }
+
+// chainOf returns n queues, each below the one before it, q0 at the top.
+func chainOf(n int) []Queue {
+	queues := []Queue{{Name: "q0"}}
+	for i := 1; i < n; i++ {
+		queues = append(queues, Queue{Name: fmt.Sprint("q", i), Parent: fmt.Sprint("q", i-1)})
 	}
-	for i := range n {
-		all = append(all, q(w.m, fmt.Sprintf("leaf%d < q%d", i, n), "A:inf"))
+	return queues
+}
+
+// withRoom gives a queue room for everything.
+func withRoom(m *vectormap.ResourceVectorMap, q Queue) Queue {
+	q.Capability = m.NewVector()
+	for i := range q.Capability {
+		q.Capability[i] = inf
 	}
-	set := func(queues []Queue, orphans int) {
-		if got, _, err := w.SetQueues(queues, nil); err != nil || len(got) != orphans {
-			t.Errorf("%d orphans, want %d, error %v", len(got), orphans, err)
-		}
-	}
-	set(all, 0)
-	for i := range n {
-		w.want(w.reserve(fmt.Sprint(i), fmt.Sprint("leaf", i), "A:1"), "yes")
-	}
-	return func() {
-		set(all[:1], n)
-		set(all, 0)
-	}
+	return q
 }
 
 // largeJob does to one job with many tasks what can be done to it.
@@ -102,4 +112,454 @@ func largeJob(t *testing.T, n int) func() {
 			t.Errorf("%d tasks are left", len(w.tasks))
 		}
 	}
+}
+
+// restoreRecords takes a snapshot of many reserved jobs, with a task each, and restores it.
+func restoreRecords(t *testing.T, n int) func() {
+	w := gpus(t, Config{}, "q", "A:inf")
+	for i := range n {
+		id := fmt.Sprint(i)
+		w.reserve(id, "q", "A:2")
+		w.commit(id, id, "q", "A:1")
+	}
+	return func() { w.again() }
+}
+
+// restores returns the work of restoring a snapshot, with no other fault than the
+// given one.
+func restores(t *testing.T, cfg Config, m *vectormap.ResourceVectorMap, fields, fault string) func() {
+	data := snapshotWith(t, fields)
+	if cfg.Mix == AnyMix {
+		data = []byte(strings.Replace(string(data), `"mix":"same-card"`, `"mix":"any-mix"`, 1))
+	}
+	return func() {
+		l, err := Restore(cfg, m, nil, data)
+		switch {
+		case fault != "" && (err == nil || !strings.Contains(err.Error(), fault)), fault == "" && err != nil:
+			t.Errorf("%.200v", err)
+		case err == nil:
+			l.Snapshot()
+		}
+	}
+}
+
+// restoreChain restores orphans below orphans, with all jobs at the end.
+func restoreChain(t *testing.T, n int) func() {
+	var text strings.Builder
+	text.WriteString(`"queues":[{"name":"q0","state":"open"}`)
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&text, `,{"name":"q%d","parent":"q%d","state":"closed"}`, i, i-1)
+	}
+	text.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
+	}
+	text.WriteString("]")
+	return restores(t, Config{}, must(NewMap(nil)), text.String(), "")
+}
+
+// restoreOrphans restores orphans below one another, with a job each.
+func restoreOrphans(t *testing.T, n int) func() {
+	var text strings.Builder
+	text.WriteString(`"queues":[{"name":"q0","state":"open"}`)
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&text, `,{"name":"q%d","parent":"q%d","state":"closed","orphan":true,"complete":true}`, i, i-1)
+	}
+	text.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, i)
+	}
+	text.WriteString("]")
+	return restores(t, Config{}, must(NewMap(nil)), text.String(), "")
+}
+
+// restoreItems restores a job with more items than any job has.
+func restoreItems(t *testing.T, n int) func() {
+	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[` +
+		numbered(n, `{"key":"A|B","unit":1%d}`, ",") + "]}]"
+	return restores(t, anyMix, must(NewMap([]string{"A", "B"})), text, "")
+}
+
+// restoreAlternatives restores an item that may be on any of many cards, and is on all.
+func restoreAlternatives(t *testing.T, n int) func() {
+	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[{"key":"` +
+		numbered(n, "c%d", "|") + `","unit":1,"min":` + fmt.Sprint(n) + `,"holds":{` + numbered(n, `"c%d":1`, ",") + `}}]}]`
+	return restores(t, anyMix, must(NewMap(names(n, "c%d"))), text, "")
+}
+
+// restoreFaults restores what is nothing but long.
+func restoreFaults(t *testing.T, n int) func() {
+	m := must(NewMap(names(n, "c%d")))
+	var all []func()
+	for field, fault := range map[string]string{
+		`"known":[` + numbered(n, `{"card":"c%d"}`, ",") + `,{"card":"c0"}]`:                              "twice",
+		`"queues":[` + numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",") + `]`:              "cycle",
+		`"queues":[` + strings.Repeat(`{"name":"q","state":"open"},`, n) + `{"name":"q","state":"open"}]`: "twice",
+		`"queues":[` + numbered(n, `{"name":"q%d","parent":"p%[1]d","state":"open"}`, ",") + `]`:          "there is no queue",
+		`"queues":[{"name":"q","state":"open","denied":[` + numbered(n, `"card:c%d"`, ",") + `]}]`:        "",
+		`"queues":[{"name":"q","state":"open","capability":{` + numbered(n, `"card:c%d":1`, ",") + `}}]`:  "",
+	} {
+		all = append(all, restores(t, Config{}, m, field, fault))
+	}
+	return func() {
+		for _, one := range all {
+			one()
+		}
+	}
+}
+
+// reconcileChain makes and releases the charges of many jobs below many queues.
+func reconcileChain(t *testing.T, n int) func() {
+	m := must(NewMap([]string{"A", "B"}))
+	queues := chainOf(n)
+	for i := range queues {
+		queues[i] = withRoom(m, queues[i])
+	}
+	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10"}), queues))
+	view := View{}
+	leaf := queues[n-1].Name
+	for i := range n {
+		id := fmt.Sprint(i)
+		view.Jobs = append(view.Jobs, ViewJob{
+			Job: Job{ID: id, Queue: leaf, Min: &Min{CPU: 1, Items: []Item{{Alternatives: []string{"A"}, Milli: 3000}}}}, Phase: PhaseInqueue,
+		})
+		view.Jobs[i].Tasks = []Task{{ID: id, Node: "n", Status: TaskRunning, Cards: []CardCount{{[]string{"A"}, 1}}}}
+	}
+	return func() {
+		must(l.Reconcile(view))
+		must(l.Reconcile(view))
+		for range l.Jobs("q1") {
+			break
+		}
+		if _, ok := l.Queue("q0"); !ok {
+			t.Error("the queue isn't there")
+		}
+		for range l.Samples() {
+			break
+		}
+		must(l.Reconcile(View{}))
+		if len(l.tasks) > 0 {
+			t.Errorf("%d tasks are left", len(l.tasks))
+		}
+	}
+}
+
+// reconcileGone takes the last jobs of many orphans.
+func reconcileGone(t *testing.T, n int) func() {
+	m := must(NewMap([]string{"A"}))
+	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10"}), nil))
+	queues, view := chainOf(n), View{}
+	for i := range queues {
+		queues[i] = withRoom(m, queues[i])
+	}
+	if _, _, err := l.SetQueues(queues, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: queues[i].Name, Node: "n", Status: TaskRunning})
+	}
+	must(l.Reconcile(view))
+	return func() {
+		if orphans, _, err := l.SetQueues(nil, nil); err != nil || len(orphans) != n {
+			t.Errorf("%d orphans, %v", len(orphans), err)
+		}
+		must(l.Reconcile(View{}))
+		if len(l.queues) > 0 {
+			t.Errorf("%d queues are left", len(l.queues))
+		}
+	}
+}
+
+// keys returns n lists of alternatives among ten cards, no two alike.
+func keys(n int) (lists [][]string) {
+	for i := range n {
+		cards := strings.Split("A B C D E F G H I J", " ")
+		for k, rest := len(cards), i; k > 1; k-- { // the i-th permutation
+			at := rest % k
+			rest /= k
+			cards[at], cards[k-1] = cards[k-1], cards[at]
+		}
+		lists = append(lists, cards)
+	}
+	return lists
+}
+
+// reconcileKeys makes and releases charges of a job whose tasks all list other cards.
+func reconcileKeys(t *testing.T, n int) func() {
+	m := must(NewMap(strings.Split("A B C D E F G H I J", " ")))
+	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []Queue{withRoom(m, Queue{Name: "q"})}))
+	view := View{Jobs: []ViewJob{{Job: Job{ID: "j", Queue: "q"}, Phase: PhaseRunning, MinUnknown: true}}}
+	for i, cards := range keys(n) {
+		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Status: TaskRunning, Cards: []CardCount{{cards, 1}}})
+	}
+	return func() {
+		must(l.Reconcile(view))
+		must(Restore(Config{}, m, l.source.catalogue, l.Snapshot()))
+		must(l.Reconcile(View{}))
+		if len(l.tasks) > 0 {
+			t.Errorf("%d tasks are left", len(l.tasks))
+		}
+	}
+}
+
+// reconcileWaiting has many pending tasks below many queues, and asks for them.
+func reconcileWaiting(t *testing.T, n int) func() {
+	m := must(NewMap([]string{"A"}))
+	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10"}), chainOf(n)))
+	view := View{}
+	for i := range n {
+		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: fmt.Sprint("q", n-1), Cards: []CardCount{{[]string{"A"}, 1}}})
+	}
+	return func() {
+		must(l.Reconcile(view))
+		s, _ := l.Queue("q0")
+		if got := s.Card("A").Request; got != 1000*int64(n) {
+			t.Errorf("%d are requested", got)
+		}
+		for s := range l.Samples() {
+			if s.Cards[0].Request != 1000*int64(n) {
+				t.Errorf("%s: %v", s.Queue, s.Cards)
+			}
+		}
+	}
+}
+
+// replaceChain puts a chain of queues upside down.
+func replaceChain(t *testing.T, n int) func() {
+	m := must(NewMap([]string{"A"}))
+	queues := chainOf(n)
+	l := must(New(Config{EnforceGuarantee: true}, m, nil, queues))
+	down := slices.Clone(queues)
+	for i := range down {
+		down[i].Parent = fmt.Sprint("q", i+1)
+	}
+	down[n-1].Parent = ""
+	return func() {
+		for _, tree := range [][]Queue{down, queues} {
+			if errs, _ := Validate(tree, m, nil); len(errs) > 0 {
+				t.Error(errs[0])
+			}
+			if _, _, err := l.SetQueues(tree, nil); err != nil {
+				t.Error(err)
+			}
+			if v := l.Check(); len(v) > 0 {
+				t.Error(v[0])
+			}
+		}
+	}
+}
+
+// replaceStar replaces queues below one by others.
+func replaceStar(t *testing.T, n int) func() {
+	m := must(NewMap([]string{"A"}))
+	trees := [2][]Queue{{{Name: "q"}}, {{Name: "q"}}}
+	for i := range n {
+		trees[0] = append(trees[0], Queue{Name: fmt.Sprint("a", i), Parent: "q"})
+		trees[1] = append(trees[1], Queue{Name: fmt.Sprint("b", i), Parent: "q"})
+	}
+	l := must(New(Config{}, m, nil, nil))
+	catalogue := cluster(map[string]string{"n": "A:10"})
+	return func() {
+		for _, tree := range trees {
+			if errs, _ := Validate(tree, m, catalogue); len(errs) > 0 {
+				t.Error(errs[0])
+			}
+			if _, _, err := l.SetQueues(tree, nil); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// validateCycle has a cycle of all queues, and then every queue many times.
+func validateCycle(t *testing.T, n int) func() {
+	m := must(NewMap([]string{"A"}))
+	cycle := chainOf(n)
+	cycle[0].Parent = cycle[n-1].Name
+	many := append(chainOf(n), chainOf(n)...)
+	for i := range n {
+		many = append(many, Queue{Name: fmt.Sprint("x", i), Parent: fmt.Sprint("y", i), Mentioned: []int{-1}})
+	}
+	return func() {
+		if errs, _ := Validate(cycle, m, nil); len(errs) != 1 {
+			t.Errorf("%d faults", len(errs))
+		}
+		errs, _ := Validate(many, m, nil)
+		if len(errs) != 3*n {
+			t.Errorf("%d faults", len(errs))
+		}
+		for _, err := range errs {
+			_ = err.Error()
+		}
+	}
+}
+
+// builds returns the work of building a queue.
+func builds(t *testing.T, cfg Config, cards []string, spec QueueSpec, faults int) func() {
+	m := must(NewMap(cards))
+	spec.Name = "q"
+	return func() {
+		_, found, err := cfg.BuildQueue(m, spec)
+		if err != nil || len(found) != faults {
+			t.Errorf("%d faults, want %d; %v", len(found), faults, err)
+		}
+		cfg.Cards([]QueueSpec{spec})
+	}
+}
+
+func buildBadNames(t *testing.T, n int) func() {
+	return builds(t, Config{}, names(n, "c%d"), QueueSpec{Annotations: quotaOf("{" + numbered(n, `"a%d|b":1,"x%[1]d":-1,"  ":1`, ",") + "}")}, 3*n)
+}
+
+func buildGoodNames(t *testing.T, n int) func() {
+	return builds(t, Config{}, names(n, "c%d"), QueueSpec{Annotations: quotaOf("{" + numbered(n, `"c%d":1`, ",") + "}")}, 0)
+}
+
+func buildResources(t *testing.T, n int) func() {
+	many := corev1.ResourceList{}
+	for _, name := range names(n, "example.com/r%d") {
+		many[corev1.ResourceName(name)] = resource.MustParse("1")
+	}
+	return builds(t, Config{}, nil, QueueSpec{Capability: many, Guarantee: many, Deserved: many}, n)
+}
+
+func buildUnreadable(t *testing.T, n int) func() {
+	return builds(t, Config{}, names(n, "c%d"), QueueSpec{Annotations: quotaOf("{" + numbered(n, `"c%d":1`, ",") + ",}")}, 1)
+}
+
+// parseLong reads long names and long lists of them.
+func parseLong(t *testing.T, n int) func() {
+	texts := []string{
+		numbered(n, "a%d", "|"), strings.Repeat("|", n), strings.Repeat("a|", n), strings.Repeat(strings.Repeat("x", n/64)+"|", 64),
+		`{"` + strings.Repeat("x", n) + `":` + strings.Repeat("9", n) + "}", "{" + numbered(n, `"a":%d`, ",") + "}",
+		"{" + numbered(n, `"a%d|b|a%[1]d":{"b":[[1]]}`, ",") + "}", `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + "}",
+	}
+	return func() {
+		for _, text := range texts {
+			ParseAlternatives(text)
+			for _, parser := range []Parser{ParserStrict, FailToZero} {
+				ParseQuota(text, parser)
+				ParseRequest(text, parser)
+			}
+		}
+	}
+}
+
+// resolves returns the work of resolving a task, and a job that consists of it.
+func resolves(t *testing.T, l *Ledger, task Task) func() {
+	task.ID, task.Job, task.Queue = "1", "j", "q"
+	return func() {
+		if _, _, err := l.ResolveTask(task); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{task}}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// resolveContainers has a pod with as many containers of all kinds.
+func resolveContainers(t *testing.T, n int) func() {
+	l := gpus(t, Config{}, "q", "A:inf").Ledger
+	pod, always := podOf("A", "gpu:1"), corev1.ContainerRestartPolicyAlways
+	for i := range n {
+		list := corev1.ResourceList{corev1.ResourceName(fmt.Sprint("example.com/r", i)): resource.MustParse("1")}
+		c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: list, Limits: list}}
+		sidecar := c
+		sidecar.RestartPolicy = &always
+		pod.Spec.Containers = append(pod.Spec.Containers, c)
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c, sidecar)
+	}
+	return resolves(t, l, Task{Pod: pod})
+}
+
+// resolveResources has a pod with many resources that carry cards.
+func resolveResources(t *testing.T, n int) func() {
+	nodes := map[string]string{"n": numbered(n, "c%d@r/c%[1]d:1", " ")}
+	m := must(NewMap(names(n, "c%d")))
+	l := must(New(Config{}, m, cluster(nodes), []Queue{{Name: "q"}}))
+	pod := podOf("A", "")
+	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{}
+	for i := range n {
+		pod.Spec.Containers[0].Resources.Limits[corev1.ResourceName(fmt.Sprint("r/c", i))] = resource.MustParse("1")
+	}
+	return resolves(t, l, Task{Pod: pod})
+}
+
+// resolveNames has a job whose annotation lists many cards.
+func resolveNames(t *testing.T, n int) func() {
+	m := must(NewMap(names(n, "c%d")))
+	var all []func()
+	for _, parser := range []Parser{ParserStrict, FailToZero} {
+		l := must(New(Config{Parser: parser}, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []Queue{{Name: "q"}}))
+		for _, text := range []string{
+			`{"` + numbered(n, "c%d", "|") + `":1}`, `{"` + numbered(n, "x%d", "|") + `":1}`, "{" + numbered(n, `"c%d":1`, ",") + "}", "{" + numbered(n, `"c%d|x":1`, ",") + "}",
+			`{"` + strings.Repeat("c1|", n) + `c0":1}`,
+		} {
+			all = append(all, func() {
+				if _, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(text)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	return func() {
+		for _, one := range all {
+			one()
+		}
+	}
+}
+
+// resolveDeep has a job whose annotation lists many cards that nobody has, below many
+// queues.
+func resolveDeep(t *testing.T, n int) func() {
+	tree := chainOf(n)
+	l := must(New(Config{}, must(NewMap(names(8, "c%d"))), nil, tree))
+	text := "{" + numbered(n, `"c1|x%d":1`, ",") + "}"
+	return func() {
+		if _, _, err := l.ResolveJob(Job{ID: "j", Queue: tree[n-1].Name, Annotations: asks(text)}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// resolveClaims has a task with many lists of cards.
+func resolveClaims(t *testing.T, n int) func() {
+	m := must(NewMap(names(2*n, "c%d")))
+	l := must(New(Config{}, m, cluster(map[string]string{"n": numbered(2*n, "c%d:1", " ")}), []Queue{withRoom(m, Queue{Name: "q"})}))
+	task := Task{Cards: []CardCount{}, ID: "1", Job: "j", Queue: "q", Node: "n", Status: TaskRunning}
+	for i := range n {
+		task.Cards = append(task.Cards, CardCount{[]string{fmt.Sprint("c", 2*i), fmt.Sprint("c", 2*i+1)}, 1})
+	}
+	resolve := resolves(t, l, task)
+	return func() {
+		resolve()
+		must(l.Reconcile(View{Tasks: []Task{task}}))
+		must(l.Reconcile(View{}))
+	}
+}
+
+// discover has as many cards as nodes, one on each.
+func discover(t *testing.T, n int) func() {
+	var inv device.Inventory
+	for i, card := range names(n, "c%d") {
+		inv.Nodes = append(inv.Nodes, device.Node{Name: fmt.Sprint("n", i), Cards: []device.Card{{Name: card, Resource: "nvidia.com/gpu", Count: 1}}})
+	}
+	return func() {
+		catalogue := inv.Catalogue()
+		m := must(NewMap(catalogue.Cards()))
+		l := must(New(Config{}, m, catalogue, nil))
+		if err := declareAll(l, n); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func declareAll(l *Ledger, n int) error {
+	var cards []DeclaredCard
+	for i := range n {
+		cards = append(cards, DeclaredCard{Name: fmt.Sprint("c", i)})
+	}
+	_, err := l.Declare(cards, nil)
+	return err
 }

@@ -77,8 +77,9 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 	if q == nil {
 		return nil
 	}
+	isBelow := q.below()
 	for _, j := range l.jobs {
-		if j.queue.below(q) {
+		if isBelow(j.queue) {
 			list = append(list, l.jobStatus(j))
 		}
 	}

@@ -21,6 +21,9 @@ type Ledger struct {
 
 	queues   map[string]*queue
 	ordered  []*queue // by name
+	topDown  []*queue // each behind its parent
+	levels   int      // how many queues are below one another at most
+	emptied  []*queue // that may be orphans without records by the end of a change
 	jobs     map[string]*job
 	tasks    map[string]*task
 	waiting  map[string]*waitingTask // pending by the views

@@ -43,7 +43,8 @@ type queue struct {
 	holders  int            // jobs with a hold, here and in the queues below
 	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
 	refused  *[reasons]uint64
-	_        [64]byte // keeps the next queue's first line one line
+	named    *cardSet // what the quota of it or of a queue above mentions; nil: everything
+	_        [56]byte // keeps the next queue's first line one line
 }
 
 // room is the most that can be had in one dimension, and the level that leaves

@@ -100,6 +100,9 @@ func (a *Answer) changed() bool { return a.OK && !a.Repeat }
 
 // unlock ends a change, tells what happened, and returns the number of the state.
 func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
+	if len(l.emptied) > 0 {
+		l.prune()
+	}
 	if changed {
 		l.seq++
 	}

@@ -156,6 +156,7 @@ type queueBuilder struct {
 	spec   *QueueSpec
 	read   map[string]bool // annotations whose faults were reported
 	faults []EntryError
+	noted  map[EntryError]bool // by fault
 	err    error
 }
 
@@ -241,8 +242,13 @@ func (b *queueBuilder) deny(faults []EntryError) map[int]string {
 	return denied
 }
 
+// fault notes a resource that doesn't count, once for all three lists.
 func (b *queueBuilder) fault(e EntryError) {
-	if !slices.Contains(b.faults, e) {
+	if b.noted == nil {
+		b.noted = map[EntryError]bool{}
+	}
+	if !b.noted[e] {
+		b.noted[e] = true
 		b.faults = append(b.faults, e)
 	}
 }

@@ -181,27 +181,46 @@ func (r *reconciler) records(do func(j *job)) {
 
 func (r *reconciler) run() {
 	l := r.l
-	var pinned []*queue // orphans stay while their last charges are replaced; once per job
-	r.records(func(j *job) {
-		if j.queue.orphan {
-			pinned = append(pinned, j.queue)
-			j.queue.jobs++
+	charge := func() {
+		r.giveBack()
+		for _, j := range r.jobs {
+			r.place(j)
 		}
-	})
-	r.giveBack()
-	for _, j := range r.jobs {
-		r.place(j)
+		r.giveUp()
 	}
-	r.giveUp()
-	for _, j := range r.jobs {
-		r.admit(j)
+	admit := func() {
+		for _, j := range r.jobs {
+			r.admit(j)
+		}
+	}
+	switch many := len(r.ids)*l.levels > 4*len(l.topDown); {
+	case many && r.chooses():
+		l.apart(charge)
+		admit()
+	case many:
+		l.apart(func() { charge(); admit() })
+	default:
+		charge()
+		admit()
 	}
 	r.wait()
 	r.mark()
-	for _, q := range pinned {
-		q.jobs--
-		l.prune(q)
+	l.prune()
+}
+
+// chooses reports whether a min may have to be held on one card or another, which
+// depends on the room for it.
+func (r *reconciler) chooses() bool {
+	for _, v := range r.jobs {
+		if v.min != nil && slices.ContainsFunc(v.min.items, func(it jobItem) bool { return it.alts.multi() }) {
+			return true
+		}
+		j := r.l.jobs[v.id]
+		if j != nil && slices.ContainsFunc(j.items, func(it *item) bool { return it.alts.multi() && !it.implicit }) {
+			return true
+		}
 	}
+	return false
 }
 
 // mark marks what has come to exceed a limit.
@@ -295,9 +314,8 @@ func (l *Ledger) moveJob(j *job, q *queue) {
 	j.queue, j.holding = q, false
 	j.recount()
 	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, allocated, held, uncovered, nil) })
-	old.jobs--
+	l.leave(old)
 	l.arrive(q)
-	l.prune(old)
 }
 
 // charges makes, corrects or confirms the charges of a job's allocated tasks. Those to
@@ -521,7 +539,7 @@ func (l *Ledger) fillAll(q *queue, own *job, p *plan) {
 	for i := range p.items {
 		it := &p.items[i]
 		var a Answer
-		if l.fill(&a, q, i, it, own, p) {
+		if it.alts.multi() && l.fill(&a, q, i, it, own, p) {
 			continue
 		}
 		it.held = it.min - it.covered

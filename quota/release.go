@@ -199,14 +199,19 @@ func (l *Ledger) settle(j *job) {
 	}
 }
 
-// drop removes the record of a job without charges and holds, and its queue if
-// that is an orphan and this was its last.
+// drop removes the record of a job without charges and holds.
 func (l *Ledger) drop(j *job) {
 	j.gone = true
 	delete(l.jobs, j.id)
-	q := j.queue
-	q.jobs--
-	l.prune(q)
+	l.leave(j.queue)
+}
+
+// leave counts a record that leaves a queue. An orphan goes with its last one, when the
+// change ends.
+func (l *Ledger) leave(q *queue) {
+	if q.jobs--; q.jobs == 0 && q.orphan {
+		l.emptied = append(l.emptied, q)
+	}
 }
 
 // ReleaseJob takes a job's reservation and all its charges away. known reports

@@ -186,12 +186,8 @@ func (b *jobBuilder) known(where string, names []string) *alternatives {
 func (l *Ledger) inQuota(name string, dim int) bool {
 	l.rlock()
 	defer l.mu.RUnlock()
-	for q := l.queues[name]; q != nil; q = q.parent {
-		if _, ok := q.spec.mentions(dim); ok {
-			return true
-		}
-	}
-	return false
+	q := l.queues[name]
+	return q != nil && (q.named == nil || q.named.has(int32(dim)))
 }
 
 // inQuotas lists the cards that the quota of the job's queue, or of one above it, has.

@@ -77,14 +77,22 @@ func (l *Ledger) samples() []QueueSample {
 // dimension; nothing for queues without.
 func (l *Ledger) waitingCards() map[*queue][]int64 {
 	waiting := map[*queue][]int64{}
-	l.countWaiting(func(q *queue, dim int32, amount int64) {
+	add := func(q *queue, dim int32, amount int64) {
 		sums := waiting[q]
 		if sums == nil {
 			sums = make([]int64, len(q.cells))
 			waiting[q] = sums
 		}
 		sums[dim] = addSaturated(sums[dim], amount)
-	})
+	}
+	l.countWaiting(add)
+	for _, q := range slices.Backward(l.topDown) {
+		if sums := waiting[q]; sums != nil && q.parent != nil {
+			for dim, amount := range sums {
+				add(q.parent, int32(dim), amount)
+			}
+		}
+	}
 	return waiting
 }
 

@@ -96,8 +96,9 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 		s.Elastic[dim] = float64(c.elastic)
 		s.Request[dim] = float64(c.allocated)
 	}
+	isBelow := q.below()
 	l.countWaiting(func(at *queue, dim int32, amount int64) {
-		if at == q {
+		if isBelow(at) {
 			s.Request[dim] += float64(amount)
 		}
 	})

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -227,31 +226,64 @@ func (l *Ledger) link() {
 			q.parent.children = append(q.parent.children, q)
 		}
 	}
-	for _, q := range l.ordered {
-		if q.parent == nil {
-			q.inherit(true, l.cfg.Missing)
-		}
+	l.order()
+	for _, q := range l.topDown {
+		q.inherit(l.cfg.Missing)
 	}
 	l.total()
 	l.limit()
 }
 
-// below reports whether q is other or below it, as far as parents are set.
-func (q *queue) below(other *queue) bool {
-	for ; q != nil; q = q.parent {
-		if q == other {
-			return true
+// order lists the queues from the top down, level by level.
+func (l *Ledger) order() {
+	l.topDown, l.levels = l.topLevel(), 0
+	for from, to := 0, len(l.topDown); from < to; from, to = to, len(l.topDown) {
+		l.levels++
+		for _, q := range l.topDown[from:to] {
+			l.topDown = append(l.topDown, q.children...)
 		}
 	}
-	return false
 }
 
-func (q *queue) inherit(open bool, missing Missing) {
+// inherit sets what follows from the queue above, which comes first, and from the
+// queues below.
+func (q *queue) inherit(missing Missing) {
 	q.leaf = !slices.ContainsFunc(q.children, func(child *queue) bool { return !child.orphan })
-	q.open = open && q.spec.State == Open
+	q.open = q.spec.State == Open && (q.parent == nil || q.parent.open)
 	q.empty = q.leaf && missing == MissingDenies && q.spec.mentionsNothing()
-	for _, child := range q.children {
-		child.inherit(q.open, missing)
+	above := noCards
+	if q.parent != nil {
+		above = q.parent.named
+	}
+	switch {
+	case above == nil, q.spec.Capability != nil && q.spec.Mentioned == nil:
+		q.named = nil
+	case q.spec.mentionsNothing():
+		q.named = above
+	default:
+		q.named = &cardSet{slices.Clone(above.bits)}
+		for _, dim := range q.spec.Mentioned {
+			q.named.add(int32(dim))
+		}
+	}
+}
+
+// below returns a test whether a queue is q or below it. However many queues it is asked
+// about, it goes from each to its parent once.
+func (q *queue) below() func(*queue) bool {
+	known := map[*queue]bool{q: true, nil: false}
+	return func(other *queue) bool {
+		var path []*queue
+		is, ok := known[other]
+		for !ok {
+			path = append(path, other)
+			other = other.parent
+			is, ok = known[other]
+		}
+		for _, other := range path {
+			known[other] = is
+		}
+		return is
 	}
 }
 
@@ -282,23 +314,51 @@ func (l *Ledger) total() {
 			}
 		})
 	}
-	for _, q := range l.topLevel() {
-		q.rollUp()
+	for _, q := range slices.Backward(l.topDown) {
+		if q.parent != nil {
+			q.parent.holders += q.holders
+			for dim := range q.cells {
+				q.parent.cells[dim].raise(&q.cells[dim], &cell{})
+			}
+		}
 	}
 }
 
-// rollUp adds what the queues below have to q.
-func (q *queue) rollUp() {
-	for _, child := range q.children {
-		child.rollUp()
-		q.holders += child.holders
-		for dim := range q.cells {
-			sum, c := &q.cells[dim], &child.cells[dim]
-			sum.allocated += c.allocated
-			sum.held += c.held
-			sum.elastic += c.elastic
-		}
+// apart takes the tree apart while do changes amounts, each of which then counts in its
+// own queue only, and sums them up in the end. It is for so many changes that going up
+// with each of them is more work. do must not ask for room.
+func (l *Ledger) apart(do func()) {
+	type before struct {
+		parent  *queue
+		holders int
+		cells   []cell
 	}
+	was := make([]before, len(l.topDown))
+	cells := make([]cell, 0, len(l.topDown)*l.m.Len())
+	for i, q := range l.topDown {
+		from := len(cells)
+		cells = append(cells, q.cells...)
+		was[i] = before{q.parent, q.holders, cells[from:]}
+		q.parent = nil
+	}
+	do()
+	for i, q := range slices.Backward(l.topDown) {
+		if q.parent = was[i].parent; q.parent != nil {
+			q.parent.holders += q.holders - was[i].holders
+			for dim := range q.cells {
+				q.parent.cells[dim].raise(&q.cells[dim], &was[i].cells[dim])
+			}
+		}
+		q.over = nil
+		q.markAll()
+	}
+}
+
+// raise adds what another cell has more than it had before.
+func (c *cell) raise(now, before *cell) {
+	c.allocated += now.allocated - before.allocated
+	c.held += now.held - before.held
+	c.elastic += now.elastic - before.elastic
 }
 
 // topLevel returns the queues without a parent.
@@ -403,36 +463,36 @@ func wantAmount(m *vectormap.ResourceVectorMap, dim int, unlimited string) strin
 	return unit
 }
 
-// prune removes an orphan without records of its own. What is below it comes below
-// the queue above it, where it counts already.
-func (l *Ledger) prune(q *queue) {
-	if !q.orphan || q.jobs > 0 {
+// prune removes the orphans among the emptied queues that have no records of their own.
+// What is below one comes below the nearest queue above it that stays, where it counts
+// already.
+func (l *Ledger) prune() {
+	found := false
+	for _, q := range l.emptied {
+		if q.orphan && q.jobs == 0 && !q.gone {
+			found, q.gone = true, true
+			delete(l.queues, q.spec.Name)
+		}
+	}
+	l.emptied = l.emptied[:0]
+	if !found {
 		return
 	}
-	q.gone = true
-	delete(l.queues, q.spec.Name)
-	l.ordered = without(l.ordered, q)
-	above := ""
-	if q.parent != nil {
-		above = q.parent.spec.Name
-		q.parent.children = without(q.parent.children, q)
+	isGone := func(q *queue) bool { return q.gone }
+	l.ordered = slices.DeleteFunc(l.ordered, isGone)
+	for _, q := range l.topDown {
+		if q.parent != nil && q.parent.gone { // it came before, and is below one that stays
+			q.parent, q.spec.Parent = q.parent.parent, q.parent.spec.Parent
+		}
+		q.children = q.children[:0]
 	}
-	for _, child := range q.children { // orphans, too
-		child.parent, child.spec.Parent = q.parent, above
+	l.topDown = slices.DeleteFunc(l.topDown, isGone)
+	for _, q := range l.ordered {
 		if q.parent != nil {
-			at, _ := slices.BinarySearchFunc(q.parent.children, child, compareNames)
-			q.parent.children = slices.Insert(q.parent.children, at, child)
+			q.parent.children = append(q.parent.children, q)
 		}
 	}
 }
-
-// without removes a queue from a list that is sorted by name.
-func without(list []*queue, q *queue) []*queue {
-	at, _ := slices.BinarySearchFunc(list, q, compareNames)
-	return slices.Delete(list, at, at+1)
-}
-
-func compareNames(a, b *queue) int { return cmp.Compare(a.spec.Name, b.spec.Name) }
 
 // widen gives every queue the dimensions of a map that extends the ledger's.
 func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
