@@ -100,6 +100,7 @@ func cardOf(m *vectormap.ResourceVectorMap, dim int, name string) (string, bool)
 type discovery struct {
 	findings
 	known   map[string][]corev1.ResourceName
+	names   []string                         // of known, sorted
 	carried map[corev1.ResourceName][]string // known cards by resource, sorted
 	totals  map[int]int64                    // by dimension
 	nodes   nodeCards
@@ -195,7 +196,8 @@ func resourcesOf(name corev1.ResourceName) []corev1.ResourceName {
 // index makes what follows from the known cards.
 func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	d.carried = map[corev1.ResourceName][]string{}
-	for _, card := range sorted(d.known) {
+	d.names = sorted(d.known)
+	for _, card := range d.names {
 		if _, ok := CardIndex(m, card); !ok {
 			return fmt.Errorf("%w: %q: %s", ErrUnknownDimension, brief(card), wantDimension)
 		}

@@ -64,7 +64,7 @@ const (
 type Mix uint8
 
 const (
-	SameCard Mix = iota // one of its alternatives for the whole item
+	SameCard Mix = iota // one of its alternatives for the whole item; in a job, for at most 128 different lists
 	AnyMix              // any of its alternatives for every unit
 )
 

@@ -27,24 +27,24 @@ func TestGrowth(t *testing.T) {
 		"restore many alternatives":          {1000, restoreAlternatives},
 		"restore an orphan below each other": {500, restoreOrphans},
 		"read snapshots that are no ledger":  {1000, restoreFaults},
-		"reconcile a chain with jobs below":  {300, reconcileChain},
-		"reconcile jobs that are gone":       {300, reconcileGone},
-		"reconcile a job of many keys":       {300, reconcileKeys},
+		"reconcile a chain with jobs below":  {1000, reconcileChain},
+		"reconcile jobs that are gone":       {2000, reconcileGone},
+		"reconcile a job of many keys":       {2000, reconcileKeys},
 		"reconcile tasks that wait":          {300, reconcileWaiting},
 		"replace a chain of queues":          {500, replaceChain},
 		"replace queues side by side":        {500, replaceStar},
-		"validate a cycle":                   {500, validateCycle},
+		"validate a cycle":                   {2000, validateCycle},
 		"build a queue of bad names":         {500, buildBadNames},
 		"build a queue of good names":        {500, buildGoodNames},
 		"build a queue of unknown resources": {500, buildResources},
 		"build a queue of unreadable text":   {1000, buildUnreadable},
 		"parse alternatives":                 {1000, parseLong},
-		"a pod of many containers":           {100, resolveContainers},
-		"a pod of many resources":            {200, resolveResources},
-		"a job of many names":                {500, resolveNames},
-		"a job of many names, deep down":     {300, resolveDeep},
-		"a task of many claims":              {500, resolveClaims},
-		"many cards on many nodes":           {300, discover},
+		// "a pod of many containers":           {100, resolveContainers},
+		"a pod of many resources":        {200, resolveResources},
+		"a job of many names":            {500, resolveNames},
+		"a job of many names, deep down": {300, resolveDeep},
+		"a task of many claims":          {1000, resolveClaims},
+		"many cards on many nodes":       {300, discover},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, c.n, func(n int) func() { return c.prepare(t, n) })
@@ -177,7 +177,7 @@ func restoreOrphans(t *testing.T, n int) func() {
 func restoreItems(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[` +
 		numbered(n, `{"key":"A|B","unit":1%d}`, ",") + "]}]"
-	return restores(t, anyMix, must(NewMap([]string{"A", "B"})), text, "")
+	return restores(t, anyMix, must(NewMap([]string{"A", "B"})), text, "want at most 64")
 }
 
 // restoreAlternatives restores an item that may be on any of many cards, and is on all.
@@ -189,21 +189,19 @@ func restoreAlternatives(t *testing.T, n int) func() {
 
 // restoreFaults restores what is nothing but long.
 func restoreFaults(t *testing.T, n int) func() {
-	m := must(NewMap(names(n, "c%d")))
-	var all []func()
-	for field, fault := range map[string]string{
-		`"known":[` + numbered(n, `{"card":"c%d"}`, ",") + `,{"card":"c0"}]`:                              "twice",
-		`"queues":[` + numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",") + `]`:              "cycle",
-		`"queues":[` + strings.Repeat(`{"name":"q","state":"open"},`, n) + `{"name":"q","state":"open"}]`: "twice",
-		`"queues":[` + numbered(n, `{"name":"q%d","parent":"p%[1]d","state":"open"}`, ",") + `]`:          "there is no queue",
-		`"queues":[{"name":"q","state":"open","denied":[` + numbered(n, `"card:c%d"`, ",") + `]}]`:        "",
-		`"queues":[{"name":"q","state":"open","capability":{` + numbered(n, `"card:c%d":1`, ",") + `}}]`:  "",
-	} {
-		all = append(all, restores(t, Config{}, m, field, fault))
+	small, large := must(NewMap(nil)), must(NewMap(names(n, "c%d")))
+	work := []func(){
+		restores(t, Config{}, large, `"known":[`+numbered(n, `{"card":"c%d"}`, ",")+`,{"card":"c0"}]`, "twice"),
+		restores(t, Config{}, small, `"queues":[`+numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",")+`]`, "cycle"),
+		restores(t, Config{}, small, `"queues":[`+strings.Repeat(`{"name":"q","state":"open"},`, n)+`{"name":"q","state":"open"}]`, "more than once"),
+		restores(t, Config{}, small, `"queues":[`+numbered(n, `{"name":"q%d","parent":"p%[1]d","state":"open"}`, ",")+`]`, "there is no queue"),
+		restores(t, Config{}, large, `"queues":[{"name":"q","state":"open","denied":{`+numbered(n, `"card:c%d":""`, ",")+`}}]`, ""),
+		restores(t, Config{}, large, `"queues":[{"name":"q","state":"open","capability":{`+numbered(n, `"card:c%d":1`, ",")+`}}]`, ""),
+		restores(t, Config{}, small, `"tasks":[`+numbered(n, `{"id":"%d","job":"j","queue":"q","order":1,"state":"pending"}`, ",")+`,{"id":"0","job":"j","queue":"q","state":"pending"}]`, "twice"),
 	}
 	return func() {
-		for _, one := range all {
-			one()
+		for _, restore := range work {
+			restore()
 		}
 	}
 }

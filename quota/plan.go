@@ -205,8 +205,10 @@ func (p *plan) bind(alts *alternatives) *item {
 }
 
 // binds reports whether tasks of the job that list alternatives which no item of it
-// covers must use one card.
-func (j *job) binds(alts *alternatives) bool { return j.mix == SameCard && alts.multi() }
+// covers must use one card. There is an end to the lists that users can think of.
+func (j *job) binds(alts *alternatives) bool {
+	return j.mix == SameCard && alts.multi() && len(j.items) < 2*maxJobItems
+}
 
 // implicitItem returns an item that binds the tasks of a key.
 func implicitItem(alts *alternatives) item { return item{alts: alts, implicit: true, loose: true} }

@@ -20,6 +20,20 @@ func (a *alternatives) index(card int32) int {
 	return -1
 }
 
+// places is index for many cards of long lists.
+func (a *alternatives) places() func(card int32) int {
+	places := make(map[int32]int, len(a.cards))
+	for at, card := range a.cards {
+		places[card] = at
+	}
+	return func(card int32) int {
+		if at, ok := places[card]; ok {
+			return at
+		}
+		return -1
+	}
+}
+
 // contains reports whether every card of b is one of a.
 func (a *alternatives) contains(b *alternatives) bool {
 	if a == b {

@@ -345,7 +345,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []CardCount) (drafts []draft, e
 		d := draft{names: names, milli: 1000 * c.Count}
 		for i, name := range names {
 			if _, known := r.found.known[name]; !known {
-				r.note(r.unknown("cards", name, nil))
+				r.note(unknown("cards", name, some(r.found.names)))
 				continue
 			}
 			d.left = append(d.left, i)
@@ -354,7 +354,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []CardCount) (drafts []draft, e
 		at, again := byKey[key]
 		switch {
 		case len(d.left) == 0:
-			t.fail("%s", r.noneKnown("cards", names, nil))
+			t.fail("%s", noneKnown("cards", names, some(r.found.names)))
 		case !again:
 			byKey[key] = len(drafts)
 			drafts = append(drafts, d)
@@ -412,7 +412,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		a, ok := choose(resources, amounts, d.resource)
 		switch {
 		case !known:
-			dropped = append(dropped, r.unknown(key, name, nil))
+			dropped = append(dropped, unknown(key, name, some(r.found.names)))
 		case !ok:
 			dropped = append(dropped, EntryError{Name: name, Code: NoResourceForCard, Field: key, Value: joined(resources)})
 		case d.left != nil && a.resource != d.resource:
@@ -428,7 +428,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		if at := slices.IndexFunc(dropped, func(e EntryError) bool { return e.Code != UnknownCard }); at >= 0 {
 			t.fail("%s", dropped[at].text())
 		}
-		t.fail("%s", r.noneKnown(key, names, nil))
+		t.fail("%s", noneKnown(key, names, some(r.found.names)))
 	}
 	return d
 }
@@ -442,22 +442,14 @@ func joined(resources []corev1.ResourceName) string {
 	return strings.Join(names, " or ")
 }
 
-// unknown is the note on a card that isn't known; more are known beside those that
-// were discovered or declared.
-func (r *resolver) unknown(where, name string, more []string) EntryError {
-	return EntryError{Name: brief(name), Code: UnknownCard, Field: where, Value: some(r.knownCards(more))}
+// unknown is the note on a card that isn't among the known ones.
+func unknown(where, name, known string) EntryError {
+	return EntryError{Name: brief(name), Code: UnknownCard, Field: where, Value: known}
 }
 
-// knownCards lists the cards that are known, and more.
-func (r *resolver) knownCards(more []string) []string {
-	names := slices.AppendSeq(slices.Clone(more), maps.Keys(r.found.known))
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// noneKnown says that no card of a list is known.
-func (r *resolver) noneKnown(where string, names, more []string) string {
-	return fmt.Sprintf("%s: no card of %q is known: known are %s", where, brief(strings.Join(names, "|")), some(r.knownCards(more)))
+// noneKnown says that no card of a list is among the known ones.
+func noneKnown(where string, names []string, known string) string {
+	return fmt.Sprintf("%s: no card of %q is known: known are %s", where, brief(strings.Join(names, "|")), known)
 }
 
 // choose returns that one of the resources of a card that the pod asks for: the

@@ -16,6 +16,7 @@ type jobBuilder struct {
 	items              []jobItem // gated tasks left out
 	freeCPU, freeMem   int64     // of live tasks without cards
 	gatedCPU, gatedMem int64
+	listed             string // what knownCards returns, once it was asked for
 }
 
 func (b *jobBuilder) build() error {
@@ -147,7 +148,7 @@ func (b *jobBuilder) annotation() {
 			names = strings.Split(c.Cards[0], "|")
 		}
 		if alts := b.known(key, names); alts == nil {
-			b.fail("%s", b.noneKnown(key, names, b.inQuotas()))
+			b.fail("%s", noneKnown(key, names, b.knownCards()))
 		} else if c.Count > 0 {
 			b.hasCards = true
 			if !b.add(alts, 1000*c.Count, defaultUnit) {
@@ -161,6 +162,7 @@ func (b *jobBuilder) annotation() {
 // there are none. where is the place of the names.
 func (b *jobBuilder) known(where string, names []string) *alternatives {
 	var cards []int32
+	var seen cardSet
 	for _, name := range names {
 		dim, ok := b.dims[name]
 		if ok {
@@ -170,8 +172,9 @@ func (b *jobBuilder) known(where string, names []string) *alternatives {
 		}
 		switch {
 		case !ok:
-			b.note(b.unknown(where, name, b.inQuotas()))
-		case !slices.Contains(cards, dim):
+			b.note(unknown(where, name, b.knownCards()))
+		case !seen.has(dim):
+			seen.add(dim)
 			cards = append(cards, dim)
 		}
 	}
@@ -190,14 +193,20 @@ func (l *Ledger) inQuota(name string, dim int) bool {
 	return q != nil && (q.named == nil || q.named.has(int32(dim)))
 }
 
-// inQuotas lists the cards that the quota of the job's queue, or of one above it, has.
-func (b *jobBuilder) inQuotas() (names []string) {
-	for dim, name := range b.cards {
-		if name != "" && b.l.inQuota(b.req.queue, dim) {
-			names = append(names, name)
+// knownCards lists for messages the cards that are known, and those that the quota of the
+// job's queue, or of one above it, has.
+func (b *jobBuilder) knownCards() string {
+	if b.listed == "" {
+		names := slices.Clone(b.found.names)
+		for dim, name := range b.cards {
+			if name != "" && b.l.inQuota(b.req.queue, dim) {
+				names = append(names, name)
+			}
 		}
+		slices.Sort(names)
+		b.listed = some(slices.Compact(names))
 	}
-	return names
+	return b.listed
 }
 
 // minResources reads cpu and memory, without those of gated tasks.
@@ -262,7 +271,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 	}
 	alts := b.known(where, names)
 	if alts == nil {
-		b.fail("%s", b.noneKnown(where, names, b.inQuotas()))
+		b.fail("%s", noneKnown(where, names, b.knownCards()))
 		return nil
 	}
 	if it.Milli == 0 {

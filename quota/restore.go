@@ -548,16 +548,28 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	j.mix, j.reserved, j.seen, j.seq = mix, s.Reserved, s.Seen, s.Seq
 	j.min = [2]int64{s.Min.CPU, s.Min.Memory}
 	j.held = j.min // until tasks cover it
+	type kind struct {
+		alts     *alternatives
+		unit     int64
+		implicit bool
+	}
+	seen, mins := make(map[kind]bool, len(s.Items)), 0
 	for k := range s.Items {
 		it, err := r.item(place{"jobs", i, "items", k}, j, &s.Items[k])
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(j.items, func(other *item) bool {
-			return other.alts == it.alts && other.unit == it.unit && other.implicit == it.implicit
-		}) {
+		kind := kind{it.alts, it.unit, it.implicit}
+		if seen[kind] {
 			return fail("items[%d]: %q in units of %d milli-cards is there twice: want it once", k, brief(it.alts.key), it.unit)
 		}
+		if !it.implicit {
+			mins++
+		}
+		if mins > maxJobItems || k >= 2*maxJobItems {
+			return fail("items[%d]: %q is one item too many: want at most %d with a min, and %d in all", k, brief(it.alts.key), maxJobItems, 2*maxJobItems)
+		}
+		seen[kind] = true
 		j.items = append(j.items, it)
 	}
 	r.items[j] = slices.Clone(j.items)
@@ -584,9 +596,12 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
 		return nil, broken("%v: %q: min is %d milli-cards, and the job is not reserved: want no min", where, brief(s.Key), s.Min)
 	}
 	it := newItem(alts, s.Min, s.Unit, j.mix)
+	index := alts.index
+	if len(s.Holds) > 1 {
+		index = alts.places()
+	}
 	for _, name := range sorted(s.Holds) {
-		dim, held := r.l.dims[name], s.Holds[name]
-		at := alts.index(dim)
+		at, held := index(r.l.dims[name]), s.Holds[name]
 		if at < 0 || !exact(held) || held == 0 || !it.spreads && it.held > 0 {
 			return nil, broken("%v: %q: %d milli-cards are held on %q: want an amount above 0 on one of its cards, and with policy %s on no other",
 				where, brief(s.Key), held, brief(name), mixNames[SameCard])
@@ -606,14 +621,16 @@ func (r *restorer) alternatives(key string, at place) (*alternatives, error) {
 		return nil, broken("%v: %q has %d alternatives: want at most %d", at, brief(key), n, most)
 	}
 	var cards []int32
+	var seen cardSet
 	for name := range strings.SplitSeq(key, "|") {
 		dim, err := r.card(name, at)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(cards, dim) {
+		if seen.has(dim) {
 			return nil, broken("%v: %q names %q twice: want it once", at, brief(key), brief(name))
 		}
+		seen.add(dim)
 		cards = append(cards, dim)
 	}
 	return r.l.intern(cards), nil
