@@ -70,7 +70,7 @@ func (v *view) extend(names []string) (err error) {
 	if v.resources, err = v.resources.Extend(names); err != nil {
 		return err
 	}
-	if err := v.resources.WidenTable(v.table); err != nil { // all rows are stale now
+	if err := v.resources.Widen(v.table); err != nil { // all rows are stale now
 		return err
 	}
 	return v.compile()

@@ -66,15 +66,38 @@ func (m *Matrix) Version() uint64 {
 //	since = m.Version()
 func (m *Matrix) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 	m.exists()
+	return m.log.changed(dst, since, m.rows)
+}
+
+// changed is Matrix.Changed for so many rows.
+func (l *changeLog) changed(dst []int32, since uint64, n int) (rows []int32, all bool) {
 	rows = dst[:0]
-	if m.log.self == nil || !m.log.complete(since) {
+	if l.self == nil || !l.complete(since) {
 		return rows, true
 	}
-	for v := since; v < m.log.version; v++ {
-		if i := m.log.row(v + 1); int(i) < m.rows {
+	for v := since; v < l.version; v++ {
+		if i := l.row(v + 1); int(i) < n {
 			rows = append(rows, i)
 		}
 	}
 	slices.Sort(rows)
 	return slices.Compact(rows), false
+}
+
+// copied is what somebody copied last who reads a change log: the identity and the
+// version of the source, and the version that the copy's own log had then.
+type copied struct {
+	from        *identity
+	source, own uint64
+}
+
+// misses reports whether the changes since then are not all known, of the source or
+// because the copy was written itself.
+func (c *copied) misses(source, own *changeLog) bool {
+	return c.from == nil || c.from != source.self || c.own != own.version || !source.complete(c.source)
+}
+
+// now notes that everything was copied.
+func (c *copied) now(source, own *changeLog) {
+	*c = copied{source.self, source.version, own.version}
 }

@@ -8,8 +8,9 @@
 //
 // A [ResourceVector] holds one entity's amounts, one float64 per resource. A
 // [Matrix] holds the vectors of many entities, one row each, stored by column.
-// A [Mask] is a set of rows. A [Table] keeps matrices by node name across
-// scheduling cycles, an [Overlay] tries changes on a private copy and takes
+// A [Mask] is a set of rows. [Nodes] is the cluster across scheduling cycles: what
+// each node has, what its pods request and what is free, by name. A [Table] keeps
+// other matrices by name. An [Overlay] tries changes on a private copy and takes
 // them back, a [Proof] says meanwhile whether a gang is still impossible.
 //
 // # Kernels
@@ -46,5 +47,5 @@
 // # Concurrency
 //
 // Nothing here starts a goroutine or keeps global state. Values may be read
-// concurrently as long as nobody writes; a [Table] guards itself.
+// concurrently as long as nobody writes; [Nodes] and a [Table] guard themselves.
 package vector

@@ -59,6 +59,7 @@ const (
 	reasonSum      = "makes the row's amount too large: want less than 2^53 of the column's unit"
 	reasonOverflow = "makes the row's amount infinite"
 	reasonNegative = "is negative: want 0 or more"
+	reasonTotal    = "is nothing that a node can have: want a number, or +Inf for unlimited"
 )
 
 // refusal reports amount x of column j, for row i.

@@ -308,6 +308,43 @@ func ExampleOverlay() {
 	// taken back: 2
 }
 
+// A cycle: rows that moved are set, a copy is refreshed, a pod is placed and assumed.
+func ExampleNodes() {
+	nodes := vector.NewNodes(vector.Schema{}, 2) // cpu and GPUs; a map makes them with its schema
+	for _, n := range []struct {
+		name       string
+		generation int64
+		has, used  vector.ResourceVector
+	}{
+		{"node-a", 17, vector.ResourceVector{64000, 8}, vector.ResourceVector{60000, 2}},
+		{"node-b", 4, vector.ResourceVector{32000, 4}, vector.ResourceVector{1000, 1}},
+	} {
+		if _, _, err := nodes.Set(n.name, n.generation, vector.NodeAmounts{Allocatable: n.has, Requested: n.used}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{8000, 1}}
+
+	var view vector.Nodes // a reader's own copy, refreshed every cycle
+	nodes.Snapshot(&view)
+	var fits vector.Mask
+	vector.Fit(&fits, view.Free(), pod.Requested)
+	chosen := view.Name(fits.First())
+	fmt.Println("goes to", chosen)
+
+	if row, ok := nodes.Row(chosen); ok { // rows move when nodes are deleted
+		if err := nodes.Assume(row, pod); err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println("left:", nodes.Free().Row(nil, row), "before:", view.Free().Row(nil, row))
+	}
+	fmt.Println("unchanged:", nodes.Current("node-b", 4))
+	// Output:
+	// goes to node-b
+	// left: [23000 2] before: [31000 3]
+	// unchanged: true
+}
+
 func ExampleTable() {
 	const allocatable, used = 0, 1
 	table := vector.NewTable(vector.Schema{}, 2, 2)

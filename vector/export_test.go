@@ -23,17 +23,17 @@ func Invariants(m *Matrix) error {
 	case len(m.data) > 0 && uintptr(unsafe.Pointer(&m.data[0]))%64 != 0:
 		return errors.New("columns are not 64-byte aligned")
 	}
-	if len(m.codes) != len(m.data) {
-		return fmt.Errorf("%d codes for %d elements", len(m.codes), len(m.data))
+	if want := m.coded(len(m.data)); len(m.codes) != want {
+		return fmt.Errorf("%d codes for %d elements", len(m.codes), want)
 	}
 	if len(m.codes) > 0 && uintptr(unsafe.Pointer(&m.codes[0]))%64 != 0 {
 		return errors.New("codes are not 64-byte aligned")
 	}
 	for j := range m.cols {
-		column, codes := m.data[j*m.stride:][:m.stride], m.codes[j*m.stride:][:m.stride]
+		column := m.data[j*m.stride:][:m.stride]
 		for i, x := range column {
-			if !isCode(codes[i], x) {
-				return fmt.Errorf("row %d, column %d holds %v with the code %v", i, j, x, codes[i])
+			if !m.plain && !isCode(m.codes[j*m.stride+i], x) {
+				return fmt.Errorf("row %d, column %d holds %v with the code %v", i, j, x, m.codes[j*m.stride+i])
 			}
 			if i < m.rows && !m.wild[j] && !(x == 0 || math.Abs(x) >= 0x1p-500 && math.Abs(x) < 0x1p500) {
 				return fmt.Errorf("column %d holds %v and is marked tame", j, x)
@@ -67,5 +67,29 @@ const ChangeLogSize = changeLogSize
 // Tame is the range check behind the tame flags.
 func Tame(x float64) bool { return kernel.Tame(x) }
 
-// IsTame reports whether the division kernels may take column j for tame.
-func IsTame(m *Matrix, j int) bool { return !m.wild[j] }
+// ReciprocalInvariants says what is not as the kernels need it in the columns that n
+// keeps.
+func ReciprocalInvariants(n *Nodes) error {
+	r, m := n.reciprocals.Load(), &n.allocatable
+	if r == nil {
+		return nil
+	}
+	if r.rows != m.rows || r.version != m.log.version || len(r.columns) != m.cols {
+		return fmt.Errorf("%d rows, %d columns at version %d; the nodes have %d, %d at %d",
+			r.rows, len(r.columns), r.version, m.rows, m.cols, m.log.version)
+	}
+	for j, column := range r.columns {
+		if column == nil {
+			continue
+		}
+		if len(column) != m.stride || len(column) > 0 && uintptr(unsafe.Pointer(&column[0]))%64 != 0 {
+			return fmt.Errorf("column %d of %d elements is not as aligned as the nodes'", j, len(column))
+		}
+		for i, x := range column[m.rows:] {
+			if math.Float64bits(x) != 0 {
+				return fmt.Errorf("column %d, row %d beyond the last holds %v", j, m.rows+i, x)
+			}
+		}
+	}
+	return nil
+}

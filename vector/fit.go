@@ -66,7 +66,15 @@ func (l *requestList) take(data []float64, stride, n, j int) int {
 // and clears the bits of dst, which stand for the rows of free from row lo on,
 // whose rows have less than what is listed.
 func (l *requestList) and(dst []uint64, free *Matrix, lo int) {
-	if l.codes > 0 {
+	switch {
+	case l.codes == 0:
+	case free.plain:
+		var exact [listSize]float64
+		for k, c := range l.code[:l.codes] {
+			exact[k] = float64(c)
+		}
+		kernel.AndGE(dst, free.data[lo:], free.stride, l.column[:l.codes], exact[:l.codes])
+	default:
 		kernel.AndGE32(dst, free.codes[lo:], free.stride, l.column[:l.codes], l.code[:l.codes])
 	}
 	if n := l.exact.n; n > 0 {

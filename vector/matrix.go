@@ -23,7 +23,7 @@ import (
 // or the matrix is a read-only view. Some 2^31 rows are the limit.
 type Matrix struct {
 	data   []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
-	codes  []float32 // Floor32 of every element of data: half the bytes for Fit to read
+	codes  []float32 // Floor32 of every element of data: half the bytes for Fit to read; see plain
 	rows   int
 	cols   int
 	stride int // multiple of kernel.Block
@@ -32,14 +32,10 @@ type Matrix struct {
 	integral []int32 // columns that take whole numbers only
 	wild     []bool  // per column: it may hold a value outside the range of tame
 	readOnly bool    // a view, or the matrix of an Overlay
+	plain    bool    // without codes: Fit reads the elements
 	log      changeLog
 
-	// What CopyFrom copied last: the source's identity and version, and the
-	// version that this matrix had then.
-	copied struct {
-		from        *identity
-		source, own uint64
-	}
+	copied copied // what CopyFrom copied last
 }
 
 const (
@@ -86,13 +82,29 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 	n := elements(stride, cols)
 	m.setSchema(schema, cols)
 	if cap(m.data) < n {
-		m.data, m.codes = aligned[float64](n), aligned[float32](n)
+		m.data, m.codes = aligned[float64](n), m.newCodes(n)
 	} else {
-		m.data, m.codes = m.data[:n], m.codes[:n]
+		m.data, m.codes = m.data[:n], m.codes[:m.coded(n)]
 	}
 	m.rows, m.cols, m.stride = rows, cols, stride // the storage is there
 	m.wild = resized(m.wild, cols)
 	m.log.recordAll()
+}
+
+// newCodes returns room for the codes of n elements.
+func (m *Matrix) newCodes(n int) []float32 {
+	if m.plain {
+		return nil
+	}
+	return aligned[float32](n)
+}
+
+// coded returns how many of n elements have codes.
+func (m *Matrix) coded(n int) int {
+	if m.plain {
+		return 0
+	}
+	return n
 }
 
 // setSchema takes a schema for a matrix of cols columns.
@@ -204,6 +216,15 @@ func (m *Matrix) Column(j int) []float64 {
 	return m.data[j*m.stride:][:m.rows:m.rows]
 }
 
+// Tame reports whether all elements of column j are known to be 0 or from 2^-500 up to
+// 2^500 in magnitude. Quotients of such numbers may be computed by a correctly rounded
+// reciprocal and one correction, with the bits of a division (docs/semantics.md). It
+// stays false when a column has held others, until that is rewritten as a whole.
+func (m *Matrix) Tame(j int) bool {
+	m.checkColumn(j)
+	return !m.wild[j]
+}
+
 // Slice returns rows lo to hi-1 of m as a read-only view that shares m's
 // elements, so that callers can split work over goroutines. lo must be a
 // multiple of 64. The view sees later writes to m and is valid until m's shape
@@ -217,7 +238,8 @@ func (m *Matrix) Slice(lo, hi int) *Matrix {
 		panic(panicView)
 	}
 	return &Matrix{
-		data: m.data[min(lo, len(m.data)):], codes: m.codes[min(lo, len(m.codes)):], rows: hi - lo, cols: m.cols, stride: m.stride,
+		data: m.data[min(lo, len(m.data)):], codes: m.codes[min(lo, len(m.codes)):], plain: m.plain,
+		rows: hi - lo, cols: m.cols, stride: m.stride,
 		schema: m.schema, integral: m.integral, wild: m.wild, readOnly: true,
 	}
 }
@@ -238,7 +260,7 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 		p += m.stride
 	}
 	for range m.cols - len(v) {
-		m.data[p], m.codes[p] = 0, 0
+		m.put(p, 0)
 		p += m.stride
 	}
 }
@@ -328,7 +350,15 @@ func (m *Matrix) store(p, j int, x float64) {
 	if !kernel.Tame(x) {
 		m.wild[j] = true
 	}
-	m.data[p], m.codes[p] = x, kernel.Floor32(x)
+	m.put(p, x)
+}
+
+// put writes element p and its code.
+func (m *Matrix) put(p int, x float64) {
+	m.data[p] = x
+	if !m.plain {
+		m.codes[p] = kernel.Floor32(x)
+	}
 }
 
 // SetColumn sets column j to values, which must have one element per row.
@@ -404,9 +434,9 @@ func (m *Matrix) RemoveRow(i int) (moved int) {
 func (m *Matrix) removeRow(i int) (moved int) {
 	last := m.rows - 1
 	for j := range m.cols {
-		column, codes := m.data[j*m.stride:], m.codes[j*m.stride:]
-		column[i], codes[i] = column[last], codes[last]
-		column[last], codes[last] = 0, 0
+		p := j * m.stride
+		m.put(p+i, m.data[p+last])
+		m.put(p+last, 0)
 	}
 	m.rows = last
 	m.log.record(i)
@@ -436,7 +466,9 @@ func (m *Matrix) Resize(rows int) {
 // clearRows sets the elements of column j from row lo on to 0.
 func (m *Matrix) clearRows(j, lo int) {
 	clear(m.data[j*m.stride:][lo:m.rows])
-	clear(m.codes[j*m.stride:][lo:m.rows])
+	if !m.plain {
+		clear(m.codes[j*m.stride:][lo:m.rows])
+	}
 }
 
 // grow makes room for rows rows, keeping the elements.
@@ -446,10 +478,12 @@ func (m *Matrix) grow(rows int) {
 	}
 	stride := strideFor(max(rows, min(2*m.stride, maxRows)))
 	n := elements(stride, m.cols)
-	data, codes := aligned[float64](n), aligned[float32](n)
+	data, codes := aligned[float64](n), m.newCodes(n)
 	for j := range m.cols {
 		copy(data[j*stride:][:m.rows], m.data[j*m.stride:])
-		copy(codes[j*stride:][:m.rows], m.codes[j*m.stride:])
+		if !m.plain {
+			copy(codes[j*stride:][:m.rows], m.codes[j*m.stride:])
+		}
 	}
 	m.data, m.codes, m.stride = data, codes, stride
 }
@@ -469,15 +503,15 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	n := elements(m.stride, cols)
 	m.setSchema(schema, cols)
 	if n > cap(m.data) {
-		data, codes := aligned[float64](n), aligned[float32](n)
+		data, codes := aligned[float64](n), m.newCodes(n)
 		copy(data, m.data)
 		copy(codes, m.codes)
 		m.data, m.codes = data, codes
 	} else {
 		old := len(m.data)
-		m.data, m.codes = m.data[:n], m.codes[:n]
+		m.data, m.codes = m.data[:n], m.codes[:m.coded(n)]
 		clear(m.data[old:])
-		clear(m.codes[old:])
+		clear(m.codes[m.coded(old):])
 	}
 	m.wild = append(m.wild, make([]bool, cols-m.cols)...)
 	m.cols = cols
@@ -504,20 +538,27 @@ func (m *Matrix) copyFrom(src *Matrix) {
 	if !m.copyChanges(src) {
 		m.reshape(src.schema, src.rows, src.cols)
 		for j := range m.cols {
-			column, codes := m.data[j*m.stride:][:m.stride], m.codes[j*m.stride:][:m.stride]
+			column := m.data[j*m.stride:][:m.stride]
 			clear(column[copy(column, src.Column(j)):])
-			clear(codes[copy(codes, src.codes[j*src.stride:][:src.rows]):])
+			if m.plain {
+				continue
+			}
+			codes := m.codes[j*m.stride:][:m.stride]
+			if src.plain {
+				kernel.Codes(codes, column)
+			} else {
+				clear(codes[copy(codes, src.codes[j*src.stride:][:src.rows]):])
+			}
 		}
 	}
 	copy(m.wild, src.wild)
-	m.copied.from, m.copied.source, m.copied.own = src.log.self, src.log.version, m.log.version
+	m.copied.now(&src.log, &m.log)
 }
 
 // copyChanges copies the rows of src that changed since the last copy. It
 // reports false, having done nothing, when it does not know them all.
 func (m *Matrix) copyChanges(src *Matrix) bool {
-	if m.copied.from == nil || m.copied.from != src.log.self || m.copied.own != m.log.version ||
-		m.stride < src.rows || !src.log.complete(m.copied.source) {
+	if m.stride < src.rows || m.copied.misses(&src.log, &m.log) {
 		return false
 	}
 	// Width and schema are still the same: a change of either counts as a write
@@ -533,7 +574,7 @@ func (m *Matrix) copyChanges(src *Matrix) bool {
 		if i < src.rows {
 			for j := range m.cols {
 				p, q := j*m.stride+i, j*src.stride+i
-				m.data[p], m.codes[p] = src.data[q], src.codes[q]
+				m.put(p, src.data[q])
 			}
 		}
 		m.log.record(i)

@@ -287,7 +287,7 @@ func TestMatrixReset(t *testing.T) {
 		}
 		wantMatrix(t, fmt.Sprint("reset to ", shape), m, want)
 		for j := range shape[1] {
-			if !vector.IsTame(m, j) {
+			if !m.Tame(j) {
 				t.Errorf("reset to %v: column %d is not tame", shape, j)
 			}
 			m.SetColumn(j, slices.Repeat([]float64{nan}, shape[0]))
@@ -355,7 +355,7 @@ func TestMatrixSlice(t *testing.T) {
 	}
 	v := m.Slice(128, 200)
 	m.SetRow(130, vec{nan, inf})
-	if !testkit.Same(v.At(2, 0), nan) || vector.IsTame(v, 0) {
+	if !testkit.Same(v.At(2, 0), nan) || v.Tame(0) {
 		t.Error("the view does not see a later write")
 	}
 	full := vector.NewMatrix(none, 128, 3) // the view starts where the columns end
@@ -435,13 +435,13 @@ func TestMatrixTameFlags(t *testing.T) {
 		},
 	} {
 		m := write(matrixOf(2, vec{1, 1}, vec{1, 1}))
-		if !vector.IsTame(m, 0) || vector.IsTame(m, 1) {
-			t.Errorf("%s: columns tame %v, %v, want true, false", name, vector.IsTame(m, 0), vector.IsTame(m, 1))
+		if !m.Tame(0) || m.Tame(1) {
+			t.Errorf("%s: columns tame %v, %v, want true, false", name, m.Tame(0), m.Tame(1))
 		}
 	}
 	m := matrixOf(2, wild)
 	m.SetColumn(1, []float64{3})
-	if !vector.IsTame(m, 1) {
+	if !m.Tame(1) {
 		t.Error("SetColumn does not make a column tame again")
 	}
 }

@@ -1,12 +1,15 @@
 package vector
 
-import "iter"
+import (
+	"iter"
+	"sync/atomic"
+)
 
-// Names says which name each row of a [Table] has, as it was at one time; see
-// [Table.Names]. It never changes: any number of goroutines may read it, without a
-// lock, and while the table is written. A nil Names is empty.
+// Names says which name each row of [Nodes] or of a [Table] has, as it was at one
+// time; see [Nodes.Names]. It never changes: any number of goroutines may read it,
+// without a lock, and while the table is written. A nil Names is empty.
 type Names struct {
-	naming uint64 // of the table
+	naming uint64 // of the directory
 	names  []string
 	index  map[string]int32
 }
@@ -47,29 +50,101 @@ func (n *Names) All() iter.Seq2[string, int] {
 	}
 }
 
-// Names returns the names and rows of the table as they are now, to be looked up
-// many times: [Table.Row] and [Table.Name] lock the table for each. It is the same
-// pointer until a row comes, goes or moves, and then costs a copy of the names, once
-// for all who ask. So whoever keeps something by row sees by comparing pointers
-// whether the rows are still those.
-func (t *Table) Names() *Names {
-	t.rlock()
-	defer t.mu.RUnlock()
-	return t.namesLocked()
+// directory says which row each name has, and of which generation that row is. The
+// zero value is empty.
+type directory struct {
+	index  map[string]int32
+	rows   []namedRow
+	naming uint64 // moved whenever a row changes its name
+	names  atomic.Pointer[Names]
 }
 
-// namesLocked is Names with the lock held, so that t.naming stays.
-func (t *Table) namesLocked() *Names {
-	last := t.names.Load()
-	if last != nil && last.naming == t.naming {
+type namedRow struct {
+	name       string
+	generation int64
+	stale      bool // no generation is current: the columns have changed
+}
+
+func (r *namedRow) current(generation int64) bool {
+	return r.generation == generation && !r.stale
+}
+
+// row returns the row of name.
+func (d *directory) row(name string) (row int, ok bool) {
+	i, ok := d.index[name]
+	return int(i), ok
+}
+
+func (d *directory) name(row int) string {
+	if uint(row) >= uint(len(d.rows)) {
+		panic(panicRow)
+	}
+	return d.rows[row].name
+}
+
+func (d *directory) current(name string, generation int64) bool {
+	i, ok := d.index[name]
+	return ok && d.rows[i].current(generation)
+}
+
+// all iterates over the names and rows.
+func (d *directory) all() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for i, r := range d.rows {
+			if !yield(r.name, i) {
+				return
+			}
+		}
+	}
+}
+
+// add adds a row for a new name.
+func (d *directory) add(name string, generation int64) {
+	if d.index == nil {
+		d.index = make(map[string]int32)
+	}
+	d.index[name] = int32(len(d.rows))
+	d.rows = append(d.rows, namedRow{name: name, generation: generation})
+	d.naming++
+}
+
+// remove removes the row of name; the last one takes its place.
+func (d *directory) remove(name string) (row int, ok bool) {
+	i, ok := d.index[name]
+	if !ok {
+		return 0, false
+	}
+	delete(d.index, name)
+	last := len(d.rows) - 1
+	if int(i) != last {
+		d.rows[i] = d.rows[last]
+		d.index[d.rows[i].name] = i
+	}
+	d.rows[last] = namedRow{}
+	d.rows = d.rows[:last]
+	d.naming++
+	return int(i), true
+}
+
+// widened makes every row stale.
+func (d *directory) widened() {
+	for i := range d.rows {
+		d.rows[i].stale = true
+	}
+}
+
+// now returns the names and rows as they are, while nobody writes d.
+func (d *directory) now() *Names {
+	last := d.names.Load()
+	if last != nil && last.naming == d.naming {
 		return last
 	}
-	now := &Names{naming: t.naming, names: make([]string, len(t.rows)), index: make(map[string]int32, len(t.rows))}
-	for i, r := range t.rows {
+	now := &Names{naming: d.naming, names: make([]string, len(d.rows)), index: make(map[string]int32, len(d.rows))}
+	for i, r := range d.rows {
 		now.names[i], now.index[r.name] = r.name, int32(i)
 	}
-	if t.names.CompareAndSwap(last, now) {
+	if d.names.CompareAndSwap(last, now) {
 		return now
 	}
-	return t.names.Load() // another reader was faster
+	return d.names.Load() // another reader was faster
 }

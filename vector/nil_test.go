@@ -24,12 +24,12 @@ func TestNilOperands(t *testing.T) {
 			"LessEqual": vector.LessEqual, "LessEqualRows": vector.LessEqualRows,
 			"SumColumns": vector.SumColumns, "MaxColumns": vector.MaxColumns, "MinColumns": vector.MinColumns,
 			"SegmentSum": vector.SegmentSum, "WeightedSum": vector.WeightedSum,
-			"NewMask": vector.NewMask, "NewMatrix": vector.NewMatrix, "NewOverlay": vector.NewOverlay,
+			"NewMask": vector.NewMask, "NewMatrix": vector.NewMatrix, "NewNodes": vector.NewNodes, "NewOverlay": vector.NewOverlay,
 			"NewPacker": vector.NewPacker, "NewSchema": vector.NewSchema, "NewTable": vector.NewTable, "NewTopology": vector.NewTopology,
 			"TieRank": vector.TieRank, "TieRoundRobin": vector.TieRoundRobin, "TieSeeded": vector.TieSeeded,
 		},
 		Types: []any{
-			(*vector.Domains)(nil), (*vector.Mask)(nil), (*vector.Matrix)(nil), (*vector.Overlay)(nil), (*vector.Packer)(nil), (*vector.Proof)(nil),
+			(*vector.Domains)(nil), (*vector.Mask)(nil), (*vector.Matrix)(nil), (*vector.Nodes)(nil), (*vector.Overlay)(nil), (*vector.Packer)(nil), (*vector.Proof)(nil),
 			(*vector.ResourceVector)(nil), (*vector.Snapshot)(nil), (*vector.Table)(nil), (*vector.Topology)(nil),
 		},
 		Operand: func(typ reflect.Type) any {
@@ -38,6 +38,8 @@ func TestNilOperands(t *testing.T) {
 				return vector.NewMask(2)
 			case reflect.TypeFor[*vector.Matrix]():
 				return matrixOf(2, vec{1, 1}, vec{1, 1})
+			case reflect.TypeFor[*vector.Nodes]():
+				return new(vector.Nodes)
 			case reflect.TypeFor[*vector.Overlay]():
 				return vector.NewOverlay(matrixOf(2, vec{1, 1}, vec{1, 1}))
 			case reflect.TypeFor[*vector.Packer]():

@@ -1,7 +1,5 @@
 package vector
 
-import "github.com/resvec/resvec/internal/kernel"
-
 // Overlay tries changes on a private copy of a matrix and takes them back: the
 // what-if of preemption and consolidation. Every change is journalled, and
 // [Overlay.Rollback] restores the old bits of the rows that were touched,
@@ -104,7 +102,7 @@ func (o *Overlay) Rollback(mark Mark) {
 		i := int(o.rows[k])
 		p := i
 		for _, x := range o.amounts[k*m.cols:][:m.cols] {
-			m.data[p], m.codes[p] = x, kernel.Floor32(x) // the tame flag covers it, as it only ever falls
+			m.put(p, x) // the tame flag covers it, as it only ever falls
 			p += m.stride
 		}
 		m.log.record(i)

@@ -107,11 +107,11 @@ func TestOverlayTameAgain(t *testing.T) {
 	src := matrixOf(1, vec{1}, vec{2})
 	o := vector.NewOverlay(src)
 	o.SetRow(0, vec{nan})
-	if vector.IsTame(o.Matrix(), 0) {
+	if o.Matrix().Tame(0) {
 		t.Error("NaN is tame")
 	}
 	o.Reset(src)
-	if !vector.IsTame(o.Matrix(), 0) {
+	if !o.Matrix().Tame(0) {
 		t.Error("not tame after Reset")
 	}
 }

@@ -3,12 +3,11 @@ package vector
 import (
 	"iter"
 	"sync"
-	"sync/atomic"
 )
 
-// Table keeps the rows of a set of matrices by name: what a scheduler holds
-// across cycles, with one row per node and, for example, one matrix each for
-// allocatable, used and free. Row i means the same entity in all of them.
+// Table keeps the rows of a set of matrices by name, across scheduling cycles. Row i
+// means the same entity in all of them. For the amounts of nodes take [Nodes], which
+// knows what its matrices mean.
 //
 // Every row has a generation: a number of the caller that moves whenever
 // anything behind the row's amounts does. For a node that is the node itself and
@@ -30,20 +29,7 @@ type Table struct {
 	schema   Schema
 	cols     int
 	matrices []*Matrix
-	index    map[string]int32
-	rows     []tableRow
-	naming   uint64 // moved whenever a row changes its name
-	names    atomic.Pointer[Names]
-}
-
-type tableRow struct {
-	name       string
-	generation int64
-	stale      bool // no generation is current: the columns have changed
-}
-
-func (r *tableRow) current(generation int64) bool {
-	return r.generation == generation && !r.stale
+	names    directory
 }
 
 // NewTable returns an empty table of so many matrices, which all have this
@@ -52,7 +38,7 @@ func NewTable(schema Schema, cols, matrices int) *Table {
 	if cols < 0 || matrices < 0 {
 		panic(panicNegative)
 	}
-	t := &Table{schema: schema, cols: cols, index: make(map[string]int32)}
+	t := &Table{schema: schema, cols: cols}
 	for range matrices {
 		m := NewMatrix(schema, 0, cols)
 		m.readOnly = true // written through the table only
@@ -86,7 +72,7 @@ func (t *Table) lock() {
 func (t *Table) Len() int {
 	t.rlock()
 	defer t.mu.RUnlock()
-	return len(t.rows)
+	return len(t.names.rows)
 }
 
 // Cols returns the number of columns of the matrices.
@@ -107,18 +93,14 @@ func (t *Table) Schema() Schema {
 func (t *Table) Row(name string) (row int, ok bool) {
 	t.rlock()
 	defer t.mu.RUnlock()
-	i, ok := t.index[name]
-	return int(i), ok
+	return t.names.row(name)
 }
 
 // Name returns the name of a row.
 func (t *Table) Name(row int) string {
 	t.rlock()
 	defer t.mu.RUnlock()
-	if uint(row) >= uint(len(t.rows)) {
-		panic(panicRow)
-	}
-	return t.rows[row].name
+	return t.names.name(row)
 }
 
 // Current reports whether name has a row of this generation, so that the caller
@@ -126,21 +108,14 @@ func (t *Table) Name(row int) string {
 func (t *Table) Current(name string, generation int64) bool {
 	t.rlock()
 	defer t.mu.RUnlock()
-	i, ok := t.index[name]
-	return ok && t.rows[i].current(generation)
+	return t.names.current(name, generation)
 }
 
 // All iterates over the names and rows in ascending order of the rows. It takes
 // no lock: it is for the writer, or for when nobody writes.
 func (t *Table) All() iter.Seq2[string, int] {
 	t.exists()
-	return func(yield func(string, int) bool) {
-		for i, r := range t.rows {
-			if !yield(r.name, i) {
-				return
-			}
-		}
-	}
+	return t.names.all()
 }
 
 // Upsert sets the row of name in every matrix, amounts[k] in matrix k, and
@@ -157,29 +132,24 @@ func (t *Table) Upsert(name string, generation int64, amounts ...ResourceVector)
 	}
 	t.lock()
 	defer t.mu.Unlock()
-	i, known := t.index[name]
+	row, known := t.names.row(name)
 	if !known {
-		if t.index == nil { // the zero Table's
-			t.index = make(map[string]int32)
-		}
-		i = int32(len(t.rows))
-		t.index[name] = i
-		t.rows = append(t.rows, tableRow{name: name, generation: generation})
-		t.naming++
+		row = len(t.names.rows)
+		t.names.add(name, generation)
 		for k, m := range t.matrices {
 			m.appendRow(amounts[k])
 		}
-		return int(i), true
+		return row, true
 	}
-	if t.rows[i].current(generation) {
-		return int(i), false
+	if t.names.rows[row].current(generation) {
+		return row, false
 	}
-	t.rows[i] = tableRow{name: name, generation: generation}
+	t.names.rows[row] = namedRow{name: name, generation: generation}
 	for k, m := range t.matrices {
-		m.setRow(int(i), amounts[k])
-		m.log.record(int(i))
+		m.setRow(row, amounts[k])
+		m.log.record(row)
 	}
-	return int(i), true
+	return row, true
 }
 
 // Delete removes the row of name; the last row takes its place. It reports
@@ -187,21 +157,12 @@ func (t *Table) Upsert(name string, generation int64, amounts ...ResourceVector)
 func (t *Table) Delete(name string) bool {
 	t.lock()
 	defer t.mu.Unlock()
-	i, ok := t.index[name]
+	row, ok := t.names.remove(name)
 	if !ok {
 		return false
 	}
-	delete(t.index, name)
-	last := len(t.rows) - 1
-	if int(i) != last {
-		t.rows[i] = t.rows[last]
-		t.index[t.rows[i].name] = i
-	}
-	t.rows[last] = tableRow{}
-	t.rows = t.rows[:last]
-	t.naming++
 	for _, m := range t.matrices {
-		m.removeRow(int(i))
+		m.removeRow(row)
 	}
 	return true
 }
@@ -242,6 +203,17 @@ func (t *Table) SubRow(k, row int, v ResourceVector) error {
 	return t.matrix(k).addRow(row, v, -1)
 }
 
+// Names returns the names and rows of the table as they are now, to be looked up
+// many times: [Table.Row] and [Table.Name] lock the table for each. It is the same
+// pointer until a row comes, goes or moves, and then costs a copy of the names, once
+// for all who ask. Compare the pointer with the one you kept to learn whether rows
+// have moved.
+func (t *Table) Names() *Names {
+	t.rlock()
+	defer t.mu.RUnlock()
+	return t.names.now()
+}
+
 // Matrix returns matrix k itself, to be read by the goroutine that writes the
 // table. It is read-only and follows the table.
 func (t *Table) Matrix(k int) *Matrix { return t.matrix(k) }
@@ -263,9 +235,7 @@ func (t *Table) Widen(schema Schema, cols int) {
 	for _, m := range t.matrices {
 		m.widen(schema, cols)
 	}
-	for i := range t.rows {
-		t.rows[i].stale = true
-	}
+	t.names.widened()
 	t.schema, t.cols = schema, cols
 }
 
@@ -276,7 +246,7 @@ func (t *Table) Snapshot(dst *Snapshot) {
 	t.rlock()
 	defer t.mu.RUnlock()
 	dst.exists()
-	dst.names = t.namesLocked()
+	dst.names = t.names.now()
 	for len(dst.matrices) < len(t.matrices) {
 		dst.matrices = append(dst.matrices, &Matrix{readOnly: true})
 	}

@@ -248,24 +248,24 @@ func (m *ResourceVectorMap) NewTable(matrices int) *vector.Table {
 	return vector.NewTable(m.Schema(), m.Len(), matrices)
 }
 
-// Widen makes a matrix of a map that m extends into a matrix of m, by appending
-// columns of zeros. A matrix that is of m already is left as it is, and one
-// without a schema is taken at its word. Any other gives [vector.ErrSchema] and
-// is not changed.
-func (m *ResourceVectorMap) Widen(x *vector.Matrix) error { return m.widen(x) }
-
-// WidenTable does to all matrices of a table what [ResourceVectorMap.Widen]
-// does to one.
-func (m *ResourceVectorMap) WidenTable(t *vector.Table) error { return m.widen(t) }
-
-// widenable is a matrix or a table.
-type widenable interface {
-	Schema() vector.Schema
-	Cols() int
-	Widen(vector.Schema, int)
+// NewNodes returns nodes without rows and with a column per index. An option asks
+// for scored amounts; see [vector.NewNodes].
+func (m *ResourceVectorMap) NewNodes(opts ...vector.NodesOption) *vector.Nodes {
+	return vector.NewNodes(m.Schema(), m.Len(), opts...)
 }
 
-func (m *ResourceVectorMap) widen(x widenable) error {
+// Widen makes a [*vector.Matrix], [*vector.Nodes] or [*vector.Table] of a map that m
+// extends into one of m, by appending columns of zeros. What is of m already is left
+// as it is, and what has no schema is taken at its word. Anything else gives
+// [vector.ErrSchema] and is not changed.
+func (m *ResourceVectorMap) Widen(x interface {
+	Schema() vector.Schema
+	Cols() int
+	Widen(schema vector.Schema, cols int)
+}) error {
+	if x == nil {
+		panic("vectormap: matrix is nil")
+	}
 	s := x.Schema()
 	switch {
 	case s == m.Schema():

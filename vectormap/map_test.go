@@ -454,7 +454,7 @@ func TestWiden(t *testing.T) {
 		}
 		table := from.NewTable(2)
 		table.Upsert("n", 1, vec{1, 2, 3, 4, 5}, vec{})
-		if err := m.WidenTable(table); err != nil || table.Matrix(1).Schema() != m.Schema() {
+		if err := m.Widen(table); err != nil || table.Matrix(1).Schema() != m.Schema() {
 			t.Errorf("table from %v: %v", from, err)
 		}
 	}
@@ -464,7 +464,7 @@ func TestWiden(t *testing.T) {
 	if err := m.Widen(x); !errors.Is(err, vector.ErrSchema) || x.Schema() != other.Schema() {
 		t.Errorf("a stranger's matrix: %v", err)
 	}
-	if err := m.WidenTable(table); !errors.Is(err, vector.ErrSchema) {
+	if err := m.Widen(table); !errors.Is(err, vector.ErrSchema) {
 		t.Errorf("a stranger's table: %v", err)
 	}
 	if err := m.Widen(renamed.NewMatrix(1)); !errors.Is(err, vector.ErrSchema) {

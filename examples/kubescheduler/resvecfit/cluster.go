@@ -170,7 +170,7 @@ func (c *cluster) extend() {
 	for _, name := range c.missing {
 		m, err := c.m.Extend([]string{name})
 		if err == nil {
-			err = m.WidenTable(c.table)
+			err = m.Widen(c.table)
 		}
 		if err != nil || !isScalar(corev1.ResourceName(name)) {
 			c.refused[corev1.ResourceName(name)] = true
