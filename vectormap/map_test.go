@@ -479,6 +479,28 @@ func TestWiden(t *testing.T) {
 	}
 }
 
+func TestNodes(t *testing.T) {
+	m := must(t, names("nvidia.com/gpu"), Milli("nvidia.com/gpu"))
+	n := m.NewNodes(vector.WithScored())
+	row, _, err := n.Set("a", 1, vector.NodeAmounts{Allocatable: vec{4000, 1 << 30, 8000, 110}, Requested: vec{1000}})
+	if err != nil || n.Schema() != m.Schema() || n.Free().At(row, CPU) != 3000 || n.Scored() == n.Requested() {
+		t.Errorf("%v, free %v", err, n.Free().Row(nil, row))
+	}
+	if err := n.Assume(row, vector.PodAmounts{Requested: vec{0, 0, 0.5}}); !errors.Is(err, vector.ErrNotRepresentable) {
+		t.Errorf("half a thousandth: %v", err)
+	}
+	wide, err := m.Extend(names("x.io/x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wide.Widen(n); err != nil || n.Schema() != wide.Schema() || n.Cols() != wide.Len() || n.Current("a", 1) {
+		t.Errorf("%v, %d columns", err, n.Cols())
+	}
+	if err := m.Widen(n); !errors.Is(err, vector.ErrSchema) {
+		t.Errorf("narrowed: %v", err)
+	}
+}
+
 func TestNewVectorAndMatrix(t *testing.T) {
 	m := must(t, names("a", "b"))
 	if v := m.NewVector(); len(v) != 6 || !v.IsZero() {
