@@ -67,7 +67,9 @@ func TestLinearizable(t *testing.T) {
 			}
 			r := &run{}
 			m := newModel(t, seed, histogram{})
-			l, err := New(m.g.cfg, m.m, m.l.source.catalogue, m.specs())
+			cfg := m.g.cfg
+			cfg.OnEvent = func(Event) {} // the model's is for one goroutine
+			l, err := New(cfg, m.m, m.l.source.catalogue, m.specs())
 			if err != nil {
 				t.Fatal(err)
 			}
