@@ -61,6 +61,7 @@ type options struct {
 	order, ties                     string
 	seed                            uint64
 	bindings, all                   bool
+	topology                        topologyOptions
 }
 
 // files is a flag that may be given several times.
@@ -172,6 +173,10 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.Uint64Var(&opts.seed, "seed", 42, "`seed` of -ties seeded")
 	flags.BoolVar(&opts.all, "all", false, "write all names and requests, and not the first of many only")
 	flags.BoolVar(&opts.bindings, "bindings", false, "print the node of every pod")
+	flags.StringVar(&opts.topology.keys, "topology", "", "label `keys` of nodes from coarse to fine, such as block,rack: says where the gangs go")
+	flags.StringVar(&opts.topology.gang, "gang", gangKeys, "label or annotation `keys` of pods: those of one value are a gang")
+	flags.StringVar(&opts.topology.required, "required", "", "`key` of -topology of which a gang has to stay in one domain")
+	flags.StringVar(&opts.topology.preferred, "preferred", "", "`key` of -topology of which a gang should stay in one domain (default the last)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(stdout, "usage: whatif [flags]")
@@ -204,7 +209,7 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 			return nil, fmt.Errorf("-cost: %s: it must cost something", name)
 		}
 	}
-	return opts, opts.checkScores()
+	return opts, errors.Join(opts.checkScores(), opts.topology.check())
 }
 
 // checkScores checks the types of -score.
@@ -373,6 +378,9 @@ func whatif(opts *options, stdin io.Reader, w io.Writer) error {
 	}
 	r.fill()
 	r.unplaced()
+	if err := r.topology(&opts.topology); err != nil {
+		return err
+	}
 	if err := r.missing(opts.tie()); err != nil {
 		return err
 	}

@@ -36,8 +36,10 @@ func write(t *testing.T, text string) string {
 // The reports on the sample are the same on every CPU.
 func TestSample(t *testing.T) {
 	for golden, args := range map[string][]string{
-		"testdata/sample.txt": {"-bindings"},
-		"testdata/added.txt":  {"-add", "gpu-1=1,mig-1=1", "-score", "MostAllocated=1", "-ties", "lowest"},
+		"testdata/sample.txt":   {"-bindings"},
+		"testdata/added.txt":    {"-add", "gpu-1=1,mig-1=1", "-score", "MostAllocated=1", "-ties", "lowest"},
+		"testdata/racks.txt":    {"-snapshot", "testdata/racks.yaml", "-topology", "example.com/block,example.com/rack"},
+		"testdata/required.txt": {"-snapshot", "testdata/racks.yaml", "-topology", "example.com/block,example.com/rack", "-required", "example.com/rack"},
 	} {
 		testkit.EachImpl(t, func(t *testing.T) {
 			status, report, stderr := runProgram(t, "", args...)
@@ -77,6 +79,11 @@ func TestFlags(t *testing.T) {
 		{[]string{"-score", "RequestedToCapacityRatio=2"}, exitUsage, "-score: RequestedToCapacityRatio needs a shape: give it with -strategy"},
 		{[]string{"-strategy", balanced}, exitData, "BalancedAllocation is no strategy of NodeResourcesFit"},
 		{[]string{"-pending", write(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}")}, 0, "of a sample cluster"},
+		{[]string{"-topology", "rack", "-required", "block"}, exitUsage, `no level "block" in -topology rack`},
+		{[]string{"-topology", "rack,rack"}, exitUsage, `-topology: vector: topology: level "rack" is named twice`},
+		{[]string{"-topology", "block,rack", "-required", "block", "-preferred", "rack"}, exitUsage, "-required: -preferred is there, too"},
+		{[]string{"-required", "rack"}, exitUsage, "-required, -preferred and -gang: want -topology"},
+		{[]string{"-topology", "block"}, 0, "Gangs, each by itself on the nodes as they are, preferred block"},
 		{[]string{"-help"}, 0, "usage: whatif [flags]"},
 		{[]string{"-strategy", strategy, "-score", "BalancedAllocation=0"}, 0, "scores              RequestedToCapacityRatio x 1 of cpu=1\n"},
 		{[]string{"-score", "LeastAllocated=0,BalancedAllocation=0"}, 0, "scores              none: every node is as good as any other\n"},

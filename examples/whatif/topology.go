@@ -1,0 +1,245 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// topologyOptions are the flags about gangs in racks.
+type topologyOptions struct {
+	keys                string // label keys, separated by commas
+	gang                string // the same, by which pods are one gang
+	required, preferred string
+}
+
+// gangKeys are the labels and annotations by which schedulers group pods.
+const gangKeys = "scheduling.x-k8s.io/pod-group,scheduling.k8s.io/group-name,pod-group-name"
+
+// check checks the flags, and sets the level where none is given.
+func (o *topologyOptions) check() error {
+	levels := o.levels()
+	switch {
+	case o.keys == "" && (o.required != "" || o.preferred != "" || o.gang != gangKeys):
+		return errors.New("-required, -preferred and -gang: want -topology")
+	case o.keys == "":
+		return nil
+	case o.required != "" && o.preferred != "":
+		return errors.New("-required: -preferred is there, too")
+	case o.required == "" && o.preferred == "":
+		o.preferred = levels[len(levels)-1]
+	}
+	if _, err := vector.NewTopology(levels...); err != nil {
+		return fmt.Errorf("-topology: %w", err)
+	}
+	if level := cmp.Or(o.required, o.preferred); !slices.Contains(levels, level) {
+		return fmt.Errorf("no level %q in -topology %s", level, o.keys)
+	}
+	return nil
+}
+
+func (o *topologyOptions) levels() []string { return strings.Split(o.keys, ",") }
+
+// A gangOfPods are pods of the queue that are placed together.
+type gangOfPods struct {
+	name string
+	pods []int
+}
+
+// gangs groups the pods of the queue, in its order.
+func (c *cluster) gangs(keys []string) (all []gangOfPods) {
+	index := make(map[string]int)
+	for i, p := range c.queue {
+		name := gangName(p.Pod, keys)
+		if name == "" {
+			continue
+		}
+		at, known := index[name]
+		if !known {
+			at = len(all)
+			index[name] = at
+			all = append(all, gangOfPods{name: name})
+		}
+		all[at].pods = append(all[at].pods, i)
+	}
+	return all
+}
+
+// gangName returns the gang of a pod, "" for none.
+func gangName(p *corev1.Pod, keys []string) string {
+	for _, key := range keys {
+		if value := cmp.Or(p.Labels[key], p.Annotations[key]); value != "" {
+			return p.Namespace + "/" + value
+		}
+	}
+	return ""
+}
+
+// topology writes where the gangs go, each by itself on the nodes as they are.
+func (r *report) topology(o *topologyOptions) error {
+	if o.keys == "" {
+		return nil
+	}
+	top, notes, err := vectormap.NewTopology(o.levels(), bareNodes(r.cluster.nodes))
+	if err != nil {
+		return err
+	}
+	mode, level := "required", o.required
+	if level == "" {
+		mode, level = "preferred", o.preferred
+	}
+	r.printf("\nGangs, each by itself on the nodes as they are, %s %s\n\n", mode, level)
+	rows := [][]string{{"GANG", "PODS", "GOES TO"}}
+	for _, g := range r.gangs(strings.Split(o.gang, ",")) {
+		where, err := r.place(g, top, o)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{g.name, fmt.Sprint(len(g.pods)), where})
+	}
+	r.table(rows)
+	if len(notes) > 0 {
+		var texts []string
+		for _, n := range notes {
+			texts = append(texts, n.String())
+		}
+		r.printf("\n%s\n", list(texts, r.most))
+	}
+	return nil
+}
+
+// place says where a gang goes.
+func (r *report) place(g gangOfPods, top *vector.Topology, o *topologyOptions) (string, error) {
+	free := r.state.Matrix(placement.Free)
+	gang := vector.NewMatrix(free.Schema(), 0, free.Cols())
+	for _, i := range g.pods {
+		gang.AppendRow(r.requests[i].Amounts)
+	}
+	level, err := top.Level(cmp.Or(o.required, o.preferred))
+	if err != nil {
+		return "", err
+	}
+	request, alike := alikeBut(gang)
+	if !alike {
+		return r.placeMixed(gang, top, level, o.required != "")
+	}
+	request.Required, request.Preferred = o.required, o.preferred
+	var packer vector.Packer
+	found, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, top, request)
+	switch {
+	case err != nil:
+		return "", err
+	case found.Fits && found.Leader >= 0:
+		return r.domains(append(found.Placement, int32(found.Leader)), top, level), nil
+	case found.Fits:
+		return r.domains(found.Placement, top, level), nil
+	}
+	who := "all together"
+	if found.Domain >= 0 {
+		who = strings.Join(top.Path(nil, found.Domain), "/")
+	}
+	beside := ""
+	if request.Leader != nil {
+		beside = " beside the leader"
+	}
+	text := fmt.Sprintf("nowhere: %s could take %d of %d%s", who, found.Could, request.Count, beside)
+	for j, n := range found.Rejections {
+		if n > 0 {
+			text += fmt.Sprintf("; %d nodes have too little %s for one", n, r.m.Name(j))
+		}
+	}
+	return text, nil
+}
+
+// alikeBut returns the request of a gang whose pods are alike, but for a leader.
+func alikeBut(gang *vector.Matrix) (request vector.TopologyRequest, ok bool) {
+	rows := make([]vector.ResourceVector, gang.Rows())
+	number := make(map[string]int)
+	for i := range rows {
+		rows[i] = gang.Row(nil, i)
+		number[fmt.Sprint(rows[i])]++
+	}
+	worker := 0
+	switch {
+	case len(number) > 2:
+		return request, false
+	case len(number) == 2:
+		for i := range rows {
+			if n := number[fmt.Sprint(rows[i])]; n == 1 && request.Leader == nil {
+				request.Leader = rows[i]
+			} else {
+				worker = i
+			}
+		}
+		if request.Leader == nil {
+			return request, false
+		}
+		request.Count = len(rows) - 1
+	default:
+		request.Count = len(rows)
+	}
+	request.Request = rows[worker]
+	return request, true
+}
+
+// placeMixed is place for pods of many shapes: the first domain in which large pods
+// first find room.
+func (r *report) placeMixed(gang *vector.Matrix, top *vector.Topology, level int, required bool) (string, error) {
+	free := r.state.Matrix(placement.Free)
+	packer := vector.NewPacker(vector.PackOptions{Total: vector.SumColumns(nil, free, nil), Restarts: 8})
+	var domains vector.Domains
+	for l := level; l >= 0; l-- {
+		if err := top.Domains(&domains, top.Levels()[l]); err != nil {
+			return "", err
+		}
+		if rows, k := packer.PlaceIn(nil, free, gang, nil, &domains); k >= 0 {
+			return r.domains(rows, top, level), nil
+		}
+		if required {
+			break
+		}
+	}
+	var proved bool
+	if required {
+		_, _, proved = packer.InfeasibleIn(free, gang, nil, &domains)
+	} else {
+		rows := vector.NewMask(free.Rows())
+		for row := range top.Rows() {
+			if top.Domain(row, 0) >= 0 {
+				rows.Set(row)
+			}
+		}
+		if found, ok := packer.Place(nil, free, gang, rows); ok {
+			return r.domains(found, top, level), nil
+		}
+		_, proved = packer.Infeasible(free, gang, rows)
+	}
+	if proved {
+		return "nowhere: there is no room, however its pods are placed", nil
+	}
+	return "not found: its pods differ, and nothing is proved", nil
+}
+
+// domains writes on which domains of a level pods are.
+func (r *report) domains(rows []int32, top *vector.Topology, level int) string {
+	name := top.Levels()[level]
+	if at := strings.LastIndex(name, "/"); at >= 0 {
+		name = name[at+1:]
+	}
+	number := make(map[string]int)
+	for _, row := range rows {
+		number[strings.Join(top.Path(nil, top.Domain(int(row), level)), "/")]++
+	}
+	var parts []string
+	for _, path := range sortedKeys(number) {
+		parts = append(parts, fmt.Sprintf("%s: %d", path, number[path]))
+	}
+	return fmt.Sprintf("%d %s, %s", len(number), name, list(parts, r.most))
+}
