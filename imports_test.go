@@ -67,9 +67,11 @@ var rooms = map[string][]string{
 		"k8s.io/component-helpers/resource",
 	},
 	"/scoring": {
+		module + "/internal/decimal",
 		module + "/internal/document",
 		module + "/internal/fieldpath",
 		module + "/internal/kernel",
+		module + "/internal/quantity",
 		module + "/internal/scorecache",
 		module + "/vector",
 		module + "/vectormap",

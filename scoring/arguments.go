@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/quantity"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -14,6 +15,9 @@ const pluginName = "resource-strategy-fit"
 
 // ParseArguments reads the arguments of Volcano's plugin resource-strategy-fit,
 // as YAML or JSON: resourceStrategyFitWeight, resources, sra and proportional.
+//
+// One key is not Volcano's: proportional.memoryUnit says how many bytes a proportion
+// of memory of 1 means, 1Gi for one; without it, 1e9.
 //
 // The result is complete: what the document leaves out or has as null is there
 // with its default, policies that are off are nil. Keys of resources are checked
@@ -251,7 +255,7 @@ func (w *walker) names(v document.Value, refuse func(name string) (fault string,
 // proportional reads the proportional policy; nil when it is off.
 func (w *walker) proportional(v document.Value) *ProportionalConfig {
 	x := v.Fields()
-	x.KnownOr(notProportional(v), "enable", pathResources, pathProportion)
+	x.KnownOr(notProportional(v), "enable", pathResources, pathProportion, pathMemoryUnit)
 	enable := x.Get("enable").Boolean()
 	names, isListed := w.names(x.Get(pathResources), func(name string) (string, bool) {
 		if name == "cpu" || name == "memory" {
@@ -275,8 +279,28 @@ func (w *walker) proportional(v document.Value) *ProportionalConfig {
 			ratios[key] = w.r.ratio(v.Path(), ratio)
 		}
 	}
+	unit := memoryUnit(x.Get(pathMemoryUnit))
 	if !enable {
 		return nil
 	}
-	return &ProportionalConfig{Resources: names, Proportion: ratios, MemoryUnit: defaultMemoryUnit}
+	return &ProportionalConfig{Resources: names, Proportion: ratios, MemoryUnit: unit}
+}
+
+// memoryUnit reads how many bytes a proportion of 1 means: a number, or a quantity
+// such as 1Gi.
+func memoryUnit(v document.Value) float64 {
+	text, ok := v.Literal("a quantity of bytes")
+	if !ok {
+		return defaultMemoryUnit
+	}
+	q, err := quantity.Parse(text)
+	if err != nil {
+		v.Malformed(err.Error())
+		return defaultMemoryUnit
+	}
+	if q.Sign() <= 0 {
+		v.Malformed("must be more than 0 bytes")
+		return defaultMemoryUnit
+	}
+	return q.AsApproximateFloat64()
 }

@@ -92,9 +92,9 @@ func TestParseArguments(t *testing.T) {
 			bad(unknownKey, `resources["*"]`), ok("P 10 cpu=Least1", unknownKey, `resources["*"]`)},
 		{"unknown key and patterns", unknownKey + ": 10\nresources: {nvidia.com/gpu/*: {type: MostAllocated, weight: 3}, cloudml.gpu**: {type: LeastAllocated, weight: 2}}",
 			bad(unknownKey, `resources["cloudml.gpu**"]`), ok("P 10 nvidia.com/gpu/*=Most3", unknownKey, `resources["cloudml.gpu**"]`)},
-		{"unknown keys below", "resources: {cpu: {type: MostAllocated, wieght: 3}}\nsra: {x: {z: 1}}\nproportional: {\"a b\": 1, memoryUnit: 3}",
-			bad("proportional.memoryUnit", `proportional["a b"]`, `resources["cpu"].wieght`, "sra.x"),
-			ok("P 10 cpu=Most1", "proportional.memoryUnit", `proportional["a b"]`, `resources["cpu"].wieght`, "sra.x")},
+		{"unknown keys below", "resources: {cpu: {type: MostAllocated, wieght: 3}}\nsra: {x: {z: 1}}\nproportional: {\"a b\": 1, memoryunit: 3}",
+			bad("proportional.memoryunit", `proportional["a b"]`, `resources["cpu"].wieght`, "sra.x"),
+			ok("P 10 cpu=Most1", "proportional.memoryunit", `proportional["a b"]`, `resources["cpu"].wieght`, "sra.x")},
 
 		// types
 		{"type unknown", "resources: {cpu: {type: RequestedToCapacityRatio}}", bad(`resources["cpu"].type`), ok("P 10 cpu=Least1", `resources["cpu"].type`)},
@@ -414,6 +414,25 @@ func TestValuesAsWritten(t *testing.T) {
 	} {
 		if _, _, err := ParseArguments([]byte(text)); err == nil || err.Error() != "scoring: line 1: "+want {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestMemoryUnit: the unit of a proportion of memory, as a number or a quantity.
+func TestMemoryUnit(t *testing.T) {
+	for text, want := range map[string]float64{
+		"": 1e9, "memoryUnit: 1Gi": 1 << 30, "memoryUnit: 1G": 1e9, "memoryUnit: 1": 1, "memoryUnit: 1073741824": 1 << 30,
+		"memoryUnit: '1e9'": 1e9, "memoryUnit: null": 1e9,
+		"memoryUnit: 0": 0, "memoryUnit: -1Gi": 0, "memoryUnit: 1 GB": 0, "memoryUnit: [1]": 0, "memoryUnit: .inf": 0, "memoryUnit: true": 0,
+	} {
+		cfg, _, err := ParseProportional([]byte("{enable: true, resources: a/b, " + text + "}"))
+		paths, _ := pathsOf(t, err)
+		if want == 0 {
+			if !slices.Equal(paths, []string{"memoryUnit"}) {
+				t.Errorf("%s: %v", text, err)
+			}
+		} else if err != nil || cfg.MemoryUnit != want {
+			t.Errorf("%s: %v, %v, want %v", text, cfg, err, want)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (s *cacheScorer) Score(request, used, allocatable vector.ResourceVector) (f
 
 func (s *cacheScorer) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
 	if request.Get(0) < 0 {
-		return &scoring.BadAmountError{Resource: "cpu", Value: request[0]}
+		return &vector.AmountError{Resource: "cpu", Row: -1, Amount: "-1", Cause: vector.ErrNegative}
 	}
 	if used.Cols() != allocatable.Cols() {
 		return vector.ErrShape
@@ -371,7 +371,7 @@ func TestCacheErrors(t *testing.T) {
 		"free":                {func(q *scoring.Query) { q.Free = m(9, 2) }, vector.ErrShape},
 		"rows":                {func(q *scoring.Query) { q.Rows = vector.NewMask(9) }, vector.ErrShape},
 		"request beyond free": {func(q *scoring.Query) { q.Request = make(vector.ResourceVector, 3) }, vector.ErrShape},
-		"request":             {func(q *scoring.Query) { q.Request = vector.ResourceVector{-1} }, scoring.ErrBadAmount},
+		"request":             {func(q *scoring.Query) { q.Request = vector.ResourceVector{-1} }, vector.ErrNegative},
 	} {
 		if _, _, err := cache.Best(&good, vector.TieLowest()); err != nil {
 			t.Fatal(err)

@@ -1,11 +1,11 @@
 package scoring
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/internal/fieldpath"
 	"github.com/resvec/resvec/vector"
@@ -13,43 +13,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-var (
-	// ErrBadAmount says that an amount is NaN, infinite or negative; see
-	// [*BadAmountError].
-	ErrBadAmount = errors.New("bad amount")
+// ErrNeedsBatch says that a score exists for a batch only: a combination that
+// normalizes a term has no value for one row alone.
+var ErrNeedsBatch = errors.New("scoring: a normalized term needs a batch")
 
-	// ErrNeedsBatch says that a score exists for a batch only: a combination
-	// that normalizes a term has no value for one row alone.
-	ErrNeedsBatch = errors.New("scoring: a normalized term needs a batch")
-)
-
-// BadAmountError reports an amount that is NaN, infinite or negative, or one of
-// GPUs that makes no sense. It wraps [ErrBadAmount].
-type BadAmountError struct {
-	Resource string
-	Value    float64
-	Row      int  // the row of a matrix, when InRow is set
-	InRow    bool // not of the request
-
-	owner  string // what the amount is of; empty: the request
-	reason string // what is allowed; may be empty
-}
-
-// Error names the resource and the value.
-func (e *BadAmountError) Error() string {
-	owner := cmp.Or(e.owner, "request")
-	if e.InRow {
-		owner = fmt.Sprintf("row %d", e.Row)
+// badAmount reports an amount that is NaN, infinite or negative; row is -1 where the
+// request has it.
+func badAmount(resource string, row int, x float64) error {
+	e := &vector.AmountError{
+		Resource: resource, Row: row, Amount: decimal.Format(x),
+		Reason: "is not a finite number: want 0 or more", Cause: vector.ErrNotRepresentable,
 	}
-	text := fmt.Sprintf("scoring: %s: %s: bad amount %v", owner, e.Resource, e.Value)
-	if e.reason != "" {
-		text += ", " + e.reason
+	if x < 0 && x-x == 0 {
+		e.Reason, e.Cause = "is negative: want 0 or more", vector.ErrNegative
 	}
-	return text
+	if row < 0 {
+		return fmt.Errorf("scoring: request: %w", e)
+	}
+	return fmt.Errorf("scoring: %w", e)
 }
-
-// Unwrap returns [ErrBadAmount].
-func (e *BadAmountError) Unwrap() error { return ErrBadAmount }
 
 // shapeError says which operand has a wrong shape. It wraps [vector.ErrShape].
 func shapeError(format string, args ...any) error {
@@ -67,11 +49,16 @@ func checkLen(name string, v vector.ResourceVector, m *vectormap.ResourceVectorM
 // checkMatrices checks that two matrices have equally many rows, and that a mask,
 // which may be nil, is for as many.
 func checkMatrices(used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	return checkAmounts("used", used, allocatable, rows)
+}
+
+// checkAmounts is checkMatrices with the name of the first matrix.
+func checkAmounts(name string, amounts, allocatable *vector.Matrix, rows *vector.Mask) error {
 	switch {
-	case used == nil || allocatable == nil:
+	case amounts == nil || allocatable == nil:
 		panic(panicMatrix)
-	case used.Rows() != allocatable.Rows():
-		return shapeError("used has %d rows, allocatable %d", used.Rows(), allocatable.Rows())
+	case amounts.Rows() != allocatable.Rows():
+		return shapeError("%s has %d rows, allocatable %d", name, amounts.Rows(), allocatable.Rows())
 	case rows != nil && rows.Len() != allocatable.Rows():
 		return shapeError("the mask has %d rows, allocatable %d", rows.Len(), allocatable.Rows())
 	}

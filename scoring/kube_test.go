@@ -370,8 +370,8 @@ func TestKubeErrors(t *testing.T) {
 		{"rows", 3, nil, m.NewMatrix(3), n.allocatable, nil, vector.ErrShape},
 		{"mask", 2, nil, n.used, n.allocatable, vector.NewMask(3), vector.ErrShape},
 		{"schema", 2, nil, n.used, other.NewMatrix(2), nil, vector.ErrSchema},
-		{"negative", 2, vector.ResourceVector{0, -1}, n.used, n.allocatable, nil, scoring.ErrBadAmount},
-		{"NaN", 2, vector.ResourceVector{math.NaN()}, n.used, n.allocatable, nil, scoring.ErrBadAmount},
+		{"negative", 2, vector.ResourceVector{0, -1}, n.used, n.allocatable, nil, vector.ErrNotRepresentable},
+		{"NaN", 2, vector.ResourceVector{math.NaN()}, n.used, n.allocatable, nil, vector.ErrNotRepresentable},
 	} {
 		floats, ints := make([]float64, test.dst), make([]int64, test.dst)
 		for i := range floats {
@@ -389,7 +389,7 @@ func TestKubeErrors(t *testing.T) {
 	if _, err := k.Score(nil, make(vector.ResourceVector, m.Len()+1), nil); !errors.Is(err, vector.ErrShape) {
 		t.Errorf("a long vector: %v", err)
 	}
-	if _, err := k.Explain(vector.ResourceVector{-1}, nil, nil); !errors.Is(err, scoring.ErrBadAmount) {
+	if _, err := k.Explain(vector.ResourceVector{-1}, nil, nil); !errors.Is(err, vector.ErrNotRepresentable) {
 		t.Errorf("a bad request: %v", err)
 	}
 }

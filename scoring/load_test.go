@@ -472,9 +472,9 @@ func TestLoadOperands(t *testing.T) {
 			{"long request", 3, make(vector.ResourceVector, m.Len()+1), three, three, nil, vector.ErrShape},
 			{"width", 3, nil, three, vector.NewMatrix(vector.Schema{}, 3, 3), nil, vector.ErrShape},
 			{"schema", 3, nil, three, other.NewMatrix(3), nil, vector.ErrSchema},
-			{"NaN", 3, vector.ResourceVector{1, math.NaN()}, three, three, nil, scoring.ErrBadAmount},
-			{"infinite", 3, vector.ResourceVector{1, 0, math.Inf(1)}, three, three, nil, scoring.ErrBadAmount},
-			{"negative", 3, vector.ResourceVector{-1}, three, three, nil, scoring.ErrBadAmount},
+			{"NaN", 3, vector.ResourceVector{1, math.NaN()}, three, three, nil, vector.ErrNotRepresentable},
+			{"infinite", 3, vector.ResourceVector{1, 0, math.Inf(1)}, three, three, nil, vector.ErrNotRepresentable},
+			{"negative", 3, vector.ResourceVector{-1}, three, three, nil, vector.ErrNotRepresentable},
 		} {
 			dst := slices.Repeat([]float64{-1}, c.dst)
 			if err := s.ScoreBatch(dst, c.request, c.used, c.allocatable, c.rows); !errors.Is(err, c.want) {

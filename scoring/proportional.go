@@ -113,29 +113,61 @@ func (p *Proportional) Check(request, used, allocatable vector.ResourceVector) (
 	return passed, nil
 }
 
+// CheckIdle is Check for a caller who has what is idle of a node, allocatable less
+// used, instead of what is used.
+func (p *Proportional) CheckIdle(request, idle, allocatable vector.ResourceVector) (Result, error) {
+	passed := Result{OK: true, Primary: -1, Secondary: -1}
+	if p == nil {
+		return passed, nil
+	}
+	if err := checkLen("idle", idle, p.m); err != nil {
+		return Result{}, err
+	}
+	if err := p.checkRow(request, nil, allocatable); err != nil {
+		return Result{}, err
+	}
+	if passed.Exempt = p.exempts(request); passed.Exempt {
+		return passed, nil
+	}
+	for k := range p.rules {
+		r := &p.rules[k]
+		rule := r.rule(request)
+		needed, left, ok := rule.CheckIdle(at(allocatable, r.primary), at(idle, r.primary), at(idle, r.secondary))
+		if !ok {
+			return Result{Primary: r.primary, Secondary: r.secondary, Needed: needed, Left: left}, nil
+		}
+	}
+	return passed, nil
+}
+
+// FilterIdle is FilterBatch for a caller who has what is idle of the nodes, allocatable
+// less used, instead of what is used: the matrix of free amounts that [vector.Fit]
+// takes will do.
+func (p *Proportional) FilterIdle(dst *vector.Mask, request vector.ResourceVector, idle, allocatable *vector.Matrix, rows *vector.Mask) error {
+	done, err := p.start(dst, request, "idle", idle, allocatable, rows)
+	if done || err != nil {
+		return err
+	}
+	for k := range p.rules {
+		r := &p.rules[k]
+		rule := r.rule(request)
+		primary, free, secondary := allocatable.Column(r.primary), idle.Column(r.primary), idle.Column(r.secondary)
+		for row := range dst.All() {
+			if _, _, ok := rule.CheckIdle(primary[row], free[row], secondary[row]); !ok {
+				dst.Clear(row)
+			}
+		}
+	}
+	return nil
+}
+
 // FilterBatch sets dst to the selected rows that pass; a nil mask selects all.
 // dst is resized, and may be rows. Errors are those of a [Scorer], of which a nil
 // p has those for numbers of rows only; dst keeps its content then.
 func (p *Proportional) FilterBatch(dst *vector.Mask, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if dst == nil {
-		panic(panicMask)
-	}
-	if err := checkMatrices(used, allocatable, rows); err != nil {
+	done, err := p.start(dst, request, "used", used, allocatable, rows)
+	if done || err != nil {
 		return err
-	}
-	if p != nil {
-		if err := p.checkBatch(allocatable.Rows(), request, used, allocatable, rows); err != nil {
-			return err
-		}
-	}
-	if rows == nil {
-		dst.Resize(allocatable.Rows())
-		dst.SetAll()
-	} else {
-		dst.CopyFrom(rows)
-	}
-	if p == nil || p.exempts(request) {
-		return nil
 	}
 	for k := range p.rules {
 		r := &p.rules[k]
@@ -145,4 +177,27 @@ func (p *Proportional) FilterBatch(dst *vector.Mask, request vector.ResourceVect
 		kernel.AndReserve(dst.Words(), &rule)
 	}
 	return nil
+}
+
+// start checks the operands of a filter, of which amounts has this name, and sets dst
+// to the selected rows. done says that these all pass.
+func (p *Proportional) start(dst *vector.Mask, request vector.ResourceVector, name string, amounts, allocatable *vector.Matrix, rows *vector.Mask) (done bool, err error) {
+	if dst == nil {
+		panic(panicMask)
+	}
+	if err := checkAmounts(name, amounts, allocatable, rows); err != nil {
+		return false, err
+	}
+	if p != nil {
+		if err := p.checkAmounts(allocatable.Rows(), request, name, amounts, allocatable, rows); err != nil {
+			return false, err
+		}
+	}
+	if rows == nil {
+		dst.Resize(allocatable.Rows())
+		dst.SetAll()
+	} else {
+		dst.CopyFrom(rows)
+	}
+	return p == nil || p.exempts(request), nil
 }

@@ -19,7 +19,7 @@ import (
 // Vectors shorter than the map are padded with zeros.
 //
 // Score and ScoreBatch return the same bits for the same row. Errors are
-// [vector.ErrSchema], [vector.ErrShape], [*BadAmountError] and, from some
+// [vector.ErrSchema], [vector.ErrShape], [*vector.AmountError] and, from some
 // combinations, [ErrNeedsBatch]; the first two are wrapped by a message that names
 // the operand. They come before anything is written. A nil matrix panics, and so
 // does a nil scorer, but for those that say otherwise.
@@ -117,7 +117,7 @@ func (c *compiled) checkRequest(request vector.ResourceVector) error {
 	}
 	for i, x := range request {
 		if !usable(x) {
-			return &BadAmountError{Resource: c.m.Name(i), Value: x}
+			return badAmount(c.m.Name(i), -1, x)
 		}
 	}
 	return nil
@@ -148,13 +148,18 @@ func (c *compiled) checkMatrix(name string, x *vector.Matrix) error {
 
 // checkBatch checks the operands of ScoreBatch; dst is the length of dst.
 func (c *compiled) checkBatch(dst int, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if err := checkMatrices(used, allocatable, rows); err != nil {
+	return c.checkAmounts(dst, request, "used", used, allocatable, rows)
+}
+
+// checkAmounts is checkBatch with the name of the first matrix.
+func (c *compiled) checkAmounts(dst int, request vector.ResourceVector, name string, amounts, allocatable *vector.Matrix, rows *vector.Mask) error {
+	if err := checkAmounts(name, amounts, allocatable, rows); err != nil {
 		return err
 	}
 	if err := c.checkMatrix("allocatable", allocatable); err != nil {
 		return err
 	}
-	if err := c.checkMatrix("used", used); err != nil {
+	if err := c.checkMatrix(name, amounts); err != nil {
 		return err
 	}
 	if err := checkElements("dst", dst, allocatable.Rows()); err != nil {
@@ -173,7 +178,7 @@ func wordsOf(rows *vector.Mask) []uint64 {
 }
 
 // ValidateBatch looks through all of used and allocatable for amounts that no
-// scorer can use, NaN, infinite or negative, and returns a [*BadAmountError] for
+// scorer can use, NaN, infinite or negative, and returns a [*vector.AmountError] for
 // the first, by row and then by column, used before allocatable. Scorers don't
 // need it: what each does with such a row is defined. Both matrices must be of m
 // and have equally many rows.
@@ -183,21 +188,21 @@ func ValidateBatch(m *vectormap.ResourceVectorMap, used, allocatable *vector.Mat
 	if err := c.checkBatch(math.MaxInt, nil, used, allocatable, nil); err != nil {
 		return err
 	}
-	first := BadAmountError{Row: used.Rows(), InRow: true}
+	row, column, bad := used.Rows(), -1, 0.0
 	for i := range m.Len() {
 		for _, x := range [...]*vector.Matrix{used, allocatable} {
-			for r, amount := range x.Column(i)[:first.Row] {
+			for r, amount := range x.Column(i)[:row] {
 				if !usable(amount) {
-					first.Resource, first.Value, first.Row = m.Name(i), amount, r
+					row, column, bad = r, i, amount
 					break
 				}
 			}
 		}
 	}
-	if first.Row < used.Rows() {
-		return &first
+	if column < 0 {
+		return nil
 	}
-	return nil
+	return badAmount(m.Name(column), row, bad)
 }
 
 // at returns amount i of v, 0 beyond its end.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
@@ -26,12 +27,12 @@ func TestValidateBatch(t *testing.T) {
 	}{
 		{"good", good, good, ""},
 		{"no rows", m.NewMatrix(0), m.NewMatrix(0), ""},
-		{"NaN", loadMatrix(m, vector.ResourceVector{}, vector.ResourceVector{0, nan}), good, "scoring: row 1: memory: bad amount NaN"},
-		{"negative", good, loadMatrix(m, vector.ResourceVector{1, 1, -0.5}, vector.ResourceVector{}), "scoring: row 0: gpu: bad amount -0.5"},
+		{"NaN", loadMatrix(m, vector.ResourceVector{}, vector.ResourceVector{0, nan}), good, "scoring: row 1: memory: amount NaN is not a finite number: want 0 or more"},
+		{"negative", good, loadMatrix(m, vector.ResourceVector{1, 1, -0.5}, vector.ResourceVector{}), "scoring: row 0: gpu: amount -0.5 is negative: want 0 or more"},
 		{"lowest row first", loadMatrix(m, vector.ResourceVector{}, vector.ResourceVector{nan}), loadMatrix(m, vector.ResourceVector{0, 0, inf}, vector.ResourceVector{}),
-			"scoring: row 0: gpu: bad amount +Inf"},
-		{"then the lowest column", loadMatrix(m, vector.ResourceVector{0, 0, nan}), loadMatrix(m, vector.ResourceVector{0, -inf}), "scoring: row 0: memory: bad amount -Inf"},
-		{"then used", loadMatrix(m, vector.ResourceVector{-1}), loadMatrix(m, vector.ResourceVector{-2}), "scoring: row 0: cpu: bad amount -1"},
+			"scoring: row 0: gpu: amount +Inf is not a finite number: want 0 or more"},
+		{"then the lowest column", loadMatrix(m, vector.ResourceVector{0, 0, nan}), loadMatrix(m, vector.ResourceVector{0, -inf}), "scoring: row 0: memory: amount -Inf is not a finite number: want 0 or more"},
+		{"then used", loadMatrix(m, vector.ResourceVector{-1}), loadMatrix(m, vector.ResourceVector{-2}), "scoring: row 0: cpu: amount -1 is negative: want 0 or more"},
 		{"number of rows", good, m.NewMatrix(1), "scoring: used has 2 rows, allocatable 1: vector: shapes differ"},
 		{"schema", other.NewMatrix(2), good, "scoring: used is of another map: vector: schemas differ"},
 		{"width", good, vector.NewMatrix(vector.Schema{}, 2, 2), "scoring: allocatable has 2 columns, the map 5: vector: shapes differ"},
@@ -56,19 +57,19 @@ func TestValidateBatchGolden(t *testing.T) {
 			x := []*vector.Matrix{used, allocatable}[r.IntN(2)]
 			x.SetRow(r.IntN(rows), append(make(vector.ResourceVector, r.IntN(m.Len())), []float64{math.NaN(), math.Inf(-1), -1, 7}[r.IntN(4)]))
 		}
-		var want *scoring.BadAmountError
+		var want *vector.AmountError
 		for row := rows - 1; row >= 0; row-- {
 			for i := m.Len() - 1; i >= 0; i-- {
 				for _, v := range []float64{allocatable.At(row, i), used.At(row, i)} {
 					if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-						want = &scoring.BadAmountError{Resource: m.Name(i), Value: v, Row: row, InRow: true}
+						want = &vector.AmountError{Resource: m.Name(i), Amount: decimal.Format(v), Row: row}
 					}
 				}
 			}
 		}
 		err := scoring.ValidateBatch(m, used, allocatable)
-		var got *scoring.BadAmountError
-		if errors.As(err, &got) != (want != nil) || want != nil && got.Error() != want.Error() {
+		var got *vector.AmountError
+		if errors.As(err, &got) != (want != nil) || want != nil && (got.Resource != want.Resource || got.Amount != want.Amount || got.Row != want.Row) {
 			t.Fatalf("%v, want %v", err, want)
 		}
 	}
@@ -77,11 +78,11 @@ func TestValidateBatchGolden(t *testing.T) {
 func TestBadAmountError(t *testing.T) {
 	m := loadMap(t)
 	_, err := compileLoad(t, scoring.LoadConfig{}, m).Score(vector.ResourceVector{1, -2, math.NaN()}, nil, nil)
-	var bad *scoring.BadAmountError
-	if !errors.Is(err, scoring.ErrBadAmount) || !errors.As(err, &bad) || bad.Resource != "memory" || bad.Value != -2 || bad.InRow {
+	var bad *vector.AmountError
+	if !errors.Is(err, vector.ErrNegative) || !errors.As(err, &bad) || bad.Resource != "memory" || bad.Amount != "-2" || bad.Row != -1 {
 		t.Errorf("%v", err)
 	}
-	if got, want := err.Error(), "scoring: request: memory: bad amount -2"; got != want {
+	if got, want := err.Error(), "scoring: request: memory: amount -2 is negative: want 0 or more"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -516,6 +516,51 @@ func TestProportionalNil(t *testing.T) {
 	}
 }
 
+// TestProportionalIdle has the same answers from what is idle as from what is used,
+// bit for bit, whatever the amounts are.
+func TestProportionalIdle(t *testing.T) {
+	m := strategyMap(t, "gpu")
+	p := compileProportional(t, m, 4)
+	r := testkit.Rand(1)
+	values := []float64{0, 1, 2, 8, -1, 0.5, 4000, 64000, 30e9, math.NaN(), math.Inf(1), math.Inf(-1)}
+	for range testkit.Amount(t, 50, 200, 1000) {
+		n := 1 + r.IntN(200)
+		used, allocatable, idle := m.NewMatrix(n), m.NewMatrix(n), m.NewMatrix(n)
+		request := strategyVec{values[r.IntN(3)], values[r.IntN(3)]}
+		for row := range n {
+			u, a, i := m.NewVector(), m.NewVector(), m.NewVector()
+			for k := range u {
+				u[k], a[k] = values[r.IntN(len(values))], values[r.IntN(len(values))]
+				i[k] = a[k] - u[k]
+			}
+			used.SetRow(row, u)
+			allocatable.SetRow(row, a)
+			idle.SetRow(row, i)
+			want, err := p.Check(request, u, a)
+			got, errIdle := p.CheckIdle(request, i, a)
+			if err != nil || errIdle != nil || !sameReserve(got, want) {
+				t.Fatalf("%v of %v: %+v, %v, want %+v, %v", u, a, got, errIdle, want, err)
+			}
+		}
+		rows, want, got := vector.NewMask(n), new(vector.Mask), new(vector.Mask)
+		testkit.FillMask(r, rows.Words())
+		testkit.TrimMask(rows.Words(), n)
+		if r.IntN(4) == 0 {
+			rows = nil
+		}
+		if err, errIdle := p.FilterBatch(want, request, used, allocatable, rows), p.FilterIdle(got, request, idle, allocatable, rows); err != nil || errIdle != nil || !got.Equal(want) {
+			t.Fatalf("%v, want %v: %v, %v", got.Words(), want.Words(), errIdle, err)
+		}
+	}
+	if err := p.FilterIdle(new(vector.Mask), nil, m.NewMatrix(1), m.NewMatrix(2), nil); !errors.Is(err, vector.ErrShape) || !strings.Contains(err.Error(), "idle has 1 rows") {
+		t.Error(err)
+	}
+	off, err := (*scoring.Proportional)(nil).CheckIdle(nil, nil, nil)
+	if err != nil || !off.OK {
+		t.Error(off, err)
+	}
+}
+
 func sameReserve(x, y scoring.Result) bool {
 	return x.OK == y.OK && x.Exempt == y.Exempt && x.Primary == y.Primary && x.Secondary == y.Secondary &&
 		testkit.Same(x.Needed, y.Needed) && testkit.Same(x.Left, y.Left)
@@ -574,9 +619,9 @@ func TestStrategyErrors(t *testing.T) {
 		{"rows", nil, ok, m.NewMatrix(n + 1), nil, n + 1, vector.ErrShape},
 		{"mask", nil, ok, ok, vector.NewMask(n + 1), n, vector.ErrShape},
 		{"dst", nil, ok, ok, nil, n - 1, vector.ErrShape},
-		{"NaN", strategyVec{0, math.NaN()}, ok, ok, nil, n, scoring.ErrBadAmount},
-		{"Inf", strategyVec{0, 0, math.Inf(1)}, ok, ok, nil, n, scoring.ErrBadAmount},
-		{"negative", strategyVec{-1}, ok, ok, nil, n, scoring.ErrBadAmount},
+		{"NaN", strategyVec{0, math.NaN()}, ok, ok, nil, n, vector.ErrNotRepresentable},
+		{"Inf", strategyVec{0, 0, math.Inf(1)}, ok, ok, nil, n, vector.ErrNotRepresentable},
+		{"negative", strategyVec{-1}, ok, ok, nil, n, vector.ErrNotRepresentable},
 	} {
 		dst, base := make([]float64, c.dst), make([]float64, n+1)
 		for i := range dst {
@@ -626,8 +671,8 @@ func TestStrategyErrors(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	var bad *scoring.BadAmountError
-	if _, err := s.Score(strategyVec{-1, -2}, nil, nil); !errors.As(err, &bad) || bad.Resource != "cpu" || bad.Value != -1 || bad.InRow {
+	var bad *vector.AmountError
+	if _, err := s.Score(strategyVec{-1, -2}, nil, nil); !errors.As(err, &bad) || bad.Resource != "cpu" || bad.Amount != "-1" || bad.Row != -1 {
 		t.Errorf("a negative amount: %v", err)
 	}
 }

@@ -183,12 +183,18 @@ func andReserveGeneric(dst []uint64, rule *ReserveRule) {
 // has left, and whether that is enough. A row without the primary needs
 // nothing; a NaN is never enough.
 func (rule *ReserveRule) Check(primary, primaryUsed, secondary, secondaryUsed float64) (needed, left float64, ok bool) {
-	left = (secondary - secondaryUsed) - rule.Request
-	if primary <= 0 {
+	return rule.CheckIdle(primary, primary-primaryUsed, secondary-secondaryUsed)
+}
+
+// CheckIdle is Check for amounts that are idle.
+func (rule *ReserveRule) CheckIdle(primary, idle, secondaryIdle float64) (needed, left float64, ok bool) {
+	left = secondaryIdle - rule.Request
+	switch {
+	case primary <= 0:
 		return 0, left, true
-	}
-	idle := primary - primaryUsed
-	if idle < 0 {
+	case primary != primary:
+		idle = primary
+	case idle < 0:
 		idle = 0
 	}
 	needed = float64(idle*rule.PerUnit) / rule.Scale
