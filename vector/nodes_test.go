@@ -588,7 +588,7 @@ func TestNodesForgetIsExact(t *testing.T) {
 	var pods []vector.PodAmounts
 	for range 500 {
 		rows = append(rows, int32(r.IntN(n.Len())))
-		pods = append(pods, vector.PodAmounts{Requested: vec{float64(r.IntN(1 << 40)), float64(r.IntN(9)), 1}, Scored: vec{float64(r.IntN(1 << 40))}})
+		pods = append(pods, vector.PodAmounts{Requested: vec{float64(r.Int64N(1 << 40)), float64(r.IntN(9)), 1}, Scored: vec{float64(r.Int64N(1 << 40))}})
 	}
 	if err := n.AssumeAll(rows, pods); err != nil {
 		t.Fatal(err)
