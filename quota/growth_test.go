@@ -39,12 +39,12 @@ func TestGrowth(t *testing.T) {
 		"build a queue of unknown resources": {500, buildResources},
 		"build a queue of unreadable text":   {1000, buildUnreadable},
 		"parse alternatives":                 {1000, parseLong},
-		// "a pod of many containers":           {100, resolveContainers},
-		"a pod of many resources":        {200, resolveResources},
-		"a job of many names":            {500, resolveNames},
-		"a job of many names, deep down": {300, resolveDeep},
-		"a task of many claims":          {1000, resolveClaims},
-		"many cards on many nodes":       {300, discover},
+		"a pod of many containers":           {100, resolveContainers},
+		"a pod of many resources":            {200, resolveResources},
+		"a job of many names":                {500, resolveNames},
+		"a job of many names, deep down":     {300, resolveDeep},
+		"a task of many claims":              {1000, resolveClaims},
+		"many cards on many nodes":           {300, discover},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, c.n, func(n int) func() { return c.prepare(t, n) })
@@ -456,15 +456,17 @@ func resolves(t *testing.T, l *Ledger, task Task) func() {
 	}
 }
 
-// resolveContainers has a pod with as many containers of all kinds.
+// resolveContainers has a pod with many containers. They have the same resources:
+// Kubernetes' own sum over sidecars and init containers, which is used here, takes
+// the product of the containers and the resources.
 func resolveContainers(t *testing.T, n int) func() {
 	l := gpus(t, Config{}, "q", "A:inf").Ledger
 	pod, always := podOf("A", "gpu:1"), corev1.ContainerRestartPolicyAlways
-	for i := range n {
-		list := corev1.ResourceList{corev1.ResourceName(fmt.Sprint("example.com/r", i)): resource.MustParse("1")}
-		c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: list, Limits: list}}
-		sidecar := c
-		sidecar.RestartPolicy = &always
+	list := corev1.ResourceList{"example.com/r": resource.MustParse("1")}
+	c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: list, Limits: list}}
+	sidecar := c
+	sidecar.RestartPolicy = &always
+	for range n {
 		pod.Spec.Containers = append(pod.Spec.Containers, c)
 		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c, sidecar)
 	}

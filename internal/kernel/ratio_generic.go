@@ -99,22 +99,6 @@ func foldRowsGeneric(f fold, dst, data []float64, stride int, total []float64, t
 	}
 }
 
-// callQuotients is how many quotients one call into assembly takes. Assembly
-// can't be preempted: 2^14 divisions of amounts by totals that both come from
-// memory, 256 KiB, take some 15 µs.
-const callQuotients = 1 << 14
-
-// mostColumns is the width beyond which a block of rows is more than one call
-// may take. Sums run in column order, so that a call can't take a part of the
-// columns; wider lists and matrices get the Go code, which can be preempted.
-const mostColumns = callQuotients / Block
-
-// chunkRows returns how many rows one call into assembly takes, a multiple of
-// Block. cols is at most mostColumns.
-func chunkRows(cols int) int {
-	return callQuotients / max(cols, 1) &^ (Block - 1)
-}
-
 // normalizedSumGeneric sets dst[r] to the sum of data/total over the listed
 // columns, starting from +0. Every total is > 0.
 func normalizedSumGeneric(dst []float64, data []float64, stride int, cols []int32, total []float64) {
