@@ -8,6 +8,9 @@ func best() Impl { return Generic }
 
 func codes(dst []float32, src []float64) bool { return codesGeneric(dst, src) }
 
+// Inlined into other packages, a type-parametric twin makes its arguments escape.
+//
+//go:noinline
 func andListed(t test, dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
 	andListedGeneric(t, dst, data, stride, cols, vals)
 }
@@ -16,6 +19,7 @@ func andSum(dst []uint64, a []float64, aStride int, b []float64, bStride int, co
 	andSumGEGeneric(dst, a, aStride, b, bStride, cols, vals)
 }
 
+//go:noinline
 func andCodes(dst []uint64, data []float32, stride int, cols []int32, vals []float32) {
 	andGEGeneric(dst, data, stride, cols, vals)
 }
