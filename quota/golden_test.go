@@ -426,11 +426,11 @@ func (g *golden) lacking(level, card string, why Why) Why {
 	return NoQuota
 }
 
-// without returns the ledger as if nothing were held for other jobs.
-func (g *golden) without(job string) *golden {
+// without returns the ledger as if nothing were held but for a job of a queue.
+func (g *golden) without(queue, job string) *golden {
 	c := g.clone()
-	for id, j := range c.jobs {
-		if id == job {
+	for _, j := range c.jobs {
+		if j == c.in(queue, job) {
 			continue
 		}
 		for dim := range j.plain {
@@ -636,7 +636,7 @@ func (g *golden) enqueueable(r *goldRequest) (a Answer, next *goldJob) {
 		}
 		if room := g.floorRoom(r.queue, dim, own[dim]); amount > room.amount {
 			why := g.lacking(room.level, g.dims[dim], OverCapacity)
-			if free := g.without(r.id).floorRoom(r.queue, dim, own[dim]); why == OverCapacity && amount <= free.amount {
+			if free := g.without(r.queue, r.id).floorRoom(r.queue, dim, own[dim]); why == OverCapacity && amount <= free.amount {
 				why = Promised
 			}
 			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room, why)
@@ -735,7 +735,7 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 	bestCard, bestWhy := "", HasRoom
 	var sum, limits int64
 	fits := true
-	alone, sumAlone, fitsAlone := sync.OnceValue(func() *golden { return g.without(next.id) }), int64(0), true
+	alone, sumAlone, fitsAlone := sync.OnceValue(func() *golden { return g.without(queue, next.id) }), int64(0), true
 	for _, card := range it.cards {
 		if firm != "" && firm != card {
 			continue
