@@ -46,7 +46,7 @@ func CompileKube(cfg KubeConfig, m *vectormap.ResourceVectorMap, opts ...Option)
 	}
 	if cfg.Type == RequestedToCapacityRatio {
 		for v := range int64(101) {
-			k.points[v] = uint16(brokenLine(cfg.Shape, 10, v))
+			k.points[v] = uint8(brokenLine(cfg.Shape, 10, v))
 		}
 	}
 	return k, nil

@@ -18,6 +18,9 @@ func kube[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, 
 	for k := range entries {
 		raceReadSelected(entries[k].Used[:len(dst)], rows)
 		raceReadSelected(entries[k].Allocatable[:len(dst)], rows)
+		if r := entries[k].Reciprocals; r != nil {
+			raceReadSelected(r[:len(dst)], rows)
+		}
 		entries[k].prepare()
 	}
 	c := kubeCall{list: (*byte)(unsafe.Pointer(unsafe.SliceData(entries))), count: len(entries)}
@@ -76,9 +79,9 @@ func (c *kubeCall) run(t KubeType, table *KubeTable) {
 	}
 }
 
-// balanced gives the assembly room for two vectors of fractions per entry.
+// balanced gives the assembly room for two vectors of fractions per entry and vector of rows.
 func (c *kubeCall) balanced(wide bool) {
-	var fractions [KubeEntries * 2 * 8]float64
+	var fractions [KubeEntries * 2 * 2 * 8]float64
 	slow := &c.slow[0]
 	if wide {
 		kubeBalancedAVX512(c.dst, c.whole, slow, c.n, c.lo, c.list, c.count, c.rows, c.step, &fractions[0])
@@ -88,10 +91,11 @@ func (c *kubeCall) balanced(wide bool) {
 }
 
 // prepare sets what the assembly computes with: the request, or if that is
-// more than any amount that the assembly takes, a number that is so too, and
-// its hundredfold. The latter is exact up to 2^53, and more than the
-// hundredfold of any such amount beyond.
+// more than any amount that the assembly takes, a number that is so too, its
+// hundredfold, and 2^52 more. The hundredfold is exact up to 2^53, and more than
+// that of any such amount beyond.
 func (e *KubeEntry) prepare() {
-	e.Lane = min(e.Request, 1<<47)
-	e.Lane100 = e.Lane * 100
+	e.lane = min(e.Request, 1<<47)
+	e.lane100, e.lane52 = e.lane*100, 1<<52+e.lane
+	e.whole = uint64(e.Weight)
 }

@@ -5,62 +5,144 @@
 #include "textflag.h"
 
 DATA none<>+0(SB)/8, $0x0000000000000000
-GLOBL none<>(SB), RODATA|NOPTR, $8
+DATA none<>+8(SB)/8, $0x0000000000000000
+DATA none<>+16(SB)/8, $0x0000000000000000
+DATA none<>+24(SB)/8, $0x0000000000000000
+GLOBL none<>(SB), RODATA|NOPTR, $32
 
 DATA one<>+0(SB)/8, $0x3ff0000000000000
-GLOBL one<>(SB), RODATA|NOPTR, $8
+DATA one<>+8(SB)/8, $0x3ff0000000000000
+DATA one<>+16(SB)/8, $0x3ff0000000000000
+DATA one<>+24(SB)/8, $0x3ff0000000000000
+GLOBL one<>(SB), RODATA|NOPTR, $32
 
 DATA two<>+0(SB)/8, $0x4000000000000000
-GLOBL two<>(SB), RODATA|NOPTR, $8
+DATA two<>+8(SB)/8, $0x4000000000000000
+DATA two<>+16(SB)/8, $0x4000000000000000
+DATA two<>+24(SB)/8, $0x4000000000000000
+GLOBL two<>(SB), RODATA|NOPTR, $32
 
 DATA half<>+0(SB)/8, $0x3fe0000000000000
-GLOBL half<>(SB), RODATA|NOPTR, $8
+DATA half<>+8(SB)/8, $0x3fe0000000000000
+DATA half<>+16(SB)/8, $0x3fe0000000000000
+DATA half<>+24(SB)/8, $0x3fe0000000000000
+GLOBL half<>(SB), RODATA|NOPTR, $32
 
 DATA fifty<>+0(SB)/8, $0x4049000000000000
-GLOBL fifty<>(SB), RODATA|NOPTR, $8
+DATA fifty<>+8(SB)/8, $0x4049000000000000
+DATA fifty<>+16(SB)/8, $0x4049000000000000
+DATA fifty<>+24(SB)/8, $0x4049000000000000
+GLOBL fifty<>(SB), RODATA|NOPTR, $32
 
 DATA hundred<>+0(SB)/8, $0x4059000000000000
-GLOBL hundred<>(SB), RODATA|NOPTR, $8
+DATA hundred<>+8(SB)/8, $0x4059000000000000
+DATA hundred<>+16(SB)/8, $0x4059000000000000
+DATA hundred<>+24(SB)/8, $0x4059000000000000
+GLOBL hundred<>(SB), RODATA|NOPTR, $32
+
+DATA hundred_up<>+0(SB)/8, $0x4059000000000002
+DATA hundred_up<>+8(SB)/8, $0x4059000000000002
+DATA hundred_up<>+16(SB)/8, $0x4059000000000002
+DATA hundred_up<>+24(SB)/8, $0x4059000000000002
+GLOBL hundred_up<>(SB), RODATA|NOPTR, $32
+
+DATA hundred_down<>+0(SB)/8, $0x4058fffffffffffe
+DATA hundred_down<>+8(SB)/8, $0x4058fffffffffffe
+DATA hundred_down<>+16(SB)/8, $0x4058fffffffffffe
+DATA hundred_down<>+24(SB)/8, $0x4058fffffffffffe
+GLOBL hundred_down<>(SB), RODATA|NOPTR, $32
+
+DATA shift_up<>+0(SB)/8, $0x4399000000000002
+DATA shift_up<>+8(SB)/8, $0x4399000000000002
+DATA shift_up<>+16(SB)/8, $0x4399000000000002
+DATA shift_up<>+24(SB)/8, $0x4399000000000002
+GLOBL shift_up<>(SB), RODATA|NOPTR, $32
+
+DATA shift_down<>+0(SB)/8, $0x4398fffffffffffe
+DATA shift_down<>+8(SB)/8, $0x4398fffffffffffe
+DATA shift_down<>+16(SB)/8, $0x4398fffffffffffe
+DATA shift_down<>+24(SB)/8, $0x4398fffffffffffe
+GLOBL shift_down<>(SB), RODATA|NOPTR, $32
 
 DATA two_52<>+0(SB)/8, $0x4330000000000000
-GLOBL two_52<>(SB), RODATA|NOPTR, $8
+DATA two_52<>+8(SB)/8, $0x4330000000000000
+DATA two_52<>+16(SB)/8, $0x4330000000000000
+DATA two_52<>+24(SB)/8, $0x4330000000000000
+GLOBL two_52<>(SB), RODATA|NOPTR, $32
+
+DATA big<>+0(SB)/8, $0x4338000000000000
+DATA big<>+8(SB)/8, $0x4338000000000000
+DATA big<>+16(SB)/8, $0x4338000000000000
+DATA big<>+24(SB)/8, $0x4338000000000000
+GLOBL big<>(SB), RODATA|NOPTR, $32
+
+DATA big_99<>+0(SB)/8, $0x4338000000000063
+DATA big_99<>+8(SB)/8, $0x4338000000000063
+DATA big_99<>+16(SB)/8, $0x4338000000000063
+DATA big_99<>+24(SB)/8, $0x4338000000000063
+GLOBL big_99<>(SB), RODATA|NOPTR, $32
+
+DATA big_hundred<>+0(SB)/8, $0x4338000000000064
+DATA big_hundred<>+8(SB)/8, $0x4338000000000064
+DATA big_hundred<>+16(SB)/8, $0x4338000000000064
+DATA big_hundred<>+24(SB)/8, $0x4338000000000064
+GLOBL big_hundred<>(SB), RODATA|NOPTR, $32
 
 DATA upper_46<>+0(SB)/8, $0x0000000042d00000
-GLOBL upper_46<>(SB), RODATA|NOPTR, $8
+DATA upper_46<>+8(SB)/8, $0x0000000042d00000
+DATA upper_46<>+16(SB)/8, $0x0000000042d00000
+DATA upper_46<>+24(SB)/8, $0x0000000042d00000
+GLOBL upper_46<>(SB), RODATA|NOPTR, $32
 
 DATA most_46<>+0(SB)/8, $0x42d00000ffffffff
-GLOBL most_46<>(SB), RODATA|NOPTR, $8
+DATA most_46<>+8(SB)/8, $0x42d00000ffffffff
+DATA most_46<>+16(SB)/8, $0x42d00000ffffffff
+DATA most_46<>+24(SB)/8, $0x42d00000ffffffff
+GLOBL most_46<>(SB), RODATA|NOPTR, $32
 
 DATA magnitude<>+0(SB)/8, $0x7fffffffffffffff
-GLOBL magnitude<>(SB), RODATA|NOPTR, $8
+DATA magnitude<>+8(SB)/8, $0x7fffffffffffffff
+DATA magnitude<>+16(SB)/8, $0x7fffffffffffffff
+DATA magnitude<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL magnitude<>(SB), RODATA|NOPTR, $32
 
-DATA bit_6<>+0(SB)/8, $0x0000000000000040
-GLOBL bit_6<>(SB), RODATA|NOPTR, $8
+DATA low_8<>+0(SB)/8, $0x00000000000000ff
+DATA low_8<>+8(SB)/8, $0x00000000000000ff
+DATA low_8<>+16(SB)/8, $0x00000000000000ff
+DATA low_8<>+24(SB)/8, $0x00000000000000ff
+GLOBL low_8<>(SB), RODATA|NOPTR, $32
 
-DATA low_7<>+0(SB)/4, $0x0000007f
-GLOBL low_7<>(SB), RODATA|NOPTR, $4
+DATA low_8s<>+0(SB)/8, $0x000000ff000000ff
+DATA low_8s<>+8(SB)/8, $0x000000ff000000ff
+DATA low_8s<>+16(SB)/8, $0x000000ff000000ff
+DATA low_8s<>+24(SB)/8, $0x000000ff000000ff
+GLOBL low_8s<>(SB), RODATA|NOPTR, $32
 
-DATA low_16<>+0(SB)/4, $0x0000ffff
-GLOBL low_16<>(SB), RODATA|NOPTR, $4
+DATA all_bits<>+0(SB)/8, $0xffffffffffffffff
+DATA all_bits<>+8(SB)/8, $0xffffffffffffffff
+DATA all_bits<>+16(SB)/8, $0xffffffffffffffff
+DATA all_bits<>+24(SB)/8, $0xffffffffffffffff
+GLOBL all_bits<>(SB), RODATA|NOPTR, $32
 
 // func kubeLeastAVX2(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·kubeLeastAVX2(SB), NOSPLIT, $8-72
-	MOVQ dst+0(FP), AX
-	MOVQ lo+32(FP), CX
-	SHLQ $0x03, CX
-	SUBQ CX, AX
-	MOVQ rows+56(FP), SI
-	MOVQ n+24(FP), DI
-	MOVQ DI, CX
-	NEGQ CX
-	MOVQ $-1, BX
-	SHRQ CL, BX
-	MOVQ BX, (SP)
-	ADDQ $0x3f, DI
-	SHRQ $0x06, DI
-	MOVQ lo+32(FP), R8
-	SHLQ $0x03, R8
+	VBROADCASTSD hundred<>+0(SB), Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         lo+32(FP), CX
+	SHLQ         $0x03, CX
+	SUBQ         CX, AX
+	MOVQ         rows+56(FP), SI
+	MOVQ         n+24(FP), DI
+	MOVQ         DI, CX
+	NEGQ         CX
+	MOVQ         $-1, BX
+	SHRQ         CL, BX
+	MOVQ         BX, (SP)
+	ADDQ         $0x3f, DI
+	SHRQ         $0x06, DI
+	MOVQ         lo+32(FP), R8
+	SHLQ         $0x03, R8
 
 block:
 	MOVQ (SI), BX
@@ -76,91 +158,161 @@ whole:
 
 group:
 	MOVQ   BX, CX
-	ANDL   $0x0000000f, CX
+	ANDL   $0x000000ff, CX
 	JZ     skip
-	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
 	MOVQ   list+40(FP), R9
 	MOVQ   count+48(FP), R10
 	JMP    items
 
 item:
+	MOVQ         48(R9), R11
+	TESTQ        R11, R11
+	JZ           divided
+	VBROADCASTSD 80(R9), Y7
+	MOVQ         (R9), R12
+	VBROADCASTSD 96(R9), Y8
+	VMOVUPD      (R12)(DX*1), Y9
+	VPMAXUD      Y9, Y1, Y1
+	VMOVUPD      (R11)(DX*1), Y10
+	VROUNDPD     $0x02, Y9, Y9
+	VADDPD       Y8, Y9, Y9
+	VFMSUB213PD  half<>+0(SB), Y0, Y9
+	VFMSUB213PD  half<>+0(SB), Y10, Y9
+	VADDPD       big<>+0(SB), Y9, Y9
+	VCMPPD       $0x04, none<>+0(SB), Y10, Y10
+	VSUBPD       big_99<>+0(SB), Y9, Y9
+	VMINPD       none<>+0(SB), Y9, Y9
+	VANDPD       Y7, Y10, Y10
+	VFNMADD231PD Y10, Y9, Y3
+	VADDPD       Y10, Y5, Y5
+	VMOVUPD      32(R12)(DX*1), Y9
+	VPMAXUD      Y9, Y2, Y2
+	VMOVUPD      32(R11)(DX*1), Y10
+	VROUNDPD     $0x02, Y9, Y9
+	VADDPD       Y8, Y9, Y9
+	VFMSUB213PD  half<>+0(SB), Y0, Y9
+	VFMSUB213PD  half<>+0(SB), Y10, Y9
+	VADDPD       big<>+0(SB), Y9, Y9
+	VCMPPD       $0x04, none<>+0(SB), Y10, Y8
+	VSUBPD       big_99<>+0(SB), Y9, Y9
+	VMINPD       none<>+0(SB), Y9, Y9
+	VANDPD       Y7, Y8, Y8
+	VFNMADD231PD Y8, Y9, Y4
+	VADDPD       Y8, Y6, Y6
+	JMP          counted
+
+divided:
 	MOVQ         (R9), R11
-	VMOVUPD      (R11)(DX*1), Y3
-	VPMAXUD      Y3, Y0, Y0
+	VMOVUPD      (R11)(DX*1), Y7
+	VPMAXUD      Y7, Y1, Y1
+	VMOVUPD      32(R11)(DX*1), Y8
+	VPMAXUD      Y8, Y2, Y2
 	MOVQ         24(R9), R11
-	VMOVUPD      (R11)(DX*1), Y4
-	VPMAXUD      Y4, Y0, Y0
-	CMPL         68(R9), $0x3ff00000
+	VMOVUPD      (R11)(DX*1), Y9
+	VPMAXUD      Y9, Y1, Y1
+	VMOVUPD      32(R11)(DX*1), Y10
+	VPMAXUD      Y10, Y2, Y2
+	CMPL         92(R9), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R9), Y5
-	VDIVPD       Y5, Y3, Y3
-	VDIVPD       Y5, Y4, Y4
+	VBROADCASTSD 88(R9), Y11
+	VDIVPD       Y11, Y7, Y7
+	VDIVPD       Y11, Y9, Y9
+	VDIVPD       Y11, Y8, Y8
+	VDIVPD       Y11, Y10, Y10
 
 scaled:
-	VROUNDPD     $0x02, Y3, Y3
-	VROUNDPD     $0x02, Y4, Y4
-	VBROADCASTSD hundred<>+0(SB), Y5
-	VSUBPD       Y3, Y4, Y3
-	VBROADCASTSD 80(R9), Y6
-	VFMSUB213PD  Y6, Y5, Y3
-	VXORPD       Y5, Y5, Y5
-	VMAXPD       Y5, Y3, Y3
-	VBROADCASTSD one<>+0(SB), Y5
-	VMAXPD       Y5, Y4, Y5
-	VDIVPD       Y5, Y3, Y3
-	VROUNDPD     $0x03, Y3, Y3
-	VXORPD       Y5, Y5, Y5
-	VCMPPD       $0x04, Y5, Y4, Y4
-	VBROADCASTSD 56(R9), Y5
-	VANDPD       Y4, Y5, Y5
-	VFMADD231PD  Y5, Y3, Y1
-	VADDPD       Y5, Y2, Y2
-	ADDQ         $0x58, R9
-	DECQ         R10
+	VROUNDPD     $0x02, Y7, Y7
+	VROUNDPD     $0x02, Y9, Y9
+	VROUNDPD     $0x02, Y8, Y8
+	VROUNDPD     $0x02, Y10, Y10
+	VSUBPD       Y7, Y9, Y7
+	VSUBPD       Y8, Y10, Y8
+	VBROADCASTSD 104(R9), Y11
+	VFMSUB213PD  Y11, Y0, Y7
+	VBROADCASTSD 104(R9), Y11
+	VFMSUB213PD  Y11, Y0, Y8
+	VMAXPD       none<>+0(SB), Y7, Y7
+	VMAXPD       none<>+0(SB), Y8, Y8
+	VCMPPD       $0x04, none<>+0(SB), Y9, Y11
+	VMAXPD       one<>+0(SB), Y9, Y9
+	VCMPPD       $0x04, none<>+0(SB), Y10, Y12
+	VMAXPD       one<>+0(SB), Y10, Y10
+	VBROADCASTSD 80(R9), Y13
+	VDIVPD       Y9, Y7, Y7
+	VROUNDPD     $0x03, Y7, Y7
+	VDIVPD       Y10, Y8, Y8
+	VROUNDPD     $0x03, Y8, Y8
+	VANDPD       Y13, Y11, Y11
+	VFMADD231PD  Y11, Y7, Y3
+	VADDPD       Y11, Y5, Y5
+	VANDPD       Y13, Y12, Y12
+	VFMADD231PD  Y12, Y8, Y4
+	VADDPD       Y12, Y6, Y6
+
+counted:
+	ADDQ $0x80, R9
+	DECQ R10
 
 items:
-	TESTQ        R10, R10
-	JNZ          item
-	VBROADCASTSD one<>+0(SB), Y3
-	VMAXPD       Y3, Y2, Y2
-	VDIVPD       Y2, Y1, Y1
-	VROUNDPD     $0x03, Y1, Y1
-	MOVQ         whole+8(FP), R9
-	TESTQ        R9, R9
-	JEQ          store
-	VBROADCASTSD two_52<>+0(SB), Y2
-	VADDPD       Y2, Y1, Y1
-	VPXOR        Y2, Y1, Y1
+	TESTQ    R10, R10
+	JNZ      item
+	VMAXPD   one<>+0(SB), Y5, Y5
+	VMAXPD   one<>+0(SB), Y6, Y6
+	VDIVPD   Y5, Y3, Y3
+	VROUNDPD $0x03, Y3, Y3
+	VDIVPD   Y6, Y4, Y4
+	VROUNDPD $0x03, Y4, Y4
+	MOVQ     whole+8(FP), R9
+	TESTQ    R9, R9
+	JEQ      store
+	VADDPD   two_52<>+0(SB), Y3, Y3
+	VPXOR    two_52<>+0(SB), Y3, Y3
+	VADDPD   two_52<>+0(SB), Y4, Y4
+	VPXOR    two_52<>+0(SB), Y4, Y4
 
 store:
-	MOVQ         CX, R9
-	SHLQ         $0x05, R9
-	ANDL         $0x000001e0, R9
-	LEAQ         lanes_of<>+0(SB), R10
-	VMOVDQU      (R10)(R9*1), Y2
-	VMASKMOVPD   Y1, Y2, (AX)(DX*1)
-	VPSRLQ       $0x20, Y0, Y0
-	VBROADCASTSD upper_46<>+0(SB), Y1
-	VPCMPGTQ     Y1, Y0, Y0
-	VMOVMSKPD    Y0, R9
-	ANDQ         CX, R9
-	JZ           scored
-	MOVQ         DX, R10
-	SHRQ         $0x03, R10
-	MOVQ         slow+16(FP), R11
-	MOVQ         lo+32(FP), CX
-	SUBQ         CX, R10
-	MOVQ         R10, CX
-	SHLQ         CL, R9
-	SHRQ         $0x06, R10
-	ORQ          R9, (R11)(R10*8)
+	MOVQ       CX, R9
+	SHLQ       $0x05, R9
+	ANDL       $0x000001e0, R9
+	LEAQ       lanes_of<>+0(SB), R10
+	VMOVDQU    (R10)(R9*1), Y5
+	VMASKMOVPD Y3, Y5, (AX)(DX*1)
+	MOVQ       CX, R9
+	SHLQ       $0x01, R9
+	ANDL       $0x000001e0, R9
+	LEAQ       lanes_of<>+0(SB), R10
+	VMOVDQU    (R10)(R9*1), Y3
+	VMASKMOVPD Y4, Y3, 32(AX)(DX*1)
+	VPSRLQ     $0x20, Y1, Y1
+	VPCMPGTQ   upper_46<>+0(SB), Y1, Y1
+	VMOVMSKPD  Y1, R9
+	VPSRLQ     $0x20, Y2, Y2
+	VPCMPGTQ   upper_46<>+0(SB), Y2, Y2
+	VMOVMSKPD  Y2, R10
+	SHLQ       $0x04, R10
+	ORQ        R10, R9
+	ANDQ       CX, R9
+	JZ         scored
+	MOVQ       DX, R10
+	SHRQ       $0x03, R10
+	MOVQ       slow+16(FP), R11
+	MOVQ       lo+32(FP), CX
+	SUBQ       CX, R10
+	MOVQ       R10, CX
+	SHLQ       CL, R9
+	SHRQ       $0x06, R10
+	ORQ        R9, (R11)(R10*8)
 
 scored:
 skip:
-	ADDQ $0x00000020, DX
-	SHRQ $0x04, BX
+	ADDQ $0x00000040, DX
+	SHRQ $0x08, BX
 	JNZ  group
 
 next:
@@ -239,21 +391,22 @@ GLOBL lanes_of<>(SB), RODATA|NOPTR, $512
 // func kubeMostAVX2(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·kubeMostAVX2(SB), NOSPLIT, $8-72
-	MOVQ dst+0(FP), AX
-	MOVQ lo+32(FP), CX
-	SHLQ $0x03, CX
-	SUBQ CX, AX
-	MOVQ rows+56(FP), SI
-	MOVQ n+24(FP), DI
-	MOVQ DI, CX
-	NEGQ CX
-	MOVQ $-1, BX
-	SHRQ CL, BX
-	MOVQ BX, (SP)
-	ADDQ $0x3f, DI
-	SHRQ $0x06, DI
-	MOVQ lo+32(FP), R8
-	SHLQ $0x03, R8
+	VBROADCASTSD hundred<>+0(SB), Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         lo+32(FP), CX
+	SHLQ         $0x03, CX
+	SUBQ         CX, AX
+	MOVQ         rows+56(FP), SI
+	MOVQ         n+24(FP), DI
+	MOVQ         DI, CX
+	NEGQ         CX
+	MOVQ         $-1, BX
+	SHRQ         CL, BX
+	MOVQ         BX, (SP)
+	ADDQ         $0x3f, DI
+	SHRQ         $0x06, DI
+	MOVQ         lo+32(FP), R8
+	SHLQ         $0x03, R8
 
 block:
 	MOVQ (SI), BX
@@ -269,90 +422,161 @@ whole:
 
 group:
 	MOVQ   BX, CX
-	ANDL   $0x0000000f, CX
+	ANDL   $0x000000ff, CX
 	JZ     skip
-	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
 	MOVQ   list+40(FP), R9
 	MOVQ   count+48(FP), R10
 	JMP    items
 
 item:
+	MOVQ         48(R9), R11
+	TESTQ        R11, R11
+	JZ           divided
+	VBROADCASTSD 80(R9), Y7
+	MOVQ         (R9), R12
+	VBROADCASTSD 96(R9), Y8
+	VMOVUPD      (R12)(DX*1), Y9
+	VPMAXUD      Y9, Y1, Y1
+	VMOVUPD      (R11)(DX*1), Y10
+	VROUNDPD     $0x02, Y9, Y9
+	VADDPD       Y8, Y9, Y9
+	VFMADD213PD  half<>+0(SB), Y0, Y9
+	VFMSUB213PD  half<>+0(SB), Y10, Y9
+	VADDPD       big<>+0(SB), Y9, Y9
+	VCMPPD       $0x04, none<>+0(SB), Y10, Y10
+	VMINPD       big_hundred<>+0(SB), Y9, Y9
+	VSUBPD       big<>+0(SB), Y9, Y9
+	VANDPD       Y7, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y3
+	VADDPD       Y10, Y5, Y5
+	VMOVUPD      32(R12)(DX*1), Y9
+	VPMAXUD      Y9, Y2, Y2
+	VMOVUPD      32(R11)(DX*1), Y10
+	VROUNDPD     $0x02, Y9, Y9
+	VADDPD       Y8, Y9, Y9
+	VFMADD213PD  half<>+0(SB), Y0, Y9
+	VFMSUB213PD  half<>+0(SB), Y10, Y9
+	VADDPD       big<>+0(SB), Y9, Y9
+	VCMPPD       $0x04, none<>+0(SB), Y10, Y8
+	VMINPD       big_hundred<>+0(SB), Y9, Y9
+	VSUBPD       big<>+0(SB), Y9, Y9
+	VANDPD       Y7, Y8, Y8
+	VFMADD231PD  Y8, Y9, Y4
+	VADDPD       Y8, Y6, Y6
+	JMP          counted
+
+divided:
 	MOVQ         (R9), R11
-	VMOVUPD      (R11)(DX*1), Y3
-	VPMAXUD      Y3, Y0, Y0
+	VMOVUPD      (R11)(DX*1), Y7
+	VPMAXUD      Y7, Y1, Y1
+	VMOVUPD      32(R11)(DX*1), Y8
+	VPMAXUD      Y8, Y2, Y2
 	MOVQ         24(R9), R11
-	VMOVUPD      (R11)(DX*1), Y4
-	VPMAXUD      Y4, Y0, Y0
-	CMPL         68(R9), $0x3ff00000
+	VMOVUPD      (R11)(DX*1), Y9
+	VPMAXUD      Y9, Y1, Y1
+	VMOVUPD      32(R11)(DX*1), Y10
+	VPMAXUD      Y10, Y2, Y2
+	CMPL         92(R9), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R9), Y5
-	VDIVPD       Y5, Y3, Y3
-	VDIVPD       Y5, Y4, Y4
+	VBROADCASTSD 88(R9), Y11
+	VDIVPD       Y11, Y7, Y7
+	VDIVPD       Y11, Y9, Y9
+	VDIVPD       Y11, Y8, Y8
+	VDIVPD       Y11, Y10, Y10
 
 scaled:
-	VROUNDPD     $0x02, Y3, Y3
-	VROUNDPD     $0x02, Y4, Y4
-	VBROADCASTSD 72(R9), Y5
-	VADDPD       Y5, Y3, Y3
-	VMINPD       Y4, Y3, Y3
-	VBROADCASTSD hundred<>+0(SB), Y5
-	VMULPD       Y5, Y3, Y3
-	VBROADCASTSD one<>+0(SB), Y5
-	VMAXPD       Y5, Y4, Y5
-	VDIVPD       Y5, Y3, Y3
-	VROUNDPD     $0x03, Y3, Y3
-	VXORPD       Y5, Y5, Y5
-	VCMPPD       $0x04, Y5, Y4, Y4
-	VBROADCASTSD 56(R9), Y5
-	VANDPD       Y4, Y5, Y5
-	VFMADD231PD  Y5, Y3, Y1
-	VADDPD       Y5, Y2, Y2
-	ADDQ         $0x58, R9
-	DECQ         R10
+	VROUNDPD     $0x02, Y7, Y7
+	VROUNDPD     $0x02, Y9, Y9
+	VROUNDPD     $0x02, Y8, Y8
+	VROUNDPD     $0x02, Y10, Y10
+	VBROADCASTSD 96(R9), Y11
+	VADDPD       Y11, Y7, Y7
+	VBROADCASTSD 96(R9), Y11
+	VADDPD       Y11, Y8, Y8
+	VMINPD       Y9, Y7, Y7
+	VMINPD       Y10, Y8, Y8
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y0, Y8, Y8
+	VCMPPD       $0x04, none<>+0(SB), Y9, Y11
+	VMAXPD       one<>+0(SB), Y9, Y9
+	VCMPPD       $0x04, none<>+0(SB), Y10, Y12
+	VMAXPD       one<>+0(SB), Y10, Y10
+	VBROADCASTSD 80(R9), Y13
+	VDIVPD       Y9, Y7, Y7
+	VROUNDPD     $0x03, Y7, Y7
+	VDIVPD       Y10, Y8, Y8
+	VROUNDPD     $0x03, Y8, Y8
+	VANDPD       Y13, Y11, Y11
+	VFMADD231PD  Y11, Y7, Y3
+	VADDPD       Y11, Y5, Y5
+	VANDPD       Y13, Y12, Y12
+	VFMADD231PD  Y12, Y8, Y4
+	VADDPD       Y12, Y6, Y6
+
+counted:
+	ADDQ $0x80, R9
+	DECQ R10
 
 items:
-	TESTQ        R10, R10
-	JNZ          item
-	VBROADCASTSD one<>+0(SB), Y3
-	VMAXPD       Y3, Y2, Y2
-	VDIVPD       Y2, Y1, Y1
-	VROUNDPD     $0x03, Y1, Y1
-	MOVQ         whole+8(FP), R9
-	TESTQ        R9, R9
-	JEQ          store
-	VBROADCASTSD two_52<>+0(SB), Y2
-	VADDPD       Y2, Y1, Y1
-	VPXOR        Y2, Y1, Y1
+	TESTQ    R10, R10
+	JNZ      item
+	VMAXPD   one<>+0(SB), Y5, Y5
+	VMAXPD   one<>+0(SB), Y6, Y6
+	VDIVPD   Y5, Y3, Y3
+	VROUNDPD $0x03, Y3, Y3
+	VDIVPD   Y6, Y4, Y4
+	VROUNDPD $0x03, Y4, Y4
+	MOVQ     whole+8(FP), R9
+	TESTQ    R9, R9
+	JEQ      store
+	VADDPD   two_52<>+0(SB), Y3, Y3
+	VPXOR    two_52<>+0(SB), Y3, Y3
+	VADDPD   two_52<>+0(SB), Y4, Y4
+	VPXOR    two_52<>+0(SB), Y4, Y4
 
 store:
-	MOVQ         CX, R9
-	SHLQ         $0x05, R9
-	ANDL         $0x000001e0, R9
-	LEAQ         lanes_of<>+0(SB), R10
-	VMOVDQU      (R10)(R9*1), Y2
-	VMASKMOVPD   Y1, Y2, (AX)(DX*1)
-	VPSRLQ       $0x20, Y0, Y0
-	VBROADCASTSD upper_46<>+0(SB), Y1
-	VPCMPGTQ     Y1, Y0, Y0
-	VMOVMSKPD    Y0, R9
-	ANDQ         CX, R9
-	JZ           scored
-	MOVQ         DX, R10
-	SHRQ         $0x03, R10
-	MOVQ         slow+16(FP), R11
-	MOVQ         lo+32(FP), CX
-	SUBQ         CX, R10
-	MOVQ         R10, CX
-	SHLQ         CL, R9
-	SHRQ         $0x06, R10
-	ORQ          R9, (R11)(R10*8)
+	MOVQ       CX, R9
+	SHLQ       $0x05, R9
+	ANDL       $0x000001e0, R9
+	LEAQ       lanes_of<>+0(SB), R10
+	VMOVDQU    (R10)(R9*1), Y5
+	VMASKMOVPD Y3, Y5, (AX)(DX*1)
+	MOVQ       CX, R9
+	SHLQ       $0x01, R9
+	ANDL       $0x000001e0, R9
+	LEAQ       lanes_of<>+0(SB), R10
+	VMOVDQU    (R10)(R9*1), Y3
+	VMASKMOVPD Y4, Y3, 32(AX)(DX*1)
+	VPSRLQ     $0x20, Y1, Y1
+	VPCMPGTQ   upper_46<>+0(SB), Y1, Y1
+	VMOVMSKPD  Y1, R9
+	VPSRLQ     $0x20, Y2, Y2
+	VPCMPGTQ   upper_46<>+0(SB), Y2, Y2
+	VMOVMSKPD  Y2, R10
+	SHLQ       $0x04, R10
+	ORQ        R10, R9
+	ANDQ       CX, R9
+	JZ         scored
+	MOVQ       DX, R10
+	SHRQ       $0x03, R10
+	MOVQ       slow+16(FP), R11
+	MOVQ       lo+32(FP), CX
+	SUBQ       CX, R10
+	MOVQ       R10, CX
+	SHLQ       CL, R9
+	SHRQ       $0x06, R10
+	ORQ        R9, (R11)(R10*8)
 
 scored:
 skip:
-	ADDQ $0x00000020, DX
-	SHRQ $0x04, BX
+	ADDQ $0x00000040, DX
+	SHRQ $0x08, BX
 	JNZ  group
 
 next:
@@ -362,7 +586,7 @@ next:
 	VZEROUPPER
 	RET
 
-// func kubeRatioAVX2(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint16)
+// func kubeRatioAVX2(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint8)
 // Requires: AVX, AVX2, FMA3
 TEXT ·kubeRatioAVX2(SB), NOSPLIT, $8-80
 	MOVQ table+72(FP), AX
@@ -396,105 +620,227 @@ whole:
 
 group:
 	MOVQ   SI, CX
-	ANDL   $0x0000000f, CX
+	ANDL   $0x000000ff, CX
 	JZ     skip
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
 	MOVQ   list+40(FP), R10
 	MOVQ   count+48(FP), R11
 	JMP    items
 
 item:
+	MOVQ         48(R10), R12
+	TESTQ        R12, R12
+	JZ           divided
+	VPBROADCASTQ 120(R10), Y6
+	MOVQ         (R10), R13
+	VBROADCASTSD 96(R10), Y7
+	VMOVUPD      (R13)(BX*1), Y8
+	VPMAXUD      Y8, Y0, Y0
+	VMOVUPD      (R12)(BX*1), Y9
+	VROUNDPD     $0x02, Y8, Y8
+	VADDPD       Y7, Y8, Y8
+	VBROADCASTSD hundred<>+0(SB), Y10
+	VFMADD213PD  half<>+0(SB), Y10, Y8
+	VFMSUB213PD  half<>+0(SB), Y9, Y8
+	VADDPD       big<>+0(SB), Y8, Y8
+	VCMPPD       $0x04, none<>+0(SB), Y9, Y9
+	VMINPD       big_hundred<>+0(SB), Y8, Y8
+	VMOVUPD      32(R13)(BX*1), Y10
+	VPMAXUD      Y10, Y1, Y1
+	VMOVUPD      32(R12)(BX*1), Y11
+	VROUNDPD     $0x02, Y10, Y10
+	VADDPD       Y7, Y10, Y10
+	VBROADCASTSD hundred<>+0(SB), Y7
+	VFMADD213PD  half<>+0(SB), Y7, Y10
+	VFMSUB213PD  half<>+0(SB), Y11, Y10
+	VADDPD       big<>+0(SB), Y10, Y10
+	VCMPPD       $0x04, none<>+0(SB), Y11, Y7
+	VMINPD       big_hundred<>+0(SB), Y10, Y10
+	VSHUFPS      $0x88, Y10, Y8, Y8
+	VPSRLD       $0x02, Y8, Y10
+	VPERMD       (AX), Y10, Y12
+	VPERMD       32(AX), Y10, Y13
+	VPERMD       64(AX), Y10, Y14
+	VPERMD       96(AX), Y10, Y15
+	VPSLLD       $0x1c, Y10, Y11
+	VBLENDVPS    Y11, Y13, Y12, Y12
+	VBLENDVPS    Y11, Y15, Y14, Y14
+	VPSLLD       $0x1b, Y10, Y11
+	VBLENDVPS    Y11, Y14, Y12, Y12
+	VPSLLD       $0x1e, Y8, Y8
+	VPSRLD       $0x1b, Y8, Y8
+	VPSRLVD      Y8, Y12, Y12
+	VPAND        low_8s<>+0(SB), Y12, Y12
+	VPXOR        Y8, Y8, Y8
+	VPUNPCKLDQ   Y8, Y12, Y10
+	VPUNPCKHDQ   Y8, Y12, Y8
+	VPAND        Y9, Y10, Y10
+	VPCMPEQQ     none<>+0(SB), Y10, Y9
+	VPANDN       Y6, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	VPMULUDQ     Y6, Y10, Y10
+	VPADDQ       Y10, Y2, Y2
+	VPAND        Y7, Y8, Y8
+	VPCMPEQQ     none<>+0(SB), Y8, Y7
+	VPANDN       Y6, Y7, Y7
+	VPADDQ       Y7, Y5, Y5
+	VPMULUDQ     Y6, Y8, Y8
+	VPADDQ       Y8, Y3, Y3
+	JMP          counted
+
+divided:
 	MOVQ         (R10), R12
-	VMOVUPD      (R12)(BX*1), Y3
-	VPMAXUD      Y3, Y0, Y0
+	VMOVUPD      (R12)(BX*1), Y6
+	VPMAXUD      Y6, Y0, Y0
+	VMOVUPD      32(R12)(BX*1), Y7
+	VPMAXUD      Y7, Y1, Y1
 	MOVQ         24(R10), R12
-	VMOVUPD      (R12)(BX*1), Y4
-	VPMAXUD      Y4, Y0, Y0
-	CMPL         68(R10), $0x3ff00000
+	VMOVUPD      (R12)(BX*1), Y8
+	VPMAXUD      Y8, Y0, Y0
+	VMOVUPD      32(R12)(BX*1), Y9
+	VPMAXUD      Y9, Y1, Y1
+	CMPL         92(R10), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R10), Y5
-	VDIVPD       Y5, Y3, Y3
-	VDIVPD       Y5, Y4, Y4
+	VBROADCASTSD 88(R10), Y10
+	VDIVPD       Y10, Y6, Y6
+	VDIVPD       Y10, Y8, Y8
+	VDIVPD       Y10, Y7, Y7
+	VDIVPD       Y10, Y9, Y9
 
 scaled:
-	VROUNDPD     $0x02, Y3, Y3
-	VROUNDPD     $0x02, Y4, Y4
-	VBROADCASTSD 72(R10), Y5
-	VADDPD       Y5, Y3, Y3
-	VMINPD       Y4, Y3, Y3
-	VBROADCASTSD hundred<>+0(SB), Y5
-	VMULPD       Y5, Y3, Y3
-	VBROADCASTSD one<>+0(SB), Y5
-	VMAXPD       Y5, Y4, Y5
-	VDIVPD       Y5, Y3, Y3
-	VROUNDPD     $0x03, Y3, Y3
-	VXORPD       Y5, Y5, Y5
-	VCMPPD       $0x04, Y5, Y4, Y4
-	VBROADCASTSD 56(R10), Y5
-	VCVTTPD2DQY  Y3, X3
-	VPBROADCASTD low_7<>+0(SB), X6
-	VPAND        X6, X3, X3
-	VPCMPEQD     X6, X6, X6
-	VPXOR        X7, X7, X7
-	VPGATHERDD   X6, (AX)(X3*2), X7
-	VPBROADCASTD low_16<>+0(SB), X6
-	VPAND        X6, X7, X7
-	VCVTDQ2PD    X7, Y3
-	VXORPD       Y6, Y6, Y6
-	VCMPPD       $0x04, Y6, Y3, Y6
-	VANDPD       Y6, Y4, Y4
-	VANDPD       Y4, Y5, Y5
-	VFMADD231PD  Y5, Y3, Y1
-	VADDPD       Y5, Y2, Y2
-	ADDQ         $0x58, R10
-	DECQ         R11
+	VROUNDPD     $0x02, Y6, Y6
+	VROUNDPD     $0x02, Y8, Y8
+	VROUNDPD     $0x02, Y7, Y7
+	VROUNDPD     $0x02, Y9, Y9
+	VBROADCASTSD 96(R10), Y10
+	VADDPD       Y10, Y6, Y6
+	VBROADCASTSD 96(R10), Y10
+	VADDPD       Y10, Y7, Y7
+	VMINPD       Y8, Y6, Y6
+	VMINPD       Y9, Y7, Y7
+	VBROADCASTSD hundred<>+0(SB), Y10
+	VMULPD       Y10, Y6, Y6
+	VBROADCASTSD hundred<>+0(SB), Y10
+	VMULPD       Y10, Y7, Y7
+	VCMPPD       $0x04, none<>+0(SB), Y8, Y10
+	VMAXPD       one<>+0(SB), Y8, Y8
+	VCMPPD       $0x04, none<>+0(SB), Y9, Y11
+	VMAXPD       one<>+0(SB), Y9, Y9
+	VPBROADCASTQ 120(R10), Y12
+	VDIVPD       Y8, Y6, Y6
+	VROUNDPD     $0x03, Y6, Y6
+	VDIVPD       Y9, Y7, Y7
+	VROUNDPD     $0x03, Y7, Y7
+	VADDPD       big<>+0(SB), Y6, Y6
+	VADDPD       big<>+0(SB), Y7, Y7
+	VSHUFPS      $0x88, Y7, Y6, Y6
+	VPSRLD       $0x02, Y6, Y7
+	VPERMD       (AX), Y7, Y9
+	VPERMD       32(AX), Y7, Y13
+	VPERMD       64(AX), Y7, Y14
+	VPERMD       96(AX), Y7, Y15
+	VPSLLD       $0x1c, Y7, Y8
+	VBLENDVPS    Y8, Y13, Y9, Y9
+	VBLENDVPS    Y8, Y15, Y14, Y14
+	VPSLLD       $0x1b, Y7, Y8
+	VBLENDVPS    Y8, Y14, Y9, Y9
+	VPSLLD       $0x1e, Y6, Y6
+	VPSRLD       $0x1b, Y6, Y6
+	VPSRLVD      Y6, Y9, Y9
+	VPAND        low_8s<>+0(SB), Y9, Y9
+	VPXOR        Y6, Y6, Y6
+	VPUNPCKLDQ   Y6, Y9, Y7
+	VPUNPCKHDQ   Y6, Y9, Y6
+	VPAND        Y10, Y7, Y7
+	VPCMPEQQ     none<>+0(SB), Y7, Y10
+	VPANDN       Y12, Y10, Y10
+	VPADDQ       Y10, Y4, Y4
+	VPMULUDQ     Y12, Y7, Y7
+	VPADDQ       Y7, Y2, Y2
+	VPAND        Y11, Y6, Y6
+	VPCMPEQQ     none<>+0(SB), Y6, Y11
+	VPANDN       Y12, Y11, Y11
+	VPADDQ       Y11, Y5, Y5
+	VPMULUDQ     Y12, Y6, Y6
+	VPADDQ       Y6, Y3, Y3
+
+counted:
+	ADDQ $0x80, R10
+	DECQ R11
 
 items:
-	TESTQ        R11, R11
-	JNZ          item
-	VADDPD       Y1, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y2, Y2, Y2
-	VBROADCASTSD one<>+0(SB), Y3
-	VMAXPD       Y3, Y2, Y2
-	VDIVPD       Y2, Y1, Y1
-	VROUNDPD     $0x03, Y1, Y1
-	MOVQ         whole+8(FP), R10
-	TESTQ        R10, R10
-	JEQ          store
-	VBROADCASTSD two_52<>+0(SB), Y2
-	VADDPD       Y2, Y1, Y1
-	VPXOR        Y2, Y1, Y1
+	TESTQ    R11, R11
+	JNZ      item
+	VPOR     two_52<>+0(SB), Y2, Y2
+	VSUBPD   two_52<>+0(SB), Y2, Y2
+	VPOR     two_52<>+0(SB), Y4, Y4
+	VSUBPD   two_52<>+0(SB), Y4, Y4
+	VADDPD   Y2, Y2, Y2
+	VADDPD   Y4, Y2, Y2
+	VADDPD   Y4, Y4, Y4
+	VMAXPD   one<>+0(SB), Y4, Y4
+	VPOR     two_52<>+0(SB), Y3, Y3
+	VSUBPD   two_52<>+0(SB), Y3, Y3
+	VPOR     two_52<>+0(SB), Y5, Y5
+	VSUBPD   two_52<>+0(SB), Y5, Y5
+	VADDPD   Y3, Y3, Y3
+	VADDPD   Y5, Y3, Y3
+	VADDPD   Y5, Y5, Y5
+	VMAXPD   one<>+0(SB), Y5, Y5
+	VDIVPD   Y4, Y2, Y2
+	VROUNDPD $0x03, Y2, Y2
+	VDIVPD   Y5, Y3, Y3
+	VROUNDPD $0x03, Y3, Y3
+	MOVQ     whole+8(FP), R10
+	TESTQ    R10, R10
+	JEQ      store
+	VADDPD   two_52<>+0(SB), Y2, Y2
+	VPXOR    two_52<>+0(SB), Y2, Y2
+	VADDPD   two_52<>+0(SB), Y3, Y3
+	VPXOR    two_52<>+0(SB), Y3, Y3
 
 store:
-	MOVQ         CX, R10
-	SHLQ         $0x05, R10
-	ANDL         $0x000001e0, R10
-	LEAQ         lanes_of<>+0(SB), R11
-	VMOVDQU      (R11)(R10*1), Y2
-	VMASKMOVPD   Y1, Y2, (DX)(BX*1)
-	VPSRLQ       $0x20, Y0, Y0
-	VBROADCASTSD upper_46<>+0(SB), Y1
-	VPCMPGTQ     Y1, Y0, Y0
-	VMOVMSKPD    Y0, R10
-	ANDQ         CX, R10
-	JZ           scored
-	MOVQ         BX, R11
-	SHRQ         $0x03, R11
-	MOVQ         slow+16(FP), R12
-	MOVQ         lo+32(FP), CX
-	SUBQ         CX, R11
-	MOVQ         R11, CX
-	SHLQ         CL, R10
-	SHRQ         $0x06, R11
-	ORQ          R10, (R12)(R11*8)
+	MOVQ       CX, R10
+	SHLQ       $0x05, R10
+	ANDL       $0x000001e0, R10
+	LEAQ       lanes_of<>+0(SB), R11
+	VMOVDQU    (R11)(R10*1), Y4
+	VMASKMOVPD Y2, Y4, (DX)(BX*1)
+	MOVQ       CX, R10
+	SHLQ       $0x01, R10
+	ANDL       $0x000001e0, R10
+	LEAQ       lanes_of<>+0(SB), R11
+	VMOVDQU    (R11)(R10*1), Y2
+	VMASKMOVPD Y3, Y2, 32(DX)(BX*1)
+	VPSRLQ     $0x20, Y0, Y0
+	VPCMPGTQ   upper_46<>+0(SB), Y0, Y0
+	VMOVMSKPD  Y0, R10
+	VPSRLQ     $0x20, Y1, Y1
+	VPCMPGTQ   upper_46<>+0(SB), Y1, Y1
+	VMOVMSKPD  Y1, R11
+	SHLQ       $0x04, R11
+	ORQ        R11, R10
+	ANDQ       CX, R10
+	JZ         scored
+	MOVQ       BX, R11
+	SHRQ       $0x03, R11
+	MOVQ       slow+16(FP), R12
+	MOVQ       lo+32(FP), CX
+	SUBQ       CX, R11
+	MOVQ       R11, CX
+	SHLQ       CL, R10
+	SHRQ       $0x06, R11
+	ORQ        R10, (R12)(R11*8)
 
 scored:
 skip:
-	ADDQ $0x00000020, BX
-	SHRQ $0x04, SI
+	ADDQ $0x00000040, BX
+	SHRQ $0x08, SI
 	JNZ  group
 
 next:
@@ -550,67 +896,112 @@ group:
 	JMP    items
 
 item:
+	MOVQ         48(R11), R13
+	TESTQ        R13, R13
+	JZ           divided
+	MOVQ         (R11), R14
+	MOVQ         24(R11), R15
+	VMOVUPD      (R14)(BX*1), Y4
+	VPMAXUD      Y4, Y0, Y0
+	VMOVUPD      (R15)(BX*1), Y5
+	VMOVUPD      (R13)(BX*1), Y6
+	VROUNDPD     $0x02, Y4, Y4
+	VXORPD       Y7, Y7, Y7
+	VCMPPD       $0x04, Y7, Y6, Y7
+	VBROADCASTSD 96(R11), Y8
+	VADDPD       Y8, Y4, Y8
+	VPSUBQ       Y7, Y1, Y1
+	VMULPD       Y6, Y4, Y9
+	VMOVAPD      Y4, Y4
+	VFNMADD231PD Y5, Y9, Y4
+	VFMADD231PD  Y6, Y4, Y9
+	VBROADCASTSD one<>+0(SB), Y4
+	VMINPD       Y4, Y9, Y9
+	VANDPD       Y9, Y7, Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y9, 32(R10)
+	VMULPD       Y6, Y8, Y4
+	VMOVAPD      Y8, Y8
+	VFNMADD231PD Y5, Y4, Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VBROADCASTSD one<>+0(SB), Y5
+	VMINPD       Y5, Y4, Y4
+	VANDPD       Y4, Y7, Y5
+	VADDPD       Y5, Y2, Y2
+	VXORPD       Y5, Y5, Y5
+	VPCMPEQQ     Y5, Y7, Y7
+	VORPD        Y7, Y4, Y4
+	VMOVUPD      Y4, (R10)
+	ADDQ         $0x00000040, R10
+	JMP          counted
+
+divided:
 	MOVQ         (R11), R13
 	VMOVUPD      (R13)(BX*1), Y4
 	VPMAXUD      Y4, Y0, Y0
 	MOVQ         24(R11), R13
 	VMOVUPD      (R13)(BX*1), Y5
 	VPMAXUD      Y5, Y0, Y0
-	CMPL         68(R11), $0x3ff00000
+	CMPL         92(R11), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R11), Y6
+	VBROADCASTSD 88(R11), Y6
 	VDIVPD       Y6, Y4, Y4
 	VDIVPD       Y6, Y5, Y5
 
 scaled:
 	VROUNDPD     $0x02, Y4, Y4
 	VROUNDPD     $0x02, Y5, Y5
-	VBROADCASTSD 72(R11), Y6
-	VADDPD       Y6, Y4, Y6
-	VXORPD       Y7, Y7, Y7
-	VCMPPD       $0x04, Y7, Y5, Y7
-	VBROADCASTSD one<>+0(SB), Y8
-	VANDPD       Y8, Y7, Y8
-	VADDPD       Y8, Y3, Y3
-	VBROADCASTSD one<>+0(SB), Y8
-	VDIVPD       Y5, Y8, Y8
-	VMULPD       Y8, Y6, Y9
-	VMOVAPD      Y6, Y6
-	VFNMADD231PD Y5, Y9, Y6
-	VFMADD231PD  Y8, Y6, Y9
-	VBROADCASTSD one<>+0(SB), Y6
-	VMINPD       Y9, Y6, Y9
-	VMOVUPD      Y9, (R10)
-	VANDPD       Y9, Y7, Y6
-	VADDPD       Y6, Y1, Y1
-	VMULPD       Y8, Y4, Y6
+	VXORPD       Y6, Y6, Y6
+	VCMPPD       $0x04, Y6, Y5, Y6
+	VBROADCASTSD one<>+0(SB), Y7
+	VDIVPD       Y5, Y7, Y7
+	VBROADCASTSD 96(R11), Y8
+	VADDPD       Y8, Y4, Y8
+	VPSUBQ       Y6, Y1, Y1
+	VMULPD       Y7, Y4, Y9
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD Y5, Y6, Y4
-	VFMADD231PD  Y8, Y4, Y6
+	VFNMADD231PD Y5, Y9, Y4
+	VFMADD231PD  Y7, Y4, Y9
 	VBROADCASTSD one<>+0(SB), Y4
-	VMINPD       Y6, Y4, Y6
-	VMOVUPD      Y6, 32(R10)
-	VANDPD       Y6, Y7, Y4
-	VADDPD       Y4, Y2, Y2
-	ADDQ         $0x40, R10
-	ADDQ         $0x58, R11
-	DECQ         R12
+	VMINPD       Y4, Y9, Y9
+	VANDPD       Y9, Y6, Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y9, 32(R10)
+	VMULPD       Y7, Y8, Y4
+	VMOVAPD      Y8, Y8
+	VFNMADD231PD Y5, Y4, Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD one<>+0(SB), Y5
+	VMINPD       Y5, Y4, Y4
+	VANDPD       Y4, Y6, Y5
+	VADDPD       Y5, Y2, Y2
+	VXORPD       Y5, Y5, Y5
+	VPCMPEQQ     Y5, Y6, Y6
+	VORPD        Y6, Y4, Y4
+	VMOVUPD      Y4, (R10)
+	ADDQ         $0x00000040, R10
+
+counted:
+	ADDQ $0x80, R11
+	DECQ R12
 
 items:
 	TESTQ        R12, R12
 	JNZ          item
+	VPOR         two_52<>+0(SB), Y1, Y1
+	VSUBPD       two_52<>+0(SB), Y1, Y1
 	VXORPD       Y4, Y4, Y4
 	VXORPD       Y5, Y5, Y5
 	VBROADCASTSD two<>+0(SB), Y6
-	VCMPPD       $0x00, Y6, Y3, Y6
+	VCMPPD       $0x00, Y6, Y1, Y6
 	VPTEST       Y6, Y6
-	JEQ          paired
+	JEQ          pair0_done
 	VXORPD       Y7, Y7, Y7
 	VXORPD       Y8, Y8, Y8
 	MOVQ         AX, R11
-	JMP          pair_entered
+	JMP          pair0_entered
 
-pair_entry:
+pair0_entry:
 	VMOVUPD   (R11), Y9
 	VMOVUPD   32(R11), Y10
 	VCMPPD    $0x07, Y9, Y9, Y11
@@ -618,11 +1009,11 @@ pair_entry:
 	VBLENDVPD Y11, Y9, Y7, Y7
 	VSUBPD    Y8, Y10, Y10
 	VBLENDVPD Y11, Y10, Y8, Y8
-	ADDQ      $0x40, R11
+	ADDQ      $0x00000040, R11
 
-pair_entered:
+pair0_entered:
 	CMPQ         R11, R10
-	JLT          pair_entry
+	JLT          pair0_entry
 	VBROADCASTSD half<>+0(SB), Y9
 	VMULPD       Y9, Y7, Y7
 	VBROADCASTSD magnitude<>+0(SB), Y9
@@ -634,23 +1025,23 @@ pair_entered:
 	VANDPD       Y7, Y8, Y8
 	VBLENDVPD    Y6, Y8, Y5, Y5
 
-paired:
+pair0_done:
 	VBROADCASTSD two<>+0(SB), Y6
-	VCMPPD       $0x1e, Y6, Y3, Y6
+	VCMPPD       $0x1e, Y6, Y1, Y6
 	VPTEST       Y6, Y6
 	JEQ          measured
 	VBROADCASTSD one<>+0(SB), Y7
-	VDIVPD       Y3, Y7, Y7
-	VMULPD       Y7, Y1, Y8
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD Y3, Y8, Y1
-	VFMADD231PD  Y7, Y1, Y8
-	VMULPD       Y7, Y2, Y1
+	VDIVPD       Y1, Y7, Y7
+	VMULPD       Y7, Y2, Y8
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD Y3, Y1, Y2
-	VFMADD231PD  Y7, Y2, Y1
+	VFNMADD231PD Y1, Y8, Y2
+	VFMADD231PD  Y7, Y2, Y8
 	VXORPD       Y2, Y2, Y2
-	VXORPD       Y9, Y9, Y9
+	VMULPD       Y7, Y3, Y9
+	VMOVAPD      Y3, Y3
+	VFNMADD231PD Y1, Y9, Y3
+	VFMADD231PD  Y7, Y3, Y9
+	VXORPD       Y3, Y3, Y3
 	MOVQ         AX, R11
 	JMP          square_entered
 
@@ -662,27 +1053,27 @@ square_entry:
 	VMULPD  Y10, Y10, Y10
 	VANDPD  Y10, Y12, Y10
 	VADDPD  Y10, Y2, Y2
-	VSUBPD  Y1, Y11, Y11
+	VSUBPD  Y9, Y11, Y11
 	VMULPD  Y11, Y11, Y11
 	VANDPD  Y11, Y12, Y10
-	VADDPD  Y10, Y9, Y9
-	ADDQ    $0x40, R11
+	VADDPD  Y10, Y3, Y3
+	ADDQ    $0x00000040, R11
 
 square_entered:
 	CMPQ         R11, R10
 	JLT          square_entry
-	VMULPD       Y7, Y2, Y1
+	VMULPD       Y7, Y2, Y8
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD Y3, Y1, Y2
-	VFMADD231PD  Y7, Y2, Y1
-	VSQRTPD      Y1, Y1
-	VBLENDVPD    Y6, Y1, Y4, Y4
-	VMULPD       Y7, Y9, Y1
-	VMOVAPD      Y9, Y2
-	VFNMADD231PD Y3, Y1, Y2
-	VFMADD231PD  Y7, Y2, Y1
-	VSQRTPD      Y1, Y1
-	VBLENDVPD    Y6, Y1, Y5, Y5
+	VFNMADD231PD Y1, Y8, Y2
+	VFMADD231PD  Y7, Y2, Y8
+	VSQRTPD      Y8, Y8
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VMULPD       Y7, Y3, Y2
+	VMOVAPD      Y3, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VFMADD231PD  Y7, Y3, Y2
+	VSQRTPD      Y2, Y2
+	VBLENDVPD    Y6, Y2, Y5, Y5
 
 measured:
 	VBROADCASTSD one<>+0(SB), Y1
@@ -706,32 +1097,30 @@ measured:
 	MOVQ         whole+8(FP), R10
 	TESTQ        R10, R10
 	JEQ          store
-	VBROADCASTSD two_52<>+0(SB), Y2
-	VADDPD       Y2, Y1, Y1
-	VPXOR        Y2, Y1, Y1
+	VADDPD       two_52<>+0(SB), Y1, Y1
+	VPXOR        two_52<>+0(SB), Y1, Y1
 
 store:
-	MOVQ         CX, R10
-	SHLQ         $0x05, R10
-	ANDL         $0x000001e0, R10
-	LEAQ         lanes_of<>+0(SB), R11
-	VMOVDQU      (R11)(R10*1), Y2
-	VMASKMOVPD   Y1, Y2, (DX)(BX*1)
-	VPSRLQ       $0x20, Y0, Y0
-	VBROADCASTSD upper_46<>+0(SB), Y1
-	VPCMPGTQ     Y1, Y0, Y0
-	VMOVMSKPD    Y0, R10
-	ANDQ         CX, R10
-	JZ           scored
-	MOVQ         BX, R11
-	SHRQ         $0x03, R11
-	MOVQ         slow+16(FP), R12
-	MOVQ         lo+32(FP), CX
-	SUBQ         CX, R11
-	MOVQ         R11, CX
-	SHLQ         CL, R10
-	SHRQ         $0x06, R11
-	ORQ          R10, (R12)(R11*8)
+	MOVQ       CX, R10
+	SHLQ       $0x05, R10
+	ANDL       $0x000001e0, R10
+	LEAQ       lanes_of<>+0(SB), R11
+	VMOVDQU    (R11)(R10*1), Y2
+	VMASKMOVPD Y1, Y2, (DX)(BX*1)
+	VPSRLQ     $0x20, Y0, Y0
+	VPCMPGTQ   upper_46<>+0(SB), Y0, Y0
+	VMOVMSKPD  Y0, R10
+	ANDQ       CX, R10
+	JZ         scored
+	MOVQ       BX, R11
+	SHRQ       $0x03, R11
+	MOVQ       slow+16(FP), R12
+	MOVQ       lo+32(FP), CX
+	SUBQ       CX, R11
+	MOVQ       R11, CX
+	SHLQ       CL, R10
+	SHRQ       $0x06, R11
+	ORQ        R10, (R12)(R11*8)
 
 scored:
 skip:
@@ -749,11 +1138,13 @@ next:
 // func kubeLeastAVX512(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·kubeLeastAVX512(SB), NOSPLIT, $8-72
-	VBROADCASTSD one<>+0(SB), Z0
-	VBROADCASTSD none<>+0(SB), Z1
-	VBROADCASTSD hundred<>+0(SB), Z2
-	VBROADCASTSD two_52<>+0(SB), Z3
-	VBROADCASTSD most_46<>+0(SB), Z4
+	VBROADCASTSD hundred<>+0(SB), Z0
+	VBROADCASTSD two_52<>+0(SB), Z1
+	VBROADCASTSD big<>+0(SB), Z2
+	VBROADCASTSD hundred_down<>+0(SB), Z3
+	VBROADCASTSD shift_down<>+0(SB), Z4
+	VBROADCASTSD big_hundred<>+0(SB), Z5
+	VBROADCASTSD none<>+0(SB), Z6
 	MOVQ         dst+0(FP), AX
 	MOVQ         lo+32(FP), CX
 	SHLQ         $0x03, CX
@@ -784,116 +1175,252 @@ whole:
 
 group:
 	MOVQ   BX, CX
-	ANDL   $0x0000ffff, CX
+	ANDL   $0xffffffff, CX
 	JZ     skip
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
 	MOVQ   list+40(FP), R9
 	MOVQ   count+48(FP), R10
 	JMP    items
 
 item:
+	MOVQ               48(R9), R11
+	TESTQ              R11, R11
+	JZ                 divided
+	VBROADCASTSD       80(R9), Z19
+	MOVQ               (R9), R12
+	VBROADCASTSD       112(R9), Z20
+	VMOVUPD            (R12)(DX*1), Z21
+	VPMAXUD            Z21, Z7, Z7
+	VMOVUPD            (R11)(DX*1), Z22
+	VADDPD.RU_SAE      Z20, Z21, Z21
+	VFMSUB213PD        Z4, Z3, Z21
+	VFMADD213PD.RU_SAE Z2, Z22, Z21
+	VPTESTMQ           Z22, Z22, K1
+	VSUBPD             Z21, Z5, Z21
+	VMAXPD             Z6, Z21, Z21
+	VFMADD231PD        Z19, Z21, K1, Z11
+	VADDPD             Z19, Z15, K1, Z15
+	VMOVUPD            64(R12)(DX*1), Z21
+	VPMAXUD            Z21, Z8, Z8
+	VMOVUPD            64(R11)(DX*1), Z22
+	VADDPD.RU_SAE      Z20, Z21, Z21
+	VFMSUB213PD        Z4, Z3, Z21
+	VFMADD213PD.RU_SAE Z2, Z22, Z21
+	VPTESTMQ           Z22, Z22, K1
+	VSUBPD             Z21, Z5, Z21
+	VMAXPD             Z6, Z21, Z21
+	VFMADD231PD        Z19, Z21, K1, Z12
+	VADDPD             Z19, Z16, K1, Z16
+	VMOVUPD            128(R12)(DX*1), Z21
+	VPMAXUD            Z21, Z9, Z9
+	VMOVUPD            128(R11)(DX*1), Z22
+	VADDPD.RU_SAE      Z20, Z21, Z21
+	VFMSUB213PD        Z4, Z3, Z21
+	VFMADD213PD.RU_SAE Z2, Z22, Z21
+	VPTESTMQ           Z22, Z22, K1
+	VSUBPD             Z21, Z5, Z21
+	VMAXPD             Z6, Z21, Z21
+	VFMADD231PD        Z19, Z21, K1, Z13
+	VADDPD             Z19, Z17, K1, Z17
+	VMOVUPD            192(R12)(DX*1), Z21
+	VPMAXUD            Z21, Z10, Z10
+	VMOVUPD            192(R11)(DX*1), Z22
+	VADDPD.RU_SAE      Z20, Z21, Z21
+	VFMSUB213PD        Z4, Z3, Z21
+	VFMADD213PD.RU_SAE Z2, Z22, Z21
+	VPTESTMQ           Z22, Z22, K1
+	VSUBPD             Z21, Z5, Z21
+	VMAXPD             Z6, Z21, Z21
+	VFMADD231PD        Z19, Z21, K1, Z14
+	VADDPD             Z19, Z18, K1, Z18
+	JMP                counted
+
+divided:
 	MOVQ         (R9), R11
-	VMOVUPD      (R11)(DX*1), Z11
-	VPMAXUD      Z11, Z5, Z5
-	VMOVUPD      64(R11)(DX*1), Z12
-	VPMAXUD      Z12, Z6, Z6
+	VMOVUPD      (R11)(DX*1), Z19
+	VPMAXUD      Z19, Z7, Z7
+	VMOVUPD      64(R11)(DX*1), Z20
+	VPMAXUD      Z20, Z8, Z8
+	VMOVUPD      128(R11)(DX*1), Z21
+	VPMAXUD      Z21, Z9, Z9
+	VMOVUPD      192(R11)(DX*1), Z22
+	VPMAXUD      Z22, Z10, Z10
 	MOVQ         24(R9), R11
-	VMOVUPD      (R11)(DX*1), Z13
-	VPMAXUD      Z13, Z5, Z5
-	VMOVUPD      64(R11)(DX*1), Z14
-	VPMAXUD      Z14, Z6, Z6
-	CMPL         68(R9), $0x3ff00000
+	VMOVUPD      (R11)(DX*1), Z23
+	VPMAXUD      Z23, Z7, Z7
+	VMOVUPD      64(R11)(DX*1), Z24
+	VPMAXUD      Z24, Z8, Z8
+	VMOVUPD      128(R11)(DX*1), Z25
+	VPMAXUD      Z25, Z9, Z9
+	VMOVUPD      192(R11)(DX*1), Z26
+	VPMAXUD      Z26, Z10, Z10
+	CMPL         92(R9), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R9), Z15
-	VDIVPD       Z15, Z11, Z11
-	VDIVPD       Z15, Z13, Z13
-	VDIVPD       Z15, Z12, Z12
-	VDIVPD       Z15, Z14, Z14
+	VBROADCASTSD 88(R9), Z27
+	VDIVPD       Z27, Z19, Z19
+	VDIVPD       Z27, Z23, Z23
+	VDIVPD       Z27, Z20, Z20
+	VDIVPD       Z27, Z24, Z24
+	VDIVPD       Z27, Z21, Z21
+	VDIVPD       Z27, Z25, Z25
+	VDIVPD       Z27, Z22, Z22
+	VDIVPD       Z27, Z26, Z26
 
 scaled:
-	VRNDSCALEPD        $0x02, Z11, Z11
-	VRNDSCALEPD        $0x02, Z13, Z13
-	VRNDSCALEPD        $0x02, Z12, Z12
-	VRNDSCALEPD        $0x02, Z14, Z14
-	VSUBPD             Z11, Z13, Z11
-	VSUBPD             Z12, Z14, Z12
-	VFMSUB213PD.BCST   80(R9), Z2, Z11
-	VFMSUB213PD.BCST   80(R9), Z2, Z12
-	VMAXPD             Z1, Z11, Z11
-	VMAXPD             Z1, Z12, Z12
-	VPTESTMQ           Z13, Z13, K1
-	VPTESTMQ           Z14, Z14, K2
-	VDIVPD             Z13, Z11, Z11
-	VRNDSCALEPD        $0x03, Z11, Z11
-	VRCP14PD           Z14, Z13
-	VMOVAPD            Z3, Z15
-	VFMADD231PD        Z13, Z12, Z15
-	VSUBPD             Z3, Z15, Z16
-	VFNMADD231PD       Z14, Z16, Z12
-	VFMADD231PD.RD_SAE Z13, Z12, Z15
-	VSUBPD             Z3, Z15, Z15
-	VFMADD231PD.BCST   56(R9), Z11, K1, Z7
-	VADDPD.BCST        56(R9), Z9, K1, Z9
-	VFMADD231PD.BCST   56(R9), Z15, K2, Z8
-	VADDPD.BCST        56(R9), Z10, K2, Z10
-	ADDQ               $0x58, R9
-	DECQ               R10
+	VRNDSCALEPD        $0x02, Z19, Z19
+	VRNDSCALEPD        $0x02, Z23, Z23
+	VRNDSCALEPD        $0x02, Z20, Z20
+	VRNDSCALEPD        $0x02, Z24, Z24
+	VRNDSCALEPD        $0x02, Z21, Z21
+	VRNDSCALEPD        $0x02, Z25, Z25
+	VRNDSCALEPD        $0x02, Z22, Z22
+	VRNDSCALEPD        $0x02, Z26, Z26
+	VSUBPD             Z19, Z23, Z19
+	VSUBPD             Z20, Z24, Z20
+	VSUBPD             Z21, Z25, Z21
+	VSUBPD             Z22, Z26, Z22
+	VFMSUB213PD.BCST   104(R9), Z0, Z19
+	VFMSUB213PD.BCST   104(R9), Z0, Z20
+	VFMSUB213PD.BCST   104(R9), Z0, Z21
+	VFMSUB213PD.BCST   104(R9), Z0, Z22
+	VMAXPD             Z6, Z19, Z19
+	VMAXPD             Z6, Z20, Z20
+	VMAXPD             Z6, Z21, Z21
+	VMAXPD             Z6, Z22, Z22
+	VPTESTMQ           Z23, Z23, K1
+	VPTESTMQ           Z24, Z24, K2
+	VPTESTMQ           Z25, Z25, K3
+	VPTESTMQ           Z26, Z26, K4
+	VBROADCASTSD       80(R9), Z27
+	VDIVPD             Z23, Z19, Z19
+	VRNDSCALEPD        $0x03, Z19, Z19
+	VDIVPD             Z24, Z20, Z20
+	VRNDSCALEPD        $0x03, Z20, Z20
+	VRCP14PD           Z25, Z23
+	VMOVAPD            Z1, Z24
+	VFMADD231PD        Z23, Z21, Z24
+	VSUBPD             Z1, Z24, Z28
+	VFNMADD231PD       Z25, Z28, Z21
+	VFMADD231PD.RD_SAE Z23, Z21, Z24
+	VRCP14PD           Z26, Z21
+	VMOVAPD            Z1, Z23
+	VFMADD231PD        Z21, Z22, Z23
+	VSUBPD             Z1, Z23, Z25
+	VFNMADD231PD       Z26, Z25, Z22
+	VFMADD231PD.RD_SAE Z21, Z22, Z23
+	VSUBPD             Z1, Z24, Z24
+	VSUBPD             Z1, Z23, Z23
+	VFMADD231PD        Z27, Z19, K1, Z11
+	VADDPD             Z27, Z15, K1, Z15
+	VFMADD231PD        Z27, Z20, K2, Z12
+	VADDPD             Z27, Z16, K2, Z16
+	VFMADD231PD        Z27, Z24, K3, Z13
+	VADDPD             Z27, Z17, K3, Z17
+	VFMADD231PD        Z27, Z23, K4, Z14
+	VADDPD             Z27, Z18, K4, Z18
+
+counted:
+	ADDQ $0x80, R9
+	DECQ R10
 
 items:
 	TESTQ              R10, R10
 	JNZ                item
-	VMAXPD             Z0, Z9, Z9
-	VMAXPD             Z0, Z10, Z10
-	VDIVPD             Z9, Z7, Z7
-	VRNDSCALEPD        $0x03, Z7, Z7
-	VRCP14PD           Z10, Z9
-	VMOVAPD            Z3, Z11
-	VFMADD231PD        Z9, Z8, Z11
-	VSUBPD             Z3, Z11, Z12
-	VFNMADD231PD       Z10, Z12, Z8
-	VFMADD231PD.RD_SAE Z9, Z8, Z11
-	VSUBPD             Z3, Z11, Z11
+	VBROADCASTSD       one<>+0(SB), Z19
+	VMAXPD             Z19, Z15, Z15
+	VBROADCASTSD       one<>+0(SB), Z19
+	VMAXPD             Z19, Z16, Z16
+	VBROADCASTSD       one<>+0(SB), Z19
+	VMAXPD             Z19, Z17, Z17
+	VBROADCASTSD       one<>+0(SB), Z19
+	VMAXPD             Z19, Z18, Z18
+	VDIVPD             Z15, Z11, Z11
+	VRNDSCALEPD        $0x03, Z11, Z11
+	VDIVPD             Z16, Z12, Z12
+	VRNDSCALEPD        $0x03, Z12, Z12
+	VRCP14PD           Z17, Z15
+	VMOVAPD            Z1, Z16
+	VFMADD231PD        Z15, Z13, Z16
+	VSUBPD             Z1, Z16, Z19
+	VFNMADD231PD       Z17, Z19, Z13
+	VFMADD231PD.RD_SAE Z15, Z13, Z16
+	VRCP14PD           Z18, Z13
+	VMOVAPD            Z1, Z15
+	VFMADD231PD        Z13, Z14, Z15
+	VSUBPD             Z1, Z15, Z17
+	VFNMADD231PD       Z18, Z17, Z14
+	VFMADD231PD.RD_SAE Z13, Z14, Z15
+	VSUBPD             Z1, Z16, Z16
+	VSUBPD             Z1, Z15, Z15
 	MOVQ               whole+8(FP), R9
 	TESTQ              R9, R9
 	JEQ                store
-	VCVTTPD2QQ         Z7, Z7
 	VCVTTPD2QQ         Z11, Z11
+	VCVTTPD2QQ         Z12, Z12
+	VCVTTPD2QQ         Z16, Z16
+	VCVTTPD2QQ         Z15, Z15
 
 store:
-	MOVQ    CX, R9
-	KMOVB   R9, K1
-	VMOVUPD Z7, K1, (AX)(DX*1)
-	MOVQ    CX, R9
-	SHRQ    $0x08, R9
-	KMOVB   R9, K1
-	VMOVUPD Z11, K1, 64(AX)(DX*1)
-	VPCMPUQ $0x06, Z4, Z5, K1
-	KMOVB   K1, R9
-	VPCMPUQ $0x06, Z4, Z6, K1
-	KMOVB   K1, R10
-	SHLQ    $0x08, R10
-	ORQ     R10, R9
-	ANDQ    CX, R9
-	JZ      scored
-	MOVQ    DX, R10
-	SHRQ    $0x03, R10
-	MOVQ    slow+16(FP), R11
-	MOVQ    lo+32(FP), CX
-	SUBQ    CX, R10
-	MOVQ    R10, CX
-	SHLQ    CL, R9
-	SHRQ    $0x06, R10
-	ORQ     R9, (R11)(R10*8)
+	MOVQ         CX, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z11, K1, (AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x08, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z12, K1, 64(AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x10, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z16, K1, 128(AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x18, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z15, K1, 192(AX)(DX*1)
+	VBROADCASTSD most_46<>+0(SB), Z11
+	VPCMPUQ      $0x06, Z11, Z7, K1
+	KMOVB        K1, R9
+	VBROADCASTSD most_46<>+0(SB), Z7
+	VPCMPUQ      $0x06, Z7, Z8, K1
+	KMOVB        K1, R10
+	SHLQ         $0x08, R10
+	ORQ          R10, R9
+	VBROADCASTSD most_46<>+0(SB), Z7
+	VPCMPUQ      $0x06, Z7, Z9, K1
+	KMOVB        K1, R10
+	SHLQ         $0x10, R10
+	ORQ          R10, R9
+	VBROADCASTSD most_46<>+0(SB), Z7
+	VPCMPUQ      $0x06, Z7, Z10, K1
+	KMOVB        K1, R10
+	SHLQ         $0x18, R10
+	ORQ          R10, R9
+	ANDQ         CX, R9
+	JZ           scored
+	MOVQ         DX, R10
+	SHRQ         $0x03, R10
+	MOVQ         slow+16(FP), R11
+	MOVQ         lo+32(FP), CX
+	SUBQ         CX, R10
+	MOVQ         R10, CX
+	SHLQ         CL, R9
+	SHRQ         $0x06, R10
+	ORQ          R9, (R11)(R10*8)
 
 scored:
 skip:
-	ADDQ $0x00000080, DX
-	SHRQ $0x10, BX
+	ADDQ $0x00000100, DX
+	SHRQ $0x20, BX
 	JNZ  group
 
 next:
@@ -906,11 +1433,12 @@ next:
 // func kubeMostAVX512(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·kubeMostAVX512(SB), NOSPLIT, $8-72
-	VBROADCASTSD one<>+0(SB), Z0
-	VBROADCASTSD none<>+0(SB), Z1
-	VBROADCASTSD hundred<>+0(SB), Z1
-	VBROADCASTSD two_52<>+0(SB), Z2
-	VBROADCASTSD most_46<>+0(SB), Z3
+	VBROADCASTSD hundred<>+0(SB), Z0
+	VBROADCASTSD two_52<>+0(SB), Z1
+	VBROADCASTSD big<>+0(SB), Z2
+	VBROADCASTSD hundred_up<>+0(SB), Z3
+	VBROADCASTSD shift_up<>+0(SB), Z4
+	VBROADCASTSD big_hundred<>+0(SB), Z5
 	MOVQ         dst+0(FP), AX
 	MOVQ         lo+32(FP), CX
 	SHLQ         $0x03, CX
@@ -941,116 +1469,252 @@ whole:
 
 group:
 	MOVQ   BX, CX
-	ANDL   $0x0000ffff, CX
+	ANDL   $0xffffffff, CX
 	JZ     skip
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
 	MOVQ   list+40(FP), R9
 	MOVQ   count+48(FP), R10
 	JMP    items
 
 item:
+	MOVQ               48(R9), R11
+	TESTQ              R11, R11
+	JZ                 divided
+	VBROADCASTSD       80(R9), Z18
+	MOVQ               (R9), R12
+	VBROADCASTSD       112(R9), Z19
+	VMOVUPD            (R12)(DX*1), Z20
+	VPMAXUD            Z20, Z6, Z6
+	VMOVUPD            (R11)(DX*1), Z21
+	VADDPD.RU_SAE      Z19, Z20, Z20
+	VFMSUB213PD        Z4, Z3, Z20
+	VFMADD213PD.RD_SAE Z2, Z21, Z20
+	VPTESTMQ           Z21, Z21, K1
+	VMINPD             Z5, Z20, Z20
+	VSUBPD             Z2, Z20, Z20
+	VFMADD231PD        Z18, Z20, K1, Z10
+	VADDPD             Z18, Z14, K1, Z14
+	VMOVUPD            64(R12)(DX*1), Z20
+	VPMAXUD            Z20, Z7, Z7
+	VMOVUPD            64(R11)(DX*1), Z21
+	VADDPD.RU_SAE      Z19, Z20, Z20
+	VFMSUB213PD        Z4, Z3, Z20
+	VFMADD213PD.RD_SAE Z2, Z21, Z20
+	VPTESTMQ           Z21, Z21, K1
+	VMINPD             Z5, Z20, Z20
+	VSUBPD             Z2, Z20, Z20
+	VFMADD231PD        Z18, Z20, K1, Z11
+	VADDPD             Z18, Z15, K1, Z15
+	VMOVUPD            128(R12)(DX*1), Z20
+	VPMAXUD            Z20, Z8, Z8
+	VMOVUPD            128(R11)(DX*1), Z21
+	VADDPD.RU_SAE      Z19, Z20, Z20
+	VFMSUB213PD        Z4, Z3, Z20
+	VFMADD213PD.RD_SAE Z2, Z21, Z20
+	VPTESTMQ           Z21, Z21, K1
+	VMINPD             Z5, Z20, Z20
+	VSUBPD             Z2, Z20, Z20
+	VFMADD231PD        Z18, Z20, K1, Z12
+	VADDPD             Z18, Z16, K1, Z16
+	VMOVUPD            192(R12)(DX*1), Z20
+	VPMAXUD            Z20, Z9, Z9
+	VMOVUPD            192(R11)(DX*1), Z21
+	VADDPD.RU_SAE      Z19, Z20, Z20
+	VFMSUB213PD        Z4, Z3, Z20
+	VFMADD213PD.RD_SAE Z2, Z21, Z20
+	VPTESTMQ           Z21, Z21, K1
+	VMINPD             Z5, Z20, Z20
+	VSUBPD             Z2, Z20, Z20
+	VFMADD231PD        Z18, Z20, K1, Z13
+	VADDPD             Z18, Z17, K1, Z17
+	JMP                counted
+
+divided:
 	MOVQ         (R9), R11
-	VMOVUPD      (R11)(DX*1), Z10
-	VPMAXUD      Z10, Z4, Z4
-	VMOVUPD      64(R11)(DX*1), Z11
-	VPMAXUD      Z11, Z5, Z5
+	VMOVUPD      (R11)(DX*1), Z18
+	VPMAXUD      Z18, Z6, Z6
+	VMOVUPD      64(R11)(DX*1), Z19
+	VPMAXUD      Z19, Z7, Z7
+	VMOVUPD      128(R11)(DX*1), Z20
+	VPMAXUD      Z20, Z8, Z8
+	VMOVUPD      192(R11)(DX*1), Z21
+	VPMAXUD      Z21, Z9, Z9
 	MOVQ         24(R9), R11
-	VMOVUPD      (R11)(DX*1), Z12
-	VPMAXUD      Z12, Z4, Z4
-	VMOVUPD      64(R11)(DX*1), Z13
-	VPMAXUD      Z13, Z5, Z5
-	CMPL         68(R9), $0x3ff00000
+	VMOVUPD      (R11)(DX*1), Z22
+	VPMAXUD      Z22, Z6, Z6
+	VMOVUPD      64(R11)(DX*1), Z23
+	VPMAXUD      Z23, Z7, Z7
+	VMOVUPD      128(R11)(DX*1), Z24
+	VPMAXUD      Z24, Z8, Z8
+	VMOVUPD      192(R11)(DX*1), Z25
+	VPMAXUD      Z25, Z9, Z9
+	CMPL         92(R9), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R9), Z14
-	VDIVPD       Z14, Z10, Z10
-	VDIVPD       Z14, Z12, Z12
-	VDIVPD       Z14, Z11, Z11
-	VDIVPD       Z14, Z13, Z13
+	VBROADCASTSD 88(R9), Z26
+	VDIVPD       Z26, Z18, Z18
+	VDIVPD       Z26, Z22, Z22
+	VDIVPD       Z26, Z19, Z19
+	VDIVPD       Z26, Z23, Z23
+	VDIVPD       Z26, Z20, Z20
+	VDIVPD       Z26, Z24, Z24
+	VDIVPD       Z26, Z21, Z21
+	VDIVPD       Z26, Z25, Z25
 
 scaled:
-	VRNDSCALEPD        $0x02, Z10, Z10
-	VRNDSCALEPD        $0x02, Z12, Z12
-	VRNDSCALEPD        $0x02, Z11, Z11
-	VRNDSCALEPD        $0x02, Z13, Z13
-	VADDPD.BCST        72(R9), Z10, Z10
-	VADDPD.BCST        72(R9), Z11, Z11
-	VMINPD             Z12, Z10, Z10
-	VMINPD             Z13, Z11, Z11
-	VMULPD             Z1, Z10, Z10
-	VMULPD             Z1, Z11, Z11
-	VPTESTMQ           Z12, Z12, K1
-	VPTESTMQ           Z13, Z13, K2
-	VDIVPD             Z12, Z10, Z10
-	VRNDSCALEPD        $0x03, Z10, Z10
-	VRCP14PD           Z13, Z12
-	VMOVAPD            Z2, Z14
-	VFMADD231PD        Z12, Z11, Z14
-	VSUBPD             Z2, Z14, Z15
-	VFNMADD231PD       Z13, Z15, Z11
-	VFMADD231PD.RD_SAE Z12, Z11, Z14
-	VSUBPD             Z2, Z14, Z14
-	VFMADD231PD.BCST   56(R9), Z10, K1, Z6
-	VADDPD.BCST        56(R9), Z8, K1, Z8
-	VFMADD231PD.BCST   56(R9), Z14, K2, Z7
-	VADDPD.BCST        56(R9), Z9, K2, Z9
-	ADDQ               $0x58, R9
-	DECQ               R10
+	VRNDSCALEPD        $0x02, Z18, Z18
+	VRNDSCALEPD        $0x02, Z22, Z22
+	VRNDSCALEPD        $0x02, Z19, Z19
+	VRNDSCALEPD        $0x02, Z23, Z23
+	VRNDSCALEPD        $0x02, Z20, Z20
+	VRNDSCALEPD        $0x02, Z24, Z24
+	VRNDSCALEPD        $0x02, Z21, Z21
+	VRNDSCALEPD        $0x02, Z25, Z25
+	VADDPD.BCST        96(R9), Z18, Z18
+	VADDPD.BCST        96(R9), Z19, Z19
+	VADDPD.BCST        96(R9), Z20, Z20
+	VADDPD.BCST        96(R9), Z21, Z21
+	VMINPD             Z22, Z18, Z18
+	VMINPD             Z23, Z19, Z19
+	VMINPD             Z24, Z20, Z20
+	VMINPD             Z25, Z21, Z21
+	VMULPD             Z0, Z18, Z18
+	VMULPD             Z0, Z19, Z19
+	VMULPD             Z0, Z20, Z20
+	VMULPD             Z0, Z21, Z21
+	VPTESTMQ           Z22, Z22, K1
+	VPTESTMQ           Z23, Z23, K2
+	VPTESTMQ           Z24, Z24, K3
+	VPTESTMQ           Z25, Z25, K4
+	VBROADCASTSD       80(R9), Z26
+	VDIVPD             Z22, Z18, Z18
+	VRNDSCALEPD        $0x03, Z18, Z18
+	VDIVPD             Z23, Z19, Z19
+	VRNDSCALEPD        $0x03, Z19, Z19
+	VRCP14PD           Z24, Z22
+	VMOVAPD            Z1, Z23
+	VFMADD231PD        Z22, Z20, Z23
+	VSUBPD             Z1, Z23, Z27
+	VFNMADD231PD       Z24, Z27, Z20
+	VFMADD231PD.RD_SAE Z22, Z20, Z23
+	VRCP14PD           Z25, Z20
+	VMOVAPD            Z1, Z22
+	VFMADD231PD        Z20, Z21, Z22
+	VSUBPD             Z1, Z22, Z24
+	VFNMADD231PD       Z25, Z24, Z21
+	VFMADD231PD.RD_SAE Z20, Z21, Z22
+	VSUBPD             Z1, Z23, Z23
+	VSUBPD             Z1, Z22, Z22
+	VFMADD231PD        Z26, Z18, K1, Z10
+	VADDPD             Z26, Z14, K1, Z14
+	VFMADD231PD        Z26, Z19, K2, Z11
+	VADDPD             Z26, Z15, K2, Z15
+	VFMADD231PD        Z26, Z23, K3, Z12
+	VADDPD             Z26, Z16, K3, Z16
+	VFMADD231PD        Z26, Z22, K4, Z13
+	VADDPD             Z26, Z17, K4, Z17
+
+counted:
+	ADDQ $0x80, R9
+	DECQ R10
 
 items:
 	TESTQ              R10, R10
 	JNZ                item
-	VMAXPD             Z0, Z8, Z8
-	VMAXPD             Z0, Z9, Z9
-	VDIVPD             Z8, Z6, Z6
-	VRNDSCALEPD        $0x03, Z6, Z6
-	VRCP14PD           Z9, Z8
-	VMOVAPD            Z2, Z10
-	VFMADD231PD        Z8, Z7, Z10
-	VSUBPD             Z2, Z10, Z11
-	VFNMADD231PD       Z9, Z11, Z7
-	VFMADD231PD.RD_SAE Z8, Z7, Z10
-	VSUBPD             Z2, Z10, Z10
+	VBROADCASTSD       one<>+0(SB), Z18
+	VMAXPD             Z18, Z14, Z14
+	VBROADCASTSD       one<>+0(SB), Z18
+	VMAXPD             Z18, Z15, Z15
+	VBROADCASTSD       one<>+0(SB), Z18
+	VMAXPD             Z18, Z16, Z16
+	VBROADCASTSD       one<>+0(SB), Z18
+	VMAXPD             Z18, Z17, Z17
+	VDIVPD             Z14, Z10, Z10
+	VRNDSCALEPD        $0x03, Z10, Z10
+	VDIVPD             Z15, Z11, Z11
+	VRNDSCALEPD        $0x03, Z11, Z11
+	VRCP14PD           Z16, Z14
+	VMOVAPD            Z1, Z15
+	VFMADD231PD        Z14, Z12, Z15
+	VSUBPD             Z1, Z15, Z18
+	VFNMADD231PD       Z16, Z18, Z12
+	VFMADD231PD.RD_SAE Z14, Z12, Z15
+	VRCP14PD           Z17, Z12
+	VMOVAPD            Z1, Z14
+	VFMADD231PD        Z12, Z13, Z14
+	VSUBPD             Z1, Z14, Z16
+	VFNMADD231PD       Z17, Z16, Z13
+	VFMADD231PD.RD_SAE Z12, Z13, Z14
+	VSUBPD             Z1, Z15, Z15
+	VSUBPD             Z1, Z14, Z14
 	MOVQ               whole+8(FP), R9
 	TESTQ              R9, R9
 	JEQ                store
-	VCVTTPD2QQ         Z6, Z6
 	VCVTTPD2QQ         Z10, Z10
+	VCVTTPD2QQ         Z11, Z11
+	VCVTTPD2QQ         Z15, Z15
+	VCVTTPD2QQ         Z14, Z14
 
 store:
-	MOVQ    CX, R9
-	KMOVB   R9, K1
-	VMOVUPD Z6, K1, (AX)(DX*1)
-	MOVQ    CX, R9
-	SHRQ    $0x08, R9
-	KMOVB   R9, K1
-	VMOVUPD Z10, K1, 64(AX)(DX*1)
-	VPCMPUQ $0x06, Z3, Z4, K1
-	KMOVB   K1, R9
-	VPCMPUQ $0x06, Z3, Z5, K1
-	KMOVB   K1, R10
-	SHLQ    $0x08, R10
-	ORQ     R10, R9
-	ANDQ    CX, R9
-	JZ      scored
-	MOVQ    DX, R10
-	SHRQ    $0x03, R10
-	MOVQ    slow+16(FP), R11
-	MOVQ    lo+32(FP), CX
-	SUBQ    CX, R10
-	MOVQ    R10, CX
-	SHLQ    CL, R9
-	SHRQ    $0x06, R10
-	ORQ     R9, (R11)(R10*8)
+	MOVQ         CX, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z10, K1, (AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x08, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z11, K1, 64(AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x10, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z15, K1, 128(AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x18, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z14, K1, 192(AX)(DX*1)
+	VBROADCASTSD most_46<>+0(SB), Z10
+	VPCMPUQ      $0x06, Z10, Z6, K1
+	KMOVB        K1, R9
+	VBROADCASTSD most_46<>+0(SB), Z6
+	VPCMPUQ      $0x06, Z6, Z7, K1
+	KMOVB        K1, R10
+	SHLQ         $0x08, R10
+	ORQ          R10, R9
+	VBROADCASTSD most_46<>+0(SB), Z6
+	VPCMPUQ      $0x06, Z6, Z8, K1
+	KMOVB        K1, R10
+	SHLQ         $0x10, R10
+	ORQ          R10, R9
+	VBROADCASTSD most_46<>+0(SB), Z6
+	VPCMPUQ      $0x06, Z6, Z9, K1
+	KMOVB        K1, R10
+	SHLQ         $0x18, R10
+	ORQ          R10, R9
+	ANDQ         CX, R9
+	JZ           scored
+	MOVQ         DX, R10
+	SHRQ         $0x03, R10
+	MOVQ         slow+16(FP), R11
+	MOVQ         lo+32(FP), CX
+	SUBQ         CX, R10
+	MOVQ         R10, CX
+	SHLQ         CL, R9
+	SHRQ         $0x06, R10
+	ORQ          R9, (R11)(R10*8)
 
 scored:
 skip:
-	ADDQ $0x00000080, DX
-	SHRQ $0x10, BX
+	ADDQ $0x00000100, DX
+	SHRQ $0x20, BX
 	JNZ  group
 
 next:
@@ -1060,21 +1724,19 @@ next:
 	VZEROUPPER
 	RET
 
-// func kubeRatioAVX512(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint16)
+// func kubeRatioAVX512(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint8)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F
 TEXT ·kubeRatioAVX512(SB), NOSPLIT, $8-80
-	VBROADCASTSD one<>+0(SB), Z0
-	VBROADCASTSD none<>+0(SB), Z1
-	VBROADCASTSD hundred<>+0(SB), Z1
-	VBROADCASTSD two_52<>+0(SB), Z2
-	VBROADCASTSD most_46<>+0(SB), Z3
+	VBROADCASTSD hundred<>+0(SB), Z0
+	VBROADCASTSD two_52<>+0(SB), Z1
+	VBROADCASTSD big<>+0(SB), Z2
+	VBROADCASTSD hundred_up<>+0(SB), Z3
+	VBROADCASTSD shift_up<>+0(SB), Z4
+	VBROADCASTSD big_hundred<>+0(SB), Z5
+	VBROADCASTSD low_8<>+0(SB), Z6
 	MOVQ         table+72(FP), AX
-	MOVL         $0x11111111, CX
-	KMOVD        CX, K1
-	VMOVDQU64    (AX), Z4
-	VMOVDQU64    64(AX), Z5
-	VMOVDQU64    128(AX), Z6
-	VMOVDQU64    192(AX), Z7
+	VMOVDQU64    (AX), Z7
+	VMOVDQU64    64(AX), Z8
 	MOVQ         dst+0(FP), AX
 	MOVQ         lo+32(FP), CX
 	SHLQ         $0x03, CX
@@ -1105,135 +1767,314 @@ whole:
 
 group:
 	MOVQ   BX, CX
-	ANDL   $0x0000ffff, CX
+	ANDL   $0xffffffff, CX
 	JZ     skip
-	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
 	MOVQ   list+40(FP), R9
 	MOVQ   count+48(FP), R10
 	JMP    items
 
 item:
+	MOVQ               48(R9), R11
+	TESTQ              R11, R11
+	JZ                 divided
+	VPBROADCASTQ       120(R9), Z21
+	MOVQ               (R9), R12
+	VBROADCASTSD       112(R9), Z22
+	VMOVUPD            (R12)(DX*1), Z23
+	VPMAXUD            Z23, Z9, Z9
+	VMOVUPD            (R11)(DX*1), Z24
+	VADDPD.RU_SAE      Z22, Z23, Z23
+	VFMSUB213PD        Z4, Z3, Z23
+	VFMADD213PD.RD_SAE Z2, Z24, Z23
+	VPTESTMQ           Z24, Z24, K1
+	VMINPD             Z5, Z23, Z23
+	VPSRLQ             $0x03, Z23, Z24
+	VPSLLQ             $0x03, Z23, Z23
+	VPERMI2Q           Z8, Z7, Z24
+	VPRORVQ            Z23, Z24, Z24
+	VPTESTMQ           Z6, Z24, K1, K1
+	VPMADDUBSW         Z21, Z24, Z24
+	VPADDQ             Z24, Z13, K1, Z13
+	VPADDQ             Z21, Z17, K1, Z17
+	VMOVUPD            64(R12)(DX*1), Z23
+	VPMAXUD            Z23, Z10, Z10
+	VMOVUPD            64(R11)(DX*1), Z24
+	VADDPD.RU_SAE      Z22, Z23, Z23
+	VFMSUB213PD        Z4, Z3, Z23
+	VFMADD213PD.RD_SAE Z2, Z24, Z23
+	VPTESTMQ           Z24, Z24, K1
+	VMINPD             Z5, Z23, Z23
+	VPSRLQ             $0x03, Z23, Z24
+	VPSLLQ             $0x03, Z23, Z23
+	VPERMI2Q           Z8, Z7, Z24
+	VPRORVQ            Z23, Z24, Z24
+	VPTESTMQ           Z6, Z24, K1, K1
+	VPMADDUBSW         Z21, Z24, Z24
+	VPADDQ             Z24, Z14, K1, Z14
+	VPADDQ             Z21, Z18, K1, Z18
+	VMOVUPD            128(R12)(DX*1), Z23
+	VPMAXUD            Z23, Z11, Z11
+	VMOVUPD            128(R11)(DX*1), Z24
+	VADDPD.RU_SAE      Z22, Z23, Z23
+	VFMSUB213PD        Z4, Z3, Z23
+	VFMADD213PD.RD_SAE Z2, Z24, Z23
+	VPTESTMQ           Z24, Z24, K1
+	VMINPD             Z5, Z23, Z23
+	VPSRLQ             $0x03, Z23, Z24
+	VPSLLQ             $0x03, Z23, Z23
+	VPERMI2Q           Z8, Z7, Z24
+	VPRORVQ            Z23, Z24, Z24
+	VPTESTMQ           Z6, Z24, K1, K1
+	VPMADDUBSW         Z21, Z24, Z24
+	VPADDQ             Z24, Z15, K1, Z15
+	VPADDQ             Z21, Z19, K1, Z19
+	VMOVUPD            192(R12)(DX*1), Z23
+	VPMAXUD            Z23, Z12, Z12
+	VMOVUPD            192(R11)(DX*1), Z24
+	VADDPD.RU_SAE      Z22, Z23, Z23
+	VFMSUB213PD        Z4, Z3, Z23
+	VFMADD213PD.RD_SAE Z2, Z24, Z23
+	VPTESTMQ           Z24, Z24, K1
+	VMINPD             Z5, Z23, Z23
+	VPSRLQ             $0x03, Z23, Z22
+	VPSLLQ             $0x03, Z23, Z23
+	VPERMI2Q           Z8, Z7, Z22
+	VPRORVQ            Z23, Z22, Z22
+	VPTESTMQ           Z6, Z22, K1, K1
+	VPMADDUBSW         Z21, Z22, Z22
+	VPADDQ             Z22, Z16, K1, Z16
+	VPADDQ             Z21, Z20, K1, Z20
+	JMP                counted
+
+divided:
 	MOVQ         (R9), R11
-	VMOVUPD      (R11)(DX*1), Z14
-	VPMAXUD      Z14, Z8, Z8
-	VMOVUPD      64(R11)(DX*1), Z15
-	VPMAXUD      Z15, Z9, Z9
+	VMOVUPD      (R11)(DX*1), Z21
+	VPMAXUD      Z21, Z9, Z9
+	VMOVUPD      64(R11)(DX*1), Z22
+	VPMAXUD      Z22, Z10, Z10
+	VMOVUPD      128(R11)(DX*1), Z23
+	VPMAXUD      Z23, Z11, Z11
+	VMOVUPD      192(R11)(DX*1), Z24
+	VPMAXUD      Z24, Z12, Z12
 	MOVQ         24(R9), R11
-	VMOVUPD      (R11)(DX*1), Z16
-	VPMAXUD      Z16, Z8, Z8
-	VMOVUPD      64(R11)(DX*1), Z17
-	VPMAXUD      Z17, Z9, Z9
-	CMPL         68(R9), $0x3ff00000
+	VMOVUPD      (R11)(DX*1), Z25
+	VPMAXUD      Z25, Z9, Z9
+	VMOVUPD      64(R11)(DX*1), Z26
+	VPMAXUD      Z26, Z10, Z10
+	VMOVUPD      128(R11)(DX*1), Z27
+	VPMAXUD      Z27, Z11, Z11
+	VMOVUPD      192(R11)(DX*1), Z28
+	VPMAXUD      Z28, Z12, Z12
+	CMPL         92(R9), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R9), Z18
-	VDIVPD       Z18, Z14, Z14
-	VDIVPD       Z18, Z16, Z16
-	VDIVPD       Z18, Z15, Z15
-	VDIVPD       Z18, Z17, Z17
+	VBROADCASTSD 88(R9), Z29
+	VDIVPD       Z29, Z21, Z21
+	VDIVPD       Z29, Z25, Z25
+	VDIVPD       Z29, Z22, Z22
+	VDIVPD       Z29, Z26, Z26
+	VDIVPD       Z29, Z23, Z23
+	VDIVPD       Z29, Z27, Z27
+	VDIVPD       Z29, Z24, Z24
+	VDIVPD       Z29, Z28, Z28
 
 scaled:
-	VRNDSCALEPD        $0x02, Z14, Z14
-	VRNDSCALEPD        $0x02, Z16, Z16
-	VRNDSCALEPD        $0x02, Z15, Z15
-	VRNDSCALEPD        $0x02, Z17, Z17
-	VADDPD.BCST        72(R9), Z14, Z14
-	VADDPD.BCST        72(R9), Z15, Z15
-	VMINPD             Z16, Z14, Z14
-	VMINPD             Z17, Z15, Z15
-	VMULPD             Z1, Z14, Z14
-	VMULPD             Z1, Z15, Z15
-	VPTESTMQ           Z16, Z16, K2
-	VPTESTMQ           Z17, Z17, K3
-	VDIVPD             Z16, Z14, Z14
-	VADDPD.RD_SAE      Z2, Z14, Z14
-	VRCP14PD           Z17, Z16
-	VMOVAPD            Z2, Z18
-	VFMADD231PD        Z16, Z15, Z18
-	VSUBPD             Z2, Z18, Z19
-	VFNMADD231PD       Z17, Z19, Z15
-	VFMADD231PD.RD_SAE Z16, Z15, Z18
-	VMOVDQA64          Z14, Z15
-	VPTESTMQ.BCST      bit_6<>+0(SB), Z14, K4
-	VPERMI2W.Z         Z5, Z4, K1, Z14
-	VPERMI2W.Z         Z7, Z6, K1, Z15
-	VMOVDQA64          Z15, K4, Z14
-	VPTESTMQ           Z14, Z14, K2, K2
-	VCVTQQ2PD          Z14, Z14
-	VMOVDQA64          Z18, Z15
-	VPTESTMQ.BCST      bit_6<>+0(SB), Z18, K4
-	VPERMI2W.Z         Z5, Z4, K1, Z18
-	VPERMI2W.Z         Z7, Z6, K1, Z15
-	VMOVDQA64          Z15, K4, Z18
-	VPTESTMQ           Z18, Z18, K3, K3
-	VCVTQQ2PD          Z18, Z18
-	VFMADD231PD.BCST   56(R9), Z14, K2, Z10
-	VADDPD.BCST        56(R9), Z12, K2, Z12
-	VFMADD231PD.BCST   56(R9), Z18, K3, Z11
-	VADDPD.BCST        56(R9), Z13, K3, Z13
-	ADDQ               $0x58, R9
-	DECQ               R10
+	VRNDSCALEPD        $0x02, Z21, Z21
+	VRNDSCALEPD        $0x02, Z25, Z25
+	VRNDSCALEPD        $0x02, Z22, Z22
+	VRNDSCALEPD        $0x02, Z26, Z26
+	VRNDSCALEPD        $0x02, Z23, Z23
+	VRNDSCALEPD        $0x02, Z27, Z27
+	VRNDSCALEPD        $0x02, Z24, Z24
+	VRNDSCALEPD        $0x02, Z28, Z28
+	VADDPD.BCST        96(R9), Z21, Z21
+	VADDPD.BCST        96(R9), Z22, Z22
+	VADDPD.BCST        96(R9), Z23, Z23
+	VADDPD.BCST        96(R9), Z24, Z24
+	VMINPD             Z25, Z21, Z21
+	VMINPD             Z26, Z22, Z22
+	VMINPD             Z27, Z23, Z23
+	VMINPD             Z28, Z24, Z24
+	VMULPD             Z0, Z21, Z21
+	VMULPD             Z0, Z22, Z22
+	VMULPD             Z0, Z23, Z23
+	VMULPD             Z0, Z24, Z24
+	VPTESTMQ           Z25, Z25, K1
+	VPTESTMQ           Z26, Z26, K2
+	VPTESTMQ           Z27, Z27, K3
+	VPTESTMQ           Z28, Z28, K4
+	VPBROADCASTQ       120(R9), Z29
+	VDIVPD             Z25, Z21, Z21
+	VADDPD.RD_SAE      Z1, Z21, Z21
+	VDIVPD             Z26, Z22, Z22
+	VADDPD.RD_SAE      Z1, Z22, Z22
+	VRCP14PD           Z27, Z25
+	VMOVAPD            Z1, Z26
+	VFMADD231PD        Z25, Z23, Z26
+	VSUBPD             Z1, Z26, Z30
+	VFNMADD231PD       Z27, Z30, Z23
+	VFMADD231PD.RD_SAE Z25, Z23, Z26
+	VRCP14PD           Z28, Z23
+	VMOVAPD            Z1, Z25
+	VFMADD231PD        Z23, Z24, Z25
+	VSUBPD             Z1, Z25, Z27
+	VFNMADD231PD       Z28, Z27, Z24
+	VFMADD231PD.RD_SAE Z23, Z24, Z25
+	VPSRLQ             $0x03, Z21, Z23
+	VPSLLQ             $0x03, Z21, Z21
+	VPERMI2Q           Z8, Z7, Z23
+	VPRORVQ            Z21, Z23, Z23
+	VPTESTMQ           Z6, Z23, K1, K1
+	VPMADDUBSW         Z29, Z23, Z23
+	VPADDQ             Z23, Z13, K1, Z13
+	VPADDQ             Z29, Z17, K1, Z17
+	VPSRLQ             $0x03, Z22, Z21
+	VPSLLQ             $0x03, Z22, Z22
+	VPERMI2Q           Z8, Z7, Z21
+	VPRORVQ            Z22, Z21, Z21
+	VPTESTMQ           Z6, Z21, K2, K2
+	VPMADDUBSW         Z29, Z21, Z21
+	VPADDQ             Z21, Z14, K2, Z14
+	VPADDQ             Z29, Z18, K2, Z18
+	VPSRLQ             $0x03, Z26, Z21
+	VPSLLQ             $0x03, Z26, Z26
+	VPERMI2Q           Z8, Z7, Z21
+	VPRORVQ            Z26, Z21, Z21
+	VPTESTMQ           Z6, Z21, K3, K3
+	VPMADDUBSW         Z29, Z21, Z21
+	VPADDQ             Z21, Z15, K3, Z15
+	VPADDQ             Z29, Z19, K3, Z19
+	VPSRLQ             $0x03, Z25, Z21
+	VPSLLQ             $0x03, Z25, Z25
+	VPERMI2Q           Z8, Z7, Z21
+	VPRORVQ            Z25, Z21, Z21
+	VPTESTMQ           Z6, Z21, K4, K4
+	VPMADDUBSW         Z29, Z21, Z21
+	VPADDQ             Z21, Z16, K4, Z16
+	VPADDQ             Z29, Z20, K4, Z20
+
+counted:
+	ADDQ $0x80, R9
+	DECQ R10
 
 items:
 	TESTQ              R10, R10
 	JNZ                item
-	VADDPD             Z10, Z10, Z10
-	VADDPD             Z12, Z10, Z10
-	VADDPD             Z12, Z12, Z12
-	VMAXPD             Z0, Z12, Z12
-	VADDPD             Z11, Z11, Z11
-	VADDPD             Z13, Z11, Z11
+	VCVTQQ2PD          Z13, Z13
+	VCVTQQ2PD          Z17, Z17
 	VADDPD             Z13, Z13, Z13
-	VMAXPD             Z0, Z13, Z13
-	VDIVPD             Z12, Z10, Z10
-	VRNDSCALEPD        $0x03, Z10, Z10
-	VRCP14PD           Z13, Z12
-	VMOVAPD            Z2, Z14
-	VFMADD231PD        Z12, Z11, Z14
-	VSUBPD             Z2, Z14, Z15
-	VFNMADD231PD       Z13, Z15, Z11
-	VFMADD231PD.RD_SAE Z12, Z11, Z14
-	VSUBPD             Z2, Z14, Z14
+	VADDPD             Z17, Z13, Z13
+	VADDPD             Z17, Z17, Z17
+	VBROADCASTSD       one<>+0(SB), Z21
+	VMAXPD             Z21, Z17, Z17
+	VCVTQQ2PD          Z14, Z14
+	VCVTQQ2PD          Z18, Z18
+	VADDPD             Z14, Z14, Z14
+	VADDPD             Z18, Z14, Z14
+	VADDPD             Z18, Z18, Z18
+	VBROADCASTSD       one<>+0(SB), Z21
+	VMAXPD             Z21, Z18, Z18
+	VCVTQQ2PD          Z15, Z15
+	VCVTQQ2PD          Z19, Z19
+	VADDPD             Z15, Z15, Z15
+	VADDPD             Z19, Z15, Z15
+	VADDPD             Z19, Z19, Z19
+	VBROADCASTSD       one<>+0(SB), Z21
+	VMAXPD             Z21, Z19, Z19
+	VCVTQQ2PD          Z16, Z16
+	VCVTQQ2PD          Z20, Z20
+	VADDPD             Z16, Z16, Z16
+	VADDPD             Z20, Z16, Z16
+	VADDPD             Z20, Z20, Z20
+	VBROADCASTSD       one<>+0(SB), Z21
+	VMAXPD             Z21, Z20, Z20
+	VDIVPD             Z17, Z13, Z13
+	VRNDSCALEPD        $0x03, Z13, Z13
+	VDIVPD             Z18, Z14, Z14
+	VRNDSCALEPD        $0x03, Z14, Z14
+	VRCP14PD           Z19, Z17
+	VMOVAPD            Z1, Z18
+	VFMADD231PD        Z17, Z15, Z18
+	VSUBPD             Z1, Z18, Z21
+	VFNMADD231PD       Z19, Z21, Z15
+	VFMADD231PD.RD_SAE Z17, Z15, Z18
+	VRCP14PD           Z20, Z15
+	VMOVAPD            Z1, Z17
+	VFMADD231PD        Z15, Z16, Z17
+	VSUBPD             Z1, Z17, Z19
+	VFNMADD231PD       Z20, Z19, Z16
+	VFMADD231PD.RD_SAE Z15, Z16, Z17
+	VSUBPD             Z1, Z18, Z18
+	VSUBPD             Z1, Z17, Z17
 	MOVQ               whole+8(FP), R9
 	TESTQ              R9, R9
 	JEQ                store
-	VCVTTPD2QQ         Z10, Z10
+	VCVTTPD2QQ         Z13, Z13
 	VCVTTPD2QQ         Z14, Z14
+	VCVTTPD2QQ         Z18, Z18
+	VCVTTPD2QQ         Z17, Z17
 
 store:
-	MOVQ    CX, R9
-	KMOVB   R9, K2
-	VMOVUPD Z10, K2, (AX)(DX*1)
-	MOVQ    CX, R9
-	SHRQ    $0x08, R9
-	KMOVB   R9, K2
-	VMOVUPD Z14, K2, 64(AX)(DX*1)
-	VPCMPUQ $0x06, Z3, Z8, K2
-	KMOVB   K2, R9
-	VPCMPUQ $0x06, Z3, Z9, K2
-	KMOVB   K2, R10
-	SHLQ    $0x08, R10
-	ORQ     R10, R9
-	ANDQ    CX, R9
-	JZ      scored
-	MOVQ    DX, R10
-	SHRQ    $0x03, R10
-	MOVQ    slow+16(FP), R11
-	MOVQ    lo+32(FP), CX
-	SUBQ    CX, R10
-	MOVQ    R10, CX
-	SHLQ    CL, R9
-	SHRQ    $0x06, R10
-	ORQ     R9, (R11)(R10*8)
+	MOVQ         CX, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z13, K1, (AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x08, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z14, K1, 64(AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x10, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z18, K1, 128(AX)(DX*1)
+	MOVQ         CX, R9
+	SHRQ         $0x18, R9
+	KMOVB        R9, K1
+	VMOVUPD      Z17, K1, 192(AX)(DX*1)
+	VBROADCASTSD most_46<>+0(SB), Z13
+	VPCMPUQ      $0x06, Z13, Z9, K1
+	KMOVB        K1, R9
+	VBROADCASTSD most_46<>+0(SB), Z9
+	VPCMPUQ      $0x06, Z9, Z10, K1
+	KMOVB        K1, R10
+	SHLQ         $0x08, R10
+	ORQ          R10, R9
+	VBROADCASTSD most_46<>+0(SB), Z9
+	VPCMPUQ      $0x06, Z9, Z11, K1
+	KMOVB        K1, R10
+	SHLQ         $0x10, R10
+	ORQ          R10, R9
+	VBROADCASTSD most_46<>+0(SB), Z9
+	VPCMPUQ      $0x06, Z9, Z12, K1
+	KMOVB        K1, R10
+	SHLQ         $0x18, R10
+	ORQ          R10, R9
+	ANDQ         CX, R9
+	JZ           scored
+	MOVQ         DX, R10
+	SHRQ         $0x03, R10
+	MOVQ         slow+16(FP), R11
+	MOVQ         lo+32(FP), CX
+	SUBQ         CX, R10
+	MOVQ         R10, CX
+	SHLQ         CL, R9
+	SHRQ         $0x06, R10
+	ORQ          R9, (R11)(R10*8)
 
 scored:
 skip:
-	ADDQ $0x00000080, DX
-	SHRQ $0x10, BX
+	ADDQ $0x00000100, DX
+	SHRQ $0x20, BX
 	JNZ  group
 
 next:
@@ -1252,8 +2093,10 @@ TEXT ·kubeBalancedAVX512(SB), NOSPLIT, $8-80
 	VBROADCASTSD half<>+0(SB), Z3
 	VBROADCASTSD fifty<>+0(SB), Z4
 	VBROADCASTSD hundred<>+0(SB), Z5
-	VBROADCASTSD most_46<>+0(SB), Z6
-	VBROADCASTSD magnitude<>+0(SB), Z7
+	VBROADCASTSD two_52<>+0(SB), Z6
+	VBROADCASTSD most_46<>+0(SB), Z7
+	VBROADCASTSD magnitude<>+0(SB), Z8
+	VBROADCASTSD all_bits<>+0(SB), Z9
 	MOVQ         fractions+72(FP), AX
 	MOVQ         dst+0(FP), DX
 	MOVQ         lo+32(FP), CX
@@ -1285,157 +2128,338 @@ whole:
 
 group:
 	MOVQ   SI, CX
-	ANDL   $0x000000ff, CX
+	ANDL   $0x0000ffff, CX
 	JZ     skip
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
 	MOVQ   AX, R10
 	MOVQ   list+40(FP), R11
 	MOVQ   count+48(FP), R12
 	JMP    items
 
 item:
+	MOVQ          48(R11), R13
+	TESTQ         R13, R13
+	JZ            divided
+	MOVQ          (R11), R14
+	MOVQ          24(R11), R15
+	VMOVUPD       (R14)(BX*1), Z18
+	VPMAXUD       Z18, Z10, Z10
+	VMOVUPD       (R15)(BX*1), Z19
+	VMOVUPD       (R13)(BX*1), Z20
+	VADDPD.RU_SAE Z6, Z18, Z18
+	VSUBPD        Z6, Z18, Z18
+	VCMPPD        $0x04, Z1, Z20, K1
+	VADDPD.BCST   96(R11), Z18, Z21
+	VADDPD        Z0, Z12, K1, Z12
+	VMULPD        Z20, Z18, Z22
+	VMOVAPD       Z18, Z18
+	VFNMADD231PD  Z19, Z22, Z18
+	VFMADD231PD   Z20, Z18, Z22
+	VMINPD        Z0, Z22, Z22
+	VADDPD        Z22, Z15, K1, Z15
+	VMOVUPD       Z22, 64(R10)
+	VMULPD        Z20, Z21, Z18
+	VMOVAPD       Z21, Z21
+	VFNMADD231PD  Z19, Z18, Z21
+	VFMADD231PD   Z20, Z21, Z18
+	VMINPD        Z0, Z18, Z18
+	VADDPD        Z18, Z14, K1, Z14
+	KNOTB         K1, K1
+	VMOVAPD       Z9, K1, Z18
+	VMOVUPD       Z18, (R10)
+	VMOVUPD       64(R14)(BX*1), Z18
+	VPMAXUD       Z18, Z11, Z11
+	VMOVUPD       64(R15)(BX*1), Z19
+	VMOVUPD       64(R13)(BX*1), Z20
+	VADDPD.RU_SAE Z6, Z18, Z18
+	VSUBPD        Z6, Z18, Z18
+	VCMPPD        $0x04, Z1, Z20, K1
+	VADDPD.BCST   96(R11), Z18, Z21
+	VADDPD        Z0, Z13, K1, Z13
+	VMULPD        Z20, Z18, Z22
+	VMOVAPD       Z18, Z18
+	VFNMADD231PD  Z19, Z22, Z18
+	VFMADD231PD   Z20, Z18, Z22
+	VMINPD        Z0, Z22, Z22
+	VADDPD        Z22, Z17, K1, Z17
+	VMOVUPD       Z22, 192(R10)
+	VMULPD        Z20, Z21, Z18
+	VMOVAPD       Z21, Z21
+	VFNMADD231PD  Z19, Z18, Z21
+	VFMADD231PD   Z20, Z21, Z18
+	VMINPD        Z0, Z18, Z18
+	VADDPD        Z18, Z16, K1, Z16
+	KNOTB         K1, K1
+	VMOVAPD       Z9, K1, Z18
+	VMOVUPD       Z18, 128(R10)
+	ADDQ          $0x00000100, R10
+	JMP           counted
+
+divided:
 	MOVQ         (R11), R13
-	VMOVUPD      (R13)(BX*1), Z12
-	VPMAXUD      Z12, Z8, Z8
+	VMOVUPD      (R13)(BX*1), Z18
+	VPMAXUD      Z18, Z10, Z10
+	VMOVUPD      64(R13)(BX*1), Z19
+	VPMAXUD      Z19, Z11, Z11
 	MOVQ         24(R11), R13
-	VMOVUPD      (R13)(BX*1), Z13
-	VPMAXUD      Z13, Z8, Z8
-	CMPL         68(R11), $0x3ff00000
+	VMOVUPD      (R13)(BX*1), Z20
+	VPMAXUD      Z20, Z10, Z10
+	VMOVUPD      64(R13)(BX*1), Z21
+	VPMAXUD      Z21, Z11, Z11
+	CMPL         92(R11), $0x3ff00000
 	JEQ          scaled
-	VBROADCASTSD 64(R11), Z14
-	VDIVPD       Z14, Z12, Z12
-	VDIVPD       Z14, Z13, Z13
+	VBROADCASTSD 88(R11), Z22
+	VDIVPD       Z22, Z18, Z18
+	VDIVPD       Z22, Z20, Z20
+	VDIVPD       Z22, Z19, Z19
+	VDIVPD       Z22, Z21, Z21
 
 scaled:
-	VRNDSCALEPD  $0x02, Z12, Z12
-	VRNDSCALEPD  $0x02, Z13, Z13
-	VADDPD.BCST  72(R11), Z12, Z14
-	VCMPPD       $0x04, Z1, Z13, K1
-	VADDPD       Z0, Z11, K1, Z11
-	VDIVPD       Z13, Z0, Z15
-	VMULPD       Z15, Z14, Z16
-	VMOVAPD      Z14, Z14
-	VFNMADD231PD Z13, Z16, Z14
-	VFMADD231PD  Z15, Z14, Z16
-	VMINPD       Z16, Z0, Z16
-	VMOVUPD      Z16, (R10)
-	VADDPD       Z16, Z9, K1, Z9
-	VMULPD       Z15, Z12, Z14
-	VMOVAPD      Z12, Z12
-	VFNMADD231PD Z13, Z14, Z12
-	VFMADD231PD  Z15, Z12, Z14
-	VMINPD       Z14, Z0, Z14
-	VMOVUPD      Z14, 64(R10)
-	VADDPD       Z14, Z10, K1, Z10
-	ADDQ         $0x80, R10
-	ADDQ         $0x58, R11
-	DECQ         R12
+	VRNDSCALEPD  $0x02, Z18, Z18
+	VRNDSCALEPD  $0x02, Z20, Z20
+	VRNDSCALEPD  $0x02, Z19, Z19
+	VRNDSCALEPD  $0x02, Z21, Z21
+	VCMPPD       $0x04, Z1, Z20, K1
+	VDIVPD       Z20, Z0, Z22
+	VADDPD.BCST  96(R11), Z18, Z23
+	VADDPD       Z0, Z12, K1, Z12
+	VMULPD       Z22, Z18, Z24
+	VMOVAPD      Z18, Z18
+	VFNMADD231PD Z20, Z24, Z18
+	VFMADD231PD  Z22, Z18, Z24
+	VMINPD       Z0, Z24, Z24
+	VADDPD       Z24, Z15, K1, Z15
+	VMOVUPD      Z24, 64(R10)
+	VMULPD       Z22, Z23, Z18
+	VMOVAPD      Z23, Z23
+	VFNMADD231PD Z20, Z18, Z23
+	VFMADD231PD  Z22, Z23, Z18
+	VMINPD       Z0, Z18, Z18
+	VADDPD       Z18, Z14, K1, Z14
+	KNOTB        K1, K1
+	VMOVAPD      Z9, K1, Z18
+	VMOVUPD      Z18, (R10)
+	VCMPPD       $0x04, Z1, Z21, K1
+	VDIVPD       Z21, Z0, Z18
+	VADDPD.BCST  96(R11), Z19, Z20
+	VADDPD       Z0, Z13, K1, Z13
+	VMULPD       Z18, Z19, Z22
+	VMOVAPD      Z19, Z19
+	VFNMADD231PD Z21, Z22, Z19
+	VFMADD231PD  Z18, Z19, Z22
+	VMINPD       Z0, Z22, Z22
+	VADDPD       Z22, Z17, K1, Z17
+	VMOVUPD      Z22, 192(R10)
+	VMULPD       Z18, Z20, Z19
+	VMOVAPD      Z20, Z20
+	VFNMADD231PD Z21, Z19, Z20
+	VFMADD231PD  Z18, Z20, Z19
+	VMINPD       Z0, Z19, Z19
+	VADDPD       Z19, Z16, K1, Z16
+	KNOTB        K1, K1
+	VMOVAPD      Z9, K1, Z19
+	VMOVUPD      Z19, 128(R10)
+	ADDQ         $0x00000100, R10
+
+counted:
+	ADDQ $0x80, R11
+	DECQ R12
 
 items:
 	TESTQ    R12, R12
 	JNZ      item
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z13, Z13, Z13
-	VCMPPD   $0x00, Z2, Z11, K1
+	VXORPD   Z18, Z18, Z18
+	VXORPD   Z19, Z19, Z19
+	VCMPPD   $0x00, Z2, Z12, K1
 	KORTESTB K1, K1
-	JEQ      paired
-	VXORPD   Z14, Z14, Z14
-	VXORPD   Z15, Z15, Z15
+	JEQ      pair0_done
+	VXORPD   Z20, Z20, Z20
+	VXORPD   Z21, Z21, Z21
 	MOVQ     AX, R11
-	JMP      pair_entered
+	JMP      pair0_entered
 
-pair_entry:
-	VMOVUPD (R11), Z16
-	VMOVUPD 64(R11), Z17
-	VCMPPD  $0x07, Z16, Z16, K2
-	VSUBPD  Z14, Z16, Z16
-	VMOVAPD Z16, K2, Z14
-	VSUBPD  Z15, Z17, Z17
-	VMOVAPD Z17, K2, Z15
-	ADDQ    $0x80, R11
+pair0_entry:
+	VMOVUPD (R11), Z22
+	VMOVUPD 64(R11), Z23
+	VCMPPD  $0x07, Z22, Z22, K2
+	VSUBPD  Z20, Z22, Z22
+	VMOVAPD Z22, K2, Z20
+	VSUBPD  Z21, Z23, Z23
+	VMOVAPD Z23, K2, Z21
+	ADDQ    $0x00000100, R11
 
-pair_entered:
+pair0_entered:
 	CMPQ    R11, R10
-	JLT     pair_entry
-	VMULPD  Z3, Z14, Z14
-	VANDPD  Z7, Z14, Z14
-	VMOVAPD Z14, K1, Z12
-	VMULPD  Z3, Z15, Z15
-	VANDPD  Z7, Z15, Z15
-	VMOVAPD Z15, K1, Z13
+	JLT     pair0_entry
+	VMULPD  Z3, Z20, Z20
+	VANDPD  Z8, Z20, Z20
+	VMOVAPD Z20, K1, Z18
+	VMULPD  Z3, Z21, Z21
+	VANDPD  Z8, Z21, Z21
+	VMOVAPD Z21, K1, Z19
 
-paired:
-	VCMPPD       $0x1e, Z2, Z11, K1
-	KORTESTB     K1, K1
+pair0_done:
+	VXORPD   Z20, Z20, Z20
+	VXORPD   Z21, Z21, Z21
+	VCMPPD   $0x00, Z2, Z13, K1
+	KORTESTB K1, K1
+	JEQ      pair1_done
+	VXORPD   Z22, Z22, Z22
+	VXORPD   Z23, Z23, Z23
+	MOVQ     AX, R11
+	JMP      pair1_entered
+
+pair1_entry:
+	VMOVUPD 128(R11), Z24
+	VMOVUPD 192(R11), Z25
+	VCMPPD  $0x07, Z24, Z24, K2
+	VSUBPD  Z22, Z24, Z24
+	VMOVAPD Z24, K2, Z22
+	VSUBPD  Z23, Z25, Z25
+	VMOVAPD Z25, K2, Z23
+	ADDQ    $0x00000100, R11
+
+pair1_entered:
+	CMPQ    R11, R10
+	JLT     pair1_entry
+	VMULPD  Z3, Z22, Z22
+	VANDPD  Z8, Z22, Z22
+	VMOVAPD Z22, K1, Z20
+	VMULPD  Z3, Z23, Z23
+	VANDPD  Z8, Z23, Z23
+	VMOVAPD Z23, K1, Z21
+
+pair1_done:
+	VCMPPD       $0x1e, Z2, Z12, K1
+	VCMPPD       $0x1e, Z2, Z13, K2
+	KMOVB        K1, K3
+	KORB         K2, K3, K3
+	KORTESTB     K3, K3
 	JEQ          measured
-	VDIVPD       Z11, Z0, Z14
-	VMULPD       Z14, Z9, Z15
-	VMOVAPD      Z9, Z9
-	VFNMADD231PD Z11, Z15, Z9
-	VFMADD231PD  Z14, Z9, Z15
-	VMULPD       Z14, Z10, Z9
-	VMOVAPD      Z10, Z10
-	VFNMADD231PD Z11, Z9, Z10
-	VFMADD231PD  Z14, Z10, Z9
-	VXORPD       Z10, Z10, Z10
+	VDIVPD       Z12, Z0, Z22
+	VMULPD       Z22, Z14, Z23
+	VMOVAPD      Z14, Z14
+	VFNMADD231PD Z12, Z23, Z14
+	VFMADD231PD  Z22, Z14, Z23
+	VXORPD       Z14, Z14, Z14
+	VMULPD       Z22, Z15, Z24
+	VMOVAPD      Z15, Z15
+	VFNMADD231PD Z12, Z24, Z15
+	VFMADD231PD  Z22, Z15, Z24
+	VXORPD       Z15, Z15, Z15
+	VDIVPD       Z13, Z0, Z25
+	VMULPD       Z25, Z16, Z26
+	VMOVAPD      Z16, Z16
+	VFNMADD231PD Z13, Z26, Z16
+	VFMADD231PD  Z25, Z16, Z26
 	VXORPD       Z16, Z16, Z16
+	VMULPD       Z25, Z17, Z27
+	VMOVAPD      Z17, Z17
+	VFNMADD231PD Z13, Z27, Z17
+	VFMADD231PD  Z25, Z17, Z27
+	VXORPD       Z17, Z17, Z17
 	MOVQ         AX, R11
 	JMP          square_entered
 
 square_entry:
-	VMOVUPD (R11), Z17
-	VMOVUPD 64(R11), Z18
-	VCMPPD  $0x07, Z17, Z17, K2
-	VSUBPD  Z15, Z17, Z17
-	VMULPD  Z17, Z17, Z17
-	VADDPD  Z17, Z10, K2, Z10
-	VSUBPD  Z9, Z18, Z18
-	VMULPD  Z18, Z18, Z18
-	VADDPD  Z18, Z16, K2, Z16
-	ADDQ    $0x80, R11
+	VMOVUPD (R11), Z28
+	VMOVUPD 64(R11), Z29
+	VCMPPD  $0x07, Z28, Z28, K3
+	VSUBPD  Z23, Z28, Z28
+	VMULPD  Z28, Z28, Z28
+	VADDPD  Z28, Z14, K3, Z14
+	VSUBPD  Z24, Z29, Z29
+	VMULPD  Z29, Z29, Z29
+	VADDPD  Z29, Z15, K3, Z15
+	VMOVUPD 128(R11), Z28
+	VMOVUPD 192(R11), Z29
+	VCMPPD  $0x07, Z28, Z28, K3
+	VSUBPD  Z26, Z28, Z28
+	VMULPD  Z28, Z28, Z28
+	VADDPD  Z28, Z16, K3, Z16
+	VSUBPD  Z27, Z29, Z29
+	VMULPD  Z29, Z29, Z29
+	VADDPD  Z29, Z17, K3, Z17
+	ADDQ    $0x00000100, R11
 
 square_entered:
 	CMPQ         R11, R10
 	JLT          square_entry
-	VMULPD       Z14, Z10, Z9
-	VMOVAPD      Z10, Z10
-	VFNMADD231PD Z11, Z9, Z10
-	VFMADD231PD  Z14, Z10, Z9
-	VSQRTPD      Z9, Z9
-	VMOVAPD      Z9, K1, Z12
-	VMULPD       Z14, Z16, Z9
-	VMOVAPD      Z16, Z10
-	VFNMADD231PD Z11, Z9, Z10
-	VFMADD231PD  Z14, Z10, Z9
-	VSQRTPD      Z9, Z9
-	VMOVAPD      Z9, K1, Z13
+	VMULPD       Z22, Z14, Z23
+	VMOVAPD      Z14, Z14
+	VFNMADD231PD Z12, Z23, Z14
+	VFMADD231PD  Z22, Z14, Z23
+	VSQRTPD      Z23, Z23
+	VMOVAPD      Z23, K1, Z18
+	VMULPD       Z22, Z15, Z14
+	VMOVAPD      Z15, Z15
+	VFNMADD231PD Z12, Z14, Z15
+	VFMADD231PD  Z22, Z15, Z14
+	VSQRTPD      Z14, Z14
+	VMOVAPD      Z14, K1, Z19
+	VMULPD       Z25, Z16, Z12
+	VMOVAPD      Z16, Z14
+	VFNMADD231PD Z13, Z12, Z14
+	VFMADD231PD  Z25, Z14, Z12
+	VSQRTPD      Z12, Z12
+	VMOVAPD      Z12, K2, Z20
+	VMULPD       Z25, Z17, Z12
+	VMOVAPD      Z17, Z14
+	VFNMADD231PD Z13, Z12, Z14
+	VFMADD231PD  Z25, Z14, Z12
+	VSQRTPD      Z12, Z12
+	VMOVAPD      Z12, K2, Z21
 
 measured:
-	VSUBPD      Z12, Z0, Z9
-	VMULPD      Z5, Z9, Z9
-	VRNDSCALEPD $0x03, Z9, Z9
-	VSUBPD      Z13, Z0, Z10
-	VMULPD      Z5, Z10, Z10
-	VRNDSCALEPD $0x03, Z10, Z10
-	VSUBPD      Z10, Z9, Z9
-	VADDPD      Z4, Z9, Z9
-	VMULPD      Z3, Z9, Z9
-	VRNDSCALEPD $0x03, Z9, Z9
-	VADDPD      Z4, Z9, Z9
+	VSUBPD      Z18, Z0, Z12
+	VMULPD      Z5, Z12, Z12
+	VRNDSCALEPD $0x03, Z12, Z12
+	VSUBPD      Z19, Z0, Z13
+	VMULPD      Z5, Z13, Z13
+	VRNDSCALEPD $0x03, Z13, Z13
+	VSUBPD      Z13, Z12, Z12
+	VADDPD      Z4, Z12, Z12
+	VMULPD      Z3, Z12, Z12
+	VRNDSCALEPD $0x03, Z12, Z12
+	VADDPD      Z4, Z12, Z12
+	VSUBPD      Z20, Z0, Z13
+	VMULPD      Z5, Z13, Z13
+	VRNDSCALEPD $0x03, Z13, Z13
+	VSUBPD      Z21, Z0, Z14
+	VMULPD      Z5, Z14, Z14
+	VRNDSCALEPD $0x03, Z14, Z14
+	VSUBPD      Z14, Z13, Z13
+	VADDPD      Z4, Z13, Z13
+	VMULPD      Z3, Z13, Z13
+	VRNDSCALEPD $0x03, Z13, Z13
+	VADDPD      Z4, Z13, Z13
 	MOVQ        whole+8(FP), R10
 	TESTQ       R10, R10
 	JEQ         store
-	VCVTTPD2QQ  Z9, Z9
+	VCVTTPD2QQ  Z12, Z12
+	VCVTTPD2QQ  Z13, Z13
 
 store:
 	MOVQ    CX, R10
 	KMOVB   R10, K1
-	VMOVUPD Z9, K1, (DX)(BX*1)
-	VPCMPUQ $0x06, Z6, Z8, K1
+	VMOVUPD Z12, K1, (DX)(BX*1)
+	MOVQ    CX, R10
+	SHRQ    $0x08, R10
+	KMOVB   R10, K1
+	VMOVUPD Z13, K1, 64(DX)(BX*1)
+	VPCMPUQ $0x06, Z7, Z10, K1
 	KMOVB   K1, R10
+	VPCMPUQ $0x06, Z7, Z11, K1
+	KMOVB   K1, R11
+	SHLQ    $0x08, R11
+	ORQ     R11, R10
 	ANDQ    CX, R10
 	JZ      scored
 	MOVQ    BX, R11
@@ -1450,8 +2474,8 @@ store:
 
 scored:
 skip:
-	ADDQ $0x00000040, BX
-	SHRQ $0x08, SI
+	ADDQ $0x00000080, BX
+	SHRQ $0x10, SI
 	JNZ  group
 
 next:

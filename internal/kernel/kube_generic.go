@@ -20,17 +20,23 @@ const (
 // KubeTable is the function of KubeRatio: the score, 0 to 100, of every
 // utilization from 0 to 100 percent. The other elements only make it whole
 // vectors.
-type KubeTable [128]uint16
+type KubeTable [128]uint8
 
 // KubeEntry is a resource that counts in a kube score. The assembly knows the
 // layout.
 type KubeEntry struct {
 	Used, Allocatable []float64 // an element per row, in units of the map
-	Request           float64   // of the pod, in units of Kubernetes, a whole number
-	Weight            float64   // a whole number, 1 to 100
-	Scale             float64   // how many units of the map make one of Kubernetes
 
-	Lane, Lane100 float64 // set where assembly is called, see prepare there
+	// Reciprocals of Allocatable, as the function of that name sets them, if they
+	// are whole and Scale is 1; or nil.
+	Reciprocals []float64
+
+	Request float64 // of the pod, in units of Kubernetes, a whole number
+	Weight  float64 // a whole number, 1 to 100
+	Scale   float64 // how many units of the map make one of Kubernetes
+
+	lane, lane100, lane52 float64 // set where assembly is called, see prepare there
+	whole                 uint64
 }
 
 // KubeEntries is how many entries the assembly takes at most; longer lists get

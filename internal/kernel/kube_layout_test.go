@@ -16,11 +16,14 @@ func TestKubeLayout(t *testing.T) {
 	}{
 		{"Used", unsafe.Offsetof(e.Used), 0},
 		{"Allocatable", unsafe.Offsetof(e.Allocatable), 24},
-		{"Weight", unsafe.Offsetof(e.Weight), 56},
-		{"Scale", unsafe.Offsetof(e.Scale), 64},
-		{"Lane", unsafe.Offsetof(e.Lane), 72},
-		{"Lane100", unsafe.Offsetof(e.Lane100), 80},
-		{"size", unsafe.Sizeof(e), 88},
+		{"Reciprocals", unsafe.Offsetof(e.Reciprocals), 48},
+		{"Weight", unsafe.Offsetof(e.Weight), 80},
+		{"Scale", unsafe.Offsetof(e.Scale), 88},
+		{"lane", unsafe.Offsetof(e.lane), 96},
+		{"lane100", unsafe.Offsetof(e.lane100), 104},
+		{"lane52", unsafe.Offsetof(e.lane52), 112},
+		{"whole", unsafe.Offsetof(e.whole), 120},
+		{"size", unsafe.Sizeof(e), 128},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s at %d, want %d", test.name, test.got, test.want)

@@ -20,7 +20,7 @@ func kubeMostAVX2(dst *uint64, whole int, slow *uint64, n int, lo int, list *byt
 // It equals kubeGeneric.
 //
 //go:noescape
-func kubeRatioAVX2(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint16)
+func kubeRatioAVX2(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint8)
 
 // kubeBalancedAVX2 scores by how evenly the pod makes a node's resources used.
 // It equals kubeGeneric.
@@ -44,7 +44,7 @@ func kubeMostAVX512(dst *uint64, whole int, slow *uint64, n int, lo int, list *b
 // It equals kubeGeneric.
 //
 //go:noescape
-func kubeRatioAVX512(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint16)
+func kubeRatioAVX512(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int, table *uint8)
 
 // kubeBalancedAVX512 scores by how evenly the pod makes a node's resources used.
 // It equals kubeGeneric.

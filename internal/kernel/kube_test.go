@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -40,10 +41,13 @@ func newKubeCase(r *rand.Rand, rows, cols int, column func(n int) []float64) kub
 		fillKube(r, &c.entries[k])
 	}
 	for v := range 101 {
-		c.table[v] = uint16(min(r.IntN(120), 100))
+		c.table[v] = uint8(min(r.IntN(120), 100))
 		if r.IntN(3) == 0 {
 			c.table[v] = 0
 		}
+	}
+	if r.IntN(4) > 0 {
+		c.keep(r)
 	}
 	if r.IntN(4) > 0 {
 		c.rows = make([]uint64, (rows+63)/64)
@@ -51,6 +55,30 @@ func newKubeCase(r *rand.Rand, rows, cols int, column func(n int) []float64) kub
 		testkit.TrimMask(c.rows, rows)
 	}
 	return c
+}
+
+// keep gives reciprocals to the entries that may have them, which it makes of most
+// entries of scale 1.
+func (c *kubeCase) keep(r *rand.Rand) {
+	for k := range c.entries {
+		e := &c.entries[k]
+		if e.Scale != 1 {
+			continue
+		}
+		if r.IntN(4) > 0 {
+			for i, a := range e.Allocatable {
+				if !(a >= 0 && a <= 1<<44) {
+					e.Allocatable[i] = float64(r.Int64N(1<<44+1) >> r.IntN(45))
+				} else {
+					e.Allocatable[i] = math.Floor(a)
+				}
+			}
+		}
+		reciprocals := testkit.Matrix((len(e.Allocatable)+63)/64*64, 1)[:len(e.Allocatable)]
+		if kernel.Reciprocals(reciprocals, e.Allocatable) {
+			e.Reciprocals = reciprocals
+		}
+	}
 }
 
 // fillKube overwrites the amounts of an entry: small ones, ones of up to 2^46
@@ -169,7 +197,7 @@ func TestKubeSpecials(t *testing.T) {
 		})
 	}
 	for v := range 101 {
-		c.table[v] = uint16(100 - v)
+		c.table[v] = uint8(100 - v)
 	}
 	floats, ints := make([]float64, len(specials)), make([]int64, len(specials))
 	testkit.EachImpl(t, func(t *testing.T) {
@@ -187,6 +215,41 @@ func TestKubeSpecials(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestKubeWholePercentages has nodes with reciprocals at and around whole
+// percentages, most of them with as much as there may be.
+func TestKubeWholePercentages(t *testing.T) {
+	const rows = 2048
+	columns := testkit.Matrix(rows, 3)
+	e := kernel.KubeEntry{
+		Used: columns[:rows], Allocatable: columns[rows:][:rows], Reciprocals: columns[2*rows:][:rows], Weight: 1, Scale: 1,
+	}
+	floats, ints := make([]float64, rows), make([]int64, rows)
+	r := testkit.Rand(10)
+	for round := range testkit.Amount(t, 5, 50, 500) {
+		e.Request = float64(r.IntN(3))
+		for i := range rows {
+			a := 1<<44 - r.Int64N(1000)
+			if round%2 == 1 {
+				a = 1 + r.Int64N(1<<44)>>r.IntN(44)
+			}
+			percent := r.Int64N(102)
+			e.Allocatable[i] = float64(a)
+			e.Used[i] = float64(max(a/100*percent+(a%100*percent+99)/100-int64(e.Request)-r.Int64N(2), 0))
+		}
+		if !kernel.Reciprocals(e.Reciprocals, e.Allocatable) {
+			t.Fatal("not whole")
+		}
+		c := kubeCase{entries: []kernel.KubeEntry{e}, want: make([]int64, rows)}
+		for v := range 101 {
+			c.table[v] = uint8(100 - v)
+		}
+		for _, formula := range kubeTypes {
+			c.golden(formula.KubeType)
+			testkit.EachImpl(t, func(t *testing.T) { c.check(t, formula.KubeType, floats, ints) })
+		}
+	}
 }
 
 // TestKubeSteps checks the integer steps where the product takes 128 bits.
@@ -245,8 +308,10 @@ func FuzzKube(f *testing.F) {
 			if k%2 == 0 {
 				testkit.FloatsOf(c.entries[k].Used, data)
 				testkit.FloatsOf(c.entries[k].Allocatable, data[len(data)/2:])
+				c.entries[k].Reciprocals = nil
 			}
 		}
+		c.keep(testkit.Rand(seed))
 		floats, ints := make([]float64, rows), make([]int64, rows)
 		for _, formula := range kubeTypes {
 			c.golden(formula.KubeType)
@@ -269,9 +334,15 @@ func BenchmarkKube(b *testing.B) {
 		}
 		entries = append(entries, e)
 	}
+	kept := slices.Clone(entries)
+	reciprocals := testkit.Matrix(stride, cols)
+	for k := range kept {
+		kept[k].Reciprocals = reciprocals[k*stride:][:rows]
+		kernel.Reciprocals(kept[k].Reciprocals, kept[k].Allocatable)
+	}
 	var table kernel.KubeTable
 	for v := range 101 {
-		table[v] = uint16(v)
+		table[v] = uint8(v)
 	}
 	sparse := make([]uint64, (rows+63)/64)
 	for i := 0; i < rows; i += 500 {
@@ -280,14 +351,16 @@ func BenchmarkKube(b *testing.B) {
 	dst := make([]int64, rows)
 	for _, formula := range kubeTypes {
 		for name, mask := range map[string][]uint64{"all": nil, "ten": sparse} {
-			b.Run(fmt.Sprintf("%s/rows=%s", formula.name, name), func(b *testing.B) {
-				testkit.EachImplB(b, func(b *testing.B) {
-					for b.Loop() {
-						kernel.Kube(dst, formula.KubeType, entries, &table, mask)
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+			for way, entries := range map[string][]kernel.KubeEntry{"divided": entries, "kept": kept} {
+				b.Run(fmt.Sprintf("%s/rows=%s/%s", formula.name, name, way), func(b *testing.B) {
+					testkit.EachImplB(b, func(b *testing.B) {
+						for b.Loop() {
+							kernel.Kube(dst, formula.KubeType, entries, &table, mask)
+						}
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+					})
 				})
-			})
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -10,25 +11,46 @@ import (
 
 // Numbers that vectors are filled with, by their bits.
 var (
-	none    = ConstData("none", U64(0))
-	one     = ConstData("one", U64(0x3FF0000000000000))
-	two     = ConstData("two", U64(0x4000000000000000))
-	half    = ConstData("half", U64(0x3FE0000000000000))
-	fifty   = ConstData("fifty", U64(0x4049000000000000))
-	hundred = ConstData("hundred", U64(0x4059000000000000))
+	none    = number("none", 0)
+	one     = number("one", 0x3FF0000000000000)
+	two     = number("two", 0x4000000000000000)
+	half    = number("half", 0x3FE0000000000000)
+	fifty   = number("fifty", 0x4049000000000000)
+	hundred = number("hundred", 0x4059000000000000)
+
+	// A little more than 100 and a little less, by two units in the last place, and
+	// their products with 2^52.
+	hundredUp   = number("hundred_up", 0x4059000000000002)
+	hundredDown = number("hundred_down", 0x4058FFFFFFFFFFFE)
+	shiftUp     = number("shift_up", 0x4399000000000002)
+	shiftDown   = number("shift_down", 0x4398FFFFFFFFFFFE)
 
 	// A whole number below 2^52 added to 2^52 shows in the low bits.
-	two52 = ConstData("two_52", U64(0x4330000000000000))
+	two52 = number("two_52", 0x4330000000000000)
+
+	// 2^52 + 2^51 plus a whole number shows it in the low bits, also one below 0.
+	big        = number("big", 0x4338000000000000)
+	big99      = number("big_99", 0x4338000000000063)
+	bigHundred = number("big_hundred", 0x4338000000000064)
 
 	// The upper half of 2^46 as a number, and the greatest number with it.
-	upper46 = ConstData("upper_46", U64(0x42D00000))
-	most46  = ConstData("most_46", U64(0x42D00000FFFFFFFF))
+	upper46 = number("upper_46", 0x42D00000)
+	most46  = number("most_46", 0x42D00000FFFFFFFF)
 
-	magnitude = ConstData("magnitude", U64(0x7FFFFFFFFFFFFFFF))
-	bit6      = ConstData("bit_6", U64(64))
-	low7      = ConstData("low_7", U32(127))
-	low16     = ConstData("low_16", U32(0xFFFF))
+	magnitude = number("magnitude", 0x7FFFFFFFFFFFFFFF)
+	low8      = number("low_8", 0xFF)
+	low8s     = number("low_8s", 0xFF000000FF)
+	allBits   = number("all_bits", 0xFFFFFFFFFFFFFFFF)
 )
+
+// number returns where a vector of four times the same bits is.
+func number(name string, bits uint64) Mem {
+	m := GLOBL(name, attr.RODATA|attr.NOPTR)
+	for i := range 4 {
+		DATA(8*i, U64(bits))
+	}
+	return m
+}
 
 // machine is an instruction set as the kernels see it.
 type machine struct {
@@ -36,14 +58,11 @@ type machine struct {
 	kept map[Mem]reg.VecVirtual // numbers that stay in registers
 }
 
-// keeping returns m with numbers that stay in registers from here on, where
-// there are registers enough.
+// keeping returns m with numbers that stay in registers from here on.
 func (m machine) keeping(numbers ...Mem) machine {
-	if m.Wide() {
-		m.kept = map[Mem]reg.VecVirtual{}
-		for _, x := range numbers {
-			m.kept[x] = m.Broadcast(x)
-		}
+	m.kept = map[Mem]reg.VecVirtual{}
+	for _, x := range numbers {
+		m.kept[x] = m.Broadcast(x)
 	}
 	return m
 }
@@ -57,6 +76,17 @@ func (m machine) filled(x Mem) reg.VecVirtual {
 		return m.Zero()
 	}
 	return m.Broadcast(x)
+}
+
+// operand returns a vector of a number as the operand that may be in memory.
+func (m machine) operand(x Mem) Op {
+	if v, ok := m.kept[x]; ok {
+		return v
+	}
+	if m.Wide() {
+		return m.Broadcast(x)
+	}
+	return x
 }
 
 // ceil rounds up, and truncate toward zero.
@@ -85,7 +115,7 @@ func (m machine) beyond(v reg.VecVirtual) reg.GPVirtual {
 		return bits
 	}
 	VPSRLQ(U8(32), v, v)
-	VPCMPGTQ(m.filled(upper46), v, v)
+	VPCMPGTQ(m.operand(upper46), v, v)
 	VMOVMSKPD(v, bits.As32())
 	return bits
 }
@@ -96,9 +126,18 @@ func (m machine) integer(x reg.VecVirtual) {
 		VCVTTPD2QQ(x, x)
 		return
 	}
-	magic := m.filled(two52)
-	VADDPD(magic, x, x)
-	VPXOR(magic, x, x)
+	VADDPD(m.operand(two52), x, x)
+	VPXOR(m.operand(two52), x, x)
+}
+
+// float converts an integer from 0 to below 2^52.
+func (m machine) float(x reg.VecVirtual) {
+	if m.Wide() {
+		VCVTQQ2PD(x, x)
+		return
+	}
+	VPOR(m.operand(two52), x, x)
+	VSUBPD(m.operand(two52), x, x)
 }
 
 // addWhere adds the lanes of x that are in a set to sum.

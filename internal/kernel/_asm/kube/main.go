@@ -1,10 +1,11 @@
 // Command kube generates the kernels of package kernel for the scores of
 // kube-scheduler's resource plugins.
 //
-// Every function goes through the groups of one or two vectors of rows that have
-// a selected row, and for each through the resources. It computes in float64,
-// which is exact for whole amounts up to 2^46, and reports the rows with other
-// amounts, whose scores are then of no use.
+// Every function goes through the groups of two vectors of rows that have a
+// selected row, and for each through the resources. It computes in float64, which
+// is exact for whole amounts up to 2^46, and reports the rows with other amounts,
+// whose scores are then of no use. Where a resource has reciprocals, nothing is
+// divided; docs/proofs.md says why that is exact.
 package main
 
 import (
@@ -31,11 +32,14 @@ func main() {
 const (
 	entryUsed        = 0
 	entryAllocatable = 24
-	entryWeight      = 56
-	entryScale       = 64
-	entryLane        = 72
-	entryLane100     = 80
-	entrySize        = 88
+	entryReciprocals = 48
+	entryWeight      = 80
+	entryScale       = 88
+	entryLane        = 96
+	entryLane100     = 104
+	entryLane52      = 112
+	entryWhole       = 120
+	entrySize        = 128
 )
 
 // signature returns that of a function with another parameter or none.
@@ -110,10 +114,19 @@ func (k *kernel) report(bits reg.GPVirtual) {
 	Label("scored")
 }
 
-// columns emits body for every entry, with what is used and allocatable in
-// whole units of Kubernetes.
-func (k *kernel) columns(body func(entry reg.Register, used, allocatable []reg.VecVirtual)) {
+// entries emits, for every entry, kept where it has reciprocals, the column of which
+// begins where it is told, and divided where it has none, with what is used and
+// allocatable in whole units of Kubernetes.
+func (k *kernel) entries(kept func(entry, reciprocals reg.Register), divided func(entry reg.Register, used, allocatable []reg.VecVirtual)) {
 	lanes.EachItem(entrySize, func(entry reg.Register) {
+		reciprocals := GP64()
+		MOVQ(Mem{Base: entry, Disp: entryReciprocals}, reciprocals)
+		TESTQ(reciprocals, reciprocals)
+		JZ(LabelRef("divided"))
+		kept(entry, reciprocals)
+		JMP(LabelRef("counted"))
+
+		Label("divided")
 		used, allocatable := k.load(entry, entryUsed), k.load(entry, entryAllocatable)
 		CMPL(Mem{Base: entry, Disp: entryScale + 4}, U32(0x3FF00000)) // 1, not 1000
 		JEQ(LabelRef("scaled"))
@@ -127,19 +140,26 @@ func (k *kernel) columns(body func(entry reg.Register, used, allocatable []reg.V
 			k.ceil(used[i], used[i])
 			k.ceil(allocatable[i], allocatable[i])
 		}
-		body(entry, used, allocatable)
+		divided(entry, used, allocatable)
+		Label("counted")
 	})
 }
 
-// load returns the amounts of one column of the entry, and keeps track of the
-// greatest; see beyond.
+// amount returns amounts of a column for vector i, and keeps track of the greatest;
+// see beyond.
+func (k *kernel) amount(column reg.Register, i int) reg.VecVirtual {
+	v := k.Load(k.at(column, i))
+	VPMAXUD(v, k.bad[i], k.bad[i])
+	return v
+}
+
+// load returns the amounts of one column of the entry.
 func (k *kernel) load(entry reg.Register, column int) []reg.VecVirtual {
 	base := GP64()
 	MOVQ(Mem{Base: entry, Disp: column}, base)
 	list := make([]reg.VecVirtual, k.vectors)
 	for i := range list {
-		list[i] = k.Load(k.at(base, i))
-		VPMAXUD(list[i], k.bad[i], k.bad[i])
+		list[i] = k.amount(base, i)
 	}
 	return list
 }
