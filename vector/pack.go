@@ -20,12 +20,11 @@ type PackOptions struct {
 	// size keep the given order.
 	Order MemberOrder
 
-	// Choice says which of the rows with room a member takes.
-	Choice RowChoice
-
-	// Tie decides between rows that BestFit finds equal. It must be given with
-	// BestFit; FirstFit does not use it.
-	Tie Tie
+	// BestFit, when it is given, lets a member take the row with the smallest
+	// normalized sum over Total: the one with the smallest remainder after placing,
+	// since every row loses the same. A NaN there counts as +Inf. The tie rule decides
+	// between equal rows. The zero Tie stands for first fit: the lowest row that fits.
+	BestFit Tie
 
 	// Restarts is how many other orders are tried when one finds no placement:
 	// every member's size is multiplied by a pseudo-random factor from 1 to 1.4
@@ -51,19 +50,6 @@ const (
 	OrderNormalizedSum    MemberOrder = iota // descending [ResourceVector.NormalizedSum] of the request over Total
 	OrderDominantResource                    // descending [ResourceVector.DominantResource] of the request over Total
 	OrderGiven                               // as the rows of requests
-)
-
-// RowChoice is a rule for choosing a row for one member.
-type RowChoice uint8
-
-const (
-	// FirstFit takes the lowest row that fits.
-	FirstFit RowChoice = iota
-
-	// BestFit takes the row with the smallest normalized sum over Total, which
-	// is the row with the smallest remainder after placing, since every row
-	// loses the same. A NaN there counts as +Inf.
-	BestFit
 )
 
 // PrefixSearch is a way to look for a short prefix of victims.
@@ -133,17 +119,14 @@ type Packer struct {
 	trial     []int32
 }
 
-// NewPacker returns a Packer. It panics when the options hold an undefined
-// value, or BestFit without a tie rule, or with a round-robin rule that has no
-// cursor.
+// NewPacker returns a Packer. It panics when the options hold an undefined value, or a
+// round-robin rule that has no cursor.
 func NewPacker(options PackOptions) *Packer {
-	if options.Order > OrderGiven || options.Choice > BestFit || options.Search > SearchBound || options.Restarts < 0 {
+	if options.Order > OrderGiven || options.Search > SearchBound || options.Restarts < 0 {
 		panic("vector: undefined packing option")
 	}
-	if options.Choice == BestFit {
-		options.Tie.check(len(options.Tie.rank))
-	} else {
-		options.Tie = Tie{}
+	if options.bestFit() {
+		options.BestFit.check(len(options.BestFit.rank))
 	}
 	options.Total = options.Total.Clone()
 	return &Packer{options: options}
@@ -208,8 +191,8 @@ func (p *Packer) take(free, requests *Matrix, rows *Mask, domains *Domains) {
 func (p *Packer) prepare(free, requests *Matrix, rows *Mask, domains *Domains) {
 	p.exists()
 	free.checkVector(p.options.Total)
-	if p.options.Choice == BestFit {
-		p.options.Tie.check(free.rows)
+	if p.options.bestFit() {
+		p.options.BestFit.check(free.rows)
 	}
 	p.take(free, requests, rows, domains)
 	p.gang.arrange(p.options.Order, p.options.Total)
@@ -236,15 +219,18 @@ func (p *Packer) place(dst []int32, free *Matrix, d int) (placement []int32, ok 
 
 // placeIn places the members in an order and checks the result.
 func (p *Packer) placeIn(order, dst []int32, free *Matrix, d int) bool {
-	cursor := p.options.Tie.position()
+	cursor := p.options.BestFit.position()
 	p.start(d)
 	ok := p.placeLeader(dst, free, d) && p.placeAll(order, dst, free) && p.holds(dst, free)
 	p.end(free, d)
 	if !ok {
-		p.options.Tie.reposition(cursor)
+		p.options.BestFit.reposition(cursor)
 	}
 	return ok
 }
+
+// bestFit reports whether a member takes the best row, and not the first.
+func (o *PackOptions) bestFit() bool { return o.BestFit.rule != tieNone }
 
 // position returns the cursor of a round-robin tie.
 func (t *Tie) position() int {
@@ -273,7 +259,7 @@ func (p *Packer) survey(free *Matrix) {
 		p.slots = make([]int32, free.rows)
 	}
 	p.touched = p.touched[:0]
-	if p.options.Choice == BestFit {
+	if p.options.bestFit() {
 		p.scores = resized(p.scores, free.rows)
 		NormalizedSum(p.scores, free, p.options.Total)
 		for i, x := range p.scores {
@@ -314,7 +300,7 @@ func (p *Packer) start(d int) {
 func (p *Packer) end(free *Matrix, d int) {
 	for _, r := range p.touched {
 		p.slots[r] = 0
-		if p.options.Choice == BestFit {
+		if p.options.bestFit() {
 			p.scores[r] = numberOrInf(free.rowNormalizedSum(int(r), p.options.Total))
 		}
 	}
@@ -355,19 +341,19 @@ func (p *Packer) placeAll(order, dst []int32, free *Matrix) bool {
 func (p *Packer) placeOne(i int32, free *Matrix) int {
 	k := p.gang.kind[i]
 	for {
-		cursor := p.options.Tie.position()
+		cursor := p.options.BestFit.position()
 		r := p.choose(k)
 		if r < 0 || p.occupy(r, i, free) {
 			return r
 		}
-		p.options.Tie.reposition(cursor)
+		p.options.BestFit.reposition(cursor)
 		p.masks[k].Clear(r) // it filled up, and rows never empty
 	}
 }
 
 // choose returns a row that may hold a member of kind k, or -1.
 func (p *Packer) choose(k int32) int {
-	if p.options.Choice == BestFit {
+	if p.options.bestFit() {
 		return p.chooseBest(k)
 	}
 	words := p.masks[k].words
@@ -386,7 +372,7 @@ func (p *Packer) choose(k int32) int {
 
 // chooseBest is choose for BestFit.
 func (p *Packer) chooseBest(k int32) int {
-	tie := &p.options.Tie
+	tie := &p.options.BestFit
 	if p.sets.whole() {
 		return ArgMin(p.scores, &p.masks[k], *tie)
 	}
@@ -432,7 +418,7 @@ func (p *Packer) takeLeft(slot, r int, request ResourceVector) {
 			left[j] -= x
 		}
 	}
-	if p.options.Choice == BestFit {
+	if p.options.bestFit() {
 		p.scores[r] = numberOrInf(left.NormalizedSum(p.options.Total))
 	}
 }

@@ -179,8 +179,7 @@ func inPackers(total vec) (pairs [][2]*vector.Packer) {
 			Total: total, Order: vector.MemberOrder(k % 2), Search: searchesOf[k%3], Restarts: k % 4, Seed: uint64(k),
 		}
 		if k >= 4 {
-			options.Choice = vector.BestFit
-			options.Tie = []vector.Tie{vector.TieLowest(), vector.TieSeeded(5)}[k/2%2]
+			options.BestFit = []vector.Tie{vector.TieLowest(), vector.TieSeeded(5)}[k/2%2]
 		}
 		pairs = append(pairs, [2]*vector.Packer{vector.NewPacker(options), vector.NewPacker(options)})
 	}
@@ -275,7 +274,7 @@ func TestPackerInTurns(t *testing.T) {
 	d := &vector.Domains{Rows: []int32{0, 1, 2, 3, 5}, Offsets: vector.Offsets{0, 1, 5}}
 	for start := range 8 {
 		cursor := start
-		p := vector.NewPacker(vector.PackOptions{Total: vec{10}, Choice: vector.BestFit, Tie: vector.TieRoundRobin(&cursor)})
+		p := vector.NewPacker(vector.PackOptions{Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)})
 		got, domain := p.PlaceIn(nil, free, gang, nil, d)
 		after := cursor
 		cursor = start

@@ -19,10 +19,9 @@ func ExamplePacker_Place() {
 	gang.SetRow(2, vector.ResourceVector{16, 4})
 
 	packer := vector.NewPacker(vector.PackOptions{
-		Total:  vector.SumColumns(nil, free, nil),
-		Order:  vector.OrderNormalizedSum,
-		Choice: vector.BestFit,
-		Tie:    vector.TieLowest(),
+		Total:   vector.SumColumns(nil, free, nil),
+		Order:   vector.OrderNormalizedSum,
+		BestFit: vector.TieLowest(),
 	})
 	placement, ok := packer.Place(nil, free, gang, nil)
 	fmt.Println(placement, ok)

@@ -136,7 +136,7 @@ func (s *search) begin(free *Matrix) {
 	s.released, s.lower, s.failed, s.found, s.domain, s.next = 0, -1, -1, -1, 0, 0
 	s.done, s.fault = false, nil
 	s.rows, s.amounts = s.rows[:0], s.amounts[:0]
-	s.cursor = p.options.Tie.position()
+	s.cursor = p.options.BestFit.position()
 	p.climb.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
 		p.climb.advance(d)
@@ -262,7 +262,7 @@ func (s *search) finish() (Scenario, error) {
 
 // bisect shortens the prefix that was found until the one before it fails.
 func (s *search) bisect() {
-	tie := &s.packer.options.Tie
+	tie := &s.packer.options.BestFit
 	after := tie.position()
 	for s.found-s.failed > 1 {
 		s.sheet.rollback(s.after)

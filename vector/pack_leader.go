@@ -144,7 +144,7 @@ func (p *Packer) placeLeader(dst []int32, free *Matrix, d int) bool {
 	}
 	k := p.gang.kind[l.leader]
 	for tries := 0; ; tries++ {
-		cursor := p.options.Tie.position()
+		cursor := p.options.BestFit.position()
 		r := p.choose(k)
 		if r < 0 {
 			return false
@@ -155,9 +155,9 @@ func (p *Packer) placeLeader(dst []int32, free *Matrix, d int) bool {
 			p.takeLeft(p.slot(r, free, l.counter.request), r, l.request)
 			return true
 		}
-		p.options.Tie.reposition(cursor)
+		p.options.BestFit.reposition(cursor)
 		p.masks[k].Clear(r)
-		if tries == patience && p.options.Choice == BestFit {
+		if tries == patience && p.options.bestFit() {
 			for r := range p.masks[k].All() { // choosing one after the other would go over all rows each time
 				if !leaves(r) {
 					p.masks[k].Clear(r)

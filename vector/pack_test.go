@@ -279,10 +279,10 @@ func smallCase(r *rand.Rand, identical bool) packCase {
 func packers(total vec) []*vector.Packer {
 	var all []*vector.Packer
 	for _, order := range []vector.MemberOrder{vector.OrderNormalizedSum, vector.OrderDominantResource, vector.OrderGiven} {
-		for _, choice := range []vector.RowChoice{vector.FirstFit, vector.BestFit} {
+		for _, bestFit := range []vector.Tie{{}, vector.TieSeeded(7)} {
 			for _, search := range []vector.PrefixSearch{vector.SearchBisect, vector.SearchLinear} {
 				all = append(all, vector.NewPacker(vector.PackOptions{
-					Total: total, Order: order, Choice: choice, Tie: vector.TieSeeded(7), Search: search,
+					Total: total, Order: order, BestFit: bestFit, Search: search,
 					Restarts: 2 * int(order), Seed: 5,
 				}))
 			}
@@ -512,16 +512,16 @@ func TestPlace(t *testing.T) {
 			free: []vec{{5}, {6}}, gang: []vec{{2}, {5}, {4}}, want: []int32{1, 0, 1}, rows: []int{0, 1}},
 		{name: "by dominant share", options: vector.PackOptions{Total: vec{10, 10}, Order: vector.OrderDominantResource},
 			free: []vec{{9, 9}}, gang: []vec{{3, 3}, {0, 5}}, want: []int32{0, 0}},
-		{name: "best fit", options: vector.PackOptions{Total: vec{10}, Choice: vector.BestFit, Tie: vector.TieLowest()},
+		{name: "best fit", options: vector.PackOptions{Total: vec{10}, BestFit: vector.TieLowest()},
 			free: []vec{{9}, {3}, {6}}, gang: []vec{{5}, {3}, {1}}, want: []int32{2, 1, 2}},
 		{name: "best fit, ties by rank", options: vector.PackOptions{
-			Total: vec{10}, Choice: vector.BestFit, Tie: vector.TieRank([]int32{2, 1, 0}), Order: vector.OrderGiven},
+			Total: vec{10}, BestFit: vector.TieRank([]int32{2, 1, 0}), Order: vector.OrderGiven},
 			free: []vec{{4}, {4}, {4}}, gang: []vec{{4}, {3}, {1}}, want: []int32{2, 1, 1}},
 		{name: "best fit, ties in turn", options: vector.PackOptions{
-			Total: vec{10}, Choice: vector.BestFit, Tie: vector.TieRoundRobin(&cursor)},
+			Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)},
 			free: []vec{{4}, {4}, {4}}, gang: []vec{{4}, {4}}, want: []int32{2, 0}},
 		{name: "best fit beside a NaN", options: vector.PackOptions{
-			Total: vec{10, 10}, Choice: vector.BestFit, Tie: vector.TieLowest()},
+			Total: vec{10, 10}, BestFit: vector.TieLowest()},
 			free: []vec{{4, nan}, {1, 2}}, gang: []vec{{1}, {4}}, want: []int32{1, 0}},
 		{name: "rows not selected", free: []vec{{9}, {9}}, gang: []vec{{1}}, rows: []int{1}, want: []int32{1}},
 		{name: "unrequested and negative amounts", free: []vec{{-1, 5}}, gang: []vec{{0, 5}, {-3, -9}}, want: []int32{0, 0}},
@@ -747,7 +747,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 			c.free.SetRow(i, vec{50, 50, 50, 50, 50}) // all tie
 		}
 		cursor, again := 123, 123
-		options := vector.PackOptions{Total: total, Choice: vector.BestFit, Tie: vector.TieRoundRobin(&cursor)}
+		options := vector.PackOptions{Total: total, BestFit: vector.TieRoundRobin(&cursor)}
 		got, err := vector.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
 		if err != nil || !got.Feasible {
 			t.Fatalf("%+v, %v", got, err)
@@ -755,7 +755,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 		if got.Prefix > got.LowerBound+1 {
 			bisected++
 		}
-		options.Tie = vector.TieRoundRobin(&again)
+		options.BestFit = vector.TieRoundRobin(&again)
 		after := released(c.free, c.victims, got.Prefix)
 		want, _ := vector.NewPacker(options).Place(nil, after, c.requests, c.rows)
 		if !slices.Equal(got.Placement, want) || cursor != again {
@@ -882,9 +882,8 @@ func TestFilterErrors(t *testing.T) {
 
 func TestPackerPanics(t *testing.T) {
 	wantPanic(t, "vector: undefined packing option", func() { vector.NewPacker(vector.PackOptions{Order: 9}) })
-	wantPanic(t, "vector: tie rule not given", func() { vector.NewPacker(vector.PackOptions{Choice: vector.BestFit}) })
 	wantPanic(t, "vector: round-robin tie without a cursor", func() {
-		vector.NewPacker(vector.PackOptions{Choice: vector.BestFit, Tie: vector.TieRoundRobin(nil)})
+		vector.NewPacker(vector.PackOptions{BestFit: vector.TieRoundRobin(nil)})
 	})
 	var p vector.Packer
 	free, gang := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
@@ -921,23 +920,12 @@ func TestPackerPanics(t *testing.T) {
 
 	// A rank that does not match the rows is found before a victim is released.
 	overlay := vector.NewOverlay(free)
-	ranked := vector.NewPacker(vector.PackOptions{Choice: vector.BestFit, Tie: vector.TieRank([]int32{0})})
+	ranked := vector.NewPacker(vector.PackOptions{BestFit: vector.TieRank([]int32{0})})
 	wantPanic(t, "vector: rank has another number of rows", func() {
 		_, _ = ranked.Filter(nil, overlay, matrixOf(2, vec{2}), nil, victimList{Rows: []int32{0, 0}, Amounts: free}.all())
 	})
 	if overlay.Mark() != (vector.Mark{}) || overlay.Matrix().At(0, 0) != 1 {
 		t.Error("the call that panicked has changed the overlay")
-	}
-}
-
-// First fit does not look at the tie rule.
-func TestFirstFitIgnoresTie(t *testing.T) {
-	for _, tie := range []vector.Tie{{}, vector.TieRoundRobin(nil), vector.TieRank([]int32{1})} {
-		p := vector.NewPacker(vector.PackOptions{Tie: tie})
-		got, ok := p.Place(nil, matrixOf(1, vec{1}, vec{2}), matrixOf(1, vec{2}), nil)
-		if !ok || !slices.Equal(got, []int32{1}) {
-			t.Errorf("placed on %v, %v, want row 1", got, ok)
-		}
 	}
 }
 
@@ -984,7 +972,7 @@ func TestPackersShareASnapshot(t *testing.T) {
 	var workers sync.WaitGroup
 	for i := range answers {
 		workers.Go(func() {
-			p := vector.NewPacker(vector.PackOptions{Total: total, Choice: vector.BestFit, Tie: vector.TieSeeded(3)})
+			p := vector.NewPacker(vector.PackOptions{Total: total, BestFit: vector.TieSeeded(3)})
 			answers[i], _ = p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
 		})
 	}

@@ -253,7 +253,7 @@ func (d *demand) prune(x *mix) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.shapes[b].cost, d.shapes[a].cost) })
 	requests := d.requestMatrix(d.pods)
 	packer := vector.NewPacker(vector.PackOptions{
-		Total: vector.SumColumns(nil, requests, nil), Choice: vector.BestFit, Tie: vector.TieLowest(), Restarts: restarts, Seed: 1})
+		Total: vector.SumColumns(nil, requests, nil), BestFit: vector.TieLowest(), Restarts: restarts, Seed: 1})
 	for _, i := range order {
 		for x.counts[i] > 0 {
 			x.counts[i]--
