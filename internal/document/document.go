@@ -27,11 +27,13 @@ const (
 	// maxDepth is how deep the values of a document may nest in one another.
 	maxDepth = 100
 
-	// maxGrowth is how many times the limit of bytes a document may weigh once
-	// its aliases are replaced, with valueWeight bytes for a value beside its
-	// text. Without aliases no document reaches it.
+	// maxGrowth is how many times its bytes a document may weigh once its aliases
+	// are replaced, with valueWeight bytes for a key or a value beside its text, so
+	// that reading it takes linear time. A document of less than usualSize may weigh
+	// as much as one of that size. Without aliases no document reaches it.
 	maxGrowth   = 16
 	valueWeight = 8
+	usualSize   = 16 << 10
 )
 
 // MaxSize is the size in bytes of the largest document that is read unless
@@ -98,7 +100,7 @@ func read(data []byte, limit int) (root *node, line int, err error) {
 	if err != nil {
 		return nil, line, err
 	}
-	m := maker{room: maxGrowth * limit}
+	m := maker{room: maxGrowth * max(len(data), usualSize)}
 	root = m.value(tree, 0)
 	return root, m.line, m.err
 }
@@ -154,6 +156,8 @@ type node struct {
 	repeated map[string]int   // keys that are there more than once, and the line of the second
 	replaced []replaced       // the values before the last one of a key
 
+	isFaulty bool // it, or a value in it, has a key more than once
+
 	// Where a mapping was read as one: its path, and whether its keys are names.
 	isRead, byName bool
 	path           string
@@ -195,7 +199,9 @@ func (m *maker) value(n *yaml.Node, depth int) *node {
 	case n.Kind == yaml.SequenceNode:
 		list := &node{kind: List, line: n.Line, items: make([]*node, 0, len(n.Content))}
 		for i := 0; i < len(n.Content) && m.err == nil; i++ {
-			list.items = append(list.items, m.value(n.Content[i], depth+1))
+			item := m.value(n.Content[i], depth+1)
+			list.items = append(list.items, item)
+			list.isFaulty = list.isFaulty || item != nil && item.isFaulty
 		}
 		return list
 	default:
@@ -209,6 +215,7 @@ func (m *maker) mapping(n *yaml.Node, depth int) *node {
 	var merged []*node // by <<
 	for i := 0; i+1 < len(n.Content) && m.err == nil; i += 2 {
 		key, name := n.Content[i], m.key(n.Content[i])
+		m.room -= valueWeight + len(name)
 		isMerge := key.ShortTag() == "!!merge"
 		before, repeated := x.fields[name]
 		if repeated {
@@ -218,6 +225,7 @@ func (m *maker) mapping(n *yaml.Node, depth int) *node {
 			x.repeat(name, key.Line)
 		}
 		value := m.value(n.Content[i+1], depth+1)
+		x.isFaulty = x.isFaulty || repeated || value != nil && value.isFaulty
 		if isMerge {
 			merged = append(merged, value)
 		} else {
@@ -238,6 +246,7 @@ func (n *node) repeat(key string, line int) {
 	if _, is := n.repeated[key]; !is {
 		n.repeated[key] = line
 	}
+	n.isFaulty = true
 }
 
 // merge adds to x the keys that it does not have from a mapping, or from each of

@@ -306,14 +306,25 @@ func (x Fields) open() {
 
 // path returns the path of a key.
 func (x Fields) path(key string) string {
+	parent := short(x.v.path)
 	key = Cut(key)
 	switch {
 	case !x.byName:
-		return fieldpath.Field(x.v.path, key)
+		return fieldpath.Field(parent, key)
 	case x.v.source != nil && x.v.source.BareKeys:
-		return x.v.path + "[" + key + "]"
+		return parent + "[" + key + "]"
 	}
-	return fieldpath.Key(x.v.path, key)
+	return fieldpath.Key(parent, key)
+}
+
+// short cuts the beginning of a path that is longer than any of use, so that paths of
+// many faults far down take no more memory than the document.
+func short(path string) string {
+	const most = 1024
+	if len(path) <= most {
+		return path
+	}
+	return "…" + strings.ToValidUTF8(path[len(path)-most/2:], "")
 }
 
 // IsRead reports whether there is a mapping.
@@ -377,12 +388,17 @@ func (x Fields) KnownOr(hint string, keys ...string) {
 	}
 }
 
-// rest opens the mappings that are not read.
+// rest opens the mappings that are not read. It looks at nothing without a fault.
 func (v Value) rest() {
+	if !v.node.isFaulty {
+		return
+	}
 	switch v.node.kind {
 	case List:
 		for i, item := range v.node.items {
-			Value{v.source, item, fieldpath.Item(v.path, i)}.rest()
+			if item.isFaulty {
+				Value{v.source, item, fieldpath.Item(short(v.path), i)}.rest()
+			}
 		}
 	case Mapping:
 		x := Fields{v, false}
@@ -390,11 +406,15 @@ func (v Value) rest() {
 			x.byName, x.v.path = v.node.byName, v.node.path
 		}
 		x.open()
-		for _, value := range x.All() {
-			value.rest()
+		for _, key := range x.v.Keys() {
+			if v.node.fields[key].isFaulty {
+				x.Get(key).rest()
+			}
 		}
 		for _, before := range v.node.replaced {
-			Value{v.source, before.node, x.path(before.key)}.rest()
+			if before.node.isFaulty {
+				Value{v.source, before.node, x.path(before.key)}.rest()
+			}
 		}
 	}
 }
