@@ -21,13 +21,12 @@ func TestGrowth(t *testing.T) {
 		return func(n int) string {
 			var b strings.Builder
 			b.WriteString(before)
-			for i := 0; b.Len() < n; i++ {
+			for i := 0; b.Len() < len(before)+n; i++ {
 				fmt.Fprintf(&b, format, i)
 			}
 			return b.String() + after
 		}
 	}
-	deep := strings.Repeat("? "+strings.Repeat("k", 300)+"\n: ", 1)
 	for name, text := range map[string]func(n int) string{
 		"items":            fill("- a\n"),
 		"keys":             counted("", "k%d: 1\n", ""),
@@ -70,8 +69,16 @@ func TestGrowth(t *testing.T) {
 		"zeros":             fill("\x00"),
 		"spaces":            in("a:", " ", "b"),
 		"lines":             in("a:", "\n", " b"),
-		"deep long keys":    func(n int) string { return strings.Repeat(deep, min(1, n)) + strings.Repeat("x", n) },
-		"directives":        fill("%A b\n"),
+		"merged merges": func(n int) string {
+			var b strings.Builder
+			b.WriteString("a0: &a0 {k: 1}\n")
+			for i := 1; b.Len() < n; i++ {
+				fmt.Fprintf(&b, "a%[1]d: &a%[1]d {<<: *a%[2]d, k%[1]d: 1}\n", i, i-1)
+			}
+			return b.String()
+		},
+		"merges of what is there": in("a: &a {b: 1, b: 2, c: 3, c: 4}\nb: [", "{<<: *a, b: 1}, ", "]"),
+		"directives":              fill("%A b\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, 16<<10, func(n int) func() {
