@@ -456,18 +456,17 @@ func resolves(t *testing.T, l *Ledger, task Task) func() {
 	}
 }
 
-// resolveContainers has a pod with many containers. They have the same resources:
-// Kubernetes' own sum over sidecars and init containers, which is used here, takes
-// the product of the containers and the resources.
+// resolveContainers has a pod with many containers of all kinds, each with a resource
+// of its own.
 func resolveContainers(t *testing.T, n int) func() {
 	l := gpus(t, Config{}, "q", "A:inf").Ledger
 	pod, always := podOf("A", "gpu:1"), corev1.ContainerRestartPolicyAlways
-	list := corev1.ResourceList{"example.com/r": resource.MustParse("1")}
-	c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: list, Limits: list}}
-	sidecar := c
-	sidecar.RestartPolicy = &always
-	for range n {
+	for i := range n {
+		list := corev1.ResourceList{corev1.ResourceName(fmt.Sprint("example.com/r", i)): resource.MustParse("1")}
+		c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: list, Limits: list}}
 		pod.Spec.Containers = append(pod.Spec.Containers, c)
+		sidecar := c
+		sidecar.RestartPolicy = &always
 		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c, sidecar)
 	}
 	return resolves(t, l, Task{Pod: pod})

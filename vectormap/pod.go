@@ -124,7 +124,100 @@ func podTotal(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceLi
 	if defaults {
 		o.NonMissingContainerRequests = scoringDefaults()
 	}
-	return podresource.PodRequests(boundedPod(pod, false, opts.UseStatusResources), o)
+	return totalOf(boundedPod(pod, false, opts.UseStatusResources), o)
+}
+
+// totalOf is podresource.PodRequests in a time linear in what the pod wants. It leaves
+// the pod as it is: component-helpers add the overhead to the pod's own inf.Dec.
+func totalOf(pod *corev1.Pod, o podresource.PodResourcesOptions) corev1.ResourceList {
+	if r := pod.Spec.Resources; r != nil && len(pod.Spec.Overhead) > 0 && !o.SkipPodLevelResources {
+		other := *pod
+		other.Spec.Resources = r.DeepCopy()
+		pod = &other
+	}
+	o.UseStatusResources = o.UseStatusResources && reports(pod)
+	if !o.UseStatusResources {
+		pod = condensed(pod, o.NonMissingContainerRequests, false)
+	}
+	return podresource.PodRequests(pod, o)
+}
+
+// reports reports whether the pod's status may change its total.
+func reports(pod *corev1.Pod) bool {
+	said := func(s corev1.ContainerStatus) bool { return s.Resources != nil || s.AllocatedResources != nil }
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, said) ||
+		slices.ContainsFunc(pod.Status.InitContainerStatuses, said) ||
+		slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodResizePending })
+}
+
+// fewInitContainers are so many that copies of their sums cost little.
+const fewInitContainers = 16
+
+// condensed returns a pod with the same total of requests, whose containers request
+// the defaults at least, and if asked for with the same total of limits: pod itself if
+// it has few init containers, or else a copy that has two. For every init container
+// component-helpers copies what all sidecars until then have, which takes the product
+// of the containers and their resources. Here the first has for each resource the most
+// that is in use at a time, and the second, a sidecar, what all of them keep. The
+// status must not count.
+func condensed(pod *corev1.Pod, defaults corev1.ResourceList, limits bool) *corev1.Pod {
+	if len(pod.Spec.InitContainers) <= fewInitContainers {
+		return pod
+	}
+	always := corev1.ContainerRestartPolicyAlways
+	peak, kept := corev1.Container{}, corev1.Container{RestartPolicy: &always}
+	peak.Resources.Requests, kept.Resources.Requests = peakOf(pod.Spec.InitContainers, func(c *corev1.Container) corev1.ResourceList {
+		return union(c.Resources.Requests, defaults)
+	})
+	if limits {
+		peak.Resources.Limits, kept.Resources.Limits = peakOf(pod.Spec.InitContainers, func(c *corev1.Container) corev1.ResourceList {
+			return c.Resources.Limits
+		})
+	}
+	other := *pod
+	other.Spec.InitContainers = []corev1.Container{peak}
+	if slices.ContainsFunc(pod.Spec.InitContainers, isSidecar) {
+		other.Spec.InitContainers = append(other.Spec.InitContainers, kept)
+	}
+	return &other
+}
+
+func isSidecar(c corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// peakOf returns the most that init containers use at a time, and what the sidecars
+// among them keep. While one starts, it and the sidecars before it use something:
+// KEP-753, "Resources calculation for scheduling and pod admission".
+func peakOf(containers []corev1.Container, amounts func(*corev1.Container) corev1.ResourceList) (peak, kept corev1.ResourceList) {
+	peak, kept = corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range containers {
+		sidecar := isSidecar(containers[i])
+		// What the container does not name is in use as much as before.
+		for name, q := range amounts(&containers[i]) {
+			before, some := kept[name]
+			switch {
+			case some && sidecar:
+				q = sum(before, q)
+			case some:
+				q = sum(q, before)
+			}
+			if sidecar {
+				kept[name] = q
+			}
+			if most, ok := peak[name]; !ok || q.Cmp(most) > 0 {
+				peak[name] = q
+			}
+		}
+	}
+	return peak, kept
+}
+
+// sum returns a + b and leaves both as they are.
+func sum(a, b resource.Quantity) resource.Quantity {
+	a = a.DeepCopy()
+	a.Add(b)
+	return a
 }
 
 // lacksDefaults reports whether some container of the spec requests no cpu or
@@ -161,7 +254,7 @@ func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.Resour
 	if opts.APIServerDefaults {
 		pod = defaulted(pod, !opts.SkipPodLevelResources)
 	}
-	requests = podresource.PodRequests(pod, o)
+	requests = totalOf(pod, o)
 	bounded := &corev1.Pod{Spec: corev1.PodSpec{
 		Containers:     boundedContainers(pod.Spec.Containers),
 		InitContainers: boundedContainers(pod.Spec.InitContainers),
@@ -171,7 +264,7 @@ func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.Resour
 		bounded.Spec.Resources = &corev1.ResourceRequirements{Requests: bounds(r)}
 	}
 	o.UseStatusResources = false
-	return requests, podresource.PodRequests(bounded, o)
+	return requests, totalOf(bounded, o)
 }
 
 // defaulted returns pod as the API server would make it, with or without resources
@@ -220,7 +313,7 @@ func requestingPodLimits(pod *corev1.Pod) *corev1.ResourceRequirements {
 	isHuge := func(name corev1.ResourceName) bool {
 		return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	}
-	bounded := boundedPod(pod, true, false)
+	bounded := condensed(boundedPod(pod, true, false), nil, true)
 	huge := podresource.AggregateContainerLimits(bounded, podresource.PodResourcesOptions{})
 	maps.DeleteFunc(huge, func(name corev1.ResourceName, _ resource.Quantity) bool {
 		_, requested := r.Requests[name]
