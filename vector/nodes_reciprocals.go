@@ -1,22 +1,27 @@
 package vector
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/resvec/resvec/internal/kernel"
+)
 
 // reciprocals are what scores multiply by instead of dividing by what nodes have. A
 // table is never changed once readers may have it: another takes its place. Its columns
 // are written while nobody reads, as the matrices are.
 type reciprocals struct {
-	columns [][]float64 // per column: 1/allocatable, padded with 0 as a matrix is; nil: not kept
+	columns [][]float64 // per column: of allocatable, padded with 0 as a matrix is; nil: not kept
+	whole   []bool      // per column: all amounts that were seen in it are whole; see kernel.Reciprocals
 	rows    int
 	stride  int
 	version uint64 // of the allocatable amounts
 }
 
-// KeepReciprocals keeps 1/allocatable of some columns from now on, correctly rounded,
-// and in step with what is written or copied: a row costs a division for each. Whoever
-// computes many shares of what nodes have asks once, when it is set up. It may be
-// called while others read; columns that are kept already cost nothing. A Snapshot does
-// not take over what its source keeps. It panics when a column is out of range.
+// KeepReciprocals keeps the reciprocals of allocatable of some columns from now on, and
+// in step with what is written or copied: a row costs a division for each. A scorer that
+// divides by them asks once, when it is bound. It may be called while others read;
+// columns that are kept already cost nothing. A Snapshot does not take over what its
+// source keeps. It panics when a column is out of range.
 func (n *Nodes) KeepReciprocals(columns ...int) {
 	n.exists()
 	n.mu.Lock()
@@ -30,9 +35,10 @@ func (n *Nodes) KeepReciprocals(columns ...int) {
 	if !slices.ContainsFunc(columns, missing) {
 		return
 	}
-	now := &reciprocals{columns: make([][]float64, m.cols), rows: m.rows, stride: m.stride, version: m.log.version}
+	now := newReciprocals(m)
 	if old != nil {
 		copy(now.columns, old.columns)
+		copy(now.whole, old.whole)
 	}
 	for _, j := range columns {
 		if now.columns[j] == nil {
@@ -43,27 +49,32 @@ func (n *Nodes) KeepReciprocals(columns ...int) {
 	n.reciprocals.Store(now)
 }
 
-// Reciprocals returns 1/allocatable of column j, one element per row, +Inf where a node
-// has none; nil unless it is kept. [Matrix.Tame] says where a quotient may be computed
-// by them. Like [Matrix.Column] it is for reading, and valid
-// until n is written or becomes another copy.
-func (n *Nodes) Reciprocals(j int) []float64 {
+func newReciprocals(m *Matrix) *reciprocals {
+	return &reciprocals{
+		columns: make([][]float64, m.cols), whole: make([]bool, m.cols),
+		rows: m.rows, stride: m.stride, version: m.log.version,
+	}
+}
+
+// Reciprocals returns the reciprocals of allocatable in column j, one element per row;
+// nil unless they are kept. An element is 1/x rounded for x from 2^-400 to 2^400, 0 for 0
+// and finite negative numbers, and NaN for others. whole says that all amounts of the
+// column are known to be whole numbers from 0 to 2^44. Like [Matrix.Column] it is for
+// reading, and valid until n is written or becomes another copy.
+func (n *Nodes) Reciprocals(j int) (column []float64, whole bool) {
 	n.exists()
 	r := n.reciprocals.Load()
 	if r == nil || uint(j) >= uint(len(r.columns)) || r.columns[j] == nil {
 		n.allocatable.checkColumn(j)
-		return nil
+		return nil, false
 	}
-	return r.columns[j][:r.rows:r.rows]
+	return r.columns[j][:r.rows:r.rows], r.whole[j]
 }
 
 // fill computes column j.
 func (r *reciprocals) fill(m *Matrix, j int) {
-	column := r.columns[j]
-	for i, x := range m.Column(j) {
-		column[i] = 1 / x
-	}
-	clear(column[m.rows:])
+	r.whole[j] = kernel.Reciprocals(r.columns[j][:m.rows], m.Column(j))
+	clear(r.columns[j][m.rows:])
 }
 
 // refresh brings the reciprocals up to date after a write, by the change log.
@@ -85,7 +96,9 @@ func (n *Nodes) refresh() {
 			old.fill(m, j)
 		default:
 			for _, i := range n.changed {
-				column[i] = 1 / m.data[j*m.stride+int(i)]
+				if !kernel.Reciprocals(column[i:i+1], m.data[j*m.stride+int(i):][:1]) {
+					old.whole[j] = false
+				}
 			}
 			clear(column[m.rows:max(m.rows, old.rows)])
 		}
@@ -96,7 +109,7 @@ func (n *Nodes) refresh() {
 // rebuild makes the reciprocals anew for another shape.
 func (n *Nodes) rebuild(old *reciprocals) {
 	m := &n.allocatable
-	now := &reciprocals{columns: make([][]float64, m.cols), rows: m.rows, stride: m.stride, version: m.log.version}
+	now := newReciprocals(m)
 	for j := range min(m.cols, len(old.columns)) {
 		if old.columns[j] != nil {
 			now.columns[j] = aligned[float64](m.stride)

@@ -193,13 +193,17 @@ func wantNodes(t *testing.T, what string, n *vector.Nodes, g *goldenNodes) {
 		t.Fatalf("%s: a row for nobody", what)
 	}
 	for j := range g.cols {
-		kept := n.Reciprocals(j)
+		kept, whole := n.Reciprocals(j)
 		if kept == nil {
 			continue
 		}
 		want := make([]float64, len(g.order))
 		for i, name := range g.order {
-			want[i] = 1 / g.nodes[name].allocatable[j]
+			x := g.nodes[name].allocatable[j]
+			want[i] = goldenReciprocal(x)
+			if whole && !(x >= 0 && x <= 1<<44 && x == math.Trunc(x)) {
+				t.Fatalf("%s: column %d with %v counts as whole", what, j, x)
+			}
 		}
 		if !same(kept, want) {
 			t.Fatalf("%s: reciprocals of column %d are %v, want %v", what, j, kept, want)
@@ -208,6 +212,17 @@ func wantNodes(t *testing.T, what string, n *vector.Nodes, g *goldenNodes) {
 	if err := vector.ReciprocalInvariants(n); err != nil {
 		t.Fatalf("%s: reciprocals: %v", what, err)
 	}
+}
+
+// goldenReciprocal is what Nodes keep of an amount.
+func goldenReciprocal(x float64) float64 {
+	switch {
+	case x >= math.Ldexp(1, -400) && x <= math.Ldexp(1, 400):
+		return 1 / x
+	case x <= 0 && !math.IsInf(x, -1):
+		return 0
+	}
+	return math.NaN()
 }
 
 // nodesHistory checks Changed of nodes and of their matrices.
@@ -647,7 +662,7 @@ func TestNodesPanics(t *testing.T) {
 		{"Widen", narrow, func(n *vector.Nodes) { n.Widen(none, 1) }},
 		{"Widen schema", columns, func(n *vector.Nodes) { n.Widen(cpuGPU, 3) }},
 		{"KeepReciprocals", "vector: column out of range", func(n *vector.Nodes) { n.KeepReciprocals(0, 2) }},
-		{"Reciprocals", "vector: column out of range", func(n *vector.Nodes) { n.Reciprocals(2) }},
+		{"Reciprocals", "vector: column out of range", func(n *vector.Nodes) { _, _ = n.Reciprocals(2) }},
 		{"Snapshot onto itself", "vector: destination is the input", func(n *vector.Nodes) { n.Snapshot(n) }},
 		{"Snapshot onto others", "vector: snapshot onto nodes that are written", func(n *vector.Nodes) { n.Snapshot(newNodes()) }},
 		{"Set of a copy", kind, func(*vector.Nodes) { _, _, _ = view.Set("b", 1, vector.NodeAmounts{}) }},
@@ -767,13 +782,13 @@ func TestNodesConcurrency(t *testing.T) {
 		if mask.Count() != view.Len() {
 			return fmt.Errorf("%d of %d rows fit", mask.Count(), view.Len())
 		}
-		reciprocals := view.Reciprocals(0)
+		reciprocals, whole := view.Reciprocals(0)
 		for i := range view.Len() {
 			x := view.Requested().At(i, 0)
 			if view.Allocatable().At(i, 0) != x+10 || view.Free().At(i, 0) != 10 || view.Scored().At(i, 0) != 2*x {
 				return fmt.Errorf("row %d is torn: %v", i, x)
 			}
-			if reciprocals != nil && reciprocals[i] != 1/(x+10) {
+			if reciprocals != nil && (reciprocals[i] != 1/(x+10) || !whole) {
 				return fmt.Errorf("row %d: reciprocal %v of %v", i, reciprocals[i], x+10)
 			}
 			if row, ok := view.Row(view.Name(i)); !ok || row != i || !strings.HasPrefix(view.Name(i), "node") {
@@ -905,7 +920,7 @@ func TestNodesAllocations(t *testing.T) {
 			vector.Fit(&mask, view.Free(), v)
 			vector.Fit(&mask, view.Allocatable(), v)
 			view.KeepReciprocals(2)
-			_ = view.Reciprocals(2)
+			_, _ = view.Reciprocals(2)
 			changed, _ = view.Changed(changed, view.Version())
 		},
 	} {
