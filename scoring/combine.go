@@ -23,6 +23,12 @@ type Term struct {
 	// weighted.
 	Normalize Normalization
 
+	// Scored counts the scored amounts of pods and nodes ([vector.WithScored]) in the
+	// place of the requested ones, where the scorer is bound to nodes. kube-scheduler
+	// does so for the strategies of NodeResourcesFit, and not for
+	// NodeResourcesBalancedAllocation.
+	Scored bool
+
 	// Name is shown by explanations in the place of the scorer's own; it may be
 	// empty.
 	Name string
@@ -253,7 +259,7 @@ func (c *Combination) scoreBatch(scratch *CombineScratch, dst []float64, terms [
 			return err
 		}
 	}
-	c.combine(dst[:n], scratch.columns, scratch, rows)
+	c.combine(dst[:n], scratch.columns, scratch, wordsOf(rows))
 	return nil
 }
 
@@ -280,13 +286,12 @@ func (c *Combination) CombineScores(scratch *CombineScratch, dst []float64, scor
 		}
 	}
 	scratch.resize(len(scores), len(dst))
-	c.combine(dst, scores, scratch, rows)
+	c.combine(dst, scores, scratch, wordsOf(rows))
 }
 
 // combine is CombineScores with checked arguments and scratch of the right size;
 // scores may be its columns, which are then overwritten.
-func (c *Combination) combine(dst []float64, scores [][]float64, scratch *CombineScratch, rows *vector.Mask) {
-	words := wordsOf(rows)
+func (c *Combination) combine(dst []float64, scores [][]float64, scratch *CombineScratch, words []uint64) {
 	for k, s := range scores {
 		s = s[:len(dst)]
 		if r := rescalingOf(s, words, c.terms[k].Normalize); r.kind != unchanged {
@@ -374,17 +379,27 @@ func (c *Combination) explainBatch(row int, terms []TermRows, allocatable *vecto
 	return c.explain(total[row], own, allocatable.Row(nil, row), rescalings)
 }
 
-// explain joins the explanations of the terms, each rescaled and weighted.
+// explain explains one node.
 func (c *Combination) explain(total float64, terms []TermRow, allocatable vector.ResourceVector, rescalings []rescaling) (Explanation, error) {
-	e := Explanation{Total: total}
-	var reasons []string
+	explanations := make([]Explanation, len(c.terms))
 	for k := range c.terms {
-		t := &c.terms[k]
+		var err error
 		its := of(terms, k)
-		x, err := t.Scorer.Explain(its.Request, its.Used, allocatable)
-		if err != nil {
+		if explanations[k], err = c.terms[k].Scorer.Explain(its.Request, its.Used, allocatable); err != nil {
 			return Explanation{}, err
 		}
+	}
+	e := c.join(explanations, rescalings)
+	e.Total = total
+	return e, nil
+}
+
+// join joins the explanations of the terms, each rescaled and weighted, without a total.
+func (c *Combination) join(explanations []Explanation, rescalings []rescaling) Explanation {
+	var e Explanation
+	var reasons []string
+	for k, x := range explanations {
+		t := &c.terms[k]
 		if x.Reason != "" {
 			reasons = append(reasons, strings.TrimPrefix(t.Name+": "+x.Reason, ": "))
 		}
@@ -404,7 +419,7 @@ func (c *Combination) explain(total float64, terms []TermRow, allocatable vector
 		}
 	}
 	e.Reason = strings.Join(reasons, "; ")
-	return e, nil
+	return e
 }
 
 // explainNormalized makes one term of the explanation of a scorer.

@@ -117,27 +117,31 @@ func (d *DRF) ScoreBatch(dst []float64, request vector.ResourceVector, used, all
 	if err := d.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
-	dst = dst[:allocatable.Rows()]
-	var list loadList
-	for k := range d.dims {
-		dim := &d.dims[k]
-		if !list.append(dim, at(request, dim.index), used, allocatable) {
-			d.scoreRows(dst, request, used, allocatable, rows)
-			return nil
-		}
-	}
-	kernel.Share(dst, list.dims[:list.n], d.rule, wordsOf(rows))
+	d.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
 }
 
-// scoreRows is ScoreBatch for any number of resources.
-func (d *DRF) scoreRows(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
-	kernel.EachRow(len(dst), wordsOf(rows), func(i int) {
+func (d *DRF) scoreRows(dst []float64, a *amounts, words []uint64) {
+	var list loadList
+	for k := range d.dims {
+		if !list.append(&d.dims[k], a) {
+			d.scoreEach(dst, a, words)
+			return
+		}
+	}
+	kernel.Share(dst, list.dims[:list.n], d.rule, words)
+}
+
+func (d *DRF) divisors() []int { return nil }
+
+// scoreEach is scoreRows for any number of resources.
+func (d *DRF) scoreEach(dst []float64, a *amounts, words []uint64) {
+	kernel.EachRow(len(dst), words, func(i int) {
 		var row kernel.LoadRow
 		for k := range d.dims {
 			dim := &d.dims[k]
-			v := used.At(i, dim.index) + at(request, dim.index)
-			d.rule.Add(&row, v, allocatable.At(i, dim.index), dim.weight, dim.capacity)
+			v := a.requested.At(i, dim.index) + at(a.request, dim.index)
+			d.rule.Add(&row, v, a.allocatable.At(i, dim.index), dim.weight, dim.capacity)
 		}
 		dst[i] = row.Share()
 	})

@@ -98,13 +98,7 @@ func (k *Kube) ScoreBatch(dst []float64, request vector.ResourceVector, used, al
 	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
-	dst = dst[:allocatable.Rows()]
-	var list kubeList
-	if list.fill(k, request, used, allocatable) {
-		kernel.Kube(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
-	} else {
-		kubeRows(k, dst, request, used, allocatable, rows)
-	}
+	kubeRows(k, dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
 }
 
@@ -114,14 +108,33 @@ func (k *Kube) ScoreIntBatch(dst []int64, request vector.ResourceVector, used, a
 	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
-	dst = dst[:allocatable.Rows()]
-	var list kubeList
-	if list.fill(k, request, used, allocatable) {
-		kernel.Kube(dst, list.kind, list.entries[:list.n], &k.points, wordsOf(rows))
-	} else {
-		kubeRows(k, dst, request, used, allocatable, rows)
-	}
+	kubeRows(k, dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
+}
+
+func (k *Kube) scoreRows(dst []float64, a *amounts, words []uint64) { kubeRows(k, dst, a, words) }
+
+func (k *Kube) scoreInts(dst []int64, a *amounts, words []uint64) { kubeRows(k, dst, a, words) }
+
+func (k *Kube) divisors() []int {
+	var columns []int
+	for i := range k.rules {
+		if k.rules[i].scale == 1 {
+			columns = append(columns, k.rules[i].index)
+		}
+	}
+	return columns
+}
+
+// kubeRows is the batch, of either type.
+func kubeRows[T kernel.Number](k *Kube, dst []T, a *amounts, words []uint64) {
+	var list kubeList
+	if list.fill(k, a) {
+		kernel.Kube(dst, list.kind, list.entries[:list.n], &k.points, words)
+		return
+	}
+	n := kubeNodes{usedRows: a.requested, allocatableRows: a.allocatable}
+	kernel.EachRow(len(dst), words, func(row int) { dst[row] = T(k.score(a.request, &n, row)) })
 }
 
 // kubeList is what the kernels take.
@@ -132,31 +145,29 @@ type kubeList struct {
 }
 
 // fill makes the list of a request, and reports whether there is room for it.
-func (l *kubeList) fill(k *Kube, request vector.ResourceVector, used, allocatable *vector.Matrix) bool {
-	if k.idle(request) {
+func (l *kubeList) fill(k *Kube, a *amounts) bool {
+	if k.idle(a.request) {
 		return true // the mean of nothing is 0
 	}
 	l.kind = k.kind
 	for i := range k.rules {
 		r := &k.rules[i]
-		p, counts := r.request(request)
+		p, counts := r.request(a.request)
 		if !counts {
 			continue
 		}
 		if l.n == len(l.entries) {
 			return false
 		}
-		l.entries[l.n] = r.entry(p)
-		l.entries[l.n].Used, l.entries[l.n].Allocatable = used.Column(r.index), allocatable.Column(r.index)
+		e := &l.entries[l.n]
+		*e = r.entry(p)
+		e.Used, e.Allocatable = a.requested.Column(r.index), a.allocatable.Column(r.index)
+		if reciprocals, whole := a.reciprocals(r.index); whole && r.scale == 1 {
+			e.Reciprocals = reciprocals
+		}
 		l.n++
 	}
 	return true
-}
-
-// kubeRows is the batch without the kernels, for any number of resources.
-func kubeRows[T kernel.Number](k *Kube, dst []T, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
-	n := kubeNodes{usedRows: used, allocatableRows: allocatable}
-	kernel.EachRow(len(dst), wordsOf(rows), func(row int) { dst[row] = T(k.score(request, &n, row)) })
 }
 
 // idle reports whether the pod requests none of the resources of a balance.

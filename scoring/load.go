@@ -174,31 +174,35 @@ func (l *Load) ScoreBatch(dst []float64, request vector.ResourceVector, used, al
 	if err := l.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
-	dst = dst[:allocatable.Rows()]
-	var list loadList
-	for k := range l.dims {
-		d := &l.dims[k]
-		q := at(request, d.index)
-		if l.onlyRequested && !(q > 0) {
-			continue
-		}
-		if !list.append(d, q, used, allocatable) {
-			l.scoreRows(dst, request, used, allocatable, rows)
-			return nil
-		}
-	}
-	rule := kernel.LoadRule{Greatest: l.metric == DominantResource, Fixed: l.fixed, Form: kernel.LoadForm(l.direction)}
-	kernel.Load(dst, list.dims[:list.n], rule, wordsOf(rows))
+	l.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
 }
 
-// scoreRows is ScoreBatch for any number of resources.
-func (l *Load) scoreRows(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
-	kernel.EachRow(len(dst), wordsOf(rows), func(i int) {
+func (l *Load) scoreRows(dst []float64, a *amounts, words []uint64) {
+	var list loadList
+	for k := range l.dims {
+		d := &l.dims[k]
+		if l.onlyRequested && !(at(a.request, d.index) > 0) {
+			continue
+		}
+		if !list.append(d, a) {
+			l.scoreEach(dst, a, words)
+			return
+		}
+	}
+	rule := kernel.LoadRule{Greatest: l.metric == DominantResource, Fixed: l.fixed, Form: kernel.LoadForm(l.direction)}
+	kernel.Load(dst, list.dims[:list.n], rule, words)
+}
+
+func (l *Load) divisors() []int { return nil }
+
+// scoreEach is scoreRows for any number of resources.
+func (l *Load) scoreEach(dst []float64, a *amounts, words []uint64) {
+	kernel.EachRow(len(dst), words, func(i int) {
 		var row kernel.LoadRow
 		for k := range l.dims {
 			d := &l.dims[k]
-			l.add(&row, d, at(request, d.index), used.At(i, d.index), allocatable.At(i, d.index))
+			l.add(&row, d, at(a.request, d.index), a.requested.At(i, d.index), a.allocatable.At(i, d.index))
 		}
 		dst[i] = l.result(&row)
 	})

@@ -31,13 +31,13 @@ type loadList struct {
 }
 
 // append lists a resource, and reports false when there is no room.
-func (l *loadList) append(d *loadDim, request float64, used, allocatable *vector.Matrix) bool {
+func (l *loadList) append(d *loadDim, a *amounts) bool {
 	if l.n == len(l.dims) {
 		return false
 	}
 	l.dims[l.n] = kernel.LoadDim{
-		Request: request, Weight: d.weight, Capacity: d.capacity,
-		Used: used.Column(d.index), Allocatable: allocatable.Column(d.index),
+		Request: at(a.request, d.index), Weight: d.weight, Capacity: d.capacity,
+		Used: a.requested.Column(d.index), Allocatable: a.allocatable.Column(d.index),
 	}
 	l.n++
 	return true

@@ -106,6 +106,9 @@ type compiled struct {
 	warnings field.ErrorList
 }
 
+// resources returns the map.
+func (c *compiled) resources() *vectormap.ResourceVectorMap { return c.m }
+
 // schema returns the schema of the map.
 func (c *compiled) schema() vector.Schema { return c.m.Schema() }
 

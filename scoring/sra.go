@@ -105,12 +105,32 @@ func (s *SRA) ScoreBatch(dst []float64, request vector.ResourceVector, used, all
 	if err := s.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
-	var b sraBatch
-	b.init(s, request, allocatable, nil)
-	dst, words := dst[:allocatable.Rows()], wordsOf(rows)
-	b.base(dst, 0, words)
-	b.set(dst, dst, 0, words)
+	s.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
+}
+
+func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
+	if s == nil {
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
+		return
+	}
+	var b sraBatch
+	b.init(s, a, nil)
+	base := a.base
+	if base == nil {
+		base = dst
+		b.base(dst, 0, words)
+	}
+	b.set(dst, base[:len(dst)], 0, words)
+}
+
+func (s *SRA) divisors() []int { return nil }
+
+func (s *SRA) resources() *vectormap.ResourceVectorMap {
+	if s == nil {
+		return nil
+	}
+	return s.m
 }
 
 // Base sets dst[r], for every selected row r, to the score that the node gives a
@@ -125,7 +145,7 @@ func (s *SRA) Base(dst []float64, allocatable *vector.Matrix, rows *vector.Mask)
 		return err
 	}
 	var b sraBatch
-	b.init(s, nil, allocatable, nil)
+	b.init(s, &amounts{allocatable: allocatable}, nil)
 	b.base(dst[:allocatable.Rows()], 0, wordsOf(rows))
 	return nil
 }
@@ -144,7 +164,7 @@ func (s *SRA) ScoreFromBase(dst []float64, request vector.ResourceVector, base [
 		return err
 	}
 	var b sraBatch
-	b.init(s, request, allocatable, nil)
+	b.init(s, &amounts{request: request, allocatable: allocatable}, nil)
 	n := allocatable.Rows()
 	b.set(dst[:n], base[:n], 0, wordsOf(rows))
 	return nil
@@ -163,11 +183,10 @@ func setZero(dst []float64, used, allocatable *vector.Matrix, rows *vector.Mask)
 	return nil
 }
 
-// sraBatch is a scorer made ready for one request and one matrix.
+// sraBatch is a scorer made ready for one request and the amounts of nodes.
 type sraBatch struct {
-	sra         *SRA
-	request     vector.ResourceVector
-	allocatable *vector.Matrix
+	sra     *SRA
+	amounts amounts
 
 	terms   [batchColumns]kernel.ScarceTerm
 	columns [batchColumns][]float64 // of what is requested and fit doesn't score
@@ -175,14 +194,14 @@ type sraBatch struct {
 }
 
 // init takes a fit whose scores will be added, or nil.
-func (b *sraBatch) init(s *SRA, request vector.ResourceVector, allocatable *vector.Matrix, fit *fitBatch) {
-	b.sra, b.request, b.allocatable = s, request, allocatable
-	for i, q := range request {
+func (b *sraBatch) init(s *SRA, a *amounts, fit *fitBatch) {
+	b.sra, b.amounts = s, *a
+	for i, q := range a.request {
 		if !(q > 0) || fit != nil && fit.scores(i) {
 			continue
 		}
 		if b.n < batchColumns {
-			b.columns[b.n] = allocatable.Column(i)
+			b.columns[b.n] = a.allocatable.Column(i)
 		}
 		b.n++
 	}
@@ -203,7 +222,7 @@ func (b *sraBatch) base(dst []float64, lo int, words []uint64) {
 	default:
 		for k := range s.rules {
 			r := &s.rules[k]
-			b.terms[k] = kernel.ScarceTerm{Allocatable: b.allocatable.Column(r.index), Weight: float64(r.weight)}
+			b.terms[k] = kernel.ScarceTerm{Allocatable: b.amounts.allocatable.Column(r.index), Weight: float64(r.weight)}
 		}
 		kernel.ScarceBase(dst, lo, b.terms[:len(s.rules)], s.outside, s.scale(), s.total, words)
 	}
@@ -213,7 +232,7 @@ func (b *sraBatch) base(dst []float64, lo int, words []uint64) {
 func (b *sraBatch) baseRow(row int) float64 {
 	absent := b.sra.outside
 	for k := range b.sra.rules {
-		if r := &b.sra.rules[k]; !(b.allocatable.At(row, r.index) > 0) {
+		if r := &b.sra.rules[k]; !(b.amounts.allocatable.At(row, r.index) > 0) {
 			absent += float64(r.weight)
 		}
 	}
@@ -244,8 +263,8 @@ func (b *sraBatch) setSum(dst []float64, fit *fitBatch, base []float64, lo int, 
 
 // presentRow returns base if a row of the matrix has all that is requested.
 func (b *sraBatch) presentRow(base float64, row int) float64 {
-	for i, q := range b.request {
-		if q > 0 && !(b.allocatable.At(row, i) > 0) {
+	for i, q := range b.amounts.request {
+		if q > 0 && !(b.amounts.allocatable.At(row, i) > 0) {
 			return 0
 		}
 	}

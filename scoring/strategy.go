@@ -128,23 +128,28 @@ func (s *Strategy) scoreBatch(dst []float64, request vector.ResourceVector, base
 	if err := s.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
-	words := wordsOf(rows)
-	dst = dst[:allocatable.Rows()]
+	a := amounts{request: request, requested: used, allocatable: allocatable, base: base}
+	s.scoreRows(dst[:allocatable.Rows()], &a, wordsOf(rows))
+	return nil
+}
+
+func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var fit fitBatch
-	fit.init(s.fit, request, used, allocatable)
+	fit.init(s.fit, a)
 	if !s.adds() {
 		fit.set(dst, 0, words)
-		return nil
+		return
 	}
 	var sra sraBatch
-	sra.init(s.sra, request, allocatable, &fit)
-	if base != nil {
-		sra.setSum(dst, &fit, base[:len(dst)], 0, words)
+	sra.init(s.sra, a, &fit)
+	if a.base != nil {
+		sra.setSum(dst, &fit, a.base[:len(dst)], 0, words)
 	} else {
 		sra.setSumOwnBase(dst, &fit, words)
 	}
-	return nil
 }
+
+func (s *Strategy) divisors() []int { return s.fit.divisors() }
 
 // setSumOwnBase is setSum with a base that is made on the way, for some rows at
 // a time.

@@ -153,21 +153,32 @@ func (f *StrategyFit) ScoreBatch(dst []float64, request vector.ResourceVector, u
 	if err := f.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
 		return err
 	}
-	var b fitBatch
-	b.init(f, request, used, allocatable)
-	b.set(dst[:allocatable.Rows()], 0, wordsOf(rows))
+	f.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
+}
+
+func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
+	var b fitBatch
+	b.init(f, a)
+	b.set(dst, 0, words)
+}
+
+func (f *StrategyFit) divisors() []int {
+	var columns []int
+	for k := range f.rules {
+		columns = append(columns, f.rules[k].index)
+	}
+	return columns
 }
 
 // batchColumns is how many columns the batch paths keep on the stack. A pod
 // that requests more of them is scored row by row.
 const batchColumns = 16
 
-// fitBatch is a scorer made ready for one request and two matrices.
+// fitBatch is a scorer made ready for one request and the amounts of nodes.
 type fitBatch struct {
-	fit               *StrategyFit
-	request           vector.ResourceVector
-	used, allocatable *vector.Matrix
+	fit     *StrategyFit
+	amounts amounts
 
 	terms   [batchColumns]kernel.StrategyTerm
 	n       int     // of terms; more than batchColumns if some are left out
@@ -180,17 +191,18 @@ func (b *fitBatch) none() bool { return b.n == 0 || !b.fit.Enabled() }
 // wide reports whether there are too many terms for the kernel.
 func (b *fitBatch) wide() bool { return b.n > batchColumns }
 
-func (b *fitBatch) init(f *StrategyFit, request vector.ResourceVector, used, allocatable *vector.Matrix) {
-	b.fit, b.request, b.used, b.allocatable = f, request, used, allocatable
+func (b *fitBatch) init(f *StrategyFit, a *amounts) {
+	b.fit, b.amounts = f, *a
 	for k := range f.rules {
 		r := &f.rules[k]
-		if !r.scores(request) {
+		if !r.scores(a.request) {
 			continue
 		}
 		if b.n < batchColumns {
 			t := &b.terms[b.n]
-			t.Used, t.Allocatable = used.Column(r.index), allocatable.Column(r.index)
-			t.Request, t.Weight = request[r.index], float64(r.weight)
+			t.Used, t.Allocatable = a.requested.Column(r.index), a.allocatable.Column(r.index)
+			t.Reciprocals, _ = a.reciprocals(r.index)
+			t.Request, t.Weight = a.request[r.index], float64(r.weight)
 			if r.kind == LeastAllocated {
 				t.Least = ^uint64(0)
 			}
@@ -208,7 +220,7 @@ func (b *fitBatch) scores(i int) bool {
 	}
 	for k := range b.fit.rules {
 		if r := &b.fit.rules[k]; r.index == i {
-			return r.scores(b.request)
+			return r.scores(b.amounts.request)
 		}
 	}
 	return false
@@ -229,13 +241,13 @@ func (b *fitBatch) set(dst []float64, lo int, words []uint64) {
 
 // row scores one row of the matrices.
 func (b *fitBatch) row(row int) float64 {
-	sum := 0.0
+	sum, a := 0.0, &b.amounts
 	for k := range b.fit.rules {
 		r := &b.fit.rules[k]
-		if !r.scores(b.request) {
+		if !r.scores(a.request) {
 			continue
 		}
-		part, ok := r.part(b.request[r.index], b.used.At(row, r.index), b.allocatable.At(row, r.index))
+		part, ok := r.part(a.request[r.index], a.requested.At(row, r.index), a.allocatable.At(row, r.index))
 		if !ok {
 			return 0
 		}

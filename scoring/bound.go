@@ -1,0 +1,515 @@
+package scoring
+
+import (
+	"slices"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// Bound is a scorer bound to nodes by [Bind]. It answers for the nodes as they are when
+// it is asked: what it keeps of them, it brings up to date itself, at the cost of the
+// rows that have changed.
+//
+//	scores := scoring.Bind(strategy, nodes)
+//	row, ok := scores.Best(pod, nil, vector.TieSeeded(42))
+//	err := nodes.Assume(row, pod)
+//
+// Rows select nodes, nil all of them. A pod is what [vector.Nodes.Assume] takes.
+// Scorers score with what it requests and what is requested of the nodes; a [Term] can
+// ask for the scored amounts of both instead.
+//
+// A Bound is for one goroutine. It only reads the nodes, so that several may be bound
+// to one [vector.Nodes.Snapshot] and asked at the same time, as long as nobody writes
+// or refreshes it. Warm, it allocates nothing but in Explain and for errors.
+//
+// A request or a mask that is of another size than the nodes is a mistake of the
+// program: Best and TopK panic, Score and Explain return [vector.ErrShape]. After
+// [vector.Nodes.Widen] bind a scorer that is compiled against the new map;
+// [vector.ErrSchema] is the mistake otherwise.
+type Bound struct {
+	nodes *vector.Nodes
+	m     *vectormap.ResourceVectorMap // nil: no scorer of this package
+	plan  plan
+	work  *workspace
+}
+
+// workspace is the working memory of a question. It is shared by a Bound and those that
+// its WithOverride returns.
+type workspace struct {
+	fits    vector.Mask
+	scores  []float64
+	changed []int32
+	node    [2]vector.ResourceVector // requested and allocatable of a row
+	amounts amounts
+}
+
+const (
+	panicNodes   = "scoring: nil nodes"
+	panicForeign = "scoring: nodes of another map than the scorer"
+	panicScored  = "scoring: a term counts scored amounts, which the nodes do not keep"
+	panicRows   = "scoring: mask of another number of rows than the nodes"
+	panicRequest = "scoring: request longer than the map"
+)
+
+// Bind binds a scorer to nodes, which then keep what makes it fast (see
+// [vector.Nodes.KeepReciprocals]): all that costs a pass over the nodes is done here. It
+// panics when the nodes are of another map than the scorer, or when a term of a
+// [Combination] counts scored amounts that the nodes don't keep. A copy of nodes must
+// have been made before ([vector.Nodes.Snapshot]).
+func Bind(scorer Scorer, nodes *vector.Nodes) *Bound {
+	if isNil(scorer) {
+		panic(panicScorer)
+	}
+	if nodes == nil {
+		panic(panicNodes)
+	}
+	b := &Bound{nodes: nodes, work: new(workspace)}
+	b.plan = b.newPlan(scorer, false)
+	if b.checkNodes() != nil {
+		panic(panicForeign)
+	}
+	b.keep(&b.plan)
+	return b
+}
+
+// keep has the nodes keep the reciprocals that a plan can use.
+func (b *Bound) keep(p *plan) {
+	if p.rows != nil {
+		b.nodes.KeepReciprocals(p.rows.divisors()...)
+	}
+	for k := range p.terms {
+		b.keep(&p.terms[k])
+	}
+}
+
+// WithOverride returns the scorer of a pod that brings its own rules, bound to the same
+// nodes: those of every [Strategy] and [StrategyFit] are replaced, see
+// [StrategyFit.WithOverride]. It shares what b keeps, so it is cheap, and is for the same
+// goroutine. A nil override returns b.
+func (b *Bound) WithOverride(o *PodOverride) *Bound {
+	live(b != nil)
+	if o == nil {
+		return b
+	}
+	own := *b
+	own.plan = b.plan.withOverride(o)
+	return &own
+}
+
+// Best returns the best of the selected rows that can hold the pod, and whether there is
+// one: it fits by the rule of [vector.Fit], scores, and picks as [vector.ArgMax] does.
+// A pod that requests an amount that is negative, infinite or NaN has none; Score says
+// what is wrong with it.
+func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
+	live(b != nil)
+	if !b.rank(pod, rows) {
+		return -1, false
+	}
+	row = vector.ArgMax(b.work.scores, &b.work.fits, tie)
+	return row, row >= 0
+}
+
+// TopK sets dst to the k best of the selected rows that can hold the pod, the best
+// first, as [vector.TopK] does, and returns it.
+func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k int, tie vector.Tie) []int32 {
+	live(b != nil)
+	if !b.rank(pod, rows) {
+		return dst[:0]
+	}
+	return vector.TopK(dst, b.work.scores, &b.work.fits, k, tie)
+}
+
+// rank scores the rows that can hold the pod. It reports false when there are none.
+func (b *Bound) rank(pod vector.PodAmounts, rows *vector.Mask) bool {
+	if b.checkNodes() != nil {
+		panic(panicForeign)
+	}
+	if rows != nil && rows.Len() != b.len() {
+		panic(panicRows)
+	}
+	if cols := b.nodes.Free().Cols(); len(pod.Requested) > cols || len(pod.Scored) > cols {
+		panic(panicRequest)
+	}
+	if b.checkPod(pod) != nil {
+		return false
+	}
+	return b.fit(pod, rows) && b.score(pod) == nil
+}
+
+// fit sets work.fits, and reports whether there are any.
+func (b *Bound) fit(pod vector.PodAmounts, rows *vector.Mask) bool {
+	w := b.work
+	vector.FitAmong(&w.fits, b.nodes.Free(), pod.Requested, rows)
+	return w.fits.Any()
+}
+
+// score sets work.scores of work.fits.
+func (b *Bound) score(pod vector.PodAmounts) error {
+	w := b.work
+	w.scores = resized(w.scores, b.len())
+	return b.plan.score(b, w.scores, pod, w.fits.Words())
+}
+
+func (b *Bound) len() int { return b.nodes.Free().Rows() }
+
+// Score sets dst[r] for every selected row r, whether the pod fits there or not. Other
+// elements of dst are not touched; it must have an element per row at least. Before it
+// writes, it returns a [*vector.AmountError] for a pod that requests an amount that is
+// negative, infinite or NaN.
+func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) error {
+	live(b != nil)
+	if err := b.check(len(dst), pod, rows); err != nil {
+		return err
+	}
+	dst = dst[:b.len()]
+	if !b.plan.foreign {
+		return b.plan.score(b, dst, pod, wordsOf(rows))
+	}
+	w := b.work // a scorer of others may fail half-way
+	w.scores = resized(w.scores, len(dst))
+	if err := b.plan.score(b, w.scores, pod, wordsOf(rows)); err != nil {
+		return err
+	}
+	kernel.EachRow(len(dst), wordsOf(rows), func(i int) { dst[i] = w.scores[i] })
+	return nil
+}
+
+// ScoreInt is Score in whole numbers, truncated toward 0 and cut to 0..100, as plugins
+// of kube-scheduler return them; NaN becomes 0. Those of a [Kube] are whole already.
+func (b *Bound) ScoreInt(dst []int64, pod vector.PodAmounts, rows *vector.Mask) error {
+	live(b != nil)
+	if err := b.check(len(dst), pod, rows); err != nil {
+		return err
+	}
+	w, words := b.work, wordsOf(rows)
+	dst = dst[:b.len()]
+	if p := b.plan.only(); p != nil {
+		if k, ok := p.rows.(*Kube); ok {
+			kubeRows(k, dst, p.amounts(b, pod), words)
+			return nil
+		}
+	}
+	w.scores = resized(w.scores, len(dst))
+	if err := b.plan.score(b, w.scores, pod, words); err != nil {
+		return err
+	}
+	kernel.EachRow(len(dst), words, func(i int) { dst[i] = wholeScore(w.scores[i]) })
+	return nil
+}
+
+func wholeScore(x float64) int64 {
+	if x != x {
+		return 0
+	}
+	return int64(min(max(x, 0), 100))
+}
+
+// Explain returns the numbers that make the score of a row. Where a term is normalized,
+// that is over the selected rows that can hold the pod, as in Best, and row must be one
+// of these. A row that is not selected is [vector.ErrShape]; other errors are those of
+// Score.
+func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Explanation, error) {
+	live(b != nil)
+	n := b.len()
+	if err := b.check(n, pod, rows); err != nil {
+		return Explanation{}, err
+	}
+	switch {
+	case row < 0 || row >= n:
+		return Explanation{}, shapeError("row %d of %d", row, n)
+	case rows != nil && !rows.Test(row):
+		return Explanation{}, shapeError("row %d is not selected by the mask", row)
+	}
+	w := b.work
+	if !b.plan.normalized() {
+		w.fits.Resize(n)
+		w.fits.ClearAll()
+		w.fits.Set(row)
+	} else if b.fit(pod, rows); !w.fits.Test(row) {
+		return Explanation{}, shapeError("row %d cannot hold the pod", row)
+	}
+	if err := b.score(pod); err != nil {
+		return Explanation{}, err
+	}
+	total := w.scores[row]
+	e, err := b.plan.explain(b, pod, row)
+	if err != nil {
+		return Explanation{}, err
+	}
+	e.Total = total
+	return e, nil
+}
+
+// check checks the operands of a question that has an error for them.
+func (b *Bound) check(dst int, pod vector.PodAmounts, rows *vector.Mask) error {
+	if err := b.checkNodes(); err != nil {
+		return err
+	}
+	n := b.len()
+	if rows != nil && rows.Len() != n {
+		return shapeError("the mask has %d rows, the nodes %d", rows.Len(), n)
+	}
+	if dst < n {
+		return shapeError("dst has %d elements, the nodes %d rows", dst, n)
+	}
+	for _, v := range [...]vector.ResourceVector{pod.Requested, pod.Scored} {
+		if cols := b.nodes.Free().Cols(); len(v) > cols {
+			return shapeError("request has %d amounts, the nodes %d columns", len(v), cols)
+		}
+	}
+	return b.checkPod(pod)
+}
+
+// checkNodes checks that the nodes are of the scorer's map.
+func (b *Bound) checkNodes() error {
+	if b.m == nil {
+		return nil
+	}
+	c := compiled{m: b.m}
+	return c.checkMatrix("nodes", b.nodes.Free())
+}
+
+// checkPod checks the amounts of a pod.
+func (b *Bound) checkPod(pod vector.PodAmounts) error {
+	for _, v := range [...]vector.ResourceVector{pod.Requested, pod.Scored} {
+		for i, x := range v {
+			if !usable(x) {
+				return badAmount(b.name(i), -1, x)
+			}
+		}
+	}
+	return nil
+}
+
+// name returns the name of a column.
+func (b *Bound) name(i int) string {
+	if b.m != nil {
+		return b.m.Name(i)
+	}
+	return ""
+}
+
+// A plan is a scorer over the nodes of a Bound, and what is kept for it.
+type plan struct {
+	scorer  Scorer
+	rows    rowScorer // scorer, if it is one
+	sra     *sraRows  // of an SRA; nil: none, or off
+	scored  bool      // it counts scored amounts
+	foreign bool      // rows is nil, or that of a term
+
+	// Of a combination:
+	sum     *Combination
+	terms   []plan
+	scratch *CombineScratch
+}
+
+// newPlan plans a scorer, and takes over its map.
+func (b *Bound) newPlan(scorer Scorer, scored bool) plan {
+	p := plan{scorer: scorer, scored: scored}
+	if scored && b.nodes.Scored() == b.nodes.Requested() {
+		panic(panicScored)
+	}
+	switch s := scorer.(type) {
+	case *Combination:
+		p.sum, p.scratch = s, new(CombineScratch)
+		for k := range s.terms {
+			t := b.newPlan(s.terms[k].Scorer, scored || s.terms[k].Scored)
+			p.terms, p.foreign = append(p.terms, t), p.foreign || t.foreign
+		}
+	case rowScorer:
+		p.rows = s
+		if m := s.resources(); m != nil {
+			b.m = m
+		}
+		p.sra = newSRARows(s)
+	default:
+		p.foreign = true
+	}
+	return p
+}
+
+// withOverride returns the plan with the rules of a pod.
+func (p plan) withOverride(o *PodOverride) plan {
+	switch s := p.scorer.(type) {
+	case *Strategy:
+		own := s.WithOverride(o)
+		p.scorer, p.rows = own, own
+	case *StrategyFit:
+		own := s.WithOverride(o)
+		p.scorer, p.rows = own, own
+	}
+	p.terms = slices.Clone(p.terms)
+	for k := range p.terms {
+		p.terms[k] = p.terms[k].withOverride(o)
+	}
+	return p
+}
+
+// normalized reports whether scores depend on which rows are selected.
+func (p *plan) normalized() bool { return p.sum != nil && p.sum.normalized }
+
+// only returns the plan whose scores p's are, nil for a sum.
+func (p *plan) only() *plan {
+	if p.sum == nil {
+		return p
+	}
+	if t := p.sum.terms[0]; len(p.terms) == 1 && t.Weight == 1 && t.Normalize == NormalizeNone {
+		return p.terms[0].only()
+	}
+	return nil
+}
+
+// request returns what the scorer counts a pod as.
+func (p *plan) request(pod vector.PodAmounts) vector.ResourceVector {
+	if p.scored && pod.Scored != nil {
+		return pod.Scored
+	}
+	return pod.Requested
+}
+
+// requested returns what the scorer counts as requested.
+func (p *plan) requested(nodes *vector.Nodes) *vector.Matrix {
+	if p.scored {
+		return nodes.Scored()
+	}
+	return nodes.Requested()
+}
+
+// amounts returns the operands of p.rows, valid until the next call.
+func (p *plan) amounts(b *Bound, pod vector.PodAmounts) *amounts {
+	a := &b.work.amounts
+	*a = amounts{request: p.request(pod), requested: p.requested(b.nodes), allocatable: b.nodes.Allocatable(), nodes: b.nodes}
+	if p.sra != nil {
+		a.base = p.sra.now(a.allocatable, &b.work.changed)
+	}
+	return a
+}
+
+// score sets dst, of an element per row, where words selects the row. Only scorers of
+// others fail, and may have written then.
+func (p *plan) score(b *Bound, dst []float64, pod vector.PodAmounts, words []uint64) error {
+	switch {
+	case p.rows != nil:
+		p.rows.scoreRows(dst, p.amounts(b, pod), words)
+		return nil
+	case p.sum == nil:
+		return p.scoreEach(b, dst, pod, words)
+	}
+	p.scratch.resize(len(p.terms), len(dst))
+	for k := range p.terms {
+		if err := p.terms[k].score(b, p.scratch.columns[k], pod, words); err != nil {
+			return err
+		}
+	}
+	p.sum.combine(dst, p.scratch.columns, p.scratch, words)
+	return nil
+}
+
+// scoreEach scores row by row.
+func (p *plan) scoreEach(b *Bound, dst []float64, pod vector.PodAmounts, words []uint64) error {
+	for r := range dst {
+		if words != nil && words[r/kernel.Block]>>(r%kernel.Block)&1 == 0 {
+			continue
+		}
+		requested, allocatable := p.row(b, r)
+		x, err := p.scorer.Score(p.request(pod), requested, allocatable)
+		if err != nil {
+			return err
+		}
+		dst[r] = x
+	}
+	return nil
+}
+
+// row returns the amounts of a row, valid until the next call.
+func (p *plan) row(b *Bound, r int) (requested, allocatable vector.ResourceVector) {
+	node := &b.work.node
+	node[0] = p.requested(b.nodes).Row(node[0], r)
+	node[1] = b.nodes.Allocatable().Row(node[1], r)
+	return node[0], node[1]
+}
+
+// explain explains a row of work.fits. Its total is right unless a term is normalized.
+func (p *plan) explain(b *Bound, pod vector.PodAmounts, row int) (Explanation, error) {
+	if p.sum == nil {
+		requested, allocatable := p.row(b, row)
+		return p.scorer.Explain(p.request(pod), requested, allocatable)
+	}
+	rescalings, words := make([]rescaling, len(p.terms)), b.work.fits.Words()
+	explanations, total := make([]Explanation, len(p.terms)), 0.0
+	for k := range p.terms {
+		t := &p.terms[k]
+		if mode := p.sum.terms[k].Normalize; mode != NormalizeNone {
+			scores := make([]float64, b.len())
+			if err := t.score(b, scores, pod, words); err != nil {
+				return Explanation{}, err
+			}
+			rescalings[k] = rescalingOf(scores, words, mode)
+		}
+		var err error
+		if explanations[k], err = t.explain(b, pod, row); err != nil {
+			return Explanation{}, err
+		}
+		total += float64(p.sum.weights[k] * explanations[k].Total)
+	}
+	e := p.sum.join(explanations, rescalings)
+	e.Total = total // for a combination that is a term of another
+	return e, nil
+}
+
+// sraRows is the score that each node gives a pod whose resources it all has. It depends
+// on what nodes have only.
+type sraRows struct {
+	sra     *SRA
+	base    []float64
+	version uint64 // of the allocatable amounts
+	started bool
+}
+
+// newSRARows returns what is kept for a scorer, nil for nothing.
+func newSRARows(s rowScorer) *sraRows {
+	switch s := s.(type) {
+	case *SRA:
+		if s.Enabled() {
+			return &sraRows{sra: s}
+		}
+	case *Strategy:
+		if s.adds() {
+			return &sraRows{sra: s.sra}
+		}
+	}
+	return nil
+}
+
+// now returns the scores by row, brought up to date.
+func (s *sraRows) now(allocatable *vector.Matrix, changed *[]int32) []float64 {
+	n := allocatable.Rows()
+	if s.started && s.version == allocatable.Version() && len(s.base) == n {
+		return s.base
+	}
+	b := sraBatch{sra: s.sra, amounts: amounts{allocatable: allocatable}}
+	all := !s.started
+	if !all {
+		*changed, all = allocatable.Changed(*changed, s.version)
+	}
+	s.base = slices.Grow(s.base, max(n-len(s.base), 0))[:n]
+	if all {
+		b.base(s.base, 0, nil)
+	} else {
+		for _, r := range *changed {
+			s.base[r] = b.baseRow(int(r))
+		}
+	}
+	s.version, s.started = allocatable.Version(), true
+	return s.base
+}
+
+// resized returns s with length n and undefined elements.
+func resized(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n, n+n/4)
+	}
+	return s[:n]
+}

@@ -1,0 +1,639 @@
+package scoring_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// boundWorld is a cluster that changes, and scorers bound to it.
+type boundWorld struct {
+	*rand.Rand
+	m         *vectormap.ResourceVectorMap
+	nodes     *vector.Nodes
+	read      *vector.Nodes // what the scorers are bound to: nodes, or a copy
+	hasScored bool
+	named     int
+	scorers   []boundScorer
+	override  *scoring.PodOverride
+}
+
+type boundScorer struct {
+	name   string
+	scorer scoring.Scorer
+	bound  *scoring.Bound
+	model  func(pod vector.PodAmounts, selected []int) []float64
+}
+
+// usedScorer is a scorer of somebody else: what is requested of a resource.
+type usedScorer int
+
+func (c usedScorer) Score(_, requested, _ vector.ResourceVector) (float64, error) {
+	return requested.Get(int(c)), nil
+}
+
+func (c usedScorer) ScoreBatch([]float64, vector.ResourceVector, *vector.Matrix, *vector.Matrix, *vector.Mask) error {
+	return nil
+}
+
+func (c usedScorer) Explain(request, requested, allocatable vector.ResourceVector) (scoring.Explanation, error) {
+	return columnScorer(c).Explain(nil, requested, allocatable)
+}
+
+// perRow is the model of a scorer without normalization.
+func (w *boundWorld) perRow(s scoring.Scorer, scored bool) func(pod vector.PodAmounts, selected []int) []float64 {
+	return func(pod vector.PodAmounts, selected []int) []float64 {
+		dst := make([]float64, w.read.Len())
+		request, requested := pod.Requested, w.read.Requested()
+		if scored {
+			requested = w.read.Scored()
+			if pod.Scored != nil {
+				request = pod.Scored
+			}
+		}
+		for _, row := range selected {
+			x, err := s.Score(request, requested.Row(nil, row), w.read.Allocatable().Row(nil, row))
+			if err != nil {
+				panic(err)
+			}
+			dst[row] = x
+		}
+		return dst
+	}
+}
+
+// newBoundWorld makes scorers of every kind over nodes without rows.
+func newBoundWorld(t testing.TB, r *rand.Rand, more int, hasScored, snapshot bool) *boundWorld {
+	t.Helper()
+	names := []string{"nvidia.com/gpu"}
+	for k := range more {
+		names = append(names, fmt.Sprintf("example.com/r%d", k))
+	}
+	m, err := vectormap.New(names, vectormap.Milli("nvidia.com/gpu"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &boundWorld{Rand: r, m: m, hasScored: hasScored}
+	var options []vector.NodesOption
+	if hasScored {
+		options = append(options, vector.WithScored())
+	}
+	w.nodes = m.NewNodes(options...)
+	if w.read = w.nodes; snapshot {
+		w.read = new(vector.Nodes)
+		w.nodes.Snapshot(w.read)
+	}
+	w.addScorers(t)
+	return w
+}
+
+func (w *boundWorld) add(name string, s scoring.Scorer, model func(vector.PodAmounts, []int) []float64) {
+	if model == nil {
+		model = w.perRow(s, false)
+	}
+	w.scorers = append(w.scorers, boundScorer{name, s, scoring.Bind(s, w.read), model})
+}
+
+func (w *boundWorld) addScorers(t testing.TB) {
+	t.Helper()
+	must := func(s scoring.Scorer, err error) scoring.Scorer {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	rules := map[string]scoring.FitRule{}
+	sra := &scoring.SRAConfig{Weight: 3, ResourceWeight: map[string]int64{}}
+	var kube []scoring.KubeResource
+	for i, name := range w.m.All() {
+		kind := scoring.MostAllocated
+		if i%2 == 0 {
+			kind = scoring.LeastAllocated
+		}
+		rules[name] = scoring.FitRule{Type: kind, Weight: int64(1 + i%3)}
+		if i > vectormap.Memory && i%2 == 1 {
+			sra.Resources, sra.ResourceWeight[name] = append(sra.Resources, name), int64(i)
+		}
+		if i != vectormap.Pods {
+			kube = append(kube, scoring.KubeResource{Name: name, Weight: 1})
+		}
+	}
+	strategy := compileStrategy(t, w.m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Resources: rules}, SRA: sra})
+	w.add("strategy", strategy, nil)
+	w.add("fit", strategy.Fit(), nil)
+	w.add("SRA", strategy.SRA(), nil)
+	w.add("no SRA", (*scoring.SRA)(nil), nil)
+	kinds := map[scoring.ScoringType]*scoring.Kube{}
+	for _, kind := range []scoring.ScoringType{scoring.LeastAllocated, scoring.MostAllocated, scoring.RequestedToCapacityRatio, scoring.BalancedAllocation} {
+		cfg := scoring.KubeConfig{Type: kind, Resources: kube}
+		if kind == scoring.RequestedToCapacityRatio {
+			cfg.Shape = []scoring.ShapePoint{{Utilization: 0, Score: 0}, {Utilization: 70, Score: 10}, {Utilization: 100, Score: 4}}
+		}
+		k, err := scoring.CompileKube(cfg, w.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[kind] = k
+		w.add(string(kind), k, nil)
+	}
+	load := must(scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.DominantResource}, w.m))
+	w.add("load", load, nil)
+	w.add("DRF", must(scoring.CompileDRF(scoring.DRFConfig{}, w.m)), nil)
+	w.add("foreign", usedScorer(1), nil)
+	least, balanced := kinds[scoring.LeastAllocated], kinds[scoring.BalancedAllocation]
+	inner := combine(t, scoring.Term{Scorer: strategy, Weight: 0.25, Name: "strategy"}, scoring.Term{Scorer: usedScorer(0), Weight: -1})
+	w.add("sum", combine(t, scoring.Term{Scorer: inner, Weight: 2}, scoring.Term{Scorer: load, Weight: 3}), nil)
+	w.add("one", combine(t, scoring.Term{Scorer: least, Weight: 1}), nil)
+	terms := []scoring.Term{
+		{Scorer: least, Weight: 1, Normalize: scoring.NormalizeMinMax, Scored: w.hasScored},
+		{Scorer: balanced, Weight: 2.5},
+		{Scorer: inner, Weight: 0.5, Normalize: scoring.NormalizeReverse, Scored: w.hasScored, Name: "inner"},
+		{Scorer: strategy, Weight: 0.5, Normalize: scoring.NormalizeMax},
+	}
+	for _, n := range []int{2, 4} {
+		terms := terms[:n]
+		w.add(fmt.Sprint(n, " normalized"), combine(t, terms...), func(pod vector.PodAmounts, selected []int) []float64 {
+			return w.sum(terms, pod, selected)
+		})
+	}
+	if w.hasScored {
+		w.add("scored", combine(t, scoring.Term{Scorer: balanced, Weight: 1, Scored: true}), w.perRow(balanced, true))
+	}
+	var err error
+	w.override, err = scoring.ParsePodOverride(map[string]string{
+		scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":2,"nvidia.com/gpu":1}`,
+	}, w.m)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sum is the model of a combination.
+func (w *boundWorld) sum(terms []scoring.Term, pod vector.PodAmounts, selected []int) []float64 {
+	dst, mask := make([]float64, w.read.Len()), vector.NewMask(w.read.Len())
+	for _, row := range selected {
+		mask.Set(row)
+	}
+	for _, t := range terms {
+		scores := w.perRow(t.Scorer, t.Scored)(pod, selected)
+		scoring.NormalizeScores(scores, mask, t.Normalize)
+		for _, row := range selected {
+			dst[row] += float64(t.Weight * scores[row])
+		}
+	}
+	return dst
+}
+
+// amounts makes up what a node has, without NaN: Nodes refuse that.
+func (w *boundWorld) node() vector.NodeAmounts {
+	a, u, s := w.m.NewVector(), w.m.NewVector(), w.m.NewVector()
+	for i := range a {
+		a[i] = float64(w.IntN(3) * (8 + w.IntN(64)) * 100)
+		u[i] = math.Floor(a[i] * w.Float64() * 1.02)
+		s[i] = u[i] + float64(w.IntN(5)*10)
+		switch w.IntN(400) {
+		case 0:
+			a[i] = math.Inf(1)
+		case 1:
+			a[i] = -5
+		case 2:
+			u[i] = -1
+		case 3:
+			a[i] = 1 << 50
+		}
+	}
+	amounts := vector.NodeAmounts{Allocatable: a, Requested: u}
+	if w.hasScored {
+		amounts.Scored = s
+	}
+	return amounts
+}
+
+func (w *boundWorld) pod() vector.PodAmounts {
+	var pod vector.PodAmounts
+	often := 1 + w.IntN(5)
+	pod.Requested = make(vector.ResourceVector, w.IntN(w.m.Len()+1))
+	for i := range pod.Requested {
+		if w.IntN(often) == 0 {
+			pod.Requested[i] = float64(w.IntN(6) * 100)
+		}
+	}
+	if w.IntN(2) == 0 && w.hasScored {
+		pod.Scored = w.m.NewVector()
+		copy(pod.Scored, pod.Requested)
+		pod.Scored[0] += 100
+	}
+	return pod
+}
+
+// change writes some rows.
+func (w *boundWorld) change(t testing.TB) {
+	times, n := 1+w.IntN(4), w.nodes.Len()
+	if w.IntN(30) == 0 {
+		times = 1100 // more than a log remembers
+	}
+	for range times {
+		n = w.nodes.Len()
+		switch k := w.IntN(10); {
+		case k < 2 || n == 0:
+			w.named++
+			if _, _, err := w.nodes.Set(fmt.Sprint("node", w.named), 1, w.node()); err != nil {
+				t.Fatal(err)
+			}
+		case k == 2:
+			w.nodes.Delete(w.nodes.Name(w.IntN(n)))
+		case k == 3:
+			if _, _, err := w.nodes.Set(w.nodes.Name(w.IntN(n)), w.Int64(), w.node()); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			if err := w.nodes.Assume(w.IntN(n), w.pod()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if w.read != w.nodes {
+		w.nodes.Snapshot(w.read)
+	}
+}
+
+// mask makes up a selection, sometimes nil.
+func (w *boundWorld) mask() *vector.Mask {
+	if w.IntN(3) == 0 {
+		return nil
+	}
+	rows := vector.NewMask(w.read.Len())
+	testkit.FillMask(w.Rand, rows.Words())
+	testkit.TrimMask(rows.Words(), rows.Len())
+	return rows
+}
+
+func (w *boundWorld) tie() vector.Tie {
+	switch w.IntN(3) {
+	case 0:
+		return vector.TieLowest()
+	case 1:
+		return vector.TieSeeded(42)
+	}
+	cursor := 3
+	return vector.TieRoundRobin(&cursor)
+}
+
+// check asks every question of a bound scorer.
+func (w *boundWorld) check(t *testing.T, s *boundScorer, pod vector.PodAmounts, rows *vector.Mask) {
+	t.Helper()
+	n := w.read.Len()
+	var selected, fitting []int
+	for row := range n {
+		if rows != nil && !rows.Test(row) {
+			continue
+		}
+		selected = append(selected, row)
+		if pod.Requested.FitsIn(w.read.Free().Row(nil, row)) {
+			fitting = append(fitting, row)
+		}
+	}
+	// Score
+	model := s.model(pod, selected)
+	want := slices.Repeat([]float64{-7}, n+1)
+	wantInts := slices.Repeat([]int64{-7}, n+1)
+	for _, row := range selected {
+		want[row] = model[row]
+		wantInts[row] = int64(min(max(model[row], 0), 100))
+		if math.IsNaN(model[row]) {
+			wantInts[row] = 0
+		}
+	}
+	got, ints := slices.Repeat([]float64{-7}, n+1), slices.Repeat([]int64{-7}, n+1)
+	if err := s.bound.Score(got, pod, rows); err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	if i := testkit.Difference(got, want); i >= 0 {
+		t.Fatalf("%s: row %d scores %v, want %v", s.name, i, got[i], want[i])
+	}
+	if err := s.bound.ScoreInt(ints, pod, rows); err != nil || !slices.Equal(ints, wantInts) {
+		t.Fatalf("%s: whole scores %v, %v, want %v", s.name, ints, err, wantInts)
+	}
+	// Best and TopK
+	model = s.model(pod, fitting)
+	mask, tie := vector.NewMask(n), w.tie()
+	for _, row := range fitting {
+		mask.Set(row)
+	}
+	cursor := tie.Cursor()
+	restart := func() {
+		if cursor != nil {
+			*cursor = 3
+		}
+	}
+	best := vector.ArgMax(model, mask, tie)
+	restart()
+	if row, ok := s.bound.Best(pod, rows, tie); row != best || ok != (best >= 0) {
+		t.Fatalf("%s: best row %d, %v, want %d", s.name, row, ok, best)
+	}
+	restart()
+	top := vector.TopK(nil, model, mask, 3, tie)
+	restart()
+	if rows := s.bound.TopK(nil, pod, rows, 3, tie); !slices.Equal(rows, top) {
+		t.Fatalf("%s: best rows %v, want %v", s.name, rows, top)
+	}
+	// Explain
+	if best < 0 {
+		return
+	}
+	e, err := s.bound.Explain(pod, best, rows)
+	if err != nil || !testkit.Same(e.Total, model[best]) {
+		t.Fatalf("%s: explained %v, %v, want %v", s.name, e.Total, err, model[best])
+	}
+	if sum := contributions(e); e.Reason == "" && math.Abs(sum-e.Total) > 1e-9*max(1, magnitude(e)) {
+		t.Fatalf("%s: contributions add up to %v:\n%v", s.name, sum, e)
+	}
+}
+
+func contributions(e scoring.Explanation) (sum float64) {
+	for _, t := range e.Terms {
+		for _, d := range t.Dims {
+			sum += d.Contribution
+		}
+	}
+	return sum
+}
+
+func magnitude(e scoring.Explanation) (sum float64) {
+	for _, t := range e.Terms {
+		for _, d := range t.Dims {
+			sum += math.Abs(d.Contribution)
+		}
+	}
+	return sum
+}
+
+// run changes the cluster and asks.
+func (w *boundWorld) run(t *testing.T, steps int) {
+	t.Helper()
+	pods := []vector.PodAmounts{w.pod(), w.pod(), w.pod()}
+	for range steps {
+		w.change(t)
+		pod, rows := pods[w.IntN(len(pods))], w.mask()
+		testkit.EachImpl(t, func(t *testing.T) {
+			for i := range w.scorers {
+				s := &w.scorers[i]
+				w.check(t, s, pod, rows)
+				if w.IntN(8) == 0 {
+					w.checkOverride(t, s, pod, rows)
+				}
+			}
+		})
+	}
+}
+
+// checkOverride asks for a pod with rules of its own.
+func (w *boundWorld) checkOverride(t *testing.T, s *boundScorer, pod vector.PodAmounts, rows *vector.Mask) {
+	t.Helper()
+	var own scoring.Scorer
+	switch x := s.scorer.(type) {
+	case *scoring.Strategy:
+		own = x.WithOverride(w.override)
+	case *scoring.StrategyFit:
+		own = x.WithOverride(w.override)
+	case *scoring.Combination:
+		if x.Normalized() || s.name == "scored" {
+			return
+		}
+		own = x.WithOverride(w.override)
+	default:
+		own = s.scorer
+	}
+	if s.bound.WithOverride(nil) != s.bound {
+		t.Fatal("no override makes another scorer")
+	}
+	w.check(t, &boundScorer{s.name + " of its own rules", own, s.bound.WithOverride(w.override), w.perRow(own, false)}, pod, rows)
+}
+
+func TestBound(t *testing.T) {
+	for seed := range uint64(testkit.Amount(t, 4, 12, 40)) {
+		more := []int{0, 3, 40}[seed%3]
+		newBoundWorld(t, testkit.Rand(seed), more, seed%2 == 0, seed%4 < 2).run(t, 30)
+	}
+}
+
+func FuzzBound(f *testing.F) {
+	f.Add(uint64(1), uint8(3), uint8(1))
+	f.Fuzz(func(t *testing.T, seed uint64, more, kind uint8) {
+		newBoundWorld(t, testkit.Rand(seed), int(more)%45, kind&1 != 0, kind&2 != 0).run(t, 10)
+	})
+}
+
+// TestBoundLarge has more rows than the kernels take at a time.
+func TestBoundLarge(t *testing.T) {
+	w := newBoundWorld(t, testkit.Rand(7), 3, true, true)
+	for i := range 5000 {
+		if _, _, err := w.nodes.Set(fmt.Sprint("node", -i), 1, w.node()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(t, 2)
+}
+
+// TestBoundAllocations: warm questions allocate nothing, rows that change or not.
+func TestBoundAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, more := range []int{3, 40} {
+		w := newBoundWorld(t, testkit.Rand(9), more, true, true)
+		for i := range 200 {
+			if _, _, err := w.nodes.Set(fmt.Sprint("node", -i), 1, w.node()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pod, rows := w.pod(), vector.NewMask(200)
+		rows.SetAll()
+		amounts, dst, ints, top := w.node(), make([]float64, 200), make([]int64, 200), make([]int32, 0, 3)
+		generation := int64(1)
+		for i := range w.scorers {
+			s := &w.scorers[i]
+			if s.name == "foreign" {
+				continue
+			}
+			ask := func() {
+				generation++
+				amounts.Allocatable[0]++
+				_, _, _ = w.nodes.Set("node-7", generation, amounts)
+				w.nodes.Snapshot(w.read)
+				_, _ = s.bound.WithOverride(nil).Best(pod, nil, vector.TieSeeded(1))
+				_, _ = s.bound.Best(pod, rows, vector.TieLowest())
+				top = s.bound.TopK(top, pod, rows, 3, vector.TieLowest())
+				_ = s.bound.Score(dst, pod, nil)
+				_ = s.bound.ScoreInt(ints, pod, rows)
+			}
+			ask()
+			if n := testing.AllocsPerRun(20, ask); n != 0 {
+				t.Errorf("%s: %v allocations", s.name, n)
+			}
+		}
+	}
+}
+
+// TestBoundReaders asks several scorers that are bound to one copy, at the same time,
+// while the nodes themselves are written.
+func TestBoundReaders(t *testing.T) {
+	w := newBoundWorld(t, testkit.Rand(3), 3, true, true)
+	for range 40 {
+		w.change(t)
+	}
+	pod := w.pod()
+	for range 20 {
+		var group sync.WaitGroup
+		for i := range w.scorers {
+			s := &w.scorers[i]
+			group.Go(func() { w.ask(t, s, pod) })
+			group.Go(func() { w.ask(t, &boundScorer{s.name, s.scorer, scoring.Bind(s.scorer, w.read), s.model}, pod) })
+		}
+		group.Go(func() {
+			for range 20 {
+				_ = w.nodes.Assume(0, vector.PodAmounts{Requested: vector.ResourceVector{1}})
+			}
+		})
+		group.Wait()
+		w.nodes.Snapshot(w.read)
+	}
+}
+
+// ask compares without the dice of the world.
+func (w *boundWorld) ask(t *testing.T, s *boundScorer, pod vector.PodAmounts) {
+	var all []int
+	for row := range w.read.Len() {
+		all = append(all, row)
+	}
+	got := make([]float64, w.read.Len())
+	if err := s.bound.Score(got, pod, nil); err != nil || testkit.Difference(got, s.model(pod, all)) >= 0 {
+		t.Errorf("%s: %v, %v", s.name, got, err)
+	}
+	_, _ = s.bound.Best(pod, nil, vector.TieLowest())
+}
+
+// TestBoundErrors: what is wrong with the operands is said before anything is written.
+func TestBoundErrors(t *testing.T) {
+	m := strategyMap(t, "gpu")
+	s := compileStrategy(t, m, bestPractice())
+	nodes := m.NewNodes()
+	for _, name := range []string{"a", "b", "c"} {
+		_, _, _ = nodes.Set(name, 1, vector.NodeAmounts{Allocatable: strategyVec{1000, 1000, 1}})
+	}
+	b := scoring.Bind(s, nodes)
+	for _, c := range []struct {
+		name    string
+		dst     int
+		request strategyVec
+		rows    *vector.Mask
+		cause   error
+		want    string
+	}{
+		{"NaN", 3, strategyVec{1, math.NaN()}, nil, vector.ErrNotRepresentable, "scoring: request: memory: amount NaN is not a finite number: want 0 or more"},
+		{"infinite, where no rule is", 3, strategyVec{1, 0, 0, math.Inf(1)}, nil, vector.ErrNotRepresentable, "scoring: request: pods: amount +Inf is not a finite number: want 0 or more"},
+		{"negative", 3, strategyVec{-1}, nil, vector.ErrNegative, "scoring: request: cpu: amount -1 is negative: want 0 or more"},
+		{"long", 3, make(strategyVec, 5), nil, vector.ErrShape, "scoring: request has 5 amounts, the nodes 4 columns: vector: shapes differ"},
+		{"short dst", 2, nil, nil, vector.ErrShape, "scoring: dst has 2 elements, the nodes 3 rows: vector: shapes differ"},
+		{"mask", 3, nil, vector.NewMask(4), vector.ErrShape, "scoring: the mask has 4 rows, the nodes 3: vector: shapes differ"},
+	} {
+		dst, ints := slices.Repeat([]float64{-7}, c.dst), make([]int64, c.dst)
+		pod := vector.PodAmounts{Requested: c.request}
+		errs := []error{b.Score(dst, pod, c.rows), b.ScoreInt(ints, pod, c.rows)}
+		if c.dst == 3 {
+			_, err := b.Explain(pod, 0, c.rows)
+			errs = append(errs, err)
+		}
+		for i, err := range errs {
+			if err == nil || err.Error() != c.want || !errors.Is(err, c.cause) || slices.Max(dst) != -7 {
+				t.Errorf("%s, question %d: %v, want %s; dst %v", c.name, i, err, c.want, dst)
+			}
+		}
+		if c.cause != vector.ErrShape {
+			if row, ok := b.Best(pod, c.rows, vector.TieLowest()); row != -1 || ok {
+				t.Errorf("%s: best row %d, %v", c.name, row, ok)
+			}
+			if rows := b.TopK([]int32{1, 2}, pod, c.rows, 2, vector.TieLowest()); len(rows) != 0 {
+				t.Errorf("%s: best rows %v", c.name, rows)
+			}
+		}
+	}
+	some := vector.NewMask(3)
+	some.Set(0)
+	for row, want := range map[int]string{
+		-1: "scoring: row -1 of 3: vector: shapes differ",
+		2:  "scoring: row 2 is not selected by the mask: vector: shapes differ",
+		3:  "scoring: row 3 of 3: vector: shapes differ",
+	} {
+		if _, err := b.Explain(vector.PodAmounts{}, row, some); !errors.Is(err, vector.ErrShape) || err.Error() != want {
+			t.Errorf("row %d: %v, want %s", row, err, want)
+		}
+	}
+	normalized := scoring.Bind(combine(t, scoring.Term{Scorer: s, Weight: 1, Normalize: scoring.NormalizeMax}), nodes)
+	if _, err := normalized.Explain(vector.PodAmounts{Requested: strategyVec{2000}}, 0, nil); !errors.Is(err, vector.ErrShape) {
+		t.Errorf("a row that cannot hold the pod: %v", err)
+	}
+	wider, err := m.Extend([]string{"example.com/more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wider.Widen(nodes); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Score(make([]float64, 3), vector.PodAmounts{}, nil); !errors.Is(err, vector.ErrSchema) {
+		t.Errorf("wider nodes: %v", err)
+	}
+}
+
+// TestBoundPanics: mistakes of the program.
+func TestBoundPanics(t *testing.T) {
+	m := strategyMap(t)
+	s := compileStrategyFit(t, m, 1, "cpu Least1")
+	b, tie := scoring.Bind(s, m.NewNodes()), vector.TieLowest()
+	wide := strategyMap(t, "gpu", "foo")
+	stale := m.NewNodes()
+	old := scoring.Bind(s, stale)
+	stale.Widen(wide.Schema(), wide.Len())
+	for i, c := range []struct {
+		want string
+		f    func()
+	}{
+		{"scoring: nil scorer", func() { scoring.Bind(nil, m.NewNodes()) }},
+		{"scoring: nil scorer", func() { scoring.Bind((*scoring.Kube)(nil), m.NewNodes()) }},
+		{"scoring: nil nodes", func() { scoring.Bind(s, nil) }},
+		{"scoring: nodes of another map than the scorer", func() { scoring.Bind(s, wide.NewNodes()) }},
+		{"scoring: nodes of another map than the scorer", func() { scoring.Bind(s, new(vector.Nodes)) }},
+		{"scoring: nodes of another map than the scorer", func() { old.Best(vector.PodAmounts{}, nil, tie) }},
+		{"scoring: a term counts scored amounts, which the nodes do not keep", func() {
+			scoring.Bind(combine(t, scoring.Term{Scorer: s, Weight: 1, Scored: true}), m.NewNodes())
+		}},
+		{"scoring: mask of another number of rows than the nodes", func() { b.Best(vector.PodAmounts{}, vector.NewMask(1), tie) }},
+		{"scoring: mask of another number of rows than the nodes", func() { b.TopK(nil, vector.PodAmounts{}, vector.NewMask(1), 1, tie) }},
+		{"scoring: request longer than the map", func() { b.Best(vector.PodAmounts{Requested: make(strategyVec, 5)}, nil, tie) }},
+		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).Best(vector.PodAmounts{}, nil, tie) }},
+		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).TopK(nil, vector.PodAmounts{}, nil, 1, tie) }},
+		{"scoring: nil receiver", func() { _ = (*scoring.Bound)(nil).Score(nil, vector.PodAmounts{}, nil) }},
+		{"scoring: nil receiver", func() { _ = (*scoring.Bound)(nil).ScoreInt(nil, vector.PodAmounts{}, nil) }},
+		{"scoring: nil receiver", func() { _, _ = (*scoring.Bound)(nil).Explain(vector.PodAmounts{}, 0, nil) }},
+		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).WithOverride(nil) }},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != c.want {
+					t.Errorf("call %d: %v, want %s", i, got, c.want)
+				}
+			}()
+			c.f()
+		}()
+	}
+}
