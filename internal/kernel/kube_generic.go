@@ -260,13 +260,3 @@ func percent(part, whole int64) int64 {
 	q, _ := bits.Div64(hi, lo, uint64(whole))
 	return int64(q)
 }
-
-// kubeGeneric sets dst[r] to KubeRow for every selected row.
-func kubeGeneric[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, rows []uint64) {
-	for lo := 0; lo < len(dst); lo += Block {
-		for word := blockRows(rows, lo, len(dst)); word != 0; word &= word - 1 {
-			r := lo + bits.TrailingZeros64(word)
-			dst[r] = T(KubeRow(t, entries, table, r))
-		}
-	}
-}
