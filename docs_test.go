@@ -65,11 +65,8 @@ func TestStablePaths(t *testing.T) {
 // TestQuotaReasons checks that the guide says of every reason of a refusal what to do.
 func TestQuotaReasons(t *testing.T) {
 	var names []string
-	for r := quota.UnknownQueue; r.String() != "unknown"; r++ {
+	for r := quota.ReasonUnknownQueue; r.String() != "unknown"; r++ {
 		names = append(names, r.String())
-	}
-	for w := quota.OverCapacity; w.String() != "unknown"; w++ {
-		names = append(names, w.String())
 	}
 	guide := read(t, "docs/quota.md")
 	for _, name := range names {

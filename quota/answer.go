@@ -1,20 +1,33 @@
 package quota
 
-// Reason says why something was refused.
+// Reason says why something was refused, or why an alternative has too little room.
 type Reason uint8
 
-// The reasons. Those of the seed have an event of the same name, see
-// [Reason.Event].
 const (
-	None                         Reason = iota // not refused
-	UnknownQueue                               // there is no such queue
-	QueueNotLeaf                               // the queue has children, so it takes no jobs
-	QueueNotOpen                               // the queue, or a queue above it, is not open
-	GetTaskRequestResourceFailed               // what is asked for can't be told
-	EmptyQueueCapability                       // the queue's capability was never configured
-	InsufficientCPUQuota                       // too little cpu is left
-	InsufficientMemoryQuota                    // too little memory is left
-	InsufficientScalarQuota                    // too few cards are left
+	ReasonNone Reason = iota // not refused; there is room
+
+	// Of requests. Those from GetTaskRequestResourceFailed on have an event of the
+	// same name in Volcano's design, see [Reason.Event].
+
+	ReasonUnknownQueue                 // there is no such queue
+	ReasonQueueNotLeaf                 // the queue has children, so it takes no jobs
+	ReasonQueueNotOpen                 // the queue, or a queue above it, is not open
+	ReasonGetTaskRequestResourceFailed // the request is invalid
+	ReasonEmptyQueueCapability         // the queue's capability was never configured
+	ReasonInsufficientCPUQuota         // too little cpu is left
+	ReasonInsufficientMemoryQuota      // too little memory is left
+	ReasonInsufficientScalarQuota      // too few cards are left
+
+	// Of amounts: what leaves too little room.
+
+	ReasonOverCapacity    // the charges would exceed a limit; for a job, the charges and the holds
+	ReasonPromised        // the rest is held for other jobs; without these holds a job would fit
+	ReasonFirmElsewhere   // other tasks of the job are on another card already
+	ReasonNotOnNode       // the node doesn't have the card
+	ReasonHoldTooLarge    // the job's hold would have to move here as a whole, and doesn't fit beside the charges
+	ReasonNoQuota         // the queue at Level has no quota for the card, or for cpu or memory
+	ReasonNotTogether     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
+	ReasonUnreadableQuota // the quota of the queue at Level for the card can't be read
 )
 
 // Refusal is why something was refused, in numbers of the dimension that didn't
@@ -25,7 +38,7 @@ type Refusal struct {
 
 	// Why says what leaves so little room: of alternatives it is the reason of Best or,
 	// where the numbers are sums, of all together.
-	Why Why
+	Why Reason
 
 	Queue string // that was asked
 	Level string // the queue with the least room, or that isn't open: that one or one above it
@@ -64,47 +77,33 @@ type Answer struct {
 
 	// Options are the alternatives that were looked at, in the order of the
 	// request's items: all of a task's, and of a job those of the refused item.
-	Options []Option
+	Options []Room
 
 	// Charged has the card of each item of a committed task.
 	Charged []string
 }
 
 // option adds an option.
-func (a *Answer) option(item int, card string) *Option {
+func (a *Answer) option(item int, card string) *Room {
 	n := len(a.Options)
 	if n < cap(a.Options) {
 		a.Options = a.Options[:n+1]
 	} else {
-		a.Options = append(a.Options, Option{})
+		a.Options = append(a.Options, Room{})
 	}
 	o := &a.Options[n]
-	*o = Option{Item: item, Card: card}
+	*o = Room{Item: item, Card: card}
 	return o
 }
 
-// Option is one alternative of an item.
-type Option struct {
-	Item  int    // the index of the item
-	Card  string //
-	OK    bool   // there is room
-	Why   Why    // if not OK
-	Level string // the queue with the least room
-	Room  int64  // the most that would be admitted on this card
-	Limit int64  // of Level
+// Room is how much of a dimension would be admitted: of a card, as one alternative of
+// an item, or of cpu or memory.
+type Room struct {
+	Item   int    // the index of the item
+	Card   string // empty: cpu or memory
+	OK     bool   // what is asked for fits
+	Why    Reason // if not OK
+	Amount int64  // the most that would be admitted; [Unlimited] if nothing limits it, negative if a limit is exceeded
+	Level  string // the queue with the least room
+	Limit  int64  // of Level
 }
-
-// Why says what is wrong with an alternative.
-type Why uint8
-
-const (
-	HasRoom         Why = iota
-	OverCapacity        // the charges, of a job with the holds, would exceed a capability
-	Promised            // what is left is held for jobs that were admitted; of a job, too: without that it would fit
-	FirmElsewhere       // other tasks of the job are on another card already
-	NotOnNode           // the node doesn't have it
-	HoldTooLarge        // what the job holds on another card would have to move here as a whole, and doesn't fit beside the charges
-	NoQuota             // the queue at Level has no quota for the card, or for cpu or memory
-	NotTogether         // the tasks of a gang must be on one card, and it hasn't room for all: Room is that before the gang
-	UnreadableQuota     // the quota of the queue at Level for the card can't be read
-)

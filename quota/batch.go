@@ -152,7 +152,7 @@ func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 	for i, r := range jobs {
 		q := b.queues[i]
 		own := l.ownOf(r, q)
-		if r.simple && own == nil && q.admits() == None && !q.empty {
+		if r.simple && own == nil && q.admits() == ReasonNone && !q.empty {
 			rows[0] |= 1 << i
 			continue
 		}

@@ -118,7 +118,7 @@ var (
 
 func newBatchFuzz(t *testing.T, seed uint64) *batchFuzz {
 	z := &batchFuzz{Rand: rand.New(rand.NewPCG(seed, 2))}
-	cfg := Config{Mix: Mix(z.IntN(2)), Missing: Missing(z.IntN(2)), EnforceGuarantee: z.IntN(2) == 0}
+	cfg := Config{Mix: Mix(z.IntN(2)), MissingUnlimited: z.IntN(2) == 1, EnforceGuarantee: z.IntN(2) == 0}
 	z.world = newWorld(t, cfg)
 	z.setQueues()
 	for i := range 130 {

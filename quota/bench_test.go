@@ -249,9 +249,9 @@ func (w *benchWorld) benchTasks(b *testing.B, jobs, made []int) ([]*quota.TaskRe
 		i, cores, count := jobs[k], benchCPU/4, benchCount/4
 		switch {
 		case i%16 == 15:
-			cores, reasons[k] = benchCPU+1, quota.InsufficientCPUQuota
+			cores, reasons[k] = benchCPU+1, quota.ReasonInsufficientCPUQuota
 		case i%2 == 1:
-			count, reasons[k] = benchCount+1, quota.InsufficientScalarQuota
+			count, reasons[k] = benchCount+1, quota.ReasonInsufficientScalarQuota
 		}
 		tasks[k] = w.task("pod-of-"+jobID(i), jobID(i), i, cores, count)
 		w.Allocatable(&answer, tasks[k])
@@ -272,7 +272,7 @@ func (w *benchWorld) allocatable(b *testing.B, tasks []*quota.TaskRequest, reaso
 	for b.Loop() {
 		fastest.sample(block, func() {
 			for k := next; k < next+block; k++ {
-				if w.Allocatable(&answer, tasks[k]) != (reasons[k] == quota.None) {
+				if w.Allocatable(&answer, tasks[k]) != (reasons[k] == quota.ReasonNone) {
 					b.Fatalf("task %d: %+v", k, answer)
 				}
 			}
@@ -299,7 +299,7 @@ func BenchmarkAllocatableBatch(b *testing.B) {
 		list := tasks[next : next+block]
 		fastest.sample(block, func() { w.AllocatableBatch(&can, list) })
 		for k := range list {
-			if can.Test(k) != (reasons[next+k] == quota.None) {
+			if can.Test(k) != (reasons[next+k] == quota.ReasonNone) {
 				b.Fatalf("task %d: %v, want %v", next+k, can.Test(k), reasons[next+k])
 			}
 		}

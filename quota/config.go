@@ -4,11 +4,21 @@ package quota
 // mentioned is denied, annotations are read strictly, a pod that names no card
 // is asked for any, and all tasks of an item use one card.
 type Config struct {
-	Missing Missing // what a queue may use of cpu and memory that its capability doesn't mention
-	Parser  Parser  // how faults in annotations are treated
 	Keys    Keys    // the annotations
 	Unnamed Unnamed // card-carrying resources of a pod whose cards are not named
 	Mix     Mix     // how an item with alternatives is filled, unless its job says otherwise
+
+	// MissingUnlimited leaves cpu and memory unlimited in a leaf queue whose capability
+	// doesn't mention them. Without it such a queue may use none. A card that isn't
+	// mentioned is denied in any case, and at a parent whatever isn't mentioned is
+	// unlimited.
+	MissingUnlimited bool
+
+	// FailToZero reads annotations by the rule of Volcano's plugin: what Go decodes into
+	// a map[string]int is taken verbatim, and anything else drops the whole object.
+	// Without it a bad entry of a queue drops itself, and in a request it makes the
+	// request invalid.
+	FailToZero bool
 
 	// UnlimitedCPUMemory leaves whatever has cards out of the accounting of cpu
 	// and memory, as cardUnlimitedCpuMemory of Volcano's capacity-card plugin.
@@ -28,36 +38,14 @@ type Config struct {
 	OnEvent func(Event)
 }
 
-// Missing says what a leaf queue may use of cpu or memory when its capability
-// doesn't mention it. A card that isn't mentioned is denied in any case, and at
-// a parent whatever isn't mentioned is unlimited.
-type Missing uint8
-
-const (
-	MissingDenies    Missing = iota // nothing
-	MissingUnlimited                // as much as it likes
-)
-
-// Parser says how annotations with faults are read.
-type Parser uint8
-
-const (
-	// ParserStrict drops a bad entry of a queue and refuses a request with one.
-	ParserStrict Parser = iota
-
-	// FailToZero is the rule of Volcano's plugin: what Go decodes into a
-	// map[string]int is taken verbatim, and anything else drops the whole object.
-	FailToZero
-)
-
 // Unnamed says what is done with a resource of a pod that carries cards when the
 // pod names none of them.
 type Unnamed uint8
 
 const (
-	AsAny  Unnamed = iota // as if all known cards of the resource were named, sorted by name
-	Refuse                // the request is invalid
-	Ignore                // it is not counted
+	UnnamedAsAny  Unnamed = iota // as if all known cards of the resource were named, sorted by name
+	UnnamedRefuse                // the request is invalid
+	UnnamedIgnore                // it is not counted
 )
 
 // Mix says which cards an item with alternatives may be filled with.

@@ -4,13 +4,13 @@ package quota
 func (q *queue) admits() Reason {
 	switch {
 	case q == nil:
-		return UnknownQueue
+		return ReasonUnknownQueue
 	case !q.leaf:
-		return QueueNotLeaf
+		return ReasonQueueNotLeaf
 	case !q.open:
-		return QueueNotOpen
+		return ReasonQueueNotOpen
 	}
-	return None
+	return ReasonNone
 }
 
 // The details of refusals.
@@ -23,8 +23,8 @@ const (
 // refuseQueue makes a the refusal of a queue, which may be nil, that admits nothing.
 func (a *Answer) refuseQueue(reason Reason, q *queue, name string) bool {
 	a.refuse(reason, name, "")
-	if reason == QueueNotOpen {
-		for q.spec.State == Open {
+	if reason == ReasonQueueNotOpen {
+		for q.spec.State == StateOpen {
 			q = q.parent
 		}
 		a.Refusal.Level, a.Refusal.Detail = q.spec.Name, q.spec.State.String()
@@ -43,13 +43,13 @@ func (a *Answer) refuse(reason Reason, queue, detail string) bool {
 }
 
 // lacks makes a the refusal of an amount.
-func (a *Answer) lacks(reason Reason, q *queue, card string, dim int32, requested int64, r room, why Why) bool {
+func (a *Answer) lacks(reason Reason, q *queue, card string, dim int32, requested int64, r room, why Reason) bool {
 	a.OK = false
 	a.Refusal = Refusal{
 		Reason: reason, Queue: q.spec.Name, Level: r.level.spec.Name, Card: card,
 		Requested: requested, Room: r.amount, Limit: r.limit(dim), Why: why,
 	}
-	if why == UnreadableQuota {
+	if why == ReasonUnreadableQuota {
 		a.Refusal.Detail = r.level.spec.Denied[int(dim)]
 	}
 	return false
@@ -60,19 +60,19 @@ func (a *Answer) lacks(reason Reason, q *queue, card string, dim int32, requeste
 func (l *Ledger) lacksCards(a *Answer, q *queue, alts *alternatives, dim int32, requested int64, r room) {
 	last := len(a.Options) - 1
 	if !alts.multi() {
-		a.lacks(InsufficientScalarQuota, q, alts.key, dim, requested, r, a.Options[last].Why)
+		a.lacks(ReasonInsufficientScalarQuota, q, alts.key, dim, requested, r, a.Options[last].Why)
 		return
 	}
 	best, noQuota := l.cardName(dim), true
-	var why Why
+	var why Reason
 	for i := last; i >= 0 && a.Options[i].Item == a.Options[last].Item; i-- {
 		o := &a.Options[i]
-		noQuota = noQuota && o.Why == NoQuota
+		noQuota = noQuota && o.Why == ReasonNoQuota
 		if o.Card == best {
 			why = o.Why
 		}
 	}
-	a.lacks(InsufficientScalarQuota, q, alts.key, dim, requested, r, why)
+	a.lacks(ReasonInsufficientScalarQuota, q, alts.key, dim, requested, r, why)
 	a.Refusal.Best = best
 	if noQuota {
 		a.Refusal.Detail = noQuotaOfAny
@@ -97,14 +97,14 @@ type pick struct {
 // every item it appends to picks the first alternative with room.
 func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []pick) []pick {
 	q := l.queueOf(&t.queueAt, t.queue)
-	if reason := q.admits(); reason != None {
+	if reason := q.admits(); reason != ReasonNone {
 		a.refuseQueue(reason, q, t.queue)
 		return picks
 	}
 	items, only := t.buf[:], confines{limit: limit}
 	if !t.simple {
 		if t.invalid != "" {
-			a.refuse(GetTaskRequestResourceFailed, t.queue, t.invalid)
+			a.refuse(ReasonGetTaskRequestResourceFailed, t.queue, t.invalid)
 			return picks
 		}
 		if items, only = t.items, t.confine(limit); t.cpu == 0 && t.mem == 0 && len(items) == 0 {
@@ -112,7 +112,7 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 		}
 	}
 	if q.empty {
-		a.refuse(EmptyQueueCapability, t.queue, q.spec.fault())
+		a.refuse(ReasonEmptyQueueCapability, t.queue, q.spec.fault())
 		return picks
 	}
 	t.near(q)
@@ -122,10 +122,10 @@ func (l *Ledger) decideTask(a *Answer, t *TaskRequest, limit *cardSet, picks []p
 		cpu, mem = j.held[dimCPU], j.held[dimMemory]
 	}
 	if !q.takes(dimCPU, t.cpu, cpu) {
-		a.decidePlain(q, InsufficientCPUQuota, dimCPU, t.cpu, cpu)
+		a.decidePlain(q, ReasonInsufficientCPUQuota, dimCPU, t.cpu, cpu)
 	}
 	if !q.takes(dimMemory, t.mem, mem) && a.OK {
-		a.decidePlain(q, InsufficientMemoryQuota, dimMemory, t.mem, mem)
+		a.decidePlain(q, ReasonInsufficientMemoryQuota, dimMemory, t.mem, mem)
 	}
 	var taken uint64
 	for i := range items {
@@ -157,14 +157,14 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 	for k, dim := range ti.alts.cards {
 		o := a.option(index, l.cardName(dim))
 		if !only.have(dim) {
-			o.Why = NotOnNode
+			o.Why = ReasonNotOnNode
 			continue
 		}
 		onNode = true
 		at := p.it.index(ti.alts, k)
 		r, why := q.itemRoom(p.it, at, dim)
-		o.Level, o.Room, o.Limit = r.level.spec.Name, r.amount, r.limit(dim)
-		if why == FirmElsewhere || ti.milli > r.amount {
+		o.Level, o.Amount, o.Limit = r.level.spec.Name, r.amount, r.limit(dim)
+		if why == ReasonFirmElsewhere || ti.milli > r.amount {
 			o.Why = r.why(dim, why)
 		} else if o.OK = true; p.dim < 0 {
 			p.dim, p.at = dim, at
@@ -176,7 +176,7 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 	switch {
 	case p.dim >= 0 || !a.OK:
 	case !onNode:
-		a.refuse(GetTaskRequestResourceFailed, q.spec.Name, noneOnNode)
+		a.refuse(ReasonGetTaskRequestResourceFailed, q.spec.Name, noneOnNode)
 		a.Refusal.Card = ti.alts.key
 	default:
 		l.lacksCards(a, q, ti.alts, ti.alts.cards[bestAt], ti.milli, best)
@@ -185,14 +185,14 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 
 // why returns NoQuota or UnreadableQuota instead of another reason if the level that
 // leaves the least room has no quota for the dimension at all.
-func (r *room) why(dim int32, otherwise Why) Why {
-	if otherwise == FirmElsewhere || r.limit(dim) != 0 || r.level.spec.lists(int(dim)) {
+func (r *room) why(dim int32, otherwise Reason) Reason {
+	if otherwise == ReasonFirmElsewhere || r.limit(dim) != 0 || r.level.spec.lists(int(dim)) {
 		return otherwise
 	}
 	if _, denied := r.level.spec.Denied[int(dim)]; denied {
-		return UnreadableQuota
+		return ReasonUnreadableQuota
 	}
-	return NoQuota
+	return ReasonNoQuota
 }
 
 // fault returns what is wrong with the first entry of the quota that can't be read;
@@ -209,17 +209,17 @@ func (q *Queue) fault() (fault string) {
 
 // whyMin returns why a min has no more room than r in a dimension. own is what the job
 // has there already, and planned what it is to have; see floorRoom.
-func (q *queue) whyMin(r room, dim int32, amount int64, own *job, planned int64) Why {
-	why := r.why(dim, OverCapacity)
-	if why == OverCapacity && amount <= q.unheldRoom(dim, own.inFloor(dim)-own.heldOn(dim)-planned) {
-		return Promised
+func (q *queue) whyMin(r room, dim int32, amount int64, own *job, planned int64) Reason {
+	why := r.why(dim, ReasonOverCapacity)
+	if why == ReasonOverCapacity && amount <= q.unheldRoom(dim, own.inFloor(dim)-own.heldOn(dim)-planned) {
+		return ReasonPromised
 	}
 	return why
 }
 
 // itemRoom returns the room for a charge on a card that counts against an item
 // of the job, and what it is that limits it. at is the card's index in the item.
-func (q *queue) itemRoom(it *item, at int, dim int32) (r room, why Why) {
+func (q *queue) itemRoom(it *item, at int, dim int32) (r room, why Reason) {
 	var held int64
 	switch {
 	case it == nil:
@@ -228,7 +228,7 @@ func (q *queue) itemRoom(it *item, at int, dim int32) (r room, why Why) {
 	case at == int(it.at):
 		held = it.held
 	case it.charges > 0:
-		return room{0, q}, FirmElsewhere
+		return room{0, q}, ReasonFirmElsewhere
 	case it.held > 0:
 		return q.moveRoom(dim, it.held)
 	}
@@ -255,21 +255,21 @@ func (s *cardSet) add(dim int32) {
 // A job that the queue has already, own, is asked for a new min: its present part
 // of the floor doesn't count, and its charges are drawn against the min first.
 func (l *Ledger) decideJob(a *Answer, r *JobRequest, q *queue, own *job, p *plan) bool {
-	if reason := q.admits(); reason != None {
+	if reason := q.admits(); reason != ReasonNone {
 		return a.refuseQueue(reason, q, r.queue)
 	}
 	if r.invalid != "" {
-		return a.refuse(GetTaskRequestResourceFailed, r.queue, r.invalid)
+		return a.refuse(ReasonGetTaskRequestResourceFailed, r.queue, r.invalid)
 	}
 	p.start(r, own)
 	if r.cpu == 0 && r.mem == 0 && len(r.items) == 0 {
 		return true
 	}
 	if q.empty {
-		return a.refuse(EmptyQueueCapability, r.queue, q.spec.fault())
+		return a.refuse(ReasonEmptyQueueCapability, r.queue, q.spec.fault())
 	}
-	if !l.decideMin(a, q, InsufficientCPUQuota, dimCPU, r.cpu, own) ||
-		!l.decideMin(a, q, InsufficientMemoryQuota, dimMemory, r.mem, own) {
+	if !l.decideMin(a, q, ReasonInsufficientCPUQuota, dimCPU, r.cpu, own) ||
+		!l.decideMin(a, q, ReasonInsufficientMemoryQuota, dimMemory, r.mem, own) {
 		return false
 	}
 	for i := range p.items {
@@ -309,9 +309,9 @@ func (l *Ledger) fill(a *Answer, q *queue, index int, it *placement, own *job, p
 			a.Options = a.Options[:0]
 			return true
 		}
-		a.Options = append(a.Options, Option{
+		a.Options = append(a.Options, Room{
 			Item: index, Card: l.cardName(dim), Why: q.whyMin(r, dim, it.min, own, p.sum(dim)),
-			Level: r.level.spec.Name, Room: r.amount, Limit: r.limit(dim),
+			Level: r.level.spec.Name, Amount: r.amount, Limit: r.limit(dim),
 		})
 		if best.level == nil || r.amount > best.amount {
 			best, bestDim = r, dim
@@ -335,9 +335,9 @@ func (l *Ledger) fillAny(a *Answer, q *queue, index int, it *placement, own *job
 		whole := wholeUnits(r.amount, covered, it.unit)
 		it.spread[at] = min(left, whole-min(covered, whole))
 		left -= it.spread[at]
-		a.Options = append(a.Options, Option{
-			Item: index, Card: l.cardName(dim), Why: r.why(dim, OverCapacity),
-			Level: r.level.spec.Name, Room: r.amount, Limit: r.limit(dim),
+		a.Options = append(a.Options, Room{
+			Item: index, Card: l.cardName(dim), Why: r.why(dim, ReasonOverCapacity),
+			Level: r.level.spec.Name, Amount: r.amount, Limit: r.limit(dim),
 		})
 		sum, limits = addSaturated(sum, whole), addSaturated(limits, r.limit(dim))
 		if best.level == nil || r.amount > best.amount {
@@ -346,7 +346,7 @@ func (l *Ledger) fillAny(a *Answer, q *queue, index int, it *placement, own *job
 	}
 	if left > 0 || over {
 		why, detail := whyAny(a.Options, q, it, own, p)
-		a.lacks(InsufficientScalarQuota, q, it.alts.key, it.alts.cards[0], it.min, best, why)
+		a.lacks(ReasonInsufficientScalarQuota, q, it.alts.key, it.alts.cards[0], it.min, best, why)
 		a.Refusal.Room, a.Refusal.Limit, a.Refusal.Detail = sum, limits, detail
 		return false
 	}
@@ -367,7 +367,7 @@ func (l *Ledger) fillAny(a *Answer, q *queue, index int, it *placement, own *job
 // whyAny returns why an item that may be on several cards has no room, with the detail
 // of the refusal. Of the options, its alternatives, those are promised where more of it
 // would be without what is held for other jobs.
-func whyAny(options []Option, q *queue, it *placement, own *job, p *plan) (why Why, detail string) {
+func whyAny(options []Room, q *queue, it *placement, own *job, p *plan) (why Reason, detail string) {
 	left, unheld, over, noQuota, unreadable := it.min-it.covered, int64(0), false, true, -1
 	for at, dim := range it.alts.cards {
 		o := &options[at]
@@ -377,13 +377,13 @@ func whyAny(options []Option, q *queue, it *placement, own *job, p *plan) (why W
 		}
 		free := q.unheldRoom(dim, own.inFloor(dim)-own.heldOn(dim)-p.sum(dim))
 		whole := wholeUnits(free, covered, it.unit)
-		if o.Why == OverCapacity && min(left+covered, whole) > wholeUnits(o.Room, covered, it.unit) {
-			o.Why = Promised
+		if o.Why == ReasonOverCapacity && min(left+covered, whole) > wholeUnits(o.Amount, covered, it.unit) {
+			o.Why = ReasonPromised
 		}
 		left -= it.spread[at]
 		unheld, over = addSaturated(unheld, whole), over || covered > max(free, 0)
-		noQuota = noQuota && (o.Why == NoQuota || o.Why == UnreadableQuota)
-		if o.Why == UnreadableQuota && unreadable < 0 {
+		noQuota = noQuota && (o.Why == ReasonNoQuota || o.Why == ReasonUnreadableQuota)
+		if o.Why == ReasonUnreadableQuota && unreadable < 0 {
 			unreadable = at
 		}
 	}
@@ -392,13 +392,13 @@ func whyAny(options []Option, q *queue, it *placement, own *job, p *plan) (why W
 		for q.spec.Name != options[unreadable].Level {
 			q = q.parent
 		}
-		return UnreadableQuota, q.spec.Denied[int(it.alts.cards[unreadable])]
+		return ReasonUnreadableQuota, q.spec.Denied[int(it.alts.cards[unreadable])]
 	case noQuota:
-		return NoQuota, noQuotaOfAny
+		return ReasonNoQuota, noQuotaOfAny
 	case it.min <= unheld && !over:
-		return Promised, ""
+		return ReasonPromised, ""
 	}
-	return OverCapacity, ""
+	return ReasonOverCapacity, ""
 }
 
 // wholeUnits returns how much of room can be had: what charges have of it, and

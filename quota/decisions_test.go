@@ -60,7 +60,11 @@ func (w *world) do(line string) string {
 		w.Allocatable(&a, w.task(args[0], args[1], args[2], rest(3)))
 		var whys []string
 		for _, o := range a.Options {
-			whys = append(whys, o.Card+" "+[]string{"yes", "capacity", "promised", "firm", "node", "hold", "none", "together", "unreadable"}[o.Why])
+			whys = append(whys, o.Card+" "+map[Reason]string{
+				ReasonNone: "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", ReasonFirmElsewhere: "firm",
+				ReasonNotOnNode: "node", ReasonHoldTooLarge: "hold", ReasonNoQuota: "none", ReasonNotTogether: "together",
+				ReasonUnreadableQuota: "unreadable",
+			}[o.Why])
 		}
 		return strings.Join(whys, ", ")
 	case "commit":
@@ -234,10 +238,10 @@ func TestEnqueueableFacts(t *testing.T) {
 			probe q cpu:1 = Empty
 			probe q A:1 = Empty
 			probe q = yes`},
-		{"nothing configured, MissingUnlimited", Config{Missing: MissingUnlimited}, []string{"q", ""}, `
+		{"nothing configured, MissingUnlimited", Config{MissingUnlimited: true}, []string{"q", ""}, `
 			probe q cpu:1 = yes
 			probe q A:1 = Scalar 0 of 0 at q`},
-		{"an explicit 0 is 0", Config{Missing: MissingUnlimited}, []string{"q", "cpu:0"}, `
+		{"an explicit 0 is 0", Config{MissingUnlimited: true}, []string{"q", "cpu:0"}, `
 			probe q cpu:1m = CPU 0 of 0 at q
 			probe q mem:1 = yes`},
 		{"not mentioned is 0", Config{}, []string{"q", "cpu:1"}, `
@@ -254,7 +258,7 @@ func TestEnqueueableFacts(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	for _, state := range []State{Closing, Closed, Unknown} {
+	for _, state := range []State{StateClosing, StateClosed, StateUnknown} {
 		w := newWorld(t, Config{}, "q", "A:4")
 		w.want(w.reserve("j", "q", "A:2"), "yes")
 		w.want(w.commit("1", "j", "q", "A:1"), "A")
@@ -637,7 +641,7 @@ func TestTreeFacts(t *testing.T) {
 
 	w := newWorld(t, Config{}, "org", "A:4", "x < org", "A:4")
 	org, x := w.queues["org"].spec, w.queues["x"].spec
-	org.State = Closed
+	org.State = StateClosed
 	if _, _, err := w.SetQueues([]Queue{org, x}, nil); err != nil {
 		t.Fatal(err)
 	}

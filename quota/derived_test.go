@@ -74,7 +74,7 @@ func TestQueueDerivedAmounts(t *testing.T) {
 
 	w = described(t, Config{}, QueueSpec{Name: "q", Capability: list("cpu=4 memory=8Gi")})
 	w.want(w.show(w.status("q").Capability), "4/8")
-	w = described(t, Config{Missing: MissingUnlimited}, QueueSpec{Name: "q", Capability: list("cpu=8"), Annotations: quotaOf(`{"V100":2}`)})
+	w = described(t, Config{MissingUnlimited: true}, QueueSpec{Name: "q", Capability: list("cpu=8"), Annotations: quotaOf(`{"V100":2}`)})
 	w.want(w.show(w.status("q").Capability), "8/+Inf V100:2")
 	w.want(w.show(w.status("q").RealCapability), "8/200 V100:2")
 

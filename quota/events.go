@@ -9,7 +9,7 @@ import (
 // Event is one change of a ledger, or an operation that was refused.
 type Event struct {
 	Seq     uint64 // of the change; of a refusal, of the state that it was decided on
-	Kind    Kind
+	Kind    EventKind
 	Queue   string
 	Job     string
 	Task    string // empty: the whole job
@@ -25,18 +25,18 @@ type CardAmount struct {
 	Milli int64
 }
 
-// Kind is the kind of an [Event].
-type Kind uint8
+// EventKind is what an [Event] is about.
+type EventKind uint8
 
 const (
-	Reserved Kind = iota
-	Resized
-	Committed
-	RolledBack
-	Released
-	Expired
-	Reconciled
-	Refused
+	EventReserved EventKind = iota
+	EventResized
+	EventCommitted
+	EventRolledBack
+	EventReleased
+	EventExpired
+	EventReconciled
+	EventRefused
 )
 
 var (
@@ -71,11 +71,11 @@ func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}
-	return []Event{{Seq: l.seq, Kind: Refused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal}}
+	return []Event{{Seq: l.seq, Kind: EventRefused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal}}
 }
 
 // taskEvent makes the event of a task's charges.
-func (l *Ledger) taskEvent(kind Kind, seq uint64, t *task) []Event {
+func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (l *Ledger) taskEvent(kind Kind, seq uint64, t *task) []Event {
 }
 
 // jobEvent makes the event of a job's holds.
-func (l *Ledger) jobEvent(kind Kind, seq uint64, j *job) []Event {
+func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}

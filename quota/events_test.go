@@ -20,7 +20,7 @@ func told(events []Event) string {
 		for _, c := range e.Cards {
 			line += fmt.Sprintf(" %s:%d", c.Card, c.Milli)
 		}
-		if e.Kind == Refused {
+		if e.Kind == EventRefused {
 			line += fmt.Sprintf(" %s %d", e.Refusal.Reason, e.Refusal.Requested)
 		}
 		lines = append(lines, line)

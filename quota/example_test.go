@@ -239,7 +239,7 @@ func ExampleLedger_Allocatable() {
 	// train accepted
 	// true
 	// H100 false Promised
-	// A100 true HasRoom
+	// A100 true None
 	// node-1 true
 	// node-3 false
 }
@@ -564,8 +564,8 @@ func ExampleConfig_ParseArguments() {
 	// quota: cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string
 }
 
-func ExampleParseQuota() {
-	entries, faults := quota.ParseQuota(`{"A100": 2, "H100": 2.5, "V100": 0}`, quota.ParserStrict)
+func ExampleConfig_ParseQuota() {
+	entries, faults := new(quota.Config).ParseQuota(`{"A100": 2, "H100": 2.5, "V100": 0}`)
 	for _, e := range entries {
 		fmt.Println(e.Cards, e.Count)
 	}
@@ -576,8 +576,8 @@ func ExampleParseQuota() {
 	// [quota: entry "H100": the count is 2.5: want a whole number of cards from 0 to 9007199254740, in digits]
 }
 
-func ExampleParseRequest() {
-	entries, _ := quota.ParseRequest(`{"A100 | H100": 4, "V100": 1}`, quota.ParserStrict)
+func ExampleConfig_ParseRequest() {
+	entries, _ := new(quota.Config).ParseRequest(`{"A100 | H100": 4, "V100": 1}`)
 	for _, e := range entries {
 		fmt.Printf("%q %d\n", e.Cards, e.Count)
 	}

@@ -20,7 +20,7 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	case err != nil || a.Repeat:
 	case a.OK:
 		for _, i := range g.made {
-			events = append(events, l.taskEvent(Committed, a.Seq, l.tasks[tasks[i].id])...)
+			events = append(events, l.taskEvent(EventCommitted, a.Seq, l.tasks[tasks[i].id])...)
 		}
 	default:
 		t := tasks[g.failed]
@@ -168,15 +168,15 @@ func (g *gang) explain(a *Answer, grouped bool) {
 
 // notTogether says of the alternatives that only the rest of its gang excludes for a
 // task that they haven't room for all. alone are the options of the task by itself.
-func (a *Answer) notTogether(alone []Option) {
+func (a *Answer) notTogether(alone []Room) {
 	if a.OK || len(a.Options) != len(alone) {
 		return
 	}
-	excluded := func(o *Option) bool { return o.Why == FirmElsewhere || o.Why == NotOnNode }
+	excluded := func(o *Room) bool { return o.Why == ReasonFirmElsewhere || o.Why == ReasonNotOnNode }
 	for i := range a.Options {
 		if o := &a.Options[i]; excluded(o) && !excluded(&alone[i]) {
 			*o = alone[i]
-			o.OK, o.Why = false, NotTogether
+			o.OK, o.Why = false, ReasonNotTogether
 		}
 		if a.Options[i].Card == a.Refusal.Best {
 			a.Refusal.Why = a.Options[i].Why

@@ -103,7 +103,7 @@ type goldWant struct {
 
 func goldKey(cards []string) string { return strings.Join(cards, "|") }
 
-var goldPlainReasons = [2]Reason{InsufficientCPUQuota, InsufficientMemoryQuota}
+var goldPlainReasons = [2]Reason{ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota}
 
 func newGolden(cfg Config, cards []string) *golden {
 	g := &golden{
@@ -285,7 +285,7 @@ func (g *golden) capability(q *goldQueue, dim string) int64 {
 		return amount
 	case goldHas(q.denied, dim):
 		return 0
-	case !g.isLeaf(q.name), plain && g.cfg.Missing == MissingUnlimited:
+	case !g.isLeaf(q.name), plain && g.cfg.MissingUnlimited:
 		return Unlimited
 	}
 	return 0
@@ -415,15 +415,15 @@ func (g *golden) moveRoom(queue string, dim int, hold int64) goldRoom {
 
 // lacking is why a card has no room at a level: that its quota lacks the card comes
 // before anything else.
-func (g *golden) lacking(level, card string, why Why) Why {
+func (g *golden) lacking(level, card string, why Reason) Reason {
 	q := g.queues[level]
 	if goldHas(q.capability, card) || g.limit(level, g.dim[card]) != 0 {
 		return why
 	}
 	if goldHas(q.denied, card) {
-		return UnreadableQuota
+		return ReasonUnreadableQuota
 	}
-	return NoQuota
+	return ReasonNoQuota
 }
 
 // without returns the ledger as if nothing were held but for a job of a queue.
@@ -577,14 +577,14 @@ func goldRefuse(a *Answer, r Refusal) bool {
 func (g *golden) admits(a *Answer, queue string) bool {
 	levels := g.levels(queue)
 	if len(levels) == 0 {
-		return goldRefuse(a, Refusal{Reason: UnknownQueue, Queue: queue})
+		return goldRefuse(a, Refusal{Reason: ReasonUnknownQueue, Queue: queue})
 	}
 	if !g.isLeaf(queue) {
-		return goldRefuse(a, Refusal{Reason: QueueNotLeaf, Queue: queue})
+		return goldRefuse(a, Refusal{Reason: ReasonQueueNotLeaf, Queue: queue})
 	}
 	for _, q := range levels {
-		if q.state != Open {
-			return goldRefuse(a, Refusal{Reason: QueueNotOpen, Queue: queue, Level: q.name})
+		if q.state != StateOpen {
+			return goldRefuse(a, Refusal{Reason: ReasonQueueNotOpen, Queue: queue, Level: q.name})
 		}
 	}
 	return true
@@ -597,17 +597,17 @@ func (g *golden) considers(a *Answer, r *goldRequest) (done bool) {
 	case !g.admits(a, r.queue):
 		return true
 	case r.invalid:
-		return !goldRefuse(a, Refusal{Reason: GetTaskRequestResourceFailed, Queue: r.queue})
+		return !goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: r.queue})
 	case r.plain == [2]int64{} && len(r.items) == 0:
 		return true
-	case g.cfg.Missing == MissingDenies && !g.queues[r.queue].configured:
-		return !goldRefuse(a, Refusal{Reason: EmptyQueueCapability, Queue: r.queue})
+	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured:
+		return !goldRefuse(a, Refusal{Reason: ReasonEmptyQueueCapability, Queue: r.queue})
 	}
 	return false
 }
 
 // lacks is the refusal of an amount.
-func goldLacks(a *Answer, reason Reason, queue, card string, amount int64, r goldRoom, why Why) bool {
+func goldLacks(a *Answer, reason Reason, queue, card string, amount int64, r goldRoom, why Reason) bool {
 	return goldRefuse(a, Refusal{
 		Reason: reason, Queue: queue, Level: r.level, Card: card, Requested: amount, Room: r.amount, Limit: r.limit, Why: why,
 	})
@@ -635,9 +635,9 @@ func (g *golden) enqueueable(r *goldRequest) (a Answer, next *goldJob) {
 			continue
 		}
 		if room := g.floorRoom(r.queue, dim, own[dim]); amount > room.amount {
-			why := g.lacking(room.level, g.dims[dim], OverCapacity)
-			if free := g.without(r.queue, r.id).floorRoom(r.queue, dim, own[dim]); why == OverCapacity && amount <= free.amount {
-				why = Promised
+			why := g.lacking(room.level, g.dims[dim], ReasonOverCapacity)
+			if free := g.without(r.queue, r.id).floorRoom(r.queue, dim, own[dim]); why == ReasonOverCapacity && amount <= free.amount {
+				why = ReasonPromised
 			}
 			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room, why)
 			return a, next
@@ -730,9 +730,9 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 		covered[c.card] += c.covered
 	}
 	firm, left := next.firm(it), next.left(it)
-	var options []Option
+	var options []Room
 	var best goldRoom
-	bestCard, bestWhy := "", HasRoom
+	bestCard, bestWhy := "", ReasonNone
 	var sum, limits int64
 	fits := true
 	alone, sumAlone, fitsAlone := sync.OnceValue(func() *golden { return g.without(queue, next.id) }), int64(0), true
@@ -748,23 +748,23 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 			return true
 		}
 		free := alone().floorRoom(queue, g.dim[card], own[g.dim[card]]-planned[card])
-		why := g.lacking(r.level, card, OverCapacity)
-		if why == OverCapacity && it.min <= free.amount && !next.spreads(it.cards) {
-			why = Promised
+		why := g.lacking(r.level, card, ReasonOverCapacity)
+		if why == ReasonOverCapacity && it.min <= free.amount && !next.spreads(it.cards) {
+			why = ReasonPromised
 		}
 		if best.level == "" || r.amount > best.amount {
 			best, bestCard, bestWhy = r, card, why
 		}
 		if !next.spreads(it.cards) {
-			options = append(options, Option{Item: index, Card: card, Why: why, Level: r.level, Room: r.amount, Limit: r.limit})
+			options = append(options, Room{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
 			continue
 		}
 		whole := goldWhole(r.amount, covered[card], it.unit)
 		wholeAlone := goldWhole(free.amount, covered[card], it.unit)
-		if why == OverCapacity && min(left+covered[card], wholeAlone) > whole {
-			why = Promised
+		if why == ReasonOverCapacity && min(left+covered[card], wholeAlone) > whole {
+			why = ReasonPromised
 		}
-		options = append(options, Option{Item: index, Card: card, Why: why, Level: r.level, Room: r.amount, Limit: r.limit})
+		options = append(options, Room{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
 		sumAlone, fitsAlone = goldPlus(sumAlone, wholeAlone), fitsAlone && covered[card] <= max(0, free.amount)
 		fits = fits && covered[card] <= max(0, r.amount)
 		if more := min(left, whole-covered[card]); more > 0 {
@@ -778,22 +778,22 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 			return true
 		}
 		best.amount, best.limit, bestCard = sum, limits, ""
-		has := func(why Why) bool {
-			return slices.ContainsFunc(options, func(o Option) bool { return o.Why == why })
+		has := func(why Reason) bool {
+			return slices.ContainsFunc(options, func(o Room) bool { return o.Why == why })
 		}
-		switch bestWhy = OverCapacity; {
-		case has(OverCapacity) || has(Promised):
+		switch bestWhy = ReasonOverCapacity; {
+		case has(ReasonOverCapacity) || has(ReasonPromised):
 			if sumAlone >= it.min && fitsAlone {
-				bestWhy = Promised
+				bestWhy = ReasonPromised
 			}
-		case has(UnreadableQuota):
-			bestWhy = UnreadableQuota
+		case has(ReasonUnreadableQuota):
+			bestWhy = ReasonUnreadableQuota
 		default:
-			bestWhy = NoQuota
+			bestWhy = ReasonNoQuota
 		}
 	}
 	a.Options = options
-	goldLacks(a, InsufficientScalarQuota, queue, goldKey(it.cards), it.min, best, bestWhy)
+	goldLacks(a, ReasonInsufficientScalarQuota, queue, goldKey(it.cards), it.min, best, bestWhy)
 	if len(it.cards) > 1 {
 		a.Refusal.Best = bestCard
 	}
@@ -830,9 +830,9 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 			held = j.plain[dim].hold
 		}
 		if room := g.chargeRoom(r.queue, dim, held); amount > 0 && amount > room.amount && a.OK {
-			why := OverCapacity
+			why := ReasonOverCapacity
 			if room.promised {
-				why = Promised
+				why = ReasonPromised
 			}
 			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room, g.lacking(room.level, g.dims[dim], why))
 		}
@@ -848,31 +848,31 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 // room.
 func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, it *goldItem, cards []string) (on string) {
 	var best goldRoom
-	bestCard, bestWhy, onNode := "", HasRoom, false
+	bestCard, bestWhy, onNode := "", ReasonNone, false
 	for _, card := range want.cards {
-		option := Option{Item: index, Card: card}
+		option := Room{Item: index, Card: card}
 		if cards != nil && !slices.Contains(cards, card) {
-			option.Why = NotOnNode
+			option.Why = ReasonNotOnNode
 			a.Options = append(a.Options, option)
 			continue
 		}
 		onNode = true
 		r, firm := g.itemRoom(queue, j, want, it, card)
-		option.Level, option.Room, option.Limit = r.level, r.amount, r.limit
+		option.Level, option.Amount, option.Limit = r.level, r.amount, r.limit
 		switch {
 		case firm:
-			option.Why = FirmElsewhere
+			option.Why = ReasonFirmElsewhere
 		case want.milli <= r.amount:
 			option.OK = true
 			if on == "" {
 				on = card
 			}
 		case r.stuck:
-			option.Why = g.lacking(r.level, card, HoldTooLarge)
+			option.Why = g.lacking(r.level, card, ReasonHoldTooLarge)
 		case r.promised:
-			option.Why = g.lacking(r.level, card, Promised)
+			option.Why = g.lacking(r.level, card, ReasonPromised)
 		default:
-			option.Why = g.lacking(r.level, card, OverCapacity)
+			option.Why = g.lacking(r.level, card, ReasonOverCapacity)
 		}
 		if best.level == "" || r.amount > best.amount {
 			best, bestCard, bestWhy = r, card, option.Why
@@ -882,9 +882,9 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	switch {
 	case on != "" || !a.OK:
 	case !onNode:
-		goldRefuse(a, Refusal{Reason: GetTaskRequestResourceFailed, Queue: queue, Card: goldKey(want.cards)})
+		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Card: goldKey(want.cards)})
 	default:
-		goldLacks(a, InsufficientScalarQuota, queue, goldKey(want.cards), want.milli, best, bestWhy)
+		goldLacks(a, ReasonInsufficientScalarQuota, queue, goldKey(want.cards), want.milli, best, bestWhy)
 		if len(want.cards) > 1 {
 			a.Refusal.Best = bestCard
 		}
@@ -1382,7 +1382,7 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string, err error) {
 	for _, j := range g.jobs {
 		if g.queues[j.queue] == nil {
 			orphans = append(orphans, j.queue)
-			g.queues[j.queue] = &goldQueue{name: j.queue, parent: old[j.queue].parent, priority: old[j.queue].priority, state: Closed, configured: true, orphan: true}
+			g.queues[j.queue] = &goldQueue{name: j.queue, parent: old[j.queue].parent, priority: old[j.queue].priority, state: StateClosed, configured: true, orphan: true}
 		}
 	}
 	for _, name := range orphans { // below the nearest queue above that is still there
@@ -1430,7 +1430,7 @@ func (g *golden) snapshot() []byte {
 			"deserved": "", "guarantee": "", "name": "volcano.sh/card.name",
 			"quota": "volcano.sh/card.quota", "request": "volcano.sh/card.request",
 		},
-		"missing": []string{"denies", "unlimited"}[g.cfg.Missing], "mix": goldMix[g.cfg.Mix],
+		"missing": map[bool]string{false: "denies", true: "unlimited"}[g.cfg.MissingUnlimited], "mix": goldMix[g.cfg.Mix],
 		"parser": "strict", "unnamed": "as-any",
 	}
 	flag(config, "countReleasing", g.cfg.CountReleasing)

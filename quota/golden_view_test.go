@@ -54,7 +54,7 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 		for _, t := range v.tasks {
 			r.tasks[t.id] = t
 			if t.invalid {
-				r.fail(v.id, t.id, GetTaskRequestResourceFailed)
+				r.fail(v.id, t.id, ReasonGetTaskRequestResourceFailed)
 			}
 			for _, want := range t.items {
 				if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
@@ -63,7 +63,7 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 			}
 		}
 		if v.listed && v.invalid {
-			r.fail(v.id, "", GetTaskRequestResourceFailed)
+			r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
 		}
 	}
 	g.keepOrphans = true
@@ -131,7 +131,7 @@ func (r *goldReconciler) giveBack() {
 // place is (1): allocated tasks are charged, in the queue that the view says.
 func (r *goldReconciler) place(v *goldViewJob) {
 	if r.queues[v.queue] == nil {
-		r.fail(v.id, "", UnknownQueue)
+		r.fail(v.id, "", ReasonUnknownQueue)
 		return
 	}
 	moves := v.listed || slices.ContainsFunc(v.tasks, func(t *goldViewTask) bool { return t.class == classAllocated && !r.deleted[t.id] })

@@ -435,9 +435,9 @@ func parseLong(t *testing.T, n int) func() {
 	return func() {
 		for _, text := range texts {
 			ParseAlternatives(text)
-			for _, parser := range []Parser{ParserStrict, FailToZero} {
-				ParseQuota(text, parser)
-				ParseRequest(text, parser)
+			for _, cfg := range []Config{{}, {FailToZero: true}} {
+				cfg.ParseQuota(text)
+				cfg.ParseRequest(text)
 			}
 		}
 	}
@@ -489,8 +489,8 @@ func resolveResources(t *testing.T, n int) func() {
 func resolveNames(t *testing.T, n int) func() {
 	m := must(NewMap(names(n, "c%d")))
 	var all []func()
-	for _, parser := range []Parser{ParserStrict, FailToZero} {
-		l := must(New(Config{Parser: parser}, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []Queue{{Name: "q"}}))
+	for _, cfg := range []Config{{}, {FailToZero: true}} {
+		l := must(New(cfg, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []Queue{{Name: "q"}}))
 		for _, text := range []string{
 			`{"` + numbered(n, "c%d", "|") + `":1}`, `{"` + numbered(n, "x%d", "|") + `":1}`, "{" + numbered(n, `"c%d":1`, ",") + "}", "{" + numbered(n, `"c%d|x":1`, ",") + "}",
 			`{"` + strings.Repeat("c1|", n) + `c0":1}`,

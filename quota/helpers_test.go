@@ -230,7 +230,7 @@ func say(a Answer, err error) string {
 	}
 	names := [...]string{"", "UnknownQueue", "QueueNotLeaf", "QueueNotOpen", "GetTask", "Empty", "CPU", "Memory", "Scalar"}
 	r := a.Refusal
-	if r.Reason < InsufficientCPUQuota {
+	if r.Reason < ReasonInsufficientCPUQuota {
 		return names[r.Reason]
 	}
 	return fmt.Sprintf("%s %d of %d at %s", names[r.Reason], r.Room, r.Limit, r.Level)

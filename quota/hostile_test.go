@@ -245,7 +245,7 @@ func TestHostileLoad(t *testing.T) {
 		if v := w.Check(); len(v) > 0 {
 			t.Fatalf("%v", v)
 		}
-		for _, kind := range []Kind{Reserved, Committed, RolledBack, Released, Refused, Reconciled} {
+		for _, kind := range []EventKind{EventReserved, EventCommitted, EventRolledBack, EventReleased, EventRefused, EventReconciled} {
 			if _, ok := events.Load(kind); !ok {
 				t.Errorf("no event %v", kind)
 			}

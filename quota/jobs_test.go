@@ -114,7 +114,7 @@ func TestWhy(t *testing.T) {
 			w.reserve("j", "q", "A|B:3")
 			w.Allocatable(&a, w.task("t", "j", "q", "A|B:1"))
 			return a
-		}, "A HasRoom 4000, B HoldTooLarge 0"},
+		}, "A None 4000, B HoldTooLarge 0"},
 		{"a gang on one card", func(w *world) Answer {
 			var tasks []*TaskRequest
 			for i := range 5 {
@@ -130,7 +130,7 @@ func TestWhy(t *testing.T) {
 		a := c.do(newWorld(t, Config{}, "q", "A:4 B:2"))
 		var got []string
 		for _, o := range a.Options {
-			got = append(got, fmt.Sprint(o.Card, " ", o.Why, " ", o.Room))
+			got = append(got, fmt.Sprint(o.Card, " ", o.Why, " ", o.Amount))
 		}
 		if got := strings.Join(got, ", "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
@@ -162,7 +162,7 @@ func TestQueueStatusCard(t *testing.T) {
 func TestRoundedUp(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	r, notes, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A", "gpu:1500m")})
-	if err != nil || r.Need().Items[0].Milli != 2000 || !slices.Equal(notes, []EntryError{{Name: "nvidia.com/gpu", Code: RoundedUp, Value: "1500m"}}) {
+	if err != nil || r.Need().Items[0].Milli != 2000 || !slices.Equal(notes, []EntryError{{Name: "nvidia.com/gpu", Code: CodeRoundedUp, Value: "1500m"}}) {
 		t.Errorf("%v, %v, %v", r.Need(), notes, err)
 	}
 }
@@ -181,7 +181,7 @@ func TestRefusalDetails(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Allocatable(&a, w.task("t", "j", "q", "A:1"))
-	if a.Refusal.Reason != QueueNotOpen || a.Refusal.Detail != queueRemoved {
+	if a.Refusal.Reason != ReasonQueueNotOpen || a.Refusal.Detail != queueRemoved {
 		t.Errorf("%+v", a.Refusal)
 	}
 }

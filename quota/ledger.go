@@ -91,7 +91,7 @@ func (l *Ledger) intern(cards []int32) *alternatives {
 }
 
 // reasons is the number of reasons, None included.
-const reasons = int(InsufficientScalarQuota) + 1
+const reasons = int(ReasonInsufficientScalarQuota) + 1
 
 // cardName returns the name of a card's dimension.
 func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }

@@ -102,8 +102,8 @@ func (q *queue) leastFree(dim int32) int64 {
 // chargeRoom returns how much may be charged when held of it is promised to the
 // job already: allocated stays within the limit, and so does what is allocated
 // and promised. why says which of them is the narrower at the level.
-func (q *queue) chargeRoom(dim int32, held int64) (r room, why Why) {
-	r, why = room{Unlimited, q}, OverCapacity
+func (q *queue) chargeRoom(dim int32, held int64) (r room, why Reason) {
+	r, why = room{Unlimited, q}, ReasonOverCapacity
 	for ; q != nil; q = q.parent {
 		c := &q.cells[dim]
 		if c.limit == Unlimited {
@@ -113,9 +113,9 @@ func (q *queue) chargeRoom(dim int32, held int64) (r room, why Why) {
 		if held > 0 {
 			free = held + max(free, 0)
 		}
-		limited := OverCapacity
+		limited := ReasonOverCapacity
 		if free < hard {
-			hard, limited = free, Promised
+			hard, limited = free, ReasonPromised
 		}
 		if hard < r.amount {
 			r, why = room{hard, q}, limited
@@ -138,7 +138,7 @@ func (q *queue) takes(dim int32, amount, held int64) bool {
 
 // moveRoom returns how much may be charged on a card that a hold of another card
 // has to move to: there must be room for the hold as well. why is what limits it.
-func (q *queue) moveRoom(dim int32, held int64) (r room, why Why) {
+func (q *queue) moveRoom(dim int32, held int64) (r room, why Reason) {
 	r = room{Unlimited, q}
 	for ; q != nil; q = q.parent {
 		c := &q.cells[dim]
@@ -146,12 +146,12 @@ func (q *queue) moveRoom(dim int32, held int64) (r room, why Why) {
 			continue
 		}
 		hard, free := c.limit-c.allocated, c.limit-c.full()
-		limited := OverCapacity
+		limited := ReasonOverCapacity
 		if free < hard {
-			limited = Promised
+			limited = ReasonPromised
 		}
 		if held > hard && free > 0 {
-			limited = HoldTooLarge
+			limited = ReasonHoldTooLarge
 		}
 		if held > free {
 			free = min(free, 0)

@@ -15,9 +15,9 @@ import (
 // answer of an operation that returns an error.
 func (r Refusal) Message() string {
 	switch r.Reason {
-	case None:
+	case ReasonNone:
 		return ""
-	case UnknownQueue:
+	case ReasonUnknownQueue:
 		return fmt.Sprintf("there is no queue %q", brief(r.Queue))
 	}
 	return fmt.Sprintf("queue %q%s", brief(r.Queue), r.why())
@@ -27,9 +27,9 @@ func (r Refusal) Message() string {
 func (r Refusal) why() string {
 	detail := oneLine(r.Detail)
 	switch r.Reason {
-	case QueueNotLeaf:
+	case ReasonQueueNotLeaf:
 		return " has queues below it and takes no jobs: use one of those"
-	case QueueNotOpen:
+	case ReasonQueueNotOpen:
 		switch {
 		case r.Level == "":
 			return " or a queue above it is not open"
@@ -37,12 +37,12 @@ func (r Refusal) why() string {
 			return fmt.Sprintf(" is not open: queue %q above it is %s", brief(r.Level), detail)
 		}
 		return " is not open: it is " + detail
-	case GetTaskRequestResourceFailed:
+	case ReasonGetTaskRequestResourceFailed:
 		if r.Card != "" {
 			return ": " + detail + " " + oneLine(brief(r.Card))
 		}
 		return ": the request is invalid: " + detail
-	case EmptyQueueCapability:
+	case ReasonEmptyQueueCapability:
 		if detail != "" {
 			return " has no capability that can be read: " + detail
 		}
@@ -52,7 +52,7 @@ func (r Refusal) why() string {
 	text := fmt.Sprintf(": insufficient quota of %s: requested %s, ", what, u.text(r.Requested))
 	level := fmt.Sprintf("queue %q", brief(r.Level))
 	switch r.Why {
-	case NoQuota:
+	case ReasonNoQuota:
 		switch {
 		case detail != "":
 			return text + detail
@@ -60,9 +60,9 @@ func (r Refusal) why() string {
 			return text + level + " has no quota of " + oneLine(brief(r.Best)) + ", and the others have no more room"
 		}
 		return text + level + " has no quota of it"
-	case UnreadableQuota:
+	case ReasonUnreadableQuota:
 		return text + "the quota of " + level + " can't be read: " + detail
-	case FirmElsewhere:
+	case ReasonFirmElsewhere:
 		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best))
 	}
 	text += "room" + r.on() + " for " + u.text(r.Room)
@@ -75,11 +75,11 @@ func (r Refusal) why() string {
 	}
 	text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
 	switch r.Why {
-	case Promised:
+	case ReasonPromised:
 		text += "; part of the limit is held for other jobs"
-	case HoldTooLarge:
+	case ReasonHoldTooLarge:
 		text += "; what is held for the job would have to move there as a whole"
-	case NotTogether:
+	case ReasonNotTogether:
 		text += "; the tasks of the gang must be on one card"
 	}
 	return text
@@ -123,9 +123,9 @@ func unitOf(dim int, card bool) amountUnit {
 // unit returns how the amounts are written, and what they are of.
 func (r Refusal) unit() (u amountUnit, what string) {
 	switch r.Reason {
-	case InsufficientCPUQuota:
+	case ReasonInsufficientCPUQuota:
 		return unitCores, "cpu"
-	case InsufficientMemoryQuota:
+	case ReasonInsufficientMemoryQuota:
 		return unitMiB, "memory"
 	}
 	return unitCards, "card " + oneLine(brief(r.Card))

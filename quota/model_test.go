@@ -92,7 +92,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", op.name)
 		}
 	}
-	for reason := UnknownQueue; reason <= InsufficientScalarQuota; reason++ {
+	for reason := ReasonUnknownQueue; reason <= ReasonInsufficientScalarQuota; reason++ {
 		if !seen[modelReasons[reason]] {
 			t.Errorf("%s never occurred", modelReasons[reason])
 		}
@@ -180,7 +180,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	m := &model{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, counts: counts, what: "New"}
 	cfg := Config{
 		Mix:              Mix(m.IntN(2)),
-		Missing:          Missing(m.IntN(2)),
+		MissingUnlimited: m.IntN(2) == 1,
 		EnforceGuarantee: m.IntN(4) == 0,
 		CountReleasing:   m.IntN(4) == 0,
 
@@ -683,7 +683,7 @@ func (m *model) allocatable() {
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
 // task of its item's key and unit has an alternative with room.
 func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []*goldItem) {
-	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Option) bool { return o.Why == NotOnNode }) || a.Refusal.Reason != InsufficientScalarQuota || len(m.g.exceeded()) > 0 {
+	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Room) bool { return o.Why == ReasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.exceeded()) > 0 {
 		return
 	}
 	for queue := range m.g.queues {
@@ -796,7 +796,8 @@ func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, 
 	m.compareAnswers(got.Next, want)
 	m.count(&want, nil)
 	for dim, room := range []Room{got.CPU, got.Memory} {
-		if w := rooms[dim]; admits && room != (Room{w.amount, w.limit, w.level}) {
+		w := Room{OK: room.OK, Why: room.Why, Amount: rooms[dim].amount, Level: rooms[dim].level, Limit: rooms[dim].limit}
+		if admits && (room != w || room.OK != (room.Why == ReasonNone)) {
 			m.fatal("%s: %+v, want %+v", m.g.dims[dim], room, w)
 		}
 	}
@@ -1153,8 +1154,8 @@ func (m *model) compareEvents(changed bool) {
 	m.Helper()
 	told := false
 	for _, e := range m.events {
-		if e.Kind == Refused {
-			if e.Refusal.Reason == None || e.Seq != m.g.seq && e.Seq+1 != m.g.seq {
+		if e.Kind == EventRefused {
+			if e.Refusal.Reason == ReasonNone || e.Seq != m.g.seq && e.Seq+1 != m.g.seq {
 				m.fatal("event %+v at %d", e, m.g.seq)
 			}
 			continue

@@ -9,41 +9,35 @@ func constName[T ~uint8](names []string, value T) string {
 }
 
 var reasonNames = []string{
-	None: "None", UnknownQueue: "UnknownQueue", QueueNotLeaf: "QueueNotLeaf", QueueNotOpen: "QueueNotOpen",
-	GetTaskRequestResourceFailed: "GetTaskRequestResourceFailed", EmptyQueueCapability: "EmptyQueueCapability",
-	InsufficientCPUQuota: "InsufficientCPUQuota", InsufficientMemoryQuota: "InsufficientMemoryQuota",
-	InsufficientScalarQuota: "InsufficientScalarQuota",
+	ReasonNone: "None", ReasonUnknownQueue: "UnknownQueue", ReasonQueueNotLeaf: "QueueNotLeaf", ReasonQueueNotOpen: "QueueNotOpen",
+	ReasonGetTaskRequestResourceFailed: "GetTaskRequestResourceFailed", ReasonEmptyQueueCapability: "EmptyQueueCapability",
+	ReasonInsufficientCPUQuota: "InsufficientCPUQuota", ReasonInsufficientMemoryQuota: "InsufficientMemoryQuota",
+	ReasonInsufficientScalarQuota: "InsufficientScalarQuota",
+	ReasonOverCapacity:            "OverCapacity", ReasonPromised: "Promised", ReasonFirmElsewhere: "FirmElsewhere",
+	ReasonNotOnNode: "NotOnNode", ReasonHoldTooLarge: "HoldTooLarge", ReasonNoQuota: "NoQuota", ReasonNotTogether: "NotTogether",
+	ReasonUnreadableQuota: "UnreadableQuota",
 }
 
-// String returns the name of the constant.
+// String returns the name of the constant without Reason.
 func (r Reason) String() string { return constName(reasonNames, r) }
 
 // Event reports whether Volcano's design has an event of the reason's name, which
 // a plugin records on the pod group: from every refusal, also of a question.
 func (r Reason) Event() bool {
-	return r >= GetTaskRequestResourceFailed && r <= InsufficientScalarQuota
+	return r >= ReasonGetTaskRequestResourceFailed && r <= ReasonInsufficientScalarQuota
 }
 
-// String returns the name of the constant.
-func (w Why) String() string {
+// String returns the name of the constant without Event.
+func (k EventKind) String() string {
 	return constName([]string{
-		HasRoom: "HasRoom", OverCapacity: "OverCapacity", Promised: "Promised",
-		FirmElsewhere: "FirmElsewhere", NotOnNode: "NotOnNode",
-		HoldTooLarge: "HoldTooLarge", NoQuota: "NoQuota", NotTogether: "NotTogether", UnreadableQuota: "UnreadableQuota",
-	}, w)
-}
-
-// String returns the name of the constant.
-func (k Kind) String() string {
-	return constName([]string{
-		Reserved: "Reserved", Resized: "Resized", Committed: "Committed", RolledBack: "RolledBack",
-		Released: "Released", Expired: "Expired", Reconciled: "Reconciled", Refused: "Refused",
+		EventReserved: "Reserved", EventResized: "Resized", EventCommitted: "Committed", EventRolledBack: "RolledBack",
+		EventReleased: "Released", EventExpired: "Expired", EventReconciled: "Reconciled", EventRefused: "Refused",
 	}, k)
 }
 
-// String returns the name of the constant, which is Volcano's name of the state.
+// String returns the name of the constant without State: Volcano's name of the state.
 func (s State) String() string {
-	return constName([]string{Open: "Open", Closing: "Closing", Closed: "Closed", Unknown: "Unknown"}, s)
+	return constName([]string{StateOpen: "Open", StateClosing: "Closing", StateClosed: "Closed", StateUnknown: "Unknown"}, s)
 }
 
 // String returns the name of the constant.
@@ -51,19 +45,9 @@ func (m Mix) String() string {
 	return constName([]string{SameCard: "SameCard", AnyMix: "AnyMix"}, m)
 }
 
-// String returns the name of the constant.
-func (m Missing) String() string {
-	return constName([]string{MissingDenies: "MissingDenies", MissingUnlimited: "MissingUnlimited"}, m)
-}
-
-// String returns the name of the constant.
-func (p Parser) String() string {
-	return constName([]string{ParserStrict: "ParserStrict", FailToZero: "FailToZero"}, p)
-}
-
-// String returns the name of the constant.
+// String returns the name of the constant without Unnamed.
 func (u Unnamed) String() string {
-	return constName([]string{AsAny: "AsAny", Refuse: "Refuse", Ignore: "Ignore"}, u)
+	return constName([]string{UnnamedAsAny: "AsAny", UnnamedRefuse: "Refuse", UnnamedIgnore: "Ignore"}, u)
 }
 
 // String returns the name of the constant without its prefix Task, which is

@@ -7,16 +7,14 @@ import (
 
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{InsufficientScalarQuota.String(), "InsufficientScalarQuota"},
-		{None.String(), "None"},
+		{ReasonInsufficientScalarQuota.String(), "InsufficientScalarQuota"},
+		{ReasonNone.String(), "None"},
 		{Reason(200).String(), "unknown"},
-		{FirmElsewhere.String(), "FirmElsewhere"},
-		{RolledBack.String(), "RolledBack"},
-		{Closing.String(), "Closing"},
+		{ReasonFirmElsewhere.String(), "FirmElsewhere"},
+		{EventRolledBack.String(), "RolledBack"},
+		{StateClosing.String(), "Closing"},
 		{AnyMix.String(), "AnyMix"},
-		{MissingUnlimited.String(), "MissingUnlimited"},
-		{FailToZero.String(), "FailToZero"},
-		{Ignore.String(), "Ignore"},
+		{UnnamedIgnore.String(), "Ignore"},
 		{TaskReleasing.String(), "Releasing"},
 		{ParentCycle.String(), "ParentCycle"},
 		{Oversold.String(), "Oversold"},
@@ -43,36 +41,36 @@ func TestMessage(t *testing.T) {
 		want string
 	}{
 		{Refusal{}, ""},
-		{Refusal{Reason: UnknownQueue, Queue: "q"}, `there is no queue "q"`},
-		{Refusal{Reason: QueueNotLeaf, Queue: "q"}, `queue "q" has queues below it and takes no jobs: use one of those`},
-		{Refusal{Reason: QueueNotOpen, Queue: "q"}, `queue "q" or a queue above it is not open`},
-		{Refusal{Reason: QueueNotOpen, Queue: "q", Level: "q", Detail: queueRemoved}, `queue "q" is not open: it is removed`},
-		{Refusal{Reason: QueueNotOpen, Queue: "q", Level: "q", Detail: "Closing"}, `queue "q" is not open: it is Closing`},
-		{Refusal{Reason: QueueNotOpen, Queue: "q", Level: "org", Detail: "Closed"}, `queue "q" is not open: queue "org" above it is Closed`},
+		{Refusal{Reason: ReasonUnknownQueue, Queue: "q"}, `there is no queue "q"`},
+		{Refusal{Reason: ReasonQueueNotLeaf, Queue: "q"}, `queue "q" has queues below it and takes no jobs: use one of those`},
+		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q"}, `queue "q" or a queue above it is not open`},
+		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Level: "q", Detail: queueRemoved}, `queue "q" is not open: it is removed`},
+		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Level: "q", Detail: "Closing"}, `queue "q" is not open: it is Closing`},
+		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Level: "org", Detail: "Closed"}, `queue "q" is not open: queue "org" above it is Closed`},
 		{
-			Refusal{Reason: GetTaskRequestResourceFailed, Queue: "q", Card: "A|B", Detail: noneOnNode},
+			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Card: "A|B", Detail: noneOnNode},
 			`queue "q": the node has none of the cards A|B`,
 		},
-		{Refusal{Reason: EmptyQueueCapability, Queue: "q"}, `queue "q" has no capability: write cpu, memory or a quota of cards`},
-		{Refusal{Reason: EmptyQueueCapability, Queue: "q", Detail: "not JSON"}, `queue "q" has no capability that can be read: not JSON`},
+		{Refusal{Reason: ReasonEmptyQueueCapability, Queue: "q"}, `queue "q" has no capability: write cpu, memory or a quota of cards`},
+		{Refusal{Reason: ReasonEmptyQueueCapability, Queue: "q", Detail: "not JSON"}, `queue "q" has no capability that can be read: not JSON`},
 		{
-			Refusal{Reason: GetTaskRequestResourceFailed, Queue: "q", Detail: "no card\nis known"},
+			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: "no card\nis known"},
 			`queue "q": the request is invalid: no card is known`,
 		},
 		{
-			Refusal{Reason: InsufficientScalarQuota, Queue: "q", Level: "q", Card: "A|B", Best: "B", Requested: 2000, Room: 1000, Limit: 5000},
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Level: "q", Card: "A|B", Best: "B", Requested: 2000, Room: 1000, Limit: 5000},
 			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 5 cards, the total would be 6 cards`,
 		},
 		{
-			Refusal{Reason: InsufficientCPUQuota, Queue: "q", Level: "org", Requested: 500, Room: -250, Limit: 4000},
+			Refusal{Reason: ReasonInsufficientCPUQuota, Queue: "q", Level: "org", Requested: 500, Room: -250, Limit: 4000},
 			`queue "q": insufficient quota of cpu: requested 0.5 cores, room for -0.25 cores of 4 cores at queue "org", the total would be 4.75 cores`,
 		},
 		{
-			Refusal{Reason: InsufficientMemoryQuota, Queue: "q", Level: "q", Requested: 3 << 29, Room: 1 << 20, Limit: 1 << 30},
+			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Level: "q", Requested: 3 << 29, Room: 1 << 20, Limit: 1 << 30},
 			`queue "q": insufficient quota of memory: requested 1536 MiB, room for 1 MiB of 1024 MiB, the total would be 2559 MiB`,
 		},
 		{
-			Refusal{Reason: InsufficientScalarQuota, Queue: "q\n", Level: "q\n", Card: "A\x1b", Requested: 1000, Room: 0, Limit: Unlimited},
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q\n", Level: "q\n", Card: "A\x1b", Requested: 1000, Room: 0, Limit: Unlimited},
 			`queue "q\n": insufficient quota of card A : requested 1 card, room for 0 cards`,
 		},
 	} {

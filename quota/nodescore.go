@@ -69,8 +69,8 @@ func (l *Ledger) lockOn(mu sync.Locker, node string) *cardSet {
 
 // AllocatableOn is [Ledger.Allocatable] on a node: only cards count that the node
 // has. If it has none of an item's alternatives, or isn't known, the answer is
-// [GetTaskRequestResourceFailed]; if it has some, but without room,
-// [InsufficientScalarQuota].
+// [ReasonGetTaskRequestResourceFailed]; if it has some, but without room,
+// [ReasonInsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	task.of(l)
 	task.fetch()
@@ -90,7 +90,7 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	q := l.queueOf(&task.queueAt, task.queue)
-	if q.admits() != None || task.invalid != "" || q.empty {
+	if q.admits() != ReasonNone || task.invalid != "" || q.empty {
 		return 0
 	}
 	only := task.confine(on)
@@ -124,7 +124,7 @@ func (q *queue) firstOn(it *item, ti *taskItem, on confines) int {
 		if !on.have(dim) {
 			continue
 		}
-		if r, why := q.itemRoom(it, it.index(ti.alts, k), dim); why != FirmElsewhere && ti.milli <= r.amount {
+		if r, why := q.itemRoom(it, it.index(ti.alts, k), dim); why != ReasonFirmElsewhere && ti.milli <= r.amount {
 			return k
 		}
 	}

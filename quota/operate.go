@@ -139,11 +139,11 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	if err := p.check(l, q, j, r.id); err != nil {
 		return Answer{Seq: l.seq}, nil, err
 	}
-	kind := Reserved
+	kind := EventReserved
 	if j == nil {
 		j = l.newJob(r.id, q)
 	} else if j.reserved {
-		kind = Resized
+		kind = EventResized
 	}
 	if !j.reserved {
 		j.seq = seq
@@ -313,7 +313,7 @@ func (l *Ledger) commitOne(task *TaskRequest, limit *cardSet) (Answer, error) {
 	switch {
 	case err != nil || a.Repeat:
 	case a.OK:
-		events = l.taskEvent(Committed, a.Seq, t)
+		events = l.taskEvent(EventCommitted, a.Seq, t)
 	default:
 		events = l.refused(task.queue, task.job, task.id, &a)
 	}

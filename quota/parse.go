@@ -39,9 +39,9 @@ func (e EntryError) text() string {
 // subject is what an entry with this code is called.
 func (c Code) subject() string {
 	switch c {
-	case DuplicateAlternative, UnknownCard, NoResourceForCard, DifferentResource, CardMismatch, SharedCard:
+	case CodeDuplicateAlternative, CodeUnknownCard, CodeNoResourceForCard, CodeDifferentResource, CodeCardMismatch, CodeSharedCard:
 		return "card"
-	case IgnoredResource, RoundedUp:
+	case CodeIgnoredResource, CodeRoundedUp:
 		return "resource"
 	}
 	return "entry"
@@ -56,40 +56,40 @@ const (
 func (e EntryError) detail() string {
 	value := oneLine(e.Value)
 	switch e.Code {
-	case Syntax:
+	case CodeSyntax:
 		return "the text is not JSON: " + value + ": " + wantObject
-	case NotObject:
+	case CodeNotObject:
 		return "the text is " + value + ": " + wantObject
-	case EmptyName:
+	case CodeEmptyName:
 		return strconv.Quote(e.Value) + " names no card"
-	case AlternativesInQuota:
+	case CodeAlternativesInQuota:
 		return "a quota is of one card, not of alternatives: write an entry for each card"
-	case Duplicate:
+	case CodeDuplicate:
 		return "the card is there more than once, as " + value + ", and none of them counts: write it once"
-	case WrongType, NotInteger, Negative, TooLarge:
+	case CodeWrongType, CodeNotInteger, CodeNegative, CodeTooLarge:
 		return "the count is " + value + ": " + wantCount
-	case TooManyAlternatives:
+	case CodeTooManyAlternatives:
 		return value + " alternatives: want at most " + strconv.Itoa(maxAlternatives)
-	case EmptyAlternative:
+	case CodeEmptyAlternative:
 		return "a part of " + strconv.Quote(e.Value) + " is empty and is skipped"
-	case DuplicateAlternative:
+	case CodeDuplicateAlternative:
 		return "it is there more than once in " + strconv.Quote(e.Value) + " and counts once"
-	case UnknownCard:
+	case CodeUnknownCard:
 		return "no node has or had this card, and nobody declared it: known are " + value
-	case NoResourceForCard:
+	case CodeNoResourceForCard:
 		if value == "" {
 			return "no resource carries this card: a pod gets it by a claim, and the task's Cards list it"
 		}
 		return "this card is carried by " + value + ", of which the pod requests none"
-	case DifferentResource:
+	case CodeDifferentResource:
 		return "this card is carried by " + value + ", the alternatives before it by another resource"
-	case IgnoredResource:
+	case CodeIgnoredResource:
 		return "quotas don't use this resource, only cpu, memory and cards by annotation"
-	case CardMismatch:
+	case CodeCardMismatch:
 		return "the task runs on this card, and asks for " + value
-	case SharedCard:
+	case CodeSharedCard:
 		return "the task's item " + value + " has this card already"
-	case RoundedUp:
+	case CodeRoundedUp:
 		return "the pod requests " + value + ", and is charged for whole cards"
 	}
 	return e.Code.String()
@@ -98,47 +98,47 @@ func (e EntryError) detail() string {
 // Code is the kind of an [EntryError].
 type Code uint8
 
-// Of annotations.
 const (
-	Syntax              Code = iota + 1 // the text is no JSON, or goes on after the object
-	NotObject                           // the text is no JSON object
-	EmptyName                           // no name is left
-	AlternativesInQuota                 // a quota is for one card
-	Duplicate                           // the name is there twice; all its entries are dropped
-	WrongType                           // the value is no number
-	NotInteger                          // the number is not written as an integer
-	Negative
-	TooLarge             // more than 9007199254740 cards
-	TooManyAlternatives  // more than 64
-	EmptyAlternative     // a note: a part of the name is empty, and skipped
-	DuplicateAlternative // a note: a card is named twice, and the second one skipped
-)
+	// Of annotations.
 
-// Of lists and requests; all are notes. Behind some stands what Value is.
-const (
-	UnknownCard       Code = iota + 32 // no node has or had the card, and nobody declared it; the known ones
-	NoResourceForCard                  // the pod doesn't ask for a resource that carries the card; these resources
-	DifferentResource                  // the card is on another resource than the alternatives before it; that resource
-	IgnoredResource                    // a list says something about a resource that the quota doesn't use
-	CardMismatch                       // a task runs on a card that it didn't ask for; what it asked for
-	SharedCard                         // another item of the task has the card already; the key of that item
-	RoundedUp                          // a pod asks for a part of a card, and counts with a whole one; the amount
+	CodeSyntax              Code = iota + 1 // the text is no JSON, or goes on after the object
+	CodeNotObject                           // the text is no JSON object
+	CodeEmptyName                           // no name is left
+	CodeAlternativesInQuota                 // a quota is for one card
+	CodeDuplicate                           // the name is there twice; all its entries are dropped
+	CodeWrongType                           // the value is no number
+	CodeNotInteger                          // the number is not written as an integer
+	CodeNegative
+	CodeTooLarge             // more than 9007199254740 cards
+	CodeTooManyAlternatives  // more than 64
+	CodeEmptyAlternative     // a note: a part of the name is empty, and skipped
+	CodeDuplicateAlternative // a note: a card is named twice, and the second one skipped
+
+	// Of lists and requests; all are notes. Behind some stands what Value is.
+
+	CodeUnknownCard       // no node has or had the card, and nobody declared it; the known ones
+	CodeNoResourceForCard // the pod doesn't ask for a resource that carries the card; these resources
+	CodeDifferentResource // the card is on another resource than the alternatives before it; that resource
+	CodeIgnoredResource   // a list says something about a resource that the quota doesn't use
+	CodeCardMismatch      // a task runs on a card that it didn't ask for; what it asked for
+	CodeSharedCard        // another item of the task has the card already; the key of that item
+	CodeRoundedUp         // a pod asks for a part of a card, and counts with a whole one; the amount
 )
 
 // IsNote reports whether the code refuses nothing.
 func (c Code) IsNote() bool {
-	return c == EmptyAlternative || c == DuplicateAlternative || c >= UnknownCard
+	return c == CodeEmptyAlternative || c == CodeDuplicateAlternative || c >= CodeUnknownCard
 }
 
 var codeNames = map[Code]string{
-	Syntax: "Syntax", NotObject: "NotObject", EmptyName: "EmptyName", AlternativesInQuota: "AlternativesInQuota",
-	Duplicate: "Duplicate", WrongType: "WrongType", NotInteger: "NotInteger", Negative: "Negative", TooLarge: "TooLarge",
-	TooManyAlternatives: "TooManyAlternatives", EmptyAlternative: "EmptyAlternative", DuplicateAlternative: "DuplicateAlternative",
-	UnknownCard: "UnknownCard", NoResourceForCard: "NoResourceForCard", DifferentResource: "DifferentResource",
-	IgnoredResource: "IgnoredResource", CardMismatch: "CardMismatch", SharedCard: "SharedCard", RoundedUp: "RoundedUp",
+	CodeSyntax: "Syntax", CodeNotObject: "NotObject", CodeEmptyName: "EmptyName", CodeAlternativesInQuota: "AlternativesInQuota",
+	CodeDuplicate: "Duplicate", CodeWrongType: "WrongType", CodeNotInteger: "NotInteger", CodeNegative: "Negative", CodeTooLarge: "TooLarge",
+	CodeTooManyAlternatives: "TooManyAlternatives", CodeEmptyAlternative: "EmptyAlternative", CodeDuplicateAlternative: "DuplicateAlternative",
+	CodeUnknownCard: "UnknownCard", CodeNoResourceForCard: "NoResourceForCard", CodeDifferentResource: "DifferentResource",
+	CodeIgnoredResource: "IgnoredResource", CodeCardMismatch: "CardMismatch", CodeSharedCard: "SharedCard", CodeRoundedUp: "RoundedUp",
 }
 
-// String returns the name of the constant.
+// String returns the name of the constant without Code.
 func (c Code) String() string {
 	if name, ok := codeNames[c]; ok {
 		return name
@@ -159,26 +159,30 @@ type CardCount struct {
 
 // ParseQuota reads the quota annotation of a queue, a JSON object of card to
 // count. It returns the good entries, in order of occurrence, and what is wrong
-// with the others. Blank text and null have no entries. Under [FailToZero] the
+// with the others. Blank text and null have no entries. With c.FailToZero the
 // entries are sorted by name, and an error leaves none.
-func ParseQuota(text string, parser Parser) ([]CardCount, []EntryError) {
-	return parseCounts(text, parser, func(name string) ([]string, []EntryError) {
+func (c *Config) ParseQuota(text string) ([]CardCount, []EntryError) {
+	return parseQuota(text, c.some().FailToZero)
+}
+
+func parseQuota(text string, failToZero bool) ([]CardCount, []EntryError) {
+	return parseCounts(text, failToZero, func(name string) ([]string, []EntryError) {
 		trimmed := strings.TrimSpace(name)
 		switch {
 		case trimmed == "":
-			return nil, []EntryError{{Code: EmptyName, Value: brief(name)}}
+			return nil, []EntryError{{Code: CodeEmptyName, Value: brief(name)}}
 		case strings.Contains(trimmed, "|"):
-			return nil, []EntryError{{Name: trimmed, Code: AlternativesInQuota}}
+			return nil, []EntryError{{Name: trimmed, Code: CodeAlternativesInQuota}}
 		}
 		return []string{trimmed}, nil
 	})
 }
 
 // ParseRequest reads the request annotation of a job, a JSON object of card or
-// alternatives to count, as [ParseQuota] does. An error that is no note makes the
+// alternatives to count, as [Config.ParseQuota] does. An error that is no note makes the
 // whole request invalid: callers must not use the other entries.
-func ParseRequest(text string, parser Parser) ([]CardCount, []EntryError) {
-	return parseCounts(text, parser, ParseAlternatives)
+func (c *Config) ParseRequest(text string) ([]CardCount, []EntryError) {
+	return parseCounts(text, c.some().FailToZero, ParseAlternatives)
 }
 
 // ParseAlternatives reads a list of cards separated by |, left preferred, and
@@ -189,12 +193,12 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 		name := strings.TrimSpace(part)
 		switch {
 		case name == "":
-			notes = append(notes, EntryError{Code: EmptyAlternative, Value: brief(text)})
+			notes = append(notes, EntryError{Code: CodeEmptyAlternative, Value: brief(text)})
 		case slices.Contains(names, name):
-			notes = append(notes, EntryError{Name: name, Code: DuplicateAlternative, Value: brief(text)})
+			notes = append(notes, EntryError{Name: name, Code: CodeDuplicateAlternative, Value: brief(text)})
 		case len(names) == maxAlternatives:
 			return nil, []EntryError{{
-				Name: brief(strings.TrimSpace(text)), Code: TooManyAlternatives, Value: strconv.Itoa(strings.Count(text, "|") + 1),
+				Name: brief(strings.TrimSpace(text)), Code: CodeTooManyAlternatives, Value: strconv.Itoa(strings.Count(text, "|") + 1),
 			}}
 		default:
 			names = append(names, name)
@@ -204,24 +208,24 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, []EntryError{{Code: EmptyName, Value: brief(text)}}
+		return nil, []EntryError{{Code: CodeEmptyName, Value: brief(text)}}
 	}
 	return names, notes
 }
 
 // parseCounts reads an object of name to count. clean makes cards of a name.
-func parseCounts(text string, parser Parser, clean func(string) ([]string, []EntryError)) ([]CardCount, []EntryError) {
+func parseCounts(text string, failToZero bool, clean func(string) ([]string, []EntryError)) ([]CardCount, []EntryError) {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed == "null" {
 		return nil, nil
 	}
 	if fault := jsonFault([]byte(trimmed), strings.Index(text, trimmed)); fault != "" {
-		return nil, []EntryError{{Code: Syntax, Value: fault}}
+		return nil, []EntryError{{Code: CodeSyntax, Value: fault}}
 	}
 	switch {
 	case trimmed[0] != '{':
-		return nil, []EntryError{{Code: NotObject, Value: brief(trimmed)}}
-	case parser == FailToZero:
+		return nil, []EntryError{{Code: CodeNotObject, Value: brief(trimmed)}}
+	case failToZero:
 		return decodeCounts(trimmed)
 	}
 	var r countReader
@@ -250,9 +254,9 @@ func decodeCounts(text string) ([]CardCount, []EntryError) {
 	for name, value := range members(text) {
 		var count int64
 		if err := json.Unmarshal(value, &count); err != nil {
-			fault := EntryError{Code: WrongType, Value: fmt.Sprintf("%s for %q", brief(string(value)), brief(name))}
+			fault := EntryError{Code: CodeWrongType, Value: fmt.Sprintf("%s for %q", brief(string(value)), brief(name))}
 			if isNumber(value) {
-				fault.Code = NotInteger
+				fault.Code = CodeNotInteger
 			}
 			return nil, []EntryError{fault}
 		}
@@ -308,7 +312,7 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 		case 1:
 			r.first[key] = written
 		case 2:
-			r.faults = append(r.faults, EntryError{Name: key, Code: Duplicate, Value: r.first[key] + " and " + written})
+			r.faults = append(r.faults, EntryError{Name: key, Code: CodeDuplicate, Value: r.first[key] + " and " + written})
 		}
 		count, code := parseCount(value)
 		if code != 0 {
@@ -336,17 +340,17 @@ func parseCount(value json.RawMessage) (int64, Code) {
 	text := string(value)
 	switch {
 	case !isNumber(value):
-		return 0, WrongType
+		return 0, CodeWrongType
 	case strings.ContainsAny(text, ".eE"):
-		return 0, NotInteger
+		return 0, CodeNotInteger
 	}
 	digits, negative := strings.CutPrefix(text, "-")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	switch {
 	case negative && (err != nil || n > 0):
-		return 0, Negative
+		return 0, CodeNegative
 	case err != nil || n > maxCards:
-		return 0, TooLarge
+		return 0, CodeTooLarge
 	}
 	return n, 0
 }

@@ -60,13 +60,13 @@ func TestParse(t *testing.T) {
 		{`{"A":null}`, "[A WrongType]", "[A WrongType]", "A 0"},
 		{`{"A":-3}`, "[A Negative]", "[A Negative]", "A -3"},
 	} {
-		if got := entries(ParseQuota(c.text, ParserStrict)); got != c.quota {
+		if got := entries(new(Config).ParseQuota(c.text)); got != c.quota {
 			t.Errorf("quota %s: %s, want %s", c.text, got, c.quota)
 		}
-		if got := entries(ParseRequest(c.text, ParserStrict)); got != c.request {
+		if got := entries(new(Config).ParseRequest(c.text)); got != c.request {
 			t.Errorf("request %s: %s, want %s", c.text, got, c.request)
 		}
-		if got := entries(ParseQuota(c.text, FailToZero)); got != c.zero {
+		if got := entries((&Config{FailToZero: true}).ParseQuota(c.text)); got != c.zero {
 			t.Errorf("fail to zero %s: %q, want %q", c.text, got, c.zero)
 		}
 	}
@@ -94,7 +94,7 @@ func TestParseAlternatives(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.text, got, c.want)
 		}
 	}
-	if names, notes := ParseAlternatives(many); names != nil || len(notes) != 1 || notes[0].Code != TooManyAlternatives {
+	if names, notes := ParseAlternatives(many); names != nil || len(notes) != 1 || notes[0].Code != CodeTooManyAlternatives {
 		t.Errorf("too many: %v %v", names, notes)
 	}
 }
@@ -106,8 +106,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(string, Parser) ([]CardCount, []EntryError){ParseQuota, ParseRequest} {
-			counts, faults := parse(text, ParserStrict)
+		for _, parse := range []func(*Config, string) ([]CardCount, []EntryError){(*Config).ParseQuota, (*Config).ParseRequest} {
+			counts, faults := parse(&Config{}, text)
 			seen := map[string]bool{}
 			for _, c := range counts {
 				key := strings.Join(c.Cards, "|")
@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%q: bad fault %v", text, fault)
 				}
 			}
-			_, _ = parse(text, FailToZero)
+			_, _ = parse(&Config{FailToZero: true}, text)
 		}
 	})
 }

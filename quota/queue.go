@@ -23,7 +23,7 @@ type Queue struct {
 	// Mentioned lists the dimensions that Capability says something about,
 	// ascending. Nil means all, or none if Capability is nil. What isn't
 	// mentioned is unlimited at a parent; at a leaf it is 0, but cpu and memory
-	// follow [Config.Missing].
+	// follow [Config.MissingUnlimited].
 	Mentioned []int
 
 	// Denied has cards, by dimension, that the queue may not use although Capability
@@ -42,8 +42,8 @@ type Queue struct {
 type State uint8
 
 const (
-	Open State = iota
-	Closing
-	Closed
-	Unknown
+	StateOpen State = iota
+	StateClosing
+	StateClosed
+	StateUnknown
 )

@@ -33,7 +33,7 @@ type QueueSpec struct {
 }
 
 // CheckCards returns what is wrong with [QueueSpec].Cards, by the rules of
-// [ParseQuota] and sorted by name, to check a configuration before there is a map. It
+// [Config.ParseQuota] and sorted by name, to check a configuration before there is a map. It
 // is a [field.ErrorList], with the paths of a map: [A100].
 func CheckCards(cards map[string]int64) error {
 	_, faults := parseCards(cards)
@@ -41,7 +41,7 @@ func CheckCards(cards map[string]int64) error {
 	for _, fault := range faults {
 		path := (*field.Path)(nil).Key(brief(fault.Name))
 		count, ok := cards[fault.Name]
-		if !ok || fault.Code != Negative && fault.Code != TooLarge {
+		if !ok || fault.Code != CodeNegative && fault.Code != CodeTooLarge {
 			list = append(list, field.Invalid(path, fault.Name, fault.detail()))
 			continue
 		}
@@ -56,7 +56,7 @@ func parseCards(cards map[string]int64) ([]CardCount, []EntryError) {
 	if err != nil {
 		panic(err) // a map of numbers always has a form in JSON
 	}
-	return ParseQuota(string(text), ParserStrict)
+	return parseQuota(string(text), false)
 }
 
 // counts reads one of the annotations of a queue, or the cards in its place.
@@ -66,7 +66,7 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []CardCount, faults
 		where = "cards"
 		counts, faults = parseCards(spec.Cards)
 	} else {
-		counts, faults = ParseQuota(spec.Annotations[key], c.Parser)
+		counts, faults = c.ParseQuota(spec.Annotations[key])
 	}
 	for i := range faults {
 		faults[i].Field = where
@@ -165,7 +165,7 @@ type queueBuilder struct {
 func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, denied map[int]string) {
 	v, mentioned = b.m.NewVector(), map[int]bool{}
 	for _, name := range ignored(list) {
-		b.fault(EntryError{Name: string(name), Code: IgnoredResource})
+		b.fault(EntryError{Name: string(name), Code: CodeIgnoredResource})
 	}
 	for dim, text := range dimNames {
 		name := corev1.ResourceName(text)
@@ -186,7 +186,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		dim, ok := CardIndex(b.m, count.Cards[0])
 		switch {
 		case count.Cards[0] == "": // of a parser that takes everything
-			faults = append(faults, EntryError{Code: EmptyName, Field: key})
+			faults = append(faults, EntryError{Code: CodeEmptyName, Field: key})
 		case !ok:
 			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q: %s", ErrUnknownDimension, brief(count.Cards[0]), brief(b.q.Name), wantDimension))
 		case count.Count < 0 || count.Count > maxCards: // the same
@@ -208,9 +208,9 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 
 // outOfRange is what is wrong with a count that a parser has taken.
 func outOfRange(where, name string, count int64) EntryError {
-	e := EntryError{Name: name, Code: TooLarge, Field: where, Value: strconv.FormatInt(count, 10)}
+	e := EntryError{Name: name, Code: CodeTooLarge, Field: where, Value: strconv.FormatInt(count, 10)}
 	if count < 0 {
-		e.Code = Negative
+		e.Code = CodeNegative
 	}
 	return e
 }
@@ -229,7 +229,7 @@ func (b *queueBuilder) deny(faults []EntryError) map[int]string {
 			note(dim, fault.text())
 			continue
 		}
-		if fault.Name != "" || fault.Code == EmptyName {
+		if fault.Name != "" || fault.Code == CodeEmptyName {
 			continue
 		}
 		text := fault.text()

@@ -181,14 +181,14 @@ func TestDenied(t *testing.T) {
 // TestVerbatimNames: whatever the lenient parser takes from one queue, the cards of
 // all queues make a map, and the queue can be built.
 func TestVerbatimNames(t *testing.T) {
-	cfg := Config{Parser: FailToZero}
+	cfg := Config{FailToZero: true}
 	spec := QueueSpec{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
 	m, err := NewMap(cfg.Cards([]QueueSpec{spec}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	q, faults, err := cfg.BuildQueue(m, spec)
-	if want := []EntryError{{Code: EmptyName, Field: QuotaAnnotation}, {Name: "C", Code: Negative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
+	if want := []EntryError{{Code: CodeEmptyName, Field: QuotaAnnotation}, {Name: "C", Code: CodeNegative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
 		t.Fatal(faults, err)
 	}
 	l, err := New(cfg, m, nil, []Queue{q})

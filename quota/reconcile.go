@@ -128,7 +128,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	}
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
-		r.events = append(r.events, Event{Seq: r.seq, Kind: Reconciled})
+		r.events = append(r.events, Event{Seq: r.seq, Kind: EventReconciled})
 	}
 	r.rep.Seq, r.rep.Over = l.seq, l.overages()
 	if r.rep.Changed {
@@ -254,12 +254,12 @@ func (r *reconciler) giveBack() {
 			}
 		}
 		for _, t := range ended {
-			r.events = append(r.events, l.taskEvent(Released, r.seq, t)...)
+			r.events = append(r.events, l.taskEvent(EventReleased, r.seq, t)...)
 			r.did(&r.rep.Released, j.id, t.id)
 			l.end(t)
 		}
 		for _, t := range again {
-			r.events = append(r.events, l.taskEvent(RolledBack, r.seq, t)...)
+			r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
 			r.did(&r.rep.RolledBack, j.id, t.id)
 		}
 		l.rollBack(again...)
@@ -293,7 +293,7 @@ func (r *reconciler) place(v *sightJob) {
 	l := r.l
 	q := l.queues[v.queue]
 	if v.lost = q == nil; v.lost {
-		r.rep.fail(v.id, "", UnknownQueue, v.queue)
+		r.rep.fail(v.id, "", ReasonUnknownQueue, v.queue)
 		return
 	}
 	if j := l.jobs[v.id]; j != nil && j.queue != q && v.moves {
@@ -370,7 +370,7 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	j.append(t)
 	j.recount()
 	l.tasks[t.id] = t
-	r.events = append(r.events, l.taskEvent(Reconciled, r.seq, t)...)
+	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
 
 // cards returns the cards that a task is charged on: that on which it is charged
@@ -437,7 +437,7 @@ func (r *reconciler) giveUp() {
 		case !j.seen:
 			r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{j.id, ""}, j.seq})
 		default:
-			r.events = append(r.events, l.jobEvent(Released, r.seq, j)...)
+			r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 			r.did(&r.rep.Released, j.id, "")
 			l.unreserve(j)
 		}
@@ -491,7 +491,7 @@ func (r *reconciler) settleMin(v *sightJob, j *job) {
 	case req == nil && (keeps || !reserved), reserved && keeps && j.same(req):
 		return
 	case !keeps && j.tasks == 0:
-		r.events = append(r.events, l.jobEvent(Released, r.seq, j)...)
+		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 		r.did(&r.rep.Released, j.id, "")
 		l.releaseJob(j)
 		return
@@ -519,7 +519,7 @@ func (r *reconciler) settleMin(v *sightJob, j *job) {
 	j.reserved, j.mix = true, req.mix
 	l.make(j, &p)
 	r.did(list, j.id, "")
-	r.events = append(r.events, l.jobEvent(Reconciled, r.seq, j)...)
+	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
 }
 
 // request returns a request for the min that the job has.

@@ -6,7 +6,7 @@ package quota
 // tasks; others are left alone. seq is the number of the change or, if nothing
 // changed, of the state.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
-	return l.giveBack(RolledBack, tasks)
+	return l.giveBack(EventRolledBack, tasks)
 }
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they
@@ -14,10 +14,10 @@ func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 // were pending by the views, which are no longer; others are left alone. seq is as of
 // [Ledger.Rollback].
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
-	return l.giveBack(Released, tasks)
+	return l.giveBack(EventReleased, tasks)
 }
 
-func (l *Ledger) giveBack(kind Kind, ids []string) (seq uint64, known bool) {
+func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool) {
 	l.lock()
 	var events []Event
 	var again []*task
@@ -26,7 +26,7 @@ func (l *Ledger) giveBack(kind Kind, ids []string) (seq uint64, known bool) {
 	for _, id := range ids {
 		t := l.tasks[id]
 		if t == nil {
-			if w := l.waiting[id]; w != nil && kind == Released {
+			if w := l.waiting[id]; w != nil && kind == EventReleased {
 				delete(l.waiting, id)
 				changed = true
 				if l.cfg.OnEvent != nil { // nothing was charged
@@ -39,7 +39,7 @@ func (l *Ledger) giveBack(kind Kind, ids []string) (seq uint64, known bool) {
 		}
 		events = append(events, l.taskEvent(kind, l.seq+1, t)...)
 		changed = true
-		if kind == Released {
+		if kind == EventReleased {
 			l.end(t)
 			continue
 		}
@@ -222,7 +222,7 @@ func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	if j == nil {
 		return l.unlock(false, nil), false
 	}
-	events := l.jobEvent(Released, l.seq+1, j)
+	events := l.jobEvent(EventReleased, l.seq+1, j)
 	l.releaseJob(j)
 	return l.unlock(true, events), true
 }
@@ -267,7 +267,7 @@ func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 			continue
 		}
 		expired = append(expired, j.id)
-		events = append(events, l.jobEvent(Expired, l.seq+1, j)...)
+		events = append(events, l.jobEvent(EventExpired, l.seq+1, j)...)
 		l.forfeit(j)
 	}
 	return expired, l.unlock(len(expired) > 0, events)

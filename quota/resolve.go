@@ -18,19 +18,19 @@ import (
 //
 // The pod's annotation lists acceptable cards; each has the amount of the resource
 // that carries it: limits, else requests, of the pod as a whole, rounded up to whole cards
-// with a [RoundedUp] note.
+// with a [CodeRoundedUp] note.
 // Cards that nobody knows, that no resource of the pod carries, or that another
 // resource carries than those before, are left out with a note. A resource of the
 // pod that carries cards, none of which is left, is an item of its own as
 // [Config.Unnamed] says. A card counts in one item only: singles come first, then
-// the others in order, and what a later one loses is a [SharedCard] note. Under
+// the others in order, and what a later one loses is a [CodeSharedCard] note. Under
 // Config.UnlimitedCPUMemory a task with cards has no cpu and memory. A task that
 // is bound to a node is charged, per item, on the first alternative that the node
 // has.
 //
 // What stands in objects is never an error: a pod whose cards can't be told, or
 // whose amounts no pod can have, makes a request that is refused with
-// [GetTaskRequestResourceFailed]. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8])
+// [ReasonGetTaskRequestResourceFailed]. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8])
 // and a count of Cards that is negative or too large ([ErrBadAmount]).
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
@@ -270,7 +270,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 		}
 		whole := q.Value() // rounded up
 		if q.CmpInt64(whole) != 0 {
-			r.note(EntryError{Name: string(name), Code: RoundedUp, Value: quantity.Text(q)})
+			r.note(EntryError{Name: string(name), Code: CodeRoundedUp, Value: quantity.Text(q)})
 		}
 		p.cards = append(p.cards, podCards{name, whole})
 	}
@@ -381,14 +381,14 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 		drafts = append(drafts, d)
 	}
 	for _, a := range p.cards {
-		if a.count == 0 || a.resource == resource || unnamed == Ignore {
+		if a.count == 0 || a.resource == resource || unnamed == UnnamedIgnore {
 			continue
 		}
 		d := r.anyOf(a)
 		switch key := orDefault(r.l.cfg.Keys.Name, NameAnnotation); {
 		case len(d.left) == 0:
 			t.fail("the pod requests %d of %s, whose cards have names that %s can't have: %s", a.count, a.resource, key, some(r.found.carried[a.resource]))
-		case unnamed == Refuse:
+		case unnamed == UnnamedRefuse:
 			t.fail("the pod requests %d of %s, and %s names no card of it: want one of %s", a.count, a.resource, key, some(d.names))
 		}
 		drafts = append(drafts, d)
@@ -414,9 +414,9 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		case !known:
 			dropped = append(dropped, unknown(key, name, some(r.found.names)))
 		case !ok:
-			dropped = append(dropped, EntryError{Name: name, Code: NoResourceForCard, Field: key, Value: joined(resources)})
+			dropped = append(dropped, EntryError{Name: name, Code: CodeNoResourceForCard, Field: key, Value: joined(resources)})
 		case d.left != nil && a.resource != d.resource:
-			dropped = append(dropped, EntryError{Name: name, Code: DifferentResource, Field: key, Value: string(a.resource)})
+			dropped = append(dropped, EntryError{Name: name, Code: CodeDifferentResource, Field: key, Value: string(a.resource)})
 		default:
 			d.resource, d.milli = a.resource, 1000*a.count
 			d.left = append(d.left, i)
@@ -425,7 +425,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 	r.note(dropped...)
 	if d.left == nil {
 		// What is known may be carried by a resource that the pod could request.
-		if at := slices.IndexFunc(dropped, func(e EntryError) bool { return e.Code != UnknownCard }); at >= 0 {
+		if at := slices.IndexFunc(dropped, func(e EntryError) bool { return e.Code != CodeUnknownCard }); at >= 0 {
 			t.fail("%s", dropped[at].text())
 		}
 		t.fail("%s", noneKnown(key, names, some(r.found.names)))
@@ -444,7 +444,7 @@ func joined(resources []corev1.ResourceName) string {
 
 // unknown is the note on a card that isn't among the known ones.
 func unknown(where, name, known string) EntryError {
-	return EntryError{Name: brief(name), Code: UnknownCard, Field: where, Value: known}
+	return EntryError{Name: brief(name), Code: CodeUnknownCard, Field: where, Value: known}
 }
 
 // noneKnown says that no card of a list is among the known ones.
@@ -495,7 +495,7 @@ func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 			d.left = slices.DeleteFunc(d.left, func(k int) bool {
 				by, isTaken := taken[d.names[k]]
 				if isTaken && by != i {
-					r.note(EntryError{Name: d.names[k], Code: SharedCard, Value: brief(keys[by])})
+					r.note(EntryError{Name: d.names[k], Code: CodeSharedCard, Value: brief(keys[by])})
 					return true
 				}
 				taken[d.names[k]] = i

@@ -136,7 +136,7 @@ func TestResolveHostile(t *testing.T) {
 func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, quantity string) (outcomes []string) {
 	t.Helper()
 	cfg := Config{
-		Unnamed: Unnamed(options % 3), Mix: Mix(options >> 2 % 2), Parser: Parser(options >> 3 % 2),
+		Unnamed: Unnamed(options % 3), Mix: Mix(options >> 2 % 2), FailToZero: options>>3%2 == 1,
 		UnlimitedCPUMemory: options>>4%2 == 1,
 	}
 	w := worldOf(t, cfg, map[string]string{
@@ -197,7 +197,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 // outcome says what came of an operation, and fails if that isn't possible.
 func outcome(t *testing.T, what, invalid string, a Answer, err error) string {
 	t.Helper()
-	failed := a.Refusal.Reason == GetTaskRequestResourceFailed
+	failed := a.Refusal.Reason == ReasonGetTaskRequestResourceFailed
 	switch {
 	case err != nil:
 		return what + " error"

@@ -149,13 +149,13 @@ func TestResolveTaskUnnamed(t *testing.T) {
 		unnamed             Unnamed
 		cards, limits, want string
 	}{
-		{Refuse, "", "gpu:1", "invalid: the pod requests 1 of nvidia.com/gpu, and volcano.sh/card.name names no card of it: want one of A100, H100"},
-		{Refuse, "A100", "gpu:1", "0/0 A100:1000"},
-		{Refuse, "A100", "gpu:1 mig-1g.5gb:4", "invalid: the pod requests 4 of nvidia.com/mig-1g.5gb, and volcano.sh/card.name names no card of it: want one of M"},
-		{Refuse, "A100", "gpu:1 mig-1g.5gb:0", "0/0 A100:1000"},
-		{Refuse, "", "cpu:1", "1000/0"},
-		{Ignore, "", "gpu:1", "0/0"},
-		{Ignore, "A100", "gpu:1 mig-1g.5gb:4", "0/0 A100:1000"},
+		{UnnamedRefuse, "", "gpu:1", "invalid: the pod requests 1 of nvidia.com/gpu, and volcano.sh/card.name names no card of it: want one of A100, H100"},
+		{UnnamedRefuse, "A100", "gpu:1", "0/0 A100:1000"},
+		{UnnamedRefuse, "A100", "gpu:1 mig-1g.5gb:4", "invalid: the pod requests 4 of nvidia.com/mig-1g.5gb, and volcano.sh/card.name names no card of it: want one of M"},
+		{UnnamedRefuse, "A100", "gpu:1 mig-1g.5gb:0", "0/0 A100:1000"},
+		{UnnamedRefuse, "", "cpu:1", "1000/0"},
+		{UnnamedIgnore, "", "gpu:1", "0/0"},
+		{UnnamedIgnore, "A100", "gpu:1 mig-1g.5gb:4", "0/0 A100:1000"},
 	} {
 		w := fleet(t, Config{Unnamed: c.unnamed})
 		if need, _ := w.sayTask(Task{Pod: podOf(c.cards, c.limits)}); need != c.want {
@@ -439,7 +439,7 @@ func TestAllocatableOn(t *testing.T) {
 	w.want(w.allocatable(podOf("", "cpu:0"), "gone"), "")
 	var a Answer
 	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
-	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != NotOnNode || !a.Options[1].OK {
+	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != ReasonNotOnNode || !a.Options[1].OK {
 		t.Errorf("%+v", a.Options)
 	}
 	if !w.AllocatableOn(nil, r, "h") {
@@ -487,7 +487,7 @@ func TestResolveErrors(t *testing.T) {
 		{"negative unit", Job{Min: items("A100", 1000, -1000)}, ErrBadAmount},
 		{"no multiple of its unit", Job{Min: items("A100", 3000, 2000)}, ErrBadAmount},
 		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), Mix: &any}, ErrBadAmount},
-		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: EmptyName, Field: `job "j": min`, Value: " "}},
+		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: CodeEmptyName, Field: `job "j": min`, Value: " "}},
 		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrOverflow},
 		{"a task's cards", Job{Tasks: []Task{{Cards: []CardCount{{[]string{"A100"}, -1}}}}}, ErrBadAmount},
 	} {
@@ -586,10 +586,10 @@ func TestResolveJob(t *testing.T) {
 
 		{"a bad entry", Config{}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, `invalid: volcano.sh/card.request: entry "H100": the count is 2.5: want a whole number of cards from 0 to 9007199254740, in digits`, "H100 NotInteger"},
 		{"no JSON", Config{}, Job{Annotations: asks(`{"A100":2`)}, `invalid: volcano.sh/card.request: the text is not JSON: unexpected end of JSON input at byte 9: want a JSON object of cards and counts, such as {"A100": 2}`, "Syntax"},
-		{"upstream's parser", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, "0/0", "NotInteger"},
-		{"with alternatives", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100|H100":2}`)}, "0/0 A100|H100:2000", ""},
-		{"verbatim", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100| H100":2}`)}, "0/0 A100:2000", " H100 UnknownCard"},
-		{"negative", Config{Parser: FailToZero}, Job{Annotations: asks(`{"A100":-2}`)}, `invalid: volcano.sh/card.request: entry "A100": the count is -2: want a whole number of cards from 0 to 9007199254740, in digits`, "A100 Negative"},
+		{"upstream's parser", Config{FailToZero: true}, Job{Annotations: asks(`{"A100":2,"H100":2.5}`)}, "0/0", "NotInteger"},
+		{"with alternatives", Config{FailToZero: true}, Job{Annotations: asks(`{"A100|H100":2}`)}, "0/0 A100|H100:2000", ""},
+		{"verbatim", Config{FailToZero: true}, Job{Annotations: asks(`{"A100| H100":2}`)}, "0/0 A100:2000", " H100 UnknownCard"},
+		{"negative", Config{FailToZero: true}, Job{Annotations: asks(`{"A100":-2}`)}, `invalid: volcano.sh/card.request: entry "A100": the count is -2: want a whole number of cards from 0 to 9007199254740, in digits`, "A100 Negative"},
 		{"zero", Config{}, Job{Annotations: asks(`{"A100":0}`)}, "0/0", ""},
 		{"notes", Config{}, Job{Annotations: asks(`{"A100||A100|Ghost":2,"A100":1}`)}, "0/0 A100:3000", "EmptyAlternative, A100 DuplicateAlternative, Ghost UnknownCard"},
 		{"unknown cards", Config{}, Job{Annotations: asks(`{"A100":2,"Ghost":1}`)}, `invalid: volcano.sh/card.request: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},

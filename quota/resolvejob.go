@@ -129,10 +129,10 @@ func (b *jobBuilder) annotation() {
 	if b.hasCards {
 		return
 	}
-	parser, key := b.l.cfg.Parser, orDefault(b.l.cfg.Keys.Request, RequestAnnotation)
-	counts, notes := ParseRequest(b.job.Annotations[key], parser)
+	cfg, key := &b.l.cfg, orDefault(b.l.cfg.Keys.Request, RequestAnnotation)
+	counts, notes := cfg.ParseRequest(b.job.Annotations[key])
 	for _, n := range b.noteIn(key, notes...) {
-		if !n.Code.IsNote() && parser != FailToZero {
+		if !n.Code.IsNote() && !cfg.FailToZero {
 			b.fail("%s", n.text())
 		}
 	}
@@ -144,7 +144,7 @@ func (b *jobBuilder) annotation() {
 			continue
 		}
 		names := c.Cards
-		if parser == FailToZero {
+		if cfg.FailToZero {
 			names = strings.Split(c.Cards[0], "|")
 		}
 		if alts := b.known(key, names); alts == nil {

@@ -8,7 +8,7 @@ import (
 
 // resolveRunning works out what a task is charged that runs already, with the card
 // of each item, -1 where it can't be told, and the cards of its node. What the node has counts more than what
-// the task says: a card that it didn't ask for is a [CardMismatch].
+// the task says: a card that it didn't ask for is a [CodeCardMismatch].
 func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 	r := l.resolver()
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
@@ -20,7 +20,7 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 		// As if the pod said nothing of its cards: it has some all the same.
 		var p podParts
 		p, t.invalid = r.pod(task.Pod)
-		r.finish(t, task, p, r.carried(t, p, "", AsAny))
+		r.finish(t, task, p, r.carried(t, p, "", UnnamedAsAny))
 	}
 	cards := make([]int32, len(t.items))
 	on := r.found.on(task.node(), r.dims)
@@ -34,7 +34,7 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 			cards[i] = r.carriedOn(task.node(), ti.resource, cards[:i])
 		}
 		if cards[i] >= 0 && (unnamed || ti.alts.index(cards[i]) < 0) {
-			r.note(EntryError{Name: r.cards[cards[i]], Code: CardMismatch, Value: asked(ti, unnamed)})
+			r.note(EntryError{Name: r.cards[cards[i]], Code: CodeCardMismatch, Value: asked(ti, unnamed)})
 		}
 	}
 	return &sightTask{req: t, on: on, cards: cards}, r.notes, nil

@@ -19,8 +19,8 @@ func TestResolveRunning(t *testing.T) {
 		{"", "cpu:1", "gone", "", ""},
 		{"A100", "gpu:-1", "a", "invalid", ""},
 	} {
-		for _, unnamed := range []Unnamed{AsAny, Refuse} {
-			if unnamed == Refuse && c.limits != "gpu:1" {
+		for _, unnamed := range []Unnamed{UnnamedAsAny, UnnamedRefuse} {
+			if unnamed == UnnamedRefuse && c.limits != "gpu:1" {
 				continue
 			}
 			w := fleet(t, Config{Unnamed: unnamed})
@@ -44,7 +44,7 @@ func TestResolveRunning(t *testing.T) {
 			if want := c.want; got != "" && got[1:] != want || got == "" && want != "" {
 				t.Errorf("%s with %s on %s, %d: %s, want %s", c.cards, c.limits, c.node, unnamed, got, want)
 			}
-			if unnamed == AsAny && codes(notes) != c.notes {
+			if unnamed == UnnamedAsAny && codes(notes) != c.notes {
 				t.Errorf("%s with %s on %s: %s, want %s", c.cards, c.limits, c.node, codes(notes), c.notes)
 			}
 		}

@@ -213,7 +213,7 @@ func configOf(c *Config) snapshotConfig {
 	keys.Name = orDefault(keys.Name, NameAnnotation)
 	return snapshotConfig{
 		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee, Keys: keys,
-		Missing: nameOf(missingNames, c.Missing), Mix: nameOf(mixNames, c.Mix), Parser: nameOf(parserNames, c.Parser),
+		Missing: missingNames[c.MissingUnlimited], Mix: nameOf(mixNames, c.Mix), Parser: parserNames[c.FailToZero],
 		UnlimitedCPUMemory: c.UnlimitedCPUMemory, Unnamed: nameOf(unnamedNames, c.Unnamed),
 	}
 }
@@ -774,7 +774,7 @@ func (r *restorer) finish() error {
 			return broken("queues[%d] %q: an orphan without jobs: want none", i, brief(q.spec.Name))
 		}
 		if q.orphan && !r.doc.Queues[i].empty() {
-			return broken("queues[%d] %q: an orphan that isn't closed and without a quota: want state %s, complete, and nothing else", i, brief(q.spec.Name), stateNames[Closed])
+			return broken("queues[%d] %q: an orphan that isn't closed and without a quota: want state %s, complete, and nothing else", i, brief(q.spec.Name), stateNames[StateClosed])
 		}
 	}
 	if found := l.check(); len(found) > 0 {
@@ -785,7 +785,7 @@ func (r *restorer) finish() error {
 
 // empty reports whether a queue is closed and has nothing to use, as orphans are.
 func (q *snapshotQueue) empty() bool {
-	return q.State == stateNames[Closed] && q.Complete && len(q.Denied) == 0 && len(q.Capability)+len(q.Deserved)+len(q.Guarantee) == 0
+	return q.State == stateNames[StateClosed] && q.Complete && len(q.Denied) == 0 && len(q.Capability)+len(q.Deserved)+len(q.Guarantee) == 0
 }
 
 // rootSums adds up amounts by tree, where sums are largest.

@@ -26,7 +26,7 @@ type CardSample struct {
 }
 
 // Rejection is how often operations on a queue were refused for a reason: those
-// that make an event of kind [Refused], whether or not anyone listens. It starts
+// that make an event of kind [EventRefused], whether or not anyone listens. It starts
 // at 0 when a queue comes and with every [New] or [Restore].
 type Rejection struct {
 	Reason Reason

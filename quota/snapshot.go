@@ -74,11 +74,11 @@ func (l *Ledger) Snapshot() []byte {
 
 // The names of the snapshot for the values of types.
 var (
-	missingNames = []string{MissingDenies: "denies", MissingUnlimited: "unlimited"}
-	parserNames  = []string{ParserStrict: "strict", FailToZero: "fail-to-zero"}
-	unnamedNames = []string{AsAny: "as-any", Refuse: "refuse", Ignore: "ignore"}
+	missingNames = map[bool]string{false: "denies", true: "unlimited"}
+	parserNames  = map[bool]string{false: "strict", true: "fail-to-zero"}
+	unnamedNames = []string{UnnamedAsAny: "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
 	mixNames     = []string{SameCard: "same-card", AnyMix: "any-mix"}
-	stateNames   = []string{Open: "open", Closing: "closing", Closed: "closed", Unknown: "unknown"}
+	stateNames   = []string{StateOpen: "open", StateClosing: "closing", StateClosed: "closed", StateUnknown: "unknown"}
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
 

@@ -121,7 +121,7 @@ func TestSnapshot(t *testing.T) {
 	capability, mentioned := vectorOf(m, `cpu:1 <"\:2`)
 	deserved, _ := vectorOf(m, "A:1")
 	l, err := New(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []Queue{
-		{Name: `"q" & ü`, Priority: -3, State: Unknown, Capability: capability, Mentioned: mentioned, Denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
+		{Name: `"q" & ü`, Priority: -3, State: StateUnknown, Capability: capability, Mentioned: mentioned, Denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
 			Ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
 		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
 	})
@@ -400,7 +400,7 @@ func newStory(t *testing.T, seed uint64) *story {
 	s := &story{Rand: rand.New(rand.NewPCG(seed, 1))}
 	nodes := map[string]string{"a": "A:8", "b": "B:8", "ab": "A:4 B:4", "k": "K:8", "c": "C@x/y:4 A:1"}
 	cfg := Config{
-		Mix: Mix(seed & 1), Missing: Missing(seed >> 1 & 1), UnlimitedCPUMemory: seed>>2&3 == 3,
+		Mix: Mix(seed & 1), MissingUnlimited: seed>>1&1 == 1, UnlimitedCPUMemory: seed>>2&3 == 3,
 		EnforceGuarantee: seed>>4&3 == 3, CountReleasing: seed>>6&1 == 1,
 	}
 	s.w = worldOf(t, cfg, nodes, "org", "A:9 K:5", "q < org", "A:4 B:6 cpu:9 K:3", "r < org", "A:5 B:3 cpu:5", "o", "cpu:5 C:2 A:2 B:inf")

@@ -33,7 +33,7 @@ func New(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, queues
 
 // newLedger makes a ledger without queues.
 func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
-	if cfg.Missing > MissingUnlimited || cfg.Parser > FailToZero || cfg.Unnamed > Ignore || cfg.Mix > AnyMix {
+	if cfg.Unnamed > UnnamedIgnore || cfg.Mix > AnyMix {
 		panic("quota: unknown value in config")
 	}
 	l := &Ledger{
@@ -102,7 +102,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 			orphans = append(orphans, name)
 			q.orphan = true
 			q.spec.Parent = parent
-			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = Closed, vector.ResourceVector{}, nil, nil
+			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = StateClosed, vector.ResourceVector{}, nil, nil
 			q.spec.Mentioned, q.spec.Denied, q.spec.Ignored = nil, nil, nil
 			l.queues[name] = q
 		}
@@ -149,7 +149,7 @@ func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
 // clone returns a copy that shares nothing with the caller's.
 func (q *Queue) clone() Queue {
 	c := *q
-	c.State = min(q.State, Unknown)
+	c.State = min(q.State, StateUnknown)
 	c.Capability, c.Guarantee, c.Deserved = slices.Clone(q.Capability), slices.Clone(q.Guarantee), slices.Clone(q.Deserved)
 	c.Mentioned, c.Denied, c.Ignored = slices.Clone(q.Mentioned), maps.Clone(q.Denied), slices.Clone(q.Ignored)
 	return c
@@ -228,7 +228,7 @@ func (l *Ledger) link() {
 	}
 	l.order()
 	for _, q := range l.topDown {
-		q.inherit(l.cfg.Missing)
+		q.inherit(l.cfg.MissingUnlimited)
 	}
 	l.total()
 	l.limit()
@@ -247,10 +247,10 @@ func (l *Ledger) order() {
 
 // inherit sets what follows from the queue above, which comes first, and from the
 // queues below.
-func (q *queue) inherit(missing Missing) {
+func (q *queue) inherit(missingUnlimited bool) {
 	q.leaf = !slices.ContainsFunc(q.children, func(child *queue) bool { return !child.orphan })
-	q.open = q.spec.State == Open && (q.parent == nil || q.parent.open)
-	q.empty = q.leaf && missing == MissingDenies && q.spec.mentionsNothing()
+	q.open = q.spec.State == StateOpen && (q.parent == nil || q.parent.open)
+	q.empty = q.leaf && !missingUnlimited && q.spec.mentionsNothing()
 	above := noCards
 	if q.parent != nil {
 		above = q.parent.named
@@ -386,7 +386,7 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 		return 0
 	case !q.leaf:
 		return Unlimited
-	case l.cfg.Missing == MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory):
+	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory):
 		return Unlimited
 	}
 	return 0

@@ -395,7 +395,7 @@ func (m upModel) requested(text string) (items []upItem, ok bool) {
 		}
 		return items, true
 	}
-	counts, faults := ParseRequest(text, ParserStrict)
+	counts, faults := new(Config).ParseRequest(text)
 	for _, f := range faults {
 		if !f.Code.IsNote() {
 			return nil, false
@@ -423,7 +423,7 @@ func (m upModel) quota(q *upQueue) map[string]int64 {
 		for card, count := range upDecode(q.quota) {
 			q.verbatim[card] = 1000 * count
 		}
-		counts, faults := ParseQuota(q.quota, ParserStrict)
+		counts, faults := new(Config).ParseQuota(q.quota)
 		for _, c := range counts {
 			q.strict[c.Cards[0]] = 1000 * c.Count
 		}

@@ -60,7 +60,7 @@ func newUpWorld(t *testing.T, cfg Config, nodes string, queues []upQueue, jobs .
 		q := w.queues[name]
 		spec := QueueSpec{Name: q.name, Parent: q.parent, Priority: q.priority, Annotations: map[string]string{QuotaAnnotation: q.quota}}
 		if q.closed {
-			spec.State = Closed
+			spec.State = StateClosed
 		}
 		if q.cpu >= 0 {
 			spec.Capability = upList(q.cpu)
@@ -289,9 +289,9 @@ func upSay(a *Answer) string {
 	switch {
 	case a.OK:
 		return "yes"
-	case a.Refusal.Reason == QueueNotLeaf:
+	case a.Refusal.Reason == ReasonQueueNotLeaf:
 		return "parent"
-	case a.Refusal.Reason == QueueNotOpen:
+	case a.Refusal.Reason == ReasonQueueNotOpen:
 		return "closed"
 	}
 	text, _, _ := strings.Cut(say(*a, nil), " ")

@@ -239,12 +239,12 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	t.class = class
 	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
 	for _, n := range notes {
-		if n.Code == CardMismatch {
+		if n.Code == CodeCardMismatch {
 			rep.Mismatched = append(rep.Mismatched, Mismatch{Ref{task.Job, task.ID}, n.Name})
 		}
 	}
 	if t.req.invalid != "" {
-		rep.fail(task.Job, task.ID, GetTaskRequestResourceFailed, t.req.invalid)
+		rep.fail(task.Job, task.ID, ReasonGetTaskRequestResourceFailed, t.req.invalid)
 	}
 	s.tasks[task.ID] = t
 	j.tasks = append(j.tasks, t)
@@ -262,7 +262,7 @@ func (l *Ledger) lookAtMin(j *sightJob, v *ViewJob, tasks []Task, rep *Report) e
 		return err
 	}
 	if r.invalid != "" {
-		rep.fail(v.ID, "", GetTaskRequestResourceFailed, r.invalid)
+		rep.fail(v.ID, "", ReasonGetTaskRequestResourceFailed, r.invalid)
 		return nil
 	}
 	if j.ended {

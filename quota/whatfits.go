@@ -7,21 +7,14 @@ type Fits struct {
 	// Copies is how many there would be, [Unlimited] if no limit stops them.
 	Copies int64
 
-	// CPU, Memory and Cards are what there is room for before the first copy, as
-	// far as the queue takes anything: Cards has each alternative of each item.
+	// CPU, Memory and Cards are the room before the first copy; zero if the queue takes
+	// nothing. Cards has each alternative of each item.
 	CPU, Memory Room
-	Cards       []Option
+	Cards       []Room
 
 	// Next is the answer to one copy more; OK if no limit stops them. Its Task is
 	// empty.
 	Next Answer
-}
-
-// Room is how much cpu or memory would be admitted.
-type Room struct {
-	Amount int64  // [Unlimited] if nothing limits it; negative if a limit is exceeded already
-	Limit  int64  // of Level
-	Level  string // the queue with the least room
 }
 
 // Shape is what [Ledger.WhatFits] counts copies of: a [*JobRequest] or a
@@ -51,7 +44,13 @@ func (l *Ledger) WhatFits(shape Shape) (Fits, error) {
 	return shape.fits(l)
 }
 
-func (r room) of(dim int32) Room { return Room{r.amount, r.limit(dim), r.level.spec.Name} }
+// of makes a Room of the room for an amount of a dimension. why is what limits it.
+func (r room) of(dim int32, amount int64, why Reason) Room {
+	if amount <= r.amount {
+		why = ReasonNone
+	}
+	return Room{OK: why == ReasonNone, Why: why, Amount: r.amount, Level: r.level.spec.Name, Limit: r.limit(dim)}
+}
 
 // aside returns a copy of the queue and of those above it, to change amounts of.
 func (q *queue) aside() *queue {
@@ -104,8 +103,10 @@ func (r *JobRequest) fits(l *Ledger) (f Fits, err error) {
 		q = q.aside()
 		one.queueAt.Store(q)
 	}
-	if q.admits() == None {
-		f.CPU, f.Memory = q.floorRoom(dimCPU, 0).of(dimCPU), q.floorRoom(dimMemory, 0).of(dimMemory)
+	if q.admits() == ReasonNone {
+		cpu, mem := q.floorRoom(dimCPU, 0), q.floorRoom(dimMemory, 0)
+		f.CPU = cpu.of(dimCPU, r.cpu, q.whyMin(cpu, dimCPU, r.cpu, nil, 0))
+		f.Memory = mem.of(dimMemory, r.mem, q.whyMin(mem, dimMemory, r.mem, nil, 0))
 		f.Cards = r.options(l, q)
 	}
 	for {
@@ -141,17 +142,12 @@ func (q *queue) floorRepeats(s pending) int64 {
 }
 
 // options returns the room of each alternative of each item, as if it were alone.
-func (r *JobRequest) options(l *Ledger, q *queue) (options []Option) {
+func (r *JobRequest) options(l *Ledger, q *queue) (options []Room) {
 	for i, it := range r.items {
 		for _, dim := range it.alts.cards {
 			free := q.floorRoom(dim, 0)
-			o := Option{
-				Item: i, Card: l.cardName(dim), OK: it.milli <= free.amount, Why: q.whyMin(free, dim, it.milli, nil, 0),
-				Level: free.level.spec.Name, Room: free.amount, Limit: free.limit(dim),
-			}
-			if o.OK {
-				o.Why = HasRoom
-			}
+			o := free.of(dim, it.milli, q.whyMin(free, dim, it.milli, nil, 0))
+			o.Item, o.Card = i, l.cardName(dim)
 			options = append(options, o)
 		}
 	}
@@ -166,10 +162,11 @@ func (t *TaskRequest) fits(l *Ledger) (f Fits, err error) {
 		return f, elsewhere(j, t.queue)
 	}
 	first := newTrial(l, t)
-	if j := first.job; j.queue.admits() == None {
-		cpu, _ := j.queue.chargeRoom(dimCPU, j.held[dimCPU])
-		mem, _ := j.queue.chargeRoom(dimMemory, j.held[dimMemory])
-		f.CPU, f.Memory = cpu.of(dimCPU), mem.of(dimMemory)
+	if j := first.job; j.queue.admits() == ReasonNone {
+		cpu, why := j.queue.chargeRoom(dimCPU, j.held[dimCPU])
+		f.CPU = cpu.of(dimCPU, t.cpu, cpu.why(dimCPU, why))
+		mem, why := j.queue.chargeRoom(dimMemory, j.held[dimMemory])
+		f.Memory = mem.of(dimMemory, t.mem, mem.why(dimMemory, why))
 	}
 	l.begin(&f.Next)
 	l.decideTask(&f.Next, first.task, nil, nil)
@@ -365,11 +362,11 @@ func (tr *trial) passes(a *Answer, c change) int64 {
 	}
 	for _, o := range a.Options {
 		milli := tr.task.items[o.Item].milli
-		if o.OK || o.Why == FirmElsewhere || o.Why == NotOnNode || tr.l.dims[o.Card] != c.dim ||
+		if o.OK || o.Why == ReasonFirmElsewhere || o.Why == ReasonNotOnNode || tr.l.dims[o.Card] != c.dim ||
 			tr.job.queue.uncharged(c.dim) < milli {
 			continue
 		}
-		n = min(n, (milli-o.Room-1)/freed)
+		n = min(n, (milli-o.Amount-1)/freed)
 	}
 	return n
 }

@@ -71,16 +71,17 @@ func TestWhatFitsRooms(t *testing.T) {
 		cpu   int64
 		cards string
 	}{
-		{w.job("x", "q", "A|B:2"), 17000, "0 A true HasRoom 7000 of 9000, 0 B false OverCapacity 1000 of 1000"},
+		{w.job("x", "q", "A|B:2"), 17000, "0 A true None 7000 of 9000, 0 B false OverCapacity 1000 of 1000"},
 		{w.task("x", "x", "q", "B:2"), 17000, "0 B false OverCapacity 1000 of 1000"},
-		{w.task("x", "r", "q", "A:1"), 20000, "0 A true HasRoom 9000 of 9000"},
+		{w.task("x", "r", "q", "A:1"), 20000, "0 A true None 9000 of 9000"},
 		{w.task("x", "s", "q", "A:8"), 17000, "0 A false Promised 7000 of 9000"},
 	} {
 		f, err := w.WhatFits(c.shape)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (Room{c.cpu, 20000, "q"}); f.CPU != want || f.Memory != (Room{0, 0, "q"}) {
+		want := Room{OK: true, Amount: c.cpu, Level: "q", Limit: 20000}
+		if f.CPU != want || f.Memory != (Room{OK: true, Level: "q"}) {
 			t.Errorf("cpu %v, memory %v", f.CPU, f.Memory)
 		}
 		got := ""
@@ -88,7 +89,7 @@ func TestWhatFitsRooms(t *testing.T) {
 			if i > 0 {
 				got += ", "
 			}
-			got += fmt.Sprintf("%d %s %v %s %d of %d", o.Item, o.Card, o.OK, o.Why, o.Room, o.Limit)
+			got += fmt.Sprintf("%d %s %v %s %d of %d", o.Item, o.Card, o.OK, o.Why, o.Amount, o.Limit)
 		}
 		w.want(got, c.cards)
 	}

@@ -19,7 +19,7 @@ func TestFaultTexts(t *testing.T) {
 	)
 	for _, c := range []struct {
 		text         string
-		want, failTo string // of ParserStrict and of FailToZero; empty: as before
+		want, failTo string // without and with FailToZero; empty: as before
 	}{
 		{`{"X": 2`, "the text is not JSON: unexpected end of JSON input at byte 7" + object, ""},
 		{"  \u00a0{\"X\": 2} x", "the text is not JSON: invalid character 'x' after top-level value at byte 14" + object, ""},
@@ -38,17 +38,17 @@ func TestFaultTexts(t *testing.T) {
 		{`{"":1}`, `"" names no card`, "none"},
 		{`{"X|Y":1}`, `entry "X|Y": a quota is of one card, not of alternatives: write an entry for each card`, "none"},
 	} {
-		for parser, want := range map[Parser]string{ParserStrict: c.want, FailToZero: c.failTo} {
+		for failToZero, want := range map[bool]string{false: c.want, true: c.failTo} {
 			if want == "" {
 				want = c.want
 			}
-			_, faults := ParseQuota(c.text, parser)
+			_, faults := (&Config{FailToZero: failToZero}).ParseQuota(c.text)
 			got := "none"
 			if len(faults) > 0 {
 				got = strings.TrimPrefix(faults[0].Error(), "quota: ")
 			}
 			if got != want {
-				t.Errorf("%s, %v: %s, want %s", c.text, parser, got, want)
+				t.Errorf("%s, %v: %s, want %s", c.text, failToZero, got, want)
 			}
 		}
 	}
@@ -203,73 +203,73 @@ func TestRefusalTexts(t *testing.T) {
 		need   string
 		job    string
 		task   string // empty: the same
-		why    Why
+		why    Reason
 	}{
 		{
 			"absent", Config{}, []QueueSpec{annotated("q", "", `{"B":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, queue "q" has no quota of it`, "", NoQuota,
+			`queue "q": insufficient quota of card A: requested 1 card, queue "q" has no quota of it`, "", ReasonNoQuota,
 		},
 		{
 			"0", Config{}, []QueueSpec{annotated("q", "", `{"A":0}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", OverCapacity,
+			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", ReasonOverCapacity,
 		},
 		{
 			"absent, of all alternatives", Config{}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
-			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", NoQuota,
+			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
 		},
 		{
 			"absent, of all alternatives that may be mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
-			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", NoQuota,
+			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
 		},
 		{
 			"absent, and another one full", Config{}, []QueueSpec{annotated("q", "", `{"B":1}`, nil)}, "", "B:1", "A|B:1",
-			`queue "q": insufficient quota of card A|B: requested 1 card, queue "q" has no quota of A, and the others have no more room`, "", NoQuota,
+			`queue "q": insufficient quota of card A|B: requested 1 card, queue "q" has no quota of A, and the others have no more room`, "", ReasonNoQuota,
 		},
 		{
 			"cpu, absent", Config{}, []QueueSpec{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
-			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it`, "", NoQuota,
+			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it`, "", ReasonNoQuota,
 		},
 		{
 			"unreadable", Config{}, []QueueSpec{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", UnreadableQuota,
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonUnreadableQuota,
 		},
 		{
 			"unreadable above", Config{}, []QueueSpec{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", UnreadableQuota,
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", ReasonUnreadableQuota,
 		},
 		{
 			"unreadable as a whole", Config{}, []QueueSpec{annotated("q", "", `{"A":2`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is not JSON: unexpected end of JSON input at byte 6` +
-				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", UnreadableQuota,
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{
 			"unreadable as a whole, mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is []` +
-				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", UnreadableQuota,
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{
 			"unreadable, and nothing else", Config{}, []QueueSpec{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
-			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", HasRoom,
+			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonNone,
 		},
 		{
 			"nothing", Config{}, []QueueSpec{annotated("q", "", ``, nil)}, "", "", "A:1",
-			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", HasRoom,
+			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", ReasonNone,
 		},
 		{
 			"held", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs`, "", Promised,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs`, "", ReasonPromised,
 		},
 		{
 			"held above", Config{}, []QueueSpec{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs`, "", Promised,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs`, "", ReasonPromised,
 		},
 		{
 			"used", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", OverCapacity,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", ReasonOverCapacity,
 		},
 		{
-			"closed", Config{}, []QueueSpec{{Name: "org", State: Closing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
-			`queue "q" is not open: queue "org" above it is Closing`, "", HasRoom,
+			"closed", Config{}, []QueueSpec{{Name: "org", State: StateClosing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
+			`queue "q" is not open: queue "org" above it is Closing`, "", ReasonNone,
 		},
 	} {
 		m, err := NewMap([]string{"A", "B", "C"})

@@ -61,7 +61,7 @@ func (s *story) event(e quota.Event) {
 	if e.Task != "" {
 		who = e.Task
 	}
-	if e.Kind != quota.Refused {
+	if e.Kind != quota.EventRefused {
 		what = ""
 		for _, c := range e.Cards {
 			what += fmt.Sprintf("%s x %d  ", c.Card, c.Milli/1000)

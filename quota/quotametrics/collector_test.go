@@ -205,7 +205,7 @@ func (s samples) Samples() iter.Seq[quota.QueueSample] { return slices.Values(s)
 // TestAnySource shows what no ledger yields: names that aren't UTF-8.
 func TestAnySource(t *testing.T) {
 	registry := registered(samples{
-		{Queue: "", Rejections: []quota.Rejection{{Reason: quota.UnknownQueue, Count: 3}}},
+		{Queue: "", Rejections: []quota.Rejection{{Reason: quota.ReasonUnknownQueue, Count: 3}}},
 		{Queue: "\xff", Share: 1.5, Cards: []quota.CardSample{{Card: "A\xfe", Capability: quota.Unlimited, Allocated: 1500}}},
 		{Queue: "\xfe", Reservations: 2},
 	})

@@ -68,7 +68,7 @@ func (c *Config) jobLabels() []string {
 func (c *Config) ledger() quota.Config {
 	cfg := quota.Config{UnlimitedCPUMemory: c.CardUnlimitedCPUMemory, CountReleasing: true}
 	if c.Missing == "Unlimited" {
-		cfg.Missing = quota.MissingUnlimited
+		cfg.MissingUnlimited = true
 	}
 	return cfg
 }

@@ -364,7 +364,7 @@ func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInf
 }
 
 // mayPass reports whether a card is refused that the end of other pods makes room on.
-func mayPass(o quota.Option) bool { return !o.OK && o.Why != quota.NoQuota }
+func mayPass(o quota.Room) bool { return !o.OK && o.Why != quota.ReasonNoQuota }
 
 // Filter says whether the queue has room for the pod on a card of the node.
 func (l *Ledger) Filter(_ context.Context, pod *corev1.Pod, node string) *fwk.Status {
@@ -376,7 +376,7 @@ func (l *Ledger) Filter(_ context.Context, pod *corev1.Pod, node string) *fwk.St
 	switch {
 	case l.account.AllocatableOn(&answer, task, node):
 		return nil
-	case answer.Refusal.Reason == quota.GetTaskRequestResourceFailed:
+	case answer.Refusal.Reason == quota.ReasonGetTaskRequestResourceFailed:
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) had none of the cards that the pod takes")
 	}
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, answer.Refusal.Message())
