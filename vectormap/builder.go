@@ -19,21 +19,29 @@ const (
 	noFold
 )
 
-// rules are the options that a map was built with. Extensions inherit them; once
-// the options have been applied nothing changes them.
+// rules are the options that a map was built with. Extensions inherit them; nothing
+// changes them once a map has them. What a column is, it knows itself.
 type rules struct {
 	normalizer Normalizer
 	folding    folding
 	lenient    bool
 	gpus       map[string]bool // the GPUs; nil: what the normalizer says
-	milli      map[string]bool // names as the option had them
-	literals   map[string]Unit
-	thousandth map[string]bool // own names that milli is about
+	milli      map[string]bool // own names that are Milli once they have a column
+	literals   map[string]Unit // names that are literals once they have a column
 }
 
-// own returns the own name of the index that name belongs to.
+// declaration is a list of names that the option Milli was given, as it was given
+// them, after those of earlier maps.
+type declaration struct {
+	before *declaration
+	names  []string
+	like   bool // by the option Like, of which there are no notes
+}
+
+// own returns the own name of the index that name belongs to, unless name is a
+// literal column.
 func (r *rules) own(name string) string {
-	if r.folding == noFold || r.literal(name) {
+	if _, literal := r.literals[name]; literal || r.folding == noFold {
 		return name
 	}
 	return r.normalize(name)
@@ -52,50 +60,45 @@ func (r *rules) normalize(name string) string {
 	return own
 }
 
-func (r *rules) literal(name string) bool {
-	_, ok := r.literals[name]
+// literal reports whether name is a literal, or would be one.
+func (m *ResourceVectorMap) literal(name string) bool {
+	if i, ok := m.index[name]; ok && m.columns[i].literal {
+		return true
+	}
+	_, ok := m.rules.literals[name]
 	return ok
 }
 
-// apply applies options to b's rules, which are its own where there are any.
-func (b *Builder) apply(opts []Option) {
-	b.optioned = b.base == nil || len(opts) > 0
-	if !b.optioned {
-		return
+// own returns the own name of the index that name belongs to.
+func (m *ResourceVectorMap) own(name string) string {
+	if m.literal(name) {
+		return name
 	}
-	r := &b.rules
-	r.gpus, r.milli, r.literals = maps.Clone(r.gpus), clone(r.milli), clone(r.literals)
+	return m.rules.own(name)
+}
+
+// apply applies options to b.
+func (b *Builder) apply(opts []Option) {
 	for _, o := range opts {
 		if o == nil {
 			panic("vectormap: option is nil")
 		}
 		o(b)
 	}
-	r.thousandth = make(map[string]bool, len(r.milli))
-	for name := range r.milli {
-		r.thousandth[r.own(name)] = true
-	}
-}
-
-// clone returns a copy of m that can be written to.
-func clone[V any](m map[string]V) map[string]V {
-	if m == nil {
-		return map[string]V{}
-	}
-	return maps.Clone(m)
 }
 
 // Builder collects the names of everything that is to be expressed in one map.
 // Build may be called more than once; later additions don't change maps that
-// were built before. A Builder is made by [NewBuilder] and is not safe for
-// concurrent use.
+// were built before. The zero value is that of [NewBuilder] without options. A
+// Builder is not safe for concurrent use.
 type Builder struct {
-	rules      rules
-	optioned   bool // the rules are not those of base
+	rules      rules // those of base, but for what the options below say
 	names      map[string]seen
 	base       *ResourceVectorMap
-	declared   []string // names of the option Milli
-	restricted bool     // an option was given that an extension cannot take
+	declared   []string        // names of the option Milli
+	like       []string        // such names of the option Like
+	literals   map[string]Unit // names of the option Literal
+	restricted bool            // an option was given that an extension cannot take
 	faults     []error
 }
 
@@ -133,10 +136,7 @@ type Option func(*Builder)
 // whole units otherwise can be declared.
 func Milli(names ...string) Option {
 	return func(b *Builder) {
-		for _, name := range names {
-			b.rules.milli[name] = true
-			b.declared = append(b.declared, name)
-		}
+		b.declared = append(b.declared, names...)
 	}
 }
 
@@ -147,10 +147,10 @@ func Milli(names ...string) Option {
 func Literal(unit Unit, names ...string) Option {
 	return func(b *Builder) {
 		for _, name := range names {
-			if old, ok := b.rules.literals[name]; ok && old != unit {
+			if old, ok := b.literal(name); ok && old != unit {
 				b.faults = append(b.faults, &NameError{Name: name, Reason: "has another unit as a literal"})
 			}
-			b.rules.literals[name] = unit
+			b.setLiteral(name, unit)
 			b.add(name, false, object{})
 		}
 	}
@@ -162,9 +162,9 @@ func Literal(unit Unit, names ...string) Option {
 // gpu. It adds no name.
 func GPUs(names ...string) Option {
 	return func(b *Builder) {
-		if b.rules.gpus == nil {
-			b.rules.gpus = map[string]bool{}
-		}
+		gpus := make(map[string]bool, len(names))
+		maps.Copy(gpus, b.rules.gpus)
+		b.rules.gpus = gpus
 		for _, name := range names {
 			b.rules.gpus[name] = true
 		}
@@ -221,8 +221,17 @@ func Like(m *ResourceVectorMap) Option {
 	return func(b *Builder) {
 		b.rules.normalizer, b.rules.folding, b.rules.lenient = m.rules.normalizer, m.rules.folding, m.rules.lenient
 		b.rules.gpus = maps.Clone(m.rules.gpus)
-		maps.Copy(b.rules.milli, m.rules.milli)
-		maps.Copy(b.rules.literals, m.rules.literals)
+		for d := m.declared; d != nil; d = d.before {
+			b.like = append(b.like, d.names...)
+		}
+		for name, unit := range m.rules.literals {
+			b.setLiteral(name, unit)
+		}
+		for i := range m.columns {
+			if c := &m.columns[i]; c.literal {
+				b.setLiteral(c.name, c.unit)
+			}
+		}
 		b.restricted = true
 	}
 }
@@ -230,7 +239,8 @@ func Like(m *ResourceVectorMap) Option {
 // NewBuilder returns a Builder with these options and no names but the core
 // ones.
 func NewBuilder(opts ...Option) *Builder {
-	b := &Builder{rules: rules{normalizer: DefaultNormalizer()}, names: map[string]seen{}}
+	b := new(Builder)
+	b.exists()
 	b.apply(opts)
 	return b
 }
@@ -307,12 +317,38 @@ func (b *Builder) exists() {
 	if b == nil {
 		panic("vectormap: builder is nil")
 	}
+	if b.names == nil { // the zero value
+		b.rules.normalizer, b.names = DefaultNormalizer(), map[string]seen{}
+	}
+}
+
+// literal returns the unit of a literal.
+func (b *Builder) literal(name string) (unit Unit, ok bool) {
+	if unit, ok = b.literals[name]; ok {
+		return unit, true
+	}
+	if b.base != nil {
+		if i, there := b.base.index[name]; there && b.base.columns[i].literal {
+			return b.base.columns[i].unit, true
+		}
+	}
+	unit, ok = b.rules.literals[name]
+	return unit, ok
+}
+
+func (b *Builder) setLiteral(name string, unit Unit) {
+	if b.literals == nil {
+		b.literals = map[string]Unit{}
+	}
+	b.literals[name] = unit
 }
 
 func (b *Builder) add(name string, fractional bool, of object) {
 	s, known := b.names[name]
-	if !known && !b.rules.literal(name) {
-		s.fault = nameFault(name)
+	if !known {
+		if _, literal := b.literal(name); !literal {
+			s.fault = nameFault(name)
+		}
 	}
 	s.fraction = s.fraction || fractional
 	switch n := len(s.objects); {
@@ -333,6 +369,7 @@ func (b *Builder) Build() (*ResourceVectorMap, error) {
 	b.exists()
 	d := draft{Builder: b, faults: slices.Clone(b.faults), m: &ResourceVectorMap{rules: b.rules}}
 	d.start()
+	d.rule()
 	d.place()
 	d.checkUnits()
 	d.checkOriginals()
@@ -368,6 +405,38 @@ func (d *draft) start() {
 	m.index, m.folded = maps.Clone(base.index), base.folded
 	m.slices, m.notes, m.left = slices.Clip(base.slices), slices.Clip(base.notes), slices.Clip(base.left)
 	m.ancestors = append(slices.Clip(base.ancestors), base.schema)
+	m.declared = base.declared
+}
+
+// rule makes the map's rules those of base and of the options.
+func (d *draft) rule() {
+	m := d.m
+	if len(d.literals) > 0 {
+		m.rules.literals = make(map[string]Unit, len(d.rules.literals)+len(d.literals))
+		maps.Copy(m.rules.literals, d.rules.literals)
+		maps.Copy(m.rules.literals, d.literals)
+	}
+	for _, of := range []declaration{{names: d.like, like: true}, {names: d.declared}} {
+		if len(of.names) > 0 {
+			m.declared = &declaration{m.declared, slices.Clone(of.names), of.like}
+		}
+	}
+	if own := d.ownMilli(); len(own) > 0 {
+		m.rules.milli = make(map[string]bool, len(own)+len(d.rules.milli))
+		maps.Copy(m.rules.milli, d.rules.milli)
+		for _, name := range own {
+			m.rules.milli[name] = true
+		}
+	}
+}
+
+// ownMilli returns the own names of those that options declare Milli.
+func (d *draft) ownMilli() []string {
+	own := slices.Concat(d.like, d.declared)
+	for i, name := range own {
+		own[i] = d.m.own(name)
+	}
+	return own
 }
 
 // place puts the names where they belong.
@@ -383,7 +452,7 @@ func (d *draft) place() {
 		i, ok := m.index[own]
 		if !ok {
 			i = len(m.columns)
-			m.columns = append(m.columns, column{name: own, literal: d.rules.literal(own)})
+			m.columns = append(m.columns, column{name: own, literal: d.m.literal(own)})
 			m.index[own] = i
 		}
 		c := &m.columns[i]
@@ -426,7 +495,7 @@ func (d *draft) nameError(name, reason string) *NameError {
 
 // whereTo returns the own name of name, or what is wrong.
 func (d *draft) whereTo(name, fault string) (own, reason string) {
-	if d.rules.literal(name) {
+	if d.m.literal(name) {
 		i, there := d.m.index[name]
 		switch {
 		case name == "":
@@ -439,16 +508,16 @@ func (d *draft) whereTo(name, fault string) (own, reason string) {
 	if fault != "" {
 		return "", fault
 	}
-	own = d.rules.own(name)
+	own = d.m.own(name)
 	switch {
 	case own == name:
 	case slices.Contains(coreNames[:], name):
 		return "", "is a core resource, which must not be renamed"
 	case nameFault(own) != "":
 		return "", "is normalized to a name that " + nameFault(own)
-	case d.rules.own(own) != own:
+	case d.m.own(own) != own:
 		return "", "is normalized to a name that is normalized to another"
-	case d.rules.literal(own):
+	case d.m.literal(own):
 		return "", "is normalized to the name of a literal"
 	}
 	return own, ""
@@ -466,56 +535,77 @@ func mergeOriginals(originals []string, own string, names []string) []string {
 	return merged
 }
 
-// checkUnits gives every column its unit and looks at the options that are about
+// checkUnits gives every new column its unit and looks at the options that are about
 // names.
 func (d *draft) checkUnits() {
-	if !d.optioned {
-		for _, i := range d.touched {
-			c := &d.m.columns[i]
-			c.unit = d.rules.unit(c)
-		}
-		return
-	}
 	fail := func(name, reason string) { d.faults = append(d.faults, &NameError{Name: name, Reason: reason}) }
-	for _, name := range slices.Sorted(maps.Keys(d.rules.gpus)) {
-		switch {
-		case nameFault(name) != "":
-			fail(name, nameFault(name))
-		case d.rules.literal(name):
-			fail(name, "is a literal and declared a GPU")
-		case name != coreNames[GPU] && slices.Contains(coreNames[:], name):
-			fail(name, "is a core resource and declared a GPU")
+	if d.base == nil {
+		for _, name := range slices.Sorted(maps.Keys(d.rules.gpus)) {
+			switch {
+			case nameFault(name) != "":
+				fail(name, nameFault(name))
+			case name != coreNames[GPU] && slices.Contains(coreNames[:], name):
+				fail(name, "is a core resource and declared a GPU")
+			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.rules.milli)) {
-		own := d.rules.own(name)
+	for _, name := range slices.Sorted(maps.Keys(d.literals)) {
 		switch {
+		case d.rules.gpus[name]:
+			fail(name, "is a literal and declared a GPU")
+		case d.base != nil && d.base.declaresMilli(name):
+			fail(name, "is a literal with a unit of its own and declared Milli")
+		}
+	}
+	var fixed []int // columns that can't become Milli
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(d.like, d.declared)))) {
+		own := d.m.own(name)
+		switch i, there := d.m.index[own]; {
 		case nameFault(name) != "":
 			fail(name, nameFault(name))
-		case d.rules.literal(name):
+		case d.m.literal(name):
 			fail(name, "is a literal with a unit of its own and declared Milli")
 		case unitOf(own) != UnitWhole:
 			fail(name, "is declared Milli but counted in "+unitOf(own).plural())
+		case there && i < d.old && d.m.columns[i].unit != UnitMilli:
+			fixed = append(fixed, i)
 		}
 	}
-	for i := range d.m.columns {
+	slices.Sort(fixed)
+	for _, i := range slices.Compact(fixed) {
+		fail(d.m.columns[i].name, "is in the map already with another unit")
+	}
+	for _, i := range d.touched {
 		c := &d.m.columns[i]
-		was := c.unit
-		switch c.unit = d.rules.unit(c); {
-		case c.unit > UnitByte:
+		if i < d.old {
+			continue
+		}
+		if c.unit = d.m.rules.unit(c); c.unit > UnitByte {
 			fail(c.name, "is a literal with an unknown unit")
-		case i < d.old && c.unit != was:
-			fail(c.name, "is in the map already with another unit")
 		}
 	}
 }
 
-// unit returns the unit of a column.
+// declaresMilli reports whether the option Milli was given a name.
+func (m *ResourceVectorMap) declaresMilli(name string) bool {
+	own := m.own(name)
+	if i, there := m.index[own]; !m.rules.milli[own] && !(there && m.columns[i].unit == UnitMilli) {
+		return false
+	}
+	for d := m.declared; d != nil; d = d.before {
+		if slices.Contains(d.names, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// unit returns the unit of a new column.
 func (r *rules) unit(c *column) Unit {
 	switch {
 	case c.literal:
 		return r.literals[c.name]
-	case r.thousandth[c.name]:
+	case r.milli[c.name]:
 		return UnitMilli
 	}
 	return unitOf(c.name)
@@ -557,21 +647,29 @@ func (d *draft) freeze() *ResourceVectorMap {
 		}
 		m.attachSlices(i)
 	}
-	declared := d.declared
-	if d.base != nil {
-		declared = slices.Concat(declared, d.base.unused)
-	}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(declared))) {
-		if _, ok := m.index[m.rules.own(name)]; !ok {
-			m.unused = append(m.unused, name)
-		}
-	}
+	d.settled()
 	if d.base != nil && (len(d.touched) == 0 || d.touched[0] >= d.old) {
 		m.schema = d.base.schema.Append(schemaColumns(m.columns[d.old:])...)
 	} else {
 		m.schema = vector.NewSchema(schemaColumns(m.columns))
 	}
 	return m
+}
+
+// settled takes the names out of the rules whose columns are there by now: copies for
+// an extension cost nothing then.
+func (d *draft) settled() {
+	m := d.m
+	for name := range d.literals {
+		if _, ok := m.index[name]; ok {
+			delete(m.rules.literals, name)
+		}
+	}
+	for _, own := range d.ownMilli() {
+		if _, ok := m.index[own]; ok {
+			delete(m.rules.milli, own)
+		}
+	}
 }
 
 // schemaColumns describes columns as a schema does.

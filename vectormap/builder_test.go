@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -357,20 +358,123 @@ func facts(m *ResourceVectorMap) (facts []string) {
 	return facts
 }
 
+// Options that come with each name make the map that they make at once.
+func TestExtendInStepsWithOptions(t *testing.T) {
+	r := testkit.Rand(2)
+	pool := names("nvidia.com/gpu", "a.io/a", "b.io/b", "c.io/c", "mig-1g.5gb", "x y", "z")
+	option := func(kind int, name string) (opts []Option) {
+		switch kind {
+		case 1:
+			opts = append(opts, Milli(name))
+		case 2:
+			opts = append(opts, Literal(UnitByte, name))
+		case 3:
+			opts = append(opts, Milli(name), Milli("never.io/"+name[:1]))
+		}
+		return opts
+	}
+	for range 300 {
+		kinds := make([]int, len(pool))
+		var all []Option
+		for i, name := range pool {
+			switch kinds[i] = r.IntN(4); name {
+			case "x y": // can be nothing else
+				kinds[i] = 2
+			case "nvidia.com/gpu": // is of every map
+				kinds[i] = 0
+			}
+			all = append(all, option(kinds[i], name)...)
+		}
+		whole, steps := must(t, pool, all...), must(t, nil)
+		for _, i := range r.Perm(len(pool)) {
+			next, err := steps.Extend(pool[i:i+1], option(kinds[i], pool[i])...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = next
+		}
+		if got, want := facts(steps), facts(whole); !slices.Equal(got, want) {
+			t.Fatalf("in steps:\n%q\nat once:\n%q", got, want)
+		}
+		for _, like := range []*ResourceVectorMap{must(t, pool, Like(steps)), must(t, pool, Like(must(t, nil, Like(steps))))} {
+			if got, want := withoutNotes(facts(like)), withoutNotes(facts(whole)); !slices.Equal(got, want) {
+				t.Fatalf("like:\n%q\nwant\n%q", got, want)
+			}
+		}
+	}
+}
+
+// withoutNotes leaves the facts about indices.
+func withoutNotes(facts []string) []string {
+	return slices.DeleteFunc(facts, func(s string) bool { return strings.Contains(s, "never.io") })
+}
+
+// What an option says of a name is held against what earlier ones said.
+func TestExtendAgainstEarlierOptions(t *testing.T) {
+	const literalAndMilli = "is a literal with a unit of its own and declared Milli"
+	for _, c := range []struct {
+		what         string
+		first, later []Option
+		want         string
+	}{
+		{"Milli, then a literal", []Option{Milli("x")}, []Option{Literal(UnitByte, "x")}, literalAndMilli},
+		{"a literal, then Milli", []Option{Literal(UnitByte, "x")}, []Option{Milli("x")}, literalAndMilli},
+		{"Milli by an original, then a literal", []Option{Milli("nvidia.com/gpu")}, []Option{Literal(UnitByte, "nvidia.com/gpu")}, literalAndMilli},
+		{"a literal by an original, then Milli", []Option{Literal(UnitByte, "nvidia.com/gpu")}, []Option{Milli("nvidia.com/gpu")}, literalAndMilli},
+		{"Milli by the own name, then an original", []Option{Milli("gpu")}, []Option{Literal(UnitByte, "nvidia.com/gpu")}, ""},
+		{"Milli of another map, then a literal", []Option{Like(must(t, nil, Milli("x")))}, []Option{Literal(UnitByte, "x")}, literalAndMilli},
+		{"a literal of another map, then Milli", []Option{Like(must(t, nil, Literal(UnitByte, "x")))}, []Option{Milli("x")}, literalAndMilli},
+		{"a literal of another map, then of another unit", []Option{Like(must(t, nil, Literal(UnitByte, "x")))}, []Option{Literal(UnitWhole, "x")}, "has another unit as a literal"},
+		{"a GPU, then a literal", []Option{GPUs("x")}, []Option{Literal(UnitWhole, "x")}, "is a literal and declared a GPU"},
+		{"the same again", []Option{Milli("x"), Literal(UnitByte, "y")}, []Option{Milli("x"), Literal(UnitByte, "y")}, ""},
+	} {
+		m := must(t, nil, c.first...)
+		was, like := facts(m), facts(must(t, names("a", "b"), Like(m)))
+		_, err := m.Extend(nil, c.later...)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.what, err, c.want)
+		}
+		if _, err := m.Extend(nil, GPUs("a"), Like(must(t, nil, Literal(UnitByte, "q"))), Milli("b"), Literal(UnitByte, "c")); err == nil {
+			t.Errorf("%s: Extend took GPUs", c.what)
+		}
+		if !slices.Equal(facts(m), was) || !slices.Equal(facts(must(t, names("a", "b"), Like(m))), like) {
+			t.Errorf("%s: the map has changed", c.what)
+		}
+	}
+}
+
+// The zero Builder is that of no options.
+func TestZeroBuilder(t *testing.T) {
+	var b Builder
+	b.AddNames("nvidia.com/gpu", "a")
+	got, err := b.Build()
+	if want := must(t, names("nvidia.com/gpu", "a")); err != nil || !got.Equal(want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	if m, err := new(Builder).Build(); err != nil || !m.Equal(must(t, nil)) {
+		t.Errorf("%v, %v", m, err)
+	}
+}
+
 // One Extend takes as many steps for a wide map as for a narrow one; what it copies
 // is in few pieces.
 func TestExtendAllocations(t *testing.T) {
-	count := func(columns int) float64 {
-		m := must(t, manyNames(columns))
-		return testing.AllocsPerRun(10, func() {
-			if _, err := m.Extend(names("new.io/new")); err != nil {
-				t.Fatal(err)
-			}
-		})
+	all := func(opts func(...string) []Option) {
+		count := func(columns int) float64 {
+			m := must(t, manyNames(columns), opts(manyNames(columns)...)...)
+			return testing.AllocsPerRun(10, func() {
+				if _, err := m.Extend(names("new.io/new"), opts("new.io/new")...); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if few, many := count(10), count(1000); many > few+10 {
+			t.Errorf("%v allocations for 10 columns, %v for 1,000", few, many)
+		}
 	}
-	if few, many := count(10), count(1000); many > few+10 {
-		t.Errorf("%v allocations for 10 columns, %v for 1,000", few, many)
-	}
+	all(func(...string) []Option { return nil })
+	all(func(names ...string) []Option { return []Option{Milli(names...)} })
+	all(func(names ...string) []Option { return []Option{Literal(UnitByte, names...)} })
 }
 
 func manyNames(n int) []string {
@@ -386,26 +490,59 @@ func manyNames(n int) []string {
 func BenchmarkExtend(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		all := manyNames(n)
-		b.Run(fmt.Sprintf("names=%d/at=once", n), func(b *testing.B) {
-			m := must(b, nil)
-			for b.Loop() {
-				if x, err := m.Extend(all); err != nil || x.Len() != n+len(coreNames) {
+		for _, c := range []struct {
+			kind    string
+			unit    Unit
+			literal bool
+			start   []Option              // of the first map
+			each    func([]string) Option // of each extension; nil: none
+		}{
+			{kind: "plain"},
+			{kind: "milli", unit: UnitMilli, each: func(s []string) Option { return Milli(s...) }},
+			{kind: "milli-declared", unit: UnitMilli, start: []Option{Milli(all...)}},
+			{kind: "literal", unit: UnitByte, literal: true, each: func(s []string) Option { return Literal(UnitByte, s...) }},
+		} {
+			extend := func(b *testing.B, m *ResourceVectorMap, names []string) *ResourceVectorMap {
+				var opts []Option
+				if c.each != nil {
+					opts = append(opts, c.each(names))
+				}
+				m, err := m.Extend(names, opts...)
+				if err != nil {
 					b.Fatal(err)
 				}
+				return m
 			}
-		})
-		b.Run(fmt.Sprintf("names=%d/at=a-time", n), func(b *testing.B) {
-			start := must(b, nil)
-			for b.Loop() {
+			check := func(b *testing.B, m *ResourceVectorMap) {
+				if m.Len() != n+len(coreNames) || len(m.Notes()) > 0 {
+					b.Fatal(m.Len(), m.Notes())
+				}
+				for _, name := range all {
+					if i, ok := m.Index(name); !ok || m.Name(i) != name || m.Unit(i) != c.unit || m.IsLiteral(i) != c.literal {
+						b.Fatal(name, i, ok)
+					}
+				}
+			}
+			b.Run(fmt.Sprintf("names=%d/%s/at=once", n, c.kind), func(b *testing.B) {
+				start := must(b, nil, c.start...)
 				m := start
-				for i := range all {
-					m, _ = m.Extend(all[i : i+1])
+				for b.Loop() {
+					m = extend(b, start, all)
 				}
-				if m.Len() != n+len(coreNames) {
-					b.Fatal(m.Len())
+				check(b, m)
+			})
+			b.Run(fmt.Sprintf("names=%d/%s/at=a-time", n, c.kind), func(b *testing.B) {
+				start := must(b, nil, c.start...)
+				m := start
+				for b.Loop() {
+					m = start
+					for i := range all {
+						m = extend(b, m, all[i:i+1])
+					}
 				}
-			}
-		})
+				check(b, m)
+			})
+		}
 		b.Run(fmt.Sprintf("names=%d/copies", n), func(b *testing.B) {
 			for b.Loop() {
 				index := map[string]int{}

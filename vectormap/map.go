@@ -39,7 +39,7 @@ type ResourceVectorMap struct {
 	ancestors []vector.Schema // of the maps that this one extends
 	slices    []sliceWeight
 	notes     []Note       // about columns
-	unused    []string     // names declared Milli that no index has
+	declared  *declaration // Milli
 	left      []*NameError // names that the option Lenient left out
 	rules     rules
 }
@@ -164,7 +164,7 @@ func (m *ResourceVectorMap) Folds(name string) bool {
 	m.exists()
 	r := &m.rules
 	switch {
-	case r.folding == noFold || r.literal(name):
+	case r.folding == noFold || m.literal(name):
 		return false
 	case r.own(name) != name:
 		return true
@@ -198,7 +198,16 @@ func (m *ResourceVectorMap) All() iter.Seq2[int, string] {
 func (m *ResourceVectorMap) Notes() []Note {
 	m.exists()
 	notes := slices.Clone(m.notes)
-	for _, name := range m.unused {
+	var unused []string
+	for d := m.declared; d != nil; d = d.before {
+		for _, name := range d.names {
+			if _, ok := m.index[m.own(name)]; !ok && !d.like {
+				unused = append(unused, name)
+			}
+		}
+	}
+	slices.Sort(unused)
+	for _, name := range slices.Compact(unused) {
 		notes = append(notes, UnusedMilli{name})
 	}
 	for _, e := range m.left {
