@@ -25,6 +25,7 @@ var rooms = map[string][]string{
 	"":                 {},
 	"/internal/kernel": {"golang.org/x/sys/cpu"},
 	"/internal/document": {
+		module + "/internal/decimal",
 		module + "/internal/fieldpath",
 		"go.yaml.in/yaml/v3",
 		"k8s.io/apimachinery/...",
@@ -32,6 +33,7 @@ var rooms = map[string][]string{
 	"/internal/decimal":   {},
 	"/internal/fieldpath": {},
 	"/internal/quantity": {
+		module + "/internal/decimal",
 		"gopkg.in/inf.v0",
 		"k8s.io/apimachinery/pkg/api/resource",
 	},

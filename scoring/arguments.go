@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -82,16 +83,24 @@ type walker struct {
 // weight reads a weight that is otherwise when it is absent or below least.
 func (w *walker) weight(v document.Value, least, otherwise int64) int64 {
 	n, how := v.Integer()
-	switch {
-	case how == document.NoNumber:
+	if how == document.NoNumber {
 		return otherwise
-	case how == document.Clean:
-		n = w.r.atLeast(v.Path(), n, least, otherwise)
-	case n < least:
+	}
+	if n < least {
+		if how == document.Clean {
+			w.r.warn(v.Invalid(replacedBy(otherwise)))
+		}
 		n = otherwise
 	}
-	w.r.limitWeight(v.Path(), n)
+	w.limitWeight(v, n)
 	return n
+}
+
+// limitWeight notes a weight above the limit.
+func (w *walker) limitWeight(v document.Value, weight int64) {
+	if weight > maxWeight {
+		w.r.fail(v.Invalid(overLimit))
+	}
 }
 
 // schedulerConf reads a scheduler's configuration.
@@ -205,11 +214,11 @@ func (w *walker) sraWeight(v document.Value, enable bool) int64 {
 	weight, how := v.Integer()
 	switch {
 	case how == document.Clean && (weight < 0 || weight == 0 && enable):
-		w.r.warn(invalid(v.Path(), weight, "sra is off"))
+		w.r.warn(v.Invalid("sra is off"))
 	case how == document.NoNumber && enable:
 		w.r.warn(field.Required(field.NewPath(v.Path()), "sra is off"))
 	}
-	w.r.limitWeight(v.Path(), weight)
+	w.limitWeight(v, weight)
 	return max(weight, 0)
 }
 
@@ -275,8 +284,10 @@ func (w *walker) proportional(v document.Value) *ProportionalConfig {
 		switch {
 		case !hasPrimary(key, isListed):
 			w.r.failOrWarn(w.o, badProportionKey(v.Path(), key))
+		case used && how == document.Clean && ratio < 0:
+			w.r.warn(v.Invalid(replacedBy(1)))
 		case used && how == document.Clean:
-			ratios[key] = w.r.ratio(v.Path(), ratio)
+			ratios[key] = ratio
 		}
 	}
 	unit := memoryUnit(x.Get(pathMemoryUnit))
@@ -289,18 +300,33 @@ func (w *walker) proportional(v document.Value) *ProportionalConfig {
 // memoryUnit reads how many bytes a proportion of 1 means: a number, or a quantity
 // such as 1Gi.
 func memoryUnit(v document.Value) float64 {
-	text, ok := v.Literal("a quantity of bytes")
-	if !ok {
+	unit := defaultMemoryUnit
+	switch v.Kind() {
+	case document.Number:
+		x, how := v.Number()
+		if how != document.Clean {
+			return unit
+		}
+		unit = x
+	default:
+		text, ok := v.Literal("a quantity of bytes")
+		if !ok {
+			return unit
+		}
+		q, err := quantity.Parse(text)
+		if err != nil {
+			v.Malformed(err.Error())
+			return unit
+		}
+		if quantity.Kept(q, text) != 0 {
+			v.Malformed("must be a quantity that Kubernetes holds: nothing finer than 1n, below 2^63 with a binary suffix")
+			return unit
+		}
+		unit = q.AsApproximateFloat64()
+	}
+	if !(unit > 0) || math.IsInf(unit, 1) {
+		v.Malformed("must be more than 0 bytes, and finite")
 		return defaultMemoryUnit
 	}
-	q, err := quantity.Parse(text)
-	if err != nil {
-		v.Malformed(err.Error())
-		return defaultMemoryUnit
-	}
-	if q.Sign() <= 0 {
-		v.Malformed("must be more than 0 bytes")
-		return defaultMemoryUnit
-	}
-	return q.AsApproximateFloat64()
+	return unit
 }

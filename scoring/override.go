@@ -48,7 +48,7 @@ func (o *PodOverride) Warnings() field.ErrorList {
 //
 // The type holds for every resource with a weight; those without are not scored.
 // A weight of 0 leaves a resource out as well, its capacity unchecked. Names are
-// exact. Those that m does not have are left out with a warning.
+// exact. Those of resources that m does not have are left out with a warning.
 //
 // An unknown type, absent weights, text that is not JSON, and names and weights
 // that cannot be used are errors, all reported at once, sorted by path. With
@@ -68,7 +68,7 @@ func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVector
 	if !knownType {
 		faults.fail(field.NotSupported(field.NewPath(path), brief(string(kind)), fitTypes))
 	}
-	weights := overrideWeights(annotations[WeightAnnotation], &faults)
+	weights := overrideWeights(annotations[WeightAnnotation], m, &faults)
 	for _, fault := range faults.Faults() {
 		r.failOrWarn(options(opts), fault)
 	}
@@ -87,7 +87,7 @@ func annotationPath(name string) string { return keyPath("metadata.annotations",
 
 // overrideWeights reads the weights by name. Those that cannot be used are
 // noted, and left out.
-func overrideWeights(text string, faults *report) map[string]int64 {
+func overrideWeights(text string, m *vectormap.ResourceVectorMap, faults *report) map[string]int64 {
 	path := annotationPath(WeightAnnotation)
 	if text == "" {
 		faults.fail(field.Required(field.NewPath(path), "a JSON object of weights"))
@@ -99,14 +99,17 @@ func overrideWeights(text string, faults *report) map[string]int64 {
 	weights := map[string]int64{}
 	for name, v := range x.All() {
 		weight, how := v.Integer()
+		_, known := m.Index(name)
 		switch {
 		case patternRefused(name) != "":
 			faults.fail(invalid(v.Path(), name, patternRefused(name)))
+		case !known && exactFault(name) != "":
+			faults.fail(invalid(v.Path(), name, "a name "+exactFault(name)))
 		case how != document.Clean || x.IsRepeated(name):
 		case weight < 0:
-			faults.fail(invalid(v.Path(), weight, "must not be negative"))
+			faults.fail(v.Invalid("must not be negative"))
 		case weight > maxWeight:
-			faults.limitWeight(v.Path(), weight)
+			faults.fail(v.Invalid(overLimit))
 		default:
 			weights[name] = weight
 		}

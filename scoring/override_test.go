@@ -24,7 +24,8 @@ func TestParsePodOverride(t *testing.T) {
 		{"weight 0 is kept", "gpu", "MostAllocated", `{"cpu":0,"memory":2}`, ok("cpu=Most0 memory=Most2"), ok("cpu=Most0 memory=Most2")},
 		{"no weights", "gpu", "MostAllocated", `{}`, ok(""), ok("")},
 		{"whole numbers", "gpu", "MostAllocated", ` {"cpu": 2.0, "memory": 1e3} `, ok("cpu=Most2 memory=Most1000"), ok("cpu=Most2 memory=Most1000")},
-		{"unknown names", "gpu", "MostAllocated", `{"cpu":1,"x/y":2,"":3}`, ok("cpu=Most1", weightPath+`[""]`, weightPath+`["x/y"]`), ok("cpu=Most1", weightPath+`[""]`, weightPath+`["x/y"]`)},
+		{"unknown names", "gpu", "MostAllocated", `{"cpu":1,"x/y":2,"xy":3}`, ok("cpu=Most1", weightPath+`["x/y"]`, weightPath+`["xy"]`), ok("cpu=Most1", weightPath+`["x/y"]`, weightPath+`["xy"]`)},
+		{"no names", "gpu", "MostAllocated", `{"":1,"cpu":1," cpu":2,"x/":3}`, bad(weightPath+`[" cpu"]`, weightPath+`[""]`, weightPath+`["x/"]`), ok("cpu=Most1", weightPath+`[" cpu"]`, weightPath+`[""]`, weightPath+`["x/"]`)},
 
 		{"unknown type", "gpu", "mostAllocated", `{"cpu":1}`, bad(typePath), zero(typePath)},
 		{"type of kube-scheduler", "gpu", "BalancedAllocation", `{"cpu":1}`, bad(typePath), zero(typePath)},
@@ -138,6 +139,11 @@ func TestOverrideTexts(t *testing.T) {
 		`{"cpu": 1e400}`:   `["cpu"]: Invalid value: 1e400: must be an integer of 64 bits`,
 		`{"cpu": 0.50}`:    `["cpu"]: Invalid value: 0.50: must be an integer`,
 		`{"a": 1, "a": 1}`: `["a"]: Duplicate value: "a"`,
+		`{"": 1}`:          `[""]: Invalid value: "": a name is empty`,
+		`{" cpu": 1}`:      `[" cpu"]: Invalid value: " cpu": a name must start with a letter or digit`,
+		`{"cpu": -1.0}`:    `["cpu"]: Invalid value: -1.0: must not be negative`,
+		`{"cpu": 1e7}`:     `["cpu"]: Invalid value: 1e7: must be at most 1000000`,
+		`{"cpu": 1e-400}`:  `["cpu"]: Invalid value: 1e-400: must be an integer`,
 	} {
 		_, err := ParsePodOverride(map[string]string{ScoringTypeAnnotation: "MostAllocated", WeightAnnotation: text}, testMaps["gpu"](t))
 		if err == nil || err.Error() != path+want {

@@ -86,14 +86,19 @@ func (r *report) lookup(m *vectormap.ResourceVectorMap, o Option, path, name str
 // limitWeight notes a weight above the limit.
 func (r *report) limitWeight(path string, weight int64) {
 	if weight > maxWeight {
-		r.fail(invalid(path, weight, fmt.Sprintf("must be at most %d", maxWeight)))
+		r.fail(invalid(path, weight, overLimit))
 	}
 }
+
+var overLimit = fmt.Sprintf("must be at most %d", maxWeight)
+
+// replacedBy says that a number below a range is another one.
+func replacedBy(number int64) string { return fmt.Sprintf("replaced by %d", number) }
 
 // atLeast returns weight, or otherwise with a warning when it is below least.
 func (r *report) atLeast(path string, weight, least, otherwise int64) int64 {
 	if weight < least {
-		r.warn(invalid(path, weight, fmt.Sprintf("replaced by %d", otherwise)))
+		r.warn(invalid(path, weight, replacedBy(otherwise)))
 		return otherwise
 	}
 	return weight
@@ -491,7 +496,7 @@ func (r *report) ratio(path string, x float64) float64 {
 		r.fail(invalid(path, fmt.Sprint(x), "must be finite"))
 		return 1
 	case x < 0:
-		r.warn(invalid(path, x, "replaced by 1"))
+		r.warn(invalid(path, x, replacedBy(1)))
 		return 1
 	}
 	return x

@@ -61,8 +61,8 @@ type Config struct {
 	// BlockUndeclared or IgnoreUndeclared.
 	QuotaCheckStrategy string
 
-	// Inexact are findings of Parse: factors that Kubernetes does not hold as
-	// they are written. [Transformation.Lint] lists them with its own. They
+	// Inexact are findings of Parse: factors that are not charged as they are
+	// written. [Transformation.Lint] lists them with its own. They
 	// change nothing, and nil will do for a Config written in Go.
 	Inexact []Finding
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/internal/quantity"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,7 @@ const (
 	NegativeFactor     Code = "negative-factor"     // info: an allowance
 	NeverPositive      Code = "never-positive"      // warning: no factor of the output is positive
 	NoEffect           Code = "no-effect"           // warning: Retain without outputs
-	RoundedFactor      Code = "rounded-factor"      // warning: the factor is written finer than Kubernetes holds
+	RoundedFactor      Code = "rounded-factor"      // warning: the factor is written with more digits than are kept
 	SelfMultiplier     Code = "self-multiplier"     // warning: the input multiplies itself
 	SelfOutput         Code = "self-output"         // warning: the input is among its outputs
 	UnitMismatch       Code = "unit-mismatch"       // warning: factors of the output look like different units
@@ -87,19 +88,24 @@ func (t *Transformation) Lint(known []corev1.ResourceName) []Finding {
 	return l.findings
 }
 
-// inexact returns the finding for a factor q that was read from a text, which is
-// written in the document as it is, and false where q is exactly that.
-func inexact(in, out corev1.ResourceName, q resource.Quantity, text, written string) (f Finding, ok bool) {
-	f = Finding{Severity: Warning, Input: in, Output: out}
+// inexact returns the finding for a factor q that was read from a value, and false
+// where q is exactly what is written there.
+func inexact(in, out corev1.ResourceName, q resource.Quantity, v document.Value) (f Finding, ok bool) {
+	if quantity.Kept(q, v.Exact()) == 0 {
+		return f, false
+	}
+	why := "YAML reads a number without quotes as a float64"
+	f = Finding{Code: RoundedFactor, Severity: Warning, Input: in, Output: out}
+	text, _ := v.Literal("a quantity")
 	switch quantity.Kept(q, text) {
 	case 1:
-		f.Code = RoundedFactor
-		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds nothing finer than 1n and rounds away from 0", short(written), canonical(q))
+		why = "Kubernetes holds nothing finer than 1n and rounds away from 0"
 	case -1:
+		why = "Kubernetes holds no more with a binary suffix"
 		f.Code = CappedFactor
-		f.Detail = fmt.Sprintf("%s is written, %s is charged: Kubernetes holds no more with a binary suffix", short(written), canonical(q))
 	}
-	return f, f.Code != ""
+	f.Detail = fmt.Sprintf("%s is written, %s is charged: %s", short(v.Written()), canonical(q), why)
+	return f, true
 }
 
 // linter collects findings.

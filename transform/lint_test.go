@@ -111,7 +111,7 @@ func ring(n int) *Config {
 func TestLintWritten(t *testing.T) {
 	for text, want := range map[string]string{
 		"0.0000000001": "0.0000000001 is written, 1e-9 is charged", "1E-1_0": "1E-1_0 is written, 1e-9 is charged",
-		"1.0000000000000000000001": "", "010": "", "1e400": "",
+		"1.0000000000000000000001": "1.0000000000000000000001 is written, 1 is charged", "010": "", "1e400": "",
 	} {
 		config, _, err := Parse([]byte("transformations: [{input: cpu, outputs: {example.com/b: "+text+"}}]"), ShapeAuto)
 		if err != nil {
@@ -130,20 +130,48 @@ func TestLintWritten(t *testing.T) {
 // Factors that Kubernetes holds otherwise than they are written are found, in
 // every shape, and others not.
 func TestLintInexact(t *testing.T) {
+	check := lintsFactor(t)
 	for _, c := range []struct{ factor, code, detail string }{
 		{"0.0000000001", "rounded-factor", "0.0000000001 is written, 1n is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
 		{"-1.5n", "rounded-factor", "-1.5n is written, -2n is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
 		{"1.0000000001", "rounded-factor", "1.0000000001 is written, 1000000001n is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
 		{"12345678901234567890123456789Ki", "capped-factor", "12345678901234567890123456789Ki is written, 9223372036854775807 is charged: Kubernetes holds no more with a binary suffix"},
 		{"8Ei", "capped-factor", "8Ei is written, 9223372036854775807 is charged: Kubernetes holds no more with a binary suffix"},
-		{"1n", "", ""}, {"0.000000001", "", ""}, {"7Ei", "", ""}, {"1e30", "", ""}, {"9223372036854775807", "", ""}, {"0", "", ""},
+		{"1n", "", ""}, {"0.000000001", "", ""}, {"7Ei", "", ""}, {"1e30", "", ""}, {"9223372036854775807", "", ""}, {"0", "", ""}, {"1e400", "", ""},
 	} {
+		check("'"+c.factor+"'", c.code, c.detail)
+	}
+	const float = ": YAML reads a number without quotes as a float64"
+	for _, c := range []struct{ factor, code, detail string }{
+		{"0.0000000001", "rounded-factor", "0.0000000001 is written, 1e-9 is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
+		{"1.0000000001", "rounded-factor", "1.0000000001 is written, 1000000001n is charged: Kubernetes holds nothing finer than 1n and rounds away from 0"},
+		{"8Ei", "capped-factor", "8Ei is written, 9223372036854775807 is charged: Kubernetes holds no more with a binary suffix"},
+		{"1e-400", "rounded-factor", "1e-400 is written, 0 is charged" + float},
+		{"-1e-400", "rounded-factor", "-1e-400 is written, 0 is charged" + float},
+		{"1e-99999999", "rounded-factor", "1e-99999999 is written, 0 is charged" + float},
+		{"123456789.123456789", "rounded-factor", "123456789.123456789 is written, 123456789123456790n is charged" + float},
+		{"-123456789.123456789", "rounded-factor", "-123456789.123456789 is written, -123456789123456790n is charged" + float},
+		{"9007199254740993.0", "rounded-factor", "9007199254740993.0 is written, 9007199254740992 is charged" + float},
+		{"9_007_199_254_740_993e0", "rounded-factor", "9_007_199_254_740_993e0 is written, 9007199254740992 is charged" + float},
+		{"18446744073709551617", "rounded-factor", "18446744073709551617 is written, 18446744073709552k is charged" + float},
+		{"1.00000000000000000000001", "rounded-factor", "1.00000000000000000000001 is written, 1 is charged" + float},
+		{"1e400", "", ""}, {"0.1", "", ""}, {"0.50", "", ""}, {"9007199254740993", "", ""}, {"18446744073709551615", "", ""}, {"010", "", ""}, {"0x10", "", ""},
+		{"1_000", "", ""}, {"-0.0", "", ""}, {"1e3", "", ""}, {"18446744073709551616e0", "rounded-factor", "18446744073709551616e0 is written, 18446744073709552k is charged" + float},
+	} {
+		check(c.factor, c.code, c.detail)
+	}
+}
+
+// lintsFactor returns a function that checks the findings about a factor of that
+// text, in each shape.
+func lintsFactor(t *testing.T) func(factor, code, detail string) {
+	return func(factor, code, detail string) {
 		for _, document := range []string{
-			"transformations: {example.com/a: {strategy: Retain, functions: {example.com/b: '%s'}}}",
-			"{transformations: {example.com/b: {example.com/a: '%s'}}, strategy: {example.com/a: Retain}}",
-			"transformations: [{input: example.com/a, outputs: {example.com/b: '%s'}}]",
+			"transformations: {example.com/a: {strategy: Retain, functions: {example.com/b: %s}}}",
+			"{transformations: {example.com/b: {example.com/a: %s}}, strategy: {example.com/a: Retain}}",
+			"transformations: [{input: example.com/a, outputs: {example.com/b: %s}}]",
 		} {
-			config, _, err := Parse([]byte(fmt.Sprintf(document, c.factor)), ShapeAuto)
+			config, _, err := Parse([]byte(fmt.Sprintf(document, factor)), ShapeAuto)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,11 +186,11 @@ func TestLintInexact(t *testing.T) {
 				}
 			}
 			var want []Finding
-			if c.code != "" {
-				want = []Finding{{Code(c.code), Warning, "example.com/a", "example.com/b", c.detail}}
+			if code != "" {
+				want = []Finding{{Code(code), Warning, "example.com/a", "example.com/b", detail}}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: %s", c.factor, diff)
+				t.Errorf("%s: %s", factor, diff)
 			}
 		}
 	}

@@ -33,8 +33,9 @@ type ParseError = document.ParseError
 // Parsing is strict: unknown and duplicate keys, keys that differ in case or are
 // no strings, nulls, booleans, quantities that don't parse or have an exponent
 // beyond 999, an empty document, a second one, and more than [MaxDocument] bytes
-// are errors. Numbers follow YAML 1.1 and pass through float64 when they have a
-// fraction, so quote quantities: an unquoted 010 is 8.
+// are errors. Numbers follow YAML 1.1, as Kueue reads them, so quote quantities: an
+// unquoted 010 is 8, and one with a fraction or an exponent, or of 2^64 and more, is
+// rounded to a float64. [Config.Inexact] lists the factors that are not what is written.
 //
 // The error is an Aggregate of *field.Error, of a thousand at most, with the paths of
 // the shape: faults of the document first, then those of the rules, in their order. It
@@ -269,8 +270,7 @@ func (p *parser) fromInput(input string) func(output string, q resource.Quantity
 
 // compare notes a factor that is not what was written.
 func (p *parser) compare(input, output string, q resource.Quantity, v document.Value) {
-	text, _ := v.Literal("a quantity")
-	if f, ok := inexact(corev1.ResourceName(input), corev1.ResourceName(output), q, text, v.Written()); ok {
+	if f, ok := inexact(corev1.ResourceName(input), corev1.ResourceName(output), q, v); ok {
 		p.inexact = append(p.inexact, f)
 	}
 }

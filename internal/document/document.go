@@ -148,7 +148,7 @@ type node struct {
 	kind  Kind
 	line  int
 	text  string // a scalar as it was written, a string without quotes
-	value string // of a number: in JSON; "" when it is not finite
+	value string // of a number: in JSON, as YAML reads it; "" when it is not finite
 	truth bool   // of a boolean
 	items []*node
 
@@ -156,6 +156,7 @@ type node struct {
 	repeated map[string]int   // keys that are there more than once, and the line of the second
 	replaced []replaced       // the values before the last one of a key
 
+	isFloat  bool // a number that YAML reads as a float64, so that value is near to it
 	isFaulty bool // it, or a value in it, has a key more than once
 
 	// Where a mapping was read as one: its path, and whether its keys are names.
@@ -205,7 +206,8 @@ func (m *maker) value(n *yaml.Node, depth int) *node {
 		}
 		return list
 	default:
-		return m.scalar(n)
+		x := m.scalar(n)
+		return &x
 	}
 	return nil
 }
@@ -278,7 +280,7 @@ func (m *maker) key(n *yaml.Node) string {
 		n = n.Alias
 	}
 	if n.Kind == yaml.ScalarNode {
-		if x := m.scalar(n); x != nil && x.kind == Text {
+		if x := m.scalar(n); x.kind == Text {
 			return x.text
 		}
 	}
@@ -294,11 +296,11 @@ var booleans = map[string]bool{
 
 // tooLarge matches the numbers of YAML that no float64 holds, which its parser
 // takes for text.
-var tooLarge = regexp.MustCompile(`^[-+]?(0[xbo][0-9a-fA-F]+|(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$`)
+var tooLarge = regexp.MustCompile(`^[-+]?(0x[0-9a-fA-F]+|0b[01]+|0o[0-7]+|(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$`)
 
 // scalar returns a node of what is neither a mapping nor a list.
-func (m *maker) scalar(n *yaml.Node) *node {
-	x := &node{kind: Text, line: n.Line, text: n.Value}
+func (m *maker) scalar(n *yaml.Node) node {
+	x := node{kind: Text, line: n.Line, text: n.Value}
 	isPlain := n.Style == 0
 	switch n.ShortTag() {
 	case "!!str":
@@ -310,6 +312,11 @@ func (m *maker) scalar(n *yaml.Node) *node {
 		return x
 	case "!!timestamp", "!!merge":
 		return x
+	case "!!null":
+		if isPlain {
+			x.kind = Null
+			return x
+		}
 	}
 	var v any
 	if err := n.Decode(&v); err != nil {
@@ -325,6 +332,7 @@ func (m *maker) scalar(n *yaml.Node) *node {
 		x.text = v
 	case int, int64, uint64, float64:
 		x.kind = Number
+		_, x.isFloat = v.(float64)
 		if value, err := json.Marshal(v); err == nil { // JSON has finite numbers only
 			x.value = string(value)
 		}

@@ -26,7 +26,7 @@ func fromGo(x any, depth int) *node {
 	case string:
 		return &node{kind: Text, text: x}
 	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64, json.Number:
-		n := &node{kind: Number, text: fmt.Sprint(x)}
+		n := &node{kind: Number, text: fmt.Sprint(x), isFloat: true}
 		if value, err := json.Marshal(x); err == nil { // JSON has finite numbers only
 			n.value = string(value)
 		}

@@ -69,7 +69,7 @@ func (m *jsonMaker) value(depth int) (*node, error) {
 	case string:
 		return &node{kind: Text, text: token}, nil
 	case json.Number:
-		x := &node{kind: Number, text: token.String(), value: token.String()}
+		x := &node{kind: Number, text: token.String(), value: token.String(), isFloat: true}
 		if _, err := token.Float64(); err != nil {
 			x.value = ""
 		}

@@ -46,11 +46,19 @@ type fault struct {
 func (r *Report) Fail(e *field.Error) { r.faults = append(r.faults, fault{Error: e}) }
 
 // Warn notes a warning.
-func (r *Report) Warn(e *field.Error) { r.warnings = append(r.warnings, e) }
+func (r *Report) Warn(e *field.Error) { r.warnings = append(r.warnings, rooted(e)) }
 
 // malformed notes a fault of the form.
 func (r *Report) malformed(e *field.Error, line int) {
-	r.faults = append(r.faults, fault{e, true, line})
+	r.faults = append(r.faults, fault{rooted(e), true, line})
+}
+
+// rooted returns e with a path also where it is of the document as a whole.
+func rooted(e *field.Error) *field.Error {
+	if e.Field == "" || e.Field == "[]" {
+		e.Field = fieldpath.Root
+	}
+	return e
 }
 
 // leave says that the value at a path could not be read.
@@ -78,8 +86,10 @@ func (r *Report) IsUnread(path string) bool {
 	return false
 }
 
-// Warnings returns what was noted as a warning.
+// Warnings returns what was noted as a warning, without what follows from a value that
+// could not be read.
 func (r *Report) Warnings() field.ErrorList {
+	r.warnings = slices.DeleteFunc(r.warnings, func(e *field.Error) bool { return r.IsUnread(e.Field) })
 	if r.Sorted {
 		slices.SortStableFunc(r.warnings, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
 	}

@@ -5,10 +5,11 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/fieldpath"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -100,11 +101,14 @@ func (v Value) bad() any {
 	return field.OmitValueType{}
 }
 
+// Invalid returns the fault of a value, as it is written.
+func (v Value) Invalid(detail string) *field.Error {
+	return field.Invalid(field.NewPath(v.path), v.bad(), detail)
+}
+
 // Malformed notes that the value is not of the form that it must be, so that it
 // has no meaning.
-func (v Value) Malformed(detail string) {
-	v.malformed(field.Invalid(field.NewPath(v.path), v.bad(), detail))
-}
+func (v Value) Malformed(detail string) { v.malformed(v.Invalid(detail)) }
 
 // wrong notes a value of another kind.
 func (v Value) wrong(want string) {
@@ -112,9 +116,6 @@ func (v Value) wrong(want string) {
 }
 
 func (v Value) malformed(e *field.Error) {
-	if e.Field == "" || e.Field == "[]" {
-		e.Field = fieldpath.Root
-	}
 	line := 0
 	if v.node != nil {
 		line = v.node.line
@@ -159,23 +160,34 @@ const (
 	Noted // something is wrong with it, and noted
 )
 
-// Number reads a finite number.
+// Number reads a number, as the float64 that is nearest to it. One that is too large
+// or too near to 0 for any is at fault.
 func (v Value) Number() (float64, Found) {
 	switch v.Kind() {
 	case Absent:
 		return 0, NoNumber
 	case Number:
-		if x, err := strconv.ParseFloat(v.node.value, 64); err == nil {
-			return x, Clean
-		}
-		v.Malformed("must be a finite number")
+	default:
+		v.wrong("a number")
 		return 0, Noted
 	}
-	v.wrong("a number")
+	n, ok := v.node.number()
+	x := n.Float64()
+	switch {
+	case !ok:
+		v.Malformed("must be a finite number")
+	case math.IsInf(x, 0):
+		v.Malformed("must be a finite number, from -1.7e308 to 1.7e308")
+	case x == 0 && n.Digits != "":
+		v.Malformed("must be 0, or at least 5e-324 away from it")
+	default:
+		return x, Clean
+	}
 	return 0, Noted
 }
 
-// Integer reads a whole number of 64 bits, in whatever form it is written.
+// Integer reads a whole number of 64 bits, in whatever form it is written. What
+// counts is the text: 9007199254740993.0 is that number, and 1e-400 is no integer.
 func (v Value) Integer() (int64, Found) {
 	switch v.Kind() {
 	case Absent:
@@ -185,28 +197,65 @@ func (v Value) Integer() (int64, Found) {
 		v.wrong("an integer")
 		return 0, Noted
 	}
-	if n, err := strconv.ParseInt(v.node.value, 10, 64); err == nil {
-		return n, Clean
-	}
-	x, err := strconv.ParseFloat(v.node.value, 64)
-	switch whole := math.Trunc(x); {
-	case err != nil || !(math.Abs(x) < 1<<63):
+	n, ok := v.node.number()
+	switch x, isWhole, fits := n.Int64(); {
+	case !ok || !fits:
 		v.Malformed("must be an integer of 64 bits")
-		return 0, Noted
-	case whole == x:
-		return int64(whole), Clean
+	case isWhole:
+		return x, Clean
 	case v.source.Lenient:
-		v.source.report.Warn(field.Invalid(field.NewPath(v.path), v.bad(), "must be an integer"))
-		return int64(whole), Noted
+		v.source.report.Warn(v.Invalid("must be an integer"))
+		return x, Noted
+	default:
+		v.Malformed("must be an integer")
 	}
-	v.Malformed("must be an integer")
 	return 0, Noted
 }
 
+// number returns a number as it is written; ok is false for infinity and NaN.
+func (n *node) number() (x decimal.Number, ok bool) {
+	read, isFinite := decimal.Parse(n.value)
+	if isFinite && !n.isFloat {
+		return read, true
+	}
+	plain := strings.ReplaceAll(n.text, "_", "")
+	x, ok = decimal.Parse(plain)
+	switch {
+	case isFinite && (!ok || x.Float64() != read.Float64()): // such as !!float 010
+		return read, true
+	case ok || isFinite:
+		return x, ok
+	}
+	return integerOf(plain)
+}
+
+// integerOf reads an integer of YAML of more than 64 bits, which it writes with a
+// base: 0x, 0o or 0b.
+func integerOf(text string) (x decimal.Number, ok bool) {
+	const most = 1100 // digits: more is too large for any type
+	sign, rest := "", strings.TrimLeft(text, "+-")
+	if strings.HasPrefix(text, "-") {
+		sign = "-"
+	}
+	base := map[string]int{"0x": 16, "0o": 8, "0b": 2}[rest[:min(2, len(rest))]]
+	if base == 0 {
+		return x, false
+	}
+	digits := strings.TrimLeft(rest[2:], "0")
+	if len(digits) > most {
+		return decimal.Parse(sign + "1e9999")
+	}
+	i, ok := new(big.Int).SetString(digits, base)
+	if !ok {
+		return x, false
+	}
+	return decimal.Parse(sign + i.String())
+}
+
 // Literal returns the text of a number or a string: of a number in JSON, after
-// YAML 1.1 has read it, so that 010 is 8, or as it is written where it is not
-// finite. ok is false when the value is something else, which is noted; want says
-// what it must be, with its article.
+// YAML 1.1 has read it, so that 010 is 8 and 1e-400 is 0, or as it is written where it
+// is not finite. ok is false when the value is something else, which is noted; want
+// says what it must be, with its article.
 func (v Value) Literal(want string) (text string, ok bool) {
 	switch {
 	case v.Kind() == Text, v.Kind() == Number && v.node.value == "":
@@ -217,6 +266,21 @@ func (v Value) Literal(want string) (text string, ok bool) {
 		v.wrong(want)
 	}
 	return "", false
+}
+
+// Exact is Literal with a number as it is written, in decimal and not rounded. It is ""
+// where Literal is not ok.
+func (v Value) Exact() string {
+	switch v.Kind() {
+	case Text:
+		return v.node.text
+	case Number:
+		if n, ok := v.node.number(); ok {
+			return n.String()
+		}
+		return v.node.text
+	}
+	return ""
 }
 
 // Items reads a list, nil when it is absent or something else. Items that are null

@@ -1,8 +1,10 @@
 package document
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +37,7 @@ func TestReaders(t *testing.T) {
 			return ""
 		},
 		"literal": func(v Value) string { text, _ := v.Literal("a quantity"); return text },
+		"exact":   Value.Exact,
 		"list": func(v Value) string {
 			if items := v.Items(); items != nil {
 				return fmt.Sprint(len(items))
@@ -67,9 +70,21 @@ func TestReaders(t *testing.T) {
 		{"0x1F", "number", "31", ""},
 		{"1_0", "number", "10", ""},
 		{".inf", "number", "", "Invalid value: .inf: must be a finite number"},
-		{"1e400", "number", "", "Invalid value: 1e400: must be a finite number"},
-		{"-1_0e+4_00", "number", "", "Invalid value: -1_0e+4_00: must be a finite number"},
-		{"0xFFFFFFFFFFFFFFFFFFFFFFFFF", "number", "", "Invalid value: 0xFFFFFFFFFFFFFFFFFFFFFFFFF: must be a finite number"},
+		{".NaN", "number", "", "Invalid value: .NaN: must be a finite number"},
+		{"1e400", "number", "", "Invalid value: 1e400: must be a finite number, from -1.7e308 to 1.7e308"},
+		{"-1_0e+4_00", "number", "", "Invalid value: -1_0e+4_00: must be a finite number, from -1.7e308 to 1.7e308"},
+		{"1e99999999999999999999", "number", "", "Invalid value: 1e99999999999999999999: must be a finite number, from -1.7e308 to 1.7e308"},
+		{"1e-400", "number", "", "Invalid value: 1e-400: must be 0, or at least 5e-324 away from it"},
+		{"-1e-99999999", "number", "", "Invalid value: -1e-99999999: must be 0, or at least 5e-324 away from it"},
+		{"1e-310", "number", "1e-310", ""},
+		{"-0.0", "number", "0", ""},
+		{"0e-400", "number", "0", ""},
+		{"9007199254740993.0", "number", "9.007199254740992e+15", ""},
+		{"0xFFFFFFFFFFFFFFFFFFFFFFFFF", "number", "1.2676506002282294e+30", ""},
+		{"-0o7777777777777777777777777", "number", "-3.777893186295716e+22", ""},
+		{"0b1" + strings.Repeat("0", 1100), "number", "", "Invalid value: 0b1" + strings.Repeat("0", 317) + "…: must be a finite number, from -1.7e308 to 1.7e308"},
+		{"0b12", "number", "", `Invalid value: "0b12": must be a number, not a string`},
+		{"!!float 010", "number", "8", ""},
 		{"'5'", "number", "", `Invalid value: "5": must be a number, not a string`},
 		{"5Gi", "number", "", `Invalid value: "5Gi": must be a number, not a string`},
 
@@ -78,7 +93,37 @@ func TestReaders(t *testing.T) {
 		{"2e1", "integer", "20", ""},
 		{"010", "integer", "8", ""},
 		{"9223372036854775807", "integer", "9223372036854775807", ""},
+		{"9223372036854775807.0", "integer", "9223372036854775807", ""},
+		{"-9223372036854775808", "integer", "-9223372036854775808", ""},
+		{"9007199254740993.0", "integer", "9007199254740993", ""},
+		{"9_007_199_254_740_993.0", "integer", "9007199254740993", ""},
+		{"90071992547409930e-1", "integer", "9007199254740993", ""},
+		{"1e3", "integer", "1000", ""},
+		{"-0", "integer", "0", ""},
+		{"-0.0", "integer", "0", ""},
+		{"0e99999999", "integer", "0", ""},
+		{"0x1F", "integer", "31", ""},
+		{"-0b11", "integer", "-3", ""},
+		{"0o17", "integer", "15", ""},
+		{"1_000", "integer", "1000", ""},
+		{"+5", "integer", "5", ""},
+		{"5.", "integer", "5", ""},
+		{"!!float 5", "integer", "5", ""},
+		{"!!float 010", "integer", "8", ""},
+		{"089", "integer", "89", ""},
 		{"1.50", "integer", "", "Invalid value: 1.50: must be an integer"},
+		{"1e-400", "integer", "", "Invalid value: 1e-400: must be an integer"},
+		{"1e-99999999", "integer", "", "Invalid value: 1e-99999999: must be an integer"},
+		{"1.00000000000000000000001", "integer", "", "Invalid value: 1.00000000000000000000001: must be an integer"},
+		{"4503599627370496.00000000001", "integer", "", "Invalid value: 4503599627370496.00000000001: must be an integer"},
+		{"0.99999999999999999999999", "integer", "", "Invalid value: 0.99999999999999999999999: must be an integer"},
+		{"9223372036854775807.5", "integer", "", "Invalid value: 9223372036854775807.5: must be an integer"},
+		{"1e99999999", "integer", "", "Invalid value: 1e99999999: must be an integer of 64 bits"},
+		{"9223372036854775808.0", "integer", "", "Invalid value: 9223372036854775808.0: must be an integer of 64 bits"},
+		{"-0x8000000000000000", "integer", "-9223372036854775808", ""},
+		{"0x8000000000000000", "integer", "", "Invalid value: 0x8000000000000000: must be an integer of 64 bits"},
+		{"0xFFFFFFFFFFFFFFFFFFFFFFFFF", "integer", "", "Invalid value: 0xFFFFFFFFFFFFFFFFFFFFFFFFF: must be an integer of 64 bits"},
+		{"-.inf", "integer", "", "Invalid value: -.inf: must be an integer of 64 bits"},
 		{"9223372036854775808", "integer", "", "Invalid value: 9223372036854775808: must be an integer of 64 bits"},
 		{"1e400", "integer", "", "Invalid value: 1e400: must be an integer of 64 bits"},
 		{".nan", "integer", "", "Invalid value: .nan: must be an integer of 64 bits"},
@@ -89,6 +134,14 @@ func TestReaders(t *testing.T) {
 		{"010", "literal", "8", ""},
 		{"1e400", "literal", "1e400", ""},
 		{"0.0000000001", "literal", "1e-10", ""},
+		{"1e-400", "literal", "0", ""},
+		{"1e-400", "exact", "1e-400", ""},
+		{"0.50", "exact", "5e-1", ""},
+		{"010", "exact", "8e0", ""},
+		{"-1_00.5", "exact", "-1005e-1", ""},
+		{"18446744073709551617", "exact", "18446744073709551617e0", ""},
+		{".inf", "exact", ".inf", ""},
+		{"'0.50'", "exact", "0.50", ""},
 		{"[]", "literal", "", "Invalid value: must be a quantity, not a list"},
 
 		{"[1, 2]", "list", "2", ""},
@@ -115,6 +168,37 @@ func TestReaders(t *testing.T) {
 			if got != c.want || fault != c.fault {
 				t.Errorf("%s as %s: %q, %s, want %q, %s", c.value, c.reader, got, fault, c.want, c.fault)
 			}
+		}
+	}
+}
+
+// TestLenientInteger: the fraction is cut off what is written, with one warning.
+func TestLenientInteger(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int64
+	}{
+		{"1.5", 1}, {"-1.5", -1}, {"1e-400", 0}, {"-1e-99999999", 0}, {"0.99999999999999999999999", 0},
+		{"9007199254740993.5", 9007199254740993}, {"9223372036854775807.5", math.MaxInt64}, {"-9223372036854775808.5", math.MinInt64},
+	} {
+		for _, read := range []func(r *Report) Value{
+			func(r *Report) Value { return Read([]byte(c.text), Options{Lenient: true}, r) },
+			func(r *Report) Value { return ReadJSON(c.text, "", Options{Lenient: true}, r) },
+			func(r *Report) Value {
+				return FromGo(map[string]any{"a": json.Number(c.text)}, Options{Lenient: true}, r).Fields().Get("a").At("")
+			},
+		} {
+			var r Report
+			x, how := read(&r).Integer()
+			if want := "(document): Invalid value: " + c.text + ": must be an integer"; x != c.want || how != Noted || r.Faults() != nil && len(r.Faults()) > 0 || len(r.Warnings()) != 1 || r.Warnings()[0].Error() != want {
+				t.Errorf("%s: %d, %v, %v", c.text, x, r.Faults(), r.Warnings())
+			}
+		}
+	}
+	for _, x := range []any{int8(-5), uint64(5), float32(5), 5.0, json.Number("5.0"), json.Number("0.5e1")} {
+		var r Report
+		if n, how := FromGo(map[string]any{"a": x}, Options{}, &r).Fields().Get("a").Integer(); n*n != 25 || how != Clean {
+			t.Errorf("%T %v: %d, %v", x, x, n, r.Faults())
 		}
 	}
 }
@@ -258,7 +342,7 @@ func TestReadJSON(t *testing.T) {
 		t.Error(n, found)
 	}
 	x.Get("n").Number()
-	want := "[p[\"a\"]: Duplicate value: \"a\", p[\"n\"]: Invalid value: 1e999: must be a finite number]"
+	want := "[p[\"a\"]: Duplicate value: \"a\", p[\"n\"]: Invalid value: 1e999: must be a finite number, from -1.7e308 to 1.7e308]"
 	if got := Errors(r.Faults()).Error(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/internal/decimal"
 	"gopkg.in/inf.v0"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -42,10 +43,11 @@ func Parse(text string) (resource.Quantity, error) {
 	return q, nil
 }
 
-// Kept compares the magnitude of q with that of the text that [Parse] made it
-// from: +1 where it is greater, since a Quantity holds nothing finer than 1n and
-// rounds away from 0, -1 where it is smaller, since amounts with a binary suffix
-// end at 2^63-1, and 0 where q is what was written.
+// Kept compares the magnitude of q with that of a text. For the text that [Parse] made
+// it from, it is +1 where q is greater, since a Quantity holds nothing finer than 1n
+// and rounds away from 0, -1 where it is smaller, since amounts with a binary suffix
+// end at 2^63-1, and 0 where q is what was written. It is 0 for a text that is no
+// quantity. Text and exponent may have any size.
 func Kept(q resource.Quantity, text string) int {
 	written, ok := magnitude(text)
 	if !ok {
@@ -65,15 +67,36 @@ func magnitude(text string) (value *big.Rat, ok bool) {
 	text = strings.TrimLeft(text, "+-")
 	end := strings.LastIndexAny(text, "0123456789.") + 1
 	number, suffix := text[:end], text[end:]
-	if exponent := strings.IndexAny(number, "eE"); exponent >= 0 || suffix == "" {
-		value, ok = new(big.Rat).SetString(number) // an exponent of ten, or nothing
-		return value, ok
+	n, ok := decimal.Parse(number)
+	if !ok {
+		return nil, false
 	}
-	value, ok = new(big.Rat).SetString(number)
-	if scale, known := suffixes[suffix]; ok && known {
-		return value.Mul(value, scale), true
+	value = rational(n)
+	if suffix == "" || strings.ContainsAny(number, "eE") { // an exponent of ten, or nothing
+		return value, true
 	}
-	return nil, false
+	scale, known := suffixes[suffix]
+	if !known {
+		return nil, false
+	}
+	return value.Mul(value, scale), true
+}
+
+// rational returns the magnitude of n, or of a number near to it that compares with
+// every quantity as n does.
+func rational(n decimal.Number) *big.Rat {
+	const most = 3 * MostExponent // digits of a quantity, and exponents, up or down
+	digits, exponent := n.Digits, n.Exponent
+	if digits == "" {
+		return new(big.Rat)
+	}
+	if more := len(digits) - most; more > 0 {
+		digits = digits[:most] + "1"
+		exponent += int64(more) - 1
+	}
+	exponent = min(max(exponent, -3*most), 3*most)
+	value, _ := new(big.Rat).SetString(digits + "e" + strconv.FormatInt(exponent, 10))
+	return value
 }
 
 // suffixes are the units of Kubernetes.

@@ -51,6 +51,25 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestKeptAny compares with texts that Parse refuses.
+func TestKeptAny(t *testing.T) {
+	most, _ := Parse(strings.Repeat("9", 300))
+	for _, test := range []struct {
+		q    resource.Quantity
+		text string
+		want int
+	}{
+		{resource.Quantity{}, "1e-400", -1}, {resource.Quantity{}, "1e-99999999", -1}, {resource.Quantity{}, "0e99999999", 0}, {resource.Quantity{}, "x", 0},
+		{resource.MustParse("1n"), "1e-99999999", 1}, {resource.MustParse("1"), "1e99999999", -1}, {resource.MustParse("1"), "1." + strings.Repeat("0", 1e6), 0},
+		{resource.MustParse("1"), "1." + strings.Repeat("0", 1e6) + "1", -1}, {resource.MustParse("-1"), "0." + strings.Repeat("9", 1e6), 1},
+		{most, strings.Repeat("9", 300), 0}, {most, strings.Repeat("9", 301), -1}, {most, strings.Repeat("9", 300) + "." + strings.Repeat("0", 9999) + "1", -1},
+	} {
+		if got := Kept(test.q, test.text); got != test.want {
+			t.Errorf("%s and %.40s: %d", test.q.String(), test.text, got)
+		}
+	}
+}
+
 // What a Quantity holds is kept when it is written out in full, whatever text it
 // came from.
 func FuzzKept(f *testing.F) {
