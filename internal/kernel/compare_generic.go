@@ -95,8 +95,9 @@ func andLEGeneric(dst []uint64, data []float64, stride int, cols []int32, vals [
 			}
 			block := (*[Block]float64)(column[w*Block:])
 			var keep uint64
-			for i, x := range block {
-				keep |= bit(x <= limit) << i
+			for i := 0; i < Block; i += 4 {
+				x := (*[4]float64)(block[i:])
+				keep |= (bit(x[0] <= limit) | bit(x[1] <= limit)<<1 | bit(x[2] <= limit)<<2 | bit(x[3] <= limit)<<3) << i
 			}
 			dst[w] = word & keep
 		}
@@ -114,8 +115,9 @@ func andSumGEGeneric(dst []uint64, a []float64, aStride int, b []float64, bStrid
 			}
 			xa, xb := (*[Block]float64)(ca[w*Block:]), (*[Block]float64)(cb[w*Block:])
 			var keep uint64
-			for i, x := range xa {
-				keep |= bit(x+xb[i] >= limit) << i
+			for i := 0; i < Block; i += 4 {
+				x, y := (*[4]float64)(xa[i:]), (*[4]float64)(xb[i:])
+				keep |= (bit(x[0]+y[0] >= limit) | bit(x[1]+y[1] >= limit)<<1 | bit(x[2]+y[2] >= limit)<<2 | bit(x[3]+y[3] >= limit)<<3) << i
 			}
 			dst[w] = word & keep
 		}
@@ -133,8 +135,9 @@ func andRowsLEGeneric(dst []uint64, a []float64, aStride int, b []float64, bStri
 			}
 			xa, xb := (*[Block]float64)(ca[w*Block:]), (*[Block]float64)(cb[w*Block:])
 			var keep uint64
-			for i, x := range xa {
-				keep |= bit(x <= xb[i]) << i
+			for i := 0; i < Block; i += 4 {
+				x, y := (*[4]float64)(xa[i:]), (*[4]float64)(xb[i:])
+				keep |= (bit(x[0] <= y[0]) | bit(x[1] <= y[1])<<1 | bit(x[2] <= y[2])<<2 | bit(x[3] <= y[3])<<3) << i
 			}
 			dst[w] = word & keep
 		}
@@ -152,8 +155,11 @@ func andRowsFitGeneric(dst []uint64, a []float64, aStride int, b []float64, bStr
 			}
 			xa, xb := (*[Block]float64)(ca[w*Block:]), (*[Block]float64)(cb[w*Block:])
 			var keep uint64
-			for i, x := range xa {
-				keep |= (bit(x <= xb[i]) | bit(x <= 0)) << i
+			for i := 0; i < Block; i += 4 {
+				x, y := (*[4]float64)(xa[i:]), (*[4]float64)(xb[i:])
+				fits := bit(x[0] <= y[0]) | bit(x[1] <= y[1])<<1 | bit(x[2] <= y[2])<<2 | bit(x[3] <= y[3])<<3
+				none := bit(x[0] <= 0) | bit(x[1] <= 0)<<1 | bit(x[2] <= 0)<<2 | bit(x[3] <= 0)<<3
+				keep |= (fits | none) << i
 			}
 			dst[w] = word & keep
 		}

@@ -110,12 +110,6 @@ func easy(x, y float64) bool {
 	return fraction == 0 && math.Float64bits(x) <= most && math.Float64bits(y) <= most
 }
 
-// present returns all bits set if a node has a, and 0 if a is 0.
-func present(a float64) uint64 {
-	n := int64(math.Float64bits(a))
-	return uint64((n | -n) >> 63)
-}
-
 // least adds the percentages that are free.
 func (b *kubeBlock) least(used, allocatable []float64, request float64, weight uint64) (hard uint64) {
 	n := len(allocatable)
@@ -126,7 +120,7 @@ func (b *kubeBlock) least(used, allocatable []float64, request float64, weight u
 		}
 		percent := int64((a - (used[i] + request)) * 100 / a)
 		percent &^= percent >> 63 // at least 0
-		sums[i] += (uint64(percent) | 1<<32) * (weight & present(a))
+		sums[i] += (uint64(percent) | 1<<32) * (weight & isNot0(a))
 	}
 	return hard
 }
@@ -140,7 +134,7 @@ func (b *kubeBlock) most(used, allocatable []float64, request float64, weight ui
 			hard |= 1 << i
 		}
 		percent := min(int64((used[i]+request)*100/a), 100)
-		sums[i] += (uint64(percent) | 1<<32) * (weight & present(a))
+		sums[i] += (uint64(percent) | 1<<32) * (weight & isNot0(a))
 	}
 	return hard
 }
@@ -155,7 +149,7 @@ func (b *kubeBlock) ratio(used, allocatable []float64, request float64, weight u
 		}
 		percent := min(int64((used[i]+request)*100/a), 100)
 		if score := uint64(table[uint64(percent)%uint64(len(table))]); score != 0 {
-			sums[i] += (score | 1<<32) * (weight & present(a))
+			sums[i] += (score | 1<<32) * (weight & isNot0(a))
 		}
 	}
 	return hard
@@ -206,7 +200,7 @@ func (f *kubeFractions) fill(b *kubeBlock, entries []KubeEntry, lo, n int) (hard
 			if !easy(u, a) {
 				hard |= 1 << i
 			}
-			count[i] -= present(a)
+			count[i] -= isNot0(a)
 			with, without := fraction(u+request, a), fraction(u, a)
 			withs[i], withouts[i] = with, without
 			totals[i] += with
@@ -223,7 +217,7 @@ func (f *kubeFractions) fill(b *kubeBlock, entries []KubeEntry, lo, n int) (hard
 		_, allocatable := b.columns(&entries[k], lo, n)
 		means, meansWithout, squares, squaresWithout := f.totals[:n], f.totalsWithout[:n], f.squares[:n], f.squaresWithout[:n]
 		for i, a := range allocatable {
-			mask := present(a)
+			mask := isNot0(a)
 			d, e := keep(withs[i]-means[i], mask), keep(withouts[i]-meansWithout[i], mask)
 			squares[i] += float64(d * d)
 			squaresWithout[i] += float64(e * e)
@@ -238,11 +232,8 @@ func fraction(part, whole float64) float64 {
 	if f > 1 {
 		f = 1
 	}
-	return keep(f, present(whole))
+	return keep(f, isNot0(whole))
 }
-
-// keep returns x if all bits are set, and 0 if none is.
-func keep(x float64, mask uint64) float64 { return math.Float64frombits(math.Float64bits(x) & mask) }
 
 // balance returns the balance of row i, whose fractions have the sum of squares.
 func balance(fractions [][balanceRows]float64, count uint64, square float64, i int) int64 {

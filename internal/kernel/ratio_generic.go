@@ -160,18 +160,21 @@ func dominantShareRowsGeneric(dst []float64, data []float64, stride int, total [
 // columns, at least 0, saturating at MaxInt64, which is also the result for an
 // empty list. Every request is > 0 and finite. A NaN amount gives 0.
 func copiesGeneric(dst []int64, data []float64, stride int, cols []int32, request []float64) {
-	for r := range dst {
-		least := math.Inf(1)
+	var least [Block]float64
+	for lo := 0; lo < len(dst); lo += Block {
+		copies := dst[lo:min(lo+Block, len(dst))]
+		for i := range least {
+			least[i] = math.Inf(1)
+		}
 		for k, c := range cols {
-			q := data[int(c)*stride+r] / request[k]
-			if q != q {
-				q = 0
-			}
-			if q < least {
-				least = q
+			column, t := data[int(c)*stride+lo:][:len(copies)], request[k]
+			for i, x := range column {
+				least[i%Block] = min(least[i%Block], x/t) // NaN, once there is one
 			}
 		}
-		dst[r] = Floor(least)
+		for i := range copies {
+			copies[i] = Floor(least[i%Block])
+		}
 	}
 }
 

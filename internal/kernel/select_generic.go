@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Number is the element type of scores.
 type Number interface{ float64 | int64 }
@@ -71,10 +74,6 @@ func maskBeyondGeneric[T Number](dst []uint64, values []T, rows []uint64, limit 
 	}
 }
 
-func selected(rows []uint64, r int) bool {
-	return rows == nil || rows[r/Block]>>(r%Block)&1 != 0
-}
-
 // blockRows returns the mask of the block of rows from lo on, of n > lo rows in
 // all.
 func blockRows(rows []uint64, lo, n int) uint64 {
@@ -85,28 +84,82 @@ func blockRows(rows []uint64, lo, n int) uint64 {
 	return rows[lo/Block] & exist
 }
 
-// argMaxGeneric returns the first selected row with the greatest value, or -1
-// when there is none.
+// argMaxGeneric returns the first selected row with the greatest value, or -1 when
+// there is none.
 func argMaxGeneric[T Number](values []T, rows []uint64) int {
-	best := -1
-	for r, x := range values {
-		if selected(rows, r) && x == x && (best < 0 || x > values[best]) {
-			best = r
+	at, best := firstNumber(values, rows)
+	if at < 0 {
+		return at
+	}
+	for lo := at / Block * Block; lo < len(values); lo += Block {
+		word := blockRows(rows, lo, len(values))
+		if word == ^uint64(0) {
+			for r := lo; r < lo+Block; r += 4 {
+				x := (*[4]T)(values[r:])
+				if x[0] > best || x[1] > best || x[2] > best || x[3] > best {
+					for i := range x {
+						if x[i] > best {
+							at, best = r+i, x[i]
+						}
+					}
+				}
+			}
+			continue
+		}
+		for ; word != 0; word &= word - 1 {
+			r := lo + bits.TrailingZeros64(word)
+			if x := values[r]; x > best {
+				at, best = r, x
+			}
 		}
 	}
-	return best
+	return at
 }
 
 // argMinGeneric returns the first selected row with the least value, or -1 when
 // there is none.
 func argMinGeneric[T Number](values []T, rows []uint64) int {
-	best := -1
-	for r, x := range values {
-		if selected(rows, r) && x == x && (best < 0 || x < values[best]) {
-			best = r
+	at, best := firstNumber(values, rows)
+	if at < 0 {
+		return at
+	}
+	for lo := at / Block * Block; lo < len(values); lo += Block {
+		word := blockRows(rows, lo, len(values))
+		if word == ^uint64(0) {
+			for r := lo; r < lo+Block; r += 4 {
+				x := (*[4]T)(values[r:])
+				if x[0] < best || x[1] < best || x[2] < best || x[3] < best {
+					for i := range x {
+						if x[i] < best {
+							at, best = r+i, x[i]
+						}
+					}
+				}
+			}
+			continue
+		}
+		for ; word != 0; word &= word - 1 {
+			r := lo + bits.TrailingZeros64(word)
+			if x := values[r]; x < best {
+				at, best = r, x
+			}
 		}
 	}
-	return best
+	return at
+}
+
+// firstNumber returns the first selected row whose value is no NaN, and the value, or
+// -1 when there is none.
+func firstNumber[T Number](values []T, rows []uint64) (row int, value T) {
+	for lo := 0; lo < len(values); lo += Block {
+		for word := blockRows(rows, lo, len(values)); word != 0; word &= word - 1 {
+			r := lo + bits.TrailingZeros64(word)
+			if x := values[r]; x == x {
+				return r, x
+			}
+		}
+	}
+	return -1, 0
 }
 
 // maskGEGeneric sets bit r of dst when row r is selected and values[r] >=

@@ -73,28 +73,95 @@ func AndReserve(dst []uint64, rule *ReserveRule) {
 // finite allocatable.
 func strategyFitGeneric(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
 	for w := 0; w < len(dst); w += Block {
-		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
-			i := w + bits.TrailingZeros64(word)
+		strategyFitBlock(dst[w:min(w+Block, len(dst))], lo+w, terms, weights, points, blockRows(rows, w, len(dst)))
+	}
+}
+
+// strategyFitBlock is strategyFitGeneric for the rows of word, in a block.
+func strategyFitBlock(dst []float64, lo int, terms []StrategyTerm, weights, points float64, word uint64) {
+	if bits.OnesCount64(word) <= strategyFew {
+		for ; word != 0; word &= word - 1 {
+			i := bits.TrailingZeros64(word)
 			dst[i] = strategyFitRow(lo+i, terms, weights, points)
 		}
+		return
 	}
+	var sums [Block]float64
+	var refused uint64
+	for k := range terms {
+		refused |= terms[k].add(&sums, lo, len(dst))
+	}
+	for ; word != 0; word &= word - 1 {
+		i := bits.TrailingZeros64(word)
+		dst[i] = float64(sums[i]/weights) * points
+		if refused>>i&1 != 0 {
+			dst[i] = 0
+		}
+	}
+}
+
+// strategyFew is how many rows of a block are scored one by one, as long as a pass over
+// the whole block takes.
+const strategyFew = 16
+
+// add adds what the term says of n rows to their sums. It returns the rows that it
+// refuses. It equals StrategyPart.
+func (t *StrategyTerm) add(sums *[Block]float64, lo, n int) (refused uint64) {
+	used, allocatable := t.Used[lo:lo+n], t.Allocatable[lo:lo+n]
+	for i, a := range allocatable {
+		if a == 0 {
+			continue
+		}
+		u := used[i]
+		x := u + t.Request
+		if !(u >= 0 && x <= a && a <= math.MaxFloat64) {
+			refused |= 1 << i
+		}
+		if t.Least != 0 {
+			x = a - x
+		}
+		sums[i%Block] += float64(x*t.Weight) / a
+	}
+	return refused
 }
 
 // strategySumGeneric is strategyFitGeneric plus base in rows that have more than
 // 0 of every term and of every column.
 func strategySumGeneric(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
 	for w := 0; w < len(dst); w += Block {
-		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
-			i := w + bits.TrailingZeros64(word)
-			extra := presentRow(base[i], lo+i, columns)
-			for k := range terms {
-				if !(terms[k].Allocatable[lo+i] > 0) {
-					extra = 0
-				}
-			}
-			dst[i] = strategyFitRow(lo+i, terms, weights, points) + extra
+		word := blockRows(rows, w, len(dst))
+		block := dst[w:min(w+Block, len(dst))]
+		strategyFitBlock(block, lo+w, terms, weights, points, word)
+		for k := range terms {
+			word = havingSome(word, terms[k].Allocatable, lo+w, len(block))
+		}
+		for _, column := range columns {
+			word = havingSome(word, column, lo+w, len(block))
+		}
+		for ; word != 0; word &= word - 1 {
+			i := bits.TrailingZeros64(word)
+			block[i] += base[w+i]
 		}
 	}
+}
+
+// havingSome returns the rows of word, from row lo on, n at most, that have more than 0
+// of a column.
+func havingSome(word uint64, column []float64, lo, n int) uint64 {
+	if word == 0 {
+		return 0
+	}
+	var some uint64
+	column = column[lo : lo+n]
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		x := (*[4]float64)(column[i:])
+		some |= (bit(x[0] > 0) | bit(x[1] > 0)<<1 | bit(x[2] > 0)<<2 | bit(x[3] > 0)<<3) << i
+	}
+	for ; i < n; i++ {
+		some |= bit(column[i] > 0) << i
+	}
+	return word & some
 }
 
 func strategyFitRow(r int, terms []StrategyTerm, weights, points float64) float64 {
@@ -130,15 +197,24 @@ func StrategyPart(used, allocatable, request, weight float64, least bool) (part 
 // the weights of the terms of which the row has not more than 0. Numbers are
 // whole, total and scale positive, and scale*total is at most 2^53.
 func scarceBaseGeneric(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
+	var sums [Block]float64
 	for w := 0; w < len(dst); w += Block {
-		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
-			i, sum := w+bits.TrailingZeros64(word), start
-			for k := range terms {
-				if !(terms[k].Allocatable[lo+i] > 0) {
-					sum += terms[k].Weight
-				}
+		word := blockRows(rows, w, len(dst))
+		if word == 0 {
+			continue
+		}
+		for i := range sums {
+			sums[i] = start
+		}
+		for k := range terms {
+			weight := terms[k].Weight
+			for i, a := range terms[k].Allocatable[lo+w:][:min(Block, len(dst)-w)] {
+				sums[i%Block] += keep(weight, bit(a > 0)-1)
 			}
-			dst[i] = float64(scale*sum) / total
+		}
+		for ; word != 0; word &= word - 1 {
+			i := bits.TrailingZeros64(word)
+			dst[w+i] = float64(scale*sums[i]) / total
 		}
 	}
 }
@@ -147,20 +223,16 @@ func scarceBaseGeneric(dst []float64, lo int, terms []ScarceTerm, start, scale, 
 // column, and to 0 in the others. dst may be base.
 func setPresentGeneric(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
 	for w := 0; w < len(dst); w += Block {
-		for word := blockRows(rows, w, len(dst)); word != 0; word &= word - 1 {
-			i := w + bits.TrailingZeros64(word)
-			dst[i] = presentRow(base[i], lo+i, columns)
+		word := blockRows(rows, w, len(dst))
+		some := word
+		for _, column := range columns {
+			some = havingSome(some, column, lo+w, min(Block, len(dst)-w))
+		}
+		for ; word != 0; word &= word - 1 {
+			i := bits.TrailingZeros64(word)
+			dst[w+i] = keep(base[w+i], -(some >> i & 1))
 		}
 	}
-}
-
-func presentRow(base float64, r int, columns [][]float64) float64 {
-	for _, column := range columns {
-		if !(column[r] > 0) {
-			return 0
-		}
-	}
-	return base
 }
 
 // andReserveGeneric clears the bits of dst whose rows fail the rule.
