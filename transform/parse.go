@@ -95,9 +95,14 @@ var (
 	resourcesPath = field.NewPath(resourcesKey)
 )
 
-// unwrap returns what stands inside the envelope, and settles the shape.
+// unwrap returns what stands inside the envelope, and settles the shape. It notes the
+// keys that the document does not have in this shape, where they are written.
 func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 	kind, list, matrix := root.Peek("kind"), root.Peek(resourcesKey), root.Peek(matrixKey)
+	hint := ""
+	if root.Has("apiVersion") != root.Has("kind") {
+		hint = "; a Kueue configuration has apiVersion and kind"
+	}
 	switch {
 	case root.Has("apiVersion") && root.Has("kind"):
 		if kind.Written() == "ConfigMap" { // the file that Kueue reads stands in it
@@ -107,27 +112,86 @@ func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 		if list.Kind() == document.Null {
 			return document.Value{}
 		}
-		return list
+		return known(list, *s, "")
 	case root.Has(resourcesKey):
-		root.Fields().Known(resourcesKey)
+		root.Fields().KnownOr(hint, resourcesKey)
 		settle(s, ShapeList, list)
-		return list
+		return known(list, *s, "")
 	case root.Has(matrixKey):
-		root.Fields().Known(matrixKey)
+		root.Fields().KnownOr(hint, matrixKey)
 		settle(s, shapeOf(matrix), document.Value{})
 		if *s == ShapeList {
 			matrix.Refuse(field.Invalid(matrixPath, matrixKey, "the envelope of the List shape is "+resourcesKey))
 		}
-		return matrix
+		return known(matrix, *s, "")
+	case root.Kind() == document.List:
+		root.Refuse(field.TypeInvalid(field.NewPath(""), field.OmitValueType{}, "must be a mapping, not a list; a list of rules stands under "+transformationsKey))
+		settle(s, ShapeInput, document.Value{})
+		return document.Value{}
+	case root.Kind() == document.Mapping && *s == ShapeAuto && shapeless(root, hint):
+		settle(s, ShapeInput, document.Value{})
+		return document.Value{}
 	}
 	settle(s, shapeOf(root), document.Value{})
+	body := known(root, *s, hint)
 	switch {
 	case root.Kind() != document.Mapping: // it is at fault as a whole
-		return root
+		return body
 	case *s == ShapeList:
-		return root.At(resourcesKey)
+		return body.At(resourcesKey)
 	}
-	return root.At(matrixKey)
+	return body.At(matrixKey)
+}
+
+// known returns the body of a document, with a fault for each key that it does not have
+// in a shape. hint goes behind them.
+func known(body document.Value, s Shape, hint string) document.Value {
+	keys := map[Shape][]string{
+		ShapeInput:  {transformationsKey},
+		ShapeOutput: {transformationsKey, strategyKey},
+		ShapeList:   listKeys,
+	}[s]
+	if x := body.Fields(); x.IsRead() {
+		x.KnownOr(hint, keys...)
+		return body
+	}
+	return document.Value{}
+}
+
+// listKeys are the keys of the List shape.
+var listKeys = []string{transformationsKey, excludeKey, quotaCheckKey, deviceClassesKey}
+
+// shapeless notes what keeps a document without an envelope from having a shape, and
+// reports whether anything does.
+func shapeless(root document.Value, hint string) bool {
+	table := root.Peek(transformationsKey)
+	if hasListKey(root) || len(root.Keys()) == 0 {
+		return false
+	}
+	switch table.Kind() {
+	case document.List, document.Mapping:
+		return false
+	case document.Absent:
+		for _, key := range []string{inputKey, outputsKey, multiplyByKey, functionsKey} {
+			if root.Has(key) {
+				v := root.Fields().Get(key)
+				e := field.NotSupported(pathOf(v), key, []string{transformationsKey})
+				e.Detail += "; this is one rule, which stands in " + transformationsKey
+				v.Refuse(e)
+				return true
+			}
+		}
+		if root.Has(strategyKey) {
+			return false
+		}
+		root.Fields().KnownOr(hint, transformationsKey, resourcesKey, matrixKey)
+		return true
+	}
+	if root.Has(strategyKey) {
+		return false
+	}
+	table.Wrong("a list or a mapping")
+	return true
 }
 
 // settle sets the shape to the one found, or checks it against an envelope that
@@ -145,7 +209,7 @@ func settle(s *Shape, found Shape, envelope document.Value) {
 func shapeOf(body document.Value) Shape {
 	table := body.Peek(transformationsKey)
 	switch {
-	case table.Kind() == document.List, table.Kind() == document.Absent && (body.Has(excludeKey) || body.Has(quotaCheckKey) || body.Has(deviceClassesKey)):
+	case table.Kind() == document.List, table.Kind() != document.Mapping && hasListKey(body):
 		return ShapeList
 	case body.Has(strategyKey):
 		return ShapeOutput
@@ -157,6 +221,9 @@ func shapeOf(body document.Value) Shape {
 	}
 	return ShapeInput
 }
+
+// hasListKey reports whether a body has a key of the List shape alone.
+func hasListKey(body document.Value) bool { return slices.ContainsFunc(listKeys[1:], body.Has) }
 
 // looksLikeRule reports whether a value is an object of the Input shape.
 func looksLikeRule(v document.Value) bool {
@@ -170,7 +237,6 @@ func looksLikeRule(v document.Value) bool {
 
 // inputShape reads the rules of the Input shape, sorted by input.
 func (p *parser) inputShape(body document.Fields) (rules []located) {
-	body.Known(transformationsKey)
 	for input, v := range body.Get(transformationsKey).Names().All() {
 		x := v.Fields()
 		x.Known(functionsKey, strategyKey)
@@ -186,7 +252,6 @@ func (p *parser) inputShape(body document.Fields) (rules []located) {
 
 // outputShape reads the rules of the Output shape, sorted by input.
 func (p *parser) outputShape(body document.Fields) []located {
-	body.Known(transformationsKey, strategyKey)
 	chosen := body.Get(strategyKey).Names()
 	byInput := map[string]*located{}
 	rule := func(input string, at document.Value) *located {
@@ -224,7 +289,6 @@ func (p *parser) outputShape(body document.Fields) []located {
 
 // listShape reads the rules of the List shape, and the settings of c.
 func (p *parser) listShape(body document.Fields, c *Config) (rules []located) {
-	body.Known(transformationsKey, excludeKey, quotaCheckKey, deviceClassesKey)
 	c.QuotaCheckStrategy = text(body.Get(quotaCheckKey))
 	for _, v := range body.Get(excludeKey).Items() {
 		c.ExcludeResourcePrefixes = append(c.ExcludeResourcePrefixes, text(v))

@@ -166,7 +166,7 @@ func TestParseFaults(t *testing.T) {
 		{"types of a matrix", "transformations: {x: {cpu: 1}, z: 5}\nstrategy: {cpu: 1, memory: yes}",
 			[]string{"form", wrongType + matrix + ".transformations[z]", wrongType + matrix + ".strategy[cpu]", wrongType + matrix + ".strategy[memory]"}},
 		{"types of functions", "resourceTransformationMatrix: {transformations: {cpu: {strategy: Retain, functions: [1]}}}", []string{"form", wrongType + matrix + ".transformations[cpu].functions"}},
-		{"null lists", "transformations:\nexcludeResourcePrefixes:", []string{"form", notSupported + matrix + ".excludeResourcePrefixes", wrongType + matrix + ".transformations"}},
+		{"null lists", "transformations:\nexcludeResourcePrefixes:", []string{"form", wrongType + resources + ".excludeResourcePrefixes", wrongType + resources + ".transformations"}},
 		{"a map and a list for a string", "transformations: [{input: {}, strategy: []}]", []string{"form", wrongType + resources + ".transformations[0].input", wrongType + resources + ".transformations[0].strategy"}},
 		{"a string for a map", "transformations: [{input: cpu, outputs: x}]", []string{"form", wrongType + resources + ".transformations[0].outputs"}},
 		{"null prefix", "excludeResourcePrefixes: [~, 5]", []string{"form", wrongType + resources + ".excludeResourcePrefixes[0]", wrongType + resources + ".excludeResourcePrefixes[1]"}},
@@ -179,7 +179,7 @@ func TestParseFaults(t *testing.T) {
 			[]string{"form", invalid + resources + ".transformations[0].outputs[a]", invalid + resources + ".transformations[0].outputs[b]", invalid + resources + ".transformations[0].outputs[d]"}},
 		{"both envelopes", "{resources: {}, resourceTransformationMatrix: {}}", []string{"form", notSupported + matrix}},
 		{"envelope of another shape", "resources: {transformations: {cpu: {strategy: Retain}}}", []string{"form", wrongType + resources + ".transformations"}},
-		{"version only", "{apiVersion: v1, transformations: []}", []string{"form", notSupported + resources + ".apiVersion"}},
+		{"version only", "{apiVersion: v1, transformations: []}", []string{"form", notSupported + "apiVersion"}},
 		{"key", "transformations: {x: {yes: 1}}", []string{"line 1"}},
 		{"no map", "[1]", []string{"form", wrongType + "(document)"}},
 		{"repeated in an envelope", "resources: {transformations: [{input: cpu, outputs: {x: 1, x: 2}}]}", []string{"form", duplicate + resources + ".transformations[0].outputs[x]"}},
@@ -411,6 +411,34 @@ func FuzzParse(f *testing.F) {
 		}
 		checkEncoded(t, c)
 	})
+}
+
+// TestShapeless has documents of which no shape is known: the one fault is where it is
+// written, and says what would be right.
+func TestShapeless(t *testing.T) {
+	const oneRule = `: supported values: "transformations"; this is one rule, which stands in transformations`
+	const top = `: supported values: "transformations", "resources", "resourceTransformationMatrix"`
+	for text, want := range map[string]string{
+		"transformations: cpu":  `transformations: Invalid value: "cpu": must be a list or a mapping, not a string`,
+		"transformations: 0.50": "transformations: Invalid value: 0.50: must be a list or a mapping, not a number",
+		"transformations:":      "transformations: Invalid value: must be a list or a mapping, not null",
+		"input: cpu":            `input: Unsupported value: "input"` + oneRule,
+		"{strategy: Retain, input: cpu, outputs: {a: 1}}":                   `input: Unsupported value: "input"` + oneRule,
+		"{strategy: Retain, functions: {a: 1}}":                             `functions: Unsupported value: "functions"` + oneRule,
+		"- {input: cpu}":                                                    "(document): Invalid value: must be a mapping, not a list; a list of rules stands under transformations",
+		"transformation: [{input: cpu}]":                                    `transformation: Unsupported value: "transformation"` + top,
+		"Resources: {transformations: []}":                                  `Resources: Unsupported value: "Resources"` + top,
+		"kind: Configuration":                                               `kind: Unsupported value: "kind"` + top + "; a Kueue configuration has apiVersion and kind",
+		"{kind: Configuration, resources: {}}":                              `kind: Unsupported value: "kind": supported values: "resources"; a Kueue configuration has apiVersion and kind`,
+		"{transformations: cpu, quotaCheckStrategy: BlockUndeclared}":       `resources.transformations: Invalid value: "cpu": must be a list, not a string`,
+		"{transformations: cpu, strategy: {cpu: Retain}}":                   `resourceTransformationMatrix.transformations: Invalid value: "cpu": must be a mapping, not a string`,
+		"{transformations: {x/y: {cpu: 1}}, strategy: {cpu: Retain}, a: 1}": `a: Unsupported value: "a": supported values: "transformations", "strategy"`,
+		"cpu": `(document): Invalid value: "cpu": must be a mapping, not a string`,
+	} {
+		if _, _, err := Parse([]byte(text), ShapeAuto); err == nil || err.Error() != "transform: line 1: "+want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
 
 // TestParseAsked: a shape that is asked for reads what another one would not be.

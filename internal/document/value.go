@@ -110,8 +110,8 @@ func (v Value) Invalid(detail string) *field.Error {
 // has no meaning.
 func (v Value) Malformed(detail string) { v.malformed(v.Invalid(detail)) }
 
-// wrong notes a value of another kind.
-func (v Value) wrong(want string) {
+// Wrong notes a value of another kind than it must have, with its article.
+func (v Value) Wrong(want string) {
 	v.malformed(field.TypeInvalid(field.NewPath(v.path), v.bad(), "must be "+want+", not "+v.node.kind.String()))
 }
 
@@ -135,7 +135,7 @@ func (v Value) Text() (text string, ok bool) {
 	case Text:
 		return v.node.text, true
 	}
-	v.wrong("a string")
+	v.Wrong("a string")
 	return "", false
 }
 
@@ -147,7 +147,7 @@ func (v Value) Boolean() bool {
 	case Boolean:
 		return v.node.truth
 	}
-	v.wrong("true or false")
+	v.Wrong("true or false")
 	return false
 }
 
@@ -168,7 +168,7 @@ func (v Value) Number() (float64, Found) {
 		return 0, NoNumber
 	case Number:
 	default:
-		v.wrong("a number")
+		v.Wrong("a number")
 		return 0, Noted
 	}
 	n, ok := v.node.number()
@@ -194,7 +194,7 @@ func (v Value) Integer() (int64, Found) {
 		return 0, NoNumber
 	case Number:
 	default:
-		v.wrong("an integer")
+		v.Wrong("an integer")
 		return 0, Noted
 	}
 	n, ok := v.node.number()
@@ -263,7 +263,7 @@ func (v Value) Literal(want string) (text string, ok bool) {
 	case v.Kind() == Number:
 		return v.node.value, true
 	case v.Kind() != Absent:
-		v.wrong(want)
+		v.Wrong(want)
 	}
 	return "", false
 }
@@ -296,14 +296,14 @@ func (v Value) Items() []Value {
 		}
 		return items
 	}
-	v.wrong("a list")
+	v.Wrong("a list")
 	return nil
 }
 
 // Item reads a mapping that is an item of a list, where null is none.
 func (v Value) Item() Fields {
 	if v.node != nil && v.node.kind == Null {
-		v.wrong("a mapping")
+		v.Wrong("a mapping")
 		v.node = nil
 	}
 	return v.Fields()
@@ -349,7 +349,7 @@ func (v Value) fields(byName bool) Fields {
 		return x
 	case Absent:
 	default:
-		v.wrong("a mapping")
+		v.Wrong("a mapping")
 	}
 	x.v.node = nil
 	return x
