@@ -124,7 +124,7 @@ func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 			matrix.Refuse(field.Invalid(matrixPath, matrixKey, "the envelope of the List shape is "+resourcesKey))
 		}
 		return known(matrix, *s, "")
-	case root.Kind() == document.List:
+	case root.Kind() == document.List && slices.ContainsFunc(root.Items(), isMapping):
 		root.Refuse(field.TypeInvalid(field.NewPath(""), field.OmitValueType{}, "must be a mapping, not a list; a list of rules stands under "+transformationsKey))
 		settle(s, ShapeInput, document.Value{})
 		return document.Value{}
@@ -142,6 +142,8 @@ func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 	}
 	return body.At(matrixKey)
 }
+
+func isMapping(v document.Value) bool { return v.Kind() == document.Mapping }
 
 // known returns the body of a document, with a fault for each key that it does not have
 // in a shape. hint goes behind them.
