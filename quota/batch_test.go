@@ -212,8 +212,8 @@ func (z *batchFuzz) compare() {
 			z.Fatalf("job %s in %s, %+v: %+v alone, seq %d; %v in a batch, seq %d", r.id, r.queue, r.items, a, a.Seq, z.dst.Test(i), seq)
 		}
 	}
-	if found := z.Check(); len(found) > 0 {
-		z.Fatal(found[0])
+	if found := z.Check(); found != nil {
+		z.Fatal(found)
 	}
 }
 

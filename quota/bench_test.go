@@ -355,8 +355,8 @@ func BenchmarkReserveCommitRelease(b *testing.B) {
 	operations := float64(len(names))
 	b.ReportMetric(operations*block*float64(b.N)/b.Elapsed().Seconds(), "operations/s")
 	b.ReportMetric(operations*1e9/sum, "best-operations/s")
-	if found := w.Check(); len(found) > 0 {
-		b.Fatal(found[0])
+	if found := w.Check(); found != nil {
+		b.Fatal(found)
 	}
 }
 

@@ -6,62 +6,59 @@ import (
 	"slices"
 )
 
-// Violation is something in a ledger that can't be: a fault of this package, or
-// of memory.
-type Violation struct {
-	Rule     Rule
-	Queue    string // empty where only a task or job is concerned
-	Job      string
-	Task     string
-	Resource string // cpu, memory, a card or a key of alternatives; empty if none
-	Got      int64
-	Want     int64 // what it should be, or the limit
-}
-
-// Rule is what a [Violation] is against.
-type Rule uint8
-
-const (
-	SumsAgree   Rule = iota // what a queue counts is the sum of the records and of its children
-	NotNegative             // no amount is below 0, and no covered part above its amount
-	WithinLimit             // nothing exceeds a limit that isn't marked as over, and nothing else is marked
-	MinIsHeld               // what charges cover and what is held add up to the min
-	OneCard                 // the charges and the hold of an item are on one of its cards, with SameCard on the same
-	Belongs                 // every charge has its job and every job its queue
-)
-
-var ruleNames = [...]string{"SumsAgree", "NotNegative", "WithinLimit", "MinIsHeld", "OneCard", "Belongs"}
-
-// String returns the name of the constant.
-func (r Rule) String() string {
-	if int(r) < len(ruleNames) {
-		return ruleNames[r]
-	}
-	return fmt.Sprintf("Rule(%d)", r)
-}
-
-// String describes the violation in one line; amounts are in milli-cores, bytes and
-// milli-cards.
-func (v Violation) String() string {
-	text := v.Rule.String()
-	for _, of := range [...]struct{ what, name string }{{"queue", v.Queue}, {"job", v.Job}, {"task", v.Task}, {"resource", v.Resource}} {
-		if of.name != "" {
-			text += fmt.Sprintf(", %s %q", of.what, brief(of.name))
-		}
-	}
-	return fmt.Sprintf("%s: got %d, want %d", text, v.Got, v.Want)
-}
-
-// Check recomputes everything from the records of jobs and charges and returns
-// what doesn't agree, sorted by queue, job, task and resource. It is always
-// empty: a violation is a fault of this package.
-func (l *Ledger) Check() []Violation {
+// Check recomputes everything from the records of jobs and charges. It returns nil, or
+// an error that lists the first things that don't agree, sorted by queue, job, task and resource, in
+// milli-cores, bytes and milli-cards. An error is a fault of this package, or of memory.
+func (l *Ledger) Check() error {
 	l.rlock()
 	defer l.mu.RUnlock()
-	return l.check()
+	found := l.check()
+	if len(found) == 0 {
+		return nil
+	}
+	texts := make([]string, len(found))
+	for i := range found {
+		texts[i] = found[i].String()
+	}
+	return fmt.Errorf("quota: the ledger contradicts itself: %s", some(texts))
 }
 
-func (l *Ledger) check() []Violation {
+// violation is something in a ledger that can't be.
+type violation struct {
+	rule     rule
+	queue    string // empty where only a task or job is concerned
+	job      string
+	task     string
+	resource string // cpu, memory, a card or a key of alternatives; empty if none
+	got      int64
+	want     int64 // what it should be, or the limit
+}
+
+// rule is what a violation is against: an invariant of the ledger.
+type rule string
+
+const (
+	sumsAgree   rule = "a queue counts the sum of its records and of its children"
+	notNegative rule = "no amount is below 0, and none covers more than itself"
+	withinLimit rule = "what exceeds its limit is marked as over, and nothing else is"
+	minIsHeld   rule = "what charges cover and what is held add up to the min"
+	oneCard     rule = "the charges and the hold of an item are on its cards, with SameCard on one"
+	belongs     rule = "every charge has its job, and every job its queue"
+)
+
+// String describes the violation in one line.
+func (v violation) String() string {
+	text := ""
+	for _, of := range [...]struct{ what, name string }{{"queue", v.queue}, {"job", v.job}, {"task", v.task}, {"resource", v.resource}} {
+		if of.name != "" {
+			text += fmt.Sprintf("%s %q, ", of.what, brief(of.name))
+		}
+	}
+	return fmt.Sprintf("%s%d instead of %d: %s", text, v.got, v.want, v.rule)
+}
+
+// check returns what doesn't agree, in order.
+func (l *Ledger) check() []violation {
 	c := checker{l: l, sums: make(map[*queue][]cell, len(l.ordered)), jobs: make(map[*queue]int, len(l.ordered)), holds: map[*queue]int{}}
 	for _, q := range l.ordered {
 		c.sums[q] = make([]cell, len(q.cells))
@@ -72,20 +69,20 @@ func (l *Ledger) check() []Violation {
 		tasks += int(l.jobs[id].tasks)
 	}
 	if tasks != len(l.tasks) {
-		c.found = append(c.found, Violation{Rule: Belongs, Got: int64(len(l.tasks)), Want: int64(tasks)})
+		c.found = append(c.found, violation{rule: belongs, got: int64(len(l.tasks)), want: int64(tasks)})
 	}
 	for _, id := range sorted(l.waiting) {
 		if l.tasks[id] != nil || l.waiting[id].id != id {
-			c.found = append(c.found, Violation{Rule: Belongs, Task: id})
+			c.found = append(c.found, violation{rule: belongs, task: id})
 		}
 	}
 	c.rollUp()
 	for _, q := range l.ordered {
 		c.queue(q)
 	}
-	slices.SortStableFunc(c.found, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Task, b.Task),
-			cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Rule, b.Rule))
+	slices.SortStableFunc(c.found, func(a, b violation) int {
+		return cmp.Or(cmp.Compare(a.queue, b.queue), cmp.Compare(a.job, b.job), cmp.Compare(a.task, b.task),
+			cmp.Compare(a.resource, b.resource), cmp.Compare(a.rule, b.rule))
 	})
 	return c.found
 }
@@ -96,15 +93,15 @@ type checker struct {
 	sums  map[*queue][]cell // of the records
 	jobs  map[*queue]int
 	holds map[*queue]int // jobs with a hold
-	found []Violation
+	found []violation
 }
 
 // job checks a job and its tasks, and adds them to the sums of its queue.
 func (c *checker) job(id string, j *job) {
-	v := Violation{Queue: j.queue.spec.Name, Job: id}
+	v := violation{queue: j.queue.spec.Name, job: id}
 	sums := c.sums[j.queue]
 	if sums == nil || c.l.queues[j.queue.spec.Name] != j.queue || j.id != id || j.gone || !j.reserved && j.tasks == 0 {
-		v.Rule = Belongs
+		v.rule = belongs
 		c.found = append(c.found, v)
 		sums = make([]cell, c.l.m.Len())
 	}
@@ -114,7 +111,7 @@ func (c *checker) job(id string, j *job) {
 	}
 	if j.holds() != j.holding {
 		v := v
-		v.Rule = SumsAgree
+		v.rule = sumsAgree
 		c.found = append(c.found, v)
 	}
 	var cpu, mem int64
@@ -131,7 +128,7 @@ func (c *checker) job(id string, j *job) {
 		cpu += t.cpu.covered
 		mem += t.mem.covered
 	}
-	c.equal(v, Belongs, "", int64(n), int64(j.tasks))
+	c.equal(v, belongs, "", int64(n), int64(j.tasks))
 	c.need(v, "cpu", j.min[dimCPU], j.held[dimCPU], cpu)
 	c.need(v, "memory", j.min[dimMemory], j.held[dimMemory], mem)
 	sums[dimCPU].held += j.held[dimCPU]
@@ -140,7 +137,7 @@ func (c *checker) job(id string, j *job) {
 		c.item(v, it, of[it], sums)
 	}
 	if !j.reserved {
-		c.equal(v, MinIsHeld, "", j.min[dimCPU]+j.min[dimMemory], 0)
+		c.equal(v, minIsHeld, "", j.min[dimCPU]+j.min[dimMemory], 0)
 	}
 }
 
@@ -151,11 +148,11 @@ type itemSum struct {
 	elsewhere int32 // on another card than the item's
 }
 
-func (c *checker) task(v Violation, t *task, sums []cell, of map[*item]*itemSum) {
+func (c *checker) task(v violation, t *task, sums []cell, of map[*item]*itemSum) {
 	j := t.job
-	v.Task = t.id
-	if c.l.tasks[t.id] != t || c.l.jobs[v.Job] != j || t.state == taskPending {
-		v.Rule = Belongs
+	v.task = t.id
+	if c.l.tasks[t.id] != t || c.l.jobs[v.job] != j || t.state == taskPending {
+		v.rule = belongs
 		c.found = append(c.found, v)
 	}
 	c.draw(v, "cpu", t.cpu)
@@ -171,10 +168,10 @@ func (c *checker) task(v Violation, t *task, sums []cell, of map[*item]*itemSum)
 		sum := of[ch.item]
 		switch {
 		case ch.item == nil:
-			c.equal(v, MinIsHeld, ch.alts.key, ch.covered, 0)
+			c.equal(v, minIsHeld, ch.alts.key, ch.covered, 0)
 			continue
 		case sum == nil:
-			c.equal(v, Belongs, ch.alts.key, 0, 1)
+			c.equal(v, belongs, ch.alts.key, 0, 1)
 			continue
 		case int(ch.at) >= len(ch.item.alts.cards) || ch.item.alts.cards[ch.at] != ch.card,
 			!ch.item.spreads && ch.at != ch.item.at:
@@ -194,30 +191,30 @@ func (c *cell) charge(j *job, d draw) {
 	}
 }
 
-func (c *checker) draw(v Violation, resource string, d draw) {
+func (c *checker) draw(v violation, resource string, d draw) {
 	if d.amount < 0 || d.covered < 0 || d.covered > d.amount {
-		v.Rule, v.Resource, v.Got, v.Want = NotNegative, resource, d.covered, d.amount
+		v.rule, v.resource, v.got, v.want = notNegative, resource, d.covered, d.amount
 		c.found = append(c.found, v)
 	}
 }
 
 // loose checks that a charge that isn't covered wholly is known to be there.
-func (c *checker) loose(v Violation, resource string, known bool, d draw) {
+func (c *checker) loose(v violation, resource string, known bool, d draw) {
 	if !known {
-		c.equal(v, MinIsHeld, resource, d.covered, d.amount)
+		c.equal(v, minIsHeld, resource, d.covered, d.amount)
 	}
 }
 
-func (c *checker) need(v Violation, resource string, min, held, covered int64) {
+func (c *checker) need(v violation, resource string, min, held, covered int64) {
 	c.draw(v, resource, draw{min, held})
-	c.equal(v, MinIsHeld, resource, covered+held, min)
+	c.equal(v, minIsHeld, resource, covered+held, min)
 }
 
-func (c *checker) item(v Violation, it *item, sum *itemSum, sums []cell) {
+func (c *checker) item(v violation, it *item, sum *itemSum, sums []cell) {
 	key := it.alts.key
 	c.need(v, key, it.min, it.held, sum.covered)
-	c.equal(v, Belongs, key, int64(it.charges), int64(sum.charges))
-	c.equal(v, OneCard, key, int64(sum.elsewhere), 0)
+	c.equal(v, belongs, key, int64(it.charges), int64(sum.charges))
+	c.equal(v, oneCard, key, int64(sum.elsewhere), 0)
 	var held int64
 	for at, dim := range it.alts.cards {
 		amount := it.heldOn(at)
@@ -227,15 +224,15 @@ func (c *checker) item(v Violation, it *item, sum *itemSum, sums []cell) {
 		held += amount
 		sums[dim].held += amount
 	}
-	c.equal(v, OneCard, key, held, it.held)
+	c.equal(v, oneCard, key, held, it.held)
 	if it.implicit {
-		c.equal(v, MinIsHeld, key, it.min, 0)
+		c.equal(v, minIsHeld, key, it.min, 0)
 	}
 }
 
-func (c *checker) equal(v Violation, rule Rule, resource string, got, want int64) {
+func (c *checker) equal(v violation, against rule, resource string, got, want int64) {
 	if got != want {
-		v.Rule, v.Resource, v.Got, v.Want = rule, resource, got, want
+		v.rule, v.resource, v.got, v.want = against, resource, got, want
 		c.found = append(c.found, v)
 	}
 }
@@ -269,23 +266,23 @@ func (c *checker) rollUp() {
 
 // queue compares what a queue counts with the sums, and with its limits.
 func (c *checker) queue(q *queue) {
-	v := Violation{Queue: q.spec.Name}
-	c.equal(v, Belongs, "", int64(q.jobs), int64(c.jobs[q]))
-	c.equal(v, SumsAgree, "", int64(q.holders), int64(c.holds[q]))
+	v := violation{queue: q.spec.Name}
+	c.equal(v, belongs, "", int64(q.jobs), int64(c.jobs[q]))
+	c.equal(v, sumsAgree, "", int64(q.holders), int64(c.holds[q]))
 	if c.l.queues[q.spec.Name] != q || q.gone || q.spec.Parent != "" && q.parent != c.l.queues[q.spec.Parent] {
-		v.Rule = Belongs
+		v.rule = belongs
 		c.found = append(c.found, v)
 	}
 	for dim := range q.cells {
 		got, want, name := &q.cells[dim], &c.sums[q][dim], c.l.resource(dim)
-		c.equal(v, SumsAgree, name, got.allocated, want.allocated)
-		c.equal(v, SumsAgree, name, got.held, want.held)
-		c.equal(v, SumsAgree, name, got.elastic, want.elastic)
+		c.equal(v, sumsAgree, name, got.allocated, want.allocated)
+		c.equal(v, sumsAgree, name, got.held, want.held)
+		c.equal(v, sumsAgree, name, got.elastic, want.elastic)
 		if least := min(got.allocated, got.held, got.elastic, got.floor(), got.limit); least < 0 {
-			c.equal(v, NotNegative, name, least, 0)
+			c.equal(v, notNegative, name, least, 0)
 		}
 		if got.exceeded() != q.over[int32(dim)] {
-			v.Rule, v.Resource, v.Got, v.Want = WithinLimit, name, max(got.allocated, got.floor()), got.limit
+			v.rule, v.resource, v.got, v.want = withinLimit, name, max(got.allocated, got.floor()), got.limit
 			c.found = append(c.found, v)
 		}
 	}

@@ -15,6 +15,10 @@ func TestCheckFinds(t *testing.T) {
 		t1   *task
 		q    *queue
 	}
+	names := map[rule]string{
+		sumsAgree: "SumsAgree", notNegative: "NotNegative", withinLimit: "WithinLimit",
+		minIsHeld: "MinIsHeld", oneCard: "OneCard", belongs: "Belongs",
+	}
 	for _, c := range []struct {
 		name  string
 		fault func(w faulty)
@@ -50,19 +54,19 @@ func TestCheckFinds(t *testing.T) {
 		w.reserve("j", "q", "cpu:2 A|B:3 A:1")
 		w.commit("t1", "j", "q", "cpu:1 A|B:1", "B")
 		w.commit("t2", "k", "q", "A:1")
-		w.want(fmt.Sprint(w.Check()), "[]")
+		w.want(fmt.Sprint(w.Check()), "<nil>")
 		c.fault(faulty{w, w.jobs["j"], w.jobs["k"], w.tasks["t1"], w.queues["q"]})
 		found := ""
-		for _, v := range w.Check() {
-			id := v.Queue
-			if v.Task != "" {
-				id = v.Task
-			} else if v.Job != "" {
-				id = v.Job
+		for _, v := range w.check() {
+			id := v.queue
+			if v.task != "" {
+				id = v.task
+			} else if v.job != "" {
+				id = v.job
 			}
-			found += fmt.Sprintf("%v %s %s;", v.Rule, id, v.Resource)
-			if v.String() == "" {
-				t.Error("no text")
+			found += fmt.Sprintf("%s %s %s;", names[v.rule], id, v.resource)
+			if err := w.Check(); err == nil || !strings.Contains(err.Error(), v.String()) {
+				t.Errorf("%v: not in %v", v, err)
 			}
 		}
 		for rule := range strings.SplitSeq(c.rules, ", ") {
@@ -91,9 +95,9 @@ func TestOver(t *testing.T) {
 	const over = "[{q cpu 3000 2000 1000} {q A 3000 2000 1000}]"
 	w.want(fmt.Sprint(w.Over()), over)
 	w.Rollback("1") // held again
-	w.want(fmt.Sprint(w.Over(), w.Check()), over+" []")
+	w.want(fmt.Sprint(w.Over(), w.Check()), over+" <nil>")
 	w.Release("2")
-	w.want(fmt.Sprint(w.Over(), w.Check()), "[] []")
+	w.want(fmt.Sprint(w.Over(), w.Check()), "[] <nil>")
 }
 
 func TestOrphan(t *testing.T) {

@@ -763,14 +763,14 @@ func TestWiderMapRefused(t *testing.T) {
 			t.Errorf("%s: the map is another one", c.name)
 		}
 		w.want(string(w.Snapshot()), before)
-		w.want(fmt.Sprint(w.Check()), "[]")
+		w.want(fmt.Sprint(w.Check()), "<nil>")
 	}
 	w.ReleaseJob("k")
 	if _, _, err := w.SetQueues(below, wider); err != nil || w.Map() != wider {
 		t.Error(err)
 	}
 	w.want(w.reserve("l", "p", "X:1"), "yes")
-	w.want(fmt.Sprint(w.Check()), "[]")
+	w.want(fmt.Sprint(w.Check()), "<nil>")
 }
 
 // So many amounts that their sum would not even be an int64.

@@ -611,10 +611,10 @@ func ExampleValidate() {
 		fmt.Println(w)
 	}
 	// Output:
-	// quota: queues[2]: queue "speech": there is no queue "reserach" to be its parent
-	// queue "research": its children's guarantees of A100, 12 cards, are above its own, 10 cards
-	// queue "vision": its capability of A100, 12 cards, is above its parent's, 10 cards
-	// the quotas of A100, 12 cards, are above what the cluster has, 8 cards
+	// queues[2].parent: Not found: "reserach": queue "speech": there is no queue "reserach" to be its parent
+	// queues[0].guarantee[A100]: Invalid value: "10 cards": queue "research": below its children's guarantees, 12 cards
+	// queues[1].capability[A100]: Invalid value: "12 cards": queue "vision": above its parent's capability, 10 cards
+	// queues: Invalid value: "12 cards": the quotas of A100 are above what the cluster has, 8 cards
 }
 
 // Events come after each change, in the goroutine that made it.

@@ -147,7 +147,7 @@ func TestNamesAreUTF8(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if errs, _ := Validate([]Queue{{Name: notUTF8}}, w.m, nil); len(errs) != 1 || !errors.Is(errs[0], ErrNotUTF8) {
+	if errs, _ := Validate([]Queue{{Name: notUTF8}}, w.m, nil); len(errs) != 1 || errs[0].Error() != `queues[0].name: Invalid value: "a\xff": want UTF-8` {
 		t.Errorf("Validate: %v", errs)
 	}
 	w.want(string(w.Snapshot()), before)
@@ -242,7 +242,7 @@ func TestHostileLoad(t *testing.T) {
 			all.Go(func() { h.run(rand.New(rand.NewPCG(uint64(g), 7)), 60) })
 		}
 		all.Wait()
-		if v := w.Check(); len(v) > 0 {
+		if v := w.Check(); v != nil {
 			t.Fatalf("%v", v)
 		}
 		for _, kind := range []EventKind{EventReserved, EventCommitted, EventRolledBack, EventReleased, EventRefused, EventReconciled} {
@@ -261,7 +261,7 @@ func TestHostileLoad(t *testing.T) {
 		for _, id := range sorted(w.jobs) {
 			w.ReleaseJob(id)
 		}
-		if v := w.Check(); len(v) > 0 || len(w.jobs)+len(w.tasks) > 0 {
+		if v := w.Check(); v != nil || len(w.jobs)+len(w.tasks) > 0 {
 			t.Errorf("%v", v)
 		}
 		for _, queue := range w.ordered {
@@ -351,7 +351,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 				h.differs(string(l.Snapshot()), string(text))
 			}
 		case 20:
-			if v := w.Check(); len(v) > 0 {
+			if v := w.Check(); v != nil {
 				w.Errorf("%v", v)
 			}
 		case 21:
@@ -545,9 +545,9 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 		{reserve("A|B:7m"), `quota: sum too large: job "k": 0.007 cards of A: want sums below 2^53 milli-cores, bytes or milli-cards`},
 		{commit("cpu:7m"), `quota: sum too large: task "1": 0.007 cores of cpu: want sums below 2^53 milli-cores, bytes or milli-cards`},
 		{commit("A:7m"), `quota: sum too large: task "1": 0.007 cards of A: want sums below 2^53 milli-cores, bytes or milli-cards`},
-		{set(Queue{Name: "a"}, Queue{}), "quota: queues[1] has no name"},
-		{set(Queue{Name: "a", Mentioned: []int{1, 1}}), fmt.Sprintf(`quota: queue "a": mentioned[1] is 1: want dimensions below %d in ascending order: %v`, w.m.Len(), vector.ErrShape)},
-		{set(Queue{Name: "a", Denied: map[int]string{-1: ""}}), fmt.Sprintf(`quota: queue "a": denied[-1]: want dimensions below %d: %v`, w.m.Len(), vector.ErrShape)},
+		{set(Queue{Name: "a"}, Queue{}), "queues[1].name: Required value: a queue needs a name"},
+		{set(Queue{Name: "a", Mentioned: []int{1, 1}}), fmt.Sprintf(`queues[0].mentioned[1]: Invalid value: 1: queue "a": want dimensions below %d in ascending order`, w.m.Len())},
+		{set(Queue{Name: "a", Denied: map[int]string{-1: ""}}), fmt.Sprintf(`queues[0].denied[-1]: Invalid value: -1: queue "a": want dimensions below %d`, w.m.Len())},
 		{build(QueueSpec{Name: "a", Capability: list("cpu=-1 memory=-2")}), `quota: bad amount: queue "a": capability of cpu is -1: want 0 to less than 2^53 milli-cores`},
 		{build(QueueSpec{Name: "a", Guarantee: list("memory=-2")}), `quota: bad amount: queue "a": guarantee of memory is -2: want 0 to less than 2^53 bytes`},
 	} {

@@ -147,7 +147,7 @@ func TestConcurrent(t *testing.T) {
 			if yes.Load() != c.want {
 				t.Errorf("%d were admitted, want %d", yes.Load(), c.want)
 			}
-			if found := w.Check(); len(found) > 0 {
+			if found := w.Check(); found != nil {
 				t.Error(found)
 			}
 		})
@@ -350,7 +350,7 @@ func (r *run) replay(t *testing.T, g *golden) {
 	if diff := difference(string(r.l.Snapshot()), string(g.snapshot())); diff != "" {
 		t.Fatalf("snapshot%s", diff)
 	}
-	if found := r.l.Check(); len(found) > 0 {
+	if found := r.l.Check(); found != nil {
 		t.Fatal(found)
 	}
 	t.Logf("%d changes, %d questions and refusals", total, made)

@@ -318,7 +318,7 @@ func (m *model) end(changed bool, job string) {
 	m.compareSums()
 	m.compareEvents(changed)
 	if changed {
-		if found := m.l.Check(); len(found) > 0 {
+		if found := m.l.Check(); found != nil {
 			m.fatal("%v", found)
 		}
 		m.compareRecords(job)

@@ -58,20 +58,3 @@ func (s TaskStatus) String() string {
 		TaskReleasing: "Releasing", TaskPipelined: "Pipelined", TaskSucceeded: "Succeeded", TaskFailed: "Failed",
 	}, s)
 }
-
-// String returns the name of the constant.
-func (f QueueFault) String() string {
-	return constName([]string{
-		EmptyQueueName: "EmptyQueueName", DuplicateQueue: "DuplicateQueue",
-		UnknownParent: "UnknownParent", ParentCycle: "ParentCycle", BadQueueName: "BadQueueName",
-	}, f)
-}
-
-// String returns the name of the constant.
-func (c WarningCode) String() string {
-	return constName([]string{
-		GuaranteeAboveCapability: "GuaranteeAboveCapability", GuaranteesAboveParent: "GuaranteesAboveParent",
-		CapabilityAboveParent: "CapabilityAboveParent", Oversold: "Oversold", UndiscoveredCard: "UndiscoveredCard",
-		CapabilityOnResource: "CapabilityOnResource",
-	}, c)
-}

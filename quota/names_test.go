@@ -16,8 +16,6 @@ func TestNames(t *testing.T) {
 		{AnyMix.String(), "AnyMix"},
 		{UnnamedIgnore.String(), "Ignore"},
 		{TaskReleasing.String(), "Releasing"},
-		{ParentCycle.String(), "ParentCycle"},
-		{Oversold.String(), "Oversold"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)

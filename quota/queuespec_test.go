@@ -264,24 +264,25 @@ func TestValidate(t *testing.T) {
 		got = append(got, err.Error())
 	}
 	want := []string{
-		`quota: queues[3]: queue "c2" is there more than once: want other names`, "quota: queues[8] has no name",
-		`quota: queues[4]: queue "n": there is no queue "nope" to be its parent`,
-		"quota: queues are parents of each other in a cycle: l1, l2",
+		`queues[3].name: Duplicate value: "c2"`,
+		`queues[8].name: Required value: a queue needs a name`,
+		`queues[4].parent: Not found: "nope": queue "n": there is no queue "nope" to be its parent`,
+		`queues[5].parent: Invalid value: "l2": queue "l1": queues are parents of each other in a cycle: l1, l2`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("errors\n%s", strings.Join(got, "\n"))
 	}
 	got = nil
 	for _, w := range warnings {
-		got = append(got, w.String())
+		got = append(got, w.Error())
 	}
 	want = []string{
-		`queue "b": its guarantee of B, 4 cards, is above its capability, 3 cards`,
-		`queue "c1": its capability of A, 6 cards, is above its parent's, 4 cards`,
-		`queue "p": its children's guarantees of A, 2 cards, are above its own, 1 card`,
-		`queue "b": its quota of B is 3 cards, and no node has that card`,
-		`queue "b": its capability of nvidia.com/gpu limits no cards: write them into the quota annotation`,
-		`the quotas of A, 4 cards, are above what the cluster has, 3 cards`,
+		`queues[7].guarantee[B]: Invalid value: "4 cards": queue "b": above its capability, 3 cards`,
+		`queues[1].capability[A]: Invalid value: "6 cards": queue "c1": above its parent's capability, 4 cards`,
+		`queues[0].guarantee[A]: Invalid value: "1 card": queue "p": below its children's guarantees, 2 cards`,
+		`queues[7].capability[B]: Invalid value: "3 cards": queue "b": no node has that card`,
+		`queues[7].capability[nvidia.com/gpu]: Forbidden: queue "b": this limits no cards: write them into the quota annotation`,
+		`queues: Invalid value: "4 cards": the quotas of A are above what the cluster has, 3 cards`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("warnings\n%s", strings.Join(got, "\n"))

@@ -441,7 +441,7 @@ func (r *restorer) queues() error {
 		queues[i] = q
 	}
 	if _, err := l.setQueues(queues, nil); err != nil {
-		return broken("queues: %w", err)
+		return broken("%w", err)
 	}
 	for i := range r.doc.Queues {
 		q := l.queues[queues[i].Name]

@@ -27,7 +27,7 @@ func (w *world) again() *world {
 	if back := l.Snapshot(); !bytes.Equal(back, data) {
 		w.Fatalf("the snapshot changed:\n%s\n%s", data, back)
 	}
-	if found := append(w.Check(), l.Check()...); len(found) > 0 {
+	if found := errors.Join(w.Check(), l.Check()); found != nil {
 		w.Fatalf("%v\n%s", found, data)
 	}
 	return &world{w.T, l}
@@ -233,7 +233,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"state":"open"`, `"state":"ajar"`, ErrSnapshot, "queues[0]"},
 		{`"parent":"org"`, `"parent":"x"`, ErrSnapshot, `there is no queue "x" to be its parent`},
 		{`"parent":"org"`, `"parent":"q"`, ErrSnapshot, "cycle"},
-		{`"name":"org"`, `"name":""`, ErrSnapshot, "no name"},
+		{`"name":"org"`, `"name":""`, ErrSnapshot, "needs a name"},
 		{`"name":"org"`, `"name":"org","orphan":true`, ErrSnapshot, `queues[1] "q": its parent "org" is an orphan`},
 		{`"name":"q"`, `"name":"q","orphan":1`, ErrSnapshot, "queues.orphan"},
 		{`{"card":"K"`, `{"card":"A"`, ErrSnapshot, "known[2]"},
@@ -356,7 +356,7 @@ func FuzzRestore(f *testing.F) {
 				t.Error(id)
 			}
 		}
-		if !bytes.Equal(l.Snapshot(), again.Snapshot()) || len(l.Check()) > 0 || len(l.tasks) > 0 {
+		if !bytes.Equal(l.Snapshot(), again.Snapshot()) || l.Check() != nil || len(l.tasks) > 0 {
 			t.Errorf("%v\n%s", l.Check(), l.Snapshot())
 		}
 	})

@@ -1,12 +1,9 @@
 package quota
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -69,12 +66,9 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 		}
 		wide = m
 	}
-	errs := validateTree(queues)
-	for i := range queues {
-		errs = append(errs, queues[i].check(wide)...)
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	faults := faultsOf(queues, wide)
+	if err := faults.err(); err != nil {
+		return nil, err
 	}
 	if err := l.tooLarge(queues); err != nil {
 		return nil, err
@@ -403,64 +397,6 @@ func amountAt(v vector.ResourceVector, dim int) int64 {
 		return Unlimited
 	}
 	return int64(v[dim])
-}
-
-// check looks for amounts that no queue can have.
-func (q *Queue) check(m *vectormap.ResourceVectorMap) (errs []error) {
-	for _, v := range []struct {
-		name   string
-		vector vector.ResourceVector
-
-		unlimited string // how that is written; empty: it can't be
-	}{{"capability", q.Capability, "+Inf"}, {"guarantee", q.Guarantee, ""}, {"deserved", q.Deserved, ""}} {
-		if len(v.vector) > m.Len() {
-			errs = append(errs, fmt.Errorf("quota: queue %q: %s has %d amounts: want at most the %d of the map: %w", brief(q.Name), v.name, len(v.vector), m.Len(), vector.ErrShape))
-			continue
-		}
-		for dim, amount := range v.vector {
-			if v.unlimited != "" && math.IsInf(amount, 1) || amount >= 0 && amount < float64(limitExact) && amount == math.Trunc(amount) {
-				continue
-			}
-			errs = append(errs, fmt.Errorf("%w: queue %q: %s of %s is %v: want %s", ErrBadAmount, brief(q.Name), v.name, m.Name(dim), amount, wantAmount(m, dim, v.unlimited)))
-		}
-	}
-	for i, dim := range q.Mentioned {
-		if dim < 0 || dim >= m.Len() || i > 0 && dim <= q.Mentioned[i-1] {
-			errs = append(errs, fmt.Errorf("quota: queue %q: mentioned[%d] is %d: want dimensions below %d in ascending order: %w", brief(q.Name), i, dim, m.Len(), vector.ErrShape))
-		}
-	}
-	for _, dim := range slices.Sorted(maps.Keys(q.Denied)) {
-		if dim < 0 || dim >= m.Len() {
-			errs = append(errs, fmt.Errorf("quota: queue %q: denied[%d]: want dimensions below %d: %w", brief(q.Name), dim, m.Len(), vector.ErrShape))
-		} else if !utf8.ValidString(q.Denied[dim]) {
-			errs = append(errs, fmt.Errorf("%w: queue %q: denied[%d] is %q", ErrNotUTF8, brief(q.Name), dim, brief(q.Denied[dim])))
-		}
-	}
-	for _, name := range q.Ignored {
-		if !utf8.ValidString(string(name)) {
-			errs = append(errs, fmt.Errorf("%w: queue %q: ignored resource %q", ErrNotUTF8, brief(q.Name), brief(string(name))))
-		}
-	}
-	return errs
-}
-
-// wantAmount is what an amount of a vector must be. unlimited is how that is written,
-// empty where there must be a limit.
-func wantAmount(m *vectormap.ResourceVectorMap, dim int, unlimited string) string {
-	unit := "a whole number"
-	switch _, card := cardOf(m, dim, m.Name(dim)); {
-	case card:
-		unit += " of milli-cards"
-	case dim == vectormap.CPU:
-		unit += " of milli-cores"
-	case dim == vectormap.Memory:
-		unit += " of bytes"
-	}
-	unit += " from 0 to less than 2^53"
-	if unlimited != "" {
-		unit += ", or " + unlimited + " for no limit"
-	}
-	return unit
 }
 
 // prune removes the orphans among the emptied queues that have no records of their own.

@@ -1,119 +1,44 @@
 package quota
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"unicode/utf8"
 
+	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// QueueError is a fault in the tree of queues.
-type QueueError struct {
-	Code   QueueFault
-	Queue  string
-	Others []string // the parent that isn't there, or the other queues of a cycle
-	Index  int      // the place in the list; of ParentCycle that of Queue
-}
-
-// QueueFault is the kind of a [QueueError].
-type QueueFault uint8
-
-const (
-	EmptyQueueName QueueFault = iota
-	DuplicateQueue
-	UnknownParent
-	ParentCycle
-	BadQueueName // not UTF-8
-)
-
-// Error says which queues are wrong and why.
-func (e *QueueError) Error() string {
-	switch at := fmt.Sprintf("quota: queues[%d]", e.Index); e.Code {
-	case EmptyQueueName:
-		return at + " has no name"
-	case DuplicateQueue:
-		return fmt.Sprintf("%s: queue %q is there more than once: want other names", at, brief(e.Queue))
-	case BadQueueName:
-		return fmt.Sprintf("%s: the name %q is not UTF-8", at, brief(e.Queue))
-	case UnknownParent:
-		return fmt.Sprintf("%s: queue %q: there is no queue %q to be its parent", at, brief(e.Queue), brief(e.Others[0]))
-	}
-	return fmt.Sprintf("quota: queues are parents of each other in a cycle: %s", some(append([]string{e.Queue}, e.Others...)))
-}
-
-// Unwrap returns [ErrEmptyID] and [ErrNotUTF8] for bad names.
-func (e *QueueError) Unwrap() error {
-	switch e.Code {
-	case EmptyQueueName:
-		return ErrEmptyID
-	case BadQueueName:
-		return ErrNotUTF8
-	}
-	return nil
-}
-
-// Warning is something about a queue that is allowed and probably not meant.
-type Warning struct {
-	Code     WarningCode
-	Queue    string  // empty: the cluster
-	Resource string  // cpu, memory, a card, or an ignored resource
-	Amount   float64 // in the unit of the dimension; +Inf is unlimited
-	Limit    float64 // what it is more than
-	unit     amountUnit
-}
-
-// WarningCode is the kind of a [Warning].
-type WarningCode uint8
-
-const (
-	GuaranteeAboveCapability WarningCode = iota
-	GuaranteesAboveParent                // of all children together
-	CapabilityAboveParent
-	Oversold             // the quotas of all queues are more than the cluster has
-	UndiscoveredCard     // a quota for a card that no node has
-	CapabilityOnResource // the capability limits a resource that carries cards: it looks like a limit and is none
-)
-
-// String describes the warning in one line, with amounts in cards, cores and MiB.
-func (w Warning) String() string {
-	queue, resource := fmt.Sprintf("queue %q", brief(w.Queue)), oneLine(brief(w.Resource))
-	amount, limit := w.unit.textOf(w.Amount), w.unit.textOf(w.Limit)
-	switch w.Code {
-	case GuaranteeAboveCapability:
-		return fmt.Sprintf("%s: its guarantee of %s, %s, is above its capability, %s", queue, resource, amount, limit)
-	case GuaranteesAboveParent:
-		return fmt.Sprintf("%s: its children's guarantees of %s, %s, are above its own, %s", queue, resource, amount, limit)
-	case CapabilityAboveParent:
-		return fmt.Sprintf("%s: its capability of %s, %s, is above its parent's, %s", queue, resource, amount, limit)
-	case Oversold:
-		return fmt.Sprintf("the quotas of %s, %s, are above what the cluster has, %s", resource, amount, limit)
-	case UndiscoveredCard:
-		return fmt.Sprintf("%s: its quota of %s is %s, and no node has that card", queue, resource, amount)
-	}
-	return fmt.Sprintf("%s: its capability of %s limits no cards: write them into the quota annotation", queue, resource)
-}
-
-// Validate looks at a tree of queues: errors are what [New] and
-// [Ledger.SetQueues] refuse, warnings what is legal and probably not meant.
-// Without a catalogue, nil, nothing is compared with the cluster. Errors come in
-// the order of the queues, warnings by queue, and then by dimension.
-func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogue) (errs []error, warnings []Warning) {
+// Validate looks at a tree of queues. The errors are what [New] and [Ledger.SetQueues]
+// refuse. The warnings are legal and probably not meant: a guarantee above the
+// capability, guarantees of children above their parent's, a capability above the
+// parent's, quotas above what the cluster has, a quota for a card that no node has, and
+// a capability of a resource that carries cards, which limits nothing.
+//
+// Paths begin with queues[i]. The errors are of names, then of parents, then of amounts.
+// The warnings come by name and then by dimension. Without a catalogue, nil, nothing is compared with the cluster.
+func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogue) (errs, warnings field.ErrorList) {
 	isMap(m)
-	errs = validateTree(queues)
+	faults := faultsOf(queues, m)
+	v := validator{m: m, at: map[string]int{}, of: map[string]*Queue{}, children: map[string][]*Queue{}}
 	for i := range queues {
-		errs = append(errs, queues[i].check(m)...)
+		if q := &queues[i]; badName(q.Name) == nil && v.of[q.Name] == nil && q.sound(m) {
+			v.of[q.Name], v.at[q.Name] = q, i
+		}
 	}
-	if len(errs) > 0 {
-		// The warnings are of the queues that can be understood.
-		queues = understood(queues, m)
-	}
-	v := validator{m: m, of: map[string]*Queue{}, children: map[string][]*Queue{}}
 	for i := range queues {
-		q := &queues[i]
-		v.of[q.Name] = q
-		v.children[q.Parent] = append(v.children[q.Parent], q)
+		if q := &queues[i]; v.of[q.Name] == q { // its warnings can be understood
+			parent := q.Parent
+			if v.of[parent] == nil {
+				parent = ""
+			}
+			v.children[parent] = append(v.children[parent], q)
+		}
 	}
 	for _, name := range sorted(v.of) {
 		v.queue(v.of[name])
@@ -121,23 +46,75 @@ func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogu
 	if catalogue != nil {
 		v.cluster(catalogue)
 	}
-	return errs, v.warnings
+	return faults.list, v.warnings
 }
 
-// validateTree returns what is wrong with the names and parents.
-func validateTree(queues []Queue) (errs []error) {
+// faults are what is wrong with queues, each with the error that it is.
+type faults struct {
+	list field.ErrorList
+	is   []error
+}
+
+// add adds a fault. is may be nil.
+func (f *faults) add(fault *field.Error, is error) {
+	f.list = append(f.list, fault)
+	if is != nil && !slices.Contains(f.is, is) {
+		f.is = append(f.is, is)
+	}
+}
+
+// err returns all faults as one error, nil if there are none.
+func (f *faults) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	return &faultsError{document.Errors(f.list), f.is}
+}
+
+// faultsError is a list of faults. It is each of is, too.
+type faultsError struct {
+	error
+	is []error
+}
+
+// Unwrap returns the list.
+func (e *faultsError) Unwrap() error { return e.error }
+
+// Is reports whether a fault is target.
+func (e *faultsError) Is(target error) bool {
+	return slices.ContainsFunc(e.is, func(is error) bool { return errors.Is(is, target) })
+}
+
+// faultsOf returns what is wrong with queues: names and parents first, then amounts.
+func faultsOf(queues []Queue, m *vectormap.ResourceVectorMap) (f faults) {
+	f.tree(queues)
+	for i := range queues {
+		f.queue(pathOf(i), &queues[i], m)
+	}
+	return f
+}
+
+func pathOf(i int) *field.Path { return field.NewPath("queues").Index(i) }
+
+// invalid makes a fault of a queue. The detail begins with its name.
+func (q *Queue) invalid(path *field.Path, value any, format string, args ...any) *field.Error {
+	return field.Invalid(path, value, fmt.Sprintf("queue %q: ", brief(q.Name))+fmt.Sprintf(format, args...))
+}
+
+// tree adds what is wrong with names and parents.
+func (f *faults) tree(queues []Queue) {
 	parent, index := map[string]string{}, map[string]int{}
 	var names []string
 	for i := range queues {
-		name := queues[i].Name
+		name, path := queues[i].Name, pathOf(i).Child("name")
 		_, twice := parent[name]
 		switch {
 		case name == "":
-			errs = append(errs, &QueueError{Code: EmptyQueueName, Index: i})
+			f.add(field.Required(path, "a queue needs a name"), ErrEmptyID)
 		case !utf8.ValidString(name):
-			errs = append(errs, &QueueError{Code: BadQueueName, Queue: name, Index: i})
+			f.add(field.Invalid(path, brief(name), "want UTF-8"), ErrNotUTF8)
 		case twice:
-			errs = append(errs, &QueueError{Code: DuplicateQueue, Queue: name, Index: i})
+			f.add(field.Duplicate(path, brief(name)), nil)
 		default:
 			parent[name], index[name] = queues[i].Parent, i
 			names = append(names, name)
@@ -145,17 +122,86 @@ func validateTree(queues []Queue) (errs []error) {
 	}
 	walked := map[string]bool{}
 	for _, name := range names {
+		path := pathOf(index[name]).Child("parent")
 		if up := parent[name]; up != "" {
 			if _, known := parent[up]; !known {
-				errs = append(errs, &QueueError{Code: UnknownParent, Queue: name, Others: []string{up}, Index: index[name]})
+				fault := field.NotFound(path, brief(up))
+				fault.Detail = fmt.Sprintf("queue %q: there is no queue %q to be its parent", brief(name), brief(up))
+				f.add(fault, nil)
 			}
 		}
 		if cycle := cycleFrom(name, parent, walked); len(cycle) > 0 {
 			slices.Sort(cycle)
-			errs = append(errs, &QueueError{Code: ParentCycle, Queue: cycle[0], Others: cycle[1:], Index: index[cycle[0]]})
+			q := &queues[index[cycle[0]]]
+			f.add(q.invalid(pathOf(index[q.Name]).Child("parent"), brief(q.Parent),
+				"queues are parents of each other in a cycle: %s", some(cycle)), nil)
 		}
 	}
-	return errs
+}
+
+// queue adds the amounts of a queue that no queue can have.
+func (f *faults) queue(path *field.Path, q *Queue, m *vectormap.ResourceVectorMap) {
+	for _, v := range []struct {
+		name   string
+		vector vector.ResourceVector
+
+		unlimited string // how that is written; empty: it can't be
+	}{{"capability", q.Capability, "+Inf"}, {"guarantee", q.Guarantee, ""}, {"deserved", q.Deserved, ""}} {
+		at := path.Child(v.name)
+		if len(v.vector) > m.Len() {
+			f.add(q.invalid(at, len(v.vector), "want at most %d amounts, those of the map", m.Len()), vector.ErrShape)
+			continue
+		}
+		for dim, amount := range v.vector {
+			if v.unlimited != "" && math.IsInf(amount, 1) || amount >= 0 && amount < float64(limitExact) && amount == math.Trunc(amount) {
+				continue
+			}
+			f.add(q.invalid(at.Key(brief(m.Name(dim))), amount, "want %s", wantAmount(m, dim, v.unlimited)), ErrBadAmount)
+		}
+	}
+	for i, dim := range q.Mentioned {
+		if dim < 0 || dim >= m.Len() || i > 0 && dim <= q.Mentioned[i-1] {
+			f.add(q.invalid(path.Child("mentioned").Index(i), dim, "want dimensions below %d in ascending order", m.Len()), vector.ErrShape)
+		}
+	}
+	for _, dim := range slices.Sorted(maps.Keys(q.Denied)) {
+		if at := path.Child("denied").Key(fmt.Sprint(dim)); dim < 0 || dim >= m.Len() {
+			f.add(q.invalid(at, dim, "want dimensions below %d", m.Len()), vector.ErrShape)
+		} else if !utf8.ValidString(q.Denied[dim]) {
+			f.add(q.invalid(at, brief(q.Denied[dim]), "want UTF-8"), ErrNotUTF8)
+		}
+	}
+	for i, name := range q.Ignored {
+		if !utf8.ValidString(string(name)) {
+			f.add(q.invalid(path.Child("ignored").Index(i), brief(string(name)), "want UTF-8"), ErrNotUTF8)
+		}
+	}
+}
+
+// sound reports whether the amounts of a queue are good.
+func (q *Queue) sound(m *vectormap.ResourceVectorMap) bool {
+	var f faults
+	f.queue(nil, q, m)
+	return len(f.list) == 0
+}
+
+// wantAmount is what an amount of a vector must be. unlimited is how that is written,
+// empty where there must be a limit.
+func wantAmount(m *vectormap.ResourceVectorMap, dim int, unlimited string) string {
+	unit := "a whole number"
+	switch _, card := cardOf(m, dim, m.Name(dim)); {
+	case card:
+		unit += " of milli-cards"
+	case dim == vectormap.CPU:
+		unit += " of milli-cores"
+	case dim == vectormap.Memory:
+		unit += " of bytes"
+	}
+	unit += " from 0 to less than 2^53"
+	if unlimited != "" {
+		unit += ", or " + unlimited + " for no limit"
+	}
+	return unit
 }
 
 // cycleFrom walks up from a queue until the top or what was walked before, and
@@ -173,38 +219,34 @@ func cycleFrom(name string, parent map[string]string, walked map[string]bool) []
 	return nil
 }
 
-// understood returns the queues that come first under their name and whose
-// amounts are good; a parent that isn't among them counts as none.
-func understood(queues []Queue, m *vectormap.ResourceVectorMap) (good []Queue) {
-	names := map[string]bool{}
-	for _, q := range queues {
-		if badName(q.Name) == nil && !names[q.Name] && len(q.check(m)) == 0 {
-			names[q.Name] = true
-			good = append(good, q)
-		}
-	}
-	for i := range good {
-		if !names[good[i].Parent] {
-			good[i].Parent = ""
-		}
-	}
-	return good
-}
-
 type validator struct {
 	m        *vectormap.ResourceVectorMap
+	at       map[string]int // index of the queue
 	of       map[string]*Queue
 	children map[string][]*Queue
-	warnings []Warning
+	warnings field.ErrorList
 }
 
-// warn warns of amounts of a dimension.
-func (v *validator) warn(code WarningCode, queue string, dim int, amount, limit float64) {
-	resource, isCard := cardOf(v.m, dim, v.m.Name(dim))
-	if !isCard {
-		resource = v.m.Name(dim)
+// warn warns of an amount of a dimension, which is above another.
+func (v *validator) warn(q *Queue, list string, dim int, amount float64, than string, limit float64) {
+	resource, unit := v.unit(dim)
+	v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child(list).Key(brief(resource)), unit.textOf(amount),
+		"above %s, %s", than, unit.textOf(limit)))
+}
+
+// unit returns what a dimension is called, and how its amounts are written.
+func (v *validator) unit(dim int) (resource string, unit amountUnit) {
+	_, isCard := cardOf(v.m, dim, v.m.Name(dim))
+	return resourceOf(v.m, dim), unitOf(dim, isCard)
+}
+
+// resourceOf returns what a dimension is called in messages: cpu, memory, or the
+// card's name.
+func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
+	if card, isCard := cardOf(m, dim, m.Name(dim)); isCard {
+		return oneLine(card)
 	}
-	v.warnings = append(v.warnings, Warning{code, queue, resource, amount, limit, unitOf(dim, isCard)})
+	return oneLine(m.Name(dim))
 }
 
 // mentions returns what the capability says of a dimension, if anything.
@@ -236,11 +278,11 @@ func (v *validator) queue(q *Queue) {
 	for dim := range v.m.Len() {
 		capability, mentioned := q.mentions(dim)
 		if guarantee := element(q.Guarantee, dim); mentioned && guarantee > capability {
-			v.warn(GuaranteeAboveCapability, q.Name, dim, guarantee, capability)
+			v.warn(q, "guarantee", dim, guarantee, "its capability", capability)
 		}
 		if parent := v.of[q.Parent]; parent != nil && mentioned {
 			if limit, ok := parent.mentions(dim); ok && capability > limit {
-				v.warn(CapabilityAboveParent, q.Name, dim, capability, limit)
+				v.warn(q, "capability", dim, capability, "its parent's capability", limit)
 			}
 		}
 		sum := 0.0
@@ -248,7 +290,9 @@ func (v *validator) queue(q *Queue) {
 			sum += element(child.Guarantee, dim)
 		}
 		if own := element(q.Guarantee, dim); sum > own {
-			v.warn(GuaranteesAboveParent, q.Name, dim, sum, own)
+			resource, unit := v.unit(dim)
+			v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child("guarantee").Key(brief(resource)), unit.textOf(own),
+				"below its children's guarantees, %s", unit.textOf(sum)))
 		}
 	}
 }
@@ -265,13 +309,14 @@ func (v *validator) cluster(catalogue Catalogue) {
 			card, isCard := cardOf(v.m, dim, v.m.Name(dim))
 			if _, found := cards[card]; isCard && !found {
 				if amount, ok := q.mentions(dim); ok && (q.Mentioned != nil || amount > 0) {
-					v.warn(UndiscoveredCard, name, dim, amount, 0)
+					v.warnings = append(v.warnings, q.invalid(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(card))), unitCards.textOf(amount), "no node has that card"))
 				}
 			}
 		}
 		for _, resource := range q.Ignored {
 			if len(catalogue.CardsFor(resource)) > 0 {
-				v.warnings = append(v.warnings, Warning{Code: CapabilityOnResource, Queue: name, Resource: string(resource)})
+				v.warnings = append(v.warnings, field.Forbidden(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(string(resource)))),
+					fmt.Sprintf("queue %q: this limits no cards: write them into the quota annotation", brief(name))))
 			}
 		}
 	}
@@ -282,7 +327,8 @@ func (v *validator) cluster(catalogue Catalogue) {
 				sum += v.claim(q, dim)
 			}
 			if sum > cards[card] && !math.IsInf(sum, 1) && cards[card] > 0 {
-				v.warn(Oversold, "", dim, sum, cards[card])
+				v.warnings = append(v.warnings, field.Invalid(field.NewPath("queues"), unitCards.textOf(sum),
+					fmt.Sprintf("the quotas of %s are above what the cluster has, %s", oneLine(brief(card)), unitCards.textOf(cards[card]))))
 			}
 		}
 	}

@@ -123,7 +123,7 @@ func (c *Config) Validate(path *field.Path) field.ErrorList {
 		return faults
 	}
 	if _, err := c.account(); err != nil { // an amount that is too large, queues in a circle
-		faults = append(faults, field.Invalid(path.Child("queues"), field.OmitValueType{}, err.Error()))
+		faults = append(faults, vectormap.Faults(path, err)...)
 	}
 	return faults
 }
@@ -138,7 +138,7 @@ func (c *Config) account() (*quota.Ledger, error) {
 	queues := make([]quota.Queue, len(specs))
 	for i, spec := range specs {
 		if queues[i], _, err = cfg.BuildQueue(m, spec); err != nil {
-			return nil, err
+			return nil, field.Invalid(field.NewPath("queues").Index(i), field.OmitValueType{}, err.Error())
 		}
 	}
 	return quota.New(cfg, m, nil, queues)

@@ -245,8 +245,8 @@ func TestDecisions(t *testing.T) {
 					t.Errorf("%s on %s: %s\nwant %s", s.pod.Name, s.node, got, s.want)
 				}
 			}
-			if faults := c.account.Check(); len(faults) > 0 {
-				t.Error(faults)
+			if err := c.account.Check(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -313,8 +313,8 @@ func TestFollows(t *testing.T) {
 		t.Errorf("a node that has got a card: %s", got)
 	}
 
-	if faults := c.account.Check(); len(faults) > 0 {
-		t.Error(faults)
+	if err := c.account.Check(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -375,8 +375,8 @@ func TestChanges(t *testing.T) {
 					}
 					c.Unreserve(context.Background(), waiting, "h")
 				}
-				if faults := c.account.Check(); len(faults) > 0 {
-					t.Error(faults)
+				if err := c.account.Check(); err != nil {
+					t.Error(err)
 				}
 			})
 		}
@@ -644,8 +644,8 @@ func TestValidate(t *testing.T) {
 		{"queues: [{name: a, cards: {H100: -1, x|y: 2}}]", []string{`q.queues[0].cards[H100]: Invalid value: -1: want a whole number of cards from 0 to 9007199254740, in digits`, `q.queues[0].cards[x|y]: Invalid value: "x|y": a quota is of one card, not of alternatives: write an entry for each card`}},
 		{`queues: [{name: a, capability: {cpu: "-1", nvidia.com/gpu: 1, memory: -2}}]`, []string{`q.queues[0].capability[cpu]: Invalid value: "-1"`, `q.queues[0].capability[memory]: Invalid value: "-2"`, `q.queues[0].capability[nvidia.com/gpu]: Unsupported value`}},
 		{"queues: [{name: a b}]", []string{`q.queues[0].name: Invalid value: "a b"`}},
-		{"queues: [{name: a, parent: b}, {name: b, parent: a}]", []string{`q.queues: Invalid value: quota: queues are parents of each other in a cycle: a, b`}},
-		{"queues: [{name: a, capability: {cpu: 1e20}}]", []string{`q.queues: Invalid value: quota: bad amount: queue "a": capability of cpu is 100E`}},
+		{"queues: [{name: a, parent: b}, {name: b, parent: a}]", []string{`q.queues[0].parent: Invalid value: "b": queue "a": queues are parents of each other in a cycle: a, b`}},
+		{"queues: [{name: a, capability: {cpu: 1e20}}]", []string{`q.queues[0]: Invalid value: quota: bad amount: queue "a": capability of cpu is 100E`}},
 		{"queues: [{name: a}]\nmissing: x\nqueueLabel: a b\njobLabels: [c d]", []string{`q.missing: Unsupported value: "x"`, `q.queueLabel: Invalid value: "a b"`, `q.jobLabels[0]: Invalid value: "c d"`}},
 	} {
 		faults := parse(t, c.text).Validate(field.NewPath("q"))
