@@ -22,6 +22,7 @@ func TestDocs(t *testing.T) {
 		"docs/embedding.md": "embedding_example_test.go",
 		"docs/quota.md":     "quota/guide_example_test.go",
 		"docs/topology.md":  "topology_example_test.go",
+		"docs/gangs.md":     "gangs_example_test.go",
 	} {
 		code := withoutIndent(read(t, source))
 		blocks := codeBlock.FindAllStringSubmatch(read(t, document), -1)

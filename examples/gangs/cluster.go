@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// The columns of all amounts.
+const (
+	cpu    = iota // cores
+	memory        // GiB
+	gpu
+	columns
+)
+
+// node is what every node has.
+var node = vector.ResourceVector{96, 768, 8}
+
+// pod is a pod that runs.
+type pod struct {
+	row     int
+	request vector.ResourceVector
+}
+
+// job is a gang that runs: its pods go together.
+type job struct {
+	pods []pod
+}
+
+// gang is a job that waits: pods start together or not at all.
+type gang struct {
+	name    string
+	members []vector.ResourceVector
+}
+
+// alike returns a gang of n members that request the same.
+func alike(name string, n int, request vector.ResourceVector) gang {
+	g := gang{name: name, members: make([]vector.ResourceVector, n)}
+	for i := range g.members {
+		g.members[i] = request
+	}
+	return g
+}
+
+// cluster is the nodes, by row, and what runs there.
+type cluster struct {
+	free    []vector.ResourceVector
+	running []job // in the order in which they may be evicted
+}
+
+func newCluster(nodes int) *cluster {
+	c := &cluster{}
+	for range nodes {
+		c.free = append(c.free, node.Clone())
+	}
+	return c
+}
+
+// run places the pods of a job on rows that have room.
+func (c *cluster) run(j job) {
+	for _, p := range j.pods {
+		for k, x := range p.request {
+			c.free[p.row][k] -= x
+		}
+	}
+	c.running = append(c.running, j)
+}
+
+// story is a cluster, the gangs that wait, and what is done for them.
+type story struct {
+	cluster *cluster
+	gangs   []gang
+	do      func(e engine, c *cluster, g gang, t *tally) decision
+}
+
+// stories are the five actions.
+var stories = []struct {
+	action string
+	make   func(nodes int, r *rand.Rand) story
+}{
+	{"allocate", allocateStory},
+	{"reclaim", reclaimStory},
+	{"reclaim large jobs", reclaimLargeStory},
+	{"preempt", preemptStory},
+	{"consolidate", consolidateStory},
+}
+
+// allocateStory is a cluster with one to four free GPUs a node, and gangs of two to
+// eight GPUs a member: some fit, most do not.
+func allocateStory(nodes int, r *rand.Rand) story {
+	c := newCluster(nodes)
+	for row := range nodes {
+		used := float64(4 + r.IntN(4))
+		c.run(job{[]pod{{row, vector.ResourceVector{8 * used, 64 * used, used}}}})
+	}
+	s := story{cluster: c, do: allocate}
+	for i := range 20 {
+		gpus := float64(int(2) << (i % 3))
+		members := max(2, nodes*(1+r.IntN(4))/8)
+		s.gangs = append(s.gangs, alike(fmt.Sprintf("gang-%d", i), members, vector.ResourceVector{4 * gpus, 32 * gpus, gpus}))
+	}
+	return s
+}
+
+// singles fills all nodes with jobs of one pod.
+func singles(c *cluster, r *rand.Rand, request vector.ResourceVector) {
+	var pods []pod
+	for row := range c.free {
+		for range request.CopiesFit(c.free[row]) {
+			pods = append(pods, pod{row, request})
+		}
+	}
+	r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+	for _, p := range pods {
+		c.run(job{[]pod{p}})
+	}
+}
+
+// reclaimStory is a cluster that one queue fills with pods of one GPU. Another queue
+// reclaims whole nodes.
+func reclaimStory(nodes int, r *rand.Rand) story {
+	c := newCluster(nodes)
+	singles(c, r, vector.ResourceVector{12, 96, 1})
+	return story{cluster: c, do: evict, gangs: []gang{alike("whole-nodes", max(2, nodes/50), vector.ResourceVector{90, 700, 8})}}
+}
+
+// reclaimLargeStory is a cluster that one queue fills with jobs of many pods.
+func reclaimLargeStory(nodes int, r *rand.Rand) story {
+	c := newCluster(nodes)
+	for size := max(2, nodes/20); len(c.running)*size < nodes*4; {
+		var j job
+		for k := range size {
+			j.pods = append(j.pods, pod{(len(c.running)*size + k) % nodes, vector.ResourceVector{20, 160, 2}})
+		}
+		fits := true
+		for _, p := range j.pods {
+			fits = fits && p.request.FitsIn(c.free[p.row])
+		}
+		if !fits {
+			break
+		}
+		c.run(j)
+	}
+	r.Shuffle(len(c.running), func(i, j int) { c.running[i], c.running[j] = c.running[j], c.running[i] })
+	return story{cluster: c, do: evict, gangs: []gang{alike("large", max(2, nodes/4), vector.ResourceVector{80, 600, 8})}}
+}
+
+// preemptStory is a cluster whose GPUs are free and whose cores are not: pods of low
+// priority have them. A gang that needs both preempts.
+func preemptStory(nodes int, r *rand.Rand) story {
+	c := newCluster(nodes)
+	singles(c, r, vector.ResourceVector{16, 32, 0})
+	g := gang{name: "inference"}
+	for i := range max(8, nodes/10) {
+		request := vector.ResourceVector{64, 256, 4}
+		if i%4 == 0 {
+			request = vector.ResourceVector{32, 512, 8}
+		}
+		g.members = append(g.members, request)
+	}
+	return story{cluster: c, do: evict, gangs: []gang{g}}
+}
+
+// consolidateStory is a cluster with free GPUs everywhere and no free node. Pods move
+// to make room for a gang of whole nodes; another gang needs more than there is.
+func consolidateStory(nodes int, r *rand.Rand) story {
+	c := newCluster(nodes)
+	var pods []pod
+	for row := range nodes {
+		for range 3 + r.IntN(3) {
+			pods = append(pods, pod{row, vector.ResourceVector{8, 64, 1}})
+		}
+	}
+	for _, p := range pods { // node by node, so that nodes become empty
+		c.run(job{[]pod{p}})
+	}
+	whole := vector.ResourceVector{90, 700, 8}
+	return story{cluster: c, do: consolidate, gangs: []gang{
+		alike("fits", max(1, nodes/10), whole),
+		alike("too-many", max(2, nodes*3/4), whole),
+	}}
+}

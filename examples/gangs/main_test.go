@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Both engines decide the same, and the proof saves simulations, on clusters of many
+// sizes.
+func TestDecisions(t *testing.T) {
+	for _, story := range stories {
+		placed := 0
+		for nodes := 1; nodes <= 60; nodes += 3 {
+			for seed := range uint64(3) {
+				r, err := compare(story.action, nodes, story.make(nodes, rand.New(rand.NewPCG(seed, 5))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.proof.simulations > r.loops.simulations {
+					t.Errorf("%s, %d nodes: %d simulations with a proof, %d without", story.action, nodes, r.proof.simulations, r.loops.simulations)
+				}
+				placed += r.placed
+			}
+		}
+		if placed == 0 {
+			t.Errorf("%s: no gang was placed on any cluster", story.action)
+		}
+	}
+}
+
+// The table has a row for every action and size, and the picture is written.
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	results, err := run(&out, []int{8, 40}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := strings.Count(out.String(), "\n"); rows != 1+2*len(stories) {
+		t.Errorf("%d rows:\n%s", rows, out.String())
+	}
+	path := filepath.Join(t.TempDir(), "gangs.svg")
+	if err := writePicture(path, results); err != nil {
+		t.Fatal(err)
+	}
+	svg, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(svg, []byte("</svg>")) {
+		t.Errorf("no picture: %v", err)
+	}
+	if writePicture(filepath.Join(t.TempDir(), "missing", "x.svg"), results) == nil {
+		t.Error("no error for a folder that does not exist")
+	}
+	if writePicture(path, nil) == nil {
+		t.Error("no error without results")
+	}
+}
+
+func TestParseSizes(t *testing.T) {
+	if got, err := parseSizes("10, 200"); err != nil || len(got) != 2 || got[1] != 200 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "0", "-1", "10,,20", "ten", "100001", "1e3"} {
+		if _, err := parseSizes(bad); err == nil || !strings.Contains(err.Error(), "-nodes") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

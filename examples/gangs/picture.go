@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"image/color"
+	"math"
+	"os"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+const (
+	width  = 10.5 * vg.Inch
+	height = 2.9 * vg.Inch
+)
+
+// looks are how the engines are drawn: colours of the palette by Okabe and Ito, which
+// people with any colour vision can tell apart, and dashes and glyphs for those who print
+// in grey.
+var looks = []struct {
+	name  string
+	time  func(result) float64
+	color color.RGBA
+	glyph draw.GlyphDrawer
+	dash  []vg.Length
+}{
+	{"loops", func(r result) float64 { return r.loops.elapsed.Seconds() },
+		color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, draw.BoxGlyph{}, []vg.Length{6, 3}},
+	{"proof", func(r result) float64 { return r.proof.elapsed.Seconds() },
+		color.RGBA{0x00, 0x72, 0xB2, 0xFF}, draw.CircleGlyph{}, nil},
+}
+
+// writePicture draws the times against the number of nodes, a panel an action.
+func writePicture(path string, results []result) error {
+	if len(results) == 0 {
+		return errors.New("nothing to draw")
+	}
+	var panels []*plot.Plot
+	low, high := decades(results)
+	for _, s := range stories {
+		p, err := panel(s.action, results, low, high)
+		if err != nil {
+			return err
+		}
+		panels = append(panels, p)
+	}
+	panels[0].Y.Label.Text = "time"
+	panels[0].Legend.Top, panels[0].Legend.Left = true, true
+	canvas := vgsvg.New(width, height)
+	whole := draw.New(canvas)
+	whole.SetColor(color.White)
+	whole.Fill(whole.Rectangle.Path())
+	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: 3 * vg.Millimeter, PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 12}
+	for i, c := range plot.Align([][]*plot.Plot{panels}, tiles, whole)[0] {
+		panels[i].Draw(c)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := canvas.WriteTo(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// decades returns the powers of ten around all times, in seconds.
+func decades(results []result) (low, high int) {
+	low, high = math.MaxInt, math.MinInt
+	for _, r := range results {
+		for _, look := range looks {
+			d := math.Log10(max(look.time(r), 1e-9))
+			low, high = min(low, int(math.Floor(d))), max(high, int(math.Floor(d))+1)
+		}
+	}
+	return low, high
+}
+
+// panel draws the times of one action, from 10^low to 10^high seconds.
+func panel(action string, results []result, low, high int) (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text = action, "nodes"
+	p.Title.TextStyle.Font, p.Title.Padding = sans(11), 6
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(10), sans(9)
+		axis.Scale = plot.LogScale{}
+	}
+	p.Legend.TextStyle.Font, p.Legend.Padding = sans(9), 3
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xCC}, color.Gray{0xE4}
+	p.Add(grid)
+	var sizes plot.ConstantTicks
+	for _, r := range results {
+		if r.action == action {
+			sizes = append(sizes, plot.Tick{Value: float64(r.nodes), Label: strconv.Itoa(r.nodes)})
+		}
+	}
+	for i := 1; i < len(sizes)-1; i++ { // the first and the last have labels, and what is far from both
+		if sizes[i].Value < 4*sizes[0].Value || 4*sizes[i].Value > sizes[len(sizes)-1].Value {
+			sizes[i].Label = ""
+		}
+	}
+	p.X.Tick.Marker = sizes
+	var times plot.ConstantTicks
+	for d := low; d <= high; d++ {
+		times = append(times, plot.Tick{Value: math.Pow10(d), Label: second(d)})
+	}
+	p.Y.Tick.Marker = times
+	for _, look := range looks {
+		var points plotter.XYs
+		for _, r := range results {
+			if r.action == action {
+				points = append(points, plotter.XY{X: float64(r.nodes), Y: max(look.time(r), 1e-9)})
+			}
+		}
+		line, glyphs, err := plotter.NewLinePoints(points)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, line.Width, line.Dashes = look.color, 1.6, look.dash
+		glyphs.GlyphStyle = draw.GlyphStyle{Color: look.color, Radius: 2.5, Shape: look.glyph}
+		p.Add(line, glyphs)
+		if action == stories[0].action {
+			p.Legend.Add(look.name, line, glyphs)
+		}
+	}
+	p.Y.Min, p.Y.Max = math.Pow10(low), math.Pow10(high)
+	return p, nil
+}
+
+// second names 10^d seconds.
+func second(d int) string {
+	units := []string{"ns", "µs", "ms", "s"}
+	unit := min(max(d+9, 0)/3, len(units)-1)
+	return strconv.FormatFloat(math.Pow10(d+9-3*unit), 'f', -1, 64) + " " + units[unit]
+}
+
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
