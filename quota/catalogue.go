@@ -146,13 +146,22 @@ func (l *Ledger) Declare(cards []DeclaredCard, m *vectormap.ResourceVectorMap) (
 // read asks a catalogue, which may be nil.
 func read(catalogue Catalogue) findings {
 	found := findings{catalogue: catalogue, cards: map[string][]corev1.ResourceName{}}
-	if catalogue != nil {
+	if isCatalogue(catalogue) {
 		for _, card := range catalogue.Cards() {
 			found.cards[card] = catalogue.Resources(card)
 		}
 		found.amounts = catalogue.Totals()
 	}
 	return found
+}
+
+// isCatalogue reports whether there is a catalogue. A nil pointer is none, and no nil
+// Catalogue.
+func isCatalogue(catalogue Catalogue) bool {
+	if of, ok := catalogue.(*device.Catalogue); ok && of == nil {
+		panic("quota: nil catalogue")
+	}
+	return catalogue != nil
 }
 
 func (l *Ledger) setDiscovery(found findings, declared []DeclaredCard, m *vectormap.ResourceVectorMap) error {

@@ -43,7 +43,7 @@ func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogu
 	for _, name := range sorted(v.of) {
 		v.queue(v.of[name])
 	}
-	if catalogue != nil {
+	if isCatalogue(catalogue) {
 		v.cluster(catalogue)
 	}
 	return faults.list, v.warnings

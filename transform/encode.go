@@ -21,6 +21,7 @@ type NotExpressibleError struct {
 
 // Error names the shape, the rule and the feature.
 func (e *NotExpressibleError) Error() string {
+	live(e != nil)
 	if e.Input == "" {
 		return fmt.Sprintf("transform: the shape %v cannot express %s", e.Shape, e.Feature)
 	}

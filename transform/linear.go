@@ -41,6 +41,7 @@ type UnmappedError struct {
 
 // Error names all of them.
 func (e *UnmappedError) Error() string {
+	live(e != nil)
 	return fmt.Sprintf("transform: %s without an index: %s", e.what, join(e.Names))
 }
 
@@ -52,6 +53,7 @@ type AmbiguousNameError struct {
 
 // Error names all of them and the way out.
 func (e *AmbiguousNameError) Error() string {
+	live(e != nil)
 	return fmt.Sprintf("transform: the map may fold other names into %s: build the map with NoFold", join(e.Names))
 }
 
@@ -62,6 +64,7 @@ type UnitsError struct {
 
 // Error names all of them.
 func (e *UnitsError) Error() string {
+	live(e != nil)
 	return fmt.Sprintf("transform: different units in the two maps: %s", join(e.Names))
 }
 

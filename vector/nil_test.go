@@ -32,52 +32,7 @@ func TestNilOperands(t *testing.T) {
 			(*vector.Domains)(nil), (*vector.Mask)(nil), (*vector.Matrix)(nil), (*vector.Nodes)(nil), (*vector.Overlay)(nil), (*vector.Packer)(nil), (*vector.Proof)(nil),
 			(*vector.ResourceVector)(nil), (*vector.Snapshot)(nil), (*vector.Table)(nil), (*vector.Topology)(nil),
 		},
-		Operand: func(typ reflect.Type) any {
-			switch typ {
-			case reflect.TypeFor[*vector.Mask]():
-				return vector.NewMask(2)
-			case reflect.TypeFor[*vector.Matrix]():
-				return matrixOf(2, vec{1, 1}, vec{1, 1})
-			case reflect.TypeFor[*vector.Nodes]():
-				return new(vector.Nodes)
-			case reflect.TypeFor[*vector.Overlay]():
-				return vector.NewOverlay(matrixOf(2, vec{1, 1}, vec{1, 1}))
-			case reflect.TypeFor[*vector.Packer]():
-				return new(vector.Packer)
-			case reflect.TypeFor[*vector.Snapshot]():
-				return new(vector.Snapshot)
-			case reflect.TypeFor[*vector.Table]():
-				return vector.NewTable(none, 2, 1)
-			case reflect.TypeFor[*vector.ResourceVector]():
-				return &vec{1, 1}
-			case reflect.TypeFor[*vector.Domains]():
-				return &vector.Domains{Rows: []int32{0, 1}, Offsets: []int32{0, 2}}
-			case reflect.TypeFor[*vector.Proof]():
-				p := new(vector.Proof)
-				p.Reset(matrixOf(2, vec{1, 1}, vec{1, 1}), matrixOf(2), nil)
-				return p
-			case reflect.TypeFor[*vector.Topology]():
-				top, err := vector.NewTopology("rack")
-				if err == nil {
-					err = top.Set(0, "a", "r")
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				return top
-			case reflect.TypeFor[vector.Tie]():
-				return vector.TieLowest()
-			case reflect.TypeFor[[]float64]():
-				return []float64{1, 2}
-			case reflect.TypeFor[[]int64]():
-				return []int64{1, 2}
-			case reflect.TypeFor[[]uint64]():
-				return []uint64{1, 2}
-			case reflect.TypeFor[[]vector.Mask]():
-				return make([]vector.Mask, 2)
-			}
-			return nil
-		},
+		Operand: operand(t),
 		Optional: []string{
 			"ArgMax 2", "ArgMin 2", "TopK 3", "FitAmong 4", "Rejections 4", "SumCopies 3",
 			"SumColumns 3", "MaxColumns 3", "MinColumns 3", "Packer.Place 4", "Packer.PlaceIn 4", "Packer.Infeasible 3", "Packer.InfeasibleIn 3",
@@ -93,5 +48,55 @@ func TestNilOperands(t *testing.T) {
 	}
 	for range names.All() {
 		t.Error("nil names have a row")
+	}
+}
+
+// operand returns good operands by type.
+func operand(t *testing.T) func(reflect.Type) any {
+	return func(typ reflect.Type) any {
+		switch typ {
+		case reflect.TypeFor[*vector.Mask]():
+			return vector.NewMask(2)
+		case reflect.TypeFor[*vector.Matrix]():
+			return matrixOf(2, vec{1, 1}, vec{1, 1})
+		case reflect.TypeFor[*vector.Nodes]():
+			return new(vector.Nodes)
+		case reflect.TypeFor[*vector.Overlay]():
+			return vector.NewOverlay(matrixOf(2, vec{1, 1}, vec{1, 1}))
+		case reflect.TypeFor[*vector.Packer]():
+			return new(vector.Packer)
+		case reflect.TypeFor[*vector.Snapshot]():
+			return new(vector.Snapshot)
+		case reflect.TypeFor[*vector.Table]():
+			return vector.NewTable(none, 2, 1)
+		case reflect.TypeFor[*vector.ResourceVector]():
+			return &vec{1, 1}
+		case reflect.TypeFor[*vector.Domains]():
+			return &vector.Domains{Rows: []int32{0, 1}, Offsets: []int32{0, 2}}
+		case reflect.TypeFor[*vector.Proof]():
+			p := new(vector.Proof)
+			p.Reset(matrixOf(2, vec{1, 1}, vec{1, 1}), matrixOf(2), nil)
+			return p
+		case reflect.TypeFor[*vector.Topology]():
+			top, err := vector.NewTopology("rack")
+			if err == nil {
+				err = top.Set(0, "a", "r")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return top
+		case reflect.TypeFor[vector.Tie]():
+			return vector.TieLowest()
+		case reflect.TypeFor[[]float64]():
+			return []float64{1, 2}
+		case reflect.TypeFor[[]int64]():
+			return []int64{1, 2}
+		case reflect.TypeFor[[]uint64]():
+			return []uint64{1, 2}
+		case reflect.TypeFor[[]vector.Mask]():
+			return make([]vector.Mask, 2)
+		}
+		return nil
 	}
 }

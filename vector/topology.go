@@ -19,8 +19,9 @@ import (
 // Setting or removing a row costs its levels, and for each a binary search and a copy
 // of indices among the domains beside it.
 //
-// A Topology is made by [NewTopology]. It may be read concurrently while nobody
-// writes. Its errors wrap [ErrShape] and change nothing.
+// A Topology is made by [NewTopology]; the zero value has no levels and takes no rows.
+// It may be read concurrently while nobody writes. Its errors wrap [ErrShape] and
+// change nothing.
 type Topology struct {
 	levels  []string
 	domains []topologyDomain // the first is the whole
@@ -107,6 +108,8 @@ func (t *Topology) Set(row int, name string, values ...string) error {
 	switch {
 	case row < 0 || row > len(t.names) || row >= maxRows:
 		return topologyError("row %d is unknown: there are %d", row, len(t.names))
+	case len(t.levels) == 0:
+		return topologyError("no levels: make it with NewTopology")
 	case len(values) != len(t.levels):
 		return topologyError("row %d: %d values for the levels %s", row, len(values), strings.Join(t.levels, ", "))
 	}
@@ -151,6 +154,8 @@ func (t *Topology) Unset(row int) error {
 	switch {
 	case row < 0 || row > len(t.names) || row >= maxRows:
 		return topologyError("row %d is unknown: there are %d", row, len(t.names))
+	case len(t.levels) == 0:
+		return topologyError("no levels: make it with NewTopology")
 	case row == len(t.names):
 		t.appendRow()
 	default:

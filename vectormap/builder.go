@@ -22,7 +22,7 @@ const (
 // rules are the options that a map was built with. Extensions inherit them; nothing
 // changes them once a map has them. What a column is, it knows itself.
 type rules struct {
-	normalizer Normalizer
+	normalizer Normalizer // nil: defaultNormalizer
 	folding    folding
 	lenient    bool
 	gpus       map[string]bool // the GPUs; nil: what the normalizer says
@@ -49,7 +49,7 @@ func (r *rules) own(name string) string {
 
 // normalize is own for a map that folds.
 func (r *rules) normalize(name string) string {
-	own := r.normalizer.Normalize(name)
+	own := r.normalizes().Normalize(name)
 	switch {
 	case r.gpus == nil:
 	case r.gpus[name]:
@@ -58,6 +58,13 @@ func (r *rules) normalize(name string) string {
 		return name
 	}
 	return own
+}
+
+func (r *rules) normalizes() Normalizer {
+	if r.normalizer == nil {
+		return defaultNormalizer
+	}
+	return r.normalizer
 }
 
 // literal reports whether name is a literal, or would be one.
@@ -262,7 +269,10 @@ func New(names []string, opts ...Option) (*ResourceVectorMap, error) {
 // extend by all names at once where they are known.
 func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVectorMap, error) {
 	m.exists()
-	b := &Builder{rules: m.rules, names: make(map[string]seen, len(names)), base: m}
+	b := &Builder{rules: m.rules, names: make(map[string]seen, len(names))}
+	if m.Len() > 0 {
+		b.base = m
+	}
 	b.apply(opts)
 	if b.restricted {
 		return nil, errors.New("vectormap: Extend takes the options Milli and Literal only")
@@ -318,7 +328,7 @@ func (b *Builder) exists() {
 		panic("vectormap: builder is nil")
 	}
 	if b.names == nil { // the zero value
-		b.rules.normalizer, b.names = DefaultNormalizer(), map[string]seen{}
+		b.names = map[string]seen{}
 	}
 }
 

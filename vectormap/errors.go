@@ -33,6 +33,7 @@ type UnknownResourcesError struct {
 
 // Error names all of them.
 func (e *UnknownResourcesError) Error() string {
+	errorExists(e != nil)
 	return "vectormap: unknown resource " + strings.Join(e.Names, ", ")
 }
 
@@ -52,6 +53,7 @@ func (e *NameError) Error() string { return "vectormap: " + e.String() }
 
 // String is Error without the package.
 func (e *NameError) String() string {
+	errorExists(e != nil)
 	const shown = 3
 	of := e.Objects
 	text := fmt.Sprintf("name %q", e.Name)
@@ -78,6 +80,7 @@ type OriginalsError struct {
 
 // Error names all originals and the way out.
 func (e *OriginalsError) Error() string {
+	errorExists(e != nil)
 	originals := slices.Clone(e.Originals)
 	for i, object := range e.Objects {
 		if object != "" {
@@ -92,4 +95,13 @@ func (e *OriginalsError) Error() string {
 }
 
 // Unwrap returns Err.
-func (e *OriginalsError) Unwrap() error { return e.Err }
+func (e *OriginalsError) Unwrap() error {
+	errorExists(e != nil)
+	return e.Err
+}
+
+func errorExists(exists bool) {
+	if !exists {
+		panic("vectormap: error is nil")
+	}
+}

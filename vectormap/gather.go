@@ -33,7 +33,7 @@ func (g *gatherer) add(name string, amount float64) {
 		g.folded = append(g.folded, name)
 	}
 	g.check(name, amount)
-	if i == GPU && g.m.columns[GPU].unit == UnitMilli && !math.IsNaN(amount) && amount != math.Trunc(amount) {
+	if i == GPU && g.m.gpuUnit() == UnitMilli && !math.IsNaN(amount) && amount != math.Trunc(amount) {
 		g.fault(name, decimal.Format(amount), reasonFraction)
 	}
 	g.entries = append(g.entries, entry{i, amount})
@@ -47,7 +47,7 @@ func (g *gatherer) addAll(amounts map[corev1.ResourceName]float64) {
 
 // addGPUs takes whole GPUs.
 func (g *gatherer) addGPUs(gpus float64) {
-	if g.m.columns[GPU].unit != UnitMilli || math.IsInf(gpus, 1) {
+	if g.m.gpuUnit() != UnitMilli || math.IsInf(gpus, 1) {
 		g.add(coreNames[GPU], gpus)
 		return
 	}
@@ -75,7 +75,7 @@ func (g *gatherer) addPortions(count int64, portion, memory float64) {
 		g.fault(name, strconv.FormatInt(count, 10), reasonNoPart)
 	case count == 0 && cents > 0:
 		g.fault(name, decimal.Format(portion), reasonNoDevice)
-	case g.m.columns[GPU].unit == UnitMilli:
+	case g.m.gpuUnit() == UnitMilli:
 		g.add(name, float64(count*cents*10))
 	default:
 		g.add(name, float64(count*cents)/100)

@@ -30,7 +30,8 @@ const gpuMemory = "gpu-memory"
 //
 // A map is immutable and safe for concurrent use. Compare maps with
 // [ResourceVectorMap.Equal]. Methods that take an index panic when it is out of
-// range. A nil pointer and the zero value are not maps.
+// range. The zero value has no indices, not even those of the core resources. A nil
+// pointer is not a map.
 type ResourceVectorMap struct {
 	columns   []column
 	index     map[string]int // by own and by original name
@@ -88,7 +89,7 @@ func (m *ResourceVectorMap) Index(name string) (int, bool) {
 
 // foldedIndex is Index for a name that the map was not built from.
 func (m *ResourceVectorMap) foldedIndex(name string) (int, bool) {
-	if m.rules.normalizer == nil || nameFault(name) != "" { // the zero map, no resource
+	if nameFault(name) != "" {
 		return 0, false
 	}
 	own := m.rules.own(name)
@@ -171,7 +172,7 @@ func (m *ResourceVectorMap) Folds(name string) bool {
 	case r.gpus != nil && name == coreNames[GPU]:
 		return len(r.gpus) > 1 || len(r.gpus) == 1 && !r.gpus[name]
 	}
-	return slices.Contains(r.normalizer.Targets(), name)
+	return slices.Contains(r.normalizes().Targets(), name)
 }
 
 // Len returns the number of indices.
@@ -260,6 +261,10 @@ func (m *ResourceVectorMap) NewTable(matrices int) *vector.Table {
 // NewNodes returns nodes without rows and with a column per index. An option asks
 // for scored amounts; see [vector.NewNodes].
 func (m *ResourceVectorMap) NewNodes(opts ...vector.NodesOption) *vector.Nodes {
+	m.exists()
+	if slices.ContainsFunc(opts, func(o vector.NodesOption) bool { return o == nil }) {
+		panic("vectormap: option is nil")
+	}
 	return vector.NewNodes(m.Schema(), m.Len(), opts...)
 }
 
@@ -272,9 +277,7 @@ func (m *ResourceVectorMap) Widen(x interface {
 	Cols() int
 	Widen(schema vector.Schema, cols int)
 }) error {
-	if x == nil {
-		panic("vectormap: matrix is nil")
-	}
+	mustBeMade(x)
 	s := x.Schema()
 	switch {
 	case s == m.Schema():
@@ -284,6 +287,24 @@ func (m *ResourceVectorMap) Widen(x interface {
 		return nil
 	}
 	return vector.ErrSchema
+}
+
+// mustBeMade panics when x is nothing that can be widened.
+func mustBeMade(x any) {
+	isNil := x == nil
+	switch x := x.(type) {
+	case *vector.Matrix:
+		isNil = x == nil
+	case *vector.Nodes:
+		if isNil = x == nil; !isNil && x.Cols() == 0 {
+			panic("vectormap: nodes that NewNodes did not make")
+		}
+	case *vector.Table:
+		isNil = x == nil
+	}
+	if isNil {
+		panic("vectormap: matrix is nil")
+	}
 }
 
 // tooLong is the error for a vector that is longer than the map.

@@ -28,6 +28,7 @@ type MIGError struct {
 
 // Error names the name and says what is wrong with it.
 func (e *MIGError) Error() string {
+	errorExists(e != nil)
 	return fmt.Sprintf("vectormap: %q is no MIG profile: %s", e.Name, e.Reason)
 }
 

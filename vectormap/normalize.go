@@ -1,6 +1,7 @@
 package vectormap
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -25,9 +26,9 @@ type ExactNormalizer map[string]string
 // DefaultNormalizer returns the rule that maps are built with unless
 // [WithNormalizer] says otherwise: nvidia.com/gpu and amd.com/gpu are gpu.
 // The caller owns the result and may add to it before use.
-func DefaultNormalizer() ExactNormalizer {
-	return ExactNormalizer{"nvidia.com/gpu": "gpu", "amd.com/gpu": "gpu"}
-}
+func DefaultNormalizer() ExactNormalizer { return maps.Clone(defaultNormalizer) }
+
+var defaultNormalizer = ExactNormalizer{"nvidia.com/gpu": "gpu", "amd.com/gpu": "gpu"}
 
 // Normalize implements [Normalizer].
 func (n ExactNormalizer) Normalize(name string) string {

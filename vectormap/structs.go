@@ -212,15 +212,22 @@ func (c *column) isMIG() bool {
 
 // gpus returns an amount of the index GPU in whole GPUs.
 func (m *ResourceVectorMap) gpus(amount float64) (float64, error) {
-	c := &m.columns[GPU]
-	if c.unit != UnitMilli || math.IsInf(amount, 1) {
+	if m.gpuUnit() != UnitMilli || math.IsInf(amount, 1) {
 		return amount, nil
 	}
 	gpus := amount / 1000
 	if k, ok := thousandths(gpus); !ok || k != amount {
-		return 0, amountFault(c.kubernetesName(), decimal.Format(gpus), UnitMilli, reasonNotMilli)
+		return 0, amountFault(m.columns[GPU].kubernetesName(), decimal.Format(gpus), UnitMilli, reasonNotMilli)
 	}
 	return gpus, nil
+}
+
+// gpuUnit returns the unit of the index GPU.
+func (m *ResourceVectorMap) gpuUnit() Unit {
+	if m.Len() == 0 { // the zero value
+		return UnitWhole
+	}
+	return m.columns[GPU].unit
 }
 
 // checkAmounts looks for amounts that the structs cannot take.

@@ -33,6 +33,9 @@ func NewTopology(levels []string, nodes []*corev1.Node) (t *vector.Topology, not
 // is that of [vector.Topology.Set]. For a node that goes, remove its row with
 // [vector.Topology.RemoveRow] as from the other tables.
 func SetTopology(t *vector.Topology, row int, node *corev1.Node) (missing string, err error) {
+	if t == nil {
+		panic("vectormap: topology is nil")
+	}
 	if node == nil {
 		panic("vectormap: node is nil")
 	}

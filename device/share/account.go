@@ -18,6 +18,8 @@ const (
 	panicMask      = "share: nil mask"
 	panicNodeRange = "share: node out of range"
 	panicKind      = "share: unknown kind"
+	panicTie       = "share: tie rule not given"
+	panicError     = "share: nil error"
 )
 
 // State is a device of a node as an [Account] keeps it: what it has, and what of

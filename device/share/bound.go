@@ -3,6 +3,7 @@ package share
 import (
 	"fmt"
 	"math/bits"
+	"reflect"
 	"slices"
 
 	"github.com/resvec/resvec/vector"
@@ -142,6 +143,9 @@ func countBits(words []uint64, lo, hi int) (n int64) {
 // of [Bound.Fit]. It allocates nothing once it is warm.
 func (b *Bound) Best(needs []Requirement, rows *vector.Mask, tie vector.Tie) (node int, ok bool, err error) {
 	a := b.open()
+	if reflect.ValueOf(&tie).Elem().IsZero() {
+		panic(panicTie)
+	}
 	if err := checkNeeds(needs); err != nil {
 		return -1, false, err
 	}

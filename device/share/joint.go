@@ -36,6 +36,9 @@ type JointError struct {
 
 // Error names the roots of both kinds.
 func (e *JointError) Error() string {
+	if e == nil {
+		panic(panicError)
+	}
 	return fmt.Sprintf("%v: primary on %q, secondary on %q", ErrJointViolation, e.Primary, e.Secondary)
 }
 

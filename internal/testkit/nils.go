@@ -91,33 +91,47 @@ func (n Nils) operand(typ reflect.Type) reflect.Value {
 	return reflect.Zero(typ)
 }
 
-// recovered calls f and returns what it panics with.
+// recovered calls f and goes through what it returns to be ranged over. It returns
+// what that panics with.
 func recovered(f reflect.Value, args []reflect.Value) (got any) {
 	defer func() { got = recover() }()
-	f.Call(args)
+	for _, result := range f.Call(args) {
+		if typ := result.Type(); (typ.CanSeq() || typ.CanSeq2()) && typ.Kind() == reflect.Func && !result.IsNil() {
+			more := reflect.MakeFunc(typ.In(0), func([]reflect.Value) []reflect.Value { return []reflect.Value{reflect.ValueOf(true)} })
+			result.Call([]reflect.Value{more})
+		}
+	}
 	return nil
 }
 
 // exportedFunctions returns the names of the exported functions of the package in
-// the present folder that have a parameter that can be nil.
+// the present folder that have a parameter.
 func exportedFunctions(t *testing.T) (names []string) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range parsed.Decls {
+	for _, file := range parsedFiles(t) {
+		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() && f.Type.Params.NumFields() > 0 {
 				names = append(names, f.Name.Name)
 			}
 		}
 	}
 	return names
+}
+
+// parsedFiles returns the files of the package in the present folder.
+func parsedFiles(t *testing.T) (parsed []*ast.File) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, file)
+	}
+	return parsed
 }

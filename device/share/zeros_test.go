@@ -1,0 +1,87 @@
+package share_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+// TestZeros: what is nil or a zero value works, or says in the words of the package
+// that it can not.
+func TestZeros(t *testing.T) {
+	testkit.Zeros{
+		Prefix: "share: ",
+		Functions: map[string]any{
+			"BytesToRatio":         share.BytesToRatio,
+			"FillRequest":          share.FillRequest,
+			"FromResourceList":     share.FromResourceList[share.Request],
+			"KoordinatorRatio":     share.KoordinatorRatio,
+			"NewScorer":            share.NewScorer,
+			"Normalize":            share.Normalize,
+			"ParseScoringStrategy": share.ParseScoringStrategy,
+			"RatioToBytes":         share.RatioToBytes,
+			"States":               share.States,
+		},
+		Types: []any{
+			(*share.Account)(nil),
+			(*share.AllocRequest)(nil),
+			(*share.Allocated)(nil),
+			(*share.Allocation)(nil),
+			(*share.AllocationExplanation)(nil),
+			(*share.Bound)(nil),
+			(*share.Cause)(nil),
+			(*share.Config)(nil),
+			(*share.DeviceChoice)(nil),
+			(*share.Hint)(nil),
+			(*share.Joint)(nil),
+			(*share.JointError)(nil),
+			(*share.JointExplanation)(nil),
+			(*share.KindScore)(nil),
+			(*share.NotEnoughError)(nil),
+			(*share.Option)(nil),
+			(*share.PodShare)(nil),
+			(*share.Policy)(nil),
+			(*share.Reason)(nil),
+			(*share.Request)(nil),
+			(*share.Total)(nil),
+			(*share.Free)(nil),
+			(*share.Requirement)(nil),
+			(*share.Resource)(nil),
+			(*share.ResourceScore)(nil),
+			(*share.ResourceSpec)(nil),
+			(*share.Scope)(nil),
+			(*share.ScoreExplanation)(nil),
+			(*share.Scorer)(nil),
+			(*share.State)(nil),
+		},
+		Operand: func(typ reflect.Type) any {
+			switch typ {
+			case reflect.TypeFor[*share.Account]():
+				return accountOf(t, []share.State{{Kind: device.KindGPU}})
+			case reflect.TypeFor[*share.Scorer]():
+				s, err := share.NewScorer(share.KoordinatorDefaults())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			case reflect.TypeFor[*share.Bound]():
+				return new(share.Scorer).Bind(accountOf(t, []share.State{{Kind: device.KindGPU}}))
+			case reflect.TypeFor[*vector.Mask]():
+				return vector.NewMask(1)
+			case reflect.TypeFor[vector.Tie]():
+				return vector.TieLowest()
+			case reflect.TypeFor[*device.Node]():
+				return &device.Node{Devices: []device.Device{{Product: "A"}}}
+			case reflect.TypeFor[[]share.Requirement]():
+				return []share.Requirement{{}}
+			case reflect.TypeFor[[]int64]():
+				return []int64{0}
+			}
+			return nil
+		},
+	}.Run(t)
+}

@@ -1,0 +1,172 @@
+package testkit
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Zeros checks that no exported function or method of a package fails in Go's words,
+// or in those of another package, whatever of its operands is nil or a zero value: each
+// call works, or panics with a text that starts with Prefix.
+type Zeros struct {
+	Prefix    string                 // what panics start with, such as "vector: "
+	Functions map[string]any         // the exported functions by name; for generic ones any instance
+	Types     []any                  // nil pointers of the exported types that are no interfaces
+	Operand   func(reflect.Type) any // a new good operand of a type, or nil: there is none
+	Others    []any                  // nil pointers of more types, for operands that are interfaces
+}
+
+// Run checks the package in the present folder.
+func (z Zeros) Run(t *testing.T) {
+	for _, name := range exportedFunctions(t) {
+		if z.Functions[name] == nil {
+			t.Errorf("the function %s is not in the list", name)
+		}
+	}
+	listed := map[string]bool{}
+	for _, pointer := range z.Types {
+		listed[reflect.TypeOf(pointer).Elem().Name()] = true
+	}
+	for _, name := range exportedTypes(t) {
+		if !listed[name] {
+			t.Errorf("the type %s is not in the list", name)
+		}
+	}
+	for name, f := range z.Functions {
+		z.calls(t, name, reflect.ValueOf(f), nil)
+	}
+	for _, pointer := range z.Types {
+		typ := reflect.TypeOf(pointer)
+		receivers := []reflect.Value{reflect.New(typ.Elem())}
+		for _, of := range []reflect.Type{typ, typ.Elem()} {
+			good := z.operand(of)
+			if good.IsValid() && of != typ {
+				pointer := reflect.New(of)
+				pointer.Elem().Set(good)
+				good = pointer
+			}
+			if good.IsValid() {
+				receivers = append(receivers, good)
+			}
+		}
+		for i := range typ.NumMethod() {
+			m := typ.Method(i)
+			name := typ.Elem().Name() + "." + m.Name
+			for _, receiver := range receivers {
+				z.calls(t, name, m.Func, &receiver)
+			}
+			if _, ofValue := typ.Elem().MethodByName(m.Name); !ofValue { // else Go itself says so
+				null := reflect.Zero(typ)
+				z.calls(t, name+" of nil", m.Func, &null)
+			}
+		}
+	}
+}
+
+// calls calls f, a method of receiver if there is one: each operand in turn is without
+// a value, and the others are zeros, or good.
+func (z Zeros) calls(t *testing.T, name string, f reflect.Value, receiver *reflect.Value) {
+	typ, first := f.Type(), 0
+	if receiver != nil {
+		first = 1
+	}
+	call := func(bad int, x reflect.Value, others bool) {
+		var args []reflect.Value
+		for i := range typ.NumIn() {
+			in, arg := typ.In(i), reflect.Value{}
+			variadic := typ.IsVariadic() && i == typ.NumIn()-1
+			if variadic {
+				in = in.Elem()
+			}
+			switch {
+			case i < first:
+				arg = *receiver
+			case i == bad:
+				arg = x
+			case variadic:
+				continue
+			case others:
+				arg = z.operand(in)
+			}
+			if !arg.IsValid() {
+				arg = reflect.Zero(in)
+			}
+			args = append(args, arg)
+		}
+		got := recovered(f, args)
+		if text, ok := got.(string); got != nil && (!ok || !strings.HasPrefix(text, z.Prefix)) {
+			of := ""
+			if x.IsValid() {
+				of = fmt.Sprintf(", operand %d is %#v", bad+1-first, x)
+			}
+			t.Errorf("%s%s, good others: %v: %v", name, of, others, got)
+		}
+	}
+	for _, others := range []bool{false, true} {
+		call(-1, reflect.Value{}, others)
+		for i := first; i < typ.NumIn(); i++ {
+			in := typ.In(i)
+			if typ.IsVariadic() && i == typ.NumIn()-1 {
+				in = in.Elem()
+			}
+			for _, x := range z.without(in) {
+				call(i, x, others)
+			}
+		}
+	}
+}
+
+// without returns what a program has of a type before there is a value.
+func (z Zeros) without(typ reflect.Type) []reflect.Value {
+	all := []reflect.Value{reflect.Zero(typ)}
+	switch typ.Kind() {
+	case reflect.Pointer:
+		all = append(all, reflect.New(typ.Elem()))
+	case reflect.Interface:
+		for _, null := range slices.Concat(z.Types, z.Others) {
+			if x := reflect.ValueOf(null); x.Type().Implements(typ) {
+				all = append(all, x, reflect.New(x.Type().Elem()))
+			}
+		}
+	case reflect.Slice:
+		for _, x := range z.without(typ.Elem()) {
+			all = append(all, reflect.Append(reflect.Zero(typ), x))
+		}
+	}
+	return all
+}
+
+func (z Zeros) operand(typ reflect.Type) reflect.Value {
+	if z.Operand != nil {
+		if x := z.Operand(typ); x != nil {
+			return reflect.ValueOf(x)
+		}
+	}
+	return reflect.Value{}
+}
+
+// exportedTypes returns the names of the exported types of the package in the present
+// folder that are no interfaces, aliases or generic.
+func exportedTypes(t *testing.T) (names []string) {
+	for _, file := range parsedFiles(t) {
+		for _, d := range file.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range g.Specs {
+				s := spec.(*ast.TypeSpec)
+				_, isInterface := s.Type.(*ast.InterfaceType)
+				if s.Name.IsExported() && !isInterface && s.TypeParams == nil && !s.Assign.IsValid() {
+					names = append(names, s.Name.Name)
+				}
+			}
+		}
+	}
+	return names
+}

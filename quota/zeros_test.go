@@ -1,0 +1,101 @@
+package quota
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// TestZeros: what is nil or a zero value works, or says in the words of the package
+// that it can not.
+func TestZeros(t *testing.T) {
+	testkit.Zeros{
+		Prefix: "quota: ",
+		Functions: map[string]any{
+			"CardIndex":         CardIndex,
+			"CheckCards":        CheckCards,
+			"Elastic":           Elastic,
+			"ExtendMap":         ExtendMap,
+			"New":               New,
+			"NewMap":            NewMap,
+			"Outstanding":       Outstanding,
+			"ParseAlternatives": ParseAlternatives,
+			"Restore":           Restore,
+			"SnapshotCards":     SnapshotCards,
+			"Validate":          Validate,
+		},
+		Types: []any{
+			(*Amounts)(nil),
+			(*Answer)(nil),
+			(*CardAmount)(nil),
+			(*CardCount)(nil),
+			(*CardSample)(nil),
+			(*Code)(nil),
+			(*Config)(nil),
+			(*DeclaredCard)(nil),
+			(*EntryError)(nil),
+			(*Event)(nil),
+			(*EventKind)(nil),
+			(*Failure)(nil),
+			(*Fits)(nil),
+			(*Item)(nil),
+			(*ItemStatus)(nil),
+			(*Job)(nil),
+			(*JobRequest)(nil),
+			(*JobStatus)(nil),
+			(*Keys)(nil),
+			(*Ledger)(nil),
+			(*Min)(nil),
+			(*Mismatch)(nil),
+			(*Mix)(nil),
+			(*Overage)(nil),
+			(*Phase)(nil),
+			(*Queue)(nil),
+			(*QueueSample)(nil),
+			(*QueueSpec)(nil),
+			(*QueueStatus)(nil),
+			(*Reason)(nil),
+			(*Ref)(nil),
+			(*Refusal)(nil),
+			(*Rejection)(nil),
+			(*Report)(nil),
+			(*Room)(nil),
+			(*State)(nil),
+			(*Task)(nil),
+			(*TaskRequest)(nil),
+			(*TaskStatus)(nil),
+			(*Unnamed)(nil),
+			(*Unseen)(nil),
+			(*View)(nil),
+			(*ViewJob)(nil),
+		},
+		Others: []any{(*device.Catalogue)(nil)},
+		Operand: func(typ reflect.Type) any {
+			switch typ {
+			case reflect.TypeFor[*Ledger]():
+				return gpus(t, Config{}, "q", "A:4").Ledger
+			case reflect.TypeFor[*JobRequest]():
+				return gpus(t, Config{}, "q", "A:4").job("j", "q", "A:1")
+			case reflect.TypeFor[*TaskRequest]():
+				return gpus(t, Config{}, "q", "A:4").task("t", "j", "q", "A:1")
+			case reflect.TypeFor[*vectormap.ResourceVectorMap]():
+				return must(NewMap([]string{"A"}))
+			case reflect.TypeFor[Catalogue]():
+				return cluster(map[string]string{"n": "A:8"})
+			case reflect.TypeFor[*vector.Mask]():
+				return vector.NewMask(1)
+			case reflect.TypeFor[string]():
+				return "q"
+			case reflect.TypeFor[vector.ResourceVector]():
+				return vector.ResourceVector{1, 2, 3}
+			case reflect.TypeFor[[]Queue]():
+				return []Queue{{Name: "q"}}
+			}
+			return nil
+		},
+	}.Run(t)
+}
