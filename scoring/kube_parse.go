@@ -41,7 +41,7 @@ func (w *walker) kubeResource(x document.Fields) (resource KubeResource) {
 	x.Known("name", "weight")
 	name, isText := x.Get("name").Text()
 	if isText && name == "" {
-		w.r.fail(field.Required(field.NewPath(x.Get("name").Path()), ""))
+		w.r.fail(field.Required(field.NewPath(x.Get("name").Path()), "a resource name"))
 	}
 	weight, how := x.Get("weight").Integer()
 	if how == document.NoNumber {

@@ -155,7 +155,7 @@ func checkRules(given map[string]FitRule, o Option, r *report) map[string]FitRul
 func badType(rule string, kind ScoringType) *field.Error {
 	path := field.NewPath(rule + ".type")
 	if kind == "" {
-		return field.Required(path, fmt.Sprintf("supported values: %q", fitTypes))
+		return field.Required(path, fmt.Sprintf("supported values: %q, %q", LeastAllocated, MostAllocated))
 	}
 	return field.NotSupported(path, brief(string(kind)), fitTypes)
 }

@@ -122,6 +122,7 @@ func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 		settle(s, shapeOf(matrix), document.Value{})
 		if *s == ShapeList {
 			matrix.Refuse(field.Invalid(matrixPath, matrixKey, "the envelope of the List shape is "+resourcesKey))
+			return document.Value{}
 		}
 		return known(matrix, *s, "")
 	case root.Kind() == document.List && slices.ContainsFunc(root.Items(), isMapping):

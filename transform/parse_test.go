@@ -189,6 +189,7 @@ func TestParseFaults(t *testing.T) {
 		{"empty", "# nothing", []string{"line 0"}},
 		{"syntax", "transformations:\n  a: [", []string{"line 2"}},
 		{"list in the other envelope", "resourceTransformationMatrix: {transformations: []}", []string{"form", invalid + matrix}},
+		{"bad list in the other envelope", "resourceTransformationMatrix: {transformations: [5], strategy: {}}", []string{"form", invalid + matrix}},
 	} {
 		_, _, err := Parse([]byte(c.text), ShapeAuto)
 		if diff := cmp.Diff(c.want, faultsOf(err)); diff != "" {

@@ -13,6 +13,7 @@ type ParseError = document.ParseError
 
 // Keys of the documents.
 const (
+	versionKey   = "apiVersion"
 	kindKey      = "kind"
 	strategyKey  = "scoringStrategy"
 	typeKey      = "type"
@@ -65,6 +66,9 @@ func readStrategy(root document.Value) *Config {
 		if text, ok := kind.Text(); ok {
 			kind.Refuse(field.NotSupported(field.NewPath(kindKey), shortText(text), []string{deviceShareArgs}))
 		}
+		return &Config{}
+	case root.Has(versionKey) || root.Has(kindKey):
+		kind.Refuse(field.Required(field.NewPath(kindKey), deviceShareArgs))
 		return &Config{}
 	case root.Has(strategyKey):
 		x := root.Fields()

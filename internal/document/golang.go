@@ -1,8 +1,11 @@
 package document
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // FromGo is [Read] for the arguments of a plugin that its host has decoded: maps,
@@ -45,8 +48,13 @@ func fromGo(x any, depth int) *node {
 		return n
 	case map[any]any: // of some YAML libraries
 		n := &node{kind: Mapping, fields: make(map[string]*node, len(x))}
-		for key, value := range x {
-			n.fields[fmt.Sprint(key)] = fromGo(value, depth+1)
+		typed := func(key any) string { return fmt.Sprintf("%v %T", key, key) }
+		for _, key := range slices.SortedFunc(maps.Keys(x), func(a, b any) int { return cmp.Compare(typed(a), typed(b)) }) {
+			name := fmt.Sprint(key)
+			if _, repeated := n.fields[name]; repeated { // 1 and "1"
+				n.repeat(name, 0)
+			}
+			n.fields[name] = fromGo(x[key], depth+1)
 		}
 		return n
 	}

@@ -90,6 +90,9 @@ func (r *Report) IsUnread(path string) bool {
 // could not be read.
 func (r *Report) Warnings() field.ErrorList {
 	r.warnings = slices.DeleteFunc(r.warnings, func(e *field.Error) bool { return r.IsUnread(e.Field) })
+	if len(r.warnings) == 0 {
+		return nil
+	}
 	if r.Sorted {
 		slices.SortStableFunc(r.warnings, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
 	}

@@ -179,7 +179,7 @@ func (v Value) Number() (float64, Found) {
 	case math.IsInf(x, 0):
 		v.Malformed("must be a finite number, from -1.7e308 to 1.7e308")
 	case x == 0 && n.Digits != "":
-		v.Malformed("must be 0, or at least 5e-324 away from it")
+		v.Malformed("is too near to 0: must be at least 5e-324 away from it")
 	default:
 		return x, Clean
 	}

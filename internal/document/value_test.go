@@ -74,8 +74,8 @@ func TestReaders(t *testing.T) {
 		{"1e400", "number", "", "Invalid value: 1e400: must be a finite number, from -1.7e308 to 1.7e308"},
 		{"-1_0e+4_00", "number", "", "Invalid value: -1_0e+4_00: must be a finite number, from -1.7e308 to 1.7e308"},
 		{"1e99999999999999999999", "number", "", "Invalid value: 1e99999999999999999999: must be a finite number, from -1.7e308 to 1.7e308"},
-		{"1e-400", "number", "", "Invalid value: 1e-400: must be 0, or at least 5e-324 away from it"},
-		{"-1e-99999999", "number", "", "Invalid value: -1e-99999999: must be 0, or at least 5e-324 away from it"},
+		{"1e-400", "number", "", "Invalid value: 1e-400: is too near to 0: must be at least 5e-324 away from it"},
+		{"-1e-99999999", "number", "", "Invalid value: -1e-99999999: is too near to 0: must be at least 5e-324 away from it"},
 		{"1e-310", "number", "1e-310", ""},
 		{"-0.0", "number", "0", ""},
 		{"0e-400", "number", "0", ""},
@@ -370,5 +370,19 @@ func TestUnread(t *testing.T) {
 	whole.Fail(field.Required(field.NewPath("tiers"), ""))
 	if err := whole.Err("test"); err == nil || err.Error() != "test: line 1: (document): Invalid value: must be a mapping, not a list" {
 		t.Error(err)
+	}
+}
+
+// TestFromGoKeys: keys of a host that are the same text are one key, and at fault.
+func TestFromGoKeys(t *testing.T) {
+	for range 20 {
+		var r Report
+		x := FromGo(map[string]any{"a": map[any]any{1: "int", "1": "string", true: "bool"}}, Options{}, &r).Fields().Get("a").Fields()
+		if got, _ := x.Get("1").Text(); got != "string" || len(x.v.Keys()) != 2 {
+			t.Fatal(got, x.v.Keys())
+		}
+		if err := r.Err("test"); err == nil || err.Error() != `test: a.1: Duplicate value: "1"` {
+			t.Fatal(err)
+		}
 	}
 }

@@ -25,10 +25,22 @@ func PluginArguments(root Value, plugin string, names ...string) iter.Seq[Value]
 		r := root.source.report
 		tiers := root.Fields().Get("tiers")
 		entries, isRead := 0, true
+		var malformed []func() // entries without a name
 		for _, tier := range tiers.Items() {
 			list := tier.Fields().Get("plugins")
 			for _, entry := range list.Items() {
-				if name := entry.Peek("name"); name.Kind() != Text || name.Written() != plugin {
+				name := entry.Peek("name")
+				switch {
+				case entry.Kind() != Mapping:
+					malformed = append(malformed, func() { entry.Wrong("a mapping with a name") })
+					continue
+				case name.Kind() == Absent:
+					malformed = append(malformed, func() { r.Fail(field.Required(field.NewPath(name.Path()), "the name of a plugin")) })
+					continue
+				case name.Kind() != Text:
+					malformed = append(malformed, func() { name.Wrong("a string") })
+					continue
+				case name.Written() != plugin:
 					continue
 				}
 				x := entry.Fields()
@@ -42,7 +54,13 @@ func PluginArguments(root Value, plugin string, names ...string) iter.Seq[Value]
 			}
 			isRead = isRead && !r.IsUnread(list.Path())
 		}
-		if entries == 0 && isRead {
+		switch {
+		case entries > 0 || !isRead:
+		case len(malformed) > 0:
+			for _, note := range malformed {
+				note()
+			}
+		default:
 			r.Fail(field.Required(field.NewPath(tiers.Path()), "no plugin is named "+plugin+notConf(root, names)))
 		}
 	}
