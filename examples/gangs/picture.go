@@ -4,9 +4,9 @@ import (
 	"errors"
 	"image/color"
 	"math"
-	"os"
 	"strconv"
 
+	"github.com/resvec/resvec/examples/internal/picture"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -60,15 +60,7 @@ func writePicture(path string, results []result) error {
 	for i, c := range plot.Align([][]*plot.Plot{panels}, tiles, whole)[0] {
 		panels[i].Draw(c)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if _, err := canvas.WriteTo(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return picture.Write(path, canvas)
 }
 
 // decades returns the powers of ten around all times, in seconds.

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"image/color"
-	"os"
 
+	"github.com/resvec/resvec/examples/internal/picture"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/palette"
@@ -54,15 +54,7 @@ func writePicture(path string, plots []*plot.Plot) error {
 	for i, c := range plot.Align([][]*plot.Plot{plots}, tiles, draw.New(canvas))[0] {
 		plots[i].Draw(c)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if _, err := canvas.WriteTo(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return picture.Write(path, canvas)
 }
 
 func utilizationPicture(grids []*grid) []*plot.Plot {

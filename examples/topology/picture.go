@@ -2,8 +2,8 @@ package main
 
 import (
 	"image/color"
-	"os"
 
+	"github.com/resvec/resvec/examples/internal/picture"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/text"
@@ -43,15 +43,7 @@ func writePicture(path string, answers []answer) error {
 	for i, a := range drawn {
 		p.panel(vg.Length(i%columns)*panelWidth+8, vg.Length(rows-i/columns)*panelHeight-6, a)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if _, err := canvas.WriteTo(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return picture.Write(path, canvas)
 }
 
 // pen draws on a canvas.
