@@ -410,7 +410,7 @@ func BenchmarkSamples(b *testing.B) {
 			for b.Loop() {
 				n := 0
 				for s := range w.Samples() {
-					if s.Queue != "" && s.Queue[0] == 't' { // a leaf
+					if s.Name != "" && s.Name[0] == 't' { // a leaf
 						n += s.Reservations
 					}
 				}

@@ -116,12 +116,6 @@ type findings struct {
 // total returns what the cluster has of a dimension.
 func (d *discovery) total(dim int) int64 { return d.totals[dim] }
 
-// DeclaredCard is a card that may be asked for before any node has it.
-type DeclaredCard struct {
-	Name     string
-	Resource corev1.ResourceName // empty: carried by none, for pods with claims
-}
-
 // SetCatalogue replaces what was discovered: totals, which resources carry which
 // cards, and the cards of nodes. Cards that were known stay known, with the
 // resources they had last. m, if not nil, extends the ledger's map. A card
@@ -134,10 +128,11 @@ func (l *Ledger) SetCatalogue(catalogue Catalogue, m *vectormap.ResourceVectorMa
 	return l.unlock(err == nil, nil), err
 }
 
-// Declare makes cards known that no node has yet. The resource of a card that the
+// Declare makes cards known that no node has yet. A card without a resource is carried
+// by none: it is for pods with claims. Counts don't matter. The resource of a card that the
 // catalogue has is the catalogue's; of another it is the one that was declared or
 // discovered last. seq and errors are as of [Ledger.SetCatalogue].
-func (l *Ledger) Declare(cards []DeclaredCard, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
+func (l *Ledger) Declare(cards []device.Card, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(l.source.findings, cards, m)
 	return l.unlock(err == nil, nil), err
@@ -164,7 +159,7 @@ func isCatalogue(catalogue Catalogue) bool {
 	return catalogue != nil
 }
 
-func (l *Ledger) setDiscovery(found findings, declared []DeclaredCard, m *vectormap.ResourceVectorMap) error {
+func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectormap.ResourceVectorMap) error {
 	wide := l.m
 	if m != nil {
 		if err := extends(l.m, m); err != nil {

@@ -104,16 +104,16 @@ func TestDeclareAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		card     DeclaredCard
+		card     device.Card
 		resource string
 	}{
-		{DeclaredCard{Name: "L40"}, "[]"},
-		{DeclaredCard{Name: "L40", Resource: "nvidia.com/gpu"}, "[nvidia.com/gpu]"},
-		{DeclaredCard{Name: "L40"}, "[nvidia.com/gpu]"},
-		{DeclaredCard{Name: "L40", Resource: "nvidia.com/gpu.shared"}, "[nvidia.com/gpu.shared]"},
-		{DeclaredCard{Name: "A100", Resource: "vendor.example/other"}, "[nvidia.com/gpu]"},
+		{device.Card{Name: "L40"}, "[]"},
+		{device.Card{Name: "L40", Resource: "nvidia.com/gpu"}, "[nvidia.com/gpu]"},
+		{device.Card{Name: "L40"}, "[nvidia.com/gpu]"},
+		{device.Card{Name: "L40", Resource: "nvidia.com/gpu.shared"}, "[nvidia.com/gpu.shared]"},
+		{device.Card{Name: "A100", Resource: "vendor.example/other"}, "[nvidia.com/gpu]"},
 	} {
-		if _, err := w.Declare([]DeclaredCard{c.card}, m); err != nil {
+		if _, err := w.Declare([]device.Card{c.card}, m); err != nil {
 			t.Fatal(err)
 		}
 		w.want(fmt.Sprint(w.source.known[c.card.Name]), c.resource)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -754,7 +755,7 @@ func TestWiderMapRefused(t *testing.T) {
 		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 0.001 cards of A`},
 		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
 		{"cards", func() error { _, err := w.SetCatalogue(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
-		{"declared cards", func() error { _, err := w.Declare([]DeclaredCard{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},
+		{"declared cards", func() error { _, err := w.Declare([]device.Card{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},
 	} {
 		if err := c.do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: %v", c.name, err)

@@ -3,6 +3,7 @@ package quota
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,23 @@ func (w *world) status(name string) QueueStatus {
 	return s
 }
 
+// amounts returns a field of what a queue uses, by dimension.
+func (w *world) amounts(s QueueStatus, name string) []float64 {
+	v := w.m.NewVector()
+	set := func(dim int32, u Usage) {
+		amount := reflect.ValueOf(u).FieldByName(name).Int()
+		if v[dim] = float64(amount); amount == Unlimited {
+			v[dim] = inf
+		}
+	}
+	set(dimCPU, s.CPU)
+	set(dimMemory, s.Memory)
+	for _, c := range s.Cards {
+		set(w.dims[c.Card], c)
+	}
+	return v
+}
+
 // show writes a vector in cores, Gi and cards: "10/20 A:3".
 func (w *world) show(v []float64) string {
 	text := fmt.Sprintf("%v/%v", v[vectormap.CPU]/1000, v[vectormap.Memory]/(1<<30))
@@ -67,16 +85,16 @@ func TestQueueDerivedAmounts(t *testing.T) {
 		Capability: list("cpu=20 memory=40Gi"), Deserved: list("cpu=10 memory=20Gi"), Guarantee: list("cpu=5 memory=10Gi"),
 	})
 	s := w.status("q")
-	w.want(w.show(s.Capability), "20/40 H200:3 RX7900:1 V100:2")
-	w.want(w.show(s.RealCapability), "20/40 H200:3 RX7900:1 V100:2")
-	w.want(w.show(s.Deserved), "10/20 H200:3 RX7900:1 V100:2")
-	w.want(w.show(s.Guarantee), "5/10 H200:3 RX7900:1 V100:2")
+	w.want(w.show(w.amounts(s, "Capability")), "20/40 H200:3 RX7900:1 V100:2")
+	w.want(w.show(w.amounts(s, "RealCapability")), "20/40 H200:3 RX7900:1 V100:2")
+	w.want(w.show(w.amounts(s, "Deserved")), "10/20 H200:3 RX7900:1 V100:2")
+	w.want(w.show(w.amounts(s, "Guarantee")), "5/10 H200:3 RX7900:1 V100:2")
 
 	w = described(t, Config{}, QueueSpec{Name: "q", Capability: list("cpu=4 memory=8Gi")})
-	w.want(w.show(w.status("q").Capability), "4/8")
+	w.want(w.show(w.amounts(w.status("q"), "Capability")), "4/8")
 	w = described(t, Config{MissingUnlimited: true}, QueueSpec{Name: "q", Capability: list("cpu=8"), Annotations: quotaOf(`{"V100":2}`)})
-	w.want(w.show(w.status("q").Capability), "8/+Inf V100:2")
-	w.want(w.show(w.status("q").RealCapability), "8/200 V100:2")
+	w.want(w.show(w.amounts(w.status("q"), "Capability")), "8/+Inf V100:2")
+	w.want(w.show(w.amounts(w.status("q"), "RealCapability")), "8/200 V100:2")
 
 	// Guarantees of siblings are left out, at the top and below a parent.
 	w = described(t, Config{},
@@ -92,15 +110,15 @@ func TestQueueDerivedAmounts(t *testing.T) {
 		{"b", "20/0", "20/0"},
 	} {
 		s := w.status(c.queue)
-		w.want(c.queue+" "+w.show(s.RealCapability[:2]), c.queue+" "+c.real)
-		w.want(c.queue+" "+w.show(s.Deserved[:2]), c.queue+" "+c.deserved)
+		w.want(c.queue+" "+w.show(w.amounts(s, "RealCapability")[:2]), c.queue+" "+c.real)
+		w.want(c.queue+" "+w.show(w.amounts(s, "Deserved")[:2]), c.queue+" "+c.deserved)
 	}
 	// More is guaranteed than there is.
 	w = described(t, Config{},
 		QueueSpec{Name: "a", Capability: list("cpu=100"), Guarantee: list("cpu=80")},
 		QueueSpec{Name: "b", Capability: list("cpu=100"), Guarantee: list("cpu=70")},
 	)
-	w.want(w.show(w.status("a").RealCapability), "80/0")
+	w.want(w.show(w.amounts(w.status("a"), "RealCapability")), "80/0")
 }
 
 func TestQueueStatus(t *testing.T) {
@@ -122,10 +140,10 @@ func TestQueueStatus(t *testing.T) {
 		{"org", "3/0 A:3", "0/0 A:3", "1/0"},
 	} {
 		s := w.status(c.queue)
-		w.want(w.show(s.Allocated), c.allocated)
-		w.want(w.show(s.Inqueue), c.inqueue)
-		w.want(w.show(s.Elastic), c.elastic)
-		w.want(w.show(s.Request), c.allocated)
+		w.want(w.show(w.amounts(s, "Allocated")), c.allocated)
+		w.want(w.show(w.amounts(s, "Inqueue")), c.inqueue)
+		w.want(w.show(w.amounts(s, "Elastic")), c.elastic)
+		w.want(w.show(w.amounts(s, "Request")), c.allocated)
 		if s.Name != c.queue || s.Seq != w.seq {
 			t.Errorf("%s: %+v", c.queue, s)
 		}
@@ -141,9 +159,9 @@ func TestQueueStatus(t *testing.T) {
 	if _, ok := w.Queue("nope"); ok {
 		t.Error("a queue that isn't there has a status")
 	}
-	// The caller may do with the vectors what he likes.
-	w.status("x").Allocated[vectormap.CPU] = 1
-	w.want(w.show(w.status("x").Allocated), "3/0 A:1")
+	// The caller may do with the status what he likes.
+	w.status("x").Cards[0].Allocated = 7
+	w.want(w.show(w.amounts(w.status("x"), "Allocated")), "3/0 A:1")
 }
 
 // TestRequest has pending tasks, as the last view left them.
@@ -167,8 +185,8 @@ func TestRequest(t *testing.T) {
 		r := w.task("2", "j", "q", c.waits)
 		w.waiting["2"] = &waitingTask{id: "2", job: "j", queue: "q", cpu: r.cpu, mem: r.mem, items: r.items}
 		w.waiting["3"] = &waitingTask{id: "3", job: "j", queue: "gone", items: r.items}
-		w.want(w.show(w.status("q").Request), c.want)
-		w.want(w.show(w.status("org").Request), c.want)
+		w.want(w.show(w.amounts(w.status("q"), "Request")), c.want)
+		w.want(w.show(w.amounts(w.status("org"), "Request")), c.want)
 	}
 }
 
@@ -201,7 +219,7 @@ func TestShare(t *testing.T) {
 	w.commit("1", "j", "q", "cpu:3 mem:3")
 	w.commit("2", "j", "q", "cpu:2 mem:2")
 	w.Release("2")
-	w.want(w.show(w.status("q").Allocated), "3/3")
+	w.want(w.show(w.amounts(w.status("q"), "Allocated")), "3/3")
 	if _, ok := w.Share("nope"); ok {
 		t.Error("a queue that isn't there has a share")
 	}

@@ -92,7 +92,7 @@ func tell(what string, answer quota.Answer, err error) {
 func show(l *quota.Ledger) {
 	for queue := range l.Samples() {
 		for _, c := range queue.Cards {
-			fmt.Printf("%s: %s allocated %dm, held %dm, of %dm\n", queue.Queue, c.Card, c.Allocated, c.Inqueue, c.Capability)
+			fmt.Printf("%s: %s allocated %dm, held %dm, of %dm\n", queue.Name, c.Card, c.Allocated, c.Inqueue, c.Capability)
 		}
 	}
 }
@@ -456,10 +456,10 @@ func ExampleLedger_Reconcile() {
 	// Output:
 	// train accepted
 	// train-0 charged on A100
-	// unseen [{{train } 1} {{train train-0} 2}] released [] imported [] over []
-	// unseen [{{train } 1}] released [] imported [] over []
-	// unseen [{{train } 1}] released [{train train-0}] imported [] over []
-	// unseen [{{train } 1}] released [] imported [{notebook n-0} {notebook n-1}] over [{team-a A100 3000 2000 1000}]
+	// unseen [train train/train-0] released [] imported [] over []
+	// unseen [train] released [] imported [] over []
+	// unseen [train] released [train/train-0] imported [] over []
+	// unseen [train] released [] imported [notebook/n-0 notebook/n-1] over [{team-a A100 3000 2000 1000}]
 }
 
 // How many more of it would be admitted, and what stops the next one.
@@ -501,9 +501,9 @@ func ExampleLedger_Queue() {
 	tell("train", a, err)
 
 	status, _ := l.Queue("team-a")
-	a100, _ := quota.CardIndex(m, "A100")
-	fmt.Println("cpu:", status.Capability[vectormap.CPU])
-	fmt.Println("A100:", status.Inqueue[a100], "held of", status.Capability[a100])
+	a100 := status.Card("A100")
+	fmt.Println("cpu:", status.CPU.Capability)
+	fmt.Println("A100:", a100.Inqueue, "held of", a100.Capability)
 	// Output:
 	// train accepted
 	// cpu: 32000

@@ -58,7 +58,7 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 			}
 			for _, want := range t.items {
 				if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
-					rep.Mismatched = append(rep.Mismatched, Mismatch{Ref{v.id, t.id}, card})
+					rep.Mismatched = append(rep.Mismatched, Ref{Job: v.id, Task: t.id, Card: card})
 				}
 			}
 		}
@@ -96,11 +96,11 @@ type goldReconciler struct {
 }
 
 func (r *goldReconciler) fail(job, task string, reason Reason) {
-	r.rep.Failed = append(r.rep.Failed, Failure{Ref{job, task}, reason, ""})
+	r.rep.Failed = append(r.rep.Failed, Ref{Job: job, Task: task, Reason: reason})
 }
 
 func (r *goldReconciler) did(list *[]Ref, job, task string) {
-	*list = append(*list, Ref{job, task})
+	*list = append(*list, Ref{Job: job, Task: task})
 	r.rep.Changed = true
 }
 
@@ -120,7 +120,7 @@ func (r *goldReconciler) giveBack() {
 				rolledBack = append(rolledBack, t.id)
 				r.did(&r.rep.RolledBack, id, t.id)
 			default:
-				r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{id, t.id}, t.seq})
+				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Task: t.id, Seq: t.seq})
 			}
 		}
 	}
@@ -274,7 +274,7 @@ func (r *goldReconciler) giveUp(jobs []*goldViewJob) {
 				r.settle(v)
 			}
 		case !j.seen:
-			r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{id, ""}, j.seq})
+			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Seq: j.seq})
 		default:
 			r.did(&r.rep.Released, id, "")
 			if len(j.tasks) == 0 {

@@ -218,8 +218,8 @@ func reconcileChain(t *testing.T, n int) func() {
 	leaf := queues[n-1].Name
 	for i := range n {
 		id := fmt.Sprint(i)
-		view.Jobs = append(view.Jobs, ViewJob{
-			Job: Job{ID: id, Queue: leaf, Min: &Min{CPU: 1, Items: []Item{{Alternatives: []string{"A"}, Milli: 3000}}}}, Phase: PhaseInqueue,
+		view.Jobs = append(view.Jobs, Job{
+			ID: id, Queue: leaf, Min: &Min{CPU: 1, Items: []Item{{Alternatives: []string{"A"}, Milli: 3000}}}, Phase: PhaseInqueue,
 		})
 		view.Jobs[i].Tasks = []Task{{ID: id, Node: "n", Status: TaskRunning, Cards: []CardCount{{[]string{"A"}, 1}}}}
 	}
@@ -286,7 +286,7 @@ func keys(n int) (lists [][]string) {
 func reconcileKeys(t *testing.T, n int) func() {
 	m := must(NewMap(strings.Split("A B C D E F G H I J", " ")))
 	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []Queue{withRoom(m, Queue{Name: "q"})}))
-	view := View{Jobs: []ViewJob{{Job: Job{ID: "j", Queue: "q"}, Phase: PhaseRunning, MinUnknown: true}}}
+	view := View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseRunning, MinUnknown: true}}}
 	for i, cards := range keys(n) {
 		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Status: TaskRunning, Cards: []CardCount{{cards, 1}}})
 	}
@@ -316,7 +316,7 @@ func reconcileWaiting(t *testing.T, n int) func() {
 		}
 		for s := range l.Samples() {
 			if s.Cards[0].Request != 1000*int64(n) {
-				t.Errorf("%s: %v", s.Queue, s.Cards)
+				t.Errorf("%s: %v", s.Name, s.Cards)
 			}
 		}
 	}
@@ -555,9 +555,9 @@ func discover(t *testing.T, n int) func() {
 }
 
 func declareAll(l *Ledger, n int) error {
-	var cards []DeclaredCard
+	var cards []device.Card
 	for i := range n {
-		cards = append(cards, DeclaredCard{Name: fmt.Sprint("c", i)})
+		cards = append(cards, device.Card{Name: fmt.Sprint("c", i)})
 	}
 	_, err := l.Declare(cards, nil)
 	return err

@@ -257,7 +257,7 @@ func Example_elastic() {
 // What becomes of a promise of four cards when one pod of the job runs.
 func Example_view() {
 	train := quota.Job{
-		ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"A100": 4}`},
+		ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"A100": 4}`}, MinMember: 2,
 	}
 	running := gpuPod("A100", 1)
 	running.UID, running.Spec.NodeName, running.Status.Phase = "uid-0", "node-1", corev1.PodRunning
@@ -267,7 +267,8 @@ func Example_view() {
 			if _, err := l.Reserve(job(l, "team-a", "train", `{"A100": 4}`)); err != nil {
 				log.Fatal(err)
 			}
-			seen, err := viewJob(l, train, phase, 2, []*corev1.Pod{running})
+			train.Phase = phase
+			seen, err := viewJob(l, train, []*corev1.Pod{running})
 			if err != nil {
 				log.Fatal(err)
 			}
@@ -275,7 +276,7 @@ func Example_view() {
 			if natural {
 				what, seen.MinUnknown = "of the pods", false
 			}
-			if _, err := l.Reconcile(quota.View{Jobs: []quota.ViewJob{seen}}); err != nil {
+			if _, err := l.Reconcile(quota.View{Jobs: []quota.Job{seen}}); err != nil {
 				log.Fatal(err)
 			}
 			status, _ := l.Job("train")
@@ -293,8 +294,9 @@ func Example_view() {
 // The pods say what is charged, and where; what the job needs stays as it was
 // reserved or, if it wasn't in this ledger, is what its annotation and minResources
 // say.
-func viewJob(l *quota.Ledger, job quota.Job, phase quota.Phase, minMember int32, pods []*corev1.Pod) (quota.ViewJob, error) {
-	seen := quota.ViewJob{Job: job, Phase: phase, MinMember: minMember, MinUnknown: true}
+func viewJob(l *quota.Ledger, job quota.Job, pods []*corev1.Pod) (quota.Job, error) {
+	seen := job // with Phase and MinMember
+	seen.MinUnknown = true
 	for _, pod := range pods {
 		seen.Tasks = append(seen.Tasks, quota.Task{ID: string(pod.UID), Pod: pod}) // status: what the pod says
 	}
@@ -513,29 +515,30 @@ func Example_crash() {
 			log.Fatal(err)
 		}
 		for _, unseen := range report.Unseen {
-			fmt.Println("unseen:", unseen.Ref)
+			fmt.Println("unseen:", unseen)
 		}
 		next.sweep(report)
 		show(next.ledger)
 	}
 
 	// The job was only late. It is admitted, and has its promise again.
-	seen, err := viewJob(next.ledger, train, quota.PhaseInqueue, 2, nil)
+	train.Phase, train.MinMember = quota.PhaseInqueue, 2
+	seen, err := viewJob(next.ledger, train, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := next.onSessionOpen(nodes, queues, quota.View{Jobs: []quota.ViewJob{seen}}); err != nil {
+	if _, err := next.onSessionOpen(nodes, queues, quota.View{Jobs: []quota.Job{seen}}); err != nil {
 		log.Fatal(err)
 	}
 	show(next.ledger)
 	next.jobDeleted(train)
 	show(next.ledger)
 	// Output:
-	// unseen: {train }
-	// unseen: {train train-0}
+	// unseen: train
+	// unseen: train/train-0
 	// team-a: A100 allocated 1000m, held 1000m, of 4000m
-	// unseen: {train }
-	// unseen: {train train-0}
+	// unseen: train
+	// unseen: train/train-0
 	// team-a: A100 allocated 0m, held 0m, of 4000m
 	// team-a: A100 allocated 0m, held 2000m, of 4000m
 	// team-a: A100 allocated 0m, held 0m, of 4000m
@@ -572,8 +575,8 @@ func Example_volcano() {
 	// somebody else placed it.
 	next := plugin{snapshot: p.ledger.Snapshot(), log: p.log}
 	pod.Node, pod.Status = "node-1", quota.TaskRunning
-	report, err := next.onSessionOpen(nodes, queues, quota.View{Jobs: []quota.ViewJob{{
-		Job:   quota.Job{ID: "train", Queue: "team-a", Annotations: train.Annotations, Tasks: []quota.Task{pod}},
+	report, err := next.onSessionOpen(nodes, queues, quota.View{Jobs: []quota.Job{{
+		ID: "train", Queue: "team-a", Annotations: train.Annotations, Tasks: []quota.Task{pod},
 		Phase: quota.PhaseInqueue, MinMember: 2, MinUnknown: true,
 	}}})
 	if err != nil {
@@ -600,14 +603,14 @@ func Example_volcano() {
 	// team-a: A100 allocated 0m, held 0m, of 2000m
 	// team-a: H100 allocated 1000m, held 1000m, of 4000m
 	// team-b: A100 allocated 0m, held 0m, of 1000m
-	// corrected: [{train train-0}]
+	// corrected: [train/train-0]
 	// team-a: A100 allocated 1000m, held 1000m, of 2000m
 	// team-a: H100 allocated 0m, held 0m, of 4000m
 	// team-b: A100 allocated 0m, held 0m, of 1000m
 	// team-a: A100 allocated 0m, held 1000m, of 2000m
 	// team-a: H100 allocated 0m, held 0m, of 4000m
 	// team-b: A100 allocated 0m, held 0m, of 1000m
-	// imported: [{train train-1}]
+	// imported: [train/train-1]
 	// team-a: A100 allocated 1000m, held 0m, of 2000m
 	// team-a: H100 allocated 0m, held 0m, of 4000m
 	// team-b: A100 allocated 0m, held 0m, of 1000m

@@ -135,7 +135,7 @@ func TestNamesAreUTF8(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, wideErr := w.SetQueues(nil, wide)
-	_, viewErr := w.Reconcile(View{Jobs: []ViewJob{{Job: Job{ID: notUTF8, Queue: "q"}}}})
+	_, viewErr := w.Reconcile(View{Jobs: []Job{{ID: notUTF8, Queue: "q"}}})
 	_, viewTaskErr := w.Reconcile(View{Tasks: []Task{{ID: notUTF8, Job: "j", Queue: "q"}}})
 	_, resourceErr := w.SetCatalogue(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}), nil)
 	for name, err := range map[string]error{
@@ -211,7 +211,7 @@ func TestDeclareKeepsTheCatalogue(t *testing.T) {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
-		both.Go(func() { _, _ = w.Declare([]DeclaredCard{{Name: "B"}}, nil) })
+		both.Go(func() { _, _ = w.Declare([]device.Card{{Name: "B"}}, nil) })
 		both.Go(func() { _, _ = w.SetCatalogue(large, nil) })
 		both.Wait()
 		if w.source.catalogue != Catalogue(large) || w.source.total(int(w.dims["A"])) != 2000 {
@@ -340,7 +340,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 			if _, err := w.SetCatalogue(h.catalogues[rng.IntN(len(h.catalogues))], nil); err != nil {
 				w.Error(err)
 			}
-			_, _ = w.Declare([]DeclaredCard{{Name: "K", Resource: "r/k"}}, nil)
+			_, _ = w.Declare([]device.Card{{Name: "K", Resource: "r/k"}}, nil)
 		case 18:
 			h.reconcile(rng)
 		case 19:
@@ -359,8 +359,8 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 			_, _ = w.WhatFits(task())
 		case 22:
 			for s := range w.Samples() {
-				w.Queue(s.Queue)
-				w.Share(s.Queue)
+				w.Queue(s.Name)
+				w.Share(s.Name)
 			}
 			w.CompareQueues(queue(), queue())
 			w.Over()
@@ -389,7 +389,7 @@ func (h *hostile) reconcile(rng *rand.Rand) {
 	view := View{Partial: rng.IntN(2) == 0}
 	for i := range 20 {
 		id := fmt.Sprint(rng.IntN(2)*20 + i)
-		job := ViewJob{Job: Job{ID: id, Queue: []string{"q", "r"}[i%2]}, Phase: Phase(rng.IntN(5)), MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}
+		job := Job{ID: id, Queue: []string{"q", "r"}[i%2], Phase: Phase(rng.IntN(5)), MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}
 		for k := range rng.IntN(4) {
 			job.Tasks = append(job.Tasks, Task{
 				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: TaskStatus(rng.IntN(9)),

@@ -256,7 +256,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 
 // jobOfView is a job as the ledger takes it, with a min that the golden one gets,
 // too.
-func (m *model) jobOfView(v *goldViewJob, tasks []Task) ViewJob {
+func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 	v.phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, PhaseUnknown, PhaseCompleted}[m.IntN(8)]
 	v.minMember = m.IntN(3)
 	r := &goldRequest{id: v.id, queue: v.queue, mix: m.g.cfg.Mix}
@@ -271,8 +271,8 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) ViewJob {
 	r.items = slices.DeleteFunc(r.items, func(want goldWant) bool {
 		return want.milli == 0 || want.milli%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] })
 	})
-	job := ViewJob{
-		Job:   Job{ID: v.id, Queue: v.queue, Mix: &r.mix, Tasks: tasks, Min: &Min{CPU: r.plain[0], Memory: r.plain[1]}},
+	job := Job{
+		ID: v.id, Queue: v.queue, Mix: &r.mix, Tasks: tasks, Min: &Min{CPU: r.plain[0], Memory: r.plain[1]},
 		Phase: v.phase, MinMember: int32(v.minMember), MinUnknown: m.IntN(6) == 0,
 	}
 	for _, want := range r.items {

@@ -6,7 +6,7 @@ import (
 )
 
 // Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
-// task, and those of a [Ref] name each once.
+// task, and no list has a [Ref] twice.
 type Report struct {
 	Seq     uint64 // of the ledger now
 	Changed bool   // anything; else Seq is what it was
@@ -21,39 +21,45 @@ type Report struct {
 	// never shows is the caller's to give back: with before, the Seq of the report of
 	// some rounds ago, [Ledger.Rollback] takes the tasks in Unseen whose Seq is at most
 	// before, and [Ledger.Expire] with before + 1 the holds of the jobs.
-	Unseen []Unseen
+	Unseen []Ref
 
-	Mismatched []Mismatch // tasks on cards that they didn't ask for
-	Failed     []Failure  // what couldn't be taken over, and why
-	Over       []Overage  // see [Ledger.Over]
+	Mismatched []Ref // tasks on cards that they didn't ask for
+
+	// Failed is what couldn't be taken over, and why. A job without a known min keeps
+	// the one that the ledger has; an allocated task is charged what could be told;
+	// what is in a queue that isn't there is left as it is.
+	Failed []Ref
+
+	Over []Overage // see [Ledger.Over]
 }
 
-// Ref names a task, or with no task a job.
-type Ref struct{ Job, Task string }
+// Ref names a task or, without one, a job.
+type Ref struct {
+	Job, Task string
 
-// Unseen is a charge or, without a task, a reservation that no view has shown yet.
-type Unseen struct {
-	Ref
-	Seq uint64 // of the change that made it
+	Seq    uint64 // in Unseen: of the change that made the charge or the reservation
+	Card   string // in Mismatched: the card that the task runs on
+	Reason Reason // in Failed: ReasonGetTaskRequestResourceFailed or ReasonUnknownQueue
+	Detail string // in Failed: what is wrong
 }
 
-// Mismatch is a task on a card that its annotation doesn't allow.
-type Mismatch struct {
-	Ref
-	Card string
-}
-
-// Failure is something in a view that the ledger can't take over. A job without a
-// known min keeps the one that the ledger has; an allocated task is charged what
-// could be told; what is in a queue that isn't there is left as it is.
-type Failure struct {
-	Ref
-	Reason Reason // GetTaskRequestResourceFailed or UnknownQueue
-	Detail string
+// String writes the reference in one line, such as job/task on A100.
+func (r Ref) String() string {
+	text := oneLine(brief(r.Job))
+	if r.Task != "" {
+		text += "/" + oneLine(brief(r.Task))
+	}
+	if r.Card != "" {
+		text += " on " + oneLine(brief(r.Card))
+	}
+	if r.Reason != ReasonNone {
+		text += ": " + r.Reason.String() + ": " + oneLine(r.Detail)
+	}
+	return text
 }
 
 func (r *Report) fail(job, task string, reason Reason, detail string) {
-	r.Failed = append(r.Failed, Failure{Ref{job, task}, reason, detail})
+	r.Failed = append(r.Failed, Ref{Job: job, Task: task, Reason: reason, Detail: detail})
 }
 
 // sort puts the lists in order.
@@ -63,9 +69,9 @@ func (r *Report) sort() {
 		slices.SortFunc(*list, compare)
 		*list = slices.Compact(*list)
 	}
-	slices.SortFunc(r.Unseen, func(a, b Unseen) int { return compare(a.Ref, b.Ref) })
-	slices.SortStableFunc(r.Mismatched, func(a, b Mismatch) int { return compare(a.Ref, b.Ref) })
-	slices.SortStableFunc(r.Failed, func(a, b Failure) int { return compare(a.Ref, b.Ref) })
+	for _, list := range [][]Ref{r.Unseen, r.Mismatched, r.Failed} {
+		slices.SortStableFunc(list, compare)
+	}
 }
 
 // Reconcile makes the ledger agree with what an informer sees, without losing
@@ -76,7 +82,7 @@ func (r *Report) sort() {
 // Pipelined with [Config.CountReleasing]) is charged what it asks for on cards
 // that its node has, whatever the limits say: its charge is made, corrected or
 // confirmed. Where the node has none of the cards that the task lists, it is a
-// card of the node that the same resource carries, and a [Mismatch]; where that
+// card of the node that the same resource carries, and Mismatched; where that
 // can't be told, the charge stays on its card, or goes on the first listed. Where
 // the job's other tasks are bound to another card, the charge counts against no
 // item of the job, until the job gets another min; charges that are to be corrected
@@ -236,7 +242,7 @@ func (r *reconciler) mark() {
 
 // did notes a change of a task or, without one, of a job.
 func (r *reconciler) did(list *[]Ref, job, task string) {
-	*list = append(*list, Ref{job, task})
+	*list = append(*list, Ref{Job: job, Task: task})
 	r.rep.Changed = true
 }
 
@@ -265,7 +271,7 @@ func (r *reconciler) giveBack() {
 		l.rollBack(again...)
 		for t := j.first; t != nil; t = t.next {
 			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil && !r.leaves(j.id) || v != nil && v.class != classAllocated) {
-				r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{j.id, t.id}, t.seq})
+				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Task: t.id, Seq: t.seq})
 			}
 		}
 	})
@@ -435,7 +441,7 @@ func (r *reconciler) giveUp() {
 				r.settleMin(v, j)
 			}
 		case !j.seen:
-			r.rep.Unseen = append(r.rep.Unseen, Unseen{Ref{j.id, ""}, j.seq})
+			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Seq: j.seq})
 		default:
 			r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 			r.did(&r.rep.Released, j.id, "")

@@ -33,7 +33,7 @@ func viewOf(lines ...string) (v View) {
 			v.Partial = true
 			continue
 		}
-		j := ViewJob{}
+		j := Job{}
 		j.ID, j.Queue, _ = strings.Cut(words[0], "@")
 		var tasks []Task
 		for _, text := range parts[1:] {
@@ -117,16 +117,12 @@ func (w *world) reconcile(lines ...string) string {
 		}
 	}
 	var parts []string
-	var unseen []Ref
-	for _, u := range rep.Unseen {
-		unseen = append(unseen, u.Ref)
-	}
 	for _, list := range []struct {
 		name string
 		refs []Ref
 	}{
 		{"imported", rep.Imported}, {"corrected", rep.Corrected}, {"rolled back", rep.RolledBack},
-		{"released", rep.Released}, {"unseen", unseen},
+		{"released", rep.Released}, {"unseen", rep.Unseen},
 	} {
 		if len(list.refs) > 0 {
 			var names []string
@@ -169,10 +165,10 @@ func TestReconcileQueue(t *testing.T) {
 		v    []float64
 		want string
 	}{
-		{"allocated", s.Allocated, "cpu:9 mem:18 H200:3"},
-		{"request", s.Request, "cpu:15 mem:30 H200:5"},
-		{"elastic", s.Elastic, "cpu:5 mem:10"},
-		{"inqueue", s.Inqueue, "cpu:6 mem:12 H200:2"},
+		{"allocated", w.amounts(s, "Allocated"), "cpu:9 mem:18 H200:3"},
+		{"request", w.amounts(s, "Request"), "cpu:15 mem:30 H200:5"},
+		{"elastic", w.amounts(s, "Elastic"), "cpu:5 mem:10"},
+		{"inqueue", w.amounts(s, "Inqueue"), "cpu:6 mem:12 H200:2"},
 	} {
 		if want, _ := vectorOf(w.m, c.want); !slices.Equal(c.v, want) {
 			t.Errorf("%s: %v, want %v", c.name, c.v, want)
@@ -241,7 +237,7 @@ func TestReconcileTasks(t *testing.T) {
 				got = ""
 			}
 			s, _ := w.Queue("q")
-			got = strings.TrimSpace(fmt.Sprintf("%s %s %v", got, strings.TrimSuffix(w.state("q", "A"), "/0"), s.Request[w.dims["A"]]))
+			got = strings.TrimSpace(fmt.Sprintf("%s %s %v", got, strings.TrimSuffix(w.state("q", "A"), "/0"), s.Card("A").Request))
 			if got != want {
 				t.Errorf("%q, %d: %s, want %s", c.status, i, got, want)
 			}
@@ -461,7 +457,7 @@ func TestReconcileRefused(t *testing.T) {
 		}
 		w.want(string(w.Snapshot()), before)
 	}
-	one := ViewJob{Job: Job{ID: "j", Queue: "q"}, Phase: PhaseInqueue}
+	one := Job{ID: "j", Queue: "q", Phase: PhaseInqueue}
 	other, negative, unnamed := one, one, one
 	other.Tasks = []Task{{ID: "1", Job: "k"}}
 	negative.Min = &Min{CPU: -1}
@@ -471,9 +467,9 @@ func TestReconcileRefused(t *testing.T) {
 		view View
 		want error
 	}{
-		{View{Jobs: []ViewJob{other}}, ErrConflict},
-		{View{Jobs: []ViewJob{negative}}, ErrBadAmount},
-		{View{Jobs: []ViewJob{unnamed}}, ErrEmptyID},
+		{View{Jobs: []Job{other}}, ErrConflict},
+		{View{Jobs: []Job{negative}}, ErrBadAmount},
+		{View{Jobs: []Job{unnamed}}, ErrEmptyID},
 		{View{Tasks: []Task{{ID: "1"}}}, ErrEmptyID},
 		{View{Tasks: []Task{claims}}, ErrBadAmount},
 	} {

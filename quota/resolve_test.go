@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -304,7 +305,7 @@ func TestResolveTaskClaims(t *testing.T) {
 	}
 	// A card that no resource carries can only be claimed.
 	w := fleet(t, Config{})
-	if _, err := w.Declare([]DeclaredCard{{Name: "Quoted"}}, nil); err != nil {
+	if _, err := w.Declare([]device.Card{{Name: "Quoted"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	need, notes := w.sayTask(Task{Pod: podOf("Quoted", "gpu:1")})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -128,7 +129,7 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Declare([]DeclaredCard{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}, nil); err != nil {
+	if _, err := l.Declare([]device.Card{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w = (&world{t, l}).again()
@@ -590,7 +591,7 @@ func (s *story) reconciled(l *Ledger, lines []string, before []byte) {
 		}
 	}
 	for id, j := range l.jobs {
-		if p, listed := phase[id]; j.reserved && j.seen && (!listed || p == PhasePending) && l.queues[j.queue.spec.Name] != nil && !slices.ContainsFunc(view.Jobs, func(v ViewJob) bool { return v.ID == id && l.queues[v.Queue] == nil }) {
+		if p, listed := phase[id]; j.reserved && j.seen && (!listed || p == PhasePending) && l.queues[j.queue.spec.Name] != nil && !slices.ContainsFunc(view.Jobs, func(v Job) bool { return v.ID == id && l.queues[v.Queue] == nil }) {
 			fail("job %s is reserved", id)
 		}
 	}

@@ -1,73 +1,84 @@
 package quota
 
 import (
-	"math"
-
-	"github.com/resvec/resvec/vector"
+	"iter"
+	"slices"
 )
 
-// QueueStatus is a queue as it stands. The vectors are of the ledger's map, see
-// [Queue], and belong to the caller; +Inf is unlimited. What queues below use
-// counts in those above.
+// QueueStatus is a queue as it stands. What queues below use counts in those above.
+// It belongs to the caller.
 type QueueStatus struct {
-	Name, Parent string
-	Priority     int32
-	State        State
-	Open         bool // the state is Open, here and in every queue above
-	Leaf         bool // it takes jobs
-	Orphan       bool // SetQueues left it out while it still had jobs
+	// Name is empty in the first of [Ledger.Samples], which then has only Rejections:
+	// those of queues that weren't there.
+	Name string
+
+	Parent   string // empty: at the top
+	Priority int32
+	State    State
+	Open     bool // the state is StateOpen, here and in every queue above
+	Leaf     bool // it takes jobs
+	Orphan   bool // SetQueues left it out while it still had jobs
 
 	Seq          uint64  // of the state that this was read on
 	Share        float64 // see [Ledger.Share]
 	Reservations int     // jobs with a hold
 
+	CPU    Usage   // in milli-cores
+	Memory Usage   // in bytes
+	Cards  []Usage // in milli-cards, in the order of the map's dimensions
+
+	// Rejections says how often operations on the queue were refused: those that make
+	// an event of kind EventRefused, whether or not anyone listens. Counts start at 0
+	// when a queue comes and with every [New] or [Restore]. Nil: none.
+	Rejections map[Reason]uint64
+}
+
+// Usage is how a queue stands in cpu, in memory or in a card.
+type Usage struct {
+	Card string // empty: cpu or memory
+
+	// Capability and RealCapability are [Unlimited] if there is no limit. They are
+	// those of this queue alone: the queues above have limits of their own.
+	//
 	// RealCapability is the smaller of Capability and what the guarantees of the
 	// queue's siblings leave of the cluster's total or, below a parent, of the
 	// parent's RealCapability; the queue's own guarantee comes on top of that:
 	//
 	//	min(capability, max(0, total - Σ guarantees) + guarantee)
 	//
-	// The sum is over the queue and its siblings. It is a limit only with
-	// [Config.EnforceGuarantee]; else Capability is the limit. Both are those of
-	// this queue alone: the queues above have limits of their own.
-	Capability, RealCapability vector.ResourceVector
+	// The sum is over the queue and its siblings. With [Config.EnforceGuarantee] it is
+	// the limit, else Capability is.
+	Capability, RealCapability int64
 
 	// Deserved is what was configured, at most RealCapability, and at least
 	// Guarantee.
-	Guarantee, Deserved vector.ResourceVector
+	Guarantee, Deserved int64
 
-	Allocated vector.ResourceVector // the charges of tasks
-	Inqueue   vector.ResourceVector // the holds of jobs
-	Elastic   vector.ResourceVector // the part of Allocated that is beyond the min of its job
+	Allocated int64 // the charges of tasks
+	Inqueue   int64 // the holds of jobs
+	Elastic   int64 // the part of Allocated that is beyond the min of its job
 
 	// Request is Allocated and what tasks ask for that are pending by the views: of
 	// alternatives the first that is held for the task's job, or else the first.
-	Request vector.ResourceVector
-
-	cards map[string]int32 // dimensions
+	Request int64
 }
 
-// Card returns how the queue stands in a card, in milli-cards; all is 0 for a card
-// that the ledger's map doesn't have.
-func (s *QueueStatus) Card(name string) CardSample {
+// Card returns how the queue stands in a card; all is 0 for a card that isn't among
+// Cards.
+func (s *QueueStatus) Card(name string) Usage {
 	if s == nil {
 		panic("quota: nil status")
 	}
-	c := CardSample{Card: name}
-	dim, ok := s.cards[name]
-	if !ok {
-		return c
+	for i := range s.Cards {
+		if s.Cards[i].Card == name {
+			return s.Cards[i]
+		}
 	}
-	if c.Capability = Unlimited; !math.IsInf(s.Capability[dim], 1) {
-		c.Capability = int64(s.Capability[dim])
-	}
-	c.Deserved, c.Allocated = int64(s.Deserved[dim]), int64(s.Allocated[dim])
-	c.Inqueue, c.Request = int64(s.Inqueue[dim]), int64(s.Request[dim])
-	return c
+	return Usage{Card: name}
 }
 
-// Queue returns how a queue stands; false if it isn't there. The work grows with
-// the number of tasks that are pending by the views.
+// Queue returns how a queue stands, with every card of the ledger's map; false if it
+// isn't there. The work grows with the number of tasks that are pending by the views.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -75,40 +86,135 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	if q == nil {
 		return QueueStatus{}, false
 	}
-	s := QueueStatus{
-		Name: name, Parent: q.spec.Parent, Priority: q.spec.Priority, State: q.spec.State,
-		Open: q.open, Leaf: q.leaf, Orphan: q.orphan, Seq: l.seq, Share: q.share(),
-		Reservations: q.holders, cards: l.dims,
-	}
-	for _, v := range []*vector.ResourceVector{
-		&s.Capability, &s.RealCapability, &s.Guarantee, &s.Deserved, &s.Allocated, &s.Inqueue, &s.Elastic, &s.Request,
-	} {
-		*v = l.m.NewVector()
-	}
-	for dim := range q.cells {
-		c := &q.cells[dim]
-		s.Capability[dim] = floatOf(l.capability(q, dim))
-		s.RealCapability[dim] = floatOf(q.entitled.real[dim])
-		s.Guarantee[dim] = float64(q.spec.guarantee(dim))
-		s.Deserved[dim] = float64(q.entitled.deserved[dim])
-		s.Allocated[dim] = float64(c.allocated)
-		s.Inqueue[dim] = float64(c.held)
-		s.Elastic[dim] = float64(c.elastic)
-		s.Request[dim] = float64(c.allocated)
-	}
-	isBelow := q.below()
+	waiting, isBelow := make([]int64, len(q.cells)), q.below()
 	l.countWaiting(func(at *queue, dim int32, amount int64) {
 		if isBelow(at) {
-			s.Request[dim] += float64(amount)
+			waiting[dim] = addSaturated(waiting[dim], amount)
 		}
 	})
+	s := l.status(q, waiting)
+	s.Cards = l.appendCards(nil, q, waiting, true)
 	return s, true
 }
 
-// floatOf returns an amount as vectors have it.
-func floatOf(amount int64) float64 {
-	if amount == Unlimited {
-		return math.Inf(1)
+// Samples returns a sequence of all queues by name, for monitoring. Each walk over it
+// shows the one state that the ledger had when the walk began, and holds no lock. Of
+// a queue's cards it has those that the queue has a quota for, and those of which
+// another amount is not 0. If an operation named a queue that wasn't there, the first
+// sample has an empty name.
+func (l *Ledger) Samples() iter.Seq[QueueStatus] {
+	l.made()
+	return func(yield func(QueueStatus) bool) {
+		for _, s := range l.samples() {
+			if !yield(s) {
+				return
+			}
+		}
 	}
-	return float64(amount)
+}
+
+// samples copies what there is to show.
+func (l *Ledger) samples() []QueueStatus {
+	l.rlock()
+	defer l.mu.RUnlock()
+	samples := make([]QueueStatus, 0, len(l.ordered)+1)
+	if rejections := rejectionsOf(&l.refusedU); rejections != nil {
+		samples = append(samples, QueueStatus{Seq: l.seq, Rejections: rejections})
+	}
+	waiting := l.waitingAmounts()
+	var cards []Usage
+	for _, q := range l.ordered {
+		s := l.status(q, waiting[q])
+		first := len(cards)
+		cards = l.appendCards(cards, q, waiting[q], false)
+		s.Cards = slices.Clip(cards[first:])
+		samples = append(samples, s)
+	}
+	return samples
+}
+
+// status returns how a queue stands, without its cards. waiting is what pending tasks
+// ask for, by dimension; nil: nothing.
+func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
+	s := QueueStatus{
+		Name: q.spec.Name, Parent: q.spec.Parent, Priority: q.spec.Priority, State: q.spec.State,
+		Open: q.open, Leaf: q.leaf, Orphan: q.orphan, Seq: l.seq, Share: q.share(), Reservations: q.holders,
+		CPU: l.usage(q, int(dimCPU), waiting), Memory: l.usage(q, int(dimMemory), waiting),
+	}
+	if q.refused != nil {
+		s.Rejections = rejectionsOf(q.refused)
+	}
+	return s
+}
+
+// usage returns how a queue stands in a dimension.
+func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
+	c := &q.cells[dim]
+	u := Usage{
+		Card: l.cards[dim], Capability: l.capability(q, dim), RealCapability: q.entitled.real[dim],
+		Guarantee: q.spec.guarantee(dim), Deserved: q.entitled.deserved[dim],
+		Allocated: c.allocated, Inqueue: c.held, Elastic: c.elastic, Request: c.allocated,
+	}
+	if waiting != nil {
+		u.Request = addSaturated(u.Request, waiting[dim])
+	}
+	return u
+}
+
+// appendCards appends how a queue stands in cards: all, or those with a quota or
+// another amount.
+func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []Usage {
+	for dim, card := range l.cards {
+		if card == "" {
+			continue
+		}
+		c := &q.cells[dim]
+		if all || q.entitled.deserved[dim] != 0 || c.held != 0 || c.allocated != 0 || waiting != nil && waiting[dim] != 0 || q.spec.hasEntry(dim) {
+			to = append(to, l.usage(q, dim, waiting))
+		}
+	}
+	return to
+}
+
+// waitingAmounts returns what pending tasks ask for, by queue, and then by dimension;
+// nothing for queues without.
+func (l *Ledger) waitingAmounts() map[*queue][]int64 {
+	waiting := map[*queue][]int64{}
+	add := func(q *queue, dim int32, amount int64) {
+		sums := waiting[q]
+		if sums == nil {
+			sums = make([]int64, len(q.cells))
+			waiting[q] = sums
+		}
+		sums[dim] = addSaturated(sums[dim], amount)
+	}
+	l.countWaiting(add)
+	for _, q := range slices.Backward(l.topDown) {
+		if sums := waiting[q]; sums != nil && q.parent != nil {
+			for dim, amount := range sums {
+				add(q.parent, int32(dim), amount)
+			}
+		}
+	}
+	return waiting
+}
+
+// hasEntry reports whether there is a quota for a card: an amount that isn't 0, or
+// a 0 where it is known that it was written.
+func (q *Queue) hasEntry(dim int) bool {
+	amount, ok := q.mentions(dim)
+	return ok && (q.Mentioned != nil || amount > 0)
+}
+
+// rejectionsOf returns the counts that are not 0, nil if all are.
+func rejectionsOf(counts *[reasons]uint64) (rejections map[Reason]uint64) {
+	for reason, count := range counts {
+		if count > 0 {
+			if rejections == nil {
+				rejections = map[Reason]uint64{}
+			}
+			rejections[Reason(reason)] = count
+		}
+	}
+	return rejections
 }

@@ -119,6 +119,21 @@ type Job struct {
 
 	// Mix, if not nil, is the policy of the job, instead of the ledger's.
 	Mix *Mix
+
+	// Phase, MinMember and MinUnknown are for [Ledger.Reconcile].
+	//
+	// Phase must be set there: what isn't set is PhasePending, a job that was not
+	// admitted. A job in that phase gets no reservation. A reservation that was never
+	// seen is kept, as Unseen; one that was seen before is released. Whether a job was
+	// admitted can't be told from its tasks. A caller without such phases passes
+	// PhaseInqueue for jobs whose Reserve was answered with yes, and PhasePending for
+	// all others.
+	Phase     Phase
+	MinMember int32 // how many charged tasks the job needs to run
+
+	// MinUnknown says that the view doesn't know the job's min: it stays as the
+	// ledger has it.
+	MinUnknown bool
 }
 
 // Min is an amount of cpu, memory and cards: what a job needs before it may

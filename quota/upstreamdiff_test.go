@@ -106,7 +106,9 @@ func (w *upWorld) begin() {
 	for _, id := range sorted(w.jobs) {
 		j := w.jobs[id]
 		w.opened[id] = j.clone()
-		v.Jobs = append(v.Jobs, ViewJob{Job: w.job(j), Phase: j.phase, MinMember: int32(j.minMember)})
+		job := w.job(j)
+		job.Phase, job.MinMember = j.phase, int32(j.minMember)
+		v.Jobs = append(v.Jobs, job)
 	}
 	if _, err := w.l.Reconcile(v); err != nil {
 		w.Fatal(err)

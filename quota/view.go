@@ -19,7 +19,8 @@ type View struct {
 	// the old one but its charges: where that one is listed as a rule, list both.
 	Partial bool
 
-	Jobs []ViewJob
+	// Tasks of a job that name no job or no queue are the job's.
+	Jobs []Job
 
 	// Tasks are those that aren't in the Tasks of a job in Jobs: those of jobs
 	// that have no object, such as a Deployment's pods, and any others.
@@ -29,24 +30,6 @@ type View struct {
 	// that the ledger has seen and the view doesn't have is gone, too, unless the
 	// view is partial and its job not listed.
 	Deleted []string
-}
-
-// ViewJob is a job in a view. Tasks of it that name no job or no queue are the
-// job's.
-//
-// Phase must be set: what isn't set is PhasePending, a job that was not admitted.
-// A job in that phase gets no reservation, one that was never seen is kept as
-// Unseen only, and one that was seen before is released. Whether a job was admitted
-// can't be told from its tasks. A caller without such phases passes PhaseInqueue for
-// jobs whose Reserve was answered with yes, and PhasePending for all others.
-type ViewJob struct {
-	Job
-	Phase     Phase // see above: the zero value takes reservations away
-	MinMember int32 // how many charged tasks the job needs to run
-
-	// MinUnknown says that the view doesn't know the job's min: it stays as the
-	// ledger has it.
-	MinUnknown bool
 }
 
 // Phase says where a job stands. The names are Volcano's, of a PodGroup. Other values
@@ -166,7 +149,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	tasks := map[*sightJob][]Task{}
 	for i := range view.Jobs {
 		v := &view.Jobs[i]
-		if err := checkJobIDs(&v.Job); err != nil {
+		if err := checkJobIDs(v); err != nil {
 			return nil, err
 		}
 		if jobs[v.ID] != nil {
@@ -240,7 +223,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
 	for _, n := range notes {
 		if n.Code == CodeCardMismatch {
-			rep.Mismatched = append(rep.Mismatched, Mismatch{Ref{task.Job, task.ID}, n.Name})
+			rep.Mismatched = append(rep.Mismatched, Ref{Job: task.Job, Task: task.ID, Card: n.Name})
 		}
 	}
 	if t.req.invalid != "" {
@@ -254,8 +237,8 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 // lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
 // cpu and memory than those that are left ask for: what has ended isn't reserved
 // again.
-func (l *Ledger) lookAtMin(j *sightJob, v *ViewJob, tasks []Task, rep *Report) error {
-	job := v.Job
+func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error {
+	job := *v
 	job.Tasks = tasks
 	r, _, err := l.ResolveJob(job)
 	if err != nil || v.MinUnknown {

@@ -33,7 +33,7 @@ import (
 // Source yields what there is to show of every queue, each queue once, and all on
 // one state. A [quota.Ledger] is one.
 type Source interface {
-	Samples() iter.Seq[quota.QueueSample]
+	Samples() iter.Seq[quota.QueueStatus]
 }
 
 // Collector is a [prometheus.Collector] over a source. It keeps nothing between
@@ -82,8 +82,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func collect(to chan<- prometheus.Metric, s *quota.QueueSample) {
-	queue := label(s.Queue)
+func collect(to chan<- prometheus.Metric, s *quota.QueueStatus) {
+	queue := label(s.Name)
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{queue}, labels...)...)
 	}
@@ -98,12 +98,12 @@ func collect(to chan<- prometheus.Metric, s *quota.QueueSample) {
 			gauge(capacity, cards(c.Capability), card)
 		}
 	}
-	if s.Queue != "" {
+	if s.Name != "" {
 		gauge(share, s.Share)
 		gauge(reservations, float64(s.Reservations))
 	}
-	for _, r := range s.Rejections {
-		to <- prometheus.MustNewConstMetric(rejections, prometheus.CounterValue, float64(r.Count), queue, r.Reason.String())
+	for reason, count := range s.Rejections {
+		to <- prometheus.MustNewConstMetric(rejections, prometheus.CounterValue, float64(count), queue, reason.String())
 	}
 }
 

@@ -198,16 +198,16 @@ func TestSeriesComeAndGo(t *testing.T) {
 	}
 }
 
-type samples []quota.QueueSample
+type samples []quota.QueueStatus
 
-func (s samples) Samples() iter.Seq[quota.QueueSample] { return slices.Values(s) }
+func (s samples) Samples() iter.Seq[quota.QueueStatus] { return slices.Values(s) }
 
 // TestAnySource shows what no ledger yields: names that aren't UTF-8.
 func TestAnySource(t *testing.T) {
 	registry := registered(samples{
-		{Queue: "", Rejections: []quota.Rejection{{Reason: quota.ReasonUnknownQueue, Count: 3}}},
-		{Queue: "\xff", Share: 1.5, Cards: []quota.CardSample{{Card: "A\xfe", Capability: quota.Unlimited, Allocated: 1500}}},
-		{Queue: "\xfe", Reservations: 2},
+		{Name: "", Rejections: map[quota.Reason]uint64{quota.ReasonUnknownQueue: 3}},
+		{Name: "\xff", Share: 1.5, Cards: []quota.Usage{{Card: "A\xfe", Capability: quota.Unlimited, Allocated: 1500}}},
+		{Name: "\xfe", Reservations: 2},
 	})
 	err := testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP volcano_queue_card_allocated Cards that tasks of the queue use.
@@ -224,7 +224,7 @@ volcano_queue_card_reservations{queue_name="\"\\xff\""} 0
 	if err != nil {
 		t.Error(err)
 	}
-	if n := testutil.CollectAndCount(NewCollector(samples{{Queue: "q", Cards: []quota.CardSample{{Card: "A", Capability: quota.Unlimited}}}}), "volcano_queue_card_capacity"); n != 0 {
+	if n := testutil.CollectAndCount(NewCollector(samples{{Name: "q", Cards: []quota.Usage{{Card: "A", Capability: quota.Unlimited}}}}), "volcano_queue_card_capacity"); n != 0 {
 		t.Errorf("unlimited capacity has %d series", n)
 	}
 }

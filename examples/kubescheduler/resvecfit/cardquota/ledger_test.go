@@ -496,7 +496,7 @@ func TestAbsurd(t *testing.T) {
 	}
 	c.Unreserve(context.Background(), waiting, "h")
 	c.place(newPod("any", "a", "1", "A100"), "c")
-	if q, _ := c.account.Queue("a"); q.Allocated[0] != 0 {
+	if q, _ := c.account.Queue("a"); q.CPU.Allocated != 0 {
 		t.Error("a pod that waits is charged")
 	}
 }

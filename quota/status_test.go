@@ -2,6 +2,8 @@ package quota
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,7 +13,7 @@ import (
 func (w *world) sampled() string {
 	var lines []string
 	for s := range w.Samples() {
-		line := fmt.Sprintf("%q share %v reservations %d", s.Queue, s.Share, s.Reservations)
+		line := fmt.Sprintf("%q share %v reservations %d", s.Name, s.Share, s.Reservations)
 		for _, c := range s.Cards {
 			capability := fmt.Sprint(c.Capability)
 			if c.Capability == Unlimited {
@@ -19,8 +21,8 @@ func (w *world) sampled() string {
 			}
 			line += fmt.Sprintf(", %s %s %d %d %d %d", c.Card, capability, c.Deserved, c.Allocated, c.Inqueue, c.Request)
 		}
-		for _, r := range s.Rejections {
-			line += fmt.Sprintf(", %s %d", r.Reason, r.Count)
+		for _, reason := range slices.Sorted(maps.Keys(s.Rejections)) {
+			line += fmt.Sprintf(", %s %d", reason, s.Rejections[reason])
 		}
 		lines = append(lines, line)
 	}
@@ -69,12 +71,12 @@ func TestSamplesOneState(t *testing.T) {
 	w.reserve("j", "b", "A:1")
 	for s := range walk {
 		w.reserve("k", "b", "A:1")
-		if s.Queue == "b" && s.Reservations != 1 {
+		if s.Name == "b" && s.Reservations != 1 {
 			t.Errorf("%d reservations", s.Reservations)
 		}
 	}
 	for s := range walk {
-		if s.Queue == "b" {
+		if s.Name == "b" {
 			t.Error("went on")
 		}
 		break
