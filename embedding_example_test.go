@@ -23,19 +23,19 @@ import (
 type view struct {
 	resources  *vectormap.ResourceVectorMap
 	scorer     *scoring.Kube
-	nodes      []*nodeView // in a fixed order
+	known      []*nodeView // in a fixed order
 	byName     map[string]*nodeView
 	pods       map[types.UID]*podView
-	table      *vector.Table // used, allocatable and free
+	nodes      *vector.Nodes
 	generation int64
 }
 
 // A nodeView is a node. Its generation moves with whatever changes its row.
 type nodeView struct {
 	name       string
-	node       *corev1.Node          // nil: not seen yet, or deleted
-	pods       int                   // on it
-	used       vector.ResourceVector // what they request
+	seen       bool // false: not yet, or deleted
+	pods       int  // on it
+	amounts    vector.NodeAmounts
 	generation int64
 }
 
@@ -52,7 +52,7 @@ func newView() (*view, error) {
 	if v.resources, err = vectormap.New(nil, vectormap.NoFold()); err != nil {
 		return nil, err
 	}
-	v.table = v.resources.NewTable(matrices)
+	v.nodes = v.resources.NewNodes()
 	return v, v.compile()
 }
 
@@ -70,7 +70,7 @@ func (v *view) extend(names []string) (err error) {
 	if v.resources, err = v.resources.Extend(names); err != nil {
 		return err
 	}
-	if err := v.resources.Widen(v.table); err != nil { // all rows are stale now
+	if err := v.resources.Widen(v.nodes); err != nil { // all rows are stale now
 		return err
 	}
 	return v.compile()
@@ -80,16 +80,18 @@ func (v *view) extend(names []string) (err error) {
 // an error, and the node stays as it was.
 func (v *view) setNode(node *corev1.Node) error {
 	var unknown []string
-	if _, err := v.resources.NodeAllocatable(nil, node, &unknown); err != nil {
-		return err
-	}
-	if len(unknown) > 0 {
+	allocatable, err := v.resources.NodeAllocatable(nil, node, &unknown)
+	if err == nil && len(unknown) > 0 {
 		if err := v.extend(unknown); err != nil {
 			return err
 		}
+		allocatable, err = v.resources.NodeAllocatable(nil, node, nil)
+	}
+	if err != nil {
+		return err
 	}
 	n := v.nodeOf(node.Name)
-	n.node = node
+	n.seen, n.amounts.Allocatable = true, allocatable
 	v.touch(n)
 	return nil
 }
@@ -98,22 +100,22 @@ func (v *view) setNode(node *corev1.Node) error {
 // own, before or after.
 func (v *view) deleteNode(name string) {
 	if n := v.byName[name]; n != nil {
-		n.node = nil
-		v.table.Delete(name)
+		n.seen = false
+		v.nodes.Delete(name)
 		v.forget(n)
 	}
 }
 
 // forget drops a node of which nothing is left.
 func (v *view) forget(n *nodeView) {
-	if n.node == nil && n.pods == 0 {
+	if !n.seen && n.pods == 0 {
 		delete(v.byName, n.name)
-		v.nodes = slices.DeleteFunc(v.nodes, func(other *nodeView) bool { return other == n })
+		v.known = slices.DeleteFunc(v.known, func(other *nodeView) bool { return other == n })
 	}
 }
 
-// setPod is for a pod that is on a node: its binding was seen, or is assumed. It
-// may be called again with the same pod.
+// setPod is for a pod whose binding to a node was seen. It may be called again with the
+// same pod.
 func (v *view) setPod(pod *corev1.Pod, node string) error {
 	var unknown []string
 	options := vectormap.PodOptions{UseStatusResources: true}
@@ -124,16 +126,20 @@ func (v *view) setPod(pod *corev1.Pod, node string) error {
 		}
 		request, err = v.resources.PodRequest(nil, pod, options, nil)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		v.put(pod.UID, request, node)
 	}
-	v.deletePod(pod.UID)
+	return err
+}
+
+// put puts a pod on a node.
+func (v *view) put(pod types.UID, request vector.ResourceVector, node string) {
+	v.deletePod(pod)
 	n := v.nodeOf(node)
-	v.pods[pod.UID] = &podView{n, request}
+	v.pods[pod] = &podView{n, request}
 	n.pods++
-	n.used.Add(request)
+	n.amounts.Requested.Add(request)
 	v.touch(n)
-	return nil
 }
 
 // deletePod is for a pod that has ended or is gone, and for an assumption that
@@ -142,7 +148,7 @@ func (v *view) deletePod(uid types.UID) {
 	if p := v.pods[uid]; p != nil {
 		delete(v.pods, uid)
 		p.node.pods--
-		p.node.used.Sub(p.request)
+		p.node.amounts.Requested.Sub(p.request)
 		v.touch(p.node)
 		v.forget(p.node)
 	}
@@ -154,7 +160,7 @@ func (v *view) nodeOf(name string) *nodeView {
 	if n == nil {
 		n = &nodeView{name: name}
 		v.byName[name] = n
-		v.nodes = append(v.nodes, n)
+		v.known = append(v.known, n)
 	}
 	return n
 }
@@ -166,7 +172,7 @@ func (v *view) touch(n *nodeView) {
 
 // sync writes the rows that have moved. It costs a map lookup for each other one.
 func (v *view) sync() error {
-	for _, n := range v.nodes {
+	for _, n := range v.known {
 		if err := v.write(n); err != nil {
 			return err
 		}
@@ -175,29 +181,26 @@ func (v *view) sync() error {
 }
 
 func (v *view) write(n *nodeView) error {
-	if n.node == nil || v.table.Current(n.name, n.generation) {
+	if !n.seen {
 		return nil
 	}
-	total, err := v.resources.NodeAllocatable(nil, n.node, nil)
-	if err != nil {
-		return err
-	}
-	left := total.Clone()
-	left.Sub(n.used)
-	v.table.Upsert(n.name, n.generation, n.used, total, left)
-	return nil
+	_, _, err := v.nodes.Set(n.name, n.generation, n.amounts)
+	return err
 }
 
-// A worker decides about pods. Each has its own snapshot and scratch space.
+// A worker decides about pods. Each has a copy of the nodes, and scores bound to it.
 type worker struct {
-	nodes  vector.Snapshot
-	fits   vector.Mask
-	scores []float64
+	nodes  vector.Nodes
+	scorer *scoring.Kube // that scores are of
+	scores *scoring.Bound
 }
 
 // decide returns the node for a pod, or why there is none.
 func (w *worker) decide(v *view, pod *corev1.Pod) (node string, request vector.ResourceVector, err error) {
-	v.table.Snapshot(&w.nodes)
+	v.nodes.Snapshot(&w.nodes)
+	if w.scorer != v.scorer { // the first time, and when columns came
+		w.scorer, w.scores = v.scorer, scoring.Bind(v.scorer, &w.nodes)
+	}
 	var unknown []string
 	request, err = v.resources.PodRequest(nil, pod, vectormap.PodOptions{UseStatusResources: true}, &unknown)
 	if err != nil {
@@ -206,16 +209,10 @@ func (w *worker) decide(v *view, pod *corev1.Pod) (node string, request vector.R
 	if len(unknown) > 0 {
 		return "", nil, fmt.Errorf("no node has %v", unknown)
 	}
-	vector.Fit(&w.fits, w.nodes.Matrix(free), request)
-	// Other predicates clear bits of w.fits here: devices and quota, for example.
-	w.scores = slices.Grow(w.scores[:0], w.nodes.Len())[:w.nodes.Len()] // one per row
-	err = v.scorer.ScoreBatch(w.scores, request, w.nodes.Matrix(used), w.nodes.Matrix(allocatable), &w.fits)
-	if err != nil {
-		return "", nil, err
-	}
-	row := vector.ArgMax(w.scores, &w.fits, vector.TieSeeded(42))
-	if row < 0 {
-		lacking := vector.Rejections(nil, w.nodes.Matrix(free), request, nil)
+	var rows *vector.Mask // all; other predicates give a mask: devices and quota, for example
+	row, ok := w.scores.Best(vector.PodAmounts{Requested: request}, rows, vector.TieSeeded(42))
+	if !ok {
+		lacking := vector.Rejections(nil, w.nodes.Free(), request, nil)
 		return "", nil, errors.New(v.resources.ExplainRejections(w.nodes.Len(), lacking))
 	}
 	return w.nodes.Name(row), request, nil
@@ -225,19 +222,17 @@ func (w *worker) decide(v *view, pod *corev1.Pod) (node string, request vector.R
 // more, because another worker was faster: decide again.
 func (v *view) assume(pod *corev1.Pod, node string, request vector.ResourceVector) (bool, error) {
 	n := v.byName[node]
-	if n == nil || n.node == nil {
+	if n == nil || !n.seen {
 		return false, nil
 	}
 	if err := v.write(n); err != nil { // what was heard since the decision
 		return false, err
 	}
-	row, _ := v.table.Row(node)
-	if !request.FitsIn(v.table.Matrix(free).Row(nil, row)) {
+	row, _ := v.nodes.Row(node)
+	if !request.FitsIn(v.nodes.Free().Row(nil, row)) {
 		return false, nil
 	}
-	if err := v.setPod(pod, node); err != nil {
-		return false, err
-	}
+	v.put(pod.UID, request, node)
 	return true, v.write(n)
 }
 
@@ -342,12 +337,12 @@ func Example_embedding() {
 	if err := v.sync(); err != nil {
 		panic(err)
 	}
-	for name, row := range v.table.All() {
-		fmt.Println("free on", name, v.table.Matrix(free).Row(nil, row))
+	for name, row := range v.nodes.All() {
+		fmt.Println("free on", name, v.nodes.Free().Row(nil, row))
 	}
 	v.deletePod("2") // the last pod of node-1
 	v.deleteNode("node-3")
-	fmt.Println("nodes in the view:", len(v.nodes))
+	fmt.Println("nodes in the view:", len(v.known))
 	late := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "late", UID: "late"}}
 	late.Spec.Containers = []corev1.Container{{}}
 	if err := v.schedule(w, late, bind); err != nil { // on fewer nodes than before

@@ -2,7 +2,9 @@ package resvec_test
 
 import (
 	"fmt"
+	"log"
 
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -12,30 +14,39 @@ func Example() {
 	// so they count in thousandths.
 	resources, err := vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu"))
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
+	}
+	// The score: how full a node would be. It is compiled once, and bound to the nodes once.
+	load, err := scoring.CompileLoad(scoring.LoadConfig{}, resources)
+	if err != nil {
+		log.Fatal(err)
+	}
+	nodes := resources.NewNodes() // one row per node
+	scores := scoring.Bind(load, nodes)
+
+	// NodeAllocatable makes these amounts from a corev1.Node.
+	for i, has := range []vector.ResourceVector{{64_000, 256 << 30, 0, 110}, {48_000, 128 << 30, 4_000, 110}} {
+		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, vector.NodeAmounts{Allocatable: has}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// PodRequest makes these from a corev1.Pod: four cores, 16 GiB, two and a half GPUs.
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{4_000, 16 << 30, 2_500, 1}}
+
+	for range 2 {
+		row, ok := scores.Best(pod, nil, vector.TieLowest()) // fit, score, choose
+		if !ok {
+			rejected := vector.Rejections(nil, nodes.Free(), pod.Requested, nil)
+			fmt.Println("the pod waits:", resources.ExplainRejections(nodes.Len(), rejected))
+			continue
+		}
+		if err := nodes.Assume(row, pod); err != nil { // less is free for the next one
+			log.Fatal(err)
+		}
+		fmt.Println("the pod goes to", nodes.Name(row))
 	}
 
-	// The cluster: one row per node. NodeAllocatable makes one from a corev1.Node.
-	free := resources.NewMatrix(0)
-	free.AppendRow(vector.ResourceVector{64_000, 256 << 30, 0, 110})
-	free.AppendRow(vector.ResourceVector{16_000, 64 << 30, 4_000, 110})
-	free.AppendRow(vector.ResourceVector{48_000, 128 << 30, 500, 110})
-
-	// The pod: four cores, 16 GiB, half a GPU. PodRequest makes it from a corev1.Pod.
-	request := vector.ResourceVector{4_000, 16 << 30, 500, 1}
-
-	var fits vector.Mask
-	vector.Fit(&fits, free, request) // which nodes can hold it
-
-	idle := make([]float64, free.Rows())
-	vector.NormalizedSum(idle, free, vector.MaxColumns(nil, free, nil)) // how much is left
-
-	node := vector.ArgMin(idle, &fits, vector.TieLowest()) // the fullest one that fits
-	fmt.Println(fits.Count(), "nodes fit, the pod goes to node", node)
-
-	fmt.Println("node 0:", resources.Explain(request, nil, free.Row(nil, 0)))
-
 	// Output:
-	// 2 nodes fit, the pod goes to node 2
-	// node 0: Insufficient nvidia.com/gpu (requested 500m, used 0 of 0, free 0)
+	// the pod goes to node-1
+	// the pod waits: 0/2 nodes are available: 2 Insufficient nvidia.com/gpu.
 }

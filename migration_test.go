@@ -3,6 +3,7 @@ package resvec_test
 import (
 	"fmt"
 
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -103,61 +104,50 @@ func backToStruct(m *vectormap.ResourceVectorMap, idle *vector.Matrix, row int) 
 	return r, err
 }
 
-// The matrices of the cluster, in the order in which scorers take them.
-const (
-	used = iota
-	allocatable
-	free
-	matrices
-)
-
 // refresh brings the row of one node up to date. generation is a number that
 // moves with the node and with every pod on it, as that of kube-scheduler's
 // NodeInfo does. It costs a map lookup when nothing moved.
-func refresh(cluster *vector.Table, m *vectormap.ResourceVectorMap, node *corev1.Node, usage vector.ResourceVector, generation int64) error {
-	if cluster.Current(node.Name, generation) {
+func refresh(nodes *vector.Nodes, m *vectormap.ResourceVectorMap, node *corev1.Node, requested vector.ResourceVector, generation int64) error {
+	if nodes.Current(node.Name, generation) {
 		return nil
 	}
-	total, err := m.NodeAllocatable(nil, node, nil)
+	allocatable, err := m.NodeAllocatable(nil, node, nil)
 	if err != nil {
 		return fmt.Errorf("node %s: %w", node.Name, err)
 	}
-	left := total.Clone()
-	left.Sub(usage)
-	cluster.Upsert(node.Name, generation, usage, total, left)
-	return nil
+	_, _, err = nodes.Set(node.Name, generation, vector.NodeAmounts{Allocatable: allocatable, Requested: requested})
+	return err
 }
 
 // filter is a Filter extension point for all nodes at once.
-func filter(fits *vector.Mask, cluster *vector.Snapshot, m *vectormap.ResourceVectorMap, pod *corev1.Pod) error {
+func filter(fits *vector.Mask, nodes *vector.Nodes, m *vectormap.ResourceVectorMap, pod *corev1.Pod) error {
 	request, err := m.PodRequest(nil, pod, vectormap.PodOptions{UseStatusResources: true}, nil)
 	if err != nil {
 		return err
 	}
-	vector.Fit(fits, cluster.Matrix(free), request)
+	vector.Fit(fits, nodes.Free(), request)
 	return nil
 }
 
-// place assumes a pod on the fullest node that can hold it, and says where.
-func place(cluster *vector.Table, snapshot *vector.Snapshot, fits *vector.Mask, request vector.ResourceVector) (string, error) {
-	scores := make([]float64, snapshot.Len()) // keep it: no call below allocates
-	vector.NormalizedSumRows(scores, snapshot.Matrix(used), snapshot.Matrix(allocatable))
-	best := vector.ArgMax(scores, fits, vector.TieLowest())
-	if best < 0 {
+// place assumes a pod on the best of a worker's nodes, and says where. scores is bound
+// to the worker's snapshot.
+func place(nodes, snapshot *vector.Nodes, scores *scoring.Bound, pod vector.PodAmounts) (string, error) {
+	best, ok := scores.Best(pod, nil, vector.TieLowest())
+	if !ok {
 		return "", nil
 	}
 	name := snapshot.Name(best)
-	row, ok := cluster.Row(name) // rows move when nodes are deleted
+	row, ok := nodes.Row(name) // rows move when nodes are deleted
 	if !ok {
 		return "", fmt.Errorf("node %s is gone", name)
 	}
-	return name, cluster.Move(free, used, row, request)
+	return name, nodes.Assume(row, pod)
 }
 
 // forget takes an assumption back: the binding failed.
-func forget(cluster *vector.Table, name string, request vector.ResourceVector) error {
-	if row, ok := cluster.Row(name); ok {
-		return cluster.Move(used, free, row, request)
+func forget(nodes *vector.Nodes, name string, pod vector.PodAmounts) error {
+	if row, ok := nodes.Row(name); ok {
+		return nodes.Forget(row, pod)
 	}
 	return nil
 }
@@ -208,22 +198,26 @@ func Example_migration() {
 		&kubeResource{MilliCPU: 1000, ScalarResources: map[corev1.ResourceName]int64{"nvidia.com/gpu": 2}}, 3)
 	fmt.Println(kube.ToVector(nil, m))
 
-	cluster := m.NewTable(matrices)
-	if err := refresh(cluster, m, node, vector.ResourceVector{1000}, 1); err != nil {
+	nodes := m.NewNodes()
+	if err := refresh(nodes, m, node, vector.ResourceVector{1000}, 1); err != nil {
 		panic(err)
 	}
-	var snapshot vector.Snapshot
-	cluster.Snapshot(&snapshot)
+	var snapshot vector.Nodes
+	nodes.Snapshot(&snapshot)
 	if err := filter(fits, &snapshot, m, pod); err != nil {
 		panic(err)
 	}
 	fmt.Println("pod fits on", snapshot.Name(fits.First()))
 
-	request := vector.ResourceVector{vectormap.CPU: 500, vectormap.GPU: 2000}
-	name, err := place(cluster, &snapshot, fits, request)
-	fmt.Println("pod goes to", name, cluster.Matrix(free).Row(nil, 0), err)
-	err = forget(cluster, name, request)
-	fmt.Println("forgotten", cluster.Matrix(free).Row(nil, 0), err)
+	load, err := scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.NormalizedSum}, m)
+	if err != nil {
+		panic(err)
+	}
+	amounts := vector.PodAmounts{Requested: vector.ResourceVector{vectormap.CPU: 500, vectormap.GPU: 2000}}
+	name, err := place(nodes, &snapshot, scoring.Bind(load, &snapshot), amounts)
+	fmt.Println("pod goes to", name, nodes.Free().Row(nil, 0), err)
+	err = forget(nodes, name, amounts)
+	fmt.Println("forgotten", nodes.Free().Row(nil, 0), err)
 
 	// Output:
 	// cpu=milli-cpu memory=byte gpu=milli(nvidia.com/gpu) pods=whole ephemeral-storage=byte

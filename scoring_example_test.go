@@ -18,40 +18,26 @@ import (
 // TestDocs keeps the two the same. Example_scoring runs them one after the
 // other.
 
-// decide returns the best node for a pod, -1 for none.
-func decide(scorer scoring.Scorer, predicate *scoring.Proportional, request vector.ResourceVector, used, allocatable, free *vector.Matrix, fits *vector.Mask, scores []float64) (int, error) {
-	vector.Fit(fits, free, request)
-	if err := predicate.FilterBatch(fits, request, used, allocatable, fits); err != nil { // nil lets all pass
-		return -1, err
-	}
-	if err := scorer.ScoreBatch(scores, request, used, allocatable, fits); err != nil {
-		return -1, err
-	}
-	return vector.ArgMax(scores, fits, vector.TieSeeded(42)), nil
-}
-
-// schedule assumes a pod on the best node, and says which it is and why. The
-// matrices of nodes are used, allocatable and free, in this order.
-func schedule(nodes *vector.Table, strategy *scoring.Strategy, m *vectormap.ResourceVectorMap, pod *corev1.Pod) (node, why string, err error) {
+// schedule assumes a pod on the best node, and says which it is and why.
+func schedule(nodes *vector.Nodes, scores *scoring.Bound, predicate *scoring.Proportional, m *vectormap.ResourceVectorMap, pod *corev1.Pod) (node, why string, err error) {
 	request, err := m.PodRequest(nil, pod, vectormap.PodOptions{}, nil)
 	if err != nil {
 		return "", "", err
 	}
-	used, allocatable, free := nodes.Matrix(0), nodes.Matrix(1), nodes.Matrix(2)
-	var fits vector.Mask // keep it from pod to pod, and the scores
-	scores := make([]float64, nodes.Len())
-	row, err := decide(strategy, strategy.Proportional(), request, used, allocatable, free, &fits, scores)
+	var rows vector.Mask                                                 // keep it from pod to pod
+	if err := predicate.Filter(&rows, nodes, request, nil); err != nil { // nil lets all pass
+		return "", "", err
+	}
+	amounts := vector.PodAmounts{Requested: request}
+	row, ok := scores.Best(amounts, &rows, vector.TieSeeded(42))
+	if !ok {
+		return "", m.ExplainRejections(nodes.Len(), vector.Rejections(nil, nodes.Free(), request, nil)), nil
+	}
+	e, err := scores.Explain(amounts, row, &rows)
 	if err != nil {
 		return "", "", err
 	}
-	if row < 0 {
-		return "", m.ExplainRejections(nodes.Len(), vector.Rejections(nil, free, request, nil)), nil
-	}
-	e, err := strategy.Explain(request, used.Row(nil, row), allocatable.Row(nil, row))
-	if err != nil {
-		return "", "", err
-	}
-	return nodes.Name(row), e.Format(m), nodes.Move(2, 0, row, request)
+	return nodes.Name(row), e.Format(m), nodes.Assume(row, amounts)
 }
 
 const volcanoArguments = `
@@ -109,12 +95,12 @@ metadata:
     volcano.sh/resource-strategy-weight: '{"nvidia.com/gpu-v100": 1}'
 `
 
-func forPod(strategy *scoring.Strategy, annotations map[string]string, m *vectormap.ResourceVectorMap) (*scoring.Strategy, error) {
+func forPod(scores *scoring.Bound, annotations map[string]string, m *vectormap.ResourceVectorMap) (*scoring.Bound, error) {
 	override, err := scoring.ParsePodOverride(annotations, m)
 	if err != nil {
 		return nil, err
 	}
-	return strategy.WithOverride(override), nil // strategy itself without annotations
+	return scores.WithOverride(override), nil // scores itself without annotations
 }
 
 const kubeStrategy = `
@@ -137,10 +123,13 @@ func kube(scoringStrategy []byte, m *vectormap.ResourceVectorMap) (*scoring.Kube
 	return scoring.CompileKube(*config, m)
 }
 
-// scoreAsKube scores by a strategy of NodeResourcesFit and BalancedAllocation, in
-// this order. counted is request and used with kube-scheduler's default amounts.
-func scoreAsKube(c *scoring.Combination, scratch *scoring.CombineScratch, scores []float64, counted, truly scoring.TermRows, allocatable *vector.Matrix, fits *vector.Mask) error {
-	return c.ScoreTermsBatch(scratch, scores, []scoring.TermRows{counted, truly}, allocatable, fits)
+// asKube scores as kube-scheduler does by default: by a strategy of NodeResourcesFit,
+// which sees default amounts, and by BalancedAllocation, which sees the true ones.
+func asKube(strategy, balanced scoring.Scorer) (*scoring.Combination, error) {
+	return scoring.Combine([]scoring.Term{
+		{Scorer: strategy, Weight: 1, Scored: true},
+		{Scorer: balanced, Weight: 1},
+	})
 }
 
 func balanced(m *vectormap.ResourceVectorMap) (*scoring.Kube, error) {
@@ -177,14 +166,6 @@ func combine(strategy, ratio scoring.Scorer) (*scoring.Combination, error) {
 	})
 }
 
-func cached(cache *scoring.Cache, predicate *scoring.Proportional, passed *vector.Mask, request vector.ResourceVector, used, allocatable, free *vector.Matrix) (row int, score float64, err error) {
-	if err := predicate.FilterBatch(passed, request, used, allocatable, nil); err != nil {
-		return -1, 0, err
-	}
-	query := scoring.Query{Request: request, Used: used, Allocatable: allocatable, Free: free, Rows: passed}
-	return cache.Best(&query, vector.TieSeeded(42))
-}
-
 // must panics: an example has no test to fail.
 func must[T any](value T, err error) T {
 	if err != nil {
@@ -202,74 +183,60 @@ func Example_scoring() {
 		row[vectormap.CPU], row[v100], row[a100] = cpu, v100s, a100s
 		return row
 	}
-	used, allocatable, free, nodes := m.NewMatrix(0), m.NewMatrix(0), m.NewMatrix(0), m.NewTable(3)
-	for _, n := range []struct{ allocatable, used vector.ResourceVector }{
-		{node(64_000, 0, 0), node(16_000, 0, 0)},
-		{node(64_000, 8, 0), node(16_000, 2, 0)},
-		{node(64_000, 8, 0), node(16_000, 5, 0)},
-		{node(64_000, 8, 8), node(16_000, 0, 0)},
+	nodes := m.NewNodes(vector.WithScored())
+	for i, n := range []vector.NodeAmounts{
+		{Allocatable: node(64_000, 0, 0), Requested: node(16_000, 0, 0)},
+		{Allocatable: node(64_000, 8, 0), Requested: node(16_000, 2, 0)},
+		{Allocatable: node(64_000, 8, 0), Requested: node(16_000, 5, 0)},
+		{Allocatable: node(64_000, 8, 8), Requested: node(16_000, 0, 0)},
 	} {
-		n.allocatable[vectormap.Memory], n.allocatable[vectormap.Pods] = 512e9, 110
-		allocatable.AppendRow(n.allocatable)
-		used.AppendRow(n.used)
-		left := n.allocatable.Clone()
-		left.Sub(n.used)
-		free.AppendRow(left)
-		nodes.Upsert(fmt.Sprint("node-", nodes.Len()), 1, n.used, n.allocatable, left)
+		n.Allocatable[vectormap.Memory], n.Allocatable[vectormap.Pods] = 512e9, 110
+		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, n); err != nil {
+			panic(err)
+		}
 	}
 	cpuPod, gpuPod := node(24_000, 0, 0), node(16_000, 2, 0)
 
 	strategy := must(compile([]byte(volcanoArguments), m))
-	var fits vector.Mask
-	scores := make([]float64, free.Rows())
-	show := func(name string, scorer scoring.Scorer, request vector.ResourceVector) {
-		clear(scores)
-		node := must(decide(scorer, strategy.Proportional(), request, used, allocatable, free, &fits, scores))
-		fmt.Printf("%s: node %d of %.1f\n", name, node, scores)
+	predicate := strategy.Proportional()
+	show := func(name string, scores *scoring.Bound, request vector.ResourceVector) {
+		var rows vector.Mask
+		must(0, predicate.Filter(&rows, nodes, request, nil))
+		vector.FitAmong(&rows, nodes.Free(), request, &rows)
+		pod, list := vector.PodAmounts{Requested: request}, make([]float64, nodes.Len())
+		must(0, scores.Score(list, pod, &rows))
+		row, _ := scores.Best(pod, &rows, vector.TieSeeded(42))
+		fmt.Printf("%s: node %d of %.1f\n", name, row, list)
 	}
-	show("cpu pod", strategy, cpuPod)
-	show("gpu pod", strategy, gpuPod)
+	scores := scoring.Bind(strategy, nodes)
+	show("cpu pod", scores, cpuPod)
+	show("gpu pod", scores, gpuPod)
 
 	var pod corev1.Pod
 	must(0, yaml.Unmarshal([]byte(ownRules), &pod))
 	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		"cpu": resource.MustParse("16"),
 	}}}}
+	show("own rules", must(forPod(scores, pod.Annotations, m)), gpuPod)
+
+	ratio := must(kube([]byte(kubeStrategy), m))
+	show("ratio", scoring.Bind(ratio, nodes), gpuPod)
+	show("balanced", scoring.Bind(must(balanced(m)), nodes), gpuPod)
+	show("as kube", scoring.Bind(must(asKube(ratio, must(balanced(m)))), nodes), gpuPod)
+
+	both := scoring.Bind(must(combine(strategy, ratio)), nodes)
+	show("combined", both, gpuPod)
+	fmt.Print(must(both.Explain(vector.PodAmounts{Requested: gpuPod}, 1, nil)).Format(m))
+
 	for _, gpus := range []string{"2", "9"} {
 		pod.Spec.Containers[0].Resources.Requests["nvidia.com/gpu-v100"] = resource.MustParse(gpus)
-		name, why, err := schedule(nodes, strategy, m, &pod)
+		name, why, err := schedule(nodes, scores, predicate, m, &pod)
 		if err != nil {
 			panic(err)
 		}
 		fmt.Printf("\na pod of %s goes to %q\n%s\n", gpus, name, strings.TrimSpace(why))
 	}
-	own := must(forPod(strategy, pod.Annotations, m))
 	fmt.Println()
-	show("own rules", own, gpuPod)
-
-	ratio := must(kube([]byte(kubeStrategy), m))
-	show("ratio", ratio, gpuPod)
-	show("balanced", must(balanced(m)), gpuPod)
-
-	both := must(combine(strategy, ratio))
-	show("combined", both, gpuPod)
-	fmt.Print(must(both.ExplainBatch(1, gpuPod, used, allocatable, &fits)).Format(m))
-
-	kubes := must(scoring.Combine([]scoring.Term{{Scorer: ratio, Weight: 1}, {Scorer: must(balanced(m)), Weight: 1}}))
-	amounts := scoring.TermRows{Request: gpuPod, Used: used}
-	must(0, scoreAsKube(kubes, new(scoring.CombineScratch), scores, amounts, amounts, allocatable, &fits))
-	fmt.Printf("as kube: %.1f\n", scores)
-
-	cache := scoring.NewCache(strategy, scoring.CacheOptions{})
-	for range 3 {
-		row, score, err := cached(cache, strategy.Proportional(), &fits, gpuPod, used, allocatable, free)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("cached: node %d, %.1f points, %d rows scored so far\n", row, score, cache.Stats().Rescored)
-		must(0, free.SubRow(row, gpuPod))
-		must(0, used.AddRow(row, gpuPod))
-	}
 
 	_, err := compile([]byte("resources: {cpu: {type: Most, weight: 0.5}, nvidia.com/h100: {type: MostAllocated, weight: -1}}"), m)
 	fmt.Println(strings.Join(faults(nil, err), "\n"))
@@ -286,21 +253,40 @@ func Example_scoring() {
 		{Left: []float64{1000, 400}, Pods: []int32{1}},
 	})
 	cpuLeft := []float64{32_000, 32_000}
-	hosts := vector.NewMask(gpus.Rows())
+	hosts, points := vector.NewMask(gpus.Rows()), make([]float64, gpus.Rows())
 	hosts.SetAll()
 	for range 2 {
-		row, devices, err := chooseGPU(fgd, &gpu.Request{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, scores[:2])
+		row, devices, err := chooseGPU(fgd, &gpu.Request{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, points)
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("shared: node %d, devices %d of %.0f\n", row, devices, scores[:2])
+		fmt.Printf("shared: node %d, devices %d of %.0f\n", row, devices, points)
 	}
-	add(scores[:2], []float64{20, 60}, 0.5, hosts)
-	fmt.Printf("added: %.0f\n", scores[:2])
+	add(points, []float64{20, 60}, 0.5, hosts)
+	fmt.Printf("added: %.0f\n", points)
 
 	// Output:
 	// cpu pod: node 0 of [1375.0 1041.7 1041.7 0.0]
 	// gpu pod: node 2 of [0.0 1166.7 1447.9 979.2]
+	// own rules: node 3 of [0.0 1166.7 791.7 1416.7]
+	// ratio: node 2 of [0.0 62.0 80.0 36.0]
+	// balanced: node 1 of [0.0 69.0 69.0 69.0]
+	// as kube: node 2 of [0.0 131.0 149.0 105.0]
+	// combined: node 2 of [0.0 175.0 250.0 90.0]
+	// total                     175
+	// StrategyFit+SRA           1166.67 -> 40  x 0.5
+	//   resource                request        used  allocatable  rule                        weight  points    status
+	//   cpu                     16             16    64           StrategyFit LeastAllocated  1       13.3333   Scored
+	//   nvidia.com/gpu-a100     0              0     0            StrategyFit MostAllocated   2       0         NotRequested
+	//   nvidia.com/gpu-v100     2              2     8            StrategyFit MostAllocated   3       40        Scored
+	//   cpu                     16             16    64           SRA                         0       0         NotConfigured
+	//   example.com/fpga        0              0     0            SRA Scarce                  2       71.1111   Scored
+	//   nvidia.com/gpu-v100     2              2     8            SRA Scarce                  1       0         Scored
+	//   normalization                                             MinMax                      1       -104.444  Scored
+	// RequestedToCapacityRatio  62             x 2.5
+	//   resource                request        used  allocatable  rule                      weight  points   status
+	//   nvidia.com/gpu-v100     2              2     8            RequestedToCapacityRatio  5       129.167  Scored
+	//   cpu                     16             16    64           RequestedToCapacityRatio  1       25.8333  Scored
 	//
 	// a pod of 2 goes to "node-2"
 	// total                  1447.92
@@ -320,28 +306,6 @@ func Example_scoring() {
 	// a pod of 9 goes to ""
 	// 0/4 nodes are available: 4 Insufficient nvidia.com/gpu-v100.
 	//
-	// own rules: node 3 of [0.0 1166.7 791.7 1416.7]
-	// ratio: node 2 of [0.0 62.0 80.0 36.0]
-	// balanced: node 1 of [0.0 69.0 69.0 69.0]
-	// combined: node 2 of [0.0 175.0 250.0 90.0]
-	// total                     175
-	// StrategyFit+SRA           1166.67 -> 40  x 0.5
-	//   resource                request        used  allocatable  rule                        weight  points    status
-	//   cpu                     16             16    64           StrategyFit LeastAllocated  1       13.3333   Scored
-	//   nvidia.com/gpu-a100     0              0     0            StrategyFit MostAllocated   2       0         NotRequested
-	//   nvidia.com/gpu-v100     2              2     8            StrategyFit MostAllocated   3       40        Scored
-	//   cpu                     16             16    64           SRA                         0       0         NotConfigured
-	//   example.com/fpga        0              0     0            SRA Scarce                  2       71.1111   Scored
-	//   nvidia.com/gpu-v100     2              2     8            SRA Scarce                  1       0         Scored
-	//   normalization                                             MinMax                      1       -104.444  Scored
-	// RequestedToCapacityRatio  62             x 2.5
-	//   resource                request        used  allocatable  rule                      weight  points   status
-	//   nvidia.com/gpu-v100     2              2     8            RequestedToCapacityRatio  5       129.167  Scored
-	//   cpu                     16             16    64           RequestedToCapacityRatio  1       25.8333  Scored
-	// as kube: [0.0 131.0 149.0 105.0]
-	// cached: node 2, 1447.9 points, 4 rows scored so far
-	// cached: node 1, 1166.7 points, 5 rows scored so far
-	// cached: node 1, 1291.7 points, 6 rows scored so far
 	// warning: resources["nvidia.com/h100"].weight: Invalid value: -1: replaced by 1
 	// resources["cpu"].type: Unsupported value: "Most": supported values: "LeastAllocated", "MostAllocated"
 	// resources["cpu"].weight: Invalid value: 0.5: must be an integer

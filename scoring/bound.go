@@ -49,7 +49,7 @@ const (
 	panicNodes   = "scoring: nil nodes"
 	panicForeign = "scoring: nodes of another map than the scorer"
 	panicScored  = "scoring: a term counts scored amounts, which the nodes do not keep"
-	panicRows   = "scoring: mask of another number of rows than the nodes"
+	panicRows    = "scoring: mask of another number of rows than the nodes"
 	panicRequest = "scoring: request longer than the map"
 )
 

@@ -140,10 +140,23 @@ func (p *Proportional) CheckIdle(request, idle, allocatable vector.ResourceVecto
 	return passed, nil
 }
 
-// FilterIdle is FilterBatch for a caller who has what is idle of the nodes, allocatable
-// less used, instead of what is used: the matrix of free amounts that [vector.Fit]
-// takes will do.
-func (p *Proportional) FilterIdle(dst *vector.Mask, request vector.ResourceVector, idle, allocatable *vector.Matrix, rows *vector.Mask) error {
+// Filter sets dst to the selected nodes that pass; a nil mask selects all. dst is
+// resized, and may be rows. The error is [vector.ErrSchema] or [vector.ErrShape], or a
+// [*vector.AmountError] of the request; dst keeps its content then.
+func (p *Proportional) Filter(dst *vector.Mask, nodes *vector.Nodes, request vector.ResourceVector, rows *vector.Mask) error {
+	if nodes == nil {
+		panic(panicNodes)
+	}
+	return p.FilterBatch(dst, request, nodes.Requested(), nodes.Allocatable(), rows)
+}
+
+// FilterIdle is Filter for idle amounts in the place of what the nodes have free: with
+// what is about to be released, say.
+func (p *Proportional) FilterIdle(dst *vector.Mask, nodes *vector.Nodes, idle *vector.Matrix, request vector.ResourceVector, rows *vector.Mask) error {
+	if nodes == nil {
+		panic(panicNodes)
+	}
+	allocatable := nodes.Allocatable()
 	done, err := p.start(dst, request, "idle", idle, allocatable, rows)
 	if done || err != nil {
 		return err

@@ -73,7 +73,7 @@ func (s *snapshot) objects() []runtime.Object {
 type library struct {
 	t     testing.TB
 	state *placement.State
-	of    func(*corev1.Pod) *placement.Request
+	of    func(*corev1.Pod) *vector.PodAmounts
 }
 
 // newLibrary makes a state that scores as kube-scheduler does by default.
@@ -92,7 +92,7 @@ func newLibrary(t testing.TB, s *snapshot) *library {
 		t.Fatal(err)
 	}
 	l := &library{t: t, state: state}
-	l.of = func(pod *corev1.Pod) *placement.Request {
+	l.of = func(pod *corev1.Pod) *vector.PodAmounts {
 		request, err := placement.RequestOf(m, pod)
 		if err != nil {
 			t.Fatal(err)

@@ -1,21 +1,14 @@
-// Quickstart places three pods on four nodes: which nodes can hold a pod, how
-// full is each, which one takes it, and what the others lack.
+// Quickstart places three pods on four nodes: which node takes a pod, how full it is,
+// and, where none can hold the pod, what the nodes lack.
 package main
 
 import (
 	"fmt"
 	"log"
 
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
-)
-
-// The matrices of the cluster.
-const (
-	allocatable = iota
-	used
-	free
-	matrices
 )
 
 func main() {
@@ -28,46 +21,60 @@ func main() {
 
 	// The cluster has one row per node. Amounts are in the units of the schema:
 	// milli-CPU, bytes, thousandths of a GPU, pods.
-	cluster := resources.NewTable(matrices)
-	plain := vector.ResourceVector{vectormap.CPU: 64_000, vectormap.Memory: 256 << 30, vectormap.Pods: 110}
-	withGPUs := plain.Clone()
-	withGPUs[vectormap.GPU] = 4_000
-	cluster.Upsert("cpu-1", 1, plain, nil, plain)
-	cluster.Upsert("gpu-1", 1, withGPUs, nil, withGPUs)
-	cluster.Upsert("gpu-2", 1, withGPUs, nil, withGPUs)
-	cluster.Upsert("gpu-3", 1, withGPUs, nil, withGPUs)
+	nodes := resources.NewNodes()
+	for _, name := range []string{"cpu-1", "gpu-1", "gpu-2", "gpu-3"} {
+		allocatable := vector.ResourceVector{vectormap.CPU: 64_000, vectormap.Memory: 256 << 30, vectormap.Pods: 110}
+		if name != "cpu-1" {
+			allocatable[vectormap.GPU] = 4_000
+		}
+		if _, _, err := nodes.Set(name, 1, vector.NodeAmounts{Allocatable: allocatable}); err != nil {
+			log.Fatal(err)
+		}
+	}
 
-	place(resources, cluster, "notebook", vector.ResourceVector{
+	// The scorer says how full a node would be with the pod: the sum of the requested
+	// shares of its resources. It is compiled once, and bound to the nodes once.
+	load, err := scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.NormalizedSum}, resources)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := &cluster{resources: resources, nodes: nodes, scores: scoring.Bind(load, nodes)}
+
+	c.place("notebook", vector.ResourceVector{
 		vectormap.CPU: 4_000, vectormap.Memory: 16 << 30, vectormap.GPU: 500, vectormap.Pods: 1})
-	place(resources, cluster, "training", vector.ResourceVector{
+	c.place("training", vector.ResourceVector{
 		vectormap.CPU: 32_000, vectormap.Memory: 128 << 30, vectormap.GPU: 2_000, vectormap.Pods: 1})
-	place(resources, cluster, "giant", vector.ResourceVector{
+	c.place("giant", vector.ResourceVector{
 		vectormap.CPU: 64_000, vectormap.Memory: 64 << 30, vectormap.GPU: 8_000, vectormap.Pods: 1})
 }
 
+type cluster struct {
+	resources *vectormap.ResourceVectorMap
+	nodes     *vector.Nodes
+	scores    *scoring.Bound
+}
+
 // place puts a pod on the fullest node that can hold it.
-func place(resources *vectormap.ResourceVectorMap, cluster *vector.Table, pod string, request vector.ResourceVector) {
-	// Filter: the rows whose free amounts cover the request.
-	var fits vector.Mask
-	vector.Fit(&fits, cluster.Matrix(free), request)
-	if !fits.Any() {
-		// Why not: how many rows each resource rejects.
-		rejections := vector.Rejections(nil, cluster.Matrix(free), request, nil)
-		fmt.Printf("%s stays pending: %s\n", pod, resources.ExplainRejections(cluster.Len(), rejections))
+func (c *cluster) place(name string, request vector.ResourceVector) {
+	pod := vector.PodAmounts{Requested: request}
+
+	// Filter, score and select: the node with the greatest score among those that can
+	// hold the pod.
+	row, ok := c.scores.Best(pod, nil, vector.TieLowest())
+	if !ok {
+		// Why not: how many nodes each resource rejects.
+		rejections := vector.Rejections(nil, c.nodes.Free(), request, nil)
+		fmt.Printf("%s stays pending: %s\n", name, c.resources.ExplainRejections(c.nodes.Len(), rejections))
 		return
 	}
+	why, err := c.scores.Explain(pod, row, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s goes to %s, then in use: %.3f\n", name, c.nodes.Name(row), why.Total)
 
-	// Score: how full each node is, the sum of the used shares of its resources.
-	scores := make([]float64, cluster.Len())
-	vector.NormalizedSumRows(scores, cluster.Matrix(used), cluster.Matrix(allocatable))
-
-	// Select: the highest score, the lowest row among equals.
-	row := vector.ArgMax(scores, &fits, vector.TieLowest())
-	fmt.Printf("%s fits on %d of %d nodes and goes to %s, in use: %.3f\n",
-		pod, fits.Count(), cluster.Len(), cluster.Name(row), scores[row])
-
-	// Assume it: the request moves from free to used.
-	if err := cluster.Move(free, used, row, request); err != nil {
+	// Assume it: the node has so much less free for the next pod.
+	if err := c.nodes.Assume(row, pod); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
@@ -37,15 +38,20 @@ func scoreFill() ([]*grid, error) {
 	const cpu, memory = 100_000, 100 << 30
 	percents := []float64{0, 20, 40, 60, 80}
 	var names []string
-	allocatable, used := m.NewMatrix(0), m.NewMatrix(0)
+	nodes := m.NewNodes()
 	for _, byMemory := range percents {
 		names = append(names, fmt.Sprint(byMemory))
 		for _, byCPU := range percents {
-			allocatable.AppendRow(vector.ResourceVector{vectormap.CPU: cpu, vectormap.Memory: memory})
-			used.AppendRow(vector.ResourceVector{vectormap.CPU: byCPU / 100 * cpu, vectormap.Memory: byMemory / 100 * memory})
+			_, _, err := nodes.Set(fmt.Sprint(byCPU, "/", byMemory), 1, vector.NodeAmounts{
+				Allocatable: vector.ResourceVector{vectormap.CPU: cpu, vectormap.Memory: memory},
+				Requested:   vector.ResourceVector{vectormap.CPU: byCPU / 100 * cpu, vectormap.Memory: math.Floor(byMemory / 100 * memory)},
+			})
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
-	request := vector.ResourceVector{vectormap.CPU: 0.2 * cpu, vectormap.Memory: 0.05 * memory}
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{vectormap.CPU: 0.2 * cpu, vectormap.Memory: 0.05 * memory}}
 	var grids []*grid
 	for _, config := range []scoring.KubeConfig{
 		{Type: scoring.LeastAllocated},
@@ -61,12 +67,12 @@ func scoreFill() ([]*grid, error) {
 		}
 		g := &grid{
 			title: string(config.Type), most: 100, x: "cpu in use, %", y: "memory in use, %", columns: names, rows: names,
-			scores: make([]float64, allocatable.Rows()),
+			scores: make([]float64, nodes.Len()),
 		}
 		if config.Type == scoring.BalancedAllocation {
 			g.least = 50
 		}
-		if err := scorer.ScoreBatch(g.scores, request, used, allocatable, nil); err != nil {
+		if err := scoring.Bind(scorer, nodes).Score(g.scores, pod, nil); err != nil {
 			return nil, err
 		}
 		grids = append(grids, g)
@@ -95,21 +101,24 @@ func scoreScarce() (*grid, error) {
 		name    string
 		t4, a10 float64
 	}{{"T4+A10", 1, 1}, {"A10", 0, 1}, {"T4", 1, 0}, {"none", 0, 0}}
-	vectors := m.NewMatrix(len(devices))
-	for i, d := range devices {
+	nodes := m.NewNodes()
+	for _, d := range devices {
 		amounts := m.NewVector()
 		amounts[vectormap.CPU] = 1000
 		for name, amount := range map[string]float64{t4: d.t4, a10: d.a10} {
 			j, _ := m.Index(name)
 			amounts[j] = amount
 		}
-		vectors.SetRow(i, amounts)
+		if _, _, err := nodes.Set(d.name, 1, vector.NodeAmounts{Allocatable: amounts}); err != nil {
+			return nil, err
+		}
 		g.columns, g.rows = append(g.columns, d.name), append(g.rows, d.name)
 	}
-	used := m.NewMatrix(len(devices))
-	for i := range devices {
-		scores := make([]float64, len(devices))
-		if err := scorer.ScoreBatch(scores, vectors.Row(nil, i), used, vectors, nil); err != nil {
+	bound := scoring.Bind(scorer, nodes)
+	for row := range nodes.Len() {
+		scores := make([]float64, nodes.Len())
+		pod := vector.PodAmounts{Requested: nodes.Allocatable().Row(nil, row)} // all of such a node
+		if err := bound.Score(scores, pod, nil); err != nil {
 			return nil, err
 		}
 		g.scores = append(g.scores, scores...)

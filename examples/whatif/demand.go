@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -23,7 +22,7 @@ type demand struct {
 
 // A kind is a request and how many pods make it.
 type kind struct {
-	*placement.Request
+	*vector.PodAmounts
 	pods  int
 	hosts int // shapes on which one fits
 }
@@ -31,12 +30,12 @@ type kind struct {
 // demandOf returns what the pods need that an outcome leaves out.
 func (c *cluster) demandOf(o *outcome) *demand {
 	d := &demand{cluster: c, more: o.more}
-	index := make(map[*placement.Request]int)
+	index := make(map[*vector.PodAmounts]int)
 	for _, pod := range o.unplaced() {
 		r := c.requests[pod]
 		hosts := 0
 		for i := range c.shapes {
-			if r.Amounts.FitsIn(c.shapes[i].room()) {
+			if r.Requested.FitsIn(c.shapes[i].room()) {
 				hosts++
 			}
 		}
@@ -49,7 +48,7 @@ func (c *cluster) demandOf(o *outcome) *demand {
 		if !known {
 			i = len(d.kinds)
 			index[r] = i
-			d.kinds = append(d.kinds, kind{Request: r, hosts: hosts})
+			d.kinds = append(d.kinds, kind{PodAmounts: r, hosts: hosts})
 		}
 		d.kinds[i].pods++
 	}
@@ -60,7 +59,7 @@ func (c *cluster) demandOf(o *outcome) *demand {
 func (c *cluster) requestMatrix(pods []int) *vector.Matrix {
 	requests := c.m.NewMatrix(0)
 	for _, pod := range pods {
-		requests.AppendRow(c.requests[pod].Amounts)
+		requests.AppendRow(c.requests[pod].Requested)
 	}
 	return requests
 }
@@ -87,7 +86,7 @@ func (d *demand) alone(s *shape, tie vector.Tie) (need, error) {
 	n := need{shape: s}
 	room := s.room()
 	for _, pod := range d.pods {
-		if d.requests[pod].Amounts.FitsIn(room) {
+		if d.requests[pod].Requested.FitsIn(room) {
 			n.pods = append(n.pods, pod)
 		}
 	}
@@ -202,12 +201,12 @@ func (d *demand) open() []int {
 	left := slices.Clone(d.kinds)
 	total := d.m.NewVector() // what is left, added up
 	for _, k := range left {
-		for j, amount := range k.Amounts {
+		for j, amount := range k.Requested {
 			total[j] += float64(amount * float64(k.pods))
 		}
 	}
 	slices.SortStableFunc(left, func(a, b kind) int { // the choosiest first, then the largest
-		return cmp.Or(cmp.Compare(a.hosts, b.hosts), cmp.Compare(b.Amounts.NormalizedSum(total), a.Amounts.NormalizedSum(total)))
+		return cmp.Or(cmp.Compare(a.hosts, b.hosts), cmp.Compare(b.Requested.NormalizedSum(total), a.Requested.NormalizedSum(total)))
 	})
 	counts := make([]int, len(d.shapes))
 	for pods := len(d.pods); pods > 0; {
@@ -233,12 +232,12 @@ func (d *demand) open() []int {
 func fill(room vector.ResourceVector, left []kind, total vector.ResourceVector) (taken []int, size float64) {
 	taken = make([]int, len(left))
 	for k := range left {
-		n := min(int64(left[k].pods), left[k].Amounts.CopiesFit(room))
-		for j, amount := range left[k].Amounts {
+		n := min(int64(left[k].pods), left[k].Requested.CopiesFit(room))
+		for j, amount := range left[k].Requested {
 			room[j] -= float64(amount * float64(n))
 		}
 		taken[k] = int(n)
-		size += float64(left[k].Amounts.NormalizedSum(total) * float64(n))
+		size += float64(left[k].Requested.NormalizedSum(total) * float64(n))
 	}
 	return taken, size
 }
@@ -312,7 +311,7 @@ func (d *demand) leastCost() float64 {
 		}
 	}
 	for _, k := range d.kinds {
-		from(float64(k.pods), func(s *shape) float64 { return float64(k.Amounts.CopiesFit(s.room())) })
+		from(float64(k.pods), func(s *shape) float64 { return float64(k.Requested.CopiesFit(s.room())) })
 	}
 	byCost := func(a, b bound) int { return cmp.Compare(b.cost, a.cost) }
 	bySuppliers := func(a, b bound) int { return cmp.Compare(count(a.shape), count(b.shape)) }

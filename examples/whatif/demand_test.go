@@ -161,7 +161,7 @@ func assignable(d *demand, pods []int, rooms [][]float64) bool {
 	if len(pods) == 0 {
 		return true
 	}
-	request := d.requests[pods[0]].Amounts
+	request := d.requests[pods[0]].Requested
 	for _, room := range rooms {
 		if !request.FitsIn(room) {
 			continue

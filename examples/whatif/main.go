@@ -283,7 +283,7 @@ func (o *options) tie() vector.Tie {
 }
 
 // terms returns how nodes are scored, and that in words.
-func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]placement.Term, error), words string, err error) {
+func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]scoring.Term, error), words string, err error) {
 	strategy, weight, err := o.strategy()
 	if err != nil {
 		return nil, "", err
@@ -300,7 +300,7 @@ func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]placeme
 		parts = append(parts, fmt.Sprintf("BalancedAllocation x %g", balanced))
 	}
 	from := cmp.Or(o.strategyFile, "-resources")
-	return func(m *vectormap.ResourceVectorMap) ([]placement.Term, error) {
+	return func(m *vectormap.ResourceVectorMap) ([]scoring.Term, error) {
 		terms, err := placement.KubeTerms(m, strategy, weight, balanced)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", from, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -26,7 +27,7 @@ func question(text string) (*cluster, error) {
 	return newCluster(s, kubeTerms)
 }
 
-func kubeTerms(m *vectormap.ResourceVectorMap) ([]placement.Term, error) {
+func kubeTerms(m *vectormap.ResourceVectorMap) ([]scoring.Term, error) {
 	return placement.KubeTerms(m, placement.DefaultStrategy(), 1, 1)
 }
 
@@ -128,7 +129,7 @@ func TestLimitsOfManifests(t *testing.T) {
 		"resources: {limits: {cpu: 4}, requests: {cpu: 2}}, containers: [{name: c, resources: {limits: {cpu: 1}}}]":          "cpu 2",
 	} {
 		c := mustAsk(t, both+"- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {"+spec+"}}")
-		if got := (&report{cluster: c}).amounts(c.requests[0].Amounts); got != want {
+		if got := (&report{cluster: c}).amounts(c.requests[0].Requested); got != want {
 			t.Errorf("%s: got %s, want %s", spec, got, want)
 		}
 	}

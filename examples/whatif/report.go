@@ -109,7 +109,7 @@ type workload struct {
 // group is what the pods of a workload have in common.
 type group struct {
 	name    string             // of the controller, or of the namespace
-	request *placement.Request // of pods without a controller
+	request *vector.PodAmounts // of pods without a controller
 	pod     int                // the pod, when it stands for itself
 }
 
@@ -255,7 +255,7 @@ func (r *report) shapeAt(row int) *shape {
 
 // usedColumns returns the resources that some node has.
 func (r *report) usedColumns() (columns []int) {
-	have := vector.MaxColumns(nil, r.final.Matrix(placement.Allocatable), nil)
+	have := vector.MaxColumns(nil, r.final.Nodes().Allocatable(), nil)
 	for j, amount := range have {
 		if amount > 0 {
 			columns = append(columns, j)
@@ -269,8 +269,8 @@ type usage struct{ used, allocatable vector.ResourceVector }
 
 func sums(state *placement.State, rows *vector.Mask) usage {
 	return usage{
-		vector.SumColumns(nil, state.Matrix(placement.Used), rows),
-		vector.SumColumns(nil, state.Matrix(placement.Allocatable), rows),
+		vector.SumColumns(nil, state.Nodes().Requested(), rows),
+		vector.SumColumns(nil, state.Nodes().Allocatable(), rows),
 	}
 }
 
@@ -291,18 +291,18 @@ func (r *report) unplaced() {
 	}
 	r.printf("\n%s fit nowhere\n", podCount(len(pods)))
 	for _, w := range r.workloads(pods) {
-		count := make(map[*placement.Request]int)
-		var requests []*placement.Request
+		count := make(map[*vector.PodAmounts]int)
+		var requests []*vector.PodAmounts
 		for _, i := range w.pods {
 			if count[r.requests[i]]++; count[r.requests[i]] == 1 {
 				requests = append(requests, r.requests[i])
 			}
 		}
-		slices.SortStableFunc(requests, func(a, b *placement.Request) int { return count[b] - count[a] })
+		slices.SortStableFunc(requests, func(a, b *vector.PodAmounts) int { return count[b] - count[a] })
 		r.printf("\n%s\n", w.name)
 		rest := len(w.pods)
 		for _, request := range requests[:min(len(requests), r.most)] {
-			r.printf("  %d of %s\n    %s\n", count[request], r.amounts(request.Amounts), r.final.Explain(request, len(r.cordoned)))
+			r.printf("  %d of %s\n    %s\n", count[request], r.amounts(request.Requested), r.final.Explain(request, len(r.cordoned)))
 			rest -= count[request]
 		}
 		if rest > 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -121,14 +122,14 @@ type cluster struct {
 	*snapshot
 	m        *vectormap.ResourceVectorMap
 	state    *placement.State     // before any pod of the queue is placed
-	requests []*placement.Request // of the queue
+	requests []*vector.PodAmounts // of the queue
 	kinds    int                  // how many of them are different
 	shapes   []shape
 	shapeOf  map[string]int // by node, cordoned ones too
 }
 
 // newCluster puts a snapshot into the form of the library.
-func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]placement.Term, error)) (*cluster, error) {
+func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring.Term, error)) (*cluster, error) {
 	c := &cluster{snapshot: s}
 	var err error
 	all := slices.Concat(s.nodes, s.cordoned)
@@ -148,7 +149,7 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]placeme
 			return nil, fmt.Errorf("%s: status.allocatable: %w", n.from, err)
 		}
 	}
-	known := make(map[string]*placement.Request)
+	known := make(map[string]*vector.PodAmounts)
 	for _, p := range s.running {
 		r, err := c.request(p, known)
 		if err != nil {
@@ -171,12 +172,12 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]placeme
 }
 
 // request returns the request of a pod, one for all pods that request the same.
-func (c *cluster) request(p pod, known map[string]*placement.Request) (*placement.Request, error) {
+func (c *cluster) request(p pod, known map[string]*vector.PodAmounts) (*vector.PodAmounts, error) {
 	r, err := placement.RequestOf(c.m, p.Pod)
 	if err != nil {
 		return nil, fmt.Errorf("%s: its requests: %w", p.from, err)
 	}
-	key := fmt.Sprint(r.Amounts, r.Scored)
+	key := fmt.Sprint(r.Requested, r.Scored)
 	if same := known[key]; same != nil {
 		return same, nil
 	}
@@ -219,14 +220,14 @@ type shape struct {
 	nodes []string // of this shape
 
 	allocatable vector.ResourceVector // what a new one has
-	daemons     *placement.Request    // what runs on every new one
+	daemons     *vector.PodAmounts    // what runs on every new one
 	cost        float64
 }
 
 // room returns what a new node has for other pods.
 func (s *shape) room() vector.ResourceVector {
 	room := s.allocatable.Clone()
-	room.Sub(s.daemons.Amounts)
+	room.Sub(s.daemons.Requested)
 	return room
 }
 
@@ -251,7 +252,7 @@ func (c *cluster) findShapes(nodes []node) error {
 			i = len(c.shapes)
 			index[key] = i
 			c.shapes = append(c.shapes, shape{name: cmp.Or(instance, "as "+n.Name), allocatable: amounts, cost: 1,
-				daemons: &placement.Request{Amounts: c.m.NewVector(), Scored: c.m.NewVector()}})
+				daemons: &vector.PodAmounts{Requested: c.m.NewVector(), Scored: c.m.NewVector()}})
 		}
 		c.shapeOf[n.Name] = i
 		s := &c.shapes[i]
@@ -292,7 +293,7 @@ func nameTwins(shapes []shape) {
 
 // addDaemons sets what runs on every new node.
 func (c *cluster) addDaemons() error {
-	sums := make(map[string]*placement.Request) // by node
+	sums := make(map[string]*vector.PodAmounts) // by node
 	for _, p := range slices.Concat(c.running, c.hidden) {
 		if !isDaemon(p) {
 			continue
@@ -303,15 +304,15 @@ func (c *cluster) addDaemons() error {
 		}
 		sum := sums[p.Spec.NodeName]
 		if sum == nil {
-			sum = new(placement.Request)
+			sum = new(vector.PodAmounts)
 			sums[p.Spec.NodeName] = sum
 		}
-		sum.Amounts.Add(r.Amounts)
+		sum.Requested.Add(r.Requested)
 		sum.Scored.Add(r.Scored)
 	}
 	for name, sum := range sums {
 		daemons := c.shapes[c.shapeOf[name]].daemons
-		daemons.Amounts.SetMax(sum.Amounts)
+		daemons.Requested.SetMax(sum.Requested)
 		daemons.Scored.SetMax(sum.Scored)
 	}
 	return nil

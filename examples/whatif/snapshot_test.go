@@ -70,7 +70,7 @@ func TestSorting(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", g.name, got, g.want)
 		}
 	}
-	if got := c.state.Matrix(0).At(0, 0); got != 4000 {
+	if got := c.state.Nodes().Requested().At(0, 0); got != 4000 {
 		t.Errorf("%v of cpu in use, want 4000", got)
 	}
 	if c.state.Len() != 1 || len(c.cordoned) != 1 {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -117,10 +116,10 @@ func (r *report) topology(o *topologyOptions) error {
 
 // place says where a gang goes.
 func (r *report) place(g gangOfPods, top *vector.Topology, o *topologyOptions) (string, error) {
-	free := r.state.Matrix(placement.Free)
+	free := r.state.Nodes().Free()
 	gang := vector.NewMatrix(free.Schema(), 0, free.Cols())
 	for _, i := range g.pods {
-		gang.AppendRow(r.requests[i].Amounts)
+		gang.AppendRow(r.requests[i].Requested)
 	}
 	level, err := top.Level(cmp.Or(o.required, o.preferred))
 	if err != nil {
@@ -192,7 +191,7 @@ func alikeBut(gang *vector.Matrix) (request vector.TopologyRequest, ok bool) {
 // placeMixed is place for pods of many shapes: the first domain in which large pods
 // first find room.
 func (r *report) placeMixed(gang *vector.Matrix, top *vector.Topology, level int, required bool) (string, error) {
-	free := r.state.Matrix(placement.Free)
+	free := r.state.Nodes().Free()
 	packer := vector.NewPacker(vector.PackOptions{Total: vector.SumColumns(nil, free, nil), Restarts: 8})
 	var domains vector.Domains
 	for l := level; l >= 0; l-- {

@@ -26,15 +26,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The matrices of a State, by which [State.Matrix] returns them.
-const (
-	Used        = iota // what the pods of a node request
-	Allocatable        // what a node has
-	Free               // Allocatable less Used
-	Scored             // Used with the default amounts of kube-scheduler's scores
-	matrices
-)
-
 // NewMap returns the map of everything that the nodes have and the pods request.
 // No two resources are folded into one, so that refusals carry the names that
 // the objects have.
@@ -49,40 +40,21 @@ func NewMap(nodes []*corev1.Node, pods []*corev1.Pod) (*vectormap.ResourceVector
 	return b.Build()
 }
 
-// A Request is what a pod requests, in the units of the map. It is not changed
-// once it is made, so pods may share it.
-type Request struct {
-	Amounts vector.ResourceVector // what it takes from a node
-
-	// Scored is Amounts with 100m of cpu and 200 MiB of memory for every
-	// container that requests none.
-	Scored vector.ResourceVector
-}
-
-// RequestOf returns the request of a pod, with what its status reports while it
+// RequestOf returns what a pod requests, with what its status reports while it
 // is resized in place, and as the API server would make it if it is a manifest that
-// was not applied. A name that the map does not have, and an amount that is
-// negative or beyond 2^53, is an error.
-func RequestOf(m *vectormap.ResourceVectorMap, pod *corev1.Pod) (*Request, error) {
-	r := new(Request)
+// was not applied. Scored has 100m of cpu and 200 MiB of memory for every container that
+// requests none. A name that the map does not have, and an amount that is
+// negative or beyond 2^53, is an error. The request is not changed by anybody, so
+// pods may share it.
+func RequestOf(m *vectormap.ResourceVectorMap, pod *corev1.Pod) (*vector.PodAmounts, error) {
+	r := new(vector.PodAmounts)
 	var err error
 	options := vectormap.PodOptions{APIServerDefaults: true, UseStatusResources: true}
-	r.Amounts, r.Scored, err = m.PodRequestBoth(nil, nil, pod, options, nil)
+	r.Requested, r.Scored, err = m.PodRequestBoth(nil, nil, pod, options, nil)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// A Term is one part of a score.
-type Term struct {
-	Scorer scoring.Scorer
-	Weight float64
-
-	// Defaults gives the scorer the amounts called Scored instead of the true
-	// ones. kube-scheduler does so for the strategies of NodeResourcesFit, and
-	// not for NodeResourcesBalancedAllocation.
-	Defaults bool
 }
 
 // DefaultStrategy returns what NodeResourcesFit scores by when nobody configures
@@ -101,8 +73,8 @@ func DefaultStrategy() scoring.KubeConfig {
 // as in kube-scheduler, whose PreScore skips it for them: they would all go to the
 // same node. A strategy of type BalancedAllocation is not one of NodeResourcesFit;
 // it is fed with the true amounts.
-func KubeTerms(m *vectormap.ResourceVectorMap, strategy scoring.KubeConfig, weight, balanced float64) ([]Term, error) {
-	var terms []Term
+func KubeTerms(m *vectormap.ResourceVectorMap, strategy scoring.KubeConfig, weight, balanced float64) ([]scoring.Term, error) {
+	var terms []scoring.Term
 	add := func(cfg scoring.KubeConfig, weight float64) error {
 		if weight == 0 {
 			return nil
@@ -111,7 +83,7 @@ func KubeTerms(m *vectormap.ResourceVectorMap, strategy scoring.KubeConfig, weig
 		if err != nil {
 			return err
 		}
-		terms = append(terms, Term{Scorer: scorer, Weight: weight, Defaults: cfg.Type != scoring.BalancedAllocation})
+		terms = append(terms, scoring.Term{Scorer: scorer, Weight: weight, Scored: cfg.Type != scoring.BalancedAllocation})
 		return nil
 	}
 	if err := add(strategy, weight); err != nil {
@@ -131,45 +103,50 @@ func KubeTerms(m *vectormap.ResourceVectorMap, strategy scoring.KubeConfig, weig
 // [NewState] and is for one goroutine. A row is a node, in the order in which
 // they were added.
 type State struct {
-	m     *vectormap.ResourceVectorMap
-	nodes *vector.Table
-	terms []Term
-	score *scoring.Combination // of the terms; nil without any
+	m      *vectormap.ResourceVectorMap
+	nodes  *vector.Nodes
+	sum    *scoring.Combination // nil: without terms
+	scores *scoring.Bound       // of sum; nil without
 
-	fits    vector.Mask
-	scores  []float64
-	amounts []scoring.TermRows // of each term
-	scratch scoring.CombineScratch
-	counts  []int
+	fits   vector.Mask
+	points []float64
+	counts []int
 }
 
 // NewState returns a state without nodes. The scorers of the terms must have been
 // compiled against m. Without terms every node scores 0. Errors are those of
 // [scoring.Combine].
-func NewState(m *vectormap.ResourceVectorMap, terms []Term) (*State, error) {
-	s := &State{m: m, nodes: m.NewTable(matrices), terms: terms, amounts: make([]scoring.TermRows, len(terms))}
+func NewState(m *vectormap.ResourceVectorMap, terms []scoring.Term) (*State, error) {
 	if len(terms) == 0 {
-		return s, nil
+		return newState(m, nil), nil
 	}
-	var list []scoring.Term
-	for _, t := range terms {
-		list = append(list, scoring.Term{Scorer: t.Scorer, Weight: t.Weight})
+	sum, err := scoring.Combine(terms)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	s.score, err = scoring.Combine(list)
-	return s, err
+	return newState(m, sum), nil
+}
+
+func newState(m *vectormap.ResourceVectorMap, sum *scoring.Combination) *State {
+	s := &State{m: m, sum: sum, nodes: m.NewNodes(vector.WithScored())}
+	if sum != nil {
+		s.scores = scoring.Bind(sum, s.nodes)
+	}
+	return s
 }
 
 // Clone returns a state with the same nodes and amounts, which can be changed
 // without changing s.
 func (s *State) Clone() *State {
-	c := &State{m: s.m, nodes: s.m.NewTable(matrices), terms: s.terms, score: s.score, amounts: make([]scoring.TermRows, len(s.terms))}
-	rows := make([]vector.ResourceVector, matrices)
+	c := newState(s.m, s.sum)
+	var a vector.NodeAmounts
 	for name, row := range s.nodes.All() {
-		for k := range rows {
-			rows[k] = s.nodes.Matrix(k).Row(rows[k], row)
+		a.Allocatable = s.nodes.Allocatable().Row(a.Allocatable, row)
+		a.Requested = s.nodes.Requested().Row(a.Requested, row)
+		a.Scored = s.nodes.Scored().Row(a.Scored, row)
+		if _, _, err := c.nodes.Set(name, 0, a); err != nil {
+			panic(err) // s has them
 		}
-		c.nodes.Upsert(name, 0, rows...)
 	}
 	return c
 }
@@ -189,8 +166,8 @@ func (s *State) AddAmounts(name string, allocatable vector.ResourceVector) error
 	if _, known := s.nodes.Row(name); known {
 		return fmt.Errorf("a second node %q", name)
 	}
-	s.nodes.Upsert(name, 0, nil, allocatable, allocatable, nil)
-	return nil
+	_, _, err := s.nodes.Set(name, 0, vector.NodeAmounts{Allocatable: allocatable})
+	return err
 }
 
 // Len returns the number of nodes.
@@ -202,9 +179,8 @@ func (s *State) Name(row int) string { return s.nodes.Name(row) }
 // Row returns the row of a node.
 func (s *State) Row(name string) (row int, ok bool) { return s.nodes.Row(name) }
 
-// Matrix returns one of the matrices: Used, Allocatable, Free or Scored. It is
-// read-only and follows the state.
-func (s *State) Matrix(k int) *vector.Matrix { return s.nodes.Matrix(k) }
+// Nodes returns the nodes, for reading.
+func (s *State) Nodes() *vector.Nodes { return s.nodes }
 
 // A Decision is what can be said about a pod. It is a view of the state that made
 // it, valid until that state is changed or decides again.
@@ -214,26 +190,18 @@ type Decision struct {
 }
 
 // Decide says which nodes can hold a pod, and how good each of these is.
-// It allocates nothing, but after nodes were added. It scores all nodes anew: that
-// is a matter of microseconds, and a [scoring.Cache] pays only where the pods are
-// of few kinds.
-func (s *State) Decide(r *Request) (Decision, error) {
-	if n := s.Len(); len(s.scores) < n {
-		s.scores = make([]float64, n)
+// It allocates nothing, but after nodes were added. Who wants nothing but a node asks
+// [scoring.Bound.Best].
+func (s *State) Decide(r *vector.PodAmounts) (Decision, error) {
+	if n := s.Len(); len(s.points) < n {
+		s.points = make([]float64, n)
 	}
-	vector.Fit(&s.fits, s.nodes.Matrix(Free), r.Amounts)
-	decision := Decision{Fits: &s.fits, Scores: s.scores}
-	if s.score == nil {
+	vector.Fit(&s.fits, s.nodes.Free(), r.Requested)
+	decision := Decision{Fits: &s.fits, Scores: s.points}
+	if s.scores == nil {
 		return decision, nil
 	}
-	for k, term := range s.terms {
-		s.amounts[k] = scoring.TermRows{Request: r.Amounts, Used: s.nodes.Matrix(Used)}
-		if term.Defaults {
-			s.amounts[k] = scoring.TermRows{Request: r.Scored, Used: s.nodes.Matrix(Scored)}
-		}
-	}
-	err := s.score.ScoreTermsBatch(&s.scratch, s.scores, s.amounts, s.nodes.Matrix(Allocatable), &s.fits)
-	return decision, err
+	return decision, s.scores.Score(s.points, *r, &s.fits)
 }
 
 // Choose returns one of the best nodes by a rule for ties, or -1 when no node can
@@ -256,23 +224,13 @@ func (d Decision) Best(dst *vector.Mask) {
 }
 
 // Assume puts a pod on the node in a row, whether it fits there or not.
-func (s *State) Assume(row int, r *Request) error {
-	if err := s.nodes.Move(Free, Used, row, r.Amounts); err != nil {
-		return err
-	}
-	return s.nodes.AddRow(Scored, row, r.Scored)
-}
+func (s *State) Assume(row int, r *vector.PodAmounts) error { return s.nodes.Assume(row, *r) }
 
 // Forget takes a pod away that was assumed.
-func (s *State) Forget(row int, r *Request) error {
-	if err := s.nodes.Move(Used, Free, row, r.Amounts); err != nil {
-		return err
-	}
-	return s.nodes.SubRow(Scored, row, r.Scored)
-}
+func (s *State) Forget(row int, r *vector.PodAmounts) error { return s.nodes.Forget(row, *r) }
 
 // Bind is Assume on a node by name.
-func (s *State) Bind(r *Request, node string) error {
+func (s *State) Bind(r *vector.PodAmounts, node string) error {
 	row, ok := s.nodes.Row(node)
 	if !ok {
 		return fmt.Errorf("no node %q", node)
@@ -287,8 +245,8 @@ func (s *State) Bind(r *Request, node string) error {
 //
 // A node that lacks two resources counts for both. unschedulable nodes are not in
 // the state and count besides.
-func (s *State) Explain(r *Request, unschedulable int) string {
-	s.counts = vector.Rejections(s.counts, s.nodes.Matrix(Free), r.Amounts, nil)
+func (s *State) Explain(r *vector.PodAmounts, unschedulable int) string {
+	s.counts = vector.Rejections(s.counts, s.nodes.Free(), r.Requested, nil)
 	var reasons []string
 	if unschedulable > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d node(s) were unschedulable", unschedulable))

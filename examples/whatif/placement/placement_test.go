@@ -221,7 +221,7 @@ func (n *naive) explain(pod *corev1.Pod) string {
 }
 
 // two returns a state of two equal nodes with 4 CPUs, 8 GiB and 10 pods.
-func two(t *testing.T, terms bool) (*placement.State, *placement.Request) {
+func two(t *testing.T, terms bool) (*placement.State, *vector.PodAmounts) {
 	t.Helper()
 	have := corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("10")}
 	w := new(world)
@@ -316,7 +316,7 @@ func TestBestEffortIsNotBalanced(t *testing.T) {
 	}
 	balanced := newState(t, m, terms)
 	for row := range state.Len() {
-		if err := balanced.AddAmounts(state.Name(row), state.Matrix(placement.Allocatable).Row(nil, row)); err != nil {
+		if err := balanced.AddAmounts(state.Name(row), state.Nodes().Allocatable().Row(nil, row)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -350,7 +350,7 @@ func TestErrors(t *testing.T) {
 	if got, want := newState(t, mustMap(t), nil).Explain(request, 0), "no nodes available to schedule pods"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := placement.NewState(mustMap(t), []placement.Term{{Weight: 1}}); err == nil {
+	if _, err := placement.NewState(mustMap(t), []scoring.Term{{Weight: 1}}); err == nil {
 		t.Error("a term without a scorer is no error")
 	}
 	if _, err := placement.KubeTerms(mustMap(t), scoring.KubeConfig{Type: "Best"}, 1, 1); err == nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,7 +20,7 @@ type world struct {
 	bound    []*corev1.Pod // pods that run, by spec.nodeName
 	pods     []*corev1.Pod // one of each kind
 	m        *vectormap.ResourceVectorMap
-	requests []*placement.Request // of pods
+	requests []*vector.PodAmounts // of pods
 }
 
 func newWorld(r *rand.Rand, nodes, kinds int) *world {
@@ -37,7 +39,7 @@ func newWorld(r *rand.Rand, nodes, kinds int) *world {
 	return w
 }
 
-func newState(t testing.TB, m *vectormap.ResourceVectorMap, terms []placement.Term) *placement.State {
+func newState(t testing.TB, m *vectormap.ResourceVectorMap, terms []scoring.Term) *placement.State {
 	t.Helper()
 	s, err := placement.NewState(m, terms)
 	if err != nil {
@@ -75,7 +77,7 @@ func (w *world) state(t testing.TB) *placement.State {
 	return s
 }
 
-func request(t testing.TB, m *vectormap.ResourceVectorMap, pod *corev1.Pod) *placement.Request {
+func request(t testing.TB, m *vectormap.ResourceVectorMap, pod *corev1.Pod) *vector.PodAmounts {
 	t.Helper()
 	r, err := placement.RequestOf(m, pod)
 	if err != nil {
