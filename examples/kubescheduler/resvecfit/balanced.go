@@ -92,10 +92,13 @@ func (b *Balanced) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1
 	}
 	c := s.cluster
 	fits := &s.fits
-	if c.need(b.scorer.names()); s.version != c.version {
+	if err := c.need(b.scorer.names()); err != nil {
+		return fwk.AsStatus(err)
+	}
+	if s.version != c.version {
 		fits = nil
 	}
-	if err := b.scorer.compile(c.m); err != nil {
+	if err := b.scorer.compile(c); err != nil {
 		return fwk.AsStatus(err)
 	}
 	if err := b.scorer.preScore(c, cycle, pod, nodes, fits); err != nil {
@@ -115,9 +118,8 @@ func (b *Balanced) add(cycle fwk.CycleState) bool {
 }
 
 func (b *Balanced) idle(pod *corev1.Pod) bool {
-	t := &b.scorer.terms[0]
-	total := t.total(pod, b.scorer.podLevel)
-	for _, name := range t.names {
+	total := trueTotal(pod, b.scorer.podLevel)
+	for _, name := range b.scorer.terms[0].names {
 		if quantity := total[corev1.ResourceName(name)]; !quantity.IsZero() {
 			return false
 		}
@@ -136,5 +138,5 @@ func (b *Balanced) ScoreExtensions() fwk.ScoreExtensions { return nil }
 // SignPod returns what the scores depend on. What is delegated to a DeviceClass is
 // left to [Plugin.SignPod].
 func (b *Balanced) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	return []fwk.SignFragment{{Key: BalancedName, Value: b.scorer.terms[0].total(pod, b.scorer.podLevel)}}, nil
+	return []fwk.SignFragment{{Key: BalancedName, Value: trueTotal(pod, b.scorer.podLevel)}}, nil
 }

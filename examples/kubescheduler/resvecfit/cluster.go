@@ -9,18 +9,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// The matrices of the table.
-const (
-	allocatable = iota
-	used        // what the pods of a node request
-	scored      // the same with kube-scheduler's least amounts per container, which it scores with
-	free        // allocatable less used
-	matrices
-)
-
 const storageName = string(corev1.ResourceEphemeralStorage)
 
-// cluster keeps the table of the nodes in step with the scheduler's snapshot. It
+// cluster keeps the amounts of the nodes in step with the scheduler's snapshot. It
 // is written by PreFilter and PreScore, which kube-scheduler runs one at a time,
 // and read by Filter and Score in between.
 type cluster struct {
@@ -28,7 +19,14 @@ type cluster struct {
 	columns map[corev1.ResourceName]int // of scalar resources
 	refused map[corev1.ResourceName]bool
 	storage int // the column of ephemeral-storage
-	table   *vector.Table
+
+	// table has a row for each node. Scored amounts are the requested ones with
+	// kube-scheduler's least amounts per container, which it scores with.
+	table *vector.Nodes
+
+	// large are the nodes with amounts that a float64 may not have exactly, by name.
+	// Their rows are not compared.
+	large map[string]fwk.NodeInfo
 
 	// The snapshot that the table was last brought in step with: its nodes, and
 	// their rows and generations.
@@ -43,7 +41,7 @@ type cluster struct {
 	// version moves with every refresh that changed a row.
 	version uint64
 
-	scratch [matrices]vector.ResourceVector
+	scratch vector.NodeAmounts
 	missing []string
 }
 
@@ -53,7 +51,9 @@ func newCluster(names []string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{table: m.NewTable(matrices), refused: map[corev1.ResourceName]bool{}}
+	c := &cluster{
+		table: m.NewNodes(vector.WithScored()), large: map[string]fwk.NodeInfo{}, refused: map[corev1.ResourceName]bool{},
+	}
 	c.setMap(m)
 	return c, nil
 }
@@ -67,63 +67,69 @@ func (c *cluster) setMap(m *vectormap.ResourceVectorMap) {
 		}
 	}
 	c.storage, _ = m.Index(storageName)
-	for k := range c.scratch {
-		c.scratch[k] = m.NewVector()
-	}
+	c.scratch = newAmounts(m)
 }
 
 // refresh brings the table in step with the nodes of a snapshot. Only nodes whose
 // generation moved are read, unless nodes came or went. The map becomes wider when
 // a node has a resource that it lacks.
-func (c *cluster) refresh(nodes []fwk.NodeInfo) {
+func (c *cluster) refresh(nodes []fwk.NodeInfo) error {
 	if len(nodes) != len(c.nodes) {
-		c.rebuild(nodes)
-		return
+		return c.rebuild(nodes)
 	}
 	for i, node := range nodes {
 		if node != c.nodes[i] {
-			c.rebuild(nodes)
-			return
+			return c.rebuild(nodes)
 		}
 		generation := node.GetGeneration()
 		if generation == c.seen[i] {
 			continue
 		}
-		if !c.write(node, generation) {
-			c.rebuild(nodes)
-			return
+		switch known, err := c.write(node, generation); {
+		case err != nil:
+			return err
+		case !known:
+			return c.rebuild(nodes)
 		}
 		c.seen[i] = generation
 		c.generation[c.rows[i]] = generation
 		c.version++
 	}
+	return nil
 }
 
 // need gives names columns that have none yet. What is known of the nodes stays
 // true.
-func (c *cluster) need(names []string) {
+func (c *cluster) need(names []string) error {
 	for _, name := range names {
 		if _, ok := c.m.Index(name); !ok && !c.refused[corev1.ResourceName(name)] {
 			c.missing = append(c.missing, name)
 		}
 	}
 	if len(c.missing) == 0 {
-		return
+		return nil
 	}
 	version := c.version
-	c.refresh(c.nodes)
+	if err := c.refresh(c.nodes); err != nil {
+		return err
+	}
 	same := c.version == version
 	c.extend()
-	if c.rebuild(c.nodes); same {
+	err := c.rebuild(c.nodes)
+	if same {
 		c.version = version
 	}
+	return err
 }
 
 // rebuild is refresh for a snapshot with other nodes, or with resources that
 // the map does not have.
-func (c *cluster) rebuild(nodes []fwk.NodeInfo) {
+func (c *cluster) rebuild(nodes []fwk.NodeInfo) error {
 	for i := 0; i < len(nodes); i++ {
-		if !c.write(nodes[i], nodes[i].GetGeneration()) {
+		switch known, err := c.write(nodes[i], nodes[i].GetGeneration()); {
+		case err != nil:
+			return err
+		case !known:
 			c.extend()
 			i = -1 // every row has to be written again
 		}
@@ -141,6 +147,7 @@ func (c *cluster) rebuild(nodes []fwk.NodeInfo) {
 		c.generation[row] = c.seen[i]
 		c.index.set(node, row)
 	}
+	return nil
 }
 
 // drop deletes the rows of nodes that are gone.
@@ -160,6 +167,7 @@ func (c *cluster) drop(nodes []fwk.NodeInfo) {
 	}
 	for _, name := range gone {
 		c.table.Delete(name)
+		delete(c.large, name)
 	}
 }
 
@@ -184,10 +192,13 @@ func (c *cluster) extend() {
 
 // write sets the row of a node. It writes nothing and reports false when the node
 // has resources that the map lacks, which are then in c.missing.
-func (c *cluster) write(node fwk.NodeInfo, generation int64) bool {
+func (c *cluster) write(node fwk.NodeInfo, generation int64) (known bool, err error) {
 	name := node.Node().Name
 	if c.table.Current(name, generation) {
-		return true
+		if c.large[name] != nil {
+			c.large[name] = node
+		}
+		return true, nil
 	}
 	for resource := range node.GetAllocatable().GetScalarResources() {
 		if _, ok := c.columns[resource]; !ok && !c.refused[resource] {
@@ -196,29 +207,42 @@ func (c *cluster) write(node fwk.NodeInfo, generation int64) bool {
 	}
 	if len(c.missing) > 0 {
 		slices.Sort(c.missing)
-		return false
+		return false, nil
 	}
-	c.vectors(&c.scratch, node)
-	c.table.Upsert(name, generation, c.scratch[:]...)
-	return true
+	if exact := c.amounts(&c.scratch, node); exact {
+		delete(c.large, name)
+	} else {
+		c.large[name] = node
+		cut(c.scratch.Requested)
+		cut(c.scratch.Scored)
+	}
+	_, _, err = c.table.Set(name, generation, c.scratch)
+	return true, err
 }
 
-// limit is the first amount that a float64 may not have exactly. What is free is
-// subtracted before it is rounded, so a free amount below the limit is exact, and
-// one of limit or more stays so: comparing a request below the limit with it is
-// exact always.
+// limit is the first amount that a float64 may not have exactly, and that the table
+// refuses as a requested one.
 const limit = 1 << 53
 
-// vectors sets dst, vectors of the map's length, to the amounts of a node.
-func (c *cluster) vectors(dst *[matrices]vector.ResourceVector, node fwk.NodeInfo) {
-	for k := range dst {
-		clear(dst[k])
+// cut makes amounts such that the table takes them.
+func cut(v vector.ResourceVector) {
+	for i, x := range v {
+		v[i] = min(max(x, -limit+1), limit-1)
 	}
+}
+
+// amounts sets dst, of vectors of the map's length, to the amounts of a node, and
+// reports whether they are exact.
+func (c *cluster) amounts(dst *vector.NodeAmounts, node fwk.NodeInfo) (exact bool) {
+	clear(dst.Allocatable)
+	clear(dst.Requested)
+	clear(dst.Scored)
+	exact = true
 	set := func(column int, has, taken, asScored int64) {
-		dst[allocatable][column] = float64(has)
-		dst[used][column] = float64(taken)
-		dst[scored][column] = float64(asScored)
-		dst[free][column] = float64(has - taken)
+		dst.Allocatable[column] = float64(has)
+		dst.Requested[column] = float64(taken)
+		dst.Scored[column] = float64(asScored)
+		exact = exact && max(has, taken, asScored) < limit && min(has, taken, asScored) > -limit
 	}
 	a, u, s := node.GetAllocatable(), node.GetRequested(), node.GetNonZeroRequested()
 	pods := int64(len(node.GetPods()))
@@ -232,15 +256,17 @@ func (c *cluster) vectors(dst *[matrices]vector.ResourceVector, node fwk.NodeInf
 			set(column, has, taken[name], taken[name])
 		}
 	}
+	return exact
 }
 
-// newVectors returns the amounts of a node in vectors of their own.
-func (c *cluster) newVectors(node fwk.NodeInfo) [matrices]vector.ResourceVector {
-	var v [matrices]vector.ResourceVector
-	for k := range v {
-		v[k] = c.m.NewVector()
-	}
-	c.vectors(&v, node)
+func newAmounts(m *vectormap.ResourceVectorMap) vector.NodeAmounts {
+	return vector.NodeAmounts{Allocatable: m.NewVector(), Requested: m.NewVector(), Scored: m.NewVector()}
+}
+
+// amountsOf returns the amounts of a node in vectors of their own.
+func (c *cluster) amountsOf(node fwk.NodeInfo) vector.NodeAmounts {
+	v := newAmounts(c.m)
+	c.amounts(&v, node)
 	return v
 }
 

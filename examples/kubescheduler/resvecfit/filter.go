@@ -66,7 +66,9 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 // refresh brings the table and everything compiled against its map in step with a
 // snapshot.
 func (p *Plugin) refresh(nodes []fwk.NodeInfo) error {
-	p.cluster.refresh(nodes)
+	if err := p.cluster.refresh(nodes); err != nil {
+		return err
+	}
 	return p.compile()
 }
 
@@ -84,13 +86,26 @@ func (p *Plugin) fit(s *state) error {
 	case !known:
 		s.fits.Resize(len(c.nodes))
 	default:
-		vector.Fit(&s.fits, c.table.Matrix(free), s.amounts)
+		vector.Fit(&s.fits, c.table.Free(), s.amounts)
 		s.delegated(c)
+		s.large(c)
 	}
 	if !p.proportional.Enabled() {
 		return nil
 	}
-	return p.proportional.FilterBatch(&s.fits, s.amounts, c.table.Matrix(used), c.table.Matrix(allocatable), &s.fits)
+	return p.proportional.Filter(&s.fits, c.table, s.amounts, &s.fits)
+}
+
+// large sets the bits of nodes with amounts that the table does not have exactly.
+func (s *state) large(c *cluster) {
+	for name, node := range c.large {
+		row, _ := c.names.Row(name)
+		if why := s.request.compare(capacityOf(node)); len(why.reasons) == 0 {
+			s.fits.Set(row)
+		} else {
+			s.fits.Clear(row)
+		}
+	}
 }
 
 // setAmounts makes the vector of the request, without what is ignored or
@@ -131,7 +146,7 @@ func (s *state) delegated(c *cluster) {
 		if !x.delegated || !ok {
 			continue
 		}
-		has, left := c.table.Matrix(allocatable).Column(column), c.table.Matrix(free).Column(column)
+		has, left := c.table.Allocatable().Column(column), c.table.Free().Column(column)
 		for row := range s.fits.All() {
 			if has[row] > 0 && float64(x.amount) > left[row] {
 				s.fits.Clear(row)
@@ -182,8 +197,8 @@ func (p *Plugin) check(s *state, node fwk.NodeInfo) *fwk.Status {
 	if len(why.reasons) > 0 || !p.proportional.Enabled() {
 		return why.status()
 	}
-	v := p.cluster.newVectors(node)
-	result, err := p.proportional.Check(s.amounts, v[used], v[allocatable])
+	v := p.cluster.amountsOf(node)
+	result, err := p.proportional.Check(s.amounts, v.Requested, v.Allocatable)
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -197,7 +212,7 @@ func (p *Plugin) check(s *state, node fwk.NodeInfo) *fwk.Status {
 // explain says with numbers why no node can hold the pod.
 func (p *Plugin) explain(s *state) string {
 	c := p.cluster
-	m := c.table.Matrix(free)
+	m := c.table.Free()
 	for i := range s.request.scalars {
 		if x := &s.request.scalars[i]; !x.ignored && !x.delegated {
 			if _, ok := c.columns[x.name]; !ok {

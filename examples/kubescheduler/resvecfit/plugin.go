@@ -107,7 +107,7 @@ func NewWith(_ context.Context, args *Args, handle fwk.Handle, ledger Ledger) (*
 // compile compiles what is compiled against the map of the table, unless it is.
 func (p *Plugin) compile() error {
 	m := p.cluster.m
-	if err := p.scorer.compile(m); err != nil {
+	if err := p.scorer.compile(p.cluster); err != nil {
 		return err
 	}
 	if p.compiled == m || p.proportionalConfig == nil {

@@ -43,7 +43,7 @@ func (p *Plugin) possible(s *state) *vector.Mask {
 	alone := s.amounts.Clone()
 	alone[vectormap.Pods] = 0 // too many pods is never unresolvable
 	var rows vector.Mask
-	vector.Fit(&rows, p.cluster.table.Matrix(allocatable), alone)
+	vector.Fit(&rows, p.cluster.table.Allocatable(), alone)
 	rows.Or(&rows, &s.fits)
 	return &rows
 }

@@ -15,44 +15,52 @@ import (
 // scorer scores nodes by terms: what the plugins [Plugin] and [Balanced] share. It
 // holds the scores of one cycle at a time.
 type scorer struct {
-	handle      fwk.Handle
-	key         fwk.StateKey // of the state of a cycle
-	podLevel    bool
-	terms       []term
-	m           *vectormap.ResourceVectorMap // that the terms are compiled against
-	combination *scoring.Combination
-	whole       scoring.IntScorer // the only term, if that is one of whole numbers
+	handle   fwk.Handle
+	key      fwk.StateKey // of the state of a cycle
+	podLevel bool
+	terms    []term
 
-	last    lastRead[*scoreState]
-	scores  []int64 // by row
-	sums    []float64
-	amounts []scoring.TermRows // of each term
-	scratch scoring.CombineScratch
+	cluster *cluster                     // that bound is bound to
+	m       *vectormap.ResourceVectorMap // that the terms are compiled against
+	bound   *scoring.Bound
+	whole   *scoring.Kube // the only term, if that is one of kube-scheduler's
+	own     bool          // annotations of a pod can change its scores
+
+	last   lastRead[*scoreState]
+	scores []int64 // by row
+	sums   []float64
 }
 
-// compile compiles the terms against a map, unless they are.
-func (s *scorer) compile(m *vectormap.ResourceVectorMap) error {
-	if s.m == m {
+// compile compiles the terms against the map of a cluster and binds them to its nodes,
+// unless that is done.
+func (s *scorer) compile(c *cluster) error {
+	if s.cluster == c && s.m == c.m {
 		return nil
 	}
 	var terms []scoring.Term
+	s.whole, s.own = nil, false
 	for i := range s.terms {
 		t := &s.terms[i]
-		var err error
-		if t.scorer, err = t.compile(m); err != nil {
+		compiled, err := t.compile(c.m)
+		if err != nil {
 			return fmt.Errorf("compiling scoring[%d]: %w", i, err)
 		}
-		terms = append(terms, scoring.Term{Scorer: t.scorer, Weight: float64(t.weight), Normalize: t.normalize})
+		weight := float64(t.weight)
+		switch k := compiled.(type) {
+		case *scoring.Strategy:
+			s.own = true
+		case *scoring.Kube:
+			if len(s.terms) == 1 && t.normalize == scoring.NormalizeNone {
+				s.whole, weight = k, 1
+			}
+		}
+		terms = append(terms, scoring.Term{Scorer: compiled, Weight: weight, Normalize: t.normalize, Scored: t.scored})
 	}
-	var err error
-	if s.combination, err = scoring.Combine(terms); err != nil {
+	sum, err := scoring.Combine(terms)
+	if err != nil {
 		return err
 	}
-	s.whole = nil
-	if len(s.terms) == 1 && s.terms[0].normalize == scoring.NormalizeNone {
-		s.whole, _ = s.terms[0].scorer.(scoring.IntScorer)
-	}
-	s.m = m
+	s.bound, s.cluster, s.m = scoring.Bind(sum, c.table), c, c.m
 	return nil
 }
 
@@ -65,27 +73,17 @@ func (s *scorer) names() []string {
 	return names
 }
 
-// overridable reports whether annotations of a pod can change its scores.
-func (s *scorer) overridable() bool {
-	for i := range s.terms {
-		if _, ok := s.terms[i].scorer.(*scoring.Strategy); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// combinationOf returns the scorer of a pod, which may bring its own rules.
+// boundFor returns the scores of a pod, which may bring its own rules.
 // Annotations that are wrong make the pod score 0, as in Volcano.
-func (s *scorer) combinationOf(pod *corev1.Pod) (*scoring.Combination, error) {
-	if !s.overridable() {
-		return s.combination, nil
+func (s *scorer) boundFor(pod *corev1.Pod) (*scoring.Bound, error) {
+	if !s.own {
+		return s.bound, nil
 	}
 	override, err := scoring.ParsePodOverride(pod.Annotations, s.m, scoring.Lenient)
 	if err != nil {
 		return nil, err
 	}
-	return s.combination.WithOverride(override), nil
+	return s.bound.WithOverride(override), nil
 }
 
 // score sets s.scores of the given rows.
@@ -94,29 +92,41 @@ func (s *scorer) score(c *cluster, pod *corev1.Pod, rows *vector.Mask) error {
 	if len(s.scores) < n {
 		s.scores, s.sums = make([]int64, n), make([]float64, n)
 	}
+	amounts := s.podAmounts(c, pod)
 	if s.whole != nil {
-		t := &s.terms[0]
-		request := c.request(t.total(pod, s.podLevel))
-		return s.whole.ScoreIntBatch(s.scores, request, c.table.Matrix(t.matrix()), c.table.Matrix(allocatable), rows)
+		if err := s.bound.ScoreInt(s.scores, amounts, rows); err != nil {
+			return err
+		}
+		return s.scoreLarge(c, amounts, rows)
 	}
-	combination, err := s.combinationOf(pod)
+	bound, err := s.boundFor(pod)
 	if err != nil {
 		return err
 	}
-	s.amounts = s.amounts[:0]
+	if err := bound.Score(s.sums, amounts, rows); err != nil {
+		return err
+	}
 	weights := 0.0
 	for i := range s.terms {
-		t := &s.terms[i]
-		request := c.request(t.total(pod, s.podLevel))
-		s.amounts = append(s.amounts, scoring.TermRows{Request: request, Used: c.table.Matrix(t.matrix())})
-		weights += float64(t.weight)
-	}
-	err = combination.ScoreTermsBatch(&s.scratch, s.sums[:n], s.amounts, c.table.Matrix(allocatable), rows)
-	if err != nil {
-		return err
+		weights += float64(s.terms[i].weight)
 	}
 	for row := range rows.All() {
 		s.scores[row] = wholeScore(s.sums[row] / weights)
+	}
+	return nil
+}
+
+// scoreLarge scores the nodes with amounts that the table does not have.
+func (s *scorer) scoreLarge(c *cluster, amounts vector.PodAmounts, rows *vector.Mask) error {
+	for name, node := range c.large {
+		row, _ := c.names.Row(name)
+		if !rows.Test(row) {
+			continue
+		}
+		var err error
+		if s.scores[row], err = s.scoreOne(c, amounts, node); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -199,21 +209,25 @@ func (s *scorer) lookUp(cycle fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo
 	if err != nil || s.whole == nil {
 		return 0, fwk.NewStatus(fwk.Error, "a node is scored that PreScore was not given")
 	}
-	score, err := s.scoreOne(state.cluster, pod, node)
+	c := state.cluster
+	score, err := s.scoreOne(c, s.podAmounts(c, pod), node)
 	if err == nil && state.added != nil {
 		var more int64
-		more, err = state.added.scoreOne(state.cluster, pod, node)
+		more, err = state.added.scoreOne(c, state.added.podAmounts(c, pod), node)
 		score = min(max(score+more-state.least+fwk.MinScore, fwk.MinScore), fwk.MaxScore)
 	}
 	return score, fwk.AsStatus(err)
 }
 
 // scoreOne returns the score of a node by s.whole.
-func (s *scorer) scoreOne(c *cluster, pod *corev1.Pod, node fwk.NodeInfo) (int64, error) {
-	t, n := &s.terms[0], s.m.Len()
-	v := c.newVectors(node)
-	request := c.request(t.total(pod, s.podLevel))
-	return s.whole.ScoreInt(request[:n], v[t.matrix()][:n], v[allocatable][:n])
+func (s *scorer) scoreOne(c *cluster, pod vector.PodAmounts, node fwk.NodeInfo) (int64, error) {
+	v, n := c.amountsOf(node), s.m.Len()
+	request, requested := pod.Requested, v.Requested
+	if s.terms[0].scored {
+		request, requested = pod.Scored, v.Scored
+	}
+	score, err := s.whole.Score(request[:n], requested[:n], v.Allocatable[:n])
+	return int64(score), err
 }
 
 // PreScore scores all nodes that can hold the pod.

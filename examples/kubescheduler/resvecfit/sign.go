@@ -35,7 +35,7 @@ func (p *Plugin) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment
 	for i := range p.scorer.terms {
 		s.Scored = append(s.Scored, p.scorer.terms[i].total(pod, p.scorer.podLevel))
 	}
-	if p.scorer.overridable() {
+	if p.scorer.own {
 		s.Override = [2]string{pod.Annotations[scoring.ScoringTypeAnnotation], pod.Annotations[scoring.WeightAnnotation]}
 	}
 	if p.ledger != nil {

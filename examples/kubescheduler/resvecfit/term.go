@@ -12,45 +12,46 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// basis is what a term scores with, beside the allocatable amounts.
-type basis uint8
-
-const (
-	asRequested basis = iota // the true amounts
-	asScored                 // with least amounts per container, as NodeResourcesFit
-	asBalanced               // true amounts and those of the status, as NodeResourcesBalancedAllocation
-)
-
 // term is a parsed [Term], and the scorer that it is compiled to.
 type term struct {
 	weight    int64
 	normalize scoring.Normalization
-	basis     basis
+	scored    bool     // by amounts with the least ones per container, as NodeResourcesFit
 	names     []string // the resources that it names
 
 	compile func(*vectormap.ResourceVectorMap) (scoring.Scorer, error)
-	scorer  scoring.Scorer
 }
 
-// matrix returns the matrix of used amounts that the term scores with.
-func (t *term) matrix() int {
-	if t.basis == asScored {
-		return scored
-	}
-	return used
+// trueTotal returns what a pod requests.
+func trueTotal(pod *corev1.Pod, podLevel bool) corev1.ResourceList {
+	return vectormap.PodRequests(pod, vectormap.PodOptions{SkipPodLevelResources: !podLevel, UseStatusResources: true})
+}
+
+// scoredTotal returns what a pod requests with the least amounts per container.
+// NodeResourcesFit scores with the containers, whatever the pod level says.
+func scoredTotal(pod *corev1.Pod) corev1.ResourceList {
+	return vectormap.PodRequests(pod, vectormap.PodOptions{SkipPodLevelResources: true, KubeScoringDefaults: true})
 }
 
 // total returns what the term counts a pod as.
 func (t *term) total(pod *corev1.Pod, podLevel bool) corev1.ResourceList {
-	opts := vectormap.PodOptions{SkipPodLevelResources: !podLevel}
-	switch t.basis {
-	case asScored:
-		// NodeResourcesFit scores with the containers, whatever the pod level says.
-		opts.SkipPodLevelResources, opts.KubeScoringDefaults = true, true
-	case asBalanced:
-		opts.UseStatusResources = true
+	if t.scored {
+		return scoredTotal(pod)
 	}
-	return vectormap.PodRequests(pod, opts)
+	return trueTotal(pod, podLevel)
+}
+
+// podAmounts returns what the terms of a scorer count a pod as.
+func (s *scorer) podAmounts(c *cluster, pod *corev1.Pod) (amounts vector.PodAmounts) {
+	for i := range s.terms {
+		switch scored := s.terms[i].scored; {
+		case scored && amounts.Scored == nil:
+			amounts.Scored = c.request(scoredTotal(pod))
+		case !scored && amounts.Requested == nil:
+			amounts.Requested = c.request(trueTotal(pod, s.podLevel))
+		}
+	}
+	return amounts
 }
 
 // request returns a total as a vector; what has no column is on no node.
@@ -103,10 +104,7 @@ func (t *term) kube(document []byte, path *field.Path) field.ErrorList {
 	if err != nil {
 		return vectormap.Faults(path, err)
 	}
-	t.basis = asScored
-	if cfg.Type == scoring.BalancedAllocation {
-		t.basis = asBalanced
-	}
+	t.scored = cfg.Type != scoring.BalancedAllocation
 	for _, r := range cfg.Resources {
 		t.names = append(t.names, r.Name)
 	}
