@@ -58,7 +58,7 @@ type cluster struct {
 	m     *vectormap.ResourceVectorMap
 	names []resourceName
 
-	allocatable, used, free *vector.Matrix
+	nodes *vector.Nodes
 
 	rows    []*rowNode
 	volcano []*volcanoNode
@@ -85,7 +85,12 @@ func newCluster(seed uint64, s shape, has func(r *rand.Rand, column int) bool) *
 		}
 		allocatable, used, free = append(allocatable, a), append(used, u), append(free, f)
 	}
-	c.allocatable, c.used, c.free = c.matrix(allocatable), c.matrix(used), c.matrix(free)
+	c.nodes = c.m.NewNodes()
+	for i := range allocatable {
+		name := fmt.Sprintf("node-%05d", i)
+		_, _, err := c.nodes.Set(name, 1, vector.NodeAmounts{Allocatable: allocatable[i], Requested: used[i]})
+		check(err)
+	}
 	c.rows = newRowNodes(free, nil, allocatable)
 	for i := range s.nodes {
 		copy(c.rows[i].used, used[i])
@@ -154,6 +159,11 @@ func (c *cluster) newPods(columns ...int) *pods {
 		p.ints = append(p.ints, wholeAmounts(request))
 	}
 	return p
+}
+
+// amounts returns what a bound scorer takes of a pod.
+func (p *pods) amounts(k int) vector.PodAmounts {
+	return vector.PodAmounts{Requested: p.requests[k]}
 }
 
 // allColumns returns 0 to n-1.

@@ -8,9 +8,8 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// newDecision makes whole decisions without any cache of scores: which nodes can
-// hold the pod, StrategyFit and SRA of those, and the best of them. What SRA says
-// of a node without looking at the pod is prepared. Half of the nodes lack any
+// newDecision makes whole decisions: which nodes can hold the pod, StrategyFit and
+// SRA of those, and the best of them. Half of the nodes lack any
 // scarce resource, one of eight lacks GPUs, and the pod requests the first
 // columns, of which cpu and GPUs are scored; or it requests all, every node has
 // all, and all are scored. The struct form hands lists and maps of scores from
@@ -57,18 +56,14 @@ func decisionOf(s shape) *decisions {
 // subject compares the library with the row loop and with decide.
 func (d *decisions) subject(decide func(*volcanoTask) *volcanoNode) *subject {
 	n := len(d.rows)
-	base, scores := make([]float64, n), make([]float64, n)
-	check(d.strategy.SRA().Base(base, d.allocatable, nil))
-	var fits vector.Mask
+	scores := scoring.Bind(d.strategy, d.nodes)
 	var got, want int
 	var structGot *volcanoNode
 	return &subject{
 		results:  n,
 		variants: variants,
 		kernel: func(k int) {
-			vector.Fit(&fits, d.free, d.pods.requests[k])
-			check(d.strategy.ScoreFromBase(scores, d.pods.requests[k], base, d.used, d.allocatable, &fits))
-			got = vector.ArgMax(scores, &fits, vector.TieLowest())
+			got, _ = scores.Best(d.pods.amounts(k), nil, vector.TieLowest())
 		},
 		rowloop: func(k int) {
 			want = rowsDecide(d.cluster.rows, d.pods.requests[k], d.rules.rows, pluginWeight,

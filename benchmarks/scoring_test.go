@@ -113,14 +113,14 @@ func check(err error) {
 func newStrategyFit(s shape) *subject {
 	c := newCluster(100, s, everything)
 	pods, rules := c.newPods(allColumns(s.cols)...), newFitRules(c.names, allColumns(s.cols)...)
-	fit := must(scoring.CompileStrategyFit(rules.config, c.m))
+	fit := scoring.Bind(must(scoring.CompileStrategyFit(rules.config, c.m)), c.nodes)
 	plugin := &volcanoPlugin{weight: pluginWeight, resources: rules.volcano}
 	got, want, structGot := make([]float64, s.nodes), make([]float64, s.nodes), make([]float64, s.nodes)
 	return &subject{
 		results:   s.nodes,
 		variants:  variants,
 		elements:  2 * s.elements(),
-		kernel:    func(k int) { check(fit.ScoreBatch(got, pods.requests[k], c.used, c.allocatable, nil)) },
+		kernel:    func(k int) { check(fit.Score(got, pods.amounts(k), nil)) },
 		rowloop:   func(k int) { rowsStrategyFit(want, c.rows, pods.requests[k], rules.rows, pluginWeight) },
 		structmap: func(k int) { plugin.fitAll(structGot, pods.volcano[k], c.volcano) },
 		check: func() error {
@@ -163,14 +163,14 @@ func newScarceWeights(names []resourceName) *scarceWeights {
 func newSRA(s shape) *subject {
 	c := newCluster(101, s, mixed)
 	pods, weights := c.newPods(vectormap.CPU, vectormap.Memory, vectormap.GPU, vectormap.Pods), newScarceWeights(c.names)
-	scorer := must(scoring.CompileSRA(weights.config, c.m))
+	scorer := scoring.Bind(must(scoring.CompileSRA(weights.config, c.m)), c.nodes)
 	plugin := &volcanoPlugin{sraWeight: pluginWeight, sraTotal: weights.total, scarce: weights.volcano}
 	got, want, structGot := make([]float64, s.nodes), make([]float64, s.nodes), make([]float64, s.nodes)
 	return &subject{
 		results:  s.nodes,
 		variants: variants,
 		elements: s.elements(),
-		kernel:   func(k int) { check(scorer.ScoreBatch(got, pods.requests[k], c.used, c.allocatable, nil)) },
+		kernel:   func(k int) { check(scorer.Score(got, pods.amounts(k), nil)) },
 		rowloop: func(k int) {
 			rowsSRA(want, c.rows, pods.requests[k], weights.rows, float64(weights.total), pluginWeight)
 		},
@@ -208,7 +208,7 @@ func newProportional(s shape) *subject {
 		results:  s.nodes,
 		variants: variants,
 		elements: 2 * shape{s.nodes, s.cols, 2 + len(reserves)}.elements(),
-		kernel:   func(k int) { check(filter.FilterBatch(&got, pods.requests[k], c.used, c.allocatable, nil)) },
+		kernel:   func(k int) { check(filter.Filter(&got, c.nodes, pods.requests[k], nil)) },
 		rowloop:  func(k int) { rowsProportional(want, c.rows, pods.requests[k], reserves) },
 		structmap: func(k int) {
 			plugin.proportionalAll(structGot, pods.volcano[k], c.volcano)
@@ -228,14 +228,14 @@ func kubeSubject(kind scoring.ScoringType) func(shape) *subject {
 		pods := c.newPods(allColumns(s.cols)...)
 		config, entries, rowEntries := kubeRules(kind, c.names)
 		plugin := newKubePlugin(entries, kubeShape)
-		scorer := must(scoring.CompileKube(config, c.m))
+		scorer := scoring.Bind(must(scoring.CompileKube(config, c.m)), c.nodes)
 		got, want, structGot := make([]int64, s.nodes), make([]int64, s.nodes), make([]int64, s.nodes)
 		rows, node := kubeLoops(kind)
 		return &subject{
 			results:   s.nodes,
 			variants:  variants,
 			elements:  2 * shape{s.nodes, s.cols, len(entries)}.elements(),
-			kernel:    func(k int) { check(scorer.ScoreIntBatch(got, pods.requests[k], c.used, c.allocatable, nil)) },
+			kernel:    func(k int) { check(scorer.ScoreInt(got, pods.amounts(k), nil)) },
 			rowloop:   func(k int) { rows(want, c.ints, pods.ints[k], rowEntries) },
 			structmap: func(k int) { plugin.all(structGot, node, pods.kube[k], c.kube) },
 			check: func() error {
