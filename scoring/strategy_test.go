@@ -542,17 +542,45 @@ func TestProportionalIdle(t *testing.T) {
 				t.Fatalf("%v of %v: %+v, %v, want %+v, %v", u, a, got, errIdle, want, err)
 			}
 		}
-		rows, want, got := vector.NewMask(n), new(vector.Mask), new(vector.Mask)
+	}
+	// Over nodes, which have finite amounts only.
+	for range testkit.Amount(t, 50, 200, 1000) {
+		nodes, n := m.NewNodes(), 1+r.IntN(200)
+		values := values[:9]
+		for i := range n {
+			var amounts vector.NodeAmounts
+			for range m.Len() {
+				amounts.Allocatable = append(amounts.Allocatable, math.Trunc(values[r.IntN(len(values))]))
+				amounts.Requested = append(amounts.Requested, math.Trunc(values[r.IntN(len(values))]))
+			}
+			if _, _, err := nodes.Set(fmt.Sprint(i), 1, amounts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		request := strategyVec{values[r.IntN(3)], values[r.IntN(3)]}
+		rows, want, got := vector.NewMask(n), vector.NewMask(n), new(vector.Mask)
 		testkit.FillMask(r, rows.Words())
 		testkit.TrimMask(rows.Words(), n)
 		if r.IntN(4) == 0 {
 			rows = nil
 		}
-		if err, errIdle := p.FilterBatch(want, request, used, allocatable, rows), p.FilterIdle(got, request, idle, allocatable, rows); err != nil || errIdle != nil || !got.Equal(want) {
-			t.Fatalf("%v, want %v: %v, %v", got.Words(), want.Words(), errIdle, err)
+		for row := range n {
+			result, err := p.Check(request, nodes.Requested().Row(nil, row), nodes.Allocatable().Row(nil, row))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (rows == nil || rows.Test(row)) && result.OK {
+				want.Set(row)
+			}
+		}
+		if err := p.Filter(got, nodes, request, rows); err != nil || !got.Equal(want) {
+			t.Fatalf("%v, want %v: %v", got.Words(), want.Words(), err)
+		}
+		if err := p.FilterIdle(got, nodes, nodes.Free(), request, rows); err != nil || !got.Equal(want) {
+			t.Fatalf("of idle amounts %v, want %v: %v", got.Words(), want.Words(), err)
 		}
 	}
-	if err := p.FilterIdle(new(vector.Mask), nil, m.NewMatrix(1), m.NewMatrix(2), nil); !errors.Is(err, vector.ErrShape) || !strings.Contains(err.Error(), "idle has 1 rows") {
+	if err := p.FilterIdle(new(vector.Mask), m.NewNodes(), m.NewMatrix(1), nil, nil); !errors.Is(err, vector.ErrShape) || !strings.Contains(err.Error(), "idle has 1 rows") {
 		t.Error(err)
 	}
 	off, err := (*scoring.Proportional)(nil).CheckIdle(nil, nil, nil)
