@@ -37,7 +37,7 @@ type Refusal struct {
 	Reason Reason
 
 	// Why says what leaves so little room: of alternatives it is the reason of Best or,
-	// where the numbers are sums, of all together.
+	// where the numbers are sums, of all together. It is Reason where no amounts count.
 	Why Reason
 
 	Queue string // that was asked
@@ -57,7 +57,8 @@ type Refusal struct {
 
 	// Detail is what there is to say beyond that: what is wrong with a request, for
 	// GetTaskRequestResourceFailed; the state of a queue, for QueueNotOpen; what is
-	// wrong with a quota, for UnreadableQuota.
+	// wrong with a quota, for UnreadableQuota, and where that is the quota of another
+	// alternative than Best.
 	Detail string
 }
 

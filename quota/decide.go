@@ -38,7 +38,7 @@ func (a *Answer) refuseQueue(reason Reason, q *queue, name string) bool {
 // refuse makes a the refusal of a request for which no amounts count.
 func (a *Answer) refuse(reason Reason, queue, detail string) bool {
 	a.OK = false
-	a.Refusal = Refusal{Reason: reason, Queue: queue, Detail: detail}
+	a.Refusal = Refusal{Reason: reason, Why: reason, Queue: queue, Detail: detail}
 	return false
 }
 
@@ -63,7 +63,7 @@ func (l *Ledger) lacksCards(a *Answer, q *queue, alts *alternatives, dim int32, 
 		a.lacks(ReasonInsufficientScalarQuota, q, alts.key, dim, requested, r, a.Options[last].Why)
 		return
 	}
-	best, noQuota := l.cardName(dim), true
+	best, noQuota, unreadable := l.cardName(dim), true, -1
 	var why Reason
 	for i := last; i >= 0 && a.Options[i].Item == a.Options[last].Item; i-- {
 		o := &a.Options[i]
@@ -71,12 +71,28 @@ func (l *Ledger) lacksCards(a *Answer, q *queue, alts *alternatives, dim int32, 
 		if o.Card == best {
 			why = o.Why
 		}
+		if o.Why == ReasonUnreadableQuota {
+			unreadable = i
+		}
 	}
 	a.lacks(ReasonInsufficientScalarQuota, q, alts.key, dim, requested, r, why)
 	a.Refusal.Best = best
-	if noQuota {
+	switch {
+	case noQuota:
 		a.Refusal.Detail = noQuotaOfAny
+	case unreadable >= 0 && why != ReasonUnreadableQuota:
+		o := &a.Options[unreadable]
+		a.Refusal.Detail = q.deniedAt(o.Level, l.dims[o.Card])
 	}
+}
+
+// deniedAt returns what is wrong with the quota of q, or of the queue of that name above
+// it, for a card.
+func (q *queue) deniedAt(level string, dim int32) string {
+	for q.spec.Name != level {
+		q = q.parent
+	}
+	return q.spec.Denied[int(dim)]
 }
 
 // begin clears an answer for a decision on the present state.
@@ -177,7 +193,7 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 	case p.dim >= 0 || !a.OK:
 	case !onNode:
 		a.refuse(ReasonGetTaskRequestResourceFailed, q.spec.Name, noneOnNode)
-		a.Refusal.Card = ti.alts.key
+		a.Refusal.Card, a.Refusal.Why = ti.alts.key, ReasonNotOnNode
 	default:
 		l.lacksCards(a, q, ti.alts, ti.alts.cards[bestAt], ti.milli, best)
 	}
@@ -387,18 +403,18 @@ func whyAny(options []Room, q *queue, it *placement, own *job, p *plan) (why Rea
 			unreadable = at
 		}
 	}
+	if unreadable >= 0 {
+		detail = q.deniedAt(options[unreadable].Level, it.alts.cards[unreadable])
+	}
 	switch {
 	case noQuota && unreadable >= 0:
-		for q.spec.Name != options[unreadable].Level {
-			q = q.parent
-		}
-		return ReasonUnreadableQuota, q.spec.Denied[int(it.alts.cards[unreadable])]
+		return ReasonUnreadableQuota, detail
 	case noQuota:
 		return ReasonNoQuota, noQuotaOfAny
 	case it.min <= unheld && !over:
-		return ReasonPromised, ""
+		return ReasonPromised, detail
 	}
-	return ReasonOverCapacity, ""
+	return ReasonOverCapacity, detail
 }
 
 // wholeUnits returns how much of room can be had: what charges have of it, and

@@ -577,14 +577,14 @@ func goldRefuse(a *Answer, r Refusal) bool {
 func (g *golden) admits(a *Answer, queue string) bool {
 	levels := g.levels(queue)
 	if len(levels) == 0 {
-		return goldRefuse(a, Refusal{Reason: ReasonUnknownQueue, Queue: queue})
+		return goldRefuse(a, Refusal{Reason: ReasonUnknownQueue, Why: ReasonUnknownQueue, Queue: queue})
 	}
 	if !g.isLeaf(queue) {
-		return goldRefuse(a, Refusal{Reason: ReasonQueueNotLeaf, Queue: queue})
+		return goldRefuse(a, Refusal{Reason: ReasonQueueNotLeaf, Why: ReasonQueueNotLeaf, Queue: queue})
 	}
 	for _, q := range levels {
 		if q.state != StateOpen {
-			return goldRefuse(a, Refusal{Reason: ReasonQueueNotOpen, Queue: queue, Level: q.name})
+			return goldRefuse(a, Refusal{Reason: ReasonQueueNotOpen, Why: ReasonQueueNotOpen, Queue: queue, Level: q.name})
 		}
 	}
 	return true
@@ -597,11 +597,11 @@ func (g *golden) considers(a *Answer, r *goldRequest) (done bool) {
 	case !g.admits(a, r.queue):
 		return true
 	case r.invalid:
-		return !goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: r.queue})
+		return !goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Why: ReasonGetTaskRequestResourceFailed, Queue: r.queue})
 	case r.plain == [2]int64{} && len(r.items) == 0:
 		return true
 	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured:
-		return !goldRefuse(a, Refusal{Reason: ReasonEmptyQueueCapability, Queue: r.queue})
+		return !goldRefuse(a, Refusal{Reason: ReasonEmptyQueueCapability, Why: ReasonEmptyQueueCapability, Queue: r.queue})
 	}
 	return false
 }
@@ -882,7 +882,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	switch {
 	case on != "" || !a.OK:
 	case !onNode:
-		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Card: goldKey(want.cards)})
+		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Why: ReasonNotOnNode, Queue: queue, Card: goldKey(want.cards)})
 	default:
 		goldLacks(a, ReasonInsufficientScalarQuota, queue, goldKey(want.cards), want.milli, best, bestWhy)
 		if len(want.cards) > 1 {

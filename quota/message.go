@@ -54,20 +54,20 @@ func (r Refusal) why() string {
 	switch r.Why {
 	case ReasonNoQuota:
 		switch {
-		case detail != "":
+		case detail == noQuotaOfAny:
 			return text + detail
 		case r.Best != "":
-			return text + level + " has no quota of " + oneLine(brief(r.Best)) + ", and the others have no more room"
+			return text + level + " has no quota of " + oneLine(brief(r.Best)) + ", and the others have no more room" + also(detail)
 		}
 		return text + level + " has no quota of it"
 	case ReasonUnreadableQuota:
 		return text + "the quota of " + level + " can't be read: " + detail
 	case ReasonFirmElsewhere:
-		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best))
+		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best)) + also(detail)
 	}
 	text += "room" + r.on() + " for " + u.text(r.Room)
 	if r.Limit == Unlimited {
-		return text
+		return text + also(detail)
 	}
 	text += " of " + u.text(r.Limit)
 	if r.Level != r.Queue {
@@ -82,7 +82,15 @@ func (r Refusal) why() string {
 	case ReasonNotTogether:
 		text += "; the tasks of the gang must be on one card"
 	}
-	return text
+	return text + also(detail)
+}
+
+// also adds what is wrong with the quota of an alternative.
+func also(fault string) string {
+	if fault == "" {
+		return ""
+	}
+	return "; another alternative's quota can't be read: " + fault
 }
 
 // on names the alternative that the amounts are of.

@@ -335,6 +335,11 @@ func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrSnapshot}, args...)...)
 }
 
+// outOf says that an amount is none that a ledger holds, and what is one.
+func outOf(amount int64, unit string) string {
+	return fmt.Sprintf("%d %s: want 0 to less than 2^53", amount, unit)
+}
+
 // sameConfig compares the configuration with another one.
 func (d *snapshotDoc) sameConfig(cfg *Config) error {
 	var got snapshotConfig
@@ -541,8 +546,10 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		return fail("the policy is %q: want one of %s", brief(s.Policy), some(mixNames))
 	case s.Seq > r.doc.Seq:
 		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
-	case !exact(s.Min.CPU) || !exact(s.Min.Memory):
-		return fail("min is %d milli-cores and %d bytes: want 0 to less than 2^53 of each", s.Min.CPU, s.Min.Memory)
+	case !exact(s.Min.CPU):
+		return fail("min.cpu is %s", outOf(s.Min.CPU, "milli-cores"))
+	case !exact(s.Min.Memory):
+		return fail("min.memory is %s", outOf(s.Min.Memory, "bytes"))
 	}
 	j := l.newJob(s.ID, q)
 	j.mix, j.reserved, j.seen, j.seq = mix, s.Reserved, s.Seen, s.Seq
@@ -583,16 +590,28 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
 		return nil, err
 	}
 	if s.Implicit {
-		if j.mix == AnyMix || !alts.multi() || s.Min != 0 || s.Unit != 0 || len(s.Holds) > 0 {
-			return nil, broken("%v: %q is implicit: want several cards of a job with policy %s, without min, unit and holds", where, brief(s.Key), mixNames[SameCard])
+		const implicit = "%v: %q is implicit, and "
+		switch {
+		case j.mix == AnyMix:
+			return nil, broken(implicit+"the job's policy is %s: want %s", where, brief(s.Key), mixNames[j.mix], mixNames[SameCard])
+		case !alts.multi():
+			return nil, broken(implicit+"has one card: want several", where, brief(s.Key))
+		case s.Min != 0:
+			return nil, broken(implicit+"min is %d milli-cards: want none", where, brief(s.Key), s.Min)
+		case s.Unit != 0:
+			return nil, broken(implicit+"unit is %d milli-cards: want none", where, brief(s.Key), s.Unit)
+		case len(s.Holds) > 0:
+			return nil, broken(implicit+"holds has %s: want none", where, brief(s.Key), some(sorted(s.Holds)))
 		}
 		it := implicitItem(alts)
 		return &it, nil
 	}
-	if !exact(s.Min) || !exact(s.Unit) || s.Unit == 0 {
-		return nil, broken("%v: %q: min is %d milli-cards in units of %d: want less than 2^53, and units of at least 1", where, brief(s.Key), s.Min, s.Unit)
-	}
-	if !j.reserved {
+	switch {
+	case !exact(s.Min):
+		return nil, broken("%v: %q: min is %s", where, brief(s.Key), outOf(s.Min, "milli-cards"))
+	case !exact(s.Unit) || s.Unit == 0:
+		return nil, broken("%v: %q: unit is %d milli-cards: want 1 to less than 2^53", where, brief(s.Key), s.Unit)
+	case !j.reserved:
 		return nil, broken("%v: %q: min is %d milli-cards, and the job is not reserved: want no min", where, brief(s.Key), s.Min)
 	}
 	it := newItem(alts, s.Min, s.Unit, j.mix)
@@ -602,9 +621,14 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
 	}
 	for _, name := range sorted(s.Holds) {
 		at, held := index(r.l.dims[name]), s.Holds[name]
-		if at < 0 || !exact(held) || held == 0 || !it.spreads && it.held > 0 {
-			return nil, broken("%v: %q: %d milli-cards are held on %q: want an amount above 0 on one of its cards, and with policy %s on no other",
-				where, brief(s.Key), held, brief(name), mixNames[SameCard])
+		const hold = "%v: %q: %d milli-cards are held on %q: want "
+		switch {
+		case at < 0:
+			return nil, broken(hold+"one of the item's cards", where, brief(s.Key), held, brief(name))
+		case !exact(held) || held == 0:
+			return nil, broken(hold+"1 to less than 2^53", where, brief(s.Key), held, brief(name))
+		case !it.spreads && it.held > 0:
+			return nil, broken(hold+"all of it on one card, as policy %s says", where, brief(s.Key), held, brief(name), mixNames[SameCard])
 		}
 		if !it.spreads {
 			it.at = int32(at)
@@ -663,8 +687,10 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 		return fail("the id is there twice")
 	case !known:
 		return fail("the state is %q: want one of %s", brief(s.State), some(taskNames))
-	case !exact(s.CPU) || !exact(s.Memory):
-		return fail("cpu is %d milli-cores and memory %d bytes: want 0 to less than 2^53 of each", s.CPU, s.Memory)
+	case !exact(s.CPU):
+		return fail("cpu is %s", outOf(s.CPU, "milli-cores"))
+	case !exact(s.Memory):
+		return fail("memory is %s", outOf(s.Memory, "bytes"))
 	case state == taskPending:
 		return r.waitingTask(i, s)
 	}
@@ -678,10 +704,13 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	case s.Order != int(j.tasks):
 		return fail("order is %d: want %d, after the job's other tasks", s.Order, j.tasks)
-	case s.Covered.CPU < 0 || s.Covered.CPU > min(s.CPU, j.held[dimCPU]),
-		s.Covered.Memory < 0 || s.Covered.Memory > min(s.Memory, j.held[dimMemory]):
-		return fail("covered are %d milli-cores and %d bytes: want 0 to what the task is charged, and to what is left of its job's min, %d and %d",
-			s.Covered.CPU, s.Covered.Memory, j.held[dimCPU], j.held[dimMemory])
+	}
+	const covered = "covered.%s is %d %s: want 0 to %d, which the task is charged and its job's min has left"
+	if most := min(s.CPU, j.held[dimCPU]); s.Covered.CPU < 0 || s.Covered.CPU > most {
+		return fail(covered, "cpu", s.Covered.CPU, "milli-cores", most)
+	}
+	if most := min(s.Memory, j.held[dimMemory]); s.Covered.Memory < 0 || s.Covered.Memory > most {
+		return fail(covered, "memory", s.Covered.Memory, "bytes", most)
 	}
 	t := &task{id: s.ID, job: j, seq: s.Seq, state: state}
 	t.cpu, t.mem = draw{s.CPU, s.Covered.CPU}, draw{s.Memory, s.Covered.Memory}
@@ -709,12 +738,15 @@ func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c charge, err
 	if c.card, err = r.card(s.Card, where); err != nil {
 		return c, err
 	}
-	if c.milli, c.covered = s.Milli, s.Covered; !exact(c.milli) || c.covered < 0 || c.covered > c.milli {
-		return c, broken("%v: %d of %d milli-cards are covered: want 0 to all of less than 2^53", where, s.Covered, s.Milli)
+	switch c.milli, c.covered = s.Milli, s.Covered; {
+	case !exact(c.milli):
+		return c, broken("%v: milli is %s", where, outOf(s.Milli, "milli-cards"))
+	case c.covered < 0 || c.covered > c.milli:
+		return c, broken("%v: covered is %d milli-cards: want 0 to %d, the charge", where, s.Covered, s.Milli)
 	}
 	if s.Item == nil {
 		if s.Covered != 0 {
-			return c, broken("%v: %d milli-cards are covered, but by no item: want 0, or the item's index", where, s.Covered)
+			return c, broken("%v: covered is %d milli-cards, and there is no item: want 0, or the item's index", where, s.Covered)
 		}
 		return c, nil
 	}
@@ -722,9 +754,16 @@ func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c charge, err
 		return c, broken("%v: item is %d: want the index of one of the %d items of job %q", where, *s.Item, len(r.items[j]), brief(j.id))
 	}
 	it := r.items[j][*s.Item]
-	if !it.spreads && it.held > 0 && it.alts.index(c.card) != int(it.at) || !it.accept(&c) {
-		return c, broken("%v: a charge on %q can't count against item %d: want a card of the item, and with policy %s the one that all of it is on",
-			where, brief(s.Card), *s.Item, mixNames[SameCard])
+	const against = "%v: a charge on %q can't count against item %d: "
+	switch at := it.alts.index(c.card); {
+	case at < 0:
+		return c, broken(against+"want one of its cards, %s", where, brief(s.Card), *s.Item, some(strings.Split(it.alts.key, "|")))
+	case !it.spreads && it.held > 0 && at != int(it.at):
+		return c, broken(against+"what is held for it is on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
+			brief(r.l.cardName(it.alts.cards[it.at])), mixNames[SameCard])
+	case !it.accept(&c):
+		return c, broken(against+"its other charges are on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
+			brief(r.l.cardName(it.alts.cards[it.at])), mixNames[SameCard])
 	}
 	it.loose = it.loose || c.covered < c.milli
 	return c, nil
@@ -732,8 +771,11 @@ func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c charge, err
 
 func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 	t := &waitingTask{id: s.ID, job: s.Job, queue: s.Queue, cpu: s.CPU, mem: s.Memory}
-	if s.Job == "" || s.Queue == "" {
-		return broken("tasks[%d] %q: the job is %q and the queue %q: want names", i, brief(s.ID), brief(s.Job), brief(s.Queue))
+	switch {
+	case s.Job == "":
+		return broken("tasks[%d] %q: there is no job: want its id", i, brief(s.ID))
+	case s.Queue == "":
+		return broken("tasks[%d] %q: there is no queue: want its name", i, brief(s.ID))
 	}
 	for k := range s.Charges {
 		at := place{"tasks", i, "charges", k}
@@ -742,7 +784,7 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 			return err
 		}
 		if !exact(s.Charges[k].Milli) {
-			return broken("%v: %d milli-cards: want 0 to less than 2^53", at, s.Charges[k].Milli)
+			return broken("%v: milli is %s", at, outOf(s.Charges[k].Milli, "milli-cards"))
 		}
 		t.items = append(t.items, taskItem{alts: alts, milli: s.Charges[k].Milli})
 	}

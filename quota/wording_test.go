@@ -248,12 +248,29 @@ func TestRefusalTexts(t *testing.T) {
 				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{
+			"unreadable, and another one full", Config{}, []QueueSpec{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",
+			`queue "q": insufficient quota of card B|A: requested 1 card, room on B for 0 cards of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonOverCapacity,
+		},
+		{
+			"unreadable above, and another one held", Config{}, []QueueSpec{annotated("org", "", `{"A":"two","B":2}`, nil), annotated("q", "org", `{"A":2,"B":2}`, nil)}, "B:1", "", "A|B:2",
+			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonPromised,
+		},
+		{
+			"unreadable, and another one absent", Config{}, []QueueSpec{annotated("q", "", `{"A":1.5,"C":1}`, nil)}, "", "", "B|A:1",
+			`queue "q": insufficient quota of card B|A: requested 1 card, queue "q" has no quota of B, and the others have no more room; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonNoQuota,
+		},
+		{
+			"unreadable, mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
+			`queue "q": insufficient quota of card B|A: requested 2 cards, room for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count,
+			`queue "q": insufficient quota of card B|A: requested 2 cards, room on B for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, ReasonOverCapacity,
+		},
+		{
 			"unreadable, and nothing else", Config{}, []QueueSpec{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
-			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonNone,
+			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonEmptyQueueCapability,
 		},
 		{
 			"nothing", Config{}, []QueueSpec{annotated("q", "", ``, nil)}, "", "", "A:1",
-			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", ReasonNone,
+			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", ReasonEmptyQueueCapability,
 		},
 		{
 			"held", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
@@ -269,7 +286,7 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"closed", Config{}, []QueueSpec{{Name: "org", State: StateClosing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
-			`queue "q" is not open: queue "org" above it is Closing`, "", ReasonNone,
+			`queue "q" is not open: queue "org" above it is Closing`, "", ReasonQueueNotOpen,
 		},
 	} {
 		m, err := NewMap([]string{"A", "B", "C"})
