@@ -32,8 +32,8 @@ type Shape interface {
 // tasks of its job, under ids that the ledger doesn't know, committed together as
 // by [Ledger.CommitAll], with what is held for the job; a job that is known in
 // another queue is an [ErrConflict]. Limits alone count: that sums must stay below
-// 2^53 does not. The work grows with the number of alternatives, not of copies. A
-// nil shape panics.
+// 2^53 does not. The work grows with the number of alternatives and with the logarithm
+// of that of copies. A nil shape panics.
 func (l *Ledger) WhatFits(shape Shape) (Fits, error) {
 	if shape == nil {
 		panic("quota: nil shape")
@@ -60,37 +60,6 @@ func (q *queue) aside() *queue {
 	c := *q
 	c.cells, c.over, c.parent = slices.Clone(q.cells), nil, q.parent.aside()
 	return &c
-}
-
-// change is what one copy adds to a dimension, at every level.
-type change struct {
-	dim                      int32
-	allocated, held, elastic int64
-
-	// promised is what came to allocated and held together. It had to have room
-	// before anything left them.
-	promised int64
-}
-
-// repeats returns how many times more a change can be made until a limit above
-// the queue stops it.
-func (q *queue) repeats(c change) int64 {
-	n := Unlimited
-	for full := c.allocated + c.held; q != nil; q = q.parent {
-		at := &q.cells[c.dim]
-		if at.limit == Unlimited {
-			continue
-		}
-		if c.allocated > 0 {
-			n = min(n, (at.limit-at.allocated)/c.allocated)
-		}
-		if free := at.limit - at.full() - c.promised; full > 0 && free < 0 {
-			return 0
-		} else if full > 0 {
-			n = min(n, free/full+1)
-		}
-	}
-	return max(n, 0)
 }
 
 // fits reserves copies on a copy of the queues. A copy finds no more room than the
@@ -234,9 +203,10 @@ func cardsFor(choices []choice, size int64) (limit *cardSet, same int64) {
 
 // trial commits copies of a task on a copy of its job and queues.
 type trial struct {
-	l    *Ledger
-	task *TaskRequest
-	job  *job
+	l      *Ledger
+	task   *TaskRequest
+	job    *job
+	answer Answer // of copies that are taken back
 }
 
 func newTrial(l *Ledger, t *TaskRequest) *trial {
@@ -257,12 +227,12 @@ func newTrial(l *Ledger, t *TaskRequest) *trial {
 		one.queueAt.Store(j.queue)
 	}
 	one.jobAt.Store(j)
-	return &trial{l, one, j}
+	return &trial{l: l, task: one, job: j}
 }
 
 // run commits copies, most at most, until one is refused, and returns how many
-// were not; a is the answer to the last one. A copy that does what the one before
-// it did is not made again: it is counted how often it could be.
+// were not; a is the answer to the last one. Copies that change the same are not
+// made one by one.
 func (tr *trial) run(a *Answer, limit *cardSet, only *alternatives, most int64) (n int64) {
 	for n < most {
 		var u journal
@@ -272,15 +242,9 @@ func (tr *trial) run(a *Answer, limit *cardSet, only *alternatives, most int64) 
 			}
 			return n
 		}
-		n++
-		changes := u.changes()
-		more := tr.repeats(a, &u, changes)
-		if more == Unlimited {
-			return most
+		if n += 1 + tr.repeat(u.effects(), limit, only, most-n-1); n >= limitExact {
+			return most // no limit is as large
 		}
-		more = min(more, most-n)
-		tr.repeat(&u, changes, more)
-		n += more
 	}
 	return n
 }
@@ -304,96 +268,89 @@ func (tr *trial) commit(a *Answer, limit *cardSet, only *alternatives, u *journa
 	return true
 }
 
-// changes adds up what a copy changed.
-func (u *journal) changes() (changes []change) {
-	for _, c := range u.cells {
-		at := slices.IndexFunc(changes, func(other change) bool { return other.dim == c.dim })
-		if at < 0 {
-			at, changes = len(changes), append(changes, change{dim: c.dim})
-		}
-		changes[at].allocated += c.allocated
-		changes[at].held += c.held
-		changes[at].elastic += c.elastic
-		changes[at].promised += max(c.allocated+c.held, 0)
-	}
-	return changes
+// effect is what a copy did: to a dimension of a queue and of those above it, to what
+// is held for an item, or on one of its alternatives, or to what is held for a job of
+// cpu or memory.
+type effect struct {
+	q   *queue
+	j   *job
+	dim int32 // of q and j
+
+	it *item
+	at int // of an item that spreads: the alternative; else -1
+
+	allocated, held, elastic int64
 }
 
-// repeats returns how many more copies would, for certain, do what the last one
-// did: while the holds that it drew on last, nothing that it used is used up, and
-// nothing that was passed over gets free. What is bound to a card was so before.
-func (tr *trial) repeats(a *Answer, u *journal, changes []change) int64 {
-	if len(u.binds) > 0 {
-		return 0
-	}
-	n := Unlimited
-	for _, b := range u.items {
-		if b.it.at != b.was.at || b.it.bound() != b.was.bound() {
-			return 0
-		}
-		n = min(n, lasts(b.was.held, b.it.held))
-		for at, was := range b.spread {
-			n = min(n, lasts(was, b.it.spread[at]))
-		}
+// effects lists what a copy did.
+func (u *journal) effects() (effects []effect) {
+	for _, c := range u.cells {
+		effects = append(effects, effect{q: c.q, dim: c.dim, allocated: c.allocated, held: c.held, elastic: c.elastic})
 	}
 	for _, b := range u.needs {
-		n = min(n, lasts(b.held, b.j.held[b.dim]))
+		effects = append(effects, effect{j: b.j, dim: b.dim, held: b.j.held[b.dim] - b.held})
 	}
-	for _, c := range changes {
-		n = min(n, tr.job.queue.repeats(c), tr.passes(a, c))
-	}
-	return n
-}
-
-// lasts returns how often a hold can shrink again as it just did.
-func lasts(before, after int64) int64 {
-	if after >= before {
-		return Unlimited
-	}
-	return after / (before - after)
-}
-
-// passes returns how often a change can be repeated before an alternative that was
-// refused could have room, because holds leave its card.
-func (tr *trial) passes(a *Answer, c change) int64 {
-	n, freed := Unlimited, -(c.allocated + c.held)
-	if freed <= 0 {
-		return n
-	}
-	for _, o := range a.Options {
-		milli := tr.task.items[o.Item].milli
-		if o.OK || o.Why == ReasonFirmElsewhere || o.Why == ReasonNotOnNode || tr.l.dims[o.Card] != c.dim ||
-			tr.job.queue.uncharged(c.dim) < milli {
+	for i, b := range u.items {
+		if slices.ContainsFunc(u.items[:i], func(earlier itemBefore) bool { return earlier.it == b.it }) {
 			continue
 		}
-		n = min(n, (milli-o.Amount-1)/freed)
-	}
-	return n
-}
-
-// uncharged returns what the charges leave of the limits.
-func (q *queue) uncharged(dim int32) int64 {
-	n := Unlimited
-	for ; q != nil; q = q.parent {
-		if c := &q.cells[dim]; c.limit != Unlimited {
-			n = min(n, c.limit-c.allocated)
-		}
-	}
-	return n
-}
-
-// repeat makes the changes of a copy again, n times.
-func (tr *trial) repeat(u *journal, changes []change, n int64) {
-	for _, c := range changes {
-		tr.job.queue.add(c.dim, n*c.allocated, n*c.held, n*c.elastic)
-	}
-	for _, b := range u.items {
-		b.it.held += n * (b.it.held - b.was.held)
+		effects = append(effects, effect{it: b.it, at: -1, held: b.it.held - b.was.held})
 		for at, was := range b.spread {
-			b.it.spread[at] += n * (b.it.spread[at] - was)
+			effects = append(effects, effect{it: b.it, at: at, held: b.it.spread[at] - was})
 		}
 	}
-	for _, b := range u.needs {
-		b.j.held[b.dim] += n * (b.j.held[b.dim] - b.held)
+	return slices.DeleteFunc(effects, func(e effect) bool { return e.allocated == 0 && e.held == 0 })
+}
+
+// repeat makes the effect n times more; of negative n, it takes it back.
+func (e *effect) repeat(n int64) {
+	switch {
+	case e.q != nil:
+		e.q.add(e.dim, n*e.allocated, n*e.held, n*e.elastic)
+	case e.j != nil:
+		e.j.held[e.dim] += n * e.held
+	case e.at < 0:
+		e.it.held += n * e.held
+	default:
+		e.it.spread[e.at] += n * e.held
 	}
+}
+
+// repeat makes the effects of a copy again, as often as further copies would have the
+// same, most at most, and returns how often.
+//
+// Copies have the same effects up to one of them, and from then on others: every copy
+// takes the same from the cards that it is charged on, and a card that was passed over
+// keeps its room or gets more. So steps that double, and then halve, find that copy.
+func (tr *trial) repeat(effects []effect, limit *cardSet, only *alternatives, most int64) (n int64) {
+	add := func(n int64) {
+		for i := range effects {
+			effects[i].repeat(n)
+		}
+	}
+	// same reports whether step copies more have these effects, of which the last does
+	// if all do.
+	same := func(step int64) bool {
+		if step > most-n {
+			return false
+		}
+		var u journal
+		add(step - 1)
+		same := tr.commit(&tr.answer, limit, only, &u) && slices.Equal(u.effects(), effects)
+		tr.l.undo(&u)
+		add(1 - step)
+		return same
+	}
+	step := int64(1)
+	for ; n < limitExact && same(step); step *= 2 {
+		add(step)
+		n += step
+	}
+	for step /= 2; step > 0; step /= 2 {
+		if same(step) {
+			add(step)
+			n += step
+		}
+	}
+	return n
 }
