@@ -17,13 +17,30 @@ type gatherer struct {
 	m       *ResourceVectorMap
 	signed  bool // negative, infinite and huge amounts are fine
 	entries []entry
+	sources []source // of the entries
+	first   []int32  // by index, if there are several: the first entry that is not 0, counted from 1
 	unknown []string
 	folded  []string // names that the map was not built from
 	faults  []error
 }
 
+// source is where an amount stands.
+type source struct {
+	field   string // of the struct
+	name    string // of the resource
+	written float64
+	isKey   bool // the field is a map
+}
+
+func (s *source) String() string {
+	if s.isKey {
+		return s.field + "[" + s.name + "]"
+	}
+	return s.field
+}
+
 // add takes an amount in the map's units.
-func (g *gatherer) add(name string, amount float64) {
+func (g *gatherer) add(name string, amount float64, from source) {
 	i, ok := g.m.Index(name)
 	if !ok {
 		g.unknown = append(g.unknown, name)
@@ -36,19 +53,47 @@ func (g *gatherer) add(name string, amount float64) {
 	if i == GPU && g.m.gpuUnit() == UnitMilli && !math.IsNaN(amount) && amount != math.Trunc(amount) {
 		g.fault(name, decimal.Format(amount), reasonFraction)
 	}
-	g.entries = append(g.entries, entry{i, amount})
+	from.name = name
+	g.entries, g.sources = append(g.entries, entry{i, amount}), append(g.sources, from)
+	g.once(i)
 }
 
-func (g *gatherer) addAll(amounts map[corev1.ResourceName]float64) {
+// once looks for two amounts of one index, of which the last entry is one. Names that
+// were folded into the index add up; the index's own name stands for all of them.
+func (g *gatherer) once(i int) {
+	last := len(g.entries) - 1
+	if g.entries[last].amount == 0 {
+		return
+	}
+	if g.first == nil {
+		g.first = make([]int32, g.m.Len())
+	}
+	if g.first[i] == 0 {
+		g.first[i] = int32(last) + 1
+		return
+	}
+	own, a, b := g.m.columns[i].name, &g.sources[g.first[i]-1], &g.sources[last]
+	if a.name != own && b.name != own && a.name != b.name {
+		return
+	}
+	g.faults = append(g.faults, &vector.AmountError{
+		Resource: b.name, Row: -1, Amount: decimal.Format(b.written), Cause: vector.ErrNotRepresentable,
+		Reason: "is of the index " + own + ", as are " + decimal.Format(a.written) + " of " + a.String() + ": want one of them",
+	})
+}
+
+// addAll takes the amounts of a map.
+func (g *gatherer) addAll(field string, amounts map[corev1.ResourceName]float64) {
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
-		g.add(string(name), amounts[name])
+		g.add(string(name), amounts[name], source{field: field, written: amounts[name], isKey: true})
 	}
 }
 
 // addGPUs takes whole GPUs.
 func (g *gatherer) addGPUs(gpus float64) {
+	from := source{field: "GPUs", written: gpus}
 	if g.m.gpuUnit() != UnitMilli || math.IsInf(gpus, 1) {
-		g.add(coreNames[GPU], gpus)
+		g.add(coreNames[GPU], gpus, from)
 		return
 	}
 	k, ok := thousandths(gpus)
@@ -56,13 +101,13 @@ func (g *gatherer) addGPUs(gpus float64) {
 		g.fault(coreNames[GPU], decimal.Format(gpus), reasonNotMilli)
 		return
 	}
-	g.add(coreNames[GPU], k)
+	g.add(coreNames[GPU], k, from)
 }
 
 // addPortions takes a count of devices and the portion of each. Only a request
 // of GPU memory has a count without a portion.
 func (g *gatherer) addPortions(count int64, portion, memory float64) {
-	name := coreNames[GPU]
+	name, from := coreNames[GPU], source{field: "GPUCount", written: float64(count)}
 	cents, ok := hundredths(portion)
 	switch {
 	case count < 0:
@@ -76,9 +121,9 @@ func (g *gatherer) addPortions(count int64, portion, memory float64) {
 	case count == 0 && cents > 0:
 		g.fault(name, decimal.Format(portion), reasonNoDevice)
 	case g.m.gpuUnit() == UnitMilli:
-		g.add(name, float64(count*cents*10))
+		g.add(name, float64(count*cents*10), from)
 	default:
-		g.add(name, float64(count*cents)/100)
+		g.add(name, float64(count*cents)/100, from)
 	}
 }
 

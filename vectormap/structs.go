@@ -27,21 +27,24 @@ func (r *Resource) exists() {
 }
 
 // ToVector converts r. dst is overwritten, grown where its capacity is short,
-// and returned with the map's length. Scalars of one index add up, in the order
-// of their names. Names that the map does not have, a NaN or -Inf, and GPUs
-// that are no thousandths where gpu is [Milli] are errors, all reported at
-// once; then the result is nil and dst is not changed. Amounts may be negative,
-// beyond 2^53 or +Inf (unlimited).
+// and returned with the map's length. Scalars that are folded into one index add up,
+// in the order of their names.
+//
+// Errors are: a name that the map does not have; a NaN or -Inf; GPUs that are no
+// thousandths where gpu is [Milli]; two amounts that stand for the same, such as GPUs
+// and a scalar nvidia.com/gpu, unless one is 0. All are reported at once; then the
+// result is nil and dst is not changed. Amounts may be negative, beyond 2^53 or +Inf
+// (unlimited).
 //
 // It is lossless: FromVector gives r back, with the scalars by their own names
 // and without those that are 0.
 func (r *Resource) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
 	r.exists()
 	g := gatherer{m: m, signed: true}
-	g.add(coreNames[CPU], r.MilliCPU)
-	g.add(coreNames[Memory], r.Memory)
+	g.add(coreNames[CPU], r.MilliCPU, source{field: "MilliCPU", written: r.MilliCPU})
+	g.add(coreNames[Memory], r.Memory, source{field: "Memory", written: r.Memory})
 	g.addGPUs(r.GPUs)
-	g.addAll(r.Scalars)
+	g.addAll("Scalars", r.Scalars)
 	return g.write(dst)
 }
 
@@ -101,20 +104,20 @@ func (r *ResourceRequirements) exists() {
 //
 // Names that the map does not have, amounts that are negative, NaN or of 2^53
 // units or more, a portion that is above 1 or would be rounded to 0, a count
-// without portion and GPU memory, a portion without count, and 2^40 devices or
-// more are errors, all reported at once. Without any of them, folded amounts with
-// a sum of 2^53 or more are one. On error the result is nil and dst is not
-// changed.
+// without portion and GPU memory, a portion without count, 2^40 devices or more, and
+// two amounts that stand for the same, as in [Resource.ToVector], are errors, all
+// reported at once. Without any of them, folded amounts with a sum of 2^53 or more are
+// one. On error the result is nil and dst is not changed.
 func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
 	r.exists()
 	g := gatherer{m: m}
-	g.add(coreNames[CPU], r.MilliCPU)
-	g.add(coreNames[Memory], r.Memory)
+	g.add(coreNames[CPU], r.MilliCPU, source{field: "MilliCPU", written: r.MilliCPU})
+	g.add(coreNames[Memory], r.Memory, source{field: "Memory", written: r.Memory})
 	g.addPortions(r.GPUCount, r.GPUPortion, r.GPUMemory)
-	g.addAll(r.Scalars)
-	g.addAll(r.MIG)
+	g.addAll("Scalars", r.Scalars)
+	g.addAll("MIG", r.MIG)
 	if r.GPUMemory != 0 {
-		g.add(gpuMemory, r.GPUMemory)
+		g.add(gpuMemory, r.GPUMemory, source{field: "GPUMemory", written: r.GPUMemory})
 	}
 	return g.write(dst)
 }

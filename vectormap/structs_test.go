@@ -49,8 +49,8 @@ func TestResource(t *testing.T) {
 		}
 	}
 
-	r := Resource{GPUs: 1, Scalars: amounts{"nvidia.com/gpu": 2, "gpu": 3, "efa": 0}}
-	if v, err := r.ToVector(nil, whole); err != nil || v[GPU] != 6 {
+	r := Resource{GPUs: 0, Scalars: amounts{"nvidia.com/gpu": 2, "gpu": 0, "efa": 0}}
+	if v, err := r.ToVector(nil, whole); err != nil || v[GPU] != 2 {
 		t.Errorf("names of one index: %v, %v", v, err)
 	}
 	if err := r.FromVector(whole, vec{1}); err != nil || r.MilliCPU != 1 || r.GPUs != 0 || len(r.Scalars) != 0 {
@@ -153,6 +153,52 @@ func TestRequirementsToVector(t *testing.T) {
 		}
 		if v, err := r.ToVector(nil, milli); err != nil || v[GPU] != c.thousd {
 			t.Errorf("%d x %v in thousandths: %v, %v", c.count, c.portion, v, err)
+		}
+	}
+}
+
+// TestAmountsOnce: what stands for the same is not added up, and no field is preferred.
+func TestAmountsOnce(t *testing.T) {
+	whole, milli := structMaps(t)
+	folding := must(t, names("nvidia.com/gpu", "amd.com/gpu", "gpu-memory"), FoldVendors())
+	type converts interface {
+		ToVector(vec, *ResourceVectorMap) (vec, error)
+	}
+	for _, c := range []struct {
+		r       converts
+		m       *ResourceVectorMap
+		want    float64 // GPUs
+		wantErr string
+	}{
+		{&Resource{GPUs: 2, Scalars: amounts{"nvidia.com/gpu": 8}}, whole, 0, "nvidia.com/gpu: amount 8 is of the index gpu, as are 2 of GPUs: want one of them"},
+		{&Resource{GPUs: 2, Scalars: amounts{"nvidia.com/gpu": 8000}}, milli, 0, "nvidia.com/gpu: amount 8000 is of the index gpu, as are 2 of GPUs: want one of them"},
+		{&Resource{GPUs: 2, Scalars: amounts{"gpu": 2}}, whole, 0, "gpu: amount 2 is of the index gpu, as are 2 of GPUs: want one of them"},
+		{&Resource{GPUs: 2, Scalars: amounts{"nvidia.com/gpu": 8, "amd.com/gpu": 1}}, folding, 0,
+			"amd.com/gpu: amount 1 is of the index gpu, as are 2 of GPUs: want one of them\nnvidia.com/gpu: amount 8 is of the index gpu, as are 2 of GPUs: want one of them"},
+		{&Resource{Scalars: amounts{"nvidia.com/gpu": 8, "gpu": 1}}, folding, 0, "nvidia.com/gpu: amount 8 is of the index gpu, as are 1 of Scalars[gpu]: want one of them"},
+		{&Resource{MilliCPU: 1, Memory: 2, Scalars: amounts{"cpu": 1, "memory": 3}}, whole, 0,
+			"cpu: amount 1 is of the index cpu, as are 1 of MilliCPU: want one of them\nmemory: amount 3 is of the index memory, as are 2 of Memory: want one of them"},
+		{&Resource{GPUs: math.Inf(1), Scalars: amounts{"gpu": -1}}, whole, 0, "gpu: amount -1 is of the index gpu, as are +Inf of GPUs: want one of them"},
+		{&ResourceRequirements{GPUCount: 2, GPUPortion: 0.5, Scalars: amounts{"nvidia.com/gpu": 8}}, whole, 0,
+			"nvidia.com/gpu: amount 8 is of the index gpu, as are 2 of GPUCount: want one of them"},
+		{&ResourceRequirements{GPUCount: 1, GPUMemory: 5, Scalars: amounts{"gpu-memory": 7}}, folding, 0,
+			"gpu-memory: amount 5 is of the index gpu-memory, as are 7 of Scalars[gpu-memory]: want one of them"},
+		{&ResourceRequirements{Scalars: amounts{mig1: 1}, MIG: amounts{mig1: 1}}, whole, 0,
+			mig1 + ": amount 1 is of the index " + mig1 + ", as are 1 of Scalars[" + mig1 + "]: want one of them"},
+
+		{&Resource{GPUs: 2, Scalars: amounts{"nvidia.com/gpu": 0}}, whole, 2, ""},
+		{&Resource{Scalars: amounts{"nvidia.com/gpu": 8}}, whole, 8, ""},
+		{&Resource{Scalars: amounts{"nvidia.com/gpu": 8, "amd.com/gpu": 1}}, folding, 9, ""},
+		{&Resource{GPUs: 2, Scalars: amounts{"nvidia.com/gpu": 8}}, must(t, names("nvidia.com/gpu"), NoFold()), 2, ""},
+		{&ResourceRequirements{Scalars: amounts{"nvidia.com/gpu": 8}}, whole, 8, ""},
+	} {
+		dst := vec{1, 2, 3, 4, 5, 6, 7, 8}
+		v, err := c.r.ToVector(dst, c.m)
+		switch {
+		case c.wantErr == "" && (err != nil || v[GPU] != c.want):
+			t.Errorf("%+v: %v, %v, want %v", c.r, v, err, c.want)
+		case c.wantErr != "" && (err == nil || err.Error() != c.wantErr || v != nil || dst[GPU] != 3 || !errors.Is(err, vector.ErrNotRepresentable)):
+			t.Errorf("%+v: %v\n%v, want\n%s", c.r, v, err, c.wantErr)
 		}
 	}
 }
