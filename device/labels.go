@@ -3,6 +3,7 @@ package device
 import (
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/resvec/resvec/internal/quantity"
@@ -115,6 +116,7 @@ type labelReader struct {
 	matches     []ruleMatch
 	labelKeys   []string // once a pattern needs them
 	bases       []string
+	found       []bool // by rule: whether its pattern finds anything, once that is asked for
 	resources   []string
 	devices     []Device
 	cards       []Card
@@ -139,7 +141,7 @@ type ruleMatch struct {
 func (r *labelReader) node(n *corev1.Node) Node {
 	r.labels, r.allocatable = n.Labels, n.Status.Allocatable
 	r.problems = problemList{}
-	r.labelKeys, r.matches, r.devices, r.cards = r.labelKeys[:0], r.matches[:0], r.devices[:0], r.cards[:0]
+	r.labelKeys, r.matches, r.devices, r.cards, r.found = r.labelKeys[:0], r.matches[:0], r.devices[:0], r.cards[:0], r.found[:0]
 	clear(r.minors[:])
 
 	out := Node{Name: n.Name, Source: SourceLabels}
@@ -201,10 +203,9 @@ func (r *labelReader) findBases(rule *compiledRule) {
 	r.bases = r.bases[:0]
 	for _, label := range r.keys() {
 		base, ok := strings.CutSuffix(label, rule.product.text)
-		if !ok || !isRuleBase(base) || slices.ContainsFunc(rule.earlier, func(t ruleTerm) bool { return t.matches(label) }) {
-			continue
+		if ok && rule.takes(base, label) {
+			r.bases = append(r.bases, base)
 		}
-		r.bases = append(r.bases, base)
 	}
 	slices.Sort(r.bases)
 }
@@ -423,25 +424,66 @@ func (r *labelReader) readResources() {
 
 // readResource gives a resource to the first rule that matches and lists it.
 func (r *labelReader) readResource(name string) {
-	for i := range r.matches {
-		m := &r.matches[i]
-		var read func(*labelReader, *ruleMatch, string, int64)
-		switch m.rule.lists(name, m.base) {
-		case listsWhole:
-			read = (*labelReader).whole
-		case listsShared:
-			read = (*labelReader).shared
-		case listsMIG:
-			read = (*labelReader).instances
-		default:
-			continue
-		}
-		if count := r.count(name); count > 0 {
-			read(r, m, name, count)
-		}
+	m, list := r.claim(name)
+	if m == nil {
+		r.unclaimed(name)
 		return
 	}
-	r.unclaimed(name)
+	count := r.count(name)
+	switch {
+	case count <= 0:
+	case list == listsWhole:
+		r.whole(m, name, count)
+	case list == listsShared:
+		r.shared(m, name, count)
+	default:
+		r.instances(m, name, count)
+	}
+}
+
+// claim returns the first match that lists a resource, and on which list, nil where
+// there is none.
+func (r *labelReader) claim(name string) (m *ruleMatch, list int) {
+	const few = 8 // searched from end to end
+	for rest := r.matches; len(rest) > 0; {
+		n := len(rest) // the matches of one rule, or a few of any
+		if n > few {
+			rule := rest[0].rule
+			n = sort.Search(n, func(i int) bool { return rest[i].rule.order > rule.order })
+			if n > few {
+				if m, list = claimOf(rule, rest[:n], name); m != nil {
+					return m, list
+				}
+				rest = rest[n:]
+				continue
+			}
+		}
+		for i := range rest[:n] {
+			if list = rest[i].rule.lists(name, rest[i].base); list != listsNot {
+				return &rest[i], list
+			}
+		}
+		rest = rest[n:]
+	}
+	return nil, listsNot
+}
+
+// claimOf is claim for the matches of one rule, which are sorted by base.
+func claimOf(rule *compiledRule, matches []ruleMatch, name string) (first *ruleMatch, list int) {
+	if list = rule.lists(name, matches[0].base); list != listsNot {
+		return &matches[0], list // what lists it without the base does so for each
+	}
+	at := len(matches)
+	for base := range rule.basesOf(name) {
+		i, ok := slices.BinarySearchFunc(matches, base, func(m ruleMatch, base string) int { return strings.Compare(m.base, base) })
+		if ok && i < at {
+			at = i
+		}
+	}
+	if at == len(matches) {
+		return nil, listsNot
+	}
+	return &matches[at], rule.lists(name, matches[at].base)
 }
 
 // unclaimed records the product labels without which a resource is lost.
@@ -470,14 +512,30 @@ func (r *labelReader) unclaimed(name string) {
 // hasPattern reports whether a pattern finds the product label of a resource.
 func (r *labelReader) hasPattern(name string) bool {
 	for i := range r.rules {
-		if rule := &r.rules[i]; rule.product.hasBase {
-			r.findBases(rule)
-			if slices.ContainsFunc(r.bases, func(base string) bool { return rule.lists(name, base) != listsNot }) {
+		rule := &r.rules[i]
+		if !rule.product.hasBase {
+			continue
+		}
+		for base := range rule.basesOf(name) {
+			label := base + rule.product.text
+			if _, ok := r.labels[label]; ok && rule.takes(base, label) {
 				return true
 			}
 		}
+		if rule.lists(name, "") != listsNot && r.hasBases(rule) {
+			return true
+		}
 	}
 	return false
+}
+
+// hasBases reports whether a pattern finds anything on the node.
+func (r *labelReader) hasBases(rule *compiledRule) bool {
+	for len(r.found) <= rule.order {
+		r.findBases(&r.rules[len(r.found)])
+		r.found = append(r.found, len(r.bases) > 0)
+	}
+	return r.found[rule.order]
 }
 
 // count returns how much of a resource is allocatable; 0 if that is no amount.

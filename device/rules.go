@@ -2,6 +2,8 @@ package device
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/internal/document"
@@ -122,6 +124,7 @@ func (t ruleTerm) key(base string) labelKey {
 // compiledRule is a Rule with its patterns taken apart.
 type compiledRule struct {
 	Rule
+	order                            int // of the rule
 	kind                             int // index of kinds
 	product, count, memory, replicas ruleTerm
 	sharingStrategy, migStrategy     ruleTerm
@@ -140,6 +143,7 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	for i, rule := range rules {
 		c := compiledRule{
 			Rule:            rule,
+			order:           i,
 			product:         newRuleTerm(rule.Product),
 			count:           newRuleTerm(rule.Count),
 			memory:          newRuleTerm(rule.Memory),
@@ -181,6 +185,24 @@ func (c *compiledRule) lists(name, base string) int {
 		return listsMIG
 	}
 	return listsNot
+}
+
+// basesOf returns the bases with which a pattern among the rule's resources is name.
+func (c *compiledRule) basesOf(name string) iter.Seq[string] {
+	return func(yield func(base string) bool) {
+		for _, terms := range [...][]ruleTerm{c.whole, c.shared} {
+			for _, t := range terms {
+				if base, ok := strings.CutSuffix(name, t.text); ok && t.hasBase && !yield(base) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// takes reports whether the rule is about a product label with this base.
+func (c *compiledRule) takes(base, label string) bool {
+	return isRuleBase(base) && !slices.ContainsFunc(c.earlier, func(t ruleTerm) bool { return t.matches(label) })
 }
 
 // hasTerm reports whether one of the terms, with their base, is name.

@@ -429,11 +429,18 @@ func (x Fields) IsRepeated(key string) bool {
 // Known notes the keys that are none of these.
 func (x Fields) Known(keys ...string) { x.KnownOr("", keys...) }
 
-// KnownOr is Known with a hint that goes behind every fault. A field that is absent
-// while another has its name in another case has not been read.
-func (x Fields) KnownOr(hint string, keys ...string) {
+// KnownOr is Known with a hint that goes behind every fault.
+func (x Fields) KnownOr(hint string, keys ...string) { x.known(hint, "", keys) }
+
+// KnownBut is Known without the keys that begin with a prefix.
+func (x Fields) KnownBut(prefix string, keys ...string) { x.known("", prefix, keys) }
+
+// known notes the keys that are none of these, and don't begin with a prefix unless it
+// is empty. A field that is absent while another has its name in another case has not
+// been read.
+func (x Fields) known(hint, prefix string, keys []string) {
 	for _, key := range x.v.Keys() {
-		if slices.Contains(keys, key) {
+		if slices.Contains(keys, key) || prefix != "" && strings.HasPrefix(key, prefix) {
 			continue
 		}
 		v := x.Get(key)

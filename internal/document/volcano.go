@@ -3,7 +3,6 @@ package document
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -44,7 +43,7 @@ func PluginArguments(root Value, plugin string, names ...string) iter.Seq[Value]
 					continue
 				}
 				x := entry.Fields()
-				x.Known(append(switches(entry), "name", "arguments")...)
+				x.KnownBut("enable", "name", "arguments") // these turn its parts on and off
 				if entries++; entries > 1 {
 					r.Fail(field.Duplicate(field.NewPath(x.Get("name").Path()), plugin))
 				}
@@ -76,14 +75,4 @@ func notConf(root Value, names []string) string {
 		return "; these are the arguments of the plugin: use ParseArguments"
 	}
 	return ""
-}
-
-// switches returns the keys of a plugin's entry that turn its parts on and off.
-func switches(entry Value) (keys []string) {
-	for _, key := range entry.Keys() {
-		if strings.HasPrefix(key, "enable") {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
