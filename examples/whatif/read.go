@@ -253,23 +253,30 @@ func farAmount(text json.RawMessage) string {
 	if err != nil {
 		return "" // said where it is decoded
 	}
-	var look func(path string, v any, amounts bool) string
-	look = func(path string, v any, amounts bool) string {
+	var look func(path string, v any, amounts bool, depth int) string
+	look = func(path string, v any, amounts bool, depth int) string {
 		switch v.(type) {
 		case string, json.Number:
 			if amounts && longExponent.MatchString(fmt.Sprint(v)) {
 				return path
 			}
 		}
+		if depth == deepest {
+			return ""
+		}
 		for _, c := range children(path, v) {
-			if found := look(c.path, c.value, amounts || amountFields[c.key]); found != "" {
+			if found := look(c.path, c.value, amounts || amountFields[c.key], depth+1); found != "" {
 				return found
 			}
 		}
 		return ""
 	}
-	return look("", root, false)
+	return look("", root, false, 0)
 }
+
+// deepest is deeper than the fields of nodes and pods nest in one another. To look
+// further down would only take time.
+const deepest = 100
 
 // amountFields are the fields of nodes and pods that hold quantities.
 var amountFields = map[string]bool{
@@ -316,21 +323,21 @@ func blame(text json.RawMessage, another func() any) (path string, cause error) 
 		}
 		return kjson.UnmarshalCaseSensitivePreserveInts(text, another())
 	}
-	return narrow("", root, fault)
+	return narrow("", root, fault, deepest)
 }
 
 // narrow returns the path and the cause of the first fault below v, given what is
-// wrong with a value in its place.
-func narrow(path string, v any, fault func(any) error) (string, error) {
+// wrong with a value in its place. It looks so many levels down.
+func narrow(path string, v any, fault func(any) error, levels int) (string, error) {
 	cause := fault(v)
 	if cause == nil {
 		return "", nil
 	}
 	for i, c := range children(path, v) {
-		if i == 0 && fault(c.without) != nil {
+		if levels == 0 || i == 0 && fault(c.without) != nil {
 			break // an object or a list, whichever v is, is not wanted here at all
 		}
-		if at, cause := narrow(c.path, c.value, func(x any) error { return fault(c.with(x)) }); cause != nil {
+		if at, cause := narrow(c.path, c.value, func(x any) error { return fault(c.with(x)) }, levels-1); cause != nil {
 			return at, cause
 		}
 	}
