@@ -37,6 +37,13 @@ func TestGrowthLabels(t *testing.T) {
 			return nodes
 		},
 		"nodes of one name": func(n int) []corev1.Node { return make([]corev1.Node, n) },
+		"nodes of the name of a bad one": func(n int) []corev1.Node {
+			bad := corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}}}
+			for i := range n {
+				bad.Labels[fmt.Sprintf("x%d.com/gpu.product", i)] = "A"
+			}
+			return append([]corev1.Node{bad}, make([]corev1.Node, n)...)
+		},
 		"labels": one(func(n int, label, _ add) {
 			for i := range n {
 				label(fmt.Sprintf("example.com/x%d", i), "y")
@@ -263,4 +270,26 @@ func TestClaim(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGrowthMerge compares and merges inventories of large nodes.
+func TestGrowthMerge(t *testing.T) {
+	testkit.Linear(t, 300, func(n int) func() {
+		inventory := func(source Source) *Inventory {
+			inv := &Inventory{}
+			node := Node{Name: "n", Source: source}
+			for i := range n {
+				node.Devices = append(node.Devices, Device{Kind: KindGPU, Minor: int32(i), UUID: fmt.Sprint(source, i%(n/2)), Name: strconv.Itoa(i), Product: fmt.Sprint("P", i)})
+				node.Cards = append(node.Cards, Card{Name: fmt.Sprint("C", i), Resource: corev1.ResourceName(fmt.Sprint("x/", i)), Count: int64(source)})
+				inv.Nodes = append(inv.Nodes, Node{Name: fmt.Sprint("n", i), Source: source})
+			}
+			inv.Nodes = append(inv.Nodes, node)
+			return inv
+		}
+		a, b := inventory(SourceLabels), inventory(SourceResourceSlices)
+		return func() {
+			Agree(a.Nodes[n], b.Nodes[n])
+			Merge(a, b).Catalogue()
+		}
+	})
 }

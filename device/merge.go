@@ -49,6 +49,9 @@ func Merge(sources ...*Inventory) *Inventory {
 // isDuplicate records that the source has another node of this name. It leaves
 // the list of problems that others may share as it is.
 func (n *Node) isDuplicate() {
+	if last := len(n.Problems) - 1; last >= 0 && n.Problems[last].Code == DuplicateNode && n.Problems[last].Key == n.Name {
+		return // many nodes of one name take no longer than one
+	}
 	problems := problemList{list: slices.Clip(n.Problems)}
 	problems.add(DuplicateNode, n.Name, "the node is there more than once; the first is kept")
 	n.Problems = problems.list

@@ -1,0 +1,65 @@
+package transform
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+)
+
+// TestGrowthParse reads documents of all shapes that are long in some way, good and bad
+// ones.
+func TestGrowthParse(t *testing.T) {
+	const list = "transformations: ["
+	for name, c := range map[string]struct{ before, format, after string }{
+		"rules":                   {list, "{input: r%d, outputs: {x/y: 1}}, ", "]"},
+		"rules of one input":      {list, "{input: cpu, outputs: {x/y: 1}}, ", "]"},
+		"bad rules":               {list, "{Input: r%[1]d, strategy: x, outputs: {-x: y}}, ", "]"},
+		"no rules":                {list, "%d, ", "]"},
+		"nulls":                   {list, "~, ", "]"},
+		"outputs":                 {list + "{input: cpu, outputs: {", "r%d: 5, ", "}}]"},
+		"bad outputs":             {list + "{input: cpu, outputs: {", "'r %d': '', ", "}}]"},
+		"inexact outputs":         {list + "{input: cpu, outputs: {", "r%d: 1e-400, ", "}}]"},
+		"a long factor":           {list + "{input: cpu, outputs: {x: ", "9", "}}]"},
+		"a long fraction":         {list + "{input: cpu, outputs: {x: 0.", "9", "}}]"},
+		"a long exponent":         {list + "{input: cpu, outputs: {x: 1e-", "9", "}}]"},
+		"a long name":             {list + "{input: ", "a", "}]"},
+		"prefixes":                {"excludeResourcePrefixes: [", "a%d, ", "]"},
+		"prefixes of one another": {"excludeResourcePrefixes: [", "a, aa, ", "]"},
+		"input":                   {"transformations: {", "r%d: {strategy: Retain, functions: {x/y: 1}}, ", "}"},
+		"input, bad":              {"transformations: {", "r%d: {strategy: 5, functions: x}, ", "}"},
+		"output":                  {"strategy: {cpu: Retain}\ntransformations: {", "r%d: {cpu: 5}, ", "}"},
+		"output, many inputs":     {"strategy: {}\ntransformations: {x: {", "r%d: 5, ", "}}"},
+		"output, strategies":      {"transformations: {}\nstrategy: {", "r%d: Retain, ", "}"},
+		"unknown keys":            {"", "k%d: 1\n", ""},
+		"other keys":              {"apiVersion: v1\nkind: Configuration\n", "k%d: 1\n", ""},
+		"repeated keys":           {"apiVersion: v1\nkind: Configuration\n", "k%[1]d: 1\nk%[1]d: 2\n", ""},
+		"a list":                  {"", "- {input: cpu}\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testkit.Linear(t, 32<<10, func(n int) func() {
+				var b strings.Builder
+				b.WriteString(c.before)
+				for i := 0; b.Len() < n; i++ {
+					if strings.Contains(c.format, "%") {
+						fmt.Fprintf(&b, c.format, i)
+					} else {
+						b.WriteString(c.format)
+					}
+				}
+				b.WriteString(c.after)
+				text := []byte(b.String())
+				return func() {
+					config, _, err := Parse(text, ShapeAuto)
+					if err != nil {
+						return
+					}
+					if compiled, err := Compile(config, Options{}); err == nil {
+						compiled.Lint(nil)
+					}
+				}
+			})
+		})
+	}
+}
