@@ -12,47 +12,50 @@ import (
 
 // LabelOptions says how [FromNodes] reads nodes. The zero value reads all.
 type LabelOptions struct {
-	// Include says which nodes are read; nil: all, cordoned and NotReady ones
-	// too.
+	// Include says which nodes are read. Nil reads all of them, also those that are
+	// cordoned or NotReady.
 	Include func(*corev1.Node) bool
 
-	// ReportUnlisted reports every allocatable resource with a domain that no rule
-	// lists, also one that is no device, as [Unlisted].
+	// ReportUnlisted adds the problem [Unlisted] for each allocatable resource that
+	// has a domain and that no rule lists, whether it is a device or not.
 	ReportUnlisted bool
 
-	Names Names // of cards; Resources is not used
+	Names Names // of cards; its field Resources is not used
 }
 
 // FromNodes reads the devices of nodes from their labels and their allocatable
-// resources; capacity is not read. The rules are tried in order, and all that
-// match a node apply; nil stands for [DefaultRules]. A resource belongs to the
-// first rule that matches and lists it. The error lists every fault of the
-// rules with its place, as a field.ErrorList's aggregate; data of nodes never
-// is an error.
+// resources. It does not read capacity. All rules that match a node apply to it, in
+// order; nil stands for [DefaultRules]. A resource belongs to the first of these rules
+// that lists it. The error lists every fault of the rules with its place, as the
+// aggregate of a field.ErrorList. What a node says is never an error: it makes a
+// problem.
 //
-// Cards count what is allocatable. A whole device is named by its product, a
-// share <product>/mps-<GiB>g*1/<replicas>, a MIG instance
-// <product>/mig-<profile>-mixed.
+// Cards. A card counts what is allocatable. Its name is the product for whole devices,
+// <product>/mps-<GiB>g*1/<replicas> for shares, and <product>/mig-<profile>-mixed for
+// MIG instances.
 //
-// Devices are one per allocatable unit, or one per Replicas units where they
-// are shared, with synthetic minors in the order of the resources; at most 1,024
-// for a resource and 16,384 on a node, else those of the resource are left out,
-// with a problem. Labels know no UUIDs, topology or health, and one product and
-// memory per rule. Devices are shared under their own resource, not a renamed
-// one, if replicas is above 1, no shared resource is allocatable, and either
-// the product ends in -SHARED or allocatable is count x replicas. Behind a product
-// that ends in -SHARED, and without replicas, they are unknown: the card stays.
+// Devices. Each allocatable unit is one device. Where devices are shared, Replicas
+// units are one. Minors are synthetic and follow the order of the resources. A resource
+// has at most 1,024 devices, and a node 16,384; a resource with more has none and a
+// problem, and its card stays. Labels say nothing of UUIDs, topology and health, and
+// have one product and memory per rule.
 //
-// Of MIG instances the labels <resource>.memory, .count, .replicas and .product are
-// read where they are there, and count as those of the rule do for whole devices; a
-// resource that ends in .shared has the labels of the one without.
+// Shared devices. Shares usually have a resource of their own, which the rule lists as
+// Shared. Whole resources are shares, too, if replicas is above 1, nothing of the
+// shared resources is allocatable, and either the product ends in -SHARED or
+// allocatable is count x replicas. If the product ends in -SHARED and there are no
+// replicas, the card stays and its devices are unknown.
 //
-// A rule without patterns whose product label is missing or empty, although one
-// of its resources is allocatable and no rule that matches takes it, is the
-// problem [MissingLabel] with that label as the key: devices that are in no card.
+// MIG instances. A resource of instances may have the labels <resource>.memory, .count,
+// .replicas and .product. They mean what the labels of the rule mean for whole devices.
+// A resource that ends in .shared has the labels of the name without this ending.
 //
-// Of nodes with the same name the first is kept, with a problem. FromNodes
-// only reads nodes, keeps nothing but their strings, and panics if one is nil.
+// Missing labels. If a resource is allocatable and no rule that matches takes it, it is
+// in no card. Each rule that lists it, is no pattern and finds its product label
+// missing or empty adds the problem [MissingLabel], with that label as the key.
+//
+// If nodes have the same name, the first is kept, with a problem. FromNodes keeps only
+// strings of the nodes. It panics if a node is nil.
 func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOptions) (*Inventory, error) {
 	compiled, err := compileRules(rules)
 	if err != nil {
@@ -73,7 +76,7 @@ func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOpt
 	return fromNodes(list, compiled, o), nil
 }
 
-// fromNodes reorders nodes.
+// fromNodes is FromNodes; it changes the order of nodes.
 func fromNodes(nodes []*corev1.Node, rules []compiledRule, o LabelOptions) *Inventory {
 	if o.Include != nil {
 		nodes = slices.DeleteFunc(nodes, func(n *corev1.Node) bool { return !o.Include(n) })
@@ -94,8 +97,8 @@ func fromNodes(nodes []*corev1.Node, rules []compiledRule, o LabelOptions) *Inve
 	return inv
 }
 
-// The largest numbers of devices that one resource and all of a node can stand
-// for; a node may name thousands of resources.
+// The most devices that a resource and a node can have. A node may name thousands of
+// resources.
 const (
 	mostLabelRows     = 1024
 	mostNodeLabelRows = 16 * mostLabelRows
@@ -109,7 +112,7 @@ type labelReader struct {
 
 	reportUnlisted bool
 
-	// Of the node that is read; the slices are reused.
+	// What is known of the present node. The slices are reused.
 	labels      map[string]string
 	allocatable corev1.ResourceList
 	problems    problemList
@@ -198,7 +201,7 @@ func (r *labelReader) match() {
 	}
 }
 
-// findBases lists what a pattern finds on the node.
+// findBases sets bases to those of the labels that a pattern matches.
 func (r *labelReader) findBases(rule *compiledRule) {
 	r.bases = r.bases[:0]
 	for _, label := range r.keys() {
@@ -210,9 +213,9 @@ func (r *labelReader) findBases(rule *compiledRule) {
 	slices.Sort(r.bases)
 }
 
-// keys returns the names of the labels in any order. In a list they can be
-// tested without waiting for one after the other: most of a node's labels are
-// in no cache, and looking at their texts is most of the work.
+// keys returns the names of the labels in any order. They are in a list so that the
+// processor can load several of them at a time: most are in no cache, and loading them
+// is most of the work.
 func (r *labelReader) keys() []string {
 	if len(r.labelKeys) == 0 {
 		for label := range r.labels {
@@ -222,8 +225,8 @@ func (r *labelReader) keys() []string {
 	return r.labelKeys
 }
 
-// isRuleBase reports whether text is <domain>/<kind>. A kind has no -, so that
-// labels of nvidia.com/mig-<profile> are none.
+// isRuleBase reports whether text is <domain>/<kind>. A kind has no -, which leaves out
+// nvidia.com/mig-<profile>.
 func isRuleBase(text string) bool {
 	domain, kind, ok := strings.Cut(text, "/")
 	return ok && domain != "" && kind != "" && strings.IndexFunc(kind, func(c rune) bool {
@@ -231,14 +234,14 @@ func isRuleBase(text string) bool {
 	}) < 0
 }
 
-// labelKey is the name of a label in two parts, which are put together only
-// where a problem names it.
+// labelKey is the name of a label in two parts. Only a problem joins them.
 type labelKey struct{ front, rest string }
 
 // String returns the name.
 func (k labelKey) String() string { return k.front + k.rest }
 
-// value returns the value of a label; empty also if the rule doesn't name it.
+// value returns the value of a label. It is empty if the label is missing or the rule
+// names none.
 func (r *labelReader) value(k labelKey) string {
 	switch {
 	case k == labelKey{}:
@@ -273,8 +276,8 @@ func (r *labelReader) try(rule *compiledRule, base string) {
 	r.matches = append(r.matches, m)
 }
 
-// sibling returns a label beside the product, and whether it is there if the
-// rule needs it.
+// sibling returns the value of a label that must stand beside the product. ok is false
+// if the rule names the label and the node does not have it.
 func (r *labelReader) sibling(k labelKey) (value string, ok bool) {
 	if k == (labelKey{}) {
 		return "", true
@@ -295,8 +298,8 @@ func (r *labelReader) readCount(text string, k labelKey) int64 {
 	return -1
 }
 
-// readReplicas returns how many pods share a device; 0 if the label is absent
-// or no number.
+// readReplicas returns how many pods share a device. It is 0 if the label is missing or
+// is no number.
 func (r *labelReader) readReplicas(k labelKey) int64 {
 	text := r.value(k)
 	if text == "" {
@@ -311,7 +314,8 @@ func (r *labelReader) readReplicas(k labelKey) int64 {
 
 const notReplicas = "%q: must be how many pods share a device, a whole number above 0 and below 10^9"
 
-// readSingle finds out whether the whole devices are MIG instances.
+// readSingle notes whether the whole devices are MIG instances, as under the MIG
+// strategy single.
 func (r *labelReader) readSingle(m *ruleMatch) {
 	name, profile, ok := strings.Cut(m.product, "-MIG-")
 	if !ok || name == "" || r.value(m.rule.migStrategy.key(m.base)) != "single" {
@@ -321,8 +325,8 @@ func (r *labelReader) readSingle(m *ruleMatch) {
 	m.profile = r.readProfile(strings.TrimSuffix(profile, sharedSuffix), m.rule.product.key(m.base))
 }
 
-// sharedSuffix ends the product of devices that are shared under their own
-// resource.
+// sharedSuffix ends the product of devices that are shared without a resource of their
+// own for shares.
 const sharedSuffix = "-SHARED"
 
 // readProfile parses what follows mig- in a name.
@@ -359,7 +363,8 @@ func (r *labelReader) readMemory(text string, unit MemoryUnit, k labelKey) int64
 	return bytes
 }
 
-// parseLabelMemory reads an amount; one above 4 TiB may come out smaller than it is.
+// parseLabelMemory reads an amount. An amount above 4 TiB may come out smaller, but not
+// below 4 TiB.
 func parseLabelMemory(text string, unit MemoryUnit) (bytes int64, ok bool) {
 	if unit != MemoryQuantity {
 		mebibytes, ok := parseLabelNumber(text)
@@ -408,11 +413,11 @@ func parseLabelNumber(text string) (n int64, ok bool) {
 	return n, true
 }
 
-// readResources reads what is allocatable of devices.
+// readResources reads the allocatable amounts of devices.
 func (r *labelReader) readResources() {
 	r.resources = r.resources[:0]
 	for name := range r.allocatable {
-		if strings.IndexByte(string(name), '/') >= 0 { // as those of all rules
+		if strings.IndexByte(string(name), '/') >= 0 { // resources of rules have a domain
 			r.resources = append(r.resources, string(name))
 		}
 	}
@@ -486,7 +491,8 @@ func claimOf(rule *compiledRule, matches []ruleMatch, name string) (first *ruleM
 	return &matches[at], rule.lists(name, matches[at].base)
 }
 
-// unclaimed records the product labels without which a resource is lost.
+// unclaimed records why no rule took a resource: the missing product labels, or that no
+// rule lists it.
 func (r *labelReader) unclaimed(name string) {
 	q := quantity.Bounded(r.allocatable[corev1.ResourceName(name)])
 	if q.Sign() <= 0 {
@@ -538,7 +544,8 @@ func (r *labelReader) hasBases(rule *compiledRule) bool {
 	return r.found[rule.order]
 }
 
-// count returns how much of a resource is allocatable; 0 if that is no amount.
+// count returns how much of a resource is allocatable. It is 0 if that is no number of
+// devices.
 func (r *labelReader) count(name string) int64 {
 	q := r.allocatable[corev1.ResourceName(name)]
 	bounded := quantity.Bounded(q)
@@ -574,7 +581,7 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	r.addDevices(m, &d, name, count, units)
 }
 
-// mismatch records that more or less of a resource is allocatable than labels say.
+// mismatch records that the labels say another number than what is allocatable.
 func (r *labelReader) mismatch(name string, count, labelled int64, what string, replicas int64) {
 	if replicas == 1 {
 		r.problems.add(CountMismatch, name, "%d allocatable, but %d %s by label", count, labelled, what)
@@ -583,21 +590,22 @@ func (r *labelReader) mismatch(name string, count, labelled int64, what string, 
 	r.problems.add(CountMismatch, name, "%d allocatable, but %d %s with %d replicas each by label", count, labelled, what, replicas)
 }
 
-// setSingle makes a device the MIG instance that it is, shared or not.
+// setSingle makes d a MIG instance if the whole devices are MIG instances.
 func (m *ruleMatch) setSingle(d *Device) {
 	if m.single {
 		d.Sharing, d.Profile = SharingMIG, m.profile
 	}
 }
 
-// sharedInPlace reports whether whole devices are shared under their own
-// resource, of which so much is allocatable.
+// sharedInPlace reports whether a resource of whole devices is one of shares. count is
+// what is allocatable of it.
 func (r *labelReader) sharedInPlace(m *ruleMatch, count int64) bool {
 	return m.replicas > 1 && looksShared(m.product, m.count, m.replicas, count) && !slices.ContainsFunc(m.rule.shared, func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
 }
 
-// looksShared reports whether so much of a resource is of shares, by the product of
-// its devices or by their numbers: how many there are by label, or -1, and replicas.
+// looksShared reports whether a resource is one of shares, by its product or by its
+// numbers. labelled is the number of devices by label, or -1, and count is what is
+// allocatable.
 func looksShared(product string, labelled, replicas, count int64) bool {
 	return strings.HasSuffix(product, sharedSuffix) || replicas > 1 && count == labelled*replicas
 }
@@ -636,8 +644,8 @@ func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 	r.addDevices(m, &d, name, count, m.replicas)
 }
 
-// cardID is what makes a card name: a product and either the spelling of a MIG
-// profile, or memory, replicas and the way of sharing.
+// cardID identifies a card. A MIG instance has a product and rest, the profile as
+// written; a share has a product, memory, replicas and the way of sharing.
 type cardID struct {
 	product, rest   string
 	bytes, replicas int64
@@ -681,7 +689,7 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 		}
 	}
 	d.Replicas = int32(units)
-	// Where some are shared and some are not, the label counts both.
+	// If some instances are shared and others are not, the label counts both.
 	if labelled >= 0 && count != labelled*units && !r.has(other) {
 		r.mismatch(name, count, labelled, "instances", units)
 	}
@@ -694,7 +702,7 @@ func (r *labelReader) has(name string) bool {
 	return q.Sign() > 0
 }
 
-// device returns a device of a resource as far as labels tell.
+// device returns a device with what the labels of a rule say.
 func (r *labelReader) device(m *ruleMatch, name string) Device {
 	vendor := m.rule.Vendor
 	if vendor == "" {
@@ -706,7 +714,7 @@ func (r *labelReader) device(m *ruleMatch, name string) Device {
 	}
 }
 
-// addDevices adds a device per units of the resource.
+// addDevices adds one device for each units of the resource.
 func (r *labelReader) addDevices(m *ruleMatch, d *Device, name string, count, units int64) {
 	rows := count / units
 	if count%units != 0 {

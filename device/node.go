@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// NewNode describes a node by a list of its devices, as a source has it that
-// knows them one by one: ResourceSlices, the driver, or one of the caller's. It
-// copies the devices and leaves Node's amounts of cpu and memory 0.
+// NewNode makes a node of its devices, for sources that list each device:
+// ResourceSlices, the driver, or one of the caller's. It copies the devices. The node's
+// amounts of cpu and memory stay 0.
 //
-// A device whose kind is none of [KindGPU], [KindRDMA] and [KindFPGA] is left out,
-// with the problem unknown-type. Spaces in a product become -. A memory that can't be so, outside 64 MiB to
-// 4 TiB, becomes unknown, with the problem bad-memory. A device whose UUID an
-// earlier one has is left out, with duplicate-uuid. Replicas below 1 become 1.
+// What it can't take makes a problem. A device of another kind than [KindGPU],
+// [KindRDMA] and [KindFPGA] is left out ([UnknownType]), as is a device with the UUID of
+// an earlier one ([DuplicateUUID]). A memory below 64 MiB or above 4 TiB becomes unknown
+// ([BadMemory]). Spaces in a product become -, and Replicas below 1 become 1.
 //
-// The cards count the rows that can be allocated and are not unhealthy, one that
-// is shared by MPS or in turns once per replica. A row without a product, or a shared
-// one of unknown memory, has no card name: it is kept, counts in no card, and is the
-// problem missing-label or bad-memory. The key of these problems is that of [Device.Key].
+// Cards count the rows that can be allocated and are not unhealthy. A row that is shared
+// by MPS or time-slicing counts once per replica. A row without a product, or a shared
+// one of unknown memory, has no card name. It stays, counts in no card, and makes the
+// problem [MissingLabel] or [BadMemory]. The key of these problems is [Device.Key].
 func NewNode(name string, source Source, devices []Device, names Names) Node {
 	n := Node{Name: name, Source: source, Devices: make([]Device, 0, len(devices))}
 	var problems problemList

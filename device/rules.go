@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule says with which labels and resources a vendor describes the devices of a
-// node. A vendor is data: one that [DefaultRules] don't know needs a Rule and
-// no code.
+// Rule names the labels and resources by which a vendor describes the devices of a
+// node. A vendor is data: one that [DefaultRules] does not know needs a Rule and no
+// code.
 //
-// The rule applies to a node on which the labels Product, Count and Memory are
-// there and not empty, as far as the rule names them. It takes exactly the
-// resources that it lists, never all of a domain.
+// A rule names Product, and may name Count and Memory. It matches a node that has all
+// of these labels that it names, none of them empty. It takes the resources that it
+// lists and no others.
 //
-// A rule whose Product begins with * is a pattern: it applies once for each
-// label <domain>/<kind> followed by the rest of Product, in the order of the
-// labels, where kind consists of letters, digits and _ only, and the label is
-// the Product of no earlier rule. In its other labels and resources a * at the
-// start stands for that <domain>/<kind>.
+// A rule whose Product begins with * is a pattern, such as *.product. The * stands for
+// <domain>/<kind>, where the kind has only letters, digits and _. The rule matches once
+// for each label of this form, in the order of the labels; labels that are the Product
+// of an earlier rule are left out. A * at the start of its other labels and resources
+// stands for the same <domain>/<kind>.
 type Rule struct {
 	Name   string `json:"name"`             // unique among the rules
 	Vendor string `json:"vendor,omitempty"` // of the devices; empty: the domain of the resource
@@ -39,7 +39,7 @@ type Rule struct {
 	SharingStrategy string     `json:"sharingStrategy,omitempty"` // mps or time-slicing
 	MIGStrategy     string     `json:"migStrategy,omitempty"`     // single: instances as whole devices
 
-	// Resources, of which a rule needs one at least.
+	// Resources. A rule needs at least one.
 	Whole     []corev1.ResourceName `json:"whole,omitempty"`
 	Shared    []corev1.ResourceName `json:"shared,omitempty"`    // needs the labels Replicas and Memory
 	MIGPrefix string                `json:"migPrefix,omitempty"` // of resources that end in a MIG profile
@@ -50,12 +50,12 @@ type MemoryUnit string
 
 const (
 	MemoryMiB      MemoryUnit = "MiB"      // a whole number of MiB, the default
-	MemoryQuantity MemoryUnit = "Quantity" // as Kubernetes writes amounts, such as 192G; without a suffix bytes
+	MemoryQuantity MemoryUnit = "Quantity" // a quantity of Kubernetes, such as 192G; without a suffix in bytes
 )
 
-// DefaultRules returns the rules for NVIDIA's GPU feature discovery, for AMD's
-// node labeller, and, for every other vendor that labels <domain>/<kind>.product,
-// .count and .memory, a pattern.
+// DefaultRules returns three rules: one for NVIDIA's GPU feature discovery, one for
+// AMD's node labeller, and a pattern for all vendors that set the labels
+// <domain>/<kind>.product, .count and .memory. The caller owns the result.
 func DefaultRules() []Rule {
 	return []Rule{{
 		Name:            "nvidia",
@@ -83,8 +83,8 @@ func DefaultRules() []Rule {
 	}}
 }
 
-// ruleTerm is a label or resource of a rule: base stands in front of text if the
-// rule is a pattern and the term begins with *.
+// ruleTerm is a label or resource of a rule. In a pattern it may begin with *; then a
+// base stands in front of text.
 type ruleTerm struct {
 	text    string
 	hasBase bool
@@ -104,7 +104,7 @@ func (t ruleTerm) is(name, base string) bool {
 	return name == t.text
 }
 
-// matches reports whether a label is one that the term stands for.
+// matches reports whether the term stands for a label, with any base.
 func (t ruleTerm) matches(label string) bool {
 	if t.hasBase {
 		base, ok := strings.CutSuffix(label, t.text)
@@ -132,7 +132,7 @@ type compiledRule struct {
 	earlier                          []ruleTerm // products of earlier rules
 }
 
-// compileRules takes nil for DefaultRules.
+// compileRules checks and prepares rules; nil stands for DefaultRules.
 func compileRules(rules []Rule) ([]compiledRule, error) {
 	if rules == nil {
 		rules = DefaultRules()
@@ -166,7 +166,7 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	return compiled, nil
 }
 
-// The lists of a rule that a resource can be on.
+// The lists of a rule.
 const (
 	listsNot = iota
 	listsWhole
@@ -174,7 +174,7 @@ const (
 	listsMIG
 )
 
-// lists returns on which list of the rule a resource is.
+// lists returns the list of the rule that has a resource.
 func (c *compiledRule) lists(name, base string) int {
 	switch {
 	case hasTerm(c.whole, name, base):
@@ -354,8 +354,7 @@ func (c *ruleCheck) checkMIGPrefix() {
 	}
 }
 
-// checkName checks a label or resource, which may be a pattern in a rule that
-// is one.
+// checkName checks a label or resource. It may be a pattern only if the rule is one.
 func (c *ruleCheck) checkName(path *field.Path, name string) {
 	t := newRuleTerm(name)
 	if t.hasBase && !strings.HasPrefix(c.Product, "*") {

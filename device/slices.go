@@ -16,17 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Driver says how a DRA driver describes its devices: under which names the
-// attributes and capacities of a ResourceSlice stand. A name without a domain is
-// in the driver's own, whichever way the slice writes it. A name that is empty
-// is never looked up, and its field stays unknown.
+// Driver names the attributes and capacities by which a DRA driver describes its devices
+// in a ResourceSlice. A name without a domain is one of the driver's own domain; the
+// slice may write it with that domain or without. If a name is empty, what it would say
+// stays unknown.
 type Driver struct {
 	Name   string `json:"name"`             // spec.driver of its slices; unique among the drivers
 	Vendor string `json:"vendor,omitempty"` // of all devices
 	Kind   string `json:"kind,omitempty"`   // of all devices; empty: [KindGPU]
 
-	// Attributes that are strings. Type tells by its value what a device is;
-	// without it all are whole devices.
+	// Attributes that are strings. The value of Type says what a device is. Without
+	// Type all devices are whole.
 	Type       string `json:"type,omitempty"`
 	WholeType  string `json:"wholeType,omitempty"` // value of Type: a whole device
 	MIGType    string `json:"migType,omitempty"`   // value of Type: a MIG instance; empty: there are none
@@ -40,14 +40,13 @@ type Driver struct {
 	NUMANode string `json:"numaNode,omitempty"` // attribute, an integer
 	Memory   string `json:"memory,omitempty"`   // capacity, in bytes
 
-	// What stands before a number in the name of a capacity, for each memory
-	// slot of a MIG instance, and in the name of a whole device, for its minor.
-	MemorySlice string `json:"memorySlice,omitempty"`
-	MinorPrefix string `json:"minorPrefix,omitempty"`
+	// Prefixes of names that end in a number.
+	MemorySlice string `json:"memorySlice,omitempty"` // of capacities: the number is a memory slot of a MIG instance
+	MinorPrefix string `json:"minorPrefix,omitempty"` // of whole devices: the number is the minor
 }
 
-// NVIDIADriver is NVIDIA's DRA driver for GPUs, gpu.nvidia.com, the one that
-// [FromResourceSlices] knows without being told.
+// NVIDIADriver returns the description of NVIDIA's DRA driver for GPUs, gpu.nvidia.com.
+// It is the default of [FromResourceSlices].
 func NVIDIADriver() Driver {
 	return Driver{
 		Name:   "gpu.nvidia.com",
@@ -75,55 +74,52 @@ func NVIDIADriver() Driver {
 // SliceOptions are the options of [FromResourceSlices]. The zero value is the
 // default.
 type SliceOptions struct {
-	// AllowIncomplete uses the devices of pools whose slices are not all there.
-	// The problem is recorded all the same.
+	// AllowIncomplete also uses the devices of pools that lack slices. The problem
+	// is recorded as without it.
 	AllowIncomplete bool
 
-	// ReportUnlisted reports every other driver that has slices, also of something
-	// else than accelerators, as [Unlisted] in Problems of the Inventory.
+	// ReportUnlisted adds the problem [Unlisted] to the Inventory for each driver that
+	// has slices and is not among those to read, whatever its devices are.
 	ReportUnlisted bool
 
-	Names Names // how cards are called
+	Names Names // of cards
 }
 
-// FromResourceSlices makes an inventory of the ResourceSlices of DRA drivers, of
-// [NVIDIADriver] alone if drivers is nil. Slices of other drivers are skipped, without
-// a word unless it is asked for. The error lists every fault of the drivers with its
-// place, as a field.ErrorList's aggregate; data of slices never is an error.
+// FromResourceSlices reads the devices in the ResourceSlices of these DRA drivers; nil
+// stands for [NVIDIADriver] alone. Slices of other drivers are skipped. The error lists
+// every fault of the drivers with its place, as the aggregate of a field.ErrorList. What
+// a slice says is never an error: it makes a problem.
 //
-//   - The slices of a driver with one pool name are a pool. Only those of its
-//     highest generation are used, and they only if there are as many as each of
-//     them says that the pool has; older ones are [StaleSlice], a pool that
-//     isn't whole is [IncompletePool]. Both are recorded on every node of the
-//     pool, with its name as the key.
-//   - A device is on the node that its slice names, or else the device itself.
-//     Devices that name none, since several nodes reach them, are skipped
-//     ([NotNodeLocal], in Problems of the Inventory, by pool or, where every
-//     device has a place of its own, by device).
-//   - A whole device is a row, whatever counters it consumes. A MIG instance is
-//     one if it consumes none, and then it exists: its GPU, if a row too, is in
-//     MIG mode. If it consumes counters, it only could be made, and goes to
-//     Potential with them.
-//   - A device with a taint of effect NoSchedule or NoExecute is Unhealthy, the
-//     others Healthy. Taints that a DeviceTaintRule adds are in no slice.
-//   - Of rows with the same UUID, wherever they are, the first is kept, in the
-//     order of drivers, pools and device names ([DuplicateUUID]).
-//   - An attribute whose value is of the wrong type is unknown ([MissingLabel],
-//     with its name as the key). A device that is of no known type
-//     ([UnknownType]) and a MIG instance whose profile can't be read
-//     ([UnparsedProfile]) are left out, a bad memory ([BadMemory]) is unknown.
-//     What could be made is kept, whatever its profile.
-//   - A MIG instance starts at the lowest memory slot that it declares, and takes
-//     all that it declares. Slots that aren't next to one another, or that no GPU
-//     has, are [BadSlots].
+//   - The slices of a driver with the same pool name are a pool. Only those of its
+//     highest generation are used; older ones are [StaleSlice]. A pool is complete if
+//     it has as many slices as each of them says. Otherwise it is [IncompletePool] and
+//     its devices are left out. Both problems are recorded on every node of the pool,
+//     with the pool's name as the key.
+//   - A device is on the node that its slice names, or else on the node that the device
+//     itself names. A device without a node, which several nodes can reach, is skipped
+//     ([NotNodeLocal], in Problems of the Inventory). The key is the pool, or the
+//     device if the slice places its devices one by one.
+//   - A whole device is a row, whether it consumes counters or not.
+//   - A MIG instance that consumes no counters exists. It is a row, and its GPU is in
+//     MIG mode. An instance that consumes counters does not exist yet. It goes to
+//     Potential with its counters, even if its profile can't be read.
+//   - A device with a taint of effect NoSchedule or NoExecute is Unhealthy, all others
+//     are Healthy. Taints by a DeviceTaintRule are in no slice and don't count.
+//   - If rows on any nodes have the same UUID, the first is kept, in the order of
+//     drivers, pools and device names ([DuplicateUUID]).
+//   - An attribute of the wrong type is unknown ([MissingLabel], with the attribute as
+//     the key), as is a memory that no GPU has ([BadMemory]). A device of an unknown
+//     type is left out ([UnknownType]), as is a MIG instance that exists and has an
+//     unreadable profile ([UnparsedProfile]).
+//   - A MIG instance starts at its lowest memory slot and takes all slots that it
+//     declares. Slots with a gap, or beyond those of a GPU, are [BadSlots].
 //
 // Cards count the rows as [NewNode] does.
 //
-// Every node that a slice of the highest generation names is in the inventory,
-// with its problems alone if nothing else. The order of slices and devices doesn't
-// matter, if their names are unique as the API demands. The slices are only
-// read, and nothing of them is kept but strings. FromResourceSlices panics if a
-// slice is nil.
+// The inventory has every node that a slice of the highest generation names, also one
+// with nothing but problems. The order of slices and devices doesn't matter, if their
+// names are unique, as the API demands. Only strings of the slices are kept.
+// FromResourceSlices panics if a slice is nil.
 func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []Driver, o SliceOptions) (*Inventory, error) {
 	if drivers == nil {
 		drivers = []Driver{NVIDIADriver()}
@@ -198,9 +194,8 @@ func (e sliceEntry) samePool(o sliceEntry) bool {
 	return e.order == o.order && e.Spec.Pool.Name == o.Spec.Pool.Name
 }
 
-// sortedEntries returns the slices of known drivers, those of a pool together and
-// its highest generation first, in an order that doesn't depend on theirs. It counts
-// the slices of other drivers in others, unless that is nil.
+// sortedEntries returns the slices of known drivers, sorted: by pool, and the highest
+// generation first. It counts the slices of other drivers in others, unless that is nil.
 func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []sliceDriver, others map[string]int) []sliceEntry {
 	entries := make([]sliceEntry, 0, len(list))
 	for i := range list {
@@ -239,7 +234,7 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 	return entries
 }
 
-// place tells slices without a name apart, which no cluster has.
+// place orders slices that have no name. No cluster has such slices.
 func (e sliceEntry) place() string {
 	if len(e.Spec.Devices) == 0 {
 		return stringOf(e.Spec.NodeName)
@@ -315,8 +310,8 @@ func (r *sliceReader) readPool(entries []sliceEntry) {
 	}
 }
 
-// wholePool reports whether the slices are as many as each of them says, and
-// what they say.
+// wholePool reports whether there are as many slices as each of them says. If not,
+// wanted is what they say.
 func wholePool(entries []sliceEntry) (wanted string, ok bool) {
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, e := range entries {
@@ -450,7 +445,7 @@ func (r *sliceReader) inventory() *Inventory {
 	return inv
 }
 
-// finish makes the node, as NewNode does of devices that it has yet to check.
+// finish makes the node. It does what NewNode does, but for checks that are done.
 func (n *sliceNode) finish(names Names) Node {
 	if n.instances {
 		markParents(n.devices)
@@ -463,7 +458,7 @@ func (n *sliceNode) finish(names Names) Node {
 	return node
 }
 
-// markParents says of GPUs with MIG instances that they are in MIG mode.
+// markParents puts the GPUs that have MIG instances into MIG mode.
 func markParents(devices []Device) {
 	parents := map[string]bool{}
 	for i := range devices {
@@ -508,7 +503,8 @@ func newSliceDriver(d *Driver) sliceDriver {
 	}
 }
 
-// isMIG tells a MIG instance from a whole device; ok is false if d is neither.
+// isMIG reports whether d is a MIG instance and not a whole device. ok is false if it is
+// neither.
 func (s *sliceDriver) isMIG(d locatedDevice) (isMIG, ok bool) {
 	if s.Type == "" {
 		return false, true
@@ -605,7 +601,7 @@ func (s *sliceDriver) numaOf(d locatedDevice) int32 {
 	return int32(*a.IntValue)
 }
 
-// malformed records an attribute whose value is of another type than wanted.
+// malformed records an attribute whose value has the wrong type.
 func (s *sliceDriver) malformed(d locatedDevice, name sliceName, a resourcev1.DeviceAttribute, wanted string) {
 	d.node.problems.add(MissingLabel, string(name.first), "device %s: %s: must be %s", d.Name, attributeText(a), wanted)
 }
@@ -650,8 +646,8 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 	return bytes
 }
 
-// slotsOf returns the first memory slot of a MIG instance, -1 if unknown, and all
-// that a GPU can have, a bit each.
+// slotsOf returns the memory slots of a MIG instance: the first, or -1, and all that a
+// GPU can have.
 func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
 	first, last := int32(-1), int32(-1)
 	for name := range d.Capacity {
@@ -680,8 +676,8 @@ func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
 	return int8(first), slots
 }
 
-// sliceName is the name of an attribute or capacity in the two ways in which a
-// slice can write it; empty ones are none.
+// sliceName is the name of an attribute or capacity in the one or two ways in which a
+// slice can write it. An empty name is not looked up.
 type sliceName struct{ first, second resourcev1.QualifiedName }
 
 // newSliceName returns a name as the driver's configuration has it.
@@ -721,7 +717,7 @@ func indexBehind(name, prefix string) int32 {
 	return int32(n)
 }
 
-// healthOf is Unhealthy if the driver keeps pods off the device.
+// healthOf returns Unhealthy if a taint keeps pods off the device.
 func healthOf(taints []resourcev1.DeviceTaint) Health {
 	for i := range taints {
 		switch taints[i].Effect {
@@ -746,7 +742,7 @@ func countersOf(consumed []resourcev1.DeviceCounterConsumption) []Counter {
 	return counters
 }
 
-// wholeAmount rounds q up, and is the nearest int64 if that is none.
+// wholeAmount returns q rounded up, or the nearest int64.
 func wholeAmount(q *resource.Quantity) int64 {
 	switch x, ok := quantity.Ceiling(q); {
 	case ok:
@@ -757,7 +753,7 @@ func wholeAmount(q *resource.Quantity) int64 {
 	return math.MaxInt64
 }
 
-// stringOf returns what p points to, nothing if it is nil.
+// stringOf returns the string at p, or "".
 func stringOf(p *string) string {
 	if p == nil {
 		return ""

@@ -10,32 +10,30 @@ import (
 	"github.com/resvec/resvec/device"
 )
 
-// Collect describes the GPUs of this machine as the node of the given name:
-// a row per GPU and one per MIG device, with cards counted from the rows.
+// Collect makes a node of the GPUs of this machine: a row for each GPU and for each MIG
+// device, and the cards that they count in. The node's amounts of cpu and memory are
+// unknown.
 //
-//   - What a GPU or its driver doesn't support is unknown.
-//   - A GPU that is lost, or that the driver hands out no handle for, is an
-//     unhealthy row, with what could still be read.
-//   - Another error of a call leaves that field unknown and is a [DriverError]; an
-//     unknown MIG mode counts as off. Not being able to list the MIG devices of a GPU
-//     in MIG mode is a DriverError, whatever the cause; the GPU is in no card then.
-//   - 0 bytes of a GPU are the problem bad-memory, as is an amount that none can have.
-//   - MIG devices are read only of GPUs whose MIG mode is current. They have the
-//     address, the topology and the health of their GPU, but no minor. One whose
-//     profile is unknown is left out with the problem unparsed-profile: what it
-//     counts as can't be said. Several compute instances of one GPU instance are
-//     a row each, with the same start, and each has the memory of all.
+//   - What a GPU or its driver does not support is unknown.
+//   - A GPU that is lost, or for which the driver has no handle, is an unhealthy row with
+//     what could be read.
+//   - If a call fails otherwise, its field is unknown and there is a [DriverError]. An
+//     unknown MIG mode counts as off. If the MIG devices of a GPU in MIG mode can't be
+//     listed, for whatever cause, there is a DriverError and the GPU is in no card.
+//   - A memory of 0 bytes, or one that no GPU has, is the problem bad-memory.
+//   - MIG devices are read from GPUs whose MIG mode is current. They have the address,
+//     the topology and the health of their GPU, and no minor. A MIG device with an
+//     unknown profile is left out, with the problem unparsed-profile.
+//   - Each compute instance of a GPU instance is a row. The rows have the same start, and
+//     each has the memory of the whole GPU instance.
 //
-// Amounts of CPU and memory of the node are unknown to this source.
+// Collect calls Init and, if that succeeds, Shutdown at its end. It fails, with the zero
+// Node, only if Init fails or the count of devices. If a method of l or of a handle
+// panics, that is an error of this call: the mocks of go-nvml panic in every function
+// that is not set. Collect itself panics if l is nil.
 //
-// Collect calls Init first and, if that succeeds, Shutdown at the end, however
-// it ends. It fails, with the zero Node, only if Init or the count of devices
-// does. A panic of a method of l or its handles is an error of that call: the
-// mocks of go-nvml panic on every function that is not set. It panics itself
-// if l is nil.
-//
-// Calls may run concurrently, on one Library or several, if the methods of each
-// Library may; they may for those of [Open].
+// Collect may be called concurrently with one Library if the methods of that Library may
+// be; those of [Open] may.
 func Collect(l Library, node string, o CollectOptions) (n device.Node, err error) {
 	if l == nil {
 		panic("nvml: nil library")
@@ -119,8 +117,8 @@ func (c *collector) problem(code device.ProblemCode, key, detail string) {
 	}
 }
 
-// addInstance adds the row of a MIG device of the GPU. The name stands for one
-// without a UUID.
+// addInstance adds the row of a MIG device. The name is the key of a problem if the
+// device has no UUID.
 func (c *collector) addInstance(parent *device.Device, m MIGInstance, name string) {
 	profile, _, err := device.ParseProfile(m.Profile)
 	if err != nil {
@@ -169,7 +167,7 @@ func (g *gpu) read(h Handle) {
 	}
 }
 
-// ask calls f. An error is noted, and then the answer is the unknown one.
+// ask returns what f answers. If that is an error, it notes it and returns unknown.
 func ask[T any](g *gpu, call string, f func() (T, error), unknown T) T {
 	v, err := attempt(call, f)
 	g.note(err)
@@ -179,8 +177,7 @@ func ask[T any](g *gpu, call string, f func() (T, error), unknown T) T {
 	return v
 }
 
-// note keeps what an error says about the GPU. What a GPU that is lost fails at
-// needs to be said only once.
+// note keeps an error. If a GPU is lost, one error says it for all calls.
 func (g *gpu) note(err error) {
 	lost := errors.Is(err, ErrLost)
 	known := lost && g.row.Health == device.Unhealthy
@@ -223,7 +220,7 @@ func join(errs []error) string {
 	return strings.Join(texts, "; ")
 }
 
-// narrow converts a number from 0 on; any other is unknown, -1.
+// narrow converts a number. It returns -1, unknown, for negative and too large ones.
 func narrow[T int8 | int32](n int) T {
 	if v := T(n); n >= 0 && int(v) == n {
 		return v
@@ -231,12 +228,12 @@ func narrow[T int8 | int32](n int) T {
 	return -1
 }
 
-// bytesOf converts an amount of memory. One above any that a device can have,
-// NVML's mark for unknown among them, stays above.
+// bytesOf converts an amount of memory. NVML's mark for an unknown one, and others that
+// are too large for a device, stay too large.
 func bytesOf(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// pciAddress writes a PCI address as sysfs does: in lower case, the domain of at
-// least four digits, where NVML gives it eight.
+// pciAddress writes a PCI address as sysfs does: in lower case, and with a domain of
+// four digits if that has no more. NVML writes eight.
 func pciAddress(address string) string {
 	domain, rest, ok := strings.Cut(strings.ToLower(strings.TrimSpace(address)), ":")
 	if !ok {

@@ -19,8 +19,8 @@ type migReader struct {
 	known    bool         // profiles was asked for
 }
 
-// migProfile is a GPU instance profile of a GPU. Its index is one of NVML's
-// constants; the id that instances refer to is the driver's own.
+// migProfile is a GPU instance profile of a GPU. The index is a constant of NVML. The id
+// is the driver's, and instances refer to it.
 type migProfile struct {
 	index int
 	info  gonvml.GpuInstanceProfileInfo
@@ -53,8 +53,8 @@ func (r *migReader) instance(dev gonvml.Device) MIGInstance {
 	}
 	m.Profile = r.profileName(name, attributes, profile, m.MemoryBytes)
 
-	// Name, attributes and GPU instance tell much of the same. An error
-	// matters if something is unknown in the end.
+	// The name, the attributes and the GPU instance say much of the same. An error
+	// counts only if something is unknown in the end.
 	if m.Profile == "" || m.MemoryBytes == 0 {
 		r.note(nameErr)
 		r.note(attributesErr)
@@ -79,8 +79,7 @@ func (r *migReader) gpuInstance(dev gonvml.Device) (gonvml.GpuInstanceInfo, bool
 	return info, r.note(err)
 }
 
-// profile returns the profile of the GPU with the driver's id, index -1 if
-// there is none.
+// profile returns the profile with the driver's id. Its index is -1 if there is none.
 func (r *migReader) profile(id uint32) migProfile {
 	if !r.known {
 		r.known = true
@@ -119,9 +118,9 @@ var suffixes = map[int]string{
 	gonvml.GPU_INSTANCE_PROFILE_2_SLICE_ALL_ME: "+me.all",
 }
 
-// profileName returns the name of a MIG device's profile: the one in the
-// device's own name, which ends in MIG and the profile, or else one made of the
-// slices and the memory; empty if they aren't known.
+// profileName returns the name of a MIG device's profile. It stands behind MIG in the
+// device's own name, or else is made of the slices and the memory. It is empty if these
+// are unknown.
 func (r *migReader) profileName(own string, slices gonvml.DeviceAttributes, p migProfile, memory uint64) string {
 	if _, name, ok := strings.Cut(own, " MIG "); ok {
 		profile, _, err := device.ParseProfile(name)
@@ -152,8 +151,8 @@ func (r *migReader) profileName(own string, slices gonvml.DeviceAttributes, p mi
 	return profile.String()
 }
 
-// memoryGB returns the memory of an instance as profile names have it, 0 if that
-// is unknown. They count in eighths of the GPU's memory in GB, rounded.
+// memoryGB returns the memory of an instance as in the names of profiles, or 0 for
+// unknown: eighths of the GPU's memory in GB, rounded.
 func memoryGB(instance, gpu uint64) int {
 	const tebibyte = 1 << 40
 	if instance == 0 || instance > gpu || gpu > 1024*tebibyte {

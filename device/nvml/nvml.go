@@ -1,17 +1,17 @@
-// Package nvml reads the GPUs of this machine from the NVIDIA driver, as the
-// third source of a [device.Node] beside node labels and ResourceSlices:
+// Package nvml reads the GPUs of this machine from the NVIDIA driver. It is the third
+// source of a [device.Node], beside node labels and ResourceSlices:
 //
 //	library, err := nvml.Open()
 //	...
 //	node, err := nvml.Collect(library, name, nvml.CollectOptions{Topology: nvml.SysfsTopology})
 //
-// [Open] needs cgo, Linux, and NVIDIA's management library; elsewhere it returns
-// an [*UnavailableError], so that a program builds and runs everywhere. [Wrap]
-// takes a go-nvml library instead. [Collect] itself knows only the interfaces
-// [Library] and [Handle] and is the same in every build.
+// [Open] needs cgo, Linux, and NVIDIA's management library. Without them it returns an
+// [*UnavailableError]: a program builds and runs everywhere. [Wrap] takes a go-nvml
+// library instead. [Collect] uses only the interfaces [Library] and [Handle], and is the
+// same in every build.
 //
-// The package is a module of its own: nobody who doesn't import it gets go-nvml
-// or cgo.
+// The package is a module of its own, so that only those who import it depend on go-nvml
+// and cgo.
 package nvml
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/resvec/resvec/device"
 )
 
-// Library is what [Collect] needs of NVIDIA's management library (NVML). Between
-// Init and Shutdown its methods may be called; Init may be called again, and
-// every Init that succeeds needs a Shutdown.
+// Library is what [Collect] needs of NVIDIA's management library (NVML). Its methods may
+// be called between Init and Shutdown. Init may be called several times; each Init that
+// succeeds needs a Shutdown.
 //
-// An error that is [ErrNotSupported] or [ErrLost] has the meaning given there.
+// The errors [ErrNotSupported] and [ErrLost] have a meaning, also where they are wrapped.
 type Library interface {
 	Init() error
 	Shutdown() error
@@ -47,9 +47,9 @@ type Handle interface {
 	// count.
 	MIGEnabled() (bool, error)
 
-	// MIGInstances returns the MIG devices of a GPU in MIG mode, that is its
-	// compute instances. What can't be read of one is left unknown, or the one
-	// left out, and the error tells; the others are returned with the error.
+	// MIGInstances returns the MIG devices of a GPU in MIG mode: its compute
+	// instances. What can't be read of an instance is unknown, or the instance is
+	// left out. The error says so; the instances come with it.
 	MIGInstances() ([]MIGInstance, error)
 }
 
@@ -61,37 +61,36 @@ type MIGInstance struct {
 	MemoryBytes uint64 // of its GPU instance; 0: unknown
 }
 
-// CollectOptions says what [Collect] can't learn from the driver. The zero value
-// leaves the topology unknown and names cards as [device.Names] does.
+// CollectOptions says what [Collect] can't learn from the driver. With the zero value
+// the topology is unknown, and cards are named as by the zero [device.Names].
 type CollectOptions struct {
 	Names device.Names
 
-	// Topology returns the NUMA node, -1 if unknown, and the PCIe root, "" if
-	// unknown, of the GPU at a PCI address such as 0000:07:00.0, written as in
-	// /sys/bus/pci/devices: NVML tells the NUMA node of the GPU's memory, not
-	// of its PCIe slot. It is called once per GPU with a known address. Nil:
-	// nothing is known. [SysfsTopology] asks Linux.
+	// Topology returns the NUMA node of a GPU, or -1, and its PCIe root, or "". The
+	// address is written as in /sys/bus/pci/devices, such as 0000:07:00.0. Topology
+	// is called once for each GPU with a known address; if it is nil, the topology
+	// is unknown. [SysfsTopology] reads it from Linux. NVML can't say it: its NUMA
+	// node is that of the GPU's memory and not of its PCIe slot.
 	Topology func(pciBusID string) (numaNode int32, pcieRoot string)
 }
 
-// DriverError is the code of a problem with the driver: calls that failed in
-// another way than [ErrNotSupported]. Its key is the UUID of the GPU, "index n"
-// for a GPU without one, or "shutdown"; its detail names the calls.
+// DriverError is the code of a problem with the driver: calls failed, and not with
+// [ErrNotSupported]. Its key is the UUID of the GPU, "index n" for a GPU without one, or
+// "shutdown". Its detail names the calls.
 const DriverError device.ProblemCode = "driver-error"
 
 var (
-	// ErrNotSupported says that a GPU or its driver can't tell something.
-	// [Collect] takes it as unknown.
+	// ErrNotSupported says that a GPU or its driver can't answer a call. For
+	// [Collect] the answer is unknown.
 	ErrNotSupported = errors.New("not supported")
 
-	// ErrLost says that a GPU fell off the bus or can't be used before a
-	// reset. [Collect] keeps its row as unhealthy.
+	// ErrLost says that a GPU fell off the bus or needs a reset. [Collect] keeps its
+	// row, which is unhealthy.
 	ErrLost = errors.New("GPU is lost")
 )
 
-// UnavailableError says why this program can't use NVML on this machine. It is
-// what [Open] returns without a driver, without cgo, and on other systems than
-// Linux.
+// UnavailableError says why this program can't use NVML on this machine: there is no
+// driver, the program was built without cgo, or the system is not Linux.
 type UnavailableError struct {
 	Reason string // for people
 	Err    error  // what NVML returned; nil if it was not asked
@@ -99,6 +98,7 @@ type UnavailableError struct {
 
 // Error gives the reason and what NVML returned.
 func (e *UnavailableError) Error() string {
+	e.exists()
 	text := "nvml: unavailable: " + e.Reason
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -107,4 +107,13 @@ func (e *UnavailableError) Error() string {
 }
 
 // Unwrap returns Err.
-func (e *UnavailableError) Unwrap() error { return e.Err }
+func (e *UnavailableError) Unwrap() error {
+	e.exists()
+	return e.Err
+}
+
+func (e *UnavailableError) exists() {
+	if e == nil {
+		panic("nvml: nil error")
+	}
+}

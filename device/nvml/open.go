@@ -9,17 +9,17 @@ import (
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// system is the NVML of this machine. There is one for all calls of Open, since
-// go-nvml keeps the functions that it loads in package variables: two libraries
-// of it may not be initialized at the same time.
+// system is the NVML of this machine. All calls of Open share it: go-nvml keeps the
+// functions that it loads in package variables, so that two of its libraries must not be
+// initialized at the same time.
 var system = sync.OnceValue(func() Library { return Wrap(gonvml.New()) })
 
-// Open returns the NVML of this machine, and an [*UnavailableError] if there is
-// none or it can't be initialized. The Library is not initialized, [Collect]
-// does that. It is the same for every call and safe for concurrent use.
+// Open returns the NVML of this machine. If there is none, or it can't be initialized,
+// the error is an [*UnavailableError]. The Library is not initialized: [Collect] does
+// that. All calls return the same Library, which is safe for concurrent use.
 //
-// A program that uses go-nvml itself at the same time must not call Open but
-// [Wrap] the library that it has.
+// A program that uses go-nvml itself must not call Open. It calls [Wrap] with its
+// library.
 func Open() (Library, error) {
 	l := system()
 	if err := try("Init", l.Init); err != nil {

@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// SysfsTopology returns the NUMA node and the PCIe root of the device at a PCI
-// address, such as 0000:07:00.0, as Linux has them in /sys: for [CollectOptions], and
-// for other devices whose address is known, in any spelling that a [Handle] may give.
-// The root is named as DRA drivers do in the attribute
-// resource.kubernetes.io/pcieRoot, such as pci0000:00. What isn't there is unknown: -1,
-// and "". That is all on other systems.
+// SysfsTopology reads the NUMA node and the PCIe root of a device from Linux's /sys, for
+// [CollectOptions] and for any device whose PCI address is known. The address may have
+// any spelling that a [Handle] may return, such as 0000:07:00.0. The root is written as
+// in the attribute resource.kubernetes.io/pcieRoot of DRA drivers, such as pci0000:00.
+// What /sys does not have is unknown: -1, and "". On other systems both are unknown.
 func SysfsTopology(pciBusID string) (numaNode int32, pcieRoot string) {
 	return topologyIn(os.DirFS("/sys"), pciBusID)
 }

@@ -10,12 +10,12 @@ import (
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// Wrap makes a Library of one of go-nvml, of its mocks or of nvml.New. It is
-// there in builds with cgo on Linux only.
+// Wrap makes a Library of go-nvml's: of what nvml.New returns, or of a mock. It exists
+// only in builds for Linux with cgo.
 //
-// Its methods are safe for concurrent use if those of api are, and its errors
-// wrap the nvml.Return. A function of api that panics is an error that names
-// it. It panics itself if api is nil.
+// Its methods are safe for concurrent use if those of api are. Their errors wrap the
+// nvml.Return. If a function of api panics, that is an error that names the function.
+// Wrap panics if api is nil.
 func Wrap(api gonvml.Interface) Library {
 	if api == nil {
 		panic("nvml: nil interface")
