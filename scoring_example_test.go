@@ -1,6 +1,7 @@
 package resvec_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -139,16 +140,16 @@ func balanced(m *vectormap.ResourceVectorMap) (*scoring.Kube, error) {
 	}, m)
 }
 
-func chooseGPU(fgd *gpu.FGD, request *gpu.Request, cpuLeft []float64, gpus *gpu.State, fits *vector.Mask, scores []float64) (row int, devices []int32, err error) {
-	gpus.Fit(fits, request, cpuLeft, fits) // fits: what vector.Fit said
-	if err := fgd.ScoreBatch(scores, request, cpuLeft, gpus, fits); err != nil {
+func shareGPU(fgd *gpu.Bound, request *gpu.Request, nodes *vector.Nodes, gpus *gpu.State) (row int, devices []int32, err error) {
+	row, ok := fgd.Best(request, nil, vector.TieSeeded(42))
+	if !ok {
+		return -1, nil, errors.New(fgd.Rejections(request, nil).String())
+	}
+	devices = fgd.ChooseDevices(nil, request, row)
+	if err := gpus.Place(row, request, devices); err != nil {
 		return -1, nil, err
 	}
-	if row = vector.ArgMax(scores, fits, vector.TieSeeded(42)); row < 0 {
-		return row, nil, nil
-	}
-	devices = fgd.ChooseDevices(row, request, cpuLeft, gpus, nil)
-	return row, devices, gpus.Place(row, request, devices)
+	return row, devices, nodes.Assume(row, vector.PodAmounts{Requested: request.Amounts})
 }
 
 func add(scores, others []float64, weight float64, fits *vector.Mask) {
@@ -252,11 +253,20 @@ func Example_scoring() {
 		{Left: []float64{1000, 1000}},
 		{Left: []float64{1000, 400}, Pods: []int32{1}},
 	})
-	cpuLeft := []float64{32_000, 32_000}
+	sharing := m.NewNodes()
+	for i := range gpus.Rows() {
+		amounts := vector.NodeAmounts{Allocatable: vector.ResourceVector{32_000, 128 << 30}}
+		if _, _, err := sharing.Set(fmt.Sprint("sharing-", i), 1, amounts); err != nil {
+			panic(err)
+		}
+	}
 	hosts, points := vector.NewMask(gpus.Rows()), make([]float64, gpus.Rows())
-	hosts.SetAll()
+	shared := gpu.Bind(fgd, sharing, gpus)
 	for range 2 {
-		row, devices, err := chooseGPU(fgd, &gpu.Request{CPU: 4000, Count: 1, Milli: 400}, cpuLeft, gpus, hosts, points)
+		request := &gpu.Request{CPU: 4000, Count: 1, Milli: 400, Amounts: vector.ResourceVector{4000, 16 << 30}}
+		shared.Fit(hosts, request, nil)
+		must(0, shared.Score(points, request, hosts))
+		row, devices, err := shareGPU(shared, request, sharing, gpus)
 		if err != nil {
 			panic(err)
 		}
@@ -264,6 +274,8 @@ func Example_scoring() {
 	}
 	add(points, []float64{20, 60}, 0.5, hosts)
 	fmt.Printf("added: %.0f\n", points)
+	_, _, err = shareGPU(shared, &gpu.Request{Count: 3, Milli: 1000}, sharing, gpus)
+	fmt.Println(err)
 
 	// Output:
 	// cpu pod: node 0 of [1375.0 1041.7 1041.7 0.0]
@@ -313,4 +325,5 @@ func Example_scoring() {
 	// shared: node 1, devices [1] of [45 59]
 	// shared: node 1, devices [0] of [45 45]
 	// added: [0 50]
+	// 0/2 nodes fit: 2 without enough GPUs left
 }

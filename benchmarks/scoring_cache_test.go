@@ -48,7 +48,7 @@ func BenchmarkScoreCache(b *testing.B) {
 // in and out of the matrices.
 //
 //	ns/call           of a decision with the cache
-//	rows/call         rows that the cache scored for it
+//	rows/call         rows that the cache scored for it, of Strategy
 //	fullpass-ns/call  of a decision with a full pass
 //	x_fullpass        how many times as fast the cache is
 func BenchmarkScoreCacheRatio(b *testing.B) {
@@ -58,7 +58,7 @@ func BenchmarkScoreCacheRatio(b *testing.B) {
 			cached, full := newStream(scorer, scale), newStream(scorer, scale)
 			cached.warmUp()
 			full.warmUp()
-			before, steps := cached.rescored(), cached.steps
+			before, steps := cached.rows(), cached.steps
 			cacheTime, fullTime := math.Inf(1), math.Inf(1)
 			for b.Loop() {
 				cacheTime = min(cacheTime, cached.time(decisions, cached.byCache))
@@ -69,7 +69,9 @@ func BenchmarkScoreCacheRatio(b *testing.B) {
 			}
 			b.ReportMetric(0, "ns/op") // of both together, which means nothing
 			b.ReportMetric(cacheTime, "ns/call")
-			b.ReportMetric(float64(cached.rescored()-before)/float64(cached.steps-steps), "rows/call")
+			if cached.rescored != nil {
+				b.ReportMetric(float64(cached.rows()-before)/float64(cached.steps-steps), "rows/call")
+			}
 			b.ReportMetric(fullTime, "fullpass-ns/call")
 			b.ReportMetric(fullTime/cacheTime, "x_fullpass")
 		})
@@ -87,17 +89,17 @@ func eachStream(do func(scorer, name string, scale int)) {
 
 // stream places pods as they come.
 type stream struct {
-	allocatable, used, free *vector.Matrix
-	gpus                    *gpu.State
-	shapes                  []podShape
-	arrivals                []int32 // indexes into shapes, again and again
-	random                  *rand.Rand
-	running                 []runningPod
-	most                    int // pods that run at a time
+	nodes    *vector.Nodes
+	gpus     *gpu.State
+	shapes   []podShape
+	arrivals []int32 // indexes into shapes, again and again
+	random   *rand.Rand
+	running  []runningPod
+	most     int // pods that run at a time
 
 	byCache, byFullPass chooser
 	devices             func(row int, p *podShape, buf []int32) []int32 // nil: not looked at
-	rescored            func() uint64                                   // rows, by the cache
+	rescored            func() uint64                                   // rows, by the cache; nil: not counted
 
 	steps  int
 	digest uint64 // of all choices
@@ -124,8 +126,7 @@ func streamMap() *vectormap.ResourceVectorMap {
 // newStream returns the cluster of the trace, some times over, with nothing on
 // it.
 func newStream(scorer string, scale int) *stream {
-	m, s := streamMap(), &stream{random: random(200)}
-	s.allocatable = m.NewMatrix(0)
+	s := &stream{random: random(200), nodes: streamMap().NewNodes()}
 	nodes, pods := readTrace()
 	var gpus []gpu.Node
 	for _, n := range nodes {
@@ -134,19 +135,19 @@ func newStream(scorer string, scale int) *stream {
 			left[i] = 1000
 		}
 		for range n.count * scale {
-			s.allocatable.AppendRow(vector.ResourceVector{
-				vectormap.CPU: n.cpu, vectormap.Memory: n.memory, vectormap.GPU: 1000 * float64(n.gpus), vectormap.Pods: 1000})
+			_, _, err := s.nodes.Set(fmt.Sprint(s.nodes.Len()), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{
+				vectormap.CPU: n.cpu, vectormap.Memory: n.memory, vectormap.GPU: 1000 * float64(n.gpus), vectormap.Pods: 1000}})
+			check(err)
 			gpus = append(gpus, gpu.Node{Model: n.models[0], Left: left})
 		}
 	}
-	s.used, s.free = m.NewMatrix(s.allocatable.Rows()), new(vector.Matrix)
-	s.free.CopyFrom(s.allocatable)
 	s.gpus = gpu.NewState(gpus)
 	for i, p := range pods {
+		request := vector.ResourceVector{
+			vectormap.CPU: p.cpu, vectormap.Memory: p.memory, vectormap.GPU: float64(p.gpus) * p.milli, vectormap.Pods: 1}
 		s.shapes = append(s.shapes, podShape{
-			request: vector.ResourceVector{
-				vectormap.CPU: p.cpu, vectormap.Memory: p.memory, vectormap.GPU: float64(p.gpus) * p.milli, vectormap.Pods: 1},
-			gpu: gpu.Request{CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models},
+			request: request,
+			gpu:     gpu.Request{CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models, Amounts: request},
 		})
 		for range p.count {
 			s.arrivals = append(s.arrivals, int32(i))
@@ -174,7 +175,8 @@ func (s *stream) useStrategy() {
 	tie := vector.TieSeeded(42)
 	cache := scoring.NewCache(strategy, scoring.CacheOptions{MaxBytes: 128 << 20})
 	s.rescored = func() uint64 { return cache.Stats().Rescored }
-	query := &scoring.Query{Used: s.used, Allocatable: s.allocatable, Free: s.free}
+	used, allocatable, free := s.nodes.Requested(), s.nodes.Allocatable(), s.nodes.Free()
+	query := &scoring.Query{Used: used, Allocatable: allocatable, Free: free}
 	s.byCache = func(p *podShape) int {
 		query.Request = p.request
 		row, _, err := cache.Best(query, tie)
@@ -182,10 +184,10 @@ func (s *stream) useStrategy() {
 		return row
 	}
 	var fits vector.Mask
-	scores := make([]float64, s.free.Rows())
+	scores := make([]float64, s.nodes.Len())
 	s.byFullPass = func(p *podShape) int {
-		vector.Fit(&fits, s.free, p.request)
-		check(strategy.ScoreBatch(scores, p.request, s.used, s.allocatable, &fits))
+		vector.Fit(&fits, free, p.request)
+		check(strategy.ScoreBatch(scores, p.request, used, allocatable, &fits))
 		return vector.ArgMax(scores, &fits, tie)
 	}
 }
@@ -193,27 +195,16 @@ func (s *stream) useStrategy() {
 // useFGD decides by fragmentation, with the devices that FGD takes.
 func (s *stream) useFGD() {
 	fgd := must(gpu.CompileFGD(gpu.FGDConfig{Typical: typicalPods()}, streamMap()))
-	tie, cpuLeft := vector.TieSeeded(42), func() []float64 { return s.free.Column(vectormap.CPU) }
-	s.devices = func(row int, p *podShape, buf []int32) []int32 {
-		return fgd.ChooseDevices(row, &p.gpu, cpuLeft(), s.gpus, buf)
+	cached, full := gpu.Bind(fgd, s.nodes, s.gpus), gpu.Bind(fgd, s.nodes, s.gpus)
+	full.LimitCache(0)
+	s.devices = func(row int, p *podShape, buf []int32) []int32 { return full.ChooseDevices(buf, &p.gpu, row) }
+	choose := func(b *gpu.Bound) chooser {
+		return func(p *podShape) int {
+			row, _ := b.Best(&p.gpu, nil, vector.TieSeeded(42))
+			return row
+		}
 	}
-	cache := gpu.NewCache(fgd, scoring.CacheOptions{MaxBytes: 128 << 20})
-	s.rescored = func() uint64 { return cache.Stats().Rescored }
-	query := &gpu.Query{Free: s.free, GPUs: s.gpus}
-	s.byCache = func(p *podShape) int {
-		query.Request, query.Amounts = p.gpu, p.request
-		row, _, err := cache.Best(query, tie)
-		check(err)
-		return row
-	}
-	var fits vector.Mask
-	scores := make([]float64, s.free.Rows())
-	s.byFullPass = func(p *podShape) int {
-		vector.Fit(&fits, s.free, p.request)
-		s.gpus.Fit(&fits, &p.gpu, cpuLeft(), &fits)
-		check(fgd.ScoreBatch(scores, &p.gpu, cpuLeft(), s.gpus, &fits))
-		return vector.ArgMax(scores, &fits, tie)
-	}
+	s.byCache, s.byFullPass = choose(cached), choose(full)
 }
 
 // warmUp fills the cluster and asks about every kind of pod.
@@ -221,6 +212,14 @@ func (s *stream) warmUp() {
 	for range s.most + len(s.arrivals) {
 		s.step(s.byCache)
 	}
+}
+
+// rows returns how many rows the cache has scored.
+func (s *stream) rows() uint64 {
+	if s.rescored == nil {
+		return 0
+	}
+	return s.rescored()
 }
 
 // time returns the mean time of some steps in nanoseconds.
@@ -259,8 +258,7 @@ func (s *stream) place(shape int32, row int) {
 		pod.devices = s.devices(row, p, pod.devices)
 		check(s.gpus.Place(row, &p.gpu, pod.devices))
 	}
-	check(s.free.SubRow(row, p.request))
-	check(s.used.AddRow(row, p.request))
+	check(s.nodes.Assume(row, vector.PodAmounts{Requested: p.request}))
 }
 
 // remove takes a pod away; the last one gets its place, and it the last one's,
@@ -273,7 +271,6 @@ func (s *stream) remove(k int) {
 	if s.devices != nil && p.gpu.Count > 0 {
 		check(s.gpus.Release(row, &p.gpu, pod.devices))
 	}
-	check(s.free.AddRow(row, p.request))
-	check(s.used.SubRow(row, p.request))
+	check(s.nodes.Forget(row, vector.PodAmounts{Requested: p.request}))
 	s.running = s.running[:last]
 }

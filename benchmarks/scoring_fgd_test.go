@@ -2,9 +2,11 @@ package benchmarks
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/resvec/resvec/scoring/gpu"
+	"github.com/resvec/resvec/vector"
 )
 
 // fragPods is how many pods newFragmentation asks about.
@@ -32,7 +34,13 @@ func newFragmentation(s shape) *subject {
 	typical := typicalPods()
 	fgd := must(gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, streamMap()))
 	cpuLeft, nodes := fragNodes(r, s)
-	gpus := gpu.NewState(nodes)
+	cluster := streamMap().NewNodes()
+	for i, cpu := range cpuLeft {
+		_, _, err := cluster.Set(fmt.Sprint(i), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{cpu}})
+		check(err)
+	}
+	bound := gpu.Bind(fgd, cluster, gpu.NewState(nodes))
+	bound.LimitCache(0)
 	structs, rows := fragForms(cpuLeft, nodes)
 	loop := &fragLoop{total: int64(typical.N())}
 	var rowTypical []fragRowPod
@@ -49,7 +57,7 @@ func newFragmentation(s shape) *subject {
 		variants: 1,
 		kernel: func(int) {
 			for k := range requests {
-				check(fgd.ScoreBatch(got[k], &requests[k], cpuLeft, gpus, nil))
+				check(bound.Score(got[k], &requests[k], nil))
 			}
 		},
 		rowloop: func(int) {

@@ -29,8 +29,7 @@ type cluster struct {
 // A request is one distinct pod request.
 type request struct {
 	amounts vector.ResourceVector // what it takes from a node
-	gpu     gpu.Request           // its CPU and devices
-	rest    vector.ResourceVector // what a node must have beside that
+	gpu     gpu.Request           // its CPU and devices, and what a node must have beside these
 	total   int64                 // of all its devices, in thousandths
 }
 
@@ -90,16 +89,18 @@ func (c *cluster) model(name string) int32 {
 
 // request returns the request of a pod.
 func (c *cluster) request(pod podShape) request {
-	r := request{amounts: c.schema.NewVector(), rest: c.schema.NewVector(), total: pod.totalMilli()}
-	r.rest[vectormap.Memory] = float64(pod.memoryMiB << 20)
-	r.rest[vectormap.Pods] = 1
-	copy(r.amounts, r.rest)
+	r := request{amounts: c.schema.NewVector(), total: pod.totalMilli()}
+	r.amounts[vectormap.Memory] = float64(pod.memoryMiB << 20)
+	r.amounts[vectormap.Pods] = 1
+	rest := r.amounts.Clone()
 	r.amounts[vectormap.CPU] = float64(pod.cpuMilli)
 	r.amounts[vectormap.GPU] = float64(pod.totalMilli())
 	r.gpu = gpu.Request{
 		CPU:   float64(pod.cpuMilli),
 		Count: int(pod.gpus),
 		Milli: float64(pod.gpuMilli),
+
+		Amounts: rest,
 	}
 	if pod.spec != "" {
 		for name := range strings.SplitSeq(pod.spec, "|") {

@@ -14,7 +14,7 @@
 // Pods arrive one by one, in an order that the seed decides, until they ask for
 // -inflate times the devices there are. They stay; a pod that finds no node is
 // dropped. Every decision is the library's: package scoring filters and scores
-// the nodes and chooses the devices, and its cache scores only what changed.
+// the nodes and chooses the devices, and scores only what changed.
 //
 // The exit status is 1 when a list cannot be used or -check fails, 2 for wrong
 // flags and 130 after an interrupt.

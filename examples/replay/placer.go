@@ -3,8 +3,8 @@ package main
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
-	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -16,20 +16,19 @@ import (
 type placer struct {
 	*cluster
 	policy *policy
-	order  []int32        // the canonical node of every row
-	free   *vector.Matrix // what the pods placed so far leave
-	gpus   *gpu.State
-	scorer gpu.Scorer
-	cache  *gpu.Cache
+	order  []int32 // the canonical node of every row
+	nodes  *vector.Nodes
+	gpus   *gpu.State // of the nodes
+	scorer *gpu.Bound
 	redraw bool       // draw one of the rows with the best score
 	random *rand.Rand // what the policy draws from
 
 	phi    []int64 // the fragments of every row, see [gpu.Typical.Phi]
 	allPhi int64   // their sum
-	query  gpu.Query
 
 	// Scratch space.
 	devices  []int32
+	scores   []float64   // of rows
 	feasible vector.Mask // rows
 	fitting  vector.Mask // devices
 }
@@ -37,24 +36,23 @@ type placer struct {
 // newPlacer returns a placer for the empty cluster and one seed.
 func newPlacer(c *cluster, p *policy, seed int64, rule ties) (*placer, error) {
 	s := &placer{cluster: c, policy: p, redraw: rule == tiesRandom, random: stream(seed, streamPolicy)}
-	var err error
-	if s.scorer, err = p.compile(c); err != nil {
+	scorer, err := p.compile(c)
+	if err != nil {
 		return nil, err
 	}
-	s.cache = gpu.NewCache(s.scorer, scoring.CacheOptions{})
 	s.order = c.nodeOrder(seed)
 	if rule == tiesShape {
 		slices.Sort(s.order)
 	}
-	s.free = c.schema.NewMatrix(len(s.order))
-	nodes := make([]gpu.Node, len(s.order))
-	for row, node := range s.order {
-		shape := c.nodes[node]
-		s.free.SetRow(row, c.amounts(shape))
-		nodes[row] = gpu.Node{Model: c.models[shape.model], Left: slices.Repeat([]float64{wholeGPU}, int(shape.gpus))}
+	s.nodes, s.gpus = c.schema.NewNodes(), new(gpu.State)
+	for _, node := range s.order {
+		shape := c.trace.nodes[node]
+		if _, _, err := s.nodes.Set(strconv.Itoa(int(node)), 0, vector.NodeAmounts{Allocatable: c.amounts(shape)}); err != nil {
+			return nil, err
+		}
+		s.gpus.AppendNode(gpu.Node{Model: c.models[shape.model], Left: slices.Repeat([]float64{wholeGPU}, int(shape.gpus))})
 	}
-	s.gpus = gpu.NewState(nodes)
-	s.query.Free, s.query.GPUs = s.free, s.gpus
+	s.scorer, s.scores = gpu.Bind(scorer, s.nodes, s.gpus), make([]float64, len(s.order))
 	s.phi = make([]int64, len(s.order))
 	for row := range s.phi {
 		s.measure(row)
@@ -66,8 +64,7 @@ func newPlacer(c *cluster, p *policy, seed int64, rule ties) (*placer, error) {
 // and its devices there, valid until the next call.
 func (s *placer) place(kind int32) (row int, devices []int32, err error) {
 	r := &s.kinds[kind]
-	s.query.Request, s.query.Amounts = r.gpu, r.rest
-	row, err = s.chooseRow()
+	row, err = s.chooseRow(&r.gpu)
 	if err != nil || row < 0 {
 		return row, nil, err
 	}
@@ -75,7 +72,7 @@ func (s *placer) place(kind int32) (row int, devices []int32, err error) {
 	if err := s.gpus.Place(row, &r.gpu, devices); err != nil {
 		return -1, nil, err
 	}
-	if err := s.free.SubRow(row, r.amounts); err != nil {
+	if err := s.nodes.Assume(row, vector.PodAmounts{Requested: r.amounts}); err != nil {
 		return -1, nil, err
 	}
 	s.measure(row)
@@ -83,26 +80,24 @@ func (s *placer) place(kind int32) (row int, devices []int32, err error) {
 }
 
 // chooseRow filters, scores and selects.
-func (s *placer) chooseRow() (row int, err error) {
+func (s *placer) chooseRow(req *gpu.Request) (row int, err error) {
 	switch {
 	case s.policy.random:
-		return s.draw(), nil
+		return s.draw(req), nil
 	case s.redraw:
-		scores, feasible, err := s.cache.Scores(&s.query)
-		if err != nil {
+		s.scorer.Fit(&s.feasible, req, nil)
+		if err := s.scorer.Score(s.scores, req, &s.feasible); err != nil {
 			return -1, err
 		}
-		return s.drawTied(scores, feasible), nil
+		return s.drawTied(s.scores, &s.feasible), nil
 	}
-	row, _, err = s.cache.Best(&s.query, vector.TieLowest())
-	return row, err
+	row, _ = s.scorer.Best(req, nil, vector.TieLowest())
+	return row, nil
 }
 
-// draw filters and returns any of the rows that can host the pod. Without
-// scores there is nothing to keep.
-func (s *placer) draw() int {
-	vector.Fit(&s.feasible, s.free, s.query.Amounts)
-	s.gpus.Fit(&s.feasible, &s.query.Request, s.cpuLeft(), &s.feasible)
+// draw filters and returns any of the rows that can host the pod.
+func (s *placer) draw(req *gpu.Request) int {
+	s.scorer.Fit(&s.feasible, req, nil)
 	n := s.feasible.Count()
 	if n == 0 {
 		return -1
@@ -141,12 +136,12 @@ func (s *placer) chooseDevices(row int, req *gpu.Request) []int32 {
 		s.devices = append(s.devices[:0], int32(s.fitting.Nth(s.random.IntN(s.fitting.Count()))))
 		return s.devices
 	}
-	s.devices = s.scorer.ChooseDevices(row, req, s.cpuLeft(), s.gpus, s.devices)
+	s.devices = s.scorer.ChooseDevices(s.devices, req, row)
 	return s.devices
 }
 
 // cpuLeft returns the free CPU of every row.
-func (s *placer) cpuLeft() []float64 { return s.free.Column(vectormap.CPU) }
+func (s *placer) cpuLeft() []float64 { return s.nodes.Free().Column(vectormap.CPU) }
 
 // measure brings the fragments of a row up to date.
 func (s *placer) measure(row int) {

@@ -103,7 +103,7 @@ func (s *placer) checkCapacity(t *testing.T, arrivals []int32, placements []plac
 	devices := make([][]float64, len(s.order))
 	for r, node := range s.order {
 		row[node] = r
-		devices[r] = slices.Repeat([]float64{wholeGPU}, int(s.nodes[node].gpus))
+		devices[r] = slices.Repeat([]float64{wholeGPU}, int(s.trace.nodes[node].gpus))
 	}
 	for i, p := range placements {
 		if p.node < 0 {
@@ -119,15 +119,15 @@ func (s *placer) checkCapacity(t *testing.T, arrivals []int32, placements []plac
 	}
 	var phi int64
 	for r, node := range s.order {
-		for j, has := range s.amounts(s.nodes[node]) {
-			if free := s.free.At(r, j); free < 0 || free+used.At(r, j) != has {
+		for j, has := range s.amounts(s.trace.nodes[node]) {
+			if free := s.nodes.Free().At(r, j); free < 0 || free+used.At(r, j) != has {
 				t.Fatalf("row %d: %v of %s used and %v free of %v", r, used.At(r, j), s.schema.Name(j), free, has)
 			}
 		}
 		if left := s.gpus.Devices(r); !slices.Equal(left, devices[r]) || len(left) > 0 && slices.Min(left) < 0 {
 			t.Fatalf("row %d: devices %v, its pods leave %v", r, left, devices[r])
 		}
-		if total := s.free.At(r, vectormap.GPU); total != s.gpus.Total(r) {
+		if total := s.nodes.Free().At(r, vectormap.GPU); total != s.gpus.Total(r) {
 			t.Fatalf("row %d: %v free in all, its devices say %v", r, total, s.gpus.Total(r))
 		}
 		f := s.typical.F(r, s.cpuLeft(), s.gpus)

@@ -18,28 +18,28 @@ type policy struct {
 
 	// compile makes the scorer for a cluster. That of a random policy only says
 	// which devices are idle.
-	compile func(c *cluster) (gpu.Scorer, error)
+	compile func(c *cluster) (*gpu.Scorer, error)
 }
 
 // policies are those of the paper, in the order of its tables.
 var policies = []*policy{
 	{name: "Random", random: true, compile: compilePacking},
-	{name: "DotProd", compile: func(c *cluster) (gpu.Scorer, error) {
+	{name: "DotProd", compile: func(c *cluster) (*gpu.Scorer, error) {
 		return gpu.CompileDotProduct(gpu.DotProductConfig{Size: c.largest}, c.schema)
 	}},
-	{name: "GpuClustering", compile: func(c *cluster) (gpu.Scorer, error) {
+	{name: "GpuClustering", compile: func(c *cluster) (*gpu.Scorer, error) {
 		return gpu.CompileClustering(gpu.ClusteringConfig{GPU: c.largest.GPU}, c.schema)
 	}},
 	{name: "GpuPacking", compile: compilePacking},
-	{name: "BestFit", compile: func(c *cluster) (gpu.Scorer, error) {
+	{name: "BestFit", compile: func(c *cluster) (*gpu.Scorer, error) {
 		return gpu.CompileBestFit(gpu.BestFitConfig{Size: c.largest, Raw: true}, c.schema)
 	}},
-	{name: "FGD", compile: func(c *cluster) (gpu.Scorer, error) {
+	{name: "FGD", compile: func(c *cluster) (*gpu.Scorer, error) {
 		return gpu.CompileFGD(gpu.FGDConfig{Typical: c.typical}, c.schema)
 	}},
 }
 
-func compilePacking(c *cluster) (gpu.Scorer, error) {
+func compilePacking(c *cluster) (*gpu.Scorer, error) {
 	return gpu.NewPacking(c.schema), nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
+	"github.com/resvec/resvec/vector"
 )
 
 func TestRoundHalfEven(t *testing.T) {
@@ -167,15 +168,19 @@ func TestScoresOfOneNode(t *testing.T) {
 	tr := mustLoad(t, "", "")
 	c := mustCluster(t, tr)
 	held := [][]int32{{2}, {1, 1}, nil, {4: 1}} // a share; also one GPU; nothing; four GPUs
-	nodes := make([]gpu.Node, len(held))
+	gpus := make([]gpu.Node, len(held))
+	nodes := c.schema.NewNodes()
 	cpuLeft := make([]float64, len(held))
 	for i, pods := range held {
-		nodes[i] = gpu.Node{Model: c.models["G2"], Left: []float64{1000, 1000, 700, 300, 0, 0, 0, 0}, Pods: pods}
+		gpus[i] = gpu.Node{Model: c.models["G2"], Left: []float64{1000, 1000, 700, 300, 0, 0, 0, 0}, Pods: pods}
 		cpuLeft[i] = 60000
+		if _, _, err := nodes.Set(fmt.Sprint(i), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{60000}}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	gpus := gpu.NewState(nodes)
+	state := gpu.NewState(gpus)
 	testkit.EachImpl(t, func(t *testing.T) {
-		if phi := c.typical.Phi(0, cpuLeft, gpus); phi != 8_538_300 {
+		if phi := c.typical.Phi(0, cpuLeft, state); phi != 8_538_300 {
 			t.Errorf("Phi = %v", phi)
 		}
 		for _, test := range []struct {
@@ -206,7 +211,7 @@ func TestScoresOfOneNode(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got [4]float64
-				if err := scorer.ScoreBatch(got[:], &test.request, cpuLeft, gpus, nil); err != nil {
+				if err := gpu.Bind(scorer, nodes, state).Score(got[:], &test.request, nil); err != nil {
 					t.Fatal(err)
 				}
 				if got != want {
@@ -217,8 +222,8 @@ func TestScoresOfOneNode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			devices := fgd.ChooseDevices(0, &test.request, cpuLeft, gpus, nil)
-			placed := gpus.Clone()
+			devices := gpu.Bind(fgd, nodes, state).ChooseDevices(nil, &test.request, 0)
+			placed := state.Clone()
 			if err := placed.Place(0, &test.request, devices); err != nil {
 				t.Fatal(err)
 			}

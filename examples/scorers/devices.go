@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -36,21 +38,23 @@ func scoreDevices() (*lines, error) {
 
 	l := &lines{title: "A pod that takes 300 thousandths of a GPU", x: "thousandths left before"}
 	var nodes []gpu.Node
-	var cpuLeft []float64
+	amounts := m.NewNodes()
 	for left := 300.0; left <= 1000; left += 5 {
 		l.at = append(l.at, left)
 		nodes = append(nodes, gpu.Node{Left: []float64{left}})
-		cpuLeft = append(cpuLeft, 16000)
+		node := vector.NodeAmounts{Allocatable: vector.ResourceVector{vectormap.CPU: 16000}}
+		if _, _, err := amounts.Set(fmt.Sprint(left), 1, node); err != nil {
+			return nil, err
+		}
 	}
 	gpus := gpu.NewState(nodes)
 	request := &gpu.Request{CPU: 2000, Count: 1, Milli: 300}
 	for _, s := range []struct {
 		name   string
-		scorer gpu.Scorer
+		scorer *gpu.Scorer
 	}{{"FGD", fgd}, {"BestFit", bestFit}} {
 		scores := make([]float64, gpus.Rows())
-		var rows *vector.Mask // all
-		if err := s.scorer.ScoreBatch(scores, request, cpuLeft, gpus, rows); err != nil {
+		if err := gpu.Bind(s.scorer, amounts, gpus).Score(scores, request, nil); err != nil {
 			return nil, err
 		}
 		l.names, l.scores = append(l.names, s.name), append(l.scores, scores)

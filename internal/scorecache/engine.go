@@ -41,6 +41,7 @@ type Engine struct {
 	wanted  vector.Mask
 	scratch []uint64
 	scores  []float64 // by row
+	visits  *visits   // of Worth
 	many    bool      // so many rows have changed that following the best of each block doesn't pay
 	stats   Stats
 }

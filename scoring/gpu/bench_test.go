@@ -11,44 +11,42 @@ import (
 
 // benchWorld is the openb cluster, some times over, 60 % full by FGD, and the
 // requests of its pods.
-func benchWorld(b *testing.B, times int) (gpus *gpu.State, cpuLeft []float64, pods []gpu.TypicalPod, typical *gpu.Typical) {
+func benchWorld(b *testing.B, times int) (nodes *vector.Nodes, gpus *gpu.State, typical *gpu.Typical) {
 	typical = openbTypical(b, "derived_pod_shapes.csv")
 	fgd := gpuCompile(b, gpu.CompileFGD, gpu.FGDConfig{Typical: typical})
-	gpus, cpuLeft = openbCluster(b, times)
-	pods = openbPods(b, "derived_pod_shapes.csv")
+	gpus, cpuLeft := openbCluster(b, times)
+	nodes = nodesOf(cpuLeft)
+	pods := openbPods(b, "derived_pod_shapes.csv")
 	var trace []gpu.Request
 	for _, p := range pods {
 		for range p.Pods {
-			trace = append(trace, gpu.Request{CPU: p.CPU, Count: p.Count, Milli: p.Milli, Models: p.Models})
+			trace = append(trace, gpu.Request{CPU: p.CPU, Count: p.Count, Milli: p.Milli, Models: p.Models, Amounts: vector.ResourceVector{p.CPU}})
 		}
 	}
 	r := testkit.Rand(1)
-	scores := make([]float64, gpus.Rows())
 	order := make([]int32, gpus.Rows())
 	for i, row := range r.Perm(len(order)) {
 		order[i] = int32(row)
 	}
-	var rows vector.Mask
+	bound := gpu.Bind(fgd, nodes, gpus)
 	for range 4500 * times {
 		req := &trace[r.IntN(len(trace))]
-		gpus.Fit(&rows, req, cpuLeft, nil)
-		if err := fgd.ScoreBatch(scores, req, cpuLeft, gpus, &rows); err != nil {
-			b.Fatal(err)
-		}
-		row := vector.ArgMax(scores, &rows, vector.TieRank(order))
-		if row < 0 {
+		row, ok := bound.Best(req, nil, vector.TieRank(order))
+		if !ok {
 			continue
 		}
-		if err := gpus.Place(row, req, fgd.ChooseDevices(row, req, cpuLeft, gpus, nil)); err != nil {
+		if err := gpus.Place(row, req, bound.ChooseDevices(nil, req, row)); err != nil {
 			b.Fatal(err)
 		}
-		cpuLeft[row] -= req.CPU
+		if err := nodes.Assume(row, vector.PodAmounts{Requested: req.Amounts}); err != nil {
+			b.Fatal(err)
+		}
 	}
-	return gpus, cpuLeft, pods, typical
+	return nodes, gpus, typical
 }
 
-func benchScorers(b *testing.B, typical *gpu.Typical) map[string]gpu.Scorer {
-	return map[string]gpu.Scorer{
+func benchScorers(b *testing.B, typical *gpu.Typical) map[string]*gpu.Scorer {
+	return map[string]*gpu.Scorer{
 		"FGD":        gpuCompile(b, gpu.CompileFGD, gpu.FGDConfig{Typical: typical}),
 		"DotProduct": gpuCompile(b, gpu.CompileDotProduct, gpu.DotProductConfig{}),
 		"BestFit":    gpuCompile(b, gpu.CompileBestFit, gpu.BestFitConfig{Raw: true}),
@@ -65,13 +63,15 @@ var gpuBenchRequests = map[string]gpu.Request{
 
 // BenchmarkGPU scores rows that fit, in nanoseconds per row.
 func BenchmarkGPU(b *testing.B) {
-	gpus, cpuLeft, _, typical := benchWorld(b, 4)
+	nodes, gpus, typical := benchWorld(b, 4)
+	defer gpu.KeepScores(1 << 30)()
 	n := gpus.Rows()
 	dst := make([]float64, n)
 	for name, scorer := range benchScorers(b, typical) {
 		for kind, req := range gpuBenchRequests {
 			var rows vector.Mask
-			gpus.Fit(&rows, &req, cpuLeft, nil)
+			bound := gpu.Bind(scorer, nodes, gpus)
+			bound.Fit(&rows, &req, nil)
 			list := make([]int, 0, n)
 			for row := range rows.All() {
 				list = append(list, row)
@@ -79,7 +79,7 @@ func BenchmarkGPU(b *testing.B) {
 			b.Run(fmt.Sprintf("scorer=%s/pod=%s/op=row", name, kind), func(b *testing.B) {
 				i := 0
 				for b.Loop() {
-					if _, err := scorer.Score(list[i], &req, cpuLeft, gpus); err != nil {
+					if _, err := scorer.Score(&req, nodes.Free().At(list[i], 0), gpu.Node{Model: gpus.Model(list[i]), Left: gpus.Devices(list[i]), Pods: gpus.Pods(list[i])}); err != nil {
 						b.Fatal(err)
 					}
 					if i++; i == len(list) {
@@ -90,7 +90,7 @@ func BenchmarkGPU(b *testing.B) {
 			b.Run(fmt.Sprintf("scorer=%s/pod=%s/op=batch", name, kind), func(b *testing.B) {
 				testkit.EachImplB(b, func(b *testing.B) {
 					for b.Loop() {
-						if err := scorer.ScoreBatch(dst, &req, cpuLeft, gpus, &rows); err != nil {
+						if err := bound.Score(dst, &req, &rows); err != nil {
 							b.Fatal(err)
 						}
 					}

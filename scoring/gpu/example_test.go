@@ -11,7 +11,7 @@ import (
 
 // Two nodes could take a pod that wants 40 % of a GPU. The second one has a
 // device that hardly any other pod can use.
-func ExampleFGD() {
+func ExampleBind() {
 	m, err := vectormap.New(nil)
 	if err != nil {
 		panic(err)
@@ -29,26 +29,34 @@ func ExampleFGD() {
 		panic(err)
 	}
 
-	cpuLeft := []float64{32000, 32000}
-	gpus := gpu.NewState([]gpu.Node{
-		{Model: -1, Left: []float64{600, 700}},
-		{Model: -1, Left: []float64{1000, 400}},
-	})
-	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 400}
+	nodes, gpus := m.NewNodes(), new(gpu.State)
+	for i, left := range [][]float64{{600, 700}, {1000, 400}} {
+		amounts := vector.NodeAmounts{Allocatable: vector.ResourceVector{32000, 128 << 30, 2}}
+		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, amounts); err != nil {
+			panic(err)
+		}
+		gpus.AppendNode(gpu.Node{Model: -1, Left: left})
+	}
+	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 400, Amounts: vector.ResourceVector{4000, 16 << 30}}
 
-	var rows vector.Mask
-	gpus.Fit(&rows, &pod, cpuLeft, nil)
-	scores := make([]float64, gpus.Rows())
-	if err := fgd.ScoreBatch(scores, &pod, cpuLeft, gpus, &rows); err != nil {
+	bound := gpu.Bind(fgd, nodes, gpus)
+	row, ok := bound.Best(&pod, nil, vector.TieLowest())
+	if !ok {
+		panic(bound.Rejections(&pod, nil))
+	}
+	devices := bound.ChooseDevices(nil, &pod, row)
+	scores := make([]float64, nodes.Len())
+	if err := bound.Score(scores, &pod, nil); err != nil {
 		panic(err)
 	}
-	row := vector.ArgMax(scores, &rows, vector.TieLowest())
-	devices := fgd.ChooseDevices(row, &pod, cpuLeft, gpus, nil)
+	fmt.Println("scores", scores)
+
 	if err := gpus.Place(row, &pod, devices); err != nil {
 		panic(err)
 	}
-	cpuLeft[row] -= pod.CPU
-	fmt.Println("scores", scores)
+	if err := nodes.Assume(row, vector.PodAmounts{Requested: pod.Amounts}); err != nil {
+		panic(err)
+	}
 	fmt.Println("row", row, "devices", devices, "left", gpus.Devices(row))
 	// Output:
 	// scores [52 59]
@@ -93,16 +101,13 @@ func ExampleScorer() {
 	}
 
 	// A node with two idle GPUs of eight, and pods that have a GPU each.
-	cpuLeft := []float64{16000}
-	gpus := gpu.NewState([]gpu.Node{
-		{Left: []float64{1000, 1000, 0, 0, 0, 0, 0, 0}, Pods: []int32{0, 6}},
-	})
+	node := gpu.Node{Left: []float64{1000, 1000, 0, 0, 0, 0, 0, 0}, Pods: []int32{0, 6}}
 	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 1000}
 	for _, p := range []struct {
 		name   string
-		scorer gpu.Scorer
+		scorer *gpu.Scorer
 	}{{"DotProduct", dot}, {"BestFit", fit}, {"Packing", packing}, {"Clustering", clustering}} {
-		score, err := p.scorer.Score(0, &pod, cpuLeft, gpus)
+		score, err := p.scorer.Score(&pod, 16000, node)
 		if err != nil {
 			panic(err)
 		}
@@ -121,15 +126,16 @@ func ExampleRequestOf() {
 	if err != nil {
 		panic(err)
 	}
-	gpus := new(gpu.State)
-	var cpuLeft []float64
-	for _, allocatable := range []vector.ResourceVector{{64000, 0, 2}, {64000, 0, 1}, {64000}} {
+	nodes, gpus := m.NewNodes(), new(gpu.State)
+	for i, allocatable := range []vector.ResourceVector{{64000, 0, 2}, {64000, 0, 1}, {64000}} {
 		node, err := gpu.NodeOf(m, allocatable, -1)
 		if err != nil {
 			panic(err)
 		}
 		gpus.AppendNode(node)
-		cpuLeft = append(cpuLeft, allocatable[vectormap.CPU])
+		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, vector.NodeAmounts{Allocatable: allocatable}); err != nil {
+			panic(err)
+		}
 	}
 	part, err := gpu.RequestOf(m, vector.ResourceVector{4000, 0, 0.3})
 	if err != nil {
@@ -143,7 +149,7 @@ func ExampleRequestOf() {
 		panic(err)
 	}
 	fmt.Printf("%d x %.0f, %d x %.0f\n", part.Count, part.Milli, pair.Count, pair.Milli)
-	fmt.Println(gpus.Rejections(&pair, cpuLeft, nil))
+	fmt.Println(gpu.Bind(gpu.NewPacking(m), nodes, gpus).Rejections(&pair, nil))
 
 	_, err = gpu.RequestOf(m, vector.ResourceVector{4000, 0, 1.5})
 	fmt.Println(err)
@@ -155,7 +161,7 @@ func ExampleRequestOf() {
 
 // Fragments fall from 600 to 200 thousandths of a GPU when the pod takes what is
 // left of device 1.
-func ExampleFGD_Explain() {
+func ExampleScorer_Explain() {
 	m, err := vectormap.New(nil, vectormap.Milli("gpu"))
 	if err != nil {
 		panic(err)
@@ -172,8 +178,8 @@ func ExampleFGD_Explain() {
 	if err != nil {
 		panic(err)
 	}
-	gpus := gpu.NewState([]gpu.Node{{Model: -1, Left: []float64{1000, 400}}})
-	e, err := fgd.Explain(0, &gpu.Request{CPU: 4000, Count: 1, Milli: 400}, []float64{32000}, gpus)
+	node := gpu.Node{Model: -1, Left: []float64{1000, 400}}
+	e, err := fgd.Explain(&gpu.Request{CPU: 4000, Count: 1, Milli: 400}, 32000, node)
 	if err != nil {
 		panic(err)
 	}
@@ -201,24 +207,26 @@ func ExampleScorer_combined() {
 	if err != nil {
 		panic(err)
 	}
-	allocatable, used := m.NewMatrix(0), m.NewMatrix(0)
-	for _, usedCPU := range []float64{48000, 16000, 32000} {
-		allocatable.AppendRow(vector.ResourceVector{64000})
-		used.AppendRow(vector.ResourceVector{usedCPU})
+	nodes := m.NewNodes()
+	for i, requested := range []float64{48000, 16000, 32000} {
+		amounts := vector.NodeAmounts{Allocatable: vector.ResourceVector{64000}, Requested: vector.ResourceVector{requested}}
+		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, amounts); err != nil {
+			panic(err)
+		}
 	}
-	cpuLeft := []float64{16000, 48000, 32000}
 	gpus := gpu.NewState([]gpu.Node{
 		{Left: []float64{1000, 0}}, {Left: []float64{1000, 1000}}, {Left: []float64{500, 0}},
 	})
-	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 500}
+	pod := gpu.Request{CPU: 4000, Count: 1, Milli: 500, Amounts: vector.ResourceVector{4000}}
 
 	var rows vector.Mask
-	gpus.Fit(&rows, &pod, cpuLeft, nil)
+	devices := gpu.Bind(packing, nodes, gpus)
+	devices.Fit(&rows, &pod, nil)
 	scores, others := make([]float64, 3), make([]float64, 3)
-	if err := packing.ScoreBatch(scores, &pod, cpuLeft, gpus, &rows); err != nil {
+	if err := devices.Score(scores, &pod, &rows); err != nil {
 		panic(err)
 	}
-	if err := load.ScoreBatch(others, vector.ResourceVector{pod.CPU}, used, allocatable, &rows); err != nil {
+	if err := scoring.Bind(load, nodes).Score(others, vector.PodAmounts{Requested: pod.Amounts}, &rows); err != nil {
 		panic(err)
 	}
 	scoring.NormalizeScores(scores, &rows, scoring.NormalizeMinMax)

@@ -1,4 +1,24 @@
 package gpu
 
+import "github.com/resvec/resvec/internal/scorecache"
+
 // Exp is exp, for golden models.
 var Exp = exp
+
+// KeepScores lets every scorer that can keep scores do so from a number of rows on, and
+// returns what undoes it.
+func KeepScores(rows int) (undo func()) {
+	before := worth
+	for k := range worth {
+		worth[k] = scorecache.Worth{Rows: rows, Times: 1, Share: 1}
+	}
+	return func() { worth = before }
+}
+
+// Stats counts what the cache has done.
+func (b *Bound) Stats() scorecache.Stats {
+	if b.cache == nil {
+		return scorecache.Stats{}
+	}
+	return b.cache.Stats()
+}

@@ -101,7 +101,7 @@ func newGPUWorld(t testing.TB, r *rand.Rand, rows int) *gpuWorld {
 // goldenScorer is a scorer with its golden model.
 type goldenScorer struct {
 	name   string
-	scorer gpu.Scorer
+	scorer *gpu.Scorer
 	score  func(n goldenNode, q gpu.Request) float64
 	// devices is nil for the tightest fit.
 	devices func(n goldenNode, q gpu.Request) []int32
@@ -147,18 +147,21 @@ func (w *gpuWorld) scorers(t testing.TB) []goldenScorer {
 func (w *gpuWorld) check(t *testing.T, rows *vector.Mask) {
 	t.Helper()
 	const untouched = -12345.0
+	nodes := nodesOf(w.cpuLeft)
+	filter := gpu.Bind(gpu.NewPacking(gpuMap(t)), nodes, w.gpus)
 	selected := func(row int) bool { return rows == nil || rows.Test(row) }
 	for _, q := range w.requests {
 		var fit vector.Mask
-		w.gpus.Fit(&fit, &q, w.cpuLeft, rows)
+		filter.Fit(&fit, &q, rows)
 		for row, n := range w.nodes {
 			if got, want := fit.Test(row), selected(row) && n.canHost(q); got != want {
 				t.Fatalf("%+v, row %d: fits %t, want %t", q, row, got, want)
 			}
 		}
 		for _, g := range w.scorers(t) {
+			bound := gpu.Bind(g.scorer, nodes, w.gpus)
 			dst := slices.Repeat([]float64{untouched}, len(w.nodes)+3)
-			if err := g.scorer.ScoreBatch(dst, &q, w.cpuLeft, w.gpus, rows); err != nil {
+			if err := bound.Score(dst, &q, rows); err != nil {
 				t.Fatal(err)
 			}
 			want := slices.Repeat([]float64{untouched}, len(dst))
@@ -168,7 +171,7 @@ func (w *gpuWorld) check(t *testing.T, rows *vector.Mask) {
 					continue
 				}
 				want[row], feasible[row] = g.score(n, q), n.canHost(q)
-				w.checkRow(t, g, row, q, want[row])
+				w.checkRow(t, g, bound, row, q, want[row])
 			}
 			if g.spread {
 				goldenNormalize(want, feasible)
@@ -181,10 +184,10 @@ func (w *gpuWorld) check(t *testing.T, rows *vector.Mask) {
 }
 
 // checkRow checks the score and the devices of one row.
-func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, row int, q gpu.Request, want float64) {
+func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, bound *gpu.Bound, row int, q gpu.Request, want float64) {
 	t.Helper()
 	n := w.nodes[row]
-	got, err := g.scorer.Score(row, &q, w.cpuLeft, w.gpus)
+	got, err := g.scorer.Score(&q, n.cpu, n.node())
 	if g.spread {
 		if err != scoring.ErrNeedsBatch {
 			t.Fatalf("%s: %v, want %v", g.name, err, scoring.ErrNeedsBatch)
@@ -200,8 +203,10 @@ func (w *gpuWorld) checkRow(t *testing.T, g goldenScorer, row int, q gpu.Request
 	default:
 		devices = n.tightest(q)
 	}
-	if got := g.scorer.ChooseDevices(row, &q, w.cpuLeft, w.gpus, nil); !slices.Equal(got, devices) {
-		t.Fatalf("%s of %+v, row %d, %+v: devices %v, want %v", g.name, q, row, n, got, devices)
+	for _, got := range [][]int32{g.scorer.ChooseDevices(nil, &q, n.cpu, n.node()), bound.ChooseDevices(nil, &q, row)} {
+		if !slices.Equal(got, devices) {
+			t.Fatalf("%s of %+v, row %d, %+v: devices %v, want %v", g.name, q, row, n, got, devices)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func TestFGDOfManyAlike(t *testing.T) {
 		}
 		cpuLeft[i] = float64(r.IntN(5) * 8000)
 	}
-	gpus := gpu.NewState(nodes)
+	bound := gpu.Bind(fgd, nodesOf(cpuLeft), gpu.NewState(nodes))
 	for _, req := range []gpu.Request{
 		{CPU: 4000},
 		{CPU: 4000, Count: 1, Milli: 300},
@@ -51,11 +51,11 @@ func TestFGDOfManyAlike(t *testing.T) {
 		{CPU: 16000, Count: 3, Milli: 1000},
 	} {
 		got := make([]float64, len(nodes))
-		if err := fgd.ScoreBatch(got, &req, cpuLeft, gpus, nil); err != nil {
+		if err := bound.Score(got, &req, nil); err != nil {
 			t.Fatal(err)
 		}
 		for row := range nodes {
-			want, err := fgd.Score(row, &req, cpuLeft, gpus)
+			want, err := fgd.Score(&req, cpuLeft[row], nodes[row])
 			if err != nil || got[row] != want {
 				t.Fatalf("%+v, row %d, %+v: %v in the batch, %v alone, %v", req, row, nodes[row], got[row], want, err)
 			}

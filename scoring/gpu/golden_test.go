@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/resvec/resvec/scoring/gpu"
+	"github.com/resvec/resvec/vector"
 )
 
 // goldenNode is a node of the golden models of the GPU scorers, which follow the
@@ -15,6 +17,26 @@ type goldenNode struct {
 	left  []float64
 	model int32
 	pods  map[int]int32 // by class
+}
+
+// node returns the node as the library takes it.
+func (n goldenNode) node() gpu.Node {
+	pods := make([]int32, len(n.left)+1)
+	for class, count := range n.pods {
+		pods[class] = count
+	}
+	return gpu.Node{Model: n.model, Left: n.left, Pods: pods}
+}
+
+// nodesOf returns nodes with this much CPU left.
+func nodesOf(cpuLeft []float64) *vector.Nodes {
+	nodes := vector.NewNodes(vector.Schema{}, 1)
+	for i, cpu := range cpuLeft {
+		if _, _, err := nodes.Set(strconv.Itoa(i), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{cpu}}); err != nil {
+			panic(err)
+		}
+	}
+	return nodes
 }
 
 func (n goldenNode) canHost(q gpu.Request) bool {

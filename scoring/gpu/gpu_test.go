@@ -73,7 +73,7 @@ type gpuCase struct {
 	device  int32 // the first one chosen, or -1 when it isn't looked at
 }
 
-func testGPUCases(t *testing.T, name string, scorer gpu.Scorer, req gpu.Request, cases ...gpuCase) {
+func testGPUCases(t *testing.T, name string, scorer *gpu.Scorer, req gpu.Request, cases ...gpuCase) {
 	t.Helper()
 	var nodes []gpu.Node
 	var cpuLeft []float64
@@ -81,9 +81,9 @@ func testGPUCases(t *testing.T, name string, scorer gpu.Scorer, req gpu.Request,
 		nodes = append(nodes, gpu.Node{Model: -1, Left: c.left, Pods: c.pods})
 		cpuLeft = append(cpuLeft, c.cpuLeft)
 	}
-	gpus := gpu.NewState(nodes)
+	bound := gpu.Bind(scorer, nodesOf(cpuLeft), gpu.NewState(nodes))
 	dst := make([]float64, len(cases))
-	if err := scorer.ScoreBatch(dst, &req, cpuLeft, gpus, nil); err != nil {
+	if err := bound.Score(dst, &req, nil); err != nil {
 		t.Fatal(err)
 	}
 	for row, c := range cases {
@@ -93,13 +93,13 @@ func testGPUCases(t *testing.T, name string, scorer gpu.Scorer, req gpu.Request,
 		if c.device < 0 {
 			continue
 		}
-		if got := scorer.ChooseDevices(row, &req, cpuLeft, gpus, nil); len(got) == 0 || got[0] != c.device {
+		if got := bound.ChooseDevices(nil, &req, row); len(got) == 0 || got[0] != c.device {
 			t.Errorf("%s, row %d: devices %v, want %d first", name, row, got, c.device)
 		}
 	}
 }
 
-func gpuCompile[C, S any](t testing.TB, f func(C, *vectormap.ResourceVectorMap) (S, error), cfg C) S {
+func gpuCompile[C any](t testing.TB, f func(C, *vectormap.ResourceVectorMap) (*gpu.Scorer, error), cfg C) *gpu.Scorer {
 	t.Helper()
 	s, err := f(cfg, gpuMap(t))
 	if err != nil {

@@ -5,64 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
-
-// TestCacheFollowsNodes compares a cache with full passes while nodes come
-// and go.
-func TestCacheFollowsNodes(t *testing.T) {
-	for k, scorer := range scorers(t) {
-		t.Run(fmt.Sprintf("%d/%T", k, scorer), func(t *testing.T) {
-			r := testkit.Rand(uint64(k))
-			w := newCacheWorld(t, r, k, scoring.CacheOptions{})
-			node := func() gpu.Node {
-				n := gpu.Node{Model: int32(r.IntN(3)) - 1, Left: make([]float64, r.IntN(12))}
-				for d := range n.Left {
-					n.Left[d] = float64(r.IntN(5) * 250)
-				}
-				return n
-			}
-			for range 400 {
-				switch n := w.Rows(); {
-				case n == 0 || r.IntN(4) == 0:
-					w.gpus.AppendNode(node())
-					w.free.AppendRow(w.amounts())
-				case r.IntN(3) == 0:
-					row := r.IntN(n)
-					if w.gpus.RemoveRow(row) != w.free.RemoveRow(row) {
-						t.Fatal("rows differ")
-					}
-				case r.IntN(3) == 0:
-					w.gpus.SetNode(r.IntN(n), node())
-				default:
-					w.Change()
-				}
-				if w.Mask != nil {
-					w.Mask = nil
-				}
-				w.Ask()
-				w.query.Free, w.query.GPUs, w.query.Rows = w.free, w.gpus, nil
-				if w.query.Request.CPU < 0 {
-					continue
-				}
-				scores, feasible, err := w.Full()
-				if err != nil {
-					t.Fatal(err)
-				}
-				row, score, err := w.cache.Best(&w.query, vector.TieSeeded(1))
-				if want := vector.ArgMax(scores, feasible, vector.TieSeeded(1)); err != nil || row != want || row >= 0 && score != scores[row] {
-					t.Fatalf("row %d, %v, %v, want %d", row, score, err, want)
-				}
-			}
-		})
-	}
-}
 
 // TestStateNodeAllocs lets nodes come and go for long: in the end there is
 // room.
@@ -90,7 +40,14 @@ func TestRejections(t *testing.T) {
 		{Model: -1},
 		{Model: 1, Left: []float64{1000}},
 	})
-	cpuLeft := []float64{8000, 8000, 2000, 2000, math.NaN()}
+	nodes := vector.NewNodes(vector.Schema{}, 3)
+	for i, cpu := range []float64{8000, 8000, 2000, 2000, -1} {
+		amounts := vector.NodeAmounts{Allocatable: vector.ResourceVector{cpu, 16, 7}}
+		if _, _, err := nodes.Set(strconv.Itoa(i), 0, amounts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bound := gpu.Bind(gpu.NewPacking(gpuMap(t)), nodes, gpus)
 	first := vector.NewMask(5)
 	first.Set(1)
 	type request = gpu.Request
@@ -108,15 +65,18 @@ func TestRejections(t *testing.T) {
 		{"cpu", request{CPU: 9000, Models: []int32{7}}, nil, gpu.Rejections{Rows: 5, CPU: 5}, "0/5 nodes fit: 5 insufficient cpu"},
 		{"some rows", request{Count: 2, Milli: 600}, first, gpu.Rejections{Rows: 1, Devices: 1, Fragmented: 1},
 			"0/1 nodes fit: 1 without enough GPUs left (enough in pieces on 1)"},
+		{"other amounts", request{CPU: 1, Amounts: vector.ResourceVector{3000, 32, 9}}, nil, gpu.Rejections{Rows: 5, CPU: 3, Others: 5},
+			"0/5 nodes fit: 5 insufficient other resources, 3 insufficient cpu"},
+		{"GPUs in the amounts", request{Amounts: vector.ResourceVector{2: 7}}, nil, gpu.Rejections{Rows: 5, Hosts: 4, CPU: 1}, "4/5 nodes fit: 1 insufficient cpu"},
 		{"all fit", request{Count: 1, Milli: 100}, first, gpu.Rejections{Rows: 1, Hosts: 1}, "1/1 nodes fit"},
 		{"bad", request{Count: 1}, nil, gpu.Rejections{Rows: 5}, "0/5 nodes fit"},
 	} {
-		got := gpus.Rejections(&test.req, cpuLeft, test.rows)
+		got := bound.Rejections(&test.req, test.rows)
 		if got != test.want || got.String() != test.text {
 			t.Errorf("%s: got %+v, %s, want %+v, %s", test.name, got, got, test.want, test.text)
 		}
 		var fit vector.Mask
-		if gpus.Fit(&fit, &test.req, cpuLeft, test.rows); fit.Count() != got.Hosts {
+		if bound.Fit(&fit, &test.req, test.rows); fit.Count() != got.Hosts {
 			t.Errorf("%s: %d rows fit, %d hosts", test.name, fit.Count(), got.Hosts)
 		}
 	}
@@ -174,6 +134,10 @@ func TestRequestOf(t *testing.T) {
 		if err != nil {
 			text = err.Error()
 		}
+		if err == nil && !slices.Equal(got.Amounts, test.v) {
+			t.Errorf("%s: amounts %v", test.name, got.Amounts)
+		}
+		got.Amounts = nil
 		if fmt.Sprint(got) != fmt.Sprint(test.want) || text != test.err {
 			t.Errorf("%s: got %+v, %s, want %+v, %s", test.name, got, text, test.want, test.err)
 		}

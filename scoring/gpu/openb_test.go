@@ -15,7 +15,7 @@ import (
 )
 
 // The tests of this file use a production cluster and its pods; see
-// ../examples/replay/data/README.md for the source and the citation.
+// ../../examples/replay/data/README.md for the source and the citation.
 
 // openbVariable names the variable with the folder of the published lists.
 const openbVariable = "RESVEC_OPENB"
@@ -24,7 +24,7 @@ const openbVariable = "RESVEC_OPENB"
 // were made from them, of the copy in this repository.
 func openbFile(t testing.TB, name string) string {
 	t.Helper()
-	path := filepath.Join("..", "examples", "replay", "data", name)
+	path := filepath.Join("..", "..", "examples", "replay", "data", name)
 	if strings.HasPrefix(name, "openb_") {
 		folder := os.Getenv(openbVariable)
 		if folder == "" {
@@ -170,11 +170,8 @@ func TestOneNode(t *testing.T) {
 	packing := gpu.NewPacking(gpuMap(t))
 	clustering := gpuCompile(t, gpu.CompileClustering, gpu.ClusteringConfig{})
 	left := []float64{1000, 1000, 700, 300, 0, 0, 0, 0}
-	node := func(cpu float64, pods ...int32) (*gpu.State, []float64) {
-		return gpu.NewState([]gpu.Node{{Model: int32(slices.Index(openbModels, "G2")), Left: left, Pods: pods}}), []float64{cpu}
-	}
-	gpus, cpu := node(60000)
-	if phi := typical.Phi(0, cpu, gpus); phi != 8_538_300 {
+	cpu, node := []float64{60000}, gpu.Node{Model: int32(slices.Index(openbModels, "G2")), Left: left}
+	if phi := typical.Phi(0, cpu, gpu.NewState([]gpu.Node{node})); phi != 8_538_300 {
 		t.Errorf("Phi: got %v", phi)
 	}
 	for _, test := range []struct {
@@ -190,21 +187,22 @@ func TestOneNode(t *testing.T) {
 		{gpu.Request{CPU: 12500}, 62, 97, 0, [4]float64{}, 50, 8_538_300, nil},
 		{gpu.Request{CPU: 57000}, 80, 89, 0, [4]float64{}, 13, 23_298_000, nil},
 	} {
-		score := func(s gpu.Scorer, want float64) {
-			if got, err := s.Score(0, &test.req, cpu, gpus); err != nil || got != want {
-				t.Errorf("%T of %+v: got %v, %v, want %v", s, test.req, got, err, want)
+		score := func(name string, s *gpu.Scorer, want float64) {
+			if got, err := s.Score(&test.req, cpu[0], node); err != nil || got != want {
+				t.Errorf("%s of %+v: got %v, %v, want %v", name, test.req, got, err, want)
 			}
 		}
-		gpus, cpu = node(60000)
-		score(fit, test.fit)
-		score(dot, test.dot)
-		score(packing, test.gpu)
-		score(fgd, test.fgd)
+		node.Pods = nil
+		score("BestFit", fit, test.fit)
+		score("DotProduct", dot, test.dot)
+		score("Packing", packing, test.gpu)
+		score("FGD", fgd, test.fgd)
 		for k, pods := range [][]int32{{1}, {1, 1}, nil, {0, 0, 0, 0, 1}} {
-			gpus, cpu = node(60000, pods...)
-			score(clustering, test.clustering[k])
+			node.Pods = pods
+			score("Clustering", clustering, test.clustering[k])
 		}
-		chosen := fgd.ChooseDevices(0, &test.req, cpu, gpus, nil)
+		gpus := gpu.NewState([]gpu.Node{node})
+		chosen := gpu.Bind(fgd, nodesOf(cpu), gpus).ChooseDevices(nil, &test.req, 0)
 		if !slices.Equal(chosen, test.devices) {
 			t.Errorf("FGD of %+v: devices %v, want %v", test.req, chosen, test.devices)
 		}
@@ -216,7 +214,7 @@ func TestOneNode(t *testing.T) {
 		}
 	}
 	// The other devices for the first pod.
-	gpus, cpu = node(60000)
+	gpus := gpu.NewState([]gpu.Node{node})
 	req := gpu.Request{CPU: 11900, Count: 1, Milli: 500}
 	if err := gpus.Place(0, &req, []int32{1}); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package gpu
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -25,68 +24,6 @@ type Node struct {
 	// Pods is how many pods of every class the node holds: class 0 is pods that
 	// share a device, class k pods that have k devices. It may be shorter or nil.
 	Pods []int32
-}
-
-// Request is what a pod asks for; see [RequestOf].
-type Request struct {
-	CPU    float64 // millicores
-	Count  int     // devices; 0 for a pod without GPU, whose Milli and Models don't count
-	Milli  float64 // thousandths of every device: 1000 for whole devices; more than 0 where Count is
-	Models []int32 // the models that will do; empty: any
-}
-
-// total returns what q takes of all devices together.
-func (q *Request) total() float64 {
-	if q.Count == 0 {
-		return 0
-	}
-	return float64(float64(q.Count) * q.Milli)
-}
-
-// shares reports whether q is of a pod that shares a device.
-func (q *Request) shares() bool { return q.Count == 1 && q.Milli < wholeDevice }
-
-// class returns the class of a pod with a GPU.
-func (q *Request) class() int {
-	if q.shares() {
-		return 0
-	}
-	return q.Count
-}
-
-// choosy reports whether q needs certain models.
-func (q *Request) choosy() bool { return q.Count > 0 && len(q.Models) > 0 }
-
-// valid reports whether the amounts make sense.
-func (q *Request) valid() bool {
-	if q.Count == 0 {
-		return usable(q.CPU) && usable(q.Milli)
-	}
-	return usable(q.CPU) && q.Count > 0 && q.Milli > 0 && q.Milli <= wholeDevice
-}
-
-// check says what is wrong with the amounts.
-func (q *Request) check() error {
-	switch {
-	case q.valid():
-		return nil
-	case !usable(q.CPU):
-		return badAmount("request", "cpu", q.CPU, reasonAmount)
-	case q.Count < 0:
-		return badAmount("request", "gpu", float64(q.Count), reasonAmount)
-	case q.Count == 0:
-		return badAmount("request", "gpu", q.Milli, reasonAmount)
-	}
-	return badAmount("request", "gpu", q.Milli, reasonMilli)
-}
-
-const reasonAmount = "must be finite and not negative"
-
-const reasonMilli = "must be more than 0 and at most 1000 thousandths of each device"
-
-// allows reports whether a node of this model satisfies a list of models.
-func allows(models []int32, model int32) bool {
-	return len(models) == 0 || model >= 0 && slices.Contains(models, model)
 }
 
 // DeviceError says why [State.Place] or [State.Release] refused.
@@ -336,24 +273,6 @@ func (s *State) held(pods []int32, class int) int32 {
 	return slices.Max(pods[lastClass:])
 }
 
-// classesFor returns the classes of pods that a row holds as bits, of which a
-// class has one for itself.
-func (s *State) classesFor(row, class int) uint64 {
-	if class < lastClass {
-		return s.classes[row]
-	}
-	classes := uint64(0)
-	for c, n := range s.Pods(row) {
-		switch {
-		case n > 0 && c == class:
-			classes |= classBit(class)
-		case n > 0:
-			classes |= 1
-		}
-	}
-	return classes
-}
-
 // summarize sets row i of the summary.
 func (s *State) summarize(i int) {
 	var room rankRoom
@@ -473,9 +392,6 @@ const releaseSlack = 0x1p-40
 // move is Place for sign -1, Release for sign 1.
 func (s *State) move(row int, req *Request, devices []int32, sign int32) error {
 	left, pods := s.Devices(row), s.Pods(row)
-	if req == nil {
-		panic(panicOperand)
-	}
 	if err := req.check(); err != nil {
 		return err
 	}
@@ -520,186 +436,6 @@ func (s *State) move(row int, req *Request, devices []int32, sign int32) error {
 	}
 	s.summarize(row)
 	return nil
-}
-
-// CanHost reports whether a row can host a request that leaves nothing below 0:
-// it has the CPU, a model that is allowed, and enough devices with enough left.
-// No row can host a request with a bad amount, see [State.Place].
-func (s *State) CanHost(row int, req *Request, cpuLeft float64) bool {
-	live(s != nil)
-	if req == nil {
-		panic(panicOperand)
-	}
-	s.row(row)
-	return req.valid() && s.canHost(row, req, cpuLeft)
-}
-
-// canHost is CanHost for a valid request.
-func (s *State) canHost(row int, req *Request, cpuLeft float64) bool {
-	r := s.row(row)
-	if !(cpuLeft >= req.CPU) {
-		return false
-	}
-	if req.Count == 0 {
-		return true
-	}
-	if !allows(req.Models, r.model) {
-		return false
-	}
-	n := 0
-	for _, x := range s.Devices(row) {
-		if x >= req.Milli {
-			n++
-		}
-	}
-	return n >= req.Count
-}
-
-// Fit sets dst to the rows, of those in rows, that can host a request, see
-// [State.CanHost]; a nil mask stands for all of them. cpuLeft has an element
-// per row. dst is resized, and may be rows. [State.Rejections] says why rows
-// are missing, and the error of a scorer what is wrong with a request.
-func (s *State) Fit(dst *vector.Mask, req *Request, cpuLeft []float64, rows *vector.Mask) {
-	live(s != nil)
-	switch {
-	case req == nil:
-		panic(panicOperand)
-	case dst == nil:
-		panic(panicMask)
-	}
-	if len(cpuLeft) != len(s.rows) || rows != nil && rows.Len() != len(s.rows) {
-		panic(panicShape)
-	}
-	switch {
-	case !req.valid():
-		dst.Resize(len(s.rows))
-		return
-	case rows == nil:
-		dst.Resize(len(s.rows))
-		dst.SetAll()
-	case dst != rows:
-		dst.CopyFrom(rows)
-	}
-	var g kernel.GPURows
-	switch {
-	case !s.columns(&g, req, cpuLeft):
-	case dst.Count() <= len(s.rows)/fewRows:
-		s.keepFew(dst.Words(), &g, req)
-		return
-	default:
-		s.keepFitting(dst.Words(), 0, &g, req)
-		return
-	}
-	for row := range dst.All() {
-		if !s.canHost(row, req, cpuLeft[row]) {
-			dst.Clear(row)
-		}
-	}
-}
-
-// fewRows is the share of the rows, 1 in so many, up to which asking them one by
-// one is faster than asking the kernels for all.
-const fewRows = 16
-
-// keepFew is keepFitting for few rows of all. Nobody can foresee what a row
-// fails in, so it looks at all amounts.
-func (s *State) keepFew(dst []uint64, g *kernel.GPURows, req *Request) {
-	choosy := req.choosy()
-	for w, word := range dst {
-		for rest := word; rest != 0; rest &= rest - 1 {
-			i := bits.TrailingZeros64(rest)
-			row := w*kernel.Block + i
-			var enough, enoughCPU uint64
-			if g.Enough[row] >= g.NeedMilli {
-				enough = 1
-			}
-			if g.CPU[row] >= g.NeedCPU {
-				enoughCPU = 1
-			}
-			if choosy && !allows(req.Models, s.rows[row].model) {
-				enough = 0
-			}
-			word &^= (enough&enoughCPU ^ 1) << i
-		}
-		dst[w] = word
-	}
-}
-
-// columns sets the columns of g, and what a row needs to host a request but for
-// the model. It reports false when the summary doesn't tell.
-func (s *State) columns(g *kernel.GPURows, req *Request, cpuLeft []float64) bool {
-	g.CPU, g.NeedCPU = cpuLeft, req.CPU
-	g.Total = s.summary.Column(0)
-	g.Classes = s.classes
-	if req.Count == 0 {
-		g.Enough, g.NeedMilli = g.Total, math.Inf(-1)
-		return true
-	}
-	if req.Count < s.summary.Cols() {
-		g.Enough, g.NeedMilli = s.summary.Column(req.Count), req.Milli
-		return true
-	}
-	// No row has so many devices, but those that have more than columns.
-	g.Enough, g.NeedMilli = g.Total, math.Inf(1)
-	return s.most <= mostRanks
-}
-
-// keepFitting clears the bits of the rows that can't host a request, from row lo
-// on, a multiple of 64. columns has set g.
-func (s *State) keepFitting(dst []uint64, lo int, g *kernel.GPURows, req *Request) {
-	hi := min(lo+len(dst)*kernel.Block, len(s.rows))
-	kernel.MaskGE(dst, g.CPU[lo:hi], dst, g.NeedCPU)
-	kernel.MaskGE(dst, g.Enough[lo:hi], dst, g.NeedMilli)
-	if !req.choosy() {
-		return
-	}
-	for i, w := range dst {
-		for ; w != 0; w &= w - 1 {
-			k := bits.TrailingZeros64(w)
-			if !allows(req.Models, s.rows[lo+i*kernel.Block+k].model) {
-				dst[i] &^= 1 << k
-			}
-		}
-	}
-}
-
-// eachHost calls f for the selected rows that can host a request.
-func (s *State) eachHost(rows []uint64, req *Request, cpuLeft []float64, f func(row int)) {
-	var g kernel.GPURows
-	if !s.columns(&g, req, cpuLeft) {
-		kernel.EachRow(len(s.rows), rows, func(row int) {
-			if s.canHost(row, req, cpuLeft[row]) {
-				f(row)
-			}
-		})
-		return
-	}
-	var room [16]uint64
-	const step = len(room) * kernel.Block
-	for lo := 0; lo < len(s.rows); lo += step {
-		n := min(step, len(s.rows)-lo)
-		hosts := room[:(n+kernel.Block-1)/kernel.Block]
-		for i := range hosts {
-			hosts[i] = math.MaxUint64
-			if rows != nil {
-				hosts[i] = rows[lo/kernel.Block+i]
-			}
-		}
-		s.keepFitting(hosts, lo, &g, req)
-		kernel.EachRow(n, hosts, func(i int) { f(lo + i) })
-	}
-}
-
-// clearOthers sets the scores of the selected rows whose model is not allowed
-// to 0.
-func (s *State) clearOthers(dst []float64, req *Request, rows []uint64) {
-	if req.choosy() {
-		kernel.EachRow(len(s.rows), rows, func(row int) {
-			if !allows(req.Models, s.rows[row].model) {
-				dst[row] = 0
-			}
-		})
-	}
 }
 
 // Clone returns a copy of s with a log of its own.

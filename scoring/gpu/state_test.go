@@ -40,14 +40,16 @@ func TestNewGPUStatePanics(t *testing.T) {
 	}
 	gpus := gpu.NewState([]gpu.Node{{}})
 	for name, f := range map[string]func(){
-		"Devices":  func() { gpus.Devices(1) },
-		"Model":    func() { gpus.Model(-1) },
-		"Total":    func() { gpus.Total(1) },
-		"Pods":     func() { gpus.Pods(1) },
-		"Place":    func() { gpus.Place(1, &gpu.Request{}, nil) },
-		"SetNode":  func() { gpus.SetNode(1, gpu.Node{}) },
-		"Remove":   func() { gpus.RemoveRow(-1) },
-		"CanHost":  func() { gpus.CanHost(1, &gpu.Request{}, 0) },
+		"Devices": func() { gpus.Devices(1) },
+		"Model":   func() { gpus.Model(-1) },
+		"Total":   func() { gpus.Total(1) },
+		"Pods":    func() { gpus.Pods(1) },
+		"Place":   func() { gpus.Place(1, &gpu.Request{}, nil) },
+		"SetNode": func() { gpus.SetNode(1, gpu.Node{}) },
+		"Remove":  func() { gpus.RemoveRow(-1) },
+		"Choose": func() {
+			gpu.Bind(gpu.NewPacking(gpuMap(t)), nodesOf([]float64{1}), gpus).ChooseDevices(nil, &gpu.Request{}, 1)
+		},
 		"zero":     func() { new(gpu.State).Devices(0) },
 		"negative": func() { gpus.Release(-1, &gpu.Request{}, nil) },
 	} {
@@ -55,15 +57,10 @@ func TestNewGPUStatePanics(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
-	var fit vector.Mask
 	for name, f := range map[string]func(){
-		"Fit, cpu":  func() { gpus.Fit(&fit, &gpu.Request{}, nil, nil) },
-		"Fit, rows": func() { gpus.Fit(&fit, &gpu.Request{}, []float64{1}, vector.NewMask(2)) },
-		"Phi":       func() { gpuT3(t).Phi(0, nil, gpus) },
-		"PhiBatch":  func() { gpuT3(t).PhiBatch(nil, []float64{1}, gpus, nil) },
-		"Reject":    func() { gpus.Rejections(&gpu.Request{}, nil, nil) },
-		"Reject 2":  func() { gpus.Rejections(&gpu.Request{}, []float64{1}, vector.NewMask(2)) },
-		"FBatch":    func() { gpuT3(t).FBatch([]float64{1}, []float64{1}, gpus, vector.NewMask(2)) },
+		"Phi":      func() { gpuT3(t).Phi(0, nil, gpus) },
+		"PhiBatch": func() { gpuT3(t).PhiBatch(nil, []float64{1}, gpus, nil) },
+		"FBatch":   func() { gpuT3(t).FBatch([]float64{1}, []float64{1}, gpus, vector.NewMask(2)) },
 	} {
 		if got, want := recovered(f), "gpu: operands have different numbers of rows"; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
@@ -154,11 +151,14 @@ func TestManyClasses(t *testing.T) {
 	}
 	req := gpu.Request{Count: 64, Milli: 1}
 	score := func() float64 {
-		x, err := clustering.Score(0, &req, []float64{0}, gpus)
-		if err != nil {
+		x, row := []float64{0}, gpu.Node{Left: gpus.Devices(0), Pods: gpus.Pods(0)}
+		if err := gpu.Bind(clustering, nodesOf([]float64{0}), gpus).Score(x, &req, nil); err != nil {
 			t.Fatal(err)
 		}
-		return x
+		if y, err := clustering.Score(&req, 0, row); err != nil || y != x[0] {
+			t.Fatal(x, y, err)
+		}
+		return x[0]
 	}
 	before := score()
 	if err := gpus.Place(0, &req, list); err != nil {
@@ -201,37 +201,54 @@ func TestErrors(t *testing.T) {
 	} {
 		for _, g := range w.scorers(t) {
 			dst := make([]float64, test.dst)
-			if err := g.scorer.ScoreBatch(dst, &test.req, test.cpuLeft, w.gpus, test.rows); !errors.Is(err, test.want) {
+			bound := gpu.Bind(g.scorer, nodesOf(test.cpuLeft), w.gpus)
+			if err := bound.Score(dst, &test.req, test.rows); !errors.Is(err, test.want) {
 				t.Errorf("%s, %s: batch: got %v, want %v", g.name, test.name, err, test.want)
 			}
 			if slices.ContainsFunc(dst, func(x float64) bool { return x != 0 }) {
 				t.Errorf("%s, %s: dst was written", g.name, test.name)
 			}
-			if test.dst < n || test.rows != nil {
+			if test.dst < n {
 				continue
 			}
-			if _, err := g.scorer.Score(0, &test.req, test.cpuLeft, w.gpus); !errors.Is(err, test.want) {
-				t.Errorf("%s, %s: row: got %v, want %v", g.name, test.name, err, test.want)
-			}
-			if _, err := g.scorer.Explain(0, &test.req, test.cpuLeft, w.gpus); !errors.Is(err, test.want) {
+			if _, err := bound.Explain(&test.req, 0, test.rows); !errors.Is(err, test.want) {
 				t.Errorf("%s, %s: explanation: got %v, want %v", g.name, test.name, err, test.want)
 			}
-			if got := g.scorer.ChooseDevices(0, &test.req, test.cpuLeft, w.gpus, nil); len(got) > 0 {
-				t.Errorf("%s, %s: devices %v", g.name, test.name, got)
+			if test.want == vector.ErrShape {
+				fit := new(vector.Mask)
+				for _, f := range []func(){
+					func() { bound.Best(&test.req, test.rows, vector.TieLowest()) },
+					func() { bound.TopK(nil, &test.req, test.rows, 1, vector.TieLowest()) },
+					func() { bound.Fit(fit, &test.req, test.rows) },
+					func() { bound.Rejections(&test.req, test.rows) },
+				} {
+					if got, want := recovered(f), "gpu: nodes, state, mask and request of different sizes"; got != want {
+						t.Errorf("%s, %s: got %v, want %v", g.name, test.name, got, want)
+					}
+				}
+				continue
 			}
-		}
-		if test.want != vector.ErrNotRepresentable {
-			continue
-		}
-		fit := new(vector.Mask)
-		for _, rows := range []*vector.Mask{nil, allRows(n)} {
-			if w.gpus.Fit(fit, &test.req, test.cpuLeft, rows); fit.Len() != n || fit.Any() {
-				t.Errorf("%s: fits on %v", test.name, fit)
+			node := w.nodes[0].node()
+			if _, err := g.scorer.Score(&test.req, 0, node); !errors.Is(err, test.want) {
+				t.Errorf("%s, %s: row: got %v, want %v", g.name, test.name, err, test.want)
 			}
-		}
-		for row := range n {
-			if w.gpus.CanHost(row, &test.req, test.cpuLeft[row]) {
-				t.Errorf("%s: row %d can host it", test.name, row)
+			if _, err := g.scorer.Explain(&test.req, 0, node); !errors.Is(err, test.want) {
+				t.Errorf("%s, %s: explanation: got %v, want %v", g.name, test.name, err, test.want)
+			}
+			if got, alone := bound.ChooseDevices(nil, &test.req, 0), g.scorer.ChooseDevices(nil, &test.req, 0, node); len(got)+len(alone) > 0 {
+				t.Errorf("%s, %s: devices %v, %v", g.name, test.name, got, alone)
+			}
+			fit := new(vector.Mask)
+			for _, rows := range []*vector.Mask{nil, allRows(n)} {
+				if bound.Fit(fit, &test.req, rows); fit.Len() != n || fit.Any() {
+					t.Errorf("%s: fits on %v", test.name, fit)
+				}
+				if row, ok := bound.Best(&test.req, rows, vector.TieLowest()); ok || row != -1 {
+					t.Errorf("%s: best is %d", test.name, row)
+				}
+				if top := bound.TopK(nil, &test.req, rows, 3, vector.TieLowest()); len(top) > 0 {
+					t.Errorf("%s: best are %v", test.name, top)
+				}
 			}
 		}
 	}
@@ -351,10 +368,11 @@ func TestAllocs(t *testing.T) {
 	for len(gpus.Devices(row)) < 8 {
 		row++
 	}
-	dst, buf := make([]float64, n), make([]int32, 0, 8)
+	dst, buf, top := make([]float64, n), make([]int32, 0, 8), make([]int32, 0, 5)
 	rows, fit := vector.NewMask(n), vector.NewMask(n)
 	rows.SetAll()
 	clone := gpus.Clone()
+	nodes := nodesOf(cpuLeft)
 	for _, req := range []gpu.Request{
 		{CPU: 1000, Count: 1, Milli: 500}, {CPU: 1000, Count: 2, Milli: 500.5}, {CPU: 1000, Count: 8, Milli: 1000, Models: []int32{1, 2}}, {CPU: 1000},
 	} {
@@ -365,16 +383,25 @@ func TestAllocs(t *testing.T) {
 		}
 		testkit.EachImpl(t, func(t *testing.T) {
 			for _, g := range w.scorers(t) {
-				check(g.name, func() {
-					err := g.scorer.ScoreBatch(dst, &req, cpuLeft, gpus, rows)
-					_, _ = g.scorer.Score(row, &req, cpuLeft, gpus)
-					buf = g.scorer.ChooseDevices(row, &req, cpuLeft, gpus, buf)
+				bound, node := gpu.Bind(g.scorer, nodes, gpus), gpu.Node{Model: gpus.Model(row), Left: gpus.Devices(row)}
+				ask := func() {
+					pod := req // on the stack
+					err := bound.Score(dst, &pod, rows)
+					_, _ = g.scorer.Score(&pod, cpuLeft[row], node)
+					buf = g.scorer.ChooseDevices(buf, &pod, cpuLeft[row], node)
+					buf = bound.ChooseDevices(buf, &pod, row)
+					_, _ = bound.Best(&pod, rows, vector.TieSeeded(1))
+					top = bound.TopK(top, &pod, rows, 5, vector.TieLowest())
+					bound.Fit(fit, &pod, rows)
 					if err != nil {
 						t.Fatal(err)
 					}
-				})
+				}
+				for range 3 { // the first time warms up, the second arranges for the tie
+					ask()
+				}
+				check(g.name, ask)
 			}
-			check("Fit", func() { gpus.Fit(fit, &req, cpuLeft, rows) })
 		})
 		check("Phi", func() { typical.PhiBatch(dst, cpuLeft, gpus, rows) })
 		buf = tightestFit(gpus, row, req, buf)
@@ -409,10 +436,14 @@ func TestExplain(t *testing.T) {
 			if g.spread {
 				continue
 			}
+			bound := gpu.Bind(g.scorer, nodesOf(w.cpuLeft), w.gpus)
 			for row, n := range w.nodes {
-				e, err := g.scorer.Explain(row, &q, w.cpuLeft, w.gpus)
+				e, err := bound.Explain(&q, row, nil)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if alone, err := g.scorer.Explain(&q, n.cpu, n.node()); err != nil || alone.String() != e.String() {
+					t.Fatalf("%s of %+v, row %d: %v of rows, %v, %v alone", g.name, q, row, e, alone, err)
 				}
 				if want := g.score(n, q); e.Total != want || (e.Reason == "") != n.canHost(q) {
 					t.Fatalf("%s of %+v, row %d: total %v, reason %q, want %v", g.name, q, row, e.Total, e.Reason, want)

@@ -44,6 +44,8 @@ type Typical struct {
 	table   *phiTable // nil: only the list will do
 }
 
+const panicTypical = "gpu: typical pods that neither TypicalPods nor WeightedPods made"
+
 // TypicalPods returns the commonest kinds of pods of a trace. Elements of the
 // trace with equal CPU, Count, Milli, Spec and Models are one kind. Kinds are
 // ordered by the number of pods, then CPU, Milli, Count, Spec and Models, all
@@ -166,6 +168,14 @@ func checkAmount(r *document.Report, x float64, path *field.Path) {
 	}
 }
 
+// ready panics for a value that neither TypicalPods nor WeightedPods made.
+func (t *Typical) ready() {
+	live(t != nil)
+	if t.n == 0 {
+		panic(panicTypical)
+	}
+}
+
 // wantsGPU reports whether a kind wants a GPU.
 func (t *Typical) wantsGPU() bool {
 	return slices.ContainsFunc(t.pods, func(p TypicalPod) bool { return p.Count > 0 })
@@ -173,14 +183,14 @@ func (t *Typical) wantsGPU() bool {
 
 // Pods returns the kinds in their order. The caller must not change them.
 func (t *Typical) Pods() []TypicalPod {
-	live(t != nil)
+	t.ready()
 	return t.pods
 }
 
 // N returns what Phi is divided by to give F: the number of pods of all kinds
 // taken by [TypicalPods], 1 for [WeightedPods] and for no kinds.
 func (t *Typical) N() float64 {
-	live(t != nil)
+	t.ready()
 	return t.n
 }
 
@@ -188,13 +198,13 @@ func (t *Typical) N() float64 {
 // the CPU and, per device, the thousandths that are left, and its model,
 // negative for none.
 func (t *Typical) FNode(cpuLeft float64, left []float64, model int32) float64 {
-	live(t != nil)
+	t.ready()
 	return t.phiList(cpuLeft, left, model) / t.n
 }
 
 // F returns the fragmentation of one row, in thousandths of a device.
 func (t *Typical) F(row int, cpuLeft []float64, gpus *State) float64 {
-	live(t != nil)
+	t.ready()
 	return t.Phi(row, cpuLeft, gpus) / t.n
 }
 
@@ -202,9 +212,9 @@ func (t *Typical) F(row int, cpuLeft []float64, gpus *State) float64 {
 // the kinds come from [TypicalPods] it is a whole number, exact below 2^53, so
 // that sums over rows, and their changes, are exact too.
 func (t *Typical) Phi(row int, cpuLeft []float64, gpus *State) float64 {
-	live(t != nil)
+	t.ready()
 	if gpus == nil {
-		panic(panicOperand)
+		panic(panicState)
 	}
 	if len(cpuLeft) != gpus.Rows() {
 		panic(panicShape)
@@ -216,7 +226,7 @@ func (t *Typical) Phi(row int, cpuLeft []float64, gpus *State) float64 {
 // elements of dst are not touched. It panics when the operands have different
 // numbers of rows, but dst may be longer.
 func (t *Typical) FBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
-	live(t != nil)
+	t.ready()
 	t.checkBatch(dst, cpuLeft, gpus, rows)
 	kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
 		dst[row] = t.phi(row, cpuLeft[row], gpus) / t.n
@@ -225,7 +235,7 @@ func (t *Typical) FBatch(dst []float64, cpuLeft []float64, gpus *State, rows *ve
 
 // PhiBatch is FBatch for Phi.
 func (t *Typical) PhiBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
-	live(t != nil)
+	t.ready()
 	t.checkBatch(dst, cpuLeft, gpus, rows)
 	kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
 		dst[row] = t.phi(row, cpuLeft[row], gpus)
@@ -234,7 +244,7 @@ func (t *Typical) PhiBatch(dst []float64, cpuLeft []float64, gpus *State, rows *
 
 func (t *Typical) checkBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
 	if gpus == nil {
-		panic(panicOperand)
+		panic(panicState)
 	}
 	n := gpus.Rows()
 	if len(dst) < n || len(cpuLeft) != n || rows != nil && rows.Len() != n {

@@ -3,15 +3,87 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
+// Request is what a pod asks for; see [RequestOf].
+type Request struct {
+	CPU    float64 // millicores, also where Amounts has them
+	Count  int     // devices; 0 for a pod without GPU, whose Milli and Models don't count
+	Milli  float64 // thousandths of every device: 1000 for whole devices; more than 0 where Count is
+	Models []int32 // the models that will do; empty: any
+
+	// Amounts is all that the pod requests of a node, a vector of the map, which has
+	// to fit in what the node has free by the rule of [vector.Fit]. Scores don't count
+	// it. CPU and GPUs may be in it or not; nil: CPU and devices decide alone.
+	Amounts vector.ResourceVector
+}
+
+// total returns what q takes of all devices together.
+func (q *Request) total() float64 {
+	if q.Count == 0 {
+		return 0
+	}
+	return float64(float64(q.Count) * q.Milli)
+}
+
+// shares reports whether q is of a pod that shares a device.
+func (q *Request) shares() bool { return q.Count == 1 && q.Milli < wholeDevice }
+
+// class returns the class of a pod with a GPU.
+func (q *Request) class() int {
+	if q.shares() {
+		return 0
+	}
+	return q.Count
+}
+
+// choosy reports whether q needs certain models.
+func (q *Request) choosy() bool { return q.Count > 0 && len(q.Models) > 0 }
+
+// valid reports whether the amounts but for Amounts make sense.
+func (q *Request) valid() bool {
+	if q.Count == 0 {
+		return usable(q.CPU) && usable(q.Milli)
+	}
+	return usable(q.CPU) && q.Count > 0 && q.Milli > 0 && q.Milli <= wholeDevice
+}
+
+// check says what is wrong with the amounts.
+func (q *Request) check() error {
+	if q == nil {
+		panic(panicRequest)
+	}
+	switch {
+	case q.valid():
+		return nil
+	case !usable(q.CPU):
+		return badAmount("request", "cpu", q.CPU, reasonAmount)
+	case q.Count < 0:
+		return badAmount("request", "gpu", float64(q.Count), reasonAmount)
+	case q.Count == 0:
+		return badAmount("request", "gpu", q.Milli, reasonAmount)
+	}
+	return badAmount("request", "gpu", q.Milli, reasonMilli)
+}
+
+const reasonAmount = "must be finite and not negative"
+
+const reasonMilli = "must be more than 0 and at most 1000 thousandths of each device"
+
+// allows reports whether a node of this model satisfies a list of models.
+func allows(models []int32, model int32) bool {
+	return len(models) == 0 || model >= 0 && slices.Contains(models, model)
+}
+
 // RequestOf returns what a request, a vector of m, asks for: the cpu, and of
 // GPUs a whole number, which is so many whole devices, or less than one, which is
-// a part of one device. Models is left empty: vectors don't have them.
+// a part of one device. Amounts is the vector itself, and Models is left empty:
+// vectors don't have them.
 //
 // The GPUs are those of the column [vectormap.GPU]. On a map made with
 // [vectormap.NoFold] every other column for which
@@ -29,7 +101,7 @@ func RequestOf(m *vectormap.ResourceVectorMap, request vector.ResourceVector) (R
 	if err != nil {
 		return Request{}, err
 	}
-	req := Request{CPU: request.Get(vectormap.CPU)}
+	req := Request{CPU: request.Get(vectormap.CPU), Amounts: request}
 	switch whole := math.Trunc(g.amount); {
 	case g.amount == whole:
 		req.Count = int(whole)
