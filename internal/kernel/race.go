@@ -84,3 +84,8 @@ func raceReadGroups[T any](s []T, offsets []int32, groups []uint64) {
 		}
 	}
 }
+
+// selected reports whether words, nil for all, select element i.
+func selected(words []uint64, i int) bool {
+	return words == nil || words[i/Block]>>(i%Block)&1 != 0
+}
