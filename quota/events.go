@@ -102,14 +102,5 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	return []Event{e}
 }
 
-// sortedJobs returns the records by id.
-func (l *Ledger) sortedJobs() []*job {
-	jobs := make([]*job, 0, len(l.jobs))
-	for _, id := range sorted(l.jobs) {
-		jobs = append(jobs, l.jobs[id])
-	}
-	return jobs
-}
-
 // sorted returns the keys of a map in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1480,7 +1480,7 @@ func (g *golden) snapshot() []byte {
 		}
 		bindings[id] = slices.Sorted(maps.Keys(keys))
 		for _, key := range bindings[id] {
-			items = append(items, object{"holds": object{}, "implicit": true, "key": key})
+			items = append(items, object{"holds": object{}, "implicit": true, "key": key, "min": 0, "unit": 0})
 		}
 		o := object{
 			"id": id, "items": items, "min": plain(j.plain[0].min, j.plain[1].min), "policy": goldMix[j.mix], "queue": j.queue, "seq": j.seq,
@@ -1513,10 +1513,11 @@ func (g *golden) snapshot() []byte {
 	for id, r := range g.waiting {
 		charges := []object{}
 		for _, want := range r.items {
-			charges = append(charges, object{"key": goldKey(want.cards), "milli": want.milli})
+			charges = append(charges, object{"card": "", "covered": 0, "key": goldKey(want.cards), "milli": want.milli})
 		}
 		tasks = append(tasks, object{
 			"id": id, "job": r.job, "queue": r.queue, "cpu": r.plain[0], "memory": r.plain[1], "charges": charges, "state": "pending",
+			"seq": 0, "order": 0, "covered": plain(0, 0),
 		})
 	}
 	slices.SortFunc(tasks, func(a, b object) int { return strings.Compare(a["id"].(string), b["id"].(string)) })

@@ -262,11 +262,12 @@ func (l *Ledger) takeOut(t *task) {
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
 	var events []Event
-	for _, j := range l.sortedJobs() {
+	for _, id := range sorted(l.jobs) {
+		j := l.jobs[id]
 		if !j.reserved || j.seen || j.seq >= before || j.tasks > 0 && !j.holds() {
 			continue
 		}
-		expired = append(expired, j.id)
+		expired = append(expired, id)
 		events = append(events, l.jobEvent(EventExpired, l.seq+1, j)...)
 		l.forfeit(j)
 	}

@@ -112,89 +112,6 @@ func SnapshotCards(data []byte) ([]string, error) {
 	return sorted(names), nil
 }
 
-// snapshotDoc is a snapshot as it is read.
-type snapshotDoc struct {
-	Format string
-	Seq    uint64
-	Config json.RawMessage
-	Known  []snapshotCard
-	Queues []snapshotQueue
-	Jobs   []snapshotJob
-	Tasks  []snapshotTask
-}
-
-type snapshotConfig struct {
-	CountReleasing     bool
-	EnforceGuarantee   bool
-	Keys               Keys
-	Missing            string
-	Mix                string
-	Parser             string
-	UnlimitedCPUMemory bool
-	Unnamed            string
-}
-
-type snapshotCard struct {
-	Card      string
-	Resources []corev1.ResourceName
-}
-
-type snapshotQueue struct {
-	Name       string
-	Parent     string
-	Priority   int32
-	State      string
-	Orphan     bool
-	Complete   bool
-	Capability map[string]json.RawMessage
-	Deserved   map[string]json.RawMessage
-	Guarantee  map[string]json.RawMessage
-	Denied     map[string]string
-	Ignored    []corev1.ResourceName
-}
-
-type snapshotJob struct {
-	ID       string
-	Queue    string
-	Policy   string
-	Reserved bool
-	Seen     bool
-	Seq      uint64
-	Min      snapshotPlain
-	Items    []snapshotItem
-}
-
-type snapshotPlain struct{ CPU, Memory int64 }
-
-type snapshotItem struct {
-	Key      string
-	Implicit bool
-	Min      int64
-	Unit     int64
-	Holds    map[string]int64
-}
-
-type snapshotTask struct {
-	ID      string
-	Job     string
-	Queue   string
-	State   string
-	Seq     uint64
-	Order   int
-	CPU     int64
-	Memory  int64
-	Covered snapshotPlain
-	Charges []snapshotCharge
-}
-
-type snapshotCharge struct {
-	Key     string
-	Card    string
-	Milli   int64
-	Covered int64
-	Item    *int
-}
-
 // amountOf reads a whole number that a ledger can hold or, where that is allowed,
 // "unlimited".
 func amountOf(text json.RawMessage, limit bool) (amount float64, ok bool) {
@@ -203,19 +120,6 @@ func amountOf(text json.RawMessage, limit bool) (amount float64, ok bool) {
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	return float64(n), err == nil && exact(n)
-}
-
-// configOf returns what of a configuration decides.
-func configOf(c *Config) snapshotConfig {
-	keys := c.Keys
-	keys.Quota = orDefault(keys.Quota, QuotaAnnotation)
-	keys.Request = orDefault(keys.Request, RequestAnnotation)
-	keys.Name = orDefault(keys.Name, NameAnnotation)
-	return snapshotConfig{
-		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee, Keys: keys,
-		Missing: missingNames[c.MissingUnlimited], Mix: nameOf(mixNames, c.Mix), Parser: parserNames[c.FailToZero],
-		UnlimitedCPUMemory: c.UnlimitedCPUMemory, Unnamed: nameOf(unnamedNames, c.Unnamed),
-	}
 }
 
 // readSnapshot reads the text. Whether it makes sense is for the restorer.
@@ -265,11 +169,7 @@ func decodeFault(err error, text []byte) string {
 	}
 	at := min(max(int(fault.Offset), 0), len(text))
 	before := strings.ToValidUTF8(string(text[max(at-40, 0):at]), "")
-	place := snapshotName(fault.Field)
-	if place == "" {
-		place = "the object"
-	}
-	return fmt.Sprintf("%s is %s, in …%s at byte %d: want %s", place, withArticle(fault.Value), oneLine(before), at, wantType(fault.Type))
+	return fmt.Sprintf("%s is %s, in …%s at byte %d: want %s", cmp.Or(fault.Field, "the object"), withArticle(fault.Value), oneLine(before), at, wantType(fault.Type))
 }
 
 // withArticle makes a description of encoding/json, such as array or number -7, read
@@ -300,7 +200,8 @@ func wantType(t reflect.Type) string {
 	case reflect.Struct:
 		var names []string
 		for i := range t.NumField() {
-			names = append(names, snapshotName(t.Field(i).Name))
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
 		}
 		return "an object with " + strings.Join(names, ", ")
 	case reflect.Map:
@@ -317,19 +218,6 @@ func wantType(t reflect.Type) string {
 	return "a whole number"
 }
 
-// snapshotName returns the name in a snapshot of a field or a path of fields.
-func snapshotName(path string) string {
-	names := strings.Split(path, ".")
-	for i, name := range names {
-		if upper := strings.ToUpper(name); name == upper {
-			names[i] = strings.ToLower(name)
-		} else {
-			names[i] = strings.ToLower(name[:1]) + name[1:]
-		}
-	}
-	return strings.Join(names, ".")
-}
-
 // broken makes an [ErrSnapshot].
 func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrSnapshot}, args...)...)
@@ -342,14 +230,10 @@ func outOf(amount int64, unit string) string {
 
 // sameConfig compares the configuration with another one.
 func (d *snapshotDoc) sameConfig(cfg *Config) error {
-	var got snapshotConfig
-	if len(d.Config) == 0 {
+	got, want := d.Config, configOf(cfg)
+	if got == nil {
 		return broken("there is no config: want an object")
 	}
-	if err := json.Unmarshal(d.Config, &got); err != nil {
-		return broken("config: %s", decodeFault(err, d.Config))
-	}
-	want := configOf(cfg)
 	for _, f := range []struct {
 		name      string
 		got, want any

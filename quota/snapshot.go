@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -24,8 +23,8 @@ const snapshotFormat = "resvec.quota/v1"
 //	        parser, unlimitedCPUMemory, unnamed
 //	format  "resvec.quota/v1"
 //	jobs    id, queue, policy, reserved, seen, seq (of the reservation), min, and
-//	        items: key, min, unit, and holds by card. Items marked implicit bind
-//	        the tasks of a job without a min for their key to one card
+//	        items: key, min, unit, and holds by card. Items marked implicit have
+//	        no min: they bind the tasks of a job for their key to one card
 //	known   the cards that may be asked for: card, resources
 //	queues  name, parent, priority, state, orphan; capability, deserved and
 //	        guarantee by dimension, "unlimited" for no limit. A capability that
@@ -36,40 +35,108 @@ const snapshotFormat = "resvec.quota/v1"
 //	tasks   id, job, queue, state, seq, cpu, memory, covered (of those two), order
 //	        (among the tasks of the job, in which they were committed) and charges:
 //	        key, card, milli, covered, and item, the index of the job's item that
-//	        it counts against. Tasks in state pending have no seq, no order, and
-//	        of their charges key and milli
+//	        it counts against. Of tasks in state pending seq, order and covered are
+//	        0, and their charges have no card
 func (l *Ledger) Snapshot() []byte {
-	l.rlock()
-	defer l.mu.RUnlock()
-	w := snapshotWriter{l: l, dims: l.dimsByName(), indices: map[*item]int{}}
-	w.open('{')
-	w.config(&l.cfg)
-	w.key("format")
-	w.text(snapshotFormat)
-	w.key("jobs")
-	w.open('[')
-	for _, j := range l.sortedJobs() {
-		w.job(j)
+	data, err := json.Marshal(l.document())
+	if err != nil {
+		panic("quota: a snapshot has no form in JSON") // it is made of what always has one
 	}
-	w.close(']')
-	w.key("known")
-	w.open('[')
-	for _, card := range sorted(l.source.known) {
-		w.known(card, l.source.known[card])
-	}
-	w.close(']')
-	w.key("queues")
-	w.open('[')
-	for _, q := range l.ordered {
-		w.queue(q)
-	}
-	w.close(']')
-	w.key("seq")
-	w.unsigned(l.seq)
-	w.key("tasks")
-	w.tasks()
-	w.close('}')
-	return w.out
+	return data
+}
+
+// snapshotDoc is a snapshot. Fields stand in the order of their names, also below.
+type snapshotDoc struct {
+	Config *snapshotConfig `json:"config"`
+	Format string          `json:"format"`
+	Jobs   []snapshotJob   `json:"jobs"`
+	Known  []snapshotCard  `json:"known"`
+	Queues []snapshotQueue `json:"queues"`
+	Seq    uint64          `json:"seq"`
+	Tasks  []snapshotTask  `json:"tasks"`
+}
+
+type snapshotConfig struct {
+	CountReleasing     bool         `json:"countReleasing,omitempty"`
+	EnforceGuarantee   bool         `json:"enforceGuarantee,omitempty"`
+	Keys               snapshotKeys `json:"keys"`
+	Missing            string       `json:"missing"`
+	Mix                string       `json:"mix"`
+	Parser             string       `json:"parser"`
+	UnlimitedCPUMemory bool         `json:"unlimitedCPUMemory,omitempty"`
+	Unnamed            string       `json:"unnamed"`
+}
+
+type snapshotKeys struct {
+	Deserved  string `json:"deserved"`
+	Guarantee string `json:"guarantee"`
+	Name      string `json:"name"`
+	Quota     string `json:"quota"`
+	Request   string `json:"request"`
+}
+
+type snapshotJob struct {
+	ID       string         `json:"id"`
+	Items    []snapshotItem `json:"items"`
+	Min      snapshotPlain  `json:"min"`
+	Policy   string         `json:"policy"`
+	Queue    string         `json:"queue"`
+	Reserved bool           `json:"reserved,omitempty"`
+	Seen     bool           `json:"seen,omitempty"`
+	Seq      uint64         `json:"seq"`
+}
+
+type snapshotPlain struct {
+	CPU    int64 `json:"cpu"`
+	Memory int64 `json:"memory"`
+}
+
+type snapshotItem struct {
+	Holds    map[string]int64 `json:"holds"`
+	Implicit bool             `json:"implicit,omitempty"`
+	Key      string           `json:"key"`
+	Min      int64            `json:"min"`
+	Unit     int64            `json:"unit"`
+}
+
+type snapshotCard struct {
+	Card      string                `json:"card"`
+	Resources []corev1.ResourceName `json:"resources"`
+}
+
+type snapshotQueue struct {
+	Capability map[string]json.RawMessage `json:"capability"` // numbers, or unlimitedText
+	Complete   bool                       `json:"complete,omitempty"`
+	Denied     map[string]string          `json:"denied,omitempty"`
+	Deserved   map[string]json.RawMessage `json:"deserved"`
+	Guarantee  map[string]json.RawMessage `json:"guarantee"`
+	Ignored    []corev1.ResourceName      `json:"ignored,omitempty"`
+	Name       string                     `json:"name"`
+	Orphan     bool                       `json:"orphan,omitempty"`
+	Parent     string                     `json:"parent"`
+	Priority   int32                      `json:"priority"`
+	State      string                     `json:"state"`
+}
+
+type snapshotTask struct {
+	Charges []snapshotCharge `json:"charges"`
+	Covered snapshotPlain    `json:"covered"`
+	CPU     int64            `json:"cpu"`
+	ID      string           `json:"id"`
+	Job     string           `json:"job"`
+	Memory  int64            `json:"memory"`
+	Order   int              `json:"order"`
+	Queue   string           `json:"queue"`
+	Seq     uint64           `json:"seq"`
+	State   string           `json:"state"`
+}
+
+type snapshotCharge struct {
+	Card    string `json:"card"`
+	Covered int64  `json:"covered"`
+	Item    *int   `json:"item,omitempty"` // nil: it counts against none
+	Key     string `json:"key"`
+	Milli   int64  `json:"milli"`
 }
 
 // The names of the snapshot for the values of types.
@@ -91,227 +158,125 @@ func nameOf[V ~uint8](names []string, v V) string {
 	return "invalid"
 }
 
+// document returns the state of the ledger. It shares nothing that changes.
+func (l *Ledger) document() *snapshotDoc {
+	l.rlock()
+	defer l.mu.RUnlock()
+	doc := &snapshotDoc{
+		Config: configOf(&l.cfg), Format: snapshotFormat, Seq: l.seq,
+		Jobs: make([]snapshotJob, 0, len(l.jobs)), Known: []snapshotCard{},
+		Queues: make([]snapshotQueue, 0, len(l.queues)), Tasks: make([]snapshotTask, 0, len(l.tasks)+len(l.waiting)),
+	}
+	for _, card := range sorted(l.source.known) {
+		doc.Known = append(doc.Known, snapshotCard{card, append([]corev1.ResourceName{}, l.source.known[card]...)})
+	}
+	for _, q := range l.ordered {
+		doc.Queues = append(doc.Queues, l.queueDoc(q))
+	}
+	indices := map[*item]int{}
+	for _, id := range sorted(l.jobs) {
+		j := l.jobs[id]
+		doc.Jobs = append(doc.Jobs, l.jobDoc(j, indices))
+		order := 0
+		for t := j.first; t != nil; t = t.next {
+			doc.Tasks = append(doc.Tasks, l.taskDoc(t, order, indices))
+			order++
+		}
+	}
+	for _, w := range l.waiting {
+		doc.Tasks = append(doc.Tasks, w.doc())
+	}
+	slices.SortFunc(doc.Tasks, func(a, b snapshotTask) int { return strings.Compare(a.ID, b.ID) })
+	return doc
+}
+
+// configOf returns what of a configuration decides.
+func configOf(c *Config) *snapshotConfig {
+	return &snapshotConfig{
+		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee, UnlimitedCPUMemory: c.UnlimitedCPUMemory,
+		Keys: snapshotKeys{
+			Deserved: c.Keys.Deserved, Guarantee: c.Keys.Guarantee,
+			Name:    orDefault(c.Keys.Name, NameAnnotation),
+			Quota:   orDefault(c.Keys.Quota, QuotaAnnotation),
+			Request: orDefault(c.Keys.Request, RequestAnnotation),
+		},
+		Missing: missingNames[c.MissingUnlimited], Parser: parserNames[c.FailToZero],
+		Mix: nameOf(mixNames, c.Mix), Unnamed: nameOf(unnamedNames, c.Unnamed),
+	}
+}
+
+func (l *Ledger) queueDoc(q *queue) snapshotQueue {
+	s := &q.spec
+	doc := snapshotQueue{
+		Capability: map[string]json.RawMessage{}, Complete: s.Capability != nil && s.Mentioned == nil,
+		Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
+		Ignored: slices.Sorted(slices.Values(s.Ignored)),
+		Name:    s.Name, Orphan: q.orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State),
+	}
+	if doc.Complete {
+		doc.Capability = l.amountsDoc(s.Capability)
+	} else if s.Capability != nil {
+		for _, dim := range s.Mentioned {
+			doc.Capability[l.m.Name(dim)] = amountDoc(amountAt(s.Capability, dim))
+		}
+	}
+	for dim, text := range s.Denied {
+		if doc.Denied == nil {
+			doc.Denied = map[string]string{}
+		}
+		doc.Denied[l.m.Name(dim)] = text
+	}
+	return doc
+}
+
+// amountsDoc returns the elements of a vector that are not 0, by name.
+func (l *Ledger) amountsDoc(v []float64) map[string]json.RawMessage {
+	doc := map[string]json.RawMessage{}
+	for dim := range v {
+		if amount := amountAt(v, dim); amount != 0 {
+			doc[l.m.Name(dim)] = amountDoc(amount)
+		}
+	}
+	return doc
+}
+
 // unlimitedText stands for [Unlimited].
 const unlimitedText = "unlimited"
 
-// snapshotWriter appends JSON. Callers write the keys of an object in order.
-type snapshotWriter struct {
-	l       *Ledger
-	dims    []int         // in the order of their names
-	indices map[*item]int // where the items of jobs stand that were written
-	out     []byte
-	more    bool // something of the list or object at hand was written
-}
-
-func (w *snapshotWriter) open(bracket byte) {
-	w.comma()
-	w.out, w.more = append(w.out, bracket), false
-}
-
-func (w *snapshotWriter) close(bracket byte) {
-	w.out, w.more = append(w.out, bracket), true
-}
-
-func (w *snapshotWriter) comma() {
-	if w.more {
-		w.out = append(w.out, ',')
+func amountDoc(amount int64) json.RawMessage {
+	if amount == Unlimited {
+		return json.RawMessage(strconv.Quote(unlimitedText))
 	}
-	w.more = true
+	return strconv.AppendInt(nil, amount, 10)
 }
 
-func (w *snapshotWriter) key(name string) {
-	w.text(name)
-	w.out, w.more = append(w.out, ':'), false
-}
-
-// text writes a string as encoding/json does.
-func (w *snapshotWriter) text(s string) {
-	w.comma()
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, _ := json.Marshal(s) // of a string: no error
-			w.out = append(w.out, quoted...)
-			return
-		}
+// jobDoc returns a job, and notes where its items stand.
+func (l *Ledger) jobDoc(j *job, indices map[*item]int) snapshotJob {
+	doc := snapshotJob{
+		ID: j.id, Items: make([]snapshotItem, 0, len(j.items)), Min: snapshotPlain{j.min[dimCPU], j.min[dimMemory]},
+		Policy: nameOf(mixNames, j.mix), Queue: j.queue.spec.Name, Reserved: j.reserved, Seen: j.seen, Seq: j.seq,
 	}
-	w.out = append(w.out, '"')
-	w.out = append(w.out, s...)
-	w.out = append(w.out, '"')
-}
-
-func (w *snapshotWriter) number(n int64) {
-	w.comma()
-	w.out = strconv.AppendInt(w.out, n, 10)
-}
-
-func (w *snapshotWriter) unsigned(n uint64) {
-	w.comma()
-	w.out = strconv.AppendUint(w.out, n, 10)
-}
-
-// The fields of objects.
-
-func (w *snapshotWriter) textField(name, s string) {
-	w.key(name)
-	w.text(s)
-}
-
-func (w *snapshotWriter) numberField(name string, n int64) {
-	w.key(name)
-	w.number(n)
-}
-
-// flag writes a field that is there only if it is set.
-func (w *snapshotWriter) flag(name string, set bool) {
-	if set {
-		w.key(name)
-		w.comma()
-		w.out = append(w.out, "true"...)
-	}
-}
-
-func (w *snapshotWriter) config(c *Config) {
-	s := configOf(c)
-	w.key("config")
-	w.open('{')
-	w.flag("countReleasing", s.CountReleasing)
-	w.flag("enforceGuarantee", s.EnforceGuarantee)
-	w.key("keys")
-	w.open('{')
-	w.textField("deserved", s.Keys.Deserved)
-	w.textField("guarantee", s.Keys.Guarantee)
-	w.textField("name", s.Keys.Name)
-	w.textField("quota", s.Keys.Quota)
-	w.textField("request", s.Keys.Request)
-	w.close('}')
-	w.textField("missing", s.Missing)
-	w.textField("mix", s.Mix)
-	w.textField("parser", s.Parser)
-	w.flag("unlimitedCPUMemory", s.UnlimitedCPUMemory)
-	w.textField("unnamed", s.Unnamed)
-	w.close('}')
-}
-
-func (w *snapshotWriter) known(card string, resources []corev1.ResourceName) {
-	w.open('{')
-	w.textField("card", card)
-	w.key("resources")
-	w.open('[')
-	for _, name := range resources {
-		w.text(string(name))
-	}
-	w.close(']')
-	w.close('}')
-}
-
-func (w *snapshotWriter) queue(q *queue) {
-	s := &q.spec
-	complete := s.Capability != nil && s.Mentioned == nil
-	w.open('{')
-	w.key("capability")
-	w.amounts(s.Capability, func(dim int, amount int64) bool {
-		if complete {
-			return amount != 0
-		}
-		_, mentioned := slices.BinarySearch(s.Mentioned, dim)
-		return s.Capability != nil && mentioned
-	})
-	w.flag("complete", complete)
-	w.denied(s.Denied)
-	w.key("deserved")
-	w.amounts(s.Deserved, notZero)
-	w.key("guarantee")
-	w.amounts(s.Guarantee, notZero)
-	if len(s.Ignored) > 0 {
-		w.key("ignored")
-		w.open('[')
-		for _, name := range slices.Sorted(slices.Values(s.Ignored)) {
-			w.text(string(name))
-		}
-		w.close(']')
-	}
-	w.textField("name", s.Name)
-	w.flag("orphan", q.orphan)
-	w.textField("parent", s.Parent)
-	w.numberField("priority", int64(s.Priority))
-	w.textField("state", nameOf(stateNames, s.State))
-	w.close('}')
-}
-
-func notZero(_ int, amount int64) bool { return amount != 0 }
-
-// amounts writes the elements of a vector that are wanted, by name.
-func (w *snapshotWriter) amounts(v []float64, wanted func(dim int, amount int64) bool) {
-	w.open('{')
-	for _, dim := range w.dims {
-		amount := amountAt(v, dim)
-		if !wanted(dim, amount) {
-			continue
-		}
-		w.key(w.l.m.Name(dim))
-		if amount == Unlimited {
-			w.text(unlimitedText)
-		} else {
-			w.number(amount)
-		}
-	}
-	w.close('}')
-}
-
-func (w *snapshotWriter) denied(cards map[int]string) {
-	if len(cards) == 0 {
-		return
-	}
-	w.key("denied")
-	w.open('{')
-	for _, dim := range w.dims {
-		if text, ok := cards[dim]; ok {
-			w.textField(w.l.m.Name(dim), text)
-		}
-	}
-	w.close('}')
-}
-
-// dimsByName returns the dimensions in the order of their names.
-func (l *Ledger) dimsByName() []int {
-	dims := make([]int, l.m.Len())
-	for i := range dims {
-		dims[i] = i
-	}
-	slices.SortFunc(dims, func(a, b int) int { return strings.Compare(l.m.Name(a), l.m.Name(b)) })
-	return dims
-}
-
-// job writes a job, and notes where its items stand.
-func (w *snapshotWriter) job(j *job) {
 	items := slices.Clone(j.items)
 	slices.SortStableFunc(items, compareRecords)
-	w.open('{')
-	w.textField("id", j.id)
-	w.key("items")
-	w.open('[')
 	for i, it := range items {
-		w.indices[it] = i
-		w.open('{')
-		w.holds(it)
-		w.flag("implicit", it.implicit)
-		w.textField("key", it.alts.key)
+		indices[it] = i
+		doc.Items = append(doc.Items, snapshotItem{Holds: l.holdsDoc(it), Implicit: it.implicit, Key: it.alts.key})
 		if !it.implicit {
-			w.numberField("min", it.min)
-			w.numberField("unit", it.unit)
+			doc.Items[i].Min, doc.Items[i].Unit = it.min, it.unit
 		}
-		w.close('}')
 	}
-	w.close(']')
-	w.key("min")
-	w.plain(j.min[dimCPU], j.min[dimMemory])
-	w.textField("policy", nameOf(mixNames, j.mix))
-	w.textField("queue", j.queue.spec.Name)
-	w.flag("reserved", j.reserved)
-	w.flag("seen", j.seen)
-	w.key("seq")
-	w.unsigned(j.seq)
-	w.close('}')
+	return doc
+}
+
+// holdsDoc returns what is held for an item, by card.
+func (l *Ledger) holdsDoc(it *item) map[string]int64 {
+	doc := map[string]int64{}
+	for at, dim := range it.alts.cards {
+		if held := it.heldOn(at); held > 0 {
+			doc[l.cardName(dim)] = held
+		}
+	}
+	return doc
 }
 
 // compareRecords orders the items of a record: those of the min as they are
@@ -326,113 +291,30 @@ func compareRecords(a, b *item) int {
 	return compareItems(jobItem{alts: a.alts, unit: a.unit}, jobItem{alts: b.alts, unit: b.unit})
 }
 
-func (w *snapshotWriter) plain(cpu, mem int64) {
-	w.open('{')
-	w.numberField("cpu", cpu)
-	w.numberField("memory", mem)
-	w.close('}')
-}
-
-func (w *snapshotWriter) holds(it *item) {
-	w.key("holds")
-	w.open('{')
-	for _, at := range w.l.byName(it.alts) {
-		if held := it.heldOn(at); held > 0 {
-			w.numberField(w.l.cardName(it.alts.cards[at]), held)
-		}
+func (l *Ledger) taskDoc(t *task, order int, indices map[*item]int) snapshotTask {
+	doc := snapshotTask{
+		Charges: make([]snapshotCharge, len(t.charges)), Covered: snapshotPlain{t.cpu.covered, t.mem.covered},
+		CPU: t.cpu.amount, ID: t.id, Job: t.job.id, Memory: t.mem.amount, Order: order, Queue: t.job.queue.spec.Name,
+		Seq: t.seq, State: nameOf(taskNames, t.state),
 	}
-	w.close('}')
-}
-
-// byName returns the indices of alternatives in the order of their names.
-func (l *Ledger) byName(alts *alternatives) []int {
-	at := make([]int, len(alts.cards))
-	for i := range at {
-		at[i] = i
-	}
-	slices.SortFunc(at, func(a, b int) int {
-		return strings.Compare(l.cardName(alts.cards[a]), l.cardName(alts.cards[b]))
-	})
-	return at
-}
-
-// tasks writes charged and pending tasks, by id.
-func (w *snapshotWriter) tasks() {
-	l := w.l
-	order := make(map[*task]int, len(l.tasks))
-	ids := make([]string, 0, len(l.tasks)+len(l.waiting))
-	for _, j := range l.jobs {
-		at := 0
-		for t := j.first; t != nil; t = t.next {
-			order[t] = at
-			at++
-		}
-	}
-	for id := range l.tasks {
-		ids = append(ids, id)
-	}
-	for id := range l.waiting {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	w.open('[')
-	for _, id := range ids {
-		if t := l.tasks[id]; t != nil {
-			w.task(t, order[t])
-		} else {
-			w.waiting(l.waiting[id])
-		}
-	}
-	w.close(']')
-}
-
-func (w *snapshotWriter) task(t *task, order int) {
-	w.open('{')
-	w.key("charges")
-	w.open('[')
 	for i := range t.charges {
 		c := &t.charges[i]
-		w.open('{')
-		w.textField("card", w.l.cardName(c.card))
-		w.numberField("covered", c.covered)
+		doc.Charges[i] = snapshotCharge{Card: l.cardName(c.card), Covered: c.covered, Key: c.alts.key, Milli: c.milli}
 		if c.item != nil {
-			w.numberField("item", int64(w.indices[c.item]))
+			at := indices[c.item]
+			doc.Charges[i].Item = &at
 		}
-		w.textField("key", c.alts.key)
-		w.numberField("milli", c.milli)
-		w.close('}')
 	}
-	w.close(']')
-	w.key("covered")
-	w.plain(t.cpu.covered, t.mem.covered)
-	w.numberField("cpu", t.cpu.amount)
-	w.textField("id", t.id)
-	w.textField("job", t.job.id)
-	w.numberField("memory", t.mem.amount)
-	w.numberField("order", int64(order))
-	w.textField("queue", t.job.queue.spec.Name)
-	w.key("seq")
-	w.unsigned(t.seq)
-	w.textField("state", nameOf(taskNames, t.state))
-	w.close('}')
+	return doc
 }
 
-func (w *snapshotWriter) waiting(t *waitingTask) {
-	w.open('{')
-	w.key("charges")
-	w.open('[')
-	for i := range t.items {
-		w.open('{')
-		w.textField("key", t.items[i].alts.key)
-		w.numberField("milli", t.items[i].milli)
-		w.close('}')
+func (w *waitingTask) doc() snapshotTask {
+	doc := snapshotTask{
+		Charges: make([]snapshotCharge, len(w.items)), CPU: w.cpu, ID: w.id, Job: w.job, Memory: w.mem, Queue: w.queue,
+		State: nameOf(taskNames, taskPending),
 	}
-	w.close(']')
-	w.numberField("cpu", t.cpu)
-	w.textField("id", t.id)
-	w.textField("job", t.job)
-	w.numberField("memory", t.mem)
-	w.textField("queue", t.queue)
-	w.textField("state", nameOf(taskNames, taskPending))
-	w.close('}')
+	for i := range w.items {
+		doc.Charges[i] = snapshotCharge{Key: w.items[i].alts.key, Milli: w.items[i].milli}
+	}
+	return doc
 }

@@ -59,7 +59,7 @@ const storySnapshot = `{
 				{"holds": {}, "key": "A", "min": 1000, "unit": 1000},
 				{"holds": {"B": 1000}, "key": "A|B", "min": 3000, "unit": 1000}],
 			"min": {"cpu": 2000, "memory": 0}, "policy": "same-card", "queue": "q", "reserved": true, "seq": 1},
-		{"id": "k", "items": [{"holds": {}, "implicit": true, "key": "A|B"}],
+		{"id": "k", "items": [{"holds": {}, "implicit": true, "key": "A|B", "min": 0, "unit": 0}],
 			"min": {"cpu": 0, "memory": 0}, "policy": "same-card", "queue": "q", "seq": 0},
 		{"id": "l", "items": [], "min": {"cpu": 0, "memory": 0}, "policy": "same-card", "queue": "r", "seq": 0}],
 	"known": [{"card": "A", "resources": ["nvidia.com/gpu"]}, {"card": "B", "resources": ["nvidia.com/gpu"]},
@@ -85,8 +85,9 @@ const storySnapshot = `{
 		{"charges": [{"card": "A", "covered": 0, "key": "A", "milli": 1000}],
 			"covered": {"cpu": 0, "memory": 0}, "cpu": 0, "id": "t4", "job": "l", "memory": 0, "order": 0,
 			"queue": "r", "seq": 5, "state": "confirmed"},
-		{"charges": [{"key": "B", "milli": 1000}], "cpu": 1000, "id": "t5", "job": "m", "memory": 0,
-			"queue": "q", "state": "pending"}]
+		{"charges": [{"card": "", "covered": 0, "key": "B", "milli": 1000}], "covered": {"cpu": 0, "memory": 0},
+			"cpu": 1000, "id": "t5", "job": "m", "memory": 0, "order": 0,
+			"queue": "q", "seq": 0, "state": "pending"}]
 }`
 
 // compact takes the white space out.
