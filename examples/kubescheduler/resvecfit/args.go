@@ -32,6 +32,12 @@ type Args struct {
 	PodLevelResources   *bool `json:"podLevelResources,omitempty"`
 	DRAExtendedResource *bool `json:"draExtendedResource,omitempty"`
 
+	// GangScheduling has to say what the feature gate of this name does, which needs
+	// the gate GenericWorkload, too. It defaults to false, as the gate does. With it, a
+	// gang that fits nowhere, whatever preemption does, is refused before nodes are
+	// looked at for its members.
+	GangScheduling bool `json:"gangScheduling,omitempty"`
+
 	// VisitPercent is how many of all nodes PreFilter names at most, in percent;
 	// when more can hold the pod it names none, and the framework looks for them.
 	// 0 never names nodes. The default is 25. Measured with 5,000 nodes, naming stops

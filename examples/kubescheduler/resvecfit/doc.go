@@ -66,4 +66,14 @@
 // [Args].TopK departs from rule 1: nodes that could hold the pod are left out, too.
 // When none of the named ones is accepted by the other plugins, PostFilter has the
 // pod tried again at once, with all nodes, and preempts nothing.
+//
+// # Gangs
+//
+// With [Args].GangScheduling the first member of a gang has the whole gang looked at:
+// the pods that it needs beside those that are placed, against the nodes as they are. A
+// gang that fits nowhere is refused with its numbers, and no node is looked at for any of
+// its members. Only what is proved is refused (see docs/gangs.md): when preemption may
+// follow, all pods of less priority count as gone, and in the trials of workload-aware
+// preemption the nodes count as it has changed them. Where a gang has more pods than it
+// needs, each counts as the least of them.
 package resvecfit

@@ -35,6 +35,11 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 	if p.proportionalConfig != nil {
 		events = append(events, fwk.ClusterEventWithHint{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Add}})
 	}
+	if p.args.GangScheduling {
+		events = append(events,
+			fwk.ClusterEventWithHint{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Add}, QueueingHintFn: p.afterMember},
+			fwk.ClusterEventWithHint{Event: fwk.ClusterEvent{Resource: fwk.PodGroup, ActionType: fwk.Add}})
+	}
 	if p.ledger != nil {
 		events = append(events, p.ledger.Events()...)
 	}
@@ -83,6 +88,22 @@ func (p *Plugin) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fw
 		if left := is[name]; !quantity.IsZero() && left.Cmp(was[name]) < 0 {
 			return fwk.Queue, nil
 		}
+	}
+	return fwk.QueueSkip, nil
+}
+
+// afterMember says whether a pod that came is of the same gang: another may be smaller.
+func (p *Plugin) afterMember(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
+	_, now, err := objects[*corev1.Pod](before, after)
+	if err != nil {
+		return fwk.Queue, err
+	}
+	mine := pod.Spec.SchedulingGroup
+	if now == nil || mine == nil || mine.PodGroupName == nil || now.Namespace != pod.Namespace {
+		return fwk.QueueSkip, nil
+	}
+	if its := now.Spec.SchedulingGroup; its != nil && its.PodGroupName != nil && *its.PodGroupName == *mine.PodGroupName {
+		return fwk.Queue, nil
 	}
 	return fwk.QueueSkip, nil
 }

@@ -53,6 +53,10 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 			return nil, status // preemption may still ask Filter
 		}
 	}
+	if status := p.proveGang(cycle, pod); !status.IsSuccess() {
+		p.refuse(pod, status.Message())
+		return nil, status
+	}
 	if !s.fits.Any() {
 		p.refuse(pod, p.explain(s))
 	}

@@ -33,6 +33,8 @@ type Plugin struct {
 	proportional       *scoring.Proportional        // nil: none
 	compiled           *vectormap.ResourceVectorMap // that proportional is compiled against
 
+	prover prover // of gangs, see Args.GangScheduling
+
 	// The choice of the best nodes, see Args.TopK.
 	best   []int32
 	cursor int

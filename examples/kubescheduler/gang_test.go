@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
+)
+
+// gangs are on in every test of this file, with or without workload-aware preemption.
+func withGangs(t *testing.T, workloadAware bool) {
+	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{
+		features.GenericWorkload: true, features.GangScheduling: true, features.WorkloadAwarePreemption: workloadAware,
+	})
+}
+
+// groupOf returns a gang of these pods, minCount of which have to run.
+func groupOf(name string, minCount int, priority int32, pods ...*corev1.Pod) *schedulingv1alpha2.PodGroup {
+	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: int32(minCount)}
+	group.Spec.Priority = &priority
+	for _, pod := range pods {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+	}
+	return group
+}
+
+func (s *simulation) createGang(t testing.TB, group *schedulingv1alpha2.PodGroup, pods []*corev1.Pod) {
+	t.Helper()
+	if _, err := s.client.SchedulingV1alpha2().PodGroups("default").Create(context.Background(), group, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods {
+		s.create(t, pod)
+	}
+}
+
+// message returns why a pod is not placed.
+func (s *simulation) message(t testing.TB, name string) string {
+	t.Helper()
+	pod, err := s.client.CoreV1().Pods("default").Get(context.Background(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// members returns n pods of a gang that request the same.
+func members(name string, n int, priority int32, amounts ...string) (pods []*corev1.Pod) {
+	for i := range n {
+		pods = append(pods, aPod(fmt.Sprint(name, "-", i), priority, amounts...))
+	}
+	return pods
+}
+
+// TestGangProof: each member of a gang that fits nowhere is refused with the numbers of
+// the gang, and tried again when nodes come.
+func TestGangProof(t *testing.T) {
+	withGangs(t, false)
+	sim := simulate(t, example(t, "gangScheduling: true"), nil, emptyZone("a", 3)...) // 4 cores each
+	sim.run(t)
+	pods := members("four", 4, 0, "cpu=3")
+	sim.createGang(t, groupOf("four", 4, 0, pods...), pods)
+	for i := range 4 {
+		name := fmt.Sprint("four-", i)
+		eventually(t, name+" was refused", func() bool { return refused(t, sim, name) })
+		if why := sim.message(t, name); !strings.Contains(why, "pod group default/four needs 4 more pods: of 4 there is room for 3") {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+	if _, err := sim.client.CoreV1().Nodes().Create(context.Background(), aNode("b", "b", "cpu=4", "memory=8Gi", "pods=10"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all four are placed", func() bool { return placed(sim.pods(t), "four-") == 4 })
+}
+
+// placed counts the pods with a prefix that have a node.
+func placed(pods map[string]string, prefix string) (n int) {
+	for name, node := range pods {
+		if strings.HasPrefix(name, prefix) && node != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// gangCluster is a cluster, and a gang that arrives there.
+type gangCluster struct {
+	objects  []runtime.Object
+	minCount int
+	gang     []*corev1.Pod
+}
+
+// randomGang returns a cluster in which a gang just fits, needs victims, or fits nowhere.
+func randomGang(seed uint64) gangCluster {
+	r := rand.New(rand.NewPCG(seed, 9))
+	var c gangCluster
+	cores := 0
+	for i := range 2 + r.IntN(5) {
+		node := fmt.Sprint("n", i)
+		c.objects = append(c.objects, aNode(node, "a", "cpu=8", "memory=16Gi", "pods=20"))
+		left := 8
+		for k := 0; left > 0 && r.IntN(5) > 0; k++ {
+			n := 1 + r.IntN(min(left, 4))
+			priority := []int32{1, 5, 50, 200}[r.IntN(4)] // the gang has 50
+			c.objects = append(c.objects, bound(aPod(fmt.Sprint("old-", node, "-", k), priority, fmt.Sprint("cpu=", n)), node))
+			left -= n
+		}
+		cores += 8
+	}
+	size := 2 + r.IntN(6)
+	c.minCount = size - r.IntN(2)
+	each := max(1, min(8, (cores*(2+r.IntN(3))/4)/size))
+	for i := range size {
+		cpu := each
+		if r.IntN(4) == 0 {
+			cpu = max(1, each-r.IntN(3))
+		}
+		c.gang = append(c.gang, aPod(fmt.Sprint("gang-", i), 50, fmt.Sprint("cpu=", cpu)))
+	}
+	return c
+}
+
+// outcome runs a scheduler until nothing changes any more. It says whether the gang runs,
+// and why its first pod does not.
+func (c gangCluster) outcome(t *testing.T, configuration string) (runs bool, why string) {
+	t.Helper()
+	sim := simulate(t, configuration, nil, c.objects...)
+	sim.run(t)
+	sim.createGang(t, groupOf("gang", c.minCount, 50, c.gang...), c.gang)
+	quiet, last := time.Now(), sim.pods(t)
+	eventually(t, "nothing changes any more", func() bool {
+		if now := sim.pods(t); !maps.Equal(now, last) {
+			quiet, last = time.Now(), now
+		}
+		return placed(last, "gang-") == len(c.gang) ||
+			time.Since(quiet) > 2*time.Second && (placed(last, "gang-") > 0 || refused(t, sim, c.gang[0].Name))
+	})
+	return placed(last, "gang-") >= c.minCount, sim.message(t, c.gang[0].Name)
+}
+
+// TestGangsAsBuiltIn runs random gangs with the built-in plugins and with ours, and with
+// both kinds of preemption: what is proved impossible does not run with the built-in
+// plugins either. The reverse can't be compared: among equal nodes a scheduler takes a
+// random one, so that neither finds room for every gang that has some.
+func TestGangsAsBuiltIn(t *testing.T) {
+	seeds := 8
+	if os.Getenv("RESVEC_LONG") != "" {
+		seeds = 48
+	}
+	for _, workloadAware := range []bool{false, true} {
+		t.Run(fmt.Sprint("workload-aware=", workloadAware), func(t *testing.T) {
+			withGangs(t, workloadAware)
+			var ran, proved atomic.Int32
+			t.Run("seeds", func(t *testing.T) { // the gates hold until all of them have ended
+				for seed := range seeds {
+					t.Run(fmt.Sprint(seed), func(t *testing.T) {
+						t.Parallel()
+						switch runs, why := randomGang(uint64(seed)).outcome(t, example(t, "gangScheduling: true")); {
+						case runs:
+							ran.Add(1)
+						case strings.Contains(why, "pod group default/gang needs"):
+							proved.Add(1)
+							if runs, _ := randomGang(uint64(seed)).outcome(t, builtin); runs {
+								t.Errorf("with the built-in plugins the gang runs: %s", why)
+							}
+						}
+					})
+				}
+			})
+			t.Logf("%d gangs run, %d are proved impossible", ran.Load(), proved.Load())
+			if ran.Load() == 0 || proved.Load() == 0 {
+				t.Error("the clusters don't test both")
+			}
+		})
+	}
+}
+
+// TestGangsOff: without the gates the argument changes nothing.
+func TestGangsOff(t *testing.T) {
+	sim := simulate(t, example(t, "gangScheduling: true"), nil, emptyZone("a", 1)...)
+	sim.run(t)
+	sim.create(t, aPod("one", 0, "cpu=3"))
+	eventually(t, "the pod is placed", func() bool { return sim.pods(t)["one"] == "a0" })
+	sim.create(t, aPod("two", 0, "cpu=3"))
+	eventually(t, "the pod was refused", func() bool { return refused(t, sim, "two") })
+	if why := sim.message(t, "two"); strings.Contains(why, "pod group") {
+		t.Error(why)
+	}
+}

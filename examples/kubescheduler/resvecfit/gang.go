@@ -1,0 +1,220 @@
+package resvecfit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// gangKey is the key of a gangState in the state of a pod group's cycle.
+const gangKey fwk.StateKey = "Gang" + Name
+
+// gangState is what was proved of a gang.
+type gangState struct {
+	cluster *cluster
+	version uint64 // of the cluster; another one asks for another proof
+	trial   bool   // no preemption follows
+	why     string // why the gang fits nowhere; empty: nothing is proved
+}
+
+// Clone returns s, which is not written once it is kept.
+func (s *gangState) Clone() fwk.StateData { return s }
+
+// prover has the memory for proofs.
+type prover struct {
+	packer   vector.Packer
+	room     vector.Matrix
+	requests vector.Matrix
+}
+
+// proveGang refuses a member of a gang that fits nowhere as a whole, whatever
+// preemption does, so that no node is looked at for any of its members. It answers once
+// for each state of the nodes.
+func (p *Plugin) proveGang(cycle fwk.CycleState, pod *corev1.Pod) *fwk.Status {
+	group := pod.Spec.SchedulingGroup
+	if !p.args.GangScheduling || !cycle.IsPodGroupSchedulingCycle() || group == nil || group.PodGroupName == nil {
+		return nil
+	}
+	shared, trial := cycle.GetPodGroupSchedulingCycle(), cycle.ShouldSkipAllPostFilterPlugins()
+	if shared == nil {
+		return nil
+	}
+	old, _ := shared.Read(gangKey)
+	s, ok := old.(*gangState)
+	if !ok || s.cluster != p.cluster || s.version != p.cluster.version || s.trial != trial {
+		s = &gangState{cluster: p.cluster, version: p.cluster.version, trial: trial,
+			why: p.whyImpossible(pod.Namespace, *group.PodGroupName, trial)}
+		shared.Write(gangKey, s)
+	}
+	if s.why == "" || !trial && !skipPostFilter(cycle) {
+		return nil
+	}
+	return fwk.NewStatus(fwk.Unschedulable, s.why)
+}
+
+// skipPostFilter keeps the framework from looking for victims: where a gang has no room
+// when all of them are gone, there are none. It reports whether it could.
+func skipPostFilter(cycle fwk.CycleState) bool {
+	state, ok := cycle.(interface{ SetSkipAllPostFilterPlugins(bool) })
+	if ok {
+		state.SetSkipAllPostFilterPlugins(true)
+	}
+	return ok
+}
+
+// whyImpossible says why a gang fits nowhere; it returns nothing where that is not
+// proved. Unless it is a trial, preemption may follow, and pods that can be its victims
+// don't count.
+func (p *Plugin) whyImpossible(namespace, name string, trial bool) string {
+	c := p.cluster
+	missing, members := p.missingMembers(namespace, name)
+	if missing <= 0 || missing > len(members) || len(c.large) > 0 || !p.setRequests(members, missing) {
+		return ""
+	}
+	why, impossible := p.prover.packer.Infeasible(c.table.Free(), &p.prover.requests, nil)
+	if impossible && !trial {
+		if priority, can := preemptionPriority(members); can && c.setRoom(&p.prover.room, priority) {
+			why, impossible = p.prover.packer.Infeasible(&p.prover.room, &p.prover.requests, nil)
+		}
+	}
+	if !impossible {
+		return ""
+	}
+	return fmt.Sprintf("pod group %s needs %d more pods: %s", klog.KRef(namespace, name), missing, c.explainGang(why))
+}
+
+// missingMembers returns how many pods a gang needs beside those that are placed, and
+// the pods that are not. For a group that is no gang it returns none.
+func (p *Plugin) missingMembers(namespace, name string) (missing int, members []*corev1.Pod) {
+	factory := p.handle.SharedInformerFactory()
+	if factory == nil {
+		return 0, nil
+	}
+	// In a pod group's cycle the scheduler itself has this informer.
+	group, err := factory.Scheduling().V1alpha2().PodGroups().Lister().PodGroups(namespace).Get(name)
+	if err != nil || group.Spec.SchedulingPolicy.Gang == nil {
+		return 0, nil
+	}
+	state, err := p.handle.SnapshotSharedLister().PodGroupStates().Get(namespace, name)
+	if err != nil {
+		return 0, nil
+	}
+	for _, pod := range state.UnscheduledPods() {
+		members = append(members, pod)
+	}
+	slices.SortFunc(members, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return int(group.Spec.SchedulingPolicy.Gang.MinCount) - state.ScheduledPodsCount(), members
+}
+
+// setRequests sets a row of the requests for each pod that has to be placed. Where the
+// gang has more pods than it needs, each row is the least that any of them requests. It
+// reports false when an amount is not exact.
+func (p *Plugin) setRequests(members []*corev1.Pod, missing int) bool {
+	c, requests := p.cluster, &p.prover.requests
+	requests.Reset(c.m.Schema(), missing, c.m.Len())
+	var least vector.ResourceVector
+	for i, pod := range members {
+		s := &state{request: p.requestOf(pod), cluster: c}
+		if exact, _ := s.setAmounts(c); !exact { // an unknown resource is left out
+			return false
+		}
+		switch {
+		case missing == len(members):
+			requests.SetRow(i, s.amounts)
+		case least == nil:
+			least = s.amounts
+		default:
+			for k, x := range s.amounts {
+				least[k] = min(least[k], x)
+			}
+		}
+	}
+	if least != nil {
+		for i := range missing {
+			requests.SetRow(i, least)
+		}
+	}
+	return true
+}
+
+// preemptionPriority returns the greatest priority of the pods that may preempt others.
+func preemptionPriority(members []*corev1.Pod) (priority int32, can bool) {
+	for _, pod := range members {
+		if policy := pod.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
+			continue
+		}
+		if x := priorityOf(pod); !can || x > priority {
+			priority, can = x, true
+		}
+	}
+	return priority, can
+}
+
+func priorityOf(pod *corev1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+// setRoom sets dst to what is free when all pods of less priority are gone. It reports
+// false when there are none.
+func (c *cluster) setRoom(dst *vector.Matrix, priority int32) (any bool) {
+	dst.CopyFrom(c.table.Free())
+	amounts := c.m.NewVector()
+	for i, node := range c.nodes {
+		clear(amounts)
+		found := false
+		for _, info := range node.GetPods() {
+			if priorityOf(info.GetPod()) < priority {
+				c.addPod(amounts, info.CalculateResource().Resource)
+				found = true
+			}
+		}
+		if !found {
+			continue
+		}
+		any = true
+		row := dst.Row(nil, int(c.rows[i]))
+		for k, x := range amounts {
+			row[k] += x
+		}
+		dst.SetRow(int(c.rows[i]), row)
+	}
+	return any
+}
+
+// addPod adds what a pod takes.
+func (c *cluster) addPod(amounts vector.ResourceVector, r fwk.Resource) {
+	amounts[vectormap.CPU] += float64(r.GetMilliCPU())
+	amounts[vectormap.Memory] += float64(r.GetMemory())
+	amounts[vectormap.Pods]++
+	amounts[c.storage] += float64(r.GetEphemeralStorage())
+	for name, x := range r.GetScalarResources() {
+		if column, ok := c.columns[name]; ok {
+			amounts[column] += float64(x)
+		}
+	}
+}
+
+// explainGang says why a gang is impossible, with numbers.
+func (c *cluster) explainGang(why vector.Infeasibility) string {
+	switch why.Reason {
+	case vector.InfeasibleAggregate:
+		return fmt.Sprintf("they request %s of %s, all nodes together have %s",
+			c.m.Format(why.Column, why.Needed), c.m.Name(why.Column), c.m.Format(why.Column, why.Available))
+	case vector.InfeasibleMember:
+		if why.Column < 0 {
+			return "one of them fits on no node"
+		}
+		return fmt.Sprintf("one requests %s of %s, no node has more than %s",
+			c.m.Format(why.Column, why.Needed), c.m.Name(why.Column), c.m.Format(why.Column, why.Available))
+	}
+	return fmt.Sprintf("of %.0f there is room for %.0f", why.Needed, why.Available)
+}
