@@ -33,7 +33,7 @@ func TestUnreadableDocuments(t *testing.T) {
 		"# nothing\n---\n":         "the document is empty",
 		"null":                     "the document is empty",
 		"a: 1\n---\nb: 2":          "line 3: a second document",
-		"a: \xff":                  "not UTF-8",
+		"a: \xff":                  "line 1: not UTF-8",
 		"a:\n\t- 1":                "line 2: found character that cannot start any token",
 		"a: {b: 1,\n yes: 2}":      `line 2: the key "yes" is not a string: quote it`,
 		"a: *b":                    "unknown anchor 'b' referenced",

@@ -94,7 +94,7 @@ func read(data []byte, limit int) (root *node, line int, err error) {
 		return nil, 0, fmt.Errorf("%d bytes, more than %d", len(data), limit)
 	}
 	if !utf8.Valid(data) {
-		return nil, 0, errors.New("not UTF-8")
+		return nil, lineOf(data, func(r rune, size int) bool { return r == utf8.RuneError && size == 1 }), errors.New("not UTF-8")
 	}
 	tree, line, err := parse(data)
 	if err != nil {
@@ -118,7 +118,13 @@ func parse(data []byte) (only *yaml.Node, line int, err error) {
 			}
 			return only, 0, nil
 		case err != nil:
-			line, err := fromLibrary(err)
+			line, err := fromLibrary(err, 1)
+			switch text := err.Error(); {
+			case strings.HasPrefix(text, "unknown anchor"): // wherever that is
+				line = 0
+			case strings.HasPrefix(text, "control characters"):
+				line = lineOf(data, isControl)
+			}
 			return nil, line, err
 		case only == nil:
 			only = document.Content[0]
@@ -132,15 +138,39 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag(
 
 var libraryError = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// fromLibrary returns an error of the YAML library with its line apart.
-func fromLibrary(err error) (line int, cause error) {
+// fromLibrary returns an error of the YAML library with its line apart, which is
+// otherwise where the library names none: it never names the first.
+func fromLibrary(err error, otherwise int) (line int, cause error) {
 	text := err.Error()
 	found := libraryError.FindStringSubmatch(text)
 	if found == nil {
-		return 0, err
+		return otherwise, errors.New(Cut(text))
 	}
-	line, _ = strconv.Atoi(found[1])
-	return line, errors.New(text[len(found[0]):])
+	line, err = strconv.Atoi(found[1])
+	if err != nil {
+		line = otherwise
+	}
+	return line, errors.New(Cut(text[len(found[0]):]))
+}
+
+// lineOf returns the line of the first such character, 0 if there is none.
+func lineOf(data []byte, is func(r rune, size int) bool) int {
+	for line, at := 1, 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if is(r, size) {
+			return line
+		}
+		if r == '\n' {
+			line++
+		}
+		at += size
+	}
+	return 0
+}
+
+// isControl reports whether YAML does not allow a character.
+func isControl(r rune, _ int) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || '\x7f' <= r && r < '\xa0' && r != '\x85'
 }
 
 // node is a value of a document.
@@ -279,12 +309,18 @@ func (m *maker) key(n *yaml.Node) string {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if n.Kind == yaml.ScalarNode {
-		if x := m.scalar(n); x.kind == Text {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		x := m.scalar(n)
+		if x.kind == Text {
 			return x.text
 		}
+		m.fail(n.Line, fmt.Errorf("the key %.100q is not a string: quote it", n.Value))
+	case yaml.SequenceNode:
+		m.fail(n.Line, errors.New("a key is a list, not a string"))
+	default:
+		m.fail(n.Line, errors.New("a key is a mapping, not a string"))
 	}
-	m.fail(n.Line, fmt.Errorf("the key %.100q is not a string: quote it", n.Value))
 	return ""
 }
 
@@ -320,7 +356,7 @@ func (m *maker) scalar(n *yaml.Node) node {
 	}
 	var v any
 	if err := n.Decode(&v); err != nil {
-		m.fail(fromLibrary(err))
+		m.fail(fromLibrary(err, n.Line))
 		return x
 	}
 	switch v := v.(type) {
