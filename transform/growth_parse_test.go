@@ -38,7 +38,7 @@ func TestGrowthParse(t *testing.T) {
 		"a list":                  {"", "- {input: cpu}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testkit.Linear(t, 32<<10, func(n int) func() {
+			testkit.Linear(t, 8<<10, func(n int) func() {
 				var b strings.Builder
 				b.WriteString(c.before)
 				for i := 0; b.Len() < n; i++ {
