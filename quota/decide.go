@@ -202,10 +202,10 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 // why returns NoQuota or UnreadableQuota instead of another reason if the level that
 // leaves the least room has no quota for the dimension at all.
 func (r *room) why(dim int32, otherwise Reason) Reason {
-	if otherwise == ReasonFirmElsewhere || r.limit(dim) != 0 || r.level.spec.lists(int(dim)) {
+	if otherwise == ReasonFirmElsewhere || r.limit(dim) != 0 || r.level.spec.mentions(int(dim)) {
 		return otherwise
 	}
-	if _, denied := r.level.spec.Denied[int(dim)]; denied {
+	if r.level.spec.Denied[int(dim)] != "" {
 		return ReasonUnreadableQuota
 	}
 	return ReasonNoQuota
@@ -216,7 +216,7 @@ func (r *room) why(dim int32, otherwise Reason) Reason {
 func (q *Queue) fault() (fault string) {
 	first := -1
 	for dim, text := range q.Denied {
-		if first < 0 || dim < first {
+		if text != "" && (first < 0 || dim < first) {
 			first, fault = dim, text
 		}
 	}

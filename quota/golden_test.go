@@ -1450,7 +1450,6 @@ func (g *golden) snapshot() []byte {
 			"capability": amounts(q.capability, true), "deserved": object{}, "guarantee": amounts(q.guarantee, false),
 		}
 		flag(o, "orphan", q.orphan)
-		flag(o, "complete", q.orphan)
 		if len(q.denied) > 0 {
 			denied := object{}
 			for card, text := range q.denied {

@@ -103,8 +103,22 @@ type world struct {
 func q(m *vectormap.ResourceVectorMap, name, capability string) Queue {
 	name, parent, _ := strings.Cut(name, " < ")
 	queue := Queue{Name: name, Parent: parent}
-	queue.Capability, queue.Mentioned = vectorOf(m, capability)
+	var mentioned []int
+	queue.Capability, mentioned = vectorOf(m, capability)
+	for _, dim := range mentioned {
+		if queue.Capability[dim] == 0 {
+			queue.deny(dim, "")
+		}
+	}
 	return queue
+}
+
+// deny denies a dimension.
+func (q *Queue) deny(dim int, text string) {
+	if q.Denied == nil {
+		q.Denied = map[int]string{}
+	}
+	q.Denied[dim] = text
 }
 
 // newWorld makes a ledger over cards A B C H K V, all discovered, with queues

@@ -546,7 +546,6 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 		{commit("cpu:7m"), `quota: sum too large: task "1": 0.007 cores of cpu: want sums below 2^53 milli-cores, bytes or milli-cards`},
 		{commit("A:7m"), `quota: sum too large: task "1": 0.007 cards of A: want sums below 2^53 milli-cores, bytes or milli-cards`},
 		{set(Queue{Name: "a"}, Queue{}), "queues[1].name: Required value: a queue needs a name"},
-		{set(Queue{Name: "a", Mentioned: []int{1, 1}}), fmt.Sprintf(`queues[0].mentioned[1]: Invalid value: 1: queue "a": want dimensions below %d in ascending order`, w.m.Len())},
 		{set(Queue{Name: "a", Denied: map[int]string{-1: ""}}), fmt.Sprintf(`queues[0].denied[-1]: Invalid value: -1: queue "a": want dimensions below %d`, w.m.Len())},
 		{build(QueueSpec{Name: "a", Capability: list("cpu=-1 memory=-2")}), `quota: bad amount: queue "a": capability of cpu is -1: want 0 to less than 2^53 milli-cores`},
 		{build(QueueSpec{Name: "a", Guarantee: list("memory=-2")}), `quota: bad amount: queue "a": guarantee of memory is -2: want 0 to less than 2^53 bytes`},

@@ -44,7 +44,7 @@ type queue struct {
 	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
 	refused  *[reasons]uint64
 	named    *cardSet // what the quota of it or of a queue above mentions; nil: everything
-	_        [56]byte // keeps the next queue's first line one line
+	_        [16]byte // keeps the next queue's first line one line
 }
 
 // room is the most that can be had in one dimension, and the level that leaves

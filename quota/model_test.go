@@ -1108,26 +1108,25 @@ func (m *model) newQueue(name string) goldQueue {
 // specs makes the queues as a ledger takes them.
 func (m *model) specs() (specs []Queue) {
 	for _, q := range m.queues {
-		spec := Queue{Name: q.name, Parent: q.parent, Priority: q.priority, State: q.state, Capability: m.m.NewVector(), Guarantee: m.m.NewVector(), Mentioned: []int{}}
+		spec := Queue{Name: q.name, Parent: q.parent, Priority: q.priority, State: q.state, Capability: m.m.NewVector(), Guarantee: m.m.NewVector()}
 		for _, dim := range m.g.dims {
 			i := m.place(dim)
 			if amount, ok := q.capability[dim]; ok {
-				spec.Mentioned = append(spec.Mentioned, i)
 				spec.Capability[i] = float64(amount)
-				if amount == Unlimited {
+				switch amount {
+				case Unlimited:
 					spec.Capability[i] = inf
+				case 0:
+					spec.deny(i, "")
 				}
 			}
 			if text, ok := q.denied[dim]; ok {
-				if spec.Denied == nil {
-					spec.Denied = map[int]string{}
-				}
-				spec.Denied[i] = text
+				spec.deny(i, text)
 			}
 			spec.Guarantee[i] = float64(q.guarantee[dim])
 		}
 		if !q.configured && m.IntN(2) == 0 {
-			spec.Capability, spec.Mentioned = nil, nil
+			spec.Capability = nil
 		}
 		specs = append(specs, spec)
 	}

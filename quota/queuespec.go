@@ -91,7 +91,11 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	main := orDefault(c.Keys.Quota, QuotaAnnotation)
 	var mentioned map[int]bool
 	q.Capability, mentioned, q.Denied = b.vector("capability", spec.Capability, main)
-	q.Mentioned = sortedDims(mentioned)
+	for dim := range mentioned {
+		if q.Capability[dim] == 0 {
+			q.Denied[dim] = ""
+		}
+	}
 	q.Guarantee, _, _ = b.vector("guarantee", spec.Guarantee, orDefault(c.Keys.Guarantee, main))
 	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, orDefault(c.Keys.Deserved, main))
 	q.Ignored = ignored(spec.Capability)
@@ -131,11 +135,6 @@ func orDefault(key, otherwise string) string {
 		return otherwise
 	}
 	return key
-}
-
-// sortedDims returns a set of dimensions in order; never nil.
-func sortedDims(set map[int]bool) []int {
-	return append([]int{}, slices.Sorted(maps.Keys(set))...)
 }
 
 // ignored returns the names of a list that quotas don't use, sorted.

@@ -291,3 +291,40 @@ func TestValidate(t *testing.T) {
 		t.Error("a cycle was taken")
 	}
 }
+
+// TestForgottenDimensions: a queue that is made by hand limits what its vector has,
+// and nothing else; a 0 that is meant stays one, also from a list, from an annotation,
+// and in a snapshot.
+func TestForgottenDimensions(t *testing.T) {
+	m := must(NewMap([]string{"A", "B"}))
+	a, _ := CardIndex(m, "A")
+	b, _ := CardIndex(m, "B")
+	hand := m.NewVector()
+	hand[a] = 2000
+	leaf := q(m, "x < org", "cpu:9 A:9 B:9")
+	for _, c := range []struct {
+		name string
+		org  Queue
+		want [3]string // a job's cpu, A and B
+	}{
+		{"by hand", Queue{Name: "org", Capability: hand}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
+		{"a short vector", Queue{Name: "org", Capability: hand[:a]}, [3]string{"yes", "yes", "yes"}},
+		{"a 0 that is meant", Queue{Name: "org", Capability: hand, Denied: map[int]string{b: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"}},
+		{"denied and limited", Queue{Name: "org", Capability: hand, Denied: map[int]string{a: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
+		{
+			"described", second(new(Config).BuildQueue(m, QueueSpec{Name: "org", Capability: list("cpu=0"), Annotations: quotaOf(`{"A":2,"B":0}`)})),
+			[3]string{"CPU 0 of 0 at org", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"},
+		},
+	} {
+		l := must(New(Config{}, m, cluster(map[string]string{"n": "A:9 B:9"}), []Queue{c.org, leaf}))
+		for range 2 {
+			w := &world{t, l}
+			if got := [3]string{w.probe("x", "cpu:3"), w.probe("x", "A:3"), w.probe("x", "B:3")}; got != c.want {
+				t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			}
+			l = must(Restore(Config{}, m, nil, l.Snapshot()))
+		}
+	}
+}
+
+func second(q Queue, _ []EntryError, err error) Queue { return must(q, err) }

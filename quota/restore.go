@@ -381,13 +381,12 @@ func (r *restorer) queue(i int, s *snapshotQueue) (q Queue, err error) {
 			}
 		}
 	}
-	if !s.Complete {
-		q.Mentioned = sortedUnique(mentioned)
-		if len(mentioned) == 0 {
-			q.Capability = nil
+	q.Denied = make(map[int]string, len(s.Denied))
+	for _, dim := range mentioned {
+		if q.Capability[dim] == 0 {
+			q.Denied[dim] = ""
 		}
 	}
-	q.Denied = make(map[int]string, len(s.Denied))
 	for _, name := range sorted(s.Denied) {
 		dim, ok := r.l.m.Index(name)
 		if !ok {
@@ -396,12 +395,6 @@ func (r *restorer) queue(i int, s *snapshotQueue) (q Queue, err error) {
 		q.Denied[dim] = s.Denied[name]
 	}
 	return q, nil
-}
-
-// sortedUnique returns what is in a list, in order; never nil.
-func sortedUnique(list []int) []int {
-	slices.Sort(list)
-	return append([]int{}, slices.Compact(list)...)
 }
 
 func (r *restorer) jobs() error {
@@ -700,7 +693,7 @@ func (r *restorer) finish() error {
 			return broken("queues[%d] %q: an orphan without jobs: want none", i, brief(q.spec.Name))
 		}
 		if q.orphan && !r.doc.Queues[i].empty() {
-			return broken("queues[%d] %q: an orphan that isn't closed and without a quota: want state %s, complete, and nothing else", i, brief(q.spec.Name), stateNames[StateClosed])
+			return broken("queues[%d] %q: an orphan that isn't closed and without a quota: want state %s and no amounts", i, brief(q.spec.Name), stateNames[StateClosed])
 		}
 	}
 	if found := l.check(); len(found) > 0 {
@@ -711,7 +704,7 @@ func (r *restorer) finish() error {
 
 // empty reports whether a queue is closed and has nothing to use, as orphans are.
 func (q *snapshotQueue) empty() bool {
-	return q.State == stateNames[StateClosed] && q.Complete && len(q.Denied) == 0 && len(q.Capability)+len(q.Deserved)+len(q.Guarantee) == 0
+	return q.State == stateNames[StateClosed] && len(q.Denied) == 0 && len(q.Capability)+len(q.Deserved)+len(q.Guarantee) == 0
 }
 
 // rootSums adds up amounts by tree, where sums are largest.

@@ -27,10 +27,9 @@ const snapshotFormat = "resvec.quota/v1"
 //	        no min: they bind the tasks of a job for their key to one card
 //	known   the cards that may be asked for: card, resources
 //	queues  name, parent, priority, state, orphan; capability, deserved and
-//	        guarantee by dimension, "unlimited" for no limit. A capability that
-//	        mentions everything is complete, and lists what isn't 0; else it lists
-//	        what it mentions, and denied has the cards of entries with faults, and
-//	        what is wrong with each
+//	        guarantee by dimension, "unlimited" for no limit. What a capability
+//	        doesn't list it says nothing of; denied has the cards of entries with
+//	        faults, and what is wrong with each
 //	seq     the number of the last change
 //	tasks   id, job, queue, state, seq, cpu, memory, covered (of those two), order
 //	        (among the tasks of the job, in which they were committed) and charges:
@@ -106,7 +105,6 @@ type snapshotCard struct {
 
 type snapshotQueue struct {
 	Capability map[string]json.RawMessage `json:"capability"` // numbers, or unlimitedText
-	Complete   bool                       `json:"complete,omitempty"`
 	Denied     map[string]string          `json:"denied,omitempty"`
 	Deserved   map[string]json.RawMessage `json:"deserved"`
 	Guarantee  map[string]json.RawMessage `json:"guarantee"`
@@ -208,23 +206,20 @@ func configOf(c *Config) *snapshotConfig {
 func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	s := &q.spec
 	doc := snapshotQueue{
-		Capability: map[string]json.RawMessage{}, Complete: s.Capability != nil && s.Mentioned == nil,
-		Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
+		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
 		Ignored: slices.Sorted(slices.Values(s.Ignored)),
 		Name:    s.Name, Orphan: q.orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State),
 	}
-	if doc.Complete {
-		doc.Capability = l.amountsDoc(s.Capability)
-	} else if s.Capability != nil {
-		for _, dim := range s.Mentioned {
-			doc.Capability[l.m.Name(dim)] = amountDoc(amountAt(s.Capability, dim))
-		}
-	}
 	for dim, text := range s.Denied {
-		if doc.Denied == nil {
-			doc.Denied = map[string]string{}
+		switch name := l.m.Name(dim); {
+		case text == "" && doc.Capability[name] == nil:
+			doc.Capability[name] = amountDoc(0)
+		case text == "": // what is mentioned counts
+		case doc.Denied == nil:
+			doc.Denied = map[string]string{name: text}
+		default:
+			doc.Denied[name] = text
 		}
-		doc.Denied[l.m.Name(dim)] = text
 	}
 	return doc
 }

@@ -68,7 +68,7 @@ const storySnapshot = `{
 		{"capability": {"card:A": 9000}, "deserved": {}, "guarantee": {}, "name": "org", "parent": "", "priority": 0, "state": "open"},
 		{"capability": {"card:A": 4000, "card:B": "unlimited", "cpu": 8000}, "deserved": {}, "guarantee": {},
 			"name": "q", "parent": "org", "priority": 0, "state": "open"},
-		{"capability": {}, "complete": true, "deserved": {}, "guarantee": {}, "name": "r", "orphan": true,
+		{"capability": {}, "deserved": {}, "guarantee": {}, "name": "r", "orphan": true,
 			"parent": "", "priority": 0, "state": "closed"}],
 	"seq": 7,
 	"tasks": [
@@ -120,10 +120,10 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	capability, mentioned := vectorOf(m, `cpu:1 <"\:2`)
+	capability, _ := vectorOf(m, `cpu:1 <"\:2`)
 	deserved, _ := vectorOf(m, "A:1")
 	l, err := New(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []Queue{
-		{Name: `"q" & ü`, Priority: -3, State: StateUnknown, Capability: capability, Mentioned: mentioned, Denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
+		{Name: `"q" & ü`, Priority: -3, State: StateUnknown, Capability: capability, Denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
 			Ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
 		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
 	})

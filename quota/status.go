@@ -169,7 +169,7 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 			continue
 		}
 		c := &q.cells[dim]
-		if all || q.entitled.deserved[dim] != 0 || c.held != 0 || c.allocated != 0 || waiting != nil && waiting[dim] != 0 || q.spec.hasEntry(dim) {
+		if all || q.entitled.deserved[dim] != 0 || c.held != 0 || c.allocated != 0 || waiting != nil && waiting[dim] != 0 || q.spec.mentions(dim) {
 			to = append(to, l.usage(q, dim, waiting))
 		}
 	}
@@ -197,13 +197,6 @@ func (l *Ledger) waitingAmounts() map[*queue][]int64 {
 		}
 	}
 	return waiting
-}
-
-// hasEntry reports whether there is a quota for a card: an amount that isn't 0, or
-// a 0 where it is known that it was written.
-func (q *Queue) hasEntry(dim int) bool {
-	amount, ok := q.mentions(dim)
-	return ok && (q.Mentioned != nil || amount > 0)
 }
 
 // rejectionsOf returns the counts that are not 0, nil if all are.

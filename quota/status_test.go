@@ -45,10 +45,8 @@ func TestSamples(t *testing.T) {
 "x" share 0 reservations 2, A 4000 0 1000 3000 1000, B 0 0 0 0 0, InsufficientCPUQuota 1, InsufficientScalarQuota 2
 "y" share 0 reservations 0, C inf 0 0 0 0, H 0 0 0 0 2000`)
 
-	// Without Mentioned only what isn't 0 is a quota, and an orphan has none.
-	bare := q(w.m, "x", "A:4")
-	bare.Mentioned = nil
-	if _, _, err := w.SetQueues([]Queue{bare}, nil); err != nil {
+	// What isn't 0 is a quota, and an orphan has none.
+	if _, _, err := w.SetQueues([]Queue{q(w.m, "x", "A:4")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.waiting = nil

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -96,8 +97,8 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 			orphans = append(orphans, name)
 			q.orphan = true
 			q.spec.Parent = parent
-			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = StateClosed, vector.ResourceVector{}, nil, nil
-			q.spec.Mentioned, q.spec.Denied, q.spec.Ignored = nil, nil, nil
+			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = StateClosed, nil, nil, nil
+			q.spec.Denied, q.spec.Ignored = nil, nil
 			l.queues[name] = q
 		}
 	}
@@ -145,7 +146,7 @@ func (q *Queue) clone() Queue {
 	c := *q
 	c.State = min(q.State, StateUnknown)
 	c.Capability, c.Guarantee, c.Deserved = slices.Clone(q.Capability), slices.Clone(q.Guarantee), slices.Clone(q.Deserved)
-	c.Mentioned, c.Denied, c.Ignored = slices.Clone(q.Mentioned), maps.Clone(q.Denied), slices.Clone(q.Ignored)
+	c.Denied, c.Ignored = maps.Clone(q.Denied), slices.Clone(q.Ignored)
 	return c
 }
 
@@ -250,13 +251,13 @@ func (q *queue) inherit(missingUnlimited bool) {
 		above = q.parent.named
 	}
 	switch {
-	case above == nil, q.spec.Capability != nil && q.spec.Mentioned == nil:
+	case above == nil, q.orphan:
 		q.named = nil
 	case q.spec.mentionsNothing():
 		q.named = above
 	default:
 		q.named = &cardSet{slices.Clone(above.bits)}
-		for _, dim := range q.spec.Mentioned {
+		for dim := range q.spec.mentioned() {
 			q.named.add(int32(dim))
 		}
 	}
@@ -283,7 +284,10 @@ func (q *queue) below() func(*queue) bool {
 
 // mentionsNothing reports whether nothing of the capability was configured.
 func (q *Queue) mentionsNothing() bool {
-	return q.Capability == nil || q.Mentioned != nil && len(q.Mentioned) == 0
+	for range q.mentioned() {
+		return false
+	}
+	return true
 }
 
 // total makes the sums of every queue from the records.
@@ -367,16 +371,12 @@ func (l *Ledger) topLevel() (top []*queue) {
 
 // capability returns what a queue's capability says about a dimension.
 func (l *Ledger) capability(q *queue, dim int) int64 {
-	s := &q.spec
-	mentioned := s.Capability != nil
-	if mentioned && s.Mentioned != nil {
-		_, mentioned = slices.BinarySearch(s.Mentioned, dim)
-	}
-	_, denied := s.Denied[dim]
+	amount := amountAt(q.spec.Capability, dim)
+	_, denied := q.spec.Denied[dim]
 	switch {
-	case mentioned:
-		return amountAt(s.Capability, dim)
-	case denied:
+	case amount > 0:
+		return amount
+	case denied, q.orphan:
 		return 0
 	case !q.leaf:
 		return Unlimited
@@ -384,6 +384,32 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 		return Unlimited
 	}
 	return 0
+}
+
+// mentions reports whether the capability says something of a dimension that can be
+// read.
+func (q *Queue) mentions(dim int) bool {
+	if amountAt(q.Capability, dim) > 0 {
+		return true
+	}
+	text, denied := q.Denied[dim]
+	return denied && text == ""
+}
+
+// mentioned returns the dimensions that the capability mentions, in no order.
+func (q *Queue) mentioned() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for dim := range q.Capability {
+			if q.Capability[dim] > 0 && !yield(dim) {
+				return
+			}
+		}
+		for dim := range q.Denied {
+			if q.mentions(dim) && amountAt(q.Capability, dim) == 0 && !yield(dim) {
+				return
+			}
+		}
+	}
 }
 
 func (q *Queue) guarantee(dim int) int64 { return amountAt(q.Guarantee, dim) }

@@ -159,11 +159,6 @@ func (f *faults) queue(path *field.Path, q *Queue, m *vectormap.ResourceVectorMa
 			f.add(q.invalid(at.Key(brief(m.Name(dim))), amount, "want %s", wantAmount(m, dim, v.unlimited)), ErrBadAmount)
 		}
 	}
-	for i, dim := range q.Mentioned {
-		if dim < 0 || dim >= m.Len() || i > 0 && dim <= q.Mentioned[i-1] {
-			f.add(q.invalid(path.Child("mentioned").Index(i), dim, "want dimensions below %d in ascending order", m.Len()), vector.ErrShape)
-		}
-	}
 	for _, dim := range slices.Sorted(maps.Keys(q.Denied)) {
 		if at := path.Child("denied").Key(fmt.Sprint(dim)); dim < 0 || dim >= m.Len() {
 			f.add(q.invalid(at, dim, "want dimensions below %d", m.Len()), vector.ErrShape)
@@ -249,23 +244,6 @@ func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
 	return oneLine(m.Name(dim))
 }
 
-// mentions returns what the capability says of a dimension, if anything.
-func (q *Queue) mentions(dim int) (float64, bool) {
-	if !q.lists(dim) {
-		return 0, false
-	}
-	return element(q.Capability, dim), true
-}
-
-// lists reports whether the capability says something about a dimension.
-func (q *Queue) lists(dim int) bool {
-	if q.Capability == nil || q.Mentioned == nil {
-		return q.Capability != nil
-	}
-	_, found := slices.BinarySearch(q.Mentioned, dim)
-	return found
-}
-
 func element(v []float64, dim int) float64 {
 	if dim < len(v) {
 		return v[dim]
@@ -276,12 +254,12 @@ func element(v []float64, dim int) float64 {
 // queue warns of one queue against itself, its parent and its children.
 func (v *validator) queue(q *Queue) {
 	for dim := range v.m.Len() {
-		capability, mentioned := q.mentions(dim)
+		capability, mentioned := element(q.Capability, dim), q.mentions(dim)
 		if guarantee := element(q.Guarantee, dim); mentioned && guarantee > capability {
 			v.warn(q, "guarantee", dim, guarantee, "its capability", capability)
 		}
 		if parent := v.of[q.Parent]; parent != nil && mentioned {
-			if limit, ok := parent.mentions(dim); ok && capability > limit {
+			if limit := element(parent.Capability, dim); parent.mentions(dim) && capability > limit {
 				v.warn(q, "capability", dim, capability, "its parent's capability", limit)
 			}
 		}
@@ -308,7 +286,7 @@ func (v *validator) cluster(catalogue Catalogue) {
 		for dim := range v.m.Len() {
 			card, isCard := cardOf(v.m, dim, v.m.Name(dim))
 			if _, found := cards[card]; isCard && !found {
-				if amount, ok := q.mentions(dim); ok && (q.Mentioned != nil || amount > 0) {
+				if amount := element(q.Capability, dim); q.mentions(dim) {
 					v.warnings = append(v.warnings, q.invalid(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(card))), unitCards.textOf(amount), "no node has that card"))
 				}
 			}
@@ -337,8 +315,8 @@ func (v *validator) cluster(catalogue Catalogue) {
 // claim returns how much of a card a queue may use: what it mentions, or what its
 // children may. Cycles are below no queue at the top, where it starts.
 func (v *validator) claim(q *Queue, dim int) (sum float64) {
-	if amount, ok := q.mentions(dim); ok {
-		return amount
+	if q.mentions(dim) {
+		return element(q.Capability, dim)
 	}
 	for _, child := range v.children[q.Name] {
 		sum += v.claim(child, dim)
