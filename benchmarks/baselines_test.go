@@ -14,7 +14,11 @@ import (
 // NodeInfo (pkg/scheduler/api/node_info), reached by pointer, with a
 // ResourceVector (pkg/scheduler/api/resource_info) for each kind of amount, a
 // []float64 of its own.
-type rowNode struct{ allocatable, idle, used, releasing []float64 }
+type rowNode struct {
+	allocatable, idle, used, releasing []float64
+
+	sra float64 // see prepareSRA
+}
 
 // newRowNodes makes nodes one by one, as they come from the API server.
 // releasing and allocatable may be nil.

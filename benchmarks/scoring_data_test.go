@@ -95,8 +95,11 @@ func newCluster(seed uint64, s shape, has func(r *rand.Rand, column int) bool) *
 	for i := range s.nodes {
 		copy(c.rows[i].used, used[i])
 		c.volcano = append(c.volcano, &volcanoNode{
-			fmt.Sprintf("node-%05d", i),
-			newVolcanoResource(c.names, allocatable[i]), newVolcanoResource(c.names, used[i]), newVolcanoResource(c.names, free[i])})
+			name:        fmt.Sprintf("node-%05d", i),
+			allocatable: newVolcanoResource(c.names, allocatable[i]),
+			used:        newVolcanoResource(c.names, used[i]),
+			idle:        newVolcanoResource(c.names, free[i]),
+		})
 		c.kube = append(c.kube, &kubeNode{newKubeResource(c.names, allocatable[i]), newKubeResource(c.names, used[i])})
 		c.ints = append(c.ints, &kubeRow{wholeAmounts(allocatable[i]), wholeAmounts(used[i])})
 	}

@@ -50,6 +50,7 @@ func decisionOf(s shape) *decisions {
 		weight: pluginWeight, resources: d.rules.volcano,
 		sraWeight: pluginWeight, sraTotal: d.weights.total, scarce: d.weights.volcano,
 	}
+	prepareSRA(d.cluster, d.weights, d.plugin)
 	return d
 }
 
@@ -66,8 +67,7 @@ func (d *decisions) subject(decide func(*volcanoTask) *volcanoNode) *subject {
 			got, _ = scores.Best(d.pods.amounts(k), nil, vector.TieLowest())
 		},
 		rowloop: func(k int) {
-			want = rowsDecide(d.cluster.rows, d.pods.requests[k], d.rules.rows, pluginWeight,
-				d.weights.rows, float64(d.weights.total), pluginWeight)
+			want = rowsDecide(d.cluster.rows, d.pods.requests[k], d.rules.rows, pluginWeight)
 		},
 		structmap: func(k int) { structGot = decide(d.pods.volcano[k]) },
 		check: func() error {

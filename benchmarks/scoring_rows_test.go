@@ -40,19 +40,30 @@ func rowFit(n *rowNode, request []float64, rules []rowRule, plugin float64) floa
 	return score / weights * (100 * plugin)
 }
 
-// rowSRA scores one node; weights are by column, and 0 where a resource is not
-// scarce.
-func rowSRA(n *rowNode, request, weights []float64, total, plugin float64) float64 {
-	absent := 0.0
-	for j, a := range n.allocatable {
-		if a <= 0 {
-			if request[j] > 0 {
-				return 0
+// prepareSRA computes what SRA says of each node whatever the pod requests, as a bound
+// scorer does: the nodes of all forms keep it. weights are by column, and 0 where a
+// resource is not scarce.
+func prepareSRA(c *cluster, weights *scarceWeights, plugin *volcanoPlugin) {
+	for i, n := range c.rows {
+		absent := 0.0
+		for j, a := range n.allocatable {
+			if a <= 0 {
+				absent += weights.rows[j]
 			}
-			absent += weights[j]
+		}
+		n.sra = 100 * pluginWeight * absent / float64(weights.total)
+		c.volcano[i].sra = plugin.absent(c.volcano[i])
+	}
+}
+
+// rowSRA scores one node.
+func rowSRA(n *rowNode, request []float64) float64 {
+	for j, q := range request {
+		if q > 0 && n.allocatable[j] <= 0 {
+			return 0
 		}
 	}
-	return 100 * plugin * absent / total
+	return n.sra
 }
 
 // rowReserve is what an idle device of a column reserves of cpu and memory.
@@ -86,9 +97,9 @@ func rowsStrategyFit(dst []float64, nodes []*rowNode, request []float64, rules [
 	}
 }
 
-func rowsSRA(dst []float64, nodes []*rowNode, request, weights []float64, total, plugin float64) {
+func rowsSRA(dst []float64, nodes []*rowNode, request []float64) {
 	for i, n := range nodes {
-		dst[i] = rowSRA(n, request, weights, total, plugin)
+		dst[i] = rowSRA(n, request)
 	}
 }
 
@@ -99,13 +110,13 @@ func rowsProportional(dst []bool, nodes []*rowNode, request []float64, reserves 
 }
 
 // rowsDecide filters, scores and picks in one pass.
-func rowsDecide(nodes []*rowNode, request []float64, rules []rowRule, plugin float64, weights []float64, total, sra float64) int {
+func rowsDecide(nodes []*rowNode, request []float64, rules []rowRule, plugin float64) int {
 	best, most := -1, math.Inf(-1)
 	for i, n := range nodes {
 		if !rowLessEqual(request, n.idle) {
 			continue
 		}
-		if score := rowFit(n, request, rules, plugin) + rowSRA(n, request, weights, total, sra); score > most {
+		if score := rowFit(n, request, rules, plugin) + rowSRA(n, request); score > most {
 			best, most = i, score
 		}
 	}

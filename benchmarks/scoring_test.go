@@ -165,15 +165,14 @@ func newSRA(s shape) *subject {
 	pods, weights := c.newPods(vectormap.CPU, vectormap.Memory, vectormap.GPU, vectormap.Pods), newScarceWeights(c.names)
 	scorer := scoring.Bind(must(scoring.CompileSRA(weights.config, c.m)), c.nodes)
 	plugin := &volcanoPlugin{sraWeight: pluginWeight, sraTotal: weights.total, scarce: weights.volcano}
+	prepareSRA(c, weights, plugin)
 	got, want, structGot := make([]float64, s.nodes), make([]float64, s.nodes), make([]float64, s.nodes)
 	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { check(scorer.Score(got, pods.amounts(k), nil)) },
-		rowloop: func(k int) {
-			rowsSRA(want, c.rows, pods.requests[k], weights.rows, float64(weights.total), pluginWeight)
-		},
+		results:   s.nodes,
+		variants:  variants,
+		elements:  s.elements(),
+		kernel:    func(k int) { check(scorer.Score(got, pods.amounts(k), nil)) },
+		rowloop:   func(k int) { rowsSRA(want, c.rows, pods.requests[k]) },
 		structmap: func(k int) { plugin.sraAll(structGot, pods.volcano[k], c.volcano) },
 		check: func() error {
 			return errors.Join(

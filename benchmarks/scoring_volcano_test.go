@@ -64,6 +64,7 @@ func (r *volcanoResource) fits(idle *volcanoResource) bool {
 type volcanoNode struct {
 	name                    string
 	allocatable, used, idle *volcanoResource
+	sra                     float64 // see prepareSRA
 }
 
 // volcanoTask is api.TaskInfo: the request, and the names in it.
@@ -134,13 +135,18 @@ func (p *volcanoPlugin) fit(task *volcanoTask, node *volcanoNode) float64 {
 	return score / float64(weights) * float64(100*p.weight)
 }
 
-// sra scores one node: first whether it has everything, then what it lacks.
+// sra scores one node: 0 unless it has everything.
 func (p *volcanoPlugin) sra(task *volcanoTask, node *volcanoNode) float64 {
 	for _, name := range task.names {
 		if node.allocatable.get(name) <= 0 {
 			return 0
 		}
 	}
+	return node.sra
+}
+
+// absent scores one node by what it lacks.
+func (p *volcanoPlugin) absent(node *volcanoNode) float64 {
 	absent := 0
 	for name, weight := range p.scarce {
 		if node.allocatable.get(name) <= 0 {
