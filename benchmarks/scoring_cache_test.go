@@ -48,7 +48,6 @@ func BenchmarkScoreCache(b *testing.B) {
 // in and out of the matrices.
 //
 //	ns/call           of a decision with the cache
-//	rows/call         rows that the cache scored for it, of Strategy
 //	fullpass-ns/call  of a decision with a full pass
 //	x_fullpass        how many times as fast the cache is
 func BenchmarkScoreCacheRatio(b *testing.B) {
@@ -58,7 +57,6 @@ func BenchmarkScoreCacheRatio(b *testing.B) {
 			cached, full := newStream(scorer, scale), newStream(scorer, scale)
 			cached.warmUp()
 			full.warmUp()
-			before, steps := cached.rows(), cached.steps
 			cacheTime, fullTime := math.Inf(1), math.Inf(1)
 			for b.Loop() {
 				cacheTime = min(cacheTime, cached.time(decisions, cached.byCache))
@@ -69,9 +67,6 @@ func BenchmarkScoreCacheRatio(b *testing.B) {
 			}
 			b.ReportMetric(0, "ns/op") // of both together, which means nothing
 			b.ReportMetric(cacheTime, "ns/call")
-			if cached.rescored != nil {
-				b.ReportMetric(float64(cached.rows()-before)/float64(cached.steps-steps), "rows/call")
-			}
 			b.ReportMetric(fullTime, "fullpass-ns/call")
 			b.ReportMetric(fullTime/cacheTime, "x_fullpass")
 		})
@@ -99,7 +94,6 @@ type stream struct {
 
 	byCache, byFullPass chooser
 	devices             func(row int, p *podShape, buf []int32) []int32 // nil: not looked at
-	rescored            func() uint64                                   // rows, by the cache; nil: not counted
 
 	steps  int
 	digest uint64 // of all choices
@@ -172,24 +166,15 @@ func (s *stream) useStrategy() {
 		}},
 		SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{"nvidia.com/gpu"}},
 	}, streamMap()))
-	tie := vector.TieSeeded(42)
-	cache := scoring.NewCache(strategy, scoring.CacheOptions{MaxBytes: 128 << 20})
-	s.rescored = func() uint64 { return cache.Stats().Rescored }
-	used, allocatable, free := s.nodes.Requested(), s.nodes.Allocatable(), s.nodes.Free()
-	query := &scoring.Query{Used: used, Allocatable: allocatable, Free: free}
-	s.byCache = func(p *podShape) int {
-		query.Request = p.request
-		row, _, err := cache.Best(query, tie)
-		check(err)
-		return row
+	cached, full := scoring.Bind(strategy, s.nodes), scoring.Bind(strategy, s.nodes)
+	full.LimitCache(0)
+	choose := func(b *scoring.Bound) chooser {
+		return func(p *podShape) int {
+			row, _ := b.Best(vector.PodAmounts{Requested: p.request}, nil, vector.TieSeeded(42))
+			return row
+		}
 	}
-	var fits vector.Mask
-	scores := make([]float64, s.nodes.Len())
-	s.byFullPass = func(p *podShape) int {
-		vector.Fit(&fits, free, p.request)
-		check(strategy.ScoreBatch(scores, p.request, used, allocatable, &fits))
-		return vector.ArgMax(scores, &fits, tie)
-	}
+	s.byCache, s.byFullPass = choose(cached), choose(full)
 }
 
 // useFGD decides by fragmentation, with the devices that FGD takes.
@@ -212,14 +197,6 @@ func (s *stream) warmUp() {
 	for range s.most + len(s.arrivals) {
 		s.step(s.byCache)
 	}
-}
-
-// rows returns how many rows the cache has scored.
-func (s *stream) rows() uint64 {
-	if s.rescored == nil {
-		return 0
-	}
-	return s.rescored()
 }
 
 // time returns the mean time of some steps in nanoseconds.

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -20,6 +21,9 @@ import (
 // Scorers score with what it requests and what is requested of the nodes; a [Term] can
 // ask for the scored amounts of both instead.
 //
+// Where a pass over all nodes costs more, scores are kept by request, and only rows that
+// have changed since are scored again; answers are the same. See [Bound.LimitCache].
+//
 // A Bound is for one goroutine. It only reads the nodes, so that several may be bound
 // to one [vector.Nodes.Snapshot] and asked at the same time, as long as nobody writes
 // or refreshes it. Warm, it allocates nothing but in Explain and for errors.
@@ -33,6 +37,7 @@ type Bound struct {
 	m     *vectormap.ResourceVectorMap // nil: no scorer of this package
 	plan  plan
 	work  *workspace
+	kept  *kept // nil: none, of a pod with rules of its own
 }
 
 // workspace is the working memory of a question. It is shared by a Bound and those that
@@ -71,6 +76,7 @@ func Bind(scorer Scorer, nodes *vector.Nodes) *Bound {
 		panic(panicForeign)
 	}
 	b.keep(&b.plan)
+	b.LimitCache(keptBytes)
 	return b
 }
 
@@ -94,7 +100,7 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 		return b
 	}
 	own := *b
-	own.plan = b.plan.withOverride(o)
+	own.plan, own.kept = b.plan.withOverride(o), nil
 	return &own
 }
 
@@ -104,7 +110,15 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 // what is wrong with it.
 func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
 	live(b != nil)
-	if !b.rank(pod, rows) {
+	if !b.begin(pod, rows) {
+		return -1, false
+	}
+	if k := b.ask(pod, rows, tie); k != nil {
+		row, _, err := k.engine.Best(k, tie)
+		k.done()
+		return row, err == nil && row >= 0
+	}
+	if !b.fit(pod, rows) || b.score(pod) != nil {
 		return -1, false
 	}
 	row = vector.ArgMax(b.work.scores, &b.work.fits, tie)
@@ -115,14 +129,23 @@ func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (
 // first, as [vector.TopK] does, and returns it.
 func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k int, tie vector.Tie) []int32 {
 	live(b != nil)
-	if !b.rank(pod, rows) {
+	if !b.begin(pod, rows) {
+		return dst[:0]
+	}
+	if kept := b.ask(pod, rows, tie); kept != nil {
+		dst, _ = kept.engine.TopK(dst, kept, k, tie) // empty beside an error
+		kept.done()
+		return dst
+	}
+	if !b.fit(pod, rows) || b.score(pod) != nil {
 		return dst[:0]
 	}
 	return vector.TopK(dst, b.work.scores, &b.work.fits, k, tie)
 }
 
-// rank scores the rows that can hold the pod. It reports false when there are none.
-func (b *Bound) rank(pod vector.PodAmounts, rows *vector.Mask) bool {
+// begin checks the operands of a question that has no error for them. It reports false
+// for a pod that requests what no node can have.
+func (b *Bound) begin(pod vector.PodAmounts, rows *vector.Mask) bool {
 	if b.checkNodes() != nil {
 		panic(panicForeign)
 	}
@@ -132,10 +155,7 @@ func (b *Bound) rank(pod vector.PodAmounts, rows *vector.Mask) bool {
 	if cols := b.nodes.Free().Cols(); len(pod.Requested) > cols || len(pod.Scored) > cols {
 		panic(panicRequest)
 	}
-	if b.checkPod(pod) != nil {
-		return false
-	}
-	return b.fit(pod, rows) && b.score(pod) == nil
+	return b.checkPod(pod) == nil
 }
 
 // fit sets work.fits, and reports whether there are any.
@@ -284,11 +304,15 @@ func (b *Bound) checkPod(pod vector.PodAmounts) error {
 }
 
 // name returns the name of a column.
-func (b *Bound) name(i int) string {
-	if b.m != nil {
-		return b.m.Name(i)
+func (b *Bound) name(column int) string {
+	i := 0
+	for name := range b.nodes.Free().Schema().Names() {
+		if i == column {
+			return name
+		}
+		i++
 	}
-	return ""
+	return fmt.Sprint("column ", column) // of nodes without names
 }
 
 // A plan is a scorer over the nodes of a Bound, and what is kept for it.
@@ -302,7 +326,7 @@ type plan struct {
 	// Of a combination:
 	sum     *Combination
 	terms   []plan
-	scratch *CombineScratch
+	scratch *combineScratch
 }
 
 // newPlan plans a scorer, and takes over its map.
@@ -313,7 +337,7 @@ func (b *Bound) newPlan(scorer Scorer, scored bool) plan {
 	}
 	switch s := scorer.(type) {
 	case *Combination:
-		p.sum, p.scratch = s, new(CombineScratch)
+		p.sum, p.scratch = s, new(combineScratch)
 		for k := range s.terms {
 			t := b.newPlan(s.terms[k].Scorer, scored || s.terms[k].Scored)
 			p.terms, p.foreign = append(p.terms, t), p.foreign || t.foreign
@@ -349,6 +373,19 @@ func (p plan) withOverride(o *PodOverride) plan {
 
 // normalized reports whether scores depend on which rows are selected.
 func (p *plan) normalized() bool { return p.sum != nil && p.sum.normalized }
+
+// countsScored reports whether a scorer counts scored amounts.
+func (p *plan) countsScored() bool {
+	if p.scored {
+		return true
+	}
+	for k := range p.terms {
+		if p.terms[k].countsScored() {
+			return true
+		}
+	}
+	return false
+}
 
 // only returns the plan whose scores p's are, nil for a sum.
 func (p *plan) only() *plan {

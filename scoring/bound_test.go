@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -39,10 +40,6 @@ type usedScorer int
 
 func (c usedScorer) Score(_, requested, _ vector.ResourceVector) (float64, error) {
 	return requested.Get(int(c)), nil
-}
-
-func (c usedScorer) ScoreBatch([]float64, vector.ResourceVector, *vector.Matrix, *vector.Matrix, *vector.Mask) error {
-	return nil
 }
 
 func (c usedScorer) Explain(request, requested, allocatable vector.ResourceVector) (scoring.Explanation, error) {
@@ -101,6 +98,13 @@ func (w *boundWorld) add(name string, s scoring.Scorer, model func(vector.PodAmo
 		model = w.perRow(s, false)
 	}
 	w.scorers = append(w.scorers, boundScorer{name, s, scoring.Bind(s, w.read), model})
+	kept := scoring.Bind(s, w.read)
+	kept.KeepAll()
+	if w.IntN(2) == 0 {
+		kept.LimitCache(int64(w.IntN(10_000)))
+		kept.KeepAll()
+	}
+	w.scorers = append(w.scorers, boundScorer{name + ", kept", s, kept, model})
 }
 
 func (w *boundWorld) addScorers(t testing.TB) {
@@ -407,7 +411,7 @@ func (w *boundWorld) checkOverride(t *testing.T, s *boundScorer, pod vector.PodA
 	case *scoring.StrategyFit:
 		own = x.WithOverride(w.override)
 	case *scoring.Combination:
-		if x.Normalized() || s.name == "scored" {
+		if x.Normalized() || strings.HasPrefix(s.name, "scored") {
 			return
 		}
 		own = x.WithOverride(w.override)
@@ -463,7 +467,7 @@ func TestBoundAllocations(t *testing.T) {
 		generation := int64(1)
 		for i := range w.scorers {
 			s := &w.scorers[i]
-			if s.name == "foreign" {
+			if strings.HasPrefix(s.name, "foreign") || strings.HasPrefix(s.name, "sum") {
 				continue
 			}
 			ask := func() {
@@ -525,13 +529,44 @@ func (w *boundWorld) ask(t *testing.T, s *boundScorer, pod vector.PodAmounts) {
 
 // TestBoundErrors: what is wrong with the operands is said before anything is written.
 func TestBoundErrors(t *testing.T) {
-	m := strategyMap(t, "gpu")
-	s := compileStrategy(t, m, bestPractice())
-	nodes := m.NewNodes()
+	w := newBoundWorld(t, testkit.Rand(1), 0, true, false)
 	for _, name := range []string{"a", "b", "c"} {
-		_, _, _ = nodes.Set(name, 1, vector.NodeAmounts{Allocatable: strategyVec{1000, 1000, 1}})
+		setNode(w.nodes, name, strategyVec{1000, 1000, 1}, nil)
 	}
-	b := scoring.Bind(s, nodes)
+	for i := range w.scorers {
+		w.checkErrors(t, w.scorers[i].name, w.scorers[i].bound)
+	}
+	some := vector.NewMask(3)
+	some.Set(0)
+	strategy := w.scorers[0].bound
+	for row, want := range map[int]string{
+		-1: "scoring: row -1 of 3: vector: shapes differ",
+		2:  "scoring: row 2 is not selected by the mask: vector: shapes differ",
+		3:  "scoring: row 3 of 3: vector: shapes differ",
+	} {
+		if _, err := strategy.Explain(vector.PodAmounts{}, row, some); !errors.Is(err, vector.ErrShape) || err.Error() != want {
+			t.Errorf("row %d: %v, want %s", row, err, want)
+		}
+	}
+	normalized := scoring.Bind(combine(t, scoring.Term{Scorer: w.scorers[0].scorer, Weight: 1, Normalize: scoring.NormalizeMax}), w.nodes)
+	if _, err := normalized.Explain(vector.PodAmounts{Requested: strategyVec{2000}}, 0, nil); !errors.Is(err, vector.ErrShape) {
+		t.Errorf("a row that cannot hold the pod: %v", err)
+	}
+	wider, err := w.m.Extend([]string{"example.com/more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wider.Widen(w.nodes); err != nil {
+		t.Fatal(err)
+	}
+	if err := strategy.Score(make([]float64, 3), vector.PodAmounts{}, nil); !errors.Is(err, vector.ErrSchema) {
+		t.Errorf("wider nodes: %v", err)
+	}
+}
+
+// checkErrors asks with operands that are refused.
+func (w *boundWorld) checkErrors(t *testing.T, name string, b *scoring.Bound) {
+	t.Helper()
 	for _, c := range []struct {
 		name    string
 		dst     int
@@ -541,7 +576,7 @@ func TestBoundErrors(t *testing.T) {
 		want    string
 	}{
 		{"NaN", 3, strategyVec{1, math.NaN()}, nil, vector.ErrNotRepresentable, "scoring: request: memory: amount NaN is not a finite number: want 0 or more"},
-		{"infinite, where no rule is", 3, strategyVec{1, 0, 0, math.Inf(1)}, nil, vector.ErrNotRepresentable, "scoring: request: pods: amount +Inf is not a finite number: want 0 or more"},
+		{"infinite", 3, strategyVec{1, 0, 0, math.Inf(1)}, nil, vector.ErrNotRepresentable, "scoring: request: pods: amount +Inf is not a finite number: want 0 or more"},
 		{"negative", 3, strategyVec{-1}, nil, vector.ErrNegative, "scoring: request: cpu: amount -1 is negative: want 0 or more"},
 		{"long", 3, make(strategyVec, 5), nil, vector.ErrShape, "scoring: request has 5 amounts, the nodes 4 columns: vector: shapes differ"},
 		{"short dst", 2, nil, nil, vector.ErrShape, "scoring: dst has 2 elements, the nodes 3 rows: vector: shapes differ"},
@@ -556,7 +591,7 @@ func TestBoundErrors(t *testing.T) {
 		}
 		for i, err := range errs {
 			if err == nil || err.Error() != c.want || !errors.Is(err, c.cause) || slices.Max(dst) != -7 {
-				t.Errorf("%s, question %d: %v, want %s; dst %v", c.name, i, err, c.want, dst)
+				t.Errorf("%s, %s, question %d: %v, want %s; dst %v", name, c.name, i, err, c.want, dst)
 			}
 		}
 		if c.cause != vector.ErrShape {
@@ -567,31 +602,6 @@ func TestBoundErrors(t *testing.T) {
 				t.Errorf("%s: best rows %v", c.name, rows)
 			}
 		}
-	}
-	some := vector.NewMask(3)
-	some.Set(0)
-	for row, want := range map[int]string{
-		-1: "scoring: row -1 of 3: vector: shapes differ",
-		2:  "scoring: row 2 is not selected by the mask: vector: shapes differ",
-		3:  "scoring: row 3 of 3: vector: shapes differ",
-	} {
-		if _, err := b.Explain(vector.PodAmounts{}, row, some); !errors.Is(err, vector.ErrShape) || err.Error() != want {
-			t.Errorf("row %d: %v, want %s", row, err, want)
-		}
-	}
-	normalized := scoring.Bind(combine(t, scoring.Term{Scorer: s, Weight: 1, Normalize: scoring.NormalizeMax}), nodes)
-	if _, err := normalized.Explain(vector.PodAmounts{Requested: strategyVec{2000}}, 0, nil); !errors.Is(err, vector.ErrShape) {
-		t.Errorf("a row that cannot hold the pod: %v", err)
-	}
-	wider, err := m.Extend([]string{"example.com/more"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := wider.Widen(nodes); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Score(make([]float64, 3), vector.PodAmounts{}, nil); !errors.Is(err, vector.ErrSchema) {
-		t.Errorf("wider nodes: %v", err)
 	}
 }
 
@@ -635,5 +645,56 @@ func TestBoundPanics(t *testing.T) {
 			}()
 			c.f()
 		}()
+	}
+}
+
+// countingScorer is a dear scorer of somebody else that counts the rows it is asked about.
+type countingScorer struct{ rows *int }
+
+func (c countingScorer) Score(_, requested, _ vector.ResourceVector) (float64, error) {
+	*c.rows++
+	return requested.Get(0), nil
+}
+
+func (c countingScorer) Explain(_, _, _ vector.ResourceVector) (scoring.Explanation, error) {
+	return scoring.Explanation{}, nil
+}
+
+// TestBoundKeeps: of pods that come again only rows that have changed are scored, and
+// each row once for a pod that comes the first time.
+func TestBoundKeeps(t *testing.T) {
+	const n = 1000
+	nodes := plainNodes(t, 3, make([][]float64, n)...)
+	rows, tie := 0, vector.TieSeeded(1)
+	scores := scoring.Bind(countingScorer{&rows}, nodes)
+	place := func(kind int) (scored int) {
+		before, pod := rows, vector.PodAmounts{Requested: vector.ResourceVector{1, 0, float64(kind)}}
+		row, ok := scores.Best(pod, nil, tie)
+		if !ok {
+			t.Fatal("no row")
+		}
+		if err := nodes.Assume(row, pod); err != nil {
+			t.Fatal(err)
+		}
+		return rows - before
+	}
+	for i := range 200 {
+		place(i % 2)
+	}
+	for i := range 100 {
+		if scored := place(i % 2); scored > 5 {
+			t.Fatalf("question %d scores %d rows", i, scored)
+		}
+	}
+	for i := range 100 {
+		if scored := place(1000 + i); scored != n {
+			t.Fatalf("another pod scores %d rows", scored)
+		}
+	}
+	scores.LimitCache(0)
+	for i := range 200 {
+		if scored := place(i % 2); scored != n {
+			t.Fatalf("without a cache, question %d scores %d rows", i, scored)
+		}
 	}
 }

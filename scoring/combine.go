@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
@@ -36,20 +35,18 @@ type Term struct {
 
 // Combination is a weighted sum of scorers: 0 + Weight·score, term by term in
 // list order, with scores normalized over the selected rows where a term says
-// so. Such a normalized score depends on the other rows, so that Score and
-// Explain of a combination with a normalized term are [ErrNeedsBatch]; use
-// ScoreBatch and [Combination.ExplainBatch].
+// so. Such a normalized score depends on the other rows: Score and Explain of a
+// combination with a normalized term are [ErrNeedsBatch], and [Bind] makes of it what
+// answers. A nested combination that counts scored amounts counts them in all its terms.
 //
-// All terms score with one request and one matrix of used amounts, but in the
-// methods that are named after terms: these take one of each for every term, in
-// their order, and panic on another number.
+// Score and Explain score all terms with the same amounts, whatever [Term] says of
+// scored ones.
 //
-// A Combination is safe for concurrent use.
+// A Combination is immutable and safe for concurrent use.
 type Combination struct {
 	terms      []Term
 	weights    []float64
 	normalized bool
-	scratch    *sync.Pool // of *CombineScratch
 }
 
 var _ Scorer = (*Combination)(nil)
@@ -100,7 +97,6 @@ func Combine(terms []Term) (*Combination, error) {
 	if _, err := r.finish(); err != nil {
 		return nil, err
 	}
-	c.scratch = &sync.Pool{New: func() any { return new(CombineScratch) }}
 	return c, nil
 }
 
@@ -142,44 +138,15 @@ func (c *Combination) Normalized() bool {
 	return c.normalized
 }
 
-// TermRow is what a term scores one node with, where terms differ in that.
-type TermRow struct{ Request, Used vector.ResourceVector }
-
-// TermRows is what a term scores nodes with, where terms differ in that. So
-// kube-scheduler has LeastAllocated count 100m of cpu and 200Mi of memory for every
-// container that requests none, in the pod and in what is used, and
-// BalancedAllocation the true amounts.
-type TermRows struct {
-	Request vector.ResourceVector
-	Used    *vector.Matrix
-}
-
-// of returns what term k has, of a list for every term, or of one for all of them.
-func of[T TermRow | TermRows](list []T, k int) T { return list[min(k, len(list)-1)] }
-
 // Score returns the score of one node, [ErrNeedsBatch] when a term is normalized.
-func (c *Combination) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+func (c *Combination) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	live(c != nil)
-	return c.score([]TermRow{{request, used}}, allocatable)
-}
-
-// ScoreTerms is Score with a request and used amounts for every term.
-func (c *Combination) ScoreTerms(terms []TermRow, allocatable vector.ResourceVector) (float64, error) {
-	live(c != nil)
-	if len(terms) != len(c.terms) {
-		panic(panicTerms)
-	}
-	return c.score(terms, allocatable)
-}
-
-func (c *Combination) score(terms []TermRow, allocatable vector.ResourceVector) (float64, error) {
 	if c.normalized {
 		return 0, ErrNeedsBatch
 	}
 	sum := 0.0
 	for k := range c.terms {
-		t := of(terms, k)
-		x, err := c.terms[k].Scorer.Score(t.Request, t.Used, allocatable)
+		x, err := c.terms[k].Scorer.Score(request, requested, allocatable)
 		if err != nil {
 			return 0, err
 		}
@@ -188,20 +155,20 @@ func (c *Combination) score(terms []TermRow, allocatable vector.ResourceVector) 
 	return sum, nil
 }
 
-// CombineScratch is the working memory of one call at a time: a score per term
-// and row. The zero value is ready; it grows to what it is used for.
-type CombineScratch struct {
+// combineScratch is the working memory of a combination: a score per term and row. The
+// zero value is ready; it grows to what it is used for.
+type combineScratch struct {
 	room    []float64
 	columns [][]float64
 }
 
 // resize makes room for terms columns of rows scores.
-func (s *CombineScratch) resize(terms, rows int) {
+func (s *combineScratch) resize(terms, rows int) {
 	// Whole cache lines, an odd number of them: columns a power of two apart
 	// would share cache sets.
 	stride := (rows+15)/16*16 + 8
 	if cap(s.room) < terms*stride {
-		s.room = make([]float64, terms*stride)
+		s.room = make([]float64, terms*(stride+stride/4/16*16))
 	}
 	s.columns = s.columns[:0]
 	for k := range terms {
@@ -209,89 +176,10 @@ func (s *CombineScratch) resize(terms, rows int) {
 	}
 }
 
-// ScoreBatch scores the selected nodes; see [Scorer]. It keeps its working memory
-// in a pool; [Combination.ScoreBatchWith] takes that of the caller.
-func (c *Combination) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(c != nil)
-	scratch := c.scratch.Get().(*CombineScratch)
-	err := c.ScoreBatchWith(scratch, dst, request, used, allocatable, rows)
-	c.scratch.Put(scratch)
-	return err
-}
-
-// ScoreBatchWith is ScoreBatch with the caller's working memory.
-func (c *Combination) ScoreBatchWith(scratch *CombineScratch, dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(c != nil)
-	return c.scoreBatch(scratch, dst, []TermRows{{request, used}}, allocatable, rows)
-}
-
-// ScoreTermsBatch is ScoreBatchWith with a request and used amounts for every term.
-func (c *Combination) ScoreTermsBatch(scratch *CombineScratch, dst []float64, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(c != nil)
-	if len(terms) != len(c.terms) {
-		panic(panicTerms)
-	}
-	return c.scoreBatch(scratch, dst, terms, allocatable, rows)
-}
-
-// checkTerms is checkMatrices for the used amounts of all terms.
-func checkTerms(terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) error {
-	for k := range terms {
-		if err := checkMatrices(terms[k].Used, allocatable, rows); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *Combination) scoreBatch(scratch *CombineScratch, dst []float64, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if err := checkTerms(terms, allocatable, rows); err != nil {
-		return err
-	}
-	n := allocatable.Rows()
-	if err := checkElements("dst", len(dst), n); err != nil {
-		return err
-	}
-	scratch.resize(len(c.terms), n)
-	for k, column := range scratch.columns {
-		t := of(terms, k)
-		if err := c.terms[k].Scorer.ScoreBatch(column, t.Request, t.Used, allocatable, rows); err != nil {
-			return err
-		}
-	}
-	c.combine(dst[:n], scratch.columns, scratch, wordsOf(rows))
-	return nil
-}
-
-const (
-	panicTerms  = "scoring: another number of terms"
-	panicScores = "scoring: fewer scores than rows"
-)
-
-// CombineScores sets dst[r], for every selected row, to the combination of
-// scores[k][r], the scores of the terms before they are normalized: for callers
-// that keep these and know what changed. The scores stay as they are. There must
-// be one slice per term. dst and the slices have an element per row at least, and
-// dst is not one of them; rows are as many as the mask has, or with a nil mask, as
-// dst has.
-func (c *Combination) CombineScores(scratch *CombineScratch, dst []float64, scores [][]float64, rows *vector.Mask) {
-	live(c != nil)
-	if len(scores) != len(c.terms) {
-		panic(panicTerms)
-	}
-	dst = upTo(dst, rows)
-	for _, s := range scores {
-		if len(s) < len(dst) {
-			panic(panicScores)
-		}
-	}
-	scratch.resize(len(scores), len(dst))
-	c.combine(dst, scores, scratch, wordsOf(rows))
-}
-
-// combine is CombineScores with checked arguments and scratch of the right size;
-// scores may be its columns, which are then overwritten.
-func (c *Combination) combine(dst []float64, scores [][]float64, scratch *CombineScratch, words []uint64) {
+// combine sets dst, where words selects the row, to the combination of the scores of all
+// terms before they are normalized. It keeps the scores unless they are columns of the
+// scratch, which is of the right size.
+func (c *Combination) combine(dst []float64, scores [][]float64, scratch *combineScratch, words []uint64) {
 	for k, s := range scores {
 		s = s[:len(dst)]
 		if r := rescalingOf(s, words, c.terms[k].Normalize); r.kind != unchanged {
@@ -305,91 +193,18 @@ func (c *Combination) combine(dst []float64, scores [][]float64, scratch *Combin
 
 // Explain returns the terms of the score of one node, [ErrNeedsBatch] when one is
 // normalized. Contributions are weighted, so that they add up to the total.
-func (c *Combination) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
-	live(c != nil)
-	return c.explainRow([]TermRow{{request, used}}, allocatable)
-}
-
-// ExplainTerms is Explain with a request and used amounts for every term.
-func (c *Combination) ExplainTerms(terms []TermRow, allocatable vector.ResourceVector) (Explanation, error) {
-	live(c != nil)
-	if len(terms) != len(c.terms) {
-		panic(panicTerms)
-	}
-	return c.explainRow(terms, allocatable)
-}
-
-func (c *Combination) explainRow(terms []TermRow, allocatable vector.ResourceVector) (Explanation, error) {
-	total, err := c.score(terms, allocatable)
+func (c *Combination) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
+	total, err := c.Score(request, requested, allocatable)
 	if err != nil {
 		return Explanation{}, err
 	}
-	return c.explain(total, terms, allocatable, make([]rescaling, len(c.terms)))
-}
-
-// ExplainBatch returns the terms of the score that ScoreBatch gives a row. A row
-// that is not selected is [vector.ErrShape]. A normalized term is one term
-// whatever its scorer is made of, and Raw is its score before. What its
-// normalization adds to every row has a line among the resources, with the Index
-// -1.
-func (c *Combination) ExplainBatch(row int, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
-	live(c != nil)
-	return c.explainBatch(row, []TermRows{{request, used}}, allocatable, rows)
-}
-
-// ExplainTermsBatch is ExplainBatch with a request and used amounts for every term.
-func (c *Combination) ExplainTermsBatch(row int, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
-	live(c != nil)
-	if len(terms) != len(c.terms) {
-		panic(panicTerms)
-	}
-	return c.explainBatch(row, terms, allocatable, rows)
-}
-
-func (c *Combination) explainBatch(row int, terms []TermRows, allocatable *vector.Matrix, rows *vector.Mask) (Explanation, error) {
-	if err := checkTerms(terms, allocatable, rows); err != nil {
-		return Explanation{}, err
-	}
-	n := allocatable.Rows()
-	switch {
-	case row < 0 || row >= n:
-		return Explanation{}, shapeError("row %d of %d", row, n)
-	case rows != nil && !rows.Test(row):
-		return Explanation{}, shapeError("row %d is not selected by the mask", row)
-	}
-	total, rescalings := make([]float64, n), make([]rescaling, len(c.terms))
-	if err := c.scoreBatch(new(CombineScratch), total, terms, allocatable, rows); err != nil {
-		return Explanation{}, err
-	}
-	scores := make([]float64, n)
-	for k, t := range c.terms {
-		if t.Normalize == NormalizeNone {
-			continue
-		}
-		its := of(terms, k)
-		if err := t.Scorer.ScoreBatch(scores, its.Request, its.Used, allocatable, rows); err != nil {
-			return Explanation{}, err
-		}
-		rescalings[k] = rescalingOf(scores, wordsOf(rows), t.Normalize)
-	}
-	var own []TermRow
-	for _, t := range terms {
-		own = append(own, TermRow{t.Request, t.Used.Row(nil, row)})
-	}
-	return c.explain(total[row], own, allocatable.Row(nil, row), rescalings)
-}
-
-// explain explains one node.
-func (c *Combination) explain(total float64, terms []TermRow, allocatable vector.ResourceVector, rescalings []rescaling) (Explanation, error) {
 	explanations := make([]Explanation, len(c.terms))
 	for k := range c.terms {
-		var err error
-		its := of(terms, k)
-		if explanations[k], err = c.terms[k].Scorer.Explain(its.Request, its.Used, allocatable); err != nil {
+		if explanations[k], err = c.terms[k].Scorer.Explain(request, requested, allocatable); err != nil {
 			return Explanation{}, err
 		}
 	}
-	e := c.join(explanations, rescalings)
+	e := c.join(explanations, make([]rescaling, len(c.terms)))
 	e.Total = total
 	return e, nil
 }

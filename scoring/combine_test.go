@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -26,19 +25,6 @@ func (c columnScorer) Score(request, used, _ vector.ResourceVector) (float64, er
 		return 0, errColumn
 	}
 	return used.Get(int(c)), nil
-}
-
-func (c columnScorer) ScoreBatch(dst []float64, request vector.ResourceVector, used, _ *vector.Matrix, rows *vector.Mask) error {
-	for i := range used.Rows() {
-		if rows == nil || rows.Test(i) {
-			x, err := c.Score(request, used.Row(nil, i), nil)
-			if err != nil {
-				return err
-			}
-			dst[i] = x
-		}
-	}
-	return nil
 }
 
 func (c columnScorer) Explain(request, used, _ vector.ResourceVector) (scoring.Explanation, error) {
@@ -223,7 +209,7 @@ func TestCombineWorked(t *testing.T) {
 	normalized := combine(t,
 		scoring.Term{Scorer: least, Weight: 0.5, Normalize: scoring.NormalizeMinMax}, scoring.Term{Scorer: balanced, Weight: 2.5})
 	got := make([]float64, 2)
-	if err := normalized.ScoreBatch(got, nil, used, used, nil); err != nil || !slices.Equal(got, []float64{170, 237.5}) {
+	if err := scoring.ScoreBatch(normalized, got, nil, used, used, nil); err != nil || !slices.Equal(got, []float64{170, 237.5}) {
 		t.Errorf("normalized: %v, %v", got, err)
 	}
 	if _, err := normalized.Score(nil, nil, nil); !errors.Is(err, scoring.ErrNeedsBatch) {
@@ -256,7 +242,7 @@ func TestCombineKube(t *testing.T) {
 	wantScores(t, "kube", combine(t, scoring.Term{Scorer: least, Weight: 1}, scoring.Term{Scorer: balanced, Weight: 2.5}), pod, used, allocatable, 207, 237.5)
 	normalized := combine(t, scoring.Term{Scorer: least, Weight: 0.5, Normalize: scoring.NormalizeMinMax}, scoring.Term{Scorer: balanced, Weight: 2.5})
 	got := make([]float64, 2)
-	if err := normalized.ScoreBatch(got, pod, used, allocatable, nil); err != nil || !slices.Equal(got, []float64{170, 237.5}) {
+	if err := scoring.ScoreBatch(normalized, got, pod, used, allocatable, nil); err != nil || !slices.Equal(got, []float64{170, 237.5}) {
 		t.Errorf("normalized: %v, %v", got, err)
 	}
 }
@@ -287,19 +273,40 @@ func TestCombineErrors(t *testing.T) {
 
 // A term that fails late fails the batch before dst is written.
 func TestCombineFailsBeforeItWrites(t *testing.T) {
-	used := plainMatrix(3, []float64{1, 2, 3})
+	nodes := plainNodes(t, 3, []float64{1, 2, 3}, []float64{1, 2, 3})
 	c := combine(t, scoring.Term{Scorer: columnScorer(0), Weight: 1}, scoring.Term{Scorer: columnScorer(1), Weight: 1})
-	dst := []float64{-1}
-	request := vector.ResourceVector{0, 0, 1} // the second term refuses it
-	if err := c.ScoreBatch(dst, request, used, used, nil); !errors.Is(err, errColumn) || dst[0] != -1 {
+	dst := []float64{-1, -1}
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{0, 0, 1}} // the second term refuses it
+	scores := scoring.Bind(c, nodes)
+	if err := scores.Score(dst, pod, nil); !errors.Is(err, errColumn) || dst[0] != -1 || dst[1] != -1 {
 		t.Errorf("error %v, dst %v", err, dst)
 	}
-	if _, err := c.Score(request, nil, nil); !errors.Is(err, errColumn) {
+	if row, ok := scores.Best(pod, nil, vector.TieLowest()); ok || row != -1 {
+		t.Errorf("the best row is %d", row)
+	}
+	if _, err := scores.Explain(pod, 0, nil); !errors.Is(err, errColumn) {
+		t.Errorf("Explain of a row: %v", err)
+	}
+	if _, err := c.Score(pod.Requested, nil, nil); !errors.Is(err, errColumn) {
 		t.Errorf("Score: %v", err)
 	}
-	if _, err := c.Explain(request, nil, nil); !errors.Is(err, errColumn) {
+	if _, err := c.Explain(pod.Requested, nil, nil); !errors.Is(err, errColumn) {
 		t.Errorf("Explain: %v", err)
 	}
+}
+
+// plainNodes returns nodes without a schema of which these amounts are requested, and
+// that have room for more.
+func plainNodes(t testing.TB, cols int, requested ...[]float64) *vector.Nodes {
+	t.Helper()
+	nodes := vector.NewNodes(vector.Schema{}, cols)
+	for i, v := range requested {
+		amounts := vector.NodeAmounts{Requested: v, Allocatable: slices.Repeat([]float64{math.Inf(1)}, cols)}
+		if _, _, err := nodes.Set(fmt.Sprint(i), 1, amounts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return nodes
 }
 
 // goldenCombination combines the used amounts of the columns.
@@ -321,110 +328,54 @@ func goldenCombination(c *scoring.Combination, used *vector.Matrix, selected fun
 	return want
 }
 
-// onlyColumn returns m with NaN in all columns but one.
-func onlyColumn(m *vector.Matrix, column int) *vector.Matrix {
-	only := vector.NewMatrix(vector.Schema{}, m.Rows(), m.Cols())
-	nothing := slices.Repeat([]float64{math.NaN()}, m.Rows())
-	for j := range m.Cols() {
-		if j == column {
-			only.SetColumn(j, m.Column(j))
-		} else {
-			only.SetColumn(j, nothing)
-		}
-	}
-	return only
-}
-
-// TestCombineTerms: each term has a request and used amounts of its own, as those
-// of kube-scheduler have.
-func TestCombineTerms(t *testing.T) {
+// TestCombineScored: each term counts its own amounts, as those of kube-scheduler do.
+func TestCombineScored(t *testing.T) {
 	m := loadMap(t)
 	least, balanced := kubeScorer(t, m, scoring.LeastAllocated), kubeScorer(t, m, scoring.BalancedAllocation)
-	allocatable := loadMatrix(m, vector.ResourceVector{4000, 10000}, vector.ResourceVector{6000, 10000})
-	counted := scoring.TermRows{
-		Request: vector.ResourceVector{1000, 5000},
-		Used:    loadMatrix(m, vector.ResourceVector{2000}, vector.ResourceVector{3000}),
-	}
-	truly := scoring.TermRows{Request: vector.ResourceVector{500, 5000}, Used: m.NewMatrix(2)}
-	both := []scoring.TermRows{counted, truly}
-
-	want := make([]float64, 2)
-	part := make([]float64, 2)
-	for k, scorer := range []scoring.Scorer{least, balanced} {
-		if err := scorer.ScoreBatch(part, both[k].Request, both[k].Used, allocatable, nil); err != nil {
+	nodes := m.NewNodes(vector.WithScored())
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{500, 5000}, Scored: vector.ResourceVector{1000, 5000}}
+	want, leasts := make([]float64, 2), make([]float64, 2)
+	for row, amounts := range []vector.NodeAmounts{
+		{Allocatable: vector.ResourceVector{4000, 10000}, Scored: vector.ResourceVector{2000}},
+		{Allocatable: vector.ResourceVector{6000, 10000}, Scored: vector.ResourceVector{3000}},
+	} {
+		if _, _, err := nodes.Set(fmt.Sprint(row), 1, amounts); err != nil {
 			t.Fatal(err)
 		}
-		for row, x := range part {
-			want[row] += float64(k+1) * x
+		x, err1 := least.Score(pod.Scored, amounts.Scored, amounts.Allocatable)
+		y, err2 := balanced.Score(pod.Requested, amounts.Requested, amounts.Allocatable)
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
 		}
+		leasts[row], want[row] = x, x+2*y
 	}
-	c := combine(t, scoring.Term{Scorer: least, Weight: 1}, scoring.Term{Scorer: balanced, Weight: 2})
-	var scratch scoring.CombineScratch
-	got := make([]float64, 2)
-	if err := c.ScoreTermsBatch(&scratch, got, both, allocatable, nil); err != nil || !slices.Equal(got, want) {
-		t.Errorf("batch %v, %v; want %v", got, err, want)
+	terms := []scoring.Term{{Scorer: least, Weight: 1, Scored: true}, {Scorer: balanced, Weight: 2}}
+	scores, got := scoring.Bind(combine(t, terms...), nodes), make([]float64, 2)
+	if err := scores.Score(got, pod, nil); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 	for row := range got {
-		a := allocatable.Row(nil, row)
-		one := []scoring.TermRow{{Request: counted.Request, Used: counted.Used.Row(nil, row)}, {Request: truly.Request}}
-		if x, err := c.ScoreTerms(one, a); err != nil || x != want[row] {
-			t.Errorf("row %d: %v, %v; want %v", row, x, err, want[row])
-		}
-		alone, err := c.ExplainTerms(one, a)
-		if err != nil || alone.Total != want[row] {
-			t.Errorf("row %d explained: %v, %v", row, alone, err)
-		}
-		inBatch, err := c.ExplainTermsBatch(row, both, allocatable, nil)
-		if err != nil || inBatch.String() != alone.String() {
-			t.Errorf("row %d of a batch: %v, %v; want %v", row, inBatch, err, alone)
+		if e, err := scores.Explain(pod, row, nil); err != nil || e.Total != want[row] || e.Terms[0].Score != leasts[row] {
+			t.Errorf("row %d explained: %v, %v", row, e, err)
 		}
 	}
-
-	normalized := combine(t, scoring.Term{Scorer: least, Weight: 1, Normalize: scoring.NormalizeMax}, scoring.Term{Scorer: balanced, Weight: 2})
-	if err := normalized.ScoreTermsBatch(&scratch, got, both, allocatable, nil); err != nil {
+	terms[0].Normalize = scoring.NormalizeMax
+	scores = scoring.Bind(combine(t, terms...), nodes)
+	if err := scores.Score(got, pod, nil); err != nil {
 		t.Fatal(err)
 	}
-	e, err := normalized.ExplainTermsBatch(1, both, allocatable, nil)
-	if err != nil || e.Total != got[1] || e.Terms[0].Raw != want[1]-2*e.Terms[1].Score {
+	if e, err := scores.Explain(pod, 1, nil); err != nil || e.Total != got[1] || e.Terms[0].Raw != leasts[1] {
 		t.Errorf("normalized: %v, %v", e, err)
-	}
-	if _, err := normalized.ScoreTerms(make([]scoring.TermRow, 2), nil); !errors.Is(err, scoring.ErrNeedsBatch) {
-		t.Errorf("a normalized term alone: %v", err)
-	}
-
-	for what, wrong := range map[string][]scoring.TermRows{
-		"another size": {counted, {Request: truly.Request, Used: m.NewMatrix(3)}},
-	} {
-		got := []float64{-1, -1}
-		if err := c.ScoreTermsBatch(&scratch, got, wrong, allocatable, nil); !errors.Is(err, vector.ErrShape) || got[0] != -1 {
-			t.Errorf("%s: %v, %v", what, err, got)
-		}
-		if _, err := c.ExplainTermsBatch(0, wrong, allocatable, nil); !errors.Is(err, vector.ErrShape) {
-			t.Errorf("%s explained: %v", what, err)
-		}
-	}
-	if raceEnabled {
-		return
-	}
-	if allocations := testing.AllocsPerRun(100, func() {
-		_ = c.ScoreTermsBatch(&scratch, got, both, allocatable, nil)
-		_ = c.ScoreBatchWith(&scratch, got, truly.Request, truly.Used, allocatable, nil)
-		_, _ = c.Score(truly.Request, nil, nil)
-	}); allocations != 0 {
-		t.Errorf("%v allocations", allocations)
 	}
 }
 
-// TestCombineGolden compares random combinations with the golden model: in one
-// go, with scratch, and from scores that the caller kept.
+// TestCombineGolden compares random combinations with the golden model.
 func TestCombineGolden(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(5)
-		var scratch scoring.CombineScratch
 		for n := range 200 {
 			terms := make([]scoring.Term, 1+r.IntN(5)*r.IntN(10))
 			used, column := vector.NewMatrix(vector.Schema{}, n, len(terms)), make([]float64, n)
-			scores := make([][]float64, len(terms))
 			for k := range terms {
 				terms[k] = scoring.Term{Scorer: columnScorer(k), Weight: r.NormFloat64()}
 				if n%2 == 0 {
@@ -435,35 +386,14 @@ func TestCombineGolden(t *testing.T) {
 					testkit.Fill(r, column)
 				}
 				used.SetColumn(k, column)
-				scores[k] = slices.Clone(column)
 			}
 			c, rows, dst := combine(t, terms...), vector.NewMask(n), make([]float64, n+2)
 			testkit.FillMask(r, rows.Words())
 			testkit.TrimMask(rows.Words(), n)
-			want := goldenCombination(c, used, rows.Test, dst)
-			check := func(what string, got []float64, err error) {
-				t.Helper()
-				if i := testkit.Difference(got, want); err != nil || i >= 0 {
-					t.Fatalf("%s of %d terms, %d rows: row %d, %v\n got %v\nwant %v", what, len(terms), n, i, err, got, want)
-				}
-			}
-			got := slices.Clone(dst)
-			check("ScoreBatch", got, c.ScoreBatch(got, nil, used, used, rows))
-			got = slices.Clone(dst)
-			check("ScoreBatchWith", got, c.ScoreBatchWith(&scratch, got, nil, used, used, rows))
-			own := make([]scoring.TermRows, len(terms))
-			for k := range own {
-				own[k].Used = onlyColumn(used, k)
-			}
-			got = slices.Clone(dst)
-			check("ScoreTermsBatch", got, c.ScoreTermsBatch(&scratch, got, own, used, rows))
-			got = slices.Clone(dst)
-			c.CombineScores(&scratch, got, scores, rows)
-			check("CombineScores", got, nil)
-			for k := range scores {
-				if i := testkit.Difference(scores[k], used.Column(k)); i >= 0 {
-					t.Fatalf("CombineScores changed term %d, row %d", k, i)
-				}
+			want, got := goldenCombination(c, used, rows.Test, dst), slices.Clone(dst)
+			err := scoring.ScoreBatch(c, got, nil, used, used, rows)
+			if i := testkit.Difference(got, want); err != nil || i >= 0 {
+				t.Fatalf("%d terms, %d rows: row %d, %v\n got %v\nwant %v", len(terms), n, i, err, got, want)
 			}
 			if !c.Normalized() {
 				for i := range n {
@@ -471,39 +401,14 @@ func TestCombineGolden(t *testing.T) {
 					if err != nil || rows.Test(i) && !testkit.Same(x, want[i]) {
 						t.Fatalf("Score of row %d: %v, %v, want %v", i, x, err, want[i])
 					}
-					one := make([]scoring.TermRow, len(terms))
-					for k := range one {
-						one[k].Used = own[k].Used.Row(nil, i)
-					}
-					if y, err := c.ScoreTerms(one, nil); err != nil || !testkit.Same(x, y) {
-						t.Fatalf("ScoreTerms of row %d: %v, %v, want %v", i, y, err, x)
-					}
 				}
 			}
 		}
 	})
 }
 
-// TestCombineConcurrently shares one combination between goroutines.
-func TestCombineConcurrently(t *testing.T) {
-	used := plainMatrix(2, []float64{37, 68}, []float64{50, 75})
-	c := combine(t, scoring.Term{Scorer: columnScorer(0), Weight: 0.5, Normalize: scoring.NormalizeMinMax}, scoring.Term{Scorer: columnScorer(1), Weight: 2.5})
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			for range 100 {
-				dst := make([]float64, 2)
-				if err := c.ScoreBatch(dst, nil, used, used, nil); err != nil || !slices.Equal(dst, []float64{170, 237.5}) {
-					t.Errorf("%v, %v", dst, err)
-				}
-			}
-		})
-	}
-	group.Wait()
-}
-
 func TestCombineExplain(t *testing.T) {
-	used := plainMatrix(2, []float64{37, 68}, []float64{50, 75}, []float64{1, 1000})
+	nodes := plainNodes(t, 2, []float64{37, 68}, []float64{50, 75}, []float64{1, 1000})
 	rows := vector.NewMask(3)
 	rows.Set(0)
 	rows.Set(1)
@@ -542,8 +447,7 @@ func TestCombineExplain(t *testing.T) {
 				"column 1 75 -> 100 x 1\n" + explainedDims + "  used 0 0 0 0 100 Scored\n",
 		},
 	} {
-		combination := combine(t, c.terms...)
-		e, err := combination.ExplainBatch(c.row, nil, used, used, rows)
+		e, err := scoring.Bind(combine(t, c.terms...), nodes).Explain(vector.PodAmounts{}, c.row, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -551,19 +455,6 @@ func TestCombineExplain(t *testing.T) {
 			t.Errorf("%s: got\n%swant\n%s", c.name, got, c.want)
 		}
 		wantExplained(t, c.name, e, e.Total)
-	}
-	plain := combine(t, scoring.Term{Scorer: least, Weight: 1})
-	for row, want := range map[int]string{
-		-1: "scoring: row -1 of 3: vector: shapes differ",
-		2:  "scoring: row 2 is not selected by the mask: vector: shapes differ",
-		3:  "scoring: row 3 of 3: vector: shapes differ",
-	} {
-		if _, err := plain.ExplainBatch(row, nil, used, used, rows); !errors.Is(err, vector.ErrShape) || err.Error() != want {
-			t.Errorf("row %d: %v, want %s", row, err, want)
-		}
-	}
-	if _, err := plain.ExplainBatch(0, vector.ResourceVector{0, 1}, used, used, rows); !errors.Is(err, errColumn) {
-		t.Errorf("a term that fails: %v", err)
 	}
 }
 
@@ -583,24 +474,13 @@ func TestCombineReasons(t *testing.T) {
 	}
 }
 
-func TestCombinePanics(t *testing.T) {
-	c := combine(t, scoring.Term{Scorer: columnScorer(0), Weight: 1})
-	var scratch scoring.CombineScratch
+func TestNormalizePanics(t *testing.T) {
 	for _, test := range []struct {
 		want string
 		f    func()
 	}{
 		{"scoring: unknown normalization", func() { scoring.NormalizeScores([]float64{1}, nil, 4) }},
 		{"scoring: mask has more rows than there are scores", func() { scoring.NormalizeScores([]int64{1}, vector.NewMask(2), 0) }},
-		{"scoring: another number of terms", func() { c.CombineScores(&scratch, nil, nil, nil) }},
-		{"scoring: another number of terms", func() { _, _ = c.ScoreTerms(make([]scoring.TermRow, 2), nil) }},
-		{"scoring: another number of terms", func() { _ = c.ScoreTermsBatch(&scratch, nil, nil, nil, nil) }},
-		{"scoring: another number of terms", func() { _, _ = c.ExplainTerms(nil, nil) }},
-		{"scoring: another number of terms", func() { _, _ = c.ExplainTermsBatch(0, nil, nil, nil) }},
-		{"scoring: fewer scores than rows", func() { c.CombineScores(&scratch, make([]float64, 2), [][]float64{{1}}, nil) }},
-		{"scoring: mask has more rows than there are scores", func() {
-			c.CombineScores(&scratch, make([]float64, 2), [][]float64{{1, 2}}, vector.NewMask(3))
-		}},
 	} {
 		func() {
 			defer func() {

@@ -110,17 +110,6 @@ func (d *DRF) Score(request, used, allocatable vector.ResourceVector) (float64, 
 	return row.Share(), nil
 }
 
-// ScoreBatch computes the shares of the selected queues; see [Scorer]. A
-// configuration of more than 32 resources takes the scalar path.
-func (d *DRF) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(d != nil)
-	if err := d.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
-		return err
-	}
-	d.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
-	return nil
-}
-
 func (d *DRF) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var list loadList
 	for k := range d.dims {
@@ -133,6 +122,11 @@ func (d *DRF) scoreRows(dst []float64, a *amounts, words []uint64) {
 }
 
 func (d *DRF) divisors() []int { return nil }
+
+func (d *DRF) cost() rowCost {
+	n := float64(len(d.dims))
+	return rowCost{column: 0.35, least: n, most: n}
+}
 
 // scoreEach is scoreRows for any number of resources.
 func (d *DRF) scoreEach(dst []float64, a *amounts, words []uint64) {

@@ -46,33 +46,6 @@ func checkLen(name string, v vector.ResourceVector, m *vectormap.ResourceVectorM
 	return nil
 }
 
-// checkMatrices checks that two matrices have equally many rows, and that a mask,
-// which may be nil, is for as many.
-func checkMatrices(used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	return checkAmounts("used", used, allocatable, rows)
-}
-
-// checkAmounts is checkMatrices with the name of the first matrix.
-func checkAmounts(name string, amounts, allocatable *vector.Matrix, rows *vector.Mask) error {
-	switch {
-	case amounts == nil || allocatable == nil:
-		panic(panicMatrix)
-	case amounts.Rows() != allocatable.Rows():
-		return shapeError("%s has %d rows, allocatable %d", name, amounts.Rows(), allocatable.Rows())
-	case rows != nil && rows.Len() != allocatable.Rows():
-		return shapeError("the mask has %d rows, allocatable %d", rows.Len(), allocatable.Rows())
-	}
-	return nil
-}
-
-// checkElements checks that a slice has an element per row.
-func checkElements(name string, elements, rows int) error {
-	if elements < rows {
-		return shapeError("%s has %d elements, the matrices %d rows", name, elements, rows)
-	}
-	return nil
-}
-
 // report collects what is wrong with a configuration.
 type report struct {
 	document.Report

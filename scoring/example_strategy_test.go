@@ -9,19 +9,33 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// exampleCluster returns a map and the amounts of two nodes with 64 cores and 8
-// GPUs each, of which node a has half in use.
-func exampleCluster() (m *vectormap.ResourceVectorMap, used, allocatable *vector.Matrix) {
+// exampleCluster returns a map and two nodes with 64 cores and 8 GPUs each, of which
+// node a has half in use.
+func exampleCluster() (m *vectormap.ResourceVectorMap, nodes *vector.Nodes) {
 	m, err := vectormap.New([]string{"nvidia.com/gpu"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	used, allocatable = m.NewMatrix(2), m.NewMatrix(2)
-	used.SetRow(0, examplePod(m, 32000, 4))
-	for row := range 2 {
-		allocatable.SetRow(row, examplePod(m, 64000, 8))
+	nodes = m.NewNodes()
+	setNode(nodes, "a", examplePod(m, 64000, 8), examplePod(m, 32000, 4))
+	setNode(nodes, "b", examplePod(m, 64000, 8), nil)
+	return m, nodes
+}
+
+func setNode(nodes *vector.Nodes, name string, allocatable, requested vector.ResourceVector) {
+	if _, _, err := nodes.Set(name, 1, vector.NodeAmounts{Allocatable: allocatable, Requested: requested}); err != nil {
+		log.Fatal(err)
 	}
-	return m, used, allocatable
+}
+
+// printScores prints the scores of all nodes, and the best of those that can hold a pod.
+func printScores(what string, scores *scoring.Bound, nodes *vector.Nodes, request vector.ResourceVector) {
+	pod, list := vector.PodAmounts{Requested: request}, make([]float64, nodes.Len())
+	if err := scores.Score(list, pod, nil); err != nil {
+		log.Fatal(err)
+	}
+	row, _ := scores.Best(pod, nil, vector.TieLowest())
+	fmt.Printf("%s: %.2f, best is %s\n", what, list, nodes.Name(row))
 }
 
 // examplePod returns amounts of cpu and GPUs.
@@ -35,7 +49,7 @@ func examplePod(m *vectormap.ResourceVectorMap, cpu, gpus float64) vector.Resour
 }
 
 func ExampleStrategyFit() {
-	m, used, allocatable := exampleCluster()
+	m, nodes := exampleCluster()
 	fit, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{
 		Resources: map[string]scoring.FitRule{
 			"nvidia.com/*": {Type: scoring.MostAllocated, Weight: 2}, // fill up nodes with GPUs
@@ -45,21 +59,18 @@ func ExampleStrategyFit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	scores := make([]float64, 2)
-	if err := fit.ScoreBatch(scores, examplePod(m, 8000, 2), used, allocatable, nil); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%.2f, best is row %d\n", scores, vector.ArgMax(scores, nil, vector.TieLowest()))
-	// Output: [625.00 458.33], best is row 0
+	printScores("a pod with 2 GPUs", scoring.Bind(fit, nodes), nodes, examplePod(m, 8000, 2))
+	// Output: a pod with 2 GPUs: [625.00 458.33], best is a
 }
 
-func ExampleStrategyFit_Explain() {
-	m, used, allocatable := exampleCluster()
+func ExampleBound_Explain() {
+	m, nodes := exampleCluster()
 	fit, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{}, m) // the defaults
 	if err != nil {
 		log.Fatal(err)
 	}
-	e, err := fit.Explain(examplePod(m, 8000, 2), used.Row(nil, 0), allocatable.Row(nil, 0))
+	pod := vector.PodAmounts{Requested: examplePod(m, 8000, 2)}
+	e, err := scoring.Bind(fit, nodes).Explain(pod, 0, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +88,7 @@ func ExampleStrategyFit_Explain() {
 // Volcano's plugin binpack scores 100 * weight * sum((U + q) * w / A) / sum(w).
 // A strategy fit whose rules are all MostAllocated gives the same.
 func ExampleStrategyFit_binpack() {
-	m, used, allocatable := exampleCluster()
+	m, nodes := exampleCluster()
 	weight, weights := int64(1), map[string]int64{"cpu": 1, "nvidia.com/gpu": 2}
 	cfg := scoring.StrategyFitConfig{Weight: &weight, Resources: map[string]scoring.FitRule{}}
 	for name, w := range weights {
@@ -89,14 +100,14 @@ func ExampleStrategyFit_binpack() {
 	}
 	request := examplePod(m, 8000, 2)
 	scores := make([]float64, 2)
-	if err := fit.ScoreBatch(scores, request, used, allocatable, nil); err != nil {
+	if err := scoring.Bind(fit, nodes).Score(scores, vector.PodAmounts{Requested: request}, nil); err != nil {
 		log.Fatal(err)
 	}
 	for row, score := range scores {
 		sum, total := 0.0, 0.0
 		for name, w := range weights {
 			i, _ := m.Index(name)
-			sum += (used.At(row, i) + request[i]) * float64(w) / allocatable.At(row, i)
+			sum += (nodes.Requested().At(row, i) + request[i]) * float64(w) / nodes.Allocatable().At(row, i)
 			total += float64(w)
 		}
 		fmt.Printf("fit %.8f binpack %.8f\n", score, 100*float64(weight)*sum/total)
@@ -108,12 +119,13 @@ func ExampleStrategyFit_binpack() {
 
 // A job whose master needs cpu only and whose workers need GPUs spreads the
 // master and packs the workers, by annotations of its pods.
-func ExampleStrategyFit_WithOverride() {
-	m, used, allocatable := exampleCluster()
+func ExampleBound_WithOverride() {
+	m, nodes := exampleCluster()
 	fit, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{}, m)
 	if err != nil {
 		log.Fatal(err)
 	}
+	scores := scoring.Bind(fit, nodes)
 	for _, pod := range []struct {
 		name, kind, weights string
 		request             vector.ResourceVector
@@ -128,43 +140,30 @@ func ExampleStrategyFit_WithOverride() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		scores := make([]float64, 2)
-		if err := fit.WithOverride(override).ScoreBatch(scores, pod.request, used, allocatable, nil); err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(pod.name, scores, "best is row", vector.ArgMax(scores, nil, vector.TieLowest()))
+		printScores(pod.name, scores.WithOverride(override), nodes, pod.request)
 	}
 	// Output:
-	// master [375 875] best is row 1
-	// worker [750 250] best is row 0
+	// master: [375.00 875.00], best is b
+	// worker: [750.00 250.00], best is a
 }
 
 func ExampleSRA() {
-	m, used, allocatable := exampleCluster()
-	allocatable.AppendRow(examplePod(m, 64000, 0)) // a node without GPUs
-	used.AppendRow(nil)
+	m, nodes := exampleCluster()
+	setNode(nodes, "without", examplePod(m, 64000, 0), nil)
 	sra, err := scoring.CompileSRA(scoring.SRAConfig{Weight: 10, Resources: []string{"nvidia.com/gpu"}}, m)
 	if err != nil {
 		log.Fatal(err)
 	}
-	base := make([]float64, 3)
-	if err := sra.Base(base, allocatable, nil); err != nil { // once, until a node changes
-		log.Fatal(err)
-	}
-	scores := make([]float64, 3)
-	for _, gpus := range []float64{0, 1} {
-		if err := sra.ScoreFromBase(scores, examplePod(m, 8000, gpus), base, allocatable, nil); err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("a pod with %v GPUs: %v\n", gpus, scores)
-	}
+	scores := scoring.Bind(sra, nodes)
+	printScores("a pod without GPUs", scores, nodes, examplePod(m, 8000, 0))
+	printScores("a pod with a GPU", scores, nodes, examplePod(m, 8000, 1))
 	// Output:
-	// a pod with 0 GPUs: [0 0 1000]
-	// a pod with 1 GPUs: [0 0 0]
+	// a pod without GPUs: [0.00 0.00 1000.00], best is without
+	// a pod with a GPU: [0.00 0.00 0.00], best is a
 }
 
 func ExampleProportional() {
-	m, used, allocatable := exampleCluster()
+	m, nodes := exampleCluster()
 	p, err := scoring.CompileProportional(scoring.ProportionalConfig{
 		Resources:  []string{"nvidia.com/gpu"},
 		Proportion: map[string]float64{"nvidia.com/gpu.cpu": 6, "nvidia.com/gpu.memory": 0},
@@ -174,11 +173,11 @@ func ExampleProportional() {
 	}
 	var rows vector.Mask
 	request := examplePod(m, 10000, 0)
-	if err := p.FilterBatch(&rows, request, used, allocatable, nil); err != nil {
+	if err := p.Filter(&rows, nodes, request, nil); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("nodes that pass:", rows.Count())
-	result, err := p.Check(request, used.Row(nil, 0), allocatable.Row(nil, 0))
+	result, err := p.Check(request, nodes.Requested().Row(nil, 0), nodes.Allocatable().Row(nil, 0))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -188,9 +187,10 @@ func ExampleProportional() {
 	// row 0: cpu for idle gpu: needed 24000, left 22000
 }
 
-// A whole decision: which nodes fit, how good each is, and the best of them.
+// Whole decisions: which nodes fit, how good each is, the best of them, and what it has
+// less for the next pod.
 func ExampleStrategy() {
-	m, used, allocatable := exampleCluster()
+	m, nodes := exampleCluster()
 	strategy, err := scoring.CompileStrategy(scoring.StrategyConfig{
 		Fit: scoring.StrategyFitConfig{Resources: map[string]scoring.FitRule{
 			"nvidia.com/gpu": {Type: scoring.MostAllocated, Weight: 2},
@@ -201,30 +201,20 @@ func ExampleStrategy() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	allocatable.AppendRow(examplePod(m, 64000, 0)) // a node without GPUs
-	used.AppendRow(examplePod(m, 16000, 0))
-	free := new(vector.Matrix)
-	free.CopyFrom(allocatable)
-	for row := range free.Rows() {
-		if err := free.SubRow(row, used.Row(nil, row)); err != nil {
-			log.Fatal(err)
-		}
-	}
-	base, scores := make([]float64, 3), make([]float64, 3)
-	if err := strategy.SRA().Base(base, allocatable, nil); err != nil {
-		log.Fatal(err)
-	}
-	var rows vector.Mask
+	setNode(nodes, "without", examplePod(m, 64000, 0), examplePod(m, 16000, 0))
+	scores := scoring.Bind(strategy, nodes)
 	for _, gpus := range []float64{0, 1} {
-		request := examplePod(m, 8000, gpus)
-		vector.Fit(&rows, free, request)
-		clear(scores)
-		if err := strategy.ScoreFromBase(scores, request, base, used, allocatable, &rows); err != nil {
+		pod := vector.PodAmounts{Requested: examplePod(m, 8000, gpus)}
+		row, ok := scores.Best(pod, nil, vector.TieLowest())
+		if !ok {
+			log.Fatal("no node can hold the pod")
+		}
+		if err := nodes.Assume(row, pod); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("a pod with %v GPUs: %.2f, best is row %d\n", gpus, scores, vector.ArgMax(scores, &rows, vector.TieLowest()))
+		fmt.Printf("a pod with %v GPUs goes to %s\n", gpus, nodes.Name(row))
 	}
 	// Output:
-	// a pod with 0 GPUs: [375.00 875.00 1625.00], best is row 2
-	// a pod with 1 GPUs: [541.67 375.00 0.00], best is row 0
+	// a pod with 0 GPUs goes to without
+	// a pod with 1 GPUs goes to a
 }

@@ -59,7 +59,7 @@ type Kube struct {
 	points kernel.KubeTable
 }
 
-var _ IntScorer = (*Kube)(nil)
+var _ Scorer = (*Kube)(nil)
 
 // kubeRule is a resource of the configuration that the map has.
 type kubeRule struct {
@@ -75,46 +75,17 @@ func (k *Kube) Warnings() field.ErrorList {
 	return k.warnings
 }
 
-// Score returns the score of one node; see [Scorer].
-func (k *Kube) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+// Score returns the score of one node, a whole number.
+func (k *Kube) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	live(k != nil)
-	score, err := k.ScoreInt(request, used, allocatable)
-	return float64(score), err
-}
-
-// ScoreInt returns the score of one node; see [IntScorer].
-func (k *Kube) ScoreInt(request, used, allocatable vector.ResourceVector) (int64, error) {
-	live(k != nil)
-	if err := k.checkRow(request, used, allocatable); err != nil {
+	if err := k.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
-	n := kubeNodes{used: used, allocatable: allocatable}
-	return k.score(request, &n, 0), nil
-}
-
-// ScoreBatch scores the selected rows; see [Scorer].
-func (k *Kube) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(k != nil)
-	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
-		return err
-	}
-	kubeRows(k, dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
-	return nil
-}
-
-// ScoreIntBatch scores the selected rows; see [IntScorer].
-func (k *Kube) ScoreIntBatch(dst []int64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(k != nil)
-	if err := k.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
-		return err
-	}
-	kubeRows(k, dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
-	return nil
+	n := kubeNodes{used: requested, allocatable: allocatable}
+	return float64(k.score(request, &n, 0)), nil
 }
 
 func (k *Kube) scoreRows(dst []float64, a *amounts, words []uint64) { kubeRows(k, dst, a, words) }
-
-func (k *Kube) scoreInts(dst []int64, a *amounts, words []uint64) { kubeRows(k, dst, a, words) }
 
 func (k *Kube) divisors() []int {
 	var columns []int
@@ -124,6 +95,19 @@ func (k *Kube) divisors() []int {
 		}
 	}
 	return columns
+}
+
+func (k *Kube) cost() rowCost {
+	c := rowCost{column: 0.25, most: float64(len(k.rules))}
+	if k.kind == kernel.KubeBalanced {
+		c.column = 0.8
+	}
+	for i := range k.rules {
+		if k.rules[i].always {
+			c.least++
+		}
+	}
+	return c
 }
 
 // kubeRows is the batch, of either type.

@@ -19,14 +19,13 @@ func printKube(cfg scoring.KubeConfig) {
 	if err != nil {
 		panic(err)
 	}
-	used, allocatable := m.NewMatrix(3), m.NewMatrix(3)
-	for row, cpus := range []float64{4, 8, 16} {
-		allocatable.SetRow(row, vector.ResourceVector{cpus * 1000, 16 << 30})
-		used.SetRow(row, vector.ResourceVector{cpus * 500, 0})
+	nodes := m.NewNodes()
+	for _, cpus := range []float64{4, 8, 16} {
+		setNode(nodes, fmt.Sprint(cpus), vector.ResourceVector{cpus * 1000, 16 << 30}, vector.ResourceVector{cpus * 500, 0})
 	}
-	request := vector.ResourceVector{2000, 4 << 30}
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{2000, 4 << 30}}
 	scores := make([]int64, 3)
-	if err := kube.ScoreIntBatch(scores, request, used, allocatable, nil); err != nil {
+	if err := scoring.Bind(kube, nodes).ScoreInt(scores, pod, nil); err != nil {
 		panic(err)
 	}
 	fmt.Println(scores)
@@ -80,12 +79,4 @@ func ExampleKube_Explain() {
 	// cpu: 12.5 points, Scored
 	// memory: 37.5 points, Scored
 	// total: 50
-}
-
-func ExampleLeastStep() {
-	fmt.Println(scoring.LeastStep(1, 3), scoring.MostStep(1, 3))
-	fmt.Println(scoring.LeastStep(1, 1<<57), scoring.MostStep(1, 1<<57)) // the product passes 2^63
-	// Output:
-	// 66 33
-	// 99 0
 }

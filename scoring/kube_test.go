@@ -107,22 +107,21 @@ func (n kubeNodes) check(t *testing.T, k *scoring.Kube, request vector.ResourceV
 		t.Helper()
 		ints, floats := make([]int64, len(want)), make([]float64, len(want))
 		err := errors.Join(
-			k.ScoreIntBatch(ints, request, n.used, n.allocatable, nil),
-			k.ScoreBatch(floats, request, n.used, n.allocatable, nil))
+			scoring.ScoreInts(k, ints, request, n.used, n.allocatable, nil),
+			scoring.ScoreBatch(k, floats, request, n.used, n.allocatable, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for row := range want {
 			used, allocatable := n.used.Row(nil, row), n.allocatable.Row(nil, row)
-			one, err1 := k.ScoreInt(request, used, allocatable)
-			float, err2 := k.Score(request, used, allocatable)
-			explanation, err3 := k.Explain(request, used, allocatable)
-			if err := errors.Join(err1, err2, err3); err != nil {
+			one, err1 := k.Score(request, used, allocatable)
+			explanation, err2 := k.Explain(request, used, allocatable)
+			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(err)
 			}
-			if w := want[row]; ints[row] != w || floats[row] != float64(w) || one != w || float != float64(w) || explanation.Total != float64(w) {
-				t.Errorf("row %d: batch %d and %v, row %d and %v, explained %v, want %d",
-					row, ints[row], floats[row], one, float, explanation.Total, w)
+			if w := want[row]; ints[row] != w || floats[row] != float64(w) || one != float64(w) || explanation.Total != float64(w) {
+				t.Errorf("row %d: batch %d and %v, row %v, explained %v, want %d",
+					row, ints[row], floats[row], one, explanation.Total, w)
 			}
 			sum := 0.0
 			for _, d := range explanation.Terms[0].Dims {
@@ -351,41 +350,10 @@ func TestKubeUnknown(t *testing.T) {
 	}
 }
 
-// TestKubeErrors leaves dst as it is when an operand is wrong.
+// TestKubeErrors: what a scorer refuses of one node.
 func TestKubeErrors(t *testing.T) {
 	m := kubeMap(t)
 	k := compileKube(t, kubeConfig(t, scoring.MostAllocated, "cpu 1"), m)
-	n := newKubeNodes(t, m, "1000/0, 1000/0", "250/0")
-	other := kubeMap(t, vectormap.Milli("nvidia.com/gpu"))
-	for _, test := range []struct {
-		name              string
-		dst               int
-		request           vector.ResourceVector
-		used, allocatable *vector.Matrix
-		rows              *vector.Mask
-		want              error
-	}{
-		{"short dst", 1, nil, n.used, n.allocatable, nil, vector.ErrShape},
-		{"long request", 2, make(vector.ResourceVector, m.Len()+1), n.used, n.allocatable, nil, vector.ErrShape},
-		{"rows", 3, nil, m.NewMatrix(3), n.allocatable, nil, vector.ErrShape},
-		{"mask", 2, nil, n.used, n.allocatable, vector.NewMask(3), vector.ErrShape},
-		{"schema", 2, nil, n.used, other.NewMatrix(2), nil, vector.ErrSchema},
-		{"negative", 2, vector.ResourceVector{0, -1}, n.used, n.allocatable, nil, vector.ErrNotRepresentable},
-		{"NaN", 2, vector.ResourceVector{math.NaN()}, n.used, n.allocatable, nil, vector.ErrNotRepresentable},
-	} {
-		floats, ints := make([]float64, test.dst), make([]int64, test.dst)
-		for i := range floats {
-			floats[i], ints[i] = -1, -1
-		}
-		err1 := k.ScoreBatch(floats, test.request, test.used, test.allocatable, test.rows)
-		err2 := k.ScoreIntBatch(ints, test.request, test.used, test.allocatable, test.rows)
-		if !errors.Is(err1, test.want) || !errors.Is(err2, test.want) {
-			t.Errorf("%s: %v and %v, want %v", test.name, err1, err2, test.want)
-		}
-		if slices.Max(floats) > -1 || slices.Max(ints) > -1 {
-			t.Errorf("%s: dst is %v and %v", test.name, floats, ints)
-		}
-	}
 	if _, err := k.Score(nil, make(vector.ResourceVector, m.Len()+1), nil); !errors.Is(err, vector.ErrShape) {
 		t.Errorf("a long vector: %v", err)
 	}
@@ -570,7 +538,7 @@ func (w *kubeWorld) checkGolden(t *testing.T, r *rand.Rand) {
 		}
 		dst[row] = -1
 	}
-	if err := w.k.ScoreIntBatch(dst, w.request, w.used, w.allocatable, mask); err != nil {
+	if err := scoring.ScoreInts(w.k, dst, w.request, w.used, w.allocatable, mask); err != nil {
 		t.Fatal(err)
 	}
 	for row, got := range dst {
@@ -612,8 +580,6 @@ func TestKubeAllocates(t *testing.T) {
 			w.request[i] = 1
 		}
 		used, allocatable := w.used.Row(nil, 0), w.allocatable.Row(nil, 0)
-		floats, ints, rows := make([]float64, 100), make([]int64, 100), vector.NewMask(100)
-		rows.Set(7)
 		for _, kind := range []scoring.ScoringType{
 			scoring.LeastAllocated, scoring.MostAllocated, scoring.RequestedToCapacityRatio, scoring.BalancedAllocation,
 		} {
@@ -626,29 +592,14 @@ func TestKubeAllocates(t *testing.T) {
 			k := compileKube(t, cfg, w.m)
 			testkit.EachImpl(t, func(t *testing.T) {
 				n := testing.AllocsPerRun(10, func() {
-					_, err1 := k.Score(w.request, used, allocatable)
-					_, err2 := k.ScoreInt(w.request, used, allocatable)
-					err3 := k.ScoreBatch(floats, w.request, w.used, w.allocatable, nil)
-					err4 := k.ScoreIntBatch(ints, w.request, w.used, w.allocatable, rows)
-					if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
-						t.Error(err1, err2, err3, err4)
+					if _, err := k.Score(w.request, used, allocatable); err != nil {
+						t.Error(err)
 					}
 				})
 				if n != 0 {
 					t.Errorf("%s, %d names: %v allocations", kind, names, n)
 				}
 			})
-		}
-	}
-}
-
-// TestSteps pins the exported steps.
-func TestSteps(t *testing.T) {
-	for _, test := range []struct{ requested, capacity, least, most int64 }{
-		{0, 0, 0, 0}, {1, 3, 66, 33}, {3, 3, 0, 100}, {4, 3, 0, 100}, {-1, 3, 100, 0}, {1, 1 << 57, 99, 0},
-	} {
-		if least, most := scoring.LeastStep(test.requested, test.capacity), scoring.MostStep(test.requested, test.capacity); least != test.least || most != test.most {
-			t.Errorf("%d of %d: %d and %d, want %d and %d", test.requested, test.capacity, least, most, test.least, test.most)
 		}
 	}
 }

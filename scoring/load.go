@@ -167,17 +167,6 @@ func (l *Load) result(row *kernel.LoadRow) float64 {
 	return row.Sum(kernel.LoadForm(l.direction))
 }
 
-// ScoreBatch scores the selected nodes; see [Scorer]. A configuration of more
-// than 32 counted resources takes the scalar path.
-func (l *Load) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(l != nil)
-	if err := l.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
-		return err
-	}
-	l.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
-	return nil
-}
-
 func (l *Load) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var list loadList
 	for k := range l.dims {
@@ -195,6 +184,14 @@ func (l *Load) scoreRows(dst []float64, a *amounts, words []uint64) {
 }
 
 func (l *Load) divisors() []int { return nil }
+
+func (l *Load) cost() rowCost {
+	c := rowCost{column: 0.3, least: float64(len(l.dims)), most: float64(len(l.dims))}
+	if l.onlyRequested {
+		c.least = 0
+	}
+	return c
+}
 
 // scoreEach is scoreRows for any number of resources.
 func (l *Load) scoreEach(dst []float64, a *amounts, words []uint64) {

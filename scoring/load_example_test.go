@@ -9,34 +9,33 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// loadNodes returns two nodes with what they have and what is used of it, in the order cpu
-// (thousandths), memory (bytes), gpu.
-func loadNodes() (m *vectormap.ResourceVectorMap, used, allocatable *vector.Matrix) {
+// loadNodes returns two nodes with amounts in the order cpu (thousandths), memory
+// (bytes), gpu.
+func loadNodes() (m *vectormap.ResourceVectorMap, nodes *vector.Nodes) {
 	m, err := vectormap.New([]string{"cpu", "memory", "nvidia.com/gpu"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	used, allocatable = m.NewMatrix(2), m.NewMatrix(2)
-	allocatable.SetRow(0, vector.ResourceVector{10000, 40e9, 8})
-	used.SetRow(0, vector.ResourceVector{2000, 10e9, 6})
-	allocatable.SetRow(1, vector.ResourceVector{10000, 20e9})
-	used.SetRow(1, vector.ResourceVector{6000, 5e9})
-	return m, used, allocatable
+	nodes = m.NewNodes()
+	setNode(nodes, "a", vector.ResourceVector{10000, 40e9, 8}, vector.ResourceVector{2000, 10e9, 6})
+	setNode(nodes, "b", vector.ResourceVector{10000, 20e9}, vector.ResourceVector{6000, 5e9})
+	return m, nodes
 }
 
 // How full the nodes would be with a pod of 2 CPUs and 10 GB.
 func ExampleCompileLoad() {
-	m, used, allocatable := loadNodes()
+	m, nodes := loadNodes()
 	pack, err := scoring.CompileLoad(scoring.LoadConfig{Direction: scoring.Pack}, m)
 	if err != nil {
 		log.Fatal(err)
 	}
-	pod, scores := vector.ResourceVector{2000, 10e9}, make([]float64, 2)
-	if err := pack.ScoreBatch(scores, pod, used, allocatable, nil); err != nil {
+	scores := scoring.Bind(pack, nodes)
+	pod, list := vector.PodAmounts{Requested: vector.ResourceVector{2000, 10e9}}, make([]float64, 2)
+	if err := scores.Score(list, pod, nil); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.4g\n", scores)
-	explanation, err := pack.Explain(pod, used.Row(nil, 1), allocatable.Row(nil, 1))
+	fmt.Printf("%.4g\n", list)
+	explanation, err := scores.Explain(pod, 1, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,24 +65,22 @@ func ExampleCompileDRF() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	allocated, entitled := m.NewMatrix(2), m.NewMatrix(2)
-	entitled.SetRow(0, vector.ResourceVector{unlimited, 50, 0})
-	allocated.SetRow(0, vector.ResourceVector{20, 5, 0})
-	entitled.SetRow(1, vector.ResourceVector{10, 10, 4})
-	allocated.SetRow(1, vector.ResourceVector{1, 1, 2})
+	queues := m.NewNodes() // a row per queue: what it is entitled to, and what it has
+	setNode(queues, "research", vector.ResourceVector{unlimited, 50, 0}, vector.ResourceVector{20, 5, 0})
+	setNode(queues, "serving", vector.ResourceVector{10, 10, 4}, vector.ResourceVector{1, 1, 2})
 	shares := make([]float64, 2)
-	if err := drf.ScoreBatch(shares, nil, allocated, entitled, nil); err != nil {
+	if err := scoring.Bind(drf, queues).Score(shares, vector.PodAmounts{}, nil); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(shares, "next:", vector.ArgMin(shares, nil, vector.TieLowest()))
+	fmt.Println(shares, "next:", queues.Name(vector.ArgMin(shares, nil, vector.TieLowest())))
 	// Output:
-	// [0.2 0.5] next: 0
+	// [0.2 0.5] next: research
 }
 
 // Packing, with a preference for nodes without GPUs: both from 0 to 100 over the
 // nodes at hand.
 func ExampleCombine() {
-	m, used, allocatable := loadNodes()
+	m, nodes := loadNodes()
 	pack, err := scoring.CompileLoad(scoring.LoadConfig{Direction: scoring.Pack}, m)
 	if err != nil {
 		log.Fatal(err)
@@ -102,8 +99,8 @@ func ExampleCombine() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	pod, scores := vector.ResourceVector{2000, 10e9}, make([]float64, 2)
-	if err := both.ScoreBatch(scores, pod, used, allocatable, nil); err != nil {
+	pod, scores := vector.PodAmounts{Requested: vector.ResourceVector{2000, 10e9}}, make([]float64, 2)
+	if err := scoring.Bind(both, nodes).Score(scores, pod, nil); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%.4g\n", scores)

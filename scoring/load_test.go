@@ -75,7 +75,7 @@ func compileDRF(t testing.TB, cfg scoring.DRFConfig, m *vectormap.ResourceVector
 func wantScores(t *testing.T, what string, s scoring.Scorer, request vector.ResourceVector, used, allocatable *vector.Matrix, want ...float64) {
 	t.Helper()
 	got := make([]float64, len(want))
-	if err := s.ScoreBatch(got, request, used, allocatable, nil); err != nil {
+	if err := scoring.ScoreBatch(s, got, request, used, allocatable, nil); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	for r, x := range got {
@@ -349,7 +349,7 @@ func (c *loadCase) check(t *testing.T, what string, s scoring.Scorer, golden fun
 	const untouched = -12345
 	for _, rows := range []*vector.Mask{nil, c.rows, vector.NewMask(n)} {
 		dst := slices.Repeat([]float64{untouched}, n+3)
-		if err := s.ScoreBatch(dst, c.request, c.used, c.allocatable, rows); err != nil {
+		if err := scoring.ScoreBatch(s, dst, c.request, c.used, c.allocatable, rows); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		for i, got := range dst {
@@ -444,49 +444,11 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestLoadOperands checks what every scorer refuses, before it writes.
+// TestLoadOperands checks what scorers refuse of one node.
 func TestLoadOperands(t *testing.T) {
 	m := loadMap(t)
-	other, err := vectormap.New([]string{"cpu", "memory", "x.com/a", "x.com/b"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	load := compileLoad(t, scoring.LoadConfig{}, m)
-	combination := combine(t, scoring.Term{Scorer: load, Weight: 1}, scoring.Term{Scorer: load, Weight: 2, Normalize: scoring.NormalizeMax})
-	three, four := m.NewMatrix(3), m.NewMatrix(4)
-	plain := vector.NewMatrix(vector.Schema{}, 3, m.Len())
-	for _, s := range []scoring.Scorer{load, compileDRF(t, scoring.DRFConfig{}, m), combination} {
-		for _, c := range []struct {
-			name              string
-			dst               int
-			request           vector.ResourceVector
-			used, allocatable *vector.Matrix
-			rows              *vector.Mask
-			want              error
-		}{
-			{"longer dst", 5, nil, three, three, nil, nil},
-			{"no schema", 3, vector.ResourceVector{1, 2, 3, 4}, plain, three, vector.NewMask(3), nil},
-			{"short dst", 2, nil, three, three, nil, vector.ErrShape},
-			{"rows of used", 4, nil, three, four, nil, vector.ErrShape},
-			{"rows of the mask", 3, nil, three, three, vector.NewMask(4), vector.ErrShape},
-			{"long request", 3, make(vector.ResourceVector, m.Len()+1), three, three, nil, vector.ErrShape},
-			{"width", 3, nil, three, vector.NewMatrix(vector.Schema{}, 3, 3), nil, vector.ErrShape},
-			{"schema", 3, nil, three, other.NewMatrix(3), nil, vector.ErrSchema},
-			{"NaN", 3, vector.ResourceVector{1, math.NaN()}, three, three, nil, vector.ErrNotRepresentable},
-			{"infinite", 3, vector.ResourceVector{1, 0, math.Inf(1)}, three, three, nil, vector.ErrNotRepresentable},
-			{"negative", 3, vector.ResourceVector{-1}, three, three, nil, vector.ErrNotRepresentable},
-		} {
-			dst := slices.Repeat([]float64{-1}, c.dst)
-			if err := s.ScoreBatch(dst, c.request, c.used, c.allocatable, c.rows); !errors.Is(err, c.want) {
-				t.Errorf("%T, %s: %v, want %v", s, c.name, err, c.want)
-			}
-			if c.want != nil && slices.ContainsFunc(dst, func(x float64) bool { return x != -1 }) {
-				t.Errorf("%T, %s: dst is %v", s, c.name, dst)
-			}
-		}
-		if s == scoring.Scorer(combination) {
-			continue
-		}
+	for _, s := range []scoring.Scorer{load, compileDRF(t, scoring.DRFConfig{}, m)} {
 		long := make(vector.ResourceVector, m.Len()+1)
 		for _, v := range [][3]vector.ResourceVector{{long, nil, nil}, {nil, long, nil}, {nil, nil, long}} {
 			if _, err := s.Score(v[0], v[1], v[2]); !errors.Is(err, vector.ErrShape) {
@@ -631,16 +593,13 @@ func TestLoadAllocates(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	m := loadMap(t)
-	used, allocatable, rows := m.NewMatrix(500), m.NewMatrix(500), vector.NewMask(500)
+	rows := vector.NewMask(500)
 	rows.SetAll()
 	u, a := vector.ResourceVector{1, 2, 3}, vector.ResourceVector{4, 5, 6}
 	dst, ints := make([]float64, 500), make([]int64, 500)
 	unlimited := -1.0
 	load := compileLoad(t, scoring.LoadConfig{Direction: scoring.Pack}, m)
 	plain := combine(t, scoring.Term{Scorer: load, Weight: 1}, scoring.Term{Scorer: load, Weight: -2})
-	normalized := combine(t, scoring.Term{Scorer: load, Weight: 1, Normalize: scoring.NormalizeMinMax}, scoring.Term{Scorer: load, Weight: 1, Normalize: scoring.NormalizeReverse})
-	var scratch scoring.CombineScratch
-	scores := [][]float64{make([]float64, 500), make([]float64, 500)}
 	for name, s := range map[string]scoring.Scorer{
 		"Load": load, "Load, fixed": compileLoad(t, scoring.LoadConfig{Metric: scoring.DominantResource, Capacity: a}, m),
 		"DRF": compileDRF(t, scoring.DRFConfig{Unlimited: &unlimited}, m), "Combination": plain,
@@ -648,17 +607,12 @@ func TestLoadAllocates(t *testing.T) {
 		testkit.EachImpl(t, func(t *testing.T) {
 			if n := testing.AllocsPerRun(20, func() {
 				_, _ = s.Score(u, u, a)
-				_ = s.ScoreBatch(dst, u, used, allocatable, nil)
-				_ = s.ScoreBatch(dst, u, used, allocatable, rows)
 			}); n != 0 {
 				t.Errorf("%s allocates %v times", name, n)
 			}
 		})
 	}
 	for name, f := range map[string]func(){
-		"normalized":      func() { _ = normalized.ScoreBatch(dst, u, used, allocatable, rows) },
-		"ScoreBatchWith":  func() { _ = normalized.ScoreBatchWith(&scratch, dst, u, used, allocatable, nil) },
-		"CombineScores":   func() { normalized.CombineScores(&scratch, dst, scores, rows) },
 		"NormalizeScores": func() { scoring.NormalizeScores(dst, rows, scoring.NormalizeMinMax) },
 		"int64":           func() { scoring.NormalizeScores(ints, nil, scoring.NormalizeReverse) },
 	} {

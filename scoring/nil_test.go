@@ -31,23 +31,23 @@ func TestNilPolicies(t *testing.T) {
 		t.Errorf("Check: %v, %v", r, err)
 	}
 
-	nodes, rows := m.NewMatrix(3), vector.NewMask(3)
+	nodes, rows := m.NewNodes(), vector.NewMask(3)
 	rows.Set(1)
-	for name, score := range map[string]func(dst []float64, rows *vector.Mask) error{
-		"ScoreBatch":    func(dst []float64, rows *vector.Mask) error { return sra.ScoreBatch(dst, request, nodes, nodes, rows) },
-		"Base":          func(dst []float64, rows *vector.Mask) error { return sra.Base(dst, nodes, rows) },
-		"ScoreFromBase": func(dst []float64, rows *vector.Mask) error { return sra.ScoreFromBase(dst, request, nil, nodes, rows) },
-	} {
-		dst := []float64{7, 7, 7, 7}
-		if err := score(dst, rows); err != nil || fmt.Sprint(dst) != "[7 0 7 7]" {
-			t.Errorf("%s: %v, %v", name, dst, err)
-		}
-		if err := score(dst, nil); err != nil || fmt.Sprint(dst) != "[0 0 0 7]" {
-			t.Errorf("%s of all rows: %v, %v", name, dst, err)
-		}
-		if err := score(dst[:2], nil); err == nil {
-			t.Errorf("%s of a short dst: no error", name)
-		}
+	for _, name := range []string{"a", "b", "c"} {
+		setNode(nodes, name, node, nil)
+	}
+	bound, dst, pod := scoring.Bind(sra, nodes), []float64{7, 7, 7, 7}, vector.PodAmounts{Requested: request}
+	if err := bound.Score(dst, pod, rows); err != nil || fmt.Sprint(dst) != "[7 0 7 7]" {
+		t.Errorf("bound: %v, %v", dst, err)
+	}
+	if err := bound.Score(dst, pod, nil); err != nil || fmt.Sprint(dst) != "[0 0 0 7]" {
+		t.Errorf("bound, all rows: %v, %v", dst, err)
+	}
+	if err := bound.Score(dst[:2], pod, nil); err == nil {
+		t.Error("bound, a short dst: no error")
+	}
+	if row, ok := bound.Best(pod, nil, vector.TieLowest()); row != 0 || !ok {
+		t.Errorf("the best row is %d, %v", row, ok)
 	}
 	sum, err := scoring.Combine([]scoring.Term{{Scorer: sra, Weight: 1}, {Scorer: s, Weight: 2}})
 	if err != nil {
@@ -70,24 +70,21 @@ func TestNilPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, dst := m.NewMatrix(1), make([]float64, 1)
-	cache := scoring.NewCache(s, scoring.CacheOptions{})
-	tie := vector.TieLowest()
+	nodes := m.NewNodes()
 	for want, calls := range map[string][]func(){
 		"scoring: nil matrix": {
-			func() { _ = s.ScoreBatch(dst, nil, nil, nodes, nil) },
-			func() { _ = s.ScoreBatch(dst, nil, nodes, nil, nil) },
-			func() { _ = s.ScoreFromBase(dst, nil, dst, nil, nodes, nil) },
-			func() { _ = s.SRA().Base(dst, nil, nil) },
-			func() { _ = (*scoring.SRA)(nil).ScoreBatch(dst, nil, nil, nil, nil) },
-			func() { _ = s.Proportional().FilterBatch(vector.NewMask(1), nil, nil, nodes, nil) },
-			func() { _ = (*scoring.Proportional)(nil).FilterBatch(vector.NewMask(1), nil, nil, nodes, nil) },
-			func() { _ = scoring.ValidateBatch(m, nil, nodes) },
-			func() { _, _, _ = cache.Best(&scoring.Query{Used: nodes}, tie) },
+			func() { _ = s.Proportional().FilterIdle(vector.NewMask(1), nodes, nil, nil, nil) },
+			func() { _ = (*scoring.Proportional)(nil).FilterIdle(vector.NewMask(1), nodes, nil, nil, nil) },
+		},
+		"scoring: nil nodes": {
+			func() { _ = s.Proportional().Filter(vector.NewMask(1), nil, nil, nil) },
+			func() { _ = (*scoring.Proportional)(nil).Filter(vector.NewMask(1), nil, nil, nil) },
+			func() { _ = s.Proportional().FilterIdle(vector.NewMask(1), nil, new(vector.Matrix), nil, nil) },
+			func() { scoring.Bind(s, nil) },
 		},
 		"scoring: nil mask as a destination": {
-			func() { _ = s.Proportional().FilterBatch(nil, nil, nodes, nodes, nil) },
-			func() { _ = (*scoring.Proportional)(nil).FilterBatch(nil, nil, nodes, nodes, nil) },
+			func() { _ = s.Proportional().Filter(nil, nodes, nil, nil) },
+			func() { _ = (*scoring.Proportional)(nil).Filter(nil, nodes, nil, nil) },
 		},
 		"scoring: nil map": {
 			func() { _, _ = scoring.CompileStrategyFit(scoring.StrategyFitConfig{}, nil) },
@@ -104,12 +101,11 @@ func TestNilPanics(t *testing.T) {
 			func() { (*scoring.Strategy)(nil).SRA() },
 			func() { (*scoring.Kube)(nil).Warnings() },
 			func() { _, _ = (*scoring.Load)(nil).Explain(nil, nil, nil) },
-			func() { _ = (*scoring.DRF)(nil).ScoreBatch(nil, nil, nodes, nodes, nil) },
+			func() { _, _ = (*scoring.DRF)(nil).Score(nil, nil, nil) },
 			func() { (*scoring.Combination)(nil).Terms() },
-			func() { (*scoring.Cache)(nil).Reset() },
+			func() { (*scoring.Bound)(nil).LimitCache(0) },
 		},
-		"scoring: nil query":  {func() { _, _, _ = cache.Scores(nil) }},
-		"scoring: nil scorer": {func() { scoring.NewCache(nil, scoring.CacheOptions{}) }},
+		"scoring: nil scorer": {func() { scoring.Bind(nil, nodes) }},
 	} {
 		for i, call := range calls {
 			func() {
@@ -121,14 +117,5 @@ func TestNilPanics(t *testing.T) {
 				call()
 			}()
 		}
-	}
-}
-
-// A nil mask of rows selects all of them, everywhere.
-func TestNilRows(t *testing.T) {
-	m := strategyMap(t)
-	var mask vector.Mask
-	if err := (*scoring.Proportional)(nil).FilterBatch(&mask, nil, m.NewMatrix(3), m.NewMatrix(3), nil); err != nil || mask.Count() != 3 {
-		t.Errorf("FilterBatch: %d rows, %v", mask.Count(), err)
 	}
 }

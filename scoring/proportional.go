@@ -144,27 +144,39 @@ func (p *Proportional) CheckIdle(request, idle, allocatable vector.ResourceVecto
 // resized, and may be rows. The error is [vector.ErrSchema] or [vector.ErrShape], or a
 // [*vector.AmountError] of the request; dst keeps its content then.
 func (p *Proportional) Filter(dst *vector.Mask, nodes *vector.Nodes, request vector.ResourceVector, rows *vector.Mask) error {
-	if nodes == nil {
-		panic(panicNodes)
+	done, err := p.start(dst, nodes, nil, request, rows)
+	if done || err != nil {
+		return err
 	}
-	return p.FilterBatch(dst, request, nodes.Requested(), nodes.Allocatable(), rows)
+	p.and(dst, request, nodes.Requested(), nodes.Allocatable())
+	return nil
+}
+
+// and clears the bits of rows that fail.
+func (p *Proportional) and(dst *vector.Mask, request vector.ResourceVector, requested, allocatable *vector.Matrix) {
+	for k := range p.rules {
+		r := &p.rules[k]
+		rule := r.rule(request)
+		rule.Primary, rule.PrimaryUsed = allocatable.Column(r.primary), requested.Column(r.primary)
+		rule.Secondary, rule.SecondaryUsed = allocatable.Column(r.secondary), requested.Column(r.secondary)
+		kernel.AndReserve(dst.Words(), &rule)
+	}
 }
 
 // FilterIdle is Filter for idle amounts in the place of what the nodes have free: with
 // what is about to be released, say.
 func (p *Proportional) FilterIdle(dst *vector.Mask, nodes *vector.Nodes, idle *vector.Matrix, request vector.ResourceVector, rows *vector.Mask) error {
-	if nodes == nil {
-		panic(panicNodes)
+	if idle == nil {
+		panic(panicMatrix)
 	}
-	allocatable := nodes.Allocatable()
-	done, err := p.start(dst, request, "idle", idle, allocatable, rows)
+	done, err := p.start(dst, nodes, idle, request, rows)
 	if done || err != nil {
 		return err
 	}
 	for k := range p.rules {
 		r := &p.rules[k]
 		rule := r.rule(request)
-		primary, free, secondary := allocatable.Column(r.primary), idle.Column(r.primary), idle.Column(r.secondary)
+		primary, free, secondary := nodes.Allocatable().Column(r.primary), idle.Column(r.primary), idle.Column(r.secondary)
 		for row := range dst.All() {
 			if _, _, ok := rule.CheckIdle(primary[row], free[row], secondary[row]); !ok {
 				dst.Clear(row)
@@ -174,40 +186,37 @@ func (p *Proportional) FilterIdle(dst *vector.Mask, nodes *vector.Nodes, idle *v
 	return nil
 }
 
-// FilterBatch sets dst to the selected rows that pass; a nil mask selects all.
-// dst is resized, and may be rows. Errors are those of a [Scorer], of which a nil
-// p has those for numbers of rows only; dst keeps its content then.
-func (p *Proportional) FilterBatch(dst *vector.Mask, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	done, err := p.start(dst, request, "used", used, allocatable, rows)
-	if done || err != nil {
-		return err
-	}
-	for k := range p.rules {
-		r := &p.rules[k]
-		rule := r.rule(request)
-		rule.Primary, rule.PrimaryUsed = allocatable.Column(r.primary), used.Column(r.primary)
-		rule.Secondary, rule.SecondaryUsed = allocatable.Column(r.secondary), used.Column(r.secondary)
-		kernel.AndReserve(dst.Words(), &rule)
-	}
-	return nil
-}
-
-// start checks the operands of a filter, of which amounts has this name, and sets dst
-// to the selected rows. done says that these all pass.
-func (p *Proportional) start(dst *vector.Mask, request vector.ResourceVector, name string, amounts, allocatable *vector.Matrix, rows *vector.Mask) (done bool, err error) {
-	if dst == nil {
+// start checks the operands of a filter, where idle may be nil, and sets dst to the
+// selected rows. done says that these all pass.
+func (p *Proportional) start(dst *vector.Mask, nodes *vector.Nodes, idle *vector.Matrix, request vector.ResourceVector, rows *vector.Mask) (done bool, err error) {
+	switch {
+	case dst == nil:
 		panic(panicMask)
+	case nodes == nil:
+		panic(panicNodes)
 	}
-	if err := checkAmounts(name, amounts, allocatable, rows); err != nil {
-		return false, err
+	n := nodes.Free().Rows()
+	if idle != nil && idle.Rows() != n {
+		return false, shapeError("idle has %d rows, the nodes %d", idle.Rows(), n)
+	}
+	if rows != nil && rows.Len() != n {
+		return false, shapeError("the mask has %d rows, the nodes %d", rows.Len(), n)
 	}
 	if p != nil {
-		if err := p.checkAmounts(allocatable.Rows(), request, name, amounts, allocatable, rows); err != nil {
+		if err := p.checkMatrix("nodes", nodes.Free()); err != nil {
+			return false, err
+		}
+		if idle != nil {
+			if err := p.checkMatrix("idle", idle); err != nil {
+				return false, err
+			}
+		}
+		if err := p.checkRequest(request); err != nil {
 			return false, err
 		}
 	}
 	if rows == nil {
-		dst.Resize(allocatable.Rows())
+		dst.Resize(n)
 		dst.SetAll()
 	} else {
 		dst.CopyFrom(rows)

@@ -16,6 +16,8 @@ type rowScorer interface {
 	// divisors returns the columns of what nodes have whose reciprocals save time.
 	divisors() []int
 
+	cost() rowCost
+
 	// scoreRows sets dst, of an element per row, where words selects the row. The
 	// operands are checked. words may be nil for all rows.
 	scoreRows(dst []float64, a *amounts, words []uint64)

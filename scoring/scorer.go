@@ -2,50 +2,32 @@ package scoring
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Scorer scores nodes for one pod; greater is better, unless its documentation
-// says otherwise. Every compiled scorer of this package is one.
+// Scorer says how good a node is for a pod; greater is better, unless its documentation
+// says otherwise. [Bind] makes of it what answers for all nodes at once. Every compiled
+// scorer of this package is one; others may be terms of a [Combination], and are asked
+// row by row.
 //
-// used is what is assigned to a node, allocatable what it has; both have a row
-// per node and a column per resource of the map that the scorer was compiled
-// against. used comes first: nodes whose amounts are swapped look overcommitted,
-// and score 0 with most scorers. request is the total of the incoming pod.
-// Vectors shorter than the map are padded with zeros.
+// requested is what the pods of the node request, allocatable what it has, and request
+// the total of the incoming pod. Vectors shorter than the map are padded with zeros.
+// Errors are [vector.ErrShape], a [*vector.AmountError] of the request and, from some
+// combinations, [ErrNeedsBatch].
 //
-// Score and ScoreBatch return the same bits for the same row. Errors are
-// [vector.ErrSchema], [vector.ErrShape], [*vector.AmountError] and, from some
-// combinations, [ErrNeedsBatch]; the first two are wrapped by a message that names
-// the operand. They come before anything is written. A nil matrix panics, and so
-// does a nil scorer, but for those that say otherwise.
-// Implementations are immutable, safe for concurrent use, and allocate nothing
-// but in Explain and for errors.
+// A score depends on these amounts alone. Implementations are immutable, safe for
+// concurrent use, and allocate nothing but in Explain and for errors. A nil scorer
+// panics, but for those that say otherwise.
 type Scorer interface {
-	// Score scores one node.
-	Score(request, used, allocatable vector.ResourceVector) (float64, error)
+	// Score scores one node: the definition of what a [Bound] says of its row, bit
+	// for bit.
+	Score(request, requested, allocatable vector.ResourceVector) (float64, error)
 
-	// ScoreBatch sets dst[r] for every selected row r; a nil mask selects all.
-	// Other elements of dst are not touched, other rows not read. dst must have
-	// an element per row at least.
-	ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error
-
-	// Explain returns the numbers that make the score of one node. It may
-	// allocate.
-	Explain(request, used, allocatable vector.ResourceVector) (Explanation, error)
-}
-
-// IntScorer is a scorer of whole numbers from 0 to 100, as those of
-// kube-scheduler are. ScoreInt and ScoreIntBatch are Score and ScoreBatch in
-// another type.
-type IntScorer interface {
-	Scorer
-	ScoreInt(request, used, allocatable vector.ResourceVector) (int64, error)
-	ScoreIntBatch(dst []int64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error
+	// Explain returns the numbers that make the score of one node.
+	Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error)
 }
 
 // Option changes how a configuration is parsed or compiled.
@@ -67,7 +49,6 @@ const (
 
 const (
 	panicNil    = "scoring: nil receiver"
-	panicQuery  = "scoring: nil query"
 	panicScorer = "scoring: nil scorer"
 	panicMap    = "scoring: nil map"
 	panicMatrix = "scoring: nil matrix"
@@ -149,28 +130,6 @@ func (c *compiled) checkMatrix(name string, x *vector.Matrix) error {
 	return nil
 }
 
-// checkBatch checks the operands of ScoreBatch; dst is the length of dst.
-func (c *compiled) checkBatch(dst int, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	return c.checkAmounts(dst, request, "used", used, allocatable, rows)
-}
-
-// checkAmounts is checkBatch with the name of the first matrix.
-func (c *compiled) checkAmounts(dst int, request vector.ResourceVector, name string, amounts, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if err := checkAmounts(name, amounts, allocatable, rows); err != nil {
-		return err
-	}
-	if err := c.checkMatrix("allocatable", allocatable); err != nil {
-		return err
-	}
-	if err := c.checkMatrix(name, amounts); err != nil {
-		return err
-	}
-	if err := checkElements("dst", dst, allocatable.Rows()); err != nil {
-		return err
-	}
-	return c.checkRequest(request)
-}
-
 // wordsOf returns the bits of a mask for the kernels: nil, which selects every
 // row, for a nil mask.
 func wordsOf(rows *vector.Mask) []uint64 {
@@ -178,34 +137,6 @@ func wordsOf(rows *vector.Mask) []uint64 {
 		return nil
 	}
 	return rows.Words()
-}
-
-// ValidateBatch looks through all of used and allocatable for amounts that no
-// scorer can use, NaN, infinite or negative, and returns a [*vector.AmountError] for
-// the first, by row and then by column, used before allocatable. Scorers don't
-// need it: what each does with such a row is defined. Both matrices must be of m
-// and have equally many rows.
-func ValidateBatch(m *vectormap.ResourceVectorMap, used, allocatable *vector.Matrix) error {
-	needMap(m)
-	c := compiled{m: m}
-	if err := c.checkBatch(math.MaxInt, nil, used, allocatable, nil); err != nil {
-		return err
-	}
-	row, column, bad := used.Rows(), -1, 0.0
-	for i := range m.Len() {
-		for _, x := range [...]*vector.Matrix{used, allocatable} {
-			for r, amount := range x.Column(i)[:row] {
-				if !usable(amount) {
-					row, column, bad = r, i, amount
-					break
-				}
-			}
-		}
-	}
-	if column < 0 {
-		return nil
-	}
-	return badAmount(m.Name(column), row, bad)
 }
 
 // at returns amount i of v, 0 beyond its end.

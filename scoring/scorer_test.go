@@ -5,75 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/resvec/resvec/internal/decimal"
-	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
-
-func TestValidateBatch(t *testing.T) {
-	m := loadMap(t)
-	other, err := vectormap.New([]string{"cpu", "memory"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	inf, nan, negativeZero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
-	good := loadMatrix(m, vector.ResourceVector{1, 2}, vector.ResourceVector{0, negativeZero, math.MaxFloat64})
-	for _, c := range []struct {
-		name              string
-		used, allocatable *vector.Matrix
-		want              string
-	}{
-		{"good", good, good, ""},
-		{"no rows", m.NewMatrix(0), m.NewMatrix(0), ""},
-		{"NaN", loadMatrix(m, vector.ResourceVector{}, vector.ResourceVector{0, nan}), good, "scoring: row 1: memory: amount NaN is not a finite number: want 0 or more"},
-		{"negative", good, loadMatrix(m, vector.ResourceVector{1, 1, -0.5}, vector.ResourceVector{}), "scoring: row 0: gpu: amount -0.5 is negative: want 0 or more"},
-		{"lowest row first", loadMatrix(m, vector.ResourceVector{}, vector.ResourceVector{nan}), loadMatrix(m, vector.ResourceVector{0, 0, inf}, vector.ResourceVector{}),
-			"scoring: row 0: gpu: amount +Inf is not a finite number: want 0 or more"},
-		{"then the lowest column", loadMatrix(m, vector.ResourceVector{0, 0, nan}), loadMatrix(m, vector.ResourceVector{0, -inf}), "scoring: row 0: memory: amount -Inf is not a finite number: want 0 or more"},
-		{"then used", loadMatrix(m, vector.ResourceVector{-1}), loadMatrix(m, vector.ResourceVector{-2}), "scoring: row 0: cpu: amount -1 is negative: want 0 or more"},
-		{"number of rows", good, m.NewMatrix(1), "scoring: used has 2 rows, allocatable 1: vector: shapes differ"},
-		{"schema", other.NewMatrix(2), good, "scoring: used is of another map: vector: schemas differ"},
-		{"width", good, vector.NewMatrix(vector.Schema{}, 2, 2), "scoring: allocatable has 2 columns, the map 5: vector: shapes differ"},
-	} {
-		got := ""
-		if err := scoring.ValidateBatch(m, c.used, c.allocatable); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-// TestValidateBatchGolden looks for the first bad cell, row by row.
-func TestValidateBatchGolden(t *testing.T) {
-	m, r := loadMap(t), testkit.Rand(6)
-	for range 500 {
-		rows := 1 + r.IntN(5)
-		used, allocatable := m.NewMatrix(rows), m.NewMatrix(rows)
-		for range r.IntN(5) {
-			x := []*vector.Matrix{used, allocatable}[r.IntN(2)]
-			x.SetRow(r.IntN(rows), append(make(vector.ResourceVector, r.IntN(m.Len())), []float64{math.NaN(), math.Inf(-1), -1, 7}[r.IntN(4)]))
-		}
-		var want *vector.AmountError
-		for row := rows - 1; row >= 0; row-- {
-			for i := m.Len() - 1; i >= 0; i-- {
-				for _, v := range []float64{allocatable.At(row, i), used.At(row, i)} {
-					if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-						want = &vector.AmountError{Resource: m.Name(i), Amount: decimal.Format(v), Row: row}
-					}
-				}
-			}
-		}
-		err := scoring.ValidateBatch(m, used, allocatable)
-		var got *vector.AmountError
-		if errors.As(err, &got) != (want != nil) || want != nil && (got.Resource != want.Resource || got.Amount != want.Amount || got.Row != want.Row) {
-			t.Fatalf("%v, want %v", err, want)
-		}
-	}
-}
 
 func TestBadAmountError(t *testing.T) {
 	m := loadMap(t)

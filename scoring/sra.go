@@ -20,7 +20,7 @@ import (
 // resource doesn't remove its penalty.
 //
 // A nil *SRA, as [Strategy.SRA] returns when there is no such policy, is off: it
-// scores 0, and of the operands only the numbers of rows are checked.
+// scores 0.
 type SRA struct {
 	compiled
 	rules   []sraRule // ascending by index
@@ -97,18 +97,6 @@ func (s *SRA) points(absent float64) float64 {
 // scale returns the highest score.
 func (s *SRA) scale() float64 { return float64(100 * s.weight) }
 
-// ScoreBatch scores the selected rows; see [Scorer].
-func (s *SRA) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if s == nil {
-		return setZero(dst, used, allocatable, rows)
-	}
-	if err := s.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
-		return err
-	}
-	s.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
-	return nil
-}
-
 func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
 	if s == nil {
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
@@ -126,61 +114,13 @@ func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
 
 func (s *SRA) divisors() []int { return nil }
 
+func (s *SRA) cost() rowCost { return rowCost{column: 0.06, most: 8} }
+
 func (s *SRA) resources() *vectormap.ResourceVectorMap {
 	if s == nil {
 		return nil
 	}
 	return s.m
-}
-
-// Base sets dst[r], for every selected row r, to the score that the node gives a
-// pod whose resources it all has. It depends on the node only: keep it for
-// [SRA.ScoreFromBase], and set it anew for rows whose allocatable changes.
-// Errors are those of ScoreBatch.
-func (s *SRA) Base(dst []float64, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if s == nil {
-		return setZero(dst, allocatable, allocatable, rows)
-	}
-	if err := s.checkBatch(len(dst), nil, allocatable, allocatable, rows); err != nil {
-		return err
-	}
-	var b sraBatch
-	b.init(s, &amounts{allocatable: allocatable}, nil)
-	b.base(dst[:allocatable.Rows()], 0, wordsOf(rows))
-	return nil
-}
-
-// ScoreFromBase is ScoreBatch for a base that [SRA.Base] has set, with the same
-// results. dst may be base. A base that is shorter than the matrix has rows is
-// [vector.ErrShape].
-func (s *SRA) ScoreFromBase(dst []float64, request vector.ResourceVector, base []float64, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if s == nil {
-		return setZero(dst, allocatable, allocatable, rows)
-	}
-	if err := s.checkBatch(len(dst), request, allocatable, allocatable, rows); err != nil {
-		return err
-	}
-	if err := checkElements("base", len(base), allocatable.Rows()); err != nil {
-		return err
-	}
-	var b sraBatch
-	b.init(s, &amounts{request: request, allocatable: allocatable}, nil)
-	n := allocatable.Rows()
-	b.set(dst[:n], base[:n], 0, wordsOf(rows))
-	return nil
-}
-
-// setZero scores the selected rows 0.
-func setZero(dst []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if err := checkMatrices(used, allocatable, rows); err != nil {
-		return err
-	}
-	n := allocatable.Rows()
-	if err := checkElements("dst", len(dst), n); err != nil {
-		return err
-	}
-	kernel.EachRow(n, wordsOf(rows), func(i int) { dst[i] = 0 })
-	return nil
 }
 
 // sraBatch is a scorer made ready for one request and the amounts of nodes.

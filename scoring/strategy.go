@@ -101,38 +101,6 @@ func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (floa
 	return score, nil
 }
 
-// ScoreBatch scores the selected rows; see [Scorer].
-func (s *Strategy) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(s != nil)
-	return s.scoreBatch(dst, request, nil, used, allocatable, rows)
-}
-
-// ScoreFromBase is ScoreBatch for a base that [SRA.Base] has set, of the
-// Strategy's SRA or an equal one. It is the faster way to score many pods. A
-// base that is shorter than the matrix has rows is [vector.ErrShape]; it is not
-// looked at when SRA is off.
-func (s *Strategy) ScoreFromBase(dst []float64, request vector.ResourceVector, base []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(s != nil)
-	if err := checkMatrices(used, allocatable, rows); err != nil {
-		return err
-	}
-	if s.adds() {
-		if err := checkElements("base", len(base), allocatable.Rows()); err != nil {
-			return err
-		}
-	}
-	return s.scoreBatch(dst, request, base, used, allocatable, rows)
-}
-
-func (s *Strategy) scoreBatch(dst []float64, request vector.ResourceVector, base []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	if err := s.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
-		return err
-	}
-	a := amounts{request: request, requested: used, allocatable: allocatable, base: base}
-	s.scoreRows(dst[:allocatable.Rows()], &a, wordsOf(rows))
-	return nil
-}
-
 func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var fit fitBatch
 	fit.init(s.fit, a)
@@ -150,6 +118,8 @@ func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 }
 
 func (s *Strategy) divisors() []int { return s.fit.divisors() }
+
+func (s *Strategy) cost() rowCost { return s.fit.cost() }
 
 // setSumOwnBase is setSum with a base that is made on the way, for some rows at
 // a time.

@@ -1,6 +1,7 @@
 package scoring_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -29,69 +30,56 @@ func BenchmarkStrategyDecision(b *testing.B) {
 		b.Fatal(err)
 	}
 	r := testkit.Rand(1)
-	used, allocatable, free := m.NewMatrix(nodes), m.NewMatrix(nodes), m.NewMatrix(nodes)
+	n := m.NewNodes()
 	u, a := m.NewVector(), m.NewVector()
 	for row := range nodes {
 		for i := range a {
 			a[i] = float64(16 + r.IntN(64))
 			u[i] = float64(r.IntN(12))
 		}
-		used.SetRow(row, u)
-		allocatable.SetRow(row, a)
-		f := a.Clone()
-		f.Sub(u)
-		free.SetRow(row, f)
+		setNode(n, fmt.Sprint(row), a, u)
 	}
-	request := m.NewVector()
+	pod := vector.PodAmounts{Requested: m.NewVector()}
 	for _, name := range []string{"cpu", "memory", "pods", "nvidia.com/gpu"} {
 		i, _ := m.Index(name)
-		request[i] = 1
+		pod.Requested[i] = 1
 	}
 	cpuOnly := vector.ResourceVector{1}
-	base, scores := make([]float64, nodes), make([]float64, nodes)
-	if err := s.SRA().Base(base, allocatable, nil); err != nil {
-		b.Fatal(err)
-	}
 	var rows, kept vector.Mask
+	scores, points := scoring.Bind(s, n), make([]float64, nodes)
+	scores.LimitCache(0)
 	sum, few := 0, vector.NewMask(nodes)
 	for row := 7; row < nodes; row += 1000 {
 		few.Set(row)
 	}
+	vector.Fit(&rows, n.Free(), pod.Requested)
 	testkit.EachImplB(b, func(b *testing.B) {
 		b.Run("decision", func(b *testing.B) {
 			for b.Loop() {
-				vector.Fit(&rows, free, request)
-				if err := s.ScoreFromBase(scores, request, base, used, allocatable, &rows); err != nil {
-					b.Fatal(err)
-				}
-				sum += vector.ArgMax(scores, &rows, vector.TieLowest())
+				row, _ := scores.Best(pod, nil, vector.TieLowest())
+				sum += row
 			}
 		})
 		b.Run("score/rows=5000", func(b *testing.B) {
 			for b.Loop() {
-				_ = s.ScoreFromBase(scores, request, base, used, allocatable, &rows)
-			}
-		})
-		b.Run("score, own base/rows=5000", func(b *testing.B) {
-			for b.Loop() {
-				_ = s.ScoreBatch(scores, request, used, allocatable, &rows)
+				_ = scores.Score(points, pod, &rows)
 			}
 		})
 		b.Run("score/rows=5", func(b *testing.B) {
 			for b.Loop() {
-				_ = s.ScoreFromBase(scores, request, base, used, allocatable, few)
+				_ = scores.Score(points, pod, few)
 			}
 		})
 		b.Run("reserve/rows=5000", func(b *testing.B) {
 			for b.Loop() {
-				_ = s.Proportional().FilterBatch(&kept, cpuOnly, used, allocatable, nil)
+				_ = s.Proportional().Filter(&kept, n, cpuOnly, nil)
 			}
 		})
 	})
-	u, a = used.Row(u, 7), allocatable.Row(a, 7)
+	u, a = n.Requested().Row(u, 7), n.Allocatable().Row(a, 7)
 	b.Run("row", func(b *testing.B) {
 		for b.Loop() {
-			_, _ = s.Score(request, u, a)
+			_, _ = s.Score(pod.Requested, u, a)
 		}
 	})
 }

@@ -121,10 +121,7 @@ func (w *strategyWorld) check(t *testing.T, request strategyVec, rows *vector.Ma
 	t.Helper()
 	n, selected := w.used.Rows(), strategySelects(rows)
 	s := w.strategy
-	base := make([]float64, n)
-	if err := s.SRA().Base(base, w.allocatable, rows); err != nil {
-		t.Fatal(err)
-	}
+	base := scoring.SRABase(s.SRA(), w.allocatable)
 	type batch = func(dst []float64) error
 	for _, c := range []struct {
 		name    string
@@ -135,22 +132,30 @@ func (w *strategyWorld) check(t *testing.T, request strategyVec, rows *vector.Ma
 		{
 			"fit", func(u, a strategyVec) float64 { return w.fit.score(request, u, a) },
 			func(u, a strategyVec) (float64, error) { return s.Fit().Score(request, u, a) },
-			[]batch{func(dst []float64) error { return s.Fit().ScoreBatch(dst, request, w.used, w.allocatable, rows) }},
+			[]batch{func(dst []float64) error {
+				return scoring.ScoreBatch(s.Fit(), dst, request, w.used, w.allocatable, rows)
+			}},
 		},
 		{
 			"SRA", func(u, a strategyVec) float64 { return w.sra.score(request, a) },
 			func(u, a strategyVec) (float64, error) { return s.SRA().Score(request, u, a) },
 			[]batch{
-				func(dst []float64) error { return s.SRA().ScoreBatch(dst, request, w.used, w.allocatable, rows) },
-				func(dst []float64) error { return s.SRA().ScoreFromBase(dst, request, base, w.allocatable, rows) },
+				func(dst []float64) error {
+					return scoring.ScoreBatch(s.SRA(), dst, request, w.used, w.allocatable, rows)
+				},
+				func(dst []float64) error {
+					return scoring.ScoreWithBase(s.SRA(), dst, request, base, w.used, w.allocatable, rows)
+				},
 			},
 		},
 		{
 			"bundle", func(u, a strategyVec) float64 { return w.fit.score(request, u, a) + w.sra.score(request, a) },
 			func(u, a strategyVec) (float64, error) { return s.Score(request, u, a) },
 			[]batch{
-				func(dst []float64) error { return s.ScoreBatch(dst, request, w.used, w.allocatable, rows) },
-				func(dst []float64) error { return s.ScoreFromBase(dst, request, base, w.used, w.allocatable, rows) },
+				func(dst []float64) error { return scoring.ScoreBatch(s, dst, request, w.used, w.allocatable, rows) },
+				func(dst []float64) error {
+					return scoring.ScoreWithBase(s, dst, request, base, w.used, w.allocatable, rows)
+				},
 			},
 		},
 	} {
@@ -205,13 +210,15 @@ func (w *strategyWorld) checkFilter(t *testing.T, request strategyVec, rows *vec
 		}
 	}
 	dst := vector.NewMask(3)
-	if err := p.FilterBatch(dst, request, w.used, w.allocatable, rows); err != nil || !dst.Equal(want) {
-		t.Fatalf("got %x, %v, want %x", dst.Words(), err, want.Words())
+	scoring.FilterMatrices(p, dst, request, w.used, w.allocatable, rows)
+	if !dst.Equal(want) {
+		t.Fatalf("got %x, want %x", dst.Words(), want.Words())
 	}
 	if rows != nil {
 		dst.CopyFrom(rows)
-		if err := p.FilterBatch(dst, request, w.used, w.allocatable, dst); err != nil || !dst.Equal(want) {
-			t.Fatalf("in place: got %x, %v, want %x", dst.Words(), err, want.Words())
+		scoring.FilterMatrices(p, dst, request, w.used, w.allocatable, dst)
+		if !dst.Equal(want) {
+			t.Fatalf("in place: got %x, want %x", dst.Words(), want.Words())
 		}
 	}
 }
@@ -259,14 +266,14 @@ func TestStrategySlices(t *testing.T) {
 	w := newStrategyWorld(t, r, 3, rows)
 	w.fill(r)
 	request, whole := strategyVec{1, 1, 0, 0, 1, 1}, make([]float64, rows)
-	if err := w.strategy.ScoreBatch(whole, request, w.used, w.allocatable, nil); err != nil {
+	if err := scoring.ScoreBatch(w.strategy, whole, request, w.used, w.allocatable, nil); err != nil {
 		t.Fatal(err)
 	}
 	testkit.EachImpl(t, func(t *testing.T) {
 		for _, span := range [][2]int{{0, 10}, {64, 300}, {128, 129}, {256, 300}, {64, 64}} {
 			part := make([]float64, span[1]-span[0])
 			used, allocatable := w.used.Slice(span[0], span[1]), w.allocatable.Slice(span[0], span[1])
-			if err := w.strategy.ScoreBatch(part, request, used, allocatable, nil); err != nil {
+			if err := scoring.ScoreBatch(w.strategy, part, request, used, allocatable, nil); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.EqualFunc(part, whole[span[0]:span[1]], testkit.Same) {
@@ -289,7 +296,10 @@ func TestStrategyAllocs(t *testing.T) {
 		}
 		mask.SetAll()
 		u, a := w.used.Row(nil, 3), w.allocatable.Row(nil, 3)
-		dst, base := make([]float64, rows), make([]float64, rows)
+		nodes := w.m.NewNodes()
+		for row := range rows {
+			setNode(nodes, fmt.Sprint(row), strategyVec{1000, 1000, 1}, strategyVec{float64(row)})
+		}
 		fit, sra, proportional := w.strategy.Fit(), w.strategy.SRA(), w.strategy.Proportional()
 		testkit.EachImpl(t, func(t *testing.T) {
 			n := testing.AllocsPerRun(10, func() {
@@ -297,14 +307,9 @@ func TestStrategyAllocs(t *testing.T) {
 				_, _ = sra.Score(request, u, a)
 				_, _ = w.strategy.Score(request, u, a)
 				_, _ = proportional.Check(nil, u, a)
-				_ = fit.ScoreBatch(dst, request, w.used, w.allocatable, mask)
-				_ = sra.Base(base, w.allocatable, nil)
-				_ = sra.ScoreBatch(dst, request, w.used, w.allocatable, mask)
-				_ = sra.ScoreFromBase(dst, request, base, w.allocatable, mask)
-				_ = w.strategy.ScoreBatch(dst, request, w.used, w.allocatable, nil)
-				_ = w.strategy.ScoreFromBase(dst, request, base, w.used, w.allocatable, mask)
-				_ = proportional.FilterBatch(kept, nil, w.used, w.allocatable, mask)
-				_ = proportional.FilterBatch(kept, request, w.used, w.allocatable, nil)
+				_ = proportional.Filter(kept, nodes, nil, mask)
+				_ = proportional.Filter(kept, nodes, request, nil)
+				_ = proportional.FilterIdle(kept, nodes, nodes.Free(), nil, mask)
 			})
 			if n != 0 && !raceEnabled {
 				t.Errorf("%v allocations", n)

@@ -113,7 +113,7 @@ func strategyScores(t *testing.T, s scoring.Scorer, m *vectormap.ResourceVectorM
 	}
 	testkit.EachImpl(t, func(t *testing.T) {
 		dst := make([]float64, len(nodes))
-		if err := s.ScoreBatch(dst, request, used, allocatable, nil); err != nil {
+		if err := scoring.ScoreBatch(s, dst, request, used, allocatable, nil); err != nil {
 			t.Fatal(err)
 		}
 		if i := testkit.Difference(dst, scores); i >= 0 {
@@ -274,7 +274,7 @@ func TestCombinationOverride(t *testing.T) {
 	}
 	scores := func(c *scoring.Combination) []float64 {
 		dst := make([]float64, 3)
-		if err := c.ScoreBatch(dst, request, used, allocatable, nil); err != nil {
+		if err := scoring.ScoreBatch(c, dst, request, used, allocatable, nil); err != nil {
 			t.Fatal(err)
 		}
 		return dst
@@ -342,7 +342,7 @@ func TestStrategyFitMask(t *testing.T) {
 	rows.Set(2)
 	testkit.EachImpl(t, func(t *testing.T) {
 		dst := []float64{-1, -1, -1, -1, -1}
-		if err := f.ScoreBatch(dst, strategyRow(t, m, "cpu 1000 foo 2"), used, allocatable, rows); err != nil {
+		if err := scoring.ScoreBatch(f, dst, strategyRow(t, m, "cpu 1000 foo 2"), used, allocatable, rows); err != nil {
 			t.Fatal(err)
 		}
 		wantStrategy(t, "mask", dst, -1, -1, 800, -1, -1)
@@ -501,17 +501,17 @@ func TestProportionalNil(t *testing.T) {
 	if got, err := p.Check(strategyVec{-1}, nil, nil); p.Enabled() || err != nil || got != (scoring.Result{OK: true, Primary: -1, Secondary: -1}) {
 		t.Errorf("Check: %+v, %v", got, err)
 	}
-	x, rows, dst := vector.NewMatrix(vector.Schema{}, 70, 1), vector.NewMask(70), new(vector.Mask)
+	nodes, rows, dst := plainNodes(t, 1, make([][]float64, 70)...), vector.NewMask(70), new(vector.Mask)
 	rows.Set(3)
-	if err := p.FilterBatch(dst, nil, x, x, rows); err != nil || !dst.Equal(rows) {
-		t.Errorf("FilterBatch: %v, %v", dst.Words(), err)
+	if err := p.Filter(dst, nodes, nil, rows); err != nil || !dst.Equal(rows) {
+		t.Errorf("Filter: %v, %v", dst.Words(), err)
 	}
-	if err := p.FilterBatch(dst, nil, x, x, nil); err != nil || dst.Count() != 70 {
-		t.Errorf("FilterBatch without a mask: %d rows, %v", dst.Count(), err)
+	if err := p.FilterIdle(dst, nodes, nodes.Free(), nil, nil); err != nil || dst.Count() != 70 {
+		t.Errorf("FilterIdle without a mask: %d rows, %v", dst.Count(), err)
 	}
-	for _, err := range []error{p.FilterBatch(dst, nil, x, vector.NewMatrix(vector.Schema{}, 3, 1), nil), p.FilterBatch(dst, nil, x, x, vector.NewMask(1))} {
+	for _, err := range []error{p.Filter(dst, nodes, nil, vector.NewMask(1)), p.FilterIdle(dst, nodes, new(vector.Matrix), nil, nil)} {
 		if !errors.Is(err, vector.ErrShape) || dst.Count() != 70 {
-			t.Errorf("FilterBatch: %v, %d rows", err, dst.Count())
+			t.Errorf("%v, %d rows", err, dst.Count())
 		}
 	}
 }
@@ -621,87 +621,65 @@ func TestStrategyBadRows(t *testing.T) {
 	wantStrategy(t, "bad rows", strategyScores(t, f, m, "cpu 100 mem 100", nodes), 0, 0, 0, 0, 20)
 }
 
-// TestStrategyErrors checks every operand that is refused, and that nothing is
+// TestProportionalErrors checks every operand that is refused, and that nothing is
 // written then.
+func TestProportionalErrors(t *testing.T) {
+	m := strategyMap(t, "gpu")
+	p, nodes := compileProportional(t, m, 1), m.NewNodes()
+	for _, name := range []string{"a", "b", "c"} {
+		setNode(nodes, name, strategyVec{1000}, nil)
+	}
+	other := strategyMap(t, "gpu", "foo").NewNodes()
+	for _, c := range []struct {
+		name    string
+		nodes   *vector.Nodes
+		idle    *vector.Matrix
+		request strategyVec
+		rows    *vector.Mask
+		want    error
+	}{
+		{"another map", other, other.Free(), nil, nil, vector.ErrSchema},
+		{"idle amounts of another map", nodes, strategyMap(t, "gpu", "foo").NewMatrix(3), nil, nil, vector.ErrSchema},
+		{"idle amounts of another width", nodes, vector.NewMatrix(vector.Schema{}, 3, 2), nil, nil, vector.ErrShape},
+		{"rows of idle amounts", nodes, m.NewMatrix(2), nil, nil, vector.ErrShape},
+		{"a long request", nodes, nodes.Free(), make(strategyVec, m.Len()+1), nil, vector.ErrShape},
+		{"mask", nodes, nodes.Free(), nil, vector.NewMask(4), vector.ErrShape},
+		{"NaN", nodes, nodes.Free(), strategyVec{0, math.NaN()}, nil, vector.ErrNotRepresentable},
+		{"negative", nodes, nodes.Free(), strategyVec{-1}, nil, vector.ErrNegative},
+	} {
+		mask := vector.NewMask(1)
+		if err := p.FilterIdle(mask, c.nodes, c.idle, c.request, c.rows); !errors.Is(err, c.want) || mask.Len() != 1 {
+			t.Errorf("%s: %v, want %v; a mask of %d", c.name, err, c.want, mask.Len())
+		}
+		if c.nodes == nodes && c.idle != nodes.Free() {
+			continue
+		}
+		if err := p.Filter(mask, c.nodes, c.request, c.rows); !errors.Is(err, c.want) || mask.Len() != 1 {
+			t.Errorf("%s: %v, want %v; a mask of %d", c.name, err, c.want, mask.Len())
+		}
+	}
+	if _, err := p.Check(nil, make(strategyVec, m.Len()+1), nil); !errors.Is(err, vector.ErrShape) {
+		t.Errorf("a long row: %v", err)
+	}
+}
+
+// TestStrategyErrors: what a scorer refuses of one node.
 func TestStrategyErrors(t *testing.T) {
 	m := strategyMap(t, "gpu")
 	s := compileStrategy(t, m, bestPractice())
-	p := compileProportional(t, m, 1)
-	sum := combine(t, scoring.Term{Scorer: s, Weight: 1})
-	other := strategyMap(t, "gpu", "foo")
-	const n = 3
-	long := make(strategyVec, m.Len()+1)
-	ok := m.NewMatrix(n)
-	for _, c := range []struct {
-		name              string
-		request           strategyVec
-		used, allocatable *vector.Matrix
-		rows              *vector.Mask
-		dst               int
-		want              error
-	}{
-		{"another map", nil, ok, other.NewMatrix(n), nil, n, vector.ErrSchema},
-		{"another map", nil, other.NewMatrix(n), ok, nil, n, vector.ErrSchema},
-		{"no schema, another width", nil, vector.NewMatrix(vector.Schema{}, n, 2), ok, nil, n, vector.ErrShape},
-		{"a long request", long, ok, ok, nil, n, vector.ErrShape},
-		{"rows", nil, ok, m.NewMatrix(n + 1), nil, n + 1, vector.ErrShape},
-		{"mask", nil, ok, ok, vector.NewMask(n + 1), n, vector.ErrShape},
-		{"dst", nil, ok, ok, nil, n - 1, vector.ErrShape},
-		{"NaN", strategyVec{0, math.NaN()}, ok, ok, nil, n, vector.ErrNotRepresentable},
-		{"Inf", strategyVec{0, 0, math.Inf(1)}, ok, ok, nil, n, vector.ErrNotRepresentable},
-		{"negative", strategyVec{-1}, ok, ok, nil, n, vector.ErrNotRepresentable},
-	} {
-		dst, base := make([]float64, c.dst), make([]float64, n+1)
-		for i := range dst {
-			dst[i] = -7
-		}
-		errs := map[string]error{
-			"strategy": s.ScoreBatch(dst, c.request, c.used, c.allocatable, c.rows),
-			"fit":      s.Fit().ScoreBatch(dst, c.request, c.used, c.allocatable, c.rows),
-			"SRA":      s.SRA().ScoreBatch(dst, c.request, c.used, c.allocatable, c.rows),
-			"sum":      sum.ScoreBatch(dst, c.request, c.used, c.allocatable, c.rows),
-			"prepared": s.ScoreFromBase(dst, c.request, base, c.used, c.allocatable, c.rows),
-		}
-		if c.name != "dst" {
-			mask := vector.NewMask(1)
-			errs["proportional"] = p.FilterBatch(mask, c.request, c.used, c.allocatable, c.rows)
-			if mask.Len() != 1 {
-				t.Errorf("%s: the mask was written", c.name)
-			}
-		}
-		for who, err := range errs {
-			if !errors.Is(err, c.want) {
-				t.Errorf("%s, %s: got %v, want %v", c.name, who, err, c.want)
-			}
-		}
-		if slices.ContainsFunc(dst, func(x float64) bool { return x != -7 }) {
-			t.Errorf("%s: dst was written", c.name)
-		}
-	}
-	if err := s.ScoreFromBase(make([]float64, n), nil, make([]float64, n-1), ok, ok, nil); !errors.Is(err, vector.ErrShape) {
-		t.Errorf("a short base: %v", err)
-	}
-	if err := s.SRA().ScoreFromBase(make([]float64, n), nil, make([]float64, n-1), ok, nil); !errors.Is(err, vector.ErrShape) {
-		t.Errorf("a short base: %v", err)
-	}
-	if _, err := p.Check(nil, long, nil); !errors.Is(err, vector.ErrShape) {
-		t.Errorf("a long row: %v", err)
-	}
-	for want, err := range map[string]error{
-		"dst has 2 elements, the matrices 3 rows":  s.ScoreBatch(make([]float64, 2), nil, ok, ok, nil),
-		"base has 2 elements, the matrices 3 rows": s.ScoreFromBase(make([]float64, 3), nil, make([]float64, 2), ok, ok, nil),
-		"used has 1 rows, allocatable 3":           s.ScoreBatch(make([]float64, 3), nil, m.NewMatrix(1), ok, nil),
-		"the mask has 1 rows, allocatable 3":       s.ScoreBatch(make([]float64, 3), nil, ok, ok, vector.NewMask(1)),
-		"request has 5 amounts, the map 4":         s.ScoreBatch(make([]float64, 3), make(strategyVec, 5), ok, ok, nil),
-		"allocatable has 5 columns, the map 4":     compileStrategyFit(t, strategyMap(t), 1, "").ScoreBatch(nil, nil, ok, vector.NewMatrix(vector.Schema{}, 3, 5), nil),
-	} {
-		if want = "scoring: " + want + ": vector: shapes differ"; err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
 	var bad *vector.AmountError
 	if _, err := s.Score(strategyVec{-1, -2}, nil, nil); !errors.As(err, &bad) || bad.Resource != "cpu" || bad.Amount != "-1" || bad.Row != -1 {
 		t.Errorf("a negative amount: %v", err)
+	}
+	long := make(strategyVec, m.Len()+1)
+	for _, s := range []scoring.Scorer{s, s.Fit(), s.SRA()} {
+		for _, v := range [][3]strategyVec{{long, nil, nil}, {nil, long, nil}, {nil, nil, long}} {
+			_, err1 := s.Score(v[0], v[1], v[2])
+			_, err2 := s.Explain(v[0], v[1], v[2])
+			if !errors.Is(err1, vector.ErrShape) || !errors.Is(err2, vector.ErrShape) {
+				t.Errorf("%T of long vectors: %v, %v", s, err1, err2)
+			}
+		}
 	}
 }
 
@@ -748,12 +726,14 @@ func TestStrategyParts(t *testing.T) {
 	if s.Fit().Enabled() || s.SRA().Enabled() || s.Proportional().Enabled() {
 		t.Error("something is on")
 	}
-	dst := []float64{-1, -1}
-	if err := s.ScoreFromBase(dst, strategyVec{1}, nil, m.NewMatrix(2), m.NewMatrix(2), nil); err != nil || dst[0] != 0 || dst[1] != 0 {
+	nodes, dst := m.NewNodes(), []float64{-1, -1}
+	setNode(nodes, "a", nil, nil)
+	setNode(nodes, "b", strategyVec{1}, nil)
+	if err := scoring.Bind(s, nodes).Score(dst, vector.PodAmounts{Requested: strategyVec{1}}, nil); err != nil || dst[0] != 0 || dst[1] != 0 {
 		t.Errorf("got %v, %v", dst, err)
 	}
 	var mask vector.Mask
-	if err := s.Proportional().FilterBatch(&mask, nil, m.NewMatrix(3), m.NewMatrix(3), nil); err != nil || mask.Count() != 3 {
+	if err := s.Proportional().Filter(&mask, nodes, nil, nil); err != nil || mask.Count() != 2 {
 		t.Errorf("%d rows pass, %v", mask.Count(), err)
 	}
 }

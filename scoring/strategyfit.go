@@ -147,16 +147,6 @@ func (r *fitRule) part(request, used, allocatable float64) (part float64, ok boo
 	return kernel.StrategyPart(used, allocatable, request, float64(r.weight), r.kind == LeastAllocated)
 }
 
-// ScoreBatch scores the selected rows; see [Scorer].
-func (f *StrategyFit) ScoreBatch(dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	live(f != nil)
-	if err := f.checkBatch(len(dst), request, used, allocatable, rows); err != nil {
-		return err
-	}
-	f.scoreRows(dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
-	return nil
-}
-
 func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var b fitBatch
 	b.init(f, a)
@@ -170,6 +160,8 @@ func (f *StrategyFit) divisors() []int {
 	}
 	return columns
 }
+
+func (f *StrategyFit) cost() rowCost { return rowCost{column: 0.2, most: float64(len(f.rules))} }
 
 // batchColumns is how many columns the batch paths keep on the stack. A pod
 // that requests more of them is scored row by row.

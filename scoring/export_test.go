@@ -1,0 +1,79 @@
+package scoring
+
+import (
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
+
+// ScoreBatch is what a scorer does with the rows of nodes, over matrices that hold what
+// nodes refuse, too. The operands are not checked.
+func ScoreBatch(s Scorer, dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	return ScoreWithBase(s, dst, request, nil, used, allocatable, rows)
+}
+
+// ScoreWithBase is ScoreBatch with a base that SRABase has set.
+func ScoreWithBase(s Scorer, dst []float64, request vector.ResourceVector, base []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	words := wordsOf(rows)
+	dst = dst[:allocatable.Rows()]
+	switch s := s.(type) {
+	case rowScorer:
+		s.scoreRows(dst, &amounts{request: request, requested: used, allocatable: allocatable, base: base}, words)
+	case *Combination:
+		var scratch combineScratch
+		scratch.resize(len(s.terms), len(dst))
+		for k, column := range scratch.columns {
+			if err := ScoreBatch(s.terms[k].Scorer, column, request, used, allocatable, rows); err != nil {
+				return err
+			}
+		}
+		s.combine(dst, scratch.columns, &scratch, words)
+	default:
+		var first error
+		kernel.EachRow(len(dst), words, func(i int) {
+			x, err := s.Score(request, used.Row(nil, i), allocatable.Row(nil, i))
+			if first == nil {
+				first = err
+			}
+			dst[i] = x
+		})
+		return first
+	}
+	return nil
+}
+
+// ScoreInts is ScoreBatch in whole numbers.
+func ScoreInts(k *Kube, dst []int64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
+	kubeRows(k, dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
+	return nil
+}
+
+// SRABase is what a bound scorer keeps of each node.
+func SRABase(s *SRA, allocatable *vector.Matrix) []float64 {
+	var changed []int32
+	return (&sraRows{sra: s}).now(allocatable, &changed)
+}
+
+// KeepAll makes a bound scorer keep the scores of every request, whatever it costs.
+func (b *Bound) KeepAll() { b.kept.always = true }
+
+// Rescored returns how many rows were scored for kept scores.
+func (b *Bound) Rescored() uint64 {
+	if b.kept.engine == nil {
+		return 0
+	}
+	return b.kept.engine.Stats().Rescored
+}
+
+// FilterMatrices is what a predicate does with the rows of nodes, over matrices that hold
+// what nodes refuse, too.
+func FilterMatrices(p *Proportional, dst *vector.Mask, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
+	if rows == nil {
+		dst.Resize(allocatable.Rows())
+		dst.SetAll()
+	} else {
+		dst.CopyFrom(rows)
+	}
+	if !p.exempts(request) {
+		p.and(dst, request, used, allocatable)
+	}
+}
