@@ -3,7 +3,7 @@
 //
 //   - [github.com/resvec/resvec/vector] is the linear algebra: resource vectors,
 //     column-major matrices with a change log, row masks, what-if overlays,
-//     keyed tables, the batch kernels over all nodes, choosing with explicit
+//     the nodes of a cluster, the batch kernels over all nodes, choosing with explicit
 //     ties, and gang packing. It knows numbers and indices only.
 //   - [github.com/resvec/resvec/vector/vectormat] shows a matrix to gonum, and
 //     [github.com/resvec/resvec/transform/transformmat] a transformation.
@@ -12,7 +12,7 @@
 //     and to struct-based resources, in both directions.
 //   - [github.com/resvec/resvec/scoring] says how good each node is: Volcano's
 //     strategy fit, SRA and proportional, kube-scheduler's resource scores, load
-//     and DRF; combinations, explanations, and a cache of scores by request shape.
+//     and DRF; bound to the nodes, combined, explained.
 //     [github.com/resvec/resvec/scoring/gpu] does so for pods that share GPUs, and
 //     chooses the devices.
 //   - [github.com/resvec/resvec/transform] charges quota for other resources than
@@ -28,13 +28,12 @@
 //     over-commits. quota/quotametrics, a module of its own, makes Prometheus
 //     metrics of it.
 //
-// A scheduler keeps its nodes as rows of a [vector.Table], turns a pod into a
-// vector once, and then asks questions of all rows at a time:
+// A scheduler keeps its nodes as [vector.Nodes], binds a scorer to them, turns a pod into
+// a vector once, and then asks questions of all rows at a time:
 //
-//	cluster objects → vectormap → Table rows     (only rows that moved)
-//	pod → request vector → Fit → mask of nodes   (microseconds for 5,000 nodes)
-//	                     → scoring → ArgMax      (ties are an explicit argument)
-//	                     → Table.Move            (assume it)
+//	cluster objects → vectormap → Nodes.Set      (only rows that moved)
+//	pod → request vector → Bound.Best            (microseconds for 5,000 nodes)
+//	                     → Nodes.Assume          (less is free for the next pod)
 //
 // The package's example is the whole of it. docs/semantics.md defines rounding,
 // NaN, ties and units; docs/performance.md holds measured figures and how to
@@ -44,5 +43,5 @@
 // state and logs nothing. Results are the same bits on every CPU, with the
 // assembly and without it (build tag purego).
 //
-// [vector.Table]: https://pkg.go.dev/github.com/resvec/resvec/vector#Table
+// [vector.Nodes]: https://pkg.go.dev/github.com/resvec/resvec/vector#Nodes
 package resvec
