@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -29,6 +30,7 @@ type State struct {
 	Kind       string // device.KindGPU, KindRDMA or KindFPGA
 	Minor      int32  // distinct among the devices of a kind on a node
 	UUID, Name string // of the device, as in its [device.Device]; empty: unknown
+	Product    string // the same; empty: unknown
 	Total      Total  // only of resources that devices of the kind have
 	Free       Free
 	NUMANode   int32  // below 0: unknown
@@ -77,7 +79,7 @@ func States(n *device.Node) []State {
 		}
 		used[m] = true
 		s := State{
-			Kind: d.Kind, Minor: m.number, UUID: d.UUID, Name: d.Name, Total: totalOf(d),
+			Kind: d.Kind, Minor: m.number, UUID: d.UUID, Name: d.Name, Product: d.Product, Total: totalOf(d),
 			NUMANode: d.NUMANode, PCIeRoot: d.PCIeRoot, Health: d.Health,
 		}
 		s.Free = Free(s.Total)
@@ -119,6 +121,9 @@ type Account struct {
 	offsets     vector.Offsets      // node k has the rows offsets[k] to offsets[k+1]-1
 	devices     []identity          // of each row
 	usable      [kindCount][]uint64 // bit r: something of row r, of this kind, can be given away
+	products    []string            // that devices have had, by number
+	pods        []int32             // of all nodes, see podsOf
+	gpus        *gpu.State          // nil: not asked for yet
 
 	// bound[r] is at least the sum of the magnitudes of r over the devices of any
 	// node, now or later, as long as nothing is Set. It is below 2^53.
@@ -129,6 +134,7 @@ type Account struct {
 type identity struct {
 	uuid, name, pcieRoot string
 	minor, numaNode      int32
+	product              int32 // its number; noProduct: unknown
 	kind                 kind
 	health               device.Health
 }
@@ -183,10 +189,14 @@ func (a *Account) Set(node int, devices []State) error {
 		a.free.Reset(vector.Schema{}, 0, resources)
 		a.offsets = append(a.offsets[:0], 0)
 	}
+	before := -1
 	if node == a.Len() {
 		a.offsets = append(a.offsets, int32(len(a.devices)))
+	} else {
+		before = int(a.offsets[node+1] - a.offsets[node])
 	}
 	from, to := a.Rows(node)
+	a.makePods(node, from, before, len(devices))
 	a.move(node, to, len(devices)-(to-from))
 	for i := range devices {
 		a.write(from+i, &devices[i])
@@ -194,6 +204,7 @@ func (a *Account) Set(node int, devices []State) error {
 	for r := range sums {
 		a.bound[r] = max(a.bound[r], float64(sums[r]))
 	}
+	a.followNode(node)
 	return nil
 }
 
@@ -317,6 +328,7 @@ func (a *Account) write(row int, d *State) {
 	a.devices[row] = identity{
 		uuid: d.UUID, name: d.Name, pcieRoot: d.PCIeRoot,
 		minor: d.Minor, numaNode: max(d.NUMANode, -1), kind: k, health: d.Health,
+		product: a.productNumber(d.Product),
 	}
 	var buf [resources]float64
 	a.total.SetRow(row, vectorOf(&buf, d.Total))
@@ -358,13 +370,21 @@ func hasSome(m *vector.Matrix, row int) bool {
 func (a *Account) Delete(node int) {
 	from, to := a.Rows(node)
 	last := a.Len() - 1
+	if a.gpus != nil {
+		a.gpus.RemoveRow(node)
+	}
 	if node != last {
+		gpus := a.gpus
+		a.gpus = nil // it knows
 		var buf [typicalDevices]State
 		if err := a.Set(node, a.States(buf[:0], last)); err != nil {
 			panic(err) // what was Set before
 		}
+		a.gpus = gpus
+		copy(a.podsOf(node), a.podsOf(last))
 		from, to = a.Rows(last)
 	}
+	a.pods = a.pods[:from+last]
 	a.move(last, to, from-to)
 	a.offsets = a.offsets[:last+1]
 }
@@ -379,7 +399,7 @@ func (a *Account) States(dst []State, node int) []State {
 	for row := from; row < to; row++ {
 		d := &a.devices[row]
 		dst = append(dst, State{
-			Kind: kindNames[d.kind], Minor: d.minor, UUID: d.uuid, Name: d.name,
+			Kind: kindNames[d.kind], Minor: d.minor, UUID: d.uuid, Name: d.name, Product: a.product(d.product),
 			NUMANode: d.numaNode, PCIeRoot: d.pcieRoot, Health: d.health,
 		})
 	}
@@ -435,6 +455,9 @@ func (a *Account) CopyFrom(src *Account) {
 		a.usable[k] = append(a.usable[k][:0], src.usable[k]...)
 	}
 	a.bound = src.bound
+	a.products = append(a.products[:0], src.products...)
+	a.pods = append(a.pods[:0], src.pods...)
+	a.followCopy(src.gpus)
 }
 
 // Allocation is what a pod gets of one kind of devices on a node. The zero value is
@@ -471,7 +494,7 @@ func (a Allocation) Minors() []int32 {
 // [ErrInvalidUnit], and an unknown kind is an error too, before anything else. It
 // allocates nothing but errors on nodes of up to 32 devices.
 func (a *Account) Commit(node int, allocations ...Allocation) error {
-	from, _ := a.Rows(node)
+	a.Rows(node) // is there
 	if err := checkAllocations(allocations); err != nil {
 		return err
 	}
@@ -482,7 +505,7 @@ func (a *Account) Commit(node int, allocations ...Allocation) error {
 			return err
 		}
 	}
-	a.writeFree(from, devices, allocations)
+	a.writeFree(node, devices, allocations, 1)
 	return nil
 }
 
@@ -491,7 +514,7 @@ func (a *Account) Commit(node int, allocations ...Allocation) error {
 // *[field.Error]. If more would be free than there is, which happens when a pod is
 // released twice, or an amount is negative, the error wraps [ErrInvalidUnit].
 func (a *Account) Release(node int, allocations ...Allocation) error {
-	from, _ := a.Rows(node)
+	a.Rows(node) // is there
 	if err := checkAllocations(allocations); err != nil {
 		return err
 	}
@@ -502,13 +525,15 @@ func (a *Account) Release(node int, allocations ...Allocation) error {
 			return err
 		}
 	}
-	a.writeFree(from, devices, allocations)
+	a.writeFree(node, devices, allocations, -1)
 	return nil
 }
 
-// writeFree writes what is free of the devices of a node that allocations name,
-// which stand from a row on.
-func (a *Account) writeFree(from int, devices []State, allocations []Allocation) {
+// writeFree writes what is free of the devices of a node that allocations name. They
+// come for sign 1, and go for -1.
+func (a *Account) writeFree(node int, devices []State, allocations []Allocation, sign int32) {
+	from, _ := a.Rows(node)
+	gpus := false
 	for i := range allocations {
 		for k := range allocations[i].Devices {
 			if at := allocations[i].find(devices, k); at >= 0 {
@@ -517,6 +542,13 @@ func (a *Account) writeFree(from int, devices []State, allocations []Allocation)
 				a.mark(from + at)
 			}
 		}
+		if allocations[i].Kind == device.KindGPU && len(allocations[i].Devices) > 0 {
+			a.countPod(node, &allocations[i], sign)
+			gpus = true
+		}
+	}
+	if gpus {
+		a.followNode(node)
 	}
 }
 

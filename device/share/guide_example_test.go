@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -164,4 +165,84 @@ func Example_sharedNodes() {
 	// 1 on node-a
 	// 1 on node-b
 	// 1 on node-c
+}
+
+// takeShare takes a pod's part of a GPU where the fewest fragments stay behind.
+func takeShare(scores *gpu.Bound, devices *share.Bound, account *share.Account, amounts vector.ResourceVector, need share.Requirement) (node int, chosen share.Allocation, err error) {
+	req, err := account.GPURequest(amounts, need)
+	if err != nil {
+		return -1, chosen, err
+	}
+	node, ok := scores.Best(&req, nil, vector.TieLowest())
+	if !ok {
+		return -1, chosen, errors.New(scores.Rejections(&req, nil).String())
+	}
+	minors := account.Minors(nil, node, scores.ChooseDevices(nil, &req, node))
+	chosen, err = devices.Allocate(node, share.AllocRequest{Requirement: need, Required: minors})
+	if err != nil {
+		return -1, chosen, err
+	}
+	return node, chosen, account.Commit(node, chosen)
+}
+
+// A pod that takes 40 percent of a GPU goes where the fewest fragments stay behind, node
+// and device by the same measure.
+func ExampleAccount_GPUs() {
+	m, err := vectormap.New(nil)
+	if err != nil {
+		panic(err)
+	}
+	nodes := m.NewNodes()
+	var account share.Account
+	for _, used := range [][]int64{{40, 30}, {0, 60}} { // percent, by GPU
+		var devices []share.State
+		for minor, percent := range used {
+			devices = append(devices, share.State{
+				Kind: device.KindGPU, Minor: int32(minor), UUID: fmt.Sprintf("GPU-%d%d", nodes.Len(), minor),
+				Product: "NVIDIA-A100-SXM4-40GB",
+				Total:   share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+				Free:    share.Free{share.GPUCore: 100 - percent, share.GPUMemoryRatio: 100 - percent},
+			})
+		}
+		row, _, err := nodes.Set(fmt.Sprint("node-", nodes.Len()), 1, vector.NodeAmounts{Allocatable: vector.ResourceVector{32000, 128 << 30}})
+		if err != nil {
+			panic(err)
+		}
+		if err := account.Set(row, devices); err != nil {
+			panic(err)
+		}
+	}
+
+	// Once: what pods are like, and the scorers.
+	typical, err := gpu.TypicalPods([]gpu.TypicalPod{
+		{CPU: 4000, Count: 1, Milli: 500, Pods: 50},
+		{CPU: 8000, Count: 1, Milli: 1000, Pods: 30},
+	}, 0.95)
+	if err != nil {
+		panic(err)
+	}
+	fgd, err := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
+	if err != nil {
+		panic(err)
+	}
+	scores := gpu.Bind(fgd, nodes, account.GPUs())
+	var scorer *share.Scorer // only the devices that FGD chooses are allocated
+	devices := scorer.Bind(&account)
+
+	// For each pod.
+	amounts := vector.ResourceVector{4000, 16 << 30}
+	needs, err := share.Normalize(corev1.ResourceList{"koordinator.sh/gpu": resource.MustParse("40")})
+	if err != nil {
+		panic(err)
+	}
+	row, chosen, err := takeShare(scores, devices, &account, amounts, needs[0])
+	if err != nil {
+		panic(err)
+	}
+	if err := nodes.Assume(row, vector.PodAmounts{Requested: amounts}); err != nil {
+		panic(err)
+	}
+	fmt.Println(nodes.Name(row), chosen.Devices[0].UUID, "left", account.GPUs().Devices(row))
+	// Output:
+	// node-1 GPU-11 left [1000 0]
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/internal/document"
-	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/internal/kernel"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -151,8 +151,9 @@ func (c *Config) faults() (list field.ErrorList) {
 //
 //	used = total − free + req, or total where free is above total
 //
-// the score of a resource is [scoring.LeastStep] or [scoring.MostStep] of used and
-// total. Free above total is taken as a mistake in the books, which must not
+// the score of a resource is that of kube-scheduler's LeastAllocated or MostAllocated:
+// (total − used)·100/total, 0 where used is above total, or min(used, total)·100/total,
+// truncated. Free above total is taken as a mistake in the books, which must not
 // attract pods: the resource counts as full. Negative free makes used larger than
 // total. Resources without a weight don't count. No amount is too large: nothing
 // wraps around or is rounded.
@@ -238,9 +239,9 @@ func (a *amounts) used(r Resource) int64 {
 // step returns the score of one resource.
 func (s *Scorer) step(used, total int64) int64 {
 	if s.most {
-		return scoring.MostStep(used, total)
+		return kernel.KubeMostStep(used, total)
 	}
-	return scoring.LeastStep(used, total)
+	return kernel.KubeLeastStep(used, total)
 }
 
 // mostAllocated returns a scorer of the same resources by [MostAllocated].
