@@ -120,11 +120,11 @@ func (c *collector) problem(code device.ProblemCode, key, detail string) {
 // addInstance adds the row of a MIG device. The name is the key of a problem if the
 // device has no UUID.
 func (c *collector) addInstance(parent *device.Device, m MIGInstance, name string) {
+	if m.UUID != "" {
+		name = m.UUID
+	}
 	profile, _, err := device.ParseProfile(m.Profile)
 	if err != nil {
-		if m.UUID != "" {
-			name = m.UUID
-		}
 		c.problem(device.UnparsedProfile, name, err.Error())
 		return
 	}
@@ -134,10 +134,28 @@ func (c *collector) addInstance(parent *device.Device, m MIGInstance, name strin
 	row.Sharing = device.SharingMIG
 	row.Profile = profile
 	row.Start = narrow[int8](m.Start)
+	row.Slots = c.slots(row.Start, m.Slots, name)
 	row.ParentUUID = parent.UUID
 	row.UUID = m.UUID
 	row.MemoryBytes = bytesOf(m.MemoryBytes)
 	c.rows = append(c.rows, row)
+}
+
+// mostSlots is how many memory slots a GPU has at most.
+const mostSlots = 8
+
+// slots returns so many memory slots from a start on, as far as a GPU has them.
+func (c *collector) slots(start int8, slots int, name string) (set device.Slots) {
+	if start < 0 || slots <= 0 {
+		return 0
+	}
+	if slots > mostSlots-int(start) {
+		c.problem(device.BadSlots, name, fmt.Sprintf("%d memory slots from %d on: a GPU has memory slots 0 to %d", slots, start, mostSlots-1))
+	}
+	for i := int(start); i < mostSlots && i-int(start) < slots; i++ {
+		set |= 1 << i
+	}
+	return set
 }
 
 // gpu is what could be read of one GPU.

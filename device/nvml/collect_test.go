@@ -288,9 +288,9 @@ func TestCollectMIG(t *testing.T) {
 	g := h100(3)
 	g.mig = true
 	g.instances = []nvml.MIGInstance{
-		{UUID: "MIG-c", Profile: "3g.40gb", Start: 4, MemoryBytes: 40192 << 20},
+		{UUID: "MIG-c", Profile: "3g.40gb", Start: 4, Slots: 4, MemoryBytes: 40192 << 20},
 		{UUID: "MIG-a", Profile: "1c.2g.20gb", Start: 0, MemoryBytes: 19968 << 20},
-		{UUID: "MIG-b", Profile: "1g.10gb+me", Start: -1},
+		{UUID: "MIG-b", Profile: "1g.10gb+me", Start: -1, Slots: 1},
 	}
 	topology := func(address string) (int32, string) {
 		if address != "0000:a3:00.0" {
@@ -302,16 +302,16 @@ func TestCollectMIG(t *testing.T) {
 
 	parent := row(3)
 	parent.MIGEnabled, parent.NUMANode, parent.PCIeRoot = true, 1, "pci0000:a0"
-	instance := func(uuid string, p device.Profile, start int8, memory int64) device.Device {
+	instance := func(uuid string, p device.Profile, start int8, slots device.Slots, memory int64) device.Device {
 		d := parent
 		d.MIGEnabled, d.Sharing, d.ParentUUID = false, device.SharingMIG, parent.UUID
-		d.UUID, d.Minor, d.Profile, d.Start, d.MemoryBytes = uuid, -1, p, start, memory
+		d.UUID, d.Minor, d.Profile, d.Start, d.Slots, d.MemoryBytes = uuid, -1, p, start, slots, memory
 		return d
 	}
 	check(t, "rows", n.Devices, []device.Device{
-		instance("MIG-a", device.Profile{C: 1, G: 2, MemGB: 20}, 0, 19968<<20),
-		instance("MIG-b", device.Profile{G: 1, MemGB: 10, Suffix: "+me"}, -1, 0),
-		instance("MIG-c", device.Profile{G: 3, MemGB: 40}, 4, 40192<<20),
+		instance("MIG-a", device.Profile{C: 1, G: 2, MemGB: 20}, 0, 0, 19968<<20),
+		instance("MIG-b", device.Profile{G: 1, MemGB: 10, Suffix: "+me"}, -1, 0, 0),
+		instance("MIG-c", device.Profile{G: 3, MemGB: 40}, 4, 0b1111_0000, 40192<<20),
 		parent,
 	})
 	check(t, "cards", n.Cards, []device.Card{
@@ -382,6 +382,22 @@ func TestCollectNumbers(t *testing.T) {
 		n := collect(t, &machine{gpus: []*gpu{g}}, nvml.CollectOptions{})
 		if got := n.Devices[0].Start; got != want {
 			t.Errorf("start %d: %d, want %d", start, got, want)
+		}
+	}
+	for _, test := range []struct {
+		start, slots int
+		want         device.Slots
+		problem      bool
+	}{
+		{0, 1, 1, false}, {6, 2, 0b1100_0000, false}, {0, 8, 0xFF, false}, {3, 0, 0, false}, {3, -1, 0, false}, {-1, 2, 0, false},
+		{6, 3, 0b1100_0000, true}, {8, 1, 0, true}, {0, math.MaxInt32, 0xFF, true}, {127, 1, 0, true},
+	} {
+		g := h100(0)
+		g.mig, g.instances = true, []nvml.MIGInstance{{UUID: "MIG-a", Profile: "1g.10gb", Start: test.start, Slots: test.slots}}
+		n := collect(t, &machine{gpus: []*gpu{g}}, nvml.CollectOptions{})
+		problem := len(n.Problems) == 1 && n.Problems[0].Code == device.BadSlots && n.Problems[0].Key == "MIG-a"
+		if got := n.Devices[0].Slots; got != test.want || problem != test.problem || !problem && len(n.Problems) > 0 {
+			t.Errorf("%d slots from %d on: %v, %v, want %v", test.slots, test.start, got, n.Problems, test.want)
 		}
 	}
 	for address, want := range map[string]string{

@@ -45,7 +45,7 @@ func (r *migReader) instance(dev gonvml.Device) MIGInstance {
 	m := MIGInstance{UUID: uuid, Start: -1, MemoryBytes: attributes.MemorySizeMB << 20}
 	profile := migProfile{index: -1}
 	if info, ok := r.gpuInstance(dev); ok {
-		m.Start = int(info.Placement.Start)
+		m.Start, m.Slots = int(info.Placement.Start), int(info.Placement.Size)
 		profile = r.profile(info.ProfileId)
 	}
 	if m.MemoryBytes == 0 {

@@ -75,6 +75,7 @@ type instance struct {
 	name    string // as NVML tells it; empty: the function is not set
 	profile int    // one of NVML's GPU instance profiles
 	start   uint32
+	size    uint32
 	compute uint32 // compute slices; 0: all
 	hole    bool   // there is none at this index
 }
@@ -103,7 +104,7 @@ func oneGPU(t *testing.T, config gpus.Config, instances ...instance) (*server.Se
 			return gonvml.GpuInstanceInfo{
 				Id:        uint32(id),
 				ProfileId: config.MIGProfiles.GpuInstanceProfiles[m.profile].Id,
-				Placement: gonvml.GpuInstancePlacement{Start: m.start},
+				Placement: gonvml.GpuInstancePlacement{Start: m.start, Size: m.size},
 			}, gonvml.SUCCESS
 		}}, gonvml.SUCCESS
 	}
@@ -140,13 +141,14 @@ type placed struct {
 	Profile string
 	Start   int8
 	MiB     int64
+	Slots   device.Slots
 }
 
 func placements(n device.Node) []placed {
 	var out []placed
 	for _, d := range n.Devices {
 		if d.Sharing == device.SharingMIG {
-			out = append(out, placed{d.UUID, d.Profile.String(), d.Start, d.MemoryBytes >> 20})
+			out = append(out, placed{d.UUID, d.Profile.String(), d.Start, d.MemoryBytes >> 20, d.Slots})
 		}
 	}
 	return out
@@ -155,19 +157,19 @@ func placements(n device.Node) []placed {
 func TestMockMIG(t *testing.T) {
 	s, _ := oneGPU(t, gpus.A100_SXM4_40GB,
 		instance{hole: true},
-		instance{profile: gonvml.GPU_INSTANCE_PROFILE_3_SLICE, start: 4},
+		instance{profile: gonvml.GPU_INSTANCE_PROFILE_3_SLICE, start: 4, size: 4},
 		instance{hole: true},
-		instance{profile: gonvml.GPU_INSTANCE_PROFILE_1_SLICE_REV1, start: 0, name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb"},
-		instance{profile: gonvml.GPU_INSTANCE_PROFILE_2_SLICE, start: 2, compute: 1},
+		instance{profile: gonvml.GPU_INSTANCE_PROFILE_1_SLICE_REV1, start: 0, size: 1, name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb"},
+		instance{profile: gonvml.GPU_INSTANCE_PROFILE_2_SLICE, start: 2, size: 2, compute: 1},
 		instance{profile: gonvml.GPU_INSTANCE_PROFILE_1_SLICE, start: 1, name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb"},
 		instance{hole: true},
 	)
 	n := wrapped(t, s)
 	check(t, "MIG devices", placements(n), []placed{
-		{"MIG-1", "3g.20gb", 4, 19968},
-		{"MIG-3", "1g.5gb+me", 0, 4864},
-		{"MIG-4", "1c.2g.10gb", 2, 9856},
-		{"MIG-5", "1g.5gb", 1, 4864},
+		{"MIG-1", "3g.20gb", 4, 19968, 0b1111_0000},
+		{"MIG-3", "1g.5gb+me", 0, 4864, 1},
+		{"MIG-4", "1c.2g.10gb", 2, 9856, 0b1100},
+		{"MIG-5", "1g.5gb", 1, 4864, 0},
 	})
 	const product = "Mock-NVIDIA-A100-SXM4-40GB"
 	check(t, "cards", n.Cards, []device.Card{
@@ -247,7 +249,7 @@ func TestMockMIGSuffixes(t *testing.T) {
 			profile: {Id: 47, SliceCount: 1, MemorySizeMB: 24192},
 		}
 		s, _ := oneGPU(t, config, instance{profile: profile})
-		check(t, "MIG devices", placements(wrapped(t, s)), []placed{{"MIG-0", want, 0, 24192}})
+		check(t, "MIG devices", placements(wrapped(t, s)), []placed{{"MIG-0", want, 0, 24192, 0}})
 	}
 }
 
@@ -258,7 +260,7 @@ func TestMockMIGPartly(t *testing.T) {
 		{profile: gonvml.GPU_INSTANCE_PROFILE_2_SLICE, start: 2, name: "NVIDIA A100-SXM4-40GB MIG 2g.10gb"},
 		{profile: gonvml.GPU_INSTANCE_PROFILE_1_SLICE, start: 5},
 	}
-	full := []placed{{"MIG-0", "2g.10gb", 2, 9856}, {"MIG-1", "1g.5gb", 5, 4864}}
+	full := []placed{{"MIG-0", "2g.10gb", 2, 9856, 0}, {"MIG-1", "1g.5gb", 5, 4864, 0}}
 	for _, f := range []struct {
 		name    string
 		edit    func(*server.Device)
@@ -268,15 +270,15 @@ func TestMockMIGPartly(t *testing.T) {
 		{"all", func(d *server.Device) {}, full, ""},
 		{"not privileged", func(d *server.Device) {
 			d.GetGpuInstanceByIdFunc = func(int) (gonvml.GpuInstance, gonvml.Return) { return nil, gonvml.ERROR_NO_PERMISSION }
-		}, []placed{{"MIG-0", "2g.10gb", -1, 9856}, {"MIG-1", "1g.5gb", -1, 4864}}, "GetGpuInstanceById: ERROR_NO_PERMISSION"},
+		}, []placed{{"MIG-0", "2g.10gb", -1, 9856, 0}, {"MIG-1", "1g.5gb", -1, 4864, 0}}, "GetGpuInstanceById: ERROR_NO_PERMISSION"},
 		{"GPU instances not supported", func(d *server.Device) {
 			d.GetGpuInstanceByIdFunc = func(int) (gonvml.GpuInstance, gonvml.Return) { return nil, gonvml.ERROR_NOT_SUPPORTED }
-		}, []placed{{"MIG-0", "2g.10gb", -1, 9856}, {"MIG-1", "1g.5gb", -1, 4864}}, ""},
+		}, []placed{{"MIG-0", "2g.10gb", -1, 9856, 0}, {"MIG-1", "1g.5gb", -1, 4864, 0}}, ""},
 		{"no GPU instance", func(d *server.Device) {
 			d.GetGpuInstanceByIdFunc = func(int) (gonvml.GpuInstance, gonvml.Return) { return nil, gonvml.SUCCESS }
-		}, []placed{{"MIG-0", "2g.10gb", -1, 9856}, {"MIG-1", "1g.5gb", -1, 4864}}, "GetGpuInstanceById: no result"},
+		}, []placed{{"MIG-0", "2g.10gb", -1, 9856, 0}, {"MIG-1", "1g.5gb", -1, 4864, 0}}, "GetGpuInstanceById: no result"},
 		{"GPU instance not set", func(d *server.Device) { d.GetGpuInstanceByIdFunc = nil },
-			[]placed{{"MIG-0", "2g.10gb", -1, 9856}, {"MIG-1", "1g.5gb", -1, 4864}}, "GetGpuInstanceById: panic: "},
+			[]placed{{"MIG-0", "2g.10gb", -1, 9856, 0}, {"MIG-1", "1g.5gb", -1, 4864, 0}}, "GetGpuInstanceById: panic: "},
 		{"profiles not set", func(d *server.Device) { d.GetGpuInstanceProfileInfoFunc = nil }, full, "GetGpuInstanceProfileInfo: panic: "},
 		{"older driver", func(d *server.Device) {
 			d.GetGpuInstanceProfileInfoFunc = func(int) (gonvml.GpuInstanceProfileInfo, gonvml.Return) {

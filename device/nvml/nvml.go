@@ -58,6 +58,7 @@ type MIGInstance struct {
 	UUID        string // empty: unknown
 	Profile     string // such as 1g.5gb+me or 1c.3g.20gb; empty: unknown
 	Start       int    // first memory slot of its GPU instance; -1: unknown
+	Slots       int    // memory slots of its GPU instance; 0: unknown
 	MemoryBytes uint64 // of its GPU instance; 0: unknown
 }
 
