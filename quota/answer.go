@@ -1,6 +1,7 @@
 package quota
 
-// Reason says why something was refused, or why an alternative has too little room.
+// Reason says why a request was refused or, from ReasonOverCapacity on, what leaves
+// too little room.
 type Reason uint8
 
 const (
@@ -36,38 +37,36 @@ const (
 type Refusal struct {
 	Reason Reason
 
-	// Why says what leaves so little room: of alternatives it is the reason of Best or,
-	// where the numbers are sums, of all together. It is Reason where no amounts count.
+	// Why says what leaves too little room: that of Best or, where the numbers are sums,
+	// of all alternatives together. It is Reason where no amounts count.
 	Why Reason
 
 	Queue string // that was asked
 	Level string // the queue with the least room, or that isn't open: that one or one above it
 	Card  string // the card, or the key of alternatives; empty for other dimensions
-	Best  string // of alternatives: that one with the most room, whose numbers these are; empty if they are sums
+	Best  string // the alternative with the most room, whose numbers these are; empty for one card, and if they are sums
 
 	Requested int64
 
-	// Room is the most that would be admitted. It is negative if a limit is exceeded
-	// already. It is negative for a task, too, where what a job uses beyond its min
-	// was promised to another job: what is charged and what is held is then more
-	// than the limit, although neither is alone.
+	// Room is the most that would be admitted. It is negative if a limit is exceeded.
+	// It may be negative for a task where none is: if a job uses more than its min, that
+	// may be promised to another job, and charges and holds are then together more than
+	// the limit.
 	Room int64
 
 	Limit int64 // of Level; [Unlimited] if there is none
 
-	// Detail is what there is to say beyond that: what is wrong with a request, for
-	// GetTaskRequestResourceFailed; the state of a queue, for QueueNotOpen; what is
-	// wrong with a quota, for UnreadableQuota, and where that is the quota of another
-	// alternative than Best.
+	// Detail says what is wrong with a request (GetTaskRequestResourceFailed), the state
+	// of a queue (QueueNotOpen), or what is wrong with a quota (UnreadableQuota), also
+	// where it is the quota of another alternative than Best.
 	Detail string
 }
 
 // Unlimited is the room and the limit where there is none.
 const Unlimited = int64(1<<63 - 1)
 
-// Answer is what an operation or question comes to. Beside an error it says no more
-// than Seq: then neither OK nor Refusal count. Its slices belong to the
-// caller; the questions that take an Answer reuse them.
+// Answer is the answer to an operation or a question. With an error only Seq counts.
+// The slices belong to the caller; a question that is given an Answer reuses them.
 type Answer struct {
 	OK     bool
 	Repeat bool   // the same call was answered before, and nothing changed

@@ -7,13 +7,11 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// EnqueueableBatch sets dst to those of the jobs, by their places in the list, that
-// are Enqueueable: each alone, on one and the same state, whose number it returns.
-// It is [Ledger.Enqueueable] for many jobs at a fraction of the cost, without the
-// reasons; ask that one for them. [Ledger.ReserveMany] decides on jobs on top of one
-// another. dst, which it resizes, must not be in use elsewhere; a job may be listed
-// more than once. It changes nothing, and allocates nothing once it has grown to the
-// size of its work.
+// EnqueueableBatch is [Ledger.Enqueueable] for many jobs, at a fraction of the cost and
+// without the reasons. Bit i of dst is the answer to jobs[i]: each job alone, all on one
+// state, whose number it returns. [Ledger.ReserveMany] decides on jobs on top of one
+// another. dst is resized and must not be in use elsewhere; a job may be listed more
+// than once. It changes nothing, and allocates nothing once dst is large enough.
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
 	if dst == nil {
 		panic(nilMask)
@@ -67,13 +65,10 @@ func (f *fetcher) flush() {
 	f.n = 0
 }
 
-// AllocatableBatch sets dst to those of the tasks, by their places in the list, that
-// are Allocatable: each alone, on one and the same state, whose number it returns. It
-// is [Ledger.Allocatable] for many tasks without the reasons; ask that one for them.
-// What a task reads is asked for while those before it are decided on, so that with
-// many jobs it is there in time. dst, which it resizes, must not be in use elsewhere; a
-// task may be listed more than once. It changes nothing, and allocates nothing once it
-// has grown to the size of its work.
+// AllocatableBatch is [Ledger.Allocatable] for many tasks, without the reasons. Bit i of
+// dst is the answer to tasks[i]: each task alone, all on one state, whose number it
+// returns. dst is resized and must not be in use elsewhere; a task may be listed more
+// than once. It changes nothing, and allocates nothing once dst is large enough.
 func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
 	if dst == nil {
 		panic(nilMask)
@@ -94,8 +89,8 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	return l.seq
 }
 
-// How many tasks later memory is needed that is asked for now: long enough for it to
-// come, and not so long that it is gone again. A task's own comes first.
+// aheadOwn and aheadReads are how many tasks ahead memory is requested: that of a
+// request, and then that of what the request reads.
 const (
 	aheadOwn   = 2 * kernel.PrefetchLines
 	aheadReads = kernel.PrefetchLines / 2

@@ -15,9 +15,8 @@ import (
 )
 
 // Catalogue says which cards a cluster has. A [device.Catalogue] is one. A ledger
-// keeps the one it is given and asks it from several goroutines, so it must not
-// change; give the ledger a new one instead. It is asked while the ledger isn't locked,
-// so it may use it.
+// keeps it and asks it from several goroutines, so it must not change: give the ledger
+// a new one instead. It is asked while the ledger isn't locked.
 type Catalogue interface {
 	Cards() []string                                // all cards, sorted
 	CardsOf(node string) []device.Card              // those of a node; nil if it isn't known
@@ -29,9 +28,9 @@ type Catalogue interface {
 // cardPrefix makes the name of a card's dimension from the card's name.
 const cardPrefix = "card:"
 
-// NewMap makes the map of a ledger: for every card a literal dimension card:<name>
-// in milli-cards, beside those that every map has, of which a ledger uses cpu and
-// memory. Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8].
+// NewMap makes the map of a ledger. Every card has a literal dimension card:<name>, in
+// milli-cards. Of the dimensions that every map has, a ledger uses cpu and memory.
+// Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8].
 func NewMap(cards []string) (*vectormap.ResourceVectorMap, error) {
 	options, err := cardDimensions(cards)
 	if err != nil {

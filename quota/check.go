@@ -297,13 +297,12 @@ func (l *Ledger) resource(dim int) string {
 	return l.m.Name(dim)
 }
 
-// Overage is a limit that is exceeded, because it was lowered or because
-// [Ledger.Reconcile] found more in use than was decided here. Nothing that would
-// raise it is admitted.
+// Overage is a limit that is exceeded. It was lowered, or [Ledger.Reconcile] found more
+// in use than was decided here. Nothing that would raise it is admitted.
 type Overage struct {
 	Queue    string
 	Resource string // cpu, memory or a card
-	Used     int64  // max(allocated, allocated - elastic + inqueue), see [QueueStatus]
+	Used     int64  // max(allocated, allocated - elastic + inqueue), see [Usage]
 	Limit    int64
 	Amount   int64 // Used - Limit
 }

@@ -1,8 +1,8 @@
 package quota
 
-// Config is how a [Ledger] decides. The zero value is the default: what is not
-// mentioned is denied, annotations are read strictly, a pod that names no card
-// is asked for any, and all tasks of an item use one card.
+// Config is how a [Ledger] decides. The zero value is the default: a queue may use what
+// its capability mentions, annotations are read strictly, a pod that names no card may
+// run on any, and all tasks of an item use one card.
 type Config struct {
 	Keys    Keys    // the annotations
 	Unnamed Unnamed // card-carrying resources of a pod whose cards are not named
@@ -25,11 +25,11 @@ type Config struct {
 	UnlimitedCPUMemory bool
 
 	// EnforceGuarantee limits each queue by what the guarantees of its siblings
-	// leave, not by its capability alone; see [Ledger.Queue].
+	// leave, not by its capability alone; see [Usage].
 	EnforceGuarantee bool
 
-	// CountReleasing counts tasks that are being deleted, or that wait for the
-	// resources of such, as allocated.
+	// CountReleasing counts as allocated also tasks that are being deleted, and tasks
+	// that wait for the resources of these.
 	CountReleasing bool
 
 	// OnEvent, if not nil, gets one event per change and per refused operation,

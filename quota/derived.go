@@ -77,9 +77,9 @@ func (q *queue) share() (share float64) {
 	return share
 }
 
-// Share returns the greatest part that a queue and those below it use of what it
-// deserves in any dimension, 0 if it deserves nothing; more than 1 is possible.
-// Holds don't count. ok is false for a queue that isn't there.
+// Share returns allocated / deserved in the dimension where that is greatest, with what
+// the queues below use. It may be more than 1; it is 0 for a queue that deserves
+// nothing. Holds don't count. ok is false for a queue that isn't there.
 func (l *Ledger) Share(queue string) (share float64, ok bool) {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -90,11 +90,11 @@ func (l *Ledger) Share(queue string) (share float64, ok bool) {
 	return q.share(), true
 }
 
-// CompareQueues says which of two queues comes first, negative for a: the one of
-// higher priority, then of lower share, then of smaller name. Of queues with
-// different parents the queues above them decide that are children of the same
-// one; a queue comes before those below it. Queues that aren't there come last, by
-// name. On one state it is a total order.
+// CompareQueues says which of two queues comes first, negative for a: the one of higher
+// priority, then of lower share, then of smaller name. If their parents differ, the
+// queues above them that are children of the same queue are compared. A queue comes
+// before those below it. Queues that aren't there come last, by name. On one state it is
+// a total order.
 func (l *Ledger) CompareQueues(a, b string) int {
 	l.rlock()
 	defer l.mu.RUnlock()

@@ -1,37 +1,59 @@
-// Package quota accounts for the accelerator cards that queues may use: how many
-// of which kind, decided before a job's pods exist and again before each pod is
-// placed. It implements Volcano's capacity-card design and goes beyond it where
-// that would over-commit.
+// Package quota accounts for the accelerator cards that queues may use. It says
+// whether a job may start, before its pods exist, and then whether each pod may be
+// placed. It implements Volcano's capacity-card design. It differs from Volcano's code
+// where that would let a queue use more than its quota.
 //
-//   - A [Queue] says what may be used: a capability, a guarantee, and the deserved
-//     amounts that its share is measured by. [Config.BuildQueue] makes one from
-//     resource lists and annotations, [Validate] looks at a tree of them.
-//   - A [Ledger] is the account. [Ledger.ResolveJob] and [Ledger.ResolveTask] turn
-//     jobs and pods into requests, once; decisions on requests parse and look up
-//     nothing. A request belongs to the ledger that made it.
-//   - A job is admitted by [Ledger.Reserve], which promises it its min; the promise
-//     is held on concrete cards and can move until it is used. A pod is charged by
-//     [Ledger.Commit], gangs by [Ledger.CommitAll], all or nothing, and the charge
-//     is taken back by [Ledger.Rollback] or ended by [Ledger.Release].
-//   - [Ledger.Enqueueable], [Ledger.Allocatable] and their batches ask
-//     without changing anything. A refusal is a value with numbers: the level that
-//     has the least room, and how much.
-//   - [Ledger.Reconcile] brings the account in line with what runs, [Ledger.Check]
-//     recomputes it from its records, and [Ledger.Snapshot] and [Restore] carry it
-//     across restarts. What was decided and never carried out is reported as
-//     [Unseen], and [Ledger.Expire] and [Ledger.Rollback] take it back.
-//   - [Ledger.Queue], [Ledger.Job] and [Ledger.Jobs] show what queues and jobs have,
-//     [Ledger.WhatFits] what there is room for, [Ledger.Samples] what to monitor.
+// # A ledger
 //
-// Amounts are integers: milli-cores, bytes, and milli-cards (a card is 1000). In
-// every queue and in those above it, what is allocated stays within the limit, and
-// so does what is promised together with what is used up to the mins of jobs; only
-// a lowered limit or reality, when it is imported, may exceed one, and that is
-// marked ([Ledger.Over]). A quota is not the capacity: that the cluster has the
-// cards, and that they are free, is not looked at.
+// A [Ledger] is the account. It needs a map with a dimension for each card, a
+// catalogue of what the cluster has, and the queues:
 //
-// A Ledger is safe for concurrent use. Questions share it and changes exclude each
-// other; each change has a number, and every answer the number of the state that
-// it was decided on. The package starts no goroutine and logs nothing;
-// quota/quotametrics makes Prometheus metrics of it.
+//	var cfg quota.Config // the zero value is the default
+//	m, err := quota.NewMap(catalogue.Cards())
+//	queue, notes, err := cfg.BuildQueue(m, quota.QueueSpec{
+//		Name:        "team-a",
+//		Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 4}`},
+//	})
+//	ledger, err := quota.New(cfg, m, catalogue, []quota.Queue{queue})
+//
+// # Decisions
+//
+// A job and a task are resolved once. This parses their objects and looks up their
+// cards; decisions do neither. A job is promised its min. A task is charged, and uses up
+// a part of the promise:
+//
+//	job, notes, err := ledger.ResolveJob(quota.Job{ID: "train", Queue: "team-a", Annotations: annotations})
+//	answer, err := ledger.Reserve(job)
+//	if err == nil && !answer.OK {
+//		log.Print(answer.Refusal.Message()) // which limit of which queue, and how much room there is
+//	}
+//	task, notes, err := ledger.ResolveTask(quota.Task{ID: "train-0", Job: "train", Queue: "team-a", Pod: pod})
+//	answer, err = ledger.CommitOn(task, "node-1") // the card is one of the node's
+//	ledger.Release("train-0")                     // the task has ended
+//
+// [Ledger.Enqueueable] and [Ledger.Allocatable] answer the same questions and change
+// nothing. [Ledger.CommitAll] charges a gang or nothing. [Ledger.Rollback] takes a
+// commit back: the promise is as it was before.
+//
+// # Following the cluster
+//
+// [Ledger.SetQueues] and [Ledger.SetCatalogue] replace the queues and the cards.
+// [Ledger.Reconcile] makes the ledger agree with the pods that run. [Ledger.Snapshot]
+// and [Restore] carry it across a restart. [Ledger.Queue], [Ledger.Job] and
+// [Ledger.WhatFits] show it; quota/quotametrics makes Prometheus metrics of
+// [Ledger.Samples].
+//
+// # What holds
+//
+//   - Amounts are whole: milli-cores, bytes, and milli-cards. A card is 1000.
+//   - What a queue uses counts in every queue above it, and each has to have room.
+//   - What is charged stays within the limit.
+//   - What is promised stays within the limit together with what jobs use of their mins.
+//   - Only a lowered limit, or a pod that runs already, exceeds a limit. That is marked,
+//     see [Ledger.Over], and nothing more is admitted there.
+//   - A quota is not the capacity. Whether the cluster has a free card is not looked at.
+//
+// A Ledger is safe for concurrent use. Questions share it, and changes exclude each
+// other. Each change has a number, and every answer has the number of the state that
+// it was decided on. The package starts no goroutine and logs nothing.
 package quota

@@ -3,15 +3,14 @@ package quota
 import "github.com/resvec/resvec/vector"
 
 // Elastic sets dst to what is allocated beyond a min, per dimension:
-// max(0, allocated - min). dst is overwritten, grown to the longer of the two
-// where it is too short, and returned; nil is fine, and it may be one of them. A
-// short vector counts as 0 beyond its end.
+// max(0, allocated - min). It returns dst, grown to the longer of the two. dst may be
+// nil, and it may be one of them. A short vector counts as 0 beyond its end.
 func Elastic(dst, allocated, min vector.ResourceVector) vector.ResourceVector {
 	return excess(dst, allocated, min)
 }
 
-// Outstanding sets dst to what is missing to a min, per dimension:
-// max(0, min - allocated). Otherwise it is as [Elastic].
+// Outstanding sets dst to what a min lacks, per dimension: max(0, min - allocated).
+// Otherwise it is as [Elastic].
 func Outstanding(dst, min, allocated vector.ResourceVector) vector.ResourceVector {
 	return excess(dst, min, allocated)
 }

@@ -1,13 +1,15 @@
 package quota
 
-// CommitAll charges a gang, all tasks or none. Tasks with one alternative for
-// every item come first, then the others in the given order, each on top of those
-// before it; nothing is reconsidered. Tasks of one job whose items with
-// alternatives have the same keys come together, and with SameCard each of these
-// keys is charged on the first alternative that has room for all of them. The
-// answer's Charged has the cards of all tasks, in the given order; a refusal is
-// of the first task that failed, which Task names. A gang whose tasks are all charged already is a
-// repeat. A task that is in the gang twice is an [ErrConflict].
+// CommitAll charges a gang: all tasks, or none.
+//
+// Tasks without alternatives come first, then the others in the given order, each on
+// top of those before it; nothing is reconsidered. Tasks of one job come together if
+// their items list the same alternatives. With SameCard each such list is charged on
+// its first card that has room for all of them.
+//
+// Charged has the cards of all tasks, in the given order. A refusal is of the first task
+// that failed, and Task names it. A gang that is charged already is a repeat. A task
+// that is in the gang twice is an [ErrConflict].
 func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
 		t.of(l)

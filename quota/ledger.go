@@ -7,10 +7,10 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// Ledger is the account of a tree of queues: what each may use, uses, and has
-// promised to jobs that were admitted. It is made by [New] or [Restore] and safe
-// for concurrent use: questions share it, changes exclude each other. Each change
-// has a number, Seq, and is all or nothing. A nil ledger and the zero value panic.
+// Ledger is the account of a tree of queues: what each may use, what it uses, and what
+// it has promised to jobs that were admitted. [New] and [Restore] make one. It is safe
+// for concurrent use: questions share it, changes exclude each other. A change is all
+// or nothing, and has a number, Seq. A nil ledger and the zero value panic.
 type Ledger struct {
 	mu  sync.RWMutex
 	cfg Config
@@ -73,8 +73,8 @@ func (l *Ledger) rlock() {
 	l.mu.RLock()
 }
 
-// Map returns the map that the vectors of [Ledger.Queue] are of: that of [New] or
-// [Restore], or the one that extended it last.
+// Map returns the map that vectors of a [Queue] are of: that of [New] or [Restore], or
+// the one that extended it last.
 func (l *Ledger) Map() *vectormap.ResourceVectorMap {
 	l.rlock()
 	defer l.mu.RUnlock()

@@ -67,9 +67,9 @@ func (l *Ledger) lockOn(mu sync.Locker, node string) *cardSet {
 	}
 }
 
-// AllocatableOn is [Ledger.Allocatable] on a node: only cards count that the node
-// has. If it has none of an item's alternatives, or isn't known, the answer is
-// [ReasonGetTaskRequestResourceFailed]; if it has some, but without room,
+// AllocatableOn is [Ledger.Allocatable] restricted to the cards of a node. If the node
+// has none of an item's alternatives, or isn't known, the reason is
+// [ReasonGetTaskRequestResourceFailed]. If it has some, and none has room, the reason is
 // [ReasonInsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	task.of(l)
@@ -79,12 +79,11 @@ func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool
 	return l.allocatable(dst, task, on)
 }
 
-// NodeScore says how much a task would like a node for its cards, from 0 to 100.
-// An item for which several cards were listed scores 100 * 0.5^i, where i is the
-// place in that list, from 0, of the first card that the node has and that has
-// room (the formula of Volcano's capacity-card design, which doesn't look for
-// room). Such items are averaged; a task without any scores 0, as does a node
-// without such a card. The caller weighs the score.
+// NodeScore says how much a task prefers a node for its cards, from 0 to 100. An item
+// that lists several cards scores 100 * 0.5^i: i is the place in the list, from 0, of
+// the first card that the node has and that has room. The score is the mean of such
+// items, and 0 without any. It is the formula of Volcano's capacity-card design, which
+// doesn't look for room. The caller weighs the score.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	task.of(l)
 	on := l.lockOn(l.mu.RLocker(), node)

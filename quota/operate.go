@@ -2,8 +2,8 @@ package quota
 
 import "fmt"
 
-// Enqueueable reports whether a job's min can be promised to it now, and sets
-// dst, which may be nil, to the answer. It changes nothing.
+// Enqueueable reports whether a job's min can be promised to it now. dst, which may be
+// nil, becomes the answer. It changes nothing.
 func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	job.of(l)
 	l.rlock()
@@ -18,9 +18,9 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	return l.decideJob(dst, job, q, l.ownOf(job, q), &s.plan)
 }
 
-// Allocatable reports whether a task can be charged now, and sets dst, which may
-// be nil, to the answer. Its options are all alternatives of all items, those
-// with room and, with the reason, those without. It changes nothing.
+// Allocatable reports whether a task can be charged now. dst, which may be nil, becomes
+// the answer: its Options are all alternatives of all items, with room or with the
+// reason. It changes nothing.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	task.of(l)
 	task.fetch()
@@ -43,10 +43,9 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, limit *cardSet) boo
 	return dst.OK
 }
 
-// Reserve promises a job its min: if the job is Enqueueable, the min becomes
-// holds. The same job with the same min again is a repeat; with another one
-// it is an [ErrReserved], and [Ledger.Resize] the way to change it; in another
-// queue than the one that has it already, an [ErrConflict].
+// Reserve promises a job its min if it is Enqueueable: the min becomes holds. The same
+// job with the same min again is a repeat. With another min it is an [ErrReserved],
+// and [Ledger.Resize] changes it. A job that another queue has is an [ErrConflict].
 func (l *Ledger) Reserve(job *JobRequest) (Answer, error) {
 	job.of(l)
 	job.fetch()
@@ -56,9 +55,8 @@ func (l *Ledger) Reserve(job *JobRequest) (Answer, error) {
 	return a, err
 }
 
-// Resize gives a reserved job another min, or reserves it: holds are made anew,
-// and a card that its tasks are bound to stays. If it is refused nothing
-// changes.
+// Resize gives a reserved job another min, or reserves it. Holds are made anew; a card
+// that the job's tasks are bound to stays. A refusal changes nothing.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) {
 	job.of(l)
 	job.fetch()
@@ -68,12 +66,11 @@ func (l *Ledger) Resize(job *JobRequest) (Answer, error) {
 	return a, err
 }
 
-// ReserveMany reserves jobs in order, each on top of those before it; refused
-// ones don't stop it. The answers are in the same order. All changes have one number,
-// which the answers to the jobs that were reserved carry; a refusal or a repeat
-// carries the number before it, although it was decided on top of the jobs before in
-// the list. An error, which names the job, is of the first that has one; the
-// others are decided as if it weren't there.
+// ReserveMany reserves jobs in order, each on top of those before it. A refusal doesn't
+// stop it. The answers are in the same order. All changes have one number, the Seq of
+// the answers to the jobs that were reserved; other answers have the number before. An
+// error names the first job that has one; the others are decided as if that job weren't
+// there.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	for _, job := range jobs {
 		job.of(l)
@@ -284,11 +281,11 @@ func (l *Ledger) make(j *job, p *plan) {
 	j.recount()
 }
 
-// Commit charges a task: if it is Allocatable, each item on the first of its
-// alternatives that has room and is among cards, those of the chosen node; no
-// cards stand for all. The covered part leaves the job's holds, which move to
-// the charged card where they have to. The same task again is a repeat, of other
-// content an [ErrConflict].
+// Commit charges a task if it is Allocatable. Each item is charged on the first of its
+// alternatives that has room and is among cards, those of the chosen node; without
+// cards, on the first that has room. What the job's min covers leaves its holds, which
+// move to the charged card if they have to. The same task again is a repeat; with
+// another content it is an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	task.of(l)
 	task.fetch()
@@ -296,9 +293,9 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	return l.commitOne(task, l.limitTo(cards))
 }
 
-// CommitOn is [Ledger.Commit] on the cards of a node, and for it what
-// [Ledger.AllocatableOn] is for [Ledger.Allocatable]: on a node that isn't known
-// or has no cards nothing stands for all.
+// CommitOn is [Ledger.Commit] restricted to the cards of a node, as
+// [Ledger.AllocatableOn] is. Unlike Commit without cards, an unknown node, or one
+// without cards, allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	task.of(l)
 	task.fetch()

@@ -12,8 +12,8 @@ import (
 	"github.com/resvec/resvec/internal/document"
 )
 
-// EntryError is what is wrong, or was left out, in an annotation or a list. Some
-// codes are notes, which refuse nothing; see [Code.IsNote].
+// EntryError says what is wrong with an entry of an annotation or a list, or that the
+// entry was left out. If [Code.IsNote], nothing is refused because of it.
 type EntryError struct {
 	Name  string // of the entry, trimmed; empty for the whole text
 	Code  Code
@@ -95,7 +95,8 @@ func (e EntryError) detail() string {
 	return e.Code.String()
 }
 
-// Code is the kind of an [EntryError].
+// Code is the kind of an [EntryError]. From CodeUnknownCard on all are notes on lists
+// and requests. Behind some stands what Value is.
 type Code uint8
 
 const (

@@ -15,21 +15,21 @@ type Queue struct {
 	Priority int32
 	State    State
 
-	// Capability is the most that may be used; +Inf is unlimited. 0 says nothing of a
-	// dimension: a parent doesn't limit it, and a leaf may use none of it, but for
-	// [Config.MissingUnlimited]. A 0 that is meant stands in Denied.
+	// Capability is the most that may be used; +Inf is unlimited. A 0 says nothing: a
+	// parent doesn't limit the dimension, and a leaf may use none of it; cpu and memory
+	// of a leaf follow [Config.MissingUnlimited]. To limit a parent to 0, use Denied.
 	Capability vector.ResourceVector
 	Guarantee  vector.ResourceVector // kept free of siblings' use, with Config.EnforceGuarantee
 	Deserved   vector.ResourceVector // what the queue's share is measured by
 
-	// Denied has the dimensions of which the queue may use none, not even as a parent,
-	// where Capability says nothing: those for which a 0 was written, with an empty
-	// text, and cards whose entry in the annotation can't be read, with what is wrong
-	// with it, for refusals. Such cards don't count as configured.
+	// Denied has dimensions of which the queue may use none, not even as a parent, where
+	// Capability is 0. An empty text says that the 0 is meant. Another text says what is
+	// wrong with an entry of the annotation that can't be read; refusals repeat it, and
+	// the card doesn't count as configured.
 	Denied map[int]string
 
-	// Ignored are the resources that the description's capability names and that
-	// don't count; [Validate] warns of those that carry cards.
+	// Ignored are resources of the description's capability that don't count.
+	// [Validate] warns of those that carry cards.
 	Ignored []corev1.ResourceName
 }
 

@@ -32,9 +32,9 @@ type QueueSpec struct {
 	Capability, Guarantee, Deserved corev1.ResourceList
 }
 
-// CheckCards returns what is wrong with [QueueSpec].Cards, by the rules of
-// [Config.ParseQuota] and sorted by name, to check a configuration before there is a map. It
-// is a [field.ErrorList], with the paths of a map: [A100].
+// CheckCards checks [QueueSpec].Cards before there is a map, by the rules of
+// [Config.ParseQuota]. The error is a [field.ErrorList], sorted by name, with the paths
+// of a map: [A100].
 func CheckCards(cards map[string]int64) error {
 	_, faults := parseCards(cards)
 	var list field.ErrorList
@@ -74,12 +74,11 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []CardCount, faults
 	return counts, faults
 }
 
-// BuildQueue makes a queue of its description: cpu and memory from the lists,
-// cards from Cards or the annotations. It returns what was wrong with entries of
-// these, which deny those cards, and notes on the entries of the lists that
-// don't count. Errors are a card without a dimension ([ErrUnknownDimension]), cpu
-// or memory that no queue can have ([ErrBadAmount]), and a bad name
-// ([ErrEmptyID], [ErrNotUTF8]).
+// BuildQueue makes a queue of its description: cpu and memory from the lists, cards from
+// Cards or the annotations. The second result says which entries of these are wrong,
+// which denies their cards, and notes which entries of the lists don't count. Errors are
+// a card without a dimension ([ErrUnknownDimension]), cpu or memory that no queue can
+// have ([ErrBadAmount]), and a bad name ([ErrEmptyID], [ErrNotUTF8]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
 	c.some()
 	isMap(m)

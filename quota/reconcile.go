@@ -74,49 +74,53 @@ func (r *Report) sort() {
 	}
 }
 
-// Reconcile makes the ledger agree with what an informer sees, without losing
-// what the informer hasn't seen yet. Everything is one change with one number;
-// the same view again changes nothing.
+// Reconcile makes the ledger agree with what an informer sees, without losing what the
+// informer hasn't seen yet. It is one change with one number. The same view again
+// changes nothing.
 //
-// Tasks. An allocated one (Allocated, Binding, Bound, Running; Releasing and
-// Pipelined with [Config.CountReleasing]) is charged what it asks for on cards
-// that its node has, whatever the limits say: its charge is made, corrected or
-// confirmed. Where the node has none of the cards that the task lists, it is a
-// card of the node that the same resource carries, and Mismatched; where that
-// can't be told, the charge stays on its card, or goes on the first listed. Where
-// the job's other tasks are bound to another card, the charge counts against no
-// item of the job, until the job gets another min; charges that are to be corrected
-// bind nothing. A task that ended, is being deleted, or is in view.Deleted, is
-// released, as by [Ledger.Release]. A confirmed one that the view doesn't have is
-// released as well; one that it has as pending or pipelined is rolled back. A
-// charge that was never confirmed, and that the view has as pending, as pipelined,
-// or not at all, is kept, and Unseen. Pending tasks without a charge count in what
-// queues request, see [QueueStatus], until they are charged or a view says otherwise.
+// Tasks. A task is allocated if its status is Allocated, Binding, Bound or Running;
+// with [Config.CountReleasing] also if it is Releasing or Pipelined.
 //
-// Jobs. A job's min is that of the view, resolved as by [Ledger.ResolveJob]; where
-// tasks have ended it is no more cpu and memory than the others ask for. Where it
-// differs from the ledger's, the job's charges are drawn against it in commit
-// order and the rest is held: filled as by [Ledger.Reserve], and what doesn't fit
-// on the first alternative. An admitted job (phase Inqueue) that has no
-// reservation gets one. A running job keeps holds while at least MinMember tasks
-// of it are charged; else, and in the phases Unknown and Completed, its min is
-// what its charges cover. A reservation is seen once the view has its job in
-// another phase than Pending. Until then it is kept as it is, and Unseen; after
-// that it goes when the job is Pending again or not in the view any more. Charges
-// go by their tasks only.
+//   - An allocated task is charged what it asks for, on cards that its node has,
+//     whatever the limits say. A charge that is there is corrected or confirmed.
+//   - If the node has no card that the task lists, the task is charged on a card of the
+//     node that the same resource carries, and it is Mismatched. If that can't be told,
+//     the charge stays on its card, or goes on the first card that is listed.
+//   - If the job's other tasks are bound to another card, the charge counts against no
+//     item of the job until the job gets another min. Charges that are to be corrected
+//     bind nothing.
+//   - A task that ended, is being deleted or is in view.Deleted is released, as by
+//     [Ledger.Release]. So is a confirmed task that the view doesn't have. A confirmed
+//     task that is pending or pipelined in the view is rolled back.
+//   - A charge that was never confirmed is kept, and is Unseen, if the view has it as
+//     pending, as pipelined or not at all.
+//   - A pending task without a charge counts in what queues request, see [Usage].
 //
-// With view.Partial all this is said of the jobs and tasks that the view has, and of
-// those in view.Deleted. The others stay as they are.
+// Jobs. A job's min is that of the view, resolved as by [Ledger.ResolveJob]. If tasks
+// have ended, it is no more cpu and memory than the other tasks ask for.
 //
-// What exceeds a limit is marked as over. Charges of jobs in queues that aren't
-// there are left as they are, and reported as Failed, as is what can't be
-// resolved.
+//   - If the min differs from the ledger's, the job's charges are drawn against it in
+//     commit order. The rest is held as by [Ledger.Reserve]; what doesn't fit is held on
+//     the first alternative.
+//   - A job in phase Inqueue that has no reservation gets one.
+//   - A job in phase Running keeps its holds while at least MinMember tasks of it are
+//     charged. Otherwise, and in the phases Unknown and Completed, its min is what its
+//     charges cover.
+//   - A reservation is seen once the view has its job in another phase than Pending.
+//     Before that it is kept, and is Unseen. After that it goes when the job is Pending
+//     again, or is not in the view. The charges of its tasks stay.
 //
-// Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]), a job or task that is there twice, a task
-// in another queue than its job ([ErrConflict]), amounts that a caller lists and
-// nothing can have ([ErrBadAmount]), and sums that would reach 2^53
-// ([ErrOverflow]), where the min of a job that the view may change counts on each of
-// its alternatives. They change nothing.
+// With view.Partial all this is said of the jobs and tasks in the view, and of those in
+// view.Deleted. The others stay as they are.
+//
+// What exceeds a limit is marked as over. What can't be resolved is Failed. So are jobs
+// in queues that aren't there; their charges stay as they are.
+//
+// Errors change nothing: a bad id ([ErrEmptyID], [ErrNotUTF8]), a job or task that is
+// there twice, a task in another queue than its job ([ErrConflict]), amounts that a
+// caller lists and nothing can have ([ErrBadAmount]), and sums that would reach 2^53
+// ([ErrOverflow]). For the sums the min of a job that the view may change counts on
+// each of its alternatives.
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}

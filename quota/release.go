@@ -1,18 +1,17 @@
 package quota
 
-// Rollback takes commits back, in the given order: what they had of their job's
-// min is held again on that card, unless later charges of the same item on it
-// were uncovered and draw on it first. known reports whether all ids were of charged
-// tasks; others are left alone. seq is the number of the change or, if nothing
-// changed, of the state.
+// Rollback takes commits back, in the given order. What a task had of its job's min is
+// held again, on the same card. If the job charged more than its min on that card since,
+// these charges use it up first. known reports whether all ids were of charged tasks;
+// others are left alone. seq is the number of the change or, if nothing changed, of the
+// state.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventRolledBack, tasks)
 }
 
-// Release ends tasks: their charges go, and their job's min shrinks by what they
-// had of it. known reports whether all ids were of charged tasks, or of tasks that
-// were pending by the views, which are no longer; others are left alone. seq is as of
-// [Ledger.Rollback].
+// Release ends tasks: their charges go, and their job's min shrinks by what they had of
+// it. known reports whether all ids were of charged tasks, or of tasks that were pending
+// by the views and are forgotten; others are left alone. seq is as of [Ledger.Rollback].
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }
@@ -257,8 +256,8 @@ func (l *Ledger) takeOut(t *task) {
 }
 
 // Expire takes the holds of jobs that were reserved before the change with the number
-// before and that Reconcile has never seen, and returns their ids, sorted. What their
-// tasks are charged stays. seq is as of [Ledger.Rollback].
+// before, and that Reconcile has never seen. It returns their ids, sorted. The charges of
+// their tasks stay. seq is as of [Ledger.Rollback].
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
 	var events []Event

@@ -16,22 +16,24 @@ import (
 
 // ResolveTask works out what a task is charged.
 //
-// The pod's annotation lists acceptable cards; each has the amount of the resource
-// that carries it: limits, else requests, of the pod as a whole, rounded up to whole cards
+// The pod's annotation lists acceptable cards. Each has the amount of the resource that
+// carries it: limits, else requests, of the pod as a whole, rounded up to whole cards
 // with a [CodeRoundedUp] note.
-// Cards that nobody knows, that no resource of the pod carries, or that another
-// resource carries than those before, are left out with a note. A resource of the
-// pod that carries cards, none of which is left, is an item of its own as
-// [Config.Unnamed] says. A card counts in one item only: singles come first, then
-// the others in order, and what a later one loses is a [CodeSharedCard] note. Under
-// Config.UnlimitedCPUMemory a task with cards has no cpu and memory. A task that
-// is bound to a node is charged, per item, on the first alternative that the node
-// has.
 //
-// What stands in objects is never an error: a pod whose cards can't be told, or
-// whose amounts no pod can have, makes a request that is refused with
-// [ReasonGetTaskRequestResourceFailed]. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8])
-// and a count of Cards that is negative or too large ([ErrBadAmount]).
+//   - A card is left out, with a note, if nobody knows it, if no resource of the pod
+//     carries it, or if another resource carries it than the cards before it.
+//   - If the pod has a resource that carries cards, and none of them is left, the
+//     resource is an item of its own, as [Config.Unnamed] says.
+//   - A card counts in one item only. Items with one card come first, then the others in
+//     order. An item that loses a card has a [CodeSharedCard] note.
+//   - Under Config.UnlimitedCPUMemory a task with cards has no cpu and memory.
+//   - A task that is bound to a node is charged, per item, on the first alternative that
+//     the node has.
+//
+// What stands in objects is never an error. If a pod's cards can't be told, or no pod can
+// have its amounts, the request is refused with [ReasonGetTaskRequestResourceFailed].
+// Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]) and a count of Cards that is negative
+// or too large ([ErrBadAmount]).
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
 	if err := checkTaskIDs(&task); err != nil {
@@ -49,20 +51,20 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	return t, r.notes, nil
 }
 
-// ResolveJob works out what a job needs before it may start: the sums of its live
-// tasks' items by key, or, while these have none, the job's annotation; with it
-// MinResources; and all that without the tasks that are gated. Under AnyMix tasks
-// with different amounts of one key are items of their own. Of an annotation also
-// those cards are known that the quota of the queue, or of one above it, has.
+// ResolveJob works out what a job needs before it may start: its cards, and the cpu and
+// memory of MinResources. Gated tasks are subtracted.
 //
-// Under Config.UnlimitedCPUMemory a job with cards needs no more cpu and memory
-// than its live tasks without cards ask for.
+//   - The cards are the sums of the items of its live tasks, by alternatives. Under AnyMix
+//     tasks with different amounts of the same alternatives are items of their own.
+//   - While no live task has an item, the cards are those of the job's annotation. There
+//     also the cards are known that the quota of the queue, or of one above it, has.
+//   - Under Config.UnlimitedCPUMemory a job with cards needs no more cpu and memory than
+//     its live tasks without cards ask for.
 //
-// As in [Ledger.ResolveTask], what stands in objects is never an error: faults
-// there, a live task that can't be resolved, and more than 64 items make a request
-// that is refused. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]), and amounts of
-// job.Min, or counts of a task's Cards, that nothing can have ([ErrBadAmount],
-// [ErrOverflow]).
+// As in [Ledger.ResolveTask], what stands in objects is never an error. Faults there, a
+// live task that can't be resolved, and more than 64 items make a request that is
+// refused. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]), and amounts of job.Min, or
+// counts of a task's Cards, that nothing can have ([ErrBadAmount], [ErrOverflow]).
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {

@@ -17,17 +17,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Restore makes a ledger of what [Ledger.Snapshot] returned: it answers, changes
-// and is snapshotted as that one. m has a dimension for every card of the
-// snapshot, see [SnapshotCards]. The catalogue, which may be nil, is what was
-// discovered since; what it doesn't have stays known. What exceeds a limit is
-// marked as over. Unknown fields are ignored.
+// Restore makes a ledger of what [Ledger.Snapshot] returned. It answers and changes as
+// that one. m has a dimension for every card of the snapshot, see [SnapshotCards]. The
+// catalogue, which may be nil, is what was discovered since; cards that it doesn't have
+// stay known. What exceeds a limit is marked as over. Unknown fields are ignored. data
+// isn't kept.
 //
-// Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig]
-// if cfg decides otherwise than the snapshot's (OnEvent doesn't decide),
-// [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot], naming
-// the place, for what no ledger can hold; sums that reach 2^53 are an
-// [ErrOverflow] as well. data isn't kept.
+// Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
+// decides otherwise than the snapshot's (OnEvent doesn't decide), [ErrUnknownDimension]
+// for a card that m doesn't have, and [ErrSnapshot], with the place, for what no ledger
+// can hold. Sums that reach 2^53 are also an [ErrOverflow].
 func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, data []byte) (*Ledger, error) {
 	isMap(m)
 	doc, err := readSnapshot(data)

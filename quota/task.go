@@ -113,8 +113,8 @@ type Job struct {
 	Tasks        []Task              // all that there are; their ids don't matter here
 
 	// Min, if not nil, is what the job needs, instead of what tasks, annotations and
-	// MinResources say. Tasks then count under Config.UnlimitedCPUMemory only, but
-	// one that can't be resolved makes the request invalid all the same.
+	// MinResources say. Tasks then count only under Config.UnlimitedCPUMemory. A task
+	// that can't be resolved makes the request invalid all the same.
 	Min *Min
 
 	// Mix, if not nil, is the policy of the job, instead of the ledger's.
@@ -122,12 +122,10 @@ type Job struct {
 
 	// Phase, MinMember and MinUnknown are for [Ledger.Reconcile].
 	//
-	// Phase must be set there: what isn't set is PhasePending, a job that was not
-	// admitted. A job in that phase gets no reservation. A reservation that was never
-	// seen is kept, as Unseen; one that was seen before is released. Whether a job was
-	// admitted can't be told from its tasks. A caller without such phases passes
-	// PhaseInqueue for jobs whose Reserve was answered with yes, and PhasePending for
-	// all others.
+	// Phase must be set there. What isn't set is PhasePending, a job that was not
+	// admitted: it gets no reservation, and one that was seen before is released. A
+	// caller without such phases passes PhaseInqueue for jobs that Reserve admitted, and
+	// PhasePending for all others.
 	Phase     Phase
 	MinMember int32 // how many charged tasks the job needs to run
 

@@ -10,25 +10,26 @@ import (
 // [Ledger.Reconcile]. The order of its lists doesn't matter.
 type View struct {
 	// Partial says that the view is not of the whole cluster, but of what an event is
-	// about. What it doesn't have stays as it is, and is not Unseen either: jobs that
-	// aren't in Jobs, with all their tasks that aren't in Tasks or Deleted. A job in
-	// Jobs comes with all of its tasks; one that has gone comes with none, in
-	// PhasePending, with its tasks in Deleted. A task that is charged somewhere is
-	// in the queue of its job, so an allocated one that names another queue takes the
-	// job there, with all its tasks. A task that goes to another job changes nothing of
-	// the old one but its charges: where that one is listed as a rule, list both.
+	// about. A job that isn't in Jobs stays as it is, with its tasks that aren't in Tasks
+	// or Deleted, and nothing of it is Unseen. A job in Jobs comes with all of its tasks.
+	// A job that has gone comes without tasks, in PhasePending, with their ids in
+	// Deleted.
+	//
+	// An allocated task that names another queue than its job's takes the job there, with
+	// all its tasks. A task that goes to another job changes only the charges of the old
+	// one: to bring the old job's min up to date, list both jobs.
 	Partial bool
 
 	// Tasks of a job that name no job or no queue are the job's.
 	Jobs []Job
 
-	// Tasks are those that aren't in the Tasks of a job in Jobs: those of jobs
-	// that have no object, such as a Deployment's pods, and any others.
+	// Tasks are those that aren't in the Tasks of a job in Jobs, such as the pods of a
+	// Deployment.
 	Tasks []Task
 
-	// Deleted are the ids of tasks that are known to be gone. Without it a task
-	// that the ledger has seen and the view doesn't have is gone, too, unless the
-	// view is partial and its job not listed.
+	// Deleted are the ids of tasks that are known to be gone. A task that the ledger has
+	// seen and the view doesn't have is gone, too, unless the view is partial and its job
+	// not listed.
 	Deleted []string
 }
 

@@ -24,16 +24,15 @@ type Shape interface {
 	fits(l *Ledger) (Fits, error)
 }
 
-// WhatFits counts how many copies of a job or a task would be admitted now, and
-// says what stops the next one. It changes nothing.
+// WhatFits counts how many copies of a job or a task would be admitted now, and says
+// what stops the next one. It changes nothing.
 //
-// Copies of a job are jobs of their own, under ids that the ledger doesn't know,
-// reserved one after the other as by [Ledger.ReserveMany]. Copies of a task are
-// tasks of its job, under ids that the ledger doesn't know, committed together as
-// by [Ledger.CommitAll], with what is held for the job; a job that is known in
-// another queue is an [ErrConflict]. Limits alone count: that sums must stay below
-// 2^53 does not. The work grows with the number of alternatives and with the logarithm
-// of that of copies. A nil shape panics.
+// Copies of a job are new jobs, reserved one after the other as by
+// [Ledger.ReserveMany]. Copies of a task are new tasks of its job, committed together
+// as by [Ledger.CommitAll], with what is held for the job. A job that another queue has
+// is an [ErrConflict]. Only limits count: a sum may reach 2^53. The work grows with the
+// number of alternatives, and with the logarithm of the number of copies. A nil shape
+// panics.
 func (l *Ledger) WhatFits(shape Shape) (Fits, error) {
 	if shape == nil {
 		panic("quota: nil shape")
