@@ -219,7 +219,11 @@ func FuzzPackerIn(f *testing.F) {
 
 // TestPackerInManyDomains: hundreds of rows in sets that share blocks of 64 rows.
 func TestPackerInManyDomains(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		for _, kinds := range []int{1, 2, 4} {
 			c := manyRows(seed, true)
 			for i := range c.requests.Rows() {

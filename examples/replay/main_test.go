@@ -27,7 +27,11 @@ func runProgram(ctx context.Context, args ...string) (status int, stdout, stderr
 // runs at a time.
 func TestReport(t *testing.T) {
 	const golden = "testdata/default.txt"
-	testkit.EachImpl(t, func(t *testing.T) {
+	each := testkit.EachImpl
+	if testing.Short() {
+		each = func(t *testing.T, f func(*testing.T)) { f(t) }
+	}
+	each(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 		report := reportOf(t)
 		if *update {
