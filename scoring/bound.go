@@ -50,11 +50,23 @@ type workspace struct {
 	amounts amounts
 }
 
+// live panics for a Bound that Bind did not make.
+func (b *Bound) live() {
+	if b == nil {
+		panic(panicNil)
+	}
+	if b.nodes == nil {
+		panic(panicBound)
+	}
+}
+
 const (
+	panicBound   = "scoring: bound scorer that Bind did not make"
 	panicNodes   = "scoring: nil nodes"
 	panicForeign = "scoring: nodes of another map than the scorer"
 	panicScored  = "scoring: a term counts scored amounts, which the nodes do not keep"
 	panicRows    = "scoring: mask of another number of rows than the nodes"
+	panicTie     = "scoring: tie rule not given"
 	panicRequest = "scoring: request longer than the map"
 )
 
@@ -95,7 +107,7 @@ func (b *Bound) keep(p *plan) {
 // [StrategyFit.WithOverride]. It shares what b keeps, so it is cheap, and is for the same
 // goroutine. A nil override returns b.
 func (b *Bound) WithOverride(o *PodOverride) *Bound {
-	live(b != nil)
+	b.live()
 	if o == nil {
 		return b
 	}
@@ -109,8 +121,8 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 // A pod that requests an amount that is negative, infinite or NaN has none; Score says
 // what is wrong with it.
 func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
-	live(b != nil)
-	if !b.begin(pod, rows) {
+	b.live()
+	if !b.begin(pod, rows, tie) {
 		return -1, false
 	}
 	if k := b.ask(pod, rows, tie); k != nil {
@@ -128,8 +140,8 @@ func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (
 // TopK sets dst to the k best of the selected rows that can hold the pod, the best
 // first, as [vector.TopK] does, and returns it.
 func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k int, tie vector.Tie) []int32 {
-	live(b != nil)
-	if !b.begin(pod, rows) {
+	b.live()
+	if !b.begin(pod, rows, tie) {
 		return dst[:0]
 	}
 	if kept := b.ask(pod, rows, tie); kept != nil {
@@ -145,7 +157,10 @@ func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k in
 
 // begin checks the operands of a question that has no error for them. It reports false
 // for a pod that requests what no node can have.
-func (b *Bound) begin(pod vector.PodAmounts, rows *vector.Mask) bool {
+func (b *Bound) begin(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) bool {
+	if tie.Same(vector.Tie{}) {
+		panic(panicTie)
+	}
 	if b.checkNodes() != nil {
 		panic(panicForeign)
 	}
@@ -179,7 +194,7 @@ func (b *Bound) len() int { return b.nodes.Free().Rows() }
 // writes, it returns a [*vector.AmountError] for a pod that requests an amount that is
 // negative, infinite or NaN.
 func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) error {
-	live(b != nil)
+	b.live()
 	if err := b.check(len(dst), pod, rows); err != nil {
 		return err
 	}
@@ -199,7 +214,7 @@ func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) e
 // ScoreInt is Score in whole numbers, truncated toward 0 and cut to 0..100, as plugins
 // of kube-scheduler return them; NaN becomes 0. Those of a [Kube] are whole already.
 func (b *Bound) ScoreInt(dst []int64, pod vector.PodAmounts, rows *vector.Mask) error {
-	live(b != nil)
+	b.live()
 	if err := b.check(len(dst), pod, rows); err != nil {
 		return err
 	}
@@ -231,7 +246,7 @@ func wholeScore(x float64) int64 {
 // of these. A row that is not selected is [vector.ErrShape]; other errors are those of
 // Score.
 func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Explanation, error) {
-	live(b != nil)
+	b.live()
 	n := b.len()
 	if err := b.check(n, pod, rows); err != nil {
 		return Explanation{}, err
@@ -346,6 +361,8 @@ func (b *Bound) newPlan(scorer Scorer, scored bool) plan {
 		p.rows = s
 		if m := s.resources(); m != nil {
 			b.m = m
+		} else if s != rowScorer((*SRA)(nil)) {
+			panic(panicZero)
 		}
 		p.sra = newSRARows(s)
 	default:

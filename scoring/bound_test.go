@@ -99,10 +99,10 @@ func (w *boundWorld) add(name string, s scoring.Scorer, model func(vector.PodAmo
 	}
 	w.scorers = append(w.scorers, boundScorer{name, s, scoring.Bind(s, w.read), model})
 	kept := scoring.Bind(s, w.read)
-	kept.KeepAll()
+	scoring.KeepAll(kept)
 	if w.IntN(2) == 0 {
 		kept.LimitCache(int64(w.IntN(10_000)))
-		kept.KeepAll()
+		scoring.KeepAll(kept)
 	}
 	w.scorers = append(w.scorers, boundScorer{name + ", kept", s, kept, model})
 }
@@ -629,6 +629,7 @@ func TestBoundPanics(t *testing.T) {
 		}},
 		{"scoring: mask of another number of rows than the nodes", func() { b.Best(vector.PodAmounts{}, vector.NewMask(1), tie) }},
 		{"scoring: mask of another number of rows than the nodes", func() { b.TopK(nil, vector.PodAmounts{}, vector.NewMask(1), 1, tie) }},
+		{"scoring: tie rule not given", func() { b.Best(vector.PodAmounts{}, nil, vector.Tie{}) }},
 		{"scoring: request longer than the map", func() { b.Best(vector.PodAmounts{Requested: make(strategyVec, 5)}, nil, tie) }},
 		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).Best(vector.PodAmounts{}, nil, tie) }},
 		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).TopK(nil, vector.PodAmounts{}, nil, 1, tie) }},

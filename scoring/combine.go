@@ -76,7 +76,9 @@ func Combine(terms []Term) (*Combination, error) {
 		}
 		schema, known := vector.Schema{}, false
 		if !absent {
-			schema, known = schemaOf(t.Scorer)
+			if schema, known = schemaOf(t.Scorer); !known && unmade(t.Scorer) {
+				r.fail(field.Invalid(path.Child("scorer"), t.Name, "a scorer that no function of this package compiled"))
+			}
 		}
 		switch {
 		case !known:
@@ -105,7 +107,7 @@ func Combine(terms []Term) (*Combination, error) {
 // such terms, are replaced; see [StrategyFit.WithOverride]. A nil override
 // returns c.
 func (c *Combination) WithOverride(o *PodOverride) *Combination {
-	live(c != nil)
+	live(c != nil, c != nil)
 	if o == nil {
 		return c
 	}
@@ -127,20 +129,20 @@ func (c *Combination) WithOverride(o *PodOverride) *Combination {
 
 // Terms returns the terms. The caller must not change them.
 func (c *Combination) Terms() []Term {
-	live(c != nil)
+	live(c != nil, c != nil)
 	return c.terms
 }
 
 // Normalized reports whether a term is normalized, so that a score needs a
 // batch.
 func (c *Combination) Normalized() bool {
-	live(c != nil)
+	live(c != nil, c != nil)
 	return c.normalized
 }
 
 // Score returns the score of one node, [ErrNeedsBatch] when a term is normalized.
 func (c *Combination) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(c != nil)
+	live(c != nil, c != nil)
 	if c.normalized {
 		return 0, ErrNeedsBatch
 	}
@@ -282,15 +284,19 @@ func isNil(s Scorer) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
+// unmade reports whether a scorer of this package is a zero value.
+func unmade(s Scorer) bool {
+	own, ok := s.(rowScorer)
+	return ok && own.resources() == nil && own != rowScorer((*SRA)(nil))
+}
+
 // schemaOf returns the schema that s was compiled against, if it says so.
 func schemaOf(s Scorer) (schema vector.Schema, known bool) {
 	switch s := s.(type) {
-	case *SRA:
-		if s != nil {
-			return s.schema(), true
+	case rowScorer:
+		if m := s.resources(); m != nil {
+			return m.Schema(), true
 		}
-	case interface{ schema() vector.Schema }:
-		return s.schema(), true
 	case *Combination:
 		for k := range s.terms {
 			if schema, known = schemaOf(s.terms[k].Scorer); known {

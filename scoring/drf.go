@@ -91,13 +91,13 @@ const skipped = -1
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
 func (d *DRF) Warnings() field.ErrorList {
-	live(d != nil)
+	live(d != nil && d.m != nil, d != nil)
 	return d.warnings
 }
 
 // Score returns the share of one queue.
 func (d *DRF) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
-	live(d != nil)
+	live(d != nil && d.m != nil, d != nil)
 	if err := d.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -145,7 +145,7 @@ func (d *DRF) scoreEach(dst []float64, a *amounts, words []uint64) {
 // requests; the points are those of the greatest. A Reason is set when the share
 // is +Inf because of a NaN.
 func (d *DRF) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
-	live(d != nil)
+	live(d != nil && d.m != nil, d != nil)
 	score, err := d.Score(request, used, allocatable)
 	if err != nil {
 		return Explanation{}, err

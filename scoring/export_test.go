@@ -54,15 +54,7 @@ func SRABase(s *SRA, allocatable *vector.Matrix) []float64 {
 }
 
 // KeepAll makes a bound scorer keep the scores of every request, whatever it costs.
-func (b *Bound) KeepAll() { b.kept.always = true }
-
-// Rescored returns how many rows were scored for kept scores.
-func (b *Bound) Rescored() uint64 {
-	if b.kept.engine == nil {
-		return 0
-	}
-	return b.kept.engine.Stats().Rescored
-}
+func KeepAll(b *Bound) { b.kept.always = true }
 
 // FilterMatrices is what a predicate does with the rows of nodes, over matrices that hold
 // what nodes refuse, too.

@@ -27,7 +27,7 @@ type kept struct {
 // term of a combination that normalizes. What does not fit is forgotten, the request
 // that was not asked about for the longest time first. With 0 nothing is kept.
 func (b *Bound) LimitCache(bytes int64) {
-	live(b != nil)
+	b.live()
 	b.kept = &kept{b: b, limit: bytes}
 }
 

@@ -71,13 +71,13 @@ type kubeRule struct {
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
 func (k *Kube) Warnings() field.ErrorList {
-	live(k != nil)
+	live(k != nil && k.m != nil, k != nil)
 	return k.warnings
 }
 
 // Score returns the score of one node, a whole number.
 func (k *Kube) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(k != nil)
+	live(k != nil && k.m != nil, k != nil)
 	if err := k.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -238,7 +238,7 @@ func (k *Kube) score(request vector.ResourceVector, n *kubeNodes, row int) int64
 // whole numbers and truncated, so that the resources share the score in the
 // proportion of their weighted points; a balance is of all resources alike.
 func (k *Kube) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
-	live(k != nil)
+	live(k != nil && k.m != nil, k != nil)
 	if err := k.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}

@@ -131,13 +131,13 @@ func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option)
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
 func (l *Load) Warnings() field.ErrorList {
-	live(l != nil)
+	live(l != nil && l.m != nil, l != nil)
 	return l.warnings
 }
 
 // Score returns the score of one node.
 func (l *Load) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
-	live(l != nil)
+	live(l != nil && l.m != nil, l != nil)
 	if err := l.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -210,7 +210,7 @@ func (l *Load) scoreEach(dst []float64, a *amounts, words []uint64) {
 // was used. With DominantResource the points are those of the greatest resource.
 // A Reason is set when the score was cut to 0 or 100, or is 0 because of a NaN.
 func (l *Load) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
-	live(l != nil)
+	live(l != nil && l.m != nil, l != nil)
 	score, err := l.Score(request, used, allocatable)
 	if err != nil {
 		return Explanation{}, err

@@ -96,6 +96,7 @@ func (p *Proportional) Check(request, used, allocatable vector.ResourceVector) (
 	if p == nil {
 		return passed, nil
 	}
+	live(p.m != nil, true)
 	if err := p.checkRow(request, used, allocatable); err != nil {
 		return Result{}, err
 	}
@@ -120,6 +121,7 @@ func (p *Proportional) CheckIdle(request, idle, allocatable vector.ResourceVecto
 	if p == nil {
 		return passed, nil
 	}
+	live(p.m != nil, true)
 	if err := checkLen("idle", idle, p.m); err != nil {
 		return Result{}, err
 	}
@@ -203,6 +205,7 @@ func (p *Proportional) start(dst *vector.Mask, nodes *vector.Nodes, idle *vector
 		return false, shapeError("the mask has %d rows, the nodes %d", rows.Len(), n)
 	}
 	if p != nil {
+		live(p.m != nil, true)
 		if err := p.checkMatrix("nodes", nodes.Free()); err != nil {
 			return false, err
 		}

@@ -49,16 +49,20 @@ const (
 
 const (
 	panicNil    = "scoring: nil receiver"
+	panicZero   = "scoring: scorer that no function of this package compiled"
 	panicScorer = "scoring: nil scorer"
 	panicMap    = "scoring: nil map"
 	panicMatrix = "scoring: nil matrix"
 	panicMask   = "scoring: nil mask as a destination"
 )
 
-// live panics for a receiver that is nil.
-func live(isLive bool) {
-	if !isLive {
+// live panics for a receiver that is nil, or that is none of this package's making.
+func live(made, isLive bool) {
+	switch {
+	case !isLive:
 		panic(panicNil)
+	case !made:
+		panic(panicZero)
 	}
 }
 

@@ -65,6 +65,7 @@ func (s *SRA) Score(request, used, allocatable vector.ResourceVector) (float64, 
 	if s == nil {
 		return 0, nil
 	}
+	live(s.m != nil, true)
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -217,6 +218,7 @@ func (s *SRA) Explain(request, used, allocatable vector.ResourceVector) (Explana
 	if s == nil {
 		return Explanation{Terms: []TermExplanation{{Name: nameSRA, Weight: 1}}}, nil
 	}
+	live(s.m != nil, true)
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}

@@ -48,35 +48,35 @@ func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ..
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
 func (s *Strategy) Warnings() field.ErrorList {
-	live(s != nil)
+	live(s != nil && s.m != nil, s != nil)
 	return s.warnings
 }
 
 // Fit returns the fit. It may be off; see [StrategyFit.Enabled]. Warnings of the
 // parts are those of the Strategy.
 func (s *Strategy) Fit() *StrategyFit {
-	live(s != nil)
+	live(s != nil && s.m != nil, s != nil)
 	return s.fit
 }
 
 // SRA returns the avoidance of scarce resources, nil when it is not configured; its
 // methods then score 0.
 func (s *Strategy) SRA() *SRA {
-	live(s != nil)
+	live(s != nil && s.m != nil, s != nil)
 	return s.sra
 }
 
 // Proportional returns the predicate, nil when it is not configured; its methods
 // then let every node pass.
 func (s *Strategy) Proportional() *Proportional {
-	live(s != nil)
+	live(s != nil && s.m != nil, s != nil)
 	return s.proportional
 }
 
 // WithOverride returns the scorer of a pod that brings its own rules for the
 // fit; see [StrategyFit.WithOverride]. A nil override returns s.
 func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
-	live(s != nil)
+	live(s != nil && s.m != nil, s != nil)
 	if o == nil {
 		return s
 	}
@@ -90,7 +90,7 @@ func (s *Strategy) adds() bool { return s.sra != nil && s.sra.points(s.sra.total
 
 // Score returns the score of one node.
 func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
-	live(s != nil)
+	live(s != nil && s.m != nil, s != nil)
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -138,7 +138,7 @@ func (b *sraBatch) setSumOwnBase(dst []float64, fit *fitBatch, words []uint64) {
 
 // Explain returns the parts of both scorers.
 func (s *Strategy) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
-	live(s != nil)
+	live(s != nil && s.m != nil, s != nil)
 	if err := s.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}

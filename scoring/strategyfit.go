@@ -62,20 +62,20 @@ func compileFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
 func (f *StrategyFit) Warnings() field.ErrorList {
-	live(f != nil)
+	live(f != nil && f.m != nil, f != nil)
 	return f.warnings
 }
 
 // Enabled reports whether the plugin's weight is above 0; otherwise every score
 // is 0.
 func (f *StrategyFit) Enabled() bool {
-	live(f != nil)
+	live(f != nil && f.m != nil, f != nil)
 	return f.weight > 0
 }
 
 // Resolved returns the rules by resource, ascending by index.
 func (f *StrategyFit) Resolved() []ResolvedRule {
-	live(f != nil)
+	live(f != nil && f.m != nil, f != nil)
 	list := make([]ResolvedRule, len(f.rules))
 	for k, r := range f.rules {
 		list[k] = ResolvedRule{r.index, f.m.Name(r.index), r.key, r.kind, r.weight}
@@ -87,7 +87,7 @@ func (f *StrategyFit) Resolved() []ResolvedRule {
 // replace all of f's. A nil override returns f. It panics when the override was
 // parsed against another map than f's.
 func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit {
-	live(f != nil)
+	live(f != nil && f.m != nil, f != nil)
 	if o == nil {
 		return f
 	}
@@ -101,7 +101,7 @@ const panicOverride = "scoring: override of another map"
 
 // Score returns the score of one node.
 func (f *StrategyFit) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
-	live(f != nil)
+	live(f != nil && f.m != nil, f != nil)
 	if err := f.checkRow(request, used, allocatable); err != nil {
 		return 0, err
 	}
@@ -251,7 +251,7 @@ func (b *fitBatch) row(row int) float64 {
 // Explain returns the part of every resource that the pod requests or that has
 // a rule.
 func (f *StrategyFit) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
-	live(f != nil)
+	live(f != nil && f.m != nil, f != nil)
 	if err := f.checkRow(request, used, allocatable); err != nil {
 		return Explanation{}, err
 	}
