@@ -8,19 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// LeastStep returns the free share of capacity in percent, truncated, as
-// kube-scheduler's LeastAllocated does: (capacity - requested) * 100 / capacity.
-// It is 0 when requested is more than capacity, or capacity is 0 or less; a
-// negative requested counts as 0. Where kube-scheduler's product wraps around,
-// from about 82 PiB on, this one is exact.
-func LeastStep(requested, capacity int64) int64 { return kernel.KubeLeastStep(requested, capacity) }
-
-// MostStep returns the used share of capacity in percent, truncated, as
-// kube-scheduler's MostAllocated does: min(requested, capacity) * 100 / capacity.
-// It is 0 when capacity is 0 or less; a negative requested counts as 0. The
-// product is exact, as in [LeastStep].
-func MostStep(requested, capacity int64) int64 { return kernel.KubeMostStep(requested, capacity) }
-
 // Kube scores a node as kube-scheduler v1.36 does, to the last digit: a whole
 // number from 0 to 100 by one of the scoring strategies LeastAllocated,
 // MostAllocated and RequestedToCapacityRatio of the plugin NodeResourcesFit, or

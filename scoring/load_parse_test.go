@@ -37,15 +37,18 @@ func TestParseLoad(t *testing.T) {
 	}
 }
 
-func TestParseNormalization(t *testing.T) {
+func TestNormalizationText(t *testing.T) {
 	for _, n := range []Normalization{NormalizeNone, NormalizeMinMax, NormalizeMax, NormalizeReverse} {
-		if got, ok := ParseNormalization(n.String()); !ok || got != n {
-			t.Errorf("%v: %v, %v", n, got, ok)
+		var got Normalization
+		if err := got.UnmarshalText([]byte(n.String())); err != nil || got != n {
+			t.Errorf("%v: %v, %v", n, got, err)
 		}
 	}
 	for _, name := range []string{"", "unknown", "max"} {
-		if n, ok := ParseNormalization(name); ok || n != NormalizeNone {
-			t.Errorf("%q: %v, %v", name, n, ok)
+		n := NormalizeMax
+		err := n.UnmarshalText([]byte(name))
+		if want := fmt.Sprintf("scoring: %q is no normalization: want None, MinMax, Max or Reverse", name); n != NormalizeMax || err == nil || err.Error() != want {
+			t.Errorf("%q: %v, %v", name, n, err)
 		}
 	}
 }

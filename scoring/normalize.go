@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -34,14 +35,16 @@ func (n Normalization) String() string {
 	return "unknown"
 }
 
-// ParseNormalization returns the normalization of a name, as String writes it.
-func ParseNormalization(name string) (n Normalization, ok bool) {
-	for n := NormalizeNone; n <= NormalizeReverse; n++ {
-		if n.String() == name {
-			return n, true
+// UnmarshalText reads a name, as String writes it.
+func (n *Normalization) UnmarshalText(name []byte) error {
+	live(true, n != nil)
+	for known := NormalizeNone; known <= NormalizeReverse; known++ {
+		if known.String() == string(name) {
+			*n = known
+			return nil
 		}
 	}
-	return NormalizeNone, false
+	return fmt.Errorf("scoring: %q is no normalization: want None, MinMax, Max or Reverse", brief(string(name)))
 }
 
 const (

@@ -89,8 +89,7 @@ func (t *Term) parse(path *field.Path) (*term, field.ErrorList) {
 	default:
 		faults = append(faults, parsed.load(t.Load, path.Child("load"))...)
 	}
-	var known bool
-	if parsed.normalize, known = scoring.ParseNormalization(normalize); !known {
+	if parsed.normalize.UnmarshalText([]byte(normalize)) != nil {
 		faults = append(faults, field.NotSupported(path.Child("normalize"), t.Normalize, []string{"None", "Max", "MinMax", "Reverse"}))
 	}
 	if len(faults) > 0 {
