@@ -35,7 +35,7 @@ playground: ## a control plane on this machine with the plugin, until Ctrl-C
 	GOWORK=off go -C examples/kubescheduler run ./cmd/playground -pods 50
 
 bench: ## measures, and writes docs/performance.md and its picture
-	{ go test -run '^$$' -bench '^Benchmark(Scoring|Transform|DeviceScore)?Ratio$$' -benchtime 20x ./benchmarks && go test -run '^$$' -bench '^Benchmark(Scenario|ScoreCache)Ratio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Table|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -md docs/performance.md -svg docs/performance.svg
+	{ go test -run '^$$' -bench '^Benchmark(Scoring|Transform|DeviceScore)?Ratio$$' -benchtime 20x ./benchmarks && go test -run '^$$' -bench '^Benchmark(Scenario|ScoreCache)Ratio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Nodes|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -md docs/performance.md -svg docs/performance.svg
 
 bench-kubescheduler: ## the tables of docs/performance.md about kube-scheduler
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'SchedulePod' -benchtime 40x -count 5 -timeout 2h .

@@ -7,72 +7,134 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// BenchmarkNodes keeps the rows of nodes up to date, once as Nodes and once as a Table
-// of allocatable, used and free amounts, with the subtraction left to the caller. Pods
-// come and go on the rows; what the nodes have stays.
+// changing is how many of the nodes change between two scheduling cycles.
+const changing = 50
+
+// BenchmarkNodes measures what a scheduling cycle pays to keep its nodes: one call of Set
+// for a node that did not change and one that did, a pod that is assumed and forgotten, and
+// a snapshot after 50 nodes changed, which copies those rows, or after a node came and went
+// besides, which copies all names too.
 func BenchmarkNodes(b *testing.B) {
-	const cols, n = 8, 5000
-	const used, allocatable, free = 0, 1, 2
-	total, pods := amounts(31, shape{n, cols, cols}), amounts(32, shape{2, cols, 4})
-	names := make([]string, n)
-	nodes := vector.NewNodes(wholeNumbers(cols), cols)
-	table := vector.NewTable(wholeNumbers(cols), cols, 3)
-	for i := range names {
-		names[i] = fmt.Sprintf("node-%05d", i)
-	}
-	generation := int64(0)
-	setNode := func(i int) {
-		if _, _, err := nodes.Set(names[i], generation, vector.NodeAmounts{Allocatable: total[i], Requested: pods[generation%2]}); err != nil {
-			b.Fatal(err)
+	const cols = 8
+	for _, n := range []int{5000, 100000} {
+		rows := amounts(30, shape{n, cols, cols})
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf("node-%05d", i)
 		}
-	}
-	left := make(vector.ResourceVector, cols)
-	upsert := func(i int) {
-		copy(left, total[i])
-		left.Sub(pods[generation%2])
-		table.Upsert(names[i], generation, pods[generation%2], total[i], left)
-	}
-	for i := range names {
-		setNode(i)
-		upsert(i)
-	}
-	pod := vector.PodAmounts{Requested: pods[0]}
-	must := func(err error) {
-		if err != nil {
-			b.Fatal(err)
+		nodes := vector.NewNodes(wholeNumbers(cols), cols)
+		pods := amounts(32, shape{2, cols, 4})
+		generation := int64(0)
+		set := func(i int) (changed bool) {
+			_, changed, err := nodes.Set(names[i], generation, vector.NodeAmounts{Allocatable: rows[i], Requested: pods[generation%2]})
+			check(err)
+			return changed
 		}
-	}
-	var view vector.Nodes
-	var snapshot vector.Snapshot
-	nodes.Snapshot(&view)
-	table.Snapshot(&snapshot)
-	for _, op := range []struct {
-		name         string
-		nodes, table func(i int)
-	}{
-		{"unchanged", setNode, upsert},
-		{"changed", func(i int) { generation++; setNode(i) }, func(i int) { generation++; upsert(i) }},
-		{"assume-forget", func(i int) { must(nodes.Assume(i, pod)); must(nodes.Forget(i, pod)) },
-			func(i int) {
-				must(table.Move(free, used, i, pod.Requested))
-				must(table.Move(used, free, i, pod.Requested))
+		setAll := func() {
+			generation++
+			for i := range names {
+				set(i)
+			}
+		}
+		setAll()
+		size := fmt.Sprintf("nodes=%d/cols=%d", n, cols)
+
+		b.Run("op=set-unchanged/"+size, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i = (i + 1) % n {
+				if set(i) {
+					b.Fatal("a row of the same generation changed")
+				}
+			}
+		})
+		b.Run("op=set-changed/"+size, func(b *testing.B) {
+			b.ReportAllocs()
+			generation++
+			for i := 0; b.Loop(); {
+				if !set(i) {
+					b.Fatal("a row of a new generation did not change")
+				}
+				if i++; i == n {
+					i = 0
+					generation++
+				}
+			}
+		})
+		setAll()
+		b.Run("op=assume-forget/"+size, func(b *testing.B) {
+			b.ReportAllocs()
+			pod := vector.PodAmounts{Requested: pods[0]}
+			for i := 0; b.Loop(); i = (i + 7) % n {
+				check(nodes.Assume(i, pod))
+				check(nodes.Forget(i, pod))
+			}
+		})
+
+		for _, op := range []struct {
+			name string
+			next func(copied *vector.Nodes)
+		}{
+			{"snapshot-rows", func(copied *vector.Nodes) { nodes.Snapshot(copied) }},
+			{"snapshot-names", func(copied *vector.Nodes) {
+				_, _, err := nodes.Set("extra", 1, vector.NodeAmounts{Allocatable: rows[0]})
+				check(err)
+				nodes.Delete("extra")
+				nodes.Snapshot(copied)
 			}},
-		{"snapshot", func(i int) { must(nodes.Assume(i, pod)); nodes.Snapshot(&view) },
-			func(i int) { must(table.Move(free, used, i, pod.Requested)); table.Snapshot(&snapshot) }},
-	} {
-		for name, f := range map[string]func(i int){"nodes": op.nodes, "table": op.table} {
-			b.Run(fmt.Sprintf("op=%s/impl=%s/nodes=%d/cols=%d", op.name, name, n, cols), func(b *testing.B) {
+		} {
+			b.Run("op="+op.name+"/"+size, func(b *testing.B) {
 				b.ReportAllocs()
-				for i := 0; b.Loop(); i = (i + 7) % n {
-					f(i)
+				var copied vector.Nodes
+				nodes.Snapshot(&copied)
+				for i := 0; b.Loop(); {
+					generation++
+					for range changing {
+						set(i)
+						i = (i + 1) % n
+					}
+					op.next(&copied)
+				}
+				for i, row := range rows {
+					if got := copied.Allocatable().At(i, cols-1); got != row[cols-1] {
+						b.Fatalf("row %d of the snapshot holds %v, want %v", i, got, row[cols-1])
+					}
 				}
 			})
 		}
 	}
-	if row := nodes.Free().Row(nil, 3); row[0] != total[3][0]-nodes.Requested().At(3, 0) {
-		b.Fatal(row)
-	}
-	if table.Matrix(allocatable).At(3, 0) != total[3][0] {
-		b.Fatal("another row")
+}
+
+// BenchmarkOverlay tries 64 pods on scattered nodes and takes them back.
+func BenchmarkOverlay(b *testing.B) {
+	const tries = 64
+	for _, s := range shapes([]int{5000, 100000}, 8) {
+		b.Run(s.String(), func(b *testing.B) {
+			m := matrixOf(amounts(31, s))
+			pod := unitOf(s.cols)
+			overlay := vector.NewOverlay(m)
+			r := random(32)
+			var picks [tries]int
+			for k := range picks {
+				picks[k] = r.IntN(s.nodes)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				mark := overlay.Mark()
+				for _, i := range picks {
+					if err := overlay.SubRow(i, pod); err != nil {
+						b.Fatal(err)
+					}
+				}
+				overlay.Rollback(mark)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tries, "ns/change")
+			for _, i := range picks {
+				for j := range s.cols {
+					if got, want := overlay.Matrix().At(i, j), m.At(i, j); got != want {
+						b.Fatalf("row %d, column %d is %v after the rollback, want %v", i, j, got, want)
+					}
+				}
+			}
+		})
 	}
 }

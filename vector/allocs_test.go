@@ -29,9 +29,6 @@ func TestAllocs(t *testing.T) {
 	counts, top := make([]int, cols), make([]int32, rows)
 	rank, cursor := make([]int32, rows), 0
 	overlay, copied := vector.NewOverlay(m), new(vector.Matrix)
-	table, snapshot := vector.NewTable(schema, cols, 2), new(vector.Snapshot)
-	table.Upsert("a", 0, v, w)
-	generation := int64(0)
 	sum := 0
 	for name, f := range map[string]func(){
 		"vector": func() {
@@ -109,13 +106,6 @@ func TestAllocs(t *testing.T) {
 			_ = overlay.AddRow(4, vec{1})
 			overlay.Rollback(mark)
 			overlay.Reset(m)
-		},
-		"table": func() {
-			generation++
-			table.Upsert("a", generation, v, w)
-			table.Upsert("a", generation, v, w)
-			_ = table.AddRow(0, 0, vec{1})
-			table.Snapshot(snapshot)
 		},
 	} {
 		testkit.EachImpl(t, func(t *testing.T) {

@@ -87,20 +87,18 @@ func negated(v vec) vec {
 type mutated struct {
 	m       *vector.Matrix
 	overlay *vector.Overlay
-	table   *vector.Table
 }
 
 func newMutated(schema vector.Schema, row vec) *mutated {
-	f := &mutated{m: vector.NewMatrix(schema, 1, 3), table: vector.NewTable(schema, 3, 2)}
+	f := &mutated{m: vector.NewMatrix(schema, 1, 3)}
 	f.m.SetRow(0, row)
 	f.overlay = vector.NewOverlay(f.m)
-	f.table.Upsert("a", 1, row, row)
 	return f
 }
 
 func (f *mutated) state() string {
 	s := fmt.Sprintln(f.overlay.Mark())
-	for _, m := range []*vector.Matrix{f.m, f.overlay.Matrix(), f.table.Matrix(0), f.table.Matrix(1)} {
+	for _, m := range []*vector.Matrix{f.m, f.overlay.Matrix()} {
 		s += fmt.Sprintln(m.Version(), contents(m))
 	}
 	return s
@@ -111,14 +109,12 @@ func (f *mutated) of(mutation string) *vector.Matrix {
 	switch mutation {
 	case "Matrix.AddRow", "Matrix.SubRow":
 		return f.m
-	case "Overlay.AddRow", "Overlay.SubRow":
-		return f.overlay.Matrix()
 	}
-	return f.table.Matrix(1)
+	return f.overlay.Matrix()
 }
 
 // mutations are the calls that change a row in place, with the sign that an amount
-// gets; a move gives it both.
+// gets.
 var mutations = []struct {
 	name string
 	sign float64
@@ -128,7 +124,4 @@ var mutations = []struct {
 	{"Matrix.SubRow", -1, func(f *mutated, v vec) error { return f.m.SubRow(0, v) }},
 	{"Overlay.AddRow", 1, func(f *mutated, v vec) error { return f.overlay.AddRow(0, v) }},
 	{"Overlay.SubRow", -1, func(f *mutated, v vec) error { return f.overlay.SubRow(0, v) }},
-	{"Table.AddRow", 1, func(f *mutated, v vec) error { return f.table.AddRow(1, 0, v) }},
-	{"Table.SubRow", -1, func(f *mutated, v vec) error { return f.table.SubRow(1, 0, v) }},
-	{"Table.Move", 0, func(f *mutated, v vec) error { return f.table.Move(0, 1, 0, v) }},
 }

@@ -9,8 +9,7 @@
 // A [ResourceVector] holds one entity's amounts, one float64 per resource. A
 // [Matrix] holds the vectors of many entities, one row each, stored by column.
 // A [Mask] is a set of rows. [Nodes] is the cluster across scheduling cycles: what
-// each node has, what its pods request and what is free, by name. A [Table] keeps
-// other matrices by name. An [Overlay] tries changes on a private copy and takes
+// each node has, what its pods request and what is free, by name. An [Overlay] tries changes on a private copy and takes
 // them back, a [Proof] says meanwhile whether a gang is still impossible.
 //
 // # Kernels
@@ -47,5 +46,5 @@
 // # Concurrency
 //
 // Nothing here starts a goroutine or keeps global state. Values may be read
-// concurrently as long as nobody writes; [Nodes] and a [Table] guard themselves.
+// concurrently as long as nobody writes; [Nodes] guard themselves.
 package vector

@@ -344,28 +344,3 @@ func ExampleNodes() {
 	// left: [23000 2] before: [31000 3]
 	// unchanged: true
 }
-
-func ExampleTable() {
-	const allocatable, used = 0, 1
-	table := vector.NewTable(vector.Schema{}, 2, 2)
-	table.Upsert("node-a", 17, vector.ResourceVector{64000, 8}, vector.ResourceVector{1000, 1})
-	table.Upsert("node-b", 4, vector.ResourceVector{32000, 4}, nil)
-
-	var s vector.Snapshot // a reader's own copy, refreshed every cycle
-	table.Snapshot(&s)
-	if row, ok := table.Row("node-b"); ok {
-		if err := table.AddRow(used, row, vector.ResourceVector{4000, 1}); err != nil { // a pod was assumed
-			fmt.Println(err)
-		}
-	}
-	fmt.Println("unchanged:", table.Current("node-a", 17))
-	fmt.Println("before:", s.Name(1), s.Matrix(used).Row(nil, 1))
-	table.Snapshot(&s)
-	fmt.Println("after:", s.Name(1), s.Matrix(used).Row(nil, 1))
-	fmt.Println("of:", s.Matrix(allocatable).Row(nil, 1))
-	// Output:
-	// unchanged: true
-	// before: node-b [0 0]
-	// after: node-b [4000 1]
-	// of: [32000 4]
-}

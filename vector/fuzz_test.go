@@ -3,7 +3,6 @@ package vector_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -319,95 +318,6 @@ func FuzzOverlay(f *testing.F) {
 		}
 		o.Reset(src)
 		wantMatrix(t, "at the end", o.Matrix(), source.rows)
-	})
-}
-
-func FuzzTable(f *testing.F) {
-	addPrograms(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		type entry struct {
-			generation int64
-			amounts    [2][]float64
-		}
-		p := &program{data: data}
-		cols := 1 + p.pick(3)
-		table := vector.NewTable(none, cols, 2)
-		model := map[string]*entry{}
-		var s vector.Snapshot
-		var logs [2]history
-		padded := func(v vec) []float64 { return (&rowModel{cols: cols}).padded(v) }
-		for !p.done() {
-			name, generation := fmt.Sprint("node", p.pick(100)), int64(p.pick(3))
-			known := model[name]
-			switch op := p.pick(8); op {
-			case 0, 1, 2:
-				v, w := p.vector(cols), p.vector(cols)
-				row, changed := table.Upsert(name, generation, v, w)
-				if want := known == nil || known.generation != generation; changed != want {
-					t.Fatalf("Upsert(%q, %d) changed %v, want %v", name, generation, changed, want)
-				}
-				if known == nil && row != len(model) {
-					t.Fatalf("a new name has row %d of %d", row, len(model))
-				}
-				if changed {
-					model[name] = &entry{generation, [2][]float64{padded(v), padded(w)}}
-				}
-			case 3, 4:
-				if got := table.Delete(name); got != (known != nil) {
-					t.Fatalf("Delete(%q) = %v", name, got)
-				}
-				delete(model, name)
-			case 5:
-				if known == nil {
-					continue
-				}
-				k, v := p.pick(2), p.vector(cols)
-				row, _ := table.Row(name)
-				to := rowModel{rows: [][]float64{known.amounts[k]}, cols: cols}
-				if p.pick(2) == 0 {
-					wantAccepted(t, table.AddRow(k, row, v), to.add(0, v))
-					continue
-				}
-				from := rowModel{rows: [][]float64{known.amounts[1-k]}, cols: cols}
-				trial := to.clone()
-				ok := trial.add(0, v) && from.sub(0, v)
-				if ok {
-					copy(known.amounts[k], trial.rows[0])
-				}
-				wantAccepted(t, table.Move(1-k, k, row, v), ok)
-			case 6, 7:
-				table.Snapshot(&s)
-				wantSnapshot(t, "snapshot", &s, table, 2)
-				for k := range logs {
-					now := rowModel{contents(s.Matrix(k)), cols}
-					logs[k].check(t, s.Matrix(k), &now)
-					logs[k].note(s.Matrix(k), &now)
-				}
-			}
-			if table.Len() != len(model) {
-				t.Fatalf("%d rows, want %d", table.Len(), len(model))
-			}
-			if _, known := model[name]; table.Current(name, generation) != (known && model[name].generation == generation) {
-				t.Fatalf("Current(%q, %d) is wrong", name, generation)
-			}
-		}
-		rows := maps.Collect(table.All())
-		for name, e := range model {
-			row, ok := table.Row(name)
-			if !ok || rows[name] != row {
-				t.Fatalf("%q has row %d, %v, and %d in All", name, row, ok, rows[name])
-			}
-			for k, want := range e.amounts {
-				if got := table.Matrix(k).Row(nil, row); !same(got, want) {
-					t.Fatalf("%q: %v, want %v", name, got, want)
-				}
-			}
-		}
-		for k := range 2 {
-			if err := vector.Invariants(table.Matrix(k)); err != nil {
-				t.Fatal(err)
-			}
-		}
 	})
 }
 

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Names says which name each row of [Nodes] or of a [Table] has, as it was at one
+// Names says which name each row of [Nodes] has, as it was at one
 // time; see [Nodes.Names]. It never changes: any number of goroutines may read it,
-// without a lock, and while the table is written. A nil Names is empty.
+// without a lock, and while the nodes are written. A nil Names is empty.
 type Names struct {
 	naming uint64 // of the directory
 	names  []string

@@ -25,12 +25,12 @@ func TestNilOperands(t *testing.T) {
 			"SumColumns": vector.SumColumns, "MaxColumns": vector.MaxColumns, "MinColumns": vector.MinColumns,
 			"SegmentSum": vector.SegmentSum, "WeightedSum": vector.WeightedSum,
 			"NewMask": vector.NewMask, "NewMatrix": vector.NewMatrix, "NewNodes": vector.NewNodes, "NewOverlay": vector.NewOverlay,
-			"NewPacker": vector.NewPacker, "NewSchema": vector.NewSchema, "NewTable": vector.NewTable, "NewTopology": vector.NewTopology,
+			"NewPacker": vector.NewPacker, "NewSchema": vector.NewSchema, "NewTopology": vector.NewTopology,
 			"TieRank": vector.TieRank, "TieRoundRobin": vector.TieRoundRobin, "TieSeeded": vector.TieSeeded,
 		},
 		Types: []any{
 			(*vector.Domains)(nil), (*vector.Mask)(nil), (*vector.Matrix)(nil), (*vector.Nodes)(nil), (*vector.Overlay)(nil), (*vector.Packer)(nil), (*vector.Proof)(nil),
-			(*vector.ResourceVector)(nil), (*vector.Snapshot)(nil), (*vector.Table)(nil), (*vector.Topology)(nil),
+			(*vector.ResourceVector)(nil), (*vector.Topology)(nil),
 		},
 		Operand: operand(t),
 		Optional: []string{
@@ -65,10 +65,6 @@ func operand(t *testing.T) func(reflect.Type) any {
 			return vector.NewOverlay(matrixOf(2, vec{1, 1}, vec{1, 1}))
 		case reflect.TypeFor[*vector.Packer]():
 			return new(vector.Packer)
-		case reflect.TypeFor[*vector.Snapshot]():
-			return new(vector.Snapshot)
-		case reflect.TypeFor[*vector.Table]():
-			return vector.NewTable(none, 2, 1)
 		case reflect.TypeFor[*vector.ResourceVector]():
 			return &vec{1, 1}
 		case reflect.TypeFor[*vector.Domains]():

@@ -22,8 +22,8 @@ type fixture struct {
 	words           []uint64
 	rows            []int32
 	overlay         *vector.Overlay
-	table           *vector.Table
-	snapshot        vector.Snapshot
+	nodes           *vector.Nodes
+	copied          vector.Nodes
 	cursor          int
 }
 
@@ -35,35 +35,35 @@ func newFixture() *fixture {
 		mask:  maskOf(5, 1, 4),
 		masks: []vector.Mask{*maskOf(2, 1)},
 		rows:  []int32{9, 9, 9}, floats: []float64{7, 7}, ints: []int64{7, 7}, words: []uint64{7, 7},
-		table: vector.NewTable(none, 2, 2), cursor: 1,
+		nodes: vector.NewNodes(none, 2), cursor: 1,
 	}
 	for i := range 3 {
 		for _, m := range []*vector.Matrix{f.m, f.other, f.ab, f.ba, f.longer} {
 			m.SetRow(i, vec{float64(i), 1})
 		}
-		f.table.Upsert(fmt.Sprint("node", i), 1, vec{5, 5}, vec{1})
+		_, _, _ = f.nodes.Set(fmt.Sprint("node", i), 1, vector.NodeAmounts{Allocatable: vec{5, 5}, Requested: vec{1}})
 	}
 	f.view = f.m.Slice(0, 3)
 	f.overlay = vector.NewOverlay(f.m)
 	f.overlay.SetRow(0, vec{8})
-	f.table.Snapshot(&f.snapshot)
+	f.nodes.Snapshot(&f.copied)
 	return f
 }
 
 // state is a text of all that f holds.
 func (f *fixture) state() string {
 	s := fmt.Sprint(f.mask.Len(), members(f.mask), len(f.masks), f.masks[0].Len(), members(&f.masks[0]),
-		f.floats, f.ints, f.words, f.rows, f.cursor, f.overlay.Mark(), f.table.Len(), f.snapshot.Len(), slices.Sorted(tableNames(f.table)))
+		f.floats, f.ints, f.words, f.rows, f.cursor, f.overlay.Mark(), f.nodes.Len(), f.copied.Len(), slices.Sorted(nodeNames(f.nodes)))
 	for _, m := range []*vector.Matrix{
 		f.m, f.other, f.empty, f.narrow, f.longer, f.ab, f.ba, f.view,
-		f.overlay.Matrix(), f.table.Matrix(0), f.table.Matrix(1), f.snapshot.Matrix(0),
+		f.overlay.Matrix(), f.nodes.Allocatable(), f.nodes.Requested(), f.nodes.Free(), f.copied.Free(),
 	} {
 		s += fmt.Sprintln(m.Version(), m.Rows(), m.Cols(), m.Stride(), m.Schema(), contents(m))
 	}
 	return s
 }
 
-func tableNames(t *vector.Table) func(yield func(string) bool) {
+func nodeNames(t *vector.Nodes) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for name := range t.All() {
 			if !yield(name) {
@@ -101,7 +101,6 @@ func TestPanics(t *testing.T) {
 		ranks       = "vector: rank has another number of rows"
 		noCursor    = "vector: round-robin tie without a cursor"
 		mark        = "vector: mark is no longer in the overlay's history"
-		amounts     = "vector: not one vector per matrix of the table"
 	)
 	three := vec{1, 1, 1} // too long for two columns
 	lowest := vector.TieLowest()
@@ -176,8 +175,8 @@ func TestPanics(t *testing.T) {
 		{"view as dst of SegmentSum", readOnly, func(f *fixture) { vector.SegmentSum(f.view, f.other, nil) }},
 		{"slice of a view", readOnly, func(f *fixture) { f.view.Slice(0, 1).SetRow(0, nil) }},
 		{"overlay's matrix", readOnly, func(f *fixture) { f.overlay.Matrix().SetRow(0, nil) }},
-		{"table's matrix", readOnly, func(f *fixture) { _ = f.table.Matrix(1).AddRow(0, nil) }},
-		{"snapshot's matrix", readOnly, func(f *fixture) { f.snapshot.Matrix(0).RemoveRow(0) }},
+		{"matrix of nodes", readOnly, func(f *fixture) { _ = f.nodes.Requested().AddRow(0, nil) }},
+		{"matrix of a copy", readOnly, func(f *fixture) { f.copied.Free().RemoveRow(0) }},
 
 		{"LessEqual", long, func(f *fixture) { vector.LessEqual(f.mask, f.m, three) }},
 		{"Fit", long, func(f *fixture) { vector.Fit(f.mask, f.m, three) }},
@@ -267,28 +266,6 @@ func TestPanics(t *testing.T) {
 			o.SetRow(0, nil)
 			f.overlay.Rollback(o.Mark())
 		}},
-
-		{"NewTable", schemaWidth, func(*fixture) { vector.NewTable(columns("a"), 2, 1) }},
-		{"NewTable cols", negative, func(*fixture) { vector.NewTable(none, -1, 1) }},
-		{"Table.Upsert fewer", amounts, func(f *fixture) { f.table.Upsert("x", 1, vec{1}) }},
-		{"Table.Upsert more", amounts, func(f *fixture) { f.table.Upsert("node0", 1, nil, nil, nil) }},
-		{"Table.Upsert vector", long, func(f *fixture) { f.table.Upsert("x", 1, nil, three) }},
-		{"Table.Upsert vector, unchanged", long, func(f *fixture) { f.table.Upsert("node0", 1, three, nil) }},
-		{"Table.AddRow matrix", "vector: matrix index out of range", func(f *fixture) { _ = f.table.AddRow(2, 0, nil) }},
-		{"Table.SubRow matrix", "vector: matrix index out of range", func(f *fixture) { _ = f.table.SubRow(-1, 0, nil) }},
-		{"Table.Move from", "vector: matrix index out of range", func(f *fixture) { _ = f.table.Move(2, 0, 0, nil) }},
-		{"Table.Move to", "vector: matrix index out of range", func(f *fixture) { _ = f.table.Move(0, 2, 0, nil) }},
-		{"Table.Move row", row, func(f *fixture) { _ = f.table.Move(0, 1, 9, nil) }},
-		{"Table.Move vector", long, func(f *fixture) { _ = f.table.Move(0, 1, 0, three) }},
-		{"Table.Matrix", "vector: matrix index out of range", func(f *fixture) { f.table.Matrix(2) }},
-		{"Snapshot.Matrix", "vector: matrix index out of range", func(*fixture) { new(vector.Snapshot).Matrix(0) }},
-		{"Snapshot.Name", row, func(*fixture) { new(vector.Snapshot).Name(0) }},
-		{"Table.Name", row, func(f *fixture) { f.table.Name(3) }},
-		{"Table.Name below", row, func(f *fixture) { f.table.Name(-1) }},
-		{"Table.AddRow row", row, func(f *fixture) { _ = f.table.AddRow(0, 3, nil) }},
-		{"Table.SubRow vector", long, func(f *fixture) { _ = f.table.SubRow(1, 0, three) }},
-		{"Table.Widen", narrow, func(f *fixture) { f.table.Widen(none, 1) }},
-		{"Table.Widen schema", schemaWidth, func(f *fixture) { f.table.Widen(columns("a"), 3) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture()
@@ -297,7 +274,7 @@ func TestPanics(t *testing.T) {
 			if after := f.state(); after != before {
 				t.Errorf("the call wrote something:\n%s\nbefore:\n%s", after, before)
 			}
-			f.table.Upsert("node0", 3, nil, nil) // the table is not locked
+			_, _, _ = f.nodes.Set("node0", 3, vector.NodeAmounts{}) // the nodes are not locked
 		})
 	}
 }

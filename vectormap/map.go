@@ -253,11 +253,6 @@ func (m *ResourceVectorMap) NewMatrix(rows int) *vector.Matrix {
 	return vector.NewMatrix(m.Schema(), rows, m.Len())
 }
 
-// NewTable returns an empty table of so many matrices with a column per index.
-func (m *ResourceVectorMap) NewTable(matrices int) *vector.Table {
-	return vector.NewTable(m.Schema(), m.Len(), matrices)
-}
-
 // NewNodes returns nodes without rows and with a column per index. An option asks
 // for scored amounts; see [vector.NewNodes].
 func (m *ResourceVectorMap) NewNodes(opts ...vector.NodesOption) *vector.Nodes {
@@ -268,8 +263,7 @@ func (m *ResourceVectorMap) NewNodes(opts ...vector.NodesOption) *vector.Nodes {
 	return vector.NewNodes(m.Schema(), m.Len(), opts...)
 }
 
-// Widen makes a [*vector.Matrix], [*vector.Nodes] or [*vector.Table] of a map that m
-// extends into one of m, by appending columns of zeros. What is of m already is left
+// Widen makes a [*vector.Matrix] or [*vector.Nodes] of a map that m extends into one of m, by appending columns of zeros. What is of m already is left
 // as it is, and what has no schema is taken at its word. Anything else gives
 // [vector.ErrSchema] and is not changed.
 func (m *ResourceVectorMap) Widen(x interface {
@@ -299,8 +293,6 @@ func mustBeMade(x any) {
 		if isNil = x == nil; !isNil && x.Cols() == 0 {
 			panic("vectormap: nodes that NewNodes did not make")
 		}
-	case *vector.Table:
-		isNil = x == nil
 	}
 	if isNil {
 		panic("vectormap: matrix is nil")

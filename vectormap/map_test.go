@@ -452,20 +452,15 @@ func TestWiden(t *testing.T) {
 		if x.Schema() != m.Schema() || x.Cols() != m.Len() || !slices.Equal(x.Row(nil, 1), vec{1, 2, 3, 4, 5, 0, 0}) {
 			t.Errorf("from %v: %d columns, row %v", from, x.Cols(), x.Row(nil, 1))
 		}
-		table := from.NewTable(2)
-		table.Upsert("n", 1, vec{1, 2, 3, 4, 5}, vec{})
-		if err := m.Widen(table); err != nil || table.Matrix(1).Schema() != m.Schema() {
-			t.Errorf("table from %v: %v", from, err)
-		}
 	}
 
 	other := must(t, names("x.io/x"))
-	x, table := other.NewMatrix(1), other.NewTable(1)
+	x, nodes := other.NewMatrix(1), other.NewNodes()
 	if err := m.Widen(x); !errors.Is(err, vector.ErrSchema) || x.Schema() != other.Schema() {
 		t.Errorf("a stranger's matrix: %v", err)
 	}
-	if err := m.Widen(table); !errors.Is(err, vector.ErrSchema) {
-		t.Errorf("a stranger's table: %v", err)
+	if err := m.Widen(nodes); !errors.Is(err, vector.ErrSchema) {
+		t.Errorf("a stranger's nodes: %v", err)
 	}
 	if err := m.Widen(renamed.NewMatrix(1)); !errors.Is(err, vector.ErrSchema) {
 		t.Errorf("a descendant's matrix: %v", err)

@@ -38,8 +38,6 @@ func operand(t *testing.T) func(reflect.Type) any {
 			return must(t, nil)
 		case reflect.TypeFor[*vector.Matrix]():
 			return must(t, nil).NewMatrix(1)
-		case reflect.TypeFor[*vector.Table]():
-			return must(t, nil).NewTable(1)
 		case reflect.TypeFor[*vector.Topology]():
 			top, err := vector.NewTopology("rack")
 			if err != nil {

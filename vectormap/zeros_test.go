@@ -53,6 +53,6 @@ func TestZeros(t *testing.T) {
 			(*UnusedMilli)(nil),
 		},
 		Operand: operand(t),
-		Others:  []any{(*vector.Matrix)(nil), (*vector.Nodes)(nil), (*vector.Table)(nil), (*field.Error)(nil)},
+		Others:  []any{(*vector.Matrix)(nil), (*vector.Nodes)(nil), (*field.Error)(nil)},
 	}.Run(t)
 }

@@ -365,7 +365,7 @@ func hasSome(m *vector.Matrix, row int) bool {
 	return false
 }
 
-// Delete takes a node away. The last node takes its number, as in [vector.Table],
+// Delete takes a node away. The last node takes its number, as in [vector.Nodes],
 // unless it was the last itself.
 func (a *Account) Delete(node int) {
 	from, to := a.Rows(node)

@@ -43,10 +43,9 @@ func (e *DeviceError) Error() string { return fmt.Sprintf("gpu: row %d: %s", e.R
 // [State.RemoveRow].
 //
 // Its rows are those of the matrices that the scheduler keeps of the same nodes.
-// Beside a [vector.Table], append a row when Upsert made one, and call RemoveRow
-// with the row that Delete freed: both put the last row in its place. To assume
-// a pod, Place it first, then move its amounts in the table, and Release it if
-// that fails.
+// Beside [vector.Nodes], append a row when Set made one, and call RemoveRow with the row
+// that Delete freed: both put the last row in its place. To assume a pod, Place it first,
+// then assume it on the nodes, and Release it if that fails.
 //
 // Like [vector.Matrix], it keeps a log of the rows that changed, and may be read
 // concurrently while nobody writes. The zero value has no rows. Methods panic

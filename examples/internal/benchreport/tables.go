@@ -43,7 +43,7 @@ func tables(all *results) string {
 	deviceTable(&b, all.where("DeviceScoreRatio", nil))
 	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
 	formTable(&b, "Copy of one node's resources, ns", all.where("Clone", nil))
-	callTable(&b, "Table, ns per call", all.where("Table", nil), "op")
+	callTable(&b, "Nodes, ns per call", all.where("Nodes", nil), "op")
 	scenarioTable(&b, all.where("ScenarioRatio", nil))
 	callTable(&b, "Overlay, 64 changes and a rollback, ns", all.where("Overlay", nil), "")
 	return strings.TrimSuffix(b.String(), "\n")
