@@ -42,6 +42,8 @@ type Engine struct {
 	scratch []uint64
 	scores  []float64 // by row
 	visits  *visits   // of Worth
+	credit  int       // of Worth
+	ready   ready     // by Worth
 	many    bool      // so many rows have changed that following the best of each block doesn't pay
 	stats   Stats
 }
@@ -138,21 +140,28 @@ func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err err
 		return nil, false, err
 	}
 	ordered = e.order(tie, n)
-	e.clock.sync(sources, n)
 	e.scores = resized(e.scores, n)
-	e.key = q.AppendKey(e.key[:0])
-	hash := hashOf(e.key)
-	s = e.table.find(e.key, hash)
+	marked := e.ready
+	e.ready = ready{}
+	s = marked.shape
+	if s == nil {
+		e.clock.sync(sources, n)
+		e.key = q.AppendKey(e.key[:0])
+		s = e.table.find(e.key, hashOf(e.key))
+	}
 	known := s != nil
 	if known {
 		e.stats.Hits++
 	} else {
 		e.stats.Misses++
 		s = e.empty()
-		s.key, s.hash = append(s.key[:0], e.key...), hash
+		s.key, s.hash = append(s.key[:0], e.key...), hashOf(e.key)
 	}
 	before := s.rows.Len()
 	e.arrange(s, n)
+	if marked.shape == nil || s.time != marked.since {
+		e.clock.mark(&e.changed, s.time)
+	}
 	if err := e.refresh(s, q, rows); err != nil {
 		if known {
 			e.table.remove(s)
@@ -233,10 +242,9 @@ func (e *Engine) evict(s *shape) {
 	}
 }
 
-// refresh scores the rows of s that have changed.
+// refresh scores the rows of s that have changed, which are marked.
 func (e *Engine) refresh(s *shape, q Query, rows *vector.Mask) error {
 	full := s.time < e.clock.all
-	e.clock.mark(&e.changed, s.time)
 	e.restrict(s, rows)
 	s.time = 0 // until all is done
 	e.many = false

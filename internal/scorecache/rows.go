@@ -125,13 +125,24 @@ func (c *rowClock) unlink(r int32) {
 
 // mark sets dst, a mask over the rows, to those that changed after a time.
 func (c *rowClock) mark(dst *vector.Mask, since uint64) {
+	if _, ok := c.markFew(dst, since, len(c.changed)); !ok {
+		dst.SetAll()
+	}
+}
+
+// markFew is mark where at most limit rows have changed, and returns how many fewer.
+// Where more have, dst is undefined.
+func (c *rowClock) markFew(dst *vector.Mask, since uint64, limit int) (rest int, ok bool) {
 	dst.Resize(len(c.changed))
 	if since < c.all {
-		dst.SetAll()
-		return
+		return 0, false
 	}
 	words, next, changed := dst.Words(), c.next, c.changed
 	for r := c.first; r >= 0 && changed[r] > since; r = next[r] {
+		if limit--; limit < 0 {
+			return 0, false
+		}
 		words[r/kernel.Block] |= 1 << (r % kernel.Block)
 	}
+	return limit, true
 }

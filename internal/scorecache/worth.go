@@ -9,9 +9,16 @@ import (
 // Worth says when an answer from kept scores costs less than a pass over all rows.
 type Worth struct {
 	Rows  int     // from so many rows on
-	Times int     // when a request has come so often: keeping its scores costs more than a pass
+	Times int     // when a request has come so often: keeping its scores costs more than a pass. Less while there is credit
 	Share float64 // when at most this share of the rows has changed since it came
 }
+
+// An engine keeps the scores of so many requests on credit, at their first visit: most
+// come again. Each answer from kept scores pays back one in perHit.
+const (
+	mostCredit = 256 * perHit
+	perHit     = 8
+)
 
 // visits counts how often requests came, of those that came lately. Keys are told apart
 // by their hash alone: a mistake costs time, no more.
@@ -43,14 +50,16 @@ func (v *visits) of(hash uint64) *visit {
 }
 
 // Worth reports whether it is worth asking the engine. The answer may change with each
-// call: it takes note of the request.
+// call: it takes note of the request. Where it is worth it, the next question must be
+// that query.
 func (e *Engine) Worth(q Query, w *Worth) bool {
+	e.ready = ready{}
 	sources, n, rows, err := q.Operands()
 	if err != nil || n < w.Rows {
 		return false
 	}
 	if e.visits == nil {
-		e.visits = new(visits)
+		e.visits, e.credit = new(visits), mostCredit
 	}
 	e.key = q.AppendKey(e.key[:0])
 	hash := hashOf(e.key)
@@ -59,7 +68,10 @@ func (e *Engine) Worth(q Query, w *Worth) bool {
 		return false
 	}
 	if v.count < int32(w.Times) {
-		v.count++
+		if v.count++; e.credit >= perHit && v.count < int32(w.Times) {
+			e.credit -= perHit
+			v.count = int32(w.Times)
+		}
 		return v.count == int32(w.Times)
 	}
 	e.clock.sync(sources, n)
@@ -68,22 +80,24 @@ func (e *Engine) Worth(q Query, w *Worth) bool {
 		v.count = 0
 		return false
 	}
+	e.credit = min(e.credit+1, mostCredit)
+	e.ready = ready{s, s.time}
 	return true
 }
 
-// within reports whether at most limit rows of s are out of date.
+// ready is what Worth leaves for the question: the shape of the query, and the time
+// since when e.changed has its rows that are out of date. The clock is in step.
+type ready struct {
+	shape *shape
+	since uint64
+}
+
+// within marks the rows of s that are out of date. It reports false where these are more
+// than limit, together with those that came into the mask or went out of it.
 func (e *Engine) within(s *shape, n int, rows *vector.Mask, limit int) bool {
-	c := &e.clock
-	if s.time < c.all {
-		return false
-	}
-	for r := c.first; r >= 0 && c.changed[r] > s.time; r = c.next[r] {
-		if limit--; limit < 0 {
-			return false
-		}
-	}
-	if rows == nil && s.whole || s.rows.Len() != n { // rows that are new have changed
-		return true
+	limit, ok := e.clock.markFew(&e.changed, s.time, limit)
+	if !ok || rows == nil && s.whole || s.rows.Len() != n { // rows that are new have changed
+		return ok
 	}
 	for w, own := range s.rows.Words() {
 		if rows != nil {

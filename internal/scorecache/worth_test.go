@@ -50,6 +50,11 @@ func TestWorth(t *testing.T) {
 			m.SetRow(r, vector.ResourceVector{m.At(r, 0) + 1})
 		}
 	}
+	for k := range uint64(256) { // on credit
+		q.key = 10_000 + k
+		ask("on credit", true)
+	}
+	q.key = 1
 	ask("first", false)
 	ask("second", false)
 	ask("third", true)
@@ -83,6 +88,7 @@ func TestWorth(t *testing.T) {
 	// small clusters never pay.
 	q.rows = nil
 	e = New(1, 0)
+	e.visits = new(visits) // without credit
 	for _, want := range []bool{false, false, true} {
 		ask("no room", want)
 	}

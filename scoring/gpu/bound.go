@@ -45,6 +45,7 @@ type Bound struct {
 	query  query // at hand, of req
 	req    Request
 	rows   *vector.Mask       // at hand
+	tie    vector.Tie         // of the last question
 	cache  *scorecache.Engine // nil: no scores are kept
 	fits   vector.Mask
 	rest   vector.Mask
@@ -71,7 +72,9 @@ func Bind(scorer *Scorer, nodes *vector.Nodes, gpus *State) *Bound {
 	case gpus == nil:
 		panic(panicState)
 	}
-	return &Bound{scorer: scorer, nodes: nodes, query: query{gpus: gpus}, cache: scorecache.New(0, 0)}
+	b := &Bound{scorer: scorer, nodes: nodes, cache: scorecache.New(0, 0)}
+	b.query.req, b.query.gpus = &b.req, gpus
+	return b
 }
 
 // LimitCache sets how many bytes of scores are kept by request, instead of 64 MiB, and
@@ -94,7 +97,7 @@ func (b *Bound) Best(req *Request, rows *vector.Mask, tie vector.Tie) (row int, 
 	if !b.begin(req, rows) {
 		return -1, false
 	}
-	if b.keeps() {
+	if b.keeps(tie) {
 		row, _, _ = b.cache.Best((*cacheQuery)(b), tie) // never fails
 	} else {
 		b.rank()
@@ -109,7 +112,7 @@ func (b *Bound) TopK(dst []int32, req *Request, rows *vector.Mask, k int, tie ve
 	if !b.begin(req, rows) {
 		return dst[:0]
 	}
-	if b.keeps() {
+	if b.keeps(tie) {
 		dst, _ = b.cache.TopK(dst, (*cacheQuery)(b), k, tie)
 		return dst
 	}
@@ -142,7 +145,7 @@ func (b *Bound) Score(dst []float64, req *Request, rows *vector.Mask) error {
 		return shapeError("dst has %d elements, the nodes %d rows", len(dst), b.len())
 	}
 	dst = dst[:b.len()]
-	if !b.keeps() {
+	if !b.keeps(b.tie) {
 		b.score(dst, wordsOf(rows))
 		return nil
 	}
@@ -259,7 +262,7 @@ func (b *Bound) shape(req *Request, rows *vector.Mask) error {
 		return shapeError("the request has %d amounts, the nodes %d columns", len(req.Amounts), free.Cols())
 	}
 	b.req = *req // what the caller passes need not be on the heap
-	b.query.req, b.query.cpu, b.rows = &b.req, free.Column(vectormap.CPU), rows
+	b.query.cpu, b.rows = free.Column(vectormap.CPU), rows
 	return nil
 }
 
@@ -289,20 +292,26 @@ func (b *Bound) score(dst []float64, words []uint64) {
 }
 
 // keeps reports whether to answer from kept scores. Spread scores may change with any
-// row.
-func (b *Bound) keeps() bool {
-	return !b.scorer.spread && b.cache != nil && b.cache.Worth((*cacheQuery)(b), &worth[b.scorer.kind])
+// row. Kept scores are in the order of one tie: with another for each question they cost
+// as much as a pass, but of FGD.
+func (b *Bound) keeps(tie vector.Tie) bool {
+	same := tie.Same(b.tie)
+	if !same {
+		b.tie = tie
+	}
+	return !b.scorer.spread && b.cache != nil && (same || b.scorer.kind == fragmentation) &&
+		b.cache.Worth((*cacheQuery)(b), &worth[b.scorer.kind])
 }
 
-// worth says when kept scores cost less than to filter and score all rows. By
-// BenchmarkBest, scoring all rows to keep the scores takes twice the time of a pass of
-// FGD, and up to six times that of the others.
+// worth says when kept scores cost less than to filter and score all rows; see
+// BenchmarkBest. To score all rows and keep the scores takes up to twice the time of a
+// pass of FGD, and up to six times that of the others.
 var worth = [...]scorecache.Worth{
-	fragmentation: {Rows: 64, Times: 2, Share: 0.5},
-	dotProduct:    {Rows: 1024, Times: 8, Share: 0.15},
-	bestFit:       {Rows: 1024, Times: 8, Share: 0.15},
-	packing:       {Rows: 512, Times: 4, Share: 0.25},
-	clustering:    {Rows: 1024, Times: 8, Share: 0.15},
+	fragmentation: {Rows: 64, Times: 2, Share: 0.7},
+	dotProduct:    {Rows: 1024, Times: 4, Share: 0.4},
+	bestFit:       {Rows: 1024, Times: 4, Share: 0.4},
+	packing:       {Rows: 512, Times: 4, Share: 0.6},
+	clustering:    {Rows: 1024, Times: 4, Share: 0.4},
 }
 
 // cacheQuery is the question at hand as the cache sees it.
