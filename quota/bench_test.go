@@ -169,7 +169,7 @@ func (w *benchWorld) task(id, job string, i, cores, count int) *quota.TaskReques
 			corev1.ResourceCPU:    *resource.NewQuantity(int64(cores), resource.DecimalSI),
 			corev1.ResourceMemory: *resource.NewQuantity(benchMemory/4<<30, resource.BinarySI),
 		},
-		Cards: []quota.CardCount{{Cards: w.jobs[i].cards, Count: int64(count)}},
+		Cards: []quota.Item{{Alternatives: w.jobs[i].cards, Milli: 1000 * int64(count)}},
 	})
 	return must(r, err)
 }

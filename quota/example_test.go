@@ -567,11 +567,11 @@ func ExampleConfig_ParseArguments() {
 func ExampleConfig_ParseQuota() {
 	entries, faults := new(quota.Config).ParseQuota(`{"A100": 2, "H100": 2.5, "V100": 0}`)
 	for _, e := range entries {
-		fmt.Println(e.Cards, e.Count)
+		fmt.Println(e.Alternatives, e.Milli)
 	}
 	fmt.Println(faults)
 	// Output:
-	// [A100] 2
+	// [A100] 2000
 	// [V100] 0
 	// [quota: entry "H100": the count is 2.5: want a whole number of cards from 0 to 9007199254740, in digits]
 }
@@ -579,11 +579,11 @@ func ExampleConfig_ParseQuota() {
 func ExampleConfig_ParseRequest() {
 	entries, _ := new(quota.Config).ParseRequest(`{"A100 | H100": 4, "V100": 1}`)
 	for _, e := range entries {
-		fmt.Printf("%q %d\n", e.Cards, e.Count)
+		fmt.Printf("%q %d\n", e.Alternatives, e.Milli)
 	}
 	// Output:
-	// ["A100" "H100"] 4
-	// ["V100"] 1
+	// ["A100" "H100"] 4000
+	// ["V100"] 1000
 }
 
 func ExampleParseAlternatives() {

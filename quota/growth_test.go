@@ -221,7 +221,7 @@ func reconcileChain(t *testing.T, n int) func() {
 		view.Jobs = append(view.Jobs, Job{
 			ID: id, Queue: leaf, Min: &Min{CPU: 1, Items: []Item{{Alternatives: []string{"A"}, Milli: 3000}}}, Phase: PhaseInqueue,
 		})
-		view.Jobs[i].Tasks = []Task{{ID: id, Node: "n", Status: TaskRunning, Cards: []CardCount{{[]string{"A"}, 1}}}}
+		view.Jobs[i].Tasks = []Task{{ID: id, Node: "n", Status: TaskRunning, Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}}
 	}
 	return func() {
 		must(l.Reconcile(view))
@@ -288,7 +288,7 @@ func reconcileKeys(t *testing.T, n int) func() {
 	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []Queue{withRoom(m, Queue{Name: "q"})}))
 	view := View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseRunning, MinUnknown: true}}}
 	for i, cards := range keys(n) {
-		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Status: TaskRunning, Cards: []CardCount{{cards, 1}}})
+		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Status: TaskRunning, Cards: []Item{{Alternatives: cards, Milli: 1000}}})
 	}
 	return func() {
 		must(l.Reconcile(view))
@@ -306,7 +306,7 @@ func reconcileWaiting(t *testing.T, n int) func() {
 	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10"}), chainOf(n)))
 	view := View{}
 	for i := range n {
-		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: fmt.Sprint("q", n-1), Cards: []CardCount{{[]string{"A"}, 1}}})
+		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: fmt.Sprint("q", n-1), Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}})
 	}
 	return func() {
 		must(l.Reconcile(view))
@@ -526,9 +526,9 @@ func resolveDeep(t *testing.T, n int) func() {
 func resolveClaims(t *testing.T, n int) func() {
 	m := must(NewMap(names(2*n, "c%d")))
 	l := must(New(Config{}, m, cluster(map[string]string{"n": numbered(2*n, "c%d:1", " ")}), []Queue{withRoom(m, Queue{Name: "q"})}))
-	task := Task{Cards: []CardCount{}, ID: "1", Job: "j", Queue: "q", Node: "n", Status: TaskRunning}
+	task := Task{Cards: []Item{}, ID: "1", Job: "j", Queue: "q", Node: "n", Status: TaskRunning}
 	for i := range n {
-		task.Cards = append(task.Cards, CardCount{[]string{fmt.Sprint("c", 2*i), fmt.Sprint("c", 2*i+1)}, 1})
+		task.Cards = append(task.Cards, Item{Alternatives: []string{fmt.Sprint("c", 2*i), fmt.Sprint("c", 2*i+1)}, Milli: 1000})
 	}
 	resolve := resolves(t, l, task)
 	return func() {

@@ -27,7 +27,7 @@ func TestForeignRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task, _, err := l.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []CardCount{{[]string{"A"}, 1}}})
+		task, _, err := l.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestAlternativesAreForgotten(t *testing.T) {
 		rng.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
 		key := strings.Join(names, "|")
 		keys[key] = true
-		if _, _, err := w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []CardCount{{[]string{key}, 1}}}); err != nil {
+		if _, _, err := w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{key}, Milli: 1000}}}); err != nil {
 			t.Fatal(err)
 		}
 		if len(keys)%50 == 0 {
@@ -297,7 +297,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 	}
 	task := func() *TaskRequest {
 		j := id(40)
-		r, _, err := w.ResolveTask(Task{ID: j + "-" + id(8), Job: j, Queue: queue(), Cards: []CardCount{{alternatives(), int64(rng.IntN(3))}}})
+		r, _, err := w.ResolveTask(Task{ID: j + "-" + id(8), Job: j, Queue: queue(), Cards: []Item{{Alternatives: alternatives(), Milli: 1000 * int64(rng.IntN(3))}}})
 		if err != nil {
 			w.Error(err)
 		}
@@ -393,7 +393,7 @@ func (h *hostile) reconcile(rng *rand.Rand) {
 		for k := range rng.IntN(4) {
 			job.Tasks = append(job.Tasks, Task{
 				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: TaskStatus(rng.IntN(9)),
-				Cards: []CardCount{{[]string{"A", "B"}[:1+rng.IntN(2)], int64(rng.IntN(3))}},
+				Cards: []Item{{Alternatives: []string{"A", "B"}[:1+rng.IntN(2)], Milli: 1000 * int64(rng.IntN(3))}},
 			})
 		}
 		if rng.IntN(2) == 0 {

@@ -235,7 +235,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	}
 	switch {
 	case t.invalid:
-		task.Cards = []CardCount{{Cards: []string{"Ghost"}, Count: 1}}
+		task.Cards = []Item{{Alternatives: []string{"Ghost"}, Milli: 1000}}
 	case t.pod:
 		count := *resource.NewQuantity(t.items[0].milli/1000, resource.DecimalSI)
 		task.Pod = &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
@@ -243,9 +243,9 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		}}}}
 		task.Pod.Annotations = map[string]string{NameAnnotation: goldKey(t.items[0].cards)}
 	default:
-		task.Cards = []CardCount{}
+		task.Cards = []Item{}
 		for _, want := range t.items {
-			task.Cards = append(task.Cards, CardCount{Cards: want.cards, Count: want.milli / 1000})
+			task.Cards = append(task.Cards, Item{Alternatives: want.cards, Milli: want.milli})
 		}
 	}
 	if t.over = task.Status.Ended(); t.over { // nobody looks what it asked for

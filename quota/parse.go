@@ -152,21 +152,15 @@ const (
 	maxAlternatives = 64
 )
 
-// CardCount is an entry of an annotation: a number of cards.
-type CardCount struct {
-	Cards []string // one in a quota; in a request the alternatives, left preferred
-	Count int64
-}
-
 // ParseQuota reads the quota annotation of a queue, a JSON object of card to
 // count. It returns the good entries, in order of occurrence, and what is wrong
 // with the others. Blank text and null have no entries. With c.FailToZero the
 // entries are sorted by name, and an error leaves none.
-func (c *Config) ParseQuota(text string) ([]CardCount, []EntryError) {
+func (c *Config) ParseQuota(text string) ([]Item, []EntryError) {
 	return parseQuota(text, c.some().FailToZero)
 }
 
-func parseQuota(text string, failToZero bool) ([]CardCount, []EntryError) {
+func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
 	return parseCounts(text, failToZero, func(name string) ([]string, []EntryError) {
 		trimmed := strings.TrimSpace(name)
 		switch {
@@ -182,7 +176,7 @@ func parseQuota(text string, failToZero bool) ([]CardCount, []EntryError) {
 // ParseRequest reads the request annotation of a job, a JSON object of card or
 // alternatives to count, as [Config.ParseQuota] does. An error that is no note makes the
 // whole request invalid: callers must not use the other entries.
-func (c *Config) ParseRequest(text string) ([]CardCount, []EntryError) {
+func (c *Config) ParseRequest(text string) ([]Item, []EntryError) {
 	return parseCounts(text, c.some().FailToZero, ParseAlternatives)
 }
 
@@ -215,7 +209,7 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 }
 
 // parseCounts reads an object of name to count. clean makes cards of a name.
-func parseCounts(text string, failToZero bool, clean func(string) ([]string, []EntryError)) ([]CardCount, []EntryError) {
+func parseCounts(text string, failToZero bool, clean func(string) ([]string, []EntryError)) ([]Item, []EntryError) {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed == "null" {
 		return nil, nil
@@ -250,7 +244,7 @@ func jsonFault(text []byte, after int) string {
 }
 
 // decodeCounts takes what Go decodes into a map[string]int, or nothing.
-func decodeCounts(text string) ([]CardCount, []EntryError) {
+func decodeCounts(text string) ([]Item, []EntryError) {
 	counts := map[string]int64{}
 	for name, value := range members(text) {
 		var count int64
@@ -263,11 +257,23 @@ func decodeCounts(text string) ([]CardCount, []EntryError) {
 		}
 		counts[name] = count
 	}
-	entries := make([]CardCount, 0, len(counts))
+	entries := make([]Item, 0, len(counts))
 	for _, name := range sorted(counts) {
-		entries = append(entries, CardCount{[]string{name}, counts[name]})
+		entries = append(entries, Item{Alternatives: []string{name}, Milli: milliCards(counts[name])})
 	}
 	return entries, nil
+}
+
+// milliCards returns a number of cards in milli-cards, or the nearest int64.
+func milliCards(count int64) int64 {
+	const most = Unlimited / 1000
+	switch {
+	case count > most:
+		return Unlimited
+	case count < -most:
+		return -Unlimited
+	}
+	return 1000 * count
 }
 
 // members returns the members of a valid JSON object in the order in which they are
@@ -293,7 +299,7 @@ func isNumber(value json.RawMessage) bool {
 
 // countReader reads the entries of an object one by one.
 type countReader struct {
-	entries []CardCount
+	entries []Item
 	keys    []string       // of entries
 	times   map[string]int // how often a key was there, bad entries included
 	first   map[string]string
@@ -320,13 +326,13 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 			r.faults = append(r.faults, EntryError{Name: key, Code: code, Value: written})
 			continue
 		}
-		r.entries = append(r.entries, CardCount{cards, count})
+		r.entries = append(r.entries, Item{Alternatives: cards, Milli: 1000 * count})
 		r.keys = append(r.keys, key)
 	}
 }
 
 // kept returns the entries whose names are there once.
-func (r *countReader) kept() (entries []CardCount) {
+func (r *countReader) kept() (entries []Item) {
 	for i, key := range r.keys {
 		if r.times[key] == 1 {
 			entries = append(entries, r.entries[i])

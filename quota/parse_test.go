@@ -7,10 +7,10 @@ import (
 )
 
 // entries prints the result of a parser as "A 2, B 3 [C WrongType]".
-func entries(counts []CardCount, faults []EntryError) string {
+func entries(counts []Item, faults []EntryError) string {
 	var parts []string
 	for _, c := range counts {
-		parts = append(parts, fmt.Sprintf("%s %d", strings.Join(c.Cards, "|"), c.Count))
+		parts = append(parts, fmt.Sprintf("%s %d", strings.Join(c.Alternatives, "|"), c.Milli/1000))
 	}
 	s := strings.Join(parts, ", ")
 	if len(faults) > 0 {
@@ -86,9 +86,9 @@ func TestParseAlternatives(t *testing.T) {
 		{"A||B", "A|B 0 [EmptyAlternative]"},
 	} {
 		names, notes := ParseAlternatives(c.text)
-		var counts []CardCount
+		var counts []Item
 		if names != nil {
-			counts = []CardCount{{Cards: names}}
+			counts = []Item{{Alternatives: names}}
 		}
 		if got := entries(counts, notes); got != c.want {
 			t.Errorf("%q: %s, want %s", c.text, got, c.want)
@@ -106,16 +106,16 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(*Config, string) ([]CardCount, []EntryError){(*Config).ParseQuota, (*Config).ParseRequest} {
+		for _, parse := range []func(*Config, string) ([]Item, []EntryError){(*Config).ParseQuota, (*Config).ParseRequest} {
 			counts, faults := parse(&Config{}, text)
 			seen := map[string]bool{}
 			for _, c := range counts {
-				key := strings.Join(c.Cards, "|")
-				if key == "" || seen[key] || c.Count < 0 || c.Count > maxCards || len(c.Cards) > maxAlternatives {
+				key := strings.Join(c.Alternatives, "|")
+				if key == "" || seen[key] || !exact(c.Milli) || c.Milli%1000 != 0 || len(c.Alternatives) > maxAlternatives {
 					t.Fatalf("%q: bad entry %v", text, c)
 				}
 				seen[key] = true
-				for _, name := range c.Cards {
+				for _, name := range c.Alternatives {
 					if name != strings.TrimSpace(name) || name == "" || strings.Contains(name, "|") {
 						t.Fatalf("%q: bad name %q", text, name)
 					}

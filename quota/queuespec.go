@@ -51,7 +51,7 @@ func CheckCards(cards map[string]int64) error {
 }
 
 // parseCards is ParseQuota for cards that are no text.
-func parseCards(cards map[string]int64) ([]CardCount, []EntryError) {
+func parseCards(cards map[string]int64) ([]Item, []EntryError) {
 	text, err := json.Marshal(cards)
 	if err != nil {
 		panic(err) // a map of numbers always has a form in JSON
@@ -60,7 +60,7 @@ func parseCards(cards map[string]int64) ([]CardCount, []EntryError) {
 }
 
 // counts reads one of the annotations of a queue, or the cards in its place.
-func (c *Config) counts(spec *QueueSpec, key string) (counts []CardCount, faults []EntryError) {
+func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []EntryError) {
 	where := key
 	if spec.Cards != nil && key == orDefault(c.Keys.Quota, QuotaAnnotation) {
 		where = "cards"
@@ -112,7 +112,7 @@ func (c *Config) Cards(specs []QueueSpec) []string {
 		for _, key := range []string{main, c.Keys.Guarantee, c.Keys.Deserved} {
 			counts, _ := c.counts(&specs[i], key)
 			for _, count := range counts {
-				if name := count.Cards[0]; name != "" { // of a parser that takes everything
+				if name := count.Alternatives[0]; name != "" { // of a parser that takes everything
 					names[name] = true
 				}
 			}
@@ -181,16 +181,16 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	}
 	counts, faults := b.config.counts(b.spec, key)
 	for _, count := range counts {
-		dim, ok := CardIndex(b.m, count.Cards[0])
+		dim, ok := CardIndex(b.m, count.Alternatives[0])
 		switch {
-		case count.Cards[0] == "": // of a parser that takes everything
+		case count.Alternatives[0] == "": // of a parser that takes everything
 			faults = append(faults, EntryError{Code: CodeEmptyName, Field: key})
 		case !ok:
-			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q: %s", ErrUnknownDimension, brief(count.Cards[0]), brief(b.q.Name), wantDimension))
-		case count.Count < 0 || count.Count > maxCards: // the same
-			faults = append(faults, outOfRange(key, count.Cards[0], count.Count))
+			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q: %s", ErrUnknownDimension, brief(count.Alternatives[0]), brief(b.q.Name), wantDimension))
+		case !exact(count.Milli): // the same
+			faults = append(faults, outOfRange(key, count.Alternatives[0], count.Milli))
 		default:
-			v[dim], mentioned[dim] = float64(1000*count.Count), true
+			v[dim], mentioned[dim] = float64(count.Milli), true
 		}
 	}
 	denied = b.deny(faults)
@@ -204,11 +204,14 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	return v, mentioned, denied
 }
 
-// outOfRange is what is wrong with a count that a parser has taken.
-func outOfRange(where, name string, count int64) EntryError {
-	e := EntryError{Name: name, Code: CodeTooLarge, Field: where, Value: strconv.FormatInt(count, 10)}
-	if count < 0 {
+// outOfRange is what is wrong with a count that a parser has taken, in milli-cards.
+func outOfRange(where, name string, milli int64) EntryError {
+	e := EntryError{Name: name, Code: CodeTooLarge, Field: where, Value: strconv.FormatInt(milli/1000, 10)}
+	if milli < 0 {
 		e.Code = CodeNegative
+	}
+	if milli == Unlimited || milli == -Unlimited {
+		e.Value += " or beyond"
 	}
 	return e
 }

@@ -462,7 +462,7 @@ func TestReconcileRefused(t *testing.T) {
 	other.Tasks = []Task{{ID: "1", Job: "k"}}
 	negative.Min = &Min{CPU: -1}
 	unnamed.Tasks = []Task{{}}
-	claims := Task{ID: "1", Job: "j", Queue: "q", Status: TaskRunning, Cards: []CardCount{{[]string{"A"}, -1}}}
+	claims := Task{ID: "1", Job: "j", Queue: "q", Status: TaskRunning, Cards: []Item{{Alternatives: []string{"A"}, Milli: -1000}}}
 	for _, c := range []struct {
 		view View
 		want error

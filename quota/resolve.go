@@ -32,8 +32,8 @@ import (
 //
 // What stands in objects is never an error. If a pod's cards can't be told, or no pod can
 // have its amounts, the request is refused with [ReasonGetTaskRequestResourceFailed].
-// Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]) and a count of Cards that is negative
-// or too large ([ErrBadAmount]).
+// Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]) and an amount of Cards that nothing can
+// have ([ErrBadAmount]).
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
 	if err := checkTaskIDs(&task); err != nil {
@@ -64,7 +64,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 // As in [Ledger.ResolveTask], what stands in objects is never an error. Faults there, a
 // live task that can't be resolved, and more than 64 items make a request that is
 // refused. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]), and amounts of job.Min, or
-// counts of a task's Cards, that nothing can have ([ErrBadAmount], [ErrOverflow]).
+// amounts of a task's Cards, that nothing can have ([ErrBadAmount], [ErrOverflow]).
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {
@@ -332,19 +332,22 @@ func plainFault(dim int, q resource.Quantity) string {
 }
 
 // claimed makes items of cards that a caller lists.
-func (r *resolver) claimed(t *TaskRequest, cards []CardCount) (drafts []draft, err error) {
+func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err error) {
 	byKey := map[string]int{}
 	for _, c := range cards {
-		if c.Count < 0 || c.Count > maxCards {
-			return nil, fmt.Errorf("%w: task %q: %v", ErrBadAmount, brief(t.id), outOfRange("cards", brief(strings.Join(c.Cards, "|")), c.Count).text())
+		if !exact(c.Milli) {
+			return nil, fmt.Errorf("%w: task %q: cards: item %q: the amount is %d milli-cards: want 0 to less than 2^53", ErrBadAmount, brief(t.id), brief(strings.Join(c.Alternatives, "|")), c.Milli)
 		}
-		names, notes := ParseAlternatives(strings.Join(c.Cards, "|"))
+		if c.Unit != 0 && c.Unit != defaultUnit {
+			return nil, fmt.Errorf("%w: task %q: cards: item %q: the unit is %d milli-cards: want 0 or 1000: all of a task's item is on one card", ErrBadAmount, brief(t.id), brief(strings.Join(c.Alternatives, "|")), c.Unit)
+		}
+		names, notes := ParseAlternatives(strings.Join(c.Alternatives, "|"))
 		r.noteIn("cards", notes...)
 		if names == nil {
 			t.fail("%s", notes[0].text())
 			continue
 		}
-		d := draft{names: names, milli: 1000 * c.Count}
+		d := draft{names: names, milli: c.Milli}
 		for i, name := range names {
 			if _, known := r.found.known[name]; !known {
 				r.note(unknown("cards", name, some(r.found.names)))

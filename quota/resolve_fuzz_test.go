@@ -85,7 +85,7 @@ func sound(need Min, invalid string, disjoint bool) error {
 		}
 	}
 	for _, it := range need.Items {
-		if it.Milli <= 0 || it.Milli >= limitExact || it.Unit <= 0 || it.Milli%it.Unit != 0 || len(it.Alternatives) == 0 {
+		if it.Milli <= 0 || it.Milli >= limitExact || it.Unit <= 0 || it.Unit != defaultUnit && it.Milli%it.Unit != 0 || len(it.Alternatives) == 0 {
 			return fmt.Errorf("item %v", it)
 		}
 		for _, card := range it.Alternatives {
@@ -150,7 +150,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 	for i := range rng.IntN(6) {
 		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: hostilePod(rng, cards, quantity), Status: TaskStatus(rng.IntN(10)), Gated: rng.IntN(5) == 0}
 		if rng.IntN(5) == 0 {
-			task.Cards = []CardCount{{[]string{cards}, 1}, {[]string{"A100", "H100"}, 2}, {[]string{"A100"}, rng.Int64N(3)}}
+			task.Cards = []Item{{[]string{cards}, 1000, 0}, {[]string{"A100", "H100"}, 2000, 0}, {[]string{"A100"}, 500 * rng.Int64N(5), 0}}
 		}
 		job.Tasks = append(job.Tasks, task)
 	}

@@ -266,15 +266,15 @@ func TestResolveTaskAmounts(t *testing.T) {
 }
 
 func TestResolveTaskClaims(t *testing.T) {
-	cards := func(text string) (list []CardCount) {
-		list = []CardCount{}
+	cards := func(text string) (list []Item) {
+		list = []Item{}
 		for _, entry := range strings.Fields(text) {
 			name, count, _ := strings.Cut(entry, ":")
 			n := int64(0)
 			if _, err := fmt.Sscan(count, &n); err != nil {
 				t.Fatal(err)
 			}
-			list = append(list, CardCount{strings.Split(name, "|"), n})
+			list = append(list, Item{Alternatives: strings.Split(name, "|"), Milli: 1000 * n})
 		}
 		return list
 	}
@@ -288,8 +288,8 @@ func TestResolveTaskClaims(t *testing.T) {
 		{"A100|A100|H100:1", "0/0 A100|H100:1000", "A100 DuplicateAlternative"},
 		{"Ghost:1", `invalid: cards: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
 		{"A100:1 |:1", `invalid: cards: "|" names no card`, "EmptyName"},
-		{"A100:-1", `quota: bad amount: task "t": cards: entry "A100": the count is -1: want a whole number of cards from 0 to 9007199254740, in digits`, ""},
-		{"A100:9007199254741", `quota: bad amount: task "t": cards: entry "A100": the count is 9007199254741: want a whole number of cards from 0 to 9007199254740, in digits`, ""},
+		{"A100:-1", `quota: bad amount: task "t": cards: item "A100": the amount is -1000 milli-cards: want 0 to less than 2^53`, ""},
+		{"A100:9007199254741", `quota: bad amount: task "t": cards: item "A100": the amount is 9007199254741000 milli-cards: want 0 to less than 2^53`, ""},
 		{"A100:9007199254740 A100:1", `quota: sum too large: task "t": 1 card of A100: want sums below 2^53 milli-cores, bytes or milli-cards`, ""},
 		// No card is in two items.
 		{"A100|H100:1 A100:2", "0/0 H100:1000 A100:2000", "A100 SharedCard"},
@@ -490,7 +490,7 @@ func TestResolveErrors(t *testing.T) {
 		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), Mix: &any}, ErrBadAmount},
 		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: CodeEmptyName, Field: `job "j": min`, Value: " "}},
 		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrOverflow},
-		{"a task's cards", Job{Tasks: []Task{{Cards: []CardCount{{[]string{"A100"}, -1}}}}}, ErrBadAmount},
+		{"a task's cards", Job{Tasks: []Task{{Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}}}, ErrBadAmount},
 	} {
 		c.job.ID, c.job.Queue = "j", "q"
 		if r, _, err := w.ResolveJob(c.job); r != nil || !errors.Is(err, c.want) {
@@ -866,6 +866,47 @@ func BenchmarkResolveTask(b *testing.B) {
 	for b.Loop() {
 		if r, _, _ := w.ResolveTask(task); len(r.items) != 1 {
 			b.Fatal(r)
+		}
+	}
+}
+
+// TestPartsOfCards: a task that is built in code may ask for thousandths of a card. They
+// are charged as they are, come back from Need, and from a snapshot.
+func TestPartsOfCards(t *testing.T) {
+	for _, mix := range []Mix{SameCard, AnyMix} {
+		w := gpus(t, Config{Mix: mix}, "q", "A:4 B:4")
+		half := func(id string) Task {
+			return Task{ID: id, Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A", "B"}, Milli: 1500}}}
+		}
+		job, _, err := w.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{half("1"), half("2")}})
+		if err != nil || job.Invalid() != "" {
+			t.Fatal(err, job)
+		}
+		need := job.Need()
+		again, _, err := w.ResolveJob(Job{ID: "j", Queue: "q", Min: &need})
+		if err != nil || fmt.Sprint(again.Need()) != fmt.Sprint(need) {
+			t.Errorf("%v, then %v, %v", need, again.Need(), err)
+		}
+		w.want(say(w.Reserve(again)), "yes")
+		w.want(say(w.Reserve(job)), "repeat")
+		w = w.again()
+		for _, c := range []struct{ id, want string }{{"1", "1500/1500/0"}, {"2", "3000/0/0"}} {
+			task, _, err := w.ResolveTask(half(c.id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := w.Commit(task)
+			w.want(say(a, err), "yes")
+			w.want(w.state("q", "A"), c.want)
+		}
+		w = w.again()
+		w.want(w.probe("q", "A:1500m"), "Scalar 1000 of 4000 at q")
+		w.want(fmt.Sprint(w.Check()), "<nil>")
+	}
+	w := gpus(t, Config{}, "q", "A:4")
+	for _, item := range []Item{{Alternatives: []string{"A"}, Milli: -1}, {Alternatives: []string{"A"}, Milli: limitExact}, {Alternatives: []string{"A"}, Milli: 1000, Unit: 500}} {
+		if _, _, err := w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []Item{item}}); !errors.Is(err, ErrBadAmount) {
+			t.Errorf("%v: %v", item, err)
 		}
 	}
 }

@@ -137,21 +137,21 @@ func (b *jobBuilder) annotation() {
 		}
 	}
 	for _, c := range counts {
-		if c.Count < 0 || c.Count > maxCards { // of a parser that takes everything
-			fault := outOfRange(key, brief(strings.Join(c.Cards, "|")), c.Count)
+		if !exact(c.Milli) { // of a parser that takes everything
+			fault := outOfRange(key, brief(strings.Join(c.Alternatives, "|")), c.Milli)
 			b.note(fault)
 			b.fail("%s", fault.text())
 			continue
 		}
-		names := c.Cards
+		names := c.Alternatives
 		if cfg.FailToZero {
-			names = strings.Split(c.Cards[0], "|")
+			names = strings.Split(c.Alternatives[0], "|")
 		}
 		if alts := b.known(key, names); alts == nil {
 			b.fail("%s", noneKnown(key, names, b.knownCards()))
-		} else if c.Count > 0 {
+		} else if c.Milli > 0 {
 			b.hasCards = true
-			if !b.add(alts, 1000*c.Count, defaultUnit) {
+			if !b.add(alts, c.Milli, defaultUnit) {
 				b.tooLarge("cards of "+brief(alts.key), "milli-cards")
 			}
 		}
@@ -266,7 +266,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 		return bad("amount", it.Milli, "0 to less than 2^53")
 	case unit < 0:
 		return bad("unit", unit, "more than 0, or 0 for 1000")
-	case (it.Unit != 0 || b.req.mix == AnyMix && len(names) > 1) && it.Milli%unit != 0:
+	case (unit != defaultUnit || b.req.mix == AnyMix && len(names) > 1) && it.Milli%unit != 0:
 		return bad("amount", it.Milli, fmt.Sprintf("a multiple of the unit, %d", unit))
 	}
 	alts := b.known(where, names)

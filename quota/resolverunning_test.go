@@ -50,7 +50,7 @@ func TestResolveRunning(t *testing.T) {
 		}
 	}
 	w := fleet(t, Config{})
-	if _, _, err := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Cards: []CardCount{{[]string{"A100"}, -1}}}); err == nil {
+	if _, _, err := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}); err == nil {
 		t.Error("negative")
 	}
 	if _, err := w.SetCatalogue(nil, nil); err != nil {

@@ -21,10 +21,10 @@ type Task struct {
 	// a whole requests. Other entries don't count.
 	Request corev1.ResourceList
 
-	// Cards, if not nil, are the cards that the task asks for, whatever the pod
-	// says: those of resource claims. The names are cleaned as in an annotation,
-	// and counts of the same alternatives added up.
-	Cards []CardCount
+	// Cards, if not nil, are the cards that the task asks for, whatever the pod says:
+	// those of resource claims, or parts of cards. Their Unit is 0 or 1000. The names are cleaned as
+	// in an annotation, and amounts of the same alternatives added up.
+	Cards []Item
 
 	// Node is the node that the task is bound to; empty: the pod's. A task that is
 	// bound is charged on cards of its node, see [Ledger.ResolveTask].
@@ -146,7 +146,9 @@ type Min struct {
 type Item struct {
 	Alternatives []string // left preferred; one: that card
 	Milli        int64    // milli-cards
-	Unit         int64    // milli-cards that must be of one card; 0: 1000
+
+	// Unit is how many milli-cards must be on one card, in a [Min]; 0: 1000.
+	Unit int64
 }
 
 // defaultUnit is the unit of items that have none: a card.

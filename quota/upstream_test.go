@@ -402,7 +402,7 @@ func (m upModel) requested(text string) (items []upItem, ok bool) {
 		}
 	}
 	for _, c := range counts {
-		items = append(items, upItem{names: c.Cards, milli: 1000 * c.Count})
+		items = append(items, upItem{names: c.Alternatives, milli: c.Milli})
 	}
 	return items, true
 }
@@ -425,7 +425,7 @@ func (m upModel) quota(q *upQueue) map[string]int64 {
 		}
 		counts, faults := new(Config).ParseQuota(q.quota)
 		for _, c := range counts {
-			q.strict[c.Cards[0]] = 1000 * c.Count
+			q.strict[c.Alternatives[0]] = c.Milli
 		}
 		for _, f := range faults {
 			q.denied[f.Name] = true

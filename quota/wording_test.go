@@ -79,8 +79,8 @@ func TestNoteTexts(t *testing.T) {
 		{Task{Pod: pod("A100|M", "gpu:1", "mig-1g.5gb:2")}, `volcano.sh/card.name: card "M": this card is carried by nvidia.com/mig-1g.5gb, the alternatives before it by another resource`},
 		{Task{Pod: pod("A100||H100", "gpu:1")}, `volcano.sh/card.name: a part of "A100||H100" is empty and is skipped`},
 		{Task{Pod: pod("A100", "gpu:1500m")}, `resource "nvidia.com/gpu": the pod requests 1500m, and is charged for whole cards`},
-		{Task{Cards: []CardCount{{[]string{"A100"}, 1}, {[]string{"A100", "H100"}, 1}}}, `card "A100": the task's item A100 has this card already`},
-		{Task{Cards: []CardCount{{[]string{"Ghost", "A100"}, 1}}}, `cards: card "Ghost": no node has or had this card, and nobody declared it: known are A100, H100, M`},
+		{Task{Cards: []Item{{[]string{"A100"}, 1000, 0}, {[]string{"A100", "H100"}, 1000, 0}}}, `card "A100": the task's item A100 has this card already`},
+		{Task{Cards: []Item{{Alternatives: []string{"Ghost", "A100"}, Milli: 1000}}}, `cards: card "Ghost": no node has or had this card, and nobody declared it: known are A100, H100, M`},
 	} {
 		c.task.ID, c.task.Job, c.task.Queue = "t", "j", "q"
 		r, notes, err := w.ResolveTask(c.task)

@@ -32,7 +32,6 @@ func TestZeros(t *testing.T) {
 			(*Amounts)(nil),
 			(*Answer)(nil),
 			(*CardAmount)(nil),
-			(*CardCount)(nil),
 			(*Code)(nil),
 			(*Config)(nil),
 			(*EntryError)(nil),

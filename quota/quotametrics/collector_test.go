@@ -57,7 +57,7 @@ func reserve(t testing.TB, l *quota.Ledger, id, queue, card string, count int64)
 
 func commit(t testing.TB, l *quota.Ledger, id, job, queue, card string) bool {
 	t.Helper()
-	task, _, err := l.ResolveTask(quota.Task{ID: id, Job: job, Queue: queue, Cards: []quota.CardCount{{Cards: strings.Split(card, "|"), Count: 1}}})
+	task, _, err := l.ResolveTask(quota.Task{ID: id, Job: job, Queue: queue, Cards: []quota.Item{{Alternatives: strings.Split(card, "|"), Milli: 1000}}})
 	if err != nil {
 		t.Fatal(err)
 	}
