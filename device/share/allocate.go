@@ -48,7 +48,7 @@ const (
 	// highest score by MostAllocated, then those with the lowest minor. Useless is F
 	// of [gpu.Typical] for a node with this device alone: the sum, over the pods
 	// that don't fit, of what is free in percent times the pod's weight. Bytes count
-	// by their [BytesToRatio]. With an empty Mix the fullest device that fits is
+	// by their percentage of the device. With an empty Mix the fullest device that fits is
 	// taken.
 	LeastFragmentation
 )
@@ -346,7 +346,7 @@ func (d *candidate) ratio(ratio, bytes int64) (int64, error) {
 	if ratio != 0 || bytes <= 0 {
 		return ratio, nil
 	}
-	ratio, err := BytesToRatio(bytes, d.state.Total[GPUMemory])
+	ratio, err := bytesToRatio(bytes, d.state.Total[GPUMemory])
 	if err != nil {
 		return 0, fmt.Errorf("%s %d: %w", d.state.Kind, d.state.Minor, err)
 	}

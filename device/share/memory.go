@@ -6,11 +6,54 @@ import (
 	"math/bits"
 )
 
-// RatioToBytes returns how many bytes are so many percent of a device's total
-// memory: floor(ratio*total/100), exact. An error wraps [ErrNoTotal] for a total
-// of 0, which stands for unknown, or less. It wraps [ErrInvalidUnit] for a negative
-// ratio, and [ErrNotRepresentable] for a result of 2^63 or more.
-func RatioToBytes(ratio, total int64) (int64, error) {
+// FillRequest completes a request for memory of a device with this total:
+//
+//	gpu-memory        floor(gpu-memory-ratio*total/100), if it isn't given
+//	gpu-memory-ratio  floor(gpu-memory*100/total), if it isn't given
+//
+// Both are exact. Where both are given they stay as they are, even if they disagree, and
+// a request for neither stays without.
+//
+// An error wraps [ErrNoTotal] where memory is requested of a device whose total is 0,
+// which stands for unknown, or less. It wraps [ErrInvalidUnit] for a negative amount, and
+// [ErrNotRepresentable] for a result of 2^63 or more.
+func FillRequest(req Request, total Total) (Request, error) {
+	ratio, bytes := req[GPUMemoryRatio], req[GPUMemory]
+	var err error
+	switch {
+	case ratio == 0 && bytes == 0:
+	case bytes == 0:
+		req[GPUMemory], err = ratioToBytes(ratio, total[GPUMemory])
+	case ratio == 0:
+		req[GPUMemoryRatio], err = bytesToRatio(bytes, total[GPUMemory])
+	default:
+		if err = checkConversion(GPUMemoryRatio, ratio, total[GPUMemory]); err == nil {
+			err = checkConversion(GPUMemory, bytes, total[GPUMemory])
+		}
+	}
+	if err != nil {
+		return Request{}, err
+	}
+	return req, nil
+}
+
+// KoordinatorRatio returns how many percent of a device's total memory so many bytes are,
+// as Koordinator computes it, in float64: int64(float64(bytes)/float64(total)*100). That
+// may be one less than the exact percentage: 29 GiB of 100 GiB are 28. Errors are those
+// of [FillRequest].
+func KoordinatorRatio(bytes, total int64) (int64, error) {
+	if _, err := bytesToRatio(bytes, total); err != nil {
+		return 0, err
+	}
+	ratio := float64(bytes) / float64(total) * 100
+	if ratio >= 1<<63 {
+		return 0, tooLargeError(GPUMemory, bytes, total)
+	}
+	return int64(ratio), nil
+}
+
+// ratioToBytes returns how many bytes are so many percent of a device's memory.
+func ratioToBytes(ratio, total int64) (int64, error) {
 	if err := checkConversion(GPUMemoryRatio, ratio, total); err != nil {
 		return 0, err
 	}
@@ -21,9 +64,8 @@ func RatioToBytes(ratio, total int64) (int64, error) {
 	return bytes, nil
 }
 
-// BytesToRatio returns how many percent of a device's total memory so many bytes
-// are: floor(bytes*100/total), exact. Errors are those of [RatioToBytes].
-func BytesToRatio(bytes, total int64) (int64, error) {
+// bytesToRatio returns how many percent of a device's memory so many bytes are.
+func bytesToRatio(bytes, total int64) (int64, error) {
 	if err := checkConversion(GPUMemory, bytes, total); err != nil {
 		return 0, err
 	}
@@ -32,47 +74,6 @@ func BytesToRatio(bytes, total int64) (int64, error) {
 		return 0, tooLargeError(GPUMemory, bytes, total)
 	}
 	return ratio, nil
-}
-
-// KoordinatorRatio is [BytesToRatio] as Koordinator computes it, in float64:
-// int64(float64(bytes)/float64(total)*100). That may be one less than the exact
-// percentage: 29 GiB of 100 GiB are 28.
-func KoordinatorRatio(bytes, total int64) (int64, error) {
-	if _, err := BytesToRatio(bytes, total); err != nil {
-		return 0, err
-	}
-	ratio := float64(bytes) / float64(total) * 100
-	if ratio >= 1<<63 {
-		return 0, tooLargeError(GPUMemory, bytes, total)
-	}
-	return int64(ratio), nil
-}
-
-// FillRequest completes a request for memory of a device with this total: a ratio
-// without bytes by [RatioToBytes], bytes without a ratio by [BytesToRatio]. Both
-// stay as they are where both are given, even if they disagree, and a request for
-// neither stays without.
-//
-// Errors are those of the conversions. Where memory is requested, the total must be
-// known even if nothing is converted.
-func FillRequest(req Request, total Total) (Request, error) {
-	ratio, bytes := req[GPUMemoryRatio], req[GPUMemory]
-	var err error
-	switch {
-	case ratio == 0 && bytes == 0:
-	case bytes == 0:
-		req[GPUMemory], err = RatioToBytes(ratio, total[GPUMemory])
-	case ratio == 0:
-		req[GPUMemoryRatio], err = BytesToRatio(bytes, total[GPUMemory])
-	default:
-		if err = checkConversion(GPUMemoryRatio, ratio, total[GPUMemory]); err == nil {
-			err = checkConversion(GPUMemory, bytes, total[GPUMemory])
-		}
-	}
-	if err != nil {
-		return Request{}, err
-	}
-	return req, nil
 }
 
 // checkConversion checks an amount, and the memory that it is converted with.

@@ -16,14 +16,12 @@ func TestZeros(t *testing.T) {
 	testkit.Zeros{
 		Prefix: "share: ",
 		Functions: map[string]any{
-			"BytesToRatio":         share.BytesToRatio,
 			"FillRequest":          share.FillRequest,
 			"FromResourceList":     share.FromResourceList[share.Request],
 			"KoordinatorRatio":     share.KoordinatorRatio,
 			"NewScorer":            share.NewScorer,
 			"Normalize":            share.Normalize,
 			"ParseScoringStrategy": share.ParseScoringStrategy,
-			"RatioToBytes":         share.RatioToBytes,
 			"States":               share.States,
 		},
 		Types: []any{

@@ -55,6 +55,7 @@ type Bound struct {
 const (
 	panicBound = "gpu: bound scorer that Bind did not make"
 	panicNodes = "gpu: nil nodes"
+	panicTie   = "gpu: zero tie"
 	panicState = "gpu: nil state"
 	panicMask  = "gpu: nil mask as a destination"
 	panicRows  = "gpu: nodes, state, mask and request of different sizes"
@@ -94,7 +95,7 @@ func (b *Bound) LimitCache(bytes int64) {
 // one; it picks as [vector.ArgMax] does. A request with a bad amount has none: Score
 // says what is wrong with it.
 func (b *Bound) Best(req *Request, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
-	if !b.begin(req, rows) {
+	if !b.beginTie(req, rows, tie) {
 		return -1, false
 	}
 	if b.keeps(tie) {
@@ -109,7 +110,7 @@ func (b *Bound) Best(req *Request, rows *vector.Mask, tie vector.Tie) (row int, 
 // TopK sets dst to the k best of the selected rows that can host a pod, the best first,
 // as [vector.TopK] does, and returns it.
 func (b *Bound) TopK(dst []int32, req *Request, rows *vector.Mask, k int, tie vector.Tie) []int32 {
-	if !b.begin(req, rows) {
+	if !b.beginTie(req, rows, tie) {
 		return dst[:0]
 	}
 	if b.keeps(tie) {
@@ -218,6 +219,15 @@ func (b *Bound) begin(req *Request, rows *vector.Mask) (valid bool) {
 		panic(panicRows)
 	}
 	return req.valid() && !slices.ContainsFunc(req.Amounts, unusable)
+}
+
+// beginTie is begin for a question with a tie.
+func (b *Bound) beginTie(req *Request, rows *vector.Mask, tie vector.Tie) (valid bool) {
+	valid = b.begin(req, rows)
+	if tie.Same(vector.Tie{}) {
+		panic(panicTie)
+	}
+	return valid
 }
 
 // check checks the operands of a question that has an error for wrong ones.

@@ -236,7 +236,7 @@ func (w *boundWorld) Scores() ([]float64, *vector.Mask, error) {
 	return scores, fits, w.bound.Score(scores, &w.req, fits)
 }
 
-func (w *boundWorld) Stats() scorecache.Stats { return w.bound.Stats() }
+func (w *boundWorld) Stats() scorecache.Stats { return gpu.Stats(w.bound) }
 func (w *boundWorld) Reset()                  { w.bind() }
 
 // TestBoundEqualsFullPass compares answers with full passes, with kept scores and

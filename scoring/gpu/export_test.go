@@ -16,7 +16,7 @@ func KeepScores(rows int) (undo func()) {
 }
 
 // Stats counts what the cache has done.
-func (b *Bound) Stats() scorecache.Stats {
+func Stats(b *Bound) scorecache.Stats {
 	if b.cache == nil {
 		return scorecache.Stats{}
 	}

@@ -35,7 +35,10 @@ type DeviceError struct {
 }
 
 // Error names the row and the device.
-func (e *DeviceError) Error() string { return fmt.Sprintf("gpu: row %d: %s", e.Row, e.Reason) }
+func (e *DeviceError) Error() string {
+	live(e != nil)
+	return fmt.Sprintf("gpu: row %d: %s", e.Row, e.Reason)
+}
 
 // State is what is left of the GPUs of many nodes, and which classes of pods
 // they hold; a row is a node. Pods come and go by [State.Place] and

@@ -219,6 +219,7 @@ func (t *Typical) Phi(row int, cpuLeft []float64, gpus *State) float64 {
 	if len(cpuLeft) != gpus.Rows() {
 		panic(panicShape)
 	}
+	gpus.row(row) // is there
 	return t.phi(row, cpuLeft[row], gpus)
 }
 

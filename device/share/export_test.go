@@ -1,0 +1,7 @@
+package share
+
+// The conversions of [FillRequest], one by one.
+var (
+	RatioToBytes = ratioToBytes
+	BytesToRatio = bytesToRatio
+)

@@ -1,0 +1,58 @@
+package gpu_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/scoring/gpu"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+)
+
+// TestZeros: what is nil or a zero value works, or says in the words of the package
+// that it can not.
+func TestZeros(t *testing.T) {
+	typical := gpuT3(t)
+	scorer := gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: typical})
+	nodes, state := nodesOf([]float64{8000}), gpu.NewState([]gpu.Node{{Left: []float64{1000}}})
+	testkit.Zeros{
+		Prefix: "gpu: ",
+		Functions: map[string]any{
+			"Bind": gpu.Bind, "CompileBestFit": gpu.CompileBestFit, "CompileClustering": gpu.CompileClustering,
+			"CompileDotProduct": gpu.CompileDotProduct, "CompileFGD": gpu.CompileFGD, "NewPacking": gpu.NewPacking,
+			"NewState": gpu.NewState, "NodeOf": gpu.NodeOf, "RequestOf": gpu.RequestOf,
+			"TypicalPodOf": gpu.TypicalPodOf, "TypicalPods": gpu.TypicalPods, "WeightedPods": gpu.WeightedPods,
+		},
+		Types: []any{
+			(*gpu.BestFitConfig)(nil), (*gpu.Bound)(nil), (*gpu.ClusteringConfig)(nil), (*gpu.DeviceError)(nil),
+			(*gpu.DotProductConfig)(nil), (*gpu.FGDConfig)(nil), (*gpu.Node)(nil), (*gpu.NodeSize)(nil), (*gpu.Rejections)(nil),
+			(*gpu.Request)(nil), (*gpu.Scorer)(nil), (*gpu.State)(nil), (*gpu.Typical)(nil), (*gpu.TypicalPod)(nil),
+		},
+		Operand: func(typ reflect.Type) any {
+			switch typ {
+			case reflect.TypeFor[*gpu.Bound]():
+				return gpu.Bind(scorer, nodes, state)
+			case reflect.TypeFor[*gpu.Scorer]():
+				return scorer
+			case reflect.TypeFor[*gpu.Typical]():
+				return typical
+			case reflect.TypeFor[*gpu.State]():
+				return state.Clone()
+			case reflect.TypeFor[*gpu.Request]():
+				return &gpu.Request{CPU: 1000, Count: 1, Milli: 500}
+			case reflect.TypeFor[*vector.Nodes]():
+				return nodes
+			case reflect.TypeFor[*vectormap.ResourceVectorMap]():
+				return gpuMap(t)
+			case reflect.TypeFor[*vector.Mask]():
+				return vector.NewMask(1)
+			case reflect.TypeFor[[]float64]():
+				return make([]float64, 1)
+			case reflect.TypeFor[vector.Tie]():
+				return vector.TieLowest()
+			}
+			return nil
+		},
+	}.Run(t)
+}
