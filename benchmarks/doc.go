@@ -32,7 +32,7 @@
 // what a node has and uses, structmap is the form of the scheduler that the
 // scorer comes from, with maps by name, and nodes use some of all that they have.
 // Decision is filter, score and pick; in Fragmentation the columns are devices.
-// BenchmarkScoreCache compares the cache of scores with scoring all nodes anew,
+// BenchmarkScoreCache compares kept scores with scoring all nodes anew,
 // on pods of a production trace.
 //
 // Devices have benchmarks of their own. In BenchmarkDeviceScore the row is a

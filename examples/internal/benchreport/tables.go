@@ -122,7 +122,7 @@ func cacheTable(b *strings.Builder, rows []row) {
 	if len(rows) == 0 {
 		return
 	}
-	header(b, "Score cache, pods of the production trace, of 151 shapes, placed and taken away one by one",
+	header(b, "Kept scores, pods of the production trace, of 151 shapes, placed and taken away one by one",
 		"scorer", "nodes", "µs per decision", "full pass, µs", "against full pass")
 	for _, r := range rows {
 		cells(b, r.key("scorer"), thousands(r.number("nodes")), number(r.value(callTime)/1000),
