@@ -550,7 +550,7 @@ func (s *sraRows) now(allocatable *vector.Matrix, changed *[]int32) []float64 {
 	}
 	s.base = slices.Grow(s.base, max(n-len(s.base), 0))[:n]
 	if all {
-		b.base(s.base, 0, nil)
+		b.base(s.base)
 	} else {
 		for _, r := range *changed {
 			s.base[r] = b.baseRow(int(r))

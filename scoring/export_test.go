@@ -8,16 +8,15 @@ import (
 // ScoreBatch is what a scorer does with the rows of nodes, over matrices that hold what
 // nodes refuse, too. The operands are not checked.
 func ScoreBatch(s Scorer, dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
-	return ScoreWithBase(s, dst, request, nil, used, allocatable, rows)
-}
-
-// ScoreWithBase is ScoreBatch with a base that SRABase has set.
-func ScoreWithBase(s Scorer, dst []float64, request vector.ResourceVector, base []float64, used, allocatable *vector.Matrix, rows *vector.Mask) error {
 	words := wordsOf(rows)
 	dst = dst[:allocatable.Rows()]
 	switch s := s.(type) {
 	case rowScorer:
-		s.scoreRows(dst, &amounts{request: request, requested: used, allocatable: allocatable, base: base}, words)
+		a := amounts{request: request, requested: used, allocatable: allocatable}
+		if sra := newSRARows(s); sra != nil {
+			a.base = sra.now(allocatable, new([]int32))
+		}
+		s.scoreRows(dst, &a, words)
 	case *Combination:
 		var scratch combineScratch
 		scratch.resize(len(s.terms), len(dst))
@@ -45,12 +44,6 @@ func ScoreWithBase(s Scorer, dst []float64, request vector.ResourceVector, base 
 func ScoreInts(k *Kube, dst []int64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
 	kubeRows(k, dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
-}
-
-// SRABase is what a bound scorer keeps of each node.
-func SRABase(s *SRA, allocatable *vector.Matrix) []float64 {
-	var changed []int32
-	return (&sraRows{sra: s}).now(allocatable, &changed)
 }
 
 // KeepAll makes a bound scorer keep the scores of every request, whatever it costs.

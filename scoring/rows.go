@@ -28,7 +28,7 @@ type amounts struct {
 	request                vector.ResourceVector
 	requested, allocatable *vector.Matrix
 	nodes                  *vector.Nodes // whose matrices these are; nil: none, and no reciprocals
-	base                   []float64     // of the scorer's SRA, see sraRows; nil: not kept
+	base                   []float64     // of the scorer's SRA, see sraRows; nil: it has none, or it is off
 }
 
 // reciprocals returns those of a column of allocatable; see [vector.Nodes.Reciprocals].

@@ -99,18 +99,13 @@ func (s *SRA) points(absent float64) float64 {
 func (s *SRA) scale() float64 { return float64(100 * s.weight) }
 
 func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
-	if s == nil {
+	if !s.Enabled() {
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
 		return
 	}
 	var b sraBatch
 	b.init(s, a, nil)
-	base := a.base
-	if base == nil {
-		base = dst
-		b.base(dst, 0, words)
-	}
-	b.set(dst, base[:len(dst)], 0, words)
+	b.set(dst, words)
 }
 
 func (s *SRA) divisors() []int { return nil }
@@ -151,21 +146,22 @@ func (b *sraBatch) init(s *SRA, a *amounts, fit *fitBatch) {
 // wide reports whether there are too many columns for the kernels.
 func (b *sraBatch) wide() bool { return b.n > batchColumns }
 
-// base sets dst to the base of the selected ones of len(dst) rows from row lo, a
-// multiple of 64, on. words begins with row lo.
-func (b *sraBatch) base(dst []float64, lo int, words []uint64) {
+// base sets dst to the base of all rows.
+func (b *sraBatch) base(dst []float64) {
 	s := b.sra
 	switch {
-	case !s.Enabled() || s.total == 0:
-		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
+	case s.total == 0:
+		clear(dst)
 	case len(s.rules) > batchColumns:
-		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.baseRow(lo + i) })
+		for i := range dst {
+			dst[i] = b.baseRow(i)
+		}
 	default:
 		for k := range s.rules {
 			r := &s.rules[k]
 			b.terms[k] = kernel.ScarceTerm{Allocatable: b.amounts.allocatable.Column(r.index), Weight: float64(r.weight)}
 		}
-		kernel.ScarceBase(dst, lo, b.terms[:len(s.rules)], s.outside, s.scale(), s.total, words)
+		kernel.ScarceBase(dst, 0, b.terms[:len(s.rules)], s.outside, s.scale(), s.total, nil)
 	}
 }
 
@@ -180,25 +176,27 @@ func (b *sraBatch) baseRow(row int) float64 {
 	return b.sra.points(absent)
 }
 
-// set sets dst to base in rows that have all that is requested, and to 0 in the
-// others; rows as for base.
-func (b *sraBatch) set(dst, base []float64, lo int, words []uint64) {
+// set sets dst to the base in rows that have all that is requested, and to 0 in the
+// others.
+func (b *sraBatch) set(dst []float64, words []uint64) {
+	base := b.amounts.base[:len(dst)]
 	if b.wide() {
-		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.presentRow(base[i], lo+i) })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.presentRow(base[i], i) })
 		return
 	}
-	kernel.SetPresent(dst, base, lo, b.columns[:b.n], words)
+	kernel.SetPresent(dst, base, 0, b.columns[:b.n], words)
 }
 
 // setSum sets dst to the scores of fit plus what set sets it to.
-func (b *sraBatch) setSum(dst []float64, fit *fitBatch, base []float64, lo int, words []uint64) {
+func (b *sraBatch) setSum(dst []float64, fit *fitBatch, words []uint64) {
+	base := b.amounts.base[:len(dst)]
 	switch {
 	case fit.none():
-		b.set(dst, base, lo, words)
+		b.set(dst, words)
 	case fit.wide() || b.wide():
-		kernel.EachRow(len(dst), words, func(i int) { dst[i] = fit.row(lo+i) + b.presentRow(base[i], lo+i) })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = fit.row(i) + b.presentRow(base[i], i) })
 	default:
-		kernel.StrategySum(dst, lo, fit.terms[:fit.n], fit.weights, fit.fit.scale(), base, b.columns[:b.n], words)
+		kernel.StrategySum(dst, 0, fit.terms[:fit.n], fit.weights, fit.fit.scale(), base, b.columns[:b.n], words)
 	}
 }
 

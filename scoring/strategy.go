@@ -3,7 +3,6 @@ package scoring
 import (
 	"strings"
 
-	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -105,36 +104,17 @@ func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var fit fitBatch
 	fit.init(s.fit, a)
 	if !s.adds() {
-		fit.set(dst, 0, words)
+		fit.set(dst, words)
 		return
 	}
 	var sra sraBatch
 	sra.init(s.sra, a, &fit)
-	if a.base != nil {
-		sra.setSum(dst, &fit, a.base[:len(dst)], 0, words)
-	} else {
-		sra.setSumOwnBase(dst, &fit, words)
-	}
+	sra.setSum(dst, &fit, words)
 }
 
 func (s *Strategy) divisors() []int { return s.fit.divisors() }
 
 func (s *Strategy) cost() rowCost { return s.fit.cost() }
-
-// setSumOwnBase is setSum with a base that is made on the way, for some rows at
-// a time.
-func (b *sraBatch) setSumOwnBase(dst []float64, fit *fitBatch, words []uint64) {
-	const rows = 512 // a multiple of kernel.Block
-	var base [rows]float64
-	for lo := 0; lo < len(dst); lo += rows {
-		part := dst[lo:min(lo+rows, len(dst))]
-		b.base(base[:len(part)], lo, words)
-		b.setSum(part, fit, base[:len(part)], lo, words)
-		if words != nil {
-			words = words[(len(part)+kernel.Block-1)/kernel.Block:]
-		}
-	}
-}
 
 // Explain returns the parts of both scorers.
 func (s *Strategy) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {

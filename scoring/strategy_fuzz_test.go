@@ -121,65 +121,34 @@ func (w *strategyWorld) check(t *testing.T, request strategyVec, rows *vector.Ma
 	t.Helper()
 	n, selected := w.used.Rows(), strategySelects(rows)
 	s := w.strategy
-	base := scoring.SRABase(s.SRA(), w.allocatable)
-	type batch = func(dst []float64) error
 	for _, c := range []struct {
-		name    string
-		model   func(u, a strategyVec) float64
-		row     func(u, a strategyVec) (float64, error)
-		batches []batch
+		name   string
+		scorer scoring.Scorer
+		model  func(u, a strategyVec) float64
 	}{
-		{
-			"fit", func(u, a strategyVec) float64 { return w.fit.score(request, u, a) },
-			func(u, a strategyVec) (float64, error) { return s.Fit().Score(request, u, a) },
-			[]batch{func(dst []float64) error {
-				return scoring.ScoreBatch(s.Fit(), dst, request, w.used, w.allocatable, rows)
-			}},
-		},
-		{
-			"SRA", func(u, a strategyVec) float64 { return w.sra.score(request, a) },
-			func(u, a strategyVec) (float64, error) { return s.SRA().Score(request, u, a) },
-			[]batch{
-				func(dst []float64) error {
-					return scoring.ScoreBatch(s.SRA(), dst, request, w.used, w.allocatable, rows)
-				},
-				func(dst []float64) error {
-					return scoring.ScoreWithBase(s.SRA(), dst, request, base, w.used, w.allocatable, rows)
-				},
-			},
-		},
-		{
-			"bundle", func(u, a strategyVec) float64 { return w.fit.score(request, u, a) + w.sra.score(request, a) },
-			func(u, a strategyVec) (float64, error) { return s.Score(request, u, a) },
-			[]batch{
-				func(dst []float64) error { return scoring.ScoreBatch(s, dst, request, w.used, w.allocatable, rows) },
-				func(dst []float64) error {
-					return scoring.ScoreWithBase(s, dst, request, base, w.used, w.allocatable, rows)
-				},
-			},
-		},
+		{"fit", s.Fit(), func(u, a strategyVec) float64 { return w.fit.score(request, u, a) }},
+		{"SRA", s.SRA(), func(u, a strategyVec) float64 { return w.sra.score(request, a) }},
+		{"bundle", s, func(u, a strategyVec) float64 { return w.fit.score(request, u, a) + w.sra.score(request, a) }},
 	} {
 		want := make([]float64, n)
 		for row := range n {
 			want[row] = -7
 			if u, a := w.used.Row(nil, row), w.allocatable.Row(nil, row); selected(row) {
 				want[row] = c.model(u, a)
-				if got, err := c.row(u, a); err != nil || !testkit.Same(got, want[row]) {
+				if got, err := c.scorer.Score(request, u, a); err != nil || !testkit.Same(got, want[row]) {
 					t.Fatalf("%s of row %d: got %v, %v, want %v", c.name, row, got, err, want[row])
 				}
 			}
 		}
-		for k, run := range c.batches {
-			dst := make([]float64, n)
-			for row := range dst {
-				dst[row] = -7
-			}
-			if err := run(dst); err != nil {
-				t.Fatal(err)
-			}
-			if row := testkit.Difference(dst, want); row >= 0 {
-				t.Fatalf("%s, batch %d, row %d: got %v, want %v", c.name, k, row, dst[row], want[row])
-			}
+		dst := make([]float64, n)
+		for row := range dst {
+			dst[row] = -7
+		}
+		if err := scoring.ScoreBatch(c.scorer, dst, request, w.used, w.allocatable, rows); err != nil {
+			t.Fatal(err)
+		}
+		if row := testkit.Difference(dst, want); row >= 0 {
+			t.Fatalf("%s, row %d: got %v, want %v", c.name, row, dst[row], want[row])
 		}
 	}
 	w.checkFilter(t, request, rows)

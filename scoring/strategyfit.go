@@ -150,7 +150,7 @@ func (r *fitRule) part(request, used, allocatable float64) (part float64, ok boo
 func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var b fitBatch
 	b.init(f, a)
-	b.set(dst, 0, words)
+	b.set(dst, words)
 }
 
 func (f *StrategyFit) divisors() []int {
@@ -218,16 +218,15 @@ func (b *fitBatch) scores(i int) bool {
 	return false
 }
 
-// set scores the selected ones of len(dst) rows from row lo, a multiple of 64,
-// on. words begins with row lo.
-func (b *fitBatch) set(dst []float64, lo int, words []uint64) {
+// set scores the selected rows.
+func (b *fitBatch) set(dst []float64, words []uint64) {
 	switch {
 	case b.none():
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
 	case b.wide():
-		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.row(lo + i) })
+		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.row(i) })
 	default:
-		kernel.StrategyFit(dst, lo, b.terms[:b.n], b.weights, b.fit.scale(), words)
+		kernel.StrategyFit(dst, 0, b.terms[:b.n], b.weights, b.fit.scale(), words)
 	}
 }
 
