@@ -121,14 +121,6 @@ func mixed(r *rand.Rand, column int) bool {
 	return r.IntN(2) > 0
 }
 
-func (c *cluster) matrix(rows [][]float64) *vector.Matrix {
-	m := c.m.NewMatrix(len(rows))
-	for i, row := range rows {
-		m.SetRow(i, row)
-	}
-	return m
-}
-
 func wholeAmounts(row []float64) []int64 {
 	whole := make([]int64, len(row))
 	for j, x := range row {

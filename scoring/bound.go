@@ -2,7 +2,6 @@ package scoring
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
@@ -38,26 +37,6 @@ type Bound struct {
 	plan  plan
 	work  *workspace
 	kept  *kept // nil: none, of a pod with rules of its own
-}
-
-// workspace is the working memory of a question. It is shared by a Bound and those that
-// its WithOverride returns.
-type workspace struct {
-	fits    vector.Mask
-	scores  []float64
-	changed []int32
-	node    [2]vector.ResourceVector // requested and allocatable of a row
-	amounts amounts
-}
-
-// live panics for a Bound that Bind did not make.
-func (b *Bound) live() {
-	if b == nil {
-		panic(panicNil)
-	}
-	if b.nodes == nil {
-		panic(panicBound)
-	}
 }
 
 const (
@@ -155,40 +134,6 @@ func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k in
 	return vector.TopK(dst, b.work.scores, &b.work.fits, k, tie)
 }
 
-// begin checks the operands of a question that has no error for them. It reports false
-// for a pod that requests what no node can have.
-func (b *Bound) begin(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) bool {
-	if tie.Same(vector.Tie{}) {
-		panic(panicTie)
-	}
-	if b.checkNodes() != nil {
-		panic(panicForeign)
-	}
-	if rows != nil && rows.Len() != b.len() {
-		panic(panicRows)
-	}
-	if cols := b.nodes.Free().Cols(); len(pod.Requested) > cols || len(pod.Scored) > cols {
-		panic(panicRequest)
-	}
-	return b.checkPod(pod) == nil
-}
-
-// fit sets work.fits, and reports whether there are any.
-func (b *Bound) fit(pod vector.PodAmounts, rows *vector.Mask) bool {
-	w := b.work
-	vector.FitAmong(&w.fits, b.nodes.Free(), pod.Requested, rows)
-	return w.fits.Any()
-}
-
-// score sets work.scores of work.fits.
-func (b *Bound) score(pod vector.PodAmounts) error {
-	w := b.work
-	w.scores = resized(w.scores, b.len())
-	return b.plan.score(b, w.scores, pod, w.fits.Words())
-}
-
-func (b *Bound) len() int { return b.nodes.Free().Rows() }
-
 // Score sets dst[r] for every selected row r, whether the pod fits there or not. Other
 // elements of dst are not touched; it must have an element per row at least. Before it
 // writes, it returns a [*vector.AmountError] for a pod that requests an amount that is
@@ -277,6 +222,34 @@ func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Expl
 	return e, nil
 }
 
+// live panics for a Bound that Bind did not make.
+func (b *Bound) live() {
+	if b == nil {
+		panic(panicNil)
+	}
+	if b.nodes == nil {
+		panic(panicBound)
+	}
+}
+
+// begin checks the operands of a question that has no error for them. It reports false
+// for a pod that requests what no node can have.
+func (b *Bound) begin(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) bool {
+	if tie.Same(vector.Tie{}) {
+		panic(panicTie)
+	}
+	if b.checkNodes() != nil {
+		panic(panicForeign)
+	}
+	if rows != nil && rows.Len() != b.len() {
+		panic(panicRows)
+	}
+	if cols := b.nodes.Free().Cols(); len(pod.Requested) > cols || len(pod.Scored) > cols {
+		panic(panicRequest)
+	}
+	return b.checkPod(pod) == nil
+}
+
 // check checks the operands of a question that has an error for them.
 func (b *Bound) check(dst int, pod vector.PodAmounts, rows *vector.Mask) error {
 	if err := b.checkNodes(); err != nil {
@@ -311,7 +284,7 @@ func (b *Bound) checkPod(pod vector.PodAmounts) error {
 	for _, v := range [...]vector.ResourceVector{pod.Requested, pod.Scored} {
 		for i, x := range v {
 			if !usable(x) {
-				return badAmount(b.name(i), -1, x)
+				return badAmount(b.name(i), x)
 			}
 		}
 	}
@@ -330,234 +303,30 @@ func (b *Bound) name(column int) string {
 	return fmt.Sprint("column ", column) // of nodes without names
 }
 
-// A plan is a scorer over the nodes of a Bound, and what is kept for it.
-type plan struct {
-	scorer  Scorer
-	rows    rowScorer // scorer, if it is one
-	sra     *sraRows  // of an SRA; nil: none, or off
-	scored  bool      // it counts scored amounts
-	foreign bool      // rows is nil, or that of a term
-
-	// Of a combination:
-	sum     *Combination
-	terms   []plan
-	scratch *combineScratch
+// workspace is the working memory of a question. It is shared by a Bound and those that
+// its WithOverride returns.
+type workspace struct {
+	fits    vector.Mask
+	scores  []float64
+	changed []int32
+	node    [2]vector.ResourceVector // requested and allocatable of a row
+	amounts amounts
 }
 
-// newPlan plans a scorer, and takes over its map.
-func (b *Bound) newPlan(scorer Scorer, scored bool) plan {
-	p := plan{scorer: scorer, scored: scored}
-	if scored && b.nodes.Scored() == b.nodes.Requested() {
-		panic(panicScored)
-	}
-	switch s := scorer.(type) {
-	case *Combination:
-		p.sum, p.scratch = s, new(combineScratch)
-		for k := range s.terms {
-			t := b.newPlan(s.terms[k].Scorer, scored || s.terms[k].Scored)
-			p.terms, p.foreign = append(p.terms, t), p.foreign || t.foreign
-		}
-	case rowScorer:
-		p.rows = s
-		if m := s.resources(); m != nil {
-			b.m = m
-		} else if s != rowScorer((*SRA)(nil)) {
-			panic(panicZero)
-		}
-		p.sra = newSRARows(s)
-	default:
-		p.foreign = true
-	}
-	return p
+func (b *Bound) len() int { return b.nodes.Free().Rows() }
+
+// fit sets work.fits, and reports whether there are any.
+func (b *Bound) fit(pod vector.PodAmounts, rows *vector.Mask) bool {
+	w := b.work
+	vector.FitAmong(&w.fits, b.nodes.Free(), pod.Requested, rows)
+	return w.fits.Any()
 }
 
-// withOverride returns the plan with the rules of a pod.
-func (p plan) withOverride(o *PodOverride) plan {
-	switch s := p.scorer.(type) {
-	case *Strategy:
-		own := s.WithOverride(o)
-		p.scorer, p.rows = own, own
-	case *StrategyFit:
-		own := s.WithOverride(o)
-		p.scorer, p.rows = own, own
-	}
-	p.terms = slices.Clone(p.terms)
-	for k := range p.terms {
-		p.terms[k] = p.terms[k].withOverride(o)
-	}
-	return p
-}
-
-// normalized reports whether scores depend on which rows are selected.
-func (p *plan) normalized() bool { return p.sum != nil && p.sum.normalized }
-
-// countsScored reports whether a scorer counts scored amounts.
-func (p *plan) countsScored() bool {
-	if p.scored {
-		return true
-	}
-	for k := range p.terms {
-		if p.terms[k].countsScored() {
-			return true
-		}
-	}
-	return false
-}
-
-// only returns the plan whose scores p's are, nil for a sum.
-func (p *plan) only() *plan {
-	if p.sum == nil {
-		return p
-	}
-	if t := p.sum.terms[0]; len(p.terms) == 1 && t.Weight == 1 && t.Normalize == NormalizeNone {
-		return p.terms[0].only()
-	}
-	return nil
-}
-
-// request returns what the scorer counts a pod as.
-func (p *plan) request(pod vector.PodAmounts) vector.ResourceVector {
-	if p.scored && pod.Scored != nil {
-		return pod.Scored
-	}
-	return pod.Requested
-}
-
-// requested returns what the scorer counts as requested.
-func (p *plan) requested(nodes *vector.Nodes) *vector.Matrix {
-	if p.scored {
-		return nodes.Scored()
-	}
-	return nodes.Requested()
-}
-
-// amounts returns the operands of p.rows, valid until the next call.
-func (p *plan) amounts(b *Bound, pod vector.PodAmounts) *amounts {
-	a := &b.work.amounts
-	*a = amounts{request: p.request(pod), requested: p.requested(b.nodes), allocatable: b.nodes.Allocatable(), nodes: b.nodes}
-	if p.sra != nil {
-		a.base = p.sra.now(a.allocatable, &b.work.changed)
-	}
-	return a
-}
-
-// score sets dst, of an element per row, where words selects the row. Only scorers of
-// others fail, and may have written then.
-func (p *plan) score(b *Bound, dst []float64, pod vector.PodAmounts, words []uint64) error {
-	switch {
-	case p.rows != nil:
-		p.rows.scoreRows(dst, p.amounts(b, pod), words)
-		return nil
-	case p.sum == nil:
-		return p.scoreEach(b, dst, pod, words)
-	}
-	p.scratch.resize(len(p.terms), len(dst))
-	for k := range p.terms {
-		if err := p.terms[k].score(b, p.scratch.columns[k], pod, words); err != nil {
-			return err
-		}
-	}
-	p.sum.combine(dst, p.scratch.columns, p.scratch, words)
-	return nil
-}
-
-// scoreEach scores row by row.
-func (p *plan) scoreEach(b *Bound, dst []float64, pod vector.PodAmounts, words []uint64) error {
-	for r := range dst {
-		if words != nil && words[r/kernel.Block]>>(r%kernel.Block)&1 == 0 {
-			continue
-		}
-		requested, allocatable := p.row(b, r)
-		x, err := p.scorer.Score(p.request(pod), requested, allocatable)
-		if err != nil {
-			return err
-		}
-		dst[r] = x
-	}
-	return nil
-}
-
-// row returns the amounts of a row, valid until the next call.
-func (p *plan) row(b *Bound, r int) (requested, allocatable vector.ResourceVector) {
-	node := &b.work.node
-	node[0] = p.requested(b.nodes).Row(node[0], r)
-	node[1] = b.nodes.Allocatable().Row(node[1], r)
-	return node[0], node[1]
-}
-
-// explain explains a row of work.fits. Its total is right unless a term is normalized.
-func (p *plan) explain(b *Bound, pod vector.PodAmounts, row int) (Explanation, error) {
-	if p.sum == nil {
-		requested, allocatable := p.row(b, row)
-		return p.scorer.Explain(p.request(pod), requested, allocatable)
-	}
-	rescalings, words := make([]rescaling, len(p.terms)), b.work.fits.Words()
-	explanations, total := make([]Explanation, len(p.terms)), 0.0
-	for k := range p.terms {
-		t := &p.terms[k]
-		if mode := p.sum.terms[k].Normalize; mode != NormalizeNone {
-			scores := make([]float64, b.len())
-			if err := t.score(b, scores, pod, words); err != nil {
-				return Explanation{}, err
-			}
-			rescalings[k] = rescalingOf(scores, words, mode)
-		}
-		var err error
-		if explanations[k], err = t.explain(b, pod, row); err != nil {
-			return Explanation{}, err
-		}
-		total += float64(p.sum.weights[k] * explanations[k].Total)
-	}
-	e := p.sum.join(explanations, rescalings)
-	e.Total = total // for a combination that is a term of another
-	return e, nil
-}
-
-// sraRows is the score that each node gives a pod whose resources it all has. It depends
-// on what nodes have only.
-type sraRows struct {
-	sra     *SRA
-	base    []float64
-	version uint64 // of the allocatable amounts
-	started bool
-}
-
-// newSRARows returns what is kept for a scorer, nil for nothing.
-func newSRARows(s rowScorer) *sraRows {
-	switch s := s.(type) {
-	case *SRA:
-		if s.Enabled() {
-			return &sraRows{sra: s}
-		}
-	case *Strategy:
-		if s.adds() {
-			return &sraRows{sra: s.sra}
-		}
-	}
-	return nil
-}
-
-// now returns the scores by row, brought up to date.
-func (s *sraRows) now(allocatable *vector.Matrix, changed *[]int32) []float64 {
-	n := allocatable.Rows()
-	if s.started && s.version == allocatable.Version() && len(s.base) == n {
-		return s.base
-	}
-	b := sraBatch{sra: s.sra, amounts: amounts{allocatable: allocatable}}
-	all := !s.started
-	if !all {
-		*changed, all = allocatable.Changed(*changed, s.version)
-	}
-	s.base = slices.Grow(s.base, max(n-len(s.base), 0))[:n]
-	if all {
-		b.base(s.base)
-	} else {
-		for _, r := range *changed {
-			s.base[r] = b.baseRow(int(r))
-		}
-	}
-	s.version, s.started = allocatable.Version(), true
-	return s.base
+// score sets work.scores of work.fits.
+func (b *Bound) score(pod vector.PodAmounts) error {
+	w := b.work
+	w.scores = resized(w.scores, b.len())
+	return b.plan.score(b, w.scores, pod, w.fits.Words())
 }
 
 // resized returns s with length n and undefined elements.

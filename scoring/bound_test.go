@@ -242,12 +242,12 @@ func (w *boundWorld) pod() vector.PodAmounts {
 
 // change writes some rows.
 func (w *boundWorld) change(t testing.TB) {
-	times, n := 1+w.IntN(4), w.nodes.Len()
+	times := 1 + w.IntN(4)
 	if w.IntN(30) == 0 {
 		times = 1100 // more than a log remembers
 	}
 	for range times {
-		n = w.nodes.Len()
+		n := w.nodes.Len()
 		switch k := w.IntN(10); {
 		case k < 2 || n == 0:
 			w.named++

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/document"
@@ -17,20 +18,16 @@ import (
 // normalizes a term has no value for one row alone.
 var ErrNeedsBatch = errors.New("scoring: a normalized term needs a batch")
 
-// badAmount reports an amount that is NaN, infinite or negative; row is -1 where the
-// request has it.
-func badAmount(resource string, row int, x float64) error {
+// badAmount reports an amount of a request that is NaN, infinite or negative.
+func badAmount(resource string, x float64) error {
 	e := &vector.AmountError{
-		Resource: resource, Row: row, Amount: decimal.Format(x),
+		Resource: resource, Row: -1, Amount: decimal.Format(x),
 		Reason: "is not a finite number: want 0 or more", Cause: vector.ErrNotRepresentable,
 	}
 	if x < 0 && x-x == 0 {
 		e.Reason, e.Cause = "is negative: want 0 or more", vector.ErrNegative
 	}
-	if row < 0 {
-		return fmt.Errorf("scoring: request: %w", e)
-	}
-	return fmt.Errorf("scoring: %w", e)
+	return fmt.Errorf("scoring: request: %w", e)
 }
 
 // shapeError says which operand has a wrong shape. It wraps [vector.ErrShape].
@@ -110,3 +107,93 @@ func keyPath(parent, key string) string { return fieldpath.Key(parent, brief(key
 
 // brief cuts text for a message.
 func brief(text string) string { return document.Cut(text) }
+
+// invalid returns the error for a value that is not allowed.
+func invalid(path string, value any, detail string) *field.Error {
+	if s, ok := value.(string); ok {
+		value = brief(s)
+	}
+	return field.Invalid(field.NewPath(path), value, detail)
+}
+
+// duplicate returns the warning for a name that counts once.
+func duplicate(path, name string) *field.Error {
+	return field.Duplicate(field.NewPath(path), brief(name))
+}
+
+// notListed returns the warning for a weight of a name that is not scarce.
+func notListed(path, name string) *field.Error {
+	return invalid(path, name, "ignored: not one of the scarce resources")
+}
+
+// patternRefused says that an exact name is a pattern, "" when it is none.
+func patternRefused(name string) string {
+	if strings.Contains(name, "*") {
+		return "patterns are for resources only"
+	}
+	return ""
+}
+
+// lookup finds an exact name in m. One that m does not have is noted.
+func (r *report) lookup(m *vectormap.ResourceVectorMap, o Option, path, name string) (index int, ok bool) {
+	index, ok = m.Index(name)
+	if ok {
+		return index, true
+	}
+	if o&(AllowUnknown|Lenient) != 0 {
+		r.warn(field.NotFound(field.NewPath(path), brief(name)))
+	} else {
+		r.unknown = append(r.unknown, name)
+	}
+	return 0, false
+}
+
+// limitWeight notes a weight above the limit.
+func (r *report) limitWeight(path string, weight int64) {
+	if weight > maxWeight {
+		r.fail(invalid(path, weight, overLimit))
+	}
+}
+
+var overLimit = fmt.Sprintf("must be at most %d", maxWeight)
+
+// replacedBy says that a number below a range is another one.
+func replacedBy(number int64) string { return fmt.Sprintf("replaced by %d", number) }
+
+// atLeast returns weight, or otherwise with a warning when it is below least.
+func (r *report) atLeast(path string, weight, least, otherwise int64) int64 {
+	if weight < least {
+		r.warn(invalid(path, weight, replacedBy(otherwise)))
+		return otherwise
+	}
+	return weight
+}
+
+// meet notes that two keys stand for one resource: an error when they differ in
+// what they say of it, else a warning.
+func (r *report) meet(path, resource, first, second string, same bool) {
+	detail := fmt.Sprintf("%q and %q are both %s", brief(first), brief(second), brief(resource))
+	if same {
+		r.warn(invalid(path, second, detail+" and count once"))
+	} else {
+		r.fail(invalid(path, second, detail+" and differ"))
+	}
+}
+
+// unique returns the names without repetitions, sorted. Empty ones are errors,
+// and left out.
+func (r *report) unique(path string, names []string) (unique []string) {
+	repeated := map[string]bool{}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		switch {
+		case name == "":
+			r.fail(invalid(path, name, "a name is empty"))
+		case len(unique) == 0 || name != unique[len(unique)-1]:
+			unique = append(unique, name)
+		case !repeated[name]:
+			repeated[name] = true
+			r.warn(duplicate(path, name))
+		}
+	}
+	return unique
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -133,4 +134,11 @@ func (e Explanation) table(cells func(*DimExplanation) (name, request, used, all
 	}
 	w.Flush()
 	return b.String()
+}
+
+// dimension returns what is known of one resource before any rule.
+func dimension(m *vectormap.ResourceVectorMap, i int, request, used, allocatable vector.ResourceVector) DimExplanation {
+	return DimExplanation{
+		Index: i, Name: m.Name(i), Request: at(request, i), Used: at(used, i), Allocatable: at(allocatable, i),
+	}
 }

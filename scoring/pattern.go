@@ -1,9 +1,125 @@
 package scoring
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/resvec/resvec/vectormap"
 )
+
+// fitResolver finds the rule of each dimension.
+type fitResolver struct {
+	m        *vectormap.ResourceVectorMap
+	o        Option
+	r        *report
+	rules    map[string]FitRule
+	patterns *patterns
+	longest  map[string]string  // by name: the longest prefix of a pattern
+	folded   map[int][]string   // by index: keys that are normalized to it, and none of its names
+	reported map[[2]string]bool // pairs of keys that meet on several indices
+}
+
+// findNames looks every name of the map up among the patterns, and every key
+// among the names.
+func (f *fitResolver) findNames() {
+	var names, keys []string
+	for i, own := range f.m.All() {
+		names = append(append(names, own), f.m.Originals(i)...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, key := range slices.Sorted(maps.Keys(f.rules)) {
+		path := keyPath(pathResources, key)
+		if !isPattern(key) {
+			if i, known := f.r.lookup(f.m, f.o, path, key); known && key != f.m.Name(i) && !slices.Contains(f.m.Originals(i), key) {
+				f.folded[i] = append(f.folded[i], key)
+			}
+			continue
+		}
+		keys = append(keys, key)
+		if !matchesAny(key, f.o, names) {
+			f.r.warn(invalid(path, key, "matches no resource"+stemHint(key, names)))
+		}
+	}
+	f.patterns = newPatterns(keys, f.o)
+	f.longest = make(map[string]string, len(names))
+	for i, prefix := range f.patterns.longest(names) {
+		f.longest[names[i]] = prefix
+	}
+}
+
+// stemHint says that a pattern which matches nothing would be a name without its
+// end; "" when it would not. names are sorted.
+func stemHint(key string, names []string) string {
+	stem := strings.TrimRight(key, "/*")
+	if _, found := slices.BinarySearch(names, stem); !found {
+		return ""
+	}
+	return fmt.Sprintf("; %q itself is a resource, but not matched: name it, or write %q", stem, stem+"*")
+}
+
+// rule returns the rule of index i.
+func (f *fitResolver) rule(i int) (rule fitRule, ok bool) {
+	var keys []string
+	for _, original := range f.names(i) {
+		keys = append(keys, f.keysOf(original, f.m.Name(i))...)
+	}
+	if len(keys) == 0 {
+		return fitRule{}, false
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for _, key := range keys[1:] {
+		f.meet(i, keys[0], key)
+	}
+	first := f.rules[keys[0]]
+	return fitRule{i, keys[0], first.Type, first.Weight}, true
+}
+
+// names returns the names that index i stands for: those that the map was built
+// from, or else what is normalized to it.
+func (f *fitResolver) names(i int) []string {
+	names, folded := f.m.Originals(i), f.folded[i]
+	if len(folded) > 0 && len(names) == 1 && names[0] == f.m.Name(i) {
+		return folded
+	}
+	return append(names, folded...)
+}
+
+// keysOf returns the keys that decide for an index of these two names, which may
+// be the same: the exact ones, or else the pattern with the longest prefix of
+// either. There are two when both names are keys, or when the prefixes of both
+// are equally long.
+func (f *fitResolver) keysOf(original, own string) (keys []string) {
+	names := []string{original, own}
+	for _, name := range names {
+		if _, ok := f.rules[name]; ok {
+			keys = append(keys, name)
+		}
+	}
+	if len(keys) > 0 {
+		return keys
+	}
+	length := max(len(f.longest[original]), len(f.longest[own]))
+	for _, name := range names {
+		if prefix := f.longest[name]; length > 0 && len(prefix) == length {
+			keys = append(keys, f.patterns.keys[prefix])
+		}
+	}
+	return keys
+}
+
+// meet notes that two keys land on index i.
+func (f *fitResolver) meet(i int, first, second string) {
+	pair := [2]string{first, second}
+	if f.reported[pair] {
+		return
+	}
+	f.reported[pair] = true
+	f.r.meet(keyPath(pathResources, second), f.m.Name(i), first, second, f.rules[first] == f.rules[second])
+}
 
 // separators are what may stand between the name of a family and the rest of a
 // member's name.

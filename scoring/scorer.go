@@ -47,6 +47,16 @@ const (
 	AllowUnknown
 )
 
+// ScoringType names a formula, as Kubernetes and Volcano configurations do.
+type ScoringType string
+
+const (
+	MostAllocated            ScoringType = "MostAllocated"
+	LeastAllocated           ScoringType = "LeastAllocated"
+	RequestedToCapacityRatio ScoringType = "RequestedToCapacityRatio"
+	BalancedAllocation       ScoringType = "BalancedAllocation"
+)
+
 const (
 	panicNil    = "scoring: nil receiver"
 	panicZero   = "scoring: scorer that no function of this package compiled"
@@ -105,7 +115,7 @@ func (c *compiled) checkRequest(request vector.ResourceVector) error {
 	}
 	for i, x := range request {
 		if !usable(x) {
-			return badAmount(c.m.Name(i), -1, x)
+			return badAmount(c.m.Name(i), x)
 		}
 	}
 	return nil
@@ -150,3 +160,6 @@ func at(v vector.ResourceVector, i int) float64 {
 	}
 	return 0
 }
+
+// usable reports whether x is an amount: neither negative nor infinite nor NaN.
+func usable(x float64) bool { return x-x == 0 && x >= 0 }

@@ -1,11 +1,23 @@
 package scoring
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// SRAConfig configures [CompileSRA], the avoidance of nodes that have scarce
+// resources.
+type SRAConfig struct {
+	Weight         int64            // 0 or less: off
+	Resources      []string         // the scarce resources, exact names
+	ResourceWeight map[string]int64 // by name; missing or negative: 1
+}
 
 // SRA, the avoidance of scarce resources, scores a node the higher the fewer
 // scarce resources it has, so that pods that need none stay off the nodes that
@@ -47,6 +59,76 @@ func compileSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *rep
 	return &SRA{compiled: compiled{m: m}, rules: rules, outside: float64(outside), total: float64(total), weight: weight}
 }
 
+// sraRule is the weight of one scarce resource.
+type sraRule struct {
+	index  int
+	weight int64
+}
+
+// resolveSRA returns the weights of the scarce resources in the map, ascending
+// by index, the sum of the weights of those that are not, the sum of all, and the
+// weight of the policy, 0 when it is off.
+func resolveSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *report) (rules []sraRule, outside, total, weight int64) {
+	names := r.unique(pathResources, cfg.Resources)
+	weights := sraWeights(cfg, names, r)
+	if weight = max(cfg.Weight, 0); weight == 0 {
+		r.warn(invalid(pathSRAWeight, cfg.Weight, "sra is off"))
+	}
+	r.limitWeight(pathSRAWeight, weight)
+	first := map[int]string{} // by index: the name that counts
+	for _, name := range names {
+		index, known := 0, false
+		if patternRefused(name) != "" {
+			r.failOrWarn(o, invalid(pathResources, name, patternRefused(name)))
+		} else if weight > 0 { // a policy that is off asks for nothing
+			index, known = r.lookup(m, o, pathResources, name)
+		}
+		if !known {
+			outside += weights[name]
+			continue
+		}
+		if other, met := first[index]; met {
+			same := weights[other] == weights[name]
+			path := pathResources
+			if !same {
+				path = keyPath(pathSRAWeights, name)
+			}
+			r.meet(path, m.Name(index), other, name, same)
+			continue
+		}
+		first[index] = name
+		rules = append(rules, sraRule{index, weights[name]})
+	}
+	slices.SortFunc(rules, func(a, b sraRule) int { return a.index - b.index })
+	total = outside
+	for _, rule := range rules {
+		total += rule.weight
+	}
+	// The score is exact while 100 * weight * total is a float64.
+	if weight > 0 && total > 1<<53/(100*weight) {
+		r.fail(invalid(pathSRAWeight, weight, fmt.Sprintf("times 100 times the sum of resourceWeight, %d, must be at most 2^53", total)))
+	}
+	return rules, outside, total, weight
+}
+
+// sraWeights returns the weight of every name.
+func sraWeights(cfg *SRAConfig, names []string, r *report) map[string]int64 {
+	weights := make(map[string]int64, len(names))
+	for _, name := range names {
+		weights[name] = 1
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.ResourceWeight)) {
+		path := keyPath(pathSRAWeights, name)
+		if _, listed := weights[name]; !listed {
+			r.warn(notListed(path, name))
+			continue
+		}
+		weights[name] = r.atLeast(path, cfg.ResourceWeight[name], 0, 1)
+		r.limitWeight(path, weights[name])
+	}
+	return weights
+}
+
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
 func (s *SRA) Warnings() field.ErrorList {
@@ -59,6 +141,13 @@ func (s *SRA) Warnings() field.ErrorList {
 // Enabled reports whether the plugin's weight is above 0; otherwise every score
 // is 0.
 func (s *SRA) Enabled() bool { return s != nil && s.weight > 0 }
+
+func (s *SRA) resources() *vectormap.ResourceVectorMap {
+	if s == nil {
+		return nil
+	}
+	return s.m
+}
 
 // Score returns the score of one node. used is checked for its length only.
 func (s *SRA) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
@@ -98,6 +187,10 @@ func (s *SRA) points(absent float64) float64 {
 // scale returns the highest score.
 func (s *SRA) scale() float64 { return float64(100 * s.weight) }
 
+func (s *SRA) divisors() []int { return nil }
+
+func (s *SRA) cost() rowCost { return rowCost{column: 0.06, most: 8} }
+
 func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
 	if !s.Enabled() {
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
@@ -106,17 +199,6 @@ func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var b sraBatch
 	b.init(s, a, nil)
 	b.set(dst, words)
-}
-
-func (s *SRA) divisors() []int { return nil }
-
-func (s *SRA) cost() rowCost { return rowCost{column: 0.06, most: 8} }
-
-func (s *SRA) resources() *vectormap.ResourceVectorMap {
-	if s == nil {
-		return nil
-	}
-	return s.m
 }
 
 // sraBatch is a scorer made ready for one request and the amounts of nodes.
@@ -145,36 +227,6 @@ func (b *sraBatch) init(s *SRA, a *amounts, fit *fitBatch) {
 
 // wide reports whether there are too many columns for the kernels.
 func (b *sraBatch) wide() bool { return b.n > batchColumns }
-
-// base sets dst to the base of all rows.
-func (b *sraBatch) base(dst []float64) {
-	s := b.sra
-	switch {
-	case s.total == 0:
-		clear(dst)
-	case len(s.rules) > batchColumns:
-		for i := range dst {
-			dst[i] = b.baseRow(i)
-		}
-	default:
-		for k := range s.rules {
-			r := &s.rules[k]
-			b.terms[k] = kernel.ScarceTerm{Allocatable: b.amounts.allocatable.Column(r.index), Weight: float64(r.weight)}
-		}
-		kernel.ScarceBase(dst, 0, b.terms[:len(s.rules)], s.outside, s.scale(), s.total, nil)
-	}
-}
-
-// baseRow returns the base of one row of the matrix.
-func (b *sraBatch) baseRow(row int) float64 {
-	absent := b.sra.outside
-	for k := range b.sra.rules {
-		if r := &b.sra.rules[k]; !(b.amounts.allocatable.At(row, r.index) > 0) {
-			absent += float64(r.weight)
-		}
-	}
-	return b.sra.points(absent)
-}
 
 // set sets dst to the base in rows that have all that is requested, and to 0 in the
 // others.
@@ -208,6 +260,83 @@ func (b *sraBatch) presentRow(base float64, row int) float64 {
 		}
 	}
 	return base
+}
+
+// sraRows is the score that each node gives a pod whose resources it all has. It depends
+// on what nodes have only.
+type sraRows struct {
+	sra     *SRA
+	base    []float64
+	version uint64 // of the allocatable amounts
+	started bool
+}
+
+// newSRARows returns what is kept for a scorer, nil for nothing.
+func newSRARows(s rowScorer) *sraRows {
+	switch s := s.(type) {
+	case *SRA:
+		if s.Enabled() {
+			return &sraRows{sra: s}
+		}
+	case *Strategy:
+		if s.adds() {
+			return &sraRows{sra: s.sra}
+		}
+	}
+	return nil
+}
+
+// now returns the scores by row, brought up to date.
+func (s *sraRows) now(allocatable *vector.Matrix, changed *[]int32) []float64 {
+	n := allocatable.Rows()
+	if s.started && s.version == allocatable.Version() && len(s.base) == n {
+		return s.base
+	}
+	b := sraBatch{sra: s.sra, amounts: amounts{allocatable: allocatable}}
+	all := !s.started
+	if !all {
+		*changed, all = allocatable.Changed(*changed, s.version)
+	}
+	s.base = slices.Grow(s.base, max(n-len(s.base), 0))[:n]
+	if all {
+		b.base(s.base)
+	} else {
+		for _, r := range *changed {
+			s.base[r] = b.baseRow(int(r))
+		}
+	}
+	s.version, s.started = allocatable.Version(), true
+	return s.base
+}
+
+// base sets dst to the base of all rows.
+func (b *sraBatch) base(dst []float64) {
+	s := b.sra
+	switch {
+	case s.total == 0:
+		clear(dst)
+	case len(s.rules) > batchColumns:
+		for i := range dst {
+			dst[i] = b.baseRow(i)
+		}
+	default:
+		for k := range s.rules {
+			r := &s.rules[k]
+			b.terms[k] = kernel.ScarceTerm{Allocatable: b.amounts.allocatable.Column(r.index), Weight: float64(r.weight)}
+		}
+		kernel.ScarceBase(dst, 0, b.terms[:len(s.rules)], s.outside, s.scale(), s.total, nil)
+	}
+}
+
+// baseRow returns the base of one row of the matrix.
+func (b *sraBatch) baseRow(row int) float64 {
+	absent := b.sra.outside
+	for k := range b.sra.rules {
+		if r := &b.sra.rules[k]; !(b.amounts.allocatable.At(row, r.index) > 0) {
+			absent += float64(r.weight)
+		}
+	}
+	return b.sra.points(absent)
 }
 
 // Explain returns the part of every scarce resource, and the resources that the

@@ -8,6 +8,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// StrategyConfig configures [CompileStrategy]: Volcano's plugin
+// resource-strategy-fit as a whole.
+type StrategyConfig struct {
+	Fit          StrategyFitConfig
+	SRA          *SRAConfig          // nil: off
+	Proportional *ProportionalConfig // nil: off
+}
+
+// The paths of configuration fields, as YAML has them.
+const (
+	pathFitWeight    = "resourceStrategyFitWeight"
+	pathResources    = "resources" // of all three parts
+	pathSRA          = "sra"
+	pathSRAWeight    = "weight"
+	pathSRAWeights   = "resourceWeight"
+	pathProportional = "proportional"
+	pathProportion   = "resourceProportion"
+	pathSecondaries  = "secondaries"
+	pathMemoryUnit   = "memoryUnit"
+)
+
 // Strategy is Volcano's plugin resource-strategy-fit as a whole. As a [Scorer]
 // its score is that of [StrategyFit] plus that of [SRA]; where the pod doesn't
 // fit, the fit is 0 and SRA is still added. [Proportional] stays a predicate of
@@ -84,9 +105,6 @@ func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
 	return &own
 }
 
-// adds reports whether SRA can add anything to the fit.
-func (s *Strategy) adds() bool { return s.sra != nil && s.sra.points(s.sra.total) > 0 }
-
 // Score returns the score of one node.
 func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
 	live(s != nil && s.m != nil, s != nil)
@@ -100,6 +118,13 @@ func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (floa
 	return score, nil
 }
 
+// adds reports whether SRA can add anything to the fit.
+func (s *Strategy) adds() bool { return s.sra != nil && s.sra.points(s.sra.total) > 0 }
+
+func (s *Strategy) divisors() []int { return s.fit.divisors() }
+
+func (s *Strategy) cost() rowCost { return s.fit.cost() }
+
 func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var fit fitBatch
 	fit.init(s.fit, a)
@@ -111,10 +136,6 @@ func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	sra.init(s.sra, a, &fit)
 	sra.setSum(dst, &fit, words)
 }
-
-func (s *Strategy) divisors() []int { return s.fit.divisors() }
-
-func (s *Strategy) cost() rowCost { return s.fit.cost() }
 
 // Explain returns the parts of both scorers.
 func (s *Strategy) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {

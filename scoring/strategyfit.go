@@ -1,11 +1,33 @@
 package scoring
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// FitRule says how one resource, or one family of resources, is scored.
+type FitRule struct {
+	Type   ScoringType // MostAllocated or LeastAllocated
+	Weight int64       // 0 or less: 1
+}
+
+// StrategyFitConfig configures [CompileStrategyFit].
+type StrategyFitConfig struct {
+	// Weight is the plugin's weight, resourceStrategyFitWeight: nil or a
+	// negative one means 10, and 0 turns the scorer off.
+	Weight *int64
+
+	// Resources are the rules by resource name or pattern. nil means cpu and
+	// memory, both LeastAllocated with weight 1; a map that is empty but not
+	// nil has no rules, and every score is 0.
+	Resources map[string]FitRule
+}
 
 // StrategyFit scores a node by how full (MostAllocated) or how empty
 // (LeastAllocated) the pod would leave it, each resource by its own rule and
@@ -58,6 +80,83 @@ func compileFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option
 	rules, weight := resolveFit(cfg, m, o, r)
 	return &StrategyFit{compiled: compiled{m: m}, rules: rules, weight: weight}
 }
+
+const (
+	defaultFitWeight  = 10
+	defaultMemoryUnit = 1e9
+	maxWeight         = 1_000_000
+)
+
+// defaultRules returns the rules of a configuration that has none.
+func defaultRules() map[string]FitRule {
+	return map[string]FitRule{"cpu": {LeastAllocated, 1}, "memory": {LeastAllocated, 1}}
+}
+
+// fitRule is the rule of one dimension.
+type fitRule struct {
+	index  int
+	key    string // of the configuration: a name or a pattern
+	kind   ScoringType
+	weight int64
+}
+
+// resolveFit returns the rules of the dimensions that have one, ascending by
+// index, and the weight of the plugin.
+func resolveFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option, r *report) (rules []fitRule, weight int64) {
+	weight = defaultFitWeight
+	if cfg.Weight != nil {
+		weight = r.atLeast(pathFitWeight, *cfg.Weight, 0, defaultFitWeight)
+		r.limitWeight(pathFitWeight, weight)
+	}
+	given := cfg.Resources
+	if given == nil {
+		given = defaultRules()
+	}
+	f := fitResolver{m: m, o: o, r: r, rules: checkRules(given, o, r), reported: map[[2]string]bool{}, folded: map[int][]string{}}
+	f.findNames()
+	for i := range m.Len() {
+		if rule, ok := f.rule(i); ok {
+			rules = append(rules, rule)
+		}
+	}
+	return rules, weight
+}
+
+// checkRules returns the rules whose keys are valid, with types and weights put
+// right.
+func checkRules(given map[string]FitRule, o Option, r *report) map[string]FitRule {
+	rules := make(map[string]FitRule, len(given))
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		path := keyPath(pathResources, key)
+		if fault := keyFault(key, o); fault != "" {
+			r.failOrWarn(o, invalid(path, key, fault))
+			continue
+		}
+		rule := given[key]
+		if rule.Type != MostAllocated && rule.Type != LeastAllocated {
+			r.failOrWarn(o, badType(path, rule.Type))
+			rule.Type = LeastAllocated
+		}
+		if rule.Weight == 0 { // the zero value
+			rule.Weight = 1
+		}
+		rule.Weight = r.atLeast(path+".weight", rule.Weight, 1, 1)
+		r.limitWeight(path+".weight", rule.Weight)
+		rules[key] = rule
+	}
+	return rules
+}
+
+// badType returns the error for a rule without a type that can be used.
+func badType(rule string, kind ScoringType) *field.Error {
+	path := field.NewPath(rule + ".type")
+	if kind == "" {
+		return field.Required(path, fmt.Sprintf("supported values: %q, %q", LeastAllocated, MostAllocated))
+	}
+	return field.NotSupported(path, brief(string(kind)), fitTypes)
+}
+
+var fitTypes = []ScoringType{LeastAllocated, MostAllocated}
 
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
@@ -125,6 +224,16 @@ func (f *StrategyFit) score(request, used, allocatable vector.ResourceVector) fl
 	return f.points(sum, weights)
 }
 
+// scores reports whether the rule's resource counts for a request.
+func (r *fitRule) scores(request vector.ResourceVector) bool {
+	return r.weight > 0 && at(request, r.index) > 0
+}
+
+// part returns what the rule adds to the sum, and false where the score is 0.
+func (r *fitRule) part(request, used, allocatable float64) (part float64, ok bool) {
+	return kernel.StrategyPart(used, allocatable, request, float64(r.weight), r.kind == LeastAllocated)
+}
+
 // points turns the sum over the resources that count, and the sum of their
 // weights, into a score.
 func (f *StrategyFit) points(sum, weights float64) float64 {
@@ -137,22 +246,6 @@ func (f *StrategyFit) points(sum, weights float64) float64 {
 // scale returns the highest score.
 func (f *StrategyFit) scale() float64 { return float64(100 * f.weight) }
 
-// scores reports whether the rule's resource counts for a request.
-func (r *fitRule) scores(request vector.ResourceVector) bool {
-	return r.weight > 0 && at(request, r.index) > 0
-}
-
-// part returns what the rule adds to the sum, and false where the score is 0.
-func (r *fitRule) part(request, used, allocatable float64) (part float64, ok bool) {
-	return kernel.StrategyPart(used, allocatable, request, float64(r.weight), r.kind == LeastAllocated)
-}
-
-func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
-	var b fitBatch
-	b.init(f, a)
-	b.set(dst, words)
-}
-
 func (f *StrategyFit) divisors() []int {
 	var columns []int
 	for k := range f.rules {
@@ -162,6 +255,12 @@ func (f *StrategyFit) divisors() []int {
 }
 
 func (f *StrategyFit) cost() rowCost { return rowCost{column: 0.2, most: float64(len(f.rules))} }
+
+func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
+	var b fitBatch
+	b.init(f, a)
+	b.set(dst, words)
+}
 
 // batchColumns is how many columns the batch paths keep on the stack. A pod
 // that requests more of them is scored row by row.
@@ -176,12 +275,6 @@ type fitBatch struct {
 	n       int     // of terms; more than batchColumns if some are left out
 	weights float64 // the sum of all
 }
-
-// none reports whether every score is 0 whatever the rows are.
-func (b *fitBatch) none() bool { return b.n == 0 || !b.fit.Enabled() }
-
-// wide reports whether there are too many terms for the kernel.
-func (b *fitBatch) wide() bool { return b.n > batchColumns }
 
 func (b *fitBatch) init(f *StrategyFit, a *amounts) {
 	b.fit, b.amounts = f, *a
@@ -203,6 +296,12 @@ func (b *fitBatch) init(f *StrategyFit, a *amounts) {
 		b.weights += float64(r.weight)
 	}
 }
+
+// none reports whether every score is 0 whatever the rows are.
+func (b *fitBatch) none() bool { return b.n == 0 || !b.fit.Enabled() }
+
+// wide reports whether there are too many terms for the kernel.
+func (b *fitBatch) wide() bool { return b.n > batchColumns }
 
 // scores reports whether resource i is among the terms of a fit that scores
 // anything.
@@ -287,13 +386,6 @@ func (f *StrategyFit) explain(request, used, allocatable vector.ResourceVector) 
 	return term, reason
 }
 
-// dimension returns what is known of one resource before any rule.
-func dimension(m *vectormap.ResourceVectorMap, i int, request, used, allocatable vector.ResourceVector) DimExplanation {
-	return DimExplanation{
-		Index: i, Name: m.Name(i), Request: at(request, i), Used: at(used, i), Allocatable: at(allocatable, i),
-	}
-}
-
 // explain sets what the rule makes of d, and returns its part of the sum.
 func (r *fitRule) explain(d *DimExplanation) (part float64) {
 	d.Type, d.Weight = string(r.kind), float64(r.weight)
@@ -314,9 +406,6 @@ func (r *fitRule) explain(d *DimExplanation) (part float64) {
 	}
 	return part
 }
-
-// usable reports whether x is an amount: neither negative nor infinite nor NaN.
-func usable(x float64) bool { return x-x == 0 && x >= 0 }
 
 // fitReason says why a resource makes the score 0, "" if it does not.
 func fitReason(d *DimExplanation) string {

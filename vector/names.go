@@ -82,11 +82,6 @@ func (d *directory) name(row int) string {
 	return d.rows[row].name
 }
 
-func (d *directory) current(name string, generation int64) bool {
-	i, ok := d.index[name]
-	return ok && d.rows[i].current(generation)
-}
-
 // all iterates over the names and rows.
 func (d *directory) all() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
