@@ -128,9 +128,10 @@ func (b *Bound) Fit(dst *vector.Mask, req *Request, rows *vector.Mask) {
 	if dst == nil {
 		panic(panicMask)
 	}
-	dst.Resize(b.len())
 	if valid {
 		b.fit(dst, rows)
+	} else {
+		dst.Resize(b.len())
 	}
 }
 
@@ -280,14 +281,12 @@ func (b *Bound) len() int { return b.query.gpus.Rows() }
 
 // rank fits and scores.
 func (b *Bound) rank() {
-	n := b.len()
-	b.fits.Resize(n)
 	b.fit(&b.fits, b.rows)
-	b.scores = slices.Grow(b.scores[:0], n)[:n]
+	b.scores = slices.Grow(b.scores[:0], b.len())[:b.len()]
 	b.score(b.scores, b.fits.Words())
 }
 
-// fit sets dst, of the size of the rows, to those of rows that can host the request.
+// fit sets dst to those of rows that can host the request.
 func (b *Bound) fit(dst, rows *vector.Mask) {
 	vector.FitAmong(dst, b.nodes.Free(), b.query.req.Amounts, rows)
 	b.query.gpus.fit(dst, b.query.req, b.query.cpu)

@@ -158,6 +158,13 @@ func (w *gpuWorld) check(t *testing.T, rows *vector.Mask) {
 				t.Fatalf("%+v, row %d: fits %t, want %t", q, row, got, want)
 			}
 		}
+		if rows != nil {
+			var own vector.Mask
+			own.CopyFrom(rows)
+			if filter.Fit(&own, &q, &own); !own.Equal(&fit) {
+				t.Fatalf("%+v: %v fit, in place %v", q, fit.Words(), own.Words())
+			}
+		}
 		for _, g := range w.scorers(t) {
 			bound := gpu.Bind(g.scorer, nodes, w.gpus)
 			dst := slices.Repeat([]float64{untouched}, len(w.nodes)+3)

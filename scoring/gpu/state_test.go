@@ -433,14 +433,24 @@ func TestExplain(t *testing.T) {
 	w := newGPUWorld(t, testkit.Rand(7), 40)
 	for _, q := range w.requests {
 		for _, g := range w.scorers(t) {
-			if g.spread {
-				continue
+			bound, scores := gpu.Bind(g.scorer, nodesOf(w.cpuLeft), w.gpus), make([]float64, len(w.nodes))
+			if err := bound.Score(scores, &q, nil); err != nil {
+				t.Fatal(err)
 			}
-			bound := gpu.Bind(g.scorer, nodesOf(w.cpuLeft), w.gpus)
 			for row, n := range w.nodes {
 				e, err := bound.Explain(&q, row, nil)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if g.spread {
+					sum, raw := 0.0, g.score(n, q)
+					for _, d := range e.Terms[0].Dims {
+						sum += d.Contribution
+					}
+					if e.Total != scores[row] || e.Terms[0].Raw != raw || e.Reason == "" && math.Abs(sum-e.Total) > 1e-9*(math.Abs(e.Total)+math.Abs(raw)) {
+						t.Fatalf("%s of %+v, row %d: %v, parts add up to %v, want %v", g.name, q, row, e, sum, scores[row])
+					}
+					continue
 				}
 				if alone, err := g.scorer.Explain(&q, n.cpu, n.node()); err != nil || alone.String() != e.String() {
 					t.Fatalf("%s of %+v, row %d: %v of rows, %v, %v alone", g.name, q, row, e, alone, err)
