@@ -102,7 +102,7 @@ func totalOf(d *device.Device) (total Total) {
 }
 
 // Account is the devices of all nodes: what they have, and what of it is free. Nodes
-// are numbered from 0, as the rows of the caller's table of nodes are.
+// are numbered from 0, as the rows of [vector.Nodes] are.
 //
 //	var account share.Account
 //	for k := range inventory.Nodes {
@@ -167,15 +167,15 @@ func (a *Account) Rows(node int) (from, to int) {
 	return int(a.offsets[node]), int(a.offsets[node+1])
 }
 
-// Set makes devices those of a node, in their order. node may be Len, which appends
-// a node. Where the number of devices changes, devices of the nodes after it move,
-// which takes time in proportion.
+// Set makes devices those of a node, in their order. A node equal to Len is appended.
+// Where the number of devices changes, the devices of all later nodes move, which takes
+// time in proportion. For [Account.GPUs] the node has no pods after it: commit those that
+// run there again.
 //
-// The error says which device is wrong, and nothing is changed: an unknown kind, a
-// minor that an earlier device of the kind has, an amount of a resource that
-// devices of the kind don't have ([ErrInvalidCombination]), amounts whose
-// magnitudes come to 2^53 or more over the node ([ErrNotRepresentable]). It
-// allocates only what a larger account takes.
+// The error names the device, and nothing has changed: an unknown kind, a minor that an
+// earlier device of the kind has, an amount of a resource that devices of the kind don't
+// have ([ErrInvalidCombination]), amounts of 2^53 or more, added up over the node
+// ([ErrNotRepresentable]). It allocates only what a larger account takes.
 func (a *Account) Set(node int, devices []State) error {
 	if uint(node) > uint(a.Len()) {
 		panic(panicNodeRange)
@@ -413,9 +413,9 @@ func (a *Account) States(dst []State, node int) []State {
 	return dst
 }
 
-// Without sets dst to the nodes that have no device of a kind to give away one by
-// one. There the allocatable amounts decide alone whether a pod fits, and there is
-// nothing to allocate. dst is resized. It panics on an unknown kind.
+// Without sets dst to the nodes that have no device of a kind in the account. There
+// nothing can be allocated: whether a pod fits is for the allocatable amounts to say. dst
+// is resized. It panics on an unknown kind.
 func (a *Account) Without(dst *vector.Mask, kind string) {
 	nodes := a.Len()
 	if dst == nil {
@@ -488,10 +488,9 @@ func (a Allocation) Minors() []int32 {
 // on a node: all of them or, with an error, none. It is the counterpart of
 // [Account.Release].
 //
-// If a device is gone, or has too little free after the allocations before, it is
-// a *[NotEnoughError] for the first allocation that this is so of. Health doesn't
-// matter: what a pod has it keeps. A negative amount is an error that wraps
-// [ErrInvalidUnit], and an unknown kind is an error too, before anything else. It
+// A *[NotEnoughError] is for the first allocation of which a device is gone or has too
+// little free. Health doesn't matter: a pod keeps what it has. Before that, a negative
+// amount is an error that wraps [ErrInvalidUnit], and an unknown kind is an error. It
 // allocates nothing but errors on nodes of up to 32 devices.
 func (a *Account) Commit(node int, allocations ...Allocation) error {
 	a.Rows(node) // is there
@@ -509,10 +508,10 @@ func (a *Account) Commit(node int, allocations ...Allocation) error {
 	return nil
 }
 
-// Release gives allocations back to what is free on a node, as [Account.Commit] took
-// them: all of them or, with an error, none. If a device is gone, it is a
-// *[field.Error]. If more would be free than there is, which happens when a pod is
-// released twice, or an amount is negative, the error wraps [ErrInvalidUnit].
+// Release gives back what [Account.Commit] took: all allocations or, with an error,
+// none. If a device is gone, the error is a *[field.Error]. It wraps [ErrInvalidUnit] for
+// a negative amount, and where more would be free than there is: the pod was released
+// twice.
 func (a *Account) Release(node int, allocations ...Allocation) error {
 	a.Rows(node) // is there
 	if err := checkAllocations(allocations); err != nil {

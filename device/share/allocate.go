@@ -32,24 +32,30 @@ const (
 	// an instance, then those with the lowest minor.
 	ByScore Policy = iota
 
-	// PackTopology takes the devices from one part of the node that has enough of
-	// them, inside it as ByScore does. The parts are the node, its NUMA nodes and
-	// their PCIe roots; a device of unknown topology is part of the node only.
+	// PackTopology takes all devices from one part of the node. The parts are the node,
+	// its NUMA nodes and their PCIe roots. A device of unknown topology is part of the
+	// node only. Of the parts with enough devices it takes the first in this order:
 	//
-	// PCIe roots come before NUMA nodes, and these before the node. Then the part
-	// comes first with most levels already in use, itself and those enclosing it: a
-	// level is in use if less is free of some device of it than there is. Then, for
-	// a partial request, the part with the best score of a device that fits. Then
-	// the lowest NUMA node and PCIe root.
+	//   - a PCIe root before a NUMA node, a NUMA node before the node
+	//   - the part with most levels in use: itself and those that enclose it. A level is
+	//     in use if some device of it is
+	//   - for a partial request, the part with the best score of a device that fits
+	//   - the lowest NUMA node and PCIe root
+	//
+	// Inside the part it takes devices as ByScore does.
 	PackTopology
 
-	// LeastFragmentation takes preferred devices first, then those on which the
-	// instance adds least to what is useless for the pods of Mix, then those with the
-	// highest score by MostAllocated, then those with the lowest minor. Useless is F
-	// of [gpu.Typical] for a node with this device alone: the sum, over the pods
-	// that don't fit, of what is free in percent times the pod's weight. Bytes count
-	// by their percentage of the device. With an empty Mix the fullest device that fits is
-	// taken.
+	// LeastFragmentation takes devices in this order:
+	//
+	//   - preferred devices
+	//   - those on which the instance adds least to what is useless for the pods of Mix
+	//   - those with the highest score by MostAllocated
+	//   - those with the lowest minor
+	//
+	// Useless is F of [gpu.Typical] for a node with this device alone: the sum, over the
+	// pods that don't fit, of the free percentage times the pod's weight. Bytes count as
+	// their percentage of the device. With an empty Mix it takes the fullest device that
+	// fits.
 	LeastFragmentation
 )
 

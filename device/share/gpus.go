@@ -12,9 +12,9 @@ import (
 
 const panicGPU = "share: GPU out of range"
 
-// GPUs returns what is left of the GPUs of every node, as the scorers of package gpu take
-// it: row k is node k, and the GPUs of a node are in their order, whatever other devices
-// are among them.
+// GPUs returns what is left of the GPUs of every node, for the scorers of package gpu.
+// Row k is node k, and its devices are the GPUs of the node in their order; other kinds
+// are left out.
 //
 //	scores := gpu.Bind(fgd, nodes, account.GPUs())
 //	req, err := account.GPURequest(pod.Amounts, needs[0])
@@ -24,16 +24,16 @@ const panicGPU = "share: GPU out of range"
 //	chosen, err := bound.Allocate(row, share.AllocRequest{Requirement: needs[0], Required: minors})
 //	err = account.Commit(row, chosen)
 //
-// What is left of a GPU is the smallest share that is free of what it has, in whole
+// Of a GPU the smallest share is left that is free of its resources, in whole
 // thousandths, rounded down: 500 where half of gpu-core is free and all of the memory.
-// Of an unhealthy GPU nothing is left, nor where more is free than there is. Its pods are
-// those that were committed since the last Set of the node, by the number of their
-// devices. The model is a number of the product of the node's GPUs, see
-// [Account.GPURequest]; it is none where that is unknown, or not the same for all.
+// Nothing is left of an unhealthy GPU, nor of one with more free than its total. The pods
+// of a node are the allocations committed since its last Set, by their number of GPUs. Its
+// model is a number for the product of its GPUs, see [Account.GPURequest]: none if the
+// product is unknown, or not the same for all.
 //
-// The first call makes the state. From then on every change of the account changes it,
-// and copies have one, too; call it before there are copies and readers. It is for
-// reading: only the account may change it.
+// The first call makes the state; call it before there are copies and readers. From then
+// on every change of the account changes it, and copies have one, too. It is for reading:
+// only the account may change it.
 func (a *Account) GPUs() *gpu.State {
 	nodes := a.Len()
 	if a.gpus == nil {
@@ -46,16 +46,17 @@ func (a *Account) GPUs() *gpu.State {
 	return a.gpus
 }
 
-// GPURequest returns what a pod asks for in the form of package gpu. amounts are all that
-// it requests, a vector of the map, and need is what it needs of kind gpu. Products are
-// those that will do, as [State] has them; without any, every one will. It is for the
-// account as it is now: ask again when a new product came.
+// GPURequest returns what a pod asks for in the form of package gpu. amounts, a vector of
+// the map, is all that it requests, and need is what it needs of kind gpu. products are
+// the products that will do, by the names in [State]; without any, every product will.
+// Ask again when nodes with a new product came.
 //
-// An instance takes the larger part of gpu-core and gpu-memory-ratio. A pod that asks for
-// them in different parts may so be refused a node that [Bound.Fit] allows. An instance
-// in bytes is a different part of each GPU: that is an error that wraps [ErrNoTotal], and
-// [FillRequest] converts it. An error wraps [ErrInvalidUnit] for more than a whole GPU;
-// others are those of [Bound.Fit].
+// An instance counts as the larger one of gpu-core and gpu-memory-ratio, so that a pod
+// that asks for them in different parts may be refused a node that [Bound.Fit] allows.
+//
+// An error wraps [ErrNoTotal] for an instance in bytes, which are a different part of each
+// GPU: convert them by [FillRequest]. It wraps [ErrInvalidUnit] for more than a whole GPU.
+// Other errors are those of [Bound.Fit].
 func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, products ...string) (gpu.Request, error) {
 	a.Len() // panics for nil
 	k, err := need.check()

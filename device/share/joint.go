@@ -45,35 +45,29 @@ func (e *JointError) Error() string {
 // Unwrap returns [ErrJointViolation].
 func (e *JointError) Unwrap() error { return ErrJointViolation }
 
-// AllocateJoint allocates two kinds of devices of one node that work together,
-// such as GPUs and the NICs next to them. The first kind is allocated as
-// [Bound.Allocate] does. The second then takes its Count in rounds: one device of
-// each PCIe root of the first kind, in the order of [ByScore], then a second one of
-// each, and at last those elsewhere. It goes on up to as many devices as there are
-// such roots, but only with devices on them. Each instance is PerInstance.
+// AllocateJoint allocates two kinds of devices of one node that work together, such as
+// GPUs and the NICs next to them. It allocates the first kind as [Bound.Allocate] does.
+// Of the second it takes Count devices in rounds: one on each PCIe root of the first
+// kind, in the order of [ByScore], then another on each, and at last those elsewhere.
+// Where the first kind has more roots than Count, it takes more devices on these roots, up
+// to one for each. Each instance is PerInstance.
 //
-// With RequireSamePCIe the second kind takes at least as many devices as there
-// are roots, it is a *[NotEnoughError] if fewer fit anywhere, and a *[JointError]
-// if its roots aren't the same ones in the end, or one is unknown. The first kind
-// isn't chosen anew then, so that a node may be refused although another choice
-// would do.
+// With RequireSamePCIe both kinds must be on the same PCIe roots. The second kind takes
+// at least one device for each root: a *[NotEnoughError] says that fewer fit anywhere, a
+// *[JointError] that the roots are not the same, or that one is unknown. The first kind
+// is not chosen anew then: another choice might do.
 //
-// With SeekSamePCIe the outcome is as with RequireSamePCIe, but the first kind is
-// chosen so that it succeeds: only among devices on PCIe roots where the second
-// kind fits, and so that the second finds its Count on the roots that are chosen.
-// The order is that of Allocate. A part of the node without such a choice is
-// passed over, and inside a part every device with which none would be left. A
-// node is refused only if there is no such choice at all. This is a
-// *[NotEnoughError] too: for the first kind if too few of it are on such roots,
-// and for the second if too few of it are near Count devices of the first,
-// however they are chosen. Devices that fit elsewhere are [CauseApart] in its
-// Reasons.
+// With SeekSamePCIe the first kind is chosen so that the second has its Count on the same
+// roots. It is chosen in the order of Allocate, among the choices that leave the second
+// kind enough. A refusal says that there is no such choice. It is a *[NotEnoughError]:
+// for the first kind if too few of its devices are on roots where the second fits, and
+// for the second if no Count devices of the first have enough of it near. Devices that
+// fit elsewhere are [CauseApart] in its Reasons.
 //
-// If one Count is 0, the other kind is allocated as if joint were PreferSamePCIe.
-// Policy, Scope, Partial and Mix of the second request don't count; the rules are
-// otherwise those of Allocate. Two requests of one kind, which could get the same
-// device, are an error that wraps [ErrInvalidCombination]. With an error both
-// results are nothing. It panics on an unknown joint.
+// If one Count is 0, the other kind is allocated as if joint were PreferSamePCIe. Policy,
+// Scope, Partial and Mix of the second request don't count. Two requests of one kind are
+// an error that wraps [ErrInvalidCombination]. Other errors are those of Allocate. With an
+// error both results are nothing. It panics on an unknown joint.
 func (b *Bound) AllocateJoint(node int, primary, secondary AllocRequest, joint Joint) (first, second Allocation, err error) {
 	c, err := b.considerJoint(node, &primary, &secondary, joint)
 	if err == nil {

@@ -11,16 +11,17 @@ import (
 type JointExplanation struct {
 	Joint Joint
 
-	// Primary and Secondary are the two kinds. The devices of the second that fit
-	// are in the order in which [Bound.AllocateJoint] takes them for the roots of the
-	// first, or for none where no device is chosen. The one that a *[NotEnoughError] is for has it as its
-	// Refusal, and of neither is any device Chosen then; the other one is of the whole
-	// node. With [SeekSamePCIe] devices are [CauseApart] that were passed over, too,
-	// for others that have more of the second kind near.
+	// Primary and Secondary are the two kinds. The devices of the second that fit are in
+	// the order in which [Bound.AllocateJoint] takes them.
+	//
+	// After a *[NotEnoughError] the kind that has too few devices has it as its Refusal,
+	// and no device of either kind is Chosen. With [SeekSamePCIe] devices of the first
+	// kind are [CauseApart] that were passed over for others with more of the second kind
+	// near.
 	Primary, Secondary AllocationExplanation
 
-	// Refusal is the error of [Bound.AllocateJoint], nil if devices were chosen.
-	// With a *[JointError] those are Chosen that aren't on the same roots.
+	// Refusal is the error of [Bound.AllocateJoint], nil if devices were chosen. After a
+	// *[JointError] the devices are Chosen that are not on the same roots.
 	Refusal error
 }
 
