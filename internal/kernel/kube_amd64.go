@@ -95,7 +95,7 @@ func (c *kubeCall) balanced(wide bool) {
 // hundredfold, and 2^52 more. The hundredfold is exact up to 2^53, and more than
 // that of any such amount beyond.
 func (e *KubeEntry) prepare() {
-	e.lane = min(e.Request, 1<<47)
-	e.lane100, e.lane52 = e.lane*100, 1<<52+e.lane
-	e.whole = uint64(e.Weight)
+	e.Lane = min(e.Request, 1<<47)
+	e.Lane100, e.Lane52 = e.Lane*100, 1<<52+e.Lane
+	e.Whole = uint64(e.Weight)
 }

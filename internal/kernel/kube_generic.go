@@ -35,8 +35,8 @@ type KubeEntry struct {
 	Weight  float64 // a whole number, 1 to 100
 	Scale   float64 // how many units of the map make one of Kubernetes
 
-	lane, lane100, lane52 float64 // set where assembly is called, see prepare there
-	whole                 uint64
+	Lane, Lane100, Lane52 float64 // set where assembly is called, see prepare there
+	Whole                 uint64
 }
 
 // KubeEntries is how many entries the assembly takes at most; longer lists get

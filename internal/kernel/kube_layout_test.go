@@ -19,10 +19,10 @@ func TestKubeLayout(t *testing.T) {
 		{"Reciprocals", unsafe.Offsetof(e.Reciprocals), 48},
 		{"Weight", unsafe.Offsetof(e.Weight), 80},
 		{"Scale", unsafe.Offsetof(e.Scale), 88},
-		{"lane", unsafe.Offsetof(e.lane), 96},
-		{"lane100", unsafe.Offsetof(e.lane100), 104},
-		{"lane52", unsafe.Offsetof(e.lane52), 112},
-		{"whole", unsafe.Offsetof(e.whole), 120},
+		{"lane", unsafe.Offsetof(e.Lane), 96},
+		{"lane100", unsafe.Offsetof(e.Lane100), 104},
+		{"lane52", unsafe.Offsetof(e.Lane52), 112},
+		{"whole", unsafe.Offsetof(e.Whole), 120},
 		{"size", unsafe.Sizeof(e), 128},
 	} {
 		if test.got != test.want {
