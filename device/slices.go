@@ -649,31 +649,37 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 // slotsOf returns the memory slots of a MIG instance: the first, or -1, and all that a
 // GPU can have.
 func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
-	first, last := int32(-1), int32(-1)
+	first, last, beyond := int8(-1), int8(-1), ""
 	for name := range d.Capacity {
 		own, ok := strings.CutPrefix(string(name), s.Name+"/")
 		if !ok {
 			own = string(name)
 		}
-		i := indexBehind(own, s.MemorySlice)
-		if i < 0 || i > math.MaxInt8 {
+		i, ok := numberBehind(own, s.MemorySlice)
+		if !ok {
 			continue
 		}
-		if first < 0 || i < first {
-			first = i
+		if i >= maxSlots && (len(own) > len(beyond) || len(own) == len(beyond) && own > beyond) { // the largest
+			beyond = own
 		}
-		last = max(last, i)
+		if i > math.MaxInt8 {
+			continue
+		}
+		if first < 0 || int8(i) < first {
+			first = int8(i)
+		}
+		last = max(last, int8(i))
 		if i < maxSlots {
 			slots |= 1 << i
 		}
 	}
 	switch {
-	case last >= maxSlots:
-		d.node.problems.add(BadSlots, d.Name, "%s%d: a GPU has memory slots 0 to %d", s.MemorySlice, last, maxSlots-1)
+	case beyond != "":
+		d.node.problems.add(BadSlots, d.Name, "%s: a GPU has memory slots 0 to %d", beyond, maxSlots-1)
 	case bits.OnesCount8(uint8(slots)) != int(last-first+1) && slots != 0:
 		d.node.problems.add(BadSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slots)
 	}
-	return int8(first), slots
+	return first, slots
 }
 
 // sliceName is the name of an attribute or capacity in the one or two ways in which a
@@ -703,18 +709,25 @@ func lookUp[V any](values map[resourcev1.QualifiedName]V, name sliceName) (v V, 
 	return v, found
 }
 
-// indexBehind returns the number that follows prefix in name, written without
-// leading zeros, and -1 if name isn't of that form.
+// indexBehind is numberBehind for an int32, and -1 if there is none.
 func indexBehind(name, prefix string) int32 {
-	digits, ok := strings.CutPrefix(name, prefix)
-	if !ok || prefix == "" || digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && len(digits) > 1 {
-		return -1
-	}
-	n, err := strconv.ParseInt(digits, 10, 32)
-	if err != nil {
+	n, ok := numberBehind(name, prefix)
+	if !ok || n > math.MaxInt32 {
 		return -1
 	}
 	return int32(n)
+}
+
+// numberBehind returns the number that follows prefix in name, written without
+// leading zeros, or the greatest int64 if it is larger. ok says if name is of that
+// form.
+func numberBehind(name, prefix string) (n int64, ok bool) {
+	digits, ok := strings.CutPrefix(name, prefix)
+	if !ok || prefix == "" || digits == "" || digits[0] == '0' && len(digits) > 1 || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, _ = strconv.ParseInt(digits, 10, 64)
+	return n, true
 }
 
 // healthOf returns Unhealthy if a taint keeps pods off the device.

@@ -417,14 +417,16 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 	for _, c := range []struct {
 		capacities []string
 		want       int8
+		beyond     string // the slot that no GPU has
 	}{
-		{nil, -1},
-		{[]string{"memorySlice0"}, 0},
-		{[]string{"memorySlice10", "memorySlice9"}, 9},
-		{[]string{"memorySlice", "memorySlices", "memorySlice-1", "memorySlice03", "memoryslice1", "other.com/memorySlice2"}, -1},
-		{[]string{"memorySlice128"}, -1},
-		{[]string{"memorySlice127", "memorySlice99999999999"}, 127},
-		{[]string{"gpu.nvidia.com/memorySlice6", "memorySlice7"}, 6},
+		{nil, -1, ""},
+		{[]string{"memorySlice0"}, 0, ""},
+		{[]string{"memorySlice10", "memorySlice9"}, 9, "memorySlice10"},
+		{[]string{"memorySlice", "memorySlices", "memorySlice-1", "memorySlice03", "memoryslice1", "other.com/memorySlice2"}, -1, ""},
+		{[]string{"memorySlice128"}, -1, "memorySlice128"},
+		{[]string{"memorySlice127", "memorySlice99999999999"}, 127, "memorySlice99999999999"},
+		{[]string{"memorySlice1", "memorySlice99999999999999999998", "memorySlice99999999999999999999"}, 1, "memorySlice99999999999999999999"},
+		{[]string{"gpu.nvidia.com/memorySlice6", "memorySlice7"}, 6, ""},
 	} {
 		mig := sliceMIG("m", "1g.10gb")
 		for _, name := range c.capacities {
@@ -432,6 +434,15 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 		}
 		if got := oneRow(t, mig).Start; got != c.want {
 			t.Errorf("start of %q is %d, not %d", c.capacities, got, c.want)
+		}
+		beyond := ""
+		for _, p := range fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, mig)).Nodes[0].Problems {
+			if p.Code == device.BadSlots {
+				beyond, _, _ = strings.Cut(p.Detail, ":")
+			}
+		}
+		if beyond != c.beyond {
+			t.Errorf("%q: slot %q is a problem, not %q", c.capacities, beyond, c.beyond)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"iter"
+	"math"
 	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -24,6 +25,7 @@ const (
 	panicMaskRow    = "vector: mask row out of range"
 	panicMaskLength = "vector: mask lengths differ"
 	panicNegative   = "vector: negative size"
+	panicMaskLarge  = "vector: mask is too large"
 )
 
 // NewMask returns an empty mask over rows rows.
@@ -46,8 +48,11 @@ func (m *Mask) Resize(rows int) {
 // resize sets the length and leaves the bits undefined.
 func (m *Mask) resize(rows int) {
 	m.exists()
-	if rows < 0 {
+	switch {
+	case rows < 0:
 		panic(panicNegative)
+	case rows > math.MaxInt32: // which no index of a row can be
+		panic(panicMaskLarge)
 	}
 	m.words = resized(m.words, wordsFor(rows))
 	m.rows = rows

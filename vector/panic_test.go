@@ -110,6 +110,8 @@ func TestPanics(t *testing.T) {
 		call func(f *fixture)
 	}{
 		{"NewMask", negative, func(*fixture) { vector.NewMask(-1) }},
+		{"NewMask too large", "vector: mask is too large", func(*fixture) { vector.NewMask(math.MaxInt) }},
+		{"Mask.Resize too large", "vector: mask is too large", func(f *fixture) { f.mask.Resize(math.MaxInt) }},
 		{"Mask.Resize", negative, func(f *fixture) { f.mask.Resize(-1) }},
 		{"Mask.Set below", maskRow, func(f *fixture) { f.mask.Set(-1) }},
 		{"Mask.Set above", maskRow, func(f *fixture) { f.mask.Set(5) }},

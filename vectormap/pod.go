@@ -65,7 +65,8 @@ func PodRequests(pod *corev1.Pod, opts PodOptions) corev1.ResourceList {
 // errors are those of [ResourceVectorMap.RequestVector].
 func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, error) {
 	m.exists()
-	return m.fromList(dst, podRequests(pod, opts, opts.KubeScoringDefaults), up, unknown)
+	v, err := m.fromList(dst, podRequests(pod, opts, opts.KubeScoringDefaults), up, unknown)
+	return v, asWritten(err, pod, opts)
 }
 
 // PodRequestBoth converts the pod twice: request is what it takes from a node,
@@ -90,12 +91,12 @@ func (m *ResourceVectorMap) PodRequestBoth(request, scoring vector.ResourceVecto
 		}
 		var err error
 		if scored, err = m.readList(bufScoring[:0], podRequests(pod, opts, true), up, ignored); err != nil {
-			return nil, nil, err
+			return nil, nil, asWritten(err, pod, opts)
 		}
 	}
 	entries, err := m.readList(buf[:0], podRequests(pod, opts, false), up, unknown)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, asWritten(err, pod, opts)
 	}
 	if !twice {
 		scored = entries
@@ -384,6 +385,28 @@ func withoutFar(pod *corev1.Pod) *corev1.Pod {
 		}
 	}
 	return pod
+}
+
+// asWritten returns the error of a pod's total, with amounts as they are in the pod
+// where boundedPod has put others in their place.
+func asWritten(err error, pod *corev1.Pod, opts PodOptions) error {
+	faults := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		faults = joined.Unwrap()
+	}
+	for _, fault := range faults {
+		if e, ok := fault.(*vector.AmountError); ok {
+			for list := range amountsOf(pod, opts.APIServerDefaults, opts.UseStatusResources) {
+				if q, ok := list[corev1.ResourceName(e.Resource)]; ok && quantity.Far(&q) && q.Sign() != 0 {
+					if bound := quantity.Bounded(q); bound.CmpInt64(1) > 0 || bound.CmpInt64(-1) < 0 {
+						e.Amount = quantity.Text(q)
+						break
+					}
+				}
+			}
+		}
+	}
+	return err
 }
 
 // amountsOf goes through the lists of amounts that a total may read.

@@ -249,8 +249,13 @@ func TestPodRequestFar(t *testing.T) {
 		before := p.DeepCopy()
 		p.Spec.Overhead = rl("cpu", "1", "memory", "1", "efa", "1")
 		v, err := m.PodRequest(nil, p, PodOptions{}, nil)
-		if fault := (*vector.AmountError)(nil); v != nil || !errors.As(err, &fault) || fault.Resource != string(name) {
+		if fault := (*vector.AmountError)(nil); v != nil || !errors.As(err, &fault) || fault.Resource != string(name) || fault.Amount != "1e99999999" {
 			t.Errorf("%s: %v, %v", name, v, err)
+		}
+		limited := pod(corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{name: far}}}}})
+		_, _, err = m.PodRequestBoth(nil, nil, limited, PodOptions{APIServerDefaults: true}, nil)
+		if fault := (*vector.AmountError)(nil); !errors.As(err, &fault) || fault.Amount != "1e99999999" {
+			t.Errorf("%s is limited: %v", name, err)
 		}
 		if !reflect.DeepEqual(p.Spec.Containers, before.Spec.Containers) {
 			t.Errorf("%s: the pod has changed", name)
