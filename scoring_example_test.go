@@ -321,7 +321,7 @@ func Example_scoring() {
 	// warning: resources["nvidia.com/h100"].weight: Invalid value: -1: replaced by 1
 	// resources["cpu"].type: Unsupported value: "Most": supported values: "LeastAllocated", "MostAllocated"
 	// resources["cpu"].weight: Invalid value: 0.5: must be an integer
-	// args.scoring: Not found: "nvidia.com/h100": unknown resource
+	// args.scoring: Not found: "nvidia.com/h100": unknown resource: the map has cpu, memory, gpu, pods, example.com/fpga, nvidia.com/gpu-a100, nvidia.com/gpu-v100
 	// shared: node 1, devices [1] of [45 59]
 	// shared: node 1, devices [0] of [45 45]
 	// added: [0 50]

@@ -48,6 +48,7 @@ type report struct {
 	document.Report
 	path    string   // before those of what is noted
 	unknown []string // exact names that the map does not have
+	has     *vectormap.ResourceVectorMap
 }
 
 // below has the paths of what is noted begin with path, until the result is
@@ -89,7 +90,7 @@ func (r *report) err() error {
 		return err
 	}
 	slices.Sort(r.unknown)
-	unknown := &vectormap.UnknownResourcesError{Names: slices.Compact(r.unknown)}
+	unknown := &vectormap.UnknownResourcesError{Names: slices.Compact(r.unknown), Map: r.has}
 	if err == nil {
 		return unknown
 	}
@@ -143,7 +144,7 @@ func (r *report) lookup(m *vectormap.ResourceVectorMap, o Option, path, name str
 	if o&(AllowUnknown|Lenient) != 0 {
 		r.warn(field.NotFound(field.NewPath(path), brief(name)))
 	} else {
-		r.unknown = append(r.unknown, name)
+		r.unknown, r.has = append(r.unknown, name), m
 	}
 	return 0, false
 }

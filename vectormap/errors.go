@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,13 +29,35 @@ var (
 // UnknownResourcesError reports the names that a map does not have. It wraps
 // [ErrUnknownResource].
 type UnknownResourcesError struct {
-	Names []string // sorted, each once
+	Names []string           // sorted, each once
+	Map   *ResourceVectorMap // the map, which has the names that would be right; nil: not said
 }
 
-// Error names all of them.
+// Error names all of them, and what the map has.
 func (e *UnknownResourcesError) Error() string {
 	errorExists(e != nil)
-	return "vectormap: unknown resource " + strings.Join(e.Names, ", ")
+	names := make([]string, len(e.Names))
+	for i, name := range e.Names {
+		names[i] = strconv.Quote(name)
+	}
+	return "vectormap: unknown resource " + strings.Join(names, ", ") + e.known()
+}
+
+// known says which names the map has, of many the first.
+func (e *UnknownResourcesError) known() string {
+	const most = 10
+	if e.Map == nil {
+		return ""
+	}
+	var names []string
+	for i, name := range e.Map.All() {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", e.Map.Len()-most))
+			break
+		}
+		names = append(names, name)
+	}
+	return ": the map has " + strings.Join(names, ", ")
 }
 
 // Unwrap returns [ErrUnknownResource].

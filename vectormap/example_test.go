@@ -102,7 +102,7 @@ func ExampleResourceVectorMap_RequestVector() {
 	v, err := m.RequestVector(nil, requests, &unknown)
 	fmt.Println(v, unknown, err)
 	// Output:
-	// vectormap: unknown resource example.com/fpga true
+	// vectormap: unknown resource "example.com/fpga": the map has cpu, memory, gpu, pods true
 	// [250 0 0 0] [example.com/fpga] <nil>
 }
 

@@ -40,7 +40,7 @@ func (c *faultCollector) add(err error) {
 			errorExists(e != nil)
 			for _, name := range e.Names {
 				fault := field.NotFound(nil, name)
-				fault.Detail = ErrUnknownResource.Error()
+				fault.Detail = ErrUnknownResource.Error() + e.known()
 				c.note(*fault)
 			}
 			return

@@ -158,7 +158,7 @@ func (g *gatherer) result() ([]entry, error) {
 	}
 	if len(g.unknown) > 0 {
 		slices.Sort(g.unknown)
-		g.faults = append([]error{&UnknownResourcesError{slices.Compact(g.unknown)}}, g.faults...)
+		g.faults = append([]error{&UnknownResourcesError{slices.Compact(g.unknown), g.m}}, g.faults...)
 	}
 	return g.entries, errors.Join(g.faults...)
 }

@@ -194,7 +194,7 @@ func (m *ResourceVectorMap) appendUnknown(names []string, list corev1.ResourceLi
 func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, entries []entry, strangers bool) error {
 	var faults []error
 	if names := m.appendUnknown(nil, list); strangers && len(names) > 0 {
-		faults = append(faults, &UnknownResourcesError{names})
+		faults = append(faults, &UnknownResourcesError{names, m})
 	}
 	faults = append(faults, m.vendorConflicts(namesOf(list))...)
 	for name := range namesOf(list) {

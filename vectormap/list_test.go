@@ -4,11 +4,13 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestListToVector(t *testing.T) {
@@ -62,7 +64,7 @@ func TestListFaults(t *testing.T) {
 		list corev1.ResourceList
 		want string
 	}{
-		{"unknown names", rl("x.io/b", "1", "cpu", "1", "a", "0"), "vectormap: unknown resource a, x.io/b"},
+		{"unknown names", rl("x.io/b", "1", "cpu", "1", "a", "0"), `vectormap: unknown resource "a", "x.io/b": the map has cpu, memory, gpu, pods`},
 		{"negative", rl("nvidia.com/gpu", "-1"), "nvidia.com/gpu: amount -1 is negative: want 0 or more"},
 		{"too large", rl("memory", "8Pi"), "memory: amount 8Pi is too large: want less than 2^53 bytes"},
 		{"far too large", rl("memory", "1e400"), "memory: amount 1e400 is too large: want less than 2^53 bytes"},
@@ -70,7 +72,7 @@ func TestListFaults(t *testing.T) {
 		{"too large together", rl("nvidia.com/gpu", "9007199254740991", "amd.com/gpu", "1"),
 			"gpu: amount 9007199254740992 is too large a sum: want less than 2^53 whole units"},
 		{"all at once", rl("pods", "-2", "x", "1", "cpu", "-1m", "memory", "1E"),
-			"vectormap: unknown resource x\ncpu: amount -1m is negative: want 0 or more\n" +
+			"vectormap: unknown resource \"x\": the map has cpu, memory, gpu, pods\ncpu: amount -1m is negative: want 0 or more\n" +
 				"memory: amount 1E is too large: want less than 2^53 bytes\npods: amount -2 is negative: want 0 or more"},
 	} {
 		dst := vec{1, 2, 3, 4}
@@ -277,5 +279,20 @@ func TestNearestVector(t *testing.T) {
 	list, dst := rl("cpu", "1500m", "memory", "1Gi", "nvidia.com/gpu", "2", "example.com/x", "1"), plain.NewVector()
 	if n := testing.AllocsPerRun(100, func() { dst = plain.NearestVector(dst, list) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestUnknownOfMany: an error lists some of the names that would be right.
+func TestUnknownOfMany(t *testing.T) {
+	m := must(t, manyNames(20))
+	_, err := m.RequestVector(nil, rl("example.com/resource-20", "1"), nil)
+	want := `vectormap: unknown resource "example.com/resource-20": the map has cpu, memory, gpu, pods, ` + strings.Join(manyNames(6), ", ") + ", 14 more"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	faults := Faults(field.NewPath("a"), err)
+	want = `a: Not found: "example.com/resource-20": ` + strings.Replace(want, `vectormap: unknown resource "example.com/resource-20"`, "unknown resource", 1)
+	if len(faults) != 1 || faults[0].Error() != want {
+		t.Errorf("got %v, want %s", faults, want)
 	}
 }

@@ -103,7 +103,7 @@ func TestResourceFaults(t *testing.T) {
 		r    Resource
 		want string
 	}{
-		{whole, Resource{Scalars: amounts{"z": 0, "a": 1}}, "vectormap: unknown resource a, z"},
+		{whole, Resource{Scalars: amounts{"z": 0, "a": 1}}, `vectormap: unknown resource "a", "z": the map has cpu, memory, gpu, pods, efa, gpu-memory, nvidia.com/mig-1g.5gb`},
 		{whole, Resource{MilliCPU: nan, GPUs: nan}, "cpu: amount NaN is not a finite number: want a number of thousandths of a CPU\ngpu: amount NaN is not a finite number: want a number of whole units"},
 		{whole, Resource{Memory: math.Inf(-1)}, "memory: amount -Inf is not a finite number: want a number of bytes"},
 		{milli, Resource{GPUs: 0.0005}, "gpu: amount 0.0005 is no whole number of thousandths: want thousandths of a GPU, and less than 2^40 GPUs"},
@@ -209,7 +209,7 @@ func TestRequirementsToVectorFaults(t *testing.T) {
 		r    ResourceRequirements
 		want string
 	}{
-		{ResourceRequirements{GPUMemory: 1, MIG: amounts{mig1: 1}}, "vectormap: unknown resource gpu-memory, " + mig1},
+		{ResourceRequirements{GPUMemory: 1, MIG: amounts{mig1: 1}}, `vectormap: unknown resource "gpu-memory", "` + mig1 + `": the map has cpu, memory, gpu, pods`},
 		{ResourceRequirements{GPUCount: 1, GPUPortion: 0.004}, "gpu: amount 0.004 is no portion of a device: want 0.005 to 1, or 0"},
 		{ResourceRequirements{GPUCount: 1, GPUPortion: 1e-300}, "gpu: amount 1e-300 is no portion of a device: want 0.005 to 1, or 0"},
 		{ResourceRequirements{GPUCount: 1, GPUPortion: 1.5}, "gpu: amount 1.5 is no portion of a device: want 0.005 to 1, or 0"},

@@ -108,7 +108,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"-ties", "coin"}, exitUsage, `-ties: got "coin", want seeded or lowest`},
 		{[]string{"-add", "x1.huge=1"}, exitData, `-add: no shape and no node is called "x1.huge"; the shapes are m6i.xlarge, m6i.4xlarge, p4d.24xlarge as gpu-1, p4d.24xlarge as mig-1`},
 		{[]string{"-cost", "x1.huge=1"}, exitData, `-cost: no shape and no node is called "x1.huge"`},
-		{[]string{"-resources", "cpu=1,nvidia.com/gpus=1"}, exitData, "-resources: vectormap: unknown resource nvidia.com/gpus"},
+		{[]string{"-resources", "cpu=1,nvidia.com/gpus=1"}, exitData, "-resources: vectormap: unknown resource \"nvidia.com/gpus\": the map has cpu, "},
 		{[]string{"-resources", "pods=1"}, exitData, "pods"},
 		{[]string{"-snapshot", "/does/not/exist"}, exitData, "/does/not/exist"},
 		{[]string{"-strategy", "/does/not/exist"}, exitData, "/does/not/exist"},
