@@ -75,7 +75,7 @@ func BenchmarkScoreCacheRatio(b *testing.B) {
 
 // eachStream calls do for every scorer and size of cluster.
 func eachStream(do func(scorer, name string, scale int)) {
-	for _, scorer := range []string{"Strategy", "FGD"} {
+	for _, scorer := range []string{"Strategy", "Kube", "FGD"} {
 		for _, scale := range []int{1, 4, 16} {
 			do(scorer, fmt.Sprintf("nodes=%d", 1213*scale), scale)
 		}
@@ -149,9 +149,12 @@ func newStream(scorer string, scale int) *stream {
 	}
 	s.random.Shuffle(len(s.arrivals), func(i, j int) { s.arrivals[i], s.arrivals[j] = s.arrivals[j], s.arrivals[i] })
 	s.most = 6000 * scale
-	if scorer == "FGD" {
+	switch scorer {
+	case "FGD":
 		s.useFGD()
-	} else {
+	case "Kube":
+		s.useKube()
+	default:
 		s.useStrategy()
 	}
 	return s
@@ -166,7 +169,25 @@ func (s *stream) useStrategy() {
 		}},
 		SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{"nvidia.com/gpu"}},
 	}, streamMap()))
-	cached, full := scoring.Bind(strategy, s.nodes), scoring.Bind(strategy, s.nodes)
+	s.use(strategy)
+}
+
+// useKube decides by the two scores of kube-scheduler that resources alone decide.
+func (s *stream) useKube() {
+	var terms []scoring.Term
+	for _, kind := range []scoring.ScoringType{scoring.LeastAllocated, scoring.BalancedAllocation} {
+		config := scoring.KubeConfig{Type: kind}
+		for _, name := range []string{"cpu", "memory", "nvidia.com/gpu"} {
+			config.Resources = append(config.Resources, scoring.KubeResource{Name: name, Weight: 1})
+		}
+		terms = append(terms, scoring.Term{Scorer: must(scoring.CompileKube(config, streamMap())), Weight: 1})
+	}
+	s.use(must(scoring.Combine(terms)))
+}
+
+// use decides by a scorer of nodes.
+func (s *stream) use(scorer scoring.Scorer) {
+	cached, full := scoring.Bind(scorer, s.nodes), scoring.Bind(scorer, s.nodes)
 	full.LimitCache(0)
 	choose := func(b *scoring.Bound) chooser {
 		return func(p *podShape) int {

@@ -35,7 +35,7 @@ func (b *Bound) LimitCache(bytes int64) {
 // about time only: the answers are the same.
 const (
 	passColumn  = 0.05 // a pass, per row and requested column: which rows fit
-	leastPass   = 5000 // a pass that takes less is not worth an attempt to save it
+	leastPass   = 4000 // a pass that takes less is not worth an attempt to save it
 	keptRow     = 12   // a row whose kept score is brought up to date, beside its scoring
 	keptColumns = 4    // scoring one row by itself costs so many times its part in a pass
 	keptTimes   = 8    // a request has to come so often before its scores are kept
