@@ -58,6 +58,7 @@ func decisionOf(s shape) *decisions {
 func (d *decisions) subject(decide func(*volcanoTask) *volcanoNode) *subject {
 	n := len(d.rows)
 	scores := scoring.Bind(d.strategy, d.nodes)
+	scores.LimitCache(0) // the same pods come again and again
 	var got, want int
 	var structGot *volcanoNode
 	return &subject{
