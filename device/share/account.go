@@ -111,8 +111,8 @@ func totalOf(d *device.Device) (total Total) {
 //
 // The zero value has no nodes. An Account keeps its amounts in two matrices, a row
 // for each device and a column for each [Resource]; every question reads them, and
-// [Account.Commit] and [Account.Release] write them. It takes about 200 bytes for
-// each device.
+// [Account.Commit] and [Account.Release] write them. It takes 300 to 450 bytes for each
+// device, and [Account.GPUs] up to 400 for each node of eight GPUs.
 //
 // One goroutine writes while nobody reads; [Account.CopyFrom] makes copies for
 // readers and for trials. Methods panic where a node is out of range.
