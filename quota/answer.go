@@ -31,8 +31,8 @@ const (
 	ReasonUnreadableQuota // the quota of the queue at Level for the card can't be read
 )
 
-// Refusal is why something was refused, in numbers of the dimension that didn't
-// suffice: milli-cores, bytes or milli-cards. What the total would have been is
+// Refusal says why something was refused, with the numbers of the dimension that has
+// too little room: milli-cores, bytes or milli-cards. The total would have been
 // Limit - Room + Requested.
 type Refusal struct {
 	Reason Reason

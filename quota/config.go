@@ -52,8 +52,8 @@ const (
 type Mix uint8
 
 const (
-	SameCard Mix = iota // one of its alternatives for the whole item; in a job, for at most 128 different lists
-	AnyMix              // any of its alternatives for every unit
+	SameCard Mix = iota // one card for the whole item; a job has at most 128 lists of cards that bind its tasks
+	AnyMix              // any of its cards for every unit
 )
 
 // Keys are the annotations that are read. Empty fields of the first three stand

@@ -19,8 +19,8 @@ type JobStatus struct {
 	Mix      Mix
 	Min      Min
 
-	// Items are those of Min in their order and, behind them, what only binds tasks
-	// of the same alternatives to one card: of these Milli is 0.
+	// Items are those of Min, in their order. Behind them are items of which Milli is 0:
+	// they only bind tasks of the same alternatives to one card.
 	Items []ItemStatus
 
 	Held    Amounts // the part of Min that no charge covers
@@ -34,7 +34,7 @@ type JobStatus struct {
 type ItemStatus struct {
 	Item
 	Held []CardAmount // the part of Milli that no charge covers: by card, in the order of Alternatives
-	Firm string       // that one of several alternatives on which its tasks must be, since some are; empty: any
+	Firm string       // the one of several alternatives that its tasks are bound to, since some are charged on it; empty: none
 }
 
 // Amounts are amounts of cpu, memory and cards.

@@ -10,11 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TaskRequest is a task as decisions need it: parsed, with its cards looked up.
-// It is made by [Ledger.ResolveTask], belongs to that ledger, and may be used
-// from several goroutines. What it looked up stays as it was: resolve again when
-// the catalogue has changed. Another ledger, and nil, panic. The zero value is of no
-// queue.
+// TaskRequest is a resolved task. [Ledger.ResolveTask] makes it for that ledger;
+// another ledger panics. It may be used from several goroutines. Resolve again when the
+// catalogue has changed. Nil panics. The zero value is of no queue.
 type TaskRequest struct {
 	// The first cache line says where a decision looks, so that it can ask for all of
 	// it at once, and the second what for.
@@ -42,9 +40,9 @@ type taskItem struct {
 	ranks    string              // places of alts in what the user listed, a byte each; empty: nothing was left out
 }
 
-// JobRequest is a job as decisions need it. It is made by [Ledger.ResolveJob],
-// belongs to that ledger, and may be used from several goroutines. Another ledger,
-// and nil, panic. The zero value is of no queue.
+// JobRequest is a resolved job. [Ledger.ResolveJob] makes it for that ledger; another
+// ledger panics. It may be used from several goroutines. Nil panics. The zero value is of
+// no queue.
 type JobRequest struct {
 	// What most decisions of a batch read is in the first cache line, as in a task's.
 	queueAt  atomic.Pointer[queue]

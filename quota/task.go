@@ -7,14 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Task is a task as its objects describe it. [Ledger.ResolveTask] makes of it
-// what decisions need.
+// Task is a task as its objects describe it, for [Ledger.ResolveTask] and
+// [Ledger.Reconcile].
 type Task struct {
 	ID, Job, Queue string
 
-	// Pod has the annotation that names cards, and the amounts of the resources
-	// that carry them. It is only read. A task without a pod has no cards, unless
-	// Cards says so.
+	// Pod has the annotation that names cards, and the amounts of the resources that
+	// carry them. It is only read. Without a pod a task has the cards of Cards.
 	Pod *corev1.Pod
 
 	// Request is the cpu and memory that the task asks for; nil: what the pod as
@@ -34,8 +33,8 @@ type Task struct {
 	// what the pod says. A pod that succeeded or failed has ended in any case.
 	Status TaskStatus
 
-	// Gated tasks wait outside of scheduling, as do all whose pods have scheduling
-	// gates. Their job's min is without them.
+	// Gated says that the task waits outside of scheduling. A task whose pod has
+	// scheduling gates does, too. A job's min is without its gated tasks.
 	Gated bool
 }
 
@@ -104,8 +103,8 @@ func (t *Task) node() string {
 	return t.Node
 }
 
-// Job is a job as its objects describe it. [Ledger.ResolveJob] makes of it what
-// decisions need.
+// Job is a job as its objects describe it, for [Ledger.ResolveJob] and
+// [Ledger.Reconcile].
 type Job struct {
 	ID, Queue    string
 	Annotations  map[string]string   // of the job or PodGroup; they count while no task has cards
@@ -157,8 +156,8 @@ const defaultUnit = 1000
 // maxJobItems is how many items a job may have.
 const maxJobItems = 64
 
-// Need returns what the task is charged. Of a task that is bound to a node each item
-// has the one card that is charged there, else all alternatives.
+// Need returns what the task is charged. If the task is bound to a node, each item has
+// the one card that it is charged on there.
 func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.some().cpu, Memory: t.mem}
 	for i := range t.items {
@@ -182,10 +181,10 @@ func (r *JobRequest) Need() Min {
 	return need
 }
 
-// Invalid says why what the task asks for can't be told; empty: it can.
+// Invalid says why the request is invalid; empty: it is valid.
 func (t *TaskRequest) Invalid() string { return t.some().invalid }
 
-// Invalid says why what the job needs can't be told; empty: it can.
+// Invalid says why the request is invalid; empty: it is valid.
 func (r *JobRequest) Invalid() string { return r.some().invalid }
 
 func (a *alternatives) item(milli, unit int64) Item {
