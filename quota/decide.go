@@ -202,13 +202,21 @@ func (l *Ledger) decideItem(a *Answer, q *queue, index int, ti *taskItem, only c
 // why returns NoQuota or UnreadableQuota instead of another reason if the level that
 // leaves the least room has no quota for the dimension at all.
 func (r *room) why(dim int32, otherwise Reason) Reason {
-	if otherwise == ReasonFirmElsewhere || r.limit(dim) != 0 || r.level.spec.mentions(int(dim)) {
+	if otherwise == ReasonFirmElsewhere || r.limit(dim) != 0 {
 		return otherwise
 	}
-	if r.level.spec.Denied[int(dim)] != "" {
+	// The capability is in no cache. It is 0, but where guarantees are enforced.
+	q := r.level
+	if q.guarded && amountAt(q.spec.Capability, int(dim)) > 0 {
+		return otherwise
+	}
+	switch text, denied := q.spec.Denied[int(dim)]; {
+	case !denied:
+		return ReasonNoQuota
+	case text != "":
 		return ReasonUnreadableQuota
 	}
-	return ReasonNoQuota
+	return otherwise
 }
 
 // fault returns what is wrong with the first entry of the quota that can't be read;

@@ -40,6 +40,7 @@ func (l *Ledger) limitLevel(siblings []*queue, total []int64) {
 		}
 	}
 	for _, q := range siblings {
+		q.guarded = l.cfg.EnforceGuarantee
 		q.entitled.real = make([]int64, len(total))
 		q.entitled.deserved = make([]int64, len(total))
 		for dim := range total {

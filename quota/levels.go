@@ -34,6 +34,7 @@ type queue struct {
 	gone    bool // no longer in the ledger; handles may still point here
 	empty   bool // nothing of its capability was configured
 	orphan  bool
+	guarded bool   // its limits leave room for guarantees, see Config.EnforceGuarantee
 	arrived uint64 // the ledger's count of arrivals when a record came here last
 	spec    Queue  // its name first
 
