@@ -126,7 +126,7 @@ func kube(scoringStrategy []byte, m *vectormap.ResourceVectorMap) (*scoring.Kube
 
 // asKube scores as kube-scheduler does by default: by a strategy of NodeResourcesFit,
 // which sees default amounts, and by BalancedAllocation, which sees the true ones.
-func asKube(strategy, balanced scoring.Scorer) (*scoring.Combination, error) {
+func asKube(strategy, balanced scoring.Scorer) (scoring.Scorer, error) {
 	return scoring.Combine([]scoring.Term{
 		{Scorer: strategy, Weight: 1, Scored: true},
 		{Scorer: balanced, Weight: 1},
@@ -160,7 +160,7 @@ func add(scores, others []float64, weight float64, fits *vector.Mask) {
 	}
 }
 
-func combine(strategy, ratio scoring.Scorer) (*scoring.Combination, error) {
+func combine(strategy, ratio scoring.Scorer) (scoring.Scorer, error) {
 	return scoring.Combine([]scoring.Term{
 		{Scorer: strategy, Weight: 0.5, Normalize: scoring.NormalizeMinMax},
 		{Scorer: ratio, Weight: 2.5},

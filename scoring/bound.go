@@ -52,7 +52,7 @@ const (
 // Bind binds a scorer to nodes, which then keep what makes it fast (see
 // [vector.Nodes.KeepReciprocals]): all that costs a pass over the nodes is done here. It
 // panics when the nodes are of another map than the scorer, or when a term of a
-// [Combination] counts scored amounts that the nodes don't keep. A copy of nodes must
+// combination counts scored amounts that the nodes don't keep. A copy of nodes must
 // have been made before ([vector.Nodes.Snapshot]).
 func Bind(scorer Scorer, nodes *vector.Nodes) *Bound {
 	if isNil(scorer) {

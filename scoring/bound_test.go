@@ -404,24 +404,32 @@ func (w *boundWorld) run(t *testing.T, steps int) {
 // checkOverride asks for a pod with rules of its own.
 func (w *boundWorld) checkOverride(t *testing.T, s *boundScorer, pod vector.PodAmounts, rows *vector.Mask) {
 	t.Helper()
-	var own scoring.Scorer
-	switch x := s.scorer.(type) {
-	case *scoring.Strategy:
-		own = x.WithOverride(w.override)
-	case *scoring.StrategyFit:
-		own = x.WithOverride(w.override)
-	case *scoring.Combination:
-		if x.Normalized() || strings.HasPrefix(s.name, "scored") {
-			return
-		}
-		own = x.WithOverride(w.override)
-	default:
-		own = s.scorer
+	if x, ok := s.scorer.(*scoring.Combination); ok && (x.Normalized() || strings.HasPrefix(s.name, "scored")) {
+		return
 	}
+	own := overridden(t, s.scorer, w.override)
 	if s.bound.WithOverride(nil) != s.bound {
 		t.Fatal("no override makes another scorer")
 	}
 	w.check(t, &boundScorer{s.name + " of its own rules", own, s.bound.WithOverride(w.override), w.perRow(own, false)}, pod, rows)
+}
+
+// overridden returns a scorer with the rules of a pod, where it has rules.
+func overridden(t testing.TB, s scoring.Scorer, o *scoring.PodOverride) scoring.Scorer {
+	t.Helper()
+	switch s := s.(type) {
+	case *scoring.Strategy:
+		return s.WithOverride(o)
+	case *scoring.StrategyFit:
+		return s.WithOverride(o)
+	case *scoring.Combination:
+		terms := slices.Clone(s.Terms())
+		for k := range terms {
+			terms[k].Scorer = overridden(t, terms[k].Scorer, o)
+		}
+		return combine(t, terms...)
+	}
+	return s
 }
 
 func TestBound(t *testing.T) {

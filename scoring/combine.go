@@ -2,7 +2,6 @@ package scoring
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -10,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Term is one scorer of a [Combination].
+// Term is one scorer of a combination; see [Combine].
 type Term struct {
 	Scorer Scorer
 
@@ -33,37 +32,26 @@ type Term struct {
 	Name string
 }
 
-// Combination is a weighted sum of scorers: 0 + Weight·score, term by term in
-// list order, with scores normalized over the selected rows where a term says
-// so. Such a normalized score depends on the other rows: Score and Explain of a
-// combination with a normalized term are [ErrNeedsBatch], and [Bind] makes of it what
-// answers. A nested combination that counts scored amounts counts them in all its terms.
+// Combine returns a weighted sum of scorers: 0 + Weight·score, term by term in list
+// order, with scores normalized over the selected rows where a term says so. There must
+// be one term at least, and the scorers must have been compiled against equal maps.
 //
-// Score and Explain score all terms with the same amounts, whatever [Term] says of
-// scored ones.
+// A normalized score depends on the other rows: Score and Explain of a combination with a
+// normalized term are [ErrNeedsBatch], and [Bind] makes of it what answers. Both score
+// all terms with the same amounts, whatever [Term] says of scored ones.
 //
-// A Combination is immutable and safe for concurrent use.
-type Combination struct {
-	terms      []Term
-	weights    []float64
-	normalized bool
-}
-
-var _ Scorer = (*Combination)(nil)
-
-// Combine returns the weighted sum of terms, of which there must be one at least.
-// The scorers must have been compiled against equal maps. A combination can be a
-// term of another one, unless it normalizes.
+// A combination can be a term of another one, unless it normalizes. Where it counts
+// scored amounts, all its terms do.
 //
 // Errors are a field.ErrorList, as an aggregate, with the paths terms,
 // terms[i].scorer, terms[i].weight and terms[i].normalize.
-func Combine(terms []Term) (*Combination, error) {
+func Combine(terms []Term) (Scorer, error) {
 	var r report
 	path := field.NewPath("terms")
 	if len(terms) == 0 {
 		r.fail(field.Required(path, ""))
 	}
-	c := &Combination{terms: append([]Term(nil), terms...)}
+	c := &combination{terms: append([]Term(nil), terms...)}
 	var first vector.Schema
 	for i, t := range terms {
 		path := path.Index(i)
@@ -71,7 +59,7 @@ func Combine(terms []Term) (*Combination, error) {
 		if absent {
 			r.fail(field.Required(path.Child("scorer"), ""))
 		}
-		if inner, ok := t.Scorer.(*Combination); ok && !absent && inner.Normalized() {
+		if inner, ok := t.Scorer.(*combination); ok && !absent && inner.normalized {
 			r.fail(field.Invalid(path.Child("scorer"), t.Name, "a combination with a normalized term can't be a term"))
 		}
 		schema, known := vector.Schema{}, false
@@ -102,47 +90,15 @@ func Combine(terms []Term) (*Combination, error) {
 	return c, nil
 }
 
-// WithOverride returns the combination of a pod that brings its own rules: those
-// of every term that is a [Strategy] or a [StrategyFit], or a combination with
-// such terms, are replaced; see [StrategyFit.WithOverride]. A nil override
-// returns c.
-func (c *Combination) WithOverride(o *PodOverride) *Combination {
-	live(c != nil, c != nil)
-	if o == nil {
-		return c
-	}
-	own := *c
-	own.terms = slices.Clone(c.terms)
-	for k := range own.terms {
-		t := &own.terms[k]
-		switch s := t.Scorer.(type) {
-		case *Strategy:
-			t.Scorer = s.WithOverride(o)
-		case *StrategyFit:
-			t.Scorer = s.WithOverride(o)
-		case *Combination:
-			t.Scorer = s.WithOverride(o)
-		}
-	}
-	return &own
-}
-
-// Terms returns the terms. The caller must not change them.
-func (c *Combination) Terms() []Term {
-	live(c != nil, c != nil)
-	return c.terms
-}
-
-// Normalized reports whether a term is normalized, so that a score needs a
-// batch.
-func (c *Combination) Normalized() bool {
-	live(c != nil, c != nil)
-	return c.normalized
+// combination is what Combine returns.
+type combination struct {
+	terms      []Term
+	weights    []float64
+	normalized bool
 }
 
 // Score returns the score of one node, [ErrNeedsBatch] when a term is normalized.
-func (c *Combination) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(c != nil, c != nil)
+func (c *combination) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	if c.normalized {
 		return 0, ErrNeedsBatch
 	}
@@ -181,7 +137,7 @@ func (s *combineScratch) resize(terms, rows int) {
 // combine sets dst, where words selects the row, to the combination of the scores of all
 // terms before they are normalized. It keeps the scores unless they are columns of the
 // scratch, which is of the right size.
-func (c *Combination) combine(dst []float64, scores [][]float64, scratch *combineScratch, words []uint64) {
+func (c *combination) combine(dst []float64, scores [][]float64, scratch *combineScratch, words []uint64) {
 	for k, s := range scores {
 		s = s[:len(dst)]
 		if r := rescalingOf(s, words, c.terms[k].Normalize); r.kind != unchanged {
@@ -195,7 +151,7 @@ func (c *Combination) combine(dst []float64, scores [][]float64, scratch *combin
 
 // Explain returns the terms of the score of one node, [ErrNeedsBatch] when one is
 // normalized. Contributions are weighted, so that they add up to the total.
-func (c *Combination) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
+func (c *combination) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	total, err := c.Score(request, requested, allocatable)
 	if err != nil {
 		return Explanation{}, err
@@ -212,7 +168,7 @@ func (c *Combination) Explain(request, requested, allocatable vector.ResourceVec
 }
 
 // join joins the explanations of the terms, each rescaled and weighted, without a total.
-func (c *Combination) join(explanations []Explanation, rescalings []rescaling) Explanation {
+func (c *combination) join(explanations []Explanation, rescalings []rescaling) Explanation {
 	var e Explanation
 	var reasons []string
 	for k, x := range explanations {
@@ -297,7 +253,7 @@ func schemaOf(s Scorer) (schema vector.Schema, known bool) {
 		if m := s.resources(); m != nil {
 			return m.Schema(), true
 		}
-	case *Combination:
+	case *combination:
 		for k := range s.terms {
 			if schema, known = schemaOf(s.terms[k].Scorer); known {
 				return schema, true

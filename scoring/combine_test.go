@@ -44,7 +44,7 @@ func combine(t testing.TB, terms ...scoring.Term) *scoring.Combination {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c.(*scoring.Combination)
 }
 
 // plainMatrix returns the matrix with these rows, without a schema.

@@ -10,7 +10,7 @@
 //	Strategy      these three, from a configuration of Volcano
 //	Kube          kube-scheduler's integers: least, most, ratio, balanced
 //	Load, DRF     how full a node or a queue is, summed or dominant
-//	Combination   several of them, weighted and normalized; see [Combine]
+//	Combine       several of them, weighted and normalized
 //
 // A scorer is bound to nodes once, and then asked about pods: it filters, scores and
 // chooses, by an explicit rule for ties.

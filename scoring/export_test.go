@@ -17,7 +17,7 @@ func ScoreBatch(s Scorer, dst []float64, request vector.ResourceVector, used, al
 			a.base = sra.now(allocatable, new([]int32))
 		}
 		s.scoreRows(dst, &a, words)
-	case *Combination:
+	case *combination:
 		var scratch combineScratch
 		scratch.resize(len(s.terms), len(dst))
 		for k, column := range scratch.columns {
@@ -45,6 +45,15 @@ func ScoreInts(k *Kube, dst []int64, request vector.ResourceVector, used, alloca
 	kubeRows(k, dst[:allocatable.Rows()], &amounts{request: request, requested: used, allocatable: allocatable}, wordsOf(rows))
 	return nil
 }
+
+// Combination is what Combine returns.
+type Combination = combination
+
+// Terms returns the terms.
+func (c *combination) Terms() []Term { return c.terms }
+
+// Normalized reports whether a term is normalized.
+func (c *combination) Normalized() bool { return c.normalized }
 
 // KeepAll makes a bound scorer keep the scores of every request, whatever it costs.
 func KeepAll(b *Bound) { b.kept.always = true }

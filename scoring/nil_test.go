@@ -102,7 +102,6 @@ func TestNilPanics(t *testing.T) {
 			func() { (*scoring.Kube)(nil).Warnings() },
 			func() { _, _ = (*scoring.Load)(nil).Explain(nil, nil, nil) },
 			func() { _, _ = (*scoring.DRF)(nil).Score(nil, nil, nil) },
-			func() { (*scoring.Combination)(nil).Terms() },
 			func() { (*scoring.Bound)(nil).LimitCache(0) },
 		},
 		"scoring: nil scorer": {func() { scoring.Bind(nil, nodes) }},

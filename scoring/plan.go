@@ -17,7 +17,7 @@ type plan struct {
 	foreign bool      // rows is nil, or that of a term
 
 	// Of a combination:
-	sum     *Combination
+	sum     *combination
 	terms   []plan
 	scratch *combineScratch
 }
@@ -29,7 +29,7 @@ func (b *Bound) newPlan(scorer Scorer, scored bool) plan {
 		panic(panicScored)
 	}
 	switch s := scorer.(type) {
-	case *Combination:
+	case *combination:
 		p.sum, p.scratch = s, new(combineScratch)
 		for k := range s.terms {
 			t := b.newPlan(s.terms[k].Scorer, scored || s.terms[k].Scored)

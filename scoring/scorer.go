@@ -10,7 +10,7 @@ import (
 
 // Scorer says how good a node is for a pod; greater is better, unless its documentation
 // says otherwise. [Bind] makes of it what answers for all nodes at once. Every compiled
-// scorer of this package is one; others may be terms of a [Combination], and are asked
+// scorer of this package is one; others may be terms of a combination, and are asked
 // row by row.
 //
 // requested is what the pods of the node request, allocatable what it has, and request

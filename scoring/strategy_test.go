@@ -262,28 +262,24 @@ func TestCombinationOverride(t *testing.T) {
 			scoring.Term{Scorer: combine(t, scoring.Term{Scorer: fit, Weight: 3}), Weight: 2},
 			scoring.Term{Scorer: load, Weight: 1})
 	}
-	c := sum(fit, strategy)
-	if c.WithOverride(nil) != c {
-		t.Error("a nil override makes another combination")
-	}
-	request := strategyRow(t, m, "cpu 1000 mem 1G gpu 1")
-	used, allocatable := m.NewMatrix(0), m.NewMatrix(0)
+	nodes := m.NewNodes()
 	for _, cpu := range []string{"cpu 1000", "cpu 2000", "cpu 7000"} {
-		used.AppendRow(strategyRow(t, m, cpu))
-		allocatable.AppendRow(strategyRow(t, m, "cpu 8000 mem 16G gpu 2"))
+		setNode(nodes, cpu, strategyRow(t, m, "cpu 8000 mem 16G gpu 2"), strategyRow(t, m, cpu))
 	}
-	scores := func(c *scoring.Combination) []float64 {
+	pod := vector.PodAmounts{Requested: strategyRow(t, m, "cpu 1000 mem 1G gpu 1")}
+	scores := func(b *scoring.Bound) []float64 {
 		dst := make([]float64, 3)
-		if err := scoring.ScoreBatch(c, dst, request, used, allocatable, nil); err != nil {
+		if err := b.Score(dst, pod, nil); err != nil {
 			t.Fatal(err)
 		}
 		return dst
 	}
-	before := scores(c)
-	if got, want := scores(c.WithOverride(o)), scores(sum(fit.WithOverride(o), strategy.WithOverride(o))); !slices.Equal(got, want) || slices.Equal(got, before) {
+	b := scoring.Bind(sum(fit, strategy), nodes)
+	before, want := scores(b), scores(scoring.Bind(sum(fit.WithOverride(o), strategy.WithOverride(o)), nodes))
+	if got := scores(b.WithOverride(o)); !slices.Equal(got, want) || slices.Equal(got, before) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := scores(c); !slices.Equal(got, before) {
+	if got := scores(b); !slices.Equal(got, before) {
 		t.Errorf("the combination became %v, was %v", got, before)
 	}
 }

@@ -32,7 +32,7 @@ func TestZeros(t *testing.T) {
 			"ParseSchedulerConf": scoring.ParseSchedulerConf, "ParseScoringStrategy": scoring.ParseScoringStrategy,
 		},
 		Types: []any{
-			(*scoring.Bound)(nil), (*scoring.Combination)(nil), (*scoring.DRF)(nil), (*scoring.DRFConfig)(nil),
+			(*scoring.Bound)(nil), (*scoring.DRF)(nil), (*scoring.DRFConfig)(nil),
 			(*scoring.DimExplanation)(nil), (*scoring.Direction)(nil), (*scoring.Explanation)(nil), (*scoring.FitRule)(nil),
 			(*scoring.Kube)(nil), (*scoring.KubeConfig)(nil), (*scoring.KubeResource)(nil), (*scoring.Load)(nil),
 			(*scoring.LoadConfig)(nil), (*scoring.Metric)(nil), (*scoring.Normalization)(nil), (*scoring.Option)(nil),
@@ -69,6 +69,6 @@ func TestZeros(t *testing.T) {
 			}
 			return nil
 		},
-		Others: []any{(*scoring.Kube)(nil), (*scoring.SRA)(nil), (*scoring.Combination)(nil)},
+		Others: []any{(*scoring.Kube)(nil), (*scoring.SRA)(nil)},
 	}.Run(t)
 }

@@ -105,8 +105,8 @@ func KubeTerms(m *vectormap.ResourceVectorMap, strategy scoring.KubeConfig, weig
 type State struct {
 	m      *vectormap.ResourceVectorMap
 	nodes  *vector.Nodes
-	sum    *scoring.Combination // nil: without terms
-	scores *scoring.Bound       // of sum; nil without
+	sum    scoring.Scorer // nil: without terms
+	scores *scoring.Bound // of sum; nil without
 
 	fits   vector.Mask
 	points []float64
@@ -127,7 +127,7 @@ func NewState(m *vectormap.ResourceVectorMap, terms []scoring.Term) (*State, err
 	return newState(m, sum), nil
 }
 
-func newState(m *vectormap.ResourceVectorMap, sum *scoring.Combination) *State {
+func newState(m *vectormap.ResourceVectorMap, sum scoring.Scorer) *State {
 	s := &State{m: m, sum: sum, nodes: m.NewNodes(vector.WithScored())}
 	if sum != nil {
 		s.scores = scoring.Bind(sum, s.nodes)
