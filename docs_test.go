@@ -2,6 +2,7 @@ package resvec_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,6 +44,37 @@ func TestDocs(t *testing.T) {
 		}
 	}
 }
+
+// TestCommands checks that the folders and Makefile targets exist that the documents
+// name in commands.
+func TestCommands(t *testing.T) {
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile := read(t, "Makefile")
+	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
+		text := read(t, document)
+		for _, command := range goCommand.FindAllString(text, -1) {
+			for _, folder := range folderOf.FindAllStringSubmatch(command, -1) {
+				if info, err := os.Stat(strings.TrimSuffix(folder[1]+folder[2], "/...")); err != nil || !info.IsDir() {
+					t.Errorf("%s: %s: no folder %s", document, command, folder[1]+folder[2])
+				}
+			}
+		}
+		for _, target := range makeCommand.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(makefile, "\n"+target[1]+":") {
+				t.Errorf("%s: no target %s", document, target[1])
+			}
+		}
+	}
+}
+
+var (
+	goCommand   = regexp.MustCompile(`\bgo (-C [a-z]\S+ )?(run|test|vet|build)\b[^` + "`" + `\n]*`)
+	folderOf    = regexp.MustCompile(`-C ([a-z][\w/]+)|\s(\./[a-z][\w/]*)`)
+	makeCommand = regexp.MustCompile("`make ([a-z0-9-]+)")
+)
 
 // TestStablePaths checks that the README says of every package that can be imported
 // that it stays, or that it doesn't.
