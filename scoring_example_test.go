@@ -25,8 +25,10 @@ func schedule(nodes *vector.Nodes, scores *scoring.Bound, predicate *scoring.Pro
 	if err != nil {
 		return "", "", err
 	}
-	var rows vector.Mask                                                 // keep it from pod to pod
-	if err := predicate.Filter(&rows, nodes, request, nil); err != nil { // nil lets all pass
+	var rows vector.Mask // keep it from pod to pod
+
+	// A nil predicate lets all nodes pass.
+	if err := predicate.Filter(&rows, nodes, request, nil); err != nil {
 		return "", "", err
 	}
 	amounts := vector.PodAmounts{Requested: request}

@@ -9,8 +9,8 @@ import (
 )
 
 // Bound is a scorer bound to nodes by [Bind]. It answers for the nodes as they are when
-// it is asked: what it keeps of them, it brings up to date itself, at the cost of the
-// rows that have changed.
+// it is asked. What it keeps of them it brings up to date itself, at the cost of the rows
+// that have changed.
 //
 //	scores := scoring.Bind(strategy, nodes)
 //	row, ok := scores.Best(pod, nil, vector.TieSeeded(42))
@@ -20,17 +20,18 @@ import (
 // Scorers score with what it requests and what is requested of the nodes; a [Term] can
 // ask for the scored amounts of both instead.
 //
-// Where a pass over all nodes costs more, scores are kept by request, and only rows that
-// have changed since are scored again; answers are the same. See [Bound.LimitCache].
+// Where a pass over all nodes costs more, it keeps the scores of requests that come
+// again, and scores only rows that have changed. The answers are the same. See
+// [Bound.LimitCache].
 //
 // A Bound is for one goroutine. It only reads the nodes, so that several may be bound
 // to one [vector.Nodes.Snapshot] and asked at the same time, as long as nobody writes
 // or refreshes it. Warm, it allocates nothing but in Explain and for errors.
 //
-// A request or a mask that is of another size than the nodes is a mistake of the
-// program: Best and TopK panic, Score and Explain return [vector.ErrShape]. After
-// [vector.Nodes.Widen] bind a scorer that is compiled against the new map;
-// [vector.ErrSchema] is the mistake otherwise.
+// A request or a mask of another size than the nodes is a mistake of the program: Best
+// and TopK panic, the others return [vector.ErrShape]. After [vector.Nodes.Widen] bind a
+// scorer that is compiled against the new map; otherwise Best and TopK panic, and the
+// others return [vector.ErrSchema].
 type Bound struct {
 	nodes *vector.Nodes
 	m     *vectormap.ResourceVectorMap // nil: no scorer of this package
