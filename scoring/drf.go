@@ -31,11 +31,11 @@ type DRFConfig struct {
 
 // DRF computes the dominant share of queues, by which dominant resource fairness
 // (Ghodsi et al., NSDI 2011) orders them: lower is better, and the next job is
-// that of the queue with the least share. A row is a queue, used is what it has,
+// that of the queue with the least share. A row is a queue, requested is what it has,
 // allocatable its entitlement, and request the candidate job, or nil for none.
 //
 // The share is the greatest (x/c)·w over the resources with weight w > 0, 0 at
-// least, with x = used + request and c the entitlement, or its replacement (see
+// least, with x = requested + request and c the entitlement, or its replacement (see
 // [DRFConfig]). A negative c is left out. NaN, as an amount or as a quotient,
 // makes the share +Inf: such a queue comes last.
 //
@@ -96,15 +96,15 @@ func (d *DRF) Warnings() field.ErrorList {
 }
 
 // Score returns the share of one queue.
-func (d *DRF) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+func (d *DRF) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	live(d != nil && d.m != nil, d != nil)
-	if err := d.checkRow(request, used, allocatable); err != nil {
+	if err := d.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
 	var row kernel.LoadRow
 	for k := range d.dims {
 		dim := &d.dims[k]
-		v := at(used, dim.index) + at(request, dim.index)
+		v := at(requested, dim.index) + at(request, dim.index)
 		d.rule.Add(&row, v, at(allocatable, dim.index), dim.weight, dim.capacity)
 	}
 	return row.Share(), nil
@@ -144,14 +144,14 @@ func (d *DRF) scoreEach(dst []float64, a *amounts, words []uint64) {
 // Explain returns the resources that count for one queue, or that the job
 // requests; the points are those of the greatest. A Reason is set when the share
 // is +Inf because of a NaN.
-func (d *DRF) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+func (d *DRF) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	live(d != nil && d.m != nil, d != nil)
-	score, err := d.Score(request, used, allocatable)
+	score, err := d.Score(request, requested, allocatable)
 	if err != nil {
 		return Explanation{}, err
 	}
 	next := 0 // in d.dims
-	dims, counted := d.weights.explain(d.m, request, used, allocatable, func(x *DimExplanation) (float64, bool) {
+	dims, counted := d.weights.explain(d.m, request, requested, allocatable, func(x *DimExplanation) (float64, bool) {
 		dim := &d.dims[next]
 		next++
 		x.Type = "DRF"

@@ -82,7 +82,7 @@ type DimExplanation struct {
 // String returns the explanation as a table, a line per scorer and resource.
 // Names are those of the indices, and amounts in units of the map.
 func (e Explanation) String() string {
-	return e.table(func(d *DimExplanation) (name, request, used, allocatable string) {
+	return e.table(func(d *DimExplanation) (name, request, requested, allocatable string) {
 		return d.Name, amountText(d.Request), amountText(d.Used), amountText(d.Allocatable)
 	})
 }
@@ -95,7 +95,7 @@ func amountText(x float64) string { return fmt.Sprintf("%.16g", x) }
 // the map that the scorer was compiled against.
 func (e Explanation) Format(m *vectormap.ResourceVectorMap) string {
 	needMap(m)
-	return e.table(func(d *DimExplanation) (name, request, used, allocatable string) {
+	return e.table(func(d *DimExplanation) (name, request, requested, allocatable string) {
 		if d.Index < 0 { // not a resource of the map
 			return d.Name, "", "", ""
 		}
@@ -108,7 +108,7 @@ func (e Explanation) Format(m *vectormap.ResourceVectorMap) string {
 }
 
 // table returns the table; cells gives the name of a resource and its amounts.
-func (e Explanation) table(cells func(*DimExplanation) (name, request, used, allocatable string)) string {
+func (e Explanation) table(cells func(*DimExplanation) (name, request, requested, allocatable string)) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "total\t%.6g", e.Total)
@@ -127,9 +127,9 @@ func (e Explanation) table(cells func(*DimExplanation) (name, request, used, all
 		}
 		for i := range t.Dims {
 			d := &t.Dims[i]
-			name, request, used, allocatable := cells(d)
+			name, request, requested, allocatable := cells(d)
 			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%g\t%.6g\t%s\n",
-				name, request, used, allocatable, d.Type, d.Weight, d.Contribution, d.Status)
+				name, request, requested, allocatable, d.Type, d.Weight, d.Contribution, d.Status)
 		}
 	}
 	w.Flush()
@@ -137,8 +137,8 @@ func (e Explanation) table(cells func(*DimExplanation) (name, request, used, all
 }
 
 // dimension returns what is known of one resource before any rule.
-func dimension(m *vectormap.ResourceVectorMap, i int, request, used, allocatable vector.ResourceVector) DimExplanation {
+func dimension(m *vectormap.ResourceVectorMap, i int, request, requested, allocatable vector.ResourceVector) DimExplanation {
 	return DimExplanation{
-		Index: i, Name: m.Name(i), Request: at(request, i), Used: at(used, i), Allocatable: at(allocatable, i),
+		Index: i, Name: m.Name(i), Request: at(request, i), Used: at(requested, i), Allocatable: at(allocatable, i),
 	}
 }

@@ -37,7 +37,7 @@ type ShapePoint struct {
 // by the plugin NodeResourcesBalancedAllocation.
 //
 // Amounts are taken in units of Kubernetes, rounded up to whole ones: a is
-// allocatable, u used and x used with the pod. cpu, memory and ephemeral-storage
+// allocatable, u requested and x requested with the pod. cpu, memory and ephemeral-storage
 // count whether the pod requests them or not, other resources only when it does;
 // one that the node does not have is left out. All divisions truncate.
 //
@@ -58,7 +58,7 @@ type ShapePoint struct {
 //
 // What a container without requests counts as is for the caller to say:
 // kube-scheduler feeds BalancedAllocation with the true amounts, and the others
-// with amounts, both of the pod and of what is used, in which every container
+// with amounts, both of the pod and of what is requested, in which every container
 // without a cpu request has 100m and every one without a memory request has
 // 200Mi.
 type Kube struct {
@@ -377,12 +377,12 @@ func (l *kubeList) fill(k *Kube, a *amounts) bool {
 // order, and then those that the pod requests besides. The weighted mean is of
 // whole numbers and truncated, so that the resources share the score in the
 // proportion of their weighted points; a balance is of all resources alike.
-func (k *Kube) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+func (k *Kube) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	live(k != nil && k.m != nil, k != nil)
-	if err := k.checkRow(request, used, allocatable); err != nil {
+	if err := k.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}
-	x := kubeExplanation{k: k, request: request, used: used, allocatable: allocatable}
+	x := kubeExplanation{k: k, request: request, requested: requested, allocatable: allocatable}
 	x.term = TermExplanation{Name: string(k.name), Weight: 1}
 	if k.idle(request) {
 		x.reason = "the pod requests none of the resources that are balanced"
@@ -393,7 +393,7 @@ func (k *Kube) Explain(request, used, allocatable vector.ResourceVector) (Explan
 		ruled[k.rules[i].index] = true
 	}
 	for i := range k.m.Len() {
-		if d := dimension(k.m, i, request, used, allocatable); d.Request > 0 && !ruled[i] {
+		if d := dimension(k.m, i, request, requested, allocatable); d.Request > 0 && !ruled[i] {
 			d.Status = NotConfigured
 			x.term.Dims = append(x.term.Dims, d)
 		}
@@ -403,8 +403,8 @@ func (k *Kube) Explain(request, used, allocatable vector.ResourceVector) (Explan
 
 // kubeExplanation is an explanation on the way.
 type kubeExplanation struct {
-	k                          *Kube
-	request, used, allocatable vector.ResourceVector
+	k                               *Kube
+	request, requested, allocatable vector.ResourceVector
 
 	term   TermExplanation
 	reason string
@@ -414,12 +414,12 @@ type kubeExplanation struct {
 
 // add explains one rule; the contribution is in proportion only.
 func (x *kubeExplanation) add(r *kubeRule) {
-	d := dimension(x.k.m, r.index, x.request, x.used, x.allocatable)
+	d := dimension(x.k.m, r.index, x.request, x.requested, x.allocatable)
 	d.Type, d.Weight, d.Status = string(x.k.name), r.weight, NotRequested
 	p, counts := r.request(x.request)
 	if counts && !x.k.idle(x.request) {
 		e := r.entry(p)
-		e.Used, e.Allocatable = amount(x.used, r.index), amount(x.allocatable, r.index)
+		e.Used, e.Allocatable = amount(x.requested, r.index), amount(x.allocatable, r.index)
 		requested, _, allocatable, ok := e.Amounts(0)
 		switch {
 		case !ok:
@@ -464,7 +464,7 @@ func (x *kubeExplanation) finish() Explanation {
 	} else if points > 0 {
 		x.reason = "the node has none of the resources that are balanced"
 	}
-	n := kubeNodes{used: x.used, allocatable: x.allocatable}
+	n := kubeNodes{used: x.requested, allocatable: x.allocatable}
 	x.term.Score = float64(x.k.score(x.request, &n, 0))
 	return Explanation{Total: x.term.Score, Reason: x.reason, Terms: []TermExplanation{x.term}}
 }

@@ -74,7 +74,7 @@ type LoadConfig struct {
 	OnlyRequested bool
 }
 
-// Load scores nodes by how loaded they would be with the pod. With x = used +
+// Load scores nodes by how loaded they would be with the pod. With x = requested +
 // request and c the capacity, over the resources with weight w > 0 and c > 0 in
 // ascending order,
 //
@@ -136,28 +136,28 @@ func (l *Load) Warnings() field.ErrorList {
 }
 
 // Score returns the score of one node.
-func (l *Load) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+func (l *Load) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	live(l != nil && l.m != nil, l != nil)
-	if err := l.checkRow(request, used, allocatable); err != nil {
+	if err := l.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
 	var row kernel.LoadRow
 	for k := range l.dims {
 		d := &l.dims[k]
-		l.add(&row, d, at(request, d.index), at(used, d.index), at(allocatable, d.index))
+		l.add(&row, d, at(request, d.index), at(requested, d.index), at(allocatable, d.index))
 	}
 	return l.result(&row), nil
 }
 
 // add adds one resource to the load of a row.
-func (l *Load) add(row *kernel.LoadRow, d *loadDim, request, used, allocatable float64) {
+func (l *Load) add(row *kernel.LoadRow, d *loadDim, request, requested, allocatable float64) {
 	if l.onlyRequested && !(request > 0) {
 		return
 	}
 	if l.fixed {
 		allocatable = d.capacity
 	}
-	row.Add(used+request, allocatable, d.weight)
+	row.Add(requested+request, allocatable, d.weight)
 }
 
 func (l *Load) result(row *kernel.LoadRow) float64 {
@@ -209,14 +209,14 @@ func (l *Load) scoreEach(dst []float64, a *amounts, words []uint64) {
 // that count, and of those that are requested. Allocatable is the capacity that
 // was used. With DominantResource the points are those of the greatest resource.
 // A Reason is set when the score was cut to 0 or 100, or is 0 because of a NaN.
-func (l *Load) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+func (l *Load) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	live(l != nil && l.m != nil, l != nil)
-	score, err := l.Score(request, used, allocatable)
+	score, err := l.Score(request, requested, allocatable)
 	if err != nil {
 		return Explanation{}, err
 	}
 	next := 0 // in l.dims
-	dims, counted := l.weights.explain(l.m, request, used, allocatable, func(d *DimExplanation) (float64, bool) {
+	dims, counted := l.weights.explain(l.m, request, requested, allocatable, func(d *DimExplanation) (float64, bool) {
 		d.Type = l.direction.String()
 		if l.fixed {
 			d.Allocatable = l.dims[next].capacity

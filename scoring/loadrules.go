@@ -105,10 +105,10 @@ func checkCapacities(name string, v vector.ResourceVector, m *vectormap.Resource
 // count. For a resource of positive weight, count returns its weighted term,
 // which becomes its contribution, and whether it counts; it may change the
 // explanation, its status too.
-func (w dimWeights) explain(m *vectormap.ResourceVectorMap, request, used, allocatable vector.ResourceVector,
+func (w dimWeights) explain(m *vectormap.ResourceVectorMap, request, requested, allocatable vector.ResourceVector,
 	count func(d *DimExplanation) (term float64, counts bool)) (dims []DimExplanation, counted []int) {
 	for i, x := range w.weight {
-		d := dimension(m, i, request, used, allocatable)
+		d := dimension(m, i, request, requested, allocatable)
 		d.Weight = x
 		counts := false
 		switch {

@@ -295,13 +295,13 @@ func (p *Proportional) Warnings() field.ErrorList {
 func (p *Proportional) Enabled() bool { return p != nil && len(p.rules) > 0 }
 
 // Check checks one node. Errors are those of a [Scorer]; a nil p has none.
-func (p *Proportional) Check(request, used, allocatable vector.ResourceVector) (Result, error) {
+func (p *Proportional) Check(request, requested, allocatable vector.ResourceVector) (Result, error) {
 	passed := Result{OK: true, Primary: -1, Secondary: -1}
 	if p == nil {
 		return passed, nil
 	}
 	live(p.m != nil, true)
-	if err := p.checkRow(request, used, allocatable); err != nil {
+	if err := p.checkRow(request, requested, allocatable); err != nil {
 		return Result{}, err
 	}
 	if passed.Exempt = p.exempts(request); passed.Exempt {
@@ -310,7 +310,7 @@ func (p *Proportional) Check(request, used, allocatable vector.ResourceVector) (
 	for k := range p.rules {
 		r := &p.rules[k]
 		rule := r.rule(request)
-		needed, left, ok := rule.Check(at(allocatable, r.primary), at(used, r.primary), at(allocatable, r.secondary), at(used, r.secondary))
+		needed, left, ok := rule.Check(at(allocatable, r.primary), at(requested, r.primary), at(allocatable, r.secondary), at(requested, r.secondary))
 		if !ok {
 			return Result{Primary: r.primary, Secondary: r.secondary, Needed: needed, Left: left}, nil
 		}
@@ -319,7 +319,7 @@ func (p *Proportional) Check(request, used, allocatable vector.ResourceVector) (
 }
 
 // CheckIdle is Check for a caller who has what is idle of a node, allocatable less
-// used, instead of what is used.
+// requested, instead of what is requested.
 func (p *Proportional) CheckIdle(request, idle, allocatable vector.ResourceVector) (Result, error) {
 	passed := Result{OK: true, Primary: -1, Secondary: -1}
 	if p == nil {

@@ -122,8 +122,8 @@ func (c *compiled) checkRequest(request vector.ResourceVector) error {
 }
 
 // checkRow checks the operands of Score.
-func (c *compiled) checkRow(request, used, allocatable vector.ResourceVector) error {
-	if err := checkLen("used", used, c.m); err != nil {
+func (c *compiled) checkRow(request, requested, allocatable vector.ResourceVector) error {
+	if err := checkLen("requested", requested, c.m); err != nil {
 		return err
 	}
 	if err := checkLen("allocatable", allocatable, c.m); err != nil {

@@ -149,13 +149,13 @@ func (s *SRA) resources() *vectormap.ResourceVectorMap {
 	return s.m
 }
 
-// Score returns the score of one node. used is checked for its length only.
-func (s *SRA) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+// Score returns the score of one node. requested is checked for its length only.
+func (s *SRA) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	if s == nil {
 		return 0, nil
 	}
 	live(s.m != nil, true)
-	if err := s.checkRow(request, used, allocatable); err != nil {
+	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
 	return s.score(request, allocatable), nil
@@ -341,23 +341,23 @@ func (b *sraBatch) baseRow(row int) float64 {
 
 // Explain returns the part of every scarce resource, and the resources that the
 // pod requests.
-func (s *SRA) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+func (s *SRA) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	if s == nil {
 		return Explanation{Terms: []TermExplanation{{Name: nameSRA, Weight: 1}}}, nil
 	}
 	live(s.m != nil, true)
-	if err := s.checkRow(request, used, allocatable); err != nil {
+	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}
-	term, reason := s.explain(request, used, allocatable)
+	term, reason := s.explain(request, requested, allocatable)
 	return Explanation{Total: term.Score, Reason: reason, Terms: []TermExplanation{term}}, nil
 }
 
-func (s *SRA) explain(request, used, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
+func (s *SRA) explain(request, requested, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
 	term = TermExplanation{Name: nameSRA, Weight: 1, Score: s.score(request, allocatable)}
 	rules := s.rules
 	for i := range s.m.Len() {
-		d := dimension(s.m, i, request, used, allocatable)
+		d := dimension(s.m, i, request, requested, allocatable)
 		present := d.Allocatable > 0
 		switch scarce := len(rules) > 0 && rules[0].index == i; {
 		case scarce:

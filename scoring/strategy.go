@@ -106,12 +106,12 @@ func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
 }
 
 // Score returns the score of one node.
-func (s *Strategy) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+func (s *Strategy) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	live(s != nil && s.m != nil, s != nil)
-	if err := s.checkRow(request, used, allocatable); err != nil {
+	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
-	score := s.fit.score(request, used, allocatable)
+	score := s.fit.score(request, requested, allocatable)
 	if s.sra != nil {
 		score += s.sra.score(request, allocatable)
 	}
@@ -138,19 +138,19 @@ func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 }
 
 // Explain returns the parts of both scorers.
-func (s *Strategy) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+func (s *Strategy) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	live(s != nil && s.m != nil, s != nil)
-	if err := s.checkRow(request, used, allocatable); err != nil {
+	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}
-	fit, reason := s.fit.explain(request, used, allocatable)
+	fit, reason := s.fit.explain(request, requested, allocatable)
 	e := Explanation{Total: fit.Score, Terms: []TermExplanation{fit}}
 	var reasons []string
 	if reason != "" {
 		reasons = append(reasons, reason)
 	}
 	if s.sra != nil {
-		sra, reason := s.sra.explain(request, used, allocatable)
+		sra, reason := s.sra.explain(request, requested, allocatable)
 		e.Total += sra.Score
 		e.Terms = append(e.Terms, sra)
 		if reason != "" {

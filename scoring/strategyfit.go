@@ -34,7 +34,7 @@ type StrategyFitConfig struct {
 // weight: the scoring part of Volcano's plugin resource-strategy-fit. A score is
 // from 0 to 100 times the plugin's weight.
 //
-// Only resources that the pod requests and that have a rule count. With U used,
+// Only resources that the pod requests and that have a rule count. With U requested,
 // A allocatable, x = U + request and w the rule's weight, each adds
 //
 //	MostAllocated:  (x * w) / A
@@ -199,22 +199,22 @@ func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit {
 const panicOverride = "scoring: override of another map"
 
 // Score returns the score of one node.
-func (f *StrategyFit) Score(request, used, allocatable vector.ResourceVector) (float64, error) {
+func (f *StrategyFit) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	live(f != nil && f.m != nil, f != nil)
-	if err := f.checkRow(request, used, allocatable); err != nil {
+	if err := f.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
-	return f.score(request, used, allocatable), nil
+	return f.score(request, requested, allocatable), nil
 }
 
-func (f *StrategyFit) score(request, used, allocatable vector.ResourceVector) float64 {
+func (f *StrategyFit) score(request, requested, allocatable vector.ResourceVector) float64 {
 	sum, weights := 0.0, 0.0
 	for k := range f.rules {
 		r := &f.rules[k]
 		if !r.scores(request) {
 			continue
 		}
-		part, ok := r.part(request[r.index], at(used, r.index), at(allocatable, r.index))
+		part, ok := r.part(request[r.index], at(requested, r.index), at(allocatable, r.index))
 		if !ok {
 			return 0
 		}
@@ -230,8 +230,8 @@ func (r *fitRule) scores(request vector.ResourceVector) bool {
 }
 
 // part returns what the rule adds to the sum, and false where the score is 0.
-func (r *fitRule) part(request, used, allocatable float64) (part float64, ok bool) {
-	return kernel.StrategyPart(used, allocatable, request, float64(r.weight), r.kind == LeastAllocated)
+func (r *fitRule) part(request, requested, allocatable float64) (part float64, ok bool) {
+	return kernel.StrategyPart(requested, allocatable, request, float64(r.weight), r.kind == LeastAllocated)
 }
 
 // points turns the sum over the resources that count, and the sum of their
@@ -348,26 +348,26 @@ func (b *fitBatch) row(row int) float64 {
 
 // Explain returns the part of every resource that the pod requests or that has
 // a rule.
-func (f *StrategyFit) Explain(request, used, allocatable vector.ResourceVector) (Explanation, error) {
+func (f *StrategyFit) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	live(f != nil && f.m != nil, f != nil)
-	if err := f.checkRow(request, used, allocatable); err != nil {
+	if err := f.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}
-	term, reason := f.explain(request, used, allocatable)
+	term, reason := f.explain(request, requested, allocatable)
 	return Explanation{Total: term.Score, Reason: reason, Terms: []TermExplanation{term}}, nil
 }
 
-func (f *StrategyFit) explain(request, used, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
+func (f *StrategyFit) explain(request, requested, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
 	weights := 0.0
 	for k := range f.rules {
 		if r := &f.rules[k]; r.scores(request) {
 			weights += float64(r.weight)
 		}
 	}
-	term = TermExplanation{Name: "StrategyFit", Weight: 1, Score: f.score(request, used, allocatable)}
+	term = TermExplanation{Name: "StrategyFit", Weight: 1, Score: f.score(request, requested, allocatable)}
 	rules := f.rules
 	for i := range f.m.Len() {
-		d := dimension(f.m, i, request, used, allocatable)
+		d := dimension(f.m, i, request, requested, allocatable)
 		switch ruled := len(rules) > 0 && rules[0].index == i; {
 		case ruled:
 			part := rules[0].explain(&d)
