@@ -135,14 +135,14 @@ func (e *Engine) All(q Query) (scores []float64, feasible *vector.Mask, err erro
 // look returns the shape of a query, up to date. Its scores are in the order of
 // tie when ordered is set, and in any otherwise.
 func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err error) {
+	marked := e.ready
+	e.ready = ready{} // also if the tie panics
 	sources, n, rows, err := q.Operands()
 	if err != nil {
 		return nil, false, err
 	}
 	ordered = e.order(tie, n)
 	e.scores = resized(e.scores, n)
-	marked := e.ready
-	e.ready = ready{}
 	s = marked.shape
 	if s == nil {
 		e.clock.sync(sources, n)
@@ -225,7 +225,7 @@ func (e *Engine) empty() *shape {
 	for len(s.terms) < e.terms {
 		s.terms = append(s.terms, make([]float64, s.rows.Len()))
 	}
-	s.time, s.laid = 0, 0
+	s.time, s.laid, s.waits = 0, 0, 0
 	return s
 }
 

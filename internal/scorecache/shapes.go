@@ -17,6 +17,7 @@ type shape struct {
 	next         *shape // with the same bucket
 	newer, older *shape // by use
 	bytes        int64  // as counted last
+	waits        int32  // for so many visits until its scores are brought up to date; see Worth
 
 	time     uint64 // of the rowClock, up to which the scores hold
 	whole    bool   // rows came from a nil mask

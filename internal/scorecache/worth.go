@@ -58,30 +58,49 @@ func (e *Engine) Worth(q Query, w *Worth) bool {
 	if err != nil || n < w.Rows {
 		return false
 	}
-	if e.visits == nil {
-		e.visits, e.credit = new(visits), mostCredit
-	}
+	e.clock.sync(sources, n)
 	e.key = q.AppendKey(e.key[:0])
 	hash := hashOf(e.key)
-	v := e.visits.of(hash)
-	if v == nil {
-		return false
-	}
-	if v.count < int32(w.Times) {
-		if v.count++; e.credit >= perHit && v.count < int32(w.Times) {
-			e.credit -= perHit
-			v.count = int32(w.Times)
-		}
-		return v.count == int32(w.Times)
-	}
-	e.clock.sync(sources, n)
 	s := e.table.find(e.key, hash)
-	if s == nil || !e.within(s, n, rows, int(w.Share*float64(n))) {
-		v.count = 0
+	switch {
+	case s == nil:
+		return e.welcome(hash, w.Times)
+	case s.waits > 0:
+		if s.waits--; e.borrow() {
+			s.waits = 0
+		}
+		return s.waits == 0
+	case !e.within(s, n, rows, int(w.Share*float64(n))):
+		s.waits = int32(w.Times)
 		return false
 	}
 	e.credit = min(e.credit+1, mostCredit)
 	e.ready = ready{s, s.time}
+	return true
+}
+
+// welcome reports whether to keep the scores of a request that has none.
+func (e *Engine) welcome(hash uint64, times int) bool {
+	if e.visits == nil {
+		e.visits, e.credit = new(visits), mostCredit
+	}
+	v := e.visits.of(hash)
+	if v == nil {
+		return false
+	}
+	if v.count++; v.count >= int32(times) || e.borrow() {
+		*v = visit{}
+		return true
+	}
+	return false
+}
+
+// borrow reports whether there is credit, and takes it.
+func (e *Engine) borrow() bool {
+	if e.credit < perHit {
+		return false
+	}
+	e.credit -= perHit
 	return true
 }
 

@@ -219,7 +219,7 @@ func (b *Bound) begin(req *Request, rows *vector.Mask) (valid bool) {
 	if b.shape(req, rows) != nil {
 		panic(panicRows)
 	}
-	return req.valid() && !slices.ContainsFunc(req.Amounts, unusable)
+	return req.valid() && req.badAmount() < 0
 }
 
 // beginTie is begin for a question with a tie.
@@ -240,13 +240,11 @@ func (b *Bound) check(req *Request, rows *vector.Mask) error {
 	if err := req.check(); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(req.Amounts, unusable); i >= 0 {
+	if i := req.badAmount(); i >= 0 {
 		return badAmount("request", b.scorer.m.Name(i), req.Amounts[i], reasonAmount)
 	}
 	return nil
 }
-
-func unusable(x float64) bool { return !usable(x) }
 
 // open panics for a Bound that can't be asked and a nil request.
 func (b *Bound) open(req *Request) {

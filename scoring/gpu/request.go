@@ -53,6 +53,16 @@ func (q *Request) valid() bool {
 	return usable(q.CPU) && q.Count > 0 && q.Milli > 0 && q.Milli <= wholeDevice
 }
 
+// badAmount returns the index of a bad one in Amounts, -1 for none.
+func (q *Request) badAmount() int {
+	for i, x := range q.Amounts {
+		if !usable(x) {
+			return i
+		}
+	}
+	return -1
+}
+
 // check says what is wrong with the amounts.
 func (q *Request) check() error {
 	if q == nil {
