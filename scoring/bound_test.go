@@ -283,11 +283,17 @@ func (w *boundWorld) mask() *vector.Mask {
 }
 
 func (w *boundWorld) tie() vector.Tie {
-	switch w.IntN(3) {
+	switch w.IntN(4) {
 	case 0:
 		return vector.TieLowest()
 	case 1:
 		return vector.TieSeeded(42)
+	case 2:
+		rank := make([]int32, w.read.Len())
+		for i := range rank {
+			rank[i] = int32(w.IntN(len(rank)))
+		}
+		return vector.TieRank(rank)
 	}
 	cursor := 3
 	return vector.TieRoundRobin(&cursor)
