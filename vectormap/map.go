@@ -250,6 +250,9 @@ func (m *ResourceVectorMap) NewVector() vector.ResourceVector {
 // NewMatrix returns a matrix with so many rows and a column per index, all
 // zeros.
 func (m *ResourceVectorMap) NewMatrix(rows int) *vector.Matrix {
+	if rows < 0 {
+		panic("vectormap: negative size")
+	}
 	return vector.NewMatrix(m.Schema(), rows, m.Len())
 }
 
