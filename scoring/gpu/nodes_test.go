@@ -122,7 +122,7 @@ func TestRequestOf(t *testing.T) {
 		{"AMD apart", apart, column("amd.com/gpu", 0.5), request{Count: 1, Milli: 500}, ""},
 		{"MIG", apart, column("nvidia.com/mig-1g.5gb", 2), request{}, ""},
 		{"mix", whole, amounts{0, 0, 1.5}, request{}, fmt.Sprintf(mix, 1.5)},
-		{"mix in thousandths", milli, amounts{0, 0, 1500}, request{}, fmt.Sprintf(mix, 1500)},
+		{"mix in thousandths", milli, amounts{0, 0, 1500}, request{}, fmt.Sprintf(mix, 1500) + ": the map counts thousandths"},
 		{"both apart", apart, amounts{2: 1, 4: 1}, request{}, "gpu: request: amd.com/gpu: amount 1 must be 0 beside gpu"},
 		{"negative", whole, amounts{0, 0, -1}, request{}, "gpu: request: gpu: amount -1 must be finite and not negative"},
 		{"infinite", whole, amounts{0, 0, math.Inf(1)}, request{}, "gpu: request: gpu: amount +Inf must be finite and not negative"},
@@ -165,7 +165,7 @@ func TestNodeOf(t *testing.T) {
 		{"four", whole, amounts{64000, 1, 4}, 4, ""},
 		{"four in thousandths", milli, amounts{64000, 1, 4000}, 4, ""},
 		{"part", whole, amounts{0, 0, 0.5}, 0, "gpu: node: gpu: amount 0.5 must be a whole number of GPUs"},
-		{"in thousandths by mistake", milli, amounts{0, 0, 8}, 0, "gpu: node: gpu: amount 8 must be a whole number of GPUs"},
+		{"in thousandths by mistake", milli, amounts{0, 0, 8}, 0, "gpu: node: gpu: amount 8 must be a whole number of GPUs: the map counts thousandths"},
 		{"NaN", whole, amounts{0, 0, math.NaN()}, 0, "gpu: node: gpu: amount NaN must be finite and not negative"},
 	} {
 		got, err := gpu.NodeOf(test.m, test.v, 3)

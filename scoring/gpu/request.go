@@ -163,11 +163,15 @@ type amount struct {
 	amount, milli float64 // in GPUs, and in thousandths
 	name          string  // of the column
 	value         float64 // there
+	unit          vectormap.Unit
 	owner         string
 }
 
 // fault says that the amount is bad.
 func (g *amount) fault(reason string) error {
+	if g.unit == vectormap.UnitMilli {
+		reason += ": the map counts thousandths"
+	}
 	return badAmount(g.owner, g.name, g.value, reason)
 }
 
@@ -182,13 +186,13 @@ func amountOf(m *vectormap.ResourceVectorMap, v vector.ResourceVector, owner str
 			continue
 		}
 		other := g.name
-		g.name, g.value = m.Name(i), x
+		g.name, g.value, g.unit = m.Name(i), x, m.Unit(i)
 		switch {
 		case !usable(x):
 			return g, g.fault(reasonAmount)
 		case other != "":
 			return g, g.fault("must be 0 beside " + other)
-		case m.Unit(i) == vectormap.UnitMilli:
+		case g.unit == vectormap.UnitMilli:
 			g.amount, g.milli = x/wholeDevice, x
 		default:
 			g.amount, g.milli = x, thousandths(x)
