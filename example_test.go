@@ -24,13 +24,14 @@ func Example() {
 	nodes := resources.NewNodes() // one row per node
 	scores := scoring.Bind(load, nodes)
 
-	// NodeAllocatable makes these amounts from a corev1.Node.
+	// resources.NodeAllocatable(nil, node, nil) makes these amounts from a corev1.Node.
 	for i, has := range []vector.ResourceVector{{64_000, 256 << 30, 0, 110}, {48_000, 128 << 30, 4_000, 110}} {
 		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, vector.NodeAmounts{Allocatable: has}); err != nil {
 			log.Fatal(err)
 		}
 	}
-	// PodRequest makes these from a corev1.Pod: four cores, 16 GiB, two and a half GPUs.
+	// resources.PodRequest(nil, pod, vectormap.PodOptions{}, nil) makes these from a
+	// corev1.Pod: four cores, 16 GiB, two and a half GPUs.
 	pod := vector.PodAmounts{Requested: vector.ResourceVector{4_000, 16 << 30, 2_500, 1}}
 
 	for range 2 {

@@ -907,7 +907,6 @@ func TestPanics(t *testing.T) {
 		{"JobRequest.Need", "quota: nil request", func() { job.Need() }},
 		{"JobRequest.Invalid", "quota: nil request", func() { job.Invalid() }},
 		{"Task.Ended", "quota: nil task", func() { (*Task)(nil).Ended() }},
-		{"QueueStatus.Card", "quota: nil status", func() { (*QueueStatus)(nil).Card("A") }},
 
 		{"BuildQueue of a nil config", "quota: nil config", func() { _, _, _ = cfg.BuildQueue(w.m, QueueSpec{Name: "q"}) }},
 		{"Cards of a nil config", "quota: nil config", func() { cfg.Cards(nil) }},

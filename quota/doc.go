@@ -8,9 +8,9 @@
 // A [Ledger] is the account. It needs a map with a dimension for each card, a
 // catalogue of what the cluster has, and the queues:
 //
-//	var cfg quota.Config // the zero value is the default
+//	cfg := quota.Config{MissingUnlimited: true} // no limit of cpu and memory where a queue has none
 //	m, err := quota.NewMap(catalogue.Cards())
-//	queue, notes, err := cfg.BuildQueue(m, quota.QueueSpec{
+//	queue, faults, err := cfg.BuildQueue(m, quota.QueueSpec{
 //		Name:        "team-a",
 //		Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 4}`},
 //	})

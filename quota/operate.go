@@ -281,7 +281,8 @@ func (l *Ledger) make(j *job, p *plan) {
 	j.recount()
 }
 
-// Commit charges a task if it is Allocatable. Each item is charged on the first of its
+// Commit charges a task if it is Allocatable, also one of a job that is not reserved: so
+// don't commit after a refused Reserve, or use [Ledger.CommitAll]. Each item is charged on the first of its
 // alternatives that has room and is among cards, those of the chosen node; without
 // cards, on the first that has room. What the job's min covers leaves its holds, which
 // move to the charged card if they have to. The same task again is a repeat; with

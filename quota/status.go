@@ -65,10 +65,7 @@ type Usage struct {
 
 // Card returns how the queue stands in a card; all is 0 for a card that isn't among
 // Cards.
-func (s *QueueStatus) Card(name string) Usage {
-	if s == nil {
-		panic("quota: nil status")
-	}
+func (s QueueStatus) Card(name string) Usage {
 	for i := range s.Cards {
 		if s.Cards[i].Card == name {
 			return s.Cards[i]

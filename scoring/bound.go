@@ -44,7 +44,7 @@ const (
 	panicBound   = "scoring: bound scorer that Bind did not make"
 	panicNodes   = "scoring: nil nodes"
 	panicForeign = "scoring: nodes of another map than the scorer"
-	panicScored  = "scoring: a term counts scored amounts, which the nodes do not keep"
+	panicScored  = "scoring: a term counts scored amounts, which the nodes do not keep; make them with vector.WithScored"
 	panicRows    = "scoring: mask of another number of rows than the nodes"
 	panicTie     = "scoring: tie rule not given"
 	panicRequest = "scoring: request longer than the map"

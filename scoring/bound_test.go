@@ -638,7 +638,7 @@ func TestBoundPanics(t *testing.T) {
 		{"scoring: nodes of another map than the scorer", func() { scoring.Bind(s, wide.NewNodes()) }},
 		{"scoring: nodes of another map than the scorer", func() { scoring.Bind(s, new(vector.Nodes)) }},
 		{"scoring: nodes of another map than the scorer", func() { old.Best(vector.PodAmounts{}, nil, tie) }},
-		{"scoring: a term counts scored amounts, which the nodes do not keep", func() {
+		{"scoring: a term counts scored amounts, which the nodes do not keep; make them with vector.WithScored", func() {
 			scoring.Bind(combine(t, scoring.Term{Scorer: s, Weight: 1, Scored: true}), m.NewNodes())
 		}},
 		{"scoring: mask of another number of rows than the nodes", func() { b.Best(vector.PodAmounts{}, vector.NewMask(1), tie) }},

@@ -13,8 +13,10 @@ import (
 type Term struct {
 	Scorer Scorer
 
-	// Weight is finite. A negative one turns a scorer around whose lower scores
-	// are better, such as [DRF].
+	// Weight is finite. With 0 the term counts nothing. Give a negative one to a scorer
+	// whose lower scores are better, such as [DRF]. Mind the ranges: [Kube] and [Load]
+	// score 0 to 100, a [StrategyFit] 0 to 100 times the weight of its configuration,
+	// which is 10 by default.
 	Weight float64
 
 	// Normalize rescales the scores over the selected rows before they are
