@@ -358,7 +358,7 @@ func Example_embedding() {
 	if err != nil {
 		panic(err)
 	}
-	inventory, err := device.FromNodes([]corev1.Node{{
+	gpuNodes := []corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-1", Labels: map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-A30", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "24576"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}},
@@ -366,13 +366,15 @@ func Example_embedding() {
 		ObjectMeta: metav1.ObjectMeta{Name: "node-2", Labels: map[string]string{
 			"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "16384", "nvidia.com/gpu.replicas": "2"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}},
-	}}, nil, device.LabelOptions{})
+	}}
+	inventory, err := device.FromNodes(gpuNodes, nil, device.LabelOptions{})
 	if err != nil {
 		panic(err)
 	}
 	var account share.Account
-	for k := range inventory.Nodes {
-		if err := account.Set(k, share.States(&inventory.Nodes[k])); err != nil {
+	for row := range gpuNodes {
+		d, _ := inventory.Node(gpuNodes[row].Name)
+		if err := account.Set(row, share.States(d)); err != nil {
 			panic(err)
 		}
 	}
@@ -395,7 +397,7 @@ func Example_embedding() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(inventory.Nodes[fits.First()].Name, "devices", chosen.Minors())
+		fmt.Println(gpuNodes[fits.First()].Name, "devices", chosen.Minors())
 	}
 
 	// Output:

@@ -24,7 +24,8 @@ type LabelOptions struct {
 }
 
 // FromNodes reads the devices of nodes from their labels and their allocatable
-// resources. It does not read capacity. All rules that match a node apply to it, in
+// resources. It never reads capacity: a node without status.allocatable has no devices,
+// though vectormap's NodeAllocatable takes its capacity. All rules that match a node apply to it, in
 // order; nil stands for [DefaultRules]. A resource belongs to the first of these rules
 // that lists it. The error lists every fault of the rules with its place, as the
 // aggregate of a field.ErrorList. What a node says is never an error: it makes a
@@ -38,7 +39,9 @@ type LabelOptions struct {
 // units are one. Minors are synthetic and follow the order of the resources. A resource
 // has at most 1,024 devices, and a node 16,384; a resource with more has none and a
 // problem, and its card stays. Labels say nothing of UUIDs, topology and health, and
-// have one product and memory per rule.
+// have one product and memory per rule. Labels alone make no device: where none of a
+// rule's resources is allocatable, such as with koordinator.sh/gpu-core only, there are
+// none, and that is no problem, whatever the label of the count says.
 //
 // Shared devices. Shares usually have a resource of their own, which the rule lists as
 // Shared. Whole resources are shares, too, if replicas is above 1, nothing of the

@@ -41,9 +41,11 @@ func (m *ResourceVectorMap) CapacityVector(dst vector.ResourceVector, list corev
 }
 
 // NodeAllocatable converts the node's status.allocatable as
-// [ResourceVectorMap.CapacityVector] does. A node that has none at all, since no
-// API server has seen it, has its status.capacity, as the API server would say
-// (SetDefaults_NodeStatus in Kubernetes' pkg/apis/core/v1).
+// [ResourceVectorMap.CapacityVector] does. Where that is a nil list, since no API server
+// has seen the node, it converts status.capacity, as the API server would
+// (SetDefaults_NodeStatus in Kubernetes' pkg/apis/core/v1). An empty list that isn't nil
+// is nothing allocatable. Package device never reads capacity: such a node has no devices
+// there.
 func (m *ResourceVectorMap) NodeAllocatable(dst vector.ResourceVector, node *corev1.Node, unknown *[]string) (vector.ResourceVector, error) {
 	return m.fromList(dst, allocatable(node), down, unknown)
 }

@@ -47,6 +47,11 @@ type State struct {
 // requested by: they are counted by card. Whether a node that has no others can
 // hold a pod is for its allocatable amounts to say; see [Account.Without].
 //
+// An inventory from labels has no devices for a node on which only Koordinator's
+// resources are allocatable, such as koordinator.sh/gpu-core. Make its States from its
+// Device object, one for each device: [FromResourceList] reads the Total of each, and Free
+// is the same until pods are committed.
+//
 // A minor that is unknown, or that another device of the kind has, becomes the next
 // one that is not in use. UUID and Name find the device again.
 func States(n *device.Node) []State {
@@ -102,12 +107,17 @@ func totalOf(d *device.Device) (total Total) {
 }
 
 // Account is the devices of all nodes: what they have, and what of it is free. Nodes
-// are numbered from 0, as the rows of [vector.Nodes] are.
+// are numbered from 0. Number them as the rows of [vector.Nodes] are, if you have these: an
+// inventory is sorted by name, and rows are not.
 //
-//	var account share.Account
-//	for k := range inventory.Nodes {
-//		err := account.Set(k, share.States(&inventory.Nodes[k]))
-//	}
+//	row, _, err := nodes.Set(name, generation, amounts)
+//	d, ok := inventory.Node(name)
+//	err = account.Set(row, share.States(d))
+//
+// [vector.Nodes] and the account are two books. Nodes count amounts, nvidia.com/gpu among
+// them; the account has the devices. A pod that asks for GPUs by Koordinator's names has
+// none in the column of nvidia.com/gpu: the account decides. A pod that asks for
+// nvidia.com/gpu has to fit both, and goes into both.
 //
 // The zero value has no nodes. An Account keeps its amounts in two matrices, a row
 // for each device and a column for each [Resource]; every question reads them, and
@@ -620,7 +630,7 @@ func (a *Allocation) giveBack(devices []State) error {
 		d := &devices[at]
 		for i, x := range amounts {
 			if r := Resource(i); x > 0 && x > d.Total[r]-d.Free[r] { // both below 2^53
-				return fmt.Errorf("%w: %s %d: %v: %s given back to %s free: must come to at most the total of %s", ErrInvalidUnit, a.Kind, d.Minor, r,
+				return fmt.Errorf("%w: %s %d: %v: %s given back to %s free: must come to at most the total of %s: released twice, or never committed", ErrInvalidUnit, a.Kind, d.Minor, r,
 					r.text(x), r.text(d.Free[r]), r.text(d.Total[r]))
 			}
 		}

@@ -11,10 +11,10 @@ import (
 
 // AllocRequest asks for devices of one kind on a node.
 type AllocRequest struct {
-	Requirement // Partial counts for PackTopology, Warning for nothing
+	Requirement // only PackTopology reads Partial, nothing reads Warning
 
 	Preferred []int32 // minors to take first
-	Required  []int32 // minors to take none but; empty: any
+	Required  []int32 // only these minors; empty: any
 
 	Policy Policy
 	Scope  Scope // what part of the node the devices must share

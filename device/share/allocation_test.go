@@ -158,7 +158,7 @@ func TestCommitAll(t *testing.T) {
 	}
 	memory := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 1, Amounts: share.Request{share.GPUMemory: 8 * allocGiB}}}}
 	err := release(node, gpu, memory)
-	if want := "share: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free: must come to at most the total of 8Gi"; err == nil || err.Error() != want {
+	if want := "share: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free: must come to at most the total of 8Gi: released twice, or never committed"; err == nil || err.Error() != want {
 		t.Errorf("text %v", err)
 	}
 	if diff := cmp.Diff(committed, node); diff != "" {

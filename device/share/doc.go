@@ -2,10 +2,12 @@
 // DeviceShare does.
 //
 //	var account share.Account // the devices of all nodes
-//	for k := range inventory.Nodes {
-//		err := account.Set(k, share.States(&inventory.Nodes[k]))
+//	for _, name := range names {
+//		row, _, err := nodes.Set(name, generations[name], amounts[name])
+//		d, ok := inventory.Node(name)
+//		err = account.Set(row, share.States(d)) // the same row as in nodes
 //	}
-//	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated})
+//	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
 //	devices := scorer.Bind(&account)
 //
 //	needs, err := share.Normalize(podRequests)
@@ -21,4 +23,8 @@
 // Amounts are integers in Koordinator's units: percent of one device for gpu-core,
 // gpu-memory-ratio, rdma and fpga, bytes for gpu-memory. A pod that can't be placed
 // gets a value with numbers: a [NotEnoughError].
+//
+// Use [FillMemory] wherever some pods ask for memory in percent and some in bytes. Without
+// it a pod that takes a whole GPU by percent leaves all its bytes free, so that a second
+// pod may get the same GPU.
 package share

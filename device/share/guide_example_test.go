@@ -30,10 +30,10 @@ func labelled(name string, gpus string) corev1.Node {
 
 // From the nodes of a cluster to the devices that a pod gets.
 func Example() {
-	nodes := []corev1.Node{labelled("node-a", "8"), labelled("node-b", "4")}
+	list := []corev1.Node{labelled("node-b", "4"), labelled("node-a", "8")}
 
-	// What is there.
-	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	// What is there, sorted by name.
+	inventory, err := device.FromNodes(list, nil, device.LabelOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -41,10 +41,24 @@ func Example() {
 		fmt.Println(node.Name, node.Cards, node.Problems)
 	}
 
-	// The account: what each device has, and what of it is free.
+	// The account: what each device has, and what of it is free. Its rows are those of nodes.
+	resources, err := vectormap.New(nil)
+	if err != nil {
+		panic(err)
+	}
+	nodes := resources.NewNodes()
 	var account share.Account
-	for k := range inventory.Nodes {
-		if err := account.Set(k, share.States(&inventory.Nodes[k])); err != nil {
+	for i := range list {
+		amounts, err := resources.NodeAllocatable(nil, &list[i], nil)
+		if err != nil {
+			panic(err)
+		}
+		row, _, err := nodes.Set(list[i].Name, 1, vector.NodeAmounts{Allocatable: amounts})
+		if err != nil {
+			panic(err)
+		}
+		d, _ := inventory.Node(list[i].Name)
+		if err := account.Set(row, share.States(d)); err != nil {
 			panic(err)
 		}
 	}
@@ -61,7 +75,7 @@ func Example() {
 		panic(err)
 	}
 
-	// Which nodes can hold it, and how good they are: 2 of 8 devices used, or 2 of 4.
+	// Which nodes can hold it, and how good they are: 2 of 4 devices used, or 2 of 8.
 	var fits vector.Mask
 	if err := devices.Fit(&fits, needs); err != nil {
 		panic(err)
@@ -71,7 +85,7 @@ func Example() {
 		panic(err)
 	}
 	best := vector.ArgMax(scores, &fits, vector.TieLowest())
-	fmt.Println(scores, inventory.Nodes[best].Name)
+	fmt.Println(scores, nodes.Name(best))
 
 	// Which devices on it.
 	request := share.AllocRequest{Requirement: needs[0], Policy: share.PackTopology}
@@ -95,7 +109,7 @@ func Example() {
 	// Output:
 	// node-a [{NVIDIA-A100-SXM4-40GB nvidia.com/gpu 8}] []
 	// node-b [{NVIDIA-A100-SXM4-40GB nvidia.com/gpu 4}] []
-	// [25 50] node-b
+	// [50 25] node-b
 	// devices [0 1]
 	// got 2 of 3
 }
@@ -125,7 +139,8 @@ func Example_sharedNodes() {
 			panic(err)
 		}
 		free.SetRow(k, amounts)
-		states := share.States(&inventory.Nodes[k])
+		d, _ := inventory.Node(nodes[k].Name)
+		states := share.States(d)
 		if k == 0 {
 			states[0].Free = share.Free{} // seven of eight are left
 		}

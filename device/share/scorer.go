@@ -53,8 +53,10 @@ const (
 
 	// FillMemory completes a request for one of gpu-memory-ratio and gpu-memory
 	// with the other, from the totals of the same device or node, truncated. It
-	// does so in scores, filters and allocations. Without it the one that isn't
-	// requested counts as 0, as in Koordinator. A request for both stays as it is,
+	// does so in scores, filters and allocations. Use it wherever some pods ask in
+	// percent and some in bytes. Without it the one that isn't requested counts as
+	// 0, as in Koordinator: a pod that takes a whole GPU by percent leaves all its
+	// bytes free. A request for both stays as it is,
 	// and so does one where either total is 0 or less.
 	FillMemory
 )
