@@ -16,13 +16,15 @@ const panicGPU = "share: GPU out of range"
 // Row k is node k, and its devices are the GPUs of the node in their order; other kinds
 // are left out.
 //
-//	scores := gpu.Bind(fgd, nodes, account.GPUs())
-//	req, err := account.GPURequest(pod.Amounts, needs[0])
+//	scores := gpu.Bind(fgd, nodes, account.GPUs()) // once
+//
+//	req, err := account.GPURequest(pod.Requested, needs[0]) // pod is vector.PodAmounts
 //	row, ok := scores.Best(&req, rows, vector.TieLowest())
-//	devices = scores.ChooseDevices(devices, &req, row)
-//	minors = account.Minors(minors, row, devices)
-//	chosen, err := bound.Allocate(row, share.AllocRequest{Requirement: needs[0], Required: minors})
+//	gpus = scores.ChooseDevices(gpus, &req, row)
+//	minors = account.Minors(minors, row, gpus)
+//	chosen, err := devices.Allocate(row, share.AllocRequest{Requirement: needs[0], Required: minors})
 //	err = account.Commit(row, chosen)
+//	err = nodes.Assume(row, pod) // with an error: account.Release(row, chosen)
 //
 // Of a GPU the smallest share is left that is free of its resources, in whole
 // thousandths, rounded down: 500 where half of gpu-core is free and all of the memory.
@@ -48,14 +50,16 @@ func (a *Account) GPUs() *gpu.State {
 
 // GPURequest returns what a pod asks for in the form of package gpu. amounts, a vector of
 // the map, is all that it requests, and need is what it needs of kind gpu. products are
-// the products that will do, by the names in [State]; without any, every product will.
-// Ask again when nodes with a new product came.
+// the products that will do, by the names in [State]; without any, every product will. A
+// product that no node has had fits no node, and is no error. Ask again when nodes with a
+// new product came.
 //
-// An instance counts as the larger one of gpu-core and gpu-memory-ratio, so that a pod
-// that asks for them in different parts may be refused a node that [Bound.Fit] allows.
+// An instance counts as the larger of gpu-core and gpu-memory-ratio. So a pod that asks
+// for more of one than of the other may be refused a node that [Bound.Fit] allows.
 //
-// An error wraps [ErrNoTotal] for an instance in bytes, which are a different part of each
-// GPU: convert them by [FillRequest]. It wraps [ErrInvalidUnit] for more than a whole GPU.
+// An error wraps [ErrNoTotal] for an instance in bytes alone. These are a different part
+// of each GPU: complete need.PerInstance by [FillRequest], with the total of the GPUs that
+// will do. It wraps [ErrInvalidUnit] for more than a whole GPU.
 // Other errors are those of [Bound.Fit].
 func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, products ...string) (gpu.Request, error) {
 	a.Len() // panics for nil
@@ -74,8 +78,11 @@ func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, pr
 	switch {
 	case part > wholeDevice:
 		return gpu.Request{}, unitError(GPUCore.Name(), part, "must be at most 100 percent of a device")
-	case part == 0 || need.PerInstance[GPUMemoryRatio] == 0 && need.PerInstance[GPUMemory] > 0:
-		return gpu.Request{}, fmt.Errorf("%w: %v: must be given for a part of any GPU", ErrNoTotal, GPUMemoryRatio)
+	case need.PerInstance[GPUMemoryRatio] == 0 && need.PerInstance[GPUMemory] > 0:
+		return gpu.Request{}, fmt.Errorf("%w: %v: %s: is a different part of each GPU: convert it by FillRequest",
+			ErrNoTotal, GPUMemory, GPUMemory.text(need.PerInstance[GPUMemory]))
+	case part == 0:
+		return gpu.Request{}, fmt.Errorf("%w: %v: 0: must be above 0 percent of a device", ErrNoTotal, GPUMemoryRatio)
 	case int64(int(need.Count)) != need.Count:
 		return gpu.Request{}, unitError(GPUCore.Name(), need.Count, "must be fewer instances")
 	}

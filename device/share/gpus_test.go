@@ -374,6 +374,10 @@ func TestGPURequest(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v, %v", test.name, got, err, test.want, test.err)
 		}
 	}
+	const want = "share: no total memory to convert by: koordinator.sh/gpu-memory: 16Gi: is a different part of each GPU: convert it by FillRequest"
+	if _, err := account.GPURequest(amounts, need(1, 50, 0, 16<<30), "A"); err == nil || err.Error() != want {
+		t.Errorf("bytes: %v, want %s", err, want)
+	}
 }
 
 func TestMinors(t *testing.T) {

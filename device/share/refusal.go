@@ -19,9 +19,9 @@ var (
 	// its resource can have.
 	ErrInvalidUnit = errors.New("share: invalid amount")
 
-	// ErrNoTotal says that the memory of a device, which a conversion needs, is
-	// unknown.
-	ErrNoTotal = errors.New("share: total memory unknown")
+	// ErrNoTotal says that a conversion needs the memory of a device, which is unknown
+	// or not the same for all.
+	ErrNoTotal = errors.New("share: no total memory to convert by")
 
 	// ErrJointViolation says that devices that must share their PCIe roots can't.
 	ErrJointViolation = errors.New("share: devices not on the same PCIe")

@@ -3,6 +3,7 @@ package share
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/resvec/resvec/device"
@@ -253,7 +254,33 @@ func (s askSet) err() error {
 	if len(names) == 1 {
 		names = append(names, "nothing else")
 	}
-	return fmt.Errorf("%w: %s: must be a combination that Normalize lists", ErrInvalidCombination, strings.Join(names, " with "))
+	return fmt.Errorf("%w: %s: must be a combination that Normalize lists%s", ErrInvalidCombination, strings.Join(names, " with "), s.missing())
+}
+
+// missing says which names would make the set one that can be asked for: the fewest.
+func (s askSet) missing() string {
+	var texts []string
+	fewest := int(askCount)
+	for more := askSet(1); more < 1<<askCount; more++ {
+		n := bits.OnesCount16(uint16(more))
+		if _, ok := (s | more).check(); s&more != 0 || n > fewest || !ok {
+			continue
+		}
+		if n < fewest {
+			fewest, texts = n, nil
+		}
+		var names []string
+		for i, name := range askNames {
+			if more>>i&1 != 0 {
+				names = append(names, string(name))
+			}
+		}
+		texts = append(texts, strings.Join(names, " and "))
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return ", for example with " + strings.Join(texts, " or ")
 }
 
 func checkWhole(a *asked) error {

@@ -206,7 +206,8 @@ func TestNormalizeHuge(t *testing.T) {
 
 func TestNormalizeErrors(t *testing.T) {
 	for _, c := range []struct{ request, want string }{
-		{"CORE 101", "share: invalid combination of resources: koordinator.sh/gpu-core with nothing else: must be a combination that Normalize lists"},
+		{"CORE 101", "share: invalid combination of resources: koordinator.sh/gpu-core with nothing else: must be a combination that Normalize lists, for example with koordinator.sh/gpu-memory-ratio or koordinator.sh/gpu-memory"},
+		{"SHARED 1, NC 10", "share: invalid combination of resources: koordinator.sh/gpu.shared with huawei.com/npu-core: must be a combination that Normalize lists, for example with koordinator.sh/gpu-memory and huawei.com/npu-cpu"},
 		{"NVIDIA 1, AMD 1, MEM 1", "share: invalid combination of resources: nvidia.com/gpu with amd.com/gpu with koordinator.sh/gpu-memory: must be a combination that Normalize lists"},
 		{"GPU 101", "share: invalid amount: koordinator.sh/gpu: 101: must be at most 100 percent of a device, or a multiple of 100"},
 		{"SHARED 2, RATIO 99", "share: invalid amount: koordinator.sh/gpu-memory-ratio: 99: must be 2 equal whole shares of at most 100 percent of a device"},
