@@ -182,22 +182,34 @@ func Example_sharedNodes() {
 	// 1 on node-c
 }
 
-// takeShare takes a pod's part of a GPU where the fewest fragments stay behind.
-func takeShare(scores *gpu.Bound, devices *share.Bound, account *share.Account, amounts vector.ResourceVector, need share.Requirement) (node int, chosen share.Allocation, err error) {
-	req, err := account.GPURequest(amounts, need)
+// takeShare takes a pod's part of a GPU where the fewest fragments stay behind. With an
+// error nothing is taken.
+func takeShare(scores *gpu.Bound, devices *share.Bound, nodes *vector.Nodes, account *share.Account, pod vector.PodAmounts, need share.Requirement) (row int, chosen share.Allocation, err error) {
+	req, err := account.GPURequest(pod.Requested, need)
 	if err != nil {
 		return -1, chosen, err
 	}
-	node, ok := scores.Best(&req, nil, vector.TieLowest())
+	row, ok := scores.Best(&req, nil, vector.TieLowest())
 	if !ok {
 		return -1, chosen, errors.New(scores.Rejections(&req, nil).String())
 	}
-	minors := account.Minors(nil, node, scores.ChooseDevices(nil, &req, node))
-	chosen, err = devices.Allocate(node, share.AllocRequest{Requirement: need, Required: minors})
+	minors := account.Minors(nil, row, scores.ChooseDevices(nil, &req, row))
+	chosen, err = devices.Allocate(row, share.AllocRequest{Requirement: need, Required: minors})
 	if err != nil {
 		return -1, chosen, err
 	}
-	return node, chosen, account.Commit(node, chosen)
+	if err := account.Commit(row, chosen); err != nil {
+		return -1, chosen, err
+	}
+	if err := nodes.Assume(row, pod); err != nil {
+		return -1, chosen, errors.Join(err, account.Release(row, chosen)) // undo
+	}
+	return row, chosen, nil
+}
+
+// giveBack undoes takeShare, when binding failed or the pod has ended.
+func giveBack(nodes *vector.Nodes, account *share.Account, row int, pod vector.PodAmounts, chosen share.Allocation) error {
+	return errors.Join(nodes.Forget(row, pod), account.Release(row, chosen))
 }
 
 // A pod that takes 40 percent of a GPU goes where the fewest fragments stay behind, node
@@ -245,19 +257,88 @@ func ExampleAccount_GPUs() {
 	devices := scorer.Bind(&account)
 
 	// For each pod.
-	amounts := vector.ResourceVector{4000, 16 << 30}
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{4000, 16 << 30}}
 	needs, err := share.Normalize(corev1.ResourceList{"koordinator.sh/gpu": resource.MustParse("40")})
 	if err != nil {
 		panic(err)
 	}
-	row, chosen, err := takeShare(scores, devices, &account, amounts, needs[0])
+	row, chosen, err := takeShare(scores, devices, nodes, &account, pod, needs[0])
 	if err != nil {
 		panic(err)
 	}
-	if err := nodes.Assume(row, vector.PodAmounts{Requested: amounts}); err != nil {
+	fmt.Println(nodes.Name(row), chosen.Devices[0].UUID, "left", account.GPUs().Devices(row))
+	if err := giveBack(nodes, &account, row, pod, chosen); err != nil {
 		panic(err)
 	}
-	fmt.Println(nodes.Name(row), chosen.Devices[0].UUID, "left", account.GPUs().Devices(row))
+	fmt.Println("given back:", account.GPUs().Devices(row))
 	// Output:
 	// node-1 GPU-11 left [1000 0]
+	// given back: [1000 400]
+}
+
+// takeGang takes devices for all members or none. scores and devices are bound to trial,
+// on which the members are placed one after the other; account changes when all are.
+func takeGang(scores *gpu.Bound, devices *share.Bound, nodes *vector.Nodes, trial, account *share.Account, members int, pod vector.PodAmounts, need share.Requirement) (rows []int, chosen []share.Allocation, err error) {
+	trial.CopyFrom(account)
+	for len(rows) < members {
+		row, one, refusal := takeShare(scores, devices, nodes, trial, pod, need)
+		if refusal != nil {
+			err = fmt.Errorf("member %d: %w", len(rows), refusal)
+			break
+		}
+		rows, chosen = append(rows, row), append(chosen, one)
+	}
+	if err == nil {
+		for i, row := range rows {
+			if err := account.Commit(row, chosen[i]); err != nil {
+				panic(err) // was possible in the copy
+			}
+		}
+		return rows, chosen, nil
+	}
+	for i := len(rows) - 1; i >= 0; i-- { // only nodes were written
+		err = errors.Join(err, nodes.Forget(rows[i], pod))
+	}
+	return nil, nil, err
+}
+
+// A gang of pods with half a GPU each: three of them fit, four don't.
+func Example_gang() {
+	m, err := vectormap.New(nil)
+	if err != nil {
+		panic(err)
+	}
+	nodes := m.NewNodes()
+	var account, trial share.Account
+	for _, free := range []int64{100, 50} { // percent, of the one GPU of each node
+		row, _, err := nodes.Set(fmt.Sprint("node-", nodes.Len()), 1, vector.NodeAmounts{Allocatable: vector.ResourceVector{32000, 128 << 30}})
+		if err != nil {
+			panic(err)
+		}
+		if err := account.Set(row, []share.State{{
+			Kind:  device.KindGPU,
+			Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+			Free:  share.Free{share.GPUCore: free, share.GPUMemoryRatio: free},
+		}}); err != nil {
+			panic(err)
+		}
+	}
+	scores := gpu.Bind(gpu.NewPacking(m), nodes, trial.GPUs())
+	var scorer *share.Scorer
+	devices := scorer.Bind(&trial)
+
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{4000, 16 << 30}}
+	needs, err := share.Normalize(corev1.ResourceList{"koordinator.sh/gpu": resource.MustParse("50")})
+	if err != nil {
+		panic(err)
+	}
+	for _, members := range []int{4, 3} {
+		rows, _, err := takeGang(scores, devices, nodes, &trial, &account, members, pod, needs[0])
+		fmt.Println(members, "members:", rows, err)
+	}
+	fmt.Println("cpu used:", nodes.Requested().Column(vectormap.CPU))
+	// Output:
+	// 4 members: [] member 3: 0/2 nodes fit: 2 without enough GPUs left
+	// 3 members: [1 0 0] <nil>
+	// cpu used: [8000 4000]
 }
