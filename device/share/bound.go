@@ -139,8 +139,8 @@ func countBits(words []uint64, lo, hi int) (n int64) {
 }
 
 // Best returns the node of rows that fits what a pod needs and has the best score,
-// ties by tie; nil rows are all nodes. ok is false where none fits. Errors are those
-// of [Bound.Fit]. It allocates nothing once it is warm.
+// ties by tie; nil rows are all nodes. ok is false where none fits: [Bound.Rejections]
+// says why. Errors are those of [Bound.Fit]. It allocates nothing once it is warm.
 func (b *Bound) Best(needs []Requirement, rows *vector.Mask, tie vector.Tie) (node int, ok bool, err error) {
 	a := b.open()
 	if reflect.ValueOf(&tie).Elem().IsZero() {

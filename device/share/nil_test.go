@@ -41,6 +41,7 @@ func TestPanics(t *testing.T) {
 		"Fit without a mask":      {noMask, func() { _ = b.Fit(nil, nil) }},
 		"Bound.Fit":               {noBound, func() { _ = unbound.Fit(&mask, nil) }},
 		"Bound.Best":              {noBound, func() { _, _, _ = unbound.Best(nil, nil, vector.TieLowest()) }},
+		"Bound.Rejections":        {noBound, func() { _, _ = unbound.Rejections(nil, nil) }},
 		"Bound.Score":             {noBound, func() { _ = unbound.Score(nil, nil, nil) }},
 		"Bound.ScoreDevices":      {noBound, func() { _ = unbound.ScoreDevices(nil, share.Request{}, nil) }},
 		"Bound.ScoreNode":         {noBound, func() { _, _ = unbound.ScoreNode(0, nil) }},

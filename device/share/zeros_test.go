@@ -44,6 +44,8 @@ func TestZeros(t *testing.T) {
 			(*share.PodShare)(nil),
 			(*share.Policy)(nil),
 			(*share.Reason)(nil),
+			(*share.Rejection)(nil),
+			(*share.Rejections)(nil),
 			(*share.Request)(nil),
 			(*share.Total)(nil),
 			(*share.Free)(nil),

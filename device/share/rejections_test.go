@@ -1,0 +1,111 @@
+package share_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/vector"
+)
+
+func TestRejections(t *testing.T) {
+	nodes := ratioNodes([]int64{100, 100}, []int64{50, 40}, []int64{0}, nil, []int64{100, 30, 0}, []int64{100})
+	nodes[0] = append(nodes[0], share.State{Kind: device.KindRDMA, Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: 100}})
+	nodes[2] = append(nodes[2], share.State{Kind: device.KindGPU, Minor: 7, Health: device.Unhealthy})
+	account := accountOf(t, nodes...)
+	bound := (*share.Scorer)(nil).Bind(account)
+	first := vector.NewMask(len(nodes))
+	first.Set(1)
+	rdma := share.Requirement{Kind: device.KindRDMA, Count: 1, PerInstance: share.Request{share.RDMA: 50}}
+	for _, test := range []struct {
+		name  string
+		needs []share.Requirement
+		rows  *vector.Mask
+		want  string
+	}{
+		{"one", ratioNeeds(60, 1), nil, "3/6 nodes fit: 1 without gpu, 1 gpu unhealthy, 1 gpu exhausted, 1 gpu insufficient koordinator.sh/gpu-memory-ratio (want 60, at most 50 free)"},
+		{"two", ratioNeeds(60, 2), nil, "1/6 nodes fit: 2 gpu exhausted, 2 gpu insufficient koordinator.sh/gpu-memory-ratio (want 60, at most 50 free), 1 with too few gpu, 1 without gpu, 1 gpu unhealthy"},
+		{"some rows", ratioNeeds(60, 1), first, "0/1 nodes fit: 1 gpu insufficient koordinator.sh/gpu-memory-ratio (want 60, at most 50 free)"},
+		{"two kinds", append(ratioNeeds(45, 1), rdma), nil, "1/6 nodes fit: 5 without rdma, 1 without gpu, 1 gpu unhealthy, 1 gpu exhausted"},
+		{"nothing", nil, nil, "6/6 nodes fit"},
+		{"no instance", ratioNeeds(60, 0), nil, "6/6 nodes fit"},
+	} {
+		got, err := bound.Rejections(test.needs, test.rows)
+		if err != nil || got.String() != test.want {
+			t.Errorf("%s: %v, %v, want %s", test.name, got, err, test.want)
+		}
+	}
+	got, err := bound.Rejections(ratioNeeds(60, 2), first)
+	if want := (share.Rejections{Rows: 1, Reasons: []share.Rejection{{
+		Kind: device.KindGPU, Rows: 1, Reason: share.Reason{Cause: share.CauseInsufficient, Resource: share.GPUMemoryRatio, Devices: 2, Want: 60, Free: 50},
+	}}}); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if _, err := bound.Rejections(nil, vector.NewMask(2)); !errors.Is(err, vector.ErrShape) {
+		t.Errorf("a mask over other nodes: %v", err)
+	}
+	if _, err := bound.Rejections(ratioNeeds(-1, 1), nil); !errors.Is(err, share.ErrInvalidUnit) {
+		t.Errorf("a negative amount: %v", err)
+	}
+}
+
+// Rejections are what Fit and Allocate say, node by node.
+func TestRejectionsRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		c := newBoundCase(t, r, 1+r.IntN(20), 1+r.IntN(8), 0)
+		account := accountOf(t, c.nodes...)
+		bound := c.scorer.Bind(account)
+		var fits vector.Mask
+		if err := bound.Fit(&fits, c.needs); err != nil {
+			t.Fatal(err)
+		}
+		got, err := bound.Rejections(c.needs, c.rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type key struct {
+			kind     string
+			cause    share.Cause
+			resource share.Resource
+		}
+		rows, hosts := 0, 0
+		nodes, devices := map[key]int{}, map[key]int64{}
+		for node := range c.nodes {
+			if c.rows != nil && !c.rows.Test(node) {
+				continue
+			}
+			rows++
+			if fits.Test(node) {
+				hosts++
+			}
+			for _, need := range c.needs {
+				_, err := bound.Allocate(node, share.AllocRequest{Requirement: need})
+				var refusal *share.NotEnoughError
+				if !errors.As(err, &refusal) {
+					continue
+				}
+				if len(refusal.Reasons) == 0 {
+					nodes[key{kind: need.Kind}]++
+					devices[key{kind: need.Kind}] += refusal.Got
+				}
+				for _, reason := range refusal.Reasons {
+					nodes[key{need.Kind, reason.Cause, reason.Resource}]++
+					devices[key{need.Kind, reason.Cause, reason.Resource}] += reason.Devices
+				}
+			}
+		}
+		if got.Rows != rows || got.Hosts != hosts || len(got.Reasons) != len(nodes) {
+			t.Fatalf("%+v, want %d of %d, %v", got, hosts, rows, nodes)
+		}
+		for i, x := range got.Reasons {
+			k := key{x.Kind, x.Cause, x.Resource}
+			if x.Rows != nodes[k] || x.Devices != devices[k] || i > 0 && x.Rows > got.Reasons[i-1].Rows {
+				t.Fatalf("%+v, want %v of %v", got, nodes, devices)
+			}
+		}
+	}
+}
