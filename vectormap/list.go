@@ -44,8 +44,8 @@ func (m *ResourceVectorMap) CapacityVector(dst vector.ResourceVector, list corev
 // [ResourceVectorMap.CapacityVector] does. Where that is a nil list, since no API server
 // has seen the node, it converts status.capacity, as the API server would
 // (SetDefaults_NodeStatus in Kubernetes' pkg/apis/core/v1). An empty list that isn't nil
-// is nothing allocatable. Package device never reads capacity: such a node has no devices
-// there.
+// is nothing allocatable. Package device never reads capacity, and finds no devices where
+// allocatable is nil.
 func (m *ResourceVectorMap) NodeAllocatable(dst vector.ResourceVector, node *corev1.Node, unknown *[]string) (vector.ResourceVector, error) {
 	return m.fromList(dst, allocatable(node), down, unknown)
 }

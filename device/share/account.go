@@ -48,9 +48,9 @@ type State struct {
 // hold a pod is for its allocatable amounts to say; see [Account.Without].
 //
 // An inventory from labels has no devices for a node on which only Koordinator's
-// resources are allocatable, such as koordinator.sh/gpu-core. Make its States from its
-// Device object, one for each device: [FromResourceList] reads the Total of each, and Free
-// is the same until pods are committed.
+// resources are allocatable, such as koordinator.sh/gpu-core. Make its States from
+// Koordinator's Device object of the node, one for each device: [FromResourceList] reads
+// the Total of each, and Free is the same until pods are committed.
 //
 // A minor that is unknown, or that another device of the kind has, becomes the next
 // one that is not in use. UUID and Name find the device again.
@@ -112,7 +112,7 @@ func totalOf(d *device.Device) (total Total) {
 //
 //	row, _, err := nodes.Set(name, generation, amounts)
 //	d, ok := inventory.Node(name)
-//	err = account.Set(row, share.States(d))
+//	err = account.Set(row, share.States(d)) // not ok: account.Set(row, nil)
 //
 // [vector.Nodes] and the account are two books. Nodes count amounts, nvidia.com/gpu among
 // them; the account has the devices. A pod that asks for GPUs by Koordinator's names has

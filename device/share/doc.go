@@ -5,7 +5,7 @@
 //	for _, name := range names {
 //		row, _, err := nodes.Set(name, generations[name], amounts[name])
 //		d, ok := inventory.Node(name)
-//		err = account.Set(row, share.States(d)) // the same row as in nodes
+//		err = account.Set(row, share.States(d)) // the same row as in nodes; not ok: nil states
 //	}
 //	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
 //	devices := scorer.Bind(&account)
@@ -22,7 +22,7 @@
 //
 // Amounts are integers in Koordinator's units: percent of one device for gpu-core,
 // gpu-memory-ratio, rdma and fpga, bytes for gpu-memory. A pod that can't be placed
-// gets a value with numbers: a [NotEnoughError].
+// gets a value with numbers: a [NotEnoughError] of one node, [Rejections] of all.
 //
 // Use [FillMemory] wherever some pods ask for memory in percent and some in bytes. Without
 // it a pod that takes a whole GPU by percent leaves all its bytes free, so that a second
