@@ -30,7 +30,9 @@ type Scorer interface {
 	Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error)
 }
 
-// Option changes how a configuration is parsed or compiled.
+// Option changes how a configuration is parsed or compiled. The same options may be given
+// to both: one that is about nothing in a configuration, such as [WildcardLiteral] where
+// there can be no pattern, changes nothing.
 type Option uint8
 
 const (
