@@ -17,6 +17,9 @@ const changing = 50
 func BenchmarkNodes(b *testing.B) {
 	const cols = 8
 	for _, n := range []int{5000, 100000} {
+		if tooLarge(n) {
+			continue
+		}
 		rows := amounts(30, shape{n, cols, cols})
 		names := make([]string, n)
 		for i := range names {
@@ -108,6 +111,9 @@ func BenchmarkNodes(b *testing.B) {
 func BenchmarkOverlay(b *testing.B) {
 	const tries = 64
 	for _, s := range shapes([]int{5000, 100000}, 8) {
+		if tooLarge(s.nodes) {
+			continue
+		}
 		b.Run(s.String(), func(b *testing.B) {
 			m := matrixOf(amounts(31, s))
 			pod := unitOf(s.cols)

@@ -27,6 +27,9 @@ import (
 func BenchmarkRatio(b *testing.B) {
 	for _, op := range operations {
 		for _, shape := range op.ratios {
+			if tooLarge(shape.nodes) {
+				continue
+			}
 			subject := sync.OnceValue(func() *subject { return op.new(shape) })
 			for _, impl := range slices.Backward(kernel.Available()) {
 				b.Run(fmt.Sprintf("kernel=%s/impl=%v/%v", op.name, impl, shape), func(b *testing.B) {

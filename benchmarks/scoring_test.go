@@ -59,6 +59,9 @@ var (
 func BenchmarkScoringRatio(b *testing.B) {
 	for _, op := range scoringOperations {
 		for _, shape := range op.ratios {
+			if tooLarge(shape.nodes) {
+				continue
+			}
 			subject := sync.OnceValue(func() *subject { return op.new(shape) })
 			for _, impl := range slices.Backward(kernel.Available()) {
 				b.Run(fmt.Sprintf("scorer=%s/impl=%v/%v", op.name, impl, shape), func(b *testing.B) {

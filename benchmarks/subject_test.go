@@ -127,10 +127,17 @@ func roofData(n int) []float64 {
 	return roofBuffer[:n]
 }
 
+// tooLarge reports whether -short leaves a problem out: the answers of large ones are
+// those of small ones, and making the baselines' nodes takes most of the time.
+func tooLarge(nodes int) bool { return testing.Short() && nodes > 5000 }
+
 // benchmark runs the benchmark of one operation: every shape by every
 // contender.
 func benchmark(b *testing.B, op operation) {
 	for _, shape := range op.shapes {
+		if tooLarge(shape.nodes) {
+			continue
+		}
 		s := op.new(shape)
 		for _, c := range s.contenders() {
 			b.Run(fmt.Sprintf("impl=%s/%v", c.name, shape), func(b *testing.B) {
