@@ -23,13 +23,13 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("gangs: ")
-	nodes := flag.String("nodes", "10,50,200,500,1000", "comma-separated `numbers` of nodes")
+	nodes := flag.String("nodes", "10,50,200,500,1000,2000", "comma-separated `numbers` of nodes")
 	seed := flag.Uint64("seed", 1, "`seed` of the clusters")
 	svg := flag.String("svg", "", "`file` to draw the times in")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), `Runs five actions of a scheduler that simulates, with and without a proof.
 
-	go run ./examples/gangs -nodes 100,2000
+	go run ./examples/gangs -nodes 100,5000
 	go run ./examples/gangs -svg docs/gangs.svg
 
 `)
