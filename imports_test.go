@@ -142,6 +142,14 @@ var rooms = map[string][]string{
 		"k8s.io/apimachinery/...",
 	},
 	"/benchmarks": {},
+	"/benchmarks/internal/peer": {
+		module + "/benchmarks/internal/stopwatch",
+		module + "/internal/testkit",
+		"k8s.io/api/...",
+		"k8s.io/apimachinery/...",
+	},
+	"/benchmarks/internal/peer/page": {},
+	"/benchmarks/internal/stopwatch": {},
 	"/benchmarks/internal/roof": {
 		module + "/internal/kernel",
 	},

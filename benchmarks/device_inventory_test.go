@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/device"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -28,27 +29,27 @@ func BenchmarkInventoryLabels(b *testing.B) {
 	nodes := labelledNodes(count)
 	rules := device.DefaultRules()
 	var inv *device.Inventory
-	ours := &stopwatch{variants: 1, calls: 1, best: math.Inf(1), run: func(int) {
+	ours := stopwatch.New(1, func(int) {
 		var err error
 		if inv, err = device.FromNodes(nodes, rules, device.LabelOptions{}); err != nil {
 			b.Fatal(err)
 		}
-	}}
+	})
 	var cards map[string]map[string]int64
-	loop := &stopwatch{variants: 1, calls: 1, best: math.Inf(1), run: func(int) { cards = regexpCards(nodes) }}
+	loop := stopwatch.New(1, func(int) { cards = regexpCards(nodes) })
 	b.Run(fmt.Sprintf("nodes=%d", count), func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			ours.sample()
-			loop.sample()
+			ours.Sample()
+			loop.Sample()
 		}
 		if diff := cmp.Diff(cards, inventoryCards(inv)); diff != "" {
 			b.Fatalf("different cards\n%s", diff)
 		}
 		b.ReportMetric(0, "ns/op") // of both together, which means nothing
-		b.ReportMetric(ours.best/count, "ns/node")
-		b.ReportMetric(loop.best/count, "regexp-ns/node")
-		b.ReportMetric(loop.best/ours.best, "x_regexp")
+		b.ReportMetric(ours.Best/count, "ns/node")
+		b.ReportMetric(loop.Best/count, "regexp-ns/node")
+		b.ReportMetric(loop.Best/ours.Best, "x_regexp")
 	})
 }
 

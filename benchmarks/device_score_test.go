@@ -3,12 +3,12 @@ package benchmarks
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/internal/kernel"
@@ -257,21 +257,21 @@ func BenchmarkDeviceScoreRatio(b *testing.B) {
 				b.Run(fmt.Sprintf("device=%s/impl=%v/%v", op.name, impl, deviceShapes[n]), func(b *testing.B) {
 					defer kernel.Use(impl)()
 					d := problem()
-					watch := func(do func(*deviceScores, int)) *stopwatch {
-						w := &stopwatch{run: func(k int) { do(d, k) }, variants: variants, calls: 1, best: math.Inf(1)}
-						w.call()
+					watch := func(do func(*deviceScores, int)) *stopwatch.Stopwatch {
+						w := stopwatch.New(variants, func(k int) { do(d, k) })
+						w.Call()
 						return w
 					}
 					ours, lists := watch(op.batch), watch(op.plugin)
 					for b.Loop() {
-						ours.sample()
-						lists.sample()
+						ours.Sample()
+						lists.Sample()
 					}
 					check(d.verify())
 					b.ReportMetric(0, "ns/op")
-					b.ReportMetric(ours.best, "ns/call")
-					b.ReportMetric(lists.best, "resourcelist-ns/call")
-					b.ReportMetric(lists.best/ours.best, "x_resourcelist")
+					b.ReportMetric(ours.Best, "ns/call")
+					b.ReportMetric(lists.Best, "resourcelist-ns/call")
+					b.ReportMetric(lists.Best/ours.Best, "x_resourcelist")
 				})
 			}
 		}

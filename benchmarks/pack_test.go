@@ -3,10 +3,10 @@ package benchmarks
 import (
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -50,21 +50,21 @@ func BenchmarkScenarioRatio(b *testing.B) {
 				s := newScenario(members, prefix)
 				filter, found := s.filter()
 				rows := s.rows()
-				ours := &stopwatch{run: func(int) { filter() }, variants: 1, calls: 1, best: math.Inf(1)}
-				rowloop := &stopwatch{run: func(int) { rows.filter() }, variants: 1, calls: 1, best: math.Inf(1)}
+				ours := stopwatch.New(1, func(int) { filter() })
+				rowloop := stopwatch.New(1, func(int) { rows.filter() })
 				for b.Loop() {
 					for range 20 {
-						ours.sample()
+						ours.Sample()
 					}
-					rowloop.sample()
+					rowloop.Sample()
 				}
 				if !s.valid(found.Prefix, found.Placement) || !s.valid(s.prefix, rows.placement) {
 					b.Fatal("no valid placement")
 				}
 				b.ReportMetric(0, "ns/op") // of both together, which means nothing
-				b.ReportMetric(ours.best, "ns/call")
-				b.ReportMetric(rowloop.best, "rowloop-ns/call")
-				b.ReportMetric(rowloop.best/ours.best, "x_rowloop")
+				b.ReportMetric(ours.Best, "ns/call")
+				b.ReportMetric(rowloop.Best, "rowloop-ns/call")
+				b.ReportMetric(rowloop.Best/ours.Best, "x_rowloop")
 			})
 		}
 	}

@@ -2,9 +2,9 @@ package benchmarks
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -35,22 +35,22 @@ func BenchmarkProofRatio(b *testing.B) {
 				var proof vector.Proof
 				var packer vector.Packer
 				overlay := vector.NewOverlay(s.free)
-				ours := &stopwatch{run: func(int) { s.prove(&proof) }, variants: 1, calls: 1, best: math.Inf(1)}
-				anew := &stopwatch{run: func(int) { s.ask(&packer, overlay) }, variants: 1, calls: 1, best: math.Inf(1)}
+				ours := stopwatch.New(1, func(int) { s.prove(&proof) })
+				anew := stopwatch.New(1, func(int) { s.ask(&packer, overlay) })
 				s.compare(b, &proof, &packer, overlay)
 				if n := testing.AllocsPerRun(1, func() { s.prove(&proof) }); n != 0 {
 					b.Fatalf("%v allocations", n)
 				}
 				for b.Loop() {
 					for range 20 {
-						ours.sample()
+						ours.Sample()
 					}
-					anew.sample()
+					anew.Sample()
 				}
 				b.ReportMetric(0, "ns/op") // of both together, which means nothing
-				b.ReportMetric(ours.best/proofReleases, "ns/call")
-				b.ReportMetric(anew.best/proofReleases, "anew-ns/call")
-				b.ReportMetric(anew.best/ours.best, "x_anew")
+				b.ReportMetric(ours.Best/proofReleases, "ns/call")
+				b.ReportMetric(anew.Best/proofReleases, "anew-ns/call")
+				b.ReportMetric(anew.Best/ours.Best, "x_anew")
 			})
 		}
 	}

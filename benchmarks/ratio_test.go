@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/internal/kernel"
 )
 
@@ -42,19 +42,19 @@ func BenchmarkRatio(b *testing.B) {
 
 func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 	defer kernel.Use(impl)()
-	var all []*stopwatch
-	start := func(run func(k int)) *stopwatch {
-		w := &stopwatch{run: run, variants: s.variants, calls: 1, best: math.Inf(1)}
-		w.call() // grows what has to grow
+	var all []*stopwatch.Stopwatch
+	start := func(run func(k int)) *stopwatch.Stopwatch {
+		w := stopwatch.New(s.variants, run)
+		w.Call() // grows what has to grow
 		all = append(all, w)
 		return w
 	}
 	ours, rowloop := start(s.kernel), start(s.rowloop)
-	var structmap *stopwatch
+	var structmap *stopwatch.Stopwatch
 	if s.structmap != nil {
 		structmap = start(s.structmap)
 	}
-	var roofs []*stopwatch
+	var roofs []*stopwatch.Stopwatch
 	if impl != kernel.Generic { // the pure-Go code is bound by its instructions
 		for _, c := range s.roofs(impl) {
 			roofs = append(roofs, start(c.run))
@@ -64,7 +64,7 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, w := range all {
-			w.sample()
+			w.Sample()
 		}
 	}
 	if err := s.verify(); err != nil {
@@ -72,66 +72,25 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 	}
 
 	b.ReportMetric(0, "ns/op") // of all together, which means nothing
-	b.ReportMetric(ours.best, "ns/call")
-	b.ReportMetric(ours.best/float64(s.results), "ns/node")
-	b.ReportMetric(rowloop.best/float64(s.results), "rowloop-ns/node")
-	b.ReportMetric(rowloop.best/ours.best, "x_rowloop")
+	b.ReportMetric(ours.Best, "ns/call")
+	b.ReportMetric(ours.Best/float64(s.results), "ns/node")
+	b.ReportMetric(rowloop.Best/float64(s.results), "rowloop-ns/node")
+	b.ReportMetric(rowloop.Best/ours.Best, "x_rowloop")
 	if structmap != nil {
-		b.ReportMetric(structmap.best/float64(s.results), "structmap-ns/node")
-		b.ReportMetric(structmap.best/ours.best, "x_structmap")
+		b.ReportMetric(structmap.Best/float64(s.results), "structmap-ns/node")
+		b.ReportMetric(structmap.Best/ours.Best, "x_structmap")
 	}
 	if roof := fastest(roofs); roof < math.Inf(1) {
 		b.ReportMetric(roof/float64(s.results), "roof-ns/node")
-		b.ReportMetric(roof/ours.best, "of_roof")
+		b.ReportMetric(roof/ours.Best, "of_roof")
 	}
-}
-
-// stopwatch keeps the time per call of a function's fastest sample.
-type stopwatch struct {
-	run         func(k int)
-	k, variants int // the next variant of the question, and how many there are
-	calls       int // per sample
-	best        float64
-}
-
-const (
-	shortest = 200 * time.Microsecond // a sample: long against the clock's resolution
-	warmUps  = 2                      // calls before a sample
-	warm     = 20 * time.Millisecond  // calls of this length warm up by themselves
-)
-
-// sample times some calls. The calls before them bring the data back into the
-// caches, which the others have emptied.
-func (w *stopwatch) sample() {
-	for range warmUps {
-		if w.best < float64(warm) || math.IsInf(w.best, 1) {
-			w.call()
-		}
-	}
-	for {
-		start := time.Now()
-		for range w.calls {
-			w.call()
-		}
-		elapsed := time.Since(start)
-		if elapsed >= shortest {
-			w.best = min(w.best, float64(elapsed)/float64(w.calls))
-			return
-		}
-		w.calls *= 2
-	}
-}
-
-func (w *stopwatch) call() {
-	w.run(w.k)
-	w.k = (w.k + 1) % w.variants
 }
 
 // fastest returns the best time of several ways to do one thing.
-func fastest(all []*stopwatch) float64 {
+func fastest(all []*stopwatch.Stopwatch) float64 {
 	best := math.Inf(1)
 	for _, w := range all {
-		best = min(best, w.best)
+		best = min(best, w.Best)
 	}
 	return best
 }

@@ -2,9 +2,9 @@ package benchmarks
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -57,16 +57,16 @@ func BenchmarkTopologyRatio(b *testing.B) {
 						b.Fatalf("%v allocations", n)
 					}
 					copies := make([]int64, nodes)
-					ours := &stopwatch{run: func(int) { place() }, variants: 1, calls: 1, best: math.Inf(1)}
-					count := &stopwatch{run: func(int) { vector.Copies(copies, c.free, c.request) }, variants: 1, calls: 1, best: math.Inf(1)}
+					ours := stopwatch.New(1, func(int) { place() })
+					count := stopwatch.New(1, func(int) { vector.Copies(copies, c.free, c.request) })
 					for b.Loop() {
-						ours.sample()
-						count.sample()
+						ours.Sample()
+						count.Sample()
 					}
 					b.ReportMetric(0, "ns/op") // of both together, which means nothing
-					b.ReportMetric(ours.best/float64(nodes), "ns/node")
-					b.ReportMetric(count.best/float64(nodes), "copies-ns/node")
-					b.ReportMetric(ours.best/count.best, "of_copies")
+					b.ReportMetric(ours.Best/float64(nodes), "ns/node")
+					b.ReportMetric(count.Best/float64(nodes), "copies-ns/node")
+					b.ReportMetric(ours.Best/count.Best, "of_copies")
 				})
 			}
 		}

@@ -3,12 +3,12 @@ package benchmarks
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
@@ -303,15 +303,15 @@ func BenchmarkTransformRatio(b *testing.B) {
 
 func transformRatio(b *testing.B, t *transformation, impl kernel.Impl, batch, list func(*transformation)) {
 	defer kernel.Use(impl)()
-	watch := func(do func(*transformation)) *stopwatch {
-		w := &stopwatch{run: func(int) { do(t) }, variants: 1, calls: 1, best: math.Inf(1)}
-		w.call()
+	watch := func(do func(*transformation)) *stopwatch.Stopwatch {
+		w := stopwatch.New(1, func(int) { do(t) })
+		w.Call()
 		return w
 	}
 	ours, lists, dense := watch(batch), watch(list), watch((*transformation).multiply)
 	for b.Loop() {
-		for _, w := range []*stopwatch{ours, lists, dense} {
-			w.sample()
+		for _, w := range []*stopwatch.Stopwatch{ours, lists, dense} {
+			w.Sample()
 		}
 	}
 	if err := t.verify(); err != nil {
@@ -319,10 +319,10 @@ func transformRatio(b *testing.B, t *transformation, impl kernel.Impl, batch, li
 	}
 	n := float64(len(t.requests))
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(ours.best/n, "ns/workload")
-	b.ReportMetric(lists.best/n, "resourcelist-ns/workload")
-	b.ReportMetric(dense.best/n, "dense-ns/workload")
-	b.ReportMetric(lists.best/ours.best, "x_resourcelist")
+	b.ReportMetric(ours.Best/n, "ns/workload")
+	b.ReportMetric(lists.Best/n, "resourcelist-ns/workload")
+	b.ReportMetric(dense.Best/n, "dense-ns/workload")
+	b.ReportMetric(lists.Best/ours.Best, "x_resourcelist")
 }
 
 // BenchmarkTransformOnce measures what is done once, when a configuration or a map

@@ -1,0 +1,87 @@
+// Command page puts the rows that peer.Row prints into the page about them:
+//
+//	go -C benchmarks/peers/k35 test -run '^$' -bench . . | page k35 docs/peers.md
+//
+// It reads the output of the benchmarks from standard input and rewrites what stands
+// between <!-- k35:begin --> and <!-- k35:end -->.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"runtime"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("page: ")
+	if len(os.Args) != 3 {
+		log.Fatal("want: page SECTION FILE")
+	}
+	section, file := os.Args[1], os.Args[2]
+	text, err := table(os.Stdin)
+	if err != nil {
+		log.Fatal(err)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rewritten, err := replace(string(page), section, text)
+	if err != nil {
+		log.Fatalf("%s: %v", file, err)
+	}
+	if err := os.WriteFile(file, []byte(rewritten), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+const heading = `| peer | its function | ours | work | its time | our time | ratio | goal | equal | remark |
+|---|---|---|---|---:|---:|---:|---:|---|---|
+`
+
+// table returns the rows in the output of benchmarks, below a line that says where they
+// ran.
+func table(output io.Reader) (string, error) {
+	var rows strings.Builder
+	cpu, ended := "an unknown CPU", false
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "cpu: "):
+			cpu = line[len("cpu: "):]
+		case strings.Contains(line, "FAIL"):
+			return "", errors.New("a benchmark failed: run it by itself")
+		case strings.HasPrefix(line, "ok "):
+			ended = true
+		}
+		// A log line begins with its file and line number.
+		if _, row, isRow := strings.Cut(line, ": | "); isRow {
+			fmt.Fprintf(&rows, "| %s\n", row)
+		}
+	}
+	switch {
+	case lines.Err() != nil:
+		return "", lines.Err()
+	case !ended || rows.Len() == 0:
+		return "", errors.New("the benchmarks did not run to their end, or printed no row")
+	}
+	return fmt.Sprintf("%s, %s, %s/%s.\n\n%s%s", cpu, runtime.Version(), runtime.GOOS, runtime.GOARCH, heading, rows.String()), nil
+}
+
+// replace returns page with text between the markers of a section.
+func replace(page, section, text string) (string, error) {
+	begin, end := "<!-- "+section+":begin -->\n", "<!-- "+section+":end -->"
+	before, rest, hasBegin := strings.Cut(page, begin)
+	_, after, hasEnd := strings.Cut(rest, end)
+	if !hasBegin || !hasEnd {
+		return "", fmt.Errorf("no %q with %q after it", strings.TrimSpace(begin), end)
+	}
+	return before + begin + text + end + after, nil
+}
