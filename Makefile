@@ -1,5 +1,5 @@
 # Every target is one line; .ci/run is the whole of what must pass.
-.PHONY: test check release generate lint fuzz replay model equivalence e2e playground bench bench-kubescheduler
+.PHONY: test check release generate lint fuzz replay model mutants equivalence e2e playground bench bench-kubescheduler
 
 test: ## the tests, as in the README
 	go test ./... ./examples/...
@@ -24,6 +24,9 @@ replay: ## the five traces of the paper, from the folder RESVEC_OPENB, against t
 
 model: ## the quota ledger against its golden model, ten million random operations: make model N=100000000 for more
 	QUOTA_MODEL_OPERATIONS=$(or $(N),10000000) go test -run '^TestModel$$' -timeout 0 -v ./quota
+
+mutants: ## small faults that the tests of some files would miss: make mutants FILES=quota/decide.go TESTS=./quota
+	go run ./internal/mutants -test '$(TESTS)' $(FILES)
 
 equivalence: ## the plugin against kube-scheduler's own, a million pairs of pod and node: make equivalence SEED=7001 for others
 	GOWORK=off RESVEC_PAIRS=1000000 RESVEC_SEED=$(SEED) go -C examples/kubescheduler test -count 1 -timeout 30m -run 'Equivalence|Sum' .

@@ -32,6 +32,7 @@ var rooms = map[string][]string{
 	},
 	"/internal/decimal":   {},
 	"/internal/fieldpath": {},
+	"/internal/mutants":   {},
 	"/internal/quantity": {
 		module + "/internal/decimal",
 		"gopkg.in/inf.v0",

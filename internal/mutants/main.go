@@ -1,0 +1,150 @@
+// Command mutants says which small faults the tests of a package would miss:
+//
+//	go run ./internal/mutants -test ./quota quota/decide.go quota/levels.go
+//
+// It makes one fault at a time in the files, all of one package: another comparison,
+// sign or number, min instead of max, || instead of &&, the negation of a condition.
+// It runs the tests with each, and prints a table of the faults that no test noticed.
+// All faults are compiled into one binary for each package with tests; a variable of the
+// environment chooses one. The files themselves stay as they are.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("mutants: ")
+	var o options
+	flag.StringVar(&o.tests, "test", "", "packages whose tests are run, separated by commas; default: that of the files")
+	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test")
+	flag.DurationVar(&o.limit, "limit", time.Minute, "how long the tests may take; a fault that takes longer is noticed")
+	flag.IntVar(&o.parallel, "p", runtime.NumCPU(), "how many faults are tried at a time")
+	flag.Parse()
+	if err := o.report(os.Stdout, flag.Args()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+type options struct {
+	tests, run string
+	limit      time.Duration
+	parallel   int
+}
+
+// report tries all faults of the files and prints those that were missed.
+func (o *options) report(w io.Writer, files []string) error {
+	scratch, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	faults, overlay, err := mutate(files, scratch)
+	if err != nil {
+		return err
+	}
+	if o.tests == "" {
+		o.tests = "./" + filepath.Dir(files[0])
+	}
+	var binaries []binary
+	for i, pkg := range strings.Split(o.tests, ",") {
+		b, err := build(pkg, filepath.Join(scratch, strconv.Itoa(i)), overlay)
+		if err != nil {
+			return err
+		}
+		binaries = append(binaries, b)
+	}
+	if noticed, text := o.notices(binaries, 0); noticed {
+		return fmt.Errorf("the tests fail without a fault:\n%s", text)
+	}
+	missed := o.try(binaries, len(faults))
+	n := 0
+	fmt.Fprintln(w, "| where | is | instead of |\n|---|---|---|")
+	for i, f := range faults {
+		if missed[i] {
+			n++
+			fmt.Fprintf(w, "| %s | `%s` | `%s` |\n", f.where, inCell(f.is), inCell(f.was))
+		}
+	}
+	fmt.Fprintf(w, "\n%d faults, %d missed\n", len(faults), n)
+	return nil
+}
+
+// inCell makes a text fit into a cell of a table.
+func inCell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}
+
+// try reports which faults no test noticed.
+func (o *options) try(binaries []binary, faults int) []bool {
+	missed := make([]bool, faults)
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range max(o.parallel, 1) {
+		wait.Go(func() {
+			for i := range next {
+				noticed, _ := o.notices(binaries, i+1)
+				missed[i] = !noticed
+			}
+		})
+	}
+	for i := range faults {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	return missed
+}
+
+// binary is a compiled test.
+type binary struct{ path, dir string }
+
+// build compiles the tests of a package.
+func build(pkg, path, overlay string) (binary, error) {
+	dir, err := output("go", "list", "-f", "{{.Dir}}", pkg)
+	if err != nil {
+		return binary{}, err
+	}
+	_, err = output("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path, pkg)
+	return binary{path, strings.TrimSpace(dir)}, err
+}
+
+// notices reports whether a test fails, with what it printed. Fault 0 is none.
+func (o *options) notices(binaries []binary, fault int) (noticed bool, text string) {
+	for _, b := range binaries {
+		ctx, cancel := context.WithTimeout(context.Background(), o.limit)
+		cmd := exec.CommandContext(ctx, b.path, "-test.short", "-test.failfast", "-test.run", o.run)
+		cmd.Dir = b.dir
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", chosen, fault))
+		out, err := cmd.CombinedOutput()
+		cancel()
+		if err != nil {
+			return true, fmt.Sprintf("%s%v", out, err)
+		}
+	}
+	return false, ""
+}
+
+// output runs a command, and returns what it prints.
+func output(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%s %s: %w:\n%s", name, strings.Join(args, " "), err, exit.Stderr)
+	}
+	return string(out), err
+}
