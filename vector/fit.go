@@ -1,7 +1,6 @@
 package vector
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -114,6 +113,14 @@ func (l *columnList) andLE(dst []uint64, m *Matrix) {
 // are not requested are not read. dst is resized.
 func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
+	if free.rows <= kernel.FewRows {
+		dst.resize(free.rows)
+		if free.rows > 0 {
+			dst.words[0] = kernel.FitFew(free.data, free.stride, request, free.rows)
+			dst.trim()
+		}
+		return
+	}
 	fit(dst.fill(free.rows), free, request)
 }
 
@@ -344,55 +351,18 @@ func Shortfall(dst, free *Matrix, request ResourceVector) {
 	if dst.shares(free) {
 		panic(panicDstInput)
 	}
-	dst.Reset(free.schema, free.rows, free.cols)
-	for j, x := range request {
+	dst.checkWritable()
+	dst.reshape(free.schema, free.rows, free.cols)
+	for j := range dst.cols {
+		n, x := dst.rows, request.Get(j)
 		if x <= 0 {
-			continue
+			n = 0
 		}
-		var l lacking
-		data, codes := dst.data[j*dst.stride:], dst.codes[j*dst.stride:]
-		column := free.data[j*free.stride:]
-		eachRejection(free, j, x, func(w int, rejected uint64) {
-			lo := w * kernel.Block
-			l.take((*[kernel.Block]float64)(data[lo:]), (*[kernel.Block]float32)(codes[lo:]),
-				(*[kernel.Block]float64)(column[lo:]), rejected, x)
-		})
-		if !l.plain() {
-			dst.inspect(j)
-		}
+		data, codes := dst.data[j*dst.stride:][:dst.stride], dst.codes[j*dst.stride:][:dst.stride]
+		dst.wild[j] = kernel.Lacks(data[:n], codes[:n], free.Column(j)[:n], x)
+		clear(data[n:])
+		clear(codes[n:])
 	}
-}
-
-// lacking writes the shortfalls of one column into zeros.
-type lacking struct {
-	most  uint64 // bits of the greatest one
-	below uint64 // 2^64-1 less the bits of the least one
-}
-
-// take writes the shortfalls of the rejected rows of a block, as shortfall
-// defines them: request is not at most what is free there. It is written for
-// rejections that nobody can foresee, with no branch that depends on an amount
-// that is a number.
-func (l *lacking) take(dst *[kernel.Block]float64, codes *[kernel.Block]float32, free *[kernel.Block]float64, rejected uint64, request float64) {
-	most, below := l.most, l.below
-	for ; rejected != 0; rejected &= rejected - 1 {
-		i := bits.TrailingZeros64(rejected) % kernel.Block
-		lack := request - free[i]
-		if lack != lack {
-			lack = math.Inf(1)
-		}
-		b := math.Float64bits(lack)
-		dst[i], codes[i] = lack, float32(math.Float64frombits(b&^(1<<29-1)))
-		most, below = max(most, b), max(below, ^b)
-	}
-	l.most, l.below = most, below
-}
-
-// plain reports whether every shortfall lies between 2^-126 and 2^127. Such
-// values are tame, and their codes are their upper 24 bits. (Positive numbers
-// compare as their bits do.)
-func (l *lacking) plain() bool {
-	return l.most < (1023+127)<<52 && ^l.below >= (1023-126)<<52
 }
 
 // FailingColumns sets dst[i] to the columns in which row i of free cannot hold

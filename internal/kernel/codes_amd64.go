@@ -22,3 +22,24 @@ func codes(dst []float32, src []float64) (wild bool) {
 	}
 	return wild
 }
+
+func lacks(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
+	if active == Generic || len(dst) == 0 {
+		return lacksGeneric(dst, codes, src, request)
+	}
+	raceRead(src)
+	raceWrite(dst)
+	raceWrite(codes)
+	const most = callQuotients / 2 // 160 KiB
+	for lo := 0; lo < len(dst); lo += most {
+		n := min(most, len(dst)-lo)
+		odd := 0
+		if active == AVX512 {
+			odd = lacksAVX512(&dst[lo], &codes[lo], &src[lo], n, request)
+		} else {
+			odd = lacksAVX2(&dst[lo], &codes[lo], &src[lo], n, request)
+		}
+		wild = wild || odd != 0
+	}
+	return wild
+}

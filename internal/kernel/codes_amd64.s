@@ -19,6 +19,9 @@ GLOBL tame_range_turned<>(SB), RODATA|NOPTR, $8
 DATA one_32<>+0(SB)/4, $0x00000001
 GLOBL one_32<>(SB), RODATA|NOPTR, $4
 
+DATA inf<>+0(SB)/8, $0x7ff0000000000000
+GLOBL inf<>(SB), RODATA|NOPTR, $8
+
 // func codesAVX2(dst *float32, src *float64, n int) (wild int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·codesAVX2(SB), NOSPLIT, $0-32
@@ -217,6 +220,125 @@ DATA lanes_of<>+496(SB)/8, $0xffffffffffffffff
 DATA lanes_of<>+504(SB)/8, $0xffffffffffffffff
 GLOBL lanes_of<>(SB), RODATA|NOPTR, $512
 
+// func lacksAVX2(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·lacksAVX2(SB), NOSPLIT, $0-48
+	VBROADCASTSD tame_from_turned<>+0(SB), Y0
+	VBROADCASTSD tame_range_turned<>+0(SB), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSS one_32<>+0(SB), X3
+	VPCMPEQQ     Y2, Y2, Y4
+	VBROADCASTSD request+32(FP), Y5
+	VBROADCASTSD inf<>+0(SB), Y6
+	MOVQ         dst+0(FP), AX
+	MOVQ         codes+8(FP), DX
+	MOVQ         src+16(FP), BX
+	MOVQ         n+24(FP), SI
+
+run:
+	CMPQ         SI, $0x00000008
+	JLT          single
+	VMOVUPD      (BX), Y7
+	VCMPPD       $0x16, Y7, Y5, Y8
+	VSUBPD       Y7, Y5, Y7
+	VANDPD       Y8, Y7, Y7
+	VMINPD       Y6, Y7, Y7
+	VMOVUPD      Y7, (AX)
+	VCVTPD2PSY   Y7, X8
+	VCVTPS2PD    X8, Y9
+	VCMPPD       $0x1e, Y7, Y9, Y9
+	VPSRAD       $0x1f, X8, X10
+	VPOR         X3, X10, X10
+	VEXTRACTF128 $0x01, Y9, X11
+	VSHUFPS      $0x88, X11, X9, X9
+	VPAND        X9, X10, X10
+	VPSUBD       X10, X8, X8
+	VPSLLQ       $0x01, Y7, Y7
+	VPSUBQ       Y0, Y7, Y9
+	VPCMPGTQ     Y9, Y1, Y9
+	VPCMPEQQ     Y7, Y2, Y7
+	VPOR         Y7, Y9, Y9
+	VPAND        Y9, Y4, Y4
+	VMOVUPS      X8, (DX)
+	VMOVUPD      32(BX), Y7
+	VCMPPD       $0x16, Y7, Y5, Y8
+	VSUBPD       Y7, Y5, Y7
+	VANDPD       Y8, Y7, Y7
+	VMINPD       Y6, Y7, Y7
+	VMOVUPD      Y7, 32(AX)
+	VCVTPD2PSY   Y7, X8
+	VCVTPS2PD    X8, Y9
+	VCMPPD       $0x1e, Y7, Y9, Y9
+	VPSRAD       $0x1f, X8, X10
+	VPOR         X3, X10, X10
+	VEXTRACTF128 $0x01, Y9, X11
+	VSHUFPS      $0x88, X11, X9, X9
+	VPAND        X9, X10, X10
+	VPSUBD       X10, X8, X8
+	VPSLLQ       $0x01, Y7, Y7
+	VPSUBQ       Y0, Y7, Y9
+	VPCMPGTQ     Y9, Y1, Y9
+	VPCMPEQQ     Y7, Y2, Y7
+	VPOR         Y7, Y9, Y9
+	VPAND        Y9, Y4, Y4
+	VMOVUPS      X8, 16(DX)
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, SI
+	JMP          run
+
+single:
+	TESTQ        SI, SI
+	JLE          end
+	MOVQ         $0x00000004, CX
+	CMPQ         SI, CX
+	CMOVQLT      SI, CX
+	MOVQ         $0x00000001, DI
+	SHLQ         CL, DI
+	DECQ         DI
+	MOVQ         DI, CX
+	SHLQ         $0x05, CX
+	LEAQ         lanes_of<>+0(SB), DI
+	VMOVDQU      (DI)(CX*1), Y7
+	VMASKMOVPD   (BX), Y7, Y8
+	VCMPPD       $0x16, Y8, Y5, Y9
+	VSUBPD       Y8, Y5, Y8
+	VANDPD       Y9, Y8, Y8
+	VMINPD       Y6, Y8, Y8
+	VANDPD       Y7, Y8, Y8
+	VMASKMOVPD   Y8, Y7, (AX)
+	VCVTPD2PSY   Y8, X9
+	VCVTPS2PD    X9, Y10
+	VCMPPD       $0x1e, Y8, Y10, Y10
+	VPSRAD       $0x1f, X9, X11
+	VPOR         X3, X11, X11
+	VEXTRACTF128 $0x01, Y10, X12
+	VSHUFPS      $0x88, X12, X10, X10
+	VPAND        X10, X11, X11
+	VPSUBD       X11, X9, X9
+	VPSLLQ       $0x01, Y8, Y8
+	VPSUBQ       Y0, Y8, Y10
+	VPCMPGTQ     Y10, Y1, Y10
+	VPCMPEQQ     Y8, Y2, Y8
+	VPOR         Y8, Y10, Y10
+	VPAND        Y10, Y4, Y4
+	VEXTRACTF128 $0x01, Y7, X8
+	VSHUFPS      $0x88, X8, X7, X7
+	VMASKMOVPS   X9, X7, (DX)
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000010, DX
+	SUBQ         $0x00000004, SI
+	JMP          single
+
+end:
+	VMOVMSKPD Y4, AX
+	XORQ      $0x0000000f, AX
+	MOVQ      AX, wild+40(FP)
+	VZEROUPPER
+	RET
+
 // func codesAVX512(dst *float32, src *float64, n int) (wild int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV
 TEXT ·codesAVX512(SB), NOSPLIT, $0-32
@@ -299,5 +421,93 @@ end:
 	KMOVB K1, AX
 	XORQ  $0x000000ff, AX
 	MOVQ  AX, wild+24(FP)
+	VZEROUPPER
+	RET
+
+// func lacksAVX512(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV
+TEXT ·lacksAVX512(SB), NOSPLIT, $0-48
+	VBROADCASTSD tame_from<>+0(SB), Z0
+	VBROADCASTSD tame_range<>+0(SB), Z1
+	KXNORB       K1, K1, K1
+	VBROADCASTSD request+32(FP), Z2
+	VBROADCASTSD inf<>+0(SB), Z3
+	MOVQ         dst+0(FP), AX
+	MOVQ         codes+8(FP), DX
+	MOVQ         src+16(FP), BX
+	MOVQ         n+24(FP), SI
+
+run:
+	CMPQ             SI, $0x00000010
+	JLT              single
+	VMOVUPD          (BX), Z4
+	VCMPPD           $0x16, Z4, Z2, K2
+	VSUBPD           Z4, Z2, Z4
+	VMOVAPD.Z        Z4, K2, Z4
+	VMINPD           Z3, Z4, Z4
+	VMOVUPD          Z4, (AX)
+	VCVTPD2PS.RD_SAE Z4, Y5
+	VPSLLQ           $0x01, Z4, Z4
+	VPSUBQ           Z0, Z4, Z6
+	VPCMPUQ          $0x01, Z1, Z6, K2
+	VPTESTNMQ        Z4, Z4, K3
+	KORB             K3, K2, K2
+	KANDB            K2, K1, K1
+	VMOVUPS          Y5, (DX)
+	VMOVUPD          64(BX), Z4
+	VCMPPD           $0x16, Z4, Z2, K2
+	VSUBPD           Z4, Z2, Z4
+	VMOVAPD.Z        Z4, K2, Z4
+	VMINPD           Z3, Z4, Z4
+	VMOVUPD          Z4, 64(AX)
+	VCVTPD2PS.RD_SAE Z4, Y5
+	VPSLLQ           $0x01, Z4, Z4
+	VPSUBQ           Z0, Z4, Z6
+	VPCMPUQ          $0x01, Z1, Z6, K2
+	VPTESTNMQ        Z4, Z4, K3
+	KORB             K3, K2, K2
+	KANDB            K2, K1, K1
+	VMOVUPS          Y5, 32(DX)
+	ADDQ             $0x00000080, BX
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000040, DX
+	SUBQ             $0x00000010, SI
+	JMP              run
+
+single:
+	TESTQ            SI, SI
+	JLE              end
+	MOVQ             $0x00000008, CX
+	CMPQ             SI, CX
+	CMOVQLT          SI, CX
+	MOVQ             $0x00000001, DI
+	SHLQ             CL, DI
+	DECQ             DI
+	KMOVB            DI, K2
+	VMOVUPD.Z        (BX), K2, Z4
+	VCMPPD           $0x16, Z4, Z2, K3
+	VSUBPD           Z4, Z2, Z4
+	VMOVAPD.Z        Z4, K3, Z4
+	VMINPD           Z3, Z4, Z4
+	VMOVAPD.Z        Z4, K2, Z4
+	VMOVUPD          Z4, K2, (AX)
+	VCVTPD2PS.RD_SAE Z4, Y5
+	VPSLLQ           $0x01, Z4, Z4
+	VPSUBQ           Z0, Z4, Z6
+	VPCMPUQ          $0x01, Z1, Z6, K3
+	VPTESTNMQ        Z4, Z4, K4
+	KORB             K4, K3, K3
+	KANDB            K3, K1, K1
+	VMOVUPS          Y5, K2, (DX)
+	ADDQ             $0x00000040, BX
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000020, DX
+	SUBQ             $0x00000008, SI
+	JMP              single
+
+end:
+	KMOVB K1, AX
+	XORQ  $0x000000ff, AX
+	MOVQ  AX, wild+40(FP)
 	VZEROUPPER
 	RET

@@ -18,6 +18,32 @@ func codesGeneric(dst []float32, src []float64) (wild bool) {
 	return wild
 }
 
+// Lacks sets dst to what request lacks in src, which is as long: request - src where
+// request is not at most src, +Inf where that is a NaN, and 0 elsewhere. It sets
+// codes, as long, to the Floor32 of dst and reports whether a value is not Tame.
+func Lacks(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
+	return lacks(dst, codes[:len(dst)], src[:len(dst)], request)
+}
+
+// lacksGeneric is Lacks. It has no branch that depends on an amount: nobody can
+// foresee which rows lack something.
+func lacksGeneric(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
+	const infinite = 0x7FF << 52
+	codes, src = codes[:len(dst)], src[:len(dst)]
+	most, least := uint64(0), ^uint64(0) // of the bits, the least but for 0 and less 1
+	for i, x := range src {
+		b := math.Float64bits(request-x) & (bit(request <= x) - 1)
+		b = min(b, infinite) // positive numbers compare as their bits do, and a NaN is above
+		most, least = max(most, b), min(least, b-1)
+		dst[i], codes[i] = math.Float64frombits(b), float32(math.Float64frombits(b&^(1<<29-1)))
+	}
+	// Between 2^-126 and 2^127 values are tame, and their codes are their upper bits.
+	if most < (1023+127)<<52 && least >= (1023-126)<<52-1 {
+		return false
+	}
+	return codesGeneric(codes, dst)
+}
+
 // Tame reports whether x is 0 or 2^-500 <= |x| < 2^500, the range in which the
 // division kernels may use a corrected reciprocal (docs/proofs.md).
 func Tame(x float64) bool {

@@ -10,8 +10,20 @@ package kernel
 //go:noescape
 func codesAVX2(dst *float32, src *float64, n int) (wild int)
 
+// lacksAVX2 writes what request lacks, and its codes; wild is 0 when all of it is tame.
+// It equals lacksGeneric.
+//
+//go:noescape
+func lacksAVX2(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+
 // codesAVX512 rounds down; wild is 0 when all values are tame.
 // It equals codesGeneric.
 //
 //go:noescape
 func codesAVX512(dst *float32, src *float64, n int) (wild int)
+
+// lacksAVX512 writes what request lacks, and its codes; wild is 0 when all of it is tame.
+// It equals lacksGeneric.
+//
+//go:noescape
+func lacksAVX512(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)

@@ -125,3 +125,103 @@ func FuzzCodes(f *testing.F) {
 		})
 	})
 }
+
+// goldenLack is what request lacks.
+func goldenLack(request, free float64) float64 {
+	lack := 0.0
+	if !(request <= free) {
+		lack = request - free
+	}
+	if math.IsNaN(lack) {
+		lack = math.Inf(1)
+	}
+	return lack
+}
+
+// checkLacks compares with the golden model, and checks that nothing else is written.
+func checkLacks(t *testing.T, dst []float64, codes []float32, src []float64, request float64) {
+	t.Helper()
+	for i := range dst {
+		dst[i], codes[i] = 77, 77
+	}
+	n := len(src)
+	wild, want := kernel.Lacks(dst[:n], codes[:n], src, request), false
+	for i, x := range src {
+		lack := goldenLack(request, x)
+		want = want || !goldenTame(lack)
+		if math.Float64bits(dst[i]) != math.Float64bits(lack) || !same32(codes[i], goldenCode(lack)) {
+			t.Fatalf("element %d of %d: %v lacks %v, want %v, code %v, want %v", i, n, request, dst[i], lack, codes[i], goldenCode(lack))
+		}
+	}
+	if wild != want {
+		t.Fatalf("%d elements are wild: %v, want %v", n, wild, want)
+	}
+	for i, x := range dst[n:] {
+		if x != 77 || codes[n+i] != 77 {
+			t.Fatalf("%d elements: element %d is written", n, n+i)
+		}
+	}
+}
+
+// TestLacks holds Lacks against its golden model, for all lengths, beside pages that
+// fault.
+func TestLacks(t *testing.T) {
+	const most = 1<<14 + 67
+	lengths := []int{1000, 1<<13 - 1, 1 << 13, 1<<13 + 1, most}
+	for n := range 130 {
+		lengths = append(lengths, n)
+	}
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(23)
+		for _, front := range []bool{false, true} {
+			src, dst, codes := guardedSlices[float64](t, front, most), guardedSlices[float64](t, front, most), guardedSlices[float32](t, front, most)
+			for _, n := range lengths {
+				testkit.Fill(r, src(n))
+				checkLacks(t, dst(n), codes(n), src(n), []float64{1, 15, math.NaN(), math.Inf(1), 1e-200, 0x1p-1074}[n%6])
+				testkit.FillTame(r, src(n))
+				checkLacks(t, dst(n), codes(n), src(n), 8)
+				for i := range src(n) {
+					src(n)[i] = float64(r.IntN(9))
+				}
+				checkLacks(t, dst(n), codes(n), src(n), 5)
+			}
+		}
+	})
+}
+
+// TestLacksSpecials tries every special value as a request of every other.
+func TestLacksSpecials(t *testing.T) {
+	specials := testkit.Specials()
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, x := range specials {
+			if !(x <= 0) {
+				checkLacks(t, make([]float64, len(specials)+5), make([]float32, len(specials)+5), specials, x)
+			}
+		}
+	})
+}
+
+func TestLacksAllocates(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		allocates(t, func() {
+			var dst, src [50]float64
+			var codes [50]float32
+			kernel.Lacks(dst[:], codes[:], src[:], 1)
+		})
+	})
+}
+
+func FuzzLacks(f *testing.F) {
+	f.Add(testkit.BytesOf(testkit.Specials()), uint8(90), 1.0)
+	f.Add(testkit.BytesOf([]float64{1, 0.1, -1e300}), uint8(7), math.Inf(1))
+	f.Fuzz(func(t *testing.T, data []byte, n uint8, request float64) {
+		if request <= 0 {
+			return
+		}
+		src := make([]float64, n)
+		testkit.FloatsOf(src, data)
+		testkit.EachImpl(t, func(t *testing.T) {
+			checkLacks(t, make([]float64, int(n)+9), make([]float32, int(n)+9), src, request)
+		})
+	})
+}

@@ -111,6 +111,15 @@ func andRows(t test, dst []uint64, a []float64, aStride int, b []float64, bStrid
 	}
 }
 
+// fitFew is fitFewGeneric. Columns beyond what a call may take are for the Go code.
+func fitFew(data []float64, stride int, request []float64, rows int) uint64 {
+	if active == Generic || len(request) == 0 || len(request) > mostColumns {
+		return fitFewGeneric(data, stride, request, rows)
+	}
+	raceFirstColumns(data, stride, len(request), rows)
+	return fitFewAVX2(&data[0], stride, &request[0], len(request))
+}
+
 // callBlocks is the number of blocks of one column of float64s, 512 bytes each,
 // that one call into assembly reads. Assembly can't be preempted: 160 KiB are
 // some 15 microseconds even from a busy memory.

@@ -1411,3 +1411,50 @@ check:
 	JZ       store
 	INCQ     R12
 	JMP      begin
+
+// func fitFewAVX2(data *float64, stride int, request *float64, n int) (rows uint64)
+// Requires: AVX, AVX2
+TEXT ·fitFewAVX2(SB), NOSPLIT, $0-40
+	MOVQ     data+0(FP), AX
+	MOVQ     stride+8(FP), CX
+	MOVQ     request+16(FP), DX
+	MOVQ     n+24(FP), BX
+	SHLQ     $0x03, CX
+	VXORPD   Y0, Y0, Y0
+	VPCMPEQQ Y0, Y0, Y1
+	VPCMPEQQ Y0, Y0, Y2
+	VPCMPEQQ Y0, Y0, Y3
+	VPCMPEQQ Y0, Y0, Y4
+
+column:
+	VBROADCASTSD (DX), Y5
+	VCMPPD       $0x12, Y0, Y5, Y6
+	VCMPPD       $0x12, (AX), Y5, Y7
+	VORPD        Y6, Y7, Y7
+	VANDPD       Y7, Y1, Y1
+	VCMPPD       $0x12, 32(AX), Y5, Y7
+	VORPD        Y6, Y7, Y7
+	VANDPD       Y7, Y2, Y2
+	VCMPPD       $0x12, 64(AX), Y5, Y7
+	VORPD        Y6, Y7, Y7
+	VANDPD       Y7, Y3, Y3
+	VCMPPD       $0x12, 96(AX), Y5, Y5
+	VORPD        Y6, Y5, Y5
+	VANDPD       Y5, Y4, Y4
+	ADDQ         $0x08, DX
+	ADDQ         CX, AX
+	DECQ         BX
+	JNZ          column
+	VMOVMSKPD    Y1, AX
+	VMOVMSKPD    Y2, CX
+	SHLQ         $0x04, CX
+	ORQ          CX, AX
+	VMOVMSKPD    Y3, CX
+	SHLQ         $0x08, CX
+	ORQ          CX, AX
+	VMOVMSKPD    Y4, CX
+	SHLQ         $0x0c, CX
+	ORQ          CX, AX
+	MOVQ         AX, rows+32(FP)
+	VZEROUPPER
+	RET

@@ -75,3 +75,9 @@ func andRowsLEAVX512(dst *uint64, words int, a *float64, aStride int, b *float64
 //
 //go:noescape
 func andRowsFitAVX512(dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, n int)
+
+// fitFewAVX2 returns which of the first 16 rows hold a request of n >= 1 columns.
+// It equals fitFewGeneric.
+//
+//go:noescape
+func fitFewAVX2(data *float64, stride int, request *float64, n int) (rows uint64)

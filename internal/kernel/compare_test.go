@@ -317,3 +317,70 @@ func FuzzAndLE(f *testing.F)      { fuzzCompare(f, "AndLE") }
 func FuzzAndSumGE(f *testing.F)   { fuzzCompare(f, "AndSumGE") }
 func FuzzAndRowsLE(f *testing.F)  { fuzzCompare(f, "AndRowsLE") }
 func FuzzAndRowsFit(f *testing.F) { fuzzCompare(f, "AndRowsFit") }
+
+// goldenFew returns the rows of data that hold a request.
+func goldenFew(data []float64, stride int, request []float64, rows int) (fits uint64) {
+	for r := range rows {
+		fits |= 1 << r
+		for j, x := range request {
+			if !(x <= 0 || data[j*stride+r] >= x) {
+				fits &^= 1 << r
+			}
+		}
+	}
+	return fits
+}
+
+// TestFitFew holds FitFew against its golden model, for all numbers of rows and
+// columns, beside pages that fault.
+func TestFitFew(t *testing.T) {
+	const mostCols = 300 // more than one call into assembly takes
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, p := range places {
+			r := testkit.Rand(4)
+			data := p.matrix(t, kernel.Block, mostCols)
+			for cols := range mostCols + 1 {
+				if cols > 33 && cols < mostCols-50 {
+					continue
+				}
+				rows := r.IntN(kernel.FewRows + 1)
+				testkit.Fill(r, data)
+				request := make([]float64, cols)
+				testkit.Fill(r, request)
+				from := 0
+				if cols > 0 {
+					from = p.cut(len(data), (cols-1)*kernel.Block+kernel.FewRows)
+				}
+				for range 4 {
+					got := kernel.FitFew(data[from:], kernel.Block, request, rows)
+					if want := goldenFew(data[from:], kernel.Block, request, rows); got&(1<<rows-1) != want {
+						t.Fatalf("%s: %d rows, %d columns: got %x, want %x", p.name, rows, cols, got, want)
+					}
+					for j := range request { // so that some rows fit
+						request[j] = min(request[j], float64(r.IntN(3)-1))
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestFitFewSpecials tries every special value as a request of every other.
+func TestFitFewSpecials(t *testing.T) {
+	specials := testkit.Specials()
+	data := testkit.Matrix(kernel.Block, 1)
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, x := range specials {
+			for _, y := range specials {
+				data[3] = y
+				if got, want := kernel.FitFew(data, kernel.Block, []float64{x}, 4)>>3&1 != 0, x <= 0 || y >= x; got != want {
+					t.Errorf("%v in %v: %v, want %v", x, y, got, want)
+				}
+			}
+		}
+		allocates(t, func() {
+			var request [5]float64
+			kernel.FitFew(data, 0, request[:], 3)
+		})
+	})
+}

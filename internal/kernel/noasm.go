@@ -8,6 +8,10 @@ func best() Impl { return Generic }
 
 func codes(dst []float32, src []float64) bool { return codesGeneric(dst, src) }
 
+func lacks(dst []float64, codes []float32, src []float64, request float64) bool {
+	return lacksGeneric(dst, codes, src, request)
+}
+
 // Inlined into other packages, a type-parametric twin makes its arguments escape.
 //
 //go:noinline
@@ -26,6 +30,10 @@ func andCodes(dst []uint64, data []float32, stride int, cols []int32, vals []flo
 
 func andRows(t test, dst []uint64, a []float64, aStride int, b []float64, bStride, cols int) {
 	andRowsGeneric(t, dst, a, aStride, b, bStride, cols)
+}
+
+func fitFew(data []float64, stride int, request []float64, rows int) uint64 {
+	return fitFewGeneric(data, stride, request, rows)
 }
 
 func firstBest[T Number](values []T, rows []uint64, greatest bool) int {

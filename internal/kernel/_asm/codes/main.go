@@ -1,5 +1,5 @@
-// Command codes generates the kernel of package kernel that rounds the elements of
-// a column down to float32 and looks for those that are not tame.
+// Command codes generates the kernels of package kernel that write a column: they
+// round its elements down to float32 and look for those that are not tame.
 package main
 
 import (
@@ -15,6 +15,7 @@ func main() {
 	emit.File()
 	for _, m := range lanes.Machines {
 		codes(m)
+		lacks(m)
 	}
 	emit.Generate()
 }
@@ -34,6 +35,7 @@ var (
 	size       = ConstData("tame_range", U64(tameRange))
 	sizeTurned = ConstData("tame_range_turned", U64(tameRange^sign))
 	one        = ConstData("one_32", U32(1))
+	inf        = ConstData("inf", U64(0x7FF0000000000000))
 )
 
 // coder makes vectors of float64 codes, and remembers whether all were tame.
@@ -43,15 +45,17 @@ type coder interface {
 	wild() reg.Register // 0 when all were tame
 }
 
+func newCoder(m lanes.Machine) coder {
+	if m.Wide() {
+		return newWide(m)
+	}
+	return newNarrow(m)
+}
+
 func codes(m lanes.Machine) {
 	emit.Func("codes", m.ISA, "func(dst *float32, src *float64, n int) (wild int)",
 		"rounds down; wild is 0 when all values are tame.", "codesGeneric")
-	var c coder
-	if m.Wide() {
-		c = newWide(m)
-	} else {
-		c = newNarrow(m)
-	}
+	c := newCoder(m)
 	dst, src, left := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), GP64()
 	Load(Param("n"), left)
 	advance := func(vectors int) {
@@ -73,6 +77,53 @@ func codes(m lanes.Machine) {
 	JLE(LabelRef("end"))
 	set := m.First(left)
 	c.store(c.code(m.LoadIn(set, Mem{Base: src})), set, Mem{Base: dst})
+	advance(1)
+	JMP(LabelRef("single"))
+	Label("end")
+	Store(c.wild(), ReturnIndex(0))
+	emit.Return()
+}
+
+// lacks generates the kernel that writes what a request lacks in each element of a
+// column, with the codes.
+func lacks(m lanes.Machine) {
+	emit.Func("lacks", m.ISA, "func(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)",
+		"writes what request lacks, and its codes; wild is 0 when all of it is tame.", "lacksGeneric")
+	c, request, most := newCoder(m), m.Parameter("request"), m.Broadcast(inf)
+	dst, codes, src, left := Load(Param("dst"), GP64()), Load(Param("codes"), GP64()), Load(Param("src"), GP64()), GP64()
+	Load(Param("n"), left)
+	lack := func(free reg.VecVirtual) reg.VecVirtual {
+		short, x := m.Compare(request, lanes.NotLessOrEqual, free), m.Vector()
+		VSUBPD(free, request, x)
+		m.ClearOthers(short, x)
+		VMINPD(most, x, x) // of a NaN and a number the number
+		return x
+	}
+	advance := func(vectors int) {
+		ADDQ(U32(8*m.Lanes*vectors), src)
+		ADDQ(U32(8*m.Lanes*vectors), dst)
+		ADDQ(U32(4*m.Lanes*vectors), codes)
+		SUBQ(U32(m.Lanes*vectors), left)
+	}
+	const unroll = 2
+	Label("run")
+	CMPQ(left, U32(m.Lanes*unroll))
+	JLT(LabelRef("single"))
+	for i := range unroll {
+		x := lack(m.Load(m.Next(Mem{Base: src}, i)))
+		VMOVUPD(x, m.Next(Mem{Base: dst}, i))
+		VMOVUPS(c.code(x), Mem{Base: codes, Disp: 4 * m.Lanes * i})
+	}
+	advance(unroll)
+	JMP(LabelRef("run"))
+	Label("single")
+	TESTQ(left, left)
+	JLE(LabelRef("end"))
+	set := m.First(left)
+	x := lack(m.LoadIn(set, Mem{Base: src}))
+	m.ClearOthers(set, x) // what follows the last element is tame
+	m.StoreIn(set, x, Mem{Base: dst})
+	c.store(c.code(x), set, Mem{Base: codes})
 	advance(1)
 	JMP(LabelRef("single"))
 	Label("end")

@@ -29,7 +29,53 @@ func main() {
 			generate(m, t)
 		}
 	}
+	fitFew()
 	emit.Generate()
+}
+
+// fitFew generates the kernel for a handful of rows, where the lists and masks of the
+// others would be most of the time: every column is compared, one that is not
+// requested with what it has anyway. AVX-512 has no use for so few.
+func fitFew() {
+	emit.Func("fitFew", emit.AVX2, "func(data *float64, stride int, request *float64, n int) (rows uint64)",
+		"returns which of the first 16 rows hold a request of n >= 1 columns.", "fitFewGeneric")
+	data, stride := Load(Param("data"), GP64()), Load(Param("stride"), GP64())
+	request, left := Load(Param("request"), GP64()), Load(Param("n"), GP64())
+	SHLQ(U8(3), stride)
+	zero := YMM()
+	VXORPD(zero, zero, zero)
+	var fits [4]reg.VecVirtual
+	for i := range fits {
+		fits[i] = YMM()
+		VPCMPEQQ(zero, zero, fits[i])
+	}
+	Label("column")
+	x, none := YMM(), YMM()
+	VBROADCASTSD(Mem{Base: request}, x)
+	VCMPPD(lessOrEqual, zero, x, none)
+	for i := range fits {
+		has := YMM()
+		VCMPPD(lessOrEqual, Mem{Base: data, Disp: 32 * i}, x, has)
+		VORPD(none, has, has)
+		VANDPD(has, fits[i], fits[i])
+	}
+	ADDQ(U8(8), request)
+	ADDQ(stride, data)
+	DECQ(left)
+	JNZ(LabelRef("column"))
+	rows := GP64()
+	for i := range fits {
+		bits := GP64()
+		VMOVMSKPD(fits[i], bits.As32())
+		if i == 0 {
+			MOVQ(bits, rows)
+			continue
+		}
+		SHLQ(U8(4*i), bits)
+		ORQ(bits, rows)
+	}
+	Store(rows, ReturnIndex(0))
+	emit.Return()
 }
 
 // test is what a kernel asks of every element of a column.
