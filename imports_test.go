@@ -132,11 +132,15 @@ var rooms = map[string][]string{
 		"k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 	},
+	"/quota/internal/book": {
+		module + "/internal/kernel",
+	},
 	"/quota": {
 		module + "/device",
 		module + "/internal/document",
 		module + "/internal/kernel",
 		module + "/internal/quantity",
+		module + "/quota/internal/book",
 		module + "/vector",
 		module + "/vectormap",
 		"k8s.io/api/...",
@@ -176,7 +180,10 @@ func forbidden(room string) []string {
 	if !slices.Contains(views, room) {
 		list = append(list, "gonum.org/")
 	}
-	if strings.HasPrefix(room, "/vector/") || room == "/vector" || room == "/internal/kernel" {
+	if room == "/quota/internal/book" {
+		list = append(list, module+"/vector")
+	}
+	if strings.HasPrefix(room, "/vector/") || room == "/vector" || room == "/internal/kernel" || room == "/quota/internal/book" {
 		list = append(list, "k8s.io/", "sigs.k8s.io/")
 	}
 	return list

@@ -83,17 +83,15 @@ type Answer struct {
 	Charged []string
 }
 
-// option adds an option.
-func (a *Answer) option(item int, card string) *Room {
+// option adds an option, to be filled in.
+func (a *Answer) option() *Room {
 	n := len(a.Options)
 	if n < cap(a.Options) {
 		a.Options = a.Options[:n+1]
 	} else {
 		a.Options = append(a.Options, Room{})
 	}
-	o := &a.Options[n]
-	*o = Room{Item: item, Card: card}
-	return o
+	return &a.Options[n]
 }
 
 // Room is how much of a dimension would be admitted: of a card, as one alternative of

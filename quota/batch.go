@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -31,38 +32,26 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 
 const nilMask = "quota: nil mask"
 
+// fetch asks for the queue, which is needed when the job has been looked up.
+func (r *JobRequest) fetch() {
+	kernel.Prefetch(&[kernel.PrefetchLines]unsafe.Pointer{unsafe.Pointer(r.queueAt.Load())})
+}
+
 // fetchBlocks asks for the queues of the next block of jobs, and for the requests of the
 // one after that.
 func fetchBlocks(jobs []*JobRequest) {
-	var f fetcher
+	var f book.Fetcher
 	for i, r := range jobs[:min(2*wordBits, len(jobs))] {
 		switch {
 		case r == nil:
 		case i < wordBits:
-			f.add(unsafe.Pointer(r.queueAt.Load()))
+			f.Add(unsafe.Pointer(r.queueAt.Load()))
 		default:
-			f.add(unsafe.Pointer(r))
+			f.Add(unsafe.Pointer(r))
+			f.Add(unsafe.Pointer(&r.one))
 		}
 	}
-	f.flush()
-}
-
-// fetcher asks for cache lines, some at a time.
-type fetcher struct {
-	n  int
-	at [kernel.PrefetchLines]unsafe.Pointer
-}
-
-func (f *fetcher) add(at unsafe.Pointer) {
-	f.at[f.n] = at
-	if f.n++; f.n == len(f.at) {
-		f.flush()
-	}
-}
-
-func (f *fetcher) flush() {
-	kernel.Prefetch(&f.at)
-	f.n = 0
+	f.Flush()
 }
 
 // AllocatableBatch is [Ledger.Allocatable] for many tasks, without the reasons. Bit i of
@@ -82,7 +71,7 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	for i, t := range tasks {
 		fetchAhead(tasks, i)
 		t.of(l)
-		if l.allocatable(&s.answer, t, nil) {
+		if l.mayCharge(s, t, nil); s.answer.OK() {
 			words[i/wordBits] |= 1 << (i % wordBits)
 		}
 	}
@@ -111,101 +100,31 @@ func fetchAhead(tasks []*TaskRequest, i int) {
 	}
 	if i+aheadReads < len(tasks) {
 		if t := tasks[i+aheadReads]; t != nil {
-			t.fetch()
+			t.at.Fetch()
 		}
 	}
 }
 
 // wordBits is how many jobs are decided on together: those of a word of a mask.
-const wordBits = 64
+const wordBits = book.Block
 
-// batch is what the jobs of a block ask for, and what there is of it where they ask:
-// a row of each matrix per job, whose columns are cpu, memory and cards.
-type batch struct {
-	queues       [wordBits]*queue
-	needs, rooms [columns * wordBits]float64
-}
-
-const (
-	columnCPU = iota * wordBits
-	columnMemory
-	columnCards
-	columns = iota
-)
-
-// enqueueable decides on the jobs of a block: bit i is that of jobs[i]. A job waits
-// for the memory several times, for its request, its queue and its cells, each of
-// which tells where the next one is; so each step is made for all jobs of a block
-// before the next one, which leaves the waits to overlap.
+// enqueueable decides on the jobs of a block: bit i is that of jobs[i].
 func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 	b := &s.batch
 	for i, r := range jobs {
 		r.of(l)
-		b.queues[i] = l.queueOf(&r.queueAt, r.queue)
+		b.Queues[i], b.Mins[i] = l.queueOf(&r.queueAt, r.queue), &r.min
 	}
-	var rows [1]uint64
 	for i, r := range jobs {
-		q := b.queues[i]
+		q := b.Queues[i]
 		own := l.ownOf(r, q)
-		if r.simple && own == nil && q.admits() == ReasonNone && !q.empty {
-			rows[0] |= 1 << i
+		if len(r.min.Items) == 1 && !r.min.Invalid && own == nil && q.Admits() == book.Yes && !q.Empty {
 			continue
 		}
-		b.queues[i] = nil
-		l.begin(&s.answer)
-		if l.decideJob(&s.answer, r, q, own, &s.plan) {
+		b.Queues[i] = nil
+		if book.MayReserve(&s.answer, q, &r.min, own, &s.plan) {
 			word |= 1 << i
 		}
 	}
-	b.fetch(jobs)
-	b.gather(jobs)
-	kernel.AndRowsFit(rows[:], b.needs[:], wordBits, b.rooms[:], wordBits, columns)
-	return word | rows[0]
-}
-
-// fetch asks for the cells that gather reads: cpu and memory, which are neighbours, and
-// the first alternative, in the queue and in the one above it.
-func (b *batch) fetch(jobs []*JobRequest) {
-	var f fetcher
-	for i, r := range jobs {
-		if q := b.queues[i]; q != nil {
-			card := r.buf[0].alts.cards[0]
-			f.add(unsafe.Pointer(&q.cells[dimCPU]))
-			f.add(unsafe.Pointer(&q.cells[card]))
-			if q = q.parent; q != nil {
-				f.add(unsafe.Pointer(&q.cells[card]))
-			}
-		}
-	}
-	f.flush()
-}
-
-// gather makes the rows of the requests that have a queue.
-func (b *batch) gather(jobs []*JobRequest) {
-	for i, r := range jobs {
-		if q := b.queues[i]; q != nil {
-			b.needs[columnCPU+i], b.rooms[columnCPU+i] = float64(r.cpu), float64(q.leastFree(dimCPU))
-			b.needs[columnMemory+i], b.rooms[columnMemory+i] = float64(r.mem), float64(q.leastFree(dimMemory))
-		}
-	}
-	for i, r := range jobs {
-		if q := b.queues[i]; q != nil {
-			it := &r.buf[0]
-			b.needs[columnCards+i], b.rooms[columnCards+i] = float64(it.milli), float64(it.room(q, r.mix))
-		}
-	}
-}
-
-// room returns the most that an item alone could have: of one card, or whole units of
-// all if it may be mixed.
-func (it *jobItem) room(q *queue, mix Mix) (room int64) {
-	for _, dim := range it.alts.cards {
-		free := q.leastFree(dim)
-		if it.alts.spreads(mix) {
-			room = addSaturated(room, wholeUnits(free, 0, it.unit))
-		} else {
-			room = max(room, free)
-		}
-	}
-	return room
+	return word | b.MayReserve(len(jobs))
 }

@@ -123,7 +123,7 @@ func newBatchFuzz(t *testing.T, seed uint64) *batchFuzz {
 	z.setQueues()
 	for i := range 130 {
 		r := z.job(fmt.Sprint("j", z.IntN(20)), batchQueues[z.IntN(len(batchQueues))], z.min())
-		r.mix = Mix(z.IntN(2))
+		r.min.AnyMix = z.IntN(2) == 1
 		if i%16 == 0 {
 			r.invalid = "unknown"
 		}
@@ -209,7 +209,7 @@ func (z *batchFuzz) compare() {
 	var a Answer
 	for i, r := range jobs {
 		if z.Enqueueable(&a, r) != z.dst.Test(i) || a.Seq != seq {
-			z.Fatalf("job %s in %s, %+v: %+v alone, seq %d; %v in a batch, seq %d", r.id, r.queue, r.items, a, a.Seq, z.dst.Test(i), seq)
+			z.Fatalf("job %s in %s, %+v: %+v alone, seq %d; %v in a batch, seq %d", r.id, r.queue, r.min.Items, a, a.Seq, z.dst.Test(i), seq)
 		}
 	}
 	if found := z.Check(); found != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // TestCheckFinds is the table of faults in a ledger and the rules that they are
@@ -15,9 +17,9 @@ func TestCheckFinds(t *testing.T) {
 		t1   *task
 		q    *queue
 	}
-	names := map[rule]string{
-		sumsAgree: "SumsAgree", notNegative: "NotNegative", withinLimit: "WithinLimit",
-		minIsHeld: "MinIsHeld", oneCard: "OneCard", belongs: "Belongs",
+	names := map[book.Rule]string{
+		book.SumsAgree: "SumsAgree", book.NotNegative: "NotNegative", book.WithinLimit: "WithinLimit",
+		book.MinIsHeld: "MinIsHeld", book.OneCard: "OneCard", book.Belongs: "Belongs",
 	}
 	for _, c := range []struct {
 		name  string
@@ -25,30 +27,33 @@ func TestCheckFinds(t *testing.T) {
 		rules string
 	}{
 		{"nothing", func(faulty) {}, ""},
-		{"allocated", func(w faulty) { w.q.cells[w.dims["A"]].allocated += 1000 }, "SumsAgree q A"},
-		{"held of a parent", func(w faulty) { w.queues["org"].cells[dimCPU].held-- }, "SumsAgree org cpu"},
-		{"elastic", func(w faulty) { w.q.cells[w.dims["B"]].elastic += 500 }, "SumsAgree q B"},
-		{"negative", func(w faulty) { w.q.add(w.dims["B"], -9000, 0, 0) }, "NotNegative q B"},
-		{"covered", func(w faulty) { w.t1.charges[0].covered += 1 }, "NotNegative t1 B, MinIsHeld j A|B"},
-		{"a limit", func(w faulty) { w.q.cells[w.dims["A"]].limit = 0 }, "WithinLimit q A"},
-		{"a mark", func(w faulty) { w.q.over = map[int32]bool{dimMemory: true} }, "WithinLimit q memory"},
-		{"a min", func(w faulty) { w.j.items[0].min += 1000 }, "MinIsHeld j"},
-		{"a hold", func(w faulty) { w.j.held[dimCPU]++ }, "MinIsHeld j cpu, SumsAgree q cpu"},
-		{"a covered part of nothing", func(w faulty) { w.t1.charges[0].item = nil }, "MinIsHeld t1 A|B, Belongs j A|B"},
-		{"a card", func(w faulty) { w.j.items[len(w.j.items)-1].at = 0 }, "OneCard j A|B"},
-		{"a charge of a card", func(w faulty) { w.t1.charges[0].at = 0 }, "OneCard j A|B"},
-		{"a number of charges", func(w faulty) { w.j.items[0].charges++ }, "Belongs j"},
+		{"allocated", func(w faulty) { w.q.Cells[w.dims["A"]].Allocated += 1000 }, "SumsAgree q A"},
+		{"held of a parent", func(w faulty) { w.queues["org"].Cells[dimCPU].Held-- }, "SumsAgree org cpu"},
+		{"elastic", func(w faulty) { w.q.Cells[w.dims["B"]].Elastic += 500 }, "SumsAgree q B"},
+		{"negative", func(w faulty) { w.q.Cells[w.dims["B"]].Allocated -= 9000 }, "NotNegative q B"},
+		{"covered", func(w faulty) { w.t1.Charges[0].Covered += 1 }, "NotNegative t1 B, MinIsHeld j A|B"},
+		{"a limit", func(w faulty) { w.q.Cells[w.dims["A"]].Limit = 0 }, "WithinLimit q A"},
+		{"a mark", func(w faulty) {
+			c := &w.q.Cells[dimMemory]
+			c.Limit--
+			w.q.MarkAll()
+			c.Limit++
+		}, "WithinLimit q memory"},
+		{"a min", func(w faulty) { w.j.Items[0].Min += 1000 }, "MinIsHeld j"},
+		{"a hold", func(w faulty) { w.j.Held[dimCPU]++ }, "MinIsHeld j cpu, SumsAgree q cpu"},
+		{"a covered part of nothing", func(w faulty) { w.t1.Charges[0].Item = nil }, "MinIsHeld t1 A|B, Belongs j A|B"},
+		{"a card", func(w faulty) { w.j.Items[len(w.j.Items)-1].At = 0 }, "OneCard j A|B"},
+		{"a number of charges", func(w faulty) { w.j.Items[0].Charges++ }, "Belongs j"},
 		{"a task", func(w faulty) { delete(w.tasks, "t1") }, "Belongs t1, Belongs "},
 		{"another task", func(w faulty) { w.tasks["t9"] = w.t1 }, "Belongs "},
 		{"a job", func(w faulty) { delete(w.jobs, "k") }, "Belongs q, Belongs "},
-		{"an empty job", func(w faulty) { w.k.reserved, w.k.tasks = false, 0 }, "Belongs k"},
-		{"a queue", func(w faulty) { w.q.jobs = 9 }, "Belongs q"},
-		{"holders", func(w faulty) { w.q.holders = 2 }, "SumsAgree q"},
-		{"holders of a parent", func(w faulty) { w.queues["org"].holders = 0 }, "SumsAgree org"},
-		{"a holder", func(w faulty) { w.k.holding = true }, "SumsAgree k"},
-		{"a list", func(w faulty) { w.k.first.next = w.k.first }, "Belongs k"},
+		{"an empty job", func(w faulty) { w.k.Reserved, w.k.Tasks = false, 0 }, "Belongs k"},
+		{"a queue", func(w faulty) { w.q.Jobs = 9 }, "Belongs q"},
+		{"holders", func(w faulty) { w.q.Holders = 2 }, "SumsAgree q"},
+		{"holders of a parent", func(w faulty) { w.queues["org"].Holders = 0 }, "SumsAgree org"},
+		{"a list", func(w faulty) { w.k.First.Next = w.k.First }, "Belongs k"},
 		{"a waiting task", func(w faulty) { w.waiting["t1"] = &waitingTask{id: "t1"} }, "Belongs t1"},
-		{"a min without a reservation", func(w faulty) { w.k.min[dimMemory], w.k.held[dimMemory] = 5, 5 }, "MinIsHeld k"},
+		{"a min without a reservation", func(w faulty) { w.k.Min[dimMemory], w.k.Held[dimMemory] = 5, 5 }, "MinIsHeld k"},
 	} {
 		w := gpus(t, Config{}, "org", "A:9 cpu:inf", "q < org", "A:4 B:9 cpu:8")
 		w.reserve("j", "q", "cpu:2 A|B:3 A:1")

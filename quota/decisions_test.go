@@ -279,6 +279,8 @@ func TestInvalidRequests(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	job := &JobRequest{id: "j", queue: "q", invalid: "no card is known"}
 	task := &TaskRequest{id: "1", job: "j", queue: "q", invalid: "no card is known"}
+	job.settle()
+	task.settle()
 	reserved, err := w.Reserve(job)
 	w.want(say(reserved, err), "GetTask")
 	w.want(reserved.Refusal.Detail, "no card is known")
@@ -760,7 +762,7 @@ func TestWiderMapRefused(t *testing.T) {
 		if err := c.do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if _, ok := w.dims["X"]; ok || w.Map() != m || len(w.queues["q"].cells) != m.Len() {
+		if _, ok := w.dims["X"]; ok || w.Map() != m || len(w.queues["q"].Cells) != m.Len() {
 			t.Errorf("%s: the map is another one", c.name)
 		}
 		w.want(string(w.Snapshot()), before)

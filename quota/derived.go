@@ -3,17 +3,9 @@ package quota
 import (
 	"cmp"
 	"strings"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
-
-// entitlement is what follows for a queue, by dimension, from the cluster, its
-// capability, and the guarantees of all queues.
-type entitlement struct {
-	// real is the capability without what other queues' guarantees keep free.
-	real []int64
-
-	// deserved is what was configured, at most real, at least the guarantee.
-	deserved []int64
-}
 
 // limit makes the limits of every queue, and marks what exceeds them.
 func (l *Ledger) limit() {
@@ -21,61 +13,10 @@ func (l *Ledger) limit() {
 	for dim := range cluster {
 		cluster[dim] = l.source.total(dim)
 	}
-	l.limitLevel(l.topLevel(), cluster)
-	for _, q := range l.topDown {
-		l.limitLevel(q.children, q.entitled.real)
-	}
-	for _, q := range l.ordered {
-		q.over = nil
-		q.markAll()
-	}
-}
-
-// limitLevel makes the limits of the queues that share a total.
-func (l *Ledger) limitLevel(siblings []*queue, total []int64) {
-	guaranteed := make([]int64, len(total))
-	for _, q := range siblings {
-		for dim := range guaranteed {
-			guaranteed[dim] = addSaturated(guaranteed[dim], q.spec.guarantee(dim))
-		}
-	}
-	for _, q := range siblings {
-		q.guarded = l.cfg.EnforceGuarantee
-		q.entitled.real = make([]int64, len(total))
-		q.entitled.deserved = make([]int64, len(total))
-		for dim := range total {
-			limit := l.capability(q, dim)
-			guarantee := q.spec.guarantee(dim)
-			real := realCapability(limit, total[dim], guaranteed[dim], guarantee)
-			if l.cfg.EnforceGuarantee {
-				limit = real
-			}
-			q.cells[dim].limit = limit
-			q.entitled.real[dim] = real
-			q.entitled.deserved[dim] = max(min(amountAt(q.spec.Deserved, dim), real), guarantee)
-		}
-	}
-}
-
-// realCapability is the smaller of a queue's capability and what its siblings'
-// guarantees leave of a total, its own guarantee added: the formula of Volcano's
-// capacity plugin, with the min that its design has and its code lacks.
-func realCapability(capability, total, guaranteed, guarantee int64) int64 {
-	if total == Unlimited {
-		return capability
-	}
-	return min(capability, max(0, total-guaranteed)+guarantee)
-}
-
-// share returns how much of what it deserves a queue uses, in the dimension where
-// that is most. Holds don't count.
-func (q *queue) share() (share float64) {
-	for dim, deserved := range q.entitled.deserved {
-		if deserved > 0 && q.cells[dim].allocated > 0 {
-			share = max(share, float64(q.cells[dim].allocated)/float64(deserved))
-		}
-	}
-	return share
+	l.book.SetLimits(cluster, l.cfg.EnforceGuarantee, func(q *book.Queue, dim int) book.Quota {
+		is := recordOf(q)
+		return book.Quota{Capability: l.capability(is, dim), Guarantee: is.spec.guarantee(dim), Deserved: amountAt(is.spec.Deserved, dim)}
+	})
 }
 
 // Share returns allocated / deserved in the dimension where that is greatest, with what
@@ -88,7 +29,7 @@ func (l *Ledger) Share(queue string) (share float64, ok bool) {
 	if q == nil {
 		return 0, false
 	}
-	return q.share(), true
+	return q.Share(), true
 }
 
 // CompareQueues says which of two queues comes first, negative for a: the one of higher
@@ -108,104 +49,43 @@ func (l *Ledger) CompareQueues(a, b string) int {
 	case qb == nil:
 		return -1
 	}
-	return compareQueues(qa, qb)
+	return compareQueues(&qa.Queue, &qb.Queue)
 }
 
-func compareQueues(a, b *queue) int {
-	deeper := a.depth() - b.depth()
+func compareQueues(a, b *book.Queue) int {
+	deeper := a.Depth() - b.Depth()
 	for range deeper {
-		a = a.parent
+		a = a.Parent
 	}
 	for range -deeper {
-		b = b.parent
+		b = b.Parent
 	}
 	if a == b {
 		return deeper
 	}
-	for a.parent != b.parent {
-		a, b = a.parent, b.parent
+	for a.Parent != b.Parent {
+		a, b = a.Parent, b.Parent
 	}
 	return cmp.Or(
-		cmp.Compare(b.spec.Priority, a.spec.Priority),
-		cmp.Compare(a.share(), b.share()),
-		strings.Compare(a.spec.Name, b.spec.Name),
+		cmp.Compare(recordOf(b).spec.Priority, recordOf(a).spec.Priority),
+		cmp.Compare(a.Share(), b.Share()),
+		strings.Compare(queueName(a), queueName(b)),
 	)
-}
-
-// depth returns how many queues are above.
-func (q *queue) depth() (n int) {
-	for p := q.parent; p != nil; p = p.parent {
-		n++
-	}
-	return n
-}
-
-// holds reports whether anything is held for the job.
-func (j *job) holds() bool {
-	if j.held != [2]int64{} {
-		return true
-	}
-	for _, it := range j.items {
-		if it.held > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// recount counts the job among the holders of its queue and those above, or no longer,
-// after a change of what is held for it.
-func (j *job) recount() {
-	holds := j.holds()
-	if holds == j.holding {
-		return
-	}
-	j.holding = holds
-	n := -1
-	if holds {
-		n = 1
-	}
-	for q := j.queue; q != nil; q = q.parent {
-		q.holders += n
-	}
 }
 
 // countWaiting calls add with everything that tasks ask for that are pending by the
 // views, in the queue that they are in. Of alternatives the first counts that the task's
 // job holds for it, or else the first.
-func (l *Ledger) countWaiting(add func(q *queue, dim int32, amount int64)) {
+func (l *Ledger) countWaiting(add func(q *book.Queue, dim int32, amount int64)) {
 	for _, w := range l.waiting {
-		if q := l.queues[w.queue]; q != nil {
-			l.countTask(q, w, add)
+		q := l.queues[w.queue]
+		if q == nil {
+			continue
 		}
+		add(&q.Queue, dimCPU, w.use.CPU)
+		add(&q.Queue, dimMemory, w.use.Memory)
+		book.HeldFirst(l.jobs[w.job].in(&q.Queue), &w.use, func(item int, card int32) {
+			add(&q.Queue, card, w.use.Items[item].Amount)
+		})
 	}
-}
-
-func (l *Ledger) countTask(q *queue, w *waitingTask, add func(q *queue, dim int32, amount int64)) {
-	j := l.jobs[w.job].in(q)
-	add(q, dimCPU, w.cpu)
-	add(q, dimMemory, w.mem)
-	var taken uint64
-	for i := range w.items {
-		ti := &w.items[i]
-		add(q, j.heldFirst(ti, &taken), ti.milli)
-	}
-}
-
-// heldFirst returns the first alternative of a task's item that the job, which
-// may be nil, holds for it; the first one if there is none. taken is as for
-// match.
-func (j *job) heldFirst(ti *taskItem, taken *uint64) int32 {
-	if j == nil {
-		return ti.alts.cards[0]
-	}
-	it := j.matchNext(ti, taken)
-	for _, dim := range ti.alts.cards {
-		if it != nil {
-			if at := it.alts.index(dim); at >= 0 && it.heldOn(at) > 0 {
-				return dim
-			}
-		}
-	}
-	return ti.alts.cards[0]
 }

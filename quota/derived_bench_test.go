@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/resvec/resvec/quota/internal/book"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -51,7 +53,7 @@ func many(tb testing.TB) (*Ledger, []string) {
 		tb.Fatal(err)
 	}
 	for i, name := range names {
-		r := &TaskRequest{id: name, job: name, queue: name, cpu: int64(1 + i*37%1000)}
+		r := &TaskRequest{id: name, job: name, queue: name, use: book.Use{CPU: int64(1 + i*37%1000)}}
 		if a, err := l.Commit(r); err != nil || !a.OK {
 			tb.Fatal(a.Refusal.Message(), err)
 		}

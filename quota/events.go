@@ -79,9 +79,9 @@ func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}
-	e := Event{Seq: seq, Kind: kind, Queue: t.job.queue.spec.Name, Job: t.job.id, Task: t.id, CPU: t.cpu.amount, Memory: t.mem.amount}
-	for i := range t.charges {
-		e.Cards = append(e.Cards, CardAmount{l.cardName(t.charges[i].card), t.charges[i].milli})
+	e := Event{Seq: seq, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id, CPU: t.CPU.Amount, Memory: t.Memory.Amount}
+	for i := range t.Charges {
+		e.Cards = append(e.Cards, CardAmount{l.cardName(t.Charges[i].Card), t.Charges[i].Amount})
 	}
 	return []Event{e}
 }
@@ -91,10 +91,10 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}
-	e := Event{Seq: seq, Kind: kind, Queue: j.queue.spec.Name, Job: j.id, CPU: j.min[dimCPU], Memory: j.min[dimMemory]}
-	for _, it := range j.items {
-		for at, dim := range it.alts.cards {
-			if held := it.heldOn(at); held > 0 {
+	e := Event{Seq: seq, Kind: kind, Queue: queueName(j.Queue), Job: j.id, CPU: j.Min[dimCPU], Memory: j.Min[dimMemory]}
+	for _, it := range j.Items {
+		for at, dim := range it.Alts.Cards {
+			if held := it.HeldOn(at); held > 0 {
 				e.Cards = append(e.Cards, CardAmount{l.cardName(dim), held})
 			}
 		}

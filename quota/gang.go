@@ -1,5 +1,11 @@
 package quota
 
+import (
+	"slices"
+
+	"github.com/resvec/resvec/quota/internal/book"
+)
+
 // CommitAll charges a gang: all tasks, or none.
 //
 // Tasks without alternatives come first, then the others in the given order, each on
@@ -21,8 +27,8 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	switch {
 	case err != nil || a.Repeat:
 	case a.OK:
-		for _, i := range g.made {
-			events = append(events, l.taskEvent(EventCommitted, a.Seq, l.tasks[tasks[i].id])...)
+		for _, t := range g.made {
+			events = append(events, l.taskEvent(EventCommitted, a.Seq, t)...)
 		}
 	default:
 		t := tasks[g.failed]
@@ -37,10 +43,52 @@ type gang struct {
 	l       *Ledger
 	tasks   []*TaskRequest
 	seq     uint64
-	journal journal
-	made    []int // indices of the tasks that were charged, not repeats
+	journal book.Journal
+	jobs    []*job         // records that were made
+	made    []*task        // that were charged, not repeats
+	waits   []*waitingTask // that were charged
 	failed  int
+	refusal book.Answer // of the task that failed
 	answers []Answer
+}
+
+// book returns what learns how to undo the changes of the book; nil of no gang.
+func (g *gang) book() *book.Journal {
+	if g == nil {
+		return nil
+	}
+	return &g.journal
+}
+
+func (g *gang) newJob(j *job) {
+	if g != nil {
+		g.jobs = append(g.jobs, j)
+	}
+}
+
+func (g *gang) newTask(t *task, waited *waitingTask) {
+	if g == nil {
+		return
+	}
+	g.made = append(g.made, t)
+	if waited != nil {
+		g.waits = append(g.waits, waited)
+	}
+}
+
+// undo takes back everything.
+func (g *gang) undo() {
+	g.journal.Undo()
+	for _, t := range g.made {
+		delete(g.l.tasks, t.id)
+	}
+	for _, w := range g.waits {
+		g.l.waiting[w.id] = w
+	}
+	for _, j := range slices.Backward(g.jobs) {
+		g.l.book.Drop(&j.Job)
+		g.l.forget(j)
+	}
 }
 
 func (g *gang) commit() (Answer, error) {
@@ -54,12 +102,14 @@ func (g *gang) commit() (Answer, error) {
 	}
 	for _, group := range g.groups() {
 		a, err := g.commitGroup(group)
-		if err != nil || !a.OK {
-			g.l.undo(&g.journal)
-			if err == nil {
-				g.explain(&a, len(group) > 1)
-			}
+		if err != nil {
+			g.undo()
 			return a, err
+		}
+		if !a.OK {
+			g.undo()
+			g.explain(&a, len(group) > 1)
+			return a, nil
 		}
 	}
 	var all Answer
@@ -90,7 +140,7 @@ func (g *gang) groups() (groups [][]int) {
 			continue
 		}
 		id := key{t.job, keys}
-		if k, ok := of[id]; ok && g.l.mixOf(t) == SameCard {
+		if k, ok := of[id]; ok && !g.l.anyMix(t) {
 			groups[k] = append(groups[k], i)
 			continue
 		}
@@ -102,26 +152,26 @@ func (g *gang) groups() (groups [][]int) {
 
 // multiKeys returns the keys of the items with alternatives, joined.
 func (t *TaskRequest) multiKeys() (keys string) {
-	for i := range t.items {
-		if alts := t.items[i].alts; alts.multi() {
-			keys += alts.key + "\x00"
+	for i := range t.use.Items {
+		if alts := t.use.Items[i].Alts; alts.Multi() {
+			keys += keyOf(alts) + "\x00"
 		}
 	}
 	return keys
 }
 
-// mixOf returns the policy of a task's job.
-func (l *Ledger) mixOf(t *TaskRequest) Mix {
+// anyMix returns the policy of a task's job.
+func (l *Ledger) anyMix(t *TaskRequest) bool {
 	if j := l.jobOf(t); j != nil {
-		return j.mix
+		return j.AnyMix
 	}
-	return l.cfg.Mix
+	return l.cfg.Mix == AnyMix
 }
 
 // commitGroup commits tasks one after the other. Of several, each key with
 // alternatives is restricted to the first card that takes them all.
 func (g *gang) commitGroup(group []int) (a Answer, err error) {
-	var limit *cardSet
+	var limit *book.Set
 	if len(group) > 1 {
 		limit = g.together(group)
 	}
@@ -130,28 +180,25 @@ func (g *gang) commitGroup(group []int) (a Answer, err error) {
 		if g.l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
-		if a, _, err = g.l.commit(t, only, g.seq, &g.journal); err != nil || !a.OK {
+		if a, _, err = g.l.commit(t, only, g.seq, g); err != nil || !a.OK {
 			g.failed = i
-			if err == nil && only != nil {
-				g.reconsider(&a, t)
+			if err == nil {
+				g.refuse(t, only)
 			}
 			return a, err
-		}
-		if !a.Repeat {
-			g.made = append(g.made, i)
 		}
 		g.answers[i] = a
 	}
 	return a, nil
 }
 
-// reconsider makes the refusal of a task that was restricted to one card that of
-// all its alternatives, if these have no room either.
-func (g *gang) reconsider(a *Answer, t *TaskRequest) {
-	var all Answer
-	g.l.begin(&all)
-	if g.l.decideTask(&all, t, nil, nil); !all.OK {
-		*a = all
+// refuse keeps the refusal of the task that failed. Where it was restricted to one card,
+// that is the one of all its alternatives, if these have no room either.
+func (g *gang) refuse(t *TaskRequest, limit *book.Set) {
+	q, j := g.l.queueOf(&t.at.Queue, t.queue), g.l.jobOf(t)
+	book.MayCharge(&g.refusal, q, j, &t.use, limit, nil)
+	if limit != nil {
+		g.refusal.Reconsider(q, j, &t.use)
 	}
 }
 
@@ -159,106 +206,23 @@ func (g *gang) reconsider(a *Answer, t *TaskRequest) {
 // more.
 func (g *gang) explain(a *Answer, grouped bool) {
 	t := g.tasks[g.failed]
-	a.Task = t.id
+	q := g.l.queueOf(&t.at.Queue, t.queue)
 	if grouped {
-		var alone Answer
-		g.l.begin(&alone)
-		g.l.decideTask(&alone, t, nil, nil)
-		a.notTogether(alone.Options)
+		var alone book.Answer
+		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, nil, nil)
+		g.refusal.NotTogether(alone.Options)
 	}
+	g.l.tellTask(a, &g.refusal, t, q)
+	a.Task = t.id
 }
 
-// notTogether says of the alternatives that only the rest of its gang excludes for a
-// task that they haven't room for all. alone are the options of the task by itself.
-func (a *Answer) notTogether(alone []Room) {
-	if a.OK || len(a.Options) != len(alone) {
-		return
-	}
-	excluded := func(o *Room) bool { return o.Why == ReasonFirmElsewhere || o.Why == ReasonNotOnNode }
-	for i := range a.Options {
-		if o := &a.Options[i]; excluded(o) && !excluded(&alone[i]) {
-			*o = alone[i]
-			o.OK, o.Why = false, ReasonNotTogether
-		}
-		if a.Options[i].Card == a.Refusal.Best {
-			a.Refusal.Why = a.Options[i].Why
-		}
-	}
-}
-
-// together returns the cards that the tasks of a group may use: of every key with
-// alternatives the first card that takes all of them, or else the one that takes
-// the most.
-func (g *gang) together(group []int) *cardSet {
-	limit := new(cardSet)
-	first := g.tasks[group[0]]
-	for k := range first.items {
-		ti := &first.items[k]
-		best, most := ti.alts.cards[0], -1
-		if ti.alts.multi() {
-			for _, dim := range ti.alts.cards {
-				if n := g.try(group, ti.alts, dim); n > most {
-					best, most = dim, n
-				}
-			}
-		}
-		limit.add(best)
-	}
-	for _, i := range group {
-		for k := range g.tasks[i].items {
-			if alts := g.tasks[i].items[k].alts; !alts.multi() {
-				limit.add(alts.cards[0])
-			}
-		}
-	}
-	return limit
-}
-
-// try counts how many tasks of a group, one after the other, can charge their item
-// with these alternatives on a card. It changes nothing.
-func (g *gang) try(group []int, alts *alternatives, dim int32) (n int) {
-	var u journal
-	defer g.l.undo(&u)
-	only := new(cardSet)
-	only.add(dim)
+// together returns the cards that the tasks of a group may use.
+func (g *gang) together(group []int) *book.Set {
+	var members []book.Member
 	for _, i := range group {
 		t := g.tasks[i]
-		if g.l.tasks[t.id] != nil { // a repeat
-			n++
-			continue
-		}
-		q := g.l.queueOf(&t.queueAt, t.queue)
-		if q == nil {
-			return n
-		}
-		j := g.l.jobs[t.job]
-		if j == nil {
-			j = g.l.newJob(t.job, q)
-			u.newJob(j)
-		}
-		a := Answer{OK: true}
-		if !g.l.chargeItem(&a, j, t, alts, only, &u) {
-			return n
-		}
-		n++
+		members = append(members, book.Member{Use: &t.use, Charged: g.l.tasks[t.id] != nil})
 	}
-	return n
-}
-
-// chargeItem charges of a task only the item with these alternatives, and reports
-// whether it has room on one of cards.
-func (l *Ledger) chargeItem(a *Answer, j *job, t *TaskRequest, alts *alternatives, cards *cardSet, u *journal) bool {
-	var taken uint64
-	for i := range t.items {
-		ti := &t.items[i]
-		p := pick{dim: -1, it: j.matchNext(ti, &taken)}
-		if ti.alts != alts {
-			continue
-		}
-		if l.decideItem(a, j.queue, i, ti, confines{limit: cards}, &p); p.dim < 0 {
-			return false
-		}
-		j.charge(alts, ti.milli, p, u)
-	}
-	return true
+	first := g.tasks[group[0]]
+	return book.Together(g.l.queueOf(&first.at.Queue, first.queue), g.l.jobs[first.job].record(), members)
 }

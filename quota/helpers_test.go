@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/quota/internal/book"
+
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -147,18 +149,18 @@ func (w *world) task(id, job, queue, text string) *TaskRequest {
 	for i, name := range names {
 		switch name {
 		case "cpu":
-			r.cpu = amounts[i]
+			r.use.CPU = amounts[i]
 		case "mem":
-			r.mem = amounts[i]
+			r.use.Memory = amounts[i]
 		default:
-			r.items = append(r.items, taskItem{alts: w.alts(name), milli: amounts[i]})
+			r.use.Items = append(r.use.Items, book.UseItem{Alts: w.alts(name), Amount: amounts[i]})
 		}
 	}
 	r.settle()
 	return r
 }
 
-func (w *world) alts(text string) *alternatives {
+func (w *world) alts(text string) *book.Alternatives {
 	var cards []int32
 	for _, name := range strings.Split(text, "|") {
 		cards = append(cards, w.dims[name])
@@ -168,7 +170,8 @@ func (w *world) alts(text string) *alternatives {
 
 // job makes a request: "cpu:1 A:1 A|B:3"; "A|B:6/2" has units of 2.
 func (w *world) job(id, queue, text string) *JobRequest {
-	r := &JobRequest{id: id, queue: queue, mix: w.cfg.Mix}
+	r := &JobRequest{id: id, queue: queue}
+	r.min.AnyMix = w.cfg.Mix == AnyMix
 	units := map[int]int64{}
 	fields := strings.Fields(text)
 	for i, f := range fields {
@@ -180,18 +183,18 @@ func (w *world) job(id, queue, text string) *JobRequest {
 	for i, name := range names {
 		switch name {
 		case "cpu":
-			r.cpu = amounts[i]
+			r.min.CPU = amounts[i]
 		case "mem":
-			r.mem = amounts[i]
+			r.min.Memory = amounts[i]
 		default:
 			unit := units[i]
 			if unit == 0 {
 				unit = 1000
 			}
-			r.items = append(r.items, jobItem{w.alts(name), amounts[i], unit})
+			r.min.Items = append(r.min.Items, book.MinItem{Alts: w.alts(name), Amount: amounts[i], Unit: unit})
 		}
 	}
-	slices.SortStableFunc(r.items, compareItems)
+	slices.SortStableFunc(r.min.Items, compareItems)
 	r.settle()
 	return r
 }
@@ -252,8 +255,8 @@ func say(a Answer, err error) string {
 
 // state lists what a queue has in a card: allocated/held/elastic in milli.
 func (w *world) state(queue, card string) string {
-	c := w.queues[queue].cells[w.dims[card]]
-	return fmt.Sprintf("%d/%d/%d", c.allocated, c.held, c.elastic)
+	c := w.queues[queue].Cells[w.dims[card]]
+	return fmt.Sprintf("%d/%d/%d", c.Allocated, c.Held, c.Elastic)
 }
 
 // known leaves out the number of a change.

@@ -197,7 +197,7 @@ func TestAlternativesAreForgotten(t *testing.T) {
 	if n := len(w.interned.byKey); n > 20 {
 		t.Errorf("%d keys are kept that nothing uses", n)
 	}
-	if w.alts("V|A") != kept || w.jobs["j"].items[0].alts != kept {
+	if w.alts("V|A") != kept || w.jobs["j"].Items[0].Alts != kept {
 		t.Error("a key in use was forgotten")
 	}
 }
@@ -265,8 +265,8 @@ func TestHostileLoad(t *testing.T) {
 			t.Errorf("%v", v)
 		}
 		for _, queue := range w.ordered {
-			for dim := range queue.cells {
-				if c := queue.cells[dim]; c.full() != 0 || c.elastic != 0 {
+			for dim := range queue.Cells {
+				if c := queue.Cells[dim]; c.Full() != 0 || c.Elastic != 0 {
 					t.Errorf("%s keeps %v", queue.spec.Name, c)
 				}
 			}
@@ -417,9 +417,9 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 		for i, cards := range []string{"B|A", "A|B", "A|B|C", "A", "B|A"} {
 			w.commit(fmt.Sprint("x", i), "x", "r", cards+":500m")
 		}
-		w.want(fmt.Sprint(w.jobs["x"].tasks), "5")
+		w.want(fmt.Sprint(w.jobs["x"].Tasks), "5")
 		bound := w.task("4", "j", "q", "A|B:1")
-		bound.bound = w.source.on("n", w.dims)
+		bound.use.Bound = w.source.on("n", w.dims)
 		bound.settle()
 		jobs := []*JobRequest{
 			w.job("k", "q", "cpu:1 A:1 B:1 A|B:1"), w.job("l", "r", "A|B|C:9"), w.job("m", "r", "cpu:99"), w.job("n", "nope", "A:1"),

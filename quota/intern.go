@@ -3,18 +3,20 @@ package quota
 import (
 	"sync"
 	"weak"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// interner keeps one [alternatives] per key for as long as a request or a record
+// interner keeps one list of alternatives per key for as long as a request or a record
 // uses it: users write the keys, and there are more than memory could hold.
 type interner struct {
 	mu      sync.Mutex
-	byKey   map[string]weak.Pointer[alternatives]
+	byKey   map[string]weak.Pointer[book.Alternatives]
 	sweepAt int // how many entries there are when the unused ones are looked for
 }
 
 // get returns the alternatives of a key, which are cards.
-func (in *interner) get(key string, cards []int32) *alternatives {
+func (in *interner) get(key string, cards []int32) *book.Alternatives {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if alts := in.byKey[key].Value(); alts != nil {
@@ -23,8 +25,7 @@ func (in *interner) get(key string, cards []int32) *alternatives {
 	if len(in.byKey) >= in.sweepAt {
 		in.sweep()
 	}
-	alts := &alternatives{key: key}
-	alts.cards = append(alts.buf[:0], cards...)
+	alts := book.NewAlternatives(cards, key)
 	in.byKey[key] = weak.Make(alts)
 	return alts
 }
@@ -39,6 +40,6 @@ func (in *interner) sweep() {
 	}
 	in.sweepAt = max(64, 2*len(in.byKey))
 	if in.byKey == nil {
-		in.byKey = map[string]weak.Pointer[alternatives]{}
+		in.byKey = map[string]weak.Pointer[book.Alternatives]{}
 	}
 }

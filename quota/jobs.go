@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // JobStatus is what a ledger has of a job: what is promised to it, and what its
@@ -77,9 +79,9 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 	if q == nil {
 		return nil
 	}
-	isBelow := q.below()
+	isBelow := q.Below()
 	for _, j := range l.jobs {
-		if isBelow(j.queue) {
+		if isBelow(j.Queue) {
 			list = append(list, l.jobStatus(j))
 		}
 	}
@@ -88,36 +90,36 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 }
 
 func (l *Ledger) jobStatus(j *job) JobStatus {
-	s := JobStatus{ID: j.id, Queue: j.queue.spec.Name, Seq: l.seq, Reserved: j.reserved, Seen: j.seen, Mix: j.mix}
-	if j.reserved {
-		s.Min = j.request().Need()
+	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Seq: l.seq, Reserved: j.Reserved, Seen: j.Seen, Mix: mixOf(j.AnyMix)}
+	if j.Reserved {
+		s.Min = needOf(j.MinNow())
 	}
-	j.each(func(dim int32, allocated, held, uncovered int64) {
-		if !j.reserved {
+	j.Each(func(dim int32, allocated, held, uncovered int64) {
+		if !j.Reserved {
 			uncovered = 0
 		}
 		l.addTo(&s.Charged, dim, allocated)
 		l.addTo(&s.Held, dim, held)
 		l.addTo(&s.Elastic, dim, uncovered)
 	})
-	for t := j.first; t != nil; t = t.next {
+	for t := range j.tasks() {
 		s.Tasks = append(s.Tasks, t.id)
 	}
-	for _, it := range slices.SortedStableFunc(slices.Values(j.items), compareRecords) {
+	for _, it := range slices.SortedStableFunc(slices.Values(j.Items), compareRecords) {
 		s.Items = append(s.Items, l.itemStatus(it))
 	}
 	return s
 }
 
-func (l *Ledger) itemStatus(it *item) ItemStatus {
-	s := ItemStatus{Item: it.alts.item(it.min, it.unit)}
-	for at, dim := range it.alts.cards {
-		if held := it.heldOn(at); held > 0 {
+func (l *Ledger) itemStatus(it *book.Item) ItemStatus {
+	s := ItemStatus{Item: itemOf(it.Alts, it.Min, it.Unit)}
+	for at, dim := range it.Alts.Cards {
+		if held := it.HeldOn(at); held > 0 {
 			s.Held = append(s.Held, CardAmount{l.cardName(dim), held})
 		}
 	}
-	if it.bound() && it.alts.multi() {
-		s.Firm = l.cardName(it.alts.cards[it.at])
+	if it.Bound() && it.Alts.Multi() {
+		s.Firm = l.cardName(it.Alts.Cards[it.At])
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -17,13 +18,9 @@ type Ledger struct {
 	m   *vectormap.ResourceVectorMap
 	seq uint64
 
-	arrivals uint64 // of records in queues
-
+	book     book.Book
 	queues   map[string]*queue
 	ordered  []*queue // by name
-	topDown  []*queue // each behind its parent
-	levels   int      // how many queues are below one another at most
-	emptied  []*queue // that may be orphans without records by the end of a change
 	jobs     map[string]*job
 	tasks    map[string]*task
 	waiting  map[string]*waitingTask // pending by the views
@@ -38,9 +35,10 @@ type Ledger struct {
 
 // scratch is memory of a decision.
 type scratch struct {
-	plan   plan
-	answer Answer
-	batch  batch
+	plan   book.Plan
+	answer book.Answer
+	picks  []book.Pick
+	batch  book.Batch
 }
 
 func (l *Ledger) scratch() *scratch {
@@ -82,7 +80,7 @@ func (l *Ledger) Map() *vectormap.ResourceVectorMap {
 }
 
 // intern returns the alternatives of a list of cards, one value per key.
-func (l *Ledger) intern(cards []int32) *alternatives {
+func (l *Ledger) intern(cards []int32) *book.Alternatives {
 	names := make([]string, len(cards))
 	for i, dim := range cards {
 		names[i] = l.cardName(dim)
@@ -95,10 +93,3 @@ const reasons = int(ReasonInsufficientScalarQuota) + 1
 
 // cardName returns the name of a card's dimension.
 func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }
-
-// waitingTask is what a task asks for that was pending when a view had it last.
-type waitingTask struct {
-	id, job, queue string
-	cpu, mem       int64
-	items          []taskItem
-}

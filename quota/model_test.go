@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/resvec/resvec/quota/internal/book"
+
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
@@ -550,7 +552,7 @@ func (m *model) node() (cards []string) {
 
 // Handles of requests.
 
-func (m *model) alternatives(cards []string) *alternatives {
+func (m *model) alternatives(cards []string) *book.Alternatives {
 	dims := make([]int32, len(cards))
 	for i, card := range cards {
 		dims[i] = m.l.dims[card]
@@ -569,9 +571,10 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	if h := m.jobOf[r]; h != nil {
 		return h
 	}
-	h := &JobRequest{id: r.id, queue: r.queue, mix: r.mix, cpu: r.plain[0], mem: r.plain[1], invalid: modelInvalid(r)}
+	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r)}
+	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.mix == AnyMix}
 	for _, want := range r.items {
-		h.items = append(h.items, jobItem{m.alternatives(want.cards), want.milli, want.unit})
+		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
 	}
 	h.settle()
 	if len(m.jobs) < modelHandles {
@@ -584,9 +587,9 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
-	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, cpu: r.plain[0], mem: r.plain[1], invalid: modelInvalid(r)}
+	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), use: book.Use{CPU: r.plain[0], Memory: r.plain[1]}}
 	for _, want := range r.items {
-		h.items = append(h.items, taskItem{alts: m.alternatives(want.cards), milli: want.milli})
+		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.milli})
 	}
 	h.settle()
 	if len(m.tasks) < modelHandles {
@@ -1214,16 +1217,16 @@ func (m *model) compareSums() {
 		if q == nil {
 			m.fatal("no queue %s", name)
 		}
-		if got, want := q.holders, m.g.holders(name); got != want {
+		if got, want := q.Holders, m.g.holders(name); got != want {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}
 		for dim := range m.g.dims {
 			limit, sum := m.g.limit(name, dim), m.g.sum(name, dim)
 			at := m.places[dim]
-			if got, want := q.cells[at], (cell{limit, sum.allocated, sum.held, sum.elastic}); got != want {
+			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
 				m.fatal("%s of %s: %+v, want %+v", m.g.dims[dim], name, got, want)
 			}
-			if over := limit != Unlimited && max(sum.allocated, sum.floor()) > limit; over != q.over[int32(at)] {
+			if over := limit != Unlimited && max(sum.allocated, sum.floor()) > limit; over != q.Over(int32(at)) {
 				m.fatal("%s of %s: over %v, want %v", m.g.dims[dim], name, !over, over)
 			}
 		}
@@ -1276,28 +1279,29 @@ func (j *job) describe(l *Ledger) string {
 	if j == nil {
 		return "none"
 	}
-	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, j.queue.spec.Name, j.mix, j.reserved, j.seen, j.seq, draw{j.min[dimCPU], j.held[dimCPU]}, draw{j.min[dimMemory], j.held[dimMemory]})
-	for _, it := range j.items {
-		if it.implicit {
+	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, queueName(j.Queue), mixOf(j.AnyMix), j.Reserved, j.Seen, j.seq,
+		book.Draw{Amount: j.Min[dimCPU], Covered: j.Held[dimCPU]}, book.Draw{Amount: j.Min[dimMemory], Covered: j.Held[dimMemory]})
+	for _, it := range j.Items {
+		if it.Implicit {
 			continue
 		}
-		b = fmt.Appendf(b, " %s %d/%d:", it.alts.key, it.min, it.unit)
-		for at, dim := range it.alts.cards {
-			b = fmt.Appendf(b, " %s %d", l.cardName(dim), it.heldOn(at))
+		b = fmt.Appendf(b, " %s %d/%d:", keyOf(it.Alts), it.Min, it.Unit)
+		for at, dim := range it.Alts.Cards {
+			b = fmt.Appendf(b, " %s %d", l.cardName(dim), it.HeldOn(at))
 		}
 		b = append(b, '\n')
 	}
-	for t := j.first; t != nil; t = t.next {
-		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.cpu, t.mem)
-		for i := range t.charges {
-			c := &t.charges[i]
+	for t := range j.tasks() {
+		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.CPU, t.Memory)
+		for i := range t.Charges {
+			c := &t.Charges[i]
 			against := "-"
-			if c.item != nil && c.item.implicit {
+			if c.Item != nil && c.Item.Implicit {
 				against = "its key"
-			} else if c.item != nil {
-				against = fmt.Sprint(c.item.alts.key, "/", c.item.unit)
+			} else if c.Item != nil {
+				against = fmt.Sprint(keyOf(c.Item.Alts), "/", c.Item.Unit)
 			}
-			b = fmt.Appendf(b, ", %s of %s for %s %d %d", l.cardName(c.card), c.alts.key, against, c.milli, c.covered)
+			b = fmt.Appendf(b, ", %s of %s for %s %d %d", l.cardName(c.Card), keyOf(c.Alts), against, c.Amount, c.Covered)
 		}
 		b = append(b, '\n')
 	}

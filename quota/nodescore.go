@@ -3,18 +3,20 @@ package quota
 import (
 	"math"
 	"sync"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // nodeCards remembers which cards nodes have.
 type nodeCards struct {
 	mu   sync.RWMutex
-	sets map[string]*cardSet
+	sets map[string]*book.Set
 }
 
-var noCards = new(cardSet)
+var noCards = new(book.Set)
 
 // seen returns the cards of a node that was asked for before, and nil of another.
-func (d *discovery) seen(node string) *cardSet {
+func (d *discovery) seen(node string) *book.Set {
 	d.nodes.mu.RLock()
 	defer d.nodes.mu.RUnlock()
 	return d.nodes.sets[node]
@@ -22,7 +24,7 @@ func (d *discovery) seen(node string) *cardSet {
 
 // on returns the cards of a node; of an unknown one, none. It asks the catalogue, which
 // is the caller's code: no lock may be held.
-func (d *discovery) on(node string, dims map[string]int32) *cardSet {
+func (d *discovery) on(node string, dims map[string]int32) *book.Set {
 	if set := d.seen(node); set != nil {
 		return set
 	}
@@ -33,16 +35,16 @@ func (d *discovery) on(node string, dims map[string]int32) *cardSet {
 	if len(cards) == 0 {
 		return noCards
 	}
-	set := new(cardSet)
+	set := new(book.Set)
 	for i := range cards {
 		if dim, ok := dims[cards[i].Name]; ok {
-			set.add(dim)
+			set.Add(dim)
 		}
 	}
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
 	if d.nodes.sets == nil {
-		d.nodes.sets = map[string]*cardSet{}
+		d.nodes.sets = map[string]*book.Set{}
 	}
 	d.nodes.sets[node] = set
 	return set
@@ -51,7 +53,7 @@ func (d *discovery) on(node string, dims map[string]int32) *cardSet {
 // lockOn locks the ledger, which mu does for a question or a change, and returns the
 // cards that a node has then. The catalogue is asked while the ledger isn't locked, so
 // it may have been replaced meanwhile; then the new one is asked.
-func (l *Ledger) lockOn(mu sync.Locker, node string) *cardSet {
+func (l *Ledger) lockOn(mu sync.Locker, node string) *book.Set {
 	mu.Lock()
 	for {
 		source, dims := l.source, l.dims
@@ -73,7 +75,7 @@ func (l *Ledger) lockOn(mu sync.Locker, node string) *cardSet {
 // [ReasonInsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	task.of(l)
-	task.fetch()
+	task.at.Fetch()
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	return l.allocatable(dst, task, on)
@@ -88,76 +90,43 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	task.of(l)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
-	q := l.queueOf(&task.queueAt, task.queue)
-	if q.admits() != ReasonNone || task.invalid != "" || q.empty {
+	q := l.queueOf(&task.at.Queue, task.queue)
+	if q.Admits() != book.Yes || task.invalid != "" || q.Empty {
 		return 0
 	}
-	only := task.confine(on)
-	j := l.jobOf(task)
-	var taken uint64
 	sum, n := 0.0, 0
-	for i := range task.items {
-		ti := &task.items[i]
-		var it *item
-		if j != nil {
-			it = j.matchNext(ti, &taken)
-		}
-		if !ti.listed() {
-			continue
+	book.FirstOn(q, l.jobOf(task), &task.use, on, func(item, at int) {
+		if !task.listed(item) {
+			return
 		}
 		n++
-		if k := q.firstOn(it, ti, only); k >= 0 {
-			sum += math.Ldexp(100, -ti.rank(k))
+		if at >= 0 {
+			sum += math.Ldexp(100, -task.rank(item, at))
 		}
-	}
+	})
 	if n == 0 {
 		return 0
 	}
 	return sum / float64(n)
 }
 
-// firstOn returns the index of the first alternative that is among cards and has
-// room, -1 if there is none.
-func (q *queue) firstOn(it *item, ti *taskItem, on confines) int {
-	for k, dim := range ti.alts.cards {
-		if !on.have(dim) {
-			continue
-		}
-		if r, why := q.itemRoom(it, it.index(ti.alts, k), dim); why != ReasonFirmElsewhere && ti.milli <= r.amount {
-			return k
-		}
+// listed reports whether several cards were listed for an item, unknown ones included.
+func (t *TaskRequest) listed(item int) bool {
+	return t.source(item).ranks != "" || t.use.Items[item].Alts.Multi()
+}
+
+// rank returns the place of an alternative of an item in what was listed.
+func (t *TaskRequest) rank(item, at int) int {
+	if ranks := t.source(item).ranks; ranks != "" {
+		return int(ranks[at])
 	}
-	return -1
+	return at
 }
 
-// matchNext returns the item of the job that the next item of a task counts
-// against.
-func (j *job) matchNext(ti *taskItem, taken *uint64) *item {
-	it, at := j.match(ti.alts, ti.milli, *taken)
-	if uint(at) < 64 {
-		*taken |= 1 << at
+// source returns where an item comes from.
+func (t *TaskRequest) source(item int) source {
+	if item < len(t.sources) {
+		return t.sources[item]
 	}
-	return it
+	return source{}
 }
-
-// listed reports whether several cards were listed, unknown ones included.
-func (ti *taskItem) listed() bool { return ti.ranks != "" || ti.alts.multi() }
-
-// rank returns the place of an alternative in what was listed.
-func (ti *taskItem) rank(at int) int {
-	if ti.ranks == "" {
-		return at
-	}
-	return int(ti.ranks[at])
-}
-
-// confines are sets of cards that a task must stay in; nil ones don't confine.
-type confines struct{ limit, bound *cardSet }
-
-func (c confines) have(dim int32) bool {
-	return (c.limit == nil || c.limit.has(dim)) && (c.bound == nil || c.bound.has(dim))
-}
-
-// confine returns what a task must stay in: cards, and those of the node that it is
-// bound to.
-func (t *TaskRequest) confine(cards *cardSet) confines { return confines{cards, t.bound} }

@@ -166,7 +166,7 @@ func TestDenied(t *testing.T) {
 		}
 		var got []string
 		for _, card := range []string{"A", "B"} {
-			limit := fmt.Sprint(l.queues["org"].cells[l.dims[card]].limit)
+			limit := fmt.Sprint(l.queues["org"].Cells[l.dims[card]].Limit)
 			if limit == fmt.Sprint(Unlimited) {
 				limit = "inf"
 			}

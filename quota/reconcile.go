@@ -3,6 +3,8 @@ package quota
 import (
 	"cmp"
 	"slices"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
@@ -174,7 +176,7 @@ func (r *reconciler) concerned() []string {
 	}
 	r.told(func(id string) {
 		if t := l.tasks[id]; t != nil {
-			ids[t.job.id] = true
+			ids[t.job] = true
 		}
 	})
 	return sorted(ids)
@@ -203,12 +205,12 @@ func (r *reconciler) run() {
 			r.admit(j)
 		}
 	}
-	switch many := len(r.ids)*l.levels > 4*len(l.topDown); {
+	switch many := len(r.ids)*l.book.Levels > 4*len(l.book.TopDown); {
 	case many && r.chooses():
-		l.apart(charge)
+		l.book.Apart(charge)
 		admit()
 	case many:
-		l.apart(func() { charge(); admit() })
+		l.book.Apart(func() { charge(); admit() })
 	default:
 		charge()
 		admit()
@@ -222,11 +224,11 @@ func (r *reconciler) run() {
 // depends on the room for it.
 func (r *reconciler) chooses() bool {
 	for _, v := range r.jobs {
-		if v.min != nil && slices.ContainsFunc(v.min.items, func(it jobItem) bool { return it.alts.multi() }) {
+		if v.min != nil && slices.ContainsFunc(v.min.min.Items, func(it book.MinItem) bool { return it.Alts.Multi() }) {
 			return true
 		}
 		j := r.l.jobs[v.id]
-		if j != nil && slices.ContainsFunc(j.items, func(it *item) bool { return it.alts.multi() && !it.implicit }) {
+		if j != nil && slices.ContainsFunc(j.Items, func(it *book.Item) bool { return it.Alts.Multi() && !it.Implicit }) {
 			return true
 		}
 	}
@@ -235,11 +237,11 @@ func (r *reconciler) chooses() bool {
 
 // mark marks what has come to exceed a limit.
 func (r *reconciler) mark() {
-	marked := map[*queue]bool{}
+	marked := map[*book.Queue]bool{}
 	r.records(func(j *job) {
-		for q := j.queue; q != nil && !marked[q]; q = q.parent {
+		for q := j.Queue; q != nil && !marked[q]; q = q.Parent {
 			marked[q] = true
-			q.markAll()
+			q.MarkAll()
 		}
 	})
 }
@@ -255,7 +257,7 @@ func (r *reconciler) giveBack() {
 	l := r.l
 	r.records(func(j *job) {
 		var ended, again []*task
-		for t := j.first; t != nil; t = t.next {
+		for t := range j.tasks() {
 			switch given, rolledBack := r.givesBack(t); {
 			case rolledBack && given:
 				again = append(again, t)
@@ -273,7 +275,7 @@ func (r *reconciler) giveBack() {
 			r.did(&r.rep.RolledBack, j.id, t.id)
 		}
 		l.rollBack(again...)
-		for t := j.first; t != nil; t = t.next {
+		for t := range j.tasks() {
 			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil && !r.leaves(j.id) || v != nil && v.class != classAllocated) {
 				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Task: t.id, Seq: t.seq})
 			}
@@ -290,7 +292,7 @@ func (r *reconciler) givesBack(t *task) (given, again bool) {
 	case r.gone[t.id], v != nil && v.class == classEnded:
 		return true, false
 	case v == nil:
-		return confirmed && !r.leaves(t.job.id), false
+		return confirmed && !r.leaves(t.job), false
 	case v.class == classAllocated:
 		return false, false
 	}
@@ -306,26 +308,12 @@ func (r *reconciler) place(v *sightJob) {
 		r.rep.fail(v.id, "", ReasonUnknownQueue, v.queue)
 		return
 	}
-	if j := l.jobs[v.id]; j != nil && j.queue != q && v.moves {
+	if j := l.jobs[v.id]; j != nil && recordOf(j.Queue) != q && v.moves {
 		v.moved = true
-		l.moveJob(j, q)
+		l.book.Move(&j.Job, &q.Queue)
 		r.did(&r.rep.Corrected, v.id, "")
 	}
 	r.charges(q, v)
-}
-
-// moveJob takes a job's record to another queue.
-func (l *Ledger) moveJob(j *job, q *queue) {
-	old := j.queue
-	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, -allocated, -held, -uncovered, nil) })
-	for p := old; p != nil && j.holding; p = p.parent {
-		p.holders--
-	}
-	j.queue, j.holding = q, false
-	j.recount()
-	j.each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, allocated, held, uncovered, nil) })
-	l.leave(old)
-	l.arrive(q)
 }
 
 // charges makes, corrects or confirms the charges of a job's allocated tasks. Those to
@@ -367,18 +355,10 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	l := r.l
 	j := l.jobs[v.req.job]
 	if j == nil {
-		j = l.newJob(v.req.job, q)
+		j = l.newJob(v.req.job, &q.Queue)
 	}
-	t := &task{id: v.req.id, job: j, seq: r.seq, state: taskConfirmed}
-	t.cpu = j.drawPlain(dimCPU, v.req.cpu, nil)
-	t.mem = j.drawPlain(dimMemory, v.req.mem, nil)
-	t.charges = t.buf[:0]
-	var taken uint64
-	for i := range v.req.items {
-		t.charges = append(t.charges, j.force(&v.req.items[i], v.cards[i], &taken))
-	}
-	j.append(t)
-	j.recount()
+	t := newTask(v.req.id, v.req.job, &j.Job, r.seq, taskConfirmed)
+	t.Force(&v.req.use, v.cards)
 	l.tasks[t.id] = t
 	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
@@ -388,15 +368,15 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 func (r *reconciler) cards(v *sightTask, t *task) []int32 {
 	cards := slices.Clone(v.cards)
 	for i := range cards {
-		alts, was := v.req.items[i].alts, int32(-1)
-		if t != nil && i < len(t.charges) && t.charges[i].alts == alts {
-			was = t.charges[i].card
+		alts, was := v.req.use.Items[i].Alts, int32(-1)
+		if t != nil && i < len(t.Charges) && t.Charges[i].Alts == alts {
+			was = t.Charges[i].Card
 		}
 		switch {
-		case was >= 0 && (cards[i] < 0 || v.on.has(was) && alts.index(was) >= 0):
+		case was >= 0 && (cards[i] < 0 || v.on.Has(was) && alts.Index(was) >= 0):
 			cards[i] = was
 		case cards[i] < 0:
-			cards[i] = alts.cards[0]
+			cards[i] = alts.Cards[0]
 		}
 	}
 	return cards
@@ -404,32 +384,7 @@ func (r *reconciler) cards(v *sightTask, t *task) []int32 {
 
 // matches reports whether a task is charged what the view says, on the view's cards.
 func (v *sightTask) matches(t *task) bool {
-	if t.job.id != v.req.job || t.cpu.amount != v.req.cpu || t.mem.amount != v.req.mem || len(t.charges) != len(v.cards) {
-		return false
-	}
-	for i := range t.charges {
-		c := &t.charges[i]
-		if c.alts != v.req.items[i].alts || c.milli != v.req.items[i].milli || c.card != v.cards[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// force charges an item of a task on a card, whatever the limits say. Off the card
-// that the job's item is bound to, or on one that it doesn't list, the charge counts
-// against none.
-func (j *job) force(ti *taskItem, card int32, taken *uint64) charge {
-	it := j.matchNext(ti, taken)
-	at := ti.alts.index(card)
-	if it != nil {
-		at = it.alts.index(card)
-	}
-	if at < 0 || it != nil && it.bound() && at != int(it.at) {
-		j.put(card, ti.milli, 0, ti.milli, nil)
-		return charge{alts: ti.alts, card: card, milli: ti.milli}
-	}
-	return j.charge(ti.alts, ti.milli, pick{it, at, card}, nil)
+	return t.job == v.req.job && t.Is(&v.req.use) && slices.EqualFunc(t.Charges, v.cards, func(c book.Charge, card int32) bool { return c.Card == card })
 }
 
 // giveUp takes the reservations of jobs that have gone or wait to be admitted
@@ -439,17 +394,19 @@ func (r *reconciler) giveUp() {
 	r.records(func(j *job) {
 		v := r.listed(j.id)
 		switch {
-		case !j.reserved || v != nil && v.lost || r.leaves(j.id):
+		case !j.Reserved || v != nil && v.lost || r.leaves(j.id):
 		case v != nil && v.phase != PhasePending:
 			if !v.holds(j) {
 				r.settleMin(v, j)
 			}
-		case !j.seen:
+		case !j.Seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Seq: j.seq})
 		default:
 			r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 			r.did(&r.rep.Released, j.id, "")
-			l.unreserve(j)
+			j.Seen, j.seq = false, 0
+			l.book.Unreserve(&j.Job, l.cfg.Mix == AnyMix)
+			l.forget(j)
 		}
 	})
 }
@@ -457,26 +414,7 @@ func (r *reconciler) giveUp() {
 // holds reports whether a job keeps what its min has beyond its charges. The
 // record may be nil.
 func (v *sightJob) holds(j *job) bool {
-	return v.phase == PhaseInqueue || v.phase == PhaseRunning && j != nil && int(j.tasks) >= v.minMember
-}
-
-// unreserve makes a job's min unknown. Its charges stay.
-func (l *Ledger) unreserve(j *job) {
-	l.undoHolds(j)
-	var p plan
-	p.start(&JobRequest{mix: l.cfg.Mix}, j)
-	j.reserved, j.seen, j.seq, j.mix = false, false, 0, l.cfg.Mix
-	j.held, j.min, j.loose = [2]int64{}, [2]int64{}, [2]bool{true, true}
-	j.list(p.implicit)
-	for i := range p.redraws {
-		d := &p.redraws[i]
-		d.task.cpu.covered, d.task.mem.covered = 0, 0
-		copy(d.task.charges, d.charges)
-	}
-	j.recount()
-	if j.tasks == 0 {
-		l.drop(j)
-	}
+	return v.phase == PhaseInqueue || v.phase == PhaseRunning && j != nil && int(j.Tasks) >= v.minMember
 }
 
 // admit sees that a job in the view has the min that it should have.
@@ -486,8 +424,8 @@ func (r *reconciler) admit(v *sightJob) {
 		return
 	}
 	r.settleMin(v, j)
-	if j = r.l.jobs[v.id]; j != nil && j.reserved && !j.seen {
-		j.seen = true
+	if j = r.l.jobs[v.id]; j != nil && j.Reserved && !j.Seen {
+		j.Seen = true
 		r.rep.Changed = true
 	}
 }
@@ -495,135 +433,43 @@ func (r *reconciler) admit(v *sightJob) {
 // settleMin makes the min of a job that of the view, with or without what its
 // charges don't cover. The record may be nil.
 func (r *reconciler) settleMin(v *sightJob, j *job) {
-	l, req := r.l, v.min
-	reserved, keeps := j != nil && j.reserved, v.holds(j)
+	l := r.l
+	var min *book.Min
+	if v.min != nil {
+		min = &v.min.min
+	}
+	reserved, keeps := j != nil && j.Reserved, v.holds(j)
 	switch {
-	case req == nil && (keeps || !reserved), reserved && keeps && j.same(req):
+	case min == nil && (keeps || !reserved), reserved && keeps && j.Has(min):
 		return
-	case !keeps && j.tasks == 0:
+	case !keeps && j.Tasks == 0:
 		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 		r.did(&r.rep.Released, j.id, "")
 		l.releaseJob(j)
 		return
-	case req == nil:
-		req = j.request()
+	case min == nil:
+		min = j.MinNow()
 	}
-	var p plan
-	p.start(req, j)
+	var p book.Plan
+	p.Start(min, j.record())
 	if keeps {
-		l.fillAll(l.queues[v.queue], j, &p)
+		p.FillAll(&l.queues[v.queue].Queue, j.record())
 	} else {
-		p.cut()
+		p.Cut()
 	}
-	if reserved && p.agrees(j, req.mix) {
+	if reserved && p.Agrees(&j.Job, min.AnyMix) {
 		return
 	}
 	list := &r.rep.Corrected
 	if j == nil {
-		j = l.newJob(v.id, l.queues[v.queue])
+		j = l.newJob(v.id, &l.queues[v.queue].Queue)
 	}
 	if !reserved {
 		list, j.seq = &r.rep.Imported, r.seq
 	}
-	l.undoHolds(j)
-	j.reserved, j.mix = true, req.mix
-	l.make(j, &p)
+	j.Reserve(&p, min.AnyMix)
 	r.did(list, j.id, "")
 	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
-}
-
-// request returns a request for the min that the job has.
-func (j *job) request() *JobRequest {
-	req := &JobRequest{id: j.id, queue: j.queue.spec.Name, mix: j.mix, cpu: j.min[dimCPU], mem: j.min[dimMemory]}
-	for _, it := range j.items {
-		if !it.implicit {
-			req.items = append(req.items, jobItem{it.alts, it.min, it.unit})
-		}
-	}
-	return req
-}
-
-// fillAll finds room for the items of a plan, and puts what has none on the first
-// alternative, or the one that the item is bound to.
-func (l *Ledger) fillAll(q *queue, own *job, p *plan) {
-	for i := range p.items {
-		it := &p.items[i]
-		var a Answer
-		if it.alts.multi() && l.fill(&a, q, i, it, own, p) {
-			continue
-		}
-		it.held = it.min - it.covered
-		if !it.spreads {
-			if !it.bound() {
-				it.at = 0
-			}
-			p.add(it.alts.cards[it.at], it.min)
-			continue
-		}
-		left := it.held
-		for _, held := range it.spread {
-			left -= held
-		}
-		it.spread[0] += left
-		for at, dim := range it.alts.cards {
-			amount := it.spread[at]
-			if it.coveredOn != nil {
-				amount += it.coveredOn[at]
-			}
-			p.add(dim, amount)
-		}
-	}
-}
-
-// cut makes the min of a plan what charges cover of it.
-func (p *plan) cut() {
-	p.cpu.amount, p.mem.amount = p.cpu.covered, p.mem.covered
-	for i := range p.items {
-		it := &p.items[i]
-		it.min, it.held = it.covered, 0
-	}
-}
-
-// agrees reports whether the job is as the plan would make it.
-func (p *plan) agrees(j *job, mix Mix) bool {
-	if j.mix != mix || !j.needs(dimCPU, p.cpu) || !j.needs(dimMemory, p.mem) {
-		return false
-	}
-	planned := slices.Clone(p.implicit)
-	for i := range p.items {
-		planned = append(planned, p.items[i].item)
-	}
-	has := slices.Clone(j.items)
-	slices.SortStableFunc(planned, compareRecords)
-	slices.SortStableFunc(has, compareRecords)
-	if !slices.EqualFunc(planned, has, (*item).equal) {
-		return false
-	}
-	for i := range p.redraws {
-		d := &p.redraws[i]
-		if d.cpu != d.task.cpu.covered || d.mem != d.task.mem.covered {
-			return false
-		}
-		for k := range d.charges {
-			a, b := &d.charges[k], &d.task.charges[k]
-			if a.covered != b.covered || slices.Index(planned, a.item) != slices.Index(has, b.item) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// needs reports whether a job's min, and what is held of it, is that of a plan.
-func (j *job) needs(dim int32, d draw) bool {
-	return j.min[dim] == d.amount && j.held[dim] == d.amount-d.covered
-}
-
-// equal reports whether two items have the same holds for the same.
-func (it *item) equal(other *item) bool {
-	return it.alts == other.alts && it.unit == other.unit && it.min == other.min && it.held == other.held &&
-		it.charges == other.charges && it.implicit == other.implicit && slices.Equal(it.spread, other.spread) &&
-		(it.held == 0 && it.charges == 0 || it.at == other.at)
 }
 
 // wait makes the pending tasks those of the view. What a partial one leaves goes with
@@ -636,7 +482,7 @@ func (r *reconciler) wait() {
 		for _, vt := range v.tasks {
 			t := vt.req
 			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
-				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, cpu: t.cpu, mem: t.mem, items: t.items}
+				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, use: t.use}
 			}
 		}
 	}
@@ -665,8 +511,8 @@ func (r *reconciler) wait() {
 }
 
 func (w *waitingTask) equal(other *waitingTask) bool {
-	return w.job == other.job && w.queue == other.queue && w.cpu == other.cpu && w.mem == other.mem &&
-		slices.EqualFunc(w.items, other.items, func(a, b taskItem) bool { return a.alts == b.alts && a.milli == b.milli })
+	return w.job == other.job && w.queue == other.queue && w.use.CPU == other.use.CPU && w.use.Memory == other.use.Memory &&
+		slices.Equal(w.use.Items, other.use.Items)
 }
 
 // tooLarge looks for sums that would reach 2^53: of what the tasks will be charged
@@ -675,13 +521,13 @@ func (r *reconciler) tooLarge() error {
 	l, sums := r.l, newRootSums(r.partial)
 	if r.partial {
 		r.records(func(j *job) {
-			had := sums.of(j.queue)
-			j.each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
+			had := sums.of(j.Queue)
+			j.Each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
 		})
 	}
 	for _, id := range r.ids {
 		var err error
-		r.sumJob(l.jobs[id], r.byID[id], func(q *queue, dim int32, amount int64) {
+		r.sumJob(l.jobs[id], r.byID[id], func(q *book.Queue, dim int32, amount int64) {
 			if !sums.add(q, dim, amount) && err == nil {
 				err = l.overflowAt("job", id, amount, dim)
 			}
@@ -695,51 +541,53 @@ func (r *reconciler) tooLarge() error {
 
 // sumJob calls add with the most that a job can come to, in its queue. Either of j
 // and v may be nil.
-func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *queue, dim int32, amount int64)) {
+func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *book.Queue, dim int32, amount int64)) {
 	l := r.l
-	var q *queue
-	if v != nil {
-		q = l.queues[v.queue]
+	var q *book.Queue
+	if v != nil && l.queues[v.queue] != nil {
+		q = &l.queues[v.queue].Queue
 	}
 	lost := q == nil
 	if j != nil && (lost || !v.moves) {
-		q = j.queue
+		q = j.Queue
 	}
 	if q == nil {
 		return
 	}
 	var cpu, mem int64
 	if j != nil {
-		for t := j.first; t != nil; t = t.next {
+		for t := range j.tasks() {
 			given, _ := r.givesBack(t)
 			if vt := r.tasks[t.id]; !given && (vt == nil || vt.class != classAllocated || l.queues[vt.req.queue] == nil) {
-				cpu, mem = addSaturated(cpu, t.cpu.amount), addSaturated(mem, t.mem.amount)
-				for i := range t.charges {
-					add(q, t.charges[i].card, t.charges[i].milli)
+				cpu, mem = book.AddSaturated(cpu, t.CPU.Amount), book.AddSaturated(mem, t.Memory.Amount)
+				for i := range t.Charges {
+					add(q, t.Charges[i].Card, t.Charges[i].Amount)
 				}
 			}
 		}
 	}
-	var req *JobRequest
+	var min *book.Min
 	if v != nil && !lost {
 		for _, vt := range v.tasks {
 			if vt.class == classAllocated && !r.gone[vt.req.id] {
-				cpu, mem = addSaturated(cpu, vt.req.cpu), addSaturated(mem, vt.req.mem)
+				cpu, mem = book.AddSaturated(cpu, vt.req.use.CPU), book.AddSaturated(mem, vt.req.use.Memory)
 				for i, card := range r.cards(vt, l.tasks[vt.req.id]) {
-					add(q, card, vt.req.items[i].milli)
+					add(q, card, vt.req.use.Items[i].Amount)
 				}
 			}
 		}
-		req = v.min
+		if v.min != nil {
+			min = &v.min.min
+		}
 	}
-	if req == nil && j != nil {
-		req = j.request()
+	if min == nil && j != nil {
+		min = j.MinNow()
 	}
-	if req != nil {
-		cpu, mem = max(cpu, req.cpu), max(mem, req.mem)
-		for _, it := range req.items {
-			for _, dim := range it.alts.cards {
-				add(q, dim, it.milli)
+	if min != nil {
+		cpu, mem = max(cpu, min.CPU), max(mem, min.Memory)
+		for _, it := range min.Items {
+			for _, dim := range it.Alts.Cards {
+				add(q, dim, it.Amount)
 			}
 		}
 	}

@@ -354,8 +354,8 @@ func TestReconcileMins(t *testing.T) {
 	} {
 		w := gpus(t, Config{}, "q", "cpu:9")
 		w.reconcile(c.view)
-		s := w.queues["q"].cells[dimCPU]
-		if got := fmt.Sprintf("%d/%d/%d", s.allocated, s.held, s.elastic); got != c.cpu {
+		s := w.queues["q"].Cells[dimCPU]
+		if got := fmt.Sprintf("%d/%d/%d", s.Allocated, s.Held, s.Elastic); got != c.cpu {
 			t.Errorf("%s: %s, want %s", c.name, got, c.cpu)
 		}
 	}
@@ -370,7 +370,7 @@ func TestReconcileMins(t *testing.T) {
 	w = gpus(t, Config{UnlimitedCPUMemory: true}, "q", "cpu:10 A:4")
 	w.reconcile("j@q Running/1 cpu:8; 1 Running@a cpu:8 A:1")
 	w.want(w.reserve("k", "q", "cpu:4"), "yes")
-	w.want(fmt.Sprint(w.queues["q"].cells[dimCPU].allocated), "0")
+	w.want(fmt.Sprint(w.queues["q"].Cells[dimCPU].Allocated), "0")
 }
 
 // TestReconcileOver: a mark goes when what is over goes.
@@ -414,9 +414,9 @@ func TestReconcilePartial(t *testing.T) {
 	w.reconcile("partial", "p@q; 11 Running@a A:1; 12 Running@a A:1; 13 Pending A:1")
 	w.want(w.reconcile("partial", "p@r; 14 Succeeded"), "no change")
 	w.want(w.reconcile("partial", "p@r; 15 Pending A:1"), "")
-	w.want(w.jobs["p"].queue.spec.Name+w.waiting["13"].queue+w.waiting["15"].queue, "qqr")
+	w.want(queueName(w.jobs["p"].Queue)+w.waiting["13"].queue+w.waiting["15"].queue, "qqr")
 	w.want(w.reconcile("partial", "p@r; 11 Running@a A:1"), "corrected p")
-	w.want(w.jobs["p"].queue.spec.Name+w.waiting["13"].queue, "rr")
+	w.want(queueName(w.jobs["p"].Queue)+w.waiting["13"].queue, "rr")
 	w.want(w.state("q", "A")+" "+w.state("r", "A"), "0/0/0 2000/0/0")
 	w.want(w.reconcile("partial", "p@r Pending", "deleted 11 12"), "released p/11 p/12")
 	w.want(fmt.Sprint(sorted(w.waiting)), "[7]")

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/resvec/resvec/internal/quantity"
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -70,12 +71,13 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	if err := checkJobIDs(&job); err != nil {
 		return nil, nil, err
 	}
-	b.req = &JobRequest{id: job.ID, queue: job.Queue, mix: l.cfg.Mix, owner: l}
+	b.req = &JobRequest{id: job.ID, queue: job.Queue, owner: l}
+	b.req.min.AnyMix = l.cfg.Mix == AnyMix
 	if job.Mix != nil {
 		if *job.Mix > AnyMix {
 			panic("quota: unknown mix")
 		}
-		b.req.mix = *job.Mix
+		b.req.min.AnyMix = *job.Mix == AnyMix
 	}
 	if err := b.build(); err != nil {
 		return nil, nil, err
@@ -142,10 +144,10 @@ func (r *resolver) noteIn(where string, notes ...EntryError) []EntryError {
 }
 
 // cardsOn lists the cards of a node for a message.
-func (r *resolver) cardsOn(on *cardSet) string {
+func (r *resolver) cardsOn(on *book.Set) string {
 	var names []string
 	for dim, name := range r.cards {
-		if on.has(int32(dim)) {
+		if on.Has(int32(dim)) {
 			names = append(names, name)
 		}
 	}
@@ -227,9 +229,9 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	}
 	switch {
 	case t.invalid != "":
-		t.items = nil
-	case !r.l.cfg.UnlimitedCPUMemory || len(t.items) == 0:
-		t.cpu, t.mem = cpu, mem
+		t.use.Items, t.sources = nil, nil
+	case !r.l.cfg.UnlimitedCPUMemory || len(t.use.Items) == 0:
+		t.use.CPU, t.use.Memory = cpu, mem
 	}
 }
 
@@ -514,30 +516,30 @@ func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 	}
 	for i := range drafts {
 		if d := &drafts[i]; d.milli > 0 {
-			t.items = append(t.items, r.item(d))
+			r.item(t, d)
 		}
 	}
 }
 
 // item makes an item of a draft whose cards are settled.
-func (r *resolver) item(d *draft) taskItem {
-	ti := taskItem{milli: d.milli, resource: d.resource}
+func (r *resolver) item(t *TaskRequest, d *draft) {
+	from := source{resource: d.resource}
 	cards := make([]int32, len(d.left))
 	for i, k := range d.left {
 		cards[i] = r.dims[d.names[k]]
 	}
-	ti.alts = r.intern(cards)
 	if len(d.left) < len(d.names) {
 		ranks := make([]byte, len(d.left))
 		for i, k := range d.left {
 			ranks[i] = byte(min(k, 255))
 		}
-		ti.ranks = string(ranks)
+		from.ranks = string(ranks)
 	}
-	return ti
+	t.use.Items = append(t.use.Items, book.UseItem{Alts: r.intern(cards), Amount: d.milli})
+	t.sources = append(t.sources, from)
 }
 
-func (r *resolver) intern(cards []int32) *alternatives {
+func (r *resolver) intern(cards []int32) *book.Alternatives {
 	r.l.rlock()
 	defer r.l.mu.RUnlock()
 	return r.l.intern(cards)
@@ -545,19 +547,20 @@ func (r *resolver) intern(cards []int32) *alternatives {
 
 // bind confines a request to the cards of the node that its task is bound to.
 func (r *resolver) bind(t *TaskRequest, node string) {
-	if len(t.items) == 0 {
+	if len(t.use.Items) == 0 {
 		return
 	}
 	on := r.found.on(node, r.dims)
-	t.bound = new(cardSet)
-	for i := range t.items {
-		at := slices.IndexFunc(t.items[i].alts.cards, on.has)
+	t.use.Bound = new(book.Set)
+	for i := range t.use.Items {
+		alts := t.use.Items[i].Alts
+		at := slices.IndexFunc(alts.Cards, on.Has)
 		if at < 0 {
-			t.fail("node %q has none of %s: it has %s", brief(node), brief(t.items[i].alts.key), r.cardsOn(on))
-			t.cpu, t.mem, t.items = 0, 0, nil
+			t.fail("node %q has none of %s: it has %s", brief(node), brief(keyOf(alts)), r.cardsOn(on))
+			t.use.CPU, t.use.Memory, t.use.Items, t.sources = 0, 0, nil, nil
 			return
 		}
-		t.bound.add(t.items[i].alts.cards[at])
+		t.use.Bound.Add(alts.Cards[at])
 	}
 }
 

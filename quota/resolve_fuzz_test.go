@@ -162,7 +162,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		t.Fatal(err)
 	}
 	again, notes2, _ := w.ResolveJob(job)
-	if !reflect.DeepEqual(r.items, again.items) || !reflect.DeepEqual(notes, notes2) || r.invalid != again.invalid {
+	if !reflect.DeepEqual(r.min.Items, again.min.Items) || !reflect.DeepEqual(notes, notes2) || r.invalid != again.invalid {
 		t.Fatalf("%v, then %v", r, again)
 	}
 	a, err := w.Reserve(r)
@@ -185,8 +185,8 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		}
 	}
 	for _, q := range w.queues {
-		for dim, c := range q.cells {
-			if c.allocated < 0 || c.held < 0 || c.elastic < 0 || c.exceeded() {
+		for dim, c := range q.Cells {
+			if c.Allocated < 0 || c.Held < 0 || c.Elastic < 0 || c.Limit != Unlimited && max(c.Allocated, c.Floor()) > c.Limit {
 				t.Fatalf("%s: %+v", w.m.Name(dim), c)
 			}
 		}

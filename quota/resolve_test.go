@@ -516,7 +516,7 @@ func (w *world) sayJob(job Job) (need, notes string) {
 	case err != nil:
 		return err.Error(), ""
 	case r.Invalid() != "":
-		if r.cpu != 0 || r.mem != 0 || r.items != nil {
+		if r.min.CPU != 0 || r.min.Memory != 0 || r.min.Items != nil {
 			w.Errorf("invalid, but %+v", r.Need())
 		}
 		return "invalid: " + r.Invalid(), codes(list)
@@ -712,7 +712,7 @@ func TestResolvedAmounts(t *testing.T) {
 	w.want(w.state("q", "A100"), "0/1000/0")
 	w.want(say(w.Commit(task)), "yes")
 	w.want(w.state("q", "A100"), "1000/0/0")
-	if c := w.queues["q"].cells; c[dimCPU].allocated != 1000 || c[dimMemory].allocated != 1<<30 {
+	if c := w.queues["q"].Cells; c[dimCPU].Allocated != 1000 || c[dimMemory].Allocated != 1<<30 {
 		t.Error(c[:2])
 	}
 }
@@ -864,7 +864,7 @@ func BenchmarkResolveTask(b *testing.B) {
 	task := Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "cpu:2 mem:1Gi gpu:1")}
 	b.ReportAllocs()
 	for b.Loop() {
-		if r, _, _ := w.ResolveTask(task); len(r.items) != 1 {
+		if r, _, _ := w.ResolveTask(task); len(r.use.Items) != 1 {
 			b.Fatal(r)
 		}
 	}

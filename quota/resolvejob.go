@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // jobBuilder works out the min of a job.
@@ -13,8 +15,8 @@ type jobBuilder struct {
 	req *JobRequest
 
 	hasCards           bool
-	items              []jobItem // gated tasks left out
-	freeCPU, freeMem   int64     // of live tasks without cards
+	items              []book.MinItem // gated tasks left out
+	freeCPU, freeMem   int64          // of live tasks without cards
 	gatedCPU, gatedMem int64
 	listed             string // what knownCards returns, once it was asked for
 }
@@ -35,11 +37,11 @@ func (b *jobBuilder) build() error {
 		b.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
 	}
 	if b.req.invalid != "" {
-		b.req.cpu, b.req.mem = 0, 0
+		b.req.min.CPU, b.req.min.Memory = 0, 0
 		return nil
 	}
-	b.req.items = slices.DeleteFunc(b.items, func(it jobItem) bool { return it.milli == 0 })
-	slices.SortFunc(b.req.items, compareItems)
+	b.req.min.Items = slices.DeleteFunc(b.items, func(it book.MinItem) bool { return it.Amount == 0 })
+	slices.SortFunc(b.req.min.Items, compareItems)
 	return nil
 }
 
@@ -65,23 +67,23 @@ func (b *jobBuilder) tasks() error {
 			b.fail("task %q: %s", brief(task.ID), t.invalid)
 			continue
 		}
-		for k := range t.items {
+		for _, it := range t.use.Items {
 			b.hasCards = true
-			milli := t.items[k].milli
+			milli := it.Amount
 			if task.gated() {
 				milli = 0
 			}
-			if alts := t.items[k].alts; b.job.Min == nil && !b.add(alts, milli, t.items[k].milli) {
-				b.tooLarge("cards of "+brief(alts.key), "milli-cards")
+			if b.job.Min == nil && !b.add(it.Alts, milli, it.Amount) {
+				b.tooLarge("cards of "+brief(keyOf(it.Alts)), "milli-cards")
 			}
 		}
-		if len(t.items) == 0 {
-			b.sum(&b.freeCPU, t.cpu, dimCPU)
-			b.sum(&b.freeMem, t.mem, dimMemory)
+		if len(t.use.Items) == 0 {
+			b.sum(&b.freeCPU, t.use.CPU, dimCPU)
+			b.sum(&b.freeMem, t.use.Memory, dimMemory)
 		}
 		if task.gated() {
-			b.sum(&b.gatedCPU, t.cpu, dimCPU)
-			b.sum(&b.gatedMem, t.mem, dimMemory)
+			b.sum(&b.gatedCPU, t.use.CPU, dimCPU)
+			b.sum(&b.gatedMem, t.use.Memory, dimMemory)
 		}
 	}
 	return nil
@@ -89,17 +91,17 @@ func (b *jobBuilder) tasks() error {
 
 // add adds to the item of a key and, under AnyMix, unit. It reports whether the
 // sum is small enough.
-func (b *jobBuilder) add(alts *alternatives, milli, unit int64) bool {
-	if b.req.mix != AnyMix || !alts.multi() {
+func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
+	if !b.req.min.AnyMix || !alts.Multi() {
 		unit = defaultUnit
 	}
 	for i := range b.items {
-		if it := &b.items[i]; it.alts == alts && it.unit == unit {
-			return addExact(&it.milli, milli)
+		if it := &b.items[i]; it.Alts == alts && it.Unit == unit {
+			return addExact(&it.Amount, milli)
 		}
 	}
 	if len(b.items) <= maxJobItems {
-		b.items = append(b.items, jobItem{alts, milli, unit})
+		b.items = append(b.items, book.MinItem{Alts: alts, Amount: milli, Unit: unit})
 	}
 	return true
 }
@@ -152,7 +154,7 @@ func (b *jobBuilder) annotation() {
 		} else if c.Milli > 0 {
 			b.hasCards = true
 			if !b.add(alts, c.Milli, defaultUnit) {
-				b.tooLarge("cards of "+brief(alts.key), "milli-cards")
+				b.tooLarge("cards of "+brief(keyOf(alts)), "milli-cards")
 			}
 		}
 	}
@@ -160,9 +162,9 @@ func (b *jobBuilder) annotation() {
 
 // known returns the alternatives that are known, or that a quota names; nil if
 // there are none. where is the place of the names.
-func (b *jobBuilder) known(where string, names []string) *alternatives {
+func (b *jobBuilder) known(where string, names []string) *book.Alternatives {
 	var cards []int32
-	var seen cardSet
+	var seen book.Set
 	for _, name := range names {
 		dim, ok := b.dims[name]
 		if ok {
@@ -173,8 +175,8 @@ func (b *jobBuilder) known(where string, names []string) *alternatives {
 		switch {
 		case !ok:
 			b.note(unknown(where, name, b.knownCards()))
-		case !seen.has(dim):
-			seen.add(dim)
+		case !seen.Has(dim):
+			seen.Add(dim)
 			cards = append(cards, dim)
 		}
 	}
@@ -190,7 +192,7 @@ func (l *Ledger) inQuota(name string, dim int) bool {
 	l.rlock()
 	defer l.mu.RUnlock()
 	q := l.queues[name]
-	return q != nil && (q.named == nil || q.named.has(int32(dim)))
+	return q != nil && (q.named == nil || q.named.Has(int32(dim)))
 }
 
 // knownCards lists for messages the cards that are known, and those that the quota of the
@@ -216,8 +218,8 @@ func (b *jobBuilder) minResources() {
 		b.fail("minResources: %s", invalid)
 	}
 	b.plainMin(cpu, mem)
-	b.req.cpu = max(b.req.cpu-b.gatedCPU, 0)
-	b.req.mem = max(b.req.mem-b.gatedMem, 0)
+	m := &b.req.min
+	m.CPU, m.Memory = max(m.CPU-b.gatedCPU, 0), max(m.Memory-b.gatedMem, 0)
 }
 
 // plainMin sets cpu and memory, where a job with cards may have to do without.
@@ -225,7 +227,7 @@ func (b *jobBuilder) plainMin(cpu, mem int64) {
 	if b.l.cfg.UnlimitedCPUMemory && b.hasCards {
 		cpu, mem = min(cpu, b.freeCPU), min(mem, b.freeMem)
 	}
-	b.req.cpu, b.req.mem = cpu, mem
+	b.req.min.CPU, b.req.min.Memory = cpu, mem
 }
 
 // given takes the min of the caller.
@@ -266,7 +268,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 		return bad("amount", it.Milli, "0 to less than 2^53")
 	case unit < 0:
 		return bad("unit", unit, "more than 0, or 0 for 1000")
-	case (unit != defaultUnit || b.req.mix == AnyMix && len(names) > 1) && it.Milli%unit != 0:
+	case (unit != defaultUnit || b.req.min.AnyMix && len(names) > 1) && it.Milli%unit != 0:
 		return bad("amount", it.Milli, fmt.Sprintf("a multiple of the unit, %d", unit))
 	}
 	alts := b.known(where, names)

@@ -3,6 +3,7 @@ package quota
 import (
 	"slices"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -22,30 +23,30 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 		p, t.invalid = r.pod(task.Pod)
 		r.finish(t, task, p, r.carried(t, p, "", UnnamedAsAny))
 	}
-	cards := make([]int32, len(t.items))
+	cards := make([]int32, len(t.use.Items))
 	on := r.found.on(task.node(), r.dims)
-	for i := range t.items {
-		ti := &t.items[i]
+	for i := range t.use.Items {
+		alts, resource := t.use.Items[i].Alts, t.sources[i].resource
 		cards[i] = -1
-		if at := slices.IndexFunc(ti.alts.cards, on.has); at >= 0 {
-			cards[i] = ti.alts.cards[at]
+		if at := slices.IndexFunc(alts.Cards, on.Has); at >= 0 {
+			cards[i] = alts.Cards[at]
 		}
-		if cards[i] < 0 && ti.resource != "" {
-			cards[i] = r.carriedOn(task.node(), ti.resource, cards[:i])
+		if cards[i] < 0 && resource != "" {
+			cards[i] = r.carriedOn(task.node(), resource, cards[:i])
 		}
-		if cards[i] >= 0 && (unnamed || ti.alts.index(cards[i]) < 0) {
-			r.note(EntryError{Name: r.cards[cards[i]], Code: CodeCardMismatch, Value: asked(ti, unnamed)})
+		if cards[i] >= 0 && (unnamed || alts.Index(cards[i]) < 0) {
+			r.note(EntryError{Name: r.cards[cards[i]], Code: CodeCardMismatch, Value: asked(alts, unnamed)})
 		}
 	}
 	return &sightTask{req: t, on: on, cards: cards}, r.notes, nil
 }
 
 // asked is what a task asks for that runs on another card.
-func asked(ti *taskItem, unnamed bool) string {
+func asked(alts *book.Alternatives, unnamed bool) string {
 	if unnamed {
 		return "cards that can't be had"
 	}
-	return brief(ti.alts.key)
+	return brief(keyOf(alts))
 }
 
 // carriedOn returns the first card of a node that a resource carries and that

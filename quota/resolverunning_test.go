@@ -31,12 +31,12 @@ func TestResolveRunning(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			for i, ti := range r.req.items {
+			for i, ti := range r.req.use.Items {
 				on := "?"
 				if r.cards[i] >= 0 {
 					on = w.cardName(r.cards[i])
 				}
-				got += fmt.Sprintf(" %s:%d@%s", ti.alts.key, ti.milli, on)
+				got += fmt.Sprintf(" %s:%d@%s", keyOf(ti.Alts), ti.Amount, on)
 			}
 			if r.req.invalid != "" {
 				got = " invalid"

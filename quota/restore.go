@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -43,7 +44,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 		return nil, err
 	}
 	l := newLedger(cfg, m)
-	r := restorer{l: l, doc: doc, items: map[*job][]*item{}}
+	r := restorer{l: l, doc: doc, items: map[*job][]*book.Item{}}
 	if err := inOrder(r.known, r.queues, r.jobs, r.tasks, r.finish); err != nil {
 		return nil, err
 	}
@@ -270,7 +271,7 @@ func exact(amount int64) bool { return 0 <= amount && amount < limitExact }
 type restorer struct {
 	l     *Ledger
 	doc   *snapshotDoc
-	items map[*job][]*item // as the snapshot numbers them
+	items map[*job][]*book.Item // as the snapshot numbers them
 }
 
 func (r *restorer) known() error {
@@ -333,11 +334,11 @@ func (r *restorer) queues() error {
 	}
 	for i := range r.doc.Queues {
 		q := l.queues[queues[i].Name]
-		q.orphan = r.doc.Queues[i].Orphan
+		q.Orphan = r.doc.Queues[i].Orphan
 	}
 	for i := range queues {
-		if q := l.queues[queues[i].Name]; q.parent != nil && q.parent.orphan && !q.orphan {
-			return broken("queues[%d] %q: its parent %q is an orphan: want a queue that isn't", i, brief(queues[i].Name), brief(q.parent.spec.Name))
+		if q := l.queues[queues[i].Name]; q.Parent != nil && q.Parent.Orphan && !q.Orphan {
+			return broken("queues[%d] %q: its parent %q is an orphan: want a queue that isn't", i, brief(queues[i].Name), brief(queueName(q.Parent)))
 		}
 	}
 	l.link()
@@ -427,12 +428,12 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	case !exact(s.Min.Memory):
 		return fail("min.memory is %s", outOf(s.Min.Memory, "bytes"))
 	}
-	j := l.newJob(s.ID, q)
-	j.mix, j.reserved, j.seen, j.seq = mix, s.Reserved, s.Seen, s.Seq
-	j.min = [2]int64{s.Min.CPU, s.Min.Memory}
-	j.held = j.min // until tasks cover it
+	j := l.newJob(s.ID, &q.Queue)
+	j.AnyMix, j.Reserved, j.Seen, j.seq = mix == AnyMix, s.Reserved, s.Seen, s.Seq
+	j.Min = [2]int64{s.Min.CPU, s.Min.Memory}
+	j.Held = j.Min // until tasks cover it
 	type kind struct {
-		alts     *alternatives
+		alts     *book.Alternatives
 		unit     int64
 		implicit bool
 	}
@@ -442,25 +443,25 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		if err != nil {
 			return err
 		}
-		kind := kind{it.alts, it.unit, it.implicit}
+		kind := kind{it.Alts, it.Unit, it.Implicit}
 		if seen[kind] {
-			return fail("items[%d]: %q in units of %d milli-cards is there twice: want it once", k, brief(it.alts.key), it.unit)
+			return fail("items[%d]: %q in units of %d milli-cards is there twice: want it once", k, brief(keyOf(it.Alts)), it.Unit)
 		}
-		if !it.implicit {
+		if !it.Implicit {
 			mins++
 		}
 		if mins > maxJobItems || k >= 2*maxJobItems {
-			return fail("items[%d]: %q is one item too many: want at most %d with a min, and %d in all", k, brief(it.alts.key), maxJobItems, 2*maxJobItems)
+			return fail("items[%d]: %q is one item too many: want at most %d with a min, and %d in all", k, brief(keyOf(it.Alts)), maxJobItems, 2*maxJobItems)
 		}
 		seen[kind] = true
-		j.items = append(j.items, it)
+		j.Items = append(j.Items, it)
 	}
-	r.items[j] = slices.Clone(j.items)
-	slices.SortStableFunc(j.items, compareRecords)
+	r.items[j] = slices.Clone(j.Items)
+	slices.SortStableFunc(j.Items, compareRecords)
 	return nil
 }
 
-func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
+func (r *restorer) item(where place, j *job, s *snapshotItem) (*book.Item, error) {
 	alts, err := r.alternatives(s.Key, where)
 	if err != nil {
 		return nil, err
@@ -468,9 +469,9 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
 	if s.Implicit {
 		const implicit = "%v: %q is implicit, and "
 		switch {
-		case j.mix == AnyMix:
-			return nil, broken(implicit+"the job's policy is %s: want %s", where, brief(s.Key), mixNames[j.mix], mixNames[SameCard])
-		case !alts.multi():
+		case j.AnyMix:
+			return nil, broken(implicit+"the job's policy is %s: want %s", where, brief(s.Key), mixNames[AnyMix], mixNames[SameCard])
+		case !alts.Multi():
 			return nil, broken(implicit+"has one card: want several", where, brief(s.Key))
 		case s.Min != 0:
 			return nil, broken(implicit+"min is %d milli-cards: want none", where, brief(s.Key), s.Min)
@@ -479,21 +480,20 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
 		case len(s.Holds) > 0:
 			return nil, broken(implicit+"holds has %s: want none", where, brief(s.Key), some(sorted(s.Holds)))
 		}
-		it := implicitItem(alts)
-		return &it, nil
+		return book.NewImplicit(alts), nil
 	}
 	switch {
 	case !exact(s.Min):
 		return nil, broken("%v: %q: min is %s", where, brief(s.Key), outOf(s.Min, "milli-cards"))
 	case !exact(s.Unit) || s.Unit == 0:
 		return nil, broken("%v: %q: unit is %d milli-cards: want 1 to less than 2^53", where, brief(s.Key), s.Unit)
-	case !j.reserved:
+	case !j.Reserved:
 		return nil, broken("%v: %q: min is %d milli-cards, and the job is not reserved: want no min", where, brief(s.Key), s.Min)
 	}
-	it := newItem(alts, s.Min, s.Unit, j.mix)
-	index := alts.index
+	it := book.NewItem(book.MinItem{Alts: alts, Amount: s.Min, Unit: s.Unit}, j.AnyMix)
+	index := alts.Index
 	if len(s.Holds) > 1 {
-		index = alts.places()
+		index = alts.Places()
 	}
 	for _, name := range sorted(s.Holds) {
 		at, held := index(r.l.dims[name]), s.Holds[name]
@@ -503,34 +503,34 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*item, error) {
 			return nil, broken(hold+"one of the item's cards", where, brief(s.Key), held, brief(name))
 		case !exact(held) || held == 0:
 			return nil, broken(hold+"1 to less than 2^53", where, brief(s.Key), held, brief(name))
-		case !it.spreads && it.held > 0:
+		case !it.Spreads && it.Held > 0:
 			return nil, broken(hold+"all of it on one card, as policy %s says", where, brief(s.Key), held, brief(name), mixNames[SameCard])
 		}
-		if !it.spreads {
-			it.at = int32(at)
+		if !it.Spreads {
+			it.At = int32(at)
 		}
-		it.hold(at, held)
+		it.Hold(at, held)
 	}
 	return it, nil
 }
 
 // alternatives finds the cards of a key.
-func (r *restorer) alternatives(key string, at place) (*alternatives, error) {
+func (r *restorer) alternatives(key string, at place) (*book.Alternatives, error) {
 	most := max(maxAlternatives, len(r.l.dims)) // unnamed cards may be more than 64
 	if n := strings.Count(key, "|") + 1; n > most {
 		return nil, broken("%v: %q has %d alternatives: want at most %d", at, brief(key), n, most)
 	}
 	var cards []int32
-	var seen cardSet
+	var seen book.Set
 	for name := range strings.SplitSeq(key, "|") {
 		dim, err := r.card(name, at)
 		if err != nil {
 			return nil, err
 		}
-		if seen.has(dim) {
+		if seen.Has(dim) {
 			return nil, broken("%v: %q names %q twice: want it once", at, brief(key), brief(name))
 		}
-		seen.add(dim)
+		seen.Add(dim)
 		cards = append(cards, dim)
 	}
 	return r.l.intern(cards), nil
@@ -574,50 +574,46 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 	switch {
 	case j == nil:
 		return fail("there is no job %q", brief(s.Job))
-	case j.queue.spec.Name != s.Queue:
-		return fail("the queue is %q: want its job's, %q", brief(s.Queue), brief(j.queue.spec.Name))
+	case queueName(j.Queue) != s.Queue:
+		return fail("the queue is %q: want its job's, %q", brief(s.Queue), brief(queueName(j.Queue)))
 	case s.Seq > r.doc.Seq:
 		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
-	case s.Order != int(j.tasks):
-		return fail("order is %d: want %d, after the job's other tasks", s.Order, j.tasks)
+	case s.Order != int(j.Tasks):
+		return fail("order is %d: want %d, after the job's other tasks", s.Order, j.Tasks)
 	}
 	const covered = "covered.%s is %d %s: want 0 to %d, which the task is charged and its job's min has left"
-	if most := min(s.CPU, j.held[dimCPU]); s.Covered.CPU < 0 || s.Covered.CPU > most {
+	if most := min(s.CPU, j.Held[dimCPU]); s.Covered.CPU < 0 || s.Covered.CPU > most {
 		return fail(covered, "cpu", s.Covered.CPU, "milli-cores", most)
 	}
-	if most := min(s.Memory, j.held[dimMemory]); s.Covered.Memory < 0 || s.Covered.Memory > most {
+	if most := min(s.Memory, j.Held[dimMemory]); s.Covered.Memory < 0 || s.Covered.Memory > most {
 		return fail(covered, "memory", s.Covered.Memory, "bytes", most)
 	}
-	t := &task{id: s.ID, job: j, seq: s.Seq, state: state}
-	t.cpu, t.mem = draw{s.CPU, s.Covered.CPU}, draw{s.Memory, s.Covered.Memory}
-	j.held[dimCPU] -= t.cpu.covered
-	j.held[dimMemory] -= t.mem.covered
-	j.loose[dimCPU] = j.loose[dimCPU] || t.cpu.covered < t.cpu.amount
-	j.loose[dimMemory] = j.loose[dimMemory] || t.mem.covered < t.mem.amount
-	t.charges = t.buf[:0]
+	t := newTask(s.ID, s.Job, &j.Job, s.Seq, state)
+	t.CPU = book.Draw{Amount: s.CPU, Covered: s.Covered.CPU}
+	t.Memory = book.Draw{Amount: s.Memory, Covered: s.Covered.Memory}
 	for k := range s.Charges {
 		c, err := r.charge(place{"tasks", i, "charges", k}, j, &s.Charges[k])
 		if err != nil {
 			return err
 		}
-		t.charges = append(t.charges, c)
+		t.Add(c)
 	}
-	j.append(t)
+	j.Restore(&t.Task)
 	l.tasks[t.id] = t
 	return nil
 }
 
-func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c charge, err error) {
-	if c.alts, err = r.alternatives(s.Key, where); err != nil {
+func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c book.Charge, err error) {
+	if c.Alts, err = r.alternatives(s.Key, where); err != nil {
 		return c, err
 	}
-	if c.card, err = r.card(s.Card, where); err != nil {
+	if c.Card, err = r.card(s.Card, where); err != nil {
 		return c, err
 	}
-	switch c.milli, c.covered = s.Milli, s.Covered; {
-	case !exact(c.milli):
+	switch c.Amount, c.Covered = s.Milli, s.Covered; {
+	case !exact(c.Amount):
 		return c, broken("%v: milli is %s", where, outOf(s.Milli, "milli-cards"))
-	case c.covered < 0 || c.covered > c.milli:
+	case c.Covered < 0 || c.Covered > c.Amount:
 		return c, broken("%v: covered is %d milli-cards: want 0 to %d, the charge", where, s.Covered, s.Milli)
 	}
 	if s.Item == nil {
@@ -631,22 +627,21 @@ func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c charge, err
 	}
 	it := r.items[j][*s.Item]
 	const against = "%v: a charge on %q can't count against item %d: "
-	switch at := it.alts.index(c.card); {
+	switch at := it.Alts.Index(c.Card); {
 	case at < 0:
-		return c, broken(against+"want one of its cards, %s", where, brief(s.Card), *s.Item, some(strings.Split(it.alts.key, "|")))
-	case !it.spreads && it.held > 0 && at != int(it.at):
+		return c, broken(against+"want one of its cards, %s", where, brief(s.Card), *s.Item, some(strings.Split(keyOf(it.Alts), "|")))
+	case !it.Spreads && it.Held > 0 && at != int(it.At):
 		return c, broken(against+"what is held for it is on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
-			brief(r.l.cardName(it.alts.cards[it.at])), mixNames[SameCard])
-	case !it.accept(&c):
+			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[SameCard])
+	case !it.Accept(&c):
 		return c, broken(against+"its other charges are on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
-			brief(r.l.cardName(it.alts.cards[it.at])), mixNames[SameCard])
+			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[SameCard])
 	}
-	it.loose = it.loose || c.covered < c.milli
 	return c, nil
 }
 
 func (r *restorer) waitingTask(i int, s *snapshotTask) error {
-	t := &waitingTask{id: s.ID, job: s.Job, queue: s.Queue, cpu: s.CPU, mem: s.Memory}
+	t := &waitingTask{id: s.ID, job: s.Job, queue: s.Queue, use: book.Use{CPU: s.CPU, Memory: s.Memory}}
 	switch {
 	case s.Job == "":
 		return broken("tasks[%d] %q: there is no job: want its id", i, brief(s.ID))
@@ -662,7 +657,7 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 		if !exact(s.Charges[k].Milli) {
 			return broken("%v: milli is %s", at, outOf(s.Charges[k].Milli, "milli-cards"))
 		}
-		t.items = append(t.items, taskItem{alts: alts, milli: s.Charges[k].Milli})
+		t.use.Items = append(t.use.Items, book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
 	}
 	r.l.waiting[t.id] = t
 	return nil
@@ -675,8 +670,8 @@ func (r *restorer) finish() error {
 	for i := range r.doc.Jobs {
 		j := l.jobs[r.doc.Jobs[i].ID]
 		var err error
-		j.each(func(dim int32, allocated, held, _ int64) {
-			if !sums.add(j.queue, dim, allocated+held) && err == nil {
+		j.Each(func(dim int32, allocated, held, _ int64) {
+			if !sums.add(j.Queue, dim, allocated+held) && err == nil {
 				err = broken("jobs[%d]: %w", i, l.overflowAt("job", j.id, allocated+held, dim))
 			}
 		})
@@ -684,14 +679,14 @@ func (r *restorer) finish() error {
 			return err
 		}
 	}
-	l.total()
+	l.book.Total(l.records())
 	l.limit()
 	for i := range r.doc.Queues {
 		q := l.queues[r.doc.Queues[i].Name]
-		if q.orphan && q.jobs == 0 {
+		if q.Orphan && q.Jobs == 0 {
 			return broken("queues[%d] %q: an orphan without jobs: want none", i, brief(q.spec.Name))
 		}
-		if q.orphan && !r.doc.Queues[i].empty() {
+		if q.Orphan && !r.doc.Queues[i].empty() {
 			return broken("queues[%d] %q: an orphan that isn't closed and without a quota: want state %s and no amounts", i, brief(q.spec.Name), stateNames[StateClosed])
 		}
 	}
@@ -708,37 +703,37 @@ func (q *snapshotQueue) empty() bool {
 
 // rootSums adds up amounts by tree, where sums are largest.
 type rootSums struct {
-	fromCells bool               // starts with what is there
-	sums      map[*queue][]int64 // of the tree of each queue that was asked for, and of those above it
+	fromCells bool                    // starts with what is there
+	sums      map[*book.Queue][]int64 // of the tree of each queue that was asked for, and of those above it
 }
 
-func newRootSums(fromCells bool) *rootSums { return &rootSums{fromCells, map[*queue][]int64{}} }
+func newRootSums(fromCells bool) *rootSums { return &rootSums{fromCells, map[*book.Queue][]int64{}} }
 
 // of returns the sums of a queue's tree, by dimension. However often it is called,
 // it goes from each queue to its parent once.
-func (s *rootSums) of(q *queue) []int64 {
+func (s *rootSums) of(q *book.Queue) []int64 {
 	root, sums := q, s.sums[q]
-	for sums == nil && root.parent != nil {
-		root = root.parent
+	for sums == nil && root.Parent != nil {
+		root = root.Parent
 		sums = s.sums[root]
 	}
 	if sums == nil {
-		sums = make([]int64, len(root.cells))
+		sums = make([]int64, len(root.Cells))
 		if s.fromCells {
-			for dim := range root.cells {
-				sums[dim] = root.cells[dim].full()
+			for dim := range root.Cells {
+				sums[dim] = root.Cells[dim].Full()
 			}
 		}
 		s.sums[root] = sums
 	}
-	for ; q != root; q = q.parent {
+	for ; q != root; q = q.Parent {
 		s.sums[q] = sums
 	}
 	return sums
 }
 
 // add adds an amount of a queue, unless the sum would reach 2^53.
-func (s *rootSums) add(q *queue, dim int32, amount int64) bool {
+func (s *rootSums) add(q *book.Queue, dim int32, amount int64) bool {
 	sum := &s.of(q)[dim]
 	if amount >= limitExact-*sum {
 		return false

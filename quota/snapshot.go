@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -171,12 +172,12 @@ func (l *Ledger) document() *snapshotDoc {
 	for _, q := range l.ordered {
 		doc.Queues = append(doc.Queues, l.queueDoc(q))
 	}
-	indices := map[*item]int{}
+	indices := map[*book.Item]int{}
 	for _, id := range sorted(l.jobs) {
 		j := l.jobs[id]
 		doc.Jobs = append(doc.Jobs, l.jobDoc(j, indices))
 		order := 0
-		for t := j.first; t != nil; t = t.next {
+		for t := range j.tasks() {
 			doc.Tasks = append(doc.Tasks, l.taskDoc(t, order, indices))
 			order++
 		}
@@ -208,7 +209,7 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	doc := snapshotQueue{
 		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
 		Ignored: slices.Sorted(slices.Values(s.Ignored)),
-		Name:    s.Name, Orphan: q.orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State),
+		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State),
 	}
 	for dim, text := range s.Denied {
 		switch name := l.m.Name(dim); {
@@ -246,28 +247,28 @@ func amountDoc(amount int64) json.RawMessage {
 }
 
 // jobDoc returns a job, and notes where its items stand.
-func (l *Ledger) jobDoc(j *job, indices map[*item]int) snapshotJob {
+func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 	doc := snapshotJob{
-		ID: j.id, Items: make([]snapshotItem, 0, len(j.items)), Min: snapshotPlain{j.min[dimCPU], j.min[dimMemory]},
-		Policy: nameOf(mixNames, j.mix), Queue: j.queue.spec.Name, Reserved: j.reserved, Seen: j.seen, Seq: j.seq,
+		ID: j.id, Items: make([]snapshotItem, 0, len(j.Items)), Min: snapshotPlain{j.Min[dimCPU], j.Min[dimMemory]},
+		Policy: nameOf(mixNames, mixOf(j.AnyMix)), Queue: queueName(j.Queue), Reserved: j.Reserved, Seen: j.Seen, Seq: j.seq,
 	}
-	items := slices.Clone(j.items)
+	items := slices.Clone(j.Items)
 	slices.SortStableFunc(items, compareRecords)
 	for i, it := range items {
 		indices[it] = i
-		doc.Items = append(doc.Items, snapshotItem{Holds: l.holdsDoc(it), Implicit: it.implicit, Key: it.alts.key})
-		if !it.implicit {
-			doc.Items[i].Min, doc.Items[i].Unit = it.min, it.unit
+		doc.Items = append(doc.Items, snapshotItem{Holds: l.holdsDoc(it), Implicit: it.Implicit, Key: keyOf(it.Alts)})
+		if !it.Implicit {
+			doc.Items[i].Min, doc.Items[i].Unit = it.Min, it.Unit
 		}
 	}
 	return doc
 }
 
 // holdsDoc returns what is held for an item, by card.
-func (l *Ledger) holdsDoc(it *item) map[string]int64 {
+func (l *Ledger) holdsDoc(it *book.Item) map[string]int64 {
 	doc := map[string]int64{}
-	for at, dim := range it.alts.cards {
-		if held := it.heldOn(at); held > 0 {
+	for at, dim := range it.Alts.Cards {
+		if held := it.HeldOn(at); held > 0 {
 			doc[l.cardName(dim)] = held
 		}
 	}
@@ -276,27 +277,27 @@ func (l *Ledger) holdsDoc(it *item) map[string]int64 {
 
 // compareRecords orders the items of a record: those of the min as they are
 // decided on, then those that only bind.
-func compareRecords(a, b *item) int {
+func compareRecords(a, b *book.Item) int {
 	switch {
-	case a.implicit != b.implicit && b.implicit:
+	case a.Implicit != b.Implicit && b.Implicit:
 		return -1
-	case a.implicit != b.implicit:
+	case a.Implicit != b.Implicit:
 		return 1
 	}
-	return compareItems(jobItem{alts: a.alts, unit: a.unit}, jobItem{alts: b.alts, unit: b.unit})
+	return compareItems(book.MinItem{Alts: a.Alts, Unit: a.Unit}, book.MinItem{Alts: b.Alts, Unit: b.Unit})
 }
 
-func (l *Ledger) taskDoc(t *task, order int, indices map[*item]int) snapshotTask {
+func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapshotTask {
 	doc := snapshotTask{
-		Charges: make([]snapshotCharge, len(t.charges)), Covered: snapshotPlain{t.cpu.covered, t.mem.covered},
-		CPU: t.cpu.amount, ID: t.id, Job: t.job.id, Memory: t.mem.amount, Order: order, Queue: t.job.queue.spec.Name,
+		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
+		CPU: t.CPU.Amount, ID: t.id, Job: t.job, Memory: t.Memory.Amount, Order: order, Queue: queueName(t.Job.Queue),
 		Seq: t.seq, State: nameOf(taskNames, t.state),
 	}
-	for i := range t.charges {
-		c := &t.charges[i]
-		doc.Charges[i] = snapshotCharge{Card: l.cardName(c.card), Covered: c.covered, Key: c.alts.key, Milli: c.milli}
-		if c.item != nil {
-			at := indices[c.item]
+	for i := range t.Charges {
+		c := &t.Charges[i]
+		doc.Charges[i] = snapshotCharge{Card: l.cardName(c.Card), Covered: c.Covered, Key: keyOf(c.Alts), Milli: c.Amount}
+		if c.Item != nil {
+			at := indices[c.Item]
 			doc.Charges[i].Item = &at
 		}
 	}
@@ -305,11 +306,11 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*item]int) snapshotTask
 
 func (w *waitingTask) doc() snapshotTask {
 	doc := snapshotTask{
-		Charges: make([]snapshotCharge, len(w.items)), CPU: w.cpu, ID: w.id, Job: w.job, Memory: w.mem, Queue: w.queue,
+		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,
 		State: nameOf(taskNames, taskPending),
 	}
-	for i := range w.items {
-		doc.Charges[i] = snapshotCharge{Key: w.items[i].alts.key, Milli: w.items[i].milli}
+	for i := range w.use.Items {
+		doc.Charges[i] = snapshotCharge{Key: keyOf(w.use.Items[i].Alts), Milli: w.use.Items[i].Amount}
 	}
 	return doc
 }

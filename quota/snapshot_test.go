@@ -583,7 +583,7 @@ func (s *story) reconciled(l *Ledger, lines []string, before []byte) {
 		if l.class(&t) == classAllocated && !slices.Contains(view.Deleted, t.ID) {
 			running[t.ID] = t
 			if charged := l.tasks[t.ID]; l.queues[t.Queue] != nil &&
-				(charged == nil || charged.state != taskConfirmed || charged.job.id != t.Job || charged.job.queue.spec.Name != t.Queue) {
+				(charged == nil || charged.state != taskConfirmed || charged.job != t.Job || queueName(charged.Job.Queue) != t.Queue) {
 				fail("task %s isn't charged", t.ID)
 			}
 		}
@@ -594,7 +594,7 @@ func (s *story) reconciled(l *Ledger, lines []string, before []byte) {
 		}
 	}
 	for id, j := range l.jobs {
-		if p, listed := phase[id]; j.reserved && j.seen && (!listed || p == PhasePending) && l.queues[j.queue.spec.Name] != nil && !slices.ContainsFunc(view.Jobs, func(v Job) bool { return v.ID == id && l.queues[v.Queue] == nil }) {
+		if p, listed := phase[id]; j.Reserved && j.Seen && (!listed || p == PhasePending) && l.queues[queueName(j.Queue)] != nil && !slices.ContainsFunc(view.Jobs, func(v Job) bool { return v.ID == id && l.queues[v.Queue] == nil }) {
 			fail("job %s is reserved", id)
 		}
 	}

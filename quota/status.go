@@ -3,6 +3,8 @@ package quota
 import (
 	"iter"
 	"slices"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // QueueStatus is a queue as it stands. What queues below use counts in those above.
@@ -83,10 +85,10 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	if q == nil {
 		return QueueStatus{}, false
 	}
-	waiting, isBelow := make([]int64, len(q.cells)), q.below()
-	l.countWaiting(func(at *queue, dim int32, amount int64) {
+	waiting, isBelow := make([]int64, len(q.Cells)), q.Below()
+	l.countWaiting(func(at *book.Queue, dim int32, amount int64) {
 		if isBelow(at) {
-			waiting[dim] = addSaturated(waiting[dim], amount)
+			waiting[dim] = book.AddSaturated(waiting[dim], amount)
 		}
 	})
 	s := l.status(q, waiting)
@@ -121,9 +123,9 @@ func (l *Ledger) samples() []QueueStatus {
 	waiting := l.waitingAmounts()
 	var cards []Usage
 	for _, q := range l.ordered {
-		s := l.status(q, waiting[q])
+		s := l.status(q, waiting[&q.Queue])
 		first := len(cards)
-		cards = l.appendCards(cards, q, waiting[q], false)
+		cards = l.appendCards(cards, q, waiting[&q.Queue], false)
 		s.Cards = slices.Clip(cards[first:])
 		samples = append(samples, s)
 	}
@@ -135,7 +137,7 @@ func (l *Ledger) samples() []QueueStatus {
 func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 	s := QueueStatus{
 		Name: q.spec.Name, Parent: q.spec.Parent, Priority: q.spec.Priority, State: q.spec.State,
-		Open: q.open, Leaf: q.leaf, Orphan: q.orphan, Seq: l.seq, Share: q.share(), Reservations: q.holders,
+		Open: q.Open, Leaf: q.Leaf, Orphan: q.Orphan, Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
 		CPU: l.usage(q, int(dimCPU), waiting), Memory: l.usage(q, int(dimMemory), waiting),
 	}
 	if q.refused != nil {
@@ -146,14 +148,14 @@ func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 
 // usage returns how a queue stands in a dimension.
 func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
-	c := &q.cells[dim]
+	c := &q.Cells[dim]
 	u := Usage{
-		Card: l.cards[dim], Capability: l.capability(q, dim), RealCapability: q.entitled.real[dim],
-		Guarantee: q.spec.guarantee(dim), Deserved: q.entitled.deserved[dim],
-		Allocated: c.allocated, Inqueue: c.held, Elastic: c.elastic, Request: c.allocated,
+		Card: l.cards[dim], Capability: l.capability(q, dim), RealCapability: q.Real[dim],
+		Guarantee: q.spec.guarantee(dim), Deserved: q.Deserved[dim],
+		Allocated: c.Allocated, Inqueue: c.Held, Elastic: c.Elastic, Request: c.Allocated,
 	}
 	if waiting != nil {
-		u.Request = addSaturated(u.Request, waiting[dim])
+		u.Request = book.AddSaturated(u.Request, waiting[dim])
 	}
 	return u
 }
@@ -165,8 +167,8 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 		if card == "" {
 			continue
 		}
-		c := &q.cells[dim]
-		if all || q.entitled.deserved[dim] != 0 || c.held != 0 || c.allocated != 0 || waiting != nil && waiting[dim] != 0 || q.spec.mentions(dim) {
+		c := &q.Cells[dim]
+		if all || q.Deserved[dim] != 0 || c.Held != 0 || c.Allocated != 0 || waiting != nil && waiting[dim] != 0 || q.spec.mentions(dim) {
 			to = append(to, l.usage(q, dim, waiting))
 		}
 	}
@@ -175,21 +177,21 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 
 // waitingAmounts returns what pending tasks ask for, by queue, and then by dimension;
 // nothing for queues without.
-func (l *Ledger) waitingAmounts() map[*queue][]int64 {
-	waiting := map[*queue][]int64{}
-	add := func(q *queue, dim int32, amount int64) {
+func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
+	waiting := map[*book.Queue][]int64{}
+	add := func(q *book.Queue, dim int32, amount int64) {
 		sums := waiting[q]
 		if sums == nil {
-			sums = make([]int64, len(q.cells))
+			sums = make([]int64, len(q.Cells))
 			waiting[q] = sums
 		}
-		sums[dim] = addSaturated(sums[dim], amount)
+		sums[dim] = book.AddSaturated(sums[dim], amount)
 	}
 	l.countWaiting(add)
-	for _, q := range slices.Backward(l.topDown) {
-		if sums := waiting[q]; sums != nil && q.parent != nil {
+	for _, q := range slices.Backward(l.book.TopDown) {
+		if sums := waiting[q]; sums != nil && q.Parent != nil {
 			for dim, amount := range sums {
-				add(q.parent, int32(dim), amount)
+				add(q.Parent, int32(dim), amount)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -153,18 +154,15 @@ type Item struct {
 // defaultUnit is the unit of items that have none: a card.
 const defaultUnit = 1000
 
-// maxJobItems is how many items a job may have.
-const maxJobItems = 64
-
 // Need returns what the task is charged. If the task is bound to a node, each item has
 // the one card that it is charged on there.
 func (t *TaskRequest) Need() Min {
-	need := Min{CPU: t.some().cpu, Memory: t.mem}
-	for i := range t.items {
-		alts := t.items[i].alts
-		it := alts.item(t.items[i].milli, defaultUnit)
-		if t.bound != nil {
-			at := slices.IndexFunc(alts.cards, t.bound.has)
+	need := Min{CPU: t.some().use.CPU, Memory: t.use.Memory}
+	for i := range t.use.Items {
+		alts := t.use.Items[i].Alts
+		it := itemOf(alts, t.use.Items[i].Amount, defaultUnit)
+		if t.use.Bound != nil {
+			at := slices.IndexFunc(alts.Cards, t.use.Bound.Has)
 			it.Alternatives = it.Alternatives[at : at+1]
 		}
 		need.Items = append(need.Items, it)
@@ -173,10 +171,13 @@ func (t *TaskRequest) Need() Min {
 }
 
 // Need returns what the job needs before it may start.
-func (r *JobRequest) Need() Min {
-	need := Min{CPU: r.some().cpu, Memory: r.mem}
-	for i := range r.items {
-		need.Items = append(need.Items, r.items[i].alts.item(r.items[i].milli, r.items[i].unit))
+func (r *JobRequest) Need() Min { return needOf(&r.some().min) }
+
+// needOf writes a min of the book with names.
+func needOf(m *book.Min) Min {
+	need := Min{CPU: m.CPU, Memory: m.Memory}
+	for i := range m.Items {
+		need.Items = append(need.Items, itemOf(m.Items[i].Alts, m.Items[i].Amount, m.Items[i].Unit))
 	}
 	return need
 }
@@ -187,6 +188,6 @@ func (t *TaskRequest) Invalid() string { return t.some().invalid }
 // Invalid says why the request is invalid; empty: it is valid.
 func (r *JobRequest) Invalid() string { return r.some().invalid }
 
-func (a *alternatives) item(milli, unit int64) Item {
-	return Item{Alternatives: strings.Split(a.key, "|"), Milli: milli, Unit: unit}
+func itemOf(alts *book.Alternatives, milli, unit int64) Item {
+	return Item{Alternatives: strings.Split(keyOf(alts), "|"), Milli: milli, Unit: unit}
 }

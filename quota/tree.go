@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -81,9 +82,10 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	for i := range queues {
 		q := old[queues[i].Name]
 		if q == nil {
-			q = &queue{cells: make([]cell, wide.Len())}
+			q = &queue{}
+			q.Tag, q.Cells = q, make([]book.Cell, wide.Len())
 		}
-		q.spec, q.orphan = queues[i].clone(), false
+		q.spec, q.Orphan = queues[i].clone(), false
 		l.queues[q.spec.Name] = q
 	}
 	for _, name := range sorted(old) {
@@ -92,10 +94,10 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 		switch {
 		case l.queues[name] == q:
 		case !isOrphan:
-			q.gone = true
+			q.Gone = true
 		default:
 			orphans = append(orphans, name)
-			q.orphan = true
+			q.Orphan = true
 			q.spec.Parent = parent
 			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = StateClosed, nil, nil, nil
 			q.spec.Denied, q.spec.Ignored = nil, nil
@@ -115,17 +117,17 @@ func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
 	}
 	parents = map[string]string{}
 	for _, q := range l.ordered {
-		if !stays[q.spec.Name] && q.jobs > 0 {
+		if !stays[q.spec.Name] && q.Jobs > 0 {
 			parents[q.spec.Name] = ""
 		}
 	}
-	nearest := make(map[*queue]string, len(parents)) // of queues that go: that above them which stays
+	nearest := make(map[*book.Queue]string, len(parents)) // of queues that go: that above them which stays
 	for name := range parents {
-		var path []*queue
-		for q := l.queues[name].parent; q != nil; q = q.parent {
-			_, isOrphan := parents[q.spec.Name]
-			if stays[q.spec.Name] || isOrphan {
-				parents[name] = q.spec.Name
+		var path []*book.Queue
+		for q := l.queues[name].Parent; q != nil; q = q.Parent {
+			above := queueName(q)
+			if _, isOrphan := parents[above]; stays[above] || isOrphan {
+				parents[name] = above
 				break
 			}
 			if above, known := nearest[q]; known {
@@ -160,7 +162,7 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 	tops := make(map[string]string, len(parents)) // the queue at the top of each that was looked for
 	sums := map[string][]int64{}                  // by these
 	for _, q := range l.ordered {
-		if q.jobs == 0 {
+		if q.Jobs == 0 {
 			continue
 		}
 		top := topOf(q.spec.Name, parents, tops)
@@ -169,10 +171,10 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 			sum = make([]int64, l.m.Len())
 			sums[top] = sum
 		}
-		for dim := range q.cells {
-			own := q.cells[dim].full()
-			for _, child := range q.children {
-				own -= child.cells[dim].full()
+		for dim := range q.Cells {
+			own := q.Cells[dim].Full()
+			for _, child := range q.Children {
+				own -= child.Cells[dim].Full()
 			}
 			if own >= limitExact-sum[dim] {
 				return l.overflowAt("queue", top, own, int32(dim))
@@ -210,32 +212,30 @@ func topOf(name string, parents, tops map[string]string) string {
 // link makes the tree of the queues, and what follows from it.
 func (l *Ledger) link() {
 	l.ordered = l.ordered[:0]
+	records := make([]*book.Queue, 0, len(l.queues))
 	for _, name := range sorted(l.queues) {
-		l.ordered = append(l.ordered, l.queues[name])
-	}
-	for _, q := range l.ordered {
-		q.children, q.parent = q.children[:0], nil
-	}
-	for _, q := range l.ordered {
-		if q.parent = l.queues[q.spec.Parent]; q.parent != nil {
-			q.parent.children = append(q.parent.children, q)
+		q := l.queues[name]
+		q.Parent = nil
+		if parent := l.queues[q.spec.Parent]; parent != nil {
+			q.Parent = &parent.Queue
 		}
+		l.ordered, records = append(l.ordered, q), append(records, &q.Queue)
 	}
-	l.order()
-	for _, q := range l.topDown {
-		q.inherit(l.cfg.MissingUnlimited)
+	l.book.Link(records)
+	for _, q := range l.book.TopDown {
+		recordOf(q).inherit(l.cfg.MissingUnlimited)
 	}
-	l.total()
+	l.book.Total(l.records())
 	l.limit()
 }
 
-// order lists the queues from the top down, level by level.
-func (l *Ledger) order() {
-	l.topDown, l.levels = l.topLevel(), 0
-	for from, to := 0, len(l.topDown); from < to; from, to = to, len(l.topDown) {
-		l.levels++
-		for _, q := range l.topDown[from:to] {
-			l.topDown = append(l.topDown, q.children...)
+// records returns what the book has of jobs, in no order.
+func (l *Ledger) records() iter.Seq[*book.Job] {
+	return func(yield func(*book.Job) bool) {
+		for _, j := range l.jobs {
+			if !yield(&j.Job) {
+				return
+			}
 		}
 	}
 }
@@ -243,42 +243,23 @@ func (l *Ledger) order() {
 // inherit sets what follows from the queue above, which comes first, and from the
 // queues below.
 func (q *queue) inherit(missingUnlimited bool) {
-	q.leaf = !slices.ContainsFunc(q.children, func(child *queue) bool { return !child.orphan })
-	q.open = q.spec.State == StateOpen && (q.parent == nil || q.parent.open)
-	q.empty = q.leaf && !missingUnlimited && q.spec.mentionsNothing()
+	parent := recordOf(q.Parent)
+	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
+	q.Empty = q.Leaf && !missingUnlimited && q.spec.mentionsNothing()
 	above := noCards
-	if q.parent != nil {
-		above = q.parent.named
+	if parent != nil {
+		above = parent.named
 	}
 	switch {
-	case above == nil, q.orphan:
+	case above == nil, q.Orphan:
 		q.named = nil
 	case q.spec.mentionsNothing():
 		q.named = above
 	default:
-		q.named = &cardSet{slices.Clone(above.bits)}
+		q.named = above.Clone()
 		for dim := range q.spec.mentioned() {
-			q.named.add(int32(dim))
+			q.named.Add(int32(dim))
 		}
-	}
-}
-
-// below returns a test whether a queue is q or below it. However many queues it is asked
-// about, it goes from each to its parent once.
-func (q *queue) below() func(*queue) bool {
-	known := map[*queue]bool{q: true, nil: false}
-	return func(other *queue) bool {
-		var path []*queue
-		is, ok := known[other]
-		for !ok {
-			path = append(path, other)
-			other = other.parent
-			is, ok = known[other]
-		}
-		for _, other := range path {
-			known[other] = is
-		}
-		return is
 	}
 }
 
@@ -290,85 +271,6 @@ func (q *Queue) mentionsNothing() bool {
 	return true
 }
 
-// total makes the sums of every queue from the records.
-func (l *Ledger) total() {
-	for _, q := range l.ordered {
-		for i := range q.cells {
-			c := &q.cells[i]
-			c.allocated, c.held, c.elastic = 0, 0, 0
-		}
-		q.over, q.holders = nil, 0
-	}
-	for _, j := range l.jobs {
-		if j.holding = j.holds(); j.holding {
-			j.queue.holders++
-		}
-		j.each(func(dim int32, allocated, held, uncovered int64) {
-			c := &j.queue.cells[dim]
-			c.allocated += allocated
-			c.held += held
-			if j.reserved {
-				c.elastic += uncovered
-			}
-		})
-	}
-	for _, q := range slices.Backward(l.topDown) {
-		if q.parent != nil {
-			q.parent.holders += q.holders
-			for dim := range q.cells {
-				q.parent.cells[dim].raise(&q.cells[dim], &cell{})
-			}
-		}
-	}
-}
-
-// apart takes the tree apart while do changes amounts, each of which then counts in its
-// own queue only, and sums them up in the end. It is for so many changes that going up
-// with each of them is more work. do must not ask for room.
-func (l *Ledger) apart(do func()) {
-	type before struct {
-		parent  *queue
-		holders int
-		cells   []cell
-	}
-	was := make([]before, len(l.topDown))
-	cells := make([]cell, 0, len(l.topDown)*l.m.Len())
-	for i, q := range l.topDown {
-		from := len(cells)
-		cells = append(cells, q.cells...)
-		was[i] = before{q.parent, q.holders, cells[from:]}
-		q.parent = nil
-	}
-	do()
-	for i, q := range slices.Backward(l.topDown) {
-		if q.parent = was[i].parent; q.parent != nil {
-			q.parent.holders += q.holders - was[i].holders
-			for dim := range q.cells {
-				q.parent.cells[dim].raise(&q.cells[dim], &was[i].cells[dim])
-			}
-		}
-		q.over = nil
-		q.markAll()
-	}
-}
-
-// raise adds what another cell has more than it had before.
-func (c *cell) raise(now, before *cell) {
-	c.allocated += now.allocated - before.allocated
-	c.held += now.held - before.held
-	c.elastic += now.elastic - before.elastic
-}
-
-// topLevel returns the queues without a parent.
-func (l *Ledger) topLevel() (top []*queue) {
-	for _, q := range l.ordered {
-		if q.parent == nil {
-			top = append(top, q)
-		}
-	}
-	return top
-}
-
 // capability returns what a queue's capability says about a dimension.
 func (l *Ledger) capability(q *queue, dim int) int64 {
 	amount := amountAt(q.spec.Capability, dim)
@@ -376,9 +278,9 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 	switch {
 	case amount > 0:
 		return amount
-	case denied, q.orphan:
+	case denied, q.Orphan:
 		return 0
-	case !q.leaf:
+	case !q.Leaf:
 		return Unlimited
 	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory):
 		return Unlimited
@@ -425,34 +327,18 @@ func amountAt(v vector.ResourceVector, dim int) int64 {
 	return int64(v[dim])
 }
 
-// prune removes the orphans among the emptied queues that have no records of their own.
-// What is below one comes below the nearest queue above it that stays, where it counts
-// already.
+// prune removes the orphans that have no records any more.
 func (l *Ledger) prune() {
-	found := false
-	for _, q := range l.emptied {
-		if q.orphan && q.jobs == 0 && !q.gone {
-			found, q.gone = true, true
-			delete(l.queues, q.spec.Name)
-		}
-	}
-	l.emptied = l.emptied[:0]
-	if !found {
+	gone := l.book.Prune()
+	if len(gone) == 0 {
 		return
 	}
-	isGone := func(q *queue) bool { return q.gone }
-	l.ordered = slices.DeleteFunc(l.ordered, isGone)
-	for _, q := range l.topDown {
-		if q.parent != nil && q.parent.gone { // it came before, and is below one that stays
-			q.parent, q.spec.Parent = q.parent.parent, q.parent.spec.Parent
-		}
-		q.children = q.children[:0]
+	for _, q := range gone {
+		delete(l.queues, queueName(q))
 	}
-	l.topDown = slices.DeleteFunc(l.topDown, isGone)
+	l.ordered = slices.DeleteFunc(l.ordered, func(q *queue) bool { return q.Gone })
 	for _, q := range l.ordered {
-		if q.parent != nil {
-			q.parent.children = append(q.parent.children, q)
-		}
+		q.spec.Parent = queueName(q.Parent)
 	}
 }
 
@@ -468,7 +354,5 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 			l.cards[dim], l.dims[card] = card, int32(dim)
 		}
 	}
-	for _, q := range l.queues {
-		q.cells = append(q.cells, make([]cell, m.Len()-len(q.cells))...)
-	}
+	l.book.Widen(m.Len())
 }

@@ -245,9 +245,9 @@ func (m upModel) taskCPU(t *upTask, items []upItem, flag bool) int64 {
 // uses returns what a task on a node is charged, by dimension.
 func (m upModel) uses(t *upTask, node string, flag bool) map[string]int64 {
 	if record := m.w.l.tasks[t.id]; record != nil && (m.has(upEachAlone) || m.has(upAnnotation) && !m.w.chosen[t.id]) {
-		sum := map[string]int64{"cpu": record.cpu.amount}
-		for _, c := range record.charges {
-			sum[m.w.l.cards[c.card]] += c.milli
+		sum := map[string]int64{"cpu": record.CPU.Amount}
+		for _, c := range record.Charges {
+			sum[m.w.l.cards[c.Card]] += c.Amount
 		}
 		return sum
 	}
@@ -685,13 +685,13 @@ func (m upModel) holdLedger(s *upState, j *upJob) {
 	if record == nil {
 		return
 	}
-	record.each(func(dim int32, _, held, uncovered int64) {
+	record.Each(func(dim int32, _, held, uncovered int64) {
 		name := m.w.l.cards[dim]
 		if dim == dimCPU {
 			name = "cpu"
 		}
 		m.count(s.inqueue, j.queue, map[string]int64{name: held}, 1)
-		if record.reserved {
+		if record.Reserved {
 			m.count(s.elastic, j.queue, map[string]int64{name: uncovered}, 1)
 		}
 	})
@@ -834,7 +834,7 @@ func (m upModel) allocatable(j *upJob, t *upTask, node string) string {
 	s := m.state()
 	var held int64
 	if record := m.w.l.jobs[j.id]; record != nil {
-		held = record.held[dimCPU]
+		held = record.Held[dimCPU]
 	}
 	if cpu > 0 && !m.room(s, j.queue, "cpu", cpu, held, 0) {
 		return "CPU"
@@ -876,21 +876,21 @@ func (m upModel) cardFits(s *upState, j *upJob, it *upItem, name string) bool {
 	if item == nil {
 		return m.room(s, j.queue, name, it.milli, 0, 0)
 	}
-	on := func(at int) bool { return m.w.l.cards[item.alts.cards[at]] == name }
-	if item.spread != nil {
-		for at, held := range item.spread {
+	on := func(at int) bool { return m.w.l.cards[item.Alts.Cards[at]] == name }
+	if item.Spread != nil {
+		for at, held := range item.Spread {
 			if on(at) {
 				return m.room(s, j.queue, name, it.milli, held, 0)
 			}
 		}
 	}
 	switch {
-	case on(int(item.at)):
-		return m.room(s, j.queue, name, it.milli, item.held, 0)
-	case item.charges > 0:
+	case on(int(item.At)):
+		return m.room(s, j.queue, name, it.milli, item.Held, 0)
+	case item.Charges > 0:
 		return false
 	}
-	return m.room(s, j.queue, name, it.milli, 0, item.held)
+	return m.room(s, j.queue, name, it.milli, 0, item.Held)
 }
 
 // room reports whether a charge stays within the limits; held of it is promised

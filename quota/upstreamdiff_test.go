@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/quota/internal/book"
+
 	"github.com/resvec/resvec/internal/testkit"
 
 	"github.com/resvec/resvec/device"
@@ -126,9 +128,9 @@ func (w *upWorld) look(j *upJob) {
 		record := w.l.tasks[t.id]
 		items, _, _ := m.running(t, false)
 		for i := range items {
-			if it := &items[i]; t.allocated() && record != nil && i < len(record.charges) && it.multi() {
+			if it := &items[i]; t.allocated() && record != nil && i < len(record.Charges) && it.multi() {
 				card := m.charged(it, t.node)
-				if w.nodeHas(t.node, card) && w.l.cards[record.charges[i].card] != card {
+				if w.nodeHas(t.node, card) && w.l.cards[record.Charges[i].Card] != card {
 					w.chosen[t.id], w.past[j.id] = true, true
 				}
 			}
@@ -212,12 +214,12 @@ func (w *upWorld) hasJobs(queue string) bool {
 
 // ledgerItem returns the item of a job's record that an item of a task counts
 // against.
-func (w *upWorld) ledgerItem(record *job, it *upItem) *item {
+func (w *upWorld) ledgerItem(record *job, it *upItem) *book.Item {
 	var dims []int32
 	for _, name := range it.names {
 		dims = append(dims, w.l.dims[name])
 	}
-	found, _ := record.match(w.l.intern(dims), it.milli, 0)
+	found, _ := record.Match(w.l.intern(dims), it.milli, 0)
 	return found
 }
 
@@ -226,23 +228,23 @@ func (w *upWorld) ledgerItem(record *job, it *upItem) *item {
 func (w *upWorld) ledgerHolds(id string) (held, elastic map[string]int64) {
 	held, elastic = map[string]int64{}, map[string]int64{}
 	j := w.l.jobs[id]
-	if j == nil || !j.reserved {
+	if j == nil || !j.Reserved {
 		return held, elastic
 	}
 	m := upModel{w, upDiffs}
-	key := func(alts *alternatives, unit int64) string {
-		it := upItem{names: strings.Split(alts.key, "|")}
+	key := func(alts *book.Alternatives, unit int64) string {
+		it := upItem{names: strings.Split(keyOf(alts), "|")}
 		it.unit = m.unit(&it, unit)
 		return it.unitKey()
 	}
-	held["cpu"] = j.held[dimCPU]
-	for _, it := range j.items {
-		held[key(it.alts, it.unit)] += it.held
+	held["cpu"] = j.Held[dimCPU]
+	for _, it := range j.Items {
+		held[key(it.Alts, it.Unit)] += it.Held
 	}
-	for t := j.first; t != nil; t = t.next {
-		elastic["cpu"] += t.cpu.amount - t.cpu.covered
-		for _, c := range t.charges {
-			elastic[key(c.alts, c.milli)] += c.milli - c.covered
+	for t := range j.tasks() {
+		elastic["cpu"] += t.CPU.Amount - t.CPU.Covered
+		for _, c := range t.Charges {
+			elastic[key(c.Alts, c.Amount)] += c.Amount - c.Covered
 		}
 	}
 	return held, elastic
@@ -411,12 +413,12 @@ func (w *upWorld) check() {
 	}
 	s := m.state()
 	for name, q := range w.l.queues {
-		for dim, c := range q.cells {
+		for dim, c := range q.Cells {
 			card := w.l.cards[dim]
 			if dim == int(dimCPU) {
 				card = "cpu"
 			}
-			if card != "" && (s.allocated[name][card] != c.allocated || s.inqueue[name][card] != c.held || s.elastic[name][card] != c.elastic) {
+			if card != "" && (s.allocated[name][card] != c.Allocated || s.inqueue[name][card] != c.Held || s.elastic[name][card] != c.Elastic) {
 				w.Fatalf("%s in %s: %d allocated, %d held, %d elastic, the ledger %+v\n%s", card, name,
 					s.allocated[name][card], s.inqueue[name][card], s.elastic[name][card], c, w)
 			}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // View is what an informer knows of the jobs and tasks of a cluster, for
@@ -101,8 +103,8 @@ type sightJob struct {
 // sightTask is a task that the view has.
 type sightTask struct {
 	req   *TaskRequest
-	on    *cardSet // of an allocated task: the cards of its node
-	cards []int32  // of an allocated task: by item; -1: can't be told
+	on    *book.Set // of an allocated task: the cards of its node
+	cards []int32   // of an allocated task: by item; -1: can't be told
 	class class
 }
 
@@ -252,9 +254,9 @@ func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error
 	if j.ended {
 		var cpu, mem int64
 		for _, t := range j.tasks {
-			cpu, mem = addSaturated(cpu, t.req.cpu), addSaturated(mem, t.req.mem)
+			cpu, mem = book.AddSaturated(cpu, t.req.use.CPU), book.AddSaturated(mem, t.req.use.Memory)
 		}
-		r.cpu, r.mem = min(r.cpu, cpu), min(r.mem, mem)
+		r.min.CPU, r.min.Memory = min(r.min.CPU, cpu), min(r.min.Memory, mem)
 	}
 	j.min = r
 	return nil

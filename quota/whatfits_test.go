@@ -145,7 +145,7 @@ func drawn(t *testing.T, seed uint64) (*world, *rand.Rand) {
 		job := fmt.Sprint(r.IntN(4))
 		queue := []string{"x", "y", "z"}[r.IntN(3)]
 		if j := w.jobs[job]; j != nil {
-			queue = j.queue.spec.Name
+			queue = queueName(j.Queue)
 		}
 		switch r.IntN(8) {
 		case 0, 1, 2:
@@ -243,7 +243,7 @@ func checkWhatFitsTasks(t *testing.T, seed uint64) {
 	w, r := drawn(t, seed)
 	queue, job, text := []string{"x", "y", "z"}[r.IntN(3)], fmt.Sprint(r.IntN(4)), drawnTask(r)
 	if j := w.jobs[job]; j != nil {
-		queue = j.queue.spec.Name
+		queue = queueName(j.Queue)
 	}
 	fits, err := w.WhatFits(w.task("shape", job, queue, text))
 	if err != nil {

@@ -1,0 +1,191 @@
+package quota
+
+import "github.com/resvec/resvec/quota/internal/book"
+
+// The details of refusals.
+const (
+	noneOnNode   = "the node has none of the cards"
+	queueRemoved = "removed"
+	noQuotaOfAny = "there is no quota of any of them"
+)
+
+// reasonOf has the reasons of the book.
+var reasonOf = [...]Reason{
+	book.Yes: ReasonNone, book.NoQueue: ReasonUnknownQueue, book.NotLeaf: ReasonQueueNotLeaf, book.NotOpen: ReasonQueueNotOpen,
+	book.Invalid: ReasonGetTaskRequestResourceFailed, book.NotOnCard: ReasonGetTaskRequestResourceFailed,
+	book.Empty: ReasonEmptyQueueCapability, book.LacksCPU: ReasonInsufficientCPUQuota,
+	book.LacksMemory: ReasonInsufficientMemoryQuota, book.LacksCards: ReasonInsufficientScalarQuota,
+}
+
+// whyOf has what the book says leaves too little room.
+var whyOf = [...]Reason{
+	book.Fits: ReasonNone, book.OverCapacity: ReasonOverCapacity, book.Promised: ReasonPromised,
+	book.FirmElsewhere: ReasonFirmElsewhere, book.NotAllowed: ReasonNotOnNode, book.HoldTooLarge: ReasonHoldTooLarge,
+	book.NotTogether: ReasonNotTogether,
+}
+
+// begin clears an answer for a decision on the present state.
+func (l *Ledger) begin(a *Answer) {
+	a.OK, a.Repeat, a.Seq = true, false, l.seq
+	a.Refusal, a.Task = Refusal{}, ""
+	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
+}
+
+// tellTask makes a the answer of the book on a task.
+func (l *Ledger) tellTask(a *Answer, is *book.Answer, t *TaskRequest, q *book.Queue) {
+	l.begin(a)
+	l.tellOptions(a, is.Options)
+	if !is.OK() {
+		var alts *book.Alternatives
+		if is.Reason == book.LacksCards || is.Reason == book.NotOnCard {
+			alts = t.use.Items[is.Lack.Item].Alts
+		}
+		l.tellRefusal(a, is, q, t.queue, t.invalid, alts)
+	}
+}
+
+// tellJob makes a the answer of the book on a job.
+func (l *Ledger) tellJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queue) {
+	l.begin(a)
+	l.tellOptions(a, is.Options)
+	if !is.OK() {
+		var alts *book.Alternatives
+		if is.Reason == book.LacksCards {
+			alts = r.min.Items[is.Lack.Item].Alts
+		}
+		l.tellRefusal(a, is, q, r.queue, r.invalid, alts)
+	}
+}
+
+func (l *Ledger) tellOptions(a *Answer, options []book.Option) {
+	for i := range options {
+		o := &options[i]
+		*a.option() = l.room(o, l.cards[o.Dim])
+	}
+}
+
+// room makes a Room of an option.
+func (l *Ledger) room(o *book.Option, card string) Room {
+	r := Room{Item: o.Item, Card: card, OK: o.Why == book.Fits, Amount: o.Room, Limit: o.Limit}
+	if o.Level != nil {
+		r.Level = queueName(o.Level)
+	}
+	if !r.OK {
+		r.Why = l.why(o.Why, o.Level, o.Dim, o.Limit)
+	}
+	return r
+}
+
+// why returns NoQuota or UnreadableQuota instead of another reason if the level that
+// leaves the least room has no quota for the dimension at all.
+func (l *Ledger) why(is book.Why, level *book.Queue, dim int32, limit int64) Reason {
+	why := whyOf[is]
+	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || limit != 0 {
+		return why
+	}
+	// The capability is in no cache. It is 0, but where guarantees are enforced.
+	spec := &recordOf(level).spec
+	if l.cfg.EnforceGuarantee && amountAt(spec.Capability, int(dim)) > 0 {
+		return why
+	}
+	switch text, denied := spec.Denied[int(dim)]; {
+	case !denied:
+		return ReasonNoQuota
+	case text != "":
+		return ReasonUnreadableQuota
+	}
+	return why
+}
+
+// tellRefusal makes a the refusal of the book. queue is the name that was asked for, which
+// may be of none; invalid is what is wrong with the request, and alts the item that was
+// refused.
+func (l *Ledger) tellRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts *book.Alternatives) {
+	reason := reasonOf[is.Reason]
+	a.OK = false
+	a.Refusal = Refusal{Reason: reason, Why: reason, Queue: queue}
+	f := &a.Refusal
+	switch is.Reason {
+	case book.NotOpen:
+		level := recordOf(q)
+		for level.spec.State == StateOpen {
+			level = recordOf(level.Queue.Parent)
+		}
+		f.Level, f.Detail = level.spec.Name, level.spec.State.String()
+		if level.Orphan {
+			f.Detail = queueRemoved
+		}
+	case book.Invalid:
+		f.Detail = invalid
+	case book.NotOnCard:
+		f.Card, f.Why, f.Detail = keyOf(alts), ReasonNotOnNode, noneOnNode
+	case book.Empty:
+		f.Detail = recordOf(q).spec.fault()
+	case book.LacksCPU, book.LacksMemory:
+		l.tellLack(f, &is.Lack)
+	case book.LacksCards:
+		l.tellLack(f, &is.Lack)
+		f.Card = keyOf(alts)
+		if alts.Multi() {
+			l.tellItem(a, is)
+		}
+	}
+}
+
+// tellLack fills in numbers.
+func (l *Ledger) tellLack(f *Refusal, lack *book.Lack) {
+	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), lack.Requested, lack.Room, lack.Limit
+	if lack.Dim < 0 {
+		f.Why = whyOf[lack.Why]
+		return
+	}
+	f.Why = l.why(lack.Why, lack.Level, lack.Dim, lack.Limit)
+	if f.Why == ReasonUnreadableQuota {
+		f.Detail = recordOf(lack.Level).spec.Denied[int(lack.Dim)]
+	}
+}
+
+// tellItem says of an item with several alternatives, whose options a has, which one the
+// numbers are of, and what is wrong with quotas.
+func (l *Ledger) tellItem(a *Answer, is *book.Answer) {
+	f, sums := &a.Refusal, is.Lack.Dim < 0
+	none, unread, unreadable := true, true, -1 // no quota of any; or none that can be read; the first that can't
+	for i := len(a.Options) - 1; i >= 0; i-- {
+		o := &a.Options[i]
+		if o.Item != is.Lack.Item {
+			continue
+		}
+		none = none && o.Why == ReasonNoQuota
+		unread = unread && (o.Why == ReasonNoQuota || o.Why == ReasonUnreadableQuota)
+		if o.Why == ReasonUnreadableQuota {
+			unreadable = i
+		}
+	}
+	if !sums {
+		f.Best = l.cardName(is.Lack.Dim)
+	} else if unread {
+		f.Why = ReasonNoQuota
+		if unreadable >= 0 {
+			f.Why = ReasonUnreadableQuota
+		}
+	}
+	switch {
+	case none:
+		f.Detail = noQuotaOfAny
+	case unreadable >= 0 && (sums || f.Why != ReasonUnreadableQuota):
+		o := &is.Options[unreadable]
+		f.Detail = recordOf(o.Level).spec.Denied[int(o.Dim)]
+	}
+}
+
+// fault returns what is wrong with the first entry of the quota that can't be read;
+// empty if there is none.
+func (q *Queue) fault() (fault string) {
+	first := -1
+	for dim, text := range q.Denied {
+		if text != "" && (first < 0 || dim < first) {
+			first, fault = dim, text
+		}
+	}
+	return fault
+}

@@ -1,0 +1,92 @@
+package book
+
+// Charge makes the charges of a task that [MayCharge] has found room for, and appends it
+// to its job. undo, if not nil, learns what to do to take it back.
+func (t *Task) Charge(u *Use, picks []Pick, undo *Journal) {
+	j := t.Job
+	t.CPU = j.drawPlain(CPU, u.CPU, undo)
+	t.Memory = j.drawPlain(Memory, u.Memory, undo)
+	t.Charges = t.buf[:0]
+	for i, p := range picks {
+		t.Charges = append(t.Charges, j.charge(u.Items[i].Alts, u.Items[i].Amount, p, undo))
+	}
+	j.append(t)
+	j.recount()
+	undo.newTask(t)
+}
+
+// drawPlain charges cpu or memory.
+func (j *Job) drawPlain(dim int32, amount int64, undo *Journal) Draw {
+	covered := min(amount, j.Held[dim])
+	if amount > 0 {
+		undo.need(j, dim)
+		j.Held[dim] -= covered
+		j.loose[dim] = j.loose[dim] || covered < amount
+		j.put(dim, amount, -covered, amount-covered, undo)
+	}
+	return Draw{amount, covered}
+}
+
+// charge charges an item of a task on the picked card.
+func (j *Job) charge(alts *Alternatives, amount int64, p Pick, undo *Journal) Charge {
+	c := Charge{Alts: alts, Item: p.it, Card: p.Card, at: int32(max(p.at, 0)), Amount: amount}
+	it := p.it
+	if it == nil {
+		if it = j.bind(alts); it != nil {
+			c.Item, c.at = it, int32(alts.Index(p.Card))
+			undo.newItem(j)
+			it.At, it.Charges = c.at, 1
+		}
+		j.put(p.Card, amount, 0, amount, undo)
+		return c
+	}
+	undo.item(it)
+	if !it.Spreads {
+		if from := int(it.At); from != p.at {
+			j.move(it, from, p.at, it.Held, undo)
+			it.At = int32(p.at)
+		}
+	} else {
+		j.gather(it, p.at, amount, undo)
+	}
+	it.Charges++
+	c.Covered = min(amount, it.HeldOn(p.at))
+	it.Hold(p.at, -c.Covered)
+	it.loose = it.loose || c.Covered < amount
+	j.put(p.Card, amount, -c.Covered, amount-c.Covered, undo)
+	return c
+}
+
+// gather moves to an alternative what a charge lacks there, from the rightmost
+// ones that hold.
+func (j *Job) gather(it *Item, to int, amount int64, undo *Journal) {
+	lack := amount - it.Spread[to]
+	for from := len(it.Spread) - 1; from >= 0 && lack > 0; from-- {
+		if from == to || it.Spread[from] == 0 {
+			continue
+		}
+		n := min(lack, it.Spread[from])
+		j.move(it, from, to, n, undo)
+		it.Spread[from] -= n
+		it.Spread[to] += n
+		lack -= n
+	}
+}
+
+// move moves a hold between cards in the cells.
+func (j *Job) move(it *Item, from, to int, amount int64, undo *Journal) {
+	if amount > 0 {
+		j.put(it.Alts.Cards[from], 0, -amount, 0, undo)
+		j.put(it.Alts.Cards[to], 0, amount, 0, undo)
+	}
+}
+
+// put changes the cells of the job's queue; uncovered is elastic if the job's
+// min is known.
+func (j *Job) put(dim int32, allocated, held, uncovered int64, undo *Journal) {
+	if !j.Reserved {
+		uncovered = 0
+	}
+	undo.cell(j.Queue, dim, allocated, held, uncovered)
+	j.Queue.add(dim, allocated, held, uncovered)
+}

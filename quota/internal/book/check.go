@@ -1,0 +1,256 @@
+package book
+
+// Rule is an invariant.
+type Rule uint8
+
+const (
+	SumsAgree   Rule = iota // a queue counts the sum of its records and of its children
+	NotNegative             // no amount is below 0, and none covers more than itself
+	WithinLimit             // what exceeds its limit is marked as over, and nothing else is
+	MinIsHeld               // what charges cover and what is held add up to the min
+	OneCard                 // the charges and the hold of an item are on its cards, and on one unless it spreads
+	Belongs                 // every charge has its job, and every job its queue
+)
+
+// Violation is something in a book that can't be.
+type Violation struct {
+	Rule  Rule
+	Queue *Queue // nil where only a task or job is concerned
+	Job   *Job
+	Task  *Task
+	Dim   int32         // -1: none
+	Alts  *Alternatives // nil: none
+	Got   int64
+	Want  int64 // what it should be, or the limit
+}
+
+// Check recomputes everything from the records, and returns what doesn't agree.
+func (b *Book) Check(jobs func(yield func(*Job) bool)) []Violation {
+	c := checker{b: b, sums: make(map[*Queue][]Cell, len(b.Queues)), jobs: make(map[*Queue]int, len(b.Queues)), holds: map[*Queue]int{}}
+	for _, q := range b.Queues {
+		c.sums[q] = make([]Cell, len(q.Cells))
+	}
+	for j := range jobs {
+		c.job(j)
+	}
+	c.rollUp()
+	for _, q := range b.Queues {
+		c.queue(q)
+	}
+	return c.found
+}
+
+// checker is the work of one Check.
+type checker struct {
+	b     *Book
+	sums  map[*Queue][]Cell // of the records
+	jobs  map[*Queue]int
+	holds map[*Queue]int // jobs with a hold
+	found []Violation
+}
+
+func (c *checker) is(v Violation, against Rule) {
+	v.Rule = against
+	c.found = append(c.found, v)
+}
+
+func (c *checker) equal(v Violation, against Rule, got, want int64) {
+	if got != want {
+		v.Got, v.Want = got, want
+		c.is(v, against)
+	}
+}
+
+// of returns the violation as one of a dimension.
+func (v Violation) of(dim int32) Violation {
+	v.Dim = dim
+	return v
+}
+
+// ofAlts returns the violation as one of a list of alternatives.
+func (v Violation) ofAlts(alts *Alternatives) Violation {
+	v.Alts = alts
+	return v
+}
+
+// job checks a job and its tasks, and adds them to the sums of its queue.
+func (c *checker) job(j *Job) {
+	v := Violation{Queue: j.Queue, Job: j, Dim: -1}
+	sums := c.sums[j.Queue]
+	if sums == nil || j.Gone || !j.Reserved && j.Tasks == 0 {
+		c.is(v, Belongs)
+		if sums == nil {
+			sums = make([]Cell, c.b.Dims)
+		}
+	}
+	c.jobs[j.Queue]++
+	if j.Holds() {
+		c.holds[j.Queue]++
+	}
+	if j.Holds() != j.holding {
+		c.is(v, SumsAgree)
+	}
+	var cpu, mem int64
+	of := make(map[*Item]*itemSum, len(j.Items))
+	for _, it := range j.Items {
+		of[it] = &itemSum{}
+	}
+	n := 0
+	for t := j.First; t != nil; t = t.Next {
+		if n++; n > int(j.Tasks) {
+			break
+		}
+		c.task(v, t, sums, of)
+		cpu += t.CPU.Covered
+		mem += t.Memory.Covered
+	}
+	c.equal(v, Belongs, int64(n), int64(j.Tasks))
+	c.need(v.of(CPU), j.Min[CPU], j.Held[CPU], cpu)
+	c.need(v.of(Memory), j.Min[Memory], j.Held[Memory], mem)
+	sums[CPU].Held += j.Held[CPU]
+	sums[Memory].Held += j.Held[Memory]
+	for _, it := range j.Items {
+		c.item(v.ofAlts(it.Alts), it, of[it], sums)
+	}
+	if !j.Reserved {
+		c.equal(v, MinIsHeld, j.Min[CPU]+j.Min[Memory], 0)
+	}
+}
+
+// itemSum is what the charges of an item come to.
+type itemSum struct {
+	covered   int64
+	charges   int32
+	elsewhere int32 // on another card than the item's
+}
+
+func (c *checker) task(v Violation, t *Task, sums []Cell, of map[*Item]*itemSum) {
+	j := t.Job
+	v.Task = t
+	if v.Job != j {
+		c.is(v, Belongs)
+	}
+	c.draw(v.of(CPU), t.CPU)
+	c.draw(v.of(Memory), t.Memory)
+	c.loose(v.of(CPU), j.loose[CPU], t.CPU)
+	c.loose(v.of(Memory), j.loose[Memory], t.Memory)
+	sums[CPU].charge(j, t.CPU)
+	sums[Memory].charge(j, t.Memory)
+	for i := range t.Charges {
+		ch := &t.Charges[i]
+		d, v := Draw{ch.Amount, ch.Covered}, v.ofAlts(ch.Alts)
+		c.draw(v.ofAlts(nil).of(ch.Card), d)
+		sums[ch.Card].charge(j, d)
+		sum := of[ch.Item]
+		switch {
+		case ch.Item == nil:
+			c.equal(v, MinIsHeld, ch.Covered, 0)
+			continue
+		case sum == nil:
+			c.equal(v, Belongs, 0, 1)
+			continue
+		case int(ch.at) >= len(ch.Item.Alts.Cards) || ch.Item.Alts.Cards[ch.at] != ch.Card,
+			!ch.Item.Spreads && ch.at != ch.Item.At:
+			sum.elsewhere++
+		}
+		c.loose(v, ch.Item.loose, d)
+		sum.covered += ch.Covered
+		sum.charges++
+	}
+}
+
+// charge adds a charge of a job.
+func (c *Cell) charge(j *Job, d Draw) {
+	c.Allocated += d.Amount
+	if j.Reserved {
+		c.Elastic += d.Amount - d.Covered
+	}
+}
+
+func (c *checker) draw(v Violation, d Draw) {
+	if d.Amount < 0 || d.Covered < 0 || d.Covered > d.Amount {
+		v.Got, v.Want = d.Covered, d.Amount
+		c.is(v, NotNegative)
+	}
+}
+
+// loose checks that a charge that isn't covered wholly is known to be there.
+func (c *checker) loose(v Violation, known bool, d Draw) {
+	if !known {
+		c.equal(v, MinIsHeld, d.Covered, d.Amount)
+	}
+}
+
+func (c *checker) need(v Violation, min, held, covered int64) {
+	c.draw(v, Draw{min, held})
+	c.equal(v, MinIsHeld, covered+held, min)
+}
+
+func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
+	c.need(v, it.Min, it.Held, sum.covered)
+	c.equal(v, Belongs, int64(it.Charges), int64(sum.charges))
+	c.equal(v, OneCard, int64(sum.elsewhere), 0)
+	var held int64
+	for at, dim := range it.Alts.Cards {
+		amount := it.HeldOn(at)
+		if amount < 0 {
+			c.draw(v.ofAlts(nil).of(dim), Draw{0, amount})
+		}
+		held += amount
+		sums[dim].Held += amount
+	}
+	c.equal(v, OneCard, held, it.Held)
+	if it.Implicit {
+		c.equal(v, MinIsHeld, it.Min, 0)
+	}
+}
+
+// rollUp adds the sums of every queue to those of the queues above it.
+func (c *checker) rollUp() {
+	waits := make(map[*Queue]int, len(c.b.Queues)) // children that aren't added yet
+	for _, q := range c.b.Queues {
+		if q.Parent != nil {
+			waits[q.Parent]++
+		}
+	}
+	for _, q := range c.b.Queues {
+		if len(q.Children) > 0 {
+			continue
+		}
+		for p := q.Parent; p != nil; q, p = p, p.Parent {
+			c.holds[p] += c.holds[q]
+			for dim, s := range c.sums[q] {
+				sum := &c.sums[p][dim]
+				sum.Allocated += s.Allocated
+				sum.Held += s.Held
+				sum.Elastic += s.Elastic
+			}
+			if waits[p]--; waits[p] > 0 {
+				break
+			}
+		}
+	}
+}
+
+// queue compares what a queue counts with the sums, and with its limits.
+func (c *checker) queue(q *Queue) {
+	v := Violation{Queue: q, Dim: -1}
+	c.equal(v, Belongs, int64(q.Jobs), int64(c.jobs[q]))
+	c.equal(v, SumsAgree, int64(q.Holders), int64(c.holds[q]))
+	if q.Gone {
+		c.is(v, Belongs)
+	}
+	for dim := range q.Cells {
+		got, want, v := &q.Cells[dim], &c.sums[q][dim], v.of(int32(dim))
+		c.equal(v, SumsAgree, got.Allocated, want.Allocated)
+		c.equal(v, SumsAgree, got.Held, want.Held)
+		c.equal(v, SumsAgree, got.Elastic, want.Elastic)
+		if least := min(got.Allocated, got.Held, got.Elastic, got.Floor(), got.Limit); least < 0 {
+			c.equal(v, NotNegative, least, 0)
+		}
+		if got.exceeded() != q.over[int32(dim)] {
+			v.Got, v.Want = max(got.Allocated, got.Floor()), got.Limit
+			c.is(v, WithinLimit)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package book
+
+import "slices"
+
+// Move takes a job's record to another queue.
+func (b *Book) Move(j *Job, q *Queue) {
+	old := j.Queue
+	j.Each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, -allocated, -held, -uncovered, nil) })
+	for p := old; p != nil && j.holding; p = p.Parent {
+		p.Holders--
+	}
+	j.Queue, j.holding = q, false
+	j.recount()
+	j.Each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, allocated, held, uncovered, nil) })
+	b.leave(old)
+	b.Come(j, q)
+}
+
+// Force charges a task on cards, one for each item, whatever the limits say. Off the card
+// that the job's item is bound to, or on one that it doesn't list, the charge counts
+// against none.
+func (t *Task) Force(u *Use, cards []int32) {
+	j := t.Job
+	t.CPU = j.drawPlain(CPU, u.CPU, nil)
+	t.Memory = j.drawPlain(Memory, u.Memory, nil)
+	t.Charges = t.buf[:0]
+	var taken uint64
+	for i := range u.Items {
+		t.Charges = append(t.Charges, j.force(&u.Items[i], cards[i], &taken))
+	}
+	j.append(t)
+	j.recount()
+}
+
+func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
+	it := j.matchNext(ui, taken)
+	at := ui.Alts.Index(card)
+	if it != nil {
+		at = it.Alts.Index(card)
+	}
+	if at < 0 || it != nil && it.Bound() && at != int(it.At) {
+		j.put(card, ui.Amount, 0, ui.Amount, nil)
+		return Charge{Alts: ui.Alts, Card: card, Amount: ui.Amount}
+	}
+	return j.charge(ui.Alts, ui.Amount, Pick{it, at, card}, nil)
+}
+
+// Unreserve makes a job's min unknown, and anyMix its policy. Its charges stay. gone
+// reports whether the record went, for want of charges.
+func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
+	j.undoHolds()
+	var p Plan
+	p.Start(&Min{AnyMix: anyMix}, j)
+	j.Reserved, j.AnyMix = false, anyMix
+	j.Min, j.Held, j.loose = [2]int64{}, [2]int64{}, [2]bool{true, true}
+	j.SetItems(p.implicit)
+	for i := range p.redraws {
+		d := &p.redraws[i]
+		d.task.CPU.Covered, d.task.Memory.Covered = 0, 0
+		copy(d.task.Charges, d.charges)
+	}
+	j.recount()
+	if j.Tasks == 0 {
+		b.Drop(j)
+	}
+	return j.Gone
+}
+
+// FillAll finds room for the items of a plan, and puts what has none on the first
+// alternative, or the one that the item is bound to.
+func (p *Plan) FillAll(q *Queue, own *Job) {
+	for i := range p.items {
+		it := &p.items[i]
+		if it.Alts.Multi() && new(Answer).fill(q, i, it, own, p) {
+			continue
+		}
+		it.Held = it.Min - it.covered
+		if !it.Spreads {
+			if !it.Bound() {
+				it.At = 0
+			}
+			p.add(it.Alts.Cards[it.At], it.Min)
+			continue
+		}
+		left := it.Held
+		for _, held := range it.Spread {
+			left -= held
+		}
+		it.Spread[0] += left
+		for at, dim := range it.Alts.Cards {
+			p.add(dim, it.Spread[at]+it.coveredAt(at))
+		}
+	}
+}
+
+// Cut makes the min of a plan what charges cover of it.
+func (p *Plan) Cut() {
+	p.cpu.Amount, p.mem.Amount = p.cpu.Covered, p.mem.Covered
+	for i := range p.items {
+		it := &p.items[i]
+		it.Min, it.Held = it.covered, 0
+	}
+}
+
+// Agrees reports whether the job is as the plan would make it.
+func (p *Plan) Agrees(j *Job, anyMix bool) bool {
+	if j.AnyMix != anyMix || !j.needs(CPU, p.cpu) || !j.needs(Memory, p.mem) {
+		return false
+	}
+	planned := make([]*Item, 0, len(p.items)+len(p.implicit))
+	for i := range p.items {
+		planned = append(planned, p.items[i].Item)
+	}
+	planned = append(planned, p.implicit...)
+	at := make([]int, len(planned)) // the index of each in the job
+	if len(planned) != len(j.Items) {
+		return false
+	}
+	for i, it := range planned {
+		if at[i] = slices.IndexFunc(j.Items, it.equal); at[i] < 0 {
+			return false
+		}
+	}
+	for i := range p.redraws {
+		d := &p.redraws[i]
+		if d.cpu != d.task.CPU.Covered || d.mem != d.task.Memory.Covered {
+			return false
+		}
+		for k := range d.charges {
+			a, b := &d.charges[k], &d.task.Charges[k]
+			was := -1
+			if i := slices.Index(planned, a.Item); i >= 0 {
+				was = at[i]
+			}
+			if a.Covered != b.Covered || was != slices.Index(j.Items, b.Item) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// needs reports whether a job's min, and what is held of it, is that of a plan.
+func (j *Job) needs(dim int32, d Draw) bool {
+	return j.Min[dim] == d.Amount && j.Held[dim] == d.Amount-d.Covered
+}
+
+// equal reports whether two items have the same holds for the same. Of the items of a job
+// no two are equal.
+func (it *Item) equal(other *Item) bool {
+	return it.Alts == other.Alts && it.Unit == other.Unit && it.Min == other.Min && it.Held == other.Held &&
+		it.Charges == other.Charges && it.Implicit == other.Implicit && slices.Equal(it.Spread, other.Spread) &&
+		(it.Held == 0 && it.Charges == 0 || it.At == other.At)
+}

@@ -1,0 +1,190 @@
+package book
+
+// End takes an ended task's charges away; what they covered leaves the min. gone reports
+// whether the job's record went with it.
+func (b *Book) End(t *Task) (gone bool) {
+	j := t.Job
+	j.Min[CPU] -= t.CPU.Covered
+	j.Min[Memory] -= t.Memory.Covered
+	j.discharge(CPU, t.CPU, 0)
+	j.discharge(Memory, t.Memory, 0)
+	for i := range t.Charges {
+		c := &t.Charges[i]
+		j.discharge(c.Card, Draw{c.Amount, c.Covered}, 0)
+		if c.Item != nil {
+			c.Item.Charges--
+			c.Item.Min -= c.Covered
+		}
+	}
+	return b.remove(t)
+}
+
+// discharge takes a charge out of the cells and puts a hold in its place, in one step:
+// what is over stays marked.
+func (j *Job) discharge(dim int32, d Draw, held int64) {
+	if d.Amount > 0 {
+		j.put(dim, -d.Amount, held, -(d.Amount - d.Covered), nil)
+	}
+}
+
+// remove takes a task that has no charges any more out of the records.
+func (b *Book) remove(t *Task) (gone bool) {
+	t.Job.remove(t)
+	return b.settle(t.Job)
+}
+
+// RollBack takes the charges of tasks away as if they had never been. What they
+// covered goes to the charges after them that lack it, and the rest is held. The
+// order of the tasks doesn't matter: who lacks something gets it from those before it,
+// whoever of them goes first. So the work grows with the number of tasks, and not with
+// that times those of their job. Records of jobs that nothing is left of are Gone.
+func (b *Book) RollBack(tasks ...*Task) {
+	for _, t := range tasks {
+		t.leaving = true
+		t.unfold()
+	}
+	for _, t := range tasks {
+		if !t.feeds() { // no other charge, or they were fed with those of another task
+			continue
+		}
+		from := t
+		if len(tasks) > 1 {
+			from = t.Job.First
+		}
+		t.Job.redraw(from, len(tasks))
+	}
+	for _, t := range tasks {
+		t.Job.recount()
+		b.remove(t)
+	}
+}
+
+// unfold makes what a task's charges cover a hold again.
+func (t *Task) unfold() {
+	j := t.Job
+	j.Held[CPU] += t.CPU.Covered
+	j.Held[Memory] += t.Memory.Covered
+	j.discharge(CPU, t.CPU, t.CPU.Covered)
+	j.discharge(Memory, t.Memory, t.Memory.Covered)
+	for i := range t.Charges {
+		c := &t.Charges[i]
+		if c.Item != nil {
+			c.Item.Charges--
+			c.Item.Hold(int(c.at), c.Covered)
+		}
+		j.discharge(c.Card, Draw{c.Amount, c.Covered}, c.Covered)
+	}
+}
+
+// feeds reports whether other charges may lack what the task covers.
+func (t *Task) feeds() bool {
+	j := t.Job
+	if j.loose[CPU] && t.CPU.Covered > 0 || j.loose[Memory] && t.Memory.Covered > 0 {
+		return true
+	}
+	for i := range t.Charges {
+		if c := &t.Charges[i]; c.Covered > 0 && c.Item.loose {
+			return true
+		}
+	}
+	return false
+}
+
+// redraw lets charges draw on what the leaving tasks before them covered, from a task
+// on. leaving is how many of these there are at most.
+func (j *Job) redraw(from *Task, leaving int) {
+	type place struct {
+		it *Item // nil: cpu and memory
+		at int32
+	}
+	var free int64 // everywhere
+	pools := map[place]int64{}
+	// A draw takes from its pool what it lacks; that of a leaving task fills it.
+	draw := func(at place, leaves bool, dim int32, amount int64, covered *int64) (drawn int64) {
+		if leaves {
+			pools[at] += *covered
+			free += *covered
+			*covered = 0
+			return 0
+		}
+		if drawn = min(pools[at], amount-*covered); drawn > 0 {
+			pools[at] -= drawn
+			free -= drawn
+			*covered += drawn
+			j.put(dim, 0, -drawn, -drawn, nil)
+		}
+		return drawn
+	}
+	for t := from; t != nil && (leaving > 0 || free > 0); t = t.Next {
+		if t.leaving {
+			leaving--
+		}
+		j.Held[CPU] -= draw(place{at: CPU}, t.leaving, CPU, t.CPU.Amount, &t.CPU.Covered)
+		j.Held[Memory] -= draw(place{at: Memory}, t.leaving, Memory, t.Memory.Amount, &t.Memory.Covered)
+		for i := range t.Charges {
+			if c := &t.Charges[i]; c.Item != nil {
+				c.Item.Hold(int(c.at), -draw(place{c.Item, c.at}, t.leaving, c.Card, c.Amount, &c.Covered))
+			}
+		}
+	}
+}
+
+// settle drops what a job no longer needs: items that bound its tasks, and the
+// record itself when nothing is left of it.
+func (b *Book) settle(j *Job) (gone bool) {
+	kept := j.Items[:0]
+	for _, it := range j.Items {
+		if !it.Implicit || it.Charges > 0 {
+			kept = append(kept, it)
+		}
+	}
+	clear(j.Items[len(kept):])
+	j.SetItems(kept)
+	if !j.Reserved && j.Tasks == 0 {
+		b.Drop(j)
+	}
+	return j.Gone
+}
+
+// ReleaseJob takes a job's reservation and all its charges away, and drops its record.
+func (b *Book) ReleaseJob(j *Job) {
+	j.undoHolds()
+	j.Reserved = false
+	j.Held, j.Min, j.loose = [2]int64{}, [2]int64{}, [2]bool{}
+	j.SetItems(nil)
+	j.recount()
+	for j.First != nil {
+		t := j.First
+		j.put(CPU, -t.CPU.Amount, 0, 0, nil)
+		j.put(Memory, -t.Memory.Amount, 0, 0, nil)
+		for i := range t.Charges {
+			t.Charges[i].Item = nil
+			j.put(t.Charges[i].Card, -t.Charges[i].Amount, 0, 0, nil)
+		}
+		j.remove(t)
+	}
+	b.Drop(j)
+}
+
+// Forfeit takes a job's holds: its min is what its charges cover of it. A job
+// without charges goes.
+func (b *Book) Forfeit(j *Job) {
+	j.Min[CPU] -= j.Held[CPU]
+	j.Min[Memory] -= j.Held[Memory]
+	j.put(CPU, 0, -j.Held[CPU], 0, nil)
+	j.put(Memory, 0, -j.Held[Memory], 0, nil)
+	j.Held = [2]int64{}
+	for _, it := range j.Items {
+		for at, dim := range it.Alts.Cards {
+			if held := it.HeldOn(at); held > 0 {
+				it.Hold(at, -held)
+				it.Min -= held
+				j.put(dim, 0, -held, 0, nil)
+			}
+		}
+	}
+	j.recount()
+	if j.Tasks == 0 {
+		b.Drop(j)
+	}
+}

@@ -1,0 +1,103 @@
+package book
+
+// Member is a task of a gang.
+type Member struct {
+	Use     *Use
+	Charged bool // already
+}
+
+// Together returns the cards that the tasks of a group may use. They are of one job,
+// which may be nil, and list the same alternatives where these are several: of every such
+// list it is the first card that takes all tasks, or else the one that takes the most. It
+// changes nothing.
+func Together(q *Queue, j *Job, group []Member) *Set {
+	limit := new(Set)
+	first := group[0].Use
+	for k := range first.Items {
+		alts := first.Items[k].Alts
+		best, most := alts.Cards[0], -1
+		if alts.Multi() {
+			for _, card := range alts.Cards {
+				if n := try(q, j, group, alts, card); n > most {
+					best, most = card, n
+				}
+			}
+		}
+		limit.Add(best)
+	}
+	for i := range group {
+		for k := range group[i].Use.Items {
+			if alts := group[i].Use.Items[k].Alts; !alts.Multi() {
+				limit.Add(alts.Cards[0])
+			}
+		}
+	}
+	return limit
+}
+
+// try counts how many tasks of a group, one after the other, can charge their item
+// with these alternatives on a card.
+func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n int) {
+	var u Journal
+	defer u.Undo()
+	only := new(Set)
+	only.Add(card)
+	switch {
+	case q == nil:
+		return 0
+	case j == nil:
+		j = &Job{Queue: q}
+	}
+	for i := range group {
+		if !group[i].Charged && !chargeItem(new(Answer), j, group[i].Use, alts, only, &u) {
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+// chargeItem charges of a task only the item with these alternatives, and reports
+// whether it has room on one of cards.
+func chargeItem(a *Answer, j *Job, use *Use, alts *Alternatives, cards *Set, u *Journal) bool {
+	var taken uint64
+	for i := range use.Items {
+		ui := &use.Items[i]
+		p := Pick{Card: -1, it: j.matchNext(ui, &taken)}
+		if ui.Alts != alts {
+			continue
+		}
+		if a.decideItem(j.Queue, i, ui, confines{limit: cards}, &p); p.Card < 0 {
+			return false
+		}
+		j.charge(alts, ui.Amount, p, u)
+	}
+	return true
+}
+
+// NotTogether says of the alternatives that only the rest of its gang excludes for a
+// task that they haven't room for all. alone is the answer to the task by itself.
+func (a *Answer) NotTogether(alone []Option) {
+	if a.OK() || len(a.Options) != len(alone) {
+		return
+	}
+	excluded := func(o *Option) bool { return o.Why == FirmElsewhere || o.Why == NotAllowed }
+	for i := range a.Options {
+		if o := &a.Options[i]; excluded(o) && !excluded(&alone[i]) {
+			*o = alone[i]
+			o.Why = NotTogether
+		}
+		if o := &a.Options[i]; a.Reason == LacksCards && o.Dim == a.Lack.Dim {
+			a.Lack.Why = o.Why
+		}
+	}
+}
+
+// Reconsider makes the refusal of a task that was restricted to one card that of
+// all its alternatives, if these have no room either.
+func (a *Answer) Reconsider(q *Queue, j *Job, u *Use) {
+	var all Answer
+	if MayCharge(&all, q, j, u, nil, nil); !all.OK() {
+		*a = all
+	}
+}

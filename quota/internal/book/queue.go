@@ -1,0 +1,319 @@
+package book
+
+import "slices"
+
+// Unlimited is the limit and the room where there is none.
+const Unlimited = int64(1<<63 - 1)
+
+// LimitExact is where integers stop being exact in a float64. Every sum is below it.
+const LimitExact = int64(1) << 53
+
+// The dimensions of cpu and memory. All others are cards.
+const (
+	CPU    = int32(0)
+	Memory = int32(1)
+)
+
+// Book is a tree of queues.
+type Book struct {
+	Dims    int      // how many dimensions there are
+	Queues  []*Queue // in the order that Link got
+	TopDown []*Queue // each behind its parent
+	Levels  int      // how many queues are below one another at most
+
+	emptied  []*Queue // that may be orphans without records by the end of a change
+	arrivals uint64   // of records in queues
+}
+
+// Cell is what one queue has and uses in one dimension. It is half a cache line.
+type Cell struct {
+	Limit     int64 // Unlimited: none
+	Allocated int64 // sum of the charges
+	Held      int64 // sum of the holds
+	Elastic   int64 // the part of Allocated that no job's min covers, of reserved jobs
+}
+
+// Floor is what jobs need: what they use of their mins, and what is held for them.
+func (c *Cell) Floor() int64 { return c.Allocated - c.Elastic + c.Held }
+
+// Full is what tasks use, and what is held for jobs.
+func (c *Cell) Full() int64 { return c.Allocated + c.Held }
+
+// free returns what the limit leaves of the floor.
+func (c *Cell) free() int64 {
+	if c.Limit == Unlimited {
+		return Unlimited
+	}
+	return c.Limit - c.Floor()
+}
+
+// exceeded reports whether the queue uses more than its limit, or promised to.
+func (c *Cell) exceeded() bool {
+	return c.Limit != Unlimited && (c.Allocated > c.Limit || c.Floor() > c.Limit)
+}
+
+// raise adds what another cell has more than it had before.
+func (c *Cell) raise(now, before *Cell) {
+	c.Allocated += now.Allocated - before.Allocated
+	c.Held += now.Held - before.Held
+	c.Elastic += now.Elastic - before.Elastic
+}
+
+// Queue is a node of the tree. Amounts of a leaf count in every queue above. What
+// every decision reads comes first, up to arrived: it is a cache line.
+type Queue struct {
+	Cells   []Cell
+	Parent  *Queue
+	Open    bool // it and every queue above
+	Leaf    bool
+	Gone    bool // no longer in the book; handles may still point here
+	Empty   bool // nothing of its capability was configured
+	Orphan  bool // left out by the queues that came last, and kept for its records
+	Tag     any  // the face's record
+	arrived uint64
+
+	Real     []int64 // see Entitlement
+	Deserved []int64
+
+	Children []*Queue
+	Jobs     int            // records
+	Holders  int            // jobs with a hold, here and in the queues below
+	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
+}
+
+// Arrived changes with every record that comes to the queue.
+func (q *Queue) Arrived() uint64 { return q.arrived }
+
+// Over reports whether the queue is marked as over in a dimension.
+func (q *Queue) Over(dim int32) bool { return q.over[dim] }
+
+// AnyOver reports whether the queue is marked as over in any dimension.
+func (q *Queue) AnyOver() bool { return len(q.over) > 0 }
+
+// add changes the amounts of a dimension at every level.
+func (q *Queue) add(dim int32, allocated, held, elastic int64) {
+	for ; q != nil; q = q.Parent {
+		c := &q.Cells[dim]
+		c.Allocated += allocated
+		c.Held += held
+		c.Elastic += elastic
+		if len(q.over) > 0 && q.over[dim] && !c.exceeded() {
+			delete(q.over, dim)
+		}
+	}
+}
+
+// mark marks a dimension as over, if it is.
+func (q *Queue) mark(dim int32) {
+	if q.Cells[dim].exceeded() {
+		if q.over == nil {
+			q.over = map[int32]bool{}
+		}
+		q.over[dim] = true
+	}
+}
+
+// MarkAll marks every dimension that is over.
+func (q *Queue) MarkAll() {
+	for dim := range q.Cells {
+		q.mark(int32(dim))
+	}
+}
+
+// CanAdd reports whether the sums stay exact when amount comes to them.
+func (q *Queue) CanAdd(dim int32, amount int64) bool {
+	for q.Parent != nil {
+		q = q.Parent // every level sums at least what those below it do
+	}
+	return q.Cells[dim].Full()+amount < LimitExact
+}
+
+// Below returns a test whether a queue is q or below it. However many queues it is asked
+// about, it goes from each to its parent once.
+func (q *Queue) Below() func(*Queue) bool {
+	known := map[*Queue]bool{q: true, nil: false}
+	return func(other *Queue) bool {
+		var path []*Queue
+		is, ok := known[other]
+		for !ok {
+			path = append(path, other)
+			other = other.Parent
+			is, ok = known[other]
+		}
+		for _, other := range path {
+			known[other] = is
+		}
+		return is
+	}
+}
+
+// Depth returns how many queues are above.
+func (q *Queue) Depth() (n int) {
+	for p := q.Parent; p != nil; p = p.Parent {
+		n++
+	}
+	return n
+}
+
+// Link makes the tree of queues, whose Parent and Orphan are set.
+func (b *Book) Link(queues []*Queue) {
+	b.Queues = queues
+	for _, q := range queues {
+		q.Children = q.Children[:0]
+	}
+	for _, q := range queues {
+		if q.Parent != nil {
+			q.Parent.Children = append(q.Parent.Children, q)
+		}
+	}
+	b.TopDown, b.Levels = b.Top(), 0
+	for from, to := 0, len(b.TopDown); from < to; from, to = to, len(b.TopDown) {
+		b.Levels++
+		for _, q := range b.TopDown[from:to] {
+			b.TopDown = append(b.TopDown, q.Children...)
+		}
+	}
+	for _, q := range queues {
+		q.Leaf = !slices.ContainsFunc(q.Children, func(child *Queue) bool { return !child.Orphan })
+	}
+}
+
+// Top returns the queues without a parent.
+func (b *Book) Top() (top []*Queue) {
+	for _, q := range b.Queues {
+		if q.Parent == nil {
+			top = append(top, q)
+		}
+	}
+	return top
+}
+
+// Widen gives every queue the cells of so many dimensions.
+func (b *Book) Widen(dims int) {
+	b.Dims = dims
+	for _, q := range b.Queues {
+		q.Cells = append(q.Cells, make([]Cell, dims-len(q.Cells))...)
+	}
+}
+
+// Prune removes the orphans that have no records of their own any more, and returns
+// them. What is below one comes below the nearest queue above it that stays, where it
+// counts already.
+func (b *Book) Prune() (gone []*Queue) {
+	for _, q := range b.emptied {
+		if q.Orphan && q.Jobs == 0 && !q.Gone {
+			q.Gone = true
+			gone = append(gone, q)
+		}
+	}
+	b.emptied = b.emptied[:0]
+	if len(gone) == 0 {
+		return nil
+	}
+	isGone := func(q *Queue) bool { return q.Gone }
+	b.Queues = slices.DeleteFunc(b.Queues, isGone)
+	for _, q := range b.TopDown {
+		if q.Parent != nil && q.Parent.Gone { // it came before, and is below one that stays
+			q.Parent = q.Parent.Parent
+		}
+		q.Children = q.Children[:0]
+	}
+	b.TopDown = slices.DeleteFunc(b.TopDown, isGone)
+	for _, q := range b.Queues {
+		if q.Parent != nil {
+			q.Parent.Children = append(q.Parent.Children, q)
+		}
+	}
+	return gone
+}
+
+// Total makes the sums of every queue from the records of jobs.
+func (b *Book) Total(jobs func(yield func(*Job) bool)) {
+	for _, q := range b.Queues {
+		for i := range q.Cells {
+			c := &q.Cells[i]
+			c.Allocated, c.Held, c.Elastic = 0, 0, 0
+		}
+		q.over, q.Holders = nil, 0
+	}
+	for j := range jobs {
+		if j.holding = j.Holds(); j.holding {
+			j.Queue.Holders++
+		}
+		j.Each(func(dim int32, allocated, held, uncovered int64) {
+			c := &j.Queue.Cells[dim]
+			c.Allocated += allocated
+			c.Held += held
+			if j.Reserved {
+				c.Elastic += uncovered
+			}
+		})
+	}
+	for _, q := range slices.Backward(b.TopDown) {
+		if q.Parent != nil {
+			q.Parent.Holders += q.Holders
+			for dim := range q.Cells {
+				q.Parent.Cells[dim].raise(&q.Cells[dim], &Cell{})
+			}
+		}
+	}
+}
+
+// Apart takes the tree apart while do changes amounts, each of which then counts in its
+// own queue only, and sums them up in the end. It is for so many changes that going up
+// with each of them is more work. do must not ask for room.
+func (b *Book) Apart(do func()) {
+	type before struct {
+		parent  *Queue
+		holders int
+		cells   []Cell
+	}
+	was := make([]before, len(b.TopDown))
+	cells := make([]Cell, 0, len(b.TopDown)*b.Dims)
+	for i, q := range b.TopDown {
+		from := len(cells)
+		cells = append(cells, q.Cells...)
+		was[i] = before{q.Parent, q.Holders, cells[from:]}
+		q.Parent = nil
+	}
+	do()
+	for i, q := range slices.Backward(b.TopDown) {
+		if q.Parent = was[i].parent; q.Parent != nil {
+			q.Parent.Holders += q.Holders - was[i].holders
+			for dim := range q.Cells {
+				q.Parent.Cells[dim].raise(&q.Cells[dim], &was[i].cells[dim])
+			}
+		}
+		q.over = nil
+		q.MarkAll()
+	}
+}
+
+// Set is a set of dimensions.
+type Set struct {
+	bits []uint64
+}
+
+// Has reports whether a dimension is in the set.
+func (s *Set) Has(dim int32) bool {
+	return int(dim>>6) < len(s.bits) && s.bits[dim>>6]>>(dim&63)&1 != 0
+}
+
+// Add adds a dimension.
+func (s *Set) Add(dim int32) {
+	for int(dim>>6) >= len(s.bits) {
+		s.bits = append(s.bits, 0)
+	}
+	s.bits[dim>>6] |= 1 << (dim & 63)
+}
+
+// Clone returns a copy.
+func (s *Set) Clone() *Set { return &Set{slices.Clone(s.bits)} }
+
+// AddSaturated adds two amounts that are not negative, [Unlimited] at most.
+func AddSaturated(a, b int64) int64 {
+	if a > Unlimited-b {
+		return Unlimited
+	}
+	return a + b
+}

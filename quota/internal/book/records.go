@@ -1,0 +1,461 @@
+package book
+
+import "slices"
+
+// Alternatives is an ordered list of acceptable cards. The face keeps one per list, so
+// that equal lists are equal pointers.
+type Alternatives struct {
+	Cards []int32 // their dimensions, in the user's order
+	Tag   any     // what the face calls it
+	buf   [6]int32
+}
+
+// NewAlternatives makes a list of cards.
+func NewAlternatives(cards []int32, tag any) *Alternatives {
+	alts := &Alternatives{Tag: tag}
+	alts.Cards = append(alts.buf[:0], cards...)
+	return alts
+}
+
+// Multi reports whether there is more than one.
+func (a *Alternatives) Multi() bool { return len(a.Cards) > 1 }
+
+// Index returns where a card stands, -1 if it isn't one of them.
+func (a *Alternatives) Index(card int32) int {
+	for i, c := range a.Cards {
+		if c == card {
+			return i
+		}
+	}
+	return -1
+}
+
+// Places is Index for many cards of long lists.
+func (a *Alternatives) Places() func(card int32) int {
+	places := make(map[int32]int, len(a.Cards))
+	for at, card := range a.Cards {
+		places[card] = at
+	}
+	return func(card int32) int {
+		if at, ok := places[card]; ok {
+			return at
+		}
+		return -1
+	}
+}
+
+// contains reports whether every card of b is one of a.
+func (a *Alternatives) contains(b *Alternatives) bool {
+	if a == b {
+		return true
+	}
+	if len(a.Cards) < len(b.Cards) {
+		return false
+	}
+	for _, card := range b.Cards {
+		if a.Index(card) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Min is what a job needs before it may start.
+type Min struct {
+	CPU, Memory int64
+	AnyMix      bool // items with alternatives may be spread over several of them
+	Invalid     bool // it can't be told what the job needs
+	Items       []MinItem
+}
+
+// MinItem is an amount of one list of alternatives, in whole units where it spreads. No
+// two items of a job have both the same list and the same unit.
+type MinItem struct {
+	Alts         *Alternatives
+	Amount, Unit int64
+}
+
+// Use is what a task uses, or asks for. Each item goes on one of its alternatives. No
+// two items have a card in common.
+type Use struct {
+	CPU, Memory int64
+	Special     bool // Invalid or Bound is set
+	Items       []UseItem
+
+	Invalid bool // it can't be told what the task uses
+	Bound   *Set // the cards that it is confined to; nil: it isn't
+}
+
+// UseItem is an amount of one list of alternatives.
+type UseItem struct {
+	Alts   *Alternatives
+	Amount int64
+}
+
+// Item is what a job needs of one list of alternatives. The part of Min that no
+// charge covers is held: on one card or, if it spreads, on several. What decisions read
+// comes first, see [Job].
+type Item struct {
+	Alts    *Alternatives
+	Held    int64
+	Charges int32 // that count against the item; while there are any, an item that doesn't spread is firm
+	At      int32 // the alternative that all of Held is on, unless it spreads
+
+	// Implicit items have no min. They bind the tasks of a job that has no
+	// reservation for their list to one card.
+	Implicit bool
+	loose    bool // there may be charges that it doesn't cover wholly
+	Spreads  bool // may be held on several alternatives
+
+	Spread []int64 // what is held on each alternative, if it spreads
+	Min    int64
+	Unit   int64
+}
+
+// NewItem returns an item without holds.
+func NewItem(is MinItem, anyMix bool) *Item {
+	it := &Item{Alts: is.Alts, Min: is.Amount, Unit: is.Unit}
+	if is.Alts.spreads(anyMix) {
+		it.Spread, it.Spreads = make([]int64, len(is.Alts.Cards)), true
+	}
+	return it
+}
+
+// NewImplicit returns an item that binds the tasks of a list.
+func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: true, loose: true} }
+
+// spreads reports whether an item with these alternatives may be on several.
+func (a *Alternatives) spreads(anyMix bool) bool { return anyMix && a.Multi() }
+
+// index returns where the card at an index of alternatives stands in the item, which
+// may be nil; -1 if it isn't one of its own.
+func (it *Item) index(alts *Alternatives, at int) int {
+	switch {
+	case it == nil:
+		return -1
+	case it.Alts == alts:
+		return at
+	}
+	return it.Alts.Index(alts.Cards[at])
+}
+
+// HeldOn returns what is held on an alternative.
+func (it *Item) HeldOn(at int) int64 {
+	switch {
+	case it.Spreads:
+		return it.Spread[at]
+	case int(it.At) == at:
+		return it.Held
+	}
+	return 0
+}
+
+// heldIn returns what is held on a card.
+func (it *Item) heldIn(dim int32) int64 {
+	if at := it.Alts.Index(dim); at >= 0 {
+		return it.HeldOn(at)
+	}
+	return 0
+}
+
+// Hold changes what is held on an alternative. An item that doesn't spread must be
+// on that one.
+func (it *Item) Hold(at int, amount int64) {
+	it.Held += amount
+	if it.Spreads {
+		it.Spread[at] += amount
+	}
+}
+
+// Bound reports whether tasks that count against the item must use one card.
+func (it *Item) Bound() bool { return !it.Spreads && it.Charges > 0 }
+
+// accept makes a charge count against the item, and reports whether it can: not
+// if other charges bind the item to another card.
+func (it *Item) accept(c *Charge) bool {
+	at := it.Alts.Index(c.Card)
+	if it.Bound() && at != int(it.At) || at < 0 {
+		return false
+	}
+	if !it.Spreads {
+		it.At = int32(at)
+	}
+	it.Charges++
+	c.Item, c.at = it, int32(at)
+	return true
+}
+
+// Accept makes a charge with what it covers count against the item, and reports whether
+// it can, see accept. What is held for the item stays as it is.
+func (it *Item) Accept(c *Charge) bool {
+	if !it.accept(c) {
+		return false
+	}
+	it.loose = it.loose || c.Covered < c.Amount
+	return true
+}
+
+// Job is a reservation, or the charges of a job without one. There are more of them
+// than caches hold, and decisions come to them in no order: what these read is in the
+// first cache line, up to the first fields of one, and the face's record is no larger
+// than keeps the next job's so.
+type Job struct {
+	Queue    *Queue
+	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
+	Tasks    int32
+	alone    bool // one is all that Items has
+	Gone     bool // no longer in the book; handles may still point here
+	Reserved bool // its min is known
+	Seen     bool // the face's
+	one      Item // the first of Items, if it came with a min
+
+	Items       []*Item // those of the min in its order, and then implicit ones
+	Min         [2]int64
+	First, last *Task   // in commit order
+	loose       [2]bool // there may be charges of cpu, of memory, that Min doesn't cover wholly
+	AnyMix      bool
+	holding     bool // it counts among the holders of its queue
+}
+
+// Task is what a task is charged.
+type Task struct {
+	Tag         any // the face's record
+	Job         *Job
+	CPU, Memory Draw
+	Charges     []Charge
+	prev, Next  *Task
+	leaving     bool // while it is rolled back
+	buf         [1]Charge
+}
+
+// Draw is what a task uses of cpu or memory, and the part that its job's min
+// covers.
+type Draw struct{ Amount, Covered int64 }
+
+// Charge is what a task uses of one card.
+type Charge struct {
+	Alts    *Alternatives // as the task listed them
+	Item    *Item         // of the job, that the charge counts against; may be nil
+	Card    int32
+	at      int32 // index of the card among the alternatives of Item
+	Amount  int64
+	Covered int64
+}
+
+// In returns the job if it is in the queue, and nil otherwise: what a job has in
+// another queue doesn't help it.
+func (j *Job) In(q *Queue) *Job {
+	if j == nil || j.Queue != q {
+		return nil
+	}
+	return j
+}
+
+// SetItems makes the items of the job these.
+func (j *Job) SetItems(items []*Item) {
+	j.Items, j.alone = items, len(items) == 1 && items[0] == &j.one
+}
+
+// MaxItems is how many items the min of a job may have, and half of how many it may have
+// with the implicit ones.
+const MaxItems = 64
+
+// binds reports whether tasks of the job that list alternatives which no item of it
+// covers must use one card. There is an end to the lists that users can think of.
+func (j *Job) binds(alts *Alternatives) bool {
+	return !j.AnyMix && alts.Multi() && len(j.Items) < 2*MaxItems
+}
+
+// bind gives the job an implicit item for alternatives that no item of it covers,
+// and returns it; nil where it needs none.
+func (j *Job) bind(alts *Alternatives) *Item {
+	if !j.binds(alts) {
+		return nil
+	}
+	it := NewImplicit(alts)
+	j.Items = append(j.Items, it)
+	return it
+}
+
+// append adds a task at the end of the commit order.
+func (j *Job) append(t *Task) {
+	t.prev, t.Next = j.last, nil
+	if j.last == nil {
+		j.First = t
+	} else {
+		j.last.Next = t
+	}
+	j.last = t
+	j.Tasks++
+}
+
+// Restore appends a task whose charges are made, and takes what they cover of cpu and
+// memory out of what is held.
+func (j *Job) Restore(t *Task) {
+	for dim, d := range [...]Draw{CPU: t.CPU, Memory: t.Memory} {
+		j.Held[dim] -= d.Covered
+		j.loose[dim] = j.loose[dim] || d.Covered < d.Amount
+	}
+	j.append(t)
+}
+
+// Add adds a charge to a task that is being restored.
+func (t *Task) Add(c Charge) {
+	if t.Charges == nil {
+		t.Charges = t.buf[:0]
+	}
+	t.Charges = append(t.Charges, c)
+}
+
+// remove takes a task out of the commit order.
+func (j *Job) remove(t *Task) {
+	if t.prev == nil {
+		j.First = t.Next
+	} else {
+		t.prev.Next = t.Next
+	}
+	if t.Next == nil {
+		j.last = t.prev
+	} else {
+		t.Next.prev = t.prev
+	}
+	t.prev, t.Next = nil, nil
+	j.Tasks--
+}
+
+// Each calls add with every amount of a job's records.
+func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
+	for t := j.First; t != nil; t = t.Next {
+		add(CPU, t.CPU.Amount, 0, t.CPU.Amount-t.CPU.Covered)
+		add(Memory, t.Memory.Amount, 0, t.Memory.Amount-t.Memory.Covered)
+		for i := range t.Charges {
+			c := &t.Charges[i]
+			add(c.Card, c.Amount, 0, c.Amount-c.Covered)
+		}
+	}
+	add(CPU, 0, j.Held[CPU], 0)
+	add(Memory, 0, j.Held[Memory], 0)
+	for _, it := range j.Items {
+		for at, dim := range it.Alts.Cards {
+			if held := it.HeldOn(at); held > 0 {
+				add(dim, 0, held, 0)
+			}
+		}
+	}
+}
+
+// Holds reports whether anything is held for the job.
+func (j *Job) Holds() bool {
+	if j.Held != [2]int64{} {
+		return true
+	}
+	for _, it := range j.Items {
+		if it.Held > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// recount counts the job among the holders of its queue and those above, or no longer,
+// after a change of what is held for it.
+func (j *Job) recount() {
+	holds := j.Holds()
+	if holds == j.holding {
+		return
+	}
+	j.holding = holds
+	n := -1
+	if holds {
+		n = 1
+	}
+	for q := j.Queue; q != nil; q = q.Parent {
+		q.Holders += n
+	}
+}
+
+// heldOn returns what is held for the job, which may be nil, in a dimension.
+func (j *Job) heldOn(dim int32) (sum int64) {
+	switch {
+	case j == nil:
+		return 0
+	case dim == CPU || dim == Memory:
+		return j.Held[dim]
+	}
+	for _, it := range j.Items {
+		sum += it.heldIn(dim)
+	}
+	return sum
+}
+
+// inFloor returns what the job, which may be nil, has in the floor of a dimension.
+func (j *Job) inFloor(dim int32) (sum int64) {
+	switch {
+	case j == nil:
+		return 0
+	case j.Reserved && (dim == CPU || dim == Memory):
+		return j.Min[dim]
+	}
+	for t := j.First; t != nil; t = t.Next {
+		switch dim {
+		case CPU:
+			sum += t.CPU.Amount
+		case Memory:
+			sum += t.Memory.Amount
+		default:
+			for i := range t.Charges {
+				if c := &t.Charges[i]; c.Card == dim && j.Reserved {
+					sum += c.Covered
+				} else if c.Card == dim {
+					sum += c.Amount
+				}
+			}
+		}
+	}
+	if j.Reserved {
+		for _, it := range j.Items {
+			sum += it.heldIn(dim)
+		}
+	}
+	return sum
+}
+
+// MinNow returns the min that the job has.
+func (j *Job) MinNow() *Min {
+	m := &Min{CPU: j.Min[CPU], Memory: j.Min[Memory], AnyMix: j.AnyMix}
+	for _, it := range j.Items {
+		if !it.Implicit {
+			m.Items = append(m.Items, MinItem{it.Alts, it.Min, it.Unit})
+		}
+	}
+	return m
+}
+
+// Has reports whether a min is the one that the job has.
+func (j *Job) Has(m *Min) bool {
+	if m.Invalid || j.Min != [2]int64{m.CPU, m.Memory} || j.AnyMix != m.AnyMix {
+		return false
+	}
+	n := 0
+	for _, it := range j.Items {
+		if it.Implicit || it.Min == 0 {
+			continue
+		}
+		if n >= len(m.Items) || m.Items[n] != (MinItem{it.Alts, it.Min, it.Unit}) {
+			return false
+		}
+		n++
+	}
+	return n == len(m.Items)
+}
+
+// Is reports whether the task is charged what a use says.
+func (t *Task) Is(u *Use) bool {
+	return !u.Invalid && t.CPU.Amount == u.CPU && t.Memory.Amount == u.Memory &&
+		slices.EqualFunc(t.Charges, u.Items, func(c Charge, it UseItem) bool { return c.Alts == it.Alts && c.Amount == it.Amount })
+}
+
+// Within reports whether all charges are on these cards.
+func (t *Task) Within(cards *Set) bool {
+	return !slices.ContainsFunc(t.Charges, func(c Charge) bool { return !cards.Has(c.Card) })
+}

@@ -1,0 +1,117 @@
+package book
+
+import "slices"
+
+// Come counts the record of a job that comes to its queue.
+func (b *Book) Come(j *Job, q *Queue) {
+	j.Queue = q
+	b.arrivals++
+	q.arrived = b.arrivals
+	q.Jobs++
+}
+
+// Drop removes the record of a job without charges and holds.
+func (b *Book) Drop(j *Job) {
+	j.Gone = true
+	b.leave(j.Queue)
+}
+
+// leave counts a record that leaves a queue. An orphan goes with its last one, when the
+// change ends.
+func (b *Book) leave(q *Queue) {
+	if q.Jobs--; q.Jobs == 0 && q.Orphan {
+		b.emptied = append(b.emptied, q)
+	}
+}
+
+// Reserve gives a job the min of a plan that [MayReserve] has made for it, instead of
+// the one that it has.
+func (j *Job) Reserve(p *Plan, anyMix bool) {
+	j.undoHolds()
+	j.Reserved, j.AnyMix = true, anyMix
+	q := j.Queue
+	j.Min = [2]int64{p.cpu.Amount, p.mem.Amount}
+	j.Held = [2]int64{p.cpu.Amount - p.cpu.Covered, p.mem.Amount - p.mem.Covered}
+	j.loose = [2]bool{}
+	p.keep(j)
+	for i := range p.redraws {
+		t := p.redraws[i].task
+		j.loose[CPU] = j.loose[CPU] || t.CPU.Covered < t.CPU.Amount
+		j.loose[Memory] = j.loose[Memory] || t.Memory.Covered < t.Memory.Amount
+		t.addElastic(q, 1)
+	}
+	j.addHolds(1)
+	j.recount()
+}
+
+// addHolds adds what is held for the job to its queue, times sign.
+func (j *Job) addHolds(sign int64) {
+	q := j.Queue
+	q.add(CPU, 0, sign*j.Held[CPU], 0)
+	q.add(Memory, 0, sign*j.Held[Memory], 0)
+	for _, it := range j.Items {
+		for at, dim := range it.Alts.Cards {
+			if held := it.HeldOn(at); held > 0 {
+				q.add(dim, 0, sign*held, 0)
+			}
+		}
+	}
+}
+
+// undoHolds takes everything out of the cells that comes from the job's min, as
+// if it were not known.
+func (j *Job) undoHolds() {
+	if !j.Reserved {
+		return
+	}
+	j.addHolds(-1)
+	for t := j.First; t != nil; t = t.Next {
+		t.addElastic(j.Queue, -1)
+	}
+}
+
+// addElastic adds what is uncovered of the task, times sign.
+func (t *Task) addElastic(q *Queue, sign int64) {
+	if d := t.CPU.Amount - t.CPU.Covered; d > 0 {
+		q.add(CPU, 0, 0, sign*d)
+	}
+	if d := t.Memory.Amount - t.Memory.Covered; d > 0 {
+		q.add(Memory, 0, 0, sign*d)
+	}
+	for i := range t.Charges {
+		if d := t.Charges[i].Amount - t.Charges[i].Covered; d > 0 {
+			q.add(t.Charges[i].Card, 0, 0, sign*d)
+		}
+	}
+}
+
+// keep makes the plan's items those of the job, and its charges count against
+// them.
+func (p *Plan) keep(j *Job) {
+	items := make([]*Item, 0, len(p.items)+len(p.implicit))
+	for i := range p.items {
+		it := &j.one
+		if i > 0 {
+			it = new(Item)
+		}
+		*it = *p.items[i].Item
+		it.Spread = slices.Clone(it.Spread)
+		items = append(items, it)
+	}
+	for _, implicit := range p.implicit {
+		it := *implicit
+		items = append(items, &it)
+	}
+	j.SetItems(items)
+	for i := range p.redraws {
+		d := &p.redraws[i]
+		d.task.CPU.Covered, d.task.Memory.Covered = d.cpu, d.mem
+		copy(d.task.Charges, d.charges)
+		for k := range d.task.Charges {
+			c := &d.task.Charges[k]
+			if at := slices.Index(p.next.Items, c.Item); at >= 0 {
+				c.Item = j.Items[at]
+			}
+		}
+	}
+}
