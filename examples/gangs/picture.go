@@ -8,7 +8,6 @@ import (
 
 	"github.com/resvec/resvec/examples/internal/picture"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -79,12 +78,12 @@ func decades(results []result) (low, high int) {
 func panel(action string, results []result, low, high int) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text = action, "nodes"
-	p.Title.TextStyle.Font, p.Title.Padding = sans(11), 6
+	p.Title.TextStyle.Font, p.Title.Padding = picture.Sans(11), 6
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(10), sans(9)
+		axis.Label.TextStyle.Font, axis.Tick.Label.Font = picture.Sans(10), picture.Sans(9)
 		axis.Scale = plot.LogScale{}
 	}
-	p.Legend.TextStyle.Font, p.Legend.Padding = sans(9), 3
+	p.Legend.TextStyle.Font, p.Legend.Padding = picture.Sans(9), 3
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xCC}, color.Gray{0xE4}
 	p.Add(grid)
@@ -132,8 +131,4 @@ func second(d int) string {
 	units := []string{"ns", "µs", "ms", "s"}
 	unit := min(max(d+9, 0)/3, len(units)-1)
 	return strconv.FormatFloat(math.Pow10(d+9-3*unit), 'f', -1, 64) + " " + units[unit]
-}
-
-func sans(size vg.Length) font.Font {
-	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }

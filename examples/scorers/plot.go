@@ -6,7 +6,6 @@ import (
 
 	"github.com/resvec/resvec/examples/internal/picture"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
@@ -72,17 +71,13 @@ func devicesPicture(scarce *grid, devices *lines) []*plot.Plot {
 func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.TextStyle.Font = sans(11)
+	p.Title.TextStyle.Font = picture.Sans(11)
 	p.Title.Padding = 6
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(10), sans(9)
+		axis.Label.TextStyle.Font, axis.Tick.Label.Font = picture.Sans(10), picture.Sans(9)
 	}
-	p.Legend.TextStyle.Font = sans(9)
+	p.Legend.TextStyle.Font = picture.Sans(9)
 	return p
-}
-
-func sans(size vg.Length) font.Font {
-	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
 // gridPlot draws each score as a square with its number.
@@ -113,7 +108,7 @@ func (g *grid) number(row, column int) *plotter.Labels {
 		panic(err) // one label at one place
 	}
 	labels.TextStyle[0] = text.Style{
-		Color: ink, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
+		Color: ink, Font: picture.Sans(9), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 	return labels
 }
 

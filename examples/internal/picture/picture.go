@@ -4,7 +4,15 @@ package picture
 import (
 	"io"
 	"os"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
 )
+
+// Sans is the font of all pictures.
+func Sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
 
 // Write writes a picture to a file. An error leaves the file as far as it is written.
 func Write(path string, picture io.WriterTo) error {
