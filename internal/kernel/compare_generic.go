@@ -93,13 +93,7 @@ func andLEGeneric(dst []uint64, data []float64, stride int, cols []int32, vals [
 			if word == 0 {
 				continue
 			}
-			block := (*[Block]float64)(column[w*Block:])
-			var keep uint64
-			for i := 0; i < Block; i += 4 {
-				x := (*[4]float64)(block[i:])
-				keep |= (bit(x[0] <= limit) | bit(x[1] <= limit)<<1 | bit(x[2] <= limit)<<2 | bit(x[3] <= limit)<<3) << i
-			}
-			dst[w] = word & keep
+			dst[w] = word & wordLE(column[w*Block:][:Block], limit)
 		}
 	}
 }

@@ -151,17 +151,7 @@ func havingSome(word uint64, column []float64, lo, n int) uint64 {
 	if word == 0 {
 		return 0
 	}
-	var some uint64
-	column = column[lo : lo+n]
-	i := 0
-	for ; i+4 <= n; i += 4 {
-		x := (*[4]float64)(column[i:])
-		some |= (bit(x[0] > 0) | bit(x[1] > 0)<<1 | bit(x[2] > 0)<<2 | bit(x[3] > 0)<<3) << i
-	}
-	for ; i < n; i++ {
-		some |= bit(column[i] > 0) << i
-	}
-	return word & some
+	return word & wordGE(column[lo:lo+n], math.SmallestNonzeroFloat64)
 }
 
 func strategyFitRow(r int, terms []StrategyTerm, weights, points float64) float64 {
