@@ -1,5 +1,5 @@
 # Every target is one line; .ci/run is the whole of what must pass.
-.PHONY: test check release generate lint fuzz replay model mutants equivalence e2e playground bench bench-kubescheduler
+.PHONY: test check release generate lint fuzz replay model mutants equivalence e2e playground peers bench bench-kubescheduler bench-peers
 
 test: ## the tests, as in the README
 	go test ./... ./examples/...
@@ -37,6 +37,9 @@ e2e: ## kube-scheduler with the plugin, in real processes
 playground: ## a control plane on this machine with the plugin, until Ctrl-C
 	GOWORK=off go -C examples/kubescheduler run ./cmd/playground -pods 50
 
+peers: ## this library against other projects' code, 100,000 random cases for each function: make peers SEED=7 for others
+	for module in benchmarks/peers/*/; do GOWORK=off RESVEC_SEED=$(SEED) go -C $$module test -count 1 -timeout 1h -p 1 ./... || exit; done
+
 bench: ## measures, and writes docs/performance.md and its picture
 	{ go test -run '^$$' -bench '^Benchmark(Scoring|Transform|DeviceScore)?Ratio$$' -benchtime 20x ./benchmarks && go test -run '^$$' -bench '^Benchmark(Scenario|ScoreCache)Ratio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Nodes|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -md docs/performance.md -svg docs/performance.svg
 
@@ -45,3 +48,6 @@ bench-kubescheduler: ## the tables of docs/performance.md about kube-scheduler
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Bound' -benchtime 40x -count 5 -timeout 1h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'VisitPercent' -benchtime 30x -count 3 -timeout 2h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Placement' -benchtime 3x -timeout 1h .
+
+bench-peers: ## measures other projects' code, and writes docs/peers.md
+	for module in benchmarks/peers/*/; do { GOWORK=off go -C $$module test -run '^$$' -bench . -benchtime 20x -timeout 2h -p 1 ./... || echo FAIL; } | go run ./benchmarks/internal/peer/page "$$(basename $$module)" docs/peers.md || exit; done
