@@ -134,12 +134,14 @@ func SegmentSum(dst, m *Matrix, offsets Offsets) {
 	if dst.shares(m) {
 		panic(panicDstInput)
 	}
-	dst.Reset(m.schema, groups, m.cols)
-	for j := range m.cols {
-		in, out := m.Column(j), dst.data[j*dst.stride:][:groups]
-		for k := range out {
-			out[k] = sumColumn(in[offsets[k]:offsets[k+1]], nil)
-		}
+	dst.checkWritable()
+	dst.reshape(m.schema, groups, m.cols)
+	if groups > 0 {
+		kernel.SegmentSums(dst.data, dst.stride, m.data, m.stride, m.cols, offsets)
+	}
+	for j := range dst.cols {
+		clear(dst.data[j*dst.stride:][groups:dst.stride])
+		clear(dst.codes[j*dst.stride:][groups:dst.stride])
 		dst.inspect(j)
 	}
 }

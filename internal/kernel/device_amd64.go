@@ -81,7 +81,7 @@ func deviceSums(dst, column []float64, offsets []int32, groups []uint64) {
 	raceSelected(dst, groups)
 	raceReadGroups(column, offsets[:len(dst)+1], groups)
 	for lo := 0; lo < len(dst); {
-		part := dst[lo : lo+fewGroups(offsets[lo:len(dst)+1])]
+		part := dst[lo : lo+fewGroups(offsets[lo:len(dst)+1], callRows)]
 		word, step := maskFrom(groups, lo)
 		switch {
 		case len(part) == 0: // the groups of a block are too large for one call
@@ -96,12 +96,38 @@ func deviceSums(dst, column []float64, offsets []int32, groups []uint64) {
 	}
 }
 
-// fewGroups returns how many groups one call may sum, whole blocks or all; 0 when
-// the first block is too large.
-func fewGroups(offsets []int32) int {
+func segmentSums(dst []float64, dstStride int, data []float64, stride, cols int, offsets []int32) {
+	groups := len(offsets) - 1
+	if active == Generic || cols < 4 {
+		segmentSumsGeneric(dst, dstStride, data, stride, cols, offsets)
+		return
+	}
+	raceFirstColumns(data[offsets[0]:], stride, cols, int(offsets[groups]-offsets[0]))
+	for j := range cols {
+		raceWrite(dst[j*dstStride:][:groups])
+	}
+	for lo := 0; lo < groups; {
+		n := fewGroups(offsets[lo:], callQuotients/4)
+		part := offsets[lo : lo+max(n, min(Block, groups-lo))+1]
+		for j := 0; j < cols; j += 4 {
+			j = min(j, cols-4) // the last four may be some that are done
+			to, from := dst[j*dstStride+lo:], data[j*stride:]
+			if n == 0 { // the groups of a block are too large for one call
+				segmentSumsGeneric(to, dstStride, from, stride, 4, part)
+			} else {
+				segmentSumsAVX2(&to[0], dstStride, unsafe.SliceData(from), stride, &part[0], n)
+			}
+		}
+		lo += len(part) - 1
+	}
+}
+
+// fewGroups returns how many groups one call may sum, whole blocks or all, of rows rows
+// at most; 0 when the first block is too large.
+func fewGroups(offsets []int32, rows int32) int {
 	last := len(offsets) - 1
 	for n := 0; n < last; n += Block {
-		if offsets[min(n+Block, last)]-offsets[0] > callRows {
+		if offsets[min(n+Block, last)]-offsets[0] > rows || n >= callRows {
 			return n
 		}
 	}

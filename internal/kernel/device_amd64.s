@@ -1431,3 +1431,64 @@ next:
 	JNZ   block
 	VZEROUPPER
 	RET
+
+// func segmentSumsAVX2(dst *float64, dstStride int, data *float64, stride int, offsets *int32, n int)
+// Requires: AVX
+TEXT ·segmentSumsAVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    data+16(FP), CX
+	MOVQ    offsets+32(FP), DX
+	MOVQ    n+40(FP), BX
+	MOVQ    stride+24(FP), SI
+	SHLQ    $0x03, SI
+	LEAQ    (SI)(SI*2), DI
+	MOVQ    dstStride+8(FP), R8
+	SHLQ    $0x03, R8
+	LEAQ    (R8)(R8*2), R9
+	MOVLQSX (DX), R10
+
+group:
+	MOVLQSX 4(DX), R11
+	LEAQ    (CX)(R10*8), R13
+	MOVQ    R11, R12
+	SUBQ    R10, R12
+	MOVQ    R11, R10
+	VXORPD  Y0, Y0, Y0
+	SUBQ    $0x02, R12
+	JLT     single
+
+pair:
+	VMOVUPD     (R13), X1
+	VMOVUPD     (R13)(SI*1), X2
+	VINSERTF128 $0x01, (R13)(SI*2), Y1, Y1
+	VINSERTF128 $0x01, (R13)(DI*1), Y2, Y2
+	VUNPCKLPD   Y2, Y1, Y3
+	VADDPD      Y3, Y0, Y0
+	VUNPCKHPD   Y2, Y1, Y3
+	VADDPD      Y3, Y0, Y0
+	ADDQ        $0x10, R13
+	SUBQ        $0x02, R12
+	JGE         pair
+
+single:
+	CMPQ        R12, $-1
+	JNE         store
+	VMOVSD      (R13), X4
+	VMOVSD      (R13)(SI*2), X1
+	VMOVHPD     (R13)(SI*1), X4, X4
+	VMOVHPD     (R13)(DI*1), X1, X1
+	VINSERTF128 $0x01, X1, Y4, Y3
+	VADDPD      Y3, Y0, Y0
+
+store:
+	VEXTRACTF128 $0x01, Y0, X1
+	VMOVLPD      X0, (AX)
+	VMOVHPD      X0, (AX)(R8*1)
+	VMOVLPD      X1, (AX)(R8*2)
+	VMOVHPD      X1, (AX)(R9*1)
+	ADDQ         $0x04, DX
+	ADDQ         $0x08, AX
+	DECQ         BX
+	JNZ          group
+	VZEROUPPER
+	RET

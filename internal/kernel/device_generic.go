@@ -70,6 +70,13 @@ func DeviceSums(dst, column []float64, offsets []int32, groups []uint64) {
 	deviceSums(dst, column, offsets, groups)
 }
 
+// SegmentSums sets dst[j*dstStride+k] to the sum of data[j*stride+r] over the rows
+// offsets[k] to offsets[k+1]-1, added in their order, starting from +0, for each of the
+// first cols columns. There is a group at least.
+func SegmentSums(dst []float64, dstStride int, data []float64, stride, cols int, offsets []int32) {
+	segmentSums(dst, dstStride, data, stride, cols, offsets)
+}
+
 // DeviceBound returns the greatest magnitude of the selected rows of a column,
 // which stands in a matrix, or NaN when one of them is not a whole number.
 func DeviceBound(column []float64, rows []uint64) float64 {
@@ -140,6 +147,36 @@ func deviceSumsGeneric(dst, column []float64, offsets []int32, groups []uint64) 
 			}
 			dst[k] = sum
 		}
+	}
+}
+
+// segmentSumsGeneric is SegmentSums. Each sum waits for its last addition, so four of
+// them at once take the time of one; as variables they stay in registers, which the
+// elements of an array would not.
+func segmentSumsGeneric(dst []float64, dstStride int, data []float64, stride, cols int, offsets []int32) {
+	j := 0
+	for ; j+4 <= cols; j += 4 {
+		in, out := data[j*stride:], dst[j*dstStride:]
+		inB, inC, inD := in[stride:], in[2*stride:], in[3*stride:]
+		outB, outC, outD := out[dstStride:], out[2*dstStride:], out[3*dstStride:]
+		lo := offsets[0]
+		for k, hi := range offsets[1:] {
+			columnA := in[lo:hi]
+			columnB, columnC, columnD := inB[lo:hi][:len(columnA)], inC[lo:hi][:len(columnA)], inD[lo:hi][:len(columnA)]
+			var a, b, c, d float64
+			for i, x := range columnA {
+				a += x
+				b += columnB[i]
+				c += columnC[i]
+				d += columnD[i]
+			}
+			out[k], outB[k], outC[k], outD[k] = a, b, c, d
+			lo = hi
+		}
+	}
+	for ; j < cols; j++ {
+		in, out := data[j*stride:], dst[j*dstStride:]
+		deviceSumsGeneric(out[:len(offsets)-1], in, offsets, nil)
 	}
 }
 

@@ -63,3 +63,9 @@ func deviceLeastAVX512(dst *int64, n int, lo int, list *byte, count int, mean in
 //
 //go:noescape
 func deviceMostAVX512(dst *int64, n int, lo int, list *byte, count int, mean int, rows *uint64, step int)
+
+// segmentSumsAVX2 sums the rows of n >= 1 groups of four columns.
+// It equals segmentSumsGeneric.
+//
+//go:noescape
+func segmentSumsAVX2(dst *float64, dstStride int, data *float64, stride int, offsets *int32, n int)

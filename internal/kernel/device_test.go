@@ -499,3 +499,65 @@ func BenchmarkDevice(b *testing.B) {
 		})
 	}
 }
+
+// TestSegmentSums holds SegmentSums against a loop, for groups of all sizes and lists
+// that take several calls, beside pages that fault.
+func TestSegmentSums(t *testing.T) {
+	const stride, mostCols = 5 * 64, 11
+	large := 80 * 64 // rows of one group that is too large for a call
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(41)
+		check := func(data []float64, stride, cols int, offsets []int32) {
+			t.Helper()
+			groups := len(offsets) - 1
+			const more = 3
+			dst := make([]float64, (groups+more)*cols)
+			for i := range dst {
+				dst[i] = 77
+			}
+			kernel.SegmentSums(dst, groups+more, data, stride, cols, offsets)
+			for j := range cols {
+				for k := range groups + more {
+					want := 77.0
+					if k < groups {
+						want = 0
+						for _, x := range data[j*stride:][offsets[k]:offsets[k+1]] {
+							want += x
+						}
+					}
+					if got := dst[j*(groups+more)+k]; math.Float64bits(got) != math.Float64bits(want) && !(got != got && want != want) {
+						t.Fatalf("column %d of %d, group %d of %d: got %v, want %v", j, cols, k, groups, got, want)
+					}
+				}
+			}
+		}
+		for _, p := range places {
+			for cols := range mostCols + 1 {
+				data := p.matrix(t, stride, max(cols, 1))
+				for _, most := range []int{1, 2, 3, 9, 70, stride} {
+					testkit.Fill(r, data)
+					offsets := []int32{0}
+					for last := 0; last < stride; {
+						last = min(last+r.IntN(most+1), stride)
+						offsets = append(offsets, int32(last))
+					}
+					check(data, stride, cols, offsets)
+					check(data, stride, cols, offsets[len(offsets)/2:])
+				}
+			}
+		}
+		data := testkit.Matrix(3*large, 5)
+		testkit.FillTame(r, data)
+		check(data, 3*large, 5, []int32{1, int32(large + 2), int32(large + 5), int32(3 * large)})
+		offsets := []int32{0}
+		for k := range 3 * large / 3 {
+			offsets = append(offsets, int32(3*k+3))
+		}
+		check(data, 3*large, 5, offsets)
+		allocates(t, func() {
+			var dst [8]float64
+			var three [4]int32
+			kernel.SegmentSums(dst[:], 2, data, 64, 4, three[:3])
+		})
+	})
+}

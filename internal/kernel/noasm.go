@@ -110,6 +110,10 @@ func deviceSums(dst, column []float64, offsets []int32, groups []uint64) {
 	deviceSumsGeneric(dst, column, offsets, groups)
 }
 
+func segmentSums(dst []float64, dstStride int, data []float64, stride, cols int, offsets []int32) {
+	segmentSumsGeneric(dst, dstStride, data, stride, cols, offsets)
+}
+
 func deviceBound(column []float64, rows []uint64) float64 { return deviceBoundGeneric(column, rows) }
 
 func prefetch(at *uintptr) { prefetchGeneric(at) }

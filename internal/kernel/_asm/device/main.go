@@ -23,6 +23,7 @@ func main() {
 		scores(machine{m}, "deviceLeast", "scores by the share that is free with the request.", false)
 		scores(machine{m}, "deviceMost", "scores by the share that is used with the request.", true)
 	}
+	segmentSums()
 	emit.Generate()
 }
 
@@ -317,4 +318,78 @@ func (m machine) quotient(x, y reg.VecVirtual) {
 	} else {
 		VROUNDPD(truncate, x, x)
 	}
+}
+
+// segmentSums generates the kernel that sums the rows of each group of four columns,
+// one row after the other. Two rows of four columns are loaded so that two
+// instructions turn them. AVX-512 has no use for four lanes.
+func segmentSums() {
+	emit.Func("segmentSums", emit.AVX2, "func(dst *float64, dstStride int, data *float64, stride int, offsets *int32, n int)",
+		"sums the rows of n >= 1 groups of four columns.", "segmentSumsGeneric")
+	dst, data := Load(Param("dst"), GP64()), Load(Param("data"), GP64())
+	offsets, left := Load(Param("offsets"), GP64()), Load(Param("n"), GP64())
+	// column returns the place of a column at a base.
+	strides := func(name string) func(base reg.Register, column int) Mem {
+		one, three := Load(Param(name), GP64()), GP64()
+		SHLQ(U8(3), one)
+		LEAQ(Mem{Base: one, Index: one, Scale: 2}, three)
+		return func(base reg.Register, column int) Mem {
+			switch column {
+			case 0:
+				return Mem{Base: base}
+			case 3:
+				return Mem{Base: base, Index: three, Scale: 1}
+			}
+			return Mem{Base: base, Index: one, Scale: uint8(column)}
+		}
+	}
+	in, out := strides("stride"), strides("dstStride")
+	lo, hi, rows := GP64(), GP64(), GP64()
+	MOVLQSX(Mem{Base: offsets}, lo)
+	Label("group")
+	MOVLQSX(Mem{Base: offsets, Disp: 4}, hi)
+	at, sum := GP64(), YMM()
+	LEAQ(Mem{Base: data, Index: lo, Scale: 8}, at)
+	MOVQ(hi, rows)
+	SUBQ(lo, rows)
+	MOVQ(hi, lo)
+	VXORPD(sum, sum, sum)
+	SUBQ(U8(2), rows)
+	JLT(LabelRef("single"))
+	Label("pair")
+	ac, bd, row := YMM(), YMM(), YMM()
+	VMOVUPD(in(at, 0), ac.AsX())
+	VMOVUPD(in(at, 1), bd.AsX())
+	VINSERTF128(U8(1), in(at, 2), ac, ac)
+	VINSERTF128(U8(1), in(at, 3), bd, bd)
+	VUNPCKLPD(bd, ac, row)
+	VADDPD(row, sum, sum)
+	VUNPCKHPD(bd, ac, row)
+	VADDPD(row, sum, sum)
+	ADDQ(U8(16), at)
+	SUBQ(U8(2), rows)
+	JGE(LabelRef("pair"))
+	Label("single")
+	CMPQ(rows, I8(-1))
+	JNE(LabelRef("store"))
+	ab, cd := XMM(), XMM()
+	VMOVSD(in(at, 0), ab)
+	VMOVSD(in(at, 2), cd)
+	VMOVHPD(in(at, 1), ab, ab)
+	VMOVHPD(in(at, 3), cd, cd)
+	whole := YMM()
+	VINSERTF128(U8(1), cd, ab.AsY(), whole)
+	VADDPD(whole, sum, sum)
+	Label("store")
+	high := XMM()
+	VEXTRACTF128(U8(1), sum, high)
+	VMOVLPD(sum.AsX(), out(dst, 0))
+	VMOVHPD(sum.AsX(), out(dst, 1))
+	VMOVLPD(high, out(dst, 2))
+	VMOVHPD(high, out(dst, 3))
+	ADDQ(U8(4), offsets)
+	ADDQ(U8(8), dst)
+	DECQ(left)
+	JNZ(LabelRef("group"))
+	emit.Return()
 }
