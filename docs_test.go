@@ -76,6 +76,46 @@ var (
 	makeCommand = regexp.MustCompile("`make ([a-z0-9-]+)")
 )
 
+// TestFigures checks that docs/performance.md has every figure of the README's table in the
+// row of the same question, for the CPU that the README names.
+func TestFigures(t *testing.T) {
+	const begin = "<!-- bench:begin "
+	_, text, found := strings.Cut(read(t, "README.md"), begin)
+	cpu, text, named := strings.Cut(text, " -->\n")
+	table, _, closed := strings.Cut(text, "<!-- bench:end -->")
+	if !found || !named || !closed {
+		t.Fatal("the README has no measured table")
+	}
+	_, section, found := strings.Cut(read(t, "docs/performance.md"), "\n### "+cpu+"\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	if !found {
+		t.Fatalf("docs/performance.md has no section for %s", cpu)
+	}
+	rows := 0
+	for line := range strings.Lines(table) {
+		question, figures, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if !ok || strings.HasPrefix(question, "5,000 nodes") {
+			continue
+		}
+		_, row, found := strings.Cut(section, "\n| "+question+" | ")
+		row, _, _ = strings.Cut(row, "\n")
+		if !found {
+			t.Errorf("docs/performance.md has no row %q", question)
+		}
+		for _, figure := range figureOf.FindAllString(figures, -1) {
+			if !strings.Contains(row, figure) {
+				t.Errorf("%s: the README says %s, docs/performance.md %s", question, figure, row)
+			}
+		}
+		rows++
+	}
+	if rows == 0 {
+		t.Error("the README's table has no rows")
+	}
+}
+
+var figureOf = regexp.MustCompile(`[0-9][0-9.,]*(×| ms| µs| ns)`)
+
 // TestStablePaths checks that the README says of every package that can be imported
 // that it stays, or that it doesn't.
 func TestStablePaths(t *testing.T) {

@@ -43,7 +43,7 @@
 // question there is about two GPUs, and times the worst one by itself.
 //
 // Timings of different runs are not comparable on a shared machine. The figures
-// of docs/performance.md come from BenchmarkRatio, BenchmarkScoringRatio and
+// of docs/benchmarks.md come from BenchmarkRatio, BenchmarkScoringRatio and
 // BenchmarkTransformRatio, which alternate the baselines, the roof and the kernel
 // within one loop and report the ratios of the fastest samples.
 package benchmarks

@@ -36,15 +36,19 @@ func BenchmarkArgMaxInt64(b *testing.B)          { benchmark(b, argMaxInt64) }
 func BenchmarkRowUpdate(b *testing.B)            { benchmark(b, rowUpdate) }
 func BenchmarkSmallCall(b *testing.B)            { benchmark(b, smallCall) }
 
-// nodes are the sizes of cluster: about the first-level cache, the second, the
-// third and beyond, at 8 columns.
-var nodes = []int{1000, 5000, 20000, 100000}
+// nodes are the sizes of cluster: small ones, where a call costs more than its work,
+// then about the first-level cache, the second, the third and beyond, at 8 columns.
+var (
+	smallNodes = []int{10, 50, 100, 200, 500}
+	largeNodes = []int{1000, 5000, 20000, 100000}
+	nodes      = slices.Concat(smallNodes, largeNodes)
+)
 
 var (
-	allShapes  = shapes(nodes, 4, 8, 16)
+	allShapes  = slices.Concat(shapes(smallNodes, 8), shapes(largeNodes, 4, 8, 16))
 	ratioShape = shapes(nodes, 8)
-	midShape   = shapes([]int{5000}, 8)
-	fewColumns = []shape{{1000, 8, 3}, {5000, 8, 3}, {20000, 8, 3}, {100000, 8, 3}}
+	midShape   = shapes(slices.Concat(smallNodes, []int{1000, 5000}), 8)
+	fewColumns = fewRequested(nodes, 8, 3)
 )
 
 var operations = []operation{
@@ -79,7 +83,7 @@ var (
 	maxColumns           = operation{"MaxColumns", ratioShape, midShape, newMaxColumns}
 	weightedSum          = operation{"WeightedSum", ratioShape, midShape, newWeightedSum}
 	segmentSum           = operation{"SegmentSum", ratioShape, midShape, newSegmentSum}
-	argMaxInt64          = operation{"ArgMaxInt64", shapes(nodes, 1), shapes([]int{5000}, 1), newArgMaxInt64}
+	argMaxInt64          = operation{"ArgMaxInt64", shapes(nodes, 1), shapes(slices.Concat(smallNodes, []int{1000, 5000}), 1), newArgMaxInt64}
 
 	// smallCall is Fit where the call itself is what costs.
 	smallCall = operation{"SmallCall", shapes([]int{1, 4, 16, 64}, 4, 8, 16), shapes([]int{1, 4, 16, 64}, 8), newFit}
@@ -517,9 +521,12 @@ func newTopK(s shape) *subject {
 		rowloop:   func(k int) { want = topK(want, e.scores, e.feasible[k], count) },
 		structmap: func(k int) { listGot = listTopK(listGot, e.lists[k], count) },
 		check: func() error {
+			if len(got) != len(want) || len(listGot) != len(want) {
+				return fmt.Errorf("TopK: %d and %d rows, and the row loop has %d", len(got), len(listGot), len(want))
+			}
 			return errors.Join(
-				same("TopK", count, at(got), rowAt(want)),
-				same("structmap", count, rowAt(listGot), rowAt(want)))
+				same("TopK", len(want), at(got), rowAt(want)),
+				same("structmap", len(want), rowAt(listGot), rowAt(want)))
 		},
 	}
 }

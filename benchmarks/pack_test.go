@@ -36,7 +36,7 @@ func BenchmarkScenarioFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkScenarioRatio measures what docs/performance.md quotes. One iteration
+// BenchmarkScenarioRatio measures what docs/benchmarks.md quotes. One iteration
 // times the filter some times and the row loop once, in turn; the fastest sample
 // of each counts, as in BenchmarkRatio.
 //

@@ -16,7 +16,7 @@ const (
 	proofMembers  = 64
 )
 
-// BenchmarkProofRatio measures what docs/performance.md quotes: a vector.Proof
+// BenchmarkProofRatio measures what docs/benchmarks.md quotes: a vector.Proof
 // against asking vector.Packer.Infeasible anew after every release into an Overlay.
 // One iteration runs the loop some times with the proof and once anew, in turn; the
 // fastest sample of each counts. shapes says how many different requests the gang

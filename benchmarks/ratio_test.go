@@ -3,6 +3,7 @@ package benchmarks
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// BenchmarkRatio measures what docs/performance.md quotes. One iteration times
+// BenchmarkRatio measures what docs/benchmarks.md quotes. One iteration times
 // the baselines, the roof and the kernel in turn, so that all of them meet the
 // same neighbours on a shared machine; the fastest sample of each counts.
 //
@@ -24,6 +25,9 @@ import (
 //	x_structmap        how many times as fast as the struct form
 //	of_roof            speed as a part of the speed of memory
 //	ns/call            of the kernel
+//	B/call, allocs/call, rowloop-B/call, rowloop-allocs/call, structmap-B/call,
+//	structmap-allocs/call
+//	                   bytes and allocations per call
 func BenchmarkRatio(b *testing.B) {
 	for _, op := range operations {
 		for _, shape := range op.ratios {
@@ -61,7 +65,6 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 		}
 	}
 
-	b.ReportAllocs()
 	for b.Loop() {
 		for _, w := range all {
 			w.Sample()
@@ -76,7 +79,10 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 	b.ReportMetric(ours.Best/float64(s.results), "ns/node")
 	b.ReportMetric(rowloop.Best/float64(s.results), "rowloop-ns/node")
 	b.ReportMetric(rowloop.Best/ours.Best, "x_rowloop")
+	reportAllocs(b, "", ours, s.variants)
+	reportAllocs(b, "rowloop-", rowloop, s.variants)
 	if structmap != nil {
+		reportAllocs(b, "structmap-", structmap, s.variants)
 		b.ReportMetric(structmap.Best/float64(s.results), "structmap-ns/node")
 		b.ReportMetric(structmap.Best/ours.Best, "x_structmap")
 	}
@@ -84,6 +90,20 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 		b.ReportMetric(roof/float64(s.results), "roof-ns/node")
 		b.ReportMetric(roof/ours.Best, "of_roof")
 	}
+}
+
+// reportAllocs reports the bytes and allocations of a call: the mean over all variants,
+// rounded down, since the runtime allocates a little beside.
+func reportAllocs(b *testing.B, contender string, w *stopwatch.Stopwatch, variants int) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range variants {
+		w.Call()
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64((after.TotalAlloc-before.TotalAlloc)/uint64(variants)), contender+"B/call")
+	b.ReportMetric(float64((after.Mallocs-before.Mallocs)/uint64(variants)), contender+"allocs/call")
 }
 
 // fastest returns the best time of several ways to do one thing.

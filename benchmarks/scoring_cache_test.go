@@ -42,7 +42,7 @@ func BenchmarkScoreCache(b *testing.B) {
 	})
 }
 
-// BenchmarkScoreCacheRatio measures what docs/performance.md quotes. One
+// BenchmarkScoreCacheRatio measures what docs/benchmarks.md quotes. One
 // iteration makes the same decisions with the cache and with full passes, in
 // turn; the fastest iteration of each counts. Each time includes taking the pods
 // in and out of the matrices.

@@ -31,7 +31,7 @@ var (
 	requestedToCapacityRatio = operation{"RequestedToCapacityRatio", scoringShapes, scoringRatios, kubeSubject(scoring.RequestedToCapacityRatio)}
 
 	// The columns of Fragmentation are the devices of a node.
-	fragmentation = operation{"Fragmentation", shapes([]int{1000, 5000, 20000}, 8), shapes([]int{1000, 5000}, 8), newFragmentation}
+	fragmentation = operation{"Fragmentation", scoringRatios, shapes(slices.Concat(smallNodes, []int{1000, 5000}), 8), newFragmentation}
 
 	// decision is filter, score and pick: the pod requests cpu, memory, GPUs and
 	// pods, and cpu and GPUs are scored; or it requests all eight, and all are.
@@ -42,9 +42,10 @@ var (
 )
 
 var (
-	scoringShapes  = shapes([]int{1000, 5000, 20000}, 4, 8, 16)
-	scoringRatios  = shapes([]int{1000, 5000, 20000}, 8)
-	decisionShapes = []shape{{5000, 8, 4}, {5000, 8, 8}}
+	scoringNodes   = slices.Concat(smallNodes, []int{1000, 5000, 20000})
+	scoringShapes  = slices.Concat(shapes(smallNodes, 8), shapes([]int{1000, 5000, 20000}, 4, 8, 16))
+	scoringRatios  = shapes(scoringNodes, 8)
+	decisionShapes = slices.Concat(fewRequested(scoringNodes, 8, 4), scoringRatios)
 
 	scoringOperations = []operation{
 		strategyFit, sra, proportional, leastAllocated, balanced, requestedToCapacityRatio, fragmentation, decision, decisionOnePass,

@@ -33,6 +33,15 @@ func shapes(nodes []int, cols ...int) []shape {
 	return all
 }
 
+// fewRequested returns shapes of which some columns are requested only.
+func fewRequested(nodes []int, cols, requested int) []shape {
+	all := shapes(nodes, cols)
+	for i := range all {
+		all[i].requested = requested
+	}
+	return all
+}
+
 // elements is how many numbers a kernel reads that goes once over the requested
 // columns: whole blocks of rows.
 func (s shape) elements() int {

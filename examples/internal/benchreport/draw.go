@@ -5,6 +5,7 @@ import (
 	"errors"
 	"image/color"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -32,66 +33,74 @@ var looks = []look{
 }
 
 const (
-	width  = 9 * vg.Inch
-	height = 3.6 * vg.Inch
+	width       = 10 * vg.Inch
+	height      = 3.6 * vg.Inch
+	legendWidth = 0.9 * vg.Inch
 )
 
-// picture draws Fit by size: against the row loop and against the roof.
+// picture draws Fit by size: against the row loop and against the roof. The legend of
+// both stands beside them, and one background lies below all.
 func picture(all *results) ([]byte, error) {
 	rows := all.where("Ratio", map[string]string{"kernel": "Fit", "cols": "8", "requested": ""})
 	if len(rows) == 0 {
 		return nil, errors.New("no results of BenchmarkRatio for Fit with 8 columns")
 	}
+	legend := plot.NewLegend()
+	legend.TextStyle.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: 10}
+	legend.Padding, legend.Top, legend.Left = 6, true, true
+
 	against := newPlot("Fit, 8 columns: times as fast as the row loop", "times (log scale)")
 	against.Y.Scale = plot.LogScale{}
 	against.Y.Min, against.Y.Max = 0.5, 200
 	against.Y.Tick.Marker = ticks(0.5, 1, 2, 5, 10, 20, 50, 100, 200)
-	against.Legend.Top, against.Legend.Left = true, true
 	if _, ok := all.credible(rowLoopTime, rowLoopBand); ok {
-		if err := addLines(against, rows, func(r row) float64 { return r.per(kernelTime, rowLoopTime) }); err != nil {
+		if err := addLines(against, &legend, rows, func(r row) float64 { return r.per(kernelTime, rowLoopTime) }); err != nil {
 			return nil, err
 		}
 	}
-	roof := newPlot("Fit, 8 columns: speed against loading the float64s", "times the roof")
+	roof := newPlot("Fit, 8 columns: times as fast as loading the amounts", "times the roof")
 	roof.Y.Min, roof.Y.Max = 0, 3
 	roof.Y.Tick.Marker = ticks(0, 0.5, 1, 1.5, 2, 2.5, 3)
-	if err := addLines(roof, rows, func(r row) float64 { return r.per(kernelTime, roofTime) }); err != nil {
+	if err := addLines(roof, nil, rows, func(r row) float64 { return r.per(kernelTime, roofTime) }); err != nil {
 		return nil, err
 	}
 
-	canvas := vgsvg.New(width, height)
-	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Millimeter * 6, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
-	plots := [][]*plot.Plot{{against, roof}}
-	for j, c := range plot.Align(plots, tiles, draw.New(canvas))[0] {
-		plots[0][j].Draw(c)
+	image := vgsvg.New(width, height)
+	canvas := draw.New(image)
+	canvas.SetColor(color.White)
+	canvas.Fill(canvas.Rectangle.Path())
+	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Millimeter * 6, PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 6}
+	for j, p := range []*plot.Plot{against, roof} {
+		p.Draw(tiles.At(draw.Crop(canvas, 0, -legendWidth, 0, 0), j, 0))
 	}
+	legend.Draw(draw.Crop(canvas, width-legendWidth, 0, 0, -30))
 	var b bytes.Buffer
-	_, err := canvas.WriteTo(&b)
+	_, err := image.WriteTo(&b)
 	return b.Bytes(), err
 }
 
 func newPlot(title, y string) *plot.Plot {
 	p := plot.New()
+	p.BackgroundColor = nil // that of the picture
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "nodes (log scale)", y
-	p.Title.TextStyle.Font.Size = 11
+	p.Title.TextStyle.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: 11}
 	p.Title.Padding = 6
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: 10}
 		axis.Tick.Label.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: 9}
 	}
-	p.Title.TextStyle.Font.Variant = "Sans"
-	p.Legend.TextStyle.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: 9}
 	p.X.Scale = plot.LogScale{}
-	p.X.Tick.Marker = ticks(1000, 5000, 20000, 100000)
-	p.Legend.Padding = 3
+	p.X.Tick.Marker = ticks(10, 100, 1000, 10000, 100000)
+	p.X.Min, p.X.Max = 10, 100000
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xCC}, color.Gray{0xE4}
 	p.Add(grid)
 	return p
 }
 
-// addLines draws one line for each implementation that has values.
-func addLines(p *plot.Plot, rows []row, value func(row) float64) error {
+// addLines draws one line for each implementation that has values, and names it in the
+// legend if there is one.
+func addLines(p *plot.Plot, legend *plot.Legend, rows []row, value func(row) float64) error {
 	for _, l := range looks {
 		var points plotter.XYs
 		for _, r := range rows {
@@ -109,17 +118,19 @@ func addLines(p *plot.Plot, rows []row, value func(row) float64) error {
 		line.Color, line.Width, line.Dashes = l.color, 1.6, l.dash
 		glyphs.GlyphStyle = draw.GlyphStyle{Color: l.color, Radius: 3, Shape: l.glyph}
 		p.Add(line, glyphs)
-		p.Legend.Add(l.name, line, glyphs)
+		if legend != nil {
+			legend.Add(l.name, line, glyphs)
+		}
 	}
 	return nil
 }
 
-// ticks returns labelled ticks at the given values.
+// ticks returns ticks at the given values, labelled alike: 0.5, 1, 20,000.
 func ticks(values ...float64) plot.ConstantTicks {
 	var all plot.ConstantTicks
 	for _, x := range values {
-		label := number(x)
-		if x >= 1 && x == math.Trunc(x) || x == 0 {
+		label := strconv.FormatFloat(x, 'f', -1, 64)
+		if x >= 1000 {
 			label = thousands(int(x))
 		}
 		all = append(all, plot.Tick{Value: x, Label: label})

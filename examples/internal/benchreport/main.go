@@ -1,86 +1,152 @@
 // Command benchreport turns the output of this project's benchmarks into the
 // tables and the picture of the documentation.
 //
-//	go test -run '^$' -bench … ./benchmarks | benchreport -md docs/performance.md -svg docs/performance.svg
+//	go test -run '^$' -bench … ./benchmarks | benchreport -tables docs/benchmarks.md -summary docs/performance.md -readme README.md
 //
-// It reads the Go benchmark format from standard input, or from the file given
-// by -in, rewrites what stands between <!-- bench:begin --> and <!-- bench:end -->
-// in the Markdown file, and draws the SVG. Of benchmarks that ran several times
-// the fastest run counts. The output depends on the input and on the Go version
-// only.
+// It reads the Go benchmark format from standard input, or from the file given by -in.
+// The pages have a section for each model of CPU between <!-- bench:begin --> and
+// <!-- bench:end -->; the one of the CPU that was measured is rewritten, or added, and the
+// others stay. The README names the CPU of its table in the marker, and others leave it
+// alone. A picture per CPU stands beside the summary. Of benchmarks that ran several times
+// the fastest run counts. The output depends on the input and on the Go version only.
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 )
 
+// options are the flags of the command.
+type options struct {
+	in, tables, summary, readme string
+	cpu, command                string
+}
+
 func main() {
-	in := flag.String("in", "", "benchmark output; standard input if empty")
-	md := flag.String("md", "", "Markdown `file` whose marked section is rewritten")
-	svg := flag.String("svg", "", "SVG `file` to write")
-	command := flag.String("command", "make bench", "command that measures, for the text")
+	var o options
+	flag.StringVar(&o.in, "in", "", "benchmark output; standard input if empty")
+	flag.StringVar(&o.tables, "tables", "", "Markdown `file` for all tables")
+	flag.StringVar(&o.summary, "summary", "", "Markdown `file` for a short table and a picture")
+	flag.StringVar(&o.readme, "readme", "", "Markdown `file` whose table is rewritten if it names this CPU")
+	flag.StringVar(&o.cpu, "cpu", "", "name of the CPU, if the output's is not good enough")
+	flag.StringVar(&o.command, "command", "make bench", "command that measures, for the text")
 	flag.Parse()
-	if err := run(*in, *md, *svg, *command); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "benchreport:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in, md, svg, command string) error {
+func run(o options) error {
 	input, name := io.Reader(os.Stdin), "standard input"
-	if in != "" {
-		f, err := os.Open(in)
+	if o.in != "" {
+		f, err := os.Open(o.in)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		input, name = f, in
+		input, name = f, o.in
 	}
 	results, err := read(input, name)
 	if err != nil {
 		return err
 	}
-	if md != "" {
-		page, err := os.ReadFile(md)
-		if err != nil {
-			return err
-		}
-		about := fmt.Sprintf("`%s`, %s, %s, %s.", command, results.cpu, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
-		text, err := replaceMarked(string(page), about+"\n\n"+tables(results))
-		if err != nil {
-			return fmt.Errorf("%s: %w", md, err)
-		}
-		if err := os.WriteFile(md, []byte(text), 0o644); err != nil {
+	cpu := cmp.Or(o.cpu, results.cpuName())
+	about := fmt.Sprintf("`%s`, %s, %s.\n\n", o.command, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	if o.tables != "" {
+		if err := rewrite(o.tables, func(page string) (string, error) {
+			return replaceSection(page, cpu, about+tables(results))
+		}); err != nil {
 			return err
 		}
 	}
-	if svg != "" {
+	if o.summary != "" {
 		image, err := picture(results)
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(svg, image, 0o644)
+		file := strings.TrimSuffix(o.summary, ".md") + "-" + slug(cpu) + ".svg"
+		if err := os.WriteFile(file, image, 0o644); err != nil {
+			return err
+		}
+		text := about + summaryTable(results) + fmt.Sprintf("\n![Fit by number of nodes, %s](%s)\n", cpu, filepath.Base(file))
+		if err := rewrite(o.summary, func(page string) (string, error) { return replaceSection(page, cpu, text) }); err != nil {
+			return err
+		}
+	}
+	if o.readme != "" {
+		return rewrite(o.readme, func(page string) (string, error) { return replaceTable(page, cpu, readmeTable(results)) })
 	}
 	return nil
 }
 
+// rewrite changes a file.
+func rewrite(file string, change func(page string) (string, error)) error {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	text, err := change(string(page))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}
+
 const (
-	begin = "<!-- bench:begin -->\n"
-	end   = "<!-- bench:end -->"
+	begin   = "<!-- bench:begin -->\n"
+	beginOf = "<!-- bench:begin %s -->\n"
+	end     = "<!-- bench:end -->"
+	heading = "\n### "
 )
 
-// replaceMarked returns page with text between its markers.
-func replaceMarked(page, text string) (string, error) {
+// replaceSection returns page with text in the section of a CPU, which is added behind
+// the others when it isn't there.
+func replaceSection(page, cpu, text string) (string, error) {
 	before, rest, ok := strings.Cut(page, begin)
-	_, after, closed := strings.Cut(rest, end)
+	sections, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		return "", errors.New("no section between <!-- bench:begin --> and <!-- bench:end -->")
+		return "", errors.New("no place between <!-- bench:begin --> and <!-- bench:end -->")
 	}
-	return before + begin + "\n" + text + "\n" + end + after, nil
+	sections = strings.TrimRight(sections, "\n")
+	section := heading + cpu + "\n\n" + strings.TrimRight(text, "\n")
+	earlier, rest, known := strings.Cut(sections+"\n", heading+cpu+"\n")
+	if known {
+		_, later, more := strings.Cut(rest, heading)
+		if more {
+			later = "\n" + heading + later
+		}
+		sections = earlier + section + strings.TrimRight(later, "\n")
+	} else {
+		sections = strings.TrimRight(earlier, "\n") + "\n" + section
+	}
+	return before + begin + "\n" + strings.TrimLeft(sections, "\n") + "\n\n" + end + after, nil
+}
+
+// replaceTable returns page with a table between the markers that name the CPU, and page
+// itself if they name another one.
+func replaceTable(page, cpu, table string) (string, error) {
+	before, rest, ok := strings.Cut(page, fmt.Sprintf(beginOf, cpu))
+	if !ok {
+		return page, nil
+	}
+	_, after, closed := strings.Cut(rest, end)
+	if !closed {
+		return "", errors.New("no <!-- bench:end -->")
+	}
+	return before + fmt.Sprintf(beginOf, cpu) + "\n" + table + "\n" + end + after, nil
+}
+
+// slug returns a name in lower case for a file.
+func slug(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}), "-")
 }

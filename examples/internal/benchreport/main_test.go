@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,39 +64,94 @@ func TestBaselineOutsideItsBand(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	md, svg := filepath.Join(dir, "page.md"), filepath.Join(dir, "picture.svg")
-	if err := os.WriteFile(md, []byte("before\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nafter\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var pages, pictures [2]string
-	for i := range 2 { // the second run finds what the first one wrote
-		if err := run("testdata/bench.txt", md, svg, "make bench"); err != nil {
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		page, err := os.ReadFile(md)
-		if err != nil {
+		return path
+	}
+	other := "### Other CPU\n\n| a | b |\n\n#### Kernels\n\nkept\n"
+	page := "before\n<!-- bench:begin -->\n\n### Example CPU (Zen 5)\n\nstale\n\n" + other + "\n<!-- bench:end -->\nafter\n"
+	readme := "<!-- bench:begin %s -->\nstale\n<!-- bench:end -->\nafter\n"
+	o := options{
+		in: "testdata/bench.txt", command: "make bench", cpu: "Example CPU (Zen 5)",
+		tables:  write("tables.md", page),
+		summary: write("summary.md", page),
+		readme:  write("readme.md", strings.ReplaceAll(readme, "%s", "Example CPU (Zen 5)")),
+	}
+	foreign := o
+	foreign.readme = write("foreign.md", strings.ReplaceAll(readme, "%s", "Other CPU"))
+	picture := filepath.Join(dir, "summary-example-cpu-zen-5.svg")
+	files := []string{o.tables, o.summary, o.readme, foreign.readme, picture}
+	var before []string
+	for range 2 { // the second run finds what the first one wrote
+		for _, o := range []options{o, foreign} {
+			if err := run(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var after []string
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after = append(after, string(text))
+		}
+		if before != nil && !slices.Equal(before, after) {
+			t.Errorf("the second run differs from the first one:\n%s", cmp.Diff(before, after))
+		}
+		before = after
+	}
+	for i, want := range [][]string{
+		{"before\n<!-- bench:begin -->\n\n### Example CPU (Zen 5)\n\n`make bench`, go", "\n\n" + other + "\n<!-- bench:end -->\nafter\n", "#### Kernels by number of nodes, AVX-512"},
+		{"before\n<!-- bench:begin -->\n\n### Example CPU (Zen 5)\n\n`make bench`, go", "\n\n" + other + "\n<!-- bench:end -->\nafter\n", "(`Fit`)", "(summary-example-cpu-zen-5.svg)"},
+		{"<!-- bench:begin Example CPU (Zen 5) -->\n\n| 5,000 nodes", "(`Fit`)", "|\n\n<!-- bench:end -->\nafter\n"},
+		{"<!-- bench:begin Other CPU -->\nstale\n"},
+		{"<svg", "nodes (log scale)", "AVX-512", "pure Go"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(before[i], w) {
+				t.Errorf("%s: %q is missing in\n%s", files[i], w, before[i])
+			}
+		}
+		if i < 3 && strings.Contains(before[i], "stale") {
+			t.Errorf("%s: the old text is still there", files[i])
+		}
+	}
+}
+
+// A CPU that has no section yet comes behind the others.
+func TestNewSection(t *testing.T) {
+	page, want := "a\n<!-- bench:begin -->\n<!-- bench:end -->\nb\n", "a\n<!-- bench:begin -->\n\n"
+	for _, cpu := range []string{"X", "X (2)", "Y"} {
+		var err error
+		if page, err = replaceSection(page, cpu, "text of "+cpu+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		picture, err := os.ReadFile(svg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages[i], pictures[i] = string(page), string(picture)
-	}
-	if pages[0] != pages[1] || pictures[0] != pictures[1] {
-		t.Error("the second run differs from the first one")
-	}
-	for _, want := range []string{"before\n<!-- bench:begin -->\n\n`make bench`, Example CPU, go", "<!-- bench:end -->\nafter\n"} {
-		if !strings.Contains(pages[0], want) {
-			t.Errorf("%q is missing in\n%s", want, pages[0])
+		want += "### " + cpu + "\n\ntext of " + cpu + "\n\n"
+		if diff := cmp.Diff(want+"<!-- bench:end -->\nb\n", page); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", cpu, diff)
 		}
 	}
-	if strings.Contains(pages[0], "old") {
-		t.Error("the old text is still there")
+	if got, err := replaceSection(page, "X (2)", "text of X (2)"); err != nil || got != page {
+		t.Errorf("the same text again: %v\n%s", err, cmp.Diff(page, got))
 	}
-	for _, want := range []string{"<svg", "nodes (log scale)", "AVX-512", "pure Go"} {
-		if !strings.Contains(pictures[0], want) {
-			t.Errorf("%q is missing in the picture", want)
+}
+
+func TestCPUName(t *testing.T) {
+	for _, c := range []struct{ cpu, family, model, want string }{
+		{"AMD EPYC", "25", "17", "AMD EPYC (Zen 4)"},
+		{"AMD EPYC", "25", "1", "AMD EPYC (Zen 3)"},
+		{"AMD EPYC 9655 96-Core Processor", "26", "2", "AMD EPYC 9655 96-Core (Zen 5)"},
+		{"Intel(R) Xeon(R) Processor", "6", "143", "Intel Xeon (Sapphire Rapids)"},
+		{"Intel(R) Xeon(R) Processor", "6", "999", "Intel Xeon (family 6, model 999)"},
+		{"Apple M3", "", "", "Apple M3"},
+		{"", "", "", "unknown CPU"},
+	} {
+		if got := (&results{cpu: c.cpu, family: c.family, model: c.model}).cpuName(); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }
@@ -111,16 +167,19 @@ func TestErrors(t *testing.T) {
 	}
 	plain := write("plain.md", "no markers\n")
 	for _, c := range []struct {
-		name, in, md, svg, want string
+		name string
+		o    options
+		want string
 	}{
-		{"no file", filepath.Join(dir, "missing"), "", "", "no such file"},
-		{"no results", write("empty.txt", "PASS\n"), "", "", "no benchmark results"},
-		{"bad line", write("bad.txt", "BenchmarkX notanumber 3 ns/op\n"), "", "", "iteration count"},
-		{"failure", write("fail.txt", "BenchmarkX 1 3 ns/op\n--- FAIL: BenchmarkY\nFAIL\n"), "", "", "a benchmark failed"},
-		{"no markers", "testdata/bench.txt", plain, "", "no section between"},
-		{"nothing to draw", write("clone.txt", "BenchmarkClone/case=a/form=struct 1 3 ns/op\n"), "", filepath.Join(dir, "x.svg"), "no results of BenchmarkRatio"},
+		{"no file", options{in: filepath.Join(dir, "missing")}, "no such file"},
+		{"no results", options{in: write("empty.txt", "PASS\n")}, "no benchmark results"},
+		{"bad line", options{in: write("bad.txt", "BenchmarkX notanumber 3 ns/op\n")}, "iteration count"},
+		{"failure", options{in: write("fail.txt", "BenchmarkX 1 3 ns/op\n--- FAIL: BenchmarkY\nFAIL\n")}, "a benchmark failed"},
+		{"no markers", options{in: "testdata/bench.txt", tables: plain}, "no place between"},
+		{"half a marker", options{in: "testdata/bench.txt", readme: write("half.md", "<!-- bench:begin Example CPU -->\n")}, "no <!-- bench:end -->"},
+		{"nothing to draw", options{in: write("clone.txt", "BenchmarkClone/case=a/form=struct 1 3 ns/op\n"), summary: filepath.Join(dir, "x.md")}, "no results of BenchmarkRatio"},
 	} {
-		err := run(c.in, c.md, c.svg, "make bench")
+		err := run(c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}

@@ -13,8 +13,8 @@ import (
 
 // results is what one run of the benchmarks said.
 type results struct {
-	cpu  string
-	rows []row // in the order of the input, each benchmark once
+	cpu, family, model string // of the CPU, as the benchmarks tell; family and model on Linux only
+	rows               []row  // in the order of the input, each benchmark once
 }
 
 // row is one benchmark: its name, taken apart, and the least value of each unit
@@ -64,7 +64,7 @@ func read(in io.Reader, name string) (*results, error) {
 		case *benchfmt.SyntaxError:
 			return nil, record
 		case *benchfmt.Result:
-			all.cpu = record.GetConfig("cpu")
+			all.cpu, all.family, all.model = record.GetConfig("cpu"), record.GetConfig("cpu-family"), record.GetConfig("cpu-model")
 			full := record.Name.String()
 			i, known := index[full]
 			if !known {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,28 +28,56 @@ const (
 	listCallTime = "resourcelist-ns/call" // of BenchmarkDeviceScoreRatio
 )
 
-// tables returns all tables as Markdown.
+// tables returns all tables of a CPU as Markdown.
 func tables(all *results) string {
 	var b strings.Builder
 	quote := newQuoting(all)
-	if rows := all.where("Ratio", nil); len(rows) > 0 {
+	kernels, small := all.where("Ratio", nil), all.where("Ratio", map[string]string{"kernel": smallCall})
+	kernels = slices.DeleteFunc(kernels, func(r row) bool { return r.key("kernel") == smallCall })
+	scorers := all.where("ScoringRatio", nil)
+	if len(kernels) > 0 {
 		b.WriteString(quote.text)
-		kernelTable(&b, rows, quote)
-		implTable(&b, "Implementations", "kernel", rows, quote)
 	}
-	if rows := all.where("ScoringRatio", nil); len(rows) > 0 {
-		scoringTable(&b, rows, quote)
-		implTable(&b, "Scorers by implementation", "scorer", rows, quote)
+	for _, part := range []struct {
+		title, key string
+		rows       []row
+	}{{"Kernels", "kernel", kernels}, {"Small calls, Fit", "kernel", small}, {"Scorers", "scorer", scorers}} {
+		for _, impl := range ends(distinct(part.rows, "impl")) {
+			sizeTable(&b, part.title+" by number of nodes, "+implName(impl), part.key, part.rows, impl, quote)
+		}
 	}
+	detailTable(&b, "Kernels", "kernel", kernels, quote)
+	detailTable(&b, "Scorers", "scorer", scorers, quote)
 	cacheTable(&b, all.where("ScoreCacheRatio", nil))
 	transformTable(&b, all.where("TransformRatio", nil))
 	deviceTable(&b, all.where("DeviceScoreRatio", nil))
-	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
-	formTable(&b, "Copy of one node's resources, ns", all.where("Clone", nil))
+	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000", all.where("IsTaskAllocatable", nil))
+	formTable(&b, "Copy of one node's resources", all.where("Clone", nil))
 	callTable(&b, "Nodes, ns per call", all.where("Nodes", nil), "op")
 	scenarioTable(&b, all.where("ScenarioRatio", nil))
 	callTable(&b, "Overlay, 64 changes and a rollback, ns", all.where("Overlay", nil), "")
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// smallCall is the kernel whose sizes are a table of their own.
+const smallCall = "SmallCall"
+
+// ends returns the first and the last element, once if they are one.
+func ends(all []string) []string {
+	if len(all) > 2 {
+		return []string{all[0], all[len(all)-1]}
+	}
+	return all
+}
+
+// implName returns the name of an implementation for readers.
+func implName(impl string) string {
+	for _, l := range looks {
+		if l.impl == impl {
+			return l.name
+		}
+	}
+	return impl
 }
 
 // quoting says which ratios may be quoted.
@@ -83,38 +114,102 @@ func times(ratio float64, quoted bool) string {
 	return number(ratio) + "×"
 }
 
-// kernelTable lists every kernel and size with the fastest implementation.
-func kernelTable(b *strings.Builder, rows []row, quote quoting) {
-	best := rows[0].key("impl")
-	header(b, "Kernels, "+best, "kernel", "nodes", "columns", "ns per node", "row loop, ns", "against row loop", "against structs", "of roof")
-	for _, r := range rows {
-		if r.key("impl") != best {
-			continue
+// sizeTable compares one implementation with the row loop: a line for each operation, a
+// column for each number of nodes.
+func sizeTable(b *strings.Builder, title, key string, rows []row, impl string, quote quoting) {
+	sizes := distinct(rows, "nodes")
+	slices.SortFunc(sizes, func(x, y string) int { return cmp.Or(len(x)-len(y), cmp.Compare(x, y)) })
+	names := []string{key}
+	for _, size := range sizes {
+		n, _ := strconv.Atoi(size)
+		names = append(names, thousands(n))
+	}
+	header(b, title+", ns per node (times as fast as the row loop)", names...)
+	for _, name := range operationNames(rows, key) {
+		line := []string{name}
+		for _, size := range sizes {
+			cell := "–"
+			for _, r := range rows {
+				if r.key("impl") == impl && r.key("nodes") == size && r.operation(key) == name {
+					cell = fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
+				}
+			}
+			line = append(line, cell)
 		}
-		cells(b, r.key("kernel"), thousands(r.number("nodes")), columns(r), number(r.value(kernelTime)),
-			number(r.value(rowLoopTime)),
-			times(r.per(kernelTime, rowLoopTime), quote.rowLoop),
-			times(r.per(kernelTime, structMapTime), quote.structMap),
-			number(r.per(kernelTime, roofTime)))
+		cells(b, line...)
 	}
 	b.WriteByte('\n')
 }
 
-// scoringTable lists every scorer and size with the fastest implementation.
-func scoringTable(b *strings.Builder, rows []row, quote quoting) {
-	best := rows[0].key("impl")
-	header(b, "Scorers, "+best, "scorer", "nodes", "columns", "µs per pod", "ns per node", "row loop, ns", "structs, ns", "against row loop", "against structs")
+// operation returns the name of a row's operation: with the columns when they are not
+// all of eight, or of the one column of scores.
+func (r row) operation(key string) string {
+	name := r.key(key)
+	if requested := r.key("requested"); requested != "" {
+		return name + ", " + requested + " of " + r.key("cols")
+	}
+	if cols := r.key("cols"); cols != "8" && cols != "1" {
+		return name + ", " + cols + " columns"
+	}
+	return name
+}
+
+// operationNames returns the names of the operations, in order of appearance.
+func operationNames(rows []row, key string) []string {
+	var names []string
 	for _, r := range rows {
-		if r.key("impl") != best {
-			continue
+		if name := r.operation(key); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		cells(b, r.key("scorer"), thousands(r.number("nodes")), columns(r),
-			number(r.value(kernelTime)*float64(r.number("nodes"))/1000), number(r.value(kernelTime)),
-			number(r.value(rowLoopTime)), number(r.value(structMapTime)),
-			times(r.per(kernelTime, rowLoopTime), quote.rowLoop),
-			times(r.per(kernelTime, structMapTime), quote.structMap))
+	}
+	return names
+}
+
+// detailTable tells all that was measured at 5,000 nodes.
+func detailTable(b *strings.Builder, title, key string, rows []row, quote quoting) {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.number("nodes") != 5000 })
+	if len(rows) == 0 {
+		return
+	}
+	impls := distinct(rows, "impl")
+	names := []string{key}
+	for _, impl := range impls {
+		names = append(names, implName(impl))
+	}
+	header(b, title+" at 5,000 nodes, ns per node (times as fast as the row loop)",
+		append(names, "row loop", "structs", "against structs", "of roof", "allocations (bytes) per call: resvec", "row loop", "structs")...)
+	for _, name := range operationNames(rows, key) {
+		line, best := []string{name}, row{}
+		for _, impl := range impls {
+			cell := "–"
+			for _, r := range rows {
+				if r.key("impl") == impl && r.operation(key) == name {
+					cell = fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
+					if best.values == nil {
+						best = r
+					}
+				}
+			}
+			line = append(line, cell)
+		}
+		cells(b, append(line, number(best.value(rowLoopTime)), number(best.value(structMapTime)),
+			times(best.per(kernelTime, structMapTime), quote.structMap), number(best.per(kernelTime, roofTime)),
+			best.allocated("allocs/call", "B/call"), best.allocated("rowloop-allocs/call", "rowloop-B/call"),
+			best.allocated("structmap-allocs/call", "structmap-B/call"))...)
 	}
 	b.WriteByte('\n')
+}
+
+// allocated formats allocations and their bytes.
+func (r row) allocated(allocs, bytes string) string {
+	switch n := r.value(allocs); {
+	case math.IsNaN(n):
+		return "–"
+	case n == 0:
+		return "0"
+	default:
+		return thousands(int(n)) + " (" + thousands(int(r.value(bytes))) + ")"
+	}
 }
 
 // cacheTable compares the score cache with scoring all rows for each pod.
@@ -172,51 +267,19 @@ func scenarioTable(b *strings.Builder, rows []row) {
 	b.WriteByte('\n')
 }
 
-// implTable compares the implementations at one size, one line for each value of
-// key.
-func implTable(b *strings.Builder, title, key string, rows []row, quote quoting) {
-	impls := distinct(rows, "impl")
-	header(b, title+" at 5,000 nodes and 8 columns, ns per node (against the row loop)", append([]string{key}, impls...)...)
-	for _, name := range distinct(rows, key) {
-		line := []string{name}
-		measured := false
-		for _, impl := range impls {
-			cell := "–"
-			if r, ok := at5000(rows, key, name, impl); ok {
-				measured = true
-				cell = fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
-			}
-			line = append(line, cell)
-		}
-		if measured {
-			cells(b, line...)
-		}
-	}
-	b.WriteByte('\n')
-}
-
-// at5000 returns the result for 5,000 nodes and 8 columns, or for the one
-// column of a kernel that reads scores.
-func at5000(rows []row, key, name, impl string) (row, bool) {
-	for _, cols := range []string{"8", "1"} {
-		for _, r := range rows {
-			if r.has(map[string]string{key: name, "impl": impl, "nodes": "5000", "cols": cols, "requested": ""}) {
-				return r, true
-			}
-		}
-	}
-	return row{}, false
-}
-
-// formTable lists cases by form.
+// formTable lists cases by form: the time, and what is allocated.
 func formTable(b *strings.Builder, title string, rows []row) {
 	if len(rows) == 0 {
 		return
 	}
 	forms := distinct(rows, "form")
-	header(b, title, append([]string{"case"}, forms...)...)
+	names := append([]string{"case"}, forms...)
+	for _, form := range forms {
+		names = append(names, form+" allocates")
+	}
+	header(b, title+", ns; allocations (bytes) per call", names...)
 	for _, name := range distinct(rows, "case") {
-		line := []string{name}
+		line, allocated := []string{name}, []string(nil)
 		for _, form := range forms {
 			var found row
 			for _, r := range rows {
@@ -225,8 +288,9 @@ func formTable(b *strings.Builder, title string, rows []row) {
 				}
 			}
 			line = append(line, number(found.value(kernelTime)))
+			allocated = append(allocated, found.allocated("allocs/op", "B/op"))
 		}
-		cells(b, line...)
+		cells(b, append(line, allocated...)...)
 	}
 	b.WriteByte('\n')
 }
@@ -248,7 +312,11 @@ func callTable(b *strings.Builder, title string, rows []row, key string) {
 }
 
 func header(b *strings.Builder, title string, names ...string) {
-	fmt.Fprintf(b, "%s:\n\n", title)
+	fmt.Fprintf(b, "#### %s\n\n", title)
+	tableHead(b, names...)
+}
+
+func tableHead(b *strings.Builder, names ...string) {
 	cells(b, names...)
 	b.WriteString("|---|" + strings.Repeat("---:|", len(names)-1) + "\n")
 }

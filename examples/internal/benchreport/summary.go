@@ -1,0 +1,121 @@
+package main
+
+import (
+	"math"
+	"strings"
+)
+
+// question is a line of the summary: what a scheduler asks 5,000 nodes.
+type question struct {
+	text                       string
+	benchmark, key, name, cols string
+	requested                  string // empty: all columns
+	readme                     bool
+}
+
+// questions are the lines of the summary, and those of the README's table.
+var questions = []question{
+	{"which nodes can hold a pod (`Fit`)", "Ratio", "kernel", "Fit", "8", "", true},
+	{"64 pods at once (`FitMatrix`)", "Ratio", "kernel", "FitMatrix", "8", "", true},
+	{"how many copies of a pod each can take (`Copies`)", "Ratio", "kernel", "Copies", "8", "", true},
+	{"how full each node is (`NormalizedSum`)", "Ratio", "kernel", "NormalizedSum", "8", "", true},
+	{"its dominant share (`DominantResource`)", "Ratio", "kernel", "DominantResource", "8", "", true},
+	{"how full, by its own size (`NormalizedSumRows`)", "Ratio", "kernel", "NormalizedSumRows", "8", "", false},
+	{"the best node (`ArgMax`)", "Ratio", "kernel", "ArgMax", "1", "", false},
+	{"the 16 best (`TopK`)", "Ratio", "kernel", "TopK", "1", "", false},
+	{"Volcano's strategy fit", "ScoringRatio", "scorer", "StrategyFit", "8", "", false},
+	{"Volcano's SRA", "ScoringRatio", "scorer", "SRA", "8", "", false},
+	{"kube-scheduler's LeastAllocated", "ScoringRatio", "scorer", "LeastAllocated", "8", "", false},
+	{"kube-scheduler's BalancedAllocation", "ScoringRatio", "scorer", "Balanced", "8", "", false},
+	{"kube-scheduler's RequestedToCapacityRatio", "ScoringRatio", "scorer", "RequestedToCapacityRatio", "8", "", false},
+	{"GPU fragmentation (FGD), 8 pods", "ScoringRatio", "scorer", "Fragmentation", "8", "", false},
+	{"a decision by 4 of 8 resources: filter, strategy fit and SRA, pick", "ScoringRatio", "scorer", "Decision", "8", "4", true},
+	{"a decision by all 8", "ScoringRatio", "scorer", "Decision", "8", "", false},
+}
+
+// scenario is the line of the scenario filter, which has no implementations.
+const scenario = "which 4,000 of 16,000 running pods have to go for a gang of 64 (`Packer.Filter`, 2,000 nodes)"
+
+// rows returns the results of a question, one for each implementation.
+func (q *question) rows(all *results) []row {
+	return all.where(q.benchmark, map[string]string{q.key: q.name, "nodes": "5000", "cols": q.cols, "requested": q.requested})
+}
+
+// rowLoopCall returns the time of the row loop for all that a call answers.
+func (r row) rowLoopCall() float64 { return r.value(callTime) * r.per(kernelTime, rowLoopTime) }
+
+// summaryTable answers the questions by every implementation.
+func summaryTable(all *results) string {
+	var b strings.Builder
+	quote := newQuoting(all)
+	impls := distinct(all.where("Ratio", nil), "impl")
+	names := []string{"5,000 nodes × 8 resources, one core", "row loop"}
+	for _, impl := range impls {
+		names = append(names, implName(impl))
+	}
+	tableHead(&b, append(names, "against structs", "of the roof")...)
+	for _, q := range questions {
+		found := q.rows(all)
+		if len(found) == 0 {
+			continue
+		}
+		line := []string{q.text, duration(found[0].rowLoopCall())}
+		for _, impl := range impls {
+			cell := "–"
+			for _, r := range found {
+				if r.key("impl") == impl {
+					cell = duration(r.value(callTime)) + ", " + times(r.per(kernelTime, rowLoopTime), quote.rowLoop)
+				}
+			}
+			line = append(line, cell)
+		}
+		cells(&b, append(line, times(found[0].per(kernelTime, structMapTime), quote.structMap), number(found[0].per(kernelTime, roofTime)))...)
+	}
+	for _, r := range scenarioRows(all) {
+		line := []string{scenario, duration(r.value(rowLoopCallTime)), duration(r.value(callTime)) + ", " + times(r.per(callTime, rowLoopCallTime), true)}
+		for range len(impls) + 1 {
+			line = append(line, "–")
+		}
+		cells(&b, line...)
+	}
+	return b.String()
+}
+
+// readmeTable answers the questions of the README by the fastest implementation.
+func readmeTable(all *results) string {
+	var b strings.Builder
+	quote := newQuoting(all)
+	tableHead(&b, "5,000 nodes × 8 resources, one core", "loop over node vectors", "resvec", "times as fast")
+	for _, q := range questions {
+		if found := q.rows(all); q.readme && len(found) > 0 {
+			r := found[0]
+			ratio := times(r.per(kernelTime, rowLoopTime), quote.rowLoop)
+			if q.name == "Decision" {
+				ratio += " (" + times(r.per(kernelTime, structMapTime), quote.structMap) + " against structs with maps)"
+			}
+			cells(&b, q.text, duration(r.rowLoopCall()), duration(r.value(callTime)), ratio)
+		}
+	}
+	for _, r := range scenarioRows(all) {
+		cells(&b, scenario, duration(r.value(rowLoopCallTime)), duration(r.value(callTime)), times(r.per(callTime, rowLoopCallTime), true))
+	}
+	return b.String()
+}
+
+// scenarioRows returns the result of the scenario filter that the summary tells, if any.
+func scenarioRows(all *results) []row {
+	return all.where("ScenarioRatio", map[string]string{"members": "mixed", "prefix": "4000"})
+}
+
+// duration formats nanoseconds with three digits.
+func duration(ns float64) string {
+	switch {
+	case math.IsNaN(ns):
+		return "–"
+	case ns >= 1e7:
+		return number(ns/1e6) + " ms"
+	case ns >= 1e3:
+		return number(ns/1e3) + " µs"
+	}
+	return number(ns) + " ns"
+}
