@@ -285,6 +285,12 @@ func (m *Matrix) SubRow(i int, v ResourceVector) error {
 
 // addRow is AddRow for sign 1, SubRow for sign -1.
 func (m *Matrix) addRow(i int, v ResourceVector, sign float64) error {
+	m.checkRow(i)
+	m.checkVector(v)
+	if kernel.AddRow(m.data[min(i, len(m.data)):], m.codes[min(i, len(m.codes)):], m.stride, v, sign) {
+		m.log.record(i)
+		return nil
+	}
 	if err := m.checkAmounts(i, v, sign); err != nil {
 		return err
 	}
@@ -307,10 +313,8 @@ func (m *Matrix) add(i int, v ResourceVector, sign float64) {
 	m.log.record(i)
 }
 
-// checkAmounts checks the arguments of addRow.
+// checkAmounts checks the amounts of addRow.
 func (m *Matrix) checkAmounts(i int, v ResourceVector, sign float64) error {
-	m.checkRow(i)
-	m.checkVector(v)
 	p := i
 	for j, x := range v {
 		was := m.data[p]

@@ -74,12 +74,16 @@ func (o *Overlay) SubRow(i int, v ResourceVector) error { return o.addRow(i, v, 
 // addRow is Matrix.addRow, journalled. Nothing is journalled beside an error.
 func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
 	o.exists()
-	if err := o.matrix.checkAmounts(i, v, sign); err != nil {
-		return err
-	}
+	m := &o.matrix
+	m.checkRow(i)
+	m.checkVector(v)
 	o.save(i)
-	o.matrix.add(i, v, sign)
-	return nil
+	err := m.addRow(i, v, sign)
+	if err != nil {
+		last := len(o.rows) - 1
+		o.rows, o.amounts = o.rows[:last], o.amounts[:last*m.cols]
+	}
+	return err
 }
 
 // Mark returns the present point of the history.

@@ -43,3 +43,15 @@ func lacks(dst []float64, codes []float32, src []float64, request float64) (wild
 	}
 	return wild
 }
+
+func addRow(data []float64, codes []float32, stride int, v []float64, sign float64) (ok bool) {
+	if active == Generic || len(v) == 0 || len(v) > mostColumns {
+		return addRowGeneric(data, codes, stride, v, sign)
+	}
+	raceRead(v)
+	for j := range v {
+		raceWrite(data[j*stride:][:1])
+		raceWrite(codes[j*stride:][:1])
+	}
+	return addRowAVX2(&data[0], &codes[0], stride, &v[0], len(v), sign) != 0
+}

@@ -22,6 +22,12 @@ GLOBL one_32<>(SB), RODATA|NOPTR, $4
 DATA inf<>+0(SB)/8, $0x7ff0000000000000
 GLOBL inf<>(SB), RODATA|NOPTR, $8
 
+DATA magnitude<>+0(SB)/8, $0x7fffffffffffffff
+GLOBL magnitude<>(SB), RODATA|NOPTR, $8
+
+DATA exact<>+0(SB)/8, $0x4340000000000000
+GLOBL exact<>(SB), RODATA|NOPTR, $8
+
 // func codesAVX2(dst *float32, src *float64, n int) (wild int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·codesAVX2(SB), NOSPLIT, $0-32
@@ -509,5 +515,161 @@ end:
 	KMOVB K1, AX
 	XORQ  $0x000000ff, AX
 	MOVQ  AX, wild+40(FP)
+	VZEROUPPER
+	RET
+
+// func addRowAVX2(data *float64, codes *float32, stride int, v *float64, n int, sign float64) (done int)
+// Requires: AVX, AVX2
+TEXT ·addRowAVX2(SB), NOSPLIT, $0-56
+	VBROADCASTSD tame_from_turned<>+0(SB), Y0
+	VBROADCASTSD tame_range_turned<>+0(SB), Y0
+	VXORPD       Y0, Y0, Y0
+	VBROADCASTSS one_32<>+0(SB), X0
+	VPCMPEQQ     Y0, Y0, Y7
+	VBROADCASTSD sign+40(FP), Y7
+	VBROADCASTSD magnitude<>+0(SB), Y8
+	VBROADCASTSD exact<>+0(SB), Y9
+	MOVQ         stride+16(FP), AX
+	LEAQ         (AX)(AX*1), CX
+	LEAQ         (CX)(AX*1), DX
+	VPCMPEQQ     Y10, Y10, Y10
+	MOVQ         data+0(FP), BX
+	MOVQ         v+24(FP), SI
+	MOVQ         n+32(FP), DI
+	SUBQ         $0x04, DI
+	JLT          check_rest
+
+check_four:
+	VMOVUPD     (SI), Y11
+	VMOVSD      (BX), X1
+	VMOVSD      (BX)(CX*8), X2
+	VMOVHPD     (BX)(AX*8), X1, X1
+	VMOVHPD     (BX)(DX*8), X2, X2
+	VINSERTF128 $0x01, X2, Y1, Y1
+	VMULPD      Y7, Y11, Y11
+	VADDPD      Y11, Y1, Y1
+	VROUNDPD    $0x0b, Y11, Y12
+	VCMPPD      $0x00, Y12, Y11, Y12
+	VANDPD      Y12, Y10, Y10
+	VANDPD      Y8, Y11, Y11
+	VROUNDPD    $0x0b, Y1, Y12
+	VCMPPD      $0x00, Y12, Y1, Y12
+	VANDPD      Y12, Y10, Y10
+	VANDPD      Y8, Y1, Y1
+	VMAXPD      Y11, Y1, Y1
+	VCMPPD      $0x11, Y9, Y1, Y1
+	VANDPD      Y1, Y10, Y10
+	LEAQ        (BX)(AX*8), BX
+	ADDQ        $0x20, SI
+	LEAQ        (BX)(DX*8), BX
+	SUBQ        $0x04, DI
+	JGE         check_four
+
+check_rest:
+	ADDQ $0x04, DI
+	JZ   check_end
+
+check_one:
+	VMOVSD   (SI), X2
+	VMOVSD   (BX), X3
+	VMULPD   Y7, Y2, Y2
+	VADDPD   Y2, Y3, Y3
+	VROUNDPD $0x0b, Y2, Y1
+	VCMPPD   $0x00, Y1, Y2, Y1
+	VANDPD   Y1, Y10, Y10
+	VANDPD   Y8, Y2, Y2
+	VROUNDPD $0x0b, Y3, Y1
+	VCMPPD   $0x00, Y1, Y3, Y1
+	VANDPD   Y1, Y10, Y10
+	VANDPD   Y8, Y3, Y3
+	VMAXPD   Y2, Y3, Y3
+	VCMPPD   $0x11, Y9, Y3, Y3
+	VANDPD   Y3, Y10, Y10
+	LEAQ     (BX)(AX*8), BX
+	ADDQ     $0x08, SI
+	DECQ     DI
+	JNZ      check_one
+
+check_end:
+	VMOVMSKPD Y10, BX
+	XORQ      $0x0000000f, BX
+	JNZ       refused
+	MOVQ      codes+8(FP), R8
+	MOVQ      data+0(FP), BX
+	MOVQ      v+24(FP), SI
+	MOVQ      n+32(FP), DI
+	SUBQ      $0x04, DI
+	JLT       write_rest
+
+write_four:
+	VMOVUPD      (SI), Y1
+	VMOVSD       (BX), X4
+	VMOVSD       (BX)(CX*8), X2
+	VMOVHPD      (BX)(AX*8), X4, X4
+	VMOVHPD      (BX)(DX*8), X2, X2
+	VINSERTF128  $0x01, X2, Y4, Y4
+	VMULPD       Y7, Y1, Y1
+	VADDPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X2
+	VCVTPS2PD    X2, Y1
+	VCMPPD       $0x1e, Y4, Y1, Y1
+	VPSRAD       $0x1f, X2, X3
+	VPOR         X0, X3, X3
+	VEXTRACTF128 $0x01, Y1, X5
+	VSHUFPS      $0x88, X5, X1, X1
+	VPAND        X1, X3, X3
+	VPSUBD       X3, X2, X2
+	VMOVSD       X4, (BX)
+	VMOVSS       X2, (R8)
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVHPD      X4, (BX)(AX*8)
+	VMOVLPD      X1, (BX)(CX*8)
+	VMOVHPD      X1, (BX)(DX*8)
+	VEXTRACTPS   $0x01, X2, (R8)(AX*4)
+	VEXTRACTPS   $0x02, X2, (R8)(CX*4)
+	VEXTRACTPS   $0x03, X2, (R8)(DX*4)
+	LEAQ         (R8)(DX*4), R8
+	LEAQ         (R8)(AX*4), R8
+	LEAQ         (BX)(AX*8), BX
+	ADDQ         $0x20, SI
+	LEAQ         (BX)(DX*8), BX
+	SUBQ         $0x04, DI
+	JGE          write_four
+
+write_rest:
+	ADDQ $0x04, DI
+	JZ   write_end
+
+write_one:
+	VMOVSD       (SI), X5
+	VMOVSD       (BX), X6
+	VMULPD       Y7, Y5, Y5
+	VADDPD       Y5, Y6, Y6
+	VCVTPD2PSY   Y6, X2
+	VCVTPS2PD    X2, Y1
+	VCMPPD       $0x1e, Y6, Y1, Y1
+	VPSRAD       $0x1f, X2, X3
+	VPOR         X0, X3, X3
+	VEXTRACTF128 $0x01, Y1, X4
+	VSHUFPS      $0x88, X4, X1, X1
+	VPAND        X1, X3, X3
+	VPSUBD       X3, X2, X2
+	VMOVSD       X6, (BX)
+	VMOVSS       X2, (R8)
+	LEAQ         (R8)(AX*4), R8
+	LEAQ         (BX)(AX*8), BX
+	ADDQ         $0x08, SI
+	DECQ         DI
+	JNZ          write_one
+
+write_end:
+	MOVQ $0x00000001, AX
+	MOVQ AX, done+48(FP)
+	VZEROUPPER
+	RET
+
+refused:
+	XORQ AX, AX
+	MOVQ AX, done+48(FP)
 	VZEROUPPER
 	RET

@@ -44,6 +44,37 @@ func lacksGeneric(dst []float64, codes []float32, src []float64, request float64
 	return codesGeneric(codes, dst)
 }
 
+// AddRow adds sign, 1 or -1, times v[j] to data[j*stride] and sets codes[j*stride] to the
+// Floor32 of the sum, if all of the amounts and sums are whole numbers below 2^53 in
+// magnitude. Otherwise it writes nothing and returns false.
+func AddRow(data []float64, codes []float32, stride int, v []float64, sign float64) (ok bool) {
+	return addRow(data, codes, stride, v, sign)
+}
+
+func addRowGeneric(data []float64, codes []float32, stride int, v []float64, sign float64) (ok bool) {
+	p := 0
+	for _, x := range v {
+		sum := data[p] + float64(x*sign)
+		if !(exactWhole(x) && exactWhole(sum)) {
+			return false
+		}
+		p += stride
+	}
+	p = 0
+	for _, x := range v {
+		sum := data[p] + float64(x*sign)
+		data[p], codes[p] = sum, Floor32(sum)
+		p += stride
+	}
+	return true
+}
+
+// exactWhole reports whether x is a whole number below 2^53 in magnitude.
+func exactWhole(x float64) bool {
+	n := int64(x) // of others too, something
+	return float64(n) == x && uint64(n+1<<53-1) < 1<<54-1
+}
+
 // Tame reports whether x is 0 or 2^-500 <= |x| < 2^500, the range in which the
 // division kernels may use a corrected reciprocal (docs/proofs.md).
 func Tame(x float64) bool {

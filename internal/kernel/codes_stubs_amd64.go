@@ -27,3 +27,9 @@ func codesAVX512(dst *float32, src *float64, n int) (wild int)
 //
 //go:noescape
 func lacksAVX512(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+
+// addRowAVX2 adds sign times n amounts to the elements of a row; done is 0 when nothing is written.
+// It equals addRowGeneric.
+//
+//go:noescape
+func addRowAVX2(data *float64, codes *float32, stride int, v *float64, n int, sign float64) (done int)

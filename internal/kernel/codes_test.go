@@ -225,3 +225,88 @@ func FuzzLacks(f *testing.F) {
 		})
 	})
 }
+
+func goldenWhole(x float64) bool { return math.Trunc(x) == x && math.Abs(x) < 1<<53 }
+
+// checkAddRow compares with the golden model, and checks that nothing else is written.
+func checkAddRow(t *testing.T, data []float64, codes []float32, stride int, v []float64, sign float64) {
+	t.Helper()
+	for i, x := range data {
+		codes[i] = kernel.Floor32(x)
+	}
+	want, ok := append([]float64(nil), data...), true
+	for j, x := range v {
+		want[j*stride] += sign * x
+		ok = ok && goldenWhole(x) && goldenWhole(want[j*stride])
+	}
+	if !ok {
+		copy(want, data)
+	}
+	if got := kernel.AddRow(data, codes, stride, v, sign); got != ok {
+		t.Fatalf("%v added %v times: %v, want %v", v, sign, got, ok)
+	}
+	for i, x := range want {
+		if math.Float64bits(data[i]) != math.Float64bits(x) || !same32(codes[i], goldenCode(x)) {
+			t.Fatalf("element %d with stride %d: %v with code %v, want %v", i, stride, data[i], codes[i], x)
+		}
+	}
+}
+
+// TestAddRow holds AddRow against its golden model, for rows of all lengths, beside
+// pages that fault.
+func TestAddRow(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(24)
+		for _, front := range []bool{false, true} {
+			for _, stride := range []int{1, 3, 64} {
+				const mostCols = 300
+				most := (mostCols-1)*stride + 1
+				data, codes, v := guardedSlices[float64](t, front, most), guardedSlices[float32](t, front, most), guardedSlices[float64](t, front, mostCols)
+				for cols := range mostCols + 1 {
+					if cols > 33 && cols < mostCols-45 {
+						continue
+					}
+					n := max((cols-1)*stride+1, 0)
+					for k := range 4 {
+						for i := range data(n) {
+							data(n)[i] = float64(r.Int64N(1<<53)) * float64(1-2*r.IntN(2))
+							if k > 0 {
+								data(n)[i] = float64(r.Int64N(1 << 40))
+							}
+						}
+						for j := range v(cols) {
+							v(cols)[j] = float64(r.Int64N(1<<30) << (10 * k % 20))
+						}
+						if k == 2 && cols > 0 { // an amount that is refused
+							v(cols)[r.IntN(cols)] = []float64{0.5, math.NaN(), math.Inf(1), 1 << 53, -0.25, 0x1p-1074}[r.IntN(6)]
+						}
+						checkAddRow(t, data(n), codes(n), stride, v(cols), float64(1-2*r.IntN(2)))
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestAddRowSpecials adds every special value to every other.
+func TestAddRowSpecials(t *testing.T) {
+	specials := append(testkit.Specials(), 1<<53, 1<<53-1, -1<<53, 1-1<<53, 1<<52+0.5, 1<<63, -1<<63)
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, x := range specials {
+			for _, y := range specials {
+				for lane := range 6 {
+					data, v := []float64{1, 2, 3, 4, 5, 6}, []float64{6, 5, 4, 3, 2, 1}
+					data[lane], v[lane] = x, y
+					checkAddRow(t, data, make([]float32, 6), 1, v, 1)
+					data[lane] = x
+					checkAddRow(t, data, make([]float32, 6), 1, v, -1)
+				}
+			}
+		}
+		allocates(t, func() {
+			var data, v [8]float64
+			var codes [8]float32
+			kernel.AddRow(data[:], codes[:], 1, v[:], 1)
+		})
+	})
+}

@@ -12,6 +12,10 @@ func lacks(dst []float64, codes []float32, src []float64, request float64) bool 
 	return lacksGeneric(dst, codes, src, request)
 }
 
+func addRow(data []float64, codes []float32, stride int, v []float64, sign float64) bool {
+	return addRowGeneric(data, codes, stride, v, sign)
+}
+
 // Inlined into other packages, a type-parametric twin makes its arguments escape.
 //
 //go:noinline

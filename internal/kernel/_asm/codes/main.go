@@ -1,5 +1,5 @@
-// Command codes generates the kernels of package kernel that write a column: they
-// round its elements down to float32 and look for those that are not tame.
+// Command codes generates the kernels of package kernel that write amounts: they
+// round them down to float32 and look for those that are not tame.
 package main
 
 import (
@@ -17,6 +17,7 @@ func main() {
 		codes(m)
 		lacks(m)
 	}
+	addRow()
 	emit.Generate()
 }
 
@@ -36,6 +37,8 @@ var (
 	sizeTurned = ConstData("tame_range_turned", U64(tameRange^sign))
 	one        = ConstData("one_32", U32(1))
 	inf        = ConstData("inf", U64(0x7FF0000000000000))
+	magnitude  = ConstData("magnitude", U64(sign-1))
+	exact      = ConstData("exact", U64(0x4340000000000000)) // 2^53
 )
 
 // coder makes vectors of float64 codes, and remembers whether all were tame.
@@ -177,7 +180,8 @@ func newNarrow(m lanes.Machine) *narrowCoder {
 	return c
 }
 
-func (c *narrowCoder) code(x reg.VecVirtual) reg.VecVirtual {
+// round returns the codes.
+func (c *narrowCoder) round(x reg.VecVirtual) reg.VecVirtual {
 	codes, back, above := XMM(), YMM(), YMM()
 	VCVTPD2PSY(x, codes)
 	VCVTPS2PD(codes, back)
@@ -188,7 +192,11 @@ func (c *narrowCoder) code(x reg.VecVirtual) reg.VecVirtual {
 	VPOR(c.one, down, down)
 	VPAND(half(above), down, down)
 	VPSUBD(down, codes, codes)
+	return codes
+}
 
+func (c *narrowCoder) code(x reg.VecVirtual) reg.VecVirtual {
+	codes := c.round(x)
 	bits, offset, tame, zero := YMM(), YMM(), YMM(), YMM()
 	VPSLLQ(U8(1), x, bits)
 	VPSUBQ(c.from, bits, offset)
@@ -197,6 +205,121 @@ func (c *narrowCoder) code(x reg.VecVirtual) reg.VecVirtual {
 	VPOR(zero, tame, tame)
 	VPAND(tame, c.tame, c.tame)
 	return codes
+}
+
+// addRow generates the kernel that adds to one element of each column: four columns at
+// a time, then one by one. It looks at all sums before it writes the first.
+func addRow() {
+	emit.Func("addRow", emit.AVX2, "func(data *float64, codes *float32, stride int, v *float64, n int, sign float64) (done int)",
+		"adds sign times n amounts to the elements of a row; done is 0 when nothing is written.", "addRowGeneric")
+	const lanesOfQuad = 4
+	m := lanes.Machines[0]
+	c, sign, magnitude, exact := newNarrow(m), m.Parameter("sign"), m.Broadcast(magnitude), m.Broadcast(exact)
+	stride, two, three := Load(Param("stride"), GP64()), GP64(), GP64()
+	at, v, left := GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 1}, two)
+	LEAQ(Mem{Base: two, Index: stride, Scale: 1}, three)
+	column := func(base reg.Register, column, size int) Mem {
+		if column == 0 {
+			return Mem{Base: base}
+		}
+		return Mem{Base: base, Index: []reg.Register{stride, two, three}[column-1], Scale: uint8(size)}
+	}
+	// sums returns the amounts of some columns, 4 or 1, and the sums.
+	sums := func(columns int) (x, sum reg.VecVirtual) {
+		x, sum = YMM(), YMM()
+		if columns == 1 {
+			VMOVSD(Mem{Base: v}, x.AsX())
+			VMOVSD(Mem{Base: at}, sum.AsX())
+		} else {
+			high := XMM()
+			VMOVUPD(Mem{Base: v}, x)
+			VMOVSD(column(at, 0, 8), sum.AsX())
+			VMOVSD(column(at, 2, 8), high)
+			VMOVHPD(column(at, 1, 8), sum.AsX(), sum.AsX())
+			VMOVHPD(column(at, 3, 8), high, high)
+			VINSERTF128(U8(1), high, sum, sum)
+		}
+		VMULPD(sign, x, x)
+		VADDPD(x, sum, sum)
+		return x, sum
+	}
+	// each emits body for all columns, four at a time and one by one.
+	each := func(label string, body func(columns int)) {
+		Load(Param("data"), at)
+		Load(Param("v"), v)
+		Load(Param("n"), left)
+		next := func(columns int) {
+			LEAQ(Mem{Base: at, Index: stride, Scale: 8}, at)
+			ADDQ(U8(8*columns), v)
+			if columns == lanesOfQuad {
+				LEAQ(Mem{Base: at, Index: three, Scale: 8}, at)
+			}
+		}
+		SUBQ(U8(lanesOfQuad), left)
+		JLT(LabelRef(label + "_rest"))
+		Label(label + "_four")
+		body(lanesOfQuad)
+		next(lanesOfQuad)
+		SUBQ(U8(lanesOfQuad), left)
+		JGE(LabelRef(label + "_four"))
+		Label(label + "_rest")
+		ADDQ(U8(lanesOfQuad), left)
+		JZ(LabelRef(label + "_end"))
+		Label(label + "_one")
+		body(1)
+		next(1)
+		DECQ(left)
+		JNZ(LabelRef(label + "_one"))
+		Label(label + "_end")
+	}
+
+	good := YMM()
+	VPCMPEQQ(good, good, good)
+	each("check", func(columns int) {
+		x, sum := sums(columns)
+		for _, y := range []reg.VecVirtual{x, sum} {
+			const truncate = U8(11)
+			whole := m.Rounded(truncate, y)
+			VCMPPD(lanes.Equal, whole, y, whole)
+			VANDPD(whole, good, good)
+			VANDPD(magnitude, y, y)
+		}
+		VMAXPD(x, sum, sum) // neither is a NaN, or it is not whole
+		VCMPPD(lanes.Less, exact, sum, sum)
+		VANDPD(sum, good, good)
+	})
+	bits := GP64()
+	VMOVMSKPD(good, bits.As32())
+	XORQ(U32(1<<lanesOfQuad-1), bits)
+	JNZ(LabelRef("refused"))
+	to := Load(Param("codes"), GP64())
+	each("write", func(columns int) {
+		_, sum := sums(columns)
+		codes := c.round(sum)
+		VMOVSD(sum.AsX(), Mem{Base: at})
+		VMOVSS(codes, Mem{Base: to})
+		if columns == lanesOfQuad {
+			high := XMM()
+			VEXTRACTF128(U8(1), sum, high)
+			VMOVHPD(sum.AsX(), column(at, 1, 8))
+			VMOVLPD(high, column(at, 2, 8))
+			VMOVHPD(high, column(at, 3, 8))
+			for i := 1; i < lanesOfQuad; i++ {
+				VEXTRACTPS(U8(i), codes, column(to, i, 4))
+			}
+			LEAQ(Mem{Base: to, Index: three, Scale: 4}, to)
+		}
+		LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
+	})
+	done := GP64()
+	MOVQ(U32(1), done)
+	Store(done, ReturnIndex(0))
+	emit.Return()
+	Label("refused")
+	XORQ(done, done)
+	Store(done, ReturnIndex(0))
+	emit.Return()
 }
 
 // half returns four lanes of 32 bits for a set of four lanes of 64.
