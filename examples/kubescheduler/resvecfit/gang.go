@@ -8,6 +8,7 @@ import (
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -79,7 +80,10 @@ func (p *Plugin) whyImpossible(namespace, name string, trial bool) string {
 	}
 	why, impossible := p.prover.packer.Infeasible(c.table.Free(), &p.prover.requests, nil)
 	if impossible && !trial {
-		if priority, can := preemptionPriority(members); can && c.setRoom(&p.prover.room, priority) {
+		if priority, can := preemptionPriority(members); can {
+			if c.setRoom(&p.prover.room, priority) != nil {
+				return ""
+			}
 			why, impossible = p.prover.packer.Infeasible(&p.prover.room, &p.prover.requests, nil)
 		}
 	}
@@ -149,45 +153,29 @@ func preemptionPriority(members []*corev1.Pod) (priority int32, can bool) {
 		if policy := pod.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
 			continue
 		}
-		if x := priorityOf(pod); !can || x > priority {
+		if x := corev1helpers.PodPriority(pod); !can || x > priority {
 			priority, can = x, true
 		}
 	}
 	return priority, can
 }
 
-func priorityOf(pod *corev1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
-}
-
-// setRoom sets dst to what is free when all pods of less priority are gone. It reports
-// false when there are none.
-func (c *cluster) setRoom(dst *vector.Matrix, priority int32) (any bool) {
+// setRoom sets dst to what is free when all pods of less priority are gone.
+func (c *cluster) setRoom(dst *vector.Matrix, priority int32) error {
 	dst.CopyFrom(c.table.Free())
 	amounts := c.m.NewVector()
 	for i, node := range c.nodes {
 		clear(amounts)
-		found := false
 		for _, info := range node.GetPods() {
-			if priorityOf(info.GetPod()) < priority {
+			if corev1helpers.PodPriority(info.GetPod()) < priority {
 				c.addPod(amounts, info.CalculateResource().Resource)
-				found = true
 			}
 		}
-		if !found {
-			continue
+		if err := dst.AddRow(int(c.rows[i]), amounts); err != nil {
+			return err
 		}
-		any = true
-		row := dst.Row(nil, int(c.rows[i]))
-		for k, x := range amounts {
-			row[k] += x
-		}
-		dst.SetRow(int(c.rows[i]), row)
 	}
-	return any
+	return nil
 }
 
 // addPod adds what a pod takes.
