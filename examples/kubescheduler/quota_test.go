@@ -10,9 +10,6 @@ import (
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	featuregatetesting "k8s.io/component-base/featuregate/testing"
-	"k8s.io/kubernetes/pkg/features"
 )
 
 const cardQuota = "cardQuota: {queueLabel: queue, missing: Unlimited, queues: [{name: lab, cards: {H100: 1, A100: 1}}]}"
@@ -63,32 +60,22 @@ func TestCardQuota(t *testing.T) {
 
 // newGang returns a group of pods that are bound together or not at all.
 func newGang(name string, size int) (*schedulingv1alpha2.PodGroup, []*corev1.Pod) {
-	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
-	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: int32(size)}
 	pods := make([]*corev1.Pod, size)
 	for i := range pods {
 		pods[i] = inLab(fmt.Sprint(name, "-", i), "H100")
-		pods[i].Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 	}
-	return group, pods
+	return groupOf(name, size, 0, pods...), pods
 }
 
 // TestGang: of a gang that the queue has cards for in part no pod is bound, and it
 // holds no cards while it waits.
 func TestGang(t *testing.T) {
-	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{
-		features.GenericWorkload: true, features.GangScheduling: true,
-	})
+	withGangs(t, false)
 	sim := simulate(t, example(t, strings.Replace(cardQuota, "H100: 1", "H100: 3", 1)), nil, cardNode("h", "H100"))
 	sim.run(t)
 	gang := func(name string, size int) {
 		group, pods := newGang(name, size)
-		if _, err := sim.client.SchedulingV1alpha2().PodGroups("default").Create(context.Background(), group, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for _, pod := range pods {
-			sim.create(t, pod)
-		}
+		sim.createGang(t, group, pods)
 	}
 	gang("four", 4)
 	eventually(t, "the gang of four was refused", func() bool { return refused(t, sim, "four-0") })
