@@ -196,9 +196,9 @@ func (g *gang) commitGroup(group []int) (a Answer, err error) {
 // that is the one of all its alternatives, if these have no room either.
 func (g *gang) refuse(t *TaskRequest, limit *book.Set) {
 	q, j := g.l.queueOf(&t.at.Queue, t.queue), g.l.jobOf(t)
-	book.MayCharge(&g.refusal, q, j, &t.use, limit, nil)
+	book.MayCharge(&g.refusal, q, j, &t.use, limit.And(t.bound), nil)
 	if limit != nil {
-		g.refusal.Reconsider(q, j, &t.use)
+		g.refusal.Reconsider(q, j, &t.use, t.bound)
 	}
 }
 
@@ -209,7 +209,7 @@ func (g *gang) explain(a *Answer, grouped bool) {
 	q := g.l.queueOf(&t.at.Queue, t.queue)
 	if grouped {
 		var alone book.Answer
-		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, nil, nil)
+		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, t.bound, nil)
 		g.refusal.NotTogether(alone.Options)
 	}
 	g.l.tellTask(a, &g.refusal, t, q)
@@ -221,7 +221,7 @@ func (g *gang) together(group []int) *book.Set {
 	var members []book.Member
 	for _, i := range group {
 		t := g.tasks[i]
-		members = append(members, book.Member{Use: &t.use, Charged: g.l.tasks[t.id] != nil})
+		members = append(members, book.Member{Use: &t.use, Cards: t.bound, Charged: g.l.tasks[t.id] != nil})
 	}
 	first := g.tasks[group[0]]
 	return book.Together(g.l.queueOf(&first.at.Queue, first.queue), g.l.jobs[first.job].record(), members)

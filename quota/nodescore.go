@@ -90,20 +90,19 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	task.of(l)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
-	q := l.queueOf(&task.at.Queue, task.queue)
-	if q.Admits() != book.Yes || task.invalid != "" || q.Empty {
-		return 0
-	}
+	s := l.scratch()
+	defer l.spare.Put(s)
+	l.mayCharge(s, task, on)
 	sum, n := 0.0, 0
-	book.FirstOn(q, l.jobOf(task), &task.use, on, func(item, at int) {
-		if !task.listed(item) {
-			return
+	for i := range s.picks {
+		if !task.listed(i) {
+			continue
 		}
 		n++
-		if at >= 0 {
-			sum += math.Ldexp(100, -task.rank(item, at))
+		if card := s.picks[i].Card; card >= 0 {
+			sum += math.Ldexp(100, -task.rank(i, task.use.Items[i].Alts.Index(card)))
 		}
-	})
+	}
 	if n == 0 {
 		return 0
 	}

@@ -52,7 +52,7 @@ func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, limit *book.Set) (*book.Q
 		t.at.Near(q, &t.use)
 	}
 	j := l.jobOf(t)
-	s.picks = book.MayCharge(&s.answer, q, j, &t.use, limit, s.picks[:0])
+	s.picks = book.MayCharge(&s.answer, q, j, &t.use, limit.And(t.bound), s.picks[:0])
 	return q, j
 }
 
@@ -265,9 +265,7 @@ func (l *Ledger) otherThan(t *task, r *TaskRequest, limit *book.Set) string {
 	}
 	requested := r.invalid
 	if requested == "" {
-		asks := r.use
-		asks.Bound = nil
-		requested = fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{use: asks}).Need().words(), brief(r.job), brief(r.queue))
+		requested = fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{use: r.use}).Need().words(), brief(r.job), brief(r.queue))
 	}
 	return fmt.Sprintf("charged is %s of job %q in queue %q, requested %s", was.words(), brief(t.job), brief(queueName(t.Job.Queue)), requested)
 }

@@ -19,11 +19,12 @@ type TaskRequest struct {
 	one   [1]book.UseItem // behind use.Items, if there is one
 	use   book.Use
 
-	sources []source // of the items
-	invalid string   // why the request can't be told; empty: it can
+	bound   *book.Set // the cards of the node that the task is bound to; nil: it isn't
+	sources []source  // of the items
+	invalid string    // why the request can't be told; empty: it can
 
 	id, job, queue string
-	_              [16]byte // keeps the next request's lines lines
+	_              [24]byte // keeps the next request's lines lines
 }
 
 // source is where an item of a task comes from.
@@ -85,7 +86,6 @@ func (l *Ledger) serves(owner *Ledger) {
 func (t *TaskRequest) settle() {
 	t.use.Items = beside(t.use.Items, &t.one)
 	t.use.Invalid = t.invalid != ""
-	t.use.Special = t.use.Invalid || t.use.Bound != nil
 }
 
 // settle is as that of a task.

@@ -551,7 +551,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 		return
 	}
 	on := r.found.on(node, r.dims)
-	t.use.Bound = new(book.Set)
+	t.bound = new(book.Set)
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts
 		at := slices.IndexFunc(alts.Cards, on.Has)
@@ -560,7 +560,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 			t.use.CPU, t.use.Memory, t.use.Items, t.sources = 0, 0, nil, nil
 			return
 		}
-		t.use.Bound.Add(alts.Cards[at])
+		t.bound.Add(alts.Cards[at])
 	}
 }
 

@@ -161,8 +161,8 @@ func (t *TaskRequest) Need() Min {
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts
 		it := itemOf(alts, t.use.Items[i].Amount, defaultUnit)
-		if t.use.Bound != nil {
-			at := slices.IndexFunc(alts.Cards, t.use.Bound.Has)
+		if t.bound != nil {
+			at := slices.IndexFunc(alts.Cards, t.bound.Has)
 			it.Alternatives = it.Alternatives[at : at+1]
 		}
 		need.Items = append(need.Items, it)

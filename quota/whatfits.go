@@ -58,7 +58,7 @@ func (t *TaskRequest) fits(l *Ledger) (f Fits, err error) {
 	if j != nil && queueName(j.Queue) != t.queue {
 		return f, elsewhere(t.job, j, t.queue)
 	}
-	copies := book.ChargeCopies(q, j, l.anyMix(t), &t.use)
+	copies := book.ChargeCopies(q, j, l.anyMix(t), &t.use, t.bound)
 	l.tellCopies(&f, &copies)
 	l.tellTask(&f.Next, &copies.Next, t, q)
 	return f, nil

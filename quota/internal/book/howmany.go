@@ -79,33 +79,33 @@ func (q *Queue) floorRepeats(s pending) int64 {
 }
 
 // ChargeCopies counts how many tasks of a job, which may be nil, could be charged
-// together. A gang of one chooses its cards freely; of a larger one each list of
-// alternatives is used on one card, which depends on how many tasks there are.
-func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use) (f Copies) {
-	first := newTrial(q, j, anyMix, u)
+// together on cards, nil for all. A gang of one chooses its cards freely; of a larger
+// one each list of alternatives is used on one card, unless the job spreads: the first
+// that has room for all.
+func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) {
+	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
+	alone := c.trial()
 	if q.Admits() == Yes {
-		t := first.job
-		cpu, why := t.Queue.chargeRoom(CPU, t.Held[CPU])
+		cpu, why := q.chargeRoom(CPU, alone.Held[CPU])
 		f.CPU = cpu.option(0, CPU, u.CPU, why)
-		mem, why := t.Queue.chargeRoom(Memory, t.Held[Memory])
+		mem, why := q.chargeRoom(Memory, alone.Held[Memory])
 		f.Memory = mem.option(0, Memory, u.Memory, why)
 	}
-	MayCharge(&f.Next, first.job.Queue, first.job, u, nil, nil)
+	MayCharge(&f.Next, alone.Queue, alone, u, cards, nil)
 	f.Items = slices.Clone(f.Next.Options)
 	if anyMix || !u.multi() {
-		f.N = first.run(&f.Next, nil, nil, Unlimited)
+		f.N = c.charge(&f.Next, cards, Unlimited)
 		return f
 	}
-	most := int64(1)
-	if f.N = first.run(&f.Next, nil, nil, most); f.N == 0 {
+	most := int64(1) // copies for which the same cards are chosen
+	if f.N = c.charge(&f.Next, cards, most); f.N == 0 {
 		return f
 	}
-	choices := choicesOf(q, j, anyMix, u)
+	choices := c.choices()
 	for f.N == most && most != Unlimited {
-		var limit *Set
-		limit, most = cardsFor(choices, f.N+1)
-		copies := newTrial(q, j, anyMix, u).run(&f.Next, limit, nil, most)
-		f.N = max(f.N, copies)
+		var chosen *Set
+		chosen, most = cardsFor(choices, f.N+1)
+		f.N = max(f.N, c.charge(&f.Next, chosen.And(cards), most))
 	}
 	f.Next.NotTogether(f.Items)
 	return f
@@ -122,27 +122,24 @@ type choice struct {
 	most  []int64
 }
 
-func choicesOf(q *Queue, j *Job, anyMix bool, u *Use) (choices []choice) {
-	for i := range u.Items {
-		c := choice{cards: u.Items[i].Alts.Cards, most: []int64{Unlimited}}
-		if len(c.cards) > 1 {
-			c.most = c.most[:0]
-			for _, dim := range c.cards {
-				only := new(Set)
-				only.Add(dim)
-				var a Answer
-				c.most = append(c.most, newTrial(q, j, anyMix, u).run(&a, only, u.Items[i].Alts, Unlimited))
+func (c *copier) choices() (choices []choice) {
+	for i := range c.use.Items {
+		is := choice{cards: c.use.Items[i].Alts.Cards, most: []int64{Unlimited}}
+		if len(is.cards) > 1 {
+			is.most = is.most[:0]
+			for _, card := range is.cards {
+				is.most = append(is.most, c.alone(i, card))
 			}
 		}
-		choices = append(choices, c)
+		choices = append(choices, is)
 	}
 	return choices
 }
 
 // cardsFor returns the cards that a gang of a size uses, and the size up to which it
 // uses the same: the first card of each item that takes all, or else the most.
-func cardsFor(choices []choice, size int64) (limit *Set, same int64) {
-	limit, same = new(Set), Unlimited
+func cardsFor(choices []choice, size int64) (cards *Set, same int64) {
+	cards, same = new(Set), Unlimited
 	for _, c := range choices {
 		best := 0
 		for at := range c.cards {
@@ -150,158 +147,142 @@ func cardsFor(choices []choice, size int64) (limit *Set, same int64) {
 				best = at
 			}
 		}
-		limit.Add(c.cards[best])
+		cards.Add(c.cards[best])
 		if c.most[best] >= size {
 			same = min(same, c.most[best])
 		}
 	}
-	return limit, same
+	return cards, same
 }
 
-// trial commits copies of a task on a copy of its job and queues.
-type trial struct {
+// copier charges copies of a task on copies of its job and queues.
+type copier struct {
+	q      *Queue
+	job    *Job // may be nil
+	anyMix bool
 	use    *Use
-	job    *Job
-	answer Answer // of copies that are taken back
+	cards  *Set
 }
 
-func newTrial(q *Queue, j *Job, anyMix bool, u *Use) *trial {
-	c := &Job{AnyMix: anyMix}
-	if old := j.In(q); old != nil {
-		*c = *old
+// trial returns a copy of the job, in a copy of the queue.
+func (c *copier) trial() *Job {
+	j := &Job{AnyMix: c.anyMix}
+	if old := c.job.In(c.q); old != nil {
+		*j = *old
 		items := make([]*Item, len(old.Items))
 		for i, it := range old.Items {
 			was := *it
 			was.Spread = slices.Clone(it.Spread)
 			items[i] = &was
 		}
-		c.SetItems(items)
+		j.SetItems(items)
 	}
-	c.Queue = q.aside()
-	return &trial{use: u, job: c}
+	j.Queue = c.q.aside()
+	return j
 }
 
-// run commits copies, most at most, until one is refused, and returns how many
-// were not; a is the answer to the last one. Copies that change the same are not
-// made one by one.
-func (tr *trial) run(a *Answer, limit *Set, only *Alternatives, most int64) (n int64) {
+// charge charges copies on cards, most at most, until one is refused, and returns how
+// many were not; a is the answer to the last one.
+func (c *copier) charge(a *Answer, cards *Set, most int64) (n int64) {
+	j := c.trial()
 	for n < most {
-		var u Journal
-		if !tr.commit(a, limit, only, &u) {
-			if limit != nil && only == nil {
-				a.Reconsider(tr.job.Queue, tr.job, tr.use)
+		picks := MayCharge(a, j.Queue, j, c.use, cards, nil)
+		if !a.OK() {
+			if cards != c.cards {
+				a.Reconsider(j.Queue, j, c.use, c.cards)
 			}
 			return n
 		}
-		if n += 1 + tr.repeat(u.effects(), limit, only, most-n-1); n >= LimitExact {
+		n += j.chargeAlike(c.use, picks, most-n)
+		if n >= LimitExact {
 			return most // no limit is as large
 		}
 	}
 	return n
 }
 
-// commit commits a copy, or of the copy only the item with some alternatives.
-func (tr *trial) commit(a *Answer, limit *Set, only *Alternatives, u *Journal) bool {
-	j := tr.job
-	if only != nil {
-		a.Begin()
-		return chargeItem(a, j, tr.use, only, limit, u)
+// alone counts how often an item of the task could be charged on a card, if it were all
+// that the task asks for but for which items of the job the others count against.
+func (c *copier) alone(item int, card int32) (n int64) {
+	only := new(Set)
+	only.Add(card)
+	only = only.And(c.cards)
+	j := c.trial()
+	for n < LimitExact {
+		p := pickAlone(j, c.use, item, only)
+		if p.Card < 0 {
+			return n
+		}
+		n += j.chargeAlike(&Use{Items: c.use.Items[item : item+1]}, []Pick{p}, Unlimited)
 	}
-	picks := MayCharge(a, j.Queue, j, tr.use, limit, nil)
-	if !a.OK() {
-		return false
+	return Unlimited
+}
+
+// chargeAlike charges copies of a task on the same picks, most at most, and returns how
+// many. It stops where room ends, and where a hold runs out: the next copy may then count
+// against another item, or go to another card. So many copies are one charge of so many
+// times the amounts.
+func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
+	n := min(most, LimitExact)
+	atMost := func(amount, of int64) {
+		if of > 0 {
+			n = min(n, max(amount/of, 1))
+		}
 	}
-	j.drawPlain(CPU, tr.use.CPU, u)
-	j.drawPlain(Memory, tr.use.Memory, u)
+	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
+		r, _ := j.Queue.chargeRoom(int32(dim), j.Held[dim])
+		atMost(r.amount, amount)
+	}
+	for i := range picks {
+		p, amount := &picks[i], u.Items[i].Amount
+		r, _ := j.Queue.itemRoom(p.it, p.at, p.Card)
+		atMost(r.amount, amount)
+		if p.it != nil && p.it.Held > 0 {
+			atMost(p.drawn(u, picks, amount), amount)
+		}
+	}
+	times := func(amount int64) int64 {
+		if amount == 0 {
+			return 0
+		}
+		return amount * min(n, LimitExact/amount) // without a limit it may be too many
+	}
+	j.drawPlain(CPU, times(u.CPU), nil)
+	j.drawPlain(Memory, times(u.Memory), nil)
 	for i, p := range picks {
-		j.charge(tr.use.Items[i].Alts, tr.use.Items[i].Amount, p, u)
-	}
-	return true
-}
-
-// effect is what a copy did: to a dimension of a queue and of those above it, to what
-// is held for an item, or on one of its alternatives, or to what is held for a job of
-// cpu or memory.
-type effect struct {
-	q   *Queue
-	j   *Job
-	dim int32 // of q and j
-
-	it *Item
-	at int // of an item that spreads: the alternative; else -1
-
-	allocated, held, elastic int64
-}
-
-// effects lists what a copy did.
-func (u *Journal) effects() (effects []effect) {
-	for _, c := range u.cells {
-		effects = append(effects, effect{q: c.q, dim: c.dim, allocated: c.allocated, held: c.held, elastic: c.elastic})
-	}
-	for _, b := range u.needs {
-		effects = append(effects, effect{j: b.j, dim: b.dim, held: b.j.Held[b.dim] - b.held})
-	}
-	for i, b := range u.items {
-		if slices.ContainsFunc(u.items[:i], func(earlier itemBefore) bool { return earlier.it == b.it }) {
-			continue
-		}
-		effects = append(effects, effect{it: b.it, at: -1, held: b.it.Held - b.was.Held})
-		for at, was := range b.spread {
-			effects = append(effects, effect{it: b.it, at: at, held: b.it.Spread[at] - was})
-		}
-	}
-	return slices.DeleteFunc(effects, func(e effect) bool { return e.allocated == 0 && e.held == 0 })
-}
-
-// repeat makes the effect n times more; of negative n, it takes it back.
-func (e *effect) repeat(n int64) {
-	switch {
-	case e.q != nil:
-		e.q.add(e.dim, n*e.allocated, n*e.held, n*e.elastic)
-	case e.j != nil:
-		e.j.Held[e.dim] += n * e.held
-	case e.at < 0:
-		e.it.Held += n * e.held
-	default:
-		e.it.Spread[e.at] += n * e.held
-	}
-}
-
-// repeat makes the effects of a copy again, as often as further copies would have the
-// same, most at most, and returns how often.
-//
-// Copies have the same effects up to one of them, and from then on others: every copy
-// takes the same from the cards that it is charged on, and a card that was passed over
-// keeps its room or gets more. So steps that double, and then halve, find that copy.
-func (tr *trial) repeat(effects []effect, limit *Set, only *Alternatives, most int64) (n int64) {
-	add := func(n int64) {
-		for i := range effects {
-			effects[i].repeat(n)
-		}
-	}
-	// same reports whether step copies more have these effects, of which the last does
-	// if all do.
-	same := func(step int64) bool {
-		if step > most-n {
-			return false
-		}
-		var u Journal
-		add(step - 1)
-		same := tr.commit(&tr.answer, limit, only, &u) && slices.Equal(u.effects(), effects)
-		u.Undo()
-		add(1 - step)
-		return same
-	}
-	step := int64(1)
-	for ; n < LimitExact && same(step); step *= 2 {
-		add(step)
-		n += step
-	}
-	for step /= 2; step > 0; step /= 2 {
-		if same(step) {
-			add(step)
-			n += step
-		}
+		j.charge(u.Items[i].Alts, times(u.Items[i].Amount), p, nil)
 	}
 	return n
+}
+
+// drawn returns how much can be charged on a pick by charges of an amount each that draw
+// alike on what is held for the item: on its hold, on what is held on the card, or on
+// what is held on another card.
+func (p *Pick) drawn(u *Use, picks []Pick, amount int64) int64 {
+	it := p.it
+	switch {
+	case !it.Spreads:
+		return it.Held + amount - 1 // the last one may lack something
+	case it.Spread[p.at] > 0:
+		return it.Spread[p.at]
+	}
+	for from, held := range slices.Backward(it.Spread) {
+		if held > 0 && !passedOver(u, picks, it.Alts.Cards[from]) {
+			return held
+		} else if held > 0 {
+			break // that card has more room then
+		}
+	}
+	return amount
+}
+
+// passedOver reports whether an item of a task lists a card before that of its pick.
+func passedOver(u *Use, picks []Pick, card int32) bool {
+	for i, p := range picks {
+		alts := u.Items[i].Alts
+		if at := alts.Index(card); at >= 0 && at < alts.Index(p.Card) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,22 +1,18 @@
 package book
 
-// MayCharge decides on a task of a job, which may be nil. With limit not nil only these
-// cards count. For every item it appends to picks the first alternative with room, and to
+// MayCharge decides on a task of a job, which may be nil. With cards not nil only these
+// count. For every item it appends to picks the first alternative with room, and to
 // the options all alternatives. The refusal is of what fails first: cpu, memory, and
 // then the items in order.
-func MayCharge(a *Answer, q *Queue, j *Job, u *Use, limit *Set, picks []Pick) []Pick {
+func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []Pick {
 	a.Begin()
 	if reason := q.Admits(); reason != Yes {
 		a.Reason = reason
 		return picks
 	}
-	only := confines{limit: limit}
-	if u.Special {
-		if u.Invalid {
-			a.Reason = Invalid
-			return picks
-		}
-		only.bound = u.Bound
+	if u.Invalid {
+		a.Reason = Invalid
+		return picks
 	}
 	if u.CPU == 0 && u.Memory == 0 && len(u.Items) == 0 {
 		return picks
@@ -30,10 +26,8 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, limit *Set, picks []Pick) []
 	if j != nil {
 		cpu, mem = j.Held[CPU], j.Held[Memory]
 	}
-	if !q.takes(CPU, u.CPU, cpu) {
-		a.decidePlain(q, LacksCPU, CPU, u.CPU, cpu)
-	}
-	if !q.takes(Memory, u.Memory, mem) && a.OK() {
+	a.decidePlain(q, LacksCPU, CPU, u.CPU, cpu)
+	if a.OK() {
 		a.decidePlain(q, LacksMemory, Memory, u.Memory, mem)
 	}
 	var taken uint64
@@ -43,7 +37,7 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, limit *Set, picks []Pick) []
 		if j != nil {
 			p.it = j.matchNext(ui, &taken)
 		}
-		a.decideItem(q, i, ui, only, &p)
+		a.decideItem(q, i, ui, cards, &p)
 		picks = append(picks, p)
 	}
 	return picks
@@ -58,18 +52,21 @@ type Pick struct {
 
 // decidePlain decides on cpu or memory.
 func (a *Answer) decidePlain(q *Queue, reason Reason, dim int32, amount, held int64) {
-	if r, why := q.chargeRoom(dim, held); amount > 0 && amount > r.amount {
+	if amount == 0 {
+		return
+	}
+	if r, why := q.chargeRoom(dim, held); amount > r.amount {
 		a.lacks(reason, 0, dim, amount, r, why)
 	}
 }
 
 // decideItem decides on one item of a task: which of its alternatives have room.
-func (a *Answer) decideItem(q *Queue, index int, ui *UseItem, only confines, p *Pick) {
+func (a *Answer) decideItem(q *Queue, index int, ui *UseItem, cards *Set, p *Pick) {
 	var best room
 	bestDim, allowed := int32(-1), false
 	for k, dim := range ui.Alts.Cards {
 		o := a.option(index, dim)
-		if !only.have(dim) {
+		if cards != nil && !cards.Has(dim) {
 			o.Why = NotAllowed
 			continue
 		}
@@ -136,18 +133,6 @@ func (q *Queue) chargeRoom(dim int32, held int64) (r room, why Why) {
 		}
 	}
 	return r, why
-}
-
-// takes reports whether an amount may be charged, without the room that chargeRoom
-// returns. It may deny an amount of 0.
-func (q *Queue) takes(dim int32, amount, held int64) bool {
-	for ; q != nil; q = q.Parent {
-		c := &q.Cells[dim]
-		if hard := c.Limit - c.Allocated; amount > hard || amount > held && amount-held > hard-c.Held {
-			return false
-		}
-	}
-	return true
 }
 
 // moveRoom returns how much may be charged on a card that a hold of another card
@@ -228,41 +213,6 @@ func (it *Item) before(other *Item, alts *Alternatives, unit int64) bool {
 		return holds
 	}
 	return len(it.Alts.Cards) < len(other.Alts.Cards)
-}
-
-// confines are sets of cards that a task must stay in; nil ones don't confine.
-type confines struct{ limit, bound *Set }
-
-func (c confines) have(dim int32) bool {
-	return (c.limit == nil || c.limit.Has(dim)) && (c.bound == nil || c.bound.Has(dim))
-}
-
-// FirstOn calls do for every item of a task of a job, which may be nil, with the index of
-// the first alternative that is among cards and has room, -1 if there is none. It is for
-// uses that are not invalid.
-func FirstOn(q *Queue, j *Job, u *Use, cards *Set, do func(item, at int)) {
-	only := confines{cards, u.Bound}
-	var taken uint64
-	for i := range u.Items {
-		ui := &u.Items[i]
-		var it *Item
-		if j != nil {
-			it = j.matchNext(ui, &taken)
-		}
-		do(i, q.firstOn(it, ui, only))
-	}
-}
-
-func (q *Queue) firstOn(it *Item, ui *UseItem, on confines) int {
-	for k, dim := range ui.Alts.Cards {
-		if !on.have(dim) {
-			continue
-		}
-		if r, why := q.itemRoom(it, it.index(ui.Alts, k), dim); why != FirmElsewhere && ui.Amount <= r.amount {
-			return k
-		}
-	}
-	return -1
 }
 
 // HeldFirst calls do for every item of a task of a job, which may be nil, with the first

@@ -3,6 +3,7 @@ package book
 // Member is a task of a gang.
 type Member struct {
 	Use     *Use
+	Cards   *Set // that it is confined to; nil: it isn't
 	Charged bool // already
 }
 
@@ -49,30 +50,34 @@ func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n in
 		j = &Job{Queue: q}
 	}
 	for i := range group {
-		if !group[i].Charged && !chargeItem(new(Answer), j, group[i].Use, alts, only, &u) {
-			return n
+		m := &group[i]
+		for k := range m.Use.Items {
+			ui := &m.Use.Items[k]
+			if ui.Alts != alts || m.Charged {
+				continue
+			}
+			p := pickAlone(j, m.Use, k, only.And(m.Cards))
+			if p.Card < 0 {
+				return n
+			}
+			j.charge(alts, ui.Amount, p, &u)
 		}
 		n++
 	}
 	return n
 }
 
-// chargeItem charges of a task only the item with these alternatives, and reports
-// whether it has room on one of cards.
-func chargeItem(a *Answer, j *Job, use *Use, alts *Alternatives, cards *Set, u *Journal) bool {
+// pickAlone decides on one item of a task as if the task asked for nothing else, but for
+// the items of the job that the items before it count against.
+func pickAlone(j *Job, u *Use, item int, cards *Set) Pick {
 	var taken uint64
-	for i := range use.Items {
-		ui := &use.Items[i]
-		p := Pick{Card: -1, it: j.matchNext(ui, &taken)}
-		if ui.Alts != alts {
-			continue
-		}
-		if a.decideItem(j.Queue, i, ui, confines{limit: cards}, &p); p.Card < 0 {
-			return false
-		}
-		j.charge(alts, ui.Amount, p, u)
+	for i := range item {
+		j.matchNext(&u.Items[i], &taken)
 	}
-	return true
+	ui := &u.Items[item]
+	p := Pick{Card: -1, it: j.matchNext(ui, &taken)}
+	new(Answer).decideItem(j.Queue, item, ui, cards, &p)
+	return p
 }
 
 // NotTogether says of the alternatives that only the rest of its gang excludes for a
@@ -95,9 +100,9 @@ func (a *Answer) NotTogether(alone []Option) {
 
 // Reconsider makes the refusal of a task that was restricted to one card that of
 // all its alternatives, if these have no room either.
-func (a *Answer) Reconsider(q *Queue, j *Job, u *Use) {
+func (a *Answer) Reconsider(q *Queue, j *Job, u *Use, cards *Set) {
 	var all Answer
-	if MayCharge(&all, q, j, u, nil, nil); !all.OK() {
+	if MayCharge(&all, q, j, u, cards, nil); !all.OK() {
 		*a = all
 	}
 }

@@ -310,6 +310,25 @@ func (s *Set) Add(dim int32) {
 // Clone returns a copy.
 func (s *Set) Clone() *Set { return &Set{slices.Clone(s.bits)} }
 
+// And returns what is in both sets. A nil set has everything.
+func (s *Set) And(other *Set) *Set {
+	switch {
+	case s == nil:
+		return other
+	case other == nil:
+		return s
+	}
+	both := s.Clone()
+	for i := range both.bits {
+		if i < len(other.bits) {
+			both.bits[i] &= other.bits[i]
+		} else {
+			both.bits[i] = 0
+		}
+	}
+	return both
+}
+
 // AddSaturated adds two amounts that are not negative, [Unlimited] at most.
 func AddSaturated(a, b int64) int64 {
 	if a > Unlimited-b {

@@ -79,11 +79,8 @@ type MinItem struct {
 // two items have a card in common.
 type Use struct {
 	CPU, Memory int64
-	Special     bool // Invalid or Bound is set
+	Invalid     bool // it can't be told what the task uses
 	Items       []UseItem
-
-	Invalid bool // it can't be told what the task uses
-	Bound   *Set // the cards that it is confined to; nil: it isn't
 }
 
 // UseItem is an amount of one list of alternatives.
