@@ -35,9 +35,12 @@
 //	pod → request vector → Bound.Best            (microseconds for 5,000 nodes)
 //	                     → Nodes.Assume          (less is free for the next pod)
 //
-// The package's example is the whole of it. docs/semantics.md defines rounding,
-// NaN, ties and units; docs/performance.md holds measured figures and how to
-// measure them again; docs/migration.md leads from struct-based resources here.
+// The package's example is the whole of it. docs/README.md says which guide answers a
+// question: scoring, transform, device, quota, gangs and topology each have one.
+// docs/embedding.md shows a whole scheduler, docs/migration.md leads from struct-based
+// resources here, docs/semantics.md defines rounding, NaN, ties and units, docs/proofs.md
+// says why answers are exact, docs/glossary.md what words mean, and docs/performance.md
+// what to expect.
 //
 // The library is pure computation: it starts no goroutine, keeps no global
 // state and logs nothing. Results are the same bits on every CPU, with the

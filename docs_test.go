@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,48 @@ var (
 	goCommand   = regexp.MustCompile(`\bgo (-C [a-z]\S+ )?(run|test|vet|build)\b[^` + "`" + `\n]*`)
 	folderOf    = regexp.MustCompile(`-C ([a-z][\w/]+)|\s(\./[a-z][\w/]*)`)
 	makeCommand = regexp.MustCompile("`make ([a-z0-9-]+)")
+)
+
+// TestLinks checks that what the documents link to in this repository exists, with its
+// heading.
+func TestLinks(t *testing.T) {
+	documents := []string{"README.md", "CONTRIBUTING.md"}
+	for _, pattern := range []string{"docs/*.md", "examples/*/README.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	for _, document := range documents {
+		for _, link := range linkOf.FindAllStringSubmatch(read(t, document), -1) {
+			file, heading := document, link[2]
+			if link[1] != "" {
+				file = filepath.Join(filepath.Dir(document), link[1])
+			}
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %s: %v", document, link[0], err)
+			} else if heading != "" && !slices.Contains(headings(read(t, file)), heading) {
+				t.Errorf("%s: %s: no such heading", document, link[0])
+			}
+		}
+	}
+}
+
+// headings returns the anchors of a document, as GitHub makes them.
+func headings(text string) []string {
+	var anchors []string
+	for _, line := range headingOf.FindAllStringSubmatch(text, -1) {
+		title := strings.ReplaceAll(strings.ToLower(line[1]), " ", "-")
+		anchors = append(anchors, notInAnchor.ReplaceAllString(title, ""))
+	}
+	return anchors
+}
+
+var (
+	linkOf      = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]*))?\)`)
+	headingOf   = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_-]`)
 )
 
 // TestFigures checks that docs/performance.md has every figure of the README's table in the
