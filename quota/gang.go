@@ -196,7 +196,7 @@ func (g *gang) commitGroup(group []int) (a Answer, err error) {
 // that is the one of all its alternatives, if these have no room either.
 func (g *gang) refuse(t *TaskRequest, limit *book.Set) {
 	q, j := g.l.queueOf(&t.at.Queue, t.queue), g.l.jobOf(t)
-	book.MayCharge(&g.refusal, q, j, &t.use, limit.And(t.bound), nil)
+	book.MayCharge(&g.refusal, q, j, &t.use, new(book.Set).Both(limit, t.bound), nil)
 	if limit != nil {
 		g.refusal.Reconsider(q, j, &t.use, t.bound)
 	}

@@ -38,6 +38,7 @@ type scratch struct {
 	plan   book.Plan
 	answer book.Answer
 	picks  []book.Pick
+	cards  book.Set
 	batch  book.Batch
 }
 

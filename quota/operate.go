@@ -52,7 +52,7 @@ func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, limit *book.Set) (*book.Q
 		t.at.Near(q, &t.use)
 	}
 	j := l.jobOf(t)
-	s.picks = book.MayCharge(&s.answer, q, j, &t.use, limit.And(t.bound), s.picks[:0])
+	s.picks = book.MayCharge(&s.answer, q, j, &t.use, s.cards.Both(limit, t.bound), s.picks[:0])
 	return q, j
 }
 

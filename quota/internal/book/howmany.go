@@ -105,7 +105,7 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 	for f.N == most && most != Unlimited {
 		var chosen *Set
 		chosen, most = cardsFor(choices, f.N+1)
-		f.N = max(f.N, c.charge(&f.Next, chosen.And(cards), most))
+		f.N = max(f.N, c.charge(&f.Next, new(Set).Both(chosen, cards), most))
 	}
 	f.Next.NotTogether(f.Items)
 	return f
@@ -206,7 +206,7 @@ func (c *copier) charge(a *Answer, cards *Set, most int64) (n int64) {
 func (c *copier) alone(item int, card int32) (n int64) {
 	only := new(Set)
 	only.Add(card)
-	only = only.And(c.cards)
+	only = new(Set).Both(only, c.cards)
 	j := c.trial()
 	for n < LimitExact {
 		p := pickAlone(j, c.use, item, only)

@@ -56,7 +56,7 @@ func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n in
 			if ui.Alts != alts || m.Charged {
 				continue
 			}
-			p := pickAlone(j, m.Use, k, only.And(m.Cards))
+			p := pickAlone(j, m.Use, k, new(Set).Both(only, m.Cards))
 			if p.Card < 0 {
 				return n
 			}

@@ -310,23 +310,19 @@ func (s *Set) Add(dim int32) {
 // Clone returns a copy.
 func (s *Set) Clone() *Set { return &Set{slices.Clone(s.bits)} }
 
-// And returns what is in both sets. A nil set has everything.
-func (s *Set) And(other *Set) *Set {
+// Both returns what is in a and in b, in the memory of s. A nil set has everything.
+func (s *Set) Both(a, b *Set) *Set {
 	switch {
-	case s == nil:
-		return other
-	case other == nil:
-		return s
+	case a == nil:
+		return b
+	case b == nil:
+		return a
 	}
-	both := s.Clone()
-	for i := range both.bits {
-		if i < len(other.bits) {
-			both.bits[i] &= other.bits[i]
-		} else {
-			both.bits[i] = 0
-		}
+	s.bits = s.bits[:0]
+	for i := range min(len(a.bits), len(b.bits)) {
+		s.bits = append(s.bits, a.bits[i]&b.bits[i])
 	}
-	return both
+	return s
 }
 
 // AddSaturated adds two amounts that are not negative, [Unlimited] at most.
