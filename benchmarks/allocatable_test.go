@@ -9,15 +9,12 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// The columns of the one-node benchmarks. Shares of a GPU and GPU memory are
-// decided by the best device, so that is what the vector of a node holds.
+// The columns of the one-node benchmarks.
 const (
 	columnCPU = iota
 	columnMemory
 	columnGPU
 	columnPods
-	columnGPUShare  // thousandths free on the device that has most
-	columnGPUMemory // MiB free on the device that has most
 	columnMIG
 	columnCustom // the first of maxCustom
 )
@@ -33,10 +30,9 @@ func customName(k int) string { return fmt.Sprintf("example.com/custom-%d", k) }
 
 // taskCase is one pod, in both forms, that fits every node or none.
 type taskCase struct {
-	name   string
-	task   structTask
-	vector vector.ResourceVector
-	fits   bool
+	name string
+	task structTask
+	fits bool
 }
 
 // newTaskCase returns a pod of 4 CPUs and 16 GiB.
@@ -44,59 +40,65 @@ func newTaskCase(name string) taskCase {
 	v := make(vector.ResourceVector, taskColumns)
 	v[columnCPU], v[columnMemory], v[columnPods] = 4000, 16<<30, 1
 	return taskCase{
-		name:   name,
-		task:   structTask{request: &structResources{4000, 16 << 30, 0, map[string]int64{"pods": 1}}},
-		vector: v,
-		fits:   true,
+		name: name,
+		task: structTask{request: &structResources{4000, 16 << 30, 0, map[string]int64{"pods": 1}}, vector: v},
+		fits: true,
 	}
 }
 
 // withCustom adds a request for 2 of custom resource k.
 func (c taskCase) withCustom(k int) taskCase {
 	c.task.request.scalars[customName(k)] = 2
-	c.vector[columnCustom+k] = 2
+	c.task.vector[columnCustom+k] = 2
 	return c
 }
 
 func taskCases() []taskCase {
 	bestEffort := newTaskCase("best-effort")
 	bestEffort.task.request = &structResources{scalars: map[string]int64{"pods": 1}}
-	bestEffort.vector = make(vector.ResourceVector, taskColumns)
-	bestEffort.vector[columnPods] = 1
+	clear(bestEffort.task.vector)
+	bestEffort.task.vector[columnPods] = 1
 
 	whole := newTaskCase("whole-gpu")
-	whole.task.request.gpus, whole.vector[columnGPU] = 2, 2
+	whole.task.request.gpus, whole.task.vector[columnGPU] = 2, 2
 	tooMany := newTaskCase("whole-gpu-too-many")
-	tooMany.task.request.gpus, tooMany.vector[columnGPU] = 9, 9
+	tooMany.task.request.gpus, tooMany.task.vector[columnGPU] = 9, 9
 	tooMany.fits = false
 
 	fraction := newTaskCase("fraction")
-	fraction.task.portion, fraction.vector[columnGPUShare] = 0.5, 500
+	fraction.task.part.portion = 0.5
 	memory := newTaskCase("gpu-memory")
-	memory.task.gpuMemory, memory.vector[columnGPUMemory] = 20<<10, 20<<10
+	memory.task.part.memory = 20 << 10
 
 	mig := newTaskCase("mig")
-	mig.task.request.scalars["nvidia.com/mig-1g.5gb"], mig.vector[columnMIG] = 1, 1
+	mig.task.request.scalars["nvidia.com/mig-1g.5gb"], mig.task.vector[columnMIG] = 1, 1
 
-	cases := []taskCase{bestEffort, whole, tooMany, fraction, memory, mig}
-	for n := 1; n <= maxCustom; n++ {
-		c := newTaskCase(fmt.Sprintf("custom-%d", n))
-		for k := range n {
-			c = c.withCustom(k)
+	// Only a shared GPU could hold these, and none does: both sides walk over them all.
+	fractionTooLarge := newTaskCase("fraction-no-device")
+	fractionTooLarge.task.part.portion, fractionTooLarge.fits = 1.5, false
+
+	cases := []taskCase{bestEffort, whole, tooMany, fraction, fractionTooLarge, memory, mig}
+	for _, missing := range []bool{false, true} {
+		for n := 1; n <= maxCustom; n++ {
+			c := newTaskCase(fmt.Sprintf("custom-%d", n))
+			for k := range n {
+				c = c.withCustom(k)
+			}
+			if missing { // and one that no node has
+				c = c.withCustom(maxCustom)
+				c.name, c.fits = c.name+"-missing", false
+			}
+			cases = append(cases, c)
 		}
-		cases = append(cases, c)
 	}
-	missing := newTaskCase("custom-missing").withCustom(0).withCustom(maxCustom)
-	missing.fits = false
-	return append(cases, missing)
+	return cases
 }
 
 // taskNodesOf returns the nodes in both forms: some of their GPUs idle and two
 // shared, and some of every resource but the last.
-func taskNodesOf() ([]*structNode, []vector.ResourceVector, *vector.Matrix) {
+func taskNodesOf() ([]*structNode, *vector.Matrix) {
 	r := random(20)
 	structs := make([]*structNode, taskNodes)
-	vectors := make([]vector.ResourceVector, taskNodes)
 	m := vector.NewMatrix(vector.Schema{}, taskNodes, taskColumns)
 	for i := range structs {
 		v := make(vector.ResourceVector, taskColumns)
@@ -104,7 +106,6 @@ func taskNodesOf() ([]*structNode, []vector.ResourceVector, *vector.Matrix) {
 		v[columnMemory] = float64(64+r.IntN(192)) * (1 << 30)
 		v[columnGPU] = float64(2 + r.IntN(6))
 		v[columnPods] = float64(10 + r.IntN(100))
-		v[columnGPUShare], v[columnGPUMemory] = 1000, memoryPerGPU // an idle GPU
 		v[columnMIG] = float64(1 + r.IntN(7))
 		scalars := map[string]int64{
 			"pods":                  int64(v[columnPods]),
@@ -115,23 +116,25 @@ func taskNodesOf() ([]*structNode, []vector.ResourceVector, *vector.Matrix) {
 			scalars[customName(k)] = int64(v[columnCustom+k])
 		}
 		structs[i] = &structNode{
-			idle:         &structResources{v[columnCPU], v[columnMemory], v[columnGPU], scalars},
-			memoryPerGPU: memoryPerGPU,
-			usedOnShared: map[string]int64{"gpu-a": 60 << 10, "gpu-b": 70 << 10},
+			idle:   &structResources{v[columnCPU], v[columnMemory], v[columnGPU], scalars},
+			vector: v,
+			gpus:   nodeGPUs{memoryPerGPU, map[string]int64{"gpu-a": 60 << 10, "gpu-b": 70 << 10}},
 		}
-		vectors[i] = v
 		m.SetRow(i, v)
 	}
-	return structs, vectors, m
+	return structs, m
 }
 
 // BenchmarkIsTaskAllocatable asks whether a pod can run on a node: by the
 // struct form and by one vector, node after node, and by one call for 5,000
-// nodes.
+// nodes. Whoever wants a part of a GPU walks over the devices in the same way in every
+// form, on the nodes whose counted resources suffice.
 func BenchmarkIsTaskAllocatable(b *testing.B) {
-	structs, vectors, free := taskNodesOf()
+	structs, free := taskNodesOf()
 	for _, c := range taskCases() {
+		request := vector.ResourceVector(c.task.vector)
 		b.Run("case="+c.name+"/form=struct", func(b *testing.B) {
+			b.ReportAllocs()
 			answers := 0
 			for i := 0; b.Loop(); i = (i + 1) % taskNodes {
 				if structs[i].isTaskAllocatable(&c.task) == c.fits {
@@ -141,23 +144,35 @@ func BenchmarkIsTaskAllocatable(b *testing.B) {
 			reportPerNode(b, 1, answers)
 		})
 		b.Run("case="+c.name+"/form=vector", func(b *testing.B) {
+			b.ReportAllocs()
 			answers := 0
 			for i := 0; b.Loop(); i = (i + 1) % taskNodes {
-				if c.vector.FitsIn(vectors[i]) == c.fits {
+				n := structs[i]
+				fits := request.FitsIn(n.vector) && n.gpus.hold(c.task.part, n.vector[columnGPU])
+				if fits == c.fits {
 					answers++
 				}
 			}
 			reportPerNode(b, 1, answers)
 		})
 		b.Run("case="+c.name+"/form=batch", func(b *testing.B) {
+			b.ReportAllocs()
 			want := 0
 			if c.fits {
 				want = taskNodes
 			}
 			var mask vector.Mask
+			mask.Resize(taskNodes)
 			answers := 0
 			for b.Loop() {
-				vector.Fit(&mask, free, c.vector)
+				vector.Fit(&mask, free, request)
+				if c.task.part != (gpuPart{}) {
+					for row := range mask.All() {
+						if n := structs[row]; !n.gpus.hold(c.task.part, n.vector[columnGPU]) {
+							mask.Clear(row)
+						}
+					}
+				}
 				if mask.Count() == want {
 					answers++
 				}
@@ -176,61 +191,85 @@ func reportPerNode(b *testing.B, nodes, rightAnswers int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nodes), "ns/node")
 }
 
-// BenchmarkClone copies the resources of a node: in struct form, as one vector,
-// and as a part of the matrix of 5,000 nodes.
+// BenchmarkClone copies the amounts of a node's record, which are four, and of a pod's,
+// which are one: in struct form, as vectors, and per record in a copy of 5,000 in
+// matrices. A snapshot of [vector.Nodes] copies less: the rows that changed.
 func BenchmarkClone(b *testing.B) {
-	for _, custom := range []int{0, 1, 5, maxCustom} {
-		v := newTaskCase("").vector[:columnCustom+custom]
-		scalars := map[string]int64{"pods": 1}
-		for k := range custom {
-			v[columnCustom+k] = 2
-			scalars[customName(k)] = 2
+	for _, record := range []struct {
+		name    string
+		amounts int
+	}{{"node", 4}, {"pod", 1}} {
+		for _, custom := range []int{0, 1, 5, maxCustom} {
+			benchmarkClone(b, fmt.Sprintf("case=%s-custom-%d", record.name, custom), record.amounts, custom)
 		}
-		resources := &structResources{v[columnCPU], v[columnMemory], v[columnGPU], scalars}
-		name := fmt.Sprintf("case=custom-%d", custom)
-
-		b.Run(name+"/form=struct", func(b *testing.B) {
-			b.ReportAllocs()
-			var c *structResources
-			for b.Loop() {
-				c = resources.clone()
-			}
-			equal := c.milliCPU == resources.milliCPU && c.memory == resources.memory && c.gpus == resources.gpus
-			if !equal || !maps.Equal(c.scalars, resources.scalars) {
-				b.Fatal("the clone differs")
-			}
-			reportPerNode(b, 1, b.N)
-		})
-		b.Run(name+"/form=vector", func(b *testing.B) {
-			b.ReportAllocs()
-			var c vector.ResourceVector
-			for b.Loop() {
-				c = v.Clone()
-			}
-			if !slices.Equal(c, v) {
-				b.Fatal("the clone differs")
-			}
-			reportPerNode(b, 1, b.N)
-		})
-		b.Run(name+"/form=batch", func(b *testing.B) {
-			b.ReportAllocs()
-			// Two sources in turn: copied from one only, a matrix would know that
-			// nothing has changed.
-			var sources [2]*vector.Matrix
-			for s := range sources {
-				sources[s] = vector.NewMatrix(vector.Schema{}, taskNodes, len(v))
-				for i := range taskNodes {
-					sources[s].SetRow(i, v)
-				}
-			}
-			var c vector.Matrix
-			for k := 0; b.Loop(); k ^= 1 {
-				c.CopyFrom(sources[k])
-			}
-			if !slices.Equal(c.Row(nil, taskNodes-1), v) {
-				b.Fatal("the clone differs")
-			}
-			reportPerNode(b, taskNodes, b.N)
-		})
 	}
+}
+
+func benchmarkClone(b *testing.B, name string, amounts, custom int) {
+	v := vector.ResourceVector(newTaskCase("").task.vector[:columnCustom+custom])
+	scalars := map[string]int64{"pods": 1}
+	for k := range custom {
+		v[columnCustom+k] = 2
+		scalars[customName(k)] = 2
+	}
+	structs, vectors := &structRecord{}, &vectorRecord{}
+	for range amounts {
+		structs.amounts = append(structs.amounts, (&structResources{v[columnCPU], v[columnMemory], v[columnGPU], scalars}).clone())
+		vectors.amounts = append(vectors.amounts, v.Clone())
+	}
+
+	b.Run(name+"/form=struct", func(b *testing.B) {
+		b.ReportAllocs()
+		var c *structRecord
+		for b.Loop() {
+			c = structs.clone()
+		}
+		for k, got := range c.amounts {
+			want := structs.amounts[k]
+			if got.milliCPU != want.milliCPU || got.memory != want.memory || got.gpus != want.gpus || !maps.Equal(got.scalars, want.scalars) {
+				b.Fatal("the clone differs")
+			}
+		}
+		reportPerNode(b, 1, b.N)
+	})
+	b.Run(name+"/form=vector", func(b *testing.B) {
+		b.ReportAllocs()
+		var c *vectorRecord
+		for b.Loop() {
+			c = vectors.clone()
+		}
+		for k, got := range c.amounts {
+			if !slices.Equal(got, vectors.amounts[k]) {
+				b.Fatal("the clone differs")
+			}
+		}
+		reportPerNode(b, 1, b.N)
+	})
+	b.Run(name+"/form=batch", func(b *testing.B) {
+		// Two sources in turn: copied from one only, a matrix would know that nothing
+		// has changed.
+		sources, copied := make([][2]*vector.Matrix, amounts), make([]vector.Matrix, amounts)
+		for a := range sources {
+			for s := range sources[a] {
+				m := vector.NewMatrix(vector.Schema{}, taskNodes, len(v))
+				for i := range taskNodes {
+					m.SetRow(i, v)
+				}
+				sources[a][s] = m
+				copied[a].CopyFrom(m) // grows what has to grow
+			}
+		}
+		b.ReportAllocs()
+		for k := 0; b.Loop(); k ^= 1 {
+			for a := range copied {
+				copied[a].CopyFrom(sources[a][k])
+			}
+		}
+		for a := range copied {
+			if !slices.Equal(copied[a].Row(nil, taskNodes-1), v) {
+				b.Fatal("the clone differs")
+			}
+		}
+		reportPerNode(b, taskNodes, b.N)
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/resvec/resvec/vector"
 )
 
 // The plain-Go code that this library is compared with. All of it preallocates,
@@ -432,39 +434,82 @@ func (r *structResources) copiesIn(free *structResources) int64 {
 	return least
 }
 
-// structNode is what KAI-Scheduler's older NodeInfo holds to decide whether a
-// task can run: the idle resources, and per shared GPU the memory in use.
+// structNode is what KAI-Scheduler's NodeInfo holds to decide whether a task can run:
+// the idle resources, as a struct or as a vector, and its GPUs.
 type structNode struct {
-	idle         *structResources
+	idle   *structResources
+	vector []float64
+	gpus   nodeGPUs
+}
+
+// nodeGPUs are the GPUs of a node: per shared one the memory in use.
+type nodeGPUs struct {
 	memoryPerGPU int64
 	usedOnShared map[string]int64
 }
 
-// structTask is a pod's request in the same form. A request for part of a GPU
-// has a portion or an amount of GPU memory.
+// structTask is a pod's request in the same forms. A request for part of a GPU has a
+// portion or an amount of GPU memory.
 type structTask struct {
-	request   *structResources
-	portion   float64
-	gpuMemory int64
+	request *structResources
+	vector  []float64
+	part    gpuPart
 }
 
-// isTaskAllocatable is NodeInfo.IsTaskAllocatable: the counted resources first,
-// then a device for the part of a GPU.
+type gpuPart struct {
+	portion float64
+	memory  int64
+}
+
+// isTaskAllocatable is NodeInfo.IsTaskAllocatable: the counted resources first, then a
+// device for the part of a GPU.
 func (n *structNode) isTaskAllocatable(t *structTask) bool {
-	if !t.request.lessEqual(n.idle) {
-		return false
+	return t.request.lessEqual(n.idle) && n.gpus.hold(t.part, n.idle.gpus)
+}
+
+// hold walks over the devices for a part of a GPU, in the same way for every form of the
+// counted resources.
+func (g *nodeGPUs) hold(part gpuPart, idle float64) bool {
+	need := part.memory
+	if part.portion > 0 {
+		need = int64(part.portion * float64(g.memoryPerGPU))
 	}
-	need := t.gpuMemory
-	if t.portion > 0 {
-		need = int64(t.portion * float64(n.memoryPerGPU))
-	}
-	if need == 0 || n.idle.gpus >= 1 && need <= n.memoryPerGPU {
+	if need == 0 || idle >= 1 && need <= g.memoryPerGPU {
 		return true
 	}
-	for _, used := range n.usedOnShared {
-		if n.memoryPerGPU-used >= need {
+	for _, used := range g.usedOnShared {
+		if g.memoryPerGPU-used >= need {
 			return true
 		}
 	}
 	return false
+}
+
+// structRecord is a node's record or a pod's, as far as it holds resources: allocatable,
+// idle, used and releasing, or the one request.
+type structRecord struct {
+	amounts []*structResources
+	part    gpuPart
+}
+
+func (r *structRecord) clone() *structRecord {
+	c := &structRecord{make([]*structResources, len(r.amounts)), r.part}
+	for k, a := range r.amounts {
+		c.amounts[k] = a.clone()
+	}
+	return c
+}
+
+// vectorRecord is structRecord with vectors.
+type vectorRecord struct {
+	amounts []vector.ResourceVector
+	part    gpuPart
+}
+
+func (r *vectorRecord) clone() *vectorRecord {
+	c := &vectorRecord{make([]vector.ResourceVector, len(r.amounts)), r.part}
+	for k, v := range r.amounts {
+		c.amounts[k] = v.Clone()
+	}
+	return c
 }

@@ -19,6 +19,8 @@ func BenchmarkProportional(b *testing.B)             { benchmark(b, proportional
 func BenchmarkLeastAllocated(b *testing.B)           { benchmark(b, leastAllocated) }
 func BenchmarkBalanced(b *testing.B)                 { benchmark(b, balanced) }
 func BenchmarkRequestedToCapacityRatio(b *testing.B) { benchmark(b, requestedToCapacityRatio) }
+func BenchmarkLoad(b *testing.B)                     { benchmark(b, load) }
+func BenchmarkDRF(b *testing.B)                      { benchmark(b, drf) }
 func BenchmarkFragmentation(b *testing.B)            { benchmark(b, fragmentation) }
 func BenchmarkDecision(b *testing.B)                 { benchmark(b, decision) }
 
@@ -29,6 +31,8 @@ var (
 	leastAllocated           = operation{"LeastAllocated", scoringShapes, scoringRatios, kubeSubject(scoring.LeastAllocated)}
 	balanced                 = operation{"Balanced", scoringShapes, scoringRatios, kubeSubject(scoring.BalancedAllocation)}
 	requestedToCapacityRatio = operation{"RequestedToCapacityRatio", scoringShapes, scoringRatios, kubeSubject(scoring.RequestedToCapacityRatio)}
+	load                     = operation{"Load", scoringShapes, scoringRatios, newLoad}
+	drf                      = operation{"DRF", scoringShapes, scoringRatios, newDRF}
 
 	// The columns of Fragmentation are the devices of a node.
 	fragmentation = operation{"Fragmentation", scoringRatios, shapes(slices.Concat(smallNodes, []int{1000, 5000}), 8), newFragmentation}
@@ -48,7 +52,8 @@ var (
 	decisionShapes = slices.Concat(fewRequested(scoringNodes, 8, 4), scoringRatios)
 
 	scoringOperations = []operation{
-		strategyFit, sra, proportional, leastAllocated, balanced, requestedToCapacityRatio, fragmentation, decision, decisionOnePass,
+		strategyFit, sra, proportional, leastAllocated, balanced, requestedToCapacityRatio, load, drf,
+		fragmentation, decision, decisionOnePass,
 	}
 )
 

@@ -52,7 +52,7 @@ func tables(all *results) string {
 	transformTable(&b, all.where("TransformRatio", nil))
 	deviceTable(&b, all.where("DeviceScoreRatio", nil))
 	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000", all.where("IsTaskAllocatable", nil))
-	formTable(&b, "Copy of one node's resources", all.where("Clone", nil))
+	formTable(&b, "Copy of a record: a node's four amounts, a pod's one; per record in a copy of 5,000", all.where("Clone", nil))
 	callTable(&b, "Nodes, ns per call", all.where("Nodes", nil), "op")
 	scenarioTable(&b, all.where("ScenarioRatio", nil))
 	callTable(&b, "Overlay, 64 changes and a rollback, ns", all.where("Overlay", nil), "")
