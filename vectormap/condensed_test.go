@@ -79,7 +79,13 @@ func TestTotalsAreThoseOfKubernetes(t *testing.T) {
 		opts := PodOptions{UseStatusResources: rng.IntN(2) == 0, SkipPodLevelResources: rng.IntN(2) == 0, KubeScoringDefaults: rng.IntN(2) == 0}
 		o := podresource.PodResourcesOptions{UseStatusResources: opts.UseStatusResources, SkipPodLevelResources: opts.SkipPodLevelResources}
 		if opts.KubeScoringDefaults {
-			o.NonMissingContainerRequests = scoringDefaults()
+			missing := scoringDefaults()
+			if !o.SkipPodLevelResources && podresource.IsPodLevelRequestsSet(p) {
+				for name := range podresource.PodRequests(p.DeepCopy(), o) {
+					delete(missing, name)
+				}
+			}
+			o.NonMissingContainerRequests = missing
 		}
 		if got, want := PodRequests(p, opts), podresource.PodRequests(p.DeepCopy(), o); !sameList(got, want) {
 			t.Fatalf("%+v: %v, want %v of\n%v", opts, got, want, p.Spec)

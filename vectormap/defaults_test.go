@@ -62,6 +62,12 @@ func TestAPIServerDefaults(t *testing.T) {
 			PodOptions{KubeScoringDefaults: true}, rl("cpu", "2100m", "memory", "400Mi")},
 		{"scored: not where the whole pod requests", podLevel(corev1.ResourceRequirements{Limits: rl("memory", "1Gi")}, limited(nil, rl("cpu", "1")), limited(nil, nil)),
 			PodOptions{KubeScoringDefaults: true}, rl("cpu", "1", "memory", "1Gi")},
+		{"scored: not where the whole pod requests and a container does", podLevel(corev1.ResourceRequirements{Requests: rl("memory", "1Gi")}, limited(nil, rl("cpu", "1")), limited(nil, nil)),
+			PodOptions{KubeScoringDefaults: true}, rl("cpu", "1", "memory", "1Gi")},
+		{"scored: where the whole pod requests and no container does", podLevel(corev1.ResourceRequirements{Requests: rl("memory", "1Gi")}, limited(nil, nil), limited(nil, rl("memory", "1Mi"))),
+			PodOptions{KubeScoringDefaults: true}, rl("cpu", "200m", "memory", "1Gi")},
+		{"scored: everywhere, the whole pod skipped", podLevel(corev1.ResourceRequirements{Requests: rl("memory", "1Gi")}, limited(nil, rl("cpu", "1")), limited(nil, nil)),
+			PodOptions{KubeScoringDefaults: true, SkipPodLevelResources: true}, rl("cpu", "1100m", "memory", "400Mi")},
 		{"nothing", corev1.PodSpec{}, PodOptions{}, rl()},
 		{"an empty list of the whole pod", podLevel(corev1.ResourceRequirements{}, limited(nil, rl("cpu", "1"))), PodOptions{}, rl("cpu", "1")},
 	} {

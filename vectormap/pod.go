@@ -34,8 +34,9 @@ type PodOptions struct {
 	SkipPodLevelResources bool
 
 	// KubeScoringDefaults counts 100m cpu and 200 MiB memory for every container
-	// that does not request them. That is what kube-scheduler scores with; it
-	// never filters with it. [ResourceVectorMap.PodRequestBoth] ignores it.
+	// that does not request them; where the pod as a whole has requests, only of what
+	// neither it nor any container requests. That is what kube-scheduler scores with;
+	// it never filters with it. [ResourceVectorMap.PodRequestBoth] ignores it.
 	KubeScoringDefaults bool
 
 	// Scratch is working space: a list that is cleared and overwritten. Reusing
@@ -122,10 +123,24 @@ func podTotal(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceLi
 		UseStatusResources:    opts.UseStatusResources,
 		SkipPodLevelResources: opts.SkipPodLevelResources,
 	}
+	pod = boundedPod(pod, false, opts.UseStatusResources)
 	if defaults {
-		o.NonMissingContainerRequests = scoringDefaults()
+		o.NonMissingContainerRequests = missingDefaults(pod, o)
 	}
-	return totalOf(boundedPod(pod, false, opts.UseStatusResources), o)
+	return totalOf(pod, o)
+}
+
+// missingDefaults are the scoringDefaults of the pod's containers. Where the pod as a
+// whole has requests, they are those of the names that its total lacks, as in
+// getNonMissingContainerRequests of kube-scheduler (pkg/scheduler/framework/types.go).
+func missingDefaults(pod *corev1.Pod, o podresource.PodResourcesOptions) corev1.ResourceList {
+	missing := scoringDefaults()
+	if !o.SkipPodLevelResources && podresource.IsPodLevelRequestsSet(pod) {
+		for name := range totalOf(pod, o) {
+			delete(missing, name)
+		}
+	}
+	return missing
 }
 
 // totalOf is podresource.PodRequests in a time linear in what the pod wants. It leaves
