@@ -90,18 +90,17 @@ func (b *Balanced) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1
 	if err != nil {
 		return fwk.AsStatus(fmt.Errorf("%s needs %s at preFilter: %w", BalancedName, Name, err))
 	}
-	c := s.cluster
-	fits := &s.fits
-	if err := c.need(b.scorer.names()); err != nil {
+	c := s.plugin.cluster
+	if err := s.plugin.beforeScores(s); err != nil {
 		return fwk.AsStatus(err)
 	}
-	if s.version != c.version {
-		fits = nil
+	if err := c.need(b.scorer.names()); err != nil {
+		return fwk.AsStatus(err)
 	}
 	if err := b.scorer.compile(c); err != nil {
 		return fwk.AsStatus(err)
 	}
-	if err := b.scorer.preScore(c, cycle, pod, nodes, fits); err != nil {
+	if err := b.scorer.preScore(c, cycle, pod, s.rowsToScore(nodes)); err != nil {
 		return fwk.AsStatus(err)
 	}
 	if b.addToFit && b.add(cycle) {

@@ -1,7 +1,9 @@
 package resvecfit
 
 import (
+	"math/bits"
 	"slices"
+	"sync/atomic"
 
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -12,8 +14,9 @@ import (
 const storageName = string(corev1.ResourceEphemeralStorage)
 
 // cluster keeps the amounts of the nodes in step with the scheduler's snapshot. It
-// is written by PreFilter and PreScore, which kube-scheduler runs one at a time,
-// and read by Filter and Score in between.
+// is written by PreFilter, PreScore and PostFilter, which kube-scheduler runs one at a
+// time, and read by Filter and Score in between. A row may be older than its node: its
+// generation says so.
 type cluster struct {
 	m       *vectormap.ResourceVectorMap
 	columns map[corev1.ResourceName]int // of scalar resources
@@ -28,17 +31,22 @@ type cluster struct {
 	// Their rows are not compared.
 	large map[string]fwk.NodeInfo
 
-	// The snapshot that the table was last brought in step with: its nodes, and
-	// their rows and generations.
+	// The nodes of the snapshot that the table was last brought in step with, and
+	// their rows; list is the snapshot's own list of them.
 	nodes []fwk.NodeInfo
 	rows  []int32
-	seen  []int64
+	list  []fwk.NodeInfo
 
 	index      index
+	places     []int32 // by row: of its node in nodes
 	generation []int64 // by row
 	names      *vector.Names
 
-	// version moves with every refresh that changed a row.
+	// visited has a bit for each row that Filter found older than its node.
+	visited []atomic.Uint64
+	written []int32
+
+	// version moves with everything that changes a row.
 	version uint64
 
 	scratch vector.NodeAmounts
@@ -81,21 +89,65 @@ func (c *cluster) refresh(nodes []fwk.NodeInfo) error {
 		if node != c.nodes[i] {
 			return c.rebuild(nodes)
 		}
-		generation := node.GetGeneration()
-		if generation == c.seen[i] {
-			continue
-		}
-		switch known, err := c.write(node, generation); {
+		switch known, err := c.refreshRow(int(c.rows[i]), node); {
 		case err != nil:
 			return err
 		case !known:
 			return c.rebuild(nodes)
 		}
-		c.seen[i] = generation
-		c.generation[c.rows[i]] = generation
-		c.version++
 	}
 	return nil
+}
+
+// refreshRow writes a row that is older than its node. Where that needs a wider map, it
+// writes nothing and reports false.
+func (c *cluster) refreshRow(row int, node fwk.NodeInfo) (known bool, err error) {
+	generation := node.GetGeneration()
+	if generation == c.generation[row] {
+		return true, nil
+	}
+	if known, err := c.write(node, generation); err != nil || !known {
+		return known, err
+	}
+	c.generation[row] = generation
+	c.version++
+	return true, nil
+}
+
+// visit marks a row that is older than its node. It is called from several goroutines.
+func (c *cluster) visit(row int) {
+	word, bit := &c.visited[row/64], uint64(1)<<(row%64)
+	if word.Load()&bit == 0 {
+		word.Or(bit)
+	}
+}
+
+// catchUp writes the marked rows and returns them. When rows have moved, since the map
+// has become wider, it returns none.
+func (c *cluster) catchUp() ([]int32, error) {
+	c.written = c.written[:0]
+	for k := range c.visited {
+		if c.visited[k].Load() == 0 {
+			continue
+		}
+		for word := c.visited[k].Swap(0); word != 0; word &= word - 1 {
+			row := 64*k + bits.TrailingZeros64(word)
+			switch known, err := c.refreshRow(row, c.nodes[c.places[row]]); {
+			case err != nil:
+				return nil, err
+			case !known:
+				return nil, c.rebuild(c.nodes)
+			}
+			c.written = append(c.written, int32(row))
+		}
+	}
+	return c.written, nil
+}
+
+// isList reports whether a list of nodes is that which the table was last brought in
+// step with: kube-scheduler makes another when nodes come or go.
+func (c *cluster) isList(nodes []fwk.NodeInfo) bool {
+	return len(nodes) > 0 && len(nodes) == len(c.list) && &nodes[0] == &c.list[0]
 }
 
 // need gives names columns that have none yet. What is known of the nodes stays
@@ -138,13 +190,14 @@ func (c *cluster) rebuild(nodes []fwk.NodeInfo) error {
 	n := len(nodes)
 	c.version++
 	c.nodes = slices.Clone(nodes)
-	c.rows, c.seen = make([]int32, n), make([]int64, n)
+	c.rows, c.places = make([]int32, n), make([]int32, n)
 	c.generation, c.names = make([]int64, n), c.table.Names()
+	c.visited = make([]atomic.Uint64, (n+63)/64)
 	c.index = newIndex(n)
 	for i, node := range nodes {
 		row, _ := c.names.Row(node.Node().Name)
-		c.rows[i], c.seen[i] = int32(row), node.GetGeneration()
-		c.generation[row] = c.seen[i]
+		c.rows[i], c.places[row] = int32(row), int32(i)
+		c.generation[row] = node.GetGeneration()
 		c.index.set(node, row)
 	}
 	return nil
@@ -274,4 +327,18 @@ func (c *cluster) amountsOf(node fwk.NodeInfo) vector.NodeAmounts {
 func (c *cluster) rowOf(node fwk.NodeInfo) (int, bool) {
 	row, ok := c.index.row(node)
 	return row, ok && c.generation[row] == node.GetGeneration()
+}
+
+// rowsOf returns the rows of nodes. It reports false when there is one that rowOf does
+// not know.
+func (c *cluster) rowsOf(nodes []fwk.NodeInfo) (rows *vector.Mask, all bool) {
+	rows, all = vector.NewMask(len(c.nodes)), true
+	for _, node := range nodes {
+		if row, ok := c.rowOf(node); ok {
+			rows.Set(row)
+		} else {
+			all = false
+		}
+	}
+	return rows, all
 }

@@ -59,6 +59,12 @@
 //     comes next, looks at the nodes that it would have looked at, in the same
 //     cycle.
 //
+// While the rows as they stand have room for the pod on more nodes than are ever named,
+// nothing is going to be left out. PreFilter then looks at no node, not even for what has
+// changed, which would cost more than the comparison. Filter compares a node that is
+// newer than its row by itself, and rows are written as their nodes are visited. When
+// few nodes fit, every node is looked at for changes and the few are named.
+//
 // Where PostFilter is not enabled, or comes after DefaultPreemption, rule 3 alone
 // holds: preemption then waits for the pod's next attempt. Nothing is left out
 // for pods of a pod group.

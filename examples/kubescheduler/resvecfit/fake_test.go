@@ -23,6 +23,7 @@ type fakeNode struct {
 	has, used, asIf amountsOf
 	pods            int
 	generation      int64
+	looks           int // at the generation
 }
 
 func (n *fakeNode) Node() *corev1.Node                { return n.node }
@@ -30,7 +31,7 @@ func (n *fakeNode) GetPods() []fwk.PodInfo            { return make([]fwk.PodInf
 func (n *fakeNode) GetAllocatable() fwk.Resource      { return &n.has }
 func (n *fakeNode) GetRequested() fwk.Resource        { return &n.used }
 func (n *fakeNode) GetNonZeroRequested() fwk.Resource { return &n.asIf }
-func (n *fakeNode) GetGeneration() int64              { return n.generation }
+func (n *fakeNode) GetGeneration() int64              { n.looks++; return n.generation }
 
 var generation int64
 

@@ -3,6 +3,7 @@ package resvecfit
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -18,15 +19,25 @@ const (
 	fitScores fwk.StateKey = "PreScore" + Name
 )
 
-// state is what PreFilter finds out about a pod. It is not written afterwards.
+// state is what PreFilter finds out about a pod. PreScore brings it in step with the
+// nodes that were visited; nothing else writes it.
 type state struct {
 	request request
 	amounts vector.ResourceVector // the request in columns of the map, with 1 of pods
 
 	// fits are the rows that can hold the pod, in the table as of version.
 	fits    vector.Mask
-	cluster *cluster
+	plugin  *Plugin
 	version uint64
+
+	// behind says that rows may be older than their nodes, and asked that Filter has
+	// been called since, which marks those.
+	behind bool
+	asked  atomic.Bool
+
+	// scored is what rowsToScore returns, of the table as of scoredVersion.
+	scored        *vector.Mask
+	scoredVersion uint64
 
 	// named are the nodes to visit, nil for all of them.
 	named sets.Set[string]
@@ -38,11 +49,8 @@ func (s *state) Clone() fwk.StateData { return s }
 // PreFilter compares the pod with all nodes and names the nodes to visit, see the
 // package documentation.
 func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	if err := p.refresh(nodes); err != nil {
-		return nil, fwk.AsStatus(err)
-	}
-	s := &state{request: p.requestOf(pod), cluster: p.cluster, version: p.cluster.version}
-	if err := p.fit(s); err != nil {
+	s := &state{request: p.requestOf(pod), plugin: p}
+	if err := p.compareAll(cycle, s, nodes); err != nil {
 		return nil, fwk.AsStatus(err)
 	}
 	cycle.Write(stateKey, s)
@@ -67,22 +75,94 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 	return result, nil
 }
 
+// compareAll sets s.fits. Bringing every row in step means a look at every node, so it
+// does that only where its outcome matters: not while the rows as they stand have room
+// for the pod on more nodes than are ever named. Filter then compares the nodes that are
+// newer than their row by themselves, and these rows are written next.
+func (p *Plugin) compareAll(cycle fwk.CycleState, s *state, nodes []fwk.NodeInfo) error {
+	c := p.cluster
+	exact := p.args.TopK > 0 || p.args.GangScheduling && cycle.IsPodGroupSchedulingCycle()
+	if !exact && c.isList(nodes) {
+		if err := p.catchUp(nil); err != nil {
+			return err
+		}
+		if err := p.fit(s); err != nil {
+			return err
+		}
+		if s.behind = s.fits.Count() > p.mostNamed(cycle); s.behind {
+			return nil
+		}
+	}
+	if err := p.refresh(nodes); err != nil {
+		return err
+	}
+	if s.amounts != nil && s.version == c.version {
+		return nil // nothing has changed
+	}
+	return p.fit(s)
+}
+
 // refresh brings the table and everything compiled against its map in step with a
 // snapshot.
 func (p *Plugin) refresh(nodes []fwk.NodeInfo) error {
 	if err := p.cluster.refresh(nodes); err != nil {
 		return err
 	}
+	p.cluster.list = nodes
 	return p.compile()
+}
+
+// beforeScores brings the rows of the nodes that Filter accepted in step with them.
+func (p *Plugin) beforeScores(s *state) error {
+	if !s.behind {
+		return nil
+	}
+	s.behind = false
+	if s.asked.Load() {
+		return p.catchUp(s)
+	}
+	// Another plugin filters.
+	nodes, err := p.handle.SnapshotSharedLister().NodeInfos().List()
+	if err != nil {
+		return err
+	}
+	return p.refresh(nodes)
+}
+
+// catchUp brings the rows that Filter found older than their nodes in step with them,
+// and a state with them, unless that is nil or already of another version.
+func (p *Plugin) catchUp(s *state) error {
+	c := p.cluster
+	current := s != nil && s.version == c.version
+	rows, err := c.catchUp()
+	if err != nil {
+		return err
+	}
+	if err := p.compile(); err != nil {
+		return err
+	}
+	if !current || len(rows) == 0 {
+		return nil
+	}
+	for _, row := range rows {
+		if p.check(s, c.nodes[c.places[row]]).IsSuccess() {
+			s.fits.Set(int(row))
+		} else {
+			s.fits.Clear(int(row))
+		}
+	}
+	s.version = c.version
+	return nil
 }
 
 // PreFilterExtensions returns nil: what depends on the pods of a node is in its
 // NodeInfo.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
-// fit sets s.amounts and s.fits from s.request.
+// fit sets s.amounts and s.fits from s.request and the table as it stands.
 func (p *Plugin) fit(s *state) error {
 	c := p.cluster
+	s.version = c.version
 	exact, known := s.setAmounts(c)
 	switch {
 	case !exact:
@@ -175,6 +255,9 @@ func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.P
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
+	if s.behind && !s.asked.Load() {
+		s.asked.Store(true)
+	}
 	if !p.rowFits(s, node) {
 		if status := p.check(s, node); !status.IsSuccess() {
 			return status
@@ -191,8 +274,15 @@ func (p *Plugin) rowFits(s *state, node fwk.NodeInfo) bool {
 	if s.version != p.cluster.version {
 		return false
 	}
-	row, ok := p.cluster.rowOf(node)
-	return ok && s.fits.Test(row)
+	row, ok := p.cluster.index.row(node)
+	if !ok {
+		return false
+	}
+	if p.cluster.generation[row] != node.GetGeneration() {
+		p.cluster.visit(row)
+		return false
+	}
+	return s.fits.Test(row)
 }
 
 // check is Filter for one node, without the table.

@@ -124,7 +124,7 @@ func (p *Plugin) setRequests(members []*corev1.Pod, missing int) bool {
 	requests.Reset(c.m.Schema(), missing, c.m.Len())
 	var least vector.ResourceVector
 	for i, pod := range members {
-		s := &state{request: p.requestOf(pod), cluster: c}
+		s := &state{request: p.requestOf(pod), plugin: p}
 		if exact, _ := s.setAmounts(c); !exact { // an unknown resource is left out
 			return false
 		}

@@ -262,6 +262,104 @@ func TestRestriction(t *testing.T) {
 	}
 }
 
+// TestPlenty: while there is plenty of room, PreFilter looks at no node, and nodes that
+// have changed are noticed when they are visited; nodes are named again when few fit.
+func TestPlenty(t *testing.T) {
+	for _, arguments := range []string{``, `{"scoring":[{"strategy":{"resources":{"cpu":{"type":"LeastAllocated","weight":1}}}}]}`} {
+		nodes := make([]fwk.NodeInfo, 100)
+		for i := range nodes {
+			nodes[i] = newNode(fmt.Sprint(i), amounts("cpu", "4"), nil)
+		}
+		at := func(i int) *fakeNode { return nodes[i].(*fakeNode) }
+		p := newPlugin(t, arguments, nodes...)
+		pod, ctx := newPod("pod", amounts("cpu", "2")), context.Background()
+
+		// cycle places a pod: it visits the nodes from one on until three can hold it.
+		// It returns how many nodes PreFilter looked at and named, how many were visited,
+		// and the scores.
+		cycle := func(from int) (looks, named, visited int, scores map[string]int64) {
+			t.Helper()
+			state := newCycle()
+			for i := range nodes {
+				at(i).looks = 0
+			}
+			result, status := p.PreFilter(ctx, state, pod, nodes)
+			if !status.IsSuccess() {
+				t.Fatal(status)
+			}
+			for i := range nodes {
+				looks += at(i).looks
+			}
+			if !result.AllNodes() {
+				named = len(result.NodeNames)
+			}
+			var feasible []fwk.NodeInfo
+			for i := 0; i < len(nodes) && len(feasible) < 3; i++ {
+				node := at((from + i) % len(nodes))
+				if named > 0 && !result.NodeNames.Has(node.node.Name) {
+					continue
+				}
+				visited++
+				fits := node.used.cpu+2000 <= node.has.cpu
+				if status := p.Filter(ctx, state, pod, node); status.IsSuccess() != fits {
+					t.Errorf("node %s: %v, fits %v", node.node.Name, status, fits)
+				}
+				if fits {
+					feasible = append(feasible, node)
+				}
+			}
+			if status := p.PreScore(ctx, state, pod, feasible); !status.IsSuccess() {
+				t.Fatal(status)
+			}
+			scores = map[string]int64{}
+			for _, node := range feasible {
+				score, status := p.Score(ctx, state, pod, node)
+				if !status.IsSuccess() {
+					t.Fatal(status)
+				}
+				scores[node.Node().Name] = score
+			}
+			return looks, named, visited, scores
+		}
+		check := func(what string, from, wantNamed, wantVisited int, look bool, want map[string]int64) {
+			t.Helper()
+			looks, named, visited, scores := cycle(from)
+			if named != wantNamed || visited != wantVisited || look != (looks >= len(nodes)) || !look && looks > 3 {
+				t.Errorf("%s: looked at %d, named %d, visited %d", what, looks, named, visited)
+			}
+			if arguments == "" && !maps.Equal(scores, want) {
+				t.Errorf("%s: %v, want %v", what, scores, want)
+			}
+		}
+		check("the first", 0, 0, 3, true, map[string]int64{"0": 50, "1": 50, "2": 50})
+		check("nothing has changed", 0, 0, 3, false, map[string]int64{"0": 50, "1": 50, "2": 50})
+		at(1).take(amounts("cpu", "1"))
+		check("one has less room", 0, 0, 3, false, map[string]int64{"0": 50, "1": 25, "2": 50})
+		at(1).take(amounts("cpu", "4"))
+		check("one has no room", 0, 0, 4, false, map[string]int64{"0": 50, "2": 50, "3": 50})
+		at(1).take(nil)
+		at(2).has.cpu = 16000
+		at(2).take(nil)
+		check("one has room again, one has grown", 0, 0, 3, false, map[string]int64{"0": 50, "1": 50, "2": 87})
+		for i := 3; i < len(nodes); i++ {
+			at(i).take(amounts("cpu", "4"))
+		}
+		check("the others are full, which nobody has seen", 3, 0, 100, false, map[string]int64{"0": 50, "1": 50, "2": 87})
+		check("which was seen", 3, 3, 3, true, map[string]int64{"0": 50, "1": 50, "2": 87})
+		for i := range nodes {
+			at(i).take(nil)
+		}
+		check("all are empty, which nobody has seen", 0, 0, 3, true, map[string]int64{"0": 50, "1": 50, "2": 87})
+		at(0).has.SetMaxResource(amounts("example.com/new", "1"))
+		at(0).take(nil)
+		check("one has a resource that none had", 0, 0, 3, false, map[string]int64{"0": 50, "1": 50, "2": 87})
+		check("and has it still", 0, 0, 3, false, map[string]int64{"0": 50, "1": 50, "2": 87})
+		nodes = slices.Clone(nodes)
+		nodes[5] = newNode("5", amounts("cpu", "4"), amounts("cpu", "4"))
+		check("another node of the same name", 4, 0, 4, true, map[string]int64{"4": 50, "6": 50, "7": 50})
+	}
+}
+
 // TestCluster: rows follow nodes that change, come and go.
 func TestCluster(t *testing.T) {
 	p := newPlugin(t, "")

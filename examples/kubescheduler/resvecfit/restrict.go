@@ -17,9 +17,8 @@ import (
 // restrict names the nodes to visit by the rule in the package documentation, nil
 // for all of them, and remembers them in s.
 func (p *Plugin) restrict(cycle fwk.CycleState, pod *corev1.Pod, s *state) (*fwk.PreFilterResult, error) {
-	nodes := len(p.cluster.nodes)
-	most := nodes * int(p.args.visitPercent()) / 100
-	if cycle.IsPodGroupSchedulingCycle() || most == 0 && p.args.TopK == 0 {
+	most := p.mostNamed(cycle)
+	if s.behind || cycle.IsPodGroupSchedulingCycle() || most == 0 && p.args.TopK == 0 {
 		return nil, nil
 	}
 	if fits := s.fits.Count(); fits > 0 && !p.attempts.has(pod.UID) {
@@ -35,6 +34,14 @@ func (p *Plugin) restrict(cycle fwk.CycleState, pod *corev1.Pod, s *state) (*fwk
 		return p.visit(s, possible), nil
 	}
 	return nil, nil
+}
+
+// mostNamed returns how many nodes are named at most for what fits.
+func (p *Plugin) mostNamed(cycle fwk.CycleState) int {
+	if cycle.IsPodGroupSchedulingCycle() {
+		return 0
+	}
+	return len(p.cluster.nodes) * int(p.args.visitPercent()) / 100
 }
 
 // possible returns the rows that could hold the pod when empty, or that can hold it
@@ -82,11 +89,15 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 		Set(nodeName string, status *fwk.Status)
 	})
 	s, err := p.last.read(cycle, stateKey)
-	if !ok || err != nil || s.named == nil {
+	if !ok || err != nil || s.named == nil && !s.behind {
 		return nil, next
 	}
 	all, err := p.handle.SnapshotSharedLister().NodeInfos().List()
 	if err != nil {
+		return nil, next
+	}
+	if s.behind {
+		p.explainLate(pod, s, all)
 		return nil, next
 	}
 	var leftOut []fwk.NodeInfo
@@ -117,6 +128,15 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 		writer.Set(leftOut[i].Node().Name, status)
 	}
 	return nil, next
+}
+
+// explainLate reports the refusal of a pod that no node can hold, where PreFilter did
+// not know yet.
+func (p *Plugin) explainLate(pod *corev1.Pod, s *state, nodes []fwk.NodeInfo) {
+	now := &state{request: s.request, plugin: p}
+	if p.refresh(nodes) == nil && p.fit(now) == nil && !now.fits.Any() {
+		p.refuse(pod, p.explain(now))
+	}
 }
 
 // statusOf returns what the filters say about a node that was left out. The others

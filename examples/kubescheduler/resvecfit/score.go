@@ -175,19 +175,22 @@ func (s *scoreState) add(other *scorer) bool {
 	return true
 }
 
-// preScore scores the nodes of a cycle. c is in step with the snapshot, and fits,
-// unless nil, holds the rows of all the nodes.
-func (s *scorer) preScore(c *cluster, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo, fits *vector.Mask) error {
-	rows := fits
-	if rows == nil || s.whole == nil {
-		// The scores of some terms depend on which other nodes there are.
-		rows = vector.NewMask(len(c.nodes))
-		for _, node := range nodes {
-			if row, ok := c.rowOf(node); ok {
-				rows.Set(row)
-			}
-		}
+// rowsToScore returns rows among which are those of the nodes, as far as they are known.
+// It returns the same for all who ask while the table stays as it is.
+func (s *state) rowsToScore(nodes []fwk.NodeInfo) *vector.Mask {
+	c := s.plugin.cluster
+	if s.version == c.version && s.fits.Count() <= 4*len(nodes) {
+		return &s.fits // finding the rows of the nodes would take longer
 	}
+	if s.scored == nil || s.scoredVersion != c.version {
+		s.scored, _ = c.rowsOf(nodes)
+		s.scoredVersion = c.version
+	}
+	return s.scored
+}
+
+// preScore scores rows of a cycle.
+func (s *scorer) preScore(c *cluster, cycle fwk.CycleState, pod *corev1.Pod, rows *vector.Mask) error {
 	if err := s.score(c, pod, rows); err != nil {
 		return err
 	}
@@ -232,22 +235,33 @@ func (s *scorer) scoreOne(c *cluster, pod vector.PodAmounts, node fwk.NodeInfo) 
 
 // PreScore scores all nodes that can hold the pod.
 func (p *Plugin) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	c := p.cluster
 	s, err := p.last.read(cycle, stateKey)
-	if err == nil && s.version == p.cluster.version {
+	if err == nil {
+		if err := p.beforeScores(s); err != nil {
+			return fwk.AsStatus(err)
+		}
 		if err := p.compile(); err != nil { // another plugin may have widened the map
 			return fwk.AsStatus(err)
 		}
-		return fwk.AsStatus(p.scorer.preScore(p.cluster, cycle, pod, nodes, &s.fits))
+		if p.scorer.whole != nil {
+			return fwk.AsStatus(p.scorer.preScore(c, cycle, pod, s.rowsToScore(nodes)))
+		}
 	}
-	// The plugin is not enabled at preFilter.
-	all, err := p.handle.SnapshotSharedLister().NodeInfos().List()
-	if err != nil {
-		return fwk.AsStatus(err)
+	// Some scores depend on which other nodes there are; or the plugin is not enabled at
+	// preFilter.
+	rows, all := c.rowsOf(nodes)
+	if !all {
+		snapshot, err := p.handle.SnapshotSharedLister().NodeInfos().List()
+		if err != nil {
+			return fwk.AsStatus(err)
+		}
+		if err := p.refresh(snapshot); err != nil {
+			return fwk.AsStatus(err)
+		}
+		rows, _ = c.rowsOf(nodes)
 	}
-	if err := p.refresh(all); err != nil {
-		return fwk.AsStatus(err)
-	}
-	return fwk.AsStatus(p.scorer.preScore(p.cluster, cycle, pod, nodes, nil))
+	return fwk.AsStatus(p.scorer.preScore(c, cycle, pod, rows))
 }
 
 // Score returns what PreScore found out.
