@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 )
@@ -48,6 +49,9 @@ type Row struct {
 	Same func(k int) error
 }
 
+// enough is how long a row is measured, however many iterations are asked for.
+const enough = 15 * time.Second
+
 // Bench compares the answers to all questions, then lets both sides answer in turn,
 // once for each iteration, and reports the fastest sample of each. It prints the row of
 // the table. It fails if answers differ, or if Our allocates more than it may.
@@ -69,9 +73,12 @@ func (r Row) Bench(b *testing.B) {
 		b.Fatalf("%s allocates %v times a call, %v are allowed", r.Ours, allocations, r.Allocates)
 	}
 	their, our := stopwatch.New(r.Questions, r.Their), stopwatch.New(r.Questions, r.Our)
+	start := time.Now()
 	for b.Loop() {
-		their.Sample()
-		our.Sample()
+		if time.Since(start) < enough { // a whole problem is slow, and long against the noise
+			their.Sample()
+			our.Sample()
+		}
 	}
 	b.ReportMetric(0, "ns/op") // of both together, which means nothing
 	b.ReportMetric(their.Best, "their-ns")
