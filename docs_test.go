@@ -15,18 +15,21 @@ import (
 // line by line, in a test file that is compiled and run, and every text block in
 // the output of its example.
 func TestDocs(t *testing.T) {
-	for document, source := range map[string]string{
-		"README.md":         "example_test.go",
-		"docs/migration.md": "migration_test.go",
-		"docs/scoring.md":   "scoring_example_test.go",
-		"docs/transform.md": "transform/example_test.go",
-		"docs/device.md":    "device/share/guide_example_test.go",
-		"docs/embedding.md": "embedding_example_test.go",
-		"docs/quota.md":     "quota/guide_example_test.go",
-		"docs/topology.md":  "topology_example_test.go",
-		"docs/gangs.md":     "gangs_example_test.go",
+	for document, sources := range map[string][]string{
+		"README.md":         {"example_test.go"},
+		"docs/migration.md": {"migration_test.go", "shims_test.go", "benchmarks/peers/k36/shim_test.go"},
+		"docs/scoring.md":   {"scoring_example_test.go"},
+		"docs/transform.md": {"transform/example_test.go"},
+		"docs/device.md":    {"device/share/guide_example_test.go"},
+		"docs/embedding.md": {"embedding_example_test.go"},
+		"docs/quota.md":     {"quota/guide_example_test.go"},
+		"docs/topology.md":  {"topology_example_test.go"},
+		"docs/gangs.md":     {"gangs_example_test.go"},
 	} {
-		code := withoutIndent(read(t, source))
+		var code string
+		for _, source := range sources {
+			code += withoutIndent(read(t, source))
+		}
 		blocks := codeBlock.FindAllStringSubmatch(read(t, document), -1)
 		if len(blocks) == 0 {
 			t.Errorf("%s has no block of code", document)
@@ -40,7 +43,7 @@ func TestDocs(t *testing.T) {
 			want = strings.Replace(want, "package main\n", "package resvec_test\n", 1)
 			want = strings.Replace(want, "func main()", "func Example()", 1)
 			if !strings.Contains(code, want) {
-				t.Errorf("%s: this block is not in %s:\n%s", document, source, block[2])
+				t.Errorf("%s: this block is not in %s:\n%s", document, strings.Join(sources, ", "), block[2])
 			}
 		}
 	}
