@@ -67,6 +67,7 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	s := l.scratch()
 	defer l.spare.Put(s)
 	dst.Resize(len(tasks))
+	s.answer.Brief = true
 	words := dst.Words()
 	for i, t := range tasks {
 		fetchAhead(tasks, i)
@@ -111,6 +112,7 @@ const wordBits = book.Block
 // enqueueable decides on the jobs of a block: bit i is that of jobs[i].
 func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 	b := &s.batch
+	s.answer.Brief = true
 	for i, r := range jobs {
 		r.of(l)
 		b.Queues[i], b.Mins[i] = l.queueOf(&r.queueAt, r.queue), &r.min

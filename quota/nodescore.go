@@ -92,6 +92,7 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
+	s.answer.Brief = true
 	l.mayCharge(s, task, on)
 	sum, n := 0.0, 0
 	for i := range s.picks {

@@ -14,6 +14,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
+	s.answer.Brief = dst == nil
 	q := l.queueOf(&job.queueAt, job.queue)
 	ok := book.MayReserve(&s.answer, q, &job.min, l.ownOf(job, q), &s.plan)
 	if dst != nil {
@@ -38,6 +39,7 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, limit *book.Set) bool {
 	s := l.scratch()
 	defer l.spare.Put(s)
+	s.answer.Brief = dst == nil
 	q, _ := l.mayCharge(s, task, limit)
 	if dst != nil {
 		l.tellTask(dst, &s.answer, task, q)
@@ -135,6 +137,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	}
 	s := l.scratch()
 	defer l.spare.Put(s)
+	s.answer.Brief = false
 	q := l.queueOf(&r.queueAt, r.queue)
 	if !book.MayReserve(&s.answer, q, &r.min, j.in(q), &s.plan) {
 		l.tellJob(&a, &s.answer, r, q)
@@ -225,6 +228,7 @@ func (l *Ledger) commit(r *TaskRequest, limit *book.Set, seq uint64, undo *gang)
 	}
 	s := l.scratch()
 	defer l.spare.Put(s)
+	s.answer.Brief = false
 	q, j := l.mayCharge(s, r, limit)
 	if !s.answer.OK() {
 		l.tellTask(&a, &s.answer, r, q)

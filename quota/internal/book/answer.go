@@ -32,14 +32,15 @@ const (
 // Answer is the answer to a question. Its memory serves many questions.
 type Answer struct {
 	Reason  Reason
-	Lack    Lack // of LacksCPU, LacksMemory and LacksCards; of NotOnCard its Item
-	Options []Option
+	Lack    Lack     // of LacksCPU, LacksMemory and LacksCards; of NotOnCard only its Item
+	Options []Option // the alternatives that were looked at
+	Brief   bool     // set by who asks for the reason only: Options stays empty
 }
 
 // Lack is the numbers of what has too little room.
 type Lack struct {
-	Item      int   // the index of the item; of cards
-	Dim       int32 // the alternative with the most room, whose numbers these are; cpu or memory; -1: they are sums of all alternatives
+	Item      int   // the index of the item; 0 for cpu and memory
+	Dim       int32 // cpu, memory, or the alternative with the most room; -1: the numbers are sums of all alternatives
 	Why       Why
 	Requested int64
 	Room      int64
@@ -51,70 +52,68 @@ type Lack struct {
 type Option struct {
 	Item  int // its index
 	Dim   int32
-	Why   Why
+	Why   Why // Fits: the alternative has room
 	Room  int64
-	Level *Queue // with the least room; nil if it isn't allowed
+	Level *Queue // with the least room; nil if the card isn't allowed
 	Limit int64  // of Level
 }
 
 // OK reports whether the answer is yes.
 func (a *Answer) OK() bool { return a.Reason == Yes }
 
-// Begin clears an answer for another question.
-func (a *Answer) Begin() { a.Reason, a.Lack, a.Options = Yes, Lack{}, a.Options[:0] }
+// begin clears an answer for another question.
+func (a *Answer) begin() { a.Reason, a.Lack, a.Options = Yes, Lack{}, a.Options[:0] }
 
 func (a *Answer) refuse(reason Reason) bool {
 	a.Reason = reason
 	return false
 }
 
-// lacks refuses for want of room.
-func (a *Answer) lacks(reason Reason, item int, dim int32, requested int64, r room, why Why) bool {
+// lacks refuses an amount for want of room.
+func (a *Answer) lacks(reason Reason, item int, requested int64, r room) bool {
 	a.Reason = reason
-	a.Lack = Lack{Item: item, Dim: dim, Why: why, Requested: requested, Room: r.amount, Level: r.level, Limit: r.limit(dim)}
+	a.Lack = Lack{Item: item, Dim: r.dim, Why: r.why, Requested: requested, Room: r.amount, Level: r.level, Limit: r.limit()}
 	return false
 }
 
-// lacksCards refuses for want of room on any alternative of the item whose options are
-// the last ones. The numbers are those of its roomiest alternative.
-func (a *Answer) lacksCards(item int, dim int32, requested int64, r room) bool {
-	var why Why
-	for i := len(a.Options) - 1; i >= 0 && a.Options[i].Item == item; i-- {
-		if a.Options[i].Dim == dim {
-			why = a.Options[i].Why
-		}
+// note adds an option. why is Fits if it has room.
+func (a *Answer) note(item int, r room, why Why) {
+	if a.Brief {
+		return
 	}
-	return a.lacks(LacksCards, item, dim, requested, r, why)
-}
-
-// option adds an option.
-func (a *Answer) option(item int, dim int32) *Option {
 	n := len(a.Options)
 	if n < cap(a.Options) {
 		a.Options = a.Options[:n+1]
 	} else {
 		a.Options = append(a.Options, Option{})
 	}
-	o := &a.Options[n]
-	*o = Option{Item: item, Dim: dim}
-	return o
+	a.Options[n] = Option{Item: item, Dim: r.dim, Why: why, Room: r.amount, Level: r.level, Limit: r.limit()}
 }
 
-// room is the most that can be had in one dimension, and the level that leaves
-// the least.
+// room is the most that can be had in one dimension.
 type room struct {
-	amount int64
-	level  *Queue
+	amount int64  // negative if a limit is exceeded
+	level  *Queue // that leaves the least
+	dim    int32
+	why    Why // what limits it there
 }
 
-// take makes r the smaller of itself and amount at level.
-func (r *room) take(amount int64, level *Queue) {
+// take makes r the smaller of itself and an amount at a level.
+func (r *room) take(amount int64, level *Queue, why Why) {
 	if r.level == nil || amount < r.amount {
-		r.amount, r.level = amount, level
+		r.amount, r.level, r.why = amount, level, why
 	}
 }
 
-func (r *room) limit(dim int32) int64 { return r.level.Cells[dim].Limit }
+// roomier reports whether there is more room than in best, which may be zero.
+func (r *room) roomier(best *room) bool { return best.level == nil || r.amount > best.amount }
+
+func (r *room) limit() int64 {
+	if r.level == nil {
+		return 0
+	}
+	return r.level.Cells[r.dim].Limit
+}
 
 // Admits makes the checks of a queue, which may be nil, that every request goes through.
 func (q *Queue) Admits() Reason {

@@ -10,12 +10,12 @@ type Copies struct {
 	Next        Answer // to one copy more
 }
 
-// option makes an option of the room for an amount of a dimension. why is what limits it.
-func (r room) option(item int, dim int32, amount int64, why Why) Option {
+// option makes an option of the room for an amount.
+func (r room) option(item int, amount int64) Option {
 	if amount <= r.amount {
-		why = Fits
+		r.why = Fits
 	}
-	return Option{Item: item, Dim: dim, Why: why, Room: r.amount, Level: r.level, Limit: r.limit(dim)}
+	return Option{Item: item, Dim: r.dim, Why: r.why, Room: r.amount, Level: r.level, Limit: r.limit()}
 }
 
 // aside returns a copy of the queue and of those above it, to change amounts of.
@@ -66,12 +66,14 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 
 // minOption returns the room for an amount of a new job's min, as if it were alone.
 func (q *Queue) minOption(item int, dim int32, amount int64) Option {
-	return q.floorRoom(dim, 0).option(item, dim, amount, q.whyMin(dim, amount, nil, 0))
+	r := q.floorRoom(dim, nil, nil)
+	r.why = q.whyMin(dim, amount, nil, nil)
+	return r.option(item, amount)
 }
 
 // floorRepeats returns how often an amount can be held.
 func (q *Queue) floorRepeats(s pending) int64 {
-	r := q.floorRoom(s.dim, 0)
+	r := q.floorRoom(s.dim, nil, nil)
 	if s.amount == 0 || r.amount == Unlimited {
 		return Unlimited
 	}
@@ -86,10 +88,8 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
 	alone := c.trial()
 	if q.Admits() == Yes {
-		cpu, why := q.chargeRoom(CPU, alone.Held[CPU])
-		f.CPU = cpu.option(0, CPU, u.CPU, why)
-		mem, why := q.chargeRoom(Memory, alone.Held[Memory])
-		f.Memory = mem.option(0, Memory, u.Memory, why)
+		f.CPU = q.chargeRoom(CPU, alone.Held[CPU]).option(0, u.CPU)
+		f.Memory = q.chargeRoom(Memory, alone.Held[Memory]).option(0, u.Memory)
 	}
 	MayCharge(&f.Next, alone.Queue, alone, u, cards, nil)
 	f.Items = slices.Clone(f.Next.Options)
@@ -230,13 +230,11 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 		}
 	}
 	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
-		r, _ := j.Queue.chargeRoom(int32(dim), j.Held[dim])
-		atMost(r.amount, amount)
+		atMost(j.Queue.chargeRoom(int32(dim), j.Held[dim]).amount, amount)
 	}
 	for i := range picks {
 		p, amount := &picks[i], u.Items[i].Amount
-		r, _ := j.Queue.itemRoom(p.it, p.at, p.Card)
-		atMost(r.amount, amount)
+		atMost(j.Queue.itemRoom(p.it, p.at, p.Card).amount, amount)
 		if p.it != nil && p.it.Held > 0 {
 			atMost(p.drawn(u, picks, amount), amount)
 		}

@@ -1,120 +1,132 @@
 package book
 
-// MayCharge decides on a task of a job, which may be nil. With cards not nil only these
-// count. For every item it appends to picks the first alternative with room, and to
-// the options all alternatives. The refusal is of what fails first: cpu, memory, and
-// then the items in order.
+// May a task be charged? A task may be refused a card that its queue has free. The
+// reasons, in the order of this file:
+//
+//   - The queue takes no tasks: it isn't open, or it has children (Queue.Admits).
+//   - There is a card, but too little cpu or memory (mayChargePlain).
+//   - The chosen node has another card (mayChargeItem).
+//   - The job's other tasks are on another card, and all of them must be on one (itemRoom).
+//   - A queue above has no room: every level has a limit (chargeRoom).
+//   - The card is held for another job (chargeRoom).
+//   - What is held for the job itself would have to move to the card with the task, and
+//     is too much (moveRoom).
+//   - The task is one of a gang, whose other tasks the card has no room for: see
+//     maytogether.go.
+
+// MayCharge decides on a task of a job, which may be nil. If cards is not nil, only these
+// count. It appends to picks, for every item, the first alternative with room, and to the
+// options all alternatives. The refusal is of what fails first: cpu, memory, and then the
+// items in order.
 func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []Pick {
-	a.Begin()
-	if reason := q.Admits(); reason != Yes {
+	a.begin()
+	switch reason := q.Admits(); {
+	case reason != Yes:
 		a.Reason = reason
 		return picks
-	}
-	if u.Invalid {
+	case u.Invalid:
 		a.Reason = Invalid
 		return picks
-	}
-	if u.CPU == 0 && u.Memory == 0 && len(u.Items) == 0 {
+	case u.CPU == 0 && u.Memory == 0 && len(u.Items) == 0:
 		return picks
-	}
-	if q.Empty {
+	case q.Empty:
 		a.Reason = Empty
 		return picks
 	}
 	j = j.In(q)
-	var cpu, mem int64
-	if j != nil {
-		cpu, mem = j.Held[CPU], j.Held[Memory]
-	}
-	a.decidePlain(q, LacksCPU, CPU, u.CPU, cpu)
+	a.mayChargePlain(q, j, LacksCPU, CPU, u.CPU)
 	if a.OK() {
-		a.decidePlain(q, LacksMemory, Memory, u.Memory, mem)
+		a.mayChargePlain(q, j, LacksMemory, Memory, u.Memory)
 	}
 	var taken uint64
 	for i := range u.Items {
-		ui := &u.Items[i]
-		p := Pick{Card: -1}
-		if j != nil {
-			p.it = j.matchNext(ui, &taken)
-		}
-		a.decideItem(q, i, ui, cards, &p)
-		picks = append(picks, p)
+		it := j.matchNext(&u.Items[i], &taken)
+		picks = append(picks, a.mayChargeItem(q, i, &u.Items[i], it, cards))
 	}
 	return picks
 }
 
 // Pick is the alternative that an item of a task is to be charged on.
 type Pick struct {
-	it   *Item // of the job; may be nil
+	it   *Item // of the job, that the charge is to count against; may be nil
 	at   int   // index of the card in it.Alts
-	Card int32 // -1: none
+	Card int32 // -1: none has room
 }
 
-// decidePlain decides on cpu or memory.
-func (a *Answer) decidePlain(q *Queue, reason Reason, dim int32, amount, held int64) {
+// mayChargePlain decides on cpu or memory.
+func (a *Answer) mayChargePlain(q *Queue, j *Job, reason Reason, dim int32, amount int64) {
 	if amount == 0 {
 		return
 	}
-	if r, why := q.chargeRoom(dim, held); amount > r.amount {
-		a.lacks(reason, 0, dim, amount, r, why)
+	var held int64
+	if j != nil {
+		held = j.Held[dim]
+	}
+	if r := q.chargeRoom(dim, held); amount > r.amount {
+		a.lacks(reason, 0, amount, r)
 	}
 }
 
-// decideItem decides on one item of a task: which of its alternatives have room.
-func (a *Answer) decideItem(q *Queue, index int, ui *UseItem, cards *Set, p *Pick) {
+// mayChargeItem decides on one item of a task, which counts against it: which of its
+// alternatives have room.
+func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards *Set) Pick {
+	p := Pick{it: it, Card: -1}
 	var best room
-	bestDim, allowed := int32(-1), false
-	for k, dim := range ui.Alts.Cards {
-		o := a.option(index, dim)
-		if cards != nil && !cards.Has(dim) {
-			o.Why = NotAllowed
+	for k, card := range ui.Alts.Cards {
+		if cards != nil && !cards.Has(card) {
+			a.note(index, room{dim: card}, NotAllowed)
 			continue
 		}
-		allowed = true
-		at := p.it.index(ui.Alts, k)
-		r, why := q.itemRoom(p.it, at, dim)
-		o.Level, o.Room, o.Limit = r.level, r.amount, r.limit(dim)
-		if why == FirmElsewhere || ui.Amount > r.amount {
-			o.Why = why
-		} else if p.Card < 0 {
-			p.Card, p.at = dim, at
+		at := it.index(ui.Alts, k)
+		r := q.itemRoom(it, at, card)
+		if r.roomier(&best) {
+			best = r
 		}
-		if best.level == nil || r.amount > best.amount {
-			best, bestDim = r, dim
+		if r.why == FirmElsewhere || ui.Amount > r.amount {
+			a.note(index, r, r.why)
+			continue
+		}
+		a.note(index, r, Fits)
+		if p.Card < 0 {
+			p.Card, p.at = card, at
 		}
 	}
 	switch {
 	case p.Card >= 0 || !a.OK():
-	case !allowed:
+	case best.level == nil:
 		a.Reason, a.Lack.Item = NotOnCard, index
 	default:
-		a.lacksCards(index, bestDim, ui.Amount, best)
+		a.lacks(LacksCards, index, ui.Amount, best)
 	}
+	return p
 }
 
-// itemRoom returns the room for a charge on a card that counts against an item
-// of the job, and what it is that limits it. at is the card's index in the item.
-func (q *Queue) itemRoom(it *Item, at int, dim int32) (r room, why Why) {
-	var held int64
+// itemRoom returns the room for a charge on a card that counts against an item of the
+// job, which may be nil. at is the card's index in the item.
+func (q *Queue) itemRoom(it *Item, at int, card int32) room {
 	switch {
 	case it == nil:
+		return q.chargeRoom(card, 0)
 	case it.Spreads:
-		held = it.Spread[at]
+		return q.chargeRoom(card, it.Spread[at])
 	case at == int(it.At):
-		held = it.Held
+		return q.chargeRoom(card, it.Held)
 	case it.Charges > 0:
-		return room{0, q}, FirmElsewhere
+		return room{level: q, dim: card, why: FirmElsewhere}
 	case it.Held > 0:
-		return q.moveRoom(dim, it.Held)
+		return q.moveRoom(card, it.Held)
 	}
-	return q.chargeRoom(dim, held)
+	return q.chargeRoom(card, 0)
 }
 
-// chargeRoom returns how much may be charged when held of it is promised to the
-// job already: allocated stays within the limit, and so does what is allocated
-// and promised. why says which of them is the narrower at the level.
-func (q *Queue) chargeRoom(dim int32, held int64) (r room, why Why) {
-	r, why = room{Unlimited, q}, OverCapacity
+// chargeRoom returns how much may be charged if the job holds some of it already. At
+// every level there are two limits:
+//
+//   - hard: what is charged stays within the limit;
+//   - free: so does what is charged and held together. What the job holds is part of
+//     that already, so only what it charges beyond its hold needs free room.
+func (q *Queue) chargeRoom(dim int32, held int64) room {
+	r := room{Unlimited, q, dim, OverCapacity}
 	for ; q != nil; q = q.Parent {
 		c := &q.Cells[dim]
 		if c.Limit == Unlimited {
@@ -124,47 +136,47 @@ func (q *Queue) chargeRoom(dim int32, held int64) (r room, why Why) {
 		if held > 0 {
 			free = held + max(free, 0)
 		}
-		limited := OverCapacity
 		if free < hard {
-			hard, limited = free, Promised
-		}
-		if hard < r.amount {
-			r, why = room{hard, q}, limited
+			r.take(free, q, Promised)
+		} else {
+			r.take(hard, q, OverCapacity)
 		}
 	}
-	return r, why
+	return r
 }
 
-// moveRoom returns how much may be charged on a card that a hold of another card
-// has to move to: there must be room for the hold as well. why is what limits it.
-func (q *Queue) moveRoom(dim int32, held int64) (r room, why Why) {
-	r = room{Unlimited, q}
+// moveRoom returns how much may be charged on a card to which a hold of another card
+// has to move: there must be free room for all of the hold.
+func (q *Queue) moveRoom(dim int32, held int64) room {
+	r := room{Unlimited, q, dim, Fits}
 	for ; q != nil; q = q.Parent {
 		c := &q.Cells[dim]
 		if c.Limit == Unlimited {
 			continue
 		}
 		hard, free := c.Limit-c.Allocated, c.Limit-c.Full()
-		limited := OverCapacity
+		why := OverCapacity
 		if free < hard {
-			limited = Promised
+			why = Promised
 		}
 		if held > hard && free > 0 {
-			limited = HoldTooLarge
+			why = HoldTooLarge
 		}
 		if held > free {
 			free = min(free, 0)
 		}
-		if free < r.amount { // never more than hard
-			r, why = room{free, q}, limited
-		}
+		r.take(free, q, why) // free is never more than hard
 	}
-	return r, why
+	return r
 }
 
-// matchNext returns the item of the job that the next item of a task counts
-// against. taken has a bit for each item that the task already counts against.
+// matchNext returns the item of the job, which may be nil, that the next item of a task
+// counts against; nil if there is none. taken has a bit for each item of the job that the
+// task counts against already.
 func (j *Job) matchNext(ui *UseItem, taken *uint64) *Item {
+	if j == nil {
+		return nil
+	}
 	it, at := j.Match(ui.Alts, ui.Amount, *taken)
 	if uint(at) < 64 {
 		*taken |= 1 << at
@@ -172,14 +184,17 @@ func (j *Job) matchNext(ui *UseItem, taken *uint64) *Item {
 	return it
 }
 
-// Match returns the item that a task's alternatives count against: the one with
-// the same list, of the same unit if there are several; else the one with the
-// fewest alternatives that contain them all, items with a hold first, the first of
-// equals. A firm item counts only for tasks that accept its card. taken has a bit
-// for each item that the task already counts against with another of its own.
+// Match returns the item that an item of a task counts against, and its index:
+//
+//   - the one with the same list of alternatives and, of several, the same unit;
+//   - else the one with the fewest alternatives among those that have all of the task's;
+//   - of equals one with a hold, and then the first.
+//
+// An item whose charges are on a card that the task doesn't list is passed over. So are
+// those that taken has a bit for.
 func (j *Job) Match(alts *Alternatives, unit int64, taken uint64) (best *Item, at int) {
 	if j.alone && j.one.Alts == alts && taken == 0 {
-		return &j.one, 0
+		return &j.one, 0 // most jobs have one item: the others aren't read
 	}
 	at = -1
 	for i, it := range j.Items {
@@ -197,17 +212,15 @@ func (j *Job) Match(alts *Alternatives, unit int64, taken uint64) (best *Item, a
 }
 
 // before reports whether a task with these alternatives counts against it rather
-// than against other, which comes before it.
+// than against other, which stands before it in the job.
 func (it *Item) before(other *Item, alts *Alternatives, unit int64) bool {
 	if it.Implicit != other.Implicit {
 		return other.Implicit
 	}
 	if same := it.Alts == alts; same != (other.Alts == alts) {
 		return same
-	} else if same {
-		if fits := it.Unit == unit; fits != (other.Unit == unit) {
-			return fits
-		}
+	} else if same && (it.Unit == unit) != (other.Unit == unit) {
+		return it.Unit == unit
 	}
 	if holds := it.Held > 0; holds != (other.Held > 0) {
 		return holds
@@ -220,25 +233,22 @@ func (it *Item) before(other *Item, alts *Alternatives, unit int64) bool {
 func HeldFirst(j *Job, u *Use, do func(item int, card int32)) {
 	var taken uint64
 	for i := range u.Items {
-		do(i, j.heldFirst(&u.Items[i], &taken))
-	}
-}
-
-func (j *Job) heldFirst(ui *UseItem, taken *uint64) int32 {
-	if j == nil {
-		return ui.Alts.Cards[0]
-	}
-	it := j.matchNext(ui, taken)
-	for _, dim := range ui.Alts.Cards {
-		if it != nil && it.heldIn(dim) > 0 {
-			return dim
+		it, cards := j.matchNext(&u.Items[i], &taken), u.Items[i].Alts.Cards
+		first := cards[0]
+		if it != nil {
+			for _, card := range cards {
+				if it.heldIn(card) > 0 {
+					first = card
+					break
+				}
+			}
 		}
+		do(i, first)
 	}
-	return ui.Alts.Cards[0]
 }
 
 // TooLarge looks for a sum that the charges of a task would raise to [LimitExact]. It
-// returns the amount of that dimension.
+// returns the amount of that dimension. The job may be nil.
 func (u *Use) TooLarge(q *Queue, j *Job, picks []Pick) (dim int32, amount int64, is bool) {
 	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
 		if dim := int32(dim); amount > 0 && !q.CanAdd(dim, max(amount-j.heldOn(dim), 0)) {
@@ -253,7 +263,7 @@ func (u *Use) TooLarge(q *Queue, j *Job, picks []Pick) (dim int32, amount int64,
 	return 0, 0, false
 }
 
-// adds returns what a charge adds to what its card has allocated and promised.
+// adds returns what a charge adds to what its card has allocated and held.
 func (p *Pick) adds(amount int64) int64 {
 	switch {
 	case p.it == nil:

@@ -2,11 +2,15 @@ package book
 
 import "slices"
 
+// May a job be promised its min? At every level the floor has to have room for it:
+// what jobs use of their mins, and what is held for them. What jobs use beyond their mins
+// doesn't count: it could go.
+
 // MayReserve decides on a job's min, and works out into p where it is to be held.
 // A job that the queue has already, own, is asked for a new min: its present part
 // of the floor doesn't count, and its charges are drawn against the min first.
 func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
-	a.Begin()
+	a.begin()
 	if reason := q.Admits(); reason != Yes {
 		return a.refuse(reason)
 	}
@@ -20,7 +24,7 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 	if q.Empty {
 		return a.refuse(Empty)
 	}
-	if !a.decideMin(q, LacksCPU, CPU, m.CPU, own) || !a.decideMin(q, LacksMemory, Memory, m.Memory, own) {
+	if !a.mayReservePlain(q, LacksCPU, CPU, m.CPU, own) || !a.mayReservePlain(q, LacksMemory, Memory, m.Memory, own) {
 		return false
 	}
 	for i := range p.items {
@@ -31,13 +35,14 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 	return true
 }
 
-// decideMin decides on cpu or memory.
-func (a *Answer) decideMin(q *Queue, reason Reason, dim int32, amount int64, own *Job) bool {
+// mayReservePlain decides on cpu or memory.
+func (a *Answer) mayReservePlain(q *Queue, reason Reason, dim int32, amount int64, own *Job) bool {
 	if amount == 0 {
 		return true
 	}
-	if r := q.floorRoom(dim, own.inFloor(dim)); amount > r.amount {
-		return a.lacks(reason, 0, dim, amount, r, q.whyMin(dim, amount, own, 0))
+	if r := q.floorRoom(dim, own, nil); amount > r.amount {
+		r.why = q.whyMin(dim, amount, own, nil)
+		return a.lacks(reason, 0, amount, r)
 	}
 	return true
 }
@@ -49,88 +54,68 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 		return a.fillAny(q, index, it, own, p)
 	}
 	var best room
-	bestDim := int32(-1)
-	for at, dim := range it.Alts.Cards {
+	for at, card := range it.Alts.Cards {
 		if it.Bound() && at != int(it.At) {
 			continue
 		}
-		r := q.floorRoom(dim, own.inFloor(dim)-p.sum(dim))
+		r := q.floorRoom(card, own, p)
 		if it.Min <= r.amount {
 			it.At, it.Held = int32(at), it.Min-it.covered
-			p.add(dim, it.Min)
+			p.add(card, it.Min)
 			a.Options = a.Options[:0]
 			return true
 		}
-		o := a.option(index, dim)
-		o.Why, o.Level, o.Room, o.Limit = q.whyMin(dim, it.Min, own, p.sum(dim)), r.level, r.amount, r.limit(dim)
-		if best.level == nil || r.amount > best.amount {
-			best, bestDim = r, dim
+		r.why = q.whyMin(card, it.Min, own, p)
+		a.note(index, r, r.why)
+		if r.roomier(&best) {
+			best = r
 		}
 	}
-	return a.lacksCards(index, bestDim, it.Min, best)
+	return a.lacks(LacksCards, index, it.Min, best)
 }
 
-// fillAny is fill for an item that spreads: whole units on top of what charges cover
-// already.
+// fillAny is fill for an item that spreads: whole units on every alternative, on top of
+// what charges cover there already.
 func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) bool {
 	var best room
-	left, sum, limits, over := it.Min-it.covered, int64(0), int64(0), false
-	for at, dim := range it.Alts.Cards {
+	left, unheldLeft := it.Min-it.covered, it.Min-it.covered // unheldLeft: if nothing were held for other jobs
+	sum, limits := int64(0), int64(0)
+	over, unheldOver := false, false // whether charges cover more than there is room for
+	for at, card := range it.Alts.Cards {
 		covered := it.coveredAt(at)
-		r := q.floorRoom(dim, own.inFloor(dim)-p.sum(dim))
-		over = over || covered > max(r.amount, 0)
-		whole := wholeUnits(r.amount, covered, it.Unit)
+		r := q.floorRoom(card, own, p)
+		unheld := q.unheldRoom(card, own, p)
+		over, unheldOver = over || covered > max(r.amount, 0), unheldOver || covered > max(unheld, 0)
+		whole, unheldWhole := wholeUnits(r.amount, covered, it.Unit), wholeUnits(unheld, covered, it.Unit)
+		if min(left+covered, unheldWhole) > whole {
+			r.why = Promised
+		}
 		it.Spread[at] = min(left, whole-min(covered, whole))
 		left -= it.Spread[at]
-		o := a.option(index, dim)
-		o.Why, o.Level, o.Room, o.Limit = OverCapacity, r.level, r.amount, r.limit(dim)
-		sum, limits = AddSaturated(sum, whole), AddSaturated(limits, o.Limit)
-		if best.level == nil || r.amount > best.amount {
+		unheldLeft -= min(unheldLeft, unheldWhole-min(covered, unheldWhole))
+		a.note(index, r, r.why)
+		sum, limits = AddSaturated(sum, whole), AddSaturated(limits, r.limit())
+		if r.roomier(&best) {
 			best = r
 		}
 	}
 	if left > 0 || over {
-		a.lacks(LacksCards, index, it.Alts.Cards[0], it.Min, best, whyAny(a.Options, q, it, own, p))
+		best.why = OverCapacity
+		if unheldLeft == 0 && !unheldOver {
+			best.why = Promised
+		}
+		a.lacks(LacksCards, index, it.Min, best)
 		a.Lack.Dim, a.Lack.Room, a.Lack.Limit = -1, sum, limits
 		return false
 	}
 	a.Options = a.Options[:0]
 	it.Held = it.Min - it.covered
-	for at, dim := range it.Alts.Cards {
+	for at, card := range it.Alts.Cards {
 		if amount := it.Spread[at] + it.coveredAt(at); amount > 0 {
-			p.add(dim, amount)
+			p.add(card, amount)
 		}
 	}
 	return true
-}
-
-// whyMin returns why a min has too little room in a dimension. own is what the job
-// has there already, and planned what it is to have; see floorRoom.
-func (q *Queue) whyMin(dim int32, amount int64, own *Job, planned int64) Why {
-	if amount <= q.unheldRoom(dim, own.inFloor(dim)-own.heldOn(dim)-planned) {
-		return Promised
-	}
-	return OverCapacity
-}
-
-// whyAny returns why an item that spreads has no room. Of the options, its alternatives,
-// those are promised where more of it would be without what is held for other jobs.
-func whyAny(options []Option, q *Queue, it *placement, own *Job, p *Plan) Why {
-	left, unheld, over := it.Min-it.covered, int64(0), false
-	for at, dim := range it.Alts.Cards {
-		o, covered := &options[at], it.coveredAt(at)
-		free := q.unheldRoom(dim, own.inFloor(dim)-own.heldOn(dim)-p.sum(dim))
-		whole := wholeUnits(free, covered, it.Unit)
-		if min(left+covered, whole) > wholeUnits(o.Room, covered, it.Unit) {
-			o.Why = Promised
-		}
-		left -= it.Spread[at]
-		unheld, over = AddSaturated(unheld, whole), over || covered > max(free, 0)
-	}
-	if it.Min <= unheld && !over {
-		return Promised
-	}
-	return OverCapacity
 }
 
 // wholeUnits returns how much of room can be had: what charges have of it, and
@@ -143,30 +128,38 @@ func wholeUnits(room, covered, unit int64) int64 {
 	return max(min(covered, room), 0) + free - free%unit
 }
 
-// floorRoom returns how much a new min may be: of the limit, what the floor
-// leaves. own is what the job itself has in the floor, less what it is about to
-// have; both count alike at every level.
-func (q *Queue) floorRoom(dim int32, own int64) (r room) {
+// floorRoom returns how much of a dimension an item of a new min may have: what the floor
+// leaves of the limit. Of the floor that is without what the job, own, has there now, and
+// with what the plan has so far; either may be nil.
+func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) room {
+	r, change := room{dim: dim}, own.inFloor(dim)-p.sum(dim)
 	for ; q != nil; q = q.Parent {
 		free := q.Cells[dim].free()
 		if free != Unlimited {
-			free += own
+			free += change
 		}
-		r.take(free, q)
+		r.take(free, q, OverCapacity)
 	}
 	return r
 }
 
-// unheldRoom is floorRoom if nothing were held for any job, without the level. Of own
-// nothing is held either.
-func (q *Queue) unheldRoom(dim int32, own int64) int64 {
-	amount := Unlimited
+// unheldRoom is floorRoom if nothing were held for any job, without the level.
+func (q *Queue) unheldRoom(dim int32, own *Job, p *Plan) int64 {
+	amount, change := Unlimited, own.inFloor(dim)-own.heldOn(dim)-p.sum(dim)
 	for ; q != nil; q = q.Parent {
 		if c := &q.Cells[dim]; c.Limit != Unlimited {
-			amount = min(amount, c.Limit-c.Allocated+c.Elastic+own)
+			amount = min(amount, c.Limit-c.Allocated+c.Elastic+change)
 		}
 	}
 	return amount
+}
+
+// whyMin returns why there is less room than an amount of a min.
+func (q *Queue) whyMin(dim int32, amount int64, own *Job, p *Plan) Why {
+	if amount <= q.unheldRoom(dim, own, p) {
+		return Promised
+	}
+	return OverCapacity
 }
 
 // Plan is a new min of a job: its items with their holds, and how the charges
@@ -213,8 +206,11 @@ type pending struct {
 	amount int64
 }
 
-// sum returns what the plan has of a card so far.
+// sum returns what the plan, which may be nil, has of a card so far.
 func (p *Plan) sum(dim int32) int64 {
+	if p == nil {
+		return 0
+	}
 	for i := range p.sums {
 		if p.sums[i].dim == dim {
 			return p.sums[i].amount

@@ -75,9 +75,7 @@ func pickAlone(j *Job, u *Use, item int, cards *Set) Pick {
 		j.matchNext(&u.Items[i], &taken)
 	}
 	ui := &u.Items[item]
-	p := Pick{Card: -1, it: j.matchNext(ui, &taken)}
-	new(Answer).decideItem(j.Queue, item, ui, cards, &p)
-	return p
+	return new(Answer).mayChargeItem(j.Queue, item, ui, j.matchNext(ui, &taken), cards)
 }
 
 // NotTogether says of the alternatives that only the rest of its gang excludes for a
