@@ -55,7 +55,7 @@ var operations = []operation{
 	fit, lessEqual, fitSum, fitMatrix, normalizedSum, normalizedSumRows,
 	dominantResource, copies, argMaxOf, topKOf, rowUpdate, smallCall,
 	fitStrict, lessEqualRows, fitRows, shortfall, failingColumns, rejections, dominantResourceRows,
-	sumCopies, sumColumns, maxColumns, weightedSum, segmentSum, argMaxInt64,
+	sumCopies, sumColumns, maxColumns, weightedSum, segmentSum, argMaxInt64, bulkUpdate,
 }
 
 var (

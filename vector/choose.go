@@ -185,28 +185,94 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 		return dst
 	}
 	h := ranking[T]{rows: dst, k: k, scores: scores, tie: tie}
-	limit := leastScore[T]()
-	// Chunks that double find a threshold early that spares most of the rest.
-	var buffer [scoreChunk / kernel.Block]uint64
-	for lo := 0; lo < n; {
-		hi := min(max(2*lo, kernel.Block), lo+scoreChunk, n)
-		words := buffer[:wordsFor(hi-lo)]
-		maskScores(words, scores[lo:hi], chunkOf(selected, lo, len(words)), limit, false)
-		for w, word := range words {
-			for ; word != 0; word &= word - 1 {
-				h.offer(int32(lo + w*kernel.Block + bits.TrailingZeros64(word)))
-			}
-		}
-		if len(h.rows) == k {
-			limit = h.limit()
-		}
-		lo = hi
+	if kernel.Active() == kernel.Generic {
+		h.walk(selected)
+	} else {
+		h.sift(selected)
 	}
 	h.finish()
 	if len(h.rows) > 0 {
 		tie.chosen(int(h.rows[0]), n)
 	}
 	return h.rows
+}
+// walk offers the selected rows one by one. In Go that takes less time than a mask of
+// those that reach a limit.
+func (h *ranking[T]) walk(selected []uint64) {
+	limit := leastScore[T]() // which no NaN reaches
+	for lo := 0; lo < len(h.scores); lo += kernel.Block {
+		block := h.scores[lo:min(lo+kernel.Block, len(h.scores))]
+		word := ^uint64(0) >> (kernel.Block - len(block))
+		if selected != nil {
+			word &= selected[lo/kernel.Block]
+		}
+		for ; word != 0; word &= word - 1 {
+			if i := bits.TrailingZeros64(word); block[i] >= limit {
+				h.offer(int32(lo + i))
+				if len(h.rows) == h.k {
+					limit = h.limit()
+				}
+			}
+		}
+	}
+}
+
+// sift offers the selected rows that reach a limit.
+func (h *ranking[T]) sift(selected []uint64) {
+	limit, n := threshold(h.scores, selected, h.k), len(h.scores)
+	// Chunks that double find a limit early that spares most of the rest.
+	first := kernel.Block
+	if limit > leastScore[T]() {
+		first = scoreChunk
+	}
+	var buffer [scoreChunk / kernel.Block]uint64
+	for lo := 0; lo < n; {
+		hi := min(max(2*lo, first), lo+scoreChunk, n)
+		words := buffer[:wordsFor(hi-lo)]
+		maskScores(words, h.scores[lo:hi], chunkOf(selected, lo, len(words)), limit, false)
+		for w, word := range words {
+			for ; word != 0; word &= word - 1 {
+				h.offer(int32(lo + w*kernel.Block + bits.TrailingZeros64(word)))
+			}
+		}
+		if len(h.rows) == h.k {
+			limit = max(limit, h.limit())
+		}
+		lo = hi
+	}
+}
+
+// farScores is from how many scores on a pass over them to find a limit takes longer
+// than the rows that it spares.
+const farScores = 1 << 15
+
+// threshold returns a score that at least k selected rows reach, and not many more: a
+// lower bound of the scores of the best k. It is the least score if there is none, or
+// if to look for one does not pay.
+func threshold[T Score](scores []T, selected []uint64, k int) T {
+	limit := leastScore[T]()
+	var tops [kernel.TopGroups]T
+	if k > shortList*3/4 || len(scores) < 4*kernel.Block || len(scores) > farScores {
+		return limit
+	}
+	kernel.Tops(&tops, scores, selected)
+	// Each of the k greatest is the score of another row. Look for one of the k-th to
+	// the k+k/4-th greatest.
+	for rest := uint64(1)<<len(tops) - 1; rest != 0; {
+		i := bits.TrailingZeros64(rest)
+		var atLeast [1]uint64
+		kernel.MaskGE(atLeast[:], tops[:], nil, tops[i])
+		switch n := bits.OnesCount64(atLeast[0]); {
+		case n < k:
+			rest &^= atLeast[0]
+		case n <= k+k/4:
+			return tops[i]
+		default:
+			limit = max(limit, tops[i])
+			rest &= atLeast[0] &^ (1 << i)
+		}
+	}
+	return limit
 }
 
 // ranking collects the best k rows: few of them as a list in the order of

@@ -44,6 +44,8 @@ func firstBest[T Number](values []T, rows []uint64, greatest bool) int {
 	return firstBestGeneric(values, rows, greatest)
 }
 
+func tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) { topsGeneric(dst, values, rows) }
+
 func maskBeyond[T Number](dst []uint64, values []T, rows []uint64, limit T, least bool) {
 	maskBeyondGeneric(dst, values, rows, limit, least)
 }

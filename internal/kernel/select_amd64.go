@@ -80,6 +80,28 @@ func maskBeyond[T Number](dst []uint64, values []T, rows []uint64, limit T, leas
 	}
 }
 
+func tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
+	if active == Generic || len(values) == 0 || len(values) > selectChunk {
+		topsGeneric(dst, values, rows)
+		return
+	}
+	raceRead(values)
+	raceRead(rows)
+	raceWrite(dst[:])
+	to, first, n := unsafe.Pointer(dst), unsafe.Pointer(&values[0]), len(values)
+	word, step := maskFrom(rows, 0)
+	switch wide, float := active == AVX512, isFloat[T](); {
+	case wide && float:
+		topsFloat64AVX512((*float64)(to), (*float64)(first), n, word, step)
+	case wide:
+		topsInt64AVX512((*int64)(to), (*int64)(first), n, word, step)
+	case float:
+		topsFloat64AVX2((*float64)(to), (*float64)(first), n, word, step)
+	default:
+		topsInt64AVX2((*int64)(to), (*int64)(first), n, word, step)
+	}
+}
+
 // selectChunk is how many values one call into assembly takes, a multiple of
 // Block: assembly can't be preempted, and 256 KiB are read in less than 20 µs.
 const selectChunk = 1 << 15

@@ -725,6 +725,142 @@ stored:
 	VZEROUPPER
 	RET
 
+// func topsFloat64AVX2(dst *float64, values *float64, n int, rows *uint64, step int)
+// Requires: AVX, AVX2
+TEXT ·topsFloat64AVX2(SB), NOSPLIT, $8-40
+	MOVQ         values+8(FP), AX
+	MOVQ         rows+24(FP), DX
+	MOVQ         step+32(FP), BX
+	MOVQ         n+16(FP), SI
+	MOVQ         SI, CX
+	NEGQ         CX
+	MOVQ         $-1, DI
+	SHRQ         CL, DI
+	DECQ         SI
+	SHRQ         $0x06, SI
+	XORQ         CX, CX
+	VPBROADCASTQ neg_inf<>+0(SB), Y0
+	VMOVAPD      Y0, Y1
+	VMOVAPD      Y0, Y2
+	VMOVAPD      Y0, Y3
+	VMOVAPD      Y0, Y4
+	VMOVAPD      Y0, Y5
+	VMOVAPD      Y0, Y6
+	VMOVAPD      Y0, Y7
+	VMOVAPD      Y0, Y8
+
+block:
+	MOVQ DX, R8
+	CMPQ CX, SI
+	JNE  whole
+	MOVQ (R8), R8
+	ANDQ DI, R8
+	MOVQ R8, (SP)
+	LEAQ (SP), R8
+
+whole:
+	CMPQ         (R8), $+0
+	JEQ          skip
+	VPBROADCASTQ (R8), Y10
+	VMOVDQU      to_top<>+0(SB), Y9
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   (AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y1, Y11, Y1
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   32(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y2, Y11, Y2
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   64(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y3, Y11, Y3
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   96(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y4, Y11, Y4
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   128(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y5, Y11, Y5
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   160(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y6, Y11, Y6
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   192(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y7, Y11, Y7
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   224(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y8, Y11, Y8
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   256(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y1, Y11, Y1
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   288(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y2, Y11, Y2
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   320(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y3, Y11, Y3
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   352(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y4, Y11, Y4
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   384(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y5, Y11, Y5
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   416(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y6, Y11, Y6
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   448(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VMAXPD       Y7, Y11, Y7
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y10
+	VMASKMOVPD   480(AX), Y10, Y9
+	VBLENDVPD    Y10, Y9, Y0, Y9
+	VMAXPD       Y8, Y9, Y8
+
+skip:
+	ADDQ    $0x00000200, AX
+	ADDQ    BX, DX
+	INCQ    CX
+	CMPQ    CX, SI
+	JLE     block
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y2, 32(AX)
+	VMOVUPD Y3, 64(AX)
+	VMOVUPD Y4, 96(AX)
+	VMOVUPD Y5, 128(AX)
+	VMOVUPD Y6, 160(AX)
+	VMOVUPD Y7, 192(AX)
+	VMOVUPD Y8, 224(AX)
+	VZEROUPPER
+	RET
+
 // func argMaxInt64AVX2(values *int64, n int, rows *uint64, step int) int
 // Requires: AVX, AVX2
 TEXT ·argMaxInt64AVX2(SB), NOSPLIT, $8-40
@@ -1525,6 +1661,158 @@ stored:
 	VZEROUPPER
 	RET
 
+// func topsInt64AVX2(dst *int64, values *int64, n int, rows *uint64, step int)
+// Requires: AVX, AVX2
+TEXT ·topsInt64AVX2(SB), NOSPLIT, $8-40
+	MOVQ         values+8(FP), AX
+	MOVQ         rows+24(FP), DX
+	MOVQ         step+32(FP), BX
+	MOVQ         n+16(FP), SI
+	MOVQ         SI, CX
+	NEGQ         CX
+	MOVQ         $-1, DI
+	SHRQ         CL, DI
+	DECQ         SI
+	SHRQ         $0x06, SI
+	XORQ         CX, CX
+	VPBROADCASTQ min_int64<>+0(SB), Y0
+	VMOVAPD      Y0, Y1
+	VMOVAPD      Y0, Y2
+	VMOVAPD      Y0, Y3
+	VMOVAPD      Y0, Y4
+	VMOVAPD      Y0, Y5
+	VMOVAPD      Y0, Y6
+	VMOVAPD      Y0, Y7
+	VMOVAPD      Y0, Y8
+
+block:
+	MOVQ DX, R8
+	CMPQ CX, SI
+	JNE  whole
+	MOVQ (R8), R8
+	ANDQ DI, R8
+	MOVQ R8, (SP)
+	LEAQ (SP), R8
+
+whole:
+	CMPQ         (R8), $+0
+	JEQ          skip
+	VPBROADCASTQ (R8), Y10
+	VMOVDQU      to_top<>+0(SB), Y9
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   (AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y1, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y1, Y1
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   32(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y2, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y2, Y2
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   64(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y3, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y3, Y3
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   96(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y4, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y4, Y4
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   128(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y5, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y5, Y5
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   160(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y6, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y6, Y6
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   192(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y7, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y7, Y7
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   224(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y8, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y8, Y8
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   256(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y1, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y1, Y1
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   288(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y2, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y2, Y2
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   320(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y3, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y3, Y3
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   352(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y4, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y4, Y4
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   384(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y5, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y5, Y5
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   416(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y6, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y6, Y6
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y12
+	VMASKMOVPD   448(AX), Y12, Y11
+	VBLENDVPD    Y12, Y11, Y0, Y11
+	VPCMPGTQ     Y7, Y11, Y12
+	VBLENDVPD    Y12, Y11, Y7, Y7
+	VPSRLQ       $0x04, Y10, Y10
+	VPSLLVQ      Y9, Y10, Y10
+	VMASKMOVPD   480(AX), Y10, Y9
+	VBLENDVPD    Y10, Y9, Y0, Y9
+	VPCMPGTQ     Y8, Y9, Y10
+	VBLENDVPD    Y10, Y9, Y8, Y8
+
+skip:
+	ADDQ    $0x00000200, AX
+	ADDQ    BX, DX
+	INCQ    CX
+	CMPQ    CX, SI
+	JLE     block
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y2, 32(AX)
+	VMOVUPD Y3, 64(AX)
+	VMOVUPD Y4, 96(AX)
+	VMOVUPD Y5, 128(AX)
+	VMOVUPD Y6, 160(AX)
+	VMOVUPD Y7, 192(AX)
+	VMOVUPD Y8, 224(AX)
+	VZEROUPPER
+	RET
+
 // func argMaxFloat64AVX512(values *float64, n int, rows *uint64, step int) int
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·argMaxFloat64AVX512(SB), NOSPLIT, $8-40
@@ -1925,6 +2213,77 @@ stored:
 	VZEROUPPER
 	RET
 
+// func topsFloat64AVX512(dst *float64, values *float64, n int, rows *uint64, step int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·topsFloat64AVX512(SB), NOSPLIT, $8-40
+	MOVQ         values+8(FP), AX
+	MOVQ         rows+24(FP), DX
+	MOVQ         step+32(FP), BX
+	MOVQ         n+16(FP), SI
+	MOVQ         SI, CX
+	NEGQ         CX
+	MOVQ         $-1, DI
+	SHRQ         CL, DI
+	DECQ         SI
+	SHRQ         $0x06, SI
+	XORQ         CX, CX
+	VPBROADCASTQ neg_inf<>+0(SB), Z0
+	VMOVAPD      Z0, Z1
+	VMOVAPD      Z0, Z2
+	VMOVAPD      Z0, Z3
+	VMOVAPD      Z0, Z0
+
+block:
+	MOVQ DX, R8
+	CMPQ CX, SI
+	JNE  whole
+	MOVQ (R8), R8
+	ANDQ DI, R8
+	MOVQ R8, (SP)
+	LEAQ (SP), R8
+
+whole:
+	CMPQ      (R8), $+0
+	JEQ       skip
+	KMOVB     (R8), K1
+	VMOVUPD.Z (AX), K1, Z4
+	VMAXPD    Z1, Z4, K1, Z1
+	KMOVB     1(R8), K1
+	VMOVUPD.Z 64(AX), K1, Z4
+	VMAXPD    Z2, Z4, K1, Z2
+	KMOVB     2(R8), K1
+	VMOVUPD.Z 128(AX), K1, Z4
+	VMAXPD    Z3, Z4, K1, Z3
+	KMOVB     3(R8), K1
+	VMOVUPD.Z 192(AX), K1, Z4
+	VMAXPD    Z0, Z4, K1, Z0
+	KMOVB     4(R8), K1
+	VMOVUPD.Z 256(AX), K1, Z4
+	VMAXPD    Z1, Z4, K1, Z1
+	KMOVB     5(R8), K1
+	VMOVUPD.Z 320(AX), K1, Z4
+	VMAXPD    Z2, Z4, K1, Z2
+	KMOVB     6(R8), K1
+	VMOVUPD.Z 384(AX), K1, Z4
+	VMAXPD    Z3, Z4, K1, Z3
+	KMOVB     7(R8), K1
+	VMOVUPD.Z 448(AX), K1, Z4
+	VMAXPD    Z0, Z4, K1, Z0
+
+skip:
+	ADDQ    $0x00000200, AX
+	ADDQ    BX, DX
+	INCQ    CX
+	CMPQ    CX, SI
+	JLE     block
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Z1, (AX)
+	VMOVUPD Z2, 64(AX)
+	VMOVUPD Z3, 128(AX)
+	VMOVUPD Z0, 192(AX)
+	VZEROUPPER
+	RET
+
 // func argMaxInt64AVX512(values *int64, n int, rows *uint64, step int) int
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·argMaxInt64AVX512(SB), NOSPLIT, $8-40
@@ -2322,5 +2681,76 @@ stored:
 	INCQ CX
 	CMPQ CX, SI
 	JLE  block
+	VZEROUPPER
+	RET
+
+// func topsInt64AVX512(dst *int64, values *int64, n int, rows *uint64, step int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·topsInt64AVX512(SB), NOSPLIT, $8-40
+	MOVQ         values+8(FP), AX
+	MOVQ         rows+24(FP), DX
+	MOVQ         step+32(FP), BX
+	MOVQ         n+16(FP), SI
+	MOVQ         SI, CX
+	NEGQ         CX
+	MOVQ         $-1, DI
+	SHRQ         CL, DI
+	DECQ         SI
+	SHRQ         $0x06, SI
+	XORQ         CX, CX
+	VPBROADCASTQ min_int64<>+0(SB), Z0
+	VMOVAPD      Z0, Z1
+	VMOVAPD      Z0, Z2
+	VMOVAPD      Z0, Z3
+	VMOVAPD      Z0, Z0
+
+block:
+	MOVQ DX, R8
+	CMPQ CX, SI
+	JNE  whole
+	MOVQ (R8), R8
+	ANDQ DI, R8
+	MOVQ R8, (SP)
+	LEAQ (SP), R8
+
+whole:
+	CMPQ      (R8), $+0
+	JEQ       skip
+	KMOVB     (R8), K1
+	VMOVUPD.Z (AX), K1, Z4
+	VPMAXSQ   Z1, Z4, K1, Z1
+	KMOVB     1(R8), K1
+	VMOVUPD.Z 64(AX), K1, Z4
+	VPMAXSQ   Z2, Z4, K1, Z2
+	KMOVB     2(R8), K1
+	VMOVUPD.Z 128(AX), K1, Z4
+	VPMAXSQ   Z3, Z4, K1, Z3
+	KMOVB     3(R8), K1
+	VMOVUPD.Z 192(AX), K1, Z4
+	VPMAXSQ   Z0, Z4, K1, Z0
+	KMOVB     4(R8), K1
+	VMOVUPD.Z 256(AX), K1, Z4
+	VPMAXSQ   Z1, Z4, K1, Z1
+	KMOVB     5(R8), K1
+	VMOVUPD.Z 320(AX), K1, Z4
+	VPMAXSQ   Z2, Z4, K1, Z2
+	KMOVB     6(R8), K1
+	VMOVUPD.Z 384(AX), K1, Z4
+	VPMAXSQ   Z3, Z4, K1, Z3
+	KMOVB     7(R8), K1
+	VMOVUPD.Z 448(AX), K1, Z4
+	VPMAXSQ   Z0, Z4, K1, Z0
+
+skip:
+	ADDQ    $0x00000200, AX
+	ADDQ    BX, DX
+	INCQ    CX
+	CMPQ    CX, SI
+	JLE     block
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Z1, (AX)
+	VMOVUPD Z2, 64(AX)
+	VMOVUPD Z3, 128(AX)
+	VMOVUPD Z0, 192(AX)
 	VZEROUPPER
 	RET

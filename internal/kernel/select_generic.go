@@ -59,6 +59,15 @@ func MaskLE[T Number](dst []uint64, values []T, rows []uint64, limit T) {
 	maskBeyond(dst, values, rows, limit, false)
 }
 
+// TopGroups is how many groups Tops makes.
+const TopGroups = 32
+
+// Tops sets dst[g] to the greatest selected value of the rows that are g modulo
+// TopGroups, -Inf or the least int64 where there is none.
+//
+//go:noinline
+func Tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) { tops(dst, values, rows) }
+
 func firstBestGeneric[T Number](values []T, rows []uint64, greatest bool) int {
 	if greatest {
 		return argMaxGeneric(values, rows)
@@ -160,6 +169,31 @@ func firstNumber[T Number](values []T, rows []uint64) (row int, value T) {
 		}
 	}
 	return -1, 0
+}
+
+// topsGeneric sets dst[g] to the greatest selected value of the rows that are g modulo
+// TopGroups.
+func topsGeneric[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
+	for g := range dst {
+		dst[g] = least[T]()
+	}
+	for lo := 0; lo < len(values); lo += Block {
+		for word := blockRows(rows, lo, len(values)); word != 0; word &= word - 1 {
+			r := lo + bits.TrailingZeros64(word)
+			if x := values[r]; x > dst[r%TopGroups] {
+				dst[r%TopGroups] = x
+			}
+		}
+	}
+}
+
+// least returns the least value there is.
+func least[T Number]() T {
+	inf := math.Inf(-1)
+	if T(1)/2 != 0 {
+		return T(inf)
+	}
+	return -1 << 63
 }
 
 // maskGEGeneric sets bit r of dst when row r is selected and values[r] >=

@@ -28,6 +28,12 @@ func argMinFloat64AVX2(values *float64, n int, rows *uint64, step int) int
 //go:noescape
 func maskLEFloat64AVX2(dst *uint64, values *float64, n int, rows *uint64, step int, limit float64)
 
+// topsFloat64AVX2 sets dst to the greatest selected scores of 32 groups, -Inf where there is none.
+// It equals topsGeneric.
+//
+//go:noescape
+func topsFloat64AVX2(dst *float64, values *float64, n int, rows *uint64, step int)
+
 // argMaxInt64AVX2 returns the first selected row with the greatest score, or -1 when none is above MinInt64.
 // It equals argMaxGeneric where one is.
 //
@@ -51,6 +57,12 @@ func argMinInt64AVX2(values *int64, n int, rows *uint64, step int) int
 //
 //go:noescape
 func maskLEInt64AVX2(dst *uint64, values *int64, n int, rows *uint64, step int, limit int64)
+
+// topsInt64AVX2 sets dst to the greatest selected scores of 32 groups, MinInt64 where there is none.
+// It equals topsGeneric.
+//
+//go:noescape
+func topsInt64AVX2(dst *int64, values *int64, n int, rows *uint64, step int)
 
 // argMaxFloat64AVX512 returns the first selected row with the greatest score, or -1 when none is above -Inf.
 // It equals argMaxGeneric where one is.
@@ -76,6 +88,12 @@ func argMinFloat64AVX512(values *float64, n int, rows *uint64, step int) int
 //go:noescape
 func maskLEFloat64AVX512(dst *uint64, values *float64, n int, rows *uint64, step int, limit float64)
 
+// topsFloat64AVX512 sets dst to the greatest selected scores of 32 groups, -Inf where there is none.
+// It equals topsGeneric.
+//
+//go:noescape
+func topsFloat64AVX512(dst *float64, values *float64, n int, rows *uint64, step int)
+
 // argMaxInt64AVX512 returns the first selected row with the greatest score, or -1 when none is above MinInt64.
 // It equals argMaxGeneric where one is.
 //
@@ -99,3 +117,9 @@ func argMinInt64AVX512(values *int64, n int, rows *uint64, step int) int
 //
 //go:noescape
 func maskLEInt64AVX512(dst *uint64, values *int64, n int, rows *uint64, step int, limit int64)
+
+// topsInt64AVX512 sets dst to the greatest selected scores of 32 groups, MinInt64 where there is none.
+// It equals topsGeneric.
+//
+//go:noescape
+func topsInt64AVX512(dst *int64, values *int64, n int, rows *uint64, step int)

@@ -321,3 +321,45 @@ func fuzzSelect[T score](t *testing.T, places []placeKernel[T], limits []limitKe
 		}
 	})
 }
+
+// TestTops holds Tops against a loop, for all lengths beside pages that fault.
+func TestTops(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		testTops(t, testkit.Fill, math.Inf(-1))
+		testTops(t, fillInts, math.MinInt64)
+	})
+}
+
+func testTops[T score](t *testing.T, fill func(*rand.Rand, []T), least T) {
+	const most = 1<<15 + 1
+	lengths := []int{1000, 1 << 15, most}
+	for n := range 130 {
+		lengths = append(lengths, n, n)
+	}
+	r := testkit.Rand(7)
+	for _, front := range []bool{false, true} {
+		valuesOf, rowsOf := guardedSlices[T](t, front, most), guardedSlices[uint64](t, front, (most+63)/64)
+		for i, n := range lengths {
+			values, rows := valuesOf(n), rowsOf((n+63)/64)
+			fill(r, values)
+			if testkit.FillMask(r, rows); i%4 == 0 {
+				rows = nil
+			}
+			testkit.TrimMask(rows, n)
+			var got, want [kernel.TopGroups]T
+			oneValue(want[:], []T{least})
+			kernel.EachRow(n, rows, func(row int) {
+				if g := row % len(want); values[row] > want[g] {
+					want[g] = values[row]
+				}
+			})
+			if kernel.Tops(&got, values, rows); got != want {
+				t.Fatalf("%d values:\n got %v\nwant %v", n, got, want)
+			}
+			allocates(t, func() {
+				var dst [kernel.TopGroups]T
+				kernel.Tops(&dst, values, rows)
+			})
+		}
+	}
+}

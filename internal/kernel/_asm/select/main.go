@@ -1,5 +1,6 @@
 // Command select generates the selection kernels of package kernel: the place
-// of the greatest or least score, and the mask of the scores beyond a limit.
+// of the greatest or least score, the greatest scores of some groups, and the mask of
+// the scores beyond a limit.
 //
 // Scores have any alignment and any length. They are read by blocks of 64, with
 // the mask word of the block; the loads of the last block are masked, so that
@@ -22,6 +23,7 @@ func main() {
 				place(newMachine(isa, s, d), s, d)
 				beyond(newMachine(isa, s, d), s, d)
 			}
+			tops(newMachine(isa, s, greatest), s)
 		}
 	}
 	emit.Generate()
@@ -70,6 +72,40 @@ func place(m machine, s scores, d direction) {
 	MOVQ(I32(-1), row)
 	Label("end")
 	Store(row, ReturnIndex(0))
+	emit.Return()
+}
+
+// tops generates the kernel that finds the greatest scores of 32 groups: those of the
+// rows that are equal modulo 32, which pass by the same lane of the same register.
+func tops(m machine, s scores) {
+	const groups = 32
+	emit.Func("tops"+s.name, m.isa(),
+		"func(dst *"+s.element+", values *"+s.element+", n int, rows *uint64, step int)",
+		"sets dst to the greatest selected scores of 32 groups, "+s.worstName[greatest]+" where there is none.",
+		"topsGeneric")
+	b := newBlocks()
+	worst := filled(m, s.worst[greatest])
+	var best []reg.VecVirtual
+	for range groups * 8 / int(worst.Size()) {
+		v := m.vector()
+		VMOVAPD(worst, v)
+		best = append(best, v)
+	}
+	Label("block")
+	mask := b.mask("whole")
+	CMPQ(Mem{Base: mask}, I8(0))
+	JEQ(LabelRef("skip"))
+	i := 0
+	m.each(mask, b.values, func(x reg.VecVirtual, selected reg.Register) {
+		m.improve(best[i%len(best)], x, worst, selected)
+		i++
+	})
+	Label("skip")
+	b.next("block")
+	dst := Load(Param("dst"), GP64())
+	for i, v := range best {
+		VMOVUPD(v, Mem{Base: dst, Disp: i * int(v.Size())})
+	}
 	emit.Return()
 }
 
