@@ -67,6 +67,16 @@ func (c *cluster) requestMatrix(pods []int) *vector.Matrix {
 // restarts is how many other orders of the pods are tried where one does not do.
 const restarts = 8
 
+// packerOf returns a packer for requests. Their sum is the scale: what all of them
+// together want most of decides which is large, and needs fewer nodes than a scale of
+// what nodes have.
+func packerOf(requests *vector.Matrix) *vector.Packer {
+	return vector.NewPacker(vector.PackOptions{
+		Total: vector.SumColumns(nil, requests, nil), Order: vector.OrderDominantResource,
+		BestFit: vector.TieLowest(), Restarts: restarts, Seed: 1,
+	})
+}
+
 // A need is how many new nodes of one shape its pods need when there are no
 // others.
 type need struct {
@@ -102,7 +112,7 @@ func (d *demand) alone(s *shape, tie vector.Tie) (need, error) {
 		}
 		return free
 	}
-	packer := vector.NewPacker(vector.PackOptions{Total: room, Restarts: restarts, Seed: 1})
+	packer := packerOf(requests)
 	rows, _ := packer.Place(nil, with(len(n.pods)), requests, nil) // there is a node for each pod
 	n.packed = int(slices.Max(rows)) + 1
 	n.proved = 1 + sort.Search(n.packed-1, func(less int) bool {
@@ -251,8 +261,7 @@ func (d *demand) prune(x *mix) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.shapes[b].cost, d.shapes[a].cost) })
 	requests := d.requestMatrix(d.pods)
-	packer := vector.NewPacker(vector.PackOptions{
-		Total: vector.SumColumns(nil, requests, nil), BestFit: vector.TieLowest(), Restarts: restarts, Seed: 1})
+	packer := packerOf(requests)
 	for _, i := range order {
 		for x.counts[i] > 0 {
 			x.counts[i]--
