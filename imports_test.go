@@ -141,6 +141,7 @@ var rooms = map[string][]string{
 		module + "/internal/kernel",
 		module + "/internal/quantity",
 		module + "/quota/internal/book",
+		module + "/transform",
 		module + "/vector",
 		module + "/vectormap",
 		"k8s.io/api/...",

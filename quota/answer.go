@@ -1,5 +1,7 @@
 package quota
 
+import corev1 "k8s.io/api/core/v1"
+
 // Reason says why a request was refused or, from ReasonOverCapacity on, what leaves
 // too little room.
 type Reason uint8
@@ -44,7 +46,12 @@ type Refusal struct {
 	Queue string // that was asked
 	Level string // the queue with the least room, or that isn't open: that one or one above it
 	Card  string // the card, or the key of alternatives; empty for other dimensions
-	Best  string // the alternative with the most room, whose numbers these are; empty for one card, and if they are sums
+
+	// Output is the output of the transformation that has too little room; empty for
+	// other dimensions. Its amounts are whole units.
+	Output corev1.ResourceName
+
+	Best string // the alternative with the most room, whose numbers these are; empty for one card, and if they are sums
 
 	Requested int64
 
@@ -97,11 +104,12 @@ func (a *Answer) option() *Room {
 // Room is how much of a dimension would be admitted: of a card, as one alternative of
 // an item, or of cpu or memory.
 type Room struct {
-	Item   int    // the index of the item
-	Card   string // empty: cpu or memory
-	OK     bool   // what is asked for fits
-	Why    Reason // if not OK
-	Amount int64  // the most that would be admitted; [Unlimited] if nothing limits it, negative if a limit is exceeded
-	Level  string // the queue with the least room
-	Limit  int64  // of Level
+	Item   int                 // the index of the item
+	Card   string              // empty: cpu, memory or an output
+	Output corev1.ResourceName // empty: another dimension
+	OK     bool                // what is asked for fits
+	Why    Reason              // if not OK
+	Amount int64               // the most that would be admitted; [Unlimited] if nothing limits it, negative if a limit is exceeded
+	Level  string              // the queue with the least room
+	Limit  int64               // of Level
 }

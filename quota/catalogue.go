@@ -28,36 +28,46 @@ type Catalogue interface {
 // cardPrefix makes the name of a card's dimension from the card's name.
 const cardPrefix = "card:"
 
+// outputPrefix makes the name of an output's dimension from that of the output.
+const outputPrefix = "output:"
+
 // NewMap makes the map of a ledger. Every card has a literal dimension card:<name>, in
 // milli-cards. Of the dimensions that every map has, a ledger uses cpu and memory.
-// Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8].
-func NewMap(cards []string) (*vectormap.ResourceVectorMap, error) {
-	options, err := cardDimensions(cards)
+//
+// Outputs are further resources that queues can be limited in, in whole units: what
+// [Config.Transformation] makes of the requests of pods. Each has a literal dimension
+// output:<name>.
+//
+// Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8]. So are the
+// outputs cpu and memory, which have dimensions already, an [ErrUnknownDimension].
+func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
+	options, err := dimensions(cards, outputs)
 	if err != nil {
 		return nil, err
 	}
-	return vectormap.New(nil, options)
+	return vectormap.New(nil, options...)
 }
 
-// ExtendMap returns a map that extends m by the dimensions of cards; m itself if
-// it has all of them. Errors are those of [NewMap].
-func ExtendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.ResourceVectorMap, error) {
+// ExtendMap returns a map that extends m by the dimensions of cards and outputs; m
+// itself if it has all of them. Errors are those of [NewMap].
+func ExtendMap(m *vectormap.ResourceVectorMap, cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	isMap(m)
-	options, err := cardDimensions(cards)
+	options, err := dimensions(cards, outputs)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := CardIndex(m, card); return !ok }) {
+	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := CardIndex(m, card); return !ok }) &&
+		!slices.ContainsFunc(outputs, func(name corev1.ResourceName) bool { _, ok := OutputIndex(m, name); return !ok }) {
 		return m, nil
 	}
-	return m.Extend(nil, options)
+	return m.Extend(nil, options...)
 }
 
 // wantDimension is how a map gets the dimension of a card.
 const wantDimension = "make the map with it, by NewMap or ExtendMap"
 
-// cardDimensions is the option that gives a map the dimensions of cards.
-func cardDimensions(cards []string) (vectormap.Option, error) {
+// dimensions are the options that give a map the dimensions of cards and outputs.
+func dimensions(cards []string, outputs []corev1.ResourceName) ([]vectormap.Option, error) {
 	names := make([]string, len(cards))
 	for i, card := range cards {
 		if err := badName(card); err != nil {
@@ -66,7 +76,19 @@ func cardDimensions(cards []string) (vectormap.Option, error) {
 		names[i] = cardPrefix + card
 	}
 	slices.Sort(names)
-	return vectormap.Literal(vectormap.UnitMilli, slices.Compact(names)...), nil
+	options := []vectormap.Option{vectormap.Literal(vectormap.UnitMilli, slices.Compact(names)...)}
+	names = make([]string, len(outputs))
+	for i, output := range outputs {
+		switch err := badName(string(output)); {
+		case err != nil:
+			return nil, fmt.Errorf("%w: outputs[%d] is %q", err, i, brief(string(output)))
+		case slices.Contains(dimNames[:], string(output)):
+			return nil, fmt.Errorf("%w of its own: outputs[%d] is %q: queues are limited in it without", ErrUnknownDimension, i, output)
+		}
+		names[i] = outputPrefix + string(output)
+	}
+	slices.Sort(names)
+	return append(options, vectormap.Literal(vectormap.UnitWhole, slices.Compact(names)...)), nil
 }
 
 // isMap panics for what isn't a map.
@@ -93,6 +115,22 @@ func CardIndex(m *vectormap.ResourceVectorMap, card string) (int, bool) {
 func cardOf(m *vectormap.ResourceVectorMap, dim int, name string) (string, bool) {
 	card, ok := strings.CutPrefix(name, cardPrefix)
 	return card, ok && m.IsLiteral(dim)
+}
+
+// OutputIndex returns the dimension of an output.
+func OutputIndex(m *vectormap.ResourceVectorMap, output corev1.ResourceName) (int, bool) {
+	isMap(m)
+	dim, ok := m.Index(outputPrefix + string(output))
+	if !ok || !m.IsLiteral(dim) {
+		return 0, false
+	}
+	return dim, true
+}
+
+// outputOf returns the output of a dimension.
+func outputOf(m *vectormap.ResourceVectorMap, dim int, name string) (corev1.ResourceName, bool) {
+	output, ok := strings.CutPrefix(name, outputPrefix)
+	return corev1.ResourceName(output), ok && m.IsLiteral(dim)
 }
 
 // discovery is what a ledger knows of the cards. It is replaced, never changed.
@@ -226,9 +264,10 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 // checkMap looks for names that a snapshot couldn't have.
 func checkMap(m *vectormap.ResourceVectorMap) error {
 	for dim, name := range m.All() {
-		card, isCard := cardOf(m, dim, name)
-		if isCard {
+		if card, is := cardOf(m, dim, name); is {
 			name = card
+		} else if output, is := outputOf(m, dim, name); is {
+			name = string(output)
 		}
 		if err := badName(name); err != nil {
 			return fmt.Errorf("%w: dimension %d of the map, %q", err, dim, brief(name))

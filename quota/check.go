@@ -116,11 +116,14 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// resource returns what a dimension is called in results: cpu, memory, or the
-// card's name.
+// resource returns what a dimension is called in results: cpu, memory, or the name of the
+// card or output.
 func (l *Ledger) resource(dim int) string {
 	if l.cards[dim] != "" {
 		return l.cards[dim]
+	}
+	if output := l.output(int32(dim)); output != "" {
+		return string(output)
 	}
 	return l.m.Name(dim)
 }
@@ -129,7 +132,7 @@ func (l *Ledger) resource(dim int) string {
 // in use than was decided here. Nothing that would raise it is admitted.
 type Overage struct {
 	Queue    string
-	Resource string // cpu, memory or a card
+	Resource string // cpu, memory, a card or an output
 	Used     int64  // max(allocated, allocated - elastic + inqueue), see [Usage]
 	Limit    int64
 	Amount   int64 // Used - Limit

@@ -1,5 +1,7 @@
 package quota
 
+import "github.com/resvec/resvec/transform"
+
 // Config is how a [Ledger] decides. The zero value is the default: a queue may use what
 // its capability mentions, annotations are read strictly, a pod that names no card may
 // run on any, and all tasks of an item use one card.
@@ -31,6 +33,11 @@ type Config struct {
 	// CountReleasing counts as allocated also tasks that are being deleted, and tasks
 	// that wait for the resources of these.
 	CountReleasing bool
+
+	// Transformation makes the outputs that queues are limited in of what pods request,
+	// see [NewMap]; nil: outputs are what pods request under their names. It counts in
+	// [New] and [Restore]; [Ledger.SetTransformation] replaces it.
+	Transformation *transform.Transformation
 
 	// OnEvent, if not nil, gets one event per change and per refused operation,
 	// after the ledger was unlocked, in the goroutine of the operation. Events

@@ -11,7 +11,9 @@ import (
 func (l *Ledger) limit() {
 	cluster := make([]int64, l.m.Len())
 	for dim := range cluster {
-		cluster[dim] = l.source.total(dim)
+		if cluster[dim] = l.source.total(dim); l.output(int32(dim)) != "" {
+			cluster[dim] = Unlimited // a cluster has what its pods make
+		}
 	}
 	l.book.SetLimits(cluster, l.cfg.EnforceGuarantee, func(q *book.Queue, dim int) book.Quota {
 		is := recordOf(q)

@@ -13,8 +13,8 @@ var (
 	// [Ledger.Resize] changes. It is an ErrConflict, too.
 	ErrReserved = fmt.Errorf("%w: reserved with another min", ErrConflict)
 
-	// ErrUnknownDimension says that the ledger's map has no dimension for a card.
-	ErrUnknownDimension = errors.New("quota: card has no dimension")
+	// ErrUnknownDimension says that a map has no dimension for a card or an output.
+	ErrUnknownDimension = errors.New("quota: no dimension")
 
 	// ErrOverflow says that a sum would reach 2^53.
 	ErrOverflow = errors.New("quota: sum too large")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Event is one change of a ledger, or an operation that was refused.
@@ -16,7 +18,8 @@ type Event struct {
 	CPU     int64  // milli-cores: the task's, or the job's min
 	Memory  int64  // bytes
 	Cards   []CardAmount
-	Refusal Refusal // of Refused
+	Outputs map[corev1.ResourceName]int64 // of a hold or a charge, in whole units
+	Refusal Refusal                       // of Refused
 }
 
 // CardAmount is an amount of a card, in milli-cards.
@@ -81,9 +84,22 @@ func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 	}
 	e := Event{Seq: seq, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id, CPU: t.CPU.Amount, Memory: t.Memory.Amount}
 	for i := range t.Charges {
-		e.Cards = append(e.Cards, CardAmount{l.cardName(t.Charges[i].Card), t.Charges[i].Amount})
+		l.addToEvent(&e, t.Charges[i].Card, t.Charges[i].Amount)
 	}
 	return []Event{e}
+}
+
+// addToEvent adds an amount of a card or an output.
+func (l *Ledger) addToEvent(e *Event, dim int32, amount int64) {
+	output := l.output(dim)
+	switch {
+	case output == "":
+		e.Cards = append(e.Cards, CardAmount{l.cardName(dim), amount})
+	case e.Outputs == nil:
+		e.Outputs = map[corev1.ResourceName]int64{output: amount}
+	default:
+		e.Outputs[output] = amount
+	}
 }
 
 // jobEvent makes the event of a job's holds.
@@ -95,7 +111,7 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
 			if held := it.HeldOn(at); held > 0 {
-				e.Cards = append(e.Cards, CardAmount{l.cardName(dim), held})
+				l.addToEvent(&e, dim, held)
 			}
 		}
 	}

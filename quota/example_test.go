@@ -135,9 +135,9 @@ func ExampleLedger_ResolveJob() {
 		train.Tasks = append(train.Tasks, quota.Task{ID: id, Pod: gpuPod("A100", 1)})
 	}
 	// Output:
-	// 0 pods: {2000 0 [{[A100] 4000 1000}]}
-	// 1 pods: {2000 0 [{[A100] 1000 1000}]}
-	// 2 pods: {2000 0 [{[A100] 2000 1000}]}
+	// 0 pods: {2000 0 [{[A100] 4000 1000}] map[]}
+	// 1 pods: {2000 0 [{[A100] 1000 1000}] map[]}
+	// 2 pods: {2000 0 [{[A100] 2000 1000}] map[]}
 }
 
 // A question changes nothing, so everyone is told yes; a promise counts.

@@ -1,6 +1,9 @@
 package quota
 
-import "github.com/resvec/resvec/quota/internal/book"
+import (
+	"github.com/resvec/resvec/quota/internal/book"
+	corev1 "k8s.io/api/core/v1"
+)
 
 // The details of refusals.
 const (
@@ -60,6 +63,9 @@ func (l *Ledger) tellJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queu
 func (l *Ledger) tellOptions(a *Answer, options []book.Option) {
 	for i := range options {
 		o := &options[i]
+		if l.cards[o.Dim] == "" {
+			continue // an output, behind all cards
+		}
 		*a.option() = l.room(o, l.cards[o.Dim])
 	}
 }
@@ -125,6 +131,10 @@ func (l *Ledger) tellRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 		l.tellLack(f, &is.Lack)
 	case book.LacksCards:
 		l.tellLack(f, &is.Lack)
+		if isOutput(alts) {
+			f.Output = corev1.ResourceName(keyOf(alts))
+			return
+		}
 		f.Card = keyOf(alts)
 		if alts.Multi() {
 			l.tellItem(a, is)

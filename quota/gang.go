@@ -21,6 +21,10 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 		t.of(l)
 	}
 	l.lock()
+	tasks = slices.Clone(tasks)
+	for i, t := range tasks {
+		tasks[i] = l.current(t)
+	}
 	g := gang{l: l, tasks: tasks, seq: l.seq + 1}
 	a, err := g.commit()
 	var events []Event

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // JobStatus is what a ledger has of a job: what is promised to it, and what its
@@ -39,11 +40,13 @@ type ItemStatus struct {
 	Firm string       // the one of several alternatives that its tasks are bound to, since some are charged on it; empty: none
 }
 
-// Amounts are amounts of cpu, memory and cards.
+// Amounts are amounts of cpu, memory, cards and outputs.
 type Amounts struct {
 	CPU    int64        // milli-cores
 	Memory int64        // bytes
 	Cards  []CardAmount // that are not 0, sorted by card
+
+	Outputs map[corev1.ResourceName]int64 // that are not 0, in whole units; nil: none
 }
 
 // Job returns how a job stands; false if the ledger has nothing of it.
@@ -106,7 +109,9 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 		s.Tasks = append(s.Tasks, t.id)
 	}
 	for _, it := range slices.SortedStableFunc(slices.Values(j.Items), compareRecords) {
-		s.Items = append(s.Items, l.itemStatus(it))
+		if !isOutput(it.Alts) {
+			s.Items = append(s.Items, l.itemStatus(it))
+		}
 	}
 	return s
 }
@@ -132,6 +137,11 @@ func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
 		to.CPU += amount
 	case dim == dimMemory:
 		to.Memory += amount
+	case l.output(dim) != "":
+		if to.Outputs == nil {
+			to.Outputs = map[corev1.ResourceName]int64{}
+		}
+		to.Outputs[l.output(dim)] += amount
 	default:
 		card := l.cardName(dim)
 		at, found := slices.BinarySearchFunc(to.Cards, card, func(c CardAmount, name string) int { return cmp.Compare(c.Card, name) })

@@ -26,6 +26,8 @@ type Ledger struct {
 	waiting  map[string]*waitingTask // pending by the views
 	cards    []string                // by dimension; empty for dimensions that are no cards
 	dims     map[string]int32
+	outs     *outputs
+	pods     map[string][]pods // what mins are made of in outputs, by job, see madeOf
 	source   *discovery
 	refusedU [reasons]uint64 // of queues that don't exist
 

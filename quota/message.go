@@ -2,7 +2,9 @@ package quota
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -136,6 +138,9 @@ func (r Refusal) unit() (u amountUnit, what string) {
 	case ReasonInsufficientMemoryQuota:
 		return unitMiB, "memory"
 	}
+	if r.Output != "" {
+		return unitPlain, oneLine(brief(string(r.Output)))
+	}
 	return unitCards, "card " + oneLine(brief(r.Card))
 }
 
@@ -187,6 +192,9 @@ func (n Min) words() string {
 			part += " in units of " + unitCards.text(it.Unit)
 		}
 		parts = append(parts, part)
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Outputs)) {
+		parts = append(parts, fmt.Sprintf("%d %s", n.Outputs[name], oneLine(brief(string(name)))))
 	}
 	if len(parts) == 0 {
 		return "nothing"

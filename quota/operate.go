@@ -12,6 +12,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	job.of(l)
 	l.rlock()
 	defer l.mu.RUnlock()
+	job = l.currentJob(job)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = dst == nil
@@ -37,6 +38,7 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 
 // allocatable decides on a task without charging it.
 func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, limit *book.Set) bool {
+	task = l.current(task)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = dst == nil
@@ -121,6 +123,7 @@ func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
 
 // reserve does the work of Reserve and Resize. seq is the number of the change.
 func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, events []Event, err error) {
+	r = l.currentJob(r)
 	l.begin(&a)
 	j := l.jobs[r.id]
 	if j != nil && queueName(j.Queue) != r.queue {
@@ -156,6 +159,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 		j.seq = seq
 	}
 	j.Reserve(&s.plan, r.min.AnyMix)
+	l.madeOf(r.id, r.pods)
 	a.Seq = seq
 	return a, l.jobEvent(kind, seq, j), nil
 }
@@ -215,6 +219,7 @@ func (l *Ledger) limitTo(cards []string) *book.Set {
 // commit decides on a task and charges it, and returns its record if it is charged
 // now. undo, if not nil, learns what to do to take it back.
 func (l *Ledger) commit(r *TaskRequest, limit *book.Set, seq uint64, undo *gang) (a Answer, t *task, err error) {
+	r = l.current(r)
 	l.begin(&a)
 	if was := l.tasks[r.id]; was != nil {
 		if !was.same(r) || limit != nil && !was.Within(limit) {
@@ -245,6 +250,7 @@ func (l *Ledger) commit(r *TaskRequest, limit *book.Set, seq uint64, undo *gang)
 		undo.newJob(made)
 	}
 	t = newTask(r.id, r.job, j, seq, taskCommitted)
+	t.requests = l.keeps(r.requests)
 	t.Charge(&r.use, s.picks, undo.book())
 	l.tasks[r.id] = t
 	undo.newTask(t, l.waiting[t.id])
@@ -265,7 +271,7 @@ func (l *Ledger) otherThan(t *task, r *TaskRequest, limit *book.Set) string {
 	}
 	was := Min{CPU: t.CPU.Amount, Memory: t.Memory.Amount}
 	for i := range t.Charges {
-		was.Items = append(was.Items, itemOf(t.Charges[i].Alts, t.Charges[i].Amount, defaultUnit))
+		was.add(t.Charges[i].Alts, t.Charges[i].Amount, defaultUnit)
 	}
 	requested := r.invalid
 	if requested == "" {
@@ -284,9 +290,11 @@ func (l *Ledger) charged(t *task) []string {
 	if len(t.Charges) == 0 {
 		return nil
 	}
-	names := make([]string, len(t.Charges))
+	names := make([]string, 0, len(t.Charges))
 	for i := range t.Charges {
-		names[i] = l.cardName(t.Charges[i].Card)
+		if c := &t.Charges[i]; !isOutput(c.Alts) {
+			names = append(names, l.cardName(c.Card))
+		}
 	}
 	return names
 }

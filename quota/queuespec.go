@@ -8,9 +8,11 @@ import (
 	"strconv"
 
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -27,8 +29,8 @@ type QueueSpec struct {
 	// wrong with them is reported with the field "cards".
 	Cards map[string]int64
 
-	// Of these lists only cpu and memory count; cards come from Cards or from
-	// annotations.
+	// Of these lists cpu, memory and the outputs of the map count, see [NewMap]; cards
+	// come from Cards or from annotations.
 	Capability, Guarantee, Deserved corev1.ResourceList
 }
 
@@ -74,11 +76,11 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []En
 	return counts, faults
 }
 
-// BuildQueue makes a queue of its description: cpu and memory from the lists, cards from
-// Cards or the annotations. The second result says which entries of these are wrong,
-// which denies their cards, and notes which entries of the lists don't count. Errors are
-// a card without a dimension ([ErrUnknownDimension]), cpu or memory that no queue can
-// have ([ErrBadAmount]), and a bad name ([ErrEmptyID], [ErrNotUTF8]).
+// BuildQueue makes a queue of its description: cpu, memory and outputs from the lists,
+// cards from Cards or the annotations. The second result says which entries of these are
+// wrong, which denies their cards, and notes which entries of the lists don't count.
+// Errors are a card without a dimension ([ErrUnknownDimension]), amounts of the lists that
+// no queue can have ([ErrBadAmount]), and a bad name ([ErrEmptyID], [ErrNotUTF8]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
 	c.some()
 	isMap(m)
@@ -97,7 +99,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	}
 	q.Guarantee, _, _ = b.vector("guarantee", spec.Guarantee, orDefault(c.Keys.Guarantee, main))
 	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, orDefault(c.Keys.Deserved, main))
-	q.Ignored = ignored(spec.Capability)
+	q.Ignored = ignored(m, spec.Capability)
 	if b.err != nil {
 		return Queue{}, nil, b.err
 	}
@@ -137,9 +139,9 @@ func orDefault(key, otherwise string) string {
 }
 
 // ignored returns the names of a list that quotas don't use, sorted.
-func ignored(list corev1.ResourceList) (names []corev1.ResourceName) {
+func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []corev1.ResourceName) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+		if _, is := OutputIndex(m, name); !is && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
 			names = append(names, name)
 		}
 	}
@@ -162,7 +164,7 @@ type queueBuilder struct {
 // dimensions with a good entry, denied the cards with a bad one.
 func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, denied map[int]string) {
 	v, mentioned = b.m.NewVector(), map[int]bool{}
-	for _, name := range ignored(list) {
+	for _, name := range ignored(b.m, list) {
 		b.fault(EntryError{Name: string(name), Code: CodeIgnoredResource})
 	}
 	for dim, text := range dimNames {
@@ -178,6 +180,18 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			continue
 		}
 		v[dim] = part[dim]
+	}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		dim, is := OutputIndex(b.m, name)
+		if !is {
+			continue
+		}
+		amount, ok := wholeBelow(list[name])
+		if !ok {
+			b.fail(fmt.Errorf("%w: queue %q: %s of %s is %s: want 0 to less than 2^53", ErrBadAmount, brief(b.q.Name), what, name, brief(quantity.Text(list[name]))))
+			continue
+		}
+		v[dim], mentioned[dim] = float64(amount), true
 	}
 	counts, faults := b.config.counts(b.spec, key)
 	for _, count := range counts {
@@ -202,6 +216,20 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		b.read[key] = true
 	}
 	return v, mentioned, denied
+}
+
+// wholeBelow returns a quantity, rounded down to whole units; false if no ledger can hold
+// it.
+func wholeBelow(q resource.Quantity) (int64, bool) {
+	q = quantity.Bounded(q)
+	if q.Sign() < 0 || q.CmpInt64(limitExact) >= 0 {
+		return 0, false
+	}
+	whole := q.Value() // rounded up
+	if q.CmpInt64(whole) < 0 {
+		whole--
+	}
+	return whole, exact(whole)
 }
 
 // outOfRange is what is wrong with a count that a parser has taken, in milli-cards.

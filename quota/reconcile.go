@@ -126,12 +126,18 @@ func (r *Report) sort() {
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}
-	s, err := l.look(&view, &r.rep)
-	if err != nil {
-		return Report{}, err
+	for seen := (*outputs)(nil); ; l.mu.Unlock() {
+		seen, r.rep = l.resolver().outs, Report{}
+		s, err := l.look(&view, &r.rep)
+		if err != nil {
+			return Report{}, err
+		}
+		r.sight = s
+		l.lock()
+		if l.outs == seen { // else it was resolved for a transformation of before
+			break
+		}
 	}
-	r.sight = s
-	l.lock()
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
 	if err := r.tooLarge(); err != nil {
@@ -332,6 +338,10 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 		list := &r.rep.Imported
 		if t != nil {
 			if vt.matches(t) {
+				if requests := l.keeps(vt.req.requests); !sameRequests(t.requests, requests) {
+					t.requests = requests
+					r.rep.Changed = true
+				}
 				if t.state != taskConfirmed {
 					t.state = taskConfirmed
 					r.rep.Changed = true
@@ -359,6 +369,7 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	}
 	t := newTask(v.req.id, v.req.job, &j.Job, r.seq, taskConfirmed)
 	t.Force(&v.req.use, v.cards)
+	t.requests = l.keeps(v.req.requests)
 	l.tasks[t.id] = t
 	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
@@ -406,6 +417,7 @@ func (r *reconciler) giveUp() {
 			r.did(&r.rep.Released, j.id, "")
 			j.Seen, j.seq = false, 0
 			l.book.Unreserve(&j.Job, l.cfg.Mix == AnyMix)
+			l.madeOf(j.id, nil)
 			l.forget(j)
 		}
 	})
@@ -468,6 +480,12 @@ func (r *reconciler) settleMin(v *sightJob, j *job) {
 		list, j.seq = &r.rep.Imported, r.seq
 	}
 	j.Reserve(&p, min.AnyMix)
+	switch {
+	case !keeps:
+		l.madeOf(j.id, j.charged())
+	case v.min != nil:
+		l.madeOf(j.id, v.min.pods)
+	}
 	r.did(list, j.id, "")
 	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
 }
@@ -482,7 +500,7 @@ func (r *reconciler) wait() {
 		for _, vt := range v.tasks {
 			t := vt.req
 			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
-				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, use: t.use}
+				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, use: t.use, requests: l.keeps(t.requests)}
 			}
 		}
 	}

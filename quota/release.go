@@ -54,8 +54,9 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 // end takes an ended task's charges away; what they covered leaves the min.
 func (l *Ledger) end(t *task) {
 	delete(l.tasks, t.id)
+	l.ended(t)
 	if l.book.End(&t.Task) {
-		delete(l.jobs, t.job)
+		l.drop(t.job)
 	}
 }
 
@@ -69,7 +70,7 @@ func (l *Ledger) rollBack(tasks ...*task) {
 	l.book.RollBack(records...)
 	for _, t := range tasks {
 		if t.Job.Gone {
-			delete(l.jobs, t.job)
+			l.drop(t.job)
 		}
 	}
 }
@@ -109,6 +110,7 @@ func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 		expired = append(expired, id)
 		events = append(events, l.jobEvent(EventExpired, l.seq+1, j)...)
 		l.book.Forfeit(&j.Job)
+		l.madeOf(id, j.charged())
 		l.forget(j)
 	}
 	return expired, l.unlock(len(expired) > 0, events)

@@ -24,7 +24,12 @@ type TaskRequest struct {
 	invalid string    // why the request can't be told; empty: it can
 
 	id, job, queue string
-	_              [24]byte // keeps the next request's lines lines
+
+	// requests are what the items that are outputs were made of, by outs; nil outs: of a
+	// test.
+	requests corev1.ResourceList
+	outs     *outputs
+	_        [8]byte // keeps the next request's lines lines
 }
 
 // source is where an item of a task comes from.
@@ -46,7 +51,9 @@ type JobRequest struct {
 
 	invalid   string
 	id, queue string
-	_         [48]byte // keeps the next request's first line one line
+	pods      []pods   // what the items that are outputs were made of, by outs; nil: they were given
+	outs      *outputs // nil: of a test
+	_         [16]byte // keeps the next request's first line one line
 }
 
 // of panics unless l can use the request, which comes before the lock: a panic
@@ -165,9 +172,15 @@ func (l *Ledger) ownOf(r *JobRequest, q *book.Queue) *book.Job {
 	return j
 }
 
-// compareItems orders the items of a job: singles by name, then the others by key
-// and unit.
+// compareItems orders the items of a job: single cards by name, then the others by key
+// and unit, then outputs by name.
 func compareItems(a, b book.MinItem) int {
+	if isOutput(a.Alts) != isOutput(b.Alts) {
+		if isOutput(b.Alts) {
+			return -1
+		}
+		return 1
+	}
 	if a.Alts.Multi() != b.Alts.Multi() {
 		if b.Alts.Multi() {
 			return -1

@@ -44,6 +44,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if err := r.task(t, &task); err != nil {
 		return nil, nil, err
 	}
+	r.addOutputs(t)
 	if node := task.node(); node != "" && t.invalid == "" {
 		r.bind(t, node)
 	}
@@ -124,6 +125,7 @@ type resolver struct {
 	dims  map[string]int32
 	cards []string // by dimension
 	m     *vectormap.ResourceVectorMap
+	outs  *outputs
 	notes []EntryError
 	noted map[EntryError]bool
 }
@@ -131,7 +133,12 @@ type resolver struct {
 func (l *Ledger) resolver() *resolver {
 	l.rlock()
 	defer l.mu.RUnlock()
-	return &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m}
+	return l.resolverLocked()
+}
+
+// resolverLocked is resolver where the ledger is locked already.
+func (l *Ledger) resolverLocked() *resolver {
+	return &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m, outs: l.outs}
 }
 
 // noteIn keeps notes on what stands somewhere, and returns them with that place.
@@ -209,6 +216,10 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 // finish makes a request of its parts.
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	r.separate(t, drafts)
+	t.requests = task.requestsOf(p.requests)
+	if fault := r.outs.badRequest(task.Request); fault != "" {
+		t.fail("request: %s", fault)
+	}
 	requests := task.Request
 	if requests == nil {
 		requests = p.requests
@@ -256,7 +267,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	p.pod = pod
 	carries := func(name corev1.ResourceName) bool { return len(r.found.carried[name]) > 0 }
 	if fault := faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
-		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name))
+		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || r.outs.reads(name))
 	}); fault != "" {
 		return p, fault
 	}

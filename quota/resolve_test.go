@@ -607,11 +607,11 @@ func TestResolveJob(t *testing.T) {
 		{"gated ones have cards too", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: gated(pods(2, "A100", "gpu:1"))}, "0/0", ""},
 		{"flag and gated", flag, Job{MinResources: resourceList("cpu:9"), Tasks: slices.Concat(gated(pods(1, "A100", "cpu:2 gpu:1")), pods(2, "", "cpu:2"), gated(pods(1, "", "cpu:1")))}, "4000/0", ""},
 
-		{"the caller's min", Config{}, Job{MinResources: resourceList("cpu:9"), Tasks: pods(9, "A100", "gpu:1"), Min: &Min{1, 2, []Item{{[]string{"H100"}, 500, 0}, {[]string{"A100", "Ghost"}, 1000, 0}}}},
+		{"the caller's min", Config{}, Job{MinResources: resourceList("cpu:9"), Tasks: pods(9, "A100", "gpu:1"), Min: &Min{CPU: 1, Memory: 2, Items: []Item{{[]string{"H100"}, 500, 0}, {[]string{"A100", "Ghost"}, 1000, 0}}}},
 			"1/2 A100:1000 H100:500", "Ghost UnknownCard"},
 		{"in units", Config{Mix: AnyMix}, Job{Min: &Min{Items: []Item{{[]string{"A100", "H100"}, 6000, 2000}, {[]string{"A100", "H100"}, 1000, 0}, {[]string{"A100"}, 4000, 2000}}}},
 			"0/0 A100:4000 A100|H100:1000 A100|H100:6000/2000", ""},
-		{"the flag counts for it", flag, Job{Tasks: pods(1, "", "cpu:1"), Min: &Min{2000, 2, []Item{{[]string{"A100"}, 1000, 0}}}}, "1000/0 A100:1000", ""},
+		{"the flag counts for it", flag, Job{Tasks: pods(1, "", "cpu:1"), Min: &Min{CPU: 2000, Memory: 2, Items: []Item{{[]string{"A100"}, 1000, 0}}}}, "1000/0 A100:1000", ""},
 		{"nothing needed", Config{}, Job{Tasks: pods(1, "A100", "gpu:1"), Min: &Min{}}, "0/0", ""},
 		{"zero of an item", Config{}, Job{Min: &Min{Items: []Item{{Alternatives: []string{"A100"}}}}}, "0/0", ""},
 		{"of unknown cards", Config{}, Job{Min: &Min{Items: []Item{{[]string{"Ghost"}, 1000, 0}}}}, `invalid: min: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},

@@ -18,6 +18,8 @@ type jobBuilder struct {
 	items              []book.MinItem // gated tasks left out
 	freeCPU, freeMem   int64          // of live tasks without cards
 	gatedCPU, gatedMem int64
+	live               bool   // there are tasks that haven't ended
+	pods               []pods // that outputs are made of
 	listed             string // what knownCards returns, once it was asked for
 }
 
@@ -32,6 +34,9 @@ func (b *jobBuilder) build() error {
 	} else {
 		b.annotation()
 		b.minResources()
+	}
+	if err := b.outputs(); err != nil {
+		return err
 	}
 	if len(b.items) > maxJobItems {
 		b.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
@@ -59,6 +64,7 @@ func (b *jobBuilder) tasks() error {
 		if task.Ended() {
 			continue
 		}
+		b.live = true
 		t := TaskRequest{id: task.ID}
 		if err := b.task(&t, task); err != nil {
 			return err
@@ -66,6 +72,12 @@ func (b *jobBuilder) tasks() error {
 		if t.invalid != "" {
 			b.fail("task %q: %s", brief(task.ID), t.invalid)
 			continue
+		}
+		if _, fault := b.outs.charge(t.requests, b.covers); fault != "" {
+			b.fail("task %q: %s", brief(task.ID), fault)
+		}
+		if !task.gated() && len(b.outs.names) > 0 {
+			b.pods = addPods(b.pods, t.requests, 1)
 		}
 		for _, it := range t.use.Items {
 			b.hasCards = true

@@ -38,6 +38,10 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 			r.note(EntryError{Name: r.cards[cards[i]], Code: CodeCardMismatch, Value: asked(alts, unnamed)})
 		}
 	}
+	r.addOutputs(t)
+	for _, it := range t.use.Items[len(cards):] {
+		cards = append(cards, it.Alts.Cards[0])
+	}
 	return &sightTask{req: t, on: on, cards: cards}, r.notes, nil
 }
 

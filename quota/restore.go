@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/quota/internal/book"
+	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -65,6 +68,50 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
+// list reads what pods request.
+func (s snapshotRequests) list() (list corev1.ResourceList, err error) {
+	if s == nil {
+		return nil, nil
+	}
+	list = make(corev1.ResourceList, len(s))
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if err := badName(string(name)); err != nil {
+			return nil, err
+		}
+		if list[name], err = quantity.Parse(s[name]); err != nil {
+			return nil, fmt.Errorf("%s is %q: %w", brief(string(name)), brief(s[name]), err)
+		}
+	}
+	return list, nil
+}
+
+// SnapshotTransformation returns the transformation that a snapshot was made with, nil
+// for none. To go on with another one, restore with this, and then call
+// [Ledger.SetTransformation]. Errors are those of [Restore].
+func SnapshotTransformation(data []byte) (*transform.Transformation, error) {
+	doc, err := readSnapshot(data)
+	if err != nil || doc.Config == nil || doc.Config.Transformation == "" {
+		return nil, err
+	}
+	cfg, _, err := transform.Parse([]byte(doc.Config.Transformation), transform.ShapeList)
+	if err != nil {
+		return nil, broken("config.transformation: %w", err)
+	}
+	var options transform.Options
+	switch doc.Config.Multiplier {
+	case "":
+	case afterExclusion:
+		options.Multiplier = transform.AfterExclusion
+	default:
+		return nil, broken("config.multiplier is %q: want %q or nothing", brief(doc.Config.Multiplier), afterExclusion)
+	}
+	t, err := transform.Compile(cfg, options)
+	if err != nil {
+		return nil, broken("config.transformation: %w", err)
+	}
+	return t, nil
+}
+
 // SnapshotCards returns the cards that a snapshot names, sorted, for [NewMap].
 // Errors are those of [Restore].
 func SnapshotCards(data []byte) ([]string, error) {
@@ -100,13 +147,17 @@ func SnapshotCards(data []byte) ([]string, error) {
 	}
 	for i := range doc.Jobs {
 		for k := range doc.Jobs[i].Items {
-			add(strings.Split(doc.Jobs[i].Items[k].Key, "|")...)
+			if it := &doc.Jobs[i].Items[k]; !it.Output {
+				add(strings.Split(it.Key, "|")...)
+			}
 		}
 	}
 	for i := range doc.Tasks {
 		for k := range doc.Tasks[i].Charges {
-			add(strings.Split(doc.Tasks[i].Charges[k].Key, "|")...)
-			add(doc.Tasks[i].Charges[k].Card)
+			if c := &doc.Tasks[i].Charges[k]; !c.Output {
+				add(strings.Split(c.Key, "|")...)
+				add(c.Card)
+			}
 		}
 	}
 	return sorted(names), nil
@@ -247,7 +298,9 @@ func (d *snapshotDoc) sameConfig(cfg *Config) error {
 		{"keys.request", got.Keys.Request, want.Keys.Request},
 		{"missing", got.Missing, want.Missing},
 		{"mix", got.Mix, want.Mix},
+		{"multiplier", got.Multiplier, want.Multiplier},
 		{"parser", got.Parser, want.Parser},
+		{"transformation", got.Transformation, want.Transformation},
 		{"unlimitedCPUMemory", got.UnlimitedCPUMemory, want.UnlimitedCPUMemory},
 		{"unnamed", got.Unnamed, want.Unnamed},
 	} {
@@ -456,13 +509,23 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		seen[kind] = true
 		j.Items = append(j.Items, it)
 	}
+	for k, p := range s.Pods {
+		requests, err := p.Requests.list()
+		switch {
+		case err != nil:
+			return fail("pods[%d]: %w", k, err)
+		case p.Pods == 0 || p.Pods <= -limitExact || p.Pods >= limitExact:
+			return fail("pods[%d]: pods is %d: want another number than 0, below 2^53", k, p.Pods)
+		}
+		l.madeOf(s.ID, append(l.pods[s.ID], pods{requests, p.Pods}))
+	}
 	r.items[j] = slices.Clone(j.Items)
 	slices.SortStableFunc(j.Items, compareRecords)
 	return nil
 }
 
 func (r *restorer) item(where place, j *job, s *snapshotItem) (*book.Item, error) {
-	alts, err := r.alternatives(s.Key, where)
+	alts, err := r.alternatives(s.Key, s.Output, where)
 	if err != nil {
 		return nil, err
 	}
@@ -497,6 +560,9 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*book.Item, error
 	}
 	for _, name := range sorted(s.Holds) {
 		at, held := index(r.l.dims[name]), s.Holds[name]
+		if s.Output {
+			at = slices.Index([]string{s.Key}, name)
+		}
 		const hold = "%v: %q: %d milli-cards are held on %q: want "
 		switch {
 		case at < 0:
@@ -514,8 +580,15 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*book.Item, error
 	return it, nil
 }
 
-// alternatives finds the cards of a key.
-func (r *restorer) alternatives(key string, at place) (*book.Alternatives, error) {
+// alternatives finds the cards of a key, or the output.
+func (r *restorer) alternatives(key string, output bool, at place) (*book.Alternatives, error) {
+	if output {
+		i, known := r.l.outs.index(corev1.ResourceName(key))
+		if !known {
+			return nil, noDimension(key, at)
+		}
+		return r.l.outs.alts[i], nil
+	}
 	most := max(maxAlternatives, len(r.l.dims)) // unnamed cards may be more than 64
 	if n := strings.Count(key, "|") + 1; n > most {
 		return nil, broken("%v: %q has %d alternatives: want at most %d", at, brief(key), n, most)
@@ -589,6 +662,10 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 		return fail(covered, "memory", s.Covered.Memory, "bytes", most)
 	}
 	t := newTask(s.ID, s.Job, &j.Job, s.Seq, state)
+	var fault error
+	if t.requests, fault = s.Requests.list(); fault != nil {
+		return fail("requests: %w", fault)
+	}
 	t.CPU = book.Draw{Amount: s.CPU, Covered: s.Covered.CPU}
 	t.Memory = book.Draw{Amount: s.Memory, Covered: s.Covered.Memory}
 	for k := range s.Charges {
@@ -604,10 +681,14 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 }
 
 func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c book.Charge, err error) {
-	if c.Alts, err = r.alternatives(s.Key, where); err != nil {
+	if c.Alts, err = r.alternatives(s.Key, s.Output, where); err != nil {
 		return c, err
 	}
-	if c.Card, err = r.card(s.Card, where); err != nil {
+	if s.Output {
+		if c.Card = c.Alts.Cards[0]; s.Card != s.Key {
+			return c, broken("%v: card is %q: want %q, the output", where, brief(s.Card), brief(s.Key))
+		}
+	} else if c.Card, err = r.card(s.Card, where); err != nil {
 		return c, err
 	}
 	switch c.Amount, c.Covered = s.Milli, s.Covered; {
@@ -650,7 +731,7 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 	}
 	for k := range s.Charges {
 		at := place{"tasks", i, "charges", k}
-		alts, err := r.alternatives(s.Charges[k].Key, at)
+		alts, err := r.alternatives(s.Charges[k].Key, s.Charges[k].Output, at)
 		if err != nil {
 			return err
 		}
@@ -658,6 +739,10 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 			return broken("%v: milli is %s", at, outOf(s.Charges[k].Milli, "milli-cards"))
 		}
 		t.use.Items = append(t.use.Items, book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
+	}
+	var err error
+	if t.requests, err = s.Requests.list(); err != nil {
+		return broken("tasks[%d] %q: requests: %w", i, brief(s.ID), err)
 	}
 	r.l.waiting[t.id] = t
 	return nil

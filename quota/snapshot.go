@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/quota/internal/book"
+	"github.com/resvec/resvec/transform"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -21,11 +23,14 @@ const snapshotFormat = "resvec.quota/v1"
 // The object has these keys:
 //
 //	config  what decides: countReleasing, enforceGuarantee, keys, missing, mix,
-//	        parser, unlimitedCPUMemory, unnamed
+//	        parser, unlimitedCPUMemory, unnamed; transformation as a list in YAML,
+//	        and multiplier, "after-exclusion" if that is where it reads them
 //	format  "resvec.quota/v1"
 //	jobs    id, queue, policy, reserved, seen, seq (of the reservation), min, and
 //	        items: key, min, unit, and holds by card. Items marked implicit have
-//	        no min: they bind the tasks of a job for their key to one card
+//	        no min: they bind the tasks of a job for their key to one card. Items
+//	        marked output are in whole units. pods: what outputs are made of, where
+//	        negative numbers are of pods that have ended
 //	known   the cards that may be asked for: card, resources
 //	queues  name, parent, priority, state, orphan; capability, deserved and
 //	        guarantee by dimension, "unlimited" for no limit. What a capability
@@ -35,7 +40,8 @@ const snapshotFormat = "resvec.quota/v1"
 //	tasks   id, job, queue, state, seq, cpu, memory, covered (of those two), order
 //	        (among the tasks of the job, in which they were committed) and charges:
 //	        key, card, milli, covered, and item, the index of the job's item that
-//	        it counts against. Of tasks in state pending seq, order and covered are
+//	        it counts against; those marked output are in whole units, and made of
+//	        requests. Of tasks in state pending seq, order and covered are
 //	        0, and their charges have no card
 func (l *Ledger) Snapshot() []byte {
 	data, err := json.Marshal(l.document())
@@ -62,7 +68,9 @@ type snapshotConfig struct {
 	Keys               snapshotKeys `json:"keys"`
 	Missing            string       `json:"missing"`
 	Mix                string       `json:"mix"`
+	Multiplier         string       `json:"multiplier,omitempty"`
 	Parser             string       `json:"parser"`
+	Transformation     string       `json:"transformation,omitempty"`
 	UnlimitedCPUMemory bool         `json:"unlimitedCPUMemory,omitempty"`
 	Unnamed            string       `json:"unnamed"`
 }
@@ -79,12 +87,21 @@ type snapshotJob struct {
 	ID       string         `json:"id"`
 	Items    []snapshotItem `json:"items"`
 	Min      snapshotPlain  `json:"min"`
+	Pods     []snapshotPods `json:"pods,omitempty"`
 	Policy   string         `json:"policy"`
 	Queue    string         `json:"queue"`
 	Reserved bool           `json:"reserved,omitempty"`
 	Seen     bool           `json:"seen,omitempty"`
 	Seq      uint64         `json:"seq"`
 }
+
+// snapshotPods are pods that request the same.
+type snapshotPods struct {
+	Pods     int64            `json:"pods"`
+	Requests snapshotRequests `json:"requests"`
+}
+
+type snapshotRequests map[corev1.ResourceName]string
 
 type snapshotPlain struct {
 	CPU    int64 `json:"cpu"`
@@ -96,6 +113,7 @@ type snapshotItem struct {
 	Implicit bool             `json:"implicit,omitempty"`
 	Key      string           `json:"key"`
 	Min      int64            `json:"min"`
+	Output   bool             `json:"output,omitempty"` // Key is one, not a card
 	Unit     int64            `json:"unit"`
 }
 
@@ -126,8 +144,11 @@ type snapshotTask struct {
 	Memory  int64            `json:"memory"`
 	Order   int              `json:"order"`
 	Queue   string           `json:"queue"`
-	Seq     uint64           `json:"seq"`
-	State   string           `json:"state"`
+
+	Requests snapshotRequests `json:"requests,omitempty"`
+
+	Seq   uint64 `json:"seq"`
+	State string `json:"state"`
 }
 
 type snapshotCharge struct {
@@ -136,6 +157,7 @@ type snapshotCharge struct {
 	Item    *int   `json:"item,omitempty"` // nil: it counts against none
 	Key     string `json:"key"`
 	Milli   int64  `json:"milli"`
+	Output  bool   `json:"output,omitempty"` // Card and Key are one
 }
 
 // The names of the snapshot for the values of types.
@@ -189,9 +211,42 @@ func (l *Ledger) document() *snapshotDoc {
 	return doc
 }
 
+// requestsDoc writes what pods request; nil stays nil.
+func requestsDoc(list corev1.ResourceList) snapshotRequests {
+	if list == nil {
+		return nil
+	}
+	doc := make(snapshotRequests, len(list))
+	for name, q := range list {
+		doc[name] = quantity.Text(q)
+	}
+	return doc
+}
+
+// afterExclusion is the multiplier of a snapshot whose transformation reads multipliers
+// after exclusion.
+const afterExclusion = "after-exclusion"
+
+// transformationDoc writes a transformation, and where it reads multipliers; empty of none.
+func transformationDoc(t *transform.Transformation) (text, multiplier string) {
+	if t == nil || t.Equal(new(transform.Transformation)) {
+		return "", ""
+	}
+	data, err := t.Config().Encode(transform.ShapeList)
+	if err != nil {
+		panic("quota: a transformation has no form as a list") // this shape has every feature
+	}
+	if same, err := transform.Compile(t.Config(), transform.Options{}); err != nil || !same.Equal(t) {
+		multiplier = afterExclusion
+	}
+	return string(data), multiplier
+}
+
 // configOf returns what of a configuration decides.
 func configOf(c *Config) *snapshotConfig {
+	text, multiplier := transformationDoc(c.Transformation)
 	return &snapshotConfig{
+		Transformation: text, Multiplier: multiplier,
 		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee, UnlimitedCPUMemory: c.UnlimitedCPUMemory,
 		Keys: snapshotKeys{
 			Deserved: c.Keys.Deserved, Guarantee: c.Keys.Guarantee,
@@ -256,10 +311,13 @@ func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 	slices.SortStableFunc(items, compareRecords)
 	for i, it := range items {
 		indices[it] = i
-		doc.Items = append(doc.Items, snapshotItem{Holds: l.holdsDoc(it), Implicit: it.Implicit, Key: keyOf(it.Alts)})
+		doc.Items = append(doc.Items, snapshotItem{Holds: l.holdsDoc(it), Implicit: it.Implicit, Key: keyOf(it.Alts), Output: isOutput(it.Alts)})
 		if !it.Implicit {
 			doc.Items[i].Min, doc.Items[i].Unit = it.Min, it.Unit
 		}
+	}
+	for _, p := range l.pods[j.id] {
+		doc.Pods = append(doc.Pods, snapshotPods{p.n, requestsDoc(p.requests)})
 	}
 	return doc
 }
@@ -269,7 +327,7 @@ func (l *Ledger) holdsDoc(it *book.Item) map[string]int64 {
 	doc := map[string]int64{}
 	for at, dim := range it.Alts.Cards {
 		if held := it.HeldOn(at); held > 0 {
-			doc[l.cardName(dim)] = held
+			doc[l.resource(int(dim))] = held
 		}
 	}
 	return doc
@@ -291,11 +349,11 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
 		CPU: t.CPU.Amount, ID: t.id, Job: t.job, Memory: t.Memory.Amount, Order: order, Queue: queueName(t.Job.Queue),
-		Seq: t.seq, State: nameOf(taskNames, t.state),
+		Seq: t.seq, State: nameOf(taskNames, t.state), Requests: requestsDoc(t.requests),
 	}
 	for i := range t.Charges {
 		c := &t.Charges[i]
-		doc.Charges[i] = snapshotCharge{Card: l.cardName(c.Card), Covered: c.Covered, Key: keyOf(c.Alts), Milli: c.Amount}
+		doc.Charges[i] = snapshotCharge{Card: l.resource(int(c.Card)), Covered: c.Covered, Key: keyOf(c.Alts), Milli: c.Amount, Output: isOutput(c.Alts)}
 		if c.Item != nil {
 			at := indices[c.Item]
 			doc.Charges[i].Item = &at
@@ -307,10 +365,10 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 func (w *waitingTask) doc() snapshotTask {
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,
-		State: nameOf(taskNames, taskPending),
+		State: nameOf(taskNames, taskPending), Requests: requestsDoc(w.requests),
 	}
 	for i := range w.use.Items {
-		doc.Charges[i] = snapshotCharge{Key: keyOf(w.use.Items[i].Alts), Milli: w.use.Items[i].Amount}
+		doc.Charges[i] = snapshotCharge{Key: keyOf(w.use.Items[i].Alts), Milli: w.use.Items[i].Amount, Output: isOutput(w.use.Items[i].Alts)}
 	}
 	return doc
 }

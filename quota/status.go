@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // QueueStatus is a queue as it stands. What queues below use counts in those above.
@@ -29,15 +30,18 @@ type QueueStatus struct {
 	Memory Usage   // in bytes
 	Cards  []Usage // in milli-cards, in the order of the map's dimensions
 
+	Outputs []Usage // in whole units, all of the map's, in the order of its dimensions; nil: none
+
 	// Rejections says how often operations on the queue were refused: those that make
 	// an event of kind EventRefused, whether or not anyone listens. Counts start at 0
 	// when a queue comes and with every [New] or [Restore]. Nil: none.
 	Rejections map[Reason]uint64
 }
 
-// Usage is how a queue stands in cpu, in memory or in a card.
+// Usage is how a queue stands in cpu, in memory, in a card or in an output.
 type Usage struct {
-	Card string // empty: cpu or memory
+	Card   string              // empty: cpu, memory or an output
+	Output corev1.ResourceName // empty: another dimension
 
 	// Capability and RealCapability are [Unlimited] if there is no limit. They are
 	// those of this queue alone: the queues above have limits of their own.
@@ -140,6 +144,9 @@ func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 		Open: q.Open, Leaf: q.Leaf, Orphan: q.Orphan, Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
 		CPU: l.usage(q, int(dimCPU), waiting), Memory: l.usage(q, int(dimMemory), waiting),
 	}
+	for _, alts := range l.outs.alts {
+		s.Outputs = append(s.Outputs, l.usage(q, int(alts.Cards[0]), waiting))
+	}
 	if q.refused != nil {
 		s.Rejections = rejectionsOf(q.refused)
 	}
@@ -150,7 +157,7 @@ func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
 	c := &q.Cells[dim]
 	u := Usage{
-		Card: l.cards[dim], Capability: l.capability(q, dim), RealCapability: q.Real[dim],
+		Card: l.cards[dim], Output: l.output(int32(dim)), Capability: l.capability(q, dim), RealCapability: q.Real[dim],
 		Guarantee: q.spec.guarantee(dim), Deserved: q.Deserved[dim],
 		Allocated: c.Allocated, Inqueue: c.Held, Elastic: c.Elastic, Request: c.Allocated,
 	}

@@ -18,7 +18,8 @@ type Task struct {
 	Pod *corev1.Pod
 
 	// Request is the cpu and memory that the task asks for; nil: what the pod as
-	// a whole requests. Other entries don't count.
+	// a whole requests. Of other resources its entries take the place of the pod's in
+	// what the transformation makes outputs of.
 	Request corev1.ResourceList
 
 	// Cards, if not nil, are the cards that the task asks for, whatever the pod says:
@@ -109,7 +110,7 @@ func (t *Task) node() string {
 type Job struct {
 	ID, Queue    string
 	Annotations  map[string]string   // of the job or PodGroup; they count while no task has cards
-	MinResources corev1.ResourceList // of the PodGroup: cpu and memory count, absent is 0
+	MinResources corev1.ResourceList // of the PodGroup: cpu and memory, absent is 0; outputs are made of it while there are no tasks
 	Tasks        []Task              // all that there are; their ids don't matter here
 
 	// Min, if not nil, is what the job needs, instead of what tasks, annotations and
@@ -134,12 +135,27 @@ type Job struct {
 	MinUnknown bool
 }
 
-// Min is an amount of cpu, memory and cards: what a job needs before it may
+// Min is an amount of cpu, memory, cards and outputs: what a job needs before it may
 // start, or what a task is charged.
 type Min struct {
 	CPU    int64 // milli-cores
 	Memory int64 // bytes
 	Items  []Item
+
+	// Outputs are whole units of what the transformation makes, by output; nil: none.
+	Outputs map[corev1.ResourceName]int64
+}
+
+// add adds an item of the book.
+func (n *Min) add(alts *book.Alternatives, amount, unit int64) {
+	if !isOutput(alts) {
+		n.Items = append(n.Items, itemOf(alts, amount, unit))
+		return
+	}
+	if n.Outputs == nil {
+		n.Outputs = map[corev1.ResourceName]int64{}
+	}
+	n.Outputs[corev1.ResourceName(keyOf(alts))] = amount
 }
 
 // Item is an amount of one list of acceptable cards.
@@ -160,6 +176,10 @@ func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.some().use.CPU, Memory: t.use.Memory}
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts
+		if isOutput(alts) {
+			need.add(alts, t.use.Items[i].Amount, defaultUnit)
+			continue
+		}
 		it := itemOf(alts, t.use.Items[i].Amount, defaultUnit)
 		if t.bound != nil {
 			at := slices.IndexFunc(alts.Cards, t.bound.Has)
@@ -177,7 +197,7 @@ func (r *JobRequest) Need() Min { return needOf(&r.some().min) }
 func needOf(m *book.Min) Min {
 	need := Min{CPU: m.CPU, Memory: m.Memory}
 	for i := range m.Items {
-		need.Items = append(need.Items, itemOf(m.Items[i].Alts, m.Items[i].Amount, m.Items[i].Unit))
+		need.add(m.Items[i].Alts, m.Items[i].Amount, m.Items[i].Unit)
 	}
 	return need
 }

@@ -282,7 +282,7 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 		return 0
 	case !q.Leaf:
 		return Unlimited
-	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory):
+	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory), l.output(int32(dim)) != "":
 		return Unlimited
 	}
 	return 0
@@ -354,5 +354,6 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 			l.cards[dim], l.dims[card] = card, int32(dim)
 		}
 	}
+	l.outs = newOutputs(m, l.cfg.Transformation, l.outs)
 	l.book.Widen(m.Len())
 }

@@ -235,13 +235,16 @@ func (v *validator) unit(dim int) (resource string, unit amountUnit) {
 	return resourceOf(v.m, dim), unitOf(dim, isCard)
 }
 
-// resourceOf returns what a dimension is called in messages: cpu, memory, or the
-// card's name.
+// resourceOf returns what a dimension is called in messages: cpu, memory, or the name of
+// the card or output.
 func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
-	if card, isCard := cardOf(m, dim, m.Name(dim)); isCard {
-		return oneLine(card)
+	name := m.Name(dim)
+	if card, is := cardOf(m, dim, name); is {
+		name = card
+	} else if output, is := outputOf(m, dim, name); is {
+		name = string(output)
 	}
-	return oneLine(m.Name(dim))
+	return oneLine(name)
 }
 
 func element(v []float64, dim int) float64 {

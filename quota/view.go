@@ -217,7 +217,10 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 		j.ended = true
 	default:
 		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
-		err = l.resolver().task(t.req, task)
+		r := l.resolver()
+		if err = r.task(t.req, task); err == nil {
+			r.addOutputs(t.req)
+		}
 	}
 	if err != nil {
 		return err
@@ -257,6 +260,7 @@ func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error
 			cpu, mem = book.AddSaturated(cpu, t.req.use.CPU), book.AddSaturated(mem, t.req.use.Memory)
 		}
 		r.min.CPU, r.min.Memory = min(r.min.CPU, cpu), min(r.min.Memory, mem)
+		r.boundOutputs(j.tasks)
 	}
 	j.min = r
 	return nil

@@ -7,10 +7,10 @@ type Fits struct {
 	// Copies is how many there would be, [Unlimited] if no limit stops them.
 	Copies int64
 
-	// CPU, Memory and Cards are the room before the first copy; zero if the queue takes
-	// nothing. Cards has each alternative of each item.
-	CPU, Memory Room
-	Cards       []Room
+	// CPU, Memory, Cards and Outputs are the room before the first copy; zero if the queue
+	// takes nothing. Cards has each alternative of each item.
+	CPU, Memory    Room
+	Cards, Outputs []Room
 
 	// Next is the answer to one copy more; OK if no limit stops them. Its Task is
 	// empty.
@@ -45,6 +45,7 @@ func (l *Ledger) WhatFits(shape Shape) (Fits, error) {
 
 // fits reserves copies on a copy of the queues.
 func (r *JobRequest) fits(l *Ledger) (f Fits, err error) {
+	r = l.currentJob(r)
 	q := l.queueOf(&r.queueAt, r.queue)
 	copies := book.ReserveCopies(q, &r.min)
 	l.tellCopies(&f, &copies)
@@ -54,6 +55,7 @@ func (r *JobRequest) fits(l *Ledger) (f Fits, err error) {
 
 // fits finds the largest gang.
 func (t *TaskRequest) fits(l *Ledger) (f Fits, err error) {
+	t = l.current(t)
 	q, j := l.queueOf(&t.at.Queue, t.queue), l.jobOf(t)
 	if j != nil && queueName(j.Queue) != t.queue {
 		return f, elsewhere(t.job, j, t.queue)
@@ -71,6 +73,13 @@ func (l *Ledger) tellCopies(f *Fits, is *book.Copies) {
 		f.CPU, f.Memory = l.room(&is.CPU, ""), l.room(&is.Memory, "")
 	}
 	for i := range is.Items {
-		f.Cards = append(f.Cards, l.room(&is.Items[i], l.cards[is.Items[i].Dim]))
+		o := &is.Items[i]
+		if output := l.output(o.Dim); output != "" {
+			room := l.room(o, "")
+			room.Output = output
+			f.Outputs = append(f.Outputs, room)
+			continue
+		}
+		f.Cards = append(f.Cards, l.room(o, l.cards[o.Dim]))
 	}
 }

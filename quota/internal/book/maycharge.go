@@ -73,7 +73,7 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 	p := Pick{it: it, Card: -1}
 	var best room
 	for k, card := range ui.Alts.Cards {
-		if cards != nil && !cards.Has(card) {
+		if cards != nil && !ui.Alts.Anywhere && !cards.Has(card) {
 			a.note(index, room{dim: card}, NotAllowed)
 			continue
 		}

@@ -7,7 +7,12 @@ import "slices"
 type Alternatives struct {
 	Cards []int32 // their dimensions, in the user's order
 	Tag   any     // what the face calls it
-	buf   [6]int32
+
+	// Anywhere is set for a list of one dimension that isn't a card: tasks are never
+	// confined to others.
+	Anywhere bool
+
+	buf [6]int32
 }
 
 // NewAlternatives makes a list of cards.
@@ -454,5 +459,5 @@ func (t *Task) Is(u *Use) bool {
 
 // Within reports whether all charges are on these cards.
 func (t *Task) Within(cards *Set) bool {
-	return !slices.ContainsFunc(t.Charges, func(c Charge) bool { return !cards.Has(c.Card) })
+	return !slices.ContainsFunc(t.Charges, func(c Charge) bool { return !c.Alts.Anywhere && !cards.Has(c.Card) })
 }

@@ -1,0 +1,492 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/resvec/resvec/internal/quantity"
+	"github.com/resvec/resvec/quota/internal/book"
+	"github.com/resvec/resvec/transform"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// outputs are the outputs of a transformation that queues may be limited in. To the book
+// an output is one card that is on every node. The value is replaced, never changed.
+type outputs struct {
+	transformation *transform.Transformation
+	names          []corev1.ResourceName // by index
+	alts           []*book.Alternatives  // by index; the same for as long as the ledger lives
+	byName         map[corev1.ResourceName]int
+	read           map[corev1.ResourceName]bool // names that the amounts of outputs depend on
+	demands        bool                         // every resource of a pod must be known to quotas
+}
+
+// isOutput reports whether an item of the book is an output.
+func isOutput(alts *book.Alternatives) bool { return alts.Anywhere }
+
+// newOutputs returns the outputs of a map under a transformation, nil for none. Those that
+// were there before, if any, keep their places.
+func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, before *outputs) *outputs {
+	if t == nil {
+		t = new(transform.Transformation)
+	}
+	o := &outputs{
+		transformation: t, byName: map[corev1.ResourceName]int{}, read: map[corev1.ResourceName]bool{},
+		demands: t.Config().QuotaCheckStrategy == transform.BlockUndeclared,
+	}
+	for dim, name := range m.All() {
+		output, is := outputOf(m, dim, name)
+		if !is {
+			continue
+		}
+		var alts *book.Alternatives
+		if i, known := before.index(output); known {
+			alts = before.alts[i]
+		} else {
+			alts = book.NewAlternatives([]int32{int32(dim)}, string(output))
+			alts.Anywhere = true
+		}
+		o.byName[output] = len(o.names)
+		o.names, o.alts = append(o.names, output), append(o.alts, alts)
+		o.read[output] = true
+	}
+	for _, input := range t.Inputs() {
+		o.read[input] = true
+		if by := t.MultiplyBy(input); by != "" {
+			o.read[by] = true
+		}
+	}
+	return o
+}
+
+// index returns the index of an output.
+func (o *outputs) index(name corev1.ResourceName) (int, bool) {
+	if o == nil {
+		return 0, false
+	}
+	i, known := o.byName[name]
+	return i, known
+}
+
+// reads reports whether an amount of a resource can change what a pod is charged in
+// outputs.
+func (o *outputs) reads(name corev1.ResourceName) bool { return len(o.names) > 0 && o.read[name] }
+
+// charge returns what a pod is charged in each output. fault says what is wrong: it
+// can't be charged, or one of its resources is not among those that covers knows where
+// the transformation demands that.
+func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.ResourceName) bool) (amounts []int64, fault string) {
+	amounts = make([]int64, len(o.names))
+	if len(o.names) == 0 || len(requests) == 0 {
+		return amounts, ""
+	}
+	made := o.transformation.Apply(requests)
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		i, known := o.index(name)
+		q := made[name]
+		if !known {
+			if o.demands && fault == "" && !q.IsZero() && !covers(name) {
+				fault = fmt.Sprintf("%s is %s, and no quota is of it, as the transformation demands (%s)", brief(string(name)), brief(quantity.Text(q)), transform.BlockUndeclared)
+			}
+			continue
+		}
+		amount, err := transform.ChargeAmount(name, q, 1)
+		if err != nil || !exact(amount) {
+			return make([]int64, len(o.names)), fmt.Sprintf("%s would be %s: want less than 2^53", name, brief(quantity.Text(q)))
+		}
+		amounts[i] = amount
+	}
+	return amounts, fault
+}
+
+// items returns the amounts that are not 0 as items of a task.
+func (o *outputs) items(amounts []int64) (items []book.UseItem) {
+	for i, amount := range amounts {
+		if amount > 0 {
+			items = append(items, book.UseItem{Alts: o.alts[i], Amount: amount})
+		}
+	}
+	return items
+}
+
+// pods are pods that request the same. Of pods that have ended since, n is negative.
+type pods struct {
+	requests corev1.ResourceList
+	n        int64
+}
+
+// addPods adds pods to a list, which it copies.
+func addPods(list []pods, requests corev1.ResourceList, n int64) []pods {
+	list = slices.Clone(list)
+	for i := range list {
+		if sameRequests(list[i].requests, requests) {
+			if list[i].n += n; list[i].n == 0 {
+				return slices.Delete(list, i, i+1)
+			}
+			return list
+		}
+	}
+	return append(list, pods{requests, n})
+}
+
+func sameRequests(a, b corev1.ResourceList) bool {
+	return maps.EqualFunc(a, b, func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+}
+
+// chargePods returns what pods are charged in each output.
+func (o *outputs) chargePods(list []pods, covers func(corev1.ResourceName) bool) (amounts []int64, fault string) {
+	amounts = make([]int64, len(o.names))
+	ended := make([]int64, len(o.names))
+	for _, p := range list {
+		each, why := o.charge(p.requests, covers)
+		if fault == "" {
+			fault = why
+		}
+		sums, n := amounts, p.n
+		if n < 0 {
+			sums, n = ended, -n
+		}
+		for i, amount := range each {
+			if amount > 0 && n > (limitExact-1-sums[i])/amount {
+				return make([]int64, len(o.names)), fmt.Sprintf("%s of all pods would be 2^53 or more: want less", o.names[i])
+			}
+			sums[i] += n * amount
+		}
+	}
+	for i := range amounts {
+		amounts[i] = max(amounts[i]-ended[i], 0)
+	}
+	return amounts, fault
+}
+
+// requestsOf returns what a task requests, of which a charge in outputs is made: what its
+// pod as a whole requests, with the entries of Request, if that isn't nil, in the place of
+// the pod's, and of its cpu and memory in any case.
+func (t *Task) requestsOf(pod corev1.ResourceList) corev1.ResourceList {
+	if t.Request == nil {
+		return pod
+	}
+	list := maps.Clone(pod)
+	if list == nil {
+		list = corev1.ResourceList{}
+	}
+	delete(list, corev1.ResourceCPU)
+	delete(list, corev1.ResourceMemory)
+	maps.Copy(list, t.Request)
+	return list
+}
+
+// badRequest says which amount of a list is negative that outputs depend on; empty if
+// none is.
+func (o *outputs) badRequest(list corev1.ResourceList) string {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if q := list[name]; o.reads(name) && q.Sign() < 0 {
+			return fmt.Sprintf("%s is %s: want 0 or more", name, brief(quantity.Text(q)))
+		}
+	}
+	return ""
+}
+
+// covers reports whether quotas know a resource.
+func (r *resolver) covers(name corev1.ResourceName) bool {
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || len(r.found.carried[name]) > 0
+}
+
+// addOutputs adds to a request what the task is charged in outputs.
+func (r *resolver) addOutputs(t *TaskRequest) {
+	t.outs = r.outs
+	amounts, fault := r.outs.charge(t.requests, r.covers)
+	if fault != "" {
+		t.fail("%s", fault)
+	}
+	for _, it := range r.outs.items(amounts) {
+		t.use.Items = append(t.use.Items, it)
+		t.sources = append(t.sources, source{})
+	}
+}
+
+// outputs adds to the min of a job what it needs in outputs.
+func (b *jobBuilder) outputs() error {
+	b.req.outs = b.outs
+	if len(b.outs.names) == 0 {
+		return nil
+	}
+	if !b.live && len(b.job.MinResources) > 0 {
+		if fault := b.outs.badRequest(b.job.MinResources); fault != "" && b.job.Min == nil {
+			b.fail("minResources: %s", fault)
+		}
+		b.pods = []pods{{b.job.MinResources, 1}}
+	}
+	amounts, fault := b.outs.chargePods(b.pods, b.covers)
+	if given := b.job.Min; given != nil {
+		own := make([]int64, len(b.outs.names))
+		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
+			i, known := b.outs.index(name)
+			switch amount := given.Outputs[name]; {
+			case !known:
+				return fmt.Errorf("%w: %q, in the min of job %q: %s", ErrUnknownDimension, brief(string(name)), brief(b.req.id), wantDimension)
+			case !exact(amount):
+				return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53", ErrBadAmount, brief(b.req.id), name, amount)
+			default:
+				own[i] = amount
+			}
+		}
+		if fault != "" || !slices.Equal(own, amounts) {
+			b.pods = nil // they are not what it was made of
+		}
+		amounts, fault = own, ""
+	}
+	if fault != "" {
+		b.fail("%s", fault)
+	}
+	for _, it := range b.outs.items(amounts) {
+		b.items = append(b.items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
+	}
+	b.req.pods = b.pods
+	return nil
+}
+
+// current returns a request as the present transformation has it: the request itself,
+// unless the transformation has changed since it was resolved.
+func (l *Ledger) current(t *TaskRequest) *TaskRequest {
+	if t.outs == l.outs || t.outs == nil {
+		return t
+	}
+	next := &TaskRequest{
+		owner: t.owner, use: t.use, sources: slices.Clone(t.sources), bound: t.bound, invalid: t.invalid, requests: t.requests,
+		id: t.id, job: t.job, queue: t.queue,
+	}
+	next.use.Items = slices.DeleteFunc(slices.Clone(t.use.Items), func(it book.UseItem) bool { return isOutput(it.Alts) })
+	next.sources = next.sources[:len(next.use.Items)]
+	l.resolverLocked().addOutputs(next)
+	next.settle()
+	return next
+}
+
+// currentJob is current for a job.
+func (l *Ledger) currentJob(r *JobRequest) *JobRequest {
+	if r.outs == l.outs || r.outs == nil {
+		return r
+	}
+	next := &JobRequest{owner: r.owner, min: r.min, invalid: r.invalid, pods: r.pods, outs: l.outs, id: r.id, queue: r.queue}
+	if r.pods != nil {
+		amounts, fault := l.outs.chargePods(r.pods, l.resolverLocked().covers)
+		if fault != "" && next.invalid == "" {
+			next.invalid = fault
+		}
+		next.min.Items = l.outs.replace(r.min.Items, amounts)
+	}
+	next.settle()
+	return next
+}
+
+// replace returns the items of a min with other amounts of outputs, which come last.
+func (o *outputs) replace(items []book.MinItem, amounts []int64) []book.MinItem {
+	items = slices.DeleteFunc(slices.Clone(items), func(it book.MinItem) bool { return isOutput(it.Alts) })
+	for _, it := range o.items(amounts) {
+		items = append(items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
+	}
+	return items
+}
+
+// SetTransformation replaces the transformation that makes the outputs of what pods
+// request; nil: they are what pods request under their names. All that is charged and
+// held is charged and held anew, and what then exceeds a limit is marked as over. A min
+// that [Job.Min] gave stays as it is, and so does a charge of a task that was made before
+// the ledger had outputs, until Reconcile sees the task. seq is as of
+// [Ledger.SetQueues]. A sum that would reach 2^53 is an [ErrOverflow] and changes nothing.
+func (l *Ledger) SetTransformation(t *transform.Transformation) (seq uint64, err error) {
+	l.lock()
+	err = l.setTransformation(t)
+	return l.unlock(err == nil, nil), err
+}
+
+func (l *Ledger) setTransformation(t *transform.Transformation) error {
+	next := newOutputs(l.m, t, l.outs)
+	uses, mins := map[*book.Task][]int64{}, map[*job][]int64{}
+	waits := map[*waitingTask][]int64{}
+	all := func(corev1.ResourceName) bool { return true } // what is there already is charged in any case
+	sums := newRootSums(false)
+	for _, id := range sorted(l.jobs) {
+		j := l.jobs[id]
+		charged := make([]int64, len(next.names))
+		for t := range j.tasks() {
+			amounts, fault := next.charge(t.requests, all)
+			if t.requests == nil {
+				amounts = next.amounts(func(add func(*book.Alternatives, int64)) {
+					for i := range t.Charges {
+						add(t.Charges[i].Alts, t.Charges[i].Amount)
+					}
+				})
+			}
+			if fault != "" {
+				return fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(t.id), fault)
+			}
+			uses[&t.Task] = amounts
+			for i := range amounts {
+				charged[i] = book.AddSaturated(charged[i], amounts[i])
+			}
+		}
+		amounts := next.amounts(func(add func(*book.Alternatives, int64)) {
+			for _, it := range j.Items {
+				add(it.Alts, it.Min)
+			}
+		})
+		if list := l.pods[id]; list != nil {
+			var fault string
+			if amounts, fault = next.chargePods(list, all); fault != "" {
+				return fmt.Errorf("%w: job %q: %s", ErrOverflow, brief(id), fault)
+			}
+		}
+		mins[j] = amounts
+		for i := range amounts {
+			dim, most := next.alts[i].Cards[0], max(charged[i], amounts[i])
+			if !sums.add(j.Queue, dim, most) {
+				return l.overflowAt("job", id, most, dim)
+			}
+		}
+	}
+	for id, w := range l.waiting {
+		if w.requests == nil {
+			continue
+		}
+		amounts, fault := next.charge(w.requests, all)
+		if fault != "" {
+			return fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(id), fault)
+		}
+		waits[w] = amounts
+	}
+	l.outs, l.cfg.Transformation = next, t
+	for j, amounts := range mins {
+		j.Recharge(next.replace(nil, amounts), func(t *book.Task) []book.UseItem { return next.items(uses[t]) })
+	}
+	for w, amounts := range waits {
+		w.use.Items = slices.DeleteFunc(slices.Clone(w.use.Items), func(it book.UseItem) bool { return isOutput(it.Alts) })
+		w.use.Items = append(w.use.Items, next.items(amounts)...)
+	}
+	for _, q := range l.ordered {
+		q.MarkAll()
+	}
+	return nil
+}
+
+// amounts returns what each calls add with, by output.
+func (o *outputs) amounts(each func(add func(alts *book.Alternatives, amount int64))) []int64 {
+	amounts := make([]int64, len(o.names))
+	each(func(alts *book.Alternatives, amount int64) {
+		if i := slices.Index(o.alts, alts); i >= 0 {
+			amounts[i] += amount
+		}
+	})
+	return amounts
+}
+
+// madeOf notes what the min of a job is made of in outputs, without pods that have ended;
+// nil: it was given.
+func (l *Ledger) madeOf(id string, list []pods) {
+	switch {
+	case len(list) == 0:
+		delete(l.pods, id)
+	case l.pods == nil:
+		l.pods = map[string][]pods{id: list}
+	default:
+		l.pods[id] = list
+	}
+}
+
+// ended notes that a task has ended, and whether it was part of its job's min.
+func (l *Ledger) ended(t *task) {
+	for i := range t.Charges {
+		if c := &t.Charges[i]; isOutput(c.Alts) && c.Covered < c.Amount {
+			return // it was beyond the min
+		}
+	}
+	if list := l.pods[t.job]; list != nil && t.requests != nil {
+		l.madeOf(t.job, addPods(list, t.requests, -1))
+	}
+}
+
+// charged returns the pods of the tasks of a job whose min is what these are charged; nil
+// where that isn't so.
+func (j *job) charged() (list []pods) {
+	for t := range j.tasks() {
+		for i := range t.Charges {
+			if c := &t.Charges[i]; isOutput(c.Alts) && c.Covered < c.Amount {
+				return nil
+			}
+		}
+		if t.requests == nil {
+			return nil
+		}
+		list = addPods(list, t.requests, 1)
+	}
+	return list
+}
+
+// keeps returns what a record keeps of what a task requests: nothing, unless there are
+// outputs.
+func (l *Ledger) keeps(requests corev1.ResourceList) corev1.ResourceList {
+	if len(l.outs.names) == 0 {
+		return nil
+	}
+	return requests
+}
+
+// output returns the output of a dimension; empty of others.
+func (l *Ledger) output(dim int32) corev1.ResourceName {
+	if name, is := outputOf(l.m, int(dim), l.m.Name(int(dim))); is {
+		return name
+	}
+	return ""
+}
+
+// PodCharge is how the transformation makes outputs of what pods request that request the
+// same.
+type PodCharge struct {
+	Pods int64
+
+	// Explanation is that of one pod. Each total, rounded up to whole units, is charged
+	// Pods times.
+	Explanation *transform.Explanation
+}
+
+// Explain says which resource that the task requests makes which part of its charge in
+// outputs; nil if the ledger's map has no outputs.
+func (t *TaskRequest) Explain() *transform.Explanation {
+	if t.some().outs == nil || len(t.outs.names) == 0 {
+		return nil
+	}
+	return t.outs.transformation.Explain(t.requests)
+}
+
+// Explain says which resources make which part of what the job needs in outputs: those of
+// its tasks or, while there are none, of MinResources. It is empty for what [Job.Min] gave.
+func (r *JobRequest) Explain() (list []PodCharge) {
+	if r.some().outs == nil {
+		return nil
+	}
+	for _, p := range r.pods {
+		list = append(list, PodCharge{p.n, r.outs.transformation.Explain(p.requests)})
+	}
+	return list
+}
+
+// boundOutputs makes the min of a job no more in outputs than what tasks ask for.
+func (r *JobRequest) boundOutputs(tasks []*sightTask) {
+	most := map[*book.Alternatives]int64{}
+	for _, t := range tasks {
+		for _, it := range t.req.use.Items {
+			most[it.Alts] = book.AddSaturated(most[it.Alts], it.Amount)
+		}
+	}
+	for i := range r.min.Items {
+		if it := &r.min.Items[i]; isOutput(it.Alts) && it.Amount > most[it.Alts] {
+			it.Amount, r.pods = most[it.Alts], nil // it is not what pods make any more
+		}
+	}
+	r.min.Items = slices.DeleteFunc(r.min.Items, func(it book.MinItem) bool { return it.Amount == 0 })
+	r.settle()
+}

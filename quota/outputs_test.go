@@ -1,0 +1,601 @@
+package quota
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/resvec/resvec/transform"
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	credits     = corev1.ResourceName("kueue.x-k8s.io/credits")
+	accelerator = corev1.ResourceName("example.com/accelerator-memory")
+)
+
+// poolRules is the transformation of the worked case: credits for GPUs, and memory for slices.
+const poolRules = `transformations:
+- {input: nvidia.com/a100, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 4}}
+- {input: nvidia.com/t4, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 1}}
+- {input: nvidia.com/mig-1g.5gb, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 1, example.com/accelerator-memory: 5Gi}}
+`
+
+func compiled(t testing.TB, text string) *transform.Transformation {
+	t.Helper()
+	cfg, _, err := transform.Parse([]byte(text), transform.ShapeAuto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := transform.Compile(cfg, transform.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// amountsOf makes "nvidia.com/a100:2 cpu:500m" a resource list; a100, t4, mig and mem are
+// short.
+func amountsOf(text string) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for _, field := range strings.Fields(text) {
+		name, amount, _ := strings.Cut(field, ":")
+		switch name {
+		case "a100", "t4":
+			name = "nvidia.com/" + name
+		case "mig":
+			name = "nvidia.com/mig-1g.5gb"
+		case "mem":
+			name = "memory"
+		case "credits":
+			name = string(credits)
+		}
+		list[corev1.ResourceName(name)] = resource.MustParse(amount)
+	}
+	return list
+}
+
+func podOfRequests(requests string) *corev1.Pod {
+	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "main", Resources: corev1.ResourceRequirements{Requests: amountsOf(requests)},
+	}}}}
+}
+
+// pool is a ledger with queues that are limited in outputs.
+type pool struct {
+	testing.TB
+	*Ledger
+	cfg Config
+}
+
+func poolOf(t testing.TB, cfg Config, specs ...QueueSpec) *pool {
+	t.Helper()
+	if cfg.Transformation == nil {
+		cfg.Transformation = compiled(t, poolRules)
+	}
+	cfg.MissingUnlimited = true
+	m, err := NewMap([]string{"A"}, credits, accelerator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var queues []Queue
+	for _, spec := range specs {
+		q, faults, err := cfg.BuildQueue(m, spec)
+		if err != nil || len(faults) > 0 {
+			t.Fatal(err, faults)
+		}
+		queues = append(queues, q)
+	}
+	l, err := New(cfg, m, cluster(map[string]string{"n": "A:4"}), queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pool{t, l, cfg}
+}
+
+func queueOfCredits(name string, amount string) QueueSpec {
+	return QueueSpec{Name: name, Capability: amountsOf("credits:" + amount)}
+}
+
+func (p *pool) job(id, queue, each string, n int) *JobRequest {
+	p.Helper()
+	var tasks []Task
+	for range n {
+		tasks = append(tasks, Task{ID: "x", Job: id, Queue: queue, Pod: podOfRequests(each)})
+	}
+	r, _, err := p.ResolveJob(Job{ID: id, Queue: queue, Tasks: tasks})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return r
+}
+
+func (p *pool) task(id, job, queue, requests string) *TaskRequest {
+	p.Helper()
+	r, _, err := p.ResolveTask(Task{ID: id, Job: job, Queue: queue, Pod: podOfRequests(requests)})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return r
+}
+
+// answered writes an answer: "yes", or the message.
+func answered(a Answer, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case a.Repeat:
+		return "repeat"
+	case a.OK:
+		return "yes"
+	}
+	return a.Refusal.Message()
+}
+
+func (p *pool) reserve(id, queue, each string, n int) string {
+	p.Helper()
+	return answered(p.Reserve(p.job(id, queue, each, n)))
+}
+
+func (p *pool) commit(id, job, queue, requests string) string {
+	p.Helper()
+	return answered(p.Commit(p.task(id, job, queue, requests)))
+}
+
+func (p *pool) want(got, want string) {
+	p.Helper()
+	if got != want {
+		p.Errorf("got  %s\nwant %s", got, want)
+	}
+	if err := p.Check(); err != nil {
+		p.Error(err)
+	}
+}
+
+// room is what a queue has left of an output, for jobs.
+func (p *pool) room(queue string, output corev1.ResourceName) int64 {
+	s, _ := p.Queue(queue)
+	for _, u := range s.Outputs {
+		if u.Output == output {
+			return u.Capability - u.Allocated + u.Elastic - u.Inqueue
+		}
+	}
+	p.Fatalf("no output %s", output)
+	return 0
+}
+
+// usage writes allocated/held/elastic of credits.
+func (p *pool) usage(queue string) string {
+	s, _ := p.Queue(queue)
+	for _, u := range s.Outputs {
+		if u.Output == credits {
+			return fmt.Sprintf("%d/%d/%d", u.Allocated, u.Inqueue, u.Elastic)
+		}
+	}
+	return ""
+}
+
+// The transformation design's poolRules: different GPUs share one pool of credits.
+func TestOutputsStory(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
+	p.want(p.reserve("train", "q", "a100:1", 2), "yes")
+	p.want(p.usage("q"), "0/8/0")
+	p.want(p.reserve("three", "q", "t4:1", 3), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 10, the total would be 11; part of the limit is held for other jobs`)
+	var a Answer
+	p.Enqueueable(&a, p.job("three", "q", "t4:1", 3))
+	r := a.Refusal
+	p.want(fmt.Sprint(r.Reason, r.Why, r.Output, r.Card, r.Best, r.Level, r.Requested, r.Room, r.Limit), "InsufficientScalarQuota Promisedkueue.x-k8s.io/creditsq3 2 10")
+	p.want(p.reserve("two", "q", "t4:1", 2), "yes")
+	p.want(fmt.Sprint(p.room("q", credits)), "0")
+	p.want(p.commit("train-0", "train", "q", "a100:1"), "yes")
+	p.want(p.commit("train-1", "train", "q", "a100:1"), "yes")
+	p.want(p.usage("q"), "8/2/0")
+	p.want(p.commit("stranger", "other", "q", "t4:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 10, the total would be 11; part of the limit is held for other jobs`)
+	p.Release("train-0")
+	p.want(fmt.Sprint(p.room("q", credits)), "4")
+
+	data := p.Snapshot()
+	p.want(p.reserve("one", "q", "a100:1", 1), "yes")
+	p.want(fmt.Sprint(p.room("q", credits)), "0")
+
+	// A restored ledger gives the same answers.
+	for range 2 {
+		l, err := Restore(p.cfg, p.Map(), cluster(map[string]string{"n": "A:4"}), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := l.Snapshot(); !bytes.Equal(again, data) {
+			t.Errorf("restored %s\nof %s", again, data)
+		}
+		p.Ledger = l
+		p.want(fmt.Sprint(p.room("q", credits)), "4")
+		p.want(p.reserve("one", "q", "a100:1", 1), "yes")
+		p.want(p.reserve("one more", "q", "t4:1", 1), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 10, the total would be 11; part of the limit is held for other jobs`)
+	}
+}
+
+// Ten jobs at once for a room of four.
+func TestOutputsConcurrent(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "4"))
+	var yes atomic.Int64
+	var wait sync.WaitGroup
+	for i := range 10 {
+		job := p.job(fmt.Sprint("j", i), "q", "t4:1", 1)
+		wait.Go(func() {
+			if a, err := p.Reserve(job); err == nil && a.OK {
+				yes.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	p.want(fmt.Sprint(yes.Load(), " ", p.usage("q")), "4 0/4/0")
+}
+
+// TestOutputsCharge: what pods are charged, with factors, rounding, allowances, multipliers
+// and direct requests, as transform.Charge has it.
+func TestOutputsCharge(t *testing.T) {
+	for _, c := range []struct{ name, rules, pod, want string }{
+		{"nothing", poolRules, "cpu:1", "map[]"},
+		{"two resources", poolRules, "a100:2 t4:1 cpu:4", "map[kueue.x-k8s.io/credits:9]"},
+		{"two outputs", poolRules, "mig:3", "map[example.com/accelerator-memory:16106127360 kueue.x-k8s.io/credits:3]"},
+		{"asked for directly", poolRules, "credits:2 t4:1", "map[kueue.x-k8s.io/credits:3]"},
+		{"rounded up", "transformations: [{input: cpu, outputs: {kueue.x-k8s.io/credits: 500m}}]", "cpu:1", "map[kueue.x-k8s.io/credits:1]"},
+		{"an allowance", "transformations: [{input: nvidia.com/t4, outputs: {kueue.x-k8s.io/credits: -4}}, {input: cpu, outputs: {kueue.x-k8s.io/credits: 1}}]", "t4:1 cpu:6", "map[kueue.x-k8s.io/credits:2]"},
+		{"an allowance of more", "transformations: [{input: nvidia.com/t4, outputs: {kueue.x-k8s.io/credits: -4}}, {input: cpu, outputs: {kueue.x-k8s.io/credits: 1}}]", "t4:2 cpu:6", "map[]"},
+		{"a multiplier", "transformations: [{input: example.com/mem, multiplyBy: nvidia.com/t4, outputs: {kueue.x-k8s.io/credits: 1}}]", "example.com/mem:3 t4:2", "map[kueue.x-k8s.io/credits:6]"},
+		{"excluded", "transformations: [{input: nvidia.com/t4, outputs: {kueue.x-k8s.io/credits: 1}}]\nexcludeResourcePrefixes: [nvidia.com/]", "t4:2", "map[]"},
+		{"no rule", "transformations: []", "credits:2 t4:2", "map[kueue.x-k8s.io/credits:2]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := poolOf(t, Config{Transformation: compiled(t, c.rules)}, queueOfCredits("q", "100"))
+			task := p.task("t", "j", "q", c.pod)
+			p.want(fmt.Sprint(task.Need().Outputs), c.want)
+			if task.Invalid() != "" {
+				t.Error(task.Invalid())
+			}
+			p.want(fmt.Sprint(p.job("j", "q", c.pod, 1).Need().Outputs), c.want)
+		})
+	}
+	// Each pod is rounded up alone.
+	p := poolOf(t, Config{Transformation: compiled(t, "transformations: [{input: cpu, outputs: {kueue.x-k8s.io/credits: 500m}}]")}, queueOfCredits("q", "2"))
+	p.want(p.reserve("j", "q", "cpu:1", 3), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 2, the total would be 3`)
+	p.want(p.reserve("j", "q", "cpu:1", 2), "yes")
+}
+
+// TestOutputsInvalid: what can't be charged is refused before anything is.
+func TestOutputsInvalid(t *testing.T) {
+	demands := poolRules + "quotaCheckStrategy: BlockUndeclared\n"
+	for _, c := range []struct{ name, rules, pod, want string }{
+		{"negative input", poolRules, "a100:-1", "spec.containers[0].resources.requests[nvidia.com/a100] is -1: want 0 or more"},
+		{"negative output", poolRules, "credits:-1", "spec.containers[0].resources.requests[kueue.x-k8s.io/credits] is -1: want 0 or more"},
+		{"too much", poolRules, "a100:2251799813685248", "kueue.x-k8s.io/credits would be 9007199254740992: want less than 2^53"},
+		{"out of all proportion", poolRules, "t4:1e400", "kueue.x-k8s.io/credits would be 1e400: want less than 2^53"},
+		{"not known to quotas", demands, "a100:1 example.com/fpga:1", "example.com/fpga is 1, and no quota is of it, as the transformation demands (BlockUndeclared)"},
+		{"not demanded", poolRules, "a100:1 example.com/fpga:1", ""},
+		{"nothing of it", demands, "a100:1 example.com/fpga:0", ""},
+		{"the most", poolRules, "a100:2251799813685247 t4:3", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := poolOf(t, Config{Transformation: compiled(t, c.rules)}, queueOfCredits("q", "9007199254740991"))
+			before := p.Snapshot()
+			task := p.task("t", "j", "q", c.pod)
+			p.want(task.Invalid(), c.want)
+			job := p.job("j", "q", c.pod, 1)
+			want := c.want
+			if want != "" {
+				want = `task "x": ` + want
+			}
+			p.want(job.Invalid(), want)
+			if c.want == "" {
+				return
+			}
+			for _, got := range []string{answered(p.Commit(task)), answered(p.Reserve(job)), answered(p.CommitAll([]*TaskRequest{p.task("s", "j", "q", "t4:1"), task}))} {
+				if !strings.HasSuffix(got, ": the request is invalid: "+c.want) && !strings.HasSuffix(got, `: the request is invalid: task "x": `+c.want) {
+					t.Error(got)
+				}
+			}
+			if !bytes.Equal(before, p.Snapshot()) {
+				t.Error("something was charged")
+			}
+		})
+	}
+	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
+	for _, c := range []struct {
+		job  Job
+		want string
+	}{
+		{Job{MinResources: amountsOf("a100:-1")}, "minResources: nvidia.com/a100 is -1: want 0 or more"},
+		{Job{MinResources: amountsOf("a100:2251799813685248")}, "kueue.x-k8s.io/credits would be 9007199254740992: want less than 2^53"},
+		{Job{Tasks: []Task{{ID: "x", Request: amountsOf("a100:-1")}}}, `task "x": request: nvidia.com/a100 is -1: want 0 or more`},
+		{Job{Tasks: []Task{{Request: amountsOf("t4:5000000000000000")}, {Request: amountsOf("t4:5000000000000000")}}}, "kueue.x-k8s.io/credits of all pods would be 2^53 or more: want less"},
+	} {
+		c.job.ID, c.job.Queue = "j", "q"
+		r, _, err := p.ResolveJob(c.job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(r.Invalid(), c.want)
+	}
+	for _, c := range []struct {
+		min  Min
+		want error
+	}{
+		{Min{Outputs: map[corev1.ResourceName]int64{credits: -1}}, ErrBadAmount},
+		{Min{Outputs: map[corev1.ResourceName]int64{credits: 1 << 53}}, ErrBadAmount},
+		{Min{Outputs: map[corev1.ResourceName]int64{"example.com/ghost": 1}}, ErrUnknownDimension},
+	} {
+		if _, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Min: &c.min}); !errors.Is(err, c.want) {
+			t.Error(err)
+		}
+	}
+	if _, err := NewMap(nil, "cpu"); !errors.Is(err, ErrUnknownDimension) {
+		t.Error(err)
+	}
+	if _, err := NewMap(nil, ""); !errors.Is(err, ErrEmptyID) {
+		t.Error(err)
+	}
+	var cfg Config
+	for _, amount := range []string{"-1", "9007199254740992", "1e400"} {
+		if _, _, err := cfg.BuildQueue(p.Map(), queueOfCredits("q", amount)); !errors.Is(err, ErrBadAmount) {
+			t.Error(amount, err)
+		}
+	}
+}
+
+// TestOutputsQueues: limits in outputs, and what isn't one.
+func TestOutputsQueues(t *testing.T) {
+	var cfg Config
+	m, err := NewMap([]string{"A"}, credits, accelerator, credits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, faults, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Capability: amountsOf("credits:2500m example.com/accelerator-memory:0 nvidia.com/t4:1"), Guarantee: amountsOf("credits:1"), Deserved: amountsOf("credits:2")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, _ := OutputIndex(m, credits)
+	if got := fmt.Sprint(q.Capability[at], q.Guarantee[at], q.Deserved[at], faults, q.Ignored); !strings.HasPrefix(got, `2 1 2 [quota: resource "nvidia.com/t4"`) || !strings.HasSuffix(got, "[nvidia.com/t4]") {
+		t.Error(got)
+	}
+	if same, err := ExtendMap(m, []string{"A"}, accelerator); err != nil || same != m {
+		t.Error(err)
+	}
+
+	// A queue without a limit in an output is not limited in it; an explicit 0 is a limit.
+	p := poolOf(t, Config{}, QueueSpec{Name: "free"}, queueOfCredits("none", "0"), QueueSpec{Name: "org", Capability: amountsOf("credits:6")},
+		QueueSpec{Name: "a", Parent: "org", Capability: amountsOf("credits:4"), Deserved: amountsOf("credits:2"), Guarantee: amountsOf("credits:1")}, QueueSpec{Name: "b", Parent: "org"})
+	p.want(p.reserve("1", "free", "a100:1", 100), "yes")
+	p.want(p.reserve("2", "none", "t4:1", 1), `queue "none": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 0, the total would be 1`)
+	p.want(p.reserve("2", "none", "cpu:1", 1), "yes")
+	p.want(p.reserve("3", "a", "a100:1", 1), "yes")
+	p.want(p.reserve("4", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 6 at queue "org", the total would be 7; part of the limit is held for other jobs`)
+	p.want(p.commit("3-0", "3", "a", "a100:1"), "yes")
+	if share, _ := p.Share("a"); share != 2 {
+		t.Errorf("share %v", share)
+	}
+	s, _ := p.Queue("a")
+	u := s.Outputs[1]
+	p.want(fmt.Sprint(u.Output, u.Capability, u.RealCapability, u.Guarantee, u.Deserved, u.Allocated, u.Request), "kueue.x-k8s.io/credits4 4 1 2 4 4")
+
+	// The catalogue says nothing of outputs: a guarantee of a sibling takes from the parent.
+	p = poolOf(t, Config{EnforceGuarantee: true}, QueueSpec{Name: "org", Capability: amountsOf("credits:6")},
+		QueueSpec{Name: "a", Parent: "org", Capability: amountsOf("credits:6"), Guarantee: amountsOf("credits:4")}, QueueSpec{Name: "b", Parent: "org"}, QueueSpec{Name: "top"})
+	p.want(p.reserve("1", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 2, the total would be 3`)
+	p.want(p.reserve("1", "a", "t4:1", 6), "yes")
+	p.want(p.reserve("2", "top", "t4:1", 600), "yes")
+}
+
+// TestOutputsBesideCards: cards count as ever, whatever the transformation does with the
+// resource that carries them.
+func TestOutputsBesideCards(t *testing.T) {
+	cfg := Config{Transformation: compiled(t, "transformations: [{input: nvidia.com/gpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 3}}, {input: cpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 1}}]")}
+	p := poolOf(t, cfg, QueueSpec{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:10 cpu:3")})
+	pod := podOfRequests("nvidia.com/gpu:1 cpu:1")
+	pod.Spec.Containers[0].Resources.Limits = amountsOf("nvidia.com/gpu:1")
+	pod.ObjectMeta = metav1.ObjectMeta{Annotations: map[string]string{NameAnnotation: "A"}}
+	commit := func(id string) string {
+		r, _, err := p.ResolveTask(Task{ID: id, Job: "j", Queue: "q", Pod: pod})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := p.CommitOn(r, "n")
+		if a.OK {
+			return fmt.Sprint(r.Need(), a.Charged, len(a.Options))
+		}
+		return answered(a, err)
+	}
+	p.want(commit("1"), "{1000 0 [{[A] 1000 1000}] map[kueue.x-k8s.io/credits:4]} [A] 1")
+	p.want(commit("2"), "{1000 0 [{[A] 1000 1000}] map[kueue.x-k8s.io/credits:4]} [A] 1")
+	p.want(commit("3"), `queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 2 cards, the total would be 3 cards`)
+	status, _ := p.Job("j")
+	p.want(fmt.Sprint(status.Charged), "{2000 0 [{A 2000}] map[kueue.x-k8s.io/credits:8]}")
+	p.want(p.commit("4", "j", "q", "cpu:2"), `queue "q": insufficient quota of cpu: requested 2 cores, room for 1 core of 3 cores, the total would be 4 cores`)
+
+	// An output that is named as a card is not that card.
+	m, err := NewMap([]string{string(credits)}, credits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	card, _ := CardIndex(m, string(credits))
+	output, _ := OutputIndex(m, credits)
+	if card == output {
+		t.Error("a card and an output share a dimension")
+	}
+}
+
+// TestOutputsQuestions: batches, gangs, copies and explanations know outputs.
+func TestOutputsQuestions(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
+	fits, err := p.WhatFits(p.job("j", "q", "a100:1", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true None 10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs`)
+	fits, err = p.WhatFits(p.task("t", "j", "q", "t4:3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(fmt.Sprint(fits.Copies, len(fits.Cards), fits.Next.Refusal.Room), "3 0 1")
+
+	gang := func(n int) (tasks []*TaskRequest) {
+		for i := range n {
+			tasks = append(tasks, p.task(fmt.Sprint("g", i), "g", "q", "a100:1"))
+		}
+		return tasks
+	}
+	p.want(answered(p.CommitAll(gang(3))), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12`)
+	p.want(p.usage("q"), "0/0/0")
+	p.want(answered(p.CommitAll(gang(2))), "yes")
+	p.want(answered(p.CommitAll(gang(2))), "repeat")
+	p.want(answered(p.Commit(p.task("g0", "g", "q", "t4:1"))), `quota: id is in use with other content: task "g0": charged is 4 kueue.x-k8s.io/credits of job "g" in queue "q", requested 1 kueue.x-k8s.io/credits of job "g" in queue "q"`)
+
+	var mask vector.Mask
+	tasks := []*TaskRequest{p.task("a", "a", "q", "t4:2"), p.task("b", "b", "q", "t4:3"), p.task("c", "c", "q", "cpu:1")}
+	p.AllocatableBatch(&mask, tasks)
+	jobs := []*JobRequest{p.job("a", "q", "t4:1", 2), p.job("b", "q", "t4:1", 3), p.job("c", "q", "cpu:1", 1)}
+	var jobMask vector.Mask
+	p.EnqueueableBatch(&jobMask, jobs)
+	for i := range tasks {
+		if want := i != 1; mask.Test(i) != want || jobMask.Test(i) != want {
+			t.Errorf("batch, %d: %v %v", i, mask.Test(i), jobMask.Test(i))
+		}
+	}
+
+	p.want(p.task("a", "a", "q", "a100:2 t4:1").Explain().String(), compiled(t, poolRules).Explain(amountsOf("a100:2 t4:1")).String())
+	parts := p.job("a", "q", "a100:2", 3).Explain()
+	p.want(fmt.Sprint(len(parts), parts[0].Pods, parts[0].Explanation.Results[0].Terms[0].Input), "1 3nvidia.com/a100")
+}
+
+// TestOutputsOptions: refusals for want of an output leave the options to the cards.
+func TestOutputsOptions(t *testing.T) {
+	var events []Event
+	cfg := Config{OnEvent: func(e Event) { events = append(events, e) }}
+	p := poolOf(t, cfg, QueueSpec{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:3")})
+	task, _, err := p.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 500}}, Request: amountsOf("a100:1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a Answer
+	p.AllocatableOn(&a, task, "n")
+	p.want(fmt.Sprint(a.Options, a.Refusal.Output), "[{0 A  true None 2000 q 2000}]kueue.x-k8s.io/credits")
+	p.want(p.commit("1", "j", "q", "t4:2"), "yes")
+	e := events[len(events)-1]
+	p.want(fmt.Sprint(e.Kind, e.Cards, e.Outputs), "Committed [] map[kueue.x-k8s.io/credits:2]")
+}
+
+// TestSetTransformation: everything is charged anew, in one change.
+func TestSetTransformation(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "12"), queueOfCredits("r", "100"))
+	stale := p.task("late", "j", "q", "a100:1")
+	staleToo := p.task("later", "l", "r", "a100:1")
+	staleJob := p.job("k", "r", "a100:1", 2)
+	p.want(p.reserve("j", "q", "a100:1", 3), "yes")
+	p.want(p.commit("j0", "j", "q", "a100:1"), "yes")
+	p.want(p.commit("j1", "j", "q", "a100:1"), "yes")
+	p.Release("j1")
+	p.want(p.usage("q"), "4/4/0")
+	min := Min{Outputs: map[corev1.ResourceName]int64{credits: 7}}
+	given, _, err := p.ResolveJob(Job{ID: "given", Queue: "r", Min: &min})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(answered(p.Reserve(given)), "yes")
+
+	before, _ := p.Job("j")
+	seq, err := p.SetTransformation(compiled(t, "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 7}}]"))
+	if err != nil || seq != before.Seq+1 {
+		t.Errorf("seq %d after %d, %v", seq, before.Seq, err)
+	}
+	p.want(p.usage("q"), "7/7/0")
+	p.want(p.usage("r"), "0/7/0")
+	p.want(fmt.Sprint(p.Over()), "[{q kueue.x-k8s.io/credits 14 12 2}]")
+	p.want(p.commit("x", "x", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for -2 of 12, the total would be 21; part of the limit is held for other jobs`)
+	// What was resolved before is charged by the transformation of now.
+	p.want(answered(p.Commit(stale)), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
+	p.want(answered(p.Commit(staleToo)), "yes")
+	p.want(answered(p.Reserve(staleJob)), "yes")
+	p.want(p.usage("r"), "7/21/0")
+	p.want(answered(p.Reserve(staleJob)), "repeat")
+
+	// A snapshot is of its transformation.
+	data := p.Snapshot()
+	if _, err := Restore(p.cfg, p.Map(), nil, data); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "transformation") {
+		t.Error(err)
+	}
+	of, err := SnapshotTransformation(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := p.cfg
+	cfg.Transformation = of
+	l, err := Restore(cfg, p.Map(), cluster(map[string]string{"n": "A:4"}), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Ledger = l
+	if _, err := p.SetTransformation(compiled(t, poolRules)); err != nil {
+		t.Fatal(err)
+	}
+	p.want(p.usage("q")+" "+p.usage("r"), "4/4/0 4/15/0")
+	p.want(fmt.Sprint(p.Over()), "[]")
+
+	// A sum that no ledger can hold changes nothing.
+	data = p.Snapshot()
+	if _, err := p.SetTransformation(compiled(t, "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 9007199254740991}}]")); !errors.Is(err, ErrOverflow) {
+		t.Error(err)
+	}
+	if !bytes.Equal(data, p.Snapshot()) {
+		t.Error("a refused transformation changed something")
+	}
+	if _, err := p.SetTransformation(nil); err != nil {
+		t.Fatal(err)
+	}
+	p.want(p.usage("q")+" "+p.usage("r"), "0/0/0 0/7/0")
+}
+
+// TestOutputsReconcile: what runs is charged what it requests.
+func TestOutputsReconcile(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "6"))
+	view := View{Jobs: []Job{{
+		ID: "j", Queue: "q", Phase: PhaseInqueue,
+		Tasks: []Task{
+			{ID: "0", Pod: podOfRequests("a100:1"), Status: TaskRunning, Node: "n"},
+			{ID: "1", Pod: podOfRequests("a100:1"), Status: TaskPending},
+		},
+	}}}
+	report, err := p.Reconcile(view)
+	if err != nil || len(report.Failed) > 0 {
+		t.Fatal(err, report.Failed)
+	}
+	p.want(p.usage("q"), "4/4/0")
+	p.want(fmt.Sprint(report.Over), "[{q kueue.x-k8s.io/credits 8 6 2}]")
+	s, _ := p.Queue("q")
+	p.want(fmt.Sprint(s.Outputs[1].Request), "8")
+	if report, err = p.Reconcile(view); err != nil || report.Changed {
+		t.Error("the same view changed something", err)
+	}
+	view.Jobs[0].Tasks[0].Pod = podOfRequests("t4:1")
+	if report, err = p.Reconcile(view); err != nil || len(report.Corrected) == 0 {
+		t.Error(err, report)
+	}
+	p.want(p.usage("q"), "1/4/0")
+	view.Jobs[0].Tasks[0].Status = TaskSucceeded
+	if _, err = p.Reconcile(view); err != nil {
+		t.Error(err)
+	}
+	p.want(p.usage("q"), "0/4/0")
+	view.Jobs[0].Tasks[0] = Task{ID: "0", Pod: podOfRequests("a100:-1"), Status: TaskRunning}
+	if report, err = p.Reconcile(view); err != nil || len(report.Failed) != 2 {
+		t.Error(err, report.Failed)
+	}
+	if err := p.Check(); err != nil {
+		t.Error(err)
+	}
+}
