@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // golden is a ledger as its description has it, slow and plain: it keeps only
@@ -101,13 +103,39 @@ type goldWant struct {
 	milli, unit int64
 }
 
+// goldOutputs are the outputs of the ledger, each an item of its own in a request.
+var goldOutputs = []string{"x", "y"}
+
+func goldOutput(dim string) bool { return slices.Contains(goldOutputs, dim) }
+
+// goldKind orders items: single cards, alternatives, outputs.
+func goldKind(cards []string) int {
+	switch {
+	case goldOutput(cards[0]):
+		return 2
+	case len(cards) > 1:
+		return 1
+	}
+	return 0
+}
+
+// cards counts the items that are no outputs.
+func (r *goldRequest) cards() (n int) {
+	for _, want := range r.items {
+		if !goldOutput(want.cards[0]) {
+			n++
+		}
+	}
+	return n
+}
+
 func goldKey(cards []string) string { return strings.Join(cards, "|") }
 
 var goldPlainReasons = [2]Reason{ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota}
 
 func newGolden(cfg Config, cards []string) *golden {
 	g := &golden{
-		cfg: cfg, dims: append([]string{"cpu", "memory"}, cards...), dim: map[string]int{}, known: map[string]bool{}, waiting: map[string]*goldRequest{},
+		cfg: cfg, dims: append(append([]string{"cpu", "memory"}, goldOutputs...), cards...), dim: map[string]int{}, known: map[string]bool{}, waiting: map[string]*goldRequest{},
 		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, tasks: map[string]*goldTask{},
 	}
 	for i, name := range g.dims {
@@ -285,7 +313,7 @@ func (g *golden) capability(q *goldQueue, dim string) int64 {
 		return amount
 	case goldHas(q.denied, dim):
 		return 0
-	case !g.isLeaf(q.name), plain && g.cfg.MissingUnlimited:
+	case !g.isLeaf(q.name), plain && g.cfg.MissingUnlimited, goldOutput(dim):
 		return Unlimited
 	}
 	return 0
@@ -295,17 +323,20 @@ func goldHas[V any](m map[string]V, key string) bool { _, has := m[key]; return 
 
 func (g *golden) real(q *goldQueue, dim string) int64 {
 	total := g.total[dim]
+	if goldOutput(dim) {
+		total = Unlimited
+	}
 	if parent := g.queues[q.parent]; parent != nil {
 		total = g.real(parent, dim)
 	}
 	for _, sibling := range g.queues {
-		if sibling.parent == q.parent && !sibling.orphan {
+		if sibling.parent == q.parent && !sibling.orphan && total != Unlimited {
 			total -= sibling.guarantee[dim]
 		}
 	}
 	left := max(0, total)
 	if !q.orphan {
-		left += q.guarantee[dim]
+		left = goldPlus(left, q.guarantee[dim])
 	}
 	return min(g.capability(q, dim), left)
 }
@@ -608,9 +639,11 @@ func (g *golden) considers(a *Answer, r *goldRequest) (done bool) {
 
 // lacks is the refusal of an amount.
 func goldLacks(a *Answer, reason Reason, queue, card string, amount int64, r goldRoom, why Reason) bool {
-	return goldRefuse(a, Refusal{
-		Reason: reason, Queue: queue, Level: r.level, Card: card, Requested: amount, Room: r.amount, Limit: r.limit, Why: why,
-	})
+	refusal := Refusal{Reason: reason, Queue: queue, Level: r.level, Card: card, Requested: amount, Room: r.amount, Limit: r.limit, Why: why}
+	if goldOutput(card) {
+		refusal.Card, refusal.Output = "", corev1.ResourceName(card)
+	}
+	return goldRefuse(a, refusal)
 }
 
 // in returns the record of a job if it is in the queue.
@@ -686,11 +719,8 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 		next.plain[dim] = goldNeed{r.plain[dim], left[dim]}
 	}
 	slices.SortFunc(next.items, func(a, b *goldItem) int {
-		if multi := len(a.cards) > 1; multi != (len(b.cards) > 1) {
-			if multi {
-				return 1
-			}
-			return -1
+		if by := goldKind(a.cards) - goldKind(b.cards); by != 0 {
+			return by
 		}
 		if by := strings.Compare(goldKey(a.cards), goldKey(b.cards)); by != 0 {
 			return by
@@ -792,7 +822,9 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 			bestWhy = ReasonNoQuota
 		}
 	}
-	a.Options = options
+	if !goldOutput(it.cards[0]) {
+		a.Options = options
+	}
 	goldLacks(a, ReasonInsufficientScalarQuota, queue, goldKey(it.cards), it.min, best, bestWhy)
 	if len(it.cards) > 1 {
 		a.Refusal.Best = bestCard
@@ -851,7 +883,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	bestCard, bestWhy, onNode := "", ReasonNone, false
 	for _, card := range want.cards {
 		option := Room{Item: index, Card: card}
-		if cards != nil && !slices.Contains(cards, card) {
+		if cards != nil && !slices.Contains(cards, card) && !goldOutput(card) {
 			option.Why = ReasonNotOnNode
 			a.Options = append(a.Options, option)
 			continue
@@ -877,7 +909,9 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 		if best.level == "" || r.amount > best.amount {
 			best, bestCard, bestWhy = r, card, option.Why
 		}
-		a.Options = append(a.Options, option)
+		if !goldOutput(card) {
+			a.Options = append(a.Options, option)
+		}
 	}
 	switch {
 	case on != "" || !a.OK:
@@ -1039,7 +1073,9 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 
 func (t *goldTask) cards() (cards []string) {
 	for _, c := range t.charges {
-		cards = append(cards, c.card)
+		if !goldOutput(c.card) {
+			cards = append(cards, c.card)
+		}
 	}
 	return cards
 }
@@ -1412,7 +1448,9 @@ func (g *golden) snapshot() []byte {
 	amounts := func(of map[string]int64, zero bool) object {
 		o := object{}
 		for dim, amount := range of {
-			if len(dim) == 1 {
+			if goldOutput(dim) {
+				dim = "output:" + dim
+			} else if len(dim) == 1 {
 				dim = "card:" + dim
 			}
 			if amount == Unlimited {
@@ -1467,7 +1505,9 @@ func (g *golden) snapshot() []byte {
 		items := []object{}
 		for i, it := range j.items {
 			indices[it] = i
-			items = append(items, object{"holds": it.hold, "key": goldKey(it.cards), "min": it.min, "unit": it.unit})
+			o := object{"holds": it.hold, "key": goldKey(it.cards), "min": it.min, "unit": it.unit}
+			flag(o, "output", goldOutput(it.cards[0]))
+			items = append(items, o)
 		}
 		keys := map[string]bool{}
 		for _, t := range j.tasks {
@@ -1496,6 +1536,7 @@ func (g *golden) snapshot() []byte {
 		charges := []object{}
 		for _, c := range t.charges {
 			o := object{"card": c.card, "covered": c.covered, "key": goldKey(c.cards), "milli": c.milli}
+			flag(o, "output", goldOutput(c.card))
 			if c.item != nil {
 				o["item"] = indices[c.item]
 			} else if c.binds {
@@ -1512,7 +1553,9 @@ func (g *golden) snapshot() []byte {
 	for id, r := range g.waiting {
 		charges := []object{}
 		for _, want := range r.items {
-			charges = append(charges, object{"card": "", "covered": 0, "key": goldKey(want.cards), "milli": want.milli})
+			o := object{"card": "", "covered": 0, "key": goldKey(want.cards), "milli": want.milli}
+			flag(o, "output", goldOutput(want.cards[0]))
+			charges = append(charges, o)
 		}
 		tasks = append(tasks, object{
 			"id": id, "job": r.job, "queue": r.queue, "cpu": r.plain[0], "memory": r.plain[1], "charges": charges, "state": "pending",

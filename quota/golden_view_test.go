@@ -172,6 +172,9 @@ func (r *goldReconciler) place(v *goldViewJob) {
 // card returns the card that an item of an allocated task is on, and whether the
 // task allows it.
 func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card string, allowed bool) {
+	if goldOutput(want.cards[0]) {
+		return want.cards[0], true
+	}
 	on := r.nodes[v.node]
 	if was != "" && slices.Contains(on, was) && slices.Contains(want.cards, was) {
 		return was, true

@@ -166,17 +166,21 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 	t.queue = queue
 	var wants []goldWant
 	for _, want := range t.items {
+		if goldOutput(want.cards[0]) {
+			wants = append(wants, want)
+			continue
+		}
 		want.milli = (want.milli + 999) / 1000 * 1000
 		if !slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] }) {
 			wants = append(wants, want)
 		}
 	}
 	t.items = wants
-	t.pod = len(t.items) == 1 && m.IntN(2) == 0
+	t.pod = t.goldRequest.cards() == 1 && m.IntN(2) == 0
 	if t.invalid = m.IntN(40) == 0; t.invalid {
 		t.items, t.plain, t.pod = nil, [2]int64{}, false
 	}
-	if m.g.cfg.UnlimitedCPUMemory && len(t.items) > 0 {
+	if m.g.cfg.UnlimitedCPUMemory && t.goldRequest.cards() > 0 {
 		t.plain = [2]int64{}
 	}
 	t.node = cmp.Or(m.oneOf(append(modelNodes, "gone", "")...))
@@ -210,6 +214,18 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 			corev1.ResourceCPU:    *resource.NewMilliQuantity(t.plain[0], resource.DecimalSI),
 			corev1.ResourceMemory: *resource.NewQuantity(t.plain[1], resource.DecimalSI),
 		},
+	}
+	gpus := int64(0) // the same whether a pod or a list says so
+	for _, want := range t.items {
+		if !goldOutput(want.cards[0]) {
+			gpus += want.milli / 1000
+		}
+	}
+	task.Request["nvidia.com/gpu"] = *resource.NewQuantity(gpus, resource.DecimalSI)
+	for _, want := range t.items {
+		if goldOutput(want.cards[0]) {
+			task.Request[corev1.ResourceName(want.cards[0])] = *resource.NewQuantity(want.milli, resource.DecimalSI)
+		}
 	}
 	allocated := []TaskStatus{TaskAllocated, TaskBinding, TaskBound, TaskRunning}
 	ended := []TaskStatus{TaskSucceeded, TaskFailed}
@@ -245,7 +261,9 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	default:
 		task.Cards = []Item{}
 		for _, want := range t.items {
-			task.Cards = append(task.Cards, Item{Alternatives: want.cards, Milli: want.milli})
+			if !goldOutput(want.cards[0]) {
+				task.Cards = append(task.Cards, Item{Alternatives: want.cards, Milli: want.milli})
+			}
 		}
 	}
 	if t.over = task.Status.Ended(); t.over { // nobody looks what it asked for
@@ -269,14 +287,21 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 		r.plain, r.items = [2]int64{m.small(), m.small()}, m.wants(m.IntN(3), false)
 	}
 	r.items = slices.DeleteFunc(r.items, func(want goldWant) bool {
-		return want.milli == 0 || want.milli%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] })
+		return want.milli == 0 || want.milli%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] && !goldOutput(card) })
 	})
 	job := Job{
 		ID: v.id, Queue: v.queue, Mix: &r.mix, Tasks: tasks, Min: &Min{CPU: r.plain[0], Memory: r.plain[1]},
 		Phase: v.phase, MinMember: int32(v.minMember), MinUnknown: m.IntN(6) == 0,
 	}
 	for _, want := range r.items {
-		job.Min.Items = append(job.Min.Items, Item{want.cards, want.milli, want.unit})
+		if !goldOutput(want.cards[0]) {
+			job.Min.Items = append(job.Min.Items, Item{want.cards, want.milli, want.unit})
+			continue
+		}
+		if job.Min.Outputs == nil {
+			job.Min.Outputs = map[corev1.ResourceName]int64{}
+		}
+		job.Min.Outputs[corev1.ResourceName(want.cards[0])] = want.milli
 	}
 	if v.min = m.minOf(v, r); job.MinUnknown {
 		v.min, v.invalid = nil, false
@@ -287,13 +312,19 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 // minOf is a min as decisions need it, nil if some task can't be told.
 func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 	var free, all [2]int64
+	asked := map[string]int64{} // of outputs
 	ended := false
 	for _, t := range v.tasks {
 		v.invalid = v.invalid || t.invalid
 		ended = ended || t.over
+		for _, want := range t.items {
+			if goldOutput(want.cards[0]) {
+				asked[want.cards[0]] += want.milli
+			}
+		}
 		for dim, amount := range t.plain {
 			all[dim] += amount
-			if len(t.items) == 0 {
+			if t.goldRequest.cards() == 0 {
 				free[dim] += amount
 			}
 		}
@@ -314,16 +345,22 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 		items = append(items, want)
 	}
 	for dim := range r.plain {
-		if m.g.cfg.UnlimitedCPUMemory && len(items) > 0 {
+		if m.g.cfg.UnlimitedCPUMemory && r.cards() > 0 {
 			r.plain[dim] = min(r.plain[dim], free[dim])
 		}
 		if ended {
 			r.plain[dim] = min(r.plain[dim], all[dim])
 		}
 	}
+	for i, it := range items {
+		if ended && goldOutput(it.cards[0]) {
+			items[i].milli = min(it.milli, asked[it.cards[0]])
+		}
+	}
+	items = slices.DeleteFunc(items, func(it goldWant) bool { return it.milli == 0 })
 	slices.SortFunc(items, func(a, b goldWant) int {
 		return cmp.Or(
-			cmp.Compare(min(len(a.cards), 2), min(len(b.cards), 2)),
+			cmp.Compare(goldKind(a.cards), goldKind(b.cards)),
 			strings.Compare(goldKey(a.cards), goldKey(b.cards)),
 			cmp.Compare(a.unit, b.unit))
 	})

@@ -530,7 +530,7 @@ func (r *reconciler) wait() {
 
 func (w *waitingTask) equal(other *waitingTask) bool {
 	return w.job == other.job && w.queue == other.queue && w.use.CPU == other.use.CPU && w.use.Memory == other.use.Memory &&
-		slices.Equal(w.use.Items, other.use.Items)
+		slices.Equal(w.use.Items, other.use.Items) && sameRequests(w.requests, other.requests)
 }
 
 // tooLarge looks for sums that would reach 2^53: of what the tasks will be charged
