@@ -72,7 +72,7 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	for i, t := range tasks {
 		fetchAhead(tasks, i)
 		t.of(l)
-		if l.mayCharge(s, t, nil); s.answer.OK() {
+		if l.mayCharge(s, l.current(t), nil); s.answer.OK() {
 			words[i/wordBits] |= 1 << (i % wordBits)
 		}
 	}
@@ -115,16 +115,17 @@ func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 	s.answer.Brief = true
 	for i, r := range jobs {
 		r.of(l)
-		b.Queues[i], b.Mins[i] = l.queueOf(&r.queueAt, r.queue), &r.min
+		b.Queues[i], b.Mins[i] = l.queueOf(&r.queueAt, r.queue), &l.currentJob(r).min
 	}
 	for i, r := range jobs {
 		q := b.Queues[i]
 		own := l.ownOf(r, q)
-		if len(r.min.Items) == 1 && !r.min.Invalid && own == nil && q.Admits() == book.Yes && !q.Empty {
+		m := b.Mins[i]
+		if len(m.Items) == 1 && !m.Invalid && own == nil && q.Admits() == book.Yes && !q.Empty {
 			continue
 		}
 		b.Queues[i] = nil
-		if book.MayReserve(&s.answer, q, &r.min, own, &s.plan) {
+		if book.MayReserve(&s.answer, q, m, own, &s.plan) {
 			word |= 1 << i
 		}
 	}

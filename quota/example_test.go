@@ -550,7 +550,7 @@ func ExampleConfig_BuildQueue() {
 	}
 	// Output:
 	// 8000 4000
-	// quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory and cards by annotation
+	// quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory, cards by annotation and outputs of the map
 	// quota: volcano.sh/card.quota: entry "H100": the count is "2": want a whole number of cards from 0 to 9007199254740, in digits
 }
 

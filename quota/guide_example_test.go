@@ -9,6 +9,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
+	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -139,7 +140,7 @@ func Example() {
 	}
 	// Output:
 	// cards: [NVIDIA-A100-SXM4-80GB NVIDIA-H100-80GB-HBM3]
-	// note: true quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory and cards by annotation
+	// note: true quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory, cards by annotation and outputs of the map
 	// reserved: true
 	// NVIDIA-A100-SXM4-80GB true
 	// NVIDIA-H100-80GB-HBM3 true
@@ -653,4 +654,66 @@ func Example_kubeScheduler() {
 	// node-1: false node-2: true
 	// reserved: <nil>
 	// InsufficientScalarQuota: queue "team-a": insufficient quota of card H100: requested 1 card, room for 0 cards of 2 cards, the total would be 3 cards; part of the limit is held for other jobs
+}
+
+// Different GPUs share one pool of credits.
+func Example_outputs() {
+	const credits = "kueue.x-k8s.io/credits"
+	rules, _, err := transform.Parse([]byte(`
+transformations:
+- {input: nvidia.com/a100, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 4}}
+- {input: nvidia.com/t4, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 1}}
+`), transform.ShapeAuto)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var cfg quota.Config
+	if cfg.Transformation, err = transform.Compile(rules, transform.Options{}); err != nil {
+		log.Fatal(err)
+	}
+	m, err := quota.NewMap(nil, credits)
+	if err != nil {
+		log.Fatal(err)
+	}
+	queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{
+		Name:       "team-a",
+		Capability: corev1.ResourceList{credits: resource.MustParse("10")},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ledger, err := quota.New(cfg, m, nil, []quota.Queue{queue})
+	if err != nil {
+		log.Fatal(err)
+	}
+	reserve := func(id string, gpus corev1.ResourceList) {
+		job, _, err := ledger.ResolveJob(quota.Job{ID: id, Queue: "team-a", MinResources: gpus})
+		if err != nil {
+			log.Fatal(err)
+		}
+		answer, err := ledger.Reserve(job)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(id, "needs", job.Need().Outputs[credits], "credits:", answer.OK)
+		if !answer.OK {
+			fmt.Println(answer.Refusal.Message())
+		}
+		for _, part := range job.Explain() { // which resource makes which part
+			fmt.Print(part.Explanation)
+		}
+	}
+	reserve("train", corev1.ResourceList{"nvidia.com/a100": resource.MustParse("2")})
+	reserve("eval", corev1.ResourceList{"nvidia.com/t4": resource.MustParse("3")})
+
+	// Output:
+	// train needs 8 credits: true
+	// kueue.x-k8s.io/credits 8 retained 0, generated 8
+	//                        8 nvidia.com/a100 2 x 4
+	// nvidia.com/a100          replaced
+	// eval needs 3 credits: false
+	// queue "team-a": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 10, the total would be 11; part of the limit is held for other jobs
+	// kueue.x-k8s.io/credits 3 retained 0, generated 3
+	//                        3 nvidia.com/t4 3 x 1
+	// nvidia.com/t4            replaced
 }

@@ -90,6 +90,7 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	task.of(l)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
+	task = l.current(task)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = true

@@ -520,6 +520,14 @@ func TestSetTransformation(t *testing.T) {
 	// What was resolved before is charged by the transformation of now.
 	p.want(answered(p.Commit(stale)), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	p.want(answered(p.Commit(staleToo)), "yes")
+	var mask vector.Mask
+	p.AllocatableBatch(&mask, []*TaskRequest{stale, staleToo})
+	p.want(fmt.Sprint(mask.Test(0), mask.Test(1), p.NodeScore(stale, "n")), "false true 0")
+	p.EnqueueableBatch(&mask, []*JobRequest{staleJob, p.job("m", "q", "cpu:1", 1)})
+	p.want(fmt.Sprint(mask.Test(0), mask.Test(1)), "true true")
+	fits, err := p.WhatFits(staleJob)
+	p.want(fmt.Sprint(fits.Copies, err), "6 <nil>")
+	p.want(answered(p.CommitAll([]*TaskRequest{stale})), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	p.want(answered(p.Reserve(staleJob)), "yes")
 	p.want(p.usage("r"), "7/21/0")
 	p.want(answered(p.Reserve(staleJob)), "repeat")

@@ -84,7 +84,7 @@ func (e EntryError) detail() string {
 	case CodeDifferentResource:
 		return "this card is carried by " + value + ", the alternatives before it by another resource"
 	case CodeIgnoredResource:
-		return "quotas don't use this resource, only cpu, memory and cards by annotation"
+		return "quotas don't use this resource, only cpu, memory, cards by annotation and outputs of the map"
 	case CodeCardMismatch:
 		return "the task runs on this card, and asks for " + value
 	case CodeSharedCard:

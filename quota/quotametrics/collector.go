@@ -14,9 +14,17 @@
 //	volcano_queue_card_reservations{queue_name}
 //	volcano_queue_card_rejections_total{queue_name,reason}
 //
-// A card has series in a queue while the queue has a quota for it, or uses,
+// Outputs of a transformation, such as credits, are in whole units:
+//
+//	resvec_queue_output_deserved{queue_name,output}
+//	resvec_queue_output_allocated{queue_name,output}
+//	resvec_queue_output_request{queue_name,output}
+//	resvec_queue_output_capacity{queue_name,output}
+//	resvec_queue_output_inqueue{queue_name,output}
+//
+// Every output has series in every queue. A card has series in a queue while the queue has a quota for it, or uses,
 // promises, deserves or is asked for any; unlimited capacity has no series. So
-// there are never more than there are queues times cards, whatever users write in
+// there are never more than there are queues times cards and outputs, whatever users write in
 // their requests. A queue's series go with the queue, and rejections of queues that
 // aren't there are counted under an empty name.
 package quotametrics
@@ -61,13 +69,29 @@ var (
 	rejections   = desc("rejections_total", "Operations on the queue that were refused.", "reason")
 )
 
+// Of outputs.
+var (
+	outputDeserved  = outputDesc("deserved", "Units of the output that the queue deserves.")
+	outputAllocated = outputDesc("allocated", "Units of the output that tasks of the queue use.")
+	outputRequest   = outputDesc("request", "Units of the output that tasks of the queue use or, pending, ask for.")
+	outputCapacity  = outputDesc("capacity", "Units of the output that the queue may use at most.")
+	outputInqueue   = outputDesc("inqueue", "Units of the output that are held for jobs of the queue.")
+)
+
+func outputDesc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("resvec_queue_output_"+name, help, []string{"queue_name", "output"}, nil)
+}
+
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("volcano_queue_card_"+name, help, append([]string{"queue_name"}, labels...), nil)
 }
 
 // Describe sends the descriptions of all metrics.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{deserved, allocated, request, capacity, inqueue, share, reservations, rejections} {
+	for _, d := range []*prometheus.Desc{
+		deserved, allocated, request, capacity, inqueue, share, reservations, rejections,
+		outputDeserved, outputAllocated, outputRequest, outputCapacity, outputInqueue,
+	} {
 		to <- d
 	}
 }
@@ -96,6 +120,17 @@ func collect(to chan<- prometheus.Metric, s *quota.QueueStatus) {
 		gauge(inqueue, cards(c.Inqueue), card)
 		if c.Capability != quota.Unlimited {
 			gauge(capacity, cards(c.Capability), card)
+		}
+	}
+	for i := range s.Outputs {
+		o := &s.Outputs[i]
+		output := label(string(o.Output))
+		gauge(outputDeserved, float64(o.Deserved), output)
+		gauge(outputAllocated, float64(o.Allocated), output)
+		gauge(outputRequest, float64(o.Request), output)
+		gauge(outputInqueue, float64(o.Inqueue), output)
+		if o.Capability != quota.Unlimited {
+			gauge(outputCapacity, float64(o.Capability), output)
 		}
 	}
 	if s.Name != "" {

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // ledger makes a ledger over 8 cards of each name, with a quota of each queue.
@@ -319,4 +321,51 @@ func BenchmarkCollect(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestOutputs: outputs are in whole units, whatever their queue is limited in.
+func TestOutputs(t *testing.T) {
+	m, err := quota.NewMap(nil, "example.com/credits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cfg quota.Config
+	var queues []quota.Queue
+	for name, capability := range map[string]corev1.ResourceList{
+		"free": nil, "q": {"example.com/credits": resource.MustParse("10")},
+	} {
+		queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{Name: name, Capability: capability, Deserved: capability})
+		if err != nil {
+			t.Fatal(err)
+		}
+		queues = append(queues, queue)
+	}
+	l, err := quota.New(cfg, m, nil, queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, _, err := l.ResolveTask(quota.Task{ID: "t", Job: "j", Queue: "q", Request: corev1.ResourceList{"example.com/credits": resource.MustParse("3")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := l.Commit(task); err != nil || !a.OK {
+		t.Fatal(a, err)
+	}
+	const want = `
+# HELP resvec_queue_output_allocated Units of the output that tasks of the queue use.
+# TYPE resvec_queue_output_allocated gauge
+resvec_queue_output_allocated{output="example.com/credits",queue_name="free"} 0
+resvec_queue_output_allocated{output="example.com/credits",queue_name="q"} 3
+# HELP resvec_queue_output_capacity Units of the output that the queue may use at most.
+# TYPE resvec_queue_output_capacity gauge
+resvec_queue_output_capacity{output="example.com/credits",queue_name="q"} 10
+# HELP resvec_queue_output_deserved Units of the output that the queue deserves.
+# TYPE resvec_queue_output_deserved gauge
+resvec_queue_output_deserved{output="example.com/credits",queue_name="free"} 0
+resvec_queue_output_deserved{output="example.com/credits",queue_name="q"} 10
+`
+	if err := testutil.CollectAndCompare(NewCollector(l), strings.NewReader(want),
+		"resvec_queue_output_allocated", "resvec_queue_output_capacity", "resvec_queue_output_deserved"); err != nil {
+		t.Error(err)
+	}
 }
