@@ -196,6 +196,7 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 	}
 	return h.rows
 }
+
 // walk offers the selected rows one by one. In Go that takes less time than a mask of
 // those that reach a limit.
 func (h *ranking[T]) walk(selected []uint64) {

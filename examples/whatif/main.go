@@ -4,7 +4,6 @@
 //
 //	kubectl get nodes,pods -A -o json | go run ./examples/whatif -snapshot -
 //	go run ./examples/whatif -snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3
-//	go run ./examples/whatif -html report.html
 //
 // Files are JSON or YAML, as kubectl prints them: lists, or one object after the
 // other. Pods without spec.nodeName are the queue. Without files of nodes and
@@ -36,7 +35,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
@@ -64,7 +62,6 @@ type options struct {
 	seed                            uint64
 	bindings, all                   bool
 	topology                        topologyOptions
-	html                            string
 }
 
 // files is a flag that may be given several times.
@@ -144,9 +141,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	out := bufio.NewWriter(stdout)
-	line := progress.New(stderr)
-	err = whatif(opts, stdin, out, line)
-	line.Clear()
+	err = whatif(opts, stdin, out)
 	if err = errors.Join(err, out.Flush()); err != nil {
 		fmt.Fprintf(stderr, "whatif: %v\n", err)
 		return exitData
@@ -182,7 +177,6 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&opts.topology.gang, "gang", gangKeys, "label or annotation `keys` of pods: those of one value are a gang")
 	flags.StringVar(&opts.topology.required, "required", "", "`key` of -topology of which a gang has to stay in one domain")
 	flags.StringVar(&opts.topology.preferred, "preferred", "", "`key` of -topology of which a gang should stay in one domain (default the last)")
-	flags.StringVar(&opts.html, "html", "", "write the answer as a page for a browser, too, to this `file`")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(stdout, "usage: whatif [flags]")
@@ -344,8 +338,7 @@ func (o *options) readAll(stdin io.Reader) (cluster, pending *objects, err error
 }
 
 // whatif answers the question of the command line.
-func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) error {
-	line.Printf("reading")
+func whatif(opts *options, stdin io.Reader, w io.Writer) error {
 	objects, pending, err := opts.readAll(stdin)
 	if err != nil {
 		return err
@@ -369,7 +362,6 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	if err != nil {
 		return fmt.Errorf("-add: %w", err)
 	}
-	line.Printf("placing %d pods on %d nodes", len(c.queue), c.state.Len())
 	result, err := c.simulate(add, opts.tie())
 	if err != nil {
 		return err
@@ -378,33 +370,22 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	if opts.all {
 		r.most = math.MaxInt
 	}
-	input, constraints := r.input(scores, opts, add), r.constraints()
-	r.head(input, constraints)
+	r.input(scores, opts, add)
+	r.constraints()
 	r.placed()
 	if opts.bindings {
 		r.bindings()
 	}
-	fill := r.fill()
-	r.printf("\nIn use, before and after\n\n")
-	r.table(fill)
+	r.fill()
 	r.unplaced()
-	gangs, remarks, err := r.placeGangs(&opts.topology)
-	if err != nil {
+	if err := r.topology(&opts.topology); err != nil {
 		return err
 	}
-	r.topology(&opts.topology, gangs, remarks)
-	missing, err := r.shortage(opts.tie(), line)
-	if err != nil {
+	if err := r.missing(opts.tie()); err != nil {
 		return err
 	}
-	r.missing(missing)
 	r.speed()
-	if opts.html == "" {
-		return nil
-	}
-	line.Printf("writing %s", opts.html)
-	return r.writePage(opts.html, &pageParts{
-		input: input, constraints: constraints, fill: fill, gangs: gangs, remarks: remarks, missing: missing, opts: opts})
+	return nil
 }
 
 // findShape returns the shape of a name, which may be that of one of its nodes.

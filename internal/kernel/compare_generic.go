@@ -1,5 +1,7 @@
 package kernel
 
+import "math/bits"
+
 // The compare kernels. Each clears, in dst, the bits of the rows that fail, and
 // covers len(dst) blocks. Comparisons are ordered: a NaN on either side fails.
 
@@ -76,7 +78,7 @@ func andGEGeneric[F float32 | float64](dst []uint64, data []F, stride int, cols 
 			}
 			block := (*[Block]F)(column[w*Block:])
 			var keep uint64
-			for i := 0; i < Block; i += 4 { // 1.5 times as fast as one by one
+			for i := 0; i < Block; i += 4 { // 1.5 times as fast as one by one, or as a call
 				x := (*[4]F)(block[i:])
 				keep |= (bit(x[0] >= limit) | bit(x[1] >= limit)<<1 | bit(x[2] >= limit)<<2 | bit(x[3] >= limit)<<3) << i
 			}
@@ -93,7 +95,13 @@ func andLEGeneric(dst []uint64, data []float64, stride int, cols []int32, vals [
 			if word == 0 {
 				continue
 			}
-			dst[w] = word & wordLE(column[w*Block:][:Block], limit)
+			block := (*[Block]float64)(column[w*Block:])
+			var keep uint64
+			for i := 0; i < Block; i += 4 { // 1.5 times as fast as one by one, or as a call
+				x := (*[4]float64)(block[i:])
+				keep |= (bit(x[0] <= limit) | bit(x[1] <= limit)<<1 | bit(x[2] <= limit)<<2 | bit(x[3] <= limit)<<3) << i
+			}
+			dst[w] = word & keep
 		}
 	}
 }
@@ -151,9 +159,11 @@ func andRowsFitGeneric(dst []uint64, a []float64, aStride int, b []float64, bStr
 			var keep uint64
 			for i := 0; i < Block; i += 4 {
 				x, y := (*[4]float64)(xa[i:]), (*[4]float64)(xb[i:])
-				fits := bit(x[0] <= y[0]) | bit(x[1] <= y[1])<<1 | bit(x[2] <= y[2])<<2 | bit(x[3] <= y[3])<<3
-				none := bit(x[0] <= 0) | bit(x[1] <= 0)<<1 | bit(x[2] <= 0)<<2 | bit(x[3] <= 0)<<3
-				keep |= (fits | none) << i
+				keep |= (bit(x[0] <= y[0]) | bit(x[1] <= y[1])<<1 | bit(x[2] <= y[2])<<2 | bit(x[3] <= y[3])<<3) << i
+			}
+			for rest := word &^ keep; rest != 0; rest &= rest - 1 { // most rows fit
+				i := bits.TrailingZeros64(rest)
+				keep |= bit(xa[i] <= 0) << i
 			}
 			dst[w] = word & keep
 		}

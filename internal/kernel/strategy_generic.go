@@ -77,19 +77,26 @@ func strategyFitGeneric(dst []float64, lo int, terms []StrategyTerm, weights, po
 	}
 }
 
-// strategyFitBlock is strategyFitGeneric for the rows of word, in a block.
-func strategyFitBlock(dst []float64, lo int, terms []StrategyTerm, weights, points float64, word uint64) {
+// strategyFitBlock is strategyFitGeneric for the rows of word, in a block. It returns
+// those that have not more than 0 of some term.
+func strategyFitBlock(dst []float64, lo int, terms []StrategyTerm, weights, points float64, word uint64) (lacking uint64) {
 	if bits.OnesCount64(word) <= strategyFew {
+		some := word
+		for k := range terms {
+			some = havingSome(some, terms[k].Allocatable, lo, len(dst))
+		}
+		lacking = word &^ some
 		for ; word != 0; word &= word - 1 {
 			i := bits.TrailingZeros64(word)
 			dst[i] = strategyFitRow(lo+i, terms, weights, points)
 		}
-		return
+		return lacking
 	}
 	var sums [Block]float64
 	var refused uint64
 	for k := range terms {
-		refused |= terms[k].add(&sums, lo, len(dst))
+		r, l := terms[k].add(&sums, lo, len(dst))
+		refused, lacking = refused|r, lacking|l
 	}
 	for ; word != 0; word &= word - 1 {
 		i := bits.TrailingZeros64(word)
@@ -98,6 +105,7 @@ func strategyFitBlock(dst []float64, lo int, terms []StrategyTerm, weights, poin
 			dst[i] = 0
 		}
 	}
+	return lacking
 }
 
 // strategyFew is how many rows of a block are scored one by one, as long as a pass over
@@ -105,24 +113,26 @@ func strategyFitBlock(dst []float64, lo int, terms []StrategyTerm, weights, poin
 const strategyFew = 16
 
 // add adds what the term says of n rows to their sums. It returns the rows that it
-// refuses. It equals StrategyPart.
-func (t *StrategyTerm) add(sums *[Block]float64, lo, n int) (refused uint64) {
+// refuses, and those that have not more than 0. It equals StrategyPart.
+func (t *StrategyTerm) add(sums *[Block]float64, lo, n int) (refused, lacking uint64) {
 	used, allocatable := t.Used[lo:lo+n], t.Allocatable[lo:lo+n]
 	for i, a := range allocatable {
 		if a == 0 {
+			lacking |= 1 << i
 			continue
 		}
 		u := used[i]
 		x := u + t.Request
 		if !(u >= 0 && x <= a && a <= math.MaxFloat64) {
 			refused |= 1 << i
+			lacking |= bit(!(a > 0)) << i
 		}
 		if t.Least != 0 {
 			x = a - x
 		}
 		sums[i%Block] += float64(x*t.Weight) / a
 	}
-	return refused
+	return refused, lacking
 }
 
 // strategySumGeneric is strategyFitGeneric plus base in rows that have more than
@@ -131,10 +141,7 @@ func strategySumGeneric(dst []float64, lo int, terms []StrategyTerm, weights, po
 	for w := 0; w < len(dst); w += Block {
 		word := blockRows(rows, w, len(dst))
 		block := dst[w:min(w+Block, len(dst))]
-		strategyFitBlock(block, lo+w, terms, weights, points, word)
-		for k := range terms {
-			word = havingSome(word, terms[k].Allocatable, lo+w, len(block))
-		}
+		word &^= strategyFitBlock(block, lo+w, terms, weights, points, word)
 		for _, column := range columns {
 			word = havingSome(word, column, lo+w, len(block))
 		}
