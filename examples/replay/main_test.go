@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	line "github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/internal/testkit"
 )
 
@@ -175,7 +176,8 @@ func TestInterrupt(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var terminal bytes.Buffer
 	now := time.Unix(1e9, 0)
-	p := progress{w: &terminal, now: func() time.Time { return now }}
+	clock := func() time.Time { return now }
+	p := progress{line: line.On(&terminal, clock), now: clock}
 	p.start(4)
 	now = now.Add(time.Hour)
 	p.add("FGD", 42, 0.5, 7200)
@@ -190,7 +192,7 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if newProgress(file).w != nil {
+	if newProgress(file).line != nil {
 		t.Error("a file is taken for a terminal")
 	}
 	new(progress).add("", 0, 0, 0)

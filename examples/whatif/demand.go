@@ -83,8 +83,9 @@ type need struct {
 	shape *shape
 	pods  []int // those that fit on one; without any, the rest is 0
 
-	packed int // on so many they fit, packed for that purpose
-	proved int // on fewer they don't
+	packed int                  // on so many they fit, packed for that purpose
+	proved int                  // on fewer they don't
+	why    vector.Infeasibility // of one less than proved, if that is any
 
 	// With so many from the start the scores place all of them, perhaps on older
 	// nodes that others leave alone then; 0 when not even a node per pod sufficed.
@@ -119,6 +120,9 @@ func (d *demand) alone(s *shape, tie vector.Tie) (need, error) {
 		_, infeasible := packer.Infeasible(with(1+less), requests, nil)
 		return !infeasible
 	})
+	if n.proved > 1 {
+		n.why, _ = packer.Infeasible(with(n.proved-1), requests, nil)
+	}
 	for lo := n.proved; lo < n.packed; { // whatever fits is an answer, also where fewer would do
 		mid := (lo + n.packed) / 2
 		if _, ok := packer.Place(nil, with(mid), requests, nil); ok {
@@ -184,6 +188,7 @@ type mix struct {
 	counts []int // by shape
 	cost   float64
 	proved float64 // no mix costs less
+	bounds []bound // that add up to it, unless cost is less
 }
 
 // mix looks for a cheap mix: it opens the node that takes most of what is left,
@@ -202,7 +207,8 @@ func (d *demand) mix(needs []need) mix {
 			}
 		}
 	}
-	best.proved = min(d.leastCost(), best.cost)
+	best.proved, best.bounds = d.leastCost()
+	best.proved = min(best.proved, best.cost)
 	return best
 }
 
@@ -290,11 +296,11 @@ func (d *demand) rooms(counts []int) *vector.Matrix {
 // leastCost returns a bound below which no mix costs. Whatever is requested of a
 // resource has to be bought from shapes that have it, and every pod of a kind from
 // shapes that hold it, a whole node at a time. Bounds of shapes that are not the
-// same ones add up.
-func (d *demand) leastCost() float64 {
+// same ones add up: it returns those that do, too.
+func (d *demand) leastCost() (most float64, chosen []bound) {
 	var bounds []bound
-	from := func(amount float64, supply func(*shape) float64) {
-		b := bound{shape: make([]bool, len(d.shapes)), cost: math.Inf(1)}
+	from := func(column int, amount float64, supply func(*shape) float64) {
+		b := bound{shape: make([]bool, len(d.shapes)), cost: math.Inf(1), column: column, amount: amount}
 		whole, least := math.Inf(1), math.Inf(1)
 		same := true
 		for i := range d.shapes {
@@ -316,37 +322,42 @@ func (d *demand) leastCost() float64 {
 	}
 	for j, amount := range vector.SumColumns(nil, d.requestMatrix(d.pods), nil) {
 		if amount > 0 {
-			from(amount, func(s *shape) float64 { return s.room()[j] })
+			from(j, amount, func(s *shape) float64 { return s.room()[j] })
 		}
 	}
 	for _, k := range d.kinds {
-		from(float64(k.pods), func(s *shape) float64 { return float64(k.Requested.CopiesFit(s.room())) })
+		from(-1, float64(k.pods), func(s *shape) float64 { return float64(k.Requested.CopiesFit(s.room())) })
 	}
 	byCost := func(a, b bound) int { return cmp.Compare(b.cost, a.cost) }
 	bySuppliers := func(a, b bound) int { return cmp.Compare(count(a.shape), count(b.shape)) }
-	most := 0.0
 	for _, order := range []func(a, b bound) int{byCost, bySuppliers} {
 		slices.SortStableFunc(bounds, order)
 		taken := make([]bool, len(d.shapes))
 		sum := 0.0
+		var parts []bound
 		for _, b := range bounds {
 			if overlap(taken, b.shape) {
 				continue
 			}
 			sum += b.cost
+			parts = append(parts, b)
 			for i := range taken {
 				taken[i] = taken[i] || b.shape[i]
 			}
 		}
-		most = max(most, sum)
+		if sum > most {
+			most, chosen = sum, parts
+		}
 	}
-	return most
+	return most, chosen
 }
 
 // A bound is what must be paid at least for some of the shapes.
 type bound struct {
-	cost  float64
-	shape []bool
+	cost   float64
+	shape  []bool
+	column int     // of what is requested, -1 for pods of a kind
+	amount float64 // of it
 }
 
 func count(set []bool) (n int) {

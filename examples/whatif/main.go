@@ -4,6 +4,7 @@
 //
 //	kubectl get nodes,pods -A -o json | go run ./examples/whatif -snapshot -
 //	go run ./examples/whatif -snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3
+//	go run ./examples/whatif -html report.html
 //
 // Files are JSON or YAML, as kubectl prints them: lists, or one object after the
 // other. Pods without spec.nodeName are the queue. Without files of nodes and
@@ -35,6 +36,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
@@ -62,6 +64,7 @@ type options struct {
 	seed                            uint64
 	bindings, all                   bool
 	topology                        topologyOptions
+	html                            string
 }
 
 // files is a flag that may be given several times.
@@ -141,7 +144,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	out := bufio.NewWriter(stdout)
-	err = whatif(opts, stdin, out)
+	line := progress.New(stderr)
+	err = whatif(opts, stdin, out, line)
+	line.Clear()
 	if err = errors.Join(err, out.Flush()); err != nil {
 		fmt.Fprintf(stderr, "whatif: %v\n", err)
 		return exitData
@@ -177,6 +182,7 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&opts.topology.gang, "gang", gangKeys, "label or annotation `keys` of pods: those of one value are a gang")
 	flags.StringVar(&opts.topology.required, "required", "", "`key` of -topology of which a gang has to stay in one domain")
 	flags.StringVar(&opts.topology.preferred, "preferred", "", "`key` of -topology of which a gang should stay in one domain (default the last)")
+	flags.StringVar(&opts.html, "html", "", "write the answer as a page for a browser, too, to this `file`")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(stdout, "usage: whatif [flags]")
@@ -338,7 +344,8 @@ func (o *options) readAll(stdin io.Reader) (cluster, pending *objects, err error
 }
 
 // whatif answers the question of the command line.
-func whatif(opts *options, stdin io.Reader, w io.Writer) error {
+func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) error {
+	line.Printf("reading")
 	objects, pending, err := opts.readAll(stdin)
 	if err != nil {
 		return err
@@ -362,6 +369,7 @@ func whatif(opts *options, stdin io.Reader, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-add: %w", err)
 	}
+	line.Printf("placing %d pods on %d nodes", len(c.queue), c.state.Len())
 	result, err := c.simulate(add, opts.tie())
 	if err != nil {
 		return err
@@ -370,22 +378,33 @@ func whatif(opts *options, stdin io.Reader, w io.Writer) error {
 	if opts.all {
 		r.most = math.MaxInt
 	}
-	r.input(scores, opts, add)
-	r.constraints()
+	input, constraints := r.input(scores, opts, add), r.constraints()
+	r.head(input, constraints)
 	r.placed()
 	if opts.bindings {
 		r.bindings()
 	}
-	r.fill()
+	fill := r.fill()
+	r.printf("\nIn use, before and after\n\n")
+	r.table(fill)
 	r.unplaced()
-	if err := r.topology(&opts.topology); err != nil {
+	gangs, remarks, err := r.placeGangs(&opts.topology)
+	if err != nil {
 		return err
 	}
-	if err := r.missing(opts.tie()); err != nil {
+	r.topology(&opts.topology, gangs, remarks)
+	missing, err := r.shortage(opts.tie(), line)
+	if err != nil {
 		return err
 	}
+	r.missing(missing)
 	r.speed()
-	return nil
+	if opts.html == "" {
+		return nil
+	}
+	line.Printf("writing %s", opts.html)
+	return r.writePage(opts.html, &pageParts{
+		input: input, constraints: constraints, fill: fill, gangs: gangs, remarks: remarks, missing: missing, opts: opts})
 }
 
 // findShape returns the shape of a name, which may be that of one of its nodes.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -37,8 +38,8 @@ func (r *report) table(rows [][]string) {
 	t.Flush()
 }
 
-// input writes what there is to place on what, and what was left out of it.
-func (r *report) input(scores string, opts *options, add []addition) {
+// input returns what there is to place on what, and what was left out of it.
+func (r *report) input(scores string, opts *options, add []addition) [][]string {
 	whose := ""
 	if opts.isSample() {
 		whose = "of a sample cluster: -snapshot takes files of yours"
@@ -78,26 +79,32 @@ func (r *report) input(scores string, opts *options, add []addition) {
 	if scores == "" {
 		scores = "none: every node is as good as any other"
 	}
-	rows = append(rows, []string{"scores", "", scores}, []string{"ties", "", opts.ties})
-	r.table(rows)
+	return append(rows, []string{"scores", "", scores}, []string{"ties", "", opts.ties})
 }
 
-// constraints writes what was not looked at.
-func (r *report) constraints() {
-	r.printf("\nDecided by resources and numbers of pods alone. Not looked at: node selectors and\n" +
-		"affinity, pod affinity and spreading, taints, ports, volumes, resource claims,\n" +
-		"images, preemption.")
-	remarks := r.remarks()
-	if len(remarks) == 0 {
+// notLookedAt is what decides nothing here.
+const notLookedAt = "Decided by resources and numbers of pods alone. Not looked at: node selectors and\n" +
+	"affinity, pod affinity and spreading, taints, ports, volumes, resource claims,\n" +
+	"images, preemption."
+
+// constraints returns what was not looked at, of the pods that have it.
+func (r *report) constraints() (rows [][]string) {
+	for _, m := range r.remarks() {
+		rows = append(rows, []string{m.constraint, fmt.Sprint(len(m.pods)), list(m.pods, r.most)})
+	}
+	return rows
+}
+
+// head writes what the answer is about.
+func (r *report) head(input, constraints [][]string) {
+	r.table(input)
+	r.printf("\n%s", notLookedAt)
+	if len(constraints) == 0 {
 		r.printf(" No pod to place has such a constraint.\n")
 		return
 	}
 	r.printf(" It matters for\n\n")
-	rows := [][]string{{"CONSTRAINT", "PODS", ""}}
-	for _, m := range remarks {
-		rows = append(rows, []string{m.constraint, fmt.Sprint(len(m.pods)), list(m.pods, r.most)})
-	}
-	r.table(rows)
+	r.table(slices.Concat([][]string{{"CONSTRAINT", "PODS", ""}}, constraints))
 }
 
 // A workload is what pods belong to.
@@ -208,8 +215,8 @@ func (r *report) bindings() {
 	r.table(rows)
 }
 
-// fill writes how full the nodes of each shape are, before and after.
-func (r *report) fill() {
+// fill returns how full the nodes of each shape are, before and after, below a head.
+func (r *report) fill() [][]string {
 	columns := r.usedColumns()
 	head := []string{"SHAPE", "NODES"}
 	for _, j := range columns {
@@ -241,8 +248,7 @@ func (r *report) fill() {
 		}
 		rows = append(rows, cells)
 	}
-	r.printf("\nIn use, before and after\n\n")
-	r.table(rows)
+	return rows
 }
 
 // shapeAt returns the shape of the node in a row.
@@ -325,30 +331,35 @@ func (r *report) amounts(v vector.ResourceVector) string {
 	return strings.Join(parts, ", ")
 }
 
-// missing writes how many nodes would hold the pods that fit nowhere.
-func (r *report) missing(tie vector.Tie) error {
-	d := r.demandOf(r.outcome)
-	if len(d.pods)+len(d.never) == 0 {
-		return nil
+// A shortage is how many nodes would hold the pods that fit nowhere.
+type shortage struct {
+	*demand
+	needs []need // of each shape alone
+	mix   mix
+}
+
+// shortage returns what is missing.
+func (r *report) shortage(tie vector.Tie, line *progress.Line) (*shortage, error) {
+	s := &shortage{demand: r.demandOf(r.outcome)}
+	if len(s.pods) == 0 {
+		return s, nil
 	}
-	r.printf("\nNodes that are missing\n\n")
-	if len(d.never) > 0 {
-		r.printf("%s fit on no new node of any shape: %s\n\n", podCount(len(d.never)), list(keysOf(r.queue, d.never), r.most))
-	}
-	if len(d.pods) == 0 {
-		return nil
-	}
-	r.printf("For %s that fit on a new node. With one shape alone:\n\n", podCount(len(d.pods)))
-	rows := [][]string{{"SHAPE", "COST", "PODS", "PACKED", "AT LEAST", "SCHEDULED", "A NEW ONE HAS"}}
-	var needs []need
 	for i := range r.shapes {
-		s := &r.shapes[i]
-		n, err := d.alone(s, tie)
+		line.Printf("how many nodes are missing: shape %d of %d", i+1, len(r.shapes))
+		n, err := s.alone(&r.shapes[i], tie)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		needs = append(needs, n)
-		cells := []string{s.name, fmt.Sprintf("%g", s.cost), fmt.Sprint(len(n.pods))}
+		s.needs = append(s.needs, n)
+	}
+	s.mix = s.demand.mix(s.needs)
+	return s, nil
+}
+
+// rows returns a row for each shape.
+func (d *shortage) rows(r *report) (rows [][]string) {
+	for _, n := range d.needs {
+		cells := []string{n.shape.name, fmt.Sprintf("%g", n.shape.cost), fmt.Sprint(len(n.pods))}
 		for _, nodes := range []int{n.packed, n.proved, n.scheduled} {
 			cell := "-"
 			if nodes > 0 {
@@ -356,22 +367,47 @@ func (r *report) missing(tie vector.Tie) error {
 			}
 			cells = append(cells, cell)
 		}
-		rows = append(rows, append(cells, r.amounts(s.room())))
+		rows = append(rows, append(cells, r.amounts(n.shape.room())))
 	}
-	r.table(rows)
-	r.printf("\nPODS fit on such nodes. On PACKED new ones these fit all at once, when they are\n" +
-		"packed for that; on fewer than AT LEAST they can't. With SCHEDULED new ones from\n" +
-		"the start the scores place them all; - where even a node for each doesn't do.\n")
-	x := d.mix(needs)
+	return rows
+}
+
+// nodes writes the nodes of the mix.
+func (d *shortage) nodes() string {
 	var parts []string
-	for i, n := range x.counts {
+	for i, n := range d.mix.counts {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, r.shapes[i].name))
+			parts = append(parts, fmt.Sprintf("%d %s", n, d.shapes[i].name))
 		}
 	}
+	return strings.Join(parts, " + ")
+}
+
+// missingHead are the columns of shortage.rows.
+var missingHead = []string{"SHAPE", "COST", "PODS", "PACKED", "AT LEAST", "SCHEDULED", "A NEW ONE HAS"}
+
+// aboutMissing says what they mean.
+const aboutMissing = "PODS fit on such nodes. On PACKED new ones these fit all at once, when they are\n" +
+	"packed for that; on fewer than AT LEAST they can't. With SCHEDULED new ones from\n" +
+	"the start the scores place them all; - where even a node for each doesn't do."
+
+// missing writes a shortage.
+func (r *report) missing(d *shortage) {
+	if len(d.pods)+len(d.never) == 0 {
+		return
+	}
+	r.printf("\nNodes that are missing\n\n")
+	if len(d.never) > 0 {
+		r.printf("%s fit on no new node of any shape: %s\n\n", podCount(len(d.never)), list(keysOf(r.queue, d.never), r.most))
+	}
+	if len(d.pods) == 0 {
+		return
+	}
+	r.printf("For %s that fit on a new node. With one shape alone:\n\n", podCount(len(d.pods)))
+	r.table(slices.Concat([][]string{missingHead}, d.rows(r)))
+	r.printf("\n%s\n", aboutMissing)
 	r.printf("\nAll %s can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
-		podCount(len(d.pods)), strings.Join(parts, " + "), price(x.cost), price(x.proved))
-	return nil
+		podCount(len(d.pods)), d.nodes(), price(d.mix.cost), price(d.mix.proved))
 }
 
 // price writes a cost. It cuts it after four places, so that a lower bound stays

@@ -81,37 +81,51 @@ func gangName(p *corev1.Pod, keys []string) string {
 	return ""
 }
 
-// topology writes where the gangs go, each by itself on the nodes as they are.
-func (r *report) topology(o *topologyOptions) error {
+// gangHead are the columns of placeGangs.
+var gangHead = []string{"GANG", "PODS", "GOES TO"}
+
+// placeGangs returns where the gangs go, each by itself on the nodes as they are, and
+// remarks about the nodes.
+func (r *report) placeGangs(o *topologyOptions) (rows [][]string, remarks []string, err error) {
 	if o.keys == "" {
-		return nil
+		return nil, nil, nil
 	}
 	top, notes, err := vectormap.NewTopology(o.levels(), bareNodes(r.cluster.nodes))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
+	for _, g := range r.gangs(strings.Split(o.gang, ",")) {
+		where, err := r.place(g, top, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows = append(rows, []string{g.name, fmt.Sprint(len(g.pods)), where})
+	}
+	for _, n := range notes {
+		remarks = append(remarks, n.String())
+	}
+	return rows, remarks, nil
+}
+
+// title says what is asked of the gangs.
+func (o *topologyOptions) title() string {
 	mode, level := "required", o.required
 	if level == "" {
 		mode, level = "preferred", o.preferred
 	}
-	r.printf("\nGangs, each by itself on the nodes as they are, %s %s\n\n", mode, level)
-	rows := [][]string{{"GANG", "PODS", "GOES TO"}}
-	for _, g := range r.gangs(strings.Split(o.gang, ",")) {
-		where, err := r.place(g, top, o)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, []string{g.name, fmt.Sprint(len(g.pods)), where})
+	return fmt.Sprintf("Gangs, each by itself on the nodes as they are, %s %s", mode, level)
+}
+
+// topology writes where the gangs go.
+func (r *report) topology(o *topologyOptions, gangs [][]string, remarks []string) {
+	if o.keys == "" {
+		return
 	}
-	r.table(rows)
-	if len(notes) > 0 {
-		var texts []string
-		for _, n := range notes {
-			texts = append(texts, n.String())
-		}
-		r.printf("\n%s\n", list(texts, r.most))
+	r.printf("\n%s\n\n", o.title())
+	r.table(slices.Concat([][]string{gangHead}, gangs))
+	if len(remarks) > 0 {
+		r.printf("\n%s\n", list(remarks, r.most))
 	}
-	return nil
 }
 
 // place says where a gang goes.
