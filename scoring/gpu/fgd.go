@@ -100,73 +100,53 @@ func (f *fgd) quick(req *Request, gpus *State) bool {
 	return f.typical.exact(gpus) && (req.Count <= 1 || req.Milli == wholeDevice) && req.Milli == math.Trunc(req.Milli)
 }
 
-// manyAlike is how many rows have to be scored for it to pay to look for equal
-// ones.
-const manyAlike = 256
-
-// quickScores scores rows by the table. Nodes whose devices are all idle are often
-// alike, in an empty cluster nearly all of them, so that their scores are remembered
-// where rows are many.
+// quickScores scores rows by the table: a block of rows at a time, first those that have
+// the CPU, the model and the whole devices, so that the CPU needn't foresee which these
+// are.
 func (f *fgd) quickScores(dst []float64, q *query, words []uint64) {
-	totals, gpus := q.gpus.summary.Column(0), q.gpus
-	if words != nil && fewerThan(words, manyAlike) {
-		kernel.EachRow(len(dst), words, func(row int) {
-			dst[row] = f.quickScore(&gpus.rows[row], totals[row], q.cpu[row], q)
-		})
-		return
+	req, gpus, p := q.req, q.gpus, f.typical.table
+	shares, choosy := req.shares(), req.choosy()
+	count, milli := int32(req.Count), int64(req.Milli)
+	if shares {
+		count = 0
 	}
-	var known [64]struct {
-		cpuLeft, score float64
-		model, devices int32 // one more than the devices; 0 where nothing is known
-	}
-	kernel.EachRow(len(dst), words, func(row int) {
-		r, cpu := &gpus.rows[row], q.cpu[row]
-		if totals[row] != float64(int64(r.devices)*wholeDevice) {
-			dst[row] = f.quickScore(r, totals[row], cpu, q)
-			return
+	var block [kernel.Block]int32
+	for lo := 0; lo < len(dst); lo += kernel.Block {
+		word := ^uint64(0)
+		if words != nil {
+			word = words[lo/kernel.Block]
 		}
-		hash := (math.Float64bits(cpu) ^ uint64(uint32(r.model)) ^ uint64(r.devices)<<32) * 0x9E3779B97F4A7C15
-		k := &known[hash>>58]
-		if k.devices != r.devices+1 || k.model != r.model || k.cpuLeft != cpu {
-			k.cpuLeft, k.model, k.devices = cpu, r.model, r.devices+1
-			k.score = f.quickScore(r, totals[row], cpu, q)
+		if n := len(dst) - lo; n < kernel.Block {
+			word &= 1<<n - 1
 		}
-		dst[row] = k.score
-	})
-}
-
-// fewerThan reports whether fewer than n bits are set.
-func fewerThan(words []uint64, n int) bool {
-	for _, w := range words {
-		if n -= bits.OnesCount64(w); n <= 0 {
-			return false
+		rows := 0
+		for ; word != 0; word &= word - 1 {
+			row := lo + bits.TrailingZeros64(word)
+			r := &gpus.rows[row]
+			dst[row], block[rows%kernel.Block] = 0, int32(row)
+			can := 0
+			if q.cpu[row] >= req.CPU {
+				can = 1
+			}
+			if r.idle < count {
+				can = 0
+			}
+			if choosy && !allows(req.Models, r.model) {
+				can = 0
+			}
+			rows += can
+		}
+		for _, row := range block[:rows] {
+			r, cpu := &gpus.rows[row], q.cpu[row]
+			before, after := p.cell(r.model, cpu), p.cell(r.model, cpu-req.CPU)
+			idle, parts := int64(r.idle), gpus.partsOf(r)
+			if !shares {
+				dst[row] = f.quickPoints(p.gain(before, after, idle, parts, int64(count)))
+			} else if gain, ok := p.shareGain(before, after, idle, parts, milli); ok {
+				dst[row] = f.quickPoints(gain)
+			}
 		}
 	}
-	return true
-}
-
-// quickScore scores a row, which has this much left in total, by the table.
-func (f *fgd) quickScore(r *stateRow, total, cpuLeft float64, q *query) float64 {
-	req := q.req
-	if !(cpuLeft >= req.CPU) || req.Count > 0 && !allows(req.Models, r.model) {
-		return 0
-	}
-	p := f.typical.table
-	before, after := p.cell(r.model, cpuLeft), p.cell(r.model, cpuLeft-req.CPU)
-	var gain int64
-	var ok bool
-	switch devices := int64(r.devices); {
-	case total == float64(devices*wholeDevice):
-		gain, ok = p.idleGain(before, after, devices, int64(req.Count), int64(req.Milli))
-	case req.shares():
-		gain, ok = p.shareGain(before, after, q.gpus.padded(r), int64(req.Milli))
-	default:
-		gain, ok = p.gain(before, after, q.gpus.padded(r), int64(req.Count))
-	}
-	if !ok {
-		return 0
-	}
-	return f.quickPoints(gain)
 }
 
 // quickPoints is points for an exact change of Phi.
@@ -235,8 +215,12 @@ func newFGDScale(f *fgd) *fgdScale {
 // points returns the score of a gain.
 func (s *fgdScale) points(gain float64) float64 {
 	k := s.steps[min(max(int((gain-s.low)*s.perGain), 0), fgdSteps-1)]
-	for gain >= s.limits[k+1] {
-		k++
+	next := k
+	if gain >= s.limits[k+1] {
+		next++
 	}
-	return float64(k)
+	for gain >= s.limits[next+1] { // seldom: two limits in one step
+		next++
+	}
+	return float64(next)
 }

@@ -14,18 +14,18 @@ import (
 type phiTable struct {
 	n       int64
 	classes []int32          // of models: by model, and 0 beyond, where no list of models is satisfied
-	cpus    []float64        // what kinds ask for, ascending: cell k of a class has those that ask for less than cpus[k]
+	cpus    []float64        // what kinds ask for, ascending, and NaN as an end: cell k of a class has those that ask for less than cpus[k]
 	perCPU  float64          // steps per unit of CPU
 	steps   [cpuSteps]uint16 // how many cpus are below a step, where the search for the cell begins
 
-	// ranks[1+l] says how many of the amounts that kinds of one device ask for
-	// are at most l; ranks[0] is that of an absent device.
-	ranks [wholeDevice + 2]uint16
+	// ranks[1+l] says how many of the amounts that kinds of one device ask for are at
+	// most l; ranks[0] is 0, and nobody can use a device of this rank.
+	ranks [1 << 10]uint16
 	width int     // of one, per cell
 	one   []int64 // how many kinds of one device can use a device, by cell and rank
 
-	most  int     // devices that a kind asks for
-	whole []int64 // how many kinds of many devices can use idle ones, by cell and number of these
+	most int     // devices that a kind asks for
+	idle []int64 // how many kinds of any number of devices can use an idle one, by cell and number of these
 }
 
 const (
@@ -61,22 +61,26 @@ func newPhiTable(t *Typical) *phiTable {
 	for i := range p.ranks[1:] {
 		p.ranks[i+1] += p.ranks[i]
 	}
-	p.width = int(p.ranks[len(p.ranks)-1]) + 1
+	p.width = int(p.ranks[1+wholeDevice]) + 1
 	slices.Sort(p.cpus)
 	p.cpus = slices.Compact(p.cpus)
 	p.findSteps()
+	p.cpus = append(p.cpus, math.NaN())
 	classes := p.classify(models)
-	cells := classes * (len(p.cpus) + 1)
+	cells := classes * len(p.cpus)
 	if classes > mostModels || cells*(p.width+p.most+1) > mostPhiCells {
 		return nil
 	}
 	p.one = make([]int64, cells*p.width)
-	p.whole = make([]int64, cells*(p.most+1))
+	p.idle = make([]int64, cells*(p.most+1))
 	for i := range t.pods {
 		p.add(&t.pods[i])
 	}
-	accumulate(p.one, p.width, len(p.cpus)+1)
-	accumulate(p.whole, p.most+1, len(p.cpus)+1)
+	accumulate(p.one, p.width, len(p.cpus))
+	accumulate(p.idle, p.most+1, len(p.cpus))
+	for i := range p.idle { // whoever wants one device can use any number of idle ones
+		p.idle[i] += p.one[(i/(p.most+1)+1)*p.width-1]
+	}
 	return p
 }
 
@@ -116,13 +120,13 @@ func (p *phiTable) add(m *TypicalPod) {
 	if m.Count == 0 {
 		return
 	}
-	k, _ := slices.BinarySearch(p.cpus, m.CPU)
+	k, _ := slices.BinarySearch(p.cpus[:len(p.cpus)-1], m.CPU)
 	count := func(class int) {
-		cell := class*(len(p.cpus)+1) + k + 1
+		cell := class*len(p.cpus) + k + 1
 		if m.Count == 1 {
 			p.one[cell*p.width+int(p.ranks[1+int(math.Ceil(m.Milli))])] += m.Pods
 		} else {
-			p.whole[cell*(p.most+1)+m.Count] += m.Pods
+			p.idle[cell*(p.most+1)+m.Count] += m.Pods
 		}
 	}
 	if len(m.Models) == 0 {
@@ -150,125 +154,114 @@ func accumulate(counts []int64, width, rows int) {
 	}
 }
 
-// cell returns the cell of a model and what is left of the CPU.
-func (p *phiTable) cell(model int32, cpuLeft float64) phiCell {
+// cell returns the cell of a model and what is left of the CPU. It hardly branches, since
+// nodes are in no order.
+func (p *phiTable) cell(model int32, cpuLeft float64) int {
 	k := 0
-	if step := cpuLeft * p.perCPU; step < cpuSteps-1 {
-		k = int(p.steps[max(int(step), 0)])
-	} else if cpuLeft > 0 {
-		k = int(p.steps[cpuSteps-1])
+	if cpuLeft > 0 { // their bits are in the order of such numbers
+		step := math.Float64frombits(min(math.Float64bits(cpuLeft*p.perCPU), lastStep))
+		k = int(p.steps[int(step)%cpuSteps])
 	}
-	for k < len(p.cpus) && cpuLeft >= p.cpus[k] {
+	if cpuLeft >= p.cpus[k] {
+		k++
+	}
+	for cpuLeft >= p.cpus[k] { // seldom: two of cpus in one step
 		k++
 	}
 	if uint(model) < uint(len(p.classes)) {
-		k += int(p.classes[model]) * (len(p.cpus) + 1)
+		k += int(p.classes[model]) * len(p.cpus)
 	}
-	return phiCell{p.one[k*p.width:][:p.width], p.whole[k*(p.most+1):][:p.most+1]}
+	return k
 }
 
-// phiCell is a cell of a phiTable: its rows of one and whole.
-type phiCell struct{ one, whole []int64 }
+// lastStep is the bits of the number of the last step.
+var lastStep = math.Float64bits(cpuSteps - 1)
 
-// idle returns what kinds of many devices can use of idle devices.
-func (c phiCell) idle(devices int64) int64 {
-	return devices * wholeDevice * c.whole[min(devices, int64(len(c.whole)-1))]
+// row returns how many kinds of one device can use a device in a cell, by rank.
+func (p *phiTable) row(cell int) []int64 { return p.one[cell*p.width:][:p.width] }
+
+// useful returns what kinds can use of so many idle devices in a cell.
+func (p *phiTable) useful(cell int, idle int64) int64 {
+	return idle * wholeDevice * p.idle[cell*(p.most+1)+int(min(idle, int64(p.most)))]
 }
 
-// phi returns Phi of a node. left is padded, here and below.
-func (p *phiTable) phi(cpuLeft float64, left []float64, total float64, model int32) float64 {
+// rank returns the rank of what is left of a device.
+func (p *phiTable) rank(left int64) uint16 { return p.ranks[(1+left)&(1<<10-1)] }
+
+// phi returns Phi of a node that has these idle devices, these parts of others, and so
+// much in total.
+func (p *phiTable) phi(cpuLeft float64, idle int64, parts []int16, total float64, model int32) float64 {
 	c := p.cell(model, cpuLeft)
-	useful, idle := int64(0), int64(0)
-	for _, x := range left {
-		l := int64(x)
-		useful += l * c.one[p.ranks[1+l]]
-		if l == wholeDevice {
-			idle++
-		}
+	one, useful := p.row(c), p.useful(c, idle)
+	for _, x := range parts {
+		useful += int64(x) * one[p.rank(int64(x))]
 	}
-	return float64(p.n*int64(total) - useful - c.idle(idle))
+	return float64(p.n*int64(total) - useful)
 }
 
-// gain returns by how much Phi falls when a node takes a pod with that many whole
-// devices, 0 perhaps, and whether the devices can host it.
-func (p *phiTable) gain(before, after phiCell, left []float64, count int64) (gain int64, ok bool) {
-	idle := int64(0)
-	for _, x := range left {
-		l := int64(x)
-		rank := p.ranks[1+l]
-		gain += l * (after.one[rank] - before.one[rank])
-		if l == wholeDevice {
-			idle++
-		}
+// gain returns by how much Phi falls when a node goes from one cell to another and gives
+// away so many of its idle devices, 0 perhaps.
+func (p *phiTable) gain(before, after int, idle int64, parts []int16, count int64) int64 {
+	gain := count*wholeDevice*p.n + p.useful(after, idle-count) - p.useful(before, idle)
+	if before == after {
+		return gain
 	}
-	gain += after.idle(idle-min(count, idle)) - before.idle(idle)
-	gain += count * wholeDevice * (p.n - after.one[len(after.one)-1])
-	return gain, idle >= count
+	oneBefore, oneAfter := p.row(before), p.row(after)
+	for _, x := range parts {
+		rank := p.rank(int64(x))
+		gain += int64(x) * (oneAfter[rank] - oneBefore[rank])
+	}
+	return gain
 }
 
 // shareGain is gain for a pod that shares a device, the one with the greatest
-// gain. The score grows with the gain, so that this is the best score: gains are
-// whole numbers below 2^53, and the values of D of two of them differ by far
-// more than exp is off.
-func (p *phiTable) shareGain(before, after phiCell, left []float64, milli int64) (gain int64, ok bool) {
+// gain; ok is false if none has enough left. The score grows with the gain, so that this
+// is the best score: gains are whole numbers below 2^53, and the values of D of two of
+// them differ by far more than exp is off.
+func (p *phiTable) shareGain(before, after int, idle int64, parts []int16, milli int64) (gain int64, ok bool) {
 	const none = math.MinInt64 / 2
-	best := int64(none) // of the devices in use
-	idle := int64(0)
-	for _, x := range left {
-		l := int64(x)
-		rank := p.ranks[1+l]
-		useful := l * after.one[rank]
-		gain += useful - l*before.one[rank]
-		rest := l - milli
-		change := rest*after.one[p.ranks[1+max(rest, -1)]] - useful
-		if rest < 0 || l == wholeDevice {
-			change = none
-		}
-		if l == wholeDevice {
-			idle++
-		}
-		best = max(best, change)
-	}
+	oneBefore, oneAfter := p.row(before), p.row(after)
+	best, now := int64(none), p.useful(after, idle)
 	if idle > 0 {
 		rest := wholeDevice - milli
-		change := rest*after.one[p.ranks[1+rest]] - wholeDevice*after.one[len(after.one)-1]
-		best = max(best, change+after.idle(idle-1)-after.idle(idle))
+		best = rest*oneAfter[p.rank(rest)] + p.useful(after, idle-1) - now
 	}
-	return gain + after.idle(idle) - before.idle(idle) + p.n*milli + best, best > none
-}
-
-// idleGain is gain, or shareGain, for a node whose devices are all idle.
-func (p *phiTable) idleGain(before, after phiCell, idle, count, milli int64) (gain int64, ok bool) {
-	all := len(after.one) - 1
-	gain = idle*wholeDevice*(after.one[all]-before.one[all]) - before.idle(idle) + count*milli*p.n
-	gain += after.idle(idle-min(count, idle)) - count*wholeDevice*after.one[all]
-	if rest := wholeDevice - milli; count == 1 {
-		gain += rest * after.one[p.ranks[1+rest]]
+	for _, x := range parts {
+		l := int64(x)
+		rank := p.rank(l)
+		useful := l * oneAfter[rank]
+		gain += useful - l*oneBefore[rank]
+		rest := l - milli
+		best = max(best, rest*oneAfter[p.rank(max(rest, -1))]-useful+rest>>63&none)
 	}
-	return gain, idle >= count
+	return gain + now - p.useful(before, idle) + p.n*milli + best, best > none
 }
 
 // eachShare calls f for every device that a pod may share, and by how much Phi
-// falls then.
-func (p *phiTable) eachShare(before, after phiCell, left []float64, milli int64, f func(device int, gain int64)) {
+// falls then. left is what is left of the devices.
+func (p *phiTable) eachShare(before, after int, left []float64, milli int64, f func(device int, gain int64)) {
+	oneBefore, oneAfter := p.row(before), p.row(after)
 	common, idle := p.n*milli, int64(0)
 	for _, x := range left {
 		l := int64(x)
-		rank := p.ranks[1+l]
-		common += l * (after.one[rank] - before.one[rank])
 		if l == wholeDevice {
 			idle++
+			continue
 		}
+		rank := p.rank(l)
+		common += l * (oneAfter[rank] - oneBefore[rank])
 	}
-	common += after.idle(idle) - before.idle(idle)
+	common += p.useful(after, idle) - p.useful(before, idle)
 	for d, x := range left {
 		l := int64(x)
 		if l < milli {
 			continue
 		}
-		gain := common + (l-milli)*after.one[p.ranks[1+l-milli]] - l*after.one[p.ranks[1+l]]
+		gain := common + (l-milli)*oneAfter[p.rank(l-milli)]
 		if l == wholeDevice {
-			gain += after.idle(idle-1) - after.idle(idle)
+			gain += p.useful(after, idle-1) - p.useful(after, idle)
+		} else {
+			gain -= l * oneAfter[p.rank(l)]
 		}
 		f(d, gain)
 	}

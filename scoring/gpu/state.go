@@ -57,6 +57,7 @@ func (e *DeviceError) Error() string {
 type State struct {
 	rows    []stateRow
 	left    []float64 // every row one device after the other, padded with absent to whole groups of lanes
+	parts   []int16   // in the place of left: what is left of the devices that are neither idle nor full, without fractions
 	pods    []int32   // every row one class after the other
 	classes []uint64  // by row: bit k is set when it holds pods of class k, the last one for all classes from there on; padded to whole blocks
 
@@ -84,6 +85,7 @@ type stateRow struct {
 	first, devices int32 // of left
 	pods           int32 // of pods: the classes are 0 to devices
 	model          int32
+	idle, parts    int32 // devices that are idle, and how many of parts there are
 }
 
 const (
@@ -212,6 +214,7 @@ func (s *State) write(row int, node *Node) {
 			left[d] = 0
 		}
 	}
+	s.split(&s.rows[row])
 	pods := s.Pods(row)
 	clear(pods[copy(pods, node.Pods):])
 	s.classes[row] = 0
@@ -222,15 +225,33 @@ func (s *State) write(row int, node *Node) {
 	}
 }
 
+// split sets what a row has of idle devices and of parts.
+func (s *State) split(r *stateRow) {
+	r.idle, r.parts = 0, 0
+	parts := s.parts[r.first:][:r.devices]
+	for _, x := range s.left[r.first:][:r.devices] {
+		switch {
+		case x == wholeDevice:
+			r.idle++
+		case x > 0:
+			parts[r.parts] = int16(x)
+			r.parts++
+		}
+	}
+}
+
+// partsOf returns what is left of the devices of a row that are neither idle nor full.
+func (s *State) partsOf(r *stateRow) []int16 { return s.parts[r.first:][:r.parts] }
+
 // place finds a place for a row of so many devices.
 func (s *State) place(row, devices int) {
 	first, pods := len(s.left), len(s.pods)
-	if first+padded(devices) > cap(s.left) || pods+devices+1 > cap(s.pods) {
+	if first+padded(devices) > min(cap(s.left), cap(s.parts)) || pods+devices+1 > cap(s.pods) {
 		s.rows[row].devices = -1 // it leaves its place
 		s.compact(padded(devices), devices+1)
 		first, pods = len(s.left), len(s.pods)
 	}
-	s.left, s.pods = s.left[:first+padded(devices)], s.pods[:pods+devices+1]
+	s.left, s.parts, s.pods = s.left[:first+padded(devices)], s.parts[:first+padded(devices)], s.pods[:pods+devices+1]
 	s.rows[row].first, s.rows[row].pods = int32(first), int32(pods)
 }
 
@@ -243,12 +264,13 @@ func (s *State) compact(devices, classes int) {
 			classes += n + 1
 		}
 	}
-	left, pods := s.left, s.pods
+	left, parts, pods := s.left, s.parts, s.pods
 	s.allocate(2*devices, 2*classes)
 	for i := range s.rows {
 		if r := &s.rows[i]; r.devices >= 0 {
 			n := padded(int(r.devices))
 			s.left = append(s.left, left[r.first:][:n]...)
+			s.parts = append(s.parts, parts[r.first:][:n]...)
 			s.pods = append(s.pods, pods[r.pods:][:r.devices+1]...)
 			r.first, r.pods = int32(len(s.left)-n), int32(len(s.pods)-int(r.devices)-1)
 		}
@@ -261,7 +283,7 @@ func (s *State) allocate(devices, classes int) {
 	if devices > math.MaxInt32 || classes > math.MaxInt32 {
 		panic(panicLarge)
 	}
-	s.left, s.pods = make([]float64, 0, devices), make([]int32, 0, classes)
+	s.left, s.parts, s.pods = make([]float64, 0, devices), make([]int16, 0, devices), make([]int32, 0, classes)
 }
 
 // classBit returns the bit of a class in classes.
@@ -436,6 +458,7 @@ func (s *State) move(row int, req *Request, devices []int32, sign int32) error {
 	if s.held(pods, class) == 0 {
 		s.classes[row] &^= classBit(class)
 	}
+	s.split(&s.rows[row])
 	s.summarize(row)
 	return nil
 }
@@ -460,6 +483,7 @@ func (s *State) CopyFrom(src *State) {
 	if !s.copyChanges(src) {
 		s.rows = append(s.rows[:0], src.rows...)
 		s.left = append(s.left[:0], src.left...)
+		s.parts = append(s.parts[:0], src.parts...)
 		s.pods = append(s.pods[:0], src.pods...)
 		s.classes = append(s.classes[:0], src.classes...)
 		s.most = src.most
@@ -486,6 +510,7 @@ func (s *State) copyChanges(src *State) bool {
 		s.rows[row].model = src.rows[row].model
 		s.classes[row] = src.classes[row]
 		copy(s.Devices(row), src.Devices(row))
+		s.split(&s.rows[row])
 		copy(s.Pods(row), src.Pods(row))
 	}
 	return true

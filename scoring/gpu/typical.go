@@ -257,7 +257,7 @@ func (t *Typical) checkBatch(dst []float64, cpuLeft []float64, gpus *State, rows
 func (t *Typical) phi(row int, cpuLeft float64, gpus *State) float64 {
 	r := gpus.row(row)
 	if t.exact(gpus) {
-		return t.table.phi(cpuLeft, gpus.padded(r), gpus.Total(row), r.model)
+		return t.table.phi(cpuLeft, int64(r.idle), gpus.partsOf(r), gpus.Total(row), r.model)
 	}
 	return t.phiList(cpuLeft, gpus.Devices(row), r.model)
 }
