@@ -100,16 +100,10 @@ func (f *fgd) quick(req *Request, gpus *State) bool {
 	return f.typical.exact(gpus) && (req.Count <= 1 || req.Milli == wholeDevice) && req.Milli == math.Trunc(req.Milli)
 }
 
-// quickScores scores rows by the table: a block of rows at a time, first those that have
-// the CPU, the model and the whole devices, so that the CPU needn't foresee which these
-// are.
+// quickScores scores rows by the table: a block of rows at a time, of which those are
+// found first that have the CPU, the model and the whole devices, without a branch for
+// each.
 func (f *fgd) quickScores(dst []float64, q *query, words []uint64) {
-	req, gpus, p := q.req, q.gpus, f.typical.table
-	shares, choosy := req.shares(), req.choosy()
-	count, milli := int32(req.Count), int64(req.Milli)
-	if shares {
-		count = 0
-	}
 	var block [kernel.Block]int32
 	for lo := 0; lo < len(dst); lo += kernel.Block {
 		word := ^uint64(0)
@@ -119,40 +113,66 @@ func (f *fgd) quickScores(dst []float64, q *query, words []uint64) {
 		if n := len(dst) - lo; n < kernel.Block {
 			word &= 1<<n - 1
 		}
-		rows := 0
-		for ; word != 0; word &= word - 1 {
-			row := lo + bits.TrailingZeros64(word)
-			r := &gpus.rows[row]
-			dst[row], block[rows%kernel.Block] = 0, int32(row)
-			can := 0
-			if q.cpu[row] >= req.CPU {
-				can = 1
-			}
-			if r.idle < count {
-				can = 0
-			}
-			if choosy && !allows(req.Models, r.model) {
-				can = 0
-			}
-			rows += can
+		switch rows := q.quickHosts(&block, dst, lo, word); {
+		case q.req.shares():
+			f.quickShares(dst, q, rows)
+		default:
+			f.quickWholes(dst, q, rows)
 		}
-		for _, row := range block[:rows] {
-			r, cpu := &gpus.rows[row], q.cpu[row]
-			before, after := p.cell(r.model, cpu), p.cell(r.model, cpu-req.CPU)
-			idle, parts := int64(r.idle), gpus.partsOf(r)
-			if !shares {
-				dst[row] = f.quickPoints(p.gain(before, after, idle, parts, int64(count)))
-			} else if gain, ok := p.shareGain(before, after, idle, parts, milli); ok {
-				dst[row] = f.quickPoints(gain)
-			}
+	}
+}
+
+// quickHosts sets dst to 0 for the rows that word selects, and returns those that can host
+// the request, but for a part of a device, in block.
+func (q *query) quickHosts(block *[kernel.Block]int32, dst []float64, lo int, word uint64) []int32 {
+	whole, n := int32(q.req.Count), uint(0)
+	if q.req.shares() {
+		whole = 0
+	}
+	choosy := q.req.choosy()
+	for ; word != 0; word &= word - 1 {
+		row := lo + bits.TrailingZeros64(word)
+		r := &q.gpus.rows[row]
+		dst[row], block[n%kernel.Block] = 0, int32(row)
+		can := uint(0)
+		if q.cpu[row] >= q.req.CPU {
+			can = 1
 		}
+		if r.idle < whole {
+			can = 0
+		}
+		if choosy && !allows(q.req.Models, r.model) {
+			can = 0
+		}
+		n += can
+	}
+	return block[:n]
+}
+
+// quickShares scores rows for a pod that shares a device.
+func (f *fgd) quickShares(dst []float64, q *query, rows []int32) {
+	p, gpus, cpu, milli := f.typical.table, q.gpus, q.req.CPU, int64(q.req.Milli)
+	for _, row := range rows {
+		r, left := &gpus.rows[row], q.cpu[row]
+		if gain, ok := p.shareGain(p.cell(r.model, left), p.cell(r.model, left-cpu), int64(r.idle), gpus.partsOf(r), milli); ok {
+			dst[row] = f.quickPoints(gain)
+		}
+	}
+}
+
+// quickWholes scores rows for a pod that takes whole devices, or none.
+func (f *fgd) quickWholes(dst []float64, q *query, rows []int32) {
+	p, gpus, cpu, count := f.typical.table, q.gpus, q.req.CPU, int64(q.req.Count)
+	for _, row := range rows {
+		r, left := &gpus.rows[row], q.cpu[row]
+		dst[row] = f.quickPoints(p.gain(p.cell(r.model, left), p.cell(r.model, left-cpu), int64(r.idle), gpus.partsOf(r), count))
 	}
 }
 
 // quickPoints is points for an exact change of Phi.
 func (f *fgd) quickPoints(gain int64) float64 {
 	if f.scale != nil {
-		return f.scale.points(float64(gain))
+		return f.scale.points(gain)
 	}
 	return f.points(float64(gain))
 }
@@ -173,7 +193,7 @@ func (f *fgd) quickDevice(r *stateRow, cpuLeft float64, q *query) int {
 
 // fgdScale gives the truncated score of a gain without computing it.
 type fgdScale struct {
-	limits [102]float64 // limits[s] is the least gain with score s or more, +Inf if there is none
+	limits [102]int64 // limits[s] is the least gain with score s or more, the greatest number if there is none
 
 	// The search begins at the score of the gain's step.
 	low, perGain float64
@@ -198,12 +218,12 @@ func newFGDScale(f *fgd) *fgdScale {
 				hi = gain
 			}
 		}
-		s.limits[score] = float64(lo)
+		s.limits[score] = lo
 		if lo == bound {
-			s.limits[score] = math.Inf(1)
+			s.limits[score] = math.MaxInt64
 		}
 	}
-	s.limits[0] = math.Inf(-1)
+	s.limits[0] = math.MinInt64
 	for i := 1; i < fgdSteps; i++ {
 		// A step may begin a little early, by rounding.
 		begin := s.low + float64(i)/s.perGain
@@ -213,14 +233,13 @@ func newFGDScale(f *fgd) *fgdScale {
 }
 
 // points returns the score of a gain.
-func (s *fgdScale) points(gain float64) float64 {
-	k := s.steps[min(max(int((gain-s.low)*s.perGain), 0), fgdSteps-1)]
-	next := k
-	if gain >= s.limits[k+1] {
-		next++
+func (s *fgdScale) points(gain int64) float64 {
+	score := s.steps[min(max(int((float64(gain)-s.low)*s.perGain), 0), fgdSteps-1)]
+	if gain >= s.limits[score+1] {
+		score++
 	}
-	for gain >= s.limits[next+1] { // seldom: two limits in one step
-		next++
+	for gain >= s.limits[score+1] { // seldom: there are several limits in one step
+		score++
 	}
-	return float64(next)
+	return float64(score)
 }

@@ -158,14 +158,12 @@ func accumulate(counts []int64, width, rows int) {
 // nodes are in no order.
 func (p *phiTable) cell(model int32, cpuLeft float64) int {
 	k := 0
-	if cpuLeft > 0 { // their bits are in the order of such numbers
-		step := math.Float64frombits(min(math.Float64bits(cpuLeft*p.perCPU), lastStep))
-		k = int(p.steps[int(step)%cpuSteps])
+	if cpuLeft > 0 { // such numbers are in the order of their bits
+		step := min(math.Float64bits(cpuLeft*p.perCPU), lastStep)
+		k = int(p.steps[uint(int(math.Float64frombits(step)))%cpuSteps])
+		k += int((math.Float64bits(p.cpus[k]) - 1 - math.Float64bits(cpuLeft)) >> 63)
 	}
-	if cpuLeft >= p.cpus[k] {
-		k++
-	}
-	for cpuLeft >= p.cpus[k] { // seldom: two of cpus in one step
+	for cpuLeft >= p.cpus[k] { // seldom: there are several of cpus in one step
 		k++
 	}
 	if uint(model) < uint(len(p.classes)) {
