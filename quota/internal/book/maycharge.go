@@ -193,8 +193,8 @@ func (j *Job) matchNext(ui *UseItem, taken *uint64) *Item {
 // An item whose charges are on a card that the task doesn't list is passed over. So are
 // those that taken has a bit for.
 func (j *Job) Match(alts *Alternatives, unit int64, taken uint64) (best *Item, at int) {
-	if j.alone && j.one.Alts == alts && taken == 0 {
-		return &j.one, 0 // most jobs have one item: the others aren't read
+	if it := j.only(alts, taken); it != nil {
+		return it, 0
 	}
 	at = -1
 	for i, it := range j.Items {
