@@ -12,22 +12,38 @@ import (
 func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
-	j := 0
-	for ; selected == nil && j+4 <= m.cols; j += 4 {
-		sum4Columns((*[4]float64)(dst[j:]), m, j)
+	if selected != nil {
+		for j := range dst {
+			dst[j] = sumColumn(m.Column(j), selected)
+		}
+		return dst
 	}
-	for ; j < m.cols; j++ {
-		dst[j] = sumColumn(m.Column(j), selected)
+	var ordered [4]int // columns in which the order matters
+	n := 0
+	for j := range dst {
+		sum, exact := kernel.SumWhole(m.Column(j))
+		if exact {
+			dst[j] = sum
+			continue
+		}
+		ordered[n] = j
+		if n++; n == len(ordered) {
+			sum4Columns(dst, m, &ordered)
+			n = 0
+		}
+	}
+	for _, j := range ordered[:n] {
+		dst[j] = sumColumn(m.Column(j), nil)
 	}
 	return dst
 }
 
-// sum4Columns sums columns j to j+3. Each sum waits for its last addition, so
+// sum4Columns sums four columns. Each sum waits for its last addition, so
 // four of them at once take the time of one; as variables they stay in registers,
 // which the elements of an array would not.
-func sum4Columns(dst *[4]float64, m *Matrix, j int) {
-	columnA := m.Column(j)
-	columnB, columnC, columnD := m.Column(j + 1)[:len(columnA)], m.Column(j + 2)[:len(columnA)], m.Column(j + 3)[:len(columnA)]
+func sum4Columns(dst ResourceVector, m *Matrix, columns *[4]int) {
+	columnA := m.Column(columns[0])
+	columnB, columnC, columnD := m.Column(columns[1])[:len(columnA)], m.Column(columns[2])[:len(columnA)], m.Column(columns[3])[:len(columnA)]
 	var a, b, c, d float64
 	for i := range columnA {
 		a += columnA[i]
@@ -35,7 +51,7 @@ func sum4Columns(dst *[4]float64, m *Matrix, j int) {
 		c += columnC[i]
 		d += columnD[i]
 	}
-	*dst = [4]float64{a, b, c, d}
+	dst[columns[0]], dst[columns[1]], dst[columns[2]], dst[columns[3]] = a, b, c, d
 }
 
 // MaxColumns sets dst to the greatest amount of each column of m over the

@@ -1,0 +1,50 @@
+//go:build amd64 && !purego
+
+package kernel
+
+import "math"
+
+//go:generate env GOWORK=off go -C _asm run ./sum -out ../sum_amd64.s -stubs ../sum_stubs_amd64.go -pkg kernel
+
+func sumWhole(values []float64) (sum float64, exact bool) {
+	if active == Generic {
+		return 0, false
+	}
+	raceRead(values)
+	// No sum on the way is greater than limit, which is rounded, but not across 2^53.
+	limit, fraction := 0.0, uint64(0)
+	for len(values) >= sumUnit {
+		n := min(len(values), sumChunk) / sumUnit
+		var s, largest float64
+		var f uint64
+		if active == AVX512 {
+			s, largest, f = sumWholeAVX512(&values[0], n)
+		} else {
+			s, largest, f = sumWholeAVX2(&values[0], n)
+		}
+		sum, limit, fraction = sum+s, limit+float64(largest*float64(n*sumUnit)), fraction|f
+		values = values[n*sumUnit:]
+	}
+	s, largest, f := sumWholeGeneric(values)
+	sum, limit, fraction = sum+s, limit+float64(largest*float64(len(values))), fraction|f
+	return sum, limit < 1<<53 && fraction == 0
+}
+
+// sumUnit is how many values assembly reads at a time.
+const sumUnit = 32
+
+// sumChunk is how many values one call into assembly reads. Each has a limit of its own.
+const sumChunk = 1 << 12
+
+// sumWholeGeneric returns the sum of the values, their greatest magnitude, and bits that
+// are 0 if all of them are whole and at most 2^52 in magnitude.
+func sumWholeGeneric(values []float64) (sum, largest float64, fraction uint64) {
+	for _, x := range values {
+		sum += x
+		x = math.Abs(x)
+		largest = max(largest, x)
+		whole := (x + 1<<52) - 1<<52 // a number from 2^52 to 2^53 has no fraction
+		fraction |= math.Float64bits(x) ^ math.Float64bits(whole)
+	}
+	return sum, largest, fraction
+}
