@@ -717,3 +717,47 @@ transformations:
 	//                        3 nvidia.com/t4 3 x 1
 	// nvidia.com/t4            replaced
 }
+
+// totals makes jobs for a view of what a host knows of a queue that has sums, and no tasks.
+func totals(queue string, allocated, elastic, inqueue quota.Amounts) []quota.Job {
+	used := quota.Job{ID: queue + "/used", Queue: queue, Phase: quota.PhaseInqueue, Min: &quota.Min{
+		CPU: allocated.CPU - elastic.CPU, Memory: allocated.Memory - elastic.Memory,
+	}}
+	task := quota.Task{ID: queue + "/used", Status: quota.TaskRunning, Cards: []quota.Item{}, Request: corev1.ResourceList{
+		"cpu":    *resource.NewMilliQuantity(allocated.CPU, resource.DecimalSI),
+		"memory": *resource.NewQuantity(allocated.Memory, resource.BinarySI),
+	}}
+	beyond := map[string]int64{}
+	for _, c := range elastic.Cards {
+		beyond[c.Card] = c.Milli
+	}
+	for _, c := range allocated.Cards {
+		card := []string{c.Card}
+		task.Cards = append(task.Cards, quota.Item{Alternatives: card, Milli: c.Milli})
+		used.Min.Items = append(used.Min.Items, quota.Item{Alternatives: card, Milli: c.Milli - beyond[c.Card]})
+	}
+	used.Tasks = []quota.Task{task}
+	held := quota.Job{ID: queue + "/held", Queue: queue, Phase: quota.PhaseInqueue, Min: &quota.Min{CPU: inqueue.CPU, Memory: inqueue.Memory}}
+	for _, c := range inqueue.Cards {
+		held.Min.Items = append(held.Min.Items, quota.Item{Alternatives: []string{c.Card}, Milli: c.Milli})
+	}
+	return []quota.Job{used, held}
+}
+
+// A ledger of a host that knows sums.
+func Example_totals() {
+	ledger := newLedger(quota.Config{MissingUnlimited: true}, "team-a", `{"A100": 8}`)
+	_, err := ledger.Reconcile(quota.View{Jobs: totals("team-a",
+		quota.Amounts{CPU: 6000, Cards: []quota.CardAmount{{Card: "A100", Milli: 3500}}},
+		quota.Amounts{Cards: []quota.CardAmount{{Card: "A100", Milli: 500}}},
+		quota.Amounts{Cards: []quota.CardAmount{{Card: "A100", Milli: 2000}}})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	status, _ := ledger.Queue("team-a")
+	a100 := status.Card("A100")
+	fmt.Println(status.CPU.Allocated, a100.Allocated, a100.Elastic, a100.Inqueue)
+
+	// Output:
+	// 6000 3500 500 2000
+}
