@@ -2,13 +2,17 @@ package quota
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
@@ -606,4 +610,191 @@ func TestOutputsReconcile(t *testing.T) {
 	if err := p.Check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// outputsAgree checks that what tasks are charged and jobs need is what the transformation
+// makes of what they request.
+func (p *pool) outputsAgree(by *transform.Transformation, requests map[string]string, jobs map[string]string) {
+	p.Helper()
+	charged := func(requests string) int64 {
+		of, err := transform.Charge(by.Apply(amountsOf(requests)), 1)
+		if err != nil {
+			p.Fatal(err)
+		}
+		return of[credits]
+	}
+	want := map[string]int64{}
+	for id, text := range requests {
+		if t := p.tasks[id]; t != nil {
+			want[t.job] += charged(text)
+		}
+	}
+	for id := range jobs {
+		status, ok := p.Job(id)
+		if !ok {
+			continue
+		}
+		if got := status.Charged.Outputs[credits]; got != want[id] {
+			p.Fatalf("job %s is charged %d, want %d", id, got, want[id])
+		}
+	}
+	if err := p.Check(); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// TestOutputsRandom: random operations under changing transformations. What is charged is
+// always what the present one makes of the requests, also after a restore.
+func TestOutputsRandom(t *testing.T) {
+	for seed := range uint64(testkit.Amount(t, 20, 60, 600)) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		rules := func() *transform.Transformation {
+			return compiled(t, fmt.Sprintf("transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: %dm}}, {input: cpu, strategy: Retain, outputs: {kueue.x-k8s.io/credits: %d}}]", 500*r.IntN(9), r.IntN(3)))
+		}
+		by := rules()
+		p := poolOf(t, Config{Transformation: by, Mix: Mix(r.IntN(2))}, queueOfCredits("q", "40"), queueOfCredits("r", "25"))
+		requests, jobs := map[string]string{}, map[string]string{}
+		var before []byte
+		for range 150 {
+			n, queue := r.IntN(8), []string{"q", "r"}[r.IntN(2)]
+			job := fmt.Sprint("j", n)
+			if at, ok := jobs[job]; ok {
+				queue = at
+			}
+			text := fmt.Sprintf("a100:%d cpu:%d", r.IntN(3), r.IntN(3))
+			id := fmt.Sprint("t", r.IntN(30))
+			var err error
+			switch r.IntN(10) {
+			case 0, 1:
+				if _, err = p.Resize(p.job(job, queue, text, 1+r.IntN(3))); err == nil {
+					jobs[job] = queue
+				}
+			case 2, 3, 4, 5:
+				if a, e := p.Commit(p.task(id, job, queue, text)); e == nil && a.OK && !a.Repeat {
+					requests[id], jobs[job] = text, queue
+				} else if e != nil && !errors.Is(e, ErrConflict) {
+					err = e
+				}
+			case 6:
+				p.Release(id)
+			case 7:
+				p.Rollback(id)
+			case 8:
+				by = rules()
+				_, err = p.SetTransformation(by)
+			case 9:
+				before = p.Snapshot()
+				p.cfg.Transformation = by
+				p.Ledger, err = Restore(p.cfg, p.Map(), nil, before)
+				if err == nil && !bytes.Equal(before, p.Snapshot()) {
+					t.Fatalf("seed %d: restored\n%s\nof\n%s", seed, p.Snapshot(), before)
+				}
+			}
+			if err != nil && !errors.Is(err, ErrConflict) {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for job := range jobs {
+				if _, ok := p.Job(job); !ok {
+					delete(jobs, job)
+				}
+			}
+			p.outputsAgree(by, requests, jobs)
+		}
+		// There and back again is where it was, but for the order of charges.
+		if _, err := p.SetTransformation(by); err != nil {
+			t.Fatal(err)
+		}
+		same := charges(p.Snapshot())
+		if _, err := p.SetTransformation(rules()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.SetTransformation(by); err != nil {
+			t.Fatal(err)
+		}
+		var a, b snapshotDoc
+		for _, of := range []struct {
+			text string
+			doc  *snapshotDoc
+		}{{same, &a}, {charges(p.Snapshot()), &b}} {
+			if err := json.Unmarshal([]byte(of.text), of.doc); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reflect.DeepEqual(a.Jobs, b.Jobs) || !reflect.DeepEqual(a.Tasks, b.Tasks) {
+			t.Fatalf("seed %d: there and back again:\n%s\nwas\n%s", seed, p.Snapshot(), same)
+		}
+	}
+}
+
+// TestOutputsHostile: many goroutines, transformations that change, views and restores.
+func TestOutputsHostile(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "40"), queueOfCredits("r", "25"))
+	rules := []*transform.Transformation{
+		compiled(t, poolRules), compiled(t, "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 3}}]"), nil,
+	}
+	var wait sync.WaitGroup
+	for g := range 4 {
+		wait.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 2))
+			var stale []*TaskRequest
+			for i := range testkit.Amount(t, 300, 1000, 10_000) {
+				job, queue := fmt.Sprint("j", r.IntN(9)), []string{"q", "r"}[r.IntN(2)]
+				task := p.task(fmt.Sprint("t", r.IntN(40)), job, queue, fmt.Sprintf("a100:%d t4:%d", r.IntN(3), r.IntN(3)))
+				if stale = append(stale, task); r.IntN(2) == 0 {
+					task = stale[r.IntN(len(stale))]
+				}
+				switch r.IntN(9) {
+				case 0:
+					_, _ = p.Reserve(p.job(job, queue, "a100:1", 1+r.IntN(3)))
+				case 1, 2, 3:
+					_, _ = p.Commit(task)
+				case 4:
+					_, _ = p.CommitAll([]*TaskRequest{task, stale[0]})
+				case 5:
+					p.Release(task.ID())
+				case 6:
+					if _, err := p.Reconcile(View{Partial: true, Tasks: []Task{{ID: task.ID(), Job: job, Queue: queue, Pod: podOfRequests("t4:2"), Status: TaskRunning}}}); err != nil && !errors.Is(err, ErrConflict) {
+						t.Error(err)
+					}
+				case 7:
+					if _, err := p.SetTransformation(rules[r.IntN(len(rules))]); err != nil {
+						t.Error(err)
+					}
+				case 8:
+					data := p.Snapshot()
+					by, err := SnapshotTransformation(data)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					cfg := p.cfg
+					cfg.Transformation = by
+					if again, err := Restore(cfg, p.Map(), nil, data); err != nil || again.Check() != nil {
+						t.Error(err)
+					}
+				}
+				if err := p.Check(); i%10 == 0 && err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if _, err := p.SetTransformation(rules[0]); err != nil {
+		t.Fatal(err)
+	}
+	charged := int64(0)
+	for _, task := range p.tasks {
+		of, err := transform.Charge(rules[0].Apply(task.requests), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charged += of[credits]
+	}
+	var sum int64
+	for _, queue := range []string{"q", "r"} {
+		s, _ := p.Queue(queue)
+		sum += s.Outputs[1].Allocated
+	}
+	p.want(fmt.Sprint(sum), fmt.Sprint(charged))
 }

@@ -44,7 +44,9 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if err := r.task(t, &task); err != nil {
 		return nil, nil, err
 	}
-	r.addOutputs(t)
+	if r.addOutputs(t); t.invalid != "" {
+		t.use, t.sources = book.Use{}, nil
+	}
 	if node := task.node(); node != "" && t.invalid == "" {
 		r.bind(t, node)
 	}

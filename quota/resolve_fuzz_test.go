@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,10 +77,10 @@ func podQuantity(text string) (resource.Quantity, bool) {
 // of a task, nothing in an invalid one.
 func sound(need Min, invalid string, disjoint bool) error {
 	seen := map[string]bool{}
-	if invalid != "" && (need.CPU != 0 || need.Memory != 0 || need.Items != nil) {
+	if invalid != "" && (need.CPU != 0 || need.Memory != 0 || need.Items != nil || need.Outputs != nil) {
 		return fmt.Errorf("invalid, but %v", need)
 	}
-	for _, amount := range []int64{need.CPU, need.Memory} {
+	for _, amount := range []int64{need.CPU, need.Memory, need.Outputs[credits]} {
 		if amount < 0 || amount >= limitExact {
 			return fmt.Errorf("amount %d", amount)
 		}
@@ -119,7 +120,7 @@ func TestResolveHostile(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(1536) {
 		cards := []string{"A100", "A100|H100", "H100|X|Ghost", "M|A100"}[seed%4]
-		for _, outcome := range resolveHostile(t, seed, uint8(seed/4%64), cards, `{"A100":2,"A100|H100":1}`, "3") {
+		for _, outcome := range resolveHostile(t, seed, uint8(seed/4), cards, `{"A100":2,"A100|H100":1}`, "3") {
 			outcomes[outcome]++
 		}
 	}
@@ -142,6 +143,22 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 	w := worldOf(t, cfg, map[string]string{
 		"a": "A100:8 M@nvidia.com/mig-1g.5gb:7 X:1 Y:1", "h": "H100:8", "both": "A100:4 H100:4 X@nvidia.com/other:1 Z@nvidia.com/other:2",
 	}, "q", [...]string{"cpu:inf mem:3 A100:1 H100:2 M:1 X:1 Y:1", "cpu:inf mem:inf A100:9007199254 H100:9007199254 M:50 X:50 Y:50 Z:50 Quoted:3"}[options>>5%2])
+	if options>>6%2 == 1 { // the queue is also limited in an output
+		wide, err := ExtendMap(w.m, nil, credits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := w.queues["q"].spec
+		at, _ := OutputIndex(wide, credits)
+		spec.Capability = append(slices.Clone(spec.Capability), make([]float64, wide.Len()-len(spec.Capability))...)
+		spec.Capability[at] = 1000
+		if _, _, err := w.SetQueues([]Queue{spec}, wide); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.SetTransformation(compiled(t, "transformations: [{input: nvidia.com/gpu, multiplyBy: pods, outputs: {kueue.x-k8s.io/credits: 2}}, {input: cpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: -1}}]\nquotaCheckStrategy: "+[]string{"IgnoreUndeclared", "BlockUndeclared"}[options>>7])); err != nil {
+			t.Fatal(err)
+		}
+	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	job := Job{
 		ID: "j", Queue: "q", Annotations: map[string]string{RequestAnnotation: request},

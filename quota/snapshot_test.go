@@ -338,9 +338,23 @@ func FuzzRestore(f *testing.F) {
 	w = gpus(t, Config{}, "q", "A:4 B:4")
 	f.Add(w.Snapshot())
 	f.Add([]byte(`{"format":"resvec.quota/v1"}`))
+	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
+	p.reserve("j", "q", "a100:1", 2)
+	p.commit("0", "j", "q", "a100:1")
+	p.Release("0")
+	p.commit("1", "j", "q", "mig:1")
+	f.Add(p.Snapshot())
+	wide, err := ExtendMap(w.m, nil, credits, accelerator)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cards, _ := SnapshotCards(data)
-		l, err := Restore(w.cfg, w.m, w.source.catalogue, data)
+		cfg := w.cfg
+		if by, err := SnapshotTransformation(data); err == nil && by != nil {
+			cfg.Transformation, cfg.MissingUnlimited = by, true
+		}
+		l, err := Restore(cfg, wide, w.source.catalogue, data)
 		if err != nil {
 			for _, known := range []error{ErrFormat, ErrConfig, ErrSnapshot, ErrUnknownDimension} {
 				if errors.Is(err, known) {
