@@ -25,7 +25,7 @@ replay: ## the five traces of the paper, from the folder RESVEC_OPENB, against t
 model: ## the quota ledger against its golden model, ten million random operations: make model N=100000000 for more
 	QUOTA_MODEL_OPERATIONS=$(or $(N),10000000) go test -run '^TestModel$$' -timeout 0 -v ./quota
 
-mutants: ## small faults that the tests of some files would miss: make mutants FILES=quota/decide.go TESTS=./quota
+mutants: ## small faults that the tests of some files would miss: make mutants FILES=quota/internal/book/maycharge.go TESTS=./quota
 	go run ./internal/mutants -test '$(TESTS)' $(FILES)
 
 equivalence: ## the plugin against kube-scheduler's own, a million pairs of pod and node: make equivalence SEED=7001 for others

@@ -2,98 +2,6 @@ package book
 
 import "slices"
 
-// Alternatives is an ordered list of acceptable cards. The face keeps one per list, so
-// that equal lists are equal pointers.
-type Alternatives struct {
-	Cards []int32 // their dimensions, in the user's order
-	Tag   any     // what the face calls it
-
-	// Anywhere is set for a list of one dimension that isn't a card: tasks are never
-	// confined to others.
-	Anywhere bool
-
-	buf [6]int32
-}
-
-// NewAlternatives makes a list of cards.
-func NewAlternatives(cards []int32, tag any) *Alternatives {
-	alts := &Alternatives{Tag: tag}
-	alts.Cards = append(alts.buf[:0], cards...)
-	return alts
-}
-
-// Multi reports whether there is more than one.
-func (a *Alternatives) Multi() bool { return len(a.Cards) > 1 }
-
-// Index returns where a card stands, -1 if it isn't one of them.
-func (a *Alternatives) Index(card int32) int {
-	for i, c := range a.Cards {
-		if c == card {
-			return i
-		}
-	}
-	return -1
-}
-
-// Places is Index for many cards of long lists.
-func (a *Alternatives) Places() func(card int32) int {
-	places := make(map[int32]int, len(a.Cards))
-	for at, card := range a.Cards {
-		places[card] = at
-	}
-	return func(card int32) int {
-		if at, ok := places[card]; ok {
-			return at
-		}
-		return -1
-	}
-}
-
-// contains reports whether every card of b is one of a.
-func (a *Alternatives) contains(b *Alternatives) bool {
-	if a == b {
-		return true
-	}
-	if len(a.Cards) < len(b.Cards) {
-		return false
-	}
-	for _, card := range b.Cards {
-		if a.Index(card) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// Min is what a job needs before it may start.
-type Min struct {
-	CPU, Memory int64
-	AnyMix      bool // items with alternatives may be spread over several of them
-	Invalid     bool // it can't be told what the job needs
-	Items       []MinItem
-}
-
-// MinItem is an amount of one list of alternatives, in whole units where it spreads. No
-// two items of a job have both the same list and the same unit.
-type MinItem struct {
-	Alts         *Alternatives
-	Amount, Unit int64
-}
-
-// Use is what a task uses, or asks for. Each item goes on one of its alternatives. No
-// two items have a card in common.
-type Use struct {
-	CPU, Memory int64
-	Invalid     bool // it can't be told what the task uses
-	Items       []UseItem
-}
-
-// UseItem is an amount of one list of alternatives.
-type UseItem struct {
-	Alts   *Alternatives
-	Amount int64
-}
-
 // Item is what a job needs of one list of alternatives. The part of Min that no
 // charge covers is held: on one card or, if it spreads, on several. What decisions read
 // comes first, see [Job].
@@ -386,38 +294,6 @@ func (j *Job) heldOn(dim int32) (sum int64) {
 	}
 	for _, it := range j.Items {
 		sum += it.heldIn(dim)
-	}
-	return sum
-}
-
-// inFloor returns what the job, which may be nil, has in the floor of a dimension.
-func (j *Job) inFloor(dim int32) (sum int64) {
-	switch {
-	case j == nil:
-		return 0
-	case j.Reserved && (dim == CPU || dim == Memory):
-		return j.Min[dim]
-	}
-	for t := j.First; t != nil; t = t.Next {
-		switch dim {
-		case CPU:
-			sum += t.CPU.Amount
-		case Memory:
-			sum += t.Memory.Amount
-		default:
-			for i := range t.Charges {
-				if c := &t.Charges[i]; c.Card == dim && j.Reserved {
-					sum += c.Covered
-				} else if c.Card == dim {
-					sum += c.Amount
-				}
-			}
-		}
-	}
-	if j.Reserved {
-		for _, it := range j.Items {
-			sum += it.heldIn(dim)
-		}
 	}
 	return sum
 }

@@ -1,7 +1,5 @@
 package book
 
-import "slices"
-
 // Come counts the record of a job that comes to its queue.
 func (b *Book) Come(j *Job, q *Queue) {
 	j.Queue = q
@@ -81,37 +79,6 @@ func (t *Task) addElastic(q *Queue, sign int64) {
 	for i := range t.Charges {
 		if d := t.Charges[i].Amount - t.Charges[i].Covered; d > 0 {
 			q.add(t.Charges[i].Card, 0, 0, sign*d)
-		}
-	}
-}
-
-// keep makes the plan's items those of the job, and its charges count against
-// them.
-func (p *Plan) keep(j *Job) {
-	items := make([]*Item, 0, len(p.items)+len(p.implicit))
-	for i := range p.items {
-		it := &j.one
-		if i > 0 {
-			it = new(Item)
-		}
-		*it = *p.items[i].Item
-		it.Spread = slices.Clone(it.Spread)
-		items = append(items, it)
-	}
-	for _, implicit := range p.implicit {
-		it := *implicit
-		items = append(items, &it)
-	}
-	j.SetItems(items)
-	for i := range p.redraws {
-		d := &p.redraws[i]
-		d.task.CPU.Covered, d.task.Memory.Covered = d.cpu, d.mem
-		copy(d.task.Charges, d.charges)
-		for k := range d.task.Charges {
-			c := &d.task.Charges[k]
-			if at := slices.Index(p.next.Items, c.Item); at >= 0 {
-				c.Item = j.Items[at]
-			}
 		}
 	}
 }

@@ -1,0 +1,223 @@
+package book
+
+import "slices"
+
+// Plan is a new min of a job: its items with their holds, and how the charges
+// that are there already are drawn against them. Its memory serves many jobs.
+type Plan struct {
+	cpu, mem Draw // min, and what charges cover of it
+	items    []placement
+	implicit []*Item // behind those of items in next
+	redraws  []redraw
+	sums     []pending // what the floor of each card is about to get, charges included
+
+	store   []Item  // behind items
+	binds   []*Item // behind implicit, and spare ones
+	bound   int     // how many of them are used
+	amounts []int64 // behind their slices
+	charges []Charge
+	next    Job // what the charges are drawn against
+}
+
+// placement is an item of a plan.
+type placement struct {
+	*Item
+	covered   int64   // of Min, by charges
+	coveredOn []int64 // by alternative; of items that spread, and nil without charges
+}
+
+func (it *placement) coveredAt(at int) int64 {
+	if it.coveredOn == nil {
+		return 0
+	}
+	return it.coveredOn[at]
+}
+
+// redraw is what a task's charges come to under a plan.
+type redraw struct {
+	task     *Task
+	cpu, mem int64 // covered
+	charges  []Charge
+}
+
+// pending is what a job is about to have of a dimension.
+type pending struct {
+	dim    int32
+	amount int64
+}
+
+// sum returns what the plan, which may be nil, has of a card so far.
+func (p *Plan) sum(dim int32) int64 {
+	if p == nil {
+		return 0
+	}
+	for i := range p.sums {
+		if p.sums[i].dim == dim {
+			return p.sums[i].amount
+		}
+	}
+	return 0
+}
+
+func (p *Plan) add(dim int32, amount int64) {
+	for i := range p.sums {
+		if p.sums[i].dim == dim {
+			p.sums[i].amount += amount
+			return
+		}
+	}
+	p.sums = append(p.sums, pending{dim, amount})
+}
+
+// Start begins the plan of a min, and draws the charges of the job, which
+// may be nil, in commit order. Until an item is filled, its Held is the part of
+// Min that no charge covers.
+func (p *Plan) Start(m *Min, j *Job) {
+	p.list(m)
+	if j == nil || j.First == nil {
+		return
+	}
+	p.next.AnyMix, p.next.Items = m.AnyMix, p.next.Items[:0]
+	for i := range p.items {
+		it := &p.items[i]
+		p.next.Items = append(p.next.Items, it.Item)
+		if it.Spreads {
+			it.coveredOn = p.slice(len(it.Spread))
+		}
+	}
+	for t := j.First; t != nil; t = t.Next {
+		p.redraw(t)
+	}
+	p.implicit = p.next.Items[len(p.items):]
+}
+
+// list makes the plan one of the items of a min, without holds.
+func (p *Plan) list(m *Min) {
+	p.cpu, p.mem = Draw{Amount: m.CPU}, Draw{Amount: m.Memory}
+	p.store, p.items = resized(p.store, len(m.Items)), resized(p.items, len(m.Items))
+	p.implicit, p.redraws, p.sums, p.amounts, p.charges = nil, p.redraws[:0], p.sums[:0], p.amounts[:0], p.charges[:0]
+	p.bound = 0
+	for i := range m.Items {
+		want := &m.Items[i]
+		p.store[i] = Item{Alts: want.Alts, Min: want.Amount, Unit: want.Unit, Held: want.Amount}
+		p.items[i] = placement{Item: &p.store[i]}
+		if want.Alts.spreads(m.AnyMix) {
+			p.store[i].Spread, p.store[i].Spreads = p.slice(len(want.Alts.Cards)), true
+		}
+	}
+}
+
+// resized returns a slice of n elements, in the memory of s if there is enough.
+func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// slice returns n amounts of the plan's memory, all 0. What was handed out before
+// stays as it is, even if there has to be new memory.
+func (p *Plan) slice(n int) []int64 {
+	at := len(p.amounts)
+	p.amounts = slices.Grow(p.amounts, n)[:at+n]
+	s := p.amounts[at:]
+	clear(s)
+	return s
+}
+
+// redraw draws the charges of a task.
+func (p *Plan) redraw(t *Task) {
+	at := len(p.charges)
+	p.charges = append(p.charges, t.Charges...)
+	d := redraw{task: t, charges: p.charges[at:]}
+	d.cpu = min(t.CPU.Amount, p.cpu.Amount-p.cpu.Covered)
+	d.mem = min(t.Memory.Amount, p.mem.Amount-p.mem.Covered)
+	p.cpu.Covered += d.cpu
+	p.mem.Covered += d.mem
+	var taken uint64
+	for i := range d.charges {
+		c := &d.charges[i]
+		c.Item, c.at, c.Covered = nil, 0, 0
+		it, at := p.next.Match(c.Alts, c.Amount, taken)
+		if it != nil && at < 64 {
+			taken |= 1 << at
+		}
+		if it == nil {
+			it = p.bind(c.Alts)
+		}
+		if it == nil || !it.accept(c) {
+			continue
+		}
+		c.Covered = min(c.Amount, it.Held)
+		it.Held -= c.Covered
+		it.loose = it.loose || c.Covered < c.Amount
+		if at >= 0 && at < len(p.items) {
+			p.items[at].covered += c.Covered
+			if it.Spreads {
+				p.items[at].coveredOn[c.at] += c.Covered
+			}
+		}
+	}
+	p.redraws = append(p.redraws, d)
+}
+
+// bind is that of a job, in the plan's memory.
+func (p *Plan) bind(alts *Alternatives) *Item {
+	if !p.next.binds(alts) {
+		return nil
+	}
+	if p.bound == len(p.binds) {
+		p.binds = append(p.binds, new(Item))
+	}
+	it := p.binds[p.bound]
+	p.bound++
+	*it = *NewImplicit(alts)
+	p.next.SetItems(append(p.next.Items, it))
+	return it
+}
+
+// TooLarge looks for a sum that the plan would raise to [LimitExact], in the queue where
+// the job, which may be nil, has it. It returns the amount of that dimension.
+func (p *Plan) TooLarge(q *Queue, j *Job) (dim int32, amount int64, is bool) {
+	for dim, d := range [...]Draw{CPU: p.cpu, Memory: p.mem} {
+		if dim := int32(dim); d.Amount > 0 && !q.CanAdd(dim, d.Amount-d.Covered-j.heldOn(dim)) {
+			return dim, d.Amount, true
+		}
+	}
+	for _, s := range p.sums {
+		held := -j.heldOn(s.dim)
+		for i := range p.items {
+			held += p.items[i].heldIn(s.dim)
+		}
+		if !q.CanAdd(s.dim, held) {
+			return s.dim, s.amount, true
+		}
+	}
+	return 0, 0, false
+}
+
+// keep makes the plan's items those of the job, and its charges count against
+// them.
+func (p *Plan) keep(j *Job) {
+	items := make([]*Item, 0, len(p.items)+len(p.implicit))
+	for i := range p.items {
+		it := &j.one
+		if i > 0 {
+			it = new(Item)
+		}
+		*it = *p.items[i].Item
+		it.Spread = slices.Clone(it.Spread)
+		items = append(items, it)
+	}
+	for _, implicit := range p.implicit {
+		it := *implicit
+		items = append(items, &it)
+	}
+	j.SetItems(items)
+	for i := range p.redraws {
+		d := &p.redraws[i]
+		d.task.CPU.Covered, d.task.Memory.Covered = d.cpu, d.mem
+		copy(d.task.Charges, d.charges)
+		for k := range d.task.Charges {
+			c := &d.task.Charges[k]
+			if at := slices.Index(p.next.Items, c.Item); at >= 0 {
+				c.Item = j.Items[at]
+			}
+		}
+	}
+}
