@@ -1,5 +1,15 @@
 package book
 
+// To charge a task. MayCharge has found room. For every amount three things change, in the
+// queue and in all queues above it:
+//
+//   - Allocated grows by the amount.
+//   - Held shrinks by what the job's hold covers of it.
+//   - Elastic grows by the rest, if the job is reserved.
+//
+// If the hold is on another card, it moves first: all of it, or of an item that spreads
+// what the charge lacks.
+
 // Charge makes the charges of a task that [MayCharge] has found room for, and appends it
 // to its job. undo, if not nil, learns what to do to take it back.
 func (t *Task) Charge(u *Use, picks []Pick, undo *Journal) {
@@ -31,7 +41,7 @@ func (j *Job) drawPlain(dim int32, amount int64, undo *Journal) Draw {
 func (j *Job) charge(alts *Alternatives, amount int64, p Pick, undo *Journal) Charge {
 	c := Charge{Alts: alts, Item: p.it, Card: p.Card, at: int32(max(p.at, 0)), Amount: amount}
 	it := p.it
-	if it == nil {
+	if it == nil { // nothing is held for it, and the first charge may bind the next ones
 		if it = j.bind(alts); it != nil {
 			c.Item, c.at = it, int32(alts.Index(p.Card))
 			undo.newItem(j)
@@ -81,8 +91,8 @@ func (j *Job) move(it *Item, from, to int, amount int64, undo *Journal) {
 	}
 }
 
-// put changes the cells of the job's queue; uncovered is elastic if the job's
-// min is known.
+// put changes the cells of the job's queue, and of those above. uncovered is elastic if
+// the job is reserved: else nobody knows what it could do without.
 func (j *Job) put(dim int32, allocated, held, uncovered int64, undo *Journal) {
 	if !j.Reserved {
 		uncovered = 0

@@ -1,5 +1,8 @@
 package book
 
+// The invariants of the package, as code: each Rule is one of them. The sums are made anew
+// from the records, and compared with those that the operations have kept.
+
 // Rule is an invariant.
 type Rule uint8
 

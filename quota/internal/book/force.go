@@ -2,6 +2,10 @@ package book
 
 import "slices"
 
+// What runs already is charged whatever the limits say: the cluster is right, and the book
+// follows. What exceeds a limit is then marked as over, and nothing more is admitted
+// there until it is no more.
+
 // Move takes a job's record to another queue.
 func (b *Book) Move(j *Job, q *Queue) {
 	old := j.Queue

@@ -1,5 +1,20 @@
 package book
 
+// To give back. A task goes in one of two ways:
+//
+//   - End: it has ended. Its charges go, and the min of its job shrinks by what they
+//     covered: the job needs that no more.
+//   - RollBack: it is as if the task had never been charged. What its charges covered is
+//     needed again. Later tasks of the job that lack something get it first, and the rest
+//     is held.
+//
+// An example: a job needs two cards and uses three, so the third task is not covered. If
+// the first task ends, one card is free, and the third task is still not covered. If the
+// first task is rolled back, what it had covers the third one.
+//
+// A job goes in three ways: ReleaseJob takes all of it, Forfeit takes its holds, and
+// Unreserve (force.go) forgets its min.
+
 // End takes an ended task's charges away; what they covered leaves the min. gone reports
 // whether the job's record went with it.
 func (b *Book) End(t *Task) (gone bool) {
@@ -34,17 +49,19 @@ func (b *Book) remove(t *Task) (gone bool) {
 }
 
 // RollBack takes the charges of tasks away as if they had never been. What they
-// covered goes to the charges after them that lack it, and the rest is held. The
-// order of the tasks doesn't matter: who lacks something gets it from those before it,
-// whoever of them goes first. So the work grows with the number of tasks, and not with
-// that times those of their job. Records of jobs that nothing is left of are Gone.
+// covered goes to the charges after them that lack it, and the rest is held. Jobs that
+// nothing is left of are Gone.
+//
+// The order of the tasks doesn't matter: a charge that lacks something gets it from those
+// before it, whichever of them goes first. So one walk over the tasks of a job serves all
+// that leave it.
 func (b *Book) RollBack(tasks ...*Task) {
 	for _, t := range tasks {
 		t.leaving = true
 		t.unfold()
 	}
 	for _, t := range tasks {
-		if !t.feeds() { // no other charge, or they were fed with those of another task
+		if !t.feeds() { // nothing lacks it, or the walk for another task was here
 			continue
 		}
 		from := t
@@ -99,7 +116,8 @@ func (j *Job) redraw(from *Task, leaving int) {
 	}
 	var free int64 // everywhere
 	pools := map[place]int64{}
-	// A draw takes from its pool what it lacks; that of a leaving task fills it.
+	// A charge that stays takes what it lacks from the pool of its item and card. A
+	// charge that leaves fills the pool.
 	draw := func(at place, leaves bool, dim int32, amount int64, covered *int64) (drawn int64) {
 		if leaves {
 			pools[at] += *covered

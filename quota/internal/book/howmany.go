@@ -2,6 +2,10 @@ package book
 
 import "slices"
 
+// How many copies of a job, or of a task, would be admitted? They are reserved or charged
+// on copies of the queue and those above it, many at a time: as long as no room and no
+// hold runs out, each copy does the same as the one before.
+
 // Copies is how many copies of something would be admitted.
 type Copies struct {
 	N           int64  // Unlimited if no limit stops them

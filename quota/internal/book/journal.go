@@ -2,6 +2,10 @@ package book
 
 import "slices"
 
+// A gang is all or nothing: its tasks are charged one after the other, and if one is
+// refused, the journal takes the charges back. It restores what was there, mark for mark,
+// which RollBack wouldn't: a hold that has moved would stay where it is.
+
 // Journal learns what it takes to undo the commits of a gang. A nil journal
 // learns nothing.
 type Journal struct {

@@ -2,6 +2,11 @@ package book
 
 import "slices"
 
+// To reserve a job that has charges already, these are drawn against the new min first, in
+// commit order: they cover it as far as they go, and only the rest is to be held. That is
+// worked out in a plan. The records change when the plan is carried out, so a refusal
+// leaves no trace.
+
 // Plan is a new min of a job: its items with their holds, and how the charges
 // that are there already are drawn against them. Its memory serves many jobs.
 type Plan struct {
@@ -70,8 +75,8 @@ func (p *Plan) add(dim int32, amount int64) {
 }
 
 // Start begins the plan of a min, and draws the charges of the job, which
-// may be nil, in commit order. Until an item is filled, its Held is the part of
-// Min that no charge covers.
+// may be nil. After that Held of an item is the part of its Min that no charge covers.
+// fill finds the cards for it.
 func (p *Plan) Start(m *Min, j *Job) {
 	p.list(m)
 	if j == nil || j.First == nil {

@@ -1,5 +1,13 @@
 package book
 
+// What is counted: for every queue and dimension four numbers, in a Cell. An example is a
+// limit of 8 cards, a job that needs 4 of which 1 is charged, and another job that needs 1
+// and is charged 3:
+//
+//	Limit 8, Allocated 1+3, Held 3, Elastic 2
+//	floor = 4 - 2 + 3 = 5, what both jobs need: a job of 3 may still be reserved
+//	full  = 4 + 3     = 7, what is charged or held: one card may still be charged
+
 import "slices"
 
 // Unlimited is the limit and the room where there is none.

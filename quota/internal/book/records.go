@@ -2,24 +2,92 @@ package book
 
 import "slices"
 
-// Item is what a job needs of one list of alternatives. The part of Min that no
-// charge covers is held: on one card or, if it spreads, on several. What decisions read
-// comes first, see [Job].
+// The records: jobs, their items, and the charges of their tasks. An example is a job that
+// needs three cards, each an A or a B. It is reserved, and one of its tasks is charged:
+//
+//	Job   Reserved, Items: one
+//	Item  Alts A|B, Min 3000, Held 2000, At 1 (B), Charges 1
+//	Task  Charges: Card B, Amount 1000, Covered 1000, of that Item
+//
+// The min is always covered or held: 1000 + 2000. What a task is charged beyond the min of
+// its job is not covered. That part is elastic: the job could do without.
+
+// Job is a reservation, or the charges of a job without one.
+//
+// There are more jobs than caches hold, and decisions come to them in no order. So what
+// decisions read is in the first cache line, up to the first fields of one. The face's
+// record is three lines long, so that the next job's begins a line, too.
+type Job struct {
+	Queue    *Queue
+	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
+	Tasks    int32    // how many there are
+	alone    bool     // one is all that Items has
+	Gone     bool     // no longer in the book; handles may still point here
+	Reserved bool     // its min is known
+	Seen     bool     // the face's; the book doesn't read it
+	one      Item     // the first of Items, if it came with a min
+
+	Items       []*Item  // those of the min in its order, and then implicit ones
+	Min         [2]int64 // of cpu and memory
+	First, last *Task    // in commit order
+	loose       [2]bool  // as an item's: of cpu, of memory
+	AnyMix      bool     // items with alternatives may be spread over several of them
+	holding     bool     // it counts among the holders of its queue
+}
+
+// Item is what a job needs of one list of alternatives. What its charges don't cover of
+// Min is held. All of it is on one card, unless the item spreads:
+//
+//   - While nothing is charged, the hold may move to another of the cards, together with
+//     the first charge.
+//   - From the first charge on the item is firm: its tasks must use the same card.
+//   - An item that spreads is never firm. Its hold is on several cards, and each task may
+//     use another one.
+//
+// What decisions read comes first, see [Job].
 type Item struct {
 	Alts    *Alternatives
 	Held    int64
-	Charges int32 // that count against the item; while there are any, an item that doesn't spread is firm
+	Charges int32 // how many count against the item
 	At      int32 // the alternative that all of Held is on, unless it spreads
 
-	// Implicit items have no min. They bind the tasks of a job that has no
-	// reservation for their list to one card.
+	// Implicit items have no min. A job that isn't reserved for a list of alternatives
+	// has one, so that the tasks with this list use one card.
 	Implicit bool
-	loose    bool // there may be charges that it doesn't cover wholly
-	Spreads  bool // may be held on several alternatives
 
-	Spread []int64 // what is held on each alternative, if it spreads
-	Min    int64
-	Unit   int64
+	// loose says that some charges may not be covered wholly. Only then somebody has to
+	// look for them when something is given back.
+	loose bool
+
+	Spreads bool
+	Spread  []int64 // what is held on each alternative, if it spreads
+	Min     int64
+	Unit    int64 // of an item that spreads: how much has to be on one card
+}
+
+// Task is what a task is charged.
+type Task struct {
+	Tag         any // the face's record
+	Job         *Job
+	CPU, Memory Draw
+	Charges     []Charge // one for each item of the task
+	prev, Next  *Task    // in commit order
+	leaving     bool     // while it is rolled back
+	buf         [1]Charge
+}
+
+// Draw is what a task uses of cpu or memory, and the part that its job's min
+// covers.
+type Draw struct{ Amount, Covered int64 }
+
+// Charge is what a task uses of one card, and the part that its job's min covers.
+type Charge struct {
+	Alts    *Alternatives // as the task listed them
+	Item    *Item         // of the job, that the charge counts against; nil: none
+	Card    int32
+	at      int32 // index of the card among the alternatives of Item
+	Amount  int64
+	Covered int64 // 0 without Item
 }
 
 // NewItem returns an item without holds.
@@ -105,53 +173,6 @@ func (it *Item) Accept(c *Charge) bool {
 	return true
 }
 
-// Job is a reservation, or the charges of a job without one. There are more of them
-// than caches hold, and decisions come to them in no order: what these read is in the
-// first cache line, up to the first fields of one, and the face's record is no larger
-// than keeps the next job's so.
-type Job struct {
-	Queue    *Queue
-	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
-	Tasks    int32
-	alone    bool // one is all that Items has
-	Gone     bool // no longer in the book; handles may still point here
-	Reserved bool // its min is known
-	Seen     bool // the face's
-	one      Item // the first of Items, if it came with a min
-
-	Items       []*Item // those of the min in its order, and then implicit ones
-	Min         [2]int64
-	First, last *Task   // in commit order
-	loose       [2]bool // there may be charges of cpu, of memory, that Min doesn't cover wholly
-	AnyMix      bool
-	holding     bool // it counts among the holders of its queue
-}
-
-// Task is what a task is charged.
-type Task struct {
-	Tag         any // the face's record
-	Job         *Job
-	CPU, Memory Draw
-	Charges     []Charge
-	prev, Next  *Task
-	leaving     bool // while it is rolled back
-	buf         [1]Charge
-}
-
-// Draw is what a task uses of cpu or memory, and the part that its job's min
-// covers.
-type Draw struct{ Amount, Covered int64 }
-
-// Charge is what a task uses of one card.
-type Charge struct {
-	Alts    *Alternatives // as the task listed them
-	Item    *Item         // of the job, that the charge counts against; may be nil
-	Card    int32
-	at      int32 // index of the card among the alternatives of Item
-	Amount  int64
-	Covered int64
-}
-
 // In returns the job if it is in the queue, and nil otherwise: what a job has in
 // another queue doesn't help it.
 func (j *Job) In(q *Queue) *Job {
@@ -161,7 +182,7 @@ func (j *Job) In(q *Queue) *Job {
 	return j
 }
 
-// SetItems makes the items of the job these.
+// SetItems makes these the items of the job.
 func (j *Job) SetItems(items []*Item) {
 	j.Items, j.alone = items, len(items) == 1 && items[0] == &j.one
 }
@@ -170,8 +191,9 @@ func (j *Job) SetItems(items []*Item) {
 // with the implicit ones.
 const MaxItems = 64
 
-// binds reports whether tasks of the job that list alternatives which no item of it
-// covers must use one card. There is an end to the lists that users can think of.
+// binds reports whether a task needs an implicit item, for alternatives that no item of
+// the job covers. A job has so many items at most: who submits tasks could think of lists
+// without end.
 func (j *Job) binds(alts *Alternatives) bool {
 	return !j.AnyMix && alts.Multi() && len(j.Items) < 2*MaxItems
 }
@@ -267,8 +289,8 @@ func (j *Job) Holds() bool {
 	return false
 }
 
-// recount counts the job among the holders of its queue and those above, or no longer,
-// after a change of what is held for it.
+// recount brings the holders of the queue, and of those above, up to date after a change
+// of what is held for the job.
 func (j *Job) recount() {
 	holds := j.Holds()
 	if holds == j.holding {
@@ -298,7 +320,8 @@ func (j *Job) heldOn(dim int32) (sum int64) {
 	return sum
 }
 
-// MinNow returns the min that the job has.
+// MinNow returns the min that the job has. It is less than the reserved one if tasks have
+// ended.
 func (j *Job) MinNow() *Min {
 	m := &Min{CPU: j.Min[CPU], Memory: j.Min[Memory], AnyMix: j.AnyMix}
 	for _, it := range j.Items {
@@ -309,7 +332,8 @@ func (j *Job) MinNow() *Min {
 	return m
 }
 
-// Has reports whether a min is the one that the job has.
+// Has reports whether a min is the one that the job has. Items of which nothing is left
+// don't count.
 func (j *Job) Has(m *Min) bool {
 	if m.Invalid || j.Min != [2]int64{m.CPU, m.Memory} || j.AnyMix != m.AnyMix {
 		return false

@@ -2,6 +2,9 @@ package book
 
 import "slices"
 
+// The queues change: limits, parents, dimensions. Then the tree is linked anew, and all
+// sums are made from the records.
+
 // Below returns a test whether a queue is q or below it. However many queues it is asked
 // about, it goes from each to its parent once.
 func (q *Queue) Below() func(*Queue) bool {
