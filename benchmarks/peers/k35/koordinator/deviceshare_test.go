@@ -209,7 +209,7 @@ func BenchmarkRequests(b *testing.B) {
 	var converted corev1.ResourceList
 	row = koordinator
 	row.Function, row.Ours, row.Work = "ValidateDeviceRequest, ConvertDeviceRequest", "Normalize", "the devices of one pod, one kind"
-	row.Remark = "names of other resources are taken out before there, and here by the function; the answer is allocated, and counts instances, too"
+	row.Remark = "here also the choice among all names of the pod, checks of fractions, signs and sizes, the number of instances and the amounts of each; both allocate the answer"
 	row.Their = func(k int) {
 		combination, err := deviceshare.ValidateDeviceRequest(masked[k])
 		if err != nil {
