@@ -1,6 +1,6 @@
 // Command mutants says which small faults the tests of a package would miss:
 //
-//	go run ./internal/mutants -test ./quota quota/decide.go quota/levels.go
+//	go run ./internal/mutants -test ./quota -run "TestModel ." quota/internal/book/charge.go
 //
 // It makes one fault at a time in the files, all of one package: another comparison,
 // sign or number, min instead of max, || instead of &&, the negation of a condition.
@@ -31,7 +31,7 @@ func main() {
 	log.SetPrefix("mutants: ")
 	var o options
 	flag.StringVar(&o.tests, "test", "", "packages whose tests are run, separated by commas; default: that of the files")
-	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test")
+	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test; several, separated by spaces, are run one after the other, so put first what fails soon")
 	flag.DurationVar(&o.limit, "limit", time.Minute, "how long the tests may take; a fault that takes longer is noticed")
 	flag.IntVar(&o.parallel, "p", runtime.NumCPU(), "how many faults are tried at a time")
 	flag.Parse()
@@ -125,15 +125,17 @@ func build(pkg, path, overlay string) (binary, error) {
 
 // notices reports whether a test fails, with what it printed. Fault 0 is none.
 func (o *options) notices(binaries []binary, fault int) (noticed bool, text string) {
-	for _, b := range binaries {
-		ctx, cancel := context.WithTimeout(context.Background(), o.limit)
-		cmd := exec.CommandContext(ctx, b.path, "-test.short", "-test.failfast", "-test.run", o.run)
-		cmd.Dir = b.dir
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", chosen, fault))
-		out, err := cmd.CombinedOutput()
-		cancel()
-		if err != nil {
-			return true, fmt.Sprintf("%s%v", out, err)
+	for _, run := range strings.Split(o.run, " ") {
+		for _, b := range binaries {
+			ctx, cancel := context.WithTimeout(context.Background(), o.limit)
+			cmd := exec.CommandContext(ctx, b.path, "-test.short", "-test.failfast", "-test.run", run)
+			cmd.Dir = b.dir
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", chosen, fault))
+			out, err := cmd.CombinedOutput()
+			cancel()
+			if err != nil {
+				return true, fmt.Sprintf("%s%v", out, err)
+			}
 		}
 	}
 	return false, ""
