@@ -38,8 +38,8 @@ const outputPrefix = "output:"
 // [Config.Transformation] makes of the requests of pods. Each has a literal dimension
 // output:<name>.
 //
-// Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8]. So are the
-// outputs cpu and memory, which have dimensions already, an [ErrUnknownDimension].
+// Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8]. The outputs cpu
+// and memory are an [ErrUnknownDimension]: these are dimensions of their own.
 func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	options, err := dimensions(cards, outputs)
 	if err != nil {
@@ -83,7 +83,7 @@ func dimensions(cards []string, outputs []corev1.ResourceName) ([]vectormap.Opti
 		case err != nil:
 			return nil, fmt.Errorf("%w: outputs[%d] is %q", err, i, brief(string(output)))
 		case slices.Contains(dimNames[:], string(output)):
-			return nil, fmt.Errorf("%w of its own: outputs[%d] is %q: queues are limited in it without", ErrUnknownDimension, i, output)
+			return nil, fmt.Errorf("%w: outputs[%d] is %q: want another name, queues are limited in cpu and memory without", ErrUnknownDimension, i, output)
 		}
 		names[i] = outputPrefix + string(output)
 	}

@@ -45,7 +45,8 @@
 //
 // # What holds
 //
-//   - Amounts are whole: milli-cores, bytes, and milli-cards. A card is 1000.
+//   - Amounts are whole: milli-cores, bytes, and milli-cards. A card is 1000. Outputs of a
+//     transformation, see [NewMap], are in units.
 //   - What a queue uses counts in every queue above it, and each has to have room.
 //   - What is charged stays within the limit.
 //   - What is promised stays within the limit together with what jobs use of their mins.

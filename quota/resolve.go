@@ -218,7 +218,9 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 // finish makes a request of its parts.
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	r.separate(t, drafts)
-	t.requests = task.requestsOf(p.requests)
+	if len(r.outs.names) > 0 {
+		t.requests = task.requestsOf(p.requests)
+	}
 	if fault := r.outs.badRequest(task.Request); fault != "" {
 		t.fail("request: %s", fault)
 	}

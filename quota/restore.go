@@ -369,7 +369,7 @@ func (r *restorer) card(name string, at place) (int32, error) {
 }
 
 func noDimension(name string, at place) error {
-	return fmt.Errorf("%w: %q, in %v of the snapshot: make the map with the cards of SnapshotCards", ErrUnknownDimension, brief(name), at)
+	return fmt.Errorf("%w: %q, in %v of the snapshot: make the map with the cards of SnapshotCards, and with the outputs that it had", ErrUnknownDimension, brief(name), at)
 }
 
 func (r *restorer) queues() error {
@@ -585,7 +585,7 @@ func (r *restorer) alternatives(key string, output bool, at place) (*book.Altern
 	if output {
 		i, known := r.l.outs.index(corev1.ResourceName(key))
 		if !known {
-			return nil, noDimension(key, at)
+			return nil, noDimension(outputPrefix+key, at)
 		}
 		return r.l.outs.alts[i], nil
 	}
