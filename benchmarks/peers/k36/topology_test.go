@@ -411,14 +411,15 @@ func BenchmarkTopology(b *testing.B) {
 	few := []topologyWork{inRack, inBlock}
 	for _, size := range []struct {
 		hosts int
+		text  string
 		work  []topologyWork
-	}{{1000, few}, {5000, all}, {50_000, few}} {
+	}{{1000, "1,000", few}, {5000, "5,000", all}, {50_000, "50,000", few}} {
 		if size.hosts > 5000 && testing.Short() {
 			continue
 		}
 		x := largeTrees(b, peer.NewRandom(uint64(size.hosts)), levels, size.hosts)
 		for _, work := range size.work {
-			b.Run(fmt.Sprintf("hosts=%d/%s", size.hosts, work.name), func(b *testing.B) { x.bench(b, &work) })
+			b.Run(fmt.Sprintf("hosts=%d/%s", size.hosts, work.name), func(b *testing.B) { x.bench(b, &work, size.text) })
 		}
 	}
 }
@@ -433,7 +434,7 @@ type topologyWork struct {
 
 // bench asks for gangs of different requests. Kueue keeps for a cycle on which hosts the
 // pods of a workload may run, so both sides know it, but for the first question.
-func (x *trees) bench(b *testing.B, work *topologyWork) {
+func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 	const questions = 4
 	var gangs [questions]*gang
 	var options [questions][]scheduler.FindTopologyAssignmentsOption
@@ -454,7 +455,7 @@ func (x *trees) bench(b *testing.B, work *topologyWork) {
 	var ours vector.TopologyPlacement
 	row := peer.Row{
 		Peer: "Kueue", Module: "sigs.k8s.io/kueue", Function: "FindTopologyAssignmentsForFlavor", Ours: "Packer.PlaceTopology",
-		Work: fmt.Sprintf("%s, %d hosts, 3 levels", work.name, len(x.names)), Goal: 3, Questions: questions,
+		Work: fmt.Sprintf("%s, %s hosts, 3 levels", work.name, hosts), Goal: 3, Questions: questions,
 		Their: func(k int) { theirs = x.kueue.FindTopologyAssignmentsForFlavor(ctx, gangs[k].theirs, options[k]...) },
 		Our: func(k int) {
 			var err error
@@ -467,9 +468,9 @@ func (x *trees) bench(b *testing.B, work *topologyWork) {
 	case work.first:
 		row.Remark = "Kueue also compares labels and taints of all hosts, as for every workload once in a cycle."
 	case work.pods > 16:
-		row.Remark = "Without labels and taints, which Kueue has compared before. Half of our time goes to choosing among the hosts that are taken, and to listing them."
+		row.Remark = "Kueue has compared labels and taints before. Half of our time goes to choosing among the hosts that are taken, and to listing them."
 	default:
-		row.Remark = "Without labels and taints, which Kueue has compared before."
+		row.Remark = "Kueue has compared labels and taints before."
 	}
 	if len(x.names) == 5000 {
 		row.Goal = 100
