@@ -3,13 +3,14 @@
 // It runs five actions twice, with loops over nodes and with the library: a proof in
 // front of every simulation, and all nodes at once. Both decide the same. It prints the
 // times, and with -svg draws the picture of docs/gangs.md.
+//
+// The exit status is 1 when something fails and 2 for wrong flags.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,37 +19,60 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/examples/internal/progress"
 )
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("gangs: ")
-	nodes := flag.String("nodes", "10,50,200,500,1000,2000", "comma-separated `numbers` of nodes")
-	seed := flag.Uint64("seed", 1, "`seed` of the clusters")
-	svg := flag.String("svg", "", "`file` to draw the times in")
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), `Runs five actions of a scheduler that simulates, with and without a proof.
+	os.Exit(help.Status(program(os.Args[1:], os.Stdout, os.Stderr), os.Stderr))
+}
 
-	go run ./examples/gangs -nodes 100,5000
-	go run ./examples/gangs -svg docs/gangs.svg
+// help is what -help prints.
+var help = command.Help{
+	Name:  "gangs",
+	About: "Runs five actions of a scheduler that simulates, with and without a proof.",
+	Groups: []command.Group{
+		{Title: "The clusters", Example: "-nodes 100,5000", Flags: []string{"nodes", "seed"}},
+		{Title: "What it writes", Example: "-svg docs/gangs.svg", Flags: []string{"svg"}},
+	},
+}
 
-`)
-		flag.PrintDefaults()
+// options are the command line.
+type options struct {
+	sizes []int
+	seed  uint64
+	svg   string
+}
+
+// parseOptions reads the command line.
+func parseOptions(args []string, stdout io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("gangs", flag.ContinueOnError)
+	nodes := flags.String("nodes", "10,50,200,500,1000,2000", "comma-separated `numbers` of nodes")
+	flags.Uint64Var(&o.seed, "seed", 1, "`seed` of the clusters")
+	flags.StringVar(&o.svg, "svg", "", "`file` to draw the times in")
+	if err := help.Parse(flags, args, stdout); err != nil {
+		return o, err
 	}
-	flag.Parse()
-	sizes, err := parseSizes(*nodes)
+	if o.sizes, err = parseSizes(*nodes); err != nil {
+		return o, command.UsageError{Err: err}
+	}
+	return o, nil
+}
+
+// program is the program; its faults are those of [command.Help.Status].
+func program(args []string, stdout, stderr io.Writer) error {
+	o, err := parseOptions(args, stdout)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	results, err := run(os.Stdout, sizes, *seed)
-	if err != nil {
-		log.Fatal(err)
+	line := progress.New(stderr)
+	results, err := run(stdout, o.sizes, o.seed, line)
+	line.Clear()
+	if err != nil || o.svg == "" {
+		return err
 	}
-	if *svg != "" {
-		if err := writePicture(filepath.Clean(*svg), results); err != nil {
-			log.Fatal(err)
-		}
-	}
+	return writePicture(filepath.Clean(o.svg), results)
 }
 
 // parseSizes reads numbers of nodes.
@@ -73,12 +97,13 @@ type result struct {
 }
 
 // run prints a table of all actions and sizes.
-func run(out io.Writer, sizes []int, seed uint64) ([]result, error) {
+func run(out io.Writer, sizes []int, seed uint64, line *progress.Line) ([]result, error) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "action\tnodes\tplaced\tvictims\tsimulations: loops\tproof\ttime: loops\tproof\tratio\t")
 	var results []result
 	for _, story := range stories {
 		for _, nodes := range sizes {
+			line.Printf("%s, %d nodes", story.action, nodes)
 			r, err := compare(story.action, nodes, story.make(nodes, rand.New(rand.NewPCG(seed, uint64(nodes)))))
 			if err != nil {
 				return nil, err
@@ -89,6 +114,7 @@ func run(out io.Writer, sizes []int, seed uint64) ([]result, error) {
 				float64(r.loops.elapsed)/float64(r.proof.elapsed))
 		}
 	}
+	line.Clear()
 	return results, w.Flush()
 }
 

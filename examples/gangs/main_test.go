@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/examples/internal/command"
 )
 
 // Both engines decide the same, and the proof saves simulations, on clusters of many
@@ -35,7 +38,7 @@ func TestDecisions(t *testing.T) {
 // The table has a row for every action and size, and the picture is written.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	results, err := run(&out, []int{8, 40}, 1)
+	results, err := run(&out, []int{8, 40}, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +68,24 @@ func TestParseSizes(t *testing.T) {
 	for _, bad := range []string{"", "0", "-1", "10,,20", "ten", "100001", "1e3"} {
 		if _, err := parseSizes(bad); err == nil || !strings.Contains(err.Error(), "-nodes") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestHelp: every flag is in a group of the help, and the examples are right.
+func TestHelp(t *testing.T) {
+	if err := help.Check(func(args []string, stdout io.Writer) error {
+		_, err := parseOptions(args, stdout)
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWrongFlags(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"-wrong"}, {"-nodes", "0"}} {
+		if status := help.Status(program(args, io.Discard, io.Discard), io.Discard); status != command.Usage {
+			t.Errorf("%q: status %d", args, status)
 		}
 	}
 }

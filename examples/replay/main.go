@@ -22,6 +22,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -33,6 +34,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/resvec/resvec/examples/internal/command"
 )
 
 func main() {
@@ -40,13 +43,6 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
-
-// The exit statuses.
-const (
-	exitData        = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
 
 // options are the command line.
 type options struct {
@@ -63,27 +59,25 @@ type options struct {
 // run is the program; it returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parseOptions(args, stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "replay: %v (-help lists the flags)\n", err)
-		return exitUsage
+	if err != nil {
+		return help.Status(err, stderr)
 	}
 	line := newProgress(stderr)
 	out := bufio.NewWriter(stdout)
 	err = replay(ctx, opts, out, line)
 	line.clear()
-	err = errors.Join(err, out.Flush())
-	switch {
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "replay: interrupted")
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(stderr, "replay: %v\n", err)
-		return exitData
-	}
-	return 0
+	return help.Status(errors.Join(err, out.Flush()), stderr)
+}
+
+// help is what -help prints.
+var help = command.Help{
+	Name:  "replay",
+	About: "Places the pods of a production GPU cluster on its nodes with six policies, and reports\nhow much of the cluster each of them fills and how fast it decides.",
+	Groups: []command.Group{
+		{Title: "What there is", Example: "-nodes nodes.csv -pods pods.csv -inflate 1", Flags: []string{"nodes", "pods", "inflate"}},
+		{Title: "How it decides", Example: "-policies FGD,BestFit -seeds 3 -ties random", Flags: []string{"policies", "seeds", "seed", "ties"}},
+		{Title: "What it writes", Example: "-plot results.svg -csv runs.csv -check", Flags: []string{"plot", "csv", "check"}},
+	},
 }
 
 // parseOptions reads the command line. It writes the help that was asked for to
@@ -91,7 +85,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	opts := new(options)
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.StringVar(&opts.nodeFile, "nodes", "", "CSV `file` of nodes (default: the openb cluster)")
 	flags.StringVar(&opts.podFile, "pods", "", "CSV `file` of pods (default: the default pod list of openb)")
 	names := flags.String("policies", policyNames(), "`names` of the policies to run, separated by commas")
@@ -102,33 +95,24 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&opts.plotFile, "plot", "", "draw the results to this `file`: "+strings.Join(pictureFormats(), ", "))
 	flags.StringVar(&opts.csvFile, "csv", "", "write the course of every run to this `file`")
 	flags.BoolVar(&opts.check, "check", false, "fail when the results differ from the published ones by more than chance")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(stdout, "usage: replay [flags]")
-			flags.SetOutput(stdout)
-			flags.PrintDefaults()
-		}
+	if err := help.Parse(flags, args, stdout); err != nil {
 		return nil, err
 	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	var err error
+	var empty, ties, policies error
 	flags.Visit(func(f *flag.Flag) {
 		if f.Value.String() == "" {
-			err = fmt.Errorf("empty value for -%s", f.Name)
+			empty = fmt.Errorf("empty value for -%s", f.Name)
 		}
 	})
-	if err != nil {
-		return nil, err
+	opts.ties, ties = findTies(*tieName)
+	opts.policies, policies = selectPolicies(*names)
+	if err := cmp.Or(empty, ties, policies); err != nil {
+		return nil, command.UsageError{Err: err}
 	}
-	if opts.ties, err = findTies(*tieName); err != nil {
-		return nil, err
+	if err := opts.validate(); err != nil {
+		return nil, command.UsageError{Err: err}
 	}
-	if opts.policies, err = selectPolicies(*names); err != nil {
-		return nil, err
-	}
-	return opts, opts.validate()
+	return opts, nil
 }
 
 // maxSeeds is the greatest number of runs of each policy.
@@ -170,6 +154,7 @@ func replay(ctx context.Context, opts *options, w io.Writer, line *progress) err
 		return err
 	}
 	results, err := c.runAll(ctx, opts, line)
+	line.clear()
 	if err != nil {
 		return err
 	}

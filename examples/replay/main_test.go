@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -204,5 +205,15 @@ func TestGrouped(t *testing.T) {
 		if got := grouped(n); got != want {
 			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
 		}
+	}
+}
+
+// TestHelp: every flag is in a group of the help, and the examples are right.
+func TestHelp(t *testing.T) {
+	if err := help.Check(func(args []string, stdout io.Writer) error {
+		_, err := parseOptions(args, stdout)
+		return err
+	}); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,26 +1,40 @@
 // Scorers shows what the scorers of package scoring say of some nodes: as tables
 // on standard output and, with -svg, as the pictures of docs/scoring.md.
+//
+// The exit status is 1 when something fails and 2 for wrong flags.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/resvec/resvec/examples/internal/command"
 )
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("scorers: ")
-	svg := flag.String("svg", "", "`folder` to write the pictures to")
-	flag.Parse()
-	if err := run(os.Stdout, *svg); err != nil {
-		log.Fatal(err)
+	os.Exit(help.Status(program(os.Args[1:], os.Stdout), os.Stderr))
+}
+
+// help is what -help prints.
+var help = command.Help{
+	Name:   "scorers",
+	About:  "Shows what the scorers of package scoring say of some nodes.",
+	Groups: []command.Group{{Title: "What it writes", Example: "-svg docs", Flags: []string{"svg"}}},
+}
+
+// program is the program; its faults are those of [command.Help.Status].
+func program(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("scorers", flag.ContinueOnError)
+	svg := flags.String("svg", "", "`folder` to write the pictures to")
+	if err := help.Parse(flags, args, stdout); err != nil {
+		return err
 	}
+	return run(stdout, *svg)
 }
 
 // run prints the tables and, if folder is not empty, writes the pictures there.

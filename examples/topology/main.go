@@ -1,29 +1,42 @@
 // Topology places gangs in a cluster of two blocks, four racks and six hosts: it prints
 // where they go, or why they do not, and with -svg draws the picture of
 // docs/topology.md.
+//
+// The exit status is 1 when something fails and 2 for wrong flags.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/vector"
 )
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("topology: ")
-	svg := flag.String("svg", "", "`folder` to write the picture to")
-	flag.Parse()
-	if err := run(os.Stdout, *svg); err != nil {
-		log.Fatal(err)
+	os.Exit(help.Status(program(os.Args[1:], os.Stdout), os.Stderr))
+}
+
+// help is what -help prints.
+var help = command.Help{
+	Name:   "topology",
+	About:  "Places gangs in a cluster of two blocks, four racks and six hosts, and says where they go\nor why they do not.",
+	Groups: []command.Group{{Title: "What it writes", Example: "-svg docs", Flags: []string{"svg"}}},
+}
+
+// program is the program; its faults are those of [command.Help.Status].
+func program(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("topology", flag.ContinueOnError)
+	svg := flags.String("svg", "", "`folder` to write the picture to")
+	if err := help.Parse(flags, args, stdout); err != nil {
+		return err
 	}
+	return run(stdout, *svg)
 }
 
 // hosts are the hosts by path, with their free GPUs.

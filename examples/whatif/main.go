@@ -16,12 +16,12 @@
 // taints, affinity, spreading, ports, volumes or claims, and says which pods have
 // them. It evicts nothing. Cordoned nodes are left out.
 //
-// The exit status is 1 when a file cannot be used and 2 for wrong flags. Pods that
-// fit nowhere are an answer and no failure.
+// The exit status is 1 when a file cannot be used, 2 for wrong flags and 130 after an
+// interrupt. Pods that fit nowhere are an answer and no failure. On a terminal it shows how
+// far it is, and how fast the decisions were.
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	_ "embed"
@@ -36,6 +36,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/scoring"
@@ -48,12 +49,6 @@ var sample []byte
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// The exit statuses.
-const (
-	exitData  = 1
-	exitUsage = 2
-)
-
 // options are the command line.
 type options struct {
 	snapshots, nodes, pods, pending files
@@ -65,6 +60,7 @@ type options struct {
 	bindings, all                   bool
 	topology                        topologyOptions
 	html                            string
+	speed                           bool // is written
 }
 
 // files is a flag that may be given several times.
@@ -136,22 +132,31 @@ func defaultAmounts(text string) amounts {
 // run is the program; it returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	opts, err := parseOptions(args, stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "whatif: %v (-help lists the flags)\n", err)
-		return exitUsage
+	if err != nil {
+		return help.Status(err, stderr)
 	}
-	out := bufio.NewWriter(stdout)
+	opts.speed = progress.IsTerminal(stdout)
+	var out bytes.Buffer // written when the line is gone
 	line := progress.New(stderr)
-	err = whatif(opts, stdin, out, line)
+	err = whatif(opts, stdin, &out, line)
 	line.Clear()
-	if err = errors.Join(err, out.Flush()); err != nil {
-		fmt.Fprintf(stderr, "whatif: %v\n", err)
-		return exitData
-	}
-	return 0
+	_, failed := out.WriteTo(stdout)
+	return help.Status(errors.Join(err, failed), stderr)
+}
+
+// help is what -help prints.
+var help = command.Help{
+	Name:  "whatif",
+	About: "Places the pods that wait on a snapshot of a cluster: where they go, which fit nowhere\nand why, and which nodes are missing. Without files it takes a sample cluster.",
+	Groups: []command.Group{
+		{Title: "What there is", Example: "-snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3",
+			Flags: []string{"snapshot", "nodes", "pods", "pending", "add", "cost"}},
+		{Title: "How it decides", Example: "-score MostAllocated=1 -resources cpu=1,nvidia.com/gpu=5 -ties lowest",
+			Flags: []string{"score", "resources", "strategy", "order", "ties", "seed"}},
+		{Title: "Gangs in racks", Example: "-topology example.com/block,example.com/rack -required example.com/rack",
+			Flags: []string{"topology", "gang", "required", "preferred"}},
+		{Title: "What it writes", Example: "-bindings -html report.html", Flags: []string{"all", "bindings", "html"}},
+	},
 }
 
 // parseOptions reads the command line. It writes the help that was asked for to
@@ -163,7 +168,6 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 		resources: defaultAmounts("cpu=1,memory=1"),
 	}
 	flags := flag.NewFlagSet("whatif", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.Var(&opts.snapshots, "snapshot", "`file` of nodes and pods; - is the standard input")
 	flags.Var(&opts.nodes, "nodes", "`file` of nodes")
 	flags.Var(&opts.pods, "pods", "`file` of pods")
@@ -183,39 +187,40 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&opts.topology.required, "required", "", "`key` of -topology of which a gang has to stay in one domain")
 	flags.StringVar(&opts.topology.preferred, "preferred", "", "`key` of -topology of which a gang should stay in one domain (default the last)")
 	flags.StringVar(&opts.html, "html", "", "write the answer as a page for a browser, too, to this `file`")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(stdout, "usage: whatif [flags]")
-			flags.SetOutput(stdout)
-			flags.PrintDefaults()
-		}
+	if err := help.Parse(flags, args, stdout); err != nil {
 		return nil, err
 	}
+	if err := opts.check(); err != nil {
+		return nil, command.UsageError{Err: err}
+	}
+	return opts, nil
+}
+
+// check checks what the flags alone tell.
+func (o *options) check() error {
 	switch {
-	case flags.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case opts.order != "queue" && opts.order != "given":
-		return nil, fmt.Errorf("-order: got %q, want queue or given", opts.order)
-	case opts.strategyFile != "" && !opts.resources.dflt:
-		return nil, errors.New("-resources: -strategy has resources of its own")
-	case opts.ties != "seeded" && opts.ties != "lowest":
-		return nil, fmt.Errorf("-ties: got %q, want seeded or lowest", opts.ties)
+	case o.order != "queue" && o.order != "given":
+		return fmt.Errorf("-order: got %q, want queue or given", o.order)
+	case o.strategyFile != "" && !o.resources.dflt:
+		return errors.New("-resources: -strategy has resources of its own")
+	case o.ties != "seeded" && o.ties != "lowest":
+		return fmt.Errorf("-ties: got %q, want seeded or lowest", o.ties)
 	}
 	stdins := 0
-	for _, name := range slices.Concat(opts.snapshots, opts.nodes, opts.pods, opts.pending) {
+	for _, name := range slices.Concat(o.snapshots, o.nodes, o.pods, o.pending) {
 		if name == "-" {
 			stdins++
 		}
 	}
 	if stdins > 1 {
-		return nil, errors.New("-: the standard input can be read only once")
+		return errors.New("-: the standard input can be read only once")
 	}
-	for _, name := range opts.costs.names {
-		if opts.costs.of[name] == 0 {
-			return nil, fmt.Errorf("-cost: %s: it must cost something", name)
+	for _, name := range o.costs.names {
+		if o.costs.of[name] == 0 {
+			return fmt.Errorf("-cost: %s: it must cost something", name)
 		}
 	}
-	return opts, errors.Join(opts.checkScores(), opts.topology.check())
+	return errors.Join(o.checkScores(), o.topology.check())
 }
 
 // checkScores checks the types of -score.
@@ -398,7 +403,9 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 		return err
 	}
 	r.missing(missing)
-	r.speed()
+	if opts.speed {
+		r.speed()
+	}
 	if opts.html == "" {
 		return nil
 	}

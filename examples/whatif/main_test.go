@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/internal/testkit"
 )
 
@@ -75,14 +77,14 @@ func TestFlags(t *testing.T) {
 		{[]string{"-strategy", strategy, "-score", "BalancedAllocation=3"}, 0, "scores              RequestedToCapacityRatio x 1 of cpu=1 + BalancedAllocation x 3\n"},
 		{[]string{"-strategy", strategy, "-score", "RequestedToCapacityRatio=2"}, 0, "scores              RequestedToCapacityRatio x 2 of cpu=1\n"},
 		{[]string{"-strategy", strategy, "-score", "RequestedToCapacityRatio=0,BalancedAllocation=1"}, 0, "scores              BalancedAllocation x 1\n"},
-		{[]string{"-strategy", strategy, "-score", "MostAllocated=2"}, exitData, "-score: got MostAllocated, and " + strategy + " is of type RequestedToCapacityRatio"},
-		{[]string{"-score", "RequestedToCapacityRatio=2"}, exitUsage, "-score: RequestedToCapacityRatio needs a shape: give it with -strategy"},
-		{[]string{"-strategy", balanced}, exitData, "BalancedAllocation is no strategy of NodeResourcesFit"},
+		{[]string{"-strategy", strategy, "-score", "MostAllocated=2"}, command.Failed, "-score: got MostAllocated, and " + strategy + " is of type RequestedToCapacityRatio"},
+		{[]string{"-score", "RequestedToCapacityRatio=2"}, command.Usage, "-score: RequestedToCapacityRatio needs a shape: give it with -strategy"},
+		{[]string{"-strategy", balanced}, command.Failed, "BalancedAllocation is no strategy of NodeResourcesFit"},
 		{[]string{"-pending", write(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}")}, 0, "of a sample cluster"},
-		{[]string{"-topology", "rack", "-required", "block"}, exitUsage, `no level "block" in -topology rack`},
-		{[]string{"-topology", "rack,rack"}, exitUsage, `-topology: vector: topology: level "rack" is named twice`},
-		{[]string{"-topology", "block,rack", "-required", "block", "-preferred", "rack"}, exitUsage, "-required: -preferred is there, too"},
-		{[]string{"-required", "rack"}, exitUsage, "-required, -preferred and -gang: want -topology"},
+		{[]string{"-topology", "rack", "-required", "block"}, command.Usage, `no level "block" in -topology rack`},
+		{[]string{"-topology", "rack,rack"}, command.Usage, `-topology: vector: topology: level "rack" is named twice`},
+		{[]string{"-topology", "block,rack", "-required", "block", "-preferred", "rack"}, command.Usage, "-required: -preferred is there, too"},
+		{[]string{"-required", "rack"}, command.Usage, "-required, -preferred and -gang: want -topology"},
 		{[]string{"-topology", "block"}, 0, "Gangs, each by itself on the nodes as they are, preferred block"},
 		{[]string{"-help"}, 0, "usage: whatif [flags]"},
 		{[]string{"-strategy", strategy, "-score", "BalancedAllocation=0"}, 0, "scores              RequestedToCapacityRatio x 1 of cpu=1\n"},
@@ -92,26 +94,26 @@ func TestFlags(t *testing.T) {
 		{[]string{"-cost", "gpu-1=0.7,mig-1=0.1"}, 0, "Cost 0.8, and no mix costs less than 0.8."},
 		{[]string{"-resources", "cpu=1,memory=1,nvidia.com/gpu=5"}, 0, "LeastAllocated x 1 of cpu=1,memory=1,nvidia.com/gpu=5 + BalancedAllocation x 1\n"},
 		{[]string{"-all"}, 0, "serving/infer-8, serving/infer-9\n"},
-		{[]string{"sample.yaml"}, exitUsage, `unexpected argument "sample.yaml"`},
-		{[]string{"-snapshot", "-", "-pending", "-"}, exitUsage, "-: the standard input can be read only once"},
-		{[]string{"-nodes", ""}, exitUsage, "-nodes: empty name"},
-		{[]string{"-add", "gpu-1"}, exitUsage, `"gpu-1" is not NAME=NUMBER`},
-		{[]string{"-add", "gpu-1=-1"}, exitUsage, `"-1" is not a number from 0 to 100000`},
-		{[]string{"-add", "gpu-1=1.5"}, exitUsage, `"1.5" is not a number`},
-		{[]string{"-add", "gpu-1=1,gpu-1=2"}, exitUsage, "gpu-1 is there twice"},
-		{[]string{"-cost", "gpu-1=0"}, exitUsage, "-cost: gpu-1: it must cost something"},
-		{[]string{"-cost", "gpu-1=NaN"}, exitUsage, `"NaN" is not a number`},
-		{[]string{"-score", "Best=1"}, exitUsage, `-score: got "Best", want LeastAllocated, MostAllocated or BalancedAllocation`},
-		{[]string{"-score", "LeastAllocated=1,MostAllocated=1"}, exitUsage, "want one type beside BalancedAllocation"},
-		{[]string{"-order", "size"}, exitUsage, `-order: got "size", want queue or given`},
-		{[]string{"-strategy", strategy, "-resources", "cpu=1"}, exitUsage, "-resources: -strategy has resources of its own"},
-		{[]string{"-ties", "coin"}, exitUsage, `-ties: got "coin", want seeded or lowest`},
-		{[]string{"-add", "x1.huge=1"}, exitData, `-add: no shape and no node is called "x1.huge"; the shapes are m6i.xlarge, m6i.4xlarge, p4d.24xlarge as gpu-1, p4d.24xlarge as mig-1`},
-		{[]string{"-cost", "x1.huge=1"}, exitData, `-cost: no shape and no node is called "x1.huge"`},
-		{[]string{"-resources", "cpu=1,nvidia.com/gpus=1"}, exitData, "-resources: vectormap: unknown resource \"nvidia.com/gpus\": the map has cpu, "},
-		{[]string{"-resources", "pods=1"}, exitData, "pods"},
-		{[]string{"-snapshot", "/does/not/exist"}, exitData, "/does/not/exist"},
-		{[]string{"-strategy", "/does/not/exist"}, exitData, "/does/not/exist"},
+		{[]string{"sample.yaml"}, command.Usage, `unexpected argument "sample.yaml"`},
+		{[]string{"-snapshot", "-", "-pending", "-"}, command.Usage, "-: the standard input can be read only once"},
+		{[]string{"-nodes", ""}, command.Usage, "-nodes: empty name"},
+		{[]string{"-add", "gpu-1"}, command.Usage, `"gpu-1" is not NAME=NUMBER`},
+		{[]string{"-add", "gpu-1=-1"}, command.Usage, `"-1" is not a number from 0 to 100000`},
+		{[]string{"-add", "gpu-1=1.5"}, command.Usage, `"1.5" is not a number`},
+		{[]string{"-add", "gpu-1=1,gpu-1=2"}, command.Usage, "gpu-1 is there twice"},
+		{[]string{"-cost", "gpu-1=0"}, command.Usage, "-cost: gpu-1: it must cost something"},
+		{[]string{"-cost", "gpu-1=NaN"}, command.Usage, `"NaN" is not a number`},
+		{[]string{"-score", "Best=1"}, command.Usage, `-score: got "Best", want LeastAllocated, MostAllocated or BalancedAllocation`},
+		{[]string{"-score", "LeastAllocated=1,MostAllocated=1"}, command.Usage, "want one type beside BalancedAllocation"},
+		{[]string{"-order", "size"}, command.Usage, `-order: got "size", want queue or given`},
+		{[]string{"-strategy", strategy, "-resources", "cpu=1"}, command.Usage, "-resources: -strategy has resources of its own"},
+		{[]string{"-ties", "coin"}, command.Usage, `-ties: got "coin", want seeded or lowest`},
+		{[]string{"-add", "x1.huge=1"}, command.Failed, `-add: no shape and no node is called "x1.huge"; the shapes are m6i.xlarge, m6i.4xlarge, p4d.24xlarge as gpu-1, p4d.24xlarge as mig-1`},
+		{[]string{"-cost", "x1.huge=1"}, command.Failed, `-cost: no shape and no node is called "x1.huge"`},
+		{[]string{"-resources", "cpu=1,nvidia.com/gpus=1"}, command.Failed, "-resources: vectormap: unknown resource \"nvidia.com/gpus\": the map has cpu, "},
+		{[]string{"-resources", "pods=1"}, command.Failed, "pods"},
+		{[]string{"-snapshot", "/does/not/exist"}, command.Failed, "/does/not/exist"},
+		{[]string{"-strategy", "/does/not/exist"}, command.Failed, "/does/not/exist"},
 	} {
 		status, report, stderr := runProgram(t, "", c.args...)
 		if status != c.status || !strings.Contains(report+stderr, c.want) {
@@ -182,5 +184,15 @@ func TestWaysToRead(t *testing.T) {
 		if report != want {
 			t.Errorf("%v: got\n%s\nwant\n%s", c.args, report, want)
 		}
+	}
+}
+
+// TestHelp: every flag is in a group of the help, and the examples are right.
+func TestHelp(t *testing.T) {
+	if err := help.Check(func(args []string, stdout io.Writer) error {
+		_, err := parseOptions(args, stdout)
+		return err
+	}); err != nil {
+		t.Error(err)
 	}
 }

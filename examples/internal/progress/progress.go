@@ -19,18 +19,27 @@ type Line struct {
 	w   io.Writer
 	now func() time.Time
 
-	mu   sync.Mutex
-	last time.Time // when it was written last
+	mu    sync.Mutex
+	last  time.Time // when it was written last
+	there bool      // it has a text
 }
 
 // New returns a line on w, if that is a terminal.
 func New(w io.Writer) *Line {
-	if file, ok := w.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return On(w, time.Now)
-		}
+	if IsTerminal(w) {
+		return On(w, time.Now)
 	}
 	return nil
+}
+
+// IsTerminal reports whether someone looks at what is written.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // On returns a line on a terminal, with a clock.
@@ -44,19 +53,20 @@ func (l *Line) Printf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := l.now(); now.Sub(l.last) >= time.Second/10 {
-		l.last = now
+		l.last, l.there = now, true
 		l.write(fmt.Sprintf(format, args...))
 	}
 }
 
-// Clear takes the line away.
+// Clear takes the line away, so that something else can be written.
 func (l *Line) Clear() {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.last.IsZero() {
+	if l.there {
+		l.there = false
 		l.write("")
 	}
 }

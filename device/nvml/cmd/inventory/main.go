@@ -25,7 +25,23 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("inventory: ")
 	sample := flag.Bool("sample", false, "print the sample node even if there is a driver")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), `usage: inventory [flags]
+
+Prints the GPUs of this machine, or of a sample node where there is no driver:
+
+	go run ./device/nvml/cmd/inventory -sample
+
+The exit status is 1 when the driver fails and 2 for wrong flags.
+
+`)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "inventory: unexpected argument %q (-help lists the flags)\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := run(os.Stdout, *sample, nvml.Open); err != nil {
 		log.Fatal(err)
 	}

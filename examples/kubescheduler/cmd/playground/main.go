@@ -42,6 +42,24 @@ func main() {
 	flag.IntVar(&o.pods, "pods", 0, "how many pods are submitted, and a few more that are refused; 0 for none at all")
 	flag.StringVar(&o.binaries, "binaries", "", "the folder for the commands, which are built the first time; the default is in the user's cache")
 	flag.StringVar(&o.folder, "folder", "", "a folder to keep for data, logs and the kubeconfig, and to go on with; the default is a new one that is removed")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), `usage: playground [flags]
+
+A control plane with nodes and pods on this machine, until Ctrl-C:
+
+	GOWORK=off go -C examples/kubescheduler run ./cmd/playground -nodes 100 -pods 50
+
+One that keeps its data, to go on with:
+
+	GOWORK=off go -C examples/kubescheduler run ./cmd/playground -folder /tmp/cluster -binaries /tmp/commands
+
+The exit status is 1 when something fails and 2 for wrong flags.
+
+`)
+		flag.PrintDefaults()
+	}
+	log.SetFlags(0)
+	log.SetPrefix("playground: ")
 	flag.Parse()
 	if err := o.validate(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "playground:", err, "(-help lists the flags)")

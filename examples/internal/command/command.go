@@ -1,0 +1,113 @@
+// Package command is what the commands of the examples have in common: their help, their
+// errors and their exit statuses.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// The exit statuses.
+const (
+	Failed      = 1   // the command can't do what it was asked for
+	Usage       = 2   // wrong flags or arguments
+	Interrupted = 130 // by a signal, as shells have it
+)
+
+// A Help is what -help prints.
+type Help struct {
+	Name   string
+	About  string // a sentence or two
+	Groups []Group
+}
+
+// A Group is flags of one subject.
+type Group struct {
+	Title   string
+	Example string // arguments that use the flags
+	Flags   []string
+}
+
+// A UsageError is a fault of the command line.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the fault itself.
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Parse reads the flags of a command that takes no other arguments. Faults are a
+// [UsageError]. Where help is asked for it writes that to stdout and returns
+// [flag.ErrHelp].
+func (h Help) Parse(flags *flag.FlagSet, args []string, stdout io.Writer) error {
+	flags.SetOutput(io.Discard)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		h.write(stdout, flags)
+		return flag.ErrHelp
+	case err != nil:
+		return UsageError{err}
+	case flags.NArg() > 0:
+		return UsageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
+	}
+	return nil
+}
+
+// write writes the help. A flag that is in no group comes last.
+func (h Help) write(w io.Writer, flags *flag.FlagSet) {
+	fmt.Fprintf(w, "usage: %s [flags]\n\n%s\n", h.Name, h.About)
+	grouped := make(map[string]bool)
+	for _, g := range h.Groups {
+		fmt.Fprintf(w, "\n%s, such as\n\n    go run ./examples/%s %s\n\n", g.Title, h.Name, g.Example)
+		printFlags(w, flags, func(name string) bool {
+			for _, f := range g.Flags {
+				if f == name {
+					grouped[name] = true
+					return true
+				}
+			}
+			return false
+		})
+	}
+	some := false
+	flags.VisitAll(func(f *flag.Flag) { some = some || !grouped[f.Name] })
+	if some {
+		fmt.Fprint(w, "\nOther flags\n\n")
+		printFlags(w, flags, func(name string) bool { return !grouped[name] })
+	}
+	fmt.Fprintf(w, "\nThe exit status is %d when that can't be done, %d for wrong flags and %d after an interrupt.\n",
+		Failed, Usage, Interrupted)
+}
+
+// printFlags prints some of the flags, as package flag does.
+func printFlags(w io.Writer, flags *flag.FlagSet, in func(name string) bool) {
+	some := flag.NewFlagSet("", flag.ContinueOnError)
+	some.SetOutput(w)
+	flags.VisitAll(func(f *flag.Flag) {
+		if in(f.Name) {
+			some.Var(f.Value, f.Name, f.Usage)
+			some.Lookup(f.Name).DefValue = f.DefValue
+		}
+	})
+	some.PrintDefaults()
+}
+
+// Status writes an error to stderr and returns the exit status.
+func (h Help) Status(err error, stderr io.Writer) int {
+	var usage UsageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %v (-help lists the flags)\n", h.Name, err)
+		return Usage
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(stderr, "%s: interrupted\n", h.Name)
+		return Interrupted
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", h.Name, err)
+	return Failed
+}
