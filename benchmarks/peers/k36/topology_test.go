@@ -360,6 +360,49 @@ func TestTopology(t *testing.T) {
 	}
 }
 
+// TestTopologyWithoutHosts: where the finest level is not the host, Kueue adds up what the
+// hosts of a domain have free. So a gang that fits here fits there, and not always the
+// other way round.
+func TestTopologyWithoutHosts(t *testing.T) {
+	counts := map[string]int{}
+	peer.Cases(t, func(r peer.Random) error {
+		levels := topologyLevels(4)[:1+r.IntN(3)]
+		var nodes []*corev1.Node
+		for i := range 1 + r.IntN(12) {
+			var values []string
+			for range levels {
+				values = append(values, fmt.Sprint("d", r.IntN(3)))
+			}
+			nodes = append(nodes, topologyNode(fmt.Sprint("host-", i), levels, values, corev1.ResourceList{
+				corev1.ResourceCPU:  *resource.NewMilliQuantity(r.Int64N(4000), resource.DecimalSI),
+				corev1.ResourcePods: *resource.NewQuantity(r.Int64N(10), resource.DecimalSI),
+			}))
+		}
+		x := newTrees(t, levels, nodes, nil)
+		g := x.newGang(t, 1+r.IntN(12), corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(r.Int64N(1000), resource.DecimalSI)}, nil)
+		level := levels[r.IntN(len(levels))]
+		switch r.IntN(3) {
+		case 0:
+			g.require(level)
+		case 1:
+			g.prefer(level)
+		case 2:
+			g.unconstrained()
+		}
+		want, reason := x.placeTheirs(g)
+		got, found := x.placeOurs(t, g)
+		counts[fmt.Sprintf("Kueue %t, ours %t", want.fits, got.fits)]++
+		if got.fits && !want.fits {
+			return fmt.Errorf("Kueue %s, ours %+v\n%+v", reason, found, g.ours)
+		}
+		return nil
+	})
+	t.Log(counts)
+	if counts["Kueue true, ours false"] == 0 {
+		t.Error("no gang fits only where free amounts of several hosts are added up")
+	}
+}
+
 // compare compares the placements of one gang, and counts what it has looked at.
 func (x *trees) compare(t *testing.T, r peer.Random, counts map[string]int) error {
 	g, exact := x.randomGang(t, r)
