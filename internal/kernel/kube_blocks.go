@@ -79,6 +79,10 @@ func (b *kubeBlock) percentages(t KubeType, entries []KubeEntry, table *KubeTabl
 		e := &entries[k]
 		used, allocatable := b.columns(e, lo, n)
 		request, w := e.request(), uint64(e.Weight)
+		if e.Reciprocals != nil && t != KubeRatio {
+			hard |= b.kept(used, allocatable, e.Reciprocals[lo:lo+n], request, w, t == KubeLeast)
+			continue
+		}
 		switch t {
 		case KubeLeast:
 			hard |= b.least(used, allocatable, request, w)
@@ -108,6 +112,36 @@ func easy(x, y float64) bool {
 	const most = 0x42bfffffffffffff
 	fraction := math.Float64bits(x+far-far-x) | math.Float64bits(y+far-far-y)
 	return fraction == 0 && math.Float64bits(x) <= most && math.Float64bits(y) <= most
+}
+
+// kept adds the percentages that are free, or in use, by kept reciprocals: half a unit
+// above, the quotient is too far from whole numbers for its roundings to reach one
+// (docs/proofs.md). What a node has is easy then.
+func (b *kubeBlock) kept(used, allocatable, reciprocals []float64, request float64, weight uint64, least bool) (hard uint64) {
+	n := len(allocatable)
+	used, reciprocals, sums := used[:n], reciprocals[:n], b.sums[:n]
+	counted := weight << 32
+	for i, a := range allocatable {
+		u, r := used[i], reciprocals[i]
+		if w := int64(u); float64(w) != u || uint64(w) >= kubeExact {
+			hard |= 1 << i
+		}
+		if r == 0 {
+			continue
+		}
+		part := u + request
+		if least {
+			part = a - part
+		}
+		percent := int64((float64(part*100) + 0.5) * r)
+		if least {
+			percent &^= percent >> 63 // at least 0
+		} else {
+			percent = min(percent, 100)
+		}
+		sums[i] += uint64(percent)*weight + counted
+	}
+	return hard
 }
 
 // least adds the percentages that are free.
@@ -200,7 +234,11 @@ func (f *kubeFractions) fill(b *kubeBlock, entries []KubeEntry, lo, n int) (hard
 			if !easy(u, a) {
 				hard |= 1 << i
 			}
-			count[i] -= isNot0(a)
+			if a == 0 {
+				withs[i], withouts[i] = 0, 0
+				continue
+			}
+			count[i]++
 			with, without := fraction(u+request, a), fraction(u, a)
 			withs[i], withouts[i] = with, without
 			totals[i] += with
@@ -217,8 +255,10 @@ func (f *kubeFractions) fill(b *kubeBlock, entries []KubeEntry, lo, n int) (hard
 		_, allocatable := b.columns(&entries[k], lo, n)
 		means, meansWithout, squares, squaresWithout := f.totals[:n], f.totalsWithout[:n], f.squares[:n], f.squaresWithout[:n]
 		for i, a := range allocatable {
-			mask := isNot0(a)
-			d, e := keep(withs[i]-means[i], mask), keep(withouts[i]-meansWithout[i], mask)
+			if a == 0 {
+				continue
+			}
+			d, e := withs[i]-means[i], withouts[i]-meansWithout[i]
 			squares[i] += float64(d * d)
 			squaresWithout[i] += float64(e * e)
 		}
@@ -226,13 +266,13 @@ func (f *kubeFractions) fill(b *kubeBlock, entries []KubeEntry, lo, n int) (hard
 	return hard
 }
 
-// fraction returns part/whole, at most 1, and 0 if whole is 0.
+// fraction returns part/whole, at most 1.
 func fraction(part, whole float64) float64 {
 	f := part / whole
 	if f > 1 {
 		f = 1
 	}
-	return keep(f, isNot0(whole))
+	return f
 }
 
 // balance returns the balance of row i, whose fractions have the sum of squares.
