@@ -116,18 +116,6 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// resource returns what a dimension is called in results: cpu, memory, or the name of the
-// card or output.
-func (l *Ledger) resource(dim int) string {
-	if l.cards[dim] != "" {
-		return l.cards[dim]
-	}
-	if output := l.output(int32(dim)); output != "" {
-		return string(output)
-	}
-	return l.m.Name(dim)
-}
-
 // Overage is a limit that is exceeded. It was lowered, or [Ledger.Reconcile] found more
 // in use than was decided here. Nothing that would raise it is admitted.
 type Overage struct {

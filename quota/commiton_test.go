@@ -1,6 +1,9 @@
 package quota
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // The card of a node is charged, even if another one comes first; on a node
 // without cards nothing is.
@@ -35,4 +38,21 @@ func TestCommitOn(t *testing.T) {
 		}
 	}
 	w.want(w.state("q", "B"), "1000/0/0")
+}
+
+// TestGangOfBoundTasks: tasks that are bound to nodes go on cards of their nodes, also
+// where the gang would have chosen another card.
+func TestGangOfBoundTasks(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:9 B:3")
+	var gang []*TaskRequest
+	for _, id := range []string{"1", "2"} {
+		r, _, err := w.ResolveTask(Task{ID: id, Job: "j", Queue: "q", Node: "b", Cards: []Item{{Alternatives: []string{"A", "B"}, Milli: 1000}}})
+		if err != nil || r.Invalid() != "" {
+			t.Fatal(r.Invalid(), err)
+		}
+		gang = append(gang, r)
+	}
+	w.want(w.whatFits(gang[0]), "3, then Scalar 0 of 3000 at q")
+	a, err := w.CommitAll(gang)
+	w.want(fmt.Sprint(say(a, err), " ", a.Charged), "yes [B B]")
 }

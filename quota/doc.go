@@ -54,6 +54,9 @@
 //     see [Ledger.Over], and nothing more is admitted there.
 //   - A quota is not the capacity. Whether the cluster has a free card is not looked at.
 //
+// The decisions are in quota/internal/book, in numbers. Its package comment has the
+// invariants, and the order in which to read it.
+//
 // A Ledger is safe for concurrent use. Questions share it, and changes exclude each
 // other. Each change has a number, and every answer has the number of the state that
 // it was decided on. The package starts no goroutine and logs nothing.

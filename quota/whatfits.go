@@ -31,8 +31,8 @@ type Shape interface {
 // [Ledger.ReserveMany]. Copies of a task are new tasks of its job, committed together
 // as by [Ledger.CommitAll], with what is held for the job. A job that another queue has
 // is an [ErrConflict]. Only limits count: a sum may reach 2^53. The work grows with the
-// number of alternatives, and with the logarithm of the number of copies. A nil shape
-// panics.
+// number of alternatives and holds that the copies use up, and not with that of the
+// copies. A nil shape panics.
 func (l *Ledger) WhatFits(shape Shape) (Fits, error) {
 	if shape == nil {
 		panic("quota: nil shape")
