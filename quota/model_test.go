@@ -419,7 +419,7 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 			for _, card := range cards {
 				used[card] = true
 			}
-			want.milli = [...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000}[m.IntN(7)]
+			want.milli = [...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]
 		} else {
 			if m.IntN(4) == 0 && len(cards) > 1 {
 				want.unit = 2000
@@ -429,7 +429,9 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 				continue
 			}
 			used[id] = true
-			want.milli = want.unit * (1 + int64(m.IntN(4)))
+			if want.milli = want.unit * (1 + int64(m.IntN(4))); len(cards) == 1 && m.IntN(8) == 0 {
+				want.milli = 1
+			}
 		}
 		wants = append(wants, want)
 	}
@@ -449,6 +451,8 @@ func (m *model) plain() int64 {
 		return 0
 	case n == 99 && m.IntN(20) == 0:
 		return 1<<53 - 1 - int64(m.IntN(10))
+	case n >= 95: // what a guard of more than nothing must let in
+		return 1
 	default:
 		return int64(m.IntN(4)) * 500
 	}
@@ -732,6 +736,11 @@ const (
 	modelGang   = 25
 )
 
+// tiny reports whether a request is for so little that too many copies fit.
+func (r *goldRequest) tiny() bool {
+	return r.plain[0] == 1 || r.plain[1] == 1 || slices.ContainsFunc(r.items, func(want goldWant) bool { return want.milli < 500 })
+}
+
 // whatFits compares with admitting one copy after the other.
 func (m *model) whatFits() {
 	var got Fits
@@ -742,6 +751,9 @@ func (m *model) whatFits() {
 	g := m.g.clone()
 	if m.IntN(2) == 0 {
 		asked := m.job(m.jobID(false))
+		if asked.tiny() {
+			return
+		}
 		got, gotErr = m.l.WhatFits(m.jobHandle(asked))
 		r := *asked
 		if m.g.queues[r.queue] != nil {
@@ -755,6 +767,9 @@ func (m *model) whatFits() {
 		return
 	}
 	asked := m.task(m.taskID(false))
+	if asked.tiny() {
+		return
+	}
 	got, gotErr = m.l.WhatFits(m.taskHandle(asked))
 	r := *asked
 	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
