@@ -10,5 +10,5 @@
 //
 // It is a module of its own outside of the workspace, so that nobody downloads all this
 // who doesn't ask for it. An answer that differs is a fault here, or a line of
-// docs/semantics.md.
+// docs/upstreams.md.
 package k35

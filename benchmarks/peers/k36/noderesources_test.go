@@ -213,7 +213,7 @@ func kubeQuantity(r peer.Random, name corev1.ResourceName, most int64) resource.
 }
 
 // whole returns an amount of a node in the unit of the scheduler. It rounds fractions of
-// what a node has up; here they are rounded down (docs/semantics.md).
+// what a node has up; here they are rounded down (docs/upstreams.md).
 func whole(name corev1.ResourceName, q resource.Quantity) resource.Quantity {
 	if name == corev1.ResourceCPU {
 		return *resource.NewMilliQuantity(q.MilliValue(), resource.DecimalSI)

@@ -102,7 +102,7 @@ func TestTransform(t *testing.T) {
 		}
 		rules, excluded := randomRules(r, quantity)
 		w := randomWorkload(r, func() corev1.ResourceList { return r.List(peer.Names, 30, quantity) })
-		// NewInfo may change its pods: see docs/semantics.md.
+		// NewInfo may change its pods: see docs/upstreams.md.
 		info := workload.NewInfo(w.DeepCopy(), workload.WithResourceTransformations(rules), workload.WithExcludedResourcePrefixes(excluded))
 		compiled, err := kueueRules(rules, excluded)
 		if err != nil {
