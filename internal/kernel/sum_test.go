@@ -42,8 +42,8 @@ func checkSum(t *testing.T, values []float64) (exact bool) {
 func TestSum(t *testing.T) {
 	r := testkit.Rand(1)
 	for name, draw := range map[string]func() float64{
-		"bytes":     func() float64 { return float64(r.IntN(1 << 40)) },
-		"negative":  func() float64 { return float64(r.IntN(1<<40) - 1<<39) },
+		"bytes":     func() float64 { return float64(r.Int64N(1 << 40)) },
+		"negative":  func() float64 { return float64(r.Int64N(1<<40) - 1<<39) },
 		"small":     func() float64 { return float64(r.IntN(3)) },
 		"cancelled": func() float64 { return float64(1 - 2*r.IntN(2)) },
 	} {
