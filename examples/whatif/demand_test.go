@@ -64,7 +64,7 @@ func TestDemand(t *testing.T) {
 				t.Fatal(err)
 			}
 			needs = append(needs, n)
-			if got := (answer{len(n.pods), n.packed, n.proved, n.scheduled}); got != want {
+			if got := (answer{len(n.pods), n.Nodes, n.Proved, n.scheduled}); got != want {
 				t.Errorf("%s: %s: got %+v, want %+v", c.name, n.shape.name, got, want)
 			}
 		}
@@ -75,7 +75,7 @@ func TestDemand(t *testing.T) {
 			continue
 		}
 		x := d.mix(needs)
-		if got := fmt.Sprint(x.counts, x.cost, x.proved); got != c.mix {
+		if got := fmt.Sprint(x.Counts, x.Cost, x.Proved); got != c.mix {
 			t.Errorf("%s: mix %s, want %s", c.name, got, c.mix)
 		}
 	}
@@ -118,8 +118,8 @@ func TestDemandAgainstAll(t *testing.T) {
 					break
 				}
 			}
-			if n.proved > least || n.packed < least {
-				t.Errorf("seed %d: %s: from %d to %d, but the least is %d", seed, n.shape.name, n.proved, n.packed, least)
+			if n.Proved > least || n.Nodes < least {
+				t.Errorf("seed %d: %s: from %d to %d, but the least is %d", seed, n.shape.name, n.Proved, n.Nodes, least)
 			}
 			if n.scheduled > 0 && n.scheduled < least {
 				t.Errorf("seed %d: %s: %d scheduled, but the least is %d", seed, n.shape.name, n.scheduled, least)
@@ -135,14 +135,14 @@ func TestDemandAgainstAll(t *testing.T) {
 				}
 			}
 		}
-		for i, n := range x.counts {
+		for i, n := range x.Counts {
 			costs += float64(n) * d.shapes[i].cost
 		}
-		if !assignable(d, d.pods, roomsOf(d, x.counts[0], x.counts[1])) || x.cost != costs {
-			t.Errorf("seed %d: the mix %v of cost %v doesn't hold the pods", seed, x.counts, x.cost)
+		if !assignable(d, d.pods, roomsOf(d, x.Counts[0], x.Counts[1])) || x.Cost != costs {
+			t.Errorf("seed %d: the mix %v of cost %v doesn't hold the pods", seed, x.Counts, x.Cost)
 		}
-		if x.proved > least || x.cost < least {
-			t.Errorf("seed %d: a mix costs from %v to %v, but the least is %v", seed, x.proved, x.cost, least)
+		if x.Proved > least || x.Cost < least {
+			t.Errorf("seed %d: a mix costs from %v to %v, but the least is %v", seed, x.Proved, x.Cost, least)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/examples/whatif/packing"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -271,10 +272,10 @@ func (r *report) pageMissing(d *shortage) *pageMissing {
 		return x
 	}
 	x.Mix = fmt.Sprintf("All %s that fit on a new node can be packed on %s. Cost %s, and no mix costs less than %s.",
-		podCount(len(d.pods)), d.nodes(), price(d.mix.cost), price(d.mix.proved))
+		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.Proved))
 	x.About = strings.ReplaceAll(aboutMissing, "\n", " ")
 	x.Shapes = newPageTable(missingHead, d.rows(r))
-	for _, b := range d.mix.bounds {
+	for _, b := range d.mix.Bounds {
 		x.Bounds = append(x.Bounds, r.explainBound(d, b))
 	}
 	for _, n := range d.needs {
@@ -287,29 +288,29 @@ func (r *report) pageMissing(d *shortage) *pageMissing {
 }
 
 // explainBound says what has to be paid at least, and for what.
-func (r *report) explainBound(d *shortage, b bound) string {
+func (r *report) explainBound(d *shortage, b packing.Bound) string {
 	var names []string
-	for i, in := range b.shape {
+	for i, in := range b.Shapes {
 		if in {
 			names = append(names, d.shapes[i].name)
 		}
 	}
-	what := podCount(int(b.amount)) + " of one request"
-	if b.column >= 0 {
-		what = r.m.Name(b.column) + " " + r.m.Format(b.column, b.amount)
+	what := podCount(int(b.Amount)) + " of one request"
+	if b.Column >= 0 {
+		what = r.m.Name(b.Column) + " " + r.m.Format(b.Column, b.Amount)
 	}
-	return fmt.Sprintf("%s: only new nodes of %s have room for it, and so much of it costs %s at least.", what, list(names, 5), price(b.cost))
+	return fmt.Sprintf("%s: only new nodes of %s have room for it, and so much of it costs %s at least.", what, list(names, 5), price(b.Cost))
 }
 
 // whyFewer says why one node less than the bound of a shape doesn't do.
 func (r *report) whyFewer(n need) string {
-	switch why := n.why; why.Reason {
+	switch why := n.Why; why.Reason {
 	case vector.InfeasibleAggregate:
 		return fmt.Sprintf("%s: %s on %d nodes request %s of %s together, and the nodes have %s.", n.shape.name, podCount(len(n.pods)),
-			n.proved-1, r.m.Format(why.Column, why.Needed), r.m.Name(why.Column), r.m.Format(why.Column, why.Available))
+			n.Proved-1, r.m.Format(why.Column, why.Needed), r.m.Name(why.Column), r.m.Format(why.Column, why.Available))
 	case vector.InfeasibleCopies:
 		return fmt.Sprintf("%s: %.0f pods request at least as much as one of them, and %d nodes have room for %.0f such.",
-			n.shape.name, why.Needed, n.proved-1, why.Available)
+			n.shape.name, why.Needed, n.Proved-1, why.Available)
 	}
 	return ""
 }

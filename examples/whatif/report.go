@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/resvec/resvec/examples/internal/progress"
+	"github.com/resvec/resvec/examples/whatif/packing"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -335,7 +336,7 @@ func (r *report) amounts(v vector.ResourceVector) string {
 type shortage struct {
 	*demand
 	needs []need // of each shape alone
-	mix   mix
+	mix   packing.Mix
 }
 
 // shortage returns what is missing.
@@ -360,7 +361,7 @@ func (r *report) shortage(tie vector.Tie, line *progress.Line) (*shortage, error
 func (d *shortage) rows(r *report) (rows [][]string) {
 	for _, n := range d.needs {
 		cells := []string{n.shape.name, fmt.Sprintf("%g", n.shape.cost), fmt.Sprint(len(n.pods))}
-		for _, nodes := range []int{n.packed, n.proved, n.scheduled} {
+		for _, nodes := range []int{n.Nodes, n.Proved, n.scheduled} {
 			cell := "-"
 			if nodes > 0 {
 				cell = fmt.Sprint(nodes)
@@ -375,7 +376,7 @@ func (d *shortage) rows(r *report) (rows [][]string) {
 // nodes writes the nodes of the mix.
 func (d *shortage) nodes() string {
 	var parts []string
-	for i, n := range d.mix.counts {
+	for i, n := range d.mix.Counts {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, d.shapes[i].name))
 		}
@@ -407,7 +408,7 @@ func (r *report) missing(d *shortage) {
 	r.table(slices.Concat([][]string{missingHead}, d.rows(r)))
 	r.printf("\n%s\n", aboutMissing)
 	r.printf("\nAll %s can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
-		podCount(len(d.pods)), d.nodes(), price(d.mix.cost), price(d.mix.proved))
+		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.Proved))
 }
 
 // price writes a cost. It cuts it after four places, so that a lower bound stays
