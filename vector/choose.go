@@ -185,7 +185,7 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 		return dst
 	}
 	h := ranking[T]{rows: dst, k: k, scores: scores, tie: tie}
-	if kernel.Active() == kernel.Generic {
+	if kernel.Active() < kernel.AVX2 { // the masks have assembly for amd64 only
 		h.walk(selected)
 	} else {
 		h.sift(selected)

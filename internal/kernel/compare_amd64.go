@@ -120,11 +120,6 @@ func fitFew(data []float64, stride int, request []float64, rows int) uint64 {
 	return fitFewAVX2(&data[0], stride, &request[0], len(request))
 }
 
-// callBlocks is the number of blocks of one column of float64s, 512 bytes each,
-// that one call into assembly reads. Assembly can't be preempted: 160 KiB are
-// some 15 microseconds even from a busy memory.
-const callBlocks = 320
-
 // farBytes is the size of a pass that a last-level cache shared with others
 // won't hold from one time to the next. Memory sets the pace there: on a Zen 5
 // two streams of AVX2 loads draw on it up to twice as fast as AVX-512 compares
@@ -147,20 +142,4 @@ func plan(words, cols, size int) (Impl, int, int) {
 	}
 	width := min(most/size, cols)
 	return AVX512, most / (width * size), width
-}
-
-// callQuotients is how many quotients one call into assembly takes. Assembly
-// can't be preempted: 2^14 divisions of amounts by totals that both come from
-// memory, 256 KiB, take some 15 µs.
-const callQuotients = 1 << 14
-
-// mostColumns is the width beyond which a block of rows is more than one call
-// may take. Sums run in column order, so that a call can't take a part of the
-// columns; wider lists and matrices get the Go code, which can be preempted.
-const mostColumns = callQuotients / Block
-
-// chunkRows returns how many rows one call into assembly takes, a multiple of
-// Block. cols is at most mostColumns.
-func chunkRows(cols int) int {
-	return callQuotients / max(cols, 1) &^ (Block - 1)
 }

@@ -4,13 +4,13 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// best returns the fastest implementation that can run here.
-func best() Impl {
+// assembly returns the implementations of the CPU at hand, slowest first.
+func assembly() []Impl {
 	switch x := cpu.X86; {
 	case !x.HasAVX2 || !x.HasFMA:
-		return Generic
+		return nil
 	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
-		return AVX512
+		return []Impl{AVX2, AVX512}
 	}
-	return AVX2
+	return []Impl{AVX2}
 }

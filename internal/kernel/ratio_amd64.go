@@ -126,26 +126,3 @@ func foldRows(f fold, dst, data []float64, stride int, total, reciprocals []floa
 // core. In larger ones memory sets the pace: reading reciprocals then costs more
 // than dividing does.
 const nearQuotients = 1 << 17
-
-// from returns the address of row lo of the first column.
-func from(data []float64, lo int) *float64 {
-	return unsafe.SliceData(data[min(lo, len(data)):])
-}
-
-// divisors holds each total of a column list with its rounded reciprocal.
-type divisors [32][2]float64
-
-// fill reports whether the reciprocals are worth preparing for this many rows,
-// and fit; the division that they replace gives the same result.
-func (d *divisors) fill(totals []float64, rows int) bool {
-	if rows < minReciprocal || len(totals) > len(d) {
-		return false
-	}
-	for k, t := range totals {
-		d[k] = [2]float64{t, 1 / t}
-	}
-	return true
-}
-
-// minReciprocal is the number of rows below which plain division is faster.
-const minReciprocal = 32

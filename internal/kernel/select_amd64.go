@@ -101,32 +101,3 @@ func tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
 		topsInt64AVX2((*int64)(to), (*int64)(first), n, word, step)
 	}
 }
-
-// selectChunk is how many values one call into assembly takes, a multiple of
-// Block: assembly can't be preempted, and 256 KiB are read in less than 20 µs.
-const selectChunk = 1 << 15
-
-// allRows stands for a mask that is nil.
-var allRows = ^uint64(0)
-
-// maskFrom returns the address of the mask word of row lo, and the distance in
-// bytes to the next word.
-func maskFrom(rows []uint64, lo int) (word *uint64, step int) {
-	if rows == nil {
-		return &allRows, 0
-	}
-	return &rows[lo/Block], 8
-}
-
-// isFloat reports whether T is float64.
-func isFloat[T Number]() bool { return T(1)/2 != 0 }
-
-// empty reports whether rows selects nothing.
-func empty(rows []uint64) bool {
-	for _, word := range rows {
-		if word != 0 {
-			return false
-		}
-	}
-	return rows != nil
-}

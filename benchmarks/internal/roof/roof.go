@@ -12,7 +12,7 @@ import "github.com/resvec/resvec/internal/kernel"
 // streams is at least 1.
 func Sum(data []float64, streams int) float64 {
 	stride := len(data) / streams
-	if kernel.Active() == kernel.Generic {
+	if kernel.Active() < kernel.AVX2 {
 		return sumGeneric(data, stride, streams)
 	}
 	var sum float64
