@@ -3,4 +3,6 @@
 package testkit
 
 // missing says why there is no other implementation.
-func missing() string { return "this build has no assembly (neither amd64 nor arm64, or the purego tag)" }
+func missing() string {
+	return "this build has no assembly (neither amd64 nor arm64, or the purego tag)"
+}

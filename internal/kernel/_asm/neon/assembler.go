@@ -39,7 +39,8 @@ var words = map[string]uint32{
 	"fcmle d2 d2 zero": 0x6EE0D800,
 	"fcvtzs d2 d2":     0x4EE1B800,
 	"dup d2 x":         0x4E080C00,
-	"umov x d0":        0x4E083C00,
+	"ins d[1] x": 0x4E181C00,
+	"umov x d[0]": 0x4E083C00,
 	"movi d2 0":        0x6F00E400,
 	"shl d2 d2 n":      0x4F405400,
 
@@ -54,7 +55,7 @@ var words = map[string]uint32{
 }
 
 // An operand is a register, a place in memory or a number.
-var operand = regexp.MustCompile(`^(?:\{?v(\d+)\.(\d+)([bhsd])\}?|v(\d+)\.d\[0\]|([xqd])(\d+)|\[x(\d+)(?:, #(\d+))?\]|#(\d+|0\.0))$`)
+var operand = regexp.MustCompile(`^(?:\{?v(\d+)\.(\d+)([bhsd])\}?|v(\d+)\.d\[([01])\]|([xqd])(\d+)|\[x(\d+)(?:, #(\d+))?\]|#(\d+|0\.0))$`)
 
 // encode returns the word of an instruction in ARM's notation.
 func encode(text string) (uint32, error) {
@@ -74,21 +75,21 @@ func encode(text string) (uint32, error) {
 			shape += " " + m[3] + m[2]
 			registers = append(registers, atoi(m[1]))
 		case m[4] != "":
-			shape += " d0"
+			shape += " d[" + m[5] + "]"
 			registers = append(registers, atoi(m[4]))
-		case m[5] != "":
-			shape += " " + m[5]
-			registers = append(registers, atoi(m[6]))
-		case m[7] != "":
+		case m[6] != "":
+			shape += " " + m[6]
+			registers = append(registers, atoi(m[7]))
+		case m[8] != "":
 			shape += " [x]"
-			base, number = m[7], atoi(m[8])
-		case m[9] == "0.0":
+			base, number = m[8], atoi(m[9])
+		case m[10] == "0.0":
 			shape += " zero"
-		case m[9] == "0":
+		case m[10] == "0":
 			shape += " 0"
 		default:
 			shape += " n"
-			number = atoi(m[9])
+			number = atoi(m[10])
 		}
 	}
 	word, ok := words[shape]

@@ -19,11 +19,11 @@ func ratio() {
 // A fold is what becomes of the quotients of a row.
 type fold struct {
 	name, what string
-	element          string // of dst
-	infinite         bool   // starts from +Inf, not 0
-	add              string // the instruction that folds one in
-	weighted         bool   // products, not quotients
-	finish           func(p *program, acc int)
+	element    string // of dst
+	infinite   bool   // starts from +Inf, not 0
+	add        string // the instruction that folds one in
+	weighted   bool   // products, not quotients
+	finish     func(p *program, acc int)
 }
 
 var folds = []fold{
