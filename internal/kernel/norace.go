@@ -4,10 +4,7 @@ package kernel
 
 // Without the race detector there is nobody to tell; see race.go.
 
-func raceRead[T any]([]T)                          {}
-func raceWrite[T any]([]T)                         {}
-func raceColumns[T any]([]T, int, []int32, int)    {}
-func raceFirstColumns[T any]([]T, int, int, int)   {}
-func raceSelected[T any]([]T, []uint64)            {}
-func raceReadSelected[T any]([]T, []uint64)        {}
-func raceReadGroups[T any]([]T, []int32, []uint64) {}
+func raceRead[T any]([]T)                        {}
+func raceWrite[T any]([]T)                       {}
+func raceColumns[T any]([]T, int, []int32, int)  {}
+func raceFirstColumns[T any]([]T, int, int, int) {}

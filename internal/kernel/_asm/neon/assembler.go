@@ -39,8 +39,8 @@ var words = map[string]uint32{
 	"fcmle d2 d2 zero": 0x6EE0D800,
 	"fcvtzs d2 d2":     0x4EE1B800,
 	"dup d2 x":         0x4E080C00,
-	"ins d[1] x": 0x4E181C00,
-	"umov x d[0]": 0x4E083C00,
+	"ins d[1] x":       0x4E181C00,
+	"umov x d[0]":      0x4E083C00,
 	"movi d2 0":        0x6F00E400,
 	"shl d2 d2 n":      0x4F405400,
 
@@ -97,9 +97,12 @@ func encode(text string) (uint32, error) {
 		return 0, fmt.Errorf("%s: no instruction %q", text, shape)
 	}
 	at := []int{0, 5, 16} // of the registers
-	size, most := uint32(1), uint32(1<<12)
+	size, most, offset := uint32(1), uint32(1<<12), number
 	if base != "" {
 		n, _ := strconv.Atoi(base)
+		if n >= 31 { // the stack pointer
+			return 0, fmt.Errorf("%s: register %d", text, n)
+		}
 		word |= uint32(n) << 5
 		switch at = []int{0, 10}; name {
 		case "ld1r":
@@ -118,9 +121,15 @@ func encode(text string) (uint32, error) {
 		most = 64
 	}
 	if number >= most {
-		return 0, fmt.Errorf("%s: %d is too large", text, number)
+		return 0, fmt.Errorf("%s: a number is too large", text)
+	}
+	if offset%size != 0 {
+		return 0, fmt.Errorf("%s: %d is no multiple of %d", text, offset, size)
 	}
 	for i, r := range registers {
+		if r > 31 {
+			return 0, fmt.Errorf("%s: register %d", text, r)
+		}
 		word |= r << at[i]
 	}
 	return word, nil
