@@ -1,6 +1,6 @@
 // Package kernel holds every hot loop of resvec: a pure-Go twin that defines
-// the result, amd64 assembly that must equal it bit for bit, and the switch
-// between them.
+// the result, assembly for amd64 and arm64 that must equal it bit for bit, and the
+// switch between them.
 //
 // Kernels trust their callers. Shapes are checked in package vector, which
 // panics in Go before assembly runs; here a bad length is undefined behaviour.
@@ -26,8 +26,9 @@
 // A family has the same name everywhere: NAME_generic.go has its functions and
 // their pure-Go twins, _asm/NAME generates NAME_amd64.s, and NAME_amd64.go cuts a
 // pass into calls and chooses among the assembly by a switch. A call through a
-// function variable would make every argument escape. noasm.go stands for all
-// NAME_amd64.go where there is no assembly.
+// function variable would make every argument escape. _asm/neon generates the
+// NAME_arm64.s of the families that have one, beside a NAME_arm64.go. noasm.go stands
+// for these families where there is no assembly, noamd64.go for all others.
 //
 // Under the race detector the wrappers report what the assembly reads and
 // writes.
