@@ -5,6 +5,9 @@ import "slices"
 // Impl names one implementation of the kernels.
 type Impl uint8
 
+// The code for arm64 is generated on every machine: go generate skips files of others.
+//go:generate env GOWORK=off go -C _asm run ./neon
+
 // The implementations, slowest first. Generic is pure Go and runs everywhere. NEON is
 // of arm64, and has comparisons, shared totals and ArgMax only. AVX2 needs AVX2 and
 // FMA; AVX512 needs these too, for its largest passes, and the F, DQ, BW and VL subsets.

@@ -4,8 +4,6 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-//go:generate env GOWORK=off go -C _asm run ./neon
-
 // assembly returns the implementation of the CPU at hand.
 func assembly() []Impl {
 	if cpu.ARM64.HasASIMD {
