@@ -4,110 +4,49 @@ package kernel
 
 //go:generate env GOWORK=off go -C _asm run ./compare -out ../compare_amd64.s -stubs ../compare_stubs_amd64.go -pkg kernel
 
-// andListed is andListedGeneric.
-func andListed(t test, dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
-	if active == Generic || len(cols) == 0 {
-		andListedGeneric(t, dst, data, stride, cols, vals)
-		return
-	}
-	raceColumns(data, stride, cols, len(dst)*Block)
-	raceWrite(dst)
-	vals = vals[:len(cols)]
-	impl, words, width := plan(len(dst), len(cols), 8)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < len(cols); k += width {
-			n := min(width, len(cols)-k)
-			switch wide := impl == AVX512; {
-			case wide && t == testGE:
-				andGEAVX512(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
-			case wide:
-				andLEAVX512(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
-			case t == testGE:
-				andGEAVX2(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
-			default:
-				andLEAVX2(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
-			}
-		}
-		dst, data = dst[w:], data[w*Block:]
+// listedPart is one call of andListed.
+func listedPart(impl Impl, t test, dst *uint64, words int, data *float64, stride int, cols *int32, vals *float64, n int) {
+	switch wide := impl == AVX512; {
+	case wide && t == testGE:
+		andGEAVX512(dst, words, data, stride, cols, vals, n)
+	case wide:
+		andLEAVX512(dst, words, data, stride, cols, vals, n)
+	case t == testGE:
+		andGEAVX2(dst, words, data, stride, cols, vals, n)
+	default:
+		andLEAVX2(dst, words, data, stride, cols, vals, n)
 	}
 }
 
-// andSum is andSumGEGeneric.
-func andSum(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols []int32, vals []float64) {
-	if active == Generic || len(cols) == 0 {
-		andSumGEGeneric(dst, a, aStride, b, bStride, cols, vals)
-		return
-	}
-	raceColumns(a, aStride, cols, len(dst)*Block)
-	raceColumns(b, bStride, cols, len(dst)*Block)
-	raceWrite(dst)
-	vals = vals[:len(cols)]
-	impl, words, width := plan(len(dst), len(cols), 16)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < len(cols); k += width {
-			n := min(width, len(cols)-k)
-			if impl == AVX512 {
-				andSumGEAVX512(&dst[0], w, &a[0], aStride, &b[0], bStride, &cols[k], &vals[k], n)
-			} else {
-				andSumGEAVX2(&dst[0], w, &a[0], aStride, &b[0], bStride, &cols[k], &vals[k], n)
-			}
-		}
-		dst, a, b = dst[w:], a[w*Block:], b[w*Block:]
+// sumPart is one call of andSum.
+func sumPart(impl Impl, dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, cols *int32, vals *float64, n int) {
+	if impl == AVX512 {
+		andSumGEAVX512(dst, words, a, aStride, b, bStride, cols, vals, n)
+	} else {
+		andSumGEAVX2(dst, words, a, aStride, b, bStride, cols, vals, n)
 	}
 }
 
-// andCodes is andGEGeneric for float32s.
-func andCodes(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
-	if active == Generic || len(cols) == 0 {
-		andGEGeneric(dst, codes, stride, cols, vals)
-		return
-	}
-	raceColumns(codes, stride, cols, len(dst)*Block)
-	raceWrite(dst)
-	vals = vals[:len(cols)]
-	impl, words, width := plan(len(dst), len(cols), 4)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < len(cols); k += width {
-			n := min(width, len(cols)-k)
-			if impl == AVX512 {
-				andGE32AVX512(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
-			} else {
-				andGE32AVX2(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
-			}
-		}
-		dst, codes = dst[w:], codes[w*Block:]
+// codesPart is one call of andCodes.
+func codesPart(impl Impl, dst *uint64, words int, codes *float32, stride int, cols *int32, vals *float32, n int) {
+	if impl == AVX512 {
+		andGE32AVX512(dst, words, codes, stride, cols, vals, n)
+	} else {
+		andGE32AVX2(dst, words, codes, stride, cols, vals, n)
 	}
 }
 
-// andRows is andRowsGeneric.
-func andRows(t test, dst []uint64, a []float64, aStride int, b []float64, bStride, cols int) {
-	if active == Generic || cols == 0 {
-		andRowsGeneric(t, dst, a, aStride, b, bStride, cols)
-		return
-	}
-	raceFirstColumns(a, aStride, cols, len(dst)*Block)
-	raceFirstColumns(b, bStride, cols, len(dst)*Block)
-	raceWrite(dst)
-	impl, words, width := plan(len(dst), cols, 16)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < cols; k += width {
-			d, ma, mb, n := &dst[0], &a[k*aStride], &b[k*bStride], min(width, cols-k)
-			switch {
-			case impl == AVX512 && t == testRowsLE:
-				andRowsLEAVX512(d, w, ma, aStride, mb, bStride, n)
-			case impl == AVX512:
-				andRowsFitAVX512(d, w, ma, aStride, mb, bStride, n)
-			case t == testRowsLE:
-				andRowsLEAVX2(d, w, ma, aStride, mb, bStride, n)
-			default:
-				andRowsFitAVX2(d, w, ma, aStride, mb, bStride, n)
-			}
-		}
-		dst, a, b = dst[w:], a[w*Block:], b[w*Block:]
+// rowsPart is one call of andRows.
+func rowsPart(impl Impl, t test, dst *uint64, words int, a *float64, aStride int, b *float64, bStride, n int) {
+	switch wide := impl == AVX512; {
+	case wide && t == testRowsLE:
+		andRowsLEAVX512(dst, words, a, aStride, b, bStride, n)
+	case wide:
+		andRowsFitAVX512(dst, words, a, aStride, b, bStride, n)
+	case t == testRowsLE:
+		andRowsLEAVX2(dst, words, a, aStride, b, bStride, n)
+	default:
+		andRowsFitAVX2(dst, words, a, aStride, b, bStride, n)
 	}
 }
 

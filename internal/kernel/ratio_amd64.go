@@ -2,71 +2,45 @@
 
 package kernel
 
-import "unsafe"
-
 //go:generate env GOWORK=off go -C _asm run ./ratio -out ../ratio_amd64.s -stubs ../ratio_stubs_amd64.go -pkg kernel
 
-// foldColumns folds the listed columns into dst. Every column has a number.
-func foldColumns(f fold, dst, data []float64, stride int, cols []int32, numbers []float64, tame bool) {
-	if active == Generic || len(cols) > mostColumns {
-		foldColumnsGeneric(f, dst, data, stride, cols, numbers)
-		return
-	}
-	raceColumns(data, stride, cols, len(dst))
-	raceWrite(dst)
-	var table divisors
-	tame = tame && table.fill(numbers, len(dst))
-	c, t, n, step := unsafe.SliceData(cols), unsafe.SliceData(numbers), len(cols), chunkRows(len(cols))
-	for lo := 0; lo < len(dst); lo += step {
-		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
-		switch wide := active == AVX512; {
-		case wide && f == foldSum && tame:
-			normalizedSumTameAVX512(&part[0], len(part), column, stride, c, &table[0], n)
-		case wide && f == foldSum:
-			normalizedSumAVX512(&part[0], len(part), column, stride, c, t, n)
-		case wide && f == foldGreatest && tame:
-			dominantShareTameAVX512(&part[0], len(part), column, stride, c, &table[0], n)
-		case wide && f == foldGreatest:
-			dominantShareAVX512(&part[0], len(part), column, stride, c, t, n)
-		case wide:
-			weightedSumAVX512(&part[0], len(part), column, stride, c, t, n)
-		case f == foldSum && tame:
-			normalizedSumTameAVX2(&part[0], len(part), column, stride, c, &table[0], n)
-		case f == foldSum:
-			normalizedSumAVX2(&part[0], len(part), column, stride, c, t, n)
-		case f == foldGreatest && tame:
-			dominantShareTameAVX2(&part[0], len(part), column, stride, c, &table[0], n)
-		case f == foldGreatest:
-			dominantShareAVX2(&part[0], len(part), column, stride, c, t, n)
-		default:
-			weightedSumAVX2(&part[0], len(part), column, stride, c, t, n)
-		}
+// foldPart is one call of foldColumns.
+func foldPart(f fold, tame bool, dst *float64, rows int, column *float64, stride int, c *int32, t *float64, table *[2]float64, n int) {
+	switch wide := active == AVX512; {
+	case wide && f == foldSum && tame:
+		normalizedSumTameAVX512(dst, rows, column, stride, c, table, n)
+	case wide && f == foldSum:
+		normalizedSumAVX512(dst, rows, column, stride, c, t, n)
+	case wide && f == foldGreatest && tame:
+		dominantShareTameAVX512(dst, rows, column, stride, c, table, n)
+	case wide && f == foldGreatest:
+		dominantShareAVX512(dst, rows, column, stride, c, t, n)
+	case wide:
+		weightedSumAVX512(dst, rows, column, stride, c, t, n)
+	case f == foldSum && tame:
+		normalizedSumTameAVX2(dst, rows, column, stride, c, table, n)
+	case f == foldSum:
+		normalizedSumAVX2(dst, rows, column, stride, c, t, n)
+	case f == foldGreatest && tame:
+		dominantShareTameAVX2(dst, rows, column, stride, c, table, n)
+	case f == foldGreatest:
+		dominantShareAVX2(dst, rows, column, stride, c, t, n)
+	default:
+		weightedSumAVX2(dst, rows, column, stride, c, t, n)
 	}
 }
 
-// copies sets dst to the least floors of the quotients.
-func copies(dst []int64, data []float64, stride int, cols []int32, request []float64, tame bool) {
-	if active == Generic || len(cols) > mostColumns {
-		copiesGeneric(dst, data, stride, cols, request)
-		return
-	}
-	raceColumns(data, stride, cols, len(dst))
-	raceWrite(dst)
-	var table divisors
-	tame = tame && table.fill(request, len(dst))
-	c, t, n, step := unsafe.SliceData(cols), unsafe.SliceData(request), len(cols), chunkRows(len(cols))
-	for lo := 0; lo < len(dst); lo += step {
-		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
-		switch {
-		case active == AVX512 && tame:
-			copiesTameAVX512(&part[0], len(part), column, stride, c, &table[0], n)
-		case active == AVX512:
-			copiesAVX512(&part[0], len(part), column, stride, c, t, n)
-		case tame:
-			copiesTameAVX2(&part[0], len(part), column, stride, c, &table[0], n)
-		default:
-			copiesAVX2(&part[0], len(part), column, stride, c, t, n)
-		}
+// copiesPart is one call of copies.
+func copiesPart(tame bool, dst *int64, rows int, column *float64, stride int, c *int32, t *float64, table *[2]float64, n int) {
+	switch {
+	case active == AVX512 && tame:
+		copiesTameAVX512(dst, rows, column, stride, c, table, n)
+	case active == AVX512:
+		copiesAVX512(dst, rows, column, stride, c, t, n)
+	case tame:
+		copiesTameAVX2(dst, rows, column, stride, c, table, n)
+	default:
+		copiesAVX2(dst, rows, column, stride, c, t, n)
 	}
 }
 

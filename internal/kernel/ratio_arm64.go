@@ -2,53 +2,27 @@
 
 package kernel
 
-import "unsafe"
-
-// foldColumns folds the listed columns into dst. Every column has a number.
-func foldColumns(f fold, dst, data []float64, stride int, cols []int32, numbers []float64, tame bool) {
-	if active == Generic || len(cols) > mostColumns {
-		foldColumnsGeneric(f, dst, data, stride, cols, numbers)
-		return
-	}
-	raceColumns(data, stride, cols, len(dst))
-	raceWrite(dst)
-	var table divisors
-	tame = tame && f != foldWeighted && table.fill(numbers, len(dst))
-	c, t, n, step := unsafe.SliceData(cols), unsafe.SliceData(numbers), len(cols), chunkRows(len(cols))
-	for lo := 0; lo < len(dst); lo += step {
-		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
-		switch {
-		case f == foldSum && tame:
-			normalizedSumTameNEON(&part[0], len(part), column, stride, c, &table[0], n)
-		case f == foldSum:
-			normalizedSumNEON(&part[0], len(part), column, stride, c, t, n)
-		case f == foldGreatest && tame:
-			dominantShareTameNEON(&part[0], len(part), column, stride, c, &table[0], n)
-		case f == foldGreatest:
-			dominantShareNEON(&part[0], len(part), column, stride, c, t, n)
-		default:
-			weightedSumNEON(&part[0], len(part), column, stride, c, t, n)
-		}
+// foldPart is one call of foldColumns.
+func foldPart(f fold, tame bool, dst *float64, rows int, column *float64, stride int, c *int32, t *float64, table *[2]float64, n int) {
+	switch {
+	case f == foldSum && tame:
+		normalizedSumTameNEON(dst, rows, column, stride, c, table, n)
+	case f == foldSum:
+		normalizedSumNEON(dst, rows, column, stride, c, t, n)
+	case f == foldGreatest && tame:
+		dominantShareTameNEON(dst, rows, column, stride, c, table, n)
+	case f == foldGreatest:
+		dominantShareNEON(dst, rows, column, stride, c, t, n)
+	default:
+		weightedSumNEON(dst, rows, column, stride, c, t, n)
 	}
 }
 
-// copies sets dst to the least floors of the quotients.
-func copies(dst []int64, data []float64, stride int, cols []int32, request []float64, tame bool) {
-	if active == Generic || len(cols) > mostColumns {
-		copiesGeneric(dst, data, stride, cols, request)
-		return
-	}
-	raceColumns(data, stride, cols, len(dst))
-	raceWrite(dst)
-	var table divisors
-	tame = tame && table.fill(request, len(dst))
-	c, t, n, step := unsafe.SliceData(cols), unsafe.SliceData(request), len(cols), chunkRows(len(cols))
-	for lo := 0; lo < len(dst); lo += step {
-		part, column := dst[lo:min(lo+step, len(dst))], from(data, lo)
-		if tame {
-			copiesTameNEON(&part[0], len(part), column, stride, c, &table[0], n)
-		} else {
-			copiesNEON(&part[0], len(part), column, stride, c, t, n)
-		}
+// copiesPart is one call of copies.
+func copiesPart(tame bool, dst *int64, rows int, column *float64, stride int, c *int32, t *float64, table *[2]float64, n int) {
+	if tame {
+		copiesTameNEON(dst, rows, column, stride, c, table, n)
+	} else {
+		copiesNEON(dst, rows, column, stride, c, t, n)
 	}
 }
