@@ -218,7 +218,7 @@ func (m *Matrix) Column(j int) []float64 {
 
 // Tame reports whether all elements of column j are known to be 0 or from 2^-500 up to
 // 2^500 in magnitude. Quotients of such numbers may be computed by a correctly rounded
-// reciprocal and one correction, with the bits of a division (docs/semantics.md). It
+// reciprocal and one correction, with the bits of a division (docs/proofs.md). It
 // stays false when a column has held others, until that is rewritten as a whole.
 func (m *Matrix) Tame(j int) bool {
 	m.checkColumn(j)

@@ -340,7 +340,7 @@ func (x *trees) randomGang(t *testing.T, r peer.Random) (g *gang, exact int) {
 
 // TestTopology compares placements of gangs with Kueue's topology-aware scheduling: the
 // verdict of all, and where the rules are the same, the number of pods on every host.
-// docs/semantics.md says where they are not.
+// docs/topology.md says where they are not.
 func TestTopology(t *testing.T) {
 	for _, mixed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TASProfileMixed=%t", mixed), func(t *testing.T) {
