@@ -49,49 +49,10 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestCommands checks that the folders and Makefile targets exist that the documents
-// name in commands.
-func TestCommands(t *testing.T) {
-	documents, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	makefile := read(t, "Makefile")
-	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
-		text := read(t, document)
-		for _, command := range goCommand.FindAllString(text, -1) {
-			for _, folder := range folderOf.FindAllStringSubmatch(command, -1) {
-				if info, err := os.Stat(strings.TrimSuffix(folder[1]+folder[2], "/...")); err != nil || !info.IsDir() {
-					t.Errorf("%s: %s: no folder %s", document, command, folder[1]+folder[2])
-				}
-			}
-		}
-		for _, target := range makeCommand.FindAllStringSubmatch(text, -1) {
-			if !strings.Contains(makefile, "\n"+target[1]+":") {
-				t.Errorf("%s: no target %s", document, target[1])
-			}
-		}
-	}
-}
-
-var (
-	goCommand   = regexp.MustCompile(`\bgo (-C [a-z]\S+ )?(run|test|vet|build)\b[^` + "`" + `\n]*`)
-	folderOf    = regexp.MustCompile(`-C ([a-z][\w/]+)|\s(\./[a-z][\w/]*)`)
-	makeCommand = regexp.MustCompile("`make ([a-z0-9-]+)")
-)
-
 // TestLinks checks that what the documents link to in this repository exists, with its
 // heading.
 func TestLinks(t *testing.T) {
-	documents := []string{"README.md", "CONTRIBUTING.md"}
-	for _, pattern := range []string{"docs/*.md", "examples/*/README.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		documents = append(documents, found...)
-	}
-	for _, document := range documents {
+	for _, document := range documentsOf(t) {
 		for _, link := range linkOf.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, document), ""), -1) {
 			file, heading := document, link[2]
 			if link[1] != "" {
@@ -105,6 +66,32 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestPictures checks that the first thing in every picture is a white background, with
+// which it can be read on dark pages too, and that its fonts have a substitute.
+func TestPictures(t *testing.T) {
+	pictures, err := filepath.Glob("docs/*.svg")
+	if err != nil || len(pictures) == 0 {
+		t.Fatalf("%q, %v", pictures, err)
+	}
+	for _, picture := range pictures {
+		text := read(t, picture)
+		if first := shape.FindString(defs.ReplaceAllString(text, "")); !strings.Contains(strings.ToLower(first), "#fff") {
+			t.Errorf("%s begins with %s", picture, first)
+		}
+		for _, fonts := range fontsOf.FindAllString(text, -1) {
+			if !strings.Contains(fonts, "sans-serif") && !strings.Contains(fonts, "monospace") {
+				t.Errorf("%s: %s", picture, fonts)
+			}
+		}
+	}
+}
+
+var (
+	shape   = regexp.MustCompile(`<(rect|path|line|circle)\b[^>]*fill[^>]*>`)
+	defs    = regexp.MustCompile(`(?s)<defs>.*?</defs>`)
+	fontsOf = regexp.MustCompile(`font-family[=:][^;>]*`)
+)
 
 // headings returns the anchors of a document, as GitHub makes them.
 func headings(text string) []string {

@@ -42,24 +42,19 @@ func writePicture(path string, results []result) error {
 	}
 	var panels []*plot.Plot
 	low, high := decades(results)
+	legend := picture.NewLegend()
+	named := legend
 	for _, s := range stories {
-		p, err := panel(s.action, results, low, high)
+		p, err := panel(s.action, results, low, high, named)
 		if err != nil {
 			return err
 		}
-		panels = append(panels, p)
+		panels, named = append(panels, p), nil // each engine is named once
 	}
-	panels[0].Y.Label.Text = "time"
-	panels[0].Legend.Top, panels[0].Legend.Left = true, true
+	panels[0].Y.Label.Text = "time (log scale)"
 	canvas := vgsvg.New(width, height)
-	whole := draw.New(canvas)
-	whole.SetColor(color.White)
-	whole.Fill(whole.Rectangle.Path())
-	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: 3 * vg.Millimeter, PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 12}
-	for i, c := range plot.Align([][]*plot.Plot{panels}, tiles, whole)[0] {
-		panels[i].Draw(c)
-	}
-	return picture.Write(path, canvas)
+	picture.Draw(canvas, panels, legend)
+	return picture.WriteSVG(path, canvas)
 }
 
 // decades returns the powers of ten around all times, in seconds.
@@ -74,36 +69,18 @@ func decades(results []result) (low, high int) {
 	return low, high
 }
 
-// panel draws the times of one action, from 10^low to 10^high seconds.
-func panel(action string, results []result, low, high int) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text = action, "nodes"
-	p.Title.TextStyle.Font, p.Title.Padding = picture.Sans(11), 6
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Tick.Label.Font = picture.Sans(10), picture.Sans(9)
-		axis.Scale = plot.LogScale{}
-	}
-	p.Legend.TextStyle.Font, p.Legend.Padding = picture.Sans(9), 3
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xCC}, color.Gray{0xE4}
-	p.Add(grid)
-	var sizes plot.ConstantTicks
-	for _, r := range results {
-		if r.action == action {
-			sizes = append(sizes, plot.Tick{Value: float64(r.nodes), Label: strconv.Itoa(r.nodes)})
-		}
-	}
-	for i := 1; i < len(sizes)-1; i++ { // the first and the last have labels, and what is far from both
-		if sizes[i].Value < 4*sizes[0].Value || 4*sizes[i].Value > sizes[len(sizes)-1].Value {
-			sizes[i].Label = ""
-		}
-	}
-	p.X.Tick.Marker = sizes
+// panel draws the times of one action, from 10^low to 10^high seconds, and names the
+// lines in the legend, unless it is nil.
+func panel(action string, results []result, low, high int, legend *plot.Legend) (*plot.Plot, error) {
+	p := picture.NewPlot(action, "nodes (log scale)", "")
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker = picture.Ticks(10, 100, 1000, 10_000, 100_000)
 	var times plot.ConstantTicks
 	for d := low; d <= high; d++ {
 		times = append(times, plot.Tick{Value: math.Pow10(d), Label: second(d)})
 	}
 	p.Y.Tick.Marker = times
+	picture.AddGrid(p)
 	for _, look := range looks {
 		var points plotter.XYs
 		for _, r := range results {
@@ -118,8 +95,8 @@ func panel(action string, results []result, low, high int) (*plot.Plot, error) {
 		line.Color, line.Width, line.Dashes = look.color, 1.6, look.dash
 		glyphs.GlyphStyle = draw.GlyphStyle{Color: look.color, Radius: 2.5, Shape: look.glyph}
 		p.Add(line, glyphs)
-		if action == stories[0].action {
-			p.Legend.Add(look.name, line, glyphs)
+		if legend != nil {
+			legend.Add(look.name, line, glyphs)
 		}
 	}
 	p.Y.Min, p.Y.Max = math.Pow10(low), math.Pow10(high)

@@ -6,11 +6,10 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/examples/internal/picture"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -81,21 +80,19 @@ const (
 // against the demand that had arrived.
 func drawPicture(w io.Writer, ending string, results []*result) error {
 	row := make([]*plot.Plot, 0, 3)
+	legend := picture.NewLegend()
 	for _, view := range panels(lastPercent(results), len(results[0].runs)) {
 		if view.left >= view.right {
 			continue // the demand ends before it
 		}
-		p, err := view.plot(results)
+		p, err := view.plot(results, legend)
 		if err != nil {
 			return err
 		}
 		row = append(row, p)
 	}
 	canvas := canvases[strings.ToLower(ending)](pictureWidth, pictureHeight)
-	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: 5 * vg.Millimeter, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
-	for i, c := range plot.Align([][]*plot.Plot{row}, tiles, draw.New(canvas))[0] {
-		row[i].Draw(c)
-	}
+	picture.Draw(canvas, row, legend)
 	_, err := canvas.WriteTo(w)
 	return err
 }
@@ -113,20 +110,10 @@ func lastPercent(results []*result) float64 {
 	return float64(last)
 }
 
-// plot draws one panel.
-func (v *panel) plot(results []*result) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = v.title, "arrived, % of GPUs", v.y
-	sans := func(size vg.Length) font.Font { return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size} }
-	p.Title.TextStyle.Font, p.Title.Padding = sans(12), 6
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(10), sans(9)
-	}
-	p.Legend.TextStyle.Font, p.Legend.Padding, p.Legend.Left, p.Legend.Top = sans(9), 2, true, true
-	p.Legend.ThumbnailWidth = 36
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xD8}, color.Gray{0xE8}
-	p.Add(grid)
+// plot draws one panel. One of them names the lines in the legend.
+func (v *panel) plot(results []*result, legend *plot.Legend) (*plot.Plot, error) {
+	p := picture.NewPlot(v.title, "arrived, % of GPUs", v.y)
+	picture.AddGrid(p)
 	if v.ideal {
 		line, err := plotter.NewLine(plotter.XYs{{X: v.left, Y: v.left}, {X: min(v.right, v.high), Y: min(v.right, v.high)}})
 		if err != nil {
@@ -135,12 +122,12 @@ func (v *panel) plot(results []*result) (*plot.Plot, error) {
 		line.Color, line.Width = color.Gray{0x90}, 1
 		p.Add(line)
 		if v.legend {
-			p.Legend.Add("all placed", line)
+			legend.Add("all placed", line)
 		}
 	}
 	highest := v.high
 	for _, r := range results {
-		top, err := v.add(p, r)
+		top, err := v.add(p, r, legend)
 		if err != nil {
 			return nil, err
 		}
@@ -150,14 +137,14 @@ func (v *panel) plot(results []*result) (*plot.Plot, error) {
 	if v.high == 0 {
 		p.Y.Max = max(1.05*highest, 1)
 	}
-	p.X.Tick.Marker = ticks(p.X.Min, p.X.Max, stepFor(p.X.Max-p.X.Min))
-	p.Y.Tick.Marker = ticks(p.Y.Min, p.Y.Max, stepFor(p.Y.Max-p.Y.Min))
+	p.X.Tick.Marker = picture.Ticks(multiples(p.X.Min, p.X.Max, stepFor(p.X.Max-p.X.Min))...)
+	p.Y.Tick.Marker = picture.Ticks(multiples(p.Y.Min, p.Y.Max, stepFor(p.Y.Max-p.Y.Min))...)
 	return p, nil
 }
 
 // add draws the band, the line and the glyphs of one policy and returns the
 // highest point.
-func (v *panel) add(p *plot.Plot, r *result) (highest float64, err error) {
+func (v *panel) add(p *plot.Plot, r *result, legend *plot.Legend) (highest float64, err error) {
 	var points, glyphs, above, below plotter.XYs
 	curves := r.curves()
 	for x := math.Ceil(v.left); x <= v.right; x++ {
@@ -197,16 +184,15 @@ func (v *panel) add(p *plot.Plot, r *result) (highest float64, err error) {
 	dots.GlyphStyle = draw.GlyphStyle{Color: style.color, Radius: 2.8, Shape: style.glyph}
 	p.Add(dots)
 	if v.legend {
-		p.Legend.Add(r.policy.name, line, dots)
+		legend.Add(r.policy.name, line, dots)
 	}
 	return highest, nil
 }
 
-// ticks returns ticks with labels at the multiples of step.
-func ticks(low, high, step float64) plot.ConstantTicks {
-	var all plot.ConstantTicks
+// multiples returns the multiples of step.
+func multiples(low, high, step float64) (all []float64) {
 	for x := math.Ceil(low/step) * step; x <= high; x += step {
-		all = append(all, plot.Tick{Value: x, Label: strconv.FormatFloat(x, 'f', -1, 64)})
+		all = append(all, x)
 	}
 	return all
 }

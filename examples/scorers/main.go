@@ -62,10 +62,10 @@ func run(out io.Writer, folder string) error {
 	if folder == "" {
 		return nil
 	}
-	if err := writePicture(filepath.Join(folder, "scoring-utilization.svg"), utilizationPicture(fill)); err != nil {
+	if err := writeUtilization(filepath.Join(folder, "scoring-utilization.svg"), fill); err != nil {
 		return err
 	}
-	return writePicture(filepath.Join(folder, "scoring-devices.svg"), devicesPicture(scarce, devices))
+	return writeDevices(filepath.Join(folder, "scoring-devices.svg"), scarce, devices)
 }
 
 // printGrid prints a grid as a table.

@@ -6,9 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/resvec/resvec/examples/internal/golden"
-
 	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/examples/internal/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the pictures of docs and testdata/want.txt")
@@ -24,9 +23,7 @@ func TestHelp(t *testing.T) {
 	if err := os.Mkdir("docs", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := help.Check(func(args []string, stdout io.Writer) error {
-		return program(args, stdout)
-	}); err != nil {
+	if err := help.Check(program); err != nil {
 		t.Error(err)
 	}
 }

@@ -42,47 +42,33 @@ func (shades) Colors() []color.Color {
 var _ palette.Palette = shades{}
 
 const (
-	width  = 9.5 * vg.Inch
-	height = 2.7 * vg.Inch
+	width  = 10 * vg.Inch
+	height = 3 * vg.Inch
 )
 
-// writePicture draws plots in a row and writes them to a file.
-func writePicture(path string, plots []*plot.Plot) error {
+// writePicture draws plots in a row, and the legend beside them, and writes them to a file.
+func writePicture(path string, plots []*plot.Plot, legend *plot.Legend) error {
 	canvas := vgsvg.New(width, height)
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: 4 * vg.Millimeter, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
-	for i, c := range plot.Align([][]*plot.Plot{plots}, tiles, draw.New(canvas))[0] {
-		plots[i].Draw(c)
-	}
-	return picture.Write(path, canvas)
+	picture.Draw(canvas, plots, legend)
+	return picture.WriteSVG(path, canvas)
 }
 
-func utilizationPicture(grids []*grid) []*plot.Plot {
+func writeUtilization(path string, grids []*grid) error {
 	var plots []*plot.Plot
 	for _, g := range grids {
 		plots = append(plots, gridPlot(g))
 	}
-	return plots
+	return writePicture(path, plots, nil)
 }
 
-func devicesPicture(scarce *grid, devices *lines) []*plot.Plot {
-	return []*plot.Plot{gridPlot(scarce), linesPlot(devices)}
-}
-
-func newPlot(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.TextStyle.Font = picture.Sans(11)
-	p.Title.Padding = 6
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Tick.Label.Font = picture.Sans(10), picture.Sans(9)
-	}
-	p.Legend.TextStyle.Font = picture.Sans(9)
-	return p
+func writeDevices(path string, scarce *grid, devices *lines) error {
+	legend := picture.NewLegend()
+	return writePicture(path, []*plot.Plot{gridPlot(scarce), linesPlot(devices, legend)}, legend)
 }
 
 // gridPlot draws each score as a square with its number.
 func gridPlot(g *grid) *plot.Plot {
-	p := newPlot(g.title, g.x, g.y)
+	p := picture.NewPlot(g.title, g.x, g.y)
 	heat := plotter.NewHeatMap(gridXYZ{g}, shades{})
 	heat.Min, heat.Max = g.least, g.most
 	p.Add(heat)
@@ -92,7 +78,9 @@ func gridPlot(g *grid) *plot.Plot {
 		}
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = nominal(g.columns), nominal(g.rows)
-	p.X.Tick.Length, p.Y.Tick.Length = 0, 0
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} { // the squares need no lines
+		axis.Tick.Length, axis.LineStyle.Width, axis.Padding = 0, 0, 2
+	}
 	return p
 }
 
@@ -129,11 +117,10 @@ func (g gridXYZ) Z(c, r int) float64 { return g.g.score(r, c) }
 func (g gridXYZ) X(c int) float64    { return float64(c) }
 func (g gridXYZ) Y(r int) float64    { return float64(r) }
 
-func linesPlot(l *lines) *plot.Plot {
-	p := newPlot(l.title, l.x, "score")
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xCC}, color.Gray{0xE4}
-	p.Add(grid)
+// linesPlot draws lines, and names them in a legend.
+func linesPlot(l *lines, legend *plot.Legend) *plot.Plot {
+	p := picture.NewPlot(l.title, l.x, "score")
+	picture.AddGrid(p)
 	for k, name := range l.names {
 		points := make(plotter.XYs, len(l.at))
 		for i, x := range l.at {
@@ -145,11 +132,11 @@ func linesPlot(l *lines) *plot.Plot {
 		}
 		line.Color, line.Width, line.Dashes = looks[k].color, 1.6, looks[k].dash
 		p.Add(line)
-		p.Legend.Add(name, line)
+		legend.Add(name, line)
 	}
 	p.X.Min, p.X.Max = l.at[0], l.at[len(l.at)-1]
 	p.Y.Min, p.Y.Max = 20, 60
-	p.Legend.Top = true
-	p.Legend.Padding = 3
+	p.X.Tick.Marker = picture.Ticks(300, 400, 500, 600, 700, 800, 900, 1000)
+	p.Y.Tick.Marker = picture.Ticks(20, 30, 40, 50, 60)
 	return p
 }

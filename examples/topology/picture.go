@@ -37,13 +37,13 @@ func writePicture(path string, answers []answer) error {
 		}
 	}
 	rows := (len(drawn) + columns - 1) / columns
-	canvas := vgsvg.New(columns*panelWidth, vg.Length(rows)*panelHeight)
+	canvas := vgsvg.New(columns*panelWidth+picture.Margin, vg.Length(rows)*panelHeight+picture.Margin)
 	p := pen{draw.New(canvas), text.Plain{Fonts: font.NewCache(liberation.Collection())}}
-	p.box(0, 0, columns*panelWidth, vg.Length(rows)*panelHeight, color.White, color.White)
+	picture.Background(p.canvas)
 	for i, a := range drawn {
-		p.panel(vg.Length(i%columns)*panelWidth+8, vg.Length(rows-i/columns)*panelHeight-6, a)
+		p.panel(vg.Length(i%columns)*panelWidth+picture.Margin, vg.Length(rows-i/columns)*panelHeight, a)
 	}
-	return picture.Write(path, canvas)
+	return picture.WriteSVG(path, canvas)
 }
 
 // pen draws on a canvas.
@@ -115,6 +115,6 @@ func (p pen) box(x, y, width, height vg.Length, fill, line color.Color) {
 
 // write writes a line of text by its lower left corner.
 func (p pen) write(x, y, size vg.Length, line string) {
-	style := text.Style{Color: ink, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, Handler: p.handler}
+	style := text.Style{Color: ink, Font: picture.Sans(size), Handler: p.handler}
 	p.canvas.FillText(style, vg.Point{X: x, Y: y}, line)
 }

@@ -42,6 +42,7 @@ func check(root string) error {
 		do   func() error
 	}{
 		{"the two blocks of the README", c.readme},
+		{"the packages that the documents get", c.gets},
 		{"a program for each package", c.packages},
 		{"a host keeps the versions that it has", func() error { return c.host(files["."]) }},
 		{"the example of device/nvml", c.driver},
@@ -176,6 +177,33 @@ func (c *checker) readme() error {
 	}
 	if want := strings.ReplaceAll(want[1], "\t// ", ""); got != want {
 		return fmt.Errorf("it prints\n%s\nand not\n%s", got, want)
+	}
+	return nil
+}
+
+var getOurs = regexp.MustCompile(`\bgo get ` + regexp.QuoteMeta(rootModule) + `[\w/]*`)
+
+// gets runs every go get of a package of ours that a document has, each in an empty
+// module.
+func (c *checker) gets() error {
+	documents, err := output(c.root, nil, "git", "ls-files", "--", "*.md")
+	if err != nil {
+		return err
+	}
+	for document := range strings.Lines(documents) {
+		text, err := c.committed(strings.TrimSpace(document))
+		if err != nil {
+			return err
+		}
+		for _, command := range getOurs.FindAllString(text, -1) {
+			dir, err := c.program("")
+			if err != nil {
+				return err
+			}
+			if _, err := c.run(dir, "sh", "-ec", command); err != nil {
+				return fmt.Errorf("%s: %s: %w", strings.TrimSpace(document), command, err)
+			}
+		}
 	}
 	return nil
 }

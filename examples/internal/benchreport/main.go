@@ -68,7 +68,7 @@ func run(o options) error {
 		}
 	}
 	if o.summary != "" {
-		image, err := picture(results)
+		image, err := drawFit(results)
 		if err != nil {
 			return err
 		}

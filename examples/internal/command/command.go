@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // The exit statuses.
@@ -63,13 +64,9 @@ func (h Help) write(w io.Writer, flags *flag.FlagSet) {
 	for _, g := range h.Groups {
 		fmt.Fprintf(w, "\n%s, such as\n\n    go run ./examples/%s %s\n\n", g.Title, h.Name, g.Example)
 		printFlags(w, flags, func(name string) bool {
-			for _, f := range g.Flags {
-				if f == name {
-					grouped[name] = true
-					return true
-				}
-			}
-			return false
+			in := slices.Contains(g.Flags, name)
+			grouped[name] = grouped[name] || in
+			return in
 		})
 	}
 	some := false
