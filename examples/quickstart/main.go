@@ -1,5 +1,6 @@
 // Quickstart places three pods on four nodes: which node takes a pod, how full it is,
-// and, where none can hold the pod, what the nodes lack.
+// and, where none can hold the pod, what the nodes lack. It takes no flags. The exit status
+// is 1 when something fails.
 package main
 
 import (

@@ -6,7 +6,11 @@
 // sign or number, min instead of max, || instead of &&, the negation of a condition.
 // It runs the tests with each, and prints a table of the faults that no test noticed.
 // All faults are compiled into one binary for each package with tests; a variable of the
-// environment chooses one. The files themselves stay as they are.
+// environment chooses one. The files themselves stay as they are. On a terminal it shows how
+// far it is.
+//
+// The exit status is 1 when something fails and 2 for wrong flags. Missed faults are an
+// answer and no failure.
 package main
 
 import (
@@ -34,7 +38,27 @@ func main() {
 	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test; several, separated by spaces, are run one after the other, so put first what fails soon")
 	flag.DurationVar(&o.limit, "limit", time.Minute, "how long the tests may take; a fault that takes longer is noticed")
 	flag.IntVar(&o.parallel, "p", runtime.NumCPU(), "how many faults are tried at a time")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), `usage: mutants [flags] FILE...
+
+Says which small faults in the files, all of one package, its tests would miss.
+
+Which tests are run, and for how long, such as
+
+    go run ./internal/mutants -test ./quota -run "TestModel ." -limit 20s -p 2 quota/internal/book/charge.go
+
+`)
+		flag.PrintDefaults()
+		fmt.Fprint(flag.CommandLine.Output(), "\nThe exit status is 1 when that can't be done and 2 for wrong flags.\n")
+	}
 	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "mutants: no files (-help says more)")
+		os.Exit(2)
+	}
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		o.progress = os.Stderr
+	}
 	if err := o.report(os.Stdout, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
@@ -44,6 +68,7 @@ type options struct {
 	tests, run string
 	limit      time.Duration
 	parallel   int
+	progress   io.Writer // nil: none is shown
 }
 
 // report tries all faults of the files and prints those that were missed.
@@ -103,10 +128,16 @@ func (o *options) try(binaries []binary, faults int) []bool {
 		})
 	}
 	for i := range faults {
+		if o.progress != nil {
+			fmt.Fprintf(o.progress, "\rfault %d of %d ", i+1, faults)
+		}
 		next <- i
 	}
 	close(next)
 	wait.Wait()
+	if o.progress != nil {
+		fmt.Fprintln(o.progress)
+	}
 	return missed
 }
 

@@ -35,6 +35,9 @@ func Sum(list []count) (sum count) {
 	return sum
 }
 
+// All is the greatest number, and there is none above it.
+func All() uint8 { return ^uint8(0) }
+
 // Odd is tested for odd numbers.
 func Odd(n count) bool { return n%2 == 1 || n < 0 }
 `,
@@ -43,7 +46,7 @@ func Odd(n count) bool { return n%2 == 1 || n < 0 }
 import "testing"
 
 func Test(t *testing.T) {
-	if Clamp(40) != 16 || Clamp(-3) != -3 || Sum([]count{1, 2, 4}) != 7 || !Odd(3) {
+	if Clamp(40) != 16 || Clamp(-3) != -3 || Sum([]count{1, 2, 4}) != 7 || !Odd(3) || All() != 255 {
 		t.Error()
 	}
 }
@@ -62,11 +65,11 @@ func Test(t *testing.T) {
 	}
 	const want = "| where | is | instead of |\n|---|---|---|\n" +
 		"| a.go:9 | `n >= most` | `n > most` |\n" +
-		"| a.go:24 | `n <= 0` | `n < 0` |\n" +
-		"| a.go:24 | `n >= 0` | `n < 0` |\n" +
-		"| a.go:24 | `1` | `0` |\n" +
-		"| a.go:24 | `-1` | `0` |\n" +
-		"\n17 faults, 5 missed\n"
+		"| a.go:27 | `n <= 0` | `n < 0` |\n" +
+		"| a.go:27 | `n >= 0` | `n < 0` |\n" +
+		"| a.go:27 | `1` | `0` |\n" +
+		"| a.go:27 | `-1` | `0` |\n" +
+		"\n18 faults, 5 missed\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}

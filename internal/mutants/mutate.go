@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -244,17 +245,23 @@ func (m *mutator) expr(e ast.Expr) bool {
 
 // number adds one to a number that is written out, and subtracts one from it.
 func (m *mutator) number(e ast.Expr, is types.TypeAndValue) {
-	if basic, ok := is.Type.Underlying().(*types.Basic); !ok || basic.Info()&types.IsInteger == 0 || is.Value.Kind() != constant.Int {
+	basic, ok := is.Type.Underlying().(*types.Basic)
+	if !ok || basic.Info()&types.IsInteger == 0 || is.Value.Kind() != constant.Int {
 		return
 	}
 	switch e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
 		return // a name
 	}
+	bits := 8 * int(types.SizesFor("gc", runtime.GOARCH).Sizeof(basic))
+	signed := basic.Info()&types.IsUnsigned == 0
+	if signed {
+		bits--
+	}
 	var others []string
 	for _, by := range []int64{1, -1} {
 		other := constant.BinaryOp(is.Value, token.ADD, constant.MakeInt64(by))
-		if basic := is.Type.Underlying().(*types.Basic); basic.Info()&types.IsUnsigned == 0 || constant.Sign(other) >= 0 {
+		if constant.BitLen(other) <= bits && (signed || constant.Sign(other) >= 0) { // its type can hold it
 			others = append(others, other.ExactString())
 		}
 	}

@@ -3,10 +3,13 @@
 //
 //	GOWORK=off go -C internal/release run . check
 //	GOWORK=off go -C internal/release run . prepare v0.2.0
+//
+// The exit status is 1 when something fails and 2 for wrong arguments.
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -27,23 +30,45 @@ const rootModule = "github.com/resvec/resvec"
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("release: ")
-	if err := run(os.Args[1:]); err != nil {
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), `usage: release check, or: release prepare VERSION
+
+Check that what is committed can be installed, which takes minutes:
+
+    GOWORK=off go -C internal/release run . check
+
+Set what the modules require of each other, and say what is left to do:
+
+    GOWORK=off go -C internal/release run . prepare v0.2.0
+
+The exit status is 1 when that can't be done and 2 for wrong arguments.
+`)
+	}
+	flag.Parse()
+	err := run(flag.Args())
+	if errors.Is(err, errUsage) {
+		fmt.Fprintf(os.Stderr, "release: %v (-help says more)\n", err)
+		os.Exit(2)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
+var errUsage = errors.New("want: check, or: prepare VERSION")
+
 func run(args []string) error {
+	if !(len(args) == 1 && args[0] == "check" || len(args) == 2 && args[0] == "prepare") {
+		return errUsage
+	}
 	root, err := output(".", nil, "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(args) == 1 && args[0] == "check":
+	if args[0] == "check" {
 		return check(root)
-	case len(args) == 2 && args[0] == "prepare":
-		return prepare(root, args[1], time.Now(), os.Stdout)
 	}
-	return errors.New("want: check, or: prepare VERSION")
+	return prepare(root, args[1], time.Now(), os.Stdout)
 }
 
 // modulePath returns the path of the module in a folder.

@@ -8,7 +8,10 @@
 // <!-- bench:end -->; the one of the CPU that was measured is rewritten, or added, and the
 // others stay. The README names the CPU of its table in the marker, and others leave it
 // alone. A picture per CPU stands beside the summary. Of benchmarks that ran several times
-// the fastest run counts. The output depends on the input and on the Go version only.
+// the fastest run counts. The output depends on the input and on the Go version only. On a
+// terminal the results are shown as they come.
+//
+// The exit status is 1 when something fails and 2 for wrong flags.
 package main
 
 import (
@@ -21,6 +24,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/examples/internal/progress"
 )
 
 // options are the flags of the command.
@@ -30,18 +36,38 @@ type options struct {
 }
 
 func main() {
-	var o options
-	flag.StringVar(&o.in, "in", "", "benchmark output; standard input if empty")
-	flag.StringVar(&o.tables, "tables", "", "Markdown `file` for all tables")
-	flag.StringVar(&o.summary, "summary", "", "Markdown `file` for a short table and a picture")
-	flag.StringVar(&o.readme, "readme", "", "Markdown `file` whose table is rewritten if it names this CPU")
-	flag.StringVar(&o.cpu, "cpu", "", "name of the CPU, if the output's is not good enough")
-	flag.StringVar(&o.command, "command", "make bench", "command that measures, for the text")
-	flag.Parse()
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "benchreport:", err)
-		os.Exit(1)
+	os.Exit(help.Status(program(os.Args[1:], os.Stdout), os.Stderr))
+}
+
+// help is what -help prints.
+var help = command.Help{
+	Name:  "internal/benchreport",
+	About: "Turns the output of the benchmarks into tables and a picture.",
+	Groups: []command.Group{
+		{Title: "What was measured", Example: "-in bench.txt -cpu Zen5", Flags: []string{"in", "cpu", "command"}},
+		{Title: "What it writes", Example: "-tables docs/benchmarks.md -summary docs/performance.md -readme README.md", Flags: []string{"tables", "summary", "readme"}},
+	},
+}
+
+// program is the program; its faults are those of [command.Help.Status].
+func program(args []string, stdout io.Writer) error {
+	o, err := parseOptions(args, stdout)
+	if err != nil {
+		return err
 	}
+	return run(o)
+}
+
+// parseOptions reads the command line.
+func parseOptions(args []string, stdout io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("benchreport", flag.ContinueOnError)
+	flags.StringVar(&o.in, "in", "", "`file` with the output of the benchmarks (default: the standard input)")
+	flags.StringVar(&o.tables, "tables", "", "Markdown `file` for all tables")
+	flags.StringVar(&o.summary, "summary", "", "Markdown `file` for a short table and a picture")
+	flags.StringVar(&o.readme, "readme", "", "Markdown `file` whose table is rewritten if it names this CPU")
+	flags.StringVar(&o.cpu, "cpu", "", "`name` of the CPU (default: that of the output)")
+	flags.StringVar(&o.command, "command", "make bench", "`command` that measures, for the text")
+	return o, help.Parse(flags, args, stdout)
 }
 
 func run(o options) error {
@@ -53,6 +79,8 @@ func run(o options) error {
 		}
 		defer f.Close()
 		input, name = f, o.in
+	} else if progress.IsTerminal(os.Stderr) {
+		input = io.TeeReader(os.Stdin, os.Stderr) // measuring takes minutes
 	}
 	results, err := read(input, name)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/examples/internal/command"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/want.md")
@@ -58,6 +60,21 @@ func TestBaselineOutsideItsBand(t *testing.T) {
 		page := tables(all)
 		if quoted := strings.Contains(page, "×"); quoted != c.quoted {
 			t.Errorf("row loop at %s ns: quoted %v, want %v\n%s", c.rowLoop, quoted, c.quoted, page)
+		}
+	}
+}
+
+// TestHelp: every flag is in a group of the help, and the examples are right.
+func TestHelp(t *testing.T) {
+	if err := help.Check(func(args []string, stdout io.Writer) error {
+		_, err := parseOptions(args, stdout)
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	for _, args := range [][]string{{"more"}, {"-wrong"}} {
+		if status := help.Status(program(args, io.Discard), io.Discard); status != command.Usage {
+			t.Errorf("%q: status %d", args, status)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 )
 
@@ -20,7 +21,7 @@ const (
 
 // A Help is what -help prints.
 type Help struct {
-	Name   string
+	Name   string // the folder below examples
 	About  string // a sentence or two
 	Groups []Group
 }
@@ -59,7 +60,7 @@ func (h Help) Parse(flags *flag.FlagSet, args []string, stdout io.Writer) error 
 
 // write writes the help. A flag that is in no group comes last.
 func (h Help) write(w io.Writer, flags *flag.FlagSet) {
-	fmt.Fprintf(w, "usage: %s [flags]\n\n%s\n", h.Name, h.About)
+	fmt.Fprintf(w, "usage: %s [flags]\n\n%s\n", path.Base(h.Name), h.About)
 	grouped := make(map[string]bool)
 	for _, g := range h.Groups {
 		fmt.Fprintf(w, "\n%s, such as\n\n    go run ./examples/%s %s\n\n", g.Title, h.Name, g.Example)
@@ -95,16 +96,17 @@ func printFlags(w io.Writer, flags *flag.FlagSet, in func(name string) bool) {
 // Status writes an error to stderr and returns the exit status.
 func (h Help) Status(err error, stderr io.Writer) int {
 	var usage UsageError
+	name := path.Base(h.Name)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "%s: %v (-help lists the flags)\n", h.Name, err)
+		fmt.Fprintf(stderr, "%s: %v (-help lists the flags)\n", name, err)
 		return Usage
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(stderr, "%s: interrupted\n", h.Name)
+		fmt.Fprintf(stderr, "%s: interrupted\n", name)
 		return Interrupted
 	}
-	fmt.Fprintf(stderr, "%s: %v\n", h.Name, err)
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return Failed
 }

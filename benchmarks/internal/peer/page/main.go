@@ -3,12 +3,16 @@
 //	go -C benchmarks/peers/k35 test -run '^$' -bench . . | page k35 docs/peers.md
 //
 // It reads the output of the benchmarks from standard input and rewrites what stands
-// between <!-- k35:begin --> and <!-- k35:end -->.
+// between <!-- k35:begin --> and <!-- k35:end -->. On a terminal it shows the output, since
+// measuring takes minutes.
+//
+// The exit status is 1 when something fails and 2 for wrong arguments.
 package main
 
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -20,11 +24,27 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("page: ")
-	if len(os.Args) != 3 {
-		log.Fatal("want: page SECTION FILE")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), `usage: page SECTION FILE
+
+Puts the rows of benchmarks into a section of a page, such as
+
+    go -C benchmarks/peers/k35 test -run '^$' -bench . . | go run ./benchmarks/internal/peer/page k35 docs/peers.md
+
+The exit status is 1 when that can't be done and 2 for wrong arguments.
+`)
 	}
-	section, file := os.Args[1], os.Args[2]
-	text, err := table(os.Stdin)
+	flag.Parse()
+	if flag.NArg() != 2 {
+		fmt.Fprintln(os.Stderr, "page: want SECTION FILE (-help says more)")
+		os.Exit(2)
+	}
+	section, file := flag.Arg(0), flag.Arg(1)
+	input := io.Reader(os.Stdin)
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		input = io.TeeReader(os.Stdin, os.Stderr)
+	}
+	text, err := table(input)
 	if err != nil {
 		log.Fatal(err)
 	}
