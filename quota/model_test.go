@@ -16,9 +16,11 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // The model test makes random operations on small worlds, on a ledger and on the
@@ -286,6 +288,7 @@ var modelOps = []struct {
 	{"SetQueues", 3, func(m *model) { m.newQueues(); m.setQueues() }},
 	{"SetQueues, branch", 2, func(m *model) { m.cutBranch(); m.setQueues() }},
 	{"SetCatalogue", 1, (*model).setCatalogue},
+	{"SetTransformation", 2, (*model).setTransformation},
 	{"Restore", 1, (*model).restore},
 	{"Reconcile", 4, (*model).reconcile},
 }
@@ -444,6 +447,33 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 	return wants
 }
 
+// rawOf makes the outputs of a task of what is to be made of it: of their own names, and
+// now and then of others.
+func (m *model) rawOf(r *goldRequest, amount func() int64) {
+	r.raw = goldRaw{}
+	for _, want := range r.items {
+		if out := slices.Index(goldOutputs, want.cards[0]); out >= 0 {
+			r.raw[out] = want.milli
+		}
+	}
+	for i := len(goldOutputs); i < len(r.raw); i++ {
+		if m.IntN(3) == 0 {
+			r.raw[i] = amount()
+		}
+	}
+	r.remake(m.g.rules, false)
+}
+
+// podsOf makes the outputs of a job of pods.
+func (m *model) podsOf(r *goldRequest) {
+	for range 1 + m.IntN(2) {
+		pod := goldRequest{items: m.wants(2, false)}
+		m.rawOf(&pod, m.plain)
+		r.pods = goldAdd(r.pods, pod.pod(), 1+int64(m.IntN(3)))
+	}
+	r.remake(m.g.rules, true)
+}
+
 // plain makes an amount of cpu or memory.
 func (m *model) plain() int64 {
 	switch n := m.IntN(100); {
@@ -469,20 +499,23 @@ func (m *model) job(id string) *goldRequest {
 	if len(m.jobs) > 0 && m.IntN(12) == 0 {
 		return m.jobs[m.IntN(len(m.jobs))]
 	}
-	r := &goldRequest{id: id, queue: m.queue(), mix: m.g.cfg.Mix, invalid: m.IntN(60) == 0}
+	r := &goldRequest{id: id, queue: m.queue(), mix: m.g.cfg.Mix, unclear: m.IntN(60) == 0}
 	if m.IntN(8) == 0 {
 		r.mix = 1 - r.mix
 	}
 	r.plain = [2]int64{m.plain(), m.plain()}
-	if !r.invalid {
+	if r.invalid = r.unclear; !r.invalid {
 		r.items = m.wants(m.IntN(4), false)
+		if m.IntN(3) == 0 {
+			m.podsOf(r)
+		}
 	} else {
 		r.plain = [2]int64{}
 	}
 	if j := m.g.jobs[r.id]; j != nil && m.IntN(8) > 0 {
 		r.queue = j.queue
 		if m.IntN(8) == 0 && j.whole() { // what it has
-			r.mix, r.plain, r.items = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}, nil
+			r.mix, r.plain, r.items, r.pods, r.invalid = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}, nil, nil, r.unclear
 			for _, it := range j.items {
 				if it.min > 0 {
 					r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
@@ -515,9 +548,9 @@ func (m *model) task(id string) *goldRequest {
 	if len(m.tasks) > 0 && m.IntN(12) == 0 {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
-	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0}
+	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), unclear: m.IntN(60) == 0}
 	if t := m.g.tasks[r.id]; t != nil && m.IntN(3) > 0 { // the same again
-		r.job, r.queue, r.plain, r.invalid = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, false
+		r.job, r.queue, r.plain, r.raw, r.unclear = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, t.pod.raw, false
 		for _, c := range t.charges {
 			r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
 		}
@@ -528,7 +561,7 @@ func (m *model) task(id string) *goldRequest {
 	}
 	r.queue = m.queue()
 	m.settle(r, r.job)
-	if r.invalid {
+	if r.invalid = r.unclear; r.invalid {
 		return r
 	}
 	r.plain = [2]int64{m.plain(), m.plain()}
@@ -546,9 +579,10 @@ func (m *model) task(id string) *goldRequest {
 			want.cards = it.cards[m.IntN(len(it.cards)):]
 		}
 		r.items = []goldWant{want}
-		return r
+	} else {
+		r.items = m.wants(m.IntN(3), true)
 	}
-	r.items = m.wants(m.IntN(3), true)
+	m.rawOf(r, m.plain)
 	return r
 }
 
@@ -579,6 +613,19 @@ func (m *model) alternatives(cards []string) *book.Alternatives {
 	return m.l.intern(dims)
 }
 
+// requests is what a pod requests as the ledger takes it.
+func (p goldPod) requests() corev1.ResourceList {
+	list := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(p.plain[0], resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(p.plain[1], resource.DecimalSI),
+		"nvidia.com/gpu":      *resource.NewMilliQuantity(p.milli, resource.DecimalSI),
+	}
+	for i, name := range goldRaws {
+		list[corev1.ResourceName(name)] = *resource.NewQuantity(p.raw[i], resource.DecimalSI)
+	}
+	return list
+}
+
 func modelInvalid(r *goldRequest) string {
 	if r.invalid {
 		return "no card is known"
@@ -590,7 +637,11 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	if h := m.jobOf[r]; h != nil {
 		return h
 	}
-	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r)}
+	r.unclear = r.invalid // it stays so until it is resolved again
+	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r), outs: m.l.outs}
+	for _, p := range r.pods {
+		h.pods = append(h.pods, pods{p.pod.requests(), p.n})
+	}
 	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.mix == AnyMix}
 	for _, want := range r.items {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
@@ -606,7 +657,9 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
+	r.unclear = r.invalid
 	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), use: book.Use{CPU: r.plain[0], Memory: r.plain[1]}}
+	h.outs, h.requests, h.sources = m.l.outs, r.pod().requests(), make([]source, len(r.items))
 	for _, want := range r.items {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.milli})
 	}
@@ -902,7 +955,8 @@ func (m *model) commitAll() {
 			}
 		}
 		if i > 0 && !repeat && m.IntN(3) > 0 {
-			r.job, r.queue, r.items, r.plain = same.job, same.queue, same.items, same.plain
+			r.job, r.queue, r.items, r.plain, r.raw = same.job, same.queue, same.items, same.plain, same.raw
+			r.unclear, r.invalid = same.unclear, same.invalid
 		}
 		requests, handles = append(requests, r), append(handles, m.taskHandle(r))
 	}
@@ -1060,6 +1114,61 @@ func (m *model) setCatalogue() {
 	m.end(true, "")
 }
 
+// modelRules are transformations, and what they make: none, a part and a sum of both, many
+// of one, and outputs in place of what has their name.
+var modelRules = func() (list []struct {
+	made  *transform.Transformation
+	rules goldRules
+}) {
+	for _, rules := range []goldRules{
+		{{1000, 0}, {0, 1000}},
+		{{1000, 0}, {0, 1000}, {500, 0}, {250, 2000}},
+		{{1000, 0}, {0, 1000}, {0, 3000}, {1000, 1}},
+		{{0, 2000}, {0, 1000}, {1000, 0}},
+		{{1500, 0}, {0, 0}, {2000, 1000}, {0, 700}},
+	} {
+		var cfg transform.Config
+		for i, name := range goldRaws {
+			rule := transform.Rule{Input: corev1.ResourceName(name), Strategy: transform.Replace, Outputs: map[corev1.ResourceName]resource.Quantity{}}
+			for out, n := range rules[i] {
+				rule.Outputs[corev1.ResourceName(goldOutputs[out])] = *resource.NewMilliQuantity(n, resource.DecimalSI)
+			}
+			cfg.Rules = append(cfg.Rules, rule)
+		}
+		made, err := transform.Compile(&cfg, transform.Options{})
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, struct {
+			made  *transform.Transformation
+			rules goldRules
+		}{made, rules})
+	}
+	list[0].made = nil
+	return list
+}()
+
+// setTransformation sets another one. Requests that are asked for again are what it makes
+// of them.
+func (m *model) setTransformation() {
+	next := modelRules[m.IntN(len(modelRules))]
+	seq, gotErr := m.l.SetTransformation(next.made)
+	wantErr := m.g.setRules(next.rules)
+	m.compareErrors(gotErr, wantErr)
+	m.compareSeq(seq, wantErr == nil)
+	if wantErr == nil {
+		m.g.cfg.Transformation = next.made
+		for _, r := range m.jobs {
+			r.remake(next.rules, true)
+		}
+		for _, r := range m.tasks {
+			r.remake(next.rules, false)
+		}
+	}
+	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
+	m.end(wantErr == nil, "")
+}
+
 // restore goes on with what the snapshot has.
 func (m *model) restore() {
 	l, err := Restore(m.g.cfg, m.m, m.l.source.catalogue, m.compareSnapshots())
@@ -1201,7 +1310,7 @@ func (m *model) compareEvents(changed bool) {
 			m.fatal("event %+v at %d", e, m.g.seq)
 		}
 	}
-	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalogue"
+	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalogue" || m.what == "SetTransformation"
 	if changed && !told && !quiet {
 		m.fatal("nobody was told")
 	}
@@ -1296,6 +1405,7 @@ func charges(snapshot []byte) string {
 	if err := json.Unmarshal(snapshot, &doc); err != nil {
 		panic(err)
 	}
+	doc.Config.Transformation = ""
 	for i := range doc.Jobs {
 		doc.Jobs[i].Pods = nil
 	}
