@@ -131,6 +131,7 @@ type model struct {
 	queues []goldQueue
 	kept   []goldQueue // those that the ledgers have
 	places []int       // of the golden ledger's dimensions in the map
+	card   int64       // what a card is counted as: thousandths or, in a story of small amounts, 1
 	leaves []string    // where jobs are by their id; nil: anywhere
 	mask   vector.Mask
 
@@ -198,6 +199,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	if m.IntN(2) == 0 {
 		cfg.OnEvent = func(e Event) { m.events = append(m.events, e) }
 	}
+	m.card = []int64{1000, 1000, 1}[m.IntN(3)]
 	cluster := modelClusters[m.IntN(len(modelClusters))]
 	n := len(modelCards)
 	if len(cluster.Cards()) == 0 {
@@ -414,7 +416,10 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 		if slices.ContainsFunc(cards, func(card string) bool { return !slices.Contains(m.cards, card) && !goldOutput(card) }) {
 			continue
 		}
-		want := goldWant{cards: cards, unit: 1000}
+		want := goldWant{cards: cards, unit: m.card}
+		if goldOutput(cards[0]) {
+			want.unit = 1000
+		}
 		if task {
 			if slices.ContainsFunc(cards, func(card string) bool { return used[card] }) {
 				continue
@@ -422,17 +427,20 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 			for _, card := range cards {
 				used[card] = true
 			}
-			want.milli = [...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]
+			want.milli = max([...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]*m.card/1000, 1)
 		} else {
 			if m.IntN(4) == 0 && len(cards) > 1 {
-				want.unit = 2000
+				want.unit *= 2
 			}
 			id := fmt.Sprint(goldKey(cards), want.unit)
 			if used[id] {
 				continue
 			}
 			used[id] = true
-			if want.milli = want.unit * (1 + int64(m.IntN(4))); len(cards) == 1 && m.IntN(8) == 0 {
+			if want.milli = want.unit * (1 + int64(m.IntN(4))); goldOutput(cards[0]) {
+				want.milli = m.card * (1 + int64(m.IntN(4)))
+			}
+			if len(cards) == 1 && m.IntN(8) == 0 {
 				want.milli = 1
 			}
 		}
@@ -484,7 +492,7 @@ func (m *model) plain() int64 {
 	case n >= 95: // what a guard of more than nothing must let in
 		return 1
 	default:
-		return int64(m.IntN(4)) * 500
+		return int64(m.IntN(4)) * max(m.card/2, 1)
 	}
 }
 
@@ -571,7 +579,7 @@ func (m *model) task(id string) *goldRequest {
 	}
 	if j != nil && len(j.items) > 0 && m.IntN(3) > 0 { // a task of one of its items
 		it := j.items[m.IntN(len(j.items))]
-		want := goldWant{cards: it.cards, milli: 1000}
+		want := goldWant{cards: it.cards, milli: m.card}
 		if len(it.cards) > 1 {
 			want.milli = it.unit
 		}
@@ -790,8 +798,10 @@ const (
 )
 
 // tiny reports whether a request is for so little that too many copies fit.
-func (r *goldRequest) tiny() bool {
-	return r.plain[0] == 1 || r.plain[1] == 1 || slices.ContainsFunc(r.items, func(want goldWant) bool { return want.milli < 500 })
+func (m *model) tiny(r *goldRequest) bool {
+	few := func(amount int64) bool { return amount < m.card/2 }
+	return r.plain[0] > 0 && few(r.plain[0]) || r.plain[1] > 0 && few(r.plain[1]) ||
+		slices.ContainsFunc(r.items, func(want goldWant) bool { return few(want.milli) })
 }
 
 // whatFits compares with admitting one copy after the other.
@@ -804,7 +814,7 @@ func (m *model) whatFits() {
 	g := m.g.clone()
 	if m.IntN(2) == 0 {
 		asked := m.job(m.jobID(false))
-		if asked.tiny() {
+		if m.tiny(asked) {
 			return
 		}
 		got, gotErr = m.l.WhatFits(m.jobHandle(asked))
@@ -820,7 +830,7 @@ func (m *model) whatFits() {
 		return
 	}
 	asked := m.task(m.taskID(false))
-	if asked.tiny() {
+	if m.tiny(asked) {
 		return
 	}
 	got, gotErr = m.l.WhatFits(m.taskHandle(asked))
@@ -1235,12 +1245,12 @@ func (m *model) newQueue(name string) goldQueue {
 			}
 			continue
 		}
-		q.capability[dim] = int64(m.IntN(12)) * 1000
+		q.capability[dim] = int64(m.IntN(12)) * m.card
 		if m.IntN(12) == 0 || len(dim) > 1 && m.IntN(2) == 0 {
 			q.capability[dim] = Unlimited
 		}
 		if m.IntN(8) == 0 {
-			q.guarantee[dim] = int64(m.IntN(4)) * 1000
+			q.guarantee[dim] = int64(m.IntN(4)) * m.card
 		}
 	}
 	q.configured = len(q.capability) > 0

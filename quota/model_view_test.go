@@ -143,7 +143,7 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 }
 
 // small is an amount of cpu or memory that is never large.
-func (m *model) small() int64 { return int64(m.IntN(4)) * 500 }
+func (m *model) small() int64 { return int64(m.IntN(4)) * max(m.card/2, 1) }
 
 // taskAgain is a request for what a task is charged, or for something like it.
 func (m *model) taskAgain(t *goldTask) goldRequest {
@@ -172,13 +172,15 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 			wants = append(wants, want)
 			continue
 		}
-		want.milli = (want.milli + 999) / 1000 * 1000
+		if m.card > 1 {
+			want.milli = (want.milli + 999) / 1000 * 1000
+		}
 		if !slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] }) {
 			wants = append(wants, want)
 		}
 	}
 	t.items = wants
-	t.isPod = t.goldRequest.cards() == 1 && m.IntN(2) == 0
+	t.isPod = t.goldRequest.cards() == 1 && m.card > 1 && m.IntN(2) == 0
 	if t.invalid = m.IntN(40) == 0; t.invalid {
 		t.items, t.plain, t.raw, t.isPod = nil, [2]int64{}, goldRaw{}, false
 	}
