@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -1340,11 +1341,11 @@ func (it *goldItem) move(from, to string, amount int64) {
 }
 
 // commitAll charges a gang; nothing of it stays if it fails.
-func (g *golden) commitAll(tasks []*goldRequest) (a Answer, loose bool, err error) {
+func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 	seen := map[string]bool{}
 	for _, r := range tasks {
 		if seen[r.id] {
-			return Answer{Seq: g.seq}, false, ErrConflict
+			return Answer{Seq: g.seq}, ErrConflict
 		}
 		seen[r.id] = true
 	}
@@ -1363,10 +1364,13 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, loose bool, err erro
 			}
 			a, err = tried.commit(tasks[i], limit)
 			if err == nil && !a.OK {
+				if only != nil {
+					a = g.notTogether(a, tried, tasks[i])
+				}
 				a.Task = tasks[i].id
 			}
 			if err != nil || !a.OK {
-				return a, only != nil, err
+				return a, err
 			}
 			if a.Repeat {
 				repeats++
@@ -1375,11 +1379,34 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, loose bool, err erro
 		}
 	}
 	if repeats == len(tasks) {
-		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: slices.Concat(charged...)}, false, nil
+		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: slices.Concat(charged...)}, nil
 	}
 	g.jobs, g.tasks, g.waiting = tried.jobs, tried.tasks, tried.waiting
 	g.changed()
-	return Answer{OK: true, Seq: g.seq + 1, Charged: slices.Concat(charged...)}, false, nil
+	return Answer{OK: true, Seq: g.seq + 1, Charged: slices.Concat(charged...)}, nil
+}
+
+// notTogether is the refusal of a task that had to be where the rest of its gang is: that
+// of all its alternatives, if none of them has room beside those that are tried. A card
+// that only the gang excludes is told with the room that it has for the task alone.
+func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
+	if all, _, _ := tried.allocatable(r, nil); !all.OK {
+		a = all
+	}
+	alone, _, _ := g.allocatable(r, nil)
+	excluded := func(why Reason) bool { return why == ReasonFirmElsewhere || why == ReasonNotOnNode }
+	for i := range a.Options {
+		o := &a.Options[i]
+		if !excluded(o.Why) || excluded(alone.Options[i].Why) {
+			continue
+		}
+		*o = alone.Options[i]
+		o.OK, o.Why = false, ReasonNotTogether
+		if f := &a.Refusal; f.Reason == ReasonInsufficientScalarQuota && o.Card == cmp.Or(f.Best, f.Card) {
+			f.Why = ReasonNotTogether
+		}
+	}
+	return a
 }
 
 // together orders the tasks of a gang: those without alternatives, then the rest,

@@ -858,11 +858,9 @@ func (m *model) whatFits() {
 				own.id = fmt.Sprint("copy", i)
 				gang = append(gang, &own)
 			}
-			want, _, wantErr = g.clone().commitAll(gang)
+			want, wantErr = g.clone().commitAll(gang)
 		}
-		refusal.Reason = want.Refusal.Reason
-		want.Task = ""
-		got.Next.Refusal, got.Next.Options, want.Options = Refusal{Reason: got.Next.Refusal.Reason}, nil, nil
+		refusal, want.Task = want.Refusal, ""
 	} else {
 		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
 			own := r
@@ -973,12 +971,8 @@ func (m *model) commitAll() {
 		requests, handles = append(requests, r), append(handles, m.taskHandle(r))
 	}
 	got, gotErr := m.l.CommitAll(handles)
-	want, loose, wantErr := m.g.commitAll(requests)
+	want, wantErr := m.g.commitAll(requests)
 	m.compareErrors(gotErr, wantErr)
-	if loose && !want.OK { // of tasks that had to stay together only the reason is compared
-		want.Options, want.Refusal = got.Options, Refusal{Reason: want.Refusal.Reason}
-		got.Refusal = Refusal{Reason: got.Refusal.Reason}
-	}
 	if want.OK { // of a gang no options
 		want.Options = nil
 	}
