@@ -45,6 +45,7 @@ var notRun = []string{
 	"make check",
 	"make fuzz PKG=./vector TARGET=FuzzFit TIME=1m",
 	"make mutants",
+	`make mutants FILES="quota/internal/book/charge.go quota/internal/book/reserve.go" RUN="TestModel Decis|Release|Reconcile"`,
 	"make peers",
 	// They run until Ctrl-C.
 	"GOWORK=off go -C examples/kubescheduler run ./cmd/playground",
@@ -130,13 +131,15 @@ var (
 	releaseGets = regexp.MustCompile(`^go get github\.com/resvec/resvec[\w/]*$`)
 )
 
-// commandsOf returns the commands of a document: the lines of its blocks of shell, and
-// what of its other code begins as a command of go or make.
+// commandsOf returns the commands of a document: the lines of its blocks of shell, those
+// with a prompt of its blocks of a console, and what of its other code begins as a command
+// of go or make.
 func commandsOf(text string) []string {
 	var commands []string
 	for _, block := range shellBlock.FindAllStringSubmatch(text, -1) {
 		for line := range strings.Lines(block[2]) {
-			if command := strings.TrimSpace(comment.ReplaceAllString(line, "")); command != "" {
+			command, prompt := strings.CutPrefix(strings.TrimSpace(comment.ReplaceAllString(line, "")), "$ ")
+			if command != "" && (prompt || block[1] != "console") {
 				commands = append(commands, command)
 			}
 		}
@@ -232,8 +235,8 @@ func dryRun(command string) string {
 
 func TestCommandsOf(t *testing.T) {
 	text := "Run `make\nbench`, not `vector.Fit` or `GOWORK=off`, and `A=b go -C dir test .`.\n" +
-		"```sh\nmake peers   # all\n\n$PROGRAM -x\n```\n```go\nmake(x)\n```\n"
-	want := []string{"make peers", "$PROGRAM -x", "make bench", "A=b go -C dir test ."}
+		"```sh\nmake peers   # all\n\n$PROGRAM -x\n```\n```console\n$ make e2e\n2 faults\n```\n```go\nmake(x)\n```\n"
+	want := []string{"make peers", "$PROGRAM -x", "make e2e", "make bench", "A=b go -C dir test ."}
 	if got := commandsOf(text); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -67,6 +67,28 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestGuides checks that the package comment and the index name every guide, and that
+// each one ends with where to go next.
+func TestGuides(t *testing.T) {
+	comment, index := read(t, "doc.go"), read(t, "docs/README.md")
+	guides, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, guide := range guides {
+		if !strings.Contains(comment, guide) {
+			t.Errorf("doc.go does not name %s", guide)
+		}
+		if name := filepath.Base(guide); name != "README.md" && !strings.Contains(index, "("+name+")") {
+			t.Errorf("docs/README.md does not name %s", name)
+		}
+		text := read(t, guide)
+		if end := text[strings.LastIndex(text, "\n## "):]; !strings.Contains(end, "](") {
+			t.Errorf("%s does not end with where to go next: %s", guide, end)
+		}
+	}
+}
+
 // TestPictures checks that the first thing in every picture is a white background, with
 // which it can be read on dark pages too, and that its fonts have a substitute.
 func TestPictures(t *testing.T) {
