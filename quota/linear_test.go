@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // operation is one of a concurrent run, to be made again on the golden ledger.
@@ -58,7 +60,8 @@ func (a Answer) text(err error) string {
 // the snapshot at the end and in between. Every Seq lies in the time of its
 // operation.
 func TestLinearizable(t *testing.T) {
-	for seed := range uint64(4) {
+	first := testkit.Environment(t, modelSeed, 0)
+	for seed := first; seed < first+uint64(testkit.Amount(t, 4, 4, 20)); seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			goroutines, operations := 8, 400

@@ -40,13 +40,16 @@ func All() uint8 { return ^uint8(0) }
 
 // Odd is tested for odd numbers.
 func Odd(n count) bool { return n%2 == 1 || n < 0 }
+
+// Twice has a number without a type.
+func Twice(n count) count { return n << 1 }
 `,
 		"a/a_test.go": `package a
 
 import "testing"
 
 func Test(t *testing.T) {
-	if Clamp(40) != 16 || Clamp(-3) != -3 || Sum([]count{1, 2, 4}) != 7 || !Odd(3) || All() != 255 {
+	if Clamp(40) != 16 || Clamp(-3) != -3 || Sum([]count{1, 2, 4}) != 7 || !Odd(3) || All() != 255 || Twice(3) != 6 {
 		t.Error()
 	}
 }
@@ -69,7 +72,7 @@ func Test(t *testing.T) {
 		"| a.go:27 | `n >= 0` | `n < 0` |\n" +
 		"| a.go:27 | `1` | `0` |\n" +
 		"| a.go:27 | `-1` | `0` |\n" +
-		"\n18 faults, 5 missed\n"
+		"\n20 faults, 5 missed\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}

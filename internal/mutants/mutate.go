@@ -245,7 +245,7 @@ func (m *mutator) expr(e ast.Expr) bool {
 
 // number adds one to a number that is written out, and subtracts one from it.
 func (m *mutator) number(e ast.Expr, is types.TypeAndValue) {
-	basic, ok := is.Type.Underlying().(*types.Basic)
+	basic, ok := types.Default(is.Type).Underlying().(*types.Basic)
 	if !ok || basic.Info()&types.IsInteger == 0 || is.Value.Kind() != constant.Int {
 		return
 	}
