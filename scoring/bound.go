@@ -110,7 +110,13 @@ func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (
 		k.done()
 		return row, err == nil && row >= 0
 	}
-	if !b.fit(pod, rows) || b.score(pod) != nil {
+	if !b.fit(pod, rows) {
+		return -1, false
+	}
+	if row, ok := b.bestOfPeaks(pod, tie); ok {
+		return row, true
+	}
+	if b.score(pod) != nil {
 		return -1, false
 	}
 	row = vector.ArgMax(b.work.scores, &b.work.fits, tie)
@@ -309,6 +315,7 @@ func (b *Bound) name(column int) string {
 type workspace struct {
 	fits    vector.Mask
 	scores  []float64
+	peaks   peaks
 	changed []int32
 	node    [2]vector.ResourceVector // requested and allocatable of a row
 	amounts amounts

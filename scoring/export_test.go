@@ -71,3 +71,12 @@ func FilterMatrices(p *Proportional, dst *vector.Mask, request vector.ResourceVe
 		p.and(dst, request, used, allocatable)
 	}
 }
+
+// BestOfPeaks reports whether the best row is found without scoring all that fit.
+func BestOfPeaks(b *Bound, pod vector.PodAmounts, rows *vector.Mask) bool {
+	if !b.fit(pod, rows) {
+		return false
+	}
+	_, ok := b.bestOfPeaks(pod, vector.TieLowest())
+	return ok
+}

@@ -137,6 +137,15 @@ func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	sra.setSum(dst, &fit, words)
 }
 
+func (s *Strategy) peaks(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
+	if !s.adds() {
+		return s.fit.peaks(dst, a, words)
+	}
+	var fit fitBatch
+	fit.init(s.fit, a)
+	return fit.peaks(dst, a.base[:a.allocatable.Rows()], s.sra.scale(), words)
+}
+
 // Explain returns the parts of both scorers.
 func (s *Strategy) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	live(s != nil && s.m != nil, s != nil)

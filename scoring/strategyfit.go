@@ -262,6 +262,12 @@ func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
 	b.set(dst, words)
 }
 
+func (f *StrategyFit) peaks(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
+	var b fitBatch
+	b.init(f, a)
+	return b.peaks(dst, nil, 0, words)
+}
+
 // batchColumns is how many columns the batch paths keep on the stack. A pod
 // that requests more of them is scored row by row.
 const batchColumns = 16
@@ -327,6 +333,15 @@ func (b *fitBatch) set(dst []float64, words []uint64) {
 	default:
 		kernel.StrategyFit(dst, 0, b.terms[:b.n], b.weights, b.fit.scale(), words)
 	}
+}
+
+// peaks is that of a peakScorer, of the scores plus base, which is nil or at most most.
+func (b *fitBatch) peaks(dst, base []float64, most float64, words []uint64) (slack float64, ok bool) {
+	if b.none() || b.wide() {
+		return 0, false
+	}
+	points := b.fit.scale()
+	return 0x1p-44 * (points + most), kernel.StrategyPeaks(dst, b.amounts.allocatable.Rows(), b.terms[:b.n], b.weights, points, base, words)
 }
 
 // row scores one row of the matrices.

@@ -36,6 +36,10 @@ func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	strategySumGeneric(dst, lo, terms, weights, points, base, columns, rows)
 }
 
+func strategyPeaks(dst []float64, rows int, terms []peakTerm, start float64, base []float64, selected []uint64) bool {
+	return strategyPeaksGeneric(dst, rows, terms, start, base, selected)
+}
+
 func scarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
 	scarceBaseGeneric(dst, lo, terms, start, scale, total, rows)
 }

@@ -41,12 +41,11 @@ func strategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	}
 }
 
-// keptTerms reports whether all terms have reciprocals, and are such that these
-// may be used and worth it for so many rows.
+// keptTerms reports whether all terms have reciprocals that may be used, and that are
+// worth it for so many rows.
 func keptTerms(terms []StrategyTerm, rows int) bool {
 	for k := range terms {
-		t := &terms[k]
-		if t.Reciprocals == nil || t.Weight < 1 || t.Weight > 1<<64 || !Tame(t.Request) {
+		if !terms[k].kept() {
 			return false
 		}
 	}
@@ -91,6 +90,32 @@ func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	}
 }
 
+func strategyPeaks(dst []float64, rows int, terms []peakTerm, start float64, base []float64, selected []uint64) bool {
+	if active == Generic || rows == 0 {
+		return strategyPeaksGeneric(dst, rows, terms, start, base, selected)
+	}
+	dst = dst[:(rows+Block-1)/Block]
+	racePeaks(dst, rows, terms, base, selected)
+	t, n, step := (*byte)(unsafe.Pointer(unsafe.SliceData(terms))), len(terms), chunkRows(2*len(terms)+1)
+	for lo := 0; lo < rows; lo += step {
+		word, next := maskFrom(selected, lo)
+		var from *float64
+		if base != nil {
+			from = &base[lo]
+		}
+		doubt := 0
+		if part := min(step, rows-lo); active == AVX512 {
+			doubt = strategyPeaksAVX512(&dst[lo/Block], part, lo, t, n, start, from, word, next)
+		} else {
+			doubt = strategyPeaksAVX2(&dst[lo/Block], part, lo, t, n, start, from, word, next)
+		}
+		if doubt != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // raceTerms tells the race detector that rows of the terms' columns are read.
 func raceTerms(terms []StrategyTerm, lo, rows int) {
 	for k := range terms {
@@ -100,6 +125,18 @@ func raceTerms(terms []StrategyTerm, lo, rows int) {
 			raceRead(r[lo:][:rows])
 		}
 	}
+}
+
+// racePeaks tells the race detector what strategyPeaks reads and writes.
+func racePeaks(dst []float64, rows int, terms []peakTerm, base []float64, selected []uint64) {
+	for k := range terms {
+		raceRead(terms[k].Used[:rows])
+		raceRead(terms[k].Reciprocals[:rows])
+	}
+	if base != nil {
+		raceReadSelected(base[:rows], selected)
+	}
+	raceWrite(dst)
 }
 
 // raceColumnsOf tells the race detector that rows of columns are read.

@@ -10,6 +10,9 @@ GLOBL max_float<>(SB), RODATA|NOPTR, $8
 DATA fixup<>+0(SB)/8, $0x0000000003330033
 GLOBL fixup<>(SB), RODATA|NOPTR, $8
 
+DATA neg_inf<>+0(SB)/8, $0xfff0000000000000
+GLOBL neg_inf<>(SB), RODATA|NOPTR, $8
+
 // func strategyFitAVX2(dst *float64, n int, lo int, terms *byte, count int, weights float64, points float64, rows *uint64, step int)
 // Requires: AVX
 TEXT ·strategyFitAVX2(SB), NOSPLIT, $8-72
@@ -771,6 +774,130 @@ stop:
 	SUBQ CX, AX
 	ANDQ $-64, AX
 	MOVQ AX, done+104(FP)
+	VZEROUPPER
+	RET
+
+// func strategyPeaksAVX2(dst *float64, n int, lo int, terms *byte, count int, start float64, base *float64, rows *uint64, step int) (doubt int)
+// Requires: AVX
+TEXT ·strategyPeaksAVX2(SB), NOSPLIT, $8-80
+	MOVQ         dst+0(FP), AX
+	VBROADCASTSD neg_inf<>+0(SB), Y0
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         rows+56(FP), BX
+	MOVQ         n+8(FP), SI
+	MOVQ         SI, CX
+	NEGQ         CX
+	MOVQ         $-1, DX
+	SHRQ         CL, DX
+	MOVQ         DX, (SP)
+	ADDQ         $0x3f, SI
+	SHRQ         $0x06, SI
+	MOVQ         lo+16(FP), DI
+	SHLQ         $0x03, DI
+
+block:
+	VMOVAPD Y0, Y1
+	MOVQ    (BX), DX
+	ADDQ    step+64(FP), BX
+	DECQ    SI
+	JNZ     whole
+	ANDQ    (SP), DX
+
+whole:
+	TESTQ DX, DX
+	JZ    next
+	MOVQ  DI, CX
+
+group:
+	MOVQ         DX, R8
+	ANDL         $0x000000ff, R8
+	JZ           skip
+	VBROADCASTSD start+40(FP), Y4
+	VMOVAPD      Y4, Y5
+	VMOVAPD      Y4, Y4
+	MOVQ         terms+24(FP), R9
+	MOVQ         count+32(FP), R10
+
+peak_term:
+	MOVQ         (R9), R11
+	MOVQ         24(R9), R12
+	VBROADCASTSD 48(R9), Y6
+	VBROADCASTSD 56(R9), Y7
+	VMOVUPD      (R11)(CX*1), Y8
+	VORPD        Y8, Y2, Y2
+	VMULPD       Y6, Y8, Y8
+	VADDPD       Y7, Y8, Y8
+	VMULPD       (R12)(CX*1), Y8, Y8
+	VADDPD       Y8, Y5, Y5
+	VMOVUPD      32(R11)(CX*1), Y8
+	VORPD        Y8, Y2, Y2
+	VMULPD       Y6, Y8, Y6
+	VADDPD       Y7, Y6, Y6
+	VMULPD       32(R12)(CX*1), Y6, Y6
+	VADDPD       Y6, Y4, Y4
+	ADDQ         $0x40, R9
+	DECQ         R10
+	JNZ          peak_term
+	MOVQ         base+48(FP), R9
+	TESTQ        R9, R9
+	JZ           based
+	MOVQ         base+48(FP), R9
+	MOVQ         lo+16(FP), R10
+	SHLQ         $0x03, R10
+	SUBQ         R10, R9
+	MOVQ         R8, R10
+	SHLQ         $0x05, R10
+	ANDL         $0x000001e0, R10
+	LEAQ         lanes_of<>+0(SB), R11
+	VMOVDQU      (R11)(R10*1), Y6
+	VMASKMOVPD   (R9)(CX*1), Y6, Y6
+	VADDPD       Y6, Y5, Y5
+	MOVQ         R8, R10
+	SHLQ         $0x01, R10
+	ANDL         $0x000001e0, R10
+	LEAQ         lanes_of<>+0(SB), R11
+	VMOVDQU      (R11)(R10*1), Y6
+	VMASKMOVPD   32(R9)(CX*1), Y6, Y6
+	VADDPD       Y6, Y4, Y4
+
+based:
+	VADDPD    Y5, Y3, Y3
+	MOVQ      R8, R9
+	SHLQ      $0x05, R9
+	ANDL      $0x000001e0, R9
+	LEAQ      lanes_of<>+0(SB), R10
+	VMOVDQU   (R10)(R9*1), Y6
+	VBLENDVPD Y6, Y5, Y0, Y5
+	VMAXPD    Y5, Y1, Y1
+	VADDPD    Y4, Y3, Y3
+	SHLQ      $0x01, R8
+	ANDL      $0x000001e0, R8
+	LEAQ      lanes_of<>+0(SB), R9
+	VMOVDQU   (R9)(R8*1), Y5
+	VBLENDVPD Y5, Y4, Y0, Y4
+	VMAXPD    Y4, Y1, Y1
+
+skip:
+	ADDQ $0x00000040, CX
+	SHRQ $0x08, DX
+	JNZ  group
+
+next:
+	VMOVAPD      Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X4
+	VMAXPD       X4, X1, X4
+	VPERMILPD    $0x01, X4, X1
+	VMAXSD       X1, X4, X4
+	VMOVSD       X4, (AX)
+	ADDQ         $0x08, AX
+	ADDQ         $0x00000200, DI
+	TESTQ        SI, SI
+	JNZ          block
+	VCMPPD       $0x03, Y3, Y3, Y0
+	VORPD        Y2, Y0, Y0
+	VMOVMSKPD    Y0, AX
+	MOVQ         AX, doubt+72(FP)
 	VZEROUPPER
 	RET
 
@@ -1830,6 +1957,152 @@ stop:
 	SUBQ CX, AX
 	ANDQ $-64, AX
 	MOVQ AX, done+104(FP)
+	VZEROUPPER
+	RET
+
+// func strategyPeaksAVX512(dst *float64, n int, lo int, terms *byte, count int, start float64, base *float64, rows *uint64, step int) (doubt int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strategyPeaksAVX512(SB), NOSPLIT, $8-80
+	MOVQ         dst+0(FP), AX
+	VBROADCASTSD neg_inf<>+0(SB), Z0
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	MOVQ         rows+56(FP), BX
+	MOVQ         n+8(FP), SI
+	MOVQ         SI, CX
+	NEGQ         CX
+	MOVQ         $-1, DX
+	SHRQ         CL, DX
+	MOVQ         DX, (SP)
+	ADDQ         $0x3f, SI
+	SHRQ         $0x06, SI
+	MOVQ         lo+16(FP), DI
+	SHLQ         $0x03, DI
+
+block:
+	VMOVAPD Z0, Z1
+	MOVQ    (BX), DX
+	ADDQ    step+64(FP), BX
+	DECQ    SI
+	JNZ     whole
+	ANDQ    (SP), DX
+
+whole:
+	TESTQ DX, DX
+	JZ    next
+	MOVQ  DI, CX
+
+group:
+	MOVQ         DX, R8
+	ANDL         $0xffffffff, R8
+	JZ           skip
+	VBROADCASTSD start+40(FP), Z4
+	VMOVAPD      Z4, Z5
+	VMOVAPD      Z4, Z6
+	VMOVAPD      Z4, Z7
+	VMOVAPD      Z4, Z4
+	MOVQ         terms+24(FP), R9
+	MOVQ         count+32(FP), R10
+
+peak_term:
+	MOVQ         (R9), R11
+	MOVQ         24(R9), R12
+	VBROADCASTSD 48(R9), Z8
+	VBROADCASTSD 56(R9), Z9
+	VMOVUPD      (R11)(CX*1), Z10
+	VMULPD       Z8, Z10, Z11
+	VADDPD       Z9, Z11, Z11
+	VMULPD       (R12)(CX*1), Z11, Z11
+	VADDPD       Z11, Z5, Z5
+	VMOVUPD      64(R11)(CX*1), Z11
+	VPTERNLOGQ   $0xfe, Z10, Z11, Z2
+	VMULPD       Z8, Z11, Z10
+	VADDPD       Z9, Z10, Z10
+	VMULPD       64(R12)(CX*1), Z10, Z10
+	VADDPD       Z10, Z6, Z6
+	VMOVUPD      128(R11)(CX*1), Z10
+	VMULPD       Z8, Z10, Z11
+	VADDPD       Z9, Z11, Z11
+	VMULPD       128(R12)(CX*1), Z11, Z11
+	VADDPD       Z11, Z7, Z7
+	VMOVUPD      192(R11)(CX*1), Z11
+	VPTERNLOGQ   $0xfe, Z10, Z11, Z2
+	VMULPD       Z8, Z11, Z8
+	VADDPD       Z9, Z8, Z8
+	VMULPD       192(R12)(CX*1), Z8, Z8
+	VADDPD       Z8, Z4, Z4
+	ADDQ         $0x40, R9
+	DECQ         R10
+	JNZ          peak_term
+	MOVQ         base+48(FP), R9
+	TESTQ        R9, R9
+	JZ           based
+	MOVQ         base+48(FP), R9
+	MOVQ         lo+16(FP), R10
+	SHLQ         $0x03, R10
+	SUBQ         R10, R9
+	MOVQ         R8, R10
+	KMOVB        R10, K1
+	VMOVUPD.Z    (R9)(CX*1), K1, Z8
+	VADDPD       Z8, Z5, Z5
+	MOVQ         R8, R10
+	SHRQ         $0x08, R10
+	KMOVB        R10, K1
+	VMOVUPD.Z    64(R9)(CX*1), K1, Z8
+	VADDPD       Z8, Z6, Z6
+	MOVQ         R8, R10
+	SHRQ         $0x10, R10
+	KMOVB        R10, K1
+	VMOVUPD.Z    128(R9)(CX*1), K1, Z8
+	VADDPD       Z8, Z7, Z7
+	MOVQ         R8, R10
+	SHRQ         $0x18, R10
+	KMOVB        R10, K1
+	VMOVUPD.Z    192(R9)(CX*1), K1, Z8
+	VADDPD       Z8, Z4, Z4
+
+based:
+	VADDPD Z5, Z3, Z3
+	MOVQ   R8, R9
+	KMOVB  R9, K1
+	VMAXPD Z5, Z1, K1, Z1
+	VADDPD Z6, Z3, Z3
+	MOVQ   R8, R9
+	SHRQ   $0x08, R9
+	KMOVB  R9, K1
+	VMAXPD Z6, Z1, K1, Z1
+	VADDPD Z7, Z3, Z3
+	MOVQ   R8, R9
+	SHRQ   $0x10, R9
+	KMOVB  R9, K1
+	VMAXPD Z7, Z1, K1, Z1
+	VADDPD Z4, Z3, Z3
+	SHRQ   $0x18, R8
+	KMOVB  R8, K1
+	VMAXPD Z4, Z1, K1, Z1
+
+skip:
+	ADDQ $0x00000100, CX
+	SHRQ $0x20, DX
+	JNZ  group
+
+next:
+	VEXTRACTF64X4 $0x01, Z1, Y4
+	VMAXPD        Y4, Y1, Y4
+	VEXTRACTF128  $0x01, Y4, X1
+	VMAXPD        X1, X4, X1
+	VPERMILPD     $0x01, X1, X4
+	VMAXSD        X4, X1, X1
+	VMOVSD        X1, (AX)
+	ADDQ          $0x08, AX
+	ADDQ          $0x00000200, DI
+	TESTQ         SI, SI
+	JNZ           block
+	VCMPPD        $0x03, Z3, Z3, K1
+	VPMOVQ2M      Z2, K2
+	KORB          K2, K1, K1
+	KMOVB         K1, AX
+	MOVQ          AX, doubt+72(FP)
 	VZEROUPPER
 	RET
 

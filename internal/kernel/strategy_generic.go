@@ -33,6 +33,50 @@ func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	strategySum(dst, lo, terms, weights, points, base, columns, rows)
 }
 
+// StrategyPeaks sets dst, of an element per block of rows, to the greatest score that a
+// selected row of the block can have, nearly: of what StrategyFit adds up, multiplied
+// out, plus base unless that is nil. It is -Inf where no row is selected.
+//
+// It promises something of selected rows of which the row holds the request of every
+// term: their score is not above their block's peak by more than a 2^-44th of points
+// plus the greatest base; docs/proofs.md says why. It reports false, and dst is of no
+// use, when it can't: there is a term without reciprocals, one whose reciprocal is NaN
+// or whose used amount has a sign in a row of a block with a selected one, or too many.
+func StrategyPeaks(dst []float64, rows int, terms []StrategyTerm, weights, points float64, base []float64, selected []uint64) bool {
+	var lines [mostPeaks]peakTerm
+	if len(terms) > len(lines) {
+		return false
+	}
+	start := 0.0
+	for k := range terms {
+		t := &terms[k]
+		if !t.kept() {
+			return false
+		}
+		most := float64(t.Weight*points) / weights
+		if t.Least != 0 {
+			start += most
+			most = -most
+		}
+		lines[k] = peakTerm{t.Used, t.Reciprocals, most, float64(most * t.Request)}
+	}
+	return strategyPeaks(dst, rows, lines[:len(terms)], start, base, selected)
+}
+
+// mostPeaks is how many terms StrategyPeaks takes.
+const mostPeaks = 16
+
+// peakTerm adds (used*factor + offset) * reciprocal.
+type peakTerm struct {
+	Used, Reciprocals []float64 // columns
+	Factor, Offset    float64
+}
+
+// kept reports whether t has reciprocals that may be used; see docs/proofs.md.
+func (t *StrategyTerm) kept() bool {
+	return t.Reciprocals != nil && t.Weight >= 1 && t.Weight <= 1<<64 && Tame(t.Request)
+}
+
 // ScarceTerm is a resource whose absence counts.
 type ScarceTerm struct {
 	Allocatable []float64 // a column
@@ -188,6 +232,51 @@ func StrategyPart(used, allocatable, request, weight float64, least bool) (part 
 		x = allocatable - x
 	}
 	return float64(x*weight) / allocatable, true
+}
+
+// strategyPeaksGeneric sets dst to the greatest sum of the selected rows of each block:
+// start, what the terms add, and base unless that is nil. It reports false when one of
+// these sums is NaN, and when a used amount in a block with a selected row has a sign.
+// It may report false for a sum that is infinite, or for a row beside a selected one.
+func strategyPeaksGeneric(dst []float64, rows int, terms []peakTerm, start float64, base []float64, selected []uint64) bool {
+	signs, odd := uint64(0), 0.0
+	for w := 0; w < rows; w += Block {
+		word, peak := blockRows(selected, w, rows), math.Inf(-1)
+		if word != 0 {
+			var sums [Block]float64
+			for i := range sums {
+				sums[i] = start
+			}
+			for k := range terms {
+				signs |= terms[k].add(&sums, w, min(Block, rows-w))
+			}
+			for ; word != 0; word &= word - 1 {
+				i := bits.TrailingZeros64(word)
+				x := sums[i]
+				if base != nil {
+					x += base[w+i]
+				}
+				odd += x
+				if x > peak {
+					peak = x
+				}
+			}
+		}
+		dst[w/Block] = peak
+	}
+	return signs>>63 == 0 && odd == odd
+}
+
+// add adds what the term says of n rows. The highest bit of the result is set when a
+// used amount has a sign.
+func (t *peakTerm) add(sums *[Block]float64, lo, n int) (signs uint64) {
+	used := t.Used[lo : lo+n]
+	reciprocals, factor, offset := t.Reciprocals[lo:][:len(used)], t.Factor, t.Offset
+	for i, u := range used {
+		signs |= math.Float64bits(u)
+		sums[i%Block] += float64(float64(float64(u*factor)+offset) * reciprocals[i])
+	}
+	return signs
 }
 
 // scarceBaseGeneric sets dst to (scale * sum) / total, where sum adds to start

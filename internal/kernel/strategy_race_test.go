@@ -28,6 +28,22 @@ func raceStrategies() []raceCase {
 			raceCase{k.name + " reciprocals", run, func() { s.reciprocals[rows-1] = 1 }, strings.HasPrefix(k.name, "Strategy")},
 			raceCase{k.name + " beside", run, func() { s.allocatable[rows], s.used[rows], s.base[rows-1], dst[rows-1] = 1, 1, 1, 1 }, false})
 	}
+	s := &strategy{
+		stride: stride, cols: 2, numbers: []float64{1, 1}, least: []bool{true, false}, base: make([]float64, stride),
+		used: testkit.Matrix(stride, 2), allocatable: testkit.Matrix(stride, 2), reciprocals: testkit.Matrix(stride, 2),
+		rows: []uint64{0x5555555555555555, 0x5555555555555555 >> (stride - rows)},
+	}
+	peaks := make([]float64, 3)
+	find := func() {
+		terms, weights := s.terms(rows)
+		kernel.StrategyPeaks(peaks, rows, terms, weights, testPoints, s.base[:rows], s.rows)
+	}
+	cases = append(cases,
+		raceCase{"StrategyPeaks used", find, func() { s.used[rows-1] = 1 }, true},
+		raceCase{"StrategyPeaks reciprocals", find, func() { s.reciprocals[rows-1] = 1 }, true},
+		raceCase{"StrategyPeaks base", find, func() { s.base[rows-2] = 1 }, true},
+		raceCase{"StrategyPeaks dst", find, func() { peaks[1] = 1 }, true},
+		raceCase{"StrategyPeaks beside", find, func() { s.used[rows], s.base[rows-1], peaks[2] = 1, 1, 1 }, false})
 	columns := func() []float64 { return testkit.Matrix(stride, 1)[:rows] }
 	rule := &kernel.ReserveRule{
 		Primary: columns(), PrimaryUsed: columns(), Secondary: columns(), SecondaryUsed: columns(), PerUnit: 1, Scale: 1,

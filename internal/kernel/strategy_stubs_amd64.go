@@ -28,6 +28,12 @@ func strategyFitKeptAVX2(dst *float64, n int, lo int, terms *byte, count int, we
 //go:noescape
 func strategySumKeptAVX2(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int) (done int)
 
+// strategyPeaksAVX2 finds the greatest score of each block, nearly; doubt is not 0 when it can't.
+// It equals strategyPeaksGeneric.
+//
+//go:noescape
+func strategyPeaksAVX2(dst *float64, n int, lo int, terms *byte, count int, start float64, base *float64, rows *uint64, step int) (doubt int)
+
 // scarceBaseAVX2 weighs what rows don't have.
 // It equals scarceBaseGeneric.
 //
@@ -69,6 +75,12 @@ func strategyFitKeptAVX512(dst *float64, n int, lo int, terms *byte, count int, 
 //
 //go:noescape
 func strategySumKeptAVX512(dst *float64, n int, lo int, terms *byte, count int, weights float64, inverse float64, points float64, base *float64, columns *byte, others int, rows *uint64, step int) (done int)
+
+// strategyPeaksAVX512 finds the greatest score of each block, nearly; doubt is not 0 when it can't.
+// It equals strategyPeaksGeneric.
+//
+//go:noescape
+func strategyPeaksAVX512(dst *float64, n int, lo int, terms *byte, count int, start float64, base *float64, rows *uint64, step int) (doubt int)
 
 // scarceBaseAVX512 weighs what rows don't have.
 // It equals scarceBaseGeneric.

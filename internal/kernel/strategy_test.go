@@ -286,6 +286,147 @@ func checkScores(t *testing.T, s *strategy, dst []float64, where string) {
 	}
 }
 
+// nearSum is the golden model of what StrategyPeaks compares.
+func (s *strategy) nearSum(row int, base []float64) float64 {
+	_, weights := s.terms(0)
+	start, sum := 0.0, 0.0
+	for c := range s.cols {
+		if s.least[c] {
+			start += s.numbers[c] * testPoints / weights
+		}
+	}
+	sum = start
+	for c := range s.cols {
+		factor := s.numbers[c] * testPoints / weights
+		if s.least[c] {
+			factor = -factor
+		}
+		product := s.used[c*s.stride+row] * factor
+		offset := factor * s.request(c)
+		part := (product + offset) * s.reciprocals[c*s.stride+row]
+		sum += part
+	}
+	if base != nil {
+		sum += base[row]
+	}
+	return sum
+}
+
+// holds reports whether a row has room for the request.
+func (s *strategy) holds(row int) bool {
+	for c := range s.cols {
+		if i := c*s.stride + row; !(s.allocatable[i]-s.used[i] >= s.request(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// doubtful reports whether StrategyPeaks may refuse because of a row.
+func (s *strategy) doubtful(row int, base []float64) bool {
+	for c := range s.cols {
+		if math.Signbit(s.used[c*s.stride+row]) {
+			return true
+		}
+	}
+	x := s.nearSum(row, base)
+	return x-x != 0
+}
+
+// checkPeaks holds StrategyPeaks against its golden model and its promise.
+func checkPeaks(t *testing.T, s *strategy, rows int, base []float64, where string) (found bool) {
+	t.Helper()
+	terms, weights := s.terms(rows)
+	peaks := make([]float64, (rows+63)/64)
+	found = kernel.StrategyPeaks(peaks, rows, terms, weights, testPoints, base, s.rows)
+	possible := s.reciprocals != nil && s.cols <= 16
+	for c := range s.cols {
+		possible = possible && kernel.Tame(s.request(c))
+	}
+	if !possible {
+		if found {
+			t.Fatalf("%s: peaks that can't be found", where)
+		}
+		return false
+	}
+	doubt := false
+	for w := range peaks {
+		want := math.Inf(-1)
+		var beside bool
+		for i := 64 * w; i < 64*w+64; i++ {
+			if i >= rows || !s.selected(i) {
+				beside = beside || s.doubtful(i, nil)
+				continue
+			}
+			x, room := s.nearSum(i, base), math.Ldexp(testPoints+1, -44)
+			want = max(want, x)
+			for c := range s.cols {
+				if math.Signbit(s.used[c*s.stride+i]) || math.IsNaN(x) {
+					if found {
+						t.Fatalf("%s, row %d: peaks in spite of it", where, i)
+					}
+				}
+			}
+			doubt = doubt || s.doubtful(i, base)
+			score := s.fit(i)
+			if base != nil {
+				score += base[i]
+			}
+			if found && s.holds(i) && !(score <= peaks[w]+room) {
+				t.Fatalf("%s, row %d: score %v, peak %v", where, i, score, peaks[w])
+			}
+		}
+		doubt = doubt || beside && !math.IsInf(want, -1)
+		if found && peaks[w] != want {
+			t.Fatalf("%s, block %d: got %v, want %v", where, w, peaks[w], want)
+		}
+	}
+	if !found && !doubt {
+		t.Fatalf("%s: no peaks without a reason", where)
+	}
+	return found
+}
+
+// TestStrategyPeaks checks it for all lengths and numbers of columns, beside pages that
+// fault.
+func TestStrategyPeaks(t *testing.T) {
+	const mostRows, mostMatrix = 1<<14 + 67, 1 << 16
+	testkit.EachImpl(t, func(t *testing.T) {
+		r, found := testkit.Rand(23), 0
+		for _, front := range []bool{false, true} {
+			used := guardedSlices[float64](t, front, mostMatrix)
+			allocatable := guardedSlices[float64](t, front, mostMatrix)
+			reciprocals := guardedSlices[float64](t, front, mostMatrix)
+			base := guardedSlices[float64](t, front, mostRows)
+			mask := guardedSlices[uint64](t, front, mostRows/64+1)
+			for _, shape := range strategyShapes() {
+				s := &strategy{
+					stride: (shape.rows + 63) / 64 * 64, cols: shape.cols,
+					numbers: make([]float64, shape.cols), least: make([]bool, shape.cols), base: base(shape.rows),
+				}
+				s.used, s.allocatable = used(s.stride*s.cols), allocatable(s.stride*s.cols)
+				if r.IntN(16) > 0 {
+					s.reciprocals = reciprocals(s.stride * s.cols)
+				}
+				s.fill(r)
+				if r.IntN(4) > 0 {
+					s.rows = mask((shape.rows + 63) / 64)
+					testkit.FillMask(r, s.rows)
+					testkit.TrimMask(s.rows, shape.rows)
+				}
+				for _, base := range [][]float64{nil, s.base} {
+					if checkPeaks(t, s, shape.rows, base, fmt.Sprintf("front %t, %+v, base %t", front, shape, base != nil)) {
+						found++
+					}
+				}
+			}
+		}
+		if found < 100 {
+			t.Errorf("peaks of %d shapes only", found)
+		}
+	})
+}
+
 // reserve is the golden model of a rule in one row.
 func reserve(rule *kernel.ReserveRule, row int) bool {
 	p, pu, s, su := rule.Primary[row], rule.PrimaryUsed[row], rule.Secondary[row], rule.SecondaryUsed[row]
@@ -374,6 +515,7 @@ func TestStrategyAllocates(t *testing.T) {
 			kernel.ScarceBase(base[:], 0, scarce[:], 0, 100, 1, nil)
 			kernel.SetPresent(dst[:], base[:], 0, columns[:], rows[:])
 			kernel.StrategySum(dst[:], 0, terms[:], 2, 100, base[:], columns[:], nil)
+			kernel.StrategyPeaks(dst[:], 100, terms[:], 2, 100, base[:], rows[:])
 			rule := kernel.ReserveRule{
 				Primary: column(allocatable, 0), PrimaryUsed: column(used, 0),
 				Secondary: column(allocatable, 1), SecondaryUsed: column(used, 1), PerUnit: 1, Scale: 1,
@@ -409,6 +551,7 @@ func FuzzStrategy(f *testing.F) {
 			kept.reciprocals = testkit.Matrix(s.stride, s.cols)
 			kernel.Reciprocals(kept.reciprocals, s.allocatable)
 			checkScores(t, &kept, make([]float64, n), "fuzz, kept")
+			checkPeaks(t, &kept, int(n), nil, "fuzz")
 		})
 	})
 }

@@ -25,6 +25,7 @@ func main() {
 		strategyFit(m, "strategySum", "scores rows by the terms and by what they have.", true)
 		strategyKept(m, "strategyFit", "scores rows by the terms, up to one that it can't.", false)
 		strategyKept(m, "strategySum", "scores rows by the terms and by what they have, up to one that it can't.", true)
+		strategyPeaks(m)
 		scarceBase(m)
 		setPresent(m)
 		andReserve(m)

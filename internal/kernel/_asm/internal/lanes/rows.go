@@ -37,6 +37,13 @@ func Base(name string) reg.Register {
 // first mask word and the distance in bytes to the next, which is 0 when one word
 // stands for all.
 func EachRows(m Machine, vectors int, body func(r Rows, bits reg.GPVirtual)) {
+	nothing := func() {}
+	EachBlock(m, vectors, nothing, body, nothing)
+}
+
+// EachBlock is EachRows with what is emitted before and after every block of 64 rows,
+// be there selected rows or not.
+func EachBlock(m Machine, vectors int, begin func(), body func(r Rows, bits reg.GPVirtual), end func()) {
 	r, lanes := Rows{GP64()}, vectors*m.Lanes
 	word, mask, blocks, block := GP64(), GP64(), GP64(), GP64()
 	Load(Param("rows"), mask)
@@ -53,6 +60,7 @@ func EachRows(m Machine, vectors int, body func(r Rows, bits reg.GPVirtual)) {
 	SHLQ(U8(3), block)
 
 	Label("block")
+	begin()
 	MOVQ(Mem{Base: mask}, word)
 	ADDQ(parameter("step"), mask)
 	DECQ(blocks)
@@ -73,6 +81,7 @@ func EachRows(m Machine, vectors int, body func(r Rows, bits reg.GPVirtual)) {
 	SHRQ(U8(lanes), word)
 	JNZ(LabelRef("group"))
 	Label("next")
+	end()
 	ADDQ(U32(8*64), block)
 	TESTQ(blocks, blocks)
 	JNZ(LabelRef("block"))
