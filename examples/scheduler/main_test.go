@@ -1,0 +1,35 @@
+package main
+
+func Example() {
+	main()
+	// Output:
+	// web goes to cpu-1
+	// notebook-1 goes to gpu-2, gpu [0]
+	// notebook-2 goes to gpu-2, gpu [0]
+	// notebook-3 goes to gpu-2, gpu [1]
+	// cheap goes to shared-1
+	// unlucky waits: the API server said no
+	// unlucky goes to gpu-1, gpu [0]
+	// pair goes to gpu-1, gpu [1 2]
+	// three is not admitted: InsufficientScalarQuota: queue "research": insufficient quota of card NVIDIA-A100-SXM4-80GB: requested 3 cards, room for 2 cards of 5 cards, the total would be 6 cards
+	// broad waits: 0/4 nodes fit: 2 without gpu, 2 gpu exhausted, 1 gpu insufficient koordinator.sh/gpu-core (want 100, 50 free), 1 gpu insufficient koordinator.sh/gpu-memory (want 80Gi, 40Gi free), 1 gpu insufficient koordinator.sh/gpu-memory-ratio (want 100, 50 free)
+	// many is not admitted: InsufficientScalarQuota: queue "research": insufficient quota of example.com/credits: requested 300, room for 50 of 800, the total would be 1050
+	// huge waits: 0/4 nodes are available: 4 Insufficient cpu.
+	// booked:
+	//   cpu-1: cpu 8, left of GPUs []
+	//   gpu-1: cpu 16, left of GPUs [0 0 0 1000]
+	//   gpu-2: cpu 12, left of GPUs [0 500]
+	//   shared-1: cpu 2, left of GPUs []
+	//   research: NVIDIA-A100-SXM4-80GB 3000
+	//   research: Tesla-T4-SHARED 1000
+	//   research: example.com/credits 550
+	// the same after a restart: true
+	// when all have ended:
+	//   cpu-1: cpu 0, left of GPUs []
+	//   gpu-1: cpu 0, left of GPUs [1000 1000 1000 1000]
+	//   gpu-2: cpu 0, left of GPUs [1000 1000]
+	//   shared-1: cpu 0, left of GPUs []
+	//   research: NVIDIA-A100-SXM4-80GB 0
+	//   research: Tesla-T4-SHARED 0
+	//   research: example.com/credits 0
+}
