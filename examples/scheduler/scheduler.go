@@ -84,7 +84,11 @@ func (s *scheduler) admit(object *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return refused(s.ledger.Reserve(job))
+	answer, err := s.ledger.Reserve(job)
+	if errors.Is(err, quota.ErrReserved) { // the pod has changed since
+		answer, err = s.ledger.Resize(job)
+	}
+	return refused(answer, err)
 }
 
 // schedule is the cycle of an admitted pod.

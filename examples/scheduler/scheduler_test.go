@@ -140,6 +140,30 @@ func TestLives(t *testing.T) {
 	}
 }
 
+// TestAdmitAgain: the same pod changes nothing, and one that has changed is promised what it
+// takes now.
+func TestAdmitAgain(t *testing.T) {
+	s := newTestScheduler(t, nil)
+	if err := s.nodeSeen(newNode("gpu-1", "64", a100, 4)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		gpus string
+		held int64
+		want string
+	}{{"2", 200, ""}, {"2", 200, ""}, {"3", 300, ""}, {"6", 300, "room for 5 cards"}, {"1", 100, ""}} {
+		err := s.admit(newPod("p", a100, amounts("2", "nvidia.com/gpu", c.gpus)))
+		q, _ := s.ledger.Queue("research")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || q.Outputs[0].Inqueue != c.held {
+			t.Errorf("%s GPUs: %v, %d credits are held, want %q, %d", c.gpus, err, q.Outputs[0].Inqueue, c.want, c.held)
+		}
+	}
+	if err := s.podGone("p"); err != nil {
+		t.Error(err)
+	}
+	checkZero(t, s)
+}
+
 // TestDeviceGone: a node comes back with fewer devices than its pods have.
 func TestDeviceGone(t *testing.T) {
 	s := newTestScheduler(t, nil)
