@@ -97,15 +97,15 @@ func (t *Tie) chosen(first, n int) {
 	}
 }
 
-// Same reports whether t and u are one rule: with the same seed, the same rank
-// slice (the slice, not equal contents) or the same cursor. Whoever keeps
-// something in the order of a tie asks it before using that again.
+// Same reports whether t and u are one rule: with the same seed, the same rank slice (the
+// slice, not equal contents) or the same cursor. Ask it before you use again what you
+// kept in the order of a tie.
 func (t Tie) Same(u Tie) bool {
 	return t.rule == u.rule && t.seed == u.seed && t.cursor == u.cursor &&
 		len(t.rank) == len(u.rank) && unsafe.SliceData(t.rank) == unsafe.SliceData(u.rank)
 }
 
-// Cursor returns the cursor of [TieRoundRobin], and nil for other rules. Who
+// Cursor returns the cursor of [TieRoundRobin], and nil for other rules. A caller that
 // chooses without [ArgMax] or [TopK] has to move it.
 func (t Tie) Cursor() *int { return t.cursor }
 

@@ -1,50 +1,67 @@
-// Package vector is the linear algebra of resources: amounts of cpu, memory,
-// devices and whatever else a cluster counts, for one entity at a time or for
-// thousands of nodes at once. It knows numbers and indices only. Package
-// vectormap gives the indices their names and units and is the border to the
-// Kubernetes types.
+// Package vector is the linear algebra of resources: amounts of cpu, memory, devices and
+// whatever else a cluster counts, for one node at a time or for thousands at once. It
+// knows numbers and indices only. Package vectormap gives the indices names and units, and
+// converts from and to Kubernetes types.
 //
-// # Types
+// # Vectors, matrices, masks
 //
-// A [ResourceVector] holds one entity's amounts, one float64 per resource. A
-// [Matrix] holds the vectors of many entities, one row each, stored by column.
-// A [Mask] is a set of rows. [Nodes] is the cluster across scheduling cycles: what
-// each node has, what its pods request and what is free, by name. An [Overlay] tries changes on a private copy and takes
-// them back, a [Proof] says meanwhile whether a gang is still impossible.
+// A [ResourceVector] holds the amounts of one node, pod or queue, a float64 per resource.
+// A [Matrix] holds the vectors of many, a row each, stored by column. A [Mask] is a set of
+// rows. Functions of the package work on all rows:
 //
-// # Kernels
+//	free := vector.NewMatrix(vector.Schema{}, 5000, 2) // 5,000 nodes, cpu and memory
+//	free.SetRow(0, vector.ResourceVector{4_000, 16 << 30})
+//	pod := vector.ResourceVector{500, 1 << 30}
 //
-// The package functions work on all rows of a matrix: [Fit] says which nodes
-// can hold a request, [NormalizedSum] and [DominantResource] how loaded they
-// are, [Copies] how many copies each can take, [ArgMax] and [TopK] which to
-// choose, [Packer] where a whole gang can go. Each has a scalar definition,
-// named in its comment, and gives the same bits as that definition for every
-// row, on every CPU and in the pure-Go build; only the payload of a NaN may
-// differ. No kernel allocates.
+//	var fits vector.Mask
+//	vector.Fit(&fits, free, pod) // which nodes can hold the pod
+//	scores := make([]float64, free.Rows())
+//	vector.NormalizedSum(scores, free, total)              // how much each has, of a shared total
+//	row := vector.ArgMax(scores, &fits, vector.TieLowest()) // -1: none can hold it
 //
-// The destination comes first. It is owned by the caller, is overwritten, and
-// must not overlap an input unless the comment allows it. A mask or matrix is
-// resized to fit, reusing its storage; a slice must be long enough and is left
-// alone beyond the rows. A nil row mask selects every row.
+// # Nodes
 //
-// # Shapes
+// [Nodes] are the cluster across scheduling cycles, by name: what each node has, what its
+// pods request, and what is free. One goroutine writes, and each worker reads a copy:
 //
-// A plain vector that is shorter than a matrix is wide counts as padded with
-// zeros. A longer one is a mistake, and so are two matrices of different width
-// or [Schema], a mask of another length, a row out of range, or an operand that
-// is nil (but a row mask): such calls panic with a constant string that starts
-// with "vector: ", before anything is written. Data that cannot be used is an
-// error, such as [*AmountError], and a request that does not fit is neither: it
-// is a value.
+//	nodes := vector.NewNodes(vector.Schema{}, 2)
+//	row, _, err := nodes.Set("node-1", generation, vector.NodeAmounts{Allocatable: has, Requested: used})
+//	err = nodes.Assume(row, vector.PodAmounts{Requested: pod}) // less is free for the next pod
+//	nodes.Snapshot(&worker)                                    // copies the rows that have changed
 //
-// # Numbers
+// # What if
 //
-// Amounts are float64. Integers below 2^53 in magnitude are exact, so use
-// units in which the amounts are whole (milli-CPU, bytes, thousandths of a
-// GPU). A NaN never fits, -0 equals 0, and +Inf as a limit means unlimited.
+// An [Overlay] tries changes on a private copy and takes them back. A [Packer] says where a
+// whole gang can go, and a [Proof] whether it is still impossible:
 //
-// # Concurrency
+//	overlay := vector.NewOverlay(nodes.Free())
+//	mark := overlay.Mark()
+//	err := overlay.AddRow(row, victim) // the victim's amounts become free
+//	placement, ok := packer.Place(nil, overlay.Matrix(), gang, nil)
+//	overlay.Rollback(mark)
 //
-// Nothing here starts a goroutine or keeps global state. Values may be read
-// concurrently as long as nobody writes; [Nodes] guard themselves.
+// # Rules of all calls
+//
+// Each function over rows has a scalar definition, named in its comment. It gives the bits
+// of that definition for every row, on every CPU and in the pure-Go build; only the payload
+// of a NaN may differ. None allocates once its destination has grown.
+//
+// The destination comes first. The caller owns it, it is overwritten, and it must not
+// overlap an input unless the comment allows that. A mask or matrix is resized to fit and
+// reuses its storage. A slice must be long enough; what is beyond the rows stays. A nil row
+// mask selects every row.
+//
+// A plain vector that is shorter than a matrix is wide counts as padded with zeros. Wrong
+// calls panic, with a constant string that begins with "vector: ", before anything is
+// written: a vector that is longer, matrices of different width or [Schema], a mask of
+// another length, a row out of range, a nil operand other than a row mask. Data that cannot
+// be used is an error, such as [*AmountError]. A request that does not fit is neither: it is
+// a value.
+//
+// Amounts are float64. Integers below 2^53 in magnitude are exact, so use units in which
+// the amounts are whole: milli-CPU, bytes, thousandths of a GPU. A NaN never fits, -0 equals
+// 0, and +Inf as a limit means unlimited.
+//
+// Nothing here starts a goroutine or keeps global state. Values may be read concurrently
+// as long as nobody writes; [Nodes] say what may be called while they are written.
 package vector

@@ -133,9 +133,9 @@ func fit(dst []uint64, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FitAmong sets dst to the selected rows of free that can hold request, by the
-// rule of [Fit]; a nil mask selects all rows. It is made for few rows: those that
-// have changed since the last call, say. dst is resized and may be rows.
+// FitAmong sets dst to the selected rows of free that can hold request, by the rule of
+// [Fit]; a nil mask selects all rows. It is made for few rows, such as those that have
+// changed since the last call. dst is resized and may be rows.
 func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 	if rows == nil {
 		Fit(dst, free, request)

@@ -10,10 +10,9 @@ import (
 )
 
 // Nodes is the cluster as one object: a row per node, with what the node has
-// (allocatable), what its pods request (requested), and what is left (free =
-// allocatable - requested), which is kept in step. Optionally it has what scores
-// count as requested, where that is not what is subtracted (scored, see
-// [WithScored]).
+// (allocatable), what its pods request (requested), and what is left (free = allocatable
+// - requested), which follows the other two. Optionally it has what scores count as
+// requested, where that is not what is subtracted (scored, see [WithScored]).
 //
 // Every row has a generation: a number of the caller that moves whenever the node
 // or a pod on it does, such as the generation of kube-scheduler's NodeInfo, and not
@@ -26,10 +25,10 @@ import (
 // assumption, and the Set with a new one, computed from the pods that are really there,
 // replaces it.
 //
-// One goroutine writes. Any number may read at the same time, each from a copy of its
-// own ([Nodes.Snapshot]) or several from one copy. Of the Nodes that are written, Len,
-// Row, Name, Names and Current may be called by anybody; the matrices are for the
-// writer. A row is a row now: what was found in a copy is looked up again by name.
+// One goroutine writes. Any number may read at the same time from copies
+// ([Nodes.Snapshot]). Of the Nodes that are written, anybody may call Len, Row, Name,
+// Names and Current; the matrices are for the writer. Rows move when nodes are deleted:
+// look up by name again what you found in a copy.
 //
 // Nodes are made by [NewNodes]. The zero value is empty and ready to become a copy; it
 // cannot be written. Nodes must not be copied by assignment.
@@ -184,9 +183,9 @@ func (n *Nodes) Name(row int) string {
 }
 
 // Names returns the names and rows as they are now, to be looked up many times:
-// [Nodes.Row] and [Nodes.Name] lock for each. It is the same pointer until a row
-// comes, goes or moves, and then costs a copy of the names, once for all who ask.
-// Compare the pointer with the one you kept to learn whether rows have moved.
+// [Nodes.Row] and [Nodes.Name] lock for each. The pointer stays the same until a row
+// comes, goes or moves; the next call then copies the names once. Compare the pointer
+// with the one you kept to learn whether rows have moved.
 func (n *Nodes) Names() *Names {
 	n.rlock()
 	defer n.mu.RUnlock()

@@ -17,11 +17,11 @@ type reciprocals struct {
 	version uint64 // of the allocatable amounts
 }
 
-// KeepReciprocals keeps the reciprocals of allocatable of some columns from now on, and
-// in step with what is written or copied: a row costs a division for each. A scorer that
-// divides by them asks once, when it is bound. It may be called while others read;
-// columns that are kept already cost nothing. A Snapshot does not take over what its
-// source keeps. It panics when a column is out of range.
+// KeepReciprocals keeps the reciprocals of allocatable of some columns up to date from
+// now on. Writing a row then costs a division for each. A scorer that divides by them
+// asks once, when it is bound. It may be called while others read; columns that are kept
+// already cost nothing. A Snapshot does not take over what its source keeps. It panics
+// when a column is out of range.
 func (n *Nodes) KeepReciprocals(columns ...int) {
 	n.exists()
 	n.mu.Lock()

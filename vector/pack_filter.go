@@ -43,20 +43,19 @@ type Scenario struct {
 // zeros, which it releases there. Victims come in the order in which they would be
 // evicted. One on a row that is not selected counts in the prefix and makes no room.
 //
-// Filter takes the victims one by one, and none after its answer is known. Up to the
-// lower bound, the shortest prefix that [Packer.Infeasible] does not reject, a victim
-// costs the columns of its row. When all members request the same, or all but a
-// leader, the lower bound is the answer, and the shortest prefix there is. Otherwise
-// Filter looks for a placement from there on as [PackOptions.Search] says.
-// Placeability by a heuristic is not monotone (one more victim can break first fit),
-// so the prefix found need not be the shortest one; Minimal says when it is.
+// Filter takes the victims one by one, and none after its answer is known. The lower
+// bound is the shortest prefix that [Packer.Infeasible] does not reject. Up to it, a
+// victim costs the columns of its row. When all members request the same, or all but a
+// leader, the lower bound is the answer. Otherwise Filter looks for a placement from
+// there on as [PackOptions.Search] says. Placeability by a heuristic is not monotone (one
+// more victim can break first fit), so the prefix found need not be the shortest one;
+// Minimal says when it is.
 //
-// The error says which victim cannot be released, when no answer is found before it:
-// it is [ErrShape] for one on a row that there is not, and an [*AmountError] for one
-// with an amount that is negative, NaN, infinite or not whole in an integral column of
-// the overlay. No victim is taken after that one, and an answer that needs fewer
-// stands. Filter panics when a victim
-// has more amounts than columns.
+// The error says which victim cannot be released, when no answer is found before it: it
+// is [ErrShape] for a row that does not exist, and an [*AmountError] for an amount that is
+// negative, NaN, infinite or not whole in an integral column of the overlay. Filter takes
+// no victim after that one. An answer that needs fewer victims stands. Filter panics when
+// a victim has more amounts than columns.
 //
 // dst is overwritten, grown when its capacity is short, and becomes the
 // Placement. The changes that o holds are kept and part of the free amounts;

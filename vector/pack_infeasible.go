@@ -103,10 +103,10 @@ func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibili
 // set that comes nearest, and why is about that. Otherwise it is the first set for
 // which nothing is proved.
 //
-// Nearest is the set with the most places, for a gang whose members all request the
-// same, or all but a leader; otherwise the one whose first condition that fails comes
-// last, and among those the one that has the most of what that asks for. Ties go to
-// the first set. domain is -1 when there is none.
+// Nearest is the set with the most places, for a gang whose members all request the same,
+// or all but a leader; otherwise the set that fails at the latest condition, and of those
+// the one that has the most of what the condition asks for. Ties go to the first set.
+// domain is -1 when there is none.
 func (p *Packer) InfeasibleIn(free, requests *Matrix, rows *Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
 	domains.exists()
 	p.take(free, requests, rows, domains)

@@ -14,12 +14,12 @@ import (
 // A Proof has a private copy of the free amounts. Changes are journalled as in an
 // [Overlay], so [Proof.Rollback] goes back to any earlier point, to the bit.
 //
-// A change costs the columns of one row. A question looks at the conditions in
-// order up to the first that fails, and brings that up to date with the rows that
-// have changed since it was looked at. Conditions that hold are passed over until
-// something is taken. So a change and a question cost at most the columns times the
-// conditions, and mostly the columns of one. Counting a condition for the first
-// time costs a pass over the rows, as does a condition that lags far behind.
+// A change costs the columns of one row. A question looks at the conditions in order up
+// to the first that fails, and brings that one up to date with the rows that have changed
+// since. Conditions that hold are skipped until something is taken. So a change and a
+// question cost at most the columns times the conditions, and mostly the columns of one.
+// Counting a condition for the first time costs a pass over the rows, as does a condition
+// that lags far behind.
 //
 // The zero value has no rows and no members; [Proof.Reset] gives it some, and reuses
 // the memory. Nothing allocates once that has grown. A Proof is for one goroutine.
@@ -154,10 +154,10 @@ func (p *Proof) Release(row int, amounts ResourceVector) error {
 	return nil
 }
 
-// Take takes amounts, padded with zeros, from what is free on a row: a victim comes
-// back, or somebody else is placed there. The error is as Release's, and instead of
-// the limit it is an error to take more than is free. What was released can always
-// be taken back, also on a row that had less than nothing before.
+// Take takes amounts, padded with zeros, from what is free on a row: a victim comes back,
+// or another pod is placed there. The errors are those of Release; instead of the limit,
+// to take more than is free is an error. What was released can always be taken back, also
+// where the free amount was negative before.
 func (p *Proof) Take(row int, amounts ResourceVector) error {
 	p.exists()
 	m := &p.overlay.matrix

@@ -98,9 +98,8 @@ func (s Schema) Columns() []SchemaColumn {
 	return columns
 }
 
-// Names returns an iterator over the names of the columns, in order; over none for
-// the zero Schema. Ranging over it allocates nothing, so that what reads columns by
-// position can check its operands.
+// Names returns an iterator over the names of the columns, in order; over none for the
+// zero Schema. Ranging over it allocates nothing.
 func (s Schema) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		s.each(func(c SchemaColumn) bool { return yield(c.Name) })

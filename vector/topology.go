@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Topology says which domain of each level a row is in: which block, which rack,
-// which host. [Packer.PlaceTopology] puts a gang into as few of them as can be.
+// Topology says which domain of each level a row is in: which block, which rack, which
+// host. [Packer.PlaceTopology] puts a gang into as few of them as possible.
 //
-// Levels run from coarse to fine. A domain is known by the path of its values from
-// the coarsest level on, so that racks of one name in two blocks are two. The domains
+// Levels run from coarse to fine. A domain is known by the path of its values from the
+// coarsest level on, so racks of the same name in two blocks are two domains. The domains
 // of a level are ordered by their paths, values compared as strings. They come and go
 // with their rows.
 //

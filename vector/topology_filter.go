@@ -7,10 +7,10 @@ import (
 
 // FilterTopology says how many of the victims have to go for the gang to be placeable as
 // [Packer.PlaceTopology] places it, given the free amounts in o: the shortest prefix of
-// the victims with which a placement is found, exactly, and that placement. With a
-// required level it is the first with which some domain of it suffices, otherwise the
-// first with which all domains together do. Victims, the overlay and errors are as in
-// [Packer.Filter]; a victim costs the levels of its row and the columns. Without a
+// the victims with which there is a placement, and that placement. With a required level
+// it is the first with which some domain of it suffices, otherwise the first with which
+// all domains together suffice. Victims, the overlay and errors are as in
+// [Packer.Filter]; a victim costs the levels and the columns of its row. Without a
 // placement the answer is about the free amounts when all victims are gone.
 func (p *Packer) FilterTopology(dst TopologyPlacement, o *Overlay, rows *Mask, t *Topology, request TopologyRequest, victims iter.Seq2[int, ResourceVector]) (TopologyPlacement, error) {
 	p.exists()

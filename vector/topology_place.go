@@ -8,9 +8,9 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// TopologyRequest is a gang for [Packer.PlaceTopology], and how near its members have
-// to be. At most one of Required and Preferred is given. Without both the gang goes to
-// as few domains of the finest level as can be, or of the coarsest with slices.
+// TopologyRequest is a gang for [Packer.PlaceTopology], and how near its members have to
+// be. At most one of Required and Preferred is given. Without both the gang goes to as
+// few domains of the finest level as possible; with slices, of the coarsest.
 type TopologyRequest struct {
 	Count   int            // pods that are alike
 	Request ResourceVector // of each
@@ -19,14 +19,15 @@ type TopologyRequest struct {
 	// Required is the level of which one domain has to hold the gang.
 	Required string
 
-	// Preferred is the level of which one domain should. Where none can, it is one of
-	// the next coarser level, and so on, and of the coarsest as few as can be.
+	// Preferred is the level of which one domain should hold the gang. Where none can,
+	// one of the next coarser level does, and so on; of the coarsest level, as few as
+	// possible.
 	Preferred string
 
-	// Slices says for a level that the pods come in groups of so many which stay
-	// within one of its domains, such as {"rack": 8}. The leader belongs to none. The
-	// level is that of Required or Preferred or finer, Count is a multiple of the
-	// coarsest size, and each size of the next finer one.
+	// Slices has for a level the size of groups of pods that stay within one of its
+	// domains, such as {"rack": 8}. The leader belongs to none. The level is that of
+	// Required or Preferred or finer, Count is a multiple of the coarsest size, and each
+	// size a multiple of the next finer one.
 	Slices map[string]int
 
 	// LeastFree takes the domains and rows with the fewest places first, and not
@@ -68,20 +69,21 @@ type TopologyPlacement struct {
 // PlaceTopology places a gang inside the domains of t on the selected rows of free.
 //
 // A row has as many places as it holds copies of the request
-// ([ResourceVector.CopiesFit]), at most 2^31-1, a domain as many as its rows, less what is no whole
-// slice. Of the domains of a level that suffices is taken which has the fewest, in
-// slices where there are some, then in pods, then the first by path. When none suffices
-// alone, the ones with the most are taken whole, those with fewer pods first among
-// equals, and the last that is needed is again the one with the fewest that suffices.
-// Within what was taken the next finer level is searched by the same rule: above the
-// level of the slices among all children together, from there on parent by parent. That
-// is BestFit of Kueue's topology-aware scheduling (KEP-2724). LeastFree begins at the
-// other end: it takes the first domain that suffices alone in ascending order, and else
-// whole ones from the smallest on.
+// ([ResourceVector.CopiesFit]), at most 2^31-1. A domain has the places of its rows, in
+// whole slices where there are slices. Of the domains of a level that suffice, it takes
+// the one with the fewest slices, then the fewest pods, then the first by path. When none
+// suffices alone, it takes those with the most whole, among equals those with fewer pods
+// first; the last one is again the one with the fewest that suffices. Within the domains
+// that it took, it searches the next finer level by the same rule: above the level of the
+// slices all children together, from there on the children of each domain by themselves.
+// That is BestFit of Kueue's topology-aware scheduling (KEP-2724). LeastFree begins at
+// the other end: it takes the first domain that suffices alone in ascending order, and
+// else whole ones from the smallest on.
 //
-// A leader takes room on its row first, as in [Packer.Place]. Of several domains it
-// takes one with which as few as can be hold the gang (with LeastFree, any with which
-// all do): the one with the most beside the leader (the least), then the first.
+// A leader takes room on its row first, as in [Packer.Place]. Of several domains it takes
+// one with which the gang needs the fewest: of these the one with the most places beside
+// the leader, then the first. With LeastFree it takes one with which all domains hold the
+// gang: of these the one with the fewest places, then the first.
 //
 // The answer is exact: without a placement there is none. Equal inputs give equal
 // placements, in whatever order the rows stand, as long as the rows of a domain have
