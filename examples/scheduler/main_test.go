@@ -12,7 +12,7 @@ func Example() {
 	// unlucky goes to gpu-1, gpu [0]
 	// pair goes to gpu-1, gpu [1 2]
 	// three is not admitted: InsufficientScalarQuota: queue "research": insufficient quota of card NVIDIA-A100-SXM4-80GB: requested 3 cards, room for 2 cards of 5 cards, the total would be 6 cards
-	// broad waits: 0/4 nodes fit: 2 without gpu, 2 gpu exhausted, 1 gpu insufficient koordinator.sh/gpu-core (want 100, 50 free), 1 gpu insufficient koordinator.sh/gpu-memory (want 80Gi, 40Gi free), 1 gpu insufficient koordinator.sh/gpu-memory-ratio (want 100, 50 free)
+	// broad waits: 0/1 nodes fit: 1 gpu exhausted
 	// many is not admitted: InsufficientScalarQuota: queue "research": insufficient quota of example.com/credits: requested 300, room for 50 of 800, the total would be 1050
 	// huge waits: 0/4 nodes are available: 4 Insufficient cpu.
 	// booked:

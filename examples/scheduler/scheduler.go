@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,8 +36,8 @@ type scheduler struct {
 	gpus    *gpu.Bound     // of pods with GPUs
 	devices *share.Bound
 
-	fits   vector.Mask // nodes for the pod in turn
-	points []float64
+	fits, byAmount, byDevice, counted vector.Mask // nodes for the pod in turn
+	points                            []float64
 }
 
 // A node is a node and the pods on it, which may be seen before it.
@@ -66,7 +67,7 @@ var podOptions = vectormap.PodOptions{APIServerDefaults: true, UseStatusResource
 
 // jobOf returns a pod as the ledger reads it: as a job of its own.
 func jobOf(object *corev1.Pod) quota.Job {
-	id, queue := string(object.UID), object.Labels[queueLabel]
+	id, queue := string(object.UID), cmp.Or(object.Labels[queueLabel], "default")
 	return quota.Job{
 		ID: id, Queue: queue, Phase: quota.PhaseInqueue,
 		MinResources: vectormap.PodRequests(object, podOptions),
@@ -145,22 +146,22 @@ func (s *scheduler) filter(p *pod) error {
 	if !s.ledger.Allocatable(&answer, p.task) {
 		return refused(answer, nil)
 	}
-	vector.Fit(&s.fits, s.nodes.Free(), p.request)
-	if !s.fits.Any() {
+	vector.Fit(&s.byAmount, s.nodes.Free(), p.request)
+	if !s.byAmount.Any() {
 		lacking := vector.Rejections(nil, s.nodes.Free(), p.request, nil)
 		return errors.New(s.resources.ExplainRejections(s.nodes.Len(), lacking))
 	}
-	for i := range p.needs {
-		var byDevice, counted vector.Mask
-		if err := s.devices.Fit(&byDevice, p.needs[i:i+1]); err != nil {
+	s.fits.CopyFrom(&s.byAmount)
+	for i := range p.needs { // a kind of devices each
+		if err := s.devices.Fit(&s.byDevice, p.needs[i:i+1]); err != nil {
 			return err
 		}
-		s.account.Without(&counted, p.needs[i].Kind) // their devices are only a number
-		byDevice.Or(&byDevice, &counted)
-		s.fits.And(&s.fits, &byDevice)
+		s.account.Without(&s.counted, p.needs[i].Kind) // there the amount decides alone
+		s.byDevice.Or(&s.byDevice, &s.counted)
+		s.fits.And(&s.fits, &s.byDevice)
 	}
 	if !s.fits.Any() {
-		lacking, err := s.devices.Rejections(p.needs, nil)
+		lacking, err := s.devices.Rejections(p.needs, &s.byAmount)
 		return errors.Join(err, errors.New(lacking.String()))
 	}
 	if len(answer.Options) > 0 { // cards, of which not every node has the right one
@@ -203,9 +204,8 @@ func (s *scheduler) score(p *pod) (row int, err error) {
 // choose returns the devices that a pod should get on a node.
 func (s *scheduler) choose(p *pod, row int) (devices []share.Allocation, err error) {
 	for _, need := range p.needs {
-		var counted vector.Mask
-		if s.account.Without(&counted, need.Kind); counted.Test(row) {
-			continue
+		if s.account.Without(&s.counted, need.Kind); s.counted.Test(row) {
+			continue // only a number
 		}
 		request := share.AllocRequest{Requirement: need}
 		if need.Kind == device.KindGPU {
@@ -231,13 +231,12 @@ func (s *scheduler) reserve(p *pod, row int) error {
 	if err == nil {
 		err = s.account.Commit(row, devices...)
 	}
-	if err == nil {
-		err = s.nodes.Assume(row, vector.PodAmounts{Requested: p.request})
-		if err != nil {
-			err = errors.Join(err, s.account.Release(row, devices...))
-		}
-	}
 	if err != nil {
+		s.ledger.Rollback(string(p.id))
+		return err
+	}
+	if err := s.nodes.Assume(row, vector.PodAmounts{Requested: p.request}); err != nil {
+		err = errors.Join(err, s.account.Release(row, devices...))
 		s.ledger.Rollback(string(p.id))
 		return err
 	}

@@ -47,13 +47,14 @@ func TestKinds(t *testing.T) {
 		{name: "a GPU that pods share in turns", pod: newPod("p", "Tesla-T4-SHARED", amounts("2", "nvidia.com/gpu", "1")), node: "shared-1", devices: "[]", credits: 100},
 		{name: "a part of a GPU", pod: newPod("p", "", amounts("2", "koordinator.sh/gpu", "40")), node: "gpu-2", devices: "[[0]]", credits: 40},
 		{name: "a part of a GPU in bytes", pod: newPod("p", "", amounts("2", "koordinator.sh/gpu-memory", "20Gi")), node: "gpu-2", devices: "[[0]]"},
-		{name: "more bytes than a GPU has", pod: newPod("p", "", amounts("2", "koordinator.sh/gpu-memory", "90Gi")), waits: "0/4 nodes fit"},
+		{name: "more bytes than a GPU has", pod: newPod("p", "", amounts("2", "koordinator.sh/gpu-memory", "90Gi")), waits: "0/2 nodes fit: 2 gpu insufficient koordinator.sh/gpu-memory (want 90Gi"},
 		{name: "a request that only limits say", pod: limited(newPod("p", a100, amounts("2", "nvidia.com/gpu", "1"))), node: "gpu-2", devices: "[[0]]", credits: 100},
 
 		{name: "too many cards for the queue", pod: newPod("p", a100, amounts("2", "nvidia.com/gpu", "6")), admitted: "insufficient quota of card " + a100 + ": requested 6 cards, room for 5 cards of 5 cards"},
 		{name: "too many credits", pod: newPod("p", "", amounts("2", "koordinator.sh/gpu", "900")), admitted: "insufficient quota of example.com/credits: requested 900, room for 800 of 800"},
 		{name: "too much cpu for the queue", pod: newPod("p", "", amounts("300", "", "")), admitted: "InsufficientCPUQuota"},
 		{name: "a card that nobody has", pod: newPod("p", "H100", amounts("2", "nvidia.com/gpu", "1")), admitted: `no card of "H100" is known`},
+		{name: "no queue", pod: inQueue(newPod("p", "", amounts("2", "", "")), ""), admitted: "UnknownQueue"},
 		{name: "another queue", pod: inQueue(newPod("p", "", amounts("2", "", "")), "sales"), admitted: "UnknownQueue"},
 		{name: "no UID", pod: func() *corev1.Pod { p := newPod("p", "", nil); p.UID = ""; return p }(), admitted: "empty"},
 
@@ -266,6 +267,9 @@ func (w *world) step() {
 		if w.r.IntN(2) == 0 {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(fmt.Sprint("example.com/other-", w.made))] = resource.MustParse("1")
 		}
+		if w.r.IntN(3) == 0 {
+			p.Labels = nil // of no queue that the ledger knows
+		}
 		w.running[p.UID] = p
 		w.must(w.s.podSeen(p))
 	case 10:
@@ -414,6 +418,9 @@ func (w *world) check() {
 		if on == nil || on.node != p.Spec.NodeName {
 			w.t.Errorf("%s is on %s, the scheduler says %v", id, p.Spec.NodeName, on)
 		}
+		if _, charged := w.s.ledger.Job(string(id)); charged != (p.Labels[queueLabel] != "") {
+			w.t.Errorf("%s is of queue %q, and charged: %v", id, p.Labels[queueLabel], charged)
+		}
 	}
 	for name := range w.nodes {
 		if _, ok := w.s.nodes.Row(name); !ok {
@@ -470,11 +477,6 @@ func check(t *testing.T, s *scheduler) {
 	for job := range s.ledger.Jobs("research") {
 		if _, placed := s.pods[types.UID(job.ID)]; placed != (len(job.Tasks) == 1) {
 			t.Errorf("%s is on a node: %v, and charged: %v", job.ID, placed, job.Tasks)
-		}
-	}
-	for id := range s.pods {
-		if _, charged := s.ledger.Job(string(id)); !charged {
-			t.Errorf("%s is on a node and not charged", id)
 		}
 	}
 }
