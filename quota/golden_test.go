@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -26,6 +27,7 @@ type golden struct {
 	queues map[string]*goldQueue
 	jobs   map[string]*goldJob
 	tasks  map[string]*goldTask
+	rules  goldRules // what outputs are made of
 
 	waiting     map[string]*goldRequest // tasks that were pending in the last view
 	keepOrphans bool                    // for now, though they have nothing left
@@ -56,6 +58,7 @@ type goldJob struct {
 	plain     [2]goldNeed // cpu, memory
 	items     []*goldItem
 	tasks     []*goldTask // in commit order
+	pods      []goldPods  // what its min is made of in outputs; nil: it was given
 }
 
 type goldNeed struct{ min, hold int64 }
@@ -72,6 +75,7 @@ type goldTask struct {
 	state   taskState
 	plain   [2]goldDraw // cpu, memory
 	charges []*goldCharge
+	pod     goldPod
 }
 
 type goldDraw struct{ amount, covered int64 }
@@ -94,8 +98,11 @@ type goldRequest struct {
 	id, job, queue string // job: of a task
 	mix            Mix    // of a job
 	plain          [2]int64
-	items          []goldWant
-	invalid        bool
+	items          []goldWant // the outputs, which the rules make, come last
+	raw            goldRaw    // of a task: what outputs are made of
+	pods           []goldPods // of a job: what its outputs are made of; nil: they are given
+	unclear        bool       // it can't be told what is requested
+	invalid        bool       // so is this, or the rules make too much of it
 }
 
 type goldWant struct {
@@ -105,6 +112,28 @@ type goldWant struct {
 
 // goldOutputs are the outputs of the ledger, each an item of its own in a request.
 var goldOutputs = []string{"x", "y"}
+
+// goldRaws are the resources that outputs are made of: their own names come first.
+var goldRaws = []string{"x", "y", "p", "q"}
+
+// goldRaw is an amount of each.
+type goldRaw [4]int64
+
+// goldRules say how many thousandths of each output are made of one of each.
+type goldRules [4][2]int64
+
+// goldPod is all that a pod requests.
+type goldPod struct {
+	plain [2]int64
+	milli int64 // of cards
+	raw   goldRaw
+}
+
+// goldPods are pods alike; of pods that have ended since, n is negative.
+type goldPods struct {
+	pod goldPod
+	n   int64
+}
 
 func goldOutput(dim string) bool { return slices.Contains(goldOutputs, dim) }
 
@@ -129,6 +158,182 @@ func (r *goldRequest) cards() (n int) {
 	return n
 }
 
+// pod is what a task requests.
+func (r *goldRequest) pod() goldPod {
+	pod := goldPod{plain: r.plain, raw: r.raw}
+	for _, want := range r.items {
+		if !goldOutput(want.cards[0]) {
+			pod.milli += want.milli
+		}
+	}
+	return pod
+}
+
+// makes returns what a pod is charged in each output, rounded up. ok: less than 2^53.
+func (rules goldRules) makes(raw goldRaw) (amounts [2]int64, ok bool) {
+	for out := range amounts {
+		var sum uint64
+		for i, n := range raw {
+			sum += uint64(n) * uint64(rules[i][out])
+		}
+		if sum = (sum + 999) / 1000; sum >= 1<<53 {
+			return [2]int64{}, false
+		}
+		amounts[out] = int64(sum)
+	}
+	return amounts, true
+}
+
+// makesAll is makes of pods together.
+func (rules goldRules) makesAll(list []goldPods) (amounts [2]int64, ok bool) {
+	for _, p := range list {
+		each, ok := rules.makes(p.pod.raw)
+		for out := range each {
+			amounts[out] += p.n * each[out]
+		}
+		if !ok {
+			return amounts, false
+		}
+	}
+	for out := range amounts {
+		if amounts[out] >= 1<<53 {
+			return amounts, false
+		}
+		amounts[out] = max(amounts[out], 0)
+	}
+	return amounts, true
+}
+
+// goldAdd returns a list with n pods more.
+func goldAdd(list []goldPods, pod goldPod, n int64) []goldPods {
+	next := []goldPods{}
+	for _, p := range list {
+		if p.pod == pod {
+			n += p.n
+			continue
+		}
+		next = append(next, p)
+	}
+	if n != 0 {
+		next = append(next, goldPods{pod, n})
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	return next
+}
+
+// remake makes the outputs of a request anew.
+func (r *goldRequest) remake(rules goldRules, job bool) {
+	amounts, ok := rules.makes(r.raw)
+	if job {
+		if r.pods == nil {
+			return
+		}
+		amounts, ok = rules.makesAll(r.pods)
+	}
+	r.invalid = r.unclear || !ok
+	r.items = slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return goldOutput(want.cards[0]) })
+	for out, amount := range amounts {
+		if ok && amount > 0 {
+			want := goldWant{cards: goldOutputs[out : out+1], milli: amount}
+			if job {
+				want.unit = 1000
+			}
+			r.items = append(r.items, want)
+		}
+	}
+}
+
+// setRules recharges everything in outputs. Charges draw on the min in commit order.
+func (g *golden) setRules(rules goldRules) error {
+	next := g.clone()
+	for id, r := range g.waiting {
+		own := *r
+		if own.remake(rules, false); own.invalid {
+			return ErrOverflow
+		}
+		next.waiting[id] = &own
+	}
+	for _, j := range next.jobs {
+		var mins [2]int64
+		for _, it := range j.items {
+			for out, name := range goldOutputs {
+				if it.cards[0] == name {
+					mins[out] = it.min
+				}
+			}
+		}
+		if j.pods != nil {
+			var ok bool
+			if mins, ok = rules.makesAll(j.pods); !ok {
+				return ErrOverflow
+			}
+		}
+		j.items = slices.DeleteFunc(j.items, func(it *goldItem) bool { return goldOutput(it.cards[0]) })
+		of := [2]*goldItem{}
+		for out, amount := range mins {
+			if amount > 0 {
+				of[out] = &goldItem{cards: goldOutputs[out : out+1], min: amount, unit: 1000, hold: map[string]int64{}}
+				j.items = append(j.items, of[out])
+			}
+		}
+		for _, t := range j.tasks {
+			t.charges = slices.DeleteFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) })
+		}
+		for _, t := range j.tasks {
+			amounts, ok := rules.makes(t.pod.raw)
+			if !ok {
+				return ErrOverflow
+			}
+			for out, amount := range amounts {
+				if amount == 0 {
+					continue
+				}
+				c := &goldCharge{cards: goldOutputs[out : out+1], item: of[out], card: goldOutputs[out], milli: amount}
+				if of[out] != nil {
+					c.covered = min(amount, j.left(of[out]))
+				}
+				t.charges = append(t.charges, c)
+			}
+		}
+		for out, it := range of {
+			if it != nil && j.left(it) > 0 {
+				it.hold[goldOutputs[out]] = j.left(it)
+			}
+		}
+	}
+	if next.overflows() {
+		return ErrOverflow
+	}
+	g.rules, g.jobs, g.tasks, g.waiting = rules, next.jobs, next.tasks, next.waiting
+	g.changed()
+	return nil
+}
+
+// ended notes that a task that was part of its job's min has ended.
+func (j *goldJob) ended(t *goldTask) {
+	if j.pods != nil && t.within() {
+		j.pods = goldAdd(j.pods, t.pod, -1)
+	}
+}
+
+// within reports whether all that a task is charged in outputs is of its job's min.
+func (t *goldTask) within() bool {
+	return !slices.ContainsFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) && c.covered < c.milli })
+}
+
+// made lists the pods of the tasks, whose charges are the min; nil if some are more.
+func (j *goldJob) made() (list []goldPods) {
+	for _, t := range j.tasks {
+		if !t.within() {
+			return nil
+		}
+		list = goldAdd(list, t.pod, 1)
+	}
+	return list
+}
+
 func goldKey(cards []string) string { return strings.Join(cards, "|") }
 
 var goldPlainReasons = [2]Reason{ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota}
@@ -141,6 +346,7 @@ func newGolden(cfg Config, cards []string) *golden {
 	for i, name := range g.dims {
 		g.dim[name] = i
 	}
+	g.rules = goldRules{{1000, 0}, {0, 1000}}
 	return g
 }
 
@@ -960,6 +1166,7 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 		return Answer{Seq: g.seq}, ErrReserved
 	}
 	a, next := g.enqueueable(r)
+	next.pods = r.pods
 	if !a.OK {
 		return a, nil
 	}
@@ -1049,7 +1256,7 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 		at[i] = slices.Index(j.items, it)
 	}
 	j = j.clone()
-	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted}
+	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted, pod: r.pod()}
 	for dim, amount := range r.plain {
 		covered := min(amount, j.plain[dim].hold)
 		j.plain[dim].hold -= covered
@@ -1134,11 +1341,11 @@ func (it *goldItem) move(from, to string, amount int64) {
 }
 
 // commitAll charges a gang; nothing of it stays if it fails.
-func (g *golden) commitAll(tasks []*goldRequest) (a Answer, loose bool, err error) {
+func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 	seen := map[string]bool{}
 	for _, r := range tasks {
 		if seen[r.id] {
-			return Answer{Seq: g.seq}, false, ErrConflict
+			return Answer{Seq: g.seq}, ErrConflict
 		}
 		seen[r.id] = true
 	}
@@ -1157,10 +1364,13 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, loose bool, err erro
 			}
 			a, err = tried.commit(tasks[i], limit)
 			if err == nil && !a.OK {
+				if only != nil {
+					a = g.notTogether(a, tried, tasks[i])
+				}
 				a.Task = tasks[i].id
 			}
 			if err != nil || !a.OK {
-				return a, only != nil, err
+				return a, err
 			}
 			if a.Repeat {
 				repeats++
@@ -1169,11 +1379,34 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, loose bool, err erro
 		}
 	}
 	if repeats == len(tasks) {
-		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: slices.Concat(charged...)}, false, nil
+		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: slices.Concat(charged...)}, nil
 	}
 	g.jobs, g.tasks, g.waiting = tried.jobs, tried.tasks, tried.waiting
 	g.changed()
-	return Answer{OK: true, Seq: g.seq + 1, Charged: slices.Concat(charged...)}, false, nil
+	return Answer{OK: true, Seq: g.seq + 1, Charged: slices.Concat(charged...)}, nil
+}
+
+// notTogether is the refusal of a task that had to be where the rest of its gang is: that
+// of all its alternatives, if none of them has room beside those that are tried. A card
+// that only the gang excludes is told with the room that it has for the task alone.
+func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
+	if all, _, _ := tried.allocatable(r, nil); !all.OK {
+		a = all
+	}
+	alone, _, _ := g.allocatable(r, nil)
+	excluded := func(why Reason) bool { return why == ReasonFirmElsewhere || why == ReasonNotOnNode }
+	for i := range a.Options {
+		o := &a.Options[i]
+		if !excluded(o.Why) || excluded(alone.Options[i].Why) {
+			continue
+		}
+		*o = alone.Options[i]
+		o.OK, o.Why = false, ReasonNotTogether
+		if f := &a.Refusal; f.Reason == ReasonInsufficientScalarQuota && o.Card == cmp.Or(f.Best, f.Card) {
+			f.Why = ReasonNotTogether
+		}
+	}
+	return a
 }
 
 // together orders the tasks of a gang: those without alternatives, then the rest,
@@ -1293,6 +1526,9 @@ func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 		j := g.jobs[t.job]
 		at := slices.Index(j.tasks, t)
 		later := j.tasks[at+1:]
+		if ended {
+			j.ended(t)
+		}
 		for dim, d := range t.plain {
 			if ended {
 				j.plain[dim].min -= d.covered
@@ -1398,6 +1634,7 @@ func (g *golden) expire(seq uint64) (expired []string) {
 			it.min -= it.held()
 			clear(it.hold)
 		}
+		j.pods = j.made()
 		if len(j.tasks) == 0 {
 			g.drop(j)
 		}

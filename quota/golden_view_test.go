@@ -23,7 +23,7 @@ type goldViewTask struct {
 	over  bool // succeeded or failed
 	node  string
 	cards []string // by item, of a task to be charged
-	pod   bool     // whose resource says which cards it could have
+	isPod bool     // whose resource says which cards it could have
 }
 
 // goldView is a view. What a partial one doesn't have of a job stays as it is, unless
@@ -184,7 +184,7 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 			return card, true
 		}
 	}
-	if v.pod && len(on) > 0 {
+	if v.isPod && len(on) > 0 {
 		return on[0], false
 	}
 	return cmp.Or(was, want.cards[0]), true
@@ -207,8 +207,8 @@ func (r *goldReconciler) confirms(v *goldViewTask) bool {
 		v.cards = append(v.cards, card)
 		same = same && card == was
 	}
-	if same && t.state != taskConfirmed {
-		t.state = taskConfirmed
+	if same && (t.state != taskConfirmed || t.pod != v.pod()) {
+		t.state, t.pod = taskConfirmed, v.pod()
 		r.rep.Changed = true
 	}
 	return same
@@ -221,7 +221,7 @@ func (r *goldReconciler) charge(v *goldViewTask) {
 		j = &goldJob{id: v.job, queue: v.queue, mix: r.cfg.Mix}
 		r.jobs[v.job] = j
 	}
-	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed}
+	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed, pod: v.pod()}
 	for dim, amount := range v.plain {
 		covered := min(amount, j.plain[dim].hold)
 		j.plain[dim].hold -= covered
@@ -285,7 +285,7 @@ func (r *goldReconciler) giveUp(jobs []*goldViewJob) {
 				continue
 			}
 			next := r.drawn(&goldRequest{id: id, queue: j.queue, mix: r.cfg.Mix}, j)
-			next.reserved, next.seen, next.seq = false, false, 0
+			next.reserved, next.seen, next.seq, next.pods = false, false, 0, nil
 			r.put(next)
 		}
 	}
@@ -346,6 +346,11 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 	if !reserved {
 		list = &r.rep.Imported
 	}
+	if !keeps {
+		next.pods = next.made()
+	} else if v.min != nil {
+		next.pods = v.min.pods
+	}
 	r.put(next)
 	r.did(list, v.id, "")
 }
@@ -372,7 +377,7 @@ func (r *goldReconciler) wait(jobs []*goldViewJob) {
 }
 
 func (r *goldRequest) equal(other *goldRequest) bool {
-	return r.job == other.job && r.queue == other.queue && r.plain == other.plain &&
+	return r.job == other.job && r.queue == other.queue && r.plain == other.plain && r.pod() == other.pod() &&
 		slices.EqualFunc(r.items, other.items, func(a, b goldWant) bool {
 			return goldKey(a.cards) == goldKey(b.cards) && a.milli == b.milli
 		})

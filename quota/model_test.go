@@ -16,9 +16,11 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // The model test makes random operations on small worlds, on a ledger and on the
@@ -129,6 +131,7 @@ type model struct {
 	queues []goldQueue
 	kept   []goldQueue // those that the ledgers have
 	places []int       // of the golden ledger's dimensions in the map
+	card   int64       // what a card is counted as: thousandths or, in a story of small amounts, 1
 	leaves []string    // where jobs are by their id; nil: anywhere
 	mask   vector.Mask
 
@@ -195,6 +198,9 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	}
 	if m.IntN(2) == 0 {
 		cfg.OnEvent = func(e Event) { m.events = append(m.events, e) }
+	}
+	if m.card = []int64{1000, 1000, 1}[m.IntN(3)]; m.card == 1 {
+		cfg.EnforceGuarantee = false // of the nodes' cards, which are whole
 	}
 	cluster := modelClusters[m.IntN(len(modelClusters))]
 	n := len(modelCards)
@@ -286,6 +292,7 @@ var modelOps = []struct {
 	{"SetQueues", 3, func(m *model) { m.newQueues(); m.setQueues() }},
 	{"SetQueues, branch", 2, func(m *model) { m.cutBranch(); m.setQueues() }},
 	{"SetCatalogue", 1, (*model).setCatalogue},
+	{"SetTransformation", 2, (*model).setTransformation},
 	{"Restore", 1, (*model).restore},
 	{"Reconcile", 4, (*model).reconcile},
 }
@@ -411,7 +418,10 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 		if slices.ContainsFunc(cards, func(card string) bool { return !slices.Contains(m.cards, card) && !goldOutput(card) }) {
 			continue
 		}
-		want := goldWant{cards: cards, unit: 1000}
+		want := goldWant{cards: cards, unit: m.card}
+		if goldOutput(cards[0]) {
+			want.unit = 1000
+		}
 		if task {
 			if slices.ContainsFunc(cards, func(card string) bool { return used[card] }) {
 				continue
@@ -419,17 +429,20 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 			for _, card := range cards {
 				used[card] = true
 			}
-			want.milli = [...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]
+			want.milli = max([...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]*m.card/1000, 1)
 		} else {
 			if m.IntN(4) == 0 && len(cards) > 1 {
-				want.unit = 2000
+				want.unit *= 2
 			}
 			id := fmt.Sprint(goldKey(cards), want.unit)
 			if used[id] {
 				continue
 			}
 			used[id] = true
-			if want.milli = want.unit * (1 + int64(m.IntN(4))); len(cards) == 1 && m.IntN(8) == 0 {
+			if want.milli = want.unit * (1 + int64(m.IntN(4))); goldOutput(cards[0]) {
+				want.milli = m.card * (1 + int64(m.IntN(4)))
+			}
+			if len(cards) == 1 && m.IntN(8) == 0 {
 				want.milli = 1
 			}
 		}
@@ -444,6 +457,33 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 	return wants
 }
 
+// rawOf makes the outputs of a task of what is to be made of it: of their own names, and
+// now and then of others.
+func (m *model) rawOf(r *goldRequest, amount func() int64) {
+	r.raw = goldRaw{}
+	for _, want := range r.items {
+		if out := slices.Index(goldOutputs, want.cards[0]); out >= 0 {
+			r.raw[out] = want.milli
+		}
+	}
+	for i := len(goldOutputs); i < len(r.raw); i++ {
+		if m.IntN(3) == 0 {
+			r.raw[i] = amount()
+		}
+	}
+	r.remake(m.g.rules, false)
+}
+
+// podsOf makes the outputs of a job of pods.
+func (m *model) podsOf(r *goldRequest) {
+	for range 1 + m.IntN(2) {
+		pod := goldRequest{items: m.wants(2, false)}
+		m.rawOf(&pod, m.plain)
+		r.pods = goldAdd(r.pods, pod.pod(), 1+int64(m.IntN(3)))
+	}
+	r.remake(m.g.rules, true)
+}
+
 // plain makes an amount of cpu or memory.
 func (m *model) plain() int64 {
 	switch n := m.IntN(100); {
@@ -454,7 +494,7 @@ func (m *model) plain() int64 {
 	case n >= 95: // what a guard of more than nothing must let in
 		return 1
 	default:
-		return int64(m.IntN(4)) * 500
+		return int64(m.IntN(4)) * max(m.card/2, 1)
 	}
 }
 
@@ -469,20 +509,23 @@ func (m *model) job(id string) *goldRequest {
 	if len(m.jobs) > 0 && m.IntN(12) == 0 {
 		return m.jobs[m.IntN(len(m.jobs))]
 	}
-	r := &goldRequest{id: id, queue: m.queue(), mix: m.g.cfg.Mix, invalid: m.IntN(60) == 0}
+	r := &goldRequest{id: id, queue: m.queue(), mix: m.g.cfg.Mix, unclear: m.IntN(60) == 0}
 	if m.IntN(8) == 0 {
 		r.mix = 1 - r.mix
 	}
 	r.plain = [2]int64{m.plain(), m.plain()}
-	if !r.invalid {
+	if r.invalid = r.unclear; !r.invalid {
 		r.items = m.wants(m.IntN(4), false)
+		if m.IntN(3) == 0 {
+			m.podsOf(r)
+		}
 	} else {
 		r.plain = [2]int64{}
 	}
 	if j := m.g.jobs[r.id]; j != nil && m.IntN(8) > 0 {
 		r.queue = j.queue
 		if m.IntN(8) == 0 && j.whole() { // what it has
-			r.mix, r.plain, r.items = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}, nil
+			r.mix, r.plain, r.items, r.pods, r.invalid = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}, nil, nil, r.unclear
 			for _, it := range j.items {
 				if it.min > 0 {
 					r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
@@ -515,9 +558,9 @@ func (m *model) task(id string) *goldRequest {
 	if len(m.tasks) > 0 && m.IntN(12) == 0 {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
-	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0}
+	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), unclear: m.IntN(60) == 0}
 	if t := m.g.tasks[r.id]; t != nil && m.IntN(3) > 0 { // the same again
-		r.job, r.queue, r.plain, r.invalid = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, false
+		r.job, r.queue, r.plain, r.raw, r.unclear = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, t.pod.raw, false
 		for _, c := range t.charges {
 			r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
 		}
@@ -528,7 +571,7 @@ func (m *model) task(id string) *goldRequest {
 	}
 	r.queue = m.queue()
 	m.settle(r, r.job)
-	if r.invalid {
+	if r.invalid = r.unclear; r.invalid {
 		return r
 	}
 	r.plain = [2]int64{m.plain(), m.plain()}
@@ -538,7 +581,7 @@ func (m *model) task(id string) *goldRequest {
 	}
 	if j != nil && len(j.items) > 0 && m.IntN(3) > 0 { // a task of one of its items
 		it := j.items[m.IntN(len(j.items))]
-		want := goldWant{cards: it.cards, milli: 1000}
+		want := goldWant{cards: it.cards, milli: m.card}
 		if len(it.cards) > 1 {
 			want.milli = it.unit
 		}
@@ -546,9 +589,10 @@ func (m *model) task(id string) *goldRequest {
 			want.cards = it.cards[m.IntN(len(it.cards)):]
 		}
 		r.items = []goldWant{want}
-		return r
+	} else {
+		r.items = m.wants(m.IntN(3), true)
 	}
-	r.items = m.wants(m.IntN(3), true)
+	m.rawOf(r, m.plain)
 	return r
 }
 
@@ -579,6 +623,19 @@ func (m *model) alternatives(cards []string) *book.Alternatives {
 	return m.l.intern(dims)
 }
 
+// requests is what a pod requests as the ledger takes it.
+func (p goldPod) requests() corev1.ResourceList {
+	list := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(p.plain[0], resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(p.plain[1], resource.DecimalSI),
+		"nvidia.com/gpu":      *resource.NewMilliQuantity(p.milli, resource.DecimalSI),
+	}
+	for i, name := range goldRaws {
+		list[corev1.ResourceName(name)] = *resource.NewQuantity(p.raw[i], resource.DecimalSI)
+	}
+	return list
+}
+
 func modelInvalid(r *goldRequest) string {
 	if r.invalid {
 		return "no card is known"
@@ -590,7 +647,11 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	if h := m.jobOf[r]; h != nil {
 		return h
 	}
-	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r)}
+	r.unclear = r.invalid // it stays so until it is resolved again
+	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r), outs: m.l.outs}
+	for _, p := range r.pods {
+		h.pods = append(h.pods, pods{p.pod.requests(), p.n})
+	}
 	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.mix == AnyMix}
 	for _, want := range r.items {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
@@ -606,7 +667,9 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
+	r.unclear = r.invalid
 	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), use: book.Use{CPU: r.plain[0], Memory: r.plain[1]}}
+	h.outs, h.requests, h.sources = m.l.outs, r.pod().requests(), make([]source, len(r.items))
 	for _, want := range r.items {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.milli})
 	}
@@ -737,8 +800,10 @@ const (
 )
 
 // tiny reports whether a request is for so little that too many copies fit.
-func (r *goldRequest) tiny() bool {
-	return r.plain[0] == 1 || r.plain[1] == 1 || slices.ContainsFunc(r.items, func(want goldWant) bool { return want.milli < 500 })
+func (m *model) tiny(r *goldRequest) bool {
+	few := func(amount int64) bool { return amount < m.card/2 }
+	return r.plain[0] > 0 && few(r.plain[0]) || r.plain[1] > 0 && few(r.plain[1]) ||
+		slices.ContainsFunc(r.items, func(want goldWant) bool { return few(want.milli) })
 }
 
 // whatFits compares with admitting one copy after the other.
@@ -751,7 +816,7 @@ func (m *model) whatFits() {
 	g := m.g.clone()
 	if m.IntN(2) == 0 {
 		asked := m.job(m.jobID(false))
-		if asked.tiny() {
+		if m.tiny(asked) {
 			return
 		}
 		got, gotErr = m.l.WhatFits(m.jobHandle(asked))
@@ -767,7 +832,7 @@ func (m *model) whatFits() {
 		return
 	}
 	asked := m.task(m.taskID(false))
-	if asked.tiny() {
+	if m.tiny(asked) {
 		return
 	}
 	got, gotErr = m.l.WhatFits(m.taskHandle(asked))
@@ -793,11 +858,9 @@ func (m *model) whatFits() {
 				own.id = fmt.Sprint("copy", i)
 				gang = append(gang, &own)
 			}
-			want, _, wantErr = g.clone().commitAll(gang)
+			want, wantErr = g.clone().commitAll(gang)
 		}
-		refusal.Reason = want.Refusal.Reason
-		want.Task = ""
-		got.Next.Refusal, got.Next.Options, want.Options = Refusal{Reason: got.Next.Refusal.Reason}, nil, nil
+		refusal, want.Task = want.Refusal, ""
 	} else {
 		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
 			own := r
@@ -902,17 +965,14 @@ func (m *model) commitAll() {
 			}
 		}
 		if i > 0 && !repeat && m.IntN(3) > 0 {
-			r.job, r.queue, r.items, r.plain = same.job, same.queue, same.items, same.plain
+			r.job, r.queue, r.items, r.plain, r.raw = same.job, same.queue, same.items, same.plain, same.raw
+			r.unclear, r.invalid = same.unclear, same.invalid
 		}
 		requests, handles = append(requests, r), append(handles, m.taskHandle(r))
 	}
 	got, gotErr := m.l.CommitAll(handles)
-	want, loose, wantErr := m.g.commitAll(requests)
+	want, wantErr := m.g.commitAll(requests)
 	m.compareErrors(gotErr, wantErr)
-	if loose && !want.OK { // of tasks that had to stay together only the reason is compared
-		want.Options, want.Refusal = got.Options, Refusal{Reason: want.Refusal.Reason}
-		got.Refusal = Refusal{Reason: got.Refusal.Reason}
-	}
 	if want.OK { // of a gang no options
 		want.Options = nil
 	}
@@ -1060,6 +1120,61 @@ func (m *model) setCatalogue() {
 	m.end(true, "")
 }
 
+// modelRules are transformations, and what they make: none, a part and a sum of both, many
+// of one, and outputs in place of what has their name.
+var modelRules = func() (list []struct {
+	made  *transform.Transformation
+	rules goldRules
+}) {
+	for _, rules := range []goldRules{
+		{{1000, 0}, {0, 1000}},
+		{{1000, 0}, {0, 1000}, {500, 0}, {250, 2000}},
+		{{1000, 0}, {0, 1000}, {0, 3000}, {1000, 1}},
+		{{0, 2000}, {0, 1000}, {1000, 0}},
+		{{1500, 0}, {0, 0}, {2000, 1000}, {0, 700}},
+	} {
+		var cfg transform.Config
+		for i, name := range goldRaws {
+			rule := transform.Rule{Input: corev1.ResourceName(name), Strategy: transform.Replace, Outputs: map[corev1.ResourceName]resource.Quantity{}}
+			for out, n := range rules[i] {
+				rule.Outputs[corev1.ResourceName(goldOutputs[out])] = *resource.NewMilliQuantity(n, resource.DecimalSI)
+			}
+			cfg.Rules = append(cfg.Rules, rule)
+		}
+		made, err := transform.Compile(&cfg, transform.Options{})
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, struct {
+			made  *transform.Transformation
+			rules goldRules
+		}{made, rules})
+	}
+	list[0].made = nil
+	return list
+}()
+
+// setTransformation sets another one. Requests that are asked for again are what it makes
+// of them.
+func (m *model) setTransformation() {
+	next := modelRules[m.IntN(len(modelRules))]
+	seq, gotErr := m.l.SetTransformation(next.made)
+	wantErr := m.g.setRules(next.rules)
+	m.compareErrors(gotErr, wantErr)
+	m.compareSeq(seq, wantErr == nil)
+	if wantErr == nil {
+		m.g.cfg.Transformation = next.made
+		for _, r := range m.jobs {
+			r.remake(next.rules, true)
+		}
+		for _, r := range m.tasks {
+			r.remake(next.rules, false)
+		}
+	}
+	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
+	m.end(wantErr == nil, "")
+}
+
 // restore goes on with what the snapshot has.
 func (m *model) restore() {
 	l, err := Restore(m.g.cfg, m.m, m.l.source.catalogue, m.compareSnapshots())
@@ -1126,12 +1241,12 @@ func (m *model) newQueue(name string) goldQueue {
 			}
 			continue
 		}
-		q.capability[dim] = int64(m.IntN(12)) * 1000
+		q.capability[dim] = int64(m.IntN(12)) * m.card
 		if m.IntN(12) == 0 || len(dim) > 1 && m.IntN(2) == 0 {
 			q.capability[dim] = Unlimited
 		}
 		if m.IntN(8) == 0 {
-			q.guarantee[dim] = int64(m.IntN(4)) * 1000
+			q.guarantee[dim] = int64(m.IntN(4)) * m.card
 		}
 	}
 	q.configured = len(q.capability) > 0
@@ -1201,7 +1316,7 @@ func (m *model) compareEvents(changed bool) {
 			m.fatal("event %+v at %d", e, m.g.seq)
 		}
 	}
-	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalogue"
+	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalogue" || m.what == "SetTransformation"
 	if changed && !told && !quiet {
 		m.fatal("nobody was told")
 	}
@@ -1296,6 +1411,7 @@ func charges(snapshot []byte) string {
 	if err := json.Unmarshal(snapshot, &doc); err != nil {
 		panic(err)
 	}
+	doc.Config.Transformation = ""
 	for i := range doc.Jobs {
 		doc.Jobs[i].Pods = nil
 	}

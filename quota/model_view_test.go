@@ -120,6 +120,7 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 		v := job(fmt.Sprint("j", m.IntN(14)), m.queue())
 		v.listed = v.listed || m.IntN(2) == 0
 		r := goldRequest{id: m.taskID(false), job: v.id, plain: [2]int64{m.small(), m.small()}, items: m.wants(m.IntN(3), true)}
+		m.rawOf(&r, m.small)
 		if !slices.ContainsFunc(jobs, func(v *goldViewJob) bool {
 			return slices.ContainsFunc(v.tasks, func(t *goldViewTask) bool { return t.id == r.id })
 		}) {
@@ -142,11 +143,11 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 }
 
 // small is an amount of cpu or memory that is never large.
-func (m *model) small() int64 { return int64(m.IntN(4)) * 500 }
+func (m *model) small() int64 { return int64(m.IntN(4)) * max(m.card/2, 1) }
 
 // taskAgain is a request for what a task is charged, or for something like it.
 func (m *model) taskAgain(t *goldTask) goldRequest {
-	r := goldRequest{id: t.id, job: t.job, plain: [2]int64{t.plain[0].amount, t.plain[1].amount}}
+	r := goldRequest{id: t.id, job: t.job, plain: [2]int64{t.plain[0].amount, t.plain[1].amount}, raw: t.pod.raw}
 	for _, c := range t.charges {
 		r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
 	}
@@ -155,6 +156,7 @@ func (m *model) taskAgain(t *goldTask) goldRequest {
 	}
 	if m.IntN(12) == 0 {
 		r.items = m.wants(m.IntN(3), true)
+		m.rawOf(&r, m.small)
 	}
 	return r
 }
@@ -170,15 +172,17 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 			wants = append(wants, want)
 			continue
 		}
-		want.milli = (want.milli + 999) / 1000 * 1000
+		if m.card > 1 {
+			want.milli = (want.milli + 999) / 1000 * 1000
+		}
 		if !slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] }) {
 			wants = append(wants, want)
 		}
 	}
 	t.items = wants
-	t.pod = t.goldRequest.cards() == 1 && m.IntN(2) == 0
+	t.isPod = t.goldRequest.cards() == 1 && m.card > 1 && m.IntN(2) == 0
 	if t.invalid = m.IntN(40) == 0; t.invalid {
-		t.items, t.plain, t.pod = nil, [2]int64{}, false
+		t.items, t.plain, t.raw, t.isPod = nil, [2]int64{}, goldRaw{}, false
 	}
 	if m.g.cfg.UnlimitedCPUMemory && t.goldRequest.cards() > 0 {
 		t.plain = [2]int64{}
@@ -210,22 +214,7 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 func (m *model) taskOfView(t *goldViewTask) Task {
 	task := Task{
 		ID: t.id, Job: t.job, Queue: t.queue, Node: t.node,
-		Request: corev1.ResourceList{
-			corev1.ResourceCPU:    *resource.NewMilliQuantity(t.plain[0], resource.DecimalSI),
-			corev1.ResourceMemory: *resource.NewQuantity(t.plain[1], resource.DecimalSI),
-		},
-	}
-	gpus := int64(0) // the same whether a pod or a list says so
-	for _, want := range t.items {
-		if !goldOutput(want.cards[0]) {
-			gpus += want.milli / 1000
-		}
-	}
-	task.Request["nvidia.com/gpu"] = *resource.NewQuantity(gpus, resource.DecimalSI)
-	for _, want := range t.items {
-		if goldOutput(want.cards[0]) {
-			task.Request[corev1.ResourceName(want.cards[0])] = *resource.NewQuantity(want.milli, resource.DecimalSI)
-		}
+		Request: t.goldRequest.pod().requests(), // the same cards whether a pod or a list says so
 	}
 	allocated := []TaskStatus{TaskAllocated, TaskBinding, TaskBound, TaskRunning}
 	ended := []TaskStatus{TaskSucceeded, TaskFailed}
@@ -252,7 +241,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	switch {
 	case t.invalid:
 		task.Cards = []Item{{Alternatives: []string{"Ghost"}, Milli: 1000}}
-	case t.pod:
+	case t.isPod:
 		count := *resource.NewQuantity(t.items[0].milli/1000, resource.DecimalSI)
 		task.Pod = &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": count}},
@@ -267,7 +256,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		}
 	}
 	if t.over = task.Status.Ended(); t.over { // nobody looks what it asked for
-		t.items, t.plain, t.invalid = nil, [2]int64{}, false
+		t.items, t.plain, t.raw, t.invalid = nil, [2]int64{}, goldRaw{}, false
 	}
 	return task
 }
@@ -313,8 +302,12 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 	var free, all [2]int64
 	asked := map[string]int64{} // of outputs
+	var pods []goldPods
 	ended := false
 	for _, t := range v.tasks {
+		if !t.over {
+			pods = goldAdd(pods, t.goldRequest.pod(), 1)
+		}
 		v.invalid = v.invalid || t.invalid
 		ended = ended || t.over
 		for _, want := range t.items {
@@ -352,10 +345,17 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 			r.plain[dim] = min(r.plain[dim], all[dim])
 		}
 	}
+	var given [2]int64
 	for i, it := range items {
-		if ended && goldOutput(it.cards[0]) {
-			items[i].milli = min(it.milli, asked[it.cards[0]])
+		if out := slices.Index(goldOutputs, it.cards[0]); out >= 0 {
+			given[out] = it.milli
+			if ended && it.milli > asked[it.cards[0]] {
+				items[i].milli, pods = asked[it.cards[0]], nil
+			}
 		}
+	}
+	if made, ok := m.g.rules.makesAll(pods); ok && made == given {
+		r.pods = pods
 	}
 	items = slices.DeleteFunc(items, func(it goldWant) bool { return it.milli == 0 })
 	slices.SortFunc(items, func(a, b goldWant) int {

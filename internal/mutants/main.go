@@ -24,9 +24,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,8 +36,8 @@ func main() {
 	log.SetPrefix("mutants: ")
 	var o options
 	flag.StringVar(&o.tests, "test", "", "packages whose tests are run, separated by commas; default: that of the files")
-	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test; several, separated by spaces, are run one after the other, so put first what fails soon")
-	flag.DurationVar(&o.limit, "limit", time.Minute, "how long the tests may take; a fault that takes longer is noticed")
+	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test; several, separated by spaces, are run one after the other, each without the tests of those before it, so put first what fails soon")
+	flag.DurationVar(&o.limit, "limit", 2*time.Second, "how long each run of tests may take besides ten times what it takes without a fault; a fault that takes longer is noticed")
 	flag.IntVar(&o.parallel, "p", runtime.NumCPU(), "how many faults are tried at a time")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), `usage: mutants [flags] FILE...
@@ -93,20 +94,30 @@ func (o *options) report(w io.Writer, files []string) error {
 		}
 		binaries = append(binaries, b)
 	}
-	if noticed, text := o.notices(binaries, 0); noticed {
-		return fmt.Errorf("the tests fail without a fault:\n%s", text)
+	tests, err := o.plan(binaries)
+	if err != nil {
+		return err
 	}
-	missed := o.try(binaries, len(faults))
 	n := 0
 	fmt.Fprintln(w, "| where | is | instead of |\n|---|---|---|")
-	for i, f := range faults {
-		if missed[i] {
+	for i, missed := range o.try(tests, len(faults)) {
+		o.show("fault %d of %d ", i+1, len(faults))
+		if f := faults[i]; <-missed {
 			n++
+			o.show("")
 			fmt.Fprintf(w, "| %s | `%s` | `%s` |\n", f.where, inCell(f.is), inCell(f.was))
 		}
 	}
+	o.show("")
 	fmt.Fprintf(w, "\n%d faults, %d missed\n", len(faults), n)
 	return nil
+}
+
+// show writes over what is shown of the progress.
+func (o *options) show(format string, args ...any) {
+	if o.progress != nil {
+		fmt.Fprintf(o.progress, "\r\x1b[K"+format, args...)
+	}
 }
 
 // inCell makes a text fit into a cell of a table.
@@ -114,29 +125,19 @@ func inCell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }
 
-// try reports which faults no test noticed.
-func (o *options) try(binaries []binary, faults int) []bool {
-	missed := make([]bool, faults)
-	next := make(chan int)
-	var wait sync.WaitGroup
+// try says of each fault whether no test noticed it, as soon as that is known.
+func (o *options) try(tests []test, faults int) []chan bool {
+	missed := make([]chan bool, faults)
+	for i := range missed {
+		missed[i] = make(chan bool, 1)
+	}
+	var next atomic.Int64
 	for range max(o.parallel, 1) {
-		wait.Go(func() {
-			for i := range next {
-				noticed, _ := o.notices(binaries, i+1)
-				missed[i] = !noticed
+		go func() {
+			for i := next.Add(1); i <= int64(faults); i = next.Add(1) {
+				missed[i-1] <- !slices.ContainsFunc(tests, func(t test) bool { return t.run(i) != nil })
 			}
-		})
-	}
-	for i := range faults {
-		if o.progress != nil {
-			fmt.Fprintf(o.progress, "\rfault %d of %d ", i+1, faults)
-		}
-		next <- i
-	}
-	close(next)
-	wait.Wait()
-	if o.progress != nil {
-		fmt.Fprintln(o.progress)
+		}()
 	}
 	return missed
 }
@@ -154,22 +155,45 @@ func build(pkg, path, overlay string) (binary, error) {
 	return binary{path, strings.TrimSpace(dir)}, err
 }
 
-// notices reports whether a test fails, with what it printed. Fault 0 is none.
-func (o *options) notices(binaries []binary, fault int) (noticed bool, text string) {
-	for _, run := range strings.Split(o.run, " ") {
+// test is a part of the tests of a binary.
+type test struct {
+	binary
+	args  []string
+	limit time.Duration
+}
+
+// plan makes the tests, which have to succeed without a fault.
+func (o *options) plan(binaries []binary) (tests []test, err error) {
+	runs := strings.Split(o.run, " ")
+	for i, run := range runs {
+		args := []string{"-test.short", "-test.failfast", "-test.run", run}
+		if i > 0 {
+			args = append(args, "-test.skip", strings.Join(runs[:i], "|"))
+		}
 		for _, b := range binaries {
-			ctx, cancel := context.WithTimeout(context.Background(), o.limit)
-			cmd := exec.CommandContext(ctx, b.path, "-test.short", "-test.failfast", "-test.run", run)
-			cmd.Dir = b.dir
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", chosen, fault))
-			out, err := cmd.CombinedOutput()
-			cancel()
-			if err != nil {
-				return true, fmt.Sprintf("%s%v", out, err)
+			t := test{b, args, time.Hour}
+			start := time.Now()
+			if err := t.run(0); err != nil {
+				return nil, fmt.Errorf("the tests fail without a fault: %w", err)
 			}
+			t.limit = o.limit + 10*time.Since(start)
+			tests = append(tests, t)
 		}
 	}
-	return false, ""
+	return tests, nil
+}
+
+// run runs the test with a fault, 0 for none. The error says why it fails.
+func (t *test) run(fault int64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), t.limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, t.path, t.args...)
+	cmd.Dir = t.dir
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", chosen, fault))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w:\n%s", err, out)
+	}
+	return nil
 }
 
 // output runs a command, and returns what it prints.

@@ -1,0 +1,323 @@
+package book
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The cards of these tests.
+const (
+	cardA int32 = iota + 2
+	cardB
+	cardC
+	dims
+)
+
+// world is a queue below another one, without limits but those that a test sets.
+type world struct {
+	*testing.T
+	Book
+	org, q *Queue
+	lists  map[string]*Alternatives
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{T: t, lists: map[string]*Alternatives{}}
+	w.org, w.q = &Queue{Open: true, Tag: "org"}, &Queue{Open: true, Tag: "q"}
+	w.q.Parent = w.org
+	w.Link([]*Queue{w.org, w.q})
+	w.Widen(int(dims))
+	w.SetLimits(make([]int64, dims), false, func(*Queue, int) Quota { return Quota{Capability: Unlimited} })
+	return w
+}
+
+// alts is the list of "A|B".
+func (w *world) alts(text string) *Alternatives {
+	if w.lists[text] == nil {
+		var cards []int32
+		for card := range strings.SplitSeq(text, "|") {
+			cards = append(cards, cardA+int32(card[0]-'A'))
+		}
+		w.lists[text] = NewAlternatives(cards, text)
+	}
+	return w.lists[text]
+}
+
+// reserve makes a job of the items of a min.
+func (w *world) reserve(m Min) *Job {
+	w.Helper()
+	var a Answer
+	var p Plan
+	if !MayReserve(&a, w.q, &m, nil, &p) {
+		w.Fatal(answerText(&a, nil))
+	}
+	j := &Job{}
+	w.Come(j, w.q)
+	j.Reserve(&p, m.AnyMix)
+	return j
+}
+
+// charge charges a task of a job.
+func (w *world) charge(j *Job, u Use, cards ...int32) *Task {
+	w.Helper()
+	var a Answer
+	picks := MayCharge(&a, w.q, j, &u, setOf(cards...), nil)
+	if !a.OK() {
+		w.Fatal(answerText(&a, picks))
+	}
+	t := &Task{Job: j}
+	t.Charge(&u, picks, nil)
+	return t
+}
+
+// setOf is the set of cards; nil if there are none.
+func setOf(cards ...int32) (s *Set) {
+	for _, card := range cards {
+		if s == nil {
+			s = new(Set)
+		}
+		s.Add(card)
+	}
+	return s
+}
+
+// answerText is all that an answer has, and the cards of picks.
+func answerText(a *Answer, picks []Pick) string {
+	level := func(q *Queue) any {
+		if q == nil {
+			return "-"
+		}
+		return q.Tag
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d", a.Reason)
+	if l := a.Lack; l != (Lack{}) {
+		fmt.Fprintf(&b, " item %d of %d: %d, want %d, room %d at %v of %d", l.Item, l.Dim, l.Why, l.Requested, l.Room, level(l.Level), l.Limit)
+	}
+	for _, o := range a.Options {
+		fmt.Fprintf(&b, "; item %d on %d: %d, room %d at %v of %d", o.Item, o.Dim, o.Why, o.Room, level(o.Level), o.Limit)
+	}
+	for _, p := range picks {
+		fmt.Fprintf(&b, "; pick %d", p.Card)
+	}
+	return b.String()
+}
+
+// TestAnswers: every number of an answer, also those that the face has no use for.
+func TestAnswers(t *testing.T) {
+	type ask = func(w *world, a *Answer) []Pick
+	mayCharge := func(u Use, j *Job, cards ...int32) ask {
+		return func(w *world, a *Answer) []Pick { return MayCharge(a, w.q, j, &u, setOf(cards...), nil) }
+	}
+	for _, c := range []struct {
+		name string
+		ask  ask
+		want string
+	}{
+		{"cpu of a task", func(w *world, a *Answer) []Pick {
+			w.org.Cells[CPU].Limit = 2
+			return mayCharge(Use{CPU: 3}, nil)(w, a)
+		}, "7 item 0 of 0: 1, want 3, room 2 at org of 2"},
+		{"memory of a task", func(w *world, a *Answer) []Pick {
+			w.q.Cells[Memory].Limit = 2
+			return mayCharge(Use{CPU: 3, Memory: 3}, nil)(w, a)
+		}, "8 item 0 of 1: 1, want 3, room 2 at q of 2"},
+		{"cpu of a job", func(w *world, a *Answer) []Pick {
+			w.q.Cells[CPU].Limit = 2
+			MayReserve(a, w.q, &Min{CPU: 3}, nil, new(Plan))
+			return nil
+		}, "7 item 0 of 0: 1, want 3, room 2 at q of 2"},
+		{"cpu that is held", func(w *world, a *Answer) []Pick {
+			w.q.Cells[CPU].Limit = 4
+			w.reserve(Min{CPU: 2})
+			MayReserve(a, w.q, &Min{CPU: 3}, nil, new(Plan))
+			return nil
+		}, "7 item 0 of 0: 2, want 3, room 2 at q of 4"},
+		{"the second item", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardB].Limit, w.q.Cells[cardC].Limit = 1, 2
+			return mayCharge(Use{Items: []UseItem{{w.alts("A"), 3}, {w.alts("B|C"), 3}}}, nil)(w, a)
+		}, "9 item 1 of 4: 1, want 3, room 2 at q of 2; item 0 on 2: 0, room 9223372036854775807 at q of 9223372036854775807; " +
+			"item 1 on 3: 1, room 1 at q of 1; item 1 on 4: 1, room 2 at q of 2; pick 2; pick -1"},
+		{"no card of the node", func(w *world, a *Answer) []Pick {
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B"), 1}}}, nil, cardC)(w, a)
+		}, "5; item 0 on 2: 4, room 0 at - of 0; item 0 on 3: 4, room 0 at - of 0; pick -1"},
+		{"the first with room", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit = 0
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B|C"), 1}}}, nil, cardA, cardB, cardC)(w, a)
+		}, "0; item 0 on 2: 1, room 0 at q of 0; item 0 on 3: 0, room 9223372036854775807 at q of 9223372036854775807; " +
+			"item 0 on 4: 0, room 9223372036854775807 at q of 9223372036854775807; pick 3"},
+		{"a hold of two doesn't follow to one", func(w *world, a *Answer) []Pick {
+			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+			w.q.Cells[cardB].Limit = 1
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B"), 1}}}, j, cardB)(w, a)
+		}, "9 item 0 of 3: 5, want 1, room 0 at q of 1; item 0 on 2: 4, room 0 at - of 0; item 0 on 3: 5, room 0 at q of 1; pick -1"},
+		{"a hold of two where nothing is free", func(w *world, a *Answer) []Pick {
+			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+			w.reserve(Min{Items: []MinItem{{w.alts("B"), 1, 1}}})
+			w.q.Cells[cardB].Limit = 1
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B"), 1}}}, j, cardB)(w, a)
+		}, "9 item 0 of 3: 2, want 1, room 0 at q of 1; item 0 on 2: 4, room 0 at - of 0; item 0 on 3: 2, room 0 at q of 1; pick -1"},
+		{"another card of the job", func(w *world, a *Answer) []Pick {
+			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+			w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 1}}})
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B"), 1}}}, j, cardB)(w, a)
+		}, "9 item 0 of 3: 3, want 1, room 0 at q of 9223372036854775807; item 0 on 2: 4, room 0 at - of 0; item 0 on 3: 3, room 0 at q of 9223372036854775807; pick -1"},
+		{"a job on one card", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.org.Cells[cardB].Limit = 1, 2
+			MayReserve(a, w.q, &Min{Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}}, nil, new(Plan))
+			return nil
+		}, "9 item 1 of 3: 1, want 3, room 2 at org of 2; item 1 on 2: 1, room 1 at q of 1; item 1 on 3: 1, room 2 at org of 2"},
+		{"a job on several cards", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.org.Cells[cardB].Limit = 3, 3
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 6, 2}}}, nil, new(Plan))
+			return nil
+		}, "9 item 0 of -1: 1, want 6, room 4 at q of 6; item 0 on 2: 1, room 3 at q of 3; item 0 on 3: 1, room 3 at org of 3"},
+		{"several cards that are held", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.q.Cells[cardB].Limit = 3, 3
+			w.reserve(Min{Items: []MinItem{{w.alts("A"), 1, 1}}})
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 6, 1}}}, nil, new(Plan))
+			return nil
+		}, "9 item 0 of -1: 2, want 6, room 5 at q of 6; item 0 on 2: 2, room 2 at q of 3; item 0 on 3: 1, room 3 at q of 3"},
+		{"several cards that are held, and too few", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.q.Cells[cardB].Limit = 3, 3
+			w.reserve(Min{Items: []MinItem{{w.alts("A"), 1, 1}}})
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 7, 1}}}, nil, new(Plan))
+			return nil
+		}, "9 item 0 of -1: 1, want 7, room 5 at q of 6; item 0 on 2: 2, room 2 at q of 3; item 0 on 3: 1, room 3 at q of 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			var a Answer
+			picks := c.ask(w, &a)
+			if got := answerText(&a, picks); got != c.want {
+				t.Errorf("got\n%s, want\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTooLarge: a sum may come to one less than 2^53. What is held already for the job
+// doesn't come to it again.
+func TestTooLarge(t *testing.T) {
+	const free = 10
+	for _, c := range []struct {
+		name string
+		job  Min
+		card int32 // that the charge is picked on; 0: there is none
+		most int64
+	}{
+		{name: "cpu", most: free},
+		{name: "cpu of which some is held", job: Min{CPU: 3}, most: free + 3},
+		{name: "a card", card: cardA, most: free},
+		{name: "a card that is held", job: Min{Items: []MinItem{{nil, 4, 1}}}, card: cardA, most: free + 4},
+		{name: "a card to which a hold moves", job: Min{Items: []MinItem{{nil, 4, 1}}}, card: cardB, most: free},
+		{name: "a card of several", job: Min{AnyMix: true, Items: []MinItem{{nil, 4, 1}}}, card: cardA, most: free + 4},
+		{name: "another card of several", job: Min{AnyMix: true, Items: []MinItem{{nil, 4, 1}}}, card: cardB, most: free},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			var j *Job
+			for i := range c.job.Items {
+				c.job.Items[i].Alts = w.alts("A|B")
+			}
+			if c.job.CPU > 0 || len(c.job.Items) > 0 {
+				j = w.reserve(c.job)
+			}
+			for dim := range dims {
+				w.org.Cells[dim].Allocated = LimitExact - 1 - free - w.org.Cells[dim].Held
+			}
+			ask := func(amount int64) string {
+				u := Use{CPU: amount}
+				if c.card != 0 {
+					u = Use{Items: []UseItem{{w.alts("A|B"), amount}}}
+				}
+				var a Answer
+				picks := MayCharge(&a, w.q, j, &u, setOf(c.card), nil)
+				return fmt.Sprint(u.TooLarge(w.q, j, picks))
+			}
+			if got, want := ask(c.most), "0 0 false"; got != want {
+				t.Errorf("%d: %s, want %s", c.most, got, want)
+			}
+			if got, want := ask(c.most+1), fmt.Sprint(c.card, c.most+1, true); got != want {
+				t.Errorf("%d: %s, want %s", c.most+1, got, want)
+			}
+		})
+	}
+	t.Run("a hold that moves", func(t *testing.T) { // all of it comes, whatever is charged
+		for held := range int64(2) {
+			w := newWorld(t)
+			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), free + held, 1}}})
+			w.org.Cells[cardB].Allocated = LimitExact - 1 - free
+			u := Use{Items: []UseItem{{w.alts("A|B"), 1}}}
+			var a Answer
+			_, _, is := u.TooLarge(w.q, j, MayCharge(&a, w.q, j, &u, setOf(cardB), nil))
+			if is != (held > 0) {
+				t.Errorf("a hold of %d: %v", free+held, is)
+			}
+		}
+	})
+	for _, own := range []Min{{}, {CPU: 3, Items: []MinItem{{nil, 3, 1}}}} {
+		t.Run(fmt.Sprint("a min of ", own.CPU), func(t *testing.T) {
+			w := newWorld(t)
+			var j *Job
+			if own.CPU > 0 {
+				own.Items[0].Alts = w.alts("A|B")
+				j = w.reserve(own)
+				w.charge(j, Use{CPU: 1, Items: []UseItem{{w.alts("A|B"), 1}}})
+			}
+			for dim := range dims {
+				w.org.Cells[dim].Allocated = LimitExact - 1 - free - w.org.Cells[dim].Held
+			}
+			ask := func(m Min) string {
+				var a Answer
+				var p Plan
+				if !MayReserve(&a, w.q, &m, j, &p) {
+					t.Fatal(answerText(&a, nil))
+				}
+				return fmt.Sprint(p.TooLarge(w.q, j))
+			}
+			most := free + own.CPU
+			card := func(amount int64) Min { return Min{Items: []MinItem{{w.alts("A|B"), amount, 1}}} }
+			for _, c := range []struct {
+				min  Min
+				want string
+			}{
+				{Min{CPU: most}, "0 0 false"},
+				{Min{CPU: most + 1}, fmt.Sprint(CPU, most+1, true)},
+				{Min{Memory: free}, "0 0 false"},
+				{Min{Memory: free + 1}, fmt.Sprint(Memory, free+1, true)},
+				{card(most), "0 0 false"},
+				{card(most + 1), fmt.Sprint(cardA, most+1, true)},
+			} {
+				if got := ask(c.min); got != c.want {
+					t.Errorf("%+v: %s, want %s", c.min, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestHeldFirst: the first card of an item, unless the job holds another.
+func TestHeldFirst(t *testing.T) {
+	w := newWorld(t)
+	w.q.Cells[cardA].Limit = 0
+	j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), 1, 1}}})
+	u := Use{Items: []UseItem{{w.alts("A|B"), 1}, {w.alts("C"), 1}}}
+	for _, c := range []struct {
+		job  *Job
+		want []int32
+	}{{nil, []int32{cardA, cardC}}, {j, []int32{cardB, cardC}}} {
+		var got []int32
+		HeldFirst(c.job, &u, func(item int, card int32) {
+			if item != len(got) {
+				t.Errorf("item %d, want %d", item, len(got))
+			}
+			got = append(got, card)
+		})
+		if !slices.Equal(got, c.want) {
+			t.Errorf("got %v, want %v", got, c.want)
+		}
+	}
+}
