@@ -10,9 +10,9 @@ import (
 // Names says how cards are named and which resource carries them. The zero
 // value names as Volcano's capacity-card design does.
 type Names struct {
-	// SeparateTimeSlicing names the shares of a GPU that is used in turns
-	// <product>/ts-1/<replicas>. Without it they have the name of MPS shares:
-	// the resource is the same, and Device.Sharing tells them apart.
+	// SeparateTimeSlicing names the shares of a time-sliced GPU
+	// <product>/ts-1/<replicas>. Without it they have the name of MPS shares: the
+	// resource is the same, and Device.Sharing tells them apart.
 	SeparateTimeSlicing bool
 
 	// Resources maps the names of cards to the resources that carry them, for

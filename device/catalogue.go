@@ -49,8 +49,7 @@ type CardTotal struct {
 	Milli int64
 }
 
-// Catalogue makes the catalogue of the inventory, which must not change any
-// more.
+// Catalogue makes the catalogue of the inventory, which must not change afterwards.
 func (inv *Inventory) Catalogue() *Catalogue {
 	if inv == nil {
 		panic(panicInventory)

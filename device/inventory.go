@@ -247,8 +247,8 @@ type Counter struct {
 	Value     int64 // rounded up
 }
 
-// Problem is something that a source says and that can't be so, or can't be
-// used. A node has at most one per Code and Key.
+// Problem is something that a source says and that is impossible, or can't be used. A
+// node has at most one per Code and Key.
 type Problem struct {
 	Code   ProblemCode
 	Key    string // the label; for other codes the resource, node, pool or device

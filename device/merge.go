@@ -83,8 +83,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s %q and %q", owner, d.Field, d.A, d.B)
 }
 
-// Agree compares two descriptions of one node and returns what can't both be
-// true of the hardware, sorted by kind, field and key; none if they agree.
+// Agree compares two descriptions of one node and returns where they contradict each
+// other, sorted by kind, field and key; nothing if they agree.
 //
 // It compares the cards, by name and count, and for each kind the devices that
 // can be allocated and are not unhealthy: how many, and, if that is equal, their
@@ -92,10 +92,10 @@ func (d Difference) String() string {
 // memory at most 1 MiB apart are equal, and an unknown one equals any: the
 // devices agree if there is a way to pair all of them.
 //
-// Names, minors, UUIDs, topology, resources and problems aren't compared, since
-// labels don't know them. What only labels know is compared: a node whose GPUs are
-// shared by MPS or in turns, or are MIG instances by strategy single, has other cards
-// and devices by its labels than by its driver.
+// Names, minors, UUIDs, topology, resources and problems aren't compared, since labels
+// don't know them. What only labels know is compared: a node whose GPUs are shared by MPS
+// or time-slicing, or are MIG instances of strategy single, has other cards and devices
+// by its labels than by its driver.
 func Agree(a, b Node) []Difference {
 	differences := agreeCards(a.Cards, b.Cards)
 	for _, kind := range agreeKinds(a.Devices, b.Devices) {

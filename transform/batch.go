@@ -76,10 +76,9 @@ func (t *addend) times(src vector.ResourceVector) float64 {
 }
 
 // ApplyBatch sets row r of dst to the charge of row r of src, the same bits as
-// [Linear.Apply] row by row. dst must have as many rows, and the schema of the
-// output map; src that of the input map; a matrix without a schema is taken at
-// its word when it has the right number of columns. They must not overlap.
-// Anything else panics. Nothing is allocated.
+// [Linear.Apply] row by row. dst must have as many rows, and the schema of the output
+// map; src that of the input map; of a matrix without a schema only the number of columns
+// is checked. They must not overlap. Anything else panics. Nothing is allocated.
 func (l *Linear) ApplyBatch(dst, src *vector.Matrix) {
 	l.made()
 	l.check(dst, src)
@@ -91,11 +90,11 @@ func (l *Linear) ApplyBatch(dst, src *vector.Matrix) {
 // rounded up to thousandths of a CPU or a whole unit of anything else, then times
 // the pods. nil pods count 1 each. dst stays in the units of the output map.
 //
-// It equals [Charge] where Apply equals the exact path and what is kept is whole:
-// the exact sum is rounded, not the float64 one. A request read by vectormap is
-// rounded up to the unit of its column before: declare inputs that come in
-// fractions Milli, or 500m is charged as 1. 2^53 and more is +Inf, which fits no
-// finite limit; 0 pods are charged 0; NaN stays.
+// It equals [Charge] where Apply equals the exact path and what is kept is whole: it
+// rounds the exact sum, not the float64 one. A request read by vectormap is rounded up to
+// the unit of its column before: declare inputs that come in fractions Milli, or 500m is
+// charged as 1. 2^53 and more is +Inf, which fits no finite limit; 0 pods are charged 0;
+// NaN stays.
 //
 // Quota is checked on charges: one vector.LessEqual says which workloads fit it,
 // each by itself, with +Inf in the limit for what has no quota. Multiplying the

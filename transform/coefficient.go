@@ -12,13 +12,13 @@ func (l *Linear) Dims() (outputs, inputs int) {
 	return l.out.Len(), l.in.Len()
 }
 
-// Coefficient returns what an index of the output map gets of one unit of an index
-// of the input map, by all rules together, rounded, plus 1 where the input is kept
-// as the output. With a nil src, rules with a multiplier count nothing; otherwise
-// multipliers have their amounts in src, which may be shorter than the input map.
-// If [Linear.IsLinear], the sum of coefficients times the amounts of a request
-// without negative ones is what Apply returns, up to that rounding. An index out of
-// range and a src longer than the input map panic.
+// Coefficient returns how much of an index of the output map one unit of an index of the
+// input map makes, by all rules together, rounded, plus 1 where the input is kept as the
+// output. With a nil src, rules with a multiplier count nothing; otherwise multipliers
+// have their amounts in src, which may be shorter than the input map. If
+// [Linear.IsLinear], the sum of coefficients times the amounts of a request without
+// negative ones is what Apply returns, up to that rounding. An index out of range and a
+// src longer than the input map panic.
 //
 // Package transform/transformmat shows the coefficients to gonum as a matrix.
 func (l *Linear) Coefficient(src vector.ResourceVector, output, input int) float64 {

@@ -21,7 +21,7 @@ const (
 	AsZero                         // 0
 )
 
-// BindOptions change how a Transformation meets two maps.
+// BindOptions change how a [Transformation] is bound to two maps.
 type BindOptions struct {
 	ZeroMultiplier ZeroMultiplier
 

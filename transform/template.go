@@ -46,9 +46,9 @@ type Template struct {
 	Size corev1.ResourceList // of every dimension
 }
 
-// RoundUp rounds what is requested of one card up to a template, as Ascend's
-// device plugin does. It runs before a Transformation: rounding is no factor. It
-// must not be changed while it is in use.
+// RoundUp rounds what is requested of one card up to a template, as Ascend's device
+// plugin does. Use it before a [Transformation]: rounding is no factor. It must not be
+// changed while it is in use.
 type RoundUp struct {
 	Dims      []corev1.ResourceName // what a template has a size of
 	Templates []Template            // ascending: no dimension decreases

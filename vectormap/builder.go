@@ -147,10 +147,9 @@ func Milli(names ...string) Option {
 	}
 }
 
-// Literal adds dimensions whose names are kept as they are, with a unit of
-// their own, outside normalization and MIG weights. Any text that is not empty
-// is a name. They come in the common order of names. Conversions to a
-// ResourceList leave them out and say so.
+// Literal adds dimensions whose names are kept as they are, with a unit of their own,
+// outside normalization and MIG weights. Any text that is not empty is a name. They are
+// sorted among the other names. Conversions to a ResourceList leave them out and say so.
 func Literal(unit Unit, names ...string) Option {
 	return func(b *Builder) {
 		for _, name := range names {
@@ -220,9 +219,8 @@ func WithNormalizer(n Normalizer) Option {
 	}
 }
 
-// Like takes the rules of another map over: normalizer, folding, [GPUs],
-// [Lenient], the names declared [Milli], and for names that are [Literal] there
-// that they are so here too, with the same unit. It adds no name.
+// Like takes the rules of another map over: normalizer, folding, [GPUs], [Lenient], the
+// names declared Milli, and which names are Literal, with their units. It adds no name.
 func Like(m *ResourceVectorMap) Option {
 	m.exists()
 	return func(b *Builder) {
@@ -281,9 +279,9 @@ func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVec
 	return b.Build()
 }
 
-// AddNames adds resource names, original or own. Core names are there already
-// and may be repeated. The name gpu is the own name of that index, not an
-// original: it is in no conflict with one original.
+// AddNames adds resource names, original or own. Core names are there already and may be
+// repeated. The name gpu is the own name of that index and no original, so it conflicts
+// with none.
 func (b *Builder) AddNames(names ...string) {
 	b.exists()
 	for _, name := range names {

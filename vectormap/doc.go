@@ -1,21 +1,33 @@
-// Package vectormap says what the numbers of package vector mean. A
-// [ResourceVectorMap] gives every index of a resource vector its name and its
-// unit, and this package is the border between such vectors and the Kubernetes
-// types: ResourceList, Pod and Node.
+// Package vectormap says what the numbers of package vector mean. A [ResourceVectorMap]
+// gives every index of a resource vector a name and a unit. The package also converts
+// between vectors and the Kubernetes types ResourceList, Pod and Node.
 //
 // # Building a map
 //
-// [New] makes a map from names, a [Builder] from the nodes, pods and lists that
-// are to be expressed in it. The core resources come first, always: [CPU],
-// [Memory], [GPU], [Pods]. All others follow, sorted by name, so equal clusters
-// give equal maps. A map is frozen: it may be shared by any number of
-// goroutines. [ResourceVectorMap.Extend] gives a new map that keeps every old
+// [New] makes a map from names, a [Builder] from the nodes, pods and lists that are to be
+// expressed in it:
+//
+//	b := vectormap.NewBuilder(vectormap.Milli("nvidia.com/gpu")) // pods share GPUs
+//	for _, node := range nodes {
+//		b.AddNode(node)
+//	}
+//	m, err := b.Build()
+//
+//	allocatable, err := m.NodeAllocatable(nil, nodes[0], nil)
+//	request, err := m.PodRequest(nil, pod, vectormap.PodOptions{}, nil)
+//	if why := m.Explain(request, used, allocatable); len(why) > 0 {
+//		fmt.Println(why) // Insufficient cpu (requested 1, used 3500m of 4, free 500m)
+//	}
+//
+// The core resources always come first: [CPU], [Memory], [GPU], [Pods]. All others follow,
+// sorted by name, so equal clusters give equal maps. A map is frozen: any number of
+// goroutines may share it. [ResourceVectorMap.Extend] gives a new map that keeps every old
 // index; old vectors stay valid as shorter vectors.
 //
 // # Names
 //
-// The names nvidia.com/gpu and amd.com/gpu share the index gpu, see
-// [ExactNormalizer]. A map finds an index by its own name and by the original
+// The names nvidia.com/gpu and amd.com/gpu share the index gpu; see
+// [DefaultNormalizer]. A map finds an index by its own name and by the original
 // names folded into it. Two different originals at one index are refused when
 // the map is built, since an AMD node would seem to hold an NVIDIA pod; the
 // options [FoldVendors] and [NoFold] decide otherwise. [GPUs] says which names
@@ -38,8 +50,7 @@
 // [*vector.AmountError]. A [Resource] keeps computed amounts: there only NaN, -Inf
 // and fractions of a thousandth of a GPU are errors. On error nothing is written.
 //
-// Vectors that are longer than the map are a mistake of the caller: methods that
-// return an error return [vector.ErrShape], the others panic, but for MIGSlices. A
-// nil map, pod or node panics too. Panics are constant strings that start with
-// "vectormap: " or "vector: ".
+// A vector that is longer than the map is a mistake of the caller. Methods that return an
+// error return [vector.ErrShape]; the others panic, except for MIGSlices. A nil map, pod or
+// node panics too. Panics are constant strings that begin with "vectormap: " or "vector: ".
 package vectormap

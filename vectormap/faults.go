@@ -8,14 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Faults returns what is wrong with a configuration one by one, each with path
-// before its own: for a caller who has the configuration as a part of another one,
-// and for printing. err is an error of a parser, a compiler or a check of any
-// package of this module; nil has no faults, and for warnings it is their
-// ToAggregate. A name that a map does not have is a fault of type NotFound. What
-// is no *field.Error, such as YAML that cannot be read, is a fault of the
-// configuration as a whole. Where that has no path, with a nil path, it is called
-// (document). The faults are new, and in the order of err.
+// Faults returns the faults of a configuration one by one, with path before the path of
+// each. Use it to print them, or where the configuration is a part of another one. err is
+// an error of a parser, a compiler or a check of any package of this module; nil has no
+// faults, and for warnings it is their ToAggregate. A name that a map does not have is a
+// fault of type NotFound. An error that is no *field.Error, such as YAML that cannot be
+// read, is a fault of the whole configuration; with a nil path its path is (document).
+// The faults are new, and in the order of err.
 func Faults(path *field.Path, err error) field.ErrorList {
 	c := faultCollector{root: path.String(), path: path}
 	c.add(err)

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// RequestVector converts a list of requests: amounts finer than an index's unit
-// are rounded up, so a request of 500m in a column of whole units is 1, without
-// a remark: [ResourceVectorMap.Notes] has one when the map was built from the
-// list. [ResourceVectorMap.CapacityVector] says everything else.
+// RequestVector converts a list of requests: amounts finer than an index's unit are
+// rounded up, so a request of 500m in a column of whole units is 1.
+// [ResourceVectorMap.Notes] remarks on that only if the map was built from the list.
+// Everything else is as in [ResourceVectorMap.CapacityVector].
 func (m *ResourceVectorMap) RequestVector(dst vector.ResourceVector, list corev1.ResourceList, unknown *[]string) (vector.ResourceVector, error) {
 	return m.fromList(dst, list, up, unknown)
 }
@@ -27,15 +27,14 @@ func (m *ResourceVectorMap) RequestVector(dst vector.ResourceVector, list corev1
 // unit are rounded down. Amounts of names that share an index are rounded one
 // by one and added up.
 //
-// dst is overwritten, grown where its capacity is short, and returned with m's
-// length; nil is fine. A name that m does not have is an error
-// ([*UnknownResourcesError], naming all such), since a request that is dropped
-// is a false fit. With an unknown that is not nil it is set to those names,
-// sorted, instead. An amount that is negative or of 2^53 units or more, or a
-// sum of such size, is an [*vector.AmountError]. All faults are reported at once, and
-// then the result is nil and neither dst nor unknown are changed. It does not
-// allocate for lists of up to 24 names, unless it fails, dst grows, or a
-// quantity is kept as an inf.Dec.
+// dst is overwritten, grown where its capacity is short, and returned with m's length;
+// nil is fine. A name that m does not have is an error ([*UnknownResourcesError], naming
+// all such), since a request that is dropped would fit anywhere. If unknown is not nil,
+// it is set to these names, sorted, instead. An amount that is negative or of 2^53 units
+// or more, or a sum of such size, is an [*vector.AmountError]. All faults are reported at
+// once, and then the result is nil and neither dst nor unknown are changed. It does not
+// allocate for lists of up to 24 names, unless it fails, dst grows, or a quantity is kept
+// as an inf.Dec.
 func (m *ResourceVectorMap) CapacityVector(dst vector.ResourceVector, list corev1.ResourceList, unknown *[]string) (vector.ResourceVector, error) {
 	return m.fromList(dst, list, down, unknown)
 }
@@ -61,14 +60,14 @@ func allocatable(node *corev1.Node) corev1.ResourceList {
 	return node.Status.Allocatable
 }
 
-// NearestVector converts a list of requests for scoring, where no amount is a
-// reason to refuse a pod: it never fails. Amounts finer than an index's unit are
-// rounded up, and those of 2^53 units or more to the nearest finite float64;
-// kube-scheduler knows them up to 2^63. A negative amount stays negative, which
-// scorers refuse. A name that m does not have ([ResourceVectorMap.Index]) is left
-// out: no node has it, so that it decides no score. What fits has to be asked with [ResourceVectorMap.RequestVector].
-// dst is overwritten and returned as there; nothing else is allocated for lists of up
-// to 24 names with amounts below 2^53.
+// NearestVector converts a list of requests for scoring, where no amount is a reason to
+// refuse a pod: it never fails. Amounts finer than an index's unit are rounded up, and
+// those of 2^53 units or more to the nearest finite float64; kube-scheduler accepts them
+// up to 2^63. A negative amount stays negative, which scorers refuse. A name that m does
+// not have ([ResourceVectorMap.Index]) is left out: no node has it, so it decides no
+// score. To ask what fits, use [ResourceVectorMap.RequestVector]. dst is overwritten and
+// returned as there; nothing else is allocated for lists of up to 24 names with amounts
+// below 2^53.
 func (m *ResourceVectorMap) NearestVector(dst vector.ResourceVector, list corev1.ResourceList) vector.ResourceVector {
 	m.exists()
 	var buf [entriesOnStack]entry

@@ -266,9 +266,9 @@ func (m *ResourceVectorMap) NewNodes(opts ...vector.NodesOption) *vector.Nodes {
 	return vector.NewNodes(m.Schema(), m.Len(), opts...)
 }
 
-// Widen makes a [*vector.Matrix] or [*vector.Nodes] of a map that m extends into one of m, by appending columns of zeros. What is of m already is left
-// as it is, and what has no schema is taken at its word. Anything else gives
-// [vector.ErrSchema] and is not changed.
+// Widen makes a [*vector.Matrix] or [*vector.Nodes] of a map that m extends into one of
+// m, by appending columns of zeros. An x of m stays as it is, and an x without a schema
+// is not checked. Anything else gives [vector.ErrSchema] and is not changed.
 func (m *ResourceVectorMap) Widen(x interface {
 	Schema() vector.Schema
 	Cols() int

@@ -129,12 +129,11 @@ func (p MIGProfile) ResourceName() corev1.ResourceName {
 // profiles counted too. It is no number of GPU equivalents: that takes the
 // geometry of the GPU.
 //
-// The weights were attached when the map was built; names that look like a MIG
-// profile and are none count 0 and are in [ResourceVectorMap.Notes]. On a
-// [NoFold] map the columns that would have been folded into gpu count as GPUs.
-// The sum is added in index order, shares of a [Milli] column exactly; like that
-// of any dot product it is over the indices that both have, so that what a longer
-// v has beyond the map counts nothing. It does not allocate.
+// The weights were attached when the map was built; names that look like a MIG profile
+// and are none count 0 and are in [ResourceVectorMap.Notes]. On a [NoFold] map the
+// columns that would have been folded into gpu count as GPUs. The sum is added in index
+// order, shares of a [Milli] column exactly; what a longer v has beyond the map counts
+// nothing. It does not allocate.
 func (m *ResourceVectorMap) MIGSlices(v vector.ResourceVector) float64 {
 	m.exists()
 	var whole, milli float64

@@ -23,8 +23,8 @@ type UnparsedMIG struct{ Name string }
 // than once.
 type SharedMIG struct{ Name string }
 
-// UnusedMilli says that a name was declared [Milli] and no index has it, which
-// may be a slip of the pen.
+// UnusedMilli says that a name was declared [Milli] and no index has it, which may be a
+// typing error.
 type UnusedMilli struct{ Name string }
 
 // LiteralSkipped says that a conversion to a ResourceList left a [Literal]

@@ -251,14 +251,13 @@ func lacksDefaults(pod *corev1.Pod) bool {
 	return false
 }
 
-// PodTotals returns what the pod as a whole requests, and what it may use: there
-// each container, and the pod as such, counts with its limit of a resource or,
-// where it has none, with its request. Both are totalled as in
-// [ResourceVectorMap.PodRequest], without the 1 of pods. Of devices, which
-// Kubernetes neither shares nor overcommits, limits is what the pod gets, also
-// without the option APIServerDefaults. The lists are new. Of opts,
-// KubeScoringDefaults and Scratch are ignored, and UseStatusResources counts for
-// requests only. Amounts of 10^1000 and more count as 10^1000: written as an
+// PodTotals returns what the pod as a whole requests, and what it may use. For the latter
+// each container, and the pod itself, counts with its limit of a resource or, without a
+// limit, with its request. Both are totalled as in [ResourceVectorMap.PodRequest],
+// without the 1 of pods. Of devices, which Kubernetes neither shares nor overcommits,
+// limits is what the pod gets, also without the option APIServerDefaults. The lists are
+// new. Of opts, KubeScoringDefaults and Scratch are ignored, and UseStatusResources
+// counts for requests only. Amounts of 10^1000 and more count as 10^1000: written as an
 // exponent, as in 1e99999999, their sum takes minutes.
 func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.ResourceList) {
 	podExists(pod)

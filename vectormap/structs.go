@@ -8,11 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Resource is the struct that schedulers keep amounts in before they turn to
-// vectors, such as KAI-Scheduler's resource_info.Resource. The amounts are in
-// the units of the map, except that GPUs counts whole GPUs even where gpu is
-// [Milli]. GPUs is the index [GPU]; on a [NoFold] map the vendors' GPUs are
-// among the scalars. The zero value is nothing of anything.
+// Resource is the struct that schedulers keep amounts in before they turn to vectors,
+// such as KAI-Scheduler's resource_info.Resource. The amounts are in the units of the
+// map, except that GPUs counts whole GPUs even where gpu is [Milli]. GPUs is the index
+// [GPU]; on a [NoFold] map the vendors' GPUs are among the scalars. The zero value has
+// nothing.
 type Resource struct {
 	MilliCPU float64
 	Memory   float64

@@ -1,9 +1,9 @@
 // Package mig knows how NVIDIA's MIG cuts a GPU: which instances a GPU can have,
 // whether more of them find a place, and what is left.
 //
-// A GPU has a row of memory slots and a number of compute slices. An instance
-// takes neighbouring slots from one of a few starts, so that free slots alone
-// don't say whether it fits:
+// A GPU has a row of memory slots and a number of compute slices. An instance takes
+// neighbouring slots from one of a few starts. So free slots alone don't say whether it
+// fits:
 //
 //	for _, gpu := range mig.GPUs(node) { // of a device.Node
 //		starts, ok, err := mig.PlaceInstances(nil, gpu.Geometry, gpu.Instances, []device.Profile{profile})

@@ -40,8 +40,8 @@ type PlaceExplanation struct {
 }
 
 // ExplainPlace returns why [PlaceInstances] says no, or [PlaceFits]. Where more instances
-// are wanted than the GPU has slots, which are not looked at, the rule is PlaceSlots
-// and each counts as one slot. Errors are those of Place.
+// are wanted than the GPU has slots, the rule is PlaceSlots and each counts as one slot.
+// Errors are those of [PlaceInstances].
 func ExplainPlace(g *Geometry, used []Placed, want []device.Profile) (PlaceExplanation, error) {
 	g = g.orNone()
 	var l load

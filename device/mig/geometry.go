@@ -62,14 +62,13 @@ type kind struct {
 	free [256]uint8
 }
 
-// NewGeometry returns the geometry of a GPU with so many memory slots and compute
-// slices, 1 to 8 each. It has 1 to 32 profiles, no two the same and none of a
-// compute instance (C is 0). Each has at most so many slices and slots as the
-// GPU, a maximum of 1 to slots, and at least one start, no two the same, from
-// which an instance does not run over the end. The name is for people and may
-// not be empty. All faults are reported at once, as a field.ErrorList in one
-// error; those of profiles once slots and slices, by which they are judged, are
-// right. The arguments are copied.
+// NewGeometry returns the geometry of a GPU with so many memory slots and compute slices,
+// 1 to 8 each. It has 1 to 32 profiles, no two the same and none of a compute instance (C
+// is 0). Each has at most so many slices and slots as the GPU, a maximum of 1 to slots,
+// and at least one start, no two the same, from which an instance does not run over the
+// end. The name is for people and may not be empty. All faults are reported at once, as a
+// field.ErrorList in one error; faults of profiles only where slots and slices are right.
+// The arguments are copied.
 func NewGeometry(name string, slots, slices int, profiles []GeometryProfile) (*Geometry, error) {
 	if err := document.Errors(geometryFaults(name, slots, slices, profiles)); err != nil {
 		return nil, err

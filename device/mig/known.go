@@ -95,13 +95,13 @@ func GeometryNamed(name string) (*Geometry, error) {
 // GeometryFor returns the geometry of a GPU by its product name, as the driver or
 // a node label has it, and by its memory; memoryBytes <= 0 is unknown.
 //
-// The family is the first part of the name that is A100, A30, B200, H100, GH200
-// (an H100) or H200, where anything but letters and digits parts. Its variant is
-// the one whose size the name says (80GB), else the only one of the family, else
-// the one that is nearest to the memory and at most 10% off. What follows
-// -MIG- in the name is of an instance and is ignored, and so is the memory then.
-// Everything else gives an error that wraps [ErrUnknownGeometry]: placements
-// differ between GPUs of one name, so none is guessed.
+// The family is the first part of the name that is A100, A30, B200, H100, GH200 (an H100)
+// or H200, where anything but letters and digits separates the parts. Its variant is the
+// one whose size the name says (80GB), else the only one of the family, else the one that
+// is nearest to the memory and at most 10% off. What follows -MIG- in the name describes
+// an instance; it is ignored, and so is the memory. Everything else gives an error that
+// wraps [ErrUnknownGeometry]: placements differ between GPUs of one name, so none is
+// guessed.
 func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 	name, _, instance := strings.Cut(strings.ReplaceAll(product, " ", "-"), "-MIG-")
 	ofGPU := memoryBytes

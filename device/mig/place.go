@@ -36,29 +36,28 @@ func (p Placed) String() string {
 
 // Assumed reports whether the start of an instance is unknown. What [PlaceInstances],
 // [Remaining] and [BestStart] say is then true of some arrangement of these instances,
-// perhaps not of the GPU's.
+// and perhaps not of the GPU's own.
 func Assumed(used []Placed) bool {
 	return slices.ContainsFunc(used, func(p Placed) bool { return p.isLoose() })
 }
 
-// Place decides whether instances of the wanted profiles can be made on a GPU
-// that has the used ones: whether there are starts such that no slots overlap,
-// no more compute slices are taken than there are, no profile has more instances
-// than its maximum, and at most one instance has the media engine. It is exact.
+// PlaceInstances decides whether instances of the wanted profiles can be made on a GPU
+// that has the used ones. It looks for starts such that no slots overlap, no more compute
+// slices are taken than there are, no profile has more instances than its maximum, and at
+// most one instance has the media engine. It is exact.
 //
-// If so, starts has one for each of want, in the order of want, in the array of
-// dst where that is large enough. Of all answers it is the first in the order of
-// a search that places large instances before small ones (by slots, then by
-// compute slices, then by name; equal ones as wanted) and tries low starts
-// before high ones. If not, and after an error, starts is empty. dst is written
-// only for an answer, may be nil, and is kept by passing starts again.
+// If so, starts has one for each of want, in the order of want, in the array of dst where
+// that is large enough. The search places large instances before small ones (by slots,
+// then by compute slices, then by name; equal ones as wanted) and tries low starts before
+// high ones; it returns the first answer. If there is none, and after an error, starts is
+// empty. dst is written only for an answer and may be nil; pass starts again to reuse it.
 //
-// Instances that are there can't be moved, so used ones keep their starts. One
-// whose start is unknown may be anywhere that leaves the answer possible; see
-// [Assumed]. One with Slots takes these, whatever its profile would. Used instances that can't be there, by their profile, their start
-// or all together, are an error, found before anything else. A wanted profile
-// that g lacks, compute instances such as 1c.3g.20gb among them, is no error:
-// it can't be placed.
+// Instances that are there can't be moved, so used ones keep their starts. An instance
+// whose start is unknown may be anywhere that leaves the answer possible; see [Assumed].
+// An instance with Slots takes these, whatever its profile says. Used instances that are
+// impossible, by their profile, their start or all together, are an error, found before
+// anything else. A wanted profile that g lacks, compute instances such as 1c.3g.20gb
+// among them, is no error: it can't be placed.
 //
 // The time does not depend on the length of want, since more instances than
 // slots are refused unread. Nothing is allocated, but for an error, if dst has

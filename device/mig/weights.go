@@ -15,13 +15,12 @@ const (
 	ByMemory                    // its memory slots of those of the GPU
 )
 
-// Weights returns for each index of vm how many GPUs one unit of it is, so that
-// the dot product with a vector of vm, or [vector.WeightedSum] with a matrix,
-// gives GPU equivalents: whole GPUs count 1, MIG instances the fraction of the
-// GPU that the rule says, everything else 0, and thousandths of either a
-// thousandth. Fractions depend on the geometry (1g.10gb is two slots of eight on
-// A100-40, one on A100-80), so make weights once for each class of nodes. The
-// caller owns them.
+// Weights returns for each index of vm how many GPUs one unit of it is, so that the dot
+// product with a vector of vm, or [vector.WeightedSum] with a matrix, gives GPU
+// equivalents. A whole GPU counts 1, a MIG instance the fraction of the GPU that the rule
+// says, everything else 0; a thousandth of a device counts a thousandth. Fractions depend
+// on the geometry (1g.10gb is two slots of eight on A100-40, one on A100-80), so make
+// weights once for each class of nodes. The caller owns them.
 //
 // The columns are those that [vectormap.ResourceVectorMap.MIGSlices] counts: not
 // literals, and of the shared ones every replica. A name that looks like a MIG

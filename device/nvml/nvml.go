@@ -2,11 +2,13 @@
 // source of a [device.Node], beside node labels and ResourceSlices:
 //
 //	library, err := nvml.Open()
-//	...
+//	if err != nil {
+//		return err // *nvml.UnavailableError: no driver, no cgo, or not Linux
+//	}
 //	node, err := nvml.Collect(library, name, nvml.CollectOptions{Topology: nvml.SysfsTopology})
 //
 // [Open] needs cgo, Linux, and NVIDIA's management library. Without them it returns an
-// [*UnavailableError]: a program builds and runs everywhere. [Wrap] takes a go-nvml
+// [*UnavailableError], so a program builds and runs everywhere. [Wrap] takes a go-nvml
 // library instead. [Collect] uses only the interfaces [Library] and [Handle], and is the
 // same in every build.
 //

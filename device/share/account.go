@@ -23,9 +23,9 @@ const (
 	panicError     = "share: nil error"
 )
 
-// State is a device of a node as an [Account] keeps it: what it has, and what of
-// that is free. Amounts that are reserved for a pod, or that it may preempt, the
-// caller counts as free.
+// State is a device of a node as an [Account] keeps it: what it has, and what of that is
+// free. The caller counts amounts as free that are reserved for a pod, or that it may
+// preempt.
 type State struct {
 	Kind       string // device.KindGPU, KindRDMA or KindFPGA
 	Minor      int32  // distinct among the devices of a kind on a node
@@ -42,10 +42,10 @@ type State struct {
 // their order. A device has 100 percent of what its kind is measured in, and a GPU
 // its memory if that is known.
 //
-// MIG instances, GPUs in MIG mode, and devices that several pods share
-// ([device.Device]'s Sharing) are left out, whatever the resource that they are
-// requested by: they are counted by card. Whether a node that has no others can
-// hold a pod is for its allocatable amounts to say; see [Account.Without].
+// MIG instances, GPUs in MIG mode, and devices that several pods share ([device.Device]'s
+// Sharing) are left out, whatever the resource that they are requested by: they are
+// counted by card. On a node that has no others the allocatable amounts decide whether it
+// can hold a pod; see [Account.Without].
 //
 // An inventory from labels has no devices for a node on which only Koordinator's
 // resources are allocatable, such as koordinator.sh/gpu-core. Make its States from
@@ -114,10 +114,10 @@ func totalOf(d *device.Device) (total Total) {
 //	d, ok := inventory.Node(name)
 //	err = account.Set(row, share.States(d)) // not ok: account.Set(row, nil)
 //
-// [vector.Nodes] and the account are two books. Nodes count amounts, nvidia.com/gpu among
-// them; the account has the devices. A pod that asks for GPUs by Koordinator's names has
-// none in the column of nvidia.com/gpu: the account decides. A pod that asks for
-// nvidia.com/gpu has to fit both, and goes into both.
+// [vector.Nodes] and the account count separately. Nodes count amounts, nvidia.com/gpu
+// among them; the account has the devices. A pod that requests GPUs by Koordinator's
+// names has none in the column of nvidia.com/gpu: the account decides. A pod that
+// requests nvidia.com/gpu has to fit both, and is counted in both.
 //
 // The zero value has no nodes. An Account keeps its amounts in two matrices, a row
 // for each device and a column for each [Resource]; every question reads them, and
@@ -423,9 +423,9 @@ func (a *Account) States(dst []State, node int) []State {
 	return dst
 }
 
-// Without sets dst to the nodes that have no device of a kind in the account. There
-// nothing can be allocated: whether a pod fits is for the allocatable amounts to say. dst
-// is resized. It panics on an unknown kind.
+// Without sets dst to the nodes that have no device of a kind in the account. Nothing can
+// be allocated there; the allocatable amounts alone decide whether a pod fits. dst is
+// resized. It panics on an unknown kind.
 func (a *Account) Without(dst *vector.Mask, kind string) {
 	nodes := a.Len()
 	if dst == nil {

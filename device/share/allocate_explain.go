@@ -42,8 +42,8 @@ type DeviceChoice struct {
 	Change    int64 // of fragmentation, with [LeastFragmentation]: in percent of a device, times the weights of Mix
 	Score     int64 // by MostAllocated with [LeastFragmentation]
 
-	// Reasons are why the device couldn't be chosen. Empty for one that could:
-	// if it isn't Chosen then enough were before it, or all are too few.
+	// Reasons are why the device couldn't be chosen. They are empty for a device that
+	// could: if it isn't Chosen, enough others came first, or there are too few in all.
 	Reasons []Reason
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// Bound asks a [Scorer] about an [Account]: which nodes can hold a pod, how good each
-// is, and which devices to take. It reads the account as it is at the time, so that
-// nothing has to be brought up to date.
+// Bound asks a [Scorer] about an [Account]: which nodes can hold a pod, how good each is,
+// and which devices to take. It always reads the present account, so nothing has to be
+// brought up to date.
 //
 //	devices := scorer.Bind(&account)
 //	node, ok, err := devices.Best(needs, fits, vector.TieLowest())
@@ -58,9 +58,9 @@ func (b *Bound) open() *Account {
 
 // Fit sets dst to the nodes that can hold what a pod needs now: of each kind enough
 // devices that are healthy and have all amounts of an instance free, completed by
-// [FillMemory]. It is what filters nodes before [Bound.Score], whose scores say
-// nothing about whether a pod fits. Nodes without devices of a kind can't hold it;
-// see [Account.Without] for those where other amounts decide.
+// [FillMemory]. It filters nodes before [Bound.Score], whose scores say nothing about
+// whether a pod fits. Nodes without devices of a kind can't hold it; see
+// [Account.Without] for those where other amounts decide.
 //
 // Vendors, products, scopes and PCIe roots don't count: [Bound.Allocate] may still
 // refuse for the last two, and nodes that lack the resource that the pod asks for,
@@ -219,11 +219,10 @@ func (b *Bound) sums(from, to int, columns []Resource) (sums amounts) {
 	return sums
 }
 
-// Score sets dst[k] to the score of node k for what a pod needs, as
-// [Bound.ScoreNode] has it, for every node of rows; nil rows are all nodes. Other
-// elements of dst are not touched. A score says nothing about whether the pod fits:
-// by [MostAllocated] full nodes have the best ones. Pass what [Bound.Fit] left as
-// rows.
+// Score sets dst[k] to the score of node k for what a pod needs, as [Bound.ScoreNode] has
+// it, for every node of rows; nil rows are all nodes. Other elements of dst are not
+// touched. A score says nothing about whether the pod fits: by [MostAllocated] full nodes
+// have the best ones. Pass the mask of [Bound.Fit] as rows.
 //
 // Errors are those of Fit and of lengths that differ, before dst is written. It
 // allocates nothing once it is warm.

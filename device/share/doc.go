@@ -24,7 +24,7 @@
 // gpu-memory-ratio, rdma and fpga, bytes for gpu-memory. A pod that can't be placed
 // gets a value with numbers: a [NotEnoughError] of one node, [Rejections] of all.
 //
-// Use [FillMemory] wherever some pods ask for memory in percent and some in bytes. Without
-// it a pod that takes a whole GPU by percent leaves all its bytes free, so that a second
-// pod may get the same GPU.
+// Use [FillMemory] wherever some pods request memory in percent and some in bytes.
+// Without it a pod that takes a whole GPU by percent leaves all its bytes free, so that a
+// second pod may get the same GPU.
 package share

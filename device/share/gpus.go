@@ -26,12 +26,12 @@ const panicGPU = "share: GPU out of range"
 //	err = account.Commit(row, chosen)
 //	err = nodes.Assume(row, pod) // with an error: account.Release(row, chosen)
 //
-// Of a GPU the smallest share is left that is free of its resources, in whole
+// What is left of a GPU is the smallest free share of its resources, in whole
 // thousandths, rounded down: 500 where half of gpu-core is free and all of the memory.
 // Nothing is left of an unhealthy GPU, nor of one with more free than its total. The pods
-// of a node are the allocations committed since its last Set, by their number of GPUs. Its
-// model is a number for the product of its GPUs, see [Account.GPURequest]: none if the
-// product is unknown, or not the same for all.
+// of a node are the allocations committed since its last Set, by their number of GPUs.
+// Its model is a number for the product of its GPUs, see [Account.GPURequest]: none if
+// the product is unknown, or not the same for all.
 //
 // The first call makes the state; call it before there are copies and readers. From then
 // on every change of the account changes it, and copies have one, too. It is for reading:
@@ -50,17 +50,17 @@ func (a *Account) GPUs() *gpu.State {
 
 // GPURequest returns what a pod asks for in the form of package gpu. amounts, a vector of
 // the map, is all that it requests, and need is what it needs of kind gpu. products are
-// the products that will do, by the names in [State]; without any, every product will. A
+// the acceptable products, by the names in [State]; without any, every product is. A
 // product that no node has had fits no node, and is no error. Ask again when nodes with a
-// new product came.
+// new product have come.
 //
 // An instance counts as the larger of gpu-core and gpu-memory-ratio. So a pod that asks
 // for more of one than of the other may be refused a node that [Bound.Fit] allows.
 //
 // An error wraps [ErrNoTotal] for an instance in bytes alone. These are a different part
-// of each GPU: complete need.PerInstance by [FillRequest], with the total of the GPUs that
-// will do. It wraps [ErrInvalidUnit] for more than a whole GPU.
-// Other errors are those of [Bound.Fit].
+// of each GPU: complete need.PerInstance by [FillRequest], with the total of the
+// acceptable GPUs. It wraps [ErrInvalidUnit] for more than a whole GPU. Other errors are
+// those of [Bound.Fit].
 func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, products ...string) (gpu.Request, error) {
 	a.Len() // panics for nil
 	k, err := need.check()

@@ -54,8 +54,8 @@ func (e *JointError) Unwrap() error { return ErrJointViolation }
 //
 // With RequireSamePCIe both kinds must be on the same PCIe roots. The second kind takes
 // at least one device for each root: a *[NotEnoughError] says that fewer fit anywhere, a
-// *[JointError] that the roots are not the same, or that one is unknown. The first kind
-// is not chosen anew then: another choice might do.
+// *[JointError] that the roots are not the same, or that one is unknown. No other devices
+// of the first kind are tried then, though they might do.
 //
 // With SeekSamePCIe the first kind is chosen so that the second has its Count on the same
 // roots. It is chosen in the order of Allocate, among the choices that leave the second
@@ -66,8 +66,8 @@ func (e *JointError) Unwrap() error { return ErrJointViolation }
 //
 // If one Count is 0, the other kind is allocated as if joint were PreferSamePCIe. Policy,
 // Scope, Partial and Mix of the second request don't count. Two requests of one kind are
-// an error that wraps [ErrInvalidCombination]. Other errors are those of Allocate. With an
-// error both results are nothing. It panics on an unknown joint.
+// an error that wraps [ErrInvalidCombination]. Other errors are those of Allocate. With
+// an error both results are zero. It panics on an unknown joint.
 func (b *Bound) AllocateJoint(node int, primary, secondary AllocRequest, joint Joint) (first, second Allocation, err error) {
 	c, err := b.considerJoint(node, &primary, &secondary, joint)
 	if err == nil {

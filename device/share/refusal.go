@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	// ErrInvalidCombination says that a pod asks for resources that can't be asked
-	// for together, or of the wrong kind of devices.
+	// ErrInvalidCombination says that a pod requests resources that can't be requested
+	// together, or of the wrong kind of devices.
 	ErrInvalidCombination = errors.New("share: invalid combination of resources")
 
 	// ErrInvalidUnit says that an amount is negative, no integer, or not one that
@@ -31,9 +31,8 @@ var (
 	ErrNotRepresentable = vector.ErrNotRepresentable
 )
 
-// NotEnoughError says that a node has fewer devices for a request than it needs,
-// and how many devices fell out for which cause. It is a refusal: nothing was
-// allocated or changed.
+// NotEnoughError says that a node has fewer devices for a request than it needs, and
+// counts the others by cause. It is a refusal: nothing was allocated or changed.
 type NotEnoughError struct {
 	Kind    string // of the devices
 	Want    int64  // instances, each on a device of its own
@@ -57,9 +56,9 @@ func (e *NotEnoughError) Error() string {
 	return b.String()
 }
 
-// Reason counts the devices that fell out for one cause. A device has one cause,
-// but counts for each resource that it has too little of. Reasons are sorted by
-// cause and resource. With [CauseNoneOfKind] there is no device to count.
+// Reason counts the devices that can't be taken for one cause. A device has one cause,
+// but counts for each resource that it has too little of. Reasons are sorted by cause and
+// resource. With [CauseNoneOfKind] there is no device to count.
 type Reason struct {
 	Cause    Cause
 	Resource Resource // with [CauseInsufficient]
@@ -94,8 +93,7 @@ func (r *Reason) phrase() string {
 // missing returns how much is missing; the difference of two int64 always fits.
 func (r *Reason) missing() uint64 { return uint64(r.Want) - uint64(r.Free) }
 
-// Cause says why a device can't be taken. The first of the list that applies is
-// the cause.
+// Cause says why a device can't be taken: the first of the list that applies.
 type Cause uint8
 
 const (

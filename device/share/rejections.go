@@ -15,8 +15,8 @@ type Rejections struct {
 	Reasons []Rejection // of the others: the reason of most nodes first, then by kind, cause and resource
 }
 
-// Rejection counts the nodes that can't hold a pod for one reason: their devices fell out
-// for it. A node counts for each reason that it has.
+// Rejection counts the nodes that can't hold a pod for one reason: their devices can't be
+// taken for it. A node counts for each reason that it has.
 type Rejection struct {
 	Kind   string // of the devices
 	Rows   int    // nodes

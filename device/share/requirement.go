@@ -131,12 +131,11 @@ func setOf(names ...ask) (s askSet) {
 	return s
 }
 
-// Normalize brings the devices that a pod asks for into one form: a Requirement
-// for each kind, in the order gpu, rdma, fpga. total is what the pod asks for as a
-// whole. Amounts of 0 and names that aren't listed here are ignored; without any
-// other the result is empty. The rules are Koordinator's (package deviceshare of
-// its scheduler, at commit a7a1b76), which doesn't look for negative and
-// fractional quantities.
+// Normalize brings the devices that a pod requests into one form: a [Requirement] for
+// each kind, in the order gpu, rdma, fpga. total is what the pod as a whole requests.
+// Amounts of 0 and names that aren't listed here are ignored; without any other the
+// result is empty. The rules are Koordinator's (package deviceshare of its scheduler, at
+// commit a7a1b76), which does not check for negative and fractional quantities.
 //
 // A pod asks for kind gpu by exactly one of these sets of names. pct(x) says that x
 // is at most 100 or a multiple of 100.

@@ -124,9 +124,9 @@ func (k kind) columns() (from, to Resource) {
 	return GPUCore, NPUDVPP + 1
 }
 
-// Request, Total and Free are amounts of a device, by [Resource]: what is asked
-// for, what the device has, and what of it is free. An amount of 0 stands for
-// none. They are three types, so that none can be taken for another:
+// Request, Total and Free are amounts of a device, by [Resource]: what is asked for, what
+// the device has, and what of it is free. An amount of 0 stands for none. They are three
+// types, so that they cannot be mixed up:
 //
 //	half := share.Request{share.GPUCore: 50, share.GPUMemoryRatio: 50}
 type (

@@ -155,10 +155,9 @@ func (c *Config) faults() (list field.ErrorList) {
 //
 // the score of a resource is that of kube-scheduler's LeastAllocated or MostAllocated:
 // (total − used)·100/total, 0 where used is above total, or min(used, total)·100/total,
-// truncated. Free above total is taken as a mistake in the books, which must not
-// attract pods: the resource counts as full. Negative free makes used larger than
-// total. Resources without a weight don't count. No amount is too large: nothing
-// wraps around or is rounded.
+// truncated. Free above total is a mistake of the caller, and must not attract pods: the
+// resource counts as full. Negative free makes used larger than total. Resources without
+// a weight don't count. No amount is too large: nothing wraps around or is rounded.
 //
 // The error wraps [ErrInvalidUnit]: a negative amount in req. It allocates nothing.
 func (s *Scorer) ScoreDevice(req Request, total Total, free Free) (int64, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// Bound is a scorer bound to nodes and their GPUs by [Bind]. It answers for them as they
-// are when it is asked.
+// Bound is a scorer bound to nodes and their GPUs by [Bind]. It always answers for their
+// present amounts.
 //
 //	scores := gpu.Bind(fgd, nodes, gpus)
 //	row, ok := scores.Best(&pod, nil, vector.TieSeeded(42))
@@ -24,17 +24,16 @@ import (
 //	err = nodes.Assume(row, vector.PodAmounts{Requested: pod.Amounts})
 //
 // Rows select nodes, nil all of them. A row can host a pod when the Amounts of the
-// request fit in what the node has free, and it has the CPU, a model that is allowed,
-// and enough devices with enough left.
+// request fit in what the node has free, and it has enough CPU, an allowed model, and
+// enough devices with enough left.
 //
 // A Bound is for one goroutine. It only reads nodes and GPUs, so that several may be
 // bound to the same ones and asked at the same time, as long as nobody writes. Warm, it
 // allocates nothing but in Explain, in Rejections, for errors, and for nodes of more than
 // 64 devices.
 //
-// Where a pass over all nodes costs more, scores are kept by request (see
-// [Bound.LimitCache]), and only rows that have changed since are scored again. Answers
-// are the same.
+// Where it saves time, scores are kept by request (see [Bound.LimitCache]), and only rows
+// that have changed since are scored again. Answers are the same.
 //
 // Nodes, state and masks of different numbers of rows are a mistake of the program, as
 // are Amounts with more elements than the nodes have columns: Score and Explain return
@@ -78,8 +77,8 @@ func Bind(scorer *Scorer, nodes *vector.Nodes, gpus *State) *Bound {
 	return b
 }
 
-// LimitCache sets how many bytes of scores are kept by request, instead of 64 MiB, and
-// forgets what there is. 0 keeps none. A request takes about 10 bytes per row.
+// LimitCache sets how many bytes of scores are kept by request, 64 MiB by default, and
+// forgets those there are. 0 keeps none. A request takes about 10 bytes per row.
 func (b *Bound) LimitCache(bytes int64) {
 	live(b != nil)
 	if b.scorer == nil {
@@ -136,7 +135,7 @@ func (b *Bound) Fit(dst *vector.Mask, req *Request, rows *vector.Mask) {
 }
 
 // Score sets dst[r] for every selected row r. A row that lacks CPU, models or devices
-// scores 0; Amounts don't count, so that it is for the rows that Fit left. Other elements
+// scores 0; Amounts don't count, so pass the rows that [Bound.Fit] left. Other elements
 // of dst are not touched; it must have an element per row at least. Before it writes, it
 // returns a [*vector.AmountError] for a bad amount of the request.
 func (b *Bound) Score(dst []float64, req *Request, rows *vector.Mask) error {
@@ -363,8 +362,7 @@ type Rejections struct {
 }
 
 // Rejections counts why selected rows can't host a pod. Pass the rows that may be chosen,
-// not those that fit. With a bad amount in the request nobody is a host, and nothing is
-// lacking.
+// not those that fit. With a bad amount in the request it counts no host and no reason.
 func (b *Bound) Rejections(req *Request, rows *vector.Mask) Rejections {
 	valid := b.begin(req, rows)
 	free, q := b.nodes.Free(), &b.query

@@ -16,10 +16,10 @@ type DotProductConfig struct {
 	Size NodeSize // of the largest node
 }
 
-// CompileDotProduct returns the scorer that prefers nodes of which little is left of
-// what the pod asks for: 100 * (1 - (d_cpu + d_gpu) / 2), truncated, where d = (left /
-// M) * (request / M) with the totals of node and pod and the size M of the largest
-// node. Size must be positive and finite.
+// CompileDotProduct returns the scorer that prefers nodes with little left of what the
+// pod requests: 100 * (1 - (d_cpu + d_gpu) / 2), truncated, where d = (left / M) *
+// (request / M) with the totals of node and pod and the size M of the largest node. Size
+// must be positive and finite.
 func CompileDotProduct(cfg DotProductConfig, m *vectormap.ResourceVectorMap) (*Scorer, error) {
 	needMap(m)
 	size, err := cfg.Size.resolve("size")

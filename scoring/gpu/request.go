@@ -10,7 +10,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// Request is what a pod asks for; see [RequestOf].
+// Request is what a pod requests; see [RequestOf].
 type Request struct {
 	CPU    float64 // millicores, also where Amounts has them
 	Count  int     // devices; 0 for a pod without GPU, whose Milli and Models don't count

@@ -40,15 +40,14 @@ func (e *DeviceError) Error() string {
 	return fmt.Sprintf("gpu: row %d: %s", e.Row, e.Reason)
 }
 
-// State is what is left of the GPUs of many nodes, and which classes of pods
-// they hold; a row is a node. Pods come and go by [State.Place] and
-// [State.Release], nodes by [State.AppendNode], [State.SetNode] and
-// [State.RemoveRow].
+// State is what is left of the GPUs of many nodes, and which classes of pods they hold; a
+// row is a node. [State.Place] and [State.Release] add and remove pods;
+// [State.AppendNode], [State.SetNode] and [State.RemoveRow] add, change and remove nodes.
 //
-// Its rows are those of the matrices that the scheduler keeps of the same nodes.
-// Beside [vector.Nodes], append a row when Set made one, and call RemoveRow with the row
-// that Delete freed: both put the last row in its place. To assume a pod, Place it first,
-// then assume it on the nodes, and Release it if that fails.
+// Its rows are those of the matrices that the scheduler keeps of the same nodes. Beside
+// [vector.Nodes], append a row when Set has made one, and call RemoveRow with the row
+// that Delete freed: both move the last row there. To assume a pod, first Place it, then
+// assume it on the nodes; if that fails, Release it.
 //
 // Like [vector.Matrix], it keeps a log of the rows that changed, and may be read
 // concurrently while nobody writes. The zero value has no rows. Methods panic
@@ -388,13 +387,12 @@ func (s *State) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 	return s.summary.Changed(dst, since)
 }
 
-// Place takes a pod's request from the listed devices of a row, in any order.
-// It is an error, and nothing changes, when the devices are not as many as the
-// pod asks for, one is listed twice or isn't there, or has too little left
-// ([*DeviceError]), or an amount of the request is bad ([*vector.AmountError]): Milli
-// that is not above 0 and at most 1000 where Count is above 0, anything negative
-// or not finite. That the row's model is allowed is for the caller to see to. A
-// pod without GPU changes nothing.
+// Place takes a pod's request from the listed devices of a row, in any order. It is an
+// error, and nothing changes, when the devices are not as many as the pod asks for, one
+// is listed twice or isn't there, or has too little left ([*DeviceError]), or an amount
+// of the request is bad ([*vector.AmountError]): Milli that is not above 0 and at most
+// 1000 where Count is above 0, anything negative or not finite. The caller checks that
+// the row's model is allowed. A pod without GPU changes nothing.
 func (s *State) Place(row int, req *Request, devices []int32) error {
 	live(s != nil)
 	return s.move(row, req, devices, -1)

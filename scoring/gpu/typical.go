@@ -25,11 +25,10 @@ type TypicalPod struct {
 	Weight float64 // the share of this kind. Not used by [TypicalPods]
 }
 
-// Typical is what the pods of a cluster are like, by which the fragmentation of
-// nodes is measured: the sum over the kinds of pods of how much GPU is left that
-// a pod of this kind can't use, each times the number of such pods or its
-// weight. It is made by [TypicalPods] or [WeightedPods], immutable, and safe for
-// concurrent use.
+// Typical is what the pods of a cluster are like. The fragmentation F of a node is
+// measured by it: the sum, over the kinds of pods, of what is left of GPUs that a pod of
+// this kind can't use, times the number of such pods or its weight. It is made by
+// [TypicalPods] or [WeightedPods], immutable, and safe for concurrent use.
 //
 // A pod of kind m can use nothing of a node, and F is all that is left of its
 // devices, when m wants no GPU, the node's model is not allowed, or the node has
