@@ -69,9 +69,6 @@ type Refusal struct {
 	Detail string
 }
 
-// Unlimited is the room and the limit where there is none.
-const Unlimited = int64(1<<63 - 1)
-
 // Answer is the answer to an operation or a question. With an error only Seq counts.
 // The slices belong to the caller; a question that is given an Answer reuses them.
 type Answer struct {

@@ -67,7 +67,7 @@ func bitsOf(m *vector.Mask) string {
 }
 
 func TestEnqueueableBatchMix(t *testing.T) {
-	w := newWorld(t, Config{Mix: AnyMix}, "org", "A:4 H:4", "x < org", "A:3 B:5 H:4", "y < org", "A:2 B:2 C:2")
+	w := newWorld(t, Config{AnyMix: true}, "org", "A:4 H:4", "x < org", "A:3 B:5 H:4", "y < org", "A:2 B:2 C:2")
 	for _, c := range []struct{ queue, min, want string }{
 		{"x", "A|H:7", "1"},
 		{"x", "A|H:8", "0"},
@@ -118,7 +118,7 @@ var (
 
 func newBatchFuzz(t *testing.T, seed uint64) *batchFuzz {
 	z := &batchFuzz{Rand: rand.New(rand.NewPCG(seed, 2))}
-	cfg := Config{Mix: Mix(z.IntN(2)), MissingUnlimited: z.IntN(2) == 1, EnforceGuarantee: z.IntN(2) == 0}
+	cfg := Config{AnyMix: z.IntN(2) == 1, MissingUnlimited: z.IntN(2) == 1, EnforceGuarantee: z.IntN(2) == 0}
 	z.world = newWorld(t, cfg)
 	z.setQueues()
 	for i := range 130 {
@@ -283,8 +283,8 @@ func TestQuestionsDontAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("sync.Pool forgets at random under the race detector")
 	}
-	for _, mix := range []Mix{SameCard, AnyMix} {
-		w := newWorld(t, Config{Mix: mix}, "org", "A:4 B:4 C:4", "x < org", "cpu:4 A:4 B:4 C:4")
+	for _, anyMix := range []bool{false, true} {
+		w := newWorld(t, Config{AnyMix: anyMix}, "org", "A:4 B:4 C:4", "x < org", "cpu:4 A:4 B:4 C:4")
 		w.want(w.reserve("j", "x", "A|B:3 C:2"), "yes")
 		w.want(w.commit("1", "j", "x", "A|B:1"), "A")
 		jobs := []*JobRequest{
@@ -306,7 +306,7 @@ func TestQuestionsDontAllocate(t *testing.T) {
 			}
 		}
 		if n := testing.AllocsPerRun(100, ask); n != 0 {
-			t.Errorf("%v: %v allocations", mix, n)
+			t.Errorf("%v: %v allocations", anyMix, n)
 		}
 	}
 }

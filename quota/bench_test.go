@@ -133,7 +133,7 @@ func (w *benchWorld) give(team, cores, gi, count int, cards ...int) {
 
 // card returns the dimension of a card.
 func (w *benchWorld) card(name string) int {
-	dim, _ := quota.CardIndex(w.m, name)
+	dim, _ := w.m.Index("card:" + name)
 	return dim
 }
 

@@ -32,7 +32,8 @@ const cardPrefix = "card:"
 const outputPrefix = "output:"
 
 // NewMap makes the map of a ledger. Every card has a literal dimension card:<name>, in
-// milli-cards. Of the dimensions that every map has, a ledger uses cpu and memory.
+// milli-cards: m.Index("card:A100") is that of A100. Of the dimensions that every map
+// has, a ledger uses cpu and memory.
 //
 // Outputs are further resources that queues can be limited in, in whole units: what
 // [Config.Transformation] makes of the requests of pods. Each has a literal dimension
@@ -40,6 +41,7 @@ const outputPrefix = "output:"
 //
 // Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8]. The outputs cpu
 // and memory are an [ErrUnknownDimension]: these are dimensions of their own.
+// [Ledger.ExtendMap] adds cards and outputs later.
 func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	options, err := dimensions(cards, outputs)
 	if err != nil {
@@ -48,23 +50,28 @@ func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.Resource
 	return vectormap.New(nil, options...)
 }
 
-// ExtendMap returns a map that extends m by the dimensions of cards and outputs; m
-// itself if it has all of them. Errors are those of [NewMap].
-func ExtendMap(m *vectormap.ResourceVectorMap, cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
-	isMap(m)
+// ExtendMap returns a map that extends the ledger's by the dimensions of cards and
+// outputs; the ledger's itself if it has all of them. Dimensions keep their places. The
+// ledger takes it over with [Ledger.SetCatalogue], [Ledger.SetQueues] or [Ledger.Declare].
+// Errors are those of [NewMap].
+func (l *Ledger) ExtendMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
+	return extendMap(l.Map(), cards, outputs...)
+}
+
+func extendMap(m *vectormap.ResourceVectorMap, cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	options, err := dimensions(cards, outputs)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := CardIndex(m, card); return !ok }) &&
-		!slices.ContainsFunc(outputs, func(name corev1.ResourceName) bool { _, ok := OutputIndex(m, name); return !ok }) {
+	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := cardIndex(m, card); return !ok }) &&
+		!slices.ContainsFunc(outputs, func(name corev1.ResourceName) bool { _, ok := outputIndex(m, name); return !ok }) {
 		return m, nil
 	}
 	return m.Extend(nil, options...)
 }
 
 // wantDimension is how a map gets the dimension of a card.
-const wantDimension = "make the map with it, by NewMap or ExtendMap"
+const wantDimension = "make the map with it, by NewMap or Ledger.ExtendMap"
 
 // dimensions are the options that give a map the dimensions of cards and outputs.
 func dimensions(cards []string, outputs []corev1.ResourceName) ([]vectormap.Option, error) {
@@ -101,9 +108,8 @@ func isMap(m *vectormap.ResourceVectorMap) {
 	}
 }
 
-// CardIndex returns the dimension of a card.
-func CardIndex(m *vectormap.ResourceVectorMap, card string) (int, bool) {
-	isMap(m)
+// cardIndex returns the dimension of a card.
+func cardIndex(m *vectormap.ResourceVectorMap, card string) (int, bool) {
 	dim, ok := m.Index(cardPrefix + card)
 	if !ok || !m.IsLiteral(dim) {
 		return 0, false
@@ -117,9 +123,8 @@ func cardOf(m *vectormap.ResourceVectorMap, dim int, name string) (string, bool)
 	return card, ok && m.IsLiteral(dim)
 }
 
-// OutputIndex returns the dimension of an output.
-func OutputIndex(m *vectormap.ResourceVectorMap, output corev1.ResourceName) (int, bool) {
-	isMap(m)
+// outputIndex returns the dimension of an output.
+func outputIndex(m *vectormap.ResourceVectorMap, output corev1.ResourceName) (int, bool) {
 	dim, ok := m.Index(outputPrefix + string(output))
 	if !ok || !m.IsLiteral(dim) {
 		return 0, false
@@ -239,7 +244,7 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	d.carried = map[corev1.ResourceName][]string{}
 	d.names = sorted(d.known)
 	for _, card := range d.names {
-		if _, ok := CardIndex(m, card); !ok {
+		if _, ok := cardIndex(m, card); !ok {
 			return fmt.Errorf("%w: %q: %s", ErrUnknownDimension, brief(card), wantDimension)
 		}
 		for _, resource := range d.known[card] {
@@ -254,7 +259,7 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	}
 	d.totals[vectormap.CPU], d.totals[vectormap.Memory] = d.amounts.CPUMilli, d.amounts.MemoryBytes
 	for _, card := range d.amounts.Cards {
-		if dim, ok := CardIndex(m, card.Name); ok {
+		if dim, ok := cardIndex(m, card.Name); ok {
 			d.totals[dim] = card.Milli
 		}
 	}

@@ -99,7 +99,7 @@ func TestCatalogueReplacedMeanwhile(t *testing.T) {
 // catalogue while it has the card.
 func TestDeclareAgain(t *testing.T) {
 	w := fleet(t, Config{}, "q", "")
-	m, err := ExtendMap(w.Map(), []string{"L40"})
+	m, err := extendMap(w.Map(), []string{"L40"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ var ruleTexts = [...]string{
 	book.NotNegative: "no amount is below 0, and none covers more than itself",
 	book.WithinLimit: "what exceeds its limit is marked as over, and nothing else is",
 	book.MinIsHeld:   "what charges cover and what is held add up to the min",
-	book.OneCard:     "the charges and the hold of an item are on its cards, with SameCard on one",
+	book.OneCard:     "the charges and the hold of an item are on its cards, without AnyMix on one",
 	book.Belongs:     "every charge has its job, and every job its queue",
 }
 

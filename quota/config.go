@@ -8,7 +8,12 @@ import "github.com/resvec/resvec/transform"
 type Config struct {
 	Keys    Keys    // the annotations
 	Unnamed Unnamed // card-carrying resources of a pod whose cards are not named
-	Mix     Mix     // how an item with alternatives is filled, unless its job says otherwise
+
+	// AnyMix fills an item with alternatives with any of its cards, in whole units from
+	// left to right. Without it the whole item is on one card, and so are the tasks that
+	// count against it; a job then has at most 128 lists of cards that bind its tasks.
+	// [Job.AnyMix] takes its place for one job.
+	AnyMix bool
 
 	// MissingUnlimited leaves cpu and memory unlimited in a leaf queue whose capability
 	// doesn't mention them. Without it such a queue may use none. A card that isn't
@@ -39,6 +44,11 @@ type Config struct {
 	// [New] and [Restore]; [Ledger.SetTransformation] replaces it.
 	Transformation *transform.Transformation
 
+	// Recharge lets [Restore] take a snapshot that was made with another transformation,
+	// or with none. Then it goes on as if [Ledger.SetTransformation] were called: all is
+	// charged and held anew, as one change. Without it such a snapshot is an [ErrConfig].
+	Recharge bool
+
 	// OnEvent, if not nil, gets one event per change and per refused operation,
 	// after the ledger was unlocked, in the goroutine of the operation. Events
 	// of concurrent operations may come out of order; Event.Seq orders them.
@@ -55,14 +65,6 @@ const (
 	UnnamedIgnore                // it is not counted
 )
 
-// Mix says which cards an item with alternatives may be filled with.
-type Mix uint8
-
-const (
-	SameCard Mix = iota // one card for the whole item; a job has at most 128 lists of cards that bind its tasks
-	AnyMix              // any of its cards for every unit
-)
-
 // Keys are the annotations that are read. Empty fields of the first three stand
 // for the defaults.
 type Keys struct {
@@ -74,8 +76,11 @@ type Keys struct {
 	Deserved, Guarantee string
 }
 
-// The annotations of Volcano's capacity-card plugin.
+// Unlimited is a limit, or the room, where there is none. The others are the annotations
+// of Volcano's capacity-card plugin.
 const (
+	Unlimited = int64(1<<63 - 1)
+
 	QuotaAnnotation   = "volcano.sh/card.quota"   // JSON object: card to count
 	RequestAnnotation = "volcano.sh/card.request" // JSON object: card or alternatives to count
 	NameAnnotation    = "volcano.sh/card.name"    // card or alternatives, as text

@@ -126,7 +126,7 @@ func (c *decisionCase) run(t *testing.T) {
 	})
 }
 
-var anyMix = Config{Mix: AnyMix}
+var anyMix = Config{AnyMix: true}
 
 func TestSeed(t *testing.T) {
 	for _, c := range []decisionCase{
@@ -150,7 +150,7 @@ func TestSeed(t *testing.T) {
 		{"example 2, empty", Config{}, []string{"q", "A:5"}, `
 			reserve j q A|H:4 = yes
 			state q A = 0/4000/0`},
-		{"example 2, SameCard", Config{}, []string{"q", "A:5 H:4"}, `
+		{"example 2, on one card", Config{}, []string{"q", "A:5 H:4"}, `
 			commit x1 x q A:3 = A
 			reserve j q A|H:4 = yes
 			state q H = 0/4000/0
@@ -186,7 +186,7 @@ func TestSeed(t *testing.T) {
 			reserve k q B:2 = yes
 			may 1 j q A|B:1 = A
 			why 1 j q A|B:1 = A yes, B promised`},
-		{"no card has room for all, SameCard", Config{}, []string{"q", "A:5 H:3"}, `
+		{"no card has room for all, on one card", Config{}, []string{"q", "A:5 H:3"}, `
 			commit 1 x q A:2 = A
 			commit 2 x q H:1 = H
 			probe q A|H:4 = Scalar 3000 of 5000 at q`},
@@ -194,7 +194,7 @@ func TestSeed(t *testing.T) {
 			commit 1 x q A:2 = A
 			commit 2 x q H:1 = H
 			probe q A|H:4 = yes`},
-		{"six of four and four, SameCard", Config{}, []string{"q", "A:4 H:4"}, `
+		{"six of four and four, on one card", Config{}, []string{"q", "A:4 H:4"}, `
 			probe q A|H:6 = Scalar 4000 of 4000 at q`},
 		{"six of four and four, AnyMix", anyMix, []string{"q", "A:4 H:4"}, `
 			probe q A|H:6 = yes`},
@@ -494,7 +494,7 @@ func TestLedgerFacts(t *testing.T) {
 			gang c q K:1, K:1 = Scalar 0 of 2000 at q`},
 		{"six of three and three, AnyMix", anyMix, []string{"q", "K:3 H:3"}, `
 			probe q K|H:6 = yes`},
-		{"six of three and three, SameCard", Config{}, []string{"q", "K:3 H:3"}, `
+		{"six of three and three, on one card", Config{}, []string{"q", "K:3 H:3"}, `
 			probe q K|H:6 = Scalar 3000 of 3000 at q`},
 		{"an item of fewest alternatives, those with a hold first", Config{}, []string{"q", "A:9 B:9 C:9"}, `
 			reserve j q A|B:1 A|B|C:2 = yes
@@ -742,7 +742,7 @@ func TestWiderMapRefused(t *testing.T) {
 	w.want(w.reserve("j", "p", "A:9007199254740991m"), "yes")
 	w.want(w.reserve("k", "q", "A:1m"), "yes")
 	m, before := w.Map(), string(w.Snapshot())
-	wider, err := ExtendMap(m, []string{"X"})
+	wider, err := extendMap(m, []string{"X"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -860,7 +860,7 @@ func TestPanics(t *testing.T) {
 		{"Snapshot", "quota: nil ledger", func() { l.Snapshot() }},
 		{"Check", "quota: nil ledger", func() { l.Check() }},
 		{"Over", "quota: nil ledger", func() { l.Over() }},
-		{"WhatFits", "quota: nil ledger", func() { _, _ = l.WhatFits(&JobRequest{}) }},
+		{"WhatFits", "quota: nil ledger", func() { l.WhatFits(&JobRequest{}) }},
 		{"ResolveTask", "quota: nil ledger", func() { _, _, _ = l.ResolveTask(Task{ID: "t", Job: "j", Queue: "q"}) }},
 		{"ResolveJob", "quota: nil ledger", func() { _, _, _ = l.ResolveJob(Job{ID: "j", Queue: "q"}) }},
 		{"AllocatableOn", "quota: nil ledger", func() { l.AllocatableOn(nil, &TaskRequest{}, "n") }},
@@ -893,10 +893,9 @@ func TestPanics(t *testing.T) {
 		{"nil request of CommitOn", "quota: nil request", func() { _, _ = w.CommitOn(nil, "n") }},
 		{"nil request of CommitAll", "quota: nil request", func() { _, _ = w.CommitAll(make([]*TaskRequest, 1)) }},
 		{"nil request of NodeScore", "quota: nil request", func() { w.NodeScore(nil, "n") }},
-		{"nil request of WhatFits", "quota: nil request", func() { _, _ = w.WhatFits(task) }},
+		{"nil request of WhatFits", "quota: nil request", func() { _, _ = w.WhatFitsTask(task) }},
 		{"nil request of EnqueueableBatch", "quota: nil request", func() { w.EnqueueableBatch(new(vector.Mask), make([]*JobRequest, 1)) }},
 		{"nil request of AllocatableBatch", "quota: nil request", func() { w.AllocatableBatch(new(vector.Mask), make([]*TaskRequest, 1)) }},
-		{"nil shape", "quota: nil shape", func() { _, _ = w.WhatFits(nil) }},
 		{"nil mask of EnqueueableBatch", "quota: nil mask", func() { w.EnqueueableBatch(nil, nil) }},
 		{"nil mask of AllocatableBatch", "quota: nil mask", func() { w.AllocatableBatch(nil, nil) }},
 		{"TaskRequest.ID", "quota: nil request", func() { task.ID() }},
@@ -915,12 +914,12 @@ func TestPanics(t *testing.T) {
 		{"ParseArguments of a nil config", "quota: nil config", func() { _ = cfg.ParseArguments(nil) }},
 		{"ParseSchedulerConf of a nil config", "quota: nil config", func() { _ = cfg.ParseSchedulerConf(nil) }},
 		{"BuildQueue", "quota: nil map", func() { _, _, _ = new(Config).BuildQueue(nil, QueueSpec{Name: "q"}) }},
-		{"ExtendMap", "quota: nil map", func() { _, _ = ExtendMap(nil, nil) }},
-		{"CardIndex", "quota: nil map", func() { CardIndex(nil, "A") }},
+		{"ExtendMap", "quota: nil map", func() { _, _ = extendMap(nil, nil) }},
+		{"CardIndex", "quota: nil map", func() { cardIndex(nil, "A") }},
 		{"Validate", "quota: nil map", func() { Validate(nil, nil, nil) }},
 		{"New of a zero map", "quota: zero map", func() { _, _ = New(Config{}, &noMap, nil, nil) }},
 		{"Restore with a zero map", "quota: zero map", func() { _, _ = Restore(Config{}, &noMap, nil, w.Snapshot()) }},
-		{"ExtendMap of a zero map", "quota: zero map", func() { _, _ = ExtendMap(&noMap, []string{"A"}) }},
+		{"ExtendMap of a zero map", "quota: zero map", func() { _, _ = extendMap(&noMap, []string{"A"}) }},
 		{"BuildQueue with a zero map", "quota: zero map", func() { _, _, _ = new(Config).BuildQueue(&noMap, QueueSpec{Name: "q"}) }},
 		{"another ledger", "quota: request of another ledger", func() { w.Allocatable(nil, &TaskRequest{owner: &zero}) }},
 	} {

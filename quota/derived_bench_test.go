@@ -12,13 +12,13 @@ import (
 // BenchmarkWhatFits counts a million copies.
 func BenchmarkWhatFits(b *testing.B) {
 	w := newWorld(new(testing.T), Config{}, "org", "cpu:inf A:3000000", "q < org", "cpu:inf A:1000000 B:1000000")
-	for name, shape := range map[string]Shape{
+	for name, shape := range map[string]any{
 		"jobs": w.job("x", "q", "cpu:4 A:1"), "tasks": w.task("x", "y", "q", "cpu:4 A|B:1"),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if f, err := w.WhatFits(shape); err != nil || f.Copies != 1_000_000 {
+				if f, err := copies(w.Ledger, shape); err != nil || f.Copies != 1_000_000 {
 					b.Fatalf("%d copies, %v", f.Copies, err)
 				}
 			}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Event is one change of a ledger, or an operation that was refused.
@@ -15,17 +13,9 @@ type Event struct {
 	Queue   string
 	Job     string
 	Task    string // empty: the whole job
-	CPU     int64  // milli-cores: the task's, or the job's min
-	Memory  int64  // bytes
-	Cards   []CardAmount
-	Outputs map[corev1.ResourceName]int64 // of a hold or a charge, in whole units
-	Refusal Refusal                       // of Refused
-}
+	Amounts        // what the task is charged; of a job the cpu and memory of its min, and what it holds of the rest
 
-// CardAmount is an amount of a card, in milli-cards.
-type CardAmount struct {
-	Card  string // of a hold or a charge
-	Milli int64
+	Refusal Refusal // of EventRefused, which has no amounts
 }
 
 // EventKind is what an [Event] is about.
@@ -82,24 +72,12 @@ func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}
-	e := Event{Seq: seq, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id, CPU: t.CPU.Amount, Memory: t.Memory.Amount}
+	e := Event{Seq: seq, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id}
+	e.CPU, e.Memory = t.CPU.Amount, t.Memory.Amount
 	for i := range t.Charges {
-		l.addToEvent(&e, t.Charges[i].Card, t.Charges[i].Amount)
+		l.addTo(&e.Amounts, t.Charges[i].Card, t.Charges[i].Amount)
 	}
 	return []Event{e}
-}
-
-// addToEvent adds an amount of a card or an output.
-func (l *Ledger) addToEvent(e *Event, dim int32, amount int64) {
-	output := l.output(dim)
-	switch {
-	case output == "":
-		e.Cards = append(e.Cards, CardAmount{l.cardName(dim), amount})
-	case e.Outputs == nil:
-		e.Outputs = map[corev1.ResourceName]int64{output: amount}
-	default:
-		e.Outputs[output] = amount
-	}
 }
 
 // jobEvent makes the event of a job's holds.
@@ -107,12 +85,11 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil
 	}
-	e := Event{Seq: seq, Kind: kind, Queue: queueName(j.Queue), Job: j.id, CPU: j.Min[dimCPU], Memory: j.Min[dimMemory]}
+	e := Event{Seq: seq, Kind: kind, Queue: queueName(j.Queue), Job: j.id}
+	e.CPU, e.Memory = j.Min[dimCPU], j.Min[dimMemory]
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
-			if held := it.HeldOn(at); held > 0 {
-				l.addToEvent(&e, dim, held)
-			}
+			l.addTo(&e.Amounts, dim, it.HeldOn(at))
 		}
 	}
 	return []Event{e}

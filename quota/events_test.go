@@ -17,8 +17,8 @@ func told(events []Event) string {
 		if e.CPU > 0 || e.Memory > 0 {
 			line += fmt.Sprintf(" %d/%d", e.CPU, e.Memory)
 		}
-		for _, c := range e.Cards {
-			line += fmt.Sprintf(" %s:%d", c.Card, c.Milli)
+		for _, card := range sorted(e.Cards) {
+			line += fmt.Sprintf(" %s:%d", card, e.Cards[card])
 		}
 		if e.Kind == EventRefused {
 			line += fmt.Sprintf(" %s %d", e.Refusal.Reason, e.Refusal.Requested)
@@ -60,7 +60,7 @@ func TestEventsFirstExample(t *testing.T) {
 	for range 10 {
 		w.Enqueueable(nil, w.job("k", "q", "A:2"))
 		w.Allocatable(nil, w.task("5", "k", "q", "A:2"))
-		_, _ = w.WhatFits(w.job("k", "q", "A:2"))
+		w.WhatFits(w.job("k", "q", "A:2"))
 	}
 	if len(*events) != 6 {
 		t.Errorf("questions made events: %s", told((*events)[6:]))
@@ -72,7 +72,7 @@ func TestEventsFirstExample(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	w, events := listening(t, Config{Mix: AnyMix}, "q", "cpu:8 mem:8 A:4 B:4")
+	w, events := listening(t, Config{AnyMix: true}, "q", "cpu:8 mem:8 A:4 B:4")
 	for _, c := range []struct {
 		does func()
 		want string

@@ -178,8 +178,8 @@ func ExampleLedger_Reserve() {
 }
 
 // With AnyMix every card of an item may be of another kind.
-func ExampleMix() {
-	l := newLedger(quota.Config{Mix: quota.AnyMix}, "team-a", `{"A100": 3, "H100": 4}`)
+func ExampleConfig_anyMix() {
+	l := newLedger(quota.Config{AnyMix: true}, "team-a", `{"A100": 3, "H100": 4}`)
 	a, err := l.Reserve(job(l, "team-a", "train", `{"A100|H100": 4}`))
 	tell("train", a, err)
 	show(l)
@@ -263,7 +263,7 @@ func ExampleLedger_Commit() {
 	// team-a: H100 allocated 1000m, held 2000m, of 4000m
 }
 
-// All tasks of a gang or none, and with SameCard all on one card.
+// All tasks of a gang or none, and without AnyMix all on one card.
 func ExampleLedger_CommitAll() {
 	l := newLedger(quota.Config{}, "team-a", `{"A100": 2, "H100": 4}`)
 	gang := func(size int) (tasks []*quota.TaskRequest) {
@@ -402,20 +402,12 @@ func ExampleRestore() {
 	tell("train", a, err)
 	data := before.Snapshot()
 
-	cards, err := quota.SnapshotCards(data)
-	if err != nil {
-		log.Fatal(err)
-	}
-	m, err := quota.NewMap(cards)
-	if err != nil {
-		log.Fatal(err)
-	}
-	after, err := quota.Restore(quota.Config{}, m, gpuCluster(), data)
+	after, err := quota.Restore(quota.Config{}, nil, gpuCluster(), data)
 	if err != nil {
 		log.Fatal(err)
 	}
 	show(after)
-	_, err = quota.Restore(quota.Config{Mix: quota.AnyMix}, m, gpuCluster(), data)
+	_, err = quota.Restore(quota.Config{AnyMix: true}, nil, gpuCluster(), data)
 	fmt.Println("with another policy:", errors.Is(err, quota.ErrConfig))
 	// Output:
 	// train accepted
@@ -466,10 +458,7 @@ func ExampleLedger_Reconcile() {
 func ExampleLedger_WhatFits() {
 	l := newLedger(quota.Config{}, "team-a", `{"A100": 5, "H100": 3}`)
 	for _, request := range []string{`{"A100": 2}`, `{"A100|H100": 2}`, `{"A100": 1, "H100": 2}`} {
-		fits, err := l.WhatFits(job(l, "team-a", "any", request))
-		if err != nil {
-			log.Fatal(err)
-		}
+		fits := l.WhatFits(job(l, "team-a", "any", request))
 		fmt.Println(request, fits.Copies, fits.Next.Refusal.Card, fits.Next.Refusal.Room)
 	}
 	// Output:
@@ -511,18 +500,15 @@ func ExampleLedger_Queue() {
 }
 
 // A cluster whose nodes get a card that no map had before.
-func ExampleExtendMap() {
-	m, err := quota.NewMap([]string{"A100"})
+func ExampleLedger_ExtendMap() {
+	l := newLedger(quota.Config{}, "team-a", `{"A100": 5}`)
+	m, err := l.ExtendMap([]string{"A100", "L40S"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	wider, err := quota.ExtendMap(m, []string{"A100", "H100"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	old, _ := quota.CardIndex(m, "A100")
-	same, _ := quota.CardIndex(wider, "A100")
-	_, isNew := quota.CardIndex(wider, "H100")
+	old, _ := l.Map().Index("card:A100")
+	same, _ := m.Index("card:A100")
+	_, isNew := m.Index("card:L40S")
 	fmt.Println(old == same, isNew)
 	// Output:
 	// true true
@@ -543,7 +529,7 @@ func ExampleConfig_BuildQueue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a100, _ := quota.CardIndex(m, "A100")
+	a100, _ := m.Index("card:A100")
 	fmt.Println(queue.Capability[vectormap.CPU], queue.Capability[a100])
 	for _, fault := range faults {
 		fmt.Println(fault)
@@ -633,9 +619,9 @@ func ExampleEvent() {
 		}
 	}
 	// Output:
-	// 1 Reserved train  [{A100 2000}] None
-	// 2 Committed train train-0 [{A100 1000}] None
-	// 2 Refused notebook notebook-0 [] InsufficientScalarQuota
+	// 1 Reserved train  map[A100:2000] None
+	// 2 Committed train train-0 map[A100:1000] None
+	// 2 Refused notebook notebook-0 map[] InsufficientScalarQuota
 }
 
 func second(_ quota.Answer, err error) error { return err }

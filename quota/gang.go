@@ -10,7 +10,7 @@ import (
 //
 // Tasks without alternatives come first, then the others in the given order, each on
 // top of those before it; nothing is reconsidered. Tasks of one job come together if
-// their items list the same alternatives. With SameCard each such list is charged on
+// their items list the same alternatives. Without AnyMix each such list is charged on
 // its first card that has room for all of them.
 //
 // Charged has the cards of all tasks, in the given order. A refusal is of the first task
@@ -169,7 +169,7 @@ func (l *Ledger) anyMix(t *TaskRequest) bool {
 	if j := l.jobOf(t); j != nil {
 		return j.AnyMix
 	}
-	return l.cfg.Mix == AnyMix
+	return l.cfg.AnyMix
 }
 
 // commitGroup commits tasks one after the other. Of several, each key with

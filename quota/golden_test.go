@@ -51,7 +51,7 @@ type goldQueue struct {
 // goldJob is a reservation, or the charges of a job without one.
 type goldJob struct {
 	id, queue string
-	mix       Mix
+	anyMix    bool
 	reserved  bool // its min is known
 	seen      bool
 	seq       uint64
@@ -96,7 +96,7 @@ func (s goldSum) full() int64  { return s.allocated + s.held }
 // goldRequest asks for a job's min or for a task.
 type goldRequest struct {
 	id, job, queue string // job: of a task
-	mix            Mix    // of a job
+	anyMix         bool   // of a job
 	plain          [2]int64
 	items          []goldWant // the outputs, which the rules make, come last
 	raw            goldRaw    // of a task: what outputs are made of
@@ -711,7 +711,7 @@ func (j *goldJob) left(it *goldItem) int64 {
 }
 
 // spreads reports whether an item may be on several cards.
-func (j *goldJob) spreads(cards []string) bool { return j.mix == AnyMix && len(cards) > 1 }
+func (j *goldJob) spreads(cards []string) bool { return j.anyMix && len(cards) > 1 }
 
 // firm is the card that the charges of an item bind it to, if any.
 func (j *goldJob) firm(it *goldItem) string {
@@ -900,7 +900,7 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 			next.seq = g.seq + 1
 		}
 	}
-	next.mix, next.reserved, next.items = r.mix, true, nil
+	next.anyMix, next.reserved, next.items = r.anyMix, true, nil
 	for _, want := range r.items {
 		next.items = append(next.items, &goldItem{cards: want.cards, min: want.milli, unit: want.unit, hold: map[string]int64{}})
 	}
@@ -942,7 +942,7 @@ func (j *goldJob) count(c *goldCharge, it *goldItem) {
 	c.item, c.binds, c.covered = nil, false, 0
 	if it == nil {
 		firm := j.firmKey(c.cards)
-		c.binds = j.mix == SameCard && len(c.cards) > 1 && (firm == "" || firm == c.card)
+		c.binds = !j.anyMix && len(c.cards) > 1 && (firm == "" || firm == c.card)
 		return
 	}
 	if firm := j.firm(it); slices.Contains(it.cards, c.card) && (firm == "" || firm == c.card) {
@@ -1197,7 +1197,7 @@ func (g *golden) put(j *goldJob) bool {
 
 // asks reports whether a request is for what the job has.
 func (j *goldJob) asks(r *goldRequest) bool {
-	if r.invalid || j.mix != r.mix {
+	if r.invalid || j.anyMix != r.anyMix {
 		return false
 	}
 	for dim := range j.plain {
@@ -1249,7 +1249,7 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 	}
 	j := g.jobs[r.job]
 	if j == nil {
-		j = &goldJob{id: r.job, queue: r.queue, mix: g.cfg.Mix}
+		j = &goldJob{id: r.job, queue: r.queue, anyMix: g.cfg.AnyMix}
 	}
 	at := make([]int, len(items))
 	for i, it := range items {
@@ -1309,7 +1309,7 @@ func (g *golden) charges(t *goldTask, r *goldRequest) bool {
 func (j *goldJob) charge(want goldWant, it *goldItem, card string) *goldCharge {
 	c := &goldCharge{cards: want.cards, item: it, card: card, milli: want.milli}
 	if it == nil {
-		c.binds = j.mix == SameCard && len(want.cards) > 1
+		c.binds = !j.anyMix && len(want.cards) > 1
 		return c
 	}
 	if j.spreads(it.cards) {
@@ -1410,7 +1410,7 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 }
 
 // together orders the tasks of a gang: those without alternatives, then the rest,
-// with SameCard those of one job and the same keys together.
+// without AnyMix those of one job and the same keys together.
 func (g *golden) together(tasks []*goldRequest) (groups [][]int) {
 	group := map[string]int{}
 	for i, r := range tasks {
@@ -1419,15 +1419,15 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]int) {
 		}
 	}
 	for i, r := range tasks {
-		mix, multis := g.cfg.Mix, goldMultis(r)
+		anyMix, multis := g.cfg.AnyMix, goldMultis(r)
 		if j := g.jobs[r.job]; j != nil {
-			mix = j.mix
+			anyMix = j.anyMix
 		}
 		if multis == "" {
 			continue
 		}
 		at, ok := group[r.job+" "+multis]
-		if mix == SameCard && ok {
+		if !anyMix && ok {
 			groups[at] = append(groups[at], i)
 			continue
 		}
@@ -1486,7 +1486,7 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n i
 		}
 		j := g.jobs[r.job]
 		if j == nil {
-			j = &goldJob{id: r.job, queue: r.queue, mix: g.cfg.Mix}
+			j = &goldJob{id: r.job, queue: r.queue, anyMix: g.cfg.AnyMix}
 			g.jobs[j.id] = j
 		}
 		matched := j.matches(r.items)
@@ -1705,7 +1705,7 @@ func (g *golden) snapshot() []byte {
 			"deserved": "", "guarantee": "", "name": "volcano.sh/card.name",
 			"quota": "volcano.sh/card.quota", "request": "volcano.sh/card.request",
 		},
-		"missing": map[bool]string{false: "denies", true: "unlimited"}[g.cfg.MissingUnlimited], "mix": goldMix[g.cfg.Mix],
+		"missing": map[bool]string{false: "denies", true: "unlimited"}[g.cfg.MissingUnlimited], "mix": goldMix[g.cfg.AnyMix],
 		"parser": "strict", "unnamed": "as-any",
 	}
 	flag(config, "countReleasing", g.cfg.CountReleasing)
@@ -1759,7 +1759,7 @@ func (g *golden) snapshot() []byte {
 			items = append(items, object{"holds": object{}, "implicit": true, "key": key, "min": 0, "unit": 0})
 		}
 		o := object{
-			"id": id, "items": items, "min": plain(j.plain[0].min, j.plain[1].min), "policy": goldMix[j.mix], "queue": j.queue, "seq": j.seq,
+			"id": id, "items": items, "min": plain(j.plain[0].min, j.plain[1].min), "policy": goldMix[j.anyMix], "queue": j.queue, "seq": j.seq,
 		}
 		flag(o, "reserved", j.reserved)
 		flag(o, "seen", j.seen)
@@ -1801,7 +1801,7 @@ func (g *golden) snapshot() []byte {
 	}
 	slices.SortFunc(tasks, func(a, b object) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
 	data, err := json.Marshal(object{
-		"format": "resvec.quota/v1", "seq": g.seq, "config": config, "known": known, "queues": queues, "jobs": jobs, "tasks": tasks,
+		"format": "resvec.quota/v1", "seq": g.seq, "config": config, "known": known, "outputs": goldOutputs, "queues": queues, "jobs": jobs, "tasks": tasks,
 	})
 	if err != nil {
 		panic(err)
@@ -1809,4 +1809,4 @@ func (g *golden) snapshot() []byte {
 	return data
 }
 
-var goldMix = []string{SameCard: "same-card", AnyMix: "any-mix"}
+var goldMix = map[bool]string{false: "same-card", true: "any-mix"}

@@ -218,7 +218,7 @@ func (r *goldReconciler) confirms(v *goldViewTask) bool {
 func (r *goldReconciler) charge(v *goldViewTask) {
 	j := r.jobs[v.job]
 	if j == nil {
-		j = &goldJob{id: v.job, queue: v.queue, mix: r.cfg.Mix}
+		j = &goldJob{id: v.job, queue: v.queue, anyMix: r.cfg.AnyMix}
 		r.jobs[v.job] = j
 	}
 	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed, pod: v.pod()}
@@ -284,7 +284,7 @@ func (r *goldReconciler) giveUp(jobs []*goldViewJob) {
 				r.drop(j)
 				continue
 			}
-			next := r.drawn(&goldRequest{id: id, queue: j.queue, mix: r.cfg.Mix}, j)
+			next := r.drawn(&goldRequest{id: id, queue: j.queue, anyMix: r.cfg.AnyMix}, j)
 			next.reserved, next.seen, next.seq, next.pods = false, false, 0, nil
 			r.put(next)
 		}
@@ -316,7 +316,7 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 		r.drop(j)
 		return
 	case want == nil:
-		want = &goldRequest{id: v.id, queue: v.queue, mix: j.mix, plain: [2]int64{j.plain[0].min, j.plain[1].min}}
+		want = &goldRequest{id: v.id, queue: v.queue, anyMix: j.anyMix, plain: [2]int64{j.plain[0].min, j.plain[1].min}}
 		for _, it := range j.items {
 			want.items = append(want.items, goldWant{it.cards, it.min, it.unit})
 		}

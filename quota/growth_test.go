@@ -129,7 +129,7 @@ func restoreRecords(t *testing.T, n int) func() {
 // given one.
 func restores(t *testing.T, cfg Config, m *vectormap.ResourceVectorMap, fields, fault string) func() {
 	data := snapshotWith(t, fields)
-	if cfg.Mix == AnyMix {
+	if cfg.AnyMix {
 		data = []byte(strings.Replace(string(data), `"mix":"same-card"`, `"mix":"any-mix"`, 1))
 	}
 	return func() {

@@ -230,8 +230,8 @@ func Example_elastic() {
 	reserve("k", `{"A100": 2}`)
 	commit("k", "k1")
 	for job := range l.Jobs("team-a") {
-		for _, c := range job.Elastic.Cards {
-			fmt.Println(job.ID, "could do without", c.Milli/1000, c.Card, "of those of", job.Tasks)
+		for card, milli := range job.Elastic.Cards {
+			fmt.Println(job.ID, "could do without", milli/1000, card, "of those of", job.Tasks)
 		}
 	}
 	l.Release("j4") // evicted
@@ -283,10 +283,10 @@ func Example_view() {
 		}
 	}
 	// Output:
-	// Inqueue min as reserved: charged [{A100 1000}] held [{A100 3000}]
-	// Inqueue min of the pods: charged [{A100 1000}] held []
-	// Running min as reserved: charged [{A100 1000}] held []
-	// Running min of the pods: charged [{A100 1000}] held []
+	// Inqueue min as reserved: charged map[A100:1000] held map[A100:3000]
+	// Inqueue min of the pods: charged map[A100:1000] held map[]
+	// Running min as reserved: charged map[A100:1000] held map[]
+	// Running min of the pods: charged map[A100:1000] held map[]
 }
 
 // viewJob is what a ledger is told of a job and of those of its pods that are there.
@@ -353,8 +353,8 @@ transformations:
 		if !answer.OK {
 			fmt.Println(answer.Refusal.Message())
 		}
-		for _, part := range job.Explain() { // which resource makes which part
-			fmt.Print(part.Explanation)
+		for _, pod := range job.Explain() { // which resource makes which part
+			fmt.Print(pod)
 		}
 	}
 	reserve("train", corev1.ResourceList{"nvidia.com/a100": resource.MustParse("2")})
@@ -381,19 +381,14 @@ func totals(queue string, allocated, elastic, inqueue quota.Amounts) []quota.Job
 		"cpu":    *resource.NewMilliQuantity(allocated.CPU, resource.DecimalSI),
 		"memory": *resource.NewQuantity(allocated.Memory, resource.BinarySI),
 	}}
-	beyond := map[string]int64{}
-	for _, c := range elastic.Cards {
-		beyond[c.Card] = c.Milli
-	}
-	for _, c := range allocated.Cards {
-		card := []string{c.Card}
-		task.Cards = append(task.Cards, quota.Item{Alternatives: card, Milli: c.Milli})
-		used.Min.Items = append(used.Min.Items, quota.Item{Alternatives: card, Milli: c.Milli - beyond[c.Card]})
+	for card, milli := range allocated.Cards {
+		task.Cards = append(task.Cards, quota.Item{Alternatives: []string{card}, Milli: milli})
+		used.Min.Items = append(used.Min.Items, quota.Item{Alternatives: []string{card}, Milli: milli - elastic.Cards[card]})
 	}
 	used.Tasks = []quota.Task{task}
 	held := quota.Job{ID: queue + "/held", Queue: queue, Phase: quota.PhaseInqueue, Min: &quota.Min{CPU: inqueue.CPU, Memory: inqueue.Memory}}
-	for _, c := range inqueue.Cards {
-		held.Min.Items = append(held.Min.Items, quota.Item{Alternatives: []string{c.Card}, Milli: c.Milli})
+	for card, milli := range inqueue.Cards {
+		held.Min.Items = append(held.Min.Items, quota.Item{Alternatives: []string{card}, Milli: milli})
 	}
 	return []quota.Job{used, held}
 }
@@ -402,9 +397,9 @@ func totals(queue string, allocated, elastic, inqueue quota.Amounts) []quota.Job
 func Example_totals() {
 	ledger := newLedger(quota.Config{MissingUnlimited: true}, "team-a", `{"A100": 8}`)
 	_, err := ledger.Reconcile(quota.View{Jobs: totals("team-a",
-		quota.Amounts{CPU: 6000, Cards: []quota.CardAmount{{Card: "A100", Milli: 3500}}},
-		quota.Amounts{Cards: []quota.CardAmount{{Card: "A100", Milli: 500}}},
-		quota.Amounts{Cards: []quota.CardAmount{{Card: "A100", Milli: 2000}}})})
+		quota.Amounts{CPU: 6000, Cards: map[string]int64{"A100": 3500}},
+		quota.Amounts{Cards: map[string]int64{"A100": 500}},
+		quota.Amounts{Cards: map[string]int64{"A100": 2000}})})
 	if err != nil {
 		log.Fatal(err)
 	}

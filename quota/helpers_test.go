@@ -81,7 +81,7 @@ func vectorOf(m *vectormap.ResourceVectorMap, text string) (v vector.ResourceVec
 		dim := map[string]int{"cpu": vectormap.CPU, "mem": vectormap.Memory}[name]
 		if name != "cpu" && name != "mem" {
 			var ok bool
-			if dim, ok = CardIndex(m, name); !ok {
+			if dim, ok = cardIndex(m, name); !ok {
 				panic("no card " + name)
 			}
 		}
@@ -171,7 +171,7 @@ func (w *world) alts(text string) *book.Alternatives {
 // job makes a request: "cpu:1 A:1 A|B:3"; "A|B:6/2" has units of 2.
 func (w *world) job(id, queue, text string) *JobRequest {
 	r := &JobRequest{id: id, queue: queue}
-	r.min.AnyMix = w.cfg.Mix == AnyMix
+	r.min.AnyMix = w.cfg.AnyMix
 	units := map[int]int64{}
 	fields := strings.Fields(text)
 	for i, f := range fields {

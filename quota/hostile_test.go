@@ -54,8 +54,8 @@ func TestForeignRequests(t *testing.T) {
 			"Commit":        func() { _, _ = w.Commit(c.task) },
 			"CommitOn":      func() { _, _ = w.CommitOn(c.task, "n") },
 			"CommitAll":     func() { _, _ = w.CommitAll([]*TaskRequest{ownTask, c.task}) },
-			"WhatFits job":  func() { _, _ = w.WhatFits(c.job) },
-			"WhatFits task": func() { _, _ = w.WhatFits(c.task) },
+			"WhatFits job":  func() { w.WhatFits(c.job) },
+			"WhatFits task": func() { _, _ = w.WhatFitsTask(c.task) },
 		} {
 			if got := panicOf(call); got != c.want {
 				t.Errorf("%s: panic %v, want %q", name, got, c.want)
@@ -82,7 +82,6 @@ func panicOf(call func()) (got any) {
 func TestMorePanics(t *testing.T) {
 	var l *Ledger
 	w := newWorld(t, Config{}, "q", "A:4")
-	mix := Mix(7)
 	for _, c := range []struct {
 		name, want string
 		call       func()
@@ -92,8 +91,7 @@ func TestMorePanics(t *testing.T) {
 		{"CommitOn", "quota: nil ledger", func() { _, _ = l.CommitOn(&TaskRequest{}, "n") }},
 		{"ReserveMany", "quota: nil ledger", func() { _, _ = l.ReserveMany([]*JobRequest{{}}) }},
 		{"CommitAll", "quota: nil ledger", func() { _, _ = l.CommitAll([]*TaskRequest{{}}) }},
-		{"WhatFits", "quota: nil ledger", func() { _, _ = l.WhatFits(&TaskRequest{}) }},
-		{"WhatFits", "quota: nil shape", func() { _, _ = w.WhatFits(nil) }},
+		{"WhatFitsTask", "quota: nil ledger", func() { _, _ = l.WhatFitsTask(&TaskRequest{}) }},
 		{"Queue", "quota: nil ledger", func() { l.Queue("q") }},
 		{"Share", "quota: nil ledger", func() { l.Share("q") }},
 		{"CompareQueues", "quota: nil ledger", func() { l.CompareQueues("q", "r") }},
@@ -101,8 +99,7 @@ func TestMorePanics(t *testing.T) {
 		{"Reconcile", "quota: nil ledger", func() { _, _ = l.Reconcile(View{}) }},
 		{"ResolveTask", "quota: nil ledger", func() { _, _, _ = l.ResolveTask(Task{}) }},
 		{"ResolveJob", "quota: nil ledger", func() { _, _, _ = l.ResolveJob(Job{}) }},
-		{"New", "quota: unknown value in config", func() { _, _ = New(Config{Mix: 7}, w.m, nil, nil) }},
-		{"ResolveJob", "quota: unknown mix", func() { _, _, _ = w.ResolveJob(Job{ID: "j", Queue: "q", Mix: &mix}) }},
+		{"New", "quota: unknown value in config", func() { _, _ = New(Config{Unnamed: 7}, w.m, nil, nil) }},
 	} {
 		if got := panicOf(c.call); got != c.want {
 			t.Errorf("%s: panic %v, want %q", c.name, got, c.want)
@@ -123,7 +120,7 @@ func TestNamesAreUTF8(t *testing.T) {
 	_, _, ignoredErr := w.SetQueues([]Queue{{Name: "q", Ignored: []corev1.ResourceName{notUTF8}}}, nil)
 	_, _, specErr := new(Config).BuildQueue(w.m, QueueSpec{Name: notUTF8})
 	_, mapErr := NewMap([]string{notUTF8})
-	_, extendErr := ExtendMap(w.m, []string{notUTF8})
+	_, extendErr := extendMap(w.m, []string{notUTF8})
 	bare, err := vectormap.New(nil, vectormap.Literal(vectormap.UnitMilli, "card:"+notUTF8))
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +220,7 @@ func TestDeclareKeepsTheCatalogue(t *testing.T) {
 // TestHostileLoad: hundreds of goroutines do everything at once, to the same ids, and
 // the books are right at any time.
 func TestHostileLoad(t *testing.T) {
-	for _, cfg := range []Config{{}, {Mix: AnyMix, EnforceGuarantee: true, CountReleasing: true}} {
+	for _, cfg := range []Config{{}, {AnyMix: true, EnforceGuarantee: true, CountReleasing: true}} {
 		var events sync.Map
 		cfg.OnEvent = func(e Event) { events.Store(e.Kind, e.Seq) }
 		w := newWorld(t, cfg, "p", "A:20 B:20", "q < p", "cpu:9 A:9 B:9 C:3", "r < p", "cpu:9 A:9 B:15", "s", "cpu:5 A:3")
@@ -355,8 +352,8 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 				w.Errorf("%v", v)
 			}
 		case 21:
-			_, _ = w.WhatFits(job())
-			_, _ = w.WhatFits(task())
+			w.WhatFits(job())
+			_, _ = w.WhatFitsTask(task())
 		case 22:
 			for s := range w.Samples() {
 				w.Queue(s.Name)
@@ -446,7 +443,7 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 		for _, dst := range []*Answer{&a, nil} {
 			ask(dst)
 			if n := testing.AllocsPerRun(100, func() { ask(dst) }); n != 0 {
-				t.Errorf("%v, %v: %v allocations", cfg.Mix, dst != nil, n)
+				t.Errorf("%v, %v: %v allocations", cfg.AnyMix, dst != nil, n)
 			}
 		}
 	}
@@ -479,7 +476,7 @@ func TestAPISection(t *testing.T) {
 		want := m.NewVector()
 		want[vectormap.CPU], want[vectormap.Memory] = c.cpu, c.mem
 		for card, milli := range map[string]float64{a100: 10000, h100: 5000, share: 16000} {
-			dim, _ := CardIndex(m, card)
+			dim, _ := cardIndex(m, card)
 			want[dim] = milli
 		}
 		if !slices.Equal(c.got, want) {

@@ -16,10 +16,10 @@ type JobStatus struct {
 	Seq       uint64 // of the state that this was read on
 
 	// Reserved says that the job has a reservation, so that its min is known: Min,
-	// with the policy Mix. Without one Min and Elastic are 0.
+	// to be filled as AnyMix says. Without one Min and Elastic are 0.
 	Reserved bool
 	Seen     bool // Reconcile has seen the reservation
-	Mix      Mix
+	AnyMix   bool // see [Config]
 	Min      Min
 
 	// Items are those of Min, in their order. Behind them are items of which Milli is 0:
@@ -36,17 +36,19 @@ type JobStatus struct {
 // ItemStatus is what a ledger has of an item of a job.
 type ItemStatus struct {
 	Item
-	Held []CardAmount // the part of Milli that no charge covers: by card, in the order of Alternatives
-	Firm string       // the one of several alternatives that its tasks are bound to, since some are charged on it; empty: none
+	Held map[string]int64 // the part of Milli that no charge covers, by card; without those that are 0
+	Firm string           // the one of several alternatives that its tasks are bound to, since some are charged on it; empty: none
 }
 
 // Amounts are amounts of cpu, memory, cards and outputs.
 type Amounts struct {
-	CPU    int64        // milli-cores
-	Memory int64        // bytes
-	Cards  []CardAmount // that are not 0, sorted by card
+	CPU    int64 // milli-cores
+	Memory int64 // bytes
 
-	Outputs map[corev1.ResourceName]int64 // that are not 0, in whole units; nil: none
+	// Cards are milli-cards by card, Outputs whole units by output: those that are not 0.
+	// Nil: none.
+	Cards   map[string]int64
+	Outputs map[corev1.ResourceName]int64
 }
 
 // Job returns how a job stands; false if the ledger has nothing of it.
@@ -93,7 +95,7 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 }
 
 func (l *Ledger) jobStatus(j *job) JobStatus {
-	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Seq: l.seq, Reserved: j.Reserved, Seen: j.Seen, Mix: mixOf(j.AnyMix)}
+	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Seq: l.seq, Reserved: j.Reserved, Seen: j.Seen, AnyMix: j.AnyMix}
 	if j.Reserved {
 		s.Min = needOf(j.MinNow())
 	}
@@ -120,7 +122,7 @@ func (l *Ledger) itemStatus(it *book.Item) ItemStatus {
 	s := ItemStatus{Item: itemOf(it.Alts, it.Min, it.Unit)}
 	for at, dim := range it.Alts.Cards {
 		if held := it.HeldOn(at); held > 0 {
-			s.Held = append(s.Held, CardAmount{l.cardName(dim), held})
+			addIn(&s.Held, l.cardName(dim), held)
 		}
 	}
 	if it.Bound() && it.Alts.Multi() {
@@ -138,18 +140,18 @@ func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
 	case dim == dimMemory:
 		to.Memory += amount
 	case l.output(dim) != "":
-		if to.Outputs == nil {
-			to.Outputs = map[corev1.ResourceName]int64{}
-		}
-		to.Outputs[l.output(dim)] += amount
+		addIn(&to.Outputs, l.output(dim), amount)
 	default:
-		card := l.cardName(dim)
-		at, found := slices.BinarySearchFunc(to.Cards, card, func(c CardAmount, name string) int { return cmp.Compare(c.Card, name) })
-		if !found {
-			to.Cards = slices.Insert(to.Cards, at, CardAmount{Card: card})
-		}
-		to.Cards[at].Milli += amount
+		addIn(&to.Cards, l.cardName(dim), amount)
 	}
+}
+
+// addIn adds to an element of a map, and makes the map if there is none.
+func addIn[K comparable](m *map[K]int64, key K, amount int64) {
+	if *m == nil {
+		*m = map[K]int64{}
+	}
+	(*m)[key] += amount
 }
 
 // ID returns the task's id.

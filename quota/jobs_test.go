@@ -17,13 +17,13 @@ func TestJobs(t *testing.T) {
 	w.reserve("a", "x", "B:2")
 	w.commit("n", "none", "y", "A:1")
 	text := func(s JobStatus) string {
-		text := fmt.Sprint(s.ID, " in ", s.Queue, " ", s.Reserved, " ", s.Mix, " min ", s.Min, " held ", s.Held, " charged ", s.Charged, " elastic ", s.Elastic, " ", s.Tasks)
-		return strings.ReplaceAll(text, " map[]", "") // no outputs
+		text := fmt.Sprint(s.ID, " in ", s.Queue, " ", s.Reserved, " ", s.AnyMix, " min ", s.Min, " held ", s.Held, " charged ", s.Charged, " elastic ", s.Elastic, " ", s.Tasks)
+		return strings.ReplaceAll(text, " map[]", "") // no cards, no outputs
 	}
 	const (
-		a    = "a in x true SameCard min {0 0 [{[B] 2000 1000}]} held {0 0 [{B 2000}]} charged {0 0 []} elastic {0 0 []} []"
-		b    = "b in x true SameCard min {2000 0 [{[A B] 2000 1000}]} held {0 0 []} charged {3000 0 [{A 3000}]} elastic {1000 0 [{A 1000}]} [t0 t1 t2]"
-		none = "none in y false SameCard min {0 0 []} held {0 0 []} charged {0 0 [{A 1000}]} elastic {0 0 []} [n]"
+		a    = "a in x true false min {0 0 [{[B] 2000 1000}]} held {0 0 map[B:2000]} charged {0 0} elastic {0 0} []"
+		b    = "b in x true false min {2000 0 [{[A B] 2000 1000}]} held {0 0} charged {3000 0 map[A:3000]} elastic {1000 0 map[A:1000]} [t0 t1 t2]"
+		none = "none in y false false min {0 0 []} held {0 0} charged {0 0 map[A:1000]} elastic {0 0} [n]"
 	)
 	for queue, want := range map[string][]string{"org": {a, b, none}, "x": {a, b}, "y": {none}, "nope": nil} {
 		var got []string
@@ -54,16 +54,16 @@ func TestJobs(t *testing.T) {
 func TestJobItems(t *testing.T) {
 	for _, c := range []struct {
 		name, need, commits, want string
-		mix                       Mix
+		anyMix                    bool
 	}{
-		{"spread", "A:1 A|B:4 B|C:2", "A|B:1", "[A] 1000: [{A 1000}], [A B] 4000: [{A 2000} {B 1000}], [B C] 2000: [{B 2000}]", AnyMix},
-		{"two that hold the same card", "A:1 A|B:2", "", "[A] 1000: [{A 1000}], [A B] 2000: [{A 2000}]", SameCard},
-		{"firm", "A|B:3 C:1", "A|B:1", "[C] 1000: [{C 1000}], [A B] 3000: [{A 2000}] firm A", SameCard},
-		{"used up", "C:1", "C:1", "[C] 1000: []", SameCard},
-		{"no reservation", "", "B|C:1 C:1", "[B C] 0: [] firm B", SameCard},
-		{"nothing bound", "", "B|C:1", "", AnyMix},
+		{"spread", "A:1 A|B:4 B|C:2", "A|B:1", "[A] 1000: map[A:1000], [A B] 4000: map[A:2000 B:1000], [B C] 2000: map[B:2000]", true},
+		{"two that hold the same card", "A:1 A|B:2", "", "[A] 1000: map[A:1000], [A B] 2000: map[A:2000]", false},
+		{"firm", "A|B:3 C:1", "A|B:1", "[C] 1000: map[C:1000], [A B] 3000: map[A:2000] firm A", false},
+		{"used up", "C:1", "C:1", "[C] 1000: map[]", false},
+		{"no reservation", "", "B|C:1 C:1", "[B C] 0: map[] firm B", false},
+		{"nothing bound", "", "B|C:1", "", true},
 	} {
-		w := newWorld(t, Config{Mix: c.mix}, "q", "A:4 B:4 C:4")
+		w := newWorld(t, Config{AnyMix: c.anyMix}, "q", "A:4 B:4 C:4")
 		if c.need != "" {
 			w.want(w.reserve("j", "q", c.need), "yes")
 		}

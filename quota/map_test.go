@@ -11,11 +11,11 @@ func TestExtendMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cards := range [][]string{nil, {"A"}, {"B", "A"}} {
-		if same, err := ExtendMap(m, cards); same != m || err != nil {
+		if same, err := extendMap(m, cards); same != m || err != nil {
 			t.Errorf("cards %v, all there: a map of its own, %v", cards, err)
 		}
 	}
-	wider, err := ExtendMap(m, []string{"D", "A", "C", "D"})
+	wider, err := extendMap(m, []string{"D", "A", "C", "D"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,14 +23,14 @@ func TestExtendMap(t *testing.T) {
 		t.Errorf("%d dimensions after %d: %v", wider.Len(), m.Len(), err)
 	}
 	for _, card := range []string{"A", "B", "C", "D"} {
-		if _, ok := CardIndex(wider, card); !ok {
+		if _, ok := cardIndex(wider, card); !ok {
 			t.Errorf("no dimension for %s", card)
 		}
 	}
 	if _, err := NewMap([]string{"A", ""}); !errors.Is(err, ErrEmptyID) {
 		t.Errorf("NewMap with an empty name: %v", err)
 	}
-	if _, err := ExtendMap(m, []string{"A", ""}); !errors.Is(err, ErrEmptyID) {
+	if _, err := extendMap(m, []string{"A", ""}); !errors.Is(err, ErrEmptyID) {
 		t.Errorf("ExtendMap with an empty name: %v", err)
 	}
 }

@@ -156,7 +156,7 @@ var modelMaps = func() (maps []*vectormap.ResourceVectorMap) {
 	m, err := NewMap(nil, "x", "y")
 	for n := range len(modelCards) + 1 {
 		if n > 0 && err == nil {
-			m, err = ExtendMap(m, modelCards[n-1:n])
+			m, err = extendMap(m, modelCards[n-1:n])
 		}
 		if err != nil {
 			panic(err)
@@ -189,7 +189,7 @@ var modelClusters = func() (clusters []*device.Catalogue) {
 func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	m := &model{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, counts: counts, what: "New"}
 	cfg := Config{
-		Mix:              Mix(m.IntN(2)),
+		AnyMix:           m.IntN(2) == 1,
 		MissingUnlimited: m.IntN(2) == 1,
 		EnforceGuarantee: m.IntN(4) == 0,
 		CountReleasing:   m.IntN(4) == 0,
@@ -509,9 +509,9 @@ func (m *model) job(id string) *goldRequest {
 	if len(m.jobs) > 0 && m.IntN(12) == 0 {
 		return m.jobs[m.IntN(len(m.jobs))]
 	}
-	r := &goldRequest{id: id, queue: m.queue(), mix: m.g.cfg.Mix, unclear: m.IntN(60) == 0}
+	r := &goldRequest{id: id, queue: m.queue(), anyMix: m.g.cfg.AnyMix, unclear: m.IntN(60) == 0}
 	if m.IntN(8) == 0 {
-		r.mix = 1 - r.mix
+		r.anyMix = !r.anyMix
 	}
 	r.plain = [2]int64{m.plain(), m.plain()}
 	if r.invalid = r.unclear; !r.invalid {
@@ -525,7 +525,7 @@ func (m *model) job(id string) *goldRequest {
 	if j := m.g.jobs[r.id]; j != nil && m.IntN(8) > 0 {
 		r.queue = j.queue
 		if m.IntN(8) == 0 && j.whole() { // what it has
-			r.mix, r.plain, r.items, r.pods, r.invalid = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}, nil, nil, r.unclear
+			r.anyMix, r.plain, r.items, r.pods, r.invalid = j.anyMix, [2]int64{j.plain[0].min, j.plain[1].min}, nil, nil, r.unclear
 			for _, it := range j.items {
 				if it.min > 0 {
 					r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
@@ -547,7 +547,7 @@ func (m *model) job(id string) *goldRequest {
 // consist of whole units, and once tasks have ended it may not.
 func (j *goldJob) whole() bool {
 	for _, it := range j.items {
-		if j.mix == AnyMix && len(it.cards) > 1 && it.min%it.unit != 0 {
+		if j.anyMix && len(it.cards) > 1 && it.min%it.unit != 0 {
 			return false
 		}
 	}
@@ -652,7 +652,7 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	for _, p := range r.pods {
 		h.pods = append(h.pods, pods{p.pod.requests(), p.n})
 	}
-	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.mix == AnyMix}
+	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.anyMix}
 	for _, want := range r.items {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
 	}
@@ -819,7 +819,7 @@ func (m *model) whatFits() {
 		if m.tiny(asked) {
 			return
 		}
-		got, gotErr = m.l.WhatFits(m.jobHandle(asked))
+		got = m.l.WhatFits(m.jobHandle(asked))
 		r := *asked
 		if m.g.queues[r.queue] != nil {
 			rooms = [2]goldRoom{g.floorRoom(r.queue, 0, 0), g.floorRoom(r.queue, 1, 0)}
@@ -835,7 +835,7 @@ func (m *model) whatFits() {
 	if m.tiny(asked) {
 		return
 	}
-	got, gotErr = m.l.WhatFits(m.taskHandle(asked))
+	got, gotErr = m.l.WhatFitsTask(m.taskHandle(asked))
 	r := *asked
 	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
 		m.compareErrors(gotErr, ErrConflict)
@@ -1290,10 +1290,10 @@ func (m *model) place(dim string) int {
 		return vectormap.Memory
 	}
 	if goldOutput(dim) {
-		at, _ := OutputIndex(m.m, corev1.ResourceName(dim))
+		at, _ := outputIndex(m.m, corev1.ResourceName(dim))
 		return at
 	}
-	at, _ := CardIndex(m.m, dim)
+	at, _ := cardIndex(m.m, dim)
 	return at
 }
 
@@ -1449,7 +1449,7 @@ func (j *job) describe(l *Ledger) string {
 	if j == nil {
 		return "none"
 	}
-	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, queueName(j.Queue), mixOf(j.AnyMix), j.Reserved, j.Seen, j.seq,
+	b := fmt.Appendf(nil, "%s %s %v %v %v %d %v %v\n", j.id, queueName(j.Queue), j.AnyMix, j.Reserved, j.Seen, j.seq,
 		book.Draw{Amount: j.Min[dimCPU], Covered: j.Held[dimCPU]}, book.Draw{Amount: j.Min[dimMemory], Covered: j.Held[dimMemory]})
 	for _, it := range j.Items {
 		if it.Implicit {
@@ -1490,7 +1490,7 @@ func (j *goldJob) status() (items []ItemStatus) {
 		}
 		for _, card := range it.cards {
 			if held := it.hold[card]; held > 0 {
-				s.Held = append(s.Held, CardAmount{card, held})
+				addIn(&s.Held, card, held)
 			}
 		}
 		items = append(items, s)
@@ -1513,7 +1513,7 @@ func (j *goldJob) describe() string {
 	if j == nil {
 		return "none"
 	}
-	b := fmt.Appendf(nil, "%s %s %d %v %v %d %v %v\n", j.id, j.queue, j.mix, j.reserved, j.seen, j.seq, j.plain[0], j.plain[1])
+	b := fmt.Appendf(nil, "%s %s %v %v %v %d %v %v\n", j.id, j.queue, j.anyMix, j.reserved, j.seen, j.seq, j.plain[0], j.plain[1])
 	for _, it := range j.items {
 		b = fmt.Appendf(b, " %s %d/%d:", goldKey(it.cards), it.min, it.unit)
 		for _, card := range it.cards {

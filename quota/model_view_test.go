@@ -266,9 +266,9 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 	v.phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, PhaseUnknown, PhaseCompleted}[m.IntN(8)]
 	v.minMember = m.IntN(3)
-	r := &goldRequest{id: v.id, queue: v.queue, mix: m.g.cfg.Mix}
+	r := &goldRequest{id: v.id, queue: v.queue, anyMix: m.g.cfg.AnyMix}
 	if j := m.g.jobs[v.id]; j != nil && m.IntN(4) > 0 {
-		r.mix, r.plain = j.mix, [2]int64{j.plain[0].min, j.plain[1].min}
+		r.anyMix, r.plain = j.anyMix, [2]int64{j.plain[0].min, j.plain[1].min}
 		for _, it := range j.items {
 			r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
 		}
@@ -279,7 +279,7 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 		return want.milli == 0 || want.milli%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] && !goldOutput(card) })
 	})
 	job := Job{
-		ID: v.id, Queue: v.queue, Mix: &r.mix, Tasks: tasks, Min: &Min{CPU: r.plain[0], Memory: r.plain[1]},
+		ID: v.id, Queue: v.queue, AnyMix: &r.anyMix, Tasks: tasks, Min: &Min{CPU: r.plain[0], Memory: r.plain[1]},
 		Phase: v.phase, MinMember: int32(v.minMember), MinUnknown: m.IntN(6) == 0,
 	}
 	for _, want := range r.items {
@@ -327,7 +327,7 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 	}
 	var items []goldWant
 	for _, want := range r.items {
-		if r.mix == SameCard || len(want.cards) == 1 {
+		if !r.anyMix || len(want.cards) == 1 {
 			want.unit = 1000
 		}
 		at := slices.IndexFunc(items, func(it goldWant) bool { return goldKey(it.cards) == goldKey(want.cards) && it.unit == want.unit })

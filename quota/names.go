@@ -40,11 +40,6 @@ func (s State) String() string {
 	return constName([]string{StateOpen: "Open", StateClosing: "Closing", StateClosed: "Closed", StateUnknown: "Unknown"}, s)
 }
 
-// String returns the name of the constant.
-func (m Mix) String() string {
-	return constName([]string{SameCard: "SameCard", AnyMix: "AnyMix"}, m)
-}
-
 // String returns the name of the constant without Unnamed.
 func (u Unnamed) String() string {
 	return constName([]string{UnnamedAsAny: "AsAny", UnnamedRefuse: "Refuse", UnnamedIgnore: "Ignore"}, u)

@@ -13,7 +13,6 @@ func TestNames(t *testing.T) {
 		{ReasonFirmElsewhere.String(), "FirmElsewhere"},
 		{EventRolledBack.String(), "RolledBack"},
 		{StateClosing.String(), "Closing"},
-		{AnyMix.String(), "AnyMix"},
 		{UnnamedIgnore.String(), "Ignore"},
 		{TaskReleasing.String(), "Releasing"},
 	} {

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -443,16 +444,6 @@ func (l *Ledger) output(dim int32) corev1.ResourceName {
 	return ""
 }
 
-// PodCharge is how the transformation makes outputs of what pods request that request the
-// same.
-type PodCharge struct {
-	Pods int64
-
-	// Explanation is that of one pod. Each total, rounded up to whole units, is charged
-	// Pods times.
-	Explanation *transform.Explanation
-}
-
 // Explain says which resource that the task requests makes which part of its charge in
 // outputs; nil if the ledger's map has no outputs.
 func (t *TaskRequest) Explain() *transform.Explanation {
@@ -463,15 +454,18 @@ func (t *TaskRequest) Explain() *transform.Explanation {
 }
 
 // Explain says which resources make which part of what the job needs in outputs: those of
-// its tasks or, while there are none, of MinResources. It is empty for what [Job.Min] gave.
-func (r *JobRequest) Explain() (list []PodCharge) {
-	if r.some().outs == nil {
-		return nil
+// its tasks or, while there are none, of MinResources. Of pods that request the same it has
+// how many they are, and the explanation of one: each total, rounded up to whole units, is
+// charged that often. It is empty for what [Job.Min] gave.
+func (r *JobRequest) Explain() iter.Seq2[int64, *transform.Explanation] {
+	pods := r.some().pods
+	return func(yield func(pods int64, one *transform.Explanation) bool) {
+		for _, p := range pods {
+			if !yield(p.n, r.outs.transformation.Explain(p.requests)) {
+				return
+			}
+		}
 	}
-	for _, p := range r.pods {
-		list = append(list, PodCharge{p.n, r.outs.transformation.Explain(p.requests)})
-	}
-	return list
 }
 
 // boundOutputs makes the min of a job no more in outputs than what tasks ask for.

@@ -364,11 +364,11 @@ func TestOutputsQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, _ := OutputIndex(m, credits)
+	at, _ := outputIndex(m, credits)
 	if got := fmt.Sprint(q.Capability[at], q.Guarantee[at], q.Deserved[at], faults, q.Ignored); !strings.HasPrefix(got, `2 1 2 [quota: resource "nvidia.com/t4"`) || !strings.HasSuffix(got, "[nvidia.com/t4]") {
 		t.Error(got)
 	}
-	if same, err := ExtendMap(m, []string{"A"}, accelerator); err != nil || same != m {
+	if same, err := extendMap(m, []string{"A"}, accelerator); err != nil || same != m {
 		t.Error(err)
 	}
 
@@ -419,7 +419,7 @@ func TestOutputsBesideCards(t *testing.T) {
 	p.want(commit("2"), "{1000 0 [{[A] 1000 1000}] map[kueue.x-k8s.io/credits:4]} [A] 1")
 	p.want(commit("3"), `queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 2 cards, the total would be 3 cards`)
 	status, _ := p.Job("j")
-	p.want(fmt.Sprint(status.Charged), "{2000 0 [{A 2000}] map[kueue.x-k8s.io/credits:8]}")
+	p.want(fmt.Sprint(status.Charged), "{2000 0 map[A:2000] map[kueue.x-k8s.io/credits:8]}")
 	p.want(p.commit("4", "j", "q", "cpu:2"), `queue "q": insufficient quota of cpu: requested 2 cores, room for 1 core of 3 cores, the total would be 4 cores`)
 
 	// An output that is named as a card is not that card.
@@ -427,8 +427,8 @@ func TestOutputsBesideCards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	card, _ := CardIndex(m, string(credits))
-	output, _ := OutputIndex(m, credits)
+	card, _ := cardIndex(m, string(credits))
+	output, _ := outputIndex(m, credits)
 	if card == output {
 		t.Error("a card and an output share a dimension")
 	}
@@ -437,12 +437,9 @@ func TestOutputsBesideCards(t *testing.T) {
 // TestOutputsQuestions: batches, gangs, copies and explanations know outputs.
 func TestOutputsQuestions(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
-	fits, err := p.WhatFits(p.job("j", "q", "a100:1", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fits := p.WhatFits(p.job("j", "q", "a100:1", 1))
 	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true None 10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs`)
-	fits, err = p.WhatFits(p.task("t", "j", "q", "t4:3"))
+	fits, err := p.WhatFitsTask(p.task("t", "j", "q", "t4:3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,8 +470,11 @@ func TestOutputsQuestions(t *testing.T) {
 	}
 
 	p.want(p.task("a", "a", "q", "a100:2 t4:1").Explain().String(), compiled(t, poolRules).Explain(amountsOf("a100:2 t4:1")).String())
-	parts := p.job("a", "q", "a100:2", 3).Explain()
-	p.want(fmt.Sprint(len(parts), parts[0].Pods, parts[0].Explanation.Results[0].Terms[0].Input), "1 3nvidia.com/a100")
+	parts := ""
+	for pods, one := range p.job("a", "q", "a100:2", 3).Explain() {
+		parts += fmt.Sprint(pods, " of ", one.Results[0].Terms[0].Input, "; ")
+	}
+	p.want(parts, "3 of nvidia.com/a100; ")
 }
 
 // TestOutputsOptions: refusals for want of an output leave the options to the cards.
@@ -491,7 +491,7 @@ func TestOutputsOptions(t *testing.T) {
 	p.want(fmt.Sprint(a.Options, a.Refusal.Output), "[{0 A  true None 2000 q 2000}]kueue.x-k8s.io/credits")
 	p.want(p.commit("1", "j", "q", "t4:2"), "yes")
 	e := events[len(events)-1]
-	p.want(fmt.Sprint(e.Kind, e.Cards, e.Outputs), "Committed [] map[kueue.x-k8s.io/credits:2]")
+	p.want(fmt.Sprint(e.Kind, e.Cards, e.Outputs), "Committed map[] map[kueue.x-k8s.io/credits:2]")
 }
 
 // TestSetTransformation: everything is charged anew, in one change.
@@ -529,8 +529,7 @@ func TestSetTransformation(t *testing.T) {
 	p.want(fmt.Sprint(mask.Test(0), mask.Test(1), p.NodeScore(stale, "n")), "false true 0")
 	p.EnqueueableBatch(&mask, []*JobRequest{staleJob, p.job("m", "q", "cpu:1", 1)})
 	p.want(fmt.Sprint(mask.Test(0), mask.Test(1)), "true true")
-	fits, err := p.WhatFits(staleJob)
-	p.want(fmt.Sprint(fits.Copies, err), "6 <nil>")
+	p.want(fmt.Sprint(p.WhatFits(staleJob).Copies), "6")
 	p.want(answered(p.CommitAll([]*TaskRequest{stale})), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	p.want(answered(p.Reserve(staleJob)), "yes")
 	p.want(p.usage("r"), "7/21/0")
@@ -541,19 +540,19 @@ func TestSetTransformation(t *testing.T) {
 	if _, err := Restore(p.cfg, p.Map(), nil, data); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "transformation") {
 		t.Error(err)
 	}
-	of, err := SnapshotTransformation(data)
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := p.cfg
-	cfg.Transformation = of
-	l, err := Restore(cfg, p.Map(), cluster(map[string]string{"n": "A:4"}), data)
+	cfg.Transformation, cfg.Recharge = compiled(t, poolRules), true
+	at := p.seq
+	l, err := Restore(cfg, nil, cluster(map[string]string{"n": "A:4"}), data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Ledger = l
-	if _, err := p.SetTransformation(compiled(t, poolRules)); err != nil {
-		t.Fatal(err)
+	p.want(fmt.Sprint(p.seq-at), "1")
+	data = p.Snapshot()
+	l, err = Restore(cfg, nil, cluster(map[string]string{"n": "A:4"}), data) // the same one: no change
+	if err != nil || !bytes.Equal(l.Snapshot(), data) {
+		t.Error(err)
 	}
 	p.want(p.usage("q")+" "+p.usage("r"), "4/4/0 4/15/0")
 	p.want(fmt.Sprint(p.Over()), "[]")
@@ -652,7 +651,7 @@ func TestOutputsRandom(t *testing.T) {
 			return compiled(t, fmt.Sprintf("transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: %dm}}, {input: cpu, strategy: Retain, outputs: {kueue.x-k8s.io/credits: %d}}]", 500*r.IntN(9), r.IntN(3)))
 		}
 		by := rules()
-		p := poolOf(t, Config{Transformation: by, Mix: Mix(r.IntN(2))}, queueOfCredits("q", "40"), queueOfCredits("r", "25"))
+		p := poolOf(t, Config{Transformation: by, AnyMix: r.IntN(2) == 1}, queueOfCredits("q", "40"), queueOfCredits("r", "25"))
 		requests, jobs := map[string]string{}, map[string]string{}
 		var before []byte
 		for range 150 {
@@ -762,14 +761,9 @@ func TestOutputsHostile(t *testing.T) {
 					}
 				case 8:
 					data := p.Snapshot()
-					by, err := SnapshotTransformation(data)
-					if err != nil {
-						t.Error(err)
-						return
-					}
 					cfg := p.cfg
-					cfg.Transformation = by
-					if again, err := Restore(cfg, p.Map(), nil, data); err != nil || again.Check() != nil {
+					cfg.Transformation, cfg.Recharge = rules[r.IntN(len(rules))], true
+					if again, err := Restore(cfg, nil, nil, data); err != nil || again.Check() != nil {
 						t.Error(err)
 					}
 				}

@@ -25,8 +25,8 @@ type QueueSpec struct {
 	Annotations map[string]string
 
 	// Cards, if not nil, are whole cards by name in the place of the quota
-	// annotation, for queues that come from a configuration; see [CheckCards]. What is
-	// wrong with them is reported with the field "cards".
+	// annotation, for queues that come from a configuration. What is wrong with them is
+	// reported with the field "cards"; CheckCards says it before there is a map.
 	Cards map[string]int64
 
 	// Of these lists cpu, memory and the outputs of the map count, see [NewMap]; cards
@@ -34,15 +34,14 @@ type QueueSpec struct {
 	Capability, Guarantee, Deserved corev1.ResourceList
 }
 
-// CheckCards checks [QueueSpec].Cards before there is a map, by the rules of
-// [Config.ParseQuota]. The error is a [field.ErrorList], sorted by name, with the paths
-// of a map: [A100].
-func CheckCards(cards map[string]int64) error {
-	_, faults := parseCards(cards)
+// CheckCards checks s.Cards before there is a map, by the rules of [Config.ParseQuota].
+// The error is a [field.ErrorList], sorted by name, with the paths of a map: [A100].
+func (s QueueSpec) CheckCards() error {
+	_, faults := parseCards(s.Cards)
 	var list field.ErrorList
 	for _, fault := range faults {
 		path := (*field.Path)(nil).Key(brief(fault.Name))
-		count, ok := cards[fault.Name]
+		count, ok := s.Cards[fault.Name]
 		if !ok || fault.Code != CodeNegative && fault.Code != CodeTooLarge {
 			list = append(list, field.Invalid(path, fault.Name, fault.detail()))
 			continue
@@ -141,7 +140,7 @@ func orDefault(key, otherwise string) string {
 // ignored returns the names of a list that quotas don't use, sorted.
 func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []corev1.ResourceName) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if _, is := OutputIndex(m, name); !is && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+		if _, is := outputIndex(m, name); !is && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
 			names = append(names, name)
 		}
 	}
@@ -182,7 +181,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		v[dim] = part[dim]
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		dim, is := OutputIndex(b.m, name)
+		dim, is := outputIndex(b.m, name)
 		if !is {
 			continue
 		}
@@ -195,7 +194,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	}
 	counts, faults := b.config.counts(b.spec, key)
 	for _, count := range counts {
-		dim, ok := CardIndex(b.m, count.Alternatives[0])
+		dim, ok := cardIndex(b.m, count.Alternatives[0])
 		switch {
 		case count.Alternatives[0] == "": // of a parser that takes everything
 			faults = append(faults, EntryError{Code: CodeEmptyName, Field: key})
@@ -254,7 +253,7 @@ func (b *queueBuilder) deny(faults []EntryError) map[int]string {
 		}
 	}
 	for _, fault := range faults {
-		if dim, ok := CardIndex(b.m, fault.Name); ok {
+		if dim, ok := cardIndex(b.m, fault.Name); ok {
 			note(dim, fault.text())
 			continue
 		}

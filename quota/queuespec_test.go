@@ -119,13 +119,13 @@ func TestBuildQueue(t *testing.T) {
 // TestCheckCards: the faults are those of BuildQueue, and the names those of the map.
 func TestCheckCards(t *testing.T) {
 	cards := map[string]int64{"A": 2, "B": -1, "a|b": 1}
-	err := CheckCards(cards)
+	err := QueueSpec{Cards: cards}.CheckCards()
 	want := `[[B]: Invalid value: -1: want a whole number of cards from 0 to 9007199254740, in digits, ` +
 		`[a|b]: Invalid value: "a|b": a quota is of one card, not of alternatives: write an entry for each card]`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if faults := CheckCards(nil); faults != nil {
+	if faults := (QueueSpec{}).CheckCards(); faults != nil {
 		t.Error(faults)
 	}
 	var cfg Config
@@ -226,7 +226,7 @@ func TestBuildQueueErrors(t *testing.T) {
 
 func TestBadQueues(t *testing.T) {
 	m, _ := NewMap([]string{"A"})
-	dim, _ := CardIndex(m, "A")
+	dim, _ := cardIndex(m, "A")
 	for _, amount := range []float64{math.NaN(), -1, .5, 1 << 53, math.Inf(-1)} {
 		v := m.NewVector()
 		v[dim] = amount
@@ -297,8 +297,8 @@ func TestValidate(t *testing.T) {
 // and in a snapshot.
 func TestForgottenDimensions(t *testing.T) {
 	m := must(NewMap([]string{"A", "B"}))
-	a, _ := CardIndex(m, "A")
-	b, _ := CardIndex(m, "B")
+	a, _ := cardIndex(m, "A")
+	b, _ := cardIndex(m, "B")
 	hand := m.NewVector()
 	hand[a] = 2000
 	leaf := q(m, "x < org", "cpu:9 A:9 B:9")

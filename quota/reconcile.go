@@ -416,7 +416,7 @@ func (r *reconciler) giveUp() {
 			r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 			r.did(&r.rep.Released, j.id, "")
 			j.Seen, j.seq = false, 0
-			l.book.Unreserve(&j.Job, l.cfg.Mix == AnyMix)
+			l.book.Unreserve(&j.Job, l.cfg.AnyMix)
 			l.madeOf(j.id, nil)
 			l.forget(j)
 		}

@@ -363,7 +363,7 @@ func TestReconcileMins(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:2 B:1")
 	w.want(w.reconcile("j@q Inqueue A|B:3", "k@q Inqueue A|B:1"), "imported j k, over q A 1000")
 	w.want(w.state("q", "A")+" "+w.state("q", "B"), "0/3000/0 0/1000/0")
-	w = gpus(t, Config{Mix: AnyMix}, "q", "A:2 B:1")
+	w = gpus(t, Config{AnyMix: true}, "q", "A:2 B:1")
 	w.want(w.reconcile("j@q Inqueue A|B:5"), "imported j, over q A 2000")
 	w.want(w.state("q", "A")+" "+w.state("q", "B"), "0/4000/0 0/1000/0")
 
@@ -493,11 +493,11 @@ func TestReconcileEvents(t *testing.T) {
 	w := gpus(t, cfg, "q", "A:9")
 	for _, c := range []struct{ view, want string }{
 		{"j@q Inqueue A:2; 1 Running@a A:1; 2 Running@a A:1; 3 Pending A:1",
-			"[1 Reconciled j/1 [{A 1000}] 1 Reconciled j/2 [{A 1000}] 1 Reconciled j/ [{A 1000}] 1 Reconciled / []]"},
+			"[1 Reconciled j/1 map[A:1000] 1 Reconciled j/2 map[A:1000] 1 Reconciled j/ map[A:1000] 1 Reconciled / map[]]"},
 		{"j@q Inqueue A:2; 1 Running@a A:1; 2 Running@a A:1; 3 Pending A:1", "[]"},
 		{"j@q Inqueue ?; 1 Pending A:1; 2 Succeeded A:1; 3 Pending A:1",
-			"[2 Released j/2 [{A 1000}] 2 RolledBack j/1 [{A 1000}] 2 Reconciled / []]"},
-		{"k@q; 4 Pending A:1", "[3 Released j/ [{A 2000}] 3 Reconciled / []]"},
+			"[2 Released j/2 map[A:1000] 2 RolledBack j/1 map[A:1000] 2 Reconciled / map[]]"},
+		{"k@q; 4 Pending A:1", "[3 Released j/ map[A:2000] 3 Reconciled / map[]]"},
 	} {
 		events = nil
 		if _, err := w.Reconcile(viewOf(c.view)); err != nil {

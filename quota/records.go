@@ -111,7 +111,7 @@ const maxJobItems = book.MaxItems
 // newJob makes a record.
 func (l *Ledger) newJob(id string, q *book.Queue) *job {
 	j := &job{id: id}
-	j.AnyMix = l.cfg.Mix == AnyMix
+	j.AnyMix = l.cfg.AnyMix
 	l.jobs[id] = j
 	l.book.Come(&j.Job, q)
 	return j
@@ -135,12 +135,4 @@ func (l *Ledger) forget(j *job) {
 	if j.Gone {
 		l.drop(j.id)
 	}
-}
-
-// mixOf returns the policy of a record.
-func mixOf(anyMix bool) Mix {
-	if anyMix {
-		return AnyMix
-	}
-	return SameCard
 }

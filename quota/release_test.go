@@ -11,9 +11,9 @@ import (
 func TestRollbackTogether(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		mix, need, ids := Mix(r.IntN(2)), fmt.Sprint("cpu:", r.IntN(5), " A|B:", 1+r.IntN(6)), []string(nil)
+		anyMix, need, ids := r.IntN(2) == 1, fmt.Sprint("cpu:", r.IntN(5), " A|B:", 1+r.IntN(6)), []string(nil)
 		fresh := func() *world {
-			w := newWorld(t, Config{Mix: mix}, "q", "cpu:100 mem:100 A:100 B:100")
+			w := newWorld(t, Config{AnyMix: anyMix}, "q", "cpu:100 mem:100 A:100 B:100")
 			w.want(w.reserve("j", "q", need), "yes")
 			return w
 		}

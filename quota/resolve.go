@@ -58,7 +58,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 // ResolveJob works out what a job needs before it may start: its cards, and the cpu and
 // memory of MinResources. Gated tasks are subtracted.
 //
-//   - The cards are the sums of the items of its live tasks, by alternatives. Under AnyMix
+//   - The cards are the sums of the items of its live tasks, by alternatives. With AnyMix
 //     tasks with different amounts of the same alternatives are items of their own.
 //   - While no live task has an item, the cards are those of the job's annotation. There
 //     also the cards are known that the quota of the queue, or of one above it, has.
@@ -75,12 +75,9 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 		return nil, nil, err
 	}
 	b.req = &JobRequest{id: job.ID, queue: job.Queue, owner: l}
-	b.req.min.AnyMix = l.cfg.Mix == AnyMix
-	if job.Mix != nil {
-		if *job.Mix > AnyMix {
-			panic("quota: unknown mix")
-		}
-		b.req.min.AnyMix = *job.Mix == AnyMix
+	b.req.min.AnyMix = l.cfg.AnyMix
+	if job.AnyMix != nil {
+		b.req.min.AnyMix = *job.AnyMix
 	}
 	if err := b.build(); err != nil {
 		return nil, nil, err

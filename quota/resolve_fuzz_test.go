@@ -137,19 +137,19 @@ func TestResolveHostile(t *testing.T) {
 func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, quantity string) (outcomes []string) {
 	t.Helper()
 	cfg := Config{
-		Unnamed: Unnamed(options % 3), Mix: Mix(options >> 2 % 2), FailToZero: options>>3%2 == 1,
+		Unnamed: Unnamed(options % 3), AnyMix: options>>2%2 == 1, FailToZero: options>>3%2 == 1,
 		UnlimitedCPUMemory: options>>4%2 == 1,
 	}
 	w := worldOf(t, cfg, map[string]string{
 		"a": "A100:8 M@nvidia.com/mig-1g.5gb:7 X:1 Y:1", "h": "H100:8", "both": "A100:4 H100:4 X@nvidia.com/other:1 Z@nvidia.com/other:2",
 	}, "q", [...]string{"cpu:inf mem:3 A100:1 H100:2 M:1 X:1 Y:1", "cpu:inf mem:inf A100:9007199254 H100:9007199254 M:50 X:50 Y:50 Z:50 Quoted:3"}[options>>5%2])
 	if options>>6%2 == 1 { // the queue is also limited in an output
-		wide, err := ExtendMap(w.m, nil, credits)
+		wide, err := extendMap(w.m, nil, credits)
 		if err != nil {
 			t.Fatal(err)
 		}
 		spec := w.queues["q"].spec
-		at, _ := OutputIndex(wide, credits)
+		at, _ := outputIndex(wide, credits)
 		spec.Capability = append(slices.Clone(spec.Capability), make([]float64, wide.Len()-len(spec.Capability))...)
 		spec.Capability[at] = 1000
 		if _, _, err := w.SetQueues([]Queue{spec}, wide); err != nil {

@@ -475,7 +475,7 @@ func TestResolveErrors(t *testing.T) {
 	items := func(alternatives string, milli, unit int64) *Min {
 		return &Min{Items: []Item{{strings.Split(alternatives, "|"), milli, unit}}}
 	}
-	any := AnyMix
+	any := true
 	for _, c := range []struct {
 		what string
 		job  Job
@@ -487,7 +487,7 @@ func TestResolveErrors(t *testing.T) {
 		{"too many cards", Job{Min: items("A100", 1<<53, 0)}, ErrBadAmount},
 		{"negative unit", Job{Min: items("A100", 1000, -1000)}, ErrBadAmount},
 		{"no multiple of its unit", Job{Min: items("A100", 3000, 2000)}, ErrBadAmount},
-		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), Mix: &any}, ErrBadAmount},
+		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), AnyMix: &any}, ErrBadAmount},
 		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: CodeEmptyName, Field: `job "j": min`, Value: " "}},
 		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrOverflow},
 		{"a task's cards", Job{Tasks: []Task{{Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}}}, ErrBadAmount},
@@ -554,7 +554,7 @@ func TestResolveJob(t *testing.T) {
 		}
 		return tasks
 	}
-	any, same, flag := AnyMix, SameCard, Config{UnlimitedCPUMemory: true}
+	any, same, flag := true, false, Config{UnlimitedCPUMemory: true}
 	for _, c := range []struct {
 		what  string
 		cfg   Config
@@ -573,11 +573,11 @@ func TestResolveJob(t *testing.T) {
 		{"two items in a pod", Config{}, Job{Tasks: pods(2, "A100", "gpu:1 mig-1g.5gb:4")}, "0/0 A100:2000 M:8000", ""},
 		{"different amounts of a key", Config{}, Job{Tasks: slices.Concat(pods(2, "A100|H100", "gpu:2"), pods(3, "A100|H100", "gpu:1"), pods(1, "A100", "gpu:4"), pods(1, "A100", "gpu:1"))},
 			"0/0 A100:5000 A100|H100:7000", ""},
-		{"under AnyMix", Config{Mix: AnyMix}, Job{Tasks: slices.Concat(pods(2, "A100|H100", "gpu:2"), pods(3, "A100|H100", "gpu:1"), pods(1, "A100", "gpu:4"), pods(1, "A100", "gpu:1"))},
+		{"with AnyMix", Config{AnyMix: true}, Job{Tasks: slices.Concat(pods(2, "A100|H100", "gpu:2"), pods(3, "A100|H100", "gpu:1"), pods(1, "A100", "gpu:4"), pods(1, "A100", "gpu:1"))},
 			"0/0 A100:5000 A100|H100:3000 A100|H100:4000/2000", ""},
-		{"the job's own policy", Config{}, Job{Mix: &any, Tasks: pods(2, "A100|H100", "gpu:2")}, "0/0 A100|H100:4000/2000", ""},
-		{"the other way", Config{Mix: AnyMix}, Job{Mix: &same, Tasks: pods(2, "A100|H100", "gpu:2")}, "0/0 A100|H100:4000", ""},
-		{"an annotation under AnyMix", Config{Mix: AnyMix}, Job{Annotations: asks(`{"A100|H100":4}`)}, "0/0 A100|H100:4000", ""},
+		{"the job's own policy", Config{}, Job{AnyMix: &any, Tasks: pods(2, "A100|H100", "gpu:2")}, "0/0 A100|H100:4000/2000", ""},
+		{"the other way", Config{AnyMix: true}, Job{AnyMix: &same, Tasks: pods(2, "A100|H100", "gpu:2")}, "0/0 A100|H100:4000", ""},
+		{"an annotation with AnyMix", Config{AnyMix: true}, Job{Annotations: asks(`{"A100|H100":4}`)}, "0/0 A100|H100:4000", ""},
 
 		{"a pod that can't be told", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: slices.Concat(pods(1, "A100", "gpu:1"), pods(1, "Ghost", "gpu:1"))},
 			`invalid: task "t": volcano.sh/card.name: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
@@ -609,7 +609,7 @@ func TestResolveJob(t *testing.T) {
 
 		{"the caller's min", Config{}, Job{MinResources: resourceList("cpu:9"), Tasks: pods(9, "A100", "gpu:1"), Min: &Min{CPU: 1, Memory: 2, Items: []Item{{[]string{"H100"}, 500, 0}, {[]string{"A100", "Ghost"}, 1000, 0}}}},
 			"1/2 A100:1000 H100:500", "Ghost UnknownCard"},
-		{"in units", Config{Mix: AnyMix}, Job{Min: &Min{Items: []Item{{[]string{"A100", "H100"}, 6000, 2000}, {[]string{"A100", "H100"}, 1000, 0}, {[]string{"A100"}, 4000, 2000}}}},
+		{"in units", Config{AnyMix: true}, Job{Min: &Min{Items: []Item{{[]string{"A100", "H100"}, 6000, 2000}, {[]string{"A100", "H100"}, 1000, 0}, {[]string{"A100"}, 4000, 2000}}}},
 			"0/0 A100:4000 A100|H100:1000 A100|H100:6000/2000", ""},
 		{"the flag counts for it", flag, Job{Tasks: pods(1, "", "cpu:1"), Min: &Min{CPU: 2000, Memory: 2, Items: []Item{{[]string{"A100"}, 1000, 0}}}}, "1000/0 A100:1000", ""},
 		{"nothing needed", Config{}, Job{Tasks: pods(1, "A100", "gpu:1"), Min: &Min{}}, "0/0", ""},
@@ -640,7 +640,7 @@ func TestResolveJobQuotaMakesKnown(t *testing.T) {
 }
 
 func TestResolveJobItems(t *testing.T) {
-	w := fleet(t, Config{Mix: AnyMix})
+	w := fleet(t, Config{AnyMix: true})
 	var tasks []Task
 	for i := range maxJobItems + 1 {
 		if i == maxJobItems {
@@ -655,8 +655,8 @@ func TestResolveJobItems(t *testing.T) {
 	w.want(need, "invalid: the job asks for more than 64 different lists of cards: want at most 64")
 	need, _ = w.sayJob(Job{Tasks: append(tasks, tasks...)})
 	w.want(need, "invalid: the job asks for more than 64 different lists of cards: want at most 64")
-	same := SameCard
-	need, _ = w.sayJob(Job{Mix: &same, Tasks: tasks})
+	same := false
+	need, _ = w.sayJob(Job{AnyMix: &same, Tasks: tasks})
 	w.want(need, "0/0 A100|H100:2145000")
 }
 
@@ -845,7 +845,7 @@ func TestResolveConcurrently(t *testing.T) {
 		})
 	}
 	for i := range 20 {
-		m, err := ExtendMap(w.m, []string{fmt.Sprint("new", i)})
+		m, err := extendMap(w.m, []string{fmt.Sprint("new", i)})
 		if err == nil {
 			_, err = w.SetCatalogue(found, m)
 		}
@@ -873,8 +873,8 @@ func BenchmarkResolveTask(b *testing.B) {
 // TestPartsOfCards: a task that is built in code may ask for thousandths of a card. They
 // are charged as they are, come back from Need, and from a snapshot.
 func TestPartsOfCards(t *testing.T) {
-	for _, mix := range []Mix{SameCard, AnyMix} {
-		w := gpus(t, Config{Mix: mix}, "q", "A:4 B:4")
+	for _, anyMix := range []bool{false, true} {
+		w := gpus(t, Config{AnyMix: anyMix}, "q", "A:4 B:4")
 		half := func(id string) Task {
 			return Task{ID: id, Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A", "B"}, Milli: 1500}}}
 		}

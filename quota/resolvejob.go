@@ -101,7 +101,7 @@ func (b *jobBuilder) tasks() error {
 	return nil
 }
 
-// add adds to the item of a key and, under AnyMix, unit. It reports whether the
+// add adds to the item of a key and, with AnyMix, unit. It reports whether the
 // sum is small enough.
 func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
 	if !b.req.min.AnyMix || !alts.Multi() {

@@ -22,17 +22,20 @@ import (
 )
 
 // Restore makes a ledger of what [Ledger.Snapshot] returned. It answers and changes as
-// that one. m has a dimension for every card of the snapshot, see [SnapshotCards]. The
-// catalogue, which may be nil, is what was discovered since; cards that it doesn't have
-// stay known. What exceeds a limit is marked as over. Unknown fields are ignored. data
-// isn't kept.
+// that one. m has a dimension for every card and output of the snapshot; nil: the cards
+// and outputs of the snapshot, and the cards of the catalogue. The catalogue, which may be
+// nil, is what was discovered since; cards that it doesn't have stay known. What exceeds a
+// limit is marked as over. Unknown fields are ignored. data isn't kept.
 //
 // Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
-// decides otherwise than the snapshot's (OnEvent doesn't decide), [ErrUnknownDimension]
-// for a card that m doesn't have, and [ErrSnapshot], with the place, for what no ledger
-// can hold. Sums that reach 2^53 are also an [ErrOverflow].
+// decides otherwise than the snapshot's (OnEvent doesn't decide, and for a transformation
+// see [Config].Recharge), [ErrUnknownDimension] for a card or output that m doesn't have,
+// and [ErrSnapshot], with the place, for what no ledger can hold. Sums that reach 2^53 are
+// also an [ErrOverflow].
 func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, data []byte) (*Ledger, error) {
-	isMap(m)
+	if m != nil {
+		isMap(m)
+	}
 	doc, err := readSnapshot(data)
 	if err != nil {
 		return nil, err
@@ -40,8 +43,20 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 	if doc.Seq >= uint64(limitExact) {
 		return nil, broken("seq is %d: want less than 2^53", doc.Seq)
 	}
+	next, recharge := cfg.Transformation, cfg.Recharge && !doc.sameTransformation(cfg.Transformation)
+	if recharge {
+		if cfg.Transformation, err = doc.transformation(); err != nil {
+			return nil, err
+		}
+	}
 	if err := doc.sameConfig(&cfg); err != nil {
 		return nil, err
+	}
+	found := read(catalogue)
+	if m == nil {
+		if m, err = doc.newMap(sorted(found.cards)); err != nil {
+			return nil, err
+		}
 	}
 	if err := checkMap(m); err != nil {
 		return nil, err
@@ -51,10 +66,15 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 	if err := inOrder(r.known, r.queues, r.jobs, r.tasks, r.finish); err != nil {
 		return nil, err
 	}
-	if err := l.setDiscovery(read(catalogue), nil, nil); err != nil {
+	if err := l.setDiscovery(found, nil, nil); err != nil {
 		return nil, err
 	}
 	l.seq = doc.Seq
+	if recharge {
+		if _, err := l.SetTransformation(next); err != nil {
+			return nil, err
+		}
+	}
 	return l, nil
 }
 
@@ -85,25 +105,28 @@ func (s snapshotRequests) list() (list corev1.ResourceList, err error) {
 	return list, nil
 }
 
-// SnapshotTransformation returns the transformation that a snapshot was made with, nil
-// for none. To go on with another one, restore with this, and then call
-// [Ledger.SetTransformation]. Errors are those of [Restore].
-func SnapshotTransformation(data []byte) (*transform.Transformation, error) {
-	doc, err := readSnapshot(data)
-	if err != nil || doc.Config == nil || doc.Config.Transformation == "" {
-		return nil, err
+// sameTransformation reports whether a snapshot was made with a transformation.
+func (d *snapshotDoc) sameTransformation(t *transform.Transformation) bool {
+	text, multiplier := transformationDoc(t)
+	return d.Config != nil && d.Config.Transformation == text && d.Config.Multiplier == multiplier
+}
+
+// transformation returns the transformation that a snapshot was made with, nil for none.
+func (d *snapshotDoc) transformation() (*transform.Transformation, error) {
+	if d.Config == nil || d.Config.Transformation == "" {
+		return nil, nil
 	}
-	cfg, _, err := transform.Parse([]byte(doc.Config.Transformation), transform.ShapeList)
+	cfg, _, err := transform.Parse([]byte(d.Config.Transformation), transform.ShapeList)
 	if err != nil {
 		return nil, broken("config.transformation: %w", err)
 	}
 	var options transform.Options
-	switch doc.Config.Multiplier {
+	switch d.Config.Multiplier {
 	case "":
 	case afterExclusion:
 		options.Multiplier = transform.AfterExclusion
 	default:
-		return nil, broken("config.multiplier is %q: want %q or nothing", brief(doc.Config.Multiplier), afterExclusion)
+		return nil, broken("config.multiplier is %q: want %q or nothing", brief(d.Config.Multiplier), afterExclusion)
 	}
 	t, err := transform.Compile(cfg, options)
 	if err != nil {
@@ -112,13 +135,17 @@ func SnapshotTransformation(data []byte) (*transform.Transformation, error) {
 	return t, nil
 }
 
-// SnapshotCards returns the cards that a snapshot names, sorted, for [NewMap].
-// Errors are those of [Restore].
-func SnapshotCards(data []byte) ([]string, error) {
-	doc, err := readSnapshot(data)
+// newMap makes a map of the cards and outputs that a snapshot has, and of other cards.
+func (d *snapshotDoc) newMap(cards []string) (*vectormap.ResourceVectorMap, error) {
+	m, err := NewMap(d.cards(), d.Outputs...)
 	if err != nil {
-		return nil, err
+		return nil, broken("%w", err)
 	}
+	return extendMap(m, cards)
+}
+
+// cards returns the cards that a snapshot names, sorted.
+func (d *snapshotDoc) cards() []string {
 	names := map[string]bool{}
 	add := func(cards ...string) {
 		for _, card := range cards {
@@ -127,11 +154,11 @@ func SnapshotCards(data []byte) ([]string, error) {
 			}
 		}
 	}
-	for i := range doc.Known {
-		add(doc.Known[i].Card)
+	for i := range d.Known {
+		add(d.Known[i].Card)
 	}
-	for i := range doc.Queues {
-		q := &doc.Queues[i]
+	for i := range d.Queues {
+		q := &d.Queues[i]
 		for _, amounts := range []map[string]json.RawMessage{q.Capability, q.Deserved, q.Guarantee} {
 			for name := range amounts {
 				if card, ok := strings.CutPrefix(name, cardPrefix); ok {
@@ -145,22 +172,22 @@ func SnapshotCards(data []byte) ([]string, error) {
 			}
 		}
 	}
-	for i := range doc.Jobs {
-		for k := range doc.Jobs[i].Items {
-			if it := &doc.Jobs[i].Items[k]; !it.Output {
+	for i := range d.Jobs {
+		for k := range d.Jobs[i].Items {
+			if it := &d.Jobs[i].Items[k]; !it.Output {
 				add(strings.Split(it.Key, "|")...)
 			}
 		}
 	}
-	for i := range doc.Tasks {
-		for k := range doc.Tasks[i].Charges {
-			if c := &doc.Tasks[i].Charges[k]; !c.Output {
+	for i := range d.Tasks {
+		for k := range d.Tasks[i].Charges {
+			if c := &d.Tasks[i].Charges[k]; !c.Output {
 				add(strings.Split(c.Key, "|")...)
 				add(c.Card)
 			}
 		}
 	}
-	return sorted(names), nil
+	return sorted(names)
 }
 
 // amountOf reads a whole number that a ledger can hold or, where that is allowed,
@@ -369,7 +396,7 @@ func (r *restorer) card(name string, at place) (int32, error) {
 }
 
 func noDimension(name string, at place) error {
-	return fmt.Errorf("%w: %q, in %v of the snapshot: make the map with the cards of SnapshotCards, and with the outputs that it had", ErrUnknownDimension, brief(name), at)
+	return fmt.Errorf("%w: %q, in %v of the snapshot: make the map with it, or let Restore make the map", ErrUnknownDimension, brief(name), at)
 }
 
 func (r *restorer) queues() error {
@@ -464,16 +491,16 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	fail := func(format string, args ...any) error {
 		return broken("jobs[%d] %q: "+format, append([]any{i, brief(s.ID)}, args...)...)
 	}
-	q, mix, known := l.queues[s.Queue], Mix(0), false
-	switch mix, known = valueOf[Mix](mixNames, s.Policy); {
+	q, anyMix := l.queues[s.Queue], s.Policy == mixNames[true]
+	switch {
 	case s.ID == "":
 		return fail("there is no id")
 	case l.jobs[s.ID] != nil:
 		return fail("the id is there twice")
 	case q == nil:
 		return fail("there is no queue %q", brief(s.Queue))
-	case !known:
-		return fail("the policy is %q: want one of %s", brief(s.Policy), some(mixNames))
+	case !anyMix && s.Policy != mixNames[false]:
+		return fail("the policy is %q: want one of %s, %s", brief(s.Policy), mixNames[false], mixNames[true])
 	case s.Seq > r.doc.Seq:
 		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	case !exact(s.Min.CPU):
@@ -482,7 +509,7 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		return fail("min.memory is %s", outOf(s.Min.Memory, "bytes"))
 	}
 	j := l.newJob(s.ID, &q.Queue)
-	j.AnyMix, j.Reserved, j.Seen, j.seq = mix == AnyMix, s.Reserved, s.Seen, s.Seq
+	j.AnyMix, j.Reserved, j.Seen, j.seq = anyMix, s.Reserved, s.Seen, s.Seq
 	j.Min = [2]int64{s.Min.CPU, s.Min.Memory}
 	j.Held = j.Min // until tasks cover it
 	type kind struct {
@@ -533,7 +560,7 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*book.Item, error
 		const implicit = "%v: %q is implicit, and "
 		switch {
 		case j.AnyMix:
-			return nil, broken(implicit+"the job's policy is %s: want %s", where, brief(s.Key), mixNames[AnyMix], mixNames[SameCard])
+			return nil, broken(implicit+"the job's policy is %s: want %s", where, brief(s.Key), mixNames[true], mixNames[false])
 		case !alts.Multi():
 			return nil, broken(implicit+"has one card: want several", where, brief(s.Key))
 		case s.Min != 0:
@@ -570,7 +597,7 @@ func (r *restorer) item(where place, j *job, s *snapshotItem) (*book.Item, error
 		case !exact(held) || held == 0:
 			return nil, broken(hold+"1 to less than 2^53", where, brief(s.Key), held, brief(name))
 		case !it.Spreads && it.Held > 0:
-			return nil, broken(hold+"all of it on one card, as policy %s says", where, brief(s.Key), held, brief(name), mixNames[SameCard])
+			return nil, broken(hold+"all of it on one card, as policy %s says", where, brief(s.Key), held, brief(name), mixNames[false])
 		}
 		if !it.Spreads {
 			it.At = int32(at)
@@ -713,10 +740,10 @@ func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c book.Charge
 		return c, broken(against+"want one of its cards, %s", where, brief(s.Card), *s.Item, some(strings.Split(keyOf(it.Alts), "|")))
 	case !it.Spreads && it.Held > 0 && at != int(it.At):
 		return c, broken(against+"what is held for it is on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
-			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[SameCard])
+			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[false])
 	case !it.Accept(&c):
 		return c, broken(against+"its other charges are on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
-			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[SameCard])
+			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[false])
 	}
 	return c, nil
 }

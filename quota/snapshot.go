@@ -32,6 +32,7 @@ const snapshotFormat = "resvec.quota/v1"
 //	        marked output are in whole units. pods: what outputs are made of, where
 //	        negative numbers are of pods that have ended
 //	known   the cards that may be asked for: card, resources
+//	outputs the outputs of the map, if it has any
 //	queues  name, parent, priority, state, orphan; capability, deserved and
 //	        guarantee by dimension, "unlimited" for no limit. What a capability
 //	        doesn't list it says nothing of; denied has the cards of entries with
@@ -57,6 +58,9 @@ type snapshotDoc struct {
 	Format string          `json:"format"`
 	Jobs   []snapshotJob   `json:"jobs"`
 	Known  []snapshotCard  `json:"known"`
+
+	Outputs []corev1.ResourceName `json:"outputs,omitempty"`
+
 	Queues []snapshotQueue `json:"queues"`
 	Seq    uint64          `json:"seq"`
 	Tasks  []snapshotTask  `json:"tasks"`
@@ -165,7 +169,7 @@ var (
 	missingNames = map[bool]string{false: "denies", true: "unlimited"}
 	parserNames  = map[bool]string{false: "strict", true: "fail-to-zero"}
 	unnamedNames = []string{UnnamedAsAny: "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
-	mixNames     = []string{SameCard: "same-card", AnyMix: "any-mix"}
+	mixNames     = map[bool]string{false: "same-card", true: "any-mix"}
 	stateNames   = []string{StateOpen: "open", StateClosing: "closing", StateClosed: "closed", StateUnknown: "unknown"}
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
@@ -184,7 +188,7 @@ func (l *Ledger) document() *snapshotDoc {
 	l.rlock()
 	defer l.mu.RUnlock()
 	doc := &snapshotDoc{
-		Config: configOf(&l.cfg), Format: snapshotFormat, Seq: l.seq,
+		Config: configOf(&l.cfg), Format: snapshotFormat, Seq: l.seq, Outputs: slices.Sorted(slices.Values(l.outs.names)),
 		Jobs: make([]snapshotJob, 0, len(l.jobs)), Known: []snapshotCard{},
 		Queues: make([]snapshotQueue, 0, len(l.queues)), Tasks: make([]snapshotTask, 0, len(l.tasks)+len(l.waiting)),
 	}
@@ -255,7 +259,7 @@ func configOf(c *Config) *snapshotConfig {
 			Request: orDefault(c.Keys.Request, RequestAnnotation),
 		},
 		Missing: missingNames[c.MissingUnlimited], Parser: parserNames[c.FailToZero],
-		Mix: nameOf(mixNames, c.Mix), Unnamed: nameOf(unnamedNames, c.Unnamed),
+		Mix: mixNames[c.AnyMix], Unnamed: nameOf(unnamedNames, c.Unnamed),
 	}
 }
 
@@ -305,7 +309,7 @@ func amountDoc(amount int64) json.RawMessage {
 func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 	doc := snapshotJob{
 		ID: j.id, Items: make([]snapshotItem, 0, len(j.Items)), Min: snapshotPlain{j.Min[dimCPU], j.Min[dimMemory]},
-		Policy: nameOf(mixNames, mixOf(j.AnyMix)), Queue: queueName(j.Queue), Reserved: j.Reserved, Seen: j.Seen, Seq: j.seq,
+		Policy: mixNames[j.AnyMix], Queue: queueName(j.Queue), Reserved: j.Reserved, Seen: j.Seen, Seq: j.seq,
 	}
 	items := slices.Clone(j.Items)
 	slices.SortStableFunc(items, compareRecords)

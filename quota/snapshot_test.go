@@ -99,6 +99,9 @@ func compact(t testing.TB, text string) string {
 	return out.String()
 }
 
+// sortedCards are those of a ledger's map.
+func sortedCards(l *Ledger) []string { return sorted(l.dims) }
+
 func TestSnapshot(t *testing.T) {
 	w := storyWorld(t)
 	data := string(w.again().Snapshot())
@@ -112,8 +115,11 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want(string(sorted), data)
-	cards, err := SnapshotCards([]byte(data))
-	w.want(fmt.Sprint(cards, err), "[A B K] <nil>")
+	restored, err := Restore(w.cfg, nil, nil, []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want(fmt.Sprint(sortedCards(restored)), "[A B K]")
 
 	// What a card and a queue are called stays, and so do resources and priorities.
 	m, err := NewMap([]string{`<"\`, "ä\n", "A"})
@@ -141,9 +147,11 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.Ignored), "[nvidia.com/gpu pods]")
-	cards, err = SnapshotCards(w.Snapshot())
-	w.want(fmt.Sprintf("%q %v", cards, err), `["<\"\\" "A" "ä\n"] <nil>`)
-	if _, err := SnapshotCards(nil); !errors.Is(err, ErrFormat) {
+	if restored, err = Restore(w.cfg, nil, nil, w.Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	w.want(fmt.Sprintf("%q", sortedCards(restored)), `["<\"\\" "A" "ä\n"]`)
+	if _, err := Restore(w.cfg, nil, nil, nil); !errors.Is(err, ErrFormat) {
 		t.Error(err)
 	}
 	w.want(fmt.Sprint(w.source.carried), "map[nvidia.com/gpu:[A] r/x:[ä\n]]")
@@ -299,11 +307,40 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	defer func() {
-		if r := recover(); r != "quota: nil map" {
+		if r := recover(); r != "quota: zero map" {
 			t.Error(r)
 		}
 	}()
-	_, _ = Restore(Config{}, nil, nil, []byte(data))
+	_, _ = Restore(Config{}, new(vectormap.ResourceVectorMap), nil, []byte(data))
+}
+
+// TestRestoreMap: without a map there is one of what the snapshot has, and of what was
+// discovered since.
+func TestRestoreMap(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
+	p.want(p.commit("t", "j", "q", "t4:3"), "yes")
+	data := p.Snapshot()
+	l, err := Restore(p.cfg, nil, cluster(map[string]string{"n": "New:1"}), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dim, name := range p.m.All() {
+		if at, ok := l.Map().Index(name); !ok || l.Map().IsLiteral(at) != p.m.IsLiteral(dim) || l.Map().Unit(at) != p.m.Unit(dim) {
+			t.Errorf("the map has no %s", name)
+		}
+	}
+	if _, ok := l.Map().Index("card:New"); !ok {
+		t.Error("the map has no dimension for a card of the catalogue")
+	}
+	got, _ := l.Queue("q")
+	want, _ := p.Queue("q")
+	p.want(fmt.Sprint(got.Outputs), fmt.Sprint(want.Outputs))
+	for _, outputs := range []string{`["cpu"]`, `[""]`} {
+		text := []byte(strings.Replace(string(data), `"outputs":[`, `"outputs":`+outputs+`,"more":[`, 1))
+		if _, err := Restore(p.cfg, nil, nil, text); !errors.Is(err, ErrSnapshot) {
+			t.Errorf("%s: %v", outputs, err)
+		}
+	}
 }
 
 // TestLargeSnapshots: what is nothing but large is an error or a ledger.
@@ -344,17 +381,21 @@ func FuzzRestore(f *testing.F) {
 	p.Release("0")
 	p.commit("1", "j", "q", "mig:1")
 	f.Add(p.Snapshot())
-	wide, err := ExtendMap(w.m, nil, credits, accelerator)
+	wide, err := extendMap(w.m, nil, credits, accelerator)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cards, _ := SnapshotCards(data)
 		cfg := w.cfg
-		if by, err := SnapshotTransformation(data); err == nil && by != nil {
-			cfg.Transformation, cfg.MissingUnlimited = by, true
+		if doc, err := readSnapshot(data); err == nil {
+			if by, err := doc.transformation(); err == nil && by != nil {
+				cfg.Transformation, cfg.MissingUnlimited = by, true
+			}
 		}
 		l, err := Restore(cfg, wide, w.source.catalogue, data)
+		if own, ownErr := Restore(cfg, nil, w.source.catalogue, data); err == nil && (ownErr != nil || own.Check() != nil) {
+			t.Fatal(ownErr, own.Check())
+		}
 		if err != nil {
 			for _, known := range []error{ErrFormat, ErrConfig, ErrSnapshot, ErrUnknownDimension} {
 				if errors.Is(err, known) {
@@ -362,11 +403,6 @@ func FuzzRestore(f *testing.F) {
 				}
 			}
 			t.Fatal(err)
-		}
-		for _, card := range cards {
-			if _, ok := w.dims[card]; !ok {
-				t.Errorf("card %q has no dimension", card)
-			}
 		}
 		again := (&world{t, l}).again()
 		for id := range l.jobs {
@@ -418,7 +454,7 @@ func newStory(t *testing.T, seed uint64) *story {
 	s := &story{Rand: rand.New(rand.NewPCG(seed, 1))}
 	nodes := map[string]string{"a": "A:8", "b": "B:8", "ab": "A:4 B:4", "k": "K:8", "c": "C@x/y:4 A:1"}
 	cfg := Config{
-		Mix: Mix(seed & 1), MissingUnlimited: seed>>1&1 == 1, UnlimitedCPUMemory: seed>>2&3 == 3,
+		AnyMix: seed&1 == 1, MissingUnlimited: seed>>1&1 == 1, UnlimitedCPUMemory: seed>>2&3 == 3,
 		EnforceGuarantee: seed>>4&3 == 3, CountReleasing: seed>>6&1 == 1,
 	}
 	s.w = worldOf(t, cfg, nodes, "org", "A:9 K:5", "q < org", "A:4 B:6 cpu:9 K:3", "r < org", "A:5 B:3 cpu:5", "o", "cpu:5 C:2 A:2 B:inf")

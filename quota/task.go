@@ -118,8 +118,8 @@ type Job struct {
 	// that can't be resolved makes the request invalid all the same.
 	Min *Min
 
-	// Mix, if not nil, is the policy of the job, instead of the ledger's.
-	Mix *Mix
+	// AnyMix, if not nil, takes the place of the ledger's for this job; see [Config].
+	AnyMix *bool
 
 	// Phase, MinMember and MinUnknown are for [Ledger.Reconcile].
 	//

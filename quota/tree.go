@@ -32,7 +32,7 @@ func New(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, queues
 
 // newLedger makes a ledger without queues.
 func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
-	if cfg.Unnamed > UnnamedIgnore || cfg.Mix > AnyMix {
+	if cfg.Unnamed > UnnamedIgnore {
 		panic("quota: unknown value in config")
 	}
 	l := &Ledger{

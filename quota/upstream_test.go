@@ -313,7 +313,7 @@ func (n *upMin) add(it upItem) {
 // unit returns the unit of an item of a task or, with amount 1000, of an
 // annotation.
 func (m upModel) unit(it *upItem, amount int64) int64 {
-	if m.w.cfg.Mix == AnyMix && it.multi() {
+	if m.w.cfg.AnyMix && it.multi() {
 		return amount
 	}
 	return 0
@@ -622,7 +622,7 @@ func (m upModel) strewn(j *upJob) bool {
 		for i := range items {
 			it := &items[i]
 			card := m.charged(it, t.node)
-			if t.allocated() && on[it.key()] != "" && on[it.key()] != card && m.w.cfg.Mix == SameCard {
+			if t.allocated() && on[it.key()] != "" && on[it.key()] != card && !m.w.cfg.AnyMix {
 				return true
 			}
 			if t.allocated() {

@@ -17,45 +17,31 @@ type Fits struct {
 	Next Answer
 }
 
-// Shape is what [Ledger.WhatFits] counts copies of: a [*JobRequest] or a
-// [*TaskRequest].
-type Shape interface {
-	of(l *Ledger)
-	fits(l *Ledger) (Fits, error)
-}
-
-// WhatFits counts how many copies of a job or a task would be admitted now, and says
-// what stops the next one. It changes nothing.
+// WhatFits counts how many copies of a job would be reserved now, one after the other as
+// by [Ledger.ReserveMany], and says what stops the next one. It changes nothing.
 //
-// Copies of a job are new jobs, reserved one after the other as by
-// [Ledger.ReserveMany]. Copies of a task are new tasks of its job, committed together
-// as by [Ledger.CommitAll], with what is held for the job. A job that another queue has
-// is an [ErrConflict]. Only limits count: a sum may reach 2^53. The work grows with the
-// number of alternatives and holds that the copies use up, and not with that of the
-// copies. A nil shape panics.
-func (l *Ledger) WhatFits(shape Shape) (Fits, error) {
-	if shape == nil {
-		panic("quota: nil shape")
-	}
-	shape.of(l)
+// Each copy is a new job. Only limits count: a sum may reach 2^53. The work grows with
+// the number of alternatives that the copies use up, and not with that of the copies.
+func (l *Ledger) WhatFits(job *JobRequest) (f Fits) {
+	job.of(l)
 	l.rlock()
 	defer l.mu.RUnlock()
-	return shape.fits(l)
-}
-
-// fits reserves copies on a copy of the queues.
-func (r *JobRequest) fits(l *Ledger) (f Fits, err error) {
-	r = l.currentJob(r)
-	q := l.queueOf(&r.queueAt, r.queue)
-	copies := book.ReserveCopies(q, &r.min)
+	job = l.currentJob(job)
+	q := l.queueOf(&job.queueAt, job.queue)
+	copies := book.ReserveCopies(q, &job.min)
 	l.tellCopies(&f, &copies)
-	l.tellJob(&f.Next, &copies.Next, r, q)
-	return f, nil
+	l.tellJob(&f.Next, &copies.Next, job, q)
+	return f
 }
 
-// fits finds the largest gang.
-func (t *TaskRequest) fits(l *Ledger) (f Fits, err error) {
-	t = l.current(t)
+// WhatFitsTask is [Ledger.WhatFits] for copies of a task: new tasks of its job, committed
+// together as by [Ledger.CommitAll], with what is held for the job. A job that another
+// queue has is an [ErrConflict].
+func (l *Ledger) WhatFitsTask(task *TaskRequest) (f Fits, err error) {
+	task.of(l)
+	l.rlock()
+	defer l.mu.RUnlock()
+	t := l.current(task)
 	q, j := l.queueOf(&t.at.Queue, t.queue), l.jobOf(t)
 	if j != nil && queueName(j.Queue) != t.queue {
 		return f, elsewhere(t.job, j, t.queue)

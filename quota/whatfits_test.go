@@ -11,10 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
+// copies counts those of a [*JobRequest] or a [*TaskRequest].
+func copies(l *Ledger, shape any) (Fits, error) {
+	if task, ok := shape.(*TaskRequest); ok {
+		return l.WhatFitsTask(task)
+	}
+	return l.WhatFits(shape.(*JobRequest)), nil
+}
+
 // whatFits says how many copies fit, and why not one more.
-func (w *world) whatFits(shape Shape) string {
+func (w *world) whatFits(shape any) string {
 	w.Helper()
-	f, err := w.WhatFits(shape)
+	f, err := copies(w.Ledger, shape)
 	if err != nil {
 		return err.Error()
 	}
@@ -48,7 +56,7 @@ func TestWhatFits(t *testing.T) {
 	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 5000 at q")
 	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "8, then Scalar 0 of 5000 at q")
 	w.want(w.whatFits(w.job("x", "q", "A|B:2 A:1")), "3, then Scalar 0 of 5000 at q")
-	w = newWorld(t, Config{Mix: AnyMix}, "q", "A:5 B:8")
+	w = newWorld(t, Config{AnyMix: true}, "q", "A:5 B:8")
 	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 13000 at q")
 	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "13, then Scalar 0 of 5000 at q")
 
@@ -67,7 +75,7 @@ func TestWhatFitsRooms(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "cpu:20 A:9 B:1")
 	w.want(w.reserve("r", "q", "cpu:3 A:2"), "yes")
 	for _, c := range []struct {
-		shape Shape
+		shape any
 		cpu   int64
 		cards string
 	}{
@@ -76,7 +84,7 @@ func TestWhatFitsRooms(t *testing.T) {
 		{w.task("x", "r", "q", "A:1"), 20000, "0 A true None 9000 of 9000"},
 		{w.task("x", "s", "q", "A:8"), 17000, "0 A false Promised 7000 of 9000"},
 	} {
-		f, err := w.WhatFits(c.shape)
+		f, err := copies(w.Ledger, c.shape)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +101,7 @@ func TestWhatFitsRooms(t *testing.T) {
 		}
 		w.want(got, c.cards)
 	}
-	if f, _ := w.WhatFits(w.job("x", "nope", "A:1")); f.Cards != nil || f.CPU != (Room{}) {
+	if f := w.WhatFits(w.job("x", "nope", "A:1")); f.Cards != nil || f.CPU != (Room{}) {
 		t.Errorf("a queue that isn't there has room: %+v", f)
 	}
 }
@@ -114,14 +122,14 @@ func TestWhatFitsShares(t *testing.T) {
 // TestWhatFitsMillions counts copies that nobody could make one by one: the test ends.
 func TestWhatFitsMillions(t *testing.T) {
 	const most = 9007199254740
-	for _, mix := range []Mix{SameCard, AnyMix} {
-		w := newWorld(t, Config{Mix: mix}, "q", fmt.Sprintf("cpu:inf A:%d B:%d C:1000000 H:3000000", int64(most), int64(most)))
+	for _, anyMix := range []bool{false, true} {
+		w := newWorld(t, Config{AnyMix: anyMix}, "q", fmt.Sprintf("cpu:inf A:%d B:%d C:1000000 H:3000000", int64(most), int64(most)))
 		w.want(w.reserve("j", "q", "A:1000000"), "yes")
 		w.want(w.whatFits(w.task("x", "y", "q", "A:1")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
 		w.want(w.whatFits(w.job("x", "q", "A:1 cpu:1000")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
 		w.want(w.reserve("k", "q", "C|H:2000000"), "yes")
-		want := map[Mix]string{SameCard: "3000000, then Scalar 0 of 1000000000 at q", AnyMix: "4000000, then Scalar 0 of 1000000000 at q"}
-		w.want(w.whatFits(w.task("x", "k", "q", "C|H:1")), want[mix])
+		want := map[bool]string{false: "3000000, then Scalar 0 of 1000000000 at q", true: "4000000, then Scalar 0 of 1000000000 at q"}
+		w.want(w.whatFits(w.task("x", "k", "q", "C|H:1")), want[anyMix])
 	}
 }
 
@@ -139,7 +147,7 @@ func drawn(t *testing.T, seed uint64) (*world, *rand.Rand) {
 		}
 		return strings.Join(text, " ")
 	}
-	w := newWorld(t, Config{Mix: Mix(r.IntN(2))}, "org", draw(), "x < org", draw(), "y < org", draw(), "z", draw())
+	w := newWorld(t, Config{AnyMix: r.IntN(2) == 1}, "org", draw(), "x < org", draw(), "y < org", draw(), "z", draw())
 	for i := range 2 + r.IntN(12) {
 		id := fmt.Sprint(i)
 		job := fmt.Sprint(r.IntN(4))
@@ -170,7 +178,7 @@ func drawn(t *testing.T, seed uint64) (*world, *rand.Rand) {
 	return w, r
 }
 
-// drawnJob is a min of random items, with units under AnyMix.
+// drawnJob is a min of random items, with units with AnyMix.
 func drawnJob(r *rand.Rand) string {
 	text := ""
 	if r.IntN(3) == 0 {
@@ -205,10 +213,7 @@ func FuzzWhatFitsJobs(f *testing.F) {
 func checkWhatFitsJobs(t *testing.T, seed uint64) {
 	w, r := drawn(t, seed)
 	queue, text := []string{"x", "y", "z"}[r.IntN(3)], drawnJob(r)
-	fits, err := w.WhatFits(w.job("shape", queue, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fits := w.WhatFits(w.job("shape", queue, text))
 	copies := fits.Copies
 	if copies == Unlimited {
 		copies = 50
@@ -245,7 +250,7 @@ func checkWhatFitsTasks(t *testing.T, seed uint64) {
 	if j := w.jobs[job]; j != nil {
 		queue = queueName(j.Queue)
 	}
-	fits, err := w.WhatFits(w.task("shape", job, queue, text))
+	fits, err := w.WhatFitsTask(w.task("shape", job, queue, text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,8 +290,8 @@ func TestWhatFitsChangesNothing(t *testing.T) {
 		w, r := drawn(t, seed)
 		before := string(w.Snapshot())
 		for range 5 {
-			_, _ = w.WhatFits(w.job("shape", "x", drawnJob(r)))
-			_, _ = w.WhatFits(w.task("shape", "1", "y", drawnTask(r)))
+			w.WhatFits(w.job("shape", "x", drawnJob(r)))
+			_, _ = w.WhatFitsTask(w.task("shape", "1", "y", drawnTask(r)))
 		}
 		w.want(string(w.Snapshot()), before)
 	}

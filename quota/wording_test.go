@@ -218,7 +218,7 @@ func TestRefusalTexts(t *testing.T) {
 			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
 		},
 		{
-			"absent, of all alternatives that may be mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
+			"absent, of all alternatives that may be mixed", Config{AnyMix: true}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
 		},
 		{
@@ -243,7 +243,7 @@ func TestRefusalTexts(t *testing.T) {
 				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{
-			"unreadable as a whole, mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
+			"unreadable as a whole, mixed", Config{AnyMix: true}, []QueueSpec{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is []` +
 				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
@@ -260,7 +260,7 @@ func TestRefusalTexts(t *testing.T) {
 			`queue "q": insufficient quota of card B|A: requested 1 card, queue "q" has no quota of B, and the others have no more room; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonNoQuota,
 		},
 		{
-			"unreadable, mixed", Config{Mix: AnyMix}, []QueueSpec{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
+			"unreadable, mixed", Config{AnyMix: true}, []QueueSpec{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
 			`queue "q": insufficient quota of card B|A: requested 2 cards, room for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count,
 			`queue "q": insufficient quota of card B|A: requested 2 cards, room on B for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, ReasonOverCapacity,
 		},
@@ -338,30 +338,30 @@ func TestRefusalTexts(t *testing.T) {
 func TestPromisedJobs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		mix    Mix
+		anyMix bool
 		queues []string
 		steps  []string // reserve or commit, of other jobs
 		need   string
 		want   string // the reason, and those of the alternatives
 	}{
-		{"holds", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:4"}, "A:1", "Promised: A Promised"},
-		{"charges", SameCard, []string{"q", "A:4"}, []string{"commit 1 k q A:4"}, "A:1", "OverCapacity: A OverCapacity"},
-		{"both, and either would do", SameCard, []string{"q", "A:4"}, []string{"commit 1 k q A:2", "reserve l q A:2"}, "A:2", "Promised: A Promised"},
-		{"both, and both needed", SameCard, []string{"q", "A:4"}, []string{"commit 1 k q A:2", "reserve l q A:2"}, "A:3", "OverCapacity: A OverCapacity"},
-		{"more than the limit", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:2"}, "A:5", "OverCapacity: A OverCapacity"},
-		{"covered charges are no holds", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:4", "commit 1 k q A:1", "commit 2 k q A:1"}, "A:3", "OverCapacity: A OverCapacity"},
-		{"elastic charges are free", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:1", "commit 1 k q A:2", "reserve l q A:3"}, "A:1", "Promised: A Promised"},
-		{"in a sibling", SameCard, []string{"org", "A:4", "q < org", "A:4", "p < org", "A:4"}, []string{"reserve k p A:3"}, "A:2", "Promised: A Promised"},
-		{"held below, used above", SameCard, []string{"org", "A:4", "q < org", "A:4", "p < org", "A:4"}, []string{"commit 1 k p A:3", "reserve l q A:1"}, "A:2", "OverCapacity: A OverCapacity"},
-		{"cpu", SameCard, []string{"q", "cpu:4 A:4"}, []string{"reserve k q cpu:4"}, "cpu:1 A:1", "Promised: "},
-		{"either", SameCard, []string{"q", "A:2 B:2"}, []string{"reserve k q A:2", "commit 1 l q B:2"}, "A|B:1", "Promised: A Promised, B OverCapacity"},
-		{"what the job asks for before", SameCard, []string{"q", "A:4"}, []string{"reserve k q A:1"}, "A:3 A|B:2", "OverCapacity: A OverCapacity, B NoQuota"},
-		{"mixed", AnyMix, []string{"q", "A:4 B:1"}, []string{"reserve k q A:3"}, "A|B:4", "Promised: A Promised, B OverCapacity"},
-		{"mixed, and no single one", AnyMix, []string{"q", "A:3 B:1"}, []string{"reserve k q A:2"}, "A|B:4", "Promised: A Promised, B OverCapacity"},
-		{"mixed, never enough", AnyMix, []string{"q", "A:3 B:1"}, []string{"reserve k q A:2"}, "A|B:5", "OverCapacity: A Promised, B OverCapacity"},
-		{"mixed, whole units", AnyMix, []string{"q", "A:3 B:5"}, []string{"reserve k q A:1 B:2"}, "A|B:6/2", "Promised: A OverCapacity, B Promised"},
+		{"holds", false, []string{"q", "A:4"}, []string{"reserve k q A:4"}, "A:1", "Promised: A Promised"},
+		{"charges", false, []string{"q", "A:4"}, []string{"commit 1 k q A:4"}, "A:1", "OverCapacity: A OverCapacity"},
+		{"both, and either would do", false, []string{"q", "A:4"}, []string{"commit 1 k q A:2", "reserve l q A:2"}, "A:2", "Promised: A Promised"},
+		{"both, and both needed", false, []string{"q", "A:4"}, []string{"commit 1 k q A:2", "reserve l q A:2"}, "A:3", "OverCapacity: A OverCapacity"},
+		{"more than the limit", false, []string{"q", "A:4"}, []string{"reserve k q A:2"}, "A:5", "OverCapacity: A OverCapacity"},
+		{"covered charges are no holds", false, []string{"q", "A:4"}, []string{"reserve k q A:4", "commit 1 k q A:1", "commit 2 k q A:1"}, "A:3", "OverCapacity: A OverCapacity"},
+		{"elastic charges are free", false, []string{"q", "A:4"}, []string{"reserve k q A:1", "commit 1 k q A:2", "reserve l q A:3"}, "A:1", "Promised: A Promised"},
+		{"in a sibling", false, []string{"org", "A:4", "q < org", "A:4", "p < org", "A:4"}, []string{"reserve k p A:3"}, "A:2", "Promised: A Promised"},
+		{"held below, used above", false, []string{"org", "A:4", "q < org", "A:4", "p < org", "A:4"}, []string{"commit 1 k p A:3", "reserve l q A:1"}, "A:2", "OverCapacity: A OverCapacity"},
+		{"cpu", false, []string{"q", "cpu:4 A:4"}, []string{"reserve k q cpu:4"}, "cpu:1 A:1", "Promised: "},
+		{"either", false, []string{"q", "A:2 B:2"}, []string{"reserve k q A:2", "commit 1 l q B:2"}, "A|B:1", "Promised: A Promised, B OverCapacity"},
+		{"what the job asks for before", false, []string{"q", "A:4"}, []string{"reserve k q A:1"}, "A:3 A|B:2", "OverCapacity: A OverCapacity, B NoQuota"},
+		{"mixed", true, []string{"q", "A:4 B:1"}, []string{"reserve k q A:3"}, "A|B:4", "Promised: A Promised, B OverCapacity"},
+		{"mixed, and no single one", true, []string{"q", "A:3 B:1"}, []string{"reserve k q A:2"}, "A|B:4", "Promised: A Promised, B OverCapacity"},
+		{"mixed, never enough", true, []string{"q", "A:3 B:1"}, []string{"reserve k q A:2"}, "A|B:5", "OverCapacity: A Promised, B OverCapacity"},
+		{"mixed, whole units", true, []string{"q", "A:3 B:5"}, []string{"reserve k q A:1 B:2"}, "A|B:6/2", "Promised: A OverCapacity, B Promised"},
 	} {
-		w := newWorld(t, Config{Mix: c.mix}, c.queues...)
+		w := newWorld(t, Config{AnyMix: c.anyMix}, c.queues...)
 		for _, step := range c.steps {
 			if got := w.do(step); got != "yes" && len(got) > 1 {
 				t.Fatalf("%s: %s: %s", c.name, step, got)

@@ -32,13 +32,13 @@ func oneCard(s *story) {
 func eitherCard(s *story) {
 	cards := slices.Concat(gpus(a100, 4, "node-1", "node-2"), gpus(h100, 4, "node-3"))
 	either := pod(a100+"|"+h100, gpu, 1)
-	for _, mix := range []quota.Mix{quota.SameCard, quota.AnyMix} {
-		if mix == quota.SameCard {
-			s.say("Example 2: two kinds of card, and a job that takes either; SameCard: all of one kind")
+	for _, anyMix := range []bool{false, true} {
+		if !anyMix {
+			s.say("Example 2: two kinds of card, and a job that takes either: all of one kind")
 		} else {
 			s.say("The same with AnyMix: each of its pods may have another kind")
 		}
-		s.begin(quota.Config{Mix: mix}, cards, team("team-a", "", `{"NVIDIA-A100-80GB": 5, "NVIDIA-H100-80GB": 4}`))
+		s.begin(quota.Config{AnyMix: anyMix}, cards, team("team-a", "", `{"NVIDIA-A100-80GB": 5, "NVIDIA-H100-80GB": 4}`))
 		s.commit("team-a", "old", 0, 1, pod(a100, gpu, 3))
 		s.reserve("team-a", "train", `{"NVIDIA-A100-80GB|NVIDIA-H100-80GB": 4}`)
 		s.commit("team-a", "train", 0, 4, either)

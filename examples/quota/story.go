@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,8 +64,8 @@ func (s *story) event(e quota.Event) {
 	}
 	if e.Kind != quota.EventRefused {
 		what = ""
-		for _, c := range e.Cards {
-			what += fmt.Sprintf("%s x %d  ", c.Card, c.Milli/1000)
+		for _, card := range slices.Sorted(maps.Keys(e.Cards)) {
+			what += fmt.Sprintf("%s x %d  ", card, e.Cards[card]/1000)
 		}
 	}
 	s.say("%4d  %-10s  %-11s  %s", e.Seq, e.Kind, who, strings.TrimSpace(what))
@@ -107,10 +108,7 @@ func (s *story) fits(queue, request string) {
 	if s.err != nil {
 		return
 	}
-	var fits quota.Fits
-	if fits, s.err = s.ledger.WhatFits(job); s.err == nil {
-		s.say("      %d more of %s would fit", fits.Copies, request)
-	}
+	s.say("      %d more of %s would fit", s.ledger.WhatFits(job).Copies, request)
 }
 
 // task resolves a pod of a job. Its name is that of the job and an index.

@@ -117,7 +117,7 @@ func (s *scheduler) tellCards() error {
 		}
 	}
 	catalogue := device.Merge(inventories...).Catalogue()
-	m, err := quota.ExtendMap(s.ledger.Map(), catalogue.Cards())
+	m, err := s.ledger.ExtendMap(catalogue.Cards())
 	if err != nil {
 		return err
 	}

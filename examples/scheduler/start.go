@@ -70,15 +70,19 @@ func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 	if how.Transformation, err = transform.Compile(rules, transform.Options{}); err != nil {
 		return nil, err
 	}
-	cards := how.Cards(cfg.queues)
-	if snapshot != nil {
-		known, err := quota.SnapshotCards(snapshot)
-		if err != nil {
-			return nil, err
-		}
-		cards = append(cards, known...)
+	m, err := quota.NewMap(nil)
+	if err != nil {
+		return nil, err
 	}
-	m, err := quota.NewMap(cards, how.Transformation.Outputs()...)
+	if snapshot != nil {
+		ledger, err = quota.Restore(how, nil, nil, snapshot)
+	} else {
+		ledger, err = quota.New(how, m, nil, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err = ledger.ExtendMap(how.Cards(cfg.queues), how.Transformation.Outputs()...)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +98,7 @@ func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 			}
 		}
 	}
-	if snapshot == nil {
-		return quota.New(how, m, nil, queues)
-	}
-	if ledger, err = quota.Restore(how, m, nil, snapshot); err != nil {
-		return nil, err
-	}
-	_, _, err = ledger.SetQueues(queues, nil)
+	_, _, err = ledger.SetQueues(queues, m)
 	return ledger, err
 }
 

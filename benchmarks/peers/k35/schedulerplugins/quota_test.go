@@ -70,7 +70,7 @@ func newBoth(t testing.TB, teams []team) *both {
 	if err != nil {
 		t.Fatal(err)
 	}
-	card, _ := quota.CardIndex(m, "GPU")
+	card, _ := m.Index("card:GPU")
 	index := [3]int{vectormap.CPU, vectormap.Memory, card}
 	// A limit of 0 is meant.
 	limit := func(q *quota.Queue, most amounts, unlimited bool) {

@@ -65,7 +65,7 @@ func newTree(nodes []treeNode) (*tree, error) {
 	}
 	index := []int{vectormap.CPU, vectormap.Memory}
 	for _, card := range cards {
-		i, _ := quota.CardIndex(m, card)
+		i, _ := m.Index("card:" + card)
 		index = append(index, i)
 	}
 	inventory := device.Inventory{Nodes: []device.Node{{Name: "node", Cards: []device.Card{

@@ -155,7 +155,7 @@ func (q *Queue) validate(path *field.Path) field.ErrorList {
 			faults = append(faults, field.Invalid(at, quantity.String(), "must not be negative"))
 		}
 	}
-	return append(faults, vectormap.Faults(path.Child("cards"), quota.CheckCards(q.Cards))...)
+	return append(faults, vectormap.Faults(path.Child("cards"), quota.QueueSpec{Cards: q.Cards}.CheckCards())...)
 }
 
 // specs returns the queues as the ledger wants them described.

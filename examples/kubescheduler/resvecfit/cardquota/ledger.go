@@ -196,7 +196,7 @@ func (l *Ledger) discover() error {
 		return err
 	}
 	cards := inventory.Catalogue()
-	m, err := quota.ExtendMap(l.account.Map(), cards.Cards())
+	m, err := l.account.ExtendMap(cards.Cards())
 	if err != nil {
 		return err
 	}
