@@ -841,7 +841,6 @@ func TestPanics(t *testing.T) {
 		call       func()
 	}{
 		{"New", "quota: nil map", func() { _, _ = New(Config{}, nil, nil, nil) }},
-		{"Restore", "quota: nil map", func() { _, _ = Restore(Config{}, nil, nil, nil) }},
 		{"Enqueueable", "quota: nil ledger", func() { l.Enqueueable(nil, &JobRequest{}) }},
 		{"Allocatable", "quota: nil ledger", func() { l.Allocatable(nil, &TaskRequest{}) }},
 		{"Reserve", "quota: nil ledger", func() { _, _ = l.Reserve(&JobRequest{}) }},
@@ -914,12 +913,10 @@ func TestPanics(t *testing.T) {
 		{"ParseArguments of a nil config", "quota: nil config", func() { _ = cfg.ParseArguments(nil) }},
 		{"ParseSchedulerConf of a nil config", "quota: nil config", func() { _ = cfg.ParseSchedulerConf(nil) }},
 		{"BuildQueue", "quota: nil map", func() { _, _, _ = new(Config).BuildQueue(nil, QueueSpec{Name: "q"}) }},
-		{"ExtendMap", "quota: nil map", func() { _, _ = extendMap(nil, nil) }},
-		{"CardIndex", "quota: nil map", func() { cardIndex(nil, "A") }},
+		{"ExtendMap", "quota: nil ledger", func() { _, _ = l.ExtendMap(nil) }},
 		{"Validate", "quota: nil map", func() { Validate(nil, nil, nil) }},
 		{"New of a zero map", "quota: zero map", func() { _, _ = New(Config{}, &noMap, nil, nil) }},
 		{"Restore with a zero map", "quota: zero map", func() { _, _ = Restore(Config{}, &noMap, nil, w.Snapshot()) }},
-		{"ExtendMap of a zero map", "quota: zero map", func() { _, _ = extendMap(&noMap, []string{"A"}) }},
 		{"BuildQueue with a zero map", "quota: zero map", func() { _, _, _ = new(Config).BuildQueue(&noMap, QueueSpec{Name: "q"}) }},
 		{"another ledger", "quota: request of another ledger", func() { w.Allocatable(nil, &TaskRequest{owner: &zero}) }},
 	} {
