@@ -4,14 +4,24 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/quota"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/want.txt")
+
+func TestWrongFlags(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"-wrong"}} {
+		if status := help.Status(program(args, io.Discard), io.Discard); status != command.Usage {
+			t.Errorf("%q: status %d", args, status)
+		}
+	}
+}
 
 // The stories come out the same every time, those of many goroutines too.
 func TestStories(t *testing.T) {

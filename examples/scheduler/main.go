@@ -2,19 +2,21 @@
 // place: scheduler.go is the life of a pod, cluster.go what is heard of nodes and pods,
 // and start.go the start and the restart. docs/embedding.md explains it.
 //
-// The command lets some pods live and prints what becomes of them.
+// The command lets some pods live and prints what becomes of them. The exit status is 1 when
+// something fails and 2 for wrong flags.
 package main
 
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"strings"
 
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vectormap"
@@ -25,9 +27,18 @@ import (
 )
 
 func main() {
-	if err := story(os.Stdout); err != nil {
-		log.Fatal(err)
+	os.Exit(help.Status(program(os.Args[1:], os.Stdout), os.Stderr))
+}
+
+// help is what -help prints.
+var help = command.Help{Name: "scheduler", About: "Lets some pods live in a small scheduler, and prints what becomes of them."}
+
+// program is the program; its faults are those of [command.Help.Status].
+func program(args []string, stdout io.Writer) error {
+	if err := help.Parse(flag.NewFlagSet("scheduler", flag.ContinueOnError), args, stdout); err != nil {
+		return err
 	}
+	return story(stdout)
 }
 
 // operator charges credits for GPUs, whole or in percent, and limits a queue in them.

@@ -1,7 +1,26 @@
 package main
 
+import (
+	"fmt"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/resvec/resvec/examples/internal/command"
+)
+
+func TestWrongFlags(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"-wrong"}} {
+		if status := help.Status(program(args, io.Discard), io.Discard); status != command.Usage {
+			t.Errorf("%q: status %d", args, status)
+		}
+	}
+}
+
 func Example() {
-	main()
+	if err := program(nil, os.Stdout); err != nil {
+		fmt.Println(err)
+	}
 	// Output:
 	// web goes to cpu-1
 	// notebook-1 goes to gpu-2, gpu [0]
