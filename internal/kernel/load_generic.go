@@ -172,7 +172,8 @@ func Rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64)
 func loadGeneric(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
 	for lo := 0; lo < len(dst); lo += Block {
 		word := blockRows(rows, lo, len(dst))
-		if bits.OnesCount64(word) > loadFew && loadBlock(dst[lo:min(lo+Block, len(dst))], lo, dims, rule, word) {
+		if bits.OnesCount64(word) > loadFew {
+			loadBlock(dst[lo:min(lo+Block, len(dst))], lo, dims, rule, word)
 			continue
 		}
 		for ; word != 0; word &= word - 1 {
@@ -199,11 +200,54 @@ func (l *LoadRow) result(rule LoadRule) float64 {
 	return l.Sum(rule.Form)
 }
 
+// loadFew is how many selected rows of a block are computed one by one, as long as a
+// pass over the whole block takes.
+const loadFew = 24
+
+// loadBlock is loadGeneric for the rows of word, in a block.
+func loadBlock(dst []float64, lo int, dims []LoadDim, rule LoadRule, word uint64) {
+	var fixed, weights [Block]float64
+	var kept [Block]float64 // sums, or the greatest terms
+	n := len(dst)
+	for k := range dims {
+		d := &dims[k]
+		used, capacities := d.Used[lo:lo+n], fixed[:n]
+		if rule.Fixed {
+			for i := range capacities {
+				capacities[i] = d.Capacity
+			}
+		} else {
+			capacities = d.Allocatable[lo : lo+n]
+		}
+		if rule.Greatest {
+			for i, c := range capacities {
+				if c > 0 {
+					kept[i%Block] = max(kept[i%Block], float64((used[i]+d.Request)/c)*d.Weight) // NaN, once there is one
+					weights[i%Block] += d.Weight
+				}
+			}
+			continue
+		}
+		for i, c := range capacities {
+			if c > 0 {
+				kept[i%Block] += float64(float64((used[i]+d.Request)/c) * d.Weight)
+				weights[i%Block] += d.Weight
+			}
+		}
+	}
+	for ; word != 0; word &= word - 1 {
+		i := bits.TrailingZeros64(word)
+		l := LoadRow{sum: kept[i], weight: weights[i], greatest: kept[i], bad: kept[i] != kept[i]}
+		dst[i] = l.result(rule)
+	}
+}
+
 // shareGeneric sets dst[r] to the share of row r.
 func shareGeneric(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
 	for lo := 0; lo < len(dst); lo += Block {
 		word := blockRows(rows, lo, len(dst))
-		if bits.OnesCount64(word) > loadFew && shareBlock(dst[lo:min(lo+Block, len(dst))], lo, dims, rule, word) {
+		if bits.OnesCount64(word) > loadFew {
+			shareBlock(dst[lo:min(lo+Block, len(dst))], lo, dims, rule, word)
 			continue
 		}
 		for ; word != 0; word &= word - 1 {
@@ -218,97 +262,24 @@ func shareGeneric(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) 
 	}
 }
 
-// loadFew is how many selected rows of a block are computed one by one, as long as a
-// pass over the whole block takes.
-const loadFew = 24
-
-// loadBlock is loadGeneric for the rows of word, in a block. It reports false if it can't
-// tell because of a NaN.
-func loadBlock(dst []float64, lo int, dims []LoadDim, rule LoadRule, word uint64) bool {
-	var terms, sums, weights, fixed [Block]float64
-	var greatest greatestTerms
-	n := len(dst)
+// shareBlock is shareGeneric for the rows of word, in a block.
+func shareBlock(dst []float64, lo int, dims []LoadDim, rule ShareRule, word uint64) {
+	var greatest [Block]float64
 	for k := range dims {
 		d := &dims[k]
-		used, capacities := d.Used[lo:lo+n], fixed[:n]
-		if rule.Fixed {
-			for i := range capacities {
-				capacities[i] = d.Capacity
+		used := d.Used[lo : lo+len(dst)]
+		for i, c := range d.Allocatable[lo : lo+len(dst)] {
+			if term, counts := rule.Term(used[i]+d.Request, c, d.Weight, d.Capacity); counts {
+				greatest[i%Block] = max(greatest[i%Block], term) // NaN, once there is one
 			}
-		} else {
-			capacities = d.Allocatable[lo : lo+n]
 		}
-		if !rule.Greatest {
-			for i, c := range capacities {
-				if c > 0 {
-					sums[i%Block] += float64(float64((used[i]+d.Request)/c) * d.Weight)
-					weights[i%Block] += d.Weight
-				}
-			}
-			continue
-		}
-		for i, c := range capacities {
-			term := 0.0
-			if c > 0 {
-				term = float64((used[i]+d.Request)/c) * d.Weight
-				weights[i%Block] += d.Weight
-			}
-			terms[i%Block] = term
-		}
-		greatest.raise(terms[:n])
 	}
 	for ; word != 0; word &= word - 1 {
 		i := bits.TrailingZeros64(word)
-		l := LoadRow{sum: sums[i], weight: weights[i], greatest: greatest.of(i)}
-		dst[i] = l.result(rule)
+		l := LoadRow{greatest: greatest[i], bad: greatest[i] != greatest[i]}
+		dst[i] = l.Share()
 	}
-	return !greatest.nan()
 }
-
-// shareBlock is shareGeneric for the rows of word, in a block. It reports false if it
-// can't tell because of a NaN.
-func shareBlock(dst []float64, lo int, dims []LoadDim, rule ShareRule, word uint64) bool {
-	var terms [Block]float64
-	var greatest greatestTerms
-	n := len(dst)
-	for k := range dims {
-		d := &dims[k]
-		used := d.Used[lo : lo+n]
-		for i, c := range d.Allocatable[lo : lo+n] {
-			terms[i%Block], _ = rule.Term(used[i]+d.Request, c, d.Weight, d.Capacity)
-		}
-		greatest.raise(terms[:n])
-	}
-	for ; word != 0; word &= word - 1 {
-		i := bits.TrailingZeros64(word)
-		dst[i] = greatest.of(i)
-	}
-	return !greatest.nan()
-}
-
-// greatestTerms has the greatest term of each row in a block, +0 at least. It compares
-// without branches, which terms in no order would mispredict.
-type greatestTerms struct {
-	terms [Block]int64 // their bits: numbers from +0 on have the order of integers
-	over  uint64       // has the sign of all that is above +Inf in this order
-}
-
-func (g *greatestTerms) raise(terms []float64) {
-	const inf, sign = 0x7ff << 52, 1 << 63
-	over, greatest := g.over, g.terms[:len(terms)]
-	for i, x := range terms {
-		bits := math.Float64bits(x)
-		greatest[i] = max(greatest[i], int64(bits))
-		over |= inf - bits&^sign
-	}
-	g.over = over
-}
-
-// of returns the greatest term of row i.
-func (g *greatestTerms) of(i int) float64 { return math.Float64frombits(uint64(g.terms[i])) }
-
-// nan reports whether a term of a row was NaN.
-func (g *greatestTerms) nan() bool { return int64(g.over) < 0 }
 
 // combineGeneric sets dst[r] to the sum of terms[k][r]*weights[k], starting from
 // +0.

@@ -119,11 +119,27 @@ func dominantShareGeneric(dst []float64, data []float64, stride int, cols []int3
 	for k, c := range cols {
 		column, t := data[int(c)*stride:][:len(dst)], total[k]
 		for r, x := range column {
-			if q := x / t; q > dst[r] {
+			dst[r] = greater(dst[r], x/t)
+		}
+	}
+	for r := range dst {
+		if dst[r] == dst[r] {
+			continue
+		}
+		dst[r] = 0
+		for k, c := range cols {
+			if q := data[int(c)*stride+r] / total[k]; q > dst[r] {
 				dst[r] = q
 			}
 		}
 	}
+}
+
+// greater returns y if it is more than x, which is +0 or more, and else x. It has no
+// branch, which shares in no order would mispredict: from +0 on, numbers are in the order
+// of their bits. So is a NaN without a sign, which is the result.
+func greater(x, y float64) float64 {
+	return math.Float64frombits(uint64(max(int64(math.Float64bits(x)), int64(math.Float64bits(y)))))
 }
 
 // normalizedSumRowsGeneric sets dst[r] to the sum of data/total over the first
@@ -148,7 +164,18 @@ func dominantShareRowsGeneric(dst []float64, data []float64, stride int, total [
 		column, totals := data[c*stride:][:len(dst)], total[c*totalStride:][:len(dst)]
 		for r, x := range column {
 			if t := totals[r]; t > 0 {
-				if q := x / t; q > dst[r] {
+				dst[r] = greater(dst[r], x/t)
+			}
+		}
+	}
+	for r := range dst {
+		if dst[r] == dst[r] {
+			continue
+		}
+		dst[r] = 0
+		for c := range cols {
+			if t := total[c*totalStride+r]; t > 0 {
+				if q := data[c*stride+r] / t; q > dst[r] {
 					dst[r] = q
 				}
 			}
@@ -194,8 +221,22 @@ func Floor(q float64) int64 {
 // columns, starting from +0, each product rounded before it is added.
 func weightedSumGeneric(dst []float64, data []float64, stride int, cols []int32, weights []float64) {
 	clear(dst)
+	n := len(dst)
+	for len(cols) >= 4 { // four columns for one load and store of the sum
+		c, w := (*[4]int32)(cols), (*[4]float64)(weights)
+		column0, column1 := data[int(c[0])*stride:][:n], data[int(c[1])*stride:][:n]
+		column2, column3 := data[int(c[2])*stride:][:n], data[int(c[3])*stride:][:n]
+		w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
+		for r, sum := range dst {
+			sum += float64(column0[r] * w0)
+			sum += float64(column1[r] * w1)
+			sum += float64(column2[r] * w2)
+			dst[r] = sum + float64(column3[r]*w3)
+		}
+		cols, weights = cols[4:], weights[4:]
+	}
 	for k, c := range cols {
-		column, w := data[int(c)*stride:][:len(dst)], weights[k]
+		column, w := data[int(c)*stride:][:n], weights[k]
 		for r, x := range column {
 			dst[r] += float64(x * w)
 		}
