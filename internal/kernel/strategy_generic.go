@@ -144,10 +144,7 @@ func strategyFitBlock(dst []float64, lo int, terms []StrategyTerm, weights, poin
 	}
 	for ; word != 0; word &= word - 1 {
 		i := bits.TrailingZeros64(word)
-		dst[i] = float64(sums[i]/weights) * points
-		if refused>>i&1 != 0 {
-			dst[i] = 0
-		}
+		dst[i] = keep(float64(sums[i]/weights)*points, refused>>i&1-1)
 	}
 	return lacking
 }
@@ -159,22 +156,29 @@ const strategyFew = 16
 // add adds what the term says of n rows to their sums. It returns the rows that it
 // refuses, and those that have not more than 0. It equals StrategyPart.
 func (t *StrategyTerm) add(sums *[Block]float64, lo, n int) (refused, lacking uint64) {
+	const most = 0x7fef_ffff_ffff_ffff // the bits of math.MaxFloat64
 	used, allocatable := t.Used[lo:lo+n], t.Allocatable[lo:lo+n]
+	request, weight, least := t.Request, t.Weight, t.Least
 	for i, a := range allocatable {
 		if a == 0 {
 			lacking |= 1 << i
 			continue
 		}
+		// Without a branch, since rows that are full come in no order: room has a sign, or
+		// is infinite or a NaN, unless 0 <= x <= a <= math.MaxFloat64. A used -0 is fine.
 		u := used[i]
-		x := u + t.Request
-		if !(u >= 0 && x <= a && a <= math.MaxFloat64) {
-			refused |= 1 << i
-			lacking |= bit(!(a > 0)) << i
+		x := u + request
+		room := a - x
+		left := math.Float64bits(room)
+		refused |= (math.Float64bits(u+0) | left | (most - left)) >> 63 << (i % Block)
+		if least != 0 {
+			x = room
 		}
-		if t.Least != 0 {
-			x = a - x
-		}
-		sums[i%Block] += float64(x*t.Weight) / a
+		sums[i%Block] += float64(x*weight) / a
+	}
+	for rest := refused; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		lacking |= bit(!(allocatable[i] > 0)) << i
 	}
 	return refused, lacking
 }
