@@ -97,7 +97,7 @@ func (b *kubeBlock) percentages(t KubeType, entries []KubeEntry, table *KubeTabl
 		if t == KubeRatio { // to the nearest, and halves up
 			sum, weights = 2*sum+weights, 2*weights
 		}
-		b.scores[i] = uint8(sum / weights)
+		b.scores[i] = uint8(float64(sum) / float64(weights)) // exact, see kubeExact
 	}
 	return hard
 }
@@ -106,55 +106,87 @@ func (b *kubeBlock) percentages(t KubeType, entries []KubeEntry, table *KubeTabl
 // that is easy.
 func (e *KubeEntry) request() float64 { return min(e.Request, kubeExact) }
 
-// easy reports whether x and y are whole and from 0 to below kubeExact. A -0 is not.
-func easy(x, y float64) bool {
-	const far = 1 << 52 // from here on float64 has whole numbers only
-	const most = 0x42bfffffffffffff
-	fraction := math.Float64bits(x+far-far-x) | math.Float64bits(y+far-far-y)
-	return fraction == 0 && math.Float64bits(x) <= most && math.Float64bits(y) <= most
+// whole returns x as an integer if it is one from 0 to below 2^52, and what it is more
+// than one. Otherwise the integer is greater, or the fraction not 0.
+func whole(x float64) (n, fraction uint64) {
+	const far = 1 << 52 // from here on float64 has whole numbers only, and their bits are in steps of 1
+	y := x + far
+	return math.Float64bits(y) - 0x433<<52, math.Float64bits(y - far - x)
+}
+
+// uneasy returns the rows whose amount is not easy: whole, and from 0 to below kubeExact.
+func uneasy(amounts []float64) (hard uint64) {
+	var numbers, fractions uint64
+	for _, x := range amounts {
+		n, fraction := whole(x)
+		numbers |= n
+		fractions |= fraction
+	}
+	if numbers < kubeExact && fractions == 0 {
+		return 0
+	}
+	for i, x := range amounts {
+		n, fraction := whole(x)
+		hard |= bit(n >= kubeExact || fraction != 0) << i
+	}
+	return hard
 }
 
 // kept adds the percentages that are free, or in use, by kept reciprocals: half a unit
 // above, the quotient is too far from whole numbers for its roundings to reach one
 // (docs/proofs.md). What a node has is easy then.
 func (b *kubeBlock) kept(used, allocatable, reciprocals []float64, request float64, weight uint64, least bool) (hard uint64) {
-	n := len(allocatable)
-	used, reciprocals, sums := used[:n], reciprocals[:n], b.sums[:n]
+	n := len(reciprocals)
+	used, allocatable, sums := used[:n], allocatable[:n], b.sums[:n]
 	counted := weight << 32
-	for i, a := range allocatable {
-		u, r := used[i], reciprocals[i]
-		if w := int64(u); float64(w) != u || uint64(w) >= kubeExact {
-			hard |= 1 << i
+	var numbers, fractions uint64
+	if least {
+		less := 0.5 - 100*request
+		for i, r := range reciprocals {
+			u := used[i]
+			number, fraction := whole(u)
+			numbers |= number
+			fractions |= fraction
+			if math.Float64bits(r) != 0 {
+				percent := max(int64((float64((allocatable[i]-u)*100)+less)*r), 0)
+				sums[i] += uint64(percent)*weight + counted
+			}
 		}
-		if r == 0 {
-			continue
+	} else {
+		more := 0.5 + 100*request
+		for i, r := range reciprocals {
+			u := used[i]
+			number, fraction := whole(u)
+			numbers |= number
+			fractions |= fraction
+			if math.Float64bits(r) != 0 {
+				percent := min(int64((float64(u*100)+more)*r), 100)
+				sums[i] += uint64(percent)*weight + counted
+			}
 		}
-		part := u + request
-		if least {
-			part = a - part
-		}
-		percent := int64((float64(part*100) + 0.5) * r)
-		if least {
-			percent &^= percent >> 63 // at least 0
-		} else {
-			percent = min(percent, 100)
-		}
-		sums[i] += uint64(percent)*weight + counted
 	}
-	return hard
+	if numbers >= kubeExact || fractions != 0 {
+		return uneasy(used)
+	}
+	return 0
 }
 
 // least adds the percentages that are free.
 func (b *kubeBlock) least(used, allocatable []float64, request float64, weight uint64) (hard uint64) {
 	n := len(allocatable)
 	used, sums := used[:n], b.sums[:n]
+	var numbers, fractions uint64
 	for i, a := range allocatable {
-		if !easy(used[i], a) {
-			hard |= 1 << i
-		}
+		number, fraction := whole(a)
+		numberUsed, fractionUsed := whole(used[i])
+		numbers |= number | numberUsed
+		fractions |= fraction | fractionUsed
 		percent := int64((a - (used[i] + request)) * 100 / a)
 		percent &^= percent >> 63 // at least 0
 		sums[i] += (uint64(percent) | 1<<32) * (weight & isNot0(a))
+	}
+	if fractions != 0 || numbers >= kubeExact {
+		hard = uneasy(used) | uneasy(allocatable)
 	}
 	return hard
 }
@@ -163,12 +195,17 @@ func (b *kubeBlock) least(used, allocatable []float64, request float64, weight u
 func (b *kubeBlock) most(used, allocatable []float64, request float64, weight uint64) (hard uint64) {
 	n := len(allocatable)
 	used, sums := used[:n], b.sums[:n]
+	var numbers, fractions uint64
 	for i, a := range allocatable {
-		if !easy(used[i], a) {
-			hard |= 1 << i
-		}
+		number, fraction := whole(a)
+		numberUsed, fractionUsed := whole(used[i])
+		numbers |= number | numberUsed
+		fractions |= fraction | fractionUsed
 		percent := min(int64((used[i]+request)*100/a), 100)
 		sums[i] += (uint64(percent) | 1<<32) * (weight & isNot0(a))
+	}
+	if fractions != 0 || numbers >= kubeExact {
+		hard = uneasy(used) | uneasy(allocatable)
 	}
 	return hard
 }
@@ -177,14 +214,19 @@ func (b *kubeBlock) most(used, allocatable []float64, request float64, weight ui
 func (b *kubeBlock) ratio(used, allocatable []float64, request float64, weight uint64, table *KubeTable) (hard uint64) {
 	n := len(allocatable)
 	used, sums := used[:n], b.sums[:n]
+	var numbers, fractions uint64
 	for i, a := range allocatable {
-		if !easy(used[i], a) {
-			hard |= 1 << i
-		}
+		number, fraction := whole(a)
+		numberUsed, fractionUsed := whole(used[i])
+		numbers |= number | numberUsed
+		fractions |= fraction | fractionUsed
 		percent := min(int64((used[i]+request)*100/a), 100)
 		if score := uint64(table[uint64(percent)%uint64(len(table))]); score != 0 {
 			sums[i] += (score | 1<<32) * (weight & isNot0(a))
 		}
+	}
+	if fractions != 0 || numbers >= kubeExact {
+		hard = uneasy(used) | uneasy(allocatable)
 	}
 	return hard
 }
@@ -229,11 +271,15 @@ func (f *kubeFractions) fill(b *kubeBlock, entries []KubeEntry, lo, n int) (hard
 		used, allocatable := b.columns(e, lo, n)
 		withs, withouts := f.with[k%KubeEntries][:n], f.without[k%KubeEntries][:n]
 		totals, totalsWithout, count := f.totals[:n], f.totalsWithout[:n], f.count[:n]
+		if e.Reciprocals == nil { // else they are easy
+			hard |= uneasy(allocatable)
+		}
+		var numbers, fractions uint64
 		for i, u := range used {
+			number, part := whole(u)
+			numbers |= number
+			fractions |= part
 			a := allocatable[i]
-			if !easy(u, a) {
-				hard |= 1 << i
-			}
 			if a == 0 {
 				withs[i], withouts[i] = 0, 0
 				continue
@@ -243,6 +289,9 @@ func (f *kubeFractions) fill(b *kubeBlock, entries []KubeEntry, lo, n int) (hard
 			withs[i], withouts[i] = with, without
 			totals[i] += with
 			totalsWithout[i] += without
+		}
+		if numbers >= kubeExact || fractions != 0 {
+			hard |= uneasy(used)
 		}
 	}
 	for i := range n {
