@@ -71,11 +71,15 @@ const farBytes = 8 << 20
 // least 1.
 func plan(words, cols, size int) (Impl, int, int) {
 	const most = callBlocks * 8 // words*cols*size of a call
-	total := words * cols * size
-	if total <= most {
-		return active, words, cols
+	const pair = 16
+	total, impl := words*cols*size, active
+	if impl == AVX512 && (total >= farBytes/Block || size == pair && pairsByAVX2) {
+		impl = AVX2
 	}
-	if active == AVX2 || total >= farBytes/Block {
+	switch {
+	case total <= most:
+		return impl, words, cols
+	case impl == AVX2:
 		width := min(16/size, 2, cols) // two streams, beyond L1
 		return AVX2, most / (width * size), width
 	}
