@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/transform"
@@ -18,7 +19,6 @@ import (
 var parsers = map[string]func(data []byte) error{
 	"scoring.ParseArguments":       func(data []byte) error { _, _, err := scoring.ParseArguments(data); return err },
 	"scoring.ParseSchedulerConf":   func(data []byte) error { _, _, err := scoring.ParseSchedulerConf(data); return err },
-	"scoring.ParseProportional":    func(data []byte) error { _, _, err := scoring.ParseProportional(data); return err },
 	"scoring.ParseScoringStrategy": func(data []byte) error { return second(scoring.ParseScoringStrategy(data)) },
 	"scoring.ParseLoad":            func(data []byte) error { return second(scoring.ParseLoad(data)) },
 	"transform.Parse":              func(data []byte) error { _, _, err := transform.Parse(data, transform.ShapeAuto); return err },
@@ -47,7 +47,7 @@ func TestUnreadableDocuments(t *testing.T) {
 	} {
 		for name, parse := range parsers {
 			err := parse([]byte(text))
-			var same *scoring.ParseError
+			var same *document.ParseError
 			if !errors.As(err, &same) {
 				t.Errorf("%s of %.60q: %v", name, text, err)
 				continue
@@ -78,7 +78,7 @@ func TestUnknownKeys(t *testing.T) {
 			continue
 		}
 		faults := func(text string) []*field.Error {
-			var same *scoring.ParseError
+			var same *document.ParseError
 			err := parse([]byte(text))
 			if !errors.As(err, &same) || same.Line != 1 {
 				t.Fatalf("%s of %.60q: %v", name, text, err)
@@ -113,7 +113,7 @@ func TestUnknownKeys(t *testing.T) {
 func TestArgumentsOfAHost(t *testing.T) {
 	err := new(quota.Config).ParseArguments(map[string]any{"zzz": 1, "cardUnlimitedCpuMemory": 1.5})
 	var list utilerrors.Aggregate
-	var same *scoring.ParseError
+	var same *document.ParseError
 	if !errors.As(err, &list) || len(list.Errors()) != 2 || !errors.As(err, &same) {
 		t.Errorf("%v", err)
 	}

@@ -27,9 +27,9 @@ const pluginName = "resource-strategy-fit"
 //
 // All faults of the document are reported at once, sorted by path: as an error
 // that is an Aggregate of *field.Error, of a thousand at most, without a result, or
-// as warnings, which come beside an error too. It is a [*ParseError] when the
-// document cannot be read, or has a fault that is none of a value's meaning. Names
-// that the map does not have are reported by [CompileStrategy]. A policy without
+// as warnings, which come beside an error too. [vectormap.Faults] lists them; a
+// document that cannot be read is one fault, of the line at fault. Names that the map
+// does not have are reported by [CompileStrategy]. A policy without
 // enable is off. With [Lenient], faults that have a defined meaning are warnings:
 // unknown keys are ignored, invalid patterns removed, unknown types read as
 // LeastAllocated, fractions cut off integers.
@@ -50,17 +50,6 @@ func ParseArguments(data []byte, opts ...Option) (cfg *StrategyConfig, warnings 
 func ParseSchedulerConf(data []byte, opts ...Option) (cfg *StrategyConfig, warnings field.ErrorList, err error) {
 	return parse(data, opts, (*walker).schedulerConf)
 }
-
-// ParseProportional reads the section proportional of these arguments alone, which
-// is what [ParseArguments] has under that key, and as it does. Paths begin below
-// the key. cfg is nil for a policy that is off.
-func ParseProportional(data []byte, opts ...Option) (cfg *ProportionalConfig, warnings field.ErrorList, err error) {
-	return parse(data, opts, (*walker).proportional)
-}
-
-// ParseError says that a document cannot be read, or has another form than it must
-// have. It is the same type in every package of this module.
-type ParseError = document.ParseError
 
 // parse reads a document by a method of the walker.
 func parse[T any](data []byte, opts []Option, read func(w *walker, root document.Value) *T) (cfg *T, warnings field.ErrorList, err error) {
@@ -124,14 +113,6 @@ func notArguments(v document.Value) string {
 		return "; this is a scheduler's whole configuration: use ParseSchedulerConf"
 	case v.Peek("arguments").Kind() != document.Absent:
 		return "; this is the entry of a plugin: give what is under arguments"
-	}
-	return ""
-}
-
-// notProportional says that the section is one level below; "" when it is not.
-func notProportional(v document.Value) string {
-	if v.Peek(pathProportional).Kind() != document.Absent {
-		return "; these are the arguments of the plugin: give what is under proportional"
 	}
 	return ""
 }
@@ -264,7 +245,7 @@ func (w *walker) names(v document.Value, refuse func(name string) (fault string,
 // proportional reads the proportional policy; nil when it is off.
 func (w *walker) proportional(v document.Value) *ProportionalConfig {
 	x := v.Fields()
-	x.KnownOr(notProportional(v), "enable", pathResources, pathProportion, pathMemoryUnit)
+	x.Known("enable", pathResources, pathProportion, pathMemoryUnit)
 	enable := x.Get("enable").Boolean()
 	names, isListed := w.names(x.Get(pathResources), func(name string) (string, bool) {
 		if name == "cpu" || name == "memory" {

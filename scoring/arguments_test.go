@@ -240,39 +240,39 @@ func TestParseWarnings(t *testing.T) {
 	}
 }
 
-// TestParseProportional has the section alone; TestParseArguments has the rest.
-func TestParseProportional(t *testing.T) {
+// TestProportionalAlone: a scheduler that has only the predicate gives only its section.
+func TestProportionalAlone(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		o      Option
 		off    bool
-		faults []string // errors, or else warnings
+		faults []string // errors, or else warnings; below proportional
 	}{
 		{text: "{enable: true, resources: a/b, resourceProportion: {a/b.cpu: 4}}"},
-		{text: "", off: true, faults: []string{"(document)"}},
-		{text: "null", off: true, faults: []string{"(document)"}},
+		{text: "null", off: true},
 		{text: "{}", off: true},
 		{text: "{enable: false, resources: a/b}", off: true},
-		{text: "{enable: true, resources: 'a/b,a/b', resourceProportion: {a/b.cpu: 4}}", faults: []string{"resources"}},
+		{text: "{enable: true, resources: 'a/b,a/b', resourceProportion: {a/b.cpu: 4}}", faults: []string{".resources"}},
 		{text: "{enable: 1, x: 1, resources: 'a/*', resourceProportion: {x: 1}, resources: b}", off: true,
-			faults: []string{"enable", "resourceProportion[\"x\"]", "resources", "x"}},
-		{text: "{enable: true, x: 1, resources: 'a/b', resourceProportion: {a/b.cpu: 4}}", o: Lenient, faults: []string{"x"}},
-		{text: "[]", off: true, faults: []string{"(document)"}},
-		{text: "{", off: true, faults: []string{"(document)"}},
-		{text: "proportional: {enable: true}", off: true, faults: []string{"proportional"}},
+			faults: []string{".enable", ".resourceProportion[\"x\"]", ".resources", ".x"}},
+		{text: "{enable: true, x: 1, resources: 'a/b', resourceProportion: {a/b.cpu: 4}}", o: Lenient, faults: []string{".x"}},
+		{text: "[]", off: true, faults: []string{""}},
 	} {
-		cfg, warnings, err := ParseProportional([]byte(c.text), c.o)
+		cfg, warnings, err := ParseArguments([]byte("proportional: "+c.text), c.o)
 		faults, _ := pathsOf(t, err)
-		if faults = append(faults, warned(warnings)...); !slices.Equal(faults, c.faults) || (cfg == nil) != c.off {
+		if faults = append(faults, warned(warnings)...); cfg == nil {
+			cfg = new(StrategyConfig)
+		}
+		for i := range faults {
+			faults[i] = strings.TrimPrefix(faults[i], "proportional")
+		}
+		p := cfg.Proportional
+		if !slices.Equal(faults, c.faults) || (p == nil) != c.off {
 			t.Errorf("%s: %v, %q; want %q", c.text, cfg, faults, c.faults)
 		}
-		if cfg != nil && (!slices.Equal(cfg.Resources, []string{"a/b"}) || cfg.Proportion["a/b.cpu"] != 4 || cfg.Proportion["a/b.memory"] != 1) {
-			t.Errorf("%s: %v", c.text, cfg)
+		if p != nil && (!slices.Equal(p.Resources, []string{"a/b"}) || p.Proportion["a/b.cpu"] != 4 || p.Proportion["a/b.memory"] != 1) {
+			t.Errorf("%s: %v", c.text, p)
 		}
-	}
-	_, _, err := ParseProportional([]byte("proportional: {}"))
-	if err == nil || !strings.Contains(err.Error(), "give what is under proportional") {
-		t.Error(err)
 	}
 }
 
@@ -433,13 +433,13 @@ func TestMemoryUnit(t *testing.T) {
 		"memoryUnit: '1e9'": 1e9, "memoryUnit: null": 1e9, "memoryUnit: 0.1": 0.1, "memoryUnit: 0x10": 16,
 		"memoryUnit: 0": 0, "memoryUnit: -1Gi": 0, "memoryUnit: 1 GB": 0, "memoryUnit: [1]": 0, "memoryUnit: .inf": 0, "memoryUnit: true": 0,
 	} {
-		cfg, _, err := ParseProportional([]byte("{enable: true, resources: a/b, " + text + "}"))
+		cfg, _, err := ParseArguments([]byte("proportional: {enable: true, resources: a/b, " + text + "}"))
 		paths, _ := pathsOf(t, err)
 		if want == 0 {
-			if !slices.Equal(paths, []string{"memoryUnit"}) {
+			if !slices.Equal(paths, []string{"proportional.memoryUnit"}) {
 				t.Errorf("%s: %v", text, err)
 			}
-		} else if err != nil || cfg.MemoryUnit != want {
+		} else if err != nil || cfg.Proportional.MemoryUnit != want {
 			t.Errorf("%s: %v, %v, want %v", text, cfg, err, want)
 		}
 	}

@@ -35,7 +35,7 @@ func TestGrowthParse(t *testing.T) {
 		}
 	}
 	conf := func(text string) { _, _, _ = ParseSchedulerConf([]byte(text)) }
-	proportional := func(text string) { _, _, _ = ParseProportional([]byte(text)) }
+	proportional := func(text string) { _, _, _ = ParseArguments([]byte("proportional: " + text)) }
 	load := func(text string) {
 		if cfg, err := ParseLoad([]byte(text)); err == nil {
 			_, _ = CompileLoad(*cfg, m)

@@ -1,52 +1,20 @@
 package scoring
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Metric says how the shares of the resources become the load of a node.
-type Metric uint8
-
-const (
-	NormalizedSum    Metric = iota // their weighted sum
-	DominantResource               // the greatest weighted one
+// The metrics and directions, the defaults of Go first.
+var (
+	loadMetrics    = []ScoringType{NormalizedSum, DominantResource}
+	loadDirections = []ScoringType{kernel.LoadRaw: Raw, kernel.LoadPack: Pack, kernel.LoadSpread: Spread}
 )
-
-// String returns the name of the constant.
-func (m Metric) String() string {
-	switch m {
-	case NormalizedSum:
-		return "NormalizedSum"
-	case DominantResource:
-		return "DominantResource"
-	}
-	return "unknown"
-}
-
-// Direction says what kind of score a load becomes.
-type Direction uint8
-
-const (
-	Raw    Direction = iota // the load itself, greater for fuller nodes
-	Pack                    // 0 to 100, greater for fuller nodes
-	Spread                  // 0 to 100, greater for emptier nodes
-)
-
-// String returns the name of the constant.
-func (d Direction) String() string {
-	switch d {
-	case Raw:
-		return "Raw"
-	case Pack:
-		return "Pack"
-	case Spread:
-		return "Spread"
-	}
-	return "unknown"
-}
 
 // The paths of configuration fields of Load, and of DRF.
 const (
@@ -57,8 +25,8 @@ const (
 
 // LoadConfig configures [CompileLoad]. [ParseLoad] reads it from a document.
 type LoadConfig struct {
-	Metric    Metric
-	Direction Direction
+	Metric    ScoringType // NormalizedSum or DominantResource; empty: NormalizedSum
+	Direction ScoringType // Raw, Pack or Spread; empty: Raw
 
 	// Weights are the weights by resource name, exact names only, finite and
 	// not negative. nil means 1 for every resource of the map; otherwise a
@@ -89,8 +57,9 @@ type LoadConfig struct {
 // A Load is immutable and safe for concurrent use.
 type Load struct {
 	compiled
-	metric        Metric
-	direction     Direction
+	metric        ScoringType
+	direction     ScoringType
+	form          kernel.LoadForm // the direction
 	weights       dimWeights
 	dims          []loadDim
 	fixed         bool // the capacities are those of dims
@@ -106,11 +75,13 @@ var _ Scorer = (*Load)(nil)
 func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Load, error) {
 	needMap(m)
 	var r report
-	if cfg.Metric > DominantResource {
-		r.fail(field.NotSupported(field.NewPath(pathMetric), uint8(cfg.Metric), []string{NormalizedSum.String(), DominantResource.String()}))
+	metric, direction := cmp.Or(cfg.Metric, loadMetrics[0]), cmp.Or(cfg.Direction, loadDirections[0])
+	if !slices.Contains(loadMetrics, metric) {
+		r.fail(field.NotSupported(field.NewPath(pathMetric), brief(string(metric)), loadMetrics))
 	}
-	if cfg.Direction > Spread {
-		r.fail(field.NotSupported(field.NewPath(pathDirection), uint8(cfg.Direction), []string{Raw.String(), Pack.String(), Spread.String()}))
+	form := slices.Index(loadDirections, direction)
+	if form < 0 {
+		r.fail(field.NotSupported(field.NewPath(pathDirection), brief(string(direction)), loadDirections))
 	}
 	weights := compileWeights(cfg.Weights, m, options(opts), &r)
 	checkCapacities("capacity", cfg.Capacity, m, &r)
@@ -119,7 +90,7 @@ func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option)
 		return nil, err
 	}
 	l := &Load{
-		compiled: compiled{m, warnings}, metric: cfg.Metric, direction: cfg.Direction,
+		compiled: compiled{m, warnings}, metric: metric, direction: direction, form: kernel.LoadForm(form),
 		weights: weights, dims: weights.dims(), fixed: cfg.Capacity != nil, onlyRequested: cfg.OnlyRequested,
 	}
 	for k := range l.dims {
@@ -162,9 +133,9 @@ func (l *Load) add(row *kernel.LoadRow, d *loadDim, request, requested, allocata
 
 func (l *Load) result(row *kernel.LoadRow) float64 {
 	if l.metric == DominantResource {
-		return row.Greatest(kernel.LoadForm(l.direction))
+		return row.Greatest(l.form)
 	}
-	return row.Sum(kernel.LoadForm(l.direction))
+	return row.Sum(l.form)
 }
 
 func (l *Load) scoreRows(dst []float64, a *amounts, words []uint64) {
@@ -179,7 +150,7 @@ func (l *Load) scoreRows(dst []float64, a *amounts, words []uint64) {
 			return
 		}
 	}
-	rule := kernel.LoadRule{Greatest: l.metric == DominantResource, Fixed: l.fixed, Form: kernel.LoadForm(l.direction)}
+	rule := kernel.LoadRule{Greatest: l.metric == DominantResource, Fixed: l.fixed, Form: l.form}
 	kernel.Load(dst, list.dims[:list.n], rule, words)
 }
 
@@ -217,7 +188,7 @@ func (l *Load) Explain(request, requested, allocatable vector.ResourceVector) (E
 	}
 	next := 0 // in l.dims
 	dims, counted := l.weights.explain(l.m, request, requested, allocatable, func(d *DimExplanation) (float64, bool) {
-		d.Type = l.direction.String()
+		d.Type = string(l.direction)
 		if l.fixed {
 			d.Allocatable = l.dims[next].capacity
 		}
@@ -245,7 +216,7 @@ func (l *Load) Explain(request, requested, allocatable vector.ResourceVector) (E
 	if e.Reason == "" {
 		e.Reason = cutReason(dims, score)
 	}
-	e.Terms = []TermExplanation{{Name: l.metric.String(), Weight: 1, Score: score, Dims: dims}}
+	e.Terms = []TermExplanation{{Name: string(l.metric), Weight: 1, Score: score, Dims: dims}}
 	return e, nil
 }
 

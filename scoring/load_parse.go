@@ -1,6 +1,8 @@
 package scoring
 
 import (
+	"slices"
+
 	"github.com/resvec/resvec/internal/document"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -46,18 +48,14 @@ func (w *walker) load(root document.Value) *LoadConfig {
 }
 
 // oneOf reads the name of one of these values, of which the first is the default.
-func oneOf[T interface{ String() string }](w *walker, v document.Value, values ...T) T {
+func oneOf(w *walker, v document.Value, values ...ScoringType) ScoringType {
 	text, isText := v.Text()
 	if !isText || v.Kind() == document.Absent {
 		return values[0]
 	}
-	var names []string
-	for _, value := range values {
-		if value.String() == text {
-			return value
-		}
-		names = append(names, value.String())
+	if slices.Contains(values, ScoringType(text)) {
+		return ScoringType(text)
 	}
-	w.r.fail(field.NotSupported(field.NewPath(v.Path()), brief(text), names))
+	w.r.fail(field.NotSupported(field.NewPath(v.Path()), brief(text), values))
 	return values[0]
 }

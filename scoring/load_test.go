@@ -127,7 +127,7 @@ func TestLoadBadRows(t *testing.T) {
 	m := loadMap(t)
 	inf, nan := math.Inf(1), math.NaN()
 	raw := scoring.LoadConfig{Weights: map[string]float64{"cpu": 1, "memory": 3}}
-	with := func(metric scoring.Metric, d scoring.Direction) scoring.LoadConfig {
+	with := func(metric, d scoring.ScoringType) scoring.LoadConfig {
 		cfg := raw
 		cfg.Metric, cfg.Direction = metric, d
 		return cfg
@@ -227,7 +227,7 @@ func TestLoadConfigErrors(t *testing.T) {
 		unknown  string   // names
 		warnings []string // paths
 	}{
-		{load(scoring.LoadConfig{Metric: 2, Direction: 3}), m, nil, []string{"direction", "metric"}, "", nil},
+		{load(scoring.LoadConfig{Metric: scoring.Pack, Direction: "pack"}), m, nil, []string{"direction", "metric"}, "", nil},
 		{load(scoring.LoadConfig{Weights: map[string]float64{"cpu": nan, "memory": -1, "nvidia.com/gpu": inf}}), m, nil,
 			[]string{`weights["cpu"]`, `weights["memory"]`, `weights["nvidia.com/gpu"]`}, "", nil},
 		{load(scoring.LoadConfig{Weights: map[string]float64{"b": 1, "a": 1, "cpu": -1}}), m, nil, []string{`weights["cpu"]`}, "a, b", nil},
@@ -368,6 +368,11 @@ func (c *loadCase) check(t *testing.T, what string, s scoring.Scorer, golden fun
 	}
 }
 
+var (
+	loadMetrics    = []scoring.ScoringType{"", scoring.DominantResource}
+	loadDirections = []scoring.ScoringType{"", scoring.Pack, scoring.Spread}
+)
+
 // loadKinds is how many kinds of Load there are.
 const loadKinds = 24
 
@@ -376,7 +381,7 @@ func (c *loadCase) checkLoads(t *testing.T, unlimited float64, first, step int) 
 	t.Helper()
 	for kind := first; kind < loadKinds; kind += step {
 		cfg := scoring.LoadConfig{
-			Metric: scoring.Metric(kind % 2), Direction: scoring.Direction(kind / 2 % 3),
+			Metric: loadMetrics[kind%2], Direction: loadDirections[kind/2%3],
 			Weights: c.byName, OnlyRequested: kind >= 12,
 		}
 		if kind/6%2 == 1 {
@@ -497,7 +502,7 @@ func TestLoadExplainAddsUp(t *testing.T) {
 		c := newLoadCase(t, r, 3, 1+r.IntN(8), fill)
 		var scorers []scoring.Scorer
 		for kind := range 12 {
-			cfg := scoring.LoadConfig{Metric: scoring.Metric(kind % 2), Direction: scoring.Direction(kind / 2 % 3), OnlyRequested: kind >= 6}
+			cfg := scoring.LoadConfig{Metric: loadMetrics[kind%2], Direction: loadDirections[kind/2%3], OnlyRequested: kind >= 6}
 			if r.IntN(2) == 0 {
 				cfg.Capacity = c.capacity
 			}

@@ -22,19 +22,13 @@ type ProportionalConfig struct {
 	// and "<primary>.memory" in units of MemoryUnit; missing or negative: 1.
 	Proportion map[string]float64
 
-	// Secondaries are further rules, for secondaries other than cpu and memory.
-	Secondaries []ProportionalRule
+	// Secondaries is what to keep of resources other than cpu and memory, in units of the
+	// map, by primary and then by the resource; negative: 1.
+	Secondaries map[string]map[string]float64
 
 	// MemoryUnit is how many bytes a proportion of memory of 1 means; 0 is 1e9,
 	// as in Volcano.
 	MemoryUnit float64
-}
-
-// ProportionalRule reserves Ratio of a secondary, in units of the map, for every
-// idle device of a primary.
-type ProportionalRule struct {
-	Primary, Secondary string
-	Ratio              float64
 }
 
 // Proportional keeps cpu and memory, or other secondary resources, in reserve
@@ -135,8 +129,8 @@ func resolveProportional(cfg *ProportionalConfig, m *vectormap.ResourceVectorMap
 			p.add(name, s.index, ratios[key], factor, keyPath(pathProportion, key), key)
 		}
 	}
-	for i := range cfg.Secondaries {
-		p.addSecondary(&cfg.Secondaries[i], fmt.Sprintf("%s[%d]", pathSecondaries, i))
+	for _, primary := range slices.Sorted(maps.Keys(cfg.Secondaries)) {
+		p.addSecondaries(primary, cfg.Secondaries[primary])
 	}
 	return p.finish()
 }
@@ -191,20 +185,24 @@ func (p *proportionResolver) ratios(given map[string]float64) map[string]float64
 	return ratios
 }
 
-// addSecondary adds a rule that was given in full.
-func (p *proportionResolver) addSecondary(rule *ProportionalRule, path string) {
-	if _, ok := p.index[rule.Primary]; !ok {
-		p.r.failOrWarn(p.o, invalid(path+".primary", rule.Primary, "is not one of the primaries"))
+// addSecondaries adds the rules of a primary for other resources than cpu and memory.
+func (p *proportionResolver) addSecondaries(primary string, ratios map[string]float64) {
+	of := keyPath(pathSecondaries, primary)
+	if _, ok := p.index[primary]; !ok {
+		p.r.failOrWarn(p.o, invalid(of, primary, "is not one of the primaries"))
 		return
 	}
-	ratio := p.r.ratio(path+".ratio", rule.Ratio)
-	secondary, known := p.r.lookup(p.m, p.o, path+".secondary", rule.Secondary)
-	switch {
-	case !known:
-	case secondary == vectormap.CPU || secondary == vectormap.Memory:
-		p.r.failOrWarn(p.o, invalid(path+".secondary", rule.Secondary, "has its ratio in "+pathProportion))
-	default:
-		p.add(rule.Primary, secondary, ratio, 1, path+".ratio", rule.Primary+" to "+rule.Secondary)
+	for _, name := range slices.Sorted(maps.Keys(ratios)) {
+		path := keyPath(of, name)
+		ratio := p.r.ratio(path, ratios[name])
+		secondary, known := p.r.lookup(p.m, p.o, path, name)
+		switch {
+		case !known:
+		case secondary == vectormap.CPU || secondary == vectormap.Memory:
+			p.r.failOrWarn(p.o, invalid(path, name, "has its ratio in "+pathProportion))
+		default:
+			p.add(primary, secondary, ratio, 1, path, primary+" to "+name)
+		}
 	}
 }
 

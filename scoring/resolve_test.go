@@ -294,7 +294,7 @@ func TestResolveSRA(t *testing.T) {
 
 func TestResolveProportional(t *testing.T) {
 	type ratios = map[string]float64
-	type more = []ProportionalRule
+	type more = map[string]map[string]float64
 	const path = "resourceProportion"
 	for _, c := range []struct {
 		name string
@@ -311,7 +311,7 @@ func TestResolveProportional(t *testing.T) {
 				warnings: []string{path + `["nvidia.com/t4.memory"]`}}},
 		{"binary unit", "gpu", ProportionalConfig{Resources: []string{nvidiaGPU}, MemoryUnit: 1 << 30}, 0,
 			resolution{result: "[gpu] gpu:cpu=1000/1 gpu:memory=1.073741824e+09/1"}},
-		{"thousandths", "milli", ProportionalConfig{Resources: []string{nvidiaGPU}, Secondaries: more{{nvidiaGPU, fooName, 2.5}}}, 0,
+		{"thousandths", "milli", ProportionalConfig{Resources: []string{nvidiaGPU}, Secondaries: more{nvidiaGPU: {fooName: 2.5}}}, 0,
 			resolution{result: "[gpu] gpu:cpu=1000/1000 gpu:memory=1e+09/1000 gpu:example.com/foo=2.5/1000"}},
 		{"unit", "gpu", ProportionalConfig{MemoryUnit: -1}, Lenient, resolution{errors: []string{"memoryUnit"}}},
 		{"unit NaN", "gpu", ProportionalConfig{MemoryUnit: math.NaN()}, Lenient, resolution{errors: []string{"memoryUnit"}}},
@@ -332,16 +332,17 @@ func TestResolveProportional(t *testing.T) {
 		{"unknown, allowed", "plain", ProportionalConfig{Resources: []string{teslaT4}, Proportion: ratios{teslaT4 + ".cpu": 2}}, AllowUnknown,
 			resolution{result: "[]", warnings: []string{"resources"}}},
 		{"secondaries", "gpu", ProportionalConfig{Resources: []string{nvidiaGPU},
-			Secondaries: more{{teslaT4, fooName, 1}, {nvidiaGPU, "cpu", 1}, {nvidiaGPU, "x/y", 1}, {nvidiaGPU, fooName, math.NaN()}}}, 0,
-			resolution{errors: []string{"secondaries[0].primary", "secondaries[1].secondary", "secondaries[3].ratio"}, unknown: []string{"x/y"}}},
+			Secondaries: more{teslaT4: {fooName: 1}, nvidiaGPU: {"cpu": 1, "x/y": 1, fooName: math.NaN()}}}, 0,
+			resolution{errors: []string{`secondaries["nvidia.com/gpu"]["cpu"]`, `secondaries["nvidia.com/gpu"]["example.com/foo"]`, `secondaries["nvidia.com/t4"]`}, unknown: []string{"x/y"}}},
 		{"secondaries, lenient", "gpu", ProportionalConfig{Resources: []string{nvidiaGPU},
-			Secondaries: more{{teslaT4, fooName, 1}, {nvidiaGPU, "cpu", 1}, {nvidiaGPU, "x/y", 1}, {nvidiaGPU, fooName, -2}}}, Lenient,
+			Secondaries: more{teslaT4: {fooName: 1}, nvidiaGPU: {"cpu": 1, "x/y": 1, fooName: -2}}}, Lenient,
 			resolution{result: "[gpu] gpu:cpu=1000/1 gpu:memory=1e+09/1 gpu:example.com/foo=1/1",
-				warnings: []string{"secondaries[0].primary", "secondaries[1].secondary", "secondaries[2].secondary", "secondaries[3].ratio"}}},
-		{"secondary twice", "gpu", ProportionalConfig{Resources: []string{nvidiaGPU}, Secondaries: more{{nvidiaGPU, fooName, 1}, {nvidiaGPU, fooName, 1}}}, 0,
-			resolution{result: "[gpu] gpu:cpu=1000/1 gpu:memory=1e+09/1 gpu:example.com/foo=1/1", warnings: []string{"secondaries[1].ratio"}}},
-		{"secondary twice, different", "gpu", ProportionalConfig{Resources: []string{nvidiaGPU}, Secondaries: more{{nvidiaGPU, fooName, 1}, {nvidiaGPU, fooName, 2}}}, Lenient,
-			resolution{errors: []string{"secondaries[1].ratio"}}},
+				warnings: []string{`secondaries["nvidia.com/gpu"]["cpu"]`, `secondaries["nvidia.com/gpu"]["example.com/foo"]`, `secondaries["nvidia.com/gpu"]["x/y"]`, `secondaries["nvidia.com/t4"]`}}},
+		{"secondary twice", "fold", ProportionalConfig{Resources: []string{nvidiaGPU, amdGPU}, Secondaries: more{amdGPU: {"pods": 1}, nvidiaGPU: {"pods": 1}}}, 0,
+			resolution{result: "[gpu] gpu:cpu=1000/1 gpu:memory=1e+09/1 gpu:pods=1/1",
+				warnings: []string{path + `["nvidia.com/gpu.cpu"]`, path + `["nvidia.com/gpu.memory"]`, `secondaries["nvidia.com/gpu"]["pods"]`}}},
+		{"secondary twice, different", "fold", ProportionalConfig{Resources: []string{nvidiaGPU, amdGPU}, Secondaries: more{amdGPU: {"pods": 1}, nvidiaGPU: {"pods": 2}}}, Lenient,
+			resolution{errors: []string{`secondaries["nvidia.com/gpu"]["pods"]`}}},
 		{"folded, different", "fold", ProportionalConfig{Resources: []string{nvidiaGPU, amdGPU}, Proportion: ratios{amdGPU + ".memory": 2}}, Lenient,
 			resolution{errors: []string{path + `["nvidia.com/gpu.memory"]`}}},
 		{"folded, equal", "fold", ProportionalConfig{Resources: []string{nvidiaGPU, amdGPU}, Proportion: ratios{amdGPU + ".cpu": 2, nvidiaGPU + ".cpu": 2}}, 0,

@@ -49,14 +49,26 @@ const (
 	AllowUnknown
 )
 
-// ScoringType names a formula, as Kubernetes and Volcano configurations do.
+// ScoringType names a formula, or a part of one, as configurations do. Each
+// configuration says which it takes.
 type ScoringType string
 
 const (
-	MostAllocated            ScoringType = "MostAllocated"
-	LeastAllocated           ScoringType = "LeastAllocated"
-	RequestedToCapacityRatio ScoringType = "RequestedToCapacityRatio"
-	BalancedAllocation       ScoringType = "BalancedAllocation"
+	// Of [FitRule] the first two, of [KubeConfig] all four. The names are those of
+	// Kubernetes and Volcano.
+	MostAllocated            ScoringType = "MostAllocated"            // better the fuller
+	LeastAllocated           ScoringType = "LeastAllocated"           // better the emptier
+	RequestedToCapacityRatio ScoringType = "RequestedToCapacityRatio" // by a shape
+	BalancedAllocation       ScoringType = "BalancedAllocation"       // better the more alike the resources are used
+
+	// The metrics of a [LoadConfig]: how the shares of the resources become a load.
+	NormalizedSum    ScoringType = "NormalizedSum"    // their weighted sum
+	DominantResource ScoringType = "DominantResource" // the greatest weighted one
+
+	// The directions of a [LoadConfig]: what score a load becomes.
+	Raw    ScoringType = "Raw"    // the load itself, greater for fuller nodes
+	Pack   ScoringType = "Pack"   // 0 to 100, greater for fuller nodes
+	Spread ScoringType = "Spread" // 0 to 100, greater for emptier nodes
 )
 
 const (

@@ -703,12 +703,15 @@ func TestStrategyParts(t *testing.T) {
 	if s.SRA() != nil || s.Proportional() != nil || !s.Fit().Enabled() {
 		t.Errorf("got %v, %v, %v", s.SRA(), s.Proportional(), s.Fit().Enabled())
 	}
-	want := []scoring.ResolvedRule{
-		{Index: 0, Name: "cpu", Key: "cpu", Type: scoring.LeastAllocated, Weight: 1},
-		{Index: 1, Name: "memory", Key: "memory", Type: scoring.LeastAllocated, Weight: 1},
+	var got []string
+	for index, key := range s.Fit().Resolved() {
+		got = append(got, m.Name(index)+" by "+key)
 	}
-	if got := s.Fit().Resolved(); !slices.Equal(got, want) {
-		t.Errorf("default rules are %+v", got)
+	if want := []string{"cpu by cpu", "memory by memory"}; !slices.Equal(got, want) {
+		t.Errorf("default rules are %q", got)
+	}
+	for range s.Fit().Resolved() {
+		break
 	}
 	if s.WithOverride(nil) != s {
 		t.Error("no override makes another scorer")

@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -50,16 +51,6 @@ type StrategyFit struct {
 	compiled
 	rules  []fitRule // ascending by index
 	weight int64     // of the plugin; 0 is off
-}
-
-// ResolvedRule is the rule of one resource, and the key of the configuration
-// that it comes from.
-type ResolvedRule struct {
-	Index  int    // in the map
-	Name   string // of the index
-	Key    string // a name or a pattern
-	Type   ScoringType
-	Weight int64
 }
 
 // CompileStrategyFit compiles a configuration against a map. Patterns are
@@ -172,14 +163,18 @@ func (f *StrategyFit) Enabled() bool {
 	return f.weight > 0
 }
 
-// Resolved returns the rules by resource, ascending by index.
-func (f *StrategyFit) Resolved() []ResolvedRule {
+// Resolved returns which key of the configuration, a name or a pattern, gives the
+// rule of which resource: indices in the map, ascending, with keys. With an
+// override the keys are the names in it.
+func (f *StrategyFit) Resolved() iter.Seq2[int, string] {
 	live(f != nil && f.m != nil, f != nil)
-	list := make([]ResolvedRule, len(f.rules))
-	for k, r := range f.rules {
-		list[k] = ResolvedRule{r.index, f.m.Name(r.index), r.key, r.kind, r.weight}
+	return func(yield func(index int, key string) bool) {
+		for _, r := range f.rules {
+			if !yield(r.index, r.key) {
+				return
+			}
+		}
 	}
-	return list
 }
 
 // WithOverride returns the scorer of a pod that brings its own rules; they

@@ -3,6 +3,7 @@ package resvecfit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit/cardquota"
@@ -200,9 +201,13 @@ func (a *Args) parseProportional() (*scoring.ProportionalConfig, field.ErrorList
 	if !given(a.Proportional) {
 		return nil, nil
 	}
-	cfg, _, err := scoring.ParseProportional(a.Proportional)
+	arguments, _, err := scoring.ParseArguments(slices.Concat([]byte(`{"proportional":`), a.Proportional, []byte("}")))
+	if err != nil {
+		return nil, vectormap.Faults(nil, err)
+	}
+	cfg := arguments.Proportional
 	if cfg == nil {
-		return nil, vectormap.Faults(path, err)
+		return nil, nil // it is off
 	}
 	return cfg, tryCompile(path, func(m *vectormap.ResourceVectorMap) error {
 		_, err := scoring.CompileProportional(*cfg, m, scoring.AllowUnknown)

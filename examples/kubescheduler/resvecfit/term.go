@@ -133,7 +133,7 @@ func (t *term) load(document []byte, path *field.Path) field.ErrorList {
 		return vectormap.Faults(path, err)
 	}
 	if cfg.Direction == scoring.Raw {
-		return field.ErrorList{field.NotSupported(path.Child("direction"), cfg.Direction.String(), []string{"Spread", "Pack"})}
+		return field.ErrorList{field.NotSupported(path.Child("direction"), cfg.Direction, []scoring.ScoringType{scoring.Spread, scoring.Pack})}
 	}
 	if cfg.Weights == nil {
 		cfg.Weights = map[string]float64{"cpu": 1, "memory": 1}
