@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/resvec/resvec/vector"
 )
@@ -67,6 +68,18 @@ func matrixOf(rows [][]float64) *vector.Matrix {
 		m.SetRow(i, row)
 	}
 	return m
+}
+
+// nodesOf returns nodes that keep the reciprocals of what they have.
+func nodesOf(requested, allocatable [][]float64) *vector.Nodes {
+	cols := len(requested[0])
+	nodes := vector.NewNodes(wholeNumbers(cols), cols)
+	for i, row := range requested {
+		_, _, err := nodes.Set(strconv.Itoa(i), 1, vector.NodeAmounts{Allocatable: allocatable[i], Requested: row})
+		check(err)
+	}
+	nodes.KeepReciprocals(allColumns(cols)...)
+	return nodes
 }
 
 // wholeNumbers returns the schema of the columns.

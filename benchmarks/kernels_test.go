@@ -197,13 +197,13 @@ func newNormalizedSum(s shape) *subject {
 
 func newNormalizedSumRows(s shape) *subject {
 	rows, totalRows := amounts(7, s), amounts(8, s)
-	m, totals, rowNodes := matrixOf(rows), matrixOf(totalRows), newRowNodes(rows, nil, totalRows)
+	nodes, rowNodes := nodesOf(rows, totalRows), newRowNodes(rows, nil, totalRows)
 	got, want := make([]float64, s.nodes), make([]float64, s.nodes)
 	return &subject{
 		results:  s.nodes,
 		variants: 1,
 		elements: 2 * s.elements(),
-		kernel:   func(int) { vector.NormalizedSumRows(got, m, totals) },
+		kernel:   func(int) { vector.NormalizedSumRows(got, nodes.Requested(), nodes.Allocatable()) },
 		rowloop:  func(int) { rowsNormalizedSumRows(want, rowNodes) },
 		check:    func() error { return same("NormalizedSumRows", s.nodes, at(got), at(want)) },
 	}
@@ -343,13 +343,13 @@ func newRejections(s shape) *subject {
 // newDominantResourceRows has one question only, as newWithin.
 func newDominantResourceRows(s shape) *subject {
 	rows, totalRows := amounts(23, s), amounts(24, s)
-	m, totals, rowNodes := matrixOf(rows), matrixOf(totalRows), newRowNodes(rows, nil, totalRows)
+	nodes, rowNodes := nodesOf(rows, totalRows), newRowNodes(rows, nil, totalRows)
 	got, want := make([]float64, s.nodes), make([]float64, s.nodes)
 	return &subject{
 		results:  s.nodes,
 		variants: 1,
 		elements: 2 * s.elements(),
-		kernel:   func(int) { vector.DominantResourceRows(got, m, totals) },
+		kernel:   func(int) { vector.DominantResourceRows(got, nodes.Requested(), nodes.Allocatable()) },
 		rowloop:  func(int) { rowsDominantResourceRows(want, rowNodes) },
 		check:    func() error { return same("DominantResourceRows", s.nodes, at(got), at(want)) },
 	}

@@ -39,45 +39,50 @@ func (b *Bound) bestOfPeaks(pod vector.PodAmounts, tie vector.Tie) (row int, ok 
 		return -1, false
 	}
 	scorer, ok := p.rows.(peakScorer)
-	if !ok || selectedBlocks(w.fits.Words()) <= fewBlocks {
+	if !ok || !moreBlocks(w.fits.Words(), fewBlocks) {
 		return -1, false
 	}
 	if w.peaks.without > 0 {
 		w.peaks.without--
 		return -1, false
 	}
-	if !b.topBlocks(scorer, p.amounts(b, pod)) {
+	if row = b.bestOfTop(scorer, p.amounts(b, pod)); row < 0 {
 		w.peaks.without = peakPause
 		return -1, false
 	}
-	return vector.ArgMax(w.scores, &w.peaks.mask, tie), true
+	if !tie.Same(vector.TieLowest()) {
+		row = vector.ArgMax(w.scores, &w.peaks.mask, tie)
+	}
+	return row, true
 }
 
-// topBlocks scores the rows of work.peaks.mask: those of the blocks that can have the
-// best score. It reports false when these are most blocks, or may not have it after all.
-func (b *Bound) topBlocks(scorer peakScorer, a *amounts) bool {
+// bestOfTop returns the first best row, and scores the rows of work.peaks.mask: those of
+// blocks that can have the best score. It returns -1 when these are most blocks, or may
+// not have it after all.
+func (b *Bound) bestOfTop(scorer peakScorer, a *amounts) int {
 	w := b.work
 	words := w.fits.Words()
 	w.peaks.blocks = resized(w.peaks.blocks, len(words))
 	slack, ok := scorer.peaks(w.peaks.blocks, a, words)
 	if !ok {
-		return false
+		return -1
 	}
-	top := w.peaks.keepTop(&w.fits, slack)
-	if 2*selectedBlocks(w.peaks.mask.Words()) > selectedBlocks(words) {
-		return false
+	top, most := w.peaks.keepTop(&w.fits, slack)
+	if most {
+		return -1
 	}
 	w.scores = resized(w.scores, b.len())
 	scorer.scoreRows(w.scores, a, w.peaks.mask.Words())
-	// Rows of the other blocks score less than top - slack. The best of these does not,
-	// unless it is far below its peak.
-	best := vector.ArgMax(w.scores, &w.peaks.mask, vector.TieLowest())
-	return best >= 0 && w.scores[best] >= top-slack
+	row := vector.ArgMax(w.scores, &w.peaks.mask, vector.TieLowest())
+	if row < 0 || !(w.scores[row] >= top-slack) {
+		return -1 // it is far below its peak: the best may be in another block
+	}
+	return row
 }
 
 // keepTop sets the mask to the rows of fits whose block has a peak of less than twice
-// slack below the greatest, which it returns.
-func (p *peaks) keepTop(fits *vector.Mask, slack float64) (top float64) {
+// slack below top, the greatest, and reports whether these are most blocks.
+func (p *peaks) keepTop(fits *vector.Mask, slack float64) (top float64, most bool) {
 	top = math.Inf(-1)
 	for _, x := range p.blocks {
 		if x > top {
@@ -85,21 +90,28 @@ func (p *peaks) keepTop(fits *vector.Mask, slack float64) (top float64) {
 		}
 	}
 	p.mask.CopyFrom(fits)
-	words := p.mask.Words()
+	words, limit, all, kept := p.mask.Words()[:len(p.blocks)], top-2*slack, 0, 0
 	for i, x := range p.blocks {
-		if x < top-2*slack {
+		switch {
+		case x >= limit:
+			kept++
+			all++
+		case words[i] != 0:
 			words[i] = 0
+			all++
 		}
 	}
-	return top
+	return top, 2*kept > all
 }
 
-// selectedBlocks returns the number of words that are not 0.
-func selectedBlocks(words []uint64) (n int) {
+// moreBlocks reports whether more than n words are not 0.
+func moreBlocks(words []uint64, n int) bool {
 	for _, word := range words {
 		if word != 0 {
-			n++
+			if n--; n < 0 {
+				return true
+			}
 		}
 	}
-	return n
+	return false
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -78,9 +79,16 @@ func ReciprocalInvariants(n *Nodes) error {
 		return fmt.Errorf("%d rows, %d columns at version %d; the nodes have %d, %d at %d",
 			r.rows, len(r.columns), r.version, m.rows, m.cols, m.log.version)
 	}
+	all := !slices.ContainsFunc(r.columns, func(c []float64) bool { return c == nil })
+	if all != (r.all != nil) {
+		return fmt.Errorf("all columns are kept: %v; laid out as in a matrix: %v", all, r.all != nil)
+	}
 	for j, column := range r.columns {
 		if column == nil {
 			continue
+		}
+		if all && unsafe.SliceData(column) != unsafe.SliceData(r.all[j*m.stride:]) {
+			return fmt.Errorf("column %d is not where it would be in a matrix", j)
 		}
 		if len(column) != m.stride || len(column) > 0 && uintptr(unsafe.Pointer(&column[0]))%64 != 0 {
 			return fmt.Errorf("column %d of %d elements is not as aligned as the nodes'", j, len(column))

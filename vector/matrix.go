@@ -2,6 +2,7 @@ package vector
 
 import (
 	"math"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -36,6 +37,8 @@ type Matrix struct {
 	log      changeLog
 
 	copied copied // what CopyFrom copied last
+
+	reciprocals *atomic.Pointer[reciprocals] // of what Nodes have; nil: of no Nodes
 }
 
 const (

@@ -111,11 +111,12 @@ func NewNodes(schema Schema, cols int, opts ...NodesOption) *Nodes {
 	return n
 }
 
-// start makes the matrices what they are: written through n only, and with codes only
-// what Fit reads.
+// start makes the matrices what they are: written through n only, with codes only what
+// Fit reads, and with reciprocals what is divided by.
 func (n *Nodes) start() {
 	n.allocatable.readOnly, n.requested.readOnly, n.scored.readOnly, n.free.readOnly = true, true, true, true
 	n.allocatable.plain, n.requested.plain, n.scored.plain = true, true, true
+	n.allocatable.reciprocals = &n.reciprocals
 }
 
 func (n *Nodes) exists() {

@@ -11,6 +11,7 @@ import (
 // are written while nobody reads, as the matrices are.
 type reciprocals struct {
 	columns [][]float64 // per column: of allocatable, padded with 0 as a matrix is; nil: not kept
+	all     []float64   // the columns laid out as in allocatable; nil unless all are kept
 	whole   []bool      // per column: all amounts that were seen in it are whole; see kernel.Reciprocals
 	rows    int
 	stride  int
@@ -19,7 +20,8 @@ type reciprocals struct {
 
 // KeepReciprocals keeps the reciprocals of allocatable of some columns up to date from
 // now on. Writing a row then costs a division for each. A scorer that divides by them
-// asks once, when it is bound. It may be called while others read; columns that are kept
+// asks once, when it is bound. [NormalizedSumRows] and [DominantResourceRows] use them
+// when all columns are kept. It may be called while others read; columns that are kept
 // already cost nothing. A Snapshot does not take over what its source keeps. It panics
 // when a column is out of range.
 func (n *Nodes) KeepReciprocals(columns ...int) {
@@ -31,29 +33,39 @@ func (n *Nodes) KeepReciprocals(columns ...int) {
 		m.checkColumn(j)
 	}
 	old := n.reciprocals.Load()
-	missing := func(j int) bool { return old == nil || old.columns[j] == nil }
-	if !slices.ContainsFunc(columns, missing) {
+	if !slices.ContainsFunc(columns, func(j int) bool { return !old.keeps(j) }) {
 		return
 	}
-	now := newReciprocals(m)
-	if old != nil {
-		copy(now.columns, old.columns)
-		copy(now.whole, old.whole)
-	}
-	for _, j := range columns {
-		if now.columns[j] == nil {
-			now.columns[j] = aligned[float64](m.stride)
-			now.fill(m, j)
-		}
-	}
-	n.reciprocals.Store(now)
+	n.reciprocals.Store(newReciprocals(m, func(j int) bool { return old.keeps(j) || slices.Contains(columns, j) }))
 }
 
-func newReciprocals(m *Matrix) *reciprocals {
-	return &reciprocals{
+// keeps reports whether column j is kept.
+func (r *reciprocals) keeps(j int) bool { return r != nil && j < len(r.columns) && r.columns[j] != nil }
+
+// newReciprocals returns the reciprocals of the columns that keeps names.
+func newReciprocals(m *Matrix, keeps func(j int) bool) *reciprocals {
+	r := &reciprocals{
 		columns: make([][]float64, m.cols), whole: make([]bool, m.cols),
 		rows: m.rows, stride: m.stride, version: m.log.version,
 	}
+	var some []int
+	for j := range m.cols {
+		if keeps(j) {
+			some = append(some, j)
+		}
+	}
+	if len(some) == m.cols {
+		r.all = aligned[float64](m.cols * m.stride)
+	}
+	for _, j := range some {
+		if r.all != nil {
+			r.columns[j] = r.all[j*m.stride:][:m.stride:m.stride]
+		} else {
+			r.columns[j] = aligned[float64](m.stride)
+		}
+		r.fill(m, j)
+	}
+	return r
 }
 
 // Reciprocals returns the reciprocals of allocatable in column j, one element per row;
@@ -84,7 +96,7 @@ func (n *Nodes) refresh() {
 		return
 	}
 	if old.stride != m.stride || len(old.columns) != m.cols {
-		n.rebuild(old)
+		n.reciprocals.Store(newReciprocals(m, old.keeps))
 		return
 	}
 	var all bool
@@ -106,15 +118,16 @@ func (n *Nodes) refresh() {
 	old.rows, old.version = m.rows, m.log.version
 }
 
-// rebuild makes the reciprocals anew for another shape.
-func (n *Nodes) rebuild(old *reciprocals) {
-	m := &n.allocatable
-	now := newReciprocals(m)
-	for j := range min(m.cols, len(old.columns)) {
-		if old.columns[j] != nil {
-			now.columns[j] = aligned[float64](m.stride)
-			now.fill(m, j)
-		}
+// reciprocalsOf returns the reciprocals of total, laid out like it, where dividing m by
+// it may use them: nil unless total is what Nodes have, they keep all of them, and the
+// amounts of m are tame.
+func (m *Matrix) reciprocalsOf(total *Matrix) []float64 {
+	if total.reciprocals == nil || slices.Contains(m.wild, true) {
+		return nil
 	}
-	n.reciprocals.Store(now)
+	r := total.reciprocals.Load()
+	if r == nil || r.stride != total.stride {
+		return nil
+	}
+	return r.all
 }

@@ -101,12 +101,13 @@ func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
 // NormalizedSumRows sets dst[i] to the normalized sum of row i of m over row i
 // of total, as [ResourceVector.NormalizedSum] does: how full each node is
 // against its own allocatable. It is a sum and no average: a node with more
-// kinds of resources can have a greater one. Matrices of more than 256 columns
-// take the pure-Go path. dst must have at least one element per row.
+// kinds of resources can have a greater one. It is faster where total is what [Nodes]
+// have and keep all reciprocals of. Matrices of more than 256 columns take the pure-Go
+// path. dst must have at least one element per row.
 func NormalizedSumRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
-	kernel.NormalizedSumRows(dst, m.data, m.stride, total.data, nil, total.stride, m.cols)
+	kernel.NormalizedSumRows(dst, m.data, m.stride, total.data, m.reciprocalsOf(total), total.stride, m.cols)
 }
 
 // DominantResourceRows sets dst[i] to the dominant share of row i of m over row
@@ -115,7 +116,7 @@ func NormalizedSumRows(dst []float64, m, total *Matrix) {
 func DominantResourceRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
-	kernel.DominantShareRows(dst, m.data, m.stride, total.data, nil, total.stride, m.cols)
+	kernel.DominantShareRows(dst, m.data, m.stride, total.data, m.reciprocalsOf(total), total.stride, m.cols)
 }
 
 // Copies sets dst[i] to how many copies of request fit into row i of free, as
