@@ -8,11 +8,12 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// EnqueueableBatch is [Ledger.Enqueueable] for many jobs, at a fraction of the cost and
-// without the reasons. Bit i of dst is the answer to jobs[i]: each job alone, all on one
-// state, whose number it returns. [Ledger.ReserveMany] decides on jobs on top of one
-// another. dst is resized and must not be in use elsewhere; a job may be listed more
-// than once. It changes nothing, and allocates nothing once dst is large enough.
+// EnqueueableBatch is [Ledger.Enqueueable] for many jobs, without the reasons. Bit i of
+// dst is the answer to jobs[i]: each job alone, all on one state, whose number it returns.
+// New jobs with one item are decided on 64 at a time, others one by one, at the cost of
+// Enqueueable. [Ledger.ReserveMany] decides on jobs on top of one another. dst is resized
+// and must not be in use elsewhere; a job may be listed more than once. It changes
+// nothing, and allocates nothing once dst is large enough.
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
 	if dst == nil {
 		panic(nilMask)

@@ -9,6 +9,9 @@ package book
 //
 // If the hold is on another card, it moves first: all of it, or of an item that spreads
 // what the charge lacks.
+//
+// For example job j has a min of 3 A, and 1 is charged: Allocated 1, Held 2. Its next task
+// of 3 A is covered by 2 and lacks 1: Allocated 4, Held 0, Elastic 1.
 
 // Charge makes the charges of a task that [MayCharge] has found room for, and appends it
 // to its job. undo, if not nil, learns what to do to take it back.
@@ -68,7 +71,7 @@ func (j *Job) charge(alts *Alternatives, amount int64, p Pick, undo *Journal) Ch
 }
 
 // gather moves to an alternative what a charge lacks there, from the rightmost
-// ones that hold.
+// ones that hold: those are the least preferred. MayCharge has found room for it there.
 func (j *Job) gather(it *Item, to int, amount int64, undo *Journal) {
 	lack := amount - it.Spread[to]
 	for from := len(it.Spread) - 1; from >= 0 && lack > 0; from-- {

@@ -77,6 +77,10 @@ func (v Violation) ofAlts(alts *Alternatives) Violation {
 }
 
 // job checks a job and its tasks, and adds them to the sums of its queue.
+//
+// A record may be damaged in any way, so nothing is taken for granted: a list of tasks that
+// runs in a circle ends at the number of tasks, and a queue that the book doesn't have gets
+// sums of its own.
 func (c *checker) job(j *Job) {
 	v := Violation{Queue: j.Queue, Job: j, Dim: -1}
 	sums := c.sums[j.Queue]
@@ -208,7 +212,8 @@ func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
 	}
 }
 
-// rollUp adds the sums of every queue to those of the queues above it.
+// rollUp adds the sums of every queue to those of the queues above it. It doesn't use
+// TopDown, which the operations use: a fault there shows as a difference.
 func (c *checker) rollUp() {
 	waits := make(map[*Queue]int, len(c.b.Queues)) // children that aren't added yet
 	for _, q := range c.b.Queues {

@@ -17,6 +17,9 @@
 //  5. Charges and hold of an item are on its cards: on one, unless the item spreads.
 //  6. Every charge has its job, every job its queue, and nothing else is counted.
 //
+// Why is a pod refused although its queue has a card free? The answer is at the top of
+// maycharge.go. For a job it is at the top of mayreserve.go.
+//
 // The files, in reading order:
 //
 //	what is counted  queue.go, records.go, requests.go, limits.go

@@ -6,7 +6,8 @@ import "slices"
 // follows. What exceeds a limit is then marked as over, and nothing more is admitted
 // there until it is no more.
 
-// Move takes a job's record to another queue.
+// Move takes a job's record to another queue, with its charges and holds. The new queue
+// need not have room.
 func (b *Book) Move(j *Job, q *Queue) {
 	old := j.Queue
 	j.Each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, -allocated, -held, -uncovered, nil) })
@@ -43,6 +44,8 @@ func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
 		at = it.Alts.Index(card)
 	}
 	if at < 0 || it != nil && it.Bound() && at != int(it.At) {
+		// The pod runs where it wasn't allowed to. Its charge covers nothing of the min: the
+		// job's other tasks still find their hold.
 		j.put(card, ui.Amount, 0, ui.Amount, nil)
 		return Charge{Alts: ui.Alts, Card: card, Amount: ui.Amount}
 	}
@@ -53,7 +56,7 @@ func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
 // reports whether the record went, for want of charges.
 func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 	j.undoHolds()
-	var p Plan
+	var p Plan // of no min: it finds which implicit items the charges need
 	p.Start(&Min{AnyMix: anyMix}, j)
 	j.Reserved, j.AnyMix = false, anyMix
 	j.Min, j.Held, j.loose = [2]int64{}, [2]int64{}, [2]bool{true, true}
@@ -71,7 +74,8 @@ func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 }
 
 // FillAll finds room for the items of a plan, and puts what has none on the first
-// alternative, or the one that the item is bound to.
+// alternative, or the one that the item is bound to. It is for jobs that the cluster has
+// admitted already: their min is promised, so it has to be held somewhere.
 func (p *Plan) FillAll(q *Queue, own *Job) {
 	for i := range p.items {
 		it := &p.items[i]
@@ -97,7 +101,7 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 	}
 }
 
-// Cut makes the min of a plan what charges cover of it.
+// Cut makes the min of a plan what charges cover of it: nothing is held any more.
 func (p *Plan) Cut() {
 	p.cpu.Amount, p.mem.Amount = p.cpu.Covered, p.mem.Covered
 	for i := range p.items {
@@ -106,7 +110,8 @@ func (p *Plan) Cut() {
 	}
 }
 
-// Agrees reports whether the job is as the plan would make it.
+// Agrees reports whether the job is as the plan would make it. Then the same view again
+// changes nothing, and the ledger's number stays.
 func (p *Plan) Agrees(j *Job, anyMix bool) bool {
 	if j.AnyMix != anyMix || !j.needs(CPU, p.cpu) || !j.needs(Memory, p.mem) {
 		return false

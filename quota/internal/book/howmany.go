@@ -4,7 +4,8 @@ import "slices"
 
 // How many copies of a job, or of a task, would be admitted? They are reserved or charged
 // on copies of the queue and those above it, many at a time: as long as no room and no
-// hold runs out, each copy does the same as the one before.
+// hold runs out, each copy does the same as the one before. So the work doesn't grow with
+// their number: a queue with room for a million copies takes a few rounds.
 
 // Copies is how many copies of something would be admitted.
 type Copies struct {
@@ -53,7 +54,7 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 		}
 		p.add(CPU, m.CPU)
 		p.add(Memory, m.Memory)
-		n := Unlimited
+		n := Unlimited // how often the same plan fits
 		for _, s := range p.sums {
 			n = min(n, q.floorRepeats(s))
 		}

@@ -20,7 +20,7 @@ type cellChange struct {
 	q                        *Queue
 	dim                      int32
 	allocated, held, elastic int64
-	over                     []*Queue // levels that were marked before
+	over                     []*Queue // levels that were marked before: the charge may have cleared a mark
 }
 
 type itemBefore struct {
@@ -77,7 +77,7 @@ func (u *Journal) Undo() {
 	for _, t := range slices.Backward(u.tasks) {
 		t.Job.remove(t)
 	}
-	for _, b := range slices.Backward(u.items) {
+	for _, b := range slices.Backward(u.items) { // the slice of holds stays, its amounts come back
 		b.was.Spread = b.it.Spread
 		copy(b.it.Spread, b.spread)
 		*b.it = b.was

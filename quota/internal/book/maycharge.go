@@ -1,7 +1,11 @@
 package book
 
-// May a task be charged? A task may be refused a card that its queue has free. The
-// reasons, in the order of this file:
+// May a task be charged? A task may be refused although its queue has a card free. For
+// example org may use 5 A. Of these 4 are charged in the queues below it, and 1 is held
+// for job j. One card is free. A task of j gets it: the hold covers it. A task of another
+// job does not: the card is promised to j (chargeRoom).
+//
+// The reasons for such a refusal, in the order of this file:
 //
 //   - The queue takes no tasks: it isn't open, or it has children (Queue.Admits).
 //   - There is a card, but too little cpu or memory (mayChargePlain).
@@ -33,11 +37,13 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []
 		a.Reason = Empty
 		return picks
 	}
-	j = j.In(q)
+	j = j.In(q) // what the job holds in another queue covers nothing here
 	a.mayChargePlain(q, j, LacksCPU, CPU, u.CPU)
 	if a.OK() {
 		a.mayChargePlain(q, j, LacksMemory, Memory, u.Memory)
 	}
+	// Items share no card, so each is decided on the state before the task. All of them are
+	// looked at, also after a refusal: the options list every alternative.
 	var taken uint64
 	for i := range u.Items {
 		it := j.matchNext(&u.Items[i], &taken)
@@ -92,8 +98,8 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 		}
 	}
 	switch {
-	case p.Card >= 0 || !a.OK():
-	case best.level == nil:
+	case p.Card >= 0 || !a.OK(): // it has room, or something before it failed first
+	case best.level == nil: // no alternative is among cards
 		a.Reason, a.Lack.Item = NotOnCard, index
 	default:
 		a.lacks(LacksCards, index, ui.Amount, best)
@@ -105,15 +111,15 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 // job, which may be nil. at is the card's index in the item.
 func (q *Queue) itemRoom(it *Item, at int, card int32) room {
 	switch {
-	case it == nil:
+	case it == nil: // the job needs no such card: nothing is held for the task
 		return q.chargeRoom(card, 0)
-	case it.Spreads:
+	case it.Spreads: // what is held on other cards may stay there
 		return q.chargeRoom(card, it.Spread[at])
-	case at == int(it.At):
+	case at == int(it.At): // the hold is here
 		return q.chargeRoom(card, it.Held)
-	case it.Charges > 0:
+	case it.Charges > 0: // the first of the job's tasks has chosen another card
 		return room{level: q, dim: card, why: FirmElsewhere}
-	case it.Held > 0:
+	case it.Held > 0: // this task would be the first: the hold comes with it
 		return q.moveRoom(card, it.Held)
 	}
 	return q.chargeRoom(card, 0)
@@ -125,6 +131,9 @@ func (q *Queue) itemRoom(it *Item, at int, card int32) room {
 //   - hard: what is charged stays within the limit;
 //   - free: so does what is charged and held together. What the job holds is part of
 //     that already, so only what it charges beyond its hold needs free room.
+//
+// In the example at the top of this file hard is 5 - 4 = 1, and free 5 - (4 + 1) = 0. The
+// room of a task of j is min(1, 1 + 0) = 1, that of other tasks min(1, 0) = 0.
 func (q *Queue) chargeRoom(dim int32, held int64) room {
 	r := room{Unlimited, q, dim, OverCapacity}
 	for ; q != nil; q = q.Parent {
@@ -134,9 +143,11 @@ func (q *Queue) chargeRoom(dim int32, held int64) room {
 		}
 		hard, free := c.Limit-c.Allocated, c.Limit-c.Full()
 		if held > 0 {
+			// free is negative where others use more than their mins, or the limit was
+			// lowered. That takes nothing from the hold: to charge it raises no sum.
 			free = held + max(free, 0)
 		}
-		if free < hard {
+		if free < hard { // the cards are there, and held for other jobs
 			r.take(free, q, Promised)
 		} else {
 			r.take(hard, q, OverCapacity)
@@ -146,7 +157,9 @@ func (q *Queue) chargeRoom(dim int32, held int64) room {
 }
 
 // moveRoom returns how much may be charged on a card to which a hold of another card
-// has to move: there must be free room for all of the hold.
+// has to move: there must be free room for all of the hold. A job holds 3 on A, say. Its
+// first task asks for 1 B. Then its other tasks must be on B, too, so 3 B have to be free:
+// with 2 the task is refused, although it asks for 1.
 func (q *Queue) moveRoom(dim int32, held int64) room {
 	r := room{Unlimited, q, dim, Fits}
 	for ; q != nil; q = q.Parent {
@@ -162,7 +175,7 @@ func (q *Queue) moveRoom(dim int32, held int64) room {
 		if held > hard && free > 0 {
 			why = HoldTooLarge
 		}
-		if held > free {
+		if held > free { // all or nothing
 			free = min(free, 0)
 		}
 		r.take(free, q, why) // free is never more than hard
@@ -175,7 +188,7 @@ func (q *Queue) moveRoom(dim int32, held int64) room {
 // task counts against already.
 func (j *Job) matchNext(ui *UseItem, taken *uint64) *Item {
 	if j == nil {
-		return nil
+		return nil // nothing is held for the task
 	}
 	it, at := j.Match(ui.Alts, ui.Amount, *taken)
 	if uint(at) < 64 {
@@ -189,6 +202,10 @@ func (j *Job) matchNext(ui *UseItem, taken *uint64) *Item {
 //   - the one with the same list of alternatives and, of several, the same unit;
 //   - else the one with the fewest alternatives among those that have all of the task's;
 //   - of equals one with a hold, and then the first.
+//
+// A job needs A:2 and A|B:3, say. A task of A counts against the first item, and one of
+// A|B against the second. One of B counts against the second, too: its list has B. One of
+// B|C counts against none, since no list has both.
 //
 // An item whose charges are on a card that the task doesn't list is passed over. So are
 // those that taken has a bit for.

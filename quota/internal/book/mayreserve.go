@@ -3,6 +3,14 @@ package book
 // May a job be promised its min? At every level the floor has to have room for it:
 // what jobs use of their mins, and what is held for them. What jobs use beyond their mins
 // doesn't count: it could go.
+//
+// So a job may be admitted, and its tasks be refused for a while. For example a queue may
+// use 4 A, and one job with a min of 2 is charged all 4. The floor is 2, and another job
+// of 2 is promised 2. Its first task finds hard = 4 - 4 = 0 (chargeRoom). It has to wait
+// until a task of the first job ends, or is evicted.
+//
+// A job may also be refused although cards are free: they are held for jobs that came
+// before, and whose pods don't run yet. whyMin then says Promised.
 
 // MayReserve decides on a job's min, and works out into p where it is to be held.
 // A job that the queue has already, own, is asked for a new min: its present part
@@ -15,7 +23,7 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 	if m.Invalid {
 		return a.refuse(Invalid)
 	}
-	p.Start(m, own)
+	p.Start(m, own) // also for a min of nothing: it may replace another one
 	if m.CPU == 0 && m.Memory == 0 && len(m.Items) == 0 {
 		return true
 	}
@@ -25,6 +33,8 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 	if !a.mayReservePlain(q, LacksCPU, CPU, m.CPU, own) || !a.mayReservePlain(q, LacksMemory, Memory, m.Memory, own) {
 		return false
 	}
+	// The items stand in the order in which they are decided on: single cards, then lists.
+	// Each is on top of those before it, and what they have got is not reconsidered.
 	for i := range p.items {
 		if !a.fill(q, i, &p.items[i], own, p) {
 			return false
@@ -59,8 +69,8 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 		r := q.floorRoom(card, own, p)
 		if it.Min <= r.amount {
 			it.At, it.Held = int32(at), it.Min-it.covered
-			p.add(card, it.Min)
-			a.Options = a.Options[:0]
+			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
+			a.Options = a.Options[:0] // only those of a refused item are told
 			return true
 		}
 		r.why = q.whyMin(card, it.Min, own, p)
@@ -73,7 +83,11 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 }
 
 // fillAny is fill for an item that spreads: whole units on every alternative, on top of
-// what charges cover there already.
+// what charges cover there already. With units of 2 cards and room for 3 A and 5 B, an
+// item A|B of 6 is held as 2 A and 4 B; one of 8 is refused, and its room is 6.
+//
+// For the reason it decides a second time, as if nothing were held for other jobs. If the
+// item then fits, it is the holds that are in the way.
 func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) bool {
 	var best room
 	left, unheldLeft := it.Min-it.covered, it.Min-it.covered // unheldLeft: if nothing were held for other jobs
@@ -88,7 +102,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 		if min(left+covered, unheldWhole) > whole {
 			r.why = Promised
 		}
-		it.Spread[at] = min(left, whole-min(covered, whole))
+		it.Spread[at] = min(left, whole-min(covered, whole)) // covered is there already
 		left -= it.Spread[at]
 		unheldLeft -= min(unheldLeft, unheldWhole-min(covered, unheldWhole))
 		a.note(index, r, r.why)
@@ -117,7 +131,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 }
 
 // wholeUnits returns how much of room can be had: what charges have of it, and
-// whole units beyond.
+// whole units beyond. A unit is what one task needs, so a rest is of no use.
 func wholeUnits(room, covered, unit int64) int64 {
 	if room == Unlimited {
 		return Unlimited
@@ -128,7 +142,9 @@ func wholeUnits(room, covered, unit int64) int64 {
 
 // floorRoom returns how much of a dimension an item of a new min may have: what the floor
 // leaves of the limit. Of the floor that is without what the job, own, has there now, and
-// with what the plan has so far; either may be nil.
+// with what the plan has so far; either may be nil. The queue that leaves the least is the
+// level of the refusal, the lowest one of equals: the walk goes up, and take keeps the
+// first.
 func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) room {
 	r, change := room{dim: dim}, own.inFloor(dim)-p.sum(dim)
 	for ; q != nil; q = q.Parent {
@@ -166,8 +182,9 @@ func (j *Job) inFloor(dim int32) (sum int64) {
 	case j == nil:
 		return 0
 	case j.Reserved && (dim == CPU || dim == Memory):
-		return j.Min[dim]
+		return j.Min[dim] // covered or held
 	}
+	// Charges of a job without a min count wholly: nobody knows what it could do without.
 	for t := j.First; t != nil; t = t.Next {
 		switch dim {
 		case CPU:

@@ -1,5 +1,11 @@
 package book
 
+// On which card may a gang be? A gang is charged one task after the other (Journal takes
+// it back if one is refused). The first task would choose the first card with room for
+// itself, and bind the others to it, also where that card is too small for all. So the
+// cards are chosen for the gang as a whole, before. With room for 2 A and 4 B, three tasks
+// of A|B go on B.
+
 // Member is a task of a gang.
 type Member struct {
 	Use     *Use
@@ -19,6 +25,7 @@ func Together(q *Queue, j *Job, group []Member) *Set {
 		best, most := alts.Cards[0], -1
 		if alts.Multi() {
 			for _, card := range alts.Cards {
+				// On a tie the first card stays: it is the one that the user prefers.
 				if n := try(q, j, group, alts, card); n > most {
 					best, most = card, n
 				}
@@ -39,14 +46,14 @@ func Together(q *Queue, j *Job, group []Member) *Set {
 // try counts how many tasks of a group, one after the other, can charge their item
 // with these alternatives on a card.
 func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n int) {
-	var u Journal
+	var u Journal // the charges are real until Undo: each task sees those before it
 	defer u.Undo()
 	only := new(Set)
 	only.Add(card)
 	switch {
 	case q == nil:
 		return 0
-	case j == nil:
+	case j == nil: // a record that the book doesn't count
 		j = &Job{Queue: q}
 	}
 	for i := range group {
@@ -79,7 +86,9 @@ func pickAlone(j *Job, u *Use, item int, cards *Set) Pick {
 }
 
 // NotTogether says of the alternatives that only the rest of its gang excludes for a
-// task that they haven't room for all. alone is the answer to the task by itself.
+// task that they haven't room for all. alone is the answer to the task by itself. Without
+// this the reason would be FirmElsewhere: true of the moment, but it wouldn't tell the user
+// that the gang is too large for any one card.
 func (a *Answer) NotTogether(alone []Option) {
 	if a.OK() || len(a.Options) != len(alone) {
 		return
@@ -97,7 +106,8 @@ func (a *Answer) NotTogether(alone []Option) {
 }
 
 // Reconsider makes the refusal of a task that was restricted to one card that of
-// all its alternatives, if these have no room either.
+// all its alternatives, if these have no room either. The user is told of the roomiest of
+// all, and not of a card that the gang has chosen.
 func (a *Answer) Reconsider(q *Queue, j *Job, u *Use, cards *Set) {
 	var all Answer
 	if MayCharge(&all, q, j, u, cards, nil); !all.OK() {

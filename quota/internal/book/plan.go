@@ -125,7 +125,8 @@ func (p *Plan) slice(n int) []int64 {
 	return s
 }
 
-// redraw draws the charges of a task.
+// redraw draws the charges of a task. A job of A:2 with 3 A charged gets a min of A:4,
+// say: the 3 are covered then, and 1 is held.
 func (p *Plan) redraw(t *Task) {
 	at := len(p.charges)
 	p.charges = append(p.charges, t.Charges...)
@@ -135,7 +136,7 @@ func (p *Plan) redraw(t *Task) {
 	p.cpu.Covered += d.cpu
 	p.mem.Covered += d.mem
 	var taken uint64
-	for i := range d.charges {
+	for i := range d.charges { // as Charge would make them, one after the other
 		c := &d.charges[i]
 		c.Item, c.at, c.Covered = nil, 0, 0
 		it, at := p.next.Match(c.Alts, c.Amount, taken)
@@ -146,7 +147,7 @@ func (p *Plan) redraw(t *Task) {
 			it = p.bind(c.Alts)
 		}
 		if it == nil || !it.accept(c) {
-			continue
+			continue // it covers nothing: an earlier charge has bound the item to another card
 		}
 		c.Covered = min(c.Amount, it.Held)
 		it.Held -= c.Covered
@@ -199,6 +200,8 @@ func (p *Plan) TooLarge(q *Queue, j *Job) (dim int32, amount int64, is bool) {
 // keep makes the plan's items those of the job, and its charges count against
 // them.
 func (p *Plan) keep(j *Job) {
+	// The plan's memory is used again, so the job gets copies. The first item is a part of
+	// its record, which saves an allocation and a cache line.
 	items := make([]*Item, 0, len(p.items)+len(p.implicit))
 	for i := range p.items {
 		it := &j.one

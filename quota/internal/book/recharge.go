@@ -2,6 +2,10 @@ package book
 
 import "slices"
 
+// The transformation has changed, so the charges in outputs have another size. Outputs are
+// on no node: their alternatives are Anywhere, and each has one dimension. Cards, cpu and
+// memory stay as they are.
+
 // Recharge replaces what is charged and held Anywhere: the job's min is min there, and
 // each task is charged what uses returns. Charges draw on the min in commit order. Limits
 // don't matter, and nothing is marked as over.

@@ -24,6 +24,9 @@ func (b *Book) leave(q *Queue) {
 
 // Reserve gives a job the min of a plan that [MayReserve] has made for it, instead of
 // the one that it has.
+//
+// The old min goes out of the cells wholly and the new one comes in, since what a charge
+// leaves uncovered, and so is elastic, may differ too.
 func (j *Job) Reserve(p *Plan, anyMix bool) {
 	j.undoHolds()
 	j.Reserved, j.AnyMix = true, anyMix

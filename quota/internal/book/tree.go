@@ -44,12 +44,14 @@ func (b *Book) Link(queues []*Queue) {
 		}
 	}
 	b.TopDown, b.Levels = b.Top(), 0
+	// Level by level: sums go through TopDown backwards, limits forwards.
 	for from, to := 0, len(b.TopDown); from < to; from, to = to, len(b.TopDown) {
 		b.Levels++
 		for _, q := range b.TopDown[from:to] {
 			b.TopDown = append(b.TopDown, q.Children...)
 		}
 	}
+	// A queue whose only children are orphans takes jobs again: orphans wait for their end.
 	for _, q := range queues {
 		q.Leaf = !slices.ContainsFunc(q.Children, func(child *Queue) bool { return !child.Orphan })
 	}
@@ -104,7 +106,8 @@ func (b *Book) Prune() (gone []*Queue) {
 	return gone
 }
 
-// Total makes the sums of every queue from the records of jobs.
+// Total makes the sums of every queue from the records of jobs: those of a leaf first, and
+// then, from the bottom up, those of its children for every parent.
 func (b *Book) Total(jobs func(yield func(*Job) bool)) {
 	for _, q := range b.Queues {
 		for i := range q.Cells {
