@@ -220,7 +220,13 @@ func (h *ranking[T]) walk(selected []uint64) {
 
 // sift offers the selected rows that reach a limit.
 func (h *ranking[T]) sift(selected []uint64) {
-	limit, n := threshold(h.scores, selected, h.k), len(h.scores)
+	limit, n := leastScore[T](), len(h.scores)
+	if h.k <= shortList*3/4 && n <= farScores {
+		limit = threshold(h.scores, selected, h.k)
+		if h.tie.rule == tieLowest && h.sort(selected, limit) {
+			return
+		}
+	}
 	// Chunks that double find a limit early that spares most of the rest.
 	first := kernel.Block
 	if limit > leastScore[T]() {
@@ -248,32 +254,65 @@ func (h *ranking[T]) sift(selected []uint64) {
 const farScores = 1 << 15
 
 // threshold returns a score that at least k selected rows reach, and not many more: a
-// lower bound of the scores of the best k. It is the least score if there is none, or
-// if to look for one does not pay.
+// lower bound of the scores of the best k. It is the least score if there is none, or if
+// the scores are so few that a list takes them all.
 func threshold[T Score](scores []T, selected []uint64, k int) T {
 	limit := leastScore[T]()
-	var tops [kernel.TopGroups]T
-	if k > shortList*3/4 || len(scores) < 4*kernel.Block || len(scores) > farScores {
+	if len(scores) <= shortList {
 		return limit
 	}
+	var tops [kernel.TopGroups]T
 	kernel.Tops(&tops, scores, selected)
-	// Each of the k greatest is the score of another row. Look for one of the k-th to
-	// the k+k/4-th greatest.
-	for rest := uint64(1)<<len(tops) - 1; rest != 0; {
-		i := bits.TrailingZeros64(rest)
-		var atLeast [1]uint64
-		kernel.MaskGE(atLeast[:], tops[:], nil, tops[i])
-		switch n := bits.OnesCount64(atLeast[0]); {
-		case n < k:
-			rest &^= atLeast[0]
-		case n <= k+k/4:
-			return tops[i]
-		default:
-			limit = max(limit, tops[i])
-			rest &= atLeast[0] &^ (1 << i)
+	// Each of the k greatest is the score of another row. The k-th is the one with most
+	// above it, but less than k.
+	var ranks [kernel.TopGroups]int64
+	kernel.Ranks(&ranks, &tops, len(tops))
+	rank := int64(-1)
+	for i, r := range ranks {
+		if r > rank && r < int64(k) {
+			rank, limit = r, tops[i]
 		}
 	}
 	return limit
+}
+
+// sort sets the rows to the best ones, ties to the lowest row, from among those that
+// reach a limit. It reports false, and does nothing, if they are more than a list takes.
+func (h *ranking[T]) sort(selected []uint64, limit T) bool {
+	var list [shortList]int32
+	n := 0
+	var buffer [scoreChunk / kernel.Block]uint64
+	for lo := 0; lo < len(h.scores); lo += scoreChunk {
+		chunk := h.scores[lo:min(lo+scoreChunk, len(h.scores))]
+		words := buffer[:wordsFor(len(chunk))]
+		maskScores(words, chunk, chunkOf(selected, lo, len(words)), limit, false)
+		for w, word := range words {
+			if n+bits.OnesCount64(word) > shortList {
+				return false
+			}
+			for ; word != 0; word &= word - 1 {
+				r := w*kernel.Block + bits.TrailingZeros64(word)
+				list[n%shortList], h.near[n%shortList] = int32(lo+r), chunk[r]
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return true
+	}
+	var ranks [shortList]int64
+	kernel.Ranks(&ranks, &h.near, n)
+	h.rows = h.rows[:min(n, h.k)]
+	taken := uint32(0) // the places of equal scores follow each other
+	for i, r := range list[:n] {
+		at := int(ranks[i])
+		at += bits.TrailingZeros32(^(taken >> at))
+		taken |= 1 << at
+		if at < len(h.rows) {
+			h.rows[at] = r
+		}
+	}
+	return true
 }
 
 // ranking collects the best k rows: few of them as a list in the order of

@@ -20,6 +20,10 @@ func fitFew(data []float64, stride int, request []float64, rows int) uint64 {
 
 func tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) { topsGeneric(dst, values, rows) }
 
+func ranks[T Number](dst *[TopGroups]int64, values *[TopGroups]T, n int) {
+	ranksGeneric(dst, values, n)
+}
+
 func maskBeyond[T Number](dst []uint64, values []T, rows []uint64, limit T, least bool) {
 	maskBeyondGeneric(dst, values, rows, limit, least)
 }

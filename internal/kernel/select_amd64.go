@@ -101,3 +101,23 @@ func tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
 		topsInt64AVX2((*int64)(to), (*int64)(first), n, word, step)
 	}
 }
+
+func ranks[T Number](dst *[TopGroups]int64, values *[TopGroups]T, n int) {
+	if active == Generic {
+		ranksGeneric(dst, values, n)
+		return
+	}
+	raceRead(values[:])
+	raceWrite(dst[:])
+	from := unsafe.Pointer(values)
+	switch wide, float := active == AVX512, isFloat[T](); {
+	case wide && float:
+		ranksFloat64AVX512(&dst[0], (*float64)(from), n)
+	case wide:
+		ranksInt64AVX512(&dst[0], (*int64)(from), n)
+	case float:
+		ranksFloat64AVX2(&dst[0], (*float64)(from), n)
+	default:
+		ranksInt64AVX2(&dst[0], (*int64)(from), n)
+	}
+}

@@ -861,6 +861,55 @@ skip:
 	VZEROUPPER
 	RET
 
+// func ranksFloat64AVX2(dst *int64, values *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·ranksFloat64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         values+8(FP), AX
+	MOVQ         n+16(FP), DX
+	MOVQ         AX, CX
+	VPBROADCASTQ one<>+0(SB), Y0
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+
+value:
+	VPBROADCASTQ (CX), Y8
+	VCMPPD       $0x1e, (AX), Y8, Y9
+	VPSUBQ       Y9, Y0, Y0
+	VCMPPD       $0x1e, 32(AX), Y8, Y9
+	VPSUBQ       Y9, Y1, Y1
+	VCMPPD       $0x1e, 64(AX), Y8, Y9
+	VPSUBQ       Y9, Y2, Y2
+	VCMPPD       $0x1e, 96(AX), Y8, Y9
+	VPSUBQ       Y9, Y3, Y3
+	VCMPPD       $0x1e, 128(AX), Y8, Y9
+	VPSUBQ       Y9, Y4, Y4
+	VCMPPD       $0x1e, 160(AX), Y8, Y9
+	VPSUBQ       Y9, Y5, Y5
+	VCMPPD       $0x1e, 192(AX), Y8, Y9
+	VPSUBQ       Y9, Y6, Y6
+	VCMPPD       $0x1e, 224(AX), Y8, Y8
+	VPSUBQ       Y8, Y7, Y7
+	ADDQ         $0x08, CX
+	DECQ         DX
+	JNE          value
+	MOVQ         dst+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
+	VZEROUPPER
+	RET
+
 // func argMaxInt64AVX2(values *int64, n int, rows *uint64, step int) int
 // Requires: AVX, AVX2
 TEXT ·argMaxInt64AVX2(SB), NOSPLIT, $8-40
@@ -1813,6 +1862,55 @@ skip:
 	VZEROUPPER
 	RET
 
+// func ranksInt64AVX2(dst *int64, values *int64, n int)
+// Requires: AVX, AVX2
+TEXT ·ranksInt64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         values+8(FP), AX
+	MOVQ         n+16(FP), DX
+	MOVQ         AX, CX
+	VPBROADCASTQ one<>+0(SB), Y0
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+
+value:
+	VPBROADCASTQ (CX), Y8
+	VPCMPGTQ     (AX), Y8, Y9
+	VPSUBQ       Y9, Y0, Y0
+	VPCMPGTQ     32(AX), Y8, Y9
+	VPSUBQ       Y9, Y1, Y1
+	VPCMPGTQ     64(AX), Y8, Y9
+	VPSUBQ       Y9, Y2, Y2
+	VPCMPGTQ     96(AX), Y8, Y9
+	VPSUBQ       Y9, Y3, Y3
+	VPCMPGTQ     128(AX), Y8, Y9
+	VPSUBQ       Y9, Y4, Y4
+	VPCMPGTQ     160(AX), Y8, Y9
+	VPSUBQ       Y9, Y5, Y5
+	VPCMPGTQ     192(AX), Y8, Y9
+	VPSUBQ       Y9, Y6, Y6
+	VPCMPGTQ     224(AX), Y8, Y8
+	VPSUBQ       Y8, Y7, Y7
+	ADDQ         $0x08, CX
+	DECQ         DX
+	JNE          value
+	MOVQ         dst+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
+	VZEROUPPER
+	RET
+
 // func argMaxFloat64AVX512(values *float64, n int, rows *uint64, step int) int
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·argMaxFloat64AVX512(SB), NOSPLIT, $8-40
@@ -2284,6 +2382,39 @@ skip:
 	VZEROUPPER
 	RET
 
+// func ranksFloat64AVX512(dst *int64, values *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·ranksFloat64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         values+8(FP), AX
+	MOVQ         n+16(FP), DX
+	MOVQ         AX, CX
+	VPBROADCASTQ one<>+0(SB), Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+
+value:
+	VPBROADCASTQ (CX), Z5
+	VCMPPD       $0x1e, (AX), Z5, K1
+	VPADDQ       Z0, Z1, K1, Z1
+	VCMPPD       $0x1e, 64(AX), Z5, K1
+	VPADDQ       Z0, Z2, K1, Z2
+	VCMPPD       $0x1e, 128(AX), Z5, K1
+	VPADDQ       Z0, Z3, K1, Z3
+	VCMPPD       $0x1e, 192(AX), Z5, K1
+	VPADDQ       Z0, Z4, K1, Z4
+	ADDQ         $0x08, CX
+	DECQ         DX
+	JNE          value
+	MOVQ         dst+0(FP), AX
+	VMOVUPD      Z1, (AX)
+	VMOVUPD      Z2, 64(AX)
+	VMOVUPD      Z3, 128(AX)
+	VMOVUPD      Z4, 192(AX)
+	VZEROUPPER
+	RET
+
 // func argMaxInt64AVX512(values *int64, n int, rows *uint64, step int) int
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·argMaxInt64AVX512(SB), NOSPLIT, $8-40
@@ -2752,5 +2883,38 @@ skip:
 	VMOVUPD Z2, 64(AX)
 	VMOVUPD Z3, 128(AX)
 	VMOVUPD Z0, 192(AX)
+	VZEROUPPER
+	RET
+
+// func ranksInt64AVX512(dst *int64, values *int64, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·ranksInt64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         values+8(FP), AX
+	MOVQ         n+16(FP), DX
+	MOVQ         AX, CX
+	VPBROADCASTQ one<>+0(SB), Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+
+value:
+	VPBROADCASTQ (CX), Z5
+	VPCMPQ       $0x06, (AX), Z5, K1
+	VPADDQ       Z0, Z1, K1, Z1
+	VPCMPQ       $0x06, 64(AX), Z5, K1
+	VPADDQ       Z0, Z2, K1, Z2
+	VPCMPQ       $0x06, 128(AX), Z5, K1
+	VPADDQ       Z0, Z3, K1, Z3
+	VPCMPQ       $0x06, 192(AX), Z5, K1
+	VPADDQ       Z0, Z4, K1, Z4
+	ADDQ         $0x08, CX
+	DECQ         DX
+	JNE          value
+	MOVQ         dst+0(FP), AX
+	VMOVUPD      Z1, (AX)
+	VMOVUPD      Z2, 64(AX)
+	VMOVUPD      Z3, 128(AX)
+	VMOVUPD      Z4, 192(AX)
 	VZEROUPPER
 	RET

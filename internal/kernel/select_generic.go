@@ -68,6 +68,11 @@ const TopGroups = 32
 //go:noinline
 func Tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) { tops(dst, values, rows) }
 
+// Ranks sets dst[i] to how many of the first n values, 1 at least, are above value i.
+//
+//go:noinline
+func Ranks[T Number](dst *[TopGroups]int64, values *[TopGroups]T, n int) { ranks(dst, values, n) }
+
 func firstBestGeneric[T Number](values []T, rows []uint64, greatest bool) int {
 	if greatest {
 		return argMaxGeneric(values, rows)
@@ -184,6 +189,17 @@ func topsGeneric[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
 				dst[r%TopGroups] = x
 			}
 		}
+	}
+}
+
+// ranksGeneric sets dst[i] to how many of the first n values are above value i.
+func ranksGeneric[T Number](dst *[TopGroups]int64, values *[TopGroups]T, n int) {
+	for i, x := range values {
+		count := int64(0)
+		for _, y := range values[:n] {
+			count += int64(bit(y > x))
+		}
+		dst[i] = count
 	}
 }
 

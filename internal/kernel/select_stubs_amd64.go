@@ -34,6 +34,12 @@ func maskLEFloat64AVX2(dst *uint64, values *float64, n int, rows *uint64, step i
 //go:noescape
 func topsFloat64AVX2(dst *float64, values *float64, n int, rows *uint64, step int)
 
+// ranksFloat64AVX2 sets dst to how many of the first n values, 1 at least, are above each of 32.
+// It equals ranksGeneric.
+//
+//go:noescape
+func ranksFloat64AVX2(dst *int64, values *float64, n int)
+
 // argMaxInt64AVX2 returns the first selected row with the greatest score, or -1 when none is above MinInt64.
 // It equals argMaxGeneric where one is.
 //
@@ -63,6 +69,12 @@ func maskLEInt64AVX2(dst *uint64, values *int64, n int, rows *uint64, step int, 
 //
 //go:noescape
 func topsInt64AVX2(dst *int64, values *int64, n int, rows *uint64, step int)
+
+// ranksInt64AVX2 sets dst to how many of the first n values, 1 at least, are above each of 32.
+// It equals ranksGeneric.
+//
+//go:noescape
+func ranksInt64AVX2(dst *int64, values *int64, n int)
 
 // argMaxFloat64AVX512 returns the first selected row with the greatest score, or -1 when none is above -Inf.
 // It equals argMaxGeneric where one is.
@@ -94,6 +106,12 @@ func maskLEFloat64AVX512(dst *uint64, values *float64, n int, rows *uint64, step
 //go:noescape
 func topsFloat64AVX512(dst *float64, values *float64, n int, rows *uint64, step int)
 
+// ranksFloat64AVX512 sets dst to how many of the first n values, 1 at least, are above each of 32.
+// It equals ranksGeneric.
+//
+//go:noescape
+func ranksFloat64AVX512(dst *int64, values *float64, n int)
+
 // argMaxInt64AVX512 returns the first selected row with the greatest score, or -1 when none is above MinInt64.
 // It equals argMaxGeneric where one is.
 //
@@ -123,3 +141,9 @@ func maskLEInt64AVX512(dst *uint64, values *int64, n int, rows *uint64, step int
 //
 //go:noescape
 func topsInt64AVX512(dst *int64, values *int64, n int, rows *uint64, step int)
+
+// ranksInt64AVX512 sets dst to how many of the first n values, 1 at least, are above each of 32.
+// It equals ranksGeneric.
+//
+//go:noescape
+func ranksInt64AVX512(dst *int64, values *int64, n int)

@@ -363,3 +363,34 @@ func testTops[T score](t *testing.T, fill func(*rand.Rand, []T), least T) {
 		}
 	}
 }
+
+// TestRanks holds Ranks against a loop, between pages that fault.
+func TestRanks(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		testRanks(t, testkit.Fill)
+		testRanks(t, fillInts)
+	})
+}
+
+func testRanks[T score](t *testing.T, fill func(*rand.Rand, []T)) {
+	r := testkit.Rand(8)
+	for _, front := range []bool{false, true} {
+		values := (*[kernel.TopGroups]T)(guardedSlices[T](t, front, kernel.TopGroups)(kernel.TopGroups))
+		got := (*[kernel.TopGroups]int64)(guardedSlices[int64](t, front, kernel.TopGroups)(kernel.TopGroups))
+		for n := 1; n <= len(values); n++ {
+			fill(r, values[:])
+			var want [kernel.TopGroups]int64
+			for i, x := range values {
+				for _, y := range values[:n] {
+					if y > x {
+						want[i]++
+					}
+				}
+			}
+			if kernel.Ranks(got, values, n); *got != want {
+				t.Fatalf("%d of %v:\n got %v\nwant %v", n, values, got, want)
+			}
+			allocates(t, func() { kernel.Ranks(got, values, n) })
+		}
+	}
+}

@@ -161,3 +161,13 @@ func (m avx2) isBeyond(x, limit reg.VecVirtual) reg.VecVirtual {
 	}
 	return beyond
 }
+
+func (m avx2) countIfAbove(count, x reg.VecVirtual, y Mem, _ reg.VecVirtual) {
+	above := YMM() // -1
+	if m.float {
+		VCMPPD(U8(floatGT), y, x, above)
+	} else {
+		VPCMPGTQ(y, x, above)
+	}
+	VPSUBQ(above, count, count)
+}

@@ -117,3 +117,9 @@ func (m avx512) keep(dst, mask, values reg.Register, limit reg.VecVirtual) {
 		KMOVB(kept, Mem{Base: dst, Disp: i})
 	}
 }
+
+func (m avx512) countIfAbove(count, x reg.VecVirtual, y Mem, step reg.VecVirtual) {
+	above := K()
+	m.compare(floatGT, intGT, y, x, above)
+	VPADDQ(step, count, above, count)
+}

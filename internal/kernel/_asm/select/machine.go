@@ -69,6 +69,9 @@ type machine interface {
 	find(mask, values reg.Register, x reg.VecVirtual, row reg.Register)
 	// keep stores the mask word at mask without the rows not beyond limit.
 	keep(dst, mask, values reg.Register, limit reg.VecVirtual)
+	// countIfAbove adds 1, which step has in every lane, to the lanes of count where
+	// x is above y.
+	countIfAbove(count, x reg.VecVirtual, y Mem, step reg.VecVirtual)
 }
 
 func newMachine(isa emit.ISA, s scores, d direction) machine {

@@ -24,6 +24,7 @@ func main() {
 				beyond(newMachine(isa, s, d), s, d)
 			}
 			tops(newMachine(isa, s, greatest), s)
+			ranks(newMachine(isa, s, greatest), s)
 		}
 	}
 	emit.Generate()
@@ -104,6 +105,39 @@ func tops(m machine, s scores) {
 	b.next("block")
 	dst := Load(Param("dst"), GP64())
 	for i, v := range best {
+		VMOVUPD(v, Mem{Base: dst, Disp: i * int(v.Size())})
+	}
+	emit.Return()
+}
+
+// ranks generates the kernel that counts, for each of 32 scores, those above it. Each
+// lane has the count of a score; every score passes by all of them.
+func ranks(m machine, s scores) {
+	const groups = 32
+	emit.Func("ranks"+s.name, m.isa(),
+		"func(dst *int64, values *"+s.element+", n int)",
+		"sets dst to how many of the first n values, 1 at least, are above each of 32.",
+		"ranksGeneric")
+	values, next, left := Load(Param("values"), GP64()), GP64(), Load(Param("n"), GP64())
+	MOVQ(values, next)
+	step := filled(m, one)
+	var counts []reg.VecVirtual
+	for range groups * 8 / int(step.Size()) {
+		v := m.vector()
+		VXORPD(v, v, v)
+		counts = append(counts, v)
+	}
+	x := m.vector()
+	Label("value")
+	VPBROADCASTQ(Mem{Base: next}, x)
+	for i, v := range counts {
+		m.countIfAbove(v, x, Mem{Base: values, Disp: i * int(v.Size())}, step)
+	}
+	ADDQ(U8(8), next)
+	DECQ(left)
+	JNE(LabelRef("value"))
+	dst := Load(Param("dst"), GP64())
+	for i, v := range counts {
 		VMOVUPD(v, Mem{Base: dst, Disp: i * int(v.Size())})
 	}
 	emit.Return()
