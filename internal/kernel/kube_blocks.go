@@ -141,7 +141,7 @@ func (b *kubeBlock) kept(used, allocatable, reciprocals []float64, request float
 	counted := weight << 32
 	var numbers, fractions uint64
 	if least {
-		less := 0.5 - 100*request
+		less := 0.5 - float64(100*request)
 		for i, r := range reciprocals {
 			u := used[i]
 			number, fraction := whole(u)
@@ -153,7 +153,7 @@ func (b *kubeBlock) kept(used, allocatable, reciprocals []float64, request float
 			}
 		}
 	} else {
-		more := 0.5 + 100*request
+		more := 0.5 + float64(100*request)
 		for i, r := range reciprocals {
 			u := used[i]
 			number, fraction := whole(u)
