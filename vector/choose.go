@@ -185,7 +185,7 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 		return dst
 	}
 	h := ranking[T]{rows: dst, k: k, scores: scores, tie: tie}
-	if kernel.Active() < kernel.AVX2 { // the masks have assembly for amd64 only
+	if n <= fewScores || kernel.Active() < kernel.AVX2 { // the masks have assembly for amd64 only
 		h.walk(selected)
 	} else {
 		h.sift(selected)
@@ -196,6 +196,10 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 	}
 	return h.rows
 }
+
+// fewScores is how many scores are walked over, as long as making and reading a mask of
+// them takes.
+const fewScores = 32
 
 // walk offers the selected rows one by one. In Go that takes less time than a mask of
 // those that reach a limit.
@@ -254,13 +258,9 @@ func (h *ranking[T]) sift(selected []uint64) {
 const farScores = 1 << 15
 
 // threshold returns a score that at least k selected rows reach, and not many more: a
-// lower bound of the scores of the best k. It is the least score if there is none, or if
-// the scores are so few that a list takes them all.
+// lower bound of the scores of the best k. It is the least score if there is none.
 func threshold[T Score](scores []T, selected []uint64, k int) T {
 	limit := leastScore[T]()
-	if len(scores) <= shortList {
-		return limit
-	}
 	var tops [kernel.TopGroups]T
 	kernel.Tops(&tops, scores, selected)
 	// Each of the k greatest is the score of another row. The k-th is the one with most
