@@ -4,7 +4,8 @@ import "github.com/resvec/resvec/transform"
 
 // Config is how a [Ledger] decides. The zero value is the default: a queue may use what
 // its capability mentions, annotations are read strictly, a pod that names no card may
-// run on any, and all tasks of an item use one card.
+// run on any, and all tasks of an item use one card. Its methods only read it, but for
+// ParseArguments and ParseSchedulerConf; a ledger keeps a copy.
 type Config struct {
 	Keys    Keys    // the annotations
 	Unnamed Unnamed // card-carrying resources of a pod whose cards are not named

@@ -19,8 +19,9 @@
 // # Decisions
 //
 // A job and a task are resolved once. This parses their objects and looks up their
-// cards; decisions do neither. A job is promised its min. A task is charged, and uses up
-// a part of the promise:
+// cards; decisions do neither. A job is promised its min, what it needs before it may
+// start: that is its hold. A task is charged for what it uses, and takes its part out of
+// the hold. What a job is charged beyond its min is elastic.
 //
 //	job, notes, err := ledger.ResolveJob(quota.Job{ID: "train", Queue: "team-a", Annotations: annotations})
 //	answer, err := ledger.Reserve(job)
@@ -37,11 +38,24 @@
 //
 // # Following the cluster
 //
-// [Ledger.SetQueues] and [Ledger.SetCatalogue] replace the queues and the cards.
-// [Ledger.Reconcile] makes the ledger agree with the pods that run. [Ledger.Snapshot]
-// and [Restore] carry it across a restart. [Ledger.Queue], [Ledger.Job] and
-// [Ledger.WhatFits] show it; quota/quotametrics makes Prometheus metrics of
-// [Ledger.Samples].
+// Cards, queues and pods change. The ledger is told of each:
+//
+//	m, err := ledger.ExtendMap(catalogue.Cards()) // cards that nobody had before
+//	_, err = ledger.SetCatalogue(catalogue, m)
+//	orphans, _, err := ledger.SetQueues(queues, m)
+//	report, err := ledger.Reconcile(quota.View{Jobs: jobs}) // the pods that run, and those that have gone
+//
+// It goes on after a restart:
+//
+//	data := ledger.Snapshot()
+//	ledger, err := quota.Restore(cfg, nil, catalogue, data)
+//
+// And it can be looked at. quota/quotametrics makes Prometheus metrics of
+// [Ledger.Samples]:
+//
+//	status, ok := ledger.Queue("team-a")
+//	free := status.Card("A100").Capability - status.Card("A100").Allocated // milli-cards
+//	fits := ledger.WhatFits(job)                                          // how many more such jobs
 //
 // # What holds
 //

@@ -22,14 +22,14 @@ type Event struct {
 type EventKind uint8
 
 const (
-	EventReserved EventKind = iota
-	EventResized
-	EventCommitted
-	EventRolledBack
-	EventReleased
-	EventExpired
-	EventReconciled
-	EventRefused
+	EventReserved   EventKind = iota // a job was promised its min
+	EventResized                     // a reserved job has another min
+	EventCommitted                   // a task was charged
+	EventRolledBack                  // a charge was taken back
+	EventReleased                    // a task has ended, or a job and all its tasks
+	EventExpired                     // a job has lost its hold
+	EventReconciled                  // a view has changed a job or a task; without both: the view as a whole
+	EventRefused                     // an operation was refused, and nothing changed
 )
 
 var (

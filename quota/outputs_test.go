@@ -132,15 +132,10 @@ func (p *pool) task(id, job, queue, requests string) *TaskRequest {
 
 // answered writes an answer: "yes", or the message.
 func answered(a Answer, err error) string {
-	switch {
-	case err != nil:
-		return err.Error()
-	case a.Repeat:
-		return "repeat"
-	case a.OK:
-		return "yes"
+	if err == nil && !a.OK {
+		return a.Refusal.Message()
 	}
-	return a.Refusal.Message()
+	return say(a, err)
 }
 
 func (p *pool) reserve(id, queue, each string, n int) string {

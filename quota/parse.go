@@ -96,26 +96,26 @@ func (e EntryError) detail() string {
 }
 
 // Code is the kind of an [EntryError]. From CodeUnknownCard on all are notes on lists
-// and requests. Behind some stands what Value is.
+// and requests. After a semicolon: what Value is.
 type Code uint8
 
 const (
 	// Of annotations.
 
-	CodeSyntax              Code = iota + 1 // the text is no JSON, or goes on after the object
-	CodeNotObject                           // the text is no JSON object
-	CodeEmptyName                           // no name is left
-	CodeAlternativesInQuota                 // a quota is for one card
-	CodeDuplicate                           // the name is there twice; all its entries are dropped
-	CodeWrongType                           // the value is no number
-	CodeNotInteger                          // the number is not written as an integer
-	CodeNegative
-	CodeTooLarge             // more than 9007199254740 cards
-	CodeTooManyAlternatives  // more than 64
-	CodeEmptyAlternative     // a note: a part of the name is empty, and skipped
-	CodeDuplicateAlternative // a note: a card is named twice, and the second one skipped
+	CodeSyntax               Code = iota + 1 // the text is no JSON, or goes on after the object
+	CodeNotObject                            // the text is no JSON object
+	CodeEmptyName                            // no name is left
+	CodeAlternativesInQuota                  // a quota is for one card
+	CodeDuplicate                            // the name is there twice; all its entries are dropped
+	CodeWrongType                            // the value is no number
+	CodeNotInteger                           // the number is not written as an integer
+	CodeNegative                             // the number is below 0
+	CodeTooLarge                             // more than 9007199254740 cards
+	CodeTooManyAlternatives                  // more than 64
+	CodeEmptyAlternative                     // a note: a part of the name is empty, and skipped
+	CodeDuplicateAlternative                 // a note: a card is named twice, and the second one skipped
 
-	// Of lists and requests; all are notes. Behind some stands what Value is.
+	// Of lists and requests; all are notes. After a semicolon: what Value is.
 
 	CodeUnknownCard       // no node has or had the card, and nobody declared it; the known ones
 	CodeNoResourceForCard // the pod doesn't ask for a resource that carries the card; these resources

@@ -38,8 +38,8 @@ type Queue struct {
 type State uint8
 
 const (
-	StateOpen State = iota
-	StateClosing
+	StateOpen    State = iota
+	StateClosing       // no new jobs, until those that it has have ended
 	StateClosed
 	StateUnknown
 )

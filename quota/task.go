@@ -48,14 +48,14 @@ const (
 	// TaskFromPod is what the pod says: Succeeded and Failed by its phase, else
 	// Releasing with a deletion timestamp, else, with a node, Running by its phase
 	// and Bound otherwise. Without a node, or without a pod, it is Pending.
-	TaskFromPod TaskStatus = iota
-	TaskPending
-	TaskAllocated
-	TaskBinding
+	TaskFromPod   TaskStatus = iota
+	TaskPending              // it has no node
+	TaskAllocated            // it has a node; from here to TaskRunning it is charged
+	TaskBinding              // the API server is being told
 	TaskBound
 	TaskRunning
-	TaskReleasing
-	TaskPipelined
+	TaskReleasing // it is being deleted; charged with [Config.CountReleasing]
+	TaskPipelined // it waits for the resources of such a task; charged with [Config.CountReleasing]
 	TaskSucceeded
 	TaskFailed
 )

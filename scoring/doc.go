@@ -15,9 +15,24 @@
 // A scorer is bound to nodes once, and then asked about pods: it filters, scores and
 // chooses, by an explicit rule for ties.
 //
+//	cfg, warnings, err := scoring.ParseArguments(document) // or a StrategyConfig in Go
+//	strategy, err := scoring.CompileStrategy(*cfg, m)
 //	scores := scoring.Bind(strategy, nodes)
-//	row, ok := scores.Best(pod, nil, vector.TieSeeded(seed))
-//	err := nodes.Assume(row, pod)
+//
+//	row, ok := scores.Best(pod, nil, vector.TieSeeded(seed)) // of all nodes that can hold the pod
+//	reasons, err := scores.Explain(pod, row, nil)            // how the score came about
+//	err = nodes.Assume(row, pod)                             // the next pod finds it there
+//
+// Several scorers are one:
+//
+//	sum, err := scoring.Combine([]scoring.Term{
+//		{Scorer: strategy, Weight: 1},
+//		{Scorer: load, Weight: 0.5, Normalize: scoring.NormalizeMinMax},
+//	})
+//
+// The amounts of one node are scored without nodes, by the scorer itself:
+//
+//	score, err := strategy.Score(request, requested, allocatable)
 //
 // A [Bound] brings what it keeps of the nodes up to date by itself. For pods that share
 // GPUs, package scoring/gpu knows every device, and chooses the devices too.
@@ -28,13 +43,13 @@
 // thousandths of a CPU, bytes, whole devices, or thousandths of what was declared Milli.
 // What a pod requests is its total, and what is requested of a node everything assigned
 // to it. Vectors shorter than the map are padded with zeros. A nil mask selects all rows;
-// rows outside the mask are not read, and their elements of dst not touched.
+// rows outside the mask are not read, and their elements of dst are not touched.
 //
 // # Numbers
 //
 // A scorer of one node and a Bound return the same bits, on every CPU: binary64, each
 // operation rounded once in the order of the formula, resources in the order of
-// the map. A NaN is only a NaN. Nothing is allocated but for errors, in Explain,
+// the map. Only which NaN a NaN is may differ. Nothing is allocated but for errors, in Explain,
 // and for more nodes or other requests than before.
 //
 // # Errors

@@ -18,9 +18,9 @@ type DRFConfig struct {
 	// has no limit, often -1. nil: there is none.
 	Unlimited *float64
 
-	// Fallback is what an unlimited entitlement is replaced by, the totals of
-	// the cluster say; it is padded with zeros. nil means that the resource is
-	// left out for that queue.
+	// Fallback takes the place of an unlimited entitlement, for example the totals
+	// of the cluster. It is padded with zeros. nil: the resource is left out for
+	// that queue.
 	Fallback vector.ResourceVector
 
 	// ZeroFactor is what an amount is multiplied by where the entitlement is 0,

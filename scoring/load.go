@@ -33,9 +33,8 @@ type LoadConfig struct {
 	// resource that is not listed, or listed with 0, is left out.
 	Weights map[string]float64
 
-	// Capacity is what the amounts of every node are divided by, the totals of
-	// a cluster say; it is padded with zeros. nil means what the node itself
-	// has.
+	// Capacity is what the amounts of every node are divided by, for example the
+	// totals of a cluster. It is padded with zeros. nil: what the node itself has.
 	Capacity vector.ResourceVector
 
 	// OnlyRequested leaves out what the pod does not ask for.
