@@ -172,14 +172,15 @@ func (r *goldRequest) pod() goldPod {
 // makes returns what a pod is charged in each output, rounded up. ok: less than 2^53.
 func (rules goldRules) makes(raw goldRaw) (amounts [2]int64, ok bool) {
 	for out := range amounts {
-		var sum uint64
+		var sum, rest int64 // in ones, and thousandths
 		for i, n := range raw {
-			sum += uint64(n) * uint64(rules[i][out])
+			sum += n / 1000 * rules[i][out]
+			rest += n % 1000 * rules[i][out]
 		}
-		if sum = (sum + 999) / 1000; sum >= 1<<53 {
+		if sum += (rest + 999) / 1000; sum >= 1<<53 {
 			return [2]int64{}, false
 		}
-		amounts[out] = int64(sum)
+		amounts[out] = sum
 	}
 	return amounts, true
 }
