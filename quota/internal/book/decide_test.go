@@ -186,6 +186,20 @@ func TestAnswers(t *testing.T) {
 			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 7, 1}}}, nil, new(Plan))
 			return nil
 		}, "9 item 0 of -1: 1, want 7, room 5 at q of 6; item 0 on 2: 2, room 2 at q of 3; item 0 on 3: 1, room 3 at q of 3"},
+		{"several cards that are held, beside one that is over", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.q.Cells[cardA].Allocated, w.q.Cells[cardB].Limit = 1, 2, 3
+			w.reserve(Min{Items: []MinItem{{w.alts("B"), 1, 1}}})
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 3, 1}}}, nil, new(Plan))
+			return nil
+		}, "9 item 0 of -1: 2, want 3, room 2 at q of 4; item 0 on 2: 1, room -1 at q of 1; item 0 on 3: 2, room 2 at q of 3"},
+		{"more than charges cover of what is held", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.q.Cells[cardB].Limit = 2, 4
+			j := w.reserve(Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+			w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 2}}})
+			w.reserve(Min{Items: []MinItem{{w.alts("B"), 1, 1}}})
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 6, 1}}}, j, new(Plan))
+			return nil
+		}, "9 item 0 of -1: 2, want 6, room 5 at q of 6; item 0 on 2: 1, room 2 at q of 2; item 0 on 3: 2, room 3 at q of 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
