@@ -38,6 +38,7 @@ func main() {
 	flag.StringVar(&o.tests, "test", "", "packages whose tests are run, separated by commas; default: that of the files")
 	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test; several, separated by spaces, are run one after the other, each without the tests of those before it, so put first what fails soon")
 	flag.DurationVar(&o.limit, "limit", 2*time.Second, "how long each run of tests may take besides ten times what it takes without a fault; a fault that takes longer is noticed")
+	flag.StringVar(&o.lines, "lines", "", "try only the faults of these lines, separated by commas, such as charge.go:25")
 	flag.IntVar(&o.parallel, "p", runtime.NumCPU(), "how many faults are tried at a time")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), `usage: mutants [flags] FILE...
@@ -66,10 +67,10 @@ Which tests are run, and for how long, such as
 }
 
 type options struct {
-	tests, run string
-	limit      time.Duration
-	parallel   int
-	progress   io.Writer // nil: none is shown
+	tests, run, lines string
+	limit             time.Duration
+	parallel          int
+	progress          io.Writer // nil: none is shown
 }
 
 // report tries all faults of the files and prints those that were missed.
@@ -98,18 +99,24 @@ func (o *options) report(w io.Writer, files []string) error {
 	if err != nil {
 		return err
 	}
+	var tried []int
+	for i, f := range faults {
+		if o.lines == "" || slices.Contains(strings.Split(o.lines, ","), f.where) {
+			tried = append(tried, i)
+		}
+	}
 	n := 0
 	fmt.Fprintln(w, "| where | is | instead of |\n|---|---|---|")
-	for i, missed := range o.try(tests, len(faults)) {
-		o.show("fault %d of %d ", i+1, len(faults))
-		if f := faults[i]; <-missed {
+	for i, missed := range o.try(tests, tried) {
+		o.show("fault %d of %d ", i+1, len(tried))
+		if f := faults[tried[i]]; <-missed {
 			n++
 			o.show("")
 			fmt.Fprintf(w, "| %s | `%s` | `%s` |\n", f.where, inCell(f.is), inCell(f.was))
 		}
 	}
 	o.show("")
-	fmt.Fprintf(w, "\n%d faults, %d missed\n", len(faults), n)
+	fmt.Fprintf(w, "\n%d faults, %d missed\n", len(tried), n)
 	return nil
 }
 
@@ -126,16 +133,16 @@ func inCell(text string) string {
 }
 
 // try says of each fault whether no test noticed it, as soon as that is known.
-func (o *options) try(tests []test, faults int) []chan bool {
-	missed := make([]chan bool, faults)
+func (o *options) try(tests []test, faults []int) []chan bool {
+	missed := make([]chan bool, len(faults))
 	for i := range missed {
 		missed[i] = make(chan bool, 1)
 	}
 	var next atomic.Int64
 	for range max(o.parallel, 1) {
 		go func() {
-			for i := next.Add(1); i <= int64(faults); i = next.Add(1) {
-				missed[i-1] <- !slices.ContainsFunc(tests, func(t test) bool { return t.run(i) != nil })
+			for i := next.Add(1) - 1; i < int64(len(faults)); i = next.Add(1) - 1 {
+				missed[i] <- !slices.ContainsFunc(tests, func(t test) bool { return t.run(faults[i]+1) != nil })
 			}
 		}()
 	}
@@ -184,7 +191,7 @@ func (o *options) plan(binaries []binary) (tests []test, err error) {
 }
 
 // run runs the test with a fault, 0 for none. The error says why it fails.
-func (t *test) run(fault int64) error {
+func (t *test) run(fault int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), t.limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.path, t.args...)

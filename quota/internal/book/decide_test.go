@@ -335,3 +335,68 @@ func TestHeldFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestMatch: which item of a job a task's counts against.
+func TestMatch(t *testing.T) {
+	w := newWorld(t)
+	item := func(list string, unit, held int64) *Item {
+		return &Item{Alts: w.alts(list), Unit: unit, Held: held}
+	}
+	bound := func(it *Item, at int32) *Item {
+		it.Charges, it.At = 1, at
+		return it
+	}
+	implicit := func(list string) *Item { return NewImplicit(w.alts(list)) }
+	many := make([]*Item, 63)
+	for i := range many {
+		many[i] = item("C", 1, 1)
+	}
+	for _, c := range []struct {
+		name  string
+		items []*Item
+		list  string
+		unit  int64
+		taken uint64
+		want  int
+	}{
+		{"none", nil, "A", 1, 0, -1},
+		{"too few alternatives", []*Item{item("A", 1, 1), item("B|C", 1, 1)}, "A|B", 1, 0, -1},
+		{"the same list rather than a hold", []*Item{item("A|B|C", 1, 1), item("A|B", 1, 0)}, "A|B", 1, 0, 1},
+		{"the same list rather than few", []*Item{item("A|B", 1, 1), item("B|A", 1, 1)}, "B|A", 1, 0, 1},
+		{"the same unit rather than a hold", []*Item{item("A|B", 1, 1), item("A|B", 2, 0)}, "A|B", 2, 0, 1},
+		{"a hold of 1", []*Item{item("A|B", 1, 0), item("A|B", 2, 1)}, "A|B", 3, 0, 1},
+		{"the first hold", []*Item{item("A|B", 1, 1), item("A|B", 2, 2)}, "A|B", 3, 0, 0},
+		{"the first without a hold", []*Item{item("A|B", 1, 0), item("A|B", 2, 0)}, "A|B", 3, 0, 0},
+		{"a hold rather than few", []*Item{item("A|B", 1, 0), item("A|B|C", 1, 1)}, "A", 1, 0, 1},
+		{"few", []*Item{item("A|B|C", 1, 1), item("A|C", 1, 1)}, "A", 1, 0, 1},
+		{"few without a hold", []*Item{item("A|B|C", 1, 0), item("A|C", 1, 0)}, "A", 1, 0, 1},
+		{"a unit of another list is nothing", []*Item{item("A|B", 2, 1), item("A|C", 1, 1)}, "A", 1, 0, 0},
+		{"one that is not taken", []*Item{item("A|B", 1, 1), item("A|B|C", 1, 1)}, "A", 1, 1, 1},
+		{"all taken", []*Item{item("A|B", 1, 1), item("A|B|C", 1, 1)}, "A", 1, 3, -1},
+		{"not one that is bound elsewhere", []*Item{bound(item("A|B|C", 1, 1), 2), item("A|B|C|D", 1, 0)}, "A|B", 1, 0, 1},
+		{"one that is bound to a card of the task", []*Item{bound(item("A|B|C", 1, 1), 1), item("A|B|C|D", 1, 0)}, "A|B", 1, 0, 0},
+		{"the same list, wherever it is bound", []*Item{bound(item("A|B", 1, 0), 1)}, "A|B", 1, 0, 0},
+		{"a min rather than what binds", []*Item{implicit("A|B"), item("A|B|C", 1, 0)}, "A|B", 1, 0, 1},
+		{"what binds the same list", []*Item{item("C", 1, 1), implicit("A|B")}, "A|B", 1, 0, 1},
+		{"nothing that binds others", []*Item{implicit("A|B")}, "A", 1, 0, -1},
+		{"the last that can be taken", append(many, item("A|B", 1, 1)), "A", 1, 0, 63},
+		{"the last, taken", append(many, item("A|B", 1, 1)), "A", 1, 1 << 63, -1},
+	} {
+		j := &Job{}
+		j.SetItems(c.items)
+		it, at := j.Match(w.alts(c.list), c.unit, c.taken)
+		if at != c.want || (it == nil) != (at < 0) || at >= 0 && it != c.items[at] {
+			t.Errorf("%s: item %d, want %d", c.name, at, c.want)
+		}
+	}
+
+	j := &Job{}
+	j.SetItems(append(many, item("A|B|C", 1, 1)))
+	var taken uint64
+	if it := j.matchNext(&UseItem{w.alts("A"), 1}, &taken); it != j.Items[63] || taken != 1<<63 {
+		t.Errorf("matched %v, taken %x", it, taken)
+	}
+	if it := j.matchNext(&UseItem{w.alts("B"), 1}, &taken); it != nil {
+		t.Errorf("matched %+v again", it)
+	}
+}
