@@ -1366,6 +1366,9 @@ func (m *model) compareSums() {
 		if q == nil {
 			m.fatal("no queue %s", name)
 		}
+		if len(q.Cells) != m.m.Len() {
+			m.fatal("%s counts %d dimensions, want %d", name, len(q.Cells), m.m.Len())
+		}
 		if got, want := q.Holders, m.g.holders(name); got != want {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}

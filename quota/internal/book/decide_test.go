@@ -259,8 +259,21 @@ func TestTooLarge(t *testing.T) {
 			}
 		})
 	}
+	t.Run("1 is too much", func(t *testing.T) {
+		w := newWorld(t)
+		w.org.Cells[Memory].Allocated = LimitExact - 1
+		u := Use{Memory: 1}
+		if dim, amount, is := u.TooLarge(w.q, nil, nil); dim != Memory || amount != 1 || !is {
+			t.Error("for a task:", dim, amount, is)
+		}
+		var p Plan
+		p.Start(&Min{Memory: 1}, nil)
+		if dim, amount, is := p.TooLarge(w.q, nil); dim != Memory || amount != 1 || !is {
+			t.Error("for a job:", dim, amount, is)
+		}
+	})
 	t.Run("a hold that moves", func(t *testing.T) { // all of it comes, whatever is charged
-		for held := range int64(2) {
+		for held := range int64(2) { // more than fits
 			w := newWorld(t)
 			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), free + held, 1}}})
 			w.org.Cells[cardB].Allocated = LimitExact - 1 - free
@@ -398,5 +411,32 @@ func TestMatch(t *testing.T) {
 	}
 	if it := j.matchNext(&UseItem{w.alts("B"), 1}, &taken); it != nil {
 		t.Errorf("matched %+v again", it)
+	}
+
+	// So it is when charges are drawn against a new min.
+	j = &Job{}
+	w.Come(j, w.q)
+	w.charge(j, Use{Items: []UseItem{{w.alts("A"), 1}, {w.alts("B"), 1}}})
+	m := Min{AnyMix: true}
+	for i := range int64(63) {
+		m.Items = append(m.Items, MinItem{w.alts("C"), 1, i + 1})
+	}
+	m.Items = append(m.Items, MinItem{w.alts("A|B"), 2, 1})
+	var p Plan
+	p.Start(&m, j)
+	if got := p.items[63].covered; got != 1 {
+		t.Errorf("two charges of a task cover %d of an item, want 1", got)
+	}
+
+	j = w.reserve(Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 2, 1}, {w.alts("A|B"), 2, 2}}})
+	if it, at := j.Match(w.alts("A|B"), 2, 0); at != 1 || it != j.Items[1] {
+		t.Errorf("two items of one list: item %d, want 1", at)
+	}
+
+	j.AnyMix = false
+	for items, want := range map[int]bool{0: true, 2*MaxItems - 1: true, 2 * MaxItems: false} {
+		if j.SetItems(make([]*Item, items)); j.binds(w.alts("A|B")) != want || j.binds(w.alts("A")) {
+			t.Errorf("a job of %d items binds alternatives, or a card: want %v, false", items, want)
+		}
 	}
 }
