@@ -371,8 +371,8 @@ func (p *Proportional) Filter(dst *vector.Mask, nodes *vector.Nodes, request vec
 	return nil
 }
 
-// FilterIdle is Filter for idle amounts in the place of what the nodes have free: with
-// what is about to be released, say.
+// FilterIdle is Filter for idle amounts in the place of what the nodes have free, for
+// example with what is about to be released.
 func (p *Proportional) FilterIdle(dst *vector.Mask, nodes *vector.Nodes, idle *vector.Matrix, request vector.ResourceVector, rows *vector.Mask) error {
 	if idle == nil {
 		panic(panicMatrix)
