@@ -70,13 +70,10 @@ func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 	if how.Transformation, err = transform.Compile(rules, transform.Options{}); err != nil {
 		return nil, err
 	}
-	m, err := quota.NewMap(nil)
-	if err != nil {
-		return nil, err
-	}
+	var m *vectormap.ResourceVectorMap
 	if snapshot != nil {
 		ledger, err = quota.Restore(how, nil, nil, snapshot)
-	} else {
+	} else if m, err = quota.NewMap(nil); err == nil {
 		ledger, err = quota.New(how, m, nil, nil)
 	}
 	if err != nil {
@@ -117,11 +114,14 @@ func (s *scheduler) resume(objects []*corev1.Pod) error {
 		return err
 	}
 	report, err := s.ledger.Reconcile(view)
+	if err != nil {
+		return err
+	}
 	for _, unseen := range report.Unseen {
 		if unseen.Task != "" {
 			s.ledger.Rollback(unseen.Task)
 		}
 	}
 	s.ledger.Expire(report.Seq + 1)
-	return err
+	return nil
 }
