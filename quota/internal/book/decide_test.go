@@ -200,6 +200,45 @@ func TestAnswers(t *testing.T) {
 			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 6, 1}}}, j, new(Plan))
 			return nil
 		}, "9 item 0 of -1: 2, want 6, room 5 at q of 6; item 0 on 2: 1, room 2 at q of 2; item 0 on 3: 2, room 3 at q of 4"},
+		{"more than charges cover, and too much", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.q.Cells[cardB].Limit = 2, 4
+			j := w.reserve(Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+			w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 2}}})
+			w.reserve(Min{Items: []MinItem{{w.alts("B"), 1, 1}}})
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 7, 1}}}, j, new(Plan))
+			return nil
+		}, "9 item 0 of -1: 1, want 7, room 5 at q of 6; item 0 on 2: 1, room 2 at q of 2; item 0 on 3: 2, room 3 at q of 4"},
+		{"what is charged already, and over", func(w *world, a *Answer) []Pick {
+			j := w.reserve(Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 1, 1}}})
+			w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 1}}})
+			w.q.Cells[cardA].Limit, w.q.Cells[cardB].Limit = 0, 0
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 1, 1}}}, j, new(Plan))
+			return nil
+		}, "9 item 0 of -1: 1, want 1, room 0 at q of 0; item 0 on 2: 1, room 0 at q of 0; item 0 on 3: 1, room 0 at q of 0"},
+		{"what the first item leaves to the second", func(w *world, a *Answer) []Pick {
+			w.q.Cells[cardA].Limit, w.q.Cells[cardB].Limit, w.q.Cells[cardC].Limit = 1, 3, 0
+			j := w.reserve(Min{AnyMix: true, Items: []MinItem{{w.alts("B|A"), 1, 1}}})
+			w.charge(j, Use{Items: []UseItem{{w.alts("B|A"), 1}}})
+			MayReserve(a, w.q, &Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 3, 1}, {w.alts("B|C"), 2, 1}}}, j, new(Plan))
+			return nil
+		}, "9 item 1 of -1: 1, want 2, room 1 at q of 3; item 1 on 3: 1, room 1 at q of 3; item 1 on 4: 1, room 0 at q of 0"},
+		{"what a job without a min uses", func(w *world, a *Answer) []Pick {
+			w.q.Cells[CPU].Limit, w.q.Cells[Memory].Limit, w.q.Cells[cardA].Limit = 3, 3, 3
+			j := &Job{}
+			w.Come(j, w.q)
+			w.charge(j, Use{CPU: 2, Memory: 2, Items: []UseItem{{w.alts("A"), 2}}})
+			if !MayReserve(a, w.q, &Min{CPU: 3, Memory: 3, Items: []MinItem{{w.alts("A"), 3, 1}}}, j, new(Plan)) {
+				return nil
+			}
+			MayReserve(a, w.q, &Min{Memory: 4}, j, new(Plan))
+			return nil
+		}, "8 item 0 of 1: 1, want 4, room 3 at q of 3"},
+		{"a hold of two doesn't follow to where another job holds one", func(w *world, a *Answer) []Pick {
+			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+			w.reserve(Min{Items: []MinItem{{w.alts("B"), 1, 1}}})
+			w.q.Cells[cardB].Limit = 2
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B"), 1}}}, j, cardB)(w, a)
+		}, "9 item 0 of 3: 2, want 1, room 0 at q of 2; item 0 on 2: 4, room 0 at - of 0; item 0 on 3: 2, room 0 at q of 2; pick -1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -270,6 +309,16 @@ func TestTooLarge(t *testing.T) {
 		p.Start(&Min{Memory: 1}, nil)
 		if dim, amount, is := p.TooLarge(w.q, nil); dim != Memory || amount != 1 || !is {
 			t.Error("for a job:", dim, amount, is)
+		}
+	})
+	t.Run("nothing is too much", func(t *testing.T) {
+		w := newWorld(t)
+		j := w.reserve(Min{CPU: 1, Items: []MinItem{{w.alts("A"), 1, 1}}})
+		w.org.Cells[CPU].Allocated, w.org.Cells[cardA].Allocated = LimitExact-2, LimitExact-2
+		u := Use{CPU: 1, Items: []UseItem{{w.alts("A"), 1}}} // which is held
+		var a Answer
+		if dim, amount, is := u.TooLarge(w.q, j, MayCharge(&a, w.q, j, &u, nil, nil)); is {
+			t.Error(dim, amount)
 		}
 	})
 	t.Run("a hold that moves", func(t *testing.T) { // all of it comes, whatever is charged

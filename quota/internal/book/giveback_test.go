@@ -1,0 +1,74 @@
+package book
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestRollBack: what a task covered, later ones get that lack it, and the rest is held.
+func TestRollBack(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		min   int64
+		tasks []int64 // what each is charged
+		back  []int
+		want  string // what the others cover, and what is held
+	}{
+		{"one to the next", 1, []int64{1, 1}, []int{0}, "[1] 0"},
+		{"not to those before", 2, []int64{3, 1}, []int{1}, "[2] 0"},
+		{"more than is lacking", 3, []int64{2, 2}, []int{0}, "[2] 1"},
+		{"two to one that has some", 3, []int64{1, 1, 2}, []int{0, 1}, "[2] 1"},
+		{"to several", 3, []int64{3, 1, 1, 3}, []int{0}, "[1 1 1] 0"},
+		{"two behind others", 5, []int64{1, 1, 1, 1, 1, 1, 1}, []int{3, 4}, "[1 1 1 1 1] 0"},
+		{"the later first", 5, []int64{1, 1, 1, 1, 1, 1, 1}, []int{4, 1}, "[1 1 1 1 1] 0"},
+		{"between them", 3, []int64{1, 1, 1, 1, 1}, []int{0, 3}, "[1 1 1] 0"},
+		{"nothing lacks it", 3, []int64{1, 1, 1}, []int{0, 2}, "[1] 2"},
+		{"all", 2, []int64{1, 1, 1}, []int{0, 1, 2}, "[] 2"},
+	} {
+		w := newWorld(t)
+		j := w.reserve(Min{CPU: c.min, Memory: c.min, Items: []MinItem{{w.alts("A|B"), c.min, 1}}})
+		var tasks, back []*Task
+		for _, n := range c.tasks {
+			tasks = append(tasks, w.charge(j, Use{CPU: n, Memory: n, Items: []UseItem{{w.alts("A|B"), n}}}))
+		}
+		for _, i := range c.back {
+			back = append(back, tasks[i])
+		}
+		w.RollBack(back...)
+		covered := []int64{}
+		for task := j.First; task != nil; task = task.Next {
+			n := task.CPU.Covered
+			if covered = append(covered, n); task.Memory.Covered != n || task.Charges[0].Covered != n {
+				t.Errorf("%s: %+v", c.name, task)
+			}
+		}
+		held := j.Held[CPU]
+		if got := fmt.Sprint(covered, held); got != c.want || j.Held[Memory] != held || j.Items[0].Held != held {
+			t.Errorf("%s: %s, want %s; %+v", c.name, got, c.want, j)
+		}
+		if found := w.Check(slices.Values([]*Job{j})); found != nil {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+}
+
+// TestForfeit: the min becomes what charges cover of it.
+func TestForfeit(t *testing.T) {
+	for _, anyMix := range []bool{false, true} {
+		w := newWorld(t)
+		j := w.reserve(Min{CPU: 3, Memory: 5, AnyMix: anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}})
+		w.charge(j, Use{CPU: 1, Memory: 2, Items: []UseItem{{w.alts("A|B"), 1}}}, cardB)
+		w.Forfeit(j)
+		if j.Min != [2]int64{1, 2} || j.Held != [2]int64{} || j.Items[0].Min != 0 || j.Items[1].Min != 1 || j.Holds() || j.Gone {
+			t.Errorf("%+v, %+v, %+v", j, j.Items[0], j.Items[1])
+		}
+		if found := w.Check(slices.Values([]*Job{j})); found != nil {
+			t.Errorf("%+v", found)
+		}
+		other := w.reserve(Min{CPU: 1})
+		if w.Forfeit(other); !other.Gone {
+			t.Error("a job without charges stays")
+		}
+	}
+}
