@@ -257,9 +257,20 @@ func (m *Matrix) SetRow(i int, v ResourceVector) {
 }
 
 func (m *Matrix) setRow(i int, v ResourceVector) {
-	p := i
-	for j, x := range v {
-		m.store(p, j, x)
+	p, j := i, 0
+	var known [8]float32 // some codes at once
+	for ; j+len(known) <= len(v) && !m.plain; j += len(known) {
+		part, data, codes, stride := v[j:][:len(known)], m.data, m.codes[:len(m.data)], m.stride
+		if kernel.Codes(known[:], part) {
+			break // one is not tame
+		}
+		for k, x := range part {
+			data[p], codes[p] = x, known[k]
+			p += stride
+		}
+	}
+	for ; j < len(v); j++ {
+		m.store(p, j, v[j])
 		p += m.stride
 	}
 	for range m.cols - len(v) {
@@ -576,17 +587,44 @@ func (m *Matrix) copyChanges(src *Matrix) bool {
 		}
 	}
 	m.rows = src.rows
-	for v := m.copied.source; v < src.log.version; v++ {
-		i := int(src.log.row(v + 1))
-		if i < src.rows {
-			for j := range m.cols {
-				p, q := j*m.stride+i, j*src.stride+i
-				m.put(p, src.data[q])
+	var rows [64]int32
+	for v := m.copied.source; v < src.log.version; {
+		n := 0
+		for ; v < src.log.version && n < len(rows); v++ {
+			i := src.log.row(v + 1)
+			m.log.record(int(i))
+			if int(i) < src.rows {
+				rows[n] = i
+				n++
 			}
 		}
-		m.log.record(i)
+		for j := range m.cols {
+			m.copyRows(src, j, rows[:n])
+		}
 	}
 	return true
+}
+
+// copyRows copies rows of column j with their codes.
+func (m *Matrix) copyRows(src *Matrix, j int, rows []int32) {
+	to, from := m.data[j*m.stride:][:m.stride], src.data[j*src.stride:][:src.stride]
+	for _, i := range rows {
+		to[i] = from[i]
+	}
+	if m.plain {
+		return
+	}
+	codes := m.codes[j*m.stride:][:m.stride]
+	if src.plain {
+		for _, i := range rows {
+			codes[i] = kernel.Floor32(from[i])
+		}
+		return
+	}
+	known := src.codes[j*src.stride:][:src.stride]
+	for _, i := range rows {
+		codes[i] = known[i]
+	}
 }
 
 // exists panics unless there is a matrix.
