@@ -35,10 +35,9 @@ func (l *loadList) append(d *loadDim, a *amounts) bool {
 	if l.n == len(l.dims) {
 		return false
 	}
-	l.dims[l.n] = kernel.LoadDim{
-		Request: at(a.request, d.index), Weight: d.weight, Capacity: d.capacity,
-		Used: a.requested.Column(d.index), Allocatable: a.allocatable.Column(d.index),
-	}
+	k := &l.dims[l.n] // which is written in place: a literal would be copied
+	k.Request, k.Weight, k.Capacity = at(a.request, d.index), d.weight, d.capacity
+	k.Used, k.Allocatable = a.requested.Column(d.index), a.allocatable.Column(d.index)
 	l.n++
 	return true
 }
