@@ -12,7 +12,7 @@
 //	m, err := quota.NewMap(catalogue.Cards())
 //	queue, faults, err := cfg.BuildQueue(m, quota.QueueSpec{
 //		Name:        "team-a",
-//		Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 4}`},
+//		Annotations: map[string]string{quota.QuotaAnnotation: `{"NVIDIA-A100-SXM4-80GB": 4}`},
 //	})
 //	ledger, err := quota.New(cfg, m, catalogue, []quota.Queue{queue})
 //
@@ -54,7 +54,8 @@
 // [Ledger.Samples]:
 //
 //	status, ok := ledger.Queue("team-a")
-//	free := status.Card("A100").Capability - status.Card("A100").Allocated // milli-cards
+//	card := status.Card("NVIDIA-A100-SXM4-80GB")
+//	free := card.Capability - card.Allocated // milli-cards
 //	fits := ledger.WhatFits(job)                                          // how many more such jobs
 //
 // # What holds
@@ -63,7 +64,8 @@
 //     transformation, see [NewMap], are in units.
 //   - What a queue uses counts in every queue above it, and each has to have room.
 //   - What is charged stays within the limit.
-//   - What is promised stays within the limit together with what jobs use of their mins.
+//   - Promises stay within the limit, too: a job's hold and what it uses of its min, added
+//     over all jobs.
 //   - Only a lowered limit, or a pod that runs already, exceeds a limit. That is marked,
 //     see [Ledger.Over], and nothing more is admitted there.
 //   - A quota is not the capacity. Whether the cluster has a free card is not looked at.

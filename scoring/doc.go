@@ -49,8 +49,8 @@
 //
 // A scorer of one node and a Bound return the same bits, on every CPU: binary64, each
 // operation rounded once in the order of the formula, resources in the order of
-// the map. Only which NaN a NaN is may differ. Nothing is allocated but for errors, in Explain,
-// and for more nodes or other requests than before.
+// the map. Only sign and payload of a NaN may differ. Nothing is allocated, except for
+// errors, in Explain, and when there are more nodes than before or a request is new.
 //
 // # Errors
 //

@@ -9,7 +9,7 @@
 // A [Matrix] holds the vectors of many, a row each, stored by column. A [Mask] is a set of
 // rows. Functions of the package work on all rows:
 //
-//	free := vector.NewMatrix(vector.Schema{}, 5000, 2) // 5,000 nodes, cpu and memory
+//	free := vector.NewMatrix(vector.Schema{}, 5000, 2) // 5,000 nodes, cpu and memory; columns without names
 //	free.SetRow(0, vector.ResourceVector{4_000, 16 << 30})
 //	pod := vector.ResourceVector{500, 1 << 30}
 //
@@ -17,7 +17,7 @@
 //	vector.Fit(&fits, free, pod) // which nodes can hold the pod
 //	scores := make([]float64, free.Rows())
 //	vector.NormalizedSum(scores, free, total)              // how much each has, of a shared total
-//	row := vector.ArgMax(scores, &fits, vector.TieLowest()) // -1: none can hold it
+//	row := vector.ArgMax(scores, &fits, vector.TieSeeded(42)) // -1: none can hold it
 //
 // # Nodes
 //

@@ -10,10 +10,13 @@
 //	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
 //	devices := scorer.Bind(&account)
 //
-//	needs, err := share.Normalize(podRequests)
-//	node, ok, err := devices.Best(needs, nil, vector.TieLowest())
+//	needs, err := share.Normalize(podRequests) // such as koordinator.sh/gpu: 50, half a GPU
+//	var fits vector.Mask
+//	vector.Fit(&fits, nodes.Free(), pod.Requested) // by cpu and memory
+//	node, ok, err := devices.Best(needs, &fits, vector.TieSeeded(42))
 //	chosen, err := devices.Allocate(node, share.AllocRequest{Requirement: needs[0]})
 //	err = account.Commit(node, chosen)
+//	err = nodes.Assume(node, pod)
 //	fmt.Println(chosen.Devices[0].UUID)
 //
 // An [Account] has what each device has, and what of it is free. A [Scorer], bound to

@@ -61,7 +61,7 @@ func (c *cluster) place(name string, request vector.ResourceVector) {
 
 	// Filter, score and select: the node with the greatest score among those that can
 	// hold the pod.
-	row, ok := c.scores.Best(pod, nil, vector.TieLowest())
+	row, ok := c.scores.Best(pod, nil, vector.TieSeeded(42))
 	if !ok {
 		// Why not: how many nodes each resource rejects.
 		rejections := vector.Rejections(nil, c.nodes.Free(), request, nil)
