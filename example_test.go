@@ -31,11 +31,12 @@ func Example() {
 		}
 	}
 	// resources.PodRequest(nil, pod, vectormap.PodOptions{}, nil) makes these from a
-	// corev1.Pod: four cores, 16 GiB, two and a half GPUs.
+	// corev1.Pod: four cores, 16 GiB, two and a half GPUs. Which GPUs, package
+	// device/share says.
 	pod := vector.PodAmounts{Requested: vector.ResourceVector{4_000, 16 << 30, 2_500, 1}}
 
 	for range 2 {
-		row, ok := scores.Best(pod, nil, vector.TieLowest()) // fit, score, choose
+		row, ok := scores.Best(pod, nil, vector.TieSeeded(42)) // fit, score, choose
 		if !ok {
 			rejected := vector.Rejections(nil, nodes.Free(), pod.Requested, nil)
 			fmt.Println("the pod waits:", resources.ExplainRejections(nodes.Len(), rejected))
