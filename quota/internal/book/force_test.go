@@ -115,3 +115,28 @@ func TestFillAll(t *testing.T) {
 		}
 	}
 }
+
+// TestDrawOfElsewhere: what runs on a card that an item doesn't list, or beside the card
+// that the item is bound to, doesn't count against the item's min.
+func TestDrawOfElsewhere(t *testing.T) {
+	w := newWorld(t)
+	j := &Job{}
+	w.Come(j, w.q)
+	for _, card := range []int32{cardC, cardB, cardA, cardB} {
+		task := &Task{Job: j}
+		task.Force(&Use{Items: []UseItem{{w.alts("A|B"), 1}}}, []int32{card})
+	}
+	var a Answer
+	var p Plan
+	if !MayReserve(&a, w.q, &Min{Items: []MinItem{{w.alts("A|B"), 3, 1}}}, j, &p) {
+		t.Fatal(answerText(&a, nil))
+	}
+	j.Reserve(&p, false)
+	var covered []int64
+	for task := j.First; task != nil; task = task.Next {
+		covered = append(covered, task.Charges[0].Covered)
+	}
+	if got, want := fmt.Sprint(covered, j.Items[0].Held, j.Items[0].At), "[0 1 0 1] 1 1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -53,6 +53,17 @@ func TestRollBack(t *testing.T) {
 	}
 }
 
+// TestRollBackOfOne: the least amount, of nothing but a card.
+func TestRollBackOfOne(t *testing.T) {
+	w := newWorld(t)
+	j := w.reserve(Min{Items: []MinItem{{w.alts("A"), 1, 1}}})
+	u := Use{Items: []UseItem{{w.alts("A"), 1}}}
+	first, second := w.charge(j, u), w.charge(j, u)
+	if w.RollBack(first); second.Charges[0].Covered != 1 || j.Holds() {
+		t.Errorf("%+v", j.Items[0])
+	}
+}
+
 // TestForfeit: the min becomes what charges cover of it.
 func TestForfeit(t *testing.T) {
 	for _, anyMix := range []bool{false, true} {

@@ -49,3 +49,11 @@ func TestAddSaturated(t *testing.T) {
 		}
 	}
 }
+
+// TestShare is of the least amounts.
+func TestShare(t *testing.T) {
+	q := &Queue{Cells: []Cell{{Allocated: 1}, {Allocated: 1}, {}, {Allocated: 9}}, Deserved: []int64{4, 1, 1, 0}}
+	if got := q.Share(); got != 1 {
+		t.Errorf("%v, want 1", got)
+	}
+}
