@@ -45,7 +45,6 @@ var notRun = []string{
 	"make check",
 	"make fuzz PKG=./vector TARGET=FuzzFit TIME=1m",
 	"make mutants",
-	`make mutants FILES="quota/internal/book/charge.go quota/internal/book/reserve.go" RUN="TestModel Decis|Release|Reconcile"`,
 	"make peers",
 	// They run until Ctrl-C.
 	"GOWORK=off go -C examples/kubescheduler run ./cmd/playground",
