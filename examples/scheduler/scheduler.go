@@ -186,7 +186,7 @@ func (s *scheduler) score(p *pod) (row int, err error) {
 		return row, nil
 	}
 	p.gpu, err = s.account.GPURequest(p.request, p.needs[0])
-	if errors.Is(err, share.ErrNoTotal) { // bytes of memory, another part of each GPU
+	if errors.Is(err, share.ErrNoTotal) { // bytes: another percentage on each model
 		points := make([]int64, s.nodes.Len())
 		err = s.devices.Score(points, p.needs, &s.fits)
 		return vector.ArgMax(points, &s.fits, tie), err
@@ -249,7 +249,7 @@ func (s *scheduler) reserve(p *pod, row int) error {
 // admitted: it may be tried again.
 func (s *scheduler) unreserve(p *pod) error {
 	if s.pods[p.id] != p {
-		return nil // was seen on a node all the same, or has gone
+		return nil // seen on a node all the same, or gone: podSeen or podGone gave back
 	}
 	s.remove(p)
 	var err error
