@@ -8,9 +8,10 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// Check recomputes everything from the records of jobs and charges. It returns nil, or
-// an error that lists the first things that don't agree, sorted by queue, job, task and resource, in
-// milli-cores, bytes and milli-cards. An error is a fault of this package, or of memory.
+// Check recomputes everything from the records of jobs and charges. It returns nil, or an
+// error that lists the first things that don't agree, sorted by queue, job, task and
+// resource, in milli-cores, bytes and milli-cards. An error is a fault of this package, or
+// of memory.
 func (l *Ledger) Check() error {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -36,6 +37,7 @@ type violation struct {
 	want     int64 // what it should be, or the limit
 }
 
+// ruleTexts say the invariants in one line each. The book's package comment has them in full.
 var ruleTexts = [...]string{
 	book.SumsAgree:   "a queue counts the sum of its records and of its children",
 	book.NotNegative: "no amount is below 0, and none covers more than itself",

@@ -34,7 +34,7 @@
 //
 // [Ledger.Enqueueable] and [Ledger.Allocatable] answer the same questions and change
 // nothing. [Ledger.CommitAll] charges a gang or nothing. [Ledger.Rollback] takes a
-// commit back: the promise is as it was before.
+// commit back. What it covered is held again, on the card where it was charged.
 //
 // # Following the cluster
 //
@@ -54,9 +54,11 @@
 // [Ledger.Samples]:
 //
 //	status, ok := ledger.Queue("team-a")
-//	card := status.Card("NVIDIA-A100-SXM4-80GB")
-//	free := card.Capability - card.Allocated // milli-cards
-//	fits := ledger.WhatFits(job)                                          // how many more such jobs
+//	used := status.Card("NVIDIA-A100-SXM4-80GB").Allocated // milli-cards
+//	more := ledger.WhatFits(job).Copies                    // how many more such jobs
+//
+// What is left is more than a subtraction. It is without the holds of other jobs, and
+// every queue above has a limit, too. So ask [Ledger.WhatFits] or [Ledger.Enqueueable].
 //
 // # What holds
 //

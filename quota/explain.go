@@ -82,8 +82,8 @@ func (l *Ledger) room(o *book.Option, card string) Room {
 	return r
 }
 
-// why returns NoQuota or UnreadableQuota instead of another reason if the level that
-// leaves the least room has no quota for the dimension at all.
+// why returns what leaves too little room. That is NoQuota or UnreadableQuota if the level
+// with the least room has no quota for the dimension, or one that can't be read.
 func (l *Ledger) why(is book.Why, level *book.Queue, dim int32, limit int64) Reason {
 	why := whyOf[is]
 	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || limit != 0 {

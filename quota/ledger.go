@@ -8,6 +8,22 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
+// The files of the package, in reading order:
+//
+//	what is configured  config.go, arguments.go; queue.go, queuespec.go, validate.go
+//	                    (queues); catalogue.go (cards, the map)
+//	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
+//	                    catalogue), derived.go (limits, shares)
+//	what is asked for   task.go, parse.go (annotations), requests.go, resolve.go,
+//	                    resolvejob.go; outputs.go (what the transformation makes)
+//	operations          operate.go, gang.go, release.go; batch.go, nodescore.go, whatfits.go
+//	answers             answer.go, explain.go (of the book), names.go, message.go, errors.go
+//	the cluster         view.go, reconcile.go, resolverunning.go
+//	what others see     status.go, jobs.go, events.go, check.go, elastic.go
+//	restarts            snapshot.go, restore.go
+//
+// Decisions are made in internal/book. Its package comment says how to add one.
+
 // Ledger is the account of a tree of queues: what each may use, what it uses, and what
 // it has promised to jobs that were admitted. [New] and [Restore] make one. It is safe
 // for concurrent use: questions share it, changes exclude each other. A change is all
@@ -91,7 +107,7 @@ func (l *Ledger) intern(cards []int32) *book.Alternatives {
 	return l.interned.get(strings.Join(names, "|"), cards)
 }
 
-// reasons is the number of reasons, None included.
+// reasons is the number of reasons of requests, None included.
 const reasons = int(ReasonInsufficientScalarQuota) + 1
 
 // cardName returns the name of a card's dimension.

@@ -165,11 +165,11 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 }
 
 // Commit charges a task if it is Allocatable, also one of a job that is not reserved: so
-// don't commit after a refused Reserve, or use [Ledger.CommitAll]. Each item is charged on the first of its
-// alternatives that has room and is among cards, those of the chosen node; without
-// cards, on the first that has room. What the job's min covers leaves its holds, which
-// move to the charged card if they have to. The same task again is a repeat; with
-// another content it is an [ErrConflict].
+// don't commit after a refused Reserve, or use [Ledger.CommitAll]. Each item is charged on
+// the first of its alternatives that has room and is among cards, those of the chosen
+// node; without cards, on the first that has room. What the job's min covers leaves its
+// holds, which move to the charged card if they have to. The same task again is a repeat;
+// with another content it is an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	task.of(l)
 	task.at.Fetch()

@@ -76,9 +76,9 @@ func (o *outputs) index(name corev1.ResourceName) (int, bool) {
 // outputs.
 func (o *outputs) reads(name corev1.ResourceName) bool { return len(o.names) > 0 && o.read[name] }
 
-// charge returns what a pod is charged in each output. fault says what is wrong: it
-// can't be charged, or one of its resources is not among those that covers knows where
-// the transformation demands that.
+// charge returns what a pod is charged in each output. fault says what is wrong: an amount
+// can't be charged, or the transformation demands a quota for each resource, and covers
+// says that there is none for one of the pod's.
 func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.ResourceName) bool) (amounts []int64, fault string) {
 	amounts = make([]int64, len(o.names))
 	if len(o.names) == 0 || len(requests) == 0 {

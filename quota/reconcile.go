@@ -28,7 +28,7 @@ type Report struct {
 	Mismatched []Ref // tasks on cards that they didn't ask for
 
 	// Failed is what couldn't be taken over, and why. A job without a known min keeps
-	// the one that the ledger has; an allocated task is charged what could be told;
+	// the one that the ledger has; an allocated task is charged what is known of it;
 	// what is in a queue that isn't there is left as it is.
 	Failed []Ref
 
@@ -86,7 +86,7 @@ func (r *Report) sort() {
 //   - An allocated task is charged what it asks for, on cards that its node has,
 //     whatever the limits say. A charge that is there is corrected or confirmed.
 //   - If the node has no card that the task lists, the task is charged on a card of the
-//     node that the same resource carries, and it is Mismatched. If that can't be told,
+//     node that the same resource carries, and it is Mismatched. If it has none either,
 //     the charge stays on its card, or goes on the first card that is listed.
 //   - If the job's other tasks are bound to another card, the charge counts against no
 //     item of the job until the job gets another min. Charges that are to be corrected

@@ -60,7 +60,7 @@ func (l *Ledger) end(t *task) {
 	}
 }
 
-// rollBack takes the charges of tasks away as if they had never been.
+// rollBack takes the charges of tasks away, and the jobs that nothing is left of.
 func (l *Ledger) rollBack(tasks ...*task) {
 	records := make([]*book.Task, len(tasks))
 	for i, t := range tasks {
@@ -96,9 +96,9 @@ func (l *Ledger) releaseJob(j *job) {
 	l.forget(j)
 }
 
-// Expire takes the holds of jobs that were reserved before the change with the number
-// before, and that Reconcile has never seen. It returns their ids, sorted. The charges of
-// their tasks stay. seq is as of [Ledger.Rollback].
+// Expire takes the holds of jobs that [Ledger.Reconcile] has never seen, and that were
+// reserved with a Seq below before. It returns their ids, sorted. The charges of their tasks stay.
+// seq is as of [Ledger.Rollback].
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
 	var events []Event

@@ -22,7 +22,7 @@ type TaskRequest struct {
 
 	bound   *book.Set // the cards of the node that the task is bound to; nil: it isn't
 	sources []source  // of the items
-	invalid string    // why the request can't be told; empty: it can
+	invalid string    // why the request is invalid; empty: it is valid
 
 	id, job, queue string
 

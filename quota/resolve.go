@@ -31,7 +31,7 @@ import (
 //   - A task that is bound to a node is charged, per item, on the first alternative that
 //     the node has.
 //
-// What stands in objects is never an error. If a pod's cards can't be told, or no pod can
+// What stands in objects is never an error. If a pod's cards can't be worked out, or no pod can
 // have its amounts, the request is refused with [ReasonGetTaskRequestResourceFailed].
 // Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]) and an amount of Cards that nothing can
 // have ([ErrBadAmount]).

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// resolveRunning works out what a task is charged that runs already, with the card
-// of each item, -1 where it can't be told, and the cards of its node. What the node has counts more than what
-// the task says: a card that it didn't ask for is a [CodeCardMismatch].
+// resolveRunning works out what a task is charged that runs already, with the card of each
+// item, -1 where that isn't known, and the cards of its node. What the node has counts more
+// than what the task says: a card that it didn't ask for is a [CodeCardMismatch].
 func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 	r := l.resolver()
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}

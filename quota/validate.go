@@ -21,7 +21,8 @@ import (
 // a capability of a resource that carries cards, which limits nothing.
 //
 // Paths begin with queues[i]. The errors are of names, then of parents, then of amounts.
-// The warnings come by name and then by dimension. Without a catalogue, nil, nothing is compared with the cluster.
+// The warnings come by name and then by dimension. Without a catalogue, nil, nothing is
+// compared with the cluster.
 func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogue) (errs, warnings field.ErrorList) {
 	isMap(m)
 	faults := faultsOf(queues, m)

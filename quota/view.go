@@ -104,7 +104,7 @@ type sightJob struct {
 type sightTask struct {
 	req   *TaskRequest
 	on    *book.Set // of an allocated task: the cards of its node
-	cards []int32   // of an allocated task: by item; -1: can't be told
+	cards []int32   // of an allocated task: by item; -1: unknown
 	class class
 }
 

@@ -8,7 +8,7 @@ const (
 	NoQueue                 // there is no queue
 	NotLeaf                 // the queue has children, so it takes no jobs
 	NotOpen                 // the queue, or a queue above it, is not open
-	Invalid                 // it can't be told what is requested
+	Invalid                 // the request is invalid, and has no amounts
 	NotOnCard               // none of the alternatives is among the cards that the caller allows
 	Empty                   // the queue's capability was never configured
 	LacksCPU
@@ -44,15 +44,15 @@ type Lack struct {
 	Why       Why
 	Requested int64
 	Room      int64
-	Level     *Queue // with the least room
-	Limit     int64  // of Level
+	Level     *Queue // with the least room; of sums, that of the roomiest alternative
+	Limit     int64  // of Level; of sums, the sum of the alternatives'
 }
 
 // Option is an alternative of an item, and the room there.
 type Option struct {
 	Item  int // its index
 	Dim   int32
-	Why   Why // Fits: the alternative has room
+	Why   Why // Fits: the alternative has room; MayReserve doesn't note it of an item that spreads
 	Room  int64
 	Level *Queue // with the least room; nil if the card isn't allowed
 	Limit int64  // of Level

@@ -1,18 +1,18 @@
 package book
 
-// The invariants of the package, as code: each Rule is one of them. The sums are made anew
-// from the records, and compared with those that the operations have kept.
+// The invariants of the package comment, as code. The sums are made anew from the records,
+// and compared with those that the operations have kept.
 
-// Rule is an invariant.
+// Rule is an invariant. The order is that of the package comment, which has their texts.
 type Rule uint8
 
 const (
-	SumsAgree   Rule = iota // a queue counts the sum of its records and of its children
-	NotNegative             // no amount is below 0, and none covers more than itself
-	WithinLimit             // what exceeds its limit is marked as over, and nothing else is
-	MinIsHeld               // what charges cover and what is held add up to the min
-	OneCard                 // the charges and the hold of an item are on its cards, and on one unless it spreads
-	Belongs                 // every charge has its job, and every job its queue
+	SumsAgree Rule = iota
+	NotNegative
+	WithinLimit
+	MinIsHeld
+	OneCard
+	Belongs
 )
 
 // Violation is something in a book that can't be.

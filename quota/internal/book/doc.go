@@ -5,14 +5,17 @@
 // names, no texts and no lock: package quota has those, and finds the records by name. A
 // Tag is what quota calls a record; the book doesn't read it.
 //
-// What always holds, and [Book.Check] tests:
+// # What always holds
+//
+// These are the invariants. Each is a [Rule], and [Book.Check] tests them.
 //
 //  1. A queue's Allocated is the sum of the charges of its tasks, its Held the sum of the
 //     holds of its jobs, its Elastic what tasks of reserved jobs use beyond the min. A
 //     queue with children has the sums of its children, too.
 //  2. No amount is negative, and no charge covers more than itself.
-//  3. Allocated is within the limit, and so is the floor, Allocated - Elastic + Held.
-//     A queue is marked as over where this isn't so, and only there.
+//  3. What exceeds its limit is marked as over, and nothing else is. Two amounts have to
+//     be within the limit: Allocated, and the floor, Allocated - Elastic + Held. Decisions
+//     keep them there. A lowered limit, or a pod that runs already, doesn't.
 //  4. The min of an item is what its charges cover, and what is held for it.
 //  5. Charges and hold of an item are on its cards: on one, unless the item spreads.
 //  6. Every charge has its job, every job its queue, and nothing else is counted.
@@ -20,12 +23,35 @@
 // Why is a pod refused although its queue has a card free? The answer is at the top of
 // maycharge.go. For a job it is at the top of mayreserve.go.
 //
-// The files, in reading order:
+// # The files, in reading order
 //
 //	what is counted  queue.go, records.go, requests.go, limits.go
 //	may it           mayreserve.go (a job), maycharge.go (a task), maytogether.go (a gang),
 //	                 howmany.go (copies), with answer.go and plan.go
-//	do it            reserve.go, charge.go; force.go and recharge.go (what runs already)
+//	do it            reserve.go, charge.go
 //	undo it          giveback.go, journal.go
-//	beside that      tree.go (queues change), check.go, fast.go (what is there for speed)
+//	follow           force.go (what runs already), recharge.go (outputs change),
+//	                 tree.go (queues change)
+//	other            check.go, fast.go (what is there for speed)
+//
+// # To decide without a change
+//
+// Three mechanisms say what would be. Each is for something else:
+//
+//   - A [Plan] adds up what one job's min comes to. It changes no cell, so
+//     questions may share the lock.
+//   - A [Journal] lets a gang's tasks be charged for real, and takes the charges back. It
+//     needs the exclusive lock. It learns charges only, and so can't undo anything else.
+//   - Queue.aside copies a queue and those above it, for the many charges and holds of
+//     ReserveCopies and ChargeCopies.
+//
+// # To add to it
+//
+//   - A new question is a may... file here, a method of the ledger in quota/operate.go, and
+//     a tell... method in quota/explain.go.
+//   - A new reason is a [Reason] or [Why] here. In quota it is a Reason in answer.go, which
+//     reasonOf or whyOf in explain.go maps it to, a name in names.go, and a text in
+//     message.go. If it is one of requests, the constant reasons counts it, too.
+//   - A new limit is a new dimension, and no code here. Outputs came like that: each is a
+//     list of alternatives with one dimension, that is allowed Anywhere.
 package book

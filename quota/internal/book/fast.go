@@ -7,13 +7,10 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// This file is what is there for speed alone. The ratios are of the benchmarks in package
-// quota, with 100,000 reservations in 10,000 queues, where little of what a decision reads
-// is in a cache:
-//
-//   - BenchmarkAllocatableBatch is 3 times as slow without asking for memory ahead
-//     (Handle, Fetcher), and 1.7 times without only;
-//   - BenchmarkEnqueueableBatch is 4 times as slow without Batch.
+// This file is what is there for speed alone. Two benchmarks of package quota measure what
+// it saves where little of what a decision reads is in a cache: BenchmarkAllocatableBatch
+// for Handle, Fetcher and only, BenchmarkEnqueueableBatch for Batch. See
+// docs/benchmarks.md.
 //
 // Batch decides as MayReserve does; FuzzEnqueueableBatch compares them. The layout of
 // Job, Queue and the requests keeps what decisions read in whole cache lines; TestLayout
@@ -113,10 +110,9 @@ const (
 )
 
 // MayReserve decides on the first n jobs of a block that have a queue, each of which has
-// one item and no record: bit i is that of job i. A job waits
-// for the memory several times, for its request, its queue and its cells, each of
-// which tells where the next one is; so each step is made for all jobs of a block
-// before the next one, which leaves the waits to overlap.
+// one item and no record: bit i is that of job i. A job waits for memory several times: for
+// its request, its queue and its cells, each of which says where the next one is. So each
+// step is made for all jobs of a block before the next one, and the waits overlap.
 func (b *Batch) MayReserve(n int) uint64 {
 	b.fetch(n)
 	var rows [1]uint64

@@ -4,9 +4,9 @@ package book
 //
 //   - End: it has ended. Its charges go, and the min of its job shrinks by what they
 //     covered: the job needs that no more.
-//   - RollBack: it is as if the task had never been charged. What its charges covered is
-//     needed again. Later tasks of the job that lack something get it first, and the rest
-//     is held.
+//   - RollBack: its charges go, and the min of its job stays. What they covered is needed
+//     again. Later tasks of the job that lack something get it first, and the rest is held.
+//     It is held on the card of the charge, also where the hold was on another card before.
 //
 // An example: a job needs two cards and uses three, so the third task is not covered. If
 // the first task ends, one card is free, and the third task is still not covered. If the
@@ -48,8 +48,8 @@ func (b *Book) remove(t *Task) (gone bool) {
 	return b.settle(t.Job)
 }
 
-// RollBack takes the charges of tasks away as if they had never been. What they
-// covered goes to the charges after them that lack it, and the rest is held. Jobs that
+// RollBack takes the charges of tasks away. What they covered goes to the charges after
+// them that lack it, and the rest is held, on the card where it was charged. Jobs that
 // nothing is left of are Gone.
 //
 // The order of the tasks doesn't matter: a charge that lacks something gets it from those

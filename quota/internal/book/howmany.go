@@ -206,8 +206,8 @@ func (c *copier) charge(a *Answer, cards *Set, most int64) (n int64) {
 	return n
 }
 
-// alone counts how often an item of the task could be charged on a card, if it were all
-// that the task asks for but for which items of the job the others count against.
+// alone counts how often an item of the task could be charged on a card, if the task asked
+// for nothing else. See pickAlone.
 func (c *copier) alone(item int, card int32) (n int64) {
 	only := new(Set)
 	only.Add(card)

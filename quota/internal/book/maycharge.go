@@ -5,9 +5,15 @@ package book
 // for job j. One card is free. A task of j gets it: the hold covers it. A task of another
 // job does not: the card is promised to j (chargeRoom).
 //
-// The reasons for such a refusal, in the order of this file:
+// The reasons for such a refusal, in the order in which MayCharge looks for them:
 //
-//   - The queue takes no tasks: it isn't open, or it has children (Queue.Admits).
+//   - The queue takes no tasks: there is no such queue, it has children, or it isn't open.
+//     An orphan isn't, nor is a queue below one that isn't (Queue.Admits, in answer.go).
+//   - The request is invalid (Use.Invalid). That is for the face to say: an amount or an
+//     annotation can't be read, none of the cards is known, the node that the task is bound
+//     to has none of them, the pod names no card (UnnamedRefuse), or the transformation
+//     demands a quota that there is not (BlockUndeclared).
+//   - Nothing of the queue's capability was configured (Queue.Empty).
 //   - There is a card, but too little cpu or memory (mayChargePlain).
 //   - The chosen node has another card (mayChargeItem).
 //   - The job's other tasks are on another card, and all of them must be on one (itemRoom).
@@ -15,8 +21,18 @@ package book
 //   - The card is held for another job (chargeRoom).
 //   - What is held for the job itself would have to move to the card with the task, and
 //     is too much (moveRoom).
+//   - There are too few outputs of the transformation, such as credits. They are items
+//     behind the cards.
 //   - The task is one of a gang, whose other tasks the card has no room for: see
 //     maytogether.go.
+//
+// The limit may be less than the capability. With EnforceGuarantee it is without what
+// siblings are guaranteed (SetLimits). It is 0 where the queue has no quota for the card, or
+// one that can't be read: the face says which.
+//
+// The amount may be more than it seems. 1.5 cards of a pod count as 2. All of an item must
+// fit on one card: room for 1 A and 1 B is none for 2 of A|B. And a card counts in one item
+// only, so another item with the same card has lost it.
 
 // MayCharge decides on a task of a job, which may be nil. If cards is not nil, only these
 // count. It appends to picks, for every item, the first alternative with room, and to the
@@ -197,11 +213,15 @@ func (j *Job) matchNext(ui *UseItem, taken *uint64) *Item {
 	return it
 }
 
-// Match returns the item that an item of a task counts against, and its index:
+// Match returns the item that an item of a task counts against, and its index. It is one
+// whose list has all of the task's alternatives; of an implicit item it must be the same
+// list. Of several it is, by the first rule that decides:
 //
-//   - the one with the same list of alternatives and, of several, the same unit;
-//   - else the one with the fewest alternatives among those that have all of the task's;
-//   - of equals one with a hold, and then the first.
+//   - an item of the min rather than an implicit one;
+//   - one with the same list and, of those, the same unit;
+//   - one with a hold;
+//   - the one with the fewest alternatives;
+//   - the first.
 //
 // A job needs A:2 and A|B:3, say. A task of A counts against the first item, and one of
 // A|B against the second. One of B counts against the second, too: its list has B. One of

@@ -16,7 +16,7 @@ type Member struct {
 // Together returns the cards that the tasks of a group may use. They are of one job,
 // which may be nil, and list the same alternatives where these are several: of every such
 // list it is the first card that takes all tasks, or else the one that takes the most. It
-// changes nothing.
+// leaves everything as it was, but charges in between: it needs the exclusive lock.
 func Together(q *Queue, j *Job, group []Member) *Set {
 	limit := new(Set)
 	first := group[0].Use
@@ -74,8 +74,8 @@ func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n in
 	return n
 }
 
-// pickAlone decides on one item of a task as if the task asked for nothing else, but for
-// the items of the job that the items before it count against.
+// pickAlone decides on one item of a task, as if the task asked for nothing else. The items
+// before it only take the items of the job that they count against.
 func pickAlone(j *Job, u *Use, item int, cards *Set) Pick {
 	var taken uint64
 	for i := range item {

@@ -7,6 +7,7 @@ package book
 //	Limit 8, Allocated 1+3, Held 3, Elastic 2
 //	floor = 4 - 2 + 3 = 5, what both jobs need: a job of 3 may still be reserved
 //	full  = 4 + 3     = 7, what is charged or held: one card may still be charged
+//	                    beyond what is held
 
 import "slices"
 
@@ -80,13 +81,13 @@ type Queue struct {
 	Tag     any  // the face's record
 	arrived uint64
 
-	Real     []int64 // see Entitlement
+	Real     []int64 // see SetLimits
 	Deserved []int64
 
 	Children []*Queue
 	Jobs     int            // records
 	Holders  int            // jobs with a hold, here and in the queues below
-	over     map[int32]bool // dimensions where the limit is exceeded by what was not decided here
+	over     map[int32]bool // dimensions where the limit is exceeded: it was lowered, or pods ran already
 }
 
 // Arrived changes with every record that comes to the queue.

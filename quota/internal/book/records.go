@@ -51,8 +51,8 @@ type Item struct {
 	Charges int32 // how many count against the item
 	At      int32 // the alternative that all of Held is on, unless it spreads
 
-	// Implicit items have no min. A job that isn't reserved for a list of alternatives
-	// has one, so that the tasks with this list use one card.
+	// Implicit items have no min. A job gets one for a list of alternatives that its min
+	// doesn't have: the tasks with this list then use one card.
 	Implicit bool
 
 	// loose says that some charges may not be covered wholly. Only then somebody has to
@@ -192,8 +192,7 @@ func (j *Job) SetItems(items []*Item) {
 const MaxItems = 64
 
 // binds reports whether a task needs an implicit item, for alternatives that no item of
-// the job covers. A job has so many items at most: who submits tasks could think of lists
-// without end.
+// the job covers. The number of items has a limit, since users write the lists.
 func (j *Job) binds(alts *Alternatives) bool {
 	return !j.AnyMix && alts.Multi() && len(j.Items) < 2*MaxItems
 }

@@ -67,7 +67,7 @@ func (a *Alternatives) contains(b *Alternatives) bool {
 type Min struct {
 	CPU, Memory int64
 	AnyMix      bool // items with alternatives may be spread over several of them
-	Invalid     bool // it can't be told what the job needs
+	Invalid     bool // what the job needs isn't known
 	Items       []MinItem
 }
 
@@ -82,7 +82,7 @@ type MinItem struct {
 // two items have a card in common.
 type Use struct {
 	CPU, Memory int64
-	Invalid     bool // it can't be told what the task uses
+	Invalid     bool // what the task uses isn't known
 	Items       []UseItem
 }
 
