@@ -35,7 +35,7 @@ const (
 
 // Refusal says why something was refused, with the numbers of the dimension that has
 // too little room: milli-cores, bytes or milli-cards. The total would have been
-// Limit - Room + Requested.
+// Limit - Room + Requested, unless Why is ReasonNotTogether.
 type Refusal struct {
 	Reason Reason
 
@@ -51,14 +51,16 @@ type Refusal struct {
 	// other dimensions. Its amounts are whole units.
 	Output corev1.ResourceName
 
-	Best string // the alternative with the most room, whose numbers these are; empty for one card, and if they are sums
+	// Best is the alternative with the most room among those that the job may still use,
+	// whose numbers these are; empty for one card, and if they are sums.
+	Best string
 
 	Requested int64
 
 	// Room is the most that would be admitted. It is negative if a limit is exceeded.
 	// It may be negative for a task where none is: if a job uses more than its min, that
 	// may be promised to another job, and charges and holds are then together more than
-	// the limit.
+	// the limit. Where Why is ReasonNotTogether, it is the room before the gang.
 	Room int64
 
 	Limit int64 // of Level; [Unlimited] if there is none

@@ -424,7 +424,7 @@ func TestLedgerFacts(t *testing.T) {
 			gang j q A|B:1, A:1 = repeat`},
 		{"a gang on one card", Config{}, []string{"q", "A:2 B:4"}, `
 			gang j q A|B:1, A|B:1, A|B:1 = B B B
-			gang j q A|B:1, A|B:1, A|B:1, A|B:1, A|B:1 = Scalar 0 of 2000 at q
+			gang j q A|B:1, A|B:1, A|B:1, A|B:1, A|B:1 = Scalar 0 of 4000 at q
 			state q B = 3000/0/0`},
 		{"rollback and release", Config{}, []string{"q", "A:4"}, `
 			reserve j q A:4 = yes

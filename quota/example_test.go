@@ -277,7 +277,7 @@ func ExampleLedger_CommitAll() {
 	a, err = l.CommitAll(gang(3))
 	tell("three", a, err)
 	// Output:
-	// five refused: queue "team-a": insufficient quota of card A100|H100: requested 1 card, room on A100 for 0 cards of 2 cards, the total would be 3 cards; the tasks of the gang must be on one card
+	// five refused: queue "team-a": insufficient quota of card A100|H100: requested 1 card, room on H100 for 0 cards of 4 cards, the total would be 5 cards
 	// three charged on H100, H100, H100
 }
 

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -1113,8 +1112,8 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 		default:
 			option.Why = g.lacking(r.level, card, ReasonOverCapacity)
 		}
-		if best.level == "" || r.amount > best.amount {
-			best, bestCard, bestWhy = r, card, option.Why
+		if other := bestWhy == ReasonFirmElsewhere; best.level == "" || !firm && (other || r.amount > best.amount) {
+			best, bestCard, bestWhy = r, card, option.Why // another card than the job's comes last
 		}
 		if !goldOutput(card) {
 			a.Options = append(a.Options, option)
@@ -1403,8 +1402,15 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 		}
 		*o = alone.Options[i]
 		o.OK, o.Why = false, ReasonNotTogether
-		if f := &a.Refusal; f.Reason == ReasonInsufficientScalarQuota && o.Card == cmp.Or(f.Best, f.Card) {
-			f.Why = ReasonNotTogether
+		f := &a.Refusal
+		if f.Reason != ReasonInsufficientScalarQuota || f.Card != goldKey(r.items[o.Item].cards) {
+			continue
+		}
+		if excluded(f.Why) || f.Why == ReasonNotTogether && o.Amount > f.Room {
+			f.Why, f.Room, f.Level, f.Limit = o.Why, o.Amount, o.Level, o.Limit
+			if f.Best != "" {
+				f.Best = o.Card
+			}
 		}
 	}
 	return a

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 func TestJobs(t *testing.T) {
@@ -136,6 +138,52 @@ func TestWhy(t *testing.T) {
 		if got := strings.Join(got, ", "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
+	}
+}
+
+// set is a set of one card.
+func (w *world) set(card string) *book.Set {
+	s := new(book.Set)
+	s.Add(w.dims[card])
+	return s
+}
+
+// TestRefusalOfOneCard: a card that the job can't use any more explains a refusal only where
+// there is no other. What the rest of a gang excludes has the numbers from before the gang.
+func TestRefusalOfOneCard(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		do   func(w *world) Answer
+		want string
+	}{
+		{"the job's card is full", func(w *world) (a Answer) {
+			w.reserve("j", "q", "A|B:2")
+			w.want(w.commit("t1", "j", "q", "A|B:2", "B"), "B")
+			w.Allocatable(&a, w.task("t2", "j", "q", "A|B:1"))
+			return a
+		}, `queue "q": insufficient quota of card A|B: requested 1 card, room on B for 0 cards of 2 cards, the total would be 3 cards`},
+		{"the node has not the job's card", func(w *world) (a Answer) {
+			w.reserve("j", "q", "A|B:2")
+			w.want(w.commit("t1", "j", "q", "A|B:1", "B"), "B")
+			t2 := w.task("t2", "j", "q", "A|B:1")
+			t2.bound = w.set("A")
+			w.Allocatable(&a, t2)
+			return a
+		}, `queue "q": insufficient quota of card A|B: requested 1 card, the job's other tasks are on another card than A`},
+		{"a gang, one of which is on a node without its card", func(w *world) Answer {
+			t1, t2 := w.task("t1", "j", "q", "A|B:2"), w.task("t2", "j", "q", "A|B:2")
+			t2.bound = w.set("B") // the gang is on A, where B has room for t1 alone as well
+			a, err := w.CommitAll([]*TaskRequest{t1, t2})
+			if err != nil || len(a.Options) != 2 || a.Options[1].Amount != a.Refusal.Room || a.Options[1].Limit != a.Refusal.Limit {
+				w.Errorf("%+v, %v", a, err)
+			}
+			return a
+		}, `queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 2 cards of 2 cards; that is before the gang, whose tasks must be on one card`},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			w := newWorld(t, Config{}, "q", "A:4 B:2")
+			w.want(c.do(w).Refusal.Message(), c.want)
+		})
 	}
 }
 

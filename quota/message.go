@@ -75,14 +75,16 @@ func (r Refusal) why() string {
 	if r.Level != r.Queue {
 		text += " at " + level
 	}
-	text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
+	if r.Why != ReasonNotTogether {
+		text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
+	}
 	switch r.Why {
 	case ReasonPromised:
 		text += "; part of the limit is held for other jobs"
 	case ReasonHoldTooLarge:
 		text += "; what is held for the job would have to move there as a whole"
 	case ReasonNotTogether:
-		text += "; the tasks of the gang must be on one card"
+		text += "; that is before the gang, whose tasks must be on one card"
 	}
 	return text + also(detail)
 }

@@ -54,7 +54,7 @@ func TestWhatFits(t *testing.T) {
 
 	w = newWorld(t, Config{}, "q", "A:5 B:8")
 	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 5000 at q")
-	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "8, then Scalar 0 of 5000 at q")
+	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "8, then Scalar 0 of 8000 at q")
 	w.want(w.whatFits(w.job("x", "q", "A|B:2 A:1")), "3, then Scalar 0 of 5000 at q")
 	w = newWorld(t, Config{AnyMix: true}, "q", "A:5 B:8")
 	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 13000 at q")
@@ -128,7 +128,7 @@ func TestWhatFitsMillions(t *testing.T) {
 		w.want(w.whatFits(w.task("x", "y", "q", "A:1")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
 		w.want(w.whatFits(w.job("x", "q", "A:1 cpu:1000")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
 		w.want(w.reserve("k", "q", "C|H:2000000"), "yes")
-		want := map[bool]string{false: "3000000, then Scalar 0 of 1000000000 at q", true: "4000000, then Scalar 0 of 1000000000 at q"}
+		want := map[bool]string{false: "3000000, then Scalar 0 of 3000000000 at q", true: "4000000, then Scalar 0 of 1000000000 at q"}
 		w.want(w.whatFits(w.task("x", "k", "q", "C|H:1")), want[anyMix])
 	}
 }

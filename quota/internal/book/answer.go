@@ -26,7 +26,7 @@ const (
 	FirmElsewhere     // other tasks of the job are on another card already
 	NotAllowed        // the card is not among those that the caller allows
 	HoldTooLarge      // the job's hold would have to move here as a whole, and doesn't fit beside the charges
-	NotTogether       // the tasks of a gang must be on one card, and it hasn't room for all
+	NotTogether       // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
 )
 
 // Answer is the answer to a question. Its memory serves many questions.

@@ -164,6 +164,19 @@ func TestAnswers(t *testing.T) {
 			w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 1}}})
 			return mayCharge(Use{Items: []UseItem{{w.alts("A|B"), 1}}}, j, cardB)(w, a)
 		}, "9 item 0 of 3: 3, want 1, room 0 at q of 9223372036854775807; item 0 on 2: 4, room 0 at - of 0; item 0 on 3: 3, room 0 at q of 9223372036854775807; pick -1"},
+		{"the job's card is full, and comes second", func(w *world, a *Answer) []Pick {
+			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+			w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 2}}}, cardB)
+			w.q.Cells[cardB].Limit = 2
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B"), 1}}}, j)(w, a)
+		}, "9 item 0 of 3: 1, want 1, room 0 at q of 2; item 0 on 2: 3, room 0 at q of 9223372036854775807; item 0 on 3: 1, room 0 at q of 2; pick -1"},
+		{"the job's card is over", func(w *world, a *Answer) []Pick {
+			j := w.reserve(Min{})
+			w.charge(j, Use{Items: []UseItem{{w.alts("A|B|C"), 2}}}, cardB)
+			w.q.Cells[cardB].Limit = 1
+			return mayCharge(Use{Items: []UseItem{{w.alts("A|B|C"), 1}}}, j)(w, a)
+		}, "9 item 0 of 3: 1, want 1, room -1 at q of 1; item 0 on 2: 3, room 0 at q of 9223372036854775807; " +
+			"item 0 on 3: 1, room -1 at q of 1; item 0 on 4: 3, room 0 at q of 9223372036854775807; pick -1"},
 		{"a job on one card", func(w *world, a *Answer) []Pick {
 			w.q.Cells[cardA].Limit, w.org.Cells[cardB].Limit = 1, 2
 			MayReserve(a, w.q, &Min{Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}}, nil, new(Plan))

@@ -101,10 +101,11 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 		}
 		at := it.index(ui.Alts, k)
 		r := q.itemRoom(it, at, card)
-		if r.roomier(&best) {
-			best = r
+		firm := r.why == FirmElsewhere
+		if firm && best.level == nil || !firm && (best.why == FirmElsewhere || r.roomier(&best)) {
+			best = r // a card that the job can't use explains only where there is no other
 		}
-		if r.why == FirmElsewhere || ui.Amount > r.amount {
+		if firm || ui.Amount > r.amount {
 			a.note(index, r, r.why)
 			continue
 		}

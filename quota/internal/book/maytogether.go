@@ -86,21 +86,23 @@ func pickAlone(j *Job, u *Use, item int, cards *Set) Pick {
 }
 
 // NotTogether says of the alternatives that only the rest of its gang excludes for a
-// task that they haven't room for all. alone is the answer to the task by itself. Without
-// this the reason would be FirmElsewhere: true of the moment, but it wouldn't tell the user
-// that the gang is too large for any one card.
+// task that they haven't room for all. alone is the answer to the task by itself: it has
+// their room before the gang. Without this the reason would be FirmElsewhere: true of the
+// moment, but it wouldn't tell the user that the gang is too large for any one card.
 func (a *Answer) NotTogether(alone []Option) {
 	if a.OK() || len(a.Options) != len(alone) {
 		return
 	}
-	excluded := func(o *Option) bool { return o.Why == FirmElsewhere || o.Why == NotAllowed }
+	excluded := func(why Why) bool { return why == FirmElsewhere || why == NotAllowed }
 	for i := range a.Options {
-		if o := &a.Options[i]; excluded(o) && !excluded(&alone[i]) {
-			*o = alone[i]
-			o.Why = NotTogether
+		o, lack := &a.Options[i], &a.Lack
+		if !excluded(o.Why) || excluded(alone[i].Why) {
+			continue
 		}
-		if o := &a.Options[i]; a.Reason == LacksCards && o.Dim == a.Lack.Dim {
-			a.Lack.Why = o.Why
+		*o = alone[i]
+		o.Why = NotTogether
+		if a.Reason == LacksCards && o.Item == lack.Item && (excluded(lack.Why) || lack.Why == NotTogether && o.Room > lack.Room) {
+			*lack = Lack{lack.Item, o.Dim, o.Why, lack.Requested, o.Room, o.Level, o.Limit}
 		}
 	}
 }
