@@ -72,7 +72,7 @@ func TestBestOfPeaks(t *testing.T) {
 	for _, world := range peakWorlds {
 		t.Run(world.name, func(t *testing.T) {
 			r, found := testkit.Rand(31), 0
-			for range testkit.Amount(t, 2, 6, 40) {
+			for range testkit.Amount(t, 6, 6, 40) {
 				nodes := m.NewNodes()
 				for i := range 300 + r.IntN(900) {
 					amounts := vector.NodeAmounts{Allocatable: m.NewVector(), Requested: m.NewVector()}

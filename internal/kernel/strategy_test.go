@@ -301,10 +301,8 @@ func (s *strategy) nearSum(row int, base []float64) float64 {
 		if s.least[c] {
 			factor = -factor
 		}
-		product := s.used[c*s.stride+row] * factor
-		offset := factor * s.request(c)
-		part := (product + offset) * s.reciprocals[c*s.stride+row]
-		sum += part
+		product, offset := float64(s.used[c*s.stride+row]*factor), float64(factor*s.request(c))
+		sum += float64((product + offset) * s.reciprocals[c*s.stride+row])
 	}
 	if base != nil {
 		sum += base[row]
