@@ -311,10 +311,16 @@ func (g *golden) setRules(rules goldRules) error {
 	return nil
 }
 
-// ended notes that a task that was part of its job's min has ended.
+// ended notes that a task that was part of its job's min has ended. If only a part of it
+// was, the rest of the min is of no pods.
 func (j *goldJob) ended(t *goldTask) {
-	if j.pods != nil && t.within() {
+	covered := slices.ContainsFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) && c.covered > 0 })
+	switch {
+	case j.pods == nil:
+	case t.within():
 		j.pods = goldAdd(j.pods, t.pod, -1)
+	case covered:
+		j.pods = nil
 	}
 }
 

@@ -296,8 +296,9 @@ func (o *outputs) replace(items []book.MinItem, amounts []int64) []book.MinItem 
 // SetTransformation replaces the transformation that makes the outputs of what pods
 // request; nil: they are what pods request under their names. All that is charged and
 // held is charged and held anew, and what then exceeds a limit is marked as over. A min
-// that [Job.Min] gave stays as it is, and so does a charge of a task that was made before
-// the ledger had outputs, until Reconcile sees the task. seq is as of
+// that [Job.Min] gave stays as it is, and so does what is left of a min after the end of a
+// task that it covered in part. A charge that was made before the ledger had outputs stays
+// until Reconcile sees the task. seq is as of
 // [Ledger.SetQueues]. A sum that would reach 2^53 is an [ErrOverflow] and changes nothing.
 func (l *Ledger) SetTransformation(t *transform.Transformation) (seq uint64, err error) {
 	l.lock()
@@ -400,12 +401,17 @@ func (l *Ledger) madeOf(id string, list []pods) {
 
 // ended notes that a task has ended, and whether it was part of its job's min.
 func (l *Ledger) ended(t *task) {
+	within, beyond := false, false
 	for i := range t.Charges {
-		if c := &t.Charges[i]; isOutput(c.Alts) && c.Covered < c.Amount {
-			return // it was beyond the min
+		if c := &t.Charges[i]; isOutput(c.Alts) {
+			within, beyond = within || c.Covered > 0, beyond || c.Covered < c.Amount
 		}
 	}
-	if list := l.pods[t.job]; list != nil && t.requests != nil {
+	switch list := l.pods[t.job]; {
+	case list == nil:
+	case within && beyond:
+		l.madeOf(t.job, nil) // what is left of the min is made of no pods
+	case !beyond && t.requests != nil:
 		l.madeOf(t.job, addPods(list, t.requests, -1))
 	}
 }

@@ -566,6 +566,47 @@ func TestSetTransformation(t *testing.T) {
 	p.want(p.usage("q")+" "+p.usage("r"), "0/0/0 0/7/0")
 }
 
+// TestSetTransformationAfterEnd: the min of a job doesn't grow again with what ended tasks had
+// of it, however much of them that was.
+func TestSetTransformationAfterEnd(t *testing.T) {
+	half := "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 2}}]"
+	for _, c := range []struct{ name, second, before, same, half string }{
+		{"covered", "a100:1", "4/0/0", "4/0/0", "2/0/0"},
+		{"covered in part", "a100:1 t4:2", "4/0/0", "4/0/0", "2/2/0"}, // the rest of the min is no pod's, and stays 4
+		{"covered in part, and larger", "a100:2", "4/0/0", "4/0/0", "2/2/0"},
+		{"without a charge", "cpu:1", "4/4/0", "4/4/0", "2/2/0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := poolOf(t, Config{}, queueOfCredits("q", "100"))
+			p.want(p.reserve("j", "q", "a100:1", 2), "yes")
+			p.want(p.commit("first", "j", "q", "a100:1"), "yes")
+			p.want(p.commit("second", "j", "q", c.second), "yes")
+			p.Release("second")
+			p.want(p.usage("q"), c.before)
+			for text, want := range map[string]string{poolRules: c.same, half: c.half} {
+				again, err := Restore(p.cfg, nil, cluster(map[string]string{"n": "A:4"}), p.Snapshot())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := again.SetTransformation(compiled(t, text)); err != nil {
+					t.Fatal(err)
+				}
+				(&pool{t, again, p.cfg}).want((&pool{t, again, p.cfg}).usage("q"), want)
+			}
+		})
+	}
+
+	p := poolOf(t, Config{}, queueOfCredits("q", "100"))
+	p.want(p.reserve("j", "q", "a100:1", 1), "yes")
+	p.want(p.commit("first", "j", "q", "a100:1"), "yes")
+	p.want(p.commit("beyond", "j", "q", "a100:1"), "yes")
+	p.Release("beyond") // the min is still that of one pod
+	if _, err := p.SetTransformation(compiled(t, half)); err != nil {
+		t.Fatal(err)
+	}
+	p.want(p.usage("q"), "2/0/0")
+}
+
 // TestOutputsReconcile: what runs is charged what it requests.
 func TestOutputsReconcile(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "6"))
