@@ -89,7 +89,7 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	e.CPU, e.Memory = j.Min[dimCPU], j.Min[dimMemory]
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
-			l.addTo(&e.Amounts, dim, it.HeldOn(at))
+			l.addTo(&e.Amounts, dim, it.HeldAt(at))
 		}
 	}
 	return []Event{e}

@@ -121,7 +121,7 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 func (l *Ledger) itemStatus(it *book.Item) ItemStatus {
 	s := ItemStatus{Item: itemOf(it.Alts, it.Min, it.Unit)}
 	for at, dim := range it.Alts.Cards {
-		if held := it.HeldOn(at); held > 0 {
+		if held := it.HeldAt(at); held > 0 {
 			addIn(&s.Held, l.cardName(dim), held)
 		}
 	}

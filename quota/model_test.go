@@ -1460,7 +1460,7 @@ func (j *job) describe(l *Ledger) string {
 		}
 		b = fmt.Appendf(b, " %s %d/%d:", keyOf(it.Alts), it.Min, it.Unit)
 		for at, dim := range it.Alts.Cards {
-			b = fmt.Appendf(b, " %s %d", l.resource(int(dim)), it.HeldOn(at))
+			b = fmt.Appendf(b, " %s %d", l.resource(int(dim)), it.HeldAt(at))
 		}
 		b = append(b, '\n')
 	}

@@ -53,7 +53,7 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, limit *book.Set) bo
 func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, limit *book.Set) (*book.Queue, *book.Job) {
 	q := l.queueOf(&t.at.Queue, t.queue)
 	if q != nil {
-		t.at.Near(q, &t.use)
+		t.at.Note(q, &t.use)
 	}
 	j := l.jobOf(t)
 	s.picks = book.MayCharge(&s.answer, q, j, &t.use, s.cards.Both(limit, t.bound), s.picks[:0])

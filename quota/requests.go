@@ -123,7 +123,7 @@ func (l *Ledger) find(t *TaskRequest) {
 	l.rlock()
 	defer l.mu.RUnlock()
 	if q := l.lookUpQueue(&t.at.Queue, t.queue); q != nil {
-		t.at.Near(q, &t.use)
+		t.at.Note(q, &t.use)
 	}
 	l.lookUpJob(t)
 }

@@ -330,7 +330,7 @@ func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 func (l *Ledger) holdsDoc(it *book.Item) map[string]int64 {
 	doc := map[string]int64{}
 	for at, dim := range it.Alts.Cards {
-		if held := it.HeldOn(at); held > 0 {
+		if held := it.HeldAt(at); held > 0 {
 			doc[l.resource(int(dim))] = held
 		}
 	}

@@ -23,7 +23,7 @@ func (t *Task) Charge(u *Use, picks []Pick, undo *Journal) {
 	for i, p := range picks {
 		t.Charges = append(t.Charges, j.charge(u.Items[i].Alts, u.Items[i].Amount, p, undo))
 	}
-	j.append(t)
+	j.appendTask(t)
 	j.recount()
 	undo.newTask(t)
 }
@@ -63,7 +63,7 @@ func (j *Job) charge(alts *Alternatives, amount int64, p Pick, undo *Journal) Ch
 		j.gather(it, p.at, amount, undo)
 	}
 	it.Charges++
-	c.Covered = min(amount, it.HeldOn(p.at))
+	c.Covered = min(amount, it.HeldAt(p.at))
 	it.Hold(p.at, -c.Covered)
 	it.loose = it.loose || c.Covered < amount
 	j.put(p.Card, amount, -c.Covered, amount-c.Covered, undo)
@@ -102,4 +102,11 @@ func (j *Job) put(dim int32, allocated, held, uncovered int64, undo *Journal) {
 	}
 	undo.cell(j.Queue, dim, allocated, held, uncovered)
 	j.Queue.add(dim, allocated, held, uncovered)
+}
+
+// count adds every amount of the job's records to its queue, times sign.
+func (j *Job) count(sign int64) {
+	j.Each(func(dim int32, allocated, held, uncovered int64) {
+		j.put(dim, sign*allocated, sign*held, sign*uncovered, nil)
+	})
 }

@@ -64,14 +64,14 @@ func (c *checker) equal(v Violation, against Rule, got, want int64) {
 	}
 }
 
-// of returns the violation as one of a dimension.
-func (v Violation) of(dim int32) Violation {
+// onDim returns the violation as one of a dimension.
+func (v Violation) onDim(dim int32) Violation {
 	v.Dim = dim
 	return v
 }
 
-// ofAlts returns the violation as one of a list of alternatives.
-func (v Violation) ofAlts(alts *Alternatives) Violation {
+// onAlts returns the violation as one of a list of alternatives.
+func (v Violation) onAlts(alts *Alternatives) Violation {
 	v.Alts = alts
 	return v
 }
@@ -98,26 +98,26 @@ func (c *checker) job(j *Job) {
 		c.is(v, SumsAgree)
 	}
 	var cpu, mem int64
-	of := make(map[*Item]*itemSum, len(j.Items))
+	perItem := make(map[*Item]*itemSum, len(j.Items))
 	for _, it := range j.Items {
-		of[it] = &itemSum{}
+		perItem[it] = &itemSum{}
 	}
 	n := 0
 	for t := j.First; t != nil; t = t.Next {
 		if n++; n > int(j.Tasks) {
 			break
 		}
-		c.task(v, t, sums, of)
+		c.task(v, t, sums, perItem)
 		cpu += t.CPU.Covered
 		mem += t.Memory.Covered
 	}
 	c.equal(v, Belongs, int64(n), int64(j.Tasks))
-	c.need(v.of(CPU), j.Min[CPU], j.Held[CPU], cpu)
-	c.need(v.of(Memory), j.Min[Memory], j.Held[Memory], mem)
+	c.need(v.onDim(CPU), j.Min[CPU], j.Held[CPU], cpu)
+	c.need(v.onDim(Memory), j.Min[Memory], j.Held[Memory], mem)
 	sums[CPU].Held += j.Held[CPU]
 	sums[Memory].Held += j.Held[Memory]
 	for _, it := range j.Items {
-		c.item(v.ofAlts(it.Alts), it, of[it], sums)
+		c.item(v.onAlts(it.Alts), it, perItem[it], sums)
 	}
 	if !j.Reserved {
 		c.equal(v, MinIsHeld, j.Min[CPU]+j.Min[Memory], 0)
@@ -131,24 +131,24 @@ type itemSum struct {
 	elsewhere int32 // on another card than the item's
 }
 
-func (c *checker) task(v Violation, t *Task, sums []Cell, of map[*Item]*itemSum) {
+func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*itemSum) {
 	j := t.Job
 	v.Task = t
 	if v.Job != j {
 		c.is(v, Belongs)
 	}
-	c.draw(v.of(CPU), t.CPU)
-	c.draw(v.of(Memory), t.Memory)
-	c.loose(v.of(CPU), j.loose[CPU], t.CPU)
-	c.loose(v.of(Memory), j.loose[Memory], t.Memory)
+	c.draw(v.onDim(CPU), t.CPU)
+	c.draw(v.onDim(Memory), t.Memory)
+	c.loose(v.onDim(CPU), j.loose[CPU], t.CPU)
+	c.loose(v.onDim(Memory), j.loose[Memory], t.Memory)
 	sums[CPU].charge(j, t.CPU)
 	sums[Memory].charge(j, t.Memory)
 	for i := range t.Charges {
 		ch := &t.Charges[i]
-		d, v := Draw{ch.Amount, ch.Covered}, v.ofAlts(ch.Alts)
-		c.draw(v.ofAlts(nil).of(ch.Card), d)
+		d, v := Draw{ch.Amount, ch.Covered}, v.onAlts(ch.Alts)
+		c.draw(v.onAlts(nil).onDim(ch.Card), d)
 		sums[ch.Card].charge(j, d)
-		sum := of[ch.Item]
+		sum := perItem[ch.Item]
 		switch {
 		case ch.Item == nil:
 			c.equal(v, MinIsHeld, ch.Covered, 0)
@@ -188,9 +188,9 @@ func (c *checker) loose(v Violation, known bool, d Draw) {
 	}
 }
 
-func (c *checker) need(v Violation, min, held, covered int64) {
-	c.draw(v, Draw{min, held})
-	c.equal(v, MinIsHeld, covered+held, min)
+func (c *checker) need(v Violation, needed, held, covered int64) {
+	c.draw(v, Draw{needed, held})
+	c.equal(v, MinIsHeld, covered+held, needed)
 }
 
 func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
@@ -199,9 +199,9 @@ func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
 	c.equal(v, OneCard, int64(sum.elsewhere), 0)
 	var held int64
 	for at, dim := range it.Alts.Cards {
-		amount := it.HeldOn(at)
+		amount := it.HeldAt(at)
 		if amount < 0 {
-			c.draw(v.ofAlts(nil).of(dim), Draw{0, amount})
+			c.draw(v.onAlts(nil).onDim(dim), Draw{0, amount})
 		}
 		held += amount
 		sums[dim].Held += amount
@@ -249,7 +249,7 @@ func (c *checker) queue(q *Queue) {
 		c.is(v, Belongs)
 	}
 	for dim := range q.Cells {
-		got, want, v := &q.Cells[dim], &c.sums[q][dim], v.of(int32(dim))
+		got, want, v := &q.Cells[dim], &c.sums[q][dim], v.onDim(int32(dim))
 		c.equal(v, SumsAgree, got.Allocated, want.Allocated)
 		c.equal(v, SumsAgree, got.Held, want.Held)
 		c.equal(v, SumsAgree, got.Elastic, want.Elastic)

@@ -20,7 +20,7 @@ import (
 // job has, and nil where Match has to look. Most jobs have one item, and it is in the
 // first cache line of the job.
 func (j *Job) only(alts *Alternatives, taken uint64) *Item {
-	if j.alone && j.one.Alts == alts && taken == 0 {
+	if j.single && j.one.Alts == alts && taken == 0 {
 		return &j.one
 	}
 	return nil
@@ -34,10 +34,10 @@ type Handle struct {
 	cells [kernel.PrefetchLines - 2]atomic.Pointer[Cell] // for Fetch alone
 }
 
-// Near notes the cells that decisions on a use read in a queue: those of cpu and memory,
+// Note notes the cells that decisions on a use read in a queue: those of cpu and memory,
 // which are neighbours, and those of the alternatives of the first item, here and above,
 // as far as there are places for them.
-func (h *Handle) Near(q *Queue, u *Use) {
+func (h *Handle) Note(q *Queue, u *Use) {
 	first := &q.Cells[CPU]
 	if h.cells[0].Load() == first {
 		return
@@ -121,12 +121,12 @@ func (b *Batch) MayReserve(n int) uint64 {
 			rows[0] |= 1 << i
 		}
 	}
-	b.gather(n)
+	b.fillRows(n)
 	kernel.AndRowsFit(rows[:], b.needs[:], Block, b.rooms[:], Block, columns)
 	return rows[0]
 }
 
-// fetch asks for the cells that gather reads: cpu and memory, which are neighbours, and
+// fetch asks for the cells that fillRows reads: cpu and memory, which are neighbours, and
 // the first alternative, in the queue and in the one above it.
 func (b *Batch) fetch(n int) {
 	var f Fetcher
@@ -143,13 +143,13 @@ func (b *Batch) fetch(n int) {
 	f.Flush()
 }
 
-// gather makes the rows of the jobs that have a queue.
-func (b *Batch) gather(n int) {
+// fillRows makes the rows of the jobs that have a queue.
+func (b *Batch) fillRows(n int) {
 	for i, q := range b.Queues[:n] {
 		if q != nil {
 			m := b.Mins[i]
-			b.needs[columnCPU+i], b.rooms[columnCPU+i] = float64(m.CPU), float64(q.leastFree(CPU))
-			b.needs[columnMemory+i], b.rooms[columnMemory+i] = float64(m.Memory), float64(q.leastFree(Memory))
+			b.needs[columnCPU+i], b.rooms[columnCPU+i] = float64(m.CPU), float64(q.leastFloorFree(CPU))
+			b.needs[columnMemory+i], b.rooms[columnMemory+i] = float64(m.Memory), float64(q.leastFloorFree(Memory))
 		}
 	}
 	for i, q := range b.Queues[:n] {
@@ -164,7 +164,7 @@ func (b *Batch) gather(n int) {
 // all if it may be mixed.
 func (it *MinItem) room(q *Queue, anyMix bool) (room int64) {
 	for _, dim := range it.Alts.Cards {
-		free := q.leastFree(dim)
+		free := q.leastFloorFree(dim)
 		if it.Alts.spreads(anyMix) {
 			room = AddSaturated(room, wholeUnits(free, 0, it.Unit))
 		} else {
@@ -174,12 +174,12 @@ func (it *MinItem) room(q *Queue, anyMix bool) (room int64) {
 	return room
 }
 
-// leastFree returns what the limits leave of the floor: floorRoom of a job that isn't
+// leastFloorFree returns what the limits leave of the floor: floorRoom of a job that isn't
 // there yet, without the level.
-func (q *Queue) leastFree(dim int32) int64 {
-	free := q.Cells[dim].free()
+func (q *Queue) leastFloorFree(dim int32) int64 {
+	free := q.Cells[dim].floorFree()
 	for q = q.Parent; q != nil; q = q.Parent {
-		free = min(free, q.Cells[dim].free())
+		free = min(free, q.Cells[dim].floorFree())
 	}
 	return free
 }

@@ -10,13 +10,13 @@ import "slices"
 // need not have room.
 func (b *Book) Move(j *Job, q *Queue) {
 	old := j.Queue
-	j.Each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, -allocated, -held, -uncovered, nil) })
+	j.count(-1)
 	for p := old; p != nil && j.holding; p = p.Parent {
 		p.Holders--
 	}
 	j.Queue, j.holding = q, false
 	j.recount()
-	j.Each(func(dim int32, allocated, held, uncovered int64) { j.put(dim, allocated, held, uncovered, nil) })
+	j.count(1)
 	b.leave(old)
 	b.Come(j, q)
 }
@@ -33,12 +33,12 @@ func (t *Task) Force(u *Use, cards []int32) {
 	for i := range u.Items {
 		t.Charges = append(t.Charges, j.force(&u.Items[i], cards[i], &taken))
 	}
-	j.append(t)
+	j.appendTask(t)
 	j.recount()
 }
 
 func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
-	it := j.matchNext(ui, taken)
+	it, _ := j.matchNext(ui.Alts, ui.Amount, taken)
 	at := ui.Alts.Index(card)
 	if it != nil {
 		at = it.Alts.Index(card)
@@ -60,9 +60,9 @@ func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 	p.Start(&Min{AnyMix: anyMix}, j)
 	j.Reserved, j.AnyMix = false, anyMix
 	j.Min, j.Held, j.loose = [2]int64{}, [2]int64{}, [2]bool{true, true}
-	j.SetItems(p.implicit)
-	for i := range p.redraws {
-		d := &p.redraws[i]
+	j.setItems(p.implicit)
+	for i := range p.tasks {
+		d := &p.tasks[i]
 		d.task.CPU.Covered, d.task.Memory.Covered = 0, 0
 		copy(d.task.Charges, d.charges)
 	}
@@ -130,8 +130,8 @@ func (p *Plan) Agrees(j *Job, anyMix bool) bool {
 			return false
 		}
 	}
-	for i := range p.redraws {
-		d := &p.redraws[i]
+	for i := range p.tasks {
+		d := &p.tasks[i]
 		if d.cpu != d.task.CPU.Covered || d.mem != d.task.Memory.Covered {
 			return false
 		}

@@ -106,7 +106,7 @@ func TestFillAll(t *testing.T) {
 		j.Reserve(&p, c.anyMix)
 		on := func(it *Item) (held []int64) {
 			for at := range it.Alts.Cards {
-				held = append(held, it.HeldOn(at))
+				held = append(held, it.HeldAt(at))
 			}
 			return held
 		}

@@ -45,7 +45,7 @@ func (j *Job) discharge(dim int32, d Draw, held int64) {
 // remove takes a task that has no charges any more out of the records.
 func (b *Book) remove(t *Task) (gone bool) {
 	t.Job.remove(t)
-	return b.settle(t.Job)
+	return b.tidy(t.Job)
 }
 
 // RollBack takes the charges of tasks away. What they covered goes to the charges after
@@ -68,7 +68,7 @@ func (b *Book) RollBack(tasks ...*Task) {
 		if len(tasks) > 1 {
 			from = t.Job.First
 		}
-		t.Job.redraw(from, len(tasks))
+		t.Job.passOn(from, len(tasks))
 	}
 	for _, t := range tasks {
 		t.Job.recount()
@@ -107,9 +107,9 @@ func (t *Task) feeds() bool {
 	return false
 }
 
-// redraw lets charges draw on what the leaving tasks before them covered, from a task
+// passOn lets charges draw on what the leaving tasks before them covered, from a task
 // on. leaving is how many of these there are at most.
-func (j *Job) redraw(from *Task, leaving int) {
+func (j *Job) passOn(from *Task, leaving int) {
 	type place struct {
 		it *Item // nil: cpu and memory
 		at int32
@@ -147,9 +147,9 @@ func (j *Job) redraw(from *Task, leaving int) {
 	}
 }
 
-// settle drops what a job no longer needs: items that bound its tasks, and the
+// tidy drops what a job no longer needs: items that bound its tasks, and the
 // record itself when nothing is left of it.
-func (b *Book) settle(j *Job) (gone bool) {
+func (b *Book) tidy(j *Job) (gone bool) {
 	kept := j.Items[:0]
 	for _, it := range j.Items {
 		if !it.Implicit || it.Charges > 0 {
@@ -157,7 +157,7 @@ func (b *Book) settle(j *Job) (gone bool) {
 		}
 	}
 	clear(j.Items[len(kept):])
-	j.SetItems(kept)
+	j.setItems(kept)
 	if !j.Reserved && j.Tasks == 0 {
 		b.Drop(j)
 	}
@@ -169,7 +169,7 @@ func (b *Book) ReleaseJob(j *Job) {
 	j.undoHolds()
 	j.Reserved = false
 	j.Held, j.Min, j.loose = [2]int64{}, [2]int64{}, [2]bool{}
-	j.SetItems(nil)
+	j.setItems(nil)
 	j.recount()
 	for j.First != nil {
 		t := j.First
@@ -194,7 +194,7 @@ func (b *Book) Forfeit(j *Job) {
 	j.Held = [2]int64{}
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
-			if held := it.HeldOn(at); held > 0 {
+			if held := it.HeldAt(at); held > 0 {
 				it.Hold(at, -held)
 				it.Min -= held
 				j.put(dim, 0, -held, 0, nil)

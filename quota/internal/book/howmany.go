@@ -91,12 +91,12 @@ func (q *Queue) floorRepeats(s pending) int64 {
 // that has room for all.
 func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) {
 	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
-	alone := c.trial()
+	first := c.trial()
 	if q.Admits() == Yes {
-		f.CPU = q.chargeRoom(CPU, alone.Held[CPU]).option(0, u.CPU)
-		f.Memory = q.chargeRoom(Memory, alone.Held[Memory]).option(0, u.Memory)
+		f.CPU = q.chargeRoom(CPU, first.Held[CPU]).option(0, u.CPU)
+		f.Memory = q.chargeRoom(Memory, first.Held[Memory]).option(0, u.Memory)
 	}
-	MayCharge(&f.Next, alone.Queue, alone, u, cards, nil)
+	MayCharge(&f.Next, first.Queue, first, u, cards, nil)
 	f.Items = slices.Clone(f.Next.Options)
 	if anyMix || !u.multi() {
 		f.N = c.charge(&f.Next, cards, Unlimited)
@@ -133,7 +133,7 @@ func (c *copier) choices() (choices []choice) {
 		if len(is.cards) > 1 {
 			is.most = is.most[:0]
 			for _, card := range is.cards {
-				is.most = append(is.most, c.alone(i, card))
+				is.most = append(is.most, c.itemTimes(i, card))
 			}
 		}
 		choices = append(choices, is)
@@ -180,7 +180,7 @@ func (c *copier) trial() *Job {
 			was.Spread = slices.Clone(it.Spread)
 			items[i] = &was
 		}
-		j.SetItems(items)
+		j.setItems(items)
 	}
 	j.Queue = c.q.aside()
 	return j
@@ -206,9 +206,9 @@ func (c *copier) charge(a *Answer, cards *Set, most int64) (n int64) {
 	return n
 }
 
-// alone counts how often an item of the task could be charged on a card, if the task asked
+// itemTimes counts how often an item of the task could be charged on a card, if the task asked
 // for nothing else. See pickAlone.
-func (c *copier) alone(item int, card int32) (n int64) {
+func (c *copier) itemTimes(item int, card int32) (n int64) {
 	only := new(Set)
 	only.Add(card)
 	only = new(Set).Both(only, c.cards)
@@ -241,7 +241,7 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 		p, amount := &picks[i], u.Items[i].Amount
 		atMost(j.Queue.itemRoom(p.it, p.at, p.Card).amount, amount)
 		if p.it != nil && p.it.Held > 0 {
-			atMost(p.drawn(u, picks, amount), amount)
+			atMost(p.alike(u, picks, amount), amount)
 		}
 	}
 	times := func(amount int64) int64 {
@@ -258,10 +258,10 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 	return n
 }
 
-// drawn returns how much can be charged on a pick by charges of an amount each that draw
+// alike returns how much can be charged on a pick by charges of an amount each that draw
 // alike on what is held for the item: on its hold, on what is held on the card, or on
 // what is held on another card.
-func (p *Pick) drawn(u *Use, picks []Pick, amount int64) int64 {
+func (p *Pick) alike(u *Use, picks []Pick, amount int64) int64 {
 	it := p.it
 	switch {
 	case !it.Spreads:

@@ -62,7 +62,7 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []
 	// looked at, also after a refusal: the options list every alternative.
 	var taken uint64
 	for i := range u.Items {
-		it := j.matchNext(&u.Items[i], &taken)
+		it, _ := j.matchNext(u.Items[i].Alts, u.Items[i].Amount, &taken)
 		picks = append(picks, a.mayChargeItem(q, i, &u.Items[i], it, cards))
 	}
 	return picks
@@ -146,10 +146,10 @@ func (q *Queue) itemRoom(it *Item, at int, card int32) room {
 // every level there are two limits:
 //
 //   - hard: what is charged stays within the limit;
-//   - free: so does what is charged and held together. What the job holds is part of
+//   - fullFree: so does what is charged and held together. What the job holds is part of
 //     that already, so only what it charges beyond its hold needs free room.
 //
-// In the example at the top of this file hard is 5 - 4 = 1, and free 5 - (4 + 1) = 0. The
+// In the example at the top of this file hard is 5 - 4 = 1, and fullFree 5 - (4 + 1) = 0. The
 // room of a task of j is min(1, 1 + 0) = 1, that of other tasks min(1, 0) = 0.
 func (q *Queue) chargeRoom(dim int32, held int64) room {
 	r := room{Unlimited, q, dim, OverCapacity}
@@ -158,14 +158,14 @@ func (q *Queue) chargeRoom(dim int32, held int64) room {
 		if c.Limit == Unlimited {
 			continue
 		}
-		hard, free := c.Limit-c.Allocated, c.Limit-c.Full()
+		hard, fullFree := c.Limit-c.Allocated, c.Limit-c.Full()
 		if held > 0 {
-			// free is negative where others use more than their mins, or the limit was
+			// fullFree is negative where others use more than their mins, or the limit was
 			// lowered. That takes nothing from the hold: to charge it raises no sum.
-			free = held + max(free, 0)
+			fullFree = held + max(fullFree, 0)
 		}
-		if free < hard { // the cards are there, and held for other jobs
-			r.take(free, q, Promised)
+		if fullFree < hard { // the cards are there, and held for other jobs
+			r.take(fullFree, q, Promised)
 		} else {
 			r.take(hard, q, OverCapacity)
 		}
@@ -184,34 +184,34 @@ func (q *Queue) moveRoom(dim int32, held int64) room {
 		if c.Limit == Unlimited {
 			continue
 		}
-		hard, free := c.Limit-c.Allocated, c.Limit-c.Full()
+		hard, fullFree := c.Limit-c.Allocated, c.Limit-c.Full()
 		why := OverCapacity
-		if free < hard {
+		if fullFree < hard {
 			why = Promised
 		}
-		if held > hard && free > 0 {
+		if held > hard && fullFree > 0 {
 			why = HoldTooLarge
 		}
-		if held > free { // all or nothing
-			free = min(free, 0)
+		if held > fullFree { // all or nothing
+			fullFree = min(fullFree, 0)
 		}
-		r.take(free, q, why) // free is never more than hard
+		r.take(fullFree, q, why) // fullFree is never more than hard
 	}
 	return r
 }
 
 // matchNext returns the item of the job, which may be nil, that the next item of a task
-// counts against; nil if there is none. taken has a bit for each item of the job that the
-// task counts against already.
-func (j *Job) matchNext(ui *UseItem, taken *uint64) *Item {
+// counts against, and its index; nil if there is none. taken has a bit for each item of the
+// job that the task counts against already.
+func (j *Job) matchNext(alts *Alternatives, unit int64, taken *uint64) (it *Item, at int) {
 	if j == nil {
-		return nil // nothing is held for the task
+		return nil, -1 // nothing is held for the task
 	}
-	it, at := j.Match(ui.Alts, ui.Amount, *taken)
+	it, at = j.Match(alts, unit, *taken)
 	if uint(at) < 64 {
 		*taken |= 1 << at
 	}
-	return it
+	return it, at
 }
 
 // Match returns the item that an item of a task counts against, and its index. It is one
@@ -271,11 +271,12 @@ func (it *Item) before(other *Item, alts *Alternatives, unit int64) bool {
 func HeldFirst(j *Job, u *Use, do func(item int, card int32)) {
 	var taken uint64
 	for i := range u.Items {
-		it, cards := j.matchNext(&u.Items[i], &taken), u.Items[i].Alts.Cards
-		first := cards[0]
+		alts := u.Items[i].Alts
+		it, _ := j.matchNext(alts, u.Items[i].Amount, &taken)
+		first := alts.Cards[0]
 		if it != nil {
-			for _, card := range cards {
-				if it.heldIn(card) > 0 {
+			for _, card := range alts.Cards {
+				if it.heldOn(card) > 0 {
 					first = card
 					break
 				}
@@ -289,12 +290,12 @@ func HeldFirst(j *Job, u *Use, do func(item int, card int32)) {
 // returns the amount of that dimension. The job may be nil.
 func (u *Use) TooLarge(q *Queue, j *Job, picks []Pick) (dim int32, amount int64, is bool) {
 	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
-		if dim := int32(dim); amount > 0 && !q.CanAdd(dim, max(amount-j.heldOn(dim), 0)) {
+		if dim := int32(dim); amount > 0 && !q.canAdd(dim, max(amount-j.heldOn(dim), 0)) {
 			return dim, amount, true
 		}
 	}
 	for i := range picks {
-		if p := &picks[i]; !q.CanAdd(p.Card, p.adds(u.Items[i].Amount)) {
+		if p := &picks[i]; !q.canAdd(p.Card, p.adds(u.Items[i].Amount)) {
 			return p.Card, u.Items[i].Amount, true
 		}
 	}
@@ -309,5 +310,5 @@ func (p *Pick) adds(amount int64) int64 {
 	case !p.it.Spreads && p.at != int(p.it.At):
 		return max(amount, p.it.Held) // the hold moves here
 	}
-	return max(amount-p.it.HeldOn(p.at), 0)
+	return max(amount-p.it.HeldAt(p.at), 0)
 }

@@ -148,7 +148,7 @@ func wholeUnits(room, covered, unit int64) int64 {
 func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) room {
 	r, change := room{dim: dim}, own.inFloor(dim)-p.sum(dim)
 	for ; q != nil; q = q.Parent {
-		free := q.Cells[dim].free()
+		free := q.Cells[dim].floorFree()
 		if free != Unlimited {
 			free += change
 		}
@@ -203,7 +203,7 @@ func (j *Job) inFloor(dim int32) (sum int64) {
 	}
 	if j.Reserved {
 		for _, it := range j.Items {
-			sum += it.heldIn(dim)
+			sum += it.heldOn(dim)
 		}
 	}
 	return sum

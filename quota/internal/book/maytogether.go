@@ -18,7 +18,7 @@ type Member struct {
 // list it is the first card that takes all tasks, or else the one that takes the most. It
 // leaves everything as it was, but charges in between: it needs the exclusive lock.
 func Together(q *Queue, j *Job, group []Member) *Set {
-	limit := new(Set)
+	cards := new(Set)
 	first := group[0].Use
 	for k := range first.Items {
 		alts := first.Items[k].Alts
@@ -31,16 +31,16 @@ func Together(q *Queue, j *Job, group []Member) *Set {
 				}
 			}
 		}
-		limit.Add(best)
+		cards.Add(best)
 	}
 	for i := range group {
 		for k := range group[i].Use.Items {
 			if alts := group[i].Use.Items[k].Alts; !alts.Multi() {
-				limit.Add(alts.Cards[0])
+				cards.Add(alts.Cards[0])
 			}
 		}
 	}
-	return limit
+	return cards
 }
 
 // try counts how many tasks of a group, one after the other, can charge their item
@@ -79,10 +79,11 @@ func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n in
 func pickAlone(j *Job, u *Use, item int, cards *Set) Pick {
 	var taken uint64
 	for i := range item {
-		j.matchNext(&u.Items[i], &taken)
+		j.matchNext(u.Items[i].Alts, u.Items[i].Amount, &taken)
 	}
 	ui := &u.Items[item]
-	return new(Answer).mayChargeItem(j.Queue, item, ui, j.matchNext(ui, &taken), cards)
+	it, _ := j.matchNext(ui.Alts, ui.Amount, &taken)
+	return new(Answer).mayChargeItem(j.Queue, item, ui, it, cards)
 }
 
 // NotTogether says of the alternatives that only the rest of its gang excludes for a

@@ -13,7 +13,7 @@ type Plan struct {
 	cpu, mem Draw // min, and what charges cover of it
 	items    []placement
 	implicit []*Item // behind those of items in next
-	redraws  []redraw
+	tasks    []taskPlan
 	sums     []pending // what the floor of each card is about to get, charges included
 
 	store   []Item  // behind items
@@ -38,8 +38,8 @@ func (it *placement) coveredAt(at int) int64 {
 	return it.coveredOn[at]
 }
 
-// redraw is what a task's charges come to under a plan.
-type redraw struct {
+// taskPlan is what a task's charges come to under a plan.
+type taskPlan struct {
 	task     *Task
 	cpu, mem int64 // covered
 	charges  []Charge
@@ -100,7 +100,7 @@ func (p *Plan) Start(m *Min, j *Job) {
 func (p *Plan) list(m *Min) {
 	p.cpu, p.mem = Draw{Amount: m.CPU}, Draw{Amount: m.Memory}
 	p.store, p.items = resized(p.store, len(m.Items)), resized(p.items, len(m.Items))
-	p.implicit, p.redraws, p.sums, p.amounts, p.charges = nil, p.redraws[:0], p.sums[:0], p.amounts[:0], p.charges[:0]
+	p.implicit, p.tasks, p.sums, p.amounts, p.charges = nil, p.tasks[:0], p.sums[:0], p.amounts[:0], p.charges[:0]
 	p.bound = 0
 	for i := range m.Items {
 		want := &m.Items[i]
@@ -128,9 +128,9 @@ func (p *Plan) slice(n int) []int64 {
 // redraw draws the charges of a task. A job of A:2 with 3 A charged gets a min of A:4,
 // say: the 3 are covered then, and 1 is held.
 func (p *Plan) redraw(t *Task) {
-	at := len(p.charges)
+	from := len(p.charges)
 	p.charges = append(p.charges, t.Charges...)
-	d := redraw{task: t, charges: p.charges[at:]}
+	d := taskPlan{task: t, charges: p.charges[from:]}
 	d.cpu = min(t.CPU.Amount, p.cpu.Amount-p.cpu.Covered)
 	d.mem = min(t.Memory.Amount, p.mem.Amount-p.mem.Covered)
 	p.cpu.Covered += d.cpu
@@ -139,14 +139,11 @@ func (p *Plan) redraw(t *Task) {
 	for i := range d.charges { // as Charge would make them, one after the other
 		c := &d.charges[i]
 		c.Item, c.at, c.Covered = nil, 0, 0
-		it, at := p.next.Match(c.Alts, c.Amount, taken)
-		if it != nil && at < 64 {
-			taken |= 1 << at
-		}
+		it, at := p.next.matchNext(c.Alts, c.Amount, &taken)
 		if it == nil {
 			it = p.bind(c.Alts)
 		}
-		if it == nil || !it.accept(c) {
+		if it == nil || !it.assign(c) {
 			continue // it covers nothing: an earlier charge has bound the item to another card
 		}
 		c.Covered = min(c.Amount, it.Held)
@@ -159,7 +156,7 @@ func (p *Plan) redraw(t *Task) {
 			}
 		}
 	}
-	p.redraws = append(p.redraws, d)
+	p.tasks = append(p.tasks, d)
 }
 
 // bind is that of a job, in the plan's memory.
@@ -173,7 +170,7 @@ func (p *Plan) bind(alts *Alternatives) *Item {
 	it := p.binds[p.bound]
 	p.bound++
 	*it = *NewImplicit(alts)
-	p.next.SetItems(append(p.next.Items, it))
+	p.next.setItems(append(p.next.Items, it))
 	return it
 }
 
@@ -181,16 +178,16 @@ func (p *Plan) bind(alts *Alternatives) *Item {
 // the job, which may be nil, has it. It returns the amount of that dimension.
 func (p *Plan) TooLarge(q *Queue, j *Job) (dim int32, amount int64, is bool) {
 	for dim, d := range [...]Draw{CPU: p.cpu, Memory: p.mem} {
-		if dim := int32(dim); d.Amount > 0 && !q.CanAdd(dim, d.Amount-d.Covered-j.heldOn(dim)) {
+		if dim := int32(dim); d.Amount > 0 && !q.canAdd(dim, d.Amount-d.Covered-j.heldOn(dim)) {
 			return dim, d.Amount, true
 		}
 	}
 	for _, s := range p.sums {
 		held := -j.heldOn(s.dim)
 		for i := range p.items {
-			held += p.items[i].heldIn(s.dim)
+			held += p.items[i].heldOn(s.dim)
 		}
-		if !q.CanAdd(s.dim, held) {
+		if !q.canAdd(s.dim, held) {
 			return s.dim, s.amount, true
 		}
 	}
@@ -216,9 +213,9 @@ func (p *Plan) keep(j *Job) {
 		it := *implicit
 		items = append(items, &it)
 	}
-	j.SetItems(items)
-	for i := range p.redraws {
-		d := &p.redraws[i]
+	j.setItems(items)
+	for i := range p.tasks {
+		d := &p.tasks[i]
 		d.task.CPU.Covered, d.task.Memory.Covered = d.cpu, d.mem
 		copy(d.task.Charges, d.charges)
 		for k := range d.task.Charges {

@@ -48,8 +48,8 @@ func (c *Cell) Floor() int64 { return c.Allocated - c.Elastic + c.Held }
 // Full is what tasks use, and what is held for jobs.
 func (c *Cell) Full() int64 { return c.Allocated + c.Held }
 
-// free returns what the limit leaves of the floor.
-func (c *Cell) free() int64 {
+// floorFree returns what the limit leaves of the floor.
+func (c *Cell) floorFree() int64 {
 	if c.Limit == Unlimited {
 		return Unlimited
 	}
@@ -129,8 +129,8 @@ func (q *Queue) MarkAll() {
 	}
 }
 
-// CanAdd reports whether the sums stay exact when amount comes to them.
-func (q *Queue) CanAdd(dim int32, amount int64) bool {
+// canAdd reports whether the sums stay exact when amount comes to them.
+func (q *Queue) canAdd(dim int32, amount int64) bool {
 	for q.Parent != nil {
 		q = q.Parent // every level sums at least what those below it do
 	}

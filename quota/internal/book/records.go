@@ -21,7 +21,7 @@ type Job struct {
 	Queue    *Queue
 	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
 	Tasks    int32    // how many there are
-	alone    bool     // one is all that Items has
+	single   bool     // one is all that Items has
 	Gone     bool     // no longer in the book; handles may still point here
 	Reserved bool     // its min is known
 	Seen     bool     // the face's; the book doesn't read it
@@ -117,8 +117,8 @@ func (it *Item) index(alts *Alternatives, at int) int {
 	return it.Alts.Index(alts.Cards[at])
 }
 
-// HeldOn returns what is held on an alternative.
-func (it *Item) HeldOn(at int) int64 {
+// HeldAt returns what is held on an alternative.
+func (it *Item) HeldAt(at int) int64 {
 	switch {
 	case it.Spreads:
 		return it.Spread[at]
@@ -128,10 +128,10 @@ func (it *Item) HeldOn(at int) int64 {
 	return 0
 }
 
-// heldIn returns what is held on a card.
-func (it *Item) heldIn(dim int32) int64 {
+// heldOn returns what is held on a card.
+func (it *Item) heldOn(dim int32) int64 {
 	if at := it.Alts.Index(dim); at >= 0 {
-		return it.HeldOn(at)
+		return it.HeldAt(at)
 	}
 	return 0
 }
@@ -148,9 +148,9 @@ func (it *Item) Hold(at int, amount int64) {
 // Bound reports whether tasks that count against the item must use one card.
 func (it *Item) Bound() bool { return !it.Spreads && it.Charges > 0 }
 
-// accept makes a charge count against the item, and reports whether it can: not
+// assign makes a charge count against the item, and reports whether it can: not
 // if other charges bind the item to another card.
-func (it *Item) accept(c *Charge) bool {
+func (it *Item) assign(c *Charge) bool {
 	at := it.Alts.Index(c.Card)
 	if it.Bound() && at != int(it.At) || at < 0 {
 		return false
@@ -164,9 +164,9 @@ func (it *Item) accept(c *Charge) bool {
 }
 
 // Accept makes a charge with what it covers count against the item, and reports whether
-// it can, see accept. What is held for the item stays as it is.
+// it can, see assign. What is held for the item stays as it is.
 func (it *Item) Accept(c *Charge) bool {
-	if !it.accept(c) {
+	if !it.assign(c) {
 		return false
 	}
 	it.loose = it.loose || c.Covered < c.Amount
@@ -182,9 +182,9 @@ func (j *Job) In(q *Queue) *Job {
 	return j
 }
 
-// SetItems makes these the items of the job.
-func (j *Job) SetItems(items []*Item) {
-	j.Items, j.alone = items, len(items) == 1 && items[0] == &j.one
+// setItems makes these the items of the job.
+func (j *Job) setItems(items []*Item) {
+	j.Items, j.single = items, len(items) == 1 && items[0] == &j.one
 }
 
 // MaxItems is how many items the min of a job may have, and half of how many it may have
@@ -208,8 +208,8 @@ func (j *Job) bind(alts *Alternatives) *Item {
 	return it
 }
 
-// append adds a task at the end of the commit order.
-func (j *Job) append(t *Task) {
+// appendTask adds a task at the end of the commit order.
+func (j *Job) appendTask(t *Task) {
 	t.prev, t.Next = j.last, nil
 	if j.last == nil {
 		j.First = t
@@ -227,7 +227,7 @@ func (j *Job) Restore(t *Task) {
 		j.Held[dim] -= d.Covered
 		j.loose[dim] = j.loose[dim] || d.Covered < d.Amount
 	}
-	j.append(t)
+	j.appendTask(t)
 }
 
 // Add adds a charge to a task that is being restored.
@@ -268,7 +268,7 @@ func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
 	add(Memory, 0, j.Held[Memory], 0)
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
-			if held := it.HeldOn(at); held > 0 {
+			if held := it.HeldAt(at); held > 0 {
 				add(dim, 0, held, 0)
 			}
 		}
@@ -314,7 +314,7 @@ func (j *Job) heldOn(dim int32) (sum int64) {
 		return j.Held[dim]
 	}
 	for _, it := range j.Items {
-		sum += it.heldIn(dim)
+		sum += it.heldOn(dim)
 	}
 	return sum
 }

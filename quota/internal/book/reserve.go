@@ -35,8 +35,8 @@ func (j *Job) Reserve(p *Plan, anyMix bool) {
 	j.Held = [2]int64{p.cpu.Amount - p.cpu.Covered, p.mem.Amount - p.mem.Covered}
 	j.loose = [2]bool{}
 	p.keep(j)
-	for i := range p.redraws {
-		t := p.redraws[i].task
+	for i := range p.tasks {
+		t := p.tasks[i].task
 		j.loose[CPU] = j.loose[CPU] || t.CPU.Covered < t.CPU.Amount
 		j.loose[Memory] = j.loose[Memory] || t.Memory.Covered < t.Memory.Amount
 		t.addElastic(q, 1)
@@ -52,7 +52,7 @@ func (j *Job) addHolds(sign int64) {
 	q.add(Memory, 0, sign*j.Held[Memory], 0)
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
-			if held := it.HeldOn(at); held > 0 {
+			if held := it.HeldAt(at); held > 0 {
 				q.add(dim, 0, sign*held, 0)
 			}
 		}

@@ -43,7 +43,7 @@ func (b *Book) Link(queues []*Queue) {
 			q.Parent.Children = append(q.Parent.Children, q)
 		}
 	}
-	b.TopDown, b.Levels = b.Top(), 0
+	b.TopDown, b.Levels = b.top(), 0
 	// Level by level: sums go through TopDown backwards, limits forwards.
 	for from, to := 0, len(b.TopDown); from < to; from, to = to, len(b.TopDown) {
 		b.Levels++
@@ -57,8 +57,8 @@ func (b *Book) Link(queues []*Queue) {
 	}
 }
 
-// Top returns the queues without a parent.
-func (b *Book) Top() (top []*Queue) {
+// top returns the queues without a parent.
+func (b *Book) top() (top []*Queue) {
 	for _, q := range b.Queues {
 		if q.Parent == nil {
 			top = append(top, q)
