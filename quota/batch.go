@@ -72,7 +72,7 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	words := dst.Words()
 	for i, t := range tasks {
 		fetchAhead(tasks, i)
-		t.of(l)
+		t.mustServe(l)
 		if l.mayCharge(s, l.current(t), nil); s.answer.OK() {
 			words[i/wordBits] |= 1 << (i % wordBits)
 		}
@@ -115,7 +115,7 @@ func (l *Ledger) enqueueable(s *scratch, jobs []*JobRequest) (word uint64) {
 	b := &s.batch
 	s.answer.Brief = true
 	for i, r := range jobs {
-		r.of(l)
+		r.mustServe(l)
 		b.Queues[i], b.Mins[i] = l.queueOf(&r.queueAt, r.queue), &l.currentJob(r).min
 	}
 	for i, r := range jobs {

@@ -34,7 +34,7 @@ func TestEnqueueableBatch(t *testing.T) {
 	}
 	invalid := w.job("probe", "a", "A:1")
 	invalid.invalid = "no card is known"
-	invalid.settle()
+	invalid.complete()
 	jobs = append(jobs, invalid)
 	want.WriteString("0")
 
@@ -127,7 +127,7 @@ func newBatchFuzz(t *testing.T, seed uint64) *batchFuzz {
 		if i%16 == 0 {
 			r.invalid = "unknown"
 		}
-		r.settle()
+		r.complete()
 		z.jobs = append(z.jobs, r)
 	}
 	return z

@@ -38,7 +38,7 @@
 //
 // # Following the cluster
 //
-// Cards, queues and pods change. The ledger is told of each:
+// Cards, queues and pods change. The ledger has to know of each:
 //
 //	m, err := ledger.ExtendMap(catalogue.Cards()) // cards that nobody had before
 //	_, err = ledger.SetCatalogue(catalogue, m)

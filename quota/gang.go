@@ -18,7 +18,7 @@ import (
 // that is in the gang twice is an [ErrConflict].
 func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
-		t.of(l)
+		t.mustServe(l)
 	}
 	l.lock()
 	tasks = slices.Clone(tasks)
@@ -175,12 +175,12 @@ func (l *Ledger) anyMix(t *TaskRequest) bool {
 // commitGroup commits tasks one after the other. Of several, each key with
 // alternatives is restricted to the first card that takes them all.
 func (g *gang) commitGroup(group []int) (a Answer, err error) {
-	var limit *book.Set
+	var cards *book.Set
 	if len(group) > 1 {
-		limit = g.together(group)
+		cards = g.together(group)
 	}
 	for _, i := range group {
-		t, only := g.tasks[i], limit
+		t, only := g.tasks[i], cards
 		if g.l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
@@ -198,10 +198,10 @@ func (g *gang) commitGroup(group []int) (a Answer, err error) {
 
 // refuse keeps the refusal of the task that failed. Where it was restricted to one card,
 // that is the one of all its alternatives, if these have no room either.
-func (g *gang) refuse(t *TaskRequest, limit *book.Set) {
+func (g *gang) refuse(t *TaskRequest, cards *book.Set) {
 	q, j := g.l.queueOf(&t.at.Queue, t.queue), g.l.jobOf(t)
-	book.MayCharge(&g.refusal, q, j, &t.use, new(book.Set).Both(limit, t.bound), nil)
-	if limit != nil {
+	book.MayCharge(&g.refusal, q, j, &t.use, new(book.Set).Both(cards, t.bound), nil)
+	if cards != nil {
 		g.refusal.Reconsider(q, j, &t.use, t.bound)
 	}
 }

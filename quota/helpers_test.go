@@ -156,7 +156,7 @@ func (w *world) task(id, job, queue, text string) *TaskRequest {
 			r.use.Items = append(r.use.Items, book.UseItem{Alts: w.alts(name), Amount: amounts[i]})
 		}
 	}
-	r.settle()
+	r.complete()
 	return r
 }
 
@@ -195,7 +195,7 @@ func (w *world) job(id, queue, text string) *JobRequest {
 		}
 	}
 	slices.SortStableFunc(r.min.Items, compareItems)
-	r.settle()
+	r.complete()
 	return r
 }
 

@@ -43,7 +43,7 @@ type Ledger struct {
 	cards    []string                // by dimension; empty for dimensions that are no cards
 	dims     map[string]int32
 	outs     *outputs
-	pods     map[string][]pods // what mins are made of in outputs, by job, see madeOf
+	pods     map[string][]pods // what mins are made of in outputs, by job, see setPods
 	source   *discovery
 	refusedU [reasons]uint64 // of queues that don't exist
 

@@ -656,7 +656,7 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	for _, want := range r.items {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
 	}
-	h.settle()
+	h.complete()
 	if len(m.jobs) < modelHandles {
 		m.jobs, m.jobOf[r] = append(m.jobs, r), h
 	}
@@ -673,7 +673,7 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	for _, want := range r.items {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.milli})
 	}
-	h.settle()
+	h.complete()
 	if len(m.tasks) < modelHandles {
 		m.tasks, m.taskOf[r] = append(m.tasks, r), h
 	}

@@ -74,7 +74,7 @@ func (l *Ledger) lockOn(mu sync.Locker, node string) *book.Set {
 // [ReasonGetTaskRequestResourceFailed]. If it has some, and none has room, the reason is
 // [ReasonInsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
-	task.of(l)
+	task.mustServe(l)
 	task.at.Fetch()
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
@@ -87,7 +87,7 @@ func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool
 // items, and 0 without any. It is the formula of Volcano's capacity-card design, which
 // doesn't look for room. The caller weighs the score.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
-	task.of(l)
+	task.mustServe(l)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	task = l.current(task)

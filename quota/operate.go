@@ -9,7 +9,7 @@ import (
 // Enqueueable reports whether a job's min can be promised to it now. dst, which may be
 // nil, becomes the answer. It changes nothing.
 func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
-	job.of(l)
+	job.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()
 	job = l.currentJob(job)
@@ -28,7 +28,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 // the answer: its Options are all alternatives of all items, with room or with the
 // reason. It changes nothing.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
-	task.of(l)
+	task.mustServe(l)
 	task.at.Fetch()
 	l.mu.RLock()
 	ok := l.allocatable(dst, task, nil)
@@ -37,12 +37,12 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 }
 
 // allocatable decides on a task without charging it.
-func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, limit *book.Set) bool {
+func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, cards *book.Set) bool {
 	task = l.current(task)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = dst == nil
-	q, _ := l.mayCharge(s, task, limit)
+	q, _ := l.mayCharge(s, task, cards)
 	if dst != nil {
 		l.tellTask(dst, &s.answer, task, q)
 	}
@@ -50,13 +50,13 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, limit *book.Set) bo
 }
 
 // mayCharge decides on a task. It returns its queue and job, which may be nil.
-func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, limit *book.Set) (*book.Queue, *book.Job) {
+func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, cards *book.Set) (*book.Queue, *book.Job) {
 	q := l.queueOf(&t.at.Queue, t.queue)
 	if q != nil {
 		t.at.Note(q, &t.use)
 	}
 	j := l.jobOf(t)
-	s.picks = book.MayCharge(&s.answer, q, j, &t.use, s.cards.Both(limit, t.bound), s.picks[:0])
+	s.picks = book.MayCharge(&s.answer, q, j, &t.use, s.cards.Both(cards, t.bound), s.picks[:0])
 	return q, j
 }
 
@@ -70,7 +70,7 @@ func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
-	job.of(l)
+	job.mustServe(l)
 	job.fetch()
 	l.lock()
 	a, e, err := l.reserve(job, resize, l.seq+1)
@@ -85,7 +85,7 @@ func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 // there.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	for _, job := range jobs {
-		job.of(l)
+		job.mustServe(l)
 	}
 	l.lock()
 	var first error
@@ -159,7 +159,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 		j.seq = seq
 	}
 	j.Reserve(&s.plan, r.min.AnyMix)
-	l.madeOf(r.id, r.pods)
+	l.setPods(r.id, r.pods)
 	a.Seq = seq
 	return a, l.jobEvent(kind, seq, j), nil
 }
@@ -171,25 +171,25 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 // holds, which move to the charged card if they have to. The same task again is a repeat;
 // with another content it is an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
-	task.of(l)
+	task.mustServe(l)
 	task.at.Fetch()
 	l.lock()
-	return l.commitOne(task, l.limitTo(cards))
+	return l.commitOne(task, l.cardSet(cards))
 }
 
 // CommitOn is [Ledger.Commit] restricted to the cards of a node, as
 // [Ledger.AllocatableOn] is. Unlike Commit without cards, an unknown node, or one
 // without cards, allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
-	task.of(l)
+	task.mustServe(l)
 	task.at.Fetch()
 	return l.commitOne(task, l.lockOn(&l.mu, node))
 }
 
 // commitOne commits one task, ends the change that the caller began by locking
 // the ledger, and tells what happened.
-func (l *Ledger) commitOne(task *TaskRequest, limit *book.Set) (Answer, error) {
-	a, t, err := l.commit(task, limit, l.seq+1, nil)
+func (l *Ledger) commitOne(task *TaskRequest, cards *book.Set) (Answer, error) {
+	a, t, err := l.commit(task, cards, l.seq+1, nil)
 	var events []Event
 	switch {
 	case err != nil || a.Repeat:
@@ -202,13 +202,13 @@ func (l *Ledger) commitOne(task *TaskRequest, limit *book.Set) (Answer, error) {
 	return a, err
 }
 
-// limitTo makes a set of cards, nil for none given. Unknown names are not in it.
-func (l *Ledger) limitTo(cards []string) *book.Set {
-	if len(cards) == 0 {
+// cardSet makes a set of cards, nil for none given. Unknown names are not in it.
+func (l *Ledger) cardSet(names []string) *book.Set {
+	if len(names) == 0 {
 		return nil
 	}
 	set := new(book.Set)
-	for _, name := range cards {
+	for _, name := range names {
 		if dim, ok := l.dims[name]; ok {
 			set.Add(dim)
 		}
@@ -218,14 +218,14 @@ func (l *Ledger) limitTo(cards []string) *book.Set {
 
 // commit decides on a task and charges it, and returns its record if it is charged
 // now. undo, if not nil, learns what to do to take it back.
-func (l *Ledger) commit(r *TaskRequest, limit *book.Set, seq uint64, undo *gang) (a Answer, t *task, err error) {
+func (l *Ledger) commit(r *TaskRequest, cards *book.Set, seq uint64, undo *gang) (a Answer, t *task, err error) {
 	r = l.current(r)
 	l.begin(&a)
 	if was := l.tasks[r.id]; was != nil {
-		if !was.same(r) || limit != nil && !was.Within(limit) {
-			return Answer{Seq: l.seq}, nil, conflict("task", r.id, l.otherThan(was, r, limit))
+		if !was.same(r) || cards != nil && !was.Within(cards) {
+			return Answer{Seq: l.seq}, nil, conflict("task", r.id, l.otherThan(was, r, cards))
 		}
-		a.Repeat, a.Charged = true, l.charged(was)
+		a.Repeat, a.Charged = true, l.chargedCards(was)
 		return a, nil, nil
 	}
 	if j := l.jobOf(r); j != nil && queueName(j.Queue) != r.queue {
@@ -234,7 +234,7 @@ func (l *Ledger) commit(r *TaskRequest, limit *book.Set, seq uint64, undo *gang)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = false
-	q, j := l.mayCharge(s, r, limit)
+	q, j := l.mayCharge(s, r, cards)
 	if !s.answer.OK() {
 		l.tellTask(&a, &s.answer, r, q)
 		return a, nil, nil
@@ -255,7 +255,7 @@ func (l *Ledger) commit(r *TaskRequest, limit *book.Set, seq uint64, undo *gang)
 	l.tasks[r.id] = t
 	undo.newTask(t, l.waiting[t.id])
 	delete(l.waiting, t.id)
-	a.Seq, a.Charged = seq, l.charged(t)
+	a.Seq, a.Charged = seq, l.chargedCards(t)
 	return a, t, nil
 }
 
@@ -265,9 +265,9 @@ func elsewhere(id string, j *book.Job, queue string) error {
 }
 
 // otherThan says what a task is charged, and what is requested for it.
-func (l *Ledger) otherThan(t *task, r *TaskRequest, limit *book.Set) string {
+func (l *Ledger) otherThan(t *task, r *TaskRequest, cards *book.Set) string {
 	if t.same(r) {
-		return fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(l.charged(t)))
+		return fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(l.chargedCards(t)))
 	}
 	was := Min{CPU: t.CPU.Amount, Memory: t.Memory.Amount}
 	for i := range t.Charges {
@@ -285,8 +285,8 @@ func (t *task) same(r *TaskRequest) bool {
 	return t.Is(&r.use) && t.job == r.job && queueName(t.Job.Queue) == r.queue
 }
 
-// charged returns the cards that a task is charged on.
-func (l *Ledger) charged(t *task) []string {
+// chargedCards returns the cards that a task is charged on.
+func (l *Ledger) chargedCards(t *task) []string {
 	if len(t.Charges) == 0 {
 		return nil
 	}

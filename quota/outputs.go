@@ -263,7 +263,7 @@ func (l *Ledger) current(t *TaskRequest) *TaskRequest {
 	next.use.Items = slices.DeleteFunc(slices.Clone(t.use.Items), func(it book.UseItem) bool { return isOutput(it.Alts) })
 	next.sources = next.sources[:len(next.use.Items)]
 	l.resolverLocked().addOutputs(next)
-	next.settle()
+	next.complete()
 	return next
 }
 
@@ -280,7 +280,7 @@ func (l *Ledger) currentJob(r *JobRequest) *JobRequest {
 		}
 		next.min.Items = l.outs.replace(r.min.Items, amounts)
 	}
-	next.settle()
+	next.complete()
 	return next
 }
 
@@ -386,9 +386,9 @@ func (o *outputs) amounts(each func(add func(alts *book.Alternatives, amount int
 	return amounts
 }
 
-// madeOf notes what the min of a job is made of in outputs, without pods that have ended;
+// setPods notes what the min of a job is made of in outputs, without pods that have ended;
 // nil: it was given.
-func (l *Ledger) madeOf(id string, list []pods) {
+func (l *Ledger) setPods(id string, list []pods) {
 	switch {
 	case len(list) == 0:
 		delete(l.pods, id)
@@ -410,15 +410,15 @@ func (l *Ledger) ended(t *task) {
 	switch list := l.pods[t.job]; {
 	case list == nil:
 	case within && beyond:
-		l.madeOf(t.job, nil) // what is left of the min is made of no pods
+		l.setPods(t.job, nil) // what is left of the min is made of no pods
 	case !beyond && t.requests != nil:
-		l.madeOf(t.job, addPods(list, t.requests, -1))
+		l.setPods(t.job, addPods(list, t.requests, -1))
 	}
 }
 
-// charged returns the pods of the tasks of a job whose min is what these are charged; nil
+// chargedPods returns the pods of the tasks of a job whose min is what these are charged; nil
 // where that isn't so.
-func (j *job) charged() (list []pods) {
+func (j *job) chargedPods() (list []pods) {
 	for t := range j.tasks() {
 		for i := range t.Charges {
 			if c := &t.Charges[i]; isOutput(c.Alts) && c.Covered < c.Amount {
@@ -488,5 +488,5 @@ func (r *JobRequest) boundOutputs(tasks []*sightTask) {
 		}
 	}
 	r.min.Items = slices.DeleteFunc(r.min.Items, func(it book.MinItem) bool { return it.Amount == 0 })
-	r.settle()
+	r.complete()
 }

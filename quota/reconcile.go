@@ -180,7 +180,7 @@ func (r *reconciler) concerned() []string {
 		}
 		return sorted(ids)
 	}
-	r.told(func(id string) {
+	r.taskIDs(func(id string) {
 		if t := l.tasks[id]; t != nil {
 			ids[t.job] = true
 		}
@@ -408,7 +408,7 @@ func (r *reconciler) giveUp() {
 		case !j.Reserved || v != nil && v.lost || r.leaves(j.id):
 		case v != nil && v.phase != PhasePending:
 			if !v.holds(j) {
-				r.settleMin(v, j)
+				r.agreeMin(v, j)
 			}
 		case !j.Seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Seq: j.seq})
@@ -417,7 +417,7 @@ func (r *reconciler) giveUp() {
 			r.did(&r.rep.Released, j.id, "")
 			j.Seen, j.seq = false, 0
 			l.book.Unreserve(&j.Job, l.cfg.AnyMix)
-			l.madeOf(j.id, nil)
+			l.setPods(j.id, nil)
 			l.forget(j)
 		}
 	})
@@ -435,41 +435,41 @@ func (r *reconciler) admit(v *sightJob) {
 	if !v.listed || v.lost || v.phase == PhasePending || j == nil && v.phase != PhaseInqueue {
 		return
 	}
-	r.settleMin(v, j)
+	r.agreeMin(v, j)
 	if j = r.l.jobs[v.id]; j != nil && j.Reserved && !j.Seen {
 		j.Seen = true
 		r.rep.Changed = true
 	}
 }
 
-// settleMin makes the min of a job that of the view, with or without what its
+// agreeMin makes the min of a job that of the view, with or without what its
 // charges don't cover. The record may be nil.
-func (r *reconciler) settleMin(v *sightJob, j *job) {
+func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	l := r.l
-	var min *book.Min
+	var needs *book.Min
 	if v.min != nil {
-		min = &v.min.min
+		needs = &v.min.min
 	}
 	reserved, keeps := j != nil && j.Reserved, v.holds(j)
 	switch {
-	case min == nil && (keeps || !reserved), reserved && keeps && j.Has(min):
+	case needs == nil && (keeps || !reserved), reserved && keeps && j.Has(needs):
 		return
 	case !keeps && j.Tasks == 0:
 		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 		r.did(&r.rep.Released, j.id, "")
 		l.releaseJob(j)
 		return
-	case min == nil:
-		min = j.MinNow()
+	case needs == nil:
+		needs = j.MinNow()
 	}
 	var p book.Plan
-	p.Start(min, j.record())
+	p.Start(needs, j.record())
 	if keeps {
 		p.FillAll(&l.queues[v.queue].Queue, j.record())
 	} else {
 		p.Cut()
 	}
-	if reserved && p.Agrees(&j.Job, min.AnyMix) {
+	if reserved && p.Agrees(&j.Job, needs.AnyMix) {
 		return
 	}
 	list := &r.rep.Corrected
@@ -479,12 +479,12 @@ func (r *reconciler) settleMin(v *sightJob, j *job) {
 	if !reserved {
 		list, j.seq = &r.rep.Imported, r.seq
 	}
-	j.Reserve(&p, min.AnyMix)
+	j.Reserve(&p, needs.AnyMix)
 	switch {
 	case !keeps:
-		l.madeOf(j.id, j.charged())
+		l.setPods(j.id, j.chargedPods())
 	case v.min != nil:
-		l.madeOf(j.id, v.min.pods)
+		l.setPods(j.id, v.min.pods)
 	}
 	r.did(list, j.id, "")
 	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
@@ -510,7 +510,7 @@ func (r *reconciler) wait() {
 			r.rep.Changed = true
 		}
 	}
-	r.told(drop)
+	r.taskIDs(drop)
 	if all { // else no task is concerned that the view doesn't have
 		for id, old := range l.waiting {
 			if v := r.byID[old.job]; !r.leaves(old.job) {
@@ -539,7 +539,7 @@ func (r *reconciler) tooLarge() error {
 	l, sums := r.l, newRootSums(r.partial)
 	if r.partial {
 		r.records(func(j *job) {
-			had := sums.of(j.Queue)
+			had := sums.tree(j.Queue)
 			j.Each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
 		})
 	}
@@ -584,7 +584,7 @@ func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *book.Queue, dim int
 			}
 		}
 	}
-	var min *book.Min
+	var needs *book.Min
 	if v != nil && !lost {
 		for _, vt := range v.tasks {
 			if vt.class == classAllocated && !r.gone[vt.req.id] {
@@ -595,15 +595,15 @@ func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *book.Queue, dim int
 			}
 		}
 		if v.min != nil {
-			min = &v.min.min
+			needs = &v.min.min
 		}
 	}
-	if min == nil && j != nil {
-		min = j.MinNow()
+	if needs == nil && j != nil {
+		needs = j.MinNow()
 	}
-	if min != nil {
-		cpu, mem = max(cpu, min.CPU), max(mem, min.Memory)
-		for _, it := range min.Items {
+	if needs != nil {
+		cpu, mem = max(cpu, needs.CPU), max(mem, needs.Memory)
+		for _, it := range needs.Items {
 			for _, dim := range it.Alts.Cards {
 				add(q, dim, it.Amount)
 			}

@@ -57,9 +57,9 @@ type JobRequest struct {
 	_         [16]byte // keeps the next request's first line one line
 }
 
-// of panics unless l can use the request, which comes before the lock: a panic
+// mustServe panics unless l can use the request, which comes before the lock: a panic
 // behind it would leave the ledger locked.
-func (t *TaskRequest) of(l *Ledger) { l.serves(t.some().owner) }
+func (t *TaskRequest) mustServe(l *Ledger) { l.serves(t.some().owner) }
 
 // some returns the request, and panics if it is nil.
 func (t *TaskRequest) some() *TaskRequest {
@@ -69,8 +69,8 @@ func (t *TaskRequest) some() *TaskRequest {
 	return t
 }
 
-// of is as that of a task.
-func (r *JobRequest) of(l *Ledger) { l.serves(r.some().owner) }
+// mustServe is as that of a task.
+func (r *JobRequest) mustServe(l *Ledger) { l.serves(r.some().owner) }
 
 // some returns the request, and panics if it is nil.
 func (r *JobRequest) some() *JobRequest {
@@ -89,21 +89,21 @@ func (l *Ledger) serves(owner *Ledger) {
 	}
 }
 
-// settle ends the making of a request: a single item comes into the request's own
+// complete ends the making of a request: a single item comes into the request's own
 // memory, where decisions find it sooner.
-func (t *TaskRequest) settle() {
-	t.use.Items = beside(t.use.Items, &t.one)
+func (t *TaskRequest) complete() {
+	t.use.Items = inline(t.use.Items, &t.one)
 	t.use.Invalid = t.invalid != ""
 }
 
-// settle is as that of a task.
-func (r *JobRequest) settle() {
-	r.min.Items = beside(r.min.Items, &r.one)
+// complete is as that of a task.
+func (r *JobRequest) complete() {
+	r.min.Items = inline(r.min.Items, &r.one)
 	r.min.Invalid = r.invalid != ""
 }
 
-// beside returns items, a single one in a request's own memory.
-func beside[T any](items []T, buf *[1]T) []T {
+// inline returns items, a single one in a request's own memory.
+func inline[T any](items []T, buf *[1]T) []T {
 	if len(items) != 1 {
 		return items
 	}

@@ -50,7 +50,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if node := task.node(); node != "" && t.invalid == "" {
 		r.bind(t, node)
 	}
-	t.settle()
+	t.complete()
 	l.find(t)
 	return t, r.notes, nil
 }
@@ -82,7 +82,7 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	if err := b.build(); err != nil {
 		return nil, nil, err
 	}
-	b.req.settle()
+	b.req.complete()
 	l.findQueue(b.req)
 	return b.req, b.notes, nil
 }

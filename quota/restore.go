@@ -544,7 +544,7 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		case p.Pods == 0 || p.Pods <= -limitExact || p.Pods >= limitExact:
 			return fail("pods[%d]: pods is %d: want another number than 0, below 2^53", k, p.Pods)
 		}
-		l.madeOf(s.ID, append(l.pods[s.ID], pods{requests, p.Pods}))
+		l.setPods(s.ID, append(l.pods[s.ID], pods{requests, p.Pods}))
 	}
 	r.items[j] = slices.Clone(j.Items)
 	slices.SortStableFunc(j.Items, compareRecords)
@@ -821,9 +821,9 @@ type rootSums struct {
 
 func newRootSums(fromCells bool) *rootSums { return &rootSums{fromCells, map[*book.Queue][]int64{}} }
 
-// of returns the sums of a queue's tree, by dimension. However often it is called,
+// tree returns the sums of a queue's tree, by dimension. However often it is called,
 // it goes from each queue to its parent once.
-func (s *rootSums) of(q *book.Queue) []int64 {
+func (s *rootSums) tree(q *book.Queue) []int64 {
 	root, sums := q, s.sums[q]
 	for sums == nil && root.Parent != nil {
 		root = root.Parent
@@ -846,7 +846,7 @@ func (s *rootSums) of(q *book.Queue) []int64 {
 
 // add adds an amount of a queue, unless the sum would reach 2^53.
 func (s *rootSums) add(q *book.Queue, dim int32, amount int64) bool {
-	sum := &s.of(q)[dim]
+	sum := &s.tree(q)[dim]
 	if amount >= limitExact-*sum {
 		return false
 	}

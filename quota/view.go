@@ -72,9 +72,9 @@ func (s *sight) listed(job string) *sightJob {
 	return nil
 }
 
-// told calls do with the ids of all tasks that the view says something of; twice with
+// taskIDs calls do with the ids of all tasks that the view says something of; twice with
 // those that it has and that are gone.
-func (s *sight) told(do func(id string)) {
+func (s *sight) taskIDs(do func(id string)) {
 	for id := range s.tasks {
 		do(id)
 	}

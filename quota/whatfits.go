@@ -23,7 +23,7 @@ type Fits struct {
 // Each copy is a new job. Only limits count: a sum may reach 2^53. The work grows with
 // the number of alternatives that the copies use up, and not with that of the copies.
 func (l *Ledger) WhatFits(job *JobRequest) (f Fits) {
-	job.of(l)
+	job.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()
 	job = l.currentJob(job)
@@ -38,7 +38,7 @@ func (l *Ledger) WhatFits(job *JobRequest) (f Fits) {
 // together as by [Ledger.CommitAll], with what is held for the job. A job that another
 // queue has is an [ErrConflict].
 func (l *Ledger) WhatFitsTask(task *TaskRequest) (f Fits, err error) {
-	task.of(l)
+	task.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()
 	t := l.current(task)

@@ -70,7 +70,7 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 		if it.Min <= r.amount {
 			it.At, it.Held = int32(at), it.Min-it.covered
 			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
-			a.Options = a.Options[:0] // only those of a refused item are told
+			a.Options = a.Options[:0] // only a refused item has options
 			return true
 		}
 		r.why = q.whyMin(card, it.Min, own, p)
