@@ -138,6 +138,19 @@ func outputOf(m *vectormap.ResourceVectorMap, dim int, name string) (corev1.Reso
 	return corev1.ResourceName(output), ok && m.IsLiteral(dim)
 }
 
+// resourceOf returns what a dimension is called in messages and results: cpu, memory, or
+// the name of the card or output.
+func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
+	name := m.Name(dim)
+	if card, is := cardOf(m, dim, name); is {
+		return card
+	}
+	if output, is := outputOf(m, dim, name); is {
+		return string(output)
+	}
+	return name
+}
+
 // discovery is what a ledger knows of the cards. It is replaced, never changed.
 type discovery struct {
 	findings
@@ -268,12 +281,8 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 
 // checkMap looks for names that a snapshot couldn't have.
 func checkMap(m *vectormap.ResourceVectorMap) error {
-	for dim, name := range m.All() {
-		if card, is := cardOf(m, dim, name); is {
-			name = card
-		} else if output, is := outputOf(m, dim, name); is {
-			name = string(output)
-		}
+	for dim := range m.Len() {
+		name := resourceOf(m, dim)
 		if err := badName(name); err != nil {
 			return fmt.Errorf("%w: dimension %d of the map, %q", err, dim, brief(name))
 		}

@@ -113,14 +113,5 @@ const reasons = int(ReasonInsufficientScalarQuota) + 1
 // cardName returns the name of a card's dimension.
 func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }
 
-// resource returns what a dimension is called in results: cpu, memory, or the name of the
-// card or output.
-func (l *Ledger) resource(dim int) string {
-	if l.cards[dim] != "" {
-		return l.cards[dim]
-	}
-	if output := l.output(int32(dim)); output != "" {
-		return string(output)
-	}
-	return l.m.Name(dim)
-}
+// resource returns what a dimension is called, see resourceOf.
+func (l *Ledger) resource(dim int) string { return resourceOf(l.m, dim) }

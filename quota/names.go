@@ -1,12 +1,15 @@
 package quota
 
-// constName returns the name of a constant; "unknown" for other values.
-func constName[T ~uint8](names []string, value T) string {
+// nameOf returns the name of a value, or the other one where it has none.
+func nameOf[V ~uint8](names []string, value V, otherwise string) string {
 	if int(value) < len(names) {
 		return names[value]
 	}
-	return "unknown"
+	return otherwise
 }
+
+// constName returns the name of a constant; "unknown" for other values.
+func constName[T ~uint8](names []string, value T) string { return nameOf(names, value, "unknown") }
 
 var reasonNames = []string{
 	ReasonNone: "None", ReasonUnknownQueue: "UnknownQueue", ReasonQueueNotLeaf: "QueueNotLeaf", ReasonQueueNotOpen: "QueueNotOpen",

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -63,7 +64,7 @@ func parseCards(cards map[string]int64) ([]Item, []EntryError) {
 // counts reads one of the annotations of a queue, or the cards in its place.
 func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []EntryError) {
 	where := key
-	if spec.Cards != nil && key == orDefault(c.Keys.Quota, QuotaAnnotation) {
+	if spec.Cards != nil && key == cmp.Or(c.Keys.Quota, QuotaAnnotation) {
 		where = "cards"
 		counts, faults = parseCards(spec.Cards)
 	} else {
@@ -88,7 +89,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 		return Queue{}, nil, fmt.Errorf("%w: queue %q", err, brief(spec.Name))
 	}
 	b := queueBuilder{m: m, q: &q, config: c, spec: &spec}
-	main := orDefault(c.Keys.Quota, QuotaAnnotation)
+	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	var mentioned map[int]bool
 	q.Capability, mentioned, q.Denied = b.vector("capability", spec.Capability, main)
 	for dim := range mentioned {
@@ -96,8 +97,8 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 			q.Denied[dim] = ""
 		}
 	}
-	q.Guarantee, _, _ = b.vector("guarantee", spec.Guarantee, orDefault(c.Keys.Guarantee, main))
-	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, orDefault(c.Keys.Deserved, main))
+	q.Guarantee, _, _ = b.vector("guarantee", spec.Guarantee, cmp.Or(c.Keys.Guarantee, main))
+	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, cmp.Or(c.Keys.Deserved, main))
 	q.Ignored = ignored(m, spec.Capability)
 	if b.err != nil {
 		return Queue{}, nil, b.err
@@ -108,7 +109,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 // Cards returns the cards that queues name, sorted, for [NewMap].
 func (c *Config) Cards(specs []QueueSpec) []string {
 	names := map[string]bool{}
-	main := orDefault(c.some().Keys.Quota, QuotaAnnotation)
+	main := cmp.Or(c.some().Keys.Quota, QuotaAnnotation)
 	for i := range specs {
 		for _, key := range []string{main, c.Keys.Guarantee, c.Keys.Deserved} {
 			counts, _ := c.counts(&specs[i], key)
@@ -128,13 +129,6 @@ func (c *Config) some() *Config {
 		panic("quota: nil config")
 	}
 	return c
-}
-
-func orDefault(key, otherwise string) string {
-	if key == "" {
-		return otherwise
-	}
-	return key
 }
 
 // ignored returns the names of a list that quotas don't use, sorted.

@@ -304,7 +304,7 @@ func (p *podParts) annotation(keys Keys) string {
 	if p.pod == nil {
 		return ""
 	}
-	return strings.TrimSpace(p.pod.Annotations[orDefault(keys.Name, NameAnnotation)])
+	return strings.TrimSpace(p.pod.Annotations[cmp.Or(keys.Name, NameAnnotation)])
 }
 
 // plainAmounts returns the cpu and memory of a list of requests, or what is wrong
@@ -404,7 +404,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 			continue
 		}
 		d := r.anyOf(a)
-		switch key := orDefault(r.l.cfg.Keys.Name, NameAnnotation); {
+		switch key := cmp.Or(r.l.cfg.Keys.Name, NameAnnotation); {
 		case len(d.left) == 0:
 			t.fail("the pod requests %d of %s, whose cards have names that %s can't have: %s", a.count, a.resource, key, some(r.found.carried[a.resource]))
 		case unnamed == UnnamedRefuse:
@@ -417,7 +417,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 
 // named makes an item of the annotation's cards.
 func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d draft) {
-	key := orDefault(r.l.cfg.Keys.Name, NameAnnotation)
+	key := cmp.Or(r.l.cfg.Keys.Name, NameAnnotation)
 	names, notes := ParseAlternatives(text)
 	notes = r.noteIn(key, notes...)
 	if names == nil {

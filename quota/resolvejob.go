@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,7 +144,7 @@ func (b *jobBuilder) annotation() {
 	if b.hasCards {
 		return
 	}
-	cfg, key := &b.l.cfg, orDefault(b.l.cfg.Keys.Request, RequestAnnotation)
+	cfg, key := &b.l.cfg, cmp.Or(b.l.cfg.Keys.Request, RequestAnnotation)
 	counts, notes := cfg.ParseRequest(b.job.Annotations[key])
 	for _, n := range b.noteIn(key, notes...) {
 		if !n.Code.IsNote() && !cfg.FailToZero {

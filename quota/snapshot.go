@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -174,14 +175,8 @@ var (
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
 
-// nameOf returns the name of a value; values without one share a name that no
-// snapshot is restored with.
-func nameOf[V ~uint8](names []string, v V) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return "invalid"
-}
+// noName is what values without a name share: no snapshot is restored with it.
+const noName = "invalid"
 
 // document returns the state of the ledger. It shares nothing that changes.
 func (l *Ledger) document() *snapshotDoc {
@@ -254,12 +249,12 @@ func configOf(c *Config) *snapshotConfig {
 		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee, UnlimitedCPUMemory: c.UnlimitedCPUMemory,
 		Keys: snapshotKeys{
 			Deserved: c.Keys.Deserved, Guarantee: c.Keys.Guarantee,
-			Name:    orDefault(c.Keys.Name, NameAnnotation),
-			Quota:   orDefault(c.Keys.Quota, QuotaAnnotation),
-			Request: orDefault(c.Keys.Request, RequestAnnotation),
+			Name:    cmp.Or(c.Keys.Name, NameAnnotation),
+			Quota:   cmp.Or(c.Keys.Quota, QuotaAnnotation),
+			Request: cmp.Or(c.Keys.Request, RequestAnnotation),
 		},
 		Missing: missingNames[c.MissingUnlimited], Parser: parserNames[c.FailToZero],
-		Mix: mixNames[c.AnyMix], Unnamed: nameOf(unnamedNames, c.Unnamed),
+		Mix: mixNames[c.AnyMix], Unnamed: nameOf(unnamedNames, c.Unnamed, noName),
 	}
 }
 
@@ -268,7 +263,7 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	doc := snapshotQueue{
 		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
 		Ignored: slices.Sorted(slices.Values(s.Ignored)),
-		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State),
+		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State, noName),
 	}
 	for dim, text := range s.Denied {
 		switch name := l.m.Name(dim); {
@@ -353,7 +348,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
 		CPU: t.CPU.Amount, ID: t.id, Job: t.job, Memory: t.Memory.Amount, Order: order, Queue: queueName(t.Job.Queue),
-		Seq: t.seq, State: nameOf(taskNames, t.state), Requests: requestsDoc(t.requests),
+		Seq: t.seq, State: nameOf(taskNames, t.state, noName), Requests: requestsDoc(t.requests),
 	}
 	for i := range t.Charges {
 		c := &t.Charges[i]
@@ -369,7 +364,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 func (w *waitingTask) doc() snapshotTask {
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,
-		State: nameOf(taskNames, taskPending), Requests: requestsDoc(w.requests),
+		State: nameOf(taskNames, taskPending, noName), Requests: requestsDoc(w.requests),
 	}
 	for i := range w.use.Items {
 		doc.Charges[i] = snapshotCharge{Key: keyOf(w.use.Items[i].Alts), Milli: w.use.Items[i].Amount, Output: isOutput(w.use.Items[i].Alts)}

@@ -233,19 +233,7 @@ func (v *validator) warn(q *Queue, list string, dim int, amount float64, than st
 // unit returns what a dimension is called, and how its amounts are written.
 func (v *validator) unit(dim int) (resource string, unit amountUnit) {
 	_, isCard := cardOf(v.m, dim, v.m.Name(dim))
-	return resourceOf(v.m, dim), unitOf(dim, isCard)
-}
-
-// resourceOf returns what a dimension is called in messages: cpu, memory, or the name of
-// the card or output.
-func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
-	name := m.Name(dim)
-	if card, is := cardOf(m, dim, name); is {
-		name = card
-	} else if output, is := outputOf(m, dim, name); is {
-		name = string(output)
-	}
-	return oneLine(name)
+	return oneLine(resourceOf(v.m, dim)), unitOf(dim, isCard)
 }
 
 func element(v []float64, dim int) float64 {
