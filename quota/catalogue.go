@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -310,4 +312,47 @@ func dimensionOf(m *vectormap.ResourceVectorMap, i int) string {
 		text += ", literal"
 	}
 	return text
+}
+
+// nodeCards remembers which cards nodes have.
+type nodeCards struct {
+	mu   sync.RWMutex
+	sets map[string]*book.Set
+}
+
+var noCards = new(book.Set)
+
+// seen returns the cards of a node that was asked for before, and nil of another.
+func (d *discovery) seen(node string) *book.Set {
+	d.nodes.mu.RLock()
+	defer d.nodes.mu.RUnlock()
+	return d.nodes.sets[node]
+}
+
+// on returns the cards of a node; of an unknown one, none. It asks the catalogue, which
+// is the caller's code: no lock may be held.
+func (d *discovery) on(node string, dims map[string]int32) *book.Set {
+	if set := d.seen(node); set != nil {
+		return set
+	}
+	if d.catalogue == nil {
+		return noCards
+	}
+	cards := d.catalogue.CardsOf(node)
+	if len(cards) == 0 {
+		return noCards
+	}
+	set := new(book.Set)
+	for i := range cards {
+		if dim, ok := dims[cards[i].Name]; ok {
+			set.Add(dim)
+		}
+	}
+	d.nodes.mu.Lock()
+	defer d.nodes.mu.Unlock()
+	if d.nodes.sets == nil {
+		d.nodes.sets = map[string]*book.Set{}
+	}
+	d.nodes.sets[node] = set
+	return set
 }

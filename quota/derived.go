@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/quota/internal/book"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // limit makes the limits of every queue, and marks what exceeds them.
@@ -19,6 +20,23 @@ func (l *Ledger) limit() {
 		is := recordOf(q)
 		return book.Quota{Capability: l.capability(is, dim), Guarantee: is.spec.guarantee(dim), Deserved: amountAt(is.spec.Deserved, dim)}
 	})
+}
+
+// capability returns what a queue's capability says about a dimension.
+func (l *Ledger) capability(q *queue, dim int) int64 {
+	amount := amountAt(q.spec.Capability, dim)
+	_, denied := q.spec.Denied[dim]
+	switch {
+	case amount > 0:
+		return amount
+	case denied, q.Orphan:
+		return 0
+	case !q.Leaf:
+		return Unlimited
+	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory), l.output(int32(dim)) != "":
+		return Unlimited
+	}
+	return 0
 }
 
 // Share returns allocated / deserved in the dimension where that is greatest, with what

@@ -1,11 +1,5 @@
 package quota
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-)
-
 // Event is one change of a ledger, or an operation that was refused.
 type Event struct {
 	Seq     uint64 // of the change; of a refusal, of the state that it was decided on
@@ -31,25 +25,6 @@ const (
 	EventReconciled                  // a view has changed a job or a task; without both: the view as a whole
 	EventRefused                     // an operation was refused, and nothing changed
 )
-
-var (
-	dimNames   = [...]string{dimCPU: "cpu", dimMemory: "memory"}
-	plainUnits = [...]string{dimCPU: "milli-cores", dimMemory: "bytes"}
-)
-
-func conflict(what, id, detail string) error {
-	return fmt.Errorf("%w: %s %q: %s", ErrConflict, what, brief(id), detail)
-}
-
-// overflow makes an [ErrOverflow] of the amount that was too much, in its unit.
-func overflow(what, id, amount, of string) error {
-	return fmt.Errorf("%w: %s %q: %s of %s: want sums below 2^53 milli-cores, bytes or milli-cards", ErrOverflow, what, brief(id), amount, oneLine(brief(of)))
-}
-
-// overflowAt is overflow for an amount of a dimension.
-func (l *Ledger) overflowAt(what, id string, amount int64, dim int32) error {
-	return overflow(what, id, unitOf(int(dim), l.cards[dim] != "").text(amount), l.resource(int(dim)))
-}
 
 // refused counts a refused operation and makes its event.
 func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
@@ -94,6 +69,3 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	}
 	return []Event{e}
 }
-
-// sorted returns the keys of a map in order.
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

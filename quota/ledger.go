@@ -84,6 +84,20 @@ func (l *Ledger) lock() {
 	l.mu.Lock()
 }
 
+// unlock ends a change, tells what happened, and returns the number of the state.
+func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
+	l.prune()
+	if changed {
+		l.seq++
+	}
+	seq = l.seq
+	l.mu.Unlock()
+	for _, e := range events {
+		l.cfg.OnEvent(e)
+	}
+	return seq
+}
+
 // rlock begins a question, which l.mu.RUnlock ends.
 func (l *Ledger) rlock() {
 	l.made()

@@ -118,6 +118,11 @@ var (
 	unitPlain = amountUnit{"", 1}
 )
 
+var (
+	dimNames   = [...]string{dimCPU: "cpu", dimMemory: "memory"}
+	plainUnits = [...]string{dimCPU: "milli-cores", dimMemory: "bytes"}
+)
+
 // unitOf returns how amounts of a dimension are written, of which card says whether it
 // is one of a card.
 func unitOf(dim int, card bool) amountUnit {

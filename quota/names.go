@@ -1,5 +1,10 @@
 package quota
 
+import (
+	"maps"
+	"slices"
+)
+
 // nameOf returns the name of a value, or the other one where it has none.
 func nameOf[V ~uint8](names []string, value V, otherwise string) string {
 	if int(value) < len(names) {
@@ -56,3 +61,6 @@ func (s TaskStatus) String() string {
 		TaskReleasing: "Releasing", TaskPipelined: "Pipelined", TaskSucceeded: "Succeeded", TaskFailed: "Failed",
 	}, s)
 }
+
+// sorted returns the keys of a map in order.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/resvec/resvec/quota/internal/book"
 )
@@ -34,6 +35,37 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	ok := l.allocatable(dst, task, nil)
 	l.mu.RUnlock()
 	return ok
+}
+
+// AllocatableOn is [Ledger.Allocatable] restricted to the cards of a node. If the node
+// has none of an item's alternatives, or isn't known, the reason is
+// [ReasonGetTaskRequestResourceFailed]. If it has some, and none has room, the reason is
+// [ReasonInsufficientScalarQuota].
+func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
+	task.mustServe(l)
+	task.at.Fetch()
+	on := l.lockOn(l.mu.RLocker(), node)
+	defer l.mu.RUnlock()
+	return l.allocatable(dst, task, on)
+}
+
+// lockOn locks the ledger, which mu does for a question or a change, and returns the
+// cards that a node has then. The catalogue is asked while the ledger isn't locked, so
+// it may have been replaced meanwhile; then the new one is asked.
+func (l *Ledger) lockOn(mu sync.Locker, node string) *book.Set {
+	mu.Lock()
+	for {
+		source, dims := l.source, l.dims
+		if set := source.seen(node); set != nil {
+			return set
+		}
+		mu.Unlock()
+		set := source.on(node, dims)
+		mu.Lock()
+		if l.source == source {
+			return set
+		}
+	}
 }
 
 // allocatable decides on a task without charging it.
@@ -106,20 +138,6 @@ func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 
 // changed reports whether an operation with this answer changed the ledger.
 func (a *Answer) changed() bool { return a.OK && !a.Repeat }
-
-// unlock ends a change, tells what happened, and returns the number of the state.
-func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
-	l.prune()
-	if changed {
-		l.seq++
-	}
-	seq = l.seq
-	l.mu.Unlock()
-	for _, e := range events {
-		l.cfg.OnEvent(e)
-	}
-	return seq
-}
 
 // reserve does the work of Reserve and Resize. seq is the number of the change.
 func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, events []Event, err error) {

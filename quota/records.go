@@ -136,3 +136,15 @@ func (l *Ledger) forget(j *job) {
 		l.drop(j.id)
 	}
 }
+
+// exact reports whether an amount is one that a ledger can hold.
+func exact(amount int64) bool { return 0 <= amount && amount < limitExact }
+
+// addExact adds an amount, unless the sum would reach 2^53.
+func addExact(to *int64, amount int64) bool {
+	if *to > limitExact-1-amount {
+		return false
+	}
+	*to += amount
+	return true
+}

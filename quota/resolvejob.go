@@ -119,15 +119,6 @@ func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
 	return true
 }
 
-// addExact adds an amount, unless the sum would reach 2^53.
-func addExact(to *int64, amount int64) bool {
-	if *to > limitExact-1-amount {
-		return false
-	}
-	*to += amount
-	return true
-}
-
 // sum adds amounts of objects, whose sums may make the request invalid.
 func (b *jobBuilder) sum(to *int64, amount int64, dim int32) {
 	if !addExact(to, amount) {

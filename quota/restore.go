@@ -344,9 +344,6 @@ func valueOf[V ~uint8](names []string, name string) (V, bool) {
 	return V(max(at, 0)), at >= 0
 }
 
-// exact reports whether an amount is one that a ledger can hold.
-func exact(amount int64) bool { return 0 <= amount && amount < limitExact }
-
 // restorer makes the records of a snapshot.
 type restorer struct {
 	l     *Ledger

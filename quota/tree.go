@@ -271,23 +271,6 @@ func (q *Queue) mentionsNothing() bool {
 	return true
 }
 
-// capability returns what a queue's capability says about a dimension.
-func (l *Ledger) capability(q *queue, dim int) int64 {
-	amount := amountAt(q.spec.Capability, dim)
-	_, denied := q.spec.Denied[dim]
-	switch {
-	case amount > 0:
-		return amount
-	case denied, q.Orphan:
-		return 0
-	case !q.Leaf:
-		return Unlimited
-	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory), l.output(int32(dim)) != "":
-		return Unlimited
-	}
-	return 0
-}
-
 // mentions reports whether the capability says something of a dimension that can be
 // read.
 func (q *Queue) mentions(dim int) bool {
