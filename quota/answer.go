@@ -24,7 +24,7 @@ const (
 	// Of amounts: what leaves too little room.
 
 	ReasonOverCapacity    // the charges would exceed a limit; for a job, the charges and the holds
-	ReasonPromised        // the rest is held for other jobs; without these holds a job would fit
+	ReasonPromised        // the rest is held for other jobs or, of a task, other items of its job; without these holds a job would fit
 	ReasonFirmElsewhere   // other tasks of the job are on another card already
 	ReasonNotOnNode       // the node doesn't have the card
 	ReasonHoldTooLarge    // the job's hold would have to move here as a whole, and doesn't fit beside the charges

@@ -13,7 +13,9 @@ import (
 // New jobs with one item are decided on 64 at a time, others one by one, at the cost of
 // Enqueueable. [Ledger.ReserveMany] decides on jobs on top of one another. dst is resized
 // and must not be in use elsewhere; a job may be listed more than once. It changes
-// nothing, and allocates nothing once dst is large enough.
+// nothing. It allocates nothing once dst is large enough, for jobs that were resolved
+// since [Ledger.SetTransformation]: what outputs make of older ones is worked out anew on
+// each call.
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
 	if dst == nil {
 		panic(nilMask)
@@ -58,7 +60,7 @@ func fetchBlocks(jobs []*JobRequest) {
 // AllocatableBatch is [Ledger.Allocatable] for many tasks, without the reasons. Bit i of
 // dst is the answer to tasks[i]: each task alone, all on one state, whose number it
 // returns. dst is resized and must not be in use elsewhere; a task may be listed more
-// than once. It changes nothing, and allocates nothing once dst is large enough.
+// than once. It changes nothing. What it allocates is as of EnqueueableBatch.
 func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
 	if dst == nil {
 		panic(nilMask)

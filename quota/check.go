@@ -118,8 +118,10 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// Overage is a limit that is exceeded. It was lowered, or [Ledger.Reconcile] found more
-// in use than was decided here. Nothing that would raise it is admitted.
+// Overage is a limit that is exceeded. It was lowered, by [Ledger.SetQueues] or, with
+// Config.EnforceGuarantee, by another catalogue; or [Ledger.Reconcile] found more in use
+// than was decided here; or [Ledger.SetTransformation] made the charges larger. Nothing
+// that would raise it is admitted.
 type Overage struct {
 	Queue    string
 	Resource string // cpu, memory, a card or an output

@@ -50,9 +50,10 @@ type Config struct {
 	// charged and held anew, as one change. Without it such a snapshot is an [ErrConfig].
 	Recharge bool
 
-	// OnEvent, if not nil, gets one event per change and per refused operation,
-	// after the ledger was unlocked, in the goroutine of the operation. Events
-	// of concurrent operations may come out of order; Event.Seq orders them.
+	// OnEvent, if not nil, gets an event for each job or task that an operation changes,
+	// and one per refused operation, after the ledger was unlocked, in the goroutine of
+	// the operation. SetQueues, SetCatalogue and SetTransformation make none. Events of
+	// concurrent operations may come out of order; Event.Seq orders them.
 	OnEvent func(Event)
 }
 

@@ -68,8 +68,9 @@
 //   - What is charged stays within the limit.
 //   - Promises stay within the limit, too: a job's hold and what it uses of its min, added
 //     over all jobs.
-//   - Only a lowered limit, or a pod that runs already, exceeds a limit. That is marked,
-//     see [Ledger.Over], and nothing more is admitted there.
+//   - A limit is exceeded only where it was lowered, where a pod runs already, or after
+//     [Ledger.SetTransformation]. With Config.EnforceGuarantee another catalogue lowers
+//     limits, too. That is marked, see [Ledger.Over], and nothing more is admitted there.
 //   - A quota is not the capacity. Whether the cluster has a free card is not looked at.
 //
 // The decisions are in quota/internal/book, in numbers. Its package comment has the

@@ -1,6 +1,7 @@
 package quota
 
-// Event is one change of a ledger, or an operation that was refused.
+// Event is one job or task that a change was about, or an operation that was refused. The
+// events of one change have its number in common.
 type Event struct {
 	Seq     uint64 // of the change; of a refusal, of the state that it was decided on
 	Kind    EventKind
@@ -20,7 +21,7 @@ const (
 	EventResized                     // a reserved job has another min
 	EventCommitted                   // a task was charged
 	EventRolledBack                  // a charge was taken back
-	EventReleased                    // a task has ended, or a job and all its tasks
+	EventReleased                    // a task has ended, or a job and all its tasks; by Reconcile a job's reservation alone
 	EventExpired                     // a job has lost its hold
 	EventReconciled                  // a view has changed a job or a task; without both: the view as a whole
 	EventRefused                     // an operation was refused, and nothing changed

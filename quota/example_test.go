@@ -218,7 +218,7 @@ func ExampleLedger_ReserveMany() {
 	}
 	// Output:
 	// first accepted
-	// second refused: queue "team-a": insufficient quota of card A100: requested 3 cards, room for 2 cards of 5 cards, the total would be 6 cards; part of the limit is held for other jobs
+	// second refused: queue "team-a": insufficient quota of card A100: requested 3 cards, room for 2 cards of 5 cards, the total would be 6 cards; part of the limit is held for other jobs, or for other items of this one
 	// third accepted
 }
 

@@ -143,7 +143,7 @@ func Example() {
 	// NVIDIA-A100-SXM4-80GB true
 	// NVIDIA-H100-80GB-HBM3 true
 	// charged: [NVIDIA-H100-80GB-HBM3]
-	// queue "team-a": insufficient quota of card NVIDIA-H100-80GB-HBM3: requested 3 cards, room for 2 cards of 4 cards, the total would be 5 cards; part of the limit is held for other jobs
+	// queue "team-a": insufficient quota of card NVIDIA-H100-80GB-HBM3: requested 3 cards, room for 2 cards of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one
 }
 
 // The life of a reservation: the picture of the guide in numbers.
@@ -366,7 +366,7 @@ transformations:
 	//                        8 nvidia.com/a100 2 x 4
 	// nvidia.com/a100          replaced
 	// eval needs 3 credits: false
-	// queue "team-a": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 10, the total would be 11; part of the limit is held for other jobs
+	// queue "team-a": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 10, the total would be 11; part of the limit is held for other jobs, or for other items of this one
 	// kueue.x-k8s.io/credits 3 retained 0, generated 3
 	//                        3 nvidia.com/t4 3 x 1
 	// nvidia.com/t4            replaced

@@ -149,7 +149,7 @@ func (w *world) set(card string) *book.Set {
 }
 
 // TestRefusalOfOneCard: a card that the job can't use any more explains a refusal only where
-// there is no other. What the rest of a gang excludes has the numbers from before the gang.
+// there is no other. What is held may be for another item of the job. What the rest of a gang excludes has the numbers from before the gang.
 func TestRefusalOfOneCard(t *testing.T) {
 	for _, c := range []struct {
 		what string
@@ -170,6 +170,11 @@ func TestRefusalOfOneCard(t *testing.T) {
 			w.Allocatable(&a, t2)
 			return a
 		}, `queue "q": insufficient quota of card A|B: requested 1 card, the job's other tasks are on another card than A`},
+		{"all is held for another item of the job", func(w *world) (a Answer) {
+			w.want(w.reserve("j", "q", "A:2 A|B:2"), "yes")
+			w.Allocatable(&a, w.task("t", "j", "q", "A:3"))
+			return a
+		}, `queue "q": insufficient quota of card A: requested 3 cards, room for 2 cards of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`},
 		{"a gang, one of which is on a node without its card", func(w *world) Answer {
 			t1, t2 := w.task("t1", "j", "q", "A|B:2"), w.task("t2", "j", "q", "A|B:2")
 			t2.bound = w.set("B") // the gang is on A, where B has room for t1 alone as well

@@ -80,7 +80,7 @@ func (r Refusal) why() string {
 	}
 	switch r.Why {
 	case ReasonPromised:
-		text += "; part of the limit is held for other jobs"
+		text += "; part of the limit is held for other jobs, or for other items of this one"
 	case ReasonHoldTooLarge:
 		text += "; what is held for the job would have to move there as a whole"
 	case ReasonNotTogether:

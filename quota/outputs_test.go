@@ -186,7 +186,7 @@ func TestOutputsStory(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
 	p.want(p.reserve("train", "q", "a100:1", 2), "yes")
 	p.want(p.usage("q"), "0/8/0")
-	p.want(p.reserve("three", "q", "t4:1", 3), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 10, the total would be 11; part of the limit is held for other jobs`)
+	p.want(p.reserve("three", "q", "t4:1", 3), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 10, the total would be 11; part of the limit is held for other jobs, or for other items of this one`)
 	var a Answer
 	p.Enqueueable(&a, p.job("three", "q", "t4:1", 3))
 	r := a.Refusal
@@ -196,7 +196,7 @@ func TestOutputsStory(t *testing.T) {
 	p.want(p.commit("train-0", "train", "q", "a100:1"), "yes")
 	p.want(p.commit("train-1", "train", "q", "a100:1"), "yes")
 	p.want(p.usage("q"), "8/2/0")
-	p.want(p.commit("stranger", "other", "q", "t4:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 10, the total would be 11; part of the limit is held for other jobs`)
+	p.want(p.commit("stranger", "other", "q", "t4:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 10, the total would be 11; part of the limit is held for other jobs, or for other items of this one`)
 	p.Release("train-0")
 	p.want(fmt.Sprint(p.room("q", credits)), "4")
 
@@ -216,7 +216,7 @@ func TestOutputsStory(t *testing.T) {
 		p.Ledger = l
 		p.want(fmt.Sprint(p.room("q", credits)), "4")
 		p.want(p.reserve("one", "q", "a100:1", 1), "yes")
-		p.want(p.reserve("one more", "q", "t4:1", 1), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 10, the total would be 11; part of the limit is held for other jobs`)
+		p.want(p.reserve("one more", "q", "t4:1", 1), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 10, the total would be 11; part of the limit is held for other jobs, or for other items of this one`)
 	}
 }
 
@@ -374,7 +374,7 @@ func TestOutputsQueues(t *testing.T) {
 	p.want(p.reserve("2", "none", "t4:1", 1), `queue "none": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 0, the total would be 1`)
 	p.want(p.reserve("2", "none", "cpu:1", 1), "yes")
 	p.want(p.reserve("3", "a", "a100:1", 1), "yes")
-	p.want(p.reserve("4", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 6 at queue "org", the total would be 7; part of the limit is held for other jobs`)
+	p.want(p.reserve("4", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 6 at queue "org", the total would be 7; part of the limit is held for other jobs, or for other items of this one`)
 	p.want(p.commit("3-0", "3", "a", "a100:1"), "yes")
 	if share, _ := p.Share("a"); share != 2 {
 		t.Errorf("share %v", share)
@@ -433,7 +433,7 @@ func TestOutputsBesideCards(t *testing.T) {
 func TestOutputsQuestions(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
 	fits := p.WhatFits(p.job("j", "q", "a100:1", 1))
-	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true None 10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs`)
+	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true None 10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs, or for other items of this one`)
 	fits, err := p.WhatFitsTask(p.task("t", "j", "q", "t4:3"))
 	if err != nil {
 		t.Fatal(err)
@@ -515,7 +515,7 @@ func TestSetTransformation(t *testing.T) {
 	p.want(p.usage("q"), "7/7/0")
 	p.want(p.usage("r"), "0/7/0")
 	p.want(fmt.Sprint(p.Over()), "[{q kueue.x-k8s.io/credits 14 12 2}]")
-	p.want(p.commit("x", "x", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for -2 of 12, the total would be 21; part of the limit is held for other jobs`)
+	p.want(p.commit("x", "x", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for -2 of 12, the total would be 21; part of the limit is held for other jobs, or for other items of this one`)
 	// What was resolved before is charged by the transformation of now.
 	p.want(answered(p.Commit(stale)), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	p.want(answered(p.Commit(staleToo)), "yes")

@@ -39,7 +39,7 @@ type State uint8
 
 const (
 	StateOpen    State = iota
-	StateClosing       // no new jobs, until those that it has have ended
+	StateClosing       // admits nothing new, not even pods of jobs that are reserved; what runs may end
 	StateClosed
 	StateUnknown
 )

@@ -2,7 +2,7 @@ package quota
 
 import "github.com/resvec/resvec/quota/internal/book"
 
-// Rollback takes commits back, in the given order. What a task had of its job's min is
+// Rollback takes commits back; their order doesn't matter. What a task had of its job's min is
 // held again, on the same card. If the job charged more than its min on that card since,
 // these charges use it up first. known reports whether all ids were of charged tasks;
 // others are left alone. seq is the number of the change or, if nothing changed, of the

@@ -10,8 +10,8 @@ import (
 
 // TaskRequest is a resolved task. [Ledger.ResolveTask] makes it for that ledger;
 // another ledger panics. It may be used from several goroutines. Resolve again when the
-// catalogue has changed, or the map has got outputs; a new transformation counts without
-// that. Nil panics. The zero value is of no queue.
+// catalogue has changed, or the map has got outputs. A new transformation counts without
+// that, but an invalid request stays so until it is resolved again. Nil panics. The zero value is of no queue.
 type TaskRequest struct {
 	// The first cache line says where a decision looks, so that it can ask for all of
 	// it at once, and the second what for, up to the length of use.Items.

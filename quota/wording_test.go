@@ -253,7 +253,7 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"unreadable above, and another one held", Config{}, []QueueSpec{annotated("org", "", `{"A":"two","B":2}`, nil), annotated("q", "org", `{"A":2,"B":2}`, nil)}, "B:1", "", "A|B:2",
-			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonPromised,
+			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs, or for other items of this one; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonPromised,
 		},
 		{
 			"unreadable, and another one absent", Config{}, []QueueSpec{annotated("q", "", `{"A":1.5,"C":1}`, nil)}, "", "", "B|A:1",
@@ -274,11 +274,11 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"held", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs`, "", ReasonPromised,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", ReasonPromised,
 		},
 		{
 			"held above", Config{}, []QueueSpec{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs`, "", ReasonPromised,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", ReasonPromised,
 		},
 		{
 			"used", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",

@@ -18,7 +18,7 @@ package book
 //   - The chosen node has another card (mayChargeItem).
 //   - The job's other tasks are on another card, and all of them must be on one (itemRoom).
 //   - A queue above has no room: every level has a limit (chargeRoom).
-//   - The card is held for another job (chargeRoom).
+//   - The card is held for another job, or for another item of this one (chargeRoom).
 //   - What is held for the job itself would have to move to the card with the task, and
 //     is too much (moveRoom).
 //   - There are too few outputs of the transformation, such as credits. They are items
@@ -164,7 +164,7 @@ func (q *Queue) chargeRoom(dim int32, held int64) room {
 			// lowered. That takes nothing from the hold: to charge it raises no sum.
 			fullFree = held + max(fullFree, 0)
 		}
-		if fullFree < hard { // the cards are there, and held for other jobs
+		if fullFree < hard { // the cards are there, and held for other jobs or items
 			r.take(fullFree, q, Promised)
 		} else {
 			r.take(hard, q, OverCapacity)
