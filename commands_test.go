@@ -13,7 +13,7 @@ import (
 )
 
 // notRun are the commands of the documents that nothing runs as they are written. They
-// are tried without effect: with -n, or with -help after their flags.
+// are tried without effect: with -n, or with --help after their flags.
 var notRun = []string{
 	// Minutes of measuring. The script runs the benchmarks of ./benchmarks and ./quota once.
 	"go test -run '^$' -bench 'Allocatable$' -benchtime 6000x -count 3 -cpu 1 ./quota",
@@ -223,7 +223,7 @@ func testsIn(folder string, below bool) (names []string, err error) {
 }
 
 // dryRun returns a command that does nothing but fail where a flag or a package is
-// wrong: with -n, or with -help after the flags.
+// wrong: with -n, or with --help after the flags.
 func dryRun(command string) string {
 	var all []string
 	for _, part := range between.Split(command, -1) {
@@ -232,7 +232,7 @@ func dryRun(command string) string {
 		case strings.HasPrefix(program, "make "):
 			all = append(all, strings.Replace(part, "make ", "make -n ", 1))
 		case strings.HasPrefix(program, "go ") && strings.Contains(part, " run "):
-			all = append(all, part+" -help")
+			all = append(all, part+" --help")
 		case strings.HasPrefix(program, "go ") && strings.Contains(part, " test "):
 			all = append(all, strings.Replace(part, " test ", " test -n ", 1))
 		}
@@ -265,7 +265,7 @@ func TestCommandsOf(t *testing.T) {
 	}
 	for command, want := range map[string]string{
 		"A=b make bench": "A=b make -n bench",
-		"kubectl get nodes | A=b go -C dir run . -x -": "A=b go -C dir run . -x - -help",
+		"kubectl get nodes | A=b go -C dir run . -x -": "A=b go -C dir run . -x - --help",
 		"go test -bench 'a|b' . | tee x && make peers": "go test -n -bench 'a|b' . && make -n peers",
 		"go get x": "",
 	} {
