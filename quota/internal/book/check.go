@@ -146,6 +146,10 @@ func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*ite
 	for i := range t.Charges {
 		ch := &t.Charges[i]
 		d, v := Draw{ch.Amount, ch.Covered}, v.onAlts(ch.Alts)
+		if ch.Card < 0 || int(ch.Card) >= len(sums) {
+			c.equal(v, Belongs, int64(ch.Card), -1) // the book has no such card
+			continue
+		}
 		c.draw(v.onAlts(nil).onDim(ch.Card), d)
 		sums[ch.Card].charge(j, d)
 		sum := perItem[ch.Item]
@@ -207,7 +211,7 @@ func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
 		sums[dim].Held += amount
 	}
 	c.equal(v, OneCard, held, it.Held)
-	if it.Implicit {
+	if it.Implicit || !v.Job.Reserved {
 		c.equal(v, MinIsHeld, it.Min, 0)
 	}
 }

@@ -82,7 +82,11 @@ func TestCheckFinds(t *testing.T) {
 		{"a min without a reservation", func(_ *Book, j *Job, _ *Task) {
 			j.Reserved, j.Min[Memory], j.Held[Memory] = false, 2, 2
 			j.Queue.add(Memory, 0, 2, 0)
-		}, "min 4, want 0"},
+		}, "min of the list 3000, want 0; min 4, want 0"},
+		{"a charge of no card of the book", func(b *Book, j *Job, c *Task) {
+			c.Charges[0].Card = int32(b.Dims)
+			j.Queue.add(3, -1000, 0, 0)
+		}, "belongs of the list 4, want -1; min of the list 2000, want 3000; belongs of the list 1, want 0"},
 		{"a mark", func(_ *Book, j *Job, _ *Task) { j.Queue.over = map[int32]bool{Memory: true} }, "limit of 1 0, want 5000"},
 		{"no mark", func(_ *Book, j *Job, _ *Task) { j.Queue.Cells[3].Limit = 2000 }, "limit of 3 3000, want 2000"},
 		{"a charge that isn't covered and not known to be", func(_ *Book, j *Job, c *Task) { c.CPU.Covered--; j.Held[CPU]++; j.Queue.add(CPU, 0, 1, 1) },
