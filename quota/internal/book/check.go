@@ -78,9 +78,8 @@ func (v Violation) onAlts(alts *Alternatives) Violation {
 
 // job checks a job and its tasks, and adds them to the sums of its queue.
 //
-// A record may be damaged in any way, so nothing is taken for granted: a list of tasks that
-// runs in a circle ends at the number of tasks, and a queue that the book doesn't have gets
-// sums of its own.
+// Any number of a record may be wrong. A list of tasks that runs in a circle ends at the
+// number of tasks, and a queue that the book doesn't have gets sums of its own.
 func (c *checker) job(j *Job) {
 	v := Violation{Queue: j.Queue, Job: j, Dim: -1}
 	sums := c.sums[j.Queue]

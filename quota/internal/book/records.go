@@ -21,7 +21,7 @@ type Job struct {
 	Queue    *Queue
 	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
 	Tasks    int32    // how many there are
-	single   bool     // one is all that Items has
+	single   bool     // Items was set to one alone; implicit items may follow
 	Gone     bool     // no longer in the book; handles may still point here
 	Reserved bool     // its min is known
 	Seen     bool     // the face's; the book doesn't read it
