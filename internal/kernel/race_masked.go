@@ -4,28 +4,21 @@ package kernel
 
 // raceSelected tells the race detector that the selected elements of s, all of
 // them for nil rows, are written. Others may write the other ones.
-func raceSelected[T any](s []T, rows []uint64) {
-	if rows == nil {
-		raceWrite(s)
-		return
-	}
-	for i := range s {
-		if selected(rows, i) {
-			raceWrite(s[i : i+1])
-		}
-	}
-}
+func raceSelected[T any](s []T, rows []uint64) { raceMasked(s, rows, raceWrite[T]) }
 
 // raceReadSelected tells the race detector that the selected elements of s, all
 // of them for nil rows, are read.
-func raceReadSelected[T any](s []T, rows []uint64) {
+func raceReadSelected[T any](s []T, rows []uint64) { raceMasked(s, rows, raceRead[T]) }
+
+// raceMasked tells what access says of the selected elements of s.
+func raceMasked[T any](s []T, rows []uint64, access func([]T)) {
 	if rows == nil {
-		raceRead(s)
+		access(s)
 		return
 	}
 	for i := range s {
 		if selected(rows, i) {
-			raceRead(s[i : i+1])
+			access(s[i : i+1])
 		}
 	}
 }
