@@ -40,7 +40,7 @@ type violation struct {
 // ruleTexts say the invariants in one line each. The book's package comment has them in full.
 var ruleTexts = [...]string{
 	book.SumsAgree:   "a queue counts the sum of its records and of its children",
-	book.NotNegative: "no amount is below 0, and none covers more than itself",
+	book.InRange:     "no amount is below 0, none covers more than itself, and use and holds of a queue are below 2^53",
 	book.WithinLimit: "what exceeds its limit is marked as over, and nothing else is",
 	book.MinIsHeld:   "what charges cover and what is held add up to the min",
 	book.OneCard:     "the charges and the hold of an item are on its cards, without AnyMix on one",

@@ -18,7 +18,7 @@ func TestCheckFinds(t *testing.T) {
 		q    *queue
 	}
 	names := map[book.Rule]string{
-		book.SumsAgree: "SumsAgree", book.NotNegative: "NotNegative", book.WithinLimit: "WithinLimit",
+		book.SumsAgree: "SumsAgree", book.InRange: "InRange", book.WithinLimit: "WithinLimit",
 		book.MinIsHeld: "MinIsHeld", book.OneCard: "OneCard", book.Belongs: "Belongs",
 	}
 	for _, c := range []struct {
@@ -30,8 +30,9 @@ func TestCheckFinds(t *testing.T) {
 		{"allocated", func(w faulty) { w.q.Cells[w.dims["A"]].Allocated += 1000 }, "SumsAgree q A"},
 		{"held of a parent", func(w faulty) { w.queues["org"].Cells[dimCPU].Held-- }, "SumsAgree org cpu"},
 		{"elastic", func(w faulty) { w.q.Cells[w.dims["B"]].Elastic += 500 }, "SumsAgree q B"},
-		{"negative", func(w faulty) { w.q.Cells[w.dims["B"]].Allocated -= 9000 }, "NotNegative q B"},
-		{"covered", func(w faulty) { w.t1.Charges[0].Covered += 1 }, "NotNegative t1 B, MinIsHeld j A|B"},
+		{"negative", func(w faulty) { w.q.Cells[w.dims["B"]].Allocated -= 9000 }, "InRange q B"},
+		{"too much", func(w faulty) { w.q.Cells[w.dims["B"]].Allocated += 1 << 53 }, "InRange q B"},
+		{"covered", func(w faulty) { w.t1.Charges[0].Covered += 1 }, "InRange t1 B, MinIsHeld j A|B"},
 		{"a limit", func(w faulty) { w.q.Cells[w.dims["A"]].Limit = 0 }, "WithinLimit q A"},
 		{"a mark", func(w faulty) {
 			c := &w.q.Cells[dimMemory]

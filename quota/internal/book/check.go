@@ -8,7 +8,7 @@ type Rule uint8
 
 const (
 	SumsAgree Rule = iota
-	NotNegative
+	InRange
 	WithinLimit
 	MinIsHeld
 	OneCard
@@ -102,13 +102,22 @@ func (c *checker) job(j *Job) {
 		perItem[it] = &itemSum{}
 	}
 	n := 0
-	for t := j.First; t != nil; t = t.Next {
+	var before *Task
+	for t := j.First; t != nil; before, t = t, t.Next {
 		if n++; n > int(j.Tasks) {
 			break
+		}
+		if t.prev != before {
+			v := v
+			v.Task = t
+			c.is(v, Belongs)
 		}
 		c.task(v, t, sums, perItem)
 		cpu += t.CPU.Covered
 		mem += t.Memory.Covered
+	}
+	if n == int(j.Tasks) && j.last != before {
+		c.is(v, Belongs)
 	}
 	c.equal(v, Belongs, int64(n), int64(j.Tasks))
 	c.need(v.onDim(CPU), j.Min[CPU], j.Held[CPU], cpu)
@@ -180,7 +189,7 @@ func (c *Cell) charge(j *Job, d Draw) {
 func (c *checker) draw(v Violation, d Draw) {
 	if d.Amount < 0 || d.Covered < 0 || d.Covered > d.Amount {
 		v.Got, v.Want = d.Covered, d.Amount
-		c.is(v, NotNegative)
+		c.is(v, InRange)
 	}
 }
 
@@ -257,7 +266,10 @@ func (c *checker) queue(q *Queue) {
 		c.equal(v, SumsAgree, got.Held, want.Held)
 		c.equal(v, SumsAgree, got.Elastic, want.Elastic)
 		if least := min(got.Allocated, got.Held, got.Elastic, got.Floor(), got.Limit); least < 0 {
-			c.equal(v, NotNegative, least, 0)
+			c.equal(v, InRange, least, 0)
+		}
+		if got.Full() >= LimitExact {
+			c.equal(v, InRange, got.Full(), LimitExact-1)
 		}
 		if got.exceeded() != q.over[int32(dim)] {
 			v.Got, v.Want = max(got.Allocated, got.Floor()), got.Limit

@@ -41,7 +41,7 @@ func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 
 // TestCheckFinds: all that it finds, in numbers. Most of it the face can't cause.
 func TestCheckFinds(t *testing.T) {
-	names := map[Rule]string{SumsAgree: "sums", NotNegative: "negative", WithinLimit: "limit", MinIsHeld: "min", OneCard: "card", Belongs: "belongs"}
+	names := map[Rule]string{SumsAgree: "sums", InRange: "range", WithinLimit: "limit", MinIsHeld: "min", OneCard: "card", Belongs: "belongs"}
 	const counted = "; sums 1, want 0; sums of 0 1, want 0; sums of 0 1, want 0; sums of 3 1000, want 0; sums of 3 2000, want 0" // of all that the job has
 	for _, c := range []struct {
 		name  string
@@ -65,6 +65,9 @@ func TestCheckFinds(t *testing.T) {
 		{"holders", func(_ *Book, j *Job, _ *Task) { j.Queue.Holders++ }, "sums 2, want 1"},
 		{"jobs", func(_ *Book, j *Job, _ *Task) { j.Queue.Jobs++ }, "belongs 2, want 1"},
 		{"tasks", func(_ *Book, j *Job, _ *Task) { j.Tasks++ }, "belongs 1, want 2"},
+		{"a link to a task that isn't before", func(_ *Book, _ *Job, c *Task) { c.prev = &Task{} }, "belongs 0, want 0"},
+		{"another last task", func(_ *Book, j *Job, _ *Task) { j.last = &Task{} }, "belongs 0, want 0"},
+		{"no last task", func(_ *Book, j *Job, _ *Task) { j.last = nil }, "belongs 0, want 0"},
 		{"a ring of tasks", func(_ *Book, _ *Job, c *Task) { c.Next = c }, "belongs 2, want 1"},
 		{"a queue that is gone", func(_ *Book, j *Job, _ *Task) { j.Queue.Gone = true }, "belongs 0, want 0"},
 		{"a job that is gone", func(_ *Book, j *Job, _ *Task) { j.Gone = true }, "belongs 0, want 0"},
@@ -92,17 +95,24 @@ func TestCheckFinds(t *testing.T) {
 		{"a charge that isn't covered and not known to be", func(_ *Book, j *Job, c *Task) { c.CPU.Covered--; j.Held[CPU]++; j.Queue.add(CPU, 0, 1, 1) },
 			"min of 0 0, want 1"},
 		{"an amount below 0", func(_ *Book, j *Job, c *Task) { c.Memory.Amount--; j.Queue.add(Memory, -1, 0, -1) },
-			"negative of 1 0, want -1; min of 1 0, want -1; negative of 1 -1, want 0; negative of 1 -1, want 0"},
+			"range of 1 0, want -1; min of 1 0, want -1; range of 1 -1, want 0; range of 1 -1, want 0"},
 		{"less than nothing covered", func(_ *Book, j *Job, c *Task) {
 			c.CPU.Covered, j.loose[CPU], j.Min[CPU] = -1, true, 0
 			j.Queue.add(CPU, 0, 0, 2)
-		}, "negative of 0 -1, want 1; negative of 0 1, want 0"},
+		}, "range of 0 -1, want 1; range of 0 1, want 0"},
 		{"more covered than charged", func(_ *Book, j *Job, c *Task) { c.CPU.Covered, j.Min[CPU] = 2, 3; j.Queue.add(CPU, 0, 0, -1) },
-			"negative of 0 2, want 1; min of 0 2, want 1; negative of 0 -1, want 0; negative of 0 -1, want 0"},
+			"range of 0 2, want 1; min of 0 2, want 1; range of 0 -1, want 0; range of 0 -1, want 0"},
 		{"a hold below 0", func(_ *Book, j *Job, _ *Task) { j.one.Held, j.one.Min = -1, 999; j.Queue.add(3, 0, -2001, 0) },
-			"negative of the list -1, want 999; negative of 3 -1, want 0; negative of 3 -1, want 0; negative of 3 -1, want 0"},
+			"range of the list -1, want 999; range of 3 -1, want 0; range of 3 -1, want 0; range of 3 -1, want 0"},
 		{"a sum below 0", func(_ *Book, j *Job, _ *Task) { j.Queue.add(2, -9000, 0, 0) },
-			"sums of 2 -9000, want 0; negative of 2 -9000, want 0; sums of 2 -9000, want 0; negative of 2 -9000, want 0"},
+			"sums of 2 -9000, want 0; range of 2 -9000, want 0; sums of 2 -9000, want 0; range of 2 -9000, want 0"},
+		{"a sum of 2^53", func(b *Book, j *Job, _ *Task) {
+			for q := j.Queue; q != nil; q = q.Parent {
+				q.Cells[3].Limit = Unlimited
+			}
+			j.one.Min, j.one.Held = LimitExact, LimitExact-1000
+			j.Queue.add(3, 0, LimitExact-3000, 0)
+		}, "range of 3 9007199254740992, want 9007199254740991; range of 3 9007199254740992, want 9007199254740991"},
 		{"a sum of a queue", func(_ *Book, j *Job, _ *Task) { c := &j.Queue.Cells[2]; c.Held, c.Elastic = 1, 1 },
 			"sums of 2 1, want 0; sums of 2 1, want 0"},
 		{"a task of another job", func(_ *Book, j *Job, c *Task) { c.Job = &Job{Reserved: true, loose: [2]bool{true, true}} }, "belongs 0, want 0"},
