@@ -415,6 +415,27 @@ func TestOutputsBesideCards(t *testing.T) {
 	p.want(commit("3"), `queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 2 cards, the total would be 3 cards`)
 	status, _ := p.Job("j")
 	p.want(fmt.Sprint(status.Charged), "{2000 0 map[A:2000] map[kueue.x-k8s.io/credits:8]}")
+
+	// A node that the pod is bound to confines cards, and no outputs.
+	p.Release("2")
+	for _, bound := range []Task{
+		{ID: "2", Job: "j", Queue: "q", Pod: pod, Node: "n"},
+		{ID: "2", Job: "j", Queue: "q", Pod: podOfRequests("cpu:1"), Node: "n"},
+	} {
+		r, _, err := p.ResolveTask(bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(r.Invalid(), "")
+		p.want(answered(p.Commit(r)), "yes")
+		p.Release("2")
+	}
+	elsewhere, _, err := p.ResolveTask(Task{ID: "2", Job: "j", Queue: "q", Pod: pod, Node: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(elsewhere.Invalid(), `node "m" has none of A: it has no cards, or isn't known`)
+	p.want(commit("2"), "{1000 0 [{[A] 1000 1000}] map[kueue.x-k8s.io/credits:4]} [A] 1")
 	p.want(p.commit("4", "j", "q", "cpu:2"), `queue "q": insufficient quota of cpu: requested 2 cores, room for 1 core of 3 cores, the total would be 4 cores`)
 
 	// An output that is named as a card is not that card.

@@ -44,11 +44,11 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if err := r.task(t, &task); err != nil {
 		return nil, nil, err
 	}
+	if node := task.node(); node != "" && t.invalid == "" {
+		r.bind(t, node) // the cards: outputs are on no node
+	}
 	if r.addOutputs(t); t.invalid != "" {
 		t.use, t.sources = book.Use{}, nil
-	}
-	if node := task.node(); node != "" && t.invalid == "" {
-		r.bind(t, node)
 	}
 	t.complete()
 	l.find(t)
