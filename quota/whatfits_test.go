@@ -133,6 +133,21 @@ func TestWhatFitsMillions(t *testing.T) {
 	}
 }
 
+// TestWhatFitsLarge: amounts of which a few, or one, come to 2^53, where nothing limits
+// them and where something else does. The test ends.
+func TestWhatFitsLarge(t *testing.T) {
+	for _, mem := range []string{"64", "8388607"} { // in GiB
+		w := newWorld(t, Config{}, "q", "mem:inf cpu:inf A:2000000 B:inf", "r", "mem:inf A:inf B:inf")
+		w.want(w.whatFits(w.task("x", "y", "r", "mem:"+mem)), "unlimited yes")
+		w.want(w.whatFits(w.job("x", "r", "mem:"+mem)), "unlimited yes")
+		w.want(w.whatFits(w.task("x", "y", "r", "A|B:9007199254740 mem:"+mem)), "unlimited yes")
+		w.want(w.whatFits(w.task("x", "y", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
+		w.want(w.whatFits(w.job("x", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
+		w.want(w.reserve("j", "r", "mem:"+mem), "yes")
+		w.want(w.whatFits(w.task("x", "j", "r", "mem:"+mem)), "unlimited yes")
+	}
+}
+
 // drawn is a world of random queues, limits, reservations and charges.
 func drawn(t *testing.T, seed uint64) (*world, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -230,7 +230,7 @@ func (c *copier) itemTimes(item int, card int32) (n int64) {
 func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 	n := min(most, LimitExact)
 	atMost := func(amount, of int64) {
-		if of > 0 {
+		if of > 0 && amount != Unlimited {
 			n = min(n, max(amount/of, 1))
 		}
 	}
