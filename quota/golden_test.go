@@ -1453,7 +1453,7 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]int) {
 func goldMultis(r *goldRequest) string {
 	var keys []string
 	for _, want := range r.items {
-		if len(want.cards) > 1 {
+		if !r.invalid && len(want.cards) > 1 {
 			keys = append(keys, goldKey(want.cards))
 		}
 	}

@@ -478,10 +478,19 @@ func (m *model) rawOf(r *goldRequest, amount func() int64) {
 func (m *model) podsOf(r *goldRequest) {
 	for range 1 + m.IntN(2) {
 		pod := goldRequest{items: m.wants(2, false)}
-		m.rawOf(&pod, m.plain)
+		m.rawOf(&pod, m.input)
 		r.pods = goldAdd(r.pods, pod.pod(), 1+int64(m.IntN(3)))
 	}
 	r.remake(m.g.rules, true)
+}
+
+// input makes an amount that outputs are made of, now and then so much that some rules
+// refuse it.
+func (m *model) input() int64 {
+	if m.IntN(100) == 0 {
+		return 1<<53 - 1 - int64(m.IntN(10))
+	}
+	return m.plain()
 }
 
 // plain makes an amount of cpu or memory.
@@ -592,7 +601,7 @@ func (m *model) task(id string) *goldRequest {
 	} else {
 		r.items = m.wants(m.IntN(3), true)
 	}
-	m.rawOf(r, m.plain)
+	m.rawOf(r, m.input)
 	return r
 }
 
@@ -647,7 +656,6 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	if h := m.jobOf[r]; h != nil {
 		return h
 	}
-	r.unclear = r.invalid // it stays so until it is resolved again
 	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r), outs: m.l.outs}
 	for _, p := range r.pods {
 		h.pods = append(h.pods, pods{p.pod.requests(), p.n})
@@ -655,6 +663,11 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.anyMix}
 	for _, want := range r.items {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
+	}
+	if r.invalid && !r.unclear {
+		m.counts["a job that only the rules refuse"]++
+		h.plain = &JobRequest{min: h.min, pods: h.pods}
+		h.min = book.Min{AnyMix: r.anyMix}
 	}
 	h.complete()
 	if len(m.jobs) < modelHandles {
@@ -667,11 +680,15 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
-	r.unclear = r.invalid
 	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), use: book.Use{CPU: r.plain[0], Memory: r.plain[1]}}
 	h.outs, h.requests, h.sources = m.l.outs, r.pod().requests(), make([]source, len(r.items))
 	for _, want := range r.items {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.milli})
+	}
+	if r.invalid && !r.unclear {
+		m.counts["a task that only the rules refuse"]++
+		h.plain = h.withoutOutputs()
+		h.plain.invalid, h.use, h.sources = "", book.Use{}, nil
 	}
 	h.complete()
 	if len(m.tasks) < modelHandles {

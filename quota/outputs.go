@@ -1,9 +1,11 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/resvec/resvec/internal/quantity"
@@ -139,28 +141,50 @@ func sameRequests(a, b corev1.ResourceList) bool {
 
 // chargePods returns what pods are charged in each output.
 func (o *outputs) chargePods(list []pods, covers func(corev1.ResourceName) bool) (amounts []int64, fault string) {
-	amounts = make([]int64, len(o.names))
-	ended := make([]int64, len(o.names))
+	sums := make([]wide, len(o.names))
 	for _, p := range list {
 		each, why := o.charge(p.requests, covers)
 		if fault == "" {
 			fault = why
 		}
-		sums, n := amounts, p.n
-		if n < 0 {
-			sums, n = ended, -n
-		}
 		for i, amount := range each {
-			if amount > 0 && n > (limitExact-1-sums[i])/amount {
-				return make([]int64, len(o.names)), fmt.Sprintf("%s of all pods would be 2^53 or more: want less", o.names[i])
-			}
-			sums[i] += n * amount
+			sums[i].addProduct(p.n, amount)
 		}
 	}
-	for i := range amounts {
-		amounts[i] = max(amounts[i]-ended[i], 0)
+	amounts = make([]int64, len(o.names))
+	for i := range sums {
+		amount, ok := sums[i].exact()
+		if !ok {
+			return make([]int64, len(o.names)), fmt.Sprintf("%s of all pods would be 2^53 or more: want less", o.names[i])
+		}
+		amounts[i] = max(amount, 0)
 	}
 	return amounts, fault
+}
+
+// wide is a sum of products of amounts: no sum of them leaves 128 bits.
+type wide struct{ high, low uint64 }
+
+// addProduct adds n times an amount, which isn't negative.
+func (w *wide) addProduct(n, amount int64) {
+	var carry uint64
+	if n < 0 {
+		high, low := bits.Mul64(uint64(-n), uint64(amount))
+		w.low, carry = bits.Sub64(w.low, low, 0)
+		w.high, _ = bits.Sub64(w.high, high, carry)
+		return
+	}
+	high, low := bits.Mul64(uint64(n), uint64(amount))
+	w.low, carry = bits.Add64(w.low, low, 0)
+	w.high, _ = bits.Add64(w.high, high, carry)
+}
+
+// exact returns the sum, -1 if it is negative. ok: it is less than 2^53.
+func (w *wide) exact() (sum int64, ok bool) {
+	if int64(w.high) < 0 {
+		return -1, true
+	}
+	return int64(w.low), w.high == 0 && w.low < uint64(limitExact)
 }
 
 // requestsOf returns what a task requests, of which a charge in outputs is made: what its
@@ -209,6 +233,20 @@ func (r *resolver) addOutputs(t *TaskRequest) {
 	}
 }
 
+// chargeOutputs ends the making of a request with what it is charged in outputs. What is
+// invalid is charged nothing.
+func (r *resolver) chargeOutputs(t *TaskRequest) {
+	valid := t.invalid == ""
+	if r.addOutputs(t); t.invalid != "" {
+		if valid {
+			t.plain = t.withoutOutputs()
+			t.plain.invalid = ""
+		}
+		t.use, t.sources = book.Use{}, nil
+	}
+	t.complete()
+}
+
 // outputs adds to the min of a job what it needs in outputs.
 func (b *jobBuilder) outputs() error {
 	b.req.outs = b.outs
@@ -240,9 +278,7 @@ func (b *jobBuilder) outputs() error {
 		}
 		amounts, fault = own, ""
 	}
-	if fault != "" {
-		b.fail("%s", fault)
-	}
+	b.uncharged(fault)
 	for _, it := range b.outs.items(amounts) {
 		b.items = append(b.items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
 	}
@@ -256,14 +292,19 @@ func (l *Ledger) current(t *TaskRequest) *TaskRequest {
 	if t.outs == l.outs || t.outs == nil {
 		return t
 	}
+	next := cmp.Or(t.plain, t).withoutOutputs()
+	l.resolverLocked().chargeOutputs(next)
+	return next
+}
+
+// withoutOutputs returns a copy of a request, which is not complete, without outputs.
+func (t *TaskRequest) withoutOutputs() *TaskRequest {
 	next := &TaskRequest{
 		owner: t.owner, use: t.use, sources: slices.Clone(t.sources), bound: t.bound, invalid: t.invalid, requests: t.requests,
 		id: t.id, job: t.job, queue: t.queue,
 	}
 	next.use.Items = slices.DeleteFunc(slices.Clone(t.use.Items), func(it book.UseItem) bool { return isOutput(it.Alts) })
 	next.sources = next.sources[:len(next.use.Items)]
-	l.resolverLocked().addOutputs(next)
-	next.complete()
 	return next
 }
 
@@ -272,13 +313,14 @@ func (l *Ledger) currentJob(r *JobRequest) *JobRequest {
 	if r.outs == l.outs || r.outs == nil {
 		return r
 	}
-	next := &JobRequest{owner: r.owner, min: r.min, invalid: r.invalid, pods: r.pods, outs: l.outs, id: r.id, queue: r.queue}
-	if r.pods != nil {
-		amounts, fault := l.outs.chargePods(r.pods, l.resolverLocked().covers)
+	plain := cmp.Or(r.plain, r)
+	next := &JobRequest{owner: r.owner, min: plain.min, invalid: plain.invalid, pods: plain.pods, outs: l.outs, id: r.id, queue: r.queue}
+	if next.pods != nil {
+		amounts, fault := l.outs.chargePods(next.pods, l.resolverLocked().covers)
+		next.min.Items = l.outs.replace(next.min.Items, amounts)
 		if fault != "" && next.invalid == "" {
-			next.invalid = fault
+			next.refuse(fault)
 		}
-		next.min.Items = l.outs.replace(r.min.Items, amounts)
 	}
 	next.complete()
 	return next

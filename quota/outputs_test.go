@@ -348,6 +348,53 @@ func TestOutputsInvalid(t *testing.T) {
 	}
 }
 
+// TestOutputsRefusedByRules: what only the transformation refuses counts with the next one,
+// without being resolved again.
+func TestOutputsRefusedByRules(t *testing.T) {
+	demands := compiled(t, poolRules+"quotaCheckStrategy: BlockUndeclared\n")
+	p := poolOf(t, Config{Transformation: demands}, QueueSpec{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:20")})
+	const pod = "a100:1 cpu:1 example.com/fpga:1"
+	task, job := p.task("t", "j", "q", pod), p.job("j", "q", pod, 2)
+	given, _, err := p.ResolveJob(Job{ID: "given", Queue: "q", Tasks: []Task{{ID: "g", Pod: podOfRequests(pod)}}, Min: &Min{Outputs: map[corev1.ResourceName]int64{credits: 3}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := p.task("bad", "j", "q", "a100:1 cpu:-1 example.com/fpga:1")
+	bound, _, err := p.ResolveTask(Task{ID: "bound", Job: "j", Queue: "q", Pod: podOfRequests(pod), Cards: []Item{{Alternatives: []string{"A", "B"}, Milli: 1000}}, Node: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() string {
+		var tasks, jobs vector.Mask
+		p.AllocatableBatch(&tasks, []*TaskRequest{task, bound, bad})
+		p.EnqueueableBatch(&jobs, []*JobRequest{job})
+		return fmt.Sprint(tasks.Test(0), tasks.Test(1), tasks.Test(2), jobs.Test(0))
+	}
+	p.want(answered(p.Reserve(given)), `queue "q": the request is invalid: task "g": example.com/fpga is 1, and no quota is of it, as the transformation demands (BlockUndeclared)`)
+	for range 2 {
+		p.want(ask(), "false false false false")
+		p.want(fmt.Sprint(task.Need(), job.Need()), "{0 0 [] map[]} {0 0 [] map[]}")
+		p.want(answered(p.Commit(task)), `queue "q": the request is invalid: example.com/fpga is 1, and no quota is of it, as the transformation demands (BlockUndeclared)`)
+		if _, err := p.SetTransformation(compiled(t, poolRules)); err != nil {
+			t.Fatal(err)
+		}
+		p.want(ask(), "true true false true")
+		if _, err := p.SetTransformation(demands); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.SetTransformation(compiled(t, poolRules)); err != nil {
+		t.Fatal(err)
+	}
+	p.want(answered(p.Reserve(job)), "yes")
+	p.want(p.usage("q"), "0/8/0")
+	p.want(answered(p.Commit(task)), "yes")
+	p.want(p.usage("q"), "4/4/0")
+	p.want(answered(p.Reserve(given)), "yes")
+	p.want(p.usage("q"), "4/7/0")
+	p.want(answered(p.Commit(bad)), `queue "q": the request is invalid: spec.containers[0].resources.requests[cpu] is -1: want 0 or more`)
+}
+
 // TestOutputsQueues: limits in outputs, and what isn't one.
 func TestOutputsQueues(t *testing.T) {
 	var cfg Config

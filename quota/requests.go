@@ -11,7 +11,7 @@ import (
 // TaskRequest is a resolved task. [Ledger.ResolveTask] makes it for that ledger;
 // another ledger panics. It may be used from several goroutines. Resolve again when the
 // catalogue has changed, or the map has got outputs. A new transformation counts without
-// that, but an invalid request stays so until it is resolved again. Nil panics. The zero value is of no queue.
+// that. Nil panics. The zero value is of no queue.
 type TaskRequest struct {
 	// The first cache line says where a decision looks, so that it can ask for all of
 	// it at once, and the second what for, up to the length of use.Items.
@@ -30,7 +30,7 @@ type TaskRequest struct {
 	// test.
 	requests corev1.ResourceList
 	outs     *outputs
-	_        [8]byte // keeps the next request's lines lines
+	plain    *TaskRequest // without outputs, if nothing but these is invalid; nil otherwise
 }
 
 // source is where an item of a task comes from.
@@ -52,9 +52,10 @@ type JobRequest struct {
 
 	invalid   string
 	id, queue string
-	pods      []pods   // what the items that are outputs were made of, by outs; nil: they were given
-	outs      *outputs // nil: of a test
-	_         [16]byte // keeps the next request's first line one line
+	pods      []pods      // what the items that are outputs were made of, by outs; nil: they were given
+	outs      *outputs    // nil: of a test
+	plain     *JobRequest // as that of a task
+	_         [8]byte     // keeps the next request's first line one line
 }
 
 // mustServe panics unless l can use the request, which comes before the lock: a panic

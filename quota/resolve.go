@@ -47,10 +47,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if node := task.node(); node != "" && t.invalid == "" {
 		r.bind(t, node) // the cards: outputs are on no node
 	}
-	if r.addOutputs(t); t.invalid != "" {
-		t.use, t.sources = book.Use{}, nil
-	}
-	t.complete()
+	r.chargeOutputs(t)
 	l.find(t)
 	return t, r.notes, nil
 }

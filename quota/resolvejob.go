@@ -21,6 +21,7 @@ type jobBuilder struct {
 	gatedCPU, gatedMem int64
 	live               bool   // there are tasks that haven't ended
 	pods               []pods // that outputs are made of
+	unchargeable       string // the first fault that only this transformation finds
 	listed             string // what knownCards returns, once it was asked for
 }
 
@@ -48,7 +49,24 @@ func (b *jobBuilder) build() error {
 	}
 	b.req.min.Items = slices.DeleteFunc(b.items, func(it book.MinItem) bool { return it.Amount == 0 })
 	slices.SortFunc(b.req.min.Items, compareItems)
+	if b.unchargeable != "" {
+		b.req.refuse(b.unchargeable)
+	}
 	return nil
+}
+
+// refuse makes a request invalid that another transformation may make valid.
+func (r *JobRequest) refuse(fault string) {
+	r.plain = &JobRequest{min: r.min, pods: r.pods}
+	r.min, r.invalid = book.Min{AnyMix: r.min.AnyMix}, fault
+}
+
+// uncharged notes what can't be charged in outputs, if anything: another transformation
+// may charge it.
+func (b *jobBuilder) uncharged(fault string) {
+	if b.unchargeable == "" {
+		b.unchargeable = fault
+	}
 }
 
 // fail makes the request invalid, for the first reason there is.
@@ -75,7 +93,7 @@ func (b *jobBuilder) tasks() error {
 			continue
 		}
 		if _, fault := b.outs.charge(t.requests, b.covers); fault != "" {
-			b.fail("task %q: %s", brief(task.ID), fault)
+			b.uncharged(fmt.Sprintf("task %q: %s", brief(task.ID), fault))
 		}
 		if !task.gated() && len(b.outs.names) > 0 {
 			b.pods = addPods(b.pods, t.requests, 1)
