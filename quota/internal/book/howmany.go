@@ -265,7 +265,7 @@ func (p *Pick) alike(u *Use, picks []Pick, amount int64) int64 {
 	it := p.it
 	switch {
 	case !it.Spreads:
-		return it.Held + amount - 1 // the last one may lack something
+		return it.Held
 	case it.Spread[p.at] > 0:
 		return it.Spread[p.at]
 	}
