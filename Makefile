@@ -26,7 +26,7 @@ model: ## the quota ledger against its golden model, ten million random operatio
 	QUOTA_MODEL_OPERATIONS=$(or $(N),10000000) go test -run '^TestModel$$' -timeout 0 -v ./quota
 
 mutants: ## small faults of the quota's book that its tests would miss; other files: make mutants FILES=vector/mask.go TESTS=./vector RUN=.
-	go run ./internal/mutants -test '$(if $(TESTS),$(TESTS),./quota/internal/book,./quota)' -run '$(if $(RUN),$(RUN),^Test(Answers|Match|TooLarge|Agrees|FillAll|RollBack|CheckFinds) TestModel .)' $(or $(FILES),$(filter-out %_test.go,$(wildcard quota/internal/book/*.go)))
+	go run ./internal/mutants -test '$(if $(TESTS),$(TESTS),./quota/internal/book,./quota)' -run '$(if $(RUN),$(RUN),^Test(Answers|Match|TooLarge|Agrees|FillAll|RollBack|CheckFinds|NotTogether|ManyAtATime) TestModel .)' $(or $(FILES),$(filter-out %_test.go,$(wildcard quota/internal/book/*.go)))
 
 equivalence: ## the plugin against kube-scheduler's own, a million pairs of pod and node: make equivalence SEED=7001 for others
 	GOWORK=off RESVEC_PAIRS=1000000 RESVEC_SEED=$(SEED) go -C examples/kubescheduler test -count 1 -timeout 30m -run 'Equivalence|Sum' .

@@ -502,3 +502,44 @@ func TestMatch(t *testing.T) {
 		}
 	}
 }
+
+// TestNotTogether: which option of a gang's task the refusal has the numbers of.
+func TestNotTogether(t *testing.T) {
+	w := newWorld(t)
+	option := func(item int, dim int32, why Why, room int64) Option {
+		return Option{Item: item, Dim: dim, Why: why, Room: room, Level: w.q, Limit: 9}
+	}
+	// Alone the task could be on A, with room 2, or B; the gang has chosen C.
+	alone := func(roomB int64) []Option {
+		return []Option{option(0, cardA, Fits, 2), option(0, cardB, Fits, roomB), option(0, cardC, OverCapacity, 0)}
+	}
+	gang := []Option{{Item: 0, Dim: cardA, Why: NotAllowed}, {Item: 0, Dim: cardB, Why: FirmElsewhere}, option(0, cardC, OverCapacity, 0)}
+	const together = "; item 0 on 2: 6, room 2 at q of 9; item 0 on 3: 6, room %d at q of 9; item 0 on 4: 1, room 0 at q of 9"
+	for _, c := range []struct {
+		name   string
+		reason Reason
+		lack   Lack
+		roomB  int64
+		want   string
+	}{
+		{"B has more room", LacksCards, Lack{Dim: cardA, Why: NotAllowed, Requested: 7}, 5, "9 item 0 of 3: 6, want 7, room 5 at q of 9"},
+		{"A has more room", LacksCards, Lack{Dim: cardA, Why: NotAllowed, Requested: 7}, 1, "9 item 0 of 2: 6, want 7, room 2 at q of 9"},
+		{"as much", LacksCards, Lack{Dim: cardB, Why: FirmElsewhere, Requested: 7}, 2, "9 item 0 of 2: 6, want 7, room 2 at q of 9"},
+		{"C lacks it", LacksCards, Lack{Dim: cardC, Why: OverCapacity, Requested: 7, Level: w.q, Limit: 9}, 5, "9 item 0 of 4: 1, want 7, room 0 at q of 9"},
+		{"another item", LacksCards, Lack{Item: 1, Dim: cardA, Why: NotAllowed, Requested: 7}, 5, "9 item 1 of 2: 4, want 7, room 0 at - of 0"},
+		{"cpu", LacksCPU, Lack{Dim: CPU, Why: NotAllowed, Requested: 7}, 5, "7 item 0 of 0: 4, want 7, room 0 at - of 0"},
+	} {
+		a := Answer{Reason: c.reason, Lack: c.lack, Options: slices.Clone(gang)}
+		a.NotTogether(alone(c.roomB))
+		if got, want := answerText(&a, nil), c.want+fmt.Sprintf(together, c.roomB); got != want {
+			t.Errorf("%s:\n%s, want\n%s", c.name, got, want)
+		}
+	}
+	for _, a := range []Answer{{Options: slices.Clone(gang)}, {Reason: LacksCards, Options: slices.Clone(gang[:2])}} {
+		before := answerText(&a, nil)
+		a.NotTogether(alone(5))
+		if got := answerText(&a, nil); got != before {
+			t.Errorf("%s, want %s", got, before)
+		}
+	}
+}
