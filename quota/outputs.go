@@ -155,7 +155,7 @@ func (o *outputs) chargePods(list []pods, covers func(corev1.ResourceName) bool)
 	for i := range sums {
 		amount, ok := sums[i].exact()
 		if !ok {
-			return make([]int64, len(o.names)), fmt.Sprintf("%s of all pods would be 2^53 or more: want less", o.names[i])
+			return make([]int64, len(o.names)), cmp.Or(fault, fmt.Sprintf("%s of all pods would be 2^53 or more: want less", o.names[i]))
 		}
 		amounts[i] = max(amount, 0)
 	}
@@ -315,10 +315,10 @@ func (l *Ledger) currentJob(r *JobRequest) *JobRequest {
 	}
 	plain := cmp.Or(r.plain, r)
 	next := &JobRequest{owner: r.owner, min: plain.min, invalid: plain.invalid, pods: plain.pods, outs: l.outs, id: r.id, queue: r.queue}
-	if next.pods != nil {
+	if next.pods != nil && next.invalid == "" {
 		amounts, fault := l.outs.chargePods(next.pods, l.resolverLocked().covers)
 		next.min.Items = l.outs.replace(next.min.Items, amounts)
-		if fault != "" && next.invalid == "" {
+		if fault != "" {
 			next.refuse(fault)
 		}
 	}

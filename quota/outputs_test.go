@@ -829,6 +829,84 @@ func TestOutputsRandom(t *testing.T) {
 	}
 }
 
+// TestOutputsStale: a request of before a transformation is what resolving it again makes
+// it, whatever the transformations refuse.
+func TestOutputsStale(t *testing.T) {
+	refusals, changes := 0, 0
+	for seed := range uint64(testkit.Amount(t, 100, 300, 3000)) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		oneOf := func(texts ...string) string { return texts[r.IntN(len(texts))] }
+		rules := func() *transform.Transformation {
+			return compiled(t, fmt.Sprintf("transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: %s}}, {input: cpu, strategy: %s, outputs: {kueue.x-k8s.io/credits: %d, example.com/accelerator-memory: 1Gi}}]\n%s",
+				oneOf("500m", "4", "3000000000000000", "-2"), oneOf("Retain", "Replace"), r.IntN(3), oneOf("", "quotaCheckStrategy: BlockUndeclared")))
+		}
+		p := poolOf(t, Config{Transformation: rules(), AnyMix: r.IntN(2) == 1, UnlimitedCPUMemory: r.IntN(4) == 0},
+			QueueSpec{Name: "q", Cards: map[string]int64{"A": 9}, Capability: amountsOf("credits:40")})
+		task := func(id string) Task {
+			task := Task{ID: id, Job: "j", Queue: "q", Pod: podOfRequests(oneOf("a100:1", "a100:4 cpu:1", "cpu:2", "a100:1 cpu:-1", "cpu:1 example.com/fpga:1", "credits:3 example.com/fpga:0"))}
+			if r.IntN(3) == 0 {
+				task.Cards = []Item{{Alternatives: strings.Split(oneOf("A", "A|ghost", "ghost"), "|"), Milli: 1000}}
+			}
+			if r.IntN(4) == 0 {
+				task.Node = oneOf("n", "n", "nowhere")
+			}
+			if r.IntN(4) == 0 {
+				task.Request = amountsOf(oneOf("a100:3", "cpu:4"))
+			}
+			return task
+		}
+		tasks, job := []Task{task("t0"), task("t1"), task("t2")}, Job{ID: "j", Queue: "q"}
+		if job.Tasks = tasks[:r.IntN(4)]; r.IntN(2) == 0 {
+			job.MinResources = amountsOf(oneOf("a100:2", "cpu:3", "a100:1 example.com/fpga:1"))
+		}
+		resolve := func() (list []*TaskRequest, of *JobRequest) {
+			for _, task := range tasks {
+				r, _, err := p.ResolveTask(task)
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, r)
+			}
+			of, _, err := p.ResolveJob(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list, of
+		}
+		text := func(list []*TaskRequest, of *JobRequest) (all string) {
+			for _, r := range list {
+				r = p.current(r)
+				if all += fmt.Sprintf("%v %q %v %v\n", r.Need(), r.Invalid(), r.bound, len(r.sources)); r.Invalid() != "" {
+					refusals++
+				}
+			}
+			of = p.currentJob(of)
+			_, fault, ofTask := strings.Cut(of.Invalid(), `": `) // which task was at fault isn't kept
+			if !ofTask {
+				fault = of.Invalid()
+			}
+			return all + fmt.Sprintf("%v %q %v", of.Need(), fault, of.min.AnyMix)
+		}
+		stale, staleJob := resolve()
+		for range 4 {
+			if _, err := p.SetTransformation(rules()); err != nil {
+				t.Fatal(err)
+			}
+			got, want := text(stale, staleJob), text(resolve())
+			if got != want {
+				t.Fatalf("seed %d:\n%s\nresolved again\n%s", seed, got, want)
+			}
+			if again, againJob := resolve(); r.IntN(2) == 0 {
+				stale, staleJob = again, againJob
+				changes++
+			}
+		}
+	}
+	if refusals < 100 || changes < 100 {
+		t.Errorf("%d refusals, %d changes", refusals, changes)
+	}
+}
+
 // TestOutputsHostile: many goroutines, transformations that change, views and restores.
 func TestOutputsHostile(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "40"), queueOfCredits("r", "25"))
