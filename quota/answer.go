@@ -23,10 +23,10 @@ const (
 
 	// Of amounts: what leaves too little room.
 
-	ReasonOverCapacity    // the charges would exceed a limit; for a job, the charges and the holds
-	ReasonPromised        // the rest is held for other jobs or, of a task, other items of its job; without these holds a job would fit
+	ReasonOverCapacity    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
+	ReasonPromised        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	ReasonFirmElsewhere   // other tasks of the job are on another card already
-	ReasonNotOnNode       // the node doesn't have the card
+	ReasonNotOnNode       // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
 	ReasonHoldTooLarge    // the job's hold would have to move here as a whole, and doesn't fit beside the charges
 	ReasonNoQuota         // the queue at Level has no quota for the card, or for cpu or memory
 	ReasonNotTogether     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang

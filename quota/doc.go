@@ -70,7 +70,8 @@
 //     over all jobs.
 //   - A limit is exceeded only where it was lowered, where a pod runs already, or after
 //     [Ledger.SetTransformation]. With Config.EnforceGuarantee another catalogue lowers
-//     limits, too. That is marked, see [Ledger.Over], and nothing more is admitted there.
+//     limits, too. That is marked, see [Ledger.Over], and nothing is admitted that would
+//     raise the amount that exceeds it.
 //   - A quota is not the capacity. Whether the cluster has a free card is not looked at.
 //
 // The decisions are in quota/internal/book, in numbers. Its package comment has the

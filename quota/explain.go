@@ -89,7 +89,7 @@ func (l *Ledger) why(is book.Why, level *book.Queue, dim int32, limit int64) Rea
 	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || limit != 0 {
 		return why
 	}
-	// The capability is in no cache. It is 0, but where guarantees are enforced.
+	// The limit is 0, and so is the capability, but where guarantees are enforced.
 	spec := &recordOf(level).spec
 	if l.cfg.EnforceGuarantee && amountAt(spec.Capability, int(dim)) > 0 {
 		return why

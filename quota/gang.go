@@ -228,5 +228,5 @@ func (g *gang) together(group []int) *book.Set {
 		members = append(members, book.Member{Use: &t.use, Cards: t.bound, Charged: g.l.tasks[t.id] != nil})
 	}
 	first := g.tasks[group[0]]
-	return book.Together(g.l.queueOf(&first.at.Queue, first.queue), g.l.jobs[first.job].record(), members)
+	return book.Together(g.l.queueOf(&first.at.Queue, first.queue), g.l.jobOf(first), members)
 }

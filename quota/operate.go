@@ -25,9 +25,10 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	return ok
 }
 
-// Allocatable reports whether a task can be charged now. dst, which may be nil, becomes
-// the answer: its Options are all alternatives of all items, with room or with the
-// reason. It changes nothing.
+// Allocatable reports whether a task that is not charged yet can be charged now. It
+// doesn't look at ids: of a task that is charged it says whether there is room for
+// another like it. dst, which may be nil, becomes the answer: its Options are all
+// alternatives of all items, with room or with the reason. It changes nothing.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	task.mustServe(l)
 	task.at.Fetch()

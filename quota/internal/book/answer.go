@@ -21,8 +21,8 @@ type Why uint8
 
 const (
 	Fits          Why = iota
-	OverCapacity      // the charges would exceed a limit; for a job, the charges and the holds
-	Promised          // the rest is held for other jobs or, of a task, other items of its job; without these holds a job would fit
+	OverCapacity      // the charges would exceed a limit; for a job, the charges that count (see [Cell.Floor]) and the holds
+	Promised          // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	FirmElsewhere     // other tasks of the job are on another card already
 	NotAllowed        // the card is not among those that the caller allows
 	HoldTooLarge      // the job's hold would have to move here as a whole, and doesn't fit beside the charges

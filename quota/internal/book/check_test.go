@@ -39,7 +39,7 @@ func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 	return b, j, charged
 }
 
-// TestCheckFinds: all that it finds, in numbers. Most of it the face can't cause.
+// TestCheckFinds: all that it finds, in numbers. Most of it package quota can't cause.
 func TestCheckFinds(t *testing.T) {
 	names := map[Rule]string{SumsAgree: "sums", InRange: "range", WithinLimit: "limit", MinIsHeld: "min", OneCard: "card", Belongs: "belongs"}
 	const counted = "; sums 1, want 0; sums of 0 1, want 0; sums of 0 1, want 0; sums of 3 1000, want 0; sums of 3 2000, want 0" // of all that the job has

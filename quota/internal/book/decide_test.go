@@ -105,7 +105,7 @@ func answerText(a *Answer, picks []Pick) string {
 	return b.String()
 }
 
-// TestAnswers: every number of an answer, also those that the face has no use for.
+// TestAnswers: every number of an answer, also those that package quota has no use for.
 func TestAnswers(t *testing.T) {
 	type ask = func(w *world, a *Answer) []Pick
 	mayCharge := func(u Use, j *Job, cards ...int32) ask {

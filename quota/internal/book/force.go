@@ -3,8 +3,8 @@ package book
 import "slices"
 
 // What runs already is charged whatever the limits say: the cluster is right, and the book
-// follows. What exceeds a limit is then marked as over, and nothing more is admitted
-// there until it is no more.
+// follows. What exceeds a limit is then marked as over, and nothing is admitted that
+// would raise the amount that exceeds it.
 
 // Move takes a job's record to another queue, with its charges and holds. The new queue
 // need not have room.

@@ -5,30 +5,36 @@ package book
 // for job j. One card is free. A task of j gets it: the hold covers it. A task of another
 // job does not: the card is promised to j (chargeRoom).
 //
-// The reasons for such a refusal, in the order in which MayCharge looks for them:
+// The reasons for such a refusal, about in the order in which MayCharge looks for them:
 //
 //   - The queue takes no tasks: there is no such queue, it has children, or it isn't open.
 //     An orphan isn't, nor is a queue below one that isn't (Queue.Admits, in answer.go).
-//   - The request is invalid (Use.Invalid). That is for the face to say: an amount or an
-//     annotation can't be read, none of the cards is known, the node that the task is bound
-//     to has none of them, the pod names no card (UnnamedRefuse), or the transformation
-//     demands a quota that there is not (BlockUndeclared).
+//   - The request is invalid (Use.Invalid). Package quota says why: an amount or an
+//     annotation can't be read, none of the cards is known, the pod requests no resource
+//     that stands for one of them, another item has them all, the node that the task is
+//     bound to has none, the pod names no card (UnnamedRefuse), or the transformation
+//     demands a quota that there is not (BlockUndeclared). The cards may be known since: a
+//     request says what was known when it was resolved.
 //   - Nothing of the queue's capability was configured (Queue.Empty).
 //   - There is a card, but too little cpu or memory (mayChargePlain).
-//   - The chosen node has another card (mayChargeItem).
+//   - The card is not among those that the task may have here (mayChargeItem). These are
+//     the cards of the chosen node, or that the caller names, or the one that its gang has
+//     chosen. For a task that is bound to a node they are the first alternative there.
 //   - The job's other tasks are on another card, and all of them must be on one (itemRoom).
-//   - A queue above has no room: every level has a limit (chargeRoom).
+//   - The limit of the queue, or of one above it, leaves no room (chargeRoom).
 //   - The card is held for another job, or for another item of this one (chargeRoom).
 //   - What is held for the job itself would have to move to the card with the task, and
 //     is too much (moveRoom).
 //   - There are too few outputs of the transformation, such as credits. They are items
 //     behind the cards.
-//   - The task is one of a gang, whose other tasks the card has no room for: see
-//     maytogether.go.
+//   - The task is one of a gang, and the tasks before it have taken the room. They are
+//     charged one after the other, and taken back if one fails (gang.go in package quota).
+//     A gang's tasks with the same alternatives have to be on one card (maytogether.go).
 //
-// The limit may be less than the capability. With EnforceGuarantee it is without what
-// siblings are guaranteed (SetLimits). It is 0 where the queue has no quota for the card, or
-// one that can't be read: the face says which.
+// The limit may be less than the capability. With EnforceGuarantee it is at most what the
+// siblings' guarantees leave of what the cluster has, or of the limit above (SetLimits). It
+// is 0 where a queue without children has no quota for the card, or one that can't be read:
+// package quota says which. For cpu and memory it is 0 likewise, but with MissingUnlimited.
 //
 // The amount may be more than it seems. 1.5 cards of a pod count as 2. All of an item must
 // fit on one card: room for 1 A and 1 B is none for 2 of A|B. And a card counts in one item
@@ -143,11 +149,15 @@ func (q *Queue) itemRoom(it *Item, at int, card int32) room {
 }
 
 // chargeRoom returns how much may be charged if the job holds some of it already. At
-// every level there are two limits:
+// every level the limit is compared with two amounts:
 //
 //   - hard: what is charged stays within the limit;
 //   - fullFree: so does what is charged and held together. What the job holds is part of
 //     that already, so only what it charges beyond its hold needs free room.
+//
+// The second is more than the invariants demand, which let elastic charges be where
+// another job's hold is. A task may not take a promised card; a job may be promised one
+// that another uses beyond its min, and gets it when that one ends.
 //
 // In the example at the top of this file hard is 5 - 4 = 1, and fullFree 5 - (4 + 1) = 0. The
 // room of a task of j is min(1, 1 + 0) = 1, that of other tasks min(1, 0) = 0.

@@ -78,7 +78,7 @@ type Queue struct {
 	Gone    bool // no longer in the book; handles may still point here
 	Empty   bool // nothing of its capability was configured
 	Orphan  bool // left out by the queues that came last, and kept for its records
-	Tag     any  // the face's record
+	Tag     any  // package quota's record
 	arrived uint64
 
 	Real     []int64 // see SetLimits

@@ -24,7 +24,7 @@ type Job struct {
 	single   bool     // Items was set to one alone; implicit items may follow
 	Gone     bool     // no longer in the book; handles may still point here
 	Reserved bool     // its min is known
-	Seen     bool     // the face's; the book doesn't read it
+	Seen     bool     // package quota's; the book doesn't read it
 	one      Item     // the first of Items, if it came with a min
 
 	Items       []*Item  // those of the min in its order, and then implicit ones
@@ -67,7 +67,7 @@ type Item struct {
 
 // Task is what a task is charged.
 type Task struct {
-	Tag         any // the face's record
+	Tag         any // package quota's record
 	Job         *Job
 	CPU, Memory Draw
 	Charges     []Charge // one for each item of the task

@@ -4,7 +4,7 @@ package book
 // that equal lists are equal pointers.
 type Alternatives struct {
 	Cards []int32 // their dimensions, in the user's order
-	Tag   any     // what the face calls it
+	Tag   any     // what package quota calls it
 
 	// Anywhere is set for a list of one dimension that isn't a card: tasks are never
 	// confined to others.
