@@ -55,6 +55,8 @@ func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.Resource
 // ExtendMap returns a map that extends the ledger's by the dimensions of cards and
 // outputs; the ledger's itself if it has all of them. Dimensions keep their places. The
 // ledger takes it over with [Ledger.SetCatalogue], [Ledger.SetQueues] or [Ledger.Declare].
+// If it has outputs already, what is there is charged in new ones at once; a sum that would
+// reach 2^53 is then an [ErrOverflow] of these, and changes nothing.
 // Errors are those of [NewMap].
 func (l *Ledger) ExtendMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	return extendMap(l.Map(), cards, outputs...)
@@ -241,7 +243,11 @@ func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectorm
 	if err := next.index(wide); err != nil {
 		return err
 	}
-	l.widen(wide)
+	more, err := l.wider(wide)
+	if err != nil {
+		return err
+	}
+	l.widen(wide, more)
 	l.source = next
 	l.limit()
 	return nil

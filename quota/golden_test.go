@@ -223,6 +223,23 @@ func goldAdd(list []goldPods, pod goldPod, n int64) []goldPods {
 	return next
 }
 
+// samePodsGold reports whether two lists are of the same pods.
+func samePodsGold(a, b []goldPods) bool {
+	n := map[goldPod]int64{}
+	for _, p := range a {
+		n[p.pod] += p.n
+	}
+	for _, p := range b {
+		n[p.pod] -= p.n
+	}
+	for _, n := range n {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // remake makes the outputs of a request anew.
 func (r *goldRequest) remake(rules goldRules, job bool) {
 	amounts, ok := rules.makes(r.raw)
@@ -313,14 +330,40 @@ func (g *golden) setRules(rules goldRules) error {
 
 // ended notes that a task that was part of its job's min has ended. If only a part of it
 // was, the rest of the min is of no pods.
+//
+// A task without outputs is part of the min if anything of its cards is. One without cards is
+// if anything of its cpu and memory is, or if the min is of so many pods like it.
 func (j *goldJob) ended(t *goldTask) {
-	covered := slices.ContainsFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) && c.covered > 0 })
+	sum := func(outputs bool) (milli, covered int64) {
+		for _, c := range t.charges {
+			if goldOutput(c.card) == outputs {
+				milli += c.milli
+				covered += c.covered
+			}
+		}
+		return milli, covered
+	}
+	made, ofMade := sum(true)
+	cards, ofCards := sum(false)
+	ofPlain := t.plain[0].covered + t.plain[1].covered
+	var like, pods int64
+	for _, other := range j.tasks {
+		if other.pod == t.pod {
+			like++
+		}
+	}
+	for _, p := range j.pods {
+		if p.pod == t.pod {
+			pods += p.n
+		}
+	}
 	switch {
-	case j.pods == nil:
-	case t.within():
-		j.pods = goldAdd(j.pods, t.pod, -1)
-	case covered:
+	case j.pods == nil, made > 0 && ofMade == 0, made == 0 && cards > 0 && ofCards == 0,
+		made == 0 && cards == 0 && ofPlain == 0 && like > pods:
+	case ofMade < made:
 		j.pods = nil
+	default:
+		j.pods = goldAdd(j.pods, t.pod, -1)
 	}
 }
 
@@ -1166,6 +1209,9 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	switch {
 	case j != nil && j.queue != r.queue:
 		return Answer{Seq: g.seq}, ErrConflict
+	case j != nil && j.reserved && j.asks(r) && resize && !samePodsGold(j.pods, r.pods):
+		j.pods = r.pods
+		return Answer{OK: true, Seq: g.seq + 1}, nil
 	case j != nil && j.reserved && j.asks(r):
 		return Answer{OK: true, Repeat: true, Seq: g.seq}, nil
 	case j != nil && j.reserved && !resize:

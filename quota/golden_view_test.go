@@ -309,7 +309,10 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 	j, want := r.jobs[v.id], v.min
 	reserved, keeps := j != nil && j.reserved, v.holds(j)
 	switch {
-	case want == nil && (keeps || !reserved), reserved && keeps && j.asks(want):
+	case want == nil && (keeps || !reserved):
+		return
+	case reserved && keeps && j.asks(want):
+		r.settlePods(v, j)
 		return
 	case !keeps && len(j.tasks) == 0:
 		r.did(&r.rep.Released, v.id, "")
@@ -340,6 +343,9 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 		it.add(first, next.left(it)-it.held())
 	}
 	if reserved && next.describe() == j.describe() {
+		if keeps {
+			r.settlePods(v, j)
+		}
 		return
 	}
 	list := &r.rep.Corrected
@@ -353,6 +359,14 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 	}
 	r.put(next)
 	r.did(list, v.id, "")
+}
+
+// settlePods makes the min of a job, which stays as large, of the pods in the view.
+func (r *goldReconciler) settlePods(v *goldViewJob, j *goldJob) {
+	if v.min != nil && !samePodsGold(j.pods, v.min.pods) {
+		j.pods = v.min.pods
+		r.did(&r.rep.Corrected, v.id, "")
+	}
 }
 
 // wait notes what is pending.

@@ -5,6 +5,7 @@ import (
 	"log"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
@@ -376,6 +377,7 @@ transformations:
 func totals(queue string, allocated, elastic, inqueue quota.Amounts) []quota.Job {
 	used := quota.Job{ID: queue + "/used", Queue: queue, Phase: quota.PhaseInqueue, Min: &quota.Min{
 		CPU: allocated.CPU - elastic.CPU, Memory: allocated.Memory - elastic.Memory,
+		Outputs: map[corev1.ResourceName]int64{},
 	}}
 	task := quota.Task{ID: queue + "/used", Status: quota.TaskRunning, Cards: []quota.Item{}, Request: corev1.ResourceList{
 		"cpu":    *resource.NewMilliQuantity(allocated.CPU, resource.DecimalSI),
@@ -385,8 +387,14 @@ func totals(queue string, allocated, elastic, inqueue quota.Amounts) []quota.Job
 		task.Cards = append(task.Cards, quota.Item{Alternatives: []string{card}, Milli: milli})
 		used.Min.Items = append(used.Min.Items, quota.Item{Alternatives: []string{card}, Milli: milli - elastic.Cards[card]})
 	}
+	for output, amount := range allocated.Outputs {
+		task.Request[output] = *resource.NewQuantity(amount, resource.DecimalSI)
+		used.Min.Outputs[output] = amount - elastic.Outputs[output]
+	}
 	used.Tasks = []quota.Task{task}
-	held := quota.Job{ID: queue + "/held", Queue: queue, Phase: quota.PhaseInqueue, Min: &quota.Min{CPU: inqueue.CPU, Memory: inqueue.Memory}}
+	held := quota.Job{ID: queue + "/held", Queue: queue, Phase: quota.PhaseInqueue, Min: &quota.Min{
+		CPU: inqueue.CPU, Memory: inqueue.Memory, Outputs: inqueue.Outputs,
+	}}
 	for card, milli := range inqueue.Cards {
 		held.Min.Items = append(held.Min.Items, quota.Item{Alternatives: []string{card}, Milli: milli})
 	}
@@ -409,4 +417,33 @@ func Example_totals() {
 
 	// Output:
 	// 6000 3500 500 2000
+}
+
+// TestTotalsOutputs: sums of outputs are known as others are.
+func TestTotalsOutputs(t *testing.T) {
+	const credits = "kueue.x-k8s.io/credits"
+	m, err := quota.NewMap(nil, credits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := quota.Config{MissingUnlimited: true}
+	queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{Name: "q", Capability: corev1.ResourceList{credits: resource.MustParse("10")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := quota.New(cfg, m, nil, []quota.Queue{queue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(n int64) quota.Amounts {
+		return quota.Amounts{Outputs: map[corev1.ResourceName]int64{credits: n}}
+	}
+	if _, err := ledger.Reconcile(quota.View{Jobs: totals("q", of(5), of(2), of(4))}); err != nil {
+		t.Fatal(err)
+	}
+	status, _ := ledger.Queue("q")
+	u := status.Output(credits)
+	if got := fmt.Sprint(u.Allocated, u.Elastic, u.Inqueue); got != "5 2 4" {
+		t.Error(got)
+	}
 }

@@ -109,13 +109,14 @@ func (r Refusal) on() string {
 type amountUnit struct {
 	suffix  string
 	divisor float64
+	whole   string // the unit in which amounts are whole
 }
 
 var (
-	unitCores = amountUnit{" cores", 1000}
-	unitMiB   = amountUnit{" MiB", 1 << 20}
-	unitCards = amountUnit{" cards", 1000}
-	unitPlain = amountUnit{"", 1}
+	unitCores = amountUnit{" cores", 1000, " milli-cores"}
+	unitMiB   = amountUnit{" MiB", 1 << 20, " bytes"}
+	unitCards = amountUnit{" cards", 1000, " milli-cards"}
+	unitPlain = amountUnit{"", 1, ""}
 )
 
 var (

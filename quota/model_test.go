@@ -922,11 +922,18 @@ func (m *model) reserve(resize bool) {
 	if resize {
 		op = m.l.Resize
 	}
+	before, had := "", m.g.jobs[r.id] != nil
+	if had {
+		before = m.g.jobs[r.id].describe()
+	}
 	got, gotErr := op(m.jobHandle(r))
 	want, wantErr := m.g.reserve(r, resize)
 	m.compareErrors(gotErr, wantErr)
 	m.compareAnswers(got, want)
 	m.count(&want, wantErr)
+	if resize && want.changed() && had && m.g.jobs[r.id].describe() == before {
+		m.counts["Resize: other pods"]++
+	}
 	m.end(want.changed(), r.id)
 }
 
@@ -1452,6 +1459,9 @@ func (m *model) compareRecords(id string) {
 		if got, want := m.l.jobs[id].describe(m.l), m.g.jobs[id].describe(); got != want {
 			m.fatal("job\n%s, want\n%s", got, want)
 		}
+		if got, want := m.l.pods[id], m.g.jobs[id].madeOf(); !samePods(got, want) {
+			m.fatal("pods of %s: %+v, want %+v", id, got, want)
+		}
 		if status, ok := m.l.Job(id); ok {
 			if got, want := fmt.Sprintf("%+v", status.Items), fmt.Sprintf("%+v", m.g.jobs[id].status()); got != want {
 				m.fatal("items\n%s, want\n%s", got, want)
@@ -1462,6 +1472,16 @@ func (m *model) compareRecords(id string) {
 	for id := range m.g.jobs {
 		m.compareRecords(id)
 	}
+}
+
+// madeOf returns what the min of a job, which may be nil, is made of.
+func (j *goldJob) madeOf() (list []pods) {
+	if j != nil {
+		for _, p := range j.pods {
+			list = append(list, pods{p.pod.requests(), p.n})
+		}
+	}
+	return list
 }
 
 // describe is a job as text, to be compared.

@@ -99,7 +99,9 @@ func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, cards *book.Set) (*book.Q
 func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(job, false) }
 
 // Resize gives a reserved job another min, or reserves it. Holds are made anew; a card
-// that the job's tasks are bound to stays. A refusal changes nothing.
+// that the job's tasks are bound to stays. A refusal changes nothing. The same min again is
+// a repeat, unless the ledger has outputs and other tasks make the min: the next
+// transformation needs to know these.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
@@ -150,6 +152,10 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	}
 	if j != nil && j.Reserved {
 		switch {
+		case j.Has(&r.min) && resize && !samePods(l.pods[r.id], r.pods):
+			l.setPods(r.id, r.pods) // another transformation makes something else of them
+			a.Seq = seq
+			return a, l.jobEvent(EventResized, seq, j), nil
 		case j.Has(&r.min):
 			a.Repeat = true
 			return a, nil, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/big"
 	"math/bits"
 	"slices"
 
@@ -23,8 +24,7 @@ type outputs struct {
 	names          []corev1.ResourceName // by index
 	alts           []*book.Alternatives  // by index; the same for as long as the ledger lives
 	byName         map[corev1.ResourceName]int
-	read           map[corev1.ResourceName]bool // names that the amounts of outputs depend on
-	demands        bool                         // every resource of a pod must be known to quotas
+	demands        bool // every resource of a pod must be known to quotas
 }
 
 // isOutput reports whether an item of the book is an output.
@@ -37,7 +37,7 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, bef
 		t = new(transform.Transformation)
 	}
 	o := &outputs{
-		transformation: t, byName: map[corev1.ResourceName]int{}, read: map[corev1.ResourceName]bool{},
+		transformation: t, byName: map[corev1.ResourceName]int{},
 		demands: t.Config().QuotaCheckStrategy == transform.BlockUndeclared,
 	}
 	for dim, name := range m.All() {
@@ -54,13 +54,6 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, bef
 		}
 		o.byName[output] = len(o.names)
 		o.names, o.alts = append(o.names, output), append(o.alts, alts)
-		o.read[output] = true
-	}
-	for _, input := range t.Inputs() {
-		o.read[input] = true
-		if by := t.MultiplyBy(input); by != "" {
-			o.read[by] = true
-		}
 	}
 	return o
 }
@@ -74,16 +67,16 @@ func (o *outputs) index(name corev1.ResourceName) (int, bool) {
 	return i, known
 }
 
-// reads reports whether an amount of a resource can change what a pod is charged in
-// outputs.
-func (o *outputs) reads(name corev1.ResourceName) bool { return len(o.names) > 0 && o.read[name] }
+// none reports whether there are no outputs. Otherwise an amount of any resource may
+// count, if not under this transformation, then under the next one.
+func (o *outputs) none() bool { return len(o.names) == 0 }
 
 // charge returns what a pod is charged in each output. fault says what is wrong: an amount
 // can't be charged, or the transformation demands a quota for each resource, and covers
 // says that there is none for one of the pod's.
 func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.ResourceName) bool) (amounts []int64, fault string) {
 	amounts = make([]int64, len(o.names))
-	if len(o.names) == 0 || len(requests) == 0 {
+	if o.none() || len(requests) == 0 {
 		return amounts, ""
 	}
 	made := o.transformation.Apply(requests)
@@ -135,6 +128,21 @@ func addPods(list []pods, requests corev1.ResourceList, n int64) []pods {
 	return append(list, pods{requests, n})
 }
 
+// samePods reports whether two lists are of the same pods.
+func samePods(a, b []pods) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(p pods) bool { return podsLike(b, p.requests) != p.n })
+}
+
+// podsLike returns how many pods of a list request the same.
+func podsLike(list []pods, requests corev1.ResourceList) int64 {
+	for _, p := range list {
+		if sameRequests(p.requests, requests) {
+			return p.n
+		}
+	}
+	return 0
+}
+
 func sameRequests(a, b corev1.ResourceList) bool {
 	return maps.EqualFunc(a, b, func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 }
@@ -155,7 +163,7 @@ func (o *outputs) chargePods(list []pods, covers func(corev1.ResourceName) bool)
 	for i := range sums {
 		amount, ok := sums[i].exact()
 		if !ok {
-			return make([]int64, len(o.names)), cmp.Or(fault, fmt.Sprintf("%s of all pods would be 2^53 or more: want less", o.names[i]))
+			return make([]int64, len(o.names)), cmp.Or(fault, fmt.Sprintf("%s of all pods would be %s: want less than 2^53", o.names[i], &sums[i]))
 		}
 		amounts[i] = max(amount, 0)
 	}
@@ -187,6 +195,12 @@ func (w *wide) exact() (sum int64, ok bool) {
 	return int64(w.low), w.high == 0 && w.low < uint64(limitExact)
 }
 
+// String writes the sum of amounts that aren't negative.
+func (w *wide) String() string {
+	sum := new(big.Int).SetUint64(w.high)
+	return sum.Lsh(sum, 64).Add(sum, new(big.Int).SetUint64(w.low)).String()
+}
+
 // requestsOf returns what a task requests, of which a charge in outputs is made: what its
 // pod as a whole requests, with the entries of Request, if that isn't nil, in the place of
 // the pod's, and of its cpu and memory in any case.
@@ -204,12 +218,19 @@ func (t *Task) requestsOf(pod corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// badRequest says which amount of a list is negative that outputs depend on; empty if
-// none is.
+// badRequest says what of a list no output can be made of, if anything: a negative amount,
+// or a name that a snapshot would not bring back.
 func (o *outputs) badRequest(list corev1.ResourceList) string {
+	if o.none() {
+		return ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if q := list[name]; o.reads(name) && q.Sign() < 0 {
-			return fmt.Sprintf("%s is %s: want 0 or more", name, brief(quantity.Text(q)))
+		q := list[name]
+		switch text := brief(quantity.Text(q)); {
+		case badName(string(name)) != nil:
+			return fmt.Sprintf("%q is %s: want the name of a resource", brief(string(name)), text)
+		case q.Sign() < 0:
+			return fmt.Sprintf("%s is %s: want 0 or more", brief(string(name)), text)
 		}
 	}
 	return ""
@@ -250,14 +271,16 @@ func (r *resolver) chargeOutputs(t *TaskRequest) {
 // outputs adds to the min of a job what it needs in outputs.
 func (b *jobBuilder) outputs() error {
 	b.req.outs = b.outs
-	if len(b.outs.names) == 0 {
+	if b.outs.none() {
 		return nil
 	}
 	if !b.live && len(b.job.MinResources) > 0 {
-		if fault := b.outs.badRequest(b.job.MinResources); fault != "" && b.job.Min == nil {
+		switch fault := b.outs.badRequest(b.job.MinResources); {
+		case fault == "":
+			b.pods = []pods{{b.job.MinResources, 1}}
+		case b.job.Min == nil:
 			b.fail("minResources: %s", fault)
 		}
-		b.pods = []pods{{b.job.MinResources, 1}}
 	}
 	amounts, fault := b.outs.chargePods(b.pods, b.covers)
 	if given := b.job.Min; given != nil {
@@ -265,8 +288,10 @@ func (b *jobBuilder) outputs() error {
 		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
 			i, known := b.outs.index(name)
 			switch amount := given.Outputs[name]; {
+			case !known && slices.Contains(dimNames[:], string(name)):
+				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want it in CPU or Memory", ErrUnknownDimension, name, brief(b.req.id))
 			case !known:
-				return fmt.Errorf("%w: %q, in the min of job %q: %s", ErrUnknownDimension, brief(string(name)), brief(b.req.id), wantDimension)
+				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: %s", ErrUnknownDimension, brief(string(name)), brief(b.req.id), wantDimension)
 			case !exact(amount):
 				return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53", ErrBadAmount, brief(b.req.id), name, amount)
 			default:
@@ -274,7 +299,7 @@ func (b *jobBuilder) outputs() error {
 			}
 		}
 		if fault != "" || !slices.Equal(own, amounts) {
-			b.pods = nil // they are not what it was made of
+			b.pods = nil // they are not what it was made of; of a Need that is given back they are
 		}
 		amounts, fault = own, ""
 	}
@@ -338,10 +363,11 @@ func (o *outputs) replace(items []book.MinItem, amounts []int64) []book.MinItem 
 // SetTransformation replaces the transformation that makes the outputs of what pods
 // request; nil: they are what pods request under their names. All that is charged and
 // held is charged and held anew, and what then exceeds a limit is marked as over. A min
-// that [Job.Min] gave stays as it is, and so does what is left of a min after the end of a
-// task that it covered in part. A charge that was made before the ledger had outputs stays
-// until Reconcile sees the task. seq is as of
-// [Ledger.SetQueues]. A sum that would reach 2^53 is an [ErrOverflow] and changes nothing.
+// that [Job.Min] gave stays as it is, unless it is in outputs just what the job's tasks
+// make: then it follows them. What is left of a min after the end of a task that it covered
+// in part stays, too. A charge that was made before the ledger had outputs stays
+// until Reconcile sees the task. seq is as of [Ledger.SetQueues]. A sum that would reach
+// 2^53 is an [ErrOverflow] and changes nothing.
 func (l *Ledger) SetTransformation(t *transform.Transformation) (seq uint64, err error) {
 	l.lock()
 	err = l.setTransformation(t)
@@ -349,11 +375,33 @@ func (l *Ledger) SetTransformation(t *transform.Transformation) (seq uint64, err
 }
 
 func (l *Ledger) setTransformation(t *transform.Transformation) error {
-	next := newOutputs(l.m, t, l.outs)
+	sums := newRootSums(false)
+	next, err := l.recharged(newOutputs(l.m, t, l.outs), sums.add)
+	if err != nil {
+		return err
+	}
+	l.cfg.Transformation = t
+	l.recharge(next)
+	for _, q := range l.ordered {
+		q.MarkAll()
+	}
+	return nil
+}
+
+// recharge is what everything is charged under other outputs.
+type recharge struct {
+	outs  *outputs
+	mins  map[*job][]int64
+	uses  map[*book.Task][]int64
+	waits map[*waitingTask][]int64
+}
+
+// recharged works out what everything is charged under other outputs. add adds up what a
+// queue is charged and holds of a dimension, and reports whether the sum is small enough.
+func (l *Ledger) recharged(next *outputs, add func(q *book.Queue, dim int32, amount int64) bool) (*recharge, error) {
 	uses, mins := map[*book.Task][]int64{}, map[*job][]int64{}
 	waits := map[*waitingTask][]int64{}
 	all := func(corev1.ResourceName) bool { return true } // what is there already is charged in any case
-	sums := newRootSums(false)
 	for _, id := range sorted(l.jobs) {
 		j := l.jobs[id]
 		charged := make([]int64, len(next.names))
@@ -367,7 +415,7 @@ func (l *Ledger) setTransformation(t *transform.Transformation) error {
 				})
 			}
 			if fault != "" {
-				return fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(t.id), fault)
+				return nil, fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(t.id), fault)
 			}
 			uses[&t.Task] = amounts
 			for i := range amounts {
@@ -382,14 +430,14 @@ func (l *Ledger) setTransformation(t *transform.Transformation) error {
 		if list := l.pods[id]; list != nil {
 			var fault string
 			if amounts, fault = next.chargePods(list, all); fault != "" {
-				return fmt.Errorf("%w: job %q: %s", ErrOverflow, brief(id), fault)
+				return nil, fmt.Errorf("%w: job %q: %s", ErrOverflow, brief(id), fault)
 			}
 		}
 		mins[j] = amounts
 		for i := range amounts {
 			dim, most := next.alts[i].Cards[0], max(charged[i], amounts[i])
-			if !sums.add(j.Queue, dim, most) {
-				return l.overflowAt("job", id, most, dim)
+			if !add(j.Queue, dim, most) {
+				return nil, overflow("job", id, unitPlain, most, string(next.names[i]))
 			}
 		}
 	}
@@ -399,22 +447,41 @@ func (l *Ledger) setTransformation(t *transform.Transformation) error {
 		}
 		amounts, fault := next.charge(w.requests, all)
 		if fault != "" {
-			return fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(id), fault)
+			return nil, fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(id), fault)
 		}
 		waits[w] = amounts
 	}
-	l.outs, l.cfg.Transformation = next, t
-	for j, amounts := range mins {
-		j.Recharge(next.replace(nil, amounts), func(t *book.Task) []book.UseItem { return next.items(uses[t]) })
+	return &recharge{next, mins, uses, waits}, nil
+}
+
+// recharge charges everything as it was worked out. What then exceeds a limit is for the
+// caller to mark.
+func (l *Ledger) recharge(next *recharge) {
+	l.outs = next.outs
+	for j, amounts := range next.mins {
+		j.Recharge(l.outs.replace(nil, amounts), func(t *book.Task) []book.UseItem { return l.outs.items(next.uses[t]) })
 	}
-	for w, amounts := range waits {
+	for w, amounts := range next.waits {
 		w.use.Items = slices.DeleteFunc(slices.Clone(w.use.Items), func(it book.UseItem) bool { return isOutput(it.Alts) })
-		w.use.Items = append(w.use.Items, next.items(amounts)...)
+		w.use.Items = append(w.use.Items, l.outs.items(amounts)...)
 	}
-	for _, q := range l.ordered {
-		q.MarkAll()
+}
+
+// wider works out what everything is charged in the outputs of a map that extends the
+// ledger's. nil: there are no more outputs than before. An output is added up over all
+// queues: which of them come under the same one may change at the same time.
+func (l *Ledger) wider(m *vectormap.ResourceVectorMap) (*recharge, error) {
+	if m == l.m {
+		return nil, nil
 	}
-	return nil
+	next := newOutputs(m, l.cfg.Transformation, l.outs)
+	if len(next.names) == len(l.outs.names) {
+		return nil, nil
+	}
+	sums := make([]int64, m.Len())
+	return l.recharged(next, func(_ *book.Queue, dim int32, amount int64) bool {
+		return int(dim) < l.m.Len() || addExact(&sums[dim], amount)
+	})
 }
 
 // amounts returns what each calls add with, by output.
@@ -441,21 +508,47 @@ func (l *Ledger) setPods(id string, list []pods) {
 	}
 }
 
-// ended notes that a task has ended, and whether it was part of its job's min.
+// ended takes a task that has ended from the pods of its job's min, if it was one of them.
 func (l *Ledger) ended(t *task) {
-	within, beyond := false, false
+	list := l.pods[t.job]
+	if list == nil {
+		return
+	}
+	within, beyond := t.covered(true)
+	switch {
+	case within && beyond:
+		l.setPods(t.job, nil) // what is left of the min is made of no pods
+		return
+	case !within && !beyond: // it has no outputs, so its cards tell
+		within, beyond = t.covered(false)
+	}
+	if !within && !beyond { // nor cards. A min of pods needn't have cpu and memory: then the number of tasks tells
+		within = t.CPU.Covered > 0 || t.Memory.Covered > 0 || l.alike(t) <= podsLike(list, t.requests)
+	}
+	if within && t.requests != nil {
+		l.setPods(t.job, addPods(list, t.requests, -1))
+	}
+}
+
+// covered reports whether the job's min covers anything of a task's charges in outputs, or
+// in cards, and whether it leaves anything uncovered.
+func (t *task) covered(outputs bool) (within, beyond bool) {
 	for i := range t.Charges {
-		if c := &t.Charges[i]; isOutput(c.Alts) {
+		if c := &t.Charges[i]; isOutput(c.Alts) == outputs {
 			within, beyond = within || c.Covered > 0, beyond || c.Covered < c.Amount
 		}
 	}
-	switch list := l.pods[t.job]; {
-	case list == nil:
-	case within && beyond:
-		l.setPods(t.job, nil) // what is left of the min is made of no pods
-	case !beyond && t.requests != nil:
-		l.setPods(t.job, addPods(list, t.requests, -1))
+	return within, beyond
+}
+
+// alike counts the tasks of a task's job that request the same.
+func (l *Ledger) alike(t *task) (n int64) {
+	for other := range l.jobs[t.job].tasks() {
+		if sameRequests(other.requests, t.requests) {
+			n++
+		}
 	}
+	return n
 }
 
 // chargedPods returns the pods of the tasks of a job whose min is what these are charged; nil
@@ -478,7 +571,7 @@ func (j *job) chargedPods() (list []pods) {
 // keeps returns what a record keeps of what a task requests: nothing, unless there are
 // outputs.
 func (l *Ledger) keeps(requests corev1.ResourceList) corev1.ResourceList {
-	if len(l.outs.names) == 0 {
+	if l.outs.none() {
 		return nil
 	}
 	return requests
@@ -495,7 +588,7 @@ func (l *Ledger) output(dim int32) corev1.ResourceName {
 // Explain says which resource that the task requests makes which part of its charge in
 // outputs; nil if the ledger's map has no outputs.
 func (t *TaskRequest) Explain() *transform.Explanation {
-	if t.some().outs == nil || len(t.outs.names) == 0 {
+	if t.some().outs == nil || t.outs.none() {
 		return nil
 	}
 	return t.outs.transformation.Explain(t.requests)
@@ -504,7 +597,8 @@ func (t *TaskRequest) Explain() *transform.Explanation {
 // Explain says which resources make which part of what the job needs in outputs: those of
 // its tasks or, while there are none, of MinResources. Of pods that request the same it has
 // how many they are, and the explanation of one: each total, rounded up to whole units, is
-// charged that often. It is empty for what [Job.Min] gave.
+// charged that often. It is empty for what [Job.Min] gave, unless that is in outputs just what
+// the tasks make.
 func (r *JobRequest) Explain() iter.Seq2[int64, *transform.Explanation] {
 	pods := r.some().pods
 	return func(yield func(pods int64, one *transform.Explanation) bool) {

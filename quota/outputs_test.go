@@ -15,6 +15,7 @@ import (
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -161,24 +162,15 @@ func (p *pool) want(got, want string) {
 // room is what a queue has left of an output, for jobs.
 func (p *pool) room(queue string, output corev1.ResourceName) int64 {
 	s, _ := p.Queue(queue)
-	for _, u := range s.Outputs {
-		if u.Output == output {
-			return u.Capability - u.Allocated + u.Elastic - u.Inqueue
-		}
-	}
-	p.Fatalf("no output %s", output)
-	return 0
+	u := s.Output(output)
+	return u.Capability - u.Allocated + u.Elastic - u.Inqueue
 }
 
 // usage writes allocated/held/elastic of credits.
 func (p *pool) usage(queue string) string {
 	s, _ := p.Queue(queue)
-	for _, u := range s.Outputs {
-		if u.Output == credits {
-			return fmt.Sprintf("%d/%d/%d", u.Allocated, u.Inqueue, u.Elastic)
-		}
-	}
-	return ""
+	u := s.Output(credits)
+	return fmt.Sprintf("%d/%d/%d", u.Allocated, u.Inqueue, u.Elastic)
 }
 
 // The transformation design's poolRules: different GPUs share one pool of credits.
@@ -311,9 +303,15 @@ func TestOutputsInvalid(t *testing.T) {
 		want string
 	}{
 		{Job{MinResources: amountsOf("a100:-1")}, "minResources: nvidia.com/a100 is -1: want 0 or more"},
+		{Job{MinResources: amountsOf("a100:1 nobody:-1")}, "minResources: nobody is -1: want 0 or more"}, // the next transformation may read it
+		{Job{MinResources: amountsOf(":1")}, `minResources: "" is 1: want the name of a resource`},
+		{Job{MinResources: amountsOf("a\xff:1")}, `minResources: "a\xff" is 1: want the name of a resource`},
+		{Job{Tasks: []Task{{ID: "x", Request: amountsOf(":2")}}}, `task "x": request: "" is 2: want the name of a resource`},
+		{Job{Tasks: []Task{{ID: "x", Pod: podOfRequests(":2")}}}, `task "x": the pod as a whole: "" is 2: want the name of a resource`},
+		{Job{Tasks: []Task{{ID: "x", Pod: podOfRequests("nobody:-2")}}}, `task "x": spec.containers[0].resources.requests[nobody] is -2: want 0 or more`},
 		{Job{MinResources: amountsOf("a100:2251799813685248")}, "kueue.x-k8s.io/credits would be 9007199254740992: want less than 2^53"},
 		{Job{Tasks: []Task{{ID: "x", Request: amountsOf("a100:-1")}}}, `task "x": request: nvidia.com/a100 is -1: want 0 or more`},
-		{Job{Tasks: []Task{{Request: amountsOf("t4:5000000000000000")}, {Request: amountsOf("t4:5000000000000000")}}}, "kueue.x-k8s.io/credits of all pods would be 2^53 or more: want less"},
+		{Job{Tasks: []Task{{Request: amountsOf("t4:5000000000000000")}, {Request: amountsOf("t4:5000000000000000")}}}, "kueue.x-k8s.io/credits of all pods would be 10000000000000000: want less than 2^53"},
 	} {
 		c.job.ID, c.job.Queue = "j", "q"
 		r, _, err := p.ResolveJob(c.job)
@@ -329,6 +327,7 @@ func TestOutputsInvalid(t *testing.T) {
 		{Min{Outputs: map[corev1.ResourceName]int64{credits: -1}}, ErrBadAmount},
 		{Min{Outputs: map[corev1.ResourceName]int64{credits: 1 << 53}}, ErrBadAmount},
 		{Min{Outputs: map[corev1.ResourceName]int64{"example.com/ghost": 1}}, ErrUnknownDimension},
+		{Min{Outputs: map[corev1.ResourceName]int64{"cpu": 1}}, ErrUnknownDimension},
 	} {
 		if _, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Min: &c.min}); !errors.Is(err, c.want) {
 			t.Error(err)
@@ -673,6 +672,197 @@ func TestSetTransformationAfterEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.want(p.usage("q"), "2/0/0")
+}
+
+// TestSetTransformationAfterEndWithout is TestSetTransformationAfterEnd where the ended task
+// had no outputs: what the min covered of its cards tells, or of its cpu, or how many like it
+// there are.
+func TestSetTransformationAfterEndWithout(t *testing.T) {
+	for _, c := range []struct{ each, ends, want string }{
+		{"A:1 a100:1", "beyond", "4/0/0"},
+		{"A:1 a100:1", "first", "4/0/4"},    // the min was its
+		{"cpu:1 a100:1", "beyond", "4/0/0"}, // the job has no min of cpu
+		{"cpu:1 a100:1", "first beyond", "0/0/0"},
+		{"a100:1", "beyond", "4/0/0"},
+		{"a100:1", "first", "4/0/0"},
+	} {
+		t.Run(c.each+" "+c.ends, func(t *testing.T) {
+			p := poolOf(t, Config{Transformation: compiled(t, "transformations: []")},
+				QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A":4}`}, Capability: amountsOf("credits:10")})
+			task := func(id string) Task {
+				pod := podOfRequests(strings.ReplaceAll(c.each, "A:1", "nvidia.com/gpu:1"))
+				if strings.HasPrefix(c.each, "A:") {
+					pod.Annotations = map[string]string{NameAnnotation: "A"}
+				}
+				return Task{ID: id, Job: "j", Queue: "q", Pod: pod}
+			}
+			job, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{task("x")}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.want(answered(p.Reserve(job)), "yes")
+			for _, id := range []string{"first", "beyond"} {
+				r, _, err := p.ResolveTask(task(id))
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.want(answered(p.Commit(r)), "yes")
+			}
+			p.Release(strings.Fields(c.ends)...)
+			if _, err := p.SetTransformation(compiled(t, poolRules)); err != nil {
+				t.Fatal(err)
+			}
+			p.want(p.usage("q"), c.want)
+		})
+	}
+}
+
+// TestSetTransformationOtherPods: Resize and Reconcile take over the tasks that make a min,
+// also where it is as large as before.
+func TestSetTransformationOtherPods(t *testing.T) {
+	dear := "transformations: [{input: nvidia.com/t4, outputs: {kueue.x-k8s.io/credits: 2}}, {input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 6}}]"
+	fours := func(p *pool) Job {
+		var tasks []Task
+		for i := range 4 {
+			tasks = append(tasks, Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: podOfRequests("t4:1"), Status: TaskPending})
+		}
+		return Job{ID: "j", Queue: "q", Tasks: tasks, Phase: PhaseInqueue}
+	}
+	for name, by := range map[string]func(t *testing.T, p *pool){
+		"Resize": func(t *testing.T, p *pool) {
+			before, _ := p.Job("j")
+			a, err := p.Resize(p.job("j", "q", "t4:1", 4))
+			p.want(answered(a, err), "yes")
+			if a.Seq != before.Seq+1 {
+				t.Errorf("seq %d after %d", a.Seq, before.Seq)
+			}
+			p.want(answered(p.Resize(p.job("j", "q", "t4:1", 4))), "repeat")
+			p.want(answered(p.Reserve(p.job("j", "q", "a100:1", 1))), "repeat") // only Resize takes over
+		},
+		"Reconcile": func(t *testing.T, p *pool) {
+			report, err := p.Reconcile(View{Jobs: []Job{fours(p)}})
+			if err != nil || fmt.Sprint(report.Corrected) == "[]" {
+				t.Error(err, report)
+			}
+			if report, err = p.Reconcile(View{Jobs: []Job{fours(p)}}); err != nil || report.Changed {
+				t.Error("the same view changed something", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := poolOf(t, Config{}, queueOfCredits("q", "50"))
+			p.want(p.reserve("j", "q", "a100:1", 1), "yes")
+			p.want(answered(p.Reserve(p.job("j", "q", "t4:1", 4))), "repeat")
+			by(t, p)
+			p.want(p.usage("q"), "0/4/0")
+			if _, err := p.SetTransformation(compiled(t, dear)); err != nil {
+				t.Fatal(err)
+			}
+			p.want(p.usage("q"), "0/8/0")
+		})
+	}
+
+	// A min that the caller gave follows the tasks if it is just what they make.
+	for min, want := range map[int64]string{4: "0/6/0", 5: "0/5/0"} {
+		p := poolOf(t, Config{}, queueOfCredits("q", "50"))
+		job := Job{ID: "j", Queue: "q", Tasks: []Task{{ID: "x", Pod: podOfRequests("a100:1")}}, Min: &Min{Outputs: map[corev1.ResourceName]int64{credits: min}}}
+		r, _, err := p.ResolveJob(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		explained := 0
+		for range r.Explain() {
+			explained++
+		}
+		p.want(answered(p.Reserve(r)), "yes")
+		if _, err := p.SetTransformation(compiled(t, dear)); err != nil {
+			t.Fatal(err)
+		}
+		p.want(p.usage("q"), want)
+		p.want(fmt.Sprint(explained), map[int64]string{4: "1", 5: "0"}[min])
+	}
+}
+
+// TestOutputsGrow: what is there is charged in an output that the map gets later.
+func TestOutputsGrow(t *testing.T) {
+	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, poolRules)}
+	m, err := NewMap([]string{"A"}, credits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queues := func(m *vectormap.ResourceVectorMap, limits string) []Queue {
+		q, _, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Capability: amountsOf(limits)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Queue{q}
+	}
+	l, err := New(cfg, m, cluster(map[string]string{"n": "A:4"}), queues(m, "credits:9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pool{t, l, cfg}
+	p.want(p.reserve("j", "q", "mig:1", 2), "yes")
+	p.want(p.commit("0", "j", "q", "mig:1"), "yes")
+	if _, err := p.Reconcile(View{Partial: true, Jobs: []Job{{ID: "w", Queue: "q", Tasks: []Task{{ID: "waits", Pod: podOfRequests("mig:1"), Status: TaskPending}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	early, job := p.task("0", "j", "q", "mig:1"), p.job("j", "q", "mig:1", 2)
+
+	wide, err := p.ExtendMap(nil, accelerator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.Snapshot()
+	if _, _, err := p.SetQueues([]Queue{{Name: "q", Parent: "ghost"}}, wide); err == nil || !bytes.Equal(before, p.Snapshot()) {
+		t.Error("a refused tree changed something", err)
+	}
+	if _, _, err := p.SetQueues(queues(wide, "credits:9 example.com/accelerator-memory:9Gi"), wide); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := p.Queue("q")
+	u := s.Output(accelerator)
+	p.want(fmt.Sprintf("%d/%d/%d", u.Allocated>>30, u.Inqueue>>30, u.Request>>30), "5/5/10")
+	p.want(fmt.Sprint(p.Over()), fmt.Sprintf("[{q %s %d %d %d}]", accelerator, int64(10)<<30, int64(9)<<30, int64(1)<<30))
+	p.want(answered(p.Commit(early)), "repeat")
+	p.want(answered(p.Reserve(job)), "repeat")
+	p.want(p.commit("x", "x", "q", "mig:1"), `queue "q": insufficient quota of example.com/accelerator-memory: requested 5368709120, room for -1073741824 of 9663676416, the total would be 16106127360; part of the limit is held for other jobs, or for other items of this one`)
+	again, err := Restore(cfg, nil, cluster(map[string]string{"n": "A:4"}), p.Snapshot())
+	if err != nil || !bytes.Equal(again.Snapshot(), p.Snapshot()) {
+		t.Error(err)
+	}
+
+	// A sum that no ledger can hold changes nothing.
+	most := amountsOf("huge:9007199254740991")
+	for _, id := range []string{"one", "two"} {
+		r, _, err := p.ResolveTask(Task{ID: id, Job: id, Queue: "q", Request: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(answered(p.Commit(r)), "yes")
+	}
+	if wide, err = p.ExtendMap(nil, "huge"); err != nil {
+		t.Fatal(err)
+	}
+	before = p.Snapshot()
+	for name, grow := range map[string]func() error{
+		"SetQueues":    func() error { _, _, err := p.SetQueues(queues(wide, "credits:9"), wide); return err },
+		"SetCatalogue": func() error { _, err := p.SetCatalogue(cluster(map[string]string{"n": "A:4"}), wide); return err },
+		"Declare":      func() error { _, err := p.Declare(nil, wide); return err },
+	} {
+		if err := grow(); !errors.Is(err, ErrOverflow) || !strings.Contains(err.Error(), `job "two": 9007199254740991 of huge`) {
+			t.Error(name, err)
+		}
+	}
+	if !bytes.Equal(before, p.Snapshot()) {
+		t.Error("a refused map changed something")
+	}
+	p.Release("two")
+	if _, err := p.Declare(nil, wide); err != nil {
+		t.Error(err)
+	}
+	s, _ = p.Queue("q")
+	p.want(fmt.Sprint(s.Output("huge").Allocated, s.Output("ghost")), fmt.Sprint(int64(9007199254740991), Usage{Output: "ghost"}))
 }
 
 // TestOutputsReconcile: what runs is charged what it requests.

@@ -452,7 +452,10 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	}
 	reserved, keeps := j != nil && j.Reserved, v.holds(j)
 	switch {
-	case needs == nil && (keeps || !reserved), reserved && keeps && j.Has(needs):
+	case needs == nil && (keeps || !reserved):
+		return
+	case reserved && keeps && j.Has(needs):
+		r.agreePods(v, j)
 		return
 	case !keeps && j.Tasks == 0:
 		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
@@ -470,6 +473,9 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		p.Cut()
 	}
 	if reserved && p.Agrees(&j.Job, needs.AnyMix) {
+		if keeps {
+			r.agreePods(v, j)
+		}
 		return
 	}
 	list := &r.rep.Corrected
@@ -488,6 +494,17 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	}
 	r.did(list, j.id, "")
 	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
+}
+
+// agreePods makes the pods that the min of a job is made of those of the view, if it has
+// any. What they make is held already.
+func (r *reconciler) agreePods(v *sightJob, j *job) {
+	if v.min == nil || samePods(r.l.pods[j.id], v.min.pods) {
+		return
+	}
+	r.l.setPods(j.id, v.min.pods)
+	r.did(&r.rep.Corrected, j.id, "")
+	r.events = append(r.events, r.l.jobEvent(EventReconciled, r.seq, j)...)
 }
 
 // wait makes the pending tasks those of the view. What a partial one leaves goes with

@@ -434,7 +434,7 @@ func TestReconcilePartialOverflow(t *testing.T) {
 	w := gpus(t, Config{}, "org", "cpu:4", "q < org", "cpu:4", "r < org", "cpu:4")
 	w.reconcile("j@q; 1 Running@a cpu:5000000000000")
 	w.want(w.reconcile("partial", "k@r; 2 Running@a cpu:5000000000000"),
-		`quota: sum too large: job "k": 5000000000000 cores of cpu: want sums below 2^53 milli-cores, bytes or milli-cards`)
+		`quota: sum too large: job "k": 5000000000000 cores of cpu: want sums below 2^53 milli-cores`)
 	w.want(w.reconcile("partial", "j@q; 1 Running@a cpu:6000000000000"), "corrected j/1, over org cpu 5999999999996000, over q cpu 5999999999996000")
 	w.want(w.reconcile("partial", "k@r; 1 Running@a cpu:7000000000000"), "corrected k/1, over org cpu 6999999999996000, over r cpu 6999999999996000")
 }
@@ -447,8 +447,8 @@ func TestReconcileRefused(t *testing.T) {
 		{"j@q; 1 Running@a A:1 && k@q; 1 Running@a A:1", `id is in use with other content: task "1": it is in the view twice`},
 		{"j@q Inqueue && j@r; 1 Running@a A:1", `id is in use with other content: task "1": it is in queue "r", its job in "q"`},
 		{"@q Inqueue A:1", `empty id: id of job "" is ""`},
-		{"j@q; 1 Running@a cpu:5000000000000; 2 Running@a cpu:5000000000000", `sum too large: job "j": 10000000000000 cores of cpu: want sums below 2^53 milli-cores, bytes or milli-cards`},
-		{"j@q Inqueue cpu:5000000000000 && k@q Inqueue cpu:5000000000000", `sum too large: job "k": 5000000000000 cores of cpu: want sums below 2^53 milli-cores, bytes or milli-cards`},
+		{"j@q; 1 Running@a cpu:5000000000000; 2 Running@a cpu:5000000000000", `sum too large: job "j": 10000000000000 cores of cpu: want sums below 2^53 milli-cores`},
+		{"j@q Inqueue cpu:5000000000000 && k@q Inqueue cpu:5000000000000", `sum too large: job "k": 5000000000000 cores of cpu: want sums below 2^53 milli-cores`},
 	} {
 		w := gpus(t, Config{}, "q", "cpu:4 A:4")
 		before := string(w.Snapshot())

@@ -64,8 +64,10 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 //
 // As in [Ledger.ResolveTask], what stands in objects is never an error. Faults there, a
 // live task that can't be resolved, and more than 64 items make a request that is
-// refused. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]), and amounts of job.Min, or
-// amounts of a task's Cards, that nothing can have ([ErrBadAmount], [ErrOverflow]).
+// refused. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]); amounts of job.Min, or
+// of a task's Cards, that nothing can have ([ErrBadAmount], [ErrOverflow]); an item of job.Min
+// without alternatives (an [EntryError]); and an output there that the ledger's map hasn't
+// ([ErrUnknownDimension]).
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {
@@ -212,11 +214,17 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 // finish makes a request of its parts.
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	r.separate(t, drafts)
-	if len(r.outs.names) > 0 {
+	if !r.outs.none() {
 		t.requests = task.requestsOf(p.requests)
 	}
-	if fault := r.outs.badRequest(task.Request); fault != "" {
-		t.fail("request: %s", fault)
+	if fault := r.outs.badRequest(t.requests); fault != "" {
+		t.requests = nil // no output can be made of it, nor a record kept
+		if task.Request == nil {
+			fault = "the pod as a whole: " + fault
+		} else {
+			fault = "request: " + fault
+		}
+		t.fail("%s", fault)
 	}
 	requests := task.Request
 	if requests == nil {
@@ -265,7 +273,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	p.pod = pod
 	carries := func(name corev1.ResourceName) bool { return len(r.found.carried[name]) > 0 }
 	if fault := faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
-		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || r.outs.reads(name))
+		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || !r.outs.none())
 	}); fault != "" {
 		return p, fault
 	}
@@ -375,7 +383,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 			byKey[key] = len(drafts)
 			drafts = append(drafts, d)
 		case !addExact(&drafts[at].milli, d.milli):
-			return nil, overflow("task", t.id, unitCards.text(d.milli), key)
+			return nil, overflow("task", t.id, unitCards, d.milli, key)
 		}
 	}
 	return drafts, nil

@@ -95,7 +95,7 @@ func (b *jobBuilder) tasks() error {
 		if _, fault := b.outs.charge(t.requests, b.covers); fault != "" {
 			b.uncharged(fmt.Sprintf("task %q: %s", brief(task.ID), fault))
 		}
-		if !task.gated() && len(b.outs.names) > 0 {
+		if !task.gated() && !b.outs.none() {
 			b.pods = addPods(b.pods, t.requests, 1)
 		}
 		for _, it := range t.use.Items {
@@ -303,7 +303,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 	}
 	b.hasCards = true
 	if !b.add(alts, it.Milli, unit) {
-		return overflow("job", b.req.id, unitCards.text(it.Milli), key)
+		return overflow("job", b.req.id, unitCards, it.Milli, key)
 	}
 	return nil
 }

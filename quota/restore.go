@@ -40,8 +40,8 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 	if err != nil {
 		return nil, err
 	}
-	if doc.Seq >= uint64(limitExact) {
-		return nil, broken("seq is %d: want less than 2^53", doc.Seq)
+	if doc.Seq >= 1<<52 { // no ledger has counted that far, and this one goes on to count
+		return nil, broken("seq is %d: want less than 2^52", doc.Seq)
 	}
 	next, recharge := cfg.Transformation, cfg.Recharge && !doc.sameTransformation(cfg.Transformation)
 	if recharge {
@@ -96,7 +96,7 @@ func (s snapshotRequests) list() (list corev1.ResourceList, err error) {
 	list = make(corev1.ResourceList, len(s))
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if err := badName(string(name)); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: requests has %q", err, brief(string(name)))
 		}
 		if list[name], err = quantity.Parse(s[name]); err != nil {
 			return nil, fmt.Errorf("%s is %q: %w", brief(string(name)), brief(s[name]), err)

@@ -3,6 +3,8 @@ package quota
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,6 +224,15 @@ func requestsDoc(list corev1.ResourceList) snapshotRequests {
 	return doc
 }
 
+// text writes requests by name, to be ordered.
+func (s snapshotRequests) text() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(&b, "%q %q ", name, s[name])
+	}
+	return b.String()
+}
+
 // afterExclusion is the multiplier of a snapshot whose transformation reads multipliers
 // after exclusion.
 const afterExclusion = "after-exclusion"
@@ -318,6 +329,7 @@ func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 	for _, p := range l.pods[j.id] {
 		doc.Pods = append(doc.Pods, snapshotPods{p.n, requestsDoc(p.requests)})
 	}
+	slices.SortFunc(doc.Pods, func(a, b snapshotPods) int { return strings.Compare(a.Requests.text(), b.Requests.text()) })
 	return doc
 }
 

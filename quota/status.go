@@ -80,6 +80,17 @@ func (s QueueStatus) Card(name string) Usage {
 	return Usage{Card: name}
 }
 
+// Output returns how the queue stands in an output; all is 0 for one that isn't among
+// Outputs.
+func (s QueueStatus) Output(name corev1.ResourceName) Usage {
+	for i := range s.Outputs {
+		if s.Outputs[i].Output == name {
+			return s.Outputs[i]
+		}
+	}
+	return Usage{Output: name}
+}
+
 // Queue returns how a queue stands, with every card of the ledger's map; false if it
 // isn't there. The work grows with the number of tasks that are pending by the views.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {

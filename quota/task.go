@@ -110,7 +110,7 @@ func (t *Task) node() string {
 type Job struct {
 	ID, Queue    string
 	Annotations  map[string]string   // of the job or PodGroup; they count while no task has cards
-	MinResources corev1.ResourceList // of the PodGroup: cpu and memory, absent is 0; outputs are made of it while there are no tasks
+	MinResources corev1.ResourceList // of the PodGroup: cpu and memory, absent is 0; outputs are made of it while all tasks have ended, or there are none
 	Tasks        []Task              // all that there are; their ids don't matter here
 
 	// Min, if not nil, is what the job needs, instead of what tasks, annotations and
@@ -163,7 +163,9 @@ type Item struct {
 	Alternatives []string // left preferred; one: that card
 	Milli        int64    // milli-cards
 
-	// Unit is how many milli-cards must be on one card, in a [Min]; 0: 1000.
+	// Unit is how many milli-cards must be on one card, in a [Min]; 0: 1000. Milli must be
+	// a multiple of a unit other than 1000 and, with AnyMix and several alternatives, of
+	// any.
 	Unit int64
 }
 
@@ -171,7 +173,8 @@ type Item struct {
 const defaultUnit = 1000
 
 // Need returns what the task is charged. If the task is bound to a node, each item has
-// the one card that it is charged on there.
+// the one card that it is charged on there. Need, Explain and Invalid say what was so when
+// the request was resolved; decisions are by the transformation of now.
 func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.some().use.CPU, Memory: t.use.Memory}
 	for i := range t.use.Items {
@@ -190,7 +193,8 @@ func (t *TaskRequest) Need() Min {
 	return need
 }
 
-// Need returns what the job needs before it may start.
+// Need returns what the job needs before it may start. Need, Explain and Invalid are as of
+// when the request was resolved, see [TaskRequest.Need].
 func (r *JobRequest) Need() Min { return needOf(&r.some().min) }
 
 // needOf writes a min of the book with names.

@@ -39,7 +39,8 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
 		waiting: map[string]*waitingTask{},
 	}
-	l.widen(m)
+	l.outs = newOutputs(m, cfg.Transformation, nil)
+	l.widen(m, nil)
 	return l
 }
 
@@ -75,7 +76,11 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	if err := l.tooLarge(queues); err != nil {
 		return nil, err
 	}
-	l.widen(wide)
+	more, err := l.wider(wide)
+	if err != nil {
+		return nil, err
+	}
+	l.widen(wide, more)
 	heirs := l.orphaned(queues)
 	old := l.queues
 	l.queues = make(map[string]*queue, len(queues))
@@ -325,8 +330,9 @@ func (l *Ledger) prune() {
 	}
 }
 
-// widen gives every queue the dimensions of a map that extends the ledger's.
-func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
+// widen gives every queue the dimensions of a map that extends the ledger's. more is as of
+// wider.
+func (l *Ledger) widen(m *vectormap.ResourceVectorMap, more *recharge) {
 	if l.m == m {
 		return
 	}
@@ -337,6 +343,8 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 			l.cards[dim], l.dims[card] = card, int32(dim)
 		}
 	}
-	l.outs = newOutputs(m, l.cfg.Transformation, l.outs)
 	l.book.Widen(m.Len())
+	if more != nil {
+		l.recharge(more)
+	}
 }
