@@ -15,7 +15,8 @@ import (
 //	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
 //	                    catalogue), derived.go (limits, shares)
 //	what is asked for   task.go, parse.go (annotations), requests.go, resolve.go,
-//	                    resolvejob.go; outputs.go (what the transformation makes)
+//	                    resolvejob.go; outputs.go (what the transformation makes),
+//	                    minpods.go (of which pods), recharge.go (another transformation)
 //	operations          operate.go, gang.go, release.go; batch.go, nodescore.go, whatfits.go
 //	answers             answer.go, explain.go (of the book), names.go, message.go, errors.go
 //	the cluster         view.go, reconcile.go, resolverunning.go
