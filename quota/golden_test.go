@@ -267,10 +267,10 @@ func (g *golden) setRules(rules goldRules) error {
 	next := g.clone()
 	for id, r := range g.waiting {
 		own := *r
-		if own.remake(rules, false); own.invalid {
-			return ErrOverflow
-		}
 		next.waiting[id] = &own
+		if own.remake(rules, false); own.invalid {
+			delete(next.waiting, id)
+		}
 	}
 	for _, j := range next.jobs {
 		var mins [2]int64
@@ -328,12 +328,11 @@ func (g *golden) setRules(rules goldRules) error {
 	return nil
 }
 
-// ended notes that a task that was part of its job's min has ended. If only a part of it
-// was, the rest of the min is of no pods.
-//
-// A task without outputs is part of the min if anything of its cards is. One without cards is
-// if anything of its cpu and memory is, or if the min is of so many pods like it.
-func (j *goldJob) ended(t *goldTask) {
+// part says how much of a task is part of its job's min: 0 nothing, 1 some of it, 2 all. What
+// the min covers of its outputs says so. Of a task without outputs it is what it covers of its
+// cards and, without cards, of its cpu and memory, or whether the min, which is made of a
+// list, has so many pods like it as there are such tasks up to this one.
+func (j *goldJob) part(t *goldTask, list []goldPods) int {
 	sum := func(outputs bool) (milli, covered int64) {
 		for _, c := range t.charges {
 			if goldOutput(c.card) == outputs {
@@ -346,41 +345,52 @@ func (j *goldJob) ended(t *goldTask) {
 	made, ofMade := sum(true)
 	cards, ofCards := sum(false)
 	ofPlain := t.plain[0].covered + t.plain[1].covered
-	var like, pods int64
-	for _, other := range j.tasks {
+	var rank, pods int64
+	for _, other := range j.tasks[:slices.Index(j.tasks, t)+1] {
 		if other.pod == t.pod {
-			like++
+			rank++
 		}
 	}
-	for _, p := range j.pods {
+	for _, p := range list {
 		if p.pod == t.pod {
 			pods += p.n
 		}
 	}
 	switch {
-	case j.pods == nil, made > 0 && ofMade == 0, made == 0 && cards > 0 && ofCards == 0,
-		made == 0 && cards == 0 && ofPlain == 0 && like > pods:
-	case ofMade < made:
+	case made > 0 && 0 < ofMade && ofMade < made:
+		return 1
+	case ofMade > 0, made == 0 && ofCards > 0, made == 0 && cards == 0 && (ofPlain > 0 || rank <= pods):
+		return 2
+	}
+	return 0
+}
+
+// ended notes that a task that was part of its job's min has ended. If only a part of it
+// was, the rest of the min is of no pods.
+func (j *goldJob) ended(t *goldTask) {
+	if j.pods == nil {
+		return
+	}
+	switch j.part(t, j.pods) {
+	case 1:
 		j.pods = nil
-	default:
+	case 2:
 		j.pods = goldAdd(j.pods, t.pod, -1)
 	}
 }
 
-// within reports whether all that a task is charged in outputs is of its job's min.
-func (t *goldTask) within() bool {
-	return !slices.ContainsFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) && c.covered < c.milli })
-}
-
-// made lists the pods of the tasks, whose charges are the min; nil if some are more.
-func (j *goldJob) made() (list []goldPods) {
+// made lists the pods of the tasks that a min of a list covers; nil if it covers a task in
+// part.
+func (j *goldJob) made(list []goldPods) (pods []goldPods) {
 	for _, t := range j.tasks {
-		if !t.within() {
+		switch j.part(t, list) {
+		case 1:
 			return nil
+		case 2:
+			pods = goldAdd(pods, t.pod, 1)
 		}
-		list = goldAdd(list, t.pod, 1)
 	}
-	return list
+	return pods
 }
 
 func goldKey(cards []string) string { return strings.Join(cards, "|") }
@@ -1693,7 +1703,7 @@ func (g *golden) expire(seq uint64) (expired []string) {
 			it.min -= it.held()
 			clear(it.hold)
 		}
-		j.pods = j.made()
+		j.pods = j.made(j.pods)
 		if len(j.tasks) == 0 {
 			g.drop(j)
 		}

@@ -343,8 +343,16 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 		it.add(first, next.left(it)-it.held())
 	}
 	if reserved && next.describe() == j.describe() {
-		if keeps {
-			r.settlePods(v, j)
+		list := j.pods
+		if v.min != nil {
+			list = v.min.pods
+		}
+		if !keeps {
+			list = j.made(list)
+		}
+		if !samePodsGold(j.pods, list) {
+			j.pods = list
+			r.did(&r.rep.Corrected, v.id, "")
 		}
 		return
 	}
@@ -353,7 +361,11 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 		list = &r.rep.Imported
 	}
 	if !keeps {
-		next.pods = next.made()
+		next.pods = j.pods
+		if v.min != nil {
+			next.pods = v.min.pods
+		}
+		next.pods = next.made(next.pods)
 	} else if v.min != nil {
 		next.pods = v.min.pods
 	}

@@ -3,11 +3,13 @@ package quota
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"math/big"
 	"math/bits"
 	"slices"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -18,33 +20,63 @@ import (
 // pods are pods that request the same. Of pods that have ended since, n is negative.
 type pods struct {
 	requests corev1.ResourceList
+	kind     uint64 // of requests
 	n        int64
 }
 
+func podsOf(requests corev1.ResourceList, n int64) pods {
+	return pods{requests, requestKind(requests), n}
+}
+
+// requestKind returns a number that is the same for the same requests, and nearly always
+// another one for others.
+func requestKind(requests corev1.ResourceList) (kind uint64) {
+	for name, q := range requests {
+		milli := int64(-1) // of amounts that are too large for it
+		if q.CmpInt64(limitExact) < 0 {
+			milli = q.MilliValue()
+		}
+		kind += maphash.String(kindSeed, string(name)) * (2*uint64(milli) + 1)
+	}
+	return kind
+}
+
+var kindSeed = maphash.MakeSeed()
+
+// request notes what a task requests, of which its charge in outputs is made.
+func (t *task) request(requests corev1.ResourceList) {
+	t.requests, t.kind = requests, requestKind(requests)
+}
+
+// is reports whether these pods request what others do.
+func (p *pods) is(other *pods) bool {
+	return p.kind == other.kind && sameRequests(p.requests, other.requests)
+}
+
 // addPods adds pods to a list, which it copies.
-func addPods(list []pods, requests corev1.ResourceList, n int64) []pods {
+func addPods(list []pods, more pods) []pods {
 	list = slices.Clone(list)
 	for i := range list {
-		if sameRequests(list[i].requests, requests) {
-			if list[i].n += n; list[i].n == 0 {
+		if list[i].is(&more) {
+			if list[i].n += more.n; list[i].n == 0 {
 				return slices.Delete(list, i, i+1)
 			}
 			return list
 		}
 	}
-	return append(list, pods{requests, n})
+	return append(list, more)
 }
 
 // samePods reports whether two lists are of the same pods.
 func samePods(a, b []pods) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(p pods) bool { return podsLike(b, p.requests) != p.n })
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(p pods) bool { return podsLike(b, &p) != p.n })
 }
 
-// podsLike returns how many pods of a list request the same.
-func podsLike(list []pods, requests corev1.ResourceList) int64 {
-	for _, p := range list {
-		if sameRequests(p.requests, requests) {
-			return p.n
+// podsLike returns how many pods of a list request what others do.
+func podsLike(list []pods, other *pods) int64 {
+	for i := range list {
+		if list[i].is(other) {
+			return list[i].n
 		}
 	}
 	return 0
@@ -127,56 +159,74 @@ func (l *Ledger) ended(t *task) {
 	if list == nil {
 		return
 	}
-	within, beyond := t.covered(true)
-	switch {
+	switch within, beyond := t.inMin(list); {
 	case within && beyond:
 		l.setPods(t.job, nil) // what is left of the min is made of no pods
-		return
-	case !within && !beyond: // it has no outputs, so its cards tell
-		within, beyond = t.covered(false)
-	}
-	if !within && !beyond { // nor cards. A min of pods needn't have cpu and memory: then the number of tasks tells
-		within = t.CPU.Covered > 0 || t.Memory.Covered > 0 || l.alike(t) <= podsLike(list, t.requests)
-	}
-	if within && t.requests != nil {
-		l.setPods(t.job, addPods(list, t.requests, -1))
+	case within && t.requests != nil:
+		one := t.pod()
+		one.n = -1
+		l.setPods(t.job, addPods(list, one))
 	}
 }
 
-// covered reports whether the job's min covers anything of a task's charges in outputs, or
-// in cards, and whether it leaves anything uncovered.
-func (t *task) covered(outputs bool) (within, beyond bool) {
+// pod returns a task as one of the pods of a min.
+func (t *task) pod() pods { return pods{t.requests, t.kind, 1} }
+
+// inMin reports whether a task is one of the pods that its job's min is made of, or beyond
+// them; of a task that is so in part, both. The min covers outputs of what is within. Of a
+// task without outputs its cards tell. A min of pods needn't have cpu and memory: of a task
+// that has only these, or nothing, it tells how many tasks like it came before.
+func (t *task) inMin(list []pods) (within, beyond bool) {
+	cards := false
 	for i := range t.Charges {
-		if c := &t.Charges[i]; isOutput(c.Alts) == outputs {
+		c := &t.Charges[i]
+		switch {
+		case isOutput(c.Alts):
 			within, beyond = within || c.Covered > 0, beyond || c.Covered < c.Amount
+		case c.Covered > 0:
+			cards = true
 		}
 	}
-	return within, beyond
+	switch {
+	case within || beyond:
+		return within, beyond
+	case slices.ContainsFunc(t.Charges, func(c book.Charge) bool { return c.Amount > 0 }):
+		within = cards
+	default:
+		one := t.pod()
+		within = t.CPU.Covered > 0 || t.Memory.Covered > 0 || t.rankedIn(podsLike(list, &one))
+	}
+	return within, !within
 }
 
-// alike counts the tasks of a task's job that request the same.
-func (l *Ledger) alike(t *task) (n int64) {
-	for other := range l.jobs[t.job].tasks() {
-		if sameRequests(other.requests, t.requests) {
-			n++
+// rankedIn reports whether a task is one of the first n of its job that request the same.
+func (t *task) rankedIn(n int64) bool {
+	if int64(t.Job.Tasks) <= n {
+		return true
+	}
+	one := t.pod()
+	for at := t.Job.First; at != nil && n > 0; at = at.Next {
+		if at == &t.Task {
+			return true
+		}
+		if other := taskOf(at).pod(); other.is(&one) {
+			n--
 		}
 	}
-	return n
+	return false
 }
 
-// chargedPods returns the pods of the tasks of a job whose min is what these are charged; nil
-// where that isn't so.
-func (j *job) chargedPods() (list []pods) {
+// chargedPods returns the pods of the tasks that a min of list covers, which is what they are
+// charged; nil where that isn't so.
+func (j *job) chargedPods(list []pods) (charged []pods) {
 	for t := range j.tasks() {
-		for i := range t.Charges {
-			if c := &t.Charges[i]; isOutput(c.Alts) && c.Covered < c.Amount {
-				return nil
-			}
-		}
-		if t.requests == nil {
+		within, beyond := t.inMin(list)
+		switch {
+		case within && beyond, t.requests == nil:
 			return nil
+		case within:
+			charged = addPods(charged, t.pod())
 		}
-		list = addPods(list, t.requests, 1)
 	}
-	return list
+	return charged
 }

@@ -658,7 +658,7 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	}
 	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r), outs: m.l.outs}
 	for _, p := range r.pods {
-		h.pods = append(h.pods, pods{p.pod.requests(), p.n})
+		h.pods = append(h.pods, podsOf(p.pod.requests(), p.n))
 	}
 	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.anyMix}
 	for _, want := range r.items {
@@ -1478,7 +1478,7 @@ func (m *model) compareRecords(id string) {
 func (j *goldJob) madeOf() (list []pods) {
 	if j != nil {
 		for _, p := range j.pods {
-			list = append(list, pods{p.pod.requests(), p.n})
+			list = append(list, podsOf(p.pod.requests(), p.n))
 		}
 	}
 	return list

@@ -275,7 +275,7 @@ func (l *Ledger) commit(r *TaskRequest, cards *book.Set, seq uint64, undo *gang)
 		undo.newJob(made)
 	}
 	t = newTask(r.id, r.job, j, seq, taskCommitted)
-	t.requests = l.keeps(r.requests)
+	t.request(l.keeps(r.requests))
 	t.Charge(&r.use, s.picks, undo.book())
 	l.tasks[r.id] = t
 	undo.newTask(t, l.waiting[t.id])

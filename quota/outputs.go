@@ -26,8 +26,8 @@ type outputs struct {
 // isOutput reports whether an item of the book is an output.
 func isOutput(alts *book.Alternatives) bool { return alts.Anywhere }
 
-// newOutputs returns the outputs of a map under a transformation, nil for none. Those that
-// were there before, if any, keep their places.
+// newOutputs returns the outputs of a map, by name, under a transformation, nil for none.
+// Those that were there before, if any, stay what they are to the book.
 func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, before *outputs) *outputs {
 	if t == nil {
 		t = new(transform.Transformation)
@@ -36,16 +36,18 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, bef
 		transformation: t, byName: map[corev1.ResourceName]int{},
 		demands: t.Config().QuotaCheckStrategy == transform.BlockUndeclared,
 	}
+	dims := map[corev1.ResourceName]int{}
 	for dim, name := range m.All() {
-		output, is := outputOf(m, dim, name)
-		if !is {
-			continue
+		if output, is := outputOf(m, dim, name); is {
+			dims[output] = dim
 		}
+	}
+	for _, output := range slices.Sorted(maps.Keys(dims)) {
 		var alts *book.Alternatives
 		if i, known := before.index(output); known {
 			alts = before.alts[i]
 		} else {
-			alts = book.NewAlternatives([]int32{int32(dim)}, string(output))
+			alts = book.NewAlternatives([]int32{int32(dims[output])}, string(output))
 			alts.Anywhere = true
 		}
 		o.byName[output] = len(o.names)
@@ -108,12 +110,12 @@ func (o *outputs) items(amounts []int64) (items []book.UseItem) {
 // pod as a whole requests, with the entries of Request, if that isn't nil, in the place of
 // the pod's, and of its cpu and memory in any case.
 func (t *Task) requestsOf(pod corev1.ResourceList) corev1.ResourceList {
-	if t.Request == nil {
-		return pod
-	}
 	list := maps.Clone(pod)
 	if list == nil {
-		list = corev1.ResourceList{}
+		list = corev1.ResourceList{} // nil would say that it is not known
+	}
+	if t.Request == nil {
+		return list
 	}
 	delete(list, corev1.ResourceCPU)
 	delete(list, corev1.ResourceMemory)
@@ -180,7 +182,7 @@ func (b *jobBuilder) outputs() error {
 	if !b.live && len(b.job.MinResources) > 0 {
 		switch fault := b.outs.badRequest(b.job.MinResources); {
 		case fault == "":
-			b.pods = []pods{{b.job.MinResources, 1}}
+			b.pods = []pods{podsOf(b.job.MinResources, 1)}
 		case b.job.Min == nil:
 			b.fail("minResources: %s", fault)
 		}

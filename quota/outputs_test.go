@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
@@ -684,7 +685,7 @@ func TestSetTransformationAfterEndWithout(t *testing.T) {
 		{"cpu:1 a100:1", "beyond", "4/0/0"}, // the job has no min of cpu
 		{"cpu:1 a100:1", "first beyond", "0/0/0"},
 		{"a100:1", "beyond", "4/0/0"},
-		{"a100:1", "first", "4/0/0"},
+		{"a100:1", "first", "4/0/4"},
 	} {
 		t.Run(c.each+" "+c.ends, func(t *testing.T) {
 			p := poolOf(t, Config{Transformation: compiled(t, "transformations: []")},
@@ -863,6 +864,243 @@ func TestOutputsGrow(t *testing.T) {
 	}
 	s, _ = p.Queue("q")
 	p.want(fmt.Sprint(s.Output("huge").Allocated, s.Output("ghost")), fmt.Sprint(int64(9007199254740991), Usage{Output: "ghost"}))
+}
+
+// both rules make two outputs of an A100, of which the second comes first by name.
+const bothRules = "transformations: [{input: nvidia.com/a100, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 4, example.com/accelerator-memory: 7}}]"
+
+// TestOutputsOrder: in whatever order the map got its outputs, requests are the same before and
+// after another transformation, more outputs and a restart.
+func TestOutputsOrder(t *testing.T) {
+	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, bothRules)}
+	m, err := NewMap([]string{"A"}, credits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, _, err := cfg.BuildQueue(m, queueOfCredits("q", "100"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(cfg, m, cluster(map[string]string{"n": "A:4"}), []Queue{q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pool{t, l, cfg}
+	job, task := p.job("j", "q", "a100:1", 2), p.task("t", "j", "q", "a100:1")
+	p.want(answered(p.Reserve(job))+" "+answered(p.Commit(task)), "yes yes")
+	repeats := func() {
+		t.Helper()
+		p.want(answered(p.Reserve(job))+" "+answered(p.Resize(job))+" "+answered(p.Commit(task)), "repeat repeat repeat")
+		p.want(p.reserve("j", "q", "a100:1", 2)+" "+p.commit("t", "j", "q", "a100:1"), "repeat repeat")
+	}
+	before := p.Snapshot()
+	wide, err := p.ExtendMap(nil, accelerator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Declare(nil, wide); err != nil {
+		t.Fatal(err)
+	}
+	repeats()
+	for _, text := range []string{poolRules, bothRules} {
+		if _, err := p.SetTransformation(compiled(t, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	repeats()
+
+	view := View{Partial: true, Tasks: []Task{{ID: "t", Job: "j", Queue: "q", Pod: podOfRequests("a100:1"), Status: TaskRunning, Node: "n"}}}
+	if _, err := p.Reconcile(view); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*vectormap.ResourceVectorMap{nil, wide} { // nil: outputs by name
+		again, err := Restore(cfg, m, cluster(map[string]string{"n": "A:4"}), p.Snapshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report, err := again.Reconcile(view); err != nil || report.Changed {
+			t.Error("the same view changed something", err)
+		}
+		r, _, err := again.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOfRequests("a100:1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(answered(again.Commit(r)), "repeat")
+	}
+
+	// A map with more outputs than the snapshot: all is charged in these, too.
+	again, err := Restore(cfg, wide, cluster(map[string]string{"n": "A:4"}), before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := again.Queue("q")
+	p.want(fmt.Sprint(s.Output(accelerator).Allocated, s.Output(accelerator).Inqueue), "7 7")
+}
+
+// TestOutputsManyItems: outputs don't count as lists of cards, of which a min may have 64.
+func TestOutputsManyItems(t *testing.T) {
+	var cards []string
+	var known []device.Card
+	capability := map[string]int64{}
+	for i := range maxJobItems {
+		name := fmt.Sprintf("X%02d", i)
+		cards, known, capability[name] = append(cards, name), append(known, device.Card{Name: name}), 2
+	}
+	m, err := NewMap(cards, credits, accelerator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, bothRules)}
+	q, _, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Cards: capability})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(cfg, m, nil, []Queue{q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Declare(known, nil); err != nil {
+		t.Fatal(err)
+	}
+	p := &pool{t, l, cfg}
+	job := Job{ID: "j", Queue: "q"}
+	for i, card := range cards {
+		job.Tasks = append(job.Tasks, Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: podOfRequests("a100:1"), Cards: []Item{{Alternatives: []string{card}, Milli: 1000}}})
+	}
+	r, _, err := p.ResolveJob(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(answered(p.Reserve(r)), "yes")
+	task, _, err := p.ResolveTask(job.Tasks[maxJobItems-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(answered(p.Commit(task)), "yes")
+	p.want(p.usage("q"), "4/252/0")
+	again, err := Restore(cfg, nil, nil, p.Snapshot())
+	if err != nil || !bytes.Equal(again.Snapshot(), p.Snapshot()) {
+		t.Error(err)
+	}
+}
+
+// TestOutputsOfNothing: a task that requests nothing is known to do so, after a restart as well.
+func TestOutputsOfNothing(t *testing.T) {
+	p := poolOf(t, Config{}, QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A":4}`}})
+	claim := func(id string) Task {
+		return Task{ID: id, Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}, Status: TaskRunning, Node: "n"}
+	}
+	view := View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseInqueue, Tasks: []Task{claim("0"), claim("1")}}}}
+	if _, err := p.Reconcile(view); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Restore(p.cfg, nil, cluster(map[string]string{"n": "A:4"}), p.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*Ledger{p.Ledger, again} {
+		l.Release("0")
+		left := View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseInqueue, Tasks: []Task{claim("1")}}}}
+		if report, err := l.Reconcile(left); err != nil || report.Changed {
+			t.Error("the view of what is there changed something", err, report)
+		}
+	}
+}
+
+// TestOutputsWithoutHolds: the min of a job that keeps no holds is made of the pods that it
+// covers, and a task beyond it isn't one of them.
+func TestOutputsWithoutHolds(t *testing.T) {
+	for _, first := range []string{"transformations: []", poolRules} {
+		quota := QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A":4}`}, Capability: amountsOf("credits:50")}
+		p := poolOf(t, Config{Transformation: compiled(t, first)}, quota)
+		view := func(pods ...string) {
+			job := Job{ID: "j", Queue: "q", Phase: PhaseUnknown}
+			for i, requests := range pods {
+				job.Tasks = append(job.Tasks, Task{ID: fmt.Sprint(i), Pod: podOfRequests(requests), Status: TaskRunning, Node: "n"})
+			}
+			if _, err := p.Reconcile(View{Jobs: []Job{job}}); err != nil {
+				t.Fatal(err)
+			}
+			if report, err := p.Reconcile(View{Jobs: []Job{job}}); err != nil || report.Changed {
+				t.Error("the same view changed something", err)
+			}
+		}
+		view("t4:1")
+		view("t4:5")
+		view("t4:5", "t4:1")
+		if _, err := p.SetTransformation(compiled(t, poolRules)); err != nil {
+			t.Fatal(err)
+		}
+		p.want(p.usage("q"), "6/0/0")
+
+		// The first of two tasks is the min's; Expire leaves what is charged of it.
+		p = poolOf(t, Config{Transformation: compiled(t, first)}, quota)
+		pod := func(id string) Task {
+			return Task{ID: id, Job: "k", Queue: "q", Pod: podOfRequests("a100:1"), Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}
+		}
+		job, _, err := p.ResolveJob(Job{ID: "k", Queue: "q", Tasks: []Task{pod("x"), {ID: "later", Pod: podOfRequests("cpu:1")}}, MinResources: amountsOf("cpu:1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(answered(p.Reserve(job)), "yes")
+		for _, id := range []string{"0", "1"} {
+			task, _, err := p.ResolveTask(pod(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.want(answered(p.Commit(task)), "yes")
+		}
+		if expired, _ := p.Expire(p.seq + 1); len(expired) != 1 {
+			t.Error(expired)
+		}
+		if _, err := p.SetTransformation(compiled(t, poolRules)); err != nil {
+			t.Fatal(err)
+		}
+		p.want(p.usage("q"), "8/0/4")
+	}
+}
+
+// TestOutputsOfWaiting: a task that waits stops nobody from changing the transformation.
+func TestOutputsOfWaiting(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "50"))
+	huge := Task{ID: "huge", Job: "j", Queue: "q", Pod: podOfRequests("other:9007199254740992"), Status: TaskPending}
+	if _, err := p.Reconcile(View{Partial: true, Tasks: []Task{huge}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.SetTransformation(compiled(t, "transformations: [{input: other, outputs: {kueue.x-k8s.io/credits: 4}}]")); err != nil {
+		t.Error(err)
+	}
+	p.want(fmt.Sprint(len(p.waiting)), "0")
+}
+
+// TestRestoreBrokenPods: what no ledger can have of the pods of a min.
+func TestRestoreBrokenPods(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "50"))
+	p.want(p.reserve("j", "q", "a100:1", 2), "yes")
+	p.want(p.commit("0", "j", "q", "a100:1"), "yes")
+	text := string(p.Snapshot())
+	for _, c := range []struct{ was, is, want string }{
+		{`"nvidia.com/a100":"1"`, `"nvidia.com/a100":"-1"`, `nvidia.com/a100 is "-1": want 0 or more`},
+		{`"nvidia.com/a100":"1"`, `"":"1"`, `requests has ""`},
+		{`"pods":2`, `"pods":0`, `pods is 0`},
+		{`{"pods":2,"requests":{"nvidia.com/a100":"1"}}`, `{"pods":2,"requests":{"nvidia.com/a100":"1"}},{"pods":1,"requests":{"nvidia.com/a100":"1000m"}}`, `are there twice`},
+		{`"seq":2,"tasks"`, `"seq":4503599627370496,"tasks"`, `want less than 2^52`},
+	} {
+		broken := strings.Replace(text, c.was, c.is, 1)
+		if broken == text {
+			t.Fatal(c.was, text)
+		}
+		if _, err := Restore(p.cfg, nil, cluster(map[string]string{"n": "A:4"}), []byte(broken)); !errors.Is(err, ErrSnapshot) && !errors.Is(err, ErrEmptyID) || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v", c.is, err)
+		}
+	}
+	p = poolOf(t, Config{Transformation: compiled(t, "transformations: []")}, queueOfCredits("q", "50"))
+	p.want(p.reserve("j", "q", "a100:1", 1), "yes") // nothing yet
+	p.want(p.commit("0", "j", "q", "a100:1"), "yes")
+	broken := strings.Replace(string(p.Snapshot()), `"reserved":true`, `"reserved":false`, 1)
+	if _, err := Restore(p.cfg, nil, cluster(map[string]string{"n": "A:4"}), []byte(broken)); !errors.Is(err, ErrSnapshot) || !strings.Contains(err.Error(), "the job isn't reserved") {
+		t.Error(err)
+	}
 }
 
 // TestOutputsReconcile: what runs is charged what it requests.

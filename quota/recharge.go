@@ -30,7 +30,7 @@ func (l *Ledger) SetTransformation(t *transform.Transformation) (seq uint64, err
 
 func (l *Ledger) setTransformation(t *transform.Transformation) error {
 	sums := newRootSums(false)
-	next, err := l.recharged(newOutputs(l.m, t, l.outs), sums.add)
+	next, err := l.recharged(newOutputs(l.m, t, l.outs), nil, sums.add)
 	if err != nil {
 		return err
 	}
@@ -47,27 +47,30 @@ type recharge struct {
 	outs  *outputs
 	mins  map[*job][]int64
 	uses  map[*book.Task][]int64
-	waits map[*waitingTask][]int64
+	waits map[string][]int64 // by task; nil: it can't be charged
 }
 
-// recharged works out what everything is charged under other outputs. add adds up what a
-// queue is charged and holds of a dimension, and reports whether the sum is small enough.
-func (l *Ledger) recharged(next *outputs, add func(q *book.Queue, dim int32, amount int64) bool) (*recharge, error) {
+// recharged works out what everything is charged under other outputs, in those of kept, which
+// may be nil, as before. add adds up what a queue is charged and holds of a dimension, and
+// reports whether the sum is small enough.
+func (l *Ledger) recharged(next, kept *outputs, add func(q *book.Queue, dim int32, amount int64) bool) (*recharge, error) {
 	uses, mins := map[*book.Task][]int64{}, map[*job][]int64{}
-	waits := map[*waitingTask][]int64{}
+	waits := map[string][]int64{}
 	all := func(corev1.ResourceName) bool { return true } // what is there already is charged in any case
 	for _, id := range sorted(l.jobs) {
 		j := l.jobs[id]
 		charged := make([]int64, len(next.names))
 		for t := range j.tasks() {
+			had := next.amounts(func(add func(*book.Alternatives, int64)) {
+				for i := range t.Charges {
+					add(t.Charges[i].Alts, t.Charges[i].Amount)
+				}
+			})
 			amounts, fault := next.charge(t.requests, all)
 			if t.requests == nil {
-				amounts = next.amounts(func(add func(*book.Alternatives, int64)) {
-					for i := range t.Charges {
-						add(t.Charges[i].Alts, t.Charges[i].Amount)
-					}
-				})
+				amounts = had
 			}
+			next.keep(kept, amounts, had)
 			if fault != "" {
 				return nil, fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(t.id), fault)
 			}
@@ -76,17 +79,19 @@ func (l *Ledger) recharged(next *outputs, add func(q *book.Queue, dim int32, amo
 				charged[i] = book.AddSaturated(charged[i], amounts[i])
 			}
 		}
-		amounts := next.amounts(func(add func(*book.Alternatives, int64)) {
+		had := next.amounts(func(add func(*book.Alternatives, int64)) {
 			for _, it := range j.Items {
 				add(it.Alts, it.Min)
 			}
 		})
+		amounts := had
 		if list := l.pods[id]; list != nil {
 			var fault string
 			if amounts, fault = next.chargePods(list, all); fault != "" {
 				return nil, fmt.Errorf("%w: job %q: %s", ErrOverflow, brief(id), fault)
 			}
 		}
+		next.keep(kept, amounts, had)
 		mins[j] = amounts
 		for i := range amounts {
 			dim, most := next.alts[i].Cards[0], max(charged[i], amounts[i])
@@ -101,11 +106,20 @@ func (l *Ledger) recharged(next *outputs, add func(q *book.Queue, dim int32, amo
 		}
 		amounts, fault := next.charge(w.requests, all)
 		if fault != "" {
-			return nil, fmt.Errorf("%w: task %q: %s", ErrOverflow, brief(id), fault)
+			amounts = nil // it can't be charged, and is forgotten as one that a view has so
 		}
-		waits[w] = amounts
+		waits[id] = amounts
 	}
 	return &recharge{next, mins, uses, waits}, nil
+}
+
+// keep makes amounts in outputs that others, which may be nil, have the former ones.
+func (o *outputs) keep(kept *outputs, amounts, former []int64) {
+	for i, name := range o.names {
+		if _, known := kept.index(name); known {
+			amounts[i] = former[i]
+		}
+	}
 }
 
 // recharge charges everything as it was worked out. What then exceeds a limit is for the
@@ -115,14 +129,19 @@ func (l *Ledger) recharge(next *recharge) {
 	for j, amounts := range next.mins {
 		j.Recharge(l.outs.replace(nil, amounts), func(t *book.Task) []book.UseItem { return l.outs.items(next.uses[t]) })
 	}
-	for w, amounts := range next.waits {
+	for id, amounts := range next.waits {
+		w := l.waiting[id]
+		if amounts == nil {
+			delete(l.waiting, id)
+			continue
+		}
 		w.use.Items = slices.DeleteFunc(slices.Clone(w.use.Items), func(it book.UseItem) bool { return isOutput(it.Alts) })
 		w.use.Items = append(w.use.Items, l.outs.items(amounts)...)
 	}
 }
 
 // wider works out what everything is charged in the outputs of a map that extends the
-// ledger's. nil: there are no more outputs than before. An output is added up over all
+// ledger's. nil: there are no more outputs than before. A new output is added up over all
 // queues: which of them come under the same one may change at the same time.
 func (l *Ledger) wider(m *vectormap.ResourceVectorMap) (*recharge, error) {
 	if m == l.m {
@@ -133,7 +152,7 @@ func (l *Ledger) wider(m *vectormap.ResourceVectorMap) (*recharge, error) {
 		return nil, nil
 	}
 	sums := make([]int64, m.Len())
-	return l.recharged(next, func(_ *book.Queue, dim int32, amount int64) bool {
+	return l.recharged(next, l.outs, func(_ *book.Queue, dim int32, amount int64) bool {
 		return int(dim) < l.m.Len() || addExact(&sums[dim], amount)
 	})
 }

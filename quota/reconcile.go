@@ -102,7 +102,7 @@ func (r *Report) sort() {
 // have ended, it is no more cpu and memory than the other tasks ask for.
 //
 //   - If the min differs from the ledger's, the job's charges are drawn against it in
-//     commit order. The rest is held as by [Ledger.Reserve]; what doesn't fit is held on
+//     commit order. In a ledger with outputs other pods of the same sum are another min. The rest is held as by [Ledger.Reserve]; what doesn't fit is held on
 //     the first alternative.
 //   - A job in phase Inqueue that has no reservation gets one.
 //   - A job in phase Running keeps its holds while at least MinMember tasks of it are
@@ -338,8 +338,8 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 		list := &r.rep.Imported
 		if t != nil {
 			if vt.matches(t) {
-				if requests := l.keeps(vt.req.requests); !sameRequests(t.requests, requests) {
-					t.requests = requests
+				if requests := l.keeps(vt.req.requests); t.requests == nil != (requests == nil) || !sameRequests(t.requests, requests) {
+					t.request(requests)
 					r.rep.Changed = true
 				}
 				if t.state != taskConfirmed {
@@ -369,7 +369,7 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	}
 	t := newTask(v.req.id, v.req.job, &j.Job, r.seq, taskConfirmed)
 	t.Force(&v.req.use, v.cards)
-	t.requests = l.keeps(v.req.requests)
+	t.request(l.keeps(v.req.requests))
 	l.tasks[t.id] = t
 	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
@@ -455,7 +455,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	case needs == nil && (keeps || !reserved):
 		return
 	case reserved && keeps && j.Has(needs):
-		r.agreePods(v, j)
+		r.agreePods(j, r.podsOf(v, j))
 		return
 	case !keeps && j.Tasks == 0:
 		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
@@ -473,9 +473,11 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		p.Cut()
 	}
 	if reserved && p.Agrees(&j.Job, needs.AnyMix) {
-		if keeps {
-			r.agreePods(v, j)
+		list := r.podsOf(v, j)
+		if !keeps {
+			list = j.chargedPods(list)
 		}
+		r.agreePods(j, list)
 		return
 	}
 	list := &r.rep.Corrected
@@ -488,7 +490,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	j.Reserve(&p, needs.AnyMix)
 	switch {
 	case !keeps:
-		l.setPods(j.id, j.chargedPods())
+		l.setPods(j.id, j.chargedPods(r.podsOf(v, j)))
 	case v.min != nil:
 		l.setPods(j.id, v.min.pods)
 	}
@@ -496,13 +498,21 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
 }
 
-// agreePods makes the pods that the min of a job is made of those of the view, if it has
-// any. What they make is held already.
-func (r *reconciler) agreePods(v *sightJob, j *job) {
-	if v.min == nil || samePods(r.l.pods[j.id], v.min.pods) {
+// podsOf returns the pods that the min of a job is made of: by the view or, where that
+// doesn't know the min, by the ledger.
+func (r *reconciler) podsOf(v *sightJob, j *job) []pods {
+	if v.min != nil {
+		return v.min.pods
+	}
+	return r.l.pods[j.id]
+}
+
+// agreePods gives a min, which is right, the pods that it is made of.
+func (r *reconciler) agreePods(j *job, list []pods) {
+	if samePods(r.l.pods[j.id], list) {
 		return
 	}
-	r.l.setPods(j.id, v.min.pods)
+	r.l.setPods(j.id, list)
 	r.did(&r.rep.Corrected, j.id, "")
 	r.events = append(r.events, r.l.jobEvent(EventReconciled, r.seq, j)...)
 }

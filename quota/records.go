@@ -60,6 +60,7 @@ type task struct {
 	seq       uint64
 	state     taskState
 	requests  corev1.ResourceList // what its charge in outputs is made of; nil: not known
+	kind      uint64              // of requests
 }
 
 // taskOf returns the record of a task.

@@ -37,11 +37,11 @@ func (b *jobBuilder) build() error {
 		b.annotation()
 		b.minResources()
 	}
-	if err := b.outputs(); err != nil {
-		return err
-	}
 	if len(b.items) > maxJobItems {
 		b.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
+	}
+	if err := b.outputs(); err != nil {
+		return err
 	}
 	if b.req.invalid != "" {
 		b.req.min.CPU, b.req.min.Memory = 0, 0
@@ -96,7 +96,7 @@ func (b *jobBuilder) tasks() error {
 			b.uncharged(fmt.Sprintf("task %q: %s", brief(task.ID), fault))
 		}
 		if !task.gated() && !b.outs.none() {
-			b.pods = addPods(b.pods, t.requests, 1)
+			b.pods = addPods(b.pods, podsOf(t.requests, 1))
 		}
 		for _, it := range t.use.Items {
 			b.hasCards = true

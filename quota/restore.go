@@ -25,7 +25,8 @@ import (
 // that one. m has a dimension for every card and output of the snapshot; nil: the cards
 // and outputs of the snapshot, and the cards of the catalogue. The catalogue, which may be
 // nil, is what was discovered since; cards that it doesn't have stay known. What exceeds a
-// limit is marked as over. Unknown fields are ignored. data isn't kept.
+// limit is marked as over. If m has more outputs than the snapshot, and this has some, all is
+// charged in the others, too, which is a change. Unknown fields are ignored. data isn't kept.
 //
 // Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
 // decides otherwise than the snapshot's (OnEvent doesn't decide, and for a transformation
@@ -70,7 +71,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 		return nil, err
 	}
 	l.seq = doc.Seq
-	if recharge {
+	if recharge || 0 < len(doc.Outputs) && len(doc.Outputs) < len(l.outs.names) {
 		if _, err := l.SetTransformation(next); err != nil {
 			return nil, err
 		}
@@ -100,6 +101,9 @@ func (s snapshotRequests) list() (list corev1.ResourceList, err error) {
 		}
 		if list[name], err = quantity.Parse(s[name]); err != nil {
 			return nil, fmt.Errorf("%s is %q: %w", brief(string(name)), brief(s[name]), err)
+		}
+		if q := list[name]; q.Sign() < 0 {
+			return nil, fmt.Errorf("%s is %q: want 0 or more", brief(string(name)), brief(s[name]))
 		}
 	}
 	return list, nil
@@ -514,7 +518,7 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		unit     int64
 		implicit bool
 	}
-	seen, mins := make(map[kind]bool, len(s.Items)), 0
+	seen, mins, all := make(map[kind]bool, len(s.Items)), 0, 0
 	for k := range s.Items {
 		it, err := r.item(place{"jobs", i, "items", k}, j, &s.Items[k])
 		if err != nil {
@@ -524,10 +528,13 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		if seen[kind] {
 			return fail("items[%d]: %q in units of %d milli-cards is there twice: want it once", k, brief(keyOf(it.Alts)), it.Unit)
 		}
-		if !it.Implicit {
-			mins++
+		if !isOutput(it.Alts) {
+			all++
+			if !it.Implicit {
+				mins++
+			}
 		}
-		if mins > maxJobItems || k >= 2*maxJobItems {
+		if mins > maxJobItems || all > 2*maxJobItems {
 			return fail("items[%d]: %q is one item too many: want at most %d with a min, and %d in all", k, brief(keyOf(it.Alts)), maxJobItems, 2*maxJobItems)
 		}
 		seen[kind] = true
@@ -540,8 +547,14 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 			return fail("pods[%d]: %w", k, err)
 		case p.Pods == 0 || p.Pods <= -limitExact || p.Pods >= limitExact:
 			return fail("pods[%d]: pods is %d: want another number than 0, below 2^53", k, p.Pods)
+		case !j.Reserved:
+			return fail("pods[%d]: the job isn't reserved: want no pods, which its min would be made of", k)
 		}
-		l.setPods(s.ID, append(l.pods[s.ID], pods{requests, p.Pods}))
+		one := podsOf(requests, p.Pods)
+		if podsLike(l.pods[s.ID], &one) != 0 {
+			return fail("pods[%d]: pods that request the same are there twice: want them once", k)
+		}
+		l.setPods(s.ID, append(l.pods[s.ID], one))
 	}
 	r.items[j] = slices.Clone(j.Items)
 	slices.SortStableFunc(j.Items, compareRecords)
@@ -686,10 +699,11 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 		return fail(covered, "memory", s.Covered.Memory, "bytes", most)
 	}
 	t := newTask(s.ID, s.Job, &j.Job, s.Seq, state)
-	var fault error
-	if t.requests, fault = s.Requests.list(); fault != nil {
+	requests, fault := s.Requests.list()
+	if fault != nil {
 		return fail("requests: %w", fault)
 	}
+	t.request(requests)
 	t.CPU = book.Draw{Amount: s.CPU, Covered: s.Covered.CPU}
 	t.Memory = book.Draw{Amount: s.Memory, Covered: s.Covered.Memory}
 	for k := range s.Charges {

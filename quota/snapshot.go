@@ -152,7 +152,7 @@ type snapshotTask struct {
 	Order   int              `json:"order"`
 	Queue   string           `json:"queue"`
 
-	Requests snapshotRequests `json:"requests,omitempty"`
+	Requests snapshotRequests `json:"requests,omitzero"`
 
 	Seq   uint64 `json:"seq"`
 	State string `json:"state"`
