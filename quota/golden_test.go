@@ -26,7 +26,9 @@ type golden struct {
 	queues map[string]*goldQueue
 	jobs   map[string]*goldJob
 	tasks  map[string]*goldTask
-	rules  goldRules // what outputs are made of
+	outs   []string  // the outputs that it has, sorted
+	all    goldRules // what outputs are made of
+	rules  goldRules // the same of those that it has: of others nothing is made
 
 	waiting     map[string]*goldRequest // tasks that were pending in the last view
 	keepOrphans bool                    // for now, though they have nothing left
@@ -100,6 +102,7 @@ type goldRequest struct {
 	items          []goldWant // the outputs, which the rules make, come last
 	raw            goldRaw    // of a task: what outputs are made of
 	pods           []goldPods // of a job: what its outputs are made of; nil: they are given
+	forgotten      bool       // of a pending task: a ledger without outputs didn't keep raw
 	unclear        bool       // it can't be told what is requested
 	invalid        bool       // so is this, or the rules make too much of it
 }
@@ -109,7 +112,7 @@ type goldWant struct {
 	milli, unit int64
 }
 
-// goldOutputs are the outputs of the ledger, each an item of its own in a request.
+// goldOutputs are the outputs that a ledger may have, each an item of its own in a request.
 var goldOutputs = []string{"x", "y"}
 
 // goldRaws are the resources that outputs are made of: their own names come first.
@@ -123,9 +126,10 @@ type goldRules [4][2]int64
 
 // goldPod is all that a pod requests.
 type goldPod struct {
-	plain [2]int64
-	milli int64 // of cards
-	raw   goldRaw
+	plain     [2]int64
+	milli     int64 // of cards
+	raw       goldRaw
+	forgotten bool // all of that: a ledger without outputs doesn't keep it
 }
 
 // goldPods are pods alike; of pods that have ended since, n is negative.
@@ -157,8 +161,19 @@ func (r *goldRequest) cards() (n int) {
 	return n
 }
 
+// keeps is what is kept of a task's request.
+func (g *golden) keeps(r *goldRequest) goldPod {
+	if len(g.outs) == 0 {
+		return goldPod{forgotten: true}
+	}
+	return r.pod()
+}
+
 // pod is what a task requests.
 func (r *goldRequest) pod() goldPod {
+	if r.forgotten {
+		return goldPod{forgotten: true}
+	}
 	pod := goldPod{plain: r.plain, raw: r.raw}
 	for _, want := range r.items {
 		if !goldOutput(want.cards[0]) {
@@ -166,6 +181,18 @@ func (r *goldRequest) pod() goldPod {
 		}
 	}
 	return pod
+}
+
+// only returns rules that make nothing but some outputs.
+func (rules goldRules) only(outs []string) goldRules {
+	for i := range rules {
+		for out, name := range goldOutputs {
+			if !slices.Contains(outs, name) {
+				rules[i][out] = 0
+			}
+		}
+	}
+	return rules
 }
 
 // makes returns what a pod is charged in each output, rounded up. ok: less than 2^53.
@@ -262,31 +289,42 @@ func (r *goldRequest) remake(rules goldRules, job bool) {
 	}
 }
 
-// setRules recharges everything in outputs. Charges draw on the min in commit order.
-func (g *golden) setRules(rules goldRules) error {
-	next := g.clone()
+// setRules recharges everything in outputs but in those of kept, in which it is as before.
+// Charges draw on the min in commit order.
+func (g *golden) setRules(all goldRules, kept ...string) error {
+	next, rules := g.clone(), all.only(g.outs)
+	former := func(amounts *[2]int64, had [2]int64) {
+		for out, name := range goldOutputs {
+			if slices.Contains(kept, name) {
+				amounts[out] = had[out]
+			}
+		}
+	}
 	for id, r := range g.waiting {
 		own := *r
+		if own.forgotten {
+			continue
+		}
 		next.waiting[id] = &own
 		if own.remake(rules, false); own.invalid {
 			delete(next.waiting, id)
 		}
 	}
 	for _, j := range next.jobs {
-		var mins [2]int64
+		var had [2]int64
 		for _, it := range j.items {
-			for out, name := range goldOutputs {
-				if it.cards[0] == name {
-					mins[out] = it.min
-				}
+			if out := slices.Index(goldOutputs, it.cards[0]); out >= 0 {
+				had[out] = it.min
 			}
 		}
+		mins := had
 		if j.pods != nil {
 			var ok bool
 			if mins, ok = rules.makesAll(j.pods); !ok {
 				return ErrOverflow
 			}
 		}
+		former(&mins, had)
 		j.items = slices.DeleteFunc(j.items, func(it *goldItem) bool { return goldOutput(it.cards[0]) })
 		of := [2]*goldItem{}
 		for out, amount := range mins {
@@ -295,15 +333,26 @@ func (g *golden) setRules(rules goldRules) error {
 				j.items = append(j.items, of[out])
 			}
 		}
-		for _, t := range j.tasks {
-			t.charges = slices.DeleteFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) })
-		}
+		charged := map[*goldTask][2]int64{}
 		for _, t := range j.tasks {
 			amounts, ok := rules.makes(t.pod.raw)
 			if !ok {
 				return ErrOverflow
 			}
-			for out, amount := range amounts {
+			had := [2]int64{}
+			for _, c := range t.charges {
+				if out := slices.Index(goldOutputs, c.card); out >= 0 {
+					had[out] = c.milli
+				}
+			}
+			if former(&amounts, had); t.pod.forgotten {
+				amounts = had
+			}
+			charged[t] = amounts
+			t.charges = slices.DeleteFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) })
+		}
+		for _, t := range j.tasks {
+			for out, amount := range charged[t] {
 				if amount == 0 {
 					continue
 				}
@@ -323,7 +372,38 @@ func (g *golden) setRules(rules goldRules) error {
 	if next.overflows() {
 		return ErrOverflow
 	}
-	g.rules, g.jobs, g.tasks, g.waiting = rules, next.jobs, next.tasks, next.waiting
+	g.all, g.rules, g.jobs, g.tasks, g.waiting = all, rules, next.jobs, next.tasks, next.waiting
+	g.changed()
+	return nil
+}
+
+// widen adds cards and outputs. In a new output everything is charged at once; there must be
+// less than 2^53 of it over all jobs, whatever queues they are in.
+func (g *golden) widen(cards, outs []string) error {
+	next := *g
+	next.sums, next.limits = nil, nil
+	next.outs = slices.Sorted(slices.Values(slices.Concat(g.outs, outs)))
+	next.dims, next.dim = slices.Concat(g.dims, cards, outs), maps.Clone(g.dim)
+	for i, name := range next.dims {
+		next.dim[name] = i
+	}
+	if len(outs) > 0 {
+		if err := next.setRules(g.all, g.outs...); err != nil {
+			return err
+		}
+	}
+	total := map[int]int64{}
+	for _, j := range next.jobs {
+		next.amounts(j, func(dim int, s goldSum) {
+			if total[dim] += s.full(); dim >= len(g.dims) && total[dim] >= 1<<53 {
+				total[-1] = 1
+			}
+		})
+	}
+	if total[-1] != 0 {
+		return ErrOverflow
+	}
+	*g = next
 	g.changed()
 	return nil
 }
@@ -375,7 +455,9 @@ func (j *goldJob) ended(t *goldTask) {
 	case 1:
 		j.pods = nil
 	case 2:
-		j.pods = goldAdd(j.pods, t.pod, -1)
+		if !t.pod.forgotten {
+			j.pods = goldAdd(j.pods, t.pod, -1)
+		}
 	}
 }
 
@@ -383,10 +465,10 @@ func (j *goldJob) ended(t *goldTask) {
 // part.
 func (j *goldJob) made(list []goldPods) (pods []goldPods) {
 	for _, t := range j.tasks {
-		switch j.part(t, list) {
-		case 1:
+		switch part := j.part(t, list); {
+		case part == 1 || t.pod.forgotten:
 			return nil
-		case 2:
+		case part == 2:
 			pods = goldAdd(pods, t.pod, 1)
 		}
 	}
@@ -397,15 +479,16 @@ func goldKey(cards []string) string { return strings.Join(cards, "|") }
 
 var goldPlainReasons = [2]Reason{ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota}
 
-func newGolden(cfg Config, cards []string) *golden {
+func newGolden(cfg Config, cards, outs []string) *golden {
 	g := &golden{
-		cfg: cfg, dims: append(append([]string{"cpu", "memory"}, goldOutputs...), cards...), dim: map[string]int{}, known: map[string]bool{}, waiting: map[string]*goldRequest{},
+		cfg: cfg, outs: outs, dims: slices.Concat([]string{"cpu", "memory"}, outs, cards), dim: map[string]int{}, known: map[string]bool{}, waiting: map[string]*goldRequest{},
 		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, tasks: map[string]*goldTask{},
 	}
 	for i, name := range g.dims {
 		g.dim[name] = i
 	}
-	g.rules = goldRules{{1000, 0}, {0, 1000}}
+	g.all = goldRules{{1000, 0}, {0, 1000}}
+	g.rules = g.all.only(outs)
 	return g
 }
 
@@ -1318,7 +1401,7 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 		at[i] = slices.Index(j.items, it)
 	}
 	j = j.clone()
-	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted, pod: r.pod()}
+	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted, pod: g.keeps(r)}
 	for dim, amount := range r.plain {
 		covered := min(amount, j.plain[dim].hold)
 		j.plain[dim].hold -= covered
@@ -1869,9 +1952,13 @@ func (g *golden) snapshot() []byte {
 		})
 	}
 	slices.SortFunc(tasks, func(a, b object) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
-	data, err := json.Marshal(object{
-		"format": "resvec.quota/v1", "seq": g.seq, "config": config, "known": known, "outputs": goldOutputs, "queues": queues, "jobs": jobs, "tasks": tasks,
-	})
+	doc := object{
+		"format": "resvec.quota/v1", "seq": g.seq, "config": config, "known": known, "queues": queues, "jobs": jobs, "tasks": tasks,
+	}
+	if len(g.outs) > 0 {
+		doc["outputs"] = g.outs
+	}
+	data, err := json.Marshal(doc)
 	if err != nil {
 		panic(err)
 	}

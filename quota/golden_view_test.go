@@ -207,8 +207,8 @@ func (r *goldReconciler) confirms(v *goldViewTask) bool {
 		v.cards = append(v.cards, card)
 		same = same && card == was
 	}
-	if same && (t.state != taskConfirmed || t.pod != v.pod()) {
-		t.state, t.pod = taskConfirmed, v.pod()
+	if pod := r.keeps(&v.goldRequest); same && (t.state != taskConfirmed || t.pod != pod) {
+		t.state, t.pod = taskConfirmed, pod
 		r.rep.Changed = true
 	}
 	return same
@@ -221,7 +221,7 @@ func (r *goldReconciler) charge(v *goldViewTask) {
 		j = &goldJob{id: v.job, queue: v.queue, anyMix: r.cfg.AnyMix}
 		r.jobs[v.job] = j
 	}
-	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed, pod: v.pod()}
+	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed, pod: r.keeps(&v.goldRequest)}
 	for dim, amount := range v.plain {
 		covered := min(amount, j.plain[dim].hold)
 		j.plain[dim].hold -= covered
@@ -393,6 +393,7 @@ func (r *goldReconciler) wait(jobs []*goldViewJob) {
 		for _, t := range v.tasks {
 			if t.class == classPending && !t.invalid && r.golden.tasks[t.id] == nil && !r.deleted[t.id] {
 				waiting[t.id] = &t.goldRequest
+				t.forgotten = len(r.outs) == 0
 			}
 		}
 	}

@@ -67,6 +67,9 @@ func TestModel(t *testing.T) {
 // modelOrphan is counted for every orphan below another queue.
 const modelOrphan = "an orphan below another queue"
 
+// modelOutput and an operation is counted for every time that it brings outputs.
+const modelOutput = "an output more by "
+
 // histogram counts operations by what came of them: "Commit: yes".
 type histogram map[string]int
 
@@ -103,7 +106,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", modelReasons[reason])
 		}
 	}
-	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan} {
+	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan, modelOutput + "SetCatalogue", modelOutput + "SetQueues", modelOutput + "Restore"} {
 		if !seen[outcome] {
 			t.Errorf("%s never occurred", outcome)
 		}
@@ -152,19 +155,8 @@ func (m *model) forget() {
 
 var modelCards = []string{"A", "B", "C", "D", "E", "F"}
 
-var modelMaps = func() (maps []*vectormap.ResourceVectorMap) {
-	m, err := NewMap(nil, "x", "y")
-	for n := range len(modelCards) + 1 {
-		if n > 0 && err == nil {
-			m, err = extendMap(m, modelCards[n-1:n])
-		}
-		if err != nil {
-			panic(err)
-		}
-		maps = append(maps, m)
-	}
-	return maps
-}()
+// modelOutputs are those that a ledger has at first.
+var modelOutputs = [][]string{goldOutputs, goldOutputs[:1], goldOutputs[1:], {}}
 
 var modelNodes = []string{"n0", "n1", "n2"}
 
@@ -207,10 +199,14 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	if len(cluster.Cards()) == 0 {
 		n -= m.IntN(3)
 	}
-	m.cards, m.m = modelCards[:n], modelMaps[n]
-	m.g = newGolden(cfg, m.cards)
-	for _, dim := range m.g.dims {
-		m.places = append(m.places, m.place(dim))
+	m.g = newGolden(cfg, nil, modelOutputs[m.IntN(len(modelOutputs))])
+	dims, err := NewMap(nil, outputNames(m.g.outs)...)
+	if err != nil {
+		m.fatal("NewMap: %v", err)
+	}
+	m.m = dims
+	if err := m.widen(modelCards[:n], nil); err != nil {
+		m.fatal("%v", err)
 	}
 	m.g.setCatalogue(cluster)
 	m.newQueues()
@@ -415,7 +411,9 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 	used := map[string]bool{}
 	for range most {
 		cards := modelAlternatives[m.IntN(len(modelAlternatives))]
-		if slices.ContainsFunc(cards, func(card string) bool { return !slices.Contains(m.cards, card) && !goldOutput(card) }) {
+		if slices.ContainsFunc(cards, func(card string) bool {
+			return !slices.Contains(m.cards, card) && !slices.Contains(m.g.outs, card) && !(task && goldOutput(card))
+		}) {
 			continue
 		}
 		want := goldWant{cards: cards, unit: m.card}
@@ -525,7 +523,7 @@ func (m *model) job(id string) *goldRequest {
 	r.plain = [2]int64{m.plain(), m.plain()}
 	if r.invalid = r.unclear; !r.invalid {
 		r.items = m.wants(m.IntN(4), false)
-		if m.IntN(3) == 0 {
+		if m.IntN(3) == 0 && len(m.g.outs) > 0 {
 			m.podsOf(r)
 		}
 	} else {
@@ -1060,8 +1058,21 @@ func (m *model) setQueues() {
 		before = m.l.Snapshot()
 	}
 	specs := m.specs()
-	got, seq, gotErr := m.l.SetQueues(specs, nil)
+	var cards, outs []string
+	var wide *vectormap.ResourceVectorMap
+	if m.IntN(10) == 0 {
+		cards, outs = m.more()
+		wide = m.wider(cards, outs)
+	}
+	got, seq, gotErr := m.l.SetQueues(specs, wide)
+	was, narrow := *m.g, m.m
 	want, wantErr := m.g.setQueues(m.queues)
+	if wantErr == nil {
+		if wantErr = m.widen(cards, outs); wantErr != nil {
+			*m.g, want = was, nil
+			m.g.above, m.g.sums, m.g.limits = nil, nil, nil
+		}
+	}
 	m.compareErrors(gotErr, wantErr)
 	m.compareSeq(seq, wantErr == nil)
 	if !slices.Equal(got, want) {
@@ -1072,11 +1083,11 @@ func (m *model) setQueues() {
 	}
 	m.kept = m.queues
 	if before != nil {
-		again, err := Restore(m.g.cfg, m.m, m.l.source.catalogue, before)
+		again, err := Restore(m.g.cfg, narrow, m.l.source.catalogue, before)
 		if err != nil {
 			m.fatal("%v", err)
 		}
-		_, _, err = again.SetQueues(specs, nil)
+		_, _, err = again.SetQueues(specs, wide)
 		m.compareErrors(err, wantErr)
 		if diff := difference(string(again.Snapshot()), string(m.l.Snapshot())); diff != "" {
 			m.fatal("a restored ledger: snapshot %s", diff)
@@ -1120,28 +1131,33 @@ func (m *model) cutBranch() {
 	m.queues = next
 }
 
-// setCatalogue sets another one, now and then with a map of one card more.
+// setCatalogue sets another one, now and then with a map of one card or output more.
 func (m *model) setCatalogue() {
 	c := modelClusters[m.IntN(len(modelClusters))]
-	var wider *vectormap.ResourceVectorMap
-	if n := len(m.cards); n < len(modelCards) && m.IntN(2) == 0 {
-		wider = modelMaps[n+1]
+	cards, outs := m.more()
+	if len(outs) == 0 && m.IntN(2) == 0 {
+		cards = nil
 	}
-	seq, err := m.l.SetCatalogue(c, wider)
-	m.compareSeq(seq, err == nil)
-	if n := len(c.Cards()); n > 0 && wider != modelMaps[n] && m.m != modelMaps[n] { // all have all cards or none
+	var wide *vectormap.ResourceVectorMap
+	if len(cards)+len(outs) > 0 {
+		wide = m.wider(cards, outs)
+	}
+	seq, err := m.l.SetCatalogue(c, wide)
+	if len(c.Cards()) > 0 && len(m.cards)+len(cards) < len(modelCards) { // it has all cards or none
 		m.compareErrors(err, ErrUnknownDimension)
+		m.compareSeq(seq, false)
 		m.counts["SetCatalogue: unknown dimension"]++
 		m.end(false, "")
 		return
 	}
-	m.compareErrors(err, nil)
-	if wider != nil {
-		m.widen()
+	wantErr := m.widen(cards, outs)
+	m.compareErrors(err, wantErr)
+	m.compareSeq(seq, wantErr == nil)
+	if wantErr == nil {
+		m.g.setCatalogue(c)
 	}
-	m.g.setCatalogue(c)
-	m.countIf(true)
-	m.end(true, "")
+	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
+	m.end(wantErr == nil, "")
 }
 
 // modelRules are transformations, and what they make: none, a part and a sum of both, many
@@ -1188,40 +1204,87 @@ func (m *model) setTransformation() {
 	m.compareSeq(seq, wantErr == nil)
 	if wantErr == nil {
 		m.g.cfg.Transformation = next.made
-		for _, r := range m.jobs {
-			r.remake(next.rules, true)
-		}
-		for _, r := range m.tasks {
-			r.remake(next.rules, false)
-		}
+		m.remake()
 	}
 	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
 	m.end(wantErr == nil, "")
 }
 
-// restore goes on with what the snapshot has.
+// restore goes on with what the snapshot has, now and then with a map of an output more.
 func (m *model) restore() {
-	l, err := Restore(m.g.cfg, m.m, m.l.source.catalogue, m.compareSnapshots())
-	if err != nil {
-		m.fatal("%v", err)
+	snapshot := m.compareSnapshots()
+	cards, outs := m.more()
+	if len(outs) == 0 || m.IntN(2) > 0 {
+		cards, outs = nil, nil
 	}
-	m.l = l
-	m.forget()
+	l, err := Restore(m.g.cfg, m.wider(cards, outs), m.l.source.catalogue, snapshot)
+	some := len(m.g.outs) > 0
+	wantErr := m.widen(cards, outs)
+	m.compareErrors(err, wantErr)
+	if wantErr == nil {
+		m.l = l
+		m.forget()
+		if some && len(outs) > 0 {
+			m.g.seq++
+		}
+	}
 	m.compareSnapshots()
-	m.countIf(true)
+	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
 	m.end(false, "")
 }
 
-// widen takes over a map that has one card more.
-func (m *model) widen() {
-	n := len(m.cards) + 1
-	m.cards, m.m = modelCards[:n], modelMaps[n]
-	card := modelCards[n-1]
-	m.g.dim[card] = len(m.g.dims)
-	m.g.dims = append(m.g.dims, card)
-	m.places = append(m.places, m.place(card))
-	m.g.limits = nil
-	m.g.changed()
+func outputNames(outs []string) (names []corev1.ResourceName) {
+	for _, name := range outs {
+		names = append(names, corev1.ResourceName(name))
+	}
+	return names
+}
+
+// more returns a card or an output that the ledger doesn't have yet; neither if it has all.
+func (m *model) more() (cards, outs []string) {
+	if len(m.g.outs) < len(goldOutputs) && m.IntN(4) == 0 {
+		outs = slices.DeleteFunc(slices.Clone(goldOutputs), func(name string) bool { return slices.Contains(m.g.outs, name) })
+		return nil, outs[m.IntN(len(outs)):]
+	}
+	return modelCards[len(m.cards):min(len(m.cards)+1, len(modelCards))], nil
+}
+
+// wider returns a map that has more cards and outputs.
+func (m *model) wider(cards, outs []string) *vectormap.ResourceVectorMap {
+	wide, err := extendMap(m.m, cards, outputNames(outs)...)
+	if err != nil {
+		m.fatal("%v", err)
+	}
+	return wide
+}
+
+// widen takes over more cards and outputs, in which everything is charged at once. Requests
+// that are asked for again are charged in them, too.
+func (m *model) widen(cards, outs []string) error {
+	if err := m.g.widen(cards, outs); err != nil {
+		return err
+	}
+	m.m = m.wider(cards, outs)
+	m.cards = modelCards[:len(m.cards)+len(cards)]
+	m.places = m.places[:0]
+	for _, dim := range m.g.dims {
+		m.places = append(m.places, m.place(dim))
+	}
+	if len(outs) > 0 {
+		m.counts[modelOutput+m.what]++
+		m.remake()
+	}
+	return nil
+}
+
+// remake makes the requests that are asked for again of what they were made of.
+func (m *model) remake() {
+	for _, r := range m.jobs {
+		r.remake(m.g.rules, true)
+	}
+	for _, r := range m.tasks {
+		r.remake(m.g.rules, false)
+	}
 }
 
 // newQueues makes a tree of up to 8 queues, most of them as they were before.

@@ -354,7 +354,7 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 			}
 		}
 	}
-	if made, ok := m.g.rules.makesAll(pods); ok && made == given {
+	if made, ok := m.g.rules.makesAll(pods); ok && made == given && len(m.g.outs) > 0 {
 		r.pods = pods
 	}
 	items = slices.DeleteFunc(items, func(it goldWant) bool { return it.milli == 0 })

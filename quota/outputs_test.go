@@ -866,6 +866,119 @@ func TestOutputsGrow(t *testing.T) {
 	p.want(fmt.Sprint(s.Output("huge").Allocated, s.Output("ghost")), fmt.Sprint(int64(9007199254740991), Usage{Output: "ghost"}))
 }
 
+// TestOutputsGrowKeeps: an output more changes no charge in those that there were.
+func TestOutputsGrowKeeps(t *testing.T) {
+	grow := func(p *pool) {
+		wide, err := p.ExtendMap(nil, "more")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Declare(nil, wide); err != nil {
+			t.Error(err)
+		}
+	}
+	p := poolOf(t, Config{}, QueueSpec{Name: "q"}, QueueSpec{Name: "r"})
+	for _, queue := range []string{"q", "r"} { // no queue has the sum of both
+		r, _, err := p.ResolveTask(Task{ID: queue, Job: queue, Queue: queue, Request: amountsOf("credits:9007199254740991")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(answered(p.Commit(r)), "yes")
+	}
+	grow(p)
+
+	p = poolOf(t, Config{}, queueOfCredits("q", "9"))
+	p.want(p.commit("0", "j", "q", "a100:1"), "yes")
+	if _, err := p.Reconcile(View{Partial: true, Tasks: []Task{{ID: "w", Job: "j", Queue: "q", Pod: podOfRequests("a100:1"), Status: TaskPending}}}); err != nil {
+		t.Fatal(err)
+	}
+	restored := func(was, is string) *pool {
+		text := strings.ReplaceAll(string(p.Snapshot()), was, is)
+		if text == string(p.Snapshot()) {
+			t.Fatal(was, text)
+		}
+		l, err := Restore(p.cfg, nil, cluster(map[string]string{"n": "A:4"}), []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &pool{t, l, p.cfg}
+	}
+	dear := restored(`"milli":4`, `"milli":5`) // more than its requests make
+	grow(dear)
+	dear.want(dear.usage("q"), "5/0/0")
+	unknown := restored(`"requests":{"nvidia.com/a100":"1"},`, "")
+	if _, err := unknown.SetTransformation(compiled(t, "transformations: []")); err != nil {
+		t.Fatal(err)
+	}
+	unknown.want(unknown.usage("q"), "4/0/0")
+	status, _ := unknown.Queue("q")
+	unknown.want(fmt.Sprint(status.Output(credits).Request), "8")
+}
+
+// TestOutputsFirst: what was charged while the ledger had no outputs isn't known until a view
+// has it, even if it requests nothing.
+func TestOutputsFirst(t *testing.T) {
+	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, poolRules)}
+	m, err := NewMap([]string{"A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, _, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A":4}`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(cfg, m, cluster(map[string]string{"n": "A:4"}), []Queue{q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pool{t, l, cfg}
+	task := func(id string) Task {
+		pod := podOfRequests("nvidia.com/gpu:1 a100:1")
+		pod.Annotations = map[string]string{NameAnnotation: "A"}
+		return Task{ID: id, Job: "j", Queue: "q", Pod: pod, Status: TaskRunning, Node: "n"}
+	}
+	empty := Task{ID: "empty", Job: "e", Queue: "q", Cards: []Item{}, Status: TaskRunning, Node: "n"}
+	job := func() *JobRequest {
+		r, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{task("0"), task("1")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	p.want(answered(p.Reserve(job())), "yes")
+	for _, task := range []Task{task("0"), empty} {
+		r, _, err := p.ResolveTask(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(answered(p.Commit(r)), "yes")
+	}
+	wide, err := p.ExtendMap(nil, credits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Declare(nil, wide); err != nil {
+		t.Fatal(err)
+	}
+	p.want(p.usage("q"), "0/0/0")
+	p.want(answered(p.Resize(job())), "yes")
+	p.want(p.usage("q"), "0/8/0")
+	p.Release("0") // what it was charged is not known
+	if text := string(p.Snapshot()); !strings.Contains(text, `"pods":[{"pods":2,`) || strings.Contains(text, `{"pods":-1`) {
+		t.Error(text)
+	}
+	if report, err := p.Reconcile(View{Tasks: []Task{empty}, Partial: true}); err != nil || !report.Changed {
+		t.Error("what the task requests was not taken over", err, report)
+	}
+	if text := string(p.Snapshot()); !strings.Contains(text, `"requests":{}`) {
+		t.Error(text)
+	}
+	if report, err := p.Reconcile(View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseInqueue, Tasks: []Task{task("1")}}}, Tasks: []Task{empty}}); err != nil {
+		t.Error(err, report)
+	}
+	p.want(p.usage("q"), "4/0/0")
+}
+
 // both rules make two outputs of an A100, of which the second comes first by name.
 const bothRules = "transformations: [{input: nvidia.com/a100, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 4, example.com/accelerator-memory: 7}}]"
 
