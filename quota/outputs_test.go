@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -272,6 +273,7 @@ func TestOutputsInvalid(t *testing.T) {
 		{"not known to quotas", demands, "a100:1 example.com/fpga:1", "example.com/fpga is 1, and no quota is of it, as the transformation demands (BlockUndeclared)"},
 		{"not demanded", poolRules, "a100:1 example.com/fpga:1", ""},
 		{"nothing of it", demands, "a100:1 example.com/fpga:0", ""},
+		{"known to quotas", demands, "cpu:1 mem:1Gi a100:1", ""},
 		{"the most", poolRules, "a100:2251799813685247 t4:3", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -298,7 +300,15 @@ func TestOutputsInvalid(t *testing.T) {
 			}
 		})
 	}
-	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
+	p := poolOf(t, Config{Transformation: compiled(t, demands)}, queueOfCredits("q", "10"))
+	pod := podOfRequests("nvidia.com/gpu:1")
+	pod.Annotations = map[string]string{NameAnnotation: "A"}
+	r, _, err := p.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(r.Invalid(), "") // the quota of the card is one of the resource that carries it
+	p = poolOf(t, Config{}, queueOfCredits("q", "10"))
 	for _, c := range []struct {
 		job  Job
 		want string
@@ -313,6 +323,9 @@ func TestOutputsInvalid(t *testing.T) {
 		{Job{MinResources: amountsOf("a100:2251799813685248")}, "kueue.x-k8s.io/credits would be 9007199254740992: want less than 2^53"},
 		{Job{Tasks: []Task{{ID: "x", Request: amountsOf("a100:-1")}}}, `task "x": request: nvidia.com/a100 is -1: want 0 or more`},
 		{Job{Tasks: []Task{{Request: amountsOf("t4:5000000000000000")}, {Request: amountsOf("t4:5000000000000000")}}}, "kueue.x-k8s.io/credits of all pods would be 10000000000000000: want less than 2^53"},
+		{Job{Tasks: []Task{{Request: amountsOf("t4:4503599627370496")}, {Request: amountsOf("t4:4503599627370496")}}}, "kueue.x-k8s.io/credits of all pods would be 9007199254740992: want less than 2^53"},
+		{Job{Tasks: []Task{{Request: amountsOf("t4:4503599627370496")}, {Request: amountsOf("t4:4503599627370495")}}}, ""},
+		{Job{Tasks: slices.Repeat([]Task{{Request: amountsOf("t4:9007199254740991")}}, 4096)}, "kueue.x-k8s.io/credits of all pods would be 36893488147419099136: want less than 2^53"},
 	} {
 		c.job.ID, c.job.Queue = "j", "q"
 		r, _, err := p.ResolveJob(c.job)
@@ -324,13 +337,14 @@ func TestOutputsInvalid(t *testing.T) {
 	for _, c := range []struct {
 		min  Min
 		want error
+		says string
 	}{
-		{Min{Outputs: map[corev1.ResourceName]int64{credits: -1}}, ErrBadAmount},
-		{Min{Outputs: map[corev1.ResourceName]int64{credits: 1 << 53}}, ErrBadAmount},
-		{Min{Outputs: map[corev1.ResourceName]int64{"example.com/ghost": 1}}, ErrUnknownDimension},
-		{Min{Outputs: map[corev1.ResourceName]int64{"cpu": 1}}, ErrUnknownDimension},
+		{Min{Outputs: map[corev1.ResourceName]int64{credits: -1}}, ErrBadAmount, "min of kueue.x-k8s.io/credits is -1: want 0 to less than 2^53"},
+		{Min{Outputs: map[corev1.ResourceName]int64{credits: 1 << 53}}, ErrBadAmount, "is 9007199254740992: want 0 to less than 2^53"},
+		{Min{Outputs: map[corev1.ResourceName]int64{"example.com/ghost": 1}}, ErrUnknownDimension, wantDimension},
+		{Min{Outputs: map[corev1.ResourceName]int64{"cpu": 1}}, ErrUnknownDimension, "want it in CPU or Memory"},
 	} {
-		if _, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Min: &c.min}); !errors.Is(err, c.want) {
+		if _, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Min: &c.min}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 			t.Error(err)
 		}
 	}
@@ -538,6 +552,14 @@ func TestOutputsQuestions(t *testing.T) {
 		parts += fmt.Sprint(pods, " of ", one.Results[0].Terms[0].Input, "; ")
 	}
 	p.want(parts, "3 of nvidia.com/a100; ")
+	mixed, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{{Request: amountsOf("a100:1")}, {Request: amountsOf("t4:1")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, one := range mixed.Explain() { // one who looks at the first only
+		p.want(fmt.Sprint(n, one.Results[0].Terms[0].Input), "1nvidia.com/a100")
+		break
+	}
 }
 
 // TestOutputsOptions: refusals for want of an output leave the options to the cards.
@@ -913,6 +935,26 @@ func TestOutputsGrowKeeps(t *testing.T) {
 	unknown.want(unknown.usage("q"), "4/0/0")
 	status, _ := unknown.Queue("q")
 	unknown.want(fmt.Sprint(status.Output(credits).Request), "8")
+}
+
+// TestOutputsBound: the min of a job with ended tasks is at most what the others make. One that
+// is just that follows the transformation, and one that was cut to it does not.
+func TestOutputsBound(t *testing.T) {
+	for given, want := range map[int64]string{3: "0/3/0", 4: "0/0/0", 5: "0/4/0"} {
+		p := poolOf(t, Config{}, queueOfCredits("q", "9"))
+		job := Job{ID: "j", Queue: "q", Phase: PhaseInqueue, Min: &Min{Outputs: map[corev1.ResourceName]int64{credits: given}}, Tasks: []Task{
+			{ID: "0", Pod: podOfRequests("t4:1"), Status: TaskSucceeded},
+			{ID: "1", Pod: podOfRequests("a100:1"), Status: TaskPending},
+		}}
+		if _, err := p.Reconcile(View{Jobs: []Job{job}}); err != nil {
+			t.Fatal(err)
+		}
+		p.want(p.usage("q"), fmt.Sprintf("0/%d/0", min(given, 4)))
+		if _, err := p.SetTransformation(compiled(t, "transformations: []")); err != nil {
+			t.Fatal(err)
+		}
+		p.want(p.usage("q"), want)
+	}
 }
 
 // TestOutputsFirst: what was charged while the ledger had no outputs isn't known until a view
