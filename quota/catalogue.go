@@ -55,8 +55,8 @@ func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.Resource
 // ExtendMap returns a map that extends the ledger's by the dimensions of cards and
 // outputs; the ledger's itself if it has all of them. Dimensions keep their places. The
 // ledger takes it over with [Ledger.SetCatalogue], [Ledger.SetQueues] or [Ledger.Declare].
-// If it has outputs already, what is there is charged in new ones at once; a sum that would
-// reach 2^53 is then an [ErrOverflow] of these, and changes nothing.
+// If it has outputs already, what is there is charged in new ones at once; a sum over all
+// queues that would reach 2^53 is then an [ErrOverflow] of these, and changes nothing.
 // Errors are those of [NewMap].
 func (l *Ledger) ExtendMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	return extendMap(l.Map(), cards, outputs...)

@@ -377,9 +377,9 @@ func (g *golden) setRules(all goldRules, kept ...string) error {
 	return nil
 }
 
-// widen adds cards and outputs. In a new output everything is charged at once; there must be
-// less than 2^53 of it over all jobs, whatever queues they are in.
-func (g *golden) widen(cards, outs []string) error {
+// widen adds cards and outputs. In a new output everything is charged at once. Unless the
+// queues stay what they are, there must be less than 2^53 of it over all of them.
+func (g *golden) widen(cards, outs []string, stay bool) error {
 	next := *g
 	next.sums, next.limits = nil, nil
 	next.outs = slices.Sorted(slices.Values(slices.Concat(g.outs, outs)))
@@ -392,15 +392,11 @@ func (g *golden) widen(cards, outs []string) error {
 			return err
 		}
 	}
-	total := map[int]int64{}
+	total := make([]int64, len(next.dims))
 	for _, j := range next.jobs {
-		next.amounts(j, func(dim int, s goldSum) {
-			if total[dim] += s.full(); dim >= len(g.dims) && total[dim] >= 1<<53 {
-				total[-1] = 1
-			}
-		})
+		next.amounts(j, func(dim int, s goldSum) { total[dim] = min(total[dim]+s.full(), 1<<53) })
 	}
-	if total[-1] != 0 {
+	if !stay && slices.Contains(total[len(g.dims):], 1<<53) {
 		return ErrOverflow
 	}
 	*g = next

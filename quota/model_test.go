@@ -205,7 +205,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 		m.fatal("NewMap: %v", err)
 	}
 	m.m = dims
-	if err := m.widen(modelCards[:n], nil); err != nil {
+	if err := m.widen(modelCards[:n], nil, false); err != nil {
 		m.fatal("%v", err)
 	}
 	m.g.setCatalogue(cluster)
@@ -1068,7 +1068,7 @@ func (m *model) setQueues() {
 	was, narrow := *m.g, m.m
 	want, wantErr := m.g.setQueues(m.queues)
 	if wantErr == nil {
-		if wantErr = m.widen(cards, outs); wantErr != nil {
+		if wantErr = m.widen(cards, outs, false); wantErr != nil {
 			*m.g, want = was, nil
 			m.g.above, m.g.sums, m.g.limits = nil, nil, nil
 		}
@@ -1150,7 +1150,7 @@ func (m *model) setCatalogue() {
 		m.end(false, "")
 		return
 	}
-	wantErr := m.widen(cards, outs)
+	wantErr := m.widen(cards, outs, false)
 	m.compareErrors(err, wantErr)
 	m.compareSeq(seq, wantErr == nil)
 	if wantErr == nil {
@@ -1219,7 +1219,7 @@ func (m *model) restore() {
 	}
 	l, err := Restore(m.g.cfg, m.wider(cards, outs), m.l.source.catalogue, snapshot)
 	some := len(m.g.outs) > 0
-	wantErr := m.widen(cards, outs)
+	wantErr := m.widen(cards, outs, true)
 	m.compareErrors(err, wantErr)
 	if wantErr == nil {
 		m.l = l
@@ -1259,9 +1259,9 @@ func (m *model) wider(cards, outs []string) *vectormap.ResourceVectorMap {
 }
 
 // widen takes over more cards and outputs, in which everything is charged at once. Requests
-// that are asked for again are charged in them, too.
-func (m *model) widen(cards, outs []string) error {
-	if err := m.g.widen(cards, outs); err != nil {
+// that are asked for again are charged in them, too. stay: the queues are what they were.
+func (m *model) widen(cards, outs []string, stay bool) error {
+	if err := m.g.widen(cards, outs, stay); err != nil {
 		return err
 	}
 	m.m = m.wider(cards, outs)
