@@ -1620,22 +1620,24 @@ func (g *golden) firstForAll(tasks []*goldRequest, group []int) (cards []string)
 	return cards
 }
 
-// takes counts how many tasks of a group, in order, a card has room for.
+// takes counts how many tasks of a group, in order, a card has room for in the queue of their
+// job, whatever queue each of them says: in another one it is a conflict.
 func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n int) {
 	g = g.clone()
+	first := tasks[group[0]]
+	if g.queues[first.queue] == nil {
+		return 0
+	}
+	j := g.jobs[first.job]
+	if j == nil {
+		j = &goldJob{id: first.job, queue: first.queue, anyMix: g.cfg.AnyMix}
+		g.jobs[j.id] = j
+	}
 	for _, i := range group {
 		r := tasks[i]
 		if g.tasks[r.id] != nil {
 			n++
 			continue
-		}
-		if g.queues[r.queue] == nil {
-			return n
-		}
-		j := g.jobs[r.job]
-		if j == nil {
-			j = &goldJob{id: r.job, queue: r.queue, anyMix: g.cfg.AnyMix}
-			g.jobs[j.id] = j
 		}
 		matched := j.matches(r.items)
 		t := &goldTask{id: r.id, job: r.job}
@@ -1644,7 +1646,7 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n i
 				continue
 			}
 			a := Answer{OK: true}
-			if g.choose(&a, r.queue, j, k, want, matched[k], []string{card}) == "" {
+			if g.choose(&a, j.queue, j, k, want, matched[k], []string{card}) == "" {
 				return n
 			}
 			t.charges = append(t.charges, j.charge(want, matched[k], card))
