@@ -151,7 +151,7 @@ func BenchmarkBound(b *testing.B) {
 }
 
 // BenchmarkVisitPercent measures where naming the nodes to visit stops to pay: with
-// a share of the nodes that can hold the pod, in percent, that of all nodes are
+// a share of the nodes that can hold the pod, in percent, which of all nodes are
 // named, or none.
 func BenchmarkVisitPercent(b *testing.B) {
 	for _, share := range []int{2, 5, 10, 15, 20, 25, 30, 40, 50} {
@@ -197,7 +197,7 @@ func compete(b *testing.B, nodes int, pods func(int) int, amounts []string, comp
 		for _, i := range random.Perm(len(all)) {
 			c := all[i]
 			c.NextPod = func(klog.Logger) (*framework.QueuedPodInfo, error) { return arriving(b, n, amounts), nil }
-			// The label tells the schedulers apart in a profile.
+			// The label separates the schedulers in a profile.
 			pprof.Do(ctx, pprof.Labels("scheduler", competitors[i].name), c.ScheduleOne)
 		}
 	}

@@ -15,12 +15,12 @@ import (
 // kind is how the amounts of a resource are drawn.
 type kind struct {
 	name  corev1.ResourceName
-	unit  int64 // amounts of nodes are 0 to 20 units, those of pods 0 to 8 units
+	unit  int64 // amounts of nodes are 0 to 20 units, amounts of pods 0 to 8 units
 	core  bool  // every node has it
 	core2 bool  // most pods request it
 }
 
-// kinds are all kinds of names that kube-scheduler tells apart.
+// kinds are all kinds of names that kube-scheduler distinguishes.
 var kinds = []kind{
 	{name: corev1.ResourceMemory, unit: 1 << 28, core: true, core2: true},
 	{name: corev1.ResourceEphemeralStorage, unit: 1 << 28, core: true},

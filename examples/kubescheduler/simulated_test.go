@@ -32,7 +32,7 @@ kind: KubeSchedulerConfiguration
 profiles: [{schedulerName: default-scheduler}]
 `
 
-// example returns the configuration that stands beside this file, with a line of
+// example returns the configuration in this folder, with a line of
 // arguments more where one is given.
 func example(t testing.TB, arguments ...string) string {
 	t.Helper()

@@ -35,9 +35,9 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("mutants: ")
 	var o options
-	flag.StringVar(&o.tests, "test", "", "packages whose tests are run, separated by commas; default: that of the files")
+	flag.StringVar(&o.tests, "test", "", "packages whose tests are run, separated by commas; default: the package of the files")
 	flag.StringVar(&o.run, "run", "", "which tests are run, as of go test; several, separated by spaces, are run one after the other, each without the tests of those before it, so put first what fails soon")
-	flag.DurationVar(&o.limit, "limit", 2*time.Second, "how long each run of tests may take besides ten times what it takes without a fault; a fault that takes longer is noticed")
+	flag.DurationVar(&o.limit, "limit", 2*time.Second, "how long each run of tests may take in addition to ten times what it takes without a fault; a fault that takes longer is noticed")
 	flag.StringVar(&o.lines, "lines", "", "try only the faults of these lines, separated by commas, such as charge.go:25")
 	flag.IntVar(&o.parallel, "p", runtime.NumCPU(), "how many faults are tried at a time")
 	flag.Usage = func() {

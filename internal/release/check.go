@@ -469,7 +469,7 @@ func (c *checker) scheduler() error {
 	return c.build(dir, os.DevNull)
 }
 
-// schedulerMod returns a go.mod without the modules of this repository, as that of
+// schedulerMod returns a go.mod without the modules of this repository, for
 // another module.
 func schedulerMod(text []byte) ([]byte, error) {
 	file, err := modfile.Parse("go.mod", text, nil)

@@ -24,7 +24,7 @@ type noObjects struct{ client.Client }
 
 func (noObjects) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-// newKueue returns Kueue's cache with the flavor. levels are those of its topology; none
+// newKueue returns Kueue's cache with the flavor. levels are its topology's levels; none
 // without one.
 func newKueue(levels ...string) *scheduler.Cache {
 	cache := scheduler.New(noObjects{})

@@ -252,7 +252,7 @@ func randomKubeConfig(r peer.Random) scoring.KubeConfig {
 }
 
 // TestNodeResources compares the verdicts of NodeResourcesFit with Fit, and its scores
-// and those of NodeResourcesBalancedAllocation with a Kube.
+// and NodeResourcesBalancedAllocation's with a Kube.
 func TestNodeResources(t *testing.T) {
 	handle, m, counts := newHandle(t), allNames(t), map[string]int{}
 	peer.Cases(t, func(r peer.Random) error {

@@ -280,7 +280,7 @@ func randomQuotaNodes(r peer.Random) []quotaNode {
 	return nodes
 }
 
-// TestQuota compares the verdicts of ClusterQueueSnapshot.Fits with those of the ledger,
+// TestQuota compares the verdicts of ClusterQueueSnapshot.Fits with the ledger's,
 // and what is available with its room, on random trees of cohorts and queues with
 // borrowing limits, while jobs come and go and quotas change.
 func TestQuota(t *testing.T) {

@@ -447,7 +447,7 @@ func BenchmarkTopology(b *testing.B) {
 	first := topologyWork{"512 pods in a block, first in a cycle", inBlock.ask, 512, true}
 	all := []topologyWork{
 		inRack, inBlock, first,
-		{"512 pods, near a rack", func(g *gang) { g.prefer(rack) }, 512, false},
+		{"512 pods, preferring a rack", func(g *gang) { g.prefer(rack) }, 512, false},
 		{"512 pods in a block, by 8 in racks", func(g *gang) { g.require(block); g.slice([]string{rack}, []int32{8}) }, 512, false},
 		{"512 pods anywhere", func(g *gang) { g.unconstrained() }, 512, false},
 	}

@@ -152,7 +152,7 @@ func misread(rules *transform.Transformation, ps *kueue.PodSet, requests resourc
 }
 
 // compareCharge compares the charge of a vector, and reports whether it can: amounts are
-// whole and small enough, and no multiplier is 0, which a vector can't tell from absent.
+// whole and small enough, and no multiplier is 0, which in a vector means absent.
 func compareCharge(rules *transform.Transformation, ps *kueue.PodSet, want *workload.PodSetResources) (bool, error) {
 	list := vectormap.PodRequests(&corev1.Pod{Spec: ps.Template.Spec}, vectormap.PodOptions{})
 	for name, q := range list {

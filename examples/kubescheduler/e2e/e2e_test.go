@@ -190,7 +190,7 @@ func (c *cluster) hasEvent(t *testing.T, pod, reason, text string) bool {
 	return false
 }
 
-// isRefused waits for the events of a refusal: ours with amounts, and that of
+// isRefused waits for the events of a refusal: ours with amounts, and the one of
 // kube-scheduler.
 func (c *cluster) isRefused(t *testing.T, pod, ours, theirs string) {
 	t.Helper()

@@ -62,12 +62,12 @@ type Args struct {
 	CardQuota *cardquota.Config `json:"cardQuota,omitempty"`
 
 	// Scoring are the terms of the score. It is their mean by weight, truncated;
-	// that of a single term of kube is its own. The default is LeastAllocated of
+	// a single term of kube keeps its own score. The default is LeastAllocated of
 	// cpu and memory.
 	Scoring []Term `json:"scoring,omitempty"`
 
-	// Events says whether refusals are reported as events, with amounts, beside
-	// those of kube-scheduler. The default is true.
+	// Events says whether refusals are reported as events, with amounts, in
+	// addition to kube-scheduler's events. The default is true.
 	Events *bool `json:"events,omitempty"`
 }
 
@@ -177,8 +177,8 @@ func (a *Args) validateQuota(ledger Ledger) field.ErrorList {
 	return a.CardQuota.Validate(path)
 }
 
-// ledger returns the ledger to use: the one that is given, or that of the card
-// quota.
+// ledger returns the ledger to use: the one that is given, or the card
+// quota's.
 func (a *Args) ledger(ledger Ledger, handle fwk.Handle) (Ledger, error) {
 	if a.CardQuota == nil {
 		return ledger, nil

@@ -71,7 +71,7 @@ func TestArgs(t *testing.T) {
 }
 
 // TestNoDRAManager: without a DRA manager the plugin can't know what a DeviceClass
-// provides; it says so at start-up, unless told that nothing is.
+// provides; it says so at start-up, unless its arguments say that nothing is.
 func TestNoDRAManager(t *testing.T) {
 	_, err := New(context.Background(), nil, &fakeHandle{})
 	if err == nil || !strings.Contains(err.Error(), "draExtendedResource: Invalid value: true: this scheduler has no DRA manager") {

@@ -36,10 +36,10 @@ type BalancedArgs struct {
 	// than 1 is refused. The default is cpu and memory.
 	Resources json.RawMessage `json:"resources,omitempty"`
 
-	// PodLevelResources is that of [Args].
+	// PodLevelResources is as in [Args].
 	PodLevelResources *bool `json:"podLevelResources,omitempty"`
 
-	// AddToFit has the scores added to those of [Plugin], so that the framework has
+	// AddToFit has the scores added to the scores of [Plugin], so that the framework has
 	// a plugin less to ask for every node. Both must score, with the same weight, in
 	// the profile, which a plugin can't ask for. What is given is the sum less the
 	// least sum of the nodes that can hold the pod, so that nodes differ by what they
@@ -109,7 +109,7 @@ func (b *Balanced) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1
 	return nil
 }
 
-// add adds the scores to those of [Plugin], if it has any and that is possible.
+// add adds the scores to the scores of [Plugin], if it has any and that is possible.
 func (b *Balanced) add(cycle fwk.CycleState) bool {
 	var none lastRead[*scoreState]
 	fit, err := none.read(cycle, fitScores)

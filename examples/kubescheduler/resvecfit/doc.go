@@ -20,7 +20,7 @@
 //	    enabled: [{name: ResvecFit}, {name: DynamicResources}, {name: DefaultPreemption}]
 //
 // The order at postFilter matters, see below; at preFilter the plugin should come
-// behind those of Kubernetes, where multiPoint puts it. [Args] says what can be
+// behind Kubernetes' plugins, where multiPoint puts it. [Args] says what can be
 // configured.
 //
 // # Verdicts and scores
@@ -34,7 +34,7 @@
 //
 // A plugin more that scores costs the framework about as much for every node as one
 // that filters. With [BalancedArgs].AddToFit there is one less: the scores of
-// [Balanced] are added to those of [Plugin]. A score is then no longer the built-in
+// [Balanced] are added to the scores of [Plugin]. A score is then no longer the built-in
 // plugins' sum, but any two nodes differ by as much as they do by that.
 //
 // Filter is also called with copies of a node that hold other pods than the node
@@ -76,7 +76,7 @@
 // # Gangs
 //
 // With [Args].GangScheduling the first member of a gang has the whole gang looked at:
-// the pods that it needs beside those that are placed, against the nodes as they are. A
+// the pods that it needs besides its placed ones, against the nodes as they are. A
 // gang that fits nowhere is refused with its numbers, and no node is looked at for any of
 // its members. Only what is proved is refused (see docs/gangs.md): when preemption may
 // follow, all pods of less priority count as gone, and in the trials of workload-aware

@@ -180,7 +180,7 @@ func (a *amountsOf) GetEphemeralStorage() int64                        { return 
 func (a *amountsOf) GetAllowedPodNumber() int                          { return a.pods }
 func (a *amountsOf) GetScalarResources() map[corev1.ResourceName]int64 { return a.scalars }
 
-// SetMaxResource raises the amounts to those of a list.
+// SetMaxResource raises the amounts to a list's.
 func (a *amountsOf) SetMaxResource(list corev1.ResourceList) {
 	for name, quantity := range list {
 		switch name {

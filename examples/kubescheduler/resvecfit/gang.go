@@ -93,7 +93,7 @@ func (p *Plugin) whyImpossible(namespace, name string, trial bool) string {
 	return fmt.Sprintf("pod group %s needs %d more pods: %s", klog.KRef(namespace, name), missing, c.explainGang(why))
 }
 
-// missingMembers returns how many pods a gang needs beside those that are placed, and
+// missingMembers returns how many pods a gang needs besides its placed pods, and
 // the pods that are not. For a group that is no gang it returns none.
 func (p *Plugin) missingMembers(namespace, name string) (missing int, members []*corev1.Pod) {
 	factory := p.handle.SharedInformerFactory()

@@ -17,7 +17,7 @@ func isPrefixedNative(name corev1.ResourceName) bool {
 	return strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
 }
 
-// isExtended reports whether a name is that of an extended resource, as the API
+// isExtended reports whether a name names an extended resource, as the API
 // server defines it: not native, and a qualified name with the prefix that
 // quotas give it.
 func isExtended(name corev1.ResourceName) bool {

@@ -131,7 +131,7 @@ func (p *Plugin) resolveClasses() field.ErrorList {
 	manager := p.handle.SharedDRAManager()
 	if manager == nil {
 		return field.ErrorList{field.Invalid(path, true,
-			"this scheduler has no DRA manager, so that the plugin can't tell which resources a DeviceClass provides; "+
+			"this scheduler has no DRA manager, so that the plugin can't know which resources a DeviceClass provides; "+
 				"must be false where the feature gate DynamicResourceAllocation or DRAExtendedResource is off")}
 	}
 	p.classes = manager.DeviceClassResolver()

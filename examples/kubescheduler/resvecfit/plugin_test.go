@@ -74,7 +74,7 @@ func TestScoring(t *testing.T) {
 	}
 }
 
-// TestAddToFit: the scores of both plugins are given as those of one, less the least
+// TestAddToFit: the scores of both plugins are given as one plugin's scores, less the least
 // sum, where no two sums differ by more than 100.
 func TestAddToFit(t *testing.T) {
 	has := amounts("cpu", "10", "memory", "10Gi")

@@ -32,13 +32,13 @@ type Ledger interface {
 	// Events are those that may make a refused pod admissible.
 	Events() []fwk.ClusterEventWithHint
 
-	// Sign returns what the decisions depend on beside the pod's requests, as a
+	// Sign returns what the decisions depend on besides the pod's requests, as a
 	// value for JSON, and false when pods must not be taken for equal.
 	Sign(pod *corev1.Pod) (any, bool)
 }
 
-// Reserve charges the pod in the ledger. A refusal is reported as an event, beside
-// the one of kube-scheduler.
+// Reserve charges the pod in the ledger. A refusal is reported as an event, in
+// addition to kube-scheduler's.
 func (p *Plugin) Reserve(ctx context.Context, _ fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
 	if p.ledger != nil {
 		if status := p.ledger.Reserve(ctx, pod, node); !status.IsSuccess() {

@@ -139,7 +139,7 @@ func wholeScore(score float64) int64 {
 	return int64(min(max(score, float64(fwk.MinScore)), float64(fwk.MaxScore)))
 }
 
-// scoreState says which scores are those of a cycle.
+// scoreState says which scores belong to a cycle.
 type scoreState struct {
 	cluster *cluster
 	version uint64       // of the cluster
@@ -175,7 +175,7 @@ func (s *scoreState) add(other *scorer) bool {
 	return true
 }
 
-// rowsToScore returns rows among which are those of the nodes, as far as they are known.
+// rowsToScore returns rows that include the rows of the nodes, as far as they are known.
 // It returns the same for all who ask while the table stays as it is.
 func (s *state) rowsToScore(nodes []fwk.NodeInfo) *vector.Mask {
 	c := s.plugin.cluster

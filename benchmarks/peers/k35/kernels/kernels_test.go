@@ -1,4 +1,4 @@
-// Package kernels compares the kernels of package vector with those of gonum and vek.
+// Package kernels compares the kernels of package vector with gonum's and vek's.
 package kernels
 
 import (

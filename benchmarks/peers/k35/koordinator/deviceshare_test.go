@@ -102,7 +102,7 @@ func TestRequests(t *testing.T) {
 	t.Logf("%d pods accepted, %d refused", verdicts[true], verdicts[false])
 }
 
-// same compares the amounts of each kind. Theirs are those of the pod, ours those of
+// same compares the amounts of each kind. Theirs are amounts of the pod, ours amounts of
 // each of Count instances.
 func same(their map[v1alpha1.DeviceType]corev1.ResourceList, our []share.Requirement) error {
 	if len(their) != len(our) {

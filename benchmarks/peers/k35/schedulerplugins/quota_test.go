@@ -133,7 +133,7 @@ func (b *both) commit(pod *corev1.Pod) quota.Answer {
 	return answer
 }
 
-// drawTeams returns quotas of which the sum of mins is less than that of the maxes, so
+// drawTeams returns quotas whose mins add up to less than their maxes, so
 // that namespaces borrow from each other. Amounts of 0 are among them.
 func drawTeams(r peer.Random, count int) []team {
 	teams := make([]team, count)
@@ -210,7 +210,7 @@ func TestStory(t *testing.T) {
 	t.Logf("%d admitted, %d refused", verdicts[true], verdicts[false])
 }
 
-// TestSidecar: a sidecar runs beside the containers and counts with them. The plugin
+// TestSidecar: a sidecar runs along with the containers and counts with them. The plugin
 // takes it for an init container, and does not look at requests of the pod as a whole.
 func TestSidecar(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways

@@ -105,7 +105,7 @@ func newMap(t testing.TB) (m *vectormap.ResourceVectorMap, index []int) {
 }
 
 // TestShares: the greatest of GetShares is the share of a DRF with ZeroFactor 1, and
-// among the resources that there is a total of, that of DominantResource. FairnessRatio
+// among the resources that there is a total of, the one of DominantResource. FairnessRatio
 // is the quotient of two of them. DominantResourceType has the greatest share, too.
 func TestShares(t *testing.T) {
 	m, index := newMap(t)
@@ -272,7 +272,7 @@ func BenchmarkResources(b *testing.B) {
 	fit.Our = func(k int) { vector.Fit(our, undefined, request[k]) }
 	b.Run("FitInMaxUndef", fit.Bench)
 
-	// A question is another total: that of a part of the cluster.
+	// A question is another total: a part of the cluster's.
 	theirTotals, ourTotals := make([]*resources.Resource, questions), make([]vector.ResourceVector, questions)
 	for k := range questions {
 		theirTotals[k], ourTotals[k] = resources.Multiply(total, int64(k+1)), totals.Clone()

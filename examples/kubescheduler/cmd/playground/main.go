@@ -164,7 +164,7 @@ Logs are in %s. Ctrl-C stops everything.
 }
 
 // createAll makes the objects that are not there yet: a folder that was kept has
-// those of the last time.
+// the last time's.
 func createAll[T any](ctx context.Context, create func(context.Context, T, metav1.CreateOptions) (T, error), objects []T) error {
 	for _, object := range objects {
 		if _, err := create(ctx, object, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {

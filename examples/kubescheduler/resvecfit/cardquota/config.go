@@ -40,8 +40,8 @@ type Config struct {
 	CardUnlimitedCPUMemory bool `json:"cardUnlimitedCpuMemory,omitempty"`
 }
 
-// Queue is a queue and the most that its pods, and those of the queues below it,
-// may use together.
+// Queue is a queue and the most that its pods and the pods of the queues below
+// it may use together.
 type Queue struct {
 	Name   string `json:"name"`             // a value of a label
 	Parent string `json:"parent,omitempty"` // empty: at the top

@@ -49,14 +49,14 @@ type Ledger struct {
 	current atomic.Pointer[resolved]
 
 	// mu is held while the account follows the cluster: what is known of a pod must
-	// not be older than what the account was told before.
+	// not be older than what the account had before.
 	mu        sync.Mutex
 	charged   map[types.UID]*corev1.Pod // as they were when they were charged
 	unsettled map[types.UID]*corev1.Pod // to be charged: bound by others, changed, or on cards that have changed
 	listed    bool                      // the pods that were there at the start are known
 	nodes     []*corev1.Node            // of the last snapshot
 	seen      []int64                   // the generations of nodes when their pods were last followed
-	moved     bool                      // nodes are not those of seen
+	moved     bool                      // nodes and seen disagree
 	stale     bool                      // the cards of nodes are not read yet
 	cards     *device.Catalogue         // of nodes
 }
@@ -120,7 +120,7 @@ func (l *Ledger) changed(before, now *corev1.Pod) {
 	}
 }
 
-// follow is told of a pod that it may have changed; now is the pod of its name, nil
+// follow notes that a pod may have changed; now is the pod of its name, nil
 // for none.
 func (l *Ledger) follow(uid types.UID, now *corev1.Pod) {
 	was := l.charged[uid]
@@ -154,7 +154,7 @@ func (l *Ledger) release(pod types.UID) {
 	delete(l.unsettled, pod)
 }
 
-// refresh tells the account what has changed since the last time.
+// refresh gives the account what has changed since the last time.
 func (l *Ledger) refresh(logger klog.Logger, nodes []fwk.NodeInfo) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *Ledger) refresh(logger klog.Logger, nodes []fwk.NodeInfo) error {
 		}
 		l.stale = false
 	}
-	return l.settle(logger)
+	return l.chargeUnsettled(logger)
 }
 
 // observe sets l.nodes, l.moved, and l.stale when there may be other cards than
@@ -235,7 +235,7 @@ func (l *Ledger) catchUp(logger klog.Logger, nodes []fwk.NodeInfo) error {
 		}
 	}
 	l.moved = false
-	return l.settle(logger)
+	return l.chargeUnsettled(logger)
 }
 
 // known returns the pod of that name in the informer's cache, nil for none.
@@ -247,9 +247,9 @@ func (l *Ledger) known(pod *corev1.Pod) *corev1.Pod {
 	return now
 }
 
-// settle charges the pods that are to be charged. One that can't be, since its
+// chargeUnsettled charges the pods that are to be charged. One that can't be, since its
 // amounts are more than can be added up, doesn't keep others from it.
-func (l *Ledger) settle(logger klog.Logger) error {
+func (l *Ledger) chargeUnsettled(logger klog.Logger) error {
 	if !l.listed {
 		pods, err := l.pods.List(labels.Everything())
 		if err != nil {
@@ -272,9 +272,9 @@ func (l *Ledger) settle(logger klog.Logger) error {
 		task.Status = quota.TaskBound
 		tasks = append(tasks, task)
 	}
-	if err := l.tell(logger, tasks...); err != nil {
+	if err := l.reconcile(logger, tasks...); err != nil {
 		for _, task := range tasks {
-			if err := l.tell(logger, task); err != nil {
+			if err := l.reconcile(logger, task); err != nil {
 				logger.Error(err, "A bound pod can't be charged", "job", task.Job, "task", task.ID)
 			}
 		}
@@ -284,8 +284,8 @@ func (l *Ledger) settle(logger klog.Logger) error {
 	return nil
 }
 
-// tell has the account charge tasks.
-func (l *Ledger) tell(logger klog.Logger, tasks ...quota.Task) error {
+// reconcile has the account charge tasks.
+func (l *Ledger) reconcile(logger klog.Logger, tasks ...quota.Task) error {
 	report, err := l.account.Reconcile(quota.View{Partial: true, Tasks: tasks})
 	for _, x := range report.Failed {
 		logger.Info("A bound pod can't be charged", "job", x.Job, "task", x.Task, "reason", x.Reason, "detail", x.Detail)

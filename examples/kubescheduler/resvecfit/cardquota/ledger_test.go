@@ -343,7 +343,7 @@ func TestChanges(t *testing.T) {
 	inA, inB := full("H100", "2 cards"), refusal("b", "card H100", "3 cards")
 	for what, x := range map[string]struct {
 		becomes []func(*corev1.Pod) *corev1.Pod
-		a, b    string // what 2 cards in queue a, and 3 in b, are told
+		a, b    string // what 2 cards in queue a, and 3 in b, are answered
 	}{
 		"nothing":                    {nil, inA, inB},
 		"it is bound":                {[]func(*corev1.Pod) *corev1.Pod{bind, same}, inA, inB},
@@ -383,7 +383,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// see changes a pod in the informer's cache, where nil takes it out, and tells the
+// see changes a pod in the informer's cache, where nil takes it out, and notifies the
 // handler unless that is late.
 func (c *cluster) see(t *testing.T, before, after *corev1.Pod, late bool) {
 	t.Helper()
@@ -694,7 +694,7 @@ func crowd(b *testing.B) *cluster {
 	return c
 }
 
-// BenchmarkAdmit measures what the quota adds to a cycle beside 10,000 pods that are
+// BenchmarkAdmit measures what the quota adds to a cycle with 10,000 pods that are
 // charged, for a pod that is admitted, one that takes another card, too, of which the
 // queue has none, and one that is refused.
 func BenchmarkAdmit(b *testing.B) {
@@ -713,7 +713,7 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// BenchmarkForeign measures a cycle beside 10,000 pods that are charged, of which one
+// BenchmarkForeign measures a cycle with 10,000 pods that are charged, of which one
 // was resized by others.
 func BenchmarkForeign(b *testing.B) {
 	c := crowd(b)

@@ -77,7 +77,7 @@ func (s *story) must(err error) {
 	}
 }
 
-// hear tells the handler of some news, in order.
+// hear gives the handler some news, in order.
 func (s *story) hear(n int) {
 	for _, pods := range s.news[:min(n, len(s.news))] {
 		s.podChanged(pods[0], pods[1])
