@@ -12,7 +12,7 @@
 //		}
 //	}
 //
-// Cards are the names that quotas are written in. A [Catalogue] maps them to the
+// Cards are the names that quotas are written in. A [Catalog] maps them to the
 // Kubernetes resources that carry them, and back. [Agree] compares two
 // descriptions of a node.
 //

@@ -106,7 +106,7 @@ func TestGrowthLabels(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					inv.Catalogue()
+					inv.Catalog()
 				}
 			})
 		})
@@ -215,7 +215,7 @@ func TestGrowthSlices(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					inv.Catalogue()
+					inv.Catalog()
 				}
 			})
 		})
@@ -289,7 +289,7 @@ func TestGrowthMerge(t *testing.T) {
 		a, b := inventory(SourceLabels), inventory(SourceResourceSlices)
 		return func() {
 			Agree(a.Nodes[n], b.Nodes[n])
-			Merge(a, b).Catalogue()
+			Merge(a, b).Catalog()
 		}
 	})
 }

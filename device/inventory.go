@@ -26,7 +26,7 @@ const (
 	panicInventory = "device: nil inventory"
 	panicNode      = "device: nil node"
 	panicDevice    = "device: nil device"
-	panicCatalogue = "device: nil catalogue"
+	panicCatalog   = "device: nil catalog"
 	panicSlice     = "device: nil slice"
 )
 
@@ -61,7 +61,7 @@ func (inv *Inventory) Node(name string) (*Node, bool) {
 // AllProblems returns an iterator over the problems of the inventory with the
 // names of their nodes: first those of no node, with an empty name, then those of
 // the nodes in their order, each list as found. What nodes disagree on is in
-// [Catalogue.Problems].
+// [Catalog.Problems].
 func (inv *Inventory) AllProblems() iter.Seq2[string, Problem] {
 	if inv == nil {
 		panic(panicInventory)

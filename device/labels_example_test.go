@@ -76,7 +76,7 @@ func ExampleRule() {
 	// true
 }
 
-func ExampleInventory_Catalogue() {
+func ExampleInventory_Catalog() {
 	v100 := map[string]string{
 		"nvidia.com/gpu.product":  "Tesla-V100-SXM2-32GB",
 		"nvidia.com/gpu.count":    "2",
@@ -91,12 +91,12 @@ func ExampleInventory_Catalogue() {
 		fmt.Println(err)
 		return
 	}
-	catalogue := inv.Catalogue()
-	for _, card := range catalogue.Totals().Cards {
-		name, err := catalogue.Resource(card.Name)
+	catalog := inv.Catalog()
+	for _, card := range catalog.Totals().Cards {
+		name, err := catalog.Resource(card.Name)
 		fmt.Println(card.Name, card.Milli, name, err)
 	}
-	_, err = catalogue.Resource("A100")
+	_, err = catalog.Resource("A100")
 	fmt.Println(err)
 	// Output:
 	// Tesla-V100-SXM2-32GB/mps-32g*1/4 16000 nvidia.com/gpu.shared <nil>

@@ -11,24 +11,24 @@ func TestNilOperands(t *testing.T) {
 	var (
 		inventory *device.Inventory
 		row       *device.Device
-		catalogue *device.Catalogue
+		catalog   *device.Catalog
 	)
-	const noInventory, noCatalogue, noDevice = "device: nil inventory", "device: nil catalogue", "device: nil device"
+	const noInventory, noCatalog, noDevice = "device: nil inventory", "device: nil catalog", "device: nil device"
 	for name, c := range map[string]struct {
 		want string
 		call func()
 	}{
 		"Inventory.Node":        {noInventory, func() { inventory.Node("a") }},
 		"Inventory.AllProblems": {noInventory, func() { inventory.AllProblems() }},
-		"Inventory.Catalogue":   {noInventory, func() { inventory.Catalogue() }},
-		"Catalogue.Cards":       {noCatalogue, func() { catalogue.Cards() }},
-		"Catalogue.CardsOf":     {noCatalogue, func() { catalogue.CardsOf("a") }},
-		"Catalogue.NodesOf":     {noCatalogue, func() { catalogue.NodesOf("a") }},
-		"Catalogue.CardsFor":    {noCatalogue, func() { catalogue.CardsFor("a") }},
-		"Catalogue.Totals":      {noCatalogue, func() { catalogue.Totals() }},
-		"Catalogue.Resources":   {noCatalogue, func() { catalogue.Resources("a") }},
-		"Catalogue.Resource":    {noCatalogue, func() { _, _ = catalogue.Resource("a") }},
-		"Catalogue.Problems":    {noCatalogue, func() { catalogue.Problems() }},
+		"Inventory.Catalog":     {noInventory, func() { inventory.Catalog() }},
+		"Catalog.Cards":         {noCatalog, func() { catalog.Cards() }},
+		"Catalog.CardsOf":       {noCatalog, func() { catalog.CardsOf("a") }},
+		"Catalog.NodesOf":       {noCatalog, func() { catalog.NodesOf("a") }},
+		"Catalog.CardsFor":      {noCatalog, func() { catalog.CardsFor("a") }},
+		"Catalog.Totals":        {noCatalog, func() { catalog.Totals() }},
+		"Catalog.Resources":     {noCatalog, func() { catalog.Resources("a") }},
+		"Catalog.Resource":      {noCatalog, func() { _, _ = catalog.Resource("a") }},
+		"Catalog.Problems":      {noCatalog, func() { catalog.Problems() }},
 		"Device.Allocatable":    {noDevice, func() { row.Allocatable() }},
 		"Device.Key":            {noDevice, func() { row.Key() }},
 	} {

@@ -93,7 +93,7 @@ func TestSliceProblemTexts(t *testing.T) {
 // TestErrorTexts: an error names what is wrong, and what would be right.
 func TestErrorTexts(t *testing.T) {
 	want := `device: unknown card: "A100": no node has a card`
-	if _, err := (&device.Inventory{}).Catalogue().Resource("A100"); err == nil || err.Error() != want {
+	if _, err := (&device.Inventory{}).Catalog().Resource("A100"); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

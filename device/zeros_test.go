@@ -26,7 +26,7 @@ func TestZeros(t *testing.T) {
 		Types: []any{
 			(*device.Card)(nil),
 			(*device.CardTotal)(nil),
-			(*device.Catalogue)(nil),
+			(*device.Catalog)(nil),
 			(*device.Counter)(nil),
 			(*device.Device)(nil),
 			(*device.Difference)(nil),
@@ -52,8 +52,8 @@ func TestZeros(t *testing.T) {
 			switch typ {
 			case reflect.TypeFor[*device.Inventory]():
 				return &device.Inventory{Nodes: []device.Node{device.NewNode("n", device.SourceLabels, []device.Device{{Product: "A", MemoryBytes: 1 << 30}}, device.Names{})}}
-			case reflect.TypeFor[*device.Catalogue]():
-				return new(device.Inventory).Catalogue()
+			case reflect.TypeFor[*device.Catalog]():
+				return new(device.Inventory).Catalog()
 			case reflect.TypeFor[*device.Device]():
 				return &device.Device{Product: "A"}
 			case reflect.TypeFor[string]():

@@ -83,26 +83,26 @@ type Answer struct {
 
 	// Options are the alternatives that were looked at, in the order of the
 	// request's items: all of a task's, and of a job those of the refused item.
-	Options []Room
+	Options []Headroom
 
 	// Charged has the card of each item of a committed task.
 	Charged []string
 }
 
 // option adds an option, to be filled in.
-func (a *Answer) option() *Room {
+func (a *Answer) option() *Headroom {
 	n := len(a.Options)
 	if n < cap(a.Options) {
 		a.Options = a.Options[:n+1]
 	} else {
-		a.Options = append(a.Options, Room{})
+		a.Options = append(a.Options, Headroom{})
 	}
 	return &a.Options[n]
 }
 
-// Room is how much of a dimension would be admitted: of a card, as one alternative of
+// Headroom is how much of a dimension would be admitted: of a card, as one alternative of
 // an item, or of cpu or memory.
-type Room struct {
+type Headroom struct {
 	Item   int                 // the index of the item
 	Card   string              // empty: cpu, memory or an output
 	Output corev1.ResourceName // empty: another dimension

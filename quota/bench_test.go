@@ -79,7 +79,7 @@ func newBenchWorld(spare int) *benchWorld {
 	}
 	w.draw(rand.New(rand.NewPCG(4706, 1)), spare)
 	inventory := device.Inventory{Nodes: []device.Node{node}}
-	w.Ledger = must(quota.New(quota.Config{}, w.m, inventory.Catalogue(), w.queues))
+	w.Ledger = must(quota.New(quota.Config{}, w.m, inventory.Catalog(), w.queues))
 	return w
 }
 

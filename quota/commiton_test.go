@@ -52,7 +52,7 @@ func TestGangOfBoundTasks(t *testing.T) {
 		}
 		gang = append(gang, r)
 	}
-	w.want(w.whatFits(gang[0]), "3, then Scalar 0 of 3000 at q")
+	w.want(w.copies(gang[0]), "3, then Scalar 0 of 3000 at q")
 	a, err := w.CommitAll(gang)
 	w.want(fmt.Sprint(say(a, err), " ", a.Charged), "yes [B B]")
 }

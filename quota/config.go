@@ -7,8 +7,8 @@ import "github.com/resvec/resvec/transform"
 // run on any, and all tasks of an item use one card. Its methods only read it, but for
 // ParseArguments and ParseSchedulerConf; a ledger keeps a copy.
 type Config struct {
-	Keys    Keys    // the annotations
-	Unnamed Unnamed // card-carrying resources of a pod whose cards are not named
+	Keys    Keys          // the annotations
+	Unnamed UnnamedPolicy // card-carrying resources of a pod whose cards are not named
 
 	// AnyMix fills an item with alternatives with any of its cards, in whole units from
 	// left to right. Without it the whole item is on one card, and so are the tasks that
@@ -52,19 +52,19 @@ type Config struct {
 
 	// OnEvent, if not nil, gets an event for each job or task that an operation changes,
 	// and one per refused operation, after the ledger was unlocked, in the goroutine of
-	// the operation. SetQueues, SetCatalogue and SetTransformation make none. Events of
+	// the operation. SetQueues, SetCatalog and SetTransformation make none. Events of
 	// concurrent operations may come out of order; Event.Seq orders them.
 	OnEvent func(Event)
 }
 
-// Unnamed says what is done with a resource of a pod that carries cards when the
+// UnnamedPolicy says what is done with a resource of a pod that carries cards when the
 // pod names none of them.
-type Unnamed uint8
+type UnnamedPolicy uint8
 
 const (
-	UnnamedAsAny  Unnamed = iota // as if all known cards of the resource were named, sorted by name
-	UnnamedRefuse                // the request is invalid
-	UnnamedIgnore                // it is not counted
+	UnnamedAsAny  UnnamedPolicy = iota // as if all known cards of the resource were named, sorted by name
+	UnnamedRefuse                      // the request is invalid
+	UnnamedIgnore                      // it is not counted
 )
 
 // Keys are the annotations that are read. Empty fields of the first three stand

@@ -736,7 +736,7 @@ func TestReserveManySeq(t *testing.T) {
 	}
 }
 
-// What SetQueues and SetCatalogue refuse leaves the map as it was, too.
+// What SetQueues and SetCatalog refuse leaves the map as it was, too.
 func TestWiderMapRefused(t *testing.T) {
 	w := newWorld(t, Config{}, "p", "A:inf", "q", "A:inf")
 	w.want(w.reserve("j", "p", "A:9007199254740991m"), "yes")
@@ -756,7 +756,7 @@ func TestWiderMapRefused(t *testing.T) {
 	}{
 		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 0.001 cards of A`},
 		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
-		{"cards", func() error { _, err := w.SetCatalogue(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
+		{"cards", func() error { _, err := w.SetCatalog(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
 		{"declared cards", func() error { _, err := w.Declare([]device.Card{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},
 	} {
 		if err := c.do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
@@ -853,13 +853,13 @@ func TestPanics(t *testing.T) {
 		{"ReleaseJob", "quota: nil ledger", func() { l.ReleaseJob("j") }},
 		{"Expire", "quota: nil ledger", func() { l.Expire(1) }},
 		{"SetQueues", "quota: nil ledger", func() { _, _, _ = l.SetQueues(nil, nil) }},
-		{"SetCatalogue", "quota: nil ledger", func() { _, _ = l.SetCatalogue(nil, nil) }},
+		{"SetCatalog", "quota: nil ledger", func() { _, _ = l.SetCatalog(nil, nil) }},
 		{"Declare", "quota: nil ledger", func() { _, _ = l.Declare(nil, nil) }},
 		{"Reconcile", "quota: nil ledger", func() { _, _ = l.Reconcile(View{Tasks: []Task{{ID: "t", Job: "j", Queue: "q"}}}) }},
 		{"Snapshot", "quota: nil ledger", func() { l.Snapshot() }},
 		{"Check", "quota: nil ledger", func() { l.Check() }},
 		{"Over", "quota: nil ledger", func() { l.Over() }},
-		{"WhatFits", "quota: nil ledger", func() { l.WhatFits(&JobRequest{}) }},
+		{"JobCopies", "quota: nil ledger", func() { _, _ = l.JobCopies(&JobRequest{}) }},
 		{"ResolveTask", "quota: nil ledger", func() { _, _, _ = l.ResolveTask(Task{ID: "t", Job: "j", Queue: "q"}) }},
 		{"ResolveJob", "quota: nil ledger", func() { _, _, _ = l.ResolveJob(Job{ID: "j", Queue: "q"}) }},
 		{"AllocatableOn", "quota: nil ledger", func() { l.AllocatableOn(nil, &TaskRequest{}, "n") }},
@@ -892,7 +892,7 @@ func TestPanics(t *testing.T) {
 		{"nil request of CommitOn", "quota: nil request", func() { _, _ = w.CommitOn(nil, "n") }},
 		{"nil request of CommitAll", "quota: nil request", func() { _, _ = w.CommitAll(make([]*TaskRequest, 1)) }},
 		{"nil request of NodeScore", "quota: nil request", func() { w.NodeScore(nil, "n") }},
-		{"nil request of WhatFits", "quota: nil request", func() { _, _ = w.WhatFitsTask(task) }},
+		{"nil request of JobCopies", "quota: nil request", func() { _, _ = w.TaskCopies(task) }},
 		{"nil request of EnqueueableBatch", "quota: nil request", func() { w.EnqueueableBatch(new(vector.Mask), make([]*JobRequest, 1)) }},
 		{"nil request of AllocatableBatch", "quota: nil request", func() { w.AllocatableBatch(new(vector.Mask), make([]*TaskRequest, 1)) }},
 		{"nil mask of EnqueueableBatch", "quota: nil mask", func() { w.EnqueueableBatch(nil, nil) }},

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// BenchmarkWhatFits counts a million copies.
-func BenchmarkWhatFits(b *testing.B) {
+// BenchmarkTaskCopies counts a million copies.
+func BenchmarkTaskCopies(b *testing.B) {
 	w := newWorld(new(testing.T), Config{}, "org", "cpu:inf A:3000000", "q < org", "cpu:inf A:1000000 B:1000000")
 	for name, shape := range map[string]any{
 		"jobs": w.job("x", "q", "cpu:4 A:1"), "tasks": w.task("x", "y", "q", "cpu:4 A|B:1"),

@@ -34,7 +34,7 @@ func described(t *testing.T, cfg Config, specs ...QueueSpec) *world {
 	for _, card := range []string{"A", "H", "H200", "RX7900", "V100"} {
 		node.Cards = append(node.Cards, device.Card{Name: card, Resource: "nvidia.com/gpu", Count: 10})
 	}
-	l, err := New(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalogue(), queues)
+	l, err := New(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
 	if err != nil {
 		t.Fatal(err)
 	}

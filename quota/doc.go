@@ -6,15 +6,15 @@
 // # A ledger
 //
 // A [Ledger] is the account. It needs a map with a dimension for each card, a
-// catalogue of what the cluster has, and the queues:
+// catalog of what the cluster has, and the queues:
 //
 //	cfg := quota.Config{MissingUnlimited: true} // no limit of cpu and memory where a queue has none
-//	m, err := quota.NewMap(catalogue.Cards())
+//	m, err := quota.NewMap(catalog.Cards())
 //	queue, faults, err := cfg.BuildQueue(m, quota.QueueSpec{
 //		Name:        "team-a",
 //		Annotations: map[string]string{quota.QuotaAnnotation: `{"NVIDIA-A100-SXM4-80GB": 4}`},
 //	})
-//	ledger, err := quota.New(cfg, m, catalogue, []quota.Queue{queue})
+//	ledger, err := quota.New(cfg, m, catalog, []quota.Queue{queue})
 //
 // # Decisions
 //
@@ -40,25 +40,25 @@
 //
 // Cards, queues and pods change. The ledger has to know of each:
 //
-//	m, err := ledger.ExtendMap(catalogue.Cards()) // cards that nobody had before
-//	_, err = ledger.SetCatalogue(catalogue, m)
+//	m, err := ledger.ExtendMap(catalog.Cards()) // cards that nobody had before
+//	_, err = ledger.SetCatalog(catalog, m)
 //	orphans, _, err := ledger.SetQueues(queues, m)
 //	report, err := ledger.Reconcile(quota.View{Jobs: jobs}) // the pods that run, and those that have gone
 //
 // It goes on after a restart:
 //
 //	data := ledger.Snapshot()
-//	ledger, err := quota.Restore(cfg, nil, catalogue, data)
+//	ledger, err := quota.Restore(cfg, nil, catalog, data)
 //
 // And it can be looked at. quota/quotametrics makes Prometheus metrics of
 // [Ledger.Samples]:
 //
 //	status, ok := ledger.Queue("team-a")
 //	used := status.Card("NVIDIA-A100-SXM4-80GB").Allocated // milli-cards
-//	more := ledger.WhatFits(job).Copies                    // how many more such jobs
+//	fits, err := ledger.JobCopies(job)                      // how many more such jobs
 //
 // What is left is more than a subtraction. It is without the holds of other jobs, and
-// every queue above has a limit, too. So ask [Ledger.WhatFits] or [Ledger.Enqueueable].
+// every queue above has a limit, too. So ask [Ledger.JobCopies] or [Ledger.Enqueueable].
 //
 // # What holds
 //
@@ -69,7 +69,7 @@
 //   - Promises stay within the limit, too: a job's hold and what it uses of its min, added
 //     over all jobs.
 //   - A limit is exceeded only where it was lowered, where a pod runs already, or after
-//     [Ledger.SetTransformation]. With Config.EnforceGuarantee another catalogue lowers
+//     [Ledger.SetTransformation]. With Config.EnforceGuarantee another catalog lowers
 //     limits, too. That is marked, see [Ledger.Over], and nothing is admitted that would
 //     raise the amount that exceeds it.
 //   - A quota is not the capacity. Whether the cluster has a free card is not looked at.

@@ -60,7 +60,7 @@ func TestEventsFirstExample(t *testing.T) {
 	for range 10 {
 		w.Enqueueable(nil, w.job("k", "q", "A:2"))
 		w.Allocatable(nil, w.task("5", "k", "q", "A:2"))
-		w.WhatFits(w.job("k", "q", "A:2"))
+		_, _ = w.JobCopies(w.job("k", "q", "A:2"))
 	}
 	if len(*events) != 6 {
 		t.Errorf("questions made events: %s", told((*events)[6:]))

@@ -14,14 +14,14 @@ import (
 )
 
 // gpuCluster is a cluster with 8 A100 on two nodes and 4 H100 on a third.
-func gpuCluster() *device.Catalogue {
+func gpuCluster() *device.Catalog {
 	inventory, err := device.FromNodes([]corev1.Node{
 		gpuNode("node-1", "A100", 4), gpuNode("node-2", "A100", 4), gpuNode("node-3", "H100", 4),
 	}, nil, device.LabelOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	return inventory.Catalogue()
+	return inventory.Catalog()
 }
 
 // buildQueues makes queues of names, "name" or "name < parent", and annotations, in
@@ -455,10 +455,13 @@ func ExampleLedger_Reconcile() {
 }
 
 // How many more of it would be admitted, and what stops the next one.
-func ExampleLedger_WhatFits() {
+func ExampleLedger_JobCopies() {
 	l := newLedger(quota.Config{}, "team-a", `{"A100": 5, "H100": 3}`)
 	for _, request := range []string{`{"A100": 2}`, `{"A100|H100": 2}`, `{"A100": 1, "H100": 2}`} {
-		fits := l.WhatFits(job(l, "team-a", "any", request))
+		fits, err := l.JobCopies(job(l, "team-a", "any", request))
+		if err != nil {
+			panic(err)
+		}
 		fmt.Println(request, fits.Copies, fits.Next.Refusal.Card, fits.Next.Refusal.Room)
 	}
 	// Output:

@@ -70,9 +70,9 @@ func (l *Ledger) tellOptions(a *Answer, options []book.Option) {
 	}
 }
 
-// room makes a Room of an option.
-func (l *Ledger) room(o *book.Option, card string) Room {
-	r := Room{Item: o.Item, Card: card, OK: o.Why == book.Fits, Amount: o.Room, Limit: o.Limit}
+// room makes a Headroom of an option.
+func (l *Ledger) room(o *book.Option, card string) Headroom {
+	r := Headroom{Item: o.Item, Card: card, OK: o.Why == book.Fits, Amount: o.Room, Limit: o.Limit}
 	if o.Level != nil {
 		r.Level = queueName(o.Level)
 	}

@@ -1104,7 +1104,7 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 		covered[c.card] += c.covered
 	}
 	firm, left := next.firm(it), next.left(it)
-	var options []Room
+	var options []Headroom
 	var best goldRoom
 	bestCard, bestWhy := "", ReasonNone
 	var sum, limits int64
@@ -1130,7 +1130,7 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 			best, bestCard, bestWhy = r, card, why
 		}
 		if !next.spreads(it.cards) {
-			options = append(options, Room{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
+			options = append(options, Headroom{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
 			continue
 		}
 		whole := goldWhole(r.amount, covered[card], it.unit)
@@ -1138,7 +1138,7 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 		if why == ReasonOverCapacity && min(left+covered[card], wholeAlone) > whole {
 			why = ReasonPromised
 		}
-		options = append(options, Room{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
+		options = append(options, Headroom{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
 		sumAlone, fitsAlone = goldPlus(sumAlone, wholeAlone), fitsAlone && covered[card] <= max(0, free.amount)
 		fits = fits && covered[card] <= max(0, r.amount)
 		if more := min(left, whole-covered[card]); more > 0 {
@@ -1153,7 +1153,7 @@ func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *gol
 		}
 		best.amount, best.limit, bestCard = sum, limits, ""
 		has := func(why Reason) bool {
-			return slices.ContainsFunc(options, func(o Room) bool { return o.Why == why })
+			return slices.ContainsFunc(options, func(o Headroom) bool { return o.Why == why })
 		}
 		switch bestWhy = ReasonOverCapacity; {
 		case has(ReasonOverCapacity) || has(ReasonPromised):
@@ -1226,7 +1226,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	var best goldRoom
 	bestCard, bestWhy, onNode := "", ReasonNone, false
 	for _, card := range want.cards {
-		option := Room{Item: index, Card: card}
+		option := Headroom{Item: index, Card: card}
 		if cards != nil && !slices.Contains(cards, card) && !goldOutput(card) {
 			option.Why = ReasonNotOnNode
 			a.Options = append(a.Options, option)

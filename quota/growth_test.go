@@ -292,7 +292,7 @@ func reconcileKeys(t *testing.T, n int) func() {
 	}
 	return func() {
 		must(l.Reconcile(view))
-		must(Restore(Config{}, m, l.source.catalogue, l.Snapshot()))
+		must(Restore(Config{}, m, l.source.catalog, l.Snapshot()))
 		must(l.Reconcile(View{}))
 		if len(l.tasks) > 0 {
 			t.Errorf("%d tasks are left", len(l.tasks))
@@ -356,10 +356,10 @@ func replaceStar(t *testing.T, n int) func() {
 		trees[1] = append(trees[1], Queue{Name: fmt.Sprint("b", i), Parent: "q"})
 	}
 	l := must(New(Config{}, m, nil, nil))
-	catalogue := cluster(map[string]string{"n": "A:10"})
+	catalog := cluster(map[string]string{"n": "A:10"})
 	return func() {
 		for _, tree := range trees {
-			if errs, _ := Validate(tree, m, catalogue); len(errs) > 0 {
+			if errs, _ := Validate(tree, m, catalog); len(errs) > 0 {
 				t.Error(errs[0])
 			}
 			if _, _, err := l.SetQueues(tree, nil); err != nil {
@@ -545,9 +545,9 @@ func discover(t *testing.T, n int) func() {
 		inv.Nodes = append(inv.Nodes, device.Node{Name: fmt.Sprint("n", i), Cards: []device.Card{{Name: card, Resource: "nvidia.com/gpu", Count: 1}}})
 	}
 	return func() {
-		catalogue := inv.Catalogue()
-		m := must(NewMap(catalogue.Cards()))
-		l := must(New(Config{}, m, catalogue, nil))
+		catalog := inv.Catalog()
+		m := must(NewMap(catalog.Cards()))
+		l := must(New(Config{}, m, catalog, nil))
 		if err := declareAll(l, n); err != nil {
 			t.Error(err)
 		}

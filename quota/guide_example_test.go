@@ -53,8 +53,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	catalogue := inventory.Catalogue()
-	fmt.Println("cards:", catalogue.Cards())
+	catalog := inventory.Catalog()
+	fmt.Println("cards:", catalog.Cards())
 
 	// What queues may use: once per change of a queue. The map has a dimension for
 	// each card.
@@ -70,7 +70,7 @@ func Example() {
 			"nvidia.com/gpu": resource.MustParse("8"), // cards are not limited here
 		},
 	}}
-	m, err := quota.NewMap(slices.Concat(catalogue.Cards(), cfg.Cards(specs)))
+	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.Cards(specs)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func Example() {
 			fmt.Println("note:", fault.Code.IsNote(), fault)
 		}
 	}
-	ledger, err := quota.New(cfg, m, catalogue, queues)
+	ledger, err := quota.New(cfg, m, catalog, queues)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 
 var inf = math.Inf(1)
 
-// cluster is a catalogue of made-up cards on nodes, all on one resource unless
+// cluster is a catalog of made-up cards on nodes, all on one resource unless
 // the card's name says otherwise, as in M@nvidia.com/mig-1g.5gb.
-func cluster(nodes map[string]string) *device.Catalogue {
+func cluster(nodes map[string]string) *device.Catalog {
 	var inv device.Inventory
 	for _, name := range sorted(nodes) {
 		n := device.Node{Name: name}
@@ -38,7 +38,7 @@ func cluster(nodes map[string]string) *device.Catalogue {
 		}
 		inv.Nodes = append(inv.Nodes, n)
 	}
-	return inv.Catalogue()
+	return inv.Catalog()
 }
 
 // amount parses 3, 2500m or inf into thousandths.

@@ -44,18 +44,18 @@ func TestForeignRequests(t *testing.T) {
 	} {
 		own, ownTask := resolve(w.Ledger)
 		for name, call := range map[string]func(){
-			"Enqueueable":   func() { w.Enqueueable(nil, c.job) },
-			"Allocatable":   func() { w.Allocatable(nil, c.task) },
-			"AllocatableOn": func() { w.AllocatableOn(nil, c.task, "n") },
-			"NodeScore":     func() { w.NodeScore(c.task, "n") },
-			"Reserve":       func() { _, _ = w.Reserve(c.job) },
-			"Resize":        func() { _, _ = w.Resize(c.job) },
-			"ReserveMany":   func() { _, _ = w.ReserveMany([]*JobRequest{own, c.job}) },
-			"Commit":        func() { _, _ = w.Commit(c.task) },
-			"CommitOn":      func() { _, _ = w.CommitOn(c.task, "n") },
-			"CommitAll":     func() { _, _ = w.CommitAll([]*TaskRequest{ownTask, c.task}) },
-			"WhatFits job":  func() { w.WhatFits(c.job) },
-			"WhatFits task": func() { _, _ = w.WhatFitsTask(c.task) },
+			"Enqueueable":    func() { w.Enqueueable(nil, c.job) },
+			"Allocatable":    func() { w.Allocatable(nil, c.task) },
+			"AllocatableOn":  func() { w.AllocatableOn(nil, c.task, "n") },
+			"NodeScore":      func() { w.NodeScore(c.task, "n") },
+			"Reserve":        func() { _, _ = w.Reserve(c.job) },
+			"Resize":         func() { _, _ = w.Resize(c.job) },
+			"ReserveMany":    func() { _, _ = w.ReserveMany([]*JobRequest{own, c.job}) },
+			"Commit":         func() { _, _ = w.Commit(c.task) },
+			"CommitOn":       func() { _, _ = w.CommitOn(c.task, "n") },
+			"CommitAll":      func() { _, _ = w.CommitAll([]*TaskRequest{ownTask, c.task}) },
+			"JobCopies job":  func() { _, _ = w.JobCopies(c.job) },
+			"JobCopies task": func() { _, _ = w.TaskCopies(c.task) },
 		} {
 			if got := panicOf(call); got != c.want {
 				t.Errorf("%s: panic %v, want %q", name, got, c.want)
@@ -91,7 +91,7 @@ func TestMorePanics(t *testing.T) {
 		{"CommitOn", "quota: nil ledger", func() { _, _ = l.CommitOn(&TaskRequest{}, "n") }},
 		{"ReserveMany", "quota: nil ledger", func() { _, _ = l.ReserveMany([]*JobRequest{{}}) }},
 		{"CommitAll", "quota: nil ledger", func() { _, _ = l.CommitAll([]*TaskRequest{{}}) }},
-		{"WhatFitsTask", "quota: nil ledger", func() { _, _ = l.WhatFitsTask(&TaskRequest{}) }},
+		{"TaskCopies", "quota: nil ledger", func() { _, _ = l.TaskCopies(&TaskRequest{}) }},
 		{"Queue", "quota: nil ledger", func() { l.Queue("q") }},
 		{"Share", "quota: nil ledger", func() { l.Share("q") }},
 		{"CompareQueues", "quota: nil ledger", func() { l.CompareQueues("q", "r") }},
@@ -134,7 +134,7 @@ func TestNamesAreUTF8(t *testing.T) {
 	_, _, wideErr := w.SetQueues(nil, wide)
 	_, viewErr := w.Reconcile(View{Jobs: []Job{{ID: notUTF8, Queue: "q"}}})
 	_, viewTaskErr := w.Reconcile(View{Tasks: []Task{{ID: notUTF8, Job: "j", Queue: "q"}}})
-	_, resourceErr := w.SetCatalogue(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}), nil)
+	_, resourceErr := w.SetCatalog(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}), nil)
 	for name, err := range map[string]error{
 		"task": taskErr, "job of a task": taskJobErr, "queue of a task": taskQueueErr, "job": jobErr, "queue of a job": jobQueueErr,
 		"queue": queueErr, "ignored resource": ignoredErr, "description": specErr, "map": mapErr, "wider map": extendErr,
@@ -156,7 +156,7 @@ func TestNamesAreUTF8(t *testing.T) {
 	}
 	w.want(w.reserve(strange+"j", strange, "A:2"), "yes")
 	w.want(w.commit(strange+"1", strange+"j", strange, "A:1"), "A")
-	again, err := Restore(w.cfg, w.m, w.source.catalogue, w.Snapshot())
+	again, err := Restore(w.cfg, w.m, w.source.catalog, w.Snapshot())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,20 +199,20 @@ func TestAlternativesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestDeclareKeepsTheCatalogue: cards may be declared while the catalogue is replaced.
-func TestDeclareKeepsTheCatalogue(t *testing.T) {
+// TestDeclareKeepsTheCatalog: cards may be declared while the catalog is replaced.
+func TestDeclareKeepsTheCatalog(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	small, large := cluster(map[string]string{"n": "A:1"}), cluster(map[string]string{"n": "A:1", "m": "A:1"})
 	for range 200 {
-		if _, err := w.SetCatalogue(small, nil); err != nil {
+		if _, err := w.SetCatalog(small, nil); err != nil {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
 		both.Go(func() { _, _ = w.Declare([]device.Card{{Name: "B"}}, nil) })
-		both.Go(func() { _, _ = w.SetCatalogue(large, nil) })
+		both.Go(func() { _, _ = w.SetCatalog(large, nil) })
 		both.Wait()
-		if w.source.catalogue != Catalogue(large) || w.source.total(int(w.dims["A"])) != 2000 {
-			t.Fatal("the catalogue before is back")
+		if w.source.catalog != Catalog(large) || w.source.total(int(w.dims["A"])) != 2000 {
+			t.Fatal("the catalog before is back")
 		}
 	}
 }
@@ -230,10 +230,10 @@ func TestHostileLoad(t *testing.T) {
 			{"q", "A:9 B:9", "r < q", "A:2 B:1 C:inf"},
 			{"q", "cpu:inf A:inf B:inf C:inf"},
 		}
-		catalogues := []*device.Catalogue{
+		catalogs := []*device.Catalog{
 			cluster(map[string]string{"n": "A:10 B:10 C:10", "m": "B:4"}), cluster(map[string]string{"n": "B:1"}), cluster(nil),
 		}
-		h := hostile{w: w, trees: trees, catalogues: catalogues}
+		h := hostile{w: w, trees: trees, catalogs: catalogs}
 		var all sync.WaitGroup
 		for g := range 200 {
 			all.Go(func() { h.run(rand.New(rand.NewPCG(uint64(g), 7)), 60) })
@@ -248,7 +248,7 @@ func TestHostileLoad(t *testing.T) {
 			}
 		}
 		text := w.Snapshot()
-		l, err := Restore(cfg, w.m, w.source.catalogue, text)
+		l, err := Restore(cfg, w.m, w.source.catalog, text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,9 +273,9 @@ func TestHostileLoad(t *testing.T) {
 
 // hostile is a load on one ledger.
 type hostile struct {
-	w          *world
-	trees      [][]string
-	catalogues []*device.Catalogue
+	w        *world
+	trees    [][]string
+	catalogs []*device.Catalog
 }
 
 func (h *hostile) run(rng *rand.Rand, n int) {
@@ -334,7 +334,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 				w.Error(err)
 			}
 		case 17:
-			if _, err := w.SetCatalogue(h.catalogues[rng.IntN(len(h.catalogues))], nil); err != nil {
+			if _, err := w.SetCatalog(h.catalogs[rng.IntN(len(h.catalogs))], nil); err != nil {
 				w.Error(err)
 			}
 			_, _ = w.Declare([]device.Card{{Name: "K", Resource: "r/k"}}, nil)
@@ -342,7 +342,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 			h.reconcile(rng)
 		case 19:
 			text := w.Snapshot()
-			if l, err := Restore(w.cfg, w.m, h.catalogues[0], text); err != nil {
+			if l, err := Restore(w.cfg, w.m, h.catalogs[0], text); err != nil {
 				w.Error(err)
 			} else if string(l.Snapshot()) != string(text) && !slices.Contains(w.Over(), Overage{}) {
 				h.differs(string(l.Snapshot()), string(text))
@@ -352,8 +352,8 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 				w.Errorf("%v", v)
 			}
 		case 21:
-			w.WhatFits(job())
-			_, _ = w.WhatFitsTask(task())
+			_, _ = w.JobCopies(job())
+			_, _ = w.TaskCopies(task())
 		case 22:
 			for s := range w.Samples() {
 				w.Queue(s.Name)
@@ -389,7 +389,7 @@ func (h *hostile) reconcile(rng *rand.Rand) {
 		job := Job{ID: id, Queue: []string{"q", "r"}[i%2], Phase: Phase(rng.IntN(5)), MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}
 		for k := range rng.IntN(4) {
 			job.Tasks = append(job.Tasks, Task{
-				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: TaskStatus(rng.IntN(9)),
+				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: TaskPhase(rng.IntN(9)),
 				Cards: []Item{{Alternatives: []string{"A", "B"}[:1+rng.IntN(2)], Milli: 1000 * int64(rng.IntN(3))}},
 			})
 		}

@@ -11,9 +11,9 @@ import (
 // The files of the package, in reading order:
 //
 //	what is configured  config.go, arguments.go; queue.go, queuespec.go, validate.go
-//	                    (queues); catalogue.go (cards, the map)
+//	                    (queues); catalog.go (cards, the map)
 //	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
-//	                    catalogue), derived.go (limits, shares)
+//	                    catalog), derived.go (limits, shares)
 //	what is asked for   task.go, parse.go (annotations), requests.go, resolve.go,
 //	                    resolvejob.go; outputs.go (what the transformation makes),
 //	                    minpods.go (of which pods), recharge.go (another transformation)

@@ -72,7 +72,7 @@ func TestLinearizable(t *testing.T) {
 			m := newModel(t, seed, histogram{})
 			cfg := m.g.cfg
 			cfg.OnEvent = func(Event) {} // the model's is for one goroutine
-			l, err := New(cfg, m.m, m.l.source.catalogue, m.specs())
+			l, err := New(cfg, m.m, m.l.source.catalog, m.specs())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -106,7 +106,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", modelReasons[reason])
 		}
 	}
-	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan, modelOutput + "SetCatalogue", modelOutput + "SetQueues", modelOutput + "Restore"} {
+	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan, modelOutput + "SetCatalog", modelOutput + "SetQueues", modelOutput + "Restore"} {
 		if !seen[outcome] {
 			t.Errorf("%s never occurred", outcome)
 		}
@@ -161,7 +161,7 @@ var modelOutputs = [][]string{goldOutputs, goldOutputs[:1], goldOutputs[1:], {}}
 var modelNodes = []string{"n0", "n1", "n2"}
 
 // modelClusters are the same cards on other nodes, or on none.
-var modelClusters = func() (clusters []*device.Catalogue) {
+var modelClusters = func() (clusters []*device.Catalog) {
 	for i := range 8 {
 		nodes := map[string]string{}
 		for n, name := range modelNodes {
@@ -208,7 +208,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	if err := m.widen(modelCards[:n], nil, false); err != nil {
 		m.fatal("%v", err)
 	}
-	m.g.setCatalogue(cluster)
+	m.g.setCatalog(cluster)
 	m.newQueues()
 	if _, err := m.g.setQueues(m.queues); err != nil {
 		m.fatal("%v", err)
@@ -223,7 +223,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	return m
 }
 
-func (g *golden) setCatalogue(c *device.Catalogue) {
+func (g *golden) setCatalog(c *device.Catalog) {
 	totals := c.Totals()
 	g.nodes = map[string][]string{}
 	for _, node := range modelNodes {
@@ -275,7 +275,7 @@ var modelOps = []struct {
 	{"Allocatable", 7, (*model).allocatable},
 	{"EnqueueableBatch", 2, (*model).enqueueableBatch},
 	{"AllocatableBatch", 2, (*model).allocatableBatch},
-	{"WhatFits", 1, (*model).whatFits},
+	{"JobCopies", 1, (*model).copies},
 	{"Reserve", 9, func(m *model) { m.reserve(false) }},
 	{"Resize", 7, func(m *model) { m.reserve(true) }},
 	{"ReserveMany", 3, (*model).reserveMany},
@@ -287,7 +287,7 @@ var modelOps = []struct {
 	{"Expire", 1, (*model).expire},
 	{"SetQueues", 3, func(m *model) { m.newQueues(); m.setQueues() }},
 	{"SetQueues, branch", 2, func(m *model) { m.cutBranch(); m.setQueues() }},
-	{"SetCatalogue", 1, (*model).setCatalogue},
+	{"SetCatalog", 1, (*model).setCatalog},
 	{"SetTransformation", 2, (*model).setTransformation},
 	{"Restore", 1, (*model).restore},
 	{"Reconcile", 4, (*model).reconcile},
@@ -783,7 +783,7 @@ func (m *model) allocatable() {
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
 // task of its item's key and unit has an alternative with room.
 func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []*goldItem) {
-	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Room) bool { return o.Why == ReasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.exceeded()) > 0 {
+	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.exceeded()) > 0 {
 		return
 	}
 	for queue := range m.g.queues {
@@ -821,8 +821,8 @@ func (m *model) tiny(r *goldRequest) bool {
 		slices.ContainsFunc(r.items, func(want goldWant) bool { return few(want.milli) })
 }
 
-// whatFits compares with admitting one copy after the other.
-func (m *model) whatFits() {
+// copies compares with admitting one copy after the other.
+func (m *model) copies() {
 	var got Fits
 	var gotErr, wantErr error
 	var copies int64
@@ -834,8 +834,13 @@ func (m *model) whatFits() {
 		if m.tiny(asked) {
 			return
 		}
-		got = m.l.WhatFits(m.jobHandle(asked))
+		got, gotErr = m.l.JobCopies(m.jobHandle(asked))
 		r := *asked
+		if j := g.jobs[r.id]; j != nil && j.queue != r.queue {
+			m.compareErrors(gotErr, ErrConflict)
+			m.counts["JobCopies: conflict"]++
+			return
+		}
 		if m.g.queues[r.queue] != nil {
 			rooms = [2]goldRoom{g.floorRoom(r.queue, 0, 0), g.floorRoom(r.queue, 1, 0)}
 		}
@@ -850,11 +855,11 @@ func (m *model) whatFits() {
 	if m.tiny(asked) {
 		return
 	}
-	got, gotErr = m.l.WhatFitsTask(m.taskHandle(asked))
+	got, gotErr = m.l.TaskCopies(m.taskHandle(asked))
 	r := *asked
 	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
 		m.compareErrors(gotErr, ErrConflict)
-		m.counts["WhatFits: conflict"]++
+		m.counts["TaskCopies: conflict"]++
 		return
 	}
 	if m.g.queues[r.queue] != nil {
@@ -887,7 +892,7 @@ func (m *model) whatFits() {
 	m.compareFits(&got, gotErr, copies, want, wantErr, g.admits(&Answer{}, r.queue), rooms, refusal)
 }
 
-// compareFits compares what one answer of WhatFits was and the last of copies
+// compareFits compares what one answer of JobCopies was and the last of copies
 // that were made.
 func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, wantErr error, admits bool, rooms [2]goldRoom, refusal Refusal) {
 	m.Helper()
@@ -906,8 +911,8 @@ func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, 
 	}
 	m.compareAnswers(got.Next, want)
 	m.count(&want, nil)
-	for dim, room := range []Room{got.CPU, got.Memory} {
-		w := Room{OK: room.OK, Why: room.Why, Amount: rooms[dim].amount, Level: rooms[dim].level, Limit: rooms[dim].limit}
+	for dim, room := range []Headroom{got.CPU, got.Memory} {
+		w := Headroom{OK: room.OK, Why: room.Why, Amount: rooms[dim].amount, Level: rooms[dim].level, Limit: rooms[dim].limit}
 		if admits && (room != w || room.OK != (room.Why == ReasonNone)) {
 			m.fatal("%s: %+v, want %+v", m.g.dims[dim], room, w)
 		}
@@ -1083,7 +1088,7 @@ func (m *model) setQueues() {
 	}
 	m.kept = m.queues
 	if before != nil {
-		again, err := Restore(m.g.cfg, narrow, m.l.source.catalogue, before)
+		again, err := Restore(m.g.cfg, narrow, m.l.source.catalog, before)
 		if err != nil {
 			m.fatal("%v", err)
 		}
@@ -1131,8 +1136,8 @@ func (m *model) cutBranch() {
 	m.queues = next
 }
 
-// setCatalogue sets another one, now and then with a map of one card or output more.
-func (m *model) setCatalogue() {
+// setCatalog sets another one, now and then with a map of one card or output more.
+func (m *model) setCatalog() {
 	c := modelClusters[m.IntN(len(modelClusters))]
 	cards, outs := m.more()
 	if len(outs) == 0 && m.IntN(2) == 0 {
@@ -1142,11 +1147,11 @@ func (m *model) setCatalogue() {
 	if len(cards)+len(outs) > 0 {
 		wide = m.wider(cards, outs)
 	}
-	seq, err := m.l.SetCatalogue(c, wide)
+	seq, err := m.l.SetCatalog(c, wide)
 	if len(c.Cards()) > 0 && len(m.cards)+len(cards) < len(modelCards) { // it has all cards or none
 		m.compareErrors(err, ErrUnknownDimension)
 		m.compareSeq(seq, false)
-		m.counts["SetCatalogue: unknown dimension"]++
+		m.counts["SetCatalog: unknown dimension"]++
 		m.end(false, "")
 		return
 	}
@@ -1154,7 +1159,7 @@ func (m *model) setCatalogue() {
 	m.compareErrors(err, wantErr)
 	m.compareSeq(seq, wantErr == nil)
 	if wantErr == nil {
-		m.g.setCatalogue(c)
+		m.g.setCatalog(c)
 	}
 	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
 	m.end(wantErr == nil, "")
@@ -1217,7 +1222,7 @@ func (m *model) restore() {
 	if len(outs) == 0 || m.IntN(2) > 0 {
 		cards, outs = nil, nil
 	}
-	l, err := Restore(m.g.cfg, m.wider(cards, outs), m.l.source.catalogue, snapshot)
+	l, err := Restore(m.g.cfg, m.wider(cards, outs), m.l.source.catalog, snapshot)
 	some := len(m.g.outs) > 0
 	wantErr := m.widen(cards, outs, true)
 	m.compareErrors(err, wantErr)
@@ -1403,7 +1408,7 @@ func (m *model) compareEvents(changed bool) {
 			m.fatal("event %+v at %d", e, m.g.seq)
 		}
 	}
-	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalogue" || m.what == "SetTransformation"
+	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalog" || m.what == "SetTransformation"
 	if changed && !told && !quiet {
 		m.fatal("nobody was told")
 	}

@@ -216,9 +216,9 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		ID: t.id, Job: t.job, Queue: t.queue, Node: t.node,
 		Request: t.goldRequest.pod().requests(), // the same cards whether a pod or a list says so
 	}
-	allocated := []TaskStatus{TaskAllocated, TaskBinding, TaskBound, TaskRunning}
-	ended := []TaskStatus{TaskSucceeded, TaskFailed}
-	aside := []TaskStatus{TaskPipelined}
+	allocated := []TaskPhase{TaskAllocated, TaskBinding, TaskBound, TaskRunning}
+	ended := []TaskPhase{TaskSucceeded, TaskFailed}
+	aside := []TaskPhase{TaskPipelined}
 	if m.g.cfg.CountReleasing {
 		allocated = append(allocated, TaskReleasing, TaskPipelined)
 	} else {

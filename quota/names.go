@@ -49,13 +49,13 @@ func (s State) String() string {
 }
 
 // String returns the name of the constant without Unnamed.
-func (u Unnamed) String() string {
+func (u UnnamedPolicy) String() string {
 	return constName([]string{UnnamedAsAny: "AsAny", UnnamedRefuse: "Refuse", UnnamedIgnore: "Ignore"}, u)
 }
 
 // String returns the name of the constant without its prefix Task, which is
 // Volcano's name of the status.
-func (s TaskStatus) String() string {
+func (s TaskPhase) String() string {
 	return constName([]string{
 		TaskFromPod: "FromPod", TaskPending: "Pending", TaskAllocated: "Allocated", TaskBinding: "Binding", TaskBound: "Bound", TaskRunning: "Running",
 		TaskReleasing: "Releasing", TaskPipelined: "Pipelined", TaskSucceeded: "Succeeded", TaskFailed: "Failed",

@@ -51,7 +51,7 @@ func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool
 }
 
 // lockOn locks the ledger, which mu does for a question or a change, and returns the
-// cards that a node has then. The catalogue is asked while the ledger isn't locked, so
+// cards that a node has then. The catalog is asked while the ledger isn't locked, so
 // it may have been replaced meanwhile; then the new one is asked.
 func (l *Ledger) lockOn(mu sync.Locker, node string) *book.Set {
 	mu.Lock()

@@ -444,7 +444,7 @@ func TestOutputsQueues(t *testing.T) {
 	u := s.Outputs[1]
 	p.want(fmt.Sprint(u.Output, u.Capability, u.RealCapability, u.Guarantee, u.Deserved, u.Allocated, u.Request), "kueue.x-k8s.io/credits4 4 1 2 4 4")
 
-	// The catalogue says nothing of outputs: a guarantee of a sibling takes from the parent.
+	// The catalog says nothing of outputs: a guarantee of a sibling takes from the parent.
 	p = poolOf(t, Config{EnforceGuarantee: true}, QueueSpec{Name: "org", Capability: amountsOf("credits:6")},
 		QueueSpec{Name: "a", Parent: "org", Capability: amountsOf("credits:6"), Guarantee: amountsOf("credits:4")}, QueueSpec{Name: "b", Parent: "org"}, QueueSpec{Name: "top"})
 	p.want(p.reserve("1", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 2, the total would be 3`)
@@ -514,9 +514,12 @@ func TestOutputsBesideCards(t *testing.T) {
 // TestOutputsQuestions: batches, gangs, copies and explanations know outputs.
 func TestOutputsQuestions(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
-	fits := p.WhatFits(p.job("j", "q", "a100:1", 1))
+	fits, err := p.JobCopies(p.job("j", "q", "a100:1", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true None 10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs, or for other items of this one`)
-	fits, err := p.WhatFitsTask(p.task("t", "j", "q", "t4:3"))
+	fits, err = p.TaskCopies(p.task("t", "j", "q", "t4:3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -614,7 +617,8 @@ func TestSetTransformation(t *testing.T) {
 	p.want(fmt.Sprint(mask.Test(0), mask.Test(1), p.NodeScore(stale, "n")), "false true 0")
 	p.EnqueueableBatch(&mask, []*JobRequest{staleJob, p.job("m", "q", "cpu:1", 1)})
 	p.want(fmt.Sprint(mask.Test(0), mask.Test(1)), "true true")
-	p.want(fmt.Sprint(p.WhatFits(staleJob).Copies), "6")
+	staleFits, _ := p.JobCopies(staleJob)
+	p.want(fmt.Sprint(staleFits.Copies), "6")
 	p.want(answered(p.CommitAll([]*TaskRequest{stale})), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	p.want(answered(p.Reserve(staleJob)), "yes")
 	p.want(p.usage("r"), "7/21/0")
@@ -869,9 +873,9 @@ func TestOutputsGrow(t *testing.T) {
 	}
 	before = p.Snapshot()
 	for name, grow := range map[string]func() error{
-		"SetQueues":    func() error { _, _, err := p.SetQueues(queues(wide, "credits:9"), wide); return err },
-		"SetCatalogue": func() error { _, err := p.SetCatalogue(cluster(map[string]string{"n": "A:4"}), wide); return err },
-		"Declare":      func() error { _, err := p.Declare(nil, wide); return err },
+		"SetQueues":  func() error { _, _, err := p.SetQueues(queues(wide, "credits:9"), wide); return err },
+		"SetCatalog": func() error { _, err := p.SetCatalog(cluster(map[string]string{"n": "A:4"}), wide); return err },
+		"Declare":    func() error { _, err := p.Declare(nil, wide); return err },
 	} {
 		if err := grow(); !errors.Is(err, ErrOverflow) || !strings.Contains(err.Error(), `job "two": 9007199254740991 of huge`) {
 			t.Error(name, err)

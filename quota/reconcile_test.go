@@ -80,7 +80,7 @@ func viewTask(text string) Task {
 	words := strings.Fields(text)
 	status, node, _ := strings.Cut(words[1], "@")
 	t := Task{ID: words[0], Node: node}
-	t.Status = TaskStatus(slices.Index([]string{
+	t.Status = TaskPhase(slices.Index([]string{
 		"FromPod", "Pending", "Allocated", "Binding", "Bound", "Running", "Releasing", "Pipelined", "Succeeded", "Failed",
 	}, status))
 	cards, limits := "", ""
@@ -514,7 +514,7 @@ func TestTaskStatusOfPod(t *testing.T) {
 		node    string
 		phase   corev1.PodPhase
 		deleted *metav1.Time
-		want    TaskStatus
+		want    TaskPhase
 	}{
 		{"", "", nil, TaskPending},
 		{"", corev1.PodPending, nil, TaskPending},
@@ -595,7 +595,7 @@ func TestReconcilePods(t *testing.T) {
 func TestReconcileUnknownValues(t *testing.T) {
 	for _, c := range []struct {
 		phase  Phase
-		status TaskStatus
+		status TaskPhase
 	}{{PhaseUnknown, TaskAllocated}, {200, 200}} {
 		w := gpus(t, Config{}, "q", "A:4")
 		w.want(w.reserve("j", "q", "A:3"), "yes")

@@ -10,7 +10,7 @@ import (
 
 // TaskRequest is a resolved task. [Ledger.ResolveTask] makes it for that ledger;
 // another ledger panics. It may be used from several goroutines. Resolve again when the
-// catalogue has changed, or the map has got its first outputs. A new transformation counts without
+// catalog has changed, or the map has got its first outputs. A new transformation counts without
 // that. Nil panics. The zero value is of no queue.
 type TaskRequest struct {
 	// The first cache line says where a decision looks, so that it can ask for all of

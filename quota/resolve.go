@@ -397,7 +397,7 @@ func (t *TaskRequest) fail(format string, args ...any) {
 }
 
 // carried makes items of a pod and of its annotation.
-func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unnamed Unnamed) (drafts []draft) {
+func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unnamed UnnamedPolicy) (drafts []draft) {
 	var resource corev1.ResourceName
 	if annotation != "" {
 		d := r.named(t, annotation, p.cards)

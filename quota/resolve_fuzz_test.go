@@ -137,7 +137,7 @@ func TestResolveHostile(t *testing.T) {
 func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, quantity string) (outcomes []string) {
 	t.Helper()
 	cfg := Config{
-		Unnamed: Unnamed(options % 3), AnyMix: options>>2%2 == 1, FailToZero: options>>3%2 == 1,
+		Unnamed: UnnamedPolicy(options % 3), AnyMix: options>>2%2 == 1, FailToZero: options>>3%2 == 1,
 		UnlimitedCPUMemory: options>>4%2 == 1,
 	}
 	w := worldOf(t, cfg, map[string]string{
@@ -165,7 +165,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		MinResources: hostilePod(rng, "", quantity).Spec.Overhead,
 	}
 	for i := range rng.IntN(6) {
-		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: hostilePod(rng, cards, quantity), Status: TaskStatus(rng.IntN(10)), Gated: rng.IntN(5) == 0}
+		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: hostilePod(rng, cards, quantity), Status: TaskPhase(rng.IntN(10)), Gated: rng.IntN(5) == 0}
 		if rng.IntN(5) == 0 {
 			task.Cards = []Item{{[]string{cards}, 1000, 0}, {[]string{"A100", "H100"}, 2000, 0}, {[]string{"A100"}, 500 * rng.Int64N(5), 0}}
 		}

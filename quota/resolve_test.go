@@ -147,7 +147,7 @@ func TestResolveTaskNames(t *testing.T) {
 
 func TestResolveTaskUnnamed(t *testing.T) {
 	for _, c := range []struct {
-		unnamed             Unnamed
+		unnamed             UnnamedPolicy
 		cards, limits, want string
 	}{
 		{UnnamedRefuse, "", "gpu:1", "invalid: the pod requests 1 of nvidia.com/gpu, and volcano.sh/card.name names no card of it: want one of A100, H100"},
@@ -363,7 +363,7 @@ func TestSnapshotOfManyAlternatives(t *testing.T) {
 	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("", "gpu:1")})
 	w.want(sayCharged(w.Commit(r)), "c69")
 	text := w.Snapshot()
-	if again, err := Restore(w.cfg, w.m, w.source.catalogue, text); err != nil {
+	if again, err := Restore(w.cfg, w.m, w.source.catalog, text); err != nil {
 		t.Error(err)
 	} else if string(again.Snapshot()) != string(text) {
 		t.Error("another snapshot")
@@ -446,15 +446,15 @@ func TestAllocatableOn(t *testing.T) {
 	if !w.AllocatableOn(nil, r, "h") {
 		t.Error("refused")
 	}
-	// The nodes of a new catalogue count at once.
-	if _, err := w.SetCatalogue(cluster(map[string]string{"h": "A100:1"}), nil); err != nil {
+	// The nodes of a new catalog count at once.
+	if _, err := w.SetCatalog(cluster(map[string]string{"h": "A100:1"}), nil); err != nil {
 		t.Fatal(err)
 	}
 	if w.AllocatableOn(&a, r, "h") {
 		t.Error("the node has no H100 any more")
 	}
 	bare := worldOf(t, Config{}, nil, "q", "Quoted:1")
-	if _, err := bare.SetCatalogue(nil, nil); err != nil {
+	if _, err := bare.SetCatalog(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	bare.want(bare.allocatable(podOf("", "gpu:1"), "h"), "")
@@ -534,7 +534,7 @@ func TestResolveJob(t *testing.T) {
 		}
 		return tasks
 	}
-	status := func(s TaskStatus, tasks []Task) []Task {
+	status := func(s TaskPhase, tasks []Task) []Task {
 		for i := range tasks {
 			tasks[i].Status = s
 		}
@@ -826,7 +826,7 @@ func FuzzParseSchedulerConf(f *testing.F) {
 // Resolving goes on while discovery, queues and the map change.
 func TestResolveConcurrently(t *testing.T) {
 	w := fleet(t, Config{}, "q", "A100:4")
-	found, queue := w.source.catalogue, q(w.m, "q", "A100:4")
+	found, queue := w.source.catalog, q(w.m, "q", "A100:4")
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
@@ -847,7 +847,7 @@ func TestResolveConcurrently(t *testing.T) {
 	for i := range 20 {
 		m, err := extendMap(w.m, []string{fmt.Sprint("new", i)})
 		if err == nil {
-			_, err = w.SetCatalogue(found, m)
+			_, err = w.SetCatalog(found, m)
 		}
 		if err == nil {
 			_, _, err = w.SetQueues([]Queue{queue}, nil)

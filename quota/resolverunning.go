@@ -56,10 +56,10 @@ func asked(alts *book.Alternatives, unnamed bool) string {
 // carriedOn returns the first card of a node that a resource carries and that
 // isn't taken, -1 if there is none.
 func (r *resolver) carriedOn(node string, resource corev1.ResourceName, taken []int32) int32 {
-	if r.found.catalogue == nil {
+	if r.found.catalog == nil {
 		return -1
 	}
-	for _, card := range r.found.catalogue.CardsOf(node) {
+	for _, card := range r.found.catalog.CardsOf(node) {
 		dim, ok := r.dims[card.Name]
 		if ok && card.Resource == resource && !slices.Contains(taken, dim) {
 			return dim

@@ -23,7 +23,7 @@ import (
 
 // Restore makes a ledger of what [Ledger.Snapshot] returned. It answers and changes as
 // that one. m has a dimension for every card and output of the snapshot; nil: the cards
-// and outputs of the snapshot, and the cards of the catalogue. The catalogue, which may be
+// and outputs of the snapshot, and the cards of the catalog. The catalog, which may be
 // nil, is what was discovered since; cards that it doesn't have stay known. What exceeds a
 // limit is marked as over. If m has more outputs than the snapshot, and this has some, all is
 // charged in the others, too, which is a change. Unknown fields are ignored. data isn't kept.
@@ -33,7 +33,7 @@ import (
 // see [Config].Recharge), [ErrUnknownDimension] for a card or output that m doesn't have,
 // and [ErrSnapshot], with the place, for what no ledger can hold. Sums that reach 2^53 are
 // also an [ErrOverflow].
-func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, data []byte) (*Ledger, error) {
+func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
 	if m != nil {
 		isMap(m)
 	}
@@ -53,7 +53,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, da
 	if err := doc.sameConfig(&cfg); err != nil {
 		return nil, err
 	}
-	found := read(catalogue)
+	found := read(catalog)
 	if m == nil {
 		if m, err = doc.newMap(sorted(found.cards)); err != nil {
 			return nil, err

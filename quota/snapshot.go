@@ -21,7 +21,7 @@ const snapshotFormat = "resvec.quota/v1"
 // Snapshot returns the state of the ledger as canonical JSON, for [Restore]:
 // integers, cards by name, lists sorted by name or id, the keys of every object
 // sorted, no white space. Equal states give equal bytes. The counters of refused
-// operations and what follows from the catalogue are no part of it.
+// operations and what follows from the catalog are no part of it.
 //
 // The object has these keys:
 //

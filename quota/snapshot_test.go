@@ -21,7 +21,7 @@ import (
 func (w *world) again() *world {
 	w.Helper()
 	data := w.Snapshot()
-	l, err := Restore(w.cfg, w.m, w.source.catalogue, data)
+	l, err := Restore(w.cfg, w.m, w.source.catalog, data)
 	if err != nil {
 		w.Fatalf("%v\n%s", err, data)
 	}
@@ -161,7 +161,7 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotLater(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4 B:4")
 	w.commit("t", "j", "q", "A:1")
-	if _, err := w.SetCatalogue(cluster(map[string]string{"b": "B:8"}), nil); err != nil {
+	if _, err := w.SetCatalog(cluster(map[string]string{"b": "B:8"}), nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // card A's last node has left: it stays known, and charged
@@ -193,7 +193,7 @@ func TestSnapshotLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := Restore(w.cfg, m, w.source.catalogue, w.Snapshot())
+		l, err := Restore(w.cfg, m, w.source.catalog, w.Snapshot())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestSnapshotLater(t *testing.T) {
 	for _, field := range []string{"holds", "capability", "deserved", "guarantee"} {
 		text = strings.ReplaceAll(text, `"`+field+`":{"zz":[{"a":null}],`, `"`+field+`":{`)
 	}
-	if l, err = Restore(w.cfg, w.m, w.source.catalogue, []byte(text)); err != nil {
+	if l, err = Restore(w.cfg, w.m, w.source.catalog, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	w.want(string(l.Snapshot()), string(w.Snapshot()))
@@ -301,7 +301,7 @@ func TestRestoreRefuses(t *testing.T) {
 		if text == data {
 			t.Fatalf("%s isn't there", c.from)
 		}
-		_, err := Restore(w.cfg, w.m, w.source.catalogue, []byte(text))
+		_, err := Restore(w.cfg, w.m, w.source.catalog, []byte(text))
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.place) {
 			t.Errorf("%.80s: %v, want %v at %s", c.to, err, c.want, c.place)
 		}
@@ -330,7 +330,7 @@ func TestRestoreMap(t *testing.T) {
 		}
 	}
 	if _, ok := l.Map().Index("card:New"); !ok {
-		t.Error("the map has no dimension for a card of the catalogue")
+		t.Error("the map has no dimension for a card of the catalog")
 	}
 	got, _ := l.Queue("q")
 	want, _ := p.Queue("q")
@@ -392,8 +392,8 @@ func FuzzRestore(f *testing.F) {
 				cfg.Transformation, cfg.MissingUnlimited = by, true
 			}
 		}
-		l, err := Restore(cfg, wide, w.source.catalogue, data)
-		if own, ownErr := Restore(cfg, nil, w.source.catalogue, data); err == nil && (ownErr != nil || own.Check() != nil) {
+		l, err := Restore(cfg, wide, w.source.catalog, data)
+		if own, ownErr := Restore(cfg, nil, w.source.catalog, data); err == nil && (ownErr != nil || own.Check() != nil) {
 			t.Fatal(ownErr, own.Check())
 		}
 		if err != nil {

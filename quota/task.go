@@ -33,25 +33,25 @@ type Task struct {
 
 	// Status says where the task stands, for [Ledger.Reconcile]; the zero value is
 	// what the pod says. A pod that succeeded or failed has ended in any case.
-	Status TaskStatus
+	Status TaskPhase
 
 	// Gated says that the task waits outside of scheduling. A task whose pod has
 	// scheduling gates does, too. A job's min is without its gated tasks.
 	Gated bool
 }
 
-// TaskStatus says where a task stands. But for TaskFromPod the names are
+// TaskPhase says where a task stands. But for TaskFromPod the names are
 // Volcano's. Other values count as TaskAllocated.
-type TaskStatus uint8
+type TaskPhase uint8
 
 const (
 	// TaskFromPod is what the pod says: Succeeded and Failed by its phase, else
 	// Releasing with a deletion timestamp, else, with a node, Running by its phase
 	// and Bound otherwise. Without a node, or without a pod, it is Pending.
-	TaskFromPod   TaskStatus = iota
-	TaskPending              // it has no node
-	TaskAllocated            // it has a node; from here to TaskRunning it is charged
-	TaskBinding              // the API server is being told
+	TaskFromPod   TaskPhase = iota
+	TaskPending             // it has no node
+	TaskAllocated           // it has a node; from here to TaskRunning it is charged
+	TaskBinding             // the API server is being told
 	TaskBound
 	TaskRunning
 	TaskReleasing // it is being deleted; charged with [Config.CountReleasing]
@@ -61,10 +61,10 @@ const (
 )
 
 // Ended reports whether a task of this status uses nothing any more.
-func (s TaskStatus) Ended() bool { return s == TaskSucceeded || s == TaskFailed }
+func (s TaskPhase) Ended() bool { return s == TaskSucceeded || s == TaskFailed }
 
 // status returns where the task stands, by its pod if nothing else says so.
-func (t *Task) status() TaskStatus {
+func (t *Task) status() TaskPhase {
 	if t.Status != TaskFromPod {
 		return t.Status
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger. m comes from [NewMap] or extends such a map; catalogue may
-// be nil, for no cards. Errors are those of [Ledger.SetCatalogue] and
+// New makes a ledger. m comes from [NewMap] or extends such a map; catalog may
+// be nil, for no cards. Errors are those of [Ledger.SetCatalog] and
 // [Ledger.SetQueues], and [ErrNotUTF8] for a name in the map.
-func New(cfg Config, m *vectormap.ResourceVectorMap, catalogue Catalogue, queues []Queue) (*Ledger, error) {
+func New(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []Queue) (*Ledger, error) {
 	isMap(m)
 	if err := checkMap(m); err != nil {
 		return nil, err
 	}
 	l := newLedger(cfg, m)
-	if _, err := l.SetCatalogue(catalogue, nil); err != nil {
+	if _, err := l.SetCatalog(catalog, nil); err != nil {
 		return nil, err
 	}
 	if _, _, err := l.SetQueues(queues, nil); err != nil {

@@ -101,7 +101,7 @@ type (
 		id, card string // the annotation
 		gpu, mig int64  // whole devices of two resources
 		cpu      int64
-		status   TaskStatus
+		status   TaskPhase
 		node     string
 		gated    bool
 	}

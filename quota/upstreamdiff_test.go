@@ -100,7 +100,7 @@ func (w *upWorld) begin() {
 		}
 		inv.Nodes = append(inv.Nodes, n)
 	}
-	if _, err := w.l.SetCatalogue(inv.Catalogue(), nil); err != nil {
+	if _, err := w.l.SetCatalog(inv.Catalog(), nil); err != nil {
 		w.Fatal(err)
 	}
 	var v View

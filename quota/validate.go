@@ -21,9 +21,9 @@ import (
 // a capability of a resource that carries cards, which limits nothing.
 //
 // Paths begin with queues[i]. The errors are of names, then of parents, then of amounts.
-// The warnings come by name and then by dimension. Without a catalogue, nil, nothing is
+// The warnings come by name and then by dimension. Without a catalog, nil, nothing is
 // compared with the cluster.
-func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogue) (errs, warnings field.ErrorList) {
+func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
 	isMap(m)
 	faults := faultsOf(queues, m)
 	v := validator{m: m, at: map[string]int{}, of: map[string]*Queue{}, children: map[string][]*Queue{}}
@@ -44,8 +44,8 @@ func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalogue Catalogu
 	for _, name := range sorted(v.of) {
 		v.queue(v.of[name])
 	}
-	if isCatalogue(catalogue) {
-		v.cluster(catalogue)
+	if isCatalog(catalog) {
+		v.cluster(catalog)
 	}
 	return faults.list, v.warnings
 }
@@ -267,9 +267,9 @@ func (v *validator) queue(q *Queue) {
 	}
 }
 
-// cluster warns of what the catalogue says otherwise.
-func (v *validator) cluster(catalogue Catalogue) {
-	cards, totals := map[string]float64{}, catalogue.Totals()
+// cluster warns of what the catalog says otherwise.
+func (v *validator) cluster(catalog Catalog) {
+	cards, totals := map[string]float64{}, catalog.Totals()
 	for _, card := range totals.Cards {
 		cards[card.Name] = float64(card.Milli)
 	}
@@ -284,7 +284,7 @@ func (v *validator) cluster(catalogue Catalogue) {
 			}
 		}
 		for _, resource := range q.Ignored {
-			if len(catalogue.CardsFor(resource)) > 0 {
+			if len(catalog.CardsFor(resource)) > 0 {
 				v.warnings = append(v.warnings, field.Forbidden(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(string(resource)))),
 					fmt.Sprintf("queue %q: this limits no cards: write them into the quota annotation", brief(name))))
 			}

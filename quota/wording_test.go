@@ -103,8 +103,8 @@ func TestKnownCards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(catalogue Catalogue) string {
-		l, err := New(Config{}, m, catalogue, []Queue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")})
+	ask := func(catalog Catalog) string {
+		l, err := New(Config{}, m, catalog, []Queue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestKnownCards(t *testing.T) {
 		return r.Invalid()
 	}
 	const none = `volcano.sh/card.request: no card of "Ghost|Spook" is known: known are `
-	if got, want := ask(inventory.Catalogue()), none+"c00, c01, c02, c03, c04, c05, c06, c07 and 5 more"; got != want {
+	if got, want := ask(inventory.Catalog()), none+"c00, c01, c02, c03, c04, c05, c06, c07 and 5 more"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got, want := ask(nil), none+"mine"; got != want {

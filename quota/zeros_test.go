@@ -50,16 +50,16 @@ func TestZeros(t *testing.T) {
 			(*Ref)(nil),
 			(*Refusal)(nil),
 			(*Report)(nil),
-			(*Room)(nil),
+			(*Headroom)(nil),
 			(*State)(nil),
 			(*Task)(nil),
 			(*TaskRequest)(nil),
-			(*TaskStatus)(nil),
-			(*Unnamed)(nil),
+			(*TaskPhase)(nil),
+			(*UnnamedPolicy)(nil),
 			(*Usage)(nil),
 			(*View)(nil),
 		},
-		Others: []any{(*device.Catalogue)(nil)},
+		Others: []any{(*device.Catalog)(nil)},
 		Operand: func(typ reflect.Type) any {
 			switch typ {
 			case reflect.TypeFor[*Ledger]():
@@ -70,7 +70,7 @@ func TestZeros(t *testing.T) {
 				return gpus(t, Config{}, "q", "A:4").task("t", "j", "q", "A:1")
 			case reflect.TypeFor[*vectormap.ResourceVectorMap]():
 				return must(NewMap([]string{"A"}))
-			case reflect.TypeFor[Catalogue]():
+			case reflect.TypeFor[Catalog]():
 				return cluster(map[string]string{"n": "A:8"})
 			case reflect.TypeFor[*vector.Mask]():
 				return vector.NewMask(1)

@@ -39,8 +39,8 @@ func newLedger(cfg quota.Config, nodes []corev1.Node, specs []quota.QueueSpec) (
 	if err != nil {
 		return nil, err
 	}
-	catalogue := inventory.Catalogue()
-	m, err := quota.NewMap(slices.Concat(catalogue.Cards(), cfg.Cards(specs)))
+	catalog := inventory.Catalog()
+	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.Cards(specs)))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func newLedger(cfg quota.Config, nodes []corev1.Node, specs []quota.QueueSpec) (
 			return nil, faults[0]
 		}
 	}
-	return quota.New(cfg, m, catalogue, queues)
+	return quota.New(cfg, m, catalog, queues)
 }
 
 // event prints an event of the ledger.
@@ -108,7 +108,9 @@ func (s *story) fits(queue, request string) {
 	if s.err != nil {
 		return
 	}
-	s.say("      %d more of %s would fit", s.ledger.WhatFits(job).Copies, request)
+	fits, err := s.ledger.JobCopies(job)
+	s.err = err
+	s.say("      %d more of %s would fit", fits.Copies, request)
 }
 
 // task resolves a pod of a job. Its name is that of the job and an index.

@@ -116,12 +116,12 @@ func (s *scheduler) tellCards() error {
 			inventories = append(inventories, n.inventory)
 		}
 	}
-	catalogue := device.Merge(inventories...).Catalogue()
-	m, err := s.ledger.ExtendMap(catalogue.Cards())
+	catalog := device.Merge(inventories...).Catalog()
+	m, err := s.ledger.ExtendMap(catalog.Cards())
 	if err != nil {
 		return err
 	}
-	_, err = s.ledger.SetCatalogue(catalogue, m)
+	_, err = s.ledger.SetCatalog(catalog, m)
 	s.moved = err != nil
 	return err
 }

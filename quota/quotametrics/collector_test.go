@@ -35,7 +35,7 @@ func ledger(t testing.TB, cards []string, quotas map[string]string) *quota.Ledge
 	for _, card := range cards {
 		node.Cards = append(node.Cards, device.Card{Name: card, Resource: "nvidia.com/gpu", Count: 8})
 	}
-	l, err := quota.New(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalogue(), queues)
+	l, err := quota.New(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
 	if err != nil {
 		t.Fatal(err)
 	}

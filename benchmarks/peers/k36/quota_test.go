@@ -360,8 +360,11 @@ func (x *quotaTree) compareRoom(t testing.TB, id string) error {
 		for j := range ones {
 			ones[j] = 1
 		}
-		fits := x.ledger.WhatFits(x.newJob(t, fmt.Sprint(id, "-", i), i, ones).ours)
-		rooms := append([]quota.Room{fits.CPU, fits.Memory}, fits.Cards...)
+		fits, err := x.ledger.JobCopies(x.newJob(t, fmt.Sprint(id, "-", i), i, ones).ours)
+		if err != nil {
+			return err
+		}
+		rooms := append([]quota.Headroom{fits.CPU, fits.Memory}, fits.Cards...)
 		for j, name := range quotaNames {
 			want := x.queue(i).Available(resources.FlavorResource{Flavor: flavor, Resource: name}).Int64()
 			_, scale := x.dimension(j)

@@ -95,7 +95,7 @@ func newBoth(t testing.TB, teams []team) *both {
 		limit(&queues[1+i], team.most, team.anyGPUs)
 	}
 	inventory := device.Inventory{Nodes: []device.Node{{Name: "node", Cards: []device.Card{{Name: "GPU", Resource: gpu, Count: 8}}}}}
-	ledger, err := quota.New(quota.Config{}, m, inventory.Catalogue(), queues)
+	ledger, err := quota.New(quota.Config{}, m, inventory.Catalog(), queues)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func newTree(nodes []treeNode) (*tree, error) {
 		}
 		ours = append(ours, our)
 	}
-	t.ledger, err = quota.New(quota.Config{MissingUnlimited: true}, m, inventory.Catalogue(), ours)
+	t.ledger, err = quota.New(quota.Config{MissingUnlimited: true}, m, inventory.Catalog(), ours)
 	return t, err
 }
 

@@ -58,7 +58,7 @@ type Ledger struct {
 	seen      []int64                   // the generations of nodes when their pods were last followed
 	moved     bool                      // nodes and seen disagree
 	stale     bool                      // the cards of nodes are not read yet
-	cards     *device.Catalogue         // of nodes
+	cards     *device.Catalog           // of nodes
 }
 
 // resolved is what a pod is charged.
@@ -84,7 +84,7 @@ func New(cfg *Config, factory informers.SharedInformerFactory) (*Ledger, error) 
 		account:   account,
 		charged:   map[types.UID]*corev1.Pod{},
 		unsettled: map[types.UID]*corev1.Pod{},
-		cards:     (&device.Inventory{}).Catalogue(),
+		cards:     (&device.Inventory{}).Catalog(),
 	}
 	_, err = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(after any) { l.podChanged(nil, after) },
@@ -195,12 +195,12 @@ func (l *Ledger) discover() error {
 	if err != nil {
 		return err
 	}
-	cards := inventory.Catalogue()
+	cards := inventory.Catalog()
 	m, err := l.account.ExtendMap(cards.Cards())
 	if err != nil {
 		return err
 	}
-	if _, err := l.account.SetCatalogue(cards, m); err != nil {
+	if _, err := l.account.SetCatalog(cards, m); err != nil {
 		return err
 	}
 	same := slices.Equal(l.cards.Cards(), cards.Cards()) // else other pods may be of other cards, too
@@ -364,7 +364,7 @@ func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInf
 }
 
 // mayPass reports whether a card is refused that the end of other pods makes room on.
-func mayPass(o quota.Room) bool { return !o.OK && o.Why != quota.ReasonNoQuota }
+func mayPass(o quota.Headroom) bool { return !o.OK && o.Why != quota.ReasonNoQuota }
 
 // Filter says whether the queue has room for the pod on a card of the node.
 func (l *Ledger) Filter(_ context.Context, pod *corev1.Pod, node string) *fwk.Status {

@@ -11,21 +11,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func labelCatalogue(t testing.TB, nodes ...corev1.Node) *device.Catalogue {
+func labelCatalog(t testing.TB, nodes ...corev1.Node) *device.Catalog {
 	t.Helper()
 	inv, err := device.FromNodes(nodes, nil, device.LabelOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inv.Catalogue()
+	return inv.Catalog()
 }
 
-// TestCatalogue is R1, and an example of everything.
-func TestCatalogue(t *testing.T) {
+// TestCatalog is R1, and an example of everything.
+func TestCatalog(t *testing.T) {
 	labels := func(domain, count string) string {
 		return domain + "/gpu.product=A " + domain + "/gpu.count=" + count + " " + domain + "/gpu.memory=1024"
 	}
-	c := labelCatalogue(t,
+	c := labelCatalog(t,
 		labelNode("n1", labels("x.com", "1"), "x.com/gpu=1 cpu=500m memory=1Gi"),
 		labelNode("n2", labels("x.com", "3"), "x.com/gpu=3 cpu=2"),
 		labelNode("n3", v100("nvidia.com/gpu.replicas=4"), "nvidia.com/gpu.shared=8 memory=1"),
@@ -64,15 +64,15 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// TestCatalogueAmbiguous: nodes that disagree, and a node that doesn't know.
-func TestCatalogueAmbiguous(t *testing.T) {
+// TestCatalogAmbiguous: nodes that disagree, and a node that doesn't know.
+func TestCatalogAmbiguous(t *testing.T) {
 	node := func(name string, cards ...device.Card) device.Node { return device.Node{Name: name, Cards: cards} }
 	inv := &device.Inventory{Nodes: []device.Node{
 		node("n1", device.Card{Name: "A", Resource: "y.com/gpu", Count: 1}, device.Card{Name: "B", Count: 1}),
 		node("n2", device.Card{Name: "A", Resource: "x.com/gpu", Count: math.MaxInt64}, device.Card{Name: "C", Resource: "x.com/gpu", Count: math.MaxInt64 / 1000}),
 		node("n3", device.Card{Name: "B", Count: 2}, device.Card{Name: "C", Count: 1}),
 	}}
-	c := inv.Catalogue()
+	c := inv.Catalog()
 	if got, err := c.Resource("A"); got != "" || !errors.Is(err, device.ErrAmbiguousCard) {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -101,14 +101,14 @@ func TestCatalogueAmbiguous(t *testing.T) {
 	if diff := cmp.Diff(want, c.Totals().Cards); diff != "" {
 		t.Errorf("totals at their end (-want +got)\n%s", diff)
 	}
-	if empty := new(device.Inventory).Catalogue(); empty.Cards() != nil || empty.Totals().Cards != nil {
+	if empty := new(device.Inventory).Catalog(); empty.Cards() != nil || empty.Totals().Cards != nil {
 		t.Error("cards of no node")
 	}
 }
 
 // A node on which two resources carry a card is there twice.
-func TestCatalogueNodesTwice(t *testing.T) {
-	c := labelCatalogue(t, labelNode("n", v100("nvidia.com/gpu.replicas=4 x.com/gpu.product=V100 x.com/gpu.count=1 x.com/gpu.memory=1024"), "nvidia.com/gpu=2 x.com/gpu=1"))
+func TestCatalogNodesTwice(t *testing.T) {
+	c := labelCatalog(t, labelNode("n", v100("nvidia.com/gpu.replicas=4 x.com/gpu.product=V100 x.com/gpu.count=1 x.com/gpu.memory=1024"), "nvidia.com/gpu=2 x.com/gpu=1"))
 	want := []device.NodeCard{{Node: "n", Resource: "nvidia.com/gpu", Count: 2}, {Node: "n", Resource: "x.com/gpu", Count: 1}}
 	if got := c.NodesOf("V100"); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
@@ -140,7 +140,7 @@ func TestAllProblems(t *testing.T) {
 	for range new(device.Inventory).AllProblems() {
 		t.Error("a problem of nothing")
 	}
-	if c := new(device.Catalogue); c.CardsOf("a") != nil || len(c.Cards()) > 0 || c.NodesOf("x") != nil {
+	if c := new(device.Catalog); c.CardsOf("a") != nil || len(c.Cards()) > 0 || c.NodesOf("x") != nil {
 		t.Errorf("cards of nothing: %v", c)
 	}
 }

@@ -16,10 +16,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Catalogue says which cards a cluster has. A [device.Catalogue] is one. A ledger
+// Catalog says which cards a cluster has. A [device.Catalog] is one. A ledger
 // keeps it and asks it from several goroutines, so it must not change: give the ledger
 // a new one instead. It is asked while the ledger isn't locked.
-type Catalogue interface {
+type Catalog interface {
 	Cards() []string                                // all cards, sorted
 	CardsOf(node string) []device.Card              // those of a node; nil if it isn't known
 	Resources(card string) []corev1.ResourceName    // that carry a card, sorted
@@ -54,7 +54,7 @@ func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.Resource
 
 // ExtendMap returns a map that extends the ledger's by the dimensions of cards and
 // outputs; the ledger's itself if it has all of them. Dimensions keep their places. The
-// ledger takes it over with [Ledger.SetCatalogue], [Ledger.SetQueues] or [Ledger.Declare].
+// ledger takes it over with [Ledger.SetCatalog], [Ledger.SetQueues] or [Ledger.Declare].
 // If it has outputs already, what is there is charged in new ones at once; a sum over all
 // queues that would reach 2^53 is then an [ErrOverflow] of these, and changes nothing.
 // Errors are those of [NewMap].
@@ -165,23 +165,23 @@ type discovery struct {
 	nodes   nodeCards
 }
 
-// findings is what a catalogue says.
+// findings is what a catalog says.
 type findings struct {
-	catalogue Catalogue // may be nil
-	cards     map[string][]corev1.ResourceName
-	amounts   device.Totals
+	catalog Catalog // may be nil
+	cards   map[string][]corev1.ResourceName
+	amounts device.Totals
 }
 
 // total returns what the cluster has of a dimension.
 func (d *discovery) total(dim int) int64 { return d.totals[dim] }
 
-// SetCatalogue replaces what was discovered: totals, which resources carry which
+// SetCatalog replaces what was discovered: totals, which resources carry which
 // cards, and the cards of nodes. Cards that were known stay known, with the
 // resources they had last. m, if not nil, extends the ledger's map. A card
 // without a dimension is an [ErrUnknownDimension] and changes nothing. seq is as of
 // [Ledger.SetQueues].
-func (l *Ledger) SetCatalogue(catalogue Catalogue, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
-	found := read(catalogue)
+func (l *Ledger) SetCatalog(catalog Catalog, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
+	found := read(catalog)
 	l.lock()
 	err = l.setDiscovery(found, nil, m)
 	return l.unlock(err == nil, nil), err
@@ -189,33 +189,33 @@ func (l *Ledger) SetCatalogue(catalogue Catalogue, m *vectormap.ResourceVectorMa
 
 // Declare makes cards known that no node has yet. A card without a resource is carried
 // by none: it is for pods with claims. Counts don't matter. The resource of a card that the
-// catalogue has is the catalogue's; of another it is the one that was declared or
-// discovered last. seq and errors are as of [Ledger.SetCatalogue].
+// catalog has is the catalog's; of another it is the one that was declared or
+// discovered last. seq and errors are as of [Ledger.SetCatalog].
 func (l *Ledger) Declare(cards []device.Card, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(l.source.findings, cards, m)
 	return l.unlock(err == nil, nil), err
 }
 
-// read asks a catalogue, which may be nil.
-func read(catalogue Catalogue) findings {
-	found := findings{catalogue: catalogue, cards: map[string][]corev1.ResourceName{}}
-	if isCatalogue(catalogue) {
-		for _, card := range catalogue.Cards() {
-			found.cards[card] = catalogue.Resources(card)
+// read asks a catalog, which may be nil.
+func read(catalog Catalog) findings {
+	found := findings{catalog: catalog, cards: map[string][]corev1.ResourceName{}}
+	if isCatalog(catalog) {
+		for _, card := range catalog.Cards() {
+			found.cards[card] = catalog.Resources(card)
 		}
-		found.amounts = catalogue.Totals()
+		found.amounts = catalog.Totals()
 	}
 	return found
 }
 
-// isCatalogue reports whether there is a catalogue. A nil pointer is none, and no nil
-// Catalogue.
-func isCatalogue(catalogue Catalogue) bool {
-	if of, ok := catalogue.(*device.Catalogue); ok && of == nil {
-		panic("quota: nil catalogue")
+// isCatalog reports whether there is a catalog. A nil pointer is none, and no nil
+// Catalog.
+func isCatalog(catalog Catalog) bool {
+	if of, ok := catalog.(*device.Catalog); ok && of == nil {
+		panic("quota: nil catalog")
 	}
-	return catalogue != nil
+	return catalog != nil
 }
 
 func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectormap.ResourceVectorMap) error {
@@ -275,7 +275,7 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 			d.carried[resource] = append(d.carried[resource], card)
 		}
 	}
-	if d.catalogue == nil {
+	if d.catalog == nil {
 		return nil
 	}
 	d.totals[vectormap.CPU], d.totals[vectormap.Memory] = d.amounts.CPUMilli, d.amounts.MemoryBytes
@@ -335,16 +335,16 @@ func (d *discovery) seen(node string) *book.Set {
 	return d.nodes.sets[node]
 }
 
-// on returns the cards of a node; of an unknown one, none. It asks the catalogue, which
+// on returns the cards of a node; of an unknown one, none. It asks the catalog, which
 // is the caller's code: no lock may be held.
 func (d *discovery) on(node string, dims map[string]int32) *book.Set {
 	if set := d.seen(node); set != nil {
 		return set
 	}
-	if d.catalogue == nil {
+	if d.catalog == nil {
 		return noCards
 	}
-	cards := d.catalogue.CardsOf(node)
+	cards := d.catalog.CardsOf(node)
 	if len(cards) == 0 {
 		return noCards
 	}

@@ -9,35 +9,39 @@ type Fits struct {
 
 	// CPU, Memory, Cards and Outputs are the room before the first copy; zero if the queue
 	// takes nothing. Cards has each alternative of each item.
-	CPU, Memory    Room
-	Cards, Outputs []Room
+	CPU, Memory    Headroom
+	Cards, Outputs []Headroom
 
 	// Next is the answer to one copy more; OK if no limit stops them. Its Task is
 	// empty.
 	Next Answer
 }
 
-// WhatFits counts how many copies of a job would be reserved now, one after the other as
+// JobCopies counts how many copies of a job would be reserved now, one after the other as
 // by [Ledger.ReserveMany], and says what stops the next one. It changes nothing.
 //
 // Each copy is a new job. Only limits count: a sum may reach 2^53. The work grows with
-// the number of alternatives that the copies use up, and not with that of the copies.
-func (l *Ledger) WhatFits(job *JobRequest) (f Fits) {
+// the number of alternatives that the copies use up, and not with that of the copies. A
+// job that another queue has is an [ErrConflict].
+func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	job.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()
 	job = l.currentJob(job)
+	if j := l.jobs[job.id].record(); j != nil && queueName(j.Queue) != job.queue {
+		return f, elsewhere(job.id, j, job.queue)
+	}
 	q := l.queueOf(&job.queueAt, job.queue)
 	copies := book.ReserveCopies(q, &job.min)
 	l.tellCopies(&f, &copies)
 	l.tellJob(&f.Next, &copies.Next, job, q)
-	return f
+	return f, nil
 }
 
-// WhatFitsTask is [Ledger.WhatFits] for copies of a task: new tasks of its job, committed
+// TaskCopies is [Ledger.JobCopies] for copies of a task: new tasks of its job, committed
 // together as by [Ledger.CommitAll], with what is held for the job. A job that another
 // queue has is an [ErrConflict].
-func (l *Ledger) WhatFitsTask(task *TaskRequest) (f Fits, err error) {
+func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 	task.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()

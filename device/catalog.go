@@ -10,19 +10,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Catalogue answers by card name what an [Inventory] has. It is made by
-// [Inventory.Catalogue], immutable, and safe for concurrent use. Its slices are
+// Catalog answers by card name what an [Inventory] has. It is made by
+// [Inventory.Catalog], immutable, and safe for concurrent use. Its slices are
 // shared: callers must not change them. The zero value has no cards.
-type Catalogue struct {
+type Catalog struct {
 	inventory *Inventory
 	names     []string
-	cards     map[string]*catalogueCard
+	cards     map[string]*catalogCard
 	resources map[corev1.ResourceName][]string
 	totals    Totals
 	problems  []Problem
 }
 
-type catalogueCard struct {
+type catalogCard struct {
 	count     int64
 	resources []corev1.ResourceName // sorted; without the unknown
 	nodes     []NodeCard
@@ -49,14 +49,14 @@ type CardTotal struct {
 	Milli int64
 }
 
-// Catalogue makes the catalogue of the inventory, which must not change afterwards.
-func (inv *Inventory) Catalogue() *Catalogue {
+// Catalog makes the catalog of the inventory, which must not change afterwards.
+func (inv *Inventory) Catalog() *Catalog {
 	if inv == nil {
 		panic(panicInventory)
 	}
-	c := &Catalogue{
+	c := &Catalog{
 		inventory: inv,
-		cards:     map[string]*catalogueCard{},
+		cards:     map[string]*catalogCard{},
 		resources: map[corev1.ResourceName][]string{},
 	}
 	for i := range inv.Nodes {
@@ -85,10 +85,10 @@ func (inv *Inventory) Catalogue() *Catalogue {
 	return c
 }
 
-func (c *Catalogue) add(node string, card Card) {
+func (c *Catalog) add(node string, card Card) {
 	entry := c.cards[card.Name]
 	if entry == nil {
-		entry = &catalogueCard{}
+		entry = &catalogCard{}
 		c.cards[card.Name] = entry
 		c.names = append(c.names, card.Name)
 	}
@@ -124,19 +124,19 @@ func thousandfold(a int64) int64 {
 }
 
 // some returns c, which may not be nil.
-func (c *Catalogue) some() *Catalogue {
+func (c *Catalog) some() *Catalog {
 	if c == nil {
-		panic(panicCatalogue)
+		panic(panicCatalog)
 	}
 	return c
 }
 
 // Cards returns the names of all cards, sorted.
-func (c *Catalogue) Cards() []string { return c.some().names }
+func (c *Catalog) Cards() []string { return c.some().names }
 
 // CardsOf returns the cards of a node, by name; nil if it has none or isn't
 // there. On one node a card has one resource, unless a problem says otherwise.
-func (c *Catalogue) CardsOf(node string) []Card {
+func (c *Catalog) CardsOf(node string) []Card {
 	if c.some().inventory == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (c *Catalogue) CardsOf(node string) []Card {
 // NodesOf returns the nodes that have a card, by name; nil for an unknown card. A
 // node on which several resources carry it is there once for each, by resource.
 // It is a look-up, whatever the number of nodes.
-func (c *Catalogue) NodesOf(card string) []NodeCard {
+func (c *Catalog) NodesOf(card string) []NodeCard {
 	if entry := c.some().cards[card]; entry != nil {
 		return entry.nodes
 	}
@@ -159,16 +159,16 @@ func (c *Catalogue) NodesOf(card string) []NodeCard {
 
 // CardsFor returns the names of the cards that a resource carries on some node,
 // sorted; nil for an unknown resource.
-func (c *Catalogue) CardsFor(resource corev1.ResourceName) []string {
+func (c *Catalog) CardsFor(resource corev1.ResourceName) []string {
 	return c.some().resources[resource]
 }
 
 // Totals returns what all nodes have together, each counted once.
-func (c *Catalogue) Totals() Totals { return c.some().totals }
+func (c *Catalog) Totals() Totals { return c.some().totals }
 
 // Resources returns the resources that carry a card, sorted; none for an
 // unknown card, or if no source tells.
-func (c *Catalogue) Resources(card string) []corev1.ResourceName {
+func (c *Catalog) Resources(card string) []corev1.ResourceName {
 	if entry := c.some().cards[card]; entry != nil {
 		return entry.resources
 	}
@@ -178,7 +178,7 @@ func (c *Catalogue) Resources(card string) []corev1.ResourceName {
 // Resource returns the only resource that carries a card; empty if no source
 // tells. The error wraps [ErrUnknownCard], or [ErrAmbiguousCard] if nodes
 // disagree; a node that doesn't tell disagrees with none.
-func (c *Catalogue) Resource(card string) (corev1.ResourceName, error) {
+func (c *Catalog) Resource(card string) (corev1.ResourceName, error) {
 	entry := c.some().cards[card]
 	switch {
 	case entry == nil:
@@ -192,7 +192,7 @@ func (c *Catalogue) Resource(card string) (corev1.ResourceName, error) {
 }
 
 // knownCards says which cards there are, the first ones of many.
-func (c *Catalogue) knownCards() string {
+func (c *Catalog) knownCards() string {
 	const most = 20
 	if len(c.names) == 0 {
 		return "no node has a card"
@@ -209,4 +209,4 @@ func (c *Catalogue) knownCards() string {
 
 // Problems returns a problem for each card that different resources carry, by
 // name. Those of the nodes are in the inventory.
-func (c *Catalogue) Problems() []Problem { return c.some().problems }
+func (c *Catalog) Problems() []Problem { return c.some().problems }

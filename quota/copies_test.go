@@ -14,13 +14,13 @@ import (
 // copies counts those of a [*JobRequest] or a [*TaskRequest].
 func copies(l *Ledger, shape any) (Fits, error) {
 	if task, ok := shape.(*TaskRequest); ok {
-		return l.WhatFitsTask(task)
+		return l.TaskCopies(task)
 	}
-	return l.WhatFits(shape.(*JobRequest)), nil
+	return l.JobCopies(shape.(*JobRequest))
 }
 
-// whatFits says how many copies fit, and why not one more.
-func (w *world) whatFits(shape any) string {
+// copies says how many copies fit, and why not one more.
+func (w *world) copies(shape any) string {
 	w.Helper()
 	f, err := copies(w.Ledger, shape)
 	if err != nil {
@@ -32,7 +32,7 @@ func (w *world) whatFits(shape any) string {
 	return fmt.Sprintf("%d, then %s", f.Copies, say(f.Next, nil))
 }
 
-func TestWhatFits(t *testing.T) {
+func TestCopies(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "cpu:20 mem:64 A:9")
 	w.want(w.reserve("r", "q", "cpu:3 A:2"), "yes")
 	for _, shape := range []struct{ text, want string }{
@@ -42,36 +42,37 @@ func TestWhatFits(t *testing.T) {
 		{"B:1", "0, then Scalar 0 of 0 at q"},
 		{"", "unlimited yes"},
 	} {
-		w.want(w.whatFits(w.job("x", "q", shape.text)), shape.want)
-		w.want(w.whatFits(w.task("x", "x", "q", shape.text)), shape.want)
+		w.want(w.copies(w.job("x", "q", shape.text)), shape.want)
+		w.want(w.copies(w.task("x", "x", "q", shape.text)), shape.want)
 	}
 	// The tasks of a job have what is held for it.
-	w.want(w.whatFits(w.task("x", "r", "q", "A:1")), "9, then Scalar 0 of 9000 at q")
-	w.want(w.whatFits(w.task("x", "r", "q", "cpu:1")), "20, then CPU 0 of 20000 at q")
-	w.want(w.whatFits(w.job("x", "nope", "A:1")), "0, then UnknownQueue")
-	w.want(w.whatFits(w.task("x", "r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue "q", not in "nope"`)
-	w.want(w.whatFits(w.task("x", "x", "nope", "A|B:1")), "0, then UnknownQueue")
+	w.want(w.copies(w.task("x", "r", "q", "A:1")), "9, then Scalar 0 of 9000 at q")
+	w.want(w.copies(w.task("x", "r", "q", "cpu:1")), "20, then CPU 0 of 20000 at q")
+	w.want(w.copies(w.job("x", "nope", "A:1")), "0, then UnknownQueue")
+	w.want(w.copies(w.task("x", "r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue "q", not in "nope"`)
+	w.want(w.copies(w.job("r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue "q", not in "nope"`)
+	w.want(w.copies(w.task("x", "x", "nope", "A|B:1")), "0, then UnknownQueue")
 
 	w = newWorld(t, Config{}, "q", "A:5 B:8")
-	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 5000 at q")
-	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "8, then Scalar 0 of 8000 at q")
-	w.want(w.whatFits(w.job("x", "q", "A|B:2 A:1")), "3, then Scalar 0 of 5000 at q")
+	w.want(w.copies(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 5000 at q")
+	w.want(w.copies(w.task("x", "x", "q", "A|B:1")), "8, then Scalar 0 of 8000 at q")
+	w.want(w.copies(w.job("x", "q", "A|B:2 A:1")), "3, then Scalar 0 of 5000 at q")
 	w = newWorld(t, Config{AnyMix: true}, "q", "A:5 B:8")
-	w.want(w.whatFits(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 13000 at q")
-	w.want(w.whatFits(w.task("x", "x", "q", "A|B:1")), "13, then Scalar 0 of 5000 at q")
+	w.want(w.copies(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 13000 at q")
+	w.want(w.copies(w.task("x", "x", "q", "A|B:1")), "13, then Scalar 0 of 5000 at q")
 
 	w = newWorld(t, Config{}, "org", "A:6", "x < org", "A:4", "y < org", "A:inf")
 	w.want(w.reserve("j", "x", "A:3"), "yes")
-	w.want(w.whatFits(w.job("x", "y", "A:1")), "3, then Scalar 0 of 6000 at org")
-	w.want(w.whatFits(w.job("x", "x", "A:1")), "1, then Scalar 0 of 4000 at x")
-	w.want(w.whatFits(w.job("x", "org", "A:1")), "0, then QueueNotLeaf")
+	w.want(w.copies(w.job("x", "y", "A:1")), "3, then Scalar 0 of 6000 at org")
+	w.want(w.copies(w.job("x", "x", "A:1")), "1, then Scalar 0 of 4000 at x")
+	w.want(w.copies(w.job("x", "org", "A:1")), "0, then QueueNotLeaf")
 	w = newWorld(t, Config{}, "y", "A:inf")
-	w.want(w.whatFits(w.job("x", "y", "A:1")), "unlimited yes")
-	w.want(w.whatFits(w.task("x", "x", "y", "A:1")), "unlimited yes")
+	w.want(w.copies(w.job("x", "y", "A:1")), "unlimited yes")
+	w.want(w.copies(w.task("x", "x", "y", "A:1")), "unlimited yes")
 }
 
-// TestWhatFitsRooms reads the rooms of the first copy.
-func TestWhatFitsRooms(t *testing.T) {
+// TestCopiesRooms reads the rooms of the first copy.
+func TestCopiesRooms(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "cpu:20 A:9 B:1")
 	w.want(w.reserve("r", "q", "cpu:3 A:2"), "yes")
 	for _, c := range []struct {
@@ -88,8 +89,8 @@ func TestWhatFitsRooms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Room{OK: true, Amount: c.cpu, Level: "q", Limit: 20000}
-		if f.CPU != want || f.Memory != (Room{OK: true, Level: "q"}) {
+		want := Headroom{OK: true, Amount: c.cpu, Level: "q", Limit: 20000}
+		if f.CPU != want || f.Memory != (Headroom{OK: true, Level: "q"}) {
 			t.Errorf("cpu %v, memory %v", f.CPU, f.Memory)
 		}
 		got := ""
@@ -101,50 +102,50 @@ func TestWhatFitsRooms(t *testing.T) {
 		}
 		w.want(got, c.cards)
 	}
-	if f := w.WhatFits(w.job("x", "nope", "A:1")); f.Cards != nil || f.CPU != (Room{}) {
+	if f, err := w.JobCopies(w.job("x", "nope", "A:1")); err != nil || f.Cards != nil || f.CPU != (Headroom{}) {
 		t.Errorf("a queue that isn't there has room: %+v", f)
 	}
 }
 
-// TestWhatFitsShares is the design's third example: 4 nodes of one card in 8
+// TestCopiesShares is the design's third example: 4 nodes of one card in 8
 // shares, of which a queue may use 32 and a job uses 16.
-func TestWhatFitsShares(t *testing.T) {
+func TestCopiesShares(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:32")
-	w.want(w.whatFits(w.job("j", "q", "A:16")), "2, then Scalar 0 of 32000 at q")
+	w.want(w.copies(w.job("j", "q", "A:16")), "2, then Scalar 0 of 32000 at q")
 	w.want(w.reserve("j", "q", "A:16"), "yes")
 	for i := range 16 {
 		w.want(w.commit(fmt.Sprint(i), "j", "q", "A:1"), "A")
 	}
 	w.want(w.state("q", "A"), "16000/0/0")
-	w.want(w.whatFits(w.job("j", "q", "A:16")), "1, then Scalar 0 of 32000 at q")
+	w.want(w.copies(w.job("j", "q", "A:16")), "1, then Scalar 0 of 32000 at q")
 }
 
-// TestWhatFitsMillions counts copies that nobody could make one by one: the test ends.
-func TestWhatFitsMillions(t *testing.T) {
+// TestCopiesMillions counts copies that nobody could make one by one: the test ends.
+func TestCopiesMillions(t *testing.T) {
 	const most = 9007199254740
 	for _, anyMix := range []bool{false, true} {
 		w := newWorld(t, Config{AnyMix: anyMix}, "q", fmt.Sprintf("cpu:inf A:%d B:%d C:1000000 H:3000000", int64(most), int64(most)))
 		w.want(w.reserve("j", "q", "A:1000000"), "yes")
-		w.want(w.whatFits(w.task("x", "y", "q", "A:1")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
-		w.want(w.whatFits(w.job("x", "q", "A:1 cpu:1000")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
+		w.want(w.copies(w.task("x", "y", "q", "A:1")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
+		w.want(w.copies(w.job("x", "q", "A:1 cpu:1000")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
 		w.want(w.reserve("k", "q", "C|H:2000000"), "yes")
 		want := map[bool]string{false: "3000000, then Scalar 0 of 3000000000 at q", true: "4000000, then Scalar 0 of 1000000000 at q"}
-		w.want(w.whatFits(w.task("x", "k", "q", "C|H:1")), want[anyMix])
+		w.want(w.copies(w.task("x", "k", "q", "C|H:1")), want[anyMix])
 	}
 }
 
-// TestWhatFitsLarge: amounts of which a few, or one, come to 2^53, where nothing limits
+// TestCopiesLarge: amounts of which a few, or one, come to 2^53, where nothing limits
 // them and where something else does. The test ends.
-func TestWhatFitsLarge(t *testing.T) {
+func TestCopiesLarge(t *testing.T) {
 	for _, mem := range []string{"64", "8388607"} { // in GiB
 		w := newWorld(t, Config{}, "q", "mem:inf cpu:inf A:2000000 B:inf", "r", "mem:inf A:inf B:inf")
-		w.want(w.whatFits(w.task("x", "y", "r", "mem:"+mem)), "unlimited yes")
-		w.want(w.whatFits(w.job("x", "r", "mem:"+mem)), "unlimited yes")
-		w.want(w.whatFits(w.task("x", "y", "r", "A|B:9007199254740 mem:"+mem)), "unlimited yes")
-		w.want(w.whatFits(w.task("x", "y", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
-		w.want(w.whatFits(w.job("x", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
+		w.want(w.copies(w.task("x", "y", "r", "mem:"+mem)), "unlimited yes")
+		w.want(w.copies(w.job("x", "r", "mem:"+mem)), "unlimited yes")
+		w.want(w.copies(w.task("x", "y", "r", "A|B:9007199254740 mem:"+mem)), "unlimited yes")
+		w.want(w.copies(w.task("x", "y", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
+		w.want(w.copies(w.job("x", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
 		w.want(w.reserve("j", "r", "mem:"+mem), "yes")
-		w.want(w.whatFits(w.task("x", "j", "r", "mem:"+mem)), "unlimited yes")
+		w.want(w.copies(w.task("x", "j", "r", "mem:"+mem)), "unlimited yes")
 	}
 }
 
@@ -217,18 +218,21 @@ func drawnTask(r *rand.Rand) string {
 	}[r.IntN(12)]
 }
 
-func FuzzWhatFitsJobs(f *testing.F) {
+func FuzzJobCopies(f *testing.F) {
 	for seed := range uint64(400) {
 		f.Add(seed)
 	}
-	f.Fuzz(checkWhatFitsJobs)
+	f.Fuzz(checkJobCopies)
 }
 
-// checkWhatFitsJobs reserves as many copies as fit, and one more.
-func checkWhatFitsJobs(t *testing.T, seed uint64) {
+// checkJobCopies reserves as many copies as fit, and one more.
+func checkJobCopies(t *testing.T, seed uint64) {
 	w, r := drawn(t, seed)
 	queue, text := []string{"x", "y", "z"}[r.IntN(3)], drawnJob(r)
-	fits := w.WhatFits(w.job("shape", queue, text))
+	fits, err := w.JobCopies(w.job("shape", queue, text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	copies := fits.Copies
 	if copies == Unlimited {
 		copies = 50
@@ -247,25 +251,25 @@ func checkWhatFitsJobs(t *testing.T, seed uint64) {
 		}
 	}
 	if diff := cmp.Diff(answers[copies], fits.Next, cmpopts.EquateEmpty()); diff != "" && fits.Copies != Unlimited {
-		t.Errorf("%s in %s: after %d copies (-operation +WhatFits):\n%s", text, queue, copies, diff)
+		t.Errorf("%s in %s: after %d copies (-operation +JobCopies):\n%s", text, queue, copies, diff)
 	}
 }
 
-func FuzzWhatFitsTasks(f *testing.F) {
+func FuzzTaskCopies(f *testing.F) {
 	for seed := range uint64(600) {
 		f.Add(seed)
 	}
-	f.Fuzz(checkWhatFitsTasks)
+	f.Fuzz(checkTaskCopies)
 }
 
-// checkWhatFitsTasks commits gangs of up to as many copies as fit, and one more.
-func checkWhatFitsTasks(t *testing.T, seed uint64) {
+// checkTaskCopies commits gangs of up to as many copies as fit, and one more.
+func checkTaskCopies(t *testing.T, seed uint64) {
 	w, r := drawn(t, seed)
 	queue, job, text := []string{"x", "y", "z"}[r.IntN(3)], fmt.Sprint(r.IntN(4)), drawnTask(r)
 	if j := w.jobs[job]; j != nil {
 		queue = queueName(j.Queue)
 	}
-	fits, err := w.WhatFitsTask(w.task("shape", job, queue, text))
+	fits, err := w.TaskCopies(w.task("shape", job, queue, text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,18 +299,18 @@ func checkWhatFitsTasks(t *testing.T, seed uint64) {
 	}
 	a.Task = "" // of a copy
 	if diff := cmp.Diff(a, fits.Next, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s of %s in %s: after %d copies (-operation +WhatFits):\n%s", text, job, queue, copies, diff)
+		t.Errorf("%s of %s in %s: after %d copies (-operation +JobCopies):\n%s", text, job, queue, copies, diff)
 	}
 }
 
-// TestWhatFitsChangesNothing asks and compares all there is.
-func TestWhatFitsChangesNothing(t *testing.T) {
+// TestCopiesChangesNothing asks and compares all there is.
+func TestCopiesChangesNothing(t *testing.T) {
 	for seed := range uint64(50) {
 		w, r := drawn(t, seed)
 		before := string(w.Snapshot())
 		for range 5 {
-			w.WhatFits(w.job("shape", "x", drawnJob(r)))
-			_, _ = w.WhatFitsTask(w.task("shape", "1", "y", drawnTask(r)))
+			_, _ = w.JobCopies(w.job("shape", "x", drawnJob(r)))
+			_, _ = w.TaskCopies(w.task("shape", "1", "y", drawnTask(r)))
 		}
 		w.want(string(w.Snapshot()), before)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/resvec/resvec/device"
 )
 
-// curious is a catalogue that does something whenever it is asked for a node.
+// curious is a catalog that does something whenever it is asked for a node.
 type curious struct {
-	*device.Catalogue
+	*device.Catalog
 	asked func(node string)
 }
 
 func (c *curious) CardsOf(node string) []device.Card {
-	cards := c.Catalogue.CardsOf(node)
+	cards := c.Catalog.CardsOf(node)
 	if asked := c.asked; asked != nil {
 		c.asked = nil // once
 		asked(node)
@@ -47,13 +47,13 @@ var onNodes = []struct {
 	}},
 }
 
-// A catalogue may use the ledger that asks it: no lock is held meanwhile.
-func TestCatalogueUsesLedger(t *testing.T) {
+// A catalog may use the ledger that asks it: no lock is held meanwhile.
+func TestCatalogUsesLedger(t *testing.T) {
 	for _, on := range onNodes {
 		for _, node := range []string{"n", "gone"} {
 			w := newWorld(t, Config{}, "q", "A:9 B:9")
-			c := &curious{Catalogue: cluster(map[string]string{"n": "B:4"})}
-			if _, err := w.SetCatalogue(c, nil); err != nil {
+			c := &curious{Catalog: cluster(map[string]string{"n": "B:4"})}
+			if _, err := w.SetCatalog(c, nil); err != nil {
 				t.Fatal(err)
 			}
 			asked := 0
@@ -75,16 +75,16 @@ func TestCatalogueUsesLedger(t *testing.T) {
 	}
 }
 
-// A catalogue that is replaced while it is asked for a node is not what counts.
-func TestCatalogueReplacedMeanwhile(t *testing.T) {
+// A catalog that is replaced while it is asked for a node is not what counts.
+func TestCatalogReplacedMeanwhile(t *testing.T) {
 	for _, node := range []string{"n", "gone"} {
 		w := newWorld(t, Config{}, "q", "A:9 B:9")
-		old := &curious{Catalogue: cluster(map[string]string{"n": "B:4"})}
-		if _, err := w.SetCatalogue(old, nil); err != nil {
+		old := &curious{Catalog: cluster(map[string]string{"n": "B:4"})}
+		if _, err := w.SetCatalog(old, nil); err != nil {
 			t.Fatal(err)
 		}
 		old.asked = func(string) {
-			if _, err := w.SetCatalogue(cluster(map[string]string{"n": "A:4", "gone": "A:4"}), nil); err != nil {
+			if _, err := w.SetCatalog(cluster(map[string]string{"n": "A:4", "gone": "A:4"}), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -96,7 +96,7 @@ func TestCatalogueReplacedMeanwhile(t *testing.T) {
 }
 
 // What was declared or discovered last says which resource carries a card, and the
-// catalogue while it has the card.
+// catalog while it has the card.
 func TestDeclareAgain(t *testing.T) {
 	w := fleet(t, Config{}, "q", "")
 	m, err := extendMap(w.Map(), []string{"L40"})
