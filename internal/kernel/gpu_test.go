@@ -77,32 +77,13 @@ var gpuKernels = []gpuKernel{
 	},
 }
 
-// gpuBuffers are where the columns of a GPURows come from.
-type gpuBuffers struct {
-	cpu, dst, column func(n int) []float64
-	ranks            []func(n int) []float64
-	classes, rows    func(n int) []uint64
-}
-
-func newGPUBuffers(t testing.TB, front bool, most int) gpuBuffers {
-	floats := func() func(n int) []float64 { return guardedSlices[float64](t, front, most) }
-	b := gpuBuffers{
-		cpu: floats(), dst: floats(), column: floats(),
-		classes: guardedSlices[uint64](t, front, most), rows: guardedSlices[uint64](t, front, most/64),
-	}
-	for range 20 {
-		b.ranks = append(b.ranks, floats())
-	}
-	return b
-}
-
-// world returns random nodes of at most that many devices: what is left of the
-// CPU is anything, and of the devices whole numbers, as the kernels ask for.
-func (b gpuBuffers) world(r *rand.Rand, rows, devices int) (g *kernel.GPURows, mask []uint64) {
-	stride := (rows + 63) / 64 * 64
-	g = &kernel.GPURows{CPU: b.cpu(rows), Total: b.column(stride)[:rows], Classes: b.classes(stride)[:rows]}
-	for k := range devices {
-		g.Ranks = append(g.Ranks, b.ranks[k](stride)[:rows])
+// gpuWorld returns random nodes of at most that many devices, and a mask of them, in
+// some cases nil. What is left of the CPU is anything, and of the devices whole numbers,
+// as the kernels ask for.
+func gpuWorld(r *rand.Rand, rows, devices int) (g *kernel.GPURows, mask []uint64) {
+	g = &kernel.GPURows{CPU: make([]float64, rows), Total: make([]float64, rows), Classes: make([]uint64, rows)}
+	for range devices {
+		g.Ranks = append(g.Ranks, make([]float64, rows))
 	}
 	if testkit.Fill(r, g.CPU); r.IntN(2) == 0 {
 		for row := range g.CPU {
@@ -116,7 +97,6 @@ func (b gpuBuffers) world(r *rand.Rand, rows, devices int) (g *kernel.GPURows, m
 		}
 		slices.Sort(left)
 		slices.Reverse(left)
-		g.Total[row] = 0
 		for k, x := range left {
 			g.Ranks[k][row] = x
 			g.Total[row] += max(x, 0)
@@ -134,7 +114,7 @@ func (b gpuBuffers) world(r *rand.Rand, rows, devices int) (g *kernel.GPURows, m
 		g.Enough = g.Ranks[r.IntN(devices)]
 	}
 	if r.IntN(4) > 0 {
-		mask = b.rows((rows + 63) / 64)
+		mask = make([]uint64, (rows+63)/64)
 		testkit.FillMask(r, mask)
 		testkit.TrimMask(mask, rows)
 	}
@@ -167,49 +147,39 @@ func checkGPU(t *testing.T, dst []float64, g *kernel.GPURows, rows []uint64) {
 }
 
 // TestGPU holds every GPU kernel against its golden model, for all lengths and
-// masks of any kind, beside pages that fault.
+// masks of any kind.
 func TestGPU(t *testing.T) {
-	const most = 5056
-	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(9)
-		for _, front := range []bool{false, true} {
-			b := newGPUBuffers(t, front, most)
-			for rows := range 130 {
-				g, mask := b.world(r, rows, rows%10)
-				checkGPU(t, b.dst(rows), g, mask)
-			}
-			for devices := range testkit.Amount(t, 3, 10, 20) {
-				for _, rows := range []int{1000 + devices, 5001, most} {
-					g, mask := b.world(r, rows, devices)
-					checkGPU(t, b.dst(rows), g, mask)
-				}
-			}
-		}
-	})
+	r := testkit.Rand(9)
+	for rows := range 130 {
+		g, mask := gpuWorld(r, rows, rows%10)
+		checkGPU(t, make([]float64, rows), g, mask)
+	}
+	for devices := range 20 {
+		g, mask := gpuWorld(r, 1000+devices, devices)
+		checkGPU(t, make([]float64, len(g.CPU)), g, mask)
+	}
 }
 
 // TestGPUAllocates nothing.
 func TestGPUAllocates(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		b := newGPUBuffers(t, false, 512)
-		g, mask := b.world(testkit.Rand(1), 500, 8)
-		dst := b.dst(500)
-		for _, k := range gpuKernels {
-			if n := testing.AllocsPerRun(10, func() { k.run(dst, g, mask) }); n != 0 {
-				t.Errorf("%s: %v allocations", k.name, n)
-			}
+	g, mask := gpuWorld(testkit.Rand(1), 500, 8)
+	dst := make([]float64, 500)
+	for _, k := range gpuKernels {
+		if n := testing.AllocsPerRun(10, func() { k.run(dst, g, mask) }); n != 0 {
+			t.Errorf("%s: %v allocations", k.name, n)
 		}
-	})
+	}
 }
 
-// FuzzGPU checks random nodes of other seeds.
-func FuzzGPU(f *testing.F) {
-	f.Add(uint64(1), uint16(100), uint8(8))
-	f.Fuzz(func(t *testing.T, seed uint64, rows uint16, devices uint8) {
-		testkit.EachImpl(t, func(t *testing.T) {
-			b := newGPUBuffers(t, false, 2048)
-			g, mask := b.world(testkit.Rand(seed), int(rows%2000), int(devices%20))
-			checkGPU(t, b.dst(len(g.CPU)), g, mask)
+// BenchmarkGPU scores all nodes by every policy.
+func BenchmarkGPU(b *testing.B) {
+	g, _ := gpuWorld(testkit.Rand(3), 4992, 8)
+	dst := make([]float64, len(g.CPU))
+	for _, k := range gpuKernels {
+		b.Run(k.name+"/nodes=4992/devices=8", func(b *testing.B) {
+			for b.Loop() {
+				k.run(dst, g, nil)
+			}
 		})
-	})
+	}
 }

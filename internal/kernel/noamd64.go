@@ -74,8 +74,6 @@ func kube[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, 
 	kubeGeneric(dst, t, entries, table, rows)
 }
 
-func gpu(dst []float64, p gpuPolicy, g *GPURows, rows []uint64) { gpuGeneric(dst, p, g, rows) }
-
 func linear(acc []float64, op linearOp, more bool, terms []LinearTerm, kept []float64, over, unit float64, pods []float64) {
 	linearGeneric(acc, op, more, terms, kept, over, unit, pods)
 }

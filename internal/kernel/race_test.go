@@ -48,7 +48,6 @@ func raceCases() []raceCase {
 	cases = append(cases, raceRatio(copiesKernels, stride, last)...)
 	cases = append(cases, raceSelect(floatPlaces, floatLimits)...)
 	cases = append(cases, raceLoads()...)
-	cases = append(cases, raceGPUs()...)
 	cases = append(cases, raceStrategies()...)
 	cases = append(cases, raceKube()...)
 	cases = append(cases, raceLinear()...)
