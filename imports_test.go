@@ -38,15 +38,6 @@ var rooms = map[string][]string{
 		"gopkg.in/inf.v0",
 		"k8s.io/apimachinery/pkg/api/resource",
 	},
-	"/internal/scorecache": {
-		module + "/internal/kernel",
-		module + "/vector",
-	},
-	"/internal/scorecache/cachetest": {
-		module + "/internal/scorecache",
-		module + "/internal/testkit",
-		module + "/vector",
-	},
 	"/internal/testkit": {
 		module + "/internal/kernel",
 		"golang.org/x/sys/...",
@@ -75,7 +66,7 @@ var rooms = map[string][]string{
 		module + "/internal/fieldpath",
 		module + "/internal/kernel",
 		module + "/internal/quantity",
-		module + "/internal/scorecache",
+		module + "/scoring/internal/scorecache",
 		module + "/vector",
 		module + "/vectormap",
 		"k8s.io/apimachinery/...",
@@ -85,11 +76,20 @@ var rooms = map[string][]string{
 		module + "/internal/document",
 		module + "/internal/fieldpath",
 		module + "/internal/kernel",
-		module + "/internal/scorecache",
+		module + "/scoring/internal/scorecache",
 		module + "/scoring",
 		module + "/vector",
 		module + "/vectormap",
 		"k8s.io/apimachinery/...",
+	},
+	"/scoring/internal/scorecache": {
+		module + "/internal/kernel",
+		module + "/vector",
+	},
+	"/scoring/internal/scorecache/cachetest": {
+		module + "/scoring/internal/scorecache",
+		module + "/internal/testkit",
+		module + "/vector",
 	},
 	"/transform": {
 		module + "/internal/document",

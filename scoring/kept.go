@@ -3,7 +3,7 @@ package scoring
 import (
 	"math"
 
-	"github.com/resvec/resvec/internal/scorecache"
+	"github.com/resvec/resvec/scoring/internal/scorecache"
 	"github.com/resvec/resvec/vector"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/internal/kernel"
-	"github.com/resvec/resvec/internal/scorecache"
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/internal/scorecache"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )

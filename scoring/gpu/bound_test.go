@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/resvec/resvec/internal/scorecache"
-	"github.com/resvec/resvec/internal/scorecache/cachetest"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
+	"github.com/resvec/resvec/scoring/internal/scorecache"
+	"github.com/resvec/resvec/scoring/internal/scorecache/cachetest"
 	"github.com/resvec/resvec/vector"
 )
 

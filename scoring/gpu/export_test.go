@@ -1,6 +1,6 @@
 package gpu
 
-import "github.com/resvec/resvec/internal/scorecache"
+import "github.com/resvec/resvec/scoring/internal/scorecache"
 
 // Exp is exp, for golden models.
 var Exp = exp

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/resvec/resvec/internal/scorecache"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/scoring/internal/scorecache"
 	"github.com/resvec/resvec/vector"
 )
 
