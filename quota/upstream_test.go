@@ -4,75 +4,167 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// This file is a model of the rules of Volcano's capacity-card plugin
-// (volcano-sh/volcano, pull request 4706), by names and maps, as this package's
-// sources describe them. Every rule in which the ledger differs is a switch:
-// with all of them off the model decides as the plugin, with all of them on as
-// the ledger. What happens in between names the rule that a divergence is due to.
+// upDiff is a difference between Volcano's capacity-card plugin (volcano-sh/volcano,
+// pull request 4706) and the ledger. Its text says what the plugin does.
+type upDiff string
 
-// upDiff is a difference between the plugin and the ledger.
-type upDiff int
-
-// In the order in which the switches are turned on.
 const (
-	upNegativePanic upDiff = iota
-	upNoJobsPanic
-	upVanished
-	upFirstName
-	upBadEntry
-	upUnnamed
-	upUnresolvable
-	upGated
-	upFlagLate
-	upFlagAll
-	upFlagZero
-	upLate
-	upFinished
-	upEnded
-	upLiteralKey
-	upJobSums
-	upAnnotation
-	upEachAlone
-	upNoPromise
-	upNotEmpty
-	upNoMin
-	upPresence
-	upTies
-	upFlat
-	upDiffs // how many there are
+	upNegativePanic upDiff = "panics on a negative result"
+	upNoJobsPanic   upDiff = "panics on a queue without jobs"
+	upVanished      upDiff = "vanished cards are forgotten"
+	upFirstName     upDiff = "only the first, untrimmed name of a multi is looked up"
+	upBadEntry      upDiff = "one bad entry drops the whole annotation"
+	upUnnamed       upDiff = "pods that name no card are free"
+	upUnresolvable  upDiff = "unresolvable tasks are skipped"
+	upGated         upDiff = "cards of gated tasks stay"
+	upFlagLate      upDiff = "the flag is read after the state is built"
+	upFlagAll       upDiff = "the flag drops all of the job's cpu and memory"
+	upFlagZero      upDiff = "an entry of 0 counts as a card"
+	upLate          upDiff = "inqueue shrinks a cycle late"
+	upFinished      upDiff = "a finished pod is reserved again"
+	upEnded         upDiff = "ended tasks count"
+	upLiteralKey    upDiff = "a multi's amounts sit under its literal key"
+	upJobSums       upDiff = "a job check compares sums over all alternatives"
+	upAnnotation    upDiff = "the annotation is trusted over the node"
+	upEachAlone     upDiff = "a task check looks at each alternative alone"
+	upNoPromise     upDiff = "no promise rule"
+	upNotEmpty      upDiff = "EmptyQueueCapability is never raised"
+	upNoMin         upDiff = "realCapability has no min"
+	upPresence      upDiff = "node order by presence"
+	upTies          upDiff = "share ties undecided"
+	upFlat          upDiff = "flat queues only"
 )
 
-// upNames says what the plugin does.
-var upNames = [upDiffs]string{
-	upNegativePanic: "panics on a negative result",
-	upNoJobsPanic:   "panics on a queue without jobs",
-	upVanished:      "vanished cards are forgotten",
-	upFirstName:     "only the first, untrimmed name of a multi is looked up",
-	upBadEntry:      "one bad entry drops the whole annotation",
-	upUnnamed:       "pods that name no card are free",
-	upUnresolvable:  "unresolvable tasks are skipped",
-	upGated:         "cards of gated tasks stay",
-	upFlagLate:      "the flag is read after the state is built",
-	upFlagAll:       "the flag drops all of the job's cpu and memory",
-	upFlagZero:      "an entry of 0 counts as a card",
-	upLate:          "inqueue shrinks a cycle late",
-	upFinished:      "a finished pod is reserved again",
-	upEnded:         "ended tasks count",
-	upLiteralKey:    "a multi's amounts sit under its literal key",
-	upJobSums:       "a job check compares sums over all alternatives",
-	upAnnotation:    "the annotation is trusted over the node",
-	upEachAlone:     "a task check looks at each alternative alone",
-	upNoPromise:     "no promise rule",
-	upNotEmpty:      "EmptyQueueCapability is never raised",
-	upNoMin:         "realCapability has no min",
-	upPresence:      "node order by presence",
-	upTies:          "share ties undecided",
-	upFlat:          "flat queues only",
+// For each difference the smallest case that we know: what the plugin says, what
+// the ledger says. Queue q is on nodes n1 with card A and n2 with card B.
+func TestUpstreamDifferences(t *testing.T) {
+	flag := Config{UnlimitedCPUMemory: true}
+	one := func(cpu int64, quota string) []upQueue { return []upQueue{{name: "q", cpu: cpu, quota: quota}} }
+	two := []upQueue{{name: "q", priority: 1}, {name: "r"}}
+	compare := func(w *upWorld) (string, string) { return w.compare("q", "r") }
+	ask := func(id string) func(*upWorld) (string, string) {
+		return func(w *upWorld) (string, string) { return w.enqueue(w.jobs[id]) }
+	}
+	place := func(task, node string) func(*upWorld) (string, string) {
+		return func(w *upWorld) (string, string) { return w.place(w.jobs["a"], task, node) }
+	}
+	inqueue := func(card string, gpu int64) []*upJob {
+		return []*upJob{{id: "a", phase: PhaseInqueue, tasks: upTasks(1, "a", card, gpu, 0)}}
+	}
+	with := func(t *upTask, more ...*upTask) []*upTask { return append([]*upTask{t}, more...) }
+	a := func(id string) *upTask { return &upTask{id: id, card: "A", gpu: 1} }
+	for _, c := range []struct {
+		diff           upDiff
+		cfg            Config
+		queues         []upQueue
+		jobs           []*upJob
+		ask            func(*upWorld) (string, string)
+		plugin, ledger string
+	}{
+		{upNegativePanic, Config{}, one(8000, ""), []*upJob{(&upJob{id: "a", tasks: upTasks(1, "a", "", 0, 4000)}).on("n1"), {id: "b", cpu: 1000}},
+			func(w *upWorld) (string, string) { w.evict("a0"); return w.enqueue(w.jobs["b"]) }, "panic", "yes"},
+		{upNoJobsPanic, Config{}, two, []*upJob{{id: "a"}}, compare, "panic", "first"},
+		{upVanished, Config{}, one(0, `{"A":1}`), inqueue("A", 1),
+			func(w *upWorld) (string, string) {
+				w.nodes["n1"] = []string{"B"}
+				w.begin()
+				return w.place(w.jobs["a"], "a0", "")
+			}, "GetTask", "yes"},
+		{upFirstName, Config{}, one(0, `{"A":1}`), inqueue("Ghost|A", 1), place("a0", "n1"), "GetTask", "yes"},
+		{upBadEntry, Config{}, one(0, `{"A":4,"B":2.5}`), []*upJob{{id: "a", request: `{"A":1}`}}, ask("a"), "Scalar", "yes"},
+		{upBadEntry, Config{}, one(1000, `{"A":4}`), []*upJob{{id: "a", cpu: 1000, request: `{"A":1,"B":2.5}`}}, ask("a"), "yes", "GetTask"},
+		{upUnnamed, Config{}, one(0, ""), inqueue("", 1), place("a0", "n1"), "yes", "Scalar"},
+		{upUnresolvable, Config{}, one(0, `{"A":1}`), []*upJob{{id: "a", tasks: with(a("a0"), upTasks(1, "b", "Ghost", 1, 0)...)}}, ask("a"), "yes", "GetTask"},
+		{upGated, Config{}, one(0, `{"A":1}`), []*upJob{{id: "a", tasks: with(a("a0"), &upTask{id: "b", card: "A", gpu: 1, gated: true})}}, ask("a"), "Scalar", "yes"},
+		{upFlagLate, flag, one(10000, `{"A":4}`), []*upJob{(&upJob{id: "a", cpu: 8000, tasks: upTasks(1, "a", "A", 1, 8000)}).on("n1"), {id: "b", cpu: 4000}},
+			ask("b"), "CPU", "yes"},
+		{upFlagAll, flag, one(2000, `{"A":4}`), []*upJob{{id: "a", cpu: 4000, tasks: with(a("a0"), upTasks(1, "b", "", 0, 4000)...)}}, ask("a"), "yes", "CPU"},
+		{upFlagZero, flag, one(2000, `{"A":4}`), []*upJob{{id: "a", cpu: 4000, request: `{"A":0}`}}, ask("a"), "yes", "CPU"},
+		{upLate, Config{}, one(0, `{"A":4}`), []*upJob{{id: "a", tasks: upTasks(2, "a", "A", 1, 0)}, {id: "b", request: `{"A":2}`}},
+			func(w *upWorld) (string, string) {
+				w.enqueue(w.jobs["a"])
+				w.place(w.jobs["a"], "a0", "n1")
+				w.place(w.jobs["a"], "a1", "n1")
+				return w.enqueue(w.jobs["b"])
+			}, "Scalar", "yes"},
+		{upFinished, Config{}, one(0, `{"A":2}`), []*upJob{{id: "a", phase: PhaseRunning, tasks: []*upTask{
+			{id: "a0", card: "A", gpu: 1, status: TaskRunning, node: "n1"}, {id: "a1", card: "A", gpu: 1, status: TaskSucceeded, node: "n1"},
+		}}, {id: "b", request: `{"A":1}`}}, ask("b"), "Scalar", "yes"},
+		{upEnded, Config{}, one(0, `{"A":1}`), []*upJob{{id: "a", tasks: with(a("a0"), &upTask{id: "b", card: "A", gpu: 1, status: TaskFailed})}}, ask("a"), "Scalar", "yes"},
+		{upLiteralKey, Config{}, one(0, `{"A":4}`), []*upJob{{id: "a", phase: PhaseInqueue, request: `{"A|B":4}`}, {id: "b", request: `{"A":1}`}}, ask("b"), "yes", "Scalar"},
+		{upJobSums, Config{}, one(0, `{"A":3,"B":3}`), []*upJob{{id: "a", request: `{"A|B":4}`}}, ask("a"), "yes", "Scalar"},
+		{upAnnotation, Config{}, one(0, `{"A":1}`), inqueue("A", 1), place("a0", "n2"), "yes", "GetTask"},
+		{upEachAlone, Config{}, one(0, `{"A":1}`), inqueue("A|B", 1), place("a0", "n2"), "yes", "Scalar"},
+		{upNoPromise, Config{}, one(0, `{"A":2}`), []*upJob{{id: "b", phase: PhaseInqueue, request: `{"A":2}`}, {id: "a", phase: PhaseRunning, minMember: 1, tasks: with(a("a0"))}},
+			place("a0", "n1"), "yes", "Scalar"},
+		{upNotEmpty, Config{}, one(-1, ""), []*upJob{{id: "a", cpu: 1000}}, ask("a"), "CPU", "Empty"},
+		{upNoMin, Config{}, []upQueue{{name: "q", cpu: 2000, deserve: 20000}}, []*upJob{(&upJob{id: "a", tasks: upTasks(1, "a", "", 0, 2000)}).on("n1")},
+			func(w *upWorld) (string, string) { return w.share("q") }, "0.1", "1"},
+		{upPresence, Config{}, one(0, `{"B":2}`), inqueue("A|B", 1), func(w *upWorld) (string, string) { return w.score(w.jobs["a"], "a0", "n1") }, "100", "0"},
+		{upTies, Config{}, []upQueue{{name: "q"}, {name: "r"}}, []*upJob{{id: "a"}, {id: "b", queue: "r"}}, compare, "tie", "first"},
+		{upFlat, Config{}, []upQueue{{name: "org", quota: `{"A":1}`}, {name: "q", parent: "org", quota: `{"A":4}`}}, []*upJob{{id: "a", request: `{"A":2}`}},
+			ask("a"), "yes", "Scalar"},
+	} {
+		t.Run(string(c.diff), func(t *testing.T) {
+			for _, j := range c.jobs {
+				j.queue = cmp.Or(j.queue, "q")
+			}
+			w := newUpWorld(t, c.cfg, map[string][]string{"n1": {"A"}, "n2": {"B"}}, c.queues, c.jobs...)
+			if plugin, ledger := c.ask(w); plugin != c.plugin || ledger != c.ledger {
+				t.Errorf("plugin %s, ledger %s; want %s, %s", plugin, ledger, c.plugin, c.ledger)
+			}
+		})
+	}
+}
+
+// Plugin and ledger decide alike on random clusters that have nothing which a difference
+// is about. With one such thing in them, each divergence is due to its difference, and
+// each difference occurs.
+func TestUpstreamRandom(t *testing.T) {
+	seen, alike := map[upDiff]int{}, map[string]int{}
+	worlds := testkit.Amount(t, 3, 12, 200)
+	for _, with := range []upDiff{
+		"", upNoJobsPanic, upVanished, upFirstName, upBadEntry, upUnnamed, upUnresolvable, upGated, upFlagLate, upFlagAll, upFlagZero,
+		upLate, upFinished, upEnded, upLiteralKey, upAnnotation, upNoPromise, upNotEmpty, upNoMin, upTies, upFlat,
+	} {
+		for seed := range uint64(worlds) {
+			r := newUpRandom(t, with, seed)
+			for range 40 {
+				what, theirs, ours := r.step()
+				switch due := r.dueTo(what, theirs); {
+				case theirs == ours && with == "":
+					alike[what+" "+ours]++
+				case theirs != ours && with == "":
+					t.Fatalf("seed %d: %s: the plugin says %s, the ledger %s, and nothing is different\n%s", seed, what, theirs, ours, r)
+				case theirs != ours:
+					seen[due]++
+				}
+			}
+		}
+	}
+	t.Logf("alike %v, different %v", alike, seen)
+	if worlds < 12 {
+		return
+	}
+	for _, name := range []string{"enqueue yes", "enqueue CPU", "enqueue Scalar", "enqueue closed", "place yes", "place Scalar", "share 0.5", "compare first"} {
+		if alike[name] == 0 {
+			t.Errorf("never alike: %s", name)
+		}
+	}
+	if len(seen) != 24 {
+		t.Errorf("%d of 24 differences occurred", len(seen))
+	}
 }
 
 // What there is in a cluster. Amounts are in thousandths; memory, which is
@@ -85,9 +177,6 @@ type (
 		cpu             int64 // -1: not mentioned
 		deserve, ensure int64 // of cpu
 		quota           string
-
-		verbatim, strict map[string]int64 // the quota, as the plugin reads it and as the ledger does
-		denied           map[string]bool  // entries with faults; empty: the whole text
 	}
 	upJob struct {
 		id, queue string
@@ -99,41 +188,31 @@ type (
 	}
 	upTask struct {
 		id, card string // the annotation
-		gpu, mig int64  // whole devices of two resources
-		cpu      int64
+		gpu, cpu int64  // gpu in whole devices
 		status   TaskPhase
 		node     string
 		gated    bool
 	}
-	upEvent struct { // in a cycle
-		kind      upEventKind
-		job, task string
-		node      string
-	}
-	upEventKind int
 )
 
-const (
-	upEnqueued upEventKind = iota
-	upAllocated
-	upDeallocated
-)
+// upTasks makes tasks that differ in their ids alone.
+func upTasks(n int, id, card string, gpu, cpu int64) (tasks []*upTask) {
+	for i := range n {
+		tasks = append(tasks, &upTask{id: fmt.Sprint(id, i), card: card, gpu: gpu, cpu: cpu})
+	}
+	return tasks
+}
+
+// on puts all tasks of a job on a node.
+func (j *upJob) on(node string) *upJob {
+	j.phase = PhaseRunning
+	for _, t := range j.tasks {
+		t.status, t.node = TaskRunning, node
+	}
+	return j
+}
 
 func (t *upTask) allocated() bool { return t.status >= TaskAllocated && t.status <= TaskRunning }
-
-func (j *upJob) clone() *upJob {
-	c := *j
-	c.tasks = nil
-	for _, t := range j.tasks {
-		copied := *t
-		c.tasks = append(c.tasks, &copied)
-	}
-	return &c
-}
-
-func (j *upJob) task(id string) *upTask {
-	return j.tasks[slices.IndexFunc(j.tasks, func(t *upTask) bool { return t.id == id })]
-}
 
 func (j *upJob) allocated() (n int) {
 	for _, t := range j.tasks {
@@ -144,267 +223,334 @@ func (j *upJob) allocated() (n int) {
 	return n
 }
 
-// upItem is an amount of acceptable cards.
-type upItem struct {
-	names []string // as looked up
-	all   []string // as written
-	milli int64
-	unit  int64 // of tasks with an amount of their own; 0 where that doesn't matter
+// upWorld is a cluster that the plugin and the ledger both see. It goes from cycle to
+// cycle; within one, only decisions are made.
+type upWorld struct {
+	*testing.T
+	cfg    Config
+	l      *Ledger
+	plugin upPlugin
+	nodes  map[string][]string // cards
+	queues map[string]*upQueue
+	jobs   map[string]*upJob
 }
 
-func (it *upItem) key() string { return strings.Join(it.names, "|") }
-func (it *upItem) multi() bool { return len(it.names) > 1 }
-
-// upModel is the rules with the first fixed of the differences repaired.
-type upModel struct {
-	w     *upWorld
-	fixed upDiff
-}
-
-func (m upModel) has(d upDiff) bool { return d < m.fixed }
-
-func (m upModel) known(card string) bool {
-	return m.w.onSomeNode(card) || m.has(upVanished) && m.w.ever[card]
-}
-
-// resourceOf returns the resource that carries a made-up card.
-func upResource(card string) string {
-	if card == "M" {
-		return "mig"
+// newUpWorld makes a world of a cluster and its jobs, and begins a cycle.
+func newUpWorld(t *testing.T, cfg Config, nodes map[string][]string, queues []upQueue, jobs ...*upJob) *upWorld {
+	t.Helper()
+	w := &upWorld{T: t, cfg: cfg, nodes: nodes, queues: map[string]*upQueue{}, jobs: map[string]*upJob{}}
+	m, err := NewMap([]string{"A", "B", "H"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return "gpu"
-}
-
-func (t *upTask) amount(resource string) int64 {
-	if resource == "mig" {
-		return t.mig
-	}
-	return t.gpu
-}
-
-// resolve returns what a task asks for; false: that can't be told.
-func (m upModel) resolve(t *upTask, flag bool) (items []upItem, cpu int64, ok bool) {
-	named := ""
-	if t.card != "" {
-		it := upItem{}
-		if !m.has(upFirstName) {
-			it.all = strings.Split(t.card, "|")
-			if !m.known(it.all[0]) || t.amount(upResource(it.all[0])) == 0 {
-				return nil, 0, false
-			}
-			it.names = it.all
-			named = upResource(it.all[0])
-		} else {
-			for _, name := range strings.Split(t.card, "|") {
-				if name = strings.TrimSpace(name); name != "" && !slices.Contains(it.all, name) {
-					it.all = append(it.all, name)
-				}
-			}
-			for _, name := range it.all {
-				resource := upResource(name)
-				if m.known(name) && t.amount(resource) > 0 && (named == "" || named == resource) {
-					it.names, named = append(it.names, name), resource
-				}
-			}
-			if it.names == nil {
-				return nil, 0, false
-			}
+	var list []Queue
+	for i := range queues {
+		q := &queues[i]
+		w.queues[q.name] = q
+		spec := QueueSpec{Name: q.name, Parent: q.parent, Priority: q.priority, Annotations: map[string]string{QuotaAnnotation: q.quota}}
+		if q.closed {
+			spec.State = StateClosed
 		}
-		it.milli = 1000 * t.amount(named)
-		items = append(items, it)
-	}
-	if m.has(upUnnamed) {
-		items = append(items, m.unnamed(t, named)...)
-	}
-	return items, m.taskCPU(t, items, flag), true
-}
-
-// unnamed makes items of what a task has of resources other than one.
-func (m upModel) unnamed(t *upTask, named string) (items []upItem) {
-	for _, resource := range []string{"gpu", "mig"} {
-		var cards []string
-		for _, card := range sorted(m.w.ever) {
-			if upResource(card) == resource && m.known(card) {
-				cards = append(cards, card)
-			}
+		if q.cpu >= 0 {
+			spec.Capability = upList(q.cpu)
 		}
-		if resource != named && t.amount(resource) > 0 && cards != nil {
-			items = append(items, upItem{names: cards, all: cards, milli: 1000 * t.amount(resource)})
+		spec.Deserved, spec.Guarantee = upList(q.deserve), upList(q.ensure)
+		built, _, err := cfg.BuildQueue(m, spec)
+		if err != nil {
+			t.Fatal(err)
 		}
+		list = append(list, built)
 	}
-	return items
+	if w.l, err = New(cfg, m, nil, list); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range jobs {
+		w.jobs[j.id] = j
+	}
+	w.begin()
+	return w
 }
 
-func (m upModel) taskCPU(t *upTask, items []upItem, flag bool) int64 {
-	if flag && len(items) > 0 {
-		return 0
-	}
-	return t.cpu
+func upList(cpu int64) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(cpu, resource.DecimalSI)}
 }
 
-// uses returns what a task on a node is charged, by dimension.
-func (m upModel) uses(t *upTask, node string, flag bool) map[string]int64 {
-	if record := m.w.l.tasks[t.id]; record != nil && (m.has(upEachAlone) || m.has(upAnnotation) && !m.w.chosen[t.id]) {
-		sum := map[string]int64{"cpu": record.CPU.Amount}
-		for _, c := range record.Charges {
-			sum[m.w.l.cards[c.Card]] += c.Amount
+// begin begins a cycle: jobs with enough tasks run, and both look at the cluster.
+func (w *upWorld) begin() {
+	w.Helper()
+	var inv device.Inventory
+	for _, name := range sorted(w.nodes) {
+		n := device.Node{Name: name, CPUMilli: 16_000}
+		for _, card := range w.nodes[name] {
+			n.Cards = append(n.Cards, device.Card{Name: card, Resource: "nvidia.com/gpu", Count: 4})
 		}
-		return sum
+		inv.Nodes = append(inv.Nodes, n)
 	}
-	items, cpu, ok := m.running(t, flag)
-	if !ok {
-		return nil
+	if _, err := w.l.SetCatalog(inv.Catalog(), nil); err != nil {
+		w.Fatal(err)
 	}
-	sum := map[string]int64{"cpu": cpu}
-	for i := range items {
-		sum[m.charged(&items[i], node)] += items[i].milli
-	}
-	return sum
-}
-
-// running is resolve for a task that has a node.
-func (m upModel) running(t *upTask, flag bool) (items []upItem, cpu int64, ok bool) {
-	items, cpu, ok = m.resolve(t, flag)
-	if !ok && m.has(upUnresolvable) {
-		items = m.unnamed(t, "")
-		return items, m.taskCPU(t, items, flag), true
-	}
-	return items, cpu, ok
-}
-
-// charged returns the dimension that an item is charged on.
-func (m upModel) charged(it *upItem, node string) string {
-	for _, name := range it.names {
-		if it.multi() && m.w.nodeHas(node, name) {
-			return name
+	var v View
+	for _, id := range sorted(w.jobs) {
+		j := w.jobs[id]
+		if j.phase == PhaseInqueue && j.minMember > 0 && j.allocated() >= j.minMember {
+			j.phase = PhaseRunning
 		}
+		v.Jobs = append(v.Jobs, w.job(j))
 	}
-	if it.multi() && !m.has(upLiteralKey) {
-		return it.key()
+	if _, err := w.l.Reconcile(v); err != nil {
+		w.Fatal(err)
 	}
-	return it.names[0]
+	w.plugin.open(w)
 }
 
-// upMin is what a job needs.
-type upMin struct {
-	cpu   int64
-	items []upItem
-}
-
-// byKey is the min with multis under their keys.
-func (n *upMin) byKey() map[string]int64 {
-	sum := map[string]int64{"cpu": n.cpu}
-	for i := range n.items {
-		sum[n.items[i].key()] += n.items[i].milli
+// job makes the ledger's form of a job.
+func (w *upWorld) job(j *upJob) Job {
+	job := Job{
+		ID: j.id, Queue: j.queue, Annotations: map[string]string{RequestAnnotation: j.request}, MinResources: upList(j.cpu),
+		Phase: j.phase, MinMember: int32(j.minMember),
 	}
-	return sum
-}
-
-func (n *upMin) add(it upItem) {
-	for i := range n.items {
-		if n.items[i].unitKey() == it.unitKey() {
-			n.items[i].milli += it.milli
-			return
-		}
-	}
-	n.items = append(n.items, it)
-}
-
-// unit returns the unit of an item of a task or, with amount 1000, of an
-// annotation.
-func (m upModel) unit(it *upItem, amount int64) int64 {
-	if m.w.cfg.AnyMix && it.multi() {
-		return amount
-	}
-	return 0
-}
-
-// min returns what a job needs; false: that can't be told. held is for a job
-// that was admitted.
-func (m upModel) min(j *upJob, flag, held bool) (n upMin, ok bool) {
-	var hasCards, ended bool
-	var free, gated, live int64
 	for _, t := range j.tasks {
-		if t.status.Ended() {
-			ended = true
-			if held && m.has(upFinished) || !held && m.has(upEnded) {
-				continue
+		job.Tasks = append(job.Tasks, w.task(j, t))
+	}
+	return job
+}
+
+// task makes the ledger's form of a task.
+func (w *upWorld) task(j *upJob, t *upTask) Task {
+	limits := upList(t.cpu)
+	if t.gpu > 0 {
+		limits["nvidia.com/gpu"] = *resource.NewQuantity(t.gpu, resource.DecimalSI)
+	}
+	pod := podOf(t.card, "")
+	pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{Limits: limits, Requests: limits}
+	return Task{ID: t.id, Job: j.id, Queue: j.queue, Pod: pod, Node: t.node, Status: t.status, Gated: t.gated}
+}
+
+// find returns a task of a job, and what the ledger makes of it.
+func (w *upWorld) find(j *upJob, task string) (*upTask, *TaskRequest) {
+	t := j.tasks[slices.IndexFunc(j.tasks, func(t *upTask) bool { return t.id == task })]
+	req, _, err := w.l.ResolveTask(w.task(j, t))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return t, req
+}
+
+func (w *upWorld) nodeHas(node, card string) bool { return slices.Contains(w.nodes[node], card) }
+
+// upSay is the plugin's word for an answer of the ledger.
+func upSay(a *Answer) string {
+	switch {
+	case a.OK:
+		return "yes"
+	case a.Refusal.Reason == ReasonQueueNotLeaf:
+		return "parent"
+	case a.Refusal.Reason == ReasonQueueNotOpen:
+		return "closed"
+	}
+	text, _, _ := strings.Cut(say(*a, nil), " ")
+	return text
+}
+
+// enqueue asks whether a job may start, and starts it if the ledger says so.
+func (w *upWorld) enqueue(j *upJob) (theirs, ours string) {
+	w.Helper()
+	req, _, err := w.l.ResolveJob(w.job(j))
+	if err != nil {
+		w.Fatal(err)
+	}
+	theirs = w.plugin.enqueueable(j)
+	a, err := w.l.Reserve(req)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if a.OK {
+		j.phase = PhaseInqueue
+		w.plugin.count(w.plugin.inqueue, j.queue, w.plugin.min(j, w.cfg.UnlimitedCPUMemory), 1)
+	}
+	return theirs, upSay(&a)
+}
+
+// place asks whether a task may go to a node, and puts it there if the ledger says so.
+// With no node it only asks.
+func (w *upWorld) place(j *upJob, task, node string) (theirs, ours string) {
+	w.Helper()
+	t, req := w.find(j, task)
+	theirs = w.plugin.allocatable(j, t)
+	var a Answer
+	if node == "" {
+		w.l.Allocatable(&a, req)
+		return theirs, upSay(&a)
+	}
+	if w.l.AllocatableOn(&a, req, node); a.OK {
+		if a, err := w.l.Commit(req, w.nodes[node]...); err != nil || !a.OK {
+			w.Fatal("allocatable, but", a, err)
+		}
+		t.status, t.node = TaskRunning, node
+		w.plugin.count(w.plugin.allocated, j.queue, w.plugin.uses(t, w.cfg.UnlimitedCPUMemory), 1)
+	}
+	return theirs, upSay(&a)
+}
+
+// evict takes a task from its node.
+func (w *upWorld) evict(task string) {
+	w.Helper()
+	for _, j := range w.jobs {
+		for _, t := range j.tasks {
+			if t.id == task && known(w.l.Rollback(task)) {
+				w.plugin.count(w.plugin.allocated, j.queue, w.plugin.uses(t, w.cfg.UnlimitedCPUMemory), -1)
+				t.status, t.node = TaskFromPod, ""
 			}
 		}
-		items, cpu, ok := m.resolve(t, flag)
-		if !ok {
-			if m.has(upUnresolvable) {
-				return n, false
-			}
-			continue
+	}
+}
+
+// score asks how much a task likes a node.
+func (w *upWorld) score(j *upJob, task, node string) (theirs, ours string) {
+	w.Helper()
+	t, req := w.find(j, task)
+	return fmt.Sprint(w.plugin.score(t, node)), fmt.Sprint(w.l.NodeScore(req, node))
+}
+
+// share asks for a queue's share.
+func (w *upWorld) share(queue string) (theirs, ours string) {
+	share, _ := w.l.Share(queue)
+	return fmt.Sprint(w.plugin.share(w.queues[queue])), fmt.Sprint(share)
+}
+
+// compare asks which of two queues comes first.
+func (w *upWorld) compare(a, b string) (theirs, ours string) {
+	ours = []string{"first", "tie", "second"}[w.l.CompareQueues(a, b)+1]
+	return w.plugin.compare(w.queues[a], w.queues[b]), ours
+}
+
+// String lists the world, for failures.
+func (w *upWorld) String() string {
+	s := fmt.Sprintf("nodes %v\n", w.nodes)
+	for _, name := range sorted(w.queues) {
+		s += fmt.Sprintf("%+v\n", *w.queues[name])
+	}
+	for _, id := range sorted(w.jobs) {
+		s += fmt.Sprintf("%+v\n", *w.jobs[id])
+		for _, t := range w.jobs[id].tasks {
+			s += fmt.Sprintf("\t%+v\n", *t)
 		}
-		for _, it := range items {
-			hasCards = true
-			it.unit = m.unit(&it, it.milli)
-			if t.gated && m.has(upGated) {
-				it.milli = 0
+	}
+	return fmt.Sprintf("%sallocated %v, inqueue %v, elastic %v\n%s", s, w.plugin.allocated, w.plugin.inqueue, w.plugin.elastic, w.l.Snapshot())
+}
+
+// upPlugin is a model of the plugin by maps, as its sources describe the rules. It has
+// the sums of a cycle: built when the cycle opens, changed by what happens in it.
+type upPlugin struct {
+	*upWorld
+	allocated, inqueue, elastic upSums
+}
+
+// upSums are amounts by queue, and by cpu, card or key.
+type upSums map[string]map[string]int64
+
+func (p *upPlugin) count(to upSums, queue string, amounts map[string]int64, sign int64) {
+	if to[queue] == nil {
+		to[queue] = map[string]int64{}
+	}
+	for name, amount := range amounts {
+		to[queue][name] += sign * amount
+	}
+}
+
+// open builds the state. The flag is read later, so nothing in it heeds it.
+func (p *upPlugin) open(w *upWorld) {
+	*p = upPlugin{w, upSums{}, upSums{}, upSums{}}
+	for _, j := range w.jobs {
+		need, mine := p.min(j, false), map[string]int64{}
+		for _, t := range j.tasks {
+			if t.allocated() {
+				for name, amount := range p.uses(t, false) {
+					mine[name] += amount
+				}
 			}
-			n.add(it)
 		}
-		if !t.status.Ended() {
-			live += cpu
-			if len(items) == 0 {
-				free += cpu
+		p.count(p.allocated, j.queue, mine, 1)
+		p.count(p.elastic, j.queue, excessOf(mine, need), 1)
+		switch {
+		case j.phase == PhaseInqueue:
+			p.count(p.inqueue, j.queue, need, 1)
+		case j.phase == PhaseRunning && j.allocated() >= j.minMember:
+			p.count(p.inqueue, j.queue, excessOf(need, mine), 1)
+		}
+	}
+}
+
+// excessOf returns max(0, a - b) by name.
+func excessOf(a, b map[string]int64) map[string]int64 {
+	over := map[string]int64{}
+	for name, amount := range a {
+		over[name] = max(amount-b[name], 0)
+	}
+	return over
+}
+
+// resolve returns what a task asks for, by key; false: its card isn't known, or the
+// pod has no device.
+func (p *upPlugin) resolve(t *upTask, flag bool) (asks map[string]int64, ok bool) {
+	first, _, _ := strings.Cut(t.card, "|")
+	onSomeNode := func(card string) bool {
+		for name := range p.nodes {
+			if p.nodeHas(name, card) {
+				return true
 			}
-			if t.gated {
-				gated += cpu
+		}
+		return false
+	}
+	switch {
+	case t.card == "":
+		return map[string]int64{"cpu": t.cpu}, true
+	case t.gpu == 0 || !onSomeNode(first):
+		return nil, false
+	case flag:
+		return map[string]int64{t.card: 1000 * t.gpu}, true
+	}
+	return map[string]int64{"cpu": t.cpu, t.card: 1000 * t.gpu}, true
+}
+
+// uses returns what a task on a node is charged.
+func (p *upPlugin) uses(t *upTask, flag bool) map[string]int64 {
+	asks, _ := p.resolve(t, flag)
+	for _, name := range strings.Split(t.card, "|") {
+		if amount := asks[t.card]; amount > 0 && name != t.card && p.nodeHas(t.node, name) {
+			delete(asks, t.card)
+			asks[name] = amount
+			break
+		}
+	}
+	return asks
+}
+
+// min returns what a job needs.
+func (p *upPlugin) min(j *upJob, flag bool) map[string]int64 {
+	need, hasCards, gated := map[string]int64{}, false, int64(0)
+	for _, t := range j.tasks {
+		asks, _ := p.resolve(t, flag)
+		for name, amount := range asks {
+			if name != "cpu" {
+				need[name] += amount
+				hasCards = true
 			}
+		}
+		if t.gated {
+			gated += asks["cpu"]
 		}
 	}
 	if !hasCards {
-		entries, ok := m.requested(j.request)
-		if !ok {
-			return n, false
-		}
-		for _, it := range entries {
-			if it.milli != 0 {
-				it.unit = m.unit(&it, 1000)
-				n.add(it)
-			}
-			hasCards = hasCards || it.milli != 0 || !m.has(upFlagZero)
+		for key, count := range upDecode(j.request) {
+			need[key] = 1000 * count
+			hasCards = true
 		}
 	}
-	n.cpu = j.cpu
-	if flag && hasCards {
-		if n.cpu = min(n.cpu, free); !m.has(upFlagAll) {
-			n.cpu = 0
-		}
+	if need["cpu"] = max(j.cpu-gated, 0); flag && hasCards {
+		need["cpu"] = 0
 	}
-	n.cpu = max(n.cpu-gated, 0)
-	if held && ended && m.has(upFinished) {
-		n.cpu = min(n.cpu, live)
-	}
-	n.items = slices.DeleteFunc(n.items, func(it upItem) bool { return it.milli == 0 })
-	slices.SortFunc(n.items, func(a, b upItem) int {
-		return cmp.Or(cmp.Compare(min(len(a.names), 2), min(len(b.names), 2)), strings.Compare(a.key(), b.key()), cmp.Compare(a.unit, b.unit))
-	})
-	return n, true
-}
-
-// requested reads a job's annotation.
-func (m upModel) requested(text string) (items []upItem, ok bool) {
-	if !m.has(upBadEntry) {
-		for key, count := range upDecode(text) {
-			names := strings.Split(key, "|")
-			items = append(items, upItem{names: names, milli: 1000 * count})
-		}
-		return items, true
-	}
-	counts, faults := new(Config).ParseRequest(text)
-	for _, f := range faults {
-		if !f.Code.IsNote() {
-			return nil, false
-		}
-	}
-	for _, c := range counts {
-		items = append(items, upItem{names: c.Alternatives, milli: c.Milli})
-	}
-	return items, true
+	return need
 }
 
 // upDecode is how the plugin reads annotations.
@@ -416,618 +562,347 @@ func upDecode(text string) map[string]int64 {
 	return counts
 }
 
-// quota returns the entries of a queue's annotation.
-func (m upModel) quota(q *upQueue) map[string]int64 {
-	if q.verbatim == nil {
-		q.verbatim, q.strict, q.denied = map[string]int64{}, map[string]int64{}, map[string]bool{}
-		for card, count := range upDecode(q.quota) {
-			q.verbatim[card] = 1000 * count
-		}
-		counts, faults := new(Config).ParseQuota(q.quota)
-		for _, c := range counts {
-			q.strict[c.Alternatives[0]] = c.Milli
-		}
-		for _, f := range faults {
-			q.denied[f.Name] = true
-		}
-	}
-	if m.has(upBadEntry) {
-		return q.strict
-	}
-	return q.verbatim
-}
-
 // limit returns the capability of a queue.
-func (m upModel) limit(q *upQueue, dim string) int64 {
-	amount, mentioned := m.quota(q)[dim]
-	if dim == "cpu" {
-		amount, mentioned = q.cpu, q.cpu >= 0
+func (q *upQueue) limit(name string) int64 {
+	if name == "cpu" {
+		return max(q.cpu, 0)
 	}
-	switch {
-	case mentioned:
-		return amount
-	case m.has(upFlat) && m.w.isParent(q.name) && (dim == "cpu" || !q.denied[dim] && !q.denied[""]):
-		return math.MaxInt64
-	}
-	return 0
-}
-
-// upState is what the queues use, by queue and dimension.
-type upState struct {
-	allocated, inqueue, elastic map[string]map[string]int64
-}
-
-// count adds amounts to a queue and those above it.
-func (m upModel) count(to map[string]map[string]int64, queue string, amounts map[string]int64, sign int64) {
-	for _, q := range m.w.path(queue) {
-		if to[q.name] == nil {
-			to[q.name] = map[string]int64{}
-		}
-		for dim, amount := range amounts {
-			to[q.name][dim] += sign * amount
-		}
-	}
+	return 1000 * upDecode(q.quota)[name]
 }
 
 // floor is what a job check goes by.
-func (s *upState) floor(queue, dim string) int64 {
-	return s.allocated[queue][dim] - s.elastic[queue][dim] + s.inqueue[queue][dim]
-}
-
-func (s *upState) full(queue, dim string) int64 {
-	return s.allocated[queue][dim] + s.inqueue[queue][dim]
-}
-
-// excessOf returns max(0, a - b) by dimension.
-func excessOf(a, b map[string]int64) map[string]int64 {
-	over := map[string]int64{}
-	for dim, amount := range a {
-		over[dim] = max(amount-b[dim], 0)
-	}
-	return over
-}
-
-// state builds what the queues use now.
-func (m upModel) state() *upState {
-	s := &upState{map[string]map[string]int64{}, map[string]map[string]int64{}, map[string]map[string]int64{}}
-	now := m.w.cfg.UnlimitedCPUMemory
-	if m.has(upLate) {
-		for _, j := range m.w.jobs {
-			for _, t := range j.tasks {
-				if t.allocated() {
-					m.count(s.allocated, j.queue, m.uses(t, t.node, now), 1)
-				}
-			}
-			m.hold(s, j)
-		}
-		return s
-	}
-	then := now && m.has(upFlagLate)
-	for _, j := range m.w.opened {
-		mine := m.allocatedBy(j, then)
-		m.count(s.allocated, j.queue, mine, 1)
-		need, ok := m.min(j, then, true)
-		if !ok {
-			m.holdLedger(s, j)
-			continue
-		}
-		m.count(s.elastic, j.queue, excessOf(mine, need.byKey()), 1)
-		switch {
-		case j.phase == PhaseInqueue:
-			m.count(s.inqueue, j.queue, need.byKey(), 1)
-		case j.phase == PhaseRunning && j.allocated() >= j.minMember:
-			m.count(s.inqueue, j.queue, excessOf(need.byKey(), mine), 1)
-		}
-	}
-	for _, e := range m.w.events {
-		j := m.w.opened[e.job]
-		switch e.kind {
-		case upEnqueued:
-			need, _ := m.min(j, now, false)
-			m.count(s.inqueue, j.queue, need.byKey(), 1)
-		case upAllocated:
-			m.count(s.allocated, j.queue, m.uses(j.task(e.task), e.node, now), 1)
-		case upDeallocated:
-			m.count(s.allocated, j.queue, m.uses(j.task(e.task), e.node, now), -1)
-		}
-	}
-	return s
-}
-
-func (m upModel) allocatedBy(j *upJob, flag bool) map[string]int64 {
-	sum := map[string]int64{}
-	for _, t := range j.tasks {
-		if t.allocated() {
-			for dim, amount := range m.uses(t, t.node, flag) {
-				sum[dim] += amount
-			}
-		}
-	}
-	return sum
-}
-
-// hold adds what a job holds, and its elastic amounts, as they are now.
-func (m upModel) hold(s *upState, j *upJob) {
-	flag, opened := m.w.cfg.UnlimitedCPUMemory, m.w.opened[j.id]
-	enqueued := slices.ContainsFunc(m.w.events, func(e upEvent) bool { return e.kind == upEnqueued && e.job == j.id })
-	need, ok := m.min(j, flag, !enqueued)
-	past := m.w.past[j.id]
-	if !ok || m.has(upAnnotation) && !past || m.has(upEachAlone) {
-		m.holdLedger(s, j)
-		return
-	}
-	keeps := enqueued || opened.phase == PhaseInqueue ||
-		opened.phase == PhaseRunning && opened.allocated() >= opened.minMember
-	if !keeps && opened.allocated() == 0 {
-		return // nothing is known of it
-	}
-	group := func(j *upJob) map[string]int64 { return m.allocatedBy(j, flag) }
-	needed := need.byKey()
-	if m.has(upLiteralKey) {
-		group = func(j *upJob) map[string]int64 { return m.drawn(j, flag) }
-		needed = need.byUnit()
-	}
-	if !keeps {
-		had := group(opened)
-		for dim := range needed {
-			needed[dim] = min(needed[dim], had[dim])
-		}
-	}
-	held, elastic := excessOf(needed, group(j)), excessOf(group(j), needed)
-	if !m.has(upLiteralKey) {
-		m.count(s.inqueue, j.queue, held, 1)
-		m.count(s.elastic, j.queue, elastic, 1)
-		return
-	}
-	theirs, theirElastic := m.w.ledgerHolds(j.id)
-	if upEqual(held, theirs) && upEqual(elastic, theirElastic) {
-		m.holdLedger(s, j) // the cards that the ledger holds
-		return
-	}
-	if !past && !m.w.relabelled && !m.misplaced(j) && !m.misplaced(opened) {
-		m.w.Fatalf("job %s holds %v and has beyond its min %v; by the ledger %v, %v\n%s", j.id, held, elastic, theirs, theirElastic, m.w)
-	}
-	first := func(of map[string]int64) map[string]int64 {
-		sum := map[string]int64{}
-		for key, amount := range of {
-			key, _, _ = strings.Cut(key, "/")
-			key, _, _ = strings.Cut(key, "|")
-			sum[key] += amount
-		}
-		return sum
-	}
-	m.count(s.inqueue, j.queue, first(held), 1)
-	m.count(s.elastic, j.queue, first(elastic), 1)
-}
-
-// misplaced reports whether a task of a job is on a node without its card.
-func (m upModel) misplaced(j *upJob) bool {
-	for _, t := range j.tasks {
-		items, _, _ := m.running(t, false)
-		for i := range items {
-			if t.allocated() && !m.w.nodeHas(t.node, m.charged(&items[i], t.node)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// strewn reports whether tasks of one item that binds them to one card are on
-// several.
-func (m upModel) strewn(j *upJob) bool {
-	on := map[string]string{}
-	for _, t := range j.tasks {
-		items, _, _ := m.running(t, false)
-		for i := range items {
-			it := &items[i]
-			card := m.charged(it, t.node)
-			if t.allocated() && on[it.key()] != "" && on[it.key()] != card && !m.w.cfg.AnyMix {
-				return true
-			}
-			if t.allocated() {
-				on[it.key()] = card
-			}
-		}
-	}
-	return false
-}
-
-// upEqual compares amounts; none is 0.
-func upEqual(a, b map[string]int64) bool {
-	for key := range a {
-		if a[key] != b[key] {
-			return false
-		}
-	}
-	for key := range b {
-		if a[key] != b[key] {
-			return false
-		}
-	}
-	return true
-}
-
-// unitKey is the key of an item, with its unit if it matters.
-func (it *upItem) unitKey() string {
-	if it.unit == 0 {
-		return it.key()
-	}
-	return fmt.Sprintf("%s/%d", it.key(), it.unit)
-}
-
-func (n *upMin) byUnit() map[string]int64 {
-	sum := map[string]int64{"cpu": n.cpu}
-	for i := range n.items {
-		sum[n.items[i].unitKey()] += n.items[i].milli
-	}
-	return sum
-}
-
-// drawn is what a job's tasks are charged, by the item that it counts against.
-func (m upModel) drawn(j *upJob, flag bool) map[string]int64 {
-	n := upMin{}
-	for _, t := range j.tasks {
-		if items, cpu, _ := m.running(t, flag); t.allocated() {
-			n.cpu += cpu
-			for _, it := range items {
-				it.unit = m.unit(&it, it.milli)
-				n.add(it)
-			}
-		}
-	}
-	return n.byUnit()
-}
-
-// holdLedger adds what the ledger holds for a job, and its elastic amounts.
-func (m upModel) holdLedger(s *upState, j *upJob) {
-	record := m.w.l.jobs[j.id]
-	if record == nil {
-		return
-	}
-	record.Each(func(dim int32, _, held, uncovered int64) {
-		name := m.w.l.cards[dim]
-		if dim == dimCPU {
-			name = "cpu"
-		}
-		m.count(s.inqueue, j.queue, map[string]int64{name: held}, 1)
-		if record.Reserved {
-			m.count(s.elastic, j.queue, map[string]int64{name: uncovered}, 1)
-		}
-	})
-}
-
-// levels returns the queues whose limits count.
-func (m upModel) levels(queue string) []*upQueue {
-	path := m.w.path(queue)
-	if !m.has(upFlat) {
-		return path[:1]
-	}
-	return path
-}
-
-// admits makes the checks of the queue alone: "" is yes.
-func (m upModel) admits(queue string) string {
-	if m.has(upFlat) && m.w.isParent(queue) {
-		return "parent"
-	}
-	for _, q := range m.levels(queue) {
-		if q.closed {
-			return "closed"
-		}
-	}
-	q := m.w.queues[queue]
-	if m.has(upNotEmpty) && q.cpu < 0 && len(m.quota(q)) == 0 {
-		return "Empty"
-	}
-	return ""
+func (p *upPlugin) floor(queue, name string) int64 {
+	return p.allocated[queue][name] - p.elastic[queue][name] + p.inqueue[queue][name]
 }
 
 // enqueueable decides on a job.
-func (m upModel) enqueueable(j *upJob) string {
-	no := m.admits(j.queue)
-	if no != "" && no != "Empty" {
-		return no
+func (p *upPlugin) enqueueable(j *upJob) string {
+	q, need := p.queues[j.queue], p.min(j, p.cfg.UnlimitedCPUMemory)
+	if q.closed {
+		return "closed"
 	}
-	need, ok := m.min(j, m.w.cfg.UnlimitedCPUMemory, false)
-	switch {
-	case !ok:
-		return "GetTask"
-	case need.cpu == 0 && len(need.items) == 0:
+	asked := false
+	for _, amount := range need {
+		asked = asked || amount > 0
+	}
+	if !asked {
 		return "yes"
-	case no != "":
-		return no
 	}
-	s := m.state()
-	if m.negative(s, j.queue, need.byKey()) {
-		return "panic"
-	}
-	for _, q := range m.levels(j.queue) {
-		if need.cpu > 0 && s.floor(q.name, "cpu")+need.cpu > m.limit(q, "cpu") {
-			return "CPU"
+	for name := range p.elastic[q.name] {
+		if p.floor(q.name, name)+need[name] < 0 {
+			return "panic" // amounts must not fall below 0
 		}
 	}
-	if m.has(upJobSums) {
-		return m.fill(s, j.queue, need.items)
+	if need["cpu"] > 0 && p.floor(q.name, "cpu")+need["cpu"] > q.limit("cpu") {
+		return "CPU"
 	}
-	return m.compareSums(s, m.w.queues[j.queue], &need)
-}
-
-// negative reports whether a subtraction falls below 0, which the plugin's
-// amounts must not.
-func (m upModel) negative(s *upState, queue string, need map[string]int64) bool {
-	if m.has(upNegativePanic) {
-		return false
-	}
-	for dim := range s.elastic[queue] {
-		if s.floor(queue, dim)+need[dim] < 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// compareSums is the plugin's check of a job's cards.
-func (m upModel) compareSums(s *upState, q *upQueue, need *upMin) string {
-	amounts := need.byKey()
-	for _, key := range sorted(amounts) {
+	for key, amount := range need {
 		if key == "cpu" {
 			continue
 		}
-		names := strings.Split(key, "|")
 		used, limit := int64(0), int64(0)
-		if len(names) > 1 {
-			used = amounts[key]
+		if strings.Contains(key, "|") {
+			used = amount
 		}
-		for _, name := range names {
-			used += s.floor(q.name, name) + amounts[name]
-			limit += m.limit(q, name)
+		for _, name := range strings.Split(key, "|") {
+			used += p.floor(q.name, name) + need[name]
+			limit += q.limit(name)
 		}
-		if amounts[key] > 0 && used > limit {
+		if amount > 0 && used > limit {
 			return "Scalar"
 		}
 	}
 	return "yes"
 }
 
-// fill is the ledger's check of a job's cards.
-func (m upModel) fill(s *upState, queue string, items []upItem) string {
-	planned := map[string]int64{}
-	for i := range items {
-		left, unit := items[i].milli, max(items[i].unit, 1)
-		for _, name := range items[i].names {
-			room := int64(math.MaxInt64)
-			for _, q := range m.levels(queue) {
-				if limit := m.limit(q, name); limit != math.MaxInt64 {
-					room = min(room, limit-s.floor(q.name, name)-planned[name])
-				}
-			}
-			n := min(left, max(room-max(room, 0)%unit, 0))
-			if items[i].unit == 0 && n < left {
-				n = 0
-			}
-			planned[name] += n
-			left -= n
-		}
-		if left > 0 {
-			return "Scalar"
-		}
+// allocatable decides on a task. The node doesn't matter.
+func (p *upPlugin) allocatable(j *upJob, t *upTask) string {
+	q := p.queues[j.queue]
+	if q.closed {
+		return "closed"
 	}
-	return "yes"
-}
-
-// allocatable decides on a task, on a node if one is given.
-func (m upModel) allocatable(j *upJob, t *upTask, node string) string {
-	no := m.admits(j.queue)
-	if no != "" && no != "Empty" {
-		return no
-	}
-	items, cpu, ok := m.resolve(t, m.w.cfg.UnlimitedCPUMemory)
+	fits := func(name string, amount int64) bool { return p.allocated[q.name][name]+amount <= q.limit(name) }
+	asks, ok := p.resolve(t, p.cfg.UnlimitedCPUMemory)
 	switch {
 	case !ok:
 		return "GetTask"
-	case cpu == 0 && len(items) == 0:
-		return "yes"
-	case no != "":
-		return no
-	}
-	s := m.state()
-	var held int64
-	if record := m.w.l.jobs[j.id]; record != nil {
-		held = record.Held[dimCPU]
-	}
-	if cpu > 0 && !m.room(s, j.queue, "cpu", cpu, held, 0) {
+	case asks["cpu"] > 0 && !fits("cpu", asks["cpu"]):
 		return "CPU"
-	}
-	for i := range items {
-		if no := m.itemFits(s, j, &items[i], node); no != "" {
-			return no
-		}
-	}
-	return "yes"
-}
-
-// itemFits decides on an item of a task: "" is yes.
-func (m upModel) itemFits(s *upState, j *upJob, it *upItem, node string) string {
-	onNode := false
-	for _, name := range it.names {
-		heeded := m.has(upAnnotation) && !it.multi() || m.has(upEachAlone)
-		if heeded && node != "" && !m.w.nodeHas(node, name) {
-			continue
-		}
-		onNode = true
-		if m.cardFits(s, j, it, name) {
-			return ""
-		}
-	}
-	if !onNode {
-		return "GetTask"
+	case t.card == "" || slices.ContainsFunc(strings.Split(t.card, "|"), func(name string) bool { return fits(name, asks[t.card]) }):
+		return "yes"
 	}
 	return "Scalar"
 }
 
-// cardFits reports whether there is room for an item of a task on a card.
-func (m upModel) cardFits(s *upState, j *upJob, it *upItem, name string) bool {
-	record := m.w.l.jobs[j.id]
-	if record == nil || !m.has(upEachAlone) {
-		return m.room(s, j.queue, name, it.milli, 0, 0)
-	}
-	item := m.w.ledgerItem(record, it)
-	if item == nil {
-		return m.room(s, j.queue, name, it.milli, 0, 0)
-	}
-	on := func(at int) bool { return m.w.l.cards[item.Alts.Cards[at]] == name }
-	if item.Spread != nil {
-		for at, held := range item.Spread {
-			if on(at) {
-				return m.room(s, j.queue, name, it.milli, held, 0)
-			}
-		}
-	}
-	switch {
-	case on(int(item.At)):
-		return m.room(s, j.queue, name, it.milli, item.Held, 0)
-	case item.Charges > 0:
-		return false
-	}
-	return m.room(s, j.queue, name, it.milli, 0, item.Held)
-}
-
-// room reports whether a charge stays within the limits; held of it is promised
-// to the job on that card, or moves there.
-func (m upModel) room(s *upState, queue, dim string, amount, held, moves int64) bool {
-	for _, q := range m.levels(queue) {
-		limit := m.limit(q, dim)
-		if limit == math.MaxInt64 {
-			continue
-		}
-		if s.allocated[q.name][dim]+amount > limit {
-			return false
-		}
-		if more := max(amount, moves) - min(amount, held); m.has(upNoPromise) && more > 0 && s.full(q.name, dim)+more > limit {
-			return false
-		}
-	}
-	return true
-}
-
 // score says how much a task likes a node.
-func (m upModel) score(j *upJob, t *upTask, node string) float64 {
-	var items []upItem
-	ok := true
-	if m.has(upFirstName) {
-		items, _, ok = m.resolve(t, m.w.cfg.UnlimitedCPUMemory)
-	} else {
-		items = []upItem{{all: strings.Split(t.card, "|")}}
-	}
-	if !ok || m.has(upPresence) && m.admits(j.queue) != "" {
-		return 0
-	}
-	var s *upState
-	if m.has(upPresence) {
-		s = m.state()
-	}
-	sum, n := 0.0, 0
-	for i := range items {
-		it := &items[i]
-		if len(it.all) < 2 {
-			continue
-		}
-		n++
-		for rank, name := range it.all {
-			if m.has(upFirstName) && !slices.Contains(it.names, name) || !m.w.nodeHas(node, name) {
-				continue
-			}
-			if m.has(upPresence) && !m.cardFits(s, j, it, name) {
-				continue
-			}
-			sum += 100 / float64(int(1)<<rank)
-			break
+func (p *upPlugin) score(t *upTask, node string) float64 {
+	names := strings.Split(t.card, "|")
+	for rank, name := range names {
+		if len(names) > 1 && p.nodeHas(node, name) {
+			return 100 / float64(int(1)<<rank)
 		}
 	}
-	return sum / max(float64(n), 1)
-}
-
-// real returns the realCapability of a queue.
-func (m upModel) real(q *upQueue, dim string) int64 {
-	total, guaranteed := m.w.total(dim), int64(0)
-	for _, other := range m.w.queues {
-		if !m.has(upFlat) || other.parent == q.parent {
-			guaranteed += m.guarantee(other, dim)
-		}
-	}
-	if m.has(upFlat) && q.parent != "" {
-		total = m.real(m.w.queues[q.parent], dim)
-	}
-	real := max(0, total-guaranteed) + m.guarantee(q, dim)
-	if m.has(upNoMin) {
-		return min(real, m.limit(q, dim))
-	}
-	return real
-}
-
-func (m upModel) guarantee(q *upQueue, dim string) int64 {
-	if dim == "cpu" {
-		return q.ensure
-	}
-	return m.quota(q)[dim]
-}
-
-// deserved returns what a queue's share is measured by.
-func (m upModel) deserved(q *upQueue, dim string) int64 {
-	configured := q.deserve
-	if dim != "cpu" {
-		configured = m.quota(q)[dim]
-	}
-	return max(min(configured, m.real(q, dim)), m.guarantee(q, dim))
+	return 0
 }
 
 // share returns the share of a queue.
-func (m upModel) share(q *upQueue) (share float64) {
-	s := m.state()
-	for _, dim := range append(sorted(m.w.ever), "cpu") {
-		used := s.allocated[q.name][dim]
-		if !m.has(upFlat) && m.w.isParent(q.name) {
-			used = 0
+func (p *upPlugin) share(q *upQueue) (share float64) {
+	for _, name := range []string{"cpu", "A", "B", "H"} {
+		total, guaranteed := int64(0), int64(0)
+		for node := range p.nodes {
+			if name == "cpu" {
+				total += 16_000
+			} else if p.nodeHas(node, name) {
+				total += 4_000
+			}
 		}
-		if deserved := m.deserved(q, dim); deserved > 0 && used > 0 {
-			share = max(share, float64(used)/float64(deserved))
+		guarantee := func(q *upQueue) int64 {
+			if name == "cpu" {
+				return q.ensure
+			}
+			return q.limit(name)
+		}
+		for _, other := range p.queues {
+			guaranteed += guarantee(other)
+		}
+		real, deserved := max(0, total-guaranteed)+guarantee(q), q.deserve
+		if name != "cpu" {
+			deserved = q.limit(name)
+		}
+		if deserved = max(min(deserved, real), guarantee(q)); deserved > 0 {
+			share = max(share, float64(p.allocated[q.name][name])/float64(deserved))
 		}
 	}
 	return share
 }
 
 // compare says which of two queues comes first.
-func (m upModel) compare(a, b *upQueue) string {
-	if !m.has(upNoJobsPanic) && (!m.w.hasJobs(a.name) || !m.w.hasJobs(b.name)) {
+func (p *upPlugin) compare(a, b *upQueue) string {
+	jobs := map[string]bool{}
+	for _, j := range p.jobs {
+		jobs[j.queue] = true
+	}
+	if !jobs[a.name] || !jobs[b.name] {
 		return "panic"
 	}
-	if m.has(upFlat) {
-		for _, pair := range [][2]*upQueue{{a, b}, {b, a}} {
-			if pair[0] != pair[1] && slices.Contains(m.w.path(pair[0].name), pair[1]) {
-				return map[bool]string{true: "second", false: "first"}[pair[0] == a]
+	return []string{"first", "tie", "second"}[1+cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(p.share(a), p.share(b)))]
+}
+
+// upRandom is a random world. with is what it has that plugin and ledger treat
+// differently.
+type upRandom struct {
+	*upWorld
+	*rand.Rand
+	with  upDiff
+	asked string // the queue of the last job that asked
+	next  int
+}
+
+// has reports, one time in n, whether a difference is in the world.
+func (r *upRandom) has(d upDiff, n int) bool { return r.with == d && r.IntN(n) == 0 }
+
+// newUpRandom makes a world of three queues, some with jobs that run.
+func newUpRandom(t *testing.T, with upDiff, seed uint64) *upRandom {
+	r := &upRandom{Rand: rand.New(rand.NewPCG(seed, 4706)), with: with}
+	flag := with == upFlagLate || with == upFlagAll || with == upFlagZero
+	queues := []upQueue{{name: "q"}, {name: "r"}, {name: "s"}}
+	for i := range queues {
+		q := &queues[i]
+		q.cpu, q.priority, q.closed = int64(1+r.IntN(5))*2000, int32(r.IntN(5)/4), r.IntN(15) == 0
+		q.deserve = min(int64(r.IntN(4))*2000, q.cpu)
+		q.quota = fmt.Sprintf(`{"A":%d,"B":%d}`, 2+r.IntN(6), 1+r.IntN(4))
+		switch {
+		case r.has(upBadEntry, 2):
+			q.quota = pickOf(r.Rand, `{"A":4,"B":2.5}`, `{"A":3,"B":"3"}`, `{"A":2,"A":4,"H":2}`, `{"A":4,"H":-1}`, `{"A":`)
+		case r.has(upNotEmpty, 2):
+			q.cpu, q.quota = -1, ""
+		case r.has(upNoMin, 1):
+			q.deserve, q.ensure = 9000, 1000
+		case with == upFlat && q.name != "s":
+			q.parent = "org"
+		}
+	}
+	if with == upFlat {
+		queues = append(queues, upQueue{name: "org", cpu: 5000, quota: `{"A":2,"B":2}`})
+	}
+	r.upWorld = newUpWorld(t, Config{UnlimitedCPUMemory: flag}, map[string][]string{"n1": {"A"}, "n2": {"B"}, "n3": {"A"}}, queues)
+	for range 6 {
+		r.addJob()
+	}
+	for _, id := range sorted(r.jobs) {
+		if j := r.jobs[id]; len(j.tasks) > 0 && !j.tasks[0].gated && r.IntN(2) == 0 {
+			j.phase, j.tasks[0].status, j.tasks[0].node = PhaseRunning, TaskRunning, r.node(j.tasks[0])
+		}
+	}
+	r.begin()
+	return r
+}
+
+// addJob adds a job with tasks, or with none yet and an annotation.
+func (r *upRandom) addJob() {
+	r.next++
+	j := &upJob{id: fmt.Sprint("j", r.next), queue: pickOf(r.Rand, "q", "q", "r", "s"), minMember: 1}
+	r.jobs[j.id] = j
+	if r.with == upNoJobsPanic {
+		j.queue = "q"
+	}
+	if r.IntN(4) == 0 {
+		card := pickOf(r.Rand, "A", "B")
+		j.request, j.cpu = fmt.Sprintf(`{%q:%d}`, card, 1+r.IntN(3)), int64(r.IntN(3))*1000
+		switch {
+		case r.has(upBadEntry, 2):
+			j.request = pickOf(r.Rand, `{"A":1,"B":2.5}`, `{"A|B":"2"}`, `{"A":2,"A":3}`)
+		case r.has(upLiteralKey, 2):
+			j.request = pickOf(r.Rand, `{"A|B":6}`, `{"A":1,"A|B":2}`)
+		case r.has(upFlagZero, 2):
+			j.request, j.cpu = `{"A":0}`, 4000
+		case r.cfg.UnlimitedCPUMemory:
+			j.cpu = 0
+		}
+		return
+	}
+	card, gpu, cpu := pickOf(r.Rand, "A", "A", "B", ""), int64(1+r.IntN(2)), int64(r.IntN(3))*1000
+	if card == "" {
+		gpu = 0
+	}
+	switch {
+	case r.has(upFirstName, 2):
+		card, gpu = pickOf(r.Rand, "Ghost|A", " A", "A |B"), 1
+	case r.has(upLiteralKey, 2):
+		card, gpu = pickOf(r.Rand, "A|B", "B|A", "A|H"), 1
+	case r.has(upUnnamed, 2):
+		card, gpu = "", 1
+	case card != "" && (r.with == upFlagAll || r.with == upFlagZero):
+		cpu = 0
+	}
+	j.tasks = upTasks(1+r.IntN(3), j.id+"-", card, gpu, cpu)
+	switch {
+	case r.has(upUnresolvable, 2):
+		j.tasks[0].card, j.tasks[0].gpu = "Ghost", 1
+	case r.has(upEnded, 2):
+		j.tasks = append(j.tasks, &upTask{id: j.id + "-ended", card: card, gpu: gpu, cpu: cpu, status: TaskFailed})
+	case r.has(upFlagAll, 2):
+		j.tasks = append(j.tasks, &upTask{id: j.id + "-free", cpu: 4000})
+	}
+	j.tasks[0].gated = r.has(upGated, 2)
+	for _, t := range j.tasks {
+		if !t.gated && !t.status.Ended() && (!r.cfg.UnlimitedCPUMemory || t.card == "") {
+			j.cpu += t.cpu
+		}
+	}
+	if r.with == upLate || r.with == upNoPromise {
+		j.cpu = j.cpu * int64(r.IntN(2)) // tasks use more than the min
+	}
+}
+
+// node returns a node for a task: one of its cards is there.
+func (r *upRandom) node(t *upTask) string {
+	return pickOf(r.Rand, slices.DeleteFunc(append(sorted(r.nodes), ""), func(node string) bool {
+		has := func(name string) bool { return r.nodeHas(node, strings.TrimSpace(name)) }
+		return node != "" && t.card != "" && t.card != "Ghost" && r.with != upAnnotation && !slices.ContainsFunc(strings.Split(t.card, "|"), has)
+	})...)
+}
+
+// step makes a decision. Then a cycle ends, in worlds of late amounts only sometimes.
+func (r *upRandom) step() (what, theirs, ours string) {
+	defer func() {
+		if r.with != upLate || r.IntN(6) == 0 {
+			r.change()
+			r.begin()
+		}
+	}()
+	for len(r.jobs) < 6 {
+		r.addJob()
+	}
+	n := r.IntN(10)
+	switch n {
+	case 0:
+		a, b := pickOf(r.Rand, "q", "r"), pickOf(r.Rand, "r", "s")
+		theirs, ours = r.compare(a, b)
+		if a == b || theirs == "tie" && r.with != upTies || theirs == "panic" && r.with != upNoJobsPanic {
+			return "compare", ours, ours
+		}
+		return "compare", theirs, ours
+	case 1:
+		theirs, ours = r.share(pickOf(r.Rand, sorted(r.queues)...))
+		return "share", theirs, ours
+	}
+	ids := sorted(r.jobs)
+	r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for _, id := range ids {
+		j := r.jobs[id]
+		if j.phase == PhasePending {
+			r.asked = j.queue
+			if theirs, ours = r.enqueue(j); ours != "yes" {
+				delete(r.jobs, id)
+			}
+			return "enqueue", theirs, ours
+		}
+		for _, t := range j.tasks {
+			switch {
+			case t.allocated() && r.has(upLate, 3):
+				r.evict(t.id)
+				return "evict", "", ""
+			case t.gated || t.status.Ended() || t.allocated():
+			case n == 2:
+				theirs, ours = r.score(j, t.id, pickOf(r.Rand, sorted(r.nodes)...))
+				return "score", theirs, ours
+			default:
+				node := ""
+				if n > 3 {
+					node = r.node(t)
+				}
+				theirs, ours = r.place(j, t.id, node)
+				return "place", theirs, ours
 			}
 		}
-		for m.w.depth(a) > m.w.depth(b) {
-			a = m.w.queues[a.parent]
-		}
-		for m.w.depth(b) > m.w.depth(a) {
-			b = m.w.queues[b.parent]
-		}
-		for a.parent != b.parent {
-			a, b = m.w.queues[a.parent], m.w.queues[b.parent]
-		}
 	}
-	shareA, shareB := m.share(a), m.share(b)
-	switch {
-	case a == b:
-		return "tie"
-	case a.priority != b.priority:
-		return map[bool]string{true: "first", false: "second"}[a.priority > b.priority]
-	case shareA != shareB:
-		return map[bool]string{true: "first", false: "second"}[shareA < shareB]
-	case !m.has(upTies):
-		return "tie"
-	}
-	return map[bool]string{true: "first", false: "second"}[a.name < b.name]
+	return "nothing", "", ""
 }
+
+// change changes what there is between two cycles.
+func (r *upRandom) change() {
+	used := false
+	for _, id := range sorted(r.jobs) {
+		if r.IntN(40) == 0 && r.jobs[id].phase != PhasePending {
+			r.l.ReleaseJob(id)
+			delete(r.jobs, id)
+			continue
+		}
+		for _, t := range r.jobs[id].tasks {
+			used = used || t.allocated() && t.node == "n2"
+			switch {
+			case t.allocated() && r.has(upFinished, 3):
+				t.status = TaskSucceeded
+			case t.gated && r.has(upGated, 6):
+				t.gated = false
+			}
+		}
+	}
+	if r.has(upVanished, 4) && !used {
+		r.nodes["n2"] = []string{"A"}
+	}
+}
+
+// dueTo names the difference that a divergence is due to.
+func (r *upRandom) dueTo(what, theirs string) upDiff {
+	switch {
+	case r.with == upLate && theirs == "panic":
+		return upNegativePanic
+	case r.with == upLiteralKey && what == "score":
+		return upPresence
+	case r.with == upLiteralKey && what == "place":
+		return upEachAlone
+	case r.with == upLiteralKey && what == "enqueue":
+		for key, amount := range r.plugin.inqueue[r.asked] {
+			if strings.Contains(key, "|") && amount > 0 {
+				return upLiteralKey
+			}
+		}
+		return upJobSums
+	}
+	return r.with
+}
+
+// pickOf returns one of several values.
+func pickOf[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
