@@ -3,8 +3,10 @@
 //
 //   - [github.com/resvec/resvec/vector] is the linear algebra: resource vectors,
 //     column-major matrices with a change log, row masks, what-if overlays, the nodes of
-//     a cluster, batch operations over all nodes, choosing with explicit ties, gang
-//     packing and topologies. It knows numbers and indices only.
+//     a cluster, batch operations over all nodes, choosing with explicit ties. It knows
+//     numbers and indices only.
+//     [github.com/resvec/resvec/vector/gang] places many pods at once, proves that they
+//     fit nowhere, and keeps them within racks and blocks.
 //   - [github.com/resvec/resvec/vector/vectormat] shows a matrix to gonum, and
 //     [github.com/resvec/resvec/transform/transformmat] a transformation.
 //   - [github.com/resvec/resvec/vectormap] is the schema: names, indices, units and MIG

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -34,9 +35,9 @@ func Example_gangs() {
 	}
 	victims := []pod{{0, gpus(4)}, {1, gpus(8)}, {0, gpus(4)}}
 
-	var proof vector.Proof
-	var packer vector.Packer
-	var last vector.Infeasibility
+	var proof gang.Proof
+	var packer gang.Packer
+	var last gang.Infeasibility
 	overlay, simulations := vector.NewOverlay(free), 0
 	simulate := func(overlay *vector.Overlay) ([]int32, bool) {
 		simulations++
@@ -70,8 +71,8 @@ func Example_gangs() {
 }
 
 // makeRoomForGang evicts until the gang has room.
-func makeRoomForGang(proof *vector.Proof, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, victims []pod,
-	simulate func(*vector.Overlay) ([]int32, bool)) (nodes []int32, last vector.Infeasibility, err error) {
+func makeRoomForGang(proof *gang.Proof, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, victims []pod,
+	simulate func(*vector.Overlay) ([]int32, bool)) (nodes []int32, last gang.Infeasibility, err error) {
 	evict := func() ([]int32, error) {
 		proof.Reset(overlay.Matrix(), requests, rows) // once for each gang
 		for _, victim := range victims {
@@ -92,7 +93,7 @@ func makeRoomForGang(proof *vector.Proof, overlay *vector.Overlay, requests *vec
 	return nodes, last, err
 }
 
-func release(proof *vector.Proof, overlay *vector.Overlay, victim pod) error {
+func release(proof *gang.Proof, overlay *vector.Overlay, victim pod) error {
 	if err := overlay.AddRow(victim.row, victim.request); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func release(proof *vector.Proof, overlay *vector.Overlay, victim pod) error {
 func Example_takeBack() {
 	free, requests := vector.NewMatrix(vector.Schema{}, 2, 1), vector.NewMatrix(vector.Schema{}, 1, 1)
 	requests.SetRow(0, vector.ResourceVector{8})
-	overlay, proof := vector.NewOverlay(free), new(vector.Proof)
+	overlay, proof := vector.NewOverlay(free), new(gang.Proof)
 	proof.Reset(overlay.Matrix(), requests, nil)
 
 	before, tried := proof.Mark(), overlay.Mark()
@@ -123,11 +124,11 @@ func Example_takeBack() {
 	// 0 true
 }
 
-func explain(why vector.Infeasibility, resources *vectormap.ResourceVectorMap) string {
+func explain(why gang.Infeasibility, resources *vectormap.ResourceVectorMap) string {
 	switch why.Reason {
-	case vector.InfeasibleAggregate:
+	case gang.InfeasibleAggregate:
 		return fmt.Sprintf("all nodes together have %v of %s, the gang needs %v", why.Available, resources.Name(why.Column), why.Needed)
-	case vector.InfeasibleMember:
+	case gang.InfeasibleMember:
 		return fmt.Sprintf("no node has %v of %s for member %d", why.Needed, resources.Name(why.Column), why.Member)
 	default: // InfeasibleCopies, InfeasibleLeader
 		return fmt.Sprintf("there are places for %v of %v members", why.Available, why.Needed)
@@ -135,10 +136,10 @@ func explain(why vector.Infeasibility, resources *vectormap.ResourceVectorMap) s
 }
 
 // search asks for all victims at once. moving says whether moving them could help.
-func search(packer *vector.Packer, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask,
+func search(packer *gang.Packer, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask,
 	victims iter.Seq2[int, vector.ResourceVector]) (needed int, could bool, err error) {
 	why, _ := packer.Infeasible(overlay.Matrix(), requests, rows)
-	moving := why.Reason != vector.InfeasibleAggregate // moving pods could help
+	moving := why.Reason != gang.InfeasibleAggregate // moving pods could help
 
 	scenario, err := packer.Filter(nil, overlay, requests, rows, victims)
 	return scenario.Prefix, moving, err

@@ -46,6 +46,11 @@ var rooms = map[string][]string{
 		module + "/internal/decimal",
 		module + "/internal/kernel",
 	},
+	"/vector/gang": {
+		module + "/internal/decimal",
+		module + "/internal/kernel",
+		module + "/vector",
+	},
 	"/vector/vectormat": {
 		module + "/vector",
 		"gonum.org/v1/gonum/...",
@@ -56,6 +61,7 @@ var rooms = map[string][]string{
 		module + "/internal/kernel",
 		module + "/internal/quantity",
 		module + "/vector",
+		module + "/vector/gang",
 		"k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 		"k8s.io/component-helpers/resource",

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -65,7 +66,7 @@ func Example_topology() {
 	}
 	fmt.Println(placement.Placement)
 
-	placement, err = new(vector.Packer).PlaceTopology(placement, free, nil, topology, vector.TopologyRequest{
+	placement, err = new(gang.Packer).PlaceTopology(placement, free, nil, topology, gang.TopologyRequest{
 		Count: 8, Request: request, Required: "example.com/rack",
 	})
 	if err != nil {
@@ -83,7 +84,7 @@ func Example_topology() {
 			}
 		}
 	}
-	evict, err := makeRoom(placement, vector.NewOverlay(free), nil, topology, vector.TopologyRequest{
+	evict, err := makeRoom(placement, vector.NewOverlay(free), nil, topology, gang.TopologyRequest{
 		Count: 8, Request: request, Required: "example.com/rack",
 	}, victims)
 	fmt.Println("evict", evict, err)
@@ -98,7 +99,7 @@ func Example_topology() {
 }
 
 // nodesChange is what follows the nodes of a cluster.
-func nodesChange(topology *vector.Topology, nodes []*corev1.Node) error {
+func nodesChange(topology *gang.Topology, nodes []*corev1.Node) error {
 	node, row := nodes[2], 2
 	node.Labels["example.com/rack"] = "r1"
 
@@ -113,12 +114,12 @@ func nodesChange(topology *vector.Topology, nodes []*corev1.Node) error {
 	return err
 }
 
-func placeNear(free *vector.Matrix, rows *vector.Mask, topology *vector.Topology, request vector.ResourceVector) (placement vector.TopologyPlacement, err error) {
+func placeNear(free *vector.Matrix, rows *vector.Mask, topology *gang.Topology, request vector.ResourceVector) (placement gang.TopologyPlacement, err error) {
 	var pods []int32
 	bind := func(rows []int32) { pods = rows }
 
-	var packer vector.Packer // one per worker
-	placement, err = packer.PlaceTopology(placement, free, rows, topology, vector.TopologyRequest{
+	var packer gang.Packer // one per worker
+	placement, err = packer.PlaceTopology(placement, free, rows, topology, gang.TopologyRequest{
 		Count: 8, Request: request, // eight pods that are alike
 		Preferred: "example.com/rack",
 	})
@@ -131,7 +132,7 @@ func placeNear(free *vector.Matrix, rows *vector.Mask, topology *vector.Topology
 	return placement, err
 }
 
-func refuse(topology *vector.Topology, placement vector.TopologyPlacement, report func(level string, path []string, could int, rejections []int)) {
+func refuse(topology *gang.Topology, placement gang.TopologyPlacement, report func(level string, path []string, could int, rejections []int)) {
 	if !placement.Fits {
 		// rack b1/r1 could take 7 of 8
 		level, path := topology.Levels()[placement.Level], topology.Path(nil, placement.Domain)
@@ -139,8 +140,8 @@ func refuse(topology *vector.Topology, placement vector.TopologyPlacement, repor
 	}
 }
 
-func makeRoom(placement vector.TopologyPlacement, overlay *vector.Overlay, rows *vector.Mask, topology *vector.Topology, request vector.TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) (int, error) {
-	var packer vector.Packer
+func makeRoom(placement gang.TopologyPlacement, overlay *vector.Overlay, rows *vector.Mask, topology *gang.Topology, request gang.TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) (int, error) {
+	var packer gang.Packer
 	placement, err := packer.FilterTopology(placement, overlay, rows, topology, request, victims)
 	evict := placement.Prefix // -1: all of them are not enough
 	return evict, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // The scenario filter: how many of 16,000 running pods, in a given order, have
@@ -76,7 +77,7 @@ func BenchmarkPlace(b *testing.B) {
 		s := newScenario(members, 4000)
 		after := s.after(s.prefix)
 		b.Run("impl=resvec/members="+members, func(b *testing.B) {
-			p := s.packer(vector.SearchBisect)
+			p := s.packer(gang.SearchBisect)
 			var placement []int32
 			var ok bool
 			for b.Loop() {
@@ -129,7 +130,7 @@ func newScenario(members string, prefix int) *scenario {
 	s.fill()
 	shapes := s.shapes()
 	o := vector.NewOverlay(s.after(prefix - 1))
-	p := s.packer(vector.SearchBisect)
+	p := s.packer(gang.SearchBisect)
 	fits := func(scale float64) bool {
 		s.scale(shapes, scale)
 		_, ok := p.Place(nil, o.Matrix(), s.requests, nil)
@@ -268,13 +269,13 @@ func (s *scenario) evictions() iter.Seq2[int, vector.ResourceVector] {
 }
 
 // packer returns the heuristic: large members first, each on the first node.
-func (s *scenario) packer(search vector.PrefixSearch) *vector.Packer {
-	return vector.NewPacker(vector.PackOptions{Total: s.total, Search: search})
+func (s *scenario) packer(search gang.Search) *gang.Packer {
+	return gang.NewPacker(gang.Options{Total: s.total, Search: search})
 }
 
 // confirmed reports whether both searches give the answer.
 func (s *scenario) confirmed() bool {
-	for _, search := range []vector.PrefixSearch{vector.SearchBisect, vector.SearchLinear} {
+	for _, search := range []gang.Search{gang.SearchBisect, gang.SearchLinear} {
 		got, err := s.packer(search).Filter(nil, vector.NewOverlay(s.free), s.requests, nil, s.evictions())
 		if err != nil || got.Prefix != s.prefix || !s.valid(got.Prefix, got.Placement) {
 			return false
@@ -319,10 +320,10 @@ func (s *scenario) valid(prefix int, placement []int32) bool {
 
 // filter returns a call of the library and where it leaves its answer. The
 // memory that it keeps has grown already.
-func (s *scenario) filter() (call func(), found *vector.Scenario) {
-	p, o := s.packer(vector.SearchBisect), vector.NewOverlay(s.free)
+func (s *scenario) filter() (call func(), found *gang.Scenario) {
+	p, o := s.packer(gang.SearchBisect), vector.NewOverlay(s.free)
 	victims := s.evictions()
-	found = new(vector.Scenario)
+	found = new(gang.Scenario)
 	call = func() {
 		var err error
 		if *found, err = p.Filter(found.Placement, o, s.requests, nil, victims); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // An eviction loop: 10,000 releases on 1,000 nodes of 8 resources, and after each the
@@ -16,8 +17,8 @@ const (
 	proofMembers  = 64
 )
 
-// BenchmarkProofRatio measures what docs/benchmarks.md quotes: a vector.Proof
-// against asking vector.Packer.Infeasible anew after every release into an Overlay.
+// BenchmarkProofRatio measures what docs/benchmarks.md quotes: a gang.Proof
+// against asking gang.Packer.Infeasible anew after every release into an Overlay.
 // One iteration runs the loop some times with the proof and once anew, in turn; the
 // fastest sample of each counts. shapes says how many different requests the gang
 // has, and 2 are a leader and workers. ends says which condition is the last to hold:
@@ -32,8 +33,8 @@ func BenchmarkProofRatio(b *testing.B) {
 		for _, ends := range []string{"sum", "places"} {
 			b.Run(fmt.Sprintf("shapes=%d/ends=%s", shapes, ends), func(b *testing.B) {
 				s := newEviction(shapes, ends)
-				var proof vector.Proof
-				var packer vector.Packer
+				var proof gang.Proof
+				var packer gang.Packer
 				overlay := vector.NewOverlay(s.free)
 				ours := stopwatch.New(1, func(int) { s.prove(&proof) })
 				anew := stopwatch.New(1, func(int) { s.ask(&packer, overlay) })
@@ -100,7 +101,7 @@ func newEviction(shapes int, ends string) *eviction {
 }
 
 // prove runs the loop with a proof and returns how often the gang was impossible.
-func (s *eviction) prove(p *vector.Proof) (impossible int) {
+func (s *eviction) prove(p *gang.Proof) (impossible int) {
 	p.Reset(s.free, s.requests, nil)
 	for i, row := range s.rows {
 		if err := p.Release(row, s.amounts[i]); err != nil {
@@ -114,7 +115,7 @@ func (s *eviction) prove(p *vector.Proof) (impossible int) {
 }
 
 // ask runs the loop anew.
-func (s *eviction) ask(p *vector.Packer, o *vector.Overlay) (impossible int) {
+func (s *eviction) ask(p *gang.Packer, o *vector.Overlay) (impossible int) {
 	o.Rollback(vector.Mark{})
 	for i, row := range s.rows {
 		if err := o.AddRow(row, s.amounts[i]); err != nil {
@@ -128,10 +129,10 @@ func (s *eviction) ask(p *vector.Packer, o *vector.Overlay) (impossible int) {
 }
 
 // compare fails unless both give the same answers.
-func (s *eviction) compare(b *testing.B, proof *vector.Proof, packer *vector.Packer, o *vector.Overlay) {
+func (s *eviction) compare(b *testing.B, proof *gang.Proof, packer *gang.Packer, o *vector.Overlay) {
 	o.Rollback(vector.Mark{})
 	proof.Reset(s.free, s.requests, nil)
-	reasons := make(map[vector.InfeasibleReason]int)
+	reasons := make(map[gang.Reason]int)
 	for i, row := range s.rows {
 		_ = proof.Release(row, s.amounts[i])
 		_ = o.AddRow(row, s.amounts[i])

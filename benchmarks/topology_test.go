@@ -6,20 +6,21 @@ import (
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // topologyGangs are gangs placed in blocks of 1,024 nodes and racks of 16.
 var topologyGangs = []struct {
 	name    string
-	request vector.TopologyRequest
+	request gang.TopologyRequest
 }{
-	{"16-in-a-rack", vector.TopologyRequest{Count: 16, Required: "rack"}},
-	{"512-in-a-block", vector.TopologyRequest{Count: 512, Required: "block"}},
-	{"512-near-a-rack", vector.TopologyRequest{Count: 512, Preferred: "rack"}},
-	{"512-by-8-in-racks", vector.TopologyRequest{Count: 512, Required: "block", Slices: map[string]int{"rack": 8}}},
-	{"512-anywhere", vector.TopologyRequest{Count: 512}},
-	{"512-least-free", vector.TopologyRequest{Count: 512, LeastFree: true}},
-	{"1+512-in-a-block", vector.TopologyRequest{Count: 512, Required: "block", Leader: vector.ResourceVector{1, 1, 1, 1, 1, 1, 1, 1}}},
+	{"16-in-a-rack", gang.TopologyRequest{Count: 16, Required: "rack"}},
+	{"512-in-a-block", gang.TopologyRequest{Count: 512, Required: "block"}},
+	{"512-near-a-rack", gang.TopologyRequest{Count: 512, Preferred: "rack"}},
+	{"512-by-8-in-racks", gang.TopologyRequest{Count: 512, Required: "block", Slices: map[string]int{"rack": 8}}},
+	{"512-anywhere", gang.TopologyRequest{Count: 512}},
+	{"512-least-free", gang.TopologyRequest{Count: 512, LeastFree: true}},
+	{"1+512-in-a-block", gang.TopologyRequest{Count: 512, Required: "block", Leader: vector.ResourceVector{1, 1, 1, 1, 1, 1, 1, 1}}},
 }
 
 // BenchmarkTopologyRatio measures what docs/benchmarks.md quotes: placing a gang into
@@ -37,11 +38,11 @@ func BenchmarkTopologyRatio(b *testing.B) {
 		}
 		for _, order := range []string{"sorted", "shuffled"} {
 			c := newTopologyCluster(nodes, order == "shuffled")
-			for _, gang := range topologyGangs {
-				b.Run(fmt.Sprintf("nodes=%d/order=%s/gang=%s", nodes, order, gang.name), func(b *testing.B) {
-					var p vector.Packer
-					var found vector.TopologyPlacement
-					request := gang.request
+			for _, work := range topologyGangs {
+				b.Run(fmt.Sprintf("nodes=%d/order=%s/gang=%s", nodes, order, work.name), func(b *testing.B) {
+					var p gang.Packer
+					var found gang.TopologyPlacement
+					request := work.request
 					request.Request = c.request
 					place := func() {
 						var err error
@@ -75,7 +76,7 @@ func BenchmarkTopologyRatio(b *testing.B) {
 
 // topologyCluster is a cluster with up to 8 copies of a request free on each node.
 type topologyCluster struct {
-	topology *vector.Topology
+	topology *gang.Topology
 	free     *vector.Matrix
 	request  vector.ResourceVector
 }
@@ -84,7 +85,7 @@ func newTopologyCluster(nodes int, shuffled bool) *topologyCluster {
 	r := random(uint64(nodes))
 	c := &topologyCluster{free: vector.NewMatrix(vector.Schema{}, nodes, packCols)}
 	var err error
-	if c.topology, err = vector.NewTopology("block", "rack", "host"); err != nil {
+	if c.topology, err = gang.NewTopology("block", "rack", "host"); err != nil {
 		panic(err)
 	}
 	for range packCols {

@@ -97,7 +97,7 @@ func newMutated(schema vector.Schema, row vec) *mutated {
 }
 
 func (f *mutated) state() string {
-	s := fmt.Sprintln(f.overlay.Mark())
+	var s string
 	for _, m := range []*vector.Matrix{f.m, f.overlay.Matrix()} {
 		s += fmt.Sprintln(m.Version(), contents(m))
 	}

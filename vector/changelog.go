@@ -49,7 +49,6 @@ func (l *changeLog) row(v uint64) int32 { return l.ring[v%changeLogSize] }
 
 // Version returns a number that every write to m moves up. It starts anywhere.
 func (m *Matrix) Version() uint64 {
-	m.exists()
 	return m.log.version
 }
 
@@ -65,7 +64,6 @@ func (m *Matrix) Version() uint64 {
 //	rows, all = m.Changed(rows, since)
 //	since = m.Version()
 func (m *Matrix) Changed(dst []int32, since uint64) (rows []int32, all bool) {
-	m.exists()
 	return m.log.changed(dst, since, m.rows)
 }
 

@@ -54,9 +54,9 @@ func TieRank(rank []int32) Tie { return Tie{rule: tieRank, rank: rank} }
 // caller owns the cursor, and calls that share one must not run concurrently.
 func TieRoundRobin(cursor *int) Tie { return Tie{rule: tieRoundRobin, cursor: cursor} }
 
-// key returns the place of row r of n in the tie order; the smallest comes
-// first.
-func (t *Tie) key(r, n int) uint64 {
+// Key returns the place of row r of n in the order of the tie: the row with the
+// smallest key comes first, and of equal keys the lowest row.
+func (t *Tie) Key(r, n int) uint64 {
 	switch t.rule {
 	case tieSeeded:
 		z := t.seed + (uint64(r)+1)*0x9E3779B97F4A7C15
@@ -78,8 +78,8 @@ func (t *Tie) key(r, n int) uint64 {
 	return uint64(r)
 }
 
-// check panics unless t can order n rows.
-func (t *Tie) check(n int) {
+// Check panics unless t is a rule that can order n rows.
+func (t *Tie) Check(n int) {
 	switch {
 	case t.rule == tieNone:
 		panic("vector: tie rule not given")
@@ -121,14 +121,14 @@ func (t Tie) Order(dst []int32, n int) []int32 {
 	case n > maxRows:
 		panic(panicLarge)
 	}
-	t.check(n)
+	t.Check(n)
 	dst = resized(dst, n)
 	for r := range dst {
 		dst[r] = int32(r)
 	}
 	if t.rule != tieLowest {
 		slices.SortFunc(dst, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(t.key(int(a), n), t.key(int(b), n)), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(t.Key(int(a), n), t.Key(int(b), n)), cmp.Compare(a, b))
 		})
 	}
 	return dst
@@ -150,16 +150,16 @@ func ArgMin[T Score](scores []T, rows *Mask, tie Tie) int {
 // extreme is ArgMax, or ArgMin when least is set.
 func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
 	n := len(scores)
-	tie.check(n)
+	tie.Check(n)
 	selected := selection(rows, n)
 	first := firstBest(scores, selected, least)
 	if first < 0 || tie.rule == tieLowest {
 		return first
 	}
 	best := scores[first]
-	row, key := first, tie.key(first, n)
+	row, key := first, tie.Key(first, n)
 	eachTied(scores, selected, first/kernel.Block*kernel.Block, best, least, func(r int) {
-		if k := tie.key(r, n); k < key {
+		if k := tie.Key(r, n); k < key {
 			row, key = r, k
 		}
 	})
@@ -177,7 +177,7 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 	if n > maxRows {
 		panic(panicLarge)
 	}
-	tie.check(n)
+	tie.Check(n)
 	selected := selection(rows, n)
 	k = max(min(k, n), 0)
 	dst = resized(dst, k)[:0]
@@ -348,7 +348,7 @@ func (h *ranking[T]) tieAfter(a, b int32) bool {
 	if h.tie.rule == tieLowest {
 		return a > b
 	}
-	x, y := h.tie.key(int(a), len(h.scores)), h.tie.key(int(b), len(h.scores))
+	x, y := h.tie.Key(int(a), len(h.scores)), h.tie.Key(int(b), len(h.scores))
 	return x > y || x == y && a > b
 }
 

@@ -31,14 +31,15 @@
 //
 // # What if
 //
-// An [Overlay] tries changes on a private copy and takes them back. A [Packer] says where a
-// whole gang can go, and a [Proof] whether it is still impossible:
+// An [Overlay] tries changes on a private copy and takes them back:
 //
 //	overlay := vector.NewOverlay(nodes.Free())
 //	mark := overlay.Mark()
 //	err := overlay.AddRow(row, victim) // the victim's amounts become free
-//	placement, ok := packer.Place(nil, overlay.Matrix(), gang, nil)
+//	vector.Fit(&fits, overlay.Matrix(), pod)
 //	overlay.Rollback(mark)
+//
+// Package gang, below this one, places many pods at once.
 //
 // # Rules of all calls
 //
@@ -54,8 +55,7 @@
 // A plain vector that is shorter than a matrix is wide counts as padded with zeros. Wrong
 // calls panic, with a constant string that begins with "vector: ", before anything is
 // written: a vector that is longer, matrices of different width or [Schema], a mask of
-// another length, a row out of range, a nil operand other than a row mask. Data that cannot
-// be used is an error, such as [*AmountError]. A request that does not fit is neither: it is
+// another length, a row out of range. Data that cannot be used is an error, such as [*AmountError]. A request that does not fit is neither: it is
 // a value.
 //
 // Amounts are float64. Integers below 2^53 in magnitude are exact, so use units in which

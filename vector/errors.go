@@ -41,7 +41,6 @@ type AmountError struct {
 
 // Error names the row, the resource, the amount, and what would be right.
 func (e *AmountError) Error() string {
-	e.exists()
 	text := e.Resource + ": amount " + e.Amount + " " + e.Reason
 	if e.Row >= 0 {
 		text = "row " + strconv.Itoa(e.Row) + ": " + text
@@ -51,14 +50,7 @@ func (e *AmountError) Error() string {
 
 // Unwrap returns Cause.
 func (e *AmountError) Unwrap() error {
-	e.exists()
 	return e.Cause
-}
-
-func (e *AmountError) exists() {
-	if e == nil {
-		panic("vector: error is nil")
-	}
 }
 
 // The reasons why a matrix refuses an amount.

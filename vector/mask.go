@@ -21,7 +21,6 @@ type Mask struct {
 }
 
 const (
-	panicNilMask    = "vector: mask is nil"
 	panicMaskRow    = "vector: mask row out of range"
 	panicMaskLength = "vector: mask lengths differ"
 	panicNegative   = "vector: negative size"
@@ -47,7 +46,6 @@ func (m *Mask) Resize(rows int) {
 
 // resize sets the length and leaves the bits undefined.
 func (m *Mask) resize(rows int) {
-	m.exists()
 	switch {
 	case rows < 0:
 		panic(panicNegative)
@@ -82,7 +80,6 @@ func (m *Mask) trim() {
 
 // Len returns the number of rows that m ranges over, in the set or not.
 func (m *Mask) Len() int {
-	m.exists()
 	return m.rows
 }
 
@@ -90,20 +87,11 @@ func (m *Mask) Len() int {
 // the last row are 0. It is a view; writing to it changes m, and must keep
 // those bits 0.
 func (m *Mask) Words() []uint64 {
-	m.exists()
 	return m.words
-}
-
-// exists panics unless there is a mask.
-func (m *Mask) exists() {
-	if m == nil {
-		panic(panicNilMask)
-	}
 }
 
 // Set adds row r.
 func (m *Mask) Set(r int) {
-	m.exists()
 	if uint(r) >= uint(m.rows) {
 		panic(panicMaskRow)
 	}
@@ -112,7 +100,6 @@ func (m *Mask) Set(r int) {
 
 // Clear removes row r.
 func (m *Mask) Clear(r int) {
-	m.exists()
 	if uint(r) >= uint(m.rows) {
 		panic(panicMaskRow)
 	}
@@ -121,7 +108,6 @@ func (m *Mask) Clear(r int) {
 
 // Test reports whether row r is in the set.
 func (m *Mask) Test(r int) bool {
-	m.exists()
 	if uint(r) >= uint(m.rows) {
 		panic(panicMaskRow)
 	}
@@ -167,7 +153,6 @@ func (m *Mask) First() int {
 // has no more than n rows or n is negative. A row drawn at random is
 // m.Nth(rand.IntN(m.Count())).
 func (m *Mask) Nth(n int) int {
-	m.exists()
 	if n < 0 {
 		return -1
 	}
@@ -187,7 +172,6 @@ func (m *Mask) Nth(n int) int {
 // All iterates over the rows in the set, in ascending order. Changes made to m
 // during the iteration are seen from the next block of 64 rows on.
 func (m *Mask) All() iter.Seq[int] {
-	m.exists()
 	return func(yield func(int) bool) {
 		for i, w := range m.words {
 			for ; w != 0; w &= w - 1 {
@@ -228,8 +212,6 @@ func (m *Mask) AndNot(a, b *Mask) {
 
 // prepare resizes m for a result of a and b.
 func (m *Mask) prepare(a, b *Mask) {
-	a.exists()
-	b.exists()
 	if a.rows != b.rows {
 		panic(panicMaskLength)
 	}

@@ -42,7 +42,6 @@ type Matrix struct {
 }
 
 const (
-	panicNilMatrix   = "vector: matrix is nil"
 	panicRow         = "vector: row out of range"
 	panicColumn      = "vector: column out of range"
 	panicVectorLong  = "vector: vector is longer than the matrix is wide"
@@ -170,26 +169,22 @@ func aligned[T float32 | float64](n int) []T {
 
 // Rows returns the number of rows.
 func (m *Matrix) Rows() int {
-	m.exists()
 	return m.rows
 }
 
 // Cols returns the number of columns.
 func (m *Matrix) Cols() int {
-	m.exists()
 	return m.cols
 }
 
 // Stride returns the distance between the columns in memory, in elements: the
 // rows that m can hold before it has to move.
 func (m *Matrix) Stride() int {
-	m.exists()
 	return m.stride
 }
 
 // Schema returns the schema of the columns.
 func (m *Matrix) Schema() Schema {
-	m.exists()
 	return m.schema
 }
 
@@ -219,6 +214,11 @@ func (m *Matrix) Column(j int) []float64 {
 	return m.data[j*m.stride:][:m.rows:m.rows]
 }
 
+// Elements returns the elements of m, column after column: row i of column j is element
+// j*[Matrix.Stride]+i. Like [Matrix.Column] it is for reading, and valid until the shape
+// changes.
+func (m *Matrix) Elements() []float64 { return m.data[:len(m.data):len(m.data)] }
+
 // Tame reports whether all elements of column j are known to be 0 or from 2^-500 up to
 // 2^500 in magnitude. Quotients of such numbers may be computed by a correctly rounded
 // reciprocal and one correction, with the bits of a division (docs/proofs.md). It
@@ -233,7 +233,6 @@ func (m *Matrix) Tame(j int) bool {
 // multiple of 64. The view sees later writes to m and is valid until m's shape
 // changes. It has no change log: [Matrix.Changed] says all.
 func (m *Matrix) Slice(lo, hi int) *Matrix {
-	m.exists()
 	if lo < 0 || hi < lo || hi > m.rows {
 		panic(panicRow)
 	}
@@ -542,7 +541,6 @@ func (m *Matrix) widen(schema Schema, cols int) {
 // and whatever it derives from the copy. A view of m as src panics.
 func (m *Matrix) CopyFrom(src *Matrix) {
 	m.checkWritable()
-	src.exists()
 	m.copyFrom(src)
 }
 
@@ -627,36 +625,25 @@ func (m *Matrix) copyRows(src *Matrix, j int, rows []int32) {
 	}
 }
 
-// exists panics unless there is a matrix.
-func (m *Matrix) exists() {
-	if m == nil {
-		panic(panicNilMatrix)
-	}
-}
-
 func (m *Matrix) checkRow(i int) {
-	m.exists()
 	if uint(i) >= uint(m.rows) {
 		panic(panicRow)
 	}
 }
 
 func (m *Matrix) checkColumn(j int) {
-	m.exists()
 	if uint(j) >= uint(m.cols) {
 		panic(panicColumn)
 	}
 }
 
 func (m *Matrix) checkVector(v ResourceVector) {
-	m.exists()
 	if len(v) > m.cols {
 		panic(panicVectorLong)
 	}
 }
 
 func (m *Matrix) checkWritable() {
-	m.exists()
 	if m.readOnly {
 		panic(panicReadOnly)
 	}
@@ -665,15 +652,12 @@ func (m *Matrix) checkWritable() {
 // shares reports whether m and other are the same matrix or one is a view of the
 // other: a view keeps the end of the storage.
 func (m *Matrix) shares(other *Matrix) bool {
-	m.exists()
 	a, b := m.data[:cap(m.data)], other.data[:cap(other.data)]
 	return m == other || len(a) > 0 && len(b) > 0 && &a[len(a)-1] == &b[len(b)-1]
 }
 
 // checkSame panics unless a and b have the same width and compatible schemas.
 func checkSame(a, b *Matrix) {
-	a.exists()
-	b.exists()
 	if a.cols != b.cols {
 		panic(panicWidth)
 	}

@@ -83,7 +83,6 @@ func WithScored() NodesOption {
 }
 
 const (
-	panicNilNodes    = "vector: nodes is nil"
 	panicNodesKind   = "vector: write to nodes that NewNodes did not make"
 	panicNodesScored = "vector: scored amounts for nodes that keep none"
 	panicNodesDst    = "vector: snapshot onto nodes that are written"
@@ -119,20 +118,12 @@ func (n *Nodes) start() {
 	n.allocatable.reciprocals = &n.reciprocals
 }
 
-func (n *Nodes) exists() {
-	if n == nil {
-		panic(panicNilNodes)
-	}
-}
-
 func (n *Nodes) rlock() {
-	n.exists()
 	n.mu.RLock()
 }
 
 // lock locks n for a change.
 func (n *Nodes) lock() {
-	n.exists()
 	n.mu.Lock()
 	if n.kind != writtenNodes {
 		n.mu.Unlock()
@@ -196,7 +187,6 @@ func (n *Nodes) Names() *Names {
 // All iterates over the names and rows in ascending order of the rows. It takes no
 // lock: it is for the writer, for the readers of a copy, or for when nobody writes.
 func (n *Nodes) All() iter.Seq2[string, int] {
-	n.exists()
 	return n.names.all()
 }
 
@@ -212,20 +202,17 @@ func (n *Nodes) Current(name string, generation int64) bool {
 // Allocatable returns what the nodes have. The matrix is read-only and follows n, as
 // those below do: the pointer stays the same.
 func (n *Nodes) Allocatable() *Matrix {
-	n.exists()
 	return &n.allocatable
 }
 
 // Requested returns what the pods of the nodes request.
 func (n *Nodes) Requested() *Matrix {
-	n.exists()
 	return &n.requested
 }
 
 // Scored returns what scores count as requested; without [WithScored] that is
 // Requested.
 func (n *Nodes) Scored() *Matrix {
-	n.exists()
 	if !n.hasScored {
 		return &n.requested
 	}
@@ -235,13 +222,11 @@ func (n *Nodes) Scored() *Matrix {
 // Free returns allocatable - requested: what a request has to fit in. It is negative
 // where more is requested than allocatable.
 func (n *Nodes) Free() *Matrix {
-	n.exists()
 	return &n.free
 }
 
 // Version returns a number that every write to n moves up, whatever it is to.
 func (n *Nodes) Version() uint64 {
-	n.exists()
 	return n.log.version
 }
 
@@ -250,7 +235,6 @@ func (n *Nodes) Version() uint64 {
 // another node now. What depends on one kind of amounts asks its matrix instead: no
 // pod that comes or goes changes Allocatable.
 func (n *Nodes) Changed(dst []int32, since uint64) (rows []int32, all bool) {
-	n.exists()
 	return n.log.changed(dst, since, n.free.rows)
 }
 
@@ -594,8 +578,6 @@ func (n *Nodes) moved(row int) {
 // is zero Nodes or a copy, and must not be read meanwhile; what it keeps for scores
 // ([Nodes.KeepReciprocals]) is brought up to date. It panics when dst is written itself.
 func (n *Nodes) Snapshot(dst *Nodes) {
-	n.exists()
-	dst.exists()
 	if n == dst {
 		panic(panicDstInput)
 	}

@@ -25,7 +25,6 @@ type reciprocals struct {
 // already cost nothing. A Snapshot does not take over what its source keeps. It panics
 // when a column is out of range.
 func (n *Nodes) KeepReciprocals(columns ...int) {
-	n.exists()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	m := &n.allocatable
@@ -74,7 +73,6 @@ func newReciprocals(m *Matrix, keeps func(j int) bool) *reciprocals {
 // column are known to be whole numbers from 0 to 2^44. Like [Matrix.Column] it is for
 // reading, and valid until n is written or becomes another copy.
 func (n *Nodes) Reciprocals(j int) (column []float64, whole bool) {
-	n.exists()
 	r := n.reciprocals.Load()
 	if r == nil || uint(j) >= uint(len(r.columns)) || r.columns[j] == nil {
 		n.allocatable.checkColumn(j)

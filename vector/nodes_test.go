@@ -971,3 +971,15 @@ func TestNodesRowsMove(t *testing.T) {
 		t.Error("old names changed")
 	}
 }
+
+// A copy that was never made has nil names, which are empty.
+func TestNilNames(t *testing.T) {
+	var names *vector.Names
+	wantPanic(t, "vector: row out of range", func() { names.Name(0) })
+	if _, ok := names.Row("a"); ok || names.Len() != 0 {
+		t.Error("nil names have a row")
+	}
+	for range names.All() {
+		t.Error("nil names have a row")
+	}
+}

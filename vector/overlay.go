@@ -13,17 +13,18 @@ type Overlay struct {
 	matrix  Matrix
 	rows    []int32   // journal: the rows changed, oldest first
 	amounts []float64 // their former amounts, matrix.cols for each
+	stages  []uint64  // the stage in which each was written
+
+	stage uint64   // moves on with every mark, rollback and reset
+	began uint64   // the stage of the last reset
+	saved []uint64 // per row: the stage in which the journal got it last
 }
 
-// Mark is a point in the history of an [Overlay] or a [Proof] to roll back to. Marks
-// nest.
+// Mark is a point in the history of an [Overlay] to roll back to. Marks nest.
 type Mark struct {
 	changes int
-	stage   uint64 // of a Proof: when it was taken
-	holding int32  // of a Proof: conditions that held
+	stage   uint64
 }
-
-const panicMark = "vector: mark is no longer in the overlay's history"
 
 // NewOverlay returns an Overlay of a copy of src.
 func NewOverlay(src *Matrix) *Overlay {
@@ -36,18 +37,17 @@ func NewOverlay(src *Matrix) *Overlay {
 // storage. Marks taken before are void. Resetting to the same source again
 // costs the rows that o or src changed in between.
 func (o *Overlay) Reset(src *Matrix) {
-	o.exists()
-	src.exists()
 	o.Rollback(Mark{})
+	o.began = o.stage
 	o.matrix.copied.own = o.matrix.log.version // it is the copy of the source again
 	o.matrix.copyFrom(src)
 	o.matrix.readOnly = true
+	o.saved = resized(o.saved, src.rows) // whatever it holds is of an earlier stage
 }
 
 // Matrix returns the changed copy, to be read by any kernel or scorer. It is
 // read-only and follows later changes and rollbacks; its change log does too.
 func (o *Overlay) Matrix() *Matrix {
-	o.exists()
 	if !o.matrix.readOnly { // the zero Overlay's
 		o.matrix.readOnly = true
 	}
@@ -56,7 +56,6 @@ func (o *Overlay) Matrix() *Matrix {
 
 // SetRow sets row i to v, as [Matrix.SetRow].
 func (o *Overlay) SetRow(i int, v ResourceVector) {
-	o.exists()
 	m := &o.matrix
 	m.checkRow(i)
 	m.checkVector(v)
@@ -71,38 +70,47 @@ func (o *Overlay) AddRow(i int, v ResourceVector) error { return o.addRow(i, v, 
 // SubRow subtracts v from row i, as [Matrix.SubRow].
 func (o *Overlay) SubRow(i int, v ResourceVector) error { return o.addRow(i, v, -1) }
 
-// addRow is Matrix.addRow, journalled. Nothing is journalled beside an error.
+// addRow is Matrix.addRow, journalled.
 func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
-	o.exists()
 	m := &o.matrix
 	m.checkRow(i)
 	m.checkVector(v)
 	o.save(i)
-	err := m.addRow(i, v, sign)
-	if err != nil {
-		last := len(o.rows) - 1
-		o.rows, o.amounts = o.rows[:last], o.amounts[:last*m.cols]
+	return m.addRow(i, v, sign)
+}
+
+// save journals row i, once between two marks.
+func (o *Overlay) save(i int) {
+	if o.saved[i] == o.stage {
+		return
 	}
-	return err
+	m := &o.matrix
+	o.saved[i] = o.stage
+	o.rows = append(o.rows, int32(i))
+	o.stages = append(o.stages, o.stage)
+	p := i
+	for range m.cols {
+		o.amounts = append(o.amounts, m.data[p])
+		p += m.stride
+	}
 }
 
 // Mark returns the present point of the history.
 func (o *Overlay) Mark() Mark {
-	o.exists()
-	return Mark{changes: len(o.rows)}
+	o.stage++ // so that a row that changes again is journalled again
+	return Mark{changes: len(o.rows), stage: o.stage}
 }
 
-// Rollback takes back every change made since mark was taken, newest first. The
-// zero Mark takes back all of them. A mark that was itself rolled back is void:
-// it panics when the history has become shorter, and means another point of it
-// otherwise.
+// Rollback takes back every change made since mark was taken, newest first. It costs
+// the rows that were changed. The zero Mark takes back all of them. It panics when the
+// mark is void: taken before the last Reset, or at a point that was rolled back itself.
 func (o *Overlay) Rollback(mark Mark) {
-	o.exists()
-	if mark.changes > len(o.rows) {
-		panic(panicMark)
+	n := mark.changes
+	if mark != (Mark{}) && (mark.stage < o.began || n > len(o.rows) || n > 0 && o.stages[n-1] >= mark.stage) {
+		panic("vector: mark is no longer in the overlay's history")
 	}
 	m := &o.matrix
-	for k := len(o.rows) - 1; k >= mark.changes; k-- {
+	for k := len(o.rows) - 1; k >= n; k-- {
 		i := int(o.rows[k])
 		p := i
 		for _, x := range o.amounts[k*m.cols:][:m.cols] {
@@ -111,24 +119,6 @@ func (o *Overlay) Rollback(mark Mark) {
 		}
 		m.log.record(i)
 	}
-	o.rows = o.rows[:mark.changes]
-	o.amounts = o.amounts[:mark.changes*m.cols]
-}
-
-// exists panics unless there is an overlay.
-func (o *Overlay) exists() {
-	if o == nil {
-		panic("vector: overlay is nil")
-	}
-}
-
-// save journals row i.
-func (o *Overlay) save(i int) {
-	m := &o.matrix
-	o.rows = append(o.rows, int32(i))
-	p := i
-	for range m.cols {
-		o.amounts = append(o.amounts, m.data[p])
-		p += m.stride
-	}
+	o.rows, o.stages, o.amounts = o.rows[:n], o.stages[:n], o.amounts[:n*m.cols]
+	o.stage++
 }

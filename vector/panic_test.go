@@ -53,7 +53,7 @@ func newFixture() *fixture {
 // state is a text of all that f holds.
 func (f *fixture) state() string {
 	s := fmt.Sprint(f.mask.Len(), members(f.mask), len(f.masks), f.masks[0].Len(), members(&f.masks[0]),
-		f.floats, f.ints, f.words, f.rows, f.cursor, f.overlay.Mark(), f.nodes.Len(), f.copied.Len(), slices.Sorted(nodeNames(f.nodes)))
+		f.floats, f.ints, f.words, f.rows, f.cursor, f.nodes.Len(), f.copied.Len(), slices.Sorted(nodeNames(f.nodes)))
 	for _, m := range []*vector.Matrix{
 		f.m, f.other, f.empty, f.narrow, f.longer, f.ab, f.ba, f.view,
 		f.overlay.Matrix(), f.nodes.Allocatable(), f.nodes.Requested(), f.nodes.Free(), f.copied.Free(),
@@ -265,7 +265,7 @@ func TestPanics(t *testing.T) {
 		{"Overlay.Rollback", mark, func(f *fixture) {
 			o := vector.NewOverlay(f.m)
 			o.SetRow(0, nil)
-			o.SetRow(0, nil)
+			o.SetRow(1, nil)
 			f.overlay.Rollback(o.Mark())
 		}},
 	} {

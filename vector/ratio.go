@@ -126,9 +126,8 @@ func Copies(dst []int64, free *Matrix, request ResourceVector) {
 	if len(dst) < free.rows {
 		panic(panicDstShort)
 	}
-	var p copiesPlan
-	p.take(free, request)
-	p.copies(dst[:free.rows], free, 0, request)
+	plan := kernel.PlanCopies(request, free.Tame)
+	plan.Copies(dst[:free.rows], free.data, free.stride, 0)
 }
 
 // SumCopies returns how many copies of request the selected rows of free hold
@@ -136,14 +135,13 @@ func Copies(dst []int64, free *Matrix, request ResourceVector) {
 func SumCopies(free *Matrix, request ResourceVector, rows *Mask) int64 {
 	free.checkVector(request)
 	selected := selection(rows, free.rows)
-	var p copiesPlan
-	p.take(free, request)
+	plan := kernel.PlanCopies(request, free.Tame)
 	const chunk = 512
 	var buffer [chunk]int64
 	var sum int64
 	for lo := 0; lo < free.rows; lo += chunk {
 		copies := buffer[:min(chunk, free.rows-lo)]
-		p.copies(copies, free, lo, request)
+		plan.Copies(copies, free.data, free.stride, lo)
 		if selected == nil {
 			for _, n := range copies {
 				sum = saturatingAdd(sum, n)
@@ -167,47 +165,8 @@ func saturatingAdd(a, b int64) int64 {
 	return math.MaxInt64
 }
 
-// copiesPlan is a request prepared for the kernel Copies.
-type copiesPlan struct {
-	list   ratioList
-	scalar bool // the kernel does not cover this request
-}
-
-func (p *copiesPlan) take(free *Matrix, request ResourceVector) {
-	for _, x := range request {
-		if x != x || x > math.MaxFloat64 {
-			p.scalar = true
-			return
-		}
-	}
-	p.list.take(free, request)
-	p.scalar = p.list.over
-}
-
-// copies sets dst to the copies for the rows of free from row lo on.
-func (p *copiesPlan) copies(dst []int64, free *Matrix, lo int, request ResourceVector) {
-	if p.scalar {
-		for i := range dst {
-			dst[i] = free.rowCopies(lo+i, request)
-		}
-		return
-	}
-	data := free.data[min(lo, len(free.data)):]
-	kernel.Copies(dst, data, free.stride, p.list.columns[:p.list.n], p.list.amounts[:p.list.n], p.list.tame)
-}
-
-// rowCopies is CopiesFit for one row of free.
-func (m *Matrix) rowCopies(i int, request ResourceVector) int64 {
-	least := int64(math.MaxInt64)
-	for j := range request {
-		least = min(least, request[j:j+1].CopiesFit(m.data[j*m.stride+i:][:1]))
-	}
-	return least
-}
-
 // checkDst returns dst cut to one element per row of m.
 func (m *Matrix) checkDst(dst []float64) []float64 {
-	m.exists()
 	if len(dst) < m.rows {
 		panic(panicDstShort)
 	}

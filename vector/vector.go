@@ -225,18 +225,7 @@ func (v ResourceVector) DominantResourceIndex(total ResourceVector) (share float
 func (v ResourceVector) CopiesFit(free ResourceVector) int64 {
 	least := math.Inf(1)
 	for i, x := range v {
-		if x <= 0 {
-			continue
-		}
-		f := free.Get(i)
-		if math.IsInf(f, 1) && x == x {
-			continue
-		}
-		q := f / x
-		if q != q {
-			return 0
-		}
-		least = min(least, q)
+		least = min(least, kernel.Quotient(x, free.Get(i)))
 	}
 	return kernel.Floor(least)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -38,8 +39,8 @@ func operand(t *testing.T) func(reflect.Type) any {
 			return must(t, nil)
 		case reflect.TypeFor[*vector.Matrix]():
 			return must(t, nil).NewMatrix(1)
-		case reflect.TypeFor[*vector.Topology]():
-			top, err := vector.NewTopology("rack")
+		case reflect.TypeFor[*gang.Topology]():
+			top, err := gang.NewTopology("rack")
 			if err != nil {
 				t.Fatal(err)
 			}

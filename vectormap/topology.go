@@ -3,16 +3,16 @@ package vectormap
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // NewTopology returns the topology of nodes by their labels: row i is nodes[i]. The
 // levels are label keys from coarse to fine, such as "topology.kubernetes.io/zone",
 // "cloud.example.com/rack", "kubernetes.io/hostname"; the last may be left out. A node
 // without one of the labels is in no domain, and notes have a [MissingLabel] for it. The
-// error is that of vector.NewTopology.
-func NewTopology(levels []string, nodes []*corev1.Node) (t *vector.Topology, notes []Note, err error) {
-	if t, err = vector.NewTopology(levels...); err != nil {
+// error is that of gang.NewTopology.
+func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes []Note, err error) {
+	if t, err = gang.NewTopology(levels...); err != nil {
 		return nil, nil, err
 	}
 	for row, node := range nodes {
@@ -30,9 +30,9 @@ func NewTopology(levels []string, nodes []*corev1.Node) (t *vector.Topology, not
 // SetTopology puts a row of t into the domains that the labels of its node say: for a
 // node that comes, or whose labels have changed. The levels of t are label keys. missing
 // is the first label that the node does not have; then the row is in no domain. The error
-// is that of [vector.Topology.Set]. For a node that goes, remove its row with
-// [vector.Topology.RemoveRow] as from the other tables.
-func SetTopology(t *vector.Topology, row int, node *corev1.Node) (missing string, err error) {
+// is that of [gang.Topology.Set]. For a node that goes, remove its row with
+// [gang.Topology.RemoveRow] as from the other tables.
+func SetTopology(t *gang.Topology, row int, node *corev1.Node) (missing string, err error) {
 	if t == nil {
 		panic("vectormap: topology is nil")
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -38,7 +39,7 @@ func TestNewTopology(t *testing.T) {
 		t.Errorf("notes %v", notes)
 	}
 	domains := func() string {
-		var d vector.Domains
+		var d gang.Domains
 		if err := top.Domains(&d, "rack"); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ type tally struct {
 }
 
 // allocate places a gang on what is free.
-func allocate(e engine, _ *cluster, g gang, t *tally) decision {
+func allocate(e engine, _ *cluster, g waiting, t *tally) decision {
 	e.begin(g)
 	if e.impossible() {
 		return decision{}
@@ -33,7 +33,7 @@ func allocate(e engine, _ *cluster, g gang, t *tally) decision {
 
 // evict releases jobs, one after the other, until the gang has room. It is reclaim and
 // preemption: they differ in which jobs may go, and in their order.
-func evict(e engine, c *cluster, g gang, t *tally) decision {
+func evict(e engine, c *cluster, g waiting, t *tally) decision {
 	mark := e.mark()
 	e.begin(g)
 	for i, victim := range c.running {
@@ -52,7 +52,7 @@ func evict(e engine, c *cluster, g gang, t *tally) decision {
 
 // consolidate moves jobs, one more each time, until the gang has room and all of them
 // have another place.
-func consolidate(e engine, c *cluster, g gang, t *tally) decision {
+func consolidate(e engine, c *cluster, g waiting, t *tally) decision {
 	if e.lacks(g) { // moving pods makes no room
 		return decision{}
 	}

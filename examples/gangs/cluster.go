@@ -29,15 +29,15 @@ type job struct {
 	pods []pod
 }
 
-// gang is a job that waits: pods start together or not at all.
-type gang struct {
+// waiting is a gang, a job that waits: its pods start together or not at all.
+type waiting struct {
 	name    string
 	members []vector.ResourceVector
 }
 
 // alike returns a gang of n members that request the same.
-func alike(name string, n int, request vector.ResourceVector) gang {
-	g := gang{name: name, members: make([]vector.ResourceVector, n)}
+func alike(name string, n int, request vector.ResourceVector) waiting {
+	g := waiting{name: name, members: make([]vector.ResourceVector, n)}
 	for i := range g.members {
 		g.members[i] = request
 	}
@@ -71,8 +71,8 @@ func (c *cluster) run(j job) {
 // story is a cluster, the gangs that wait, and what is done for them.
 type story struct {
 	cluster *cluster
-	gangs   []gang
-	do      func(e engine, c *cluster, g gang, t *tally) decision
+	gangs   []waiting
+	do      func(e engine, c *cluster, g waiting, t *tally) decision
 }
 
 // stories are the five actions.
@@ -123,7 +123,7 @@ func singles(c *cluster, r *rand.Rand, request vector.ResourceVector) {
 func reclaimStory(nodes int, r *rand.Rand) story {
 	c := newCluster(nodes)
 	singles(c, r, vector.ResourceVector{12, 96, 1})
-	return story{cluster: c, do: evict, gangs: []gang{alike("whole-nodes", max(2, nodes/50), vector.ResourceVector{90, 700, 8})}}
+	return story{cluster: c, do: evict, gangs: []waiting{alike("whole-nodes", max(2, nodes/50), vector.ResourceVector{90, 700, 8})}}
 }
 
 // reclaimLargeStory is a cluster that one queue fills with jobs of many pods.
@@ -144,7 +144,7 @@ func reclaimLargeStory(nodes int, r *rand.Rand) story {
 		c.run(j)
 	}
 	r.Shuffle(len(c.running), func(i, j int) { c.running[i], c.running[j] = c.running[j], c.running[i] })
-	return story{cluster: c, do: evict, gangs: []gang{alike("large", max(2, nodes/4), vector.ResourceVector{80, 600, 8})}}
+	return story{cluster: c, do: evict, gangs: []waiting{alike("large", max(2, nodes/4), vector.ResourceVector{80, 600, 8})}}
 }
 
 // preemptStory is a cluster whose GPUs are free and whose cores are not: pods of low
@@ -152,7 +152,7 @@ func reclaimLargeStory(nodes int, r *rand.Rand) story {
 func preemptStory(nodes int, r *rand.Rand) story {
 	c := newCluster(nodes)
 	singles(c, r, vector.ResourceVector{16, 32, 0})
-	g := gang{name: "inference"}
+	g := waiting{name: "inference"}
 	for i := range max(8, nodes/10) {
 		request := vector.ResourceVector{64, 256, 4}
 		if i%4 == 0 {
@@ -160,7 +160,7 @@ func preemptStory(nodes int, r *rand.Rand) story {
 		}
 		g.members = append(g.members, request)
 	}
-	return story{cluster: c, do: evict, gangs: []gang{g}}
+	return story{cluster: c, do: evict, gangs: []waiting{g}}
 }
 
 // consolidateStory is a cluster with free GPUs everywhere and no free node. Pods move
@@ -177,7 +177,7 @@ func consolidateStory(nodes int, r *rand.Rand) story {
 		c.run(job{[]pod{p}})
 	}
 	whole := vector.ResourceVector{90, 700, 8}
-	return story{cluster: c, do: consolidate, gangs: []gang{
+	return story{cluster: c, do: consolidate, gangs: []waiting{
 		alike("fits", max(1, nodes/10), whole),
 		alike("too-many", max(2, nodes*3/4), whole),
 	}}

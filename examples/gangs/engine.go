@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // engine is what the actions ask of a cluster. There are two, which give the same
@@ -11,7 +12,7 @@ type engine interface {
 	load(c *cluster)
 
 	// begin is called before victims are released for a gang.
-	begin(g gang)
+	begin(g waiting)
 
 	// release gives back what a job has.
 	release(j job)
@@ -21,7 +22,7 @@ type engine interface {
 	impossible() bool
 
 	// lacks reports that all free amounts together are not enough for a gang.
-	lacks(g gang) bool
+	lacks(g waiting) bool
 
 	// place places all members, each on the first node with room, in their order, or
 	// none of them. It returns the nodes.
@@ -53,10 +54,10 @@ func (p *plain) load(c *cluster) {
 	}
 }
 
-func (p *plain) begin(gang)       {}
-func (p *plain) impossible() bool { return false }
-func (p *plain) lacks(gang) bool  { return false }
-func (p *plain) mark() int        { return len(p.journal) }
+func (p *plain) begin(waiting)      {}
+func (p *plain) impossible() bool   { return false }
+func (p *plain) lacks(waiting) bool { return false }
+func (p *plain) mark() int          { return len(p.journal) }
 
 func (p *plain) release(j job) {
 	for _, x := range j.pods {
@@ -119,8 +120,8 @@ func (p *plain) first(request vector.ResourceVector) int {
 // nodes at once where something is tried.
 type proved struct {
 	overlay  vector.Overlay
-	packer   vector.Packer
-	proof    vector.Proof
+	packer   gang.Packer
+	proof    gang.Proof
 	marks    []vector.Mark
 	requests vector.Matrix
 	nodes    []int32
@@ -135,7 +136,7 @@ func (p *proved) load(c *cluster) {
 	p.marks = p.marks[:0]
 }
 
-func (p *proved) begin(g gang) {
+func (p *proved) begin(g waiting) {
 	p.proof.Reset(p.overlay.Matrix(), p.matrix(g.members), nil)
 }
 
@@ -160,9 +161,9 @@ func (p *proved) impossible() bool {
 	return impossible
 }
 
-func (p *proved) lacks(g gang) bool {
+func (p *proved) lacks(g waiting) bool {
 	why, _ := p.packer.Infeasible(p.overlay.Matrix(), p.matrix(g.members), nil)
-	return why.Reason == vector.InfeasibleAggregate
+	return why.Reason == gang.InfeasibleAggregate
 }
 
 func (p *proved) place(members []vector.ResourceVector) (nodes []int32, ok bool) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 func main() {
@@ -52,18 +53,18 @@ var hosts = []struct {
 var gangs = []struct {
 	title   string
 	drawn   bool
-	request vector.TopologyRequest
+	request gang.TopologyRequest
 }{
-	{"5, required rack", true, vector.TopologyRequest{Count: 5, Required: "rack"}},
-	{"7, required rack", false, vector.TopologyRequest{Count: 7, Required: "rack"}},
-	{"8, required rack", false, vector.TopologyRequest{Count: 8, Required: "rack"}},
-	{"8, preferred rack", true, vector.TopologyRequest{Count: 8, Preferred: "rack"}},
-	{"12, preferred rack", true, vector.TopologyRequest{Count: 12, Preferred: "rack"}},
-	{"6, unconstrained", true, vector.TopologyRequest{Count: 6}},
-	{"6, unconstrained, least free", true, vector.TopologyRequest{Count: 6, LeastFree: true}},
-	{"4 in slices of 2 by rack, required block", false, vector.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}},
-	{"14 in slices of 2 by rack, preferred block", true, vector.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}},
-	{"20, preferred block", false, vector.TopologyRequest{Count: 20, Preferred: "block"}},
+	{"5, required rack", true, gang.TopologyRequest{Count: 5, Required: "rack"}},
+	{"7, required rack", false, gang.TopologyRequest{Count: 7, Required: "rack"}},
+	{"8, required rack", false, gang.TopologyRequest{Count: 8, Required: "rack"}},
+	{"8, preferred rack", true, gang.TopologyRequest{Count: 8, Preferred: "rack"}},
+	{"12, preferred rack", true, gang.TopologyRequest{Count: 12, Preferred: "rack"}},
+	{"6, unconstrained", true, gang.TopologyRequest{Count: 6}},
+	{"6, unconstrained, least free", true, gang.TopologyRequest{Count: 6, LeastFree: true}},
+	{"4 in slices of 2 by rack, required block", false, gang.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}},
+	{"14 in slices of 2 by rack, preferred block", true, gang.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}},
+	{"20, preferred block", false, gang.TopologyRequest{Count: 20, Preferred: "block"}},
 }
 
 // answer is where a gang goes.
@@ -93,7 +94,7 @@ func run(out io.Writer, folder string) error {
 
 // place places the gangs.
 func place() ([]answer, error) {
-	topology, err := vector.NewTopology("block", "rack", "host")
+	topology, err := gang.NewTopology("block", "rack", "host")
 	if err != nil {
 		return nil, err
 	}
@@ -104,21 +105,21 @@ func place() ([]answer, error) {
 		}
 		free.SetRow(row, vector.ResourceVector{float64(h.free)})
 	}
-	var packer vector.Packer
+	var packer gang.Packer
 	var answers []answer
-	for _, gang := range gangs {
-		gang.request.Request = vector.ResourceVector{1}
-		placement, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, topology, gang.request)
+	for _, work := range gangs {
+		work.request.Request = vector.ResourceVector{1}
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, work.request)
 		if err != nil {
 			return nil, err
 		}
-		answers = append(answers, describe(gang.title, gang.drawn, topology, placement))
+		answers = append(answers, describe(work.title, work.drawn, topology, placement))
 	}
 	return answers, nil
 }
 
 // describe returns a placement in words.
-func describe(title string, drawn bool, topology *vector.Topology, placement vector.TopologyPlacement) answer {
+func describe(title string, drawn bool, topology *gang.Topology, placement gang.TopologyPlacement) answer {
 	a := answer{title: title, drawn: drawn, taken: make([]int, len(hosts))}
 	if !placement.Fits {
 		where := "all together"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/resvec/resvec/examples/whatif/packing"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // The page: its text, look and behaviour. The data goes into it as JSON, and as text
@@ -305,10 +306,10 @@ func (r *report) explainBound(d *shortage, b packing.Bound) string {
 // whyFewer says why one node less than the bound of a shape doesn't do.
 func (r *report) whyFewer(n need) string {
 	switch why := n.Why; why.Reason {
-	case vector.InfeasibleAggregate:
+	case gang.InfeasibleAggregate:
 		return fmt.Sprintf("%s: %s on %d nodes request %s of %s together, and the nodes have %s.", n.shape.name, podCount(len(n.pods)),
 			n.Proved-1, r.m.Format(why.Column, why.Needed), r.m.Name(why.Column), r.m.Format(why.Column, why.Available))
-	case vector.InfeasibleCopies:
+	case gang.InfeasibleCopies:
 		return fmt.Sprintf("%s: %.0f pods request at least as much as one of them, and %d nodes have room for %.0f such.",
 			n.shape.name, why.Needed, n.Proved-1, why.Available)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -35,7 +36,7 @@ func (o *topologyOptions) check() error {
 	case o.required == "" && o.preferred == "":
 		o.preferred = levels[len(levels)-1]
 	}
-	if _, err := vector.NewTopology(levels...); err != nil {
+	if _, err := gang.NewTopology(levels...); err != nil {
 		return fmt.Errorf("-topology: %w", err)
 	}
 	if level := cmp.Or(o.required, o.preferred); !slices.Contains(levels, level) {
@@ -129,23 +130,23 @@ func (r *report) topology(o *topologyOptions, gangs [][]string, remarks []string
 }
 
 // place says where a gang goes.
-func (r *report) place(g gangOfPods, top *vector.Topology, o *topologyOptions) (string, error) {
+func (r *report) place(g gangOfPods, top *gang.Topology, o *topologyOptions) (string, error) {
 	free := r.state.Nodes().Free()
-	gang := vector.NewMatrix(free.Schema(), 0, free.Cols())
+	members := vector.NewMatrix(free.Schema(), 0, free.Cols())
 	for _, i := range g.pods {
-		gang.AppendRow(r.requests[i].Requested)
+		members.AppendRow(r.requests[i].Requested)
 	}
 	level, err := top.Level(cmp.Or(o.required, o.preferred))
 	if err != nil {
 		return "", err
 	}
-	request, alike := alikeBut(gang)
+	request, alike := alikeBut(members)
 	if !alike {
-		return r.placeMixed(gang, top, level, o.required != "")
+		return r.placeMixed(members, top, level, o.required != "")
 	}
 	request.Required, request.Preferred = o.required, o.preferred
-	var packer vector.Packer
-	found, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, top, request)
+	var packer gang.Packer
+	found, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, request)
 	switch {
 	case err != nil:
 		return "", err
@@ -172,11 +173,11 @@ func (r *report) place(g gangOfPods, top *vector.Topology, o *topologyOptions) (
 }
 
 // alikeBut returns the request of a gang whose pods are alike, but for a leader.
-func alikeBut(gang *vector.Matrix) (request vector.TopologyRequest, ok bool) {
-	rows := make([]vector.ResourceVector, gang.Rows())
+func alikeBut(members *vector.Matrix) (request gang.TopologyRequest, ok bool) {
+	rows := make([]vector.ResourceVector, members.Rows())
 	number := make(map[string]int)
 	for i := range rows {
-		rows[i] = gang.Row(nil, i)
+		rows[i] = members.Row(nil, i)
 		number[fmt.Sprint(rows[i])]++
 	}
 	worker := 0
@@ -204,15 +205,15 @@ func alikeBut(gang *vector.Matrix) (request vector.TopologyRequest, ok bool) {
 
 // placeMixed is place for pods of many shapes: the first domain in which large pods
 // first find room.
-func (r *report) placeMixed(gang *vector.Matrix, top *vector.Topology, level int, required bool) (string, error) {
+func (r *report) placeMixed(members *vector.Matrix, top *gang.Topology, level int, required bool) (string, error) {
 	free := r.state.Nodes().Free()
-	packer := vector.NewPacker(vector.PackOptions{Total: vector.SumColumns(nil, free, nil), Restarts: 8})
-	var domains vector.Domains
+	packer := gang.NewPacker(gang.Options{Total: vector.SumColumns(nil, free, nil), Restarts: 8})
+	var domains gang.Domains
 	for l := level; l >= 0; l-- {
 		if err := top.Domains(&domains, top.Levels()[l]); err != nil {
 			return "", err
 		}
-		if rows, k := packer.PlaceIn(nil, free, gang, nil, &domains); k >= 0 {
+		if rows, k := packer.PlaceIn(nil, free, members, nil, &domains); k >= 0 {
 			return r.domains(rows, top, level), nil
 		}
 		if required {
@@ -221,7 +222,7 @@ func (r *report) placeMixed(gang *vector.Matrix, top *vector.Topology, level int
 	}
 	var proved bool
 	if required {
-		_, _, proved = packer.InfeasibleIn(free, gang, nil, &domains)
+		_, _, proved = packer.InfeasibleIn(free, members, nil, &domains)
 	} else {
 		rows := vector.NewMask(free.Rows())
 		for row := range top.Rows() {
@@ -229,10 +230,10 @@ func (r *report) placeMixed(gang *vector.Matrix, top *vector.Topology, level int
 				rows.Set(row)
 			}
 		}
-		if found, ok := packer.Place(nil, free, gang, rows); ok {
+		if found, ok := packer.Place(nil, free, members, rows); ok {
 			return r.domains(found, top, level), nil
 		}
-		_, proved = packer.Infeasible(free, gang, rows)
+		_, proved = packer.Infeasible(free, members, rows)
 	}
 	if proved {
 		return "nowhere: there is no room, however its pods are placed", nil
@@ -241,7 +242,7 @@ func (r *report) placeMixed(gang *vector.Matrix, top *vector.Topology, level int
 }
 
 // domains writes on which domains of a level pods are.
-func (r *report) domains(rows []int32, top *vector.Topology, level int) string {
+func (r *report) domains(rows []int32, top *gang.Topology, level int) string {
 	name := top.Levels()[level]
 	if at := strings.LastIndex(name, "/"); at >= 0 {
 		name = name[at+1:]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/benchmarks/internal/peer"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -29,8 +30,8 @@ type trees struct {
 	kueue    *scheduler.TASFlavorSnapshot
 	m        *vectormap.ResourceVectorMap
 	free     *vector.Matrix
-	topology *vector.Topology
-	packer   vector.Packer
+	topology *gang.Topology
+	packer   gang.Packer
 }
 
 // newTrees hands nodes to both. Every node is in a domain of each level, and used is
@@ -86,17 +87,17 @@ func newTrees(t testing.TB, levels []string, nodes []*corev1.Node, used []corev1
 	return x
 }
 
-// gang asks for pods in both forms.
-type gang struct {
+// topologyGang asks for pods in both forms.
+type topologyGang struct {
 	theirs scheduler.FlavorTASRequests
-	ours   vector.TopologyRequest
+	ours   gang.TopologyRequest
 }
 
 // workers is the name of the pods of a gang, apart from its leader.
 const workers = "workers"
 
 // newGang returns a gang without constraints. leader is nil for none.
-func (x *trees) newGang(t testing.TB, count int, request, leader corev1.ResourceList) *gang {
+func (x *trees) newGang(t testing.TB, count int, request, leader corev1.ResourceList) *topologyGang {
 	t.Helper()
 	group := "gang"
 	vectorOf := func(list corev1.ResourceList) vector.ResourceVector {
@@ -107,7 +108,7 @@ func (x *trees) newGang(t testing.TB, count int, request, leader corev1.Resource
 		v[vectormap.Pods] = 1
 		return v
 	}
-	g := &gang{ours: vector.TopologyRequest{Count: count, Request: vectorOf(request)}}
+	g := &topologyGang{ours: gang.TopologyRequest{Count: count, Request: vectorOf(request)}}
 	podSet := func(name string, count int, list corev1.ResourceList) {
 		g.theirs = append(g.theirs, scheduler.TASPodSetRequests{
 			PodSet:            &kueue.PodSet{Name: kueue.PodSetReference(name), Count: int32(count), TopologyRequest: &kueue.PodSetTopologyRequest{}},
@@ -124,26 +125,28 @@ func (x *trees) newGang(t testing.TB, count int, request, leader corev1.Resource
 	return g
 }
 
-func (g *gang) constraint() *kueue.PodSetTopologyRequest { return g.theirs[0].PodSet.TopologyRequest }
+func (g *topologyGang) constraint() *kueue.PodSetTopologyRequest {
+	return g.theirs[0].PodSet.TopologyRequest
+}
 
-func (g *gang) require(level string) {
+func (g *topologyGang) require(level string) {
 	g.constraint().Required, g.ours.Required = &level, level
 }
 
-func (g *gang) prefer(level string) {
+func (g *topologyGang) prefer(level string) {
 	g.constraint().Preferred, g.ours.Preferred = &level, level
 }
 
 // unconstrained follows the feature gate that says whether Kueue then fills small gaps
 // first.
-func (g *gang) unconstrained() {
+func (g *topologyGang) unconstrained() {
 	yes := true
 	g.constraint().Unconstrained = &yes
 	g.ours.LeastFree = features.Enabled(features.TASProfileMixed)
 }
 
 // slice asks for slices. Sizes go from coarse to fine levels.
-func (g *gang) slice(levels []string, sizes []int32) {
+func (g *topologyGang) slice(levels []string, sizes []int32) {
 	g.ours.Slices = map[string]int{}
 	for i, level := range levels {
 		g.ours.Slices[level] = int(sizes[i])
@@ -159,7 +162,7 @@ type placement struct {
 	leader string
 }
 
-func (x *trees) placeTheirs(g *gang) (placement, string) {
+func (x *trees) placeTheirs(g *topologyGang) (placement, string) {
 	return placementOf(x.kueue.FindTopologyAssignmentsForFlavor(quiet(), g.theirs))
 }
 
@@ -179,16 +182,16 @@ func placementOf(result scheduler.TASAssignmentsResult) (p placement, reason str
 	return p, ""
 }
 
-func (x *trees) placeOurs(t testing.TB, g *gang) (placement, vector.TopologyPlacement) {
+func (x *trees) placeOurs(t testing.TB, g *topologyGang) (placement, gang.TopologyPlacement) {
 	t.Helper()
-	found, err := x.packer.PlaceTopology(vector.TopologyPlacement{}, x.free, nil, x.topology, g.ours)
+	found, err := x.packer.PlaceTopology(gang.TopologyPlacement{}, x.free, nil, x.topology, g.ours)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x.placement(found), found
 }
 
-func (x *trees) placement(found vector.TopologyPlacement) placement {
+func (x *trees) placement(found gang.TopologyPlacement) placement {
 	p := placement{fits: found.Fits, hosts: map[string]int{}}
 	for _, row := range found.Placement {
 		p.hosts[x.names[row]]++
@@ -278,9 +281,9 @@ func gangRequest(r peer.Random) corev1.ResourceList {
 	return list
 }
 
-// gang returns a random gang. Where rules are known to differ, exact is the finest
+// randomGang returns a random gang. Where rules are known to differ, exact is the finest
 // level down to which the placements agree nevertheless; -1 for the verdict alone.
-func (x *trees) randomGang(t *testing.T, r peer.Random) (g *gang, exact int) {
+func (x *trees) randomGang(t *testing.T, r peer.Random) (g *topologyGang, exact int) {
 	var leader corev1.ResourceList
 	if r.Chance(15) {
 		leader = gangRequest(r)
@@ -442,14 +445,14 @@ func (x *trees) compare(t *testing.T, r peer.Random, counts map[string]int) erro
 func BenchmarkTopology(b *testing.B) {
 	levels := topologyLevels(3)
 	block, rack := levels[0], levels[1]
-	inRack := topologyWork{"16 pods in a rack", func(g *gang) { g.require(rack) }, 16, false}
-	inBlock := topologyWork{"512 pods in a block", func(g *gang) { g.require(block) }, 512, false}
+	inRack := topologyWork{"16 pods in a rack", func(g *topologyGang) { g.require(rack) }, 16, false}
+	inBlock := topologyWork{"512 pods in a block", func(g *topologyGang) { g.require(block) }, 512, false}
 	first := topologyWork{"512 pods in a block, first in a cycle", inBlock.ask, 512, true}
 	all := []topologyWork{
 		inRack, inBlock, first,
-		{"512 pods, preferring a rack", func(g *gang) { g.prefer(rack) }, 512, false},
-		{"512 pods in a block, by 8 in racks", func(g *gang) { g.require(block); g.slice([]string{rack}, []int32{8}) }, 512, false},
-		{"512 pods anywhere", func(g *gang) { g.unconstrained() }, 512, false},
+		{"512 pods, preferring a rack", func(g *topologyGang) { g.prefer(rack) }, 512, false},
+		{"512 pods in a block, by 8 in racks", func(g *topologyGang) { g.require(block); g.slice([]string{rack}, []int32{8}) }, 512, false},
+		{"512 pods anywhere", func(g *topologyGang) { g.unconstrained() }, 512, false},
 	}
 	few := []topologyWork{inRack, inBlock}
 	for _, size := range []struct {
@@ -470,7 +473,7 @@ func BenchmarkTopology(b *testing.B) {
 // topologyWork is a gang to place.
 type topologyWork struct {
 	name  string
-	ask   func(g *gang)
+	ask   func(g *topologyGang)
 	pods  int
 	first bool // no question about the gang has been asked before in the cycle
 }
@@ -479,7 +482,7 @@ type topologyWork struct {
 // pods of a workload may run, so both sides know it, but for the first question.
 func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 	const questions = 4
-	var gangs [questions]*gang
+	var gangs [questions]*topologyGang
 	var options [questions][]scheduler.FindTopologyAssignmentsOption
 	for k := range gangs {
 		gangs[k] = x.newGang(b, work.pods, corev1.ResourceList{
@@ -495,7 +498,7 @@ func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 	}
 	ctx := quiet()
 	var theirs scheduler.TASAssignmentsResult
-	var ours vector.TopologyPlacement
+	var ours gang.TopologyPlacement
 	row := peer.Row{
 		Peer: "Kueue", Module: "sigs.k8s.io/kueue", Function: "FindTopologyAssignmentsForFlavor", Ours: "Packer.PlaceTopology",
 		Work: fmt.Sprintf("%s, %s hosts, 3 levels", work.name, hosts), Goal: 3, Questions: questions,

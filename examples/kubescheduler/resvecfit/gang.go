@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -29,7 +30,7 @@ func (s *gangState) Clone() fwk.StateData { return s }
 
 // prover has the memory for proofs.
 type prover struct {
-	packer   vector.Packer
+	packer   gang.Packer
 	room     vector.Matrix
 	requests vector.Matrix
 }
@@ -192,12 +193,12 @@ func (c *cluster) addPod(amounts vector.ResourceVector, r fwk.Resource) {
 }
 
 // explainGang says why a gang is impossible, with numbers.
-func (c *cluster) explainGang(why vector.Infeasibility) string {
+func (c *cluster) explainGang(why gang.Infeasibility) string {
 	switch why.Reason {
-	case vector.InfeasibleAggregate:
+	case gang.InfeasibleAggregate:
 		return fmt.Sprintf("they request %s of %s, all nodes together have %s",
 			c.m.Format(why.Column, why.Needed), c.m.Name(why.Column), c.m.Format(why.Column, why.Available))
-	case vector.InfeasibleMember:
+	case gang.InfeasibleMember:
 		if why.Column < 0 {
 			return "one of them fits on no node"
 		}

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // A Shape is a kind of node, of which any number can be added.
@@ -37,19 +38,19 @@ const restarts = 8
 // packerOf returns a packer for requests. Their sum is the scale: what all of them
 // together want most of decides which is large, and needs fewer nodes than a scale of
 // what nodes have.
-func packerOf(requests *vector.Matrix) *vector.Packer {
-	return vector.NewPacker(vector.PackOptions{
-		Total: vector.SumColumns(nil, requests, nil), Order: vector.OrderDominantResource,
+func packerOf(requests *vector.Matrix) *gang.Packer {
+	return gang.NewPacker(gang.Options{
+		Total: vector.SumColumns(nil, requests, nil), Order: gang.OrderDominantResource,
 		BestFit: vector.TieLowest(), Restarts: restarts, Seed: 1,
 	})
 }
 
 // An Alone is how many new nodes of one shape hold pods.
 type Alone struct {
-	Rows   []int32              // the node of each pod
-	Nodes  int                  // on so many they fit
-	Proved int                  // on fewer they don't
-	Why    vector.Infeasibility // of one less than proved, if that is any
+	Rows   []int32            // the node of each pod
+	Nodes  int                // on so many they fit
+	Proved int                // on fewer they don't
+	Why    gang.Infeasibility // of one less than proved, if that is any
 }
 
 // PackAlone packs pods, of which each fits into the room of a new node: best fit with a

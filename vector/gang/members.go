@@ -1,8 +1,10 @@
-package vector
+package gang
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/resvec/resvec/vector"
 )
 
 // gang is a requests matrix prepared for packing: what is requested, which
@@ -11,33 +13,33 @@ import (
 type gang struct {
 	members int
 	cols    int
-	amounts []float64 // cols per member: the request, with 0 for what is not requested
-	kind    []int32   // per member: its kind; members of a kind request the same
-	first   []int32   // per kind: its first member; ascending
-	count   []int64   // per kind: its members
-	kinds   Matrix    // one row per kind
-	order   []int32   // members in the order of placing
-	sizes   []float64 // per member
-	sized   bool      // sizes say something
+	amounts []float64     // cols per member: the request, with 0 for what is not requested
+	kind    []int32       // per member: its kind; members of a kind request the same
+	first   []int32       // per kind: its first member; ascending
+	count   []int64       // per kind: its members
+	kinds   vector.Matrix // one row per kind
+	order   []int32       // members in the order of placing
+	sizes   []float64     // per member
+	sized   bool          // sizes say something
 
 	keys   []float64 // per member, while sorting
 	sorted []int32   // members or kinds, while sorting
 }
 
 // request returns what member i requests.
-func (g *gang) request(i int32) ResourceVector {
+func (g *gang) request(i int32) vector.ResourceVector {
 	return g.amounts[int(i)*g.cols:][:g.cols:g.cols]
 }
 
 // requestOfKind returns what the members of kind k request.
-func (g *gang) requestOfKind(k int) ResourceVector { return g.request(g.first[k]) }
+func (g *gang) requestOfKind(k int) vector.ResourceVector { return g.request(g.first[k]) }
 
 // identical reports whether all members request the same.
 func (g *gang) identical() bool { return len(g.first) <= 1 }
 
 // take reads requests.
-func (g *gang) take(requests *Matrix) {
-	g.members, g.cols = requests.rows, requests.cols
+func (g *gang) take(requests *vector.Matrix) {
+	g.members, g.cols = requests.Rows(), requests.Cols()
 	g.amounts = resized(g.amounts, g.members*g.cols)
 	for j := range g.cols {
 		for i, x := range requests.Column(j) {
@@ -78,9 +80,9 @@ func (g *gang) findKinds() {
 		}
 		g.count[head[i]]++
 	}
-	g.kinds.Reset(Schema{}, len(g.first), g.cols)
+	g.kinds.Reset(vector.Schema{}, len(g.first), g.cols)
 	for k := range g.first {
-		g.kinds.setRow(k, g.requestOfKind(k))
+		g.kinds.SetRow(k, g.requestOfKind(k))
 	}
 }
 
@@ -108,7 +110,7 @@ func (g *gang) sortMembers(compare func(a, b int32) int) {
 }
 
 // arrange sets the sizes and the order of placing.
-func (g *gang) arrange(by MemberOrder, total ResourceVector) {
+func (g *gang) arrange(by Order, total vector.ResourceVector) {
 	g.sizes = resized(g.sizes, g.members)
 	g.sized = false
 	for i := range g.sizes {
@@ -128,11 +130,11 @@ func (g *gang) arrange(by MemberOrder, total ResourceVector) {
 
 // reordered returns another order of placing, valid until the next.
 func (g *gang) reordered(seed uint64, restart int) []int32 {
-	outer := TieSeeded(seed)
-	random := TieSeeded(outer.key(restart, 0))
+	outer := vector.TieSeeded(seed)
+	random := vector.TieSeeded(outer.Key(restart, 0))
 	g.keys = resized(g.keys, g.members)
 	for i, size := range g.sizes {
-		unit := float64(random.key(i, g.members)>>11) / (1 << 53)
+		unit := float64(random.Key(i, g.members)>>11) / (1 << 53)
 		g.keys[i] = size * (1 + float64(0.4*unit))
 	}
 	g.sortMembers(func(a, b int32) int { return cmp.Compare(g.keys[b], g.keys[a]) })

@@ -1,10 +1,11 @@
-package vector
+package gang
 
 import (
 	"math"
+	"slices"
 
 	"github.com/resvec/resvec/internal/decimal"
-	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
 )
 
 // Proof keeps the answer of [Packer.Infeasible] up to date while amounts are
@@ -12,7 +13,7 @@ import (
 // releases one victim, asks, releases the next.
 //
 // A Proof has a private copy of the free amounts. Changes are journalled as in an
-// [Overlay], so [Proof.Rollback] goes back to any earlier point, to the bit.
+// [vector.Overlay], so [Proof.Rollback] goes back to any earlier point, to the bit.
 //
 // A change costs the columns of one row. A question looks at the conditions in order up
 // to the first that fails, and brings that one up to date with the rows that have changed
@@ -24,20 +25,17 @@ import (
 // The zero value has no rows and no members; [Proof.Reset] gives it some, and reuses
 // the memory. Nothing allocates once that has grown. A Proof is for one goroutine.
 type Proof struct {
-	sheet       sheet
-	overlay     Overlay
-	start       Matrix  // the amounts at Reset
-	allocatable *Matrix // nil: not known
-	mask        Mask
+	overlay     vector.Overlay
+	start       vector.Matrix  // the amounts at Reset
+	allocatable *vector.Matrix // nil: not known
+	mask        vector.Mask
 	selected    []uint64 // nil: every row
 
 	gang   gang
 	bounds bounds
 
-	log  []int32 // selected rows, in the order in which they changed
-	past uint64  // changes before the log
-
 	counter rowCounter
+	rows    []int32 // scratch: those that have changed
 
 	first int          // the conditions before it hold
 	known []known      // per condition
@@ -51,7 +49,7 @@ type Proof struct {
 type known struct {
 	asked  bool
 	kept   bool    // what the rows contribute is kept
-	upTo   uint64  // it covers so many changes
+	upTo   uint64  // it covers the changes up to this version of the matrix
 	places []int32 // per row: copies, at most those needed; 0 where not selected
 	sum    int64   // of places
 }
@@ -70,118 +68,91 @@ type columnBest struct {
 	peaks
 }
 
-func (p *Proof) exists() {
-	if p == nil {
-		panic("vector: proof is nil")
-	}
-}
-
 // Reset makes p a proof about the gang in requests on the selected rows of free, as
 // [Packer.Infeasible] takes them. Marks taken before are void, and so is the limit
 // of [Proof.Limit]. Resetting to the same matrix again costs the rows that it or p
 // changed in between. It panics as Infeasible does.
-func (p *Proof) Reset(free, requests *Matrix, rows *Mask) {
-	p.exists()
+func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	checkSame(free, requests)
-	selected := selection(rows, free.rows)
+	selected := selection(rows, free.Rows())
 	if p.selected = selected; rows != nil {
 		p.mask.CopyFrom(rows)
-		p.selected = p.mask.words
+		p.selected = p.mask.Words()
 	}
-	p.sheet.complete()
 	p.overlay.Reset(free)
 	p.start.CopyFrom(free)
-	p.sheet.take(&p.overlay)
 	p.allocatable = nil
 	p.gang.take(requests)
 	p.bounds.take(&p.gang)
 
-	p.log, p.past, p.first = p.log[:0], 0, 0
+	p.first = 0
 	p.known = grown(p.known, p.bounds.conditions())
 	for c := range p.known {
 		p.known[c].asked, p.known[c].kept = false, false
 	}
-	p.sums, p.best = grown(p.sums, free.cols), grown(p.best, free.cols)
+	p.sums, p.best = grown(p.sums, free.Cols()), grown(p.best, free.Cols())
 	for j := range p.best {
 		p.best[j].kept = false
 	}
-}
-
-// grown returns s with length n. What its elements hold beyond their old length is
-// kept too: it is memory to reuse.
-func grown[T any](s []T, n int) []T {
-	s = s[:cap(s)]
-	if len(s) < n {
-		s = append(s, make([]T, n-len(s))...)
-	}
-	return s[:n]
 }
 
 // Limit says what the rows have in all: a [Proof.Release] by which a row had more
 // free than that is an error from now on. A nil matrix, as after Reset, says that it
 // is not known. allocatable is kept, not copied. It panics unless its shape and
 // schema are those of the free amounts.
-func (p *Proof) Limit(allocatable *Matrix) {
-	p.exists()
+func (p *Proof) Limit(allocatable *vector.Matrix) {
 	if allocatable != nil {
-		checkSameRows(&p.overlay.matrix, allocatable)
+		checkSame(p.overlay.Matrix(), allocatable)
+		if allocatable.Rows() != p.start.Rows() {
+			panic("gang: matrices have different numbers of rows")
+		}
 	}
 	p.allocatable = allocatable
 }
 
 // Release adds amounts, padded with zeros, to what is free on a row: a victim goes.
-// Nothing has changed when there is an error: [ErrShape] when there is no such row,
-// an [*AmountError] when an amount is negative, NaN, infinite or not whole in an
+// Nothing has changed when there is an error: [vector.ErrShape] when there is no such row,
+// an [*vector.AmountError] when an amount is negative, NaN, infinite or not whole in an
 // integral column, and one without a Cause when the row would have more than its
 // limit. It panics when amounts are longer than the rows are wide.
-func (p *Proof) Release(row int, amounts ResourceVector) error {
-	p.exists()
-	m := &p.overlay.matrix
-	m.checkVector(amounts)
-	if !releasable(m, row, amounts) {
-		return releaseError(m, row, amounts)
+func (p *Proof) Release(row int, amounts vector.ResourceVector) error {
+	m := p.overlay.Matrix()
+	if err := checkVictim(m, row, amounts); err != nil {
+		return err
 	}
 	if p.allocatable != nil {
 		for j, x := range amounts {
-			there := p.allocatable.data[j*p.allocatable.stride+row] - m.data[j*m.stride+row]
+			there := at(p.allocatable, row, j) - at(m, row, j)
 			if exceeds(x, there) {
-				return p.tooMuch(row, j, x, there)
+				return tooMuch(m, row, j, x, there)
 			}
 		}
 	}
-	p.sheet.add(row, amounts, 1)
-	p.changed(row)
-	return nil
+	return p.overlay.AddRow(row, amounts)
 }
 
 // Take takes amounts, padded with zeros, from what is free on a row: a victim comes back,
 // or another pod is placed there. The errors are those of Release; instead of the limit,
 // to take more than is free is an error. What was released can always be taken back, also
 // where the free amount was negative before.
-func (p *Proof) Take(row int, amounts ResourceVector) error {
-	p.exists()
-	m := &p.overlay.matrix
-	m.checkVector(amounts)
-	if !releasable(m, row, amounts) {
-		return releaseError(m, row, amounts)
+func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
+	m := p.overlay.Matrix()
+	if err := checkVictim(m, row, amounts); err != nil {
+		return err
 	}
 	for j, x := range amounts {
-		there := m.data[j*m.stride+row] - min(p.start.data[j*p.start.stride+row], 0)
+		there := at(m, row, j) - min(at(&p.start, row, j), 0)
 		if exceeds(x, there) {
-			return p.tooMuch(row, j, x, there)
+			return tooMuch(m, row, j, x, there)
 		}
 	}
-	p.sheet.add(row, amounts, -1)
-	p.changed(row)
 	p.first = 0
-	return nil
+	return p.overlay.SubRow(row, amounts)
 }
 
 // tooMuch says that x is more than what is there.
-func (p *Proof) tooMuch(row, j int, x, there float64) error {
-	e := p.overlay.matrix.refusal(row, j, x, "is more than the "+decimal.Format(there)+" there")
-	e.Cause = nil
-	return e
+func tooMuch(m *vector.Matrix, row, j int, x, there float64) error {
+	return refusal(m, row, j, x, "is more than the "+decimal.Format(there)+" there", nil)
 }
 
 // exceeds reports whether x is more than what is there. Fractions were rounded
@@ -196,68 +167,31 @@ func exceeds(x, there float64) bool {
 	return x-there > x*0x1p-30
 }
 
-// changed notes that a row has changed.
-func (p *Proof) changed(row int) {
-	if p.selected != nil && p.selected[row/kernel.Block]>>(row%kernel.Block)&1 == 0 {
-		return
-	}
-	if len(p.log) >= max(p.overlay.matrix.rows/lagging, 64) {
-		p.past += uint64(len(p.log))
-		p.log = p.log[:0]
-	}
-	p.log = append(p.log, int32(row))
-}
-
-// lagging is the share of the rows, 1 in so many, from which on counting all rows
-// at once is as fast as looking at those that have changed.
-const lagging = 4
-
-// now is how many changes there were.
-func (p *Proof) now() uint64 { return p.past + uint64(len(p.log)) }
-
-// work returns the sheet. That of the zero Proof has no overlay yet.
-func (p *Proof) work() *sheet {
-	p.exists()
-	if p.sheet.overlay == nil {
-		p.sheet.take(&p.overlay)
-	}
-	return &p.sheet
+// Mark is a point in the history of a [Proof] to roll back to. Marks nest.
+type Mark struct {
+	overlay vector.Mark
+	first   int // the conditions before it held
 }
 
 // Mark returns the present point of the history, to go back to with
 // [Proof.Rollback]. Marks nest.
-func (p *Proof) Mark() Mark {
-	mark := p.work().mark()
-	mark.holding = int32(p.first)
-	return mark
-}
+func (p *Proof) Mark() Mark { return Mark{p.overlay.Mark(), p.first} }
 
 // Rollback takes back every change made since mark was taken; the zero Mark takes
 // back all of them. It costs the rows that were changed. It panics when the mark is
 // void: taken before the last Reset, or at a point that was rolled back itself.
 func (p *Proof) Rollback(mark Mark) {
-	s := p.work()
-	s.check(mark)
-	for _, r := range s.changedSince(mark) {
-		p.changed(int(r))
-	}
-	s.rollback(mark)
-	p.first = int(mark.holding)
+	p.overlay.Rollback(mark.overlay)
+	p.first = mark.first
 }
 
 // Matrix returns the free amounts as they are now, to be read by any kernel or
-// [Packer]. It is read-only. What was released since shows when Matrix is called
-// again.
-func (p *Proof) Matrix() *Matrix {
-	p.exists()
-	p.sheet.complete()
-	return p.overlay.Matrix()
-}
+// [Packer]. It is read-only and follows later changes.
+func (p *Proof) Matrix() *vector.Matrix { return p.overlay.Matrix() }
 
 // Infeasible returns what [Packer.Infeasible] returns for the amounts as they are
 // now: whether the gang provably has no valid placement, and why.
 func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
-	p.exists()
 	for ; p.first < len(p.known); p.first++ {
 		if !p.holds(p.first) {
 			return p.why(p.first), true
@@ -273,7 +207,7 @@ func (p *Proof) holds(c int) bool {
 	k := &p.known[c]
 	if !k.asked {
 		k.asked = true
-		if _, fails := p.bounds.fails(c, &p.overlay.matrix, p.selected); !fails {
+		if _, fails := p.bounds.fails(c, p.overlay.Matrix(), p.selected); !fails {
 			return true
 		}
 	}
@@ -287,23 +221,22 @@ func (p *Proof) holds(c int) bool {
 	return p.leaderFits(k)
 }
 
-// changesSince returns the rows that have changed after so many changes, or all
-// when they are too many to look at one by one or are not known.
-func (p *Proof) changesSince(upTo uint64, kept bool) (rows []int32, all bool) {
-	if !kept || upTo < p.past {
+// changesSince returns the selected rows that have changed after a version, or all when
+// they are not known.
+func (p *Proof) changesSince(version uint64, kept bool) (rows []int32, all bool) {
+	if !kept {
 		return nil, true
 	}
-	return p.log[upTo-p.past:], false
-}
-
-// isSelected reports whether row r counts.
-func (p *Proof) isSelected(r int) bool {
-	return p.selected == nil || p.selected[r/kernel.Block]>>(r%kernel.Block)&1 != 0
+	p.rows, all = p.overlay.Matrix().Changed(p.rows, version)
+	if p.selected != nil {
+		p.rows = slices.DeleteFunc(p.rows, func(r int32) bool { return !isSelected(p.selected, int(r)) })
+	}
+	return p.rows, all
 }
 
 // columnHolds is holds for the sum of column j.
 func (p *Proof) columnHolds(j int, k *known) bool {
-	s, column := &p.sums[j], p.overlay.matrix.Column(j)
+	s, column := &p.sums[j], p.overlay.Matrix().Column(j)
 	rows, all := p.changesSince(k.upTo, k.kept)
 	for _, r := range rows {
 		if !s.set(int(r), positive(column[r])) {
@@ -314,7 +247,7 @@ func (p *Proof) columnHolds(j int, k *known) bool {
 	if all {
 		s.take(column, p.selected, p.bounds.needed[j])
 	}
-	k.kept, k.upTo = !s.surplus.infinite, p.now()
+	k.kept, k.upTo = !s.surplus.infinite, p.overlay.Matrix().Version()
 	return s.unlimited > 0 || !s.surplus.negative()
 }
 
@@ -349,11 +282,11 @@ func (s *columnSum) set(r int, x float64) bool {
 
 // placesSuffice is holds for the count with index c.
 func (p *Proof) placesSuffice(c int, k *known) bool {
-	need, free := p.bounds.counts[c].need, &p.overlay.matrix
+	need, free := p.bounds.counts[c].need, p.overlay.Matrix()
 	p.counter.take(p.bounds.request(c), need)
 	rows, all := p.changesSince(k.upTo, k.kept)
 	if all {
-		k.places = resized(k.places, free.rows)
+		k.places = resized(k.places, free.Rows())
 		k.sum = copiesInto(k.places, free, p.selected, p.counter.request, need)
 	}
 	for _, r := range rows {
@@ -361,20 +294,20 @@ func (p *Proof) placesSuffice(c int, k *known) bool {
 		k.sum += places - int64(k.places[r])
 		k.places[r] = int32(places)
 	}
-	k.kept, k.upTo = true, p.now()
+	k.kept, k.upTo = true, p.overlay.Matrix().Version()
 	return k.sum >= need
 }
 
 // leaderFits is holds for the leader.
 func (p *Proof) leaderFits(k *known) bool {
-	l, free := &p.bounds.leading, &p.overlay.matrix
+	l, free := &p.bounds.leading, p.overlay.Matrix()
 	rows, all := p.changesSince(k.upTo, k.kept)
 	if all {
-		k.places, p.gains = resized(k.places, free.rows), resized(p.gains, free.rows)
+		k.places, p.gains = resized(k.places, free.Rows()), resized(p.gains, free.Rows())
 		k.sum = 0
-		for r := range free.rows {
+		for r := range free.Rows() {
 			places, gain := int64(0), noLeader
-			if p.isSelected(r) {
+			if isSelected(p.selected, r) {
 				places, gain = l.on(free, r)
 			}
 			k.sum += places
@@ -388,7 +321,7 @@ func (p *Proof) leaderFits(k *known) bool {
 		k.places[r], p.gains[r] = int32(places), gain
 		p.gain.changed(p.gains, nil, int(r))
 	}
-	k.kept, k.upTo = true, p.now()
+	k.kept, k.upTo = true, p.overlay.Matrix().Version()
 	_, short := l.shortOf(k.sum, p.gain.top())
 	return !short
 }
@@ -408,7 +341,7 @@ func (p *Proof) why(c int) Infeasibility {
 
 // bestOf returns the greatest amount of column j.
 func (p *Proof) bestOf(j int) float64 {
-	b, column := &p.best[j], p.overlay.matrix.Column(j)
+	b, column := &p.best[j], p.overlay.Matrix().Column(j)
 	rows, all := p.changesSince(b.upTo, b.kept)
 	if all {
 		b.take(column, p.selected)
@@ -416,6 +349,6 @@ func (p *Proof) bestOf(j int) float64 {
 	for _, r := range rows {
 		b.changed(column, p.selected, int(r))
 	}
-	b.kept, b.upTo = true, p.now()
+	b.kept, b.upTo = true, p.overlay.Matrix().Version()
 	return b.top()
 }

@@ -1,4 +1,6 @@
-package vector
+package gang
+
+import "github.com/resvec/resvec/vector"
 
 // climb follows the necessary conditions of a gang while victims are released, for
 // each of many row sets. Free amounts only grow, so that a condition that holds
@@ -6,7 +8,7 @@ package vector
 // up to date.
 type climb struct {
 	bounds *bounds
-	free   *Matrix
+	free   *vector.Matrix
 	sets   *rowSets
 
 	at       []waiting    // per set
@@ -16,7 +18,7 @@ type climb struct {
 	memoOf   []int32      // per row: which count
 	open     int          // sets in which every condition holds
 	before   []float64    // per set of one row: see leaving
-	only     Mask         // one set
+	only     vector.Mask  // one set
 }
 
 // waiting is where one set is.
@@ -30,7 +32,7 @@ type waiting struct {
 }
 
 // start takes the conditions of b to free. No set is looked at before advance.
-func (c *climb) start(b *bounds, free *Matrix, sets *rowSets) {
+func (c *climb) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	c.bounds, c.free, c.sets, c.open = b, free, sets, 0
 	c.at = resized(c.at, sets.n)
 	c.surplus = grown(c.surplus, sets.n)
@@ -38,7 +40,7 @@ func (c *climb) start(b *bounds, free *Matrix, sets *rowSets) {
 	for k := range c.counters {
 		c.counters[k].take(b.request(k), b.counts[k].need)
 	}
-	c.memo, c.memoOf = resized(c.memo, free.rows), resized(c.memoOf, free.rows)
+	c.memo, c.memoOf = resized(c.memo, free.Rows()), resized(c.memoOf, free.Rows())
 	for r := range c.memoOf {
 		c.memoOf[r] = -1
 	}
@@ -76,7 +78,7 @@ func (c *climb) mayHold(d int) bool {
 	if first := c.bounds.firstToClimb(); first > 0 {
 		return c.look(d, first)
 	}
-	for j := range c.free.cols {
+	for j := range c.free.Cols() {
 		if !c.look(d, j) {
 			return false
 		}
@@ -87,7 +89,7 @@ func (c *climb) mayHold(d int) bool {
 // look reports whether a condition holds in set d. When it does not, what the rows
 // contribute is known from then on.
 func (c *climb) look(d, condition int) bool {
-	w, cols := &c.at[d], c.free.cols
+	w, cols := &c.at[d], c.free.Cols()
 	switch k := condition - cols; {
 	case k < 0:
 		return c.bounds.needed[condition] == 0 || !c.sum(d, condition).negative()
@@ -156,7 +158,7 @@ func (c *climb) leaderFits(d int, l *leading) bool {
 	}
 	if !w.known {
 		w.gain, w.best, w.known = noLeader, -1, true
-		c.sets.each(d, c.free.rows, func(r int) bool {
+		c.sets.each(d, c.free.Rows(), func(r int) bool {
 			if _, gain := l.on(c.free, r); gain > w.gain {
 				w.gain, w.best = gain, int32(r)
 			}
@@ -168,34 +170,38 @@ func (c *climb) leaderFits(d int, l *leading) bool {
 
 // contribution returns what row r contributes to the condition that set d waits at.
 func (c *climb) contribution(d, r int) float64 {
-	switch k := int(c.at[d].condition) - c.free.cols; {
+	switch k := int(c.at[d].condition) - c.free.Cols(); {
 	case k < 0:
-		return positive(c.free.data[int(c.at[d].condition)*c.free.stride+r])
+		return positive(at(c.free, r, int(c.at[d].condition)))
 	case k < len(c.bounds.counts):
 		return float64(c.copiesOn(k, r))
 	}
 	return float64(c.bounds.leading.counter.on(c.free, r))
 }
 
-// release adds what a victim releases.
-func (c *climb) release(s *sheet, row int, amounts ResourceVector) {
+// release adds what a victim releases to the overlay of free.
+func (c *climb) release(o *vector.Overlay, row int, amounts vector.ResourceVector) error {
 	if !c.sets.whole() {
 		c.leaving(row)
-		s.add(row, amounts, 1)
+		if err := o.AddRow(row, amounts); err != nil {
+			return err
+		}
 		c.grew(row)
-		return
+		return nil
 	}
 	c.at[0].tried = false
 	if !c.sets.eligible(row) || c.isOpen(0) {
-		s.add(row, amounts, 1)
-		return
+		return o.AddRow(row, amounts)
 	}
 	before := c.contribution(0, row)
-	s.add(row, amounts, 1)
+	if err := o.AddRow(row, amounts); err != nil {
+		return err
+	}
 	if c.grewIn(0, row, before) {
 		c.at[0].condition++
 		c.advance(0)
 	}
+	return nil
 }
 
 // leaving notes what row r contributes, before its amounts grow.
@@ -226,7 +232,7 @@ func (c *climb) grew(r int) {
 // grewIn is grew for set d. It reports whether the condition holds now.
 func (c *climb) grewIn(d, r int, before float64) bool {
 	w := &c.at[d]
-	switch k := int(w.condition) - c.free.cols; {
+	switch k := int(w.condition) - c.free.Cols(); {
 	case k < 0:
 		s := &c.surplus[d]
 		s.add(c.contribution(d, r))
@@ -270,7 +276,7 @@ func (c *climb) nearest() int {
 // has returns how much set d has of what its condition asks for.
 func (c *climb) has(d int) float64 {
 	w := &c.at[d]
-	switch k := int(w.condition) - c.free.cols; {
+	switch k := int(w.condition) - c.free.Cols(); {
 	case k < 0:
 		return c.surplus[d].plus(c.bounds.needed[w.condition])
 	case k < len(c.bounds.counts):
@@ -278,7 +284,7 @@ func (c *climb) has(d int) float64 {
 	}
 	l := &c.bounds.leading
 	gain := noLeader
-	c.sets.each(d, c.free.rows, func(r int) bool {
+	c.sets.each(d, c.free.Rows(), func(r int) bool {
 		_, here := l.on(c.free, r)
 		gain = max(gain, here)
 		return true
@@ -293,12 +299,12 @@ func (c *climb) why(d int) Infeasibility {
 		return Infeasibility{}
 	}
 	if !c.sets.whole() {
-		c.only.Resize(c.free.rows)
-		c.sets.each(d, c.free.rows, func(r int) bool {
+		c.only.Resize(c.free.Rows())
+		c.sets.each(d, c.free.Rows(), func(r int) bool {
 			c.only.Set(r)
 			return true
 		})
-		selected = c.only.words
+		selected = c.only.Words()
 	}
 	why, _ := c.bounds.why(c.free, selected)
 	return why

@@ -1,8 +1,10 @@
-package vector
+package gang
 
 import (
 	"fmt"
 	"iter"
+
+	"github.com/resvec/resvec/vector"
 )
 
 // FilterTopology says how many of the victims have to go for the gang to be placeable as
@@ -12,33 +14,29 @@ import (
 // all domains together suffice. Victims, the overlay and errors are as in
 // [Packer.Filter]; a victim costs the levels and the columns of its row. Without a
 // placement the answer is about the free amounts when all victims are gone.
-func (p *Packer) FilterTopology(dst TopologyPlacement, o *Overlay, rows *Mask, t *Topology, request TopologyRequest, victims iter.Seq2[int, ResourceVector]) (TopologyPlacement, error) {
-	p.exists()
-	o.exists()
+func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *vector.Mask, t *Topology, request TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) (TopologyPlacement, error) {
 	s := &p.topology
-	if err := s.take(&o.matrix, rows, t, &request); err != nil {
+	if err := s.take(o.Matrix(), rows, t, &request); err != nil {
 		return TopologyPlacement{}, err
 	}
 	if s.packer != p { // not so yet, or p is a copy
 		s.packer = p
 		s.yield = s.victim
 	}
-	s.sheet.take(o)
-	s.released, s.fault = 0, nil
+	s.overlay, s.released, s.fault = o, 0, nil
 	s.done = s.count == 0 && !s.led
 	if !s.done {
 		s.countRows(len(t.levels) - 1)
 		s.countLevel(0)
 		s.done = s.suffices()
 	}
-	defer s.sheet.rollback(s.sheet.mark()) // also when victims panics
+	defer o.Rollback(o.Mark()) // also when victims panics
 	if victims != nil && !s.done {
 		victims(s.yield)
 	}
 	if s.fault != nil {
 		return TopologyPlacement{}, s.fault
 	}
-	s.sheet.complete()
 	found := s.done
 	s.done = true
 	answer := s.place(dst)
@@ -49,18 +47,20 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *Overlay, rows *Mask, t
 }
 
 // victim takes the next victim and reports whether it wants another.
-func (s *placing) victim(row int, amounts ResourceVector) bool {
+func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 	if s.done || s.fault != nil {
 		return false
 	}
-	s.free.checkVector(amounts)
-	if !releasable(s.free, row, amounts) {
-		s.fault = fmt.Errorf("victim %d: %w", s.released, releaseError(s.free, row, amounts))
+	err := checkVictim(s.free, row, amounts)
+	if err == nil {
+		err = s.overlay.AddRow(row, amounts)
+	}
+	if err != nil {
+		s.fault = fmt.Errorf("victim %d: %w", s.released, err)
 		return false
 	}
-	s.sheet.add(row, amounts, 1)
 	s.released++
-	if s.isSelected(row) && row < len(s.rowPods) && s.t.at[0][row] != 0 {
+	if isSelected(s.selected, row) && row < len(s.rowPods) && s.t.at[0][row] != 0 {
 		s.done = s.recount(row)
 	}
 	return !s.done

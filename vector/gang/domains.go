@@ -1,6 +1,9 @@
-package vector
+package gang
 
-import "github.com/resvec/resvec/internal/kernel"
+import (
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
 
 // Domains are sets of rows, such as racks, blocks or pools: set k is the rows
 // Rows[Offsets[k]] to Rows[Offsets[k+1]-1], which ascend. Sets may overlap, be empty
@@ -11,31 +14,24 @@ import "github.com/resvec/resvec/internal/kernel"
 // rows of a set do not ascend within the rows of the matrix.
 type Domains struct {
 	Rows    []int32
-	Offsets Offsets
+	Offsets vector.Offsets
 }
 
 // Len returns the number of sets.
 func (d *Domains) Len() int {
-	d.exists()
 	return max(len(d.Offsets)-1, 0)
-}
-
-func (d *Domains) exists() {
-	if d == nil {
-		panic("vector: domains is nil")
-	}
 }
 
 // check panics unless d is sets of rows below rows.
 func (d *Domains) check(rows int) {
 	if _, ok := kernel.Groups(d.Offsets, len(d.Rows)); !ok {
-		panic("vector: offsets of domains do not ascend within their rows")
+		panic("gang: offsets of domains do not ascend within their rows")
 	}
 	for k := range d.Len() {
 		last := int32(-1)
 		for _, r := range d.Rows[d.Offsets[k]:d.Offsets[k+1]] {
 			if r <= last || int(r) >= rows {
-				panic("vector: rows of a domain do not ascend within the matrix")
+				panic("gang: rows of a domain do not ascend within the matrix")
 			}
 			last = r
 		}
@@ -101,7 +97,7 @@ func (s *rowSets) rowsOf(d int) []int32 {
 
 // eligible reports whether row r is.
 func (s *rowSets) eligible(r int) bool {
-	return s.selected == nil || s.selected[r/kernel.Block]>>(r%kernel.Block)&1 != 0
+	return isSelected(s.selected, r)
 }
 
 // each calls f for the eligible rows of set d in order until it returns false.

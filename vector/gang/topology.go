@@ -1,10 +1,13 @@
-package vector
+package gang
 
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/resvec/resvec/vector"
 )
 
 // Topology says which domain of each level a row is in: which block, which rack, which
@@ -20,7 +23,7 @@ import (
 // of indices among the domains beside it.
 //
 // A Topology is made by [NewTopology]; the zero value has no levels and takes no rows.
-// It may be read concurrently while nobody writes. Its errors wrap [ErrShape] and
+// It may be read concurrently while nobody writes. Its errors wrap [vector.ErrShape] and
 // change nothing.
 type Topology struct {
 	levels  []string
@@ -63,36 +66,27 @@ func NewTopology(levels ...string) (*Topology, error) {
 }
 
 func topologyError(format string, args ...any) error {
-	return fmt.Errorf("vector: topology: "+format+"%w", append(args, shapeFault{})...)
+	return fmt.Errorf("gang: topology: "+format+"%w", append(args, shapeFault{})...)
 }
 
 // shapeFault makes an error wrap ErrShape and adds nothing to its text.
 type shapeFault struct{}
 
 func (shapeFault) Error() string { return "" }
-func (shapeFault) Unwrap() error { return ErrShape }
-
-func (t *Topology) exists() {
-	if t == nil {
-		panic("vector: topology is nil")
-	}
-}
+func (shapeFault) Unwrap() error { return vector.ErrShape }
 
 // Levels returns the names of the levels, from coarse to fine.
 func (t *Topology) Levels() []string {
-	t.exists()
 	return slices.Clone(t.levels)
 }
 
 // Rows returns the number of rows, those that are in no domain included.
 func (t *Topology) Rows() int {
-	t.exists()
 	return len(t.names)
 }
 
 // Level returns the index of a level.
 func (t *Topology) Level(name string) (level int, err error) {
-	t.exists()
 	if level = slices.Index(t.levels, name); level < 0 {
 		return -1, topologyError("no level %q among %s", name, strings.Join(t.levels, ", "))
 	}
@@ -104,9 +98,8 @@ func (t *Topology) Level(name string) (level int, err error) {
 // the order of their names decides. row may be one more than the last. It is an error
 // when the row is unknown or values are too many or too few.
 func (t *Topology) Set(row int, name string, values ...string) error {
-	t.exists()
 	switch {
-	case row < 0 || row > len(t.names) || row >= maxRows:
+	case row < 0 || row > len(t.names) || row >= math.MaxInt32:
 		return topologyError("row %d is unknown: there are %d", row, len(t.names))
 	case len(t.levels) == 0:
 		return topologyError("no levels: make it with NewTopology")
@@ -150,9 +143,8 @@ func (t *Topology) has(row int, values []string) bool {
 // Unset takes a row out of its domains: it is in none, like a node without one of the
 // labels. row may be one more than the last. It is an error when the row is unknown.
 func (t *Topology) Unset(row int) error {
-	t.exists()
 	switch {
-	case row < 0 || row > len(t.names) || row >= maxRows:
+	case row < 0 || row > len(t.names) || row >= math.MaxInt32:
 		return topologyError("row %d is unknown: there are %d", row, len(t.names))
 	case len(t.levels) == 0:
 		return topologyError("no levels: make it with NewTopology")
@@ -164,11 +156,10 @@ func (t *Topology) Unset(row int) error {
 	return nil
 }
 
-// RemoveRow removes a row. As in [Matrix.RemoveRow] the last row takes its place, and
+// RemoveRow removes a row. As in [vector.Matrix.RemoveRow] the last row takes its place, and
 // its former index is returned; -1 when it was the last one itself. It is an error when
 // there is no such row.
 func (t *Topology) RemoveRow(row int) (moved int, err error) {
-	t.exists()
 	if uint(row) >= uint(len(t.names)) {
 		return -1, topologyError("row %d is unknown: there are %d", row, len(t.names))
 	}
@@ -264,12 +255,11 @@ func (t *Topology) removeRow(d int32, row int) {
 // pass to [Topology.Path], which is the same until the domain has no row any more. It
 // is -1 for a row that is in no domain. It panics when row or level is out of range.
 func (t *Topology) Domain(row, level int) int {
-	t.exists()
 	if uint(level) >= uint(len(t.at)) {
-		panic("vector: level out of range")
+		panic("gang: level out of range")
 	}
 	if uint(row) >= uint(len(t.names)) {
-		panic(panicRow)
+		panic("gang: row out of range")
 	}
 	if d := t.at[level][row]; d != 0 {
 		return int(d)
@@ -281,9 +271,8 @@ func (t *Topology) Domain(row, level int) int {
 // dst is overwritten and grown when its capacity is short. It panics when there is no
 // such domain.
 func (t *Topology) Path(dst []string, domain int) []string {
-	t.exists()
 	if domain <= 0 || domain >= len(t.domains) || len(t.domains[domain].children) == 0 {
-		panic("vector: no such domain")
+		panic("gang: no such domain")
 	}
 	dst = resized(dst, int(t.domains[domain].level)+1)
 	for d := int32(domain); d != 0; d = t.domains[d].parent {
@@ -296,8 +285,6 @@ func (t *Topology) Path(dst []string, domain int) []string {
 // rows, for questions about gangs of any shape. dst is overwritten. It is an error when
 // there is no such level.
 func (t *Topology) Domains(dst *Domains, level string) error {
-	t.exists()
-	dst.exists()
 	l, err := t.Level(level)
 	if err != nil {
 		return err

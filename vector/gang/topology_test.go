@@ -1,4 +1,4 @@
-package vector_test
+package gang_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // worked is the tree of the worked cases: its levels are block, rack and host.
@@ -20,9 +21,9 @@ var worked = []struct {
 }
 
 // workedTopology returns the tree with its rows in a given order, and the free amounts.
-func workedTopology(t testing.TB, order []int) (*vector.Topology, *vector.Matrix) {
+func workedTopology(t testing.TB, order []int) (*gang.Topology, *vector.Matrix) {
 	t.Helper()
-	top, err := vector.NewTopology("block", "rack", "host")
+	top, err := gang.NewTopology("block", "rack", "host")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func workedTopology(t testing.TB, order []int) (*vector.Topology, *vector.Matrix
 }
 
 // described returns a placement as the worked cases are written.
-func described(top *vector.Topology, got vector.TopologyPlacement) string {
+func described(top *gang.Topology, got gang.TopologyPlacement) string {
 	if !got.Fits {
 		where := "together"
 		if got.Domain >= 0 {
@@ -62,35 +63,35 @@ func described(top *vector.Topology, got vector.TopologyPlacement) string {
 func TestTopologyWorkedCases(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		request vector.TopologyRequest
+		request gang.TopologyRequest
 		want    string
 	}{
-		{"required rack", vector.TopologyRequest{Count: 5, Required: "rack"}, "h4 5"},
-		{"required rack, the larger one", vector.TopologyRequest{Count: 7, Required: "rack"}, "h1 4, h2 3"},
-		{"required rack, too many", vector.TopologyRequest{Count: 8, Required: "rack"}, "rack: b1/r1 could take 7"},
-		{"preferred rack", vector.TopologyRequest{Count: 8, Preferred: "rack"}, "h1 4, h2 3, h3 1"},
-		{"preferred block", vector.TopologyRequest{Count: 12, Preferred: "block"}, "h1 4, h2 3, h4 5"},
-		{"unconstrained", vector.TopologyRequest{Count: 6}, "h4 5, h5 1"},
-		{"unconstrained, least free", vector.TopologyRequest{Count: 6, LeastFree: true}, "h2 3, h3 2, h5 1"},
-		{"slices in a block", vector.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}, "h1 4"},
-		{"slices over blocks", vector.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}, "h1 4, h2 2, h3 2, h4 5, h5 1"},
-		{"preferred block, too many", vector.TopologyRequest{Count: 20, Preferred: "block"}, "block: together could take 19"},
-		{"required host", vector.TopologyRequest{Count: 4, Required: "host"}, "h1 4"},
-		{"required block", vector.TopologyRequest{Count: 9, Required: "block"}, "h1 4, h2 3, h3 2"},
-		{"required block, least free", vector.TopologyRequest{Count: 3, Required: "block", LeastFree: true}, "h2 3"},
-		{"preferred host", vector.TopologyRequest{Count: 6, Preferred: "host"}, "h4 5, h5 1"},
-		{"all", vector.TopologyRequest{Count: 19}, "h1 4, h2 3, h3 2, h4 5, h5 1, h6 4"},
-		{"one too many", vector.TopologyRequest{Count: 20}, "host: together could take 19"},
-		{"inner slices", vector.TopologyRequest{Count: 8, Required: "block", Slices: map[string]int{"rack": 4, "host": 2}}, "h4 4, h6 4"},
-		{"inner slices do not fit", vector.TopologyRequest{Count: 12, Preferred: "block", Slices: map[string]int{"rack": 6, "host": 3}}, "block: together could take 6"},
-		{"slices of hosts anywhere", vector.TopologyRequest{Count: 12, Slices: map[string]int{"host": 4}}, "h1 4, h4 4, h6 4"},
+		{"required rack", gang.TopologyRequest{Count: 5, Required: "rack"}, "h4 5"},
+		{"required rack, the larger one", gang.TopologyRequest{Count: 7, Required: "rack"}, "h1 4, h2 3"},
+		{"required rack, too many", gang.TopologyRequest{Count: 8, Required: "rack"}, "rack: b1/r1 could take 7"},
+		{"preferred rack", gang.TopologyRequest{Count: 8, Preferred: "rack"}, "h1 4, h2 3, h3 1"},
+		{"preferred block", gang.TopologyRequest{Count: 12, Preferred: "block"}, "h1 4, h2 3, h4 5"},
+		{"unconstrained", gang.TopologyRequest{Count: 6}, "h4 5, h5 1"},
+		{"unconstrained, least free", gang.TopologyRequest{Count: 6, LeastFree: true}, "h2 3, h3 2, h5 1"},
+		{"slices in a block", gang.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}, "h1 4"},
+		{"slices over blocks", gang.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}, "h1 4, h2 2, h3 2, h4 5, h5 1"},
+		{"preferred block, too many", gang.TopologyRequest{Count: 20, Preferred: "block"}, "block: together could take 19"},
+		{"required host", gang.TopologyRequest{Count: 4, Required: "host"}, "h1 4"},
+		{"required block", gang.TopologyRequest{Count: 9, Required: "block"}, "h1 4, h2 3, h3 2"},
+		{"required block, least free", gang.TopologyRequest{Count: 3, Required: "block", LeastFree: true}, "h2 3"},
+		{"preferred host", gang.TopologyRequest{Count: 6, Preferred: "host"}, "h4 5, h5 1"},
+		{"all", gang.TopologyRequest{Count: 19}, "h1 4, h2 3, h3 2, h4 5, h5 1, h6 4"},
+		{"one too many", gang.TopologyRequest{Count: 20}, "host: together could take 19"},
+		{"inner slices", gang.TopologyRequest{Count: 8, Required: "block", Slices: map[string]int{"rack": 4, "host": 2}}, "h4 4, h6 4"},
+		{"inner slices do not fit", gang.TopologyRequest{Count: 12, Preferred: "block", Slices: map[string]int{"rack": 6, "host": 3}}, "block: together could take 6"},
+		{"slices of hosts anywhere", gang.TopologyRequest{Count: 12, Slices: map[string]int{"host": 4}}, "h1 4, h4 4, h6 4"},
 	} {
 		r := testkit.Rand(5)
 		for range 6 { // whatever the order of the rows
 			top, free := workedTopology(t, r.Perm(len(worked)))
-			var p vector.Packer
+			var p gang.Packer
 			test.request.Request = vec{1}
-			got, err := p.PlaceTopology(vector.TopologyPlacement{}, free, nil, top, test.request)
+			got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, test.request)
 			if text := described(top, got); err != nil || text != test.want {
 				t.Errorf("%s: %s, %v, want %s", test.name, text, err, test.want)
 				break
@@ -101,7 +102,7 @@ func TestTopologyWorkedCases(t *testing.T) {
 
 // TestTopologyRefusal: a refusal has numbers.
 func TestTopologyRefusal(t *testing.T) {
-	top, err := vector.NewTopology("rack")
+	top, err := gang.NewTopology("rack")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,26 +112,26 @@ func TestTopologyRefusal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var p vector.Packer
-	got, err := p.PlaceTopology(vector.TopologyPlacement{}, free, maskOf(6, 0, 1, 2, 3, 4, 5), top,
-		vector.TopologyRequest{Count: 5, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"})
+	var p gang.Packer
+	got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, maskOf(6, 0, 1, 2, 3, 4, 5), top,
+		gang.TopologyRequest{Count: 5, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"})
 	if err != nil || got.Fits || got.Could != 2 || top.Path(nil, got.Domain)[0] != "b" || got.Leader != -1 ||
 		!slices.Equal(got.Rejections, []int{3, 2}) || !slices.Equal(got.LeaderRejections, []int{0, 2}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, vector.TopologyRequest{Count: 2, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"})
+	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Count: 2, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"})
 	if err != nil || !got.Fits || got.Leader != 3 || !slices.Equal(got.Placement, []int32{4, 4}) || got.Domains != 1 {
 		t.Errorf("a leader and two: %+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, vector.TopologyRequest{Leader: vec{}, Required: "rack"})
+	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Leader: vec{}, Required: "rack"})
 	if err != nil || !got.Fits || len(got.Placement) != 0 || got.Leader < 0 {
 		t.Errorf("only a leader: %+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, vector.TopologyRequest{Count: 3, Request: vec{nan}})
+	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Count: 3, Request: vec{nan}})
 	if err != nil || got.Fits || got.Could != 0 || !slices.Equal(got.Rejections, []int{5, 0}) {
 		t.Errorf("a request of NaN: %+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, vector.TopologyRequest{Count: 3})
+	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Count: 3})
 	if err != nil || !got.Fits || got.Domains != 1 {
 		t.Errorf("a request of nothing: %+v, %v", got, err)
 	}
@@ -145,16 +146,16 @@ func TestTopologyErrors(t *testing.T) {
 		levels []string
 		want   string
 	}{
-		{nil, "vector: topology: 0 levels, want 1 to 16"},
-		{many, "vector: topology: 17 levels, want 1 to 16"},
-		{[]string{"block", ""}, "vector: topology: level 1 has no name"},
-		{[]string{"block", "rack", "block"}, `vector: topology: level "block" is named twice`},
+		{nil, "gang: topology: 0 levels, want 1 to 16"},
+		{many, "gang: topology: 17 levels, want 1 to 16"},
+		{[]string{"block", ""}, "gang: topology: level 1 has no name"},
+		{[]string{"block", "rack", "block"}, `gang: topology: level "block" is named twice`},
 	} {
-		if _, err := vector.NewTopology(test.levels...); err == nil || err.Error() != test.want || !errors.Is(err, vector.ErrShape) {
+		if _, err := gang.NewTopology(test.levels...); err == nil || err.Error() != test.want || !errors.Is(err, vector.ErrShape) {
 			t.Errorf("%v: %v, want %s", test.levels, err, test.want)
 		}
 	}
-	if _, err := vector.NewTopology(many[:16]...); err != nil {
+	if _, err := gang.NewTopology(many[:16]...); err != nil {
 		t.Error(err)
 	}
 
@@ -171,10 +172,10 @@ func TestTopologyErrors(t *testing.T) {
 		{top.Unset(7), "row 7 is unknown: there are 6"},
 		{second(top.RemoveRow(6)), "row 6 is unknown: there are 6"},
 		{second(top.RemoveRow(-2)), "row -2 is unknown: there are 6"},
-		{top.Domains(new(vector.Domains), "pod"), `no level "pod" among block, rack, host`},
+		{top.Domains(new(gang.Domains), "pod"), `no level "pod" among block, rack, host`},
 		{second(top.Level("")), `no level "" among block, rack, host`},
 	} {
-		if test.err == nil || test.err.Error() != "vector: topology: "+test.want || !errors.Is(test.err, vector.ErrShape) {
+		if test.err == nil || test.err.Error() != "gang: topology: "+test.want || !errors.Is(test.err, vector.ErrShape) {
 			t.Errorf("%v, want %s", test.err, test.want)
 		}
 	}
@@ -182,35 +183,35 @@ func TestTopologyErrors(t *testing.T) {
 		t.Errorf("after errors:\n%s\nwant\n%s", after, before)
 	}
 
-	var p vector.Packer
+	var p gang.Packer
 	for _, test := range []struct {
-		request vector.TopologyRequest
+		request gang.TopologyRequest
 		want    string
 	}{
-		{vector.TopologyRequest{Count: 1, Required: "pod"}, `no level "pod" among block, rack, host`},
-		{vector.TopologyRequest{Count: 1, Preferred: "pod"}, `no level "pod" among block, rack, host`},
-		{vector.TopologyRequest{Count: 1, Slices: map[string]int{"rack": 1, "pod": 1, "cage": 1}}, `no level "cage" among block, rack, host`},
-		{vector.TopologyRequest{Count: 1, Slices: map[string]int{"": 1}}, `no level "" among block, rack, host`},
-		{vector.TopologyRequest{Count: 1, Required: "rack", Preferred: "block"}, `level "rack" is required and "block" preferred`},
-		{vector.TopologyRequest{Count: -1}, "a gang of -1 pods"},
-		{vector.TopologyRequest{Count: 4, Slices: map[string]int{"rack": 0}}, `slices of 0 pods at level "rack"`},
-		{vector.TopologyRequest{Count: 4, Required: "rack", Slices: map[string]int{"block": 2}}, `slices at level "block", which is coarser than "rack"`},
-		{vector.TopologyRequest{Count: 5, Slices: map[string]int{"rack": 2}}, `5 pods are no whole slices of 2 at level "rack"`},
-		{vector.TopologyRequest{Count: 8, Slices: map[string]int{"rack": 4, "host": 3}}, `slices of 4 pods are no whole ones of 3 at level "host"`},
+		{gang.TopologyRequest{Count: 1, Required: "pod"}, `no level "pod" among block, rack, host`},
+		{gang.TopologyRequest{Count: 1, Preferred: "pod"}, `no level "pod" among block, rack, host`},
+		{gang.TopologyRequest{Count: 1, Slices: map[string]int{"rack": 1, "pod": 1, "cage": 1}}, `no level "cage" among block, rack, host`},
+		{gang.TopologyRequest{Count: 1, Slices: map[string]int{"": 1}}, `no level "" among block, rack, host`},
+		{gang.TopologyRequest{Count: 1, Required: "rack", Preferred: "block"}, `level "rack" is required and "block" preferred`},
+		{gang.TopologyRequest{Count: -1}, "a gang of -1 pods"},
+		{gang.TopologyRequest{Count: 4, Slices: map[string]int{"rack": 0}}, `slices of 0 pods at level "rack"`},
+		{gang.TopologyRequest{Count: 4, Required: "rack", Slices: map[string]int{"block": 2}}, `slices at level "block", which is coarser than "rack"`},
+		{gang.TopologyRequest{Count: 5, Slices: map[string]int{"rack": 2}}, `5 pods are no whole slices of 2 at level "rack"`},
+		{gang.TopologyRequest{Count: 8, Slices: map[string]int{"rack": 4, "host": 3}}, `slices of 4 pods are no whole ones of 3 at level "host"`},
 	} {
-		_, err := p.PlaceTopology(vector.TopologyPlacement{}, free, nil, top, test.request)
-		_, filterErr := p.FilterTopology(vector.TopologyPlacement{}, vector.NewOverlay(free), nil, top, test.request, nil)
-		if err == nil || err.Error() != "vector: topology: "+test.want || !errors.Is(err, vector.ErrShape) || filterErr.Error() != err.Error() {
+		_, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, test.request)
+		_, filterErr := p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, top, test.request, nil)
+		if err == nil || err.Error() != "gang: topology: "+test.want || !errors.Is(err, vector.ErrShape) || filterErr.Error() != err.Error() {
 			t.Errorf("%+v: %v, want %s", test.request, err, test.want)
 		}
 	}
-	if _, err := p.PlaceTopology(vector.TopologyPlacement{}, matrixOf(1, vec{1}), nil, top, vector.TopologyRequest{}); err == nil ||
-		err.Error() != "vector: topology: 6 rows, but the matrix has 1" {
+	if _, err := p.PlaceTopology(gang.TopologyPlacement{}, matrixOf(1, vec{1}), nil, top, gang.TopologyRequest{}); err == nil ||
+		err.Error() != "gang: topology: 6 rows, but the matrix has 1" {
 		t.Error(err)
 	}
 	victims := func(row int, amounts vec) error {
-		_, err := p.FilterTopology(vector.TopologyPlacement{}, vector.NewOverlay(free), nil, top,
-			vector.TopologyRequest{Count: 20, Request: vec{1}}, func(yield func(int, vec) bool) { yield(row, amounts) })
+		_, err := p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, top,
+			gang.TopologyRequest{Count: 20, Request: vec{1}}, func(yield func(int, vec) bool) { yield(row, amounts) })
 		return err
 	}
 	for _, err := range []error{victims(6, vec{1}), victims(-1, nil)} {
@@ -224,27 +225,24 @@ func TestTopologyErrors(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wantPanic(t, "vector: topology is nil", func() {
-		_, _ = p.PlaceTopology(vector.TopologyPlacement{}, free, nil, nil, vector.TopologyRequest{})
+	wantPanic(t, "gang: mask lengths differ", func() {
+		_, _ = p.PlaceTopology(gang.TopologyPlacement{}, free, vector.NewMask(5), top, gang.TopologyRequest{})
 	})
-	wantPanic(t, "vector: mask lengths differ", func() {
-		_, _ = p.PlaceTopology(vector.TopologyPlacement{}, free, vector.NewMask(5), top, vector.TopologyRequest{})
+	wantPanic(t, "gang: vector is longer than the matrix is wide", func() {
+		_, _ = p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, gang.TopologyRequest{Leader: vec{1, 1}})
 	})
-	wantPanic(t, "vector: vector is longer than the matrix is wide", func() {
-		_, _ = p.PlaceTopology(vector.TopologyPlacement{}, free, nil, top, vector.TopologyRequest{Leader: vec{1, 1}})
-	})
-	wantPanic(t, "vector: no such domain", func() { top.Path(nil, 0) })
-	wantPanic(t, "vector: no such domain", func() { top.Path(nil, 99) })
-	wantPanic(t, "vector: level out of range", func() { top.Domain(0, 3) })
-	wantPanic(t, "vector: row out of range", func() { top.Domain(6, 0) })
+	wantPanic(t, "gang: no such domain", func() { top.Path(nil, 0) })
+	wantPanic(t, "gang: no such domain", func() { top.Path(nil, 99) })
+	wantPanic(t, "gang: level out of range", func() { top.Domain(0, 3) })
+	wantPanic(t, "gang: row out of range", func() { top.Domain(6, 0) })
 }
 
 func second[T any](_ T, err error) error { return err }
 
 // contentsOf writes a topology level by level: the domains in order with their rows.
-func contentsOf(top *vector.Topology) string {
+func contentsOf(top *gang.Topology) string {
 	var b strings.Builder
-	var d vector.Domains
+	var d gang.Domains
 	for l, level := range top.Levels() {
 		if err := top.Domains(&d, level); err != nil {
 			return err.Error()
@@ -262,7 +260,7 @@ func TestTopologyUpdates(t *testing.T) {
 	r := testkit.Rand(3)
 	for range 60 {
 		levels := []string{"zone", "block", "rack"}[r.IntN(3):]
-		top, err := vector.NewTopology(levels...)
+		top, err := gang.NewTopology(levels...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +312,7 @@ func TestTopologyUpdates(t *testing.T) {
 					t.Fatalf("row %d of %d: moved %d, %v", row, last+1, moved, err)
 				}
 			}
-			anew, _ := vector.NewTopology(levels...)
+			anew, _ := gang.NewTopology(levels...)
 			for row, n := range nodes {
 				if n.values == nil {
 					err = anew.Unset(row)
@@ -333,10 +331,10 @@ func TestTopologyUpdates(t *testing.T) {
 			for row := range nodes {
 				free.SetRow(row, vec{float64(row % 3)})
 			}
-			request := vector.TopologyRequest{Count: r.IntN(5), Request: vec{1}}
-			var p vector.Packer
-			got, err := p.PlaceTopology(vector.TopologyPlacement{}, free, nil, top, request)
-			want, _ := p.PlaceTopology(vector.TopologyPlacement{}, free, nil, anew, request)
+			request := gang.TopologyRequest{Count: r.IntN(5), Request: vec{1}}
+			var p gang.Packer
+			got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, request)
+			want, _ := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, anew, request)
 			got.Domain, want.Domain = 0, 0 // numbers of their own
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("%+v, want %+v, %v", got, want, err)
@@ -348,11 +346,11 @@ func TestTopologyUpdates(t *testing.T) {
 // TestTopologyRowOrder: equal inputs give equal placements whatever the order of rows.
 func TestTopologyRowOrder(t *testing.T) {
 	r := testkit.Rand(9)
-	var p vector.Packer
+	var p gang.Packer
 	for range 1500 {
 		c := newTopologyCase(r)
 		names := func(c *topologyCase) string {
-			got, err := p.PlaceTopology(vector.TopologyPlacement{}, c.free, c.rows, c.topology(t), c.request)
+			got, err := p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.rows, c.topology(t), c.request)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -390,12 +388,12 @@ func TestTopologyRowOrder(t *testing.T) {
 // trying all choices.
 func TestTopologyFewest(t *testing.T) {
 	r := testkit.Rand(13)
-	var p vector.Packer
+	var p gang.Packer
 	for range 4000 {
 		c := newTopologyCase(r)
 		c.request.Slices, c.request.LeastFree = nil, false
 		top := c.topology(t)
-		got, err := p.PlaceTopology(vector.TopologyPlacement{}, c.free, c.rows, top, c.request)
+		got, err := p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.rows, top, c.request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -469,9 +467,9 @@ func TestTopologyAllocations(t *testing.T) {
 		}
 	}
 	o := vector.NewOverlay(free)
-	var p vector.Packer
-	var got vector.TopologyPlacement
-	for _, request := range []vector.TopologyRequest{
+	var p gang.Packer
+	var got gang.TopologyPlacement
+	for _, request := range []gang.TopologyRequest{
 		{Count: 30, Required: "rack"}, {Count: 30, Preferred: "host"}, {Count: 90}, {Count: 200, LeastFree: true},
 		{Count: 64, Required: "block", Slices: map[string]int{"rack": 8, "host": 2}},
 		{Count: 40, Preferred: "rack", Leader: vec{2, 2, 2}}, {Count: 100000}, {Count: 1100, Required: "block"},
@@ -494,10 +492,10 @@ func TestTopologyAllocations(t *testing.T) {
 }
 
 // bigTopology returns nodes in blocks, racks and hosts, with some room each.
-func bigTopology(t testing.TB, rows int) (*vector.Topology, *vector.Matrix) {
+func bigTopology(t testing.TB, rows int) (*gang.Topology, *vector.Matrix) {
 	t.Helper()
 	r := testkit.Rand(uint64(rows))
-	top, err := vector.NewTopology("block", "rack", "host")
+	top, err := gang.NewTopology("block", "rack", "host")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package vector
+package gang
 
 import (
 	"cmp"
@@ -7,15 +7,16 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
 )
 
-// InfeasibleReason is a necessary condition for a gang to fit.
-type InfeasibleReason uint8
+// Reason is a necessary condition for a gang to fit.
+type Reason uint8
 
 const (
 	// NotProved is the zero reason: every condition holds, and the gang may or
 	// may not fit.
-	NotProved InfeasibleReason = iota
+	NotProved Reason = iota
 
 	// InfeasibleAggregate: the selected rows together have less of a resource
 	// than the members request together.
@@ -36,7 +37,7 @@ const (
 var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies", "leader"}
 
 // String returns the reason in a word or two.
-func (r InfeasibleReason) String() string {
+func (r Reason) String() string {
 	if int(r) < len(infeasibleReasons) {
 		return infeasibleReasons[r]
 	}
@@ -46,7 +47,7 @@ func (r InfeasibleReason) String() string {
 // Infeasibility says why a gang cannot fit. The zero value says that nothing
 // is proved.
 type Infeasibility struct {
-	Reason InfeasibleReason
+	Reason Reason
 
 	// Column is the resource that is short, or -1 when no single one is. For
 	// InfeasibleMember it is the first in which even the best row has too
@@ -83,7 +84,7 @@ type Infeasibility struct {
 // In a gang of more than 32 different requests the last condition is tested for
 // 32 of them and 32 amounts of each resource, evenly spaced by rank, and each of
 // the other requests is counted against the members that request the same. So the
-// time is at most that of [Copies] for every different request and for 32 amounts
+// time is at most that of [vector.Copies] for every different request and for 32 amounts
 // of each resource. Counting stops where there are enough copies, which in a roomy
 // cluster is soon.
 //
@@ -92,7 +93,7 @@ type Infeasibility struct {
 // are not whole numbers with a sum below 2^53, they count a little less, by a
 // factor of 1-(members+2)/2^51, which covers every rounding of the definition of
 // a valid placement; docs/proofs.md has the proofs.
-func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibility, infeasible bool) {
+func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (why Infeasibility, infeasible bool) {
 	p.take(free, requests, rows, nil)
 	p.bounds.take(&p.gang)
 	return p.bounds.why(free, p.sets.selected)
@@ -107,8 +108,7 @@ func (p *Packer) Infeasible(free, requests *Matrix, rows *Mask) (why Infeasibili
 // or all but a leader; otherwise the set that fails at the latest condition, and of those
 // the one that has the most of what the condition asks for. Ties go to the first set.
 // domain is -1 when there is none.
-func (p *Packer) InfeasibleIn(free, requests *Matrix, rows *Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
-	domains.exists()
+func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
 	p.take(free, requests, rows, domains)
 	p.bounds.take(&p.gang)
 	p.climb.start(&p.bounds, free, &p.sets)
@@ -144,7 +144,7 @@ type counting struct {
 	column int32 // the resource whose amounts chose the members, or -1
 }
 
-func (b *bounds) request(c int) ResourceVector {
+func (b *bounds) request(c int) vector.ResourceVector {
 	cols := b.gang.cols
 	return b.requests[c*cols:][:cols:cols]
 }
@@ -232,7 +232,7 @@ func (e *evenly) next() bool {
 }
 
 // add adds a condition unless an equal request has one that asks for as much.
-func (b *bounds) add(need int64, member, column int32, request ResourceVector) {
+func (b *bounds) add(need int64, member, column int32, request vector.ResourceVector) {
 	for c := range b.counts {
 		if b.counts[c].need >= need && slices.Equal(b.request(c), request) {
 			return
@@ -241,7 +241,7 @@ func (b *bounds) add(need int64, member, column int32, request ResourceVector) {
 	b.append(need, member, column, request)
 }
 
-func (b *bounds) append(need int64, member, column int32, request ResourceVector) {
+func (b *bounds) append(need int64, member, column int32, request vector.ResourceVector) {
 	b.counts = append(b.counts, counting{need, member, column})
 	b.requests = append(b.requests, request...)
 }
@@ -304,7 +304,7 @@ func (b *bounds) conditions() int {
 }
 
 // why tests the conditions and explains the first that does not hold.
-func (b *bounds) why(free *Matrix, selected []uint64) (why Infeasibility, infeasible bool) {
+func (b *bounds) why(free *vector.Matrix, selected []uint64) (why Infeasibility, infeasible bool) {
 	for c := range b.conditions() {
 		if why, fails := b.fails(c, free, selected); fails {
 			return why, true
@@ -314,7 +314,7 @@ func (b *bounds) why(free *Matrix, selected []uint64) (why Infeasibility, infeas
 }
 
 // fails tests condition c and explains it when it does not hold.
-func (b *bounds) fails(c int, free *Matrix, selected []uint64) (why Infeasibility, fails bool) {
+func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infeasibility, fails bool) {
 	if c < len(b.needed) {
 		if b.needed[c] == 0 {
 			return why, false
@@ -340,7 +340,7 @@ func (b *bounds) fails(c int, free *Matrix, selected []uint64) (why Infeasibilit
 
 // surplus returns the sum of the positive amounts in column j of the selected
 // rows, less what is needed.
-func (b *bounds) surplus(free *Matrix, selected []uint64, j int) exactSum {
+func (b *bounds) surplus(free *vector.Matrix, selected []uint64, j int) exactSum {
 	var sum exactSum
 	column := free.Column(j)
 	if selected == nil {
@@ -364,7 +364,7 @@ func (b *bounds) shortOf(j int, surplus *exactSum) Infeasibility {
 
 // places returns how many copies the count with index c finds on the selected
 // rows. It stops counting when there are enough.
-func (b *bounds) places(free *Matrix, selected []uint64, c int) int64 {
+func (b *bounds) places(free *vector.Matrix, selected []uint64, c int) int64 {
 	need := b.counts[c].need
 	return copiesUpTo(free, selected, b.request(c), need, need)
 }

@@ -1,4 +1,4 @@
-package vector_test
+package gang_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // The golden models: slow, and right by definition.
@@ -108,12 +109,12 @@ func (g goldenGang) fits(free *vector.Matrix, rows *vector.Mask, placement []int
 
 // goldenPlaceable tries every placement.
 func goldenPlaceable(free, requests *vector.Matrix, rows *vector.Mask) bool {
-	gang := newGoldenGang(requests)
+	golden := newGoldenGang(requests)
 	placement := make([]int32, requests.Rows())
 	var try func(i int) bool
 	try = func(i int) bool {
 		if i == len(placement) {
-			return gang.fits(free, rows, placement)
+			return golden.fits(free, rows, placement)
 		}
 		for r := range free.Rows() {
 			placement[i] = int32(r)
@@ -262,26 +263,30 @@ func smallCase(r *rand.Rand, identical bool) packCase {
 	if rows == 0 {
 		return c
 	}
+	after := vector.NewOverlay(c.free)
 	for range r.IntN(8) {
-		v := make(vec, cols)
+		row, v := r.IntN(rows), make(vec, cols)
 		for j := range v {
 			if v[j] = math.Abs(scale(r, float64(r.IntN(5)))); !(v[j] <= math.MaxFloat64) {
 				v[j] = 0
 			}
 		}
-		c.victims.Rows = append(c.victims.Rows, int32(r.IntN(rows)))
+		if after.AddRow(row, v) != nil { // too much to be a number
+			clear(v)
+		}
+		c.victims.Rows = append(c.victims.Rows, int32(row))
 		c.victims.Amounts.AppendRow(v)
 	}
 	return c
 }
 
 // packers returns one Packer per combination of options.
-func packers(total vec) []*vector.Packer {
-	var all []*vector.Packer
-	for _, order := range []vector.MemberOrder{vector.OrderNormalizedSum, vector.OrderDominantResource, vector.OrderGiven} {
+func packers(total vec) []*gang.Packer {
+	var all []*gang.Packer
+	for _, order := range []gang.Order{gang.OrderNormalizedSum, gang.OrderDominantResource, gang.OrderGiven} {
 		for _, bestFit := range []vector.Tie{{}, vector.TieSeeded(7)} {
-			for _, search := range []vector.PrefixSearch{vector.SearchBisect, vector.SearchLinear} {
-				all = append(all, vector.NewPacker(vector.PackOptions{
+			for _, search := range []gang.Search{gang.SearchBisect, gang.SearchLinear} {
+				all = append(all, gang.NewPacker(gang.Options{
 					Total: total, Order: order, BestFit: bestFit, Search: search,
 					Restarts: 2 * int(order), Seed: 5,
 				}))
@@ -293,7 +298,7 @@ func packers(total vec) []*vector.Packer {
 
 // checkCase compares everything a Packer says about a small instance with the
 // golden models.
-func checkCase(t testing.TB, p *vector.Packer, linear bool, c packCase) {
+func checkCase(t testing.TB, p *gang.Packer, linear bool, c packCase) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
@@ -305,7 +310,7 @@ func checkCase(t testing.TB, p *vector.Packer, linear bool, c packCase) {
 	if infeasible && possible {
 		fail("rejects a gang that fits: %+v", why)
 	}
-	if infeasible != (why.Reason != vector.NotProved) {
+	if infeasible != (why.Reason != gang.NotProved) {
 		fail("Infeasible says %v with %+v", infeasible, why)
 	}
 	placement, ok := p.Place(nil, c.free, c.requests, c.rows)
@@ -318,7 +323,7 @@ func checkCase(t testing.TB, p *vector.Packer, linear bool, c packCase) {
 	checkFilter(t, p, linear, c, fail)
 }
 
-func checkFilter(t testing.TB, p *vector.Packer, linear bool, c packCase, fail func(string, ...any)) {
+func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail func(string, ...any)) {
 	t.Helper()
 	o := vector.NewOverlay(c.free)
 	got, err := p.Filter(nil, o, c.requests, c.rows, c.victims.all())
@@ -339,7 +344,7 @@ func checkFilter(t testing.TB, p *vector.Packer, linear bool, c packCase, fail f
 		_, infeasible := p.Infeasible(after, c.requests, c.rows)
 		return !infeasible
 	})
-	if proved := bound < 0; proved != (got.Infeasible.Reason != vector.NotProved) ||
+	if proved := bound < 0; proved != (got.Infeasible.Reason != gang.NotProved) ||
 		!proved && bound != got.LowerBound || proved && got.LowerBound != len(c.victims.Rows)+1 {
 		fail("lower bound %+v, want prefix %d", got, bound)
 	}
@@ -380,7 +385,7 @@ func sameBits(a, b []float64) bool {
 func TestPackerAgainstExhaustiveSearch(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(1)
-		var all [4][]*vector.Packer
+		var all [4][]*gang.Packer
 		for cols := range all {
 			all[cols] = packers(vec{12, 13, 14}[:cols])
 		}
@@ -405,7 +410,7 @@ func FuzzPacker(f *testing.F) {
 // TestPackerMonotone adds room and rows to instances that are not rejected.
 func TestPackerMonotone(t *testing.T) {
 	r := testkit.Rand(2)
-	var p vector.Packer
+	var p gang.Packer
 	for range 3000 {
 		c := smallCase(r, false)
 		if _, infeasible := p.Infeasible(c.free, c.requests, c.rows); infeasible {
@@ -500,47 +505,47 @@ func TestFilterAtScale(t *testing.T) {
 func TestPlace(t *testing.T) {
 	cursor := 5
 	for _, test := range []struct {
-		name    string
-		options vector.PackOptions
-		free    []vec
-		gang    []vec
-		rows    []int // nil for all
-		want    []int32
+		name     string
+		options  gang.Options
+		free     []vec
+		requests []vec
+		rows     []int // nil for all
+		want     []int32
 	}{
-		{name: "first fit", free: []vec{{4}, {6}, {9}}, gang: []vec{{5}, {4}, {1}}, want: []int32{1, 0, 1}},
-		{name: "large first", options: vector.PackOptions{Total: vec{10}},
-			free: []vec{{5}, {6}}, gang: []vec{{2}, {5}, {4}}, want: []int32{1, 0, 1}, rows: []int{0, 1}},
-		{name: "by dominant share", options: vector.PackOptions{Total: vec{10, 10}, Order: vector.OrderDominantResource},
-			free: []vec{{9, 9}}, gang: []vec{{3, 3}, {0, 5}}, want: []int32{0, 0}},
-		{name: "best fit", options: vector.PackOptions{Total: vec{10}, BestFit: vector.TieLowest()},
-			free: []vec{{9}, {3}, {6}}, gang: []vec{{5}, {3}, {1}}, want: []int32{2, 1, 2}},
-		{name: "best fit, ties by rank", options: vector.PackOptions{
-			Total: vec{10}, BestFit: vector.TieRank([]int32{2, 1, 0}), Order: vector.OrderGiven},
-			free: []vec{{4}, {4}, {4}}, gang: []vec{{4}, {3}, {1}}, want: []int32{2, 1, 1}},
-		{name: "best fit, ties in turn", options: vector.PackOptions{
+		{name: "first fit", free: []vec{{4}, {6}, {9}}, requests: []vec{{5}, {4}, {1}}, want: []int32{1, 0, 1}},
+		{name: "large first", options: gang.Options{Total: vec{10}},
+			free: []vec{{5}, {6}}, requests: []vec{{2}, {5}, {4}}, want: []int32{1, 0, 1}, rows: []int{0, 1}},
+		{name: "by dominant share", options: gang.Options{Total: vec{10, 10}, Order: gang.OrderDominantResource},
+			free: []vec{{9, 9}}, requests: []vec{{3, 3}, {0, 5}}, want: []int32{0, 0}},
+		{name: "best fit", options: gang.Options{Total: vec{10}, BestFit: vector.TieLowest()},
+			free: []vec{{9}, {3}, {6}}, requests: []vec{{5}, {3}, {1}}, want: []int32{2, 1, 2}},
+		{name: "best fit, ties by rank", options: gang.Options{
+			Total: vec{10}, BestFit: vector.TieRank([]int32{2, 1, 0}), Order: gang.OrderGiven},
+			free: []vec{{4}, {4}, {4}}, requests: []vec{{4}, {3}, {1}}, want: []int32{2, 1, 1}},
+		{name: "best fit, ties in turn", options: gang.Options{
 			Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)},
-			free: []vec{{4}, {4}, {4}}, gang: []vec{{4}, {4}}, want: []int32{2, 0}},
-		{name: "best fit beside a NaN", options: vector.PackOptions{
+			free: []vec{{4}, {4}, {4}}, requests: []vec{{4}, {4}}, want: []int32{2, 0}},
+		{name: "best fit beside a NaN", options: gang.Options{
 			Total: vec{10, 10}, BestFit: vector.TieLowest()},
-			free: []vec{{4, nan}, {1, 2}}, gang: []vec{{1}, {4}}, want: []int32{1, 0}},
-		{name: "rows not selected", free: []vec{{9}, {9}}, gang: []vec{{1}}, rows: []int{1}, want: []int32{1}},
-		{name: "unrequested and negative amounts", free: []vec{{-1, 5}}, gang: []vec{{0, 5}, {-3, -9}}, want: []int32{0, 0}},
+			free: []vec{{4, nan}, {1, 2}}, requests: []vec{{1}, {4}}, want: []int32{1, 0}},
+		{name: "rows not selected", free: []vec{{9}, {9}}, requests: []vec{{1}}, rows: []int{1}, want: []int32{1}},
+		{name: "unrequested and negative amounts", free: []vec{{-1, 5}}, requests: []vec{{0, 5}, {-3, -9}}, want: []int32{0, 0}},
 		{name: "no members", free: []vec{{1}}, want: []int32{}},
-		{name: "unlimited", free: []vec{{inf}}, gang: []vec{{large}, {large}}, want: []int32{0, 0}},
-		{name: "too large", free: []vec{{4}, {6}}, gang: []vec{{7}}},
-		{name: "together too large", free: []vec{{4}}, gang: []vec{{3}, {2}}},
-		{name: "NaN", free: []vec{{4}}, gang: []vec{{nan}}},
-		{name: "no rows", gang: []vec{{0}}},
+		{name: "unlimited", free: []vec{{inf}}, requests: []vec{{large}, {large}}, want: []int32{0, 0}},
+		{name: "too large", free: []vec{{4}, {6}}, requests: []vec{{7}}},
+		{name: "together too large", free: []vec{{4}}, requests: []vec{{3}, {2}}},
+		{name: "NaN", free: []vec{{4}}, requests: []vec{{nan}}},
+		{name: "no rows", requests: []vec{{0}}},
 	} {
 		cols := max(len(test.options.Total), 1)
-		for _, v := range slices.Concat(test.free, test.gang) {
+		for _, v := range slices.Concat(test.free, test.requests) {
 			cols = max(cols, len(v))
 		}
 		var rows *vector.Mask
 		if test.rows != nil {
 			rows = maskOf(len(test.free), test.rows...)
 		}
-		got, ok := vector.NewPacker(test.options).Place(nil, matrixOf(cols, test.free...), matrixOf(cols, test.gang...), rows)
+		got, ok := gang.NewPacker(test.options).Place(nil, matrixOf(cols, test.free...), matrixOf(cols, test.requests...), rows)
 		if ok != (test.want != nil) || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, %v, want %v", test.name, got, ok, test.want)
 		}
@@ -552,28 +557,28 @@ func TestPlace(t *testing.T) {
 
 // TestFirstFitIsNotMonotone: more room on a node breaks first fit.
 func TestFirstFitIsNotMonotone(t *testing.T) {
-	p := vector.NewPacker(vector.PackOptions{Total: vec{20, 20}, Search: vector.SearchLinear})
-	gang := matrixOf(2, vec{1, 6}, vec{4, 1}, vec{1, 0})
+	p := gang.NewPacker(gang.Options{Total: vec{20, 20}, Search: gang.SearchLinear})
+	requests := matrixOf(2, vec{1, 6}, vec{4, 1}, vec{1, 0})
 	less, more := matrixOf(2, vec{4, 3}, vec{1, 7}, vec{1, 0}), matrixOf(2, vec{4, 6}, vec{1, 7}, vec{1, 0})
-	if got, ok := p.Place(nil, less, gang, nil); !ok || !slices.Equal(got, []int32{1, 0, 2}) {
+	if got, ok := p.Place(nil, less, requests, nil); !ok || !slices.Equal(got, []int32{1, 0, 2}) {
 		t.Errorf("less room: %v, %v", got, ok)
 	}
-	if got, ok := p.Place(nil, more, gang, nil); ok {
+	if got, ok := p.Place(nil, more, requests, nil); ok {
 		t.Errorf("more room: %v", got)
 	}
-	if why, infeasible := p.Infeasible(more, gang, nil); infeasible {
+	if why, infeasible := p.Infeasible(more, requests, nil); infeasible {
 		t.Errorf("rejected, but {1, 0, 2} fits: %+v", why)
 	}
 
 	// The filter meets the same: one victim is not enough for the heuristic,
 	// though none may be needed.
 	victims := victimList{Rows: []int32{0, 1}, Amounts: matrixOf(2, vec{0, 3}, vec{3, 0})}
-	got, err := p.Filter(nil, vector.NewOverlay(less), gang, nil, victims.all())
+	got, err := p.Filter(nil, vector.NewOverlay(less), requests, nil, victims.all())
 	if err != nil || got.Prefix != 0 || !got.Minimal {
 		t.Errorf("from less room: %+v, %v", got, err)
 	}
 	victims = victimList{Rows: []int32{1}, Amounts: matrixOf(2, vec{3, 0})}
-	got, err = p.Filter(nil, vector.NewOverlay(more), gang, nil, victims.all())
+	got, err = p.Filter(nil, vector.NewOverlay(more), requests, nil, victims.all())
 	if err != nil || got.Prefix != 1 || got.LowerBound != 0 || got.Minimal || !slices.Equal(got.Placement, []int32{0, 1, 0}) {
 		t.Errorf("from more room: %+v, %v", got, err)
 	}
@@ -593,7 +598,7 @@ func TestRestarts(t *testing.T) {
 	placed := map[int]int{}
 	const rounds, nodes, cols = 100, 20, 4
 	for range rounds {
-		free, gang := vector.NewMatrix(none, nodes, cols), vector.NewMatrix(none, 0, cols)
+		free, requests := vector.NewMatrix(none, nodes, cols), vector.NewMatrix(none, 0, cols)
 		left, member := make(vec, cols), make(vec, cols)
 		for i := range nodes {
 			for j := range left {
@@ -608,19 +613,19 @@ func TestRestarts(t *testing.T) {
 					left[j] -= x
 					member[j] = math.Floor(x * 0.85)
 				}
-				gang.AppendRow(member)
+				requests.AppendRow(member)
 			}
 		}
 		for _, restarts := range []int{0, 8, 32} {
-			p := vector.NewPacker(vector.PackOptions{Total: vec{1, 1, 1, 1}, Restarts: restarts, Seed: 1})
-			got, ok := p.Place(nil, free, gang, nil)
+			p := gang.NewPacker(gang.Options{Total: vec{1, 1, 1, 1}, Restarts: restarts, Seed: 1})
+			got, ok := p.Place(nil, free, requests, nil)
 			if ok {
 				placed[restarts]++
-				if !goldenFits(free, gang, nil, got) {
+				if !goldenFits(free, requests, nil, got) {
 					t.Fatal("invalid placement")
 				}
 			}
-			if again, _ := p.Place(nil, free, gang, nil); !slices.Equal(got, again) {
+			if again, _ := p.Place(nil, free, requests, nil); !slices.Equal(got, again) {
 				t.Fatal("not deterministic")
 			}
 		}
@@ -632,59 +637,59 @@ func TestRestarts(t *testing.T) {
 }
 
 func TestInfeasible(t *testing.T) {
-	type why = vector.Infeasibility
+	type why = gang.Infeasibility
 	for _, test := range []struct {
-		name string
-		free []vec
-		gang []vec
-		rows []int // nil for all
-		want why
+		name     string
+		free     []vec
+		requests []vec
+		rows     []int // nil for all
+		want     why
 	}{
-		{name: "fits", free: []vec{{4, 4}}, gang: []vec{{2, 4}, {2, 0}}},
-		{name: "the sum is short", free: []vec{{4, 4}, {4, 4}}, gang: []vec{{2, 4}, {2, 4}, {2, 1}},
-			want: why{Reason: vector.InfeasibleAggregate, Column: 1, Member: -1, Needed: 9, Available: 8}},
-		{name: "the sum is short by less than its rounding", free: []vec{{1.5}, {0}, {1.5 - 0x1p-52}, {0}}, gang: []vec{{1}, {1}, {1}},
-			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 3, Available: 3}},
-		{name: "a member is too large by the last bit", free: []vec{{0x1.3333333333332p-2}, {0x1.3333333333332p-2}}, gang: []vec{{0.1}, {0.3}},
-			want: why{Reason: vector.InfeasibleMember, Column: 0, Member: 1, Needed: 0.3, Available: 0x1.3333333333332p-2}},
-		{name: "debts of one row are not paid by another", free: []vec{{-5}, {4}}, gang: []vec{{2}, {2}}},
-		{name: "negative requests make no room", free: []vec{{4}}, gang: []vec{{-5}, {5}},
-			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 5, Available: 4}},
-		{name: "rows not selected", free: []vec{{4}, {4}}, gang: []vec{{4}, {4}}, rows: []int{1},
-			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 8, Available: 4}},
-		{name: "NaN is no room", free: []vec{{nan}, {4}}, gang: []vec{{3}, {3}},
-			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 6, Available: 4}},
-		{name: "unlimited", free: []vec{{inf}, {-inf}}, gang: []vec{{large}, {large}, {inf}}},
-		{name: "a member fits nowhere", free: []vec{{4, 9}, {4, 9}}, gang: []vec{{1, 1}, {5, 1}, {5, 1}}, rows: []int{0, 1},
-			want: why{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 11, Available: 8}},
-		{name: "a member fits nowhere, by one resource", free: []vec{{4, 9}, {4, 9}}, gang: []vec{{1, 1}, {1, 1}, {5, 1}},
-			want: why{Reason: vector.InfeasibleMember, Column: 0, Member: 2, Needed: 5, Available: 4}},
-		{name: "a member fits nowhere, by two resources", free: []vec{{4, 1}, {1, 4}}, gang: []vec{{1, 1}, {3, 3}},
-			want: why{Reason: vector.InfeasibleMember, Column: -1, Member: 1, Needed: 1, Available: 0}},
-		{name: "NaN request", free: []vec{{inf}}, gang: []vec{{1}, {nan}},
-			want: why{Reason: vector.InfeasibleMember, Column: 0, Member: 1, Needed: nan, Available: inf}},
-		{name: "no rows", gang: []vec{{0}},
-			want: why{Reason: vector.InfeasibleMember, Column: -1, Member: 0, Needed: 1, Available: 0}},
-		{name: "copies of one request", free: []vec{{5}, {5}}, gang: []vec{{3}, {3}, {3}},
-			want: why{Reason: vector.InfeasibleCopies, Column: -1, Member: 0, Needed: 3, Available: 2}},
-		{name: "copies, larger members counted", free: []vec{{5}, {5}, {1}}, gang: []vec{{1}, {3}, {4}, {3}},
-			want: why{Reason: vector.InfeasibleCopies, Column: -1, Member: 1, Needed: 3, Available: 2}},
-		{name: "one amount of many shapes", free: []vec{{9, 5}, {9, 5}}, gang: []vec{{1, 3}, {2, 3}, {3, 3}},
-			want: why{Reason: vector.InfeasibleCopies, Column: -1, Member: 0, Needed: 3, Available: 2}},
-		{name: "one amount of incomparable shapes", free: []vec{{9, 9, 5}, {9, 9, 5}}, gang: []vec{{1, 2, 3}, {2, 1, 3}, {1, 3, 3}},
-			want: why{Reason: vector.InfeasibleCopies, Column: 0, Member: -1, Needed: 3, Available: 2}},
+		{name: "fits", free: []vec{{4, 4}}, requests: []vec{{2, 4}, {2, 0}}},
+		{name: "the sum is short", free: []vec{{4, 4}, {4, 4}}, requests: []vec{{2, 4}, {2, 4}, {2, 1}},
+			want: why{Reason: gang.InfeasibleAggregate, Column: 1, Member: -1, Needed: 9, Available: 8}},
+		{name: "the sum is short by less than its rounding", free: []vec{{1.5}, {0}, {1.5 - 0x1p-52}, {0}}, requests: []vec{{1}, {1}, {1}},
+			want: why{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 3, Available: 3}},
+		{name: "a member is too large by the last bit", free: []vec{{0x1.3333333333332p-2}, {0x1.3333333333332p-2}}, requests: []vec{{0.1}, {0.3}},
+			want: why{Reason: gang.InfeasibleMember, Column: 0, Member: 1, Needed: 0.3, Available: 0x1.3333333333332p-2}},
+		{name: "debts of one row are not paid by another", free: []vec{{-5}, {4}}, requests: []vec{{2}, {2}}},
+		{name: "negative requests make no room", free: []vec{{4}}, requests: []vec{{-5}, {5}},
+			want: why{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 5, Available: 4}},
+		{name: "rows not selected", free: []vec{{4}, {4}}, requests: []vec{{4}, {4}}, rows: []int{1},
+			want: why{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 8, Available: 4}},
+		{name: "NaN is no room", free: []vec{{nan}, {4}}, requests: []vec{{3}, {3}},
+			want: why{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 6, Available: 4}},
+		{name: "unlimited", free: []vec{{inf}, {-inf}}, requests: []vec{{large}, {large}, {inf}}},
+		{name: "a member fits nowhere", free: []vec{{4, 9}, {4, 9}}, requests: []vec{{1, 1}, {5, 1}, {5, 1}}, rows: []int{0, 1},
+			want: why{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 11, Available: 8}},
+		{name: "a member fits nowhere, by one resource", free: []vec{{4, 9}, {4, 9}}, requests: []vec{{1, 1}, {1, 1}, {5, 1}},
+			want: why{Reason: gang.InfeasibleMember, Column: 0, Member: 2, Needed: 5, Available: 4}},
+		{name: "a member fits nowhere, by two resources", free: []vec{{4, 1}, {1, 4}}, requests: []vec{{1, 1}, {3, 3}},
+			want: why{Reason: gang.InfeasibleMember, Column: -1, Member: 1, Needed: 1, Available: 0}},
+		{name: "NaN request", free: []vec{{inf}}, requests: []vec{{1}, {nan}},
+			want: why{Reason: gang.InfeasibleMember, Column: 0, Member: 1, Needed: nan, Available: inf}},
+		{name: "no rows", requests: []vec{{0}},
+			want: why{Reason: gang.InfeasibleMember, Column: -1, Member: 0, Needed: 1, Available: 0}},
+		{name: "copies of one request", free: []vec{{5}, {5}}, requests: []vec{{3}, {3}, {3}},
+			want: why{Reason: gang.InfeasibleCopies, Column: -1, Member: 0, Needed: 3, Available: 2}},
+		{name: "copies, larger members counted", free: []vec{{5}, {5}, {1}}, requests: []vec{{1}, {3}, {4}, {3}},
+			want: why{Reason: gang.InfeasibleCopies, Column: -1, Member: 1, Needed: 3, Available: 2}},
+		{name: "one amount of many shapes", free: []vec{{9, 5}, {9, 5}}, requests: []vec{{1, 3}, {2, 3}, {3, 3}},
+			want: why{Reason: gang.InfeasibleCopies, Column: -1, Member: 0, Needed: 3, Available: 2}},
+		{name: "one amount of incomparable shapes", free: []vec{{9, 9, 5}, {9, 9, 5}}, requests: []vec{{1, 2, 3}, {2, 1, 3}, {1, 3, 3}},
+			want: why{Reason: gang.InfeasibleCopies, Column: 0, Member: -1, Needed: 3, Available: 2}},
 	} {
 		cols := 1
-		for _, v := range slices.Concat(test.free, test.gang) {
+		for _, v := range slices.Concat(test.free, test.requests) {
 			cols = max(cols, len(v))
 		}
 		var rows *vector.Mask
 		if test.rows != nil {
 			rows = maskOf(len(test.free), test.rows...)
 		}
-		var p vector.Packer
-		got, infeasible := p.Infeasible(matrixOf(cols, test.free...), matrixOf(cols, test.gang...), rows)
-		if infeasible != (test.want.Reason != vector.NotProved) || fmt.Sprint(got) != fmt.Sprint(test.want) {
+		var p gang.Packer
+		got, infeasible := p.Infeasible(matrixOf(cols, test.free...), matrixOf(cols, test.requests...), rows)
+		if infeasible != (test.want.Reason != gang.NotProved) || fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 	}
@@ -693,11 +698,11 @@ func TestInfeasible(t *testing.T) {
 // TestInfeasibleIsExact: whole numbers below 2^53 are judged to the last unit,
 // in any order, and a rounded sum never rejects.
 func TestInfeasibleIsExact(t *testing.T) {
-	var p vector.Packer
+	var p gang.Packer
 	const most = 1<<53 - 1
 	for _, test := range []struct {
-		free, gang []vec
-		want       bool
+		free, requests []vec
+		want           bool
 	}{
 		{[]vec{{most - 3}, {2}}, []vec{{most - 3}, {2}}, false},
 		{[]vec{{most - 3}, {2}}, []vec{{most - 4}, {1}, {2}}, false},
@@ -709,8 +714,8 @@ func TestInfeasibleIsExact(t *testing.T) {
 		{[]vec{{tiny}, {tiny}}, []vec{{tiny}, {tiny}}, false},
 		{[]vec{{tiny}}, []vec{{tiny}, {tiny}}, true},
 	} {
-		if why, got := p.Infeasible(matrixOf(1, test.free...), matrixOf(1, test.gang...), nil); got != test.want {
-			t.Errorf("%v on %v: infeasible is %v, %+v", test.gang, test.free, got, why)
+		if why, got := p.Infeasible(matrixOf(1, test.free...), matrixOf(1, test.requests...), nil); got != test.want {
+			t.Errorf("%v on %v: infeasible is %v, %+v", test.requests, test.free, got, why)
 		}
 	}
 }
@@ -719,19 +724,19 @@ func TestInfeasibleIsExact(t *testing.T) {
 // a tenth, so a row holds eight members by their sum and seven copies by the
 // quotient.
 func TestInfeasibleAllowsForRounding(t *testing.T) {
-	gang := vector.NewMatrix(none, 8, 2)
+	requests := vector.NewMatrix(none, 8, 2)
 	sum := vec{0, 0}
 	for i := range 8 {
-		gang.SetRow(i, vec{0.1, float64(i + 1)})
-		sum.Add(gang.Row(nil, i))
+		requests.SetRow(i, vec{0.1, float64(i + 1)})
+		sum.Add(requests.Row(nil, i))
 	}
 	if n := (vec{0.1, 1}).CopiesFit(sum); n != 7 {
 		t.Fatalf("%d copies, want 7", n)
 	}
-	var p vector.Packer
+	var p gang.Packer
 	free := matrixOf(2, sum)
-	why, infeasible := p.Infeasible(free, gang, nil)
-	if infeasible || !goldenFits(free, gang, nil, make([]int32, 8)) {
+	why, infeasible := p.Infeasible(free, requests, nil)
+	if infeasible || !goldenFits(free, requests, nil, make([]int32, 8)) {
 		t.Errorf("rejected: %+v", why)
 	}
 }
@@ -747,8 +752,8 @@ func TestFilterTurnsOnce(t *testing.T) {
 			c.free.SetRow(i, vec{50, 50, 50, 50, 50}) // all tie
 		}
 		cursor, again := 123, 123
-		options := vector.PackOptions{Total: total, BestFit: vector.TieRoundRobin(&cursor)}
-		got, err := vector.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
+		options := gang.Options{Total: total, BestFit: vector.TieRoundRobin(&cursor)}
+		got, err := gang.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
 		if err != nil || !got.Feasible {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -757,7 +762,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 		}
 		options.BestFit = vector.TieRoundRobin(&again)
 		after := released(c.free, c.victims, got.Prefix)
-		want, _ := vector.NewPacker(options).Place(nil, after, c.requests, c.rows)
+		want, _ := gang.NewPacker(options).Place(nil, after, c.requests, c.rows)
 		if !slices.Equal(got.Placement, want) || cursor != again {
 			t.Errorf("seed %d: placement %v and cursor %d, want %v and %d", seed, got.Placement, cursor, want, again)
 		}
@@ -773,26 +778,26 @@ func TestFilterIdentical(t *testing.T) {
 		Rows:    []int32{2, 1, 0, 1, 2},
 		Amounts: matrixOf(2, vec{1, 1}, vec{3, 0}, vec{0, 1}, vec{1, 0}, vec{1, 1}),
 	}
-	var p vector.Packer
+	var p gang.Packer
 	for _, test := range []struct {
 		members int
 		rows    *vector.Mask
-		want    vector.Scenario
+		want    gang.Scenario
 	}{
-		{members: 0, want: vector.Scenario{Feasible: true, Minimal: true}},
-		{members: 1, want: vector.Scenario{Feasible: true, Prefix: 2, LowerBound: 2, Minimal: true, Placement: []int32{1}}},
-		{members: 2, want: vector.Scenario{Feasible: true, Prefix: 4, LowerBound: 4, Minimal: true, Placement: []int32{1, 1}}},
-		{members: 2, rows: maskOf(3, 0, 2), want: vector.Scenario{Prefix: -1, LowerBound: 6,
-			Infeasible: vector.Infeasibility{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 4, Available: 3}}},
-		{members: 3, want: vector.Scenario{Feasible: true, Prefix: 5, LowerBound: 5, Minimal: true, Placement: []int32{1, 1, 2}}},
-		{members: 4, want: vector.Scenario{Prefix: -1, LowerBound: 6,
-			Infeasible: vector.Infeasibility{Reason: vector.InfeasibleAggregate, Column: 0, Member: -1, Needed: 8, Available: 7}}},
+		{members: 0, want: gang.Scenario{Feasible: true, Minimal: true}},
+		{members: 1, want: gang.Scenario{Feasible: true, Prefix: 2, LowerBound: 2, Minimal: true, Placement: []int32{1}}},
+		{members: 2, want: gang.Scenario{Feasible: true, Prefix: 4, LowerBound: 4, Minimal: true, Placement: []int32{1, 1}}},
+		{members: 2, rows: maskOf(3, 0, 2), want: gang.Scenario{Prefix: -1, LowerBound: 6,
+			Infeasible: gang.Infeasibility{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 4, Available: 3}}},
+		{members: 3, want: gang.Scenario{Feasible: true, Prefix: 5, LowerBound: 5, Minimal: true, Placement: []int32{1, 1, 2}}},
+		{members: 4, want: gang.Scenario{Prefix: -1, LowerBound: 6,
+			Infeasible: gang.Infeasibility{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 8, Available: 7}}},
 	} {
-		gang := vector.NewMatrix(none, test.members, 2)
+		requests := vector.NewMatrix(none, test.members, 2)
 		for i := range test.members {
-			gang.SetRow(i, vec{2, 2})
+			requests.SetRow(i, vec{2, 2})
 		}
-		got, err := p.Filter(nil, vector.NewOverlay(free), gang, test.rows, victims.all())
+		got, err := p.Filter(nil, vector.NewOverlay(free), requests, test.rows, victims.all())
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%d members: %+v, %v, want %+v", test.members, got, err, test.want)
 		}
@@ -807,7 +812,7 @@ func TestFilterKeepsTheOverlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	victims := victimList{Rows: []int32{1, 0, 1}, Amounts: matrixOf(1, vec{0.2}, vec{1}, vec{9})}
-	var p vector.Packer
+	var p gang.Packer
 	got, err := p.Filter(nil, o, matrixOf(1, vec{3}), nil, victims.all())
 	if err != nil || got.Prefix != 2 {
 		t.Errorf("%+v, %v", got, err)
@@ -850,11 +855,11 @@ func TestFilterErrors(t *testing.T) {
 			}
 		}
 		o := vector.NewOverlay(free)
-		var p vector.Packer
-		for _, gang := range []*vector.Matrix{
+		var p gang.Packer
+		for _, requests := range []*vector.Matrix{
 			matrixOf(2, vec{2, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}, vec{1, 2}),
 		} {
-			_, err := p.Filter(nil, o, gang, nil, victims)
+			_, err := p.Filter(nil, o, requests, nil, victims)
 			var got *vector.AmountError
 			isAmount := errors.As(err, &got)
 			if !errors.Is(err, test.is) || err.Error() != "victim 1: "+test.want || isAmount != (test.column >= 0) ||
@@ -871,7 +876,7 @@ func TestFilterErrors(t *testing.T) {
 			t.Errorf("an answer before the victim at fault: %+v, %v, %d taken", got, err, taken)
 		}
 	}
-	var p vector.Packer
+	var p gang.Packer
 	_, err := p.Filter(nil, vector.NewOverlay(matrixOf(2, vec{1})), matrixOf(2, vec{2}), nil, victimList{
 		Rows: []int32{0}, Amounts: matrixOf(2, vec{0, -2}),
 	}.all())
@@ -881,57 +886,56 @@ func TestFilterErrors(t *testing.T) {
 }
 
 func TestPackerPanics(t *testing.T) {
-	wantPanic(t, "vector: undefined packing option", func() { vector.NewPacker(vector.PackOptions{Order: 9}) })
+	wantPanic(t, "gang: undefined packing option", func() { gang.NewPacker(gang.Options{Order: 9}) })
+	var p gang.Packer
+	free, requests := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
 	wantPanic(t, "vector: round-robin tie without a cursor", func() {
-		vector.NewPacker(vector.PackOptions{BestFit: vector.TieRoundRobin(nil)})
+		gang.NewPacker(gang.Options{BestFit: vector.TieRoundRobin(nil)}).Place(nil, free, requests, nil)
 	})
-	var p vector.Packer
-	free, gang := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
-	wantPanic(t, "vector: matrices have different widths", func() { p.Place(nil, free, matrixOf(1, vec{1}), nil) })
-	wantPanic(t, "vector: mask lengths differ", func() { p.Place(nil, free, gang, vector.NewMask(3)) })
-	wantPanic(t, "vector: mask lengths differ", func() { p.Infeasible(free, gang, vector.NewMask(3)) })
-	wantPanic(t, "vector: vector is longer than the matrix is wide", func() {
-		vector.NewPacker(vector.PackOptions{Total: vec{1, 1, 1}}).Place(nil, free, gang, nil)
+	wantPanic(t, "gang: matrices have different widths", func() { p.Place(nil, free, matrixOf(1, vec{1}), nil) })
+	wantPanic(t, "gang: mask lengths differ", func() { p.Place(nil, free, requests, vector.NewMask(3)) })
+	wantPanic(t, "gang: mask lengths differ", func() { p.Infeasible(free, requests, vector.NewMask(3)) })
+	wantPanic(t, "gang: vector is longer than the matrix is wide", func() {
+		gang.NewPacker(gang.Options{Total: vec{1, 1, 1}}).Place(nil, free, requests, nil)
 	})
 	filter := func(row int, amounts vec) {
-		_, _ = p.Filter(nil, vector.NewOverlay(free), gang, maskOf(2), func(yield func(int, vec) bool) { yield(row, amounts) })
+		_, _ = p.Filter(nil, vector.NewOverlay(free), requests, maskOf(2), func(yield func(int, vec) bool) { yield(row, amounts) })
 	}
-	wantPanic(t, "vector: vector is longer than the matrix is wide", func() { filter(0, vec{1, 1, 1}) })
-	domains := &vector.Domains{Rows: []int32{0, 1, 0}, Offsets: vector.Offsets{0, 2, 3}}
-	for _, in := range []func(*vector.Domains){
-		func(d *vector.Domains) { p.InfeasibleIn(free, gang, nil, d) },
-		func(d *vector.Domains) { p.PlaceIn(nil, free, gang, nil, d) },
-		func(d *vector.Domains) { _, _ = p.FilterIn(nil, vector.NewOverlay(free), gang, nil, d, nil) },
+	wantPanic(t, "gang: vector is longer than the matrix is wide", func() { filter(0, vec{1, 1, 1}) })
+	domains := &gang.Domains{Rows: []int32{0, 1, 0}, Offsets: vector.Offsets{0, 2, 3}}
+	for _, in := range []func(*gang.Domains){
+		func(d *gang.Domains) { p.InfeasibleIn(free, requests, nil, d) },
+		func(d *gang.Domains) { p.PlaceIn(nil, free, requests, nil, d) },
+		func(d *gang.Domains) { _, _ = p.FilterIn(nil, vector.NewOverlay(free), requests, nil, d, nil) },
 	} {
 		in(domains)
-		in(&vector.Domains{})
-		wantPanic(t, "vector: domains is nil", func() { in(nil) })
+		in(&gang.Domains{})
 		for _, offsets := range []vector.Offsets{{0, 4}, {-1, 2}, {2, 1}} {
-			wantPanic(t, "vector: offsets of domains do not ascend within their rows", func() {
-				in(&vector.Domains{Rows: domains.Rows, Offsets: offsets})
+			wantPanic(t, "gang: offsets of domains do not ascend within their rows", func() {
+				in(&gang.Domains{Rows: domains.Rows, Offsets: offsets})
 			})
 		}
 		for _, rows := range [][]int32{{0, 2}, {-1, 0}, {1, 0}, {1, 1}} {
-			wantPanic(t, "vector: rows of a domain do not ascend within the matrix", func() {
-				in(&vector.Domains{Rows: rows, Offsets: vector.Offsets{0, 2}})
+			wantPanic(t, "gang: rows of a domain do not ascend within the matrix", func() {
+				in(&gang.Domains{Rows: rows, Offsets: vector.Offsets{0, 2}})
 			})
 		}
 	}
 
 	// A rank that does not match the rows is found before a victim is released.
 	overlay := vector.NewOverlay(free)
-	ranked := vector.NewPacker(vector.PackOptions{BestFit: vector.TieRank([]int32{0})})
+	ranked := gang.NewPacker(gang.Options{BestFit: vector.TieRank([]int32{0})})
 	wantPanic(t, "vector: rank has another number of rows", func() {
 		_, _ = ranked.Filter(nil, overlay, matrixOf(2, vec{2}), nil, victimList{Rows: []int32{0, 0}, Amounts: free}.all())
 	})
-	if overlay.Mark() != (vector.Mark{}) || overlay.Matrix().At(0, 0) != 1 {
+	if overlay.Matrix().At(0, 0) != 1 {
 		t.Error("the call that panicked has changed the overlay")
 	}
 }
 
 func TestInfeasibleReasonString(t *testing.T) {
 	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "leader", "undefined"} {
-		if got := vector.InfeasibleReason(reason).String(); got != want {
+		if got := gang.Reason(reason).String(); got != want {
 			t.Errorf("%d: %q, want %q", reason, got, want)
 		}
 	}
@@ -968,11 +972,11 @@ func TestPackerAllocations(t *testing.T) {
 func TestPackersShareASnapshot(t *testing.T) {
 	c := manyRows(3, false)
 	total := vec{100, 100, 100, 100, 100}
-	answers := make([]vector.Scenario, 4)
+	answers := make([]gang.Scenario, 4)
 	var workers sync.WaitGroup
 	for i := range answers {
 		workers.Go(func() {
-			p := vector.NewPacker(vector.PackOptions{Total: total, BestFit: vector.TieSeeded(3)})
+			p := gang.NewPacker(gang.Options{Total: total, BestFit: vector.TieSeeded(3)})
 			answers[i], _ = p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
 		})
 	}

@@ -1,8 +1,10 @@
-package vector
+package gang
 
 import (
 	"fmt"
 	"iter"
+
+	"github.com/resvec/resvec/vector"
 )
 
 // Scenario is the answer of [Packer.Filter].
@@ -47,12 +49,12 @@ type Scenario struct {
 // bound is the shortest prefix that [Packer.Infeasible] does not reject. Up to it, a
 // victim costs the columns of its row. When all members request the same, or all but a
 // leader, the lower bound is the answer. Otherwise Filter looks for a placement from
-// there on as [PackOptions.Search] says. Placeability by a heuristic is not monotone (one
+// there on as [Options.Search] says. Placeability by a heuristic is not monotone (one
 // more victim can break first fit), so the prefix found need not be the shortest one;
 // Minimal says when it is.
 //
 // The error says which victim cannot be released, when no answer is found before it: it
-// is [ErrShape] for a row that does not exist, and an [*AmountError] for an amount that is
+// is [vector.ErrShape] for a row that does not exist, and an [*vector.AmountError] for an amount that is
 // negative, NaN, infinite or not whole in an integral column of the overlay. Filter takes
 // no victim after that one. An answer that needs fewer victims stands. Filter panics when
 // a victim has more amounts than columns.
@@ -63,32 +65,30 @@ type Scenario struct {
 // before. To go on from the answer, add the released amounts of the prefix and
 // subtract the members. The amounts of a victim are read before the next is asked
 // for. victims must not use p or o; nil stands for none.
-func (p *Packer) Filter(dst []int32, o *Overlay, requests *Matrix, rows *Mask, victims iter.Seq2[int, ResourceVector]) (Scenario, error) {
+func (p *Packer) Filter(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
 	return p.filter(dst, o, requests, rows, nil, victims)
 }
 
 // FilterIn is [Packer.Filter] for a gang that has to stay within one of the sets of
 // domains: how short a prefix makes it placeable in one of them. It is infeasible
 // when it is in every set, and a placement is that of [Packer.PlaceIn].
-func (p *Packer) FilterIn(dst []int32, o *Overlay, requests *Matrix, rows *Mask, domains *Domains, victims iter.Seq2[int, ResourceVector]) (Scenario, error) {
-	domains.exists()
+func (p *Packer) FilterIn(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, domains *Domains, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
 	return p.filter(dst, o, requests, rows, domains, victims)
 }
 
-func (p *Packer) filter(dst []int32, o *Overlay, requests *Matrix, rows *Mask, domains *Domains, victims iter.Seq2[int, ResourceVector]) (Scenario, error) {
-	o.exists()
-	free := &o.matrix
+func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, domains *Domains, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
+	free := o.Matrix()
 	p.prepare(free, requests, rows, domains)
-	p.sets.index(free.rows)
+	p.sets.index(free.Rows())
 	s := &p.search
 	if s.packer != p { // not so yet, or p is a copy
 		*s = search{packer: p}
 		s.yield = s.victim
 	}
 	p.bounds.take(&p.gang)
-	s.sheet.take(o)
+	s.overlay = o
 	s.begin(free)
-	defer s.sheet.rollback(s.sheet.mark()) // also when victims panics
+	defer o.Rollback(o.Mark()) // also when victims panics
 	if victims != nil && !s.done {
 		victims(s.yield)
 	}
@@ -108,11 +108,11 @@ func (p *Packer) filter(dst []int32, o *Overlay, requests *Matrix, rows *Mask, d
 // search is a Filter on its way through the victims: first up to the lower bound,
 // then from try to try.
 type search struct {
-	packer *Packer
-	yield  func(row int, amounts ResourceVector) bool // victim, as a value that is made once
-	sheet  sheet
-	free   *Matrix
-	cursor int // of a round-robin tie, at the start
+	packer  *Packer
+	yield   func(row int, amounts vector.ResourceVector) bool // victim, as a value that is made once
+	overlay *vector.Overlay
+	free    *vector.Matrix
+	cursor  int // of a round-robin tie, at the start
 
 	released int
 	lower    int // -1 while it is not reached
@@ -123,19 +123,19 @@ type search struct {
 	done     bool
 	fault    error
 
-	after   Mark      // of failed
-	rows    []int32   // the victims after failed, for bisection
-	amounts []float64 // and what they release, one element per column
+	after   vector.Mark // of failed
+	rows    []int32     // the victims after failed, for bisection
+	amounts []float64   // and what they release, one element per column
 }
 
 // begin looks at the free amounts as they are.
-func (s *search) begin(free *Matrix) {
+func (s *search) begin(free *vector.Matrix) {
 	p := s.packer
 	s.free = free
 	s.released, s.lower, s.failed, s.found, s.domain, s.next = 0, -1, -1, -1, 0, 0
 	s.done, s.fault = false, nil
 	s.rows, s.amounts = s.rows[:0], s.amounts[:0]
-	s.cursor = p.options.BestFit.position()
+	s.cursor = position(p.options.BestFit)
 	p.climb.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
 		p.climb.advance(d)
@@ -144,24 +144,25 @@ func (s *search) begin(free *Matrix) {
 }
 
 // victim takes the next victim and reports whether it wants another.
-func (s *search) victim(row int, amounts ResourceVector) bool {
+func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 	if s.done {
 		return false
 	}
-	s.free.checkVector(amounts)
-	if !releasable(s.free, row, amounts) {
-		s.fault = fmt.Errorf("victim %d: %w", s.released, releaseError(s.free, row, amounts))
-		s.done = true
+	err := checkVictim(s.free, row, amounts)
+	if err == nil {
+		err = s.packer.climb.release(s.overlay, row, amounts)
+	}
+	if err != nil {
+		s.fault, s.done = fmt.Errorf("victim %d: %w", s.released, err), true
 		return false
 	}
 	if s.lower >= 0 && s.bisects() {
 		s.rows = append(s.rows, int32(row))
 		s.amounts = append(s.amounts, amounts...)
-		for range s.free.cols - len(amounts) {
+		for range s.free.Cols() - len(amounts) {
 			s.amounts = append(s.amounts, 0)
 		}
 	}
-	s.packer.climb.release(&s.sheet, row, amounts)
 	s.released++
 	s.look()
 	return !s.done
@@ -207,14 +208,13 @@ func (s *search) try() {
 
 // fails notes that the prefix released is too short.
 func (s *search) fails() {
-	s.failed, s.after = s.released, s.sheet.mark()
+	s.failed, s.after = s.released, s.overlay.Mark()
 	s.rows, s.amounts = s.rows[:0], s.amounts[:0]
 }
 
 // place looks for a placement in the sets that may hold one, in order, and keeps it.
 func (s *search) place() bool {
 	p := s.packer
-	s.sheet.complete()
 	p.survey(s.free)
 	for d := range p.sets.n {
 		w := &p.climb.at[d]
@@ -254,28 +254,27 @@ func (s *search) finish() (Scenario, error) {
 		}
 		return open, nil
 	}
-	s.sheet.complete()
 	domain := p.climb.nearest()
 	return Scenario{Prefix: -1, LowerBound: s.released + 1, Infeasible: p.climb.why(domain), Domain: domain}, nil
 }
 
 // bisect shortens the prefix that was found until the one before it fails.
 func (s *search) bisect() {
-	tie := &s.packer.options.BestFit
-	after := tie.position()
+	tie := s.packer.options.BestFit
+	after := position(tie)
 	for s.found-s.failed > 1 {
-		s.sheet.rollback(s.after)
+		s.overlay.Rollback(s.after)
 		step := (s.found - s.failed) / 2
 		for i, row := range s.rows[:step] {
-			s.sheet.add(int(row), s.amounts[i*s.free.cols:][:s.free.cols], 1)
+			_ = s.overlay.AddRow(int(row), s.amounts[i*s.free.Cols():][:s.free.Cols()]) // accepted before
 		}
-		tie.reposition(s.cursor)
+		reposition(tie, s.cursor)
 		if s.place() {
-			s.found, after = s.failed+step, tie.position()
+			s.found, after = s.failed+step, position(tie)
 			continue
 		}
-		s.failed, s.after = s.failed+step, s.sheet.mark()
-		s.rows, s.amounts = s.rows[step:], s.amounts[step*s.free.cols:]
+		s.failed, s.after = s.failed+step, s.overlay.Mark()
+		s.rows, s.amounts = s.rows[step:], s.amounts[step*s.free.Cols():]
 	}
-	tie.reposition(after)
+	reposition(tie, after)
 }

@@ -1,16 +1,17 @@
-package vector_test
+package gang_test
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // exampleCluster returns the cluster of docs/topology.md: two blocks of two racks, and
 // the GPUs that are free on each host.
-func exampleCluster() (*vector.Topology, *vector.Matrix) {
-	topology, err := vector.NewTopology("block", "rack", "host")
+func exampleCluster() (*gang.Topology, *vector.Matrix) {
+	topology, err := gang.NewTopology("block", "rack", "host")
 	if err != nil {
 		panic(err)
 	}
@@ -31,7 +32,7 @@ func exampleCluster() (*vector.Topology, *vector.Matrix) {
 }
 
 // printPlacement prints where the pods of a gang go, or why they do not.
-func printPlacement(topology *vector.Topology, placement vector.TopologyPlacement, err error) {
+func printPlacement(topology *gang.Topology, placement gang.TopologyPlacement, err error) {
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -51,9 +52,9 @@ func printPlacement(topology *vector.Topology, placement vector.TopologyPlacemen
 // All pods in one rack, or a refusal.
 func ExamplePacker_PlaceTopology_required() {
 	topology, free := exampleCluster()
-	var packer vector.Packer
+	var packer gang.Packer
 	for _, pods := range []int{5, 8} {
-		placement, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, topology, vector.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
 			Count: pods, Request: vector.ResourceVector{1}, Required: "rack",
 		})
 		printPlacement(topology, placement, err)
@@ -66,9 +67,9 @@ func ExamplePacker_PlaceTopology_required() {
 // One rack if there is one, else one block, else as few blocks as can be.
 func ExamplePacker_PlaceTopology_preferred() {
 	topology, free := exampleCluster()
-	var packer vector.Packer
+	var packer gang.Packer
 	for _, pods := range []int{7, 8, 12} {
-		placement, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, topology, vector.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
 			Count: pods, Request: vector.ResourceVector{1}, Preferred: "rack",
 		})
 		printPlacement(topology, placement, err)
@@ -83,9 +84,9 @@ func ExamplePacker_PlaceTopology_preferred() {
 // which keeps large gaps for others.
 func ExamplePacker_PlaceTopology_unconstrained() {
 	topology, free := exampleCluster()
-	var packer vector.Packer
+	var packer gang.Packer
 	for _, leastFree := range []bool{false, true} {
-		placement, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, topology, vector.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
 			Count: 6, Request: vector.ResourceVector{1}, LeastFree: leastFree,
 		})
 		printPlacement(topology, placement, err)
@@ -98,8 +99,8 @@ func ExamplePacker_PlaceTopology_unconstrained() {
 // Groups of two pods that talk a lot to each other: each group within a rack.
 func ExamplePacker_PlaceTopology_slices() {
 	topology, free := exampleCluster()
-	var packer vector.Packer
-	placement, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, topology, vector.TopologyRequest{
+	var packer gang.Packer
+	placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
 		Count: 14, Request: vector.ResourceVector{1}, Preferred: "block", Slices: map[string]int{"rack": 2},
 	})
 	printPlacement(topology, placement, err)
@@ -109,8 +110,8 @@ func ExamplePacker_PlaceTopology_slices() {
 // A leader that needs two GPUs, and four workers of one each, in one rack.
 func ExamplePacker_PlaceTopology_leader() {
 	topology, free := exampleCluster()
-	var packer vector.Packer
-	placement, err := packer.PlaceTopology(vector.TopologyPlacement{}, free, nil, topology, vector.TopologyRequest{
+	var packer gang.Packer
+	placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
 		Count: 4, Request: vector.ResourceVector{1}, Leader: vector.ResourceVector{2}, Required: "rack",
 	})
 	printPlacement(topology, placement, err)
@@ -130,8 +131,8 @@ func ExamplePacker_FilterTopology() {
 			}
 		}
 	}
-	var packer vector.Packer
-	placement, err := packer.FilterTopology(vector.TopologyPlacement{}, vector.NewOverlay(free), nil, topology, vector.TopologyRequest{
+	var packer gang.Packer
+	placement, err := packer.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, topology, gang.TopologyRequest{
 		Count: 8, Request: vector.ResourceVector{1}, Required: "rack",
 	}, victims)
 	printPlacement(topology, placement, err)

@@ -1,10 +1,11 @@
-package vector
+package gang
 
 import (
 	"math"
 	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
 )
 
 // leading is what is known of a gang of one leader and workers that all request
@@ -14,8 +15,8 @@ type leading struct {
 	leader  int32 // the member
 	workers int64 // how many
 
-	request ResourceVector // of the leader
-	counter rowCounter     // of the workers
+	request vector.ResourceVector // of the leader
+	counter rowCounter            // of the workers
 }
 
 // led reports whether g has a leader: two kinds, one of them of one member. Of two
@@ -50,7 +51,7 @@ var noLeader = math.Inf(-1)
 
 // on returns how many workers row r of free holds, at most all of them, and how
 // many more beside the leader, which is never positive.
-func (l *leading) on(free *Matrix, r int) (places int64, gain float64) {
+func (l *leading) on(free *vector.Matrix, r int) (places int64, gain float64) {
 	places = l.counter.on(free, r)
 	if !l.fits(free, r) {
 		return places, noLeader
@@ -59,12 +60,12 @@ func (l *leading) on(free *Matrix, r int) (places int64, gain float64) {
 }
 
 // fits reports whether row r holds the leader.
-func (l *leading) fits(free *Matrix, r int) bool { return fitsRow(free, r, l.request) }
+func (l *leading) fits(free *vector.Matrix, r int) bool { return fitsRow(free, r, l.request) }
 
 // fitsRow reports whether row r of free holds request, by the rule of FitsIn.
-func fitsRow(free *Matrix, r int, request ResourceVector) bool {
+func fitsRow(free *vector.Matrix, r int, request vector.ResourceVector) bool {
 	for j, x := range request {
-		if !(x <= 0 || x <= free.data[j*free.stride+r]) {
+		if !(x <= 0 || x <= at(free, r, j)) {
 			return false
 		}
 	}
@@ -72,7 +73,7 @@ func fitsRow(free *Matrix, r int, request ResourceVector) bool {
 }
 
 // placesIn returns how many workers the rows of set d hold, at most all of them a row.
-func (l *leading) placesIn(free *Matrix, sets *rowSets, d int) int64 {
+func (l *leading) placesIn(free *vector.Matrix, sets *rowSets, d int) int64 {
 	if sets.whole() {
 		return copiesUpTo(free, sets.selected, l.counter.request, l.workers, math.MaxInt64)
 	}
@@ -88,10 +89,10 @@ func (l *leading) placesIn(free *Matrix, sets *rowSets, d int) int64 {
 // count returns how many workers the selected rows hold, at most all of them a
 // row, and the gain on the row where the leader takes the fewest places. It stops
 // at a row where that leaves enough.
-func (l *leading) count(free *Matrix, selected []uint64) (places int64, gain float64) {
+func (l *leading) count(free *vector.Matrix, selected []uint64) (places int64, gain float64) {
 	places = copiesUpTo(free, selected, l.counter.request, l.workers, math.MaxInt64)
 	gain = noLeader
-	eachRow(selected, free.rows, func(r int) bool {
+	eachRow(selected, free.Rows(), func(r int) bool {
 		_, here := l.on(free, r)
 		gain = max(gain, here)
 		return float64(places)+gain < float64(l.workers)
@@ -129,7 +130,7 @@ func (l *leading) shortOf(places int64, gain float64) (why Infeasibility, short 
 
 // placeLeader places the leader, if the gang has one, on a row that leaves room for
 // all workers. It reports false when there is none.
-func (p *Packer) placeLeader(dst []int32, free *Matrix, d int) bool {
+func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 	if !p.gang.led() {
 		return true
 	}
@@ -144,7 +145,7 @@ func (p *Packer) placeLeader(dst []int32, free *Matrix, d int) bool {
 	}
 	k := p.gang.kind[l.leader]
 	for tries := 0; ; tries++ {
-		cursor := p.options.BestFit.position()
+		cursor := position(p.options.BestFit)
 		r := p.choose(k)
 		if r < 0 {
 			return false
@@ -155,7 +156,7 @@ func (p *Packer) placeLeader(dst []int32, free *Matrix, d int) bool {
 			p.takeLeft(p.slot(r, free, l.counter.request), r, l.request)
 			return true
 		}
-		p.options.BestFit.reposition(cursor)
+		reposition(p.options.BestFit, cursor)
 		p.masks[k].Clear(r)
 		if tries == patience && p.options.bestFit() {
 			for r := range p.masks[k].All() { // choosing one after the other would go over all rows each time

@@ -1,4 +1,4 @@
-package vector
+package gang
 
 import (
 	"cmp"

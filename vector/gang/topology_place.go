@@ -1,20 +1,20 @@
-package vector
+package gang
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
-	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
 )
 
 // TopologyRequest is a gang for [Packer.PlaceTopology], and how near its members have to
 // be. At most one of Required and Preferred is given. Without both the gang goes to as
 // few domains of the finest level as possible; with slices, of the coarsest.
 type TopologyRequest struct {
-	Count   int            // pods that are alike
-	Request ResourceVector // of each
-	Leader  ResourceVector // of one pod more; nil for none
+	Count   int                   // pods that are alike
+	Request vector.ResourceVector // of each
+	Leader  vector.ResourceVector // of one pod more; nil for none
 
 	// Required is the level of which one domain has to hold the gang.
 	Required string
@@ -57,7 +57,7 @@ type TopologyPlacement struct {
 	Could int
 
 	// Rejections are, without a placement, how many of the selected rows that are in a
-	// domain cannot hold a single pod because of a column, as [Rejections] counts them.
+	// domain cannot hold a single pod because of a column, as [vector.Rejections] counts them.
 	// LeaderRejections are the same for the leader.
 	Rejections, LeaderRejections []int
 
@@ -69,7 +69,7 @@ type TopologyPlacement struct {
 // PlaceTopology places a gang inside the domains of t on the selected rows of free.
 //
 // A row has as many places as it holds copies of the request
-// ([ResourceVector.CopiesFit]), at most 2^31-1. A domain has the places of its rows, in
+// ([vector.ResourceVector.CopiesFit]), at most 2^31-1. A domain has the places of its rows, in
 // whole slices where there are slices. Of the domains of a level that suffice, it takes
 // the one with the fewest slices, then the fewest pods, then the first by path. When none
 // suffices alone, it takes those with the most whole, among equals those with fewer pods
@@ -91,11 +91,9 @@ type TopologyPlacement struct {
 //
 // The slices of dst are reused for the answer. The options of p do not matter. The error
 // says which level is unknown, which size or count is impossible, or that t has more
-// rows than free; it wraps [ErrShape]. PlaceTopology panics when a request is longer
+// rows than free; it wraps [vector.ErrShape]. PlaceTopology panics when a request is longer
 // than free is wide, or the mask has another length.
-func (p *Packer) PlaceTopology(dst TopologyPlacement, free *Matrix, rows *Mask, t *Topology, request TopologyRequest) (TopologyPlacement, error) {
-	p.exists()
-	free.exists()
+func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, rows *vector.Mask, t *Topology, request TopologyRequest) (TopologyPlacement, error) {
 	s := &p.topology
 	if err := s.take(free, rows, t, &request); err != nil {
 		return TopologyPlacement{}, err
@@ -106,11 +104,11 @@ func (p *Packer) PlaceTopology(dst TopologyPlacement, free *Matrix, rows *Mask, 
 // placing is a gang on its way into a topology. It is scratch that a Packer keeps.
 type placing struct {
 	t        *Topology
-	free     *Matrix
+	free     *vector.Matrix
 	selected []uint64
-	request  ResourceVector
+	request  vector.ResourceVector
 	counter  rowCounter
-	leader   ResourceVector
+	leader   vector.ResourceVector
 	led      bool
 
 	count    int64 // pods
@@ -127,8 +125,8 @@ type placing struct {
 	rowPods []int32 // per row: places
 	rowLed  []int32 // per row: places beside the leader; noPlace when it does not fit
 
-	leads Mask   // rows that hold the leader
-	left  Matrix // what the leader leaves on some of them
+	leads vector.Mask // rows that hold the leader
+	left  []float64   // what the leader leaves on some of them, by column
 
 	// Per domain, as far as they were counted: pods that its children hold; what it
 	// has, in slices up to the level of the slices, in pods below; and the same with
@@ -137,19 +135,19 @@ type placing struct {
 	have, haveLed []int64
 	apart         [2][]int64 // what have and haveLed are where they are not pods and podsLed
 
-	counted  int        // the finest level that is
-	summed   int        // the coarsest level that is
-	order    [][]int32  // per level: its domains in order, as far as they are needed
-	chosen   []picked   // domains
-	children []int32    // of all chosen
-	picks    [][]picked // per level, see spread
-	counts   []rowCount // the result
-	domained Mask       // selected rows that are in a domain
+	counted  int         // the finest level that is
+	summed   int         // the coarsest level that is
+	order    [][]int32   // per level: its domains in order, as far as they are needed
+	chosen   []picked    // domains
+	children []int32     // of all chosen
+	picks    [][]picked  // per level, see spread
+	counts   []rowCount  // the result
+	domained vector.Mask // selected rows that are in a domain
 
 	// Of FilterTopology.
 	packer   *Packer
-	yield    func(row int, amounts ResourceVector) bool // victim, as a value that is made once
-	sheet    sheet
+	yield    func(row int, amounts vector.ResourceVector) bool // victim, as a value that is made once
+	overlay  *vector.Overlay
 	released int
 	done     bool
 	fault    error
@@ -165,20 +163,19 @@ const noPlace = -1
 type rowCount struct{ row, count int32 }
 
 // take checks and takes the operands.
-func (s *placing) take(free *Matrix, rows *Mask, t *Topology, request *TopologyRequest) error {
-	t.exists()
-	free.checkVector(request.Request)
-	free.checkVector(request.Leader)
-	s.free, s.t, s.selected = free, t, selection(rows, free.rows)
-	if t.Rows() > free.rows {
-		return topologyError("%d rows, but the matrix has %d", t.Rows(), free.rows)
+func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, request *TopologyRequest) error {
+	checkVector(free, request.Request)
+	checkVector(free, request.Leader)
+	s.free, s.t, s.selected = free, t, selection(rows, free.Rows())
+	if t.Rows() > free.Rows() {
+		return topologyError("%d rows, but the matrix has %d", t.Rows(), free.Rows())
 	}
 	if err := s.takeLevels(request); err != nil {
 		return err
 	}
 	s.led = request.Leader != nil
-	s.request = padded(s.request, request.Request, free.cols)
-	s.leader = padded(s.leader, request.Leader, free.cols)
+	s.request = padded(s.request, request.Request, free.Cols())
+	s.leader = padded(s.leader, request.Leader, free.Cols())
 	s.counter.take(s.request, mostPlaces)
 	s.choice.leastFree = request.LeastFree
 	s.pods, s.podsLed = resized(s.pods, len(t.domains)), resized(s.podsLed, len(t.domains))
@@ -192,7 +189,7 @@ func (s *placing) take(free *Matrix, rows *Mask, t *Topology, request *TopologyR
 }
 
 // padded sets dst to what v requests, with so many elements.
-func padded(dst, v ResourceVector, n int) ResourceVector {
+func padded(dst, v vector.ResourceVector, n int) vector.ResourceVector {
 	dst = resized(dst, n)
 	for j := range dst {
 		if dst[j] = v.Get(j); dst[j] <= 0 {
@@ -370,15 +367,15 @@ func (s *placing) refuse(answer *TopologyPlacement) {
 		}
 	}
 	answer.Could = min(answer.Could, int(s.count))
-	s.domained.Resize(s.free.rows)
+	s.domained.Resize(s.free.Rows())
 	for r, d := range s.t.at[len(s.t.at)-1] {
-		if d != 0 && s.isSelected(r) {
+		if d != 0 && isSelected(s.selected, r) {
 			s.domained.Set(r)
 		}
 	}
-	answer.Rejections = Rejections(answer.Rejections, s.free, s.request, &s.domained)
+	answer.Rejections = vector.Rejections(answer.Rejections, s.free, s.request, &s.domained)
 	if s.led {
-		answer.LeaderRejections = Rejections(answer.LeaderRejections, s.free, s.leader, &s.domained)
+		answer.LeaderRejections = vector.Rejections(answer.LeaderRejections, s.free, s.leader, &s.domained)
 	}
 }
 
@@ -388,8 +385,4 @@ func (s *placing) could(have int64, d int32) int {
 		have = max(s.haveLed[d], 0)
 	}
 	return int(min(have*s.slice, s.count))
-}
-
-func (s *placing) isSelected(r int) bool {
-	return s.selected == nil || s.selected[r/kernel.Block]>>(r%kernel.Block)&1 != 0
 }

@@ -1,23 +1,23 @@
-package vector
+package gang
 
 import (
 	"math"
 	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
 )
 
 // copiesUpTo returns how many copies of request the selected rows of free hold, at
 // most most a row. It stops counting when there are enough.
-func copiesUpTo(free *Matrix, selected []uint64, request ResourceVector, most, enough int64) int64 {
-	var plan copiesPlan
-	plan.take(free, request)
+func copiesUpTo(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most, enough int64) int64 {
+	plan := kernel.PlanCopies(request, free.Tame)
 	const chunk = 512
 	var buffer [chunk]int64
 	var sum int64
-	for lo := 0; lo < free.rows && sum < enough; lo += chunk {
-		copies := buffer[:min(chunk, free.rows-lo)]
-		plan.copies(copies, free, lo, request)
+	for lo := 0; lo < free.Rows() && sum < enough; lo += chunk {
+		copies := buffer[:min(chunk, free.Rows()-lo)]
+		plan.Copies(copies, free.Elements(), free.Stride(), lo)
 		sum += sumUpTo(copies, selected, lo, most)
 	}
 	return sum
@@ -25,16 +25,15 @@ func copiesUpTo(free *Matrix, selected []uint64, request ResourceVector, most, e
 
 // copiesInto sets dst[r] to how many copies of request row r of free holds, at most
 // most, and 0 where it is not selected, and returns their sum.
-func copiesInto(dst []int32, free *Matrix, selected []uint64, request ResourceVector, most int64) (sum int64) {
-	var plan copiesPlan
-	plan.take(free, request)
+func copiesInto(dst []int32, free *vector.Matrix, selected []uint64, request vector.ResourceVector, most int64) (sum int64) {
+	plan := kernel.PlanCopies(request, free.Tame)
 	const chunk = 512
 	var buffer [chunk]int64
-	for lo := 0; lo < free.rows; lo += chunk {
-		copies, out := buffer[:min(chunk, free.rows-lo)], dst[lo:]
-		plan.copies(copies, free, lo, request)
+	for lo := 0; lo < free.Rows(); lo += chunk {
+		copies, out := buffer[:min(chunk, free.Rows()-lo)], dst[lo:]
+		plan.Copies(copies, free.Elements(), free.Stride(), lo)
 		for i, n := range copies {
-			if r := lo + i; selected != nil && selected[r/kernel.Block]>>(r%kernel.Block)&1 == 0 {
+			if !isSelected(selected, lo+i) {
 				n = 0
 			}
 			n = min(n, most)
@@ -65,15 +64,16 @@ func sumUpTo(copies []int64, selected []uint64, lo int, most int64) int64 {
 
 // rowCounter counts the copies of a request on one row at a time.
 type rowCounter struct {
-	request ResourceVector
-	most    int64     // where to stop counting
-	finite  bool      // every amount is a finite number, so that what follows stands for it
-	columns []int32   // those requested
-	amounts []float64 // what is requested there
+	request vector.ResourceVector
+	most    int64                 // where to stop counting
+	finite  bool                  // every amount is a finite number, so that what follows stands for it
+	columns []int32               // those requested
+	amounts []float64             // what is requested there
+	row     vector.ResourceVector // scratch
 }
 
 // take makes c count request, at most most copies a row. It keeps request.
-func (c *rowCounter) take(request ResourceVector, most int64) {
+func (c *rowCounter) take(request vector.ResourceVector, most int64) {
 	c.request, c.most, c.finite = request, most, true
 	c.columns, c.amounts = c.columns[:0], c.amounts[:0]
 	for j, x := range request {
@@ -88,13 +88,14 @@ func (c *rowCounter) take(request ResourceVector, most int64) {
 }
 
 // on returns how many copies row r holds, as CopiesFit does, at most c.most.
-func (c *rowCounter) on(free *Matrix, r int) int64 {
+func (c *rowCounter) on(free *vector.Matrix, r int) int64 {
 	if !c.finite {
-		return min(free.rowCopies(r, c.request), c.most)
+		c.row = free.Row(c.row, r)
+		return min(c.request.CopiesFit(c.row), c.most)
 	}
 	least := float64(c.most)
 	for k, j := range c.columns {
-		q := free.data[int(j)*free.stride+r] / c.amounts[k]
+		q := at(free, r, int(j)) / c.amounts[k]
 		if !(q >= 1) {
 			return 0
 		}
@@ -104,13 +105,13 @@ func (c *rowCounter) on(free *Matrix, r int) int64 {
 }
 
 // beside is on for a row that also holds one copy of other, which fits there.
-func (c *rowCounter) beside(free *Matrix, r int, other ResourceVector) int64 {
+func (c *rowCounter) beside(free *vector.Matrix, r int, other vector.ResourceVector) int64 {
 	least := float64(c.most)
 	for j, x := range c.request {
 		if x == 0 {
 			continue
 		}
-		room := leave(free.data[j*free.stride+r], other[j])
+		room := leave(at(free, r, j), other[j])
 		if !c.finite {
 			left := [1]float64{room}
 			least = min(least, float64(min(c.request[j:j+1].CopiesFit(left[:]), c.most)))

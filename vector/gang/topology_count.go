@@ -1,4 +1,4 @@
-package vector
+package gang
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
 )
 
 // countRows counts the places of every row, and those of the domains of a level and of
@@ -19,13 +20,12 @@ func (s *placing) countRows(level int) {
 	for _, d := range s.order[level] {
 		s.pods[d] = 0
 	}
-	var plan copiesPlan
-	plan.take(s.free, s.request)
+	plan := kernel.PlanCopies(s.request, s.free.Tame)
 	const chunk = 512
 	var buffer [chunk]int64
 	for lo := 0; lo < len(at); lo += chunk {
 		copies := buffer[:min(chunk, len(at)-lo)]
-		plan.copies(copies, s.free, lo, s.request)
+		plan.Copies(copies, s.free.Elements(), s.free.Stride(), lo)
 		s.addRows(copies, lo, at[lo:])
 	}
 	if s.led {
@@ -42,7 +42,7 @@ func (s *placing) countRows(level int) {
 func (s *placing) addRows(copies []int64, lo int, at []int32) {
 	if s.selected != nil {
 		for i := range copies {
-			if r := lo + i; s.selected[r/kernel.Block]>>(r%kernel.Block)&1 == 0 {
+			if !isSelected(s.selected, lo+i) {
 				copies[i] = 0
 			}
 		}
@@ -74,7 +74,7 @@ func (s *placing) countLed(at []int32) {
 	for d := range s.podsLed {
 		s.podsLed[d] = minGain
 	}
-	Fit(&s.leads, s.free, s.leader)
+	vector.Fit(&s.leads, s.free, s.leader)
 	for lo := 0; lo < len(at); lo += ledTile {
 		s.countLedTile(s.rowLed[lo:min(lo+ledTile, len(at))], lo)
 	}
@@ -93,7 +93,7 @@ const ledTile = 512
 
 // countLedTile sets out to what the rows from lo on hold beside the leader.
 func (s *placing) countLedTile(out []int32, lo int) {
-	words := s.leads.words[lo/kernel.Block:][:wordsFor(len(out))]
+	words := s.leads.Words()[lo/kernel.Block:][:wordsFor(len(out))]
 	for i := range out {
 		out[i] = noPlace
 	}
@@ -116,7 +116,7 @@ func (s *placing) countLedTile(out []int32, lo int) {
 // copiesBeside sets dst to how many copies the rows from lo on hold beside the leader,
 // where words say that it fits.
 func (s *placing) copiesBeside(dst []int64, lo int, words []uint64) {
-	if !s.counter.finite || len(s.counter.columns) > ratioListSize || !finite(s.leader) {
+	if !s.counter.finite || len(s.counter.columns) > kernel.PlanColumns || !finite(s.leader) {
 		for w, word := range words {
 			for ; word != 0; word &= word - 1 {
 				if i := w*kernel.Block + bits.TrailingZeros64(word); i < len(dst) {
@@ -126,18 +126,19 @@ func (s *placing) copiesBeside(dst []int64, lo int, words []uint64) {
 		}
 		return
 	}
-	s.left.Reset(Schema{}, ledTile, s.free.cols)
+	const stride = ledTile + kernel.Block // whole blocks, and no multiple of 4 KiB
+	s.left = resized(s.left, stride*s.free.Cols())
 	for _, j := range s.counter.columns {
-		left, x := s.left.data[int(j)*s.left.stride:][:len(dst)], s.leader[j]
-		for i, free := range s.free.data[int(j)*s.free.stride+lo:][:len(dst)] {
+		left, x := s.left[int(j)*stride:][:len(dst)], s.leader[j]
+		for i, free := range s.free.Column(int(j))[lo:][:len(dst)] {
 			left[i] = free - x
 		}
 	}
-	kernel.Copies(dst, s.left.data, s.left.stride, s.counter.columns, s.counter.amounts, false)
+	kernel.Copies(dst, s.left, stride, s.counter.columns, s.counter.amounts, false)
 }
 
 // finite reports whether every amount is a finite number.
-func finite(v ResourceVector) bool {
+func finite(v vector.ResourceVector) bool {
 	for _, x := range v {
 		if !(math.Abs(x) <= math.MaxFloat64) {
 			return false
@@ -156,7 +157,7 @@ func withGain(places, gain int64) int64 {
 
 // besideLeader returns the places of a row beside the leader.
 func (s *placing) besideLeader(r int) int32 {
-	if !s.isSelected(r) || !fitsRow(s.free, r, s.leader) {
+	if !isSelected(s.selected, r) || !fitsRow(s.free, r, s.leader) {
 		return noPlace
 	}
 	return int32(s.counter.beside(s.free, r, s.leader))

@@ -1,9 +1,10 @@
-package vector_test
+package gang_test
 
 import (
 	"fmt"
 
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // Three nodes with free cpu and gpu, and a gang of a launcher and two workers.
@@ -13,17 +14,17 @@ func ExamplePacker_Place() {
 	free.SetRow(1, vector.ResourceVector{32, 4})
 	free.SetRow(2, vector.ResourceVector{40, 8})
 
-	gang := vector.NewMatrix(vector.Schema{}, 3, 2)
-	gang.SetRow(0, vector.ResourceVector{4, 0})
-	gang.SetRow(1, vector.ResourceVector{16, 4})
-	gang.SetRow(2, vector.ResourceVector{16, 4})
+	requests := vector.NewMatrix(vector.Schema{}, 3, 2)
+	requests.SetRow(0, vector.ResourceVector{4, 0})
+	requests.SetRow(1, vector.ResourceVector{16, 4})
+	requests.SetRow(2, vector.ResourceVector{16, 4})
 
-	packer := vector.NewPacker(vector.PackOptions{
+	packer := gang.NewPacker(gang.Options{
 		Total:   vector.SumColumns(nil, free, nil),
-		Order:   vector.OrderNormalizedSum,
+		Order:   gang.OrderNormalizedSum,
 		BestFit: vector.TieLowest(),
 	})
-	placement, ok := packer.Place(nil, free, gang, nil)
+	placement, ok := packer.Place(nil, free, requests, nil)
 	fmt.Println(placement, ok)
 	// Output: [0 1 2] true
 }
@@ -34,13 +35,13 @@ func ExamplePacker_Infeasible() {
 	free.SetRow(0, vector.ResourceVector{60, 7})
 	free.SetRow(1, vector.ResourceVector{60, 8})
 
-	gang := vector.NewMatrix(vector.Schema{}, 7, 2)
-	for i := range gang.Rows() {
-		gang.SetRow(i, vector.ResourceVector{16, 2})
+	requests := vector.NewMatrix(vector.Schema{}, 7, 2)
+	for i := range requests.Rows() {
+		requests.SetRow(i, vector.ResourceVector{16, 2})
 	}
 
-	var packer vector.Packer
-	why, infeasible := packer.Infeasible(free, gang, nil)
+	var packer gang.Packer
+	why, infeasible := packer.Infeasible(free, requests, nil)
 	fmt.Println(infeasible, why.Reason)
 	fmt.Printf("%g members, %g places\n", why.Needed, why.Available)
 	// Output:
@@ -67,13 +68,13 @@ func Example_scenarioFilter() {
 		}
 	}
 
-	gang := vector.NewMatrix(vector.Schema{}, 2, 2)
-	gang.SetRow(0, vector.ResourceVector{16, 4})
-	gang.SetRow(1, vector.ResourceVector{16, 4})
+	requests := vector.NewMatrix(vector.Schema{}, 2, 2)
+	requests.SetRow(0, vector.ResourceVector{16, 4})
+	requests.SetRow(1, vector.ResourceVector{16, 4})
 
-	packer := vector.NewPacker(vector.PackOptions{Total: vector.ResourceVector{64, 16}})
+	packer := gang.NewPacker(gang.Options{Total: vector.ResourceVector{64, 16}})
 	overlay := vector.NewOverlay(free)
-	answer, err := packer.Filter(nil, overlay, gang, nil, victims)
+	answer, err := packer.Filter(nil, overlay, requests, nil, victims)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -94,12 +95,12 @@ func ExampleProof() {
 	free.SetRow(0, vector.ResourceVector{10, 1})
 	free.SetRow(1, vector.ResourceVector{20, 3})
 
-	gang := vector.NewMatrix(vector.Schema{}, 2, 2)
-	gang.SetRow(0, vector.ResourceVector{16, 4})
-	gang.SetRow(1, vector.ResourceVector{16, 4})
+	requests := vector.NewMatrix(vector.Schema{}, 2, 2)
+	requests.SetRow(0, vector.ResourceVector{16, 4})
+	requests.SetRow(1, vector.ResourceVector{16, 4})
 
-	var proof vector.Proof
-	proof.Reset(free, gang, nil)
+	var proof gang.Proof
+	proof.Reset(free, requests, nil)
 	for _, victim := range []struct {
 		node  int
 		usage vector.ResourceVector
@@ -114,7 +115,7 @@ func ExampleProof() {
 		}
 		fmt.Println("simulate")
 	}
-	proof.Rollback(vector.Mark{})
+	proof.Rollback(gang.Mark{})
 	why, _ := proof.Infeasible()
 	fmt.Println("rolled back:", why.Reason)
 	// Output:
@@ -130,21 +131,21 @@ func ExamplePacker_PlaceIn() {
 	for i, gpus := range []float64{4, 8, 3, 8} {
 		free.SetRow(i, vector.ResourceVector{gpus})
 	}
-	racks := &vector.Domains{
+	racks := &gang.Domains{
 		Rows:    []int32{0, 2, 1, 3}, // the first rack has nodes 0 and 2
 		Offsets: vector.Offsets{0, 2, 4},
 	}
-	gang := vector.NewMatrix(vector.Schema{}, 4, 1) // a leader and three workers
+	requests := vector.NewMatrix(vector.Schema{}, 4, 1) // a leader and three workers
 	for i, gpus := range []float64{1, 4, 4, 4} {
-		gang.SetRow(i, vector.ResourceVector{gpus})
+		requests.SetRow(i, vector.ResourceVector{gpus})
 	}
 
-	var packer vector.Packer
-	placement, rack := packer.PlaceIn(nil, free, gang, nil, racks)
+	var packer gang.Packer
+	placement, rack := packer.PlaceIn(nil, free, requests, nil, racks)
 	fmt.Println("rack", rack, "nodes", placement)
 
 	free.SetRow(3, vector.ResourceVector{4})
-	why, rack, _ := packer.InfeasibleIn(free, gang, nil, racks)
+	why, rack, _ := packer.InfeasibleIn(free, requests, nil, racks)
 	fmt.Printf("rack %d: %v, %g of %g\n", rack, why.Reason, why.Available, why.Needed)
 	// Output:
 	// rack 1 nodes [1 1 3 3]

@@ -1,10 +1,11 @@
-package vector_test
+package gang_test
 
 import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // manyKinds returns a gang of members that all request something else, and rows of
@@ -34,7 +35,7 @@ func manyKinds(members int) packCase {
 func TestInfeasibleManyKinds(t *testing.T) {
 	for _, members := range []int{31, 32, 33, 64, 65, 200} {
 		c := manyKinds(members)
-		p := vector.NewPacker(vector.PackOptions{})
+		p := gang.NewPacker(gang.Options{})
 		rejected := func(after *vector.Matrix) bool {
 			_, infeasible := p.Infeasible(after, c.requests, nil)
 			return infeasible
@@ -54,8 +55,8 @@ func TestInfeasibleManyKinds(t *testing.T) {
 			roomy.SetRow(i, vec{float64(1000 + members - 2), 2000, 1})
 		}
 		why, infeasible := p.Infeasible(roomy, c.requests, nil)
-		if want := (vector.Infeasibility{
-			Reason: vector.InfeasibleMember, Column: 0, Member: members - 1,
+		if want := (gang.Infeasibility{
+			Reason: gang.InfeasibleMember, Column: 0, Member: members - 1,
 			Needed: float64(1000 + members - 1), Available: float64(1000 + members - 2),
 		}); !infeasible || why != want {
 			t.Errorf("%d members: %+v, want %+v", members, why, want)
@@ -66,7 +67,7 @@ func TestInfeasibleManyKinds(t *testing.T) {
 		for i := range roomy.Rows() {
 			roomy.SetRow(i, vec{1999, 1500, 9})
 		}
-		if why, _ := p.Infeasible(roomy, c.requests, nil); why.Reason != vector.InfeasibleCopies {
+		if why, _ := p.Infeasible(roomy, c.requests, nil); why.Reason != gang.InfeasibleCopies {
 			t.Errorf("%d members: %+v", members, why)
 		}
 	}

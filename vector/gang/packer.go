@@ -1,30 +1,31 @@
-package vector
+package gang
 
 import (
 	"math"
 	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
 )
 
-// PackOptions say how a [Packer] works. The zero value places the members in
+// Options say how a [Packer] works. The zero value places the members in
 // the given order on the first row that fits, and bisects.
-type PackOptions struct {
+type Options struct {
 	// Total is what amounts are measured against, such as the sum of all
 	// allocatable resources: a member's size and a row's remaining room are
 	// normalized sums or dominant shares over it. Without a total every size is
 	// 0, which leaves the members in the given order.
-	Total ResourceVector
+	Total vector.ResourceVector
 
 	// Order is the order in which the members are placed. Members of equal
 	// size keep the given order.
-	Order MemberOrder
+	Order Order
 
 	// BestFit, when it is given, lets a member take the row with the smallest
 	// normalized sum over Total: the one with the smallest remainder after placing,
 	// since every row loses the same. A NaN there counts as +Inf. The tie rule decides
 	// between equal rows. The zero Tie stands for first fit: the lowest row that fits.
-	BestFit Tie
+	BestFit vector.Tie
 
 	// Restarts is how many other orders are tried when one finds no placement:
 	// every member's size is multiplied by a pseudo-random factor from 1 to 1.4
@@ -37,29 +38,29 @@ type PackOptions struct {
 
 	// Search says how [Packer.Filter] looks for the prefix of a gang whose
 	// members differ.
-	Search PrefixSearch
+	Search Search
 }
 
-// MemberOrder is an order in which a gang is placed. Large members first is the
+// Order is an order in which a gang is placed. Large members first is the
 // usual choice: they have the fewest places to go (first fit decreasing;
 // Johnson, Near-Optimal Bin Packing Algorithms, 1973; Panigrahy et al.,
 // Heuristics for Vector Bin Packing, 2011, for several resources).
-type MemberOrder uint8
+type Order uint8
 
 const (
-	OrderNormalizedSum    MemberOrder = iota // descending [ResourceVector.NormalizedSum] of the request over Total
-	OrderDominantResource                    // descending [ResourceVector.DominantResource] of the request over Total
-	OrderGiven                               // as the rows of requests
+	OrderNormalizedSum    Order = iota // descending [vector.ResourceVector.NormalizedSum] of the request over Total
+	OrderDominantResource              // descending [vector.ResourceVector.DominantResource] of the request over Total
+	OrderGiven                         // as the rows of requests
 )
 
-// PrefixSearch is a way to look for a short prefix of victims.
-type PrefixSearch uint8
+// Search is a way to look for a short prefix of victims.
+type Search uint8
 
 const (
 	// SearchBisect tries prefixes at growing distances above the lower bound
 	// and then bisects between the last that failed and the first that worked.
 	// The prefix one shorter than its answer fails.
-	SearchBisect PrefixSearch = iota
+	SearchBisect Search = iota
 
 	// SearchLinear tries every prefix from the lower bound on. All shorter
 	// prefixes than its answer fail.
@@ -79,9 +80,9 @@ const (
 // Requests are matrices with one row per member. An amount that is not positive
 // is not requested: it never rejects, and it never makes room. A placement is
 // valid when every row holds its members: their requests, added up in the order
-// of the members, fit by the rule of [ResourceVector.FitsIn]. In a gang whose
+// of the members, fit by the rule of [vector.ResourceVector.FitsIn]. In a gang whose
 // members all request the same, a row holds as many as
-// [ResourceVector.CopiesFit] says. A gang of two different requests, one of them
+// [vector.ResourceVector.CopiesFit] says. A gang of two different requests, one of them
 // of one member, has a leader (of two members it is the first): its row holds as
 // many workers as fit into what it leaves, other rows as many as fit. All three
 // rules are the same for whole numbers whose sum is below 2^53.
@@ -89,29 +90,30 @@ const (
 // A Packer is its options and scratch memory, so that its methods do not
 // allocate once the scratch has grown. The zero value has the zero options. It
 // is for one goroutine, but it only reads the matrices that it is given: any
-// number of workers, each with its own Packer and [Overlay], may work on one
+// number of workers, each with its own Packer and [vector.Overlay], may work on one
 // snapshot. Equal inputs give equal answers.
 //
 // All methods panic when matrices have different widths or schemas, or the mask
 // or the rank of the tie rule another length than the matrix has rows.
 type Packer struct {
-	options PackOptions
+	options Options
 	gang    gang
 	leading leading
 	sets    rowSets
 	bounds  bounds
 	climb   climb
 
-	fits    []Mask    // per kind: rows that hold a member by themselves
-	masks   []Mask    // per kind: rows that may hold a member, a superset as rows fill up
-	cursors []int32   // per kind: no word before it has a bit
-	rows    []int32   // of the set of Domains, eligible or not
-	scores  []float64 // per row: normalized sum of what is left; BestFit only
-	slots   []int32   // per row: 1 + its place in the lists below, 0 when untouched
-	touched []int32   // rows that hold a member
-	left    []float64 // per touched row: the amounts left, one per column
-	copies  []int64   // per touched row: the copies left, when members are counted
-	ahead   int       // the leader's row, -1 without one
+	fits    []vector.Mask         // per kind: rows that hold a member by themselves
+	masks   []vector.Mask         // per kind: rows that may hold a member, a superset as rows fill up
+	cursors []int32               // per kind: no word before it has a bit
+	rows    []int32               // of the set of Domains, eligible or not
+	scores  []float64             // per row: normalized sum of what is left; BestFit only
+	slots   []int32               // per row: 1 + its place in the lists below, 0 when untouched
+	touched []int32               // rows that hold a member
+	left    []float64             // per touched row: the amounts left, one per column
+	copies  []int64               // per touched row: the copies left, when members are counted
+	row     vector.ResourceVector // scratch: one row of free
+	ahead   int                   // the leader's row, -1 without one
 
 	search    search
 	topology  placing
@@ -121,12 +123,9 @@ type Packer struct {
 
 // NewPacker returns a Packer. It panics when the options hold an undefined value, or a
 // round-robin rule that has no cursor.
-func NewPacker(options PackOptions) *Packer {
+func NewPacker(options Options) *Packer {
 	if options.Order > OrderGiven || options.Search > SearchBound || options.Restarts < 0 {
-		panic("vector: undefined packing option")
-	}
-	if options.bestFit() {
-		options.BestFit.check(len(options.BestFit.rank))
+		panic("gang: undefined packing option")
 	}
 	options.Total = options.Total.Clone()
 	return &Packer{options: options}
@@ -140,9 +139,9 @@ func NewPacker(options PackOptions) *Packer {
 // row that leaves room for all workers. A gang without members has an empty placement.
 //
 // free is only read: to go on from a placement, subtract each member from its
-// row. With [TieRoundRobin] the cursor moves on as members are placed, and
+// row. With [vector.TieRoundRobin] the cursor moves on as members are placed, and
 // stays where it was when there is no placement.
-func (p *Packer) Place(dst []int32, free, requests *Matrix, rows *Mask) (placement []int32, ok bool) {
+func (p *Packer) Place(dst []int32, free, requests *vector.Matrix, rows *vector.Mask) (placement []int32, ok bool) {
 	p.prepare(free, requests, rows, nil)
 	p.survey(free)
 	return p.place(dst, free, 0)
@@ -151,8 +150,7 @@ func (p *Packer) Place(dst []int32, free, requests *Matrix, rows *Mask) (placeme
 // PlaceIn is [Packer.Place] for a gang that has to stay within one of the sets of
 // domains: it returns the first set in which it finds a placement, and -1 when there
 // is none. The time is linear in the rows of the sets that it looks at.
-func (p *Packer) PlaceIn(dst []int32, free, requests *Matrix, rows *Mask, domains *Domains) (placement []int32, domain int) {
-	domains.exists()
+func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (placement []int32, domain int) {
 	p.prepare(free, requests, rows, domains)
 	p.bounds.take(&p.gang)
 	p.climb.start(&p.bounds, free, &p.sets)
@@ -173,26 +171,18 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *Matrix, rows *Mask, domain
 	return dst[:0], -1
 }
 
-func (p *Packer) exists() {
-	if p == nil {
-		panic("vector: packer is nil")
-	}
-}
-
 // take checks the operands and takes the gang and the row sets.
-func (p *Packer) take(free, requests *Matrix, rows *Mask, domains *Domains) {
-	p.exists()
+func (p *Packer) take(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) {
 	checkSame(free, requests)
-	p.sets.take(domains, selection(rows, free.rows), free.rows)
+	p.sets.take(domains, selection(rows, free.Rows()), free.Rows())
 	p.gang.take(requests)
 }
 
 // prepare is take for a gang that is to be placed.
-func (p *Packer) prepare(free, requests *Matrix, rows *Mask, domains *Domains) {
-	p.exists()
-	free.checkVector(p.options.Total)
+func (p *Packer) prepare(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) {
+	checkVector(free, p.options.Total)
 	if p.options.bestFit() {
-		p.options.BestFit.check(free.rows)
+		p.options.BestFit.Check(free.Rows())
 	}
 	p.take(free, requests, rows, domains)
 	p.gang.arrange(p.options.Order, p.options.Total)
@@ -202,7 +192,7 @@ func (p *Packer) prepare(free, requests *Matrix, rows *Mask, domains *Domains) {
 }
 
 // place is Place in row set d, for the gang taken and the rows surveyed.
-func (p *Packer) place(dst []int32, free *Matrix, d int) (placement []int32, ok bool) {
+func (p *Packer) place(dst []int32, free *vector.Matrix, d int) (placement []int32, ok bool) {
 	dst = resized(dst, p.gang.members)
 	if p.placeIn(p.gang.order, dst, free, d) {
 		return dst, true
@@ -218,50 +208,50 @@ func (p *Packer) place(dst []int32, free *Matrix, d int) (placement []int32, ok 
 }
 
 // placeIn places the members in an order and checks the result.
-func (p *Packer) placeIn(order, dst []int32, free *Matrix, d int) bool {
-	cursor := p.options.BestFit.position()
+func (p *Packer) placeIn(order, dst []int32, free *vector.Matrix, d int) bool {
+	cursor := position(p.options.BestFit)
 	p.start(d)
 	ok := p.placeLeader(dst, free, d) && p.placeAll(order, dst, free) && p.holds(dst, free)
 	p.end(free, d)
 	if !ok {
-		p.options.BestFit.reposition(cursor)
+		reposition(p.options.BestFit, cursor)
 	}
 	return ok
 }
 
 // bestFit reports whether a member takes the best row, and not the first.
-func (o *PackOptions) bestFit() bool { return o.BestFit.rule != tieNone }
+func (o *Options) bestFit() bool { return !o.BestFit.Same(vector.Tie{}) }
 
 // position returns the cursor of a round-robin tie.
-func (t *Tie) position() int {
-	if t.rule == tieRoundRobin {
-		return *t.cursor
+func position(t vector.Tie) int {
+	if c := t.Cursor(); c != nil {
+		return *c
 	}
 	return 0
 }
 
 // reposition takes the cursor of a round-robin tie back to a position.
-func (t *Tie) reposition(position int) {
-	if t.rule == tieRoundRobin {
-		*t.cursor = position
+func reposition(t vector.Tie, position int) {
+	if c := t.Cursor(); c != nil {
+		*c = position
 	}
 }
 
 // survey finds the rows of free that fit each kind, and how good they are.
-func (p *Packer) survey(free *Matrix) {
+func (p *Packer) survey(free *vector.Matrix) {
 	kinds := len(p.gang.first)
 	p.fits, p.masks = grown(p.fits, kinds), grown(p.masks, kinds)
-	FitMatrix(p.fits, free, &p.gang.kinds)
+	vector.FitMatrix(p.fits, free, &p.gang.kinds)
 	for k := range p.masks {
-		p.masks[k].Resize(free.rows) // empty between two placements in a set of Domains
+		p.masks[k].Resize(free.Rows()) // empty between two placements in a set of Domains
 	}
-	if len(p.slots) < free.rows {
-		p.slots = make([]int32, free.rows)
+	if len(p.slots) < free.Rows() {
+		p.slots = make([]int32, free.Rows())
 	}
 	p.touched = p.touched[:0]
 	if p.options.bestFit() {
-		p.scores = resized(p.scores, free.rows)
-		NormalizedSum(p.scores, free, p.options.Total)
+		p.scores = resized(p.scores, free.Rows())
+		vector.NormalizedSum(p.scores, free, p.options.Total)
 		for i, x := range p.scores {
 			p.scores[i] = numberOrInf(x)
 		}
@@ -277,14 +267,14 @@ func (p *Packer) start(d int) {
 		for k := range p.masks {
 			p.masks[k].CopyFrom(&p.fits[k])
 			for w, word := range p.sets.selected {
-				p.masks[k].words[w] &= word
+				p.masks[k].Words()[w] &= word
 			}
 		}
 		return
 	}
 	p.rows = p.sets.rowsOf(d)
 	for k := range p.masks {
-		fits, mask := p.fits[k].words, p.masks[k].words
+		fits, mask := p.fits[k].Words(), p.masks[k].Words()
 		for _, r := range p.rows {
 			if bit := uint64(1) << (r % kernel.Block); fits[r/kernel.Block]&bit != 0 && p.sets.eligible(int(r)) {
 				mask[r/kernel.Block] |= bit
@@ -297,11 +287,12 @@ func (p *Packer) start(d int) {
 }
 
 // end takes back what start and the placement did to the scratch.
-func (p *Packer) end(free *Matrix, d int) {
+func (p *Packer) end(free *vector.Matrix, d int) {
 	for _, r := range p.touched {
 		p.slots[r] = 0
 		if p.options.bestFit() {
-			p.scores[r] = numberOrInf(free.rowNormalizedSum(int(r), p.options.Total))
+			p.row = free.Row(p.row, int(r))
+			p.scores[r] = numberOrInf(p.row.NormalizedSum(p.options.Total))
 		}
 	}
 	if p.sets.whole() {
@@ -309,7 +300,7 @@ func (p *Packer) end(free *Matrix, d int) {
 	}
 	for k := range p.masks {
 		for _, r := range p.sets.rowsOf(d) {
-			p.masks[k].words[r/kernel.Block] = 0
+			p.masks[k].Words()[r/kernel.Block] = 0
 		}
 	}
 }
@@ -323,7 +314,7 @@ func numberOrInf(x float64) float64 {
 }
 
 // placeAll sets dst to a row for each member, and stops when one has none.
-func (p *Packer) placeAll(order, dst []int32, free *Matrix) bool {
+func (p *Packer) placeAll(order, dst []int32, free *vector.Matrix) bool {
 	for _, i := range order {
 		if p.ahead >= 0 && i == p.leading.leader {
 			continue
@@ -338,15 +329,15 @@ func (p *Packer) placeAll(order, dst []int32, free *Matrix) bool {
 }
 
 // placeOne takes a row for member i and returns it, or -1.
-func (p *Packer) placeOne(i int32, free *Matrix) int {
+func (p *Packer) placeOne(i int32, free *vector.Matrix) int {
 	k := p.gang.kind[i]
 	for {
-		cursor := p.options.BestFit.position()
+		cursor := position(p.options.BestFit)
 		r := p.choose(k)
 		if r < 0 || p.occupy(r, i, free) {
 			return r
 		}
-		p.options.BestFit.reposition(cursor)
+		reposition(p.options.BestFit, cursor)
 		p.masks[k].Clear(r) // it filled up, and rows never empty
 	}
 }
@@ -356,7 +347,7 @@ func (p *Packer) choose(k int32) int {
 	if p.options.bestFit() {
 		return p.chooseBest(k)
 	}
-	words := p.masks[k].words
+	words := p.masks[k].Words()
 	if !p.sets.whole() && len(p.rows) > 0 {
 		words = words[:p.rows[len(p.rows)-1]/kernel.Block+1]
 	}
@@ -374,28 +365,28 @@ func (p *Packer) choose(k int32) int {
 func (p *Packer) chooseBest(k int32) int {
 	tie := &p.options.BestFit
 	if p.sets.whole() {
-		return ArgMin(p.scores, &p.masks[k], *tie)
+		return vector.ArgMin(p.scores, &p.masks[k], *tie)
 	}
 	best, key, n := -1, uint64(0), len(p.scores)
 	for _, r := range p.rows { // few of many rows
 		switch {
 		case !p.masks[k].Test(int(r)):
 		case best < 0 || p.scores[r] < p.scores[best]:
-			best, key = int(r), tie.key(int(r), n)
+			best, key = int(r), tie.Key(int(r), n)
 		case p.scores[r] == p.scores[best]:
-			if k := tie.key(int(r), n); k < key {
+			if k := tie.Key(int(r), n); k < key {
 				best, key = int(r), k
 			}
 		}
 	}
 	if best >= 0 {
-		tie.chosen(best, n)
+		reposition(*tie, (best+1)%n)
 	}
 	return best
 }
 
 // occupy places member i on row r if that has room.
-func (p *Packer) occupy(r int, i int32, free *Matrix) bool {
+func (p *Packer) occupy(r int, i int32, free *vector.Matrix) bool {
 	request := p.gang.request(i)
 	slot := p.slot(r, free, request)
 	if p.gang.counted() {
@@ -411,7 +402,7 @@ func (p *Packer) occupy(r int, i int32, free *Matrix) bool {
 }
 
 // takeLeft takes a request from what is left on a touched row.
-func (p *Packer) takeLeft(slot, r int, request ResourceVector) {
+func (p *Packer) takeLeft(slot, r int, request vector.ResourceVector) {
 	left := p.leftOn(slot)
 	for j, x := range request {
 		if x > 0 {
@@ -425,10 +416,10 @@ func (p *Packer) takeLeft(slot, r int, request ResourceVector) {
 
 // slot returns the place of row r in the lists of touched rows, where it adds
 // it when missing.
-func (p *Packer) slot(r int, free *Matrix, request ResourceVector) int {
+func (p *Packer) slot(r int, free *vector.Matrix, request vector.ResourceVector) int {
 	if p.slots[r] == 0 {
-		for j := range free.cols {
-			p.left = append(p.left, free.data[j*free.stride+r])
+		for j := range free.Cols() {
+			p.left = append(p.left, at(free, r, j))
 		}
 		if p.gang.counted() {
 			p.copies = append(p.copies, p.copiesOn(r, free, request))
@@ -440,22 +431,23 @@ func (p *Packer) slot(r int, free *Matrix, request ResourceVector) int {
 }
 
 // leftOn returns the amounts left on a touched row.
-func (p *Packer) leftOn(slot int) ResourceVector {
+func (p *Packer) leftOn(slot int) vector.ResourceVector {
 	return p.left[slot*p.gang.cols:][:p.gang.cols]
 }
 
 // copiesOn returns how many copies of request row r holds, beside the leader where
 // that is there.
-func (p *Packer) copiesOn(r int, free *Matrix, request ResourceVector) int64 {
+func (p *Packer) copiesOn(r int, free *vector.Matrix, request vector.ResourceVector) int64 {
 	if r == p.ahead {
 		return p.leading.counter.beside(free, r, p.leading.request)
 	}
-	return free.rowCopies(r, request)
+	p.row = free.Row(p.row, r)
+	return request.CopiesFit(p.row)
 }
 
 // holds checks the finished placement dst from the start, by the definition
 // that Packer gives: what is left is not asked.
-func (p *Packer) holds(dst []int32, free *Matrix) bool {
+func (p *Packer) holds(dst []int32, free *vector.Matrix) bool {
 	if p.gang.members == 0 {
 		return true
 	}
@@ -484,12 +476,12 @@ func (p *Packer) holds(dst []int32, free *Matrix) bool {
 }
 
 // rowHolds is holds for one row.
-func (p *Packer) rowHolds(r, slot int, free *Matrix) bool {
+func (p *Packer) rowHolds(r, slot int, free *vector.Matrix) bool {
 	if p.gang.counted() {
 		return p.copies[slot] <= p.copiesOn(r, free, p.gang.requestOfKind(p.gang.workerKind()))
 	}
 	for j, x := range p.leftOn(slot) {
-		if !(x <= 0 || x <= free.data[j*free.stride+r]) {
+		if !(x <= 0 || x <= at(free, r, j)) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package vector_test
+package gang_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // The golden model of topology: a plain recursive walk over a tree of pointers, with
@@ -287,7 +288,7 @@ type topologyCase struct {
 	values         [][]string // nil: in no domain
 	free           *vector.Matrix
 	rows           *vector.Mask
-	request        vector.TopologyRequest
+	request        gang.TopologyRequest
 	places, beside []int
 }
 
@@ -371,8 +372,8 @@ func newTopologyCase(r *rand.Rand) *topologyCase {
 }
 
 // topology makes the Topology of the case.
-func (c *topologyCase) topology(t testing.TB) *vector.Topology {
-	top, err := vector.NewTopology(c.levels...)
+func (c *topologyCase) topology(t testing.TB) *gang.Topology {
+	top, err := gang.NewTopology(c.levels...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,10 +444,10 @@ func (c *topologyCase) golden() *goldenTopology {
 }
 
 // checkTopology compares an answer with the golden model.
-func checkTopology(t testing.TB, p *vector.Packer, c *topologyCase) {
+func checkTopology(t testing.TB, p *gang.Packer, c *topologyCase) {
 	t.Helper()
 	top := c.topology(t)
-	got, err := p.PlaceTopology(vector.TopologyPlacement{}, c.free, c.rows, top, c.request)
+	got, err := p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.rows, top, c.request)
 	if err != nil {
 		t.Fatalf("%v\n%v", err, c)
 	}
@@ -473,7 +474,7 @@ func checkTopology(t testing.TB, p *vector.Packer, c *topologyCase) {
 }
 
 // checkInvariants checks what has to hold whatever the rule of choosing.
-func (c *topologyCase) checkInvariants(t testing.TB, top *vector.Topology, got vector.TopologyPlacement) {
+func (c *topologyCase) checkInvariants(t testing.TB, top *gang.Topology, got gang.TopologyPlacement) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
@@ -525,7 +526,7 @@ func (c *topologyCase) checkInvariants(t testing.TB, top *vector.Topology, got v
 
 // checkTopologyFilter compares the prefix with that found by placing anew after every
 // victim.
-func checkTopologyFilter(t testing.TB, p, other *vector.Packer, c *topologyCase, r *rand.Rand) {
+func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r *rand.Rand) {
 	t.Helper()
 	top := c.topology(t)
 	var rows []int
@@ -538,7 +539,7 @@ func checkTopologyFilter(t testing.TB, p, other *vector.Packer, c *topologyCase,
 	}
 	taken := 0
 	o := vector.NewOverlay(c.free)
-	got, err := p.FilterTopology(vector.TopologyPlacement{}, o, c.rows, top, c.request, func(yield func(int, vec) bool) {
+	got, err := p.FilterTopology(gang.TopologyPlacement{}, o, c.rows, top, c.request, func(yield func(int, vec) bool) {
 		for i, row := range rows {
 			if taken++; !yield(row, amounts[i]) {
 				return
@@ -549,9 +550,9 @@ func checkTopologyFilter(t testing.TB, p, other *vector.Packer, c *topologyCase,
 		t.Fatal(err)
 	}
 	after := vector.NewOverlay(c.free)
-	var want vector.TopologyPlacement
+	var want gang.TopologyPlacement
 	for n := 0; ; n++ {
-		if want, err = other.PlaceTopology(vector.TopologyPlacement{}, after.Matrix(), c.rows, top, c.request); err != nil {
+		if want, err = other.PlaceTopology(gang.TopologyPlacement{}, after.Matrix(), c.rows, top, c.request); err != nil {
 			t.Fatal(err)
 		}
 		want.Prefix = n
@@ -569,7 +570,7 @@ func checkTopologyFilter(t testing.TB, p, other *vector.Packer, c *topologyCase,
 	if fmt.Sprint(got) != fmt.Sprint(want) || want.Fits && taken != want.Prefix {
 		t.Fatalf("%+v with %d victims taken, want %+v\nvictims %v %v\n%v", got, taken, want, rows, amounts, c)
 	}
-	if o.Mark() != (vector.Mark{}) || !slices.EqualFunc(contents(o.Matrix()), contents(c.free), slices.Equal[[]float64]) {
+	if !slices.EqualFunc(contents(o.Matrix()), contents(c.free), slices.Equal[[]float64]) {
 		t.Fatal("the overlay is not rolled back")
 	}
 }
@@ -577,7 +578,7 @@ func checkTopologyFilter(t testing.TB, p, other *vector.Packer, c *topologyCase,
 func TestTopologyAgainstGolden(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(21)
-		var p, other vector.Packer
+		var p, other gang.Packer
 		rounds := 20000
 		if raceEnabled || testing.Short() {
 			rounds = 2000
@@ -592,7 +593,7 @@ func TestTopologyAgainstGolden(t *testing.T) {
 
 func FuzzTopology(f *testing.F) {
 	f.Add(uint64(1))
-	var p, other vector.Packer
+	var p, other gang.Packer
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		r := testkit.Rand(seed)
 		c := newTopologyCase(r)

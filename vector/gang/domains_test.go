@@ -1,4 +1,4 @@
-package vector_test
+package gang_test
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // someDomains returns random sets of rows, which overlap and may be empty.
-func someDomains(r *rand.Rand, rows int) *vector.Domains {
-	d := new(vector.Domains)
+func someDomains(r *rand.Rand, rows int) *gang.Domains {
+	d := new(gang.Domains)
 	sets := r.IntN(5)
 	if sets > 0 || r.IntN(2) == 0 {
 		d.Offsets = append(d.Offsets, 0)
@@ -31,7 +32,7 @@ func someDomains(r *rand.Rand, rows int) *vector.Domains {
 }
 
 // maskOfDomain returns the rows of a set that are eligible.
-func maskOfDomain(d *vector.Domains, k, rows int, eligible *vector.Mask) *vector.Mask {
+func maskOfDomain(d *gang.Domains, k, rows int, eligible *vector.Mask) *vector.Mask {
 	m := vector.NewMask(rows)
 	for _, r := range d.Rows[d.Offsets[k]:d.Offsets[k+1]] {
 		if eligible == nil || eligible.Test(int(r)) {
@@ -43,7 +44,7 @@ func maskOfDomain(d *vector.Domains, k, rows int, eligible *vector.Mask) *vector
 
 // checkDomains compares the answers for sets of rows with those of a loop over
 // masks.
-func checkDomains(t testing.TB, p, other *vector.Packer, search vector.PrefixSearch, c packCase, d *vector.Domains) {
+func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c packCase, d *gang.Domains) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
@@ -90,15 +91,15 @@ func checkDomains(t testing.TB, p, other *vector.Packer, search vector.PrefixSea
 		checkNearest(fail, other, all, c.requests, masks, got.Infeasible, got.Domain, true, -1)
 		return
 	}
-	if got.LowerBound != bound || got.Infeasible.Reason != vector.NotProved {
+	if got.LowerBound != bound || got.Infeasible.Reason != gang.NotProved {
 		fail("FilterIn: %+v, want the lower bound %d", got, bound)
 	}
 	places := func(after *vector.Matrix) bool { _, k := place(after); return k >= 0 }
 	want := goldenPrefix(c.free, c.victims, places)
 	switch {
-	case search == vector.SearchBound && want != bound:
+	case search == gang.SearchBound && want != bound:
 		want = -1
-	case search == vector.SearchBisect && got.Prefix >= 0: // any prefix that begins to work
+	case search == gang.SearchBisect && got.Prefix >= 0: // any prefix that begins to work
 		if want = got.Prefix; want > bound && places(released(c.free, c.victims, want-1)) {
 			fail("FilterIn: prefix %d, but %d is enough", want, want-1)
 		}
@@ -106,8 +107,8 @@ func checkDomains(t testing.TB, p, other *vector.Packer, search vector.PrefixSea
 	if got.Prefix != want || got.Feasible != (want >= 0) || got.Minimal != (want >= 0 && want == bound) {
 		fail("FilterIn: %+v, want prefix %d", got, want)
 	}
-	if last := max(got.Prefix, bound); (search == vector.SearchBound || search == vector.SearchLinear || goldenCounted(c.requests)) &&
-		taken != last && !(want < 0 && search == vector.SearchLinear) {
+	if last := max(got.Prefix, bound); (search == gang.SearchBound || search == gang.SearchLinear || goldenCounted(c.requests)) &&
+		taken != last && !(want < 0 && search == gang.SearchLinear) {
 		fail("%d victims taken for %+v", taken, got)
 	}
 	if !got.Feasible {
@@ -123,8 +124,8 @@ func checkDomains(t testing.TB, p, other *vector.Packer, search vector.PrefixSea
 }
 
 // checkNearest compares an answer about all sets with the answers for each.
-func checkNearest(fail func(string, ...any), p *vector.Packer, free, requests *vector.Matrix, masks []*vector.Mask, why vector.Infeasibility, domain int, infeasible bool, first int) {
-	if infeasible != (first < 0) || !infeasible && (domain != first || why != vector.Infeasibility{}) {
+func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vector.Matrix, masks []*vector.Mask, why gang.Infeasibility, domain int, infeasible bool, first int) {
+	if infeasible != (first < 0) || !infeasible && (domain != first || why != gang.Infeasibility{}) {
 		fail("%v, %d, %+v; the first set that is not infeasible is %d", infeasible, domain, why, first)
 	}
 	if !infeasible {
@@ -150,7 +151,7 @@ func checkNearest(fail func(string, ...any), p *vector.Packer, free, requests *v
 			continue
 		}
 		other, _ := p.Infeasible(free, requests, m)
-		if why.Reason == vector.InfeasibleAggregate && (other.Reason != why.Reason || other.Column > why.Column ||
+		if why.Reason == gang.InfeasibleAggregate && (other.Reason != why.Reason || other.Column > why.Column ||
 			other.Column == why.Column && (other.Available > why.Available || other.Available == why.Available && k < domain)) {
 			fail("set %d is nearest with %+v, and %d has %+v", domain, why, k, other)
 		}
@@ -170,18 +171,18 @@ func counting(victims iter.Seq2[int, vec], taken *int) iter.Seq2[int, vec] {
 }
 
 // searchesOf are the searches of the packers that inPackers returns.
-var searchesOf = []vector.PrefixSearch{vector.SearchBisect, vector.SearchLinear, vector.SearchBound}
+var searchesOf = []gang.Search{gang.SearchBisect, gang.SearchLinear, gang.SearchBound}
 
 // inPackers returns pairs of equal packers.
-func inPackers(total vec) (pairs [][2]*vector.Packer) {
+func inPackers(total vec) (pairs [][2]*gang.Packer) {
 	for k := range 12 {
-		options := vector.PackOptions{
-			Total: total, Order: vector.MemberOrder(k % 2), Search: searchesOf[k%3], Restarts: k % 4, Seed: uint64(k),
+		options := gang.Options{
+			Total: total, Order: gang.Order(k % 2), Search: searchesOf[k%3], Restarts: k % 4, Seed: uint64(k),
 		}
 		if k >= 4 {
 			options.BestFit = []vector.Tie{vector.TieLowest(), vector.TieSeeded(5)}[k/2%2]
 		}
-		pairs = append(pairs, [2]*vector.Packer{vector.NewPacker(options), vector.NewPacker(options)})
+		pairs = append(pairs, [2]*gang.Packer{gang.NewPacker(options), gang.NewPacker(options)})
 	}
 	return pairs
 }
@@ -189,7 +190,7 @@ func inPackers(total vec) (pairs [][2]*vector.Packer) {
 func TestPackerInDomains(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(11)
-		var all [4][][2]*vector.Packer
+		var all [4][][2]*gang.Packer
 		for cols := range all {
 			all[cols] = inPackers(vec{12, 13, 14}[:cols])
 		}
@@ -250,7 +251,7 @@ func TestPackerInManyDomains(t *testing.T) {
 					}
 				}
 			}
-			d := &vector.Domains{Offsets: vector.Offsets{0}}
+			d := &gang.Domains{Offsets: vector.Offsets{0}}
 			for _, set := range rows {
 				for _, row := range set {
 					d.Rows = append(d.Rows, int32(row))
@@ -274,15 +275,15 @@ func TestPackerInManyDomains(t *testing.T) {
 // TestPackerInTurns: the cursor of a round-robin tie moves as in a loop over masks.
 func TestPackerInTurns(t *testing.T) {
 	free := matrixOf(1, vec{4}, vec{4}, vec{4}, vec{4}, vec{4}, vec{4})
-	gang := matrixOf(1, vec{3}, vec{2}, vec{2})
-	d := &vector.Domains{Rows: []int32{0, 1, 2, 3, 5}, Offsets: vector.Offsets{0, 1, 5}}
+	requests := matrixOf(1, vec{3}, vec{2}, vec{2})
+	d := &gang.Domains{Rows: []int32{0, 1, 2, 3, 5}, Offsets: vector.Offsets{0, 1, 5}}
 	for start := range 8 {
 		cursor := start
-		p := vector.NewPacker(vector.PackOptions{Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)})
-		got, domain := p.PlaceIn(nil, free, gang, nil, d)
+		p := gang.NewPacker(gang.Options{Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)})
+		got, domain := p.PlaceIn(nil, free, requests, nil, d)
 		after := cursor
 		cursor = start
-		want, _ := p.Place(nil, free, gang, maskOf(6, 1, 2, 3, 5))
+		want, _ := p.Place(nil, free, requests, maskOf(6, 1, 2, 3, 5))
 		if domain != 1 || !slices.Equal(got, want) || after != cursor {
 			t.Errorf("from %d: %v in %d and cursor %d, want %v and %d", start, got, domain, after, want, cursor)
 		}
@@ -295,7 +296,7 @@ func TestPackerInAllocations(t *testing.T) {
 	}
 	c := manyRows(1, false)
 	victims := c.victims.prepared()
-	d := &vector.Domains{Offsets: vector.Offsets{0}}
+	d := &gang.Domains{Offsets: vector.Offsets{0}}
 	for k := range 10 {
 		for row := k; row < c.free.Rows(); row += 10 {
 			d.Rows = append(d.Rows, int32(row))

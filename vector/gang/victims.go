@@ -1,0 +1,38 @@
+package gang
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/resvec/resvec/internal/decimal"
+	"github.com/resvec/resvec/vector"
+)
+
+// checkVictim returns what is wrong with amounts to release on a row of m, or to take
+// there, as far as [vector.Overlay.AddRow] does not say it.
+func checkVictim(m *vector.Matrix, row int, amounts vector.ResourceVector) error {
+	checkVector(m, amounts)
+	if uint(row) >= uint(m.Rows()) {
+		return fmt.Errorf("no row %d among %d: %w", row, m.Rows(), vector.ErrShape)
+	}
+	for j, x := range amounts {
+		switch {
+		case !(math.Abs(x) <= math.MaxFloat64):
+			return refusal(m, row, j, x, "is not a finite number", vector.ErrNotRepresentable)
+		case x < 0:
+			return refusal(m, row, j, x, "is negative: want 0 or more", vector.ErrNegative)
+		}
+	}
+	return nil
+}
+
+// refusal reports amount x of column j, for a row of m.
+func refusal(m *vector.Matrix, row, j int, x float64, reason string, cause error) error {
+	e := &vector.AmountError{
+		Resource: fmt.Sprint("column ", j), Row: row, Amount: decimal.Format(x), Reason: reason, Cause: cause,
+	}
+	if columns := m.Schema().Columns(); columns != nil {
+		e.Resource = columns[j].Name
+	}
+	return e
+}
