@@ -45,7 +45,6 @@ var notRun = []string{
 	"make check",
 	"make fuzz PKG=./vector TARGET=FuzzFit TIME=1m",
 	"make mutants",
-	`make mutants FILES="quota/recharge.go quota/minpods.go quota/outputs.go" TESTS=./quota RUN="^TestOutputs TestModel ."`,
 	"make peers",
 	// They run until Ctrl-C.
 	"GOWORK=off go -C examples/kubescheduler run ./cmd/playground",

@@ -34,7 +34,7 @@ func TestEnqueueableBatch(t *testing.T) {
 	}
 	invalid := w.job("probe", "a", "A:1")
 	invalid.invalid = "no card is known"
-	invalid.complete()
+	invalid.min.Invalid = true
 	jobs = append(jobs, invalid)
 	want.WriteString("0")
 
@@ -125,9 +125,8 @@ func newBatchFuzz(t *testing.T, seed uint64) *batchFuzz {
 		r := z.job(fmt.Sprint("j", z.IntN(20)), batchQueues[z.IntN(len(batchQueues))], z.min())
 		r.min.AnyMix = z.IntN(2) == 1
 		if i%16 == 0 {
-			r.invalid = "unknown"
+			r.invalid, r.min.Invalid = "unknown", true
 		}
-		r.complete()
 		z.jobs = append(z.jobs, r)
 	}
 	return z

@@ -39,11 +39,11 @@ const outputPrefix = "output:"
 //
 // Outputs are further resources that queues can be limited in, in whole units: what
 // [Config.Transformation] makes of the requests of pods. Each has a literal dimension
-// output:<name>.
+// output:<name>. A ledger keeps the outputs that it was made with.
 //
 // Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8]. The outputs cpu
 // and memory are an [ErrUnknownDimension]: these are dimensions of their own.
-// [Ledger.ExtendMap] adds cards and outputs later.
+// [Ledger.ExtendMap] adds cards later.
 func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	options, err := dimensions(cards, outputs)
 	if err != nil {
@@ -52,23 +52,20 @@ func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.Resource
 	return vectormap.New(nil, options...)
 }
 
-// ExtendMap returns a map that extends the ledger's by the dimensions of cards and
-// outputs; the ledger's itself if it has all of them. Dimensions keep their places. The
-// ledger takes it over with [Ledger.SetCatalog], [Ledger.SetQueues] or [Ledger.Declare].
-// If it has outputs already, what is there is charged in new ones at once; a sum over all
-// queues that would reach 2^53 is then an [ErrOverflow] of these, and changes nothing.
-// Errors are those of [NewMap].
-func (l *Ledger) ExtendMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
-	return extendMap(l.Map(), cards, outputs...)
+// ExtendMap returns a map that extends the ledger's by the dimensions of cards; the
+// ledger's itself if it has all of them. Dimensions keep their places. The ledger takes it
+// over with [Ledger.SetCatalog], [Ledger.SetQueues] or [Ledger.Declare]. Errors are those of
+// [NewMap].
+func (l *Ledger) ExtendMap(cards []string) (*vectormap.ResourceVectorMap, error) {
+	return extendMap(l.Map(), cards)
 }
 
-func extendMap(m *vectormap.ResourceVectorMap, cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
-	options, err := dimensions(cards, outputs)
+func extendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.ResourceVectorMap, error) {
+	options, err := dimensions(cards, nil)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := cardIndex(m, card); return !ok }) &&
-		!slices.ContainsFunc(outputs, func(name corev1.ResourceName) bool { _, ok := outputIndex(m, name); return !ok }) {
+	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := cardIndex(m, card); return !ok }) {
 		return m, nil
 	}
 	return m.Extend(nil, options...)
@@ -243,11 +240,7 @@ func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectorm
 	if err := next.index(wide); err != nil {
 		return err
 	}
-	more, err := l.wider(wide)
-	if err != nil {
-		return err
-	}
-	l.widen(wide, more)
+	l.widen(wide)
 	l.source = next
 	l.limit()
 	return nil
@@ -303,6 +296,11 @@ func extends(m, wide *vectormap.ResourceVectorMap) error {
 	for i, name := range m.All() {
 		if i >= wide.Len() || wide.Name(i) != name || wide.Unit(i) != m.Unit(i) || wide.IsLiteral(i) != m.IsLiteral(i) {
 			return fmt.Errorf("quota: the map doesn't extend the ledger's: dimension %d is %s: want %q: %w", i, dimensionOf(wide, i), name, vector.ErrSchema)
+		}
+	}
+	for i := m.Len(); i < wide.Len(); i++ {
+		if output, is := outputOf(wide, i, wide.Name(i)); is {
+			return fmt.Errorf("quota: the map has an output more than the ledger's, %q: make a new ledger with it: %w", brief(string(output)), vector.ErrSchema)
 		}
 	}
 	return checkMap(wide)

@@ -120,8 +120,7 @@ func (l *Ledger) check() (found []violation) {
 
 // Overage is a limit that is exceeded. It was lowered, by [Ledger.SetQueues] or, with
 // Config.EnforceGuarantee, by another catalog; or [Ledger.Reconcile] found more in use
-// than was decided here; or [Ledger.SetTransformation] made the charges larger. Nothing
-// that would raise it is admitted.
+// than was decided here. Nothing that would raise it is admitted.
 type Overage struct {
 	Queue    string
 	Resource string // cpu, memory, a card or an output

@@ -41,19 +41,14 @@ type Config struct {
 	CountReleasing bool
 
 	// Transformation makes the outputs that queues are limited in of what pods request,
-	// see [NewMap]; nil: outputs are what pods request under their names. It counts in
-	// [New] and [Restore]; [Ledger.SetTransformation] replaces it.
+	// see [NewMap]; nil: outputs are what pods request under their names. It is fixed for a
+	// ledger's life. To change it, make a new ledger and call [Ledger.Reconcile].
 	Transformation *transform.Transformation
-
-	// Recharge lets [Restore] take a snapshot that was made with another transformation,
-	// or with none. Then it goes on as if [Ledger.SetTransformation] were called: all is
-	// charged and held anew, as one change. Without it such a snapshot is an [ErrConfig].
-	Recharge bool
 
 	// OnEvent, if not nil, gets an event for each job or task that an operation changes,
 	// and one per refused operation, after the ledger was unlocked, in the goroutine of
-	// the operation. SetQueues, SetCatalog and SetTransformation make none. Events of
-	// concurrent operations may come out of order; Event.Seq orders them.
+	// the operation. SetQueues and SetCatalog make none. Events of concurrent operations
+	// may come out of order; Event.Seq orders them.
 	OnEvent func(Event)
 }
 

@@ -27,7 +27,6 @@ func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	job.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()
-	job = l.currentJob(job)
 	if j := l.jobs[job.id].record(); j != nil && queueName(j.Queue) != job.queue {
 		return f, elsewhere(job.id, j, job.queue)
 	}
@@ -45,8 +44,8 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 	task.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()
-	t := l.current(task)
-	q, j := l.queueOf(&t.at.Queue, t.queue), l.jobOf(t)
+	t := task
+	q, j := l.queueOf(&t.queueAt, t.queue), l.jobOf(t)
 	if j != nil && queueName(j.Queue) != t.queue {
 		return f, elsewhere(t.job, j, t.queue)
 	}

@@ -279,8 +279,7 @@ func TestInvalidRequests(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	job := &JobRequest{id: "j", queue: "q", invalid: "no card is known"}
 	task := &TaskRequest{id: "1", job: "j", queue: "q", invalid: "no card is known"}
-	job.complete()
-	task.complete()
+	job.min.Invalid, task.use.Invalid = true, true
 	reserved, err := w.Reserve(job)
 	w.want(say(reserved, err), "GetTask")
 	w.want(reserved.Refusal.Detail, "no card is known")

@@ -68,9 +68,8 @@
 //   - What is charged stays within the limit.
 //   - Promises stay within the limit, too: a job's hold and what it uses of its min, added
 //     over all jobs.
-//   - A limit is exceeded only where it was lowered, where a pod runs already, or after
-//     [Ledger.SetTransformation]. With Config.EnforceGuarantee another catalog lowers
-//     limits, too. That is marked, see [Ledger.Over], and nothing is admitted that would
+//   - A limit is exceeded only where it was lowered, or where a pod runs already. With
+//     Config.EnforceGuarantee another catalog lowers limits, too. That is marked, see [Ledger.Over], and nothing is admitted that would
 //     raise the amount that exceeds it.
 //   - A quota is not the capacity. Whether the cluster has a free card is not looked at.
 //

@@ -21,10 +21,6 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 		t.mustServe(l)
 	}
 	l.lock()
-	tasks = slices.Clone(tasks)
-	for i, t := range tasks {
-		tasks[i] = l.current(t)
-	}
 	g := gang{l: l, tasks: tasks, seq: l.seq + 1}
 	a, err := g.commit()
 	var events []Event
@@ -199,7 +195,7 @@ func (g *gang) commitGroup(group []int) (a Answer, err error) {
 // refuse keeps the refusal of the task that failed. Where it was restricted to one card,
 // that is the one of all its alternatives, if these have no room either.
 func (g *gang) refuse(t *TaskRequest, cards *book.Set) {
-	q, j := g.l.queueOf(&t.at.Queue, t.queue), g.l.jobOf(t)
+	q, j := g.l.queueOf(&t.queueAt, t.queue), g.l.jobOf(t)
 	book.MayCharge(&g.refusal, q, j, &t.use, new(book.Set).Both(cards, t.bound), nil)
 	if cards != nil {
 		g.refusal.Reconsider(q, j, &t.use, t.bound)
@@ -210,7 +206,7 @@ func (g *gang) refuse(t *TaskRequest, cards *book.Set) {
 // more.
 func (g *gang) explain(a *Answer, grouped bool) {
 	t := g.tasks[g.failed]
-	q := g.l.queueOf(&t.at.Queue, t.queue)
+	q := g.l.queueOf(&t.queueAt, t.queue)
 	if grouped {
 		var alone book.Answer
 		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, t.bound, nil)
@@ -228,5 +224,5 @@ func (g *gang) together(group []int) *book.Set {
 		members = append(members, book.Member{Use: &t.use, Cards: t.bound, Charged: g.l.tasks[t.id] != nil})
 	}
 	first := g.tasks[group[0]]
-	return book.Together(g.l.queueOf(&first.at.Queue, first.queue), g.l.jobOf(first), members)
+	return book.Together(g.l.queueOf(&first.queueAt, first.queue), g.l.jobOf(first), members)
 }

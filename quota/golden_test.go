@@ -26,9 +26,7 @@ type golden struct {
 	queues map[string]*goldQueue
 	jobs   map[string]*goldJob
 	tasks  map[string]*goldTask
-	outs   []string  // the outputs that it has, sorted
-	all    goldRules // what outputs are made of
-	rules  goldRules // the same of those that it has: of others nothing is made
+	outs   []string // the outputs that it has, sorted
 
 	waiting     map[string]*goldRequest // tasks that were pending in the last view
 	keepOrphans bool                    // for now, though they have nothing left
@@ -59,7 +57,6 @@ type goldJob struct {
 	plain     [2]goldNeed // cpu, memory
 	items     []*goldItem
 	tasks     []*goldTask // in commit order
-	pods      []goldPods  // what its min is made of in outputs; nil: it was given
 }
 
 type goldNeed struct{ min, hold int64 }
@@ -76,7 +73,6 @@ type goldTask struct {
 	state   taskState
 	plain   [2]goldDraw // cpu, memory
 	charges []*goldCharge
-	pod     goldPod
 }
 
 type goldDraw struct{ amount, covered int64 }
@@ -99,12 +95,8 @@ type goldRequest struct {
 	id, job, queue string // job: of a task
 	anyMix         bool   // of a job
 	plain          [2]int64
-	items          []goldWant // the outputs, which the rules make, come last
-	raw            goldRaw    // of a task: what outputs are made of
-	pods           []goldPods // of a job: what its outputs are made of; nil: they are given
-	forgotten      bool       // of a pending task: a ledger without outputs didn't keep raw
-	unclear        bool       // it can't be told what is requested
-	invalid        bool       // so is this, or the rules make too much of it
+	items          []goldWant // the outputs come last
+	invalid        bool       // it can't be told what is requested
 }
 
 type goldWant struct {
@@ -114,29 +106,6 @@ type goldWant struct {
 
 // goldOutputs are the outputs that a ledger may have, each an item of its own in a request.
 var goldOutputs = []string{"x", "y"}
-
-// goldRaws are the resources that outputs are made of: their own names come first.
-var goldRaws = []string{"x", "y", "p", "q"}
-
-// goldRaw is an amount of each.
-type goldRaw [4]int64
-
-// goldRules say how many thousandths of each output are made of one of each.
-type goldRules [4][2]int64
-
-// goldPod is all that a pod requests.
-type goldPod struct {
-	plain     [2]int64
-	milli     int64 // of cards
-	raw       goldRaw
-	forgotten bool // all of that: a ledger without outputs doesn't keep it
-}
-
-// goldPods are pods alike; of pods that have ended since, n is negative.
-type goldPods struct {
-	pod goldPod
-	n   int64
-}
 
 func goldOutput(dim string) bool { return slices.Contains(goldOutputs, dim) }
 
@@ -161,316 +130,6 @@ func (r *goldRequest) cards() (n int) {
 	return n
 }
 
-// keeps is what is kept of a task's request.
-func (g *golden) keeps(r *goldRequest) goldPod {
-	if len(g.outs) == 0 {
-		return goldPod{forgotten: true}
-	}
-	return r.pod()
-}
-
-// pod is what a task requests.
-func (r *goldRequest) pod() goldPod {
-	if r.forgotten {
-		return goldPod{forgotten: true}
-	}
-	pod := goldPod{plain: r.plain, raw: r.raw}
-	for _, want := range r.items {
-		if !goldOutput(want.cards[0]) {
-			pod.milli += want.milli
-		}
-	}
-	return pod
-}
-
-// only returns rules that make nothing but some outputs.
-func (rules goldRules) only(outs []string) goldRules {
-	for i := range rules {
-		for out, name := range goldOutputs {
-			if !slices.Contains(outs, name) {
-				rules[i][out] = 0
-			}
-		}
-	}
-	return rules
-}
-
-// makes returns what a pod is charged in each output, rounded up. ok: less than 2^53.
-func (rules goldRules) makes(raw goldRaw) (amounts [2]int64, ok bool) {
-	for out := range amounts {
-		var sum, rest int64 // in ones, and thousandths
-		for i, n := range raw {
-			sum += n / 1000 * rules[i][out]
-			rest += n % 1000 * rules[i][out]
-		}
-		if sum += (rest + 999) / 1000; sum >= 1<<53 {
-			return [2]int64{}, false
-		}
-		amounts[out] = sum
-	}
-	return amounts, true
-}
-
-// makesAll is makes of pods together.
-func (rules goldRules) makesAll(list []goldPods) (amounts [2]int64, ok bool) {
-	for _, p := range list {
-		each, ok := rules.makes(p.pod.raw)
-		for out := range each {
-			amounts[out] += p.n * each[out]
-		}
-		if !ok {
-			return amounts, false
-		}
-	}
-	for out := range amounts {
-		if amounts[out] >= 1<<53 {
-			return amounts, false
-		}
-		amounts[out] = max(amounts[out], 0)
-	}
-	return amounts, true
-}
-
-// goldAdd returns a list with n pods more.
-func goldAdd(list []goldPods, pod goldPod, n int64) []goldPods {
-	next := []goldPods{}
-	for _, p := range list {
-		if p.pod == pod {
-			n += p.n
-			continue
-		}
-		next = append(next, p)
-	}
-	if n != 0 {
-		next = append(next, goldPods{pod, n})
-	}
-	if len(next) == 0 {
-		return nil
-	}
-	return next
-}
-
-// samePodsGold reports whether two lists are of the same pods.
-func samePodsGold(a, b []goldPods) bool {
-	n := map[goldPod]int64{}
-	for _, p := range a {
-		n[p.pod] += p.n
-	}
-	for _, p := range b {
-		n[p.pod] -= p.n
-	}
-	for _, n := range n {
-		if n != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// remake makes the outputs of a request anew.
-func (r *goldRequest) remake(rules goldRules, job bool) {
-	amounts, ok := rules.makes(r.raw)
-	if job {
-		if r.pods == nil {
-			return
-		}
-		amounts, ok = rules.makesAll(r.pods)
-	}
-	r.invalid = r.unclear || !ok
-	r.items = slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return goldOutput(want.cards[0]) })
-	for out, amount := range amounts {
-		if ok && amount > 0 {
-			want := goldWant{cards: goldOutputs[out : out+1], milli: amount}
-			if job {
-				want.unit = 1000
-			}
-			r.items = append(r.items, want)
-		}
-	}
-}
-
-// setRules recharges everything in outputs but in those of kept, in which it is as before.
-// Charges draw on the min in commit order.
-func (g *golden) setRules(all goldRules, kept ...string) error {
-	next, rules := g.clone(), all.only(g.outs)
-	former := func(amounts *[2]int64, had [2]int64) {
-		for out, name := range goldOutputs {
-			if slices.Contains(kept, name) {
-				amounts[out] = had[out]
-			}
-		}
-	}
-	for id, r := range g.waiting {
-		own := *r
-		if own.forgotten {
-			continue
-		}
-		next.waiting[id] = &own
-		if own.remake(rules, false); own.invalid {
-			delete(next.waiting, id)
-		}
-	}
-	for _, j := range next.jobs {
-		var had [2]int64
-		for _, it := range j.items {
-			if out := slices.Index(goldOutputs, it.cards[0]); out >= 0 {
-				had[out] = it.min
-			}
-		}
-		mins := had
-		if j.pods != nil {
-			var ok bool
-			if mins, ok = rules.makesAll(j.pods); !ok {
-				return ErrOverflow
-			}
-		}
-		former(&mins, had)
-		j.items = slices.DeleteFunc(j.items, func(it *goldItem) bool { return goldOutput(it.cards[0]) })
-		of := [2]*goldItem{}
-		for out, amount := range mins {
-			if amount > 0 {
-				of[out] = &goldItem{cards: goldOutputs[out : out+1], min: amount, unit: 1000, hold: map[string]int64{}}
-				j.items = append(j.items, of[out])
-			}
-		}
-		charged := map[*goldTask][2]int64{}
-		for _, t := range j.tasks {
-			amounts, ok := rules.makes(t.pod.raw)
-			if !ok {
-				return ErrOverflow
-			}
-			had := [2]int64{}
-			for _, c := range t.charges {
-				if out := slices.Index(goldOutputs, c.card); out >= 0 {
-					had[out] = c.milli
-				}
-			}
-			if former(&amounts, had); t.pod.forgotten {
-				amounts = had
-			}
-			charged[t] = amounts
-			t.charges = slices.DeleteFunc(t.charges, func(c *goldCharge) bool { return goldOutput(c.card) })
-		}
-		for _, t := range j.tasks {
-			for out, amount := range charged[t] {
-				if amount == 0 {
-					continue
-				}
-				c := &goldCharge{cards: goldOutputs[out : out+1], item: of[out], card: goldOutputs[out], milli: amount}
-				if of[out] != nil {
-					c.covered = min(amount, j.left(of[out]))
-				}
-				t.charges = append(t.charges, c)
-			}
-		}
-		for out, it := range of {
-			if it != nil && j.left(it) > 0 {
-				it.hold[goldOutputs[out]] = j.left(it)
-			}
-		}
-	}
-	if next.overflows() {
-		return ErrOverflow
-	}
-	g.all, g.rules, g.jobs, g.tasks, g.waiting = all, rules, next.jobs, next.tasks, next.waiting
-	g.changed()
-	return nil
-}
-
-// widen adds cards and outputs. In a new output everything is charged at once. Unless the
-// queues stay what they are, there must be less than 2^53 of it over all of them.
-func (g *golden) widen(cards, outs []string, stay bool) error {
-	next := *g
-	next.sums, next.limits = nil, nil
-	next.outs = slices.Sorted(slices.Values(slices.Concat(g.outs, outs)))
-	next.dims, next.dim = slices.Concat(g.dims, cards, outs), maps.Clone(g.dim)
-	for i, name := range next.dims {
-		next.dim[name] = i
-	}
-	if len(outs) > 0 {
-		if err := next.setRules(g.all, g.outs...); err != nil {
-			return err
-		}
-	}
-	total := make([]int64, len(next.dims))
-	for _, j := range next.jobs {
-		next.amounts(j, func(dim int, s goldSum) { total[dim] = min(total[dim]+s.full(), 1<<53) })
-	}
-	if !stay && slices.Contains(total[len(g.dims):], 1<<53) {
-		return ErrOverflow
-	}
-	*g = next
-	g.changed()
-	return nil
-}
-
-// part says how much of a task is part of its job's min: 0 nothing, 1 some of it, 2 all. What
-// the min covers of its outputs says so. Of a task without outputs it is what it covers of its
-// cards and, without cards, of its cpu and memory, or whether the min, which is made of a
-// list, has so many pods like it as there are such tasks up to this one.
-func (j *goldJob) part(t *goldTask, list []goldPods) int {
-	sum := func(outputs bool) (milli, covered int64) {
-		for _, c := range t.charges {
-			if goldOutput(c.card) == outputs {
-				milli += c.milli
-				covered += c.covered
-			}
-		}
-		return milli, covered
-	}
-	made, ofMade := sum(true)
-	cards, ofCards := sum(false)
-	ofPlain := t.plain[0].covered + t.plain[1].covered
-	var rank, pods int64
-	for _, other := range j.tasks[:slices.Index(j.tasks, t)+1] {
-		if other.pod == t.pod {
-			rank++
-		}
-	}
-	for _, p := range list {
-		if p.pod == t.pod {
-			pods += p.n
-		}
-	}
-	switch {
-	case made > 0 && 0 < ofMade && ofMade < made:
-		return 1
-	case ofMade > 0, made == 0 && ofCards > 0, made == 0 && cards == 0 && (ofPlain > 0 || rank <= pods):
-		return 2
-	}
-	return 0
-}
-
-// ended notes that a task that was part of its job's min has ended. If only a part of it
-// was, the rest of the min is of no pods.
-func (j *goldJob) ended(t *goldTask) {
-	if j.pods == nil {
-		return
-	}
-	switch j.part(t, j.pods) {
-	case 1:
-		j.pods = nil
-	case 2:
-		if !t.pod.forgotten {
-			j.pods = goldAdd(j.pods, t.pod, -1)
-		}
-	}
-}
-
-// made lists the pods of the tasks that a min of a list covers; nil if it covers a task in
-// part.
-func (j *goldJob) made(list []goldPods) (pods []goldPods) {
-	for _, t := range j.tasks {
-		switch part := j.part(t, list); {
-		case part == 1 || t.pod.forgotten:
-			return nil
-		case part == 2:
-			pods = goldAdd(pods, t.pod, 1)
-		}
-	}
-	return pods
-}
-
 func goldKey(cards []string) string { return strings.Join(cards, "|") }
 
 var goldPlainReasons = [2]Reason{ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota}
@@ -483,9 +142,16 @@ func newGolden(cfg Config, cards, outs []string) *golden {
 	for i, name := range g.dims {
 		g.dim[name] = i
 	}
-	g.all = goldRules{{1000, 0}, {0, 1000}}
-	g.rules = g.all.only(outs)
 	return g
+}
+
+// widen adds cards.
+func (g *golden) widen(cards []string) {
+	for _, name := range cards {
+		g.dim[name] = len(g.dims)
+		g.dims = append(g.dims, name)
+	}
+	g.sums, g.limits = nil, nil
 }
 
 // clone copies everything, so that what is tried can be forgotten.
@@ -1298,16 +964,12 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	switch {
 	case j != nil && j.queue != r.queue:
 		return Answer{Seq: g.seq}, ErrConflict
-	case j != nil && j.reserved && j.asks(r) && resize && !samePodsGold(j.pods, r.pods):
-		j.pods = r.pods
-		return Answer{OK: true, Seq: g.seq + 1}, nil
 	case j != nil && j.reserved && j.asks(r):
 		return Answer{OK: true, Repeat: true, Seq: g.seq}, nil
 	case j != nil && j.reserved && !resize:
 		return Answer{Seq: g.seq}, ErrReserved
 	}
 	a, next := g.enqueueable(r)
-	next.pods = r.pods
 	if !a.OK {
 		return a, nil
 	}
@@ -1397,7 +1059,7 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 		at[i] = slices.Index(j.items, it)
 	}
 	j = j.clone()
-	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted, pod: g.keeps(r)}
+	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted}
 	for dim, amount := range r.plain {
 		covered := min(amount, j.plain[dim].hold)
 		j.plain[dim].hold -= covered
@@ -1676,9 +1338,6 @@ func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 		j := g.jobs[t.job]
 		at := slices.Index(j.tasks, t)
 		later := j.tasks[at+1:]
-		if ended {
-			j.ended(t)
-		}
 		for dim, d := range t.plain {
 			if ended {
 				j.plain[dim].min -= d.covered
@@ -1784,7 +1443,6 @@ func (g *golden) expire(seq uint64) (expired []string) {
 			it.min -= it.held()
 			clear(it.hold)
 		}
-		j.pods = j.made(j.pods)
 		if len(j.tasks) == 0 {
 			g.drop(j)
 		}

@@ -207,8 +207,8 @@ func (r *goldReconciler) confirms(v *goldViewTask) bool {
 		v.cards = append(v.cards, card)
 		same = same && card == was
 	}
-	if pod := r.keeps(&v.goldRequest); same && (t.state != taskConfirmed || t.pod != pod) {
-		t.state, t.pod = taskConfirmed, pod
+	if same && t.state != taskConfirmed {
+		t.state = taskConfirmed
 		r.rep.Changed = true
 	}
 	return same
@@ -221,7 +221,7 @@ func (r *goldReconciler) charge(v *goldViewTask) {
 		j = &goldJob{id: v.job, queue: v.queue, anyMix: r.cfg.AnyMix}
 		r.jobs[v.job] = j
 	}
-	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed, pod: r.keeps(&v.goldRequest)}
+	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed}
 	for dim, amount := range v.plain {
 		covered := min(amount, j.plain[dim].hold)
 		j.plain[dim].hold -= covered
@@ -285,7 +285,7 @@ func (r *goldReconciler) giveUp(jobs []*goldViewJob) {
 				continue
 			}
 			next := r.drawn(&goldRequest{id: id, queue: j.queue, anyMix: r.cfg.AnyMix}, j)
-			next.reserved, next.seen, next.seq, next.pods = false, false, 0, nil
+			next.reserved, next.seen, next.seq = false, false, 0
 			r.put(next)
 		}
 	}
@@ -312,7 +312,6 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 	case want == nil && (keeps || !reserved):
 		return
 	case reserved && keeps && j.asks(want):
-		r.settlePods(v, j)
 		return
 	case !keeps && len(j.tasks) == 0:
 		r.did(&r.rep.Released, v.id, "")
@@ -343,42 +342,14 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 		it.add(first, next.left(it)-it.held())
 	}
 	if reserved && next.describe() == j.describe() {
-		list := j.pods
-		if v.min != nil {
-			list = v.min.pods
-		}
-		if !keeps {
-			list = j.made(list)
-		}
-		if !samePodsGold(j.pods, list) {
-			j.pods = list
-			r.did(&r.rep.Corrected, v.id, "")
-		}
 		return
 	}
 	list := &r.rep.Corrected
 	if !reserved {
 		list = &r.rep.Imported
 	}
-	if !keeps {
-		next.pods = j.pods
-		if v.min != nil {
-			next.pods = v.min.pods
-		}
-		next.pods = next.made(next.pods)
-	} else if v.min != nil {
-		next.pods = v.min.pods
-	}
 	r.put(next)
 	r.did(list, v.id, "")
-}
-
-// settlePods makes the min of a job, which stays as large, of the pods in the view.
-func (r *goldReconciler) settlePods(v *goldViewJob, j *goldJob) {
-	if v.min != nil && !samePodsGold(j.pods, v.min.pods) {
-		j.pods = v.min.pods
-		r.did(&r.rep.Corrected, v.id, "")
-	}
 }
 
 // wait notes what is pending.
@@ -393,7 +364,6 @@ func (r *goldReconciler) wait(jobs []*goldViewJob) {
 		for _, t := range v.tasks {
 			if t.class == classPending && !t.invalid && r.golden.tasks[t.id] == nil && !r.deleted[t.id] {
 				waiting[t.id] = &t.goldRequest
-				t.forgotten = len(r.outs) == 0
 			}
 		}
 	}
@@ -404,7 +374,7 @@ func (r *goldReconciler) wait(jobs []*goldViewJob) {
 }
 
 func (r *goldRequest) equal(other *goldRequest) bool {
-	return r.job == other.job && r.queue == other.queue && r.plain == other.plain && r.pod() == other.pod() &&
+	return r.job == other.job && r.queue == other.queue && r.plain == other.plain &&
 		slices.EqualFunc(r.items, other.items, func(a, b goldWant) bool {
 			return goldKey(a.cards) == goldKey(b.cards) && a.milli == b.milli
 		})

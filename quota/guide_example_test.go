@@ -354,7 +354,7 @@ transformations:
 		if !answer.OK {
 			fmt.Println(answer.Refusal.Message())
 		}
-		for _, pod := range job.Explain() { // which resource makes which part
+		for pod := range job.Explain() { // which resource makes which part
 			fmt.Print(pod)
 		}
 	}

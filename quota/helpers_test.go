@@ -156,7 +156,6 @@ func (w *world) task(id, job, queue, text string) *TaskRequest {
 			r.use.Items = append(r.use.Items, book.UseItem{Alts: w.alts(name), Amount: amounts[i]})
 		}
 	}
-	r.complete()
 	return r
 }
 
@@ -195,7 +194,6 @@ func (w *world) job(id, queue, text string) *JobRequest {
 		}
 	}
 	slices.SortStableFunc(r.min.Items, compareItems)
-	r.complete()
 	return r
 }
 

@@ -417,7 +417,6 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 		w.want(fmt.Sprint(w.jobs["x"].Tasks), "5")
 		bound := w.task("4", "j", "q", "A|B:1")
 		bound.bound = w.source.on("n", w.dims)
-		bound.complete()
 		jobs := []*JobRequest{
 			w.job("k", "q", "cpu:1 A:1 B:1 A|B:1"), w.job("l", "r", "A|B|C:9"), w.job("m", "r", "cpu:99"), w.job("n", "nope", "A:1"),
 			w.job("j", "q", "cpu:2 A:2 A|B:2"),

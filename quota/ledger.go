@@ -15,9 +15,8 @@ import (
 //	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
 //	                    catalog), derived.go (limits, shares)
 //	what is asked for   task.go, parse.go (annotations), requests.go, resolve.go,
-//	                    resolvejob.go; outputs.go (what the transformation makes),
-//	                    minpods.go (of which pods), recharge.go (another transformation)
-//	operations          operate.go, gang.go, release.go; batch.go, nodescore.go, whatfits.go
+//	                    resolvejob.go; outputs.go (what the transformation makes)
+//	operations          operate.go, gang.go, release.go; batch.go, nodescore.go, copies.go
 //	answers             answer.go, explain.go (of the book), names.go, message.go, errors.go
 //	the cluster         view.go, reconcile.go, resolverunning.go
 //	what others see     status.go, jobs.go, events.go, check.go, elastic.go
@@ -44,7 +43,6 @@ type Ledger struct {
 	cards    []string                // by dimension; empty for dimensions that are no cards
 	dims     map[string]int32
 	outs     *outputs
-	pods     map[string][]pods // what mins are made of in outputs, by job, see setPods
 	source   *discovery
 	refusedU [reasons]uint64 // of queues that don't exist
 
@@ -58,7 +56,6 @@ type scratch struct {
 	answer book.Answer
 	picks  []book.Pick
 	cards  book.Set
-	batch  book.Batch
 }
 
 func (l *Ledger) scratch() *scratch {

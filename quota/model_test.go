@@ -2,7 +2,6 @@ package quota
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,11 +15,9 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // The model test makes random operations on small worlds, on a ledger and on the
@@ -67,9 +64,6 @@ func TestModel(t *testing.T) {
 // modelOrphan is counted for every orphan below another queue.
 const modelOrphan = "an orphan below another queue"
 
-// modelOutput and an operation is counted for every time that it brings outputs.
-const modelOutput = "an output more by "
-
 // histogram counts operations by what came of them: "Commit: yes".
 type histogram map[string]int
 
@@ -106,7 +100,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", modelReasons[reason])
 		}
 	}
-	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan, modelOutput + "SetCatalog", modelOutput + "SetQueues", modelOutput + "Restore"} {
+	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan} {
 		if !seen[outcome] {
 			t.Errorf("%s never occurred", outcome)
 		}
@@ -155,7 +149,7 @@ func (m *model) forget() {
 
 var modelCards = []string{"A", "B", "C", "D", "E", "F"}
 
-// modelOutputs are those that a ledger has at first.
+// modelOutputs are what a ledger may have.
 var modelOutputs = [][]string{goldOutputs, goldOutputs[:1], goldOutputs[1:], {}}
 
 var modelNodes = []string{"n0", "n1", "n2"}
@@ -205,9 +199,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 		m.fatal("NewMap: %v", err)
 	}
 	m.m = dims
-	if err := m.widen(modelCards[:n], nil, false); err != nil {
-		m.fatal("%v", err)
-	}
+	m.widen(modelCards[:n])
 	m.g.setCatalog(cluster)
 	m.newQueues()
 	if _, err := m.g.setQueues(m.queues); err != nil {
@@ -288,7 +280,6 @@ var modelOps = []struct {
 	{"SetQueues", 3, func(m *model) { m.newQueues(); m.setQueues() }},
 	{"SetQueues, branch", 2, func(m *model) { m.cutBranch(); m.setQueues() }},
 	{"SetCatalog", 1, (*model).setCatalog},
-	{"SetTransformation", 2, (*model).setTransformation},
 	{"Restore", 1, (*model).restore},
 	{"Reconcile", 4, (*model).reconcile},
 }
@@ -412,7 +403,7 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 	for range most {
 		cards := modelAlternatives[m.IntN(len(modelAlternatives))]
 		if slices.ContainsFunc(cards, func(card string) bool {
-			return !slices.Contains(m.cards, card) && !slices.Contains(m.g.outs, card) && !(task && goldOutput(card))
+			return !slices.Contains(m.cards, card) && !slices.Contains(m.g.outs, card)
 		}) {
 			continue
 		}
@@ -455,42 +446,6 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 	return wants
 }
 
-// rawOf makes the outputs of a task of what is to be made of it: of their own names, and
-// now and then of others.
-func (m *model) rawOf(r *goldRequest, amount func() int64) {
-	r.raw = goldRaw{}
-	for _, want := range r.items {
-		if out := slices.Index(goldOutputs, want.cards[0]); out >= 0 {
-			r.raw[out] = want.milli
-		}
-	}
-	for i := len(goldOutputs); i < len(r.raw); i++ {
-		if m.IntN(3) == 0 {
-			r.raw[i] = amount()
-		}
-	}
-	r.remake(m.g.rules, false)
-}
-
-// podsOf makes the outputs of a job of pods.
-func (m *model) podsOf(r *goldRequest) {
-	for range 1 + m.IntN(2) {
-		pod := goldRequest{items: m.wants(2, false)}
-		m.rawOf(&pod, m.input)
-		r.pods = goldAdd(r.pods, pod.pod(), 1+int64(m.IntN(3)))
-	}
-	r.remake(m.g.rules, true)
-}
-
-// input makes an amount that outputs are made of, now and then so much that some rules
-// refuse it.
-func (m *model) input() int64 {
-	if m.IntN(100) == 0 {
-		return 1<<53 - 1 - int64(m.IntN(10))
-	}
-	return m.plain()
-}
-
 // plain makes an amount of cpu or memory.
 func (m *model) plain() int64 {
 	switch n := m.IntN(100); {
@@ -516,23 +471,20 @@ func (m *model) job(id string) *goldRequest {
 	if len(m.jobs) > 0 && m.IntN(12) == 0 {
 		return m.jobs[m.IntN(len(m.jobs))]
 	}
-	r := &goldRequest{id: id, queue: m.queue(), anyMix: m.g.cfg.AnyMix, unclear: m.IntN(60) == 0}
+	r := &goldRequest{id: id, queue: m.queue(), anyMix: m.g.cfg.AnyMix, invalid: m.IntN(60) == 0}
 	if m.IntN(8) == 0 {
 		r.anyMix = !r.anyMix
 	}
 	r.plain = [2]int64{m.plain(), m.plain()}
-	if r.invalid = r.unclear; !r.invalid {
+	if !r.invalid {
 		r.items = m.wants(m.IntN(4), false)
-		if m.IntN(3) == 0 && len(m.g.outs) > 0 {
-			m.podsOf(r)
-		}
 	} else {
 		r.plain = [2]int64{}
 	}
 	if j := m.g.jobs[r.id]; j != nil && m.IntN(8) > 0 {
 		r.queue = j.queue
 		if m.IntN(8) == 0 && j.whole() { // what it has
-			r.anyMix, r.plain, r.items, r.pods, r.invalid = j.anyMix, [2]int64{j.plain[0].min, j.plain[1].min}, nil, nil, r.unclear
+			r.anyMix, r.plain, r.items = j.anyMix, [2]int64{j.plain[0].min, j.plain[1].min}, nil
 			for _, it := range j.items {
 				if it.min > 0 {
 					r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
@@ -565,9 +517,9 @@ func (m *model) task(id string) *goldRequest {
 	if len(m.tasks) > 0 && m.IntN(12) == 0 {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
-	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), unclear: m.IntN(60) == 0}
+	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0}
 	if t := m.g.tasks[r.id]; t != nil && m.IntN(3) > 0 { // the same again
-		r.job, r.queue, r.plain, r.raw, r.unclear = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, t.pod.raw, false
+		r.job, r.queue, r.plain, r.invalid = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, false
 		for _, c := range t.charges {
 			r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
 		}
@@ -578,7 +530,7 @@ func (m *model) task(id string) *goldRequest {
 	}
 	r.queue = m.queue()
 	m.settle(r, r.job)
-	if r.invalid = r.unclear; r.invalid {
+	if r.invalid {
 		return r
 	}
 	r.plain = [2]int64{m.plain(), m.plain()}
@@ -599,7 +551,6 @@ func (m *model) task(id string) *goldRequest {
 	} else {
 		r.items = m.wants(m.IntN(3), true)
 	}
-	m.rawOf(r, m.input)
 	return r
 }
 
@@ -630,19 +581,6 @@ func (m *model) alternatives(cards []string) *book.Alternatives {
 	return m.l.intern(dims)
 }
 
-// requests is what a pod requests as the ledger takes it.
-func (p goldPod) requests() corev1.ResourceList {
-	list := corev1.ResourceList{
-		corev1.ResourceCPU:    *resource.NewMilliQuantity(p.plain[0], resource.DecimalSI),
-		corev1.ResourceMemory: *resource.NewQuantity(p.plain[1], resource.DecimalSI),
-		"nvidia.com/gpu":      *resource.NewMilliQuantity(p.milli, resource.DecimalSI),
-	}
-	for i, name := range goldRaws {
-		list[corev1.ResourceName(name)] = *resource.NewQuantity(p.raw[i], resource.DecimalSI)
-	}
-	return list
-}
-
 func modelInvalid(r *goldRequest) string {
 	if r.invalid {
 		return "no card is known"
@@ -654,20 +592,11 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	if h := m.jobOf[r]; h != nil {
 		return h
 	}
-	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r), outs: m.l.outs}
-	for _, p := range r.pods {
-		h.pods = append(h.pods, podsOf(p.pod.requests(), p.n))
-	}
-	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.anyMix}
+	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r)}
+	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.anyMix, Invalid: r.invalid}
 	for _, want := range r.items {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
 	}
-	if r.invalid && !r.unclear {
-		m.counts["a job that only the rules refuse"]++
-		h.plain = &JobRequest{min: h.min, pods: h.pods}
-		h.min = book.Min{AnyMix: r.anyMix}
-	}
-	h.complete()
 	if len(m.jobs) < modelHandles {
 		m.jobs, m.jobOf[r] = append(m.jobs, r), h
 	}
@@ -678,17 +607,11 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
-	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), use: book.Use{CPU: r.plain[0], Memory: r.plain[1]}}
-	h.outs, h.requests, h.sources = m.l.outs, r.pod().requests(), make([]source, len(r.items))
+	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r)}
+	h.use = book.Use{CPU: r.plain[0], Memory: r.plain[1], Invalid: r.invalid}
 	for _, want := range r.items {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.milli})
 	}
-	if r.invalid && !r.unclear {
-		m.counts["a task that only the rules refuse"]++
-		h.plain = h.withoutOutputs()
-		h.plain.invalid, h.use, h.sources = "", book.Use{}, nil
-	}
-	h.complete()
 	if len(m.tasks) < modelHandles {
 		m.tasks, m.taskOf[r] = append(m.tasks, r), h
 	}
@@ -925,18 +848,11 @@ func (m *model) reserve(resize bool) {
 	if resize {
 		op = m.l.Resize
 	}
-	before, had := "", m.g.jobs[r.id] != nil
-	if had {
-		before = m.g.jobs[r.id].describe()
-	}
 	got, gotErr := op(m.jobHandle(r))
 	want, wantErr := m.g.reserve(r, resize)
 	m.compareErrors(gotErr, wantErr)
 	m.compareAnswers(got, want)
 	m.count(&want, wantErr)
-	if resize && want.changed() && had && m.g.jobs[r.id].describe() == before {
-		m.counts["Resize: other pods"]++
-	}
 	m.end(want.changed(), r.id)
 }
 
@@ -992,8 +908,7 @@ func (m *model) commitAll() {
 			}
 		}
 		if i > 0 && !repeat && m.IntN(3) > 0 {
-			r.job, r.queue, r.items, r.plain, r.raw = same.job, same.queue, same.items, same.plain, same.raw
-			r.unclear, r.invalid = same.unclear, same.invalid
+			r.job, r.queue, r.items, r.plain, r.invalid = same.job, same.queue, same.items, same.plain, same.invalid
 		}
 		requests, handles = append(requests, r), append(handles, m.taskHandle(r))
 	}
@@ -1063,20 +978,17 @@ func (m *model) setQueues() {
 		before = m.l.Snapshot()
 	}
 	specs := m.specs()
-	var cards, outs []string
+	var cards []string
 	var wide *vectormap.ResourceVectorMap
 	if m.IntN(10) == 0 {
-		cards, outs = m.more()
-		wide = m.wider(cards, outs)
+		cards = m.more()
+		wide = m.wider(cards)
 	}
 	got, seq, gotErr := m.l.SetQueues(specs, wide)
-	was, narrow := *m.g, m.m
+	narrow := m.m
 	want, wantErr := m.g.setQueues(m.queues)
 	if wantErr == nil {
-		if wantErr = m.widen(cards, outs, false); wantErr != nil {
-			*m.g, want = was, nil
-			m.g.above, m.g.sums, m.g.limits = nil, nil, nil
-		}
+		m.widen(cards)
 	}
 	m.compareErrors(gotErr, wantErr)
 	m.compareSeq(seq, wantErr == nil)
@@ -1136,16 +1048,14 @@ func (m *model) cutBranch() {
 	m.queues = next
 }
 
-// setCatalog sets another one, now and then with a map of one card or output more.
+// setCatalog sets another one, now and then with a map of one card more.
 func (m *model) setCatalog() {
 	c := modelClusters[m.IntN(len(modelClusters))]
-	cards, outs := m.more()
-	if len(outs) == 0 && m.IntN(2) == 0 {
-		cards = nil
-	}
+	var cards []string
 	var wide *vectormap.ResourceVectorMap
-	if len(cards)+len(outs) > 0 {
-		wide = m.wider(cards, outs)
+	if m.IntN(2) == 0 {
+		cards = m.more()
+		wide = m.wider(cards)
 	}
 	seq, err := m.l.SetCatalog(c, wide)
 	if len(c.Cards()) > 0 && len(m.cards)+len(cards) < len(modelCards) { // it has all cards or none
@@ -1155,86 +1065,25 @@ func (m *model) setCatalog() {
 		m.end(false, "")
 		return
 	}
-	wantErr := m.widen(cards, outs, false)
-	m.compareErrors(err, wantErr)
-	m.compareSeq(seq, wantErr == nil)
-	if wantErr == nil {
-		m.g.setCatalog(c)
-	}
-	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
-	m.end(wantErr == nil, "")
+	m.compareErrors(err, nil)
+	m.compareSeq(seq, true)
+	m.widen(cards)
+	m.g.setCatalog(c)
+	m.countIf(true)
+	m.end(true, "")
 }
 
-// modelRules are transformations, and what they make: none, a part and a sum of both, many
-// of one, and outputs in place of what has their name.
-var modelRules = func() (list []struct {
-	made  *transform.Transformation
-	rules goldRules
-}) {
-	for _, rules := range []goldRules{
-		{{1000, 0}, {0, 1000}},
-		{{1000, 0}, {0, 1000}, {500, 0}, {250, 2000}},
-		{{1000, 0}, {0, 1000}, {0, 3000}, {1000, 1}},
-		{{0, 2000}, {0, 1000}, {1000, 0}},
-		{{1500, 0}, {0, 0}, {2000, 1000}, {0, 700}},
-	} {
-		var cfg transform.Config
-		for i, name := range goldRaws {
-			rule := transform.Rule{Input: corev1.ResourceName(name), Strategy: transform.Replace, Outputs: map[corev1.ResourceName]resource.Quantity{}}
-			for out, n := range rules[i] {
-				rule.Outputs[corev1.ResourceName(goldOutputs[out])] = *resource.NewMilliQuantity(n, resource.DecimalSI)
-			}
-			cfg.Rules = append(cfg.Rules, rule)
-		}
-		made, err := transform.Compile(&cfg, transform.Options{})
-		if err != nil {
-			panic(err)
-		}
-		list = append(list, struct {
-			made  *transform.Transformation
-			rules goldRules
-		}{made, rules})
-	}
-	list[0].made = nil
-	return list
-}()
-
-// setTransformation sets another one. Requests that are asked for again are what it makes
-// of them.
-func (m *model) setTransformation() {
-	next := modelRules[m.IntN(len(modelRules))]
-	seq, gotErr := m.l.SetTransformation(next.made)
-	wantErr := m.g.setRules(next.rules)
-	m.compareErrors(gotErr, wantErr)
-	m.compareSeq(seq, wantErr == nil)
-	if wantErr == nil {
-		m.g.cfg.Transformation = next.made
-		m.remake()
-	}
-	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
-	m.end(wantErr == nil, "")
-}
-
-// restore goes on with what the snapshot has, now and then with a map of an output more.
+// restore goes on with what the snapshot has.
 func (m *model) restore() {
 	snapshot := m.compareSnapshots()
-	cards, outs := m.more()
-	if len(outs) == 0 || m.IntN(2) > 0 {
-		cards, outs = nil, nil
+	l, err := Restore(m.g.cfg, m.m, m.l.source.catalog, snapshot)
+	if err != nil {
+		m.fatal("%v", err)
 	}
-	l, err := Restore(m.g.cfg, m.wider(cards, outs), m.l.source.catalog, snapshot)
-	some := len(m.g.outs) > 0
-	wantErr := m.widen(cards, outs, true)
-	m.compareErrors(err, wantErr)
-	if wantErr == nil {
-		m.l = l
-		m.forget()
-		if some && len(outs) > 0 {
-			m.g.seq++
-		}
-	}
+	m.l = l
+	m.forget()
 	m.compareSnapshots()
-	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
+	m.countIf(false)
 	m.end(false, "")
 }
 
@@ -1245,50 +1094,28 @@ func outputNames(outs []string) (names []corev1.ResourceName) {
 	return names
 }
 
-// more returns a card or an output that the ledger doesn't have yet; neither if it has all.
-func (m *model) more() (cards, outs []string) {
-	if len(m.g.outs) < len(goldOutputs) && m.IntN(4) == 0 {
-		outs = slices.DeleteFunc(slices.Clone(goldOutputs), func(name string) bool { return slices.Contains(m.g.outs, name) })
-		return nil, outs[m.IntN(len(outs)):]
-	}
-	return modelCards[len(m.cards):min(len(m.cards)+1, len(modelCards))], nil
+// more returns a card that the ledger doesn't have yet, none if it has all.
+func (m *model) more() (cards []string) {
+	return modelCards[len(m.cards):min(len(m.cards)+1, len(modelCards))]
 }
 
-// wider returns a map that has more cards and outputs.
-func (m *model) wider(cards, outs []string) *vectormap.ResourceVectorMap {
-	wide, err := extendMap(m.m, cards, outputNames(outs)...)
+// wider returns a map that has more cards.
+func (m *model) wider(cards []string) *vectormap.ResourceVectorMap {
+	wide, err := extendMap(m.m, cards)
 	if err != nil {
 		m.fatal("%v", err)
 	}
 	return wide
 }
 
-// widen takes over more cards and outputs, in which everything is charged at once. Requests
-// that are asked for again are charged in them, too. stay: the queues are what they were.
-func (m *model) widen(cards, outs []string, stay bool) error {
-	if err := m.g.widen(cards, outs, stay); err != nil {
-		return err
-	}
-	m.m = m.wider(cards, outs)
+// widen takes over more cards.
+func (m *model) widen(cards []string) {
+	m.g.widen(cards)
+	m.m = m.wider(cards)
 	m.cards = modelCards[:len(m.cards)+len(cards)]
 	m.places = m.places[:0]
 	for _, dim := range m.g.dims {
 		m.places = append(m.places, m.place(dim))
-	}
-	if len(outs) > 0 {
-		m.counts[modelOutput+m.what]++
-		m.remake()
-	}
-	return nil
-}
-
-// remake makes the requests that are asked for again of what they were made of.
-func (m *model) remake() {
-	for _, r := range m.jobs {
-		r.remake(m.g.rules, true)
-	}
-	for _, r := range m.tasks {
-		r.remake(m.g.rules, false)
 	}
 }
 
@@ -1408,7 +1235,7 @@ func (m *model) compareEvents(changed bool) {
 			m.fatal("event %+v at %d", e, m.g.seq)
 		}
 	}
-	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalog" || m.what == "SetTransformation"
+	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalog"
 	if changed && !told && !quiet {
 		m.fatal("nobody was told")
 	}
@@ -1493,31 +1320,10 @@ func difference(got, want string) string {
 func (m *model) compareSnapshots() []byte {
 	m.Helper()
 	got := m.l.Snapshot()
-	if diff := difference(charges(got), string(m.g.snapshot())); diff != "" {
+	if diff := difference(string(got), string(m.g.snapshot())); diff != "" {
 		m.fatal("snapshot %s", diff)
 	}
 	return got
-}
-
-// charges leaves out of a snapshot what charges in outputs were made of, which the golden
-// ledger doesn't keep.
-func charges(snapshot []byte) string {
-	var doc snapshotDoc
-	if err := json.Unmarshal(snapshot, &doc); err != nil {
-		panic(err)
-	}
-	doc.Config.Transformation = ""
-	for i := range doc.Jobs {
-		doc.Jobs[i].Pods = nil
-	}
-	for i := range doc.Tasks {
-		doc.Tasks[i].Requests = nil
-	}
-	text, err := json.Marshal(&doc)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
 }
 
 // compareRecords compares a job with its tasks, or all.
@@ -1526,9 +1332,6 @@ func (m *model) compareRecords(id string) {
 	if id != "" {
 		if got, want := m.l.jobs[id].describe(m.l), m.g.jobs[id].describe(); got != want {
 			m.fatal("job\n%s, want\n%s", got, want)
-		}
-		if got, want := m.l.pods[id], m.g.jobs[id].madeOf(); !samePods(got, want) {
-			m.fatal("pods of %s: %+v, want %+v", id, got, want)
 		}
 		if status, ok := m.l.Job(id); ok {
 			if got, want := fmt.Sprintf("%+v", status.Items), fmt.Sprintf("%+v", m.g.jobs[id].status()); got != want {
@@ -1540,16 +1343,6 @@ func (m *model) compareRecords(id string) {
 	for id := range m.g.jobs {
 		m.compareRecords(id)
 	}
-}
-
-// madeOf returns what the min of a job, which may be nil, is made of.
-func (j *goldJob) madeOf() (list []pods) {
-	if j != nil {
-		for _, p := range j.pods {
-			list = append(list, podsOf(p.pod.requests(), p.n))
-		}
-	}
-	return list
 }
 
 // describe is a job as text, to be compared.

@@ -120,7 +120,6 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 		v := job(fmt.Sprint("j", m.IntN(14)), m.queue())
 		v.listed = v.listed || m.IntN(2) == 0
 		r := goldRequest{id: m.taskID(false), job: v.id, plain: [2]int64{m.small(), m.small()}, items: m.wants(m.IntN(3), true)}
-		m.rawOf(&r, m.small)
 		if !slices.ContainsFunc(jobs, func(v *goldViewJob) bool {
 			return slices.ContainsFunc(v.tasks, func(t *goldViewTask) bool { return t.id == r.id })
 		}) {
@@ -147,7 +146,7 @@ func (m *model) small() int64 { return int64(m.IntN(4)) * max(m.card/2, 1) }
 
 // taskAgain is a request for what a task is charged, or for something like it.
 func (m *model) taskAgain(t *goldTask) goldRequest {
-	r := goldRequest{id: t.id, job: t.job, plain: [2]int64{t.plain[0].amount, t.plain[1].amount}, raw: t.pod.raw}
+	r := goldRequest{id: t.id, job: t.job, plain: [2]int64{t.plain[0].amount, t.plain[1].amount}}
 	for _, c := range t.charges {
 		r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
 	}
@@ -156,7 +155,6 @@ func (m *model) taskAgain(t *goldTask) goldRequest {
 	}
 	if m.IntN(12) == 0 {
 		r.items = m.wants(m.IntN(3), true)
-		m.rawOf(&r, m.small)
 	}
 	return r
 }
@@ -182,7 +180,7 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 	t.items = wants
 	t.isPod = t.goldRequest.cards() == 1 && m.card > 1 && m.IntN(2) == 0
 	if t.invalid = m.IntN(40) == 0; t.invalid {
-		t.items, t.plain, t.raw, t.isPod = nil, [2]int64{}, goldRaw{}, false
+		t.items, t.plain, t.isPod = nil, [2]int64{}, false
 	}
 	if m.g.cfg.UnlimitedCPUMemory && t.goldRequest.cards() > 0 {
 		t.plain = [2]int64{}
@@ -214,7 +212,7 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 func (m *model) taskOfView(t *goldViewTask) Task {
 	task := Task{
 		ID: t.id, Job: t.job, Queue: t.queue, Node: t.node,
-		Request: t.goldRequest.pod().requests(), // the same cards whether a pod or a list says so
+		Request: t.goldRequest.requests(), // the same cards whether a pod or a list says so
 	}
 	allocated := []TaskPhase{TaskAllocated, TaskBinding, TaskBound, TaskRunning}
 	ended := []TaskPhase{TaskSucceeded, TaskFailed}
@@ -256,9 +254,23 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		}
 	}
 	if t.over = task.Status.Ended(); t.over { // nobody looks what it asked for
-		t.items, t.plain, t.raw, t.invalid = nil, [2]int64{}, goldRaw{}, false
+		t.items, t.plain, t.invalid = nil, [2]int64{}, false
 	}
 	return task
+}
+
+// requests is what a task requests without its cards; outputs are made of what has their names.
+func (r *goldRequest) requests() corev1.ResourceList {
+	list := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(r.plain[0], resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(r.plain[1], resource.DecimalSI),
+	}
+	for _, want := range r.items {
+		if goldOutput(want.cards[0]) {
+			list[corev1.ResourceName(want.cards[0])] = *resource.NewQuantity(want.milli, resource.DecimalSI)
+		}
+	}
+	return list
 }
 
 // jobOfView is a job as the ledger takes it, with a min that the golden one gets,
@@ -302,12 +314,8 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 	var free, all [2]int64
 	asked := map[string]int64{} // of outputs
-	var pods []goldPods
 	ended := false
 	for _, t := range v.tasks {
-		if !t.over {
-			pods = goldAdd(pods, t.goldRequest.pod(), 1)
-		}
 		v.invalid = v.invalid || t.invalid
 		ended = ended || t.over
 		for _, want := range t.items {
@@ -345,17 +353,10 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 			r.plain[dim] = min(r.plain[dim], all[dim])
 		}
 	}
-	var given [2]int64
 	for i, it := range items {
-		if out := slices.Index(goldOutputs, it.cards[0]); out >= 0 {
-			given[out] = it.milli
-			if ended && it.milli > asked[it.cards[0]] {
-				items[i].milli, pods = asked[it.cards[0]], nil
-			}
+		if ended && goldOutput(it.cards[0]) {
+			items[i].milli = min(it.milli, asked[it.cards[0]])
 		}
-	}
-	if made, ok := m.g.rules.makesAll(pods); ok && made == given && len(m.g.outs) > 0 {
-		r.pods = pods
 	}
 	items = slices.DeleteFunc(items, func(it goldWant) bool { return it.milli == 0 })
 	slices.SortFunc(items, func(a, b goldWant) int {

@@ -11,7 +11,6 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	task.mustServe(l)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
-	task = l.current(task)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = true

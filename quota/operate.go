@@ -13,7 +13,6 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	job.mustServe(l)
 	l.rlock()
 	defer l.mu.RUnlock()
-	job = l.currentJob(job)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = dst == nil
@@ -31,7 +30,6 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 // alternatives of all items, with room or with the reason. It changes nothing.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	task.mustServe(l)
-	task.at.Fetch()
 	l.mu.RLock()
 	ok := l.allocatable(dst, task, nil)
 	l.mu.RUnlock()
@@ -44,7 +42,6 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 // [ReasonInsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	task.mustServe(l)
-	task.at.Fetch()
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	return l.allocatable(dst, task, on)
@@ -71,7 +68,6 @@ func (l *Ledger) lockOn(mu sync.Locker, node string) *book.Set {
 
 // allocatable decides on a task without charging it.
 func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, cards *book.Set) bool {
-	task = l.current(task)
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = dst == nil
@@ -84,11 +80,7 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, cards *book.Set) bo
 
 // mayCharge decides on a task. It returns its queue and job, which may be nil.
 func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, cards *book.Set) (*book.Queue, *book.Job) {
-	q := l.queueOf(&t.at.Queue, t.queue)
-	if q != nil {
-		t.at.Note(q, &t.use)
-	}
-	j := l.jobOf(t)
+	q, j := l.queueOf(&t.queueAt, t.queue), l.jobOf(t)
 	s.picks = book.MayCharge(&s.answer, q, j, &t.use, s.cards.Both(cards, t.bound), s.picks[:0])
 	return q, j
 }
@@ -100,13 +92,11 @@ func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(
 
 // Resize gives a reserved job another min, or reserves it. Holds are made anew; a card
 // that the job's tasks are bound to stays. A refusal changes nothing. The same min again is
-// a repeat, unless the ledger has outputs and other tasks make the min: the next
-// transformation needs to know these.
+// a repeat.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 	job.mustServe(l)
-	job.fetch()
 	l.lock()
 	a, e, err := l.reserve(job, resize, l.seq+1)
 	l.unlock(a.changed(), e)
@@ -144,7 +134,6 @@ func (a *Answer) changed() bool { return a.OK && !a.Repeat }
 
 // reserve does the work of Reserve and Resize. seq is the number of the change.
 func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, events []Event, err error) {
-	r = l.currentJob(r)
 	l.begin(&a)
 	j := l.jobs[r.id]
 	if j != nil && queueName(j.Queue) != r.queue {
@@ -152,10 +141,6 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	}
 	if j != nil && j.Reserved {
 		switch {
-		case j.Has(&r.min) && resize && !samePods(l.pods[r.id], r.pods):
-			l.setPods(r.id, r.pods) // another transformation makes something else of them
-			a.Seq = seq
-			return a, l.jobEvent(EventResized, seq, j), nil
 		case j.Has(&r.min):
 			a.Repeat = true
 			return a, nil, nil
@@ -184,7 +169,6 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 		j.seq = seq
 	}
 	j.Reserve(&s.plan, r.min.AnyMix)
-	l.setPods(r.id, r.pods)
 	a.Seq = seq
 	return a, l.jobEvent(kind, seq, j), nil
 }
@@ -197,7 +181,6 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 // with another content it is an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	task.mustServe(l)
-	task.at.Fetch()
 	l.lock()
 	return l.commitOne(task, l.cardSet(cards))
 }
@@ -207,7 +190,6 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 // without cards, allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	task.mustServe(l)
-	task.at.Fetch()
 	return l.commitOne(task, l.lockOn(&l.mu, node))
 }
 
@@ -244,7 +226,6 @@ func (l *Ledger) cardSet(names []string) *book.Set {
 // commit decides on a task and charges it, and returns its record if it is charged
 // now. undo, if not nil, learns what to do to take it back.
 func (l *Ledger) commit(r *TaskRequest, cards *book.Set, seq uint64, undo *gang) (a Answer, t *task, err error) {
-	r = l.current(r)
 	l.begin(&a)
 	if was := l.tasks[r.id]; was != nil {
 		if !was.same(r) || cards != nil && !was.Within(cards) {
@@ -271,11 +252,10 @@ func (l *Ledger) commit(r *TaskRequest, cards *book.Set, seq uint64, undo *gang)
 	if j == nil {
 		made := l.newJob(r.job, q)
 		j = &made.Job
-		r.at.Job.Store(j)
+		r.jobAt.Store(j)
 		undo.newJob(made)
 	}
 	t = newTask(r.id, r.job, j, seq, taskCommitted)
-	t.request(l.keeps(r.requests))
 	t.Charge(&r.use, s.picks, undo.book())
 	l.tasks[r.id] = t
 	undo.newTask(t, l.waiting[t.id])

@@ -14,11 +14,12 @@ import (
 )
 
 // outputs are the outputs of a transformation that queues may be limited in. To the book
-// an output is one card that is on every node. The value is replaced, never changed.
+// an output is one card that is on every node. They are fixed for a ledger's life: what is
+// charged keeps the size that it was decided on.
 type outputs struct {
 	transformation *transform.Transformation
 	names          []corev1.ResourceName // by index
-	alts           []*book.Alternatives  // by index; the same for as long as the ledger lives
+	alts           []*book.Alternatives  // by index
 	byName         map[corev1.ResourceName]int
 	demands        bool // every resource of a pod must be known to quotas
 }
@@ -27,8 +28,7 @@ type outputs struct {
 func isOutput(alts *book.Alternatives) bool { return alts.Anywhere }
 
 // newOutputs returns the outputs of a map, by name, under a transformation, nil for none.
-// Those that were there before, if any, stay what they are to the book.
-func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, before *outputs) *outputs {
+func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *outputs {
 	if t == nil {
 		t = new(transform.Transformation)
 	}
@@ -43,13 +43,8 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, bef
 		}
 	}
 	for _, output := range slices.Sorted(maps.Keys(dims)) {
-		var alts *book.Alternatives
-		if i, known := before.index(output); known {
-			alts = before.alts[i]
-		} else {
-			alts = book.NewAlternatives([]int32{int32(dims[output])}, string(output))
-			alts.Anywhere = true
-		}
+		alts := book.NewAlternatives([]int32{int32(dims[output])}, string(output))
+		alts.Anywhere = true
 		o.byName[output] = len(o.names)
 		o.names, o.alts = append(o.names, output), append(o.alts, alts)
 	}
@@ -58,15 +53,11 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation, bef
 
 // index returns the index of an output.
 func (o *outputs) index(name corev1.ResourceName) (int, bool) {
-	if o == nil {
-		return 0, false
-	}
 	i, known := o.byName[name]
 	return i, known
 }
 
-// none reports whether there are no outputs. Otherwise an amount of any resource may
-// count, if not under this transformation, then under the next one.
+// none reports whether there are no outputs. Otherwise an amount of any resource may count.
 func (o *outputs) none() bool { return len(o.names) == 0 }
 
 // charge returns what a pod is charged in each output. fault says what is wrong: an amount
@@ -111,11 +102,11 @@ func (o *outputs) items(amounts []int64) (items []book.UseItem) {
 // the pod's, and of its cpu and memory in any case.
 func (t *Task) requestsOf(pod corev1.ResourceList) corev1.ResourceList {
 	list := maps.Clone(pod)
-	if list == nil {
-		list = corev1.ResourceList{} // nil would say that it is not known
-	}
 	if t.Request == nil {
 		return list
+	}
+	if list == nil {
+		list = corev1.ResourceList{}
 	}
 	delete(list, corev1.ResourceCPU)
 	delete(list, corev1.ResourceMemory)
@@ -124,7 +115,7 @@ func (t *Task) requestsOf(pod corev1.ResourceList) corev1.ResourceList {
 }
 
 // badRequest says what of a list no output can be made of, if anything: a negative amount,
-// or a name that a snapshot would not bring back.
+// or a name that can't be one.
 func (o *outputs) badRequest(list corev1.ResourceList) string {
 	if o.none() {
 		return ""
@@ -148,7 +139,6 @@ func (r *resolver) covers(name corev1.ResourceName) bool {
 
 // addOutputs adds to a request what the task is charged in outputs.
 func (r *resolver) addOutputs(t *TaskRequest) {
-	t.outs = r.outs
 	amounts, fault := r.outs.charge(t.requests, r.covers)
 	if fault != "" {
 		t.fail("%s", fault)
@@ -162,76 +152,63 @@ func (r *resolver) addOutputs(t *TaskRequest) {
 // chargeOutputs ends the making of a request with what it is charged in outputs. What is
 // invalid is charged nothing.
 func (r *resolver) chargeOutputs(t *TaskRequest) {
-	valid := t.invalid == ""
 	if r.addOutputs(t); t.invalid != "" {
-		if valid {
-			t.plain = t.withoutOutputs()
-			t.plain.invalid = ""
-		}
 		t.use, t.sources = book.Use{}, nil
 	}
-	t.complete()
+	t.use.Invalid = t.invalid != ""
 }
 
-// outputs adds to the min of a job what it needs in outputs.
+// outputs adds to the min of a job what it needs in outputs: the sums over its tasks or, while
+// there are none, the charge of MinResources. A min that the caller gives replaces both.
 func (b *jobBuilder) outputs() error {
-	b.req.outs = b.outs
 	if b.outs.none() {
 		return nil
 	}
-	if !b.live && len(b.job.MinResources) > 0 {
-		switch fault := b.outs.badRequest(b.job.MinResources); {
-		case fault == "":
-			b.pods = []pods{podsOf(b.job.MinResources, 1)}
-		case b.job.Min == nil:
+	if !b.live && len(b.job.MinResources) > 0 && b.job.Min == nil {
+		if fault := b.outs.badRequest(b.job.MinResources); fault != "" {
 			b.fail("minResources: %s", fault)
+		} else {
+			b.addPod(b.job.MinResources, "minResources")
 		}
 	}
-	amounts, fault := b.outs.chargePods(b.pods, b.covers)
 	if given := b.job.Min; given != nil {
-		own := make([]int64, len(b.outs.names))
+		b.made, b.req.pods = make([]int64, len(b.outs.names)), nil
 		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
 			i, known := b.outs.index(name)
 			switch amount := given.Outputs[name]; {
 			case !known && slices.Contains(dimNames[:], string(name)):
 				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want it in CPU or Memory", ErrUnknownDimension, name, brief(b.req.id))
 			case !known:
-				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: %s", ErrUnknownDimension, brief(string(name)), brief(b.req.id), wantDimension)
+				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: make the map with it, by NewMap", ErrUnknownDimension, brief(string(name)), brief(b.req.id))
 			case !exact(amount):
 				return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53", ErrBadAmount, brief(b.req.id), name, amount)
 			default:
-				own[i] = amount
+				b.made[i] = amount
 			}
 		}
-		if fault != "" || !slices.Equal(own, amounts) {
-			b.pods = nil // they are not what it was made of; of a Need that is given back they are
-		}
-		amounts, fault = own, ""
 	}
-	b.uncharged(fault)
-	for _, it := range b.outs.items(amounts) {
+	for _, it := range b.outs.items(b.made) {
 		b.items = append(b.items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
 	}
-	b.req.pods = b.pods
 	return nil
 }
 
-// replace returns the items of a min with other amounts of outputs, which come last.
-func (o *outputs) replace(items []book.MinItem, amounts []int64) []book.MinItem {
-	items = slices.DeleteFunc(slices.Clone(items), func(it book.MinItem) bool { return isOutput(it.Alts) })
-	for _, it := range o.items(amounts) {
-		items = append(items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
+// addPod adds what a pod is charged in outputs to the min.
+func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
+	amounts, fault := b.outs.charge(requests, b.covers)
+	if fault != "" {
+		b.fail("%s: %s", of, fault)
+		return
 	}
-	return items
-}
-
-// keeps returns what a record keeps of what a task requests: nothing, unless there are
-// outputs.
-func (l *Ledger) keeps(requests corev1.ResourceList) corev1.ResourceList {
-	if l.outs.none() {
-		return nil
+	b.req.pods = append(b.req.pods, requests)
+	for i, amount := range amounts {
+		if b.made == nil {
+			b.made = make([]int64, len(amounts))
+		}
+		if !addExact(&b.made[i], amount) && b.job.Min == nil {
+			b.tooLarge(string(b.outs.names[i]), "units")
+		}
 	}
-	return requests
 }
 
 // output returns the output of a dimension; empty of others.
@@ -245,22 +222,20 @@ func (l *Ledger) output(dim int32) corev1.ResourceName {
 // Explain says which resource that the task requests makes which part of its charge in
 // outputs; nil if the ledger's map has no outputs.
 func (t *TaskRequest) Explain() *transform.Explanation {
-	if t.some().outs == nil || t.outs.none() {
+	if t.some().owner == nil || t.owner.outs.none() {
 		return nil
 	}
-	return t.outs.transformation.Explain(t.requests)
+	return t.owner.outs.transformation.Explain(t.requests)
 }
 
-// Explain says which resources make which part of what the job needs in outputs: those of
-// its tasks or, while there are none, of MinResources. Of pods that request the same it has
-// how many they are, and the explanation of one: each total, rounded up to whole units, is
-// charged that often. It is empty for what [Job.Min] gave, unless that is in outputs just what
-// the tasks make.
-func (r *JobRequest) Explain() iter.Seq2[int64, *transform.Explanation] {
+// Explain says which resources make which part of what the job needs in outputs: one
+// explanation a task or, while there are none, that of MinResources. Each total, rounded up
+// to whole units, is charged. It is empty for what [Job.Min] gave.
+func (r *JobRequest) Explain() iter.Seq[*transform.Explanation] {
 	pods := r.some().pods
-	return func(yield func(pods int64, one *transform.Explanation) bool) {
-		for _, p := range pods {
-			if !yield(p.n, r.outs.transformation.Explain(p.requests)) {
+	return func(yield func(*transform.Explanation) bool) {
+		for _, requests := range pods {
+			if !yield(r.owner.outs.transformation.Explain(requests)) {
 				return
 			}
 		}
@@ -276,10 +251,9 @@ func (r *JobRequest) boundOutputs(tasks []*sightTask) {
 		}
 	}
 	for i := range r.min.Items {
-		if it := &r.min.Items[i]; isOutput(it.Alts) && it.Amount > most[it.Alts] {
-			it.Amount, r.pods = most[it.Alts], nil // it is not what pods make any more
+		if it := &r.min.Items[i]; isOutput(it.Alts) {
+			it.Amount = min(it.Amount, most[it.Alts])
 		}
 	}
 	r.min.Items = slices.DeleteFunc(r.min.Items, func(it book.MinItem) bool { return it.Amount == 0 })
-	r.complete()
 }

@@ -102,7 +102,7 @@ func (r *Report) sort() {
 // have ended, it is no more cpu and memory than the other tasks ask for.
 //
 //   - If the min differs from the ledger's, the job's charges are drawn against it in
-//     commit order. In a ledger with outputs other pods of the same sum are another min. The rest is held as by [Ledger.Reserve]; what doesn't fit is held on
+//     commit order. The rest is held as by [Ledger.Reserve]; what doesn't fit is held on
 //     the first alternative.
 //   - A job in phase Inqueue that has no reservation gets one.
 //   - A job in phase Running keeps its holds while at least MinMember tasks of it are
@@ -126,18 +126,12 @@ func (r *Report) sort() {
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}
-	for seen := (*outputs)(nil); ; l.mu.Unlock() {
-		seen, r.rep = l.resolver().outs, Report{}
-		s, err := l.look(&view, &r.rep)
-		if err != nil {
-			return Report{}, err
-		}
-		r.sight = s
-		l.lock()
-		if l.outs == seen { // else it was resolved for a transformation of before
-			break
-		}
+	s, err := l.look(&view, &r.rep)
+	if err != nil {
+		return Report{}, err
 	}
+	r.sight = s
+	l.lock()
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
 	if err := r.tooLarge(); err != nil {
@@ -338,10 +332,6 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 		list := &r.rep.Imported
 		if t != nil {
 			if vt.matches(t) {
-				if requests := l.keeps(vt.req.requests); t.requests == nil != (requests == nil) || !sameRequests(t.requests, requests) {
-					t.request(requests)
-					r.rep.Changed = true
-				}
 				if t.state != taskConfirmed {
 					t.state = taskConfirmed
 					r.rep.Changed = true
@@ -369,7 +359,6 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	}
 	t := newTask(v.req.id, v.req.job, &j.Job, r.seq, taskConfirmed)
 	t.Force(&v.req.use, v.cards)
-	t.request(l.keeps(v.req.requests))
 	l.tasks[t.id] = t
 	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
@@ -417,7 +406,6 @@ func (r *reconciler) giveUp() {
 			r.did(&r.rep.Released, j.id, "")
 			j.Seen, j.seq = false, 0
 			l.book.Unreserve(&j.Job, l.cfg.AnyMix)
-			l.setPods(j.id, nil)
 			l.forget(j)
 		}
 	})
@@ -455,7 +443,6 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	case needs == nil && (keeps || !reserved):
 		return
 	case reserved && keeps && j.Has(needs):
-		r.agreePods(j, r.podsOf(v, j))
 		return
 	case !keeps && j.Tasks == 0:
 		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
@@ -473,11 +460,6 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		p.Cut()
 	}
 	if reserved && p.Agrees(&j.Job, needs.AnyMix) {
-		list := r.podsOf(v, j)
-		if !keeps {
-			list = j.chargedPods(list)
-		}
-		r.agreePods(j, list)
 		return
 	}
 	list := &r.rep.Corrected
@@ -488,33 +470,8 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		list, j.seq = &r.rep.Imported, r.seq
 	}
 	j.Reserve(&p, needs.AnyMix)
-	switch {
-	case !keeps:
-		l.setPods(j.id, j.chargedPods(r.podsOf(v, j)))
-	case v.min != nil:
-		l.setPods(j.id, v.min.pods)
-	}
 	r.did(list, j.id, "")
 	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
-}
-
-// podsOf returns the pods that the min of a job is made of: by the view or, where that
-// doesn't know the min, by the ledger.
-func (r *reconciler) podsOf(v *sightJob, j *job) []pods {
-	if v.min != nil {
-		return v.min.pods
-	}
-	return r.l.pods[j.id]
-}
-
-// agreePods gives a min, which is right, the pods that it is made of.
-func (r *reconciler) agreePods(j *job, list []pods) {
-	if samePods(r.l.pods[j.id], list) {
-		return
-	}
-	r.l.setPods(j.id, list)
-	r.did(&r.rep.Corrected, j.id, "")
-	r.events = append(r.events, r.l.jobEvent(EventReconciled, r.seq, j)...)
 }
 
 // wait makes the pending tasks those of the view. What a partial one leaves goes with
@@ -527,7 +484,7 @@ func (r *reconciler) wait() {
 		for _, vt := range v.tasks {
 			t := vt.req
 			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
-				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, use: t.use, requests: l.keeps(t.requests)}
+				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, use: t.use}
 			}
 		}
 	}
@@ -557,7 +514,7 @@ func (r *reconciler) wait() {
 
 func (w *waitingTask) equal(other *waitingTask) bool {
 	return w.job == other.job && w.queue == other.queue && w.use.CPU == other.use.CPU && w.use.Memory == other.use.Memory &&
-		slices.Equal(w.use.Items, other.use.Items) && sameRequests(w.requests, other.requests)
+		slices.Equal(w.use.Items, other.use.Items)
 }
 
 // tooLarge looks for sums that would reach 2^53: of what the tasks will be charged

@@ -3,7 +3,6 @@ package quota
 import (
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // The records of the book with what it doesn't know of them: their names, and what
@@ -59,8 +58,6 @@ type task struct {
 	id, job   string
 	seq       uint64
 	state     taskState
-	requests  corev1.ResourceList // what its charge in outputs is made of; nil: not known
-	kind      uint64              // of requests
 }
 
 // taskOf returns the record of a task.
@@ -89,7 +86,6 @@ const (
 type waitingTask struct {
 	id, job, queue string
 	use            book.Use
-	requests       corev1.ResourceList // as of a task
 }
 
 // keyOf returns the names of alternatives, joined.
@@ -128,7 +124,6 @@ func newTask(id, job string, j *book.Job, seq uint64, state taskState) *task {
 // drop takes the record of a job out of the maps.
 func (l *Ledger) drop(id string) {
 	delete(l.jobs, id)
-	delete(l.pods, id)
 }
 
 // forget drops what a job had if the book has dropped it.

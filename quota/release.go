@@ -54,7 +54,6 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 // end takes an ended task's charges away; what they covered leaves the min.
 func (l *Ledger) end(t *task) {
 	delete(l.tasks, t.id)
-	l.ended(t)
 	if l.book.End(&t.Task) {
 		l.drop(t.job)
 	}
@@ -110,7 +109,6 @@ func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 		expired = append(expired, id)
 		events = append(events, l.jobEvent(EventExpired, l.seq+1, j)...)
 		l.book.Forfeit(&j.Job)
-		l.setPods(id, j.chargedPods(l.pods[id]))
 		l.forget(j)
 	}
 	return expired, l.unlock(len(expired) > 0, events)

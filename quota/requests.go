@@ -10,27 +10,18 @@ import (
 
 // TaskRequest is a resolved task. [Ledger.ResolveTask] makes it for that ledger;
 // another ledger panics. It may be used from several goroutines. Resolve again when the
-// catalog has changed, or the map has got its first outputs. A new transformation counts without
-// that. Nil panics. The zero value is of no queue.
+// catalog has changed. The zero value is of no queue.
 type TaskRequest struct {
-	// The first cache line says where a decision looks, so that it can ask for all of
-	// it at once, and the second what for, up to the length of use.Items.
-	at    book.Handle
-	owner *Ledger         // nil: any
-	one   [1]book.UseItem // behind use.Items, if there is one
-	use   book.Use
-
-	bound   *book.Set // the cards of the node that the task is bound to; nil: it isn't
-	sources []source  // of the items
-	invalid string    // why the request is invalid; empty: it is valid
-
+	owner          *Ledger // nil: any
 	id, job, queue string
+	use            book.Use
+	bound          *book.Set           // the cards of the node that the task is bound to; nil: it isn't
+	sources        []source            // of the items
+	invalid        string              // why the request is invalid; empty: it is valid
+	requests       corev1.ResourceList // what the items that are outputs were made of
 
-	// requests are what the items that are outputs were made of, by outs; nil outs: of a
-	// test.
-	requests corev1.ResourceList
-	outs     *outputs
-	plain    *TaskRequest // without outputs, if nothing but these is invalid; nil otherwise
+	queueAt atomic.Pointer[book.Queue] // where they were found last
+	jobAt   atomic.Pointer[book.Job]
 }
 
 // source is where an item of a task comes from.
@@ -40,22 +31,15 @@ type source struct {
 }
 
 // JobRequest is a resolved job. [Ledger.ResolveJob] makes it for that ledger; another
-// ledger panics. It may be used from several goroutines. Nil panics. The zero value is of
-// no queue.
+// ledger panics. It may be used from several goroutines. The zero value is of no queue.
 type JobRequest struct {
-	// What most decisions of a batch read is in the first two cache lines.
-	queueAt atomic.Pointer[book.Queue]
-	absent  atomic.Uint64 // what tells that the queue has no record of the job, see ownOf
-	owner   *Ledger       // nil: any
-	min     book.Min
-	one     [1]book.MinItem // behind min.Items, if there is one
-
-	invalid   string
+	owner     *Ledger // nil: any
 	id, queue string
-	pods      []pods      // what the items that are outputs were made of, by outs; nil: they were given
-	outs      *outputs    // nil: of a test
-	plain     *JobRequest // as that of a task
-	_         [8]byte     // keeps the next request's first line one line
+	min       book.Min
+	invalid   string                // why the request is invalid; empty: it is valid
+	pods      []corev1.ResourceList // what the items that are outputs were made of
+
+	queueAt atomic.Pointer[book.Queue] // where it was found last
 }
 
 // mustServe panics unless l can use the request, which comes before the lock: a panic
@@ -90,27 +74,6 @@ func (l *Ledger) serves(owner *Ledger) {
 	}
 }
 
-// complete ends the making of a request: a single item comes into the request's own
-// memory, where decisions find it sooner.
-func (t *TaskRequest) complete() {
-	t.use.Items = inline(t.use.Items, &t.one)
-	t.use.Invalid = t.invalid != ""
-}
-
-// complete is as that of a task.
-func (r *JobRequest) complete() {
-	r.min.Items = inline(r.min.Items, &r.one)
-	r.min.Invalid = r.invalid != ""
-}
-
-// inline returns items, a single one in a request's own memory.
-func inline[T any](items []T, buf *[1]T) []T {
-	if len(items) != 1 {
-		return items
-	}
-	return append(buf[:0], items...)
-}
-
 // queueOf finds the queue of a handle.
 func (l *Ledger) queueOf(at *atomic.Pointer[book.Queue], name string) *book.Queue {
 	if q := at.Load(); q != nil && !q.Gone {
@@ -123,9 +86,7 @@ func (l *Ledger) queueOf(at *atomic.Pointer[book.Queue], name string) *book.Queu
 func (l *Ledger) find(t *TaskRequest) {
 	l.rlock()
 	defer l.mu.RUnlock()
-	if q := l.lookUpQueue(&t.at.Queue, t.queue); q != nil {
-		t.at.Note(q, &t.use)
-	}
+	l.lookUpQueue(&t.queueAt, t.queue)
 	l.lookUpJob(t)
 }
 
@@ -147,7 +108,7 @@ func (l *Ledger) lookUpQueue(at *atomic.Pointer[book.Queue], name string) *book.
 
 // jobOf finds the job of a task, nil if the ledger has nothing of it.
 func (l *Ledger) jobOf(t *TaskRequest) *book.Job {
-	if j := t.at.Job.Load(); j != nil && !j.Gone {
+	if j := t.jobAt.Load(); j != nil && !j.Gone {
 		return j
 	}
 	return l.lookUpJob(t)
@@ -158,20 +119,16 @@ func (l *Ledger) lookUpJob(t *TaskRequest) *book.Job {
 	if j == nil {
 		return nil
 	}
-	t.at.Job.Store(&j.Job)
+	t.jobAt.Store(&j.Job)
 	return &j.Job
 }
 
 // ownOf returns what the queue of a job, which may be nil, has of it already.
 func (l *Ledger) ownOf(r *JobRequest, q *book.Queue) *book.Job {
-	if q == nil || r.absent.Load() == q.Arrived()+1 {
+	if q == nil {
 		return nil
 	}
-	j := l.jobs[r.id].in(q)
-	if j == nil {
-		r.absent.Store(q.Arrived() + 1)
-	}
-	return j
+	return l.jobs[r.id].in(q)
 }
 
 // compareItems orders the items of a job: single cards by name, then the others by key

@@ -81,7 +81,7 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	if err := b.build(); err != nil {
 		return nil, nil, err
 	}
-	b.req.complete()
+	b.req.min.Invalid = b.req.invalid != ""
 	l.findQueue(b.req)
 	return b.req, b.notes, nil
 }
@@ -131,11 +131,6 @@ type resolver struct {
 func (l *Ledger) resolver() *resolver {
 	l.rlock()
 	defer l.mu.RUnlock()
-	return l.resolverLocked()
-}
-
-// resolverLocked is resolver where the ledger is locked already.
-func (l *Ledger) resolverLocked() *resolver {
 	return &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m, outs: l.outs}
 }
 

@@ -19,10 +19,9 @@ type jobBuilder struct {
 	items              []book.MinItem // gated tasks left out
 	freeCPU, freeMem   int64          // of live tasks without cards
 	gatedCPU, gatedMem int64
-	live               bool   // there are tasks that haven't ended
-	pods               []pods // that outputs are made of
-	unchargeable       string // the first fault that only this transformation finds
-	listed             string // what knownCards returns, once it was asked for
+	live               bool    // there are tasks that haven't ended
+	made               []int64 // in outputs, by index; gated tasks left out
+	listed             string  // what knownCards returns, once it was asked for
 }
 
 func (b *jobBuilder) build() error {
@@ -49,24 +48,7 @@ func (b *jobBuilder) build() error {
 	}
 	b.req.min.Items = slices.DeleteFunc(b.items, func(it book.MinItem) bool { return it.Amount == 0 })
 	slices.SortFunc(b.req.min.Items, compareItems)
-	if b.unchargeable != "" {
-		b.req.refuse(b.unchargeable)
-	}
 	return nil
-}
-
-// refuse makes a request invalid that another transformation may make valid.
-func (r *JobRequest) refuse(fault string) {
-	r.plain = &JobRequest{min: r.min, pods: r.pods}
-	r.min, r.invalid = book.Min{AnyMix: r.min.AnyMix}, fault
-}
-
-// uncharged notes what can't be charged in outputs, if anything: another transformation
-// may charge it.
-func (b *jobBuilder) uncharged(fault string) {
-	if b.unchargeable == "" {
-		b.unchargeable = fault
-	}
 }
 
 // fail makes the request invalid, for the first reason there is.
@@ -92,11 +74,15 @@ func (b *jobBuilder) tasks() error {
 			b.fail("task %q: %s", brief(task.ID), t.invalid)
 			continue
 		}
-		if _, fault := b.outs.charge(t.requests, b.covers); fault != "" {
-			b.uncharged(fmt.Sprintf("task %q: %s", brief(task.ID), fault))
-		}
-		if !task.gated() && !b.outs.none() {
-			b.pods = addPods(b.pods, podsOf(t.requests, 1))
+		of := fmt.Sprintf("task %q", brief(task.ID))
+		switch {
+		case b.outs.none():
+		case !task.gated():
+			b.addPod(t.requests, of)
+		default: // it must be chargeable all the same: its gate will go
+			if _, fault := b.outs.charge(t.requests, b.covers); fault != "" {
+				b.fail("%s: %s", of, fault)
+			}
 		}
 		for _, it := range t.use.Items {
 			b.hasCards = true

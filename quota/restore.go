@@ -6,16 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/quota/internal/book"
-	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -25,13 +22,11 @@ import (
 // that one. m has a dimension for every card and output of the snapshot; nil: the cards
 // and outputs of the snapshot, and the cards of the catalog. The catalog, which may be
 // nil, is what was discovered since; cards that it doesn't have stay known. What exceeds a
-// limit is marked as over. If m has more outputs than the snapshot, and this has some, all is
-// charged in the others, too, which is a change. Unknown fields are ignored. data isn't kept.
+// limit is marked as over. Unknown fields are ignored. data isn't kept.
 //
 // Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
-// decides otherwise than the snapshot's (OnEvent doesn't decide, and for a transformation
-// see [Config].Recharge), [ErrUnknownDimension] for a card or output that m doesn't have,
-// and [ErrSnapshot], with the place, for what no ledger can hold. Sums that reach 2^53 are
+// decides otherwise than the snapshot's (all but OnEvent decides) or m has other outputs,
+// [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot], with the place, for what no ledger can hold. Sums that reach 2^53 are
 // also an [ErrOverflow].
 func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
 	if m != nil {
@@ -43,12 +38,6 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	}
 	if doc.Seq >= 1<<52 { // no ledger has counted that far, and this one goes on to count
 		return nil, broken("seq is %d: want less than 2^52", doc.Seq)
-	}
-	next, recharge := cfg.Transformation, cfg.Recharge && !doc.sameTransformation(cfg.Transformation)
-	if recharge {
-		if cfg.Transformation, err = doc.transformation(); err != nil {
-			return nil, err
-		}
 	}
 	if err := doc.sameConfig(&cfg); err != nil {
 		return nil, err
@@ -63,6 +52,9 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 		return nil, err
 	}
 	l := newLedger(cfg, m)
+	if outputs := slices.Sorted(slices.Values(doc.Outputs)); !slices.Equal(outputs, l.outs.names) {
+		return nil, fmt.Errorf("%w: the outputs are %s in the snapshot and %s in the map: want the same", ErrConfig, brief(fmt.Sprint(outputs)), brief(fmt.Sprint(l.outs.names)))
+	}
 	r := restorer{l: l, doc: doc, items: map[*job][]*book.Item{}}
 	if err := inOrder(r.known, r.queues, r.jobs, r.tasks, r.finish); err != nil {
 		return nil, err
@@ -71,11 +63,6 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 		return nil, err
 	}
 	l.seq = doc.Seq
-	if recharge || 0 < len(doc.Outputs) && len(doc.Outputs) < len(l.outs.names) {
-		if _, err := l.SetTransformation(next); err != nil {
-			return nil, err
-		}
-	}
 	return l, nil
 }
 
@@ -87,56 +74,6 @@ func inOrder(steps ...func() error) error {
 		}
 	}
 	return nil
-}
-
-// list reads what pods request.
-func (s snapshotRequests) list() (list corev1.ResourceList, err error) {
-	if s == nil {
-		return nil, nil
-	}
-	list = make(corev1.ResourceList, len(s))
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if err := badName(string(name)); err != nil {
-			return nil, fmt.Errorf("%w: requests has %q", err, brief(string(name)))
-		}
-		if list[name], err = quantity.Parse(s[name]); err != nil {
-			return nil, fmt.Errorf("%s is %q: %w", brief(string(name)), brief(s[name]), err)
-		}
-		if q := list[name]; q.Sign() < 0 {
-			return nil, fmt.Errorf("%s is %q: want 0 or more", brief(string(name)), brief(s[name]))
-		}
-	}
-	return list, nil
-}
-
-// sameTransformation reports whether a snapshot was made with a transformation.
-func (d *snapshotDoc) sameTransformation(t *transform.Transformation) bool {
-	text, multiplier := transformationDoc(t)
-	return d.Config != nil && d.Config.Transformation == text && d.Config.Multiplier == multiplier
-}
-
-// transformation returns the transformation that a snapshot was made with, nil for none.
-func (d *snapshotDoc) transformation() (*transform.Transformation, error) {
-	if d.Config == nil || d.Config.Transformation == "" {
-		return nil, nil
-	}
-	cfg, _, err := transform.Parse([]byte(d.Config.Transformation), transform.ShapeList)
-	if err != nil {
-		return nil, broken("config.transformation: %w", err)
-	}
-	var options transform.Options
-	switch d.Config.Multiplier {
-	case "":
-	case afterExclusion:
-		options.Multiplier = transform.AfterExclusion
-	default:
-		return nil, broken("config.multiplier is %q: want %q or nothing", brief(d.Config.Multiplier), afterExclusion)
-	}
-	t, err := transform.Compile(cfg, options)
-	if err != nil {
-		return nil, broken("config.transformation: %w", err)
-	}
-	return t, nil
 }
 
 // newMap makes a map of the cards and outputs that a snapshot has, and of other cards.
@@ -540,22 +477,6 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 		seen[kind] = true
 		j.Items = append(j.Items, it)
 	}
-	for k, p := range s.Pods {
-		requests, err := p.Requests.list()
-		switch {
-		case err != nil:
-			return fail("pods[%d]: %w", k, err)
-		case p.Pods == 0 || p.Pods <= -limitExact || p.Pods >= limitExact:
-			return fail("pods[%d]: pods is %d: want another number than 0, below 2^53", k, p.Pods)
-		case !j.Reserved:
-			return fail("pods[%d]: the job isn't reserved: want no pods, which its min would be made of", k)
-		}
-		one := podsOf(requests, p.Pods)
-		if podsLike(l.pods[s.ID], &one) != 0 {
-			return fail("pods[%d]: pods that request the same are there twice: want them once", k)
-		}
-		l.setPods(s.ID, append(l.pods[s.ID], one))
-	}
 	r.items[j] = slices.Clone(j.Items)
 	slices.SortStableFunc(j.Items, compareRecords)
 	return nil
@@ -699,11 +620,6 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 		return fail(covered, "memory", s.Covered.Memory, "bytes", most)
 	}
 	t := newTask(s.ID, s.Job, &j.Job, s.Seq, state)
-	requests, fault := s.Requests.list()
-	if fault != nil {
-		return fail("requests: %w", fault)
-	}
-	t.request(requests)
 	t.CPU = book.Draw{Amount: s.CPU, Covered: s.Covered.CPU}
 	t.Memory = book.Draw{Amount: s.Memory, Covered: s.Covered.Memory}
 	for k := range s.Charges {
@@ -777,10 +693,6 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 			return broken("%v: milli is %s", at, outOf(s.Charges[k].Milli, "milli-cards"))
 		}
 		t.use.Items = append(t.use.Items, book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
-	}
-	var err error
-	if t.requests, err = s.Requests.list(); err != nil {
-		return broken("tasks[%d] %q: requests: %w", i, brief(s.ID), err)
 	}
 	r.l.waiting[t.id] = t
 	return nil

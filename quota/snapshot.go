@@ -3,13 +3,10 @@ package quota
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/transform"
 	corev1 "k8s.io/api/core/v1"
@@ -32,8 +29,7 @@ const snapshotFormat = "resvec.quota/v1"
 //	jobs    id, queue, policy, reserved, seen, seq (of the reservation), min, and
 //	        items: key, min, unit, and holds by card. Items marked implicit have
 //	        no min: they bind the tasks of a job for their key to one card. Items
-//	        marked output are in whole units. pods: what outputs are made of, where
-//	        negative numbers are of pods that have ended
+//	        marked output are in whole units
 //	known   the cards that may be asked for: card, resources
 //	outputs the outputs of the map, if it has any
 //	queues  name, parent, priority, state, orphan; capability, deserved and
@@ -44,9 +40,8 @@ const snapshotFormat = "resvec.quota/v1"
 //	tasks   id, job, queue, state, seq, cpu, memory, covered (of those two), order
 //	        (among the tasks of the job, in which they were committed) and charges:
 //	        key, card, milli, covered, and item, the index of the job's item that
-//	        it counts against; those marked output are in whole units, and made of
-//	        requests. Of tasks in state pending seq, order and covered are
-//	        0, and their charges have no card
+//	        it counts against; those marked output are in whole units. Of tasks in
+//	        state pending seq, order and covered are 0, and their charges have no card
 func (l *Ledger) Snapshot() []byte {
 	data, err := json.Marshal(l.document())
 	if err != nil {
@@ -94,21 +89,12 @@ type snapshotJob struct {
 	ID       string         `json:"id"`
 	Items    []snapshotItem `json:"items"`
 	Min      snapshotPlain  `json:"min"`
-	Pods     []snapshotPods `json:"pods,omitempty"`
 	Policy   string         `json:"policy"`
 	Queue    string         `json:"queue"`
 	Reserved bool           `json:"reserved,omitempty"`
 	Seen     bool           `json:"seen,omitempty"`
 	Seq      uint64         `json:"seq"`
 }
-
-// snapshotPods are pods that request the same.
-type snapshotPods struct {
-	Pods     int64            `json:"pods"`
-	Requests snapshotRequests `json:"requests"`
-}
-
-type snapshotRequests map[corev1.ResourceName]string
 
 type snapshotPlain struct {
 	CPU    int64 `json:"cpu"`
@@ -151,11 +137,8 @@ type snapshotTask struct {
 	Memory  int64            `json:"memory"`
 	Order   int              `json:"order"`
 	Queue   string           `json:"queue"`
-
-	Requests snapshotRequests `json:"requests,omitzero"`
-
-	Seq   uint64 `json:"seq"`
-	State string `json:"state"`
+	Seq     uint64           `json:"seq"`
+	State   string           `json:"state"`
 }
 
 type snapshotCharge struct {
@@ -210,27 +193,6 @@ func (l *Ledger) document() *snapshotDoc {
 	}
 	slices.SortFunc(doc.Tasks, func(a, b snapshotTask) int { return strings.Compare(a.ID, b.ID) })
 	return doc
-}
-
-// requestsDoc writes what pods request; nil stays nil.
-func requestsDoc(list corev1.ResourceList) snapshotRequests {
-	if list == nil {
-		return nil
-	}
-	doc := make(snapshotRequests, len(list))
-	for name, q := range list {
-		doc[name] = quantity.Text(q)
-	}
-	return doc
-}
-
-// text writes requests by name, to be ordered.
-func (s snapshotRequests) text() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		fmt.Fprintf(&b, "%q %q ", name, s[name])
-	}
-	return b.String()
 }
 
 // afterExclusion is the multiplier of a snapshot whose transformation reads multipliers
@@ -326,10 +288,6 @@ func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 			doc.Items[i].Min, doc.Items[i].Unit = it.Min, it.Unit
 		}
 	}
-	for _, p := range l.pods[j.id] {
-		doc.Pods = append(doc.Pods, snapshotPods{p.n, requestsDoc(p.requests)})
-	}
-	slices.SortFunc(doc.Pods, func(a, b snapshotPods) int { return strings.Compare(a.Requests.text(), b.Requests.text()) })
 	return doc
 }
 
@@ -360,7 +318,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
 		CPU: t.CPU.Amount, ID: t.id, Job: t.job, Memory: t.Memory.Amount, Order: order, Queue: queueName(t.Job.Queue),
-		Seq: t.seq, State: nameOf(taskNames, t.state, noName), Requests: requestsDoc(t.requests),
+		Seq: t.seq, State: nameOf(taskNames, t.state, noName),
 	}
 	for i := range t.Charges {
 		c := &t.Charges[i]
@@ -376,7 +334,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 func (w *waitingTask) doc() snapshotTask {
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,
-		State: nameOf(taskNames, taskPending, noName), Requests: requestsDoc(w.requests),
+		State: nameOf(taskNames, taskPending, noName),
 	}
 	for i := range w.use.Items {
 		doc.Charges[i] = snapshotCharge{Key: keyOf(w.use.Items[i].Alts), Milli: w.use.Items[i].Amount, Output: isOutput(w.use.Items[i].Alts)}

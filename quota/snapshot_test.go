@@ -381,18 +381,12 @@ func FuzzRestore(f *testing.F) {
 	p.Release("0")
 	p.commit("1", "j", "q", "mig:1")
 	f.Add(p.Snapshot())
-	wide, err := extendMap(w.m, nil, credits, accelerator)
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cfg := w.cfg
-		if doc, err := readSnapshot(data); err == nil {
-			if by, err := doc.transformation(); err == nil && by != nil {
-				cfg.Transformation, cfg.MissingUnlimited = by, true
-			}
+		cfg, m := w.cfg, w.m
+		if doc, err := readSnapshot(data); err == nil && len(doc.Outputs) > 0 {
+			cfg, m = p.cfg, p.Map()
 		}
-		l, err := Restore(cfg, wide, w.source.catalog, data)
+		l, err := Restore(cfg, m, w.source.catalog, data)
 		if own, ownErr := Restore(cfg, nil, w.source.catalog, data); err == nil && (ownErr != nil || own.Check() != nil) {
 			t.Fatal(ownErr, own.Check())
 		}

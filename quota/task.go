@@ -173,8 +173,7 @@ type Item struct {
 const defaultUnit = 1000
 
 // Need returns what the task is charged. If the task is bound to a node, each item has
-// the one card that it is charged on there. Need, Explain and Invalid say what was so when
-// the request was resolved; decisions are by the transformation of now.
+// the one card that it is charged on there.
 func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.some().use.CPU, Memory: t.use.Memory}
 	for i := range t.use.Items {
@@ -193,8 +192,7 @@ func (t *TaskRequest) Need() Min {
 	return need
 }
 
-// Need returns what the job needs before it may start. Need, Explain and Invalid are as of
-// when the request was resolved, see [TaskRequest.Need].
+// Need returns what the job needs before it may start.
 func (r *JobRequest) Need() Min { return needOf(&r.some().min) }
 
 // needOf writes a min of the book with names.

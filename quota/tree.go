@@ -39,8 +39,8 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
 		waiting: map[string]*waitingTask{},
 	}
-	l.outs = newOutputs(m, cfg.Transformation, nil)
-	l.widen(m, nil)
+	l.outs = newOutputs(m, cfg.Transformation)
+	l.widen(m)
 	return l
 }
 
@@ -76,11 +76,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	if err := l.tooLarge(queues); err != nil {
 		return nil, err
 	}
-	more, err := l.wider(wide)
-	if err != nil {
-		return nil, err
-	}
-	l.widen(wide, more)
+	l.widen(wide)
 	heirs := l.orphaned(queues)
 	old := l.queues
 	l.queues = make(map[string]*queue, len(queues))
@@ -330,9 +326,8 @@ func (l *Ledger) prune() {
 	}
 }
 
-// widen gives every queue the dimensions of a map that extends the ledger's. more is as of
-// wider.
-func (l *Ledger) widen(m *vectormap.ResourceVectorMap, more *recharge) {
+// widen gives every queue the dimensions of a map that extends the ledger's.
+func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 	if l.m == m {
 		return
 	}
@@ -344,7 +339,4 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap, more *recharge) {
 		}
 	}
 	l.book.Widen(m.Len())
-	if more != nil {
-		l.recharge(more)
-	}
 }

@@ -73,13 +73,13 @@ func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 	var m *vectormap.ResourceVectorMap
 	if snapshot != nil {
 		ledger, err = quota.Restore(how, nil, nil, snapshot)
-	} else if m, err = quota.NewMap(nil); err == nil {
+	} else if m, err = quota.NewMap(nil, how.Transformation.Outputs()...); err == nil {
 		ledger, err = quota.New(how, m, nil, nil)
 	}
 	if err != nil {
 		return nil, err
 	}
-	m, err = ledger.ExtendMap(how.Cards(cfg.queues), how.Transformation.Outputs()...)
+	m, err = ledger.ExtendMap(how.Cards(cfg.queues))
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func TestCheckFinds(t *testing.T) {
 		}, "range of 0 -1, want 1; range of 0 1, want 0"},
 		{"more covered than charged", func(_ *Book, j *Job, c *Task) { c.CPU.Covered, j.Min[CPU] = 2, 3; j.Queue.add(CPU, 0, 0, -1) },
 			"range of 0 2, want 1; min of 0 2, want 1; range of 0 -1, want 0; range of 0 -1, want 0"},
-		{"a hold below 0", func(_ *Book, j *Job, _ *Task) { j.one.Held, j.one.Min = -1, 999; j.Queue.add(3, 0, -2001, 0) },
+		{"a hold below 0", func(_ *Book, j *Job, _ *Task) { j.Items[0].Held, j.Items[0].Min = -1, 999; j.Queue.add(3, 0, -2001, 0) },
 			"range of the list -1, want 999; range of 3 -1, want 0; range of 3 -1, want 0; range of 3 -1, want 0"},
 		{"a sum below 0", func(_ *Book, j *Job, _ *Task) { j.Queue.add(2, -9000, 0, 0) },
 			"sums of 2 -9000, want 0; range of 2 -9000, want 0; sums of 2 -9000, want 0; range of 2 -9000, want 0"},
@@ -110,7 +110,7 @@ func TestCheckFinds(t *testing.T) {
 			for q := j.Queue; q != nil; q = q.Parent {
 				q.Cells[3].Limit = Unlimited
 			}
-			j.one.Min, j.one.Held = LimitExact, LimitExact-1000
+			j.Items[0].Min, j.Items[0].Held = LimitExact, LimitExact-1000
 			j.Queue.add(3, 0, LimitExact-3000, 0)
 		}, "range of 3 9007199254740992, want 9007199254740991; range of 3 9007199254740992, want 9007199254740991"},
 		{"a sum of a queue", func(_ *Book, j *Job, _ *Task) { c := &j.Queue.Cells[2]; c.Held, c.Elastic = 1, 1 },

@@ -458,7 +458,7 @@ func TestMatch(t *testing.T) {
 		{"the last, taken", append(many, item("A|B", 1, 1)), "A", 1, 1 << 63, -1},
 	} {
 		j := &Job{}
-		j.setItems(c.items)
+		j.Items = c.items
 		it, at := j.Match(w.alts(c.list), c.unit, c.taken)
 		if at != c.want || (it == nil) != (at < 0) || at >= 0 && it != c.items[at] {
 			t.Errorf("%s: item %d, want %d", c.name, at, c.want)
@@ -466,7 +466,7 @@ func TestMatch(t *testing.T) {
 	}
 
 	j := &Job{}
-	j.setItems(append(many, item("A|B|C", 1, 1)))
+	j.Items = append(many, item("A|B|C", 1, 1))
 	var taken uint64
 	if it, _ := j.matchNext(w.alts("A"), 1, &taken); it != j.Items[63] || taken != 1<<63 {
 		t.Errorf("matched %v, taken %x", it, taken)
@@ -497,7 +497,7 @@ func TestMatch(t *testing.T) {
 
 	j.AnyMix = false
 	for items, want := range map[int]bool{0: true, 2*MaxItems - 1: true, 2 * MaxItems: false} {
-		if j.setItems(make([]*Item, items)); j.binds(w.alts("A|B")) != want || j.binds(w.alts("A")) {
+		if j.Items = make([]*Item, items); j.binds(w.alts("A|B")) != want || j.binds(w.alts("A")) {
 			t.Errorf("a job of %d items binds alternatives, or a card: want %v, false", items, want)
 		}
 	}

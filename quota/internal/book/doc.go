@@ -31,9 +31,8 @@
 //	                 howmany.go (copies), with answer.go and plan.go
 //	do it            reserve.go, charge.go
 //	undo it          giveback.go, journal.go
-//	follow           force.go (what runs already), recharge.go (outputs change),
-//	                 tree.go (queues change)
-//	other            check.go, fast.go (what is there for speed)
+//	follow           force.go (what runs already), tree.go (queues change)
+//	other            check.go
 //
 // # To decide without a change
 //

@@ -60,7 +60,7 @@ func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 	p.Start(&Min{AnyMix: anyMix}, j)
 	j.Reserved, j.AnyMix = false, anyMix
 	j.Min, j.Held, j.loose = [2]int64{}, [2]int64{}, [2]bool{true, true}
-	j.setItems(p.implicit)
+	j.Items = p.implicit
 	for i := range p.tasks {
 		d := &p.tasks[i]
 		d.task.CPU.Covered, d.task.Memory.Covered = 0, 0

@@ -157,7 +157,7 @@ func (b *Book) tidy(j *Job) (gone bool) {
 		}
 	}
 	clear(j.Items[len(kept):])
-	j.setItems(kept)
+	j.Items = kept
 	if !j.Reserved && j.Tasks == 0 {
 		b.Drop(j)
 	}
@@ -169,7 +169,7 @@ func (b *Book) ReleaseJob(j *Job) {
 	j.undoHolds()
 	j.Reserved = false
 	j.Held, j.Min, j.loose = [2]int64{}, [2]int64{}, [2]bool{}
-	j.setItems(nil)
+	j.Items = nil
 	j.recount()
 	for j.First != nil {
 		t := j.First

@@ -180,7 +180,7 @@ func (c *copier) trial() *Job {
 			was.Spread = slices.Clone(it.Spread)
 			items[i] = &was
 		}
-		j.setItems(items)
+		j.Items = items
 	}
 	j.Queue = c.q.aside()
 	return j

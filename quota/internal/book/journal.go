@@ -87,7 +87,7 @@ func (u *Journal) Undo() {
 		b.j.Held[b.dim] = b.held
 	}
 	for _, j := range slices.Backward(u.binds) {
-		j.setItems(j.Items[:len(j.Items)-1])
+		j.Items = j.Items[:len(j.Items)-1]
 	}
 	for _, c := range slices.Backward(u.cells) {
 		c.q.add(c.dim, -c.allocated, -c.held, -c.elastic)

@@ -12,7 +12,7 @@ func (w *world) state(j *Job) string {
 	for _, q := range w.Queues {
 		fmt.Fprintln(&b, q.Tag, q.Cells, q.over, q.Holders, q.Jobs)
 	}
-	fmt.Fprintln(&b, j.Held, j.Min, j.Tasks, j.single, j.holding)
+	fmt.Fprintln(&b, j.Held, j.Min, j.Tasks, j.holding)
 	for _, it := range j.Items {
 		fmt.Fprintln(&b, it.Alts.Tag, it.Held, it.Charges, it.At, it.Implicit, it.loose, it.Spread, it.Min)
 	}

@@ -241,9 +241,6 @@ func (j *Job) matchNext(alts *Alternatives, unit int64, taken *uint64) (it *Item
 // An item whose charges are on a card that the task doesn't list is passed over. So are
 // those that taken has a bit for.
 func (j *Job) Match(alts *Alternatives, unit int64, taken uint64) (best *Item, at int) {
-	if it := j.only(alts, taken); it != nil {
-		return it, 0
-	}
 	at = -1
 	for i, it := range j.Items {
 		if i < 64 && taken>>i&1 != 0 || it.Implicit && it.Alts != alts || !it.Alts.contains(alts) {

@@ -170,7 +170,7 @@ func (p *Plan) bind(alts *Alternatives) *Item {
 	it := p.binds[p.bound]
 	p.bound++
 	*it = *NewImplicit(alts)
-	p.next.setItems(append(p.next.Items, it))
+	p.next.Items = append(p.next.Items, it)
 	return it
 }
 
@@ -197,23 +197,18 @@ func (p *Plan) TooLarge(q *Queue, j *Job) (dim int32, amount int64, is bool) {
 // keep makes the plan's items those of the job, and its charges count against
 // them.
 func (p *Plan) keep(j *Job) {
-	// The plan's memory is used again, so the job gets copies. The first item is a part of
-	// its record, which saves an allocation and a cache line.
+	// The plan's memory is used again, so the job gets copies.
 	items := make([]*Item, 0, len(p.items)+len(p.implicit))
 	for i := range p.items {
-		it := &j.one
-		if i > 0 {
-			it = new(Item)
-		}
-		*it = *p.items[i].Item
+		it := *p.items[i].Item
 		it.Spread = slices.Clone(it.Spread)
-		items = append(items, it)
+		items = append(items, &it)
 	}
 	for _, implicit := range p.implicit {
 		it := *implicit
 		items = append(items, &it)
 	}
-	j.setItems(items)
+	j.Items = items
 	for i := range p.tasks {
 		d := &p.tasks[i]
 		d.task.CPU.Covered, d.task.Memory.Covered = d.cpu, d.mem

@@ -30,11 +30,10 @@ type Book struct {
 	TopDown []*Queue // each behind its parent
 	Levels  int      // how many queues are below one another at most
 
-	emptied  []*Queue // that may be orphans without records by the end of a change
-	arrivals uint64   // of records in queues
+	emptied []*Queue // that may be orphans without records by the end of a change
 }
 
-// Cell is what one queue has and uses in one dimension. It is half a cache line.
+// Cell is what one queue has and uses in one dimension.
 type Cell struct {
 	Limit     int64 // Unlimited: none
 	Allocated int64 // sum of the charges
@@ -68,18 +67,16 @@ func (c *Cell) raise(now, before *Cell) {
 	c.Elastic += now.Elastic - before.Elastic
 }
 
-// Queue is a node of the tree. Amounts of a leaf count in every queue above. What
-// every decision reads comes first, up to arrived: it is a cache line.
+// Queue is a node of the tree. Amounts of a leaf count in every queue above.
 type Queue struct {
-	Cells   []Cell
-	Parent  *Queue
-	Open    bool // it and every queue above
-	Leaf    bool
-	Gone    bool // no longer in the book; handles may still point here
-	Empty   bool // nothing of its capability was configured
-	Orphan  bool // left out by the queues that came last, and kept for its records
-	Tag     any  // package quota's record
-	arrived uint64
+	Cells  []Cell
+	Parent *Queue
+	Open   bool // it and every queue above
+	Leaf   bool
+	Gone   bool // no longer in the book; handles may still point here
+	Empty  bool // nothing of its capability was configured
+	Orphan bool // left out by the queues that came last, and kept for its records
+	Tag    any  // package quota's record
 
 	Real     []int64 // see SetLimits
 	Deserved []int64
@@ -89,9 +86,6 @@ type Queue struct {
 	Holders  int            // jobs with a hold, here and in the queues below
 	over     map[int32]bool // dimensions where the limit is exceeded: it was lowered, or pods ran already
 }
-
-// Arrived changes with every record that comes to the queue.
-func (q *Queue) Arrived() uint64 { return q.arrived }
 
 // Over reports whether the queue is marked as over in a dimension.
 func (q *Queue) Over(dim int32) bool { return q.over[dim] }

@@ -13,19 +13,13 @@ import "slices"
 // its job is not covered. That part is elastic: the job could do without.
 
 // Job is a reservation, or the charges of a job without one.
-//
-// There are more jobs than caches hold, and decisions come to them in no order. So what
-// decisions read is in the first cache line, up to the first fields of one. The face's
-// record is three lines long, so that the next job's begins a line, too.
 type Job struct {
 	Queue    *Queue
 	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
 	Tasks    int32    // how many there are
-	single   bool     // Items was set to one alone; implicit items may follow
 	Gone     bool     // no longer in the book; handles may still point here
 	Reserved bool     // its min is known
 	Seen     bool     // package quota's; the book doesn't read it
-	one      Item     // the first of Items, if it came with a min
 
 	Items       []*Item  // those of the min in its order, and then implicit ones
 	Min         [2]int64 // of cpu and memory
@@ -43,8 +37,6 @@ type Job struct {
 //   - From the first charge on the item is firm: its tasks must use the same card.
 //   - An item that spreads is never firm. Its hold is on several cards, and each task may
 //     use another one.
-//
-// What decisions read comes first, see [Job].
 type Item struct {
 	Alts    *Alternatives
 	Held    int64
@@ -180,11 +172,6 @@ func (j *Job) In(q *Queue) *Job {
 		return nil
 	}
 	return j
-}
-
-// setItems makes these the items of the job.
-func (j *Job) setItems(items []*Item) {
-	j.Items, j.single = items, len(items) == 1 && items[0] == &j.one
 }
 
 // MaxItems is how many items the min of a job may have, and half of how many it may have

@@ -3,8 +3,6 @@ package book
 // Come counts the record of a job that comes to its queue.
 func (b *Book) Come(j *Job, q *Queue) {
 	j.Queue = q
-	b.arrivals++
-	q.arrived = b.arrivals
 	q.Jobs++
 }
 
