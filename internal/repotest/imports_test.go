@@ -1,4 +1,4 @@
-package resvec_test
+package repotest
 
 import (
 	"encoding/json"
@@ -38,6 +38,7 @@ var rooms = map[string][]string{
 		"gopkg.in/inf.v0",
 		"k8s.io/apimachinery/pkg/api/resource",
 	},
+	"/internal/repotest": {},
 	"/internal/testkit": {
 		module + "/internal/kernel",
 		"golang.org/x/sys/...",

@@ -1,4 +1,4 @@
-package resvec_test
+package repotest
 
 import (
 	"fmt"
