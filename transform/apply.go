@@ -18,7 +18,6 @@ import (
 // the request keeps under that name. The result is new and shares nothing with
 // in, which is not changed; nil gives nil.
 func (t *Transformation) Apply(in corev1.ResourceList) corev1.ResourceList {
-	live(t != nil)
 	if in == nil {
 		return nil
 	}
@@ -90,6 +89,14 @@ func (a number) quantity() resource.Quantity {
 		return q
 	}
 	return *resource.NewDecimalQuantity(*new(inf.Dec).Set(d), a.format)
+}
+
+// canonical returns the canonical text of q. It works on a new Quantity: String
+// changes its receiver, and returns the text that a Quantity was read from, 010
+// for instance.
+func canonical(q resource.Quantity) string {
+	q = numberOf(q).quantity()
+	return q.String()
 }
 
 // amount is what becomes of one name.

@@ -9,11 +9,6 @@ import (
 )
 
 const (
-	panicNil     = "transform: nil receiver"
-	panicUnmade  = "transform: Linear not made by Bind"
-	panicMap     = "transform: nil map"
-	panicConfig  = "transform: nil configuration"
-	panicMatrix  = "transform: nil matrix"
 	panicSchema  = "transform: matrix of another schema"
 	panicColumns = "transform: vector longer than the map"
 	panicRows    = "transform: matrices have different numbers of rows"
@@ -28,7 +23,6 @@ const (
 // overlap, panics. NaN makes NaN of every output that uses it; infinities follow
 // IEEE rules; a zero is +0. Nothing is allocated when dst is large enough.
 func (l *Linear) Apply(dst, src vector.ResourceVector) vector.ResourceVector {
-	l.made()
 	if len(src) > l.in.Len() {
 		panic(panicColumns)
 	}
@@ -80,7 +74,6 @@ func (t *addend) times(src vector.ResourceVector) float64 {
 // map; src that of the input map; of a matrix without a schema only the number of columns
 // is checked. They must not overlap. Anything else panics. Nothing is allocated.
 func (l *Linear) ApplyBatch(dst, src *vector.Matrix) {
-	l.made()
 	l.check(dst, src)
 	l.batch(dst, src, false, nil)
 }
@@ -103,7 +96,6 @@ func (l *Linear) ApplyBatch(dst, src *vector.Matrix) {
 //
 // Operands are those of ApplyBatch, and a count per row; a negative one panics.
 func (l *Linear) ChargeBatch(dst, src *vector.Matrix, pods []int64) {
-	l.made()
 	l.check(dst, src)
 	if pods != nil && len(pods) != src.Rows() {
 		panic(panicPods)
@@ -180,19 +172,8 @@ func podsPart(buffer *[batchRows]float64, pods []int64, lo, n int) []float64 {
 	return part
 }
 
-// made panics unless l comes from Bind.
-func (l *Linear) made() {
-	live(l != nil)
-	if l.in == nil {
-		panic(panicUnmade)
-	}
-}
-
 // check panics unless the operands of a batch are right.
 func (l *Linear) check(dst, src *vector.Matrix) {
-	if dst == nil || src == nil {
-		panic(panicMatrix)
-	}
 	for _, x := range [...]struct {
 		m  *vector.Matrix
 		of *vectormap.ResourceVectorMap

@@ -8,7 +8,6 @@ import (
 
 // Dims returns the lengths of the output and of the input map.
 func (l *Linear) Dims() (outputs, inputs int) {
-	l.made()
 	return l.out.Len(), l.in.Len()
 }
 
@@ -22,7 +21,6 @@ func (l *Linear) Dims() (outputs, inputs int) {
 //
 // Package transform/transformmat shows the coefficients to gonum as a matrix.
 func (l *Linear) Coefficient(src vector.ResourceVector, output, input int) float64 {
-	l.made()
 	if output < 0 || output >= l.out.Len() || input < 0 || input >= l.in.Len() {
 		panic(panicIndex)
 	}

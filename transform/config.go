@@ -3,11 +3,9 @@ package transform
 import (
 	"cmp"
 	"slices"
+	"strings"
 
-	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Strategy says what becomes of the input that a rule transforms. It is
@@ -34,13 +32,6 @@ type Rule struct {
 	Outputs corev1.ResourceList
 }
 
-// Tuple is one entry of a rule: so much of Output per unit of Input.
-type Tuple struct {
-	Input, Output corev1.ResourceName
-	Quantity      resource.Quantity
-	Strategy      Strategy
-}
-
 // Values of [Config.QuotaCheckStrategy].
 const (
 	BlockUndeclared  = "BlockUndeclared"
@@ -61,10 +52,8 @@ type Config struct {
 	// BlockUndeclared or IgnoreUndeclared.
 	QuotaCheckStrategy string
 
-	// Inexact are findings of Parse: factors that are not charged as they are
-	// written. [Transformation.Lint] lists them with its own. They
-	// change nothing, and nil will do for a Config written in Go.
-	Inexact []Finding
+	// inexact are the factors that Parse could not keep as they are written.
+	inexact []Finding
 }
 
 // Shape is a form in which a Config is written.
@@ -95,63 +84,6 @@ func (s Shape) String() string {
 	return "unknown"
 }
 
-// FromTuples returns the Config of a table in any order. All tuples of an input
-// have the same strategy. The error is the Aggregate of a field.ErrorList with
-// paths tuples[i].
-func FromTuples(ts []Tuple) (*Config, error) {
-	var errs field.ErrorList
-	c := new(Config)
-	at := map[corev1.ResourceName]int{}
-	for i, t := range ts {
-		path := field.NewPath("tuples").Index(i)
-		errs = append(errs, checkName(t.Input, path.Child("input"))...)
-		errs = append(errs, checkName(t.Output, path.Child("output"))...)
-		errs = append(errs, checkStrategy(t.Strategy, true, path.Child("strategy"))...)
-		k, seen := at[t.Input]
-		if !seen {
-			k = len(c.Rules)
-			at[t.Input] = k
-			c.Rules = append(c.Rules, Rule{Input: t.Input, Strategy: t.Strategy, Outputs: corev1.ResourceList{}})
-		}
-		rule := &c.Rules[k]
-		if rule.Strategy == "" {
-			rule.Strategy = t.Strategy
-		}
-		if t.Strategy != rule.Strategy && t.Strategy != "" {
-			errs = append(errs, field.Invalid(path.Child("strategy"), t.Strategy,
-				"another tuple of this input has the strategy "+string(rule.Strategy)))
-		}
-		if _, seen := rule.Outputs[t.Output]; seen {
-			errs = append(errs, field.Duplicate(path.Child("output"), t.Output))
-		}
-		rule.Outputs[t.Output] = t.Quantity.DeepCopy()
-	}
-	if len(errs) > 0 {
-		return nil, document.Errors(errs)
-	}
-	return c, nil
-}
-
-// Tuples returns the rules of c as a table, sorted by input and then by output.
-// The error is a [*NotExpressibleError] when c has what a table cannot hold, or
-// the faults of [Config.Validate].
-func (c *Config) Tuples() ([]Tuple, error) {
-	live(c != nil)
-	if err := document.Errors(c.Validate()); err != nil {
-		return nil, err
-	}
-	if err := c.expressible(ShapeTuples); err != nil {
-		return nil, err
-	}
-	var ts []Tuple
-	for _, rule := range c.sortedRules() {
-		for _, out := range sortedNames(rule.Outputs) {
-			ts = append(ts, Tuple{rule.Input, out, rule.Outputs[out].DeepCopy(), rule.strategy()})
-		}
-	}
-	return ts, nil
-}
-
 // strategy returns the strategy that holds.
 func (r *Rule) strategy() Strategy {
 	if r.Strategy == "" {
@@ -170,7 +102,7 @@ func (c *Config) clone() *Config {
 		}
 		rules[i].Outputs = outputs
 	}
-	return &Config{rules, slices.Clone(c.ExcludeResourcePrefixes), c.QuotaCheckStrategy, slices.Clone(c.Inexact)}
+	return &Config{rules, slices.Clone(c.ExcludeResourcePrefixes), c.QuotaCheckStrategy, slices.Clone(c.inexact)}
 }
 
 // sortedRules returns the rules sorted by input.
@@ -186,4 +118,13 @@ func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// join lists names in a text.
+func join(names []corev1.ResourceName) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, ", ")
 }

@@ -21,7 +21,6 @@ type NotExpressibleError struct {
 
 // Error names the shape, the rule and the feature.
 func (e *NotExpressibleError) Error() string {
-	live(e != nil)
 	if e.Input == "" {
 		return fmt.Sprintf("transform: the shape %v cannot express %s", e.Shape, e.Feature)
 	}
@@ -61,7 +60,6 @@ func (c *Config) expressible(s Shape) error {
 // text (finer than 1n, say), or the faults of [Config.Validate]. Only Input,
 // Output and List are shapes of a document.
 func (c *Config) Encode(s Shape) ([]byte, error) {
-	live(c != nil)
 	if s != ShapeInput && s != ShapeOutput && s != ShapeList {
 		return nil, fmt.Errorf("transform: the shape %v is none of a document", s)
 	}
@@ -179,14 +177,6 @@ func plain(d *inf.Dec) string {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text
-}
-
-// canonical returns the canonical text of q. It works on a new Quantity: String
-// changes its receiver, and returns the text that a Quantity was read from, 010
-// for instance.
-func canonical(q resource.Quantity) string {
-	q = numberOf(q).quantity()
-	return q.String()
 }
 
 // keeps reports whether text parses to q with its Format, if it has one.

@@ -41,7 +41,6 @@ type Term struct {
 // Explain returns how [Transformation.Apply] comes to its result. Amounts finer
 // than 1n are rounded up to it, each by itself.
 func (t *Transformation) Explain(in corev1.ResourceList) *Explanation {
-	live(t != nil)
 	e := new(Explanation)
 	for _, name := range sortedNames(in) {
 		switch {
@@ -83,7 +82,6 @@ func (a *amount) explain(name corev1.ResourceName) Result {
 
 // String returns the explanation as a table, a line per result and per term.
 func (e *Explanation) String() string {
-	live(e != nil)
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
 	for _, r := range e.Results {

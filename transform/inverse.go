@@ -36,7 +36,6 @@ type Answer struct {
 // number of units that violates a quota. A negative step is an error, and so is
 // an empty input.
 func (t *Transformation) MaxUnits(q Query) (Answer, error) {
-	live(t != nil)
 	step := rational(dec(q.Step))
 	switch {
 	case q.Input == "":

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/resvec/resvec/vectormap"
 	"gopkg.in/inf.v0"
@@ -41,7 +40,6 @@ type UnmappedError struct {
 
 // Error names all of them.
 func (e *UnmappedError) Error() string {
-	live(e != nil)
 	return fmt.Sprintf("transform: %s without an index: %s", e.what, join(e.Names))
 }
 
@@ -53,27 +51,7 @@ type AmbiguousNameError struct {
 
 // Error names all of them and the way out.
 func (e *AmbiguousNameError) Error() string {
-	live(e != nil)
 	return fmt.Sprintf("transform: the map may fold other names into %s: build the map with NoFold", join(e.Names))
-}
-
-// UnitsError reports names that have different units in the two maps.
-type UnitsError struct {
-	Names []corev1.ResourceName // sorted
-}
-
-// Error names all of them.
-func (e *UnitsError) Error() string {
-	live(e != nil)
-	return fmt.Sprintf("transform: different units in the two maps: %s", join(e.Names))
-}
-
-func join(names []corev1.ResourceName) string {
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = string(name)
-	}
-	return strings.Join(texts, ", ")
 }
 
 // Linear is a Transformation between two maps: from vectors and matrices of
@@ -118,10 +96,6 @@ type addend struct {
 // input in has, with the units and rules of in. The error is an
 // [*AmbiguousNameError].
 func (t *Transformation) OutMap(in *vectormap.ResourceVectorMap) (*vectormap.ResourceVectorMap, error) {
-	live(t != nil)
-	if in == nil {
-		panic(panicMap)
-	}
 	if err := t.checkNames(in); err != nil {
 		return nil, err
 	}
@@ -143,13 +117,9 @@ func (t *Transformation) OutMap(in *vectormap.ResourceVectorMap) (*vectormap.Res
 
 // Bind compiles t for requests over in and charges over out. A rule whose input
 // in lacks is left out, and so is what a prefix excludes. The error is an
-// [*AmbiguousNameError], [*UnmappedError] or [*UnitsError], or several of them
+// [*AmbiguousNameError], an [*UnmappedError], names with different units, or several of them
 // joined.
 func (t *Transformation) Bind(in, out *vectormap.ResourceVectorMap, o BindOptions) (*Linear, error) {
-	live(t != nil)
-	if in == nil || out == nil {
-		panic(panicMap)
-	}
 	if o.ZeroMultiplier != AsAbsent && o.ZeroMultiplier != AsZero {
 		return nil, fmt.Errorf("transform: zero multiplier %d is unknown", o.ZeroMultiplier)
 	}
@@ -376,7 +346,7 @@ func (b *binder) err() error {
 		errs = append(errs, &UnmappedError{compact(b.unmapped), "kept inputs or outputs"})
 	}
 	if len(b.units) > 0 {
-		errs = append(errs, &UnitsError{compact(b.units)})
+		errs = append(errs, fmt.Errorf("transform: different units in the two maps: %s", join(compact(b.units))))
 	}
 	if len(b.ambiguous) > 0 {
 		errs = append(errs, &AmbiguousNameError{compact(b.ambiguous)})
@@ -408,20 +378,17 @@ func (b *binder) linear() *Linear {
 // IsLinear reports whether the result is a matrix times the request, for requests
 // without negative amounts: no rule has a multiplier or a negative factor.
 func (l *Linear) IsLinear() bool {
-	l.made()
 	return l.linear
 }
 
 // Exact reports whether every coefficient is a fraction of integers up to 2^53.
 // Where one is not, its rounded value is used.
 func (l *Linear) Exact() bool {
-	l.made()
 	return l.exact
 }
 
 // MissingMultipliers returns the multipliers that the input map lacks, sorted.
 // They count as 1. The caller owns the result.
 func (l *Linear) MissingMultipliers() []corev1.ResourceName {
-	l.made()
 	return slices.Clone(l.missing)
 }

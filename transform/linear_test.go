@@ -201,12 +201,12 @@ func TestBindErrors(t *testing.T) {
 		{id: "one in two", rules: "", in: folding("nvidia.com/gpu amd.com/gpu", vectormap.FoldVendors()), out: newMap(t, "nvidia.com/gpu amd.com/gpu"), want: "*transform.AmbiguousNameError nvidia.com/gpu"},
 		{id: "excluded in part", rules: "", exclude: "amd.com/", in: folding("nvidia.com/gpu amd.com/gpu", vectormap.FoldVendors()), out: folding("nvidia.com/gpu amd.com/gpu", vectormap.FoldVendors()),
 			want: "*transform.AmbiguousNameError nvidia.com/gpu"},
-		{id: "units", rules: "a Replace: b 1", in: newMap(t, "a g", milli("example.com/a", "example.com/g")), out: newMap(t, "a b g"), want: "*transform.UnitsError example.com/a"},
+		{id: "units", rules: "a Replace: b 1", in: newMap(t, "a g", milli("example.com/a", "example.com/g")), out: newMap(t, "a b g"), want: "transform: different units in the two maps: example.com/a"},
 		{id: "strict", rules: "a Replace x c: b 1; b Replace x d: b 1", in: newMap(t, "a"), out: newMap(t, "b"), options: BindOptions{Strict: true}, want: "*transform.UnmappedError example.com/credit"},
 		{id: "kept", rules: "a Replace: b 1", in: newMap(t, "a g c"), out: newMap(t, "b"), want: "*transform.UnmappedError example.com/credit example.com/gpu"},
 		{id: "excluded is not kept", rules: "a Replace: b 1", exclude: "example.com/g", in: newMap(t, "a g"), out: newMap(t, "b")},
 		{id: "everything", rules: "a Replace x c: b 1", in: newMap(t, "a cpu g", milli("example.com/gpu")), out: newMap(t, "g"), options: BindOptions{Strict: true},
-			want: "*transform.UnmappedError example.com/credit; *transform.UnmappedError example.com/b; *transform.UnitsError example.com/gpu"},
+			want: "*transform.UnmappedError example.com/credit; *transform.UnmappedError example.com/b; transform: different units in the two maps: example.com/gpu"},
 	} {
 		cfg := rules(c.rules)
 		if c.exclude != "" {
@@ -245,8 +245,8 @@ func namesOf(err error) string {
 		names = e.Names
 	case *AmbiguousNameError:
 		names = e.Names
-	case *UnitsError:
-		names = e.Names
+	default:
+		return err.Error()
 	}
 	return strings.ReplaceAll(fmt.Sprintf("%T %s", err, join(names)), ",", "")
 }

@@ -21,39 +21,41 @@ const (
 	Info    Severity = "info"
 )
 
-// Code names what a finding is about.
-type Code string
-
-// The codes of findings.
-const (
-	CappedFactor       Code = "capped-factor"       // warning: the factor is written larger than Kubernetes holds
-	Chain              Code = "chain"               // info: an output of the rule is the input of another, and stays as it is
-	Cycle              Code = "cycle"               // warning: rules whose outputs lead back to their inputs
-	DropsInput         Code = "drops-input"         // info: Replace without outputs
-	ExcludedInput      Code = "excluded-input"      // warning: a prefix drops the input, the rule never fires
-	ExcludedMultiplier Code = "excluded-multiplier" // warning: a prefix drops the multiplier, which counts as 1
-	ExcludedOutput     Code = "excluded-output"     // info: a prefix matches an output, which is charged all the same
-	NativeOutput       Code = "native-output"       // info: the output is a resource of Kubernetes itself
-	NegativeFactor     Code = "negative-factor"     // info: an allowance
-	NeverPositive      Code = "never-positive"      // warning: no factor of the output is positive
-	NoEffect           Code = "no-effect"           // warning: Retain without outputs
-	RoundedFactor      Code = "rounded-factor"      // warning: the factor is written with more digits than are kept
-	SelfMultiplier     Code = "self-multiplier"     // warning: the input multiplies itself
-	SelfOutput         Code = "self-output"         // warning: the input is among its outputs
-	UnitMismatch       Code = "unit-mismatch"       // warning: factors of the output look like different units
-	UnknownInput       Code = "unknown-input"       // warning: no such resource
-	UnknownMultiplier  Code = "unknown-multiplier"  // warning: no such resource, counts as 1
-	ZeroFactor         Code = "zero-factor"         // info: nothing is charged
-)
-
-// Finding is something legal that looks wrong. Input or Output is "" where the
-// other is meant as a whole; of a cycle, Input is its smallest name.
+// Finding is something legal that looks wrong. The warnings are
+//
+//	capped-factor        the factor is written larger than Kubernetes holds
+//	cycle                outputs of rules lead back to their inputs
+//	excluded-input       a prefix drops the input: the rule never fires
+//	excluded-multiplier  a prefix drops the multiplier, which counts as 1
+//	never-positive       no factor of the output is positive
+//	no-effect            Retain without outputs
+//	rounded-factor       the factor is written with more digits than are kept
+//	self-multiplier      the input multiplies itself
+//	self-output          the input is among its outputs
+//	unit-mismatch        factors of the output look like different units
+//	unknown-input        requests have no such resource
+//	unknown-multiplier   nor this one, which counts as 1
+//
+// and for information there are
+//
+//	chain                the output is the input of another rule, which does not fire for it
+//	drops-input          Replace without outputs
+//	excluded-output      a prefix matches the output, which is charged all the same
+//	native-output        the output is a resource of Kubernetes itself
+//	negative-factor      the factor is an allowance
+//	zero-factor          nothing is charged
 type Finding struct {
-	Code     Code
+	Code     string
 	Severity Severity
-	Input    corev1.ResourceName
-	Output   corev1.ResourceName
+	Input    corev1.ResourceName // "" for an output as a whole; of a cycle its smallest name
+	Output   corev1.ResourceName // "" for an input as a whole
 	Detail   string
+}
+
+// infos are the codes that describe what is usual. All others are warnings.
+var infos = map[string]bool{
+	"chain": true, "drops-input": true, "excluded-output": true,
+	"native-output": true, "negative-factor": true, "zero-factor": true,
 }
 
 // String returns the finding on one line.
@@ -65,9 +67,8 @@ func (f Finding) String() string {
 // are the names that requests have; when it is empty, names are not checked
 // against it. Findings change nothing.
 func (t *Transformation) Lint(known []corev1.ResourceName) []Finding {
-	live(t != nil)
 	l := linter{t: t, known: map[corev1.ResourceName]bool{}}
-	for _, f := range t.config.Inexact {
+	for _, f := range t.config.inexact {
 		if _, ok := t.Factor(f.Output, f.Input); ok {
 			l.findings = append(l.findings, f)
 		}
@@ -95,14 +96,14 @@ func inexact(in, out corev1.ResourceName, q resource.Quantity, v document.Value)
 		return f, false
 	}
 	why := "YAML reads a number without quotes as a float64"
-	f = Finding{Code: RoundedFactor, Severity: Warning, Input: in, Output: out}
+	f = Finding{Code: "rounded-factor", Severity: Warning, Input: in, Output: out}
 	text, _ := v.Literal("a quantity")
 	switch quantity.Kept(q, text) {
 	case 1:
 		why = "Kubernetes holds nothing finer than 1n and rounds away from 0"
 	case -1:
 		why = "Kubernetes holds no more with a binary suffix"
-		f.Code = CappedFactor
+		f.Code = "capped-factor"
 	}
 	f.Detail = fmt.Sprintf("%s is written, %s is charged: %s", short(v.Written()), canonical(q), why)
 	return f, true
@@ -115,7 +116,11 @@ type linter struct {
 	findings []Finding
 }
 
-func (l *linter) add(code Code, severity Severity, in, out corev1.ResourceName, detail string, args ...any) {
+func (l *linter) add(code string, in, out corev1.ResourceName, detail string, args ...any) {
+	severity := Warning
+	if infos[code] {
+		severity = Info
+	}
 	l.findings = append(l.findings, Finding{code, severity, in, out, fmt.Sprintf(detail, args...)})
 }
 
@@ -123,19 +128,19 @@ func (l *linter) unknown(name corev1.ResourceName) bool { return len(l.known) > 
 
 func (l *linter) rule(r *rule) {
 	if l.t.excluded(r.Input) {
-		l.add(ExcludedInput, Warning, r.Input, "", "the rule never fires")
+		l.add("excluded-input", r.Input, "", "the rule never fires")
 	}
 	if l.unknown(r.Input) {
-		l.add(UnknownInput, Warning, r.Input, "", "no such resource")
+		l.add("unknown-input", r.Input, "", "no such resource")
 	}
 	if r.MultiplyBy != "" {
 		l.multiplier(r)
 	}
 	if len(r.entries) == 0 {
 		if r.Strategy == Retain {
-			l.add(NoEffect, Warning, r.Input, "", "Retain without outputs")
+			l.add("no-effect", r.Input, "", "Retain without outputs")
 		} else {
-			l.add(DropsInput, Info, r.Input, "", "Replace without outputs charges nothing for it")
+			l.add("drops-input", r.Input, "", "Replace without outputs charges nothing for it")
 		}
 	}
 	for _, e := range r.entries {
@@ -145,39 +150,39 @@ func (l *linter) rule(r *rule) {
 
 func (l *linter) multiplier(r *rule) {
 	if !l.t.readsMultiplier(r.MultiplyBy) {
-		l.add(ExcludedMultiplier, Warning, r.Input, "", "multiplier %s is excluded and counts as 1", r.MultiplyBy)
+		l.add("excluded-multiplier", r.Input, "", "multiplier %s is excluded and counts as 1", r.MultiplyBy)
 	}
 	if l.unknown(r.MultiplyBy) {
-		l.add(UnknownMultiplier, Warning, r.Input, "", "no such resource as %s, which counts as 1", r.MultiplyBy)
+		l.add("unknown-multiplier", r.Input, "", "no such resource as %s, which counts as 1", r.MultiplyBy)
 	}
 	if r.MultiplyBy == r.Input {
-		l.add(SelfMultiplier, Warning, r.Input, "", "the outputs grow with its square")
+		l.add("self-multiplier", r.Input, "", "the outputs grow with its square")
 	}
 }
 
 func (l *linter) entry(r *rule, e entry) {
 	switch e.factor.Sign() {
 	case -1:
-		l.add(NegativeFactor, Info, r.Input, e.output, "%s is an allowance", e.factor)
+		l.add("negative-factor", r.Input, e.output, "%s is an allowance", e.factor)
 	case 0:
-		l.add(ZeroFactor, Info, r.Input, e.output, "charges nothing")
+		l.add("zero-factor", r.Input, e.output, "charges nothing")
 	}
 	switch {
 	case e.output == r.Input && r.Strategy == Retain:
-		l.add(SelfOutput, Warning, r.Input, e.output, "is kept and charged %s times more", e.factor)
+		l.add("self-output", r.Input, e.output, "is kept and charged %s times more", e.factor)
 	case e.output == r.Input:
-		l.add(SelfOutput, Warning, r.Input, e.output, "is charged %s times", e.factor)
+		l.add("self-output", r.Input, e.output, "is charged %s times", e.factor)
 	case l.t.rule(e.output) != nil:
-		l.add(Chain, Info, r.Input, e.output, "the rule of %s does not apply to what this rule generates", e.output)
+		l.add("chain", r.Input, e.output, "the rule of %s does not apply to what this rule generates", e.output)
 	}
 }
 
 func (l *linter) output(p *product) {
 	if isNative(p.name) {
-		l.add(NativeOutput, Info, "", p.name, "is a resource of Kubernetes")
+		l.add("native-output", "", p.name, "is a resource of Kubernetes")
 	}
 	if l.t.excluded(p.name) {
-		l.add(ExcludedOutput, Info, "", p.name, "is charged all the same")
+		l.add("excluded-output", "", p.name, "is charged all the same")
 	}
 	positive := false
 	var least, most *inf.Dec // magnitudes but 0
@@ -197,13 +202,13 @@ func (l *linter) output(p *product) {
 		decimal = decimal || q.Format == resource.DecimalSI && d.Cmp(inf.NewDec(1000, 0)) >= 0
 	}
 	if !positive {
-		l.add(NeverPositive, Warning, "", p.name, "no factor is positive, so it is always 0")
+		l.add("never-positive", "", p.name, "no factor is positive, so it is always 0")
 	}
 	switch {
 	case binary && decimal:
-		l.add(UnitMismatch, Warning, "", p.name, "factors in powers of 1024 and of 1000")
+		l.add("unit-mismatch", "", p.name, "factors in powers of 1024 and of 1000")
 	case least != nil && most.Cmp(new(inf.Dec).Mul(least, inf.NewDec(1_000_000, 0))) >= 0:
-		l.add(UnitMismatch, Warning, "", p.name, "factors from %s to %s", least, most)
+		l.add("unit-mismatch", "", p.name, "factors from %s to %s", least, most)
 	}
 }
 
@@ -226,7 +231,7 @@ func (l *linter) cycles() {
 	for _, set := range c.sets {
 		if len(set) > 1 {
 			slices.Sort(set)
-			l.add(Cycle, Warning, set[0], "", "outputs lead round: %s; none is transformed again", join(set))
+			l.add("cycle", set[0], "", "outputs lead round: %s; none is transformed again", join(set))
 		}
 	}
 }

@@ -12,10 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// MaxDocument is the size in bytes that [Parse] takes at most. A Kubernetes
-// object is limited to less.
-const MaxDocument = 4 << 20
-
 // ParseError says that a document cannot be read, or that it is none of the shapes.
 // It is the same type in every package of this module.
 type ParseError = document.ParseError
@@ -32,10 +28,10 @@ type ParseError = document.ParseError
 //
 // Parsing is strict: unknown and duplicate keys, keys that differ in case or are
 // no strings, nulls, booleans, quantities that don't parse or have an exponent
-// beyond 999, an empty document, a second one, and more than [MaxDocument] bytes
+// beyond 999, an empty document, a second one, and more than 4 MiB
 // are errors. Numbers follow YAML 1.1, as Kueue reads them, so quote quantities: an
 // unquoted 010 is 8, and one with a fraction or an exponent, or of 2^64 and more, is
-// rounded to a float64. [Config.Inexact] lists the factors that are not what is written.
+// rounded to a float64. [Transformation.Lint] lists the factors that are not what is written.
 //
 // The error is an Aggregate of *field.Error, of a thousand at most, with the paths of
 // the shape: faults of the document first, then those of the rules, in their order. It
@@ -45,7 +41,7 @@ func Parse(data []byte, s Shape) (*Config, Shape, error) {
 		return nil, s, fmt.Errorf("transform: the shape %v is none of a document", s)
 	}
 	p := &parser{}
-	root := document.Read(data, document.Options{MaxSize: MaxDocument, NullIsFault: true, BareKeys: true}, &p.Report)
+	root := document.Read(data, document.Options{MaxSize: maxDocument, NullIsFault: true, BareKeys: true}, &p.Report)
 	body := p.unwrap(root, &s)
 	c, rules := &Config{}, []located(nil)
 	switch s {
@@ -65,9 +61,13 @@ func Parse(data []byte, s Shape) (*Config, Shape, error) {
 	for i := range rules {
 		c.Rules = append(c.Rules, rules[i].Rule)
 	}
-	c.Inexact = p.inexact
+	c.inexact = p.inexact
 	return c, s, nil
 }
+
+// maxDocument is the size in bytes that Parse takes at most. An object of Kubernetes is
+// limited to less.
+const maxDocument = 4 << 20
 
 // parser collects what is wrong with a document.
 type parser struct {
@@ -349,6 +349,3 @@ func text(v document.Value) string {
 }
 
 func pathOf(v document.Value) *field.Path { return field.NewPath(v.Path()) }
-
-// short cuts a text that stands in a message or a path.
-func short(s string) string { return document.Cut(s) }

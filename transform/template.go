@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/internal/quantity"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // ErrNoTemplate says that a request is larger than a whole device.
@@ -30,7 +32,7 @@ func PerCard(in, cards, out corev1.ResourceName) Rule {
 // of it finer than 1n is rounded up, since a Quantity cannot write it.
 func PercentOfDevice(pct, cards, out corev1.ResourceName, perCard resource.Quantity) (Rule, error) {
 	if perCard.Sign() <= 0 {
-		return Rule{}, fmt.Errorf("transform: perCard: %s must be more than 0", quantity.Text(perCard))
+		return Rule{}, fmt.Errorf("transform: perCard: %s, must be more than 0", quantity.Text(perCard))
 	}
 	// In DecimalSI, since BinarySI has no text for fractions.
 	percent := number{new(inf.Dec).Mul(dec(perCard), inf.NewDec(1, 2)), resource.DecimalSI}
@@ -59,10 +61,11 @@ type RoundUp struct {
 // template that covers them all, or else of the whole device, whose name is "".
 // A dimension that the request lacks counts as 0; a request of none of them is
 // returned as it is, in a copy. The error is [ErrNoTemplate] when nothing covers
-// the request, or says which template is wrong.
+// the request. It is the Aggregate of a field.ErrorList with paths templates[i].size[dim]
+// and whole[dim] when sizes are wrong.
 func (r RoundUp) Apply(rl corev1.ResourceList) (out corev1.ResourceList, template string, err error) {
 	sizes := r.sizes()
-	if err := r.validate(sizes); err != nil {
+	if err := document.Errors(r.validate(sizes)); err != nil {
 		return nil, "", err
 	}
 	out = rl.DeepCopy()
@@ -110,25 +113,26 @@ func compare(a, b resource.Quantity) int {
 	return a.Cmp(b)
 }
 
-// validate checks that every size has every dimension and that none decreases.
-func (r RoundUp) validate(sizes []Template) error {
+// validate returns what is wrong with the sizes: each must have every dimension, and none
+// may decrease from one template to the next.
+func (r RoundUp) validate(sizes []Template) (errs field.ErrorList) {
 	for i, t := range sizes {
-		name := fmt.Sprintf("template %q", t.Name)
+		path := field.NewPath("templates").Index(i).Child("size")
 		if i == len(r.Templates) {
-			name = "the whole device"
+			path = field.NewPath("whole")
 		}
 		for _, dim := range r.Dims {
 			q, ok := t.Size[dim]
+			at := key(path, string(dim))
 			switch {
 			case !ok:
-				return fmt.Errorf("transform: RoundUp: %s has no %s", name, dim)
+				errs = append(errs, field.Required(at, "a size in every dimension"))
 			case q.Sign() < 0:
-				return fmt.Errorf("transform: RoundUp: %s has %s of %s, must be 0 or more", name, quantity.Text(q), dim)
+				errs = append(errs, field.Invalid(at, quantity.Text(q), "must be 0 or more"))
 			case i > 0 && compare(q, sizes[i-1].Size[dim]) < 0:
-				return fmt.Errorf("transform: RoundUp: %s has %s of %s, less than the %s of the template before it",
-					name, quantity.Text(q), dim, quantity.Text(sizes[i-1].Size[dim]))
+				errs = append(errs, field.Invalid(at, quantity.Text(q), "must be at least the "+quantity.Text(sizes[i-1].Size[dim])+" of the template before it"))
 			}
 		}
 	}
-	return nil
+	return errs
 }

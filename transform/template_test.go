@@ -59,11 +59,11 @@ func TestRoundUpErrors(t *testing.T) {
 		change func(*RoundUp)
 		want   string
 	}{
-		{func(r *RoundUp) { r.Templates[1].Size[core] = resource.MustParse("4") }, `template "vir10_3c_32g" has 4 of huawei.com/core, less than the 5`},
-		{func(r *RoundUp) { r.Whole[core] = resource.MustParse("9") }, "the whole device has 9 of huawei.com/core, less than the 10"},
-		{func(r *RoundUp) { delete(r.Templates[0].Size, core) }, `template "vir05_1c_16g" has no huawei.com/core`},
-		{func(r *RoundUp) { delete(r.Whole, core) }, "the whole device has no huawei.com/core"},
-		{func(r *RoundUp) { r.Templates[0].Size[core] = resource.MustParse("-1") }, `template "vir05_1c_16g" has -1 of huawei.com/core`},
+		{func(r *RoundUp) { r.Templates[1].Size[core] = resource.MustParse("4") }, `templates[1].size[huawei.com/core]: Invalid value: "4": must be at least the 5 of the template before it`},
+		{func(r *RoundUp) { r.Whole[core] = resource.MustParse("9") }, `whole[huawei.com/core]: Invalid value: "9": must be at least the 10 of the template before it`},
+		{func(r *RoundUp) { delete(r.Templates[0].Size, core) }, "templates[0].size[huawei.com/core]: Required value: a size in every dimension"},
+		{func(r *RoundUp) { delete(r.Whole, core) }, "whole[huawei.com/core]: Required value: a size in every dimension"},
+		{func(r *RoundUp) { r.Templates[0].Size[core] = resource.MustParse("-1") }, `templates[0].size[huawei.com/core]: Invalid value: "-1": must be 0 or more`},
 		{func(r *RoundUp) { r.Whole = nil }, ErrNoTemplate.Error()},
 		{func(r *RoundUp) { r.Whole, r.Templates = nil, nil }, ErrNoTemplate.Error()},
 	} {

@@ -2,7 +2,6 @@ package transform
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // MultiplierSource says which request a multiplier is read from.
@@ -62,14 +62,11 @@ type product struct {
 // Compile validates c and returns it in compiled form, which keeps no reference
 // to it. The error is the Aggregate of [Config.Validate].
 func Compile(c *Config, o Options) (*Transformation, error) {
-	if c == nil {
-		panic(panicConfig)
-	}
 	if err := document.Errors(c.Validate()); err != nil {
 		return nil, err
 	}
 	if o.Multiplier != BeforeExclusion && o.Multiplier != AfterExclusion {
-		return nil, fmt.Errorf("transform: multiplier source %d is unknown", o.Multiplier)
+		return nil, document.Errors(field.ErrorList{field.Invalid(field.NewPath("multiplier"), o.Multiplier, "must be BeforeExclusion or AfterExclusion")})
 	}
 	t := &Transformation{options: o, config: *c.clone(), rules: make([]rule, len(c.Rules))}
 	slices.Sort(t.config.ExcludeResourcePrefixes)
@@ -104,7 +101,6 @@ func shortest(prefixes []string) []string {
 
 // Inputs returns the names that have a rule, sorted. The caller owns it.
 func (t *Transformation) Inputs() []corev1.ResourceName {
-	live(t != nil)
 	names := make([]corev1.ResourceName, len(t.rules))
 	for i := range t.rules {
 		names[i] = t.rules[i].Input
@@ -114,7 +110,6 @@ func (t *Transformation) Inputs() []corev1.ResourceName {
 
 // Outputs returns the names that some rule produces, sorted. The caller owns it.
 func (t *Transformation) Outputs() []corev1.ResourceName {
-	live(t != nil)
 	names := make([]corev1.ResourceName, len(t.outputs))
 	for i := range t.outputs {
 		names[i] = t.outputs[i].name
@@ -125,7 +120,6 @@ func (t *Transformation) Outputs() []corev1.ResourceName {
 // Factor returns how much of out one unit of in is charged as, and false when no
 // rule says.
 func (t *Transformation) Factor(out, in corev1.ResourceName) (resource.Quantity, bool) {
-	live(t != nil)
 	r := t.rule(in)
 	if r == nil {
 		return resource.Quantity{}, false
@@ -136,7 +130,6 @@ func (t *Transformation) Factor(out, in corev1.ResourceName) (resource.Quantity,
 
 // Strategy returns what becomes of in, Retain for a name without a rule.
 func (t *Transformation) Strategy(in corev1.ResourceName) Strategy {
-	live(t != nil)
 	if r := t.rule(in); r != nil {
 		return r.Strategy
 	}
@@ -145,7 +138,6 @@ func (t *Transformation) Strategy(in corev1.ResourceName) Strategy {
 
 // MultiplyBy returns the multiplier of in's rule, "" when it has none.
 func (t *Transformation) MultiplyBy(in corev1.ResourceName) corev1.ResourceName {
-	live(t != nil)
 	if r := t.rule(in); r != nil {
 		return r.MultiplyBy
 	}
@@ -154,7 +146,6 @@ func (t *Transformation) MultiplyBy(in corev1.ResourceName) corev1.ResourceName 
 
 // NNZ returns the number of factors, zeros that were written included.
 func (t *Transformation) NNZ() int {
-	live(t != nil)
 	n := 0
 	for i := range t.rules {
 		n += len(t.rules[i].entries)
@@ -165,14 +156,12 @@ func (t *Transformation) NNZ() int {
 // Config returns the Config that t was compiled from, rules sorted by input and
 // prefixes by name. The caller owns it.
 func (t *Transformation) Config() *Config {
-	live(t != nil)
 	return t.config.clone()
 }
 
 // Equal reports whether both do the same: equal rules, factors of equal value in
 // whatever Format, prefixes and options.
 func (t *Transformation) Equal(other *Transformation) bool {
-	live(t != nil && other != nil)
 	return t.options == other.options && t.config.QuotaCheckStrategy == other.config.QuotaCheckStrategy &&
 		slices.Equal(t.config.ExcludeResourcePrefixes, other.config.ExcludeResourcePrefixes) &&
 		slices.EqualFunc(t.rules, other.rules, func(a, b rule) bool {
@@ -181,13 +170,6 @@ func (t *Transformation) Equal(other *Transformation) bool {
 					return x.output == y.output && x.factor.Cmp(y.factor) == 0
 				})
 		})
-}
-
-// live panics for a receiver that is nil.
-func live(isLive bool) {
-	if !isLive {
-		panic(panicNil)
-	}
 }
 
 // find returns the index of the rule of an input, and false when it has none.

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -25,7 +26,6 @@ type located struct {
 // order of the rules. What is legal and yet looks wrong is found by
 // [Transformation.Lint].
 func (c *Config) Validate() field.ErrorList {
-	live(c != nil)
 	rules := make([]located, len(c.Rules))
 	for i, rule := range c.Rules {
 		rules[i] = listed(rule, i)
@@ -134,3 +134,6 @@ func checkStrategy(s Strategy, required bool, path *field.Path) field.ErrorList 
 // key returns the path of a key of a map. A long key is cut: a document may have
 // many paths below one.
 func key(path *field.Path, key string) *field.Path { return path.Key(short(key)) }
+
+// short cuts a text that stands in a message or a path.
+func short(s string) string { return document.Cut(s) }

@@ -24,11 +24,8 @@ var _ mat.Matrix = View{}
 // multiplier. If [transform.Linear.IsLinear], the matrix times a request without
 // negative amounts is what Apply returns, up to the rounding of the elements. The
 // product of two such matrices chains two transformations; package transform never
-// does that. A nil l panics.
+// does that.
 func New(l *transform.Linear) View {
-	if l == nil {
-		panic(panicNil)
-	}
 	return View{l, nil}
 }
 
@@ -45,10 +42,7 @@ func At(l *transform.Linear, src vector.ResourceVector) View {
 	return v
 }
 
-const (
-	panicNil     = "transformmat: nil transformation"
-	panicColumns = "transformmat: vector longer than the input map"
-)
+const panicColumns = "transformmat: vector longer than the input map"
 
 // Dims returns the lengths of the output and of the input map.
 func (v View) Dims() (r, c int) {
