@@ -10,86 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// folding is what happens when two originals normalize to one name.
-type folding uint8
-
-const (
-	refuseVendors folding = iota
-	foldVendors
-	noFold
-)
-
-// rules are the options that a map was built with. Extensions inherit them; nothing
-// changes them once a map has them. What a column is, it knows itself.
-type rules struct {
-	normalizer Normalizer // nil: defaultNormalizer
-	folding    folding
-	lenient    bool
-	gpus       map[string]bool // the GPUs; nil: what the normalizer says
-	milli      map[string]bool // own names that are Milli once they have a column
-	literals   map[string]Unit // names that are literals once they have a column
-}
-
-// declaration is a list of names that the option Milli was given, as it was given
-// them, after those of earlier maps.
-type declaration struct {
-	before *declaration
-	names  []string
-	like   bool // by the option Like, of which there are no notes
-}
-
-// own returns the own name of the index that name belongs to, unless name is a
-// literal column.
-func (r *rules) own(name string) string {
-	if _, literal := r.literals[name]; literal || r.folding == noFold {
-		return name
-	}
-	return r.normalize(name)
-}
-
-// normalize is own for a map that folds.
-func (r *rules) normalize(name string) string {
-	own := r.normalizes().Normalize(name)
-	switch {
-	case r.gpus == nil:
-	case r.gpus[name]:
-		return coreNames[GPU]
-	case own == coreNames[GPU]:
-		return name
-	}
-	return own
-}
-
-func (r *rules) normalizes() Normalizer {
-	if r.normalizer == nil {
-		return defaultNormalizer
-	}
-	return r.normalizer
-}
-
-// literal reports whether name is a literal, or would be one.
-func (m *ResourceVectorMap) literal(name string) bool {
-	if i, ok := m.index[name]; ok && m.columns[i].literal {
-		return true
-	}
-	_, ok := m.rules.literals[name]
-	return ok
-}
-
-// own returns the own name of the index that name belongs to.
-func (m *ResourceVectorMap) own(name string) string {
-	if m.literal(name) {
-		return name
-	}
-	return m.rules.own(name)
-}
-
 // apply applies options to b.
 func (b *Builder) apply(opts []Option) {
 	for _, o := range opts {
-		if o == nil {
-			panic("vectormap: option is nil")
-		}
 		o(b)
 	}
 }
@@ -139,7 +62,8 @@ type Option func(*Builder)
 // Milli declares that the named resources, by original or own name, are counted
 // in thousandths, so that shares of a device are whole numbers and sums of them
 // exact; AddRow and SubRow then refuse fractions in their columns. It adds no
-// name: one that no index has is an [UnusedMilli] note. Only resources counted in
+// name: one that no index has is in [ResourceVectorMap.Notes], since it may be a
+// typing error. Only resources counted in
 // whole units otherwise can be declared.
 func Milli(names ...string) Option {
 	return func(b *Builder) {
@@ -210,9 +134,6 @@ func fold(f folding) Option {
 
 // WithNormalizer replaces [DefaultNormalizer].
 func WithNormalizer(n Normalizer) Option {
-	if n == nil {
-		panic("vectormap: normalizer is nil")
-	}
 	return func(b *Builder) {
 		b.rules.normalizer = n
 		b.restricted = true
@@ -222,7 +143,6 @@ func WithNormalizer(n Normalizer) Option {
 // Like takes the rules of another map over: normalizer, folding, [GPUs], [Lenient], the
 // names declared Milli, and which names are Literal, with their units. It adds no name.
 func Like(m *ResourceVectorMap) Option {
-	m.exists()
 	return func(b *Builder) {
 		b.rules.normalizer, b.rules.folding, b.rules.lenient = m.rules.normalizer, m.rules.folding, m.rules.lenient
 		b.rules.gpus = maps.Clone(m.rules.gpus)
@@ -245,7 +165,7 @@ func Like(m *ResourceVectorMap) Option {
 // ones.
 func NewBuilder(opts ...Option) *Builder {
 	b := new(Builder)
-	b.exists()
+	b.prepare()
 	b.apply(opts)
 	return b
 }
@@ -266,7 +186,6 @@ func New(names []string, opts ...Option) (*ResourceVectorMap, error) {
 // be given. Errors are those of [Builder.Build]. It costs a copy of the map, so
 // extend by all names at once where they are known.
 func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVectorMap, error) {
-	m.exists()
 	b := &Builder{rules: m.rules, names: make(map[string]seen, len(names))}
 	if m.Len() > 0 {
 		b.base = m
@@ -283,7 +202,7 @@ func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVec
 // repeated. The name gpu is the own name of that index and no original, so it conflicts
 // with none.
 func (b *Builder) AddNames(names ...string) {
-	b.exists()
+	b.prepare()
 	for _, name := range names {
 		b.add(name, false, object{})
 	}
@@ -292,7 +211,7 @@ func (b *Builder) AddNames(names ...string) {
 // AddResourceList adds the names of a list, also those with amount 0. Fractions
 // in it make a [FractionalColumn] note for columns of whole units.
 func (b *Builder) AddResourceList(list corev1.ResourceList) {
-	b.exists()
+	b.prepare()
 	b.addList(list, object{})
 }
 
@@ -305,7 +224,7 @@ func (b *Builder) addList(list corev1.ResourceList, of object) {
 // AddNode adds the names in what the node has; see
 // [ResourceVectorMap.NodeAllocatable].
 func (b *Builder) AddNode(node *corev1.Node) {
-	b.exists()
+	b.prepare()
 	b.addList(allocatable(node), object{"Node", "", node.Name})
 }
 
@@ -313,19 +232,16 @@ func (b *Builder) AddNode(node *corev1.Node) {
 // containers, init containers, overhead and pod level, those that are limited
 // there, and those that its status reports while it is resized in place.
 func (b *Builder) AddPod(pod *corev1.Pod) {
-	b.exists()
-	podExists(pod)
+	b.prepare()
 	of := object{"Pod", pod.Namespace, cmp.Or(pod.Name, pod.GenerateName)}
 	for list := range amountsOf(pod, true, true) {
 		b.addList(list, of)
 	}
 }
 
-func (b *Builder) exists() {
-	if b == nil {
-		panic("vectormap: builder is nil")
-	}
-	if b.names == nil { // the zero value
+// prepare makes the zero value work.
+func (b *Builder) prepare() {
+	if b.names == nil {
 		b.names = map[string]seen{}
 	}
 }
@@ -374,7 +290,7 @@ func (b *Builder) add(name string, fractional bool, of object) {
 // other, an [*OriginalsError] per index that different originals would share.
 // Both name the nodes and pods that they come from.
 func (b *Builder) Build() (*ResourceVectorMap, error) {
-	b.exists()
+	b.prepare()
 	d := draft{Builder: b, faults: slices.Clone(b.faults), m: &ResourceVectorMap{rules: b.rules}}
 	d.start()
 	d.rule()
@@ -629,7 +545,7 @@ func (d *draft) checkOriginals() {
 		if len(c.originals) < 2 {
 			continue
 		}
-		e := &OriginalsError{Name: c.name, Originals: c.originals, Err: ErrVendorConflict}
+		e := &OriginalsError{Name: c.name, Originals: c.originals}
 		for _, name := range c.originals {
 			var of object
 			if objects := d.names[name].objects; len(objects) > 0 {
@@ -693,30 +609,4 @@ func schemaColumns(columns []column) []vector.SchemaColumn {
 // seenFraction reports whether a fractional amount of c was added.
 func (d *draft) seenFraction(c *column) bool {
 	return d.names[c.name].fraction || slices.ContainsFunc(c.originals, func(o string) bool { return d.names[o].fraction })
-}
-
-// nameFault says what is wrong with a resource name, or "" when nothing is. The
-// characters are those of Kubernetes' qualified names, which leaves out every
-// separator of a map's text form.
-func nameFault(name string) string {
-	alphanumeric := func(c byte) bool {
-		return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-	}
-	const longest = 253 + 1 + 63 // prefix, slash and name of a qualified name
-	switch {
-	case name == "":
-		return "is empty"
-	case len(name) > longest:
-		return "is longer than 317 bytes"
-	case !alphanumeric(name[0]) || !alphanumeric(name[len(name)-1]):
-		return "does not start and end with a letter or digit"
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case alphanumeric(c), c == '.', c == '_', c == '-', c == '/':
-		default:
-			return "has characters other than letters, digits and . _ - /"
-		}
-	}
-	return ""
 }

@@ -13,14 +13,6 @@ var (
 	// [*UnknownResourcesError].
 	ErrUnknownResource = errors.New("unknown resource")
 
-	// ErrVendorConflict says that two different original names would share one
-	// index; see [*OriginalsError].
-	ErrVendorConflict = errors.New("different resources at one index")
-
-	// ErrAmbiguousName says that an index has several original names and the
-	// caller chose none; see [*OriginalsError].
-	ErrAmbiguousName = errors.New("several original names")
-
 	// ErrAmbiguousGPU says that an amount of GPUs has no canonical count and
 	// portion; see [ResourceRequirements.FromVector].
 	ErrAmbiguousGPU = errors.New("no canonical count and portion")
@@ -35,7 +27,6 @@ type UnknownResourcesError struct {
 
 // Error names all of them, and what the map has.
 func (e *UnknownResourcesError) Error() string {
-	errorExists(e != nil)
 	names := make([]string, len(e.Names))
 	for i, name := range e.Names {
 		names[i] = strconv.Quote(name)
@@ -76,7 +67,6 @@ func (e *NameError) Error() string { return "vectormap: " + e.String() }
 
 // String is Error without the package.
 func (e *NameError) String() string {
-	errorExists(e != nil)
 	const shown = 3
 	of := e.Objects
 	text := fmt.Sprintf("name %q", e.Name)
@@ -91,19 +81,18 @@ func (e *NameError) String() string {
 
 func (e *NameError) note() {}
 
-// OriginalsError reports an index with several original names. Err is
-// [ErrVendorConflict] when the map is built or a list of amounts has several of
-// them, [ErrAmbiguousName] when an amount is converted back.
+// OriginalsError reports an index with several original names: when the map is built, in
+// a list of amounts that has several of them, or when an amount is converted back and the
+// caller chose none of them.
 type OriginalsError struct {
 	Name      string   // the index's own name
 	Originals []string // sorted
 	Objects   []string // nil, or for each original an object that has it, or ""
-	Err       error
+	noChoice  bool     // an amount is converted back; else the names would share the index
 }
 
 // Error names all originals and the way out.
 func (e *OriginalsError) Error() string {
-	errorExists(e != nil)
 	originals := slices.Clone(e.Originals)
 	for i, object := range e.Objects {
 		if object != "" {
@@ -111,20 +100,8 @@ func (e *OriginalsError) Error() string {
 		}
 	}
 	text := strings.Join(originals, " and ")
-	if e.Err == ErrVendorConflict {
-		return fmt.Sprintf("vectormap: %s would stand for %s: use NoFold or FoldVendors", e.Name, text)
+	if e.noChoice {
+		return fmt.Sprintf("vectormap: %s stands for %s: name the one to use", e.Name, text)
 	}
-	return fmt.Sprintf("vectormap: %s stands for %s: name the one to use", e.Name, text)
-}
-
-// Unwrap returns Err.
-func (e *OriginalsError) Unwrap() error {
-	errorExists(e != nil)
-	return e.Err
-}
-
-func errorExists(exists bool) {
-	if !exists {
-		panic("vectormap: error is nil")
-	}
+	return fmt.Sprintf("vectormap: %s would stand for %s: use NoFold or FoldVendors", e.Name, text)
 }

@@ -32,11 +32,9 @@ func (c *faultCollector) add(err error) {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		switch e := inner.(type) {
 		case *field.Error:
-			errorExists(e != nil)
 			c.note(*e)
 			return
 		case *UnknownResourcesError:
-			errorExists(e != nil)
 			for _, name := range e.Names {
 				fault := field.NotFound(nil, name)
 				fault.Detail = ErrUnknownResource.Error() + e.known()

@@ -127,6 +127,9 @@ func (g *gatherer) addPortions(count int64, portion, memory float64) {
 	}
 }
 
+// maxDevices keeps counts in hundredths far below 2^53.
+const maxDevices = 1 << 40
+
 // check looks for what no column can take.
 func (g *gatherer) check(name string, amount float64) {
 	switch {

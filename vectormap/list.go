@@ -49,17 +49,6 @@ func (m *ResourceVectorMap) NodeAllocatable(dst vector.ResourceVector, node *cor
 	return m.fromList(dst, allocatable(node), down, unknown)
 }
 
-// allocatable returns what the node has.
-func allocatable(node *corev1.Node) corev1.ResourceList {
-	switch {
-	case node == nil:
-		panic("vectormap: node is nil")
-	case node.Status.Allocatable == nil:
-		return node.Status.Capacity
-	}
-	return node.Status.Allocatable
-}
-
 // NearestVector converts a list of requests for scoring, where no amount is a reason to
 // refuse a pod: it never fails. Amounts finer than an index's unit are rounded up, and
 // those of 2^53 units or more to the nearest finite float64; kube-scheduler accepts them
@@ -69,7 +58,6 @@ func allocatable(node *corev1.Node) corev1.ResourceList {
 // returned as there; nothing else is allocated for lists of up to 24 names with amounts
 // below 2^53.
 func (m *ResourceVectorMap) NearestVector(dst vector.ResourceVector, list corev1.ResourceList) vector.ResourceVector {
-	m.exists()
 	var buf [entriesOnStack]entry
 	entries := buf[:0]
 	folded := m.folded
@@ -105,7 +93,6 @@ const entriesOnStack = 24
 // readList appends the list's amounts to entries. unknown is set only when it
 // succeeds.
 func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, r rounding, unknown *[]string) ([]entry, error) {
-	m.exists()
 	var (
 		strange  int // names that m does not have
 		foreign  int // names that m was not built from
@@ -252,7 +239,7 @@ func (m *ResourceVectorMap) ResourceList(v vector.ResourceVector, prefer ...stri
 		case x == 0:
 			continue
 		case c.literal:
-			notes = append(notes, LiteralSkipped{c.name})
+			notes = append(notes, Remark{c.name, "literal dimension left out"})
 			continue
 		}
 		q, why := quantityOf(x, c.unit)
@@ -262,7 +249,7 @@ func (m *ResourceVectorMap) ResourceList(v vector.ResourceVector, prefer ...stri
 		}
 		name, ok := c.choose(prefer)
 		if !ok {
-			faults = append(faults, &OriginalsError{Name: c.name, Originals: slices.Clone(c.originals), Err: ErrAmbiguousName})
+			faults = append(faults, &OriginalsError{Name: c.name, Originals: slices.Clone(c.originals), noChoice: true})
 			continue
 		}
 		if c.unit == UnitWhole && x != math.Trunc(x) {

@@ -10,28 +10,13 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// Indices of the core resources, the same in every map.
-const (
-	CPU    = 0 // cpu, in thousandths of a CPU
-	Memory = 1 // memory, in bytes
-	GPU    = 2 // gpu, in whole GPUs unless declared Milli
-	Pods   = 3 // pods
-)
-
-// coreNames are the own names of the core indices, in their order.
-var coreNames = [...]string{CPU: "cpu", Memory: "memory", GPU: "gpu", Pods: "pods"}
-
-// gpuMemory is the column that holds [ResourceRequirements.GPUMemory].
-const gpuMemory = "gpu-memory"
-
 // ResourceVectorMap gives every index of a resource vector a name and a unit.
 // It is made by [New], by a [Builder] or by [ResourceVectorMap.Extend], usually
 // once per snapshot of a cluster, and shared by every vector and matrix of it.
 //
 // A map is immutable and safe for concurrent use. Compare maps with
 // [ResourceVectorMap.Equal]. Methods that take an index panic when it is out of
-// range. The zero value has no indices, not even those of the core resources. A nil
-// pointer is not a map.
+// range. The zero value has no indices, not even those of the core resources.
 type ResourceVectorMap struct {
 	columns   []column
 	index     map[string]int // by own and by original name
@@ -43,13 +28,6 @@ type ResourceVectorMap struct {
 	declared  *declaration // Milli
 	left      []*NameError // names that the option Lenient left out
 	rules     rules
-}
-
-// exists panics unless there is a map.
-func (m *ResourceVectorMap) exists() {
-	if m == nil {
-		panic("vectormap: map is nil")
-	}
 }
 
 // column is what a map knows of one index.
@@ -80,7 +58,6 @@ func (c *column) text() string {
 // name that the map does not have, and for another vendor's name: in a map built
 // from nvidia.com/gpu there is no amd.com/gpu, unless the map folds vendors.
 func (m *ResourceVectorMap) Index(name string) (int, bool) {
-	m.exists()
 	if i, ok := m.index[name]; ok {
 		return i, true
 	}
@@ -102,6 +79,23 @@ func (m *ResourceVectorMap) foldedIndex(name string) (int, bool) {
 	return i, ok
 }
 
+// literal reports whether name is a literal, or would be one.
+func (m *ResourceVectorMap) literal(name string) bool {
+	if i, ok := m.index[name]; ok && m.columns[i].literal {
+		return true
+	}
+	_, ok := m.rules.literals[name]
+	return ok
+}
+
+// own returns the own name of the index that name belongs to.
+func (m *ResourceVectorMap) own(name string) string {
+	if m.literal(name) {
+		return name
+	}
+	return m.rules.own(name)
+}
+
 // vendorConflicts reports the indices that several of the names, which are sorted,
 // would share, but that the map was not built from: one list of amounts must not
 // add up what the map would keep apart if it had been built from the list.
@@ -119,7 +113,7 @@ func (m *ResourceVectorMap) vendorConflicts(names iter.Seq[string]) []error {
 		switch e := shared[i]; {
 		case !ok:
 		case e == nil:
-			shared[i] = &OriginalsError{Name: m.columns[i].name, Originals: []string{name}, Err: ErrVendorConflict}
+			shared[i] = &OriginalsError{Name: m.columns[i].name, Originals: []string{name}}
 		default:
 			if e.Originals = append(e.Originals, name); len(e.Originals) == 2 {
 				faults = append(faults, e)
@@ -131,7 +125,6 @@ func (m *ResourceVectorMap) vendorConflicts(names iter.Seq[string]) []error {
 
 // column returns what m knows of index i.
 func (m *ResourceVectorMap) column(i int) *column {
-	m.exists()
 	if uint(i) >= uint(len(m.columns)) {
 		panic("vectormap: index out of range")
 	}
@@ -162,7 +155,6 @@ func (m *ResourceVectorMap) IsGPU(i int) bool { return m.column(i).gpu }
 // found by name may stand for more than that name. It is false for all names
 // of a [NoFold] map and for [Literal] names.
 func (m *ResourceVectorMap) Folds(name string) bool {
-	m.exists()
 	r := &m.rules
 	switch {
 	case r.folding == noFold || m.literal(name):
@@ -177,13 +169,11 @@ func (m *ResourceVectorMap) Folds(name string) bool {
 
 // Len returns the number of indices.
 func (m *ResourceVectorMap) Len() int {
-	m.exists()
 	return len(m.columns)
 }
 
 // All yields every index and its own name, in index order.
 func (m *ResourceVectorMap) All() iter.Seq2[int, string] {
-	m.exists()
 	return func(yield func(int, string) bool) {
 		for i := range m.columns {
 			if !yield(i, m.columns[i].name) {
@@ -197,7 +187,6 @@ func (m *ResourceVectorMap) All() iter.Seq2[int, string] {
 // was built from: notes about indices, in their order, then names that no index
 // has. The caller owns the result.
 func (m *ResourceVectorMap) Notes() []Note {
-	m.exists()
 	notes := slices.Clone(m.notes)
 	var unused []string
 	for d := m.declared; d != nil; d = d.before {
@@ -209,7 +198,7 @@ func (m *ResourceVectorMap) Notes() []Note {
 	}
 	slices.Sort(unused)
 	for _, name := range slices.Compact(unused) {
-		notes = append(notes, UnusedMilli{name})
+		notes = append(notes, Remark{name, "declared Milli, but no index has the name"})
 	}
 	for _, e := range m.left {
 		notes = append(notes, e)
@@ -224,7 +213,6 @@ func (m *ResourceVectorMap) Equal(other *ResourceVectorMap) bool { return m.Sche
 // Schema returns the schema of matrices over m. Equal maps have equal schemas.
 // [Milli] columns are its integral columns.
 func (m *ResourceVectorMap) Schema() vector.Schema {
-	m.exists()
 	return m.schema
 }
 
@@ -238,9 +226,6 @@ func (m *ResourceVectorMap) String() string {
 	}
 	return strings.Join(texts, " ")
 }
-
-// MarshalText returns the form of String.
-func (m *ResourceVectorMap) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // NewVector returns a vector of m's length, all zeros.
 func (m *ResourceVectorMap) NewVector() vector.ResourceVector {
@@ -259,10 +244,6 @@ func (m *ResourceVectorMap) NewMatrix(rows int) *vector.Matrix {
 // NewNodes returns nodes without rows and with a column per index. An option asks
 // for scored amounts; see [vector.NewNodes].
 func (m *ResourceVectorMap) NewNodes(opts ...vector.NodesOption) *vector.Nodes {
-	m.exists()
-	if slices.ContainsFunc(opts, func(o vector.NodesOption) bool { return o == nil }) {
-		panic("vectormap: option is nil")
-	}
 	return vector.NewNodes(m.Schema(), m.Len(), opts...)
 }
 
@@ -274,7 +255,6 @@ func (m *ResourceVectorMap) Widen(x interface {
 	Cols() int
 	Widen(schema vector.Schema, cols int)
 }) error {
-	mustBeMade(x)
 	s := x.Schema()
 	switch {
 	case s == m.Schema():
@@ -284,22 +264,6 @@ func (m *ResourceVectorMap) Widen(x interface {
 		return nil
 	}
 	return vector.ErrSchema
-}
-
-// mustBeMade panics when x is nothing that can be widened.
-func mustBeMade(x any) {
-	isNil := x == nil
-	switch x := x.(type) {
-	case *vector.Matrix:
-		isNil = x == nil
-	case *vector.Nodes:
-		if isNil = x == nil; !isNil && x.Cols() == 0 {
-			panic("vectormap: nodes that NewNodes did not make")
-		}
-	}
-	if isNil {
-		panic("vectormap: matrix is nil")
-	}
 }
 
 // tooLong is the error for a vector that is longer than the map.
@@ -320,4 +284,12 @@ func (c *column) kubernetesName() string {
 		return c.originals[0]
 	}
 	return c.name
+}
+
+// gpuUnit returns the unit of the index GPU.
+func (m *ResourceVectorMap) gpuUnit() Unit {
+	if m.Len() == 0 { // the zero value
+		return UnitWhole
+	}
+	return m.columns[GPU].unit
 }

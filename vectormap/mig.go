@@ -28,7 +28,6 @@ type MIGError struct {
 
 // Error names the name and says what is wrong with it.
 func (e *MIGError) Error() string {
-	errorExists(e != nil)
 	return fmt.Sprintf("vectormap: %q is no MIG profile: %s", e.Name, e.Reason)
 }
 
@@ -135,7 +134,6 @@ func (p MIGProfile) ResourceName() corev1.ResourceName {
 // order, shares of a [Milli] column exactly; what a longer v has beyond the map counts
 // nothing. It does not allocate.
 func (m *ResourceVectorMap) MIGSlices(v vector.ResourceVector) float64 {
-	m.exists()
 	var whole, milli float64
 	for _, w := range m.slices {
 		switch x := v.Get(w.index); {
@@ -172,11 +170,11 @@ func (m *ResourceVectorMap) attachSlices(i int) {
 	case looksLikeMIG(c.name):
 		p, shared, err := ParseMIG(c.name)
 		if err != nil {
-			m.notes = append(m.notes, UnparsedMIG{c.name})
+			m.notes = append(m.notes, Remark{c.name, "not a MIG profile, counted as 0 slices"})
 			return
 		}
 		if shared {
-			m.notes = append(m.notes, SharedMIG{c.name})
+			m.notes = append(m.notes, Remark{c.name, "shared MIG instances, every replica counted"})
 		}
 		w.slices = float64(p.G)
 	default:

@@ -1,8 +1,7 @@
 package vectormap
 
-// Note is a remark that is no error: a [FractionalColumn], an [UnparsedMIG], a
-// [SharedMIG], an [UnusedMilli], a [LiteralSkipped], a [MissingLabel], or a [*NameError]
-// that the option [Lenient] let pass. Its String is one line of text.
+// Note is a remark that is no error: a [FractionalColumn], a [*NameError] that the option
+// [Lenient] let pass, or any other [Remark]. Its String is one line of text.
 type Note interface {
 	String() string
 	note()
@@ -14,39 +13,20 @@ type Note interface {
 // name with [Milli] cures both.
 type FractionalColumn struct{ Name string }
 
-// UnparsedMIG says that a name looks like a MIG profile and is none, so that
-// [ResourceVectorMap.MIGSlices] does not count it.
-type UnparsedMIG struct{ Name string }
-
-// SharedMIG says that the instances of a MIG profile are shared by replicas.
-// [ResourceVectorMap.MIGSlices] counts every replica, so it counts a slice more
-// than once.
-type SharedMIG struct{ Name string }
-
-// UnusedMilli says that a name was declared [Milli] and no index has it, which may be a
-// typing error.
-type UnusedMilli struct{ Name string }
-
-// LiteralSkipped says that a conversion to a ResourceList left a [Literal]
-// dimension out.
-type LiteralSkipped struct{ Name string }
-
-// MissingLabel says that a node lacks a label of a topology, so that it is in no domain.
-type MissingLabel struct{ Node, Label string }
-
+// String names the column.
 func (n FractionalColumn) String() string { return n.Name + ": fraction in a column of whole units" }
-func (n UnparsedMIG) String() string      { return n.Name + ": not a MIG profile, counted as 0 slices" }
-func (n SharedMIG) String() string        { return n.Name + ": shared MIG instances, every replica counted" }
-func (n UnusedMilli) String() string      { return n.Name + ": declared Milli, but no index has the name" }
-func (n LiteralSkipped) String() string   { return n.Name + ": literal dimension left out" }
 
-func (n MissingLabel) String() string {
-	return n.Node + ": no label " + n.Label + ", in no domain"
+// Remark says something of one resource, or of one node: that a name looks like a MIG
+// profile and is none, that replicas share a MIG profile, that a name declared [Milli] has
+// no index, that a [Literal] dimension was left out of a ResourceList, or that a node lacks
+// a label of a topology.
+type Remark struct {
+	Name string // of the resource or node
+	Text string // such as "literal dimension left out"
 }
 
+// String returns the name and the text.
+func (r Remark) String() string { return r.Name + ": " + r.Text }
+
 func (FractionalColumn) note() {}
-func (UnparsedMIG) note()      {}
-func (SharedMIG) note()        {}
-func (UnusedMilli) note()      {}
-func (LiteralSkipped) note()   {}
-func (MissingLabel) note()     {}
+func (Remark) note()           {}

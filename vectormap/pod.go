@@ -1,7 +1,6 @@
 package vectormap
 
 import (
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -65,7 +64,6 @@ func PodRequests(pod *corev1.Pod, opts PodOptions) corev1.ResourceList {
 // PodRequest converts the total of [PodRequests], and 1 of pods. dst, unknown and the
 // errors are those of [ResourceVectorMap.RequestVector].
 func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, error) {
-	m.exists()
 	v, err := m.fromList(dst, podRequests(pod, opts, opts.KubeScoringDefaults), up, unknown)
 	return v, asWritten(err, pod, opts)
 }
@@ -75,8 +73,6 @@ func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Po
 // pod is totalled a second time only where the two may differ. The destinations
 // must not overlap. On error both results are nil and neither is changed.
 func (m *ResourceVectorMap) PodRequestBoth(request, scoring vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, vector.ResourceVector, error) {
-	m.exists()
-	podExists(pod)
 	var buf, bufScoring [entriesOnStack]entry
 	var scored []entry
 	if opts.APIServerDefaults {
@@ -114,7 +110,6 @@ func podRequests(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.Resourc
 
 // podTotal is PodRequests with the defaults or without.
 func podTotal(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceList {
-	podExists(pod)
 	if opts.APIServerDefaults {
 		pod = defaulted(pod, !opts.SkipPodLevelResources)
 	}
@@ -260,7 +255,6 @@ func lacksDefaults(pod *corev1.Pod) bool {
 // counts for requests only. Amounts of 10^1000 and more count as 10^1000: written as an
 // exponent, as in 1e99999999, their sum takes minutes.
 func PodTotals(pod *corev1.Pod, opts PodOptions) (requests, limits corev1.ResourceList) {
-	podExists(pod)
 	o := podresource.PodResourcesOptions{
 		UseStatusResources:    opts.UseStatusResources,
 		SkipPodLevelResources: opts.SkipPodLevelResources,
@@ -371,12 +365,6 @@ func union(list, other corev1.ResourceList) corev1.ResourceList {
 	return all
 }
 
-func podExists(pod *corev1.Pod) {
-	if pod == nil {
-		panic("vectormap: pod is nil")
-	}
-}
-
 // boundedPod returns pod, or a copy without the amounts that take minutes to add.
 // Those that are too large for a vector stay so. Limits and the status are looked
 // at where they are read.
@@ -421,33 +409,6 @@ func asWritten(err error, pod *corev1.Pod, opts PodOptions) error {
 		}
 	}
 	return err
-}
-
-// amountsOf goes through the lists of amounts that a total may read.
-func amountsOf(pod *corev1.Pod, limits, status bool) iter.Seq[corev1.ResourceList] {
-	return func(yield func(corev1.ResourceList) bool) {
-		both := func(r *corev1.ResourceRequirements) bool {
-			return r == nil || yield(r.Requests) && (!limits || yield(r.Limits))
-		}
-		for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-			for i := range containers {
-				if !both(&containers[i].Resources) {
-					return
-				}
-			}
-		}
-		if !both(pod.Spec.Resources) || !yield(pod.Spec.Overhead) || !status {
-			return
-		}
-		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-			for i := range statuses {
-				if !both(statuses[i].Resources) || !yield(statuses[i].AllocatedResources) {
-					return
-				}
-			}
-		}
-		_ = both(pod.Status.Resources) && yield(pod.Status.AllocatedResources)
-	}
 }
 
 // boundedContainers returns containers that request what may be used.

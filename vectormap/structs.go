@@ -20,12 +20,6 @@ type Resource struct {
 	Scalars  map[corev1.ResourceName]float64 // everything else, by own or original name
 }
 
-func (r *Resource) exists() {
-	if r == nil {
-		panic("vectormap: resource is nil")
-	}
-}
-
 // ToVector converts r. dst is overwritten, grown where its capacity is short,
 // and returned with the map's length. Scalars that are folded into one index add up,
 // in the order of their names.
@@ -39,7 +33,6 @@ func (r *Resource) exists() {
 // It is lossless: FromVector gives r back, with the scalars by their own names
 // and without those that are 0.
 func (r *Resource) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
-	r.exists()
 	g := gatherer{m: m, signed: true}
 	g.add(coreNames[CPU], r.MilliCPU, source{field: "MilliCPU", written: r.MilliCPU})
 	g.add(coreNames[Memory], r.Memory, source{field: "Memory", written: r.Memory})
@@ -54,7 +47,6 @@ func (r *Resource) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (ve
 // [Milli]; a v longer than the map is vector.ErrShape. On error r is not
 // changed.
 func (r *Resource) FromVector(m *ResourceVectorMap, v vector.ResourceVector) error {
-	r.exists()
 	if err := m.checkAmounts(v, true); err != nil {
 		return err
 	}
@@ -89,12 +81,6 @@ type ResourceRequirements struct {
 	MIG map[corev1.ResourceName]float64 // instances by resource name: nvidia.com/mig-…
 }
 
-func (r *ResourceRequirements) exists() {
-	if r == nil {
-		panic("vectormap: requirements is nil")
-	}
-}
-
 // ToVector converts r, keeping every amount. The index [GPU] gets count times
 // portion, the portion being rounded to hundredths, half away from zero, as it
 // is written in decimal. GPUMemory needs a column gpu-memory; beside it the count
@@ -109,7 +95,6 @@ func (r *ResourceRequirements) exists() {
 // reported at once. Without any of them, folded amounts with a sum of 2^53 or more are
 // one. On error the result is nil and dst is not changed.
 func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVectorMap) (vector.ResourceVector, error) {
-	r.exists()
 	g := gatherer{m: m}
 	g.add(coreNames[CPU], r.MilliCPU, source{field: "MilliCPU", written: r.MilliCPU})
 	g.add(coreNames[Memory], r.Memory, source{field: "Memory", written: r.Memory})
@@ -130,7 +115,6 @@ func (r *ResourceRequirements) ToVector(dst vector.ResourceVector, m *ResourceVe
 // [*vector.AmountError]; a v longer than the map is vector.ErrShape. On error r is not
 // changed; otherwise ToVector gives v back. The maps in r are reused.
 func (r *ResourceRequirements) FromVector(m *ResourceVectorMap, v vector.ResourceVector) error {
-	r.exists()
 	return r.fromVector(m, v, 0)
 }
 
@@ -139,7 +123,6 @@ func (r *ResourceRequirements) FromVector(m *ResourceVectorMap, v vector.Resourc
 // stay that, where the canonical form of the same vector is 1 device. It also
 // keeps it where v has GPU memory and no GPUs.
 func (r *ResourceRequirements) FromVectorInto(m *ResourceVectorMap, v vector.ResourceVector) error {
-	r.exists()
 	return r.fromVector(m, v, r.GPUCount)
 }
 
@@ -175,9 +158,6 @@ func (r *ResourceRequirements) fromVector(m *ResourceVectorMap, v vector.Resourc
 	*r = next
 	return nil
 }
-
-// maxDevices keeps counts in hundredths far below 2^53.
-const maxDevices = 1 << 40
 
 // countAndPortion splits gpus, which is not negative, into devices and the
 // portion of each, keeping prevCount where it can, or says why it cannot.
@@ -223,14 +203,6 @@ func (m *ResourceVectorMap) gpus(amount float64) (float64, error) {
 		return 0, amountFault(m.columns[GPU].kubernetesName(), decimal.Format(gpus), UnitMilli, reasonNotMilli)
 	}
 	return gpus, nil
-}
-
-// gpuUnit returns the unit of the index GPU.
-func (m *ResourceVectorMap) gpuUnit() Unit {
-	if m.Len() == 0 { // the zero value
-		return UnitWhole
-	}
-	return m.columns[GPU].unit
 }
 
 // checkAmounts looks for amounts that the structs cannot take.

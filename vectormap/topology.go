@@ -9,8 +9,8 @@ import (
 // NewTopology returns the topology of nodes by their labels: row i is nodes[i]. The
 // levels are label keys from coarse to fine, such as "topology.kubernetes.io/zone",
 // "cloud.example.com/rack", "kubernetes.io/hostname"; the last may be left out. A node
-// without one of the labels is in no domain, and notes have a [MissingLabel] for it. The
-// error is that of gang.NewTopology.
+// without one of the labels is in no domain, and notes say so. The error is
+// that of gang.NewTopology.
 func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes []Note, err error) {
 	if t, err = gang.NewTopology(levels...); err != nil {
 		return nil, nil, err
@@ -21,7 +21,7 @@ func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes
 			return nil, nil, err
 		}
 		if missing != "" {
-			notes = append(notes, MissingLabel{Node: node.Name, Label: missing})
+			notes = append(notes, Remark{node.Name, "no label " + missing + ", in no domain"})
 		}
 	}
 	return t, notes, nil
@@ -33,12 +33,6 @@ func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes
 // is that of [gang.Topology.Set]. For a node that goes, remove its row with
 // [gang.Topology.RemoveRow] as from the other tables.
 func SetTopology(t *gang.Topology, row int, node *corev1.Node) (missing string, err error) {
-	if t == nil {
-		panic("vectormap: topology is nil")
-	}
-	if node == nil {
-		panic("vectormap: node is nil")
-	}
 	var values []string
 	for _, key := range t.Levels() {
 		value, ok := node.Labels[key]

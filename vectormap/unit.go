@@ -2,6 +2,20 @@ package vectormap
 
 import "strings"
 
+// Indices of the core resources, the same in every map.
+const (
+	CPU    = 0 // cpu, in thousandths of a CPU
+	Memory = 1 // memory, in bytes
+	GPU    = 2 // gpu, in whole GPUs unless declared Milli
+	Pods   = 3 // pods
+)
+
+// coreNames are the own names of the core indices, in their order.
+var coreNames = [...]string{CPU: "cpu", Memory: "memory", GPU: "gpu", Pods: "pods"}
+
+// gpuMemory is the column that holds [ResourceRequirements.GPUMemory].
+const gpuMemory = "gpu-memory"
+
 // Unit says what an amount of 1 means in a column.
 type Unit uint8
 
