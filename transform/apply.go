@@ -28,7 +28,8 @@ func (t *Transformation) Apply(in corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
-// number is the value and the Format of a Quantity.
+// number is the value and the Format of a Quantity. Quantity itself rounds and wraps around
+// where a value needs more than its int64 and scale, so values are computed apart from it.
 type number struct {
 	value  *inf.Dec
 	format resource.Format
@@ -49,7 +50,8 @@ func (a number) add(b number) number {
 	return number{sum(a.value, b.value), format}
 }
 
-// farApart is the number of decimal places from which on sums take long.
+// farApart is how many decimal places apart two amounts may be. A text of 20 characters
+// can ask for a sum of two billion digits.
 const farApart = 10_000
 
 // sum returns x + y, with amounts that are far apart bounded first.
@@ -60,7 +62,8 @@ func sum(x, y *inf.Dec) *inf.Dec {
 	return new(inf.Dec).Add(x, y)
 }
 
-// multiply returns x * y, bounded where the result has no exponent.
+// multiply returns x * y, bounded where the exponent of the result is no int32, which
+// inf.Dec does not check.
 func multiply(x, y *inf.Dec) *inf.Dec {
 	if scale := int64(x.Scale()) + int64(y.Scale()); int64(int32(scale)) != scale {
 		x, y = bounded(x), bounded(y)
@@ -68,13 +71,15 @@ func multiply(x, y *inf.Dec) *inf.Dec {
 	return new(inf.Dec).Mul(x, y)
 }
 
-// bounded returns d, or the nearest value that arithmetic is quick with.
+// bounded returns d, or what stands for it where its exponent is beyond 999: 10^1000, or 1n.
+// Sums of values further apart would write out every digit between them.
 func bounded(d *inf.Dec) *inf.Dec {
 	q := quantity.Bounded(*resource.NewDecimalQuantity(*d, ""))
 	return q.AsDec()
 }
 
-// quantity returns the Quantity of a value, rounded up to 1n.
+// quantity returns the Quantity of a value, rounded up to 1n. The text of a Quantity can't
+// hold more: it writes 1e-18 as 1.
 func (a number) quantity() resource.Quantity {
 	d := a.value
 	if finest := inf.Scale(-resource.Nano); d.Scale() > finest {
@@ -116,7 +121,8 @@ type term struct {
 	amount     number
 }
 
-// floored returns what the rules generate, at least 0.
+// floored returns what the rules generate, at least 0: an allowance cancels what other
+// rules charge, and never what was requested.
 func (a *amount) floored() number {
 	if a.generated.value == nil || a.generated.value.Sign() >= 0 {
 		return a.generated
@@ -132,7 +138,8 @@ func (a *amount) total() number {
 	return a.retained.add(a.floored())
 }
 
-// amounts computes the parts of every name of the result.
+// amounts computes the parts of every name of the result. Inputs are taken in the order of
+// their names, since the first addend that is not 0 decides the Format of a sum.
 func (t *Transformation) amounts(in corev1.ResourceList) map[corev1.ResourceName]*amount {
 	parts := make(map[corev1.ResourceName]*amount, len(in))
 	part := func(name corev1.ResourceName) *amount {

@@ -49,7 +49,7 @@ func (c *column) of(src vector.ResourceVector) float64 {
 		if t.multiplier >= 0 {
 			x = float64(x * t.times(src))
 		}
-		sum += float64(x * t.factor)
+		sum += float64(x * t.factor) // the conversion keeps arm64 from fusing both operations
 	}
 	y := sum / c.over
 	if y < 0 {
@@ -71,8 +71,8 @@ func (t *addend) times(src vector.ResourceVector) float64 {
 
 // ApplyBatch sets row r of dst to the charge of row r of src, the same bits as
 // [Linear.Apply] row by row. dst must have as many rows, and the schema of the output
-// map; src that of the input map; of a matrix without a schema only the number of columns
-// is checked. They must not overlap. Anything else panics. Nothing is allocated.
+// map; src the schema of the input map. Of a matrix without a schema only the number of
+// columns is checked. They must not overlap. Anything else panics. Nothing is allocated.
 func (l *Linear) ApplyBatch(dst, src *vector.Matrix) {
 	l.check(dst, src)
 	l.batch(dst, src, false, nil)
@@ -94,7 +94,7 @@ func (l *Linear) ApplyBatch(dst, src *vector.Matrix) {
 // result of ApplyBatch by the pods instead would take 0.5 credits for 3 pods as
 // 1.5.
 //
-// Operands are those of ApplyBatch, and a count per row; a negative one panics.
+// It takes the operands of ApplyBatch, and a count per row; a negative count panics.
 func (l *Linear) ChargeBatch(dst, src *vector.Matrix, pods []int64) {
 	l.check(dst, src)
 	if pods != nil && len(pods) != src.Rows() {
@@ -115,7 +115,8 @@ const (
 	batchTerms = 32
 )
 
-// batch computes all columns, as charges or as amounts.
+// batch computes all columns, as charges or as amounts. A piece of each column is computed
+// to its end before the next column: a sum of many terms then stays in the first cache.
 func (l *Linear) batch(dst, src *vector.Matrix, charge bool, pods []int64) {
 	rows := src.Rows()
 	var buffer, counts [batchRows]float64
@@ -190,7 +191,8 @@ func (l *Linear) check(dst, src *vector.Matrix) {
 	}
 }
 
-// span returns all elements of a matrix, and what lies between its columns.
+// span returns all elements of a matrix, and what lies between its columns. Views of one
+// matrix have their own slices, so only memory says whether two of them overlap.
 func span(m *vector.Matrix) []float64 {
 	return unsafe.Slice(unsafe.SliceData(m.Column(0)), m.Stride()*(m.Cols()-1)+m.Rows())
 }

@@ -10,12 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Charge returns the whole units that a workload of so many equal pods is
-// charged: per pod, a negative amount is 0, cpu counts in thousandths and
-// everything else in its base unit, and fractions are rounded up; then the amount
-// is multiplied by pods. Both steps saturate at MaxInt64. Rounding per pod makes
-// 0.5 for 3 pods 3, as Kueue charges it. A negative number of pods is an error.
-// The list is not changed.
+// Charge returns the whole units that a workload of equal pods is charged. Per pod, a
+// negative amount is 0, cpu counts in thousandths and everything else in its base unit, and
+// fractions are rounded up. Then the amount is multiplied by pods. Both steps saturate at
+// MaxInt64. Rounding per pod makes 0.5 for 3 pods 3, as Kueue charges it. A negative number
+// of pods is an error. The list is not changed.
 func Charge(rl corev1.ResourceList, pods int64) (map[corev1.ResourceName]int64, error) {
 	if pods < 0 {
 		return nil, errPods(pods)
@@ -47,7 +46,8 @@ func charge(name corev1.ResourceName, q resource.Quantity, pods int64) int64 {
 	return math.MaxInt64
 }
 
-// wholeUnits returns the units of one pod, 0 to MaxInt64.
+// wholeUnits returns the units of one pod, 0 to MaxInt64. It rounds the decimal itself:
+// Quantity.Value makes 1 of -500m that is kept as a decimal, and wraps around above MaxInt64.
 func wholeUnits(name corev1.ResourceName, d *inf.Dec) int64 {
 	switch {
 	case d.Sign() <= 0:

@@ -13,7 +13,7 @@ import (
 type Strategy string
 
 const (
-	Retain  Strategy = "Retain"  // the request keeps it, beside the outputs
+	Retain  Strategy = "Retain"  // the request keeps it and gets the outputs too
 	Replace Strategy = "Replace" // the outputs take its place
 )
 

@@ -1,7 +1,6 @@
-// Package transform charges quota for other resources than pods request: so many credits
-// for a MIG instance, or memory per card times the cards. It implements Kueue's
-// configurable resource transformations: both options of KEP-2937, and the list that Kueue
-// ships.
+// Package transform charges quota for other resources than pods request, such as 10
+// credits for a MIG instance. It implements Kueue's configurable resource transformations:
+// both options of KEP-2937, and the list that Kueue ships.
 //
 // # One request
 //

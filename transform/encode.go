@@ -27,8 +27,8 @@ func (e *NotExpressibleError) Error() string {
 	return fmt.Sprintf("transform: the shape %v cannot express %s of %s", e.Shape, e.Feature, e.Input)
 }
 
-// expressible reports the first thing, by input and then the settings, that the
-// shape cannot hold.
+// expressible returns an error for the first thing, by input and then the settings, that
+// the shape cannot hold. Leaving it out would charge something else in silence.
 func (c *Config) expressible(s Shape) error {
 	if s == ShapeList {
 		return nil
@@ -95,6 +95,7 @@ type textRule struct {
 	texts map[string]string
 }
 
+// inputDocument returns the rules by input.
 func inputDocument(rules []textRule) object {
 	table := object{}
 	for _, r := range rules {
@@ -103,6 +104,8 @@ func inputDocument(rules []textRule) object {
 	return object{transformationsKey: table}
 }
 
+// outputDocument returns the factors by output, and the strategies, which belong to inputs,
+// apart. So a rule without outputs stays, as a strategy alone.
 func outputDocument(rules []textRule) object {
 	table, strategies := map[string]map[string]string{}, object{}
 	for _, r := range rules {
@@ -117,6 +120,7 @@ func outputDocument(rules []textRule) object {
 	return object{transformationsKey: table, strategyKey: strategies}
 }
 
+// listDocument returns the rules as Kueue's list, the only shape that has settings.
 func (c *Config) listDocument(rules []textRule) object {
 	list := make([]object, 0, len(rules))
 	for _, r := range rules {

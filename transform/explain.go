@@ -46,7 +46,7 @@ func (t *Transformation) Explain(in corev1.ResourceList) *Explanation {
 		switch {
 		case t.excluded(name):
 			e.Excluded = append(e.Excluded, name)
-		case !t.keeps(name):
+		case !t.keeps(name): // it is in no result unless it is an output, too
 			e.Replaced = append(e.Replaced, name)
 		}
 	}
@@ -57,6 +57,8 @@ func (t *Transformation) Explain(in corev1.ResourceList) *Explanation {
 	return e
 }
 
+// explain turns the parts of one name into its Result. Each amount is rounded by itself, so
+// a sum of terms finer than 1n may differ from what is generated.
 func (a *amount) explain(name corev1.ResourceName) Result {
 	r := Result{Name: name, Total: a.total().quantity()}
 	if a.retained.value != nil {
@@ -83,6 +85,7 @@ func (a *amount) explain(name corev1.ResourceName) Result {
 // String returns the explanation as a table, a line per result and per term.
 func (e *Explanation) String() string {
 	var b strings.Builder
+	// The cells of terms begin with an empty one, which indents them below their result.
 	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
 	for _, r := range e.Results {
 		fmt.Fprintf(w, "%s\t%s\tretained %s, generated %s", r.Name, canonical(r.Total), canonical(r.Retained), canonical(r.Generated))

@@ -45,6 +45,8 @@ func (t *Transformation) MaxUnits(q Query) (Answer, error) {
 	case step.Sign() == 0:
 		step.SetInt64(1)
 	}
+	// Every quota has its first violation; the earliest of all is the answer. Quotas are
+	// taken by name, so that the smallest name stands where several break at once.
 	first, limiting := (*big.Int)(nil), corev1.ResourceName("")
 	for _, name := range sortedNames(q.Quota) {
 		kept, generated := t.growth(q, step, name)
@@ -60,7 +62,7 @@ func (t *Transformation) MaxUnits(q Query) (Answer, error) {
 	a := Answer{Feasible: true, Limiting: limiting}
 	switch {
 	case first == nil || !first.IsInt64():
-		a.Unbounded, a.Limiting = true, ""
+		a.Unbounded, a.Limiting = true, "" // beyond MaxInt64 no quota is reached in practice
 	case first.Sign() == 0:
 		a.Feasible = false
 	default:
@@ -70,7 +72,7 @@ func (t *Transformation) MaxUnits(q Query) (Answer, error) {
 	return a, nil
 }
 
-// request returns the request with so many units.
+// request returns the base with this many units of the input.
 func (q *Query) request(units int64) corev1.ResourceList {
 	list := q.Base.DeepCopy()
 	if list == nil {
@@ -85,7 +87,7 @@ func (q *Query) request(units int64) corev1.ResourceList {
 }
 
 // growth returns what is kept and what is generated under a name, as polynomials
-// in the number of units.
+// in the number of units. It follows amounts, which has the same rules for numbers.
 func (t *Transformation) growth(q Query, step *big.Rat, name corev1.ResourceName) (kept, generated polynomial) {
 	amount := func(of corev1.ResourceName) (p polynomial, present bool) {
 		p = newPolynomial()
@@ -118,7 +120,8 @@ func (t *Transformation) growth(q Query, step *big.Rat, name corev1.ResourceName
 	return kept, generated
 }
 
-// polynomial holds the coefficients of 1, n and n².
+// polynomial holds the coefficients of 1, n and n². More are never needed: a rule
+// multiplies its input, of degree 1, by one other amount, and no rule feeds another.
 type polynomial [3]*big.Rat
 
 func newPolynomial() polynomial { return polynomial{new(big.Rat), new(big.Rat), new(big.Rat)} }
@@ -159,7 +162,7 @@ func (p polynomial) sign(n *big.Int) int {
 }
 
 // firstPositive returns the smallest n >= 0 where p is positive, nil when there
-// is none.
+// is none. Integers are searched rather than roots taken, since roots are irrational.
 func (p polynomial) firstPositive() *big.Int {
 	if p[0].Sign() > 0 {
 		return new(big.Int)

@@ -55,7 +55,8 @@ func (e *AmbiguousNameError) Error() string {
 }
 
 // Linear is a Transformation between two maps: from vectors and matrices of
-// requests to those of charges. It is immutable and safe for concurrent use. The
+// requests to charges. It is made by [Transformation.Bind], immutable and safe for
+// concurrent use. The
 // name says what it is made of; with multipliers or negative factors the whole is
 // not linear, see [Linear.IsLinear].
 //
@@ -143,7 +144,9 @@ func (t *Transformation) Bind(in, out *vectormap.ResourceVectorMap, o BindOption
 }
 
 // checkNames reports the names of rules that a map folds, and indices of the
-// first map, that of the inputs, of which a prefix excludes a part.
+// first map, which has the inputs, of which a prefix excludes a part. It asks what a map
+// may fold one day, not what it folds today: a scheduler that starts must also start
+// when the next vendor's nodes join.
 func (t *Transformation) checkNames(maps ...*vectormap.ResourceVectorMap) error {
 	var names []corev1.ResourceName
 	check := func(name corev1.ResourceName) {
@@ -197,7 +200,8 @@ func (t *Transformation) index(m *vectormap.ResourceVectorMap, r *rule) (i int, 
 	return i, ok && !t.excluded(r.Input)
 }
 
-// binder collects the columns of a Linear.
+// binder collects the columns of a Linear, and all that is wrong with the maps, since one
+// error at a time would take a host one start each.
 type binder struct {
 	t         *Transformation
 	in, out   *vectormap.ResourceVectorMap
@@ -288,7 +292,8 @@ func (b *binder) bindRule(r *rule) {
 	}
 }
 
-// coefficient returns the factor of an entry between vector units.
+// coefficient returns the factor of an entry between vector units, as a fraction: a rule of
+// 1 per CPU is 1/1000 per thousandth of one, which no float64 is.
 func coefficient(e entry, outScale, inScale int64) *big.Rat {
 	return new(big.Rat).Mul(rational(e.factor), big.NewRat(outScale, inScale))
 }
@@ -306,9 +311,10 @@ func rational(d *inf.Dec) *big.Rat {
 	return new(big.Rat).SetInt(power.Mul(power, d.UnscaledBig()))
 }
 
-// settle sets the factors of c over a common denominator and reports whether they
-// are exact.
-func (c *column) settle() (exact bool) {
+// setFactors brings the coefficients of c to integers over one denominator and reports
+// whether float64 holds them all. One division at the end rounds once; x*0.001 would differ
+// from x/1000 for 13 % of the first 100,000 integers.
+func (c *column) setFactors() (exact bool) {
 	slices.SortFunc(c.terms, func(a, b addend) int { return a.input - b.input })
 	over := big.NewInt(1)
 	for _, t := range c.terms {
@@ -337,6 +343,7 @@ func (c *column) settle() (exact bool) {
 // mostExact is the largest integer that a coefficient may need.
 var mostExact = big.NewInt(1 << 53)
 
+// err returns everything that was found wrong, nil when nothing was.
 func (b *binder) err() error {
 	var errs []error
 	if b.options.Strict && len(b.missing) > 0 {
@@ -357,6 +364,7 @@ func (b *binder) err() error {
 	return errors.Join(errs...)
 }
 
+// compact sorts names and drops those that are there twice.
 func compact(names []corev1.ResourceName) []corev1.ResourceName {
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -366,7 +374,7 @@ func compact(names []corev1.ResourceName) []corev1.ResourceName {
 func (b *binder) linear() *Linear {
 	l := &Linear{in: b.in, out: b.out, columns: b.columns, linear: true, exact: true, missing: compact(b.missing)}
 	for j := range l.columns {
-		exact := l.columns[j].settle()
+		exact := l.columns[j].setFactors()
 		l.exact = l.exact && exact
 		for _, t := range l.columns[j].terms {
 			l.linear = l.linear && t.multiplier < 0 && t.coefficient.Sign() >= 0

@@ -231,7 +231,7 @@ func (l *linter) cycles() {
 	for _, set := range c.sets {
 		if len(set) > 1 {
 			slices.Sort(set)
-			l.add("cycle", set[0], "", "outputs lead round: %s; none is transformed again", join(set))
+			l.add("cycle", set[0], "", "outputs lead back to %s; none is transformed again", join(set))
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestLintCycles(t *testing.T) {
 			details = append(details, string(f.Input)+": "+f.Detail)
 		}
 	}
-	want := []string{"example.com/b: outputs lead round: example.com/b, example.com/d; none is transformed again"}
+	want := []string{"example.com/b: outputs lead back to example.com/b, example.com/d; none is transformed again"}
 	if diff := cmp.Diff(want, details); diff != "" {
 		t.Error(diff)
 	}

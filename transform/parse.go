@@ -23,7 +23,7 @@ type ParseError = document.ParseError
 // Output) or resources (List), or be a whole Kueue configuration, which has
 // apiVersion and kind and of which only resources is read; one without
 // resources is an empty Config, and a ConfigMap around it an error. ShapeAuto takes a
-// list of transformations for List, one beside a map strategy for Output, a map
+// list of transformations for List, one with a sibling map strategy for Output, a map
 // of objects with no keys but functions and strategy for Input, and else Output.
 //
 // Parsing is strict: unknown and duplicate keys, keys that differ in case or are
@@ -34,7 +34,7 @@ type ParseError = document.ParseError
 // rounded to a float64. [Transformation.Lint] lists the factors that are not what is written.
 //
 // The error is an Aggregate of *field.Error, of a thousand at most, with the paths of
-// the shape: faults of the document first, then those of the rules, in their order. It
+// the shape: first faults of the document, then faults of the rules, in their order. It
 // is a [*ParseError] when the document cannot be read or is none of the shapes.
 func Parse(data []byte, s Shape) (*Config, Shape, error) {
 	if s < ShapeAuto || s > ShapeList {
@@ -95,8 +95,9 @@ var (
 	resourcesPath = field.NewPath(resourcesKey)
 )
 
-// unwrap returns what stands inside the envelope, and settles the shape. It notes the
-// keys that the document does not have in this shape, where they are written.
+// unwrap returns what stands inside the envelope, and chooses the shape. It notes the
+// keys that the shape does not have, where they are written: a misspelled key would
+// otherwise charge nothing in silence.
 func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 	kind, list, matrix := root.Peek("kind"), root.Peek(resourcesKey), root.Peek(matrixKey)
 	hint := ""
@@ -108,18 +109,18 @@ func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 		if kind.Written() == "ConfigMap" { // the file that Kueue reads stands in it
 			kind.Refuse(field.NotSupported(field.NewPath("kind"), "ConfigMap", []string{"Configuration, which an entry of its data holds"}))
 		}
-		settle(s, ShapeList, list)
+		choose(s, ShapeList, list)
 		if list.Kind() == document.Null {
 			return document.Value{}
 		}
 		return known(list, *s, "")
 	case root.Has(resourcesKey):
 		root.Fields().KnownOr(hint, resourcesKey)
-		settle(s, ShapeList, list)
+		choose(s, ShapeList, list)
 		return known(list, *s, "")
 	case root.Has(matrixKey):
 		root.Fields().KnownOr(hint, matrixKey)
-		settle(s, shapeOf(matrix), document.Value{})
+		choose(s, shapeOf(matrix), document.Value{})
 		if *s == ShapeList {
 			matrix.Refuse(field.Invalid(matrixPath, matrixKey, "the envelope of the List shape is "+resourcesKey))
 			return document.Value{}
@@ -127,13 +128,13 @@ func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 		return known(matrix, *s, "")
 	case root.Kind() == document.List && slices.ContainsFunc(root.Items(), isMapping):
 		root.Refuse(field.TypeInvalid(field.NewPath(""), field.OmitValueType{}, "must be a mapping, not a list; a list of rules stands under "+transformationsKey))
-		settle(s, ShapeInput, document.Value{})
+		choose(s, ShapeInput, document.Value{})
 		return document.Value{}
 	case root.Kind() == document.Mapping && *s == ShapeAuto && shapeless(root, hint):
-		settle(s, ShapeInput, document.Value{})
+		choose(s, ShapeInput, document.Value{})
 		return document.Value{}
 	}
-	settle(s, shapeOf(root), document.Value{})
+	choose(s, shapeOf(root), document.Value{})
 	body := known(root, *s, hint)
 	switch {
 	case root.Kind() != document.Mapping: // it is at fault as a whole
@@ -146,8 +147,8 @@ func (p *parser) unwrap(root document.Value, s *Shape) document.Value {
 
 func isMapping(v document.Value) bool { return v.Kind() == document.Mapping }
 
-// known returns the body of a document, with a fault for each key that it does not have
-// in a shape. hint goes behind them.
+// known returns the body of a document, with a fault for each key that its shape does not
+// have. The text of each ends with hint.
 func known(body document.Value, s Shape, hint string) document.Value {
 	keys := map[Shape][]string{
 		ShapeInput:  {transformationsKey},
@@ -161,11 +162,13 @@ func known(body document.Value, s Shape, hint string) document.Value {
 	return document.Value{}
 }
 
-// listKeys are the keys of the List shape.
+// listKeys are the keys of the List shape. Kueue has deviceClassMappings there, which is
+// accepted and not read.
 var listKeys = []string{transformationsKey, excludeKey, quotaCheckKey, deviceClassesKey}
 
 // shapeless notes what keeps a document without an envelope from having a shape, and
-// reports whether anything does.
+// reports whether anything does. It looks for a single rule in the place of a document,
+// which is the usual mistake, to say where that belongs.
 func shapeless(root document.Value, hint string) bool {
 	table := root.Peek(transformationsKey)
 	if hasListKey(root) || len(root.Keys()) == 0 {
@@ -197,9 +200,9 @@ func shapeless(root document.Value, hint string) bool {
 	return true
 }
 
-// settle sets the shape to the one found, or checks it against an envelope that
+// choose sets the shape to the one found, or checks it against an envelope that
 // only the List shape has.
-func settle(s *Shape, found Shape, envelope document.Value) {
+func choose(s *Shape, found Shape, envelope document.Value) {
 	switch {
 	case *s == ShapeAuto:
 		*s = found
@@ -208,7 +211,7 @@ func settle(s *Shape, found Shape, envelope document.Value) {
 	}
 }
 
-// shapeOf tells the shape of an unwrapped document.
+// shapeOf returns the shape of an unwrapped document.
 func shapeOf(body document.Value) Shape {
 	table := body.Peek(transformationsKey)
 	switch {
@@ -253,7 +256,8 @@ func (p *parser) inputShape(body document.Fields) (rules []located) {
 	return rules
 }
 
-// outputShape reads the rules of the Output shape, sorted by input.
+// outputShape reads the rules of the Output shape, sorted by input. The document is a table
+// by output and a rule has all outputs of an input, so the table is turned round.
 func (p *parser) outputShape(body document.Fields) []located {
 	chosen := body.Get(strategyKey).Names()
 	byInput := map[string]*located{}
@@ -308,9 +312,9 @@ func (p *parser) listShape(body document.Fields, c *Config) (rules []located) {
 	return rules
 }
 
-// quantities reads a map of quantities. A null is a fault of the rules, and
-// returned, anything else that is no quantity one of the document. read is called for
-// every quantity.
+// quantities reads a map of quantities and calls read for each. A null is a fault of the
+// rules, and returned: resource.Quantity would decode it as 0, and so charge nothing.
+// Anything else that is no quantity is a fault of the document.
 func (p *parser) quantities(x document.Fields, read func(name string, q resource.Quantity, v document.Value)) (list corev1.ResourceList, nulls field.ErrorList) {
 	list = corev1.ResourceList{}
 	for name, v := range x.All() {

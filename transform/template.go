@@ -57,8 +57,8 @@ type RoundUp struct {
 	Whole     corev1.ResourceList   // the size of the whole device; empty when it can't be asked for
 }
 
-// Apply returns a list with the amounts of Dims replaced by those of the first
-// template that covers them all, or else of the whole device, whose name is "".
+// Apply replaces the amounts of Dims by the sizes of a template, in a new list. It takes
+// the first template that covers them all, or else the whole device, whose name is "".
 // A dimension that the request lacks counts as 0; a request of none of them is
 // returned as it is, in a copy. The error is [ErrNoTemplate] when nothing covers
 // the request. It is the Aggregate of a field.ErrorList with paths templates[i].size[dim]

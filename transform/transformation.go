@@ -31,7 +31,7 @@ type Options struct {
 	Multiplier MultiplierSource
 }
 
-// Transformation is a compiled Config, whatever shape that was written in. It is
+// Transformation is a compiled Config of any shape. It is
 // immutable and safe for concurrent use. The zero value is the identity.
 type Transformation struct {
 	config   Config // strategies written out; rules sorted by input, prefixes by name
@@ -88,7 +88,8 @@ func Compile(c *Config, o Options) (*Transformation, error) {
 	return t, nil
 }
 
-// shortest returns the prefixes, given sorted, that begin with no other one.
+// shortest returns the prefixes, given sorted, that begin with no other one. Then a binary
+// search finds whether a name is excluded, however many prefixes there are.
 func shortest(prefixes []string) []string {
 	var kept []string
 	for _, prefix := range prefixes {
@@ -198,9 +199,8 @@ func (t *Transformation) producers(out corev1.ResourceName) []*rule {
 	return t.outputs[i].rules
 }
 
-// excluded reports whether a name is dropped from every request. What begins with
-// a prefix sorts right behind it, so only the last prefix up to the name can be
-// one of it.
+// excluded reports whether a name is dropped from every request. Names that begin with a
+// prefix sort right behind it, so only the last prefix that sorts before a name can match.
 func (t *Transformation) excluded(name corev1.ResourceName) bool {
 	i, found := slices.BinarySearch(t.prefixes, string(name))
 	return found || i > 0 && strings.HasPrefix(string(name), t.prefixes[i-1])

@@ -12,11 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// located is a rule and where its parts stand in the document.
+// located is a rule and where its parts stand in the document. The three shapes put them in
+// different places; the checks are the same.
 type located struct {
 	Rule
 	input, strategy, multiplyBy *field.Path
-	outputs                     *field.Path     // of the map; nil where the names are checked already
+	outputs                     *field.Path     // of the map; nil where its names were checked as keys
 	nulls                       field.ErrorList // in the place of quantities
 	strict                      bool            // the shape demands a strategy
 	sameInput                   bool            // an earlier rule has the input
@@ -42,6 +43,7 @@ func listed(rule Rule, i int) located {
 	}
 }
 
+// validate checks rules of any shape, and the settings of c.
 func (c *Config) validate(rules []located) (errs field.ErrorList) {
 	seen := map[corev1.ResourceName]bool{}
 	for i := range rules {
@@ -53,6 +55,7 @@ func (c *Config) validate(rules []located) (errs field.ErrorList) {
 	return append(errs, c.validateSettings()...)
 }
 
+// validate checks one rule, in the order in which a reader meets its parts.
 func (r *located) validate() field.ErrorList {
 	errs := checkName(r.Input, r.input)
 	if r.sameInput && r.Input != "" {
@@ -66,6 +69,7 @@ func (r *located) validate() field.ErrorList {
 		for _, name := range sortedNames(r.Outputs) {
 			path := key(r.outputs, string(name))
 			errs = append(errs, checkName(name, path)...)
+			// A text of ten characters may stand for a billion digits.
 			if q := r.Outputs[name]; quantity.Far(&q) {
 				errs = append(errs, field.Invalid(path, quantity.Text(q), "must have an exponent of at most 999"))
 			}
@@ -74,6 +78,7 @@ func (r *located) validate() field.ErrorList {
 	return append(errs, r.nulls...)
 }
 
+// validateSettings checks what only the List shape has.
 func (c *Config) validateSettings() (errs field.ErrorList) {
 	resources := field.NewPath("resources")
 	prefixes := resources.Child("excludeResourcePrefixes")

@@ -87,7 +87,7 @@ func amountFault(name, amount string, u Unit, r reason) *vector.AmountError {
 }
 
 // quantityAmount returns q in units of 1/scale, scale being 1 or 1000, rounded
-// as told, or the reason why it has none. The result is exact for every
+// as asked, or the reason why it has none. The result is exact for every
 // Quantity, also for those whose int64 accessors overflow or round the wrong
 // way: a Quantity is decimal digits and an exponent of ten, so rounding is
 // cutting the digits. It does not change q, and allocates only for quantities

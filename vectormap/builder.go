@@ -19,10 +19,10 @@ func (b *Builder) apply(opts []Option) {
 
 // Builder collects the names of everything that is to be expressed in one map.
 // Build may be called more than once; later additions don't change maps that
-// were built before. The zero value is that of [NewBuilder] without options. A
+// were built before. The zero value is [NewBuilder] without options. A
 // Builder is not safe for concurrent use.
 type Builder struct {
-	rules      rules // those of base, but for what the options below say
+	rules      rules // the rules of base, but for what the options below say
 	names      map[string]seen
 	base       *ResourceVectorMap
 	declared   []string        // names of the option Milli
@@ -183,7 +183,7 @@ func New(names []string, opts ...Option) (*ResourceVectorMap, error) {
 // follow, sorted among themselves. Vectors of m are valid as shorter vectors of
 // it; matrices are made so by its [ResourceVectorMap.Widen]. The rules of m
 // hold; of the options only [Milli], for names that are new, and [Literal] may
-// be given. Errors are those of [Builder.Build]. It costs a copy of the map, so
+// be given. Errors are as in [Builder.Build]. It costs a copy of the map, so
 // extend by all names at once where they are known.
 func (m *ResourceVectorMap) Extend(names []string, opts ...Option) (*ResourceVectorMap, error) {
 	b := &Builder{rules: m.rules, names: make(map[string]seen, len(names))}
@@ -228,9 +228,9 @@ func (b *Builder) AddNode(node *corev1.Node) {
 	b.addList(allocatable(node), object{"Node", "", node.Name})
 }
 
-// AddPod adds every name that the pod's requests may come to have: those of
-// containers, init containers, overhead and pod level, those that are limited
-// there, and those that its status reports while it is resized in place.
+// AddPod adds every name that the pod's requests may come to have. It takes the requests and
+// limits of containers, init containers and the pod as a whole, the overhead, and what the
+// status reports while the pod is resized in place.
 func (b *Builder) AddPod(pod *corev1.Pod) {
 	b.prepare()
 	of := object{"Pod", pod.Namespace, cmp.Or(pod.Name, pod.GenerateName)}
@@ -308,7 +308,7 @@ type draft struct {
 	*Builder
 	faults  []error
 	m       *ResourceVectorMap
-	old     int   // m.columns[:old] are those of base
+	old     int   // m.columns[:old] are the columns of base
 	touched []int // columns of new names, and those that are new, ascending
 }
 
@@ -332,7 +332,7 @@ func (d *draft) start() {
 	m.declared = base.declared
 }
 
-// rule makes the map's rules those of base and of the options.
+// rule makes the map's rules from the rules of base and the options.
 func (d *draft) rule() {
 	m := d.m
 	if len(d.literals) > 0 {
@@ -571,7 +571,7 @@ func (d *draft) freeze() *ResourceVectorMap {
 		}
 		m.attachSlices(i)
 	}
-	d.settled()
+	d.forgetPlaced()
 	if d.base != nil && (len(d.touched) == 0 || d.touched[0] >= d.old) {
 		m.schema = d.base.schema.Append(schemaColumns(m.columns[d.old:])...)
 	} else {
@@ -580,9 +580,9 @@ func (d *draft) freeze() *ResourceVectorMap {
 	return m
 }
 
-// settled takes the names out of the rules whose columns are there by now: copies for
-// an extension cost nothing then.
-func (d *draft) settled() {
+// forgetPlaced takes the names out of the rules that have a column by now, so that an
+// extension doesn't copy them.
+func (d *draft) forgetPlaced() {
 	m := d.m
 	for name := range d.literals {
 		if _, ok := m.index[name]; ok {

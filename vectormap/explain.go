@@ -99,7 +99,7 @@ func (r Refusal) String() string {
 }
 
 // ExplainRejections returns one line of text for the counts that
-// [vector.Rejections] gives for a pod that fits on none of so many nodes, in the
+// [vector.Rejections] gives for a pod that fits on none of the nodes, in the
 // words of kube-scheduler's events:
 //
 //	0/5000 nodes are available: 3100 Insufficient nvidia.com/gpu, 2400 Too many pods.

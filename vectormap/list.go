@@ -51,7 +51,7 @@ func (m *ResourceVectorMap) NodeAllocatable(dst vector.ResourceVector, node *cor
 
 // NearestVector converts a list of requests for scoring, where no amount is a reason to
 // refuse a pod: it never fails. Amounts finer than an index's unit are rounded up, and
-// those of 2^53 units or more to the nearest finite float64; kube-scheduler accepts them
+// amounts of 2^53 units or more to the nearest finite float64; kube-scheduler accepts them
 // up to 2^63. A negative amount stays negative, which scorers refuse. A name that m does
 // not have ([ResourceVectorMap.Index]) is left out: no node has it, so it decides no
 // score. To ask what fits, use [ResourceVectorMap.RequestVector]. dst is overwritten and
@@ -82,7 +82,7 @@ func (m *ResourceVectorMap) fromList(dst vector.ResourceVector, list corev1.Reso
 	return m.write(dst, entries), nil
 }
 
-// entry is an amount on its way into a vector.
+// entry is an amount of an index, before amounts of one index are added.
 type entry struct {
 	index  int
 	amount float64
@@ -94,18 +94,18 @@ const entriesOnStack = 24
 // succeeds.
 func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, r rounding, unknown *[]string) ([]entry, error) {
 	var (
-		strange  int // names that m does not have
-		foreign  int // names that m was not built from
+		unknowns int // names that m does not have
+		unseen   int // names that m has by normalization, but was not built from
 		mistaken bool
 	)
 	for name, q := range list {
 		i, ok := m.index[string(name)]
 		if !ok {
 			if i, ok = m.foldedIndex(string(name)); !ok {
-				strange++
+				unknowns++
 				continue
 			}
-			foreign++
+			unseen++
 		}
 		amount, why := quantityAmount(&q, m.columns[i].unit.Scale(), r)
 		mistaken = mistaken || why != fine
@@ -113,14 +113,14 @@ func (m *ResourceVectorMap) readList(entries []entry, list corev1.ResourceList, 
 	}
 	switch {
 	case mistaken,
-		(m.folded || foreign > 0) && overflows(entries),
-		strange > 0 && unknown == nil,
-		foreign > 1 && m.vendorConflicts(namesOf(list)) != nil:
+		(m.folded || unseen > 0) && overflows(entries),
+		unknowns > 0 && unknown == nil,
+		unseen > 1 && m.vendorConflicts(namesOf(list)) != nil:
 		return nil, m.listFaults(list, r, entries, unknown == nil)
 	}
 	if unknown != nil {
 		*unknown = (*unknown)[:0]
-		if strange > 0 {
+		if unknowns > 0 {
 			*unknown = m.appendUnknown(*unknown, list)
 		}
 	}
@@ -179,9 +179,9 @@ func (m *ResourceVectorMap) appendUnknown(names []string, list corev1.ResourceLi
 
 // listFaults says everything that is wrong with a list: the unknown names where
 // they are a fault, the amounts by name, the sums by index.
-func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, entries []entry, strangers bool) error {
+func (m *ResourceVectorMap) listFaults(list corev1.ResourceList, r rounding, entries []entry, unknownIsFault bool) error {
 	var faults []error
-	if names := m.appendUnknown(nil, list); strangers && len(names) > 0 {
+	if names := m.appendUnknown(nil, list); unknownIsFault && len(names) > 0 {
 		faults = append(faults, &UnknownResourcesError{names, m})
 	}
 	faults = append(faults, m.vendorConflicts(namesOf(list))...)

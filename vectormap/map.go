@@ -16,7 +16,7 @@ import (
 //
 // A map is immutable and safe for concurrent use. Compare maps with
 // [ResourceVectorMap.Equal]. Methods that take an index panic when it is out of
-// range. The zero value has no indices, not even those of the core resources.
+// range. The zero value has no indices, not even for the core resources.
 type ResourceVectorMap struct {
 	columns   []column
 	index     map[string]int // by own and by original name
@@ -232,8 +232,7 @@ func (m *ResourceVectorMap) NewVector() vector.ResourceVector {
 	return make(vector.ResourceVector, m.Len())
 }
 
-// NewMatrix returns a matrix with so many rows and a column per index, all
-// zeros.
+// NewMatrix returns a matrix of zeros with a column per index.
 func (m *ResourceVectorMap) NewMatrix(rows int) *vector.Matrix {
 	if rows < 0 {
 		panic("vectormap: negative size")

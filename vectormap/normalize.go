@@ -87,7 +87,7 @@ type rules struct {
 }
 
 // declaration is a list of names that the option Milli was given, as it was given
-// them, after those of earlier maps.
+// them, after the lists of earlier maps.
 type declaration struct {
 	before *declaration
 	names  []string
@@ -124,7 +124,7 @@ func (r *rules) normalizes() Normalizer {
 }
 
 // nameFault says what is wrong with a resource name, or "" when nothing is. The
-// characters are those of Kubernetes' qualified names, which leaves out every
+// characters are what Kubernetes' qualified names may have, which leaves out every
 // separator of a map's text form.
 func nameFault(name string) string {
 	alphanumeric := func(c byte) bool {

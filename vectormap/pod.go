@@ -62,7 +62,7 @@ func PodRequests(pod *corev1.Pod, opts PodOptions) corev1.ResourceList {
 }
 
 // PodRequest converts the total of [PodRequests], and 1 of pods. dst, unknown and the
-// errors are those of [ResourceVectorMap.RequestVector].
+// errors are as in [ResourceVectorMap.RequestVector].
 func (m *ResourceVectorMap) PodRequest(dst vector.ResourceVector, pod *corev1.Pod, opts PodOptions, unknown *[]string) (vector.ResourceVector, error) {
 	v, err := m.fromList(dst, podRequests(pod, opts, opts.KubeScoringDefaults), up, unknown)
 	return v, asWritten(err, pod, opts)
@@ -126,7 +126,7 @@ func podTotal(pod *corev1.Pod, opts PodOptions, defaults bool) corev1.ResourceLi
 }
 
 // missingDefaults are the scoringDefaults of the pod's containers. Where the pod as a
-// whole has requests, they are those of the names that its total lacks, as in
+// whole has requests, only names count that its total lacks, as in
 // getNonMissingContainerRequests of kube-scheduler (pkg/scheduler/framework/types.go).
 func missingDefaults(pod *corev1.Pod, o podresource.PodResourcesOptions) corev1.ResourceList {
 	missing := scoringDefaults()
@@ -161,7 +161,7 @@ func reports(pod *corev1.Pod) bool {
 		slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodResizePending })
 }
 
-// fewInitContainers are so many that copies of their sums cost little.
+// fewInitContainers is how many init containers cost little to add up the plain way.
 const fewInitContainers = 16
 
 // condensed returns a pod with the same total of requests, whose containers request
@@ -312,7 +312,7 @@ func requestingLimits(containers []corev1.Container) (requesting []corev1.Contai
 // requestingPodLimits returns the resources of the whole pod, whose containers are
 // defaulted, with requests for what is limited. Of cpu and memory, which containers
 // may share, the pod requests what its containers do, or else the limit. Of huge
-// pages, which they may not, it requests the limit, which is that of its containers
+// pages, which they may not, it requests the limit, which is the total of its containers
 // where it has none itself.
 func requestingPodLimits(pod *corev1.Pod) *corev1.ResourceRequirements {
 	r := pod.Spec.Resources

@@ -83,7 +83,7 @@ type ResourceRequirements struct {
 
 // ToVector converts r, keeping every amount. The index [GPU] gets count times
 // portion, the portion being rounded to hundredths, half away from zero, as it
-// is written in decimal. GPUMemory needs a column gpu-memory; beside it the count
+// is written in decimal. GPUMemory needs a column gpu-memory; with it the count
 // has no place in a vector, and [ResourceRequirements.FromVectorInto] brings it
 // back. dst is overwritten, grown where its capacity is short, and returned with
 // the map's length.

@@ -10,7 +10,7 @@ import (
 // levels are label keys from coarse to fine, such as "topology.kubernetes.io/zone",
 // "cloud.example.com/rack", "kubernetes.io/hostname"; the last may be left out. A node
 // without one of the labels is in no domain, and notes say so. The error is
-// that of gang.NewTopology.
+// gang.NewTopology's.
 func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes []Note, err error) {
 	if t, err = gang.NewTopology(levels...); err != nil {
 		return nil, nil, err
@@ -30,7 +30,7 @@ func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes
 // SetTopology puts a row of t into the domains that the labels of its node say: for a
 // node that comes, or whose labels have changed. The levels of t are label keys. missing
 // is the first label that the node does not have; then the row is in no domain. The error
-// is that of [gang.Topology.Set]. For a node that goes, remove its row with
+// is [gang.Topology.Set]'s. For a node that goes, remove its row with
 // [gang.Topology.RemoveRow] as from the other tables.
 func SetTopology(t *gang.Topology, row int, node *corev1.Node) (missing string, err error) {
 	var values []string

@@ -10,7 +10,7 @@ import (
 )
 
 // Number is a decimal number of any length: Digits times 10^Exponent. Digits have no
-// zeros at either end; those of 0 are "", and it has no sign.
+// zeros at either end; the digits of 0 are "", and it has no sign.
 type Number struct {
 	IsNegative bool
 	Digits     string

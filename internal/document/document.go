@@ -28,7 +28,7 @@ const (
 	maxDepth = 100
 
 	// maxGrowth is how many times its bytes a document may weigh once its aliases
-	// are replaced, with valueWeight bytes for a key or a value beside its text, so
+	// are replaced, with valueWeight bytes for a key or a value in addition to its text, so
 	// that reading it takes linear time. A document of less than usualSize may weigh
 	// as much as one of that size. Without aliases no document reaches it.
 	maxGrowth   = 16
@@ -186,7 +186,7 @@ type node struct {
 	repeated map[string]int   // keys that are there more than once, and the line of the second
 	replaced []replaced       // the values before the last one of a key
 
-	isFloat  bool // a number that YAML reads as a float64, so that value is near to it
+	isFloat  bool // a number that YAML reads as a float64, so that value is rounded
 	isFaulty bool // it, or a value in it, has a key more than once
 
 	// Where a mapping was read as one: its path, and whether its keys are names.
@@ -200,7 +200,7 @@ type replaced struct {
 	node *node
 }
 
-// maker makes nodes of those of the YAML parser.
+// maker makes nodes from the YAML parser's.
 type maker struct {
 	room int   // how much more they may weigh
 	err  error // the first; nothing is made any more
@@ -213,7 +213,7 @@ func (m *maker) fail(line int, err error) {
 	}
 }
 
-// value returns n, which has so many around it. An alias within its own anchor
+// value returns n, which is depth levels deep. An alias within its own anchor
 // nests too deep.
 func (m *maker) value(n *yaml.Node, depth int) *node {
 	m.room -= valueWeight + len(n.Value)

@@ -99,8 +99,8 @@ func (r *Report) Warnings() field.ErrorList {
 	return r.warnings
 }
 
-// Faults returns all faults, with those of the parts of the documents that nobody
-// has read: keys that are there twice.
+// Faults returns all faults, also keys that are there twice in parts of the documents
+// that nobody has read.
 func (r *Report) Faults() field.ErrorList {
 	for _, s := range r.sources {
 		Value{s, s.root, s.path}.rest()

@@ -160,8 +160,8 @@ const (
 	Noted // something is wrong with it, and noted
 )
 
-// Number reads a number, as the float64 that is nearest to it. One that is too large
-// or too near to 0 for any is at fault.
+// Number reads a number, as the nearest float64. One that is too large
+// or too small for any is at fault.
 func (v Value) Number() (float64, Found) {
 	switch v.Kind() {
 	case Absent:
@@ -179,7 +179,7 @@ func (v Value) Number() (float64, Found) {
 	case math.IsInf(x, 0):
 		v.Malformed("must be a finite number, from -1.7e308 to 1.7e308")
 	case x == 0 && n.Digits != "":
-		v.Malformed("is too near to 0: must be at least 5e-324 away from it")
+		v.Malformed("is too small: must be 0, or 5e-324 or more in magnitude")
 	default:
 		return x, Clean
 	}
@@ -329,7 +329,7 @@ func (v Value) Keys() []string {
 	return slices.Sorted(maps.Keys(v.node.fields))
 }
 
-// Fields is a mapping that is read. Its keys are those of a structure, or names.
+// Fields is a mapping that is read. Its keys are the fields of a structure, or names.
 type Fields struct {
 	v      Value // node is nil where there is no mapping
 	byName bool

@@ -13,7 +13,7 @@ const IsConfigMap = "; this is a ConfigMap: give the text in its data"
 // PluginArguments returns the arguments of a plugin in a configuration of Volcano's
 // scheduler, for every entry of that name in tiers[i].plugins[j]; they are absent
 // where an entry has none. That there is no entry, or more than one, is noted, the
-// former with what the document is instead, which the names of the arguments tell.
+// former with what the document is instead, as the names of the arguments show.
 // The plugin's switches, such as enableNodeOrder, are the scheduler's own matter, and
 // so are other plugins and what else the document holds.
 func PluginArguments(root Value, plugin string, names ...string) iter.Seq[Value] {

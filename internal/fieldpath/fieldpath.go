@@ -25,8 +25,8 @@ func Below(root, path string) string {
 	return root + "." + path
 }
 
-// isRoot reports whether a path names nothing. Two of the forms are those of a
-// field.Path that is nil, and of one whose name is empty.
+// isRoot reports whether a path names nothing. Two of the forms are what a
+// nil field.Path and one with an empty name print.
 func isRoot(path string) bool {
 	return path == "" || path == Root || path == "<nil>" || path == "[]"
 }

@@ -43,7 +43,7 @@ func Parse(text string) (resource.Quantity, error) {
 	return q, nil
 }
 
-// Kept compares the magnitude of q with that of a text. For the text that [Parse] made
+// Kept compares the magnitude of q with the magnitude of a text. For the text that [Parse] made
 // it from, it is +1 where q is greater, since a Quantity holds nothing finer than 1n
 // and rounds away from 0, -1 where it is smaller, since amounts with a binary suffix
 // end at 2^63-1, and 0 where q is what was written. It is 0 for a text that is no
@@ -82,7 +82,7 @@ func magnitude(text string) (value *big.Rat, ok bool) {
 	return value.Mul(value, scale), true
 }
 
-// rational returns the magnitude of n, or of a number near to it that compares with
+// rational returns the magnitude of n, or of a number close to it that compares with
 // every quantity as n does.
 func rational(n decimal.Number) *big.Rat {
 	const most = 3 * MostExponent // digits of a quantity, and exponents, up or down
@@ -123,7 +123,7 @@ func Far(q *resource.Quantity) bool {
 }
 
 // span says on which side of the bounds q lies: 1 if it is too far from 0, -1 if
-// it is too near to it, or a zero with an exponent out of bounds.
+// it is too close to it, or a zero with an exponent out of bounds.
 func span(q *resource.Quantity) int {
 	var buf [32]byte
 	digits, exponent := q.AsCanonicalBytes(buf[:0])
@@ -148,7 +148,7 @@ func span(q *resource.Quantity) int {
 
 // Bounded returns q itself, unless it is [Far], or else the nearest Quantity that
 // is not: ±10^1000 for what is as far from 0 as that, ±1n, the least that
-// Kubernetes keeps, for what is nearer to it than 10^-999, and a plain 0. So it
+// Kubernetes keeps, for what is closer to it than 10^-999, and a plain 0. So it
 // compares with any usual amount as q does.
 func Bounded(q resource.Quantity) resource.Quantity {
 	switch sign := q.Sign(); {

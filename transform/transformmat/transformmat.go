@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// View is a [transform.Linear] as gonum sees it. Its elements are those of
-// [transform.Linear.Coefficient]; nothing is stored twice. It is for reading and
+// View is a [transform.Linear] as gonum sees it. Its elements are
+// what [transform.Linear.Coefficient] returns; nothing is stored twice. It is for reading and
 // safe for concurrent use. A View is made by [New] or [At]; the zero View has no
 // elements.
 type View struct {
