@@ -2,28 +2,25 @@ package testkit
 
 import "testing"
 
-// TestGrowthIsSeen: sums over all pairs grow too fast, and sums over all elements don't.
-func TestGrowthIsSeen(t *testing.T) {
-	if Environment(t, growth, 0) == 0 {
-		t.Skip("RESVEC_GROWTH asks for it")
-	}
+// TestGrowth shows what [Linear] logs of work on all elements, and on all pairs of them.
+func TestGrowth(t *testing.T) {
 	sum := uint64(0)
 	add := func(n int) {
 		for i := range uint64(n) {
 			sum += i * i
 		}
 	}
-	if ratio := growthOf(100, func(n int) func() {
-		return func() {
-			for range n {
-				add(n)
+	t.Run("elements", func(t *testing.T) {
+		Linear(t, 100_000, func(n int) func() { return func() { add(n) } })
+	})
+	t.Run("pairs, growing as the square", func(t *testing.T) {
+		Linear(t, 100, func(n int) func() {
+			return func() {
+				for range n {
+					add(n)
+				}
 			}
-		}
-	}); ratio <= limit {
-		t.Errorf("pairs: %v", ratio)
-	}
-	if ratio := growthOf(1e6, func(n int) func() { return func() { add(n) } }); ratio > limit {
-		t.Errorf("elements: %v", ratio)
-	}
+		})
+	})
 	t.Log(sum)
 }
