@@ -14,7 +14,7 @@ import (
 // [Inventory.Catalog], immutable, and safe for concurrent use. Its slices are
 // shared: callers must not change them. The zero value has no cards.
 type Catalog struct {
-	inventory *Inventory
+	inventory Inventory
 	names     []string
 	cards     map[string]*catalogCard
 	resources map[corev1.ResourceName][]string
@@ -51,11 +51,8 @@ type CardTotal struct {
 
 // Catalog makes the catalog of the inventory, which must not change afterwards.
 func (inv *Inventory) Catalog() *Catalog {
-	if inv == nil {
-		panic(panicInventory)
-	}
 	c := &Catalog{
-		inventory: inv,
+		inventory: *inv,
 		cards:     map[string]*catalogCard{},
 		resources: map[corev1.ResourceName][]string{},
 	}
@@ -123,23 +120,12 @@ func thousandfold(a int64) int64 {
 	return 1000 * a
 }
 
-// some returns c, which may not be nil.
-func (c *Catalog) some() *Catalog {
-	if c == nil {
-		panic(panicCatalog)
-	}
-	return c
-}
-
 // Cards returns the names of all cards, sorted.
-func (c *Catalog) Cards() []string { return c.some().names }
+func (c *Catalog) Cards() []string { return c.names }
 
 // CardsOf returns the cards of a node, by name; nil if it has none or isn't
 // there. On one node a card has one resource, unless a problem says otherwise.
 func (c *Catalog) CardsOf(node string) []Card {
-	if c.some().inventory == nil {
-		return nil
-	}
 	n, ok := c.inventory.Node(node)
 	if !ok {
 		return nil
@@ -151,7 +137,7 @@ func (c *Catalog) CardsOf(node string) []Card {
 // node on which several resources carry it is there once for each, by resource.
 // It is a look-up, whatever the number of nodes.
 func (c *Catalog) NodesOf(card string) []NodeCard {
-	if entry := c.some().cards[card]; entry != nil {
+	if entry := c.cards[card]; entry != nil {
 		return entry.nodes
 	}
 	return nil
@@ -160,16 +146,16 @@ func (c *Catalog) NodesOf(card string) []NodeCard {
 // CardsFor returns the names of the cards that a resource carries on some node,
 // sorted; nil for an unknown resource.
 func (c *Catalog) CardsFor(resource corev1.ResourceName) []string {
-	return c.some().resources[resource]
+	return c.resources[resource]
 }
 
 // Totals returns what all nodes have together, each counted once.
-func (c *Catalog) Totals() Totals { return c.some().totals }
+func (c *Catalog) Totals() Totals { return c.totals }
 
 // Resources returns the resources that carry a card, sorted; none for an
 // unknown card, or if no source tells.
 func (c *Catalog) Resources(card string) []corev1.ResourceName {
-	if entry := c.some().cards[card]; entry != nil {
+	if entry := c.cards[card]; entry != nil {
 		return entry.resources
 	}
 	return nil
@@ -179,7 +165,7 @@ func (c *Catalog) Resources(card string) []corev1.ResourceName {
 // tells. The error wraps [ErrUnknownCard], or [ErrAmbiguousCard] if nodes
 // disagree; a node that doesn't tell disagrees with none.
 func (c *Catalog) Resource(card string) (corev1.ResourceName, error) {
-	entry := c.some().cards[card]
+	entry := c.cards[card]
 	switch {
 	case entry == nil:
 		return "", fmt.Errorf("%w: %q: %s", ErrUnknownCard, card, c.knownCards())
@@ -209,4 +195,4 @@ func (c *Catalog) knownCards() string {
 
 // Problems returns a problem for each card that different resources carry, by
 // name. Those of the nodes are in the inventory.
-func (c *Catalog) Problems() []Problem { return c.some().problems }
+func (c *Catalog) Problems() []Problem { return c.problems }

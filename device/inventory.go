@@ -21,15 +21,6 @@ type Inventory struct {
 	Problems []Problem
 }
 
-// What a nil operand panics with.
-const (
-	panicInventory = "device: nil inventory"
-	panicNode      = "device: nil node"
-	panicDevice    = "device: nil device"
-	panicCatalog   = "device: nil catalog"
-	panicSlice     = "device: nil slice"
-)
-
 // Node is the accelerators of one node, as one source tells them.
 type Node struct {
 	Name   string
@@ -46,9 +37,6 @@ type Node struct {
 
 // Node returns the node of this name.
 func (inv *Inventory) Node(name string) (*Node, bool) {
-	if inv == nil {
-		panic(panicInventory)
-	}
 	i, found := slices.BinarySearchFunc(inv.Nodes, name, func(n Node, name string) int {
 		return strings.Compare(n.Name, name)
 	})
@@ -63,9 +51,6 @@ func (inv *Inventory) Node(name string) (*Node, bool) {
 // the nodes in their order, each list as found. What nodes disagree on is in
 // [Catalog.Problems].
 func (inv *Inventory) AllProblems() iter.Seq2[string, Problem] {
-	if inv == nil {
-		panic(panicInventory)
-	}
 	return func(yield func(node string, p Problem) bool) {
 		for _, p := range inv.Problems {
 			if !yield("", p) {
@@ -145,9 +130,6 @@ type Device struct {
 // Allocatable reports whether pods can be given the device: a GPU in MIG mode
 // is there only through its instances.
 func (d *Device) Allocatable() bool {
-	if d == nil {
-		panic(panicDevice)
-	}
 	return !d.MIGEnabled || d.Profile != Profile{}
 }
 
@@ -174,8 +156,6 @@ func (s Slots) String() string {
 // kind and minor or, of a MIG instance, by its profile, start and GPU.
 func (d *Device) Key() string {
 	switch {
-	case d == nil:
-		panic(panicDevice)
 	case d.Name != "":
 		return d.Name
 	case d.UUID != "":

@@ -58,7 +58,7 @@ type LabelOptions struct {
 // missing or empty adds the problem [MissingLabel], with that label as the key.
 //
 // If nodes have the same name, the first is kept, with a problem. FromNodes keeps only
-// strings of the nodes. It panics if a node is nil.
+// strings of the nodes.
 func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOptions) (*Inventory, error) {
 	compiled, err := compileRules(rules)
 	if err != nil {
@@ -72,9 +72,6 @@ func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOpt
 		}
 	case []*corev1.Node:
 		list = append(list, nodes...)
-	}
-	if slices.Contains(list, nil) {
-		panic(panicNode)
 	}
 	return fromNodes(list, compiled, o), nil
 }

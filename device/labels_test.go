@@ -733,15 +733,6 @@ func TestLabelFarAmounts(t *testing.T) {
 	}
 }
 
-func TestLabelNilNode(t *testing.T) {
-	defer func() {
-		if r := recover(); r != "device: nil node" {
-			t.Error(r)
-		}
-	}()
-	_, _ = device.FromNodes([]*corev1.Node{nil}, nil, device.LabelOptions{})
-}
-
 // TestReportUnlisted: what no rule is about is reported only if that is asked for.
 func TestReportUnlisted(t *testing.T) {
 	node := labelNode("n", v100("y.com/npu.product=Y"), "y.com/npu=1 cpu=8 memory=1Gi pods=110 hugepages-2Mi=0 nvidia.com/gpu=2 huawei.com/Ascend910=8 huawei.com/none=0 rdma/hca=1k x.com/huge=1e99999999 amd.com/gpu=1")

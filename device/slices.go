@@ -119,7 +119,6 @@ type SliceOptions struct {
 // The inventory has every node that a slice of the highest generation names, also one
 // with nothing but problems. The order of slices and devices doesn't matter, if their
 // names are unique, as the API demands. Only strings of the slices are kept.
-// FromResourceSlices panics if a slice is nil.
 func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []Driver, o SliceOptions) (*Inventory, error) {
 	if drivers == nil {
 		drivers = []Driver{NVIDIADriver()}
@@ -205,9 +204,6 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 			s = p
 		case **resourcev1.ResourceSlice:
 			s = *p
-		}
-		if s == nil {
-			panic(panicSlice)
 		}
 		k := 0
 		for k < len(drivers) && drivers[k].Name != s.Spec.Driver {

@@ -593,12 +593,3 @@ func TestFromResourceSlicesDriverFaults(t *testing.T) {
 		}
 	}
 }
-
-func TestFromResourceSlicesNil(t *testing.T) {
-	defer func() {
-		if r := recover(); r != "device: nil slice" {
-			t.Errorf("panic %v", r)
-		}
-	}()
-	fromSlices(t, device.SliceOptions{}, nil, sliceOf("a", 0, 1, 1))
-}

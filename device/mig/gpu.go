@@ -41,9 +41,6 @@ type GPU struct {
 // their compute slices. An instance whose profile can't be read has the zero
 // Profile, which PlaceInstances refuses.
 func GPUs(n *device.Node) []GPU {
-	if n == nil {
-		panic("mig: nil node")
-	}
 	gpus := gpuList{at: map[[2]string]int{}}
 	for i := range n.Devices {
 		d := &n.Devices[i]

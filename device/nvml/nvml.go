@@ -101,7 +101,6 @@ type UnavailableError struct {
 
 // Error gives the reason and what NVML returned.
 func (e *UnavailableError) Error() string {
-	e.exists()
 	text := "nvml: unavailable: " + e.Reason
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -111,12 +110,5 @@ func (e *UnavailableError) Error() string {
 
 // Unwrap returns Err.
 func (e *UnavailableError) Unwrap() error {
-	e.exists()
 	return e.Err
-}
-
-func (e *UnavailableError) exists() {
-	if e == nil {
-		panic("nvml: nil error")
-	}
 }

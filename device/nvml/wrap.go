@@ -15,11 +15,7 @@ import (
 //
 // Its methods are safe for concurrent use if those of api are. Their errors wrap the
 // nvml.Return. If a function of api panics, that is an error that names the function.
-// Wrap panics if api is nil.
 func Wrap(api gonvml.Interface) Library {
-	if api == nil {
-		panic("nvml: nil interface")
-	}
 	return &library{api: api}
 }
 

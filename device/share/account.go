@@ -11,16 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What a nil operand panics with, and a node that isn't there.
+// What a wrong operand panics with.
 const (
-	panicNode      = "share: nil node"
-	panicAccount   = "share: nil account"
-	panicBound     = "share: nil bound scorer"
-	panicMask      = "share: nil mask"
 	panicNodeRange = "share: node out of range"
 	panicKind      = "share: unknown kind"
-	panicTie       = "share: tie rule not given"
-	panicError     = "share: nil error"
 )
 
 // State is a device of a node as an [Account] keeps it: what it has, and what of that is
@@ -55,9 +49,6 @@ type State struct {
 // A minor that is unknown, or that another device of the kind has, becomes the next
 // one that is not in use. UUID and Name find the device again.
 func States(n *device.Node) []State {
-	if n == nil {
-		panic(panicNode)
-	}
 	type minor struct {
 		kind   string
 		number int32
@@ -154,17 +145,11 @@ const mostAmount = 1 << 53
 
 // Len returns the number of nodes.
 func (a *Account) Len() int {
-	if a == nil {
-		panic(panicAccount)
-	}
 	return max(len(a.offsets)-1, 0)
 }
 
 // Devices returns the number of devices of all nodes.
 func (a *Account) Devices() int {
-	if a == nil {
-		panic(panicAccount)
-	}
 	return len(a.devices)
 }
 
@@ -428,9 +413,6 @@ func (a *Account) States(dst []State, node int) []State {
 // resized. It panics on an unknown kind.
 func (a *Account) Without(dst *vector.Mask, kind string) {
 	nodes := a.Len()
-	if dst == nil {
-		panic(panicMask)
-	}
 	k, fault := kindNamed(kind)
 	if fault != nil {
 		panic(panicKind)
@@ -451,9 +433,6 @@ func (a *Account) Without(dst *vector.Mask, kind string) {
 // source copies only the amounts that changed in between. A copy is for readers
 // while src goes on, and for trials: what could be allocated if a pod were gone.
 func (a *Account) CopyFrom(src *Account) {
-	if a == nil || src == nil {
-		panic(panicAccount)
-	}
 	if a == src {
 		return
 	}

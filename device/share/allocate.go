@@ -99,7 +99,6 @@ type PodShare struct {
 // where LeastFragmentation needs the memory of a device to tell the ratio of bytes.
 // It panics on an unknown policy or scope.
 func (b *Bound) Allocate(node int, req AllocRequest) (Allocation, error) {
-	b.open()
 	c := &b.first
 	if err := b.consider(c, node, &req); err != nil {
 		return Allocation{}, err
@@ -138,7 +137,7 @@ type candidate struct {
 
 // consider checks a request and looks at every device of the kind.
 func (b *Bound) consider(c *consideration, node int, req *AllocRequest) error {
-	a := b.open()
+	a := b.account
 	if req.Policy > LeastFragmentation {
 		panic("share: unknown policy")
 	}

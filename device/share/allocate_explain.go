@@ -50,7 +50,6 @@ type DeviceChoice struct {
 // ExplainAllocation returns how [Bound.Allocate] comes to its choice or refusal.
 // Its errors are those of Allocate, but for the refusal.
 func (b *Bound) ExplainAllocation(node int, req AllocRequest) (AllocationExplanation, error) {
-	b.open()
 	c := &b.first
 	if err := b.consider(c, node, &req); err != nil {
 		return AllocationExplanation{}, err

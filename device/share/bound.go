@@ -3,7 +3,6 @@ package share
 import (
 	"fmt"
 	"math/bits"
-	"reflect"
 	"slices"
 
 	"github.com/resvec/resvec/vector"
@@ -36,9 +35,6 @@ type Bound struct {
 
 // Bind returns the scorer bound to an account.
 func (s *Scorer) Bind(a *Account) *Bound {
-	if a == nil {
-		panic(panicAccount)
-	}
 	b := &Bound{scorer: s, most: s.mostAllocated(), account: a}
 	if s != nil {
 		for _, r := range s.columns {
@@ -46,14 +42,6 @@ func (s *Scorer) Bind(a *Account) *Bound {
 		}
 	}
 	return b
-}
-
-// open returns the account of a bound scorer.
-func (b *Bound) open() *Account {
-	if b == nil || b.account == nil {
-		panic(panicBound)
-	}
-	return b.account
 }
 
 // Fit sets dst to the nodes that can hold what a pod needs now: of each kind enough
@@ -71,9 +59,9 @@ func (b *Bound) open() *Account {
 // [ErrInvalidCombination] for a kind that is needed twice or lacks a resource. It
 // allocates nothing once it is warm.
 func (b *Bound) Fit(dst *vector.Mask, needs []Requirement) error {
-	a := b.open()
+	a := b.account
 	if dst == nil {
-		panic(panicMask)
+		panic("share: nil mask")
 	}
 	if err := checkNeeds(needs); err != nil {
 		return err
@@ -142,9 +130,9 @@ func countBits(words []uint64, lo, hi int) (n int64) {
 // ties by tie; nil rows are all nodes. ok is false where none fits: [Bound.Rejections]
 // says why. Errors are those of [Bound.Fit]. It allocates nothing once it is warm.
 func (b *Bound) Best(needs []Requirement, rows *vector.Mask, tie vector.Tie) (node int, ok bool, err error) {
-	a := b.open()
-	if reflect.ValueOf(&tie).Elem().IsZero() {
-		panic(panicTie)
+	a := b.account
+	if tie.Same(vector.Tie{}) {
+		panic("share: tie rule not given")
 	}
 	if err := checkNeeds(needs); err != nil {
 		return -1, false, err
@@ -169,7 +157,7 @@ func (b *Bound) Best(needs []Requirement, rows *vector.Mask, tie vector.Tie) (no
 // [PerInstance]. The scores of several kinds are added and may exceed 100; a kind
 // without devices adds 0. Errors are those of [Bound.Fit].
 func (b *Bound) ScoreNode(node int, needs []Requirement) (int64, error) {
-	from, to := b.open().Rows(node)
+	from, to := b.account.Rows(node)
 	if err := checkNeeds(needs); err != nil {
 		return 0, err
 	}
@@ -227,7 +215,7 @@ func (b *Bound) sums(from, to int, columns []Resource) (sums amounts) {
 // Errors are those of Fit and of lengths that differ, before dst is written. It
 // allocates nothing once it is warm.
 func (b *Bound) Score(dst []int64, needs []Requirement, rows *vector.Mask) error {
-	a := b.open()
+	a := b.account
 	if err := checkNeeds(needs); err != nil {
 		return err
 	}
@@ -277,7 +265,7 @@ func (b *Bound) scoreNodes(dst []int64, needs []Requirement, rows *vector.Mask) 
 // [ErrInvalidUnit] for a negative amount and those of lengths that differ, before
 // dst is written. It allocates nothing.
 func (b *Bound) ScoreDevices(dst []int64, perInstance Request, rows *vector.Mask) error {
-	a := b.open()
+	a := b.account
 	if err := perInstance.check(); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (s *Scorer) ExplainDevice(req Request, total Total, free Free) (ScoreExplan
 
 // Explain returns how [Bound.ScoreNode] comes to its score, or its error.
 func (b *Bound) Explain(node int, needs []Requirement) (ScoreExplanation, error) {
-	from, to := b.open().Rows(node)
+	from, to := b.account.Rows(node)
 	if err := checkNeeds(needs); err != nil || b.scorer == nil {
 		return ScoreExplanation{}, err
 	}

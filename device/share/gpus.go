@@ -62,7 +62,6 @@ func (a *Account) GPUs() *gpu.State {
 // acceptable GPUs. It wraps [ErrInvalidUnit] for more than a whole GPU. Other errors are
 // those of [Bound.Fit].
 func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, products ...string) (gpu.Request, error) {
-	a.Len() // panics for nil
 	k, err := need.check()
 	switch {
 	case err != nil:

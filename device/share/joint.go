@@ -36,9 +36,6 @@ type JointError struct {
 
 // Error names the roots of both kinds.
 func (e *JointError) Error() string {
-	if e == nil {
-		panic(panicError)
-	}
 	return fmt.Sprintf("%v: primary on %q, secondary on %q", ErrJointViolation, e.Primary, e.Secondary)
 }
 
@@ -95,7 +92,6 @@ func (b *Bound) considerJoint(node int, primary, secondary *AllocRequest, joint 
 	if joint > SeekSamePCIe {
 		panic("share: unknown joint")
 	}
-	b.open()
 	secondary.Policy, secondary.Scope = ByScore, ScopeNode
 	if err := b.consider(&b.first, node, primary); err != nil {
 		return nil, err

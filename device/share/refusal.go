@@ -42,9 +42,6 @@ type NotEnoughError struct {
 
 // Error gives the numbers of the refusal and of all reasons.
 func (e *NotEnoughError) Error() string {
-	if e == nil {
-		panic(panicError)
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "share: %s: want %d, got %d", e.Kind, e.Want, e.Got)
 	separator := ": "

@@ -27,7 +27,7 @@ type Rejection struct {
 // Pass the nodes that may be chosen, not those that fit. Errors are those of [Bound.Fit],
 // and of a mask over other nodes.
 func (b *Bound) Rejections(needs []Requirement, rows *vector.Mask) (j Rejections, err error) {
-	a := b.open()
+	a := b.account
 	if err := cmp.Or(checkNeeds(needs), a.checkMask(rows)); err != nil {
 		return j, err
 	}
