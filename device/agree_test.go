@@ -94,26 +94,26 @@ func TestAgreeSources(t *testing.T) {
 		{"AG1 labels and NVML", goldenLabels(t), goldenNVML(goldenBytes), nil},
 		{"AG1 slices and NVML", goldenSlice(t), goldenNVML(goldenBytes), nil},
 		{"AG2 a tainted GPU", goldenLabels(t), goldenSlice(t, tainted), []device.Difference{
-			{Field: device.FieldCards, Key: h100, A: "8", B: "7"},
-			{Kind: device.KindGPU, Field: device.FieldDevices, A: "8", B: "7"},
+			{Field: "cards", Key: h100, A: "8", B: "7"},
+			{Kind: device.KindGPU, Field: "devices", A: "8", B: "7"},
 		}},
 		{"AG3 more memory", goldenLabels(t), goldenNVML(85899345920), []device.Difference{
-			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85520809984", B: "85899345920"},
+			{Kind: device.KindGPU, Field: "memory", A: "85520809984", B: "85899345920"},
 		}},
 		{"AG4 other profiles", migRows("1g.10gb+me"), migRows("1g.10gb"), []device.Difference{
-			{Field: device.FieldCards, Key: h100 + "/mig-1g.10gb-mixed", A: "0", B: "4"},
-			{Field: device.FieldCards, Key: h100 + "/mig-1g.10gb.me-mixed", A: "4", B: "0"},
-			{Kind: device.KindGPU, Field: device.FieldProfile, A: "1g.10gb+me", B: "1g.10gb"},
+			{Field: "cards", Key: h100 + "/mig-1g.10gb-mixed", A: "0", B: "4"},
+			{Field: "cards", Key: h100 + "/mig-1g.10gb.me-mixed", A: "4", B: "0"},
+			{Kind: device.KindGPU, Field: "profile", A: "1g.10gb+me", B: "1g.10gb"},
 		}},
 		{"unknown memory", goldenLabels(t), goldenSlice(t, func(int) sliceEdit { return without("memory") }), nil},
 		{"1 MiB more", goldenSlice(t, memory("81560Mi")), goldenNVML(goldenBytes), nil},
 		{"a byte more than 1 MiB more", goldenSlice(t, memory("85521858561")), goldenNVML(goldenBytes), []device.Difference{
-			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85521858561", B: "85520809984"},
+			{Kind: device.KindGPU, Field: "memory", A: "85521858561", B: "85520809984"},
 		}},
 		{"another product", goldenSlice(t, func(i int) sliceEdit { return text("productName", "NVIDIA H200") }), goldenNVML(goldenBytes), []device.Difference{
-			{Field: device.FieldCards, Key: h100, A: "0", B: "8"},
-			{Field: device.FieldCards, Key: "NVIDIA-H200", A: "8", B: "0"},
-			{Kind: device.KindGPU, Field: device.FieldProduct, A: "NVIDIA-H200", B: h100},
+			{Field: "cards", Key: h100, A: "0", B: "8"},
+			{Field: "cards", Key: "NVIDIA-H200", A: "8", B: "0"},
+			{Kind: device.KindGPU, Field: "product", A: "NVIDIA-H200", B: h100},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,14 +25,6 @@ type Catalog struct {
 type catalogCard struct {
 	count     int64
 	resources []corev1.ResourceName // sorted; without the unknown
-	nodes     []NodeCard
-}
-
-// NodeCard is how much of a card one node has.
-type NodeCard struct {
-	Node     string
-	Resource corev1.ResourceName // the resource that carries it there; empty if unknown
-	Count    int64
 }
 
 // Totals is what all nodes have together. Amounts beyond the range of int64 are
@@ -61,7 +53,7 @@ func (inv *Inventory) Catalog() *Catalog {
 		c.totals.CPUMilli = addCapped(c.totals.CPUMilli, n.CPUMilli)
 		c.totals.MemoryBytes = addCapped(c.totals.MemoryBytes, n.MemoryBytes)
 		for _, card := range n.Cards {
-			c.add(n.Name, card)
+			c.add(card)
 		}
 	}
 	slices.Sort(c.names)
@@ -74,7 +66,7 @@ func (inv *Inventory) Catalog() *Catalog {
 		}
 		if len(card.resources) > 1 {
 			c.problems = append(c.problems, Problem{
-				AmbiguousCard, name,
+				ambiguousCard, name,
 				fmt.Sprintf("carried by %s", strings.Join(resourceTexts(card.resources), ", ")),
 			})
 		}
@@ -82,7 +74,7 @@ func (inv *Inventory) Catalog() *Catalog {
 	return c
 }
 
-func (c *Catalog) add(node string, card Card) {
+func (c *Catalog) add(card Card) {
 	entry := c.cards[card.Name]
 	if entry == nil {
 		entry = &catalogCard{}
@@ -90,7 +82,6 @@ func (c *Catalog) add(node string, card Card) {
 		c.names = append(c.names, card.Name)
 	}
 	entry.count = addCapped(entry.count, card.Count)
-	entry.nodes = append(entry.nodes, NodeCard{node, card.Resource, card.Count})
 	if card.Resource != "" && !slices.Contains(entry.resources, card.Resource) {
 		entry.resources = append(entry.resources, card.Resource)
 	}
@@ -131,16 +122,6 @@ func (c *Catalog) CardsOf(node string) []Card {
 		return nil
 	}
 	return n.Cards
-}
-
-// NodesOf returns the nodes that have a card, by name; nil for an unknown card. A
-// node on which several resources carry it is there once for each, by resource.
-// It is a look-up, whatever the number of nodes.
-func (c *Catalog) NodesOf(card string) []NodeCard {
-	if entry := c.cards[card]; entry != nil {
-		return entry.nodes
-	}
-	return nil
 }
 
 // CardsFor returns the names of the cards that a resource carries on some node,

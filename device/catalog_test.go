@@ -53,10 +53,7 @@ func TestCatalog(t *testing.T) {
 	if got := c.CardsOf("n2"); !slices.Equal(got, []device.Card{{Name: "A", Resource: "x.com/gpu", Count: 3}}) {
 		t.Errorf("cards of a node %v", got)
 	}
-	if got := c.NodesOf("A"); !slices.Equal(got, []device.NodeCard{{Node: "n1", Resource: "x.com/gpu", Count: 1}, {Node: "n2", Resource: "x.com/gpu", Count: 3}}) {
-		t.Errorf("nodes of a card %v", got)
-	}
-	if c.NodesOf("B") != nil || c.CardsOf("n4") != nil || c.CardsOf("n5") != nil || c.CardsFor("nvidia.com/gpu") != nil || c.Resources("B") != nil || c.Problems() != nil {
+	if c.CardsOf("n4") != nil || c.CardsOf("n5") != nil || c.CardsFor("nvidia.com/gpu") != nil || c.Resources("B") != nil || c.Problems() != nil {
 		t.Error("something of nothing")
 	}
 	if _, err := c.Resource("B"); !errors.Is(err, device.ErrUnknownCard) {
@@ -82,9 +79,6 @@ func TestCatalogAmbiguous(t *testing.T) {
 	if got := labelProblems(c.Problems()); !slices.Equal(got, []string{"ambiguous-card A"}) {
 		t.Errorf("%q", got)
 	}
-	if got := c.NodesOf("B"); !slices.Equal(got, []device.NodeCard{{Node: "n1", Count: 1}, {Node: "n3", Count: 2}}) {
-		t.Errorf("nodes of a card %v", got)
-	}
 	if got, err := c.Resource("B"); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -106,23 +100,14 @@ func TestCatalogAmbiguous(t *testing.T) {
 	}
 }
 
-// A node on which two resources carry a card is there twice.
-func TestCatalogNodesTwice(t *testing.T) {
-	c := labelCatalog(t, labelNode("n", v100("nvidia.com/gpu.replicas=4 x.com/gpu.product=V100 x.com/gpu.count=1 x.com/gpu.memory=1024"), "nvidia.com/gpu=2 x.com/gpu=1"))
-	want := []device.NodeCard{{Node: "n", Resource: "nvidia.com/gpu", Count: 2}, {Node: "n", Resource: "x.com/gpu", Count: 1}}
-	if got := c.NodesOf("V100"); !slices.Equal(got, want) {
-		t.Errorf("%v", got)
-	}
-}
-
 func TestAllProblems(t *testing.T) {
 	inv := &device.Inventory{
 		Nodes: []device.Node{
-			{Name: "a", Problems: []device.Problem{{Code: device.BadCount, Key: "k", Detail: "none"}, {Code: device.BadMemory, Key: "k"}}},
+			{Name: "a", Problems: []device.Problem{{Code: "bad-count", Key: "k", Detail: "none"}, {Code: "bad-memory", Key: "k"}}},
 			{Name: "b"},
-			{Name: "c", Problems: []device.Problem{{Code: device.BadCount, Key: "k"}}},
+			{Name: "c", Problems: []device.Problem{{Code: "bad-count", Key: "k"}}},
 		},
-		Problems: []device.Problem{{Code: device.NotNodeLocal, Key: "pool", Detail: "allNodes"}},
+		Problems: []device.Problem{{Code: "not-node-local", Key: "pool", Detail: "allNodes"}},
 	}
 	want := []string{" not-node-local pool: allNodes", "a bad-count k: none", "a bad-memory k", "c bad-count k"}
 	for n := range len(want) + 1 { // ended by the caller, and not
@@ -140,7 +125,7 @@ func TestAllProblems(t *testing.T) {
 	for range new(device.Inventory).AllProblems() {
 		t.Error("a problem of nothing")
 	}
-	if c := new(device.Catalog); c.CardsOf("a") != nil || len(c.Cards()) > 0 || c.NodesOf("x") != nil {
+	if c := new(device.Catalog); c.CardsOf("a") != nil || len(c.Cards()) > 0 {
 		t.Errorf("cards of nothing: %v", c)
 	}
 }

@@ -211,14 +211,11 @@ type Card struct {
 }
 
 // Partition is a MIG instance that a GPU could be cut into, from a
-// ResourceSlice with partitionable devices: a possibility, not a device.
+// ResourceSlice with partitionable devices: a possibility, not a device. Its Profile is
+// zero if that can't be read.
 type Partition struct {
-	Name        string // of the device in its slice
-	Product     string
-	Profile     Profile
-	ParentUUID  string
-	MemoryBytes int64 // 0: unknown
-	Counters    []Counter
+	Device
+	Counters []Counter // by set and name
 }
 
 // Counter is what a [Partition] uses of a counter that it shares with others.
@@ -226,44 +223,3 @@ type Counter struct {
 	Set, Name string
 	Value     int64 // rounded up
 }
-
-// Problem is something that a source says and that is impossible, or can't be used. A
-// node has at most one per Code and Key.
-type Problem struct {
-	Code   ProblemCode
-	Key    string // the label; for other codes the resource, node, pool or device
-	Detail string // for people
-}
-
-// String returns the problem in a line, such as "bad-count nvidia.com/gpu.count:
-// "a" is no whole number below 10^9".
-func (p Problem) String() string {
-	text := string(p.Code) + " " + p.Key
-	if p.Detail != "" {
-		text += ": " + p.Detail
-	}
-	return text
-}
-
-// ProblemCode is the kind of a [Problem].
-type ProblemCode string
-
-const (
-	MissingLabel    ProblemCode = "missing-label"    // a product label of resources that are there, a sibling that it needs, or an attribute of the right type; one each
-	BadCount        ProblemCode = "bad-count"        // a count that is no number
-	BadMemory       ProblemCode = "bad-memory"       // no amount, or below 64 MiB or above 4 TiB: unknown
-	BadReplicas     ProblemCode = "bad-replicas"     // no number above 0
-	UnparsedProfile ProblemCode = "unparsed-profile" // a MIG name that is none
-	ForeignProfile  ProblemCode = "foreign-profile"  // a MIG profile that the GPU doesn't have
-	UnknownMIG      ProblemCode = "unknown-mig"      // a GPU in MIG mode of no known geometry
-	BadSlots        ProblemCode = "bad-slots"        // memory slots where no MIG instance of the profile can be
-	CountMismatch   ProblemCode = "count-mismatch"   // the labels and allocatable disagree
-	DuplicateNode   ProblemCode = "duplicate-node"   // a node twice in one source; the first is kept
-	DuplicateUUID   ProblemCode = "duplicate-uuid"   // a device twice; the first is kept
-	StaleSlice      ProblemCode = "stale-slice"      // a slice of an older generation of its pool
-	IncompletePool  ProblemCode = "incomplete-pool"  // a pool whose slices are not all there
-	NotNodeLocal    ProblemCode = "not-node-local"   // devices that several nodes can reach
-	UnknownType     ProblemCode = "unknown-type"     // a device that is neither a GPU nor a MIG instance, or of no known kind
-	AmbiguousCard   ProblemCode = "ambiguous-card"   // a card carried by different resources on different nodes
-	Unlisted        ProblemCode = "unlisted"         // only if asked for: a resource that no rule lists, a driver that isn't known
-)

@@ -16,7 +16,7 @@ type LabelOptions struct {
 	// cordoned or NotReady.
 	Include func(*corev1.Node) bool
 
-	// ReportUnlisted adds the problem [Unlisted] for each allocatable resource that
+	// ReportUnlisted adds the problem unlisted for each allocatable resource that
 	// has a domain and that no rule lists, whether it is a device or not.
 	ReportUnlisted bool
 
@@ -55,7 +55,7 @@ type LabelOptions struct {
 //
 // Missing labels. If a resource is allocatable and no rule that matches takes it, it is
 // in no card. Each rule that lists it, is no pattern and finds its product label
-// missing or empty adds the problem [MissingLabel], with that label as the key.
+// missing or empty adds the problem missing-label, with that label as the key.
 //
 // If nodes have the same name, the first is kept, with a problem. FromNodes keeps only
 // strings of the nodes.
@@ -173,14 +173,14 @@ func (r *labelReader) amounts() (cpuMilli, bytes int64) {
 			bounded := quantity.Bounded(q)
 			cpuMilli = bounded.MilliValue()
 		} else {
-			r.problems.add(BadCount, string(corev1.ResourceCPU), "%s: must be an amount of cores, from 0 to %d", quantity.Text(q), int64(math.MaxInt64/1000))
+			r.problems.add(badCount, string(corev1.ResourceCPU), "%s: must be an amount of cores, from 0 to %d", quantity.Text(q), int64(math.MaxInt64/1000))
 		}
 	}
 	if q, ok := r.allocatable[corev1.ResourceMemory]; ok {
 		if whole, ok := quantity.Ceiling(&q); ok && whole >= 0 {
 			bytes = whole
 		} else {
-			r.problems.add(BadMemory, string(corev1.ResourceMemory), "%s: must be an amount of bytes, from 0 to %d", quantity.Text(q), int64(math.MaxInt64))
+			r.problems.add(badMemory, string(corev1.ResourceMemory), "%s: must be an amount of bytes, from 0 to %d", quantity.Text(q), int64(math.MaxInt64))
 		}
 	}
 	return cpuMilli, bytes
@@ -283,7 +283,7 @@ func (r *labelReader) sibling(k labelKey) (value string, ok bool) {
 		return "", true
 	}
 	if value = r.value(k); value == "" {
-		r.problems.add(MissingLabel, k.String(), "missing or empty, beside the label of the product")
+		r.problems.add(missingLabel, k.String(), "missing or empty, beside the label of the product")
 		return "", false
 	}
 	return value, true
@@ -294,7 +294,7 @@ func (r *labelReader) readCount(text string, k labelKey) int64 {
 	if count, ok := parseLabelNumber(text); ok {
 		return count
 	}
-	r.problems.add(BadCount, k.String(), "%q: must be a whole number of devices below 10^9", text)
+	r.problems.add(badCount, k.String(), "%q: must be a whole number of devices below 10^9", text)
 	return -1
 }
 
@@ -307,7 +307,7 @@ func (r *labelReader) readReplicas(k labelKey) int64 {
 	}
 	replicas, ok := parseLabelNumber(text)
 	if !ok {
-		r.problems.add(BadReplicas, k.String(), notReplicas, text)
+		r.problems.add(badReplicas, k.String(), notReplicas, text)
 	}
 	return replicas
 }
@@ -332,32 +332,32 @@ const sharedSuffix = "-SHARED"
 // readProfile parses what follows mig- in a name.
 func (r *labelReader) readProfile(text string, k labelKey) Profile {
 	if strings.Contains(text, "mig-") { // ParseProfile allows it in front
-		r.problems.add(UnparsedProfile, k.String(), "%s", notProfile(&ProfileError{Name: text, Reason: "mig- in the profile"}))
+		r.problems.add(unparsedProfile, k.String(), "%s", notProfile(&ProfileError{Name: text, Reason: "mig- in the profile"}))
 		return Profile{}
 	}
 	p, _, err := ParseProfile(text)
 	if err != nil {
-		r.problems.add(UnparsedProfile, k.String(), "%s", notProfile(err))
+		r.problems.add(unparsedProfile, k.String(), "%s", notProfile(err))
 	}
 	return p
 }
 
 // readMemory returns the bytes of a label, or 0.
-func (r *labelReader) readMemory(text string, unit MemoryUnit, k labelKey) int64 {
+func (r *labelReader) readMemory(text string, unit string, k labelKey) int64 {
 	bytes, ok := parseLabelMemory(text, unit)
 	if !ok {
 		want := "a whole number of MiB below 10^9"
-		if unit == MemoryQuantity {
+		if unit == unitQuantity {
 			want = "an amount of bytes, such as 192G"
 		}
-		r.problems.add(BadMemory, k.String(), "%q: must be %s", text, want)
+		r.problems.add(badMemory, k.String(), "%q: must be %s", text, want)
 		return 0
 	}
 	if !checkMemory(bytes) {
 		if unit == "" {
-			unit = MemoryMiB
+			unit = unitMiB
 		}
-		r.problems.add(BadMemory, k.String(), "%q (%s): must be from 64 MiB to 4 TiB", text, unit)
+		r.problems.add(badMemory, k.String(), "%q (%s): must be from 64 MiB to 4 TiB", text, unit)
 		return 0
 	}
 	return bytes
@@ -365,8 +365,8 @@ func (r *labelReader) readMemory(text string, unit MemoryUnit, k labelKey) int64
 
 // parseLabelMemory reads an amount. An amount above 4 TiB may come out smaller, but not
 // below 4 TiB.
-func parseLabelMemory(text string, unit MemoryUnit) (bytes int64, ok bool) {
-	if unit != MemoryQuantity {
+func parseLabelMemory(text string, unit string) (bytes int64, ok bool) {
+	if unit != unitQuantity {
 		mebibytes, ok := parseLabelNumber(text)
 		return mebibytes << 20, ok // below 2^50
 	}
@@ -507,11 +507,11 @@ func (r *labelReader) unclaimed(name string) {
 		listed = true
 		label := rule.product.key("")
 		if r.value(label) == "" {
-			r.problems.add(MissingLabel, label.String(), "missing or empty, so that %s, which is allocatable, is in no card", name)
+			r.problems.add(missingLabel, label.String(), "missing or empty, so that %s, which is allocatable, is in no card", name)
 		}
 	}
 	if r.reportUnlisted && !listed && !r.hasPattern(name) {
-		r.problems.add(Unlisted, name, "%s allocatable, but no rule lists it", quantity.Text(r.allocatable[corev1.ResourceName(name)]))
+		r.problems.add(unlisted, name, "%s allocatable, but no rule lists it", quantity.Text(r.allocatable[corev1.ResourceName(name)]))
 	}
 }
 
@@ -552,10 +552,10 @@ func (r *labelReader) count(name string) int64 {
 	count, ok := quantity.Ceiling(&bounded)
 	switch {
 	case !ok || count < 0:
-		r.problems.add(BadCount, name, "%s allocatable: must be a number of devices, from 0 to %d", quantity.Text(q), int64(math.MaxInt64))
+		r.problems.add(badCount, name, "%s allocatable: must be a number of devices, from 0 to %d", quantity.Text(q), int64(math.MaxInt64))
 		return 0
 	case bounded.CmpInt64(count) != 0:
-		r.problems.add(BadCount, name, "%s allocatable: must be a whole number of devices; taken as %d", quantity.Text(q), count)
+		r.problems.add(badCount, name, "%s allocatable: must be a whole number of devices; taken as %d", quantity.Text(q), count)
 	}
 	return count
 }
@@ -564,7 +564,7 @@ func (r *labelReader) count(name string) int64 {
 func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	r.cards = append(r.cards, Card{m.product, corev1.ResourceName(name), count})
 	if replicas := m.rule.replicas.key(m.base); m.replicas <= 0 && replicas != (labelKey{}) && strings.HasSuffix(m.product, sharedSuffix) {
-		r.problems.add(BadReplicas, replicas.String(), notReplicas+"; the product says %s, so the devices of %s are unknown", r.value(replicas), sharedSuffix, name)
+		r.problems.add(badReplicas, replicas.String(), notReplicas+"; the product says %s, so the devices of %s are unknown", r.value(replicas), sharedSuffix, name)
 		return
 	}
 	d := r.device(m, name)
@@ -584,10 +584,10 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 // mismatch records that the labels say another number than what is allocatable.
 func (r *labelReader) mismatch(name string, count, labelled int64, what string, replicas int64) {
 	if replicas == 1 {
-		r.problems.add(CountMismatch, name, "%d allocatable, but %d %s by label", count, labelled, what)
+		r.problems.add(countMismatch, name, "%d allocatable, but %d %s by label", count, labelled, what)
 		return
 	}
-	r.problems.add(CountMismatch, name, "%d allocatable, but %d %s with %d replicas each by label", count, labelled, what, replicas)
+	r.problems.add(countMismatch, name, "%d allocatable, but %d %s with %d replicas each by label", count, labelled, what, replicas)
 }
 
 // setSingle makes d a MIG instance if the whole devices are MIG instances.
@@ -624,11 +624,11 @@ func (r *labelReader) sharing(m *ruleMatch, otherwise Sharing) Sharing {
 // shared reads a resource of shares of devices.
 func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 	if m.replicas <= 0 {
-		r.problems.add(BadReplicas, m.rule.replicas.key(m.base).String(), notReplicas+"; %s is left out", r.value(m.rule.replicas.key(m.base)), name)
+		r.problems.add(badReplicas, m.rule.replicas.key(m.base).String(), notReplicas+"; %s is left out", r.value(m.rule.replicas.key(m.base)), name)
 		return
 	}
 	if m.memory == 0 {
-		r.problems.add(BadMemory, m.rule.memory.key(m.base).String(), "%q: must be known, since the cards of %s are named after it; left out", r.value(m.rule.memory.key(m.base)), name)
+		r.problems.add(badMemory, m.rule.memory.key(m.base).String(), "%q: must be known, since the cards of %s are named after it; left out", r.value(m.rule.memory.key(m.base)), name)
 		return
 	}
 	d := r.device(m, name)
@@ -684,7 +684,7 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	}
 	if isShared || inPlace {
 		if units = n; n == 0 {
-			r.problems.add(BadReplicas, replicas.String(), notReplicas+"; the instances of %s are unknown", r.value(replicas), name)
+			r.problems.add(badReplicas, replicas.String(), notReplicas+"; the instances of %s are unknown", r.value(replicas), name)
 			return
 		}
 	}
@@ -718,10 +718,10 @@ func (r *labelReader) device(m *ruleMatch, name string) Device {
 func (r *labelReader) addDevices(m *ruleMatch, d *Device, name string, count, units int64) {
 	rows := count / units
 	if count%units != 0 {
-		r.problems.add(CountMismatch, name, "%d allocatable: must be a multiple of %d replicas", count, units)
+		r.problems.add(countMismatch, name, "%d allocatable: must be a multiple of %d replicas", count, units)
 	}
 	if rows > mostLabelRows || rows+int64(len(r.devices)) > mostNodeLabelRows {
-		r.problems.add(CountMismatch, name, "%d devices: must be at most %d of a resource and %d of a node to be listed; none is", rows, mostLabelRows, mostNodeLabelRows)
+		r.problems.add(countMismatch, name, "%d devices: must be at most %d of a resource and %d of a node to be listed; none is", rows, mostLabelRows, mostNodeLabelRows)
 		return
 	}
 	next := &r.minors[m.rule.kind]

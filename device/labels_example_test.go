@@ -53,7 +53,7 @@ func ExampleRule() {
 		Vendor:     "intel.com",
 		Product:    "gpu.intel.com/product",
 		Memory:     "gpu.intel.com/memory.max",
-		MemoryUnit: device.MemoryQuantity,
+		MemoryUnit: "Quantity",
 		Whole:      []corev1.ResourceName{"gpu.intel.com/i915", "gpu.intel.com/xe"},
 	}}, device.DefaultRules()...)
 	nodes := []corev1.Node{exampleLabels("n1", map[string]string{

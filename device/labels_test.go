@@ -523,7 +523,7 @@ func TestLabelVendors(t *testing.T) {
 		{
 			rule: device.Rule{
 				Name: "intel", Vendor: "intel.com", Product: "gpu.intel.com/product",
-				Memory: "gpu.intel.com/memory.max", MemoryUnit: device.MemoryQuantity,
+				Memory: "gpu.intel.com/memory.max", MemoryUnit: "Quantity",
 				Whole: []corev1.ResourceName{"gpu.intel.com/i915", "gpu.intel.com/xe"},
 			},
 			labels:      "gpu.intel.com/product=Max_1100 gpu.intel.com/memory.max=51539607552",
@@ -550,7 +550,7 @@ func TestLabelVendors(t *testing.T) {
 		}, {
 			rule: device.Rule{
 				Name: "hygon", Vendor: "hygon.com", Product: "hygon.com/dcu.name", Count: "hygon.com/dcu.number", Memory: "hygon.com/dcu.vram",
-				MemoryUnit: device.MemoryQuantity, Whole: []corev1.ResourceName{"dcu.com/gpu"},
+				MemoryUnit: "Quantity", Whole: []corev1.ResourceName{"dcu.com/gpu"},
 			},
 			labels:      "hygon.com/dcu.name=K100_AI hygon.com/dcu.number=8 hygon.com/dcu.vram=64Gi",
 			allocatable: "dcu.com/gpu=7",
@@ -739,15 +739,15 @@ func TestReportUnlisted(t *testing.T) {
 	for report, want := range map[bool][]device.Problem{
 		false: nil,
 		true: {
-			{Code: device.Unlisted, Key: "huawei.com/Ascend910", Detail: "8 allocatable, but no rule lists it"},
-			{Code: device.Unlisted, Key: "rdma/hca", Detail: "1k allocatable, but no rule lists it"},
-			{Code: device.Unlisted, Key: "x.com/huge", Detail: "1e99999999 allocatable, but no rule lists it"},
+			{Code: "unlisted", Key: "huawei.com/Ascend910", Detail: "8 allocatable, but no rule lists it"},
+			{Code: "unlisted", Key: "rdma/hca", Detail: "1k allocatable, but no rule lists it"},
+			{Code: "unlisted", Key: "x.com/huge", Detail: "1e99999999 allocatable, but no rule lists it"},
 		},
 	} {
 		want = append([]device.Problem{
-			{Code: device.MissingLabel, Key: "y.com/npu.count", Detail: "missing or empty, beside the label of the product"},
-			{Code: device.MissingLabel, Key: "y.com/npu.memory", Detail: "missing or empty, beside the label of the product"},
-			{Code: device.MissingLabel, Key: "amd.com/gpu.product-name", Detail: "missing or empty, so that amd.com/gpu, which is allocatable, is in no card"},
+			{Code: "missing-label", Key: "y.com/npu.count", Detail: "missing or empty, beside the label of the product"},
+			{Code: "missing-label", Key: "y.com/npu.memory", Detail: "missing or empty, beside the label of the product"},
+			{Code: "missing-label", Key: "amd.com/gpu.product-name", Detail: "missing or empty, so that amd.com/gpu, which is allocatable, is in no card"},
 		}, want...)
 		inv, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report})
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 //
 // The nodes of a source may be in any order, so that Merge also makes an
 // inventory of nodes that were collected one by one. Of nodes with the same name
-// in one source the first is kept, with [DuplicateNode].
+// in one source the first is kept, with duplicate-node.
 func Merge(sources ...*Inventory) *Inventory {
 	type sourced struct {
 		Node
@@ -49,27 +49,18 @@ func Merge(sources ...*Inventory) *Inventory {
 // isDuplicate records that the source has another node of this name. It leaves
 // the list of problems that others may share as it is.
 func (n *Node) isDuplicate() {
-	if last := len(n.Problems) - 1; last >= 0 && n.Problems[last].Code == DuplicateNode && n.Problems[last].Key == n.Name {
+	if last := len(n.Problems) - 1; last >= 0 && n.Problems[last].Code == duplicateNode && n.Problems[last].Key == n.Name {
 		return // many nodes of one name take no longer than one
 	}
 	problems := problemList{list: slices.Clip(n.Problems)}
-	problems.add(DuplicateNode, n.Name, "the node is there more than once; the first is kept")
+	problems.add(duplicateNode, n.Name, "the node is there more than once; the first is kept")
 	n.Problems = problems.list
 }
-
-// Fields of a [Difference].
-const (
-	FieldCards   = "cards"
-	FieldDevices = "devices"
-	FieldMemory  = "memory"
-	FieldProduct = "product"
-	FieldProfile = "profile"
-)
 
 // Difference is something that two descriptions of a node disagree on.
 type Difference struct {
 	Kind  string // of devices; empty for cards
-	Field string // [FieldCards] and so on
+	Field string // cards, devices, memory, product or profile
 	Key   string // the name of the card; empty for devices
 
 	// A and B are what each says: of cards and devices how many, of memory the
@@ -113,7 +104,7 @@ func agreeCards(a, b []Card) (differences []Difference) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if x, y := countsA[name], countsB[name]; x != y {
-			differences = append(differences, Difference{"", FieldCards, name, formatCount(x), formatCount(y)})
+			differences = append(differences, Difference{"", "cards", name, formatCount(x), formatCount(y)})
 		}
 	}
 	return differences
@@ -155,17 +146,17 @@ func agreeUsable(devices []Device, kind string) []*Device {
 
 func agreeDevices(kind string, a, b []*Device) (differences []Difference) {
 	if len(a) != len(b) {
-		return []Difference{{kind, FieldDevices, "", formatCount(int64(len(a))), formatCount(int64(len(b)))}}
+		return []Difference{{kind, "devices", "", formatCount(int64(len(a))), formatCount(int64(len(b)))}}
 	}
 	if x, y, differ := unequalMemory(a, b); differ {
-		differences = append(differences, Difference{kind, FieldMemory, "", formatCount(x), formatCount(y)})
+		differences = append(differences, Difference{kind, "memory", "", formatCount(x), formatCount(y)})
 	}
 	for _, text := range []struct {
 		field string
 		of    func(*Device) string
 	}{
-		{FieldProduct, func(d *Device) string { return d.Product }},
-		{FieldProfile, profileText},
+		{"product", func(d *Device) string { return d.Product }},
+		{"profile", profileText},
 	} {
 		if x, y, differ := unequalTexts(a, b, text.of); differ {
 			differences = append(differences, Difference{kind, text.field, "", x, y})

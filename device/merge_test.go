@@ -26,7 +26,7 @@ func TestMerge(t *testing.T) {
 			device.NewNode("b", device.SourceNVML, row, device.Names{}),
 			device.NewNode("c", device.SourceNVML, row, device.Names{}),
 		},
-		Problems: []device.Problem{{Code: device.NotNodeLocal, Key: "pool"}},
+		Problems: []device.Problem{{Code: "not-node-local", Key: "pool"}},
 	}
 	for _, c := range []struct {
 		name    string
@@ -137,40 +137,40 @@ func TestAgree(t *testing.T) {
 	}{
 		{"AG1", l, driver(same), nil},
 		{"AG2", l, driver(func(list []device.Device) []device.Device { list[3].Health = device.Unhealthy; return list }), []device.Difference{
-			{Field: device.FieldCards, Key: product, A: "8", B: "7"},
-			{Kind: device.KindGPU, Field: device.FieldDevices, A: "8", B: "7"},
+			{Field: "cards", Key: product, A: "8", B: "7"},
+			{Kind: device.KindGPU, Field: "devices", A: "8", B: "7"},
 		}},
 		{"AG3", l, driver(every(func(d *device.Device) { d.MemoryBytes = 85899345920 })), []device.Difference{
-			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85520809984", B: "85899345920"},
+			{Kind: device.KindGPU, Field: "memory", A: "85520809984", B: "85899345920"},
 		}},
 		{"AG4", instances(4, "1g.10gb+me"), instances(4, "1g.10gb"), []device.Difference{
-			{Field: device.FieldCards, Key: product + "/mig-1g.10gb-mixed", A: "0", B: "4"},
-			{Field: device.FieldCards, Key: product + "/mig-1g.10gb.me-mixed", A: "4", B: "0"},
-			{Kind: device.KindGPU, Field: device.FieldProfile, A: "1g.10gb+me", B: "1g.10gb"},
+			{Field: "cards", Key: product + "/mig-1g.10gb-mixed", A: "0", B: "4"},
+			{Field: "cards", Key: product + "/mig-1g.10gb.me-mixed", A: "4", B: "0"},
+			{Kind: device.KindGPU, Field: "profile", A: "1g.10gb+me", B: "1g.10gb"},
 		}},
 		{"a GPU in MIG mode beside its instances", instances(2, "1g.10gb"),
 			device.NewNode("l", device.SourceNVML, append(agreeGPUs(2, device.Device{Kind: device.KindGPU, Product: product, Sharing: device.SharingMIG, Profile: profile("1g.10gb")}),
 				device.Device{Kind: device.KindGPU, Product: product, UUID: "GPU", MIGEnabled: true, MemoryBytes: 80 << 30}), device.Names{}), nil},
 		{"unknown health is healthy", l, driver(every(func(d *device.Device) { d.Health = device.Healthy })), nil},
 		{"product", l, driver(every(func(d *device.Device) { d.Product = "NVIDIA H100" })), []device.Difference{
-			{Field: device.FieldCards, Key: "NVIDIA-H100", A: "0", B: "8"},
-			{Field: device.FieldCards, Key: product, A: "8", B: "0"},
-			{Kind: device.KindGPU, Field: device.FieldProduct, A: product, B: "NVIDIA-H100"},
+			{Field: "cards", Key: "NVIDIA-H100", A: "0", B: "8"},
+			{Field: "cards", Key: product, A: "8", B: "0"},
+			{Kind: device.KindGPU, Field: "product", A: product, B: "NVIDIA-H100"},
 		}},
 		{"a kind that one lacks", l, driver(func(list []device.Device) []device.Device {
 			return append(list, device.Device{Kind: device.KindRDMA, Product: "CX7"})
 		}), []device.Difference{
-			{Field: device.FieldCards, Key: "CX7", A: "0", B: "1"},
-			{Kind: device.KindRDMA, Field: device.FieldDevices, A: "0", B: "1"},
+			{Field: "cards", Key: "CX7", A: "0", B: "1"},
+			{Kind: device.KindRDMA, Field: "devices", A: "0", B: "1"},
 		}},
 		{"a MiB apart", bytes(80*gib, 40*gib), bytes(40*gib+mib, 80*gib-mib), nil},
 		{"more than a MiB apart", bytes(80 * gib), bytes(80*gib + mib + 1), []device.Difference{
-			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85899345920", B: "85900394497"},
+			{Kind: device.KindGPU, Field: "memory", A: "85899345920", B: "85900394497"},
 		}},
 		{"unknown memory", bytes(0, 80*gib), bytes(80*gib, 40*gib), nil},
 		{"unknown memory on both sides", bytes(0, 80*gib, 20*gib), bytes(20*gib, 40*gib, 0), nil},
 		{"too little of it is unknown", bytes(0, 80*gib, 40*gib), bytes(20*gib, 10*gib, 40*gib), []device.Difference{
-			{Kind: device.KindGPU, Field: device.FieldMemory, A: "85899345920", B: "10737418240"},
+			{Kind: device.KindGPU, Field: "memory", A: "85899345920", B: "10737418240"},
 		}},
 		{"nothing", device.Node{}, device.Node{Name: "other", Problems: []device.Problem{{}}}, nil},
 	} {
@@ -195,8 +195,8 @@ func TestAgreeSharing(t *testing.T) {
 	plain := *readLabels(t, nil, device.Names{}, labelNode("n", v100(""), "nvidia.com/gpu=2"))
 	shared := *readLabels(t, nil, device.Names{}, labelNode("n", v100("nvidia.com/gpu.replicas=4"), "nvidia.com/gpu.shared=8"))
 	want := []device.Difference{
-		{Field: device.FieldCards, Key: "V100", A: "2", B: "0"},
-		{Field: device.FieldCards, Key: "V100/mps-32g*1/4", A: "0", B: "8"},
+		{Field: "cards", Key: "V100", A: "2", B: "0"},
+		{Field: "cards", Key: "V100/mps-32g*1/4", A: "0", B: "8"},
 	}
 	if diff := cmp.Diff(want, device.Agree(plain, shared)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

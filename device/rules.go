@@ -30,28 +30,21 @@ type Rule struct {
 	Vendor string `json:"vendor,omitempty"` // of the devices; empty: the domain of the resource
 	Kind   string `json:"kind,omitempty"`   // of the devices; empty: [KindGPU]
 
-	// Labels. Product is required.
-	Product         string     `json:"product"`
-	Count           string     `json:"count,omitempty"` // how many devices, a whole number
-	Memory          string     `json:"memory,omitempty"`
-	MemoryUnit      MemoryUnit `json:"memoryUnit,omitempty"`      // of Memory and of MIG instances
-	Replicas        string     `json:"replicas,omitempty"`        // how many pods share a device
-	SharingStrategy string     `json:"sharingStrategy,omitempty"` // mps or time-slicing
-	MIGStrategy     string     `json:"migStrategy,omitempty"`     // single: instances as whole devices
+	// Labels. Product is required. A memory is a whole number of MiB or, with the unit
+	// Quantity, a quantity of Kubernetes such as 192G, which is bytes without a suffix.
+	Product         string `json:"product"`
+	Count           string `json:"count,omitempty"` // how many devices, a whole number
+	Memory          string `json:"memory,omitempty"`
+	MemoryUnit      string `json:"memoryUnit,omitempty"`      // of Memory and of MIG instances: MiB, the default, or Quantity
+	Replicas        string `json:"replicas,omitempty"`        // how many pods share a device
+	SharingStrategy string `json:"sharingStrategy,omitempty"` // mps or time-slicing
+	MIGStrategy     string `json:"migStrategy,omitempty"`     // single: instances as whole devices
 
 	// Resources. A rule needs at least one.
 	Whole     []corev1.ResourceName `json:"whole,omitempty"`
 	Shared    []corev1.ResourceName `json:"shared,omitempty"`    // needs the labels Replicas and Memory
 	MIGPrefix string                `json:"migPrefix,omitempty"` // of resources that end in a MIG profile
 }
-
-// MemoryUnit says how a label gives an amount of memory.
-type MemoryUnit string
-
-const (
-	MemoryMiB      MemoryUnit = "MiB"      // a whole number of MiB, the default
-	MemoryQuantity MemoryUnit = "Quantity" // a quantity of Kubernetes, such as 192G; without a suffix in bytes
-)
 
 // DefaultRules returns three rules: one for NVIDIA's GPU feature discovery, one for
 // AMD's node labeller, and a pattern for all vendors that set the labels
@@ -72,7 +65,7 @@ func DefaultRules() []Rule {
 		Name:       "amd",
 		Product:    "amd.com/gpu.product-name",
 		Memory:     "amd.com/gpu.vram",
-		MemoryUnit: MemoryQuantity,
+		MemoryUnit: unitQuantity,
 		Whole:      []corev1.ResourceName{"amd.com/gpu"},
 	}, {
 		Name:    "generic",
@@ -82,6 +75,12 @@ func DefaultRules() []Rule {
 		Whole:   []corev1.ResourceName{"*"},
 	}}
 }
+
+// The units of memory.
+const (
+	unitMiB      = "MiB"
+	unitQuantity = "Quantity"
+)
 
 // ruleTerm is a label or resource of a rule. In a pattern it may begin with *; then a
 // base stands in front of text.
@@ -271,9 +270,9 @@ func (c *ruleCheck) checkEnums() {
 		c.add(field.NotSupported(c.path.Child("kind"), c.Kind, kinds[:]))
 	}
 	switch c.MemoryUnit {
-	case "", MemoryMiB, MemoryQuantity:
+	case "", unitMiB, unitQuantity:
 	default:
-		c.add(field.NotSupported(c.path.Child("memoryUnit"), c.MemoryUnit, []MemoryUnit{MemoryMiB, MemoryQuantity}))
+		c.add(field.NotSupported(c.path.Child("memoryUnit"), c.MemoryUnit, []string{unitMiB, unitQuantity}))
 	}
 }
 

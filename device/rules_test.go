@@ -24,7 +24,7 @@ func TestRules(t *testing.T) {
 		{"good", func(*device.Rule) {}, nil},
 		{"all there is", func(r *device.Rule) {
 			*r = device.DefaultRules()[0]
-			r.Vendor, r.Kind, r.MemoryUnit = "nvidia.com", device.KindGPU, device.MemoryMiB
+			r.Vendor, r.Kind, r.MemoryUnit = "nvidia.com", device.KindGPU, "MiB"
 		}, nil},
 		{"a pattern", func(r *device.Rule) { *r = device.DefaultRules()[2] }, nil},
 		{"zero", func(r *device.Rule) { *r = device.Rule{} }, []string{

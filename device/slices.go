@@ -78,7 +78,7 @@ type SliceOptions struct {
 	// is recorded as without it.
 	AllowIncomplete bool
 
-	// ReportUnlisted adds the problem [Unlisted] to the Inventory for each driver that
+	// ReportUnlisted adds the problem unlisted to the Inventory for each driver that
 	// has slices and is not among those to read, whatever its devices are.
 	ReportUnlisted bool
 
@@ -91,13 +91,13 @@ type SliceOptions struct {
 // a slice says is never an error: it makes a problem.
 //
 //   - The slices of a driver with the same pool name are a pool. Only those of its
-//     highest generation are used; older ones are [StaleSlice]. A pool is complete if
-//     it has as many slices as each of them says. Otherwise it is [IncompletePool] and
+//     highest generation are used; older ones are stale-slice. A pool is complete if
+//     it has as many slices as each of them says. Otherwise it is incomplete-pool and
 //     its devices are left out. Both problems are recorded on every node of the pool,
 //     with the pool's name as the key.
 //   - A device is on the node that its slice names, or else on the node that the device
 //     itself names. A device without a node, which several nodes can reach, is skipped
-//     ([NotNodeLocal], in Problems of the Inventory). The key is the pool, or the
+//     (not-node-local, in Problems of the Inventory). The key is the pool, or the
 //     device if the slice places its devices one by one.
 //   - A whole device is a row, whether it consumes counters or not.
 //   - A MIG instance that consumes no counters exists. It is a row, and its GPU is in
@@ -106,13 +106,13 @@ type SliceOptions struct {
 //   - A device with a taint of effect NoSchedule or NoExecute is Unhealthy, all others
 //     are Healthy. Taints by a DeviceTaintRule are in no slice and don't count.
 //   - If rows on any nodes have the same UUID, the first is kept, in the order of
-//     drivers, pools and device names ([DuplicateUUID]).
-//   - An attribute of the wrong type is unknown ([MissingLabel], with the attribute as
-//     the key), as is a memory that no GPU has ([BadMemory]). A device of an unknown
-//     type is left out ([UnknownType]), as is a MIG instance that exists and has an
-//     unreadable profile ([UnparsedProfile]).
+//     drivers, pools and device names (duplicate-uuid).
+//   - An attribute of the wrong type is unknown (missing-label, with the attribute as
+//     the key), as is a memory that no GPU has (bad-memory). A device of an unknown
+//     type is left out (unknown-type), as is a MIG instance that exists and has an
+//     unreadable profile (unparsed-profile).
 //   - A MIG instance starts at its lowest memory slot and takes all slots that it
-//     declares. Slots with a gap, or beyond those of a GPU, are [BadSlots].
+//     declares. Slots with a gap, or beyond those of a GPU, are bad-slots.
 //
 // Cards count the rows as [NewNode] does.
 //
@@ -142,7 +142,7 @@ func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](
 		products: map[string]string{},
 	}
 	for _, driver := range slices.Sorted(maps.Keys(others)) {
-		r.problems.add(Unlisted, driver, "a driver that is not among those to read; slices: %d", others[driver])
+		r.problems.add(unlisted, driver, "a driver that is not among those to read; slices: %d", others[driver])
 	}
 	for len(entries) > 0 {
 		n := 1
@@ -289,10 +289,10 @@ func (r *sliceReader) readPool(entries []sliceEntry) {
 
 	driver, pool := entries[0].driver, entries[0].Spec.Pool.Name
 	if stale := len(entries) - current; stale > 0 {
-		r.poolProblem(StaleSlice, pool, "%s: %d slices older than generation %d", driver.Name, stale, generation)
+		r.poolProblem(staleSlice, pool, "%s: %d slices older than generation %d", driver.Name, stale, generation)
 	}
 	if wanted, ok := wholePool(entries[:current]); !ok {
-		r.poolProblem(IncompletePool, pool, "%s: %d slices of generation %d: resourceSliceCount says %s", driver.Name, current, generation, wanted)
+		r.poolProblem(incompletePool, pool, "%s: %d slices of generation %d: resourceSliceCount says %s", driver.Name, current, generation, wanted)
 		if !r.opts.AllowIncomplete {
 			return
 		}
@@ -375,12 +375,12 @@ func (r *sliceReader) isRemote(d locatedDevice) bool {
 	if each := d.slice.Spec.PerDeviceNodeSelection; each != nil && *each {
 		key = d.Name
 	}
-	r.problems.add(NotNodeLocal, key, "%s: device %s of pool %s: must name a node in nodeName, of itself or its slice", d.slice.driver.Name, d.Name, d.slice.Spec.Pool.Name)
+	r.problems.add(notNodeLocal, key, "%s: device %s of pool %s: must name a node in nodeName, of itself or its slice", d.slice.driver.Name, d.Name, d.slice.Spec.Pool.Name)
 	return true
 }
 
 // poolProblem records a problem on all nodes of the pool.
-func (r *sliceReader) poolProblem(code ProblemCode, pool, format string, args ...any) {
+func (r *sliceReader) poolProblem(code string, pool, format string, args ...any) {
 	for _, n := range r.members {
 		n.problems.add(code, pool, format, args...)
 	}
@@ -396,12 +396,12 @@ func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
 	case !ok:
 	case !isMIG:
 		r.addRow(d, driver.whole(d))
-	case len(d.ConsumesCounters) > 0:
-		p := driver.partition(d)
-		p.Product = r.productName(p.Product)
-		d.node.potential = append(d.node.potential, p)
 	default:
-		if row, ok := driver.instance(d); ok {
+		row, ok := driver.instance(d)
+		if len(d.ConsumesCounters) > 0 {
+			row.Product = r.productName(row.Product)
+			d.node.potential = append(d.node.potential, Partition{row, countersOf(d.ConsumesCounters)})
+		} else if ok {
 			r.addRow(d, row)
 			d.node.instances = true
 		}
@@ -412,7 +412,7 @@ func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
 func (r *sliceReader) addRow(d locatedDevice, row Device) {
 	if row.UUID != "" {
 		if first := r.seen[row.UUID]; first != nil {
-			d.node.problems.add(DuplicateUUID, d.Name, "UUID %s: must be unique; the device of node %s is kept", row.UUID, first.name)
+			d.node.problems.add(duplicateUUID, d.Name, "UUID %s: must be unique; the device of node %s is kept", row.UUID, first.name)
 			return
 		}
 		r.seen[row.UUID] = d.node
@@ -507,14 +507,14 @@ func (s *sliceDriver) isMIG(d locatedDevice) (isMIG, ok bool) {
 	}
 	switch text := s.text(d, s.typ); text {
 	case "":
-		d.node.problems.add(UnknownType, d.Name, "attribute %s is missing: must be %s", s.Type, s.types())
+		d.node.problems.add(unknownType, d.Name, "attribute %s is missing: must be %s", s.Type, s.types())
 		return false, false
 	case s.WholeType:
 		return false, true
 	case s.MIGType:
 		return true, true
 	default:
-		d.node.problems.add(UnknownType, d.Name, "attribute %s: %q: must be %s", s.Type, text, s.types())
+		d.node.problems.add(unknownType, d.Name, "attribute %s: %q: must be %s", s.Type, text, s.types())
 		return false, false
 	}
 }
@@ -538,39 +538,23 @@ func (s *sliceDriver) whole(d locatedDevice) Device {
 	}
 }
 
-// instance returns the row of a MIG instance; ok is false if its profile can't
-// be read.
+// instance returns the row of a MIG instance, which exists or could be made; ok is
+// false if its profile can't be read.
 func (s *sliceDriver) instance(d locatedDevice) (row Device, ok bool) {
 	profile, ok := s.profileOf(d)
-	if !ok {
-		return row, false
-	}
 	row = s.whole(d)
 	row.Minor = -1
 	row.Sharing = SharingMIG
 	row.Profile = profile
 	row.Start, row.Slots = s.slotsOf(d)
 	row.ParentUUID = s.text(d, s.parent)
-	return row, true
-}
-
-// partition returns a MIG instance that could be made.
-func (s *sliceDriver) partition(d locatedDevice) Partition {
-	profile, _ := s.profileOf(d)
-	return Partition{
-		Name:        d.Name,
-		Product:     s.text(d, s.product),
-		Profile:     profile,
-		ParentUUID:  s.text(d, s.parent),
-		MemoryBytes: s.memoryOf(d),
-		Counters:    countersOf(d.ConsumesCounters),
-	}
+	return row, ok
 }
 
 func (s *sliceDriver) profileOf(d locatedDevice) (Profile, bool) {
 	p, _, err := ParseProfile(s.text(d, s.profile))
 	if err != nil {
-		d.node.problems.add(UnparsedProfile, d.Name, "attribute %s: %s", s.Profile, notProfile(err))
+		d.node.problems.add(unparsedProfile, d.Name, "attribute %s: %s", s.Profile, notProfile(err))
 	}
 	return p, err == nil
 }
@@ -599,7 +583,7 @@ func (s *sliceDriver) numaOf(d locatedDevice) int32 {
 
 // malformed records an attribute whose value has the wrong type.
 func (s *sliceDriver) malformed(d locatedDevice, name sliceName, a resourcev1.DeviceAttribute, wanted string) {
-	d.node.problems.add(MissingLabel, string(name.first), "device %s: %s: must be %s", d.Name, attributeText(a), wanted)
+	d.node.problems.add(missingLabel, string(name.first), "device %s: %s: must be %s", d.Name, attributeText(a), wanted)
 }
 
 // attributeText returns the value of an attribute as it was written.
@@ -636,7 +620,7 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 	}
 	bytes := wholeAmount(&c.Value)
 	if !checkMemory(bytes) {
-		d.node.problems.add(BadMemory, d.Name, "capacity %s: %s: must be from 64 MiB to 4 TiB", s.Memory, quantity.Text(c.Value))
+		d.node.problems.add(badMemory, d.Name, "capacity %s: %s: must be from 64 MiB to 4 TiB", s.Memory, quantity.Text(c.Value))
 		return 0
 	}
 	return bytes
@@ -671,9 +655,9 @@ func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
 	}
 	switch {
 	case beyond != "":
-		d.node.problems.add(BadSlots, d.Name, "%s: a GPU has memory slots 0 to %d", beyond, maxSlots-1)
+		d.node.problems.add(badSlots, d.Name, "%s: a GPU has memory slots 0 to %d", beyond, maxSlots-1)
 	case bits.OnesCount8(uint8(slots)) != int(last-first+1) && slots != 0:
-		d.node.problems.add(BadSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slots)
+		d.node.problems.add(badSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slots)
 	}
 	return first, slots
 }

@@ -341,7 +341,9 @@ func TestFromResourceSlicesFields(t *testing.T) {
 	inv = fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, potential))
 	profile, _, _ = device.ParseProfile("1g.10gb")
 	partitions := []device.Partition{{
-		Name: "gpu-3-mig-0", Product: sliceCard, Profile: profile, ParentUUID: "GPU-gpu-3", MemoryBytes: 10334765056,
+		Device: device.Device{Kind: device.KindGPU, Name: "gpu-3-mig-0", Vendor: "nvidia.com", Product: sliceCard,
+			Minor: -1, MemoryBytes: 10334765056, Sharing: device.SharingMIG, Replicas: 1, Profile: profile, Start: -1, ParentUUID: "GPU-gpu-3",
+			NUMANode: -1, Health: device.Healthy},
 		Counters: []device.Counter{{Set: "gpu-3", Name: "memory", Value: 10334765056}},
 	}}
 	if diff := cmp.Diff(partitions, inv.Nodes[0].Potential); diff != "" {
@@ -369,7 +371,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 		inv := fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceDevice(c.name, "gpu", c.memory)))
 		var want []device.Problem
 		if c.bad {
-			want = []device.Problem{{Code: device.BadMemory, Key: c.name}}
+			want = []device.Problem{{Code: "bad-memory", Key: c.name}}
 		}
 		got := inv.Nodes[0]
 		for i := range got.Problems {
@@ -437,7 +439,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 		}
 		beyond := ""
 		for _, p := range fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, mig)).Nodes[0].Problems {
-			if p.Code == device.BadSlots {
+			if p.Code == "bad-slots" {
 				beyond, _, _ = strings.Cut(p.Detail, ":")
 			}
 		}
@@ -523,8 +525,8 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlisted := []device.Problem{
-		{Code: device.Unlisted, Key: "dra.net", Detail: "a driver that is not among those to read; slices: 2"},
-		{Code: device.Unlisted, Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read; slices: 1"},
+		{Code: "unlisted", Key: "dra.net", Detail: "a driver that is not among those to read; slices: 2"},
+		{Code: "unlisted", Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read; slices: 1"},
 	}
 	if diff := cmp.Diff(unlisted, inv.Problems); diff != "" {
 		t.Error(diff)

@@ -12,17 +12,16 @@ import (
 
 // GPU is a GPU in MIG mode, with its instances.
 type GPU struct {
-	UUID        string    // empty: the instances may be on several GPUs
-	Product     string    // as in [device.Device]
-	MemoryBytes int64     // 0: unknown
-	Geometry    *Geometry // by [GeometryFor]; nil: unknown
+	UUID     string    // empty: the instances may be on several GPUs
+	Product  string    // as in [device.Device]
+	Geometry *Geometry // by [GeometryFor]; nil: unknown
 
 	// Instances are the GPU instances, by start and profile. Compute instances such
 	// as 1c.3g.20gb are counted as the GPU instance that they share.
 	Instances []Placed
 
-	// Problems lists what can't be so on a GPU of this geometry: [device.UnknownMIG]
-	// without a geometry, [device.ForeignProfile], and [device.BadSlots] for slots
+	// Problems lists what can't be so on a GPU of this geometry: unknown-mig
+	// without a geometry, foreign-profile, and bad-slots for slots
 	// that no instance of the profile has, or that two instances declare. Declared
 	// slots are taken all the same.
 	Problems []device.Problem
@@ -49,7 +48,7 @@ func GPUs(n *device.Node) []GPU {
 			g.rows = append(g.rows, d)
 		} else if d.MIGEnabled {
 			g := gpus.find(d.UUID, d.Product)
-			g.Product, g.MemoryBytes = d.Product, d.MemoryBytes
+			g.Product, g.memoryBytes = d.Product, d.MemoryBytes
 		}
 	}
 	list := make([]GPU, len(gpus.list))
@@ -71,7 +70,8 @@ type gpuList struct {
 // gpuRows is a GPU and the rows of its instances.
 type gpuRows struct {
 	GPU
-	rows []*device.Device
+	memoryBytes int64 // 0: unknown
+	rows        []*device.Device
 }
 
 // find returns the element of a GPU, which is valid until the next call.
@@ -91,11 +91,11 @@ func (p *gpuList) find(uuid, product string) *gpuRows {
 
 // read returns the GPU as its rows have it.
 func (g *gpuRows) read() GPU {
-	geometry, err := GeometryFor(g.Product, g.MemoryBytes)
+	geometry, err := GeometryFor(g.Product, g.memoryBytes)
 	if err == nil {
 		g.Geometry = geometry
 	} else {
-		g.problem(device.UnknownMIG, cmp.Or(g.UUID, g.Product), "%s; or made by NewGeometry", strings.TrimPrefix(err.Error(), "mig: "))
+		g.problem("unknown-mig", cmp.Or(g.UUID, g.Product), "%s; or made by NewGeometry", strings.TrimPrefix(err.Error(), "mig: "))
 	}
 	rows := make([]Placed, len(g.rows))
 	for i, d := range g.rows {
@@ -105,7 +105,7 @@ func (g *gpuRows) read() GPU {
 	// Without a UUID the instances may be on several GPUs.
 	if g.UUID != "" && len(g.Problems) == 0 {
 		if err := g.Geometry.load(&load{}, g.Instances); err != nil {
-			g.problem(device.BadSlots, g.UUID, "%s", strings.TrimPrefix(err.Error(), "mig: "))
+			g.problem("bad-slots", g.UUID, "%s", strings.TrimPrefix(err.Error(), "mig: "))
 		}
 	}
 	return g.GPU
@@ -121,7 +121,7 @@ func (g *gpuRows) readInstance(d *device.Device) Placed {
 	whole.C = 0
 	r := g.Geometry.rank(&whole)
 	if r < 0 {
-		g.problem(device.ForeignProfile, d.Key(), "%s", g.Geometry.lacks(p.Profile))
+		g.problem("foreign-profile", d.Key(), "%s", g.Geometry.lacks(p.Profile))
 		return p
 	}
 	k := &g.Geometry.kinds[r]
@@ -129,11 +129,11 @@ func (g *gpuRows) readInstance(d *device.Device) Placed {
 	switch {
 	case own != 0 && p.Slots&^own == 0: // nothing but slots of the profile
 		if p.Slots != 0 && p.Slots != own {
-			g.problem(device.BadSlots, d.Key(), "memory slots %s: must be %s, as %v has them", p.Slots, own, whole)
+			g.problem("bad-slots", d.Key(), "memory slots %s: must be %s, as %v has them", p.Slots, own, whole)
 		}
 		p.Slots = 0
 	case p.Slots != 0 || p.Start != -1:
-		g.problem(device.BadSlots, d.Key(), "memory slots %s: must be %d from one of %v on, for %v of %s; as declared they are taken",
+		g.problem("bad-slots", d.Key(), "memory slots %s: must be %d from one of %v on, for %v of %s; as declared they are taken",
 			cmp.Or(p.Slots.String(), strconv.Itoa(int(p.Start))), k.slots, startsOf(k.starts), whole, g.Geometry.name)
 	}
 	return p
@@ -149,7 +149,7 @@ func (k *kind) slotsFrom(start int8) device.Slots {
 }
 
 // problem adds a problem, unless there is one of this code and key.
-func (g *gpuRows) problem(code device.ProblemCode, key, format string, args ...any) {
+func (g *gpuRows) problem(code string, key, format string, args ...any) {
 	if slices.ContainsFunc(g.Problems, func(p device.Problem) bool { return p.Code == code && p.Key == key }) {
 		return
 	}

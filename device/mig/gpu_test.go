@@ -13,11 +13,11 @@ import (
 )
 
 // gpuTexts writes what [mig.GPUs] says as
-// "uuid product MiB: instances".
+// "uuid product: instances".
 func gpuTexts(n *device.Node) []string {
 	list := []string{}
 	for _, g := range mig.GPUs(n) {
-		list = append(list, fmt.Sprintf("%s %s %d: %s", g.UUID, g.Product, g.MemoryBytes>>20, strings.Trim(fmt.Sprint(g.Instances), "[]")))
+		list = append(list, fmt.Sprintf("%s %s: %s", g.UUID, g.Product, strings.Trim(fmt.Sprint(g.Instances), "[]")))
 	}
 	return list
 }
@@ -43,19 +43,19 @@ func TestPlacedNode(t *testing.T) {
 	}{
 		{"no GPU in MIG mode", []device.Device{gpu("GPU-0", false)}, []string{}},
 		{"one without instances", []device.Device{gpu("GPU-1", true), gpu("GPU-0", true)},
-			[]string{"GPU-0 " + a100 + " 40960: ", "GPU-1 " + a100 + " 40960: "}},
+			[]string{"GPU-0 " + a100 + ": ", "GPU-1 " + a100 + ": "}},
 		{"instances in order, sick and unread ones too",
 			[]device.Device{gpu("GPU-0", false), sick, instance("GPU-1", "2g.10gb", 4), instance("GPU-1", "4g.20gb", 0), unread, gpu("GPU-1", true)},
-			[]string{"GPU-1 " + a100 + " 40960: 0g.0gb@? 4g.20gb@0 2g.10gb@4 1g.5gb+me@6"}},
-		{"no row of the GPU", []device.Device{instance("GPU-1", "1g.5gb", 3)}, []string{"GPU-1 " + a100 + " 0: 1g.5gb@3"}},
+			[]string{"GPU-1 " + a100 + ": 0g.0gb@? 4g.20gb@0 2g.10gb@4 1g.5gb+me@6"}},
+		{"no row of the GPU", []device.Device{instance("GPU-1", "1g.5gb", 3)}, []string{"GPU-1 " + a100 + ": 1g.5gb@3"}},
 		{"unknown GPU", []device.Device{instance("", "1g.5gb", -1), gpu("GPU-0", true), instance("", "1g.5gb", -1)},
-			[]string{" " + a100 + " 0: 1g.5gb@? 1g.5gb@?", "GPU-0 " + a100 + " 40960: "}},
+			[]string{" " + a100 + ": 1g.5gb@? 1g.5gb@?", "GPU-0 " + a100 + ": "}},
 		{"compute instances of one start", []device.Device{
 			instance("GPU-1", "1c.3g.20gb", 4), instance("GPU-1", "2c.3g.20gb", 4), instance("GPU-1", "1c.3g.20gb", 0), instance("GPU-1", "1c.3g.20gb", 0)},
-			[]string{"GPU-1 " + a100 + " 0: 3g.20gb@0 3g.20gb@4"}},
+			[]string{"GPU-1 " + a100 + ": 3g.20gb@0 3g.20gb@4"}},
 		{"compute instances of unknown start", []device.Device{
 			instance("GPU-1", "1c.3g.20gb", -1), instance("GPU-1", "2c.3g.20gb", -1), instance("GPU-1", "1c.3g.20gb", -1)},
-			[]string{"GPU-1 " + a100 + " 0: 3g.20gb@? 3g.20gb@?"}},
+			[]string{"GPU-1 " + a100 + ": 3g.20gb@? 3g.20gb@?"}},
 	} {
 		n := device.Node{Devices: c.devices}
 		if diff := cmp.Diff(c.want, gpuTexts(&n)); diff != "" {
@@ -152,11 +152,11 @@ func TestPlacedSources(t *testing.T) {
 	labels := labelledNode(t,
 		"nvidia.com/gpu.product=A100 nvidia.com/gpu.count=2 nvidia.com/gpu.memory=40960",
 		"nvidia.com/mig-3g.20gb=2 nvidia.com/mig-1g.5gb=1 nvidia.com/mig-x=1")
-	if diff := cmp.Diff([]string{" A100 0: 0g.0gb@? 1g.5gb@? 3g.20gb@? 3g.20gb@?"}, gpuTexts(labels)); diff != "" {
+	if diff := cmp.Diff([]string{" A100: 0g.0gb@? 1g.5gb@? 3g.20gb@? 3g.20gb@?"}, gpuTexts(labels)); diff != "" {
 		t.Errorf("labels (-want +got)\n%s", diff)
 	}
 	sliced := slicedNode(t, sliceInstance("gpu-0-mig-3g20gb-9-4", "3g.20gb", 4))
-	if diff := cmp.Diff([]string{"GPU-0 NVIDIA-A100-SXM4-40GB 40960: 3g.20gb@4"}, gpuTexts(sliced)); diff != "" {
+	if diff := cmp.Diff([]string{"GPU-0 NVIDIA-A100-SXM4-40GB: 3g.20gb@4"}, gpuTexts(sliced)); diff != "" {
 		t.Errorf("slices (-want +got)\n%s", diff)
 	}
 }

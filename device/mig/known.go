@@ -69,20 +69,9 @@ func known(family string, nominal, slots, slices int, profiles ...GeometryProfil
 	return knownGPU{family, nominal, compile(family+"-"+strconv.Itoa(nominal), slots, slices, profiles)}
 }
 
-// Geometries returns the known geometries, sorted by name: A100-40, A100-80,
-// A30-24, B200-180, H100-80, H100-94, H100-96 and H200-141. The caller owns the
-// slice.
-func Geometries() []*Geometry {
-	products := knownGPUs()
-	all := make([]*Geometry, len(products))
-	for i := range products {
-		all[i] = products[i].Geometry
-	}
-	return all
-}
-
-// GeometryNamed returns the known geometry of a name such as A100-40. Any other
-// name gives an error that wraps [ErrUnknownGeometry].
+// GeometryNamed returns the known geometry of a name: A100-40, A100-80, A30-24, B200-180,
+// H100-80, H100-94, H100-96 or H200-141. Any other name gives an error that wraps
+// [ErrUnknownGeometry].
 func GeometryNamed(name string) (*Geometry, error) {
 	for _, p := range knownGPUs() {
 		if p.name == name {

@@ -53,7 +53,7 @@ func (g *Geometry) load(l *load, used []Placed) error {
 			return usedError(used, i, g.overlap(used, i))
 		}
 		if !l.add(g, r) {
-			return usedError(used, i, "with those before it "+g.explain(l).String())
+			return usedError(used, i, "with those before it "+g.excess(l))
 		}
 		l.taken |= mask
 		if mask == 0 {

@@ -186,12 +186,12 @@ func ExampleExplainPlace() {
 			if err != nil {
 				log.Fatal(err)
 			}
-			fmt.Printf("%s %v and %s: %v\n", gpu.UUID, gpu.Instances, want, why)
+			fmt.Printf("%s %v and %s: %q\n", gpu.UUID, gpu.Instances, want, why)
 		}
 	}
 
 	// Output:
-	// GPU-0 [1g.5gb@5] and 4g.20gb: fits
-	// GPU-0 [1g.5gb@5] and 3g.20gb: fits
-	// GPU-0 [1g.5gb@5] and 7g.40gb: 9 memory slots of 8
+	// GPU-0 [1g.5gb@5] and 4g.20gb: ""
+	// GPU-0 [1g.5gb@5] and 3g.20gb: ""
+	// GPU-0 [1g.5gb@5] and 7g.40gb: "9 memory slots of 8"
 }

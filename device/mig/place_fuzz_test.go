@@ -24,7 +24,7 @@ func (b *fuzzBytes) n(limit int) int {
 
 // geometry reads a geometry: a known one, or any that is valid.
 func (b *fuzzBytes) geometry() (*mig.Geometry, error) {
-	known := mig.Geometries()
+	known := knownGeometries()
 	if k := b.n(len(known) + 4); k < len(known) {
 		return known[k], nil
 	}

@@ -24,8 +24,8 @@ const (
 //
 // The columns are those that [vectormap.ResourceVectorMap.MIGSlices] counts: not
 // literals, and of the shared ones every replica. A name that looks like a MIG
-// profile and is none counts 0 and gives an [device.UnparsedProfile], a profile that g
-// lacks 0 and a [device.ForeignProfile]; the Key is the name, the order that of the
+// profile and is none counts 0 and gives an unparsed-profile, a profile that g
+// lacks 0 and a foreign-profile; the Key is the name, the order that of the
 // indices. A nil g lacks all. It panics if rule is neither constant.
 func Weights(vm *vectormap.ResourceVectorMap, rule WeightRule, g *Geometry) (weights []float64, problems []device.Problem) {
 	if vm == nil {
@@ -58,12 +58,12 @@ func Weights(vm *vectormap.ResourceVectorMap, rule WeightRule, g *Geometry) (wei
 func fraction(name string, rule WeightRule, g *Geometry) (float64, *device.Problem) {
 	p, _, err := device.ParseProfile(name)
 	if err != nil {
-		return 0, &device.Problem{Code: device.UnparsedProfile, Key: name, Detail: err.Error()}
+		return 0, &device.Problem{Code: "unparsed-profile", Key: name, Detail: err.Error()}
 	}
 	r := g.rank(&p)
 	switch {
 	case r < 0:
-		return 0, &device.Problem{Code: device.ForeignProfile, Key: name, Detail: g.lacks(p)}
+		return 0, &device.Problem{Code: "foreign-profile", Key: name, Detail: g.lacks(p)}
 	case rule == ByCompute:
 		return float64(p.G) / float64(g.slices), nil
 	}

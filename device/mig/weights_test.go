@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -22,7 +21,7 @@ func newMap(t testing.TB, names []string, opts ...vectormap.Option) *vectormap.R
 
 // mention is a Problem without its text.
 type mention struct {
-	Code device.ProblemCode
+	Code string
 	Key  string
 }
 
@@ -43,24 +42,24 @@ func TestWeights(t *testing.T) {
 			weights{"gpu": 1, prefix + "1g.5gb": 1.0 / 7, prefix + "2g.10gb": 2.0 / 7, prefix + "3g.20gb": 3.0 / 7}, nil},
 		{"W3", []string{prefix + "1g.10gb"}, nil, mig.ByMemory, "A100-40", weights{"gpu": 1, prefix + "1g.10gb": 0.25}, nil},
 		{"W3", []string{prefix + "1g.10gb"}, nil, mig.ByMemory, "A100-80", weights{"gpu": 1, prefix + "1g.10gb": 0.125}, nil},
-		{"W3", []string{prefix + "1g.10gb"}, nil, mig.ByMemory, "A30-24", weights{"gpu": 1}, problems{{device.ForeignProfile, prefix + "1g.10gb"}}},
+		{"W3", []string{prefix + "1g.10gb"}, nil, mig.ByMemory, "A30-24", weights{"gpu": 1}, problems{{"foreign-profile", prefix + "1g.10gb"}}},
 
 		{"memory", []string{prefix + "1g.5gb", prefix + "2g.10gb", prefix + "3g.20gb", prefix + "4g.20gb", prefix + "7g.40gb"}, nil, mig.ByMemory, "A100-40",
 			weights{"gpu": 1, prefix + "1g.5gb": 0.125, prefix + "2g.10gb": 0.25, prefix + "3g.20gb": 0.5, prefix + "4g.20gb": 0.5, prefix + "7g.40gb": 1}, nil},
 		{"A30 has four slices", []string{prefix + "1g.6gb", prefix + "2g.12gb.me", prefix + "4g.24gb"}, nil, mig.ByCompute, "A30-24",
 			weights{"gpu": 1, prefix + "1g.6gb": 0.25, prefix + "2g.12gb.me": 0.5, prefix + "4g.24gb": 1}, nil},
 		{"suffixes", []string{prefix + "1g.5gb.me", prefix + "1g.5gb.gfx"}, nil, mig.ByMemory, "A100-40",
-			weights{"gpu": 1, prefix + "1g.5gb.me": 0.125}, problems{{device.ForeignProfile, prefix + "1g.5gb.gfx"}}},
+			weights{"gpu": 1, prefix + "1g.5gb.me": 0.125}, problems{{"foreign-profile", prefix + "1g.5gb.gfx"}}},
 		{"replicas", []string{prefix + "1g.5gb.shared"}, nil, mig.ByMemory, "A100-40", weights{"gpu": 1, prefix + "1g.5gb.shared": 0.125}, nil},
 		{"compute instances", []string{prefix + "1c.3g.20gb"}, nil, mig.ByCompute, "A100-40",
-			weights{"gpu": 1}, problems{{device.ForeignProfile, prefix + "1c.3g.20gb"}}},
+			weights{"gpu": 1}, problems{{"foreign-profile", prefix + "1c.3g.20gb"}}},
 		{"no profiles, in index order", []string{prefix + "all", prefix + "1g.5gb111", prefix + "1g.6gb"}, nil, mig.ByCompute, "A100-40",
-			weights{"gpu": 1}, problems{{device.UnparsedProfile, prefix + "1g.5gb111"}, {device.ForeignProfile, prefix + "1g.6gb"}, {device.UnparsedProfile, prefix + "all"}}},
+			weights{"gpu": 1}, problems{{"unparsed-profile", prefix + "1g.5gb111"}, {"foreign-profile", prefix + "1g.6gb"}, {"unparsed-profile", prefix + "all"}}},
 		{"without the domain", []string{"mig-1g.5gb"}, nil, mig.ByMemory, "A100-40", weights{"gpu": 1, "mig-1g.5gb": 0.125}, nil},
 		{"everything else", []string{"nvidia.com/gpu.shared", "x.io/mig-1g.5gb", "ephemeral-storage", "rdma/hca"}, nil, mig.ByCompute, "A100-40",
 			weights{"gpu": 1}, nil},
 		{"no geometry", []string{"nvidia.com/gpu", prefix + "1g.5gb"}, nil, mig.ByCompute, "",
-			weights{"gpu": 1}, problems{{device.ForeignProfile, prefix + "1g.5gb"}}},
+			weights{"gpu": 1}, problems{{"foreign-profile", prefix + "1g.5gb"}}},
 		{"whole GPUs of several vendors", []string{"nvidia.com/gpu", "amd.com/gpu"}, []vectormap.Option{vectormap.NoFold()}, mig.ByCompute, "A100-40",
 			weights{"gpu": 1, "nvidia.com/gpu": 1, "amd.com/gpu": 1}, nil},
 		{"thousandths", []string{prefix + "1g.6gb"}, []vectormap.Option{vectormap.Milli("gpu", prefix+"1g.6gb")}, mig.ByCompute, "A30-24",

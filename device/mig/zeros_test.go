@@ -31,15 +31,13 @@ func TestZeros(t *testing.T) {
 			(*mig.GPU)(nil),
 			(*mig.Geometry)(nil),
 			(*mig.GeometryProfile)(nil),
-			(*mig.PlaceExplanation)(nil),
-			(*mig.PlaceRule)(nil),
 			(*mig.Placed)(nil),
 			(*mig.WeightRule)(nil),
 		},
 		Operand: func(typ reflect.Type) any {
 			switch typ {
 			case reflect.TypeFor[*mig.Geometry]():
-				return mig.Geometries()[0]
+				return knownGeometries()[0]
 			case reflect.TypeFor[*device.Node]():
 				return &device.Node{Devices: []device.Device{{Product: "A"}}}
 			case reflect.TypeFor[*vectormap.ResourceVectorMap]():

@@ -17,9 +17,9 @@ import (
 //   - What a GPU or its driver does not support is unknown.
 //   - A GPU that is lost, or for which the driver has no handle, is an unhealthy row with
 //     what could be read.
-//   - If a call fails otherwise, its field is unknown and there is a [DriverError]. An
+//   - If a call fails otherwise, its field is unknown and there is a driver-error. An
 //     unknown MIG mode counts as off. If the MIG devices of a GPU in MIG mode can't be
-//     listed, for whatever cause, there is a DriverError and the GPU is in no card.
+//     listed, for whatever cause, there is a driver-error and the GPU is in no card.
 //   - A memory of 0 bytes, or one that no GPU has, is the problem bad-memory.
 //   - MIG devices are read from GPUs whose MIG mode is current. They have the address,
 //     the topology and the health of their GPU, and no minor. A MIG device with an
@@ -47,7 +47,7 @@ func Collect(l Library, node string, o CollectOptions) (n device.Node, err error
 				err = errors.Join(err, failed)
 				return
 			}
-			n.Problems = append(n.Problems, device.Problem{Code: DriverError, Key: "shutdown", Detail: failed.Error()})
+			n.Problems = append(n.Problems, device.Problem{Code: driverError, Key: "shutdown", Detail: failed.Error()})
 		}
 	}()
 	count, err := attempt("DeviceCount", l.DeviceCount)
@@ -103,15 +103,15 @@ func (c *collector) collect(l Library, i int) {
 		c.addInstance(&g.row, instance, fmt.Sprintf("%s, MIG device %d", key, k))
 	}
 	if g.noMemory {
-		c.problem(device.BadMemory, key, "memory: 0 bytes: must be from 64 MiB to 4 TiB")
+		c.problem("bad-memory", key, "memory: 0 bytes: must be from 64 MiB to 4 TiB")
 	}
 	if len(g.errs) > 0 {
-		c.problem(DriverError, key, join(g.errs))
+		c.problem(driverError, key, join(g.errs))
 	}
 }
 
 // problem records a problem, unless there is one of this code and key.
-func (c *collector) problem(code device.ProblemCode, key, detail string) {
+func (c *collector) problem(code string, key, detail string) {
 	if !slices.ContainsFunc(c.problems, func(p device.Problem) bool { return p.Code == code && p.Key == key }) {
 		c.problems = append(c.problems, device.Problem{Code: code, Key: key, Detail: detail})
 	}
@@ -125,7 +125,7 @@ func (c *collector) addInstance(parent *device.Device, m MIGInstance, name strin
 	}
 	profile, _, err := device.ParseProfile(m.Profile)
 	if err != nil {
-		c.problem(device.UnparsedProfile, name, err.Error())
+		c.problem("unparsed-profile", name, err.Error())
 		return
 	}
 	row := *parent
@@ -150,7 +150,7 @@ func (c *collector) slots(start int8, slots int, name string) (set device.Slots)
 		return 0
 	}
 	if slots > mostSlots-int(start) {
-		c.problem(device.BadSlots, name, fmt.Sprintf("%d memory slots from %d on: a GPU has memory slots 0 to %d", slots, start, mostSlots-1))
+		c.problem("bad-slots", name, fmt.Sprintf("%d memory slots from %d on: a GPU has memory slots 0 to %d", slots, start, mostSlots-1))
 	}
 	for i := int(start); i < mostSlots && i-int(start) < slots; i++ {
 		set |= 1 << i

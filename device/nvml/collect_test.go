@@ -200,8 +200,8 @@ func TestCollectContradictions(t *testing.T) {
 	check(t, "rows", n.Devices, []device.Device{first, second})
 	check(t, "cards", n.Cards, []device.Card{{Name: "NVIDIA-H100-80GB-HBM3", Count: 1}})
 	check(t, "problems", n.Problems, []device.Problem{
-		{Code: device.BadMemory, Key: "GPU-0", Detail: "memory: 0 bytes: must be from 64 MiB to 4 TiB"},
-		{Code: nvml.DriverError, Key: "GPU-1", Detail: "GetMaxMigDeviceCount: not supported"},
+		{Code: "bad-memory", Key: "GPU-0", Detail: "memory: 0 bytes: must be from 64 MiB to 4 TiB"},
+		{Code: "driver-error", Key: "GPU-1", Detail: "GetMaxMigDeviceCount: not supported"},
 	})
 }
 
@@ -224,7 +224,7 @@ func TestCollectFailing(t *testing.T) {
 				}
 				var detail string
 				for _, p := range n.Problems {
-					if p.Code == nvml.DriverError {
+					if p.Code == "driver-error" {
 						detail += p.Key + ": " + p.Detail
 					}
 				}
@@ -248,7 +248,7 @@ func TestCollectLost(t *testing.T) {
 		check(t, "rows", n.Devices, []device.Device{unknown(device.Unhealthy), row(0)})
 		check(t, "cards", n.Cards, []device.Card{{Name: "NVIDIA-H100-80GB-HBM3", Count: 1}})
 		check(t, "problems", n.Problems, []device.Problem{
-			{Code: nvml.DriverError, Key: "index 1", Detail: "GPU 1: GPU is lost"}})
+			{Code: "driver-error", Key: "index 1", Detail: "GPU 1: GPU is lost"}})
 	})
 
 	t.Run("some calls", func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestCollectLost(t *testing.T) {
 		check(t, "rows", n.Devices, []device.Device{row(0), want})
 		check(t, "cards", n.Cards, []device.Card{{Name: "NVIDIA-H100-80GB-HBM3", Count: 1}})
 		check(t, "problems", n.Problems, []device.Problem{
-			{Code: nvml.DriverError, Key: "GPU-1", Detail: "GPU 1: GPU is lost"}})
+			{Code: "driver-error", Key: "GPU-1", Detail: "GPU 1: GPU is lost"}})
 	})
 
 	t.Run("while its MIG devices are read", func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestCollectLost(t *testing.T) {
 	t.Run("no handle and no error", func(t *testing.T) {
 		n := collect(t, &machine{gpus: []*gpu{nil}}, nvml.CollectOptions{})
 		check(t, "rows", n.Devices, []device.Device{unknown(device.Unhealthy)})
-		if len(n.Problems) != 1 || n.Problems[0].Code != nvml.DriverError {
+		if len(n.Problems) != 1 || n.Problems[0].Code != "driver-error" {
 			t.Errorf("problems %v", n.Problems)
 		}
 	})
@@ -335,7 +335,7 @@ func TestCollectMIGUnparsed(t *testing.T) {
 	check(t, "cards", n.Cards, []device.Card{{Name: "NVIDIA-H100-80GB-HBM3/mig-1g.10gb-mixed", Count: 1}})
 	var keys []string
 	for _, p := range n.Problems {
-		if p.Code == device.UnparsedProfile {
+		if p.Code == "unparsed-profile" {
 			keys = append(keys, p.Key)
 		}
 	}
@@ -350,11 +350,11 @@ func TestCollectTwice(t *testing.T) {
 	want := row(0)
 	want.MemoryBytes = 0
 	check(t, "rows", n.Devices, []device.Device{want})
-	var codes []device.ProblemCode
+	var codes []string
 	for _, p := range n.Problems {
 		codes = append(codes, p.Code)
 	}
-	check(t, "problems", codes, []device.ProblemCode{device.DuplicateUUID, nvml.DriverError})
+	check(t, "problems", codes, []string{"duplicate-uuid", "driver-error"})
 }
 
 // MIG devices are asked for only if MIG mode is current.
@@ -373,7 +373,7 @@ func TestCollectNumbers(t *testing.T) {
 	if d := n.Devices[0]; d.MemoryBytes != 0 || d.Minor != -1 {
 		t.Errorf("row %+v", d)
 	}
-	if len(n.Problems) != 1 || n.Problems[0].Code != device.BadMemory {
+	if len(n.Problems) != 1 || n.Problems[0].Code != "bad-memory" {
 		t.Errorf("problems %v", n.Problems)
 	}
 	for start, want := range map[int]int8{0: 0, 7: 7, -1: -1, -5: -1, 128: -1, 256: -1} {
@@ -395,7 +395,7 @@ func TestCollectNumbers(t *testing.T) {
 		g := h100(0)
 		g.mig, g.instances = true, []nvml.MIGInstance{{UUID: "MIG-a", Profile: "1g.10gb", Start: test.start, Slots: test.slots}}
 		n := collect(t, &machine{gpus: []*gpu{g}}, nvml.CollectOptions{})
-		problem := len(n.Problems) == 1 && n.Problems[0].Code == device.BadSlots && n.Problems[0].Key == "MIG-a"
+		problem := len(n.Problems) == 1 && n.Problems[0].Code == "bad-slots" && n.Problems[0].Key == "MIG-a"
 		if got := n.Devices[0].Slots; got != test.want || problem != test.problem || !problem && len(n.Problems) > 0 {
 			t.Errorf("%d slots from %d on: %v, %v, want %v", test.slots, test.start, got, n.Problems, test.want)
 		}
@@ -446,7 +446,7 @@ func TestCollectErrors(t *testing.T) {
 		n := collect(t, &machine{gpus: []*gpu{h100(0)}, shutdownErr: broken}, nvml.CollectOptions{})
 		check(t, "rows", n.Devices, []device.Device{row(0)})
 		check(t, "problems", n.Problems, []device.Problem{
-			{Code: nvml.DriverError, Key: "shutdown", Detail: "broken"}})
+			{Code: "driver-error", Key: "shutdown", Detail: "broken"}})
 	})
 
 	t.Run("topology panics", func(t *testing.T) {

@@ -335,7 +335,7 @@ func onlyProblem(t *testing.T, n device.Node, part string) {
 		check(t, "problems", n.Problems, nil)
 		return
 	}
-	if len(n.Problems) != 1 || n.Problems[0].Code != nvml.DriverError || !strings.Contains(n.Problems[0].Detail, part) {
+	if len(n.Problems) != 1 || n.Problems[0].Code != "driver-error" || !strings.Contains(n.Problems[0].Detail, part) {
 		t.Errorf("problems %v, want one with %q", n.Problems, part)
 	}
 }

@@ -77,10 +77,10 @@ type CollectOptions struct {
 	Topology func(pciBusID string) (numaNode int32, pcieRoot string)
 }
 
-// DriverError is the code of a problem with the driver: calls failed, and not with
+// driverError is the code of a problem with the driver: calls failed, and not with
 // [ErrNotSupported]. Its key is the UUID of the GPU, "index n" for a GPU without one, or
 // "shutdown". Its detail names the calls.
-const DriverError device.ProblemCode = "driver-error"
+const driverError = "driver-error"
 
 var (
 	// ErrNotSupported says that a GPU or its driver can't answer a call. For

@@ -9,9 +9,30 @@ import (
 	"text/tabwriter"
 )
 
-// AllocationExplanation is how a choice of devices came about. Printed, it is a
-// small table.
-type AllocationExplanation struct {
+// ExplainAllocation returns how [Bound.Allocate] comes to its choice or refusal. The text
+// is a table with a line for each device of the kind: first those of the part that the
+// choice is from, in the order of the policy, then those that fit elsewhere, then the
+// others by minor. Its errors are those of Allocate, but for the refusal.
+func (b *Bound) ExplainAllocation(node int, req AllocRequest) (string, error) {
+	e, err := b.explainAllocation(node, &req)
+	if err != nil {
+		return "", err
+	}
+	return e.String(), nil
+}
+
+// explainAllocation is ExplainAllocation before it is made a text.
+func (b *Bound) explainAllocation(node int, req *AllocRequest) (allocationExplanation, error) {
+	c := &b.first
+	if err := b.consider(c, node, req); err != nil {
+		return allocationExplanation{}, err
+	}
+	taken, from, refusal := c.choose()
+	return c.explanation(taken, from, c.ordered(nil, from), refusal), nil
+}
+
+// allocationExplanation is how a choice of devices came about.
+type allocationExplanation struct {
 	Kind   string
 	Policy Policy
 	Want   int64 // instances
@@ -27,11 +48,11 @@ type AllocationExplanation struct {
 	// Devices are all of the kind: first the ones of this part that fit, in the
 	// order of the policy, then those that fit elsewhere, also in that order,
 	// then the others by minor.
-	Devices []DeviceChoice
+	Devices []deviceChoice
 }
 
-// DeviceChoice is why one device was chosen or not.
-type DeviceChoice struct {
+// deviceChoice is why one device was chosen or not.
+type deviceChoice struct {
 	Minor    int32
 	NUMANode int32
 	PCIeRoot string
@@ -47,21 +68,10 @@ type DeviceChoice struct {
 	Reasons []Reason
 }
 
-// ExplainAllocation returns how [Bound.Allocate] comes to its choice or refusal.
-// Its errors are those of Allocate, but for the refusal.
-func (b *Bound) ExplainAllocation(node int, req AllocRequest) (AllocationExplanation, error) {
-	c := &b.first
-	if err := b.consider(c, node, &req); err != nil {
-		return AllocationExplanation{}, err
-	}
-	taken, from, refusal := c.choose()
-	return c.explanation(taken, from, c.ordered(nil, from), refusal), nil
-}
-
 // explanation explains a choice from a part of the node, the devices of which are
 // given in the order in which they are taken.
-func (c *consideration) explanation(taken []*candidate, from part, inside []*candidate, refusal *NotEnoughError) AllocationExplanation {
-	e := AllocationExplanation{
+func (c *consideration) explanation(taken []*candidate, from part, inside []*candidate, refusal *NotEnoughError) allocationExplanation {
+	e := allocationExplanation{
 		Kind: c.req.Kind, Policy: c.req.Policy, Want: c.req.Count,
 		Scope: from.scope, NUMANode: from.numa, PCIeRoot: from.root,
 		Refusal: refusal,
@@ -83,13 +93,13 @@ func (c *consideration) explanation(taken []*candidate, from part, inside []*can
 			e.Devices = append(e.Devices, d.explain())
 		}
 	}
-	slices.SortFunc(e.Devices[unfit:], func(a, b DeviceChoice) int { return cmp.Compare(a.Minor, b.Minor) })
+	slices.SortFunc(e.Devices[unfit:], func(a, b deviceChoice) int { return cmp.Compare(a.Minor, b.Minor) })
 	return e
 }
 
 // explain returns the row of a device that wasn't chosen.
-func (d *candidate) explain() DeviceChoice {
-	return DeviceChoice{
+func (d *candidate) explain() deviceChoice {
+	return deviceChoice{
 		Minor: d.state.Minor, NUMANode: d.state.NUMANode, PCIeRoot: d.state.PCIeRoot,
 		Preferred: d.preferred, Change: d.change, Score: d.score,
 		Reasons: d.reasons(),
@@ -97,7 +107,7 @@ func (d *candidate) explain() DeviceChoice {
 }
 
 // String returns the explanation as a table, a line per device.
-func (e AllocationExplanation) String() string {
+func (e allocationExplanation) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s: %s\n", e.Policy, e.outcome())
@@ -115,7 +125,7 @@ func (e AllocationExplanation) String() string {
 }
 
 // place returns the cells of what the order depends on.
-func (d *DeviceChoice) place(policy Policy) string {
+func (d *deviceChoice) place(policy Policy) string {
 	if !d.fits() {
 		return "-\t-\t-"
 	}
@@ -130,12 +140,12 @@ func (d *DeviceChoice) place(policy Policy) string {
 }
 
 // fits reports whether the device could take an instance, were it for itself alone.
-func (d *DeviceChoice) fits() bool {
+func (d *deviceChoice) fits() bool {
 	return len(d.Reasons) == 0 || d.Reasons[0].Cause == CauseOutsideScope || d.Reasons[0].Cause == CauseApart
 }
 
 // outcome returns how many devices were found where.
-func (e *AllocationExplanation) outcome() string {
+func (e *allocationExplanation) outcome() string {
 	chosen := e.chosen()
 	none := ""
 	if len(e.Devices) == 0 {
@@ -164,7 +174,7 @@ func (e *AllocationExplanation) outcome() string {
 }
 
 // chosen returns how many devices were.
-func (e *AllocationExplanation) chosen() (n int) {
+func (e *allocationExplanation) chosen() (n int) {
 	for i := range e.Devices {
 		if e.Devices[i].Chosen {
 			n++
@@ -181,7 +191,7 @@ func numaText(numa int32) string {
 }
 
 // verdict returns what became of the device.
-func (d *DeviceChoice) verdict(enough bool) string {
+func (d *deviceChoice) verdict(enough bool) string {
 	switch {
 	case d.Chosen:
 		return "chosen"

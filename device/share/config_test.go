@@ -2,11 +2,11 @@ package share_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -78,10 +78,9 @@ func TestDefaultScorer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := s.ExplainDevice(share.Request{share.GPUMemoryRatio: 50}, share.Total{share.GPUMemoryRatio: 100}, share.Free{share.GPUMemoryRatio: 100})
-	want := []share.ResourceScore{{Resource: share.GPUMemoryRatio, Weight: 1, Request: 50, Total: 100, Free: 100, Used: 50, Score: 50}}
-	if err != nil || e.Type != share.LeastAllocated || !slices.Equal(e.Kinds[0].Resources, want) {
-		t.Errorf("%+v, error %v", e, err)
+	text, err := explainNode(s, []share.Requirement{need(device.KindGPU, "RATIO 50", 1)}, []share.State{{Kind: device.KindGPU, Total: share.Total{share.GPUMemoryRatio: 100}, Free: share.Free{share.GPUMemoryRatio: 100}}})
+	if err != nil || !strings.HasPrefix(text, "score 50 LeastAllocated\n") || strings.Count(text, "koordinator.sh") != 1 || !strings.Contains(text, "gpu-memory-ratio  1 ") {
+		t.Errorf("%s, error %v", text, err)
 	}
 }
 

@@ -14,10 +14,10 @@ func TestExplainScore(t *testing.T) {
 	nic := need(device.KindRDMA, "RDMA 50", 1)
 	for _, c := range []struct {
 		name    string
-		explain func() (share.ScoreExplanation, error)
+		explain func() (string, error)
 		want    string
 	}{
-		{"S5", func() (share.ScoreExplanation, error) {
+		{"S5", func() (string, error) {
 			return explainNode(needScorer(t, share.LeastAllocated, true), []share.Requirement{half}, []share.State{gpu16(0, idle16)})
 		}, `
 score 75 LeastAllocated
@@ -26,7 +26,7 @@ gpu: 75, devices: 1
   koordinator.sh/gpu-memory-ratio  1       50       100    100   50    50
   koordinator.sh/gpu-memory        1       0        16Gi   16Gi  0     100
 `},
-		{"S4 and two NICs", func() (share.ScoreExplanation, error) {
+		{"S4 and two NICs", func() (string, error) {
 			return explainNode(needScorer(t, share.MostAllocated, true), []share.Requirement{half, nic}, []share.State{gpu16(0, quarter16), needNIC(0, 100), needNIC(1, 110)})
 		}, `
 score 150 MostAllocated
@@ -38,24 +38,25 @@ rdma: 100, devices: 2
   resource             weight  request  total  free  used  score
   koordinator.sh/rdma  1       50       200    210   200   100, free above total
 `},
-		{"a device, filled", func() (share.ScoreExplanation, error) {
-			return needScorer(t, share.LeastAllocated, false, share.FillMemory).ExplainDevice(share.Request{share.GPUMemory: 4097 << 20}, needAmounts[share.Total](idle16), needAmounts[share.Free](quarter16))
+		{"filled", func() (string, error) {
+			return explainNode(needScorer(t, share.LeastAllocated, false, share.FillMemory), []share.Requirement{need(device.KindGPU, "MEM 4296015872", 1)}, []share.State{gpu16(0, quarter16)})
 		}, `
 score 50 LeastAllocated
+gpu: 50, devices: 1
   resource                         weight  request  total  free  used    score
   koordinator.sh/gpu-memory-ratio  1       25       100    75    50      50
   koordinator.sh/gpu-memory        0       4097Mi   16Gi   12Gi  8193Mi  no weight
 `},
-		{"no needs", func() (share.ScoreExplanation, error) {
+		{"no needs", func() (string, error) {
 			return explainNode(needScorer(t, share.LeastAllocated, false), nil, nil)
 		}, "\nscore 0 LeastAllocated\n"},
-		{"nil", func() (share.ScoreExplanation, error) { return explainNode(nil, nil, nil) }, "\nscore 0\n"},
+		{"nil", func() (string, error) { return explainNode(nil, nil, nil) }, "\nscore 0 LeastAllocated\n"},
 	} {
 		got, err := c.explain()
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if diff := cmp.Diff(strings.Split(c.want, "\n"), strings.Split("\n"+got.String(), "\n")); diff != "" {
+		if diff := cmp.Diff(strings.Split(c.want, "\n"), strings.Split("\n"+got, "\n")); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}

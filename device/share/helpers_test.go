@@ -37,10 +37,10 @@ func scoreNode(s *share.Scorer, needs []share.Requirement, devices []share.State
 	return b.ScoreNode(0, needs)
 }
 
-func explainNode(s *share.Scorer, needs []share.Requirement, devices []share.State) (share.ScoreExplanation, error) {
+func explainNode(s *share.Scorer, needs []share.Requirement, devices []share.State) (string, error) {
 	b, _, err := bind(s, devices)
 	if err != nil {
-		return share.ScoreExplanation{}, err
+		return "", err
 	}
 	return b.Explain(0, needs)
 }
@@ -58,7 +58,7 @@ func explainAllocation(s *share.Scorer, req share.AllocRequest, devices []share.
 	if err != nil {
 		return share.AllocationExplanation{}, err
 	}
-	return b.ExplainAllocation(0, req)
+	return b.AllocationExplained(0, req)
 }
 
 func allocateJoint(s *share.Scorer, primary, secondary share.AllocRequest, devices []share.State, joint share.Joint) (first, second share.Allocation, err error) {
@@ -74,7 +74,7 @@ func explainJoint(s *share.Scorer, primary, secondary share.AllocRequest, device
 	if err != nil {
 		return share.JointExplanation{}, err
 	}
-	return b.ExplainJoint(0, primary, secondary, joint)
+	return b.JointExplained(0, primary, secondary, joint)
 }
 
 // commit and release write what is left to devices.

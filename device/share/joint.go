@@ -27,21 +27,6 @@ func (j Joint) String() string {
 	return enumName(int(j), "PreferSamePCIe", "RequireSamePCIe", "SeekSamePCIe")
 }
 
-// JointError says that two kinds of devices, chosen one after the other, aren't
-// on the same PCIe roots. It wraps [ErrJointViolation]. It is a refusal: nothing
-// was allocated or changed.
-type JointError struct {
-	Primary, Secondary []string // the roots of each kind, ascending, "" for unknown
-}
-
-// Error names the roots of both kinds.
-func (e *JointError) Error() string {
-	return fmt.Sprintf("%v: primary on %q, secondary on %q", ErrJointViolation, e.Primary, e.Secondary)
-}
-
-// Unwrap returns [ErrJointViolation].
-func (e *JointError) Unwrap() error { return ErrJointViolation }
-
 // AllocateJoint allocates two kinds of devices of one node that work together, such as
 // GPUs and the NICs next to them. It allocates the first kind as [Bound.Allocate] does.
 // Of the second it takes Count devices in rounds: one on each PCIe root of the first
@@ -50,9 +35,9 @@ func (e *JointError) Unwrap() error { return ErrJointViolation }
 // to one for each. Each instance is PerInstance.
 //
 // With RequireSamePCIe both kinds must be on the same PCIe roots. The second kind takes
-// at least one device for each root: a *[NotEnoughError] says that fewer fit anywhere, a
-// *[JointError] that the roots are not the same, or that one is unknown. No other devices
-// of the first kind are tried then, though they might do.
+// at least one device for each root: a *[NotEnoughError] says that fewer fit anywhere.
+// An error that wraps [ErrJointViolation] says that the roots are not the same, or that
+// one is unknown. No other devices of the first kind are tried then, though they might do.
 //
 // With SeekSamePCIe the first kind is chosen so that the second has its Count on the same
 // roots. It is chosen in the order of Allocate, among the choices that leave the second
@@ -83,7 +68,7 @@ type jointConsideration struct {
 	first, second *consideration
 
 	from         part           // of the first kind
-	chosen, near []*candidate   // of both kinds; with a JointError, what it is about
+	chosen, near []*candidate   // of both kinds; with an ErrJointViolation, what it is about
 	refused      *consideration // with a NotEnoughError: the kind that it is for
 }
 
@@ -126,7 +111,7 @@ func (c *jointConsideration) choose() error {
 	c.refused = nil
 	if c.required() {
 		if roots, own := pcieRoots(c.chosen), pcieRoots(c.near); roots[0] == "" || !slices.Equal(own, roots) {
-			return &JointError{Primary: roots, Secondary: own}
+			return fmt.Errorf("%w: primary on %q, secondary on %q", ErrJointViolation, roots, own)
 		}
 	}
 	return nil

@@ -6,33 +6,40 @@ import (
 	"slices"
 )
 
-// JointExplanation is how a joint choice of two kinds of devices came about.
-// Printed, it is a line and a table for each kind.
-type JointExplanation struct {
-	Joint Joint
-
-	// Primary and Secondary are the two kinds. The devices of the second that fit are in
-	// the order in which [Bound.AllocateJoint] takes them.
-	//
-	// After a *[NotEnoughError] the kind that has too few devices has it as its Refusal,
-	// and no device of either kind is Chosen. With [SeekSamePCIe] devices of the first
-	// kind are [CauseApart] that were passed over for others with more of the second kind
-	// near.
-	Primary, Secondary AllocationExplanation
-
-	// Refusal is the error of [Bound.AllocateJoint], nil if devices were chosen. After a
-	// *[JointError] the devices are Chosen that are not on the same roots.
-	Refusal error
+// ExplainJoint returns how [Bound.AllocateJoint] comes to its choice or refusal. The text
+// is a line and, for each kind, a table as by [Bound.ExplainAllocation]. The devices of
+// the second kind that fit are in the order in which AllocateJoint takes them. Where the
+// roots are not the same, the table says which devices were chosen all the same. Its
+// errors are those of AllocateJoint, but for the refusals.
+func (b *Bound) ExplainJoint(node int, primary, secondary AllocRequest, joint Joint) (string, error) {
+	e, err := b.explainJoint(node, &primary, &secondary, joint)
+	if err != nil {
+		return "", err
+	}
+	return e.String(), nil
 }
 
-// ExplainJoint returns how [Bound.AllocateJoint] comes to its choice or refusal.
-// Its errors are those of AllocateJoint, but for the refusals.
-func (b *Bound) ExplainJoint(node int, primary, secondary AllocRequest, joint Joint) (JointExplanation, error) {
-	c, err := b.considerJoint(node, &primary, &secondary, joint)
+// jointExplanation is how a joint choice of two kinds of devices came about.
+type jointExplanation struct {
+	Joint Joint
+
+	// Primary and Secondary are the two kinds. The one that has too few devices has the
+	// Refusal; then no device of either kind is Chosen. With [SeekSamePCIe] devices of the
+	// first kind are [CauseApart] that were passed over for others with more of the second
+	// kind on their roots.
+	Primary, Secondary allocationExplanation
+
+	Refusal error    // nil: devices were chosen
+	Roots   []string // both kinds' PCIe roots, where they must be the same and are not
+}
+
+// explainJoint is ExplainJoint before it is made a text.
+func (b *Bound) explainJoint(node int, primary, secondary *AllocRequest, joint Joint) (jointExplanation, error) {
+	c, err := b.considerJoint(node, primary, secondary, joint)
 	if err != nil {
-		return JointExplanation{}, err
+		return jointExplanation{}, err
 	}
-	e := JointExplanation{Joint: joint, Refusal: c.choose()}
+	e := jointExplanation{Joint: joint, Refusal: c.choose()}
 	var first, second *NotEnoughError
 	switch c.refused {
 	case c.first:
@@ -46,6 +53,9 @@ func (b *Bound) ExplainJoint(node int, primary, secondary AllocRequest, joint Jo
 	e.Primary = c.first.explanation(c.chosen, c.from, ordered, first)
 	orderByPCIe(c.second.fitting, knownRoots(c.chosen))
 	e.Secondary = c.second.explanation(c.near, wholeNode, c.second.fitting, second)
+	if errors.Is(e.Refusal, ErrJointViolation) {
+		e.Roots = []string{fmt.Sprintf("%q", pcieRoots(c.chosen)), fmt.Sprintf("%q", pcieRoots(c.near))}
+	}
 	return e, nil
 }
 
@@ -66,12 +76,11 @@ func (c *jointConsideration) markPassedOver(ordered []*candidate) {
 }
 
 // String returns the explanation as a line and two tables.
-func (e JointExplanation) String() string {
+func (e jointExplanation) String() string {
 	outcome := "chosen"
-	var split *JointError
 	switch {
-	case errors.As(e.Refusal, &split):
-		outcome = fmt.Sprintf("refused, %s on %q, %s on %q", e.Primary.Kind, split.Primary, e.Secondary.Kind, split.Secondary)
+	case e.Roots != nil:
+		outcome = fmt.Sprintf("refused, %s on %s, %s on %s", e.Primary.Kind, e.Roots[0], e.Secondary.Kind, e.Roots[1])
 	case e.Refusal != nil:
 		outcome = "refused"
 	}

@@ -6,9 +6,9 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/scoring"
@@ -118,8 +118,8 @@ func TestScoreNode(t *testing.T) {
 			t.Errorf("%s: %d, error %v, want %d", c.fact, got, err, c.want)
 		}
 		e, err := explainNode(s, c.needs, c.devices)
-		if e.Score != c.want || err != nil {
-			t.Errorf("%s: explained %v, error %v", c.fact, e, err)
+		if !strings.HasPrefix(e, fmt.Sprintf("score %d ", c.want)) || err != nil {
+			t.Errorf("%s: explained %s, error %v", c.fact, e, err)
 		}
 	}
 }
@@ -259,9 +259,6 @@ func TestScoreDevice(t *testing.T) {
 		if got != c.want || err != nil {
 			t.Errorf("%s: %d, error %v, want %d", c.fact, got, err, c.want)
 		}
-		if e, err := s.ExplainDevice(req, total, free); e.Score != c.want || err != nil {
-			t.Errorf("%s: explained %v, error %v", c.fact, e, err)
-		}
 	}
 }
 
@@ -271,9 +268,6 @@ func TestScoreDeviceErrors(t *testing.T) {
 	const want = "share: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"
 	if _, err := s.ScoreDevice(negative, share.Total{}, share.Free{}); !errors.Is(err, share.ErrInvalidUnit) || err.Error() != want {
 		t.Fatalf("error %v", err)
-	}
-	if _, err := s.ExplainDevice(negative, share.Total{}, share.Free{}); !errors.Is(err, share.ErrInvalidUnit) {
-		t.Errorf("explained with error %v", err)
 	}
 }
 
@@ -285,12 +279,6 @@ func TestNilScorer(t *testing.T) {
 	}
 	if got, err := scoreNode(s, needs, eightIdle()); got != 0 || err != nil {
 		t.Errorf("node: %d, error %v", got, err)
-	}
-	if e, err := explainNode(s, needs, eightIdle()); !cmp.Equal(e, share.ScoreExplanation{}) || err != nil {
-		t.Errorf("node: %v, error %v", e, err)
-	}
-	if e, err := s.ExplainDevice(share.Request{}, share.Total{}, share.Free{}); !cmp.Equal(e, share.ScoreExplanation{}) || err != nil {
-		t.Errorf("share: %v, error %v", e, err)
 	}
 }
 
@@ -443,10 +431,6 @@ func FuzzScore(f *testing.F) {
 		got, err := scoreNode(s, []share.Requirement{need}, devices)
 		if got != want || err != nil {
 			t.Errorf("%v, %v, %v: %d, error %v, want %d", cfg, need, devices, got, err, want)
-		}
-		e, err := explainNode(s, []share.Requirement{need}, devices)
-		if e.Score != got || err != nil {
-			t.Errorf("%v, %v, %v: explained %v, error %v", cfg, need, devices, e, err)
 		}
 	})
 }
