@@ -170,7 +170,7 @@ func (a *Account) Rows(node int) (from, to int) {
 // The error names the device, and nothing has changed: an unknown kind, a minor that an
 // earlier device of the kind has, an amount of a resource that devices of the kind don't
 // have ([ErrInvalidCombination]), amounts of 2^53 or more, added up over the node
-// ([ErrNotRepresentable]). It allocates only what a larger account takes.
+// ([vector.ErrNotRepresentable]). It allocates only what a larger account takes.
 func (a *Account) Set(node int, devices []State) error {
 	if uint(node) > uint(a.Len()) {
 		panic(panicNodeRange)
@@ -221,11 +221,11 @@ func checkStates(devices []State) (sums [resources]int64, err error) {
 		for r := from; r < to; r++ {
 			total, free := d.Total[r], d.Free[r]
 			if !isExact(total) || !isExact(free) {
-				return sums, fmt.Errorf("%s %d: %v: total %d, free %d: must be below 2^53: %w", d.Kind, d.Minor, r, total, free, ErrNotRepresentable)
+				return sums, fmt.Errorf("%s %d: %v: total %d, free %d: must be below 2^53: %w", d.Kind, d.Minor, r, total, free, vector.ErrNotRepresentable)
 			}
 			sums[r] += max(total, -total, free, -free)
 			if !isExact(sums[r]) {
-				return sums, fmt.Errorf("%v: the sum over the devices must be below 2^53: %w", r, ErrNotRepresentable)
+				return sums, fmt.Errorf("%v: the sum over the devices must be below 2^53: %w", r, vector.ErrNotRepresentable)
 			}
 		}
 	}

@@ -150,10 +150,10 @@ func TestResourceNames(t *testing.T) {
 			t.Errorf("%d is %q, not %q", r, got, want)
 		}
 	}
-	if got := (share.Free{share.GPUCore: 30, share.GPUMemory: 3 << 29, share.RDMA: -7}).String(); got != "koordinator.sh/gpu-core 30, koordinator.sh/gpu-memory 1536Mi, koordinator.sh/rdma -7" {
-		t.Errorf("free: %s", got)
+	if got := (share.Request{share.GPUCore: 30, share.GPUMemory: 3 << 29, share.RDMA: -7}).String(); got != "koordinator.sh/gpu-core 30, koordinator.sh/gpu-memory 1536Mi, koordinator.sh/rdma -7" {
+		t.Errorf("request: %s", got)
 	}
-	if got := (share.Total{}).String(); got != "nothing" {
+	if got := (share.Request{}).String(); got != "nothing" {
 		t.Errorf("nothing: %s", got)
 	}
 }
@@ -307,13 +307,13 @@ func TestAccountRefuses(t *testing.T) {
 		devices []share.State
 		want    error // nil: any
 	}{
-		{"a total of 2^53", []share.State{ratio(0, 1<<53, 0)}, share.ErrNotRepresentable},
-		{"free of 2^53", []share.State{ratio(0, 0, 1<<53)}, share.ErrNotRepresentable},
-		{"a total of -2^53", []share.State{ratio(0, -1<<53, 0)}, share.ErrNotRepresentable},
-		{"S26", []share.State{gpu(0, share.GPUMemory, 1<<57, 1<<57)}, share.ErrNotRepresentable},
-		{"the least", []share.State{ratio(0, math.MinInt64, math.MinInt64)}, share.ErrNotRepresentable},
-		{"a sum of 2^53", []share.State{ratio(0, 1<<52, 0), ratio(1, 0, 1<<52)}, share.ErrNotRepresentable},
-		{"a sum that comes back", []share.State{ratio(0, 1<<52, 0), ratio(1, -1<<52, 0)}, share.ErrNotRepresentable},
+		{"a total of 2^53", []share.State{ratio(0, 1<<53, 0)}, vector.ErrNotRepresentable},
+		{"free of 2^53", []share.State{ratio(0, 0, 1<<53)}, vector.ErrNotRepresentable},
+		{"a total of -2^53", []share.State{ratio(0, -1<<53, 0)}, vector.ErrNotRepresentable},
+		{"S26", []share.State{gpu(0, share.GPUMemory, 1<<57, 1<<57)}, vector.ErrNotRepresentable},
+		{"the least", []share.State{ratio(0, math.MinInt64, math.MinInt64)}, vector.ErrNotRepresentable},
+		{"a sum of 2^53", []share.State{ratio(0, 1<<52, 0), ratio(1, 0, 1<<52)}, vector.ErrNotRepresentable},
+		{"a sum that comes back", []share.State{ratio(0, 1<<52, 0), ratio(1, -1<<52, 0)}, vector.ErrNotRepresentable},
 		{"a resource of another kind", []share.State{gpu(0, share.RDMA, 100, 100)}, share.ErrInvalidCombination},
 		{"only free of another kind", []share.State{gpu(0, share.FPGA, 0, 1)}, share.ErrInvalidCombination},
 		{"one minor twice", []share.State{ratio(0, 1, 1), ratio(0, 1, 1)}, nil},

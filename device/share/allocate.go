@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/scoring/gpu"
+	"github.com/resvec/resvec/vector"
 )
 
 // AllocRequest asks for devices of one kind on a node.
@@ -75,9 +76,6 @@ const (
 	ScopePCIe
 )
 
-// String returns the name of the level.
-func (s Scope) String() string { return enumName(int(s), "node", "NUMA", "PCIe") }
-
 // PodShare is a kind of pods: how much of one device they take, and their weight.
 type PodShare struct {
 	Ratio  int64 // percent of a device, above 0; from 100 on whole devices
@@ -95,7 +93,7 @@ type PodShare struct {
 //
 // Other errors come before any choice. They are those of [Bound.Fit];
 // [ErrInvalidUnit] for a Mix with a ratio of 0 or less or a negative weight;
-// [ErrNotRepresentable] for weights whose sum is 2^53/1000 or more; [ErrNoTotal]
+// [vector.ErrNotRepresentable] for weights whose sum is 2^53/1000 or more; [ErrNoTotal]
 // where LeastFragmentation needs the memory of a device to tell the ratio of bytes.
 // It panics on an unknown policy or scope.
 func (b *Bound) Allocate(node int, req AllocRequest) (Allocation, error) {
@@ -305,7 +303,7 @@ func newMix(mix []PodShare) (*gpu.Typical, error) {
 		case m.Weight < 0:
 			return nil, fmt.Errorf("%w: mix[%d].weight: %d: must be 0 or more", ErrInvalidUnit, i, m.Weight)
 		case m.Weight > maxMixWeight-sum:
-			return nil, fmt.Errorf("share: mix[%d].weight: %d: the sum of weights must be at most %d: %w", i, m.Weight, int64(maxMixWeight), ErrNotRepresentable)
+			return nil, fmt.Errorf("share: mix[%d].weight: %d: the sum of weights must be at most %d: %w", i, m.Weight, int64(maxMixWeight), vector.ErrNotRepresentable)
 		}
 		sum += m.Weight
 		pods[i] = gpu.TypicalPod{

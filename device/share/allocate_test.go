@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/vector"
 )
 
 const allocGiB = int64(1) << 30
@@ -304,9 +305,9 @@ func TestAllocateBadInput(t *testing.T) {
 		{"a resource of another kind", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.RDMA: 1}}}), share.ErrInvalidCombination},
 		{"ratio of 0", frag(nil, memory, share.PodShare{Ratio: 0, Weight: 1}), share.ErrInvalidUnit},
 		{"weight below 0", frag(nil, memory, share.PodShare{Ratio: 1, Weight: -1}), share.ErrInvalidUnit},
-		{"weights too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1 << 42}, share.PodShare{Ratio: 2, Weight: 1 << 43}), share.ErrNotRepresentable},
-		{"weights too large for an int64", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1}, share.PodShare{Ratio: 2, Weight: math.MaxInt64}), share.ErrNotRepresentable},
-		{"weights just too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 9_007_199_254_740}, share.PodShare{Ratio: 2, Weight: 1}), share.ErrNotRepresentable},
+		{"weights too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1 << 42}, share.PodShare{Ratio: 2, Weight: 1 << 43}), vector.ErrNotRepresentable},
+		{"weights too large for an int64", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1}, share.PodShare{Ratio: 2, Weight: math.MaxInt64}), vector.ErrNotRepresentable},
+		{"weights just too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 9_007_199_254_740}, share.PodShare{Ratio: 2, Weight: 1}), vector.ErrNotRepresentable},
 		{"memory of the device unknown", frag(unknown, memory), share.ErrNoTotal},
 	} {
 		if test.err == nil || test.want != nil && !errors.Is(test.err, test.want) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/resvec/resvec/vector"
 )
 
 // FillRequest completes a request for memory of a device with this total:
@@ -16,7 +18,7 @@ import (
 //
 // An error wraps [ErrNoTotal] where memory is requested of a device whose total is 0,
 // which stands for unknown, or less. It wraps [ErrInvalidUnit] for a negative amount, and
-// [ErrNotRepresentable] for a result of 2^63 or more.
+// [vector.ErrNotRepresentable] for a result of 2^63 or more.
 func FillRequest(req Request, total Total) (Request, error) {
 	ratio, bytes := req[GPUMemoryRatio], req[GPUMemory]
 	var err error
@@ -88,7 +90,7 @@ func checkConversion(r Resource, amount, total int64) error {
 }
 
 func tooLargeError(r Resource, amount, total int64) error {
-	return fmt.Errorf("share: %v: %d converted with a total of %d bytes: must come to less than 2^63: %w", r, amount, total, ErrNotRepresentable)
+	return fmt.Errorf("share: %v: %d converted with a total of %d bytes: must come to less than 2^63: %w", r, amount, total, vector.ErrNotRepresentable)
 }
 
 // mulDiv returns floor(x*y/z) for x, y >= 0 and z > 0, or MaxInt64 and false when

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/vector"
 )
 
 func TestConversions(t *testing.T) {
@@ -32,10 +33,10 @@ func TestConversions(t *testing.T) {
 		{"product beyond 2^63", share.RatioToBytes, 100, largest, largest, nil},
 		{"bytes beyond 2^63", share.BytesToRatio, largest, largest, 100, nil},
 		{"the largest ratio", share.BytesToRatio, largest / 100, 1, largest / 100 * 100, nil},
-		{"the largest ratio, Koordinator", share.KoordinatorRatio, largest / 100, 1, 0, share.ErrNotRepresentable}, // rounds to 2^63
-		{"too large", share.RatioToBytes, 101, largest, 0, share.ErrNotRepresentable},
-		{"too large ratio", share.BytesToRatio, largest, 1, 0, share.ErrNotRepresentable},
-		{"too large by a power of 2", share.BytesToRatio, 3e17, 1, 0, share.ErrNotRepresentable},
+		{"the largest ratio, Koordinator", share.KoordinatorRatio, largest / 100, 1, 0, vector.ErrNotRepresentable}, // rounds to 2^63
+		{"too large", share.RatioToBytes, 101, largest, 0, vector.ErrNotRepresentable},
+		{"too large ratio", share.BytesToRatio, largest, 1, 0, vector.ErrNotRepresentable},
+		{"too large by a power of 2", share.BytesToRatio, 3e17, 1, 0, vector.ErrNotRepresentable},
 		{"no total", share.RatioToBytes, 50, 0, 0, share.ErrNoTotal},
 		{"no total for bytes", share.BytesToRatio, gi, 0, 0, share.ErrNoTotal},
 		{"no total, Koordinator", share.KoordinatorRatio, gi, 0, 0, share.ErrNoTotal},
@@ -123,7 +124,7 @@ func FuzzConversions(f *testing.F) {
 			switch {
 			case want.IsInt64() && (err != nil || got != want.Int64()):
 				t.Errorf("%s of %d, %d: %d, error %v, want %d", c.name, amount, total, got, err, want)
-			case !want.IsInt64() && !errors.Is(err, share.ErrNotRepresentable):
+			case !want.IsInt64() && !errors.Is(err, vector.ErrNotRepresentable):
 				t.Errorf("%s of %d, %d: %d, error %v, want %d", c.name, amount, total, got, err, want)
 			}
 		}

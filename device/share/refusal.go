@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/resvec/resvec/vector"
 )
 
 var (
@@ -25,10 +23,6 @@ var (
 
 	// ErrJointViolation says that devices that must share their PCIe roots can't.
 	ErrJointViolation = errors.New("share: devices not on the same PCIe")
-
-	// ErrNotRepresentable says that an amount has no exact place: 2^53 or more in an
-	// [Account], 2^63 or more in a conversion.
-	ErrNotRepresentable = vector.ErrNotRepresentable
 )
 
 // NotEnoughError says that a node has fewer devices for a request than it needs, and

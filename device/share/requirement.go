@@ -359,11 +359,6 @@ const (
 	RequestsAsDevices                 // the same with whole devices, where the hint is exclusive per device
 )
 
-// String returns the name of the constant.
-func (h Hint) String() string {
-	return enumName(int(h), "none", "ApplyForAll", "RequestsAsCount", "RequestsAsDevices")
-}
-
 // WithHint returns the requirement that a hint makes of need, which comes from
 // [Normalize]. matching is how many devices of the node match the hint; only
 // ApplyForAll looks at it. A hint changes only one instance of rdma or fpga: kind
