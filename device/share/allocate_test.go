@@ -370,11 +370,10 @@ func TestAllocateFillMemory(t *testing.T) {
 func TestAllocateStrings(t *testing.T) {
 	for got, want := range map[fmt.Stringer]string{
 		share.ByScore: "ByScore", share.PackTopology: "PackTopology", share.LeastFragmentation: "LeastFragmentation",
-		share.ScopeNode: "node", share.ScopeNUMA: "NUMA", share.ScopePCIe: "PCIe",
 		share.CauseAbsent: "absent", share.CauseOutsideRequired: "outside required", share.CauseUnhealthy: "unhealthy",
 		share.CauseNoCapacity: "without capacity", share.CauseExhausted: "exhausted",
 		share.CauseInsufficient: "insufficient", share.CauseOutsideScope: "outside scope",
-		share.Policy(9): "unknown(9)", share.Scope(9): "unknown(9)", share.Cause(19): "unknown(19)",
+		share.Policy(9): "unknown(9)", share.Cause(19): "unknown(19)",
 		share.CauseNoneOfKind: "no device of the kind", share.CauseApart: "apart from the other kind",
 		share.PreferSamePCIe: "PreferSamePCIe", share.RequireSamePCIe: "RequireSamePCIe", share.SeekSamePCIe: "SeekSamePCIe",
 		share.Joint(9): "unknown(9)",
