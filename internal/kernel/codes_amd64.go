@@ -4,7 +4,10 @@ package kernel
 
 //go:generate env GOWORK=off go -C _asm run ./codes -out ../codes_amd64.s -stubs ../codes_stubs_amd64.go -pkg kernel
 
-func codes(dst []float32, src []float64) (wild bool) {
+// Codes sets dst to the Floor32 of src, which is as long, and reports whether a
+// value is not Tame.
+func Codes(dst []float32, src []float64) (wild bool) {
+	src = src[:len(dst)]
 	if active == Generic || len(dst) == 0 {
 		return codesGeneric(dst, src)
 	}
@@ -23,7 +26,11 @@ func codes(dst []float32, src []float64) (wild bool) {
 	return wild
 }
 
-func lacks(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
+// Lacks sets dst to what request lacks in src, which is as long: request - src where
+// request is not at most src, +Inf where that is a NaN, and 0 elsewhere. It sets
+// codes, as long, to the Floor32 of dst and reports whether a value is not Tame.
+func Lacks(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
+	codes, src = codes[:len(dst)], src[:len(dst)]
 	if active == Generic || len(dst) == 0 {
 		return lacksGeneric(dst, codes, src, request)
 	}
@@ -44,7 +51,10 @@ func lacks(dst []float64, codes []float32, src []float64, request float64) (wild
 	return wild
 }
 
-func addRow(data []float64, codes []float32, stride int, v []float64, sign float64) (ok bool) {
+// AddRow adds sign, 1 or -1, times v[j] to data[j*stride] and sets codes[j*stride] to the
+// Floor32 of the sum, if all of the amounts and sums are whole numbers below 2^53 in
+// magnitude. Otherwise it writes nothing and returns false.
+func AddRow(data []float64, codes []float32, stride int, v []float64, sign float64) (ok bool) {
 	if active == Generic || len(v) == 0 || len(v) > mostColumns {
 		return addRowGeneric(data, codes, stride, v, sign)
 	}

@@ -2,12 +2,6 @@ package kernel
 
 import "math"
 
-// Codes sets dst to the Floor32 of src, which is as long, and reports whether a
-// value is not Tame.
-func Codes(dst []float32, src []float64) (wild bool) {
-	return codes(dst, src[:len(dst)])
-}
-
 // codesGeneric sets dst to the Floor32 of src, which is as long, and reports
 // whether a value is not Tame.
 func codesGeneric(dst []float32, src []float64) (wild bool) {
@@ -16,13 +10,6 @@ func codesGeneric(dst []float32, src []float64) (wild bool) {
 		wild = wild || !Tame(x)
 	}
 	return wild
-}
-
-// Lacks sets dst to what request lacks in src, which is as long: request - src where
-// request is not at most src, +Inf where that is a NaN, and 0 elsewhere. It sets
-// codes, as long, to the Floor32 of dst and reports whether a value is not Tame.
-func Lacks(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
-	return lacks(dst, codes[:len(dst)], src[:len(dst)], request)
 }
 
 // lacksGeneric is Lacks. It has no branch that depends on an amount: nobody can
@@ -42,13 +29,6 @@ func lacksGeneric(dst []float64, codes []float32, src []float64, request float64
 		return false
 	}
 	return codesGeneric(codes, dst)
-}
-
-// AddRow adds sign, 1 or -1, times v[j] to data[j*stride] and sets codes[j*stride] to the
-// Floor32 of the sum, if all of the amounts and sums are whole numbers below 2^53 in
-// magnitude. Otherwise it writes nothing and returns false.
-func AddRow(data []float64, codes []float32, stride int, v []float64, sign float64) (ok bool) {
-	return addRow(data, codes, stride, v, sign)
 }
 
 func addRowGeneric(data []float64, codes []float32, stride int, v []float64, sign float64) (ok bool) {

@@ -4,54 +4,157 @@ package kernel
 
 //go:generate env GOWORK=off go -C _asm run ./compare -out ../compare_amd64.s -stubs ../compare_stubs_amd64.go -pkg kernel
 
-// listedPart is one call of andListed.
-func listedPart(impl Impl, t test, dst *uint64, words int, data *float64, stride int, cols *int32, vals *float64, n int) {
-	switch wide := impl == AVX512; {
-	case wide && t == testGE:
-		andGEAVX512(dst, words, data, stride, cols, vals, n)
-	case wide:
-		andLEAVX512(dst, words, data, stride, cols, vals, n)
-	case t == testGE:
-		andGEAVX2(dst, words, data, stride, cols, vals, n)
-	default:
-		andLEAVX2(dst, words, data, stride, cols, vals, n)
+// The compare kernels. Each clears, in dst, the bits of the rows that fail, and
+// covers len(dst) blocks. Comparisons are ordered: a NaN on either side fails.
+
+// AndGE clears the bits of dst whose rows fail data[cols[k]*stride+r] >=
+// vals[k] for some k.
+func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
+	if active == Generic || len(cols) == 0 {
+		andGEGeneric(dst, data, stride, cols, vals)
+		return
+	}
+	raceColumns(data, stride, cols, len(dst)*Block)
+	raceWrite(dst)
+	vals = vals[:len(cols)]
+	impl, words, width := plan(len(dst), len(cols), 8)
+	for len(dst) > 0 {
+		w := min(words, len(dst))
+		for k := 0; k < len(cols); k += width {
+			if n := min(width, len(cols)-k); impl == AVX512 {
+				andGEAVX512(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
+			} else {
+				andGEAVX2(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
+			}
+		}
+		dst, data = dst[w:], data[w*Block:]
 	}
 }
 
-// sumPart is one call of andSum.
-func sumPart(impl Impl, dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, cols *int32, vals *float64, n int) {
-	if impl == AVX512 {
-		andSumGEAVX512(dst, words, a, aStride, b, bStride, cols, vals, n)
-	} else {
-		andSumGEAVX2(dst, words, a, aStride, b, bStride, cols, vals, n)
+// AndGE32 is AndGE for half the bytes.
+func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
+	if active == Generic || len(cols) == 0 {
+		andGEGeneric(dst, codes, stride, cols, vals)
+		return
+	}
+	raceColumns(codes, stride, cols, len(dst)*Block)
+	raceWrite(dst)
+	vals = vals[:len(cols)]
+	impl, words, width := plan(len(dst), len(cols), 4)
+	for len(dst) > 0 {
+		w := min(words, len(dst))
+		for k := 0; k < len(cols); k += width {
+			if n := min(width, len(cols)-k); impl == AVX512 {
+				andGE32AVX512(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
+			} else {
+				andGE32AVX2(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
+			}
+		}
+		dst, codes = dst[w:], codes[w*Block:]
 	}
 }
 
-// codesPart is one call of andCodes.
-func codesPart(impl Impl, dst *uint64, words int, codes *float32, stride int, cols *int32, vals *float32, n int) {
-	if impl == AVX512 {
-		andGE32AVX512(dst, words, codes, stride, cols, vals, n)
-	} else {
-		andGE32AVX2(dst, words, codes, stride, cols, vals, n)
+// AndLE clears the bits of dst whose rows fail data[cols[k]*stride+r] <=
+// vals[k] for some k.
+func AndLE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
+	if active == Generic || len(cols) == 0 {
+		andLEGeneric(dst, data, stride, cols, vals)
+		return
+	}
+	raceColumns(data, stride, cols, len(dst)*Block)
+	raceWrite(dst)
+	vals = vals[:len(cols)]
+	impl, words, width := plan(len(dst), len(cols), 8)
+	for len(dst) > 0 {
+		w := min(words, len(dst))
+		for k := 0; k < len(cols); k += width {
+			if n := min(width, len(cols)-k); impl == AVX512 {
+				andLEAVX512(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
+			} else {
+				andLEAVX2(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
+			}
+		}
+		dst, data = dst[w:], data[w*Block:]
 	}
 }
 
-// rowsPart is one call of andRows.
-func rowsPart(impl Impl, t test, dst *uint64, words int, a *float64, aStride int, b *float64, bStride, n int) {
-	switch wide := impl == AVX512; {
-	case wide && t == testRowsLE:
-		andRowsLEAVX512(dst, words, a, aStride, b, bStride, n)
-	case wide:
-		andRowsFitAVX512(dst, words, a, aStride, b, bStride, n)
-	case t == testRowsLE:
-		andRowsLEAVX2(dst, words, a, aStride, b, bStride, n)
-	default:
-		andRowsFitAVX2(dst, words, a, aStride, b, bStride, n)
+// AndSumGE clears the bits of dst whose rows fail a+b >= vals[k] in column
+// cols[k] for some k, the sum rounded once.
+func AndSumGE(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols []int32, vals []float64) {
+	if active == Generic || len(cols) == 0 {
+		andSumGEGeneric(dst, a, aStride, b, bStride, cols, vals)
+		return
+	}
+	raceColumns(a, aStride, cols, len(dst)*Block)
+	raceColumns(b, bStride, cols, len(dst)*Block)
+	raceWrite(dst)
+	vals = vals[:len(cols)]
+	impl, words, width := plan(len(dst), len(cols), 16)
+	for len(dst) > 0 {
+		w := min(words, len(dst))
+		for k := 0; k < len(cols); k += width {
+			if n := min(width, len(cols)-k); impl == AVX512 {
+				andSumGEAVX512(&dst[0], w, &a[0], aStride, &b[0], bStride, &cols[k], &vals[k], n)
+			} else {
+				andSumGEAVX2(&dst[0], w, &a[0], aStride, &b[0], bStride, &cols[k], &vals[k], n)
+			}
+		}
+		dst, a, b = dst[w:], a[w*Block:], b[w*Block:]
 	}
 }
 
-// fitFew is fitFewGeneric. Columns beyond what a call may take are for the Go code.
-func fitFew(data []float64, stride int, request []float64, rows int) uint64 {
+// AndRowsLE clears the bits of dst whose rows fail a <= b in one of the first
+// cols columns.
+func AndRowsLE(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols int) {
+	if active == Generic || cols == 0 {
+		andRowsLEGeneric(dst, a, aStride, b, bStride, cols)
+		return
+	}
+	raceFirstColumns(a, aStride, cols, len(dst)*Block)
+	raceFirstColumns(b, bStride, cols, len(dst)*Block)
+	raceWrite(dst)
+	impl, words, width := plan(len(dst), cols, 16)
+	for len(dst) > 0 {
+		w := min(words, len(dst))
+		for k := 0; k < cols; k += width {
+			if n := min(width, cols-k); impl == AVX512 {
+				andRowsLEAVX512(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
+			} else {
+				andRowsLEAVX2(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
+			}
+		}
+		dst, a, b = dst[w:], a[w*Block:], b[w*Block:]
+	}
+}
+
+// AndRowsFit clears the bits of dst whose rows fail (a <= b or a <= 0) in one
+// of the first cols columns.
+func AndRowsFit(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols int) {
+	if active == Generic || cols == 0 {
+		andRowsFitGeneric(dst, a, aStride, b, bStride, cols)
+		return
+	}
+	raceFirstColumns(a, aStride, cols, len(dst)*Block)
+	raceFirstColumns(b, bStride, cols, len(dst)*Block)
+	raceWrite(dst)
+	impl, words, width := plan(len(dst), cols, 16)
+	for len(dst) > 0 {
+		w := min(words, len(dst))
+		for k := 0; k < cols; k += width {
+			if n := min(width, cols-k); impl == AVX512 {
+				andRowsFitAVX512(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
+			} else {
+				andRowsFitAVX2(&dst[0], w, &a[k*aStride], aStride, &b[k*bStride], bStride, n)
+			}
+		}
+		dst, a, b = dst[w:], a[w*Block:], b[w*Block:]
+	}
+}
+
+// FitFew returns which of the first rows rows hold request: those with data[j*stride+r]
+// >= request[j] wherever that is not <= 0. Bits of other rows are undefined. It takes
+// no list and writes no mask, which for FewRows rows is most of what AndGE costs.
+func FitFew(data []float64, stride int, request []float64, rows int) uint64 {
 	if active == Generic || len(request) == 0 || len(request) > mostColumns {
 		return fitFewGeneric(data, stride, request, rows)
 	}
@@ -60,9 +163,9 @@ func fitFew(data []float64, stride int, request []float64, rows int) uint64 {
 }
 
 // farBytes is the size of a pass that a last-level cache shared with others
-// won't hold from one time to the next. Memory sets the pace there: on a Zen 5
-// two streams of AVX2 loads draw on it up to twice as fast as AVX-512 compares
-// in any number of streams. In smaller passes AVX-512 is about as fast or faster.
+// keep from one pass to the next. There memory is the limit: on a Zen 5 two streams
+// of AVX2 loads read it up to twice as fast as AVX-512 does with any number of
+// streams. In smaller passes AVX-512 is about as fast or faster.
 const farBytes = 8 << 20
 
 // plan returns the implementation that a pass over words mask words and cols

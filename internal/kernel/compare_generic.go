@@ -2,71 +2,8 @@ package kernel
 
 import "math/bits"
 
-// The compare kernels. Each clears, in dst, the bits of the rows that fail, and
-// covers len(dst) blocks. Comparisons are ordered: a NaN on either side fails.
-
-// AndGE clears the bits of dst whose rows fail data[cols[k]*stride+r] >=
-// vals[k] for some k.
-func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
-	andListed(testGE, dst, data, stride, cols, vals)
-}
-
-// AndGE32 is AndGE for half the bytes.
-func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
-	andCodes(dst, codes, stride, cols, vals)
-}
-
-// AndLE clears the bits of dst whose rows fail data[cols[k]*stride+r] <=
-// vals[k] for some k.
-func AndLE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
-	andListed(testLE, dst, data, stride, cols, vals)
-}
-
-// AndSumGE clears the bits of dst whose rows fail a+b >= vals[k] in column
-// cols[k] for some k.
-func AndSumGE(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols []int32, vals []float64) {
-	andSum(dst, a, aStride, b, bStride, cols, vals)
-}
-
-// AndRowsLE clears the bits of dst whose rows fail a <= b in one of the first
-// cols columns.
-func AndRowsLE(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols int) {
-	andRows(testRowsLE, dst, a, aStride, b, bStride, cols)
-}
-
-// AndRowsFit clears the bits of dst whose rows fail (a <= b or a <= 0) in one
-// of the first cols columns.
-func AndRowsFit(dst []uint64, a []float64, aStride int, b []float64, bStride int, cols int) {
-	andRows(testRowsFit, dst, a, aStride, b, bStride, cols)
-}
-
-// test names what is asked of every row.
-type test uint8
-
-const (
-	testGE test = iota
-	testLE
-	testRowsLE
-	testRowsFit
-)
-
-// andListedGeneric is the tests of listed columns.
-func andListedGeneric(t test, dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
-	if t == testGE {
-		andGEGeneric(dst, data, stride, cols, vals)
-	} else {
-		andLEGeneric(dst, data, stride, cols, vals)
-	}
-}
-
-// andRowsGeneric is the tests of the first columns of two matrices.
-func andRowsGeneric(t test, dst []uint64, a []float64, aStride int, b []float64, bStride, cols int) {
-	if t == testRowsLE {
-		andRowsLEGeneric(dst, a, aStride, b, bStride, cols)
-	} else {
-		andRowsFitGeneric(dst, a, aStride, b, bStride, cols)
-	}
-}
+// FewRows is how many rows FitFew takes at most.
+const FewRows = 16
 
 // andGEGeneric keeps row r when data[cols[k]*stride+r] >= vals[k] for every k.
 func andGEGeneric[F float32 | float64](dst []uint64, data []F, stride int, cols []int32, vals []F) {
@@ -168,6 +105,21 @@ func andRowsFitGeneric(dst []uint64, a []float64, aStride int, b []float64, bStr
 			dst[w] = word & keep
 		}
 	}
+}
+
+// fitFewGeneric sets bit r for the rows below rows that hold request.
+func fitFewGeneric(data []float64, stride int, request []float64, rows int) (fits uint64) {
+	for r := range rows {
+		holds, p := uint64(1), r
+		for _, x := range request {
+			if !(x <= 0) {
+				holds &= bit(data[p] >= x)
+			}
+			p += stride
+		}
+		fits |= holds << r
+	}
+	return fits
 }
 
 // bit is 1 for true. The compiler turns it into a SETcc, without a branch.

@@ -9,12 +9,14 @@ import (
 
 //go:generate env GOWORK=off go -C _asm run ./device -out ../device_amd64.s -stubs ../device_stubs_amd64.go -pkg kernel
 
-func groupSizes(offsets []int32) (most, signs int32) {
+// Groups returns the rows of the largest group of a list of offsets, and
+// whether these ascend within 0 and rows.
+func Groups(offsets []int32, rows int) (largest int, ok bool) {
 	if active == Generic || len(offsets) <= fewOffsets {
-		return groupSizesGeneric(offsets)
+		return groupsGeneric(offsets, rows)
 	}
 	raceRead(offsets)
-	signs = offsets[0]
+	most, signs, last := int32(0), offsets[0], offsets[len(offsets)-1]
 	for len(offsets) > fewOffsets {
 		n := min(len(offsets)-1, callRows) &^ (groupLanes - 1)
 		var result [2][groupLanes]int32
@@ -29,7 +31,7 @@ func groupSizes(offsets []int32) (most, signs int32) {
 		offsets = offsets[n:]
 	}
 	rest, sign := groupSizesGeneric(offsets)
-	return max(most, rest), signs | sign
+	return int(max(most, rest)), signs|sign >= 0 && int(last) <= rows
 }
 
 // groupLanes is how many offsets deviceGroups takes at a time, and fewOffsets are
@@ -39,7 +41,11 @@ const (
 	fewOffsets = 4 * groupLanes
 )
 
-func deviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) {
+// DeviceScores sets dst[r] to the score of every selected row; other elements
+// are not touched. The columns of the entries stand in matrices and have an
+// element per element of dst. Their amounts are whole, and of magnitudes up to
+// DeviceExact.
+func DeviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) {
 	if active == Generic || len(entries) > DeviceEntries {
 		deviceScoresGeneric(dst, most, entries, rows)
 		return
@@ -73,7 +79,11 @@ func deviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) 
 	}
 }
 
-func deviceSums(dst, column []float64, offsets []int32, groups []uint64) {
+// DeviceSums sets dst[k] to the sum of the rows offsets[k] to offsets[k+1]-1 for
+// every selected k; other elements are not touched. The sums, also of parts of
+// the rows, must be whole numbers below 2^53, so that their order does not
+// matter. offsets has an element more than dst.
+func DeviceSums(dst, column []float64, offsets []int32, groups []uint64) {
 	if active == Generic {
 		deviceSumsGeneric(dst, column, offsets, groups)
 		return
@@ -96,7 +106,10 @@ func deviceSums(dst, column []float64, offsets []int32, groups []uint64) {
 	}
 }
 
-func segmentSums(dst []float64, dstStride int, data []float64, stride, cols int, offsets []int32) {
+// SegmentSums sets dst[j*dstStride+k] to the sum of data[j*stride+r] over the rows
+// offsets[k] to offsets[k+1]-1, added in their order, starting from +0, for each of the
+// first cols columns. There is a group at least.
+func SegmentSums(dst []float64, dstStride int, data []float64, stride, cols int, offsets []int32) {
 	groups := len(offsets) - 1
 	if active == Generic || cols < 4 {
 		segmentSumsGeneric(dst, dstStride, data, stride, cols, offsets)
@@ -137,7 +150,9 @@ func fewGroups(offsets []int32, rows int32) int {
 // callRows is how many rows of one column a call reads at most.
 const callRows = 1 << 15
 
-func deviceBound(column []float64, rows []uint64) float64 {
+// DeviceBound returns the greatest magnitude of the selected rows of a column,
+// which stands in a matrix, or NaN when one of them is not a whole number.
+func DeviceBound(column []float64, rows []uint64) float64 {
 	if active == Generic {
 		return deviceBoundGeneric(column, rows)
 	}

@@ -5,13 +5,12 @@ import (
 	"math/bits"
 )
 
-// Groups returns the rows of the largest group of a list of offsets, and
-// whether these ascend within 0 and rows.
-func Groups(offsets []int32, rows int) (largest int, ok bool) {
+// groupsGeneric is Groups.
+func groupsGeneric(offsets []int32, rows int) (largest int, ok bool) {
 	if len(offsets) == 0 {
 		return 0, true
 	}
-	most, signs := groupSizes(offsets)
+	most, signs := groupSizesGeneric(offsets)
 	return int(most), signs >= 0 && int(offsets[len(offsets)-1]) <= rows
 }
 
@@ -53,35 +52,6 @@ const (
 	DeviceExact = 1 << 46
 	DeviceMost  = 1<<53 - 1<<48
 )
-
-// DeviceScores sets dst[r] to the score of every selected row; other elements
-// are not touched. The columns of the entries stand in matrices and have an
-// element per element of dst. Their amounts are whole, and of magnitudes up to
-// DeviceExact.
-func DeviceScores(dst []int64, most bool, entries []DeviceEntry, rows []uint64) {
-	deviceScores(dst, most, entries, rows)
-}
-
-// DeviceSums sets dst[k] to the sum of the rows offsets[k] to offsets[k+1]-1 for
-// every selected k; other elements are not touched. The sums, also of parts of
-// the rows, must be whole numbers below 2^53, so that their order does not
-// matter. offsets has an element more than dst.
-func DeviceSums(dst, column []float64, offsets []int32, groups []uint64) {
-	deviceSums(dst, column, offsets, groups)
-}
-
-// SegmentSums sets dst[j*dstStride+k] to the sum of data[j*stride+r] over the rows
-// offsets[k] to offsets[k+1]-1, added in their order, starting from +0, for each of the
-// first cols columns. There is a group at least.
-func SegmentSums(dst []float64, dstStride int, data []float64, stride, cols int, offsets []int32) {
-	segmentSums(dst, dstStride, data, stride, cols, offsets)
-}
-
-// DeviceBound returns the greatest magnitude of the selected rows of a column,
-// which stands in a matrix, or NaN when one of them is not a whole number.
-func DeviceBound(column []float64, rows []uint64) float64 {
-	return deviceBound(column, rows)
-}
 
 // deviceRow returns the score of row r, 0 to 100: the definition of the device
 // family. The amounts are whole.

@@ -43,18 +43,6 @@ type KubeEntry struct {
 // the Go code.
 const KubeEntries = 32
 
-// Kube sets dst[r] to KubeRow of every selected row; other elements are not
-// touched. The columns of the entries stand in matrices and have an element per
-// element of dst. table is for KubeRatio only.
-//
-// It stays a call: inlined into another package, the generic functions in it
-// would make the arguments escape.
-//
-//go:noinline
-func Kube[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, rows []uint64) {
-	kube(dst, t, entries, table, rows)
-}
-
 // KubeRow returns the score of row r, 0 to 100: the definition of the kube
 // family, in whole numbers without any bound but that of int64. A row with an
 // amount that is NaN, negative or not below 2^63 scores 0. table is for

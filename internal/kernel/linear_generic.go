@@ -17,43 +17,6 @@ type LinearTerm struct {
 	Factor     float64
 }
 
-// LinearSum adds the terms to acc, in their order.
-func LinearSum(acc []float64, terms []LinearTerm) {
-	linear(acc, linearSum, true, terms, nil, 1, 1, nil)
-}
-
-// LinearAmount sets acc to the sum of the terms, and of acc itself if more is set,
-// over over, at least 0, plus kept, unless that is nil.
-func LinearAmount(acc []float64, more bool, terms []LinearTerm, kept []float64, over float64) {
-	linear(acc, linearAmount, more, terms, kept, over, 1, nil)
-}
-
-// LinearCharge is LinearAmount for charges: rounded up to a multiple of unit, and
-// times pods, unless that is nil.
-func LinearCharge(acc []float64, more bool, terms []LinearTerm, kept []float64, over, unit float64, pods []float64) {
-	linear(acc, linearCharge, more, terms, kept, over, unit, pods)
-}
-
-// linearOp names what becomes of a sum of terms.
-type linearOp uint8
-
-const (
-	linearSum linearOp = iota
-	linearAmount
-	linearCharge
-)
-
-func linearGeneric(acc []float64, op linearOp, more bool, terms []LinearTerm, kept []float64, over, unit float64, pods []float64) {
-	switch op {
-	case linearSum:
-		linearSumGeneric(acc, terms)
-	case linearAmount:
-		linearAmountGeneric(acc, more, terms, kept, over)
-	default:
-		linearChargeGeneric(acc, more, terms, kept, over, unit, pods)
-	}
-}
-
 // linearSumGeneric adds the terms to acc.
 func linearSumGeneric(acc []float64, terms []LinearTerm) {
 	for _, t := range terms {

@@ -9,7 +9,9 @@ import (
 
 //go:generate env GOWORK=off go -C _asm run ./load -out ../load_amd64.s -stubs ../load_stubs_amd64.go -pkg kernel
 
-func load(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
+// Load sets dst[r], for every selected row, to what the rule makes of the weighted
+// quotients (used+request)/allocatable, as LoadRow does.
+func Load(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
 	if active == Generic || len(dims) > mostColumns {
 		loadGeneric(dst, dims, rule, rows)
 		return
@@ -41,7 +43,9 @@ func load(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
 	}
 }
 
-func share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
+// Share sets dst[r], for every selected row, to the greatest weighted share of
+// its capacities, as ShareRule does.
+func Share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
 	if active == Generic || len(dims) > mostColumns {
 		shareGeneric(dst, dims, rule, rows)
 		return
@@ -63,7 +67,9 @@ func share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
 	}
 }
 
-func combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
+// Combine sets dst[r], for every selected row, to the sum of
+// terms[k][r]*weights[k], starting from +0.
+func Combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
 	if active == Generic || len(terms) > mostColumns {
 		combineGeneric(dst, terms, weights, rows)
 		return
@@ -86,24 +92,22 @@ func combine(dst []float64, terms [][]float64, weights []float64, rows []uint64)
 	}
 }
 
-func rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
+// Rescale sets dst[r], for every selected row, to ((src[r]-low)*100)/span, or to
+// 100 minus that. dst may be src.
+func Rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
 	if active == Generic {
 		rescaleGeneric(dst, src, low, span, reverse, rows)
 		return
 	}
 	raceReadSelected(src[:len(dst)], rows)
 	raceSelected(dst, rows)
-	turn := 0
-	if reverse {
-		turn = 1
-	}
 	for lo := 0; lo < len(dst); lo += callQuotients {
 		part, from := dst[lo:min(lo+callQuotients, len(dst))], src[lo:]
 		word, next := maskFrom(rows, lo)
 		if active == AVX512 {
-			rescaleAVX512(&part[0], &from[0], len(part), lo, low, span, turn, word, next)
+			rescaleAVX512(&part[0], &from[0], len(part), lo, low, span, flag(reverse), word, next)
 		} else {
-			rescaleAVX2(&part[0], &from[0], len(part), lo, low, span, turn, word, next)
+			rescaleAVX2(&part[0], &from[0], len(part), lo, low, span, flag(reverse), word, next)
 		}
 	}
 }

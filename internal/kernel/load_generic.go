@@ -144,30 +144,6 @@ type LoadRule struct {
 	Form     LoadForm
 }
 
-// Load sets dst[r], for every selected row, to what the rule makes of the weighted
-// quotients (used+request)/allocatable, as LoadRow does.
-func Load(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
-	load(dst, dims, rule, rows)
-}
-
-// Share sets dst[r], for every selected row, to the greatest weighted share of
-// its capacities, as ShareRule does.
-func Share(dst []float64, dims []LoadDim, rule ShareRule, rows []uint64) {
-	share(dst, dims, rule, rows)
-}
-
-// Combine sets dst[r], for every selected row, to the sum of
-// terms[k][r]*weights[k], starting from +0.
-func Combine(dst []float64, terms [][]float64, weights []float64, rows []uint64) {
-	combine(dst, terms, weights, rows)
-}
-
-// Rescale sets dst[r], for every selected row, to ((src[r]-low)*100)/span, or to
-// 100 minus that. dst may be src.
-func Rescale(dst, src []float64, low, span float64, reverse bool, rows []uint64) {
-	rescale(dst, src, low, span, reverse, rows)
-}
-
 // loadGeneric sets dst[r] to the load of row r.
 func loadGeneric(dst []float64, dims []LoadDim, rule LoadRule, rows []uint64) {
 	for lo := 0; lo < len(dst); lo += Block {

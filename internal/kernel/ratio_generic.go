@@ -2,48 +2,6 @@ package kernel
 
 import "math"
 
-// The ratio kernels write one result per row, len(dst) of them, columns added
-// or compared in list order. A quotient is the IEEE quotient; no product is
-// fused into a sum.
-
-// NormalizedSum sets dst[r] to the sum of data/total over the listed columns;
-// every total is > 0. tame promises that every value of the listed columns and
-// every total is 0 or has a magnitude in [2^-500, 2^500].
-func NormalizedSum(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
-	foldColumns(foldSum, dst, data, stride, cols, total, tame)
-}
-
-// DominantShare sets dst[r] to the greatest of 0 and data/total over the
-// listed columns; arguments as for NormalizedSum.
-func DominantShare(dst []float64, data []float64, stride int, cols []int32, total []float64, tame bool) {
-	foldColumns(foldGreatest, dst, data, stride, cols, total, tame)
-}
-
-// Copies sets dst[r] to the least floor(data/request) over the listed columns,
-// in 0..MaxInt64; every request is > 0 and finite. tame as for NormalizedSum.
-func Copies(dst []int64, data []float64, stride int, cols []int32, request []float64, tame bool) {
-	copies(dst, data, stride, cols, request, tame)
-}
-
-// WeightedSum sets dst[r] to the sum of data*weights over the listed columns.
-func WeightedSum(dst []float64, data []float64, stride int, cols []int32, weights []float64) {
-	foldColumns(foldWeighted, dst, data, stride, cols, weights, false)
-}
-
-// NormalizedSumRows sets dst[r] to the sum of data/total over the first cols
-// columns where the row's total is > 0. reciprocals, unless nil, are those of
-// total, laid out like it; see [Reciprocals]. They promise that data is tame.
-func NormalizedSumRows(dst []float64, data []float64, stride int, total, reciprocals []float64, totalStride int, cols int) {
-	foldRows(foldSum, dst, data, stride, total, reciprocals, totalStride, cols)
-}
-
-// DominantShareRows sets dst[r] to the greatest of 0 and data/total over the
-// first cols columns where the row's total is > 0; arguments as for
-// NormalizedSumRows.
-func DominantShareRows(dst []float64, data []float64, stride int, total, reciprocals []float64, totalStride int, cols int) {
-	foldRows(foldGreatest, dst, data, stride, total, reciprocals, totalStride, cols)
-}
-
 // Reciprocals sets dst to the reciprocals of src, which is as long. Kernels that
 // have them beside the amounts that they divide by need no division, for the same
 // bits (docs/proofs.md). A reciprocal is
@@ -69,34 +27,6 @@ func Reciprocals(dst, src []float64) (whole bool) {
 		}
 	}
 	return whole
-}
-
-// fold names what becomes of the columns of a row.
-type fold uint8
-
-const (
-	foldSum fold = iota
-	foldGreatest
-	foldWeighted
-)
-
-func foldColumnsGeneric(f fold, dst, data []float64, stride int, cols []int32, numbers []float64) {
-	switch f {
-	case foldSum:
-		normalizedSumGeneric(dst, data, stride, cols, numbers)
-	case foldGreatest:
-		dominantShareGeneric(dst, data, stride, cols, numbers)
-	default:
-		weightedSumGeneric(dst, data, stride, cols, numbers)
-	}
-}
-
-func foldRowsGeneric(f fold, dst, data []float64, stride int, total []float64, totalStride, cols int) {
-	if f == foldSum {
-		normalizedSumRowsGeneric(dst, data, stride, total, totalStride, cols)
-	} else {
-		dominantShareRowsGeneric(dst, data, stride, total, totalStride, cols)
-	}
 }
 
 // normalizedSumGeneric sets dst[r] to the sum of data/total over the listed

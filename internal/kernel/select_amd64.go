@@ -6,81 +6,146 @@ import "unsafe"
 
 //go:generate env GOWORK=off go -C _asm run ./select -out ../select_amd64.s -stubs ../select_stubs_amd64.go -pkg kernel
 
-func firstBest[T Number](values []T, rows []uint64, greatest bool) int {
+// The selection kernels read values of any alignment and any length. rows is a
+// mask of (len(values)+63)/64 words without bits beyond the length, or nil for
+// all rows. A NaN is never selected; -0 equals 0.
+//
+// They stay calls: inlined into another package, the generic functions in them
+// would make the arguments escape.
+
+// ArgMax returns the first selected row with the greatest value, or -1 when there
+// is none.
+//
+//go:noinline
+func ArgMax[T Number](values []T, rows []uint64) int {
 	if active == Generic {
-		return firstBestGeneric(values, rows, greatest)
+		return argMaxGeneric(values, rows)
 	}
 	raceRead(values)
 	raceRead(rows)
-	float, best := isFloat[T](), -1
+	best := -1
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
-		first, n := unsafe.Pointer(&part[0]), len(part)
+		first, n, i := unsafe.Pointer(&part[0]), len(part), -1
 		word, step := maskFrom(rows, lo)
-		var i int
-		switch wide := active == AVX512; {
-		case wide && float && greatest:
-			i = argMaxFloat64AVX512((*float64)(first), n, word, step)
+		switch wide, float := active == AVX512, isFloat[T](); {
 		case wide && float:
-			i = argMinFloat64AVX512((*float64)(first), n, word, step)
-		case wide && greatest:
-			i = argMaxInt64AVX512((*int64)(first), n, word, step)
+			i = argMaxFloat64AVX512((*float64)(first), n, word, step)
 		case wide:
-			i = argMinInt64AVX512((*int64)(first), n, word, step)
-		case float && greatest:
-			i = argMaxFloat64AVX2((*float64)(first), n, word, step)
+			i = argMaxInt64AVX512((*int64)(first), n, word, step)
 		case float:
-			i = argMinFloat64AVX2((*float64)(first), n, word, step)
-		case greatest:
-			i = argMaxInt64AVX2((*int64)(first), n, word, step)
+			i = argMaxFloat64AVX2((*float64)(first), n, word, step)
 		default:
-			i = argMinInt64AVX2((*int64)(first), n, word, step)
+			i = argMaxInt64AVX2((*int64)(first), n, word, step)
 		}
-		if i >= 0 && (best < 0 || greatest && part[i] > values[best] || !greatest && part[i] < values[best]) {
+		if i >= 0 && (best < 0 || part[i] > values[best]) {
 			best = lo + i
 		}
 	}
-	if best < 0 && !empty(rows) { // only NaN, and what no value is worse than
-		return firstBestGeneric(values, rows, greatest)
+	if best < 0 && !empty(rows) { // only NaN, and what no value is less than
+		return argMaxGeneric(values, rows)
 	}
 	return best
 }
 
-func maskBeyond[T Number](dst []uint64, values []T, rows []uint64, limit T, least bool) {
+// ArgMin returns the first selected row with the least value, or -1 when there
+// is none.
+//
+//go:noinline
+func ArgMin[T Number](values []T, rows []uint64) int {
 	if active == Generic {
-		maskBeyondGeneric(dst, values, rows, limit, least)
+		return argMinGeneric(values, rows)
+	}
+	raceRead(values)
+	raceRead(rows)
+	best := -1
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		first, n, i := unsafe.Pointer(&part[0]), len(part), -1
+		word, step := maskFrom(rows, lo)
+		switch wide, float := active == AVX512, isFloat[T](); {
+		case wide && float:
+			i = argMinFloat64AVX512((*float64)(first), n, word, step)
+		case wide:
+			i = argMinInt64AVX512((*int64)(first), n, word, step)
+		case float:
+			i = argMinFloat64AVX2((*float64)(first), n, word, step)
+		default:
+			i = argMinInt64AVX2((*int64)(first), n, word, step)
+		}
+		if i >= 0 && (best < 0 || part[i] < values[best]) {
+			best = lo + i
+		}
+	}
+	if best < 0 && !empty(rows) { // only NaN, and what no value is greater than
+		return argMinGeneric(values, rows)
+	}
+	return best
+}
+
+// MaskGE sets dst to the selected rows whose value is >= limit. dst has
+// (len(values)+63)/64 words and may be rows itself.
+//
+//go:noinline
+func MaskGE[T Number](dst []uint64, values []T, rows []uint64, limit T) {
+	if active == Generic {
+		maskGEGeneric(dst, values, rows, limit)
 		return
 	}
 	raceRead(values)
 	raceRead(rows)
 	raceWrite(dst)
-	float := isFloat[T]()
 	for lo := 0; lo < len(values); lo += selectChunk {
 		part := values[lo:min(lo+selectChunk, len(values))]
 		to, first, n := &dst[lo/Block:][:(len(part)+Block-1)/Block][0], unsafe.Pointer(&part[0]), len(part)
 		word, step := maskFrom(rows, lo)
-		switch wide := active == AVX512; {
-		case wide && float && least:
+		switch wide, float := active == AVX512, isFloat[T](); {
+		case wide && float:
 			maskGEFloat64AVX512(to, (*float64)(first), n, word, step, float64(limit))
+		case wide:
+			maskGEInt64AVX512(to, (*int64)(first), n, word, step, int64(limit))
+		case float:
+			maskGEFloat64AVX2(to, (*float64)(first), n, word, step, float64(limit))
+		default:
+			maskGEInt64AVX2(to, (*int64)(first), n, word, step, int64(limit))
+		}
+	}
+}
+
+// MaskLE sets dst to the selected rows whose value is <= limit. dst has
+// (len(values)+63)/64 words and may be rows itself.
+//
+//go:noinline
+func MaskLE[T Number](dst []uint64, values []T, rows []uint64, limit T) {
+	if active == Generic {
+		maskLEGeneric(dst, values, rows, limit)
+		return
+	}
+	raceRead(values)
+	raceRead(rows)
+	raceWrite(dst)
+	for lo := 0; lo < len(values); lo += selectChunk {
+		part := values[lo:min(lo+selectChunk, len(values))]
+		to, first, n := &dst[lo/Block:][:(len(part)+Block-1)/Block][0], unsafe.Pointer(&part[0]), len(part)
+		word, step := maskFrom(rows, lo)
+		switch wide, float := active == AVX512, isFloat[T](); {
 		case wide && float:
 			maskLEFloat64AVX512(to, (*float64)(first), n, word, step, float64(limit))
-		case wide && least:
-			maskGEInt64AVX512(to, (*int64)(first), n, word, step, int64(limit))
 		case wide:
 			maskLEInt64AVX512(to, (*int64)(first), n, word, step, int64(limit))
-		case float && least:
-			maskGEFloat64AVX2(to, (*float64)(first), n, word, step, float64(limit))
 		case float:
 			maskLEFloat64AVX2(to, (*float64)(first), n, word, step, float64(limit))
-		case least:
-			maskGEInt64AVX2(to, (*int64)(first), n, word, step, int64(limit))
 		default:
 			maskLEInt64AVX2(to, (*int64)(first), n, word, step, int64(limit))
 		}
 	}
 }
 
-func tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
+// Tops sets dst[g] to the greatest selected value of the rows that are g modulo
+// TopGroups, -Inf or the least int64 where there is none.
+//
+//go:noinline
+func Tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
 	if active == Generic || len(values) == 0 || len(values) > selectChunk {
 		topsGeneric(dst, values, rows)
 		return
@@ -102,7 +167,10 @@ func tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) {
 	}
 }
 
-func ranks[T Number](dst *[TopGroups]int64, values *[TopGroups]T, n int) {
+// Ranks sets dst[i] to how many of the first n values, 1 at least, are above value i.
+//
+//go:noinline
+func Ranks[T Number](dst *[TopGroups]int64, values *[TopGroups]T, n int) {
 	if active == Generic {
 		ranksGeneric(dst, values, n)
 		return

@@ -8,25 +8,6 @@ import (
 // Number is the element type of scores.
 type Number interface{ float64 | int64 }
 
-// The selection kernels read values of any alignment and any length. rows is a
-// mask of (len(values)+63)/64 words without bits beyond the length, or nil for
-// all rows. A NaN is never selected; -0 equals 0.
-//
-// They stay calls: inlined into another package, the generic functions in them
-// would make the arguments escape.
-
-// ArgMax returns the first selected row with the greatest value, or -1 when
-// there is none.
-//
-//go:noinline
-func ArgMax[T Number](values []T, rows []uint64) int { return firstBest(values, rows, true) }
-
-// ArgMin returns the first selected row with the least value, or -1 when there
-// is none.
-//
-//go:noinline
-func ArgMin[T Number](values []T, rows []uint64) int { return firstBest(values, rows, false) }
-
 // Max returns the greatest selected value, -Inf when there is none. A zero is +0.
 func Max(values []float64, rows []uint64) float64 {
 	if r := ArgMax(values, rows); r >= 0 {
@@ -43,50 +24,8 @@ func Min(values []float64, rows []uint64) float64 {
 	return math.Inf(1)
 }
 
-// MaskGE sets dst to the selected rows whose value is >= limit. dst has
-// (len(values)+63)/64 words and may be rows itself.
-//
-//go:noinline
-func MaskGE[T Number](dst []uint64, values []T, rows []uint64, limit T) {
-	maskBeyond(dst, values, rows, limit, true)
-}
-
-// MaskLE sets dst to the selected rows whose value is <= limit. dst has
-// (len(values)+63)/64 words and may be rows itself.
-//
-//go:noinline
-func MaskLE[T Number](dst []uint64, values []T, rows []uint64, limit T) {
-	maskBeyond(dst, values, rows, limit, false)
-}
-
 // TopGroups is how many groups Tops makes.
 const TopGroups = 32
-
-// Tops sets dst[g] to the greatest selected value of the rows that are g modulo
-// TopGroups, -Inf or the least int64 where there is none.
-//
-//go:noinline
-func Tops[T Number](dst *[TopGroups]T, values []T, rows []uint64) { tops(dst, values, rows) }
-
-// Ranks sets dst[i] to how many of the first n values, 1 at least, are above value i.
-//
-//go:noinline
-func Ranks[T Number](dst *[TopGroups]int64, values *[TopGroups]T, n int) { ranks(dst, values, n) }
-
-func firstBestGeneric[T Number](values []T, rows []uint64, greatest bool) int {
-	if greatest {
-		return argMaxGeneric(values, rows)
-	}
-	return argMinGeneric(values, rows)
-}
-
-func maskBeyondGeneric[T Number](dst []uint64, values []T, rows []uint64, limit T, least bool) {
-	if least {
-		maskGEGeneric(dst, values, rows, limit)
-	} else {
-		maskLEGeneric(dst, values, rows, limit)
-	}
-}
 
 // blockRows returns the mask of the block of rows from lo on, of n > lo rows in
 // all.

@@ -6,7 +6,10 @@ import "unsafe"
 
 //go:generate env GOWORK=off go -C _asm run ./strategy -out ../strategy_amd64.s -stubs ../strategy_stubs_amd64.go -pkg kernel
 
-func strategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
+// StrategyFit sets dst to (sum / weights) * points, where sum adds what the
+// terms say, and to 0 in rows that a term refuses. weights is the sum of their
+// weights, and there is at least one term.
+func StrategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
 	if active == Generic || len(terms) > mostColumns/3 {
 		strategyFitGeneric(dst, lo, terms, weights, points, rows)
 		return
@@ -52,7 +55,9 @@ func keptTerms(terms []StrategyTerm, rows int) bool {
 	return rows*len(terms) <= nearQuotients
 }
 
-func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
+// StrategySum sets dst to what StrategyFit does, plus base in rows that have more
+// than 0 of every term and of every column.
+func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
 	if active == Generic || 3*len(terms)+len(columns)+1 > mostColumns {
 		strategySumGeneric(dst, lo, terms, weights, points, base, columns, rows)
 		return
@@ -90,13 +95,27 @@ func strategySum(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 	}
 }
 
-func strategyPeaks(dst []float64, rows int, terms []peakTerm, start float64, base []float64, selected []uint64) bool {
-	if active == Generic || rows == 0 {
-		return strategyPeaksGeneric(dst, rows, terms, start, base, selected)
+// StrategyPeaks sets dst, of an element per block of rows, to the greatest score that a
+// selected row of the block can have, nearly: of what StrategyFit adds up, multiplied
+// out, plus base unless that is nil. It is -Inf where no row is selected.
+//
+// It promises something of selected rows of which the row holds the request of every
+// term: their score is not above their block's peak by more than a 2^-44th of points
+// plus the greatest base; docs/proofs.md says why. It reports false, and dst is of no
+// use, when it can't: there is a term without reciprocals, one whose reciprocal is NaN
+// or whose used amount has a sign in a row of a block with a selected one, or too many.
+func StrategyPeaks(dst []float64, rows int, terms []StrategyTerm, weights, points float64, base []float64, selected []uint64) bool {
+	var lines [mostPeaks]peakTerm
+	start, ok := peakTerms(&lines, terms, weights, points)
+	switch {
+	case !ok:
+		return false
+	case active == Generic || rows == 0:
+		return strategyPeaksGeneric(dst, rows, lines[:len(terms)], start, base, selected)
 	}
 	dst = dst[:(rows+Block-1)/Block]
-	racePeaks(dst, rows, terms, base, selected)
-	t, n, step := (*byte)(unsafe.Pointer(unsafe.SliceData(terms))), len(terms), chunkRows(2*len(terms)+1)
+	racePeaks(dst, rows, lines[:len(terms)], base, selected)
+	t, n, step := (*byte)(unsafe.Pointer(&lines)), len(terms), chunkRows(2*len(terms)+1)
 	for lo := 0; lo < rows; lo += step {
 		word, next := maskFrom(selected, lo)
 		var from *float64
@@ -146,7 +165,10 @@ func raceColumnsOf(columns [][]float64, lo, rows int) {
 	}
 }
 
-func scarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
+// ScarceBase sets dst to (scale * sum) / total, where sum adds to start the
+// weights of the terms of which the row has not more than 0. Numbers are whole,
+// total and scale positive, and scale*total is at most 2^53.
+func ScarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
 	if active == Generic || len(terms) > mostColumns {
 		scarceBaseGeneric(dst, lo, terms, start, scale, total, rows)
 		return
@@ -167,7 +189,9 @@ func scarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total f
 	}
 }
 
-func setPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
+// SetPresent sets dst to base in rows that have more than 0 of every column,
+// and to 0 in the others. dst may be base.
+func SetPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
 	if active == Generic || len(columns) > mostColumns {
 		setPresentGeneric(dst, base, lo, columns, rows)
 		return
@@ -187,7 +211,8 @@ func setPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64)
 	}
 }
 
-func andReserve(dst []uint64, rule *ReserveRule) {
+// AndReserve clears the bits of dst whose rows fail the rule.
+func AndReserve(dst []uint64, rule *ReserveRule) {
 	if active == Generic {
 		andReserveGeneric(dst, rule)
 		return

@@ -20,38 +20,16 @@ type StrategyTerm struct {
 	Least   uint64  // all ones for LeastAllocated, 0 for MostAllocated
 }
 
-// StrategyFit sets dst to (sum / weights) * points, where sum adds what the
-// terms say, and to 0 in rows that a term refuses. weights is the sum of their
-// weights, and there is at least one term.
-func StrategyFit(dst []float64, lo int, terms []StrategyTerm, weights, points float64, rows []uint64) {
-	strategyFit(dst, lo, terms, weights, points, rows)
-}
-
-// StrategySum sets dst to what StrategyFit does, plus base in rows that have more
-// than 0 of every term and of every column.
-func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points float64, base []float64, columns [][]float64, rows []uint64) {
-	strategySum(dst, lo, terms, weights, points, base, columns, rows)
-}
-
-// StrategyPeaks sets dst, of an element per block of rows, to the greatest score that a
-// selected row of the block can have, nearly: of what StrategyFit adds up, multiplied
-// out, plus base unless that is nil. It is -Inf where no row is selected.
-//
-// It promises something of selected rows of which the row holds the request of every
-// term: their score is not above their block's peak by more than a 2^-44th of points
-// plus the greatest base; docs/proofs.md says why. It reports false, and dst is of no
-// use, when it can't: there is a term without reciprocals, one whose reciprocal is NaN
-// or whose used amount has a sign in a row of a block with a selected one, or too many.
-func StrategyPeaks(dst []float64, rows int, terms []StrategyTerm, weights, points float64, base []float64, selected []uint64) bool {
-	var lines [mostPeaks]peakTerm
+// peakTerms sets lines to what StrategyPeaks adds to start for each term. It reports
+// false when a term has no reciprocals that may be used, or there are too many.
+func peakTerms(lines *[mostPeaks]peakTerm, terms []StrategyTerm, weights, points float64) (start float64, ok bool) {
 	if len(terms) > len(lines) {
-		return false
+		return 0, false
 	}
-	start := 0.0
 	for k := range terms {
 		t := &terms[k]
 		if !t.kept() {
-			return false
+			return 0, false
 		}
 		most := float64(t.Weight*points) / weights
 		if t.Least != 0 {
@@ -60,7 +38,7 @@ func StrategyPeaks(dst []float64, rows int, terms []StrategyTerm, weights, point
 		}
 		lines[k] = peakTerm{t.Used, t.Reciprocals, most, float64(most * t.Request)}
 	}
-	return strategyPeaks(dst, rows, lines[:len(terms)], start, base, selected)
+	return start, true
 }
 
 // mostPeaks is how many terms StrategyPeaks takes.
@@ -83,19 +61,6 @@ type ScarceTerm struct {
 	Weight      float64   // a whole number, 0 or more
 }
 
-// ScarceBase sets dst to (scale * sum) / total, where sum adds to start the
-// weights of the terms of which the row has not more than 0. Numbers are whole,
-// total and scale positive, and scale*total is at most 2^53.
-func ScarceBase(dst []float64, lo int, terms []ScarceTerm, start, scale, total float64, rows []uint64) {
-	scarceBase(dst, lo, terms, start, scale, total, rows)
-}
-
-// SetPresent sets dst to base in rows that have more than 0 of every column,
-// and to 0 in the others. dst may be base.
-func SetPresent(dst, base []float64, lo int, columns [][]float64, rows []uint64) {
-	setPresent(dst, base, lo, columns, rows)
-}
-
 // ReserveRule keeps some of a secondary resource for every idle unit of a
 // primary.
 type ReserveRule struct {
@@ -103,11 +68,6 @@ type ReserveRule struct {
 	Secondary, SecondaryUsed []float64
 	Request                  float64 // of the secondary
 	PerUnit, Scale           float64 // 0 or more; 1 or 1000
-}
-
-// AndReserve clears the bits of dst whose rows fail the rule.
-func AndReserve(dst []uint64, rule *ReserveRule) {
-	andReserve(dst, rule)
 }
 
 // strategyFitGeneric sets dst to (sum / weights) * points, where sum adds, for

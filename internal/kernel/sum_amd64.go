@@ -2,16 +2,18 @@
 
 package kernel
 
-import "math"
-
 //go:generate env GOWORK=off go -C _asm run ./sum -out ../sum_amd64.s -stubs ../sum_stubs_amd64.go -pkg kernel
 
-func sumWhole(values []float64) (sum float64, exact bool) {
+// SumWhole returns the sum of the values, and whether they have only one, in whatever
+// order they are added: exact says that all are whole numbers, and so small that every
+// partial sum is exact. A sum of 0 is +0. Without exact the sum means nothing, and
+// exact is always false without assembly, which adds many values side by side.
+func SumWhole(values []float64) (sum float64, exact bool) {
 	if active == Generic {
 		return 0, false
 	}
 	raceRead(values)
-	// No sum on the way is greater than limit, which is rounded, but not across 2^53.
+	// No partial sum is greater than limit, which is rounded, but not across 2^53.
 	limit, fraction := 0.0, uint64(0)
 	for len(values) >= sumUnit {
 		n := min(len(values), sumChunk) / sumUnit
@@ -35,16 +37,3 @@ const sumUnit = 32
 
 // sumChunk is how many values one call into assembly reads. Each has a limit of its own.
 const sumChunk = 1 << 12
-
-// sumWholeGeneric returns the sum of the values, their greatest magnitude, and bits that
-// are 0 if all of them are whole and at most 2^52 in magnitude.
-func sumWholeGeneric(values []float64) (sum, largest float64, fraction uint64) {
-	for _, x := range values {
-		sum += x
-		x = math.Abs(x)
-		largest = max(largest, x)
-		whole := (x + 1<<52) - 1<<52 // a number from 2^52 to 2^53 has no fraction
-		fraction |= math.Float64bits(x) ^ math.Float64bits(whole)
-	}
-	return sum, largest, fraction
-}

@@ -1,7 +1,16 @@
 package kernel
 
-// SumWhole returns the sum of the values, and whether they have only one, in whatever
-// order they are added: exact says that all are whole numbers, and so small that every
-// sum on the way is exact. A sum of 0 is +0. Without exact the sum means nothing, and
-// exact is always false without assembly, which adds many values side by side.
-func SumWhole(values []float64) (sum float64, exact bool) { return sumWhole(values) }
+import "math"
+
+// sumWholeGeneric returns the sum of the values, their greatest magnitude, and bits that
+// are 0 if all of them are whole and at most 2^52 in magnitude.
+func sumWholeGeneric(values []float64) (sum, largest float64, fraction uint64) {
+	for _, x := range values {
+		sum += x
+		x = math.Abs(x)
+		largest = max(largest, x)
+		whole := (x + 1<<52) - 1<<52 // a number from 2^52 to 2^53 has no fraction
+		fraction |= math.Float64bits(x) ^ math.Float64bits(whole)
+	}
+	return sum, largest, fraction
+}
