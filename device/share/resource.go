@@ -193,9 +193,17 @@ func (r Request) List() corev1.ResourceList {
 }
 
 // String lists the amounts that aren't 0, such as "koordinator.sh/gpu-core 50".
-func (r Request) String() string {
+func (r Request) String() string { return amountsText(r) }
+
+// String is [Request.String].
+func (t Total) String() string { return amountsText(t) }
+
+// String is [Request.String].
+func (f Free) String() string { return amountsText(f) }
+
+func amountsText(amounts [resources]int64) string {
 	var parts []string
-	for i, x := range r {
+	for i, x := range amounts {
 		if x != 0 {
 			parts = append(parts, fmt.Sprintf("%v %s", Resource(i), Resource(i).text(x)))
 		}
