@@ -60,7 +60,7 @@ func (s *scheduler) podSeen(object *corev1.Pod) error {
 		err = errors.Join(err, s.takeOff(was))
 	}
 	s.put(p)
-	err = errors.Join(err, s.write(s.known[p.node]), s.tellCards())
+	err = errors.Join(err, s.write(s.known[p.node]), s.updateCards())
 	_, failed := s.ledger.Reconcile(quota.View{Partial: true, Jobs: []quota.Job{jobOf(object)}})
 	return errors.Join(err, failed)
 }
@@ -105,8 +105,8 @@ func (s *scheduler) write(n *node) error {
 	return err
 }
 
-// tellCards tells the ledger which cards the nodes have.
-func (s *scheduler) tellCards() error {
+// updateCards gives the ledger the cards that the nodes have.
+func (s *scheduler) updateCards() error {
 	if !s.moved {
 		return nil
 	}

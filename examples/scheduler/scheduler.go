@@ -78,7 +78,7 @@ func jobOf(object *corev1.Pod) quota.Job {
 // admit promises a pod what it takes of its queue: what it requests, and what the
 // transformation makes of that.
 func (s *scheduler) admit(object *corev1.Pod) error {
-	if err := s.tellCards(); err != nil {
+	if err := s.updateCards(); err != nil {
 		return err
 	}
 	job, _, err := s.ledger.ResolveJob(jobOf(object))
@@ -132,7 +132,7 @@ func (s *scheduler) read(object *corev1.Pod) (*pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.tellCards(); err != nil {
+	if err := s.updateCards(); err != nil {
 		return nil, err
 	}
 	task, _, err := s.ledger.ResolveTask(job.Tasks[0])

@@ -110,7 +110,7 @@ func (s *scheduler) resume(objects []*corev1.Pod) error {
 		}
 		view.Jobs = append(view.Jobs, job)
 	}
-	if err := s.tellCards(); err != nil {
+	if err := s.updateCards(); err != nil {
 		return err
 	}
 	report, err := s.ledger.Reconcile(view)
