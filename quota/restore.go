@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -18,36 +17,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Restore makes a ledger of what [Ledger.Snapshot] returned. It answers and changes as
-// that one. m has a dimension for every card and output of the snapshot; nil: the cards
-// and outputs of the snapshot, and the cards of the catalog. The catalog, which may be
-// nil, is what was discovered since; cards that it doesn't have stay known. What exceeds a
-// limit is marked as over. Unknown fields are ignored. data isn't kept.
+// Restore makes a ledger of what [Ledger.Snapshot] returned, in this version or an older
+// one. It answers and changes as that one. m has a dimension for every card and output of
+// the snapshot; nil: the cards and outputs of the snapshot, and the cards of the catalog.
+// The catalog, which may be nil, is what was discovered since; cards that it doesn't have
+// stay known. What exceeds a limit is marked as over. Unknown keys are ignored. data isn't
+// kept.
 //
 // Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
 // decides otherwise than the snapshot's (all but OnEvent decides) or m has other outputs,
-// [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot], with the place, for what no ledger can hold. Sums that reach 2^53 are
-// also an [ErrOverflow].
+// [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot] for what no
+// ledger can hold; these two name the record. Sums that reach 2^53 are also an
+// [ErrOverflow].
 func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
-	if m != nil {
-		isMap(m)
-	}
 	doc, err := readSnapshot(data)
 	if err != nil {
 		return nil, err
 	}
-	if doc.Seq >= 1<<52 { // no ledger has counted that far, and this one goes on to count
-		return nil, broken("seq is %d: want less than 2^52", doc.Seq)
-	}
-	if err := doc.sameConfig(&cfg); err != nil {
+	if err := sameConfig(reflect.ValueOf(doc.Config), reflect.ValueOf(configOf(&cfg)), ""); err != nil {
 		return nil, err
 	}
 	found := read(catalog)
 	if m == nil {
 		if m, err = doc.newMap(sorted(found.cards)); err != nil {
-			return nil, err
+			return nil, broken("", err)
 		}
 	}
+	isMap(m)
 	if err := checkMap(m); err != nil {
 		return nil, err
 	}
@@ -56,8 +52,10 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 		return nil, fmt.Errorf("%w: the outputs are %s in the snapshot and %s in the map: want the same", ErrConfig, brief(fmt.Sprint(outputs)), brief(fmt.Sprint(l.outs.names)))
 	}
 	r := restorer{l: l, doc: doc, items: map[*job][]*book.Item{}}
-	if err := inOrder(r.known, r.queues, r.jobs, r.tasks, r.finish); err != nil {
-		return nil, err
+	for _, step := range []func() error{r.known, r.queues, r.jobs, r.tasks, r.sums, r.judge} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	if err := l.setDiscovery(found, nil, nil); err != nil {
 		return nil, err
@@ -66,11 +64,49 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	return l, nil
 }
 
-// inOrder runs steps until one fails.
-func inOrder(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
+// broken makes an [ErrSnapshot] that says where a fault is. An [ErrUnknownDimension] stays
+// one: it is a fault of the map.
+func broken(place string, err error) error {
+	if place != "" {
+		place += ": "
+	}
+	if errors.Is(err, ErrUnknownDimension) {
+		return fmt.Errorf("%s%w: make the map with it, or let Restore make the map", place, err)
+	}
+	return fmt.Errorf("%w: %s%w", ErrSnapshot, place, err)
+}
+
+// place names a record of a list.
+func place(list string, i int, id string) string { return fmt.Sprintf("%s[%d] %q", list, i, brief(id)) }
+
+// readSnapshot reads the text into the structs of a snapshot. Whether that makes sense is
+// for the restorer.
+func readSnapshot(data []byte) (*snapshotDoc, error) {
+	var head map[string]json.RawMessage
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("%w: not JSON: %s", ErrFormat, jsonFault(data, 0))
+	}
+	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
+		return nil, fmt.Errorf("%w: the format is %s: want an object with the format %q", ErrFormat, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
+	}
+	doc := new(snapshotDoc)
+	if place, err := decode(data, doc); err != nil {
+		return nil, broken(place, err)
+	}
+	return doc, nil
+}
+
+// sameConfig compares the configuration of a snapshot with another one.
+func sameConfig(got, want reflect.Value, place string) error {
+	for i := range got.NumField() {
+		key, _, _ := strings.Cut(got.Type().Field(i).Tag.Get("json"), ",")
+		got, want := got.Field(i), want.Field(i)
+		if got.Kind() == reflect.Struct {
+			if err := sameConfig(got, want, key+"."); err != nil {
+				return err
+			}
+		} else if !got.Equal(want) {
+			return fmt.Errorf("%w: %s is %s in the snapshot and %s here: want the same", ErrConfig, place+key, brief(fmt.Sprintf("%#v", got)), brief(fmt.Sprintf("%#v", want)))
 		}
 	}
 	return nil
@@ -78,21 +114,10 @@ func inOrder(steps ...func() error) error {
 
 // newMap makes a map of the cards and outputs that a snapshot has, and of other cards.
 func (d *snapshotDoc) newMap(cards []string) (*vectormap.ResourceVectorMap, error) {
-	m, err := NewMap(d.cards(), d.Outputs...)
-	if err != nil {
-		return nil, broken("%w", err)
-	}
-	return extendMap(m, cards)
-}
-
-// cards returns the cards that a snapshot names, sorted.
-func (d *snapshotDoc) cards() []string {
-	names := map[string]bool{}
-	add := func(cards ...string) {
-		for _, card := range cards {
-			if card != "" {
-				names[card] = true
-			}
+	known := map[string]bool{}
+	add := func(key string) {
+		for card := range strings.SplitSeq(key, "|") {
+			known[card] = true
 		}
 	}
 	for i := range d.Known {
@@ -100,315 +125,141 @@ func (d *snapshotDoc) cards() []string {
 	}
 	for i := range d.Queues {
 		q := &d.Queues[i]
-		for _, amounts := range []map[string]json.RawMessage{q.Capability, q.Deserved, q.Guarantee} {
-			for name := range amounts {
+		for _, names := range [][]string{sorted(q.Capability), sorted(q.Deserved), sorted(q.Guarantee), sorted(q.Denied)} {
+			for _, name := range names {
 				if card, ok := strings.CutPrefix(name, cardPrefix); ok {
 					add(card)
 				}
 			}
 		}
-		for name := range q.Denied {
-			if card, ok := strings.CutPrefix(name, cardPrefix); ok {
-				add(card)
-			}
-		}
 	}
 	for i := range d.Jobs {
-		for k := range d.Jobs[i].Items {
-			if it := &d.Jobs[i].Items[k]; !it.Output {
-				add(strings.Split(it.Key, "|")...)
+		for _, it := range d.Jobs[i].Items {
+			if !it.Output {
+				add(it.Key)
 			}
 		}
 	}
 	for i := range d.Tasks {
-		for k := range d.Tasks[i].Charges {
-			if c := &d.Tasks[i].Charges[k]; !c.Output {
-				add(strings.Split(c.Key, "|")...)
+		for _, c := range d.Tasks[i].Charges {
+			if !c.Output {
+				add(c.Key)
 				add(c.Card)
 			}
 		}
 	}
-	return sorted(names)
+	delete(known, "") // of tasks that wait
+	m, err := NewMap(sorted(known), d.Outputs...)
+	if err != nil {
+		return nil, err
+	}
+	return extendMap(m, cards)
 }
 
-// amountOf reads a whole number that a ledger can hold or, where that is allowed,
-// "unlimited".
-func amountOf(text json.RawMessage, limit bool) (amount float64, ok bool) {
-	if limit && string(text) == `"`+unlimitedText+`"` {
-		return math.Inf(1), true
-	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	return float64(n), err == nil && exact(n)
-}
-
-// readSnapshot reads the text. Whether it makes sense is for the restorer.
-func readSnapshot(data []byte) (*snapshotDoc, error) {
-	if !json.Valid(data) {
-		return nil, fmt.Errorf("%w: not JSON: %s", ErrFormat, jsonFault(data, 0))
-	}
-	var head struct{ Format json.RawMessage }
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("%w: %s: want a JSON object with the format %q", ErrFormat, kindOf(data), snapshotFormat)
-	}
-	var format string
-	if err := json.Unmarshal(head.Format, &format); err != nil || format != snapshotFormat {
-		written := cmp.Or(brief(string(head.Format)), "missing")
-		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrFormat, written, snapshotFormat)
-	}
-	doc := new(snapshotDoc)
-	if err := json.Unmarshal(data, doc); err != nil {
-		return nil, broken("%s", decodeFault(err, data))
-	}
-	return doc, nil
-}
-
-// kindOf says what a valid JSON text is.
-func kindOf(text []byte) string {
-	switch text = bytes.TrimLeft(text, " \t\r\n"); text[0] {
-	case '[':
-		return "a list"
-	case '{':
-		return "an object"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
-}
-
-// decodeFault says which field of a JSON text has which value, and what it should
-// have.
-func decodeFault(err error, text []byte) string {
-	var fault *json.UnmarshalTypeError
-	if !errors.As(err, &fault) {
-		return err.Error()
-	}
-	at := min(max(int(fault.Offset), 0), len(text))
-	before := strings.ToValidUTF8(string(text[max(at-40, 0):at]), "")
-	return fmt.Sprintf("%s is %s, in …%s at byte %d: want %s", cmp.Or(fault.Field, "the object"), withArticle(fault.Value), oneLine(before), at, wantType(fault.Type))
-}
-
-// withArticle makes a description of encoding/json, such as array or number -7, read
-// like the others here.
-func withArticle(value string) string {
-	switch kind, rest, _ := strings.Cut(value, " "); kind {
-	case "array":
-		return "a list"
-	case "object":
-		return "an object"
-	case "bool":
-		return "a boolean"
-	case "number":
-		if rest == "" {
-			return "a number"
-		}
-		return "the number " + brief(rest)
-	default:
-		return "a " + brief(value)
-	}
-}
-
-// wantType says what JSON a Go type is written as.
-func wantType(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return wantType(t.Elem())
-	case reflect.Struct:
-		var names []string
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			names = append(names, name)
-		}
-		return "an object with " + strings.Join(names, ", ")
-	case reflect.Map:
-		return "an object"
-	case reflect.Slice:
-		return "a list"
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Uint64:
-		return "a whole number, not negative"
-	}
-	return "a whole number"
-}
-
-// broken makes an [ErrSnapshot].
-func broken(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrSnapshot}, args...)...)
-}
-
-// outOf says that an amount is none that a ledger holds, and what is one.
-func outOf(amount int64, unit string) string {
-	return fmt.Sprintf("%d %s: want 0 to less than 2^53", amount, unit)
-}
-
-// sameConfig compares the configuration with another one.
-func (d *snapshotDoc) sameConfig(cfg *Config) error {
-	got, want := d.Config, configOf(cfg)
-	if got == nil {
-		return broken("there is no config: want an object")
-	}
-	for _, f := range []struct {
-		name      string
-		got, want any
-	}{
-		{"countReleasing", got.CountReleasing, want.CountReleasing},
-		{"enforceGuarantee", got.EnforceGuarantee, want.EnforceGuarantee},
-		{"keys.deserved", got.Keys.Deserved, want.Keys.Deserved},
-		{"keys.guarantee", got.Keys.Guarantee, want.Keys.Guarantee},
-		{"keys.name", got.Keys.Name, want.Keys.Name},
-		{"keys.quota", got.Keys.Quota, want.Keys.Quota},
-		{"keys.request", got.Keys.Request, want.Keys.Request},
-		{"missing", got.Missing, want.Missing},
-		{"mix", got.Mix, want.Mix},
-		{"multiplier", got.Multiplier, want.Multiplier},
-		{"parser", got.Parser, want.Parser},
-		{"transformation", got.Transformation, want.Transformation},
-		{"unlimitedCPUMemory", got.UnlimitedCPUMemory, want.UnlimitedCPUMemory},
-		{"unnamed", got.Unnamed, want.Unnamed},
-	} {
-		if f.got != f.want {
-			return fmt.Errorf("%w: %s is %s in the snapshot and %s here: want the same", ErrConfig, f.name, brief(fmt.Sprintf("%#v", f.got)), brief(fmt.Sprintf("%#v", f.want)))
-		}
-	}
-	return nil
-}
-
-// valueOf finds a value by its name in a snapshot.
-func valueOf[V ~uint8](names []string, name string) (V, bool) {
-	at := slices.Index(names, name)
-	return V(max(at, 0)), at >= 0
-}
-
-// restorer makes the records of a snapshot.
+// restorer makes the records of a snapshot. It refuses what can't be a record, and leaves it
+// to the ledger's own check whether the amounts of the records agree.
 type restorer struct {
 	l     *Ledger
 	doc   *snapshotDoc
 	items map[*job][]*book.Item // as the snapshot numbers them
 }
 
+// valueOf finds a value by its name in a snapshot.
+func valueOf[V ~uint8](names []string, name string) (V, error) {
+	at := slices.Index(names, name)
+	if at < 0 {
+		return 0, fmt.Errorf("%q is none of %s", brief(name), some(names))
+	}
+	return V(at), nil
+}
+
 func (r *restorer) known() error {
 	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}}
 	for i, k := range r.doc.Known {
-		at := place{list: "known", i: i}
-		if _, err := r.card(k.Card, at); err != nil {
-			return err
+		_, twice := r.l.source.known[k.Card]
+		_, err := r.card(k.Card)
+		switch {
+		case k.Card == "":
+			err = errors.New("card is empty")
+		case twice:
+			err = errors.New("the card is there twice")
 		}
-		if _, twice := r.l.source.known[k.Card]; twice {
-			return broken("%v: card %q is there twice: want it once", at, brief(k.Card))
+		if err != nil {
+			return broken(place("known", i, k.Card), err)
 		}
 		r.l.source.known[k.Card] = k.Resources
 	}
 	return nil
 }
 
-// place is where something stands in a snapshot: an element of a list or, where within
-// isn't empty, an element of a list in that one.
-type place struct {
-	list   string
-	i      int
-	within string
-	k      int
-}
-
-// String writes the place as jobs[3].items[1].
-func (p place) String() string {
-	if p.within == "" {
-		return fmt.Sprintf("%s[%d]", p.list, p.i)
-	}
-	return fmt.Sprintf("%s[%d].%s[%d]", p.list, p.i, p.within, p.k)
-}
-
 // card finds the dimension of a card.
-func (r *restorer) card(name string, at place) (int32, error) {
+func (r *restorer) card(name string) (int32, error) {
 	dim, ok := r.l.dims[name]
 	if !ok {
-		return 0, noDimension(name, at)
+		return 0, noDimension(name)
 	}
 	return dim, nil
 }
 
-func noDimension(name string, at place) error {
-	return fmt.Errorf("%w: %q, in %v of the snapshot: make the map with it, or let Restore make the map", ErrUnknownDimension, brief(name), at)
-}
+func noDimension(name string) error { return fmt.Errorf("%w: %q", ErrUnknownDimension, brief(name)) }
 
 func (r *restorer) queues() error {
 	l := r.l
 	queues := make([]Queue, len(r.doc.Queues))
 	for i := range r.doc.Queues {
-		q, err := r.queue(i, &r.doc.Queues[i])
-		if err != nil {
-			return err
+		var err error
+		if queues[i], err = r.queue(&r.doc.Queues[i]); err != nil {
+			return broken(place("queues", i, r.doc.Queues[i].Name), err)
 		}
-		queues[i] = q
 	}
 	if _, err := l.setQueues(queues, nil); err != nil {
-		return broken("%w", err)
-	}
-	for i := range r.doc.Queues {
-		q := l.queues[queues[i].Name]
-		q.Orphan = r.doc.Queues[i].Orphan
+		return broken("", err)
 	}
 	for i := range queues {
-		if q := l.queues[queues[i].Name]; q.Parent != nil && q.Parent.Orphan && !q.Orphan {
-			return broken("queues[%d] %q: its parent %q is an orphan: want a queue that isn't", i, brief(queues[i].Name), brief(queueName(q.Parent)))
+		l.queues[queues[i].Name].Orphan = r.doc.Queues[i].Orphan
+	}
+	for i := range queues {
+		q, s := l.queues[queues[i].Name], &r.doc.Queues[i]
+		switch {
+		case !q.Orphan && q.Parent != nil && q.Parent.Orphan:
+			return broken(place("queues", i, r.doc.Queues[i].Name), fmt.Errorf("the parent %q is an orphan", brief(s.Parent)))
+		case q.Orphan && (q.spec.State != StateClosed || len(s.Capability)+len(s.Denied)+len(s.Deserved)+len(s.Guarantee) > 0):
+			return broken(place("queues", i, r.doc.Queues[i].Name), errors.New("an orphan that isn't closed and without a quota"))
 		}
 	}
 	l.link()
 	return nil
 }
 
-func (r *restorer) queue(i int, s *snapshotQueue) (q Queue, err error) {
-	state, ok := valueOf[State](stateNames, s.State)
-	if !ok {
-		return Queue{}, broken("queues[%d] %q: the state is %q: want one of %s", i, brief(s.Name), brief(s.State), some(stateNames))
+func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
+	m := r.l.m
+	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, Ignored: s.Ignored, Denied: map[int]string{}}
+	if q.State, err = valueOf[State](stateNames, s.State); err != nil {
+		return q, fmt.Errorf("state: %w", err)
 	}
-	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, State: state, Ignored: s.Ignored}
-	var mentioned []int
 	for _, v := range []struct {
-		name    string
-		amounts map[string]json.RawMessage
-		dst     *vector.ResourceVector
-		dims    *[]int
-	}{
-		{"capability", s.Capability, &q.Capability, &mentioned},
-		{"deserved", s.Deserved, &q.Deserved, nil},
-		{"guarantee", s.Guarantee, &q.Guarantee, nil},
-	} {
-		*v.dst = make(vector.ResourceVector, r.l.m.Len())
-		for _, name := range sorted(v.amounts) {
-			dim, ok := r.l.m.Index(name)
-			if !ok {
-				return Queue{}, noDimension(name, place{list: "queues", i: i})
+		to   *vector.ResourceVector
+		from map[string]snapshotLimit
+	}{{&q.Capability, s.Capability}, {&q.Deserved, s.Deserved}, {&q.Guarantee, s.Guarantee}} {
+		*v.to = m.NewVector()
+		for _, name := range sorted(v.from) {
+			dim, ok := m.Index(name)
+			switch amount := int64(v.from[name]); {
+			case !ok:
+				return q, noDimension(name)
+			case amount == Unlimited:
+				(*v.to)[dim] = math.Inf(1)
+			case amount == 0 && v.to == &q.Capability:
+				q.Denied[dim] = ""
+			default:
+				(*v.to)[dim] = float64(amount)
 			}
-			if (*v.dst)[dim], ok = amountOf(v.amounts[name], v.dims != nil); !ok {
-				unlimited := ""
-				if v.dims != nil {
-					unlimited = strconv.Quote(unlimitedText)
-				}
-				return Queue{}, broken("queues[%d] %q: %s of %s is %s: want %s",
-					i, brief(s.Name), v.name, brief(name), brief(string(v.amounts[name])), wantAmount(r.l.m, dim, unlimited))
-			}
-			if v.dims != nil {
-				*v.dims = append(*v.dims, dim)
-			}
-		}
-	}
-	q.Denied = make(map[int]string, len(s.Denied))
-	for _, dim := range mentioned {
-		if q.Capability[dim] == 0 {
-			q.Denied[dim] = ""
 		}
 	}
 	for _, name := range sorted(s.Denied) {
-		dim, ok := r.l.m.Index(name)
+		dim, ok := m.Index(name)
 		if !ok {
-			return Queue{}, noDimension(name, place{list: "queues", i: i})
+			return q, noDimension(name)
 		}
 		q.Denied[dim] = s.Denied[name]
 	}
@@ -417,34 +268,27 @@ func (r *restorer) queue(i int, s *snapshotQueue) (q Queue, err error) {
 
 func (r *restorer) jobs() error {
 	for i := range r.doc.Jobs {
-		if err := r.job(i, &r.doc.Jobs[i]); err != nil {
-			return err
+		if err := r.job(&r.doc.Jobs[i]); err != nil {
+			return broken(place("jobs", i, r.doc.Jobs[i].ID), err)
 		}
 	}
 	return nil
 }
 
-func (r *restorer) job(i int, s *snapshotJob) error {
+func (r *restorer) job(s *snapshotJob) error {
 	l := r.l
-	fail := func(format string, args ...any) error {
-		return broken("jobs[%d] %q: "+format, append([]any{i, brief(s.ID)}, args...)...)
-	}
 	q, anyMix := l.queues[s.Queue], s.Policy == mixNames[true]
 	switch {
 	case s.ID == "":
-		return fail("there is no id")
+		return errors.New("there is no id")
 	case l.jobs[s.ID] != nil:
-		return fail("the id is there twice")
+		return errors.New("the id is there twice")
 	case q == nil:
-		return fail("there is no queue %q", brief(s.Queue))
-	case !anyMix && s.Policy != mixNames[false]:
-		return fail("the policy is %q: want one of %s, %s", brief(s.Policy), mixNames[false], mixNames[true])
+		return fmt.Errorf("there is no queue %q", brief(s.Queue))
+	case s.Policy != mixNames[anyMix]:
+		return fmt.Errorf("policy is %q: want %s or %s", brief(s.Policy), mixNames[false], mixNames[true])
 	case s.Seq > r.doc.Seq:
-		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
-	case !exact(s.Min.CPU):
-		return fail("min.cpu is %s", outOf(s.Min.CPU, "milli-cores"))
-	case !exact(s.Min.Memory):
-		return fail("min.memory is %s", outOf(s.Min.Memory, "bytes"))
+		return fmt.Errorf("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	}
 	j := l.newJob(s.ID, &q.Queue)
 	j.AnyMix, j.Reserved, j.Seen, j.seq = anyMix, s.Reserved, s.Seen, s.Seq
@@ -457,13 +301,9 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	}
 	seen, mins, all := make(map[kind]bool, len(s.Items)), 0, 0
 	for k := range s.Items {
-		it, err := r.item(place{"jobs", i, "items", k}, j, &s.Items[k])
+		it, err := r.item(j, &s.Items[k])
 		if err != nil {
-			return err
-		}
-		kind := kind{it.Alts, it.Unit, it.Implicit}
-		if seen[kind] {
-			return fail("items[%d]: %q in units of %d milli-cards is there twice: want it once", k, brief(keyOf(it.Alts)), it.Unit)
+			return fmt.Errorf("items[%d] %q: %w", k, brief(s.Items[k].Key), err)
 		}
 		if !isOutput(it.Alts) {
 			all++
@@ -471,10 +311,14 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 				mins++
 			}
 		}
-		if mins > maxJobItems || all > 2*maxJobItems {
-			return fail("items[%d]: %q is one item too many: want at most %d with a min, and %d in all", k, brief(keyOf(it.Alts)), maxJobItems, 2*maxJobItems)
+		switch kind := (kind{it.Alts, it.Unit, it.Implicit}); {
+		case seen[kind]:
+			return fmt.Errorf("items[%d] %q: the item is there twice", k, brief(s.Items[k].Key))
+		case mins > maxJobItems || all > 2*maxJobItems:
+			return fmt.Errorf("items[%d]: want at most %d items with a min, and %d in all", k, maxJobItems, 2*maxJobItems)
+		default:
+			seen[kind] = true
 		}
-		seen[kind] = true
 		j.Items = append(j.Items, it)
 	}
 	r.items[j] = slices.Clone(j.Items)
@@ -482,84 +326,65 @@ func (r *restorer) job(i int, s *snapshotJob) error {
 	return nil
 }
 
-func (r *restorer) item(where place, j *job, s *snapshotItem) (*book.Item, error) {
-	alts, err := r.alternatives(s.Key, s.Output, where)
-	if err != nil {
-		return nil, err
-	}
-	if s.Implicit {
-		const implicit = "%v: %q is implicit, and "
-		switch {
-		case j.AnyMix:
-			return nil, broken(implicit+"the job's policy is %s: want %s", where, brief(s.Key), mixNames[true], mixNames[false])
-		case !alts.Multi():
-			return nil, broken(implicit+"has one card: want several", where, brief(s.Key))
-		case s.Min != 0:
-			return nil, broken(implicit+"min is %d milli-cards: want none", where, brief(s.Key), s.Min)
-		case s.Unit != 0:
-			return nil, broken(implicit+"unit is %d milli-cards: want none", where, brief(s.Key), s.Unit)
-		case len(s.Holds) > 0:
-			return nil, broken(implicit+"holds has %s: want none", where, brief(s.Key), some(sorted(s.Holds)))
-		}
-		return book.NewImplicit(alts), nil
-	}
+func (r *restorer) item(j *job, s *snapshotItem) (*book.Item, error) {
+	alts, err := r.alternatives(s.Key, s.Output)
 	switch {
-	case !exact(s.Min):
-		return nil, broken("%v: %q: min is %s", where, brief(s.Key), outOf(s.Min, "milli-cards"))
-	case !exact(s.Unit) || s.Unit == 0:
-		return nil, broken("%v: %q: unit is %d milli-cards: want 1 to less than 2^53", where, brief(s.Key), s.Unit)
+	case err != nil:
+		return nil, err
+	case s.Implicit && (j.AnyMix || !alts.Multi() || s.Min != 0 || s.Unit != 0 || len(s.Holds) > 0):
+		return nil, fmt.Errorf("it is implicit: want several cards, policy %s, and no min, unit or holds", mixNames[false])
+	case s.Implicit:
+		return book.NewImplicit(alts), nil
+	case s.Unit == 0:
+		return nil, errors.New("unit is 0: want 1 to less than 2^53")
 	case !j.Reserved:
-		return nil, broken("%v: %q: min is %d milli-cards, and the job is not reserved: want no min", where, brief(s.Key), s.Min)
+		return nil, errors.New("the job isn't reserved: want no min")
 	}
 	it := book.NewItem(book.MinItem{Alts: alts, Amount: s.Min, Unit: s.Unit}, j.AnyMix)
-	index := alts.Index
-	if len(s.Holds) > 1 {
-		index = alts.Places()
+	if !it.Spreads && len(s.Holds) > 1 {
+		return nil, fmt.Errorf("holds has %s: want one card, as policy %s says", some(sorted(s.Holds)), mixNames[false])
+	}
+	places := map[string]int{s.Key: 0} // of an output
+	if !s.Output {
+		for at, name := range strings.Split(s.Key, "|") {
+			places[name] = at
+		}
 	}
 	for _, name := range sorted(s.Holds) {
-		at, held := index(r.l.dims[name]), s.Holds[name]
-		if s.Output {
-			at = slices.Index([]string{s.Key}, name)
-		}
-		const hold = "%v: %q: %d milli-cards are held on %q: want "
-		switch {
-		case at < 0:
-			return nil, broken(hold+"one of the item's cards", where, brief(s.Key), held, brief(name))
-		case !exact(held) || held == 0:
-			return nil, broken(hold+"1 to less than 2^53", where, brief(s.Key), held, brief(name))
-		case !it.Spreads && it.Held > 0:
-			return nil, broken(hold+"all of it on one card, as policy %s says", where, brief(s.Key), held, brief(name), mixNames[false])
+		at, ok := places[name]
+		if !ok || s.Holds[name] == 0 {
+			return nil, fmt.Errorf("%d is held on %q: want more than 0 on a card of the item", s.Holds[name], brief(name))
 		}
 		if !it.Spreads {
 			it.At = int32(at)
 		}
-		it.Hold(at, held)
+		it.Hold(at, s.Holds[name])
 	}
 	return it, nil
 }
 
 // alternatives finds the cards of a key, or the output.
-func (r *restorer) alternatives(key string, output bool, at place) (*book.Alternatives, error) {
+func (r *restorer) alternatives(key string, output bool) (*book.Alternatives, error) {
 	if output {
 		i, known := r.l.outs.index(corev1.ResourceName(key))
 		if !known {
-			return nil, noDimension(outputPrefix+key, at)
+			return nil, noDimension(outputPrefix + key)
 		}
 		return r.l.outs.alts[i], nil
 	}
 	most := max(maxAlternatives, len(r.l.dims)) // unnamed cards may be more than 64
 	if n := strings.Count(key, "|") + 1; n > most {
-		return nil, broken("%v: %q has %d alternatives: want at most %d", at, brief(key), n, most)
+		return nil, fmt.Errorf("%q has %d alternatives: want at most %d", brief(key), n, most)
 	}
 	var cards []int32
 	var seen book.Set
 	for name := range strings.SplitSeq(key, "|") {
-		dim, err := r.card(name, at)
+		dim, err := r.card(name)
 		if err != nil {
 			return nil, err
 		}
 		if seen.Has(dim) {
-			return nil, broken("%v: %q names %q twice: want it once", at, brief(key), brief(name))
+			return nil, fmt.Errorf("%q names %q twice", brief(key), brief(name))
 		}
 		seen.Add(dim)
 		cards = append(cards, dim)
@@ -567,6 +392,7 @@ func (r *restorer) alternatives(key string, output bool, at place) (*book.Altern
 	return r.l.intern(cards), nil
 }
 
+// tasks restores the tasks in the order in which they were committed.
 func (r *restorer) tasks() error {
 	order := make([]int, len(r.doc.Tasks))
 	for i := range order {
@@ -574,58 +400,46 @@ func (r *restorer) tasks() error {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.doc.Tasks[a].Order, r.doc.Tasks[b].Order) })
 	for _, i := range order {
-		if err := r.task(i, &r.doc.Tasks[i]); err != nil {
-			return err
+		if err := r.task(&r.doc.Tasks[i]); err != nil {
+			return broken(place("tasks", i, r.doc.Tasks[i].ID), err)
 		}
 	}
 	return nil
 }
 
-func (r *restorer) task(i int, s *snapshotTask) error {
+func (r *restorer) task(s *snapshotTask) error {
 	l := r.l
-	fail := func(format string, args ...any) error {
-		return broken("tasks[%d] %q: "+format, append([]any{i, brief(s.ID)}, args...)...)
-	}
-	state, known := valueOf[taskState](taskNames, s.State)
+	state, err := valueOf[taskState](taskNames, s.State)
 	switch {
-	case s.ID == "":
-		return fail("there is no id")
+	case err != nil:
+		return fmt.Errorf("state: %w", err)
+	case s.ID == "" || s.Job == "" || s.Queue == "":
+		return errors.New("want an id, a job and a queue")
 	case l.tasks[s.ID] != nil || l.waiting[s.ID] != nil:
-		return fail("the id is there twice")
-	case !known:
-		return fail("the state is %q: want one of %s", brief(s.State), some(taskNames))
-	case !exact(s.CPU):
-		return fail("cpu is %s", outOf(s.CPU, "milli-cores"))
-	case !exact(s.Memory):
-		return fail("memory is %s", outOf(s.Memory, "bytes"))
+		return errors.New("the id is there twice")
 	case state == taskPending:
-		return r.waitingTask(i, s)
+		return r.waitingTask(s)
 	}
 	j := l.jobs[s.Job]
 	switch {
 	case j == nil:
-		return fail("there is no job %q", brief(s.Job))
+		return fmt.Errorf("there is no job %q", brief(s.Job))
 	case queueName(j.Queue) != s.Queue:
-		return fail("the queue is %q: want its job's, %q", brief(s.Queue), brief(queueName(j.Queue)))
+		return fmt.Errorf("queue is %q: want its job's, %q", brief(s.Queue), brief(queueName(j.Queue)))
 	case s.Seq > r.doc.Seq:
-		return fail("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
+		return fmt.Errorf("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	case s.Order != int(j.Tasks):
-		return fail("order is %d: want %d, after the job's other tasks", s.Order, j.Tasks)
-	}
-	const covered = "covered.%s is %d %s: want 0 to %d, which the task is charged and its job's min has left"
-	if most := min(s.CPU, j.Held[dimCPU]); s.Covered.CPU < 0 || s.Covered.CPU > most {
-		return fail(covered, "cpu", s.Covered.CPU, "milli-cores", most)
-	}
-	if most := min(s.Memory, j.Held[dimMemory]); s.Covered.Memory < 0 || s.Covered.Memory > most {
-		return fail(covered, "memory", s.Covered.Memory, "bytes", most)
+		return fmt.Errorf("order is %d: want %d, after the job's other tasks", s.Order, j.Tasks)
+	case s.Covered.CPU > min(s.CPU, j.Held[dimCPU]) || s.Covered.Memory > min(s.Memory, j.Held[dimMemory]):
+		return fmt.Errorf("covered is more than the task is charged, or its job's min has left: cpu %d, memory %d", j.Held[dimCPU], j.Held[dimMemory])
 	}
 	t := newTask(s.ID, s.Job, &j.Job, s.Seq, state)
 	t.CPU = book.Draw{Amount: s.CPU, Covered: s.Covered.CPU}
 	t.Memory = book.Draw{Amount: s.Memory, Covered: s.Covered.Memory}
 	for k := range s.Charges {
-		c, err := r.charge(place{"tasks", i, "charges", k}, j, &s.Charges[k])
+		c, err := r.charge(j, &s.Charges[k])
 		if err != nil {
-			return err
+			return fmt.Errorf("charges[%d]: %w", k, err)
 		}
 		t.Add(c)
 	}
@@ -634,63 +448,36 @@ func (r *restorer) task(i int, s *snapshotTask) error {
 	return nil
 }
 
-func (r *restorer) charge(where place, j *job, s *snapshotCharge) (c book.Charge, err error) {
-	if c.Alts, err = r.alternatives(s.Key, s.Output, where); err != nil {
+func (r *restorer) charge(j *job, s *snapshotCharge) (c book.Charge, err error) {
+	c.Amount, c.Covered = s.Milli, s.Covered
+	if c.Alts, err = r.alternatives(s.Key, s.Output); err != nil {
 		return c, err
 	}
-	if s.Output {
-		if c.Card = c.Alts.Cards[0]; s.Card != s.Key {
-			return c, broken("%v: card is %q: want %q, the output", where, brief(s.Card), brief(s.Key))
-		}
-	} else if c.Card, err = r.card(s.Card, where); err != nil {
+	if !s.Output {
+		c.Card, err = r.card(s.Card)
+	} else if c.Card = c.Alts.Cards[0]; s.Card != s.Key {
+		err = fmt.Errorf("card is %q: want the output %q", brief(s.Card), brief(s.Key))
+	}
+	switch {
+	case err != nil || s.Item == nil:
 		return c, err
-	}
-	switch c.Amount, c.Covered = s.Milli, s.Covered; {
-	case !exact(c.Amount):
-		return c, broken("%v: milli is %s", where, outOf(s.Milli, "milli-cards"))
-	case c.Covered < 0 || c.Covered > c.Amount:
-		return c, broken("%v: covered is %d milli-cards: want 0 to %d, the charge", where, s.Covered, s.Milli)
-	}
-	if s.Item == nil {
-		if s.Covered != 0 {
-			return c, broken("%v: covered is %d milli-cards, and there is no item: want 0, or the item's index", where, s.Covered)
-		}
-		return c, nil
-	}
-	if *s.Item < 0 || *s.Item >= len(r.items[j]) {
-		return c, broken("%v: item is %d: want the index of one of the %d items of job %q", where, *s.Item, len(r.items[j]), brief(j.id))
+	case *s.Item < 0 || *s.Item >= len(r.items[j]):
+		return c, fmt.Errorf("item is %d: want the index of one of the %d items of job %q", *s.Item, len(r.items[j]), brief(j.id))
 	}
 	it := r.items[j][*s.Item]
-	const against = "%v: a charge on %q can't count against item %d: "
-	switch at := it.Alts.Index(c.Card); {
-	case at < 0:
-		return c, broken(against+"want one of its cards, %s", where, brief(s.Card), *s.Item, some(strings.Split(keyOf(it.Alts), "|")))
-	case !it.Spreads && it.Held > 0 && at != int(it.At):
-		return c, broken(against+"what is held for it is on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
-			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[false])
-	case !it.Accept(&c):
-		return c, broken(against+"its other charges are on %q, and policy %s allows no other card", where, brief(s.Card), *s.Item,
-			brief(r.l.cardName(it.Alts.Cards[it.At])), mixNames[false])
+	if !it.Spreads && it.Held > 0 && it.Alts.Cards[it.At] != c.Card || !it.Accept(&c) {
+		return c, fmt.Errorf("a charge on %q can't count against item %d, %q: want a card of it, and under policy %s the one of its holds and its other charges",
+			brief(s.Card), *s.Item, brief(keyOf(it.Alts)), mixNames[false])
 	}
 	return c, nil
 }
 
-func (r *restorer) waitingTask(i int, s *snapshotTask) error {
+func (r *restorer) waitingTask(s *snapshotTask) error {
 	t := &waitingTask{id: s.ID, job: s.Job, queue: s.Queue, use: book.Use{CPU: s.CPU, Memory: s.Memory}}
-	switch {
-	case s.Job == "":
-		return broken("tasks[%d] %q: there is no job: want its id", i, brief(s.ID))
-	case s.Queue == "":
-		return broken("tasks[%d] %q: there is no queue: want its name", i, brief(s.ID))
-	}
 	for k := range s.Charges {
-		at := place{"tasks", i, "charges", k}
-		alts, err := r.alternatives(s.Charges[k].Key, s.Charges[k].Output, at)
+		alts, err := r.alternatives(s.Charges[k].Key, s.Charges[k].Output)
 		if err != nil {
-			return err
-		}
-		if !exact(s.Charges[k].Milli) {
-			return broken("%v: milli is %s", at, outOf(s.Charges[k].Milli, "milli-cards"))
+			return fmt.Errorf("charges[%d]: %w", k, err)
 		}
 		t.use.Items = append(t.use.Items, book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
 	}
@@ -698,42 +485,38 @@ func (r *restorer) waitingTask(i int, s *snapshotTask) error {
 	return nil
 }
 
-// finish makes the sums, and looks for what contradicts itself.
-func (r *restorer) finish() error {
-	l := r.l
+// sums adds up each tree before the ledger does, whose sums must not pass 2^63.
+func (r *restorer) sums() error {
 	sums := newRootSums(false)
 	for i := range r.doc.Jobs {
-		j := l.jobs[r.doc.Jobs[i].ID]
+		j := r.l.jobs[r.doc.Jobs[i].ID]
 		var err error
 		j.Each(func(dim int32, allocated, held, _ int64) {
 			if !sums.add(j.Queue, dim, allocated+held) && err == nil {
-				err = broken("jobs[%d]: %w", i, l.overflowAt("job", j.id, allocated+held, dim))
+				err = r.l.overflowAt("job", j.id, allocated+held, dim)
 			}
 		})
 		if err != nil {
-			return err
+			return broken(fmt.Sprintf("jobs[%d]", i), err)
 		}
-	}
-	l.book.Total(l.records())
-	l.limit()
-	for i := range r.doc.Queues {
-		q := l.queues[r.doc.Queues[i].Name]
-		if q.Orphan && q.Jobs == 0 {
-			return broken("queues[%d] %q: an orphan without jobs: want none", i, brief(q.spec.Name))
-		}
-		if q.Orphan && !r.doc.Queues[i].empty() {
-			return broken("queues[%d] %q: an orphan that isn't closed and without a quota: want state %s and no amounts", i, brief(q.spec.Name), stateNames[StateClosed])
-		}
-	}
-	if found := l.check(); len(found) > 0 {
-		return broken("%v", found[0])
 	}
 	return nil
 }
 
-// empty reports whether a queue is closed and has nothing to use, as orphans are.
-func (q *snapshotQueue) empty() bool {
-	return q.State == stateNames[StateClosed] && len(q.Denied) == 0 && len(q.Capability)+len(q.Deserved)+len(q.Guarantee) == 0
+// judge makes the ledger's sums and limits, and has it check itself.
+func (r *restorer) judge() error {
+	l := r.l
+	l.book.Total(l.records())
+	l.limit()
+	for i := range r.doc.Queues {
+		if q := l.queues[r.doc.Queues[i].Name]; q.Orphan && q.Jobs == 0 {
+			return broken(place("queues", i, q.spec.Name), errors.New("an orphan without jobs"))
+		}
+	}
+	if found := l.check(); len(found) > 0 {
+		return broken("", errors.New(found[0].String()))
+	}
+	return nil
 }
 
 // rootSums adds up amounts by tree, where sums are largest.

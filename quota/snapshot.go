@@ -3,6 +3,7 @@ package quota
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,18 +51,19 @@ func (l *Ledger) Snapshot() []byte {
 	return data
 }
 
-// snapshotDoc is a snapshot. Fields stand in the order of their names, also below.
+// snapshotDoc is a snapshot, for [Ledger.Snapshot] and [Restore] alike. Fields stand in the
+// order of their names, here and below, so that the keys of the text are sorted. An int64 is
+// an amount: 0 to less than 2^53. A field without omitempty is always written, and Restore
+// wants it: a text without its tasks would lose what they are charged.
 type snapshotDoc struct {
-	Config *snapshotConfig `json:"config"`
-	Format string          `json:"format"`
-	Jobs   []snapshotJob   `json:"jobs"`
-	Known  []snapshotCard  `json:"known"`
-
+	Config  snapshotConfig        `json:"config"`
+	Format  string                `json:"format"`
+	Jobs    []snapshotJob         `json:"jobs"`
+	Known   []snapshotCard        `json:"known"`
 	Outputs []corev1.ResourceName `json:"outputs,omitempty"`
-
-	Queues []snapshotQueue `json:"queues"`
-	Seq    uint64          `json:"seq"`
-	Tasks  []snapshotTask  `json:"tasks"`
+	Queues  []snapshotQueue       `json:"queues"`
+	Seq     uint64                `json:"seq"`
+	Tasks   []snapshotTask        `json:"tasks"`
 }
 
 type snapshotConfig struct {
@@ -116,16 +118,16 @@ type snapshotCard struct {
 }
 
 type snapshotQueue struct {
-	Capability map[string]json.RawMessage `json:"capability"` // numbers, or unlimitedText
-	Denied     map[string]string          `json:"denied,omitempty"`
-	Deserved   map[string]json.RawMessage `json:"deserved"`
-	Guarantee  map[string]json.RawMessage `json:"guarantee"`
-	Ignored    []corev1.ResourceName      `json:"ignored,omitempty"`
-	Name       string                     `json:"name"`
-	Orphan     bool                       `json:"orphan,omitempty"`
-	Parent     string                     `json:"parent"`
-	Priority   int32                      `json:"priority"`
-	State      string                     `json:"state"`
+	Capability map[string]snapshotLimit `json:"capability"`
+	Denied     map[string]string        `json:"denied,omitempty"`
+	Deserved   map[string]snapshotLimit `json:"deserved"`
+	Guarantee  map[string]snapshotLimit `json:"guarantee"`
+	Ignored    []corev1.ResourceName    `json:"ignored,omitempty"`
+	Name       string                   `json:"name"`
+	Orphan     bool                     `json:"orphan,omitempty"`
+	Parent     string                   `json:"parent"`
+	Priority   int32                    `json:"priority"`
+	State      string                   `json:"state"`
 }
 
 type snapshotTask struct {
@@ -148,6 +150,32 @@ type snapshotCharge struct {
 	Key     string `json:"key"`
 	Milli   int64  `json:"milli"`
 	Output  bool   `json:"output,omitempty"` // Card and Key are one
+}
+
+// snapshotLimit is an amount or, for [Unlimited], a text.
+type snapshotLimit int64
+
+// unlimitedText stands for [Unlimited].
+const unlimitedText = "unlimited"
+
+// MarshalJSON writes a number or unlimitedText.
+func (a snapshotLimit) MarshalJSON() ([]byte, error) {
+	if int64(a) == Unlimited {
+		return strconv.AppendQuote(nil, unlimitedText), nil
+	}
+	return strconv.AppendInt(nil, int64(a), 10), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *snapshotLimit) UnmarshalJSON(text []byte) error {
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && exact(n) {
+		*a = snapshotLimit(n)
+	} else if string(text) == strconv.Quote(unlimitedText) {
+		*a = snapshotLimit(Unlimited)
+	} else {
+		return fmt.Errorf("is %s: want 0 to less than 2^53 or %q", brief(string(text)), unlimitedText)
+	}
+	return nil
 }
 
 // The names of the snapshot for the values of types.
@@ -215,9 +243,9 @@ func transformationDoc(t *transform.Transformation) (text, multiplier string) {
 }
 
 // configOf returns what of a configuration decides.
-func configOf(c *Config) *snapshotConfig {
+func configOf(c *Config) snapshotConfig {
 	text, multiplier := transformationDoc(c.Transformation)
-	return &snapshotConfig{
+	return snapshotConfig{
 		Transformation: text, Multiplier: multiplier,
 		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee, UnlimitedCPUMemory: c.UnlimitedCPUMemory,
 		Keys: snapshotKeys{
@@ -239,38 +267,27 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State, noName),
 	}
 	for dim, text := range s.Denied {
-		switch name := l.m.Name(dim); {
-		case text == "" && doc.Capability[name] == nil:
-			doc.Capability[name] = amountDoc(0)
-		case text == "": // what is mentioned counts
-		case doc.Denied == nil:
-			doc.Denied = map[string]string{name: text}
-		default:
+		if name := l.m.Name(dim); text != "" {
+			if doc.Denied == nil {
+				doc.Denied = map[string]string{}
+			}
 			doc.Denied[name] = text
+		} else if doc.Capability[name] == 0 {
+			doc.Capability[name] = 0 // mentioned, and denied; what isn't 0 is mentioned anyway
 		}
 	}
 	return doc
 }
 
 // amountsDoc returns the elements of a vector that are not 0, by name.
-func (l *Ledger) amountsDoc(v []float64) map[string]json.RawMessage {
-	doc := map[string]json.RawMessage{}
+func (l *Ledger) amountsDoc(v []float64) map[string]snapshotLimit {
+	doc := map[string]snapshotLimit{}
 	for dim := range v {
 		if amount := amountAt(v, dim); amount != 0 {
-			doc[l.m.Name(dim)] = amountDoc(amount)
+			doc[l.m.Name(dim)] = snapshotLimit(amount)
 		}
 	}
 	return doc
-}
-
-// unlimitedText stands for [Unlimited].
-const unlimitedText = "unlimited"
-
-func amountDoc(amount int64) json.RawMessage {
-	if amount == Unlimited {
-		return json.RawMessage(strconv.Quote(unlimitedText))
-	}
-	return strconv.AppendInt(nil, amount, 10)
 }
 
 // jobDoc returns a job, and notes where its items stand.

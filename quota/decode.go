@@ -1,0 +1,132 @@
+package quota
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// decode reads a JSON text, which is valid, into a struct of this package, and says of a
+// fault where it is, as in jobs[3].min.cpu. Unlike encoding/json it takes no key for one that
+// is written otherwise, none twice, none that is missing for 0, and no null: each would lose
+// amounts without a word. Unknown keys are ignored, so that a later version may add some.
+func decode(data []byte, to any) (place string, err error) {
+	d := decoder{json.NewDecoder(bytes.NewReader(data)), map[reflect.Type]map[string]decoderField{}}
+	place, err = d.value(reflect.ValueOf(to).Elem())
+	return strings.TrimPrefix(place, "."), err
+}
+
+type decoder struct {
+	*json.Decoder
+	fields map[reflect.Type]map[string]decoderField // by key
+}
+
+// decoderField is a field of a struct. Those with an option, omitempty, may be missing.
+type decoderField struct {
+	index    int
+	optional bool
+}
+
+// wanted says what a kind is written as.
+var wanted = map[reflect.Kind]string{
+	reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "a list", reflect.String: "a string", reflect.Bool: "true or false",
+	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Pointer: "a whole number", reflect.Uint64: "a whole number, not negative",
+	reflect.Int64: "0 to less than 2^53",
+}
+
+func (d *decoder) value(to reflect.Value) (place string, err error) {
+	kind := to.Kind()
+	if kind == reflect.Struct || kind == reflect.Map || kind == reflect.Slice {
+		token, err := d.Token()
+		switch {
+		case err != nil:
+			return "", err
+		case kind == reflect.Slice && token == json.Delim('['):
+			return d.list(to)
+		case kind != reflect.Slice && token == json.Delim('{'):
+			return d.object(to)
+		}
+		return "", fmt.Errorf("want %s", wanted[kind])
+	}
+	var text json.RawMessage
+	if err := d.Decode(&text); err != nil {
+		return "", err
+	}
+	err = json.Unmarshal(text, to.Addr().Interface())
+	if _, limit := to.Interface().(snapshotLimit); limit && err != nil {
+		return "", err
+	} else if err != nil || string(text) == "null" || kind == reflect.Int64 && !limit && !exact(to.Int()) {
+		return "", fmt.Errorf("is %s: want %s", brief(string(text)), wanted[kind])
+	}
+	return "", nil
+}
+
+func (d *decoder) list(to reflect.Value) (place string, err error) {
+	for i := 0; d.More(); i++ {
+		to.Grow(1)
+		to.SetLen(i + 1)
+		if place, err := d.value(to.Index(i)); err != nil {
+			return fmt.Sprintf("[%d]%s", i, place), err
+		}
+	}
+	_, err = d.Token()
+	return "", err
+}
+
+// object reads a struct or a map.
+func (d *decoder) object(to reflect.Value) (place string, err error) {
+	fields, isMap := d.fieldsOf(to.Type()), to.Kind() == reflect.Map
+	if isMap {
+		to.Set(reflect.MakeMap(to.Type()))
+	}
+	seen := make(map[string]bool, len(fields))
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return "", err
+		}
+		key := token.(string)
+		field, known := fields[key]
+		switch {
+		case seen[key]:
+			err = errors.New("is there twice: want it once")
+		case isMap:
+			value := reflect.New(to.Type().Elem()).Elem()
+			if place, err = d.value(value); err == nil {
+				to.SetMapIndex(reflect.ValueOf(key), value)
+			}
+		case known:
+			place, err = d.value(to.Field(field.index))
+		default:
+			err = d.Decode(new(json.RawMessage))
+		}
+		if err != nil {
+			return "." + brief(key) + place, err
+		}
+		seen[key] = true
+	}
+	for _, key := range sorted(fields) {
+		if !fields[key].optional && !seen[key] {
+			return "." + key, errors.New("is missing")
+		}
+	}
+	_, err = d.Token()
+	return "", err
+}
+
+// fieldsOf returns the fields of a struct by their keys; none of a map.
+func (d *decoder) fieldsOf(typ reflect.Type) map[string]decoderField {
+	fields := d.fields[typ]
+	if fields == nil && typ.Kind() == reflect.Struct {
+		fields = map[string]decoderField{}
+		for i := range typ.NumField() {
+			key, options, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			fields[key] = decoderField{i, options != ""}
+		}
+		d.fields[typ] = fields
+	}
+	return fields
+}
