@@ -49,7 +49,7 @@ func (d *decoder) value(to reflect.Value) (place string, err error) {
 		case kind != reflect.Slice && token == json.Delim('{'):
 			return d.object(to)
 		}
-		return "", fmt.Errorf("want %s", wanted[kind])
+		return "", fmt.Errorf("isn't %s", wanted[kind])
 	}
 	var text json.RawMessage
 	if err := d.Decode(&text); err != nil {

@@ -40,7 +40,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	found := read(catalog)
 	if m == nil {
 		if m, err = doc.newMap(sorted(found.cards)); err != nil {
-			return nil, broken("", err)
+			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}
 	}
 	isMap(m)
@@ -67,13 +67,10 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 // broken makes an [ErrSnapshot] that says where a fault is. An [ErrUnknownDimension] stays
 // one: it is a fault of the map.
 func broken(place string, err error) error {
-	if place != "" {
-		place += ": "
-	}
 	if errors.Is(err, ErrUnknownDimension) {
-		return fmt.Errorf("%s%w: make the map with it, or let Restore make the map", place, err)
+		return fmt.Errorf("%w, in %s of the snapshot: make the map with it, or let Restore make the map", err, place)
 	}
-	return fmt.Errorf("%w: %s%w", ErrSnapshot, place, err)
+	return fmt.Errorf("%w: %s: %w", ErrSnapshot, place, err)
 }
 
 // place names a record of a list.
@@ -87,11 +84,14 @@ func readSnapshot(data []byte) (*snapshotDoc, error) {
 		return nil, fmt.Errorf("%w: not JSON: %s", ErrFormat, jsonFault(data, 0))
 	}
 	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
-		return nil, fmt.Errorf("%w: the format is %s: want an object with the format %q", ErrFormat, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
+		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrFormat, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
 	}
 	doc := new(snapshotDoc)
 	if place, err := decode(data, doc); err != nil {
-		return nil, broken(place, err)
+		return nil, fmt.Errorf("%w: %s %w", ErrSnapshot, place, err)
+	}
+	if doc.Seq >= 1<<52 { // no ledger has counted that far, and this one goes on to count
+		return nil, fmt.Errorf("%w: seq is %d: want less than 2^52", ErrSnapshot, doc.Seq)
 	}
 	return doc, nil
 }
@@ -213,7 +213,7 @@ func (r *restorer) queues() error {
 		}
 	}
 	if _, err := l.setQueues(queues, nil); err != nil {
-		return broken("", err)
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	for i := range queues {
 		l.queues[queues[i].Name].Orphan = r.doc.Queues[i].Orphan
@@ -358,7 +358,9 @@ func (r *restorer) item(j *job, s *snapshotItem) (*book.Item, error) {
 		if !it.Spreads {
 			it.At = int32(at)
 		}
-		it.Hold(at, s.Holds[name])
+		if it.Hold(at, s.Holds[name]); it.Held > s.Min {
+			return nil, fmt.Errorf("more is held than min, %d", s.Min)
+		}
 	}
 	return it, nil
 }
@@ -513,10 +515,15 @@ func (r *restorer) judge() error {
 			return broken(place("queues", i, q.spec.Name), errors.New("an orphan without jobs"))
 		}
 	}
-	if found := l.check(); len(found) > 0 {
-		return broken("", errors.New(found[0].String()))
+	found := l.check()
+	if len(found) == 0 {
+		return nil
 	}
-	return nil
+	// A wrong record makes wrong sums, too: name the record.
+	worst := slices.MinFunc(found, func(a, b violation) int {
+		return cmp.Or(cmp.Compare(min(1, len(b.task)), min(1, len(a.task))), cmp.Compare(min(1, len(b.job)), min(1, len(a.job))))
+	})
+	return fmt.Errorf("%w: %v", ErrSnapshot, worst)
 }
 
 // rootSums adds up amounts by tree, where sums are largest.

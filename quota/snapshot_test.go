@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -201,9 +203,9 @@ func TestSnapshotLater(t *testing.T) {
 	}
 
 	// What isn't known is ignored.
-	text = strings.ReplaceAll(string(w.Snapshot()), `{"`, `{"zz":[{"a":null}],"`)
+	text = strings.ReplaceAll(string(w.Snapshot()), `{"`, `{"TASKS":[],"Milli":0,"zz":[{"a":null}],"`)
 	for _, field := range []string{"holds", "capability", "deserved", "guarantee"} {
-		text = strings.ReplaceAll(text, `"`+field+`":{"zz":[{"a":null}],`, `"`+field+`":{`)
+		text = strings.ReplaceAll(text, `"`+field+`":{"TASKS":[],"Milli":0,"zz":[{"a":null}],`, `"`+field+`":{`)
 	}
 	if l, err = Restore(w.cfg, w.m, w.source.catalog, []byte(text)); err != nil {
 		t.Fatal(err)
@@ -222,80 +224,103 @@ func TestRestoreRefuses(t *testing.T) {
 		place    string
 	}{
 		{data, "", ErrFormat, "not JSON"},
-		{data, "null", ErrFormat, `the format is missing: want "resvec.quota/v1"`},
-		{data, "[]", ErrFormat, "a list: want a JSON object"},
 		{data, data + "{}", ErrFormat, "not JSON: invalid character '{' after top-level value at byte "},
-		{"resvec.quota/v1", "resvec.quota/v2", ErrFormat, "v2"},
-		{`"resvec.quota/v1"`, "1", ErrFormat, "1"},
+		{data, data[:len(data)-2], ErrFormat, fmt.Sprintf("not JSON: unexpected end of JSON input at byte %d", len(data)-2)},
+		{data, "null", ErrFormat, `the format is missing: want "resvec.quota/v1"`},
+		{data, "[]", ErrFormat, `the format is missing: want "resvec.quota/v1"`},
+		{"resvec.quota/v1", "resvec.quota/v2", ErrFormat, `the format is "resvec.quota/v2": want "resvec.quota/v1"`},
+		{`"resvec.quota/v1"`, "1", ErrFormat, "the format is 1"},
+		{`"format"`, `"Format"`, ErrFormat, "the format is missing"},
+
 		{`"mix":"same-card"`, `"mix":"any-mix"`, ErrConfig, `mix is "any-mix" in the snapshot and "same-card" here`},
-		{`"mix":"same-card"`, `"mix":"new"`, ErrConfig, "mix"},
-		{`"config":{`, `"config":{"unlimitedCPUMemory":true,`, ErrConfig, "unlimitedCPUMemory"},
+		{`"config":{`, `"config":{"unlimitedCPUMemory":true,`, ErrConfig, "unlimitedCPUMemory is true in the snapshot and false here"},
 		{`"volcano.sh/card.name"`, `"x"`, ErrConfig, `keys.name is "x" in the snapshot and "volcano.sh/card.name" here`},
-		{`"config":{`, `"config":[],"x":{`, ErrSnapshot, "config"},
-		{`"card:A":4000`, `"card:A":-1`, ErrSnapshot, `queues[1] "q": capability of card:A is -1`},
-		{`"card:A":4000`, `"card:A":9007199254740992`, ErrSnapshot, "queues[1]"},
-		{`"card:A":4000`, `"card:A":9223372036854775807`, ErrSnapshot, "queues[1]"},
-		{`"card:A":4000`, `"card:A":1.5`, ErrSnapshot, `queues[1] "q": capability of card:A is 1.5`},
-		{`"card:A":4000`, `"card:A":"much"`, ErrSnapshot, "queues[1]"},
-		{`"card:A":4000`, `"card:Z":4000`, ErrUnknownDimension, "queues[1]"},
-		{`"deserved":{}`, `"deserved":{"cpu":"unlimited"}`, ErrSnapshot, "deserved of cpu"},
+
+		// Types, keys and ranges.
+		{`"config":{`, `"config":[],"x":{`, ErrSnapshot, "config isn't an object"},
+		{`"known":[`, `"known":["A",`, ErrSnapshot, "known[0] isn't an object"},
+		{`"queues":[`, `"queues":{},"x":[`, ErrSnapshot, "queues isn't a list"},
+		{`"reserved":true`, `"reserved":1`, ErrSnapshot, "jobs[0].reserved is 1: want true or false"},
+		{`"id":"j"`, `"id":[]`, ErrSnapshot, "jobs[0].id is []: want a string"},
+		{`"priority":0`, `"priority":2147483648`, ErrSnapshot, "queues[0].priority is 2147483648: want a whole number"},
+		{`"seq":7`, `"seq":-7`, ErrSnapshot, "seq is -7: want a whole number, not negative"},
+		{`"item":1`, `"item":"1"`, ErrSnapshot, `tasks[0].charges[0].item is "1": want a whole number`},
+		{`"milli":1000`, `"milli":null`, ErrSnapshot, "tasks[0].charges[0].milli is null: want 0 to less than 2^53"},
+		{`"milli":1000`, `"milli":1.5`, ErrSnapshot, "tasks[0].charges[0].milli is 1.5"},
+		{`"milli":1000`, `"milli":-1000`, ErrSnapshot, "tasks[0].charges[0].milli is -1000"},
+		{`"milli":1000`, `"milli":9007199254740992`, ErrSnapshot, "tasks[0].charges[0].milli is 9007199254740992"},
+		{`"milli":1000`, `"milli":1000,"milli":0`, ErrSnapshot, "tasks[0].charges[0].milli is there twice: want it once"},
+		{`"milli":1000`, `"milli":1000,"\u006dilli":0`, ErrSnapshot, "tasks[0].charges[0].milli is there twice"},
+		{`"milli":1000`, `"Milli":1000`, ErrSnapshot, "tasks[0].charges[0].milli is missing"},
+		{`"tasks":[`, `"TASKS":[`, ErrSnapshot, "tasks is missing"},
+		{`"tasks":[`, `"tasks":[],"tasks":[`, ErrSnapshot, "tasks is there twice"},
+		{`"format"`, `"format":"resvec.quota/v1","format"`, ErrSnapshot, "format is there twice"},
+		{`"holds":{"B":1000}`, `"holds":{"B":1000,"B":1000}`, ErrSnapshot, "jobs[0].items[1].holds.B is there twice"},
+		{`"holds":{"B":1000}`, `"holds":{"B":-1000}`, ErrSnapshot, "jobs[0].items[1].holds.B is -1000"},
+		{`"min":{"cpu":2000`, `"min":{"cpu":-2000`, ErrSnapshot, "jobs[0].min.cpu is -2000: want 0 to less than 2^53"},
+		{`"covered":{"cpu":1000`, `"covered":{"cpu":-1`, ErrSnapshot, "tasks[0].covered.cpu is -1"},
+		{`"card:A":4000`, `"card:A":-1`, ErrSnapshot, `queues[1].capability.card:A is -1: want 0 to less than 2^53 or "unlimited"`},
+		{`"card:A":4000`, `"card:A":9223372036854775807`, ErrSnapshot, "queues[1].capability.card:A is 9223372036854775807"},
+		{`"card:A":4000`, `"card:A":"much"`, ErrSnapshot, `queues[1].capability.card:A is "much"`},
+
+		{`"seq":7`, `"seq":9007199254740992`, ErrSnapshot, "seq is 9007199254740992: want less than 2^52"},
+		{`{"card":"K"`, `{"card":""`, ErrSnapshot, `known[2] "": card is empty`},
+		{`{"card":"K"`, `{"card":"A"`, ErrSnapshot, `known[2] "A": the card is there twice`},
+		{`{"card":"K"`, `{"card":"Z"`, ErrUnknownDimension, `"Z", in known[2] "Z" of the snapshot`},
+
+		{`"card:A":4000`, `"card:Z":4000`, ErrUnknownDimension, `queues[1] "q"`},
+		{`"deserved":{}`, `"deserved":{"cpu":"unlimited"}`, ErrSnapshot, "queues[0].deserved[cpu]"},
 		{`"deserved":{}`, `"denied":{"card:Z":""},"deserved":{}`, ErrUnknownDimension, "queues[0]"},
-		{`"state":"open"`, `"state":"ajar"`, ErrSnapshot, "queues[0]"},
+		{`"state":"open"`, `"state":"ajar"`, ErrSnapshot, `queues[0] "org": state: "ajar" is none of open, closing`},
 		{`"parent":"org"`, `"parent":"x"`, ErrSnapshot, `there is no queue "x" to be its parent`},
 		{`"parent":"org"`, `"parent":"q"`, ErrSnapshot, "cycle"},
 		{`"name":"org"`, `"name":""`, ErrSnapshot, "needs a name"},
-		{`"name":"org"`, `"name":"org","orphan":true`, ErrSnapshot, `queues[1] "q": its parent "org" is an orphan`},
-		{`"name":"q"`, `"name":"q","orphan":1`, ErrSnapshot, "queues.orphan"},
-		{`{"card":"K"`, `{"card":"A"`, ErrSnapshot, "known[2]"},
-		{`{"card":"K"`, `{"card":"Z"`, ErrUnknownDimension, "known[2]"},
-		{`"seq":7`, `"seq":-7`, ErrSnapshot, "seq"},
-		{`"seq":7`, `"seq":0`, ErrSnapshot, `jobs[0] "j": seq is 1: want at most 0`},
-		{`"seq":7`, `"seq":1`, ErrSnapshot, `tasks[0] "t1": seq is 2: want at most 1`},
+		{`"parent":"org"`, `"parent":"r"`, ErrSnapshot, `queues[1] "q": the parent "r" is an orphan`},
+		{`"name":"q"`, `"name":"q","orphan":true`, ErrSnapshot, `queues[1] "q": an orphan that isn't closed and without a quota`},
+		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"denied":{"card:A":""}`, ErrSnapshot, `queues[2] "r": an orphan that isn't closed`},
+		{`{"capability":{},"deserved":{},"guarantee":{},"name":"r"`, `{"capability":{},"deserved":{},"guarantee":{},"name":"r2","orphan":true,"parent":"","priority":0,"state":"closed"},{"capability":{},"deserved":{},"guarantee":{},"name":"r"`,
+			ErrSnapshot, `queues[2] "r2": an orphan without jobs`},
+
 		{`{"id":"j"`, `{"id":""`, ErrSnapshot, "jobs[0]"},
 		{`{"id":"j"`, `{"id":"k"`, ErrSnapshot, `jobs[1] "k": the id is there twice`},
+		{`"seq":7`, `"seq":0`, ErrSnapshot, `jobs[0] "j": seq is 1: want at most 0`},
 		{`"policy":"same-card","queue":"r"`, `"policy":"same-card","queue":"s"`, ErrSnapshot, `jobs[2] "l": there is no queue "s"`},
-		{`"policy":"same-card","queue":"r"`, `"policy":"","queue":"r"`, ErrSnapshot, `jobs[2] "l": the policy is "": want one of same-card, any-mix`},
-		{`"policy":"same-card","queue":"q","seq":0`, `"policy":"any-mix","queue":"q","seq":0`, ErrSnapshot, `jobs[1].items[0]: "A|B" is implicit, and the job's policy is any-mix: want same-card`},
-		{`"min":{"cpu":2000`, `"min":{"cpu":-2000`, ErrSnapshot, `jobs[0] "j": min.cpu is -2000 milli-cores: want 0 to less than 2^53`},
-		{`"min":{"cpu":2000`, `"min":{"cpu":500`, ErrSnapshot, `tasks[0] "t1"`},
-		{`"reserved":true,`, "", ErrSnapshot, "jobs[0]"},
-		{`"key":"A|B","min":3000`, `"key":"A|B","min":4000`, ErrSnapshot, `job "j"`},
+		{`"policy":"same-card","queue":"r"`, `"policy":"","queue":"r"`, ErrSnapshot, `jobs[2] "l": policy is "": want same-card or any-mix`},
+		{`"policy":"same-card","queue":"q","seq":0`, `"policy":"any-mix","queue":"q","seq":0`, ErrSnapshot, `jobs[1] "k": items[0] "A|B": it is implicit: want several cards, policy same-card`},
+		{`"reserved":true,`, "", ErrSnapshot, `jobs[0] "j": items[0] "A": the job isn't reserved`},
 		{`"key":"A|B","min":3000`, `"key":"A|Z","min":3000`, ErrUnknownDimension, "jobs[0]"},
 		{`"key":"A|B","min":3000`, `"key":"A|A","min":3000`, ErrSnapshot, "twice"},
 		{`"key":"A|B","min":3000`, `"key":"` + strings.Repeat("A|", 70) + `B","min":3000`, ErrSnapshot, "has 71 alternatives: want at most 64"},
-		{`"min":3000,"unit":1000`, `"min":3000,"unit":0`, ErrSnapshot, `"A|B": unit is 0 milli-cards: want 1 to less than 2^53`},
-		{`"holds":{"B":1000}`, `"holds":{"B":-1000}`, ErrSnapshot, `jobs[0].items[1]: "A|B": -1000 milli-cards are held on "B": want 1 to less than 2^53`},
-		{`"holds":{"B":1000}`, `"holds":{"K":1000}`, ErrSnapshot, `1000 milli-cards are held on "K": want one of the item's cards`},
-		{`"holds":{"B":1000}`, `"holds":{"A":500,"B":500}`, ErrSnapshot, `500 milli-cards are held on "B": want all of it on one card, as policy same-card says`},
-		{`"holds":{"B":1000}`, `"holds":{"A":1000}`, ErrSnapshot, "tasks[0]"},
-		{`"holds":{"B":1000}`, `"holds":{}`, ErrSnapshot, `job "j"`},
-		{`"item":1`, `"item":2`, ErrSnapshot, `tasks[0].charges[0]: item is 2: want the index of one of the 2 items`},
-		{`"item":1`, `"item":-1`, ErrSnapshot, "item is -1: want"},
-		{`"item":1,`, ``, ErrSnapshot, "covered is 1000 milli-cards, and there is no item"},
-		{`"covered":1000,"item":0`, `"covered":2000,"item":0`, ErrSnapshot, "tasks[1]"},
-		{`"covered":1000,"item":0`, `"covered":-1,"item":0`, ErrSnapshot, "tasks[1].charges[1]: covered is -1 milli-cards: want 0 to 1000, the charge"},
-		{`"milli":1000`, `"milli":-1000`, ErrSnapshot, "tasks[0].charges[0]: milli is -1000 milli-cards: want 0 to less than 2^53"},
-		{`"milli":1000`, `"milli":9007199254740992`, ErrSnapshot, "tasks[0].charges[0]: milli is 9007199254740992 milli-cards: want 0 to less than 2^53"},
-		{`{"card":"B","covered":1000,"item":1,"key":"A|B","milli":1000},`, `{"card":"A","covered":1000,"item":1,"key":"A|B","milli":1000},`, ErrSnapshot, "tasks[1]"},
-		{`{"card":"A","covered":0,"key":"A"`, `{"card":"Z","covered":0,"key":"A"`, ErrUnknownDimension, "tasks[3]"},
-		{`"id":"t2"`, `"id":"t1"`, ErrSnapshot, "tasks[1]"},
-		{`"id":"t5"`, `"id":"t1"`, ErrSnapshot, `"t1"`},
-		{`"id":"t5"`, `"id":""`, ErrSnapshot, "tasks[4]"},
-		{`"job":"m"`, `"job":""`, ErrSnapshot, `tasks[4] "t5": there is no job: want its id`},
+		{`"min":3000,"unit":1000`, `"min":3000,"unit":0`, ErrSnapshot, `items[1] "A|B": unit is 0: want 1 to less than 2^53`},
+		{`"holds":{"B":1000}`, `"holds":{"K":1000}`, ErrSnapshot, `items[1] "A|B": 1000 is held on "K": want more than 0 on a card of the item`},
+		{`"holds":{"B":1000}`, `"holds":{"A":500,"B":500}`, ErrSnapshot, `items[1] "A|B": holds has A, B: want one card, as policy same-card says`},
+		{`"holds":{"B":1000}`, `"holds":{"B":3001}`, ErrSnapshot, `items[1] "A|B": more is held than min, 3000`},
+		{`{"holds":{"B":1000}`, `{"holds":{},"key":"A|B","min":1000,"unit":1000},{"holds":{"B":1000}`, ErrSnapshot, `jobs[0] "j": items[2] "A|B": the item is there twice`},
+
+		{`"id":"t2"`, `"id":"t1"`, ErrSnapshot, `tasks[1] "t1": the id is there twice`},
+		{`"id":"t5"`, `"id":"t1"`, ErrSnapshot, `"t1": the id is there twice`},
+		{`"id":"t5"`, `"id":""`, ErrSnapshot, `tasks[4] "": want an id, a job and a queue`},
+		{`"job":"m"`, `"job":""`, ErrSnapshot, `tasks[4] "t5": want an id, a job and a queue`},
+		{`"state":"committed"`, `"state":"done"`, ErrSnapshot, `tasks[0] "t1": state: "done" is none of pending, committed`},
 		{`"id":"t4","job":"l"`, `"id":"t4","job":"z"`, ErrSnapshot, `tasks[3] "t4": there is no job "z"`},
-		{`"id":"t4","job":"l"`, `"id":"t4","job":"k"`, ErrSnapshot, `tasks[3] "t4"`},
+		{`"id":"t4","job":"l"`, `"id":"t4","job":"k"`, ErrSnapshot, `tasks[3] "t4": queue is "r": want its job's, "q"`},
+		{`"seq":7`, `"seq":1`, ErrSnapshot, `tasks[0] "t1": seq is 2: want at most 1`},
 		{`"order":1`, `"order":2`, ErrSnapshot, `tasks[1] "t2": order is 2: want 1`},
-		{`"state":"committed"`, `"state":"done"`, ErrSnapshot, "tasks[0]"},
-		{`"covered":{"cpu":1000`, `"covered":{"cpu":1001`, ErrSnapshot, `tasks[0] "t1": covered.cpu is 1001 milli-cores: want 0 to 1000, which`},
-		{`"covered":{"cpu":1000`, `"covered":{"cpu":-1`, ErrSnapshot, "tasks[0]"},
-		{`"cpu":1000,"id":"t1"`, `"cpu":-1,"id":"t1"`, ErrSnapshot, `tasks[0] "t1": cpu is -1 milli-cores: want 0 to less than 2^53`},
+		{`"covered":{"cpu":1000`, `"covered":{"cpu":1001`, ErrSnapshot, `tasks[0] "t1": covered is more than the task is charged`},
+		{`"min":{"cpu":2000`, `"min":{"cpu":500`, ErrSnapshot, `tasks[0] "t1": covered is more`},
+		{`{"card":"A","covered":0,"key":"A"`, `{"card":"Z","covered":0,"key":"A"`, ErrUnknownDimension, "tasks[3]"},
+		{`"item":1`, `"item":2`, ErrSnapshot, `tasks[0] "t1": charges[0]: item is 2: want the index of one of the 2 items`},
+		{`"item":1`, `"item":-1`, ErrSnapshot, "item is -1: want"},
+		{`{"card":"B","covered":1000,"item":1,"key":"A|B","milli":1000},`, `{"card":"A","covered":1000,"item":1,"key":"A|B","milli":1000},`, ErrSnapshot, `tasks[1] "t2": charges[0]`},
+		{`"holds":{"B":1000}`, `"holds":{"A":1000}`, ErrSnapshot, `tasks[0] "t1": charges[0]: a charge on "B" can't count against item 1, "A|B"`},
+
+		// What the ledger's own check finds.
+		{`"key":"A|B","min":3000`, `"key":"A|B","min":4000`, ErrSnapshot, `job "j"`},
+		{`"holds":{"B":1000}`, `"holds":{}`, ErrSnapshot, `job "j"`},
+		{`"item":1,`, ``, ErrSnapshot, `job "j"`},
+		{`"covered":1000,"item":0`, `"covered":2000,"item":0`, ErrSnapshot, `task "t2"`},
 		{`"cpu":0,"id":"t3"`, `"cpu":9007199254740991,"id":"t3"`, ErrOverflow, "cpu"},
 		{`"cpu":0,"id":"t3"`, `"cpu":9007199254740991,"id":"t3"`, ErrSnapshot, "jobs[1]"},
-		{`"name":"q"`, `"name":"q","orphan":true`, ErrSnapshot, `queues[1] "q": an orphan that isn't closed and without a quota`},
-		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"denied":{"card:A":""}`, ErrSnapshot, `queues[2] "r": an orphan that isn't closed`},
-		{`"seq":7`, `"seq":9007199254740992`, ErrSnapshot, "seq is 9007199254740992"},
-		{`{"holds":{"B":1000}`, `{"holds":{"B":1000},"key":"A|B","min":1000,"unit":1000},{"holds":{"B":1000}`, ErrSnapshot, `jobs[0] "j": items[2]: "A|B" in units of 1000 milli-cards is there twice`},
-		{`"name":"r"`, `"name":"r2","orphan":true,"parent":"","state":"closed"},{"name":"r"`, ErrSnapshot, `queues[2] "r2": an orphan without jobs`},
 	} {
 		text := strings.Replace(data, c.from, c.to, 1)
 		if text == data {
@@ -312,6 +337,35 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}()
 	_, _ = Restore(Config{}, new(vectormap.ResourceVectorMap), nil, []byte(data))
+}
+
+// TestRestoreOlder: every version restores what the versions from v0.1.0 on have written.
+// Files are only ever added: one that doesn't come back as it was is a fault of the code.
+func TestRestoreOlder(t *testing.T) {
+	configs := map[string]Config{
+		"v1-same-card.json": {},
+		"v1-any-mix.json": {
+			AnyMix: true, CountReleasing: true, EnforceGuarantee: true, FailToZero: true, UnlimitedCPUMemory: true, Unnamed: UnnamedRefuse,
+			Keys: Keys{Request: "x/request", Deserved: "x/deserved"},
+		},
+		"v1-outputs.json": {MissingUnlimited: true, Transformation: compiled(t, poolRules)},
+	}
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) != len(configs) {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := Restore(configs[filepath.Base(file)], nil, nil, data)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		} else if again := l.Snapshot(); string(again) != compact(t, string(data)) {
+			t.Errorf("%s: it is now\n%s", file, again)
+		}
+	}
 }
 
 // TestRestoreMap: without a map there is one of what the snapshot has, and of what was
@@ -347,8 +401,8 @@ func TestRestoreMap(t *testing.T) {
 func TestLargeSnapshots(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:inf")
 	for _, part := range []string{
-		`"known":[` + strings.Repeat("{},", 1e5) + `{}]`, `"queues":[` + strings.Repeat("{},", 1e5) + `{}]`,
-		`"tasks":[` + strings.Repeat(`{"order":1},`, 1e5) + `{}]`, `"config":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		`"known":[` + strings.Repeat(`{"card":"A","resources":[]},`, 1e5) + `{}]`, `"seq":0,"jobs":[` + strings.Repeat("{},", 1e5) + `{}]`, `"zz":0,` + strings.Repeat(`"a":0,`, 1e5) + `"b":0`,
+		`"config":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 		`"zz":` + strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000),
 	} {
 		_, err := Restore(w.cfg, w.m, nil, snapshotWith(t, part))

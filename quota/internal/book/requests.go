@@ -33,20 +33,6 @@ func (a *Alternatives) Index(card int32) int {
 	return -1
 }
 
-// Places is Index for many cards of long lists.
-func (a *Alternatives) Places() func(card int32) int {
-	places := make(map[int32]int, len(a.Cards))
-	for at, card := range a.Cards {
-		places[card] = at
-	}
-	return func(card int32) int {
-		if at, ok := places[card]; ok {
-			return at
-		}
-		return -1
-	}
-}
-
 // contains reports whether every card of b is one of a.
 func (a *Alternatives) contains(b *Alternatives) bool {
 	if a == b {
