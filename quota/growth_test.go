@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,10 +129,19 @@ func restoreRecords(t *testing.T, n int) func() {
 // restores returns the work of restoring a snapshot, with no other fault than the
 // given one.
 func restores(t *testing.T, cfg Config, m *vectormap.ResourceVectorMap, fields, fault string) func() {
-	data := snapshotWith(t, fields)
-	if cfg.AnyMix {
-		data = []byte(strings.Replace(string(data), `"mix":"same-card"`, `"mix":"any-mix"`, 1))
+	var doc snapshotDoc
+	if err := json.Unmarshal(snapshotWith(t, fields), &doc); err != nil {
+		t.Fatal(err)
 	}
+	doc.Config.Mix = mixNames[cfg.AnyMix]
+	text := string(must(json.Marshal(doc)))
+	for key, empty := range map[string]string{
+		"known": "[]", "queues": "[]", "jobs": "[]", "tasks": "[]", "resources": "[]", "items": "[]", "charges": "[]",
+		"capability": "{}", "deserved": "{}", "guarantee": "{}", "holds": "{}",
+	} {
+		text = strings.ReplaceAll(text, `"`+key+`":null`, `"`+key+`":`+empty)
+	}
+	data := []byte(text)
 	return func() {
 		l, err := Restore(cfg, m, nil, data)
 		switch {
