@@ -94,7 +94,7 @@ func makeRoomForGang(proof *gang.Proof, overlay *vector.Overlay, requests *vecto
 }
 
 func release(proof *gang.Proof, overlay *vector.Overlay, victim pod) error {
-	if err := overlay.AddRow(victim.row, victim.request); err != nil {
+	if err := overlay.AddToRow(victim.row, victim.request); err != nil {
 		return err
 	}
 	return proof.Release(victim.row, victim.request)

@@ -162,7 +162,7 @@ func BenchmarkIsTaskAllocatable(b *testing.B) {
 				want = taskNodes
 			}
 			var mask vector.Mask
-			mask.Resize(taskNodes)
+			mask.Reset(taskNodes)
 			answers := 0
 			for b.Loop() {
 				vector.Fit(&mask, free, request)

@@ -467,7 +467,7 @@ func newElection[T vector.Score](seed uint64, n int, score func(r *rand.Rand) T)
 		e.scores[i] = score(r)
 	}
 	for k := range variants {
-		e.masks[k].Resize(n)
+		e.masks[k].Reset(n)
 		e.feasible[k] = make([]bool, n)
 		for i := range n {
 			if r.IntN(2) == 0 {
@@ -548,7 +548,7 @@ func newRowUpdate(s shape) *subject {
 		variants: variants,
 		kernel: func(k int) {
 			for _, i := range picks[k] {
-				if m.SubRow(i, pod) != nil || m.AddRow(i, pod) != nil {
+				if m.SubFromRow(i, pod) != nil || m.AddToRow(i, pod) != nil {
 					panic("benchmarks: the pod is not made of whole numbers")
 				}
 			}

@@ -127,7 +127,7 @@ func BenchmarkOverlay(b *testing.B) {
 			for b.Loop() {
 				mark := overlay.Mark()
 				for _, i := range picks {
-					if err := overlay.SubRow(i, pod); err != nil {
+					if err := overlay.SubFromRow(i, pod); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -147,7 +147,7 @@ func newScenario(members string, prefix int) *scenario {
 	amounts := rowsOf(s.victims)
 	before := o.Mark()
 	for last := prefix - 1; last < len(amounts); last++ {
-		if err := o.AddRow(s.on[last], amounts[last]); err != nil {
+		if err := o.AddToRow(s.on[last], amounts[last]); err != nil {
 			panic(err)
 		}
 		if fits(large) {
@@ -290,7 +290,7 @@ func (s *scenario) after(prefix int) *vector.Matrix {
 	var amounts vector.ResourceVector
 	for i, r := range s.on[:prefix] {
 		amounts = s.victims.Row(amounts, i)
-		if err := o.AddRow(r, amounts); err != nil {
+		if err := o.AddToRow(r, amounts); err != nil {
 			panic(err)
 		}
 	}
@@ -306,7 +306,7 @@ func (s *scenario) valid(prefix int, placement []int32) bool {
 	}
 	left := s.after(prefix)
 	for i, r := range placement {
-		if err := left.SubRow(int(r), s.requests.Row(nil, i)); err != nil {
+		if err := left.SubFromRow(int(r), s.requests.Row(nil, i)); err != nil {
 			return false
 		}
 	}

@@ -118,7 +118,7 @@ func (s *eviction) prove(p *gang.Proof) (impossible int) {
 func (s *eviction) ask(p *gang.Packer, o *vector.Overlay) (impossible int) {
 	o.Rollback(vector.Mark{})
 	for i, row := range s.rows {
-		if err := o.AddRow(row, s.amounts[i]); err != nil {
+		if err := o.AddToRow(row, s.amounts[i]); err != nil {
 			panic(err)
 		}
 		if _, infeasible := p.Infeasible(o.Matrix(), s.requests, nil); infeasible {
@@ -135,7 +135,7 @@ func (s *eviction) compare(b *testing.B, proof *gang.Proof, packer *gang.Packer,
 	reasons := make(map[gang.Reason]int)
 	for i, row := range s.rows {
 		_ = proof.Release(row, s.amounts[i])
-		_ = o.AddRow(row, s.amounts[i])
+		_ = o.AddToRow(row, s.amounts[i])
 		got, _ := proof.Infeasible()
 		want, _ := packer.Infeasible(o.Matrix(), s.requests, nil)
 		if got != want {

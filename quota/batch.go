@@ -21,7 +21,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = true
-	dst.Resize(len(jobs))
+	dst.Reset(len(jobs))
 	for i, r := range jobs {
 		q := l.queueOf(&r.queueAt, r.queue)
 		if book.MayReserve(&s.answer, q, &r.min, l.ownOf(r, q), &s.plan) {
@@ -45,7 +45,7 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = true
-	dst.Resize(len(tasks))
+	dst.Reset(len(tasks))
 	for i, t := range tasks {
 		if l.mayCharge(s, t, nil); s.answer.OK() {
 			dst.Set(i)

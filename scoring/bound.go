@@ -211,7 +211,7 @@ func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Expl
 	}
 	w := b.work
 	if !b.plan.normalized() {
-		w.fits.Resize(n)
+		w.fits.Reset(n)
 		w.fits.ClearAll()
 		w.fits.Set(row)
 	} else if b.fit(pod, rows); !w.fits.Test(row) {

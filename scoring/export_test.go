@@ -62,7 +62,7 @@ func KeepAll(b *Bound) { b.kept.always = true }
 // what nodes refuse, too.
 func FilterMatrices(p *Proportional, dst *vector.Mask, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) {
 	if rows == nil {
-		dst.Resize(allocatable.Rows())
+		dst.Reset(allocatable.Rows())
 		dst.SetAll()
 	} else {
 		dst.CopyFrom(rows)

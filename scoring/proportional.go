@@ -425,7 +425,7 @@ func (p *Proportional) start(dst *vector.Mask, nodes *vector.Nodes, idle *vector
 		}
 	}
 	if rows == nil {
-		dst.Resize(n)
+		dst.Reset(n)
 		dst.SetAll()
 	} else {
 		dst.CopyFrom(rows)

@@ -22,7 +22,7 @@ func TestAllocs(t *testing.T) {
 	request, total := vec{1, 0, 2}, vec{1000, 5, 5}
 	v, w := make(vec, cols), make(vec, cols)
 	var mask, dst vector.Mask
-	mask.Resize(rows)
+	mask.Reset(rows)
 	mask.Set(7)
 	masks := make([]vector.Mask, 3)
 	floats, ints, words := make([]float64, rows), make([]int64, rows), make([]uint64, rows)
@@ -50,7 +50,7 @@ func TestAllocs(t *testing.T) {
 			for r := range dst.All() {
 				sum += r
 			}
-			dst.Resize(10)
+			dst.Reset(10)
 			sum += dst.Count() + dst.First()
 		},
 		"LessEqual":     func() { vector.LessEqual(&dst, m, request) },
@@ -86,8 +86,8 @@ func TestAllocs(t *testing.T) {
 		"TopK, int64":          func() { top = vector.TopK(top, ints, nil, rows, vector.TieLowest()) },
 		"matrix": func() {
 			other.SetRow(3, v)
-			_ = other.AddRow(3, vec{1})
-			_ = other.SubRow(3, vec{1})
+			_ = other.AddToRow(3, vec{1})
+			_ = other.SubFromRow(3, vec{1})
 			other.SetColumn(0, m.Column(1))
 			other.RemoveRow(other.AppendRow(v))
 			w = other.Row(w, 3)
@@ -103,7 +103,7 @@ func TestAllocs(t *testing.T) {
 		"overlay": func() {
 			mark := overlay.Mark()
 			overlay.SetRow(3, v)
-			_ = overlay.AddRow(4, vec{1})
+			_ = overlay.AddToRow(4, vec{1})
 			overlay.Rollback(mark)
 			overlay.Reset(m)
 		},

@@ -107,7 +107,7 @@ func (f *mutated) state() string {
 // of returns the matrix that a mutation writes.
 func (f *mutated) of(mutation string) *vector.Matrix {
 	switch mutation {
-	case "Matrix.AddRow", "Matrix.SubRow":
+	case "Matrix.AddToRow", "Matrix.SubFromRow":
 		return f.m
 	}
 	return f.overlay.Matrix()
@@ -120,8 +120,8 @@ var mutations = []struct {
 	sign float64
 	call func(f *mutated, v vec) error
 }{
-	{"Matrix.AddRow", 1, func(f *mutated, v vec) error { return f.m.AddRow(0, v) }},
-	{"Matrix.SubRow", -1, func(f *mutated, v vec) error { return f.m.SubRow(0, v) }},
-	{"Overlay.AddRow", 1, func(f *mutated, v vec) error { return f.overlay.AddRow(0, v) }},
-	{"Overlay.SubRow", -1, func(f *mutated, v vec) error { return f.overlay.SubRow(0, v) }},
+	{"Matrix.AddToRow", 1, func(f *mutated, v vec) error { return f.m.AddToRow(0, v) }},
+	{"Matrix.SubFromRow", -1, func(f *mutated, v vec) error { return f.m.SubFromRow(0, v) }},
+	{"Overlay.AddToRow", 1, func(f *mutated, v vec) error { return f.overlay.AddToRow(0, v) }},
+	{"Overlay.SubFromRow", -1, func(f *mutated, v vec) error { return f.overlay.SubFromRow(0, v) }},
 }

@@ -6,7 +6,7 @@ import "slices"
 // placements of a few cycles, small enough (4 KiB) for every matrix.
 const changeLogSize = 1024
 
-// identity tells the change logs of different matrices apart.
+// identity distinguishes the change logs of different matrices.
 type identity struct{ _ byte }
 
 // changeLog counts the writes to a matrix and remembers the rows of the last

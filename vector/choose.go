@@ -292,7 +292,7 @@ func (h *ranking[T]) sort(selected []uint64, limit T) bool {
 			}
 			for ; word != 0; word &= word - 1 {
 				r := w*kernel.Block + bits.TrailingZeros64(word)
-				list[n%shortList], h.near[n%shortList] = int32(lo+r), chunk[r]
+				list[n%shortList], h.listed[n%shortList] = int32(lo+r), chunk[r]
 				n++
 			}
 		}
@@ -301,7 +301,7 @@ func (h *ranking[T]) sort(selected []uint64, limit T) bool {
 		return true
 	}
 	var ranks [shortList]int64
-	kernel.Ranks(&ranks, &h.near, n)
+	kernel.Ranks(&ranks, &h.listed, n)
 	h.rows = h.rows[:min(n, h.k)]
 	taken := uint32(0) // the places of equal scores follow each other
 	for i, r := range list[:n] {
@@ -323,7 +323,7 @@ type ranking[T Score] struct {
 	k      int
 	scores []T
 	tie    Tie
-	near   [shortList]T // scores[rows[i]] of a list
+	listed [shortList]T // scores[rows[i]] of a list
 }
 
 const shortList = 32
@@ -332,7 +332,7 @@ const shortList = 32
 // many were collected.
 func (h *ranking[T]) limit() T {
 	if h.k <= shortList {
-		return h.near[h.k-1]
+		return h.listed[h.k-1]
 	}
 	return h.scores[h.rows[0]]
 }
@@ -366,7 +366,7 @@ func (h *ranking[T]) offer(r int32) {
 		return
 	}
 	if h.k <= shortList {
-		if x, y := h.scores[r], h.near[n-1]; x > y || x == y && h.tieAfter(h.rows[n-1], r) {
+		if x, y := h.scores[r], h.listed[n-1]; x > y || x == y && h.tieAfter(h.rows[n-1], r) {
 			h.insert(r, n-1)
 		}
 	} else if h.after(h.rows[0], r) {
@@ -379,14 +379,14 @@ func (h *ranking[T]) offer(r int32) {
 // the one behind them.
 func (h *ranking[T]) insert(r int32, n int) {
 	x := h.scores[r]
-	rows, near := h.rows[:n+1], h.near[:n+1]
+	rows, listed := h.rows[:n+1], h.listed[:n+1]
 	for ; n > 0; n-- {
-		if y := near[n-1]; x < y || x == y && h.tieAfter(r, rows[n-1]) {
+		if y := listed[n-1]; x < y || x == y && h.tieAfter(r, rows[n-1]) {
 			break
 		}
-		rows[n], near[n] = rows[n-1], near[n-1]
+		rows[n], listed[n] = rows[n-1], listed[n-1]
 	}
-	rows[n], near[n] = r, x
+	rows[n], listed[n] = r, x
 }
 
 // up restores the heap above i.
@@ -450,7 +450,7 @@ func eachTied[T Score](scores []T, selected []uint64, lo int, best T, least bool
 	}
 }
 
-// chunkOf returns n words of a selection, from that of row lo on.
+// chunkOf returns n words of a selection, from the one of row lo on.
 func chunkOf(selected []uint64, lo, n int) []uint64 {
 	if selected == nil {
 		return nil

@@ -35,7 +35,7 @@
 //
 //	overlay := vector.NewOverlay(nodes.Free())
 //	mark := overlay.Mark()
-//	err := overlay.AddRow(row, victim) // the victim's amounts become free
+//	err := overlay.AddToRow(row, victim) // the victim's amounts become free
 //	vector.Fit(&fits, overlay.Matrix(), pod)
 //	overlay.Rollback(mark)
 //

@@ -61,7 +61,7 @@ func ExampleMatrix() {
 	m := vector.NewMatrix(vector.Schema{}, 2, 3) // two nodes, three resources
 	m.SetRow(0, vector.ResourceVector{64000, 256e9, 8})
 	m.AppendRow(vector.ResourceVector{32000}) // the rest is 0
-	if err := m.SubRow(0, vector.ResourceVector{1000, 4e9, 1}); err != nil {
+	if err := m.SubFromRow(0, vector.ResourceVector{1000, 4e9, 1}); err != nil {
 		fmt.Println(err)
 	}
 	moved := m.RemoveRow(1)
@@ -77,12 +77,12 @@ func ExampleMatrix() {
 	// cpu: [63000 32000]
 }
 
-func ExampleMatrix_AddRow() {
+func ExampleMatrix_AddToRow() {
 	// An integral column takes whole numbers only, so that sums stay exact.
 	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu", Integral: true}})
 	m := vector.NewMatrix(schema, 1, 1)
-	fmt.Println(m.AddRow(0, vector.ResourceVector{300}))
-	fmt.Println(m.AddRow(0, vector.ResourceVector{0.5}))
+	fmt.Println(m.AddToRow(0, vector.ResourceVector{300}))
+	fmt.Println(m.AddToRow(0, vector.ResourceVector{0.5}))
 	// Output:
 	// <nil>
 	// row 0: cpu: amount 0.5 is not a whole number of the column's unit
@@ -296,7 +296,7 @@ func ExampleOverlay() {
 	fmt.Println("now:", vector.SumCopies(o.Matrix(), request, nil))
 
 	mark := o.Mark()
-	if err := o.AddRow(3, vector.ResourceVector{0, 0, 6}); err != nil { // evict a pod from node 3
+	if err := o.AddToRow(3, vector.ResourceVector{0, 0, 6}); err != nil { // evict a pod from node 3
 		fmt.Println(err)
 	}
 	fmt.Println("with the victim gone:", vector.SumCopies(o.Matrix(), request, nil))

@@ -17,26 +17,26 @@ func Invariants(m *Matrix) error {
 		return fmt.Errorf("stride %d is not whole blocks", m.stride)
 	case m.stride < m.rows:
 		return fmt.Errorf("stride %d is less than %d rows", m.stride, m.rows)
-	case len(m.wild) != m.cols:
-		return fmt.Errorf("%d tame flags for %d columns", len(m.wild), m.cols)
+	case len(m.outOfRange) != m.cols:
+		return fmt.Errorf("%d tame flags for %d columns", len(m.outOfRange), m.cols)
 	case len(m.data) < m.stride*m.cols:
 		return fmt.Errorf("%d elements for %d columns of stride %d", len(m.data), m.cols, m.stride)
 	case len(m.data) > 0 && uintptr(unsafe.Pointer(&m.data[0]))%64 != 0:
 		return errors.New("columns are not 64-byte aligned")
 	}
-	if want := m.coded(len(m.data)); len(m.codes) != want {
-		return fmt.Errorf("%d codes for %d elements", len(m.codes), want)
+	if want := m.lower32Len(len(m.data)); len(m.lower32) != want {
+		return fmt.Errorf("%d codes for %d elements", len(m.lower32), want)
 	}
-	if len(m.codes) > 0 && uintptr(unsafe.Pointer(&m.codes[0]))%64 != 0 {
+	if len(m.lower32) > 0 && uintptr(unsafe.Pointer(&m.lower32[0]))%64 != 0 {
 		return errors.New("codes are not 64-byte aligned")
 	}
 	for j := range m.cols {
 		column := m.data[j*m.stride:][:m.stride]
 		for i, x := range column {
-			if !m.plain && !isCode(m.codes[j*m.stride+i], x) {
-				return fmt.Errorf("row %d, column %d holds %v with the code %v", i, j, x, m.codes[j*m.stride+i])
+			if !m.withoutLower32 && !isCode(m.lower32[j*m.stride+i], x) {
+				return fmt.Errorf("row %d, column %d holds %v with the code %v", i, j, x, m.lower32[j*m.stride+i])
 			}
-			if i < m.rows && !m.wild[j] && !(x == 0 || math.Abs(x) >= 0x1p-500 && math.Abs(x) < 0x1p500) {
+			if i < m.rows && !m.outOfRange[j] && !(x == 0 || math.Abs(x) >= 0x1p-500 && math.Abs(x) < 0x1p500) {
 				return fmt.Errorf("column %d holds %v and is marked tame", j, x)
 			}
 			if i >= m.rows && math.Float64bits(x) != 0 {

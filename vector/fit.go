@@ -26,20 +26,20 @@ func (l *columnList) add(column int, amount float64) {
 
 func (l *columnList) full() bool { return l.n == listSize }
 
-// requestList collects what a request asks for. Amounts that are float32 values
-// are compared with the codes of a matrix, which gives the same answer from half
-// the bytes; see kernel.Floor32.
+// requestList collects what a request asks for. Amounts that are float32 values, as
+// nearly all are, are compared with the rounded elements of a matrix, which gives the
+// same answer from half the bytes; see kernel.Floor32.
 type requestList struct {
-	exact  columnList
-	codes  int
-	column [listSize]int32
-	code   [listSize]float32
+	exact     columnList // the other amounts
+	n32       int
+	columns32 [listSize]int32
+	amounts32 [listSize]float32
 }
 
 func (l *requestList) add(column int, amount float64) {
 	if c := float32(amount); float64(c) == amount {
-		l.column[l.codes], l.code[l.codes] = int32(column), c
-		l.codes++
+		l.columns32[l.n32], l.amounts32[l.n32] = int32(column), c
+		l.n32++
 	} else {
 		l.exact.add(column, amount)
 	}
@@ -54,7 +54,7 @@ func (l *requestList) take(data []float64, stride, n, j int) int {
 		if x <= 0 {
 			continue
 		}
-		if l.codes == listSize || l.exact.full() {
+		if l.n32 == listSize || l.exact.full() {
 			break
 		}
 		l.add(j, x)
@@ -66,15 +66,15 @@ func (l *requestList) take(data []float64, stride, n, j int) int {
 // whose rows have less than what is listed.
 func (l *requestList) and(dst []uint64, free *Matrix, lo int) {
 	switch {
-	case l.codes == 0:
-	case free.plain:
+	case l.n32 == 0:
+	case free.withoutLower32:
 		var exact [listSize]float64
-		for k, c := range l.code[:l.codes] {
+		for k, c := range l.amounts32[:l.n32] {
 			exact[k] = float64(c)
 		}
-		kernel.AndGE(dst, free.data[lo:], free.stride, l.column[:l.codes], exact[:l.codes])
+		kernel.AndGE(dst, free.data[lo:], free.stride, l.columns32[:l.n32], exact[:l.n32])
 	default:
-		kernel.AndGE32(dst, free.codes[lo:], free.stride, l.column[:l.codes], l.code[:l.codes])
+		kernel.AndGE32(dst, free.lower32[lo:], free.stride, l.columns32[:l.n32], l.amounts32[:l.n32])
 	}
 	if n := l.exact.n; n > 0 {
 		kernel.AndGE(dst, free.data[lo:], free.stride, l.exact.columns[:n], l.exact.amounts[:n])
@@ -84,7 +84,7 @@ func (l *requestList) and(dst []uint64, free *Matrix, lo int) {
 // flush is and for all rows; it empties the list.
 func (l *requestList) flush(dst []uint64, free *Matrix) {
 	l.and(dst, free, 0)
-	l.codes, l.exact.n = 0, 0
+	l.n32, l.exact.n = 0, 0
 }
 
 // LessEqual sets dst to the rows of requests that are at most limit, by the
@@ -358,10 +358,10 @@ func Shortfall(dst, free *Matrix, request ResourceVector) {
 		if x <= 0 {
 			n = 0
 		}
-		data, codes := dst.data[j*dst.stride:][:dst.stride], dst.codes[j*dst.stride:][:dst.stride]
-		dst.wild[j] = kernel.Lacks(data[:n], codes[:n], free.Column(j)[:n], x)
+		data, lower32 := dst.data[j*dst.stride:][:dst.stride], dst.lower32[j*dst.stride:][:dst.stride]
+		dst.outOfRange[j] = kernel.Lacks(data[:n], lower32[:n], free.Column(j)[:n], x)
 		clear(data[n:])
-		clear(codes[n:])
+		clear(lower32[n:])
 	}
 }
 

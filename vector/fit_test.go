@@ -52,7 +52,7 @@ func TestCompareKernels(t *testing.T) {
 		eachOperands(t, func(t *testing.T, o *operands) {
 			for _, k := range compareKernels {
 				k.kernel(&dst, o)
-				want.Resize(o.rows())
+				want.Reset(o.rows())
 				for i := range o.rows() {
 					if k.scalar(o, i) {
 						want.Set(i)
@@ -72,13 +72,13 @@ func TestFitAmong(t *testing.T) {
 		var dst, want, few vector.Mask
 		eachOperands(t, func(t *testing.T, o *operands) {
 			masks := rowMasks(o.rows())
-			few.Resize(o.rows())
+			few.Reset(o.rows())
 			for i := len(o.request) % 7; i < o.rows(); i += 97 {
 				few.Set(i)
 			}
 			masks["few"] = &few
 			for name, rows := range masks {
-				want.Resize(o.rows())
+				want.Reset(o.rows())
 				for i := range o.rows() {
 					if selects(rows)(i) && o.request.FitsIn(o.rowsA[i]) {
 						want.Set(i)
@@ -111,7 +111,7 @@ func TestFitMatrix(t *testing.T) {
 				requests.SetRow(k, o.rowsB[k/repeat]) // some requests come repeat times
 			}
 			beyond := &dst[count]
-			beyond.Resize(3)
+			beyond.Reset(3)
 			beyond.SetAll()
 			vector.FitMatrix(dst, &o.a, &requests)
 			var want vector.Mask

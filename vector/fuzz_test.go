@@ -188,9 +188,9 @@ func FuzzMatrixOps(f *testing.F) {
 			case 2, 3:
 				v := p.vector(model.cols)
 				if p.pick(2) == 0 {
-					wantAccepted(t, m.AddRow(i, v), model.add(i, v))
+					wantAccepted(t, m.AddToRow(i, v), model.add(i, v))
 				} else {
-					wantAccepted(t, m.SubRow(i, v), model.sub(i, v))
+					wantAccepted(t, m.SubFromRow(i, v), model.sub(i, v))
 				}
 			case 4, 5:
 				moved := m.RemoveRow(i)
@@ -276,10 +276,10 @@ func FuzzOverlay(f *testing.F) {
 				now.rows[i] = now.padded(v)
 			case 2, 3:
 				v := p.vector(now.cols)
-				wantAccepted(t, o.AddRow(i, v), now.add(i, v))
+				wantAccepted(t, o.AddToRow(i, v), now.add(i, v))
 			case 4, 5:
 				v := p.vector(now.cols)
-				wantAccepted(t, o.SubRow(i, v), now.sub(i, v))
+				wantAccepted(t, o.SubFromRow(i, v), now.sub(i, v))
 			case 6, 7:
 				marks = append(marks, point{o.Mark(), now.clone()})
 			case 8, 9: // to a mark, which stays good

@@ -30,16 +30,16 @@ const (
 // NewMask returns an empty mask over rows rows.
 func NewMask(rows int) *Mask {
 	m := new(Mask)
-	m.Resize(rows)
+	m.Reset(rows)
 	return m
 }
 
 // wordsFor returns the number of mask words for rows rows.
 func wordsFor(rows int) int { return int((uint(rows) + kernel.Block - 1) / kernel.Block) }
 
-// Resize makes m an empty mask over rows rows, reusing its storage when that
-// is large enough.
-func (m *Mask) Resize(rows int) {
+// Reset makes m an empty mask over rows rows, reusing its storage when that is large
+// enough.
+func (m *Mask) Reset(rows int) {
 	m.resize(rows)
 	clear(m.words)
 }

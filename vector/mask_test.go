@@ -21,7 +21,7 @@ func TestMaskZeroValue(t *testing.T) {
 	if !m.Equal(vector.NewMask(0)) {
 		t.Error("the zero mask is not a mask of length 0")
 	}
-	m.Resize(70)
+	m.Reset(70)
 	m.Set(69)
 	if m.Len() != 70 || !m.Test(69) {
 		t.Error("the zero mask does not resize")
@@ -138,7 +138,7 @@ func TestMaskResizeClears(t *testing.T) {
 	m.SetAll()
 	words := &m.Words()[0]
 	for _, rows := range []int{130, 200, 0, 64, 65} {
-		m.Resize(rows)
+		m.Reset(rows)
 		if m.Len() != rows || m.Any() {
 			t.Errorf("Resize(%d): length %d, %d rows set", rows, m.Len(), m.Count())
 		}

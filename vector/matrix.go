@@ -23,18 +23,18 @@ import (
 // row or column is out of range, a vector is longer than the matrix is wide,
 // or the matrix is a read-only view. Some 2^31 rows are the limit.
 type Matrix struct {
-	data   []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
-	codes  []float32 // Floor32 of every element of data: half the bytes for Fit to read; see plain
-	rows   int
-	cols   int
-	stride int // multiple of kernel.Block
-	schema Schema
+	data    []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
+	lower32 []float32 // every element of data rounded down: half the bytes for Fit to read
+	rows    int
+	cols    int
+	stride  int // multiple of kernel.Block
+	schema  Schema
 
-	integral []int32 // columns that take whole numbers only
-	wild     []bool  // per column: it may hold a value outside the range of tame
-	readOnly bool    // a view, or the matrix of an Overlay
-	plain    bool    // without codes: Fit reads the elements
-	log      changeLog
+	integral       []int32 // columns that take whole numbers only
+	outOfRange     []bool  // per column: it may hold a value outside the range of tame
+	readOnly       bool    // a view, or the matrix of an Overlay
+	withoutLower32 bool    // Fit reads the elements
+	log            changeLog
 
 	copied copied // what CopyFrom copied last
 
@@ -71,8 +71,8 @@ func (m *Matrix) Reset(schema Schema, rows, cols int) {
 	m.checkWritable()
 	m.reshape(schema, rows, cols)
 	clear(m.data)
-	clear(m.codes)
-	clear(m.wild)
+	clear(m.lower32)
+	clear(m.outOfRange)
 }
 
 // reshape gives m a shape and leaves its elements undefined.
@@ -84,26 +84,26 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 	n := elements(stride, cols)
 	m.setSchema(schema, cols)
 	if cap(m.data) < n {
-		m.data, m.codes = aligned[float64](n), m.newCodes(n)
+		m.data, m.lower32 = aligned[float64](n), m.newLower32(n)
 	} else {
-		m.data, m.codes = m.data[:n], m.codes[:m.coded(n)]
+		m.data, m.lower32 = m.data[:n], m.lower32[:m.lower32Len(n)]
 	}
 	m.rows, m.cols, m.stride = rows, cols, stride // the storage is there
-	m.wild = resized(m.wild, cols)
+	m.outOfRange = resized(m.outOfRange, cols)
 	m.log.recordAll()
 }
 
-// newCodes returns room for the codes of n elements.
-func (m *Matrix) newCodes(n int) []float32 {
-	if m.plain {
+// newLower32 returns room for n elements rounded down.
+func (m *Matrix) newLower32(n int) []float32 {
+	if m.withoutLower32 {
 		return nil
 	}
 	return aligned[float32](n)
 }
 
-// coded returns how many of n elements have codes.
-func (m *Matrix) coded(n int) int {
-	if m.plain {
+// lower32Len returns how many of n elements are kept rounded down, too.
+func (m *Matrix) lower32Len(n int) int {
+	if m.withoutLower32 {
 		return 0
 	}
 	return n
@@ -225,7 +225,7 @@ func (m *Matrix) Elements() []float64 { return m.data[:len(m.data):len(m.data)] 
 // stays false when a column has held others, until that is rewritten as a whole.
 func (m *Matrix) Tame(j int) bool {
 	m.checkColumn(j)
-	return !m.wild[j]
+	return !m.outOfRange[j]
 }
 
 // Slice returns rows lo to hi-1 of m as a read-only view that shares m's
@@ -240,9 +240,9 @@ func (m *Matrix) Slice(lo, hi int) *Matrix {
 		panic(panicView)
 	}
 	return &Matrix{
-		data: m.data[min(lo, len(m.data)):], codes: m.codes[min(lo, len(m.codes)):], plain: m.plain,
+		data: m.data[min(lo, len(m.data)):], lower32: m.lower32[min(lo, len(m.lower32)):], withoutLower32: m.withoutLower32,
 		rows: hi - lo, cols: m.cols, stride: m.stride,
-		schema: m.schema, integral: m.integral, wild: m.wild, readOnly: true,
+		schema: m.schema, integral: m.integral, outOfRange: m.outOfRange, readOnly: true,
 	}
 }
 
@@ -257,14 +257,14 @@ func (m *Matrix) SetRow(i int, v ResourceVector) {
 
 func (m *Matrix) setRow(i int, v ResourceVector) {
 	p, j := i, 0
-	var known [8]float32 // some codes at once
-	for ; j+len(known) <= len(v) && !m.plain; j += len(known) {
-		part, data, codes, stride := v[j:][:len(known)], m.data, m.codes[:len(m.data)], m.stride
+	var known [8]float32 // some at once
+	for ; j+len(known) <= len(v) && !m.withoutLower32; j += len(known) {
+		part, data, lower32, stride := v[j:][:len(known)], m.data, m.lower32[:len(m.data)], m.stride
 		if kernel.Codes(known[:], part) {
 			break // one is not tame
 		}
 		for k, x := range part {
-			data[p], codes[p] = x, known[k]
+			data[p], lower32[p] = x, known[k]
 			p += stride
 		}
 	}
@@ -278,29 +278,29 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 	}
 }
 
-// AddRow adds v, padded with zeros, to row i. Sums are rounded as float64 sums
+// AddToRow adds v, padded with zeros, to row i. Sums are rounded as float64 sums
 // are. What could not be taken back is an [*AmountError], and then the row stays
 // as it was: an amount that is NaN or infinite, a sum that would become
 // infinite, and in an integral column of the schema an amount that is no whole
 // number, or an amount or a sum of 2^53 or more. An element that is infinite or
 // NaN already stays so.
-func (m *Matrix) AddRow(i int, v ResourceVector) error {
+func (m *Matrix) AddToRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v, 1)
 }
 
-// SubRow subtracts v, padded with zeros, from row i, with the rules of
-// [Matrix.AddRow]. Elements may become negative.
-func (m *Matrix) SubRow(i int, v ResourceVector) error {
+// SubFromRow subtracts v, padded with zeros, from row i, with the rules of
+// [Matrix.AddToRow]. Elements may become negative.
+func (m *Matrix) SubFromRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v, -1)
 }
 
-// addRow is AddRow for sign 1, SubRow for sign -1.
+// addRow is AddToRow for sign 1, SubFromRow for sign -1.
 func (m *Matrix) addRow(i int, v ResourceVector, sign float64) error {
 	m.checkRow(i)
 	m.checkVector(v)
-	if kernel.AddRow(m.data[min(i, len(m.data)):], m.codes[min(i, len(m.codes)):], m.stride, v, sign) {
+	if kernel.AddRow(m.data[min(i, len(m.data)):], m.lower32[min(i, len(m.lower32)):], m.stride, v, sign) {
 		m.log.record(i)
 		return nil
 	}
@@ -314,12 +314,12 @@ func (m *Matrix) addRow(i int, v ResourceVector, sign float64) error {
 // add is addRow for amounts that checkAmounts has accepted. Multiplying by the
 // sign is exact, and adding -x is subtracting x, to the bit.
 func (m *Matrix) add(i int, v ResourceVector, sign float64) {
-	data, codes, wild, p := m.data, m.codes[:len(m.data)], m.wild[:len(v)], i
+	data, lower32, outOfRange, p := m.data, m.lower32[:len(m.data)], m.outOfRange[:len(v)], i
 	for j, x := range v {
 		x = data[p] + float64(x*sign)
-		data[p], codes[p] = x, kernel.Floor32(x)
+		data[p], lower32[p] = x, kernel.Floor32(x)
 		if !kernel.Tame(x) {
-			wild[j] = true
+			outOfRange[j] = true
 		}
 		p += m.stride
 	}
@@ -362,19 +362,19 @@ func (m *Matrix) checkAmounts(i int, v ResourceVector, sign float64) error {
 // exact, and so are their sums and differences.
 func exact(x float64) bool { return math.Abs(x) < 1<<53 }
 
-// store writes element p of column j, its code, and the column's tame flag.
+// store writes element p of column j, and whether the column may be out of range.
 func (m *Matrix) store(p, j int, x float64) {
 	if !kernel.Tame(x) {
-		m.wild[j] = true
+		m.outOfRange[j] = true
 	}
 	m.put(p, x)
 }
 
-// put writes element p and its code.
+// put writes element p.
 func (m *Matrix) put(p int, x float64) {
 	m.data[p] = x
-	if !m.plain {
-		m.codes[p] = kernel.Floor32(x)
+	if !m.withoutLower32 {
+		m.lower32[p] = kernel.Floor32(x)
 	}
 }
 
@@ -402,24 +402,23 @@ func (m *Matrix) SetColumnPart(j, lo int, values []float64) {
 	}
 	copy(m.data[j*m.stride+lo:][:len(values)], values)
 	if lo == 0 && len(values) == m.rows {
-		m.wild[j] = false
+		m.outOfRange[j] = false
 	}
 	m.inspectPart(j, lo, len(values))
 	m.log.recordAll()
 }
 
-// inspect sets the codes and the tame flag of column j from its elements.
+// inspect derives from its elements what is kept of column j besides them.
 func (m *Matrix) inspect(j int) {
-	m.wild[j] = false
+	m.outOfRange[j] = false
 	m.inspectPart(j, 0, m.rows)
 }
 
-// inspectPart sets the codes of n elements of column j, and the tame flag when
-// one of them is not.
+// inspectPart is inspect for n elements; one that is out of range marks the column.
 func (m *Matrix) inspectPart(j, lo, n int) {
 	p := j*m.stride + lo
-	if kernel.Codes(m.codes[p:][:n], m.data[p:][:n]) {
-		m.wild[j] = true
+	if kernel.Codes(m.lower32[p:][:n], m.data[p:][:n]) {
+		m.outOfRange[j] = true
 	}
 }
 
@@ -483,8 +482,8 @@ func (m *Matrix) Resize(rows int) {
 // clearRows sets the elements of column j from row lo on to 0.
 func (m *Matrix) clearRows(j, lo int) {
 	clear(m.data[j*m.stride:][lo:m.rows])
-	if !m.plain {
-		clear(m.codes[j*m.stride:][lo:m.rows])
+	if !m.withoutLower32 {
+		clear(m.lower32[j*m.stride:][lo:m.rows])
 	}
 }
 
@@ -495,14 +494,14 @@ func (m *Matrix) grow(rows int) {
 	}
 	stride := strideFor(max(rows, min(2*m.stride, maxRows)))
 	n := elements(stride, m.cols)
-	data, codes := aligned[float64](n), m.newCodes(n)
+	data, lower32 := aligned[float64](n), m.newLower32(n)
 	for j := range m.cols {
 		copy(data[j*stride:][:m.rows], m.data[j*m.stride:])
-		if !m.plain {
-			copy(codes[j*stride:][:m.rows], m.codes[j*m.stride:])
+		if !m.withoutLower32 {
+			copy(lower32[j*stride:][:m.rows], m.lower32[j*m.stride:])
 		}
 	}
-	m.data, m.codes, m.stride = data, codes, stride
+	m.data, m.lower32, m.stride = data, lower32, stride
 }
 
 // Widen appends columns of zeros, up to cols, and takes the schema of the wider
@@ -520,17 +519,17 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	n := elements(m.stride, cols)
 	m.setSchema(schema, cols)
 	if n > cap(m.data) {
-		data, codes := aligned[float64](n), m.newCodes(n)
+		data, lower32 := aligned[float64](n), m.newLower32(n)
 		copy(data, m.data)
-		copy(codes, m.codes)
-		m.data, m.codes = data, codes
+		copy(lower32, m.lower32)
+		m.data, m.lower32 = data, lower32
 	} else {
 		old := len(m.data)
-		m.data, m.codes = m.data[:n], m.codes[:m.coded(n)]
+		m.data, m.lower32 = m.data[:n], m.lower32[:m.lower32Len(n)]
 		clear(m.data[old:])
-		clear(m.codes[m.coded(old):])
+		clear(m.lower32[m.lower32Len(old):])
 	}
-	m.wild = append(m.wild, make([]bool, cols-m.cols)...)
+	m.outOfRange = append(m.outOfRange, make([]bool, cols-m.cols)...)
 	m.cols = cols
 	m.log.recordAll()
 }
@@ -556,18 +555,18 @@ func (m *Matrix) copyFrom(src *Matrix) {
 		for j := range m.cols {
 			column := m.data[j*m.stride:][:m.stride]
 			clear(column[copy(column, src.Column(j)):])
-			if m.plain {
+			if m.withoutLower32 {
 				continue
 			}
-			codes := m.codes[j*m.stride:][:m.stride]
-			if src.plain {
-				kernel.Codes(codes, column)
+			lower32 := m.lower32[j*m.stride:][:m.stride]
+			if src.withoutLower32 {
+				kernel.Codes(lower32, column)
 			} else {
-				clear(codes[copy(codes, src.codes[j*src.stride:][:src.rows]):])
+				clear(lower32[copy(lower32, src.lower32[j*src.stride:][:src.rows]):])
 			}
 		}
 	}
-	copy(m.wild, src.wild)
+	copy(m.outOfRange, src.outOfRange)
 	m.copied.now(&src.log, &m.log)
 }
 
@@ -603,25 +602,25 @@ func (m *Matrix) copyChanges(src *Matrix) bool {
 	return true
 }
 
-// copyRows copies rows of column j with their codes.
+// copyRows copies rows of column j.
 func (m *Matrix) copyRows(src *Matrix, j int, rows []int32) {
 	to, from := m.data[j*m.stride:][:m.stride], src.data[j*src.stride:][:src.stride]
 	for _, i := range rows {
 		to[i] = from[i]
 	}
-	if m.plain {
+	if m.withoutLower32 {
 		return
 	}
-	codes := m.codes[j*m.stride:][:m.stride]
-	if src.plain {
+	lower32 := m.lower32[j*m.stride:][:m.stride]
+	if src.withoutLower32 {
 		for _, i := range rows {
-			codes[i] = kernel.Floor32(from[i])
+			lower32[i] = kernel.Floor32(from[i])
 		}
 		return
 	}
-	known := src.codes[j*src.stride:][:src.stride]
+	known := src.lower32[j*src.stride:][:src.stride]
 	for _, i := range rows {
-		codes[i] = known[i]
+		lower32[i] = known[i]
 	}
 }
 

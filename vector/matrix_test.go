@@ -154,13 +154,13 @@ func TestMatrixRows(t *testing.T) {
 	wantMatrix(t, "padded", m, [][]float64{{1, 2, 3}, {4, 0, 0}, {0, 0, 0}})
 	m.SetRow(0, vec{9})
 	wantMatrix(t, "a shorter vector overwrites with zeros", m, [][]float64{{9, 0, 0}, {4, 0, 0}, {0, 0, 0}})
-	if err := m.AddRow(1, vec{1, 2}); err != nil {
+	if err := m.AddToRow(1, vec{1, 2}); err != nil {
 		t.Error(err)
 	}
-	if err := m.SubRow(2, vec{0, 0.5, 7}); err != nil {
+	if err := m.SubFromRow(2, vec{0, 0.5, 7}); err != nil {
 		t.Error(err)
 	}
-	if err := m.AddRow(0, nil); err != nil {
+	if err := m.AddToRow(0, nil); err != nil {
 		t.Error(err)
 	}
 	wantMatrix(t, "added", m, [][]float64{{9, 0, 0}, {5, 2, 0}, {0, -0.5, -7}})
@@ -189,19 +189,19 @@ func TestMatrixIntegralColumns(t *testing.T) {
 	m.SetRow(1, vec{0.5, 4, 0.5, 4})
 	for _, x := range []float64{0, zero, 1, -3, 1<<53 - 5, -(1<<53 - 5)} {
 		for _, v := range []vec{{0.25, x}, {0.25, x, 0.125, x}, {large, 0, tiny, x}} {
-			if err := m.AddRow(0, v); err != nil {
-				t.Errorf("AddRow(%v): %v", v, err)
+			if err := m.AddToRow(0, v); err != nil {
+				t.Errorf("AddToRow(%v): %v", v, err)
 			}
-			if err := m.SubRow(0, v); err != nil {
-				t.Errorf("SubRow(%v): %v", v, err)
+			if err := m.SubFromRow(0, v); err != nil {
+				t.Errorf("SubFromRow(%v): %v", v, err)
 			}
 		}
 	}
 	before, version := contents(m), m.Version()
 	for _, x := range []float64{0.5, tiny, -1.5, 1 << 53, -(1 << 53), large, inf, -inf, nan, 1 - 0x1p-53} {
 		for name, op := range map[string]func(int, vec) error{
-			"AddRow": m.AddRow, "SubRow": m.SubRow,
-			"Overlay.AddRow": vector.NewOverlay(m).AddRow, "Overlay.SubRow": vector.NewOverlay(m).SubRow,
+			"AddToRow": m.AddToRow, "SubFromRow": m.SubFromRow,
+			"Overlay.AddToRow": vector.NewOverlay(m).AddToRow, "Overlay.SubFromRow": vector.NewOverlay(m).SubFromRow,
 		} {
 			wantAmountError(t, fmt.Sprintf("%s of %v", name, x), op(1, vec{1, 1, 1, x}), 1, "efa", decimal.Format(x))
 		}
@@ -211,15 +211,15 @@ func TestMatrixIntegralColumns(t *testing.T) {
 		t.Error("a refusal counts as a write")
 	}
 	m.Reset(none, 1, 4)
-	if err := m.AddRow(0, vec{0, 0.5}); err != nil {
+	if err := m.AddToRow(0, vec{0, 0.5}); err != nil {
 		t.Errorf("without a schema: %v", err)
 	}
 	m.Reset(schema, 1, 4)
-	if err := m.AddRow(0, vec{0, 0.5}); err == nil {
+	if err := m.AddToRow(0, vec{0, 0.5}); err == nil {
 		t.Error("the schema's columns came back without their kind")
 	}
 	m.Widen(none, 5)
-	if err := m.AddRow(0, vec{0, 0.5}); err != nil {
+	if err := m.AddToRow(0, vec{0, 0.5}); err != nil {
 		t.Errorf("widened without a schema: %v", err)
 	}
 }
@@ -318,7 +318,7 @@ func TestMatrixWiden(t *testing.T) {
 	}
 	m.Widen(four, 4)
 	wantMatrix(t, "widened by nothing", m, want)
-	if err := m.AddRow(0, vec{0, 0, 0, 0.5}); err == nil {
+	if err := m.AddToRow(0, vec{0, 0, 0, 0.5}); err == nil {
 		t.Error("a new column is not integral")
 	}
 	// Storage that a wider matrix left behind is not what a column starts with.
@@ -387,50 +387,50 @@ func TestTame(t *testing.T) {
 
 // Every way to write marks a column that is no longer tame.
 func TestMatrixTameFlags(t *testing.T) {
-	wild := vec{1, 0x1p600}
+	outOfRange := vec{1, 0x1p600}
 	for name, write := range map[string]func(m *vector.Matrix) *vector.Matrix{
-		"SetRow":    func(m *vector.Matrix) *vector.Matrix { m.SetRow(0, wild); return m },
-		"AppendRow": func(m *vector.Matrix) *vector.Matrix { m.AppendRow(wild); return m },
-		"AddRow":    func(m *vector.Matrix) *vector.Matrix { _ = m.AddRow(0, wild); return m },
-		"SubRow":    func(m *vector.Matrix) *vector.Matrix { _ = m.SubRow(0, wild); return m },
-		"AddRow, overflowing": func(m *vector.Matrix) *vector.Matrix {
+		"SetRow":     func(m *vector.Matrix) *vector.Matrix { m.SetRow(0, outOfRange); return m },
+		"AppendRow":  func(m *vector.Matrix) *vector.Matrix { m.AppendRow(outOfRange); return m },
+		"AddToRow":   func(m *vector.Matrix) *vector.Matrix { _ = m.AddToRow(0, outOfRange); return m },
+		"SubFromRow": func(m *vector.Matrix) *vector.Matrix { _ = m.SubFromRow(0, outOfRange); return m },
+		"AddToRow, overflowing": func(m *vector.Matrix) *vector.Matrix {
 			m.SetRow(0, vec{1, 0x1.8p499})
-			_ = m.AddRow(0, vec{1, 0x1.8p499})
+			_ = m.AddToRow(0, vec{1, 0x1.8p499})
 			return m
 		},
-		"SubRow, cancelling": func(m *vector.Matrix) *vector.Matrix {
+		"SubFromRow, cancelling": func(m *vector.Matrix) *vector.Matrix {
 			m.SetRow(0, vec{1, 0x1.0000000000001p-500})
-			_ = m.SubRow(0, vec{1, 0x1p-500})
+			_ = m.SubFromRow(0, vec{1, 0x1p-500})
 			return m
 		},
 		"SetColumn": func(m *vector.Matrix) *vector.Matrix { m.SetColumn(1, []float64{1, nan}); return m },
 		"CopyFrom": func(m *vector.Matrix) *vector.Matrix {
-			src := matrixOf(2, wild)
+			src := matrixOf(2, outOfRange)
 			m.CopyFrom(src)
 			return m
 		},
 		"CopyFrom, changes": func(m *vector.Matrix) *vector.Matrix {
 			src := matrixOf(2, vec{1, 1})
 			m.CopyFrom(src)
-			src.SetRow(0, wild)
+			src.SetRow(0, outOfRange)
 			m.CopyFrom(src)
 			return m
 		},
 		"Overlay": func(m *vector.Matrix) *vector.Matrix {
 			o := vector.NewOverlay(m)
-			o.SetRow(1, wild)
+			o.SetRow(1, outOfRange)
 			return o.Matrix()
 		},
 		"Overlay.Rollback": func(m *vector.Matrix) *vector.Matrix {
-			m.SetRow(0, wild)
+			m.SetRow(0, outOfRange)
 			o := vector.NewOverlay(m)
 			o.SetRow(0, vec{1, 1})
 			o.Rollback(vector.Mark{})
 			return o.Matrix()
 		},
-		"Shortfall": func(m *vector.Matrix) *vector.Matrix { vector.Shortfall(m, matrixOf(2, nil), wild); return m },
+		"Shortfall": func(m *vector.Matrix) *vector.Matrix { vector.Shortfall(m, matrixOf(2, nil), outOfRange); return m },
 		"SegmentSum": func(m *vector.Matrix) *vector.Matrix {
-			vector.SegmentSum(m, matrixOf(2, wild), []int32{0, 1})
+			vector.SegmentSum(m, matrixOf(2, outOfRange), []int32{0, 1})
 			return m
 		},
 	} {
@@ -439,7 +439,7 @@ func TestMatrixTameFlags(t *testing.T) {
 			t.Errorf("%s: columns tame %v, %v, want true, false", name, m.Tame(0), m.Tame(1))
 		}
 	}
-	m := matrixOf(2, wild)
+	m := matrixOf(2, outOfRange)
 	m.SetColumn(1, []float64{3})
 	if !m.Tame(1) {
 		t.Error("SetColumn does not make a column tame again")
@@ -466,8 +466,8 @@ func TestMatrixChanged(t *testing.T) {
 	check("before the first version", start-1, change{all: true})
 	check("a version to come", start+1, change{all: true})
 	m.SetRow(3, vec{1})
-	_ = m.AddRow(1, vec{1})
-	_ = m.SubRow(3, vec{1})
+	_ = m.AddToRow(1, vec{1})
+	_ = m.SubFromRow(3, vec{1})
 	check("writes", start, change{rows: []int32{1, 3}})
 	check("the last write", m.Version()-1, change{rows: []int32{3}})
 	check("now", m.Version(), change{})

@@ -75,7 +75,7 @@ type PodAmounts struct {
 // NodesOption changes what [NewNodes] makes.
 type NodesOption func(*Nodes)
 
-// WithScored keeps scored amounts beside the requested ones: what scores count as
+// WithScored keeps scored amounts besides the requested ones: what scores count as
 // requested, such as kube-scheduler's NonZeroRequested. Without it amounts with
 // Scored panic, and scores count what is requested.
 func WithScored() NodesOption {
@@ -110,11 +110,11 @@ func NewNodes(schema Schema, cols int, opts ...NodesOption) *Nodes {
 	return n
 }
 
-// start makes the matrices what they are: written through n only, with codes only what
+// start makes the matrices what they are: written through n only, rounded down, too, only what
 // Fit reads, and with reciprocals what is divided by.
 func (n *Nodes) start() {
 	n.allocatable.readOnly, n.requested.readOnly, n.scored.readOnly, n.free.readOnly = true, true, true, true
-	n.allocatable.plain, n.requested.plain, n.scored.plain = true, true, true
+	n.allocatable.withoutLower32, n.requested.withoutLower32, n.scored.withoutLower32 = true, true, true
 	n.allocatable.reciprocals = &n.reciprocals
 }
 
@@ -159,7 +159,7 @@ func (n *Nodes) Row(name string) (row int, ok bool) {
 	return n.row(name)
 }
 
-// row is Row with the lock held. A copy has no index but that of its names.
+// row is Row with the lock held. A copy has only the index of its names.
 func (n *Nodes) row(name string) (row int, ok bool) {
 	if n.kind == writtenNodes {
 		return n.names.row(name)

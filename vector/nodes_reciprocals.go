@@ -120,7 +120,7 @@ func (n *Nodes) refresh() {
 // it may use them: nil unless total is what Nodes have, they keep all of them, and the
 // amounts of m are tame.
 func (m *Matrix) reciprocalsOf(total *Matrix) []float64 {
-	if total.reciprocals == nil || slices.Contains(m.wild, true) {
+	if total.reciprocals == nil || slices.Contains(m.outOfRange, true) {
 		return nil
 	}
 	r := total.reciprocals.Load()

@@ -64,11 +64,11 @@ func (o *Overlay) SetRow(i int, v ResourceVector) {
 	m.log.record(i)
 }
 
-// AddRow adds v to row i, as [Matrix.AddRow].
-func (o *Overlay) AddRow(i int, v ResourceVector) error { return o.addRow(i, v, 1) }
+// AddToRow adds v to row i, as [Matrix.AddToRow].
+func (o *Overlay) AddToRow(i int, v ResourceVector) error { return o.addRow(i, v, 1) }
 
-// SubRow subtracts v from row i, as [Matrix.SubRow].
-func (o *Overlay) SubRow(i int, v ResourceVector) error { return o.addRow(i, v, -1) }
+// SubFromRow subtracts v from row i, as [Matrix.SubFromRow].
+func (o *Overlay) SubFromRow(i int, v ResourceVector) error { return o.addRow(i, v, -1) }
 
 // addRow is Matrix.addRow, journalled.
 func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
@@ -114,7 +114,7 @@ func (o *Overlay) Rollback(mark Mark) {
 		i := int(o.rows[k])
 		p := i
 		for _, x := range o.amounts[k*m.cols:][:m.cols] {
-			m.put(p, x) // the tame flag covers it, as it only ever falls
+			m.put(p, x) // outOfRange covers it, as it only ever becomes true
 			p += m.stride
 		}
 		m.log.record(i)

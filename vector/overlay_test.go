@@ -27,16 +27,16 @@ func TestOverlayMarksNest(t *testing.T) {
 	start := contents(src)
 
 	outer := o.Mark()
-	if err := o.SubRow(0, vec{4, 1}); err != nil {
+	if err := o.SubFromRow(0, vec{4, 1}); err != nil {
 		t.Fatal(err)
 	}
 	afterOuter := contents(m)
 	inner := o.Mark()
 	o.SetRow(1, vec{5})
-	if err := o.AddRow(2, vec{1, -5}); err != nil {
+	if err := o.AddToRow(2, vec{1, -5}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.AddRow(1, vec{0.1, 0.2}); err != nil {
+	if err := o.AddToRow(1, vec{0.1, 0.2}); err != nil {
 		t.Fatal(err)
 	}
 	wantMatrix(t, "changed", m, [][]float64{{6, 0}, {5.1, 0.2}, {nan, inf}})
@@ -59,7 +59,7 @@ func TestOverlayRestoresBits(t *testing.T) {
 	want := contents(src)
 	o := vector.NewOverlay(src)
 	for range 100 {
-		if err := o.AddRow(0, vec{0.7, 0.3, 1e306}); err != nil {
+		if err := o.AddToRow(0, vec{0.7, 0.3, 1e306}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestOverlayRefusal(t *testing.T) {
 	o := vector.NewOverlay(src)
 	o.SetRow(0, vec{3})
 	version := o.Matrix().Version()
-	if o.AddRow(1, vec{0.5}) == nil || o.SubRow(0, vec{nan}) == nil {
+	if o.AddToRow(1, vec{0.5}) == nil || o.SubFromRow(0, vec{nan}) == nil {
 		t.Error("accepted a fraction")
 	}
 	if o.Matrix().Version() != version {

@@ -111,8 +111,8 @@ func TestPanics(t *testing.T) {
 	}{
 		{"NewMask", negative, func(*fixture) { vector.NewMask(-1) }},
 		{"NewMask too large", "vector: mask is too large", func(*fixture) { vector.NewMask(math.MaxInt) }},
-		{"Mask.Resize too large", "vector: mask is too large", func(f *fixture) { f.mask.Resize(math.MaxInt) }},
-		{"Mask.Resize", negative, func(f *fixture) { f.mask.Resize(-1) }},
+		{"Mask.Reset too large", "vector: mask is too large", func(f *fixture) { f.mask.Reset(math.MaxInt) }},
+		{"Mask.Reset", negative, func(f *fixture) { f.mask.Reset(-1) }},
 		{"Mask.Set below", maskRow, func(f *fixture) { f.mask.Set(-1) }},
 		{"Mask.Set above", maskRow, func(f *fixture) { f.mask.Set(5) }},
 		{"Mask.Set within the word", maskRow, func(f *fixture) { f.mask.Set(63) }},
@@ -147,10 +147,10 @@ func TestPanics(t *testing.T) {
 		{"Column, zero matrix", column, func(f *fixture) { f.empty.Column(0) }},
 		{"SetRow row", row, func(f *fixture) { f.m.SetRow(3, nil) }},
 		{"SetRow vector", long, func(f *fixture) { f.m.SetRow(0, three) }},
-		{"AddRow row", row, func(f *fixture) { _ = f.m.AddRow(-1, nil) }},
-		{"AddRow vector", long, func(f *fixture) { _ = f.m.AddRow(0, three) }},
-		{"SubRow row", row, func(f *fixture) { _ = f.m.SubRow(3, nil) }},
-		{"SubRow vector", long, func(f *fixture) { _ = f.m.SubRow(0, three) }},
+		{"AddToRow row", row, func(f *fixture) { _ = f.m.AddToRow(-1, nil) }},
+		{"AddToRow vector", long, func(f *fixture) { _ = f.m.AddToRow(0, three) }},
+		{"SubFromRow row", row, func(f *fixture) { _ = f.m.SubFromRow(3, nil) }},
+		{"SubFromRow vector", long, func(f *fixture) { _ = f.m.SubFromRow(0, three) }},
 		{"SetColumn column", column, func(f *fixture) { f.m.SetColumn(2, make([]float64, 3)) }},
 		{"SetColumn fewer", columnRows, func(f *fixture) { f.m.SetColumn(0, make([]float64, 2)) }},
 		{"SetColumn more", columnRows, func(f *fixture) { f.m.SetColumn(0, make([]float64, 4)) }},
@@ -164,8 +164,8 @@ func TestPanics(t *testing.T) {
 		{"Slice border", view, func(f *fixture) { f.m.Slice(1, 3) }},
 
 		{"view SetRow", readOnly, func(f *fixture) { f.view.SetRow(0, nil) }},
-		{"view AddRow", readOnly, func(f *fixture) { _ = f.view.AddRow(0, nil) }},
-		{"view SubRow", readOnly, func(f *fixture) { _ = f.view.SubRow(0, nil) }},
+		{"view AddToRow", readOnly, func(f *fixture) { _ = f.view.AddToRow(0, nil) }},
+		{"view SubFromRow", readOnly, func(f *fixture) { _ = f.view.SubFromRow(0, nil) }},
 		{"view SetColumn", readOnly, func(f *fixture) { f.view.SetColumn(0, make([]float64, 3)) }},
 		{"view AppendRow", readOnly, func(f *fixture) { f.view.AppendRow(nil) }},
 		{"view RemoveRow", readOnly, func(f *fixture) { f.view.RemoveRow(0) }},
@@ -177,7 +177,7 @@ func TestPanics(t *testing.T) {
 		{"view as dst of SegmentSum", readOnly, func(f *fixture) { vector.SegmentSum(f.view, f.other, nil) }},
 		{"slice of a view", readOnly, func(f *fixture) { f.view.Slice(0, 1).SetRow(0, nil) }},
 		{"overlay's matrix", readOnly, func(f *fixture) { f.overlay.Matrix().SetRow(0, nil) }},
-		{"matrix of nodes", readOnly, func(f *fixture) { _ = f.nodes.Requested().AddRow(0, nil) }},
+		{"matrix of nodes", readOnly, func(f *fixture) { _ = f.nodes.Requested().AddToRow(0, nil) }},
 		{"matrix of a copy", readOnly, func(f *fixture) { f.copied.Free().RemoveRow(0) }},
 
 		{"LessEqual", long, func(f *fixture) { vector.LessEqual(f.mask, f.m, three) }},
@@ -258,10 +258,10 @@ func TestPanics(t *testing.T) {
 
 		{"Overlay.SetRow row", row, func(f *fixture) { f.overlay.SetRow(3, nil) }},
 		{"Overlay.SetRow vector", long, func(f *fixture) { f.overlay.SetRow(0, three) }},
-		{"Overlay.AddRow row", row, func(f *fixture) { _ = f.overlay.AddRow(3, nil) }},
-		{"Overlay.AddRow vector", long, func(f *fixture) { _ = f.overlay.AddRow(0, three) }},
-		{"Overlay.SubRow row", row, func(f *fixture) { _ = f.overlay.SubRow(-1, nil) }},
-		{"Overlay.SubRow vector", long, func(f *fixture) { _ = f.overlay.SubRow(0, three) }},
+		{"Overlay.AddToRow row", row, func(f *fixture) { _ = f.overlay.AddToRow(3, nil) }},
+		{"Overlay.AddToRow vector", long, func(f *fixture) { _ = f.overlay.AddToRow(0, three) }},
+		{"Overlay.SubFromRow row", row, func(f *fixture) { _ = f.overlay.SubFromRow(-1, nil) }},
+		{"Overlay.SubFromRow vector", long, func(f *fixture) { _ = f.overlay.SubFromRow(0, three) }},
 		{"Overlay.Rollback", mark, func(f *fixture) {
 			o := vector.NewOverlay(f.m)
 			o.SetRow(0, nil)

@@ -34,7 +34,7 @@ func (l *ratioList) take(m *Matrix, amounts ResourceVector) {
 		}
 		l.columns[l.n], l.amounts[l.n] = int32(j), x
 		l.n++
-		if m.wild[j] || !kernel.Tame(x) {
+		if m.outOfRange[j] || !kernel.Tame(x) {
 			l.tame = false
 		}
 	}

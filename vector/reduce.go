@@ -139,7 +139,7 @@ type Offsets []int32
 // SegmentSum sets row k of dst to the sum of the rows offsets[k] to
 // offsets[k+1]-1 of m, added in ascending order, starting from +0: the devices
 // of each node, or topology domains whose nodes stand together. Sum rows that
-// are scattered, as those of [Nodes], with [SumColumns] and a mask per group.
+// are scattered, such as nodes of one rack, with [SumColumns] and a mask per group.
 // Groups may be empty. offsets must ascend within 0 and m's rows. dst is
 // reshaped to one row per group, with m's schema, and must be another matrix.
 func SegmentSum(dst, m *Matrix, offsets Offsets) {
@@ -157,7 +157,7 @@ func SegmentSum(dst, m *Matrix, offsets Offsets) {
 	}
 	for j := range dst.cols {
 		clear(dst.data[j*dst.stride:][groups:dst.stride])
-		clear(dst.codes[j*dst.stride:][groups:dst.stride])
+		clear(dst.lower32[j*dst.stride:][groups:dst.stride])
 		dst.inspect(j)
 	}
 }

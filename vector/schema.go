@@ -33,7 +33,7 @@ type SchemaColumn struct {
 	Name string
 
 	// Integral says that the column takes whole numbers only, so that adding
-	// and subtracting is exact; see [Matrix.AddRow].
+	// and subtracting is exact; see [Matrix.AddToRow].
 	Integral bool
 
 	// Detail is anything else that makes two columns of one name different,

@@ -61,7 +61,7 @@ type Option func(*Builder)
 
 // Milli declares that the named resources, by original or own name, are counted
 // in thousandths, so that shares of a device are whole numbers and sums of them
-// exact; AddRow and SubRow then refuse fractions in their columns. It adds no
+// exact; AddToRow and SubFromRow then refuse fractions in their columns. It adds no
 // name: one that no index has is in [ResourceVectorMap.Notes], since it may be a
 // typing error. Only resources counted in
 // whole units otherwise can be declared.

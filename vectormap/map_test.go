@@ -138,10 +138,10 @@ func TestMilliMatrixRefusesFractions(t *testing.T) {
 	m := must(t, names("nvidia.com/gpu"), Milli("gpu"))
 	x := m.NewMatrix(1)
 	var fault *vector.AmountError
-	if err := x.AddRow(0, vec{0, 0, 0.5}); !errors.As(err, &fault) || fault.Resource != "gpu" || !errors.Is(err, vector.ErrNotRepresentable) {
+	if err := x.AddToRow(0, vec{0, 0, 0.5}); !errors.As(err, &fault) || fault.Resource != "gpu" || !errors.Is(err, vector.ErrNotRepresentable) {
 		t.Errorf("half a thousandth: %v", err)
 	}
-	if err := x.AddRow(0, vec{0.5, 0, 500}); err != nil {
+	if err := x.AddToRow(0, vec{0.5, 0, 500}); err != nil {
 		t.Error(err)
 	}
 }

@@ -417,7 +417,7 @@ func (a *Account) Without(dst *vector.Mask, kind string) {
 	if fault != nil {
 		panic(panicKind)
 	}
-	dst.Resize(nodes)
+	dst.Reset(nodes)
 	dst.SetAll()
 	for node := range nodes {
 		for row := a.offsets[node]; row < a.offsets[node+1]; row++ {

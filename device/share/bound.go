@@ -71,7 +71,7 @@ func (b *Bound) Fit(dst *vector.Mask, needs []Requirement) error {
 }
 
 func (b *Bound) fit(dst *vector.Mask, a *Account, needs []Requirement) {
-	dst.Resize(a.Len())
+	dst.Reset(a.Len())
 	dst.SetAll()
 	if dst.Len() == 0 {
 		return

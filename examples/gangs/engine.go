@@ -151,7 +151,7 @@ func (p *proved) matrix(members []vector.ResourceVector) *vector.Matrix {
 
 func (p *proved) release(j job) {
 	for _, x := range j.pods {
-		must(p.overlay.AddRow(x.row, x.request))
+		must(p.overlay.AddToRow(x.row, x.request))
 		must(p.proof.Release(x.row, x.request))
 	}
 }
@@ -171,7 +171,7 @@ func (p *proved) place(members []vector.ResourceVector) (nodes []int32, ok bool)
 		return nil, false
 	}
 	for i, row := range p.nodes {
-		must(p.overlay.SubRow(int(row), members[i]))
+		must(p.overlay.SubFromRow(int(row), members[i]))
 	}
 	return p.nodes, true
 }

@@ -127,7 +127,7 @@ func (s *placer) drawTied(scores []float64, feasible *vector.Mask) int {
 func (s *placer) chooseDevices(row int, req *gpu.Request) []int32 {
 	if s.policy.random && req.Count == 1 && req.Milli < wholeGPU {
 		left := s.gpus.Devices(row)
-		s.fitting.Resize(len(left))
+		s.fitting.Reset(len(left))
 		for j, milli := range left {
 			if milli >= req.Milli {
 				s.fitting.Set(j)

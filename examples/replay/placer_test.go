@@ -110,7 +110,7 @@ func (s *placer) checkCapacity(t *testing.T, arrivals []int32, placements []plac
 			continue
 		}
 		kind := &s.kinds[arrivals[i]]
-		if err := used.AddRow(row[p.node], kind.amounts); err != nil {
+		if err := used.AddToRow(row[p.node], kind.amounts); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range p.devices {

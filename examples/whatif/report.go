@@ -227,8 +227,8 @@ func (r *report) fill() [][]string {
 	for i := range r.shapes {
 		s := &r.shapes[i]
 		var before, after vector.Mask
-		before.Resize(r.state.Len())
-		after.Resize(r.final.Len())
+		before.Reset(r.state.Len())
+		after.Reset(r.final.Len())
 		for row := range r.final.Len() {
 			switch {
 			case r.shapeAt(row) != s:

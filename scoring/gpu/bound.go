@@ -130,7 +130,7 @@ func (b *Bound) Fit(dst *vector.Mask, req *Request, rows *vector.Mask) {
 	if valid {
 		b.fit(dst, rows)
 	} else {
-		dst.Resize(b.len())
+		dst.Reset(b.len())
 	}
 }
 
@@ -152,7 +152,7 @@ func (b *Bound) Score(dst []float64, req *Request, rows *vector.Mask) error {
 	}
 	scores, fits, _ := b.cache.All((*cacheQuery)(b))
 	kernel.EachRow(len(dst), fits.Words(), func(row int) { dst[row] = scores[row] })
-	b.rest.Resize(len(dst))
+	b.rest.Reset(len(dst))
 	b.rest.SetAll()
 	if rows != nil {
 		b.rest.CopyFrom(rows)

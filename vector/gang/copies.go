@@ -104,8 +104,8 @@ func (c *rowCounter) on(free *vector.Matrix, r int) int64 {
 	return int64(least)
 }
 
-// beside is on for a row that also holds one copy of other, which fits there.
-func (c *rowCounter) beside(free *vector.Matrix, r int, other vector.ResourceVector) int64 {
+// withLeader counts on a row that also holds one copy of other, which fits there.
+func (c *rowCounter) withLeader(free *vector.Matrix, r int, other vector.ResourceVector) int64 {
 	least := float64(c.most)
 	for j, x := range c.request {
 		if x == 0 {

@@ -8,7 +8,7 @@ import (
 // Domains are sets of rows, such as racks, blocks or pools: set k is the rows
 // Rows[Offsets[k]] to Rows[Offsets[k+1]-1], which ascend. Sets may overlap, be empty
 // and leave rows out. There is one offset more than sets; without at least two
-// there is no set. [Topology.Domains] makes those of a level.
+// there is no set. [Topology.Domains] makes the sets of a level.
 //
 // Methods that take Domains panic when the offsets do not ascend within Rows, or the
 // rows of a set do not ascend within the rows of the matrix.
@@ -38,7 +38,7 @@ func (d *Domains) check(rows int) {
 	}
 }
 
-// rowSets are the row sets that a question is about: those of Domains, or one that
+// rowSets are the row sets that a question is about: the sets of Domains, or one that
 // holds every row; always without the rows that are not eligible.
 type rowSets struct {
 	n        int

@@ -42,7 +42,7 @@ func maskOfDomain(d *gang.Domains, k, rows int, eligible *vector.Mask) *vector.M
 	return m
 }
 
-// checkDomains compares the answers for sets of rows with those of a loop over
+// checkDomains compares the answers for sets of rows with a loop over
 // masks.
 func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c packCase, d *gang.Domains) {
 	t.Helper()
@@ -132,7 +132,7 @@ func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vec
 		return
 	}
 	if (domain < 0) != (len(masks) == 0) {
-		fail("set %d of %d is nearest", domain, len(masks))
+		fail("set %d of %d is closest", domain, len(masks))
 	}
 	if domain < 0 {
 		return
@@ -144,7 +144,7 @@ func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vec
 		if goldenIdentical := newGoldenGang(requests); goldenIdentical.identical {
 			most := func(m *vector.Mask) int64 { return vector.SumCopies(free, goldenIdentical.requested[0], m) }
 			if here, there := most(m), most(masks[domain]); here > there || here == there && k < domain {
-				fail("set %d with %d places is nearest, and %d has %d", domain, there, k, here)
+				fail("set %d with %d places is closest, and %d has %d", domain, there, k, here)
 			}
 			continue
 		} else if goldenIdentical.counted() {
@@ -153,7 +153,7 @@ func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vec
 		other, _ := p.Infeasible(free, requests, m)
 		if why.Reason == gang.InfeasibleAggregate && (other.Reason != why.Reason || other.Column > why.Column ||
 			other.Column == why.Column && (other.Available > why.Available || other.Available == why.Available && k < domain)) {
-			fail("set %d is nearest with %+v, and %d has %+v", domain, why, k, other)
+			fail("set %d is closest with %+v, and %d has %+v", domain, why, k, other)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (p *Packer) Filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 
 // FilterIn is [Packer.Filter] for a gang that has to stay within one of the sets of
 // domains: how short a prefix makes it placeable in one of them. It is infeasible
-// when it is in every set, and a placement is that of [Packer.PlaceIn].
+// when it is in every set, and its placement is the one of [Packer.PlaceIn].
 func (p *Packer) FilterIn(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, domains *Domains, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
 	return p.filter(dst, o, requests, rows, domains, victims)
 }
@@ -136,9 +136,9 @@ func (s *search) begin(free *vector.Matrix) {
 	s.done, s.fault = false, nil
 	s.rows, s.amounts = s.rows[:0], s.amounts[:0]
 	s.cursor = position(p.options.BestFit)
-	p.climb.start(&p.bounds, free, &p.sets)
+	p.progress.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
-		p.climb.advance(d)
+		p.progress.advance(d)
 	}
 	s.look()
 }
@@ -150,7 +150,7 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 	}
 	err := checkVictim(s.free, row, amounts)
 	if err == nil {
-		err = s.packer.climb.release(s.overlay, row, amounts)
+		err = s.packer.progress.release(s.overlay, row, amounts)
 	}
 	if err != nil {
 		s.fault, s.done = fmt.Errorf("victim %d: %w", s.released, err), true
@@ -174,7 +174,7 @@ func (s *search) bisects() bool { return s.packer.options.Search == SearchBisect
 // look goes on from a prefix that has just been reached.
 func (s *search) look() {
 	if s.lower < 0 {
-		if s.packer.climb.open == 0 {
+		if s.packer.progress.open == 0 {
 			return
 		}
 		s.lower, s.next = s.released, s.released
@@ -217,8 +217,8 @@ func (s *search) place() bool {
 	p := s.packer
 	p.survey(s.free)
 	for d := range p.sets.n {
-		w := &p.climb.at[d]
-		if !p.climb.isOpen(d) || w.tried {
+		w := &p.progress.at[d]
+		if !p.progress.isOpen(d) || w.tried {
 			continue
 		}
 		var ok bool
@@ -254,8 +254,8 @@ func (s *search) finish() (Scenario, error) {
 		}
 		return open, nil
 	}
-	domain := p.climb.nearest()
-	return Scenario{Prefix: -1, LowerBound: s.released + 1, Infeasible: p.climb.why(domain), Domain: domain}, nil
+	domain := p.progress.closest()
+	return Scenario{Prefix: -1, LowerBound: s.released + 1, Infeasible: p.progress.why(domain), Domain: domain}, nil
 }
 
 // bisect shortens the prefix that was found until the one before it fails.
@@ -266,7 +266,7 @@ func (s *search) bisect() {
 		s.overlay.Rollback(s.after)
 		step := (s.found - s.failed) / 2
 		for i, row := range s.rows[:step] {
-			_ = s.overlay.AddRow(int(row), s.amounts[i*s.free.Cols():][:s.free.Cols()]) // accepted before
+			_ = s.overlay.AddToRow(int(row), s.amounts[i*s.free.Cols():][:s.free.Cols()]) // accepted before
 		}
 		reposition(tie, s.cursor)
 		if s.place() {

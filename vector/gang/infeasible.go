@@ -84,7 +84,7 @@ type Infeasibility struct {
 // In a gang of more than 32 different requests the last condition is tested for
 // 32 of them and 32 amounts of each resource, evenly spaced by rank, and each of
 // the other requests is counted against the members that request the same. So the
-// time is at most that of [vector.Copies] for every different request and for 32 amounts
+// time is at most one [vector.Copies] for every different request and for 32 amounts
 // of each resource. Counting stops where there are enough copies, which in a roomy
 // cluster is soon.
 //
@@ -101,7 +101,7 @@ func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (w
 
 // InfeasibleIn is [Packer.Infeasible] for a gang that has to stay within one of the
 // sets of domains: infeasible says that it provably fits in none. domain is then the
-// set that comes nearest, and why is about that. Otherwise it is the first set for
+// set that comes closest, and why is about that. Otherwise it is the first set for
 // which nothing is proved.
 //
 // Nearest is the set with the most places, for a gang whose members all request the same,
@@ -111,27 +111,27 @@ func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (w
 func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
 	p.take(free, requests, rows, domains)
 	p.bounds.take(&p.gang)
-	p.climb.start(&p.bounds, free, &p.sets)
+	p.progress.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
-		if p.climb.advance(d); p.climb.isOpen(d) {
+		if p.progress.advance(d); p.progress.isOpen(d) {
 			return Infeasibility{}, d, false
 		}
 	}
-	domain = p.climb.nearest()
-	return p.climb.why(domain), domain, true
+	domain = p.progress.closest()
+	return p.progress.why(domain), domain, true
 }
 
 // bounds are the necessary conditions for a gang. They are scratch that a
 // Packer fills for every call.
 type bounds struct {
-	gang     *gang
-	slack    float64    // factor for requests whose sums may be rounded
-	sums     []float64  // per column: what the members request
-	needed   []float64  // per column: least sum of free amounts; 0 is no condition
-	counts   []counting // conditions that count copies
-	requests []float64  // gang.cols per condition in counts: the request to count
-	led      bool       // the gang has a leader
-	leading  leading
+	gang      *gang
+	slack     float64    // factor for requests whose sums may be rounded
+	sums      []float64  // per column: what the members request
+	needed    []float64  // per column: least sum of free amounts; 0 is no condition
+	counts    []counting // conditions that count copies
+	requests  []float64  // gang.cols per condition in counts: the request to count
+	hasLeader bool       // the gang has a leader
+	leading   leading
 
 	byAmount []int32 // kinds, while sorting
 	least    []float64
@@ -173,7 +173,7 @@ func (b *bounds) take(g *gang) {
 		}
 		b.append(need, g.first[k], -1, g.requestOfKind(k))
 	}
-	if b.led = g.led(); b.led {
+	if b.hasLeader = g.hasLeader(); b.hasLeader {
 		b.leading.take(g)
 	}
 	if g.identical() {
@@ -297,7 +297,7 @@ func (b *bounds) loosen() {
 // their indices: the columns, the counts, and the leader.
 func (b *bounds) conditions() int {
 	n := len(b.needed) + len(b.counts)
-	if b.led {
+	if b.hasLeader {
 		n++
 	}
 	return n

@@ -19,16 +19,16 @@ type leading struct {
 	counter rowCounter            // of the workers
 }
 
-// led reports whether g has a leader: two kinds, one of them of one member. Of two
+// hasLeader reports whether g has a leader: two kinds, one of them of one member. Of two
 // members the first is the leader.
-func (g *gang) led() bool {
+func (g *gang) hasLeader() bool {
 	return len(g.first) == 2 && (g.count[0] == 1 || g.count[1] == 1)
 }
 
 // workerKind returns the kind of the workers in a gang that has a leader, and the
 // only kind in one of members that are alike.
 func (g *gang) workerKind() int {
-	if g.led() && g.count[0] == 1 {
+	if g.hasLeader() && g.count[0] == 1 {
 		return 1
 	}
 	return 0
@@ -36,7 +36,7 @@ func (g *gang) workerKind() int {
 
 // counted reports whether rows hold members by counting them: whether all are alike,
 // but for a leader.
-func (g *gang) counted() bool { return g.identical() || g.led() }
+func (g *gang) counted() bool { return g.identical() || g.hasLeader() }
 
 // take sets l to the leader and the workers of g, which has them.
 func (l *leading) take(g *gang) {
@@ -50,13 +50,13 @@ func (l *leading) take(g *gang) {
 var noLeader = math.Inf(-1)
 
 // on returns how many workers row r of free holds, at most all of them, and how
-// many more beside the leader, which is never positive.
+// many more with the leader there, which is never positive.
 func (l *leading) on(free *vector.Matrix, r int) (places int64, gain float64) {
 	places = l.counter.on(free, r)
 	if !l.fits(free, r) {
 		return places, noLeader
 	}
-	return places, float64(l.counter.beside(free, r, l.request) - places)
+	return places, float64(l.counter.withLeader(free, r, l.request) - places)
 }
 
 // fits reports whether row r holds the leader.
@@ -131,7 +131,7 @@ func (l *leading) shortOf(places int64, gain float64) (why Infeasibility, short 
 // placeLeader places the leader, if the gang has one, on a row that leaves room for
 // all workers. It reports false when there is none.
 func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
-	if !p.gang.led() {
+	if !p.gang.hasLeader() {
 		return true
 	}
 	l := &p.leading

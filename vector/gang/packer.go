@@ -96,12 +96,12 @@ const (
 // All methods panic when matrices have different widths or schemas, or the mask
 // or the rank of the tie rule another length than the matrix has rows.
 type Packer struct {
-	options Options
-	gang    gang
-	leading leading
-	sets    rowSets
-	bounds  bounds
-	climb   climb
+	options  Options
+	gang     gang
+	leading  leading
+	sets     rowSets
+	bounds   bounds
+	progress progress
 
 	fits    []vector.Mask         // per kind: rows that hold a member by themselves
 	masks   []vector.Mask         // per kind: rows that may hold a member, a superset as rows fill up
@@ -153,10 +153,10 @@ func (p *Packer) Place(dst []int32, free, requests *vector.Matrix, rows *vector.
 func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (placement []int32, domain int) {
 	p.prepare(free, requests, rows, domains)
 	p.bounds.take(&p.gang)
-	p.climb.start(&p.bounds, free, &p.sets)
+	p.progress.start(&p.bounds, free, &p.sets)
 	surveyed := false
 	for d := range p.sets.n {
-		if !p.climb.mayHold(d) {
+		if !p.progress.mayHold(d) {
 			continue
 		}
 		if !surveyed {
@@ -186,7 +186,7 @@ func (p *Packer) prepare(free, requests *vector.Matrix, rows *vector.Mask, domai
 	}
 	p.take(free, requests, rows, domains)
 	p.gang.arrange(p.options.Order, p.options.Total)
-	if p.gang.led() {
+	if p.gang.hasLeader() {
 		p.leading.take(&p.gang)
 	}
 }
@@ -243,7 +243,7 @@ func (p *Packer) survey(free *vector.Matrix) {
 	p.fits, p.masks = grown(p.fits, kinds), grown(p.masks, kinds)
 	vector.FitMatrix(p.fits, free, &p.gang.kinds)
 	for k := range p.masks {
-		p.masks[k].Resize(free.Rows()) // empty between two placements in a set of Domains
+		p.masks[k].Reset(free.Rows()) // empty between two placements in a set of Domains
 	}
 	if len(p.slots) < free.Rows() {
 		p.slots = make([]int32, free.Rows())
@@ -435,11 +435,11 @@ func (p *Packer) leftOn(slot int) vector.ResourceVector {
 	return p.left[slot*p.gang.cols:][:p.gang.cols]
 }
 
-// copiesOn returns how many copies of request row r holds, beside the leader where
+// copiesOn returns how many copies of request row r holds, next to the leader if
 // that is there.
 func (p *Packer) copiesOn(r int, free *vector.Matrix, request vector.ResourceVector) int64 {
 	if r == p.ahead {
-		return p.leading.counter.beside(free, r, p.leading.request)
+		return p.leading.counter.withLeader(free, r, p.leading.request)
 	}
 	p.row = free.Row(p.row, r)
 	return request.CopiesFit(p.row)

@@ -140,7 +140,7 @@ func released(free *vector.Matrix, victims victimList, n int) *vector.Matrix {
 	return after
 }
 
-// addRow is Matrix.AddRow for sums that may become infinite, which that refuses.
+// addRow is Matrix.AddToRow for sums that may become infinite, which that refuses.
 func addRow(m *vector.Matrix, row int, v vec) {
 	sum := m.Row(nil, row)
 	sum.Add(v)
@@ -271,7 +271,7 @@ func smallCase(r *rand.Rand, identical bool) packCase {
 				v[j] = 0
 			}
 		}
-		if after.AddRow(row, v) != nil { // too much to be a number
+		if after.AddToRow(row, v) != nil { // too much to be a number
 			clear(v)
 		}
 		c.victims.Rows = append(c.victims.Rows, int32(row))
@@ -808,7 +808,7 @@ func TestFilterIdentical(t *testing.T) {
 // and stay.
 func TestFilterKeepsTheOverlay(t *testing.T) {
 	o := vector.NewOverlay(matrixOf(1, vec{1}, vec{0.1}))
-	if err := o.AddRow(0, vec{1}); err != nil {
+	if err := o.AddToRow(0, vec{1}); err != nil {
 		t.Fatal(err)
 	}
 	victims := victimList{Rows: []int32{1, 0, 1}, Amounts: matrixOf(1, vec{0.2}, vec{1}, vec{9})}

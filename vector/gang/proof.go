@@ -128,11 +128,11 @@ func (p *Proof) Release(row int, amounts vector.ResourceVector) error {
 			}
 		}
 	}
-	return p.overlay.AddRow(row, amounts)
+	return p.overlay.AddToRow(row, amounts)
 }
 
 // Take takes amounts, padded with zeros, from what is free on a row: a victim comes back,
-// or another pod is placed there. The errors are those of Release; instead of the limit,
+// or another pod is placed there. It has the errors of Release; instead of the limit,
 // to take more than is free is an error. What was released can always be taken back, also
 // where the free amount was negative before.
 func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
@@ -147,7 +147,7 @@ func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
 		}
 	}
 	p.first = 0
-	return p.overlay.SubRow(row, amounts)
+	return p.overlay.SubFromRow(row, amounts)
 }
 
 // tooMuch says that x is more than what is there.

@@ -12,7 +12,7 @@ import (
 	"github.com/resvec/resvec/vector/gang"
 )
 
-// A proofStory tells the same changes to a Proof and to plain matrices, and compares
+// A proofStory makes the same changes to a Proof and to plain matrices, and compares
 // them after every step.
 type proofStory struct {
 	t     testing.TB
@@ -25,7 +25,7 @@ type proofStory struct {
 	packer gang.Packer
 	now    *vector.Matrix
 	past   []pastPoint // marks that are not void
-	told   []string
+	steps  []string
 }
 
 // pastPoint is a mark and the amounts at that point.
@@ -37,7 +37,7 @@ type pastPoint struct {
 func (s *proofStory) begin() {
 	s.now = new(vector.Matrix)
 	s.now.CopyFrom(s.c.free)
-	s.past, s.told = nil, nil
+	s.past, s.steps = nil, nil
 	s.proof.Reset(s.c.free, s.c.requests, s.c.rows)
 	s.past = append(s.past, pastPoint{gang.Mark{}, s.copied()}, pastPoint{s.proof.Mark(), s.copied()})
 }
@@ -50,9 +50,9 @@ func (s *proofStory) copied() *vector.Matrix {
 
 func (s *proofStory) fail(format string, args ...any) {
 	s.t.Helper()
-	told := s.told[max(len(s.told)-40, 0):]
+	steps := s.steps[max(len(s.steps)-40, 0):]
 	s.t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nsteps %v",
-		append(args, contents(s.c.free), contents(s.c.requests), s.c.rows, told)...)
+		append(args, contents(s.c.free), contents(s.c.requests), s.c.rows, steps)...)
 }
 
 // check compares the answer and the amounts.
@@ -79,14 +79,14 @@ func (s *proofStory) step() {
 	switch k := s.r.IntN(20); {
 	case k < 3:
 		s.past = append(s.past, pastPoint{s.proof.Mark(), s.copied()})
-		s.told = append(s.told, "mark")
+		s.steps = append(s.steps, "mark")
 	case k < 5:
 		at := s.r.IntN(len(s.past))
 		to := s.past[at]
 		s.past = s.past[:at+1]
 		s.proof.Rollback(to.mark)
 		s.now.CopyFrom(to.free)
-		s.told = append(s.told, fmt.Sprintf("back to %d", at))
+		s.steps = append(s.steps, fmt.Sprintf("back to %d", at))
 	case k < 6 || rows == 0:
 		s.wrong()
 	default:
@@ -102,9 +102,9 @@ func (s *proofStory) move(row int, release bool) {
 			v[j] = 0
 		}
 	}
-	s.told = append(s.told, fmt.Sprintf("%v %d %v", release, row, v))
+	s.steps = append(s.steps, fmt.Sprintf("%v %d %v", release, row, v))
 	if release {
-		if got, want := s.proof.Release(row, v), s.now.AddRow(row, v); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, want := s.proof.Release(row, v), s.now.AddToRow(row, v); fmt.Sprint(got) != fmt.Sprint(want) {
 			s.fail("Release: %v, want %v", got, want)
 		}
 		return
@@ -143,7 +143,7 @@ func (s *proofStory) wrong() {
 			s.fail("row %d, %v: %v", row, v, err)
 		}
 	}
-	s.told = append(s.told, "wrong")
+	s.steps = append(s.steps, "wrong")
 }
 
 // proofCase returns a random instance: small ones near the border, and larger ones
@@ -184,7 +184,7 @@ func proofCase(r *rand.Rand, kind int) packCase {
 	return c
 }
 
-func tellProof(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
+func runProof(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	r := testkit.Rand(seed)
 	kind := r.IntN(len(amountKinds))
 	s := &proofStory{
@@ -217,7 +217,7 @@ func TestProofStories(t *testing.T) {
 			stories = 40
 		}
 		for seed := range stories {
-			tellProof(t, &proof, seed, 120)
+			runProof(t, &proof, seed, 120)
 		}
 	})
 }
@@ -225,7 +225,7 @@ func TestProofStories(t *testing.T) {
 func FuzzProof(f *testing.F) {
 	f.Add(uint64(1), uint16(50))
 	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
-		tellProof(t, new(gang.Proof), seed, int(steps%400))
+		runProof(t, new(gang.Proof), seed, int(steps%400))
 	})
 }
 

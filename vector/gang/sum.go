@@ -110,7 +110,7 @@ func (s *exactSum) negative() bool {
 	return !s.infinite && s.n > 0 && s.parts[s.n-1] < 0
 }
 
-// value returns the sum, rounded once, to nearest even; +Inf when it left the
+// value returns the sum, rounded once, to closest even; +Inf when it left the
 // range. So it depends on the sum alone and not on what was added in which order.
 func (s *exactSum) value() float64 {
 	if s.infinite {

@@ -20,7 +20,7 @@ import (
 //
 // Rows are those of the matrices: row i of a Topology is row i of the free amounts.
 // Setting or removing a row costs its levels, and for each a binary search and a copy
-// of indices among the domains beside it.
+// of indices among its siblings.
 //
 // A Topology is made by [NewTopology]; the zero value has no levels and takes no rows.
 // It may be read concurrently while nobody writes. Its errors wrap [vector.ErrShape] and

@@ -7,20 +7,20 @@ import (
 
 // choices are domains or rows to choose from.
 type choices[T int32 | int64] struct {
-	ids  []int32 // in order
-	have []T     // per id: how much it has
-	led  []T     // per id: how much beside the leader, noPlace when that does not fit; not read without a leader
-	pods []T     // per id: decides among those that have the same; nil when it is the same as have
+	ids        []int32 // in order
+	have       []T     // per id: how much it has
+	withLeader []T     // per id: how much with the leader there, noPlace where that does not fit; not read without one
+	pods       []T     // per id: decides among those that have the same; nil when it is the same as have
 
-	podsLed []T // the same beside the leader
+	podsWithLeader []T // the same with the leader there
 }
 
 // picked is one that was chosen.
 type picked struct {
-	id   int32
-	at   int32 // its place among the choices
-	led  bool  // it takes the leader
-	take int64
+	id     int32
+	at     int32 // its place among the choices
+	leader bool  // it takes the leader
+	take   int64
 }
 
 // chooser is the rule by which domains and rows are chosen, and its scratch.
@@ -37,25 +37,25 @@ type chooser struct {
 // choose appends to dst what is taken to make up need, and reports whether that is
 // enough. The first rule: of those that suffice alone the one that has the fewest. With
 // several, and when none suffices, they are taken from the front.
-func choose[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, led, several bool) ([]picked, bool) {
-	if at := from.alone(need, led); at >= 0 {
-		return append(dst, picked{id: from.ids[at], at: int32(at), led: led, take: need}), true
+func choose[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, leader, several bool) ([]picked, bool) {
+	if at := from.alone(need, leader); at >= 0 {
+		return append(dst, picked{id: from.ids[at], at: int32(at), leader: leader, take: need}), true
 	}
 	switch {
 	case !several:
 		return dst, false
-	case led || need > mostCounted:
-		return chooseRanked(c, dst, from, need, led)
+	case leader || need > mostCounted:
+		return chooseRanked(c, dst, from, need, leader)
 	}
 	return chooseWhole(c, dst, from, need)
 }
 
 // alone returns the place of the one that suffices and has the fewest, then the fewest
 // pods, then is the first; -1 when none suffices.
-func (f *choices[T]) alone(need int64, led bool) int {
+func (f *choices[T]) alone(need int64, leader bool) int {
 	have, pods := f.have, f.pods
-	if led {
-		have, pods = f.led, f.podsLed
+	if leader {
+		have, pods = f.withLeader, f.podsWithLeader
 	}
 	best := -1
 	for at, id := range f.ids {
@@ -82,7 +82,7 @@ func (f *choices[T]) podsOf(at int) T {
 const mostCounted = 1 << 16
 
 // chooseWhole takes whole ones from the front, and the last by choose's first rule.
-// Each has less than need. It sorts no more than those of one amount.
+// Each has less than need. It sorts no more than the ones that have the same amount.
 func chooseWhole[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64) ([]picked, bool) {
 	c.amounts, c.number = resized(c.amounts, len(from.ids)), resized(c.number, int(need))
 	clear(c.number) // by amount, from 0 to need-1
@@ -157,14 +157,14 @@ func (c *chooser) border(need int64) (border, rest int64) {
 
 // chooseRanked is choose when none suffices alone. The leader goes where as few as can
 // be are enough, or, with the least free first, where all are: of those to the one that
-// has the most beside the leader, or the least, then the fewest pods, then is the first.
-func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, led bool) ([]picked, bool) {
+// has the most withLeader the leader, or the least, then the fewest pods, then is the first.
+func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, leader bool) ([]picked, bool) {
 	have := func(at int32) int64 { return int64(from.have[from.ids[at]]) }
-	beside := func(at int32) int64 { return int64(from.led[from.ids[at]]) }
+	withLeader := func(at int32) int64 { return int64(from.withLeader[from.ids[at]]) }
 	c.ranked = c.ranked[:0]
 	sum := int64(0)
 	for at := range int32(len(from.ids)) {
-		if x := have(at); x > 0 || led && beside(at) >= 0 {
+		if x := have(at); x > 0 || leader && withLeader(at) >= 0 {
 			c.ranked = append(c.ranked, at)
 			sum += x
 		}
@@ -176,24 +176,24 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 		}
 		return cmp.Or(by, cmp.Compare(from.podsOf(int(a)), from.podsOf(int(b))))
 	})
-	if led {
-		leader := c.leaderAmong(have, beside, need, func(a, b int32) int {
-			by := cmp.Compare(beside(b), beside(a))
+	if leader {
+		place := c.leaderAmong(have, withLeader, need, func(a, b int32) int {
+			by := cmp.Compare(withLeader(b), withLeader(a))
 			if c.leastFree {
 				by = -by
 			}
-			if by == 0 && from.podsLed != nil {
-				by = cmp.Compare(from.podsLed[from.ids[a]], from.podsLed[from.ids[b]])
+			if by == 0 && from.podsWithLeader != nil {
+				by = cmp.Compare(from.podsWithLeader[from.ids[a]], from.podsWithLeader[from.ids[b]])
 			}
 			return cmp.Or(by, cmp.Compare(a, b))
 		})
-		if leader < 0 {
+		if place < 0 {
 			return dst, false
 		}
-		at := c.ranked[leader]
-		dst = append(dst, picked{id: from.ids[at], at: at, led: true, take: beside(at)})
-		need -= beside(at)
-		c.ranked = slices.Delete(c.ranked, leader, leader+1)
+		at := c.ranked[place]
+		dst = append(dst, picked{id: from.ids[at], at: at, leader: true, take: withLeader(at)})
+		need -= withLeader(at)
+		c.ranked = slices.Delete(c.ranked, place, place+1)
 	} else if sum < need {
 		return dst, false
 	}
@@ -225,7 +225,7 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 
 // leaderAmong returns the place in c.ranked of the one that takes the leader, or -1.
 // order says which of those that may is the first.
-func (c *chooser) leaderAmong(have, beside func(at int32) int64, need int64, order func(a, b int32) int) int {
+func (c *chooser) leaderAmong(have, withLeader func(at int32) int64, need int64, order func(a, b int32) int) int {
 	n := len(c.ranked)
 	c.sums, c.later = resized(c.sums, n+1), resized(c.later, n+1)
 	c.sums[0], c.later[n] = 0, noPlace
@@ -233,25 +233,25 @@ func (c *chooser) leaderAmong(have, beside func(at int32) int64, need int64, ord
 		c.sums[i+1] = c.sums[i] + have(at)
 	}
 	for i := n - 1; i >= 0; i-- {
-		c.later[i] = max(c.later[i+1], beside(c.ranked[i]))
+		c.later[i] = max(c.later[i+1], withLeader(c.ranked[i]))
 	}
 	// enough reports whether k of them are, with the leader on the one at place i.
 	enough := func(i, k int) bool {
 		at := c.ranked[i]
-		if beside(at) == noPlace {
+		if withLeader(at) == noPlace {
 			return false
 		}
 		if i < k {
-			return c.sums[k]-have(at)+beside(at) >= need
+			return c.sums[k]-have(at)+withLeader(at) >= need
 		}
-		return c.sums[k-1]+beside(at) >= need
+		return c.sums[k-1]+withLeader(at) >= need
 	}
 	least := n
 	if !c.leastFree {
 		gain := int64(minGain)
 		for least = 1; least <= n; least++ {
-			if at := c.ranked[least-1]; beside(at) != noPlace {
-				gain = max(gain, beside(at)-have(at))
+			if at := c.ranked[least-1]; withLeader(at) != noPlace {
+				gain = max(gain, withLeader(at)-have(at))
 			}
 			if gain > minGain && c.sums[least]+gain >= need ||
 				c.later[least-1] != noPlace && c.sums[least-1]+c.later[least-1] >= need {

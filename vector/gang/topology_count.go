@@ -10,7 +10,7 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// countRows counts the places of every row, and those of the domains of a level and of
+// countRows counts the places of every row, and of the domains of a level and of
 // none that is finer.
 func (s *placing) countRows(level int) {
 	s.counted = level
@@ -28,12 +28,12 @@ func (s *placing) countRows(level int) {
 		plan.Copies(copies, s.free.Elements(), s.free.Stride(), lo)
 		s.addRows(copies, lo, at[lo:])
 	}
-	if s.led {
-		s.countLed(at)
+	if s.hasLeader {
+		s.countWithLeader(at)
 	}
-	if !s.plain {
+	if !s.unsliced {
 		for _, d := range s.order[level] {
-			s.settle(d, level)
+			s.countWhole(d, level)
 		}
 	}
 }
@@ -68,31 +68,31 @@ func addPlaces(pods []int64, out []int32, copies []int64, at []int32) {
 	pods[last] += sum
 }
 
-// countLed counts what every row holds beside the leader.
-func (s *placing) countLed(at []int32) {
-	s.rowLed = resized(s.rowLed, len(at))
-	for d := range s.podsLed {
-		s.podsLed[d] = minGain
+// countWithLeader counts what every row holds with the leader there.
+func (s *placing) countWithLeader(at []int32) {
+	s.rowWithLeader = resized(s.rowWithLeader, len(at))
+	for d := range s.podsWithLeader {
+		s.podsWithLeader[d] = minGain
 	}
 	vector.Fit(&s.leads, s.free, s.leader)
-	for lo := 0; lo < len(at); lo += ledTile {
-		s.countLedTile(s.rowLed[lo:min(lo+ledTile, len(at))], lo)
+	for lo := 0; lo < len(at); lo += leaderTile {
+		s.countTileWithLeader(s.rowWithLeader[lo:min(lo+leaderTile, len(at))], lo)
 	}
 	for r, d := range at {
-		if s.rowLed[r] != noPlace {
-			s.podsLed[d] = max(s.podsLed[d], int64(s.rowLed[r]-s.rowPods[r]))
+		if s.rowWithLeader[r] != noPlace {
+			s.podsWithLeader[d] = max(s.podsWithLeader[d], int64(s.rowWithLeader[r]-s.rowPods[r]))
 		}
 	}
-	for d, gain := range s.podsLed { // so far the gain on the best row
-		s.podsLed[d] = withGain(s.pods[d], gain)
+	for d, gain := range s.podsWithLeader { // so far the gain on the best row
+		s.podsWithLeader[d] = withGain(s.pods[d], gain)
 	}
 }
 
-// ledTile is how many rows countLed takes at a time, whole mask words.
-const ledTile = 512
+// leaderTile is how many rows countWithLeader takes at a time, whole mask words.
+const leaderTile = 512
 
-// countLedTile sets out to what the rows from lo on hold beside the leader.
-func (s *placing) countLedTile(out []int32, lo int) {
+// countTileWithLeader sets out to what the rows from lo on hold with the leader there.
+func (s *placing) countTileWithLeader(out []int32, lo int) {
 	words := s.leads.Words()[lo/kernel.Block:][:wordsFor(len(out))]
 	for i := range out {
 		out[i] = noPlace
@@ -102,8 +102,8 @@ func (s *placing) countLedTile(out []int32, lo int) {
 			words[w] &= s.selected[lo/kernel.Block+w]
 		}
 	}
-	var copies [ledTile]int64
-	s.copiesBeside(copies[:len(out)], lo, words)
+	var copies [leaderTile]int64
+	s.copiesWithLeader(copies[:len(out)], lo, words)
 	for w, word := range words {
 		for ; word != 0; word &= word - 1 {
 			if i := w*kernel.Block + bits.TrailingZeros64(word); i < len(out) {
@@ -113,20 +113,20 @@ func (s *placing) countLedTile(out []int32, lo int) {
 	}
 }
 
-// copiesBeside sets dst to how many copies the rows from lo on hold beside the leader,
+// copiesWithLeader sets dst to how many copies the rows from lo on hold with the leader there,
 // where words say that it fits.
-func (s *placing) copiesBeside(dst []int64, lo int, words []uint64) {
+func (s *placing) copiesWithLeader(dst []int64, lo int, words []uint64) {
 	if !s.counter.finite || len(s.counter.columns) > kernel.PlanColumns || !finite(s.leader) {
 		for w, word := range words {
 			for ; word != 0; word &= word - 1 {
 				if i := w*kernel.Block + bits.TrailingZeros64(word); i < len(dst) {
-					dst[i] = s.counter.beside(s.free, lo+i, s.leader)
+					dst[i] = s.counter.withLeader(s.free, lo+i, s.leader)
 				}
 			}
 		}
 		return
 	}
-	const stride = ledTile + kernel.Block // whole blocks, and no multiple of 4 KiB
+	const stride = leaderTile + kernel.Block // whole blocks, and no multiple of 4 KiB
 	s.left = resized(s.left, stride*s.free.Cols())
 	for _, j := range s.counter.columns {
 		left, x := s.left[int(j)*stride:][:len(dst)], s.leader[j]
@@ -147,7 +147,7 @@ func finite(v vector.ResourceVector) bool {
 	return true
 }
 
-// withGain returns the places beside the leader where it takes the fewest.
+// withGain returns the places with the leader there where it takes the fewest.
 func withGain(places, gain int64) int64 {
 	if gain == minGain {
 		return noPlace
@@ -155,12 +155,12 @@ func withGain(places, gain int64) int64 {
 	return places + gain
 }
 
-// besideLeader returns the places of a row beside the leader.
-func (s *placing) besideLeader(r int) int32 {
+// placesWithLeader returns the places of a row with the leader there.
+func (s *placing) placesWithLeader(r int) int32 {
 	if !isSelected(s.selected, r) || !fitsRow(s.free, r, s.leader) {
 		return noPlace
 	}
-	return int32(s.counter.beside(s.free, r, s.leader))
+	return int32(s.counter.withLeader(s.free, r, s.leader))
 }
 
 // ordered brings the domains down to a level into their order.
@@ -178,7 +178,7 @@ func (s *placing) ordered(level int) {
 	s.summed = level
 }
 
-// countLevel counts the domains of a level, from those of the finer ones.
+// countLevel counts the domains of a level, from the finer ones.
 func (s *placing) countLevel(level int) {
 	for ; s.summed > level; s.summed-- {
 		for _, d := range s.order[s.summed-1] {
@@ -198,51 +198,51 @@ func (s *placing) sum(d int32, level int) {
 		pods = have // what is no whole slice within a child is not there
 	}
 	s.pods[d] = pods
-	above := level < s.sliced && !s.plain
+	above := level < s.sliced && !s.unsliced
 	if above {
 		s.have[d] = have
 	}
-	if s.led {
-		s.sumLed(d, level, above)
+	if s.hasLeader {
+		s.sumWithLeader(d, level, above)
 	}
 	if !above {
-		s.settle(d, level)
+		s.countWhole(d, level)
 	}
 }
 
-// sumLed counts a domain with the leader in it from its children, when it is counted
+// sumWithLeader counts a domain with the leader in it from its children, when it is counted
 // without.
-func (s *placing) sumLed(d int32, level int, above bool) {
+func (s *placing) sumWithLeader(d int32, level int, above bool) {
 	podsGain, gain := int64(minGain), int64(minGain)
 	for _, c := range s.t.domains[d].children {
-		if s.haveLed[c] == noPlace {
+		if s.haveWithLeader[c] == noPlace {
 			continue
 		}
-		gain = max(gain, s.haveLed[c]-s.have[c])
-		if podsGain = max(podsGain, s.podsLed[c]-s.pods[c]); gain == 0 && podsGain == 0 {
+		gain = max(gain, s.haveWithLeader[c]-s.have[c])
+		if podsGain = max(podsGain, s.podsWithLeader[c]-s.pods[c]); gain == 0 && podsGain == 0 {
 			break
 		}
 	}
 	if level >= s.sliced {
 		podsGain = gain
 	}
-	s.podsLed[d] = withGain(s.pods[d], podsGain)
+	s.podsWithLeader[d] = withGain(s.pods[d], podsGain)
 	if above {
-		s.haveLed[d] = withGain(s.have[d], gain)
+		s.haveWithLeader[d] = withGain(s.have[d], gain)
 	}
 }
 
-// settle says what a domain has that is not above the level of the slices, from its
+// countWhole says what a domain has that is not above the level of the slices, from its
 // pods.
-func (s *placing) settle(d int32, level int) {
-	if s.plain {
+func (s *placing) countWhole(d int32, level int) {
+	if s.unsliced {
 		return
 	}
 	s.have[d] = s.whole(s.pods[d], level)
-	if s.led {
-		s.haveLed[d] = noPlace
-		if s.podsLed[d] != noPlace {
-			s.haveLed[d] = s.whole(s.podsLed[d], level)
+	if s.hasLeader {
+		s.haveWithLeader[d] = noPlace
+		if s.podsWithLeader[d] != noPlace {
+			s.haveWithLeader[d] = s.whole(s.podsWithLeader[d], level)
 		}
 	}
 }
@@ -277,18 +277,18 @@ func (s *placing) countBelow(d int32, level int) {
 	for _, r := range s.t.domains[d].children {
 		s.pods[d] += int64(s.rowPods[r])
 	}
-	if s.led {
-		s.podsLed[d] = withGain(s.pods[d], s.rowGain(d))
+	if s.hasLeader {
+		s.podsWithLeader[d] = withGain(s.pods[d], s.rowGain(d))
 	}
-	s.settle(d, level)
+	s.countWhole(d, level)
 }
 
 // rowGain returns the greatest gain of a row of a finest domain.
 func (s *placing) rowGain(d int32) int64 {
 	gain := int64(minGain)
 	for _, r := range s.t.domains[d].children {
-		if s.rowLed[r] != noPlace {
-			if gain = max(gain, int64(s.rowLed[r]-s.rowPods[r])); gain == 0 {
+		if s.rowWithLeader[r] != noPlace {
+			if gain = max(gain, int64(s.rowWithLeader[r]-s.rowPods[r])); gain == 0 {
 				break
 			}
 		}
@@ -307,33 +307,33 @@ func (s *placing) descend(level int) {
 			}
 			s.children = append(s.children, s.t.domains[c.id].children...)
 		}
-		s.chosen, _ = choose(&s.choice, s.chosen[:0], s.domainsOf(s.children, level+1), s.slices, s.led, true)
+		s.chosen, _ = choose(&s.choice, s.chosen[:0], s.domainsOf(s.children, level+1), s.slices, s.hasLeader, true)
 	}
 	for _, c := range s.chosen {
-		s.spread(c.id, level, c.take*s.slice, c.led)
+		s.spread(c.id, level, c.take*s.slice, c.leader)
 	}
 }
 
 // spread puts pods, and maybe the leader, on the rows of a domain.
-func (s *placing) spread(d int32, level int, pods int64, led bool) {
+func (s *placing) spread(d int32, level int, pods int64, leader bool) {
 	if level == s.counted {
 		s.countBelow(d, level)
 	}
 	children := s.t.domains[d].children
 	if level == len(s.t.levels)-1 {
-		rows := choices[int32]{ids: children, have: s.rowPods, led: s.rowLed}
-		s.picks[level], _ = choose(&s.choice, s.picks[level][:0], rows, pods, led, true)
+		rows := choices[int32]{ids: children, have: s.rowPods, withLeader: s.rowWithLeader}
+		s.picks[level], _ = choose(&s.choice, s.picks[level][:0], rows, pods, leader, true)
 		for _, c := range s.picks[level] {
 			s.counts = append(s.counts, rowCount{c.id, int32(c.take)})
-			if c.led {
+			if c.leader {
 				s.counts = append(s.counts, rowCount{c.id, leaderHere})
 			}
 		}
 		return
 	}
-	s.picks[level], _ = choose(&s.choice, s.picks[level][:0], s.domainsOf(children, level+1), pods, led, true)
+	s.picks[level], _ = choose(&s.choice, s.picks[level][:0], s.domainsOf(children, level+1), pods, leader, true)
 	for _, c := range s.picks[level] {
-		s.spread(c.id, level+1, c.take, c.led)
+		s.spread(c.id, level+1, c.take, c.leader)
 	}
 }
 

@@ -24,7 +24,7 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *
 		s.yield = s.victim
 	}
 	s.overlay, s.released, s.fault = o, 0, nil
-	s.done = s.count == 0 && !s.led
+	s.done = s.count == 0 && !s.hasLeader
 	if !s.done {
 		s.countRows(len(t.levels) - 1)
 		s.countLevel(0)
@@ -53,7 +53,7 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 	}
 	err := checkVictim(s.free, row, amounts)
 	if err == nil {
-		err = s.overlay.AddRow(row, amounts)
+		err = s.overlay.AddToRow(row, amounts)
 	}
 	if err != nil {
 		s.fault = fmt.Errorf("victim %d: %w", s.released, err)
@@ -85,19 +85,19 @@ func (s *placing) suffices() bool {
 
 // holds reports whether a domain of the required level holds the gang.
 func (s *placing) holds(d int32) bool {
-	if s.led {
-		return s.haveLed[d] != noPlace && s.haveLed[d] >= s.slices
+	if s.hasLeader {
+		return s.haveWithLeader[d] != noPlace && s.haveWithLeader[d] >= s.slices
 	}
 	return s.have[d] >= s.slices
 }
 
 // allSuffice reports whether all domains together hold the gang.
 func (s *placing) allSuffice() bool {
-	if s.total < s.slices || !s.led {
+	if s.total < s.slices || !s.hasLeader {
 		return s.total >= s.slices
 	}
 	for _, d := range s.order[0] {
-		if s.haveLed[d] != noPlace && s.total+s.haveLed[d]-s.have[d] >= s.slices {
+		if s.haveWithLeader[d] != noPlace && s.total+s.haveWithLeader[d]-s.have[d] >= s.slices {
 			return true
 		}
 	}
@@ -110,16 +110,16 @@ func (s *placing) recount(row int) bool {
 	places := int32(s.counter.on(s.free, row))
 	changed := places - s.rowPods[row]
 	s.rowPods[row] = places
-	led := false
-	if s.led {
-		beside := s.besideLeader(row)
-		led = changed != 0 || beside != s.rowLed[row]
-		s.rowLed[row] = beside
+	changedWithLeader := false
+	if s.hasLeader {
+		withLeader := s.placesWithLeader(row)
+		changedWithLeader = changed != 0 || withLeader != s.rowWithLeader[row]
+		s.rowWithLeader[row] = withLeader
 	}
 	pods, have := int64(changed), int64(0) // what changes below the level
-	for l := len(s.t.levels) - 1; l >= 0 && (pods != 0 || have != 0 || led); l-- {
+	for l := len(s.t.levels) - 1; l >= 0 && (pods != 0 || have != 0 || changedWithLeader); l-- {
 		d := s.t.at[l][row]
-		pods, have, led = s.renew(d, l, pods, have)
+		pods, have, changedWithLeader = s.renew(d, l, pods, have)
 		if l == s.level && s.required {
 			return s.holds(d)
 		}
@@ -133,28 +133,28 @@ func (s *placing) recount(row int) bool {
 // renew brings a domain up to date when one child has changed by so many pods and by so
 // much of what it has; below the finest level both are pods. It returns by how much the
 // domain has changed, and whether it has with the leader.
-func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, led bool) {
+func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, changedWithLeader bool) {
 	finest := level == len(s.t.levels)-1
 	if !finest && level >= s.sliced {
 		pods = have
 	}
-	oldHave, oldLed, oldPods := s.have[d], int64(0), int64(0)
+	oldHave, oldWithLeader, oldPods := s.have[d], int64(0), int64(0)
 	s.pods[d] += pods
-	above := level < s.sliced && !s.plain
+	above := level < s.sliced && !s.unsliced
 	if above {
 		s.have[d] += have
 	}
-	if s.led {
-		oldLed, oldPods = s.haveLed[d], s.podsLed[d]
+	if s.hasLeader {
+		oldWithLeader, oldPods = s.haveWithLeader[d], s.podsWithLeader[d]
 		if finest {
-			s.podsLed[d] = withGain(s.pods[d], s.rowGain(d))
+			s.podsWithLeader[d] = withGain(s.pods[d], s.rowGain(d))
 		} else {
-			s.sumLed(d, level, above)
+			s.sumWithLeader(d, level, above)
 		}
 	}
 	if !above {
-		s.settle(d, level)
+		s.countWhole(d, level)
 	}
-	led = s.led && (s.haveLed[d] != oldLed || s.podsLed[d] != oldPods)
-	return pods, s.have[d] - oldHave, led
+	changedWithLeader = s.hasLeader && (s.haveWithLeader[d] != oldWithLeader || s.podsWithLeader[d] != oldPods)
+	return pods, s.have[d] - oldHave, changedWithLeader
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// TopologyRequest is a gang for [Packer.PlaceTopology], and how near its members have to
+// TopologyRequest is a gang for [Packer.PlaceTopology], and how close its members have to
 // be. At most one of Required and Preferred is given. Without both the gang goes to as
 // few domains of the finest level as possible; with slices, of the coarsest.
 type TopologyRequest struct {
@@ -25,7 +25,7 @@ type TopologyRequest struct {
 	Preferred string
 
 	// Slices has for a level the size of groups of pods that stay within one of its
-	// domains, such as {"rack": 8}. The leader belongs to none. The level is that of
+	// domains, such as {"rack": 8}. The leader belongs to none. The level is the one of
 	// Required or Preferred or finer, Count is a multiple of the coarsest size, and each
 	// size a multiple of the next finer one.
 	Slices map[string]int
@@ -52,7 +52,7 @@ type TopologyPlacement struct {
 	Domains int
 	Domain  int
 
-	// Could is how many of the pods can be placed, beside the leader: all, or what
+	// Could is how many of the pods can be placed, with the leader placed: all, or what
 	// Domain could take, or what all domains together could.
 	Could int
 
@@ -81,7 +81,7 @@ type TopologyPlacement struct {
 // else whole ones from the smallest on.
 //
 // A leader takes room on its row first, as in [Packer.Place]. Of several domains it takes
-// one with which the gang needs the fewest: of these the one with the most places beside
+// one with which the gang needs the fewest: of these the one with the most places with
 // the leader, then the first. With LeastFree it takes one with which all domains hold the
 // gang: of these the one with the fewest places, then the first.
 //
@@ -103,13 +103,13 @@ func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, rows 
 
 // placing is a gang on its way into a topology. It is scratch that a Packer keeps.
 type placing struct {
-	t        *Topology
-	free     *vector.Matrix
-	selected []uint64
-	request  vector.ResourceVector
-	counter  rowCounter
-	leader   vector.ResourceVector
-	led      bool
+	t         *Topology
+	free      *vector.Matrix
+	selected  []uint64
+	request   vector.ResourceVector
+	counter   rowCounter
+	leader    vector.ResourceVector
+	hasLeader bool
 
 	count    int64 // pods
 	slice    int64 // pods of a slice
@@ -118,12 +118,12 @@ type placing struct {
 	required bool
 	several  bool // as few domains of level as can be
 	sliced   int  // the level of the slices; the finest without
-	plain    bool // every slice is one pod
+	unsliced bool // every slice is one pod
 	inner    [maxLevels]int64
 	choice   chooser
 
-	rowPods []int32 // per row: places
-	rowLed  []int32 // per row: places beside the leader; noPlace when it does not fit
+	rowPods       []int32 // per row: places
+	rowWithLeader []int32 // per row: places with the leader placed; noPlace when it does not fit
 
 	leads vector.Mask // rows that hold the leader
 	left  []float64   // what the leader leaves on some of them, by column
@@ -131,9 +131,9 @@ type placing struct {
 	// Per domain, as far as they were counted: pods that its children hold; what it
 	// has, in slices up to the level of the slices, in pods below; and the same with
 	// the leader in it, noPlace when that fits nowhere.
-	pods, podsLed []int64
-	have, haveLed []int64
-	apart         [2][]int64 // what have and haveLed are where they are not pods and podsLed
+	pods, podsWithLeader []int64
+	have, haveWithLeader []int64
+	apart                [2][]int64 // what have and haveWithLeader are where they are not pods and podsWithLeader
 
 	counted  int         // the finest level that is
 	summed   int         // the coarsest level that is
@@ -157,7 +157,7 @@ type placing struct {
 // mostPlaces is how many places a row has that is unlimited, or has more.
 const mostPlaces = math.MaxInt32
 
-// noPlace is the number of places beside a leader that does not fit.
+// noPlace is the number of places with a leader that does not fit.
 const noPlace = -1
 
 type rowCount struct{ row, count int32 }
@@ -173,16 +173,16 @@ func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, requ
 	if err := s.takeLevels(request); err != nil {
 		return err
 	}
-	s.led = request.Leader != nil
+	s.hasLeader = request.Leader != nil
 	s.request = padded(s.request, request.Request, free.Cols())
 	s.leader = padded(s.leader, request.Leader, free.Cols())
 	s.counter.take(s.request, mostPlaces)
 	s.choice.leastFree = request.LeastFree
-	s.pods, s.podsLed = resized(s.pods, len(t.domains)), resized(s.podsLed, len(t.domains))
-	s.have, s.haveLed = s.pods, s.podsLed
-	if !s.plain {
+	s.pods, s.podsWithLeader = resized(s.pods, len(t.domains)), resized(s.podsWithLeader, len(t.domains))
+	s.have, s.haveWithLeader = s.pods, s.podsWithLeader
+	if !s.unsliced {
 		s.apart[0], s.apart[1] = resized(s.apart[0], len(t.domains)), resized(s.apart[1], len(t.domains))
-		s.have, s.haveLed = s.apart[0], s.apart[1]
+		s.have, s.haveWithLeader = s.apart[0], s.apart[1]
 	}
 	s.order, s.picks = grown(s.order, len(t.levels)), grown(s.picks, len(t.levels))
 	return nil
@@ -267,7 +267,7 @@ func (s *placing) takeSlices(request *TopologyRequest, finest int) error {
 		}
 		last = size
 	}
-	s.slices, s.plain = s.count/s.slice, s.slice == 1
+	s.slices, s.unsliced = s.count/s.slice, s.slice == 1
 	return nil
 }
 
@@ -287,7 +287,7 @@ func (s *placing) countedFrom(level int) int {
 
 // place finds a placement.
 func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
-	if s.count == 0 && !s.led {
+	if s.count == 0 && !s.hasLeader {
 		return TopologyPlacement{Fits: true, Placement: dst.Placement[:0], Leader: -1, Level: s.level, Domain: -1}
 	}
 	s.countRows(s.countedFrom(s.level))
@@ -324,7 +324,7 @@ func (s *placing) search() (level int, fits bool) {
 	for level = s.level; ; level-- {
 		s.countLevel(level)
 		several := s.several || !s.required && level == 0
-		s.chosen, fits = choose(&s.choice, s.chosen[:0], s.domainsOf(s.order[level], level), s.slices, s.led, several)
+		s.chosen, fits = choose(&s.choice, s.chosen[:0], s.domainsOf(s.order[level], level), s.slices, s.hasLeader, several)
 		if fits || several || level == 0 || s.required {
 			return level, fits
 		}
@@ -333,9 +333,9 @@ func (s *placing) search() (level int, fits bool) {
 
 // domainsOf returns domains of a level to choose from.
 func (s *placing) domainsOf(ids []int32, level int) choices[int64] {
-	from := choices[int64]{ids: ids, have: s.have, led: s.haveLed, pods: s.pods, podsLed: s.podsLed}
-	if s.plain || level > s.sliced {
-		from.pods, from.podsLed = nil, nil
+	from := choices[int64]{ids: ids, have: s.have, withLeader: s.haveWithLeader, pods: s.pods, podsWithLeader: s.podsWithLeader}
+	if s.unsliced || level > s.sliced {
+		from.pods, from.podsWithLeader = nil, nil
 	}
 	return from
 }
@@ -355,34 +355,34 @@ func (s *placing) refuse(answer *TopologyPlacement) {
 		sum, gain := int64(0), int64(math.MinInt64)
 		for _, d := range s.order[level] {
 			sum += s.have[d]
-			if s.led && s.haveLed[d] != noPlace {
-				gain = max(gain, s.haveLed[d]-s.have[d])
+			if s.hasLeader && s.haveWithLeader[d] != noPlace {
+				gain = max(gain, s.haveWithLeader[d]-s.have[d])
 			}
 		}
 		switch {
-		case !s.led:
+		case !s.hasLeader:
 			answer.Could = int(sum * s.slice)
 		case gain > math.MinInt64:
 			answer.Could = int((sum + gain) * s.slice)
 		}
 	}
 	answer.Could = min(answer.Could, int(s.count))
-	s.domained.Resize(s.free.Rows())
+	s.domained.Reset(s.free.Rows())
 	for r, d := range s.t.at[len(s.t.at)-1] {
 		if d != 0 && isSelected(s.selected, r) {
 			s.domained.Set(r)
 		}
 	}
 	answer.Rejections = vector.Rejections(answer.Rejections, s.free, s.request, &s.domained)
-	if s.led {
+	if s.hasLeader {
 		answer.LeaderRejections = vector.Rejections(answer.LeaderRejections, s.free, s.leader, &s.domained)
 	}
 }
 
-// could returns how many pods domain d could take beside the leader.
+// could returns how many pods domain d could take with the leader placed.
 func (s *placing) could(have int64, d int32) int {
-	if s.led {
-		have = max(s.haveLed[d], 0)
+	if s.hasLeader {
+		have = max(s.haveWithLeader[d], 0)
 	}
 	return int(min(have*s.slice, s.count))
 }

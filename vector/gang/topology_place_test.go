@@ -563,7 +563,7 @@ func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r
 			want.Prefix = -1
 			break
 		}
-		if err := after.AddRow(rows[n], amounts[n]); err != nil {
+		if err := after.AddToRow(rows[n], amounts[n]); err != nil {
 			t.Fatal(err)
 		}
 	}

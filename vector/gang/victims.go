@@ -9,7 +9,7 @@ import (
 )
 
 // checkVictim returns what is wrong with amounts to release on a row of m, or to take
-// there, as far as [vector.Overlay.AddRow] does not say it.
+// there, as far as [vector.Overlay.AddToRow] does not say it.
 func checkVictim(m *vector.Matrix, row int, amounts vector.ResourceVector) error {
 	checkVector(m, amounts)
 	if uint(row) >= uint(m.Rows()) {

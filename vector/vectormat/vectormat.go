@@ -21,7 +21,7 @@ import (
 // adds in an order of its own: use the kernels of package vector where bits
 // matter.
 //
-// A View is made by [New]; the zero View is that of an empty matrix. It may be used
+// A View is made by [New]; the zero View shows an empty matrix. It may be used
 // concurrently while nobody writes to the matrix.
 type View struct{ m *vector.Matrix }
 

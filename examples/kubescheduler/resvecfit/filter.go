@@ -168,7 +168,7 @@ func (p *Plugin) fit(s *state) error {
 	case !exact:
 		s.compare(c)
 	case !known:
-		s.fits.Resize(len(c.nodes))
+		s.fits.Reset(len(c.nodes))
 	default:
 		vector.Fit(&s.fits, c.table.Free(), s.amounts)
 		s.delegated(c)
@@ -241,7 +241,7 @@ func (s *state) delegated(c *cluster) {
 
 // compare sets s.fits by the scalar comparison of every node.
 func (s *state) compare(c *cluster) {
-	s.fits.Resize(len(c.nodes))
+	s.fits.Reset(len(c.nodes))
 	for i, node := range c.nodes {
 		if why := s.request.compare(capacityOf(node)); len(why.reasons) == 0 {
 			s.fits.Set(int(c.rows[i]))

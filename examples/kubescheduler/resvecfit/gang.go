@@ -172,7 +172,7 @@ func (c *cluster) setRoom(dst *vector.Matrix, priority int32) error {
 				c.addPod(amounts, info.CalculateResource().Resource)
 			}
 		}
-		if err := dst.AddRow(int(c.rows[i]), amounts); err != nil {
+		if err := dst.AddToRow(int(c.rows[i]), amounts); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func randomProblem(r *rand.Rand) *Problem {
 // room returns what is free on the nodes when the pods are where rows says.
 func room(p *Problem, nodes *vector.Matrix, rows []int32) *vector.Matrix {
 	for pod, row := range rows {
-		if err := nodes.SubRow(int(row), p.Requests.Row(nil, pod)); err != nil {
+		if err := nodes.SubFromRow(int(row), p.Requests.Row(nil, pod)); err != nil {
 			panic(err)
 		}
 	}

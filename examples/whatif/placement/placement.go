@@ -211,7 +211,7 @@ func (d Decision) Choose(tie vector.Tie) int { return vector.ArgMax(d.Scores, d.
 // Best sets dst to all nodes with the greatest score among those that can hold
 // the pod. It is empty when none can.
 func (d Decision) Best(dst *vector.Mask) {
-	dst.Resize(d.Fits.Len())
+	dst.Reset(d.Fits.Len())
 	first := d.Choose(vector.TieLowest())
 	if first < 0 {
 		return

@@ -334,7 +334,7 @@ func (e *Engine) restrict(s *shape, rows *vector.Mask) {
 	}
 	changed, own := e.changed.Words(), s.rows.Words()
 	if rows == nil {
-		e.wanted.Resize(s.rows.Len())
+		e.wanted.Reset(s.rows.Len())
 		e.wanted.SetAll()
 		s.whole = true
 		rows = &e.wanted

@@ -133,7 +133,7 @@ func (c *rowClock) mark(dst *vector.Mask, since uint64) {
 // markFew is mark where at most limit rows have changed, and returns how many fewer.
 // Where more have, dst is undefined.
 func (c *rowClock) markFew(dst *vector.Mask, since uint64, limit int) (rest int, ok bool) {
-	dst.Resize(len(c.changed))
+	dst.Reset(len(c.changed))
 	if since < c.all {
 		return 0, false
 	}

@@ -65,7 +65,7 @@ func (s *shape) resize(n int, scratch *[]uint64) {
 func resizeMask(m *vector.Mask, n int, scratch *[]uint64) {
 	kept := append((*scratch)[:0], m.Words()...)
 	*scratch = kept
-	m.Resize(n)
+	m.Reset(n)
 	words := m.Words()
 	copy(words, kept)
 	if last := n % kernel.Block; last != 0 {
@@ -91,7 +91,7 @@ func (s *shape) lay(scores []float64, o *tieOrder) {
 	}
 	blocks := (n + kernel.Block - 1) / kernel.Block
 	s.best, s.bestAt = resized(s.best, blocks), resized(s.bestAt, blocks)
-	s.dirty.Resize(blocks)
+	s.dirty.Reset(blocks)
 	s.forget()
 }
 

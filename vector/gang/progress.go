@@ -2,11 +2,11 @@ package gang
 
 import "github.com/resvec/resvec/vector"
 
-// climb follows the necessary conditions of a gang while victims are released, for
+// progress follows the necessary conditions of a gang while victims are released, for
 // each of many row sets. Free amounts only grow, so that a condition that holds
 // stays true: a set waits at its first condition that fails, and only that is kept
 // up to date.
-type climb struct {
+type progress struct {
 	bounds *bounds
 	free   *vector.Matrix
 	sets   *rowSets
@@ -32,7 +32,7 @@ type waiting struct {
 }
 
 // start takes the conditions of b to free. No set is looked at before advance.
-func (c *climb) start(b *bounds, free *vector.Matrix, sets *rowSets) {
+func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	c.bounds, c.free, c.sets, c.open = b, free, sets, 0
 	c.at = resized(c.at, sets.n)
 	c.surplus = grown(c.surplus, sets.n)
@@ -45,13 +45,13 @@ func (c *climb) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 		c.memoOf[r] = -1
 	}
 	for d := range c.at {
-		c.at[d] = waiting{condition: int32(b.firstToClimb())}
+		c.at[d] = waiting{condition: int32(b.firstToFollow())}
 	}
 }
 
-// firstToClimb returns the condition to start with. Where members are counted, the
+// firstToFollow returns the condition to start with. Where members are counted, the
 // last condition implies the others.
-func (b *bounds) firstToClimb() int {
+func (b *bounds) firstToFollow() int {
 	if b.gang.counted() && b.gang.members > 0 {
 		return b.conditions() - 1
 	}
@@ -59,10 +59,10 @@ func (b *bounds) firstToClimb() int {
 }
 
 // isOpen reports whether every condition holds in set d.
-func (c *climb) isOpen(d int) bool { return int(c.at[d].condition) == c.bounds.conditions() }
+func (c *progress) isOpen(d int) bool { return int(c.at[d].condition) == c.bounds.conditions() }
 
 // advance brings set d to its first condition that fails, from the present one on.
-func (c *climb) advance(d int) {
+func (c *progress) advance(d int) {
 	w := &c.at[d]
 	for ; int(w.condition) < c.bounds.conditions(); w.condition++ {
 		if !c.look(d, int(w.condition)) {
@@ -74,8 +74,8 @@ func (c *climb) advance(d int) {
 
 // mayHold reports whether set d may hold the gang, without a look at conditions that
 // cost as much as placing it.
-func (c *climb) mayHold(d int) bool {
-	if first := c.bounds.firstToClimb(); first > 0 {
+func (c *progress) mayHold(d int) bool {
+	if first := c.bounds.firstToFollow(); first > 0 {
 		return c.look(d, first)
 	}
 	for j := range c.free.Cols() {
@@ -88,7 +88,7 @@ func (c *climb) mayHold(d int) bool {
 
 // look reports whether a condition holds in set d. When it does not, what the rows
 // contribute is known from then on.
-func (c *climb) look(d, condition int) bool {
+func (c *progress) look(d, condition int) bool {
 	w, cols := &c.at[d], c.free.Cols()
 	switch k := condition - cols; {
 	case k < 0:
@@ -103,7 +103,7 @@ func (c *climb) look(d, condition int) bool {
 }
 
 // sum sums up column j in set d, less what is needed.
-func (c *climb) sum(d, j int) *exactSum {
+func (c *progress) sum(d, j int) *exactSum {
 	s, column := &c.surplus[d], c.free.Column(j)
 	if c.sets.whole() {
 		*s = c.bounds.surplus(c.free, c.sets.selected, j)
@@ -120,7 +120,7 @@ func (c *climb) sum(d, j int) *exactSum {
 }
 
 // places counts the copies of the count with index k in set d.
-func (c *climb) places(d, k int) int64 {
+func (c *progress) places(d, k int) int64 {
 	if c.sets.whole() {
 		need := c.bounds.counts[k].need
 		if places := c.bounds.places(c.free, c.sets.selected, k); places >= need {
@@ -142,7 +142,7 @@ func (c *climb) places(d, k int) int64 {
 }
 
 // copiesOn returns the copies of the count with index k on row r.
-func (c *climb) copiesOn(k, r int) int64 {
+func (c *progress) copiesOn(k, r int) int64 {
 	if int(c.memoOf[r]) != k {
 		c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, r)), int32(k)
 	}
@@ -151,7 +151,7 @@ func (c *climb) copiesOn(k, r int) int64 {
 
 // leaderFits reports whether the leader leaves room for all workers somewhere in set
 // d. It looks at the rows as far as it has to.
-func (c *climb) leaderFits(d int, l *leading) bool {
+func (c *progress) leaderFits(d int, l *leading) bool {
 	w := &c.at[d]
 	if w.places < l.workers {
 		return false
@@ -169,7 +169,7 @@ func (c *climb) leaderFits(d int, l *leading) bool {
 }
 
 // contribution returns what row r contributes to the condition that set d waits at.
-func (c *climb) contribution(d, r int) float64 {
+func (c *progress) contribution(d, r int) float64 {
 	switch k := int(c.at[d].condition) - c.free.Cols(); {
 	case k < 0:
 		return positive(at(c.free, r, int(c.at[d].condition)))
@@ -180,10 +180,10 @@ func (c *climb) contribution(d, r int) float64 {
 }
 
 // release adds what a victim releases to the overlay of free.
-func (c *climb) release(o *vector.Overlay, row int, amounts vector.ResourceVector) error {
+func (c *progress) release(o *vector.Overlay, row int, amounts vector.ResourceVector) error {
 	if !c.sets.whole() {
 		c.leaving(row)
-		if err := o.AddRow(row, amounts); err != nil {
+		if err := o.AddToRow(row, amounts); err != nil {
 			return err
 		}
 		c.grew(row)
@@ -191,10 +191,10 @@ func (c *climb) release(o *vector.Overlay, row int, amounts vector.ResourceVecto
 	}
 	c.at[0].tried = false
 	if !c.sets.eligible(row) || c.isOpen(0) {
-		return o.AddRow(row, amounts)
+		return o.AddToRow(row, amounts)
 	}
 	before := c.contribution(0, row)
-	if err := o.AddRow(row, amounts); err != nil {
+	if err := o.AddToRow(row, amounts); err != nil {
 		return err
 	}
 	if c.grewIn(0, row, before) {
@@ -205,7 +205,7 @@ func (c *climb) release(o *vector.Overlay, row int, amounts vector.ResourceVecto
 }
 
 // leaving notes what row r contributes, before its amounts grow.
-func (c *climb) leaving(r int) {
+func (c *progress) leaving(r int) {
 	c.before = c.before[:0]
 	for _, d := range c.sets.of(r) {
 		x := 0.0
@@ -218,7 +218,7 @@ func (c *climb) leaving(r int) {
 
 // grew brings the sets of row r up to date after leaving, when its amounts have
 // grown.
-func (c *climb) grew(r int) {
+func (c *progress) grew(r int) {
 	for i, d := range c.sets.of(r) {
 		w := &c.at[d]
 		w.tried = false
@@ -230,7 +230,7 @@ func (c *climb) grew(r int) {
 }
 
 // grewIn is grew for set d. It reports whether the condition holds now.
-func (c *climb) grewIn(d, r int, before float64) bool {
+func (c *progress) grewIn(d, r int, before float64) bool {
 	w := &c.at[d]
 	switch k := int(w.condition) - c.free.Cols(); {
 	case k < 0:
@@ -257,24 +257,24 @@ func (c *climb) grewIn(d, r int, before float64) bool {
 	return c.leaderFits(d, l)
 }
 
-// nearest returns the set that comes nearest to holding the gang, when none can: the
+// closest returns the set that comes closest to holding the gang, when none can: the
 // one with the most places, where members are counted, and otherwise the one whose
 // first condition that fails is the last, then the one that has the most of what that
 // asks for. Ties go to the first. It is -1 when there is no set.
-func (c *climb) nearest() int {
-	nearest, most := -1, 0.0
+func (c *progress) closest() int {
+	closest, most := -1, 0.0
 	for d := range c.sets.n {
 		has := c.has(d)
-		if nearest < 0 || c.at[d].condition > c.at[nearest].condition ||
-			c.at[d].condition == c.at[nearest].condition && has > most {
-			nearest, most = d, has
+		if closest < 0 || c.at[d].condition > c.at[closest].condition ||
+			c.at[d].condition == c.at[closest].condition && has > most {
+			closest, most = d, has
 		}
 	}
-	return nearest
+	return closest
 }
 
 // has returns how much set d has of what its condition asks for.
-func (c *climb) has(d int) float64 {
+func (c *progress) has(d int) float64 {
 	w := &c.at[d]
 	switch k := int(w.condition) - c.free.Cols(); {
 	case k < 0:
@@ -293,13 +293,13 @@ func (c *climb) has(d int) float64 {
 }
 
 // why explains why set d cannot hold the gang.
-func (c *climb) why(d int) Infeasibility {
+func (c *progress) why(d int) Infeasibility {
 	selected := c.sets.selected
 	if d < 0 {
 		return Infeasibility{}
 	}
 	if !c.sets.whole() {
-		c.only.Resize(c.free.Rows())
+		c.only.Reset(c.free.Rows())
 		c.sets.each(d, c.free.Rows(), func(r int) bool {
 			c.only.Set(r)
 			return true
