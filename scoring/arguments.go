@@ -101,7 +101,7 @@ func (w *walker) schedulerConf(root document.Value) (cfg *StrategyConfig) {
 }
 
 // argumentNames are the keys of the plugin's arguments.
-var argumentNames = []string{pathFitWeight, pathResources, pathSRA, pathProportional}
+var argumentNames = []string{pathFitWeight, pathResources, "sra", "proportional"}
 
 // notArguments says what is there instead of the arguments, "" when that is not
 // known.
@@ -124,8 +124,8 @@ func (w *walker) arguments(v document.Value) *StrategyConfig {
 	weight := w.weight(x.Get(pathFitWeight), 0, defaultFitWeight)
 	return &StrategyConfig{
 		Fit:          StrategyFitConfig{Weight: &weight, Resources: w.rules(x.Get(pathResources).Names())},
-		SRA:          w.sra(x.Get(pathSRA)),
-		Proportional: w.proportional(x.Get(pathProportional)),
+		SRA:          w.sra(x.Get("sra")),
+		Proportional: w.proportional(x.Get("proportional")),
 	}
 }
 

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -37,13 +38,14 @@ type Bound struct {
 	m     *vectormap.ResourceVectorMap // nil: no scorer of this package
 	plan  plan
 	work  *workspace
-	kept  *kept // nil: none, of a pod with rules of its own
+	cache *cache // nil: none, of a pod with rules of its own
+
+	low, high float64 // the range of the scores, see ScorePercent
 }
 
 const (
-	panicBound   = "scoring: bound scorer that Bind did not make"
-	panicNodes   = "scoring: nil nodes"
-	panicForeign = "scoring: nodes of another map than the scorer"
+	panicZero    = "scoring: scorer that no function of this package compiled"
+	panicMap     = "scoring: nodes of another map than the scorer"
 	panicScored  = "scoring: a term counts scored amounts, which the nodes do not keep; make them with vector.WithScored"
 	panicRows    = "scoring: mask of another number of rows than the nodes"
 	panicTie     = "scoring: tie rule not given"
@@ -56,30 +58,15 @@ const (
 // combination counts scored amounts that the nodes don't keep. A copy of nodes must
 // have been made before ([vector.Nodes.Snapshot]).
 func Bind(scorer Scorer, nodes *vector.Nodes) *Bound {
-	if isNil(scorer) {
-		panic(panicScorer)
-	}
-	if nodes == nil {
-		panic(panicNodes)
-	}
 	b := &Bound{nodes: nodes, work: new(workspace)}
-	b.plan = b.newPlan(scorer, false)
+	b.plan, b.m = newPlan(scorer, nodes, false)
 	if b.checkNodes() != nil {
-		panic(panicForeign)
+		panic(panicMap)
 	}
-	b.keep(&b.plan)
-	b.LimitCache(keptBytes)
+	b.plan.keepReciprocals(nodes)
+	b.low, b.high = b.plan.rangeOf()
+	b.LimitCache(cacheBytes)
 	return b
-}
-
-// keep has the nodes keep the reciprocals that a plan can use.
-func (b *Bound) keep(p *plan) {
-	if p.rows != nil {
-		b.nodes.KeepReciprocals(p.rows.divisors()...)
-	}
-	for k := range p.terms {
-		b.keep(&p.terms[k])
-	}
 }
 
 // WithOverride returns the scorer of a pod that brings its own rules, bound to the same
@@ -87,12 +74,11 @@ func (b *Bound) keep(p *plan) {
 // [StrategyFit.WithOverride]. It shares what b keeps, so it is cheap, and is for the same
 // goroutine. A nil override returns b.
 func (b *Bound) WithOverride(o *PodOverride) *Bound {
-	b.live()
 	if o == nil {
 		return b
 	}
 	own := *b
-	own.plan, own.kept = b.plan.withOverride(o), nil
+	own.plan, own.cache = b.plan.withOverride(o), nil
 	return &own
 }
 
@@ -101,19 +87,18 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 // A pod that requests an amount that is negative, infinite or NaN has none; Score says
 // what is wrong with it.
 func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
-	b.live()
 	if !b.begin(pod, rows, tie) {
 		return -1, false
 	}
-	if k := b.ask(pod, rows, tie); k != nil {
-		row, _, err := k.engine.Best(k, tie)
-		k.done()
+	if c := b.lookup(pod, rows, tie); c != nil {
+		row, _, err := c.engine.Best(c, tie)
+		c.done()
 		return row, err == nil && row >= 0
 	}
 	if !b.fit(pod, rows) {
 		return -1, false
 	}
-	if row, ok := b.bestOfPeaks(pod, tie); ok {
+	if row, ok := b.bestPruned(pod, tie); ok {
 		return row, true
 	}
 	if b.score(pod) != nil {
@@ -126,13 +111,12 @@ func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (
 // TopK sets dst to the k best of the selected rows that can hold the pod, the best
 // first, as [vector.TopK] does, and returns it.
 func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k int, tie vector.Tie) []int32 {
-	b.live()
 	if !b.begin(pod, rows, tie) {
 		return dst[:0]
 	}
-	if kept := b.ask(pod, rows, tie); kept != nil {
-		dst, _ = kept.engine.TopK(dst, kept, k, tie) // empty beside an error
-		kept.done()
+	if c := b.lookup(pod, rows, tie); c != nil {
+		dst, _ = c.engine.TopK(dst, c, k, tie) // empty with an error
+		c.done()
 		return dst
 	}
 	if !b.fit(pod, rows) || b.score(pod) != nil {
@@ -146,12 +130,11 @@ func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k in
 // writes, it returns a [*vector.AmountError] for a pod that requests an amount that is
 // negative, infinite or NaN.
 func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) error {
-	b.live()
 	if err := b.check(len(dst), pod, rows); err != nil {
 		return err
 	}
 	dst = dst[:b.len()]
-	if !b.plan.foreign {
+	if !b.plan.fallible {
 		return b.plan.score(b, dst, pod, wordsOf(rows))
 	}
 	w := b.work // a scorer of others may fail half-way
@@ -163,18 +146,27 @@ func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) e
 	return nil
 }
 
-// ScoreInt is Score in whole numbers, truncated toward 0 and cut to 0..100, as plugins
-// of kube-scheduler return them; NaN becomes 0. Those of a [Kube] are whole already.
-func (b *Bound) ScoreInt(dst []int64, pod vector.PodAmounts, rows *vector.Mask) error {
-	b.live()
+// ScorePercent is Score in percent of the highest score that there can be, rounded to
+// whole numbers from 0 to 100, halves up, as plugins of kube-scheduler return them. The scores of a
+// [Kube] are such percents already; those of a [Strategy] with a plugin weight of 10 are
+// divided by 10. Of a combination whose scores can be negative it is the percent of the
+// way from the lowest to the highest. NaN becomes 0.
+//
+// It is an error where scores have no bound: those of a [Load] that is [Raw], of [DRF],
+// and of types of other packages, unless they are normalized.
+func (b *Bound) ScorePercent(dst []int64, pod vector.PodAmounts, rows *vector.Mask) error {
 	if err := b.check(len(dst), pod, rows); err != nil {
 		return err
+	}
+	low, span := b.low, b.high-b.low
+	if span-span != 0 {
+		return errNoRange
 	}
 	w, words := b.work, wordsOf(rows)
 	dst = dst[:b.len()]
 	if p := b.plan.only(); p != nil {
-		if k, ok := p.rows.(*Kube); ok {
-			kubeRows(k, dst, p.amounts(b, pod), words)
+		if s, ok := p.rows.(intScorer); ok {
+			s.scoreInts(dst, p.amounts(b, pod), words)
 			return nil
 		}
 	}
@@ -182,15 +174,21 @@ func (b *Bound) ScoreInt(dst []int64, pod vector.PodAmounts, rows *vector.Mask) 
 	if err := b.plan.score(b, w.scores, pod, words); err != nil {
 		return err
 	}
-	kernel.EachRow(len(dst), words, func(i int) { dst[i] = wholeScore(w.scores[i]) })
+	kernel.EachRow(len(dst), words, func(i int) { dst[i] = percentOf(w.scores[i]-low, span) })
 	return nil
 }
 
-func wholeScore(x float64) int64 {
+var errNoRange = errors.New("scoring: scores without bounds have no percentage: normalize them, or use Score")
+
+// percentOf returns how many percent x is of span, cut to 0..100.
+func percentOf(x, span float64) int64 {
+	if span != 100 { // then it is one already: rounding twice could change it
+		x = float64(x*100) / span
+	}
 	if x != x {
 		return 0
 	}
-	return int64(min(max(x, 0), 100))
+	return int64(min(max(x, 0), 100) + 0.5)
 }
 
 // Explain returns the numbers that make the score of a row. Where a term is normalized,
@@ -198,7 +196,6 @@ func wholeScore(x float64) int64 {
 // of these. A row that is not selected is [vector.ErrShape]; other errors are those of
 // Score.
 func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Explanation, error) {
-	b.live()
 	n := b.len()
 	if err := b.check(n, pod, rows); err != nil {
 		return Explanation{}, err
@@ -229,16 +226,6 @@ func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Expl
 	return e, nil
 }
 
-// live panics for a Bound that Bind did not make.
-func (b *Bound) live() {
-	if b == nil {
-		panic(panicNil)
-	}
-	if b.nodes == nil {
-		panic(panicBound)
-	}
-}
-
 // begin checks the operands of a question that has no error for them. It reports false
 // for a pod that requests what no node can have.
 func (b *Bound) begin(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) bool {
@@ -246,7 +233,7 @@ func (b *Bound) begin(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) 
 		panic(panicTie)
 	}
 	if b.checkNodes() != nil {
-		panic(panicForeign)
+		panic(panicMap)
 	}
 	if rows != nil && rows.Len() != b.len() {
 		panic(panicRows)
@@ -315,8 +302,7 @@ func (b *Bound) name(column int) string {
 type workspace struct {
 	fits    vector.Mask
 	scores  []float64
-	peaks   peaks
-	changed []int32
+	pruned  pruned
 	node    [2]vector.ResourceVector // requested and allocatable of a row
 	amounts amounts
 }

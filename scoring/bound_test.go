@@ -33,6 +33,7 @@ type boundScorer struct {
 	scorer scoring.Scorer
 	bound  *scoring.Bound
 	model  func(pod vector.PodAmounts, selected []int) []float64
+	high   float64 // the highest score, 0: there is none
 }
 
 // usedScorer is a scorer of somebody else: what is requested of a resource.
@@ -93,18 +94,18 @@ func newBoundWorld(t testing.TB, r *rand.Rand, more int, hasScored, snapshot boo
 	return w
 }
 
-func (w *boundWorld) add(name string, s scoring.Scorer, model func(vector.PodAmounts, []int) []float64) {
+func (w *boundWorld) add(name string, high float64, s scoring.Scorer, model func(vector.PodAmounts, []int) []float64) {
 	if model == nil {
 		model = w.perRow(s, false)
 	}
-	w.scorers = append(w.scorers, boundScorer{name, s, scoring.Bind(s, w.read), model})
-	kept := scoring.Bind(s, w.read)
-	scoring.KeepAll(kept)
+	w.scorers = append(w.scorers, boundScorer{name, s, scoring.Bind(s, w.read), model, high})
+	cached := scoring.Bind(s, w.read)
+	scoring.CacheAll(cached)
 	if w.IntN(2) == 0 {
-		kept.LimitCache(int64(w.IntN(10_000)))
-		scoring.KeepAll(kept)
+		cached.LimitCache(int64(w.IntN(10_000)))
+		scoring.CacheAll(cached)
 	}
-	w.scorers = append(w.scorers, boundScorer{name + ", kept", s, kept, model})
+	w.scorers = append(w.scorers, boundScorer{name + ", cached", s, cached, model, high})
 }
 
 func (w *boundWorld) addScorers(t testing.TB) {
@@ -133,10 +134,10 @@ func (w *boundWorld) addScorers(t testing.TB) {
 		}
 	}
 	strategy := compileStrategy(t, w.m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Resources: rules}, SRA: sra})
-	w.add("strategy", strategy, nil)
-	w.add("fit", strategy.Fit(), nil)
-	w.add("SRA", strategy.SRA(), nil)
-	w.add("no SRA", (*scoring.SRA)(nil), nil)
+	w.add("strategy", 1300, strategy, nil)
+	w.add("fit", 1000, strategy.Fit(), nil)
+	w.add("SRA", 300, strategy.SRA(), nil)
+	w.add("no SRA", 1, (*scoring.SRA)(nil), nil)
 	kinds := map[scoring.ScoringType]*scoring.Kube{}
 	for _, kind := range []scoring.ScoringType{scoring.LeastAllocated, scoring.MostAllocated, scoring.RequestedToCapacityRatio, scoring.BalancedAllocation} {
 		cfg := scoring.KubeConfig{Type: kind, Resources: kube}
@@ -148,16 +149,16 @@ func (w *boundWorld) addScorers(t testing.TB) {
 			t.Fatal(err)
 		}
 		kinds[kind] = k
-		w.add(string(kind), k, nil)
+		w.add(string(kind), 100, k, nil)
 	}
 	load := must(scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.DominantResource}, w.m))
-	w.add("load", load, nil)
-	w.add("DRF", must(scoring.CompileDRF(scoring.DRFConfig{}, w.m)), nil)
-	w.add("foreign", usedScorer(1), nil)
+	w.add("load", 100, load, nil)
+	w.add("DRF", 0, must(scoring.CompileDRF(scoring.DRFConfig{}, w.m)), nil)
+	w.add("foreign", 0, usedScorer(1), nil)
 	least, balanced := kinds[scoring.LeastAllocated], kinds[scoring.BalancedAllocation]
 	inner := combine(t, scoring.Term{Scorer: strategy, Weight: 0.25, Name: "strategy"}, scoring.Term{Scorer: usedScorer(0), Weight: -1})
-	w.add("sum", combine(t, scoring.Term{Scorer: inner, Weight: 2}, scoring.Term{Scorer: load, Weight: 3}), nil)
-	w.add("one", combine(t, scoring.Term{Scorer: least, Weight: 1}), nil)
+	w.add("sum", 0, combine(t, scoring.Term{Scorer: inner, Weight: 2}, scoring.Term{Scorer: load, Weight: 3}), nil)
+	w.add("one", 100, combine(t, scoring.Term{Scorer: least, Weight: 1}), nil)
 	terms := []scoring.Term{
 		{Scorer: least, Weight: 1, Normalize: scoring.NormalizeMinMax, Scored: w.hasScored},
 		{Scorer: balanced, Weight: 2.5},
@@ -165,13 +166,13 @@ func (w *boundWorld) addScorers(t testing.TB) {
 		{Scorer: strategy, Weight: 0.5, Normalize: scoring.NormalizeMax},
 	}
 	for _, n := range []int{2, 4} {
-		terms := terms[:n]
-		w.add(fmt.Sprint(n, " normalized"), combine(t, terms...), func(pod vector.PodAmounts, selected []int) []float64 {
+		terms, high := terms[:n], map[int]float64{2: 350, 4: 0}[n]
+		w.add(fmt.Sprint(n, " normalized"), high, combine(t, terms...), func(pod vector.PodAmounts, selected []int) []float64 {
 			return w.sum(terms, pod, selected)
 		})
 	}
 	if w.hasScored {
-		w.add("scored", combine(t, scoring.Term{Scorer: balanced, Weight: 1, Scored: true}), w.perRow(balanced, true))
+		w.add("scored", 100, combine(t, scoring.Term{Scorer: balanced, Weight: 1, Scored: true}), w.perRow(balanced, true))
 	}
 	var err error
 	w.override, err = scoring.ParsePodOverride(map[string]string{
@@ -316,12 +317,14 @@ func (w *boundWorld) check(t *testing.T, s *boundScorer, pod vector.PodAmounts, 
 	// Score
 	model := s.model(pod, selected)
 	want := slices.Repeat([]float64{-7}, n+1)
-	wantInts := slices.Repeat([]int64{-7}, n+1)
+	percents := slices.Repeat([]int64{-7}, n+1)
 	for _, row := range selected {
 		want[row] = model[row]
-		wantInts[row] = int64(min(max(model[row], 0), 100))
-		if math.IsNaN(model[row]) {
-			wantInts[row] = 0
+		if x := model[row]; s.high > 0 {
+			if s.high != 100 {
+				x = x * 100 / s.high
+			}
+			percents[row] = int64(math.Floor(min(max(x, 0), 100) + 0.5))
 		}
 	}
 	got, ints := slices.Repeat([]float64{-7}, n+1), slices.Repeat([]int64{-7}, n+1)
@@ -331,8 +334,8 @@ func (w *boundWorld) check(t *testing.T, s *boundScorer, pod vector.PodAmounts, 
 	if i := testkit.Difference(got, want); i >= 0 {
 		t.Fatalf("%s: row %d scores %v, want %v", s.name, i, got[i], want[i])
 	}
-	if err := s.bound.ScoreInt(ints, pod, rows); err != nil || !slices.Equal(ints, wantInts) {
-		t.Fatalf("%s: whole scores %v, %v, want %v", s.name, ints, err, wantInts)
+	if err := s.bound.ScorePercent(ints, pod, rows); (err == nil) != (s.high > 0) || !slices.Equal(ints, percents) {
+		t.Fatalf("%s: percents %v, %v, want %v", s.name, ints, err, percents)
 	}
 	// Best and TopK
 	model = s.model(pod, fitting)
@@ -417,7 +420,7 @@ func (w *boundWorld) checkOverride(t *testing.T, s *boundScorer, pod vector.PodA
 	if s.bound.WithOverride(nil) != s.bound {
 		t.Fatal("no override makes another scorer")
 	}
-	w.check(t, &boundScorer{s.name + " of its own rules", own, s.bound.WithOverride(w.override), w.perRow(own, false)}, pod, rows)
+	w.check(t, &boundScorer{s.name + " of its own rules", own, s.bound.WithOverride(w.override), w.perRow(own, false), s.high}, pod, rows)
 }
 
 // overridden returns a scorer with the rules of a pod, where it has rules.
@@ -493,7 +496,7 @@ func TestBoundAllocations(t *testing.T) {
 				_, _ = s.bound.Best(pod, rows, vector.TieLowest())
 				top = s.bound.TopK(top, pod, rows, 3, vector.TieLowest())
 				_ = s.bound.Score(dst, pod, nil)
-				_ = s.bound.ScoreInt(ints, pod, rows)
+				_ = s.bound.ScorePercent(ints, pod, rows)
 			}
 			ask()
 			if n := testing.AllocsPerRun(20, ask); n != 0 {
@@ -516,7 +519,7 @@ func TestBoundReaders(t *testing.T) {
 		for i := range w.scorers {
 			s := &w.scorers[i]
 			group.Go(func() { w.ask(t, s, pod) })
-			group.Go(func() { w.ask(t, &boundScorer{s.name, s.scorer, scoring.Bind(s.scorer, w.read), s.model}, pod) })
+			group.Go(func() { w.ask(t, &boundScorer{s.name, s.scorer, scoring.Bind(s.scorer, w.read), s.model, s.high}, pod) })
 		}
 		group.Go(func() {
 			for range 20 {
@@ -598,7 +601,7 @@ func (w *boundWorld) checkErrors(t *testing.T, name string, b *scoring.Bound) {
 	} {
 		dst, ints := slices.Repeat([]float64{-7}, c.dst), make([]int64, c.dst)
 		pod := vector.PodAmounts{Requested: c.request}
-		errs := []error{b.Score(dst, pod, c.rows), b.ScoreInt(ints, pod, c.rows)}
+		errs := []error{b.Score(dst, pod, c.rows), b.ScorePercent(ints, pod, c.rows)}
 		if c.dst == 3 {
 			_, err := b.Explain(pod, 0, c.rows)
 			errs = append(errs, err)
@@ -632,9 +635,7 @@ func TestBoundPanics(t *testing.T) {
 		want string
 		f    func()
 	}{
-		{"scoring: nil scorer", func() { scoring.Bind(nil, m.NewNodes()) }},
-		{"scoring: nil scorer", func() { scoring.Bind((*scoring.Kube)(nil), m.NewNodes()) }},
-		{"scoring: nil nodes", func() { scoring.Bind(s, nil) }},
+		{"scoring: scorer that no function of this package compiled", func() { scoring.Bind(new(scoring.Kube), m.NewNodes()) }},
 		{"scoring: nodes of another map than the scorer", func() { scoring.Bind(s, wide.NewNodes()) }},
 		{"scoring: nodes of another map than the scorer", func() { scoring.Bind(s, new(vector.Nodes)) }},
 		{"scoring: nodes of another map than the scorer", func() { old.Best(vector.PodAmounts{}, nil, tie) }},
@@ -645,12 +646,6 @@ func TestBoundPanics(t *testing.T) {
 		{"scoring: mask of another number of rows than the nodes", func() { b.TopK(nil, vector.PodAmounts{}, vector.NewMask(1), 1, tie) }},
 		{"scoring: tie rule not given", func() { b.Best(vector.PodAmounts{}, nil, vector.Tie{}) }},
 		{"scoring: request longer than the map", func() { b.Best(vector.PodAmounts{Requested: make(strategyVec, 5)}, nil, tie) }},
-		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).Best(vector.PodAmounts{}, nil, tie) }},
-		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).TopK(nil, vector.PodAmounts{}, nil, 1, tie) }},
-		{"scoring: nil receiver", func() { _ = (*scoring.Bound)(nil).Score(nil, vector.PodAmounts{}, nil) }},
-		{"scoring: nil receiver", func() { _ = (*scoring.Bound)(nil).ScoreInt(nil, vector.PodAmounts{}, nil) }},
-		{"scoring: nil receiver", func() { _, _ = (*scoring.Bound)(nil).Explain(vector.PodAmounts{}, 0, nil) }},
-		{"scoring: nil receiver", func() { (*scoring.Bound)(nil).WithOverride(nil) }},
 	} {
 		func() {
 			defer func() {
@@ -675,9 +670,9 @@ func (c countingScorer) Explain(_, _, _ vector.ResourceVector) (scoring.Explanat
 	return scoring.Explanation{}, nil
 }
 
-// TestBoundKeeps: of pods that come again only rows that have changed are scored, and
+// TestBoundCaches: of pods that come again only rows that have changed are scored, and
 // each row once for a pod that comes the first time.
-func TestBoundKeeps(t *testing.T) {
+func TestBoundCaches(t *testing.T) {
 	const n = 1000
 	nodes := plainNodes(t, 3, make([][]float64, n)...)
 	rows, tie := 0, vector.TieSeeded(1)

@@ -1,7 +1,6 @@
 package scoring
 
 import (
-	"reflect"
 	"strings"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -57,21 +56,16 @@ func Combine(terms []Term) (Scorer, error) {
 	var first vector.Schema
 	for i, t := range terms {
 		path := path.Index(i)
-		absent := isNil(t.Scorer)
-		if absent {
+		if t.Scorer == nil {
 			r.fail(field.Required(path.Child("scorer"), ""))
 		}
-		if inner, ok := t.Scorer.(*combination); ok && !absent && inner.normalized {
+		if inner, ok := t.Scorer.(*combination); ok && inner.normalized {
 			r.fail(field.Invalid(path.Child("scorer"), t.Name, "a combination with a normalized term can't be a term"))
 		}
-		schema, known := vector.Schema{}, false
-		if !absent {
-			if schema, known = schemaOf(t.Scorer); !known && unmade(t.Scorer) {
-				r.fail(field.Invalid(path.Child("scorer"), t.Name, "a scorer that no function of this package compiled"))
-			}
-		}
-		switch {
-		case !known:
+		switch schema, isZero := schemaOf(t.Scorer); {
+		case isZero:
+			r.fail(field.Invalid(path.Child("scorer"), t.Name, "a scorer that no function of this package compiled"))
+		case schema.IsZero():
 		case first.IsZero():
 			first = schema
 		case schema != first:
@@ -233,34 +227,24 @@ func scaleContributions(dims []DimExplanation, factor float64) {
 	}
 }
 
-// isNil reports whether there is no scorer; an SRA may be nil.
-func isNil(s Scorer) bool {
-	if _, isSRA := s.(*SRA); isSRA || s == nil {
-		return s == nil
-	}
-	v := reflect.ValueOf(s)
-	return v.Kind() == reflect.Pointer && v.IsNil()
-}
-
-// unmade reports whether a scorer of this package is a zero value.
-func unmade(s Scorer) bool {
-	own, ok := s.(rowScorer)
-	return ok && own.resources() == nil && own != rowScorer((*SRA)(nil))
-}
-
-// schemaOf returns the schema that s was compiled against, if it says so.
-func schemaOf(s Scorer) (schema vector.Schema, known bool) {
-	switch s := s.(type) {
-	case rowScorer:
-		if m := s.resources(); m != nil {
-			return m.Schema(), true
-		}
-	case *combination:
-		for k := range s.terms {
-			if schema, known = schemaOf(s.terms[k].Scorer); known {
-				return schema, true
+// schemaOf returns the schema that s was compiled against, if it says so, and whether it is
+// a zero value.
+func schemaOf(s Scorer) (schema vector.Schema, isZero bool) {
+	if c, isSum := s.(*combination); isSum {
+		for k := range c.terms {
+			if schema, _ = schemaOf(c.terms[k].Scorer); !schema.IsZero() {
+				break
 			}
 		}
+		return schema, false
 	}
-	return vector.Schema{}, false
+	o, isOwn := own(s)
+	if !isOwn {
+		return schema, false
+	}
+	m, ok := o.made()
+	if m != nil {
+		schema = m.Schema()
+	}
+	return schema, !ok
 }

@@ -54,7 +54,6 @@ var _ Scorer = (*DRF)(nil)
 // weights["name"], unlimited, fallback[i] and zeroFactor, and a
 // [*vectormap.UnknownResourcesError].
 func CompileDRF(cfg DRFConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*DRF, error) {
-	needMap(m)
 	var r report
 	weights := compileWeights(cfg.Weights, m, options(opts), &r)
 	checkCapacities("fallback", cfg.Fallback, m, &r)
@@ -88,16 +87,8 @@ func CompileDRF(cfg DRFConfig, m *vectormap.ResourceVectorMap, opts ...Option) (
 // skipped is an entitlement that is left out.
 const skipped = -1
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (d *DRF) Warnings() field.ErrorList {
-	live(d != nil && d.m != nil, d != nil)
-	return d.warnings
-}
-
 // Score returns the share of one queue.
 func (d *DRF) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(d != nil && d.m != nil, d != nil)
 	if err := d.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -120,6 +111,12 @@ func (d *DRF) scoreRows(dst []float64, a *amounts, words []uint64) {
 	}
 	kernel.Share(dst, list.dims[:list.n], d.rule, words)
 }
+
+func (d *DRF) self() Scorer { return d }
+
+func (d *DRF) bind() rowScorer { return d }
+
+func (d *DRF) highest() float64 { return math.Inf(1) }
 
 func (d *DRF) divisors() []int { return nil }
 
@@ -145,7 +142,6 @@ func (d *DRF) scoreEach(dst []float64, a *amounts, words []uint64) {
 // requests; the points are those of the greatest. A Reason is set when the share
 // is +Inf because of a NaN.
 func (d *DRF) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	live(d != nil && d.m != nil, d != nil)
 	score, err := d.Score(request, requested, allocatable)
 	if err != nil {
 		return Explanation{}, err

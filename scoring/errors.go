@@ -43,6 +43,36 @@ func checkLen(name string, v vector.ResourceVector, m *vectormap.ResourceVectorM
 	return nil
 }
 
+// Option changes how a configuration is parsed or compiled. The same options may be given
+// to both: one that is about nothing in a configuration, such as [WildcardLiteral] where
+// there can be no pattern, changes nothing.
+type Option uint8
+
+const (
+	// Lenient replaces or drops what is wrong in a configuration where that has
+	// a defined meaning, and reports it as a warning instead of an error.
+	Lenient Option = 1 << iota
+
+	// WildcardLiteral reads the patterns of [StrategyFitConfig] as literal
+	// prefixes, as Volcano's plugin does, instead of as families of names.
+	WildcardLiteral
+
+	// AllowUnknown lets a configuration name resources that the map does not
+	// have; they are reported as warnings.
+	AllowUnknown
+)
+
+// options joins a list of options.
+func options(opts []Option) (o Option) {
+	for _, x := range opts {
+		o |= x
+	}
+	return o
+}
+
+// has reports whether o includes all of x.
+func (o Option) has(x Option) bool { return o&x == x }
+
 // report collects what is wrong with a configuration.
 type report struct {
 	document.Report
@@ -103,6 +133,19 @@ func (r *report) finish() (field.ErrorList, error) {
 	return r.Warnings(), r.err()
 }
 
+// The paths of configuration fields that several files name.
+const (
+	pathResources  = "resources"
+	pathFitWeight  = "resourceStrategyFitWeight"
+	pathSRAWeight  = "weight"
+	pathSRAWeights = "resourceWeight"
+	pathProportion = "resourceProportion"
+	pathMemoryUnit = "memoryUnit"
+	pathMetric     = "metric"
+	pathDirection  = "direction"
+	pathWeights    = "weights"
+)
+
 // keyPath returns parent["key"]. field.Path writes map keys without quotes.
 func keyPath(parent, key string) string { return fieldpath.Key(parent, brief(key)) }
 
@@ -155,6 +198,9 @@ func (r *report) limitWeight(path string, weight int64) {
 		r.fail(invalid(path, weight, overLimit))
 	}
 }
+
+// maxWeight is the greatest weight of a rule or a policy.
+const maxWeight = 1_000_000
 
 var overLimit = fmt.Sprintf("must be at most %d", maxWeight)
 

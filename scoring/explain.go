@@ -94,7 +94,6 @@ func amountText(x float64) string { return fmt.Sprintf("%.16g", x) }
 // nvidia.com/gpu, 1500m and 4Gi; see [vectormap.ResourceVectorMap.Format]. m is
 // the map that the scorer was compiled against.
 func (e Explanation) Format(m *vectormap.ResourceVectorMap) string {
-	needMap(m)
 	return e.table(func(d *DimExplanation) (name, request, requested, allocatable string) {
 		if d.Index < 0 { // not a resource of the map
 			return d.Name, "", "", ""

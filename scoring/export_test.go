@@ -10,13 +10,11 @@ import (
 func ScoreBatch(s Scorer, dst []float64, request vector.ResourceVector, used, allocatable *vector.Matrix, rows *vector.Mask) error {
 	words := wordsOf(rows)
 	dst = dst[:allocatable.Rows()]
+	if o, ok := own(s); ok {
+		o.bind().scoreRows(dst, &amounts{request: request, requested: used, allocatable: allocatable}, words)
+		return nil
+	}
 	switch s := s.(type) {
-	case rowScorer:
-		a := amounts{request: request, requested: used, allocatable: allocatable}
-		if sra := newSRARows(s); sra != nil {
-			a.base = sra.now(allocatable, new([]int32))
-		}
-		s.scoreRows(dst, &a, words)
 	case *combination:
 		var scratch combineScratch
 		scratch.resize(len(s.terms), len(dst))
@@ -55,8 +53,8 @@ func (c *combination) Terms() []Term { return c.terms }
 // Normalized reports whether a term is normalized.
 func (c *combination) Normalized() bool { return c.normalized }
 
-// KeepAll makes a bound scorer keep the scores of every request, whatever it costs.
-func KeepAll(b *Bound) { b.kept.always = true }
+// CacheAll makes a bound scorer keep the scores of every request, whatever it costs.
+func CacheAll(b *Bound) { b.cache.always = true }
 
 // FilterMatrices is what a predicate does with the rows of nodes, over matrices that hold
 // what nodes refuse, too.
@@ -72,11 +70,11 @@ func FilterMatrices(p *Proportional, dst *vector.Mask, request vector.ResourceVe
 	}
 }
 
-// BestOfPeaks reports whether the best row is found without scoring all that fit.
-func BestOfPeaks(b *Bound, pod vector.PodAmounts, rows *vector.Mask) bool {
+// BestPruned reports whether the best row is found without scoring all that fit.
+func BestPruned(b *Bound, pod vector.PodAmounts, rows *vector.Mask) bool {
 	if !b.fit(pod, rows) {
 		return false
 	}
-	_, ok := b.bestOfPeaks(pod, vector.TieLowest())
+	_, ok := b.bestPruned(pod, vector.TieLowest())
 	return ok
 }

@@ -77,7 +77,6 @@ var _ Scorer = (*Kube)(nil)
 // joined; with [AllowUnknown] or [Lenient] a resource that the map does not have
 // is a warning, and left out.
 func CompileKube(cfg KubeConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Kube, error) {
-	needMap(m)
 	var r report
 	k := &Kube{compiled: compiled{m: m}, name: cfg.Type}
 	k.kind = r.kubeType(cfg.Type)
@@ -208,16 +207,8 @@ func brokenLine(points []ShapePoint, factor, v int64) int64 {
 	return factor * points[len(points)-1].Score
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (k *Kube) Warnings() field.ErrorList {
-	live(k != nil && k.m != nil, k != nil)
-	return k.warnings
-}
-
 // Score returns the score of one node, a whole number.
 func (k *Kube) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(k != nil && k.m != nil, k != nil)
 	if err := k.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -304,6 +295,12 @@ func amount(v vector.ResourceVector, i int) []float64 {
 
 var noAmount [1]float64
 
+func (k *Kube) self() Scorer { return k }
+
+func (k *Kube) bind() rowScorer { return k }
+
+func (k *Kube) highest() float64 { return 100 }
+
 func (k *Kube) divisors() []int {
 	var columns []int
 	for i := range k.rules {
@@ -328,6 +325,8 @@ func (k *Kube) cost() rowCost {
 }
 
 func (k *Kube) scoreRows(dst []float64, a *amounts, words []uint64) { kubeRows(k, dst, a, words) }
+
+func (k *Kube) scoreInts(dst []int64, a *amounts, words []uint64) { kubeRows(k, dst, a, words) }
 
 // kubeRows is the batch, of either type.
 func kubeRows[T kernel.Number](k *Kube, dst []T, a *amounts, words []uint64) {
@@ -378,7 +377,6 @@ func (l *kubeList) fill(k *Kube, a *amounts) bool {
 // whole numbers and truncated, so that the resources share the score in the
 // proportion of their weighted points; a balance is of all resources alike.
 func (k *Kube) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	live(k != nil && k.m != nil, k != nil)
 	if err := k.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}

@@ -25,7 +25,7 @@ func printKube(cfg scoring.KubeConfig) {
 	}
 	pod := vector.PodAmounts{Requested: vector.ResourceVector{2000, 4 << 30}}
 	scores := make([]int64, 3)
-	if err := scoring.Bind(kube, nodes).ScoreInt(scores, pod, nil); err != nil {
+	if err := scoring.Bind(kube, nodes).ScorePercent(scores, pod, nil); err != nil {
 		panic(err)
 	}
 	fmt.Println(scores)

@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -10,23 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The metrics and directions, the defaults of Go first.
+// The metrics and directions, the defaults first.
 var (
 	loadMetrics    = []ScoringType{NormalizedSum, DominantResource}
-	loadDirections = []ScoringType{kernel.LoadRaw: Raw, kernel.LoadPack: Pack, kernel.LoadSpread: Spread}
-)
-
-// The paths of configuration fields of Load, and of DRF.
-const (
-	pathMetric    = "metric"
-	pathDirection = "direction"
-	pathWeights   = "weights"
+	loadDirections = []ScoringType{Spread, Pack, Raw}
+	loadForms      = []kernel.LoadForm{kernel.LoadSpread, kernel.LoadPack, kernel.LoadRaw} // of the directions
 )
 
 // LoadConfig configures [CompileLoad]. [ParseLoad] reads it from a document.
 type LoadConfig struct {
 	Metric    ScoringType // NormalizedSum or DominantResource; empty: NormalizedSum
-	Direction ScoringType // Raw, Pack or Spread; empty: Raw
+	Direction ScoringType // Spread, Pack or Raw; empty: Spread
 
 	// Weights are the weights by resource name, exact names only, finite and
 	// not negative. nil means 1 for every resource of the map; otherwise a
@@ -72,7 +67,6 @@ var _ Scorer = (*Load)(nil)
 // metric, direction, weights["name"] and capacity[i], and a
 // [*vectormap.UnknownResourcesError].
 func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Load, error) {
-	needMap(m)
 	var r report
 	metric, direction := cmp.Or(cfg.Metric, loadMetrics[0]), cmp.Or(cfg.Direction, loadDirections[0])
 	if !slices.Contains(loadMetrics, metric) {
@@ -89,7 +83,7 @@ func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option)
 		return nil, err
 	}
 	l := &Load{
-		compiled: compiled{m, warnings}, metric: metric, direction: direction, form: kernel.LoadForm(form),
+		compiled: compiled{m, warnings}, metric: metric, direction: direction, form: loadForms[form],
 		weights: weights, dims: weights.dims(), fixed: cfg.Capacity != nil, onlyRequested: cfg.OnlyRequested,
 	}
 	for k := range l.dims {
@@ -98,16 +92,8 @@ func CompileLoad(cfg LoadConfig, m *vectormap.ResourceVectorMap, opts ...Option)
 	return l, nil
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (l *Load) Warnings() field.ErrorList {
-	live(l != nil && l.m != nil, l != nil)
-	return l.warnings
-}
-
 // Score returns the score of one node.
 func (l *Load) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(l != nil && l.m != nil, l != nil)
 	if err := l.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -153,6 +139,17 @@ func (l *Load) scoreRows(dst []float64, a *amounts, words []uint64) {
 	kernel.Load(dst, list.dims[:list.n], rule, words)
 }
 
+func (l *Load) self() Scorer { return l }
+
+func (l *Load) bind() rowScorer { return l }
+
+func (l *Load) highest() float64 {
+	if l.direction == Raw {
+		return math.Inf(1)
+	}
+	return 100
+}
+
 func (l *Load) divisors() []int { return nil }
 
 func (l *Load) cost() rowCost {
@@ -180,7 +177,6 @@ func (l *Load) scoreEach(dst []float64, a *amounts, words []uint64) {
 // was used. With DominantResource the points are those of the greatest resource.
 // A Reason is set when the score was cut to 0 or 100, or is 0 because of a NaN.
 func (l *Load) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	live(l != nil && l.m != nil, l != nil)
 	score, err := l.Score(request, requested, allocatable)
 	if err != nil {
 		return Explanation{}, err

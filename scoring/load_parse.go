@@ -28,8 +28,8 @@ func (w *walker) load(root document.Value) *LoadConfig {
 	x := root.Fields()
 	x.Known(pathMetric, pathDirection, pathWeights, pathOnlyRequested)
 	cfg := &LoadConfig{
-		Metric:        oneOf(w, x.Get(pathMetric), NormalizedSum, DominantResource),
-		Direction:     oneOf(w, x.Get(pathDirection), Spread, Pack, Raw),
+		Metric:        oneOf(w, x.Get(pathMetric), loadMetrics),
+		Direction:     oneOf(w, x.Get(pathDirection), loadDirections),
 		OnlyRequested: x.Get(pathOnlyRequested).Boolean(),
 	}
 	weights := x.Get(pathWeights).Names()
@@ -48,7 +48,7 @@ func (w *walker) load(root document.Value) *LoadConfig {
 }
 
 // oneOf reads the name of one of these values, of which the first is the default.
-func oneOf(w *walker, v document.Value, values ...ScoringType) ScoringType {
+func oneOf(w *walker, v document.Value, values []ScoringType) ScoringType {
 	text, isText := v.Text()
 	if !isText || v.Kind() == document.Absent {
 		return values[0]

@@ -102,17 +102,17 @@ func TestLoadWorked(t *testing.T) {
 		cfg  scoring.LoadConfig
 		want []float64
 	}{
-		{"sum, raw", scoring.LoadConfig{}, []float64{1.65, 1.55}},
+		{"sum, raw", scoring.LoadConfig{Direction: scoring.Raw}, []float64{1.65, 1.55}},
 		{"sum, pack", scoring.LoadConfig{Direction: scoring.Pack}, []float64{55, 77.5}},
-		{"sum, spread", scoring.LoadConfig{Direction: scoring.Spread}, []float64{45, 22.5}},
-		{"dominant, raw", scoring.LoadConfig{Metric: dominant}, []float64{0.75, 0.8}},
+		{"sum, spread", scoring.LoadConfig{}, []float64{45, 22.5}},
+		{"dominant, raw", scoring.LoadConfig{Metric: dominant, Direction: scoring.Raw}, []float64{0.75, 0.8}},
 		{"dominant, spread", scoring.LoadConfig{Metric: dominant, Direction: scoring.Spread}, []float64{25, 20}},
 		{"dominant, pack, no gpu", scoring.LoadConfig{Metric: dominant, Direction: scoring.Pack, Weights: noGPU}, []float64{50, 80}},
 		{"dominant, pack, requested", scoring.LoadConfig{Metric: dominant, Direction: scoring.Pack, OnlyRequested: true}, []float64{50, 80}},
-		{"sum, raw, weights", scoring.LoadConfig{Weights: map[string]float64{"cpu": 2, "nvidia.com/gpu": 4}}, []float64{3.8, 1.6}},
-		{"sum, raw, totals", scoring.LoadConfig{Capacity: totals}, []float64{1.2, 0.775}},
+		{"sum, raw, weights", scoring.LoadConfig{Direction: scoring.Raw, Weights: map[string]float64{"cpu": 2, "nvidia.com/gpu": 4}}, []float64{3.8, 1.6}},
+		{"sum, raw, totals", scoring.LoadConfig{Direction: scoring.Raw, Capacity: totals}, []float64{1.2, 0.775}},
 		{"sum, pack, totals", scoring.LoadConfig{Capacity: totals, Direction: scoring.Pack}, []float64{40, 0.775 / 3 * 100}},
-		{"dominant, raw, totals", scoring.LoadConfig{Metric: dominant, Capacity: totals}, []float64{0.5, 0.4}},
+		{"dominant, raw, totals", scoring.LoadConfig{Direction: scoring.Raw, Metric: dominant, Capacity: totals}, []float64{0.5, 0.4}},
 		{"sum, pack, short totals", scoring.LoadConfig{Capacity: vector.ResourceVector{20000}, Direction: scoring.Pack}, []float64{20, 40}},
 		{"no weights", scoring.LoadConfig{Weights: map[string]float64{}, Direction: scoring.Spread}, []float64{0, 0}},
 		{"no capacities", scoring.LoadConfig{Metric: dominant, Capacity: vector.ResourceVector{}, Direction: scoring.Spread}, []float64{0, 0}},
@@ -558,7 +558,7 @@ func TestLoadExplain(t *testing.T) {
 				"  pods 0 0 4 Spread 1 0 Scored\n",
 		},
 		{
-			compileLoad(t, scoring.LoadConfig{Capacity: vector.ResourceVector{10, 10}}, m), nil, vector.ResourceVector{nan, 5}, nil,
+			compileLoad(t, scoring.LoadConfig{Direction: scoring.Raw, Capacity: vector.ResourceVector{10, 10}}, m), nil, vector.ResourceVector{nan, 5}, nil,
 			"" +
 				"total 0 cpu: the share is not a number\n" +
 				"NormalizedSum 0 x 1\n" +

@@ -37,7 +37,6 @@ func (n Normalization) String() string {
 
 // UnmarshalText reads a name, as String writes it.
 func (n *Normalization) UnmarshalText(name []byte) error {
-	live(true, n != nil)
 	for known := NormalizeNone; known <= NormalizeReverse; known++ {
 		if known.String() == string(name) {
 			*n = known

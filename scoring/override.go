@@ -57,7 +57,6 @@ func (o *PodOverride) Warnings() field.ErrorList {
 // left out, as if it were not there. Two names of one resource with different
 // weights are an error always.
 func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVectorMap, opts ...Option) (*PodOverride, error) {
-	needMap(m)
 	kind := ScoringType(annotations[ScoringTypeAnnotation])
 	if kind == "" {
 		return nil, nil

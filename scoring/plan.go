@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"math"
 	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -8,13 +9,13 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// A plan is a scorer over the nodes of a Bound, and what is kept for it.
+// A plan is a scorer over the nodes of a Bound: a sum of plans, rows of this package's own
+// scorers, or a scorer of others, which is asked row by row.
 type plan struct {
-	scorer  Scorer
-	rows    rowScorer // scorer, if it is one
-	sra     *sraRows  // of an SRA; nil: none, or off
-	scored  bool      // it counts scored amounts
-	foreign bool      // rows is nil, or that of a term
+	scorer   Scorer
+	rows     rowScorer // nil: a sum, or a scorer of others
+	scored   bool      // it counts scored amounts
+	fallible bool      // it is, or has a term that is, a scorer of others
 
 	// Of a combination:
 	sum     *combination
@@ -22,42 +23,51 @@ type plan struct {
 	scratch *combineScratch
 }
 
-// newPlan plans a scorer, and takes over its map.
-func (b *Bound) newPlan(scorer Scorer, scored bool) plan {
-	p := plan{scorer: scorer, scored: scored}
-	if scored && b.nodes.Scored() == b.nodes.Requested() {
+// newPlan plans a scorer, and returns the map that it was compiled against, nil for none.
+func newPlan(scorer Scorer, nodes *vector.Nodes, scored bool) (p plan, m *vectormap.ResourceVectorMap) {
+	p = plan{scorer: scorer, scored: scored}
+	if scored && nodes.Scored() == nodes.Requested() {
 		panic(panicScored)
 	}
-	switch s := scorer.(type) {
-	case *combination:
-		p.sum, p.scratch = s, new(combineScratch)
-		for k := range s.terms {
-			t := b.newPlan(s.terms[k].Scorer, scored || s.terms[k].Scored)
-			p.terms, p.foreign = append(p.terms, t), p.foreign || t.foreign
-		}
-	case rowScorer:
-		p.rows = s
-		if m := s.resources(); m != nil {
-			b.m = m
-		} else if s != rowScorer((*SRA)(nil)) {
+	if s, isOwn := own(scorer); isOwn {
+		var ok bool
+		if m, ok = s.made(); !ok {
 			panic(panicZero)
 		}
-		p.sra = newSRARows(s)
-	default:
-		p.foreign = true
+		p.rows = s.bind()
+		return p, m
 	}
-	return p
+	sum, isSum := scorer.(*combination)
+	if !isSum {
+		p.fallible = true
+		return p, nil
+	}
+	p.sum, p.scratch = sum, new(combineScratch)
+	for k := range sum.terms {
+		t, of := newPlan(sum.terms[k].Scorer, nodes, scored || sum.terms[k].Scored)
+		p.terms, p.fallible = append(p.terms, t), p.fallible || t.fallible
+		if of != nil {
+			m = of
+		}
+	}
+	return p, m
+}
+
+// keepReciprocals has the nodes keep those that the plan can use.
+func (p *plan) keepReciprocals(nodes *vector.Nodes) {
+	if p.rows != nil {
+		nodes.KeepReciprocals(p.rows.divisors()...)
+	}
+	for k := range p.terms {
+		p.terms[k].keepReciprocals(nodes)
+	}
 }
 
 // withOverride returns the plan with the rules of a pod.
 func (p plan) withOverride(o *PodOverride) plan {
-	switch s := p.scorer.(type) {
-	case *Strategy:
-		own := s.WithOverride(o)
-		p.scorer, p.rows = own, own
-	case *StrategyFit:
-		own := s.WithOverride(o)
-		p.scorer, p.rows = own, own
+	if s, ok := p.rows.(ruleScorer); ok {
+		p.rows = s.withRules(o)
+		p.scorer = p.rows
 	}
 	p.terms = slices.Clone(p.terms)
 	for k := range p.terms {
@@ -80,6 +90,33 @@ func (p *plan) countsScored() bool {
 		}
 	}
 	return false
+}
+
+// rangeOf returns the lowest and the highest score, of which one is infinite if there is no
+// bound.
+func (p *plan) rangeOf() (low, high float64) {
+	switch {
+	case p.rows != nil:
+		return 0, p.rows.highest()
+	case p.sum == nil:
+		return 0, math.Inf(1)
+	}
+	for k := range p.terms {
+		least, most := p.terms[k].rangeOf()
+		switch mode := p.sum.terms[k].Normalize; {
+		case mode == NormalizeMinMax || mode != NormalizeNone && least >= 0:
+			least, most = 0, 100
+		case mode != NormalizeNone: // of scores below 0 it has no bound
+			most = math.Inf(1)
+		}
+		switch w := p.sum.weights[k]; {
+		case w > 0:
+			low, high = low+float64(w*least), high+float64(w*most)
+		case w < 0:
+			low, high = low+float64(w*most), high+float64(w*least)
+		}
+	}
+	return low, high
 }
 
 // only returns the plan whose scores p's are, nil for a sum.
@@ -113,9 +150,6 @@ func (p *plan) requested(nodes *vector.Nodes) *vector.Matrix {
 func (p *plan) amounts(b *Bound, pod vector.PodAmounts) *amounts {
 	a := &b.work.amounts
 	*a = amounts{request: p.request(pod), requested: p.requested(b.nodes), allocatable: b.nodes.Allocatable(), nodes: b.nodes}
-	if p.sra != nil {
-		a.base = p.sra.now(a.allocatable, &b.work.changed)
-	}
 	return a
 }
 
@@ -189,38 +223,4 @@ func (p *plan) explain(b *Bound, pod vector.PodAmounts, row int) (Explanation, e
 	e := p.sum.join(explanations, rescalings)
 	e.Total = total // for a combination that is a term of another
 	return e, nil
-}
-
-// A rowScorer is a scorer of this package that is no sum of others: it scores many
-// rows at a time.
-type rowScorer interface {
-	Scorer
-
-	// resources returns the map that the scorer was compiled against, nil for none.
-	resources() *vectormap.ResourceVectorMap
-
-	// divisors returns the columns of what nodes have whose reciprocals save time.
-	divisors() []int
-
-	cost() rowCost
-
-	// scoreRows sets dst, of an element per row, where words selects the row. The
-	// operands are checked. words may be nil for all rows.
-	scoreRows(dst []float64, a *amounts, words []uint64)
-}
-
-// amounts are the operands of a rowScorer.
-type amounts struct {
-	request                vector.ResourceVector
-	requested, allocatable *vector.Matrix
-	nodes                  *vector.Nodes // whose matrices these are; nil: none, and no reciprocals
-	base                   []float64     // of the scorer's SRA, see sraRows; nil: it has none, or it is off
-}
-
-// reciprocals returns those of a column of allocatable; see [vector.Nodes.Reciprocals].
-func (a *amounts) reciprocals(column int) (reciprocals []float64, whole bool) {
-	if a.nodes == nil {
-		return nil, false
-	}
-	return a.nodes.Reciprocals(column)
 }

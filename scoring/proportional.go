@@ -13,6 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+const (
+	defaultMemoryUnit = 1e9
+	pathSecondaries   = "secondaries"
+)
+
 // ProportionalConfig configures [CompileProportional], the reservation of cpu
 // and memory for idle devices.
 type ProportionalConfig struct {
@@ -72,7 +77,6 @@ type Result struct {
 // CompileProportional compiles a configuration against a map. Errors are those
 // of [CompileStrategyFit].
 func CompileProportional(cfg ProportionalConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Proportional, error) {
-	needMap(m)
 	var r report
 	p := compileProportional(&cfg, m, options(opts), &r)
 	var err error
@@ -298,7 +302,6 @@ func (p *Proportional) Check(request, requested, allocatable vector.ResourceVect
 	if p == nil {
 		return passed, nil
 	}
-	live(p.m != nil, true)
 	if err := p.checkRow(request, requested, allocatable); err != nil {
 		return Result{}, err
 	}
@@ -309,34 +312,6 @@ func (p *Proportional) Check(request, requested, allocatable vector.ResourceVect
 		r := &p.rules[k]
 		rule := r.rule(request)
 		needed, left, ok := rule.Check(at(allocatable, r.primary), at(requested, r.primary), at(allocatable, r.secondary), at(requested, r.secondary))
-		if !ok {
-			return Result{Primary: r.primary, Secondary: r.secondary, Needed: needed, Left: left}, nil
-		}
-	}
-	return passed, nil
-}
-
-// CheckIdle is Check for a caller who has what is idle of a node, allocatable less
-// requested, instead of what is requested.
-func (p *Proportional) CheckIdle(request, idle, allocatable vector.ResourceVector) (Result, error) {
-	passed := Result{OK: true, Primary: -1, Secondary: -1}
-	if p == nil {
-		return passed, nil
-	}
-	live(p.m != nil, true)
-	if err := checkLen("idle", idle, p.m); err != nil {
-		return Result{}, err
-	}
-	if err := p.checkRow(request, nil, allocatable); err != nil {
-		return Result{}, err
-	}
-	if passed.Exempt = p.exempts(request); passed.Exempt {
-		return passed, nil
-	}
-	for k := range p.rules {
-		r := &p.rules[k]
-		rule := r.rule(request)
-		needed, left, ok := rule.CheckIdle(at(allocatable, r.primary), at(idle, r.primary), at(idle, r.secondary))
 		if !ok {
 			return Result{Primary: r.primary, Secondary: r.secondary, Needed: needed, Left: left}, nil
 		}
@@ -363,65 +338,16 @@ func (r *proportionRule) rule(request vector.ResourceVector) kernel.ReserveRule 
 // resized, and may be rows. The error is [vector.ErrSchema] or [vector.ErrShape], or a
 // [*vector.AmountError] of the request; dst keeps its content then.
 func (p *Proportional) Filter(dst *vector.Mask, nodes *vector.Nodes, request vector.ResourceVector, rows *vector.Mask) error {
-	done, err := p.start(dst, nodes, nil, request, rows)
-	if done || err != nil {
-		return err
-	}
-	p.and(dst, request, nodes.Requested(), nodes.Allocatable())
-	return nil
-}
-
-// FilterIdle is Filter for idle amounts in the place of what the nodes have free, for
-// example with what is about to be released.
-func (p *Proportional) FilterIdle(dst *vector.Mask, nodes *vector.Nodes, idle *vector.Matrix, request vector.ResourceVector, rows *vector.Mask) error {
-	if idle == nil {
-		panic(panicMatrix)
-	}
-	done, err := p.start(dst, nodes, idle, request, rows)
-	if done || err != nil {
-		return err
-	}
-	for k := range p.rules {
-		r := &p.rules[k]
-		rule := r.rule(request)
-		primary, free, secondary := nodes.Allocatable().Column(r.primary), idle.Column(r.primary), idle.Column(r.secondary)
-		for row := range dst.All() {
-			if _, _, ok := rule.CheckIdle(primary[row], free[row], secondary[row]); !ok {
-				dst.Clear(row)
-			}
-		}
-	}
-	return nil
-}
-
-// start checks the operands of a filter, where idle may be nil, and sets dst to the
-// selected rows. done says that these all pass.
-func (p *Proportional) start(dst *vector.Mask, nodes *vector.Nodes, idle *vector.Matrix, request vector.ResourceVector, rows *vector.Mask) (done bool, err error) {
-	switch {
-	case dst == nil:
-		panic(panicMask)
-	case nodes == nil:
-		panic(panicNodes)
-	}
 	n := nodes.Free().Rows()
-	if idle != nil && idle.Rows() != n {
-		return false, shapeError("idle has %d rows, the nodes %d", idle.Rows(), n)
-	}
 	if rows != nil && rows.Len() != n {
-		return false, shapeError("the mask has %d rows, the nodes %d", rows.Len(), n)
+		return shapeError("the mask has %d rows, the nodes %d", rows.Len(), n)
 	}
 	if p != nil {
-		live(p.m != nil, true)
 		if err := p.checkMatrix("nodes", nodes.Free()); err != nil {
-			return false, err
-		}
-		if idle != nil {
-			if err := p.checkMatrix("idle", idle); err != nil {
-				return false, err
-			}
+			return err
 		}
 		if err := p.checkRequest(request); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if rows == nil {
@@ -430,7 +356,10 @@ func (p *Proportional) start(dst *vector.Mask, nodes *vector.Nodes, idle *vector
 	} else {
 		dst.CopyFrom(rows)
 	}
-	return p == nil || p.exempts(request), nil
+	if p != nil && !p.exempts(request) {
+		p.and(dst, request, nodes.Requested(), nodes.Allocatable())
+	}
+	return nil
 }
 
 // and clears the bits of rows that fail.

@@ -19,8 +19,10 @@ import (
 // combinations, [ErrNeedsBatch].
 //
 // A score depends on these amounts alone. Implementations are immutable, safe for
-// concurrent use, and allocate nothing but in Explain and for errors. A nil scorer
-// panics, but for those that say otherwise.
+// concurrent use, and allocate nothing but in Explain and for errors.
+//
+// A type of yours may embed a scorer of this package and have a Score of its own. It is
+// asked then, for one row at a time, wherever a Scorer is.
 type Scorer interface {
 	// Score scores one node: the definition of what a [Bound] says of its row, bit
 	// for bit.
@@ -29,25 +31,6 @@ type Scorer interface {
 	// Explain returns the numbers that make the score of one node.
 	Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error)
 }
-
-// Option changes how a configuration is parsed or compiled. The same options may be given
-// to both: one that is about nothing in a configuration, such as [WildcardLiteral] where
-// there can be no pattern, changes nothing.
-type Option uint8
-
-const (
-	// Lenient replaces or drops what is wrong in a configuration where that has
-	// a defined meaning, and reports it as a warning instead of an error.
-	Lenient Option = 1 << iota
-
-	// WildcardLiteral reads the patterns of [StrategyFitConfig] as literal
-	// prefixes, as Volcano's plugin does, instead of as families of names.
-	WildcardLiteral
-
-	// AllowUnknown lets a configuration name resources that the map does not
-	// have; they are reported as warnings.
-	AllowUnknown
-)
 
 // ScoringType names a formula, or a part of one, as configurations do. Each
 // configuration says which it takes.
@@ -71,42 +54,90 @@ const (
 	Spread ScoringType = "Spread" // 0 to 100, greater for emptier nodes
 )
 
-const (
-	panicNil    = "scoring: nil receiver"
-	panicZero   = "scoring: scorer that no function of this package compiled"
-	panicScorer = "scoring: nil scorer"
-	panicMap    = "scoring: nil map"
-	panicMatrix = "scoring: nil matrix"
-	panicMask   = "scoring: nil mask as a destination"
-)
+// An ownScorer is a scorer of this package that is no sum of others. To add one, write its
+// methods: whoever is given a scorer asks [own], and knows no scorer by its type.
+type ownScorer interface {
+	Scorer
 
-// live panics for a receiver that is nil, or that is none of this package's making.
-func live(made, isLive bool) {
-	switch {
-	case !isLive:
-		panic(panicNil)
-	case !made:
-		panic(panicZero)
-	}
+	// self returns the receiver; see [own].
+	self() Scorer
+
+	// made returns the map that the scorer was compiled against, nil for a scorer that an
+	// accessor returned as off. It reports false for a zero value.
+	made() (m *vectormap.ResourceVectorMap, ok bool)
+
+	// bind returns what scores the rows of the same nodes again and again. It may keep
+	// what depends on the nodes alone.
+	bind() rowScorer
 }
 
-// needMap panics for a map that is nil.
-func needMap(m *vectormap.ResourceVectorMap) {
-	if m == nil {
-		panic(panicMap)
+// own returns a scorer of this package. A type that embeds one has its unexported methods,
+// too, and may score by something else: of such a type, self is not the scorer asked.
+func own(s Scorer) (o ownScorer, ok bool) {
+	if o, ok = s.(ownScorer); ok && o.self() == s {
+		return o, true
 	}
+	return nil, false
 }
 
-// options joins a list of options.
-func options(opts []Option) (o Option) {
-	for _, x := range opts {
-		o |= x
-	}
-	return o
+// A rowScorer is an [ownScorer] that is bound to nodes: it scores many rows at a time.
+type rowScorer interface {
+	Scorer
+
+	// divisors returns the columns of what nodes have whose reciprocals save time.
+	divisors() []int
+
+	cost() rowCost
+
+	// highest returns the highest score that there can be, +Inf if there is no bound. The
+	// lowest is 0 then.
+	highest() float64
+
+	// scoreRows sets dst, of an element per row, where words selects the row. The
+	// operands are checked. words may be nil for all rows.
+	scoreRows(dst []float64, a *amounts, words []uint64)
 }
 
-// has reports whether o includes all of x.
-func (o Option) has(x Option) bool { return o&x == x }
+// An intScorer has scores that are whole numbers from 0 to 100.
+type intScorer interface {
+	rowScorer
+	scoreInts(dst []int64, a *amounts, words []uint64)
+}
+
+// A blockScorer knows, sooner than the scores, which blocks of rows can have the best.
+type blockScorer interface {
+	rowScorer
+
+	// blockBounds sets dst, of an element per block, to a bound of the scores of the
+	// selected rows: if each of them can hold the request, no score is above the bound
+	// of its block by more than slack. It may report false, and dst is of no use then.
+	blockBounds(dst []float64, a *amounts, words []uint64) (slack float64, ok bool)
+}
+
+// A ruleScorer has rules that a pod may replace by its own.
+type ruleScorer interface {
+	rowScorer
+	withRules(o *PodOverride) rowScorer
+}
+
+// rowCost is what a scorer costs per row and resource in a pass, in nanoseconds. It scores
+// the requested resources, least of them at least and most at most.
+type rowCost struct{ column, least, most float64 }
+
+// amounts are the operands of a rowScorer.
+type amounts struct {
+	request                vector.ResourceVector
+	requested, allocatable *vector.Matrix
+	nodes                  *vector.Nodes // whose matrices these are; nil: none, and no reciprocals
+}
+
+// reciprocals returns those of a column of allocatable; see [vector.Nodes.Reciprocals].
+func (a *amounts) reciprocals(column int) (reciprocals []float64, whole bool) {
+	if a.nodes == nil {
+		return nil, false
+	}
+	return a.nodes.Reciprocals(column)
+}
 
 // compiled is what every compiled scorer keeps: the map it was compiled against
 // and what was reported on the way.
@@ -115,8 +146,11 @@ type compiled struct {
 	warnings field.ErrorList
 }
 
-// resources returns the map.
-func (c *compiled) resources() *vectormap.ResourceVectorMap { return c.m }
+// Warnings returns what was reported when the configuration was compiled, sorted by path.
+// The caller must not change it.
+func (c *compiled) Warnings() field.ErrorList { return c.warnings }
+
+func (c *compiled) made() (m *vectormap.ResourceVectorMap, ok bool) { return c.m, c.m != nil }
 
 // schema returns the schema of the map.
 func (c *compiled) schema() vector.Schema { return c.m.Schema() }

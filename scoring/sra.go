@@ -44,7 +44,6 @@ type SRA struct {
 // CompileSRA compiles a configuration against a map. Errors are those of
 // [CompileStrategyFit].
 func CompileSRA(cfg SRAConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*SRA, error) {
-	needMap(m)
 	var r report
 	s := compileSRA(&cfg, m, options(opts), &r)
 	var err error
@@ -142,19 +141,11 @@ func (s *SRA) Warnings() field.ErrorList {
 // is 0.
 func (s *SRA) Enabled() bool { return s != nil && s.weight > 0 }
 
-func (s *SRA) resources() *vectormap.ResourceVectorMap {
-	if s == nil {
-		return nil
-	}
-	return s.m
-}
-
 // Score returns the score of one node. requested is checked for its length only.
 func (s *SRA) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
 	if s == nil {
 		return 0, nil
 	}
-	live(s.m != nil, true)
 	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -181,17 +172,45 @@ func (s *SRA) points(absent float64) float64 {
 	if !s.Enabled() || s.total == 0 {
 		return 0
 	}
-	return float64(s.scale()*absent) / s.total
+	return float64(s.highest()*absent) / s.total
 }
 
-// scale returns the highest score.
-func (s *SRA) scale() float64 { return float64(100 * s.weight) }
+func (s *SRA) highest() float64 { return float64(100 * s.weight) }
 
-func (s *SRA) divisors() []int { return nil }
+func (s *SRA) self() Scorer { return s }
 
-func (s *SRA) cost() rowCost { return rowCost{column: 0.06, most: 8} }
+// made lets a nil scorer pass, which is off.
+func (s *SRA) made() (m *vectormap.ResourceVectorMap, ok bool) {
+	if s == nil {
+		return nil, true
+	}
+	return s.m, s.m != nil
+}
 
-func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
+func (s *SRA) bind() rowScorer { return &boundSRA{SRA: s} }
+
+// boundSRA is an SRA over the rows of nodes. It keeps the score that each node gives a pod
+// whose resources it all has: that depends on what nodes have alone.
+type boundSRA struct {
+	*SRA
+	scores  []float64
+	version uint64 // of the allocatable amounts
+	started bool
+	changed []int32
+}
+
+func (s *boundSRA) divisors() []int { return nil }
+
+func (s *boundSRA) cost() rowCost { return rowCost{column: 0.06, most: 8} }
+
+func (s *boundSRA) highest() float64 {
+	if !s.Enabled() {
+		return 0
+	}
+	return s.SRA.highest()
+}
+
+func (s *boundSRA) scoreRows(dst []float64, a *amounts, words []uint64) {
 	if !s.Enabled() {
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
 		return
@@ -201,19 +220,70 @@ func (s *SRA) scoreRows(dst []float64, a *amounts, words []uint64) {
 	b.set(dst, words)
 }
 
+// base returns the scores by row, brought up to date.
+func (s *boundSRA) base(allocatable *vector.Matrix) []float64 {
+	n := allocatable.Rows()
+	if s.started && s.version == allocatable.Version() && len(s.scores) == n {
+		return s.scores
+	}
+	all := !s.started
+	if !all {
+		s.changed, all = allocatable.Changed(s.changed, s.version)
+	}
+	s.scores = slices.Grow(s.scores, max(n-len(s.scores), 0))[:n]
+	if all {
+		s.setBase(s.scores, allocatable)
+	} else {
+		for _, r := range s.changed {
+			s.scores[r] = s.rowBase(allocatable, int(r))
+		}
+	}
+	s.version, s.started = allocatable.Version(), true
+	return s.scores
+}
+
+// setBase sets dst to the base of all rows.
+func (s *SRA) setBase(dst []float64, allocatable *vector.Matrix) {
+	switch {
+	case s.total == 0:
+		clear(dst)
+	case len(s.rules) > batchColumns:
+		for i := range dst {
+			dst[i] = s.rowBase(allocatable, i)
+		}
+	default:
+		var terms [batchColumns]kernel.ScarceTerm
+		for k := range s.rules {
+			r := &s.rules[k]
+			terms[k] = kernel.ScarceTerm{Allocatable: allocatable.Column(r.index), Weight: float64(r.weight)}
+		}
+		kernel.ScarceBase(dst, 0, terms[:len(s.rules)], s.outside, s.highest(), s.total, nil)
+	}
+}
+
+// rowBase returns the base of one row of the matrix.
+func (s *SRA) rowBase(allocatable *vector.Matrix, row int) float64 {
+	absent := s.outside
+	for k := range s.rules {
+		if r := &s.rules[k]; !(allocatable.At(row, r.index) > 0) {
+			absent += float64(r.weight)
+		}
+	}
+	return s.points(absent)
+}
+
 // sraBatch is a scorer made ready for one request and the amounts of nodes.
 type sraBatch struct {
-	sra     *SRA
+	base    []float64 // by row
 	amounts amounts
 
-	terms   [batchColumns]kernel.ScarceTerm
 	columns [batchColumns][]float64 // of what is requested and fit doesn't score
 	n       int                     // of columns; more than batchColumns if some are left out
 }
 
 // init takes a fit whose scores will be added, or nil.
-func (b *sraBatch) init(s *SRA, a *amounts, fit *fitBatch) {
-	b.sra, b.amounts = s, *a
+func (b *sraBatch) init(s *boundSRA, a *amounts, fit *fitBatch) {
+	b.base, b.amounts = s.base(a.allocatable), *a
 	for i, q := range a.request {
 		if !(q > 0) || fit != nil && fit.scores(i) {
 			continue
@@ -231,7 +301,7 @@ func (b *sraBatch) wide() bool { return b.n > batchColumns }
 // set sets dst to the base in rows that have all that is requested, and to 0 in the
 // others.
 func (b *sraBatch) set(dst []float64, words []uint64) {
-	base := b.amounts.base[:len(dst)]
+	base := b.base[:len(dst)]
 	if b.wide() {
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.presentRow(base[i], i) })
 		return
@@ -241,14 +311,14 @@ func (b *sraBatch) set(dst []float64, words []uint64) {
 
 // setSum sets dst to the scores of fit plus what set sets it to.
 func (b *sraBatch) setSum(dst []float64, fit *fitBatch, words []uint64) {
-	base := b.amounts.base[:len(dst)]
+	base := b.base[:len(dst)]
 	switch {
 	case fit.none():
 		b.set(dst, words)
 	case fit.wide() || b.wide():
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = fit.row(i) + b.presentRow(base[i], i) })
 	default:
-		kernel.StrategySum(dst, 0, fit.terms[:fit.n], fit.weights, fit.fit.scale(), base, b.columns[:b.n], words)
+		kernel.StrategySum(dst, 0, fit.terms[:fit.n], fit.weights, fit.fit.highest(), base, b.columns[:b.n], words)
 	}
 }
 
@@ -262,90 +332,12 @@ func (b *sraBatch) presentRow(base float64, row int) float64 {
 	return base
 }
 
-// sraRows is the score that each node gives a pod whose resources it all has. It depends
-// on what nodes have only.
-type sraRows struct {
-	sra     *SRA
-	base    []float64
-	version uint64 // of the allocatable amounts
-	started bool
-}
-
-// newSRARows returns what is kept for a scorer, nil for nothing.
-func newSRARows(s rowScorer) *sraRows {
-	switch s := s.(type) {
-	case *SRA:
-		if s.Enabled() {
-			return &sraRows{sra: s}
-		}
-	case *Strategy:
-		if s.adds() {
-			return &sraRows{sra: s.sra}
-		}
-	}
-	return nil
-}
-
-// now returns the scores by row, brought up to date.
-func (s *sraRows) now(allocatable *vector.Matrix, changed *[]int32) []float64 {
-	n := allocatable.Rows()
-	if s.started && s.version == allocatable.Version() && len(s.base) == n {
-		return s.base
-	}
-	b := sraBatch{sra: s.sra, amounts: amounts{allocatable: allocatable}}
-	all := !s.started
-	if !all {
-		*changed, all = allocatable.Changed(*changed, s.version)
-	}
-	s.base = slices.Grow(s.base, max(n-len(s.base), 0))[:n]
-	if all {
-		b.base(s.base)
-	} else {
-		for _, r := range *changed {
-			s.base[r] = b.baseRow(int(r))
-		}
-	}
-	s.version, s.started = allocatable.Version(), true
-	return s.base
-}
-
-// base sets dst to the base of all rows.
-func (b *sraBatch) base(dst []float64) {
-	s := b.sra
-	switch {
-	case s.total == 0:
-		clear(dst)
-	case len(s.rules) > batchColumns:
-		for i := range dst {
-			dst[i] = b.baseRow(i)
-		}
-	default:
-		for k := range s.rules {
-			r := &s.rules[k]
-			b.terms[k] = kernel.ScarceTerm{Allocatable: b.amounts.allocatable.Column(r.index), Weight: float64(r.weight)}
-		}
-		kernel.ScarceBase(dst, 0, b.terms[:len(s.rules)], s.outside, s.scale(), s.total, nil)
-	}
-}
-
-// baseRow returns the base of one row of the matrix.
-func (b *sraBatch) baseRow(row int) float64 {
-	absent := b.sra.outside
-	for k := range b.sra.rules {
-		if r := &b.sra.rules[k]; !(b.amounts.allocatable.At(row, r.index) > 0) {
-			absent += float64(r.weight)
-		}
-	}
-	return b.sra.points(absent)
-}
-
 // Explain returns the part of every scarce resource, and the resources that the
 // pod requests.
 func (s *SRA) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	if s == nil {
 		return Explanation{Terms: []TermExplanation{{Name: nameSRA, Weight: 1}}}, nil
 	}
-	live(s.m != nil, true)
 	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // StrategyConfig configures [CompileStrategy]: Volcano's plugin
@@ -15,19 +14,6 @@ type StrategyConfig struct {
 	SRA          *SRAConfig          // nil: off
 	Proportional *ProportionalConfig // nil: off
 }
-
-// The paths of configuration fields, as YAML has them.
-const (
-	pathFitWeight    = "resourceStrategyFitWeight"
-	pathResources    = "resources" // of all three parts
-	pathSRA          = "sra"
-	pathSRAWeight    = "weight"
-	pathSRAWeights   = "resourceWeight"
-	pathProportional = "proportional"
-	pathProportion   = "resourceProportion"
-	pathSecondaries  = "secondaries"
-	pathMemoryUnit   = "memoryUnit"
-)
 
 // Strategy is Volcano's plugin resource-strategy-fit as a whole. As a [Scorer]
 // its score is that of [StrategyFit] plus that of [SRA]; where the pod doesn't
@@ -44,17 +30,16 @@ type Strategy struct {
 // [CompileStrategyFit], of all parts together, with paths that begin with sra and
 // proportional for those.
 func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Strategy, error) {
-	needMap(m)
 	var r report
 	o := options(opts)
 	s := &Strategy{compiled: compiled{m: m}, fit: compileFit(&cfg.Fit, m, o, &r)}
 	if cfg.SRA != nil {
-		back := r.below(pathSRA)
+		back := r.below("sra")
 		s.sra = compileSRA(cfg.SRA, m, o, &r)
 		back()
 	}
 	if cfg.Proportional != nil {
-		back := r.below(pathProportional)
+		back := r.below("proportional")
 		s.proportional = compileProportional(cfg.Proportional, m, o, &r)
 		back()
 	}
@@ -65,38 +50,27 @@ func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ..
 	return s, nil
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (s *Strategy) Warnings() field.ErrorList {
-	live(s != nil && s.m != nil, s != nil)
-	return s.warnings
-}
-
 // Fit returns the fit. It may be off; see [StrategyFit.Enabled]. Warnings of the
 // parts are those of the Strategy.
 func (s *Strategy) Fit() *StrategyFit {
-	live(s != nil && s.m != nil, s != nil)
 	return s.fit
 }
 
 // SRA returns the avoidance of scarce resources, nil when it is not configured; its
 // methods then score 0.
 func (s *Strategy) SRA() *SRA {
-	live(s != nil && s.m != nil, s != nil)
 	return s.sra
 }
 
 // Proportional returns the predicate, nil when it is not configured; its methods
 // then let every node pass.
 func (s *Strategy) Proportional() *Proportional {
-	live(s != nil && s.m != nil, s != nil)
 	return s.proportional
 }
 
 // WithOverride returns the scorer of a pod that brings its own rules for the
 // fit; see [StrategyFit.WithOverride]. A nil override returns s.
 func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
-	live(s != nil && s.m != nil, s != nil)
 	if o == nil {
 		return s
 	}
@@ -107,7 +81,6 @@ func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
 
 // Score returns the score of one node.
 func (s *Strategy) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(s != nil && s.m != nil, s != nil)
 	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -118,17 +91,42 @@ func (s *Strategy) Score(request, requested, allocatable vector.ResourceVector) 
 	return score, nil
 }
 
-// adds reports whether SRA can add anything to the fit.
-func (s *Strategy) adds() bool { return s.sra != nil && s.sra.points(s.sra.total) > 0 }
+func (s *Strategy) self() Scorer { return s }
 
-func (s *Strategy) divisors() []int { return s.fit.divisors() }
+func (s *Strategy) bind() rowScorer {
+	b := &boundStrategy{Strategy: s}
+	if s.sra != nil && s.sra.points(s.sra.total) > 0 {
+		b.sra = &boundSRA{SRA: s.sra}
+	}
+	return b
+}
 
-func (s *Strategy) cost() rowCost { return s.fit.cost() }
+// boundStrategy is a Strategy over the rows of nodes.
+type boundStrategy struct {
+	*Strategy
+	sra *boundSRA // nil: it adds nothing to the fit
+}
 
-func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
+// withRules shares what is kept for SRA, which has no rules of a pod.
+func (s *boundStrategy) withRules(o *PodOverride) rowScorer {
+	return &boundStrategy{s.WithOverride(o), s.sra}
+}
+
+func (s *boundStrategy) divisors() []int { return s.fit.divisors() }
+
+func (s *boundStrategy) cost() rowCost { return s.fit.cost() }
+
+func (s *boundStrategy) highest() float64 {
+	if s.sra == nil {
+		return s.fit.highest()
+	}
+	return s.fit.highest() + s.sra.highest()
+}
+
+func (s *boundStrategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var fit fitBatch
 	fit.init(s.fit, a)
-	if !s.adds() {
+	if s.sra == nil {
 		fit.set(dst, words)
 		return
 	}
@@ -137,18 +135,17 @@ func (s *Strategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	sra.setSum(dst, &fit, words)
 }
 
-func (s *Strategy) peaks(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
-	if !s.adds() {
-		return s.fit.peaks(dst, a, words)
+func (s *boundStrategy) blockBounds(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
+	if s.sra == nil {
+		return s.fit.blockBounds(dst, a, words)
 	}
 	var fit fitBatch
 	fit.init(s.fit, a)
-	return fit.peaks(dst, a.base[:a.allocatable.Rows()], s.sra.scale(), words)
+	return fit.blockBounds(dst, s.sra.base(a.allocatable), s.sra.highest(), words)
 }
 
 // Explain returns the parts of both scorers.
 func (s *Strategy) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	live(s != nil && s.m != nil, s != nil)
 	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}

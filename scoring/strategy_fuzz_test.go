@@ -278,7 +278,6 @@ func TestStrategyAllocs(t *testing.T) {
 				_, _ = proportional.Check(nil, u, a)
 				_ = proportional.Filter(kept, nodes, nil, mask)
 				_ = proportional.Filter(kept, nodes, request, nil)
-				_ = proportional.FilterIdle(kept, nodes, nodes.Free(), nil, mask)
 			})
 			if n != 0 && !raceEnabled {
 				t.Errorf("%v allocations", n)

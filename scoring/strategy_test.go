@@ -491,63 +491,19 @@ func TestProportional(t *testing.T) {
 	}
 }
 
-// A nil predicate lets every selected row pass.
-func TestProportionalNil(t *testing.T) {
-	var p *scoring.Proportional
-	if got, err := p.Check(strategyVec{-1}, nil, nil); p.Enabled() || err != nil || got != (scoring.Result{OK: true, Primary: -1, Secondary: -1}) {
-		t.Errorf("Check: %+v, %v", got, err)
-	}
-	nodes, rows, dst := plainNodes(t, 1, make([][]float64, 70)...), vector.NewMask(70), new(vector.Mask)
-	rows.Set(3)
-	if err := p.Filter(dst, nodes, nil, rows); err != nil || !dst.Equal(rows) {
-		t.Errorf("Filter: %v, %v", dst.Words(), err)
-	}
-	if err := p.FilterIdle(dst, nodes, nodes.Free(), nil, nil); err != nil || dst.Count() != 70 {
-		t.Errorf("FilterIdle without a mask: %d rows, %v", dst.Count(), err)
-	}
-	for _, err := range []error{p.Filter(dst, nodes, nil, vector.NewMask(1)), p.FilterIdle(dst, nodes, new(vector.Matrix), nil, nil)} {
-		if !errors.Is(err, vector.ErrShape) || dst.Count() != 70 {
-			t.Errorf("%v, %d rows", err, dst.Count())
-		}
-	}
-}
-
-// TestProportionalIdle has the same answers from what is idle as from what is used,
-// bit for bit, whatever the amounts are.
-func TestProportionalIdle(t *testing.T) {
+// TestProportionalFilter has the same answers over nodes as one by one.
+func TestProportionalFilter(t *testing.T) {
 	m := strategyMap(t, "gpu")
 	p := compileProportional(t, m, 4)
 	r := testkit.Rand(1)
-	values := []float64{0, 1, 2, 8, -1, 0.5, 4000, 64000, 30e9, math.NaN(), math.Inf(1), math.Inf(-1)}
-	for range testkit.Amount(t, 50, 200, 1000) {
-		n := 1 + r.IntN(200)
-		used, allocatable, idle := m.NewMatrix(n), m.NewMatrix(n), m.NewMatrix(n)
-		request := strategyVec{values[r.IntN(3)], values[r.IntN(3)]}
-		for row := range n {
-			u, a, i := m.NewVector(), m.NewVector(), m.NewVector()
-			for k := range u {
-				u[k], a[k] = values[r.IntN(len(values))], values[r.IntN(len(values))]
-				i[k] = a[k] - u[k]
-			}
-			used.SetRow(row, u)
-			allocatable.SetRow(row, a)
-			idle.SetRow(row, i)
-			want, err := p.Check(request, u, a)
-			got, errIdle := p.CheckIdle(request, i, a)
-			if err != nil || errIdle != nil || !sameReserve(got, want) {
-				t.Fatalf("%v of %v: %+v, %v, want %+v, %v", u, a, got, errIdle, want, err)
-			}
-		}
-	}
-	// Over nodes, which have finite amounts only.
+	values := []float64{0, 1, 2, 8, -1, 0, 4000, 64000, 30e9}
 	for range testkit.Amount(t, 50, 200, 1000) {
 		nodes, n := m.NewNodes(), 1+r.IntN(200)
-		values := values[:9]
 		for i := range n {
 			var amounts vector.NodeAmounts
 			for range m.Len() {
-				amounts.Allocatable = append(amounts.Allocatable, math.Trunc(values[r.IntN(len(values))]))
-				amounts.Requested = append(amounts.Requested, math.Trunc(values[r.IntN(len(values))]))
+				amounts.Allocatable = append(amounts.Allocatable, values[r.IntN(len(values))])
+				amounts.Requested = append(amounts.Requested, values[r.IntN(len(values))])
 			}
 			if _, _, err := nodes.Set(fmt.Sprint(i), 1, amounts); err != nil {
 				t.Fatal(err)
@@ -572,16 +528,6 @@ func TestProportionalIdle(t *testing.T) {
 		if err := p.Filter(got, nodes, request, rows); err != nil || !got.Equal(want) {
 			t.Fatalf("%v, want %v: %v", got.Words(), want.Words(), err)
 		}
-		if err := p.FilterIdle(got, nodes, nodes.Free(), request, rows); err != nil || !got.Equal(want) {
-			t.Fatalf("of idle amounts %v, want %v: %v", got.Words(), want.Words(), err)
-		}
-	}
-	if err := p.FilterIdle(new(vector.Mask), m.NewNodes(), m.NewMatrix(1), nil, nil); !errors.Is(err, vector.ErrShape) || !strings.Contains(err.Error(), "idle has 1 rows") {
-		t.Error(err)
-	}
-	off, err := (*scoring.Proportional)(nil).CheckIdle(nil, nil, nil)
-	if err != nil || !off.OK {
-		t.Error(off, err)
 	}
 }
 
@@ -629,27 +575,17 @@ func TestProportionalErrors(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		nodes   *vector.Nodes
-		idle    *vector.Matrix
 		request strategyVec
 		rows    *vector.Mask
 		want    error
 	}{
-		{"another map", other, other.Free(), nil, nil, vector.ErrSchema},
-		{"idle amounts of another map", nodes, strategyMap(t, "gpu", "foo").NewMatrix(3), nil, nil, vector.ErrSchema},
-		{"idle amounts of another width", nodes, vector.NewMatrix(vector.Schema{}, 3, 2), nil, nil, vector.ErrShape},
-		{"rows of idle amounts", nodes, m.NewMatrix(2), nil, nil, vector.ErrShape},
-		{"a long request", nodes, nodes.Free(), make(strategyVec, m.Len()+1), nil, vector.ErrShape},
-		{"mask", nodes, nodes.Free(), nil, vector.NewMask(4), vector.ErrShape},
-		{"NaN", nodes, nodes.Free(), strategyVec{0, math.NaN()}, nil, vector.ErrNotRepresentable},
-		{"negative", nodes, nodes.Free(), strategyVec{-1}, nil, vector.ErrNegative},
+		{"another map", other, nil, nil, vector.ErrSchema},
+		{"a long request", nodes, make(strategyVec, m.Len()+1), nil, vector.ErrShape},
+		{"mask", nodes, nil, vector.NewMask(4), vector.ErrShape},
+		{"NaN", nodes, strategyVec{0, math.NaN()}, nil, vector.ErrNotRepresentable},
+		{"negative", nodes, strategyVec{-1}, nil, vector.ErrNegative},
 	} {
 		mask := vector.NewMask(1)
-		if err := p.FilterIdle(mask, c.nodes, c.idle, c.request, c.rows); !errors.Is(err, c.want) || mask.Len() != 1 {
-			t.Errorf("%s: %v, want %v; a mask of %d", c.name, err, c.want, mask.Len())
-		}
-		if c.nodes == nodes && c.idle != nodes.Free() {
-			continue
-		}
 		if err := p.Filter(mask, c.nodes, c.request, c.rows); !errors.Is(err, c.want) || mask.Len() != 1 {
 			t.Errorf("%s: %v, want %v; a mask of %d", c.name, err, c.want, mask.Len())
 		}

@@ -57,7 +57,6 @@ type StrategyFit struct {
 // resolved here, once. Errors are a utilerrors.Aggregate of *field.Error sorted
 // by path, a [*vectormap.UnknownResourcesError], or both joined.
 func CompileStrategyFit(cfg StrategyFitConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*StrategyFit, error) {
-	needMap(m)
 	var r report
 	f := compileFit(&cfg, m, options(opts), &r)
 	var err error
@@ -72,11 +71,7 @@ func compileFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option
 	return &StrategyFit{compiled: compiled{m: m}, rules: rules, weight: weight}
 }
 
-const (
-	defaultFitWeight  = 10
-	defaultMemoryUnit = 1e9
-	maxWeight         = 1_000_000
-)
+const defaultFitWeight = 10
 
 // defaultRules returns the rules of a configuration that has none.
 func defaultRules() map[string]FitRule {
@@ -149,17 +144,9 @@ func badType(rule string, kind ScoringType) *field.Error {
 
 var fitTypes = []ScoringType{LeastAllocated, MostAllocated}
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (f *StrategyFit) Warnings() field.ErrorList {
-	live(f != nil && f.m != nil, f != nil)
-	return f.warnings
-}
-
 // Enabled reports whether the plugin's weight is above 0; otherwise every score
 // is 0.
 func (f *StrategyFit) Enabled() bool {
-	live(f != nil && f.m != nil, f != nil)
 	return f.weight > 0
 }
 
@@ -167,7 +154,6 @@ func (f *StrategyFit) Enabled() bool {
 // rule of which resource: indices in the map, ascending, with keys. With an
 // override the keys are the names in it.
 func (f *StrategyFit) Resolved() iter.Seq2[int, string] {
-	live(f != nil && f.m != nil, f != nil)
 	return func(yield func(index int, key string) bool) {
 		for _, r := range f.rules {
 			if !yield(r.index, r.key) {
@@ -181,7 +167,6 @@ func (f *StrategyFit) Resolved() iter.Seq2[int, string] {
 // replace all of f's. A nil override returns f. It panics when the override was
 // parsed against another map than f's.
 func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit {
-	live(f != nil && f.m != nil, f != nil)
 	if o == nil {
 		return f
 	}
@@ -195,7 +180,6 @@ const panicOverride = "scoring: override of another map"
 
 // Score returns the score of one node.
 func (f *StrategyFit) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	live(f != nil && f.m != nil, f != nil)
 	if err := f.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -235,11 +219,16 @@ func (f *StrategyFit) points(sum, weights float64) float64 {
 	if weights == 0 || !f.Enabled() {
 		return 0
 	}
-	return float64(float64(sum/weights) * f.scale()) // SRA adds to it
+	return float64(float64(sum/weights) * f.highest()) // SRA adds to it
 }
 
-// scale returns the highest score.
-func (f *StrategyFit) scale() float64 { return float64(100 * f.weight) }
+func (f *StrategyFit) highest() float64 { return float64(100 * f.weight) }
+
+func (f *StrategyFit) self() Scorer { return f }
+
+func (f *StrategyFit) bind() rowScorer { return f }
+
+func (f *StrategyFit) withRules(o *PodOverride) rowScorer { return f.WithOverride(o) }
 
 func (f *StrategyFit) divisors() []int {
 	var columns []int
@@ -257,10 +246,10 @@ func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
 	b.set(dst, words)
 }
 
-func (f *StrategyFit) peaks(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
+func (f *StrategyFit) blockBounds(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
 	var b fitBatch
 	b.init(f, a)
-	return b.peaks(dst, nil, 0, words)
+	return b.blockBounds(dst, nil, 0, words)
 }
 
 // batchColumns is how many columns the batch paths keep on the stack. A pod
@@ -326,16 +315,16 @@ func (b *fitBatch) set(dst []float64, words []uint64) {
 	case b.wide():
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.row(i) })
 	default:
-		kernel.StrategyFit(dst, 0, b.terms[:b.n], b.weights, b.fit.scale(), words)
+		kernel.StrategyFit(dst, 0, b.terms[:b.n], b.weights, b.fit.highest(), words)
 	}
 }
 
 // peaks is that of a peakScorer, of the scores plus base, which is nil or at most most.
-func (b *fitBatch) peaks(dst, base []float64, most float64, words []uint64) (slack float64, ok bool) {
+func (b *fitBatch) blockBounds(dst, base []float64, most float64, words []uint64) (slack float64, ok bool) {
 	if b.none() || b.wide() {
 		return 0, false
 	}
-	points := b.fit.scale()
+	points := b.fit.highest()
 	return 0x1p-44 * (points + most), kernel.StrategyPeaks(dst, b.amounts.allocatable.Rows(), b.terms[:b.n], b.weights, points, base, words)
 }
 
@@ -359,7 +348,6 @@ func (b *fitBatch) row(row int) float64 {
 // Explain returns the part of every resource that the pod requests or that has
 // a rule.
 func (f *StrategyFit) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	live(f != nil && f.m != nil, f != nil)
 	if err := f.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}

@@ -139,7 +139,7 @@ func checkPeaks(t *testing.T, bound *scoring.Bound, s scoring.Scorer, nodes *vec
 			if got != want || ok != (want >= 0) || cursor != after {
 				t.Fatalf("pod %v: row %d, cursor %d; want %d, %d", pod.Requested, got, cursor, want, after)
 			}
-			found = scoring.BestOfPeaks(bound, pod, rows) || found
+			found = scoring.BestPruned(bound, pod, rows) || found
 		}
 	})
 	return found
