@@ -17,7 +17,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	// The score: how full a node would be. It is compiled once, and bound to the nodes once.
-	load, err := scoring.CompileLoad(scoring.LoadConfig{}, resources)
+	load, err := scoring.CompileLoad(scoring.LoadConfig{Direction: scoring.Pack}, resources)
 	if err != nil {
 		log.Fatal(err)
 	}

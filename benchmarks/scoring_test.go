@@ -243,7 +243,7 @@ func kubeSubject(kind scoring.ScoringType) func(shape) *subject {
 			results:   s.nodes,
 			variants:  variants,
 			elements:  2 * shape{s.nodes, s.cols, len(entries)}.elements(),
-			kernel:    func(k int) { check(scorer.ScoreInt(got, pods.amounts(k), nil)) },
+			kernel:    func(k int) { check(scorer.ScorePercent(got, pods.amounts(k), nil)) },
 			rowloop:   func(k int) { rows(want, c.ints, pods.ints[k], rowEntries) },
 			structmap: func(k int) { plugin.all(structGot, node, pods.kube[k], c.kube) },
 			check: func() error {

@@ -159,7 +159,7 @@ func TestScorePercent(t *testing.T) {
 		{"of another package", usedScorer(0), nil},
 		{"a sum with raw", combine(t, scoring.Term{Scorer: load, Weight: 1}, scoring.Term{Scorer: raw, Weight: -1}), nil},
 		{"raw, normalized", combine(t, scoring.Term{Scorer: raw, Weight: 7, Normalize: scoring.NormalizeMinMax}), []int64{100, 0}},
-		{"raw, by the greatest", combine(t, scoring.Term{Scorer: raw, Weight: 7, Normalize: scoring.NormalizeMax}), []int64{100, 54}},
+		{"raw, by the greatest", combine(t, scoring.Term{Scorer: raw, Weight: 7, Normalize: scoring.NormalizeMax}), []int64{100, 43}},
 		{"below 0, by the greatest", combine(t, scoring.Term{Scorer: combine(t, scoring.Term{Scorer: load, Weight: -1}), Weight: 1, Normalize: scoring.NormalizeMax}), nil},
 	} {
 		got := []int64{-7, -7}

@@ -86,8 +86,9 @@ func ExampleCombine() {
 		log.Fatal(err)
 	}
 	gpus, err := scoring.CompileLoad(scoring.LoadConfig{
-		Weights:  map[string]float64{"nvidia.com/gpu": 1},
-		Capacity: vector.ResourceVector{2: 8},
+		Direction: scoring.Raw,
+		Weights:   map[string]float64{"nvidia.com/gpu": 1},
+		Capacity:  vector.ResourceVector{2: 8},
 	}, m)
 	if err != nil {
 		log.Fatal(err)

@@ -42,11 +42,11 @@ func goldenLoad(cfg scoring.LoadConfig, weights, request, used, allocatable []fl
 	}
 	var points float64
 	switch cfg.Direction {
-	case scoring.Raw, "":
+	case scoring.Raw:
 		return load
 	case scoring.Pack:
 		points = 100 * mean
-	case scoring.Spread:
+	case scoring.Spread, "":
 		points = 100 * (1 - mean)
 	}
 	switch {

@@ -35,7 +35,7 @@ func main() {
 
 	// The scorer says how full a node would be with the pod: the sum of the requested
 	// shares of its resources. It is compiled once, and bound to the nodes once.
-	load, err := scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.NormalizedSum}, resources)
+	load, err := scoring.CompileLoad(scoring.LoadConfig{Direction: scoring.Raw}, resources)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func (c *kubeCluster) compare(t testing.TB, s *kubeScorers, pod *corev1.Pod, cou
 		counts[fmt.Sprintf("fits=%t", fits.Test(i))]++
 	}
 	scores := make([]int64, len(c.infos))
-	if err := scoring.Bind(s.ours, c.scoredNodes(s)).ScoreInt(scores, vector.PodAmounts{Requested: scored}, nil); err != nil {
+	if err := scoring.Bind(s.ours, c.scoredNodes(s)).ScorePercent(scores, vector.PodAmounts{Requested: scored}, nil); err != nil {
 		return err
 	}
 	if status := s.plugin.PreScore(ctx, cycle, pod, c.infos); status.IsSkip() {
@@ -374,7 +374,7 @@ func BenchmarkNodeResources(b *testing.B) {
 				_, requests[k].Requested = s.podAmounts(b, m, pod)
 			}
 			row, theirs, ours := row, make([]int64, nodes), make([]int64, nodes)
-			row.Function, row.Ours = "NodeResourcesFit: Score, "+string(kind), "Bound.ScoreInt"
+			row.Function, row.Ours = "NodeResourcesFit: Score, "+string(kind), "Bound.ScorePercent"
 			if kind == scoring.BalancedAllocation {
 				row.Function = "NodeResourcesBalancedAllocation: Score"
 			}
@@ -388,7 +388,7 @@ func BenchmarkNodeResources(b *testing.B) {
 				}
 			}
 			row.Our = func(k int) {
-				if err := scores.ScoreInt(ours, requests[k], nil); err != nil {
+				if err := scores.ScorePercent(ours, requests[k], nil); err != nil {
 					panic(err)
 				}
 			}

@@ -94,7 +94,7 @@ func (s *scorer) score(c *cluster, pod *corev1.Pod, rows *vector.Mask) error {
 	}
 	amounts := s.podAmounts(c, pod)
 	if s.whole != nil {
-		if err := s.bound.ScoreInt(s.scores, amounts, rows); err != nil {
+		if err := s.bound.ScorePercent(s.scores, amounts, rows); err != nil {
 			return err
 		}
 		return s.scoreLarge(c, amounts, rows)
