@@ -1,6 +1,7 @@
 package device
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -58,3 +59,11 @@ func (o Names) shared(product string, bytes, replicas int64, how Sharing) string
 
 // gibibytes rounds half away from zero.
 func gibibytes(bytes int64) int64 { return (bytes + 1<<29) >> 30 }
+
+// addCapped adds b, up to the largest int64.
+func addCapped(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

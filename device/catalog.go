@@ -95,14 +95,6 @@ func resourceTexts(names []corev1.ResourceName) []string {
 	return list
 }
 
-// addCapped adds b, up to the largest int64.
-func addCapped(a, b int64) int64 {
-	if b > 0 && a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
 // thousandfold multiplies by 1000, up to the largest int64.
 func thousandfold(a int64) int64 {
 	if a > math.MaxInt64/1000 {

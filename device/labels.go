@@ -225,21 +225,6 @@ func (r *labelReader) keys() []string {
 	return r.labelKeys
 }
 
-// isRuleBase reports whether text is <domain>/<kind>. A kind has no -, which leaves out
-// nvidia.com/mig-<profile>.
-func isRuleBase(text string) bool {
-	domain, kind, ok := strings.Cut(text, "/")
-	return ok && domain != "" && kind != "" && strings.IndexFunc(kind, func(c rune) bool {
-		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_')
-	}) < 0
-}
-
-// labelKey is the name of a label in two parts. Only a problem joins them.
-type labelKey struct{ front, rest string }
-
-// String returns the name.
-func (k labelKey) String() string { return k.front + k.rest }
-
 // value returns the value of a label. It is empty if the label is missing or the rule
 // names none.
 func (r *labelReader) value(k labelKey) string {
@@ -729,5 +714,15 @@ func (r *labelReader) addDevices(m *ruleMatch, d *Device, name string, count, un
 		d.Minor = *next
 		*next++
 		r.devices = append(r.devices, *d)
+	}
+}
+
+// addAmbiguous adds a problem for each of a node's cards that several resources
+// carry.
+func (p *problemList) addAmbiguous(cards []Card) {
+	for i := 1; i < len(cards); i++ {
+		if a, b := &cards[i-1], &cards[i]; a.Name == b.Name {
+			p.add(ambiguousCard, a.Name, "carried by %s and %s", a.Resource, b.Resource)
+		}
 	}
 }

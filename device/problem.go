@@ -82,16 +82,6 @@ func (p *problemList) add(code string, key, format string, args ...any) {
 	}
 }
 
-// addAmbiguous adds a problem for each of a node's cards that several resources
-// carry.
-func (p *problemList) addAmbiguous(cards []Card) {
-	for i := 1; i < len(cards); i++ {
-		if a, b := &cards[i-1], &cards[i]; a.Name == b.Name {
-			p.add(ambiguousCard, a.Name, "carried by %s and %s", a.Resource, b.Resource)
-		}
-	}
-}
-
 func (p *problemList) has(id problemID) bool {
 	const short = 16 // searched from end to end
 	if len(p.list) > short && p.seen == nil {

@@ -112,6 +112,12 @@ func (t ruleTerm) matches(label string) bool {
 	return label == t.text
 }
 
+// labelKey is the name of a label in two parts. Only a problem joins them.
+type labelKey struct{ front, rest string }
+
+// String returns the name.
+func (k labelKey) String() string { return k.front + k.rest }
+
 // key returns the term with its base.
 func (t ruleTerm) key(base string) labelKey {
 	if t.hasBase {
@@ -202,6 +208,15 @@ func (c *compiledRule) basesOf(name string) iter.Seq[string] {
 // takes reports whether the rule is about a product label with this base.
 func (c *compiledRule) takes(base, label string) bool {
 	return isRuleBase(base) && !slices.ContainsFunc(c.earlier, func(t ruleTerm) bool { return t.matches(label) })
+}
+
+// isRuleBase reports whether text is <domain>/<kind>. A kind has no -, which leaves out
+// nvidia.com/mig-<profile>.
+func isRuleBase(text string) bool {
+	domain, kind, ok := strings.Cut(text, "/")
+	return ok && domain != "" && kind != "" && strings.IndexFunc(kind, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_')
+	}) < 0
 }
 
 // hasTerm reports whether one of the terms, with their base, is name.

@@ -33,24 +33,3 @@ func ExplainPlace(g *Geometry, used []Placed, want []device.Profile) (string, er
 	}
 	return g.excess(&l), nil
 }
-
-// excess says what a load is too much for, or else that there are no starts.
-func (g *Geometry) excess(l *load) string {
-	switch {
-	case int(l.slots) > g.slots:
-		return slotsText(int(l.slots), g.slots)
-	case int(l.slices) > g.slices:
-		return fmt.Sprintf("%d compute slices of %d", l.slices, g.slices)
-	}
-	for r := range g.kinds {
-		if k := &g.kinds[r]; l.counts[r] > k.max {
-			return fmt.Sprintf("%d instances of %v, at most %d", l.counts[r], k.profile, k.max)
-		}
-	}
-	if l.media > 1 {
-		return fmt.Sprintf("%d instances with the media engine, at most 1", l.media)
-	}
-	return "no starts without overlap"
-}
-
-func slotsText(need, have int) string { return fmt.Sprintf("%d memory slots of %d", need, have) }

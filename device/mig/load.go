@@ -4,10 +4,37 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/resvec/resvec/device"
 )
+
+// Placed is a MIG instance on a GPU.
+type Placed struct {
+	Profile device.Profile
+	Start   int8 // the memory slot where it starts; -1: unknown
+
+	// Slots are the memory slots that it takes, bit i for slot i, where they are not
+	// those of its profile from Start: what its source declares. Start doesn't count
+	// then. 0: those of its profile.
+	Slots device.Slots
+}
+
+// isLoose reports whether it isn't known where the instance is.
+func (p *Placed) isLoose() bool { return p.Start == -1 && p.Slots == 0 }
+
+// String returns the profile and the start, such as 3g.20gb@4, with ? for a
+// start that is unknown, and all slots where they are declared: 3g.20gb@0,5,6,7.
+func (p Placed) String() string {
+	if p.Slots != 0 {
+		return p.Profile.String() + "@" + p.Slots.String()
+	}
+	if p.Start == -1 {
+		return p.Profile.String() + "@?"
+	}
+	return p.Profile.String() + "@" + strconv.Itoa(int(p.Start))
+}
 
 // load is what the instances on a GPU take of it.
 type load struct {
@@ -67,6 +94,27 @@ func (g *Geometry) load(l *load, used []Placed) error {
 	}
 	return nil
 }
+
+// excess says what a load is too much for, or else that there are no starts.
+func (g *Geometry) excess(l *load) string {
+	switch {
+	case int(l.slots) > g.slots:
+		return slotsText(int(l.slots), g.slots)
+	case int(l.slices) > g.slices:
+		return fmt.Sprintf("%d compute slices of %d", l.slices, g.slices)
+	}
+	for r := range g.kinds {
+		if k := &g.kinds[r]; l.counts[r] > k.max {
+			return fmt.Sprintf("%d instances of %v, at most %d", l.counts[r], k.profile, k.max)
+		}
+	}
+	if l.media > 1 {
+		return fmt.Sprintf("%d instances with the media engine, at most 1", l.media)
+	}
+	return "no starts without overlap"
+}
+
+func slotsText(need, have int) string { return fmt.Sprintf("%d memory slots of %d", need, have) }
 
 // lacks says which profiles there are beside one that there isn't.
 func (g *Geometry) lacks(p device.Profile) string {

@@ -3,36 +3,9 @@ package mig
 import (
 	"math/bits"
 	"slices"
-	"strconv"
 
 	"github.com/resvec/resvec/device"
 )
-
-// Placed is a MIG instance on a GPU.
-type Placed struct {
-	Profile device.Profile
-	Start   int8 // the memory slot where it starts; -1: unknown
-
-	// Slots are the memory slots that it takes, bit i for slot i, where they are not
-	// those of its profile from Start: what its source declares. Start doesn't count
-	// then. 0: those of its profile.
-	Slots device.Slots
-}
-
-// isLoose reports whether it isn't known where the instance is.
-func (p *Placed) isLoose() bool { return p.Start == -1 && p.Slots == 0 }
-
-// String returns the profile and the start, such as 3g.20gb@4, with ? for a
-// start that is unknown, and all slots where they are declared: 3g.20gb@0,5,6,7.
-func (p Placed) String() string {
-	if p.Slots != 0 {
-		return p.Profile.String() + "@" + p.Slots.String()
-	}
-	if p.Start == -1 {
-		return p.Profile.String() + "@?"
-	}
-	return p.Profile.String() + "@" + strconv.Itoa(int(p.Start))
-}
 
 // Assumed reports whether the start of an instance is unknown. What [PlaceInstances],
 // [Remaining] and [BestStart] say is then true of some arrangement of these instances,

@@ -283,13 +283,9 @@ func (c *consideration) allocation(taken []*candidate) Allocation {
 	return a
 }
 
-const (
-	wholeDevice = 100 // percent
-	milliRatio  = 10  // thousandths in a percent
-
-	// Up to this sum of weights all fragmentation is exact in a float64.
-	maxMixWeight = (1<<53 - 1) / (wholeDevice * milliRatio)
-)
+// maxMixWeight is the largest sum of weights for which all fragmentation is exact in a
+// float64.
+const maxMixWeight = (1<<53 - 1) / (wholeDevice * milliRatio)
 
 // newMix returns the measure of fragmentation by a mix of pods: the node has one
 // device and no CPU, of which no pod wants any.

@@ -7,33 +7,6 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// scoreKind sets dst to the scores of nodes by some columns.
-func (b *Bound) scoreKind(dst []int64, columns []Resource, req Request, rows *vector.Mask) {
-	var list entryList
-	if list.fill(b, columns, req) {
-		list.scoreNodes(dst, b.account, b.scorer.isMost(), rows)
-		return
-	}
-	for node := range selectedNodes(len(dst), rows) {
-		from, to := b.account.Rows(node)
-		dst[node] = b.scoreRows(from, to, columns, req)
-	}
-}
-
-// isMost reports whether what is used makes the score.
-func (s *Scorer) isMost() bool { return s != nil && s.most }
-
-// selectedNodes walks over the nodes of a mask; nil is all of n.
-func selectedNodes(n int, rows *vector.Mask) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for node := range n {
-			if (rows == nil || rows.Test(node)) && !yield(node) {
-				return
-			}
-		}
-	}
-}
-
 // entryList is what the kernels take of a question: the resources that count.
 type entryList struct {
 	n       int

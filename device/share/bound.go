@@ -258,6 +258,19 @@ func (b *Bound) scoreNodes(dst []int64, needs []Requirement, rows *vector.Mask) 
 	}
 }
 
+// scoreKind sets dst to the scores of nodes by some columns.
+func (b *Bound) scoreKind(dst []int64, columns []Resource, req Request, rows *vector.Mask) {
+	var list entryList
+	if list.fill(b, columns, req) {
+		list.scoreNodes(dst, b.account, b.scorer.isMost(), rows)
+		return
+	}
+	for node := range selectedNodes(len(dst), rows) {
+		from, to := b.account.Rows(node)
+		dst[node] = b.scoreRows(from, to, columns, req)
+	}
+}
+
 // ScoreDevices sets dst[r] to the score of device r for one instance, as
 // [Scorer.ScoreDevice] has it, for the devices of every node of rows; nil rows are
 // all nodes. dst has an element for each of [Account.Devices]; [Account.Rows] says
@@ -290,4 +303,15 @@ func (b *Bound) ScoreDevices(dst []int64, perInstance Request, rows *vector.Mask
 		}
 	}
 	return nil
+}
+
+// selectedNodes walks over the nodes of a mask; nil is all of n.
+func selectedNodes(n int, rows *vector.Mask) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for node := range n {
+			if (rows == nil || rows.Test(node)) && !yield(node) {
+				return
+			}
+		}
+	}
 }

@@ -2,8 +2,6 @@ package share
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 
 	"github.com/resvec/resvec/vector"
 )
@@ -91,18 +89,4 @@ func checkConversion(r Resource, amount, total int64) error {
 
 func tooLargeError(r Resource, amount, total int64) error {
 	return fmt.Errorf("share: %v: %d converted with a total of %d bytes: must come to less than 2^63: %w", r, amount, total, vector.ErrNotRepresentable)
-}
-
-// mulDiv returns floor(x*y/z) for x, y >= 0 and z > 0, or MaxInt64 and false when
-// that is more.
-func mulDiv(x, y, z int64) (q int64, ok bool) {
-	high, low := bits.Mul64(uint64(x), uint64(y))
-	if high >= uint64(z) {
-		return math.MaxInt64, false
-	}
-	quotient, _ := bits.Div64(high, low, uint64(z))
-	if quotient > math.MaxInt64 {
-		return math.MaxInt64, false
-	}
-	return int64(quotient), true
 }

@@ -64,7 +64,7 @@ func readStrategy(root document.Value) *Config {
 		return strategyOf(x.Get(strategyKey))
 	case kind.Kind() != document.Absent: // a document of something else: what its other keys are says nothing
 		if text, ok := kind.Text(); ok {
-			kind.Refuse(field.NotSupported(field.NewPath(kindKey), shortText(text), []string{deviceShareArgs}))
+			kind.Refuse(field.NotSupported(field.NewPath(kindKey), document.Cut(text), []string{deviceShareArgs}))
 		}
 		return &Config{}
 	case root.Has(versionKey) || root.Has(kindKey):
@@ -99,6 +99,3 @@ func strategyOf(v document.Value) *Config {
 	}
 	return cfg
 }
-
-// shortText cuts a text that stands in a message.
-func shortText(s string) string { return document.Cut(s) }

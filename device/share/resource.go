@@ -3,11 +3,14 @@ package share
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -56,8 +59,13 @@ func resourceNamed(name string) (r Resource, ok bool) {
 
 // unknownResource says that no device has a resource, which would score 0 for ever.
 func unknownResource(path *field.Path, name string) *field.Error {
-	return field.NotSupported(path, shortText(name), resourceNames[:])
+	return field.NotSupported(path, document.Cut(name), resourceNames[:])
 }
+
+const (
+	wholeDevice = 100 // percent
+	milliRatio  = 10  // thousandths in a percent
+)
 
 // unit returns what an amount counts.
 func (r Resource) unit() string {
@@ -99,7 +107,7 @@ func kindNamed(name string) (kind, *field.Error) {
 			return kind(k), nil
 		}
 	}
-	return 0, field.NotSupported(field.NewPath("kind"), shortText(name), kindNames[:])
+	return 0, field.NotSupported(field.NewPath("kind"), document.Cut(name), kindNames[:])
 }
 
 // kind returns which devices have the resource.
@@ -219,4 +227,18 @@ func (r *Request) check() error {
 		}
 	}
 	return nil
+}
+
+// mulDiv returns floor(x*y/z) for x, y >= 0 and z > 0, or MaxInt64 and false when
+// that is more.
+func mulDiv(x, y, z int64) (q int64, ok bool) {
+	high, low := bits.Mul64(uint64(x), uint64(y))
+	if high >= uint64(z) {
+		return math.MaxInt64, false
+	}
+	quotient, _ := bits.Div64(high, low, uint64(z))
+	if quotient > math.MaxInt64 {
+		return math.MaxInt64, false
+	}
+	return int64(quotient), true
 }

@@ -265,3 +265,6 @@ func enumName(value int, names ...string) string {
 	}
 	return fmt.Sprintf("unknown(%d)", value)
 }
+
+// isMost reports whether what is used makes the score.
+func (s *Scorer) isMost() bool { return s != nil && s.most }

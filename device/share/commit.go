@@ -1,0 +1,206 @@
+package share
+
+import (
+	"fmt"
+
+	"github.com/resvec/resvec/device"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Allocation is what a pod gets of one kind of devices on a node. The zero value is
+// nothing. It shares nothing with the account, and can be kept as long as the pod
+// runs.
+type Allocation struct {
+	Kind    string
+	Devices []Allocated // by minor, each once
+}
+
+// Allocated is what a pod gets of one device.
+type Allocated struct {
+	Minor      int32  // what [Account.Commit] and [Account.Release] find the device by
+	UUID, Name string // of the device; empty: unknown
+	Amounts    Request
+}
+
+// Minors returns the minors of the devices, ascending.
+func (a Allocation) Minors() []int32 {
+	minors := make([]int32, len(a.Devices))
+	for i := range a.Devices {
+		minors[i] = a.Devices[i].Minor
+	}
+	return minors
+}
+
+// Commit takes allocations, such as both of [Bound.AllocateJoint], from what is free
+// on a node: all of them or, with an error, none. It is the counterpart of
+// [Account.Release].
+//
+// A *[NotEnoughError] is for the first allocation of which a device is gone or has too
+// little free. Health doesn't matter: a pod keeps what it has. Before that, a negative
+// amount is an error that wraps [ErrInvalidUnit], and an unknown kind is an error. It
+// allocates nothing but errors on nodes of up to 32 devices.
+func (a *Account) Commit(node int, allocations ...Allocation) error {
+	return a.change(node, allocations, 1)
+}
+
+// Release gives back what [Account.Commit] took: all allocations or, with an error,
+// none. If a device is gone, the error is a *[field.Error]. It wraps [ErrInvalidUnit] for
+// a negative amount, and where more would be free than there is: the pod was released
+// twice.
+func (a *Account) Release(node int, allocations ...Allocation) error {
+	return a.change(node, allocations, -1)
+}
+
+// change is Commit for sign 1, and Release for -1. All is tried on a copy of the node's
+// devices, so that an error leaves the account as it was.
+func (a *Account) change(node int, allocations []Allocation, sign int32) error {
+	a.Rows(node) // panics if there is no such node
+	if err := checkAllocations(allocations); err != nil {
+		return err
+	}
+	var buf [typicalDevices]State
+	devices := a.States(buf[:0], node)
+	for i := range allocations {
+		var err error
+		if sign > 0 {
+			err = allocations[i].take(devices)
+		} else {
+			err = allocations[i].giveBack(devices)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	a.writeFree(node, devices, allocations, sign)
+	return nil
+}
+
+// writeFree writes what is free of the devices of a node that allocations name. They
+// come for sign 1, and go for -1.
+func (a *Account) writeFree(node int, devices []State, allocations []Allocation, sign int32) {
+	from, _ := a.Rows(node)
+	gpus := false
+	for i := range allocations {
+		for k := range allocations[i].Devices {
+			if at := allocations[i].find(devices, k); at >= 0 {
+				var buf [resources]float64
+				a.free.SetRow(from+at, vectorOf(&buf, devices[at].Free))
+				a.mark(from + at)
+			}
+		}
+		if allocations[i].Kind == device.KindGPU && len(allocations[i].Devices) > 0 {
+			a.countPod(node, &allocations[i], sign)
+			gpus = true
+		}
+	}
+	if gpus {
+		a.followNode(node)
+	}
+}
+
+// countPod counts a pod with an allocation of GPUs that comes, for sign 1, or goes.
+func (a *Account) countPod(node int, allocation *Allocation, sign int32) {
+	class := len(allocation.Devices)
+	if class == 1 && !a.takesWhole(node, &allocation.Devices[0]) {
+		class = 0
+	}
+	if pods := a.podsOf(node); class < len(pods) {
+		pods[class] = max(pods[class]+sign, 0)
+	}
+}
+
+// takesWhole reports whether a pod has all that a GPU has of something.
+func (a *Account) takesWhole(node int, d *Allocated) bool {
+	from, to := a.Rows(node)
+	for row := from; row < to; row++ {
+		if a.devices[row].kind != kindGPU || a.devices[row].minor != d.Minor {
+			continue
+		}
+		for r, x := range d.Amounts {
+			if total := int64(a.total.At(row, r)); total > 0 && x >= total {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkAllocations looks for kinds and amounts that no allocation has.
+func checkAllocations(allocations []Allocation) error {
+	for i := range allocations {
+		a := &allocations[i]
+		if len(a.Devices) == 0 {
+			continue
+		}
+		if _, fault := kindNamed(a.Kind); fault != nil {
+			return fmt.Errorf("share: %w", fault)
+		}
+		for k := range a.Devices {
+			for r, x := range a.Devices[k].Amounts {
+				if x < 0 {
+					return fmt.Errorf("%w: %s %d: %v: %d: must be 0 %s or more", ErrInvalidUnit, a.Kind, a.Devices[k].Minor, Resource(r), x, Resource(r).unit())
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// find returns the index of a device of the allocation among those of a node, -1 if
+// it is gone.
+func (a *Allocation) find(devices []State, k int) int {
+	for i := range devices {
+		if devices[i].Minor == a.Devices[k].Minor && devices[i].Kind == a.Kind {
+			return i
+		}
+	}
+	return -1
+}
+
+// take takes the allocation from what is free of devices.
+func (a *Allocation) take(devices []State) error {
+	var reasons []Reason
+	got := 0
+	for k := range a.Devices {
+		want := &a.Devices[k].Amounts
+		at := a.find(devices, k)
+		if at < 0 {
+			reasons = countReasons(reasons, []Reason{{Cause: CauseAbsent, Devices: 1}})
+			continue
+		}
+		if short := insufficient(want, &devices[at].Free); len(short) > 0 {
+			reasons = countReasons(reasons, short)
+			continue
+		}
+		got++
+		for r, x := range want {
+			devices[at].Free[r] -= x
+		}
+	}
+	if got < len(a.Devices) {
+		return &NotEnoughError{Kind: a.Kind, Want: int64(len(a.Devices)), Got: int64(got), Reasons: reasons}
+	}
+	return nil
+}
+
+// giveBack gives the allocation back to what is free of devices.
+func (a *Allocation) giveBack(devices []State) error {
+	for k := range a.Devices {
+		amounts := &a.Devices[k].Amounts
+		at := a.find(devices, k)
+		if at < 0 {
+			return fmt.Errorf("share: %w", field.NotFound(field.NewPath("devices"), fmt.Sprintf("%s %d", a.Kind, a.Devices[k].Minor)))
+		}
+		d := &devices[at]
+		for i, x := range amounts {
+			if r := Resource(i); x > 0 && x > d.Total[r]-d.Free[r] { // both below 2^53
+				return fmt.Errorf("%w: %s %d: %v: %s given back to %s free: must come to at most the total of %s: released twice, or never committed", ErrInvalidUnit, a.Kind, d.Minor, r,
+					r.text(x), r.text(d.Free[r]), r.text(d.Total[r]))
+			}
+		}
+		for r, x := range amounts {
+			d.Free[r] += x
+		}
+	}
+	return nil
+}
