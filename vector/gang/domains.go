@@ -17,8 +17,8 @@ type Domains struct {
 	Offsets vector.Offsets
 }
 
-// Len returns the number of sets.
-func (d *Domains) Len() int {
+// len returns the number of sets.
+func (d *Domains) len() int {
 	return max(len(d.Offsets)-1, 0)
 }
 
@@ -27,7 +27,7 @@ func (d *Domains) check(rows int) {
 	if _, ok := kernel.Groups(d.Offsets, len(d.Rows)); !ok {
 		panic("gang: offsets of domains do not ascend within their rows")
 	}
-	for k := range d.Len() {
+	for k := range d.len() {
 		last := int32(-1)
 		for _, r := range d.Rows[d.Offsets[k]:d.Offsets[k+1]] {
 			if r <= last || int(r) >= rows {
@@ -58,7 +58,7 @@ func (s *rowSets) take(domains *Domains, selected []uint64, rows int) {
 		return
 	}
 	domains.check(rows)
-	s.n = domains.Len()
+	s.n = domains.len()
 }
 
 // index prepares s for of.

@@ -21,7 +21,6 @@ func ExamplePacker_Place() {
 
 	packer := gang.NewPacker(gang.Options{
 		Total:   vector.SumColumns(nil, free, nil),
-		Order:   gang.OrderNormalizedSum,
 		BestFit: vector.TieLowest(),
 	})
 	placement, ok := packer.Place(nil, free, requests, nil)

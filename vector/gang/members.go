@@ -110,17 +110,14 @@ func (g *gang) sortMembers(compare func(a, b int32) int) {
 }
 
 // arrange sets the sizes and the order of placing.
-func (g *gang) arrange(by Order, total vector.ResourceVector) {
+func (g *gang) arrange(o *Options) {
 	g.sizes = resized(g.sizes, g.members)
 	g.sized = false
 	for i := range g.sizes {
-		switch request := g.request(int32(i)); by {
-		case OrderNormalizedSum:
-			g.sizes[i] = request.NormalizedSum(total)
-		case OrderDominantResource:
-			g.sizes[i] = request.DominantResource(total)
-		default:
-			g.sizes[i] = 0
+		if request := g.request(int32(i)); o.ByDominantShare {
+			g.sizes[i] = request.DominantResource(o.Total)
+		} else {
+			g.sizes[i] = request.NormalizedSum(o.Total)
 		}
 		g.sized = g.sized || g.sizes[i] > 0
 	}

@@ -8,68 +8,38 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// Options say how a [Packer] works. The zero value places the members in
-// the given order on the first row that fits, and bisects.
+// Options say how a [Packer] works. The zero value places the members in the given order
+// on the first row that fits, and bisects.
 type Options struct {
-	// Total is what amounts are measured against, such as the sum of all
-	// allocatable resources: a member's size and a row's remaining room are
-	// normalized sums or dominant shares over it. Without a total every size is
-	// 0, which leaves the members in the given order.
+	// Total is what amounts are measured against, such as the sum of all allocatable
+	// resources. Members are placed in descending order of their normalized sum over it:
+	// large ones have the fewest places to go (first fit decreasing; Johnson,
+	// Near-Optimal Bin Packing Algorithms, 1973; Panigrahy et al., Heuristics for Vector
+	// Bin Packing, 2011). Equal sizes, as all are without a total, keep the given order.
 	Total vector.ResourceVector
 
-	// Order is the order in which the members are placed. Members of equal
-	// size keep the given order.
-	Order Order
+	// ByDominantShare orders by the dominant share over Total instead.
+	ByDominantShare bool
 
-	// BestFit, when it is given, lets a member take the row with the smallest
-	// normalized sum over Total: the one with the smallest remainder after placing,
-	// since every row loses the same. A NaN there counts as +Inf. The tie rule decides
-	// between equal rows. The zero Tie stands for first fit: the lowest row that fits.
+	// BestFit, when given, lets a member take the row with the smallest normalized sum
+	// over Total: the one with the smallest remainder after placing, since every row
+	// loses the same. A NaN there counts as +Inf. The tie rule decides between equal
+	// rows. The zero Tie stands for first fit: the lowest row that fits.
 	BestFit vector.Tie
 
-	// Restarts is how many other orders are tried when one finds no placement:
-	// every member's size is multiplied by a pseudo-random factor from 1 to 1.4
-	// that depends on Seed, the restart and the member alone. Near the limit
-	// this turns many failures into placements, each restart at the cost of
-	// another placement. Without sizes, and for members that request the same,
-	// there is no other order, and none is tried.
+	// Restarts is how many other orders are tried when one finds no placement. Each
+	// multiplies every size by a pseudo-random factor from 1 to 1.4 that depends on Seed,
+	// the restart and the member alone. In a nearly full cluster this turns many failures
+	// into placements. Members that request the same have no other order.
 	Restarts int
 	Seed     uint64
 
-	// Search says how [Packer.Filter] looks for the prefix of a gang whose
-	// members differ.
-	Search Search
+	// Linear says how [Packer.Filter] looks for the prefix of a gang whose members
+	// differ. With it no shorter prefix than the answer has a placement: all are tried,
+	// from the lower bound on. Without it prefixes at growing distances are tried, then
+	// it bisects: the prefix one shorter than the answer has none.
+	Linear bool
 }
-
-// Order is an order in which a gang is placed. Large members first is the
-// usual choice: they have the fewest places to go (first fit decreasing;
-// Johnson, Near-Optimal Bin Packing Algorithms, 1973; Panigrahy et al.,
-// Heuristics for Vector Bin Packing, 2011, for several resources).
-type Order uint8
-
-const (
-	OrderNormalizedSum    Order = iota // descending [vector.ResourceVector.NormalizedSum] of the request over Total
-	OrderDominantResource              // descending [vector.ResourceVector.DominantResource] of the request over Total
-	OrderGiven                         // as the rows of requests
-)
-
-// Search is a way to look for a short prefix of victims.
-type Search uint8
-
-const (
-	// SearchBisect tries prefixes at growing distances above the lower bound
-	// and then bisects between the last that failed and the first that worked.
-	// The prefix one shorter than its answer fails.
-	SearchBisect Search = iota
-
-	// SearchLinear tries every prefix from the lower bound on. All shorter
-	// prefixes than its answer fail.
-	SearchLinear
-
-	// SearchBound tries the lower bound alone: the first prefix that may suffice.
-	// It takes no victim after that, whether it finds a placement or not.
-	SearchBound
-)
 
 // Packer answers whether a gang of requests could fit on the rows of a matrix
 // of free amounts, and where. It does not search exhaustively: yes comes with a
@@ -121,12 +91,8 @@ type Packer struct {
 	trial     []int32
 }
 
-// NewPacker returns a Packer. It panics when the options hold an undefined value, or a
-// round-robin rule that has no cursor.
+// NewPacker returns a Packer.
 func NewPacker(options Options) *Packer {
-	if options.Order > OrderGiven || options.Search > SearchBound || options.Restarts < 0 {
-		panic("gang: undefined packing option")
-	}
 	options.Total = options.Total.Clone()
 	return &Packer{options: options}
 }
@@ -185,7 +151,7 @@ func (p *Packer) prepare(free, requests *vector.Matrix, rows *vector.Mask, domai
 		p.options.BestFit.Check(free.Rows())
 	}
 	p.take(free, requests, rows, domains)
-	p.gang.arrange(p.options.Order, p.options.Total)
+	p.gang.arrange(&p.options)
 	if p.gang.hasLeader() {
 		p.leading.take(&p.gang)
 	}

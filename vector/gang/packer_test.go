@@ -283,12 +283,12 @@ func smallCase(r *rand.Rand, identical bool) packCase {
 // packers returns one Packer per combination of options.
 func packers(total vec) []*gang.Packer {
 	var all []*gang.Packer
-	for _, order := range []gang.Order{gang.OrderNormalizedSum, gang.OrderDominantResource, gang.OrderGiven} {
+	for order, total := range []vec{total, total, nil} {
 		for _, bestFit := range []vector.Tie{{}, vector.TieSeeded(7)} {
-			for _, search := range []gang.Search{gang.SearchBisect, gang.SearchLinear} {
+			for _, linear := range []bool{false, true} {
 				all = append(all, gang.NewPacker(gang.Options{
-					Total: total, Order: order, BestFit: bestFit, Search: search,
-					Restarts: 2 * int(order), Seed: 5,
+					Total: total, ByDominantShare: order == 1, BestFit: bestFit, Linear: linear,
+					Restarts: 2 * order, Seed: 5,
 				}))
 			}
 		}
@@ -515,12 +515,12 @@ func TestPlace(t *testing.T) {
 		{name: "first fit", free: []vec{{4}, {6}, {9}}, requests: []vec{{5}, {4}, {1}}, want: []int32{1, 0, 1}},
 		{name: "large first", options: gang.Options{Total: vec{10}},
 			free: []vec{{5}, {6}}, requests: []vec{{2}, {5}, {4}}, want: []int32{1, 0, 1}, rows: []int{0, 1}},
-		{name: "by dominant share", options: gang.Options{Total: vec{10, 10}, Order: gang.OrderDominantResource},
+		{name: "by dominant share", options: gang.Options{Total: vec{10, 10}, ByDominantShare: true},
 			free: []vec{{9, 9}}, requests: []vec{{3, 3}, {0, 5}}, want: []int32{0, 0}},
 		{name: "best fit", options: gang.Options{Total: vec{10}, BestFit: vector.TieLowest()},
 			free: []vec{{9}, {3}, {6}}, requests: []vec{{5}, {3}, {1}}, want: []int32{2, 1, 2}},
 		{name: "best fit, ties by rank", options: gang.Options{
-			Total: vec{10}, BestFit: vector.TieRank([]int32{2, 1, 0}), Order: gang.OrderGiven},
+			Total: vec{10}, BestFit: vector.TieRank([]int32{2, 1, 0})},
 			free: []vec{{4}, {4}, {4}}, requests: []vec{{4}, {3}, {1}}, want: []int32{2, 1, 1}},
 		{name: "best fit, ties in turn", options: gang.Options{
 			Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)},
@@ -557,7 +557,7 @@ func TestPlace(t *testing.T) {
 
 // TestFirstFitIsNotMonotone: more room on a node breaks first fit.
 func TestFirstFitIsNotMonotone(t *testing.T) {
-	p := gang.NewPacker(gang.Options{Total: vec{20, 20}, Search: gang.SearchLinear})
+	p := gang.NewPacker(gang.Options{Total: vec{20, 20}, Linear: true})
 	requests := matrixOf(2, vec{1, 6}, vec{4, 1}, vec{1, 0})
 	less, more := matrixOf(2, vec{4, 3}, vec{1, 7}, vec{1, 0}), matrixOf(2, vec{4, 6}, vec{1, 7}, vec{1, 0})
 	if got, ok := p.Place(nil, less, requests, nil); !ok || !slices.Equal(got, []int32{1, 0, 2}) {
@@ -886,7 +886,6 @@ func TestFilterErrors(t *testing.T) {
 }
 
 func TestPackerPanics(t *testing.T) {
-	wantPanic(t, "gang: undefined packing option", func() { gang.NewPacker(gang.Options{Order: 9}) })
 	var p gang.Packer
 	free, requests := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
 	wantPanic(t, "vector: round-robin tie without a cursor", func() {

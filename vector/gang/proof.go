@@ -25,11 +25,10 @@ import (
 // The zero value has no rows and no members; [Proof.Reset] gives it some, and reuses
 // the memory. Nothing allocates once that has grown. A Proof is for one goroutine.
 type Proof struct {
-	overlay     vector.Overlay
-	start       vector.Matrix  // the amounts at Reset
-	allocatable *vector.Matrix // nil: not known
-	mask        vector.Mask
-	selected    []uint64 // nil: every row
+	overlay  vector.Overlay
+	start    vector.Matrix // the amounts at Reset
+	mask     vector.Mask
+	selected []uint64 // nil: every row
 
 	gang   gang
 	bounds bounds
@@ -69,8 +68,7 @@ type columnBest struct {
 }
 
 // Reset makes p a proof about the gang in requests on the selected rows of free, as
-// [Packer.Infeasible] takes them. Marks taken before are void, and so is the limit
-// of [Proof.Limit]. Resetting to the same matrix again costs the rows that it or p
+// [Packer.Infeasible] takes them. Marks taken before are void. Resetting to the same matrix again costs the rows that it or p
 // changed in between. It panics as Infeasible does.
 func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	checkSame(free, requests)
@@ -81,7 +79,6 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	}
 	p.overlay.Reset(free)
 	p.start.CopyFrom(free)
-	p.allocatable = nil
 	p.gang.take(requests)
 	p.bounds.take(&p.gang)
 
@@ -96,44 +93,21 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	}
 }
 
-// Limit says what the rows have in all: a [Proof.Release] by which a row had more
-// free than that is an error from now on. A nil matrix, as after Reset, says that it
-// is not known. allocatable is kept, not copied. It panics unless its shape and
-// schema are those of the free amounts.
-func (p *Proof) Limit(allocatable *vector.Matrix) {
-	if allocatable != nil {
-		checkSame(p.overlay.Matrix(), allocatable)
-		if allocatable.Rows() != p.start.Rows() {
-			panic("gang: matrices have different numbers of rows")
-		}
-	}
-	p.allocatable = allocatable
-}
-
 // Release adds amounts, padded with zeros, to what is free on a row: a victim goes.
 // Nothing has changed when there is an error: [vector.ErrShape] when there is no such row,
 // an [*vector.AmountError] when an amount is negative, NaN, infinite or not whole in an
-// integral column, and one without a Cause when the row would have more than its
-// limit. It panics when amounts are longer than the rows are wide.
+// integral column, or the sum is too large. It panics when amounts are longer than the rows are wide.
 func (p *Proof) Release(row int, amounts vector.ResourceVector) error {
 	m := p.overlay.Matrix()
 	if err := checkVictim(m, row, amounts); err != nil {
 		return err
 	}
-	if p.allocatable != nil {
-		for j, x := range amounts {
-			there := at(p.allocatable, row, j) - at(m, row, j)
-			if exceeds(x, there) {
-				return tooMuch(m, row, j, x, there)
-			}
-		}
-	}
 	return p.overlay.AddToRow(row, amounts)
 }
 
 // Take takes amounts, padded with zeros, from what is free on a row: a victim comes back,
-// or another pod is placed there. It has the errors of Release; instead of the limit,
-// to take more than is free is an error. What was released can always be taken back, also
+// or another pod is placed there. It has the errors of Release. To take more
+// than is free is an [*vector.AmountError] without a Cause. What was released can always be taken back, also
 // where the free amount was negative before.
 func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
 	m := p.overlay.Matrix()

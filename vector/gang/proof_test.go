@@ -267,16 +267,12 @@ func TestProofMany(t *testing.T) {
 
 func TestProofErrors(t *testing.T) {
 	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
-	free, allocatable := vector.NewMatrix(schema, 3, 2), vector.NewMatrix(schema, 3, 2)
+	free := vector.NewMatrix(schema, 3, 2)
 	for i, v := range []vec{{1.5, 1}, {-2, -3}, {0, 0}} {
 		free.SetRow(i, v)
-		allocatable.SetRow(i, vec{8, 4})
 	}
 	var p gang.Proof
 	p.Reset(free, vector.NewMatrix(schema, 1, 2), nil)
-	p.Limit(allocatable)
-	var unlimited gang.Proof
-	unlimited.Reset(free, vector.NewMatrix(schema, 1, 2), nil)
 	for _, test := range []struct {
 		name   string
 		call   func(int, vec) error
@@ -292,8 +288,7 @@ func TestProofErrors(t *testing.T) {
 		{"infinite", p.Release, 1, vec{inf}, vector.ErrNotRepresentable, "row 1: cpu: amount +Inf is not a finite number"},
 		{"minus infinite", p.Release, 1, vec{-inf}, vector.ErrNotRepresentable, "row 1: cpu: amount -Inf is not a finite number"},
 		{"not whole", p.Release, 0, vec{1, 0.5}, vector.ErrNotRepresentable, "row 0: gpu: amount 0.5 is not a whole number of the column's unit"},
-		{"too large", unlimited.Release, 1, vec{1, 1 << 53}, vector.ErrNotRepresentable, "row 1: gpu: amount 9007199254740992 is too large: want less than 2^53 of the column's unit"},
-		{"more than the row has", p.Release, 0, vec{6.5, 4}, nil, "row 0: gpu: amount 4 is more than the 3 there"},
+		{"too large", p.Release, 1, vec{1, 1 << 53}, vector.ErrNotRepresentable, "row 1: gpu: amount 9007199254740992 is too large: want less than 2^53 of the column's unit"},
 		{"more than is free", p.Take, 0, vec{1.5, 2}, nil, "row 0: gpu: amount 2 is more than the 1 there"},
 		{"anything from an over-subscribed row", p.Take, 1, vec{0, 1}, nil, "row 1: gpu: amount 1 is more than the 0 there"},
 	} {
@@ -316,13 +311,6 @@ func TestProofErrors(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := p.Release(0, vec{6.5, 3}); err != nil {
-		t.Errorf("everything that is there: %v", err)
-	}
-	p.Limit(nil)
-	if err := p.Release(0, vec{100, 100}); err != nil {
-		t.Errorf("without a limit: %v", err)
-	}
 }
 
 func TestProofPanics(t *testing.T) {
@@ -338,7 +326,6 @@ func TestProofPanics(t *testing.T) {
 	wantPanic(t, "gang: matrices have different widths", func() { p.Reset(free, matrixOf(1, vec{1}), nil) })
 	wantPanic(t, "gang: mask lengths differ", func() { p.Reset(free, requests, vector.NewMask(3)) })
 	p.Reset(free, requests, nil)
-	wantPanic(t, "gang: matrices have different numbers of rows", func() { p.Limit(matrixOf(2, vec{1})) })
 	wantPanic(t, "gang: vector is longer than the matrix is wide", func() { _ = p.Release(0, vec{1, 1, 1}) })
 
 	const void = "vector: mark is no longer in the overlay's history"

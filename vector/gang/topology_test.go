@@ -247,7 +247,7 @@ func contentsOf(top *gang.Topology) string {
 		if err := top.Domains(&d, level); err != nil {
 			return err.Error()
 		}
-		for k := range d.Len() {
+		for k := range len(d.Offsets) - 1 {
 			rows := d.Rows[d.Offsets[k]:d.Offsets[k+1]]
 			fmt.Fprintf(&b, "%s %q %v\n", level, top.Path(nil, top.Domain(int(rows[0]), l)), rows)
 		}

@@ -40,7 +40,7 @@ const restarts = 8
 // what nodes have.
 func packerOf(requests *vector.Matrix) *gang.Packer {
 	return gang.NewPacker(gang.Options{
-		Total: vector.SumColumns(nil, requests, nil), Order: gang.OrderDominantResource,
+		Total: vector.SumColumns(nil, requests, nil), ByDominantShare: true,
 		BestFit: vector.TieLowest(), Restarts: restarts, Seed: 1,
 	})
 }
