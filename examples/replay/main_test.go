@@ -25,12 +25,17 @@ func runProgram(ctx context.Context, args ...string) (status int, stdout, stderr
 	return status, out.String(), errs.String()
 }
 
+// isLong reports whether the environment asks for all of the tests. Otherwise they run the
+// same cases once, on one implementation: the packages that the program calls have their
+// own tests for all.
+func isLong(t *testing.T) bool { return testkit.Amount(t, 0, 0, 1) > 0 }
+
 // The report up to the speed is the same on every CPU and with any number of
 // runs at a time.
 func TestReport(t *testing.T) {
 	const golden = "testdata/default.txt"
 	each := testkit.EachImpl
-	if testing.Short() {
+	if !isLong(t) {
 		each = func(t *testing.T, f func(*testing.T)) { f(t) }
 	}
 	each(t, func(t *testing.T) {

@@ -237,6 +237,9 @@ func TestScoresOfOneNode(t *testing.T) {
 
 // The results of every published trace agree with the published ones.
 func TestGate(t *testing.T) {
+	if !isLong(t) {
+		t.Skip("TestReport has the same runs of the embedded trace, and their comparison in its text")
+	}
 	agree, cells := 0, 0
 	for _, p := range published {
 		t.Run(p.name, func(t *testing.T) {
