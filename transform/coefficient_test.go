@@ -44,7 +44,7 @@ func TestCoefficientFacts(t *testing.T) {
 // where that is linear, and with the multipliers of the request wherever no sum is
 // negative.
 func TestCoefficientAgainstApply(t *testing.T) {
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Max(math.Abs(a), math.Abs(b)) }
+	isClose := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Max(math.Abs(a), math.Abs(b)) }
 	linear := 0
 	for seed := range uint64(100) {
 		d := dice{testkit.Rand(seed)}
@@ -64,10 +64,10 @@ func TestCoefficientAgainstApply(t *testing.T) {
 		}
 		for j, want := range b.linear.Apply(nil, v) {
 			generated, _ := b.intermediates(j, v)
-			if got := sum(v, j); generated.Sign() >= 0 && !near(got, want) {
+			if got := sum(v, j); generated.Sign() >= 0 && !isClose(got, want) {
 				t.Errorf("seed %d, column %d: %v with the multipliers, want %v", seed, j, got, want)
 			}
-			if got := sum(nil, j); b.linear.IsLinear() && !near(got, want) {
+			if got := sum(nil, j); b.linear.IsLinear() && !isClose(got, want) {
 				t.Errorf("seed %d, column %d: %v, want %v", seed, j, got, want)
 			}
 		}

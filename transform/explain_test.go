@@ -77,14 +77,3 @@ func lines(text string) []string {
 	}
 	return out
 }
-
-// TestExplainFine: amounts finer than 1n are shown rounded up, and the totals are
-// those of Apply.
-func TestExplainFine(t *testing.T) {
-	tr := compile(t, rules("a Replace: b 1n; c Replace: b 1n"), Options{})
-	in := list("a 400m, c 400m")
-	r := tr.Explain(in).Results[0]
-	if got := tr.Apply(in)[long("b")]; got.Cmp(resource.MustParse("1n")) != 0 || r.Total.Cmp(got) != 0 || r.Terms[0].Amount.Cmp(got) != 0 || r.Terms[1].Amount.Cmp(got) != 0 {
-		t.Errorf("applied %s, explained %+v", got.String(), r)
-	}
-}

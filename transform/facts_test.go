@@ -95,11 +95,6 @@ func TestApplyFacts(t *testing.T) {
 		if diff := cmp.Diff(list(f.want), got); diff != "" {
 			t.Errorf("%s: %s", f.id, diff)
 		}
-		for _, r := range tr.Explain(list(f.request)).Results {
-			if total := got[r.Name]; r.Total.Cmp(total) != 0 {
-				t.Errorf("%s: explained %s as %s", f.id, r.Name, canonical(r.Total))
-			}
-		}
 	}
 }
 
@@ -116,10 +111,6 @@ func TestChargeFacts(t *testing.T) {
 		{"T19", "", "dummyPrefix,networking.example.com/", "cpu 10m, memory 512Ki, networking.example.com/vpc1 1", 1,
 			map[string]int64{"cpu": 10, "memory": 524288}},
 		{"T22", "cpu Replace: EC 500m", "", "cpu 1", 3, map[string]int64{"EC": 3}},
-		{"no pods", "", "", "cpu 1, g 3", 0, map[string]int64{"cpu": 0, "g": 0}},
-		{"negative", "c Replace: g -500m", "", "g -500m, memory -1", 2, map[string]int64{"g": 0, "memory": 0}},
-		{"saturating count", "", "", "g 9223372036854775807, cpu 9223372036854775", 3, map[string]int64{"g": 1<<63 - 1, "cpu": 1<<63 - 1}},
-		{"fine", "", "", "g 1n, cpu 1n", 2, map[string]int64{"g": 2, "cpu": 2}},
 	} {
 		c := rules(f.rules)
 		if f.exclude != "" {
@@ -211,7 +202,7 @@ func TestChargeAmount(t *testing.T) {
 		name, amount string
 		pods, want   int64
 	}{
-		{"cpu", "1500m", 2, 3000}, {"cpu", "1u", 2, 2}, {"cpu", "1e16", 1, 1<<63 - 1}, {"memory", "1500m", 2, 4}, {"memory", "-1500m", 2, 0},
+		{"cpu", "1", 0, 0}, {"cpu", "9223372036854775", 3, 1<<63 - 1}, {"g", "1n", 2, 2}, {"g", "-500m", 2, 0}, {"cpu", "1500m", 2, 3000}, {"cpu", "1u", 2, 2}, {"cpu", "1e16", 1, 1<<63 - 1}, {"memory", "1500m", 2, 4}, {"memory", "-1500m", 2, 0},
 		{"g", "9223372036854775807", 1, 1<<63 - 1}, {"g", "9223372036854775806500m", 1, 1<<63 - 1}, {"g", "9223372036854775805500m", 1, 1<<63 - 2},
 		{"g", "3037000500", 3037000500, 1<<63 - 1}, {"g", "3037000499", 3037000499, 3037000499 * 3037000499},
 		{"g", "1e18", 0, 0}, {"g", "1e18", 1, 1e18}, {"g", "1e19", 1, 1<<63 - 1}, {"g", "12e400", 1, 1<<63 - 1}, {"g", "-12e400", 1, 0},

@@ -9,7 +9,7 @@ import (
 )
 
 // TestGrowthParse reads documents of all shapes that are long in some way, good and bad
-// ones.
+// ones. What is said of them stays small.
 func TestGrowthParse(t *testing.T) {
 	const list = "transformations: ["
 	for name, c := range map[string]struct{ before, format, after string }{
@@ -25,6 +25,9 @@ func TestGrowthParse(t *testing.T) {
 		"a long fraction":         {list + "{input: cpu, outputs: {x: 0.", "9", "}}]"},
 		"a long exponent":         {list + "{input: cpu, outputs: {x: 1e-", "9", "}}]"},
 		"a long name":             {list + "{input: ", "a", "}]"},
+		"a long strategy":         {list + "{input: cpu, strategy: ", "a", "}]"},
+		"a long output":           {"{strategy: {}, transformations: {" + strings.Repeat("x", 1<<12) + ": {", "-%d: 1, ", "}}}"},
+		"a long input":            {"transformations: {" + strings.Repeat("x", 1<<12) + ": {strategy: Retain, functions: {", "-%d: , ", "}}}"},
 		"prefixes":                {"excludeResourcePrefixes: [", "a%d, ", "]"},
 		"prefixes of one another": {"excludeResourcePrefixes: [", "a, aa, ", "]"},
 		"input":                   {"transformations: {", "r%d: {strategy: Retain, functions: {x/y: 1}}, ", "}"},
@@ -53,6 +56,9 @@ func TestGrowthParse(t *testing.T) {
 				return func() {
 					config, _, err := Parse(text, ShapeAuto)
 					if err != nil {
+						if len(err.Error()) > 4<<20 {
+							t.Errorf("an error of %d bytes", len(err.Error()))
+						}
 						return
 					}
 					if compiled, err := Compile(config, Options{}); err == nil {

@@ -3,56 +3,12 @@ package transform
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
-
-// TestHostileDocuments: errors stay small.
-func TestHostileDocuments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	long, many := strings.Repeat("x", 1<<20), 1<<15
-	for what, text := range map[string]string{
-		"10 MB":                 "transformations: [" + strings.Repeat("{input: cpu}, ", 10<<20/14) + "]",
-		"repeated inputs":       "transformations: [" + strings.Repeat("{input: cpu}, ", many) + "]",
-		"repeated keys":         "transformations: {" + strings.Repeat("cpu: 1, ", many) + "}",
-		"unknown keys":          "{" + items("k%d: 1, ", many) + "}",
-		"a long output":         "{transformations: {" + long + ": {" + items("-%d: 1, ", many) + "}}, strategy: {}}",
-		"a long input":          "transformations: {" + long + ": {strategy: Retain, functions: {" + items("-%d: , ", many) + "}}}",
-		"a long number":         "transformations: [{input: cpu, outputs: {x: '" + strings.Repeat("9", 1<<20) + "'}}]",
-		"large exponents":       "transformations: [{input: cpu, outputs: {x: 1e2000000000, y: 1e-2000000000}}]",
-		"deep maps":             strings.Repeat("{a: ", 1<<18) + strings.Repeat("}", 1<<18),
-		"deep lists":            "transformations: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
-		"aliases":               "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n" + items("d%d: [*c, *c, *c, *c]\n", many),
-		"repeated deep keys":    strings.Repeat("{a: ", 90) + "{" + strings.Repeat("b: 1, ", many) + "}" + strings.Repeat("}", 90),
-		"prefixes":              "excludeResourcePrefixes: [" + strings.Repeat("a, ", many) + "]",
-		"a strategy of a book":  "transformations: [{input: cpu, strategy: " + long + "}]",
-		"rules of another sort": "transformations: [" + strings.Repeat("5, ", many) + "]",
-	} {
-		_, _, err := Parse([]byte(text), ShapeAuto)
-		if err == nil {
-			t.Errorf("%s: accepted", what)
-			continue
-		}
-		if n := len(err.Error()); n > 64<<20 {
-			t.Errorf("%s: an error of %d bytes", what, n)
-		}
-	}
-}
-
-// items repeats a format with its number.
-func items(format string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, format, i)
-	}
-	return b.String()
-}
 
 // TestHugeAmounts: amounts that no one can write out are passed on and charged.
 func TestHugeAmounts(t *testing.T) {

@@ -51,33 +51,6 @@ func BenchmarkPodRequest(b *testing.B) {
 	}
 }
 
-func BenchmarkMIGSlices(b *testing.B) {
-	m, _, _ := benchObjects(b)
-	v := m.NewVector()
-	for i := range v {
-		v[i] = 1
-	}
-	sum := 0.0
-	b.ReportAllocs()
-	for b.Loop() {
-		sum = m.MIGSlices(v)
-	}
-	if sum != 7 {
-		b.Fatal(sum)
-	}
-}
-
-func BenchmarkParseMIG(b *testing.B) {
-	var p MIGProfile
-	b.ReportAllocs()
-	for b.Loop() {
-		p, _, _ = ParseMIG("nvidia.com/mig-1g.5gb.me")
-	}
-	if p.G != 1 {
-		b.Fatal(p)
-	}
-}
-
 // TestAllocations pins what the comments claim: no allocation into a vector
 // that is long enough.
 func TestAllocations(t *testing.T) {
@@ -112,7 +85,7 @@ func TestAllocations(t *testing.T) {
 		"PodRequestBoth": func() { v, free, _ = m.PodRequestBoth(v, free, p, opts, nil) },
 	} {
 		if n := testing.AllocsPerRun(100, f); n != total {
-			t.Errorf("%s: %v allocations beside %v of the total", what, n, total)
+			t.Errorf("%s: %v allocations, the total takes %v", what, n, total)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestLenient(t *testing.T) {
 		t.Errorf("%v, %v", like, err)
 	}
 
-	// Its objects are still told apart from the others.
+	// Its objects are still separate from the others.
 	if _, err := m.PodRequest(nil, namedPod("b", "y", "bad name", "1"), PodOptions{}, nil); !errors.Is(err, ErrUnknownResource) {
 		t.Error(err)
 	}
@@ -443,7 +443,7 @@ func TestExtendAgainstEarlierOptions(t *testing.T) {
 	}
 }
 
-// The zero Builder is that of no options.
+// The zero Builder has no options.
 func TestZeroBuilder(t *testing.T) {
 	var b Builder
 	b.AddNames("nvidia.com/gpu", "a")
@@ -552,32 +552,6 @@ func BenchmarkExtend(b *testing.B) {
 				}
 				if len(index) != n {
 					b.Fatal(len(index))
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkIndex looks up names that are there; plain is a Go map.
-func BenchmarkIndex(b *testing.B) {
-	for _, n := range []int{10, 1000} {
-		all := manyNames(n)
-		m := must(b, all)
-		plain := map[string]int{}
-		for i, name := range all {
-			plain[name] = i
-		}
-		b.Run(fmt.Sprintf("names=%d/map", n), func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				if _, ok := m.Index(all[i%n]); !ok {
-					b.Fatal()
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("names=%d/plain", n), func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				if _, ok := plain[all[i%n]]; !ok {
-					b.Fatal()
 				}
 			}
 		})

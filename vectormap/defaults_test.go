@@ -112,7 +112,7 @@ func TestAPIServerDefaults(t *testing.T) {
 		}
 	}
 
-	// The limits of quotas and transformations are those of the pod, whoever has seen it.
+	// Quotas and transformations take the pod's limits, whoever has seen it.
 	p := pod(corev1.PodSpec{Containers: []corev1.Container{limited(rl("nvidia.com/gpu", "2", "cpu", "4"), rl("cpu", "1"))}})
 	for _, seen := range []bool{false, true} {
 		if _, limits := PodTotals(p, PodOptions{APIServerDefaults: seen}); !sameList(limits, rl("nvidia.com/gpu", "2", "cpu", "4")) {

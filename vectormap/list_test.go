@@ -82,7 +82,7 @@ func TestListFaults(t *testing.T) {
 			t.Errorf("%s:\n got %v, %v\nwant %s", c.what, got, err, c.want)
 		}
 		if _, err := m.CapacityVector(dst, c.list, &unknown); err != nil && unknown[0] != "before" {
-			t.Errorf("%s: unknown was changed beside an error", c.what)
+			t.Errorf("%s: unknown was changed by an error", c.what)
 		} else if !slices.Equal(dst, vec{1, 2, 3, 4}) && err != nil {
 			t.Errorf("%s: dst was changed: %v", c.what, dst)
 		}

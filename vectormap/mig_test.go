@@ -68,7 +68,7 @@ func FuzzParseMIG(f *testing.F) {
 		p, shared, err := ParseMIG(name)
 		if err != nil {
 			if p != (MIGProfile{}) || shared {
-				t.Errorf("%q: a value beside an error", name)
+				t.Errorf("%q: a value with an error", name)
 			}
 			return
 		}

@@ -294,7 +294,7 @@ func TestRequirementsFromVector(t *testing.T) {
 				}
 				if err != nil {
 					if r.GPUCount != c.prev || r.GPUPortion != 0.77 || len(r.MIG) != 1 {
-						t.Errorf("%s of %v: changed beside an error: %+v", f.name, c.gpus, r)
+						t.Errorf("%s of %v: changed by an error: %+v", f.name, c.gpus, r)
 					}
 					continue
 				}
