@@ -17,26 +17,6 @@ func TestExplainAllocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := []share.Reason{{Cause: share.CauseOutsideScope, Devices: 1}}
-	outside := func(minor int32) share.DeviceChoice {
-		return share.DeviceChoice{Minor: minor, NUMANode: minor / 4, PCIeRoot: node[minor].PCIeRoot, Score: 50,
-			Preferred: minor == 3, Reasons: elsewhere}
-	}
-	want := share.AllocationExplanation{
-		Kind: device.KindGPU, Policy: share.PackTopology, Want: 1, Scope: share.ScopePCIe, NUMANode: 0, PCIeRoot: "0",
-		Devices: []share.DeviceChoice{
-			{Minor: 1, NUMANode: 0, PCIeRoot: "0", Chosen: true, Score: 50},
-			outside(3), outside(2), outside(4), outside(5),
-			{Minor: 0, NUMANode: 0, PCIeRoot: "0", Reasons: []share.Reason{{Cause: share.CauseExhausted, Devices: 1}}},
-			{Minor: 6, NUMANode: 1, PCIeRoot: "3", Reasons: []share.Reason{
-				{Cause: share.CauseInsufficient, Resource: share.GPUCore, Devices: 1, Want: 50, Free: 40},
-				{Cause: share.CauseInsufficient, Resource: share.GPUMemoryRatio, Devices: 1, Want: 50, Free: 40}}},
-			{Minor: 7, NUMANode: 1, PCIeRoot: "3", Reasons: []share.Reason{{Cause: share.CauseUnhealthy, Devices: 1}}},
-		},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
 	text := `PackTopology: 1 from PCIe root 0 of NUMA node 0
   minor  NUMA  PCIe  preferred  change  score  verdict
   1      0     0     no         -       50     chosen

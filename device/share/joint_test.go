@@ -236,11 +236,3 @@ func TestAllocateJointSecondPolicy(t *testing.T) {
 	}
 }
 
-func TestAllocateJointPanics(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	_, _, _ = allocateJoint(nil, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}}, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA}}, nil, 3)
-}

@@ -271,17 +271,6 @@ func TestScoreDeviceErrors(t *testing.T) {
 	}
 }
 
-func TestNilScorer(t *testing.T) {
-	var s *share.Scorer
-	needs := []share.Requirement{need(device.KindGPU, "RATIO 50", 1)}
-	if got, err := s.ScoreDevice(share.Request{share.GPUMemoryRatio: 1}, share.Total{share.GPUMemoryRatio: 2}, share.Free{share.GPUMemoryRatio: 2}); got != 0 || err != nil {
-		t.Errorf("share: %d, error %v", got, err)
-	}
-	if got, err := scoreNode(s, needs, eightIdle()); got != 0 || err != nil {
-		t.Errorf("node: %d, error %v", got, err)
-	}
-}
-
 // TestNormalizeScores: the scores of nodes are normalized by package scoring.
 func TestNormalizeScores(t *testing.T) {
 	for _, c := range []struct {
