@@ -235,4 +235,3 @@ func TestAllocateJointSecondPolicy(t *testing.T) {
 		t.Errorf("NICs %v, error %v", nic.Minors(), err)
 	}
 }
-
