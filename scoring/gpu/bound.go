@@ -52,25 +52,17 @@ type Bound struct {
 }
 
 const (
-	panicBound = "gpu: bound scorer that Bind did not make"
-	panicNodes = "gpu: nil nodes"
-	panicTie   = "gpu: zero tie"
-	panicState = "gpu: nil state"
-	panicMask  = "gpu: nil mask as a destination"
-	panicRows  = "gpu: nodes, state, mask and request of different sizes"
+	panicScorer = "gpu: scorer that no function of this package compiled"
+	panicTie    = "gpu: zero tie"
+	panicRows   = "gpu: nodes, state, mask and request of different sizes"
 )
 
 // Bind binds a scorer to nodes and to the state of their GPUs, which have the same rows
 // whenever the Bound is asked. What is left of the CPU is the column [vectormap.CPU] of
 // what nodes have free. It panics for a scorer that no function of this package compiled.
 func Bind(scorer *Scorer, nodes *vector.Nodes, gpus *State) *Bound {
-	switch {
-	case scorer == nil || scorer.m == nil:
+	if scorer.m == nil {
 		panic(panicScorer)
-	case nodes == nil:
-		panic(panicNodes)
-	case gpus == nil:
-		panic(panicState)
 	}
 	b := &Bound{scorer: scorer, nodes: nodes, cache: scorecache.New(0, 0)}
 	b.query.req, b.query.gpus = &b.req, gpus
@@ -80,10 +72,6 @@ func Bind(scorer *Scorer, nodes *vector.Nodes, gpus *State) *Bound {
 // LimitCache sets how many bytes of scores are kept by request, 64 MiB by default, and
 // forgets those there are. 0 keeps none. A request takes about 10 bytes per row.
 func (b *Bound) LimitCache(bytes int64) {
-	live(b != nil)
-	if b.scorer == nil {
-		panic(panicBound)
-	}
 	b.cache = nil
 	if bytes > 0 {
 		b.cache = scorecache.New(bytes, 0)
@@ -123,11 +111,7 @@ func (b *Bound) TopK(dst []int32, req *Request, rows *vector.Mask, k int, tie ve
 // Fit sets dst to the selected rows that can host a pod, none for a request with a bad
 // amount. dst is resized, and may be rows.
 func (b *Bound) Fit(dst *vector.Mask, req *Request, rows *vector.Mask) {
-	valid := b.begin(req, rows)
-	if dst == nil {
-		panic(panicMask)
-	}
-	if valid {
+	if b.begin(req, rows) {
 		b.fit(dst, rows)
 	} else {
 		dst.Reset(b.len())
@@ -214,7 +198,6 @@ func (b *Bound) Explain(req *Request, row int, rows *vector.Mask) (scoring.Expla
 // begin checks the operands of a question that panics for wrong ones. It reports
 // whether the amounts of the request make sense.
 func (b *Bound) begin(req *Request, rows *vector.Mask) (valid bool) {
-	b.open(req)
 	if b.shape(req, rows) != nil {
 		panic(panicRows)
 	}
@@ -232,7 +215,6 @@ func (b *Bound) beginTie(req *Request, rows *vector.Mask, tie vector.Tie) (valid
 
 // check checks the operands of a question that has an error for wrong ones.
 func (b *Bound) check(req *Request, rows *vector.Mask) error {
-	b.open(req)
 	if err := b.shape(req, rows); err != nil {
 		return err
 	}
@@ -243,17 +225,6 @@ func (b *Bound) check(req *Request, rows *vector.Mask) error {
 		return badAmount("request", b.scorer.m.Name(i), req.Amounts[i], reasonAmount)
 	}
 	return nil
-}
-
-// open panics for a Bound that can't be asked and a nil request.
-func (b *Bound) open(req *Request) {
-	live(b != nil)
-	if b.scorer == nil {
-		panic(panicBound)
-	}
-	if req == nil {
-		panic(panicRequest)
-	}
 }
 
 // shape compares the sizes of the operands, and notes them.

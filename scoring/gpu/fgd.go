@@ -34,7 +34,6 @@ type FGDConfig struct {
 // Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent, USENIX ATC
 // 2023.)
 func CompileFGD(cfg FGDConfig, m *vectormap.ResourceVectorMap) (*Scorer, error) {
-	needMap(m)
 	if cfg.Typical == nil || cfg.Typical.n == 0 {
 		return nil, document.Errors(field.ErrorList{field.Required(field.NewPath("typical"), "what the pods of the cluster are like")})
 	}

@@ -84,7 +84,9 @@ func TestPhiOfAnyCPU(t *testing.T) {
 				nodes[i] = gpu.Node{Left: left}
 			}
 			got := make([]float64, len(cpus))
-			typical.FBatch(got, cpus, gpu.NewState(nodes), nil)
+			for row := range got {
+				got[row] = typical.F(row, cpus, gpu.NewState(nodes))
+			}
 			for i, cpu := range cpus {
 				if want := typical.FNode(cpu, left, 0); got[i] != want {
 					t.Errorf("cpu %v, devices %v: %v, want %v", cpu, left, got[i], want)

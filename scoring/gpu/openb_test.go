@@ -145,7 +145,9 @@ func TestTypicalOpenb(t *testing.T) {
 			gpus, cpuLeft := openbCluster(t, 1)
 			testkit.EachImpl(t, func(t *testing.T) {
 				phi := make([]float64, gpus.Rows())
-				typical.PhiBatch(phi, cpuLeft, gpus, nil)
+				for row := range phi {
+					phi[row] = typical.Phi(row, cpuLeft, gpus)
+				}
 				sum := 0.0
 				for _, x := range phi {
 					sum += x

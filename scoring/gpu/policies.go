@@ -21,7 +21,6 @@ type DotProductConfig struct {
 // (request / M) with the totals of node and pod and the size M of the largest node. Size
 // must be positive and finite.
 func CompileDotProduct(cfg DotProductConfig, m *vectormap.ResourceVectorMap) (*Scorer, error) {
-	needMap(m)
 	size, err := cfg.Size.resolve("size")
 	if err != nil {
 		return nil, err
@@ -46,7 +45,6 @@ type BestFitConfig struct {
 // depend on the selected rows, and those of one node are [scoring.ErrNeedsBatch]. Size
 // must be positive and finite.
 func CompileBestFit(cfg BestFitConfig, m *vectormap.ResourceVectorMap) (*Scorer, error) {
-	needMap(m)
 	size, err := cfg.Size.resolve("size")
 	if err != nil {
 		return nil, err
@@ -63,7 +61,6 @@ func CompileBestFit(cfg BestFitConfig, m *vectormap.ResourceVectorMap) (*Scorer,
 //   - none is: max(100 - R/10, 50), where R is the sum of left*100/1000 over
 //     them, in whole numbers
 func NewPacking(m *vectormap.ResourceVectorMap) *Scorer {
-	needMap(m)
 	return &Scorer{m: m, kind: packing}
 }
 
@@ -78,7 +75,6 @@ type ClusteringConfig struct {
 // 75 if the node holds pods of this class only, 50 if of others too, 25 if it holds no
 // pod with a GPU. It is 0 for a pod without GPU. GPU must be positive and finite.
 func CompileClustering(cfg ClusteringConfig, m *vectormap.ResourceVectorMap) (*Scorer, error) {
-	needMap(m)
 	size, err := NodeSize{GPU: cfg.GPU}.resolve("")
 	if err != nil {
 		return nil, err

@@ -65,9 +65,6 @@ func (q *Request) badAmount() int {
 
 // check says what is wrong with the amounts.
 func (q *Request) check() error {
-	if q == nil {
-		panic(panicRequest)
-	}
 	switch {
 	case q.valid():
 		return nil
@@ -106,7 +103,6 @@ func allows(models []int32, model int32) bool {
 // infinite or negative are a [*vector.AmountError], a request longer than m is
 // [vector.ErrShape].
 func RequestOf(m *vectormap.ResourceVectorMap, request vector.ResourceVector) (Request, error) {
-	needMap(m)
 	g, err := amountOf(m, request, "request")
 	if err != nil {
 		return Request{}, err
@@ -134,7 +130,6 @@ func RequestOf(m *vectormap.ResourceVectorMap, request vector.ResourceVector) (R
 // of [RequestOf], and their number must be whole and at most 65536. What
 // running pods have is taken away by [State.Place], once the node has a row.
 func NodeOf(m *vectormap.ResourceVectorMap, allocatable vector.ResourceVector, model int32) (Node, error) {
-	needMap(m)
 	g, err := amountOf(m, allocatable, "node")
 	switch {
 	case err != nil:

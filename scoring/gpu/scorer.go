@@ -22,8 +22,8 @@ import (
 // A node that can't host the pod scores 0: it has too little CPU, a model that isn't
 // allowed, or too few devices with enough left.
 //
-// A Scorer is immutable and safe for concurrent use. Its methods panic for a Scorer
-// that is nil or zero, and for a [Node] with pods that it can't hold.
+// A Scorer is immutable and safe for concurrent use. Its methods panic for a [Node] with
+// pods that it can't hold.
 type Scorer struct {
 	m        *vectormap.ResourceVectorMap // for explanations; nil: not compiled
 	kind     kind
@@ -44,39 +44,9 @@ const (
 	clustering
 )
 
-const (
-	panicNil     = "gpu: nil receiver"
-	panicScorer  = "gpu: scorer that no function of this package compiled"
-	panicRequest = "gpu: nil request"
-	panicMap     = "gpu: nil map"
-)
-
-// live panics for a receiver that is nil.
-func live(isLive bool) {
-	if !isLive {
-		panic(panicNil)
-	}
-}
-
-// needMap panics for a map that is nil.
-func needMap(m *vectormap.ResourceVectorMap) {
-	if m == nil {
-		panic(panicMap)
-	}
-}
-
-// ready panics for a scorer that was not compiled.
-func (s *Scorer) ready() {
-	live(s != nil)
-	if s.m == nil {
-		panic(panicScorer)
-	}
-}
-
 // Warnings returns what was reported when the configuration was compiled, sorted
 // by path. The caller must not change it.
 func (s *Scorer) Warnings() field.ErrorList {
-	s.ready()
 	return s.warnings
 }
 
@@ -85,7 +55,6 @@ func (s *Scorer) Warnings() field.ErrorList {
 // [scoring.ErrNeedsBatch] where scores depend on the other nodes (see
 // [CompileBestFit]). It allocates nothing for nodes of up to 64 devices.
 func (s *Scorer) Score(req *Request, cpuLeft float64, node Node) (float64, error) {
-	s.ready()
 	if err := req.check(); err != nil {
 		return 0, err
 	}
@@ -101,7 +70,6 @@ func (s *Scorer) Score(req *Request, cpuLeft float64, node Node) (float64, error
 // it: as many as the pod asks for, or none when the node can't host it or the request
 // is bad.
 func (s *Scorer) ChooseDevices(dst []int32, req *Request, cpuLeft float64, node Node) []int32 {
-	s.ready()
 	if req.check() != nil {
 		return dst[:0]
 	}
@@ -118,7 +86,6 @@ func (s *Scorer) ChooseDevices(dst []int32, req *Request, cpuLeft float64, node 
 // FGD gives the whole score to the GPU. Two more lines show what it comes from: F of
 // the node before and after the pod.
 func (s *Scorer) Explain(req *Request, cpuLeft float64, node Node) (scoring.Explanation, error) {
-	s.ready()
 	if err := req.check(); err != nil {
 		return scoring.Explanation{}, err
 	}

@@ -36,7 +36,6 @@ type DeviceError struct {
 
 // Error names the row and the device.
 func (e *DeviceError) Error() string {
-	live(e != nil)
 	return fmt.Sprintf("gpu: row %d: %s", e.Row, e.Reason)
 }
 
@@ -127,7 +126,6 @@ func NewState(nodes []Node) *State {
 // has a negative count, or pods of more devices than the node has. The node's
 // slices are copied. Storage grows by doubling.
 func (s *State) AppendNode(node Node) int {
-	live(s != nil)
 	node.check()
 	s.widen(len(node.Left))
 	row := len(s.rows)
@@ -143,7 +141,6 @@ func (s *State) AppendNode(node Node) int {
 
 // SetNode replaces a row, with the rules of [State.AppendNode].
 func (s *State) SetNode(row int, node Node) {
-	live(s != nil)
 	s.row(row)
 	node.check()
 	s.widen(len(node.Left))
@@ -154,7 +151,6 @@ func (s *State) SetNode(row int, node Node) {
 // RemoveRow removes a row. The last row takes its place, and its former index is
 // returned; -1 when the row was the last one itself.
 func (s *State) RemoveRow(row int) (moved int) {
-	live(s != nil)
 	s.row(row)
 	last := len(s.rows) - 1
 	s.rows[row], s.rows = s.rows[last], s.rows[:last]
@@ -328,28 +324,24 @@ func (s *State) ranked(i int, amounts *rankRoom) vector.ResourceVector {
 
 // Rows returns the number of rows.
 func (s *State) Rows() int {
-	live(s != nil)
 	return len(s.rows)
 }
 
 // Devices returns what is left of the devices of a row, in thousandths, by
 // device. It is a view for reading, valid until nodes come, go or change.
 func (s *State) Devices(row int) []float64 {
-	live(s != nil)
 	r := s.row(row)
 	return s.left[r.first:][:r.devices:r.devices]
 }
 
 // Model returns the model of a row's devices, negative for none.
 func (s *State) Model(row int) int32 {
-	live(s != nil)
 	return s.row(row).model
 }
 
 // Total returns what is left of all devices of a row, in thousandths, added in
 // the order of the devices.
 func (s *State) Total(row int) float64 {
-	live(s != nil)
 	s.row(row)
 	return s.summary.At(row, 0)
 }
@@ -357,7 +349,6 @@ func (s *State) Total(row int) float64 {
 // Pods returns how many pods of every class a row holds, as in [Node]. It is a
 // view for reading, valid until nodes come, go or change.
 func (s *State) Pods(row int) []int32 {
-	live(s != nil)
 	r := s.row(row)
 	return s.pods[r.pods:][: r.devices+1 : r.devices+1]
 }
@@ -376,14 +367,12 @@ func (s *State) padded(r *stateRow) []float64 {
 
 // Version returns a number that every change moves up. It starts anywhere.
 func (s *State) Version() uint64 {
-	live(s != nil)
 	return s.summary.Version()
 }
 
 // Changed sets dst to the rows that changed after version since, with the rules
 // of [vector.Matrix.Changed].
 func (s *State) Changed(dst []int32, since uint64) (rows []int32, all bool) {
-	live(s != nil)
 	return s.summary.Changed(dst, since)
 }
 
@@ -394,7 +383,6 @@ func (s *State) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 // 1000 where Count is above 0, anything negative or not finite. The caller checks that
 // the row's model is allowed. A pod without GPU changes nothing.
 func (s *State) Place(row int, req *Request, devices []int32) error {
-	live(s != nil)
 	return s.move(row, req, devices, -1)
 }
 
@@ -402,7 +390,6 @@ func (s *State) Place(row int, req *Request, devices []int32) error {
 // changes, in the cases of Place, when a device would have more than 1000 left,
 // and when the row holds no pod of this class.
 func (s *State) Release(row int, req *Request, devices []int32) error {
-	live(s != nil)
 	return s.move(row, req, devices, 1)
 }
 
@@ -463,7 +450,6 @@ func (s *State) move(row int, req *Request, devices []int32, sign int32) error {
 
 // Clone returns a copy of s with a log of its own.
 func (s *State) Clone() *State {
-	live(s != nil)
 	c := new(State)
 	c.CopyFrom(s)
 	return c
@@ -474,7 +460,6 @@ func (s *State) Clone() *State {
 // went or changed their number of devices, and then only those count as changed
 // in s.
 func (s *State) CopyFrom(src *State) {
-	live(s != nil && src != nil)
 	if s == src {
 		return
 	}

@@ -58,9 +58,7 @@ func TestNewGPUStatePanics(t *testing.T) {
 		}
 	}
 	for name, f := range map[string]func(){
-		"Phi":      func() { gpuT3(t).Phi(0, nil, gpus) },
-		"PhiBatch": func() { gpuT3(t).PhiBatch(nil, []float64{1}, gpus, nil) },
-		"FBatch":   func() { gpuT3(t).FBatch([]float64{1}, []float64{1}, gpus, vector.NewMask(2)) },
+		"Phi": func() { gpuT3(t).Phi(0, nil, gpus) },
 	} {
 		if got, want := recovered(f), "gpu: operands have different numbers of rows"; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
@@ -403,7 +401,7 @@ func TestAllocs(t *testing.T) {
 				check(g.name, ask)
 			}
 		})
-		check("Phi", func() { typical.PhiBatch(dst, cpuLeft, gpus, rows) })
+		check("Phi", func() { dst[0] = typical.Phi(0, cpuLeft, gpus) })
 		buf = tightestFit(gpus, row, req, buf)
 		check("Place", func() {
 			if err := gpus.Place(row, &req, buf); err != nil {

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/internal/document"
-	"github.com/resvec/resvec/internal/kernel"
-	"github.com/resvec/resvec/vector"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -169,7 +167,6 @@ func checkAmount(r *document.Report, x float64, path *field.Path) {
 
 // ready panics for a value that neither TypicalPods nor WeightedPods made.
 func (t *Typical) ready() {
-	live(t != nil)
 	if t.n == 0 {
 		panic(panicTypical)
 	}
@@ -212,44 +209,11 @@ func (t *Typical) F(row int, cpuLeft []float64, gpus *State) float64 {
 // that sums over rows, and their changes, are exact too.
 func (t *Typical) Phi(row int, cpuLeft []float64, gpus *State) float64 {
 	t.ready()
-	if gpus == nil {
-		panic(panicState)
-	}
 	if len(cpuLeft) != gpus.Rows() {
 		panic(panicShape)
 	}
 	gpus.row(row) // is there
 	return t.phi(row, cpuLeft[row], gpus)
-}
-
-// FBatch sets dst[r] to F of every selected row r; a nil mask selects all. Other
-// elements of dst are not touched. It panics when the operands have different
-// numbers of rows, but dst may be longer.
-func (t *Typical) FBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
-	t.ready()
-	t.checkBatch(dst, cpuLeft, gpus, rows)
-	kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
-		dst[row] = t.phi(row, cpuLeft[row], gpus) / t.n
-	})
-}
-
-// PhiBatch is FBatch for Phi.
-func (t *Typical) PhiBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
-	t.ready()
-	t.checkBatch(dst, cpuLeft, gpus, rows)
-	kernel.EachRow(gpus.Rows(), wordsOf(rows), func(row int) {
-		dst[row] = t.phi(row, cpuLeft[row], gpus)
-	})
-}
-
-func (t *Typical) checkBatch(dst []float64, cpuLeft []float64, gpus *State, rows *vector.Mask) {
-	if gpus == nil {
-		panic(panicState)
-	}
-	n := gpus.Rows()
-	if len(dst) < n || len(cpuLeft) != n || rows != nil && rows.Len() != n {
-		panic(panicShape)
-	}
 }
 
 // phi is Phi of a row.

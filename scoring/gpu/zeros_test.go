@@ -56,3 +56,32 @@ func TestZeros(t *testing.T) {
 		},
 	}.Run(t)
 }
+
+// The zero State has no rows, and a nil mask selects all rows.
+func TestZeroState(t *testing.T) {
+	mask := new(vector.Mask)
+	for rows := range 4 {
+		state := new(gpu.State)
+		for range rows {
+			state.AppendNode(gpu.Node{})
+		}
+		for k, scorer := range scorers(t) {
+			bound := gpu.Bind(scorer, nodesOf(make([]float64, rows)), state)
+			if bound.Fit(mask, &gpu.Request{}, nil); mask.Count() != rows {
+				t.Errorf("Fit: %d rows", mask.Count())
+			}
+			if j := bound.Rejections(&gpu.Request{}, nil); j.Rows != rows {
+				t.Errorf("Rejections: %d rows", j.Rows)
+			}
+			if err := bound.Score(make([]float64, rows), &gpu.Request{}, nil); err != nil {
+				t.Errorf("%s: %v", scorerNames[k], err)
+			}
+			if row, ok := bound.Best(&gpu.Request{}, nil, vector.TieLowest()); ok != (rows > 0) || row != min(rows-1, 0) {
+				t.Errorf("%s: row %d of %d", scorerNames[k], row, rows)
+			}
+		}
+	}
+	if text := new(gpu.Rejections).String(); text != "0/0 nodes fit" {
+		t.Error(text)
+	}
+}

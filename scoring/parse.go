@@ -311,3 +311,108 @@ func memoryUnit(v document.Value) float64 {
 	}
 	return unit
 }
+
+// ParseScoringStrategy reads a scoringStrategy of kube-scheduler's plugin
+// NodeResourcesFit, as YAML or JSON: type, resources with name and weight, and
+// requestedToCapacityRatio with its shape. A resource without a weight, or with
+// null, has weight 1; nothing else has a default.
+//
+// The document is read strictly, and nothing is only a warning. Unknown and
+// repeated keys, values of a wrong type and integers with fractions are reported
+// all at once, sorted by path. [CompileKube] checks what the values mean.
+// Documents are limited as those of [ParseArguments] are.
+func ParseScoringStrategy(data []byte) (*KubeConfig, error) {
+	cfg, _, err := parse(data, nil, (*walker).scoringStrategy)
+	return cfg, err
+}
+
+func (w *walker) scoringStrategy(root document.Value) *KubeConfig {
+	const ratio = "requestedToCapacityRatio"
+	x := root.Fields()
+	x.Known("type", "resources", ratio)
+	cfg := &KubeConfig{}
+	kind, _ := x.Get("type").Text()
+	cfg.Type = ScoringType(kind)
+	for _, item := range x.Get("resources").Items() {
+		cfg.Resources = append(cfg.Resources, w.kubeResource(item.Item()))
+	}
+	y := x.Get(ratio).Fields()
+	y.Known("shape")
+	for _, item := range y.Get("shape").Items() {
+		cfg.Shape = append(cfg.Shape, shapePoint(item.Item()))
+	}
+	return cfg
+}
+
+func (w *walker) kubeResource(x document.Fields) (resource KubeResource) {
+	x.Known("name", "weight")
+	name, isText := x.Get("name").Text()
+	if isText && name == "" {
+		w.r.fail(field.Required(field.NewPath(x.Get("name").Path()), "a resource name"))
+	}
+	weight, how := x.Get("weight").Integer()
+	if how == document.NoNumber {
+		weight = 1
+	}
+	return KubeResource{Name: name, Weight: weight}
+}
+
+func shapePoint(x document.Fields) ShapePoint {
+	x.Known("utilization", "score")
+	utilization, _ := x.Get("utilization").Integer()
+	score, _ := x.Get("score").Integer()
+	return ShapePoint{Utilization: utilization, Score: score}
+}
+
+// ParseLoad reads a LoadConfig, as YAML or JSON; Capacity is not a part of it.
+//
+//	metric: DominantResource # or NormalizedSum, the default
+//	direction: Pack          # or Raw, or Spread, the default
+//	weights:                 # without it, 1 for every resource of the map
+//	  cpu: 1
+//	  nvidia.com/gpu: 2
+//	onlyRequested: true      # the default is false
+//
+// It is read strictly, as [ParseScoringStrategy] does. [CompileLoad] checks what the
+// weights mean.
+func ParseLoad(data []byte) (*LoadConfig, error) {
+	cfg, _, err := parse(data, nil, (*walker).load)
+	return cfg, err
+}
+
+func (w *walker) load(root document.Value) *LoadConfig {
+	const pathOnlyRequested = "onlyRequested"
+	x := root.Fields()
+	x.Known(pathMetric, pathDirection, pathWeights, pathOnlyRequested)
+	cfg := &LoadConfig{
+		Metric:        oneOf(w, x.Get(pathMetric), loadMetrics),
+		Direction:     oneOf(w, x.Get(pathDirection), loadDirections),
+		OnlyRequested: x.Get(pathOnlyRequested).Boolean(),
+	}
+	weights := x.Get(pathWeights).Names()
+	if !weights.IsRead() {
+		return cfg
+	}
+	cfg.Weights = map[string]float64{}
+	for name, v := range weights.All() {
+		weight, how := v.Number()
+		if how == document.NoNumber {
+			w.r.fail(field.Required(field.NewPath(v.Path()), "a weight"))
+		}
+		cfg.Weights[name] = weight
+	}
+	return cfg
+}
+
+// oneOf reads the name of one of these values, of which the first is the default.
+func oneOf(w *walker, v document.Value, values []ScoringType) ScoringType {
+	text, isText := v.Text()
+	if !isText || v.Kind() == document.Absent {
+		return values[0]
+	}
+	if slices.Contains(values, ScoringType(text)) {
+		return ScoringType(text)
+	}
+	w.r.fail(field.NotSupported(field.NewPath(v.Path()), brief(text), values))
+	return values[0]
+}
