@@ -16,7 +16,6 @@ const (
 // Any other argument is an error. All faults are reported at once, sorted by
 // argument, as a utilerrors.Aggregate of *field.Error, and then nothing is set.
 func (c *Config) ParseArguments(arguments map[string]any) error {
-	c.some()
 	r := document.Report{Sorted: true}
 	unlimited := unlimitedIn(document.FromGo(arguments, document.Options{}, &r))
 	return c.set(unlimited, &r)
@@ -28,7 +27,6 @@ func (c *Config) ParseArguments(arguments map[string]any) error {
 // document holds, are looked at for repeated keys only. Paths begin with
 // tiers[i].plugins[j].arguments. A document has at most 1 MiB.
 func (c *Config) ParseSchedulerConf(data []byte) error {
-	c.some()
 	r := document.Report{Sorted: true}
 	unlimited := false
 	for arguments := range document.PluginArguments(document.Read(data, document.Options{}, &r), pluginName, unlimitedArgument) {

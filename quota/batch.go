@@ -10,9 +10,6 @@ import (
 // [Ledger.ReserveMany] decides on jobs on top of one another. dst is resized and must not
 // be in use elsewhere. It changes nothing, and allocates nothing once dst is large enough.
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
-	if dst == nil {
-		panic("quota: nil mask")
-	}
 	for _, r := range jobs {
 		r.mustServe(l)
 	}
@@ -34,9 +31,6 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 // AllocatableBatch is [Ledger.Allocatable] for many tasks, as EnqueueableBatch is
 // Enqueueable for many jobs.
 func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
-	if dst == nil {
-		panic("quota: nil mask")
-	}
 	for _, t := range tasks {
 		t.mustServe(l)
 	}

@@ -99,12 +99,9 @@ func dimensions(cards []string, outputs []corev1.ResourceName) ([]vectormap.Opti
 	return append(options, vectormap.Literal(vectormap.UnitWhole, slices.Compact(names)...)), nil
 }
 
-// isMap panics for what isn't a map.
+// isMap panics for the zero value of a map.
 func isMap(m *vectormap.ResourceVectorMap) {
-	switch {
-	case m == nil:
-		panic("quota: nil map")
-	case m.Len() <= vectormap.Memory:
+	if m.Len() <= vectormap.Memory {
 		panic("quota: zero map")
 	}
 }
@@ -197,22 +194,13 @@ func (l *Ledger) Declare(cards []device.Card, m *vectormap.ResourceVectorMap) (s
 // read asks a catalog, which may be nil.
 func read(catalog Catalog) findings {
 	found := findings{catalog: catalog, cards: map[string][]corev1.ResourceName{}}
-	if isCatalog(catalog) {
+	if catalog != nil {
 		for _, card := range catalog.Cards() {
 			found.cards[card] = catalog.Resources(card)
 		}
 		found.amounts = catalog.Totals()
 	}
 	return found
-}
-
-// isCatalog reports whether there is a catalog. A nil pointer is none, and no nil
-// Catalog.
-func isCatalog(catalog Catalog) bool {
-	if of, ok := catalog.(*device.Catalog); ok && of == nil {
-		panic("quota: nil catalog")
-	}
-	return catalog != nil
 }
 
 func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectormap.ResourceVectorMap) error {

@@ -828,52 +828,14 @@ func TestBadQueueAmounts(t *testing.T) {
 
 // Programmer errors panic with constant strings.
 func TestPanics(t *testing.T) {
-	var l *Ledger
 	var zero Ledger
 	w := newWorld(t, Config{}, "q", "A:4")
-	var task *TaskRequest
-	var job *JobRequest
-	var cfg *Config
 	var noMap vectormap.ResourceVectorMap
 	for _, c := range []struct {
 		name, want string
 		call       func()
 	}{
-		{"New", "quota: nil map", func() { _, _ = New(Config{}, nil, nil, nil) }},
-		{"Enqueueable", "quota: nil ledger", func() { l.Enqueueable(nil, &JobRequest{}) }},
-		{"Allocatable", "quota: nil ledger", func() { l.Allocatable(nil, &TaskRequest{}) }},
-		{"Reserve", "quota: nil ledger", func() { _, _ = l.Reserve(&JobRequest{}) }},
-		{"ReserveMany", "quota: nil ledger", func() { _, _ = l.ReserveMany(nil) }},
-		{"Resize", "quota: nil ledger", func() { _, _ = l.Resize(&JobRequest{}) }},
-		{"Commit", "quota: nil ledger", func() { _, _ = l.Commit(&TaskRequest{}, "A") }},
-		{"CommitAll", "quota: nil ledger", func() { _, _ = l.CommitAll(nil) }},
-		{"Rollback", "quota: nil ledger", func() { l.Rollback() }},
-		{"Release", "quota: nil ledger", func() { l.Release() }},
-		{"ReleaseJob", "quota: nil ledger", func() { l.ReleaseJob("j") }},
-		{"Expire", "quota: nil ledger", func() { l.Expire(1) }},
-		{"SetQueues", "quota: nil ledger", func() { _, _, _ = l.SetQueues(nil, nil) }},
-		{"SetCatalog", "quota: nil ledger", func() { _, _ = l.SetCatalog(nil, nil) }},
-		{"Declare", "quota: nil ledger", func() { _, _ = l.Declare(nil, nil) }},
-		{"Reconcile", "quota: nil ledger", func() { _, _ = l.Reconcile(View{Tasks: []Task{{ID: "t", Job: "j", Queue: "q"}}}) }},
-		{"Snapshot", "quota: nil ledger", func() { l.Snapshot() }},
-		{"Check", "quota: nil ledger", func() { l.Check() }},
-		{"Over", "quota: nil ledger", func() { l.Over() }},
-		{"JobCopies", "quota: nil ledger", func() { _, _ = l.JobCopies(&JobRequest{}) }},
-		{"ResolveTask", "quota: nil ledger", func() { _, _, _ = l.ResolveTask(Task{ID: "t", Job: "j", Queue: "q"}) }},
-		{"ResolveJob", "quota: nil ledger", func() { _, _, _ = l.ResolveJob(Job{ID: "j", Queue: "q"}) }},
-		{"AllocatableOn", "quota: nil ledger", func() { l.AllocatableOn(nil, &TaskRequest{}, "n") }},
-		{"CommitOn", "quota: nil ledger", func() { _, _ = l.CommitOn(&TaskRequest{}, "n") }},
-		{"NodeScore", "quota: nil ledger", func() { l.NodeScore(&TaskRequest{}, "n") }},
-		{"EnqueueableBatch", "quota: nil ledger", func() { l.EnqueueableBatch(new(vector.Mask), nil) }},
-		{"AllocatableBatch", "quota: nil ledger", func() { l.AllocatableBatch(new(vector.Mask), nil) }},
-		{"CompareQueues", "quota: nil ledger", func() { l.CompareQueues("a", "b") }},
-		{"Share", "quota: nil ledger", func() { l.Share("q") }},
-		{"Queue", "quota: nil ledger", func() { l.Queue("q") }},
-		{"Job", "quota: nil ledger", func() { l.Job("j") }},
-		{"Jobs", "quota: nil ledger", func() { l.Jobs("q") }},
-		{"Samples", "quota: nil ledger", func() { l.Samples() }},
-		{"Map", "quota: nil ledger", func() { l.Map() }},
-
+		{"New", "quota: unknown value in config", func() { _, _ = New(Config{Unnamed: 7}, w.m, nil, nil) }},
 		{"zero Enqueueable", "quota: zero ledger", func() { zero.Enqueueable(nil, &JobRequest{}) }},
 		{"zero Allocatable", "quota: zero ledger", func() { zero.Allocatable(nil, &TaskRequest{}) }},
 		{"zero Commit", "quota: zero ledger", func() { _, _ = zero.Commit(&TaskRequest{}) }},
@@ -881,43 +843,9 @@ func TestPanics(t *testing.T) {
 		{"zero Reconcile", "quota: zero ledger", func() { _, _ = zero.Reconcile(View{}) }},
 		{"zero Samples", "quota: zero ledger", func() { zero.Samples() }},
 		{"zero Snapshot", "quota: zero ledger", func() { zero.Snapshot() }},
-
-		{"nil request of Enqueueable", "quota: nil request", func() { w.Enqueueable(nil, nil) }},
-		{"nil request of Allocatable", "quota: nil request", func() { w.Allocatable(nil, nil) }},
-		{"nil request of Reserve", "quota: nil request", func() { _, _ = w.Reserve(nil) }},
-		{"nil request of Resize", "quota: nil request", func() { _, _ = w.Resize(nil) }},
-		{"nil request of ReserveMany", "quota: nil request", func() { _, _ = w.ReserveMany(make([]*JobRequest, 1)) }},
-		{"nil request of Commit", "quota: nil request", func() { _, _ = w.Commit(nil) }},
-		{"nil request of CommitOn", "quota: nil request", func() { _, _ = w.CommitOn(nil, "n") }},
-		{"nil request of CommitAll", "quota: nil request", func() { _, _ = w.CommitAll(make([]*TaskRequest, 1)) }},
-		{"nil request of NodeScore", "quota: nil request", func() { w.NodeScore(nil, "n") }},
-		{"nil request of JobCopies", "quota: nil request", func() { _, _ = w.TaskCopies(task) }},
-		{"nil request of EnqueueableBatch", "quota: nil request", func() { w.EnqueueableBatch(new(vector.Mask), make([]*JobRequest, 1)) }},
-		{"nil request of AllocatableBatch", "quota: nil request", func() { w.AllocatableBatch(new(vector.Mask), make([]*TaskRequest, 1)) }},
-		{"nil mask of EnqueueableBatch", "quota: nil mask", func() { w.EnqueueableBatch(nil, nil) }},
-		{"nil mask of AllocatableBatch", "quota: nil mask", func() { w.AllocatableBatch(nil, nil) }},
-		{"TaskRequest.ID", "quota: nil request", func() { task.ID() }},
-		{"TaskRequest.Job", "quota: nil request", func() { task.Job() }},
-		{"TaskRequest.Queue", "quota: nil request", func() { task.Queue() }},
-		{"TaskRequest.Need", "quota: nil request", func() { task.Need() }},
-		{"TaskRequest.Invalid", "quota: nil request", func() { task.Invalid() }},
-		{"JobRequest.ID", "quota: nil request", func() { job.ID() }},
-		{"JobRequest.Queue", "quota: nil request", func() { job.Queue() }},
-		{"JobRequest.Need", "quota: nil request", func() { job.Need() }},
-		{"JobRequest.Invalid", "quota: nil request", func() { job.Invalid() }},
-		{"Task.Ended", "quota: nil task", func() { (*Task)(nil).Ended() }},
-
-		{"BuildQueue of a nil config", "quota: nil config", func() { _, _, _ = cfg.BuildQueue(w.m, QueueSpec{Name: "q"}) }},
-		{"Cards of a nil config", "quota: nil config", func() { cfg.Cards(nil) }},
-		{"ParseArguments of a nil config", "quota: nil config", func() { _ = cfg.ParseArguments(nil) }},
-		{"ParseSchedulerConf of a nil config", "quota: nil config", func() { _ = cfg.ParseSchedulerConf(nil) }},
-		{"BuildQueue", "quota: nil map", func() { _, _, _ = new(Config).BuildQueue(nil, QueueSpec{Name: "q"}) }},
-		{"ExtendMap", "quota: nil ledger", func() { _, _ = l.ExtendMap(nil) }},
-		{"Validate", "quota: nil map", func() { Validate(nil, nil, nil) }},
 		{"New of a zero map", "quota: zero map", func() { _, _ = New(Config{}, &noMap, nil, nil) }},
 		{"Restore with a zero map", "quota: zero map", func() { _, _ = Restore(Config{}, &noMap, nil, w.Snapshot()) }},
 		{"BuildQueue with a zero map", "quota: zero map", func() { _, _, _ = new(Config).BuildQueue(&noMap, QueueSpec{Name: "q"}) }},
-		{"another ledger", "quota: request of another ledger", func() { w.Allocatable(nil, &TaskRequest{owner: &zero}) }},
 	} {
 		func() {
 			defer func() {

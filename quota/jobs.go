@@ -155,16 +155,16 @@ func addIn[K comparable](m *map[K]int64, key K, amount int64) {
 }
 
 // ID returns the task's id.
-func (t *TaskRequest) ID() string { return t.some().id }
+func (t *TaskRequest) ID() string { return t.id }
 
 // Job returns the id of the task's job.
-func (t *TaskRequest) Job() string { return t.some().job }
+func (t *TaskRequest) Job() string { return t.job }
 
 // Queue returns the name of the task's queue.
-func (t *TaskRequest) Queue() string { return t.some().queue }
+func (t *TaskRequest) Queue() string { return t.queue }
 
 // ID returns the job's id.
-func (r *JobRequest) ID() string { return r.some().id }
+func (r *JobRequest) ID() string { return r.id }
 
 // Queue returns the name of the job's queue.
-func (r *JobRequest) Queue() string { return r.some().queue }
+func (r *JobRequest) Queue() string { return r.queue }

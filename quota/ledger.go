@@ -27,7 +27,7 @@ import (
 // Ledger is the account of a tree of queues: what each may use, what it uses, and what
 // it has promised to jobs that were admitted. [New] and [Restore] make one. It is safe
 // for concurrent use: questions share it, changes exclude each other. A change is all
-// or nothing, and has a number, Seq. A nil ledger and the zero value panic.
+// or nothing, and has a number, Seq. The zero value panics.
 type Ledger struct {
 	mu  sync.RWMutex
 	cfg Config
@@ -68,10 +68,7 @@ func (l *Ledger) scratch() *scratch {
 // made panics for what isn't a ledger. Its maps are made once, so they are read
 // without the lock.
 func (l *Ledger) made() {
-	switch {
-	case l == nil:
-		panic("quota: nil ledger")
-	case l.tasks == nil:
+	if l.tasks == nil {
 		panic("quota: zero ledger")
 	}
 }

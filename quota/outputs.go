@@ -222,7 +222,7 @@ func (l *Ledger) output(dim int32) corev1.ResourceName {
 // Explain says which resource that the task requests makes which part of its charge in
 // outputs; nil if the ledger's map has no outputs.
 func (t *TaskRequest) Explain() *transform.Explanation {
-	if t.some().owner == nil || t.owner.outs.none() {
+	if t.owner == nil || t.owner.outs.none() {
 		return nil
 	}
 	return t.owner.outs.transformation.Explain(t.requests)
@@ -232,7 +232,7 @@ func (t *TaskRequest) Explain() *transform.Explanation {
 // explanation a task or, while there are none, that of MinResources. Each total, rounded up
 // to whole units, is charged. It is empty for what [Job.Min] gave.
 func (r *JobRequest) Explain() iter.Seq[*transform.Explanation] {
-	pods := r.some().pods
+	pods := r.pods
 	return func(yield func(*transform.Explanation) bool) {
 		for _, requests := range pods {
 			if !yield(r.owner.outs.transformation.Explain(requests)) {

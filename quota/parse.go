@@ -157,7 +157,7 @@ const (
 // with the others. Blank text and null have no entries. With c.FailToZero the
 // entries are sorted by name, and an error leaves none.
 func (c *Config) ParseQuota(text string) ([]Item, []EntryError) {
-	return parseQuota(text, c.some().FailToZero)
+	return parseQuota(text, c.FailToZero)
 }
 
 func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
@@ -177,7 +177,7 @@ func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
 // alternatives to count, as [Config.ParseQuota] does. An error that is no note makes the
 // whole request invalid: callers must not use the other entries.
 func (c *Config) ParseRequest(text string) ([]Item, []EntryError) {
-	return parseCounts(text, c.some().FailToZero, ParseAlternatives)
+	return parseCounts(text, c.FailToZero, ParseAlternatives)
 }
 
 // ParseAlternatives reads a list of cards separated by |, left preferred, and

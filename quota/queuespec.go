@@ -82,7 +82,6 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []En
 // Errors are a card without a dimension ([ErrUnknownDimension]), amounts of the lists that
 // no queue can have ([ErrBadAmount]), and a bad name ([ErrEmptyID], [ErrNotUTF8]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
-	c.some()
 	isMap(m)
 	q := Queue{Name: spec.Name, Parent: spec.Parent, Priority: spec.Priority, State: spec.State}
 	if err := badName(spec.Name); err != nil {
@@ -109,7 +108,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 // Cards returns the cards that queues name, sorted, for [NewMap].
 func (c *Config) Cards(specs []QueueSpec) []string {
 	names := map[string]bool{}
-	main := cmp.Or(c.some().Keys.Quota, QuotaAnnotation)
+	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	for i := range specs {
 		for _, key := range []string{main, c.Keys.Guarantee, c.Keys.Deserved} {
 			counts, _ := c.counts(&specs[i], key)
@@ -121,14 +120,6 @@ func (c *Config) Cards(specs []QueueSpec) []string {
 		}
 	}
 	return sorted(names)
-}
-
-// some returns the configuration, and panics if it is nil.
-func (c *Config) some() *Config {
-	if c == nil {
-		panic("quota: nil config")
-	}
-	return c
 }
 
 // ignored returns the names of a list that quotas don't use, sorted.

@@ -44,26 +44,10 @@ type JobRequest struct {
 
 // mustServe panics unless l can use the request, which comes before the lock: a panic
 // behind it would leave the ledger locked.
-func (t *TaskRequest) mustServe(l *Ledger) { l.serves(t.some().owner) }
-
-// some returns the request, and panics if it is nil.
-func (t *TaskRequest) some() *TaskRequest {
-	if t == nil {
-		panic("quota: nil request")
-	}
-	return t
-}
+func (t *TaskRequest) mustServe(l *Ledger) { l.serves(t.owner) }
 
 // mustServe is as that of a task.
-func (r *JobRequest) mustServe(l *Ledger) { l.serves(r.some().owner) }
-
-// some returns the request, and panics if it is nil.
-func (r *JobRequest) some() *JobRequest {
-	if r == nil {
-		panic("quota: nil request")
-	}
-	return r
-}
+func (r *JobRequest) mustServe(l *Ledger) { l.serves(r.owner) }
 
 // serves panics if requests of a ledger, nil for any, are not for this one: their
 // cards and their queue are those of the other.

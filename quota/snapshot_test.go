@@ -331,12 +331,6 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("%.80s: %v, want %v at %s", c.to, err, c.want, c.place)
 		}
 	}
-	defer func() {
-		if r := recover(); r != "quota: zero map" {
-			t.Error(r)
-		}
-	}()
-	_, _ = Restore(Config{}, new(vectormap.ResourceVectorMap), nil, []byte(data))
 }
 
 // TestRestoreOlder: every version restores what the versions from v0.1.0 on have written.

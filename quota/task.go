@@ -89,9 +89,6 @@ func (t *Task) status() TaskPhase {
 // Ended reports whether the task uses nothing any more, by its status or its
 // pod's.
 func (t *Task) Ended() bool {
-	if t == nil {
-		panic("quota: nil task")
-	}
 	return t.Status.Ended() ||
 		t.Pod != nil && (t.Pod.Status.Phase == corev1.PodSucceeded || t.Pod.Status.Phase == corev1.PodFailed)
 }
@@ -175,7 +172,7 @@ const defaultUnit = 1000
 // Need returns what the task is charged. If the task is bound to a node, each item has
 // the one card that it is charged on there.
 func (t *TaskRequest) Need() Min {
-	need := Min{CPU: t.some().use.CPU, Memory: t.use.Memory}
+	need := Min{CPU: t.use.CPU, Memory: t.use.Memory}
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts
 		if isOutput(alts) {
@@ -193,7 +190,7 @@ func (t *TaskRequest) Need() Min {
 }
 
 // Need returns what the job needs before it may start.
-func (r *JobRequest) Need() Min { return needOf(&r.some().min) }
+func (r *JobRequest) Need() Min { return needOf(&r.min) }
 
 // needOf writes a min of the book with names.
 func needOf(m *book.Min) Min {
@@ -205,10 +202,10 @@ func needOf(m *book.Min) Min {
 }
 
 // Invalid says why the request is invalid; empty: it is valid.
-func (t *TaskRequest) Invalid() string { return t.some().invalid }
+func (t *TaskRequest) Invalid() string { return t.invalid }
 
 // Invalid says why the request is invalid; empty: it is valid.
-func (r *JobRequest) Invalid() string { return r.some().invalid }
+func (r *JobRequest) Invalid() string { return r.invalid }
 
 func itemOf(alts *book.Alternatives, milli, unit int64) Item {
 	return Item{Alternatives: strings.Split(keyOf(alts), "|"), Milli: milli, Unit: unit}

@@ -44,7 +44,7 @@ func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (
 	for _, name := range sorted(v.of) {
 		v.queue(v.of[name])
 	}
-	if isCatalog(catalog) {
+	if catalog != nil {
 		v.cluster(catalog)
 	}
 	return faults.list, v.warnings
