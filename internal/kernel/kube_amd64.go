@@ -51,12 +51,13 @@ func Kube[T Number](dst []T, t KubeType, entries []KubeEntry, table *KubeTable, 
 			kubeRatioAVX512(to, whole, &slow[0], m, lo, list, n, word, next, &table[0])
 		case t == KubeRatio:
 			kubeRatioAVX2(to, whole, &slow[0], m, lo, list, n, word, next, &table[0])
-		case wide:
-			var room kubeRoom
-			kubeBalancedAVX512(to, whole, &slow[0], m, lo, list, n, word, next, &room[0])
 		default:
 			var room kubeRoom
-			kubeBalancedAVX2(to, whole, &slow[0], m, lo, list, n, word, next, &room[0])
+			if wide {
+				kubeBalancedAVX512(to, whole, &slow[0], m, lo, list, n, word, next, &room[0])
+			} else {
+				kubeBalancedAVX2(to, whole, &slow[0], m, lo, list, n, word, next, &room[0])
+			}
 		}
 		for w, word := range slow {
 			for ; word != 0; word &= word - 1 {
