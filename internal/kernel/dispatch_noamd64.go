@@ -116,6 +116,4 @@ func SegmentSums(dst []float64, dstStride int, data []float64, stride, cols int,
 
 func DeviceBound(column []float64, rows []uint64) float64 { return deviceBoundGeneric(column, rows) }
 
-func prefetch(at *uintptr) { prefetchGeneric(at) }
-
 func SumWhole([]float64) (sum float64, exact bool) { return 0, false }
