@@ -1,11 +1,14 @@
-# Every target is one line; .ci/run is the whole of what must pass.
-.PHONY: test check release generate lint fuzz replay model mutants equivalence e2e playground peers bench bench-kubescheduler bench-peers
+# Every target is one line.
+.PHONY: test check long release generate lint fuzz replay model mutants equivalence e2e playground peers bench bench-kubescheduler bench-peers
 
 test: ## the tests, as in the README
 	go test ./... ./examples/...
 
-check: ## everything that continuous integration runs
+check: ## what every change has to pass, and continuous integration runs
 	bash .ci/run
+
+long: ## the rest: all cases, growth, fuzzing, kube-scheduler in real processes, other projects' code
+	bash .ci/long
 
 release: ## prepares a release and says what is left to do: make release VERSION=v0.2.0
 	GOWORK=off go -C internal/release run . prepare "$(VERSION)"
