@@ -52,14 +52,9 @@ func (m *Matrix) Version() uint64 {
 	return m.log.version
 }
 
-// Changed sets dst to the rows written after version since, ascending and
-// without repetition, and returns it; dst is overwritten and grown when its
-// capacity is short. all is true, and dst empty, when the log no longer reaches
-// back to since or the whole matrix was rewritten: then every row may differ.
-// The log remembers the last 1,024 writes to rows.
-//
-// Rows that were removed do not appear; compare [Matrix.Rows] to learn of a
-// shorter matrix. A caller keeps the version it last worked with:
+// Changed sets dst to the rows written after version since, ascending, each once. all is
+// true, and dst empty, when every row may differ: all were rewritten, or the log of 1,024
+// writes no longer reaches back. Removed rows do not appear; compare [Matrix.Rows].
 //
 //	rows, all = m.Changed(rows, since)
 //	since = m.Version()

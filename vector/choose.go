@@ -10,14 +10,12 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// Score is the element type of scores. A float64 NaN is never chosen, and -0
-// equals 0.
+// Score is the element type of scores. NaN is never chosen, and -0 equals 0.
 type Score interface{ float64 | int64 }
 
 // Tie says which of the rows with equal scores comes first. It is always given
-// explicitly, because it decides results: integer scores tie often, and the rule
-// decides whether a cluster fills up node by node or spreads thin. The zero Tie
-// is not a rule; choosing with it panics.
+// explicitly, because it decides results: integer scores tie often. The zero Tie is no
+// rule; choosing with it panics.
 type Tie struct {
 	rule   tieRule
 	seed   uint64
@@ -38,24 +36,21 @@ const (
 // TieLowest prefers the lowest row.
 func TieLowest() Tie { return Tie{rule: tieLowest} }
 
-// TieSeeded prefers rows in a fixed pseudo-random order that depends on seed
-// alone: ascending mix(seed + (r+1)*0x9E3779B97F4A7C15), where mix is the
-// finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+// TieSeeded prefers rows in a pseudo-random order fixed by seed: ascending mix(seed +
+// (r+1)*0x9E3779B97F4A7C15), mix being SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA
+// 2014).
 func TieSeeded(seed uint64) Tie { return Tie{rule: tieSeeded, seed: seed} }
 
-// TieRank prefers the row with the smallest rank[r], a permutation that the
-// caller supplies, such as a fixed node order; equal ranks fall back to the
-// lowest row. rank must have one element per score. It is kept, not copied.
+// TieRank prefers the row with the smallest rank[r], and the lowest of equals. rank has
+// one element per score; it is kept, not copied.
 func TieRank(rank []int32) Tie { return Tie{rule: tieRank, rank: rank} }
 
-// TieRoundRobin prefers the first row at or after *cursor, cyclically. When
-// rows are returned, *cursor moves to the row after the first of them; it stays
-// otherwise. A cursor out of range counts modulo the number of scores. The
-// caller owns the cursor, and calls that share one must not run concurrently.
+// TieRoundRobin prefers the first row at or after *cursor, cyclically, and moves the
+// cursor to the row after the first that is returned. Calls that share one must not run
+// concurrently.
 func TieRoundRobin(cursor *int) Tie { return Tie{rule: tieRoundRobin, cursor: cursor} }
 
-// Key returns the place of row r of n in the order of the tie: the row with the
-// smallest key comes first, and of equal keys the lowest row.
+// Key orders n rows for t: the smallest key comes first, and of equals the lowest row.
 func (t *Tie) Key(r, n int) uint64 {
 	switch t.rule {
 	case tieSeeded:
@@ -97,23 +92,16 @@ func (t *Tie) chosen(first, n int) {
 	}
 }
 
-// Same reports whether t and u are one rule: with the same seed, the same rank slice (the
-// slice, not equal contents) or the same cursor. Ask it before you use again what you
-// kept in the order of a tie.
+// Same reports whether t and u are one rule: of one seed, rank slice or cursor.
 func (t Tie) Same(u Tie) bool {
 	return t.rule == u.rule && t.seed == u.seed && t.cursor == u.cursor &&
 		len(t.rank) == len(u.rank) && unsafe.SliceData(t.rank) == unsafe.SliceData(u.rank)
 }
 
-// Cursor returns the cursor of [TieRoundRobin], and nil for other rules. A caller that
-// chooses without [ArgMax] or [TopK] has to move it.
+// Cursor returns the cursor of [TieRoundRobin], or nil. Who uses Key moves it.
 func (t Tie) Cursor() *int { return t.cursor }
 
-// Order sets dst to the rows 0 to n-1 in the order of t, the preferred one
-// first, and returns it; dst is overwritten and grown when its capacity is
-// short. With scores rearranged in that order, a tie goes to the lowest place.
-// It panics when t cannot order n rows, or n is negative or more than a [Matrix]
-// can have.
+// Order sets dst to the rows 0 to n-1 in the order of t.
 func (t Tie) Order(dst []int32, n int) []int32 {
 	switch {
 	case n < 0:
@@ -134,15 +122,12 @@ func (t Tie) Order(dst []int32, n int) []int32 {
 	return dst
 }
 
-// ArgMax returns the selected row with the greatest score, or -1 when no row
-// can be chosen. Ties are exact equality and go by tie. A mask must have one
-// row per score.
+// ArgMax returns the selected row with the greatest score, or -1, ties by tie.
 func ArgMax[T Score](scores []T, rows *Mask, tie Tie) int {
 	return extreme(scores, rows, tie, false)
 }
 
-// ArgMin returns the selected row with the least score; otherwise it is
-// [ArgMax].
+// ArgMin returns the selected row with the least score, as [ArgMax].
 func ArgMin[T Score](scores []T, rows *Mask, tie Tie) int {
 	return extreme(scores, rows, tie, true)
 }
@@ -167,11 +152,7 @@ func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
 	return row
 }
 
-// TopK sets dst to up to k selected rows by descending score, rows with equal
-// scores in the order of tie, and returns it. It is empty when no row can be
-// chosen or k <= 0. A mask must have one row per score. dst is overwritten and
-// grown when its capacity is short. It panics when there are more scores than a
-// [Matrix] can have rows.
+// TopK sets dst to the k best selected rows by descending score, ties by tie.
 func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 {
 	n := len(scores)
 	if n > maxRows {

@@ -9,28 +9,22 @@ import (
 )
 
 var (
-	// ErrSchema says that two operands are indexed by different schemas. This
-	// package panics on such a call; packages whose operands come from
-	// configuration check first and return it.
+	// ErrSchema says that two operands have different schemas. This package panics
+	// then; packages whose operands come from configuration return it.
 	ErrSchema = errors.New("vector: schemas differ")
 
-	// ErrShape says that an operand is too short, too long, or has another
-	// number of rows. It is used like [ErrSchema].
+	// ErrShape says that an operand is too short or too long. It is used like ErrSchema.
 	ErrShape = errors.New("vector: shapes differ")
 
-	// ErrNotRepresentable says that an amount has no exact place where it is
-	// meant to go: it is NaN, infinite, too large or not a whole number of the
-	// column's unit. An [*AmountError] names the amount.
+	// ErrNotRepresentable says that an amount is NaN, infinite, too large, or not a
+	// whole number of the column's unit. An [*AmountError] names it.
 	ErrNotRepresentable = errors.New("amount is not representable")
 
-	// ErrNegative says that an amount is negative where only 0 or more makes
-	// sense. Such an error is ErrNotRepresentable too.
+	// ErrNegative says that an amount is negative. It is ErrNotRepresentable, too.
 	ErrNegative = fmt.Errorf("negative: %w", ErrNotRepresentable)
 )
 
-// AmountError reports an amount that is refused: by a row of a matrix, a vector
-// or a Kubernetes type. Where several are, their errors come joined: errors.As
-// finds the first, and the error's Unwrap() []error has all.
+// AmountError reports an amount that is refused. Errors of several come joined.
 type AmountError struct {
 	Resource string // by name; "column 3" where no schema names it
 	Row      int    // of the matrix; -1 where there is none

@@ -87,9 +87,7 @@ func (l *requestList) flush(dst []uint64, free *Matrix) {
 	l.n32, l.exact.n = 0, 0
 }
 
-// LessEqual sets dst to the rows of requests that are at most limit, by the
-// rule of [ResourceVector.LessEqual]: which of many pods stay within one cap.
-// dst is resized.
+// LessEqual sets dst to the rows of requests that are LessEqual to limit.
 func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
 	requests.checkVector(limit)
 	words := dst.fill(requests.rows)
@@ -108,9 +106,7 @@ func (l *columnList) andLE(dst []uint64, m *Matrix) {
 	l.n = 0
 }
 
-// Fit sets dst to the rows of free that can hold request, by the requested-only
-// rule of [ResourceVector.FitsIn]: which nodes can hold this pod. Columns that
-// are not requested are not read. dst is resized.
+// Fit sets dst to the rows of free that request [ResourceVector.FitsIn].
 func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if free.rows <= kernel.FewRows {
@@ -133,9 +129,8 @@ func fit(dst []uint64, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FitAmong sets dst to the selected rows of free that can hold request, by the rule of
-// [Fit]; a nil mask selects all rows. It is made for few rows, such as those that have
-// changed since the last call. dst is resized and may be rows.
+// FitAmong sets dst to the selected rows that can hold request, as [Fit]; it is made for
+// few rows. dst may be rows.
 func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 	if rows == nil {
 		Fit(dst, free, request)
@@ -190,9 +185,7 @@ func (l *columnList) lacks(free *Matrix, i int) uint64 {
 	return has ^ 1
 }
 
-// FitStrict sets dst to the rows of free that request is at most, by the strict
-// rule of [ResourceVector.LessEqual]: a row with a negative amount is rejected
-// even if that resource is not requested. dst is resized.
+// FitStrict is [Fit] by the strict rule of [ResourceVector.LessEqual].
 func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	words := dst.fill(free.rows)
@@ -205,9 +198,7 @@ func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FitSum sets dst to the rows i for which request fits into row i of a plus
-// row i of b, by the rule of [ResourceVector.FitsInSum], without a temporary:
-// idle plus releasing. dst is resized.
+// FitSum is [Fit] into row i of a plus row i of b; see [ResourceVector.FitsInSum].
 func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
@@ -225,9 +216,7 @@ func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	list.andSumGE(words, a, b)
 }
 
-// FitSumStrict sets dst to the rows i for which request is at most row i of a plus row
-// i of b, by the strict rule of [ResourceVector.LessEqualSum]: a row whose sum is
-// negative is rejected even if that resource is not requested. dst is resized.
+// FitSumStrict is [FitSum] by [ResourceVector.LessEqualSum].
 func FitSumStrict(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
@@ -247,15 +236,13 @@ func (l *columnList) andSumGE(dst []uint64, a, b *Matrix) {
 	l.n = 0
 }
 
-// LessEqualRows sets dst to the rows i for which row i of a is at most row i of
-// b, by the strict rule of [ResourceVector.LessEqual]. dst is resized.
+// LessEqualRows sets dst to the rows i of a that are LessEqual to row i of b.
 func LessEqualRows(dst *Mask, a, b *Matrix) {
 	checkSameRows(a, b)
 	kernel.AndRowsLE(dst.fill(a.rows), a.data, a.stride, b.data, b.stride, a.cols)
 }
 
-// FitRows sets dst to the rows i for which row i of requests fits into row i of
-// free, by the requested-only rule of [ResourceVector.FitsIn]. dst is resized.
+// FitRows sets dst to the rows i in which row i of requests fits into row i of free.
 func FitRows(dst *Mask, free, requests *Matrix) {
 	checkSameRows(free, requests)
 	kernel.AndRowsFit(dst.fill(free.rows), requests.data, requests.stride, free.data, free.stride, free.cols)
@@ -266,9 +253,7 @@ func FitRows(dst *Mask, free, requests *Matrix) {
 // them.
 const fitTile = 512
 
-// FitMatrix sets dst[k] to the rows of free that can hold row k of requests, as
-// [Fit] does for each of them, in one pass over free. dst must have at least
-// one mask per request; its masks are resized.
+// FitMatrix is [Fit] for each row k of requests, into dst[k].
 func FitMatrix(dst []Mask, free, requests *Matrix) {
 	checkSame(free, requests)
 	if len(dst) < requests.rows {
@@ -342,10 +327,8 @@ func fitWide(dst []uint64, free, requests *Matrix, i int) {
 	}
 }
 
-// Shortfall sets row i of dst to what request lacks in row i of free, as
-// [ResourceVector.Shortfall] does, an index beyond request's end counting as not
-// requested. dst is reshaped to free's shape and schema and must be another
-// matrix.
+// Shortfall sets row i of dst, which takes free's shape and schema, to what request lacks
+// in row i of free, as [ResourceVector.Shortfall].
 func Shortfall(dst, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if dst.shares(free) {
@@ -365,10 +348,8 @@ func Shortfall(dst, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FailingColumns sets dst[i] to the columns in which row i of free cannot hold
-// request: bit j is set when request[j] > 0 and free's amount is less, or when
-// either is NaN in a requested column. Zero means that the request fits. dst
-// must have at least one element per row, and free at most 64 columns.
+// FailingColumns sets bit j of dst[i] when row i of free rejects request because of
+// column j, of at most 64.
 func FailingColumns(dst []uint64, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if free.cols > 64 {
@@ -451,10 +432,8 @@ func transpose8(x uint64) uint64 {
 	return x ^ t ^ t<<28
 }
 
-// Rejections sets dst[j] to the number of selected rows of free that reject
-// request because of column j, one element per column, and returns it: the
-// numbers behind "3100 nodes: insufficient gpu". A row that fails in two columns
-// counts in both. dst is overwritten and grown when its capacity is short.
+// Rejections sets dst[j] to the number of selected rows of free that reject request
+// because of column j. A row that fails in two columns counts in both.
 func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []int {
 	free.checkVector(request)
 	selected := selection(rows, free.rows)

@@ -8,13 +8,9 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// Mask is a set of rows, one bit each. The zero value is the empty mask of
-// length 0, ready to be a destination: the batch kernels resize it and reuse
-// its storage. Copying the value shares the bits; use [Mask.CopyFrom].
-//
-// Methods that take a row panic when it is out of range, and methods that take
-// other masks panic when the lengths differ. A Mask may be read concurrently
-// while nobody writes.
+// Mask is a set of rows, one bit each. The zero value is empty, of length 0. Copying the
+// value shares the bits; use [Mask.CopyFrom]. Methods panic when a row is out of range or
+// lengths differ. A Mask may be read concurrently while nobody writes.
 type Mask struct {
 	words []uint64 // bits beyond rows are 0
 	rows  int
@@ -37,8 +33,7 @@ func NewMask(rows int) *Mask {
 // wordsFor returns the number of mask words for rows rows.
 func wordsFor(rows int) int { return int((uint(rows) + kernel.Block - 1) / kernel.Block) }
 
-// Reset makes m an empty mask over rows rows, reusing its storage when that is large
-// enough.
+// Reset makes m an empty mask over rows rows, reusing its storage.
 func (m *Mask) Reset(rows int) {
 	m.resize(rows)
 	clear(m.words)
@@ -83,9 +78,7 @@ func (m *Mask) Len() int {
 	return m.rows
 }
 
-// Words returns the bits of m: row r is bit r%64 of word r/64, and bits beyond
-// the last row are 0. It is a view; writing to it changes m, and must keep
-// those bits 0.
+// Words returns the bits as a view; bits beyond the last row must stay 0.
 func (m *Mask) Words() []uint64 {
 	return m.words
 }
@@ -139,7 +132,7 @@ func (m *Mask) Any() bool {
 	return false
 }
 
-// First returns the lowest row in the set, or -1 when it is empty: first fit.
+// First returns the lowest row in the set, or -1.
 func (m *Mask) First() int {
 	for i, w := range m.Words() {
 		if w != 0 {
@@ -149,9 +142,7 @@ func (m *Mask) First() int {
 	return -1
 }
 
-// Nth returns the row in the set that has n rows of it below, or -1 when the set
-// has no more than n rows or n is negative. A row drawn at random is
-// m.Nth(rand.IntN(m.Count())).
+// Nth returns the row of the set that has n rows of it below, or -1.
 func (m *Mask) Nth(n int) int {
 	if n < 0 {
 		return -1
@@ -169,8 +160,7 @@ func (m *Mask) Nth(n int) int {
 	return -1
 }
 
-// All iterates over the rows in the set, in ascending order. Changes made to m
-// during the iteration are seen from the next block of 64 rows on.
+// All iterates over the rows in the set, ascending.
 func (m *Mask) All() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i, w := range m.words {
@@ -183,8 +173,7 @@ func (m *Mask) All() iter.Seq[int] {
 	}
 }
 
-// And sets m to the rows that are in both a and b. m is resized and may be
-// either of them.
+// And sets m to the rows in both a and b. m may be either of them.
 func (m *Mask) And(a, b *Mask) {
 	m.prepare(a, b)
 	for i, w := range a.words {
@@ -192,8 +181,7 @@ func (m *Mask) And(a, b *Mask) {
 	}
 }
 
-// Or sets m to the rows that are in a, in b or in both. m is resized and may be
-// either of them.
+// Or sets m to the rows in a, in b or in both. m may be either of them.
 func (m *Mask) Or(a, b *Mask) {
 	m.prepare(a, b)
 	for i, w := range a.words {
@@ -201,8 +189,7 @@ func (m *Mask) Or(a, b *Mask) {
 	}
 }
 
-// AndNot sets m to the rows that are in a and not in b. m is resized and may be
-// either of them.
+// AndNot sets m to the rows in a and not in b. m may be either of them.
 func (m *Mask) AndNot(a, b *Mask) {
 	m.prepare(a, b)
 	for i, w := range a.words {

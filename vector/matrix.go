@@ -8,20 +8,14 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// Matrix holds the vectors of many entities: one row per entity (node, pod,
-// queue), one column per resource. It is stored by column, each column
-// contiguous, 64-byte aligned and padded to a multiple of 64 rows, which is
-// what lets the batch kernels run without tail code.
+// Matrix holds the vectors of many entities: a row per entity (node, pod, queue), a
+// column per resource. It is stored by column, each contiguous, 64-byte aligned and
+// padded to a multiple of 64 rows. The zero value has no rows and columns; [Matrix.Reset]
+// gives it a shape. Every write moves the version and is kept in a bounded change log.
 //
-// The zero value is an empty matrix of no columns; [Matrix.Reset] gives it a
-// shape. Matrices are passed by pointer and not copied.
-//
-// Every write to a row moves the matrix's version and is kept in a bounded
-// change log; see [Matrix.Changed].
-//
-// A Matrix may be read concurrently while nobody writes. Methods panic when a
-// row or column is out of range, a vector is longer than the matrix is wide,
-// or the matrix is a read-only view. Some 2^31 rows are the limit.
+// Matrices are not copied by assignment. One may be read concurrently while nobody
+// writes. Methods panic when a row or column is out of range, a vector is longer than the
+// matrix is wide, or the matrix is read-only. Some 2^31 rows are the limit.
 type Matrix struct {
 	data    []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
 	lower32 []float32 // every element of data rounded down: half the bytes for Fit to read
@@ -57,16 +51,14 @@ const (
 	panicDstInput    = "vector: destination is the input"
 )
 
-// NewMatrix returns a matrix of zeros. schema may be the zero Schema; otherwise
-// it must have cols columns.
+// NewMatrix returns a matrix of zeros. A schema must have cols columns.
 func NewMatrix(schema Schema, rows, cols int) *Matrix {
 	m := new(Matrix)
 	m.Reset(schema, rows, cols)
 	return m
 }
 
-// Reset makes m a matrix of zeros of the given shape, reusing its storage when
-// that is large enough. Everything counts as changed.
+// Reset makes m a matrix of zeros of a shape, reusing its storage.
 func (m *Matrix) Reset(schema Schema, rows, cols int) {
 	m.checkWritable()
 	m.reshape(schema, rows, cols)
@@ -177,8 +169,7 @@ func (m *Matrix) Cols() int {
 	return m.cols
 }
 
-// Stride returns the distance between the columns in memory, in elements: the
-// rows that m can hold before it has to move.
+// Stride returns the distance between columns in memory, in elements.
 func (m *Matrix) Stride() int {
 	return m.stride
 }
@@ -195,8 +186,7 @@ func (m *Matrix) At(i, j int) float64 {
 	return m.data[j*m.stride+i]
 }
 
-// Row sets dst to row i and returns it, with one element per column. dst is
-// overwritten and grown when its capacity is short.
+// Row sets dst to row i and returns it, with one element per column.
 func (m *Matrix) Row(dst ResourceVector, i int) ResourceVector {
 	m.checkRow(i)
 	dst = resized(dst, m.cols)
@@ -206,32 +196,24 @@ func (m *Matrix) Row(dst ResourceVector, i int) ResourceVector {
 	return dst
 }
 
-// Column returns column j, one element per row, as a view without spare
-// capacity. It is for reading: writing through it would pass by the change log
-// and the checks; use [Matrix.SetColumn]. It is valid until the shape changes.
+// Column returns column j, for reading, until the shape changes.
 func (m *Matrix) Column(j int) []float64 {
 	m.checkColumn(j)
 	return m.data[j*m.stride:][:m.rows:m.rows]
 }
 
-// Elements returns the elements of m, column after column: row i of column j is element
-// j*[Matrix.Stride]+i. Like [Matrix.Column] it is for reading, and valid until the shape
-// changes.
+// Elements returns all elements, for reading: j*[Matrix.Stride]+i is row i of column j.
 func (m *Matrix) Elements() []float64 { return m.data[:len(m.data):len(m.data)] }
 
-// Tame reports whether all elements of column j are known to be 0 or from 2^-500 up to
-// 2^500 in magnitude. Quotients of such numbers may be computed by a correctly rounded
-// reciprocal and one correction, with the bits of a division (docs/proofs.md). It
-// stays false when a column has held others, until that is rewritten as a whole.
+// Tame reports whether all elements of column j are known to be 0 or 2^-500 to 2^500 in
+// magnitude, so that a corrected reciprocal divides them exactly (docs/proofs.md).
 func (m *Matrix) Tame(j int) bool {
 	m.checkColumn(j)
 	return !m.outOfRange[j]
 }
 
-// Slice returns rows lo to hi-1 of m as a read-only view that shares m's
-// elements, so that callers can split work over goroutines. lo must be a
-// multiple of 64. The view sees later writes to m and is valid until m's shape
-// changes. It has no change log: [Matrix.Changed] says all.
+// Slice returns rows lo to hi-1 as a read-only view, for other goroutines. lo is a
+// multiple of 64. It sees later writes to m and is valid until m's shape changes.
 func (m *Matrix) Slice(lo, hi int) *Matrix {
 	if lo < 0 || hi < lo || hi > m.rows {
 		panic(panicRow)
@@ -278,19 +260,16 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 	}
 }
 
-// AddToRow adds v, padded with zeros, to row i. Sums are rounded as float64 sums
-// are. What could not be taken back is an [*AmountError], and then the row stays
-// as it was: an amount that is NaN or infinite, a sum that would become
-// infinite, and in an integral column of the schema an amount that is no whole
-// number, or an amount or a sum of 2^53 or more. An element that is infinite or
-// NaN already stays so.
+// AddToRow adds v to row i. What could not be taken back is an [*AmountError], and the
+// row stays as it was: NaN, infinite amounts and sums, and in an integral column an
+// amount that is not whole, or an amount or a sum of 2^53 or more. An element that is
+// infinite or NaN already stays so.
 func (m *Matrix) AddToRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v, 1)
 }
 
-// SubFromRow subtracts v, padded with zeros, from row i, with the rules of
-// [Matrix.AddToRow]. Elements may become negative.
+// SubFromRow subtracts v from row i by the rules of [Matrix.AddToRow].
 func (m *Matrix) SubFromRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v, -1)
@@ -378,8 +357,7 @@ func (m *Matrix) put(p int, x float64) {
 	}
 }
 
-// SetColumn sets column j to values, which must have one element per row.
-// Every row counts as changed.
+// SetColumn sets column j to values. Every row counts as changed.
 func (m *Matrix) SetColumn(j int, values []float64) {
 	m.checkWritable()
 	m.checkColumn(j)
@@ -391,9 +369,7 @@ func (m *Matrix) SetColumn(j int, values []float64) {
 	m.log.recordAll()
 }
 
-// SetColumnPart sets the rows from lo on of column j to values, so that a caller
-// can compute a column in pieces that stay in the cache. Every row counts as
-// changed.
+// SetColumnPart sets the rows from lo on of column j, to compute it in pieces.
 func (m *Matrix) SetColumnPart(j, lo int, values []float64) {
 	m.checkWritable()
 	m.checkColumn(j)
@@ -422,8 +398,7 @@ func (m *Matrix) inspectPart(j, lo, n int) {
 	}
 }
 
-// AppendRow adds a row with the amounts of v, padded with zeros, and returns
-// its index. Storage grows by doubling; a growing call invalidates views.
+// AppendRow adds a row and returns its index. It may void views.
 func (m *Matrix) AppendRow(v ResourceVector) int {
 	m.checkWritable()
 	m.checkVector(v)
@@ -439,8 +414,7 @@ func (m *Matrix) appendRow(v ResourceVector) int {
 	return i
 }
 
-// RemoveRow removes row i. The last row takes its place, and its former index
-// is returned; -1 when row i was the last one itself.
+// RemoveRow removes row i. The last row takes its place; moved was its index, or -1.
 func (m *Matrix) RemoveRow(i int) (moved int) {
 	m.checkWritable()
 	m.checkRow(i)
@@ -462,8 +436,7 @@ func (m *Matrix) removeRow(i int) (moved int) {
 	return last
 }
 
-// Resize sets the number of rows and keeps the others: new rows are zeros, and
-// rows that fall away are lost. The storage never shrinks.
+// Resize sets the number of rows and keeps the others: new rows are zeros.
 func (m *Matrix) Resize(rows int) {
 	m.checkWritable()
 	if rows < 0 {
@@ -504,9 +477,7 @@ func (m *Matrix) grow(rows int) {
 	m.data, m.lower32, m.stride = data, lower32, stride
 }
 
-// Widen appends columns of zeros, up to cols, and takes the schema of the wider
-// matrix, which may be zero. It is used after a schema was extended;
-// vectormap's Widen checks that the old columns keep their meaning.
+// Widen appends columns of zeros up to cols and takes the wider schema.
 func (m *Matrix) Widen(schema Schema, cols int) {
 	m.checkWritable()
 	m.widen(schema, cols)
@@ -534,10 +505,8 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	m.log.recordAll()
 }
 
-// CopyFrom makes m a copy of src, schema included, reusing m's storage. Copying
-// again from the same source costs only the rows that changed in between, and
-// then only those count as changed in m: a reader can keep a copy up to date,
-// and whatever it derives from the copy. A view of m as src panics.
+// CopyFrom makes m a copy of src with its schema. Copying again from the same source
+// costs only the rows that changed in between, and only those count as changed.
 func (m *Matrix) CopyFrom(src *Matrix) {
 	m.checkWritable()
 	m.copyFrom(src)

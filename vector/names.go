@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Names says which name each row of [Nodes] has, as it was at one
-// time; see [Nodes.Names]. It never changes: any number of goroutines may read it,
-// without a lock, and while the nodes are written. A nil Names is empty.
+// Names says which name each row of [Nodes] had at one time. It never changes, so it
+// needs no lock. A nil Names is empty.
 type Names struct {
 	naming uint64 // of the directory
 	names  []string
@@ -37,17 +36,6 @@ func (n *Names) Name(row int) string {
 		panic(panicRow)
 	}
 	return n.names[row]
-}
-
-// All iterates over the names and rows in ascending order of the rows.
-func (n *Names) All() iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		for row := range n.Len() {
-			if !yield(n.names[row], row) {
-				return
-			}
-		}
-	}
 }
 
 // directory says which row each name has, and of which generation that row is. The

@@ -9,32 +9,21 @@ import (
 	"sync/atomic"
 )
 
-// Nodes is the cluster as one object: a row per node, with what the node has
-// (allocatable), what its pods request (requested), and what is left (free = allocatable
-// - requested), which follows the other two. Optionally it has what scores count as
-// requested, where that is not what is subtracted (scored, see [WithScored]).
+// Nodes is the cluster as one object: a row per node, with what it has (allocatable),
+// what its pods request (requested), and what is left (free = allocatable - requested),
+// which follows the other two.
 //
-// Every row has a generation: a number of the caller that moves whenever the node
-// or a pod on it does, such as the generation of kube-scheduler's NodeInfo, and not
-// the metadata.generation of the node object. 0 is a generation like others. Setting
-// a row again with the same generation costs one map lookup, so a cycle pays only
-// for what moved.
+// Every row has a generation: a number of the caller that moves whenever the node or a
+// pod on it does, such as kube-scheduler's of a NodeInfo. In between a pod can be assumed
+// on a row ([Nodes.Assume]); a Set with a new generation replaces that.
 //
-// Between two sets of a row a pod can be assumed on it ([Nodes.Assume]) and forgotten
-// ([Nodes.Forget]). That leaves the generation alone: a Set with the old one keeps the
-// assumption, and the Set with a new one, computed from the pods that are really there,
-// replaces it.
+// One goroutine writes. Others read copies ([Nodes.Snapshot]); of the Nodes that are
+// written they may call Len, Row, Name, Names and Current. Rows move when nodes are
+// deleted: look up by name again what you found in a copy. The zero value can only become
+// a copy. Nodes are not copied by assignment.
 //
-// One goroutine writes. Any number may read at the same time from copies
-// ([Nodes.Snapshot]). Of the Nodes that are written, anybody may call Len, Row, Name,
-// Names and Current; the matrices are for the writer. Rows move when nodes are deleted:
-// look up by name again what you found in a copy.
-//
-// Nodes are made by [NewNodes]. The zero value is empty and ready to become a copy; it
-// cannot be written. Nodes must not be copied by assignment.
-//
-// A row takes 28 bytes per column: 8 each for allocatable and requested, 12 for free; 8
-// more for scored amounts, and 8 for each column of [Nodes.KeepReciprocals].
+// A row takes 28 bytes per column, 8 more for scored amounts, and 8 for each column of
+// [Nodes.KeepReciprocals].
 type Nodes struct {
 	mu    sync.RWMutex
 	names directory
@@ -75,9 +64,7 @@ type PodAmounts struct {
 // NodesOption changes what [NewNodes] makes.
 type NodesOption func(*Nodes)
 
-// WithScored keeps scored amounts besides the requested ones: what scores count as
-// requested, such as kube-scheduler's NonZeroRequested. Without it amounts with
-// Scored panic, and scores count what is requested.
+// WithScored keeps what scores count as requested, where that differs.
 func WithScored() NodesOption {
 	return func(n *Nodes) { n.hasScored = true }
 }
@@ -89,8 +76,7 @@ const (
 	panicNodesPods   = "vector: not one row per pod"
 )
 
-// NewNodes returns Nodes without rows. schema may be the zero Schema; otherwise it
-// must have cols columns. A vectormap.ResourceVectorMap makes them with its own.
+// NewNodes returns Nodes without rows. A schema must have cols columns.
 func NewNodes(schema Schema, cols int, opts ...NodesOption) *Nodes {
 	n := &Nodes{kind: writtenNodes}
 	for _, o := range opts {
@@ -174,24 +160,20 @@ func (n *Nodes) Name(row int) string {
 	return n.names.name(row)
 }
 
-// Names returns the names and rows as they are now, to be looked up many times:
-// [Nodes.Row] and [Nodes.Name] lock for each. The pointer stays the same until a row
-// comes, goes or moves; the next call then copies the names once. Compare the pointer
-// with the one you kept to learn whether rows have moved.
+// Names returns the names and rows as they are now, to be looked up without a lock. The
+// pointer stays the same until a row comes, goes or moves: compare it with yours.
 func (n *Nodes) Names() *Names {
 	n.rlock()
 	defer n.mu.RUnlock()
 	return n.names.now()
 }
 
-// All iterates over the names and rows in ascending order of the rows. It takes no
-// lock: it is for the writer, for the readers of a copy, or for when nobody writes.
+// All iterates over the names and rows without a lock: for the writer.
 func (n *Nodes) All() iter.Seq2[string, int] {
 	return n.names.all()
 }
 
-// Current reports whether name has a row of this generation, so that the caller
-// need not compute its amounts. Of a copy it says what was current then.
+// Current reports whether name has a row of this generation.
 func (n *Nodes) Current(name string, generation int64) bool {
 	n.rlock()
 	defer n.mu.RUnlock()
@@ -199,8 +181,7 @@ func (n *Nodes) Current(name string, generation int64) bool {
 	return ok && n.names.rows[row].current(generation)
 }
 
-// Allocatable returns what the nodes have. The matrix is read-only and follows n, as
-// those below do: the pointer stays the same.
+// Allocatable returns what the nodes have. Matrices of n are read-only and follow it.
 func (n *Nodes) Allocatable() *Matrix {
 	return &n.allocatable
 }
@@ -210,8 +191,7 @@ func (n *Nodes) Requested() *Matrix {
 	return &n.requested
 }
 
-// Scored returns what scores count as requested; without [WithScored] that is
-// Requested.
+// Scored returns what scores count as requested: Requested without [WithScored].
 func (n *Nodes) Scored() *Matrix {
 	if !n.hasScored {
 		return &n.requested
@@ -219,33 +199,26 @@ func (n *Nodes) Scored() *Matrix {
 	return &n.scored
 }
 
-// Free returns allocatable - requested: what a request has to fit in. It is negative
-// where more is requested than allocatable.
+// Free returns allocatable - requested, negative where a node is over-subscribed.
 func (n *Nodes) Free() *Matrix {
 	return &n.free
 }
 
-// Version returns a number that every write to n moves up, whatever it is to.
-func (n *Nodes) Version() uint64 {
-	return n.log.version
-}
+// Version returns a number that every write to n moves up.
+func (n *Nodes) Version() uint64 { return n.log.version }
 
-// Changed sets dst to the rows that were written after version since, as
-// [Matrix.Changed] does: rows whose amounts or generation may be others, or that have
-// another node now. What depends on one kind of amounts asks its matrix instead: no
-// pod that comes or goes changes Allocatable.
+// Changed is [Matrix.Changed] for amounts, generations and names.
 func (n *Nodes) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 	return n.log.changed(dst, since, n.free.rows)
 }
 
-// Set writes the row of name and appends one for a new name. When the row is of this
-// generation already, nothing is written and changed is false. Matrices in which the
-// row stays what it was do not count as changed.
+// Set writes the row of name and appends one for a new name. With the generation that the
+// row has already it costs one map lookup, writes nothing, and changed is false. Matrices
+// in which the row stays what it was do not count as changed.
 //
-// The error is an [*AmountError], and nothing has changed: an allocatable amount must
-// not be NaN or -Inf, a requested or scored one must be finite and below 2^53 in
-// magnitude, and in an integral column of the schema all of them must be whole. More
-// requested than allocatable is fine: free is negative then.
+// With an error, an [*AmountError], nothing has changed: allocatable must not be NaN or
+// -Inf, requested and scored must be finite and below 2^53, and in an integral column all
+// must be whole.
 func (n *Nodes) Set(name string, generation int64, amounts NodeAmounts) (row int, changed bool, err error) {
 	n.lock()
 	defer n.mu.Unlock()
@@ -391,8 +364,7 @@ func (n *Nodes) refuse(name, part string, row, j int, x float64, reason string) 
 	return fmt.Errorf("%s: %s: %w", name, part, n.free.refusal(row, j, x, reason))
 }
 
-// Delete removes the row of name; the last row takes its place. It reports
-// whether name had a row.
+// Delete removes the row of name, if there; the last row takes its place.
 func (n *Nodes) Delete(name string) bool {
 	n.lock()
 	defer n.mu.Unlock()
@@ -411,9 +383,7 @@ func (n *Nodes) Delete(name string) bool {
 	return true
 }
 
-// Widen appends columns of zeros, as [Matrix.Widen]. No row's generation is current
-// any more, so that the next Set of each writes the new columns, too. Copies have the
-// old columns until they are refreshed.
+// Widen is [Matrix.Widen]; no generation is current then.
 func (n *Nodes) Widen(schema Schema, cols int) {
 	n.lock()
 	defer n.mu.Unlock()
@@ -428,17 +398,13 @@ func (n *Nodes) Widen(schema Schema, cols int) {
 	n.refresh()
 }
 
-// Assume adds a pod to a row: its amounts are requested there, and no longer free. A
-// Snapshot sees all of it or nothing.
-//
-// The error is an [*AmountError], and nothing has changed: an amount that is NaN or
-// infinite, a sum of 2^53 or more in magnitude, and in an integral column of the
-// schema an amount that is not whole. That holds in every column, so that a pod of
-// whole amounts can be forgotten exactly. Whether it fits is not asked.
+// Assume adds a pod to a row: its amounts are requested there, and no longer free.
+// Whether it fits is not asked. With an error, an [*AmountError], nothing has changed:
+// NaN or infinite amounts, a sum of 2^53 or more in any column, and an amount that is not
+// whole in an integral one. So a pod of whole amounts can be forgotten exactly.
 func (n *Nodes) Assume(row int, pod PodAmounts) error { return n.move(row, pod, 1) }
 
-// Forget takes a pod off a row again: the reverse of [Nodes.Assume], exact for whole
-// amounts, with its errors.
+// Forget takes a pod off a row: the reverse of [Nodes.Assume], with its errors.
 func (n *Nodes) Forget(row int, pod PodAmounts) error { return n.move(row, pod, -1) }
 
 func (n *Nodes) move(row int, pod PodAmounts, sign float64) error {
@@ -453,8 +419,7 @@ func (n *Nodes) move(row int, pod PodAmounts, sign float64) error {
 	return nil
 }
 
-// AssumeAll assumes a gang: pods[i] on rows[i], all of them or, if there is an error,
-// none. Rows may repeat. It panics unless there is one row per pod.
+// AssumeAll assumes pods[i] on rows[i], all or, with an error, none. Rows may repeat.
 func (n *Nodes) AssumeAll(rows []int32, pods []PodAmounts) error { return n.moveAll(rows, pods, 1) }
 
 // ForgetAll takes a gang off again: the reverse of [Nodes.AssumeAll].
@@ -573,10 +538,9 @@ func (n *Nodes) moved(row int) {
 	n.log.record(row)
 }
 
-// Snapshot makes dst a copy of n. Only rows that changed since dst was last made a
-// copy of n are copied, and only those count as changed in dst and its matrices. dst
-// is zero Nodes or a copy, and must not be read meanwhile; what it keeps for scores
-// ([Nodes.KeepReciprocals]) is brought up to date. It panics when dst is written itself.
+// Snapshot makes dst, zero Nodes or a copy, a copy of n, reciprocals aside. Only rows
+// that changed since the last time are copied, and only those count as changed in dst.
+// Nobody may read dst meanwhile.
 func (n *Nodes) Snapshot(dst *Nodes) {
 	if n == dst {
 		panic(panicDstInput)

@@ -18,12 +18,10 @@ type reciprocals struct {
 	version uint64 // of the allocatable amounts
 }
 
-// KeepReciprocals keeps the reciprocals of allocatable of some columns up to date from
-// now on. Writing a row then costs a division for each. A scorer that divides by them
-// asks once, when it is bound. [NormalizedSumRows] and [DominantResourceRows] use them
-// when all columns are kept. It may be called while others read; columns that are kept
-// already cost nothing. A Snapshot does not take over what its source keeps. It panics
-// when a column is out of range.
+// KeepReciprocals keeps the reciprocals of allocatable of some columns up to date, for a
+// division per row written. A scorer asks once, when it is bound, maybe while others
+// read. [NormalizedSumRows] and [DominantResourceRows] use them when all columns are
+// kept. A Snapshot does not take over what its source keeps.
 func (n *Nodes) KeepReciprocals(columns ...int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,11 +65,10 @@ func newReciprocals(m *Matrix, keeps func(j int) bool) *reciprocals {
 	return r
 }
 
-// Reciprocals returns the reciprocals of allocatable in column j, one element per row;
-// nil unless they are kept. An element is 1/x rounded for x from 2^-400 to 2^400, 0 for 0
-// and finite negative numbers, and NaN for others. whole says that all amounts of the
-// column are known to be whole numbers from 0 to 2^44. Like [Matrix.Column] it is for
-// reading, and valid until n is written or becomes another copy.
+// Reciprocals returns the reciprocals of allocatable in column j, nil unless they are
+// kept: 1/x rounded for x from 2^-400 to 2^400, 0 for 0 and finite negative numbers, NaN
+// for others. whole says that all amounts are known to be whole, from 0 to 2^44. It is
+// for reading, and valid until n is written.
 func (n *Nodes) Reciprocals(j int) (column []float64, whole bool) {
 	r := n.reciprocals.Load()
 	if r == nil || uint(j) >= uint(len(r.columns)) || r.columns[j] == nil {

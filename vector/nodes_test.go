@@ -169,8 +169,8 @@ func wantNodes(t *testing.T, what string, n *vector.Nodes, g *goldenNodes) {
 	} else if n.Scored() != n.Requested() {
 		t.Fatalf("%s: scored amounts that are not kept", what)
 	}
-	if n.Len() != len(g.order) || n.Cols() != g.cols || n.Names().Len() != len(g.order) {
-		t.Fatalf("%s: %d rows, %d columns, %d names, want %d, %d", what, n.Len(), n.Cols(), n.Names().Len(), len(g.order), g.cols)
+	if n.Len() != len(g.order) || n.Free().Cols() != g.cols || n.Names().Len() != len(g.order) {
+		t.Fatalf("%s: %d rows, %d columns, %d names, want %d, %d", what, n.Len(), n.Free().Cols(), n.Names().Len(), len(g.order), g.cols)
 	}
 	for name, row := range n.All() {
 		want := g.nodes[name]
@@ -705,7 +705,7 @@ func TestNodesPanics(t *testing.T) {
 // The zero value is empty, and becomes a copy.
 func TestNodesZero(t *testing.T) {
 	var n, dst vector.Nodes
-	if _, ok := n.Row("a"); ok || n.Len() != 0 || n.Cols() != 0 || !n.Schema().IsZero() || n.Names().Len() != 0 || n.Current("a", 0) || n.Free().Rows() != 0 {
+	if _, ok := n.Row("a"); ok || n.Len() != 0 || n.Free().Cols() != 0 || !n.Free().Schema().IsZero() || n.Names().Len() != 0 || n.Current("a", 0) || n.Free().Rows() != 0 {
 		t.Error("the zero value is not empty")
 	}
 	for range n.All() {
@@ -720,7 +720,7 @@ func TestNodesZero(t *testing.T) {
 	mustSet(t, full, "a", 1, vector.NodeAmounts{Allocatable: vec{1, 2}})
 	free := dst.Free()
 	full.Snapshot(&dst)
-	if dst.Free() != free || free.At(0, 1) != 2 || dst.Schema() != cpuGPU {
+	if dst.Free() != free || free.At(0, 1) != 2 || dst.Free().Schema() != cpuGPU {
 		t.Error("a copy has other matrices")
 	}
 }
@@ -977,9 +977,6 @@ func TestNilNames(t *testing.T) {
 	var names *vector.Names
 	wantPanic(t, "vector: row out of range", func() { names.Name(0) })
 	if _, ok := names.Row("a"); ok || names.Len() != 0 {
-		t.Error("nil names have a row")
-	}
-	for range names.All() {
 		t.Error("nil names have a row")
 	}
 }

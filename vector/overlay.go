@@ -1,14 +1,10 @@
 package vector
 
-// Overlay tries changes on a private copy of a matrix and takes them back: the
-// what-if of preemption and consolidation. Every change is journalled, and
-// [Overlay.Rollback] restores the old bits of the rows that were touched,
-// instead of undoing the arithmetic, so nothing drifts.
-//
-// A worker keeps one Overlay and calls [Overlay.Reset] once per snapshot. The
-// zero value holds an empty matrix; Reset gives it one. An Overlay is for one
-// goroutine; different overlays of one matrix may be used at the same time
-// while nobody writes to that matrix.
+// Overlay tries changes on a private copy of a matrix and takes them back, for preemption
+// and consolidation. [Overlay.Rollback] restores the old bits of the rows touched, so
+// nothing drifts. A worker keeps one and resets it once per snapshot. The zero value
+// holds an empty matrix. It is for one goroutine; several may share a source that nobody
+// writes.
 type Overlay struct {
 	matrix  Matrix
 	rows    []int32   // journal: the rows changed, oldest first
@@ -33,9 +29,8 @@ func NewOverlay(src *Matrix) *Overlay {
 	return o
 }
 
-// Reset drops all changes and makes o an overlay of a copy of src, reusing its
-// storage. Marks taken before are void. Resetting to the same source again
-// costs the rows that o or src changed in between.
+// Reset drops changes and marks and makes o an overlay of a copy of src. From the same
+// source again it costs the rows that changed in between.
 func (o *Overlay) Reset(src *Matrix) {
 	o.Rollback(Mark{})
 	o.began = o.stage
@@ -45,8 +40,7 @@ func (o *Overlay) Reset(src *Matrix) {
 	o.saved = resized(o.saved, src.rows) // whatever it holds is of an earlier stage
 }
 
-// Matrix returns the changed copy, to be read by any kernel or scorer. It is
-// read-only and follows later changes and rollbacks; its change log does too.
+// Matrix returns the changed copy. It is read-only and follows later changes.
 func (o *Overlay) Matrix() *Matrix {
 	if !o.matrix.readOnly { // the zero Overlay's
 		o.matrix.readOnly = true
@@ -101,9 +95,9 @@ func (o *Overlay) Mark() Mark {
 	return Mark{changes: len(o.rows), stage: o.stage}
 }
 
-// Rollback takes back every change made since mark was taken, newest first. It costs
-// the rows that were changed. The zero Mark takes back all of them. It panics when the
-// mark is void: taken before the last Reset, or at a point that was rolled back itself.
+// Rollback takes back every change since mark; the zero Mark all of them. It panics when
+// the mark is void: taken before the last Reset, or at a point that was rolled back
+// itself.
 func (o *Overlay) Rollback(mark Mark) {
 	n := mark.changes
 	if mark != (Mark{}) && (mark.stage < o.began || n > len(o.rows) || n > 0 && o.stages[n-1] >= mark.stage) {

@@ -40,9 +40,7 @@ func (l *ratioList) take(m *Matrix, amounts ResourceVector) {
 	}
 }
 
-// NormalizedSum sets dst[i] to the normalized sum of row i of m over a shared
-// total, as [ResourceVector.NormalizedSum] does: how full each node is against
-// one capacity. dst must have at least one element per row.
+// NormalizedSum sets dst[i] to the normalized sum of row i of m over total.
 func NormalizedSum(dst []float64, m *Matrix, total ResourceVector) {
 	dst = m.checkDst(dst)
 	m.checkVector(total)
@@ -57,9 +55,7 @@ func NormalizedSum(dst []float64, m *Matrix, total ResourceVector) {
 	kernel.NormalizedSum(dst, m.data, m.stride, list.columns[:list.n], list.amounts[:list.n], list.tame)
 }
 
-// DominantResource sets dst[i] to the dominant share of row i of m over a
-// shared total, as [ResourceVector.DominantResource] does. dst must have at
-// least one element per row.
+// DominantResource sets dst[i] to the dominant share of row i of m over total.
 func DominantResource(dst []float64, m *Matrix, total ResourceVector) {
 	dst = m.checkDst(dst)
 	m.checkVector(total)
@@ -98,29 +94,22 @@ func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
 	return share
 }
 
-// NormalizedSumRows sets dst[i] to the normalized sum of row i of m over row i
-// of total, as [ResourceVector.NormalizedSum] does: how full each node is
-// against its own allocatable. It is a sum and no average: a node with more
-// kinds of resources can have a greater one. It is faster where total is what [Nodes]
-// have and keep all reciprocals of. Matrices of more than 256 columns take the pure-Go
-// path. dst must have at least one element per row.
+// NormalizedSumRows sets dst[i] to the normalized sum of row i of m over row i of total.
+// It is faster where total is what [Nodes] have and they keep all reciprocals.
 func NormalizedSumRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
 	kernel.NormalizedSumRows(dst, m.data, m.stride, total.data, m.reciprocalsOf(total), total.stride, m.cols)
 }
 
-// DominantResourceRows sets dst[i] to the dominant share of row i of m over row
-// i of total, as [ResourceVector.DominantResource] does; otherwise it is
-// [NormalizedSumRows].
+// DominantResourceRows is [NormalizedSumRows] for the dominant share.
 func DominantResourceRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
 	kernel.DominantShareRows(dst, m.data, m.stride, total.data, m.reciprocalsOf(total), total.stride, m.cols)
 }
 
-// Copies sets dst[i] to how many copies of request fit into row i of free, as
-// [ResourceVector.CopiesFit] does. dst must have at least one element per row.
+// Copies sets dst[i] to how many copies of request row i of free holds.
 func Copies(dst []int64, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if len(dst) < free.rows {
@@ -130,8 +119,7 @@ func Copies(dst []int64, free *Matrix, request ResourceVector) {
 	plan.Copies(dst[:free.rows], free.data, free.stride, 0)
 }
 
-// SumCopies returns how many copies of request the selected rows of free hold
-// together, saturating at math.MaxInt64: can the gang fit at all, by counting.
+// SumCopies returns the sum of [Copies] over the selected rows, at most math.MaxInt64.
 func SumCopies(free *Matrix, request ResourceVector, rows *Mask) int64 {
 	free.checkVector(request)
 	selected := selection(rows, free.rows)

@@ -6,9 +6,7 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// SumColumns sets dst to the sum of the selected rows of m, one element per
-// column, and returns it. Rows are added in ascending order, starting from +0.
-// dst is overwritten and grown when its capacity is short.
+// SumColumns sets dst to the sum of the selected rows, added in order from +0.
 func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
@@ -54,10 +52,8 @@ func sum4Columns(dst ResourceVector, m *Matrix, columns *[4]int) {
 	dst[columns[0]], dst[columns[1]], dst[columns[2]], dst[columns[3]] = a, b, c, d
 }
 
-// MaxColumns sets dst to the greatest amount of each column of m over the
-// selected rows and returns it: the largest node, resource by resource. NaN is
-// ignored; a column with nothing left gives -Inf; a zero is +0. dst is
-// overwritten and grown when its capacity is short.
+// MaxColumns sets dst to the greatest amount of each column over the selected rows. NaN
+// is ignored; with nothing left it is -Inf; a zero is +0.
 func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
@@ -67,9 +63,7 @@ func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	return dst
 }
 
-// MinColumns sets dst to the least amount of each column of m over the selected
-// rows and returns it. NaN is ignored; a column with nothing left gives +Inf; a
-// zero is +0. dst is overwritten and grown when its capacity is short.
+// MinColumns is [MaxColumns] for the least; with nothing left it is +Inf.
 func MinColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
@@ -96,9 +90,8 @@ func sumColumn(column []float64, selected []uint64) float64 {
 	return sum
 }
 
-// WeightedSum sets dst[i] to the sum of m's row i times weights, in column
-// order, starting from +0, each product rounded before it is added. Columns of
-// weight 0 are not read. dst must have at least one element per row.
+// WeightedSum sets dst[i] to the sum of row i of m times weights, in order from +0, each
+// product rounded before it is added. Columns of weight 0 are not read.
 func WeightedSum(dst []float64, m *Matrix, weights ResourceVector) {
 	dst = m.checkDst(dst)
 	m.checkVector(weights)
@@ -129,19 +122,12 @@ func (m *Matrix) weightedSumByRow(dst []float64, weights ResourceVector) {
 	}
 }
 
-// Offsets says where groups of rows stand one after the other, such as the
-// devices of each node: group k is the rows Offsets[k] to Offsets[k+1]-1. There
-// is one element more than groups; without at least two there is no group. The
-// elements ascend, two equal ones make a group empty, and rows before the first
-// and from the last on are in no group.
+// Offsets says where groups of rows stand one after the other, such as the devices of
+// each node: group k is the rows Offsets[k] to Offsets[k+1]-1, maybe none. They ascend.
 type Offsets []int32
 
-// SegmentSum sets row k of dst to the sum of the rows offsets[k] to
-// offsets[k+1]-1 of m, added in ascending order, starting from +0: the devices
-// of each node, or topology domains whose nodes stand together. Sum rows that
-// are scattered, such as nodes of one rack, with [SumColumns] and a mask per group.
-// Groups may be empty. offsets must ascend within 0 and m's rows. dst is
-// reshaped to one row per group, with m's schema, and must be another matrix.
+// SegmentSum sets row k of dst to the sum of group k of the rows of m, added in order
+// from +0. Sum scattered rows with [SumColumns] and a mask per group.
 func SegmentSum(dst, m *Matrix, offsets Offsets) {
 	groups := max(len(offsets)-1, 0)
 	if _, ok := kernel.Groups(offsets, m.Rows()); !ok {

@@ -2,18 +2,12 @@ package vector
 
 import (
 	"iter"
-	"strconv"
-	"strings"
 	"unique"
 )
 
-// Schema identifies what the columns of a matrix mean. It is a small comparable
-// value: two schemas are equal (==) exactly when they were made from equal
-// columns, wherever and whenever that happened. The zero Schema means none;
-// operands without one are checked by width only.
-//
-// Users get it from a vectormap.ResourceVectorMap. A Schema is immutable and
-// safe for concurrent use.
+// Schema identifies what the columns of a matrix mean. Two schemas are equal (==) exactly
+// when they were made from equal columns. The zero Schema means none: operands are then
+// checked by width only. A vectormap.ResourceVectorMap has one.
 type Schema struct {
 	last unique.Handle[schemaColumns]
 }
@@ -29,24 +23,15 @@ type schemaColumns struct {
 
 // SchemaColumn describes one column of a [Schema].
 type SchemaColumn struct {
-	// Name is the resource's name.
-	Name string
-
-	// Integral says that the column takes whole numbers only, so that adding
-	// and subtracting is exact; see [Matrix.AddToRow].
-	Integral bool
-
-	// Detail is anything else that makes two columns of one name different,
-	// such as the unit. Only its equality matters.
-	Detail string
+	Name     string // of the resource
+	Integral bool   // it takes whole numbers only, so that adding is exact; see [Matrix.AddToRow]
+	Detail   string // what else distinguishes columns of one name, such as the unit
 }
 
-// NewSchema returns the schema with these columns. No columns give the zero
-// Schema.
+// NewSchema returns the schema with these columns.
 func NewSchema(columns []SchemaColumn) Schema { return Schema{}.Append(columns...) }
 
-// Append returns the schema with the columns of s and then these. It is the one
-// that [NewSchema] makes of all of them.
+// Append returns the schema with the columns of s and then these.
 func (s Schema) Append(columns ...SchemaColumn) Schema {
 	if len(columns) == 0 {
 		return s
@@ -98,27 +83,11 @@ func (s Schema) Columns() []SchemaColumn {
 	return columns
 }
 
-// Names returns an iterator over the names of the columns, in order; over none for the
-// zero Schema. Ranging over it allocates nothing.
+// Names iterates over the names of the columns without an allocation.
 func (s Schema) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		s.each(func(c SchemaColumn) bool { return yield(c.Name) })
 	}
-}
-
-// String returns a stable text form, one line per column; empty for the zero
-// Schema.
-func (s Schema) String() string {
-	var b strings.Builder
-	s.each(func(c SchemaColumn) bool {
-		kind := " real "
-		if c.Integral {
-			kind = " integral "
-		}
-		b.WriteString(strconv.Quote(c.Name) + kind + strconv.Quote(c.Detail) + "\n")
-		return true
-	})
-	return b.String()
 }
 
 // compatible reports whether operands with these schemas may meet.
