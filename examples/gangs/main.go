@@ -60,7 +60,7 @@ func parseOptions(args []string, stdout io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// program is the program; its faults are those of [command.Help.Status].
+// program is the program; [command.Help.Status] says which faults it has.
 func program(args []string, stdout, stderr io.Writer) error {
 	o, err := parseOptions(args, stdout)
 	if err != nil {

@@ -19,9 +19,8 @@ const (
 	height = 2.9 * vg.Inch
 )
 
-// looks are how the engines are drawn: colours of the palette by Okabe and Ito, which
-// people with any colour vision can tell apart, and dashes and glyphs for those who print
-// in grey.
+// looks are how the engines are drawn: colors of the palette by Okabe and Ito, which
+// people with any color vision can distinguish, and dashes and glyphs for prints in gray.
 var looks = []struct {
 	name  string
 	time  func(result) float64

@@ -1,4 +1,4 @@
-// Quota tells how the ledger of package quota keeps queues to their cards: the
+// Quota shows how the ledger of package quota keeps queues to their cards: the
 // three examples of Volcano's capacity-card design, a tree of queues, and a
 // hundred goroutines that want more than there is. Every line with a number is an
 // event of the ledger.
@@ -20,9 +20,9 @@ func main() {
 }
 
 // help is what -help prints.
-var help = command.Help{Name: "quota", About: "Tells how the ledger of package quota keeps queues to their cards."}
+var help = command.Help{Name: "quota", About: "Shows how the ledger of package quota keeps queues to their cards."}
 
-// program is the program; its faults are those of [command.Help.Status].
+// program is the program; [command.Help.Status] says which faults it has.
 func program(args []string, stdout io.Writer) error {
 	if err := help.Parse(flag.NewFlagSet("quota", flag.ContinueOnError), args, stdout); err != nil {
 		return err
@@ -30,14 +30,14 @@ func program(args []string, stdout io.Writer) error {
 	return run(stdout)
 }
 
-// run tells all stories.
+// run runs all stories.
 func run(out io.Writer) error {
-	for i, tell := range []func(*story){oneCard, eitherCard, sharedCard, tree, rush} {
+	for i, run := range []func(*story){oneCard, eitherCard, sharedCard, tree, rush} {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
 		s := &story{out: out}
-		if tell(s); s.err != nil {
+		if run(s); s.err != nil {
 			return s.err
 		}
 	}

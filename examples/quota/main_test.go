@@ -23,7 +23,7 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-// The stories come out the same every time, those of many goroutines too.
+// The stories come out the same every time, also of many goroutines.
 func TestStories(t *testing.T) {
 	const golden = "testdata/want.txt"
 	for range 5 {
@@ -48,7 +48,7 @@ func TestStories(t *testing.T) {
 
 // A story that goes wrong stops and says why.
 func TestBrokenStory(t *testing.T) {
-	for name, tell := range map[string]func(*story){
+	for name, play := range map[string]func(*story){
 		"a card that no quota can be of": func(s *story) {
 			s.begin(quota.Config{}, nil, team("team-a", "", `{"": 1}`))
 		},
@@ -62,7 +62,7 @@ func TestBrokenStory(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		s := &story{out: &out}
-		tell(s)
+		play(s)
 		if s.err == nil {
 			t.Errorf("%s: no error", name)
 			continue

@@ -113,7 +113,7 @@ func (s *story) fits(queue, request string) {
 	s.say("      %d more of %s would fit", fits.Copies, request)
 }
 
-// task resolves a pod of a job. Its name is that of the job and an index.
+// task resolves a pod of a job. Its name is the name of the job and an index.
 func (s *story) task(queue, job string, index int, pod *corev1.Pod) *quota.TaskRequest {
 	if s.err != nil {
 		return nil

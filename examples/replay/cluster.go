@@ -29,7 +29,7 @@ type cluster struct {
 // A request is one distinct pod request.
 type request struct {
 	amounts vector.ResourceVector // what it takes from a node
-	gpu     gpu.Request           // its CPU and devices, and what a node must have beside these
+	gpu     gpu.Request           // its CPU and devices, and what else a node must have
 	total   int64                 // of all its devices, in thousandths
 }
 

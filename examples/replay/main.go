@@ -2,7 +2,7 @@
 // scheduling policies and reports how much of the cluster each of them fills,
 // how much it leaves as fragments, and how fast it decides. On the five pod
 // lists that the FGD paper (Weng et al., USENIX ATC '23) was evaluated on, the
-// published results stand beside its own.
+// published results stand next to its own.
 //
 // Without flags it runs on the shapes of the openb cluster and its default pod
 // list (data/README.md). With -nodes and -pods it reads any lists of that
@@ -118,7 +118,7 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 // maxSeeds is the greatest number of runs of each policy.
 const maxSeeds = 10000
 
-// validate checks what the flags alone tell.
+// validate checks what the flags alone can show.
 func (o *options) validate() error {
 	ending := strings.ToLower(filepath.Ext(o.plotFile))
 	switch {

@@ -31,9 +31,9 @@ var canvases = map[string]func(w, h vg.Length) vg.CanvasWriterTo{
 // pictureFormats returns the endings of the formats of a picture.
 func pictureFormats() []string { return []string{".svg", ".png", ".pdf"} }
 
-// A look is how a policy is drawn. The colours are of the palette by Okabe and
-// Ito, which people with any colour vision can tell apart; dashes and glyphs
-// differ too, for those who print in grey.
+// A look is how a policy is drawn. The colors are of the palette by Okabe and
+// Ito, which people with any color vision can distinguish; dashes and glyphs
+// differ too, for prints in gray.
 type look struct {
 	color color.NRGBA
 	dash  []vg.Length
@@ -208,7 +208,7 @@ func stepFor(high float64) float64 {
 	return step
 }
 
-// faint returns a colour for a band.
+// faint returns a color for a band.
 func faint(c color.NRGBA) color.NRGBA {
 	c.A = 0x38
 	return c

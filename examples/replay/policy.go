@@ -16,12 +16,12 @@ type policy struct {
 	// the node with the greatest score.
 	random bool
 
-	// compile makes the scorer for a cluster. That of a random policy only says
+	// compile makes the scorer for a cluster. For a random policy it only says
 	// which devices are idle.
 	compile func(c *cluster) (*gpu.Scorer, error)
 }
 
-// policies are those of the paper, in the order of its tables.
+// policies are the paper's, in the order of its tables.
 var policies = []*policy{
 	{name: "Random", random: true, compile: compilePacking},
 	{name: "DotProd", compile: func(c *cluster) (*gpu.Scorer, error) {

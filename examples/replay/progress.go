@@ -31,7 +31,7 @@ func (p *progress) start(runs int) {
 	}
 }
 
-// add tells of a part of a run that was done and how many pods it placed.
+// add shows a part of a run that was done and how many pods it placed.
 func (p *progress) add(policy string, seed int64, part float64, placed int) {
 	if p.line == nil {
 		return

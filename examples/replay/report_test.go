@@ -50,7 +50,7 @@ func TestCurve(t *testing.T) {
 		ok      bool
 	}{
 		{0, reading{0, 10, 10}, true},
-		{1, reading{1, 28. / 3, (10 + 100*90./990 + 100*90./980) / 3}, true}, // the mean over all events beside it
+		{1, reading{1, 28. / 3, (10 + 100*90./990 + 100*90./980) / 3}, true}, // the mean over all events around it
 		{2, reading{1.5, 9, (100*90./990 + 100*90./980) / 2}, true},
 		{3, reading{7. / 3, (9 + 9 + 8.6) / 3, (100*90./990 + 100*90./980 + 100*86./960) / 3}, true},
 		{5, reading{4, 8.6, 100 * 86. / 960}, true},
@@ -58,7 +58,7 @@ func TestCurve(t *testing.T) {
 		{130, reading{100, 6.4 / 3, 0}, true},
 	} {
 		got, ok := c.at(test.percent)
-		if ok != test.ok || !near(got.alloc, test.want.alloc) || !near(got.frag, test.want.frag) || !near(got.ratio, test.want.ratio) {
+		if ok != test.ok || !isClose(got.alloc, test.want.alloc) || !isClose(got.frag, test.want.frag) || !isClose(got.ratio, test.want.ratio) {
 			t.Errorf("at %d: %v, %v, want %v", test.percent, got, ok, test.want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+func isClose(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
 func TestSpread(t *testing.T) {
 	for _, test := range []struct {
@@ -84,7 +84,7 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%v: %v, want %v", test.values, got, test.want)
 		}
 	}
-	if got := z(spread{10, 95, 0.3}, spread{10, 94, 0.4}); !near(got, 1/math.Sqrt(0.009+0.016)) {
+	if got := z(spread{10, 95, 0.3}, spread{10, 94, 0.4}); !isClose(got, 1/math.Sqrt(0.009+0.016)) {
 		t.Errorf("z = %v", got)
 	}
 }
@@ -329,7 +329,7 @@ func TestPublicationOf(t *testing.T) {
 	}
 	nodes[tr.nodes[0]]++
 	if p := publicationOf(newTrace(nodes, pods), podList("default")); p != nil {
-		t.Errorf("other nodes are taken for those of %s", p.trace)
+		t.Errorf("other nodes are taken for %s", p.trace)
 	}
 }
 

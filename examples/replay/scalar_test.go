@@ -54,7 +54,7 @@ type scalarScore struct {
 const scalarNever = math.MaxUint32
 
 // newScalar returns a replay of a trace whose nodes have eight devices at most
-// and no more CPU or GPUs than those of openb.
+// and no more CPU or GPUs than openb's.
 func newScalar(tr *trace, policy string, seed int64) *scalar {
 	models := map[string]int32{}
 	for _, node := range tr.nodes {

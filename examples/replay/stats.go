@@ -71,7 +71,7 @@ func roundHalfEven(a, b int64) int64 {
 }
 
 // at returns the mean of the readings of a bin. Where it has none, it is the
-// mean over those of its two neighbours; false when these have none either.
+// mean over its two neighbors; false when these have none either.
 func (c *curve) at(percent int64) (reading, bool) {
 	b := c.bin(percent)
 	if b.events == 0 {

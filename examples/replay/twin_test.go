@@ -13,7 +13,7 @@ import (
 
 // A twinNode is what is left of a node.
 type twinNode struct {
-	cpu, memory, total int64 // total is that of the devices
+	cpu, memory, total int64 // total is of the devices
 	free               []int64
 	idle               int
 	pods               int

@@ -33,7 +33,7 @@ func main() {
 // help is what -help prints.
 var help = command.Help{Name: "scheduler", About: "Lets some pods live in a small scheduler, and prints what becomes of them."}
 
-// program is the program; its faults are those of [command.Help.Status].
+// program is the program; [command.Help.Status] says which faults it has.
 func program(args []string, stdout io.Writer) error {
 	if err := help.Parse(flag.NewFlagSet("scheduler", flag.ContinueOnError), args, stdout); err != nil {
 		return err

@@ -29,7 +29,7 @@ type scheduler struct {
 
 	known map[string]*node
 	pods  map[types.UID]*pod // on a node, assumed or bound
-	moved bool               // nodes have changed since the ledger was told their cards
+	moved bool               // nodes have changed since the ledger got their cards
 
 	typical *gpu.Typical
 	scores  *scoring.Bound // of pods without GPUs

@@ -14,9 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// looks are the lines' colours, of the palette by Okabe and Ito, which people
-// with any colour vision can tell apart, and their dashes, for those who print
-// in grey.
+// looks are the lines' colors, of the palette by Okabe and Ito, which people
+// with any color vision can distinguish, and their dashes, for prints in gray.
 var looks = []struct {
 	color color.RGBA
 	dash  []vg.Length
@@ -46,7 +45,7 @@ const (
 	height = 3 * vg.Inch
 )
 
-// writePicture draws plots in a row, and the legend beside them, and writes them to a file.
+// writePicture draws plots in a row, and the legend next to them, and writes them to a file.
 func writePicture(path string, plots []*plot.Plot, legend *plot.Legend) error {
 	canvas := vgsvg.New(width, height)
 	picture.Draw(canvas, plots, legend)

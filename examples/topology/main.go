@@ -30,7 +30,7 @@ var help = command.Help{
 	Groups: []command.Group{{Title: "What it writes", Example: "-svg docs", Flags: []string{"svg"}}},
 }
 
-// program is the program; its faults are those of [command.Help.Status].
+// program is the program; [command.Help.Status] says which faults it has.
 func program(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("topology", flag.ContinueOnError)
 	svg := flags.String("svg", "", "`folder` to write the picture to")

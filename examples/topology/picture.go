@@ -23,8 +23,8 @@ const (
 var (
 	ink  = color.Gray{0x20}
 	edge = color.Gray{0x99}
-	// Blue of the palette by Okabe and Ito, which people with any colour vision can
-	// tell from white and grey.
+	// Blue of the palette by Okabe and Ito, which people with any color vision can
+	// distinguish from white and gray.
 	blue = color.RGBA{0x00, 0x72, 0xB2, 0xFF}
 )
 

@@ -20,7 +20,7 @@ type constraint struct {
 	has  func(c *cluster, p *corev1.Pod) bool
 }
 
-// constraints are those of pods in the queue.
+// constraints are what pods in the queue ask of nodes.
 var constraints = []constraint{
 	{"nodeSelector", func(_ *cluster, p *corev1.Pod) bool { return len(p.Spec.NodeSelector) > 0 }},
 	{"nodeAffinity", func(_ *cluster, p *corev1.Pod) bool {

@@ -126,7 +126,7 @@ func (d *demand) scheduled(n *need, tie vector.Tie) (int, error) {
 	return hi, nil
 }
 
-// mix looks for a cheap mix of shapes. The needs are those of each shape alone.
+// mix looks for a cheap mix of shapes. The needs are what each shape alone needs.
 func (d *demand) mix(needs []need) packing.Mix {
 	p := packing.Problem{Kinds: d.kinds, Requests: d.requestMatrix(d.pods)}
 	for i := range d.shapes {

@@ -196,7 +196,7 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	return opts, nil
 }
 
-// check checks what the flags alone tell.
+// check checks what the flags alone can show.
 func (o *options) check() error {
 	switch {
 	case o.order != "queue" && o.order != "given":
@@ -241,7 +241,7 @@ func (o *options) checkScores() error {
 		strategies++
 	}
 	if strategies > 1 {
-		return errors.New("-score: want one type beside BalancedAllocation")
+		return errors.New("-score: want one type besides BalancedAllocation")
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func (o *options) strategy() (strategy scoring.KubeConfig, weight float64, err e
 	return strategy, weight, nil
 }
 
-// readStrategy is strategy for a file; kind and weight are those of -score, if any.
+// readStrategy is strategy for a file; kind and weight are what -score says, if anything.
 func (o *options) readStrategy(kind scoring.ScoringType, weight float64) (strategy scoring.KubeConfig, _ float64, err error) {
 	text, err := os.ReadFile(o.strategyFile)
 	if err != nil {
@@ -414,7 +414,7 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 		input: input, constraints: constraints, fill: fill, gangs: gangs, remarks: remarks, missing: missing, opts: opts})
 }
 
-// findShape returns the shape of a name, which may be that of one of its nodes.
+// findShape returns the shape of a name, which may be the name of one of its nodes.
 func (c *cluster) findShape(name string) (*shape, error) {
 	var known []string
 	for i := range c.shapes {

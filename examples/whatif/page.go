@@ -182,7 +182,7 @@ func (r *report) pageData() pageData {
 	columns := r.usedColumns()
 	columns = columns[:min(len(columns), mostResources)]
 	shapeOf := r.shapesByRow()
-	order := make([]int, len(shapeOf)) // the rows, those of one shape together
+	order := make([]int, len(shapeOf)) // the rows, shape by shape
 	for i := range order {
 		order[i] = i
 	}
@@ -214,7 +214,7 @@ func (r *report) pageData() pageData {
 		d.Has = append(d.Has, amounts.number(r.amounts(after.Allocatable().Row(nil, row))))
 	}
 	var requests, reasons texts
-	known := make(map[*vector.PodAmounts][2]int) // its number and that of why it fits nowhere
+	known := make(map[*vector.PodAmounts][2]int) // its number, and the number of why it fits nowhere
 	for i, row := range r.rows {
 		request := r.requests[i]
 		numbers, seen := known[request]

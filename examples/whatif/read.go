@@ -308,7 +308,7 @@ func tree(text json.RawMessage) (root any, err error) {
 }
 
 // blame returns the path and the cause of the first fault of an object that can't
-// be decoded. Types that decode themselves, quantities for one, don't tell their
+// be decoded. Types that decode themselves, quantities for one, don't show their
 // path. So it decodes the object with one of its members at a time, and then that
 // member likewise.
 func blame(text json.RawMessage, another func() any) (path string, cause error) {

@@ -18,7 +18,7 @@ type addition struct {
 type outcome struct {
 	final   *placement.State
 	more    []addition
-	added   []*shape // of the rows behind those of the cluster
+	added   []*shape // of the rows behind the cluster's
 	rows    []int    // of the queue's pods, -1 for none
 	placed  int
 	elapsed time.Duration // of the decisions

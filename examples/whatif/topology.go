@@ -159,11 +159,11 @@ func (r *report) place(g gangOfPods, top *gang.Topology, o *topologyOptions) (st
 	if found.Domain >= 0 {
 		who = strings.Join(top.Path(nil, found.Domain), "/")
 	}
-	beside := ""
+	other := ""
 	if request.Leader != nil {
-		beside = " beside the leader"
+		other = " besides the leader"
 	}
-	text := fmt.Sprintf("nowhere: %s could take %d of %d%s", who, found.Could, request.Count, beside)
+	text := fmt.Sprintf("nowhere: %s could take %d of %d%s", who, found.Could, request.Count, other)
 	for j, n := range found.Rejections {
 		if n > 0 {
 			text += fmt.Sprintf("; %d nodes have too little %s for one", n, r.m.Name(j))

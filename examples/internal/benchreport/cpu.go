@@ -6,7 +6,7 @@ import (
 )
 
 // generations are server CPUs by vendor, family and model: what /proc/cpuinfo says. Many
-// virtual machines tell no more of a CPU's name than its vendor.
+// virtual machines show no more of a CPU's name than its vendor.
 var generations = []struct {
 	vendor              string
 	family, first, last int

@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// look is how an implementation is drawn. The colours are of the palette by Okabe
-// and Ito, which people with any colour vision can tell apart; their lightness,
-// the glyphs and the dashes differ too, for those who print in grey.
+// look is how an implementation is drawn. The colors are of the palette by Okabe
+// and Ito, which people with any color vision can distinguish; their lightness,
+// the glyphs and the dashes differ too, for prints in gray.
 type look struct {
 	impl  string
 	name  string
@@ -31,7 +31,7 @@ var looks = []look{
 }
 
 // drawFit draws Fit by size: against the row loop and against the roof. The legend of
-// both stands beside them.
+// both stands next to them.
 func drawFit(all *results) ([]byte, error) {
 	rows := all.where("Ratio", map[string]string{"kernel": "Fit", "cols": "8", "requested": ""})
 	if len(rows) == 0 {

@@ -7,7 +7,7 @@
 // The pages have a section for each model of CPU between <!-- bench:begin --> and
 // <!-- bench:end -->; the one of the CPU that was measured is rewritten, or added, and the
 // others stay. The README names the CPU of its table in the marker, and others leave it
-// alone. A picture per CPU stands beside the summary. Of benchmarks that ran several times
+// alone. A picture per CPU stands next to the summary. Of benchmarks that ran several times
 // the fastest run counts. The output depends on the input and on the Go version only. On a
 // terminal the results are shown as they come.
 //
@@ -49,7 +49,7 @@ var help = command.Help{
 	},
 }
 
-// program is the program; its faults are those of [command.Help.Status].
+// program is the program; [command.Help.Status] says which faults it has.
 func program(args []string, stdout io.Writer) error {
 	o, err := parseOptions(args, stdout)
 	if err != nil {

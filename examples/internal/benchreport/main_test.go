@@ -32,7 +32,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The fastest of several runs counts, and a ratio is that of the fastest runs.
+// The fastest of several runs counts, and a ratio is of the fastest runs.
 func TestFastestRunCounts(t *testing.T) {
 	all := readText(t,
 		"BenchmarkRatio/kernel=Fit/impl=avx2/nodes=5000/cols=8-2 20 2.0 ns/node 30 rowloop-ns/node",

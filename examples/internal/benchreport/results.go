@@ -13,7 +13,7 @@ import (
 
 // results is what one run of the benchmarks said.
 type results struct {
-	cpu, family, model string // of the CPU, as the benchmarks tell; family and model on Linux only
+	cpu, family, model string // of the CPU, as the benchmarks say; family and model on Linux only
 	rows               []row  // in the order of the input, each benchmark once
 }
 
@@ -41,7 +41,7 @@ func (r row) value(unit string) float64 {
 	return math.NaN()
 }
 
-// per returns how many of the given unit's time fit into that of another: the
+// per returns how many of the given unit's time fit into another's: the
 // ratio of the fastest runs.
 func (r row) per(unit, of string) float64 { return r.value(of) / r.value(unit) }
 

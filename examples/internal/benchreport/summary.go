@@ -13,7 +13,7 @@ type question struct {
 	readme                     bool
 }
 
-// questions are the lines of the summary, and those of the README's table.
+// questions are the lines of the summary, and of the README's table.
 var questions = []question{
 	{"which nodes can hold a pod (`Fit`)", "Ratio", "kernel", "Fit", "8", "", true},
 	{"64 pods at once (`FitMatrix`)", "Ratio", "kernel", "FitMatrix", "8", "", true},
@@ -102,7 +102,7 @@ func readmeTable(all *results) string {
 	return b.String()
 }
 
-// scenarioRows returns the result of the scenario filter that the summary tells, if any.
+// scenarioRows returns the result of the scenario filter that the summary shows, if any.
 func scenarioRows(all *results) []row {
 	return all.where("ScenarioRatio", map[string]string{"members": "mixed", "prefix": "4000"})
 }

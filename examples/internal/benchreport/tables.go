@@ -165,7 +165,7 @@ func operationNames(rows []row, key string) []string {
 	return names
 }
 
-// detailTable tells all that was measured at 5,000 nodes.
+// detailTable shows all that was measured at 5,000 nodes.
 func detailTable(b *strings.Builder, title, key string, rows []row, quote quoting) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.number("nodes") != 5000 })
 	if len(rows) == 0 {
@@ -241,7 +241,7 @@ func transformTable(b *strings.Builder, rows []row) {
 	b.WriteByte('\n')
 }
 
-// deviceTable compares the scores of devices with those of resource lists.
+// deviceTable compares the scores of devices with scores of resource lists.
 func deviceTable(b *strings.Builder, rows []row) {
 	if len(rows) == 0 {
 		return

@@ -1,4 +1,4 @@
-// Package picture draws and writes the pictures of the examples: plots beside each other
+// Package picture draws and writes the pictures of the examples: plots next to each other
 // on one white background, which can be read on dark pages too.
 package picture
 
@@ -47,7 +47,7 @@ func AddGrid(p *plot.Plot) {
 	p.Add(grid)
 }
 
-// NewLegend returns a legend to be drawn beside plots.
+// NewLegend returns a legend to be drawn next to plots.
 func NewLegend() *plot.Legend {
 	legend := plot.NewLegend()
 	legend.TextStyle.Font, legend.Padding, legend.ThumbnailWidth = Sans(10), 6, 30
@@ -68,7 +68,7 @@ func Ticks(values ...float64) plot.ConstantTicks {
 	return ticks
 }
 
-// Draw draws plots beside each other: axes, titles and labels at one height, and the
+// Draw draws plots next to each other: axes, titles and labels at one height, and the
 // legend, unless it is nil, right of them.
 func Draw(canvas vg.CanvasSizer, plots []*plot.Plot, legend *plot.Legend) {
 	const line = vg.Length(18) // with a title or a label

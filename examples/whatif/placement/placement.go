@@ -114,7 +114,7 @@ type State struct {
 }
 
 // NewState returns a state without nodes. The scorers of the terms must have been
-// compiled against m. Without terms every node scores 0. Errors are those of
+// compiled against m. Without terms every node scores 0. Errors are as in
 // [scoring.Combine].
 func NewState(m *vectormap.ResourceVectorMap, terms []scoring.Term) (*State, error) {
 	if len(terms) == 0 {

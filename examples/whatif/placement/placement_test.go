@@ -18,7 +18,7 @@ import (
 )
 
 // Random clusters and queues, pod after pod: the nodes that fit, their scores and
-// the best of them are those of a loop over maps of whole numbers, and stay so as
+// the best of them are the same as by a loop over maps of whole numbers, and stay so as
 // pods are placed.
 func TestAgainstNaive(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
