@@ -51,6 +51,6 @@
 // and fractions of a thousandth of a GPU are errors. On error nothing is written.
 //
 // A vector that is longer than the map is a mistake of the caller. Methods that return an
-// error return [vector.ErrShape]; the others panic, except for MIGSlices. A nil map, pod or
-// node panics too. Panics are constant strings that begin with "vectormap: " or "vector: ".
+// error return [vector.ErrShape]; the others panic with a constant string, except for
+// MIGSlices.
 package vectormap
