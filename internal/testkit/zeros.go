@@ -3,8 +3,10 @@ package testkit
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"math"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -212,4 +214,49 @@ func exportedTypes(t *testing.T) (names []string) {
 		}
 	}
 	return names
+}
+
+// recovered calls f and goes through what it returns to be ranged over. It returns
+// what that panics with.
+func recovered(f reflect.Value, args []reflect.Value) (got any) {
+	defer func() { got = recover() }()
+	for _, result := range f.Call(args) {
+		if typ := result.Type(); (typ.CanSeq() || typ.CanSeq2()) && typ.Kind() == reflect.Func && !result.IsNil() {
+			more := reflect.MakeFunc(typ.In(0), func([]reflect.Value) []reflect.Value { return []reflect.Value{reflect.ValueOf(true)} })
+			result.Call([]reflect.Value{more})
+		}
+	}
+	return nil
+}
+
+// exportedFunctions returns the names of the exported functions of the package in
+// the present folder that have a parameter.
+func exportedFunctions(t *testing.T) (names []string) {
+	for _, file := range parsedFiles(t) {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() && f.Type.Params.NumFields() > 0 {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// parsedFiles returns the files of the package in the present folder.
+func parsedFiles(t *testing.T) (parsed []*ast.File) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, file)
+	}
+	return parsed
 }
