@@ -70,7 +70,7 @@ func Bind(scorer Scorer, nodes *vector.Nodes) *Bound {
 }
 
 // WithOverride returns the scorer of a pod that brings its own rules, bound to the same
-// nodes: those of every [Strategy] and [StrategyFit] are replaced, see
+// nodes: the rules of every [Strategy] and [StrategyFit] are replaced, see
 // [StrategyFit.WithOverride]. It shares what b keeps, so it is cheap, and is for the same
 // goroutine. A nil override returns b.
 func (b *Bound) WithOverride(o *PodOverride) *Bound {
@@ -86,6 +86,9 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 // one: it fits by the rule of [vector.Fit], scores, and picks as [vector.ArgMax] does.
 // A pod that requests an amount that is negative, infinite or NaN has none; Score says
 // what is wrong with it.
+//
+// Scores may be kept in the order of the tie. Where ranks change, give [vector.TieRank]
+// another slice: one that is rewritten in place panics, sooner or later.
 func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
 	if !b.begin(pod, rows, tie) {
 		return -1, false
@@ -148,12 +151,12 @@ func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) e
 
 // ScorePercent is Score in percent of the highest score that there can be, rounded to
 // whole numbers from 0 to 100, halves up, as plugins of kube-scheduler return them. The scores of a
-// [Kube] are such percents already; those of a [Strategy] with a plugin weight of 10 are
+// [Kube] are such percents already; the scores of a [Strategy] with a plugin weight of 10 are
 // divided by 10. Of a combination whose scores can be negative it is the percent of the
 // way from the lowest to the highest. NaN becomes 0.
 //
-// It is an error where scores have no bound: those of a [Load] that is [Raw], of [DRF],
-// and of types of other packages, unless they are normalized.
+// It is an error where scores have no bound: of a [Load] that is [Raw], of [DRF], and of
+// types of other packages, unless they are normalized.
 func (b *Bound) ScorePercent(dst []int64, pod vector.PodAmounts, rows *vector.Mask) error {
 	if err := b.check(len(dst), pod, rows); err != nil {
 		return err
@@ -193,7 +196,7 @@ func percentOf(x, span float64) int64 {
 
 // Explain returns the numbers that make the score of a row. Where a term is normalized,
 // that is over the selected rows that can hold the pod, as in Best, and row must be one
-// of these. A row that is not selected is [vector.ErrShape]; other errors are those of
+// of these. A row that is not selected is [vector.ErrShape]; other errors are as in
 // Score.
 func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Explanation, error) {
 	n := b.len()

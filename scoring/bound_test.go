@@ -658,6 +658,36 @@ func TestBoundPanics(t *testing.T) {
 	}
 }
 
+// TestRankRewritten: scores that are kept in the order of a rank cannot follow one that is
+// rewritten in place. That is found.
+func TestRankRewritten(t *testing.T) {
+	nodes := plainNodes(t, 3, make([][]float64, 200)...)
+	scores := scoring.Bind(usedScorer(0), nodes)
+	scoring.CacheAll(scores)
+	rank := make([]int32, nodes.Len())
+	for i := range rank {
+		rank[i] = int32(i * 7 % len(rank))
+	}
+	pod, tie := vector.PodAmounts{}, vector.TieRank(rank)
+	for range 300 {
+		if row, _ := scores.Best(pod, nil, tie); row != 0 {
+			t.Fatalf("row %d", row)
+		}
+	}
+	slices.Reverse(rank)
+	if row, _ := scores.Best(pod, nil, vector.TieRank(slices.Clone(rank))); row != len(rank)-1 {
+		t.Fatalf("row %d of another slice", row)
+	}
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, "rewritten in place") {
+			t.Errorf("panicked %q", text)
+		}
+	}()
+	for range 300 {
+		scores.Best(pod, nil, tie)
+	}
+}
+
 // countingScorer is a dear scorer of somebody else that counts the rows it is asked about.
 type countingScorer struct{ rows *int }
 

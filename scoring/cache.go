@@ -35,7 +35,7 @@ func (b *Bound) LimitCache(bytes int64) {
 const (
 	passColumn   = 0.05 // a pass, per row and requested column: which rows fit
 	leastPass    = 4000 // a pass that takes less is not worth an attempt to save it
-	cacheRow     = 12   // a row whose kept score is brought up to date, beside its scoring
+	cacheRow     = 12   // to bring the kept score of a row up to date, without its scoring
 	cacheColumns = 4    // scoring one row by itself costs so many times its part in a pass
 	cacheTimes   = 8    // a request has to come so often before its scores are kept
 	cacheTies    = 32   // and a rule for ties, since an order of all rows is worked out

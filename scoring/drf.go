@@ -31,7 +31,7 @@ type DRFConfig struct {
 
 // DRF computes the dominant share of queues, by which dominant resource fairness
 // (Ghodsi et al., NSDI 2011) orders them: lower is better, and the next job is
-// that of the queue with the least share. A row is a queue, requested is what it has,
+// the job of the queue with the least share. A row is a queue, requested is what it has,
 // allocatable its entitlement, and request the candidate job, or nil for none.
 //
 // The share is the greatest (x/c)·w over the resources with weight w > 0, 0 at
@@ -139,7 +139,7 @@ func (d *DRF) scoreEach(dst []float64, a *amounts, words []uint64) {
 }
 
 // Explain returns the resources that count for one queue, or that the job
-// requests; the points are those of the greatest. A Reason is set when the share
+// requests; the greatest has all points. A Reason is set when the share
 // is +Inf because of a NaN.
 func (d *DRF) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	score, err := d.Score(request, requested, allocatable)

@@ -76,7 +76,7 @@ func (o Option) has(x Option) bool { return o&x == x }
 // report collects what is wrong with a configuration.
 type report struct {
 	document.Report
-	path    string   // before those of what is noted
+	path    string   // before the paths of what is noted
 	unknown []string // exact names that the map does not have
 	has     *vectormap.ResourceVectorMap
 }

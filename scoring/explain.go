@@ -80,7 +80,7 @@ type DimExplanation struct {
 }
 
 // String returns the explanation as a table, a line per scorer and resource.
-// Names are those of the indices, and amounts in units of the map.
+// Names are the own names of the indices, and amounts in units of the map.
 func (e Explanation) String() string {
 	return e.table(func(d *DimExplanation) (name, request, requested, allocatable string) {
 		return d.Name, amountText(d.Request), amountText(d.Used), amountText(d.Allocatable)

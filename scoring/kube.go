@@ -399,7 +399,7 @@ func (k *Kube) Explain(request, requested, allocatable vector.ResourceVector) (E
 	return x.finish(), nil
 }
 
-// kubeExplanation is an explanation on the way.
+// kubeExplanation is a partial explanation.
 type kubeExplanation struct {
 	k                               *Kube
 	request, requested, allocatable vector.ResourceVector

@@ -56,7 +56,7 @@ type Load struct {
 	form          kernel.LoadForm // the direction
 	weights       dimWeights
 	dims          []loadDim
-	fixed         bool // the capacities are those of dims
+	fixed         bool // the capacities are in dims
 	onlyRequested bool
 }
 
@@ -174,7 +174,7 @@ func (l *Load) scoreEach(dst []float64, a *amounts, words []uint64) {
 
 // Explain returns the part of every resource in the score of one node: of those
 // that count, and of those that are requested. Allocatable is the capacity that
-// was used. With DominantResource the points are those of the greatest resource.
+// was used. With DominantResource the greatest resource has all points.
 // A Reason is set when the score was cut to 0 or 100, or is 0 because of a NaN.
 func (l *Load) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	score, err := l.Score(request, requested, allocatable)

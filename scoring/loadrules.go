@@ -19,7 +19,7 @@ type loadDim struct {
 	index  int
 	weight float64
 
-	// capacity is that of all rows (Load), or stands for one that is unlimited
+	// capacity is of all rows (Load), or stands for one that is unlimited
 	// (DRF).
 	capacity float64
 }

@@ -23,7 +23,7 @@ const (
 // object have.
 const maxAnnotations = 256 << 10
 
-// PodOverride is a pod's own rule set, which replaces that of a [StrategyFit];
+// PodOverride is a pod's own rule set, which replaces the rules of a [StrategyFit];
 // see [ParsePodOverride] and [StrategyFit.WithOverride]. It is immutable and
 // safe for concurrent use. A nil pointer overrides nothing.
 type PodOverride struct {

@@ -27,14 +27,14 @@ const pluginName = "resource-strategy-fit"
 //
 // All faults of the document are reported at once, sorted by path: as an error
 // that is an Aggregate of *field.Error, of a thousand at most, without a result, or
-// as warnings, which come beside an error too. [vectormap.Faults] lists them; a
+// as warnings, which come with an error too. [vectormap.Faults] lists them; a
 // document that cannot be read is one fault, of the line at fault. Names that the map
 // does not have are reported by [CompileStrategy]. A policy without
 // enable is off. With [Lenient], faults that have a defined meaning are warnings:
 // unknown keys are ignored, invalid patterns removed, unknown types read as
 // LeastAllocated, fractions cut off integers.
 //
-// A document has at most 1 MiB of UTF-8, no second one behind it, no aliases that
+// A document has at most 1 MiB of UTF-8, no second one after it, no aliases that
 // make it much larger, and nests at most a hundred deep. An empty one is an error;
 // {} has all defaults. Values are read as YAML 1.1 has them; keys must be strings,
 // so 1 and yes need quotes.
@@ -320,7 +320,7 @@ func memoryUnit(v document.Value) float64 {
 // The document is read strictly, and nothing is only a warning. Unknown and
 // repeated keys, values of a wrong type and integers with fractions are reported
 // all at once, sorted by path. [CompileKube] checks what the values mean.
-// Documents are limited as those of [ParseArguments] are.
+// Documents are limited as in [ParseArguments].
 func ParseScoringStrategy(data []byte) (*KubeConfig, error) {
 	cfg, _, err := parse(data, nil, (*walker).scoringStrategy)
 	return cfg, err

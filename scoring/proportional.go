@@ -296,7 +296,7 @@ func (p *Proportional) Warnings() field.ErrorList {
 // Enabled reports whether there is a rule; otherwise every node passes.
 func (p *Proportional) Enabled() bool { return p != nil && len(p.rules) > 0 }
 
-// Check checks one node. Errors are those of a [Scorer]; a nil p has none.
+// Check checks one node. Errors are as in [Scorer]; a nil p has none.
 func (p *Proportional) Check(request, requested, allocatable vector.ResourceVector) (Result, error) {
 	passed := Result{OK: true, Primary: -1, Secondary: -1}
 	if p == nil {

@@ -46,7 +46,7 @@ func (b *Bound) bestPruned(pod vector.PodAmounts, tie vector.Tie) (row int, ok b
 	return row, true
 }
 
-// bestOfTop returns the first best row, and scores the rows of work.pruned.mask: those of
+// bestOfTop returns the first best row, and scores the rows of work.pruned.mask, of
 // blocks that can have the best score. It returns -1 when these are most blocks, or may
 // not have it after all.
 func (b *Bound) bestOfTop(scorer blockScorer, a *amounts) int {

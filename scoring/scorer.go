@@ -37,7 +37,7 @@ type Scorer interface {
 type ScoringType string
 
 const (
-	// Of [FitRule] the first two, of [KubeConfig] all four. The names are those of
+	// Of [FitRule] the first two, of [KubeConfig] all four. The names are from
 	// Kubernetes and Volcano.
 	MostAllocated            ScoringType = "MostAllocated"            // better the fuller
 	LeastAllocated           ScoringType = "LeastAllocated"           // better the emptier
@@ -131,7 +131,7 @@ type amounts struct {
 	nodes                  *vector.Nodes // whose matrices these are; nil: none, and no reciprocals
 }
 
-// reciprocals returns those of a column of allocatable; see [vector.Nodes.Reciprocals].
+// reciprocals returns the reciprocals of a column of allocatable; see [vector.Nodes.Reciprocals].
 func (a *amounts) reciprocals(column int) (reciprocals []float64, whole bool) {
 	if a.nodes == nil {
 		return nil, false
@@ -140,7 +140,7 @@ func (a *amounts) reciprocals(column int) (reciprocals []float64, whole bool) {
 }
 
 // compiled is what every compiled scorer keeps: the map it was compiled against
-// and what was reported on the way.
+// and what was reported.
 type compiled struct {
 	m        *vectormap.ResourceVectorMap
 	warnings field.ErrorList

@@ -41,7 +41,7 @@ type SRA struct {
 	weight  int64     // of the plugin; 0 is off
 }
 
-// CompileSRA compiles a configuration against a map. Errors are those of
+// CompileSRA compiles a configuration against a map. Errors are as in
 // [CompileStrategyFit].
 func CompileSRA(cfg SRAConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*SRA, error) {
 	var r report

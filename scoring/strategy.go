@@ -16,7 +16,7 @@ type StrategyConfig struct {
 }
 
 // Strategy is Volcano's plugin resource-strategy-fit as a whole. As a [Scorer]
-// its score is that of [StrategyFit] plus that of [SRA]; where the pod doesn't
+// its score is the score of [StrategyFit] plus the score of [SRA]; where the pod doesn't
 // fit, the fit is 0 and SRA is still added. [Proportional] stays a predicate of
 // its own.
 type Strategy struct {
@@ -26,7 +26,7 @@ type Strategy struct {
 	proportional *Proportional // nil: not configured
 }
 
-// CompileStrategy compiles a configuration against a map. Errors are those of
+// CompileStrategy compiles a configuration against a map. Errors are as in
 // [CompileStrategyFit], of all parts together, with paths that begin with sra and
 // proportional for those.
 func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Strategy, error) {
@@ -51,7 +51,7 @@ func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ..
 }
 
 // Fit returns the fit. It may be off; see [StrategyFit.Enabled]. Warnings of the
-// parts are those of the Strategy.
+// parts are in the warnings of the Strategy.
 func (s *Strategy) Fit() *StrategyFit {
 	return s.fit
 }

@@ -319,7 +319,7 @@ func (b *fitBatch) set(dst []float64, words []uint64) {
 	}
 }
 
-// peaks is that of a peakScorer, of the scores plus base, which is nil or at most most.
+// blockBounds is as in blockScorer, of the scores plus base, which is nil or at most most.
 func (b *fitBatch) blockBounds(dst, base []float64, most float64, words []uint64) (slack float64, ok bool) {
 	if b.none() || b.wide() {
 		return 0, false

@@ -170,7 +170,7 @@ func (b *Bound) ChooseDevices(dst []int32, req *Request, row int) []int32 {
 
 // Explain returns the numbers that make the score of a row, as [Scorer.Explain] has
 // them. Where scores are spread (see [CompileBestFit]), it is over the selected rows. The
-// error is that of Score, and [vector.ErrShape] for a row that is not selected.
+// error is as in Score, and [vector.ErrShape] for a row that is not selected.
 func (b *Bound) Explain(req *Request, row int, rows *vector.Mask) (scoring.Explanation, error) {
 	if err := b.check(req, rows); err != nil {
 		return scoring.Explanation{}, err
@@ -254,7 +254,7 @@ func (b *Bound) rank() {
 	b.score(b.scores, b.fits.Words())
 }
 
-// fit sets dst to those of rows that can host the request.
+// fit sets dst to the rows that can host the request.
 func (b *Bound) fit(dst, rows *vector.Mask) {
 	vector.FitAmong(dst, b.nodes.Free(), b.query.req.Amounts, rows)
 	b.query.gpus.fit(dst, b.query.req, b.query.cpu)
@@ -282,7 +282,7 @@ func (b *Bound) keeps(tie vector.Tie) bool {
 
 // worth says when kept scores cost less than to filter and score all rows; see
 // BenchmarkBest. To score all rows and keep the scores takes up to twice the time of a
-// pass of FGD, and up to six times that of the others.
+// pass of FGD, and up to six times a pass of the others.
 var worth = [...]scorecache.Worth{
 	fragmentation: {Rows: 64, Times: 2, Share: 0.7},
 	dotProduct:    {Rows: 1024, Times: 4, Share: 0.4},

@@ -20,7 +20,7 @@
 //	err := state.Place(row, &request, devices)
 //	err = nodes.Assume(row, vector.PodAmounts{Requested: request.Amounts})
 //
-// The state may be that of an account of devices, which keeps it up to date (package
-// device/share). Scores are as exact as those of package scoring, and explanations are of
+// The state may come from an account of devices, which keeps it up to date (package
+// device/share). Scores are as exact as in package scoring, and explanations are of
 // its type.
 package gpu

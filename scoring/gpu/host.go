@@ -89,7 +89,7 @@ func (h *host) tightest(buf []int32, req *Request) []int32 {
 	return buf
 }
 
-// classes returns the classes of pods that the node holds as bits: that of class, and
+// classes returns the classes of pods that the node holds as bits: the bit of class, and
 // others.
 func (h *host) classes(class int) (bits uint64) {
 	own := classBit(class)
@@ -151,7 +151,7 @@ func (s *State) keepFew(dst []uint64, g *kernel.GPURows, req *Request) {
 }
 
 // columns sets the columns of g, and what a row needs to host a request but for
-// the model. It reports false when the summary doesn't tell.
+// the model. It reports false when the summary doesn't say.
 func (s *State) columns(g *kernel.GPURows, req *Request, cpuLeft []float64) bool {
 	if len(s.rows) == 0 { // the zero value has no columns
 		return false

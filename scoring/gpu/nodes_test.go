@@ -123,7 +123,7 @@ func TestRequestOf(t *testing.T) {
 		{"MIG", apart, column("nvidia.com/mig-1g.5gb", 2), request{}, ""},
 		{"mix", whole, amounts{0, 0, 1.5}, request{}, fmt.Sprintf(mix, 1.5)},
 		{"mix in thousandths", milli, amounts{0, 0, 1500}, request{}, fmt.Sprintf(mix, 1500) + ": the map counts thousandths"},
-		{"both apart", apart, amounts{2: 1, 4: 1}, request{}, "gpu: request: amd.com/gpu: amount 1 must be 0 beside gpu"},
+		{"both apart", apart, amounts{2: 1, 4: 1}, request{}, "gpu: request: amd.com/gpu: amount 1 must be 0 where there is gpu"},
 		{"negative", whole, amounts{0, 0, -1}, request{}, "gpu: request: gpu: amount -1 must be finite and not negative"},
 		{"infinite", whole, amounts{0, 0, math.Inf(1)}, request{}, "gpu: request: gpu: amount +Inf must be finite and not negative"},
 		{"many", whole, amounts{0, 0, 65537}, request{}, "gpu: request: gpu: amount 65537 must be at most 65536 GPUs"},

@@ -42,7 +42,7 @@ type BestFitConfig struct {
 // CompileBestFit returns the scorer that prefers nodes with little left after the pod:
 // (1 - (e_cpu + e_gpu)) * 100, truncated, where e = ((left - request) / M) * 0.5 with
 // the totals of node and pod and the size M of the largest node. Unless raw, scores
-// depend on the selected rows, and those of one node are [scoring.ErrNeedsBatch]. Size
+// depend on the selected rows, and the score of one node alone is [scoring.ErrNeedsBatch]. Size
 // must be positive and finite.
 func CompileBestFit(cfg BestFitConfig, m *vectormap.ResourceVectorMap) (*Scorer, error) {
 	size, err := cfg.Size.resolve("size")

@@ -92,7 +92,7 @@ func allows(models []int32, model int32) bool {
 // a part of one device. Amounts is the vector itself, and Models is left empty:
 // vectors don't have them.
 //
-// The GPUs are those of the column [vectormap.GPU]. On a map made with
+// The GPUs are in the column [vectormap.GPU]. On a map made with
 // [vectormap.NoFold] every other column for which
 // [vectormap.ResourceVectorMap.IsGPU] holds counts too, and one of them at most
 // may have an amount. Other resources, such as MIG profiles, are no devices here.
@@ -186,7 +186,7 @@ func amountOf(m *vectormap.ResourceVectorMap, v vector.ResourceVector, owner str
 		case !usable(x):
 			return g, g.fault(reasonAmount)
 		case other != "":
-			return g, g.fault("must be 0 beside " + other)
+			return g, g.fault("must be 0 where there is " + other)
 		case g.unit == vectormap.UnitMilli:
 			g.amount, g.milli = x/wholeDevice, x
 		default:

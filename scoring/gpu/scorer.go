@@ -16,7 +16,7 @@ import (
 )
 
 // Scorer says how good a node is for a pod, greater is better, and which devices the
-// pod should get there. [CompileFGD] and the functions beside it make one. [Bind] asks
+// pod should get there. [CompileFGD] and the functions like it make one. [Bind] asks
 // it about many nodes; its own methods are the definition, for one node.
 //
 // A node that can't host the pod scores 0: it has too little CPU, a model that isn't
@@ -79,7 +79,7 @@ func (s *Scorer) ChooseDevices(dst []int32, req *Request, cpuLeft float64, node 
 }
 
 // Explain returns the numbers that make the score of a node, with the errors of
-// [Scorer.Score]. Amounts are in units of the map; those of the GPU are of all devices
+// [Scorer.Score]. Amounts are in units of the map; the amounts of the GPU are of all devices
 // together, and Allocatable is what is left. Each device that the pod should get has a
 // line without points: there Used is what others have of it.
 //

@@ -43,7 +43,7 @@ func (e *DeviceError) Error() string {
 // row is a node. [State.Place] and [State.Release] add and remove pods;
 // [State.AppendNode], [State.SetNode] and [State.RemoveRow] add, change and remove nodes.
 //
-// Its rows are those of the matrices that the scheduler keeps of the same nodes. Beside
+// Its rows are the rows of the matrices that the scheduler keeps of the same nodes. With
 // [vector.Nodes], append a row when Set has made one, and call RemoveRow with the row
 // that Delete freed: both move the last row there. To assume a pod, first Place it, then
 // assume it on the nodes; if that fails, Release it.
@@ -60,7 +60,7 @@ type State struct {
 	classes []uint64  // by row: bit k is set when it holds pods of class k, the last one for all classes from there on; padded to whole blocks
 
 	// summary has a column of totals and then, at k, the k-th greatest amount
-	// left of a device, absent for rows of fewer devices; its log is that of the
+	// left of a device, absent for rows of fewer devices; its log is the log of the
 	// state. Rows of more than mostRanks devices have no more columns than that.
 	summary vector.Matrix
 

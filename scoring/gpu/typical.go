@@ -15,7 +15,7 @@ type TypicalPod struct {
 	Milli  float64 // thousandths of every device: 1000 for whole devices; more than 0 where Count is
 	Models []int32 // the models that will do; empty: any
 
-	// Spec is Models as the pods write them. It tells kinds apart and orders
+	// Spec is Models as the pods write them. It distinguishes kinds and orders
 	// them, see [TypicalPods]; it may be empty.
 	Spec string
 
@@ -110,7 +110,7 @@ func compareKinds(a, b TypicalPod) int {
 	)
 }
 
-// mergeKinds adds up neighbours of one kind.
+// mergeKinds adds up neighbors of one kind.
 func mergeKinds(sorted []TypicalPod) []TypicalPod {
 	merged := sorted[:0]
 	for _, p := range sorted {

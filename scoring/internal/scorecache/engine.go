@@ -21,7 +21,7 @@ const defaultBytes = 64 << 20
 type Stats struct {
 	Hits      uint64 // queries whose request was known
 	Misses    uint64 // queries whose request was new, or forgotten
-	Rescored  uint64 // rows scored, those of misses included
+	Rescored  uint64 // rows scored, with the rows of misses
 	Evictions uint64 // requests forgotten for want of room
 	Requests  int    // known at present
 	Bytes     int64  // that their scores take at present
@@ -63,17 +63,17 @@ const manyRows = 4
 
 // Query is the query at hand.
 type Query interface {
-	// Operands returns what the answer depends on beside the request: n rows, of
+	// Operands returns what the answer depends on but the request: n rows, of
 	// which the mask selects some.
 	Operands() (sources Sources, n int, rows *vector.Mask, err error)
 
-	// AppendKey appends what tells the request from others.
+	// AppendKey appends what distinguishes the request.
 	AppendKey(key []uint64) []uint64
 
 	// Fit takes the rows that cannot hold the request out of rows.
 	Fit(rows *vector.Mask)
 
-	// Score sets dst for some rows to their scores, or to those of a term. It
+	// Score sets dst for some rows to their scores, or to the scores of a term. It
 	// fails before it writes.
 	Score(dst []float64, term int, rows *vector.Mask) error
 
@@ -179,7 +179,7 @@ func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err err
 	return s, ordered, nil
 }
 
-// order sees to an order of n rows, and reports whether it is that of a tie. nil
+// order sees to an order of n rows, and reports whether it is the order of a tie. nil
 // is content with any.
 func (e *Engine) order(tie *vector.Tie, n int) bool {
 	switch {
@@ -210,7 +210,7 @@ func (e *Engine) arrange(s *shape, n int) {
 	}
 }
 
-// empty returns a shape to fill, that of the request that was not used for the
+// empty returns a shape to fill: of the request that was not used for the
 // longest time when there is no room for another.
 func (e *Engine) empty() *shape {
 	s := e.spare
@@ -366,7 +366,7 @@ func (e *Engine) pick(s *shape, tie vector.Tie) (row int, score float64) {
 	place, n, cursor := 0, len(s.ranked), tie.Cursor()
 	switch {
 	case cursor != nil:
-		s.settle()
+		s.clean()
 		place = s.firstFrom(modulo(*cursor, n))
 	case e.many:
 		place = kernel.ArgMax(s.ranked, nil)

@@ -6,10 +6,35 @@ import "github.com/resvec/resvec/vector"
 // keys to break ties: the first place wins. The zero value is no order.
 type tieOrder struct {
 	tie     vector.Tie
-	version uint64  // tells orders apart, 0 for none
+	version uint64  // differs from order to order, 0 for none
 	plain   bool    // place and row are the same
 	rows    []int32 // by place
 	places  []int32 // by row
+	checked int     // the place that check looks at next
+}
+
+const panicRank = "scorecache: the rank of a tie was rewritten in place: give vector.TieRank another slice"
+
+// checkedPlaces is how many places check looks at: few enough not to be felt.
+const checkedPlaces = 4
+
+// check panics where the order is no longer that of the tie: somebody has rewritten the
+// rank that it refers to. It looks at a few places, at others each time: a new permutation
+// is found at once or soon, and no answer relies on it for long.
+func (o *tieOrder) check() {
+	n := len(o.rows)
+	if o.plain || n < 2 {
+		return
+	}
+	for range checkedPlaces {
+		if o.checked++; o.checked >= n {
+			o.checked = 1
+		}
+		before, after := int(o.rows[o.checked-1]), int(o.rows[o.checked])
+		if o.tie.Key(before, n) > o.tie.Key(after, n) {
+			panic(panicRank)
+		}
+	}
 }
 
 // tieOrders is the order in use and the one before it.
@@ -18,7 +43,7 @@ type tieOrders struct {
 	last        vector.Tie // asked for by the last call
 }
 
-// arrange sees to an order of n rows and reports whether it is that of tie. It
+// arrange sees to an order of n rows and reports whether it is the order of tie. It
 // becomes so when a tie comes twice in a row, as ordering costs more than one
 // choice without an order; until then the order stays as it is, if it can.
 func (o *tieOrders) arrange(tie vector.Tie, n int) bool {
@@ -26,6 +51,7 @@ func (o *tieOrders) arrange(tie vector.Tie, n int) bool {
 	o.last = tie
 	if o.valid(n) {
 		if tie.Same(o.now.tie) {
+			o.now.check()
 			return true
 		}
 		if !again {
@@ -54,7 +80,7 @@ func (o *tieOrders) change(tie vector.Tie, n int) {
 	next := o.before                    // for its storage
 	next.rows = tie.Order(next.rows, n) // panics before it writes
 	next.places = resized(next.places, n)
-	next.tie, next.version, next.plain = tie, o.now.version+1, true
+	next.tie, next.version, next.plain, next.checked = tie, o.now.version+1, true, 0
 	for p, r := range next.rows {
 		next.places[r] = int32(p)
 		next.plain = next.plain && int(r) == p

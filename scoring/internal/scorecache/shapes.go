@@ -24,7 +24,7 @@ type shape struct {
 	rows     vector.Mask
 	feasible vector.Mask
 
-	// The scores of the terms of a combination, by row. Only those of feasible
+	// The scores of the terms of a combination, by row. Only scores of feasible
 	// rows mean something.
 	terms [][]float64
 
@@ -39,7 +39,7 @@ type shape struct {
 	dirty  vector.Mask // blocks
 }
 
-// shapeOverhead is what a shape takes beside its lists.
+// shapeOverhead is what a shape takes without its lists.
 const shapeOverhead = int64(unsafe.Sizeof(shape{})) + 2*8 // and its share of the buckets
 
 // size returns the bytes that s holds on to.
@@ -95,7 +95,7 @@ func (s *shape) lay(scores []float64, o *tieOrder) {
 	s.forget()
 }
 
-// forget makes all blocks dirty, after changes that place was not told of.
+// forget makes all blocks dirty, after changes that place does not know.
 func (s *shape) forget() {
 	for b := range s.best {
 		s.best[b] = math.Inf(1)
@@ -133,16 +133,16 @@ func (s *shape) place(p int32, x float64) {
 	}
 }
 
-// settle finds the best place of the dirty blocks.
-func (s *shape) settle() {
+// clean finds the best place of the dirty blocks.
+func (s *shape) clean() {
 	for b := range s.dirty.All() {
-		s.settleBlock(b)
+		s.cleanBlock(b)
 	}
 	s.dirty.ClearAll()
 }
 
-// settleBlock finds the best place of a block.
-func (s *shape) settleBlock(b int) {
+// cleanBlock finds the best place of a block.
+func (s *shape) cleanBlock(b int) {
 	lo := b * kernel.Block
 	block := s.ranked[lo:min(lo+kernel.Block, len(s.ranked))]
 	if i := kernel.ArgMax(block, nil); i >= 0 {
@@ -164,16 +164,16 @@ func (s *shape) first() int {
 			return int(s.bestAt[b])
 		}
 		if math.IsInf(s.best[b], 1) { // and so may be many more
-			s.settle()
+			s.clean()
 			continue
 		}
-		s.settleBlock(b)
+		s.cleanBlock(b)
 		s.dirty.Clear(b)
 	}
 }
 
 // firstFrom returns the first place at or after start, cyclically, with the
-// greatest score, or -1. All blocks must be settled.
+// greatest score, or -1. All blocks must be clean.
 func (s *shape) firstFrom(start int) int {
 	b := kernel.ArgMax(s.best, nil)
 	if b < 0 {

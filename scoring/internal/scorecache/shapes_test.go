@@ -10,7 +10,7 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// Shapes whose hashes are equal, or fall into one bucket, are still told apart.
+// Shapes whose hashes are equal, or fall into one bucket, are still distinguished.
 func TestShapeTable(t *testing.T) {
 	for _, hash := range []func(k uint64) uint64{
 		func(uint64) uint64 { return 7 },
@@ -79,7 +79,7 @@ func TestShapeBest(t *testing.T) {
 			if step%8 == 0 && n > 0 { // blocks stay dirty otherwise
 				start := r.IntN(n)
 				cursor := start
-				s.settle()
+				s.clean()
 				if got, want := s.firstFrom(start), vector.ArgMax(scores, nil, vector.TieRoundRobin(&cursor)); got != want {
 					t.Fatalf("%d places, step %d: from %d on %d, want %d", n, step, start, got, want)
 				}

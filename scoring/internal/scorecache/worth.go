@@ -20,7 +20,7 @@ const (
 	perHit     = 8
 )
 
-// visits counts how often requests came, of those that came lately. Keys are told apart
+// visits counts how often requests came, of the latest ones. Keys are distinguished
 // by their hash alone: a mistake costs time, no more.
 type visits [512][4]visit
 
