@@ -3,6 +3,7 @@ package resvec_test
 import (
 	"errors"
 	"fmt"
+	"log"
 	"strings"
 
 	"github.com/resvec/resvec/scoring"
@@ -65,7 +66,7 @@ proportional:
 
 func compile(arguments []byte, m *vectormap.ResourceVectorMap) (*scoring.Strategy, error) {
 	config, warnings, err := scoring.ParseArguments(arguments)
-	for _, w := range warnings { // beside an error too
+	for _, w := range warnings { // with an error, too
 		fmt.Println("warning:", w)
 	}
 	if err != nil {
@@ -73,7 +74,7 @@ func compile(arguments []byte, m *vectormap.ResourceVectorMap) (*scoring.Strateg
 	}
 	strategy, err := scoring.CompileStrategy(*config, m)
 	if err != nil {
-		return nil, err // all names that the map does not have, and what else only it tells
+		return nil, err // all names that the map does not have, and what else needs the map
 	}
 	for _, w := range strategy.Warnings() {
 		fmt.Println("warning:", w)
@@ -124,6 +125,45 @@ func kube(scoringStrategy []byte, m *vectormap.ResourceVectorMap) (*scoring.Kube
 		return nil, err
 	}
 	return scoring.CompileKube(*config, m)
+}
+
+// bonus is a strategy that likes nodes with a local disk more.
+type bonus struct {
+	*scoring.Strategy
+	disk   int // the column
+	points float64
+}
+
+func (b bonus) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
+	score, err := b.Strategy.Score(request, requested, allocatable)
+	if allocatable.Get(b.disk) > 0 {
+		score += b.points
+	}
+	return score, err
+}
+
+func Example_bonus() {
+	m, err := vectormap.New([]string{"example.com/disk"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	nodes, disk := m.NewNodes(), m.Len()-1
+	for name, disks := range map[string]float64{"plain": 0, "local": 1} {
+		has := m.NewVector()
+		has[vectormap.CPU], has[disk] = 4000, disks
+		if _, _, err := nodes.Set(name, 1, vector.NodeAmounts{Allocatable: has}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	strategy, err := scoring.CompileStrategy(scoring.StrategyConfig{}, m)
+	if err != nil {
+		log.Fatal(err)
+	}
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{vectormap.CPU: 1000}}
+	row, _ := scoring.Bind(bonus{strategy, disk, 50}, nodes).Best(pod, nil, vector.TieLowest())
+	fmt.Println(nodes.Name(row))
+	// Output:
+	// local
 }
 
 // asKube scores as kube-scheduler does by default: by a strategy of NodeResourcesFit,

@@ -42,7 +42,8 @@ func TieLowest() Tie { return Tie{rule: tieLowest} }
 func TieSeeded(seed uint64) Tie { return Tie{rule: tieSeeded, seed: seed} }
 
 // TieRank prefers the row with the smallest rank[r], and the lowest of equals. rank has
-// one element per score; it is kept, not copied.
+// one element per score; it is kept, not copied, and must not
+// change while the tie is in use.
 func TieRank(rank []int32) Tie { return Tie{rule: tieRank, rank: rank} }
 
 // TieRoundRobin prefers the first row at or after *cursor, cyclically, and moves the
