@@ -244,8 +244,15 @@ func (r *labelReader) try(rule *compiledRule, base string) {
 	if product == "" {
 		return
 	}
+	if strategy := rule.migStrategy.key(base); strategy != (labelKey{}) && strings.HasSuffix(product, invalidMIG) {
+		r.problems.add(badStrategy, strategy.String(), "%q: product %s: the strategy single needs all GPUs cut in the same way; they are in no card", r.value(strategy), product)
+		return
+	}
 	count, isCounted := r.sibling(rule.count.key(base))
-	memory, hasMemory := r.sibling(rule.memory.key(base))
+	memory, hasMemory := r.value(rule.memory.key(base)), true
+	if rule.product.hasBase { // all of its labels tell a pattern from other labels
+		memory, hasMemory = r.sibling(rule.memory.key(base))
+	}
 	if !isCounted || !hasMemory {
 		return
 	}
@@ -310,9 +317,11 @@ func (r *labelReader) readSingle(m *ruleMatch) {
 	m.profile = r.readProfile(strings.TrimSuffix(profile, sharedSuffix), m.rule.product.key(m.base))
 }
 
-// sharedSuffix ends the product of devices that are shared without a resource of their
-// own for shares.
-const sharedSuffix = "-SHARED"
+// Endings of a product, by GPU feature discovery.
+const (
+	sharedSuffix = "-SHARED"      // shared without a resource of their own for shares
+	invalidMIG   = "-MIG-INVALID" // strategy single, but the GPUs are cut differently
+)
 
 // readProfile parses what follows mig- in a name.
 func (r *labelReader) readProfile(text string, k labelKey) Profile {
@@ -626,6 +635,11 @@ func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 	}
 	r.cards = append(r.cards, Card{card, corev1.ResourceName(name), count})
 	m.setSingle(&d)
+	if m.count >= 0 && count > m.count*m.replicas {
+		// More shares than the GPUs have: something stale. The GPUs of the label are there.
+		r.mismatch(name, count, m.count, "devices", m.replicas)
+		count = m.count * m.replicas
+	}
 	r.addDevices(m, &d, name, count, m.replicas)
 }
 
@@ -640,17 +654,22 @@ type cardID struct {
 // instances reads a resource of MIG instances.
 func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	rest := name[len(m.rule.MIGPrefix):]
-	id := cardID{product: m.product, rest: rest}
+	plain, isShared := strings.CutSuffix(name, ".shared")
+	product := strings.TrimSuffix(m.product, sharedSuffix) // which says how the whole GPUs are shared
+	if own, _, ok := strings.Cut(productName(r.value(labelKey{plain, ".product"})), "-MIG-"); ok && own != "" {
+		product = own
+	}
+	id := cardID{product: product, rest: rest}
 	card, ok := r.cardNames[id]
 	if !ok {
-		card = migCard(m.product, rest)
+		card = migCard(product, rest)
 		r.cardNames[id] = card
 	}
 	r.cards = append(r.cards, Card{card, corev1.ResourceName(name), count})
 
 	d := r.device(m, name)
+	d.Product = product
 	d.Sharing, d.Profile, d.MemoryBytes = SharingMIG, r.readProfile(rest, labelKey{"", name}), 0
-	plain, isShared := strings.CutSuffix(name, ".shared")
 	memory := labelKey{plain, ".memory"}
 	if text := r.value(memory); text != "" {
 		d.MemoryBytes = r.readMemory(text, m.rule.MemoryUnit, memory)

@@ -38,6 +38,7 @@ type labelModel struct {
 var (
 	modelNumber  = regexp.MustCompile(`^[0-9]{1,9}$`)
 	modelGeneric = regexp.MustCompile(`^([^/]+/[A-Za-z0-9_]+)\.product$`)
+	modelCut     = regexp.MustCompile(`^(.+?)-MIG-`)
 	modelProfile = regexp.MustCompile(`^(([1-9][0-9]{0,3})c\.)?([1-9][0-9]{0,3})g\.[1-9][0-9]{0,3}gb([+.]me(\.all)?|[+.]gfx|-me)?(\.shared)?$`)
 )
 
@@ -48,10 +49,10 @@ func newLabelModel(labels, allocatable map[string]string) *labelModel {
 	}
 	g.nvidia()
 	if product := labels["amd.com/gpu.product-name"]; product != "" {
-		if g.has("amd.com/gpu.vram") {
+		if labels["amd.com/gpu.vram"] != "" {
 			g.quantity("amd.com/gpu.vram")
-			g.whole("amd.com/gpu", product, -1)
 		}
+		g.whole("amd.com/gpu", product, -1)
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		found := modelGeneric.FindStringSubmatch(key)
@@ -178,11 +179,18 @@ func (g *labelModel) whole(resource, product string, labelled int64) {
 
 func (g *labelModel) nvidia() {
 	product := g.labels["nvidia.com/gpu.product"]
-	if product == "" || !g.has("nvidia.com/gpu.count", "nvidia.com/gpu.memory") {
+	if strings.HasSuffix(product, "-MIG-INVALID") {
+		g.problem("bad-strategy", "nvidia.com/mig.strategy")
+		return
+	}
+	if product == "" || !g.has("nvidia.com/gpu.count") {
 		return
 	}
 	labelled := g.number("bad-count", "nvidia.com/gpu.count")
-	memory := g.mebibytes("nvidia.com/gpu.memory")
+	memory := int64(0)
+	if g.labels["nvidia.com/gpu.memory"] != "" {
+		memory = g.mebibytes("nvidia.com/gpu.memory")
+	}
 	replicas := int64(0)
 	if g.labels["nvidia.com/gpu.replicas"] != "" {
 		replicas = max(g.number("bad-replicas", "nvidia.com/gpu.replicas"), 0)
@@ -217,6 +225,10 @@ func (g *labelModel) nvidia() {
 			g.problem("bad-memory", "nvidia.com/gpu.memory")
 		default:
 			g.card(fmt.Sprintf("%s/mps-%.0fg*1/%d", product, float64(memory)/1024+1e-9, replicas), "nvidia.com/gpu.shared", count)
+			if labelled >= 0 && count > labelled*replicas {
+				g.problem("count-mismatch", "nvidia.com/gpu.shared")
+				count = labelled * replicas
+			}
 			g.devices("nvidia.com/gpu.shared", count, replicas)
 		}
 	}
@@ -229,11 +241,15 @@ func (g *labelModel) nvidia() {
 		if count == 0 {
 			continue
 		}
-		g.card(product+"/mig-"+rest+"-mixed", name, count)
+		plain, isShared := strings.CutSuffix(name, ".shared")
+		own := strings.TrimSuffix(product, "-SHARED")
+		if found := modelCut.FindStringSubmatch(g.labels[plain+".product"]); found != nil {
+			own = found[1]
+		}
+		g.card(own+"/mig-"+rest+"-mixed", name, count)
 		if !modelIsProfile(rest) {
 			g.problem("unparsed-profile", name)
 		}
-		plain, isShared := strings.CutSuffix(name, ".shared")
 		if g.labels[plain+".memory"] != "" {
 			g.mebibytes(plain + ".memory")
 		}

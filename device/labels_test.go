@@ -109,7 +109,7 @@ func TestLabels(t *testing.T) {
 			problems: []string{"bad-count nvidia.com/gpu.count"},
 		}, {
 			fact: "C4", labels: "nvidia.com/gpu.product=V100", allocatable: "nvidia.com/gpu=2",
-			problems: []string{"missing-label nvidia.com/gpu.count", "missing-label nvidia.com/gpu.memory"},
+			problems: []string{"missing-label nvidia.com/gpu.count"},
 		}, {
 			fact:        "C5",
 			labels:      "nvidia.com/gpu.product=NVIDIA-A100-80GB nvidia.com/gpu.count=8 nvidia.com/gpu.memory=81920 nvidia.com/gpu.replicas=8",
@@ -161,8 +161,33 @@ func TestLabels(t *testing.T) {
 		{fact: "siblings without product", labels: v100("nvidia.com/gpu.product="), allocatable: "nvidia.com/gpu=2",
 			problems: []string{"missing-label nvidia.com/gpu.product"}},
 		{
-			fact: "one sibling empty", labels: v100("nvidia.com/gpu.memory="), allocatable: "nvidia.com/gpu=2",
-			problems: []string{"missing-label nvidia.com/gpu.memory"},
+			fact: "no memory, which a card's name does without", labels: "nvidia.com/gpu.product=NVIDIA-GB10 nvidia.com/gpu.count=1", allocatable: "nvidia.com/gpu=1",
+			cards: []string{"NVIDIA-GB10:1"},
+			rows:  []string{"1 none/1 NVIDIA-GB10 - 0"},
+		}, {
+			fact: "no memory, which shares need", labels: v100("nvidia.com/gpu.memory= nvidia.com/gpu.replicas=4"), allocatable: "nvidia.com/gpu.shared=8",
+			problems: []string{"bad-memory nvidia.com/gpu.memory"},
+		}, {
+			fact: "strategy single, instances that differ, and GPUs left", allocatable: "nvidia.com/gpu=7",
+			labels:   v100("nvidia.com/gpu.product=A100-MIG-INVALID nvidia.com/mig.strategy=single"),
+			problems: []string{"bad-strategy nvidia.com/mig.strategy"},
+		}, {
+			fact: "more shares than the GPUs have", labels: "nvidia.com/gpu.product=T4 nvidia.com/gpu.count=1 nvidia.com/gpu.memory=16384 nvidia.com/gpu.replicas=1", allocatable: "nvidia.com/gpu.shared=50",
+			cards:    []string{"T4/mps-16g*1/1:50"},
+			rows:     []string{"1 mps/1 T4 - 17179869184"},
+			problems: []string{"count-mismatch nvidia.com/gpu.shared"},
+		}, {
+			fact: "fewer shares than the GPUs have", labels: v100("nvidia.com/gpu.replicas=4"), allocatable: "nvidia.com/gpu.shared=4",
+			cards: []string{"V100/mps-32g*1/4:4"},
+			rows:  []string{"1 mps/4 V100 - 34359738368"},
+		}, {
+			fact: "instances of a product whose whole GPUs are shared", labels: v100("nvidia.com/gpu.product=V100-SHARED nvidia.com/gpu.replicas=4"), allocatable: "nvidia.com/mig-1g.5gb=2",
+			cards: []string{"V100/mig-1g.5gb-mixed:2"},
+			rows:  []string{"2 mig/1 V100 1g.5gb 0"},
+		}, {
+			fact: "instances of a product that their label tells", labels: v100("nvidia.com/mig-1g.5gb.product=A100-MIG-1g.5gb"), allocatable: "nvidia.com/mig-1g.5gb=2",
+			cards: []string{"A100/mig-1g.5gb-mixed:2"},
+			rows:  []string{"2 mig/1 A100 1g.5gb 0"},
 		}, {
 			fact: "other resources of the domain", labels: v100(""),
 			allocatable: "nvidia.com/gpu=2 nvidia.com/hostdev=4 nvidia.com/gpu-memory=64 nvidia.com/gpu.shared.x=3 nvidia.com/migx=1",
@@ -397,7 +422,7 @@ func TestLabels(t *testing.T) {
 			fact:        "strategy single, instances that differ",
 			labels:      v100("nvidia.com/mig.strategy=single nvidia.com/gpu.product=A100-MIG-INVALID nvidia.com/gpu.count=0 nvidia.com/gpu.memory=0 nvidia.com/gpu.replicas=0"),
 			allocatable: "nvidia.com/gpu=0",
-			problems:    []string{"bad-memory nvidia.com/gpu.memory", "unparsed-profile nvidia.com/gpu.product"},
+			problems:    []string{"bad-strategy nvidia.com/mig.strategy"},
 		},
 
 		// AMD.
@@ -418,8 +443,9 @@ func TestLabels(t *testing.T) {
 			cards: []string{"MI210:1"},
 			rows:  []string{"1 none/1 MI210 - 64000000000"},
 		}, {
-			fact: "AMD without memory", labels: "amd.com/gpu.product-name=MI210", allocatable: "amd.com/gpu=1",
-			problems: []string{"missing-label amd.com/gpu.vram"},
+			fact: "AMD without memory, as with several sizes", labels: "amd.com/gpu.product-name=MI210", allocatable: "amd.com/gpu=15",
+			cards: []string{"MI210:15"},
+			rows:  []string{"15 none/1 MI210 - 0"},
 		},
 
 		// The pattern.

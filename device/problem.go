@@ -14,6 +14,7 @@ import (
 //	bad-replicas      no number above 0
 //	bad-slots         memory slots where no MIG instance of the profile can be
 //	unparsed-profile  a MIG name that is none
+//	bad-strategy      GPUs that are cut differently, though the MIG strategy is single
 //	count-mismatch    the labels and allocatable disagree
 //	duplicate-node    a node twice in one source; the first is kept
 //	duplicate-uuid    a device twice; the first is kept
@@ -48,6 +49,7 @@ const (
 	badReplicas     = "bad-replicas"
 	badSlots        = "bad-slots"
 	unparsedProfile = "unparsed-profile"
+	badStrategy     = "bad-strategy"
 	countMismatch   = "count-mismatch"
 	duplicateNode   = "duplicate-node"
 	duplicateUUID   = "duplicate-uuid"

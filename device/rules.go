@@ -16,14 +16,15 @@ import (
 // node. A vendor is data: one that [DefaultRules] does not know needs a Rule and no
 // code.
 //
-// A rule names Product, and may name Count and Memory. It matches a node that has all
-// of these labels that it names, none of them empty. It takes the resources that it
-// lists and no others.
+// A rule names Product, and may name Count and Memory. It matches a node that has the
+// labels of Product and of Count, if it names one, neither of them empty. Without the
+// label of Memory the memory is unknown, which only shares can't do without: their cards
+// are named after it. The rule takes the resources that it lists and no others.
 //
 // A rule whose Product begins with * is a pattern, such as *.product. The * stands for
 // <domain>/<kind>, where the kind has only letters, digits and _. The rule matches once
-// for each label of this form, in the order of the labels; labels that are the Product
-// of an earlier rule are left out. A * at the start of its other labels and resources
+// for each label of this form, in the order of the labels, if the label of Memory is there,
+// too; labels that are the Product of an earlier rule are left out. A * at the start of its other labels and resources
 // stands for the same <domain>/<kind>.
 type Rule struct {
 	Name   string `json:"name"`             // unique among the rules
