@@ -51,7 +51,10 @@ type LabelOptions struct {
 //
 // MIG instances. A resource of instances may have the labels <resource>.memory, .count,
 // .replicas and .product. They mean what the labels of the rule mean for whole devices.
-// A resource that ends in .shared has the labels of the name without this ending.
+// A resource that ends in .shared has the labels of the name without this ending. Under
+// the MIG strategy mixed the label of the count includes the GPUs that are cut. Whole
+// GPUs and shares of them beyond those that the instances leave are from before the cut,
+// as are instances without any label. They make a problem and are left out.
 //
 // Missing labels. If a resource is allocatable and no rule that matches takes it, it is
 // in no card. Each rule that lists it, is no pattern and finds its product label
@@ -137,6 +140,8 @@ type ruleMatch struct {
 	memory   int64 // bytes; 0: unknown
 	replicas int64 // 0: not given, or no number
 	single   bool  // the devices are MIG instances
+	mixed    bool  // some GPUs are cut into MIG instances, and the others are whole
+	cut      int64 // GPUs that the MIG instances need, under strategy mixed
 	profile  Profile
 }
 
@@ -416,6 +421,7 @@ func (r *labelReader) readResources() {
 		}
 	}
 	slices.Sort(r.resources)
+	r.cutGPUs()
 	for _, name := range r.resources {
 		r.readResource(name)
 	}
@@ -556,23 +562,51 @@ func (r *labelReader) count(name string) int64 {
 
 // whole reads a resource of whole devices.
 func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
+	units := int64(1)
+	if r.sharedInPlace(m, count) {
+		units = m.replicas
+	}
+	if count = r.capped(m, name, count, units); count == 0 {
+		return
+	}
 	r.cards = append(r.cards, Card{m.product, corev1.ResourceName(name), count})
 	if replicas := m.rule.replicas.key(m.base); m.replicas <= 0 && replicas != (labelKey{}) && strings.HasSuffix(m.product, sharedSuffix) {
 		r.problems.add(badReplicas, replicas.String(), notReplicas+"; the product says %s, so the devices of %s are unknown", r.value(replicas), sharedSuffix, name)
 		return
 	}
 	d := r.device(m, name)
-	units := int64(1)
-	if r.sharedInPlace(m, count) {
-		units = m.replicas
+	if units > 1 {
 		d.Replicas = int32(units)
 		d.Sharing = r.sharing(m, SharingTimeSlicing)
 	}
 	m.setSingle(&d)
-	if m.count >= 0 && count != m.count*units {
+	if m.count >= 0 && count != m.count*units && m.cut == 0 {
 		r.mismatch(name, count, m.count, "devices", units)
 	}
 	r.addDevices(m, &d, name, count, units)
+}
+
+// capped returns how much of a resource can be whole GPUs, each of units, beside those that
+// are cut. More was counted before they were cut, and nothing may be given away twice.
+func (r *labelReader) capped(m *ruleMatch, name string, count, units int64) int64 {
+	left, ok := r.uncut(m)
+	if !ok || count <= left*units {
+		return count
+	}
+	r.problems.add(countMismatch, name, "%d allocatable, but of %d devices by label the MIG instances leave %d", count, m.count, left)
+	return left * units
+}
+
+// uncut returns how many whole GPUs are left beside those that are cut into MIG
+// instances; ok is false if none is cut, or the label of the count is unknown.
+func (r *labelReader) uncut(m *ruleMatch) (left int64, ok bool) {
+	if m.cut == 0 || m.count < 0 {
+		return 0, false
+	}
+	if replicas, ok := parseLabelNumber(r.value(m.rule.replicas.key(m.base))); ok && replicas == 0 {
+		return 0, true // feature discovery says so
+	}
+	return max(m.count-m.cut, 0), true
 }
 
 // mismatch records that the labels say another number than what is allocatable.
@@ -594,7 +628,8 @@ func (m *ruleMatch) setSingle(d *Device) {
 // sharedInPlace reports whether a resource of whole devices is one of shares. count is
 // what is allocatable of it.
 func (r *labelReader) sharedInPlace(m *ruleMatch, count int64) bool {
-	return m.replicas > 1 && looksShared(m.product, m.count, m.replicas, count) && !slices.ContainsFunc(m.rule.shared, func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
+	left, ok := r.uncut(m)
+	return m.replicas > 1 && (looksShared(m.product, m.count, m.replicas, count) || ok && count == left*m.replicas) && !slices.ContainsFunc(m.rule.shared, func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
 }
 
 // looksShared reports whether a resource is one of shares, by its product or by its
@@ -625,6 +660,9 @@ func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 		r.problems.add(badMemory, m.rule.memory.key(m.base).String(), "%q: must be known, since the cards of %s are named after it; left out", r.value(m.rule.memory.key(m.base)), name)
 		return
 	}
+	if count = r.capped(m, name, count, m.replicas); count == 0 {
+		return
+	}
 	d := r.device(m, name)
 	d.Sharing, d.Replicas = r.sharing(m, SharingMPS), int32(m.replicas)
 	id := cardID{product: m.product, bytes: m.memory, replicas: m.replicas, how: d.Sharing}
@@ -653,8 +691,12 @@ type cardID struct {
 
 // instances reads a resource of MIG instances.
 func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
+	if m.mixed && r.isStale(name) {
+		r.problems.add(countMismatch, name, "%d allocatable, but no label describes the instances: they are gone; left out", count)
+		return
+	}
 	rest := name[len(m.rule.MIGPrefix):]
-	plain, isShared := strings.CutSuffix(name, ".shared")
+	plain := strings.TrimSuffix(name, ".shared")
 	product := strings.TrimSuffix(m.product, sharedSuffix) // which says how the whole GPUs are shared
 	if own, _, ok := strings.Cut(productName(r.value(labelKey{plain, ".product"})), "-MIG-"); ok && own != "" {
 		product = own
@@ -679,25 +721,40 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	if text := r.value(counted); text != "" {
 		labelled = r.readCount(text, counted)
 	}
-	units, other, inPlace := int64(1), plain, false
-	replicas := labelKey{plain, ".replicas"}
-	n := r.readReplicas(replicas)
-	if !isShared {
-		other += ".shared"
-		inPlace = !r.has(other) && looksShared(r.value(labelKey{plain, ".product"}), labelled, n, count)
-	}
-	if isShared || inPlace {
-		if units = n; n == 0 {
-			r.problems.add(badReplicas, replicas.String(), notReplicas+"; the instances of %s are unknown", r.value(replicas), name)
-			return
-		}
+	units, ok := r.instanceUnits(name, count, true)
+	if !ok {
+		return
 	}
 	d.Replicas = int32(units)
 	// If some instances are shared and others are not, the label counts both.
-	if labelled >= 0 && count != labelled*units && !r.has(other) {
+	if labelled >= 0 && count != labelled*units && !(r.has(plain) && r.has(plain+".shared")) {
 		r.mismatch(name, count, labelled, "instances", units)
 	}
 	r.addDevices(m, &d, name, count, units)
+}
+
+// instanceUnits returns how many pods share an instance of a resource, of which count is
+// allocatable. ok is false if that is unknown, which report makes a problem.
+func (r *labelReader) instanceUnits(name string, count int64, report bool) (units int64, ok bool) {
+	plain, isShared := strings.CutSuffix(name, ".shared")
+	replicas := labelKey{plain, ".replicas"}
+	n, isNumber := parseLabelNumber(r.value(replicas))
+	if report && !isNumber {
+		n = r.readReplicas(replicas)
+	}
+	if !isShared {
+		labelled := int64(-1)
+		if n, ok := parseLabelNumber(r.value(labelKey{plain, ".count"})); ok {
+			labelled = n
+		}
+		if r.has(plain+".shared") || !looksShared(r.value(labelKey{plain, ".product"}), labelled, n, count) {
+			return 1, true
+		}
+	}
+	if n == 0 && report {
+		r.problems.add(badReplicas, replicas.String(), notReplicas+"; the instances of %s are unknown", r.value(replicas), name)
+	}
+	return n, n > 0
 }
 
 // has reports whether a resource is allocatable.

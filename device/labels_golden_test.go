@@ -202,28 +202,101 @@ func (g *labelModel) nvidia() {
 	}
 
 	hasShared := g.positive("nvidia.com/gpu.shared")
+	cut := g.cut(memory)
 	if count := g.count("nvidia.com/gpu"); count > 0 {
-		g.card(product, "nvidia.com/gpu", count)
-		each := int64(1)
-		if replicas > 1 && !hasShared && (strings.HasSuffix(product, "-SHARED") || labelled >= 0 && count == labelled*replicas) {
-			each = replicas
+		g.nvidiaWhole(product, count, labelled, replicas, cut, hasShared)
+	}
+	g.nvidiaParts(product, memory, labelled, replicas, cut)
+}
+
+// cut is the number of GPUs that instances need under strategy mixed.
+func (g *labelModel) cut(memory int64) int64 {
+	if g.labels["nvidia.com/mig.strategy"] != "mixed" {
+		return 0
+	}
+	counts := map[string]int64{}
+	for name, text := range g.allocatable {
+		rest, isMIG := strings.CutPrefix(name, "nvidia.com/mig-")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if !isMIG || err != nil || n <= 0 || !modelIsProfile(rest) || g.stale(name) {
+			continue
 		}
-		if replicas == 0 && strings.HasSuffix(product, "-SHARED") {
-			g.problem("bad-replicas", "nvidia.com/gpu.replicas")
-		} else {
-			if labelled >= 0 && count != labelled*each {
-				g.problem("count-mismatch", "nvidia.com/gpu")
-			}
-			g.devices("nvidia.com/gpu", count, each)
+		plain, isShared := strings.CutSuffix(name, ".shared")
+		replicas, each := int64(0), int64(1)
+		if modelNumber.MatchString(g.labels[plain+".replicas"]) {
+			replicas, _ = strconv.ParseInt(g.labels[plain+".replicas"], 10, 64)
+		}
+		labelled := int64(-1)
+		if modelNumber.MatchString(g.labels[plain+".count"]) {
+			labelled, _ = strconv.ParseInt(g.labels[plain+".count"], 10, 64)
+		}
+		both := g.positive(plain) && g.positive(plain+".shared")
+		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || replicas > 1 && labelled >= 0 && n == labelled*replicas
+		if isShared || inPlace && !both {
+			each = max(replicas, 1)
+		}
+		counts[rest] += n / each
+	}
+	return device.FewestGPUs(counts, memory<<20)
+}
+
+// stale reports whether instances have no label.
+func (g *labelModel) stale(name string) bool {
+	plain := strings.TrimSuffix(name, ".shared")
+	for _, label := range []string{".count", ".memory", ".product", ".replicas", ".multiprocessors", ".slices.gi", ".slices.ci", ".sharing-strategy"} {
+		if g.labels[plain+label] != "" {
+			return false
 		}
 	}
+	return true
+}
+
+// left is how many GPUs are whole beside the cut ones.
+func (g *labelModel) left(labelled, cut int64) int64 {
+	if text := g.labels["nvidia.com/gpu.replicas"]; modelNumber.MatchString(text) && strings.Trim(text, "0") == "" {
+		return 0
+	}
+	return max(labelled-cut, 0)
+}
+
+func (g *labelModel) nvidiaWhole(product string, count, labelled, replicas, cut int64, hasShared bool) {
+	each := int64(1)
+	isCut := cut > 0 && labelled >= 0
+	if replicas > 1 && !hasShared && (strings.HasSuffix(product, "-SHARED") || labelled >= 0 && count == labelled*replicas ||
+		isCut && count == g.left(labelled, cut)*replicas) {
+		each = replicas
+	}
+	if most := g.left(labelled, cut) * each; isCut && count > most {
+		g.problem("count-mismatch", "nvidia.com/gpu")
+		if count = most; count == 0 {
+			return
+		}
+	}
+	g.card(product, "nvidia.com/gpu", count)
+	if replicas == 0 && strings.HasSuffix(product, "-SHARED") {
+		g.problem("bad-replicas", "nvidia.com/gpu.replicas")
+	} else {
+		if labelled >= 0 && count != labelled*each && cut == 0 {
+			g.problem("count-mismatch", "nvidia.com/gpu")
+		}
+		g.devices("nvidia.com/gpu", count, each)
+	}
+}
+
+func (g *labelModel) nvidiaParts(product string, memory, labelled, replicas, cut int64) {
 	if count := g.count("nvidia.com/gpu.shared"); count > 0 {
 		switch {
 		case replicas == 0:
 			g.problem("bad-replicas", "nvidia.com/gpu.replicas")
 		case memory == 0:
 			g.problem("bad-memory", "nvidia.com/gpu.memory")
+		case cut > 0 && labelled >= 0 && g.left(labelled, cut) == 0:
+			g.problem("count-mismatch", "nvidia.com/gpu.shared")
 		default:
+			if most := g.left(labelled, cut) * replicas; cut > 0 && labelled >= 0 && count > most {
+				g.problem("count-mismatch", "nvidia.com/gpu.shared")
+				count = most
+			}
 			g.card(fmt.Sprintf("%s/mps-%.0fg*1/%d", product, float64(memory)/1024+1e-9, replicas), "nvidia.com/gpu.shared", count)
 			if labelled >= 0 && count > labelled*replicas {
 				g.problem("count-mismatch", "nvidia.com/gpu.shared")
@@ -239,6 +312,10 @@ func (g *labelModel) nvidia() {
 		}
 		count := g.count(name)
 		if count == 0 {
+			continue
+		}
+		if g.labels["nvidia.com/mig.strategy"] == "mixed" && g.stale(name) {
+			g.problem("count-mismatch", name)
 			continue
 		}
 		plain, isShared := strings.CutSuffix(name, ".shared")

@@ -89,6 +89,11 @@ func labelRows(t testing.TB, devices []device.Device) []string {
 }
 
 // TestLabels has the facts of cards, and what else labels can say.
+// mixedA100 is the labels of a node of eight A100, two of which are cut.
+func mixedA100(more string) string {
+	return "nvidia.com/gpu.product=A100 nvidia.com/gpu.count=8 nvidia.com/gpu.memory=40960 nvidia.com/mig.strategy=mixed nvidia.com/mig-1g.5gb.count=14 " + more
+}
+
 func TestLabels(t *testing.T) {
 	for _, c := range []struct {
 		fact, labels, allocatable string
@@ -171,6 +176,38 @@ func TestLabels(t *testing.T) {
 			fact: "strategy single, instances that differ, and GPUs left", allocatable: "nvidia.com/gpu=7",
 			labels:   v100("nvidia.com/gpu.product=A100-MIG-INVALID nvidia.com/mig.strategy=single"),
 			problems: []string{"bad-strategy nvidia.com/mig.strategy"},
+		}, {
+			fact: "mixed: the count has the GPUs that are cut", labels: mixedA100(""), allocatable: "nvidia.com/gpu=6 nvidia.com/mig-1g.5gb=14",
+			cards: []string{"A100:6", "A100/mig-1g.5gb-mixed:14"},
+			rows:  []string{"14 mig/1 A100 1g.5gb 0", "6 none/1 A100 - 42949672960"},
+		}, {
+			fact: "mixed: one of the whole GPUs is sick", labels: mixedA100(""), allocatable: "nvidia.com/gpu=5 nvidia.com/mig-1g.5gb=14",
+			cards: []string{"A100:5", "A100/mig-1g.5gb-mixed:14"},
+			rows:  []string{"14 mig/1 A100 1g.5gb 0", "5 none/1 A100 - 42949672960"},
+		}, {
+			fact: "mixed: whole GPUs from before they were cut", labels: mixedA100(""), allocatable: "nvidia.com/gpu=8 nvidia.com/mig-1g.5gb=14",
+			cards:    []string{"A100:6", "A100/mig-1g.5gb-mixed:14"},
+			rows:     []string{"14 mig/1 A100 1g.5gb 0", "6 none/1 A100 - 42949672960"},
+			problems: []string{"count-mismatch nvidia.com/gpu"},
+		}, {
+			fact: "mixed: no whole GPU is left", labels: mixedA100("nvidia.com/gpu.replicas=0"), allocatable: "nvidia.com/gpu=6 nvidia.com/mig-1g.5gb=14",
+			cards:    []string{"A100/mig-1g.5gb-mixed:14"},
+			rows:     []string{"14 mig/1 A100 1g.5gb 0"},
+			problems: []string{"count-mismatch nvidia.com/gpu"},
+		}, {
+			fact: "mixed: instances from before they were cut again", labels: mixedA100(""), allocatable: "nvidia.com/gpu=6 nvidia.com/mig-1g.5gb=14 nvidia.com/mig-7g.40gb=8",
+			cards:    []string{"A100:6", "A100/mig-1g.5gb-mixed:14"},
+			rows:     []string{"14 mig/1 A100 1g.5gb 0", "6 none/1 A100 - 42949672960"},
+			problems: []string{"count-mismatch nvidia.com/mig-7g.40gb"},
+		}, {
+			fact: "mixed: shares of the GPUs that are whole", labels: mixedA100("nvidia.com/gpu.replicas=4"), allocatable: "nvidia.com/gpu.shared=24 nvidia.com/mig-1g.5gb=14",
+			cards: []string{"A100/mig-1g.5gb-mixed:14", "A100/mps-40g*1/4:24"},
+			rows:  []string{"14 mig/1 A100 1g.5gb 0", "6 mps/4 A100 - 42949672960"},
+		}, {
+			fact: "mixed: more shares than they have", labels: mixedA100("nvidia.com/gpu.replicas=4"), allocatable: "nvidia.com/gpu.shared=32 nvidia.com/mig-1g.5gb=14",
+			cards:    []string{"A100/mig-1g.5gb-mixed:14", "A100/mps-40g*1/4:24"},
+			rows:     []string{"14 mig/1 A100 1g.5gb 0", "6 mps/4 A100 - 42949672960"},
+			problems: []string{"count-mismatch nvidia.com/gpu.shared"},
 		}, {
 			fact: "more shares than the GPUs have", labels: "nvidia.com/gpu.product=T4 nvidia.com/gpu.count=1 nvidia.com/gpu.memory=16384 nvidia.com/gpu.replicas=1", allocatable: "nvidia.com/gpu.shared=50",
 			cards:    []string{"T4/mps-16g*1/1:50"},
@@ -319,7 +356,7 @@ func TestLabels(t *testing.T) {
 		// MIG.
 		{
 			fact:        "instances with memory",
-			labels:      v100("nvidia.com/mig.strategy=mixed nvidia.com/mig-3g.20gb.memory=19968 nvidia.com/mig-1g.5gb.me.memory=4864"),
+			labels:      v100("nvidia.com/mig.strategy=mixed nvidia.com/mig-3g.20gb.memory=19968 nvidia.com/mig-1g.5gb.me.memory=4864 nvidia.com/mig-1c.3g.20gb.count=1"),
 			allocatable: "nvidia.com/mig-3g.20gb=2 nvidia.com/mig-1g.5gb.me=1 nvidia.com/mig-1c.3g.20gb=1",
 			cards:       []string{"V100/mig-1c.3g.20gb-mixed:1", "V100/mig-1g.5gb.me-mixed:1", "V100/mig-3g.20gb-mixed:2"},
 			rows:        []string{"1 mig/1 V100 1c.3g.20gb 0", "1 mig/1 V100 1g.5gb+me 5100273664", "2 mig/1 V100 3g.20gb 20937965568"},
