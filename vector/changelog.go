@@ -7,6 +7,7 @@ import "slices"
 const changeLogSize = 1024
 
 // identity distinguishes the change logs of different matrices.
+// It has a byte because two values of no size may have one address.
 type identity struct{ _ byte }
 
 // changeLog counts the writes to a matrix and remembers the rows of the last
@@ -20,6 +21,7 @@ type changeLog struct {
 
 // record notes a write to row i.
 func (l *changeLog) record(i int) {
+	// The ring comes with the first write: a matrix that is never written has none.
 	if l.ring == nil {
 		l.ring = make([]int32, changeLogSize)
 	}
@@ -65,6 +67,7 @@ func (m *Matrix) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 // changed is Matrix.Changed for so many rows.
 func (l *changeLog) changed(dst []int32, since uint64, n int) (rows []int32, all bool) {
 	rows = dst[:0]
+	// Without an identity it is the log of a view, or of a zero matrix.
 	if l.self == nil || !l.complete(since) {
 		return rows, true
 	}
@@ -73,6 +76,7 @@ func (l *changeLog) changed(dst []int32, since uint64, n int) (rows []int32, all
 			rows = append(rows, i)
 		}
 	}
+	// A row that was written often appears once, and readers pass over memory in order.
 	slices.Sort(rows)
 	return slices.Compact(rows), false
 }

@@ -138,6 +138,8 @@ func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
 	n := len(scores)
 	tie.Check(n)
 	selected := selection(rows, n)
+	// One pass finds the best score and its first row. Only another tie rule needs a second
+	// one, from the block of that row on.
 	first := firstBest(scores, selected, least)
 	if first < 0 || tie.rule == tieLowest {
 		return first
@@ -161,17 +163,20 @@ func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 
 	}
 	tie.Check(n)
 	selected := selection(rows, n)
+	// The loops below have a limit once they have k rows, so k is no more than there are.
 	k = max(min(k, n), 0)
 	dst = resized(dst, k)[:0]
 	if k == 0 {
 		return dst
 	}
+	// The heap, or the list, is on the stack: dst is its storage.
 	h := ranking[T]{rows: dst, k: k, scores: scores, tie: tie}
 	if n <= fewScores || kernel.Active() < kernel.AVX2 { // the masks have assembly for amd64 only
 		h.walk(selected)
 	} else {
 		h.sift(selected)
 	}
+	// A heap has only its last choice in place.
 	h.finish()
 	if len(h.rows) > 0 {
 		tie.chosen(int(h.rows[0]), n)
@@ -207,6 +212,8 @@ func (h *ranking[T]) walk(selected []uint64) {
 // sift offers the selected rows that reach a limit.
 func (h *ranking[T]) sift(selected []uint64) {
 	limit, n := leastScore[T](), len(h.scores)
+	// A limit from the greatest scores of all groups of rows leaves a few more than k. They
+	// are ranked against each other without a branch, so a list of up to 32 takes no heap.
 	if h.k <= shortList*3/4 && n <= farScores {
 		limit = threshold(h.scores, selected, h.k)
 		if h.tie.rule == tieLowest && h.sort(selected, limit) {
@@ -228,6 +235,7 @@ func (h *ranking[T]) sift(selected []uint64) {
 				h.offer(int32(lo + w*kernel.Block + bits.TrailingZeros64(word)))
 			}
 		}
+		// The limit only rises, so each chunk has fewer rows to offer than the one before.
 		if len(h.rows) == h.k {
 			limit = max(limit, h.limit())
 		}
@@ -337,6 +345,7 @@ func (h *ranking[T]) tieAfter(a, b int32) bool {
 // offer adds row r when it belongs to the best k.
 func (h *ranking[T]) offer(r int32) {
 	n := len(h.rows)
+	// Until there are k rows, everyone is among the best.
 	if n < h.k {
 		h.rows = h.rows[:n+1] // not append, which would make dst escape
 		if h.k <= shortList {
@@ -461,6 +470,7 @@ func maskScores[T Score](dst []uint64, scores []T, selected []uint64, limit T, l
 
 // leastScore returns the least score there is.
 func leastScore[T Score]() T {
+	// The conversion of a constant would not compile for both types.
 	var zero T
 	if _, ok := any(zero).(int64); ok {
 		least := int64(math.MinInt64)

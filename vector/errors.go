@@ -63,6 +63,7 @@ func (m *Matrix) refusal(i, j int, x float64, reason string) *AmountError {
 	e := &AmountError{
 		Resource: fmt.Sprint("column ", j), Row: i, Amount: decimal.Format(x), Reason: reason, Cause: ErrNotRepresentable,
 	}
+	// Only an error asks for names, so no matrix keeps them.
 	if columns := m.schema.Columns(); columns != nil {
 		e.Resource = columns[j].Name
 	}

@@ -54,6 +54,7 @@ func (l *requestList) take(data []float64, stride, n, j int) int {
 		if x <= 0 {
 			continue
 		}
+		// A list that is full goes to the kernel, and the next begins here.
 		if l.n32 == listSize || l.exact.full() {
 			break
 		}
@@ -109,6 +110,7 @@ func (l *columnList) andLE(dst []uint64, m *Matrix) {
 // Fit sets dst to the rows of free that request [ResourceVector.FitsIn].
 func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
+	// A few rows take less time than a list and a call into assembly.
 	if free.rows <= kernel.FewRows {
 		dst.resize(free.rows)
 		if free.rows > 0 {
@@ -140,6 +142,7 @@ func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 	selection(rows, free.rows)
 	dst.CopyFrom(rows)
 	var list columnList
+	// The kernel reads columns, and a row at a time jumps between them.
 	if !list.take(request) || dst.Count() > free.rows/fewRows {
 		fit(dst.words, free, request)
 		return
@@ -259,6 +262,8 @@ func FitMatrix(dst []Mask, free, requests *Matrix) {
 	if len(dst) < requests.rows {
 		panic("vector: fewer masks than requests")
 	}
+	// A tile of free is read once for a batch of requests: it is in the cache for all but
+	// the first.
 	for lo := 0; lo < requests.rows; lo += fitBatch {
 		var batch requestBatch
 		batch.take(requests, lo, min(lo+fitBatch, requests.rows))
@@ -284,6 +289,7 @@ func (b *requestBatch) take(requests *Matrix, lo, hi int) {
 	b.requests, b.lo, b.n = requests, lo, hi-lo
 	for k := range b.n {
 		b.wide[k] = b.lists[k].takeRow(requests, lo+k, 0) < requests.cols
+		// Pods of one template follow each other, and the answer is copied.
 		b.same[k] = k > 0 && !b.wide[k] && !b.wide[k-1] && b.lists[k] == b.lists[k-1]
 	}
 }
@@ -337,11 +343,13 @@ func Shortfall(dst, free *Matrix, request ResourceVector) {
 	dst.checkWritable()
 	dst.reshape(free.schema, free.rows, free.cols)
 	for j := range dst.cols {
+		// What is not requested lacks nothing, whatever is free: those rows are only cleared.
 		n, x := dst.rows, request.Get(j)
 		if x <= 0 {
 			n = 0
 		}
 		data, lower32 := dst.data[j*dst.stride:][:dst.stride], dst.lower32[j*dst.stride:][:dst.stride]
+		// One pass computes the amounts, rounds them down, and looks whether they are in range.
 		dst.outOfRange[j] = kernel.Lacks(data[:n], lower32[:n], free.Column(j)[:n], x)
 		clear(data[n:])
 		clear(lower32[n:])
@@ -382,6 +390,7 @@ type failing [failingGroup][failingTile / kernel.Block]uint64
 // take finds the rejections of the rows from row on. Column k of the group is
 // column lo+k of free.
 func (f *failing) take(free *Matrix, group ResourceVector, lo, row int) {
+	// Eight columns are eight masks, so one transposition of bits serves 64 amounts.
 	words := min(wordsFor(free.rows-row), failingTile/kernel.Block)
 	for k, x := range group {
 		if x <= 0 {

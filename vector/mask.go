@@ -47,6 +47,7 @@ func (m *Mask) resize(rows int) {
 	case rows > math.MaxInt32: // which no index of a row can be
 		panic(panicMaskLarge)
 	}
+	// Reused words hold anything: callers fill or clear them.
 	m.words = resized(m.words, wordsFor(rows))
 	m.rows = rows
 }
@@ -68,6 +69,7 @@ func setAll(words []uint64) {
 
 // trim clears the bits of the last word beyond the rows.
 func (m *Mask) trim() {
+	// Counting, iterating and comparing read whole words and rely on it.
 	if r := m.rows % kernel.Block; r != 0 {
 		m.words[len(m.words)-1] &= 1<<r - 1
 	}
@@ -85,6 +87,7 @@ func (m *Mask) Words() []uint64 {
 
 // Set adds row r.
 func (m *Mask) Set(r int) {
+	// The words alone would take rows up to the next multiple of 64.
 	if uint(r) >= uint(m.rows) {
 		panic(panicMaskRow)
 	}
@@ -147,6 +150,7 @@ func (m *Mask) Nth(n int) int {
 	if n < 0 {
 		return -1
 	}
+	// Whole words are counted; only the one with the row is looked into.
 	for i, w := range m.words {
 		if c := bits.OnesCount64(w); n >= c {
 			n -= c

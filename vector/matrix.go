@@ -24,6 +24,13 @@ type Matrix struct {
 	stride  int // multiple of kernel.Block
 	schema  Schema
 
+	// Rows from the last up to the stride stay 0: a kernel may read whole blocks of 64
+	// rows, and needs no code for a tail.
+	//
+	// Nearly every request is a float32 value. A row holds such a request exactly if its
+	// amount, rounded down to a float32, does. Half the bytes then come from memory, and
+	// memory is what Fit waits for. Matrices of Nodes that Fit does not read go without.
+
 	integral       []int32 // columns that take whole numbers only
 	outOfRange     []bool  // per column: it may hold a value outside the range of tame
 	readOnly       bool    // a view, or the matrix of an Overlay
@@ -80,6 +87,7 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 	} else {
 		m.data, m.lower32 = m.data[:n], m.lower32[:m.lower32Len(n)]
 	}
+	// All that can panic is behind us: a matrix is never left half made.
 	m.rows, m.cols, m.stride = rows, cols, stride // the storage is there
 	m.outOfRange = resized(m.outOfRange, cols)
 	m.log.recordAll()
@@ -87,6 +95,7 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 
 // newLower32 returns room for n elements rounded down.
 func (m *Matrix) newLower32(n int) []float32 {
+	// A matrix that Fit does not read spares a third of its memory.
 	if m.withoutLower32 {
 		return nil
 	}
@@ -240,6 +249,8 @@ func (m *Matrix) SetRow(i int, v ResourceVector) {
 func (m *Matrix) setRow(i int, v ResourceVector) {
 	p, j := i, 0
 	var known [8]float32 // some at once
+	// Eight elements are rounded at once. Each goes to another column, so that the stores
+	// wait for memory and not for each other.
 	for ; j+len(known) <= len(v) && !m.withoutLower32; j += len(known) {
 		part, data, lower32, stride := v[j:][:len(known)], m.data, m.lower32[:len(m.data)], m.stride
 		if kernel.Codes(known[:], part) {
@@ -279,6 +290,7 @@ func (m *Matrix) SubFromRow(i int, v ResourceVector) error {
 func (m *Matrix) addRow(i int, v ResourceVector, sign float64) error {
 	m.checkRow(i)
 	m.checkVector(v)
+	// Whole amounts, the usual case, are checked and added in one pass.
 	if kernel.AddRow(m.data[min(i, len(m.data)):], m.lower32[min(i, len(m.lower32)):], m.stride, v, sign) {
 		m.log.record(i)
 		return nil
@@ -311,6 +323,7 @@ func (m *Matrix) checkAmounts(i int, v ResourceVector, sign float64) error {
 	for j, x := range v {
 		was := m.data[p]
 		switch sum := was + float64(x*sign); {
+		// One comparison accepts nearly all: a sum is finite only if its parts are.
 		case math.Abs(sum) <= math.MaxFloat64: // and so are both of its parts
 		case !(math.Abs(x) <= math.MaxFloat64):
 			return m.refusal(i, j, x, reasonFinite)
@@ -330,6 +343,7 @@ func (m *Matrix) checkAmounts(i int, v ResourceVector, sign float64) error {
 			return m.refusal(i, j, x, reasonWhole)
 		case !exact(x):
 			return m.refusal(i, j, x, reasonLarge)
+		// A row that was set to more than 2^53 may still be brought back.
 		case !exact(was+float64(x*sign)) && exact(was):
 			return m.refusal(i, j, x, reasonSum)
 		}
@@ -377,6 +391,7 @@ func (m *Matrix) SetColumnPart(j, lo int, values []float64) {
 		panic("vector: part of a column is out of range")
 	}
 	copy(m.data[j*m.stride+lo:][:len(values)], values)
+	// Only a whole column forgets what was out of range in it.
 	if lo == 0 && len(values) == m.rows {
 		m.outOfRange[j] = false
 	}
@@ -423,6 +438,7 @@ func (m *Matrix) RemoveRow(i int) (moved int) {
 
 func (m *Matrix) removeRow(i int) (moved int) {
 	last := m.rows - 1
+	// The row beyond the new last one becomes 0 again, which kernels rely on.
 	for j := range m.cols {
 		p := j * m.stride
 		m.put(p+i, m.data[p+last])
@@ -465,6 +481,7 @@ func (m *Matrix) grow(rows int) {
 	if rows <= m.stride {
 		return
 	}
+	// Doubling keeps appending linear. Beyond half of the limit it would pass it.
 	stride := strideFor(max(rows, min(2*m.stride, maxRows)))
 	n := elements(stride, m.cols)
 	data, lower32 := aligned[float64](n), m.newLower32(n)
@@ -489,6 +506,7 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	}
 	n := elements(m.stride, cols)
 	m.setSchema(schema, cols)
+	// Columns follow each other with the old stride, so that what is there stays in place.
 	if n > cap(m.data) {
 		data, lower32 := aligned[float64](n), m.newLower32(n)
 		copy(data, m.data)
@@ -516,9 +534,12 @@ func (m *Matrix) copyFrom(src *Matrix) {
 	if m == src {
 		return
 	}
+	// A view of m would change while it is read, or lose its storage to a resize.
 	if m.shares(src) {
 		panic(panicDstInput)
 	}
+	// A reader that copies every cycle pays for the rows that moved. A copy of everything is
+	// for the first time, another source, and a log that was overrun.
 	if !m.copyChanges(src) {
 		m.reshape(src.schema, src.rows, src.cols)
 		for j := range m.cols {
@@ -542,6 +563,7 @@ func (m *Matrix) copyFrom(src *Matrix) {
 // copyChanges copies the rows of src that changed since the last copy. It
 // reports false, having done nothing, when it does not know them all.
 func (m *Matrix) copyChanges(src *Matrix) bool {
+	// The own log tells whether somebody wrote to the copy: then it is none any more.
 	if m.stride < src.rows || m.copied.misses(&src.log, &m.log) {
 		return false
 	}
@@ -553,6 +575,8 @@ func (m *Matrix) copyChanges(src *Matrix) bool {
 		}
 	}
 	m.rows = src.rows
+	// Rows are copied in groups, column by column: a column of a group stays in the cache,
+	// where row after row would come back to every column each time.
 	var rows [64]int32
 	for v := m.copied.source; v < src.log.version; {
 		n := 0
@@ -620,6 +644,7 @@ func (m *Matrix) checkWritable() {
 // shares reports whether m and other are the same matrix or one is a view of the
 // other: a view keeps the end of the storage.
 func (m *Matrix) shares(other *Matrix) bool {
+	// Views start anywhere and are cut off nowhere, so that they end where the matrix does.
 	a, b := m.data[:cap(m.data)], other.data[:cap(other.data)]
 	return m == other || len(a) > 0 && len(b) > 0 && &a[len(a)-1] == &b[len(b)-1]
 }

@@ -40,6 +40,8 @@ func (n *Names) Name(row int) string {
 
 // directory says which row each name has, and of which generation that row is. The
 // zero value is empty.
+// The index is the writer's. A copy has none: it shares the Names of its source, so that
+// taking one costs no map.
 type directory struct {
 	index  map[string]int32
 	rows   []namedRow
@@ -98,6 +100,7 @@ func (d *directory) remove(name string) (row int, ok bool) {
 		return 0, false
 	}
 	delete(d.index, name)
+	// The same move as in the matrices, which keep their rows without gaps.
 	last := len(d.rows) - 1
 	if int(i) != last {
 		d.rows[i] = d.rows[last]
@@ -122,6 +125,8 @@ func (d *directory) now() *Names {
 	if last != nil && last.naming == d.naming {
 		return last
 	}
+	// Several readers may build it at once. The first to store it wins, and all return
+	// that one, so that its pointer says whether rows have moved.
 	now := &Names{naming: d.naming, names: make([]string, len(d.rows)), index: make(map[string]int32, len(d.rows))}
 	for i, r := range d.rows {
 		now.names[i], now.index[r.name] = r.name, int32(i)

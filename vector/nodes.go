@@ -110,6 +110,7 @@ func (n *Nodes) rlock() {
 
 // lock locks n for a change.
 func (n *Nodes) lock() {
+	// A copy has one writer, Snapshot; a pod that was assumed in it would be lost.
 	n.mu.Lock()
 	if n.kind != writtenNodes {
 		n.mu.Unlock()
@@ -243,6 +244,7 @@ func (n *Nodes) Set(name string, generation int64, amounts NodeAmounts) (row int
 
 // appendRow adds a row of zeros for a new name.
 func (n *Nodes) appendRow(name string, generation int64) (row int) {
+	// All matrices grow together, or the first of them panics and none has.
 	row = n.free.appendRow(nil) // the first that panics when there are too many
 	n.allocatable.appendRow(nil)
 	n.requested.appendRow(nil)
@@ -257,6 +259,7 @@ func (n *Nodes) appendRow(name string, generation int64) (row int) {
 func (n *Nodes) setRow(row int, amounts NodeAmounts) {
 	moved := n.allocatable.update(row, amounts.Allocatable)
 	moved = n.requested.update(row, amounts.Requested) || moved
+	// A row that stays what it was keeps its version, so nobody scores it again.
 	if moved {
 		n.recompute(row)
 		n.free.log.record(row)
@@ -279,6 +282,7 @@ func orElse(scored, requested ResourceVector) ResourceVector {
 func (m *Matrix) update(i int, v ResourceVector) (changed bool) {
 	p := i
 	for j := range m.cols {
+		// Adding 0 makes -0 a 0, so that equal amounts have equal bits.
 		if x := v.Get(j) + 0; m.data[p] != x {
 			m.store(p, j, x)
 			changed = true
@@ -293,6 +297,8 @@ func (m *Matrix) update(i int, v ResourceVector) (changed bool) {
 
 // recompute sets what is free in a row.
 func (n *Nodes) recompute(row int) {
+	// Free is computed anew and never added to. So equal states have equal bits, in whatever
+	// order their pods came and went.
 	for j := range n.free.cols {
 		left := n.allocatable.data[j*n.allocatable.stride+row] - n.requested.data[j*n.requested.stride+row]
 		n.free.store(j*n.free.stride+row, j, left)
@@ -411,6 +417,7 @@ func (n *Nodes) move(row int, pod PodAmounts, sign float64) error {
 	n.lock()
 	defer n.mu.Unlock()
 	n.checkPod(row, pod)
+	// Everything is checked before anything is written, so an error takes nothing back.
 	if err := n.checkMove(row, pod, sign); err != nil {
 		return err
 	}
@@ -434,6 +441,8 @@ func (n *Nodes) moveAll(rows []int32, pods []PodAmounts, sign float64) error {
 	for i, row := range rows {
 		n.checkPod(int(row), pods[i])
 	}
+	// Pods of a gang may share rows: each is checked with the ones before it in place. An
+	// error restores the old bits; to subtract again could round.
 	n.saved = n.saved[:0]
 	for i, row := range rows {
 		if err := n.checkMove(int(row), pods[i], sign); err != nil {
@@ -530,6 +539,7 @@ func (n *Nodes) add(row int, pod PodAmounts, sign float64) {
 
 // moved notes that a pod came to a row or left it.
 func (n *Nodes) moved(row int) {
+	// What nodes have is the same as before: who scores by it alone need not look.
 	n.requested.log.record(row)
 	n.free.log.record(row)
 	if n.hasScored {
@@ -546,6 +556,8 @@ func (n *Nodes) Snapshot(dst *Nodes) {
 		panic(panicDstInput)
 	}
 	n.mu.RLock()
+	// n is only read, so that workers may copy at the same time. dst is locked for writing:
+	// its Row and Names wait until its rows are those of its names again.
 	defer n.mu.RUnlock()
 	dst.mu.Lock()
 	defer dst.mu.Unlock()
@@ -568,6 +580,7 @@ func (n *Nodes) Snapshot(dst *Nodes) {
 // copyNames copies which row each name has, and its generation.
 func (n *Nodes) copyNames(src *Nodes) {
 	from, to := &src.names, &n.names
+	// Names are shared and not copied: they never change.
 	if n.copied.misses(&src.log, &n.log) {
 		to.rows = append(to.rows[:0], from.rows...)
 		n.log.recordAll()

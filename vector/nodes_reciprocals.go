@@ -29,6 +29,8 @@ func (n *Nodes) KeepReciprocals(columns ...int) {
 	for _, j := range columns {
 		m.checkColumn(j)
 	}
+	// Scorers are bound while others read. A new table takes the place of the old one, which
+	// its readers keep.
 	old := n.reciprocals.Load()
 	if !slices.ContainsFunc(columns, func(j int) bool { return !old.keeps(j) }) {
 		return
@@ -90,6 +92,7 @@ func (n *Nodes) refresh() {
 	if old == nil || old.version == m.log.version {
 		return
 	}
+	// Readers may hold a column, so another shape gets another table.
 	if old.stride != m.stride || len(old.columns) != m.cols {
 		n.reciprocals.Store(newReciprocals(m, old.keeps))
 		return
@@ -117,6 +120,7 @@ func (n *Nodes) refresh() {
 // it may use them: nil unless total is what Nodes have, they keep all of them, and the
 // amounts of m are tame.
 func (m *Matrix) reciprocalsOf(total *Matrix) []float64 {
+	// The correction after the multiplication is exact only in range; see docs/proofs.md.
 	if total.reciprocals == nil || slices.Contains(m.outOfRange, true) {
 		return nil
 	}

@@ -33,8 +33,11 @@ func NewOverlay(src *Matrix) *Overlay {
 // source again it costs the rows that changed in between.
 func (o *Overlay) Reset(src *Matrix) {
 	o.Rollback(Mark{})
+	// Marks of the old copy have an earlier stage.
 	o.began = o.stage
-	o.matrix.copied.own = o.matrix.log.version // it is the copy of the source again
+	// The rollback has made it the copy of its source again, to the bit, so only rows that
+	// the source changed have to be copied.
+	o.matrix.copied.own = o.matrix.log.version
 	o.matrix.copyFrom(src)
 	o.matrix.readOnly = true
 	o.saved = resized(o.saved, src.rows) // whatever it holds is of an earlier stage
@@ -75,6 +78,8 @@ func (o *Overlay) addRow(i int, v ResourceVector, sign float64) error {
 
 // save journals row i, once between two marks.
 func (o *Overlay) save(i int) {
+	// The amounts at the last mark are in the journal already. An eviction loop changes one
+	// row many times between two marks.
 	if o.saved[i] == o.stage {
 		return
 	}
@@ -103,6 +108,7 @@ func (o *Overlay) Rollback(mark Mark) {
 	if mark != (Mark{}) && (mark.stage < o.began || n > len(o.rows) || n > 0 && o.stages[n-1] >= mark.stage) {
 		panic("vector: mark is no longer in the overlay's history")
 	}
+	// Newest first: of a row that is there twice the older amounts are written last.
 	m := &o.matrix
 	for k := len(o.rows) - 1; k >= n; k-- {
 		i := int(o.rows[k])

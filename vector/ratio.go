@@ -34,6 +34,7 @@ func (l *ratioList) take(m *Matrix, amounts ResourceVector) {
 		}
 		l.columns[l.n], l.amounts[l.n] = int32(j), x
 		l.n++
+		// Out of range the kernel divides; in range it multiplies and corrects.
 		if m.outOfRange[j] || !kernel.Tame(x) {
 			l.tame = false
 		}
@@ -46,6 +47,7 @@ func NormalizedSum(dst []float64, m *Matrix, total ResourceVector) {
 	m.checkVector(total)
 	var list ratioList
 	list.take(m, total)
+	// Sums run in column order, so a second call could not go on where the first ended.
 	if list.over {
 		for i := range dst {
 			dst[i] = m.rowNormalizedSum(i, total)
@@ -124,6 +126,7 @@ func SumCopies(free *Matrix, request ResourceVector, rows *Mask) int64 {
 	free.checkVector(request)
 	selected := selection(rows, free.rows)
 	plan := kernel.PlanCopies(request, free.Tame)
+	// Chunks of copies stay in the first-level cache and on the stack.
 	const chunk = 512
 	var buffer [chunk]int64
 	var sum int64

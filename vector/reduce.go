@@ -19,6 +19,8 @@ func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	var ordered [4]int // columns in which the order matters
 	n := 0
 	for j := range dst {
+		// Sums of whole numbers are exact in any order, which assembly uses. Others are added
+		// in order, four columns at a time.
 		sum, exact := kernel.SumWhole(m.Column(j))
 		if exact {
 			dst[j] = sum
@@ -100,6 +102,7 @@ func WeightedSum(dst []float64, m *Matrix, weights ResourceVector) {
 		if w == 0 {
 			continue
 		}
+		// As with ratios, a sum cannot go on in a second call.
 		if list.n == ratioListSize {
 			m.weightedSumByRow(dst, weights)
 			return
@@ -142,6 +145,7 @@ func SegmentSum(dst, m *Matrix, offsets Offsets) {
 		kernel.SegmentSums(dst.data, dst.stride, m.data, m.stride, m.cols, offsets)
 	}
 	for j := range dst.cols {
+		// Storage is reused: beyond the groups it may hold anything, and kernels read it as 0.
 		clear(dst.data[j*dst.stride:][groups:dst.stride])
 		clear(dst.lower32[j*dst.stride:][groups:dst.stride])
 		dst.inspect(j)

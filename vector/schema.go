@@ -36,6 +36,7 @@ func (s Schema) Append(columns ...SchemaColumn) Schema {
 	if len(columns) == 0 {
 		return s
 	}
+	// A group that has room is filled up: how a schema was made does not matter.
 	group := schemaColumns{before: s}
 	if !s.IsZero() {
 		if last := s.last.Value(); last.n < len(last.columns) {
@@ -61,6 +62,7 @@ func (s Schema) each(f func(c SchemaColumn) bool) bool {
 	if s.IsZero() {
 		return true
 	}
+	// The first columns are in the group furthest back.
 	group := s.last.Value()
 	if !group.before.each(f) {
 		return false

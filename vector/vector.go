@@ -18,6 +18,7 @@ type ResourceVector []float64
 // exactly. It is the strict rule: an element that is 0 in v counts, so a negative one in
 // other rejects. NaN on either side rejects; +Inf in other is unlimited.
 func (v ResourceVector) LessEqual(other ResourceVector) bool {
+	// !(x <= y), and not x > y, rejects a NaN on either side.
 	n := min(len(v), len(other))
 	for i, x := range v[:n] {
 		if !(x <= other[i]) {
@@ -68,6 +69,7 @@ func (v ResourceVector) FitsInSum(a, b ResourceVector) bool {
 
 // LessEqualSum is LessEqual for a+b, each sum rounded once.
 func (v ResourceVector) LessEqualSum(a, b ResourceVector) bool {
+	// The strict rule also asks about elements that v does not have.
 	for i := range max(len(v), len(a), len(b)) {
 		if !(v.Get(i) <= a.Get(i)+b.Get(i)) {
 			return false
@@ -198,6 +200,7 @@ func (v ResourceVector) DominantResourceIndex(total ResourceVector) (share float
 // which a request of nothing and unlimited room give. NaN in v, or in free where v is
 // positive, gives 0; an infinite request fits only infinite room.
 func (v ResourceVector) CopiesFit(free ResourceVector) int64 {
+	// Rounding down once, at the end, gives the same: the least quotient has the least floor.
 	least := math.Inf(1)
 	for i, x := range v {
 		least = min(least, kernel.Quotient(x, free.Get(i)))

@@ -188,11 +188,7 @@ func TestPackerInDomains(t *testing.T) {
 		for cols := range all {
 			all[cols] = inPackers(vec{12, 13, 14}[:cols])
 		}
-		rounds := 6000
-		if raceEnabled || testing.Short() {
-			rounds = 600
-		}
-		for n := range rounds {
+		for n := range testkit.Amount(t, 600, 2000, 6000) {
 			c := smallCase(r, n%3 == 0)
 			k := n % len(all[0])
 			pair := all[c.free.Cols()][k]
@@ -214,11 +210,7 @@ func FuzzPackerIn(f *testing.F) {
 
 // TestPackerInManyDomains: hundreds of rows in sets that share blocks of 64 rows.
 func TestPackerInManyDomains(t *testing.T) {
-	seeds := uint64(3)
-	if testing.Short() {
-		seeds = 1
-	}
-	for seed := range seeds {
+	for seed := range uint64(testkit.Amount(t, 1, 1, 3)) {
 		for _, kinds := range []int{1, 2, 4} {
 			c := manyRows(seed, true)
 			for i := range c.requests.Rows() {
