@@ -82,12 +82,6 @@ func (l *requestList) and(dst []uint64, free *Matrix, lo int) {
 	}
 }
 
-// flush is and for all rows; it empties the list.
-func (l *requestList) flush(dst []uint64, free *Matrix) {
-	l.and(dst, free, 0)
-	l.n32, l.exact.n = 0, 0
-}
-
 // LessEqual sets dst to the rows of requests that are LessEqual to limit.
 func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
 	requests.checkVector(limit)
@@ -124,10 +118,10 @@ func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 
 // fit clears the bits of dst whose rows cannot hold request.
 func fit(dst []uint64, free *Matrix, request ResourceVector) {
-	var list requestList
 	for j := 0; j < len(request); {
+		var list requestList
 		j = list.take(request, 1, len(request), j)
-		list.flush(dst, free)
+		list.and(dst, free, 0)
 	}
 }
 
@@ -197,7 +191,7 @@ func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 		for end := min(j+listSize, free.cols); j < end; j++ {
 			list.add(j, request.Get(j))
 		}
-		list.flush(words, free)
+		list.and(words, free, 0)
 	}
 }
 
@@ -326,10 +320,10 @@ func (b *requestBatch) fit(dst []Mask, free *Matrix) {
 
 // fitWide is fit for row i of requests.
 func fitWide(dst []uint64, free, requests *Matrix, i int) {
-	var list requestList
 	for j := 0; j < requests.cols; {
+		var list requestList
 		j = list.takeRow(requests, i, j)
-		list.flush(dst, free)
+		list.and(dst, free, 0)
 	}
 }
 

@@ -45,7 +45,7 @@ func BenchmarkAndGE32(b *testing.B) {
 	benchmarkAndGE(b, 4, func(dst []uint64, o operands) { kernel.AndGE32(dst, o.codes, o.stride, o.cols, o.limits) })
 }
 
-// benchmarkAndGE asks for 10 of everything. size is that of an element.
+// benchmarkAndGE asks for 10 of everything. size is the size of an element.
 func benchmarkAndGE(b *testing.B, size int, run func(dst []uint64, o operands)) {
 	testkit.EachImplB(b, func(b *testing.B) {
 		eachShape(b, size, func(b *testing.B, nodes, cols int) {
@@ -109,7 +109,7 @@ func BenchmarkCodes(b *testing.B) {
 				b.SetBytes(int64(8 * n))
 				for b.Loop() {
 					if kernel.Codes(dst, src) {
-						b.Fatal("wild")
+						b.Fatal("outOfRange")
 					}
 				}
 			})

@@ -6,7 +6,7 @@ package kernel
 
 // Codes sets dst to the Floor32 of src, which is as long, and reports whether a
 // value is not Tame.
-func Codes(dst []float32, src []float64) (wild bool) {
+func Codes(dst []float32, src []float64) (outOfRange bool) {
 	src = src[:len(dst)]
 	if active == Generic || len(dst) == 0 {
 		return codesGeneric(dst, src)
@@ -21,15 +21,15 @@ func Codes(dst []float32, src []float64) (wild bool) {
 		} else {
 			odd = codesAVX2(&dst[lo], &src[lo], n)
 		}
-		wild = wild || odd != 0
+		outOfRange = outOfRange || odd != 0
 	}
-	return wild
+	return outOfRange
 }
 
 // Lacks sets dst to what request lacks in src, which is as long: request - src where
 // request is not at most src, +Inf where that is a NaN, and 0 elsewhere. It sets
 // codes, as long, to the Floor32 of dst and reports whether a value is not Tame.
-func Lacks(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
+func Lacks(dst []float64, codes []float32, src []float64, request float64) (outOfRange bool) {
 	codes, src = codes[:len(dst)], src[:len(dst)]
 	if active == Generic || len(dst) == 0 {
 		return lacksGeneric(dst, codes, src, request)
@@ -46,9 +46,9 @@ func Lacks(dst []float64, codes []float32, src []float64, request float64) (wild
 		} else {
 			odd = lacksAVX2(&dst[lo], &codes[lo], &src[lo], n, request)
 		}
-		wild = wild || odd != 0
+		outOfRange = outOfRange || odd != 0
 	}
-	return wild
+	return outOfRange
 }
 
 // AddRow adds sign, 1 or -1, times v[j] to data[j*stride] and sets codes[j*stride] to the

@@ -28,7 +28,7 @@ GLOBL magnitude<>(SB), RODATA|NOPTR, $8
 DATA exact<>+0(SB)/8, $0x4340000000000000
 GLOBL exact<>(SB), RODATA|NOPTR, $8
 
-// func codesAVX2(dst *float32, src *float64, n int) (wild int)
+// func codesAVX2(dst *float32, src *float64, n int) (outOfRange int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·codesAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSD tame_from_turned<>+0(SB), Y0
@@ -156,7 +156,7 @@ single:
 end:
 	VMOVMSKPD Y4, AX
 	XORQ      $0x0000000f, AX
-	MOVQ      AX, wild+24(FP)
+	MOVQ      AX, outOfRange+24(FP)
 	VZEROUPPER
 	RET
 
@@ -226,7 +226,7 @@ DATA lanes_of<>+496(SB)/8, $0xffffffffffffffff
 DATA lanes_of<>+504(SB)/8, $0xffffffffffffffff
 GLOBL lanes_of<>(SB), RODATA|NOPTR, $512
 
-// func lacksAVX2(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+// func lacksAVX2(dst *float64, codes *float32, src *float64, n int, request float64) (outOfRange int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·lacksAVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD tame_from_turned<>+0(SB), Y0
@@ -341,11 +341,11 @@ single:
 end:
 	VMOVMSKPD Y4, AX
 	XORQ      $0x0000000f, AX
-	MOVQ      AX, wild+40(FP)
+	MOVQ      AX, outOfRange+40(FP)
 	VZEROUPPER
 	RET
 
-// func codesAVX512(dst *float32, src *float64, n int) (wild int)
+// func codesAVX512(dst *float32, src *float64, n int) (outOfRange int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV
 TEXT ·codesAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD tame_from<>+0(SB), Z0
@@ -426,11 +426,11 @@ single:
 end:
 	KMOVB K1, AX
 	XORQ  $0x000000ff, AX
-	MOVQ  AX, wild+24(FP)
+	MOVQ  AX, outOfRange+24(FP)
 	VZEROUPPER
 	RET
 
-// func lacksAVX512(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+// func lacksAVX512(dst *float64, codes *float32, src *float64, n int, request float64) (outOfRange int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV
 TEXT ·lacksAVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD tame_from<>+0(SB), Z0
@@ -514,7 +514,7 @@ single:
 end:
 	KMOVB K1, AX
 	XORQ  $0x000000ff, AX
-	MOVQ  AX, wild+40(FP)
+	MOVQ  AX, outOfRange+40(FP)
 	VZEROUPPER
 	RET
 

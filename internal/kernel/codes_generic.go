@@ -4,17 +4,17 @@ import "math"
 
 // codesGeneric sets dst to the Floor32 of src, which is as long, and reports
 // whether a value is not Tame.
-func codesGeneric(dst []float32, src []float64) (wild bool) {
+func codesGeneric(dst []float32, src []float64) (outOfRange bool) {
 	for i, x := range src[:len(dst)] {
 		dst[i] = Floor32(x)
-		wild = wild || !Tame(x)
+		outOfRange = outOfRange || !Tame(x)
 	}
-	return wild
+	return outOfRange
 }
 
-// lacksGeneric is Lacks. It has no branch that depends on an amount: nobody can
-// foresee which rows lack something.
-func lacksGeneric(dst []float64, codes []float32, src []float64, request float64) (wild bool) {
+// lacksGeneric is Lacks. It has no branch that depends on an amount: the CPU can't
+// predict which rows lack something.
+func lacksGeneric(dst []float64, codes []float32, src []float64, request float64) (outOfRange bool) {
 	const infinite = 0x7FF << 52
 	codes, src = codes[:len(dst)], src[:len(dst)]
 	most, least := uint64(0), ^uint64(0) // of the bits, the least but for 0 and less 1

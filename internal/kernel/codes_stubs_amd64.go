@@ -4,29 +4,29 @@
 
 package kernel
 
-// codesAVX2 rounds down; wild is 0 when all values are tame.
+// codesAVX2 rounds down; outOfRange is 0 when all values are tame.
 // It equals codesGeneric.
 //
 //go:noescape
-func codesAVX2(dst *float32, src *float64, n int) (wild int)
+func codesAVX2(dst *float32, src *float64, n int) (outOfRange int)
 
-// lacksAVX2 writes what request lacks, and its codes; wild is 0 when all of it is tame.
+// lacksAVX2 writes what request lacks, and its codes; outOfRange is 0 when all of it is tame.
 // It equals lacksGeneric.
 //
 //go:noescape
-func lacksAVX2(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+func lacksAVX2(dst *float64, codes *float32, src *float64, n int, request float64) (outOfRange int)
 
-// codesAVX512 rounds down; wild is 0 when all values are tame.
+// codesAVX512 rounds down; outOfRange is 0 when all values are tame.
 // It equals codesGeneric.
 //
 //go:noescape
-func codesAVX512(dst *float32, src *float64, n int) (wild int)
+func codesAVX512(dst *float32, src *float64, n int) (outOfRange int)
 
-// lacksAVX512 writes what request lacks, and its codes; wild is 0 when all of it is tame.
+// lacksAVX512 writes what request lacks, and its codes; outOfRange is 0 when all of it is tame.
 // It equals lacksGeneric.
 //
 //go:noescape
-func lacksAVX512(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)
+func lacksAVX512(dst *float64, codes *float32, src *float64, n int, request float64) (outOfRange int)
 
 // addRowAVX2 adds sign times n amounts to the elements of a row; done is 0 when nothing is written.
 // It equals addRowGeneric.

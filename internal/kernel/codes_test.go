@@ -10,7 +10,7 @@ import (
 )
 
 // goldenCode is the greatest float32 not above x: rounded toward negative infinity
-// with a wide range of exponents, and then that of float32.
+// with a wide range of exponents, and then the range of float32.
 func goldenCode(x float64) float32 {
 	switch {
 	case math.IsNaN(x), math.IsInf(x, 0), x == 0:
@@ -41,7 +41,7 @@ func checkCodes(t *testing.T, dst []float32, src []float64) {
 	for i := range dst {
 		dst[i] = 77
 	}
-	wild := kernel.Codes(dst[:len(src)], src)
+	outOfRange := kernel.Codes(dst[:len(src)], src)
 	want := false
 	for i, x := range src {
 		if got := dst[i]; !same32(got, goldenCode(x)) || !same32(kernel.Floor32(x), goldenCode(x)) {
@@ -52,8 +52,8 @@ func checkCodes(t *testing.T, dst []float32, src []float64) {
 		}
 		want = want || !goldenTame(x)
 	}
-	if wild != want {
-		t.Fatalf("%d elements are wild: %v, want %v", len(src), wild, want)
+	if outOfRange != want {
+		t.Fatalf("%d elements are outOfRange: %v, want %v", len(src), outOfRange, want)
 	}
 	for i, x := range dst[len(src):] {
 		if x != 77 {
@@ -62,7 +62,7 @@ func checkCodes(t *testing.T, dst []float32, src []float64) {
 	}
 }
 
-// TestCodes holds Codes against its golden model, for all lengths, beside pages
+// TestCodes holds Codes against its golden model, for all lengths, with pages around them
 // that fault.
 func TestCodes(t *testing.T) {
 	const most = 1<<15 + 67
@@ -84,7 +84,7 @@ func TestCodes(t *testing.T) {
 	})
 }
 
-// TestCodesSpecials puts every special value into every lane, one wild value at a
+// TestCodesSpecials puts every special value into every lane, one outOfRange value at a
 // time.
 func TestCodesSpecials(t *testing.T) {
 	var specials []float64
@@ -145,7 +145,7 @@ func checkLacks(t *testing.T, dst []float64, codes []float32, src []float64, req
 		dst[i], codes[i] = 77, 77
 	}
 	n := len(src)
-	wild, want := kernel.Lacks(dst[:n], codes[:n], src, request), false
+	outOfRange, want := kernel.Lacks(dst[:n], codes[:n], src, request), false
 	for i, x := range src {
 		lack := goldenLack(request, x)
 		want = want || !goldenTame(lack)
@@ -153,8 +153,8 @@ func checkLacks(t *testing.T, dst []float64, codes []float32, src []float64, req
 			t.Fatalf("element %d of %d: %v lacks %v, want %v, code %v, want %v", i, n, request, dst[i], lack, codes[i], goldenCode(lack))
 		}
 	}
-	if wild != want {
-		t.Fatalf("%d elements are wild: %v, want %v", n, wild, want)
+	if outOfRange != want {
+		t.Fatalf("%d elements are outOfRange: %v, want %v", n, outOfRange, want)
 	}
 	for i, x := range dst[n:] {
 		if x != 77 || codes[n+i] != 77 {
@@ -163,7 +163,7 @@ func checkLacks(t *testing.T, dst []float64, codes []float32, src []float64, req
 	}
 }
 
-// TestLacks holds Lacks against its golden model, for all lengths, beside pages that
+// TestLacks holds Lacks against its golden model, for all lengths, between pages that
 // fault.
 func TestLacks(t *testing.T) {
 	const most = 1<<14 + 67
@@ -252,7 +252,7 @@ func checkAddRow(t *testing.T, data []float64, codes []float32, stride int, v []
 	}
 }
 
-// TestAddRow holds AddRow against its golden model, for rows of all lengths, beside
+// TestAddRow holds AddRow against its golden model, for rows of all lengths, between
 // pages that fault.
 func TestAddRow(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {

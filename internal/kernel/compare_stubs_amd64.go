@@ -28,13 +28,13 @@ func andLEAVX2(dst *uint64, words int, data *float64, stride int, cols *int32, v
 //go:noescape
 func andSumGEAVX2(dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, cols *int32, vals *float64, n int)
 
-// andRowsLEAVX2 clears the bits of the rows that have a value of a above that of b.
+// andRowsLEAVX2 clears the bits of the rows that have a value of a above b.
 // It equals andRowsLEGeneric.
 //
 //go:noescape
 func andRowsLEAVX2(dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, n int)
 
-// andRowsFitAVX2 clears the bits of the rows that have a positive value of a above that of b.
+// andRowsFitAVX2 clears the bits of the rows that have a positive value of a above b.
 // It equals andRowsFitGeneric.
 //
 //go:noescape
@@ -64,13 +64,13 @@ func andLEAVX512(dst *uint64, words int, data *float64, stride int, cols *int32,
 //go:noescape
 func andSumGEAVX512(dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, cols *int32, vals *float64, n int)
 
-// andRowsLEAVX512 clears the bits of the rows that have a value of a above that of b.
+// andRowsLEAVX512 clears the bits of the rows that have a value of a above b.
 // It equals andRowsLEGeneric.
 //
 //go:noescape
 func andRowsLEAVX512(dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, n int)
 
-// andRowsFitAVX512 clears the bits of the rows that have a positive value of a above that of b.
+// andRowsFitAVX512 clears the bits of the rows that have a positive value of a above b.
 // It equals andRowsFitGeneric.
 //
 //go:noescape

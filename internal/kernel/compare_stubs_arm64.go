@@ -28,13 +28,13 @@ func andLENEON(dst *uint64, words int, data *float64, stride int, cols *int32, v
 //go:noescape
 func andSumGENEON(dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, cols *int32, vals *float64, n int)
 
-// andRowsLENEON clears the bits of the rows that have a value of a above that of b.
+// andRowsLENEON clears the bits of the rows that have a value of a above b.
 // It equals andRowsLEGeneric.
 //
 //go:noescape
 func andRowsLENEON(dst *uint64, words int, a *float64, aStride int, b *float64, bStride int, n int)
 
-// andRowsFitNEON clears the bits of the rows that have a positive value of a above that of b.
+// andRowsFitNEON clears the bits of the rows that have a positive value of a above b.
 // It equals andRowsFitGeneric.
 //
 //go:noescape

@@ -111,7 +111,7 @@ var places = []place{
 }
 
 // TestCompare holds every compare kernel against its golden model, for masks
-// of every number of words and lists of every number of columns, beside pages
+// of every number of words and lists of every number of columns, with pages around them
 // that fault.
 func TestCompare(t *testing.T) {
 	const mostWords, mostCols, widest = 129, 33, 6 * 129 // 23*33 and 129*5 are at most 6*129
@@ -332,7 +332,7 @@ func goldenFew(data []float64, stride int, request []float64, rows int) (fits ui
 }
 
 // TestFitFew holds FitFew against its golden model, for all numbers of rows and
-// columns, beside pages that fault.
+// columns, between pages that fault.
 func TestFitFew(t *testing.T) {
 	const mostCols = 300 // more than one call into assembly takes
 	testkit.EachImpl(t, func(t *testing.T) {

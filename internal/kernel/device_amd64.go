@@ -161,7 +161,7 @@ func DeviceBound(column []float64, rows []uint64) float64 {
 	for lo := 0; lo < len(column); lo += callRows {
 		part := column[lo:min(lo+callRows, len(column))]
 		word, step := maskFrom(rows, lo)
-		var result [2][8]float64 // the greatest magnitudes, and what is not 0 beside a fraction
+		var result [2][8]float64 // the greatest magnitudes, and bits that are not 0 for a fraction
 		if active == AVX512 {
 			deviceBoundAVX512(&result[0][0], &part[0], len(part), lo, word, step)
 		} else {

@@ -29,12 +29,12 @@ func raceDevices() []raceCase {
 		add(name+" free", run, func() { free[0] = 1 }, true)
 		add(name+" other", run, func() { other[0] = 1 }, true)
 		add(name+" dst", run, func() { dst[rows-2] = 1 }, true)
-		add(name+" beside", run, func() { total[1], free[rows-1], other[1], dst[1], dst[rows] = 1, 1, 1, 1, 1 }, false)
+		add(name+" others", run, func() { total[1], free[rows-1], other[1], dst[1], dst[rows] = 1, 1, 1, 1, 1 }, false)
 	}
 	x := column()
 	bound := func() { kernel.DeviceBound(x[:rows], mask) }
 	add("DeviceBound", bound, func() { x[rows-2] = 1 }, true)
-	add("DeviceBound beside", bound, func() { x[1], x[rows] = 1, 1 }, false)
+	add("DeviceBound others", bound, func() { x[1], x[rows] = 1, 1 }, false)
 
 	y, dst, offsets := column(), column(), make([]int32, 11)
 	for k := range offsets {
@@ -43,10 +43,10 @@ func raceDevices() []raceCase {
 	long := make([]int32, 128)
 	groups := func() { kernel.Groups(long[:100], rows) }
 	add("Groups", groups, func() { long[5] = 0 }, true)
-	add("Groups beside", groups, func() { long[100] = 0 }, false)
+	add("Groups others", groups, func() { long[100] = 0 }, false)
 	sums := func() { kernel.DeviceSums(dst[:10], y[:rows], offsets, []uint64{1<<9 - 1}) }
 	add("DeviceSums column", sums, func() { y[89] = 1 }, true)
 	add("DeviceSums dst", sums, func() { dst[8] = 1 }, true)
-	add("DeviceSums beside", sums, func() { y[90], dst[9] = 1, 1 }, false)
+	add("DeviceSums others", sums, func() { y[90], dst[9] = 1, 1 }, false)
 	return cases
 }

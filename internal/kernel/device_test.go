@@ -143,7 +143,7 @@ func (c *deviceCase) describe(row int) string {
 }
 
 // TestDeviceScores holds the scores against the golden model, for all numbers of
-// rows and of entries, beside pages that fault.
+// rows and of entries, between pages that fault.
 func TestDeviceScores(t *testing.T) {
 	shapes := []ratioShape{{5000, 2}, {33000, 1}, {300, kernel.DeviceEntries}, {300, kernel.DeviceEntries + 1}}
 	for rows := range 130 {
@@ -164,7 +164,7 @@ func TestDeviceScores(t *testing.T) {
 	})
 }
 
-// TestDeviceSums sums groups of all sizes, beside pages that fault.
+// TestDeviceSums sums groups of all sizes, between pages that fault.
 func TestDeviceSums(t *testing.T) {
 	sizes := map[string]func(r *rand.Rand) int{
 		"eight":  func(*rand.Rand) int { return 8 },
@@ -359,7 +359,7 @@ func wantGroups(t *testing.T, offsets []int32, rows int) {
 var groupFaults = []int32{-1, math.MinInt32, math.MaxInt32, math.MaxInt32 - 1, 0, 1 << 30}
 
 // TestManyGroups has a largest group, and a fault, at every place of lists of every
-// length, beside pages that fault.
+// length, between pages that fault.
 func TestManyGroups(t *testing.T) {
 	const most = 200
 	for _, front := range []bool{false, true} {
@@ -501,7 +501,7 @@ func BenchmarkDevice(b *testing.B) {
 }
 
 // TestSegmentSums holds SegmentSums against a loop, for groups of all sizes and lists
-// that take several calls, beside pages that fault.
+// that take several calls, between pages that fault.
 func TestSegmentSums(t *testing.T) {
 	const stride, mostCols = 5 * 64, 11
 	large := 80 * 64 // rows of one group that is too large for a call

@@ -23,14 +23,16 @@
 // generate runs them, and their output is committed. Assembly can't be
 // preempted, so a call into it reads 256 KiB at most, 160 KiB in the compare
 // kernels, whatever the shape: below 20 microseconds even from a busy memory.
-// A family has the same name everywhere: NAME_generic.go has its functions and
-// their pure-Go twins, _asm/NAME generates NAME_amd64.s, and NAME_amd64.go cuts a
-// pass into calls and chooses among the assembly by a switch. A call through a
-// function variable would make every argument escape. _asm/neon generates the
-// NAME_arm64.s of the families that have one, beside a NAME_arm64.go. noasm.go stands
-// for these families where there is no assembly, noamd64.go for all others.
+// A family has the same name everywhere. NAME_generic.go has the pure-Go twins.
+// _asm/NAME generates NAME_amd64.s. NAME_amd64.go has the exported functions: each cuts
+// a pass into calls and chooses the assembly by a switch, so that a reader comes from
+// the exported function to the assembly in one step. A call through a function variable
+// would make every argument escape. _asm/neon generates NAME_arm64.s for the families
+// that have a NAME_arm64.go. Elsewhere dispatch_noasm.go and dispatch_noamd64.go
+// have the exported functions, which call their twins. gpu.go and copies.go are pure
+// Go everywhere.
 //
-// Under the race detector the wrappers report what the assembly reads and
+// Under the race detector the exported functions report what the assembly reads and
 // writes.
 //
 // Nothing here allocates, and nothing keeps its arguments.

@@ -94,7 +94,7 @@ func GPUPackingIdle(n int) float64 { return float64(max(33-n, n)) }
 // GPUPackingTaken is its score when n of the devices taken are idle, n > 0.
 func GPUPackingTaken(n int) float64 { return float64(max(50-n, 33)) }
 
-// GPUPackingUsed is its score when all devices taken are in use; sum is that of
+// GPUPackingUsed is its score when all devices taken are in use; sum adds up
 // GPUPackingPart.
 func GPUPackingUsed(sum float64) float64 { return max(100-math.Trunc(sum/10), 50) }
 

@@ -78,7 +78,7 @@ type kubeRoom [KubeEntries * 2 * 2 * 8]float64
 // prepare sets what the assembly computes with: the request, or if that is
 // more than any amount that the assembly takes, a number that is so too, its
 // hundredfold, and 2^52 more. The hundredfold is exact up to 2^53, and more than
-// that of any such amount beyond.
+// the hundredfold of any such amount beyond.
 func (e *KubeEntry) prepare() {
 	e.Lane = min(e.Request, 1<<47)
 	e.Lane100, e.Lane52 = e.Lane*100, 1<<52+e.Lane

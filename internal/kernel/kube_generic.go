@@ -44,7 +44,7 @@ type KubeEntry struct {
 const KubeEntries = 32
 
 // KubeRow returns the score of row r, 0 to 100: the definition of the kube
-// family, in whole numbers without any bound but that of int64. A row with an
+// family, in whole numbers bounded by int64 alone. A row with an
 // amount that is NaN, negative or not below 2^63 scores 0. table is for
 // KubeRatio only.
 func KubeRow(t KubeType, entries []KubeEntry, table *KubeTable, r int) int64 {
@@ -69,7 +69,7 @@ type KubeSum struct {
 	with, without spread // of KubeBalanced: with the pod, and without it
 }
 
-// Add takes an entry. The formula and table are those of [KubeRow].
+// Add takes an entry. The formula and table are as in [KubeRow].
 func (s *KubeSum) Add(t KubeType, e *KubeEntry, table *KubeTable, r int) {
 	requested, used, allocatable, ok := e.Amounts(r)
 	if !ok {

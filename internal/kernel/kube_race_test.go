@@ -24,7 +24,7 @@ func raceKube() []raceCase {
 			raceCase{formula.name + " allocatable", run, func() { allocatable[0] = 1 }, true},
 			raceCase{formula.name + " reciprocals", run, func() { reciprocals[0] = 1 }, true},
 			raceCase{formula.name + " dst", run, func() { dst[rows-2] = 1 }, true},
-			raceCase{formula.name + " beside", run, func() { used[rows-1], allocatable[rows], dst[1], dst[rows] = 1, 1, 1, 1 }, false})
+			raceCase{formula.name + " others", run, func() { used[rows-1], allocatable[rows], dst[1], dst[rows] = 1, 1, 1, 1 }, false})
 	}
 	return cases
 }

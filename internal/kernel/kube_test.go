@@ -158,7 +158,7 @@ func (c *kubeCase) describe(row int) string {
 }
 
 // TestKube holds every formula against its golden model, for all numbers of
-// rows and of entries, beside pages that fault.
+// rows and of entries, between pages that fault.
 func TestKube(t *testing.T) {
 	shapes := []ratioShape{{testkit.Amount(t, 577, 1089, 5000), 8}, {testkit.Amount(t, 513, 4097, 4097), 1}, {300, 32}, {300, 33}, {300, 40}}
 	for rows := 0; rows < 130; rows += testkit.Amount(t, 3, 1, 1) {

@@ -64,7 +64,7 @@ func (o *operations) count(line string) {
 	}
 }
 
-// operations returns those of one vector.
+// operations counts the instructions for one vector.
 func (l *loop) operations(t *testing.T) (o operations) {
 	t.Helper()
 	files, err := filepath.Glob("*_amd64.s")

@@ -75,7 +75,7 @@ func linearList(terms []LinearTerm) (list *byte, count, step int) {
 // becomes of the sum reads two more and divides twice.
 const mostTerms = mostColumns/2 - 2
 
-// raceLinear tells the race detector what a linear kernel reads and writes.
+// raceLinear informs the race detector what a linear kernel reads and writes.
 func raceLinear(acc []float64, terms []LinearTerm, kept, pods []float64) {
 	for k := range terms {
 		raceRead(terms[k].Input[:len(acc)])

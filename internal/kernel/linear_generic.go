@@ -4,7 +4,7 @@ import "math"
 
 // The linear kernels make one column of a transformation: a sum of products of
 // columns, and the amount or the charge that it is turned into. The columns, kept
-// among them, are those of a matrix from the start of a block on: whole blocks of
+// among them, belong to a matrix, from the start of a block on: whole blocks of
 // them are read. acc and pods are plain slices. Every product and sum is rounded by
 // itself, in the order of the terms.
 

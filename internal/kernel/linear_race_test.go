@@ -22,7 +22,7 @@ func raceLinear() []raceCase {
 			cases = append(cases, raceCase{k.name + " " + what, func() { k.run(acc[:rows], &a) }, other, race})
 		}
 		add("acc", func() { acc[rows-1] = 1 }, true)
-		add("beside", func() { acc[rows], a.pods[rows], a.data[rows], a.data[2*stride+rows] = 1, 1, 1, 1 }, false)
+		add("others", func() { acc[rows], a.pods[rows], a.data[rows], a.data[2*stride+rows] = 1, 1, 1, 1 }, false)
 		add("kept or input", func() { a.data[rows-1] = 1 }, true)
 		add("multiplier", func() { a.data[2*stride+rows-1] = 1 }, true)
 		if k.name == "LinearCharge" {
@@ -34,5 +34,5 @@ func raceLinear() []raceCase {
 	return append(cases,
 		raceCase{"Codes src", run, func() { src[rows-1] = 1 }, true},
 		raceCase{"Codes dst", run, func() { dst[rows-1] = 1 }, true},
-		raceCase{"Codes beside", run, func() { src[rows], dst[rows] = 1, 1 }, false})
+		raceCase{"Codes others", run, func() { src[rows], dst[rows] = 1, 1 }, false})
 }

@@ -14,7 +14,7 @@ import (
 type sums struct {
 	data       []float64
 	stride     int
-	terms      []kernel.LinearTerm // with other columns than those of a matrix
+	terms      []kernel.LinearTerm // with columns that belong to no matrix
 	before     []float64           // acc
 	more       bool                // acc holds a sum
 	keeps      bool
@@ -179,7 +179,7 @@ func (a *sums) check(t *testing.T, acc []float64, what any) {
 }
 
 // TestLinear holds every linear kernel against its golden model, for all lengths
-// and numbers of terms, beside pages that fault.
+// and numbers of terms, between pages that fault.
 func TestLinear(t *testing.T) {
 	const mostRows, mostMatrix = 1<<15 + 67, 1 << 17
 	shapes := ratioShapes()

@@ -118,7 +118,7 @@ func loadList(dims []LoadDim) (list *byte, count, step int) {
 	return (*byte)(unsafe.Pointer(unsafe.SliceData(dims))), len(dims), chunkRows(len(dims))
 }
 
-// raceLoad tells the race detector what a load kernel reads and writes.
+// raceLoad informs the race detector what a load kernel reads and writes.
 func raceLoad(dst []float64, dims []LoadDim, allocatable bool, rows []uint64) {
 	for k := range dims {
 		raceRead(dims[k].Used[:len(dst)])

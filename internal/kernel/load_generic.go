@@ -7,7 +7,7 @@ import (
 
 // The load kernels write one score per selected row, dimensions and terms in list
 // order. A quotient is the IEEE quotient; no product is fused into a sum. The
-// columns of a LoadDim are those of a matrix: whole blocks of them are read. dst,
+// columns of a LoadDim belong to a matrix: whole blocks of them are read. dst,
 // terms and src are plain slices. rows selects, nil all rows; elements of other
 // rows are not written.
 
@@ -26,7 +26,7 @@ type LoadDim struct {
 	Request float64 // finite
 	Weight  float64 // > 0 and finite
 
-	// Capacity is that of all rows when Allocatable is not used, or stands for an
+	// Capacity is the capacity of all rows when Allocatable is not used, or stands for an
 	// unlimited one.
 	Capacity float64
 
@@ -140,7 +140,7 @@ func (l *LoadRow) Share() float64 {
 // LoadRule says what becomes of the quotients of a row.
 type LoadRule struct {
 	Greatest bool // the greatest one counts, and not their sum
-	Fixed    bool // capacities are those of the dimensions
+	Fixed    bool // every row has the capacities of the dimensions
 	Form     LoadForm
 }
 

@@ -23,7 +23,7 @@ func raceLoads() []raceCase {
 			cases = append(cases, raceCase{k.name + " " + what, func() { k.run(dst[:rows], &a) }, other, race})
 		}
 		add("dst", func() { dst[rows-1] = 1 }, true)
-		add("beside", func() {
+		add("others", func() {
 			dst[rows], dst[out] = 1, 1
 			a.used[stride+rows], a.allocatable[stride+rows] = 1, 1
 			a.scores[0][out], a.scores[0][rows] = 1, 1

@@ -246,7 +246,7 @@ func (a *loads) check(t *testing.T, dst []float64, what any) {
 }
 
 // TestLoad holds every load kernel against its golden model, for all lengths and
-// numbers of columns and masks of any kind, beside pages that fault.
+// numbers of columns and masks of any kind, between pages that fault.
 func TestLoad(t *testing.T) {
 	const mostRows, mostMatrix = 1<<15 + 67, 1 << 17
 	shapes := ratioShapes()

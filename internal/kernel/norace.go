@@ -2,7 +2,7 @@
 
 package kernel
 
-// Without the race detector there is nobody to tell; see race.go.
+// Without the race detector there is nothing to report; see race.go.
 
 func raceRead[T any]([]T)                        {}
 func raceWrite[T any]([]T)                       {}

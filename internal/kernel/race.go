@@ -7,18 +7,18 @@ import (
 	"unsafe"
 )
 
-// The race detector doesn't see into assembly, so the wrappers tell it which
+// The race detector doesn't see into assembly, so the kernels report to it which
 // matrices, scores and masks a call reads and writes. Column lists are left
 // out: callers make them up for the call.
 
-// raceRead tells the race detector that s is read.
+// raceRead informs the race detector that s is read.
 func raceRead[T any](s []T) {
 	if len(s) > 0 {
 		runtime.RaceReadRange(address(s), len(s)*int(unsafe.Sizeof(s[0])))
 	}
 }
 
-// raceWrite tells the race detector that s is written.
+// raceWrite informs the race detector that s is written.
 func raceWrite[T any](s []T) {
 	if len(s) > 0 {
 		runtime.RaceWriteRange(address(s), len(s)*int(unsafe.Sizeof(s[0])))
@@ -32,7 +32,7 @@ func address[T any](s []T) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&p))
 }
 
-// raceColumns tells the race detector that the first rows rows of the listed
+// raceColumns informs the race detector that the first rows rows of the listed
 // columns are read.
 func raceColumns[T any](data []T, stride int, cols []int32, rows int) {
 	for _, c := range cols {

@@ -2,15 +2,15 @@
 
 package kernel
 
-// raceSelected tells the race detector that the selected elements of s, all of
+// raceSelected informs the race detector that the selected elements of s, all of
 // them for nil rows, are written. Others may write the other ones.
 func raceSelected[T any](s []T, rows []uint64) { raceMasked(s, rows, raceWrite[T]) }
 
-// raceReadSelected tells the race detector that the selected elements of s, all
+// raceReadSelected informs the race detector that the selected elements of s, all
 // of them for nil rows, are read.
 func raceReadSelected[T any](s []T, rows []uint64) { raceMasked(s, rows, raceRead[T]) }
 
-// raceMasked tells what access says of the selected elements of s.
+// raceMasked calls access for the selected elements of s.
 func raceMasked[T any](s []T, rows []uint64, access func([]T)) {
 	if rows == nil {
 		access(s)
@@ -23,7 +23,7 @@ func raceMasked[T any](s []T, rows []uint64, access func([]T)) {
 	}
 }
 
-// raceReadGroups tells the race detector that the rows of the selected groups, of
+// raceReadGroups informs the race detector that the rows of the selected groups, of
 // all for nil words, are read: group k is the rows offsets[k] to offsets[k+1]-1.
 func raceReadGroups[T any](s []T, offsets []int32, groups []uint64) {
 	for k, lo := range offsets[:len(offsets)-1] {

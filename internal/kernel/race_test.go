@@ -20,7 +20,7 @@ type raceCase struct {
 }
 
 // raceCases has, for every kernel and every operand, an access that races with
-// it, and accesses beside what it covers, that don't.
+// it, and accesses to other elements, which do not.
 func raceCases() []raceCase {
 	const stride, cols, last = 4 * kernel.Block, 3, 2*4*kernel.Block + 2*kernel.Block - 1
 	list, amounts := []int32{2, 0, 1}, []float64{1, 1, 1}
@@ -41,7 +41,7 @@ func raceCases() []raceCase {
 		if strings.Contains(k.name, "Sum") || strings.Contains(k.name, "Rows") {
 			add(k.name+" b", run, func() { o.b[last] = 1 }, true)
 		}
-		add(k.name+" beside", run, func() { o.a[last+1], o.b[last+1], o.codes[last+1], dst[2] = 1, 1, 1, 1 }, false)
+		add(k.name+" others", run, func() { o.a[last+1], o.b[last+1], o.codes[last+1], dst[2] = 1, 1, 1, 1 }, false)
 	}
 	cases = append(cases, raceRatio(ratioKernels, stride, last)...)
 	cases = append(cases, raceRatio(keptKernels, stride, last)...)
@@ -70,7 +70,7 @@ func raceRatio[T float64 | int64](kernels []ratioKernel[T], stride, last int) []
 		cases = append(cases,
 			raceCase{k.name + " data", run, func() { a.data[last] = 1 }, true},
 			raceCase{k.name + " dst", run, func() { dst[rows-1] = 1 }, true},
-			raceCase{k.name + " beside", run, func() { a.data[last+1], a.totals[last+1], dst[rows] = 1, 1, 1 }, false})
+			raceCase{k.name + " others", run, func() { a.data[last+1], a.totals[last+1], dst[rows] = 1, 1, 1 }, false})
 		if strings.Contains(k.name, "Rows") {
 			cases = append(cases, raceCase{k.name + " total", run, func() { a.totals[last] = 1 }, true})
 		}
@@ -88,7 +88,7 @@ func raceSelect[T score](places []placeKernel[T], limits []limitKernel[T]) []rac
 		cases = append(cases,
 			raceCase{name + " values", run, func() { values[n-1] = 1 }, true},
 			raceCase{name + " rows", run, func() { rows[1] = 1 }, true},
-			raceCase{name + " beside", run, func() { values[n], rows[2] = 1, 1 }, false})
+			raceCase{name + " others", run, func() { values[n], rows[2] = 1, 1 }, false})
 	}
 	for _, k := range places {
 		values, rows := make([]T, n+1), []uint64{1, 1, 1}

@@ -112,8 +112,8 @@ func WeightedSum(dst, data []float64, stride int, cols []int32, weights []float6
 }
 
 // NormalizedSumRows sets dst[r] to the sum of data/total over the first cols
-// columns where the row's total is > 0. reciprocals, unless nil, are those of
-// total, laid out like it; see [Reciprocals]. They promise that data is tame.
+// columns where the row's total is > 0. reciprocals, unless nil, has the
+// [Reciprocals] of total, laid out like it, and promises that data is tame.
 func NormalizedSumRows(dst, data []float64, stride int, total, reciprocals []float64, totalStride int, cols int) {
 	if active == Generic || cols > mostColumns {
 		normalizedSumRowsGeneric(dst, data, stride, total, totalStride, cols)

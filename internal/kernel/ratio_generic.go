@@ -3,7 +3,7 @@ package kernel
 import "math"
 
 // Reciprocals sets dst to the reciprocals of src, which is as long. Kernels that
-// have them beside the amounts that they divide by need no division, for the same
+// have them next to the amounts that they divide by need no division, for the same
 // bits (docs/proofs.md). A reciprocal is
 //
 //   - 1/x rounded, for 2^-400 <= x <= 2^400,

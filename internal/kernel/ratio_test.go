@@ -201,7 +201,7 @@ func (a *ratio) keep(buffer []float64) {
 }
 
 // TestRatio holds every ratio kernel against its golden model, for all lengths
-// and numbers of columns, beside pages that fault.
+// and numbers of columns, between pages that fault.
 func TestRatio(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		testRatio(t, ratioKernels)

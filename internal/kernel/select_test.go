@@ -92,7 +92,7 @@ func fillInts(r *rand.Rand, dst []int64) {
 }
 
 // TestSelect holds every selection kernel against its golden model, for all
-// lengths beside pages that fault: values of any alignment, masks of any kind.
+// lengths between pages that fault: values of any alignment, masks of any kind.
 func TestSelect(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		testSelect(t, testkit.Fill, floatPlaces, floatLimits)
@@ -322,7 +322,7 @@ func fuzzSelect[T score](t *testing.T, places []placeKernel[T], limits []limitKe
 	})
 }
 
-// TestTops holds Tops against a loop, for all lengths beside pages that fault.
+// TestTops holds Tops against a loop, for all lengths between pages that fault.
 func TestTops(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		testTops(t, testkit.Fill, math.Inf(-1))

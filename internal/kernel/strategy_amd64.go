@@ -96,7 +96,7 @@ func StrategySum(dst []float64, lo int, terms []StrategyTerm, weights, points fl
 }
 
 // StrategyPeaks sets dst, of an element per block of rows, to the greatest score that a
-// selected row of the block can have, nearly: of what StrategyFit adds up, multiplied
+// selected row of the block can have, approximately: of what StrategyFit adds up, multiplied
 // out, plus base unless that is nil. It is -Inf where no row is selected.
 //
 // It promises something of selected rows of which the row holds the request of every
@@ -135,7 +135,7 @@ func StrategyPeaks(dst []float64, rows int, terms []StrategyTerm, weights, point
 	return true
 }
 
-// raceTerms tells the race detector that rows of the terms' columns are read.
+// raceTerms informs the race detector that rows of the terms' columns are read.
 func raceTerms(terms []StrategyTerm, lo, rows int) {
 	for k := range terms {
 		raceRead(terms[k].Used[lo:][:rows])
@@ -146,7 +146,7 @@ func raceTerms(terms []StrategyTerm, lo, rows int) {
 	}
 }
 
-// racePeaks tells the race detector what strategyPeaks reads and writes.
+// racePeaks informs the race detector what strategyPeaks reads and writes.
 func racePeaks(dst []float64, rows int, terms []peakTerm, base []float64, selected []uint64) {
 	for k := range terms {
 		raceRead(terms[k].Used[:rows])
@@ -158,7 +158,7 @@ func racePeaks(dst []float64, rows int, terms []peakTerm, base []float64, select
 	raceWrite(dst)
 }
 
-// raceColumnsOf tells the race detector that rows of columns are read.
+// raceColumnsOf informs the race detector that rows of columns are read.
 func raceColumnsOf(columns [][]float64, lo, rows int) {
 	for _, column := range columns {
 		raceRead(column[lo:][:rows])

@@ -8,7 +8,7 @@ import (
 // The strategy kernels score len(dst) rows from row lo, a multiple of Block, on.
 // dst, base and rows begin with row lo, columns with row 0. rows selects among
 // the rows, nil all of them; elements of dst and base in other rows are neither
-// read nor written. Columns are those of a matrix: whole blocks of them are read.
+// read nor written. Columns belong to a matrix: whole blocks of them are read.
 
 // StrategyTerm is a resource that a strategy fit scores.
 type StrategyTerm struct {
@@ -201,7 +201,7 @@ func StrategyPart(used, allocatable, request, weight float64, least bool) (part 
 // strategyPeaksGeneric sets dst to the greatest sum of the selected rows of each block:
 // start, what the terms add, and base unless that is nil. It reports false when one of
 // these sums is NaN, and when a used amount in a block with a selected row has a sign.
-// It may report false for a sum that is infinite, or for a row beside a selected one.
+// It may report false for a sum that is infinite, or for a row in the block of a selected one.
 func strategyPeaksGeneric(dst []float64, rows int, terms []peakTerm, start float64, base []float64, selected []uint64) bool {
 	signs, odd := uint64(0), 0.0
 	for w := 0; w < rows; w += Block {

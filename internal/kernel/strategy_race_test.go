@@ -26,7 +26,7 @@ func raceStrategies() []raceCase {
 			raceCase{k.name + " allocatable", run, func() { s.allocatable[rows-1] = 1 }, true},
 			raceCase{k.name + " dst", run, func() { dst[rows-2] = 1 }, true},
 			raceCase{k.name + " reciprocals", run, func() { s.reciprocals[rows-1] = 1 }, strings.HasPrefix(k.name, "Strategy")},
-			raceCase{k.name + " beside", run, func() { s.allocatable[rows], s.used[rows], s.base[rows-1], dst[rows-1] = 1, 1, 1, 1 }, false})
+			raceCase{k.name + " others", run, func() { s.allocatable[rows], s.used[rows], s.base[rows-1], dst[rows-1] = 1, 1, 1, 1 }, false})
 	}
 	s := &strategy{
 		stride: stride, cols: 2, numbers: []float64{1, 1}, least: []bool{true, false}, base: make([]float64, stride),
@@ -43,7 +43,7 @@ func raceStrategies() []raceCase {
 		raceCase{"StrategyPeaks reciprocals", find, func() { s.reciprocals[rows-1] = 1 }, true},
 		raceCase{"StrategyPeaks base", find, func() { s.base[rows-2] = 1 }, true},
 		raceCase{"StrategyPeaks dst", find, func() { peaks[1] = 1 }, true},
-		raceCase{"StrategyPeaks beside", find, func() { s.used[rows], s.base[rows-1], peaks[2] = 1, 1, 1 }, false})
+		raceCase{"StrategyPeaks others", find, func() { s.used[rows], s.base[rows-1], peaks[2] = 1, 1, 1 }, false})
 	columns := func() []float64 { return testkit.Matrix(stride, 1)[:rows] }
 	rule := &kernel.ReserveRule{
 		Primary: columns(), PrimaryUsed: columns(), Secondary: columns(), SecondaryUsed: columns(), PerUnit: 1, Scale: 1,
@@ -54,5 +54,5 @@ func raceStrategies() []raceCase {
 		raceCase{"AndReserve primary", run, func() { rule.Primary[rows-1] = 1 }, true},
 		raceCase{"AndReserve secondary used", run, func() { rule.SecondaryUsed[0] = 1 }, true},
 		raceCase{"AndReserve dst", run, func() { dst[1] = 1 }, true},
-		raceCase{"AndReserve beside", run, func() { dst[2] = 1 }, false})
+		raceCase{"AndReserve others", run, func() { dst[2] = 1 }, false})
 }

@@ -229,7 +229,7 @@ func strategyShapes() []ratioShape {
 }
 
 // TestStrategy holds the score kernels against their golden models, for all
-// lengths and numbers of columns, beside pages that fault.
+// lengths and numbers of columns, between pages that fault.
 func TestStrategy(t *testing.T) {
 	const mostRows, mostMatrix = 1<<14 + 67, 1 << 16
 	testkit.EachImpl(t, func(t *testing.T) {
@@ -350,10 +350,10 @@ func checkPeaks(t *testing.T, s *strategy, rows int, base []float64, where strin
 	doubt := false
 	for w := range peaks {
 		want := math.Inf(-1)
-		var beside bool
+		var doubtful bool
 		for i := 64 * w; i < 64*w+64; i++ {
 			if i >= rows || !s.selected(i) {
-				beside = beside || s.doubtful(i, nil)
+				doubtful = doubtful || s.doubtful(i, nil)
 				continue
 			}
 			x, room := s.nearSum(i, base), math.Ldexp(testPoints+1, -44)
@@ -374,7 +374,7 @@ func checkPeaks(t *testing.T, s *strategy, rows int, base []float64, where strin
 				t.Fatalf("%s, row %d: score %v, peak %v", where, i, score, peaks[w])
 			}
 		}
-		doubt = doubt || beside && !math.IsInf(want, -1)
+		doubt = doubt || doubtful && !math.IsInf(want, -1)
 		if found && peaks[w] != want {
 			t.Fatalf("%s, block %d: got %v, want %v", where, w, peaks[w], want)
 		}
@@ -385,7 +385,7 @@ func checkPeaks(t *testing.T, s *strategy, rows int, base []float64, where strin
 	return found
 }
 
-// TestStrategyPeaks checks it for all lengths and numbers of columns, beside pages that
+// TestStrategyPeaks checks it for all lengths and numbers of columns, between pages that
 // fault.
 func TestStrategyPeaks(t *testing.T) {
 	const mostRows, mostMatrix = 1<<14 + 67, 1 << 16

@@ -37,7 +37,7 @@ func checkSum(t *testing.T, values []float64) (exact bool) {
 	return exact
 }
 
-// TestSum: sums of whole numbers, beside pages that must not be read. Assembly can tell
+// TestSum: sums of whole numbers, between pages that must not be read. Assembly can see
 // that these have one sum.
 func TestSum(t *testing.T) {
 	r := testkit.Rand(1)

@@ -21,7 +21,7 @@ func main() {
 	emit.Generate()
 }
 
-// The bits of a float64, shifted left by one to lose the sign, are those of a tame
+// The bits of a float64, shifted left by one to lose the sign, belong to a tame
 // number where, less tameFrom, they are below tameRange as an unsigned number. AVX2
 // compares signed ones only, so the sign is turned there.
 const (
@@ -45,7 +45,7 @@ var (
 type coder interface {
 	code(x reg.VecVirtual) (codes reg.VecVirtual)
 	store(codes reg.VecVirtual, set reg.Register, to Mem)
-	wild() reg.Register // 0 when all were tame
+	outOfRange() reg.Register // 0 when all were tame
 }
 
 func newCoder(m lanes.Machine) coder {
@@ -56,8 +56,8 @@ func newCoder(m lanes.Machine) coder {
 }
 
 func codes(m lanes.Machine) {
-	emit.Func("codes", m.ISA, "func(dst *float32, src *float64, n int) (wild int)",
-		"rounds down; wild is 0 when all values are tame.", "codesGeneric")
+	emit.Func("codes", m.ISA, "func(dst *float32, src *float64, n int) (outOfRange int)",
+		"rounds down; outOfRange is 0 when all values are tame.", "codesGeneric")
 	c := newCoder(m)
 	dst, src, left := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), GP64()
 	Load(Param("n"), left)
@@ -83,15 +83,15 @@ func codes(m lanes.Machine) {
 	advance(1)
 	JMP(LabelRef("single"))
 	Label("end")
-	Store(c.wild(), ReturnIndex(0))
+	Store(c.outOfRange(), ReturnIndex(0))
 	emit.Return()
 }
 
 // lacks generates the kernel that writes what a request lacks in each element of a
 // column, with the codes.
 func lacks(m lanes.Machine) {
-	emit.Func("lacks", m.ISA, "func(dst *float64, codes *float32, src *float64, n int, request float64) (wild int)",
-		"writes what request lacks, and its codes; wild is 0 when all of it is tame.", "lacksGeneric")
+	emit.Func("lacks", m.ISA, "func(dst *float64, codes *float32, src *float64, n int, request float64) (outOfRange int)",
+		"writes what request lacks, and its codes; outOfRange is 0 when all of it is tame.", "lacksGeneric")
 	c, request, most := newCoder(m), m.Parameter("request"), m.Broadcast(inf)
 	dst, codes, src, left := Load(Param("dst"), GP64()), Load(Param("codes"), GP64()), Load(Param("src"), GP64()), GP64()
 	Load(Param("n"), left)
@@ -130,7 +130,7 @@ func lacks(m lanes.Machine) {
 	advance(1)
 	JMP(LabelRef("single"))
 	Label("end")
-	Store(c.wild(), ReturnIndex(0))
+	Store(c.outOfRange(), ReturnIndex(0))
 	emit.Return()
 }
 
@@ -161,11 +161,11 @@ func (c *wideCoder) code(x reg.VecVirtual) reg.VecVirtual {
 
 func (c *wideCoder) store(codes reg.VecVirtual, set reg.Register, to Mem) { VMOVUPS(codes, set, to) }
 
-func (c *wideCoder) wild() reg.Register {
-	wild := GP64()
-	KMOVB(c.tame, wild.As32())
-	XORQ(U32(1<<8-1), wild)
-	return wild
+func (c *wideCoder) outOfRange() reg.Register {
+	outOfRange := GP64()
+	KMOVB(c.tame, outOfRange.As32())
+	XORQ(U32(1<<8-1), outOfRange)
+	return outOfRange
 }
 
 // narrowCoder rounds to nearest, and goes one down where that is above.
@@ -334,9 +334,9 @@ func (c *narrowCoder) store(codes reg.VecVirtual, set reg.Register, to Mem) {
 	VMASKMOVPS(codes, half(set.(reg.VecVirtual)), to)
 }
 
-func (c *narrowCoder) wild() reg.Register {
-	wild := GP64()
-	VMOVMSKPD(c.tame, wild.As32())
-	XORQ(U32(1<<4-1), wild)
-	return wild
+func (c *narrowCoder) outOfRange() reg.Register {
+	outOfRange := GP64()
+	VMOVMSKPD(c.tame, outOfRange.As32())
+	XORQ(U32(1<<4-1), outOfRange)
+	return outOfRange
 }

@@ -132,7 +132,7 @@ var tests = []test{
 		},
 	},
 	{
-		"andRowsLE", "clears the bits of the rows that have a value of a above that of b.",
+		"andRowsLE", "clears the bits of the rows that have a value of a above b.",
 		float64s, []string{"a", "b"}, false,
 		func(m machine, _ reg.VecVirtual, at []Mem) comparison {
 			value := m.register()
@@ -141,7 +141,7 @@ var tests = []test{
 		},
 	},
 	{
-		"andRowsFit", "clears the bits of the rows that have a positive value of a above that of b.",
+		"andRowsFit", "clears the bits of the rows that have a positive value of a above b.",
 		float64s, []string{"a", "b"}, false,
 		func(m machine, zero reg.VecVirtual, at []Mem) comparison {
 			// a <= b or a <= 0 is a <= max(b, 0): of a NaN and a number the

@@ -46,10 +46,10 @@ var comparisons = []comparison{
 		p.neon("fadd v%d.2d, v%d.2d, v%d.2d", x, x, y)
 		p.neon("fcmge v%d.2d, v%d.2d, v%d.2d", x, x, limit)
 	}},
-	{"andRowsLE", "a value of a above that of b", double, 2, false, func(p *program, x, y int) {
+	{"andRowsLE", "a value of a above b", double, 2, false, func(p *program, x, y int) {
 		p.neon("fcmge v%d.2d, v%d.2d, v%d.2d", x, y, x)
 	}},
-	{"andRowsFit", "a positive value of a above that of b", double, 2, false, func(p *program, x, y int) {
+	{"andRowsFit", "a positive value of a above b", double, 2, false, func(p *program, x, y int) {
 		p.neon("fcmge v%d.2d, v%d.2d, v%d.2d", y, y, x)
 		p.neon("fcmle v%d.2d, v%d.2d, #0.0", x, x)
 		p.neon("orr v%d.16b, v%d.16b, v%d.16b", x, x, y)
