@@ -144,7 +144,7 @@ func (r *resolver) addOutputs(t *TaskRequest) {
 		t.fail("%s", fault)
 	}
 	for _, it := range r.outs.items(amounts) {
-		t.use.Items = append(t.use.Items, it)
+		t.use.Add(it)
 		t.sources = append(t.sources, source{})
 	}
 }

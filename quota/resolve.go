@@ -547,7 +547,7 @@ func (r *resolver) item(t *TaskRequest, d *draft) {
 		}
 		from.ranks = string(ranks)
 	}
-	t.use.Items = append(t.use.Items, book.UseItem{Alts: r.intern(cards), Amount: d.milli})
+	t.use.Add(book.UseItem{Alts: r.intern(cards), Amount: d.milli})
 	t.sources = append(t.sources, from)
 }
 

@@ -46,8 +46,12 @@ func (b *jobBuilder) build() error {
 		b.req.min.CPU, b.req.min.Memory = 0, 0
 		return nil
 	}
-	b.req.min.Items = slices.DeleteFunc(b.items, func(it book.MinItem) bool { return it.Amount == 0 })
-	slices.SortFunc(b.req.min.Items, compareItems)
+	slices.SortFunc(b.items, compareItems)
+	for _, it := range b.items {
+		if it.Amount > 0 {
+			b.req.min.Add(it)
+		}
+	}
 	return nil
 }
 

@@ -481,7 +481,7 @@ func (r *restorer) waitingTask(s *snapshotTask) error {
 		if err != nil {
 			return fmt.Errorf("charges[%d]: %w", k, err)
 		}
-		t.use.Items = append(t.use.Items, book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
+		t.use.Add(book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
 	}
 	r.l.waiting[t.id] = t
 	return nil

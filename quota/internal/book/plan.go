@@ -198,11 +198,15 @@ func (p *Plan) TooLarge(q *Queue, j *Job) (dim int32, amount int64, is bool) {
 // them.
 func (p *Plan) keep(j *Job) {
 	// The plan's memory is used again, so the job gets copies.
-	items := make([]*Item, 0, len(p.items)+len(p.implicit))
+	items := j.buf[:0]
 	for i := range p.items {
-		it := *p.items[i].Item
+		it := &j.one
+		if i > 0 {
+			it = new(Item)
+		}
+		*it = *p.items[i].Item
 		it.Spread = slices.Clone(it.Spread)
-		items = append(items, &it)
+		items = append(items, it)
 	}
 	for _, implicit := range p.implicit {
 		it := *implicit

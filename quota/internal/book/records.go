@@ -26,6 +26,8 @@ type Job struct {
 	First, last *Task    // in commit order
 	loose       [2]bool  // as an item's: of cpu, of memory
 	AnyMix      bool     // items with alternatives may be spread over several of them
+	one         Item     // the first of Items, if it came with a min
+	buf         [1]*Item // behind Items: a decision on a job of one item reads one record
 	holding     bool     // it counts among the holders of its queue
 }
 

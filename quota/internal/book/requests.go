@@ -55,6 +55,15 @@ type Min struct {
 	AnyMix      bool // items with alternatives may be spread over several of them
 	Invalid     bool // what the job needs isn't known
 	Items       []MinItem
+	buf         [1]MinItem // most mins have one item: it is in the memory that is read anyway
+}
+
+// Add adds an item.
+func (m *Min) Add(it MinItem) {
+	if m.Items == nil {
+		m.Items = m.buf[:0]
+	}
+	m.Items = append(m.Items, it)
 }
 
 // MinItem is an amount of one list of alternatives, in whole units where it spreads. No
@@ -70,6 +79,15 @@ type Use struct {
 	CPU, Memory int64
 	Invalid     bool // what the task uses isn't known
 	Items       []UseItem
+	buf         [1]UseItem // as of a Min
+}
+
+// Add adds an item.
+func (u *Use) Add(it UseItem) {
+	if u.Items == nil {
+		u.Items = u.buf[:0]
+	}
+	u.Items = append(u.Items, it)
 }
 
 // UseItem is an amount of one list of alternatives.
