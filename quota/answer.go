@@ -3,35 +3,47 @@ package quota
 import corev1 "k8s.io/api/core/v1"
 
 // Reason says why a request was refused or, from ReasonOverCapacity on, what leaves
-// too little room.
-type Reason uint8
+// too little room. To add one, write its constant here and its row in the table of
+// message.go, which has its number in the book and its text.
+type Reason string
 
 const (
-	ReasonNone Reason = iota // not refused; there is room
+	ReasonNone Reason = "" // not refused; there is room
 
 	// Of requests. Those from GetTaskRequestResourceFailed on have an event of the
 	// same name in Volcano's design, see [Reason.Event].
 
-	ReasonUnknownQueue                 // there is no such queue
-	ReasonQueueNotLeaf                 // the queue has children, so it takes no jobs
-	ReasonQueueNotOpen                 // the queue, or a queue above it, is not open
-	ReasonGetTaskRequestResourceFailed // the request is invalid
-	ReasonEmptyQueueCapability         // the queue's capability was never configured
-	ReasonInsufficientCPUQuota         // too little cpu is left
-	ReasonInsufficientMemoryQuota      // too little memory is left
-	ReasonInsufficientScalarQuota      // too few cards are left
+	ReasonUnknownQueue                 Reason = "UnknownQueue"                 // there is no such queue
+	ReasonQueueNotLeaf                 Reason = "QueueNotLeaf"                 // the queue has children, so it takes no jobs
+	ReasonQueueNotOpen                 Reason = "QueueNotOpen"                 // the queue, or a queue above it, is not open
+	ReasonGetTaskRequestResourceFailed Reason = "GetTaskRequestResourceFailed" // the request is invalid
+	ReasonEmptyQueueCapability         Reason = "EmptyQueueCapability"         // the queue's capability was never configured
+	ReasonInsufficientCPUQuota         Reason = "InsufficientCPUQuota"         // too little cpu is left
+	ReasonInsufficientMemoryQuota      Reason = "InsufficientMemoryQuota"      // too little memory is left
+	ReasonInsufficientScalarQuota      Reason = "InsufficientScalarQuota"      // too few cards are left, or too little of an output
 
 	// Of amounts: what leaves too little room.
 
-	ReasonOverCapacity    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
-	ReasonPromised        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
-	ReasonFirmElsewhere   // other tasks of the job are on another card already
-	ReasonNotOnNode       // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
-	ReasonHoldTooLarge    // the job's hold would have to move here as a whole, and doesn't fit beside the charges
-	ReasonNoQuota         // the queue at Level has no quota for the card, or for cpu or memory
-	ReasonNotTogether     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
-	ReasonUnreadableQuota // the quota of the queue at Level for the card can't be read
+	ReasonOverCapacity    Reason = "OverCapacity"    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
+	ReasonPromised        Reason = "Promised"        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
+	ReasonFirmElsewhere   Reason = "FirmElsewhere"   // other tasks of the job are on another card already
+	ReasonNotOnNode       Reason = "NotOnNode"       // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
+	ReasonHoldTooLarge    Reason = "HoldTooLarge"    // the job's hold would have to move here as a whole, and doesn't fit beside the charges
+	ReasonNoQuota         Reason = "NoQuota"         // the queue at Level has no quota for the card, or for cpu or memory
+	ReasonNotTogether     Reason = "NotTogether"     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
+	ReasonUnreadableQuota Reason = "UnreadableQuota" // the quota of the queue at Level for the card can't be read
 )
+
+// Event reports whether Volcano's design has an event of the reason's name, which a
+// plugin records on the pod group: from every refusal, also of a question.
+func (r Reason) Event() bool {
+	switch r {
+	case ReasonGetTaskRequestResourceFailed, ReasonEmptyQueueCapability,
+		ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota, ReasonInsufficientScalarQuota:
+		return true
+	}
+	return false
+}
 
 // Refusal says why something was refused, with the numbers of the dimension that has
 // too little room: milli-cores, bytes or milli-cards. The total would have been

@@ -80,9 +80,9 @@ func TestCopiesRooms(t *testing.T) {
 		cpu   int64
 		cards string
 	}{
-		{w.job("x", "q", "A|B:2"), 17000, "0 A true None 7000 of 9000, 0 B false OverCapacity 1000 of 1000"},
+		{w.job("x", "q", "A|B:2"), 17000, "0 A true  7000 of 9000, 0 B false OverCapacity 1000 of 1000"},
 		{w.task("x", "x", "q", "B:2"), 17000, "0 B false OverCapacity 1000 of 1000"},
-		{w.task("x", "r", "q", "A:1"), 20000, "0 A true None 9000 of 9000"},
+		{w.task("x", "r", "q", "A:1"), 20000, "0 A true  9000 of 9000"},
 		{w.task("x", "s", "q", "A:8"), 17000, "0 A false Promised 7000 of 9000"},
 	} {
 		f, err := copies(w.Ledger, c.shape)

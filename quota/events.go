@@ -14,29 +14,26 @@ type Event struct {
 }
 
 // EventKind is what an [Event] is about.
-type EventKind uint8
+type EventKind string
 
 const (
-	EventReserved   EventKind = iota // a job was promised its min
-	EventResized                     // a reserved job has another min
-	EventCommitted                   // a task was charged
-	EventRolledBack                  // a charge was taken back
-	EventReleased                    // a task has ended, or a job and all its tasks; by Reconcile a job's reservation alone
-	EventExpired                     // a job has lost its hold
-	EventReconciled                  // a view has changed a job or a task; without both: the view as a whole
-	EventRefused                     // an operation was refused, and nothing changed
+	EventReserved   EventKind = "Reserved"   // a job was promised its min
+	EventResized    EventKind = "Resized"    // a reserved job has another min
+	EventCommitted  EventKind = "Committed"  // a task was charged
+	EventRolledBack EventKind = "RolledBack" // a charge was taken back
+	EventReleased   EventKind = "Released"   // a task has ended, or a job and all its tasks; by Reconcile a job's reservation alone
+	EventExpired    EventKind = "Expired"    // a job has lost its hold
+	EventReconciled EventKind = "Reconciled" // a view has changed a job or a task; without both: the view as a whole
+	EventRefused    EventKind = "Refused"    // an operation was refused, and nothing changed
 )
 
 // refused counts a refused operation and makes its event.
 func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
+	refused := &l.refusals
 	if q := l.queues[queue]; q != nil {
-		if q.refused == nil {
-			q.refused = new([reasons]uint64)
-		}
-		q.refused[a.Refusal.Reason]++
-	} else {
-		l.refusedU[a.Refusal.Reason]++
+		refused = &q.refusals
 	}
+	addIn(refused, a.Refusal.Reason, 1)
 	if l.cfg.OnEvent == nil {
 		return nil
 	}

@@ -239,7 +239,7 @@ func ExampleLedger_Allocatable() {
 	// train accepted
 	// true
 	// H100 false Promised
-	// A100 true None
+	// A100 true
 	// node-1 true
 	// node-3 false
 }
@@ -622,8 +622,8 @@ func ExampleEvent() {
 		}
 	}
 	// Output:
-	// 1 Reserved train  map[A100:2000] None
-	// 2 Committed train train-0 map[A100:1000] None
+	// 1 Reserved train  map[A100:2000]
+	// 2 Committed train train-0 map[A100:1000]
 	// 2 Refused notebook notebook-0 map[] InsufficientScalarQuota
 }
 

@@ -12,21 +12,6 @@ const (
 	noQuotaOfAny = "there is no quota of any of them"
 )
 
-// reasonOf has the reasons of the book.
-var reasonOf = [...]Reason{
-	book.Yes: ReasonNone, book.NoQueue: ReasonUnknownQueue, book.NotLeaf: ReasonQueueNotLeaf, book.NotOpen: ReasonQueueNotOpen,
-	book.Invalid: ReasonGetTaskRequestResourceFailed, book.NotOnCard: ReasonGetTaskRequestResourceFailed,
-	book.Empty: ReasonEmptyQueueCapability, book.LacksCPU: ReasonInsufficientCPUQuota,
-	book.LacksMemory: ReasonInsufficientMemoryQuota, book.LacksCards: ReasonInsufficientScalarQuota,
-}
-
-// whyOf has what the book says leaves too little room.
-var whyOf = [...]Reason{
-	book.Fits: ReasonNone, book.OverCapacity: ReasonOverCapacity, book.Promised: ReasonPromised,
-	book.FirmElsewhere: ReasonFirmElsewhere, book.NotAllowed: ReasonNotOnNode, book.HoldTooLarge: ReasonHoldTooLarge,
-	book.NotTogether: ReasonNotTogether,
-}
-
 // begin clears an answer for a decision on the present state.
 func (l *Ledger) begin(a *Answer) {
 	a.OK, a.Repeat, a.Seq = true, false, l.seq
@@ -85,7 +70,7 @@ func (l *Ledger) room(o *book.Option, card string) Headroom {
 // why returns what leaves too little room. That is NoQuota or UnreadableQuota if the level
 // with the least room has no quota for the dimension, or one that can't be read.
 func (l *Ledger) why(is book.Why, level *book.Queue, dim int32, limit int64) Reason {
-	why := whyOf[is]
+	why := whys[is].reason
 	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || limit != 0 {
 		return why
 	}
@@ -107,7 +92,7 @@ func (l *Ledger) why(is book.Why, level *book.Queue, dim int32, limit int64) Rea
 // may be of none; invalid is what is wrong with the request, and alts the item that was
 // refused.
 func (l *Ledger) tellRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts *book.Alternatives) {
-	reason := reasonOf[is.Reason]
+	reason := reasons[is.Reason].reason
 	a.OK = false
 	a.Refusal = Refusal{Reason: reason, Why: reason, Queue: queue}
 	f := &a.Refusal
@@ -146,7 +131,7 @@ func (l *Ledger) tellRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 func (l *Ledger) tellLack(f *Refusal, lack *book.Lack) {
 	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), lack.Requested, lack.Room, lack.Limit
 	if lack.Dim < 0 {
-		f.Why = whyOf[lack.Why]
+		f.Why = whys[lack.Why].reason
 		return
 	}
 	f.Why = l.why(lack.Why, lack.Level, lack.Dim, lack.Limit)

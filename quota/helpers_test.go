@@ -18,6 +18,13 @@ import (
 
 var inf = math.Inf(1)
 
+var (
+	allPhases     = []Phase{PhasePending, PhaseInqueue, PhaseRunning, PhaseUnknown, PhaseCompleted}
+	allTaskPhases = []TaskPhase{
+		TaskFromPod, TaskPending, TaskAllocated, TaskBinding, TaskBound, TaskRunning, TaskReleasing, TaskPipelined, TaskSucceeded, TaskFailed,
+	}
+)
+
 // cluster is a catalog of made-up cards on nodes, all on one resource unless
 // the card's name says otherwise, as in M@nvidia.com/mig-1g.5gb.
 func cluster(nodes map[string]string) *device.Catalog {
@@ -243,12 +250,17 @@ func say(a Answer, err error) string {
 	case a.OK:
 		return "yes"
 	}
-	names := [...]string{"", "UnknownQueue", "QueueNotLeaf", "QueueNotOpen", "GetTask", "Empty", "CPU", "Memory", "Scalar"}
 	r := a.Refusal
-	if r.Reason < ReasonInsufficientCPUQuota {
-		return names[r.Reason]
+	name := strings.TrimSuffix(strings.TrimPrefix(string(r.Reason), "Insufficient"), "Quota")
+	switch r.Reason {
+	case ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota, ReasonInsufficientScalarQuota:
+		return fmt.Sprintf("%s %d of %d at %s", name, r.Room, r.Limit, r.Level)
+	case ReasonGetTaskRequestResourceFailed:
+		return "GetTask"
+	case ReasonEmptyQueueCapability:
+		return "Empty"
 	}
-	return fmt.Sprintf("%s %d of %d at %s", names[r.Reason], r.Room, r.Limit, r.Level)
+	return name
 }
 
 // state lists what a queue has in a card: allocated/held/elastic in milli.

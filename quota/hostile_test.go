@@ -348,10 +348,10 @@ func (h *hostile) reconcile(rng *rand.Rand) {
 	view := View{Partial: rng.IntN(2) == 0}
 	for i := range 20 {
 		id := fmt.Sprint(rng.IntN(2)*20 + i)
-		job := Job{ID: id, Queue: []string{"q", "r"}[i%2], Phase: Phase(rng.IntN(5)), MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}
+		job := Job{ID: id, Queue: []string{"q", "r"}[i%2], Phase: allPhases[rng.IntN(5)], MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}
 		for k := range rng.IntN(4) {
 			job.Tasks = append(job.Tasks, Task{
-				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: TaskPhase(rng.IntN(9)),
+				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: allTaskPhases[rng.IntN(9)],
 				Cards: []Item{{Alternatives: []string{"A", "B"}[:1+rng.IntN(2)], Milli: 1000 * int64(rng.IntN(3))}},
 			})
 		}

@@ -147,9 +147,9 @@ func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
 }
 
 // addIn adds to an element of a map, and makes the map if there is none.
-func addIn[K comparable](m *map[K]int64, key K, amount int64) {
+func addIn[K comparable, N int64 | uint64](m *map[K]N, key K, amount N) {
 	if *m == nil {
-		*m = map[K]int64{}
+		*m = map[K]N{}
 	}
 	(*m)[key] += amount
 }

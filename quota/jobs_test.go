@@ -117,7 +117,7 @@ func TestWhy(t *testing.T) {
 			w.reserve("j", "q", "A|B:3")
 			w.Allocatable(&a, w.task("t", "j", "q", "A|B:1"))
 			return a
-		}, "A None 4000, B HoldTooLarge 0"},
+		}, "A  4000, B HoldTooLarge 0"},
 		{"a gang on one card", func(w *world) Answer {
 			var tasks []*TaskRequest
 			for i := range 5 {

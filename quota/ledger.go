@@ -44,7 +44,7 @@ type Ledger struct {
 	dims     map[string]int32
 	outs     *outputs
 	source   *discovery
-	refusedU [reasons]uint64 // of queues that don't exist
+	refusals map[Reason]uint64 // of queues that don't exist
 
 	spare    sync.Pool // *scratch
 	interned interner
@@ -115,9 +115,6 @@ func (l *Ledger) intern(cards []int32) *book.Alternatives {
 	}
 	return l.interned.get(strings.Join(names, "|"), cards)
 }
-
-// reasons is the number of reasons of requests, None included.
-const reasons = int(ReasonInsufficientScalarQuota) + 1
 
 // cardName returns the name of a card's dimension.
 func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }

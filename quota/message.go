@@ -9,47 +9,88 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
 )
+
+// reasons are the reasons of requests, by their number in the book. text is what a message
+// says behind the queue.
+var reasons = [...]struct {
+	reason Reason
+	text   func(r *Refusal) string
+}{
+	book.Yes:     {ReasonNone, nil},
+	book.NoQueue: {ReasonUnknownQueue, nil},
+	book.NotLeaf: {ReasonQueueNotLeaf, func(*Refusal) string {
+		return " has queues below it and takes no jobs: use one of those"
+	}},
+	book.NotOpen:   {ReasonQueueNotOpen, (*Refusal).notOpen},
+	book.Invalid:   {ReasonGetTaskRequestResourceFailed, (*Refusal).invalid},
+	book.NotOnCard: {ReasonGetTaskRequestResourceFailed, (*Refusal).invalid},
+	book.Empty: {ReasonEmptyQueueCapability, func(r *Refusal) string {
+		if r.Detail != "" {
+			return " has no capability that can be read: " + oneLine(r.Detail)
+		}
+		return " has no capability: write cpu, memory or a quota of cards"
+	}},
+	book.LacksCPU:    {ReasonInsufficientCPUQuota, (*Refusal).lacks},
+	book.LacksMemory: {ReasonInsufficientMemoryQuota, (*Refusal).lacks},
+	book.LacksCards:  {ReasonInsufficientScalarQuota, (*Refusal).lacks},
+}
+
+// whys are what leaves too little room, by its number in the book. text ends the message.
+// NoQuota and UnreadableQuota are the face's own, see Ledger.why.
+var whys = [...]struct {
+	reason Reason
+	text   string
+}{
+	book.Fits:          {ReasonNone, ""},
+	book.OverCapacity:  {ReasonOverCapacity, ""},
+	book.Promised:      {ReasonPromised, "; part of the limit is held for other jobs, or for other items of this one"},
+	book.FirmElsewhere: {ReasonFirmElsewhere, ""},
+	book.NotAllowed:    {ReasonNotOnNode, ""},
+	book.HoldTooLarge:  {ReasonHoldTooLarge, "; what is held for the job would have to move there as a whole"},
+	book.NotTogether:   {ReasonNotTogether, "; that is before the gang, whose tasks must be on one card"},
+}
 
 // Message says in one line why something was refused, with amounts in cards,
 // cores and MiB. It is built on every call; empty if nothing was refused, as in the
 // answer of an operation that returns an error.
 func (r Refusal) Message() string {
-	switch r.Reason {
-	case ReasonNone:
-		return ""
-	case ReasonUnknownQueue:
-		return fmt.Sprintf("there is no queue %q", brief(r.Queue))
+	for i := range reasons {
+		switch row := &reasons[i]; {
+		case row.reason != r.Reason:
+		case r.Reason == ReasonNone:
+			return ""
+		case r.Reason == ReasonUnknownQueue:
+			return fmt.Sprintf("there is no queue %q", brief(r.Queue))
+		default:
+			return fmt.Sprintf("queue %q%s", brief(r.Queue), row.text(&r))
+		}
 	}
-	return fmt.Sprintf("queue %q%s", brief(r.Queue), r.why())
+	return fmt.Sprintf("queue %q: %s", brief(r.Queue), oneLine(brief(string(r.Reason))))
 }
 
-// why is the message behind the queue.
-func (r Refusal) why() string {
-	detail := oneLine(r.Detail)
-	switch r.Reason {
-	case ReasonQueueNotLeaf:
-		return " has queues below it and takes no jobs: use one of those"
-	case ReasonQueueNotOpen:
-		switch {
-		case r.Level == "":
-			return " or a queue above it is not open"
-		case r.Level != r.Queue:
-			return fmt.Sprintf(" is not open: queue %q above it is %s", brief(r.Level), detail)
-		}
-		return " is not open: it is " + detail
-	case ReasonGetTaskRequestResourceFailed:
-		if r.Card != "" {
-			return ": " + detail + " " + oneLine(brief(r.Card))
-		}
-		return ": the request is invalid: " + detail
-	case ReasonEmptyQueueCapability:
-		if detail != "" {
-			return " has no capability that can be read: " + detail
-		}
-		return " has no capability: write cpu, memory or a quota of cards"
+func (r *Refusal) notOpen() string {
+	switch {
+	case r.Level == "":
+		return " or a queue above it is not open"
+	case r.Level != r.Queue:
+		return fmt.Sprintf(" is not open: queue %q above it is %s", brief(r.Level), oneLine(r.Detail))
 	}
+	return " is not open: it is " + oneLine(r.Detail)
+}
+
+func (r *Refusal) invalid() string {
+	if r.Card != "" {
+		return ": " + oneLine(r.Detail) + " " + oneLine(brief(r.Card))
+	}
+	return ": the request is invalid: " + oneLine(r.Detail)
+}
+
+// lacks is the text of amounts.
+func (r *Refusal) lacks() string {
+	detail := oneLine(r.Detail)
 	u, what := r.unit()
 	text := fmt.Sprintf(": insufficient quota of %s: requested %s, ", what, u.text(r.Requested))
 	level := fmt.Sprintf("queue %q", brief(r.Level))
@@ -78,13 +119,10 @@ func (r Refusal) why() string {
 	if r.Why != ReasonNotTogether {
 		text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
 	}
-	switch r.Why {
-	case ReasonPromised:
-		text += "; part of the limit is held for other jobs, or for other items of this one"
-	case ReasonHoldTooLarge:
-		text += "; what is held for the job would have to move there as a whole"
-	case ReasonNotTogether:
-		text += "; that is before the gang, whose tasks must be on one card"
+	for i := range whys {
+		if whys[i].reason == r.Why {
+			text += whys[i].text
+		}
 	}
 	return text + also(detail)
 }
@@ -98,7 +136,7 @@ func also(fault string) string {
 }
 
 // on names the alternative that the amounts are of.
-func (r Refusal) on() string {
+func (r *Refusal) on() string {
 	if r.Best == "" {
 		return ""
 	}
@@ -139,7 +177,7 @@ func unitOf(dim int, card bool) amountUnit {
 }
 
 // unit returns how the amounts are written, and what they are of.
-func (r Refusal) unit() (u amountUnit, what string) {
+func (r *Refusal) unit() (u amountUnit, what string) {
 	switch r.Reason {
 	case ReasonInsufficientCPUQuota:
 		return unitCores, "cpu"

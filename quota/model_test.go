@@ -95,9 +95,9 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", op.name)
 		}
 	}
-	for reason := ReasonUnknownQueue; reason <= ReasonInsufficientScalarQuota; reason++ {
-		if !seen[modelReasons[reason]] {
-			t.Errorf("%s never occurred", modelReasons[reason])
+	for _, row := range reasons[1:] {
+		if !seen[string(row.reason)] {
+			t.Errorf("%s never occurred", row.reason)
 		}
 	}
 	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan} {
@@ -105,11 +105,6 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", outcome)
 		}
 	}
-}
-
-var modelReasons = [...]string{
-	"yes", "UnknownQueue", "QueueNotLeaf", "QueueNotOpen", "GetTaskRequestResourceFailed", "EmptyQueueCapability",
-	"InsufficientCPUQuota", "InsufficientMemoryQuota", "InsufficientScalarQuota",
 }
 
 // model is a random story, on a ledger and on the golden one.
@@ -295,7 +290,7 @@ func (m *model) count(a *Answer, err error) {
 	case a.Repeat:
 		outcome = "repeat"
 	case !a.OK:
-		outcome = modelReasons[a.Refusal.Reason]
+		outcome = string(a.Refusal.Reason)
 	case a.Seq > m.g.seq:
 		outcome = "changed"
 	}

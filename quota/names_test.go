@@ -1,29 +1,16 @@
 package quota
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
-func TestNames(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{ReasonInsufficientScalarQuota.String(), "InsufficientScalarQuota"},
-		{ReasonNone.String(), "None"},
-		{Reason(200).String(), "unknown"},
-		{ReasonFirmElsewhere.String(), "FirmElsewhere"},
-		{EventRolledBack.String(), "RolledBack"},
-		{StateClosing.String(), "Closing"},
-		{UnnamedIgnore.String(), "Ignore"},
-		{TaskReleasing.String(), "Releasing"},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s, want %s", c.got, c.want)
-		}
-	}
+func TestReasonEvents(t *testing.T) {
 	var events []string
-	for r := range Reason(reasons) {
-		if r.Event() {
-			events = append(events, r.String())
+	for _, row := range reasons {
+		if row.reason.Event() && !slices.Contains(events, string(row.reason)) {
+			events = append(events, string(row.reason))
 		}
 	}
 	want := "GetTaskRequestResourceFailed EmptyQueueCapability InsufficientCPUQuota InsufficientMemoryQuota InsufficientScalarQuota"

@@ -182,7 +182,7 @@ func TestOutputsStory(t *testing.T) {
 	var a Answer
 	p.Enqueueable(&a, p.job("three", "q", "t4:1", 3))
 	r := a.Refusal
-	p.want(fmt.Sprint(r.Reason, r.Why, r.Output, r.Card, r.Best, r.Level, r.Requested, r.Room, r.Limit), "InsufficientScalarQuota Promisedkueue.x-k8s.io/creditsq3 2 10")
+	p.want(fmt.Sprint(r.Reason, r.Why, r.Output, r.Card, r.Best, r.Level, r.Requested, r.Room, r.Limit), "InsufficientScalarQuotaPromisedkueue.x-k8s.io/creditsq3 2 10")
 	p.want(p.reserve("two", "q", "t4:1", 2), "yes")
 	p.want(fmt.Sprint(p.room("q", credits)), "0")
 	p.want(p.commit("train-0", "train", "q", "a100:1"), "yes")
@@ -469,7 +469,7 @@ func TestOutputsQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true None 10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs, or for other items of this one`)
+	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true  10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs, or for other items of this one`)
 	fits, err = p.TaskCopies(p.task("t", "j", "q", "t4:3"))
 	if err != nil {
 		t.Fatal(err)
@@ -527,10 +527,10 @@ func TestOutputsOptions(t *testing.T) {
 	}
 	var a Answer
 	p.AllocatableOn(&a, task, "n")
-	p.want(fmt.Sprint(a.Options, a.Refusal.Output), "[{0 A  true None 2000 q 2000}]kueue.x-k8s.io/credits")
+	p.want(fmt.Sprint(a.Options, a.Refusal.Output), "[{0 A  true  2000 q 2000}]kueue.x-k8s.io/credits")
 	p.want(p.commit("1", "j", "q", "t4:2"), "yes")
 	e := events[len(events)-1]
-	p.want(fmt.Sprint(e.Kind, e.Cards, e.Outputs), "Committed map[] map[kueue.x-k8s.io/credits:2]")
+	p.want(fmt.Sprint(e.Kind, e.Cards, e.Outputs), "Committedmap[] map[kueue.x-k8s.io/credits:2]")
 }
 
 // TestAnotherTransformation: a host that changes the transformation makes a new ledger, and the

@@ -92,59 +92,47 @@ func (e EntryError) detail() string {
 	case CodeRoundedUp:
 		return "the pod requests " + value + ", and is charged for whole cards"
 	}
-	return e.Code.String()
+	return string(e.Code)
 }
 
-// Code is the kind of an [EntryError]. From CodeUnknownCard on all are notes on lists
-// and requests. After a semicolon: what Value is.
-type Code uint8
+// Code is the kind of an [EntryError].
+type Code string
 
 const (
 	// Of annotations.
 
-	CodeSyntax               Code = iota + 1 // the text is no JSON, or goes on after the object
-	CodeNotObject                            // the text is no JSON object
-	CodeEmptyName                            // no name is left
-	CodeAlternativesInQuota                  // a quota is for one card
-	CodeDuplicate                            // the name is there twice; all its entries are dropped
-	CodeWrongType                            // the value is no number
-	CodeNotInteger                           // the number is not written as an integer
-	CodeNegative                             // the number is below 0
-	CodeTooLarge                             // more than 9007199254740 cards
-	CodeTooManyAlternatives                  // more than 64
-	CodeEmptyAlternative                     // a note: a part of the name is empty, and skipped
-	CodeDuplicateAlternative                 // a note: a card is named twice, and the second one skipped
+	CodeSyntax               Code = "Syntax"               // the text is no JSON, or goes on after the object
+	CodeNotObject            Code = "NotObject"            // the text is no JSON object
+	CodeEmptyName            Code = "EmptyName"            // no name is left
+	CodeAlternativesInQuota  Code = "AlternativesInQuota"  // a quota is for one card
+	CodeDuplicate            Code = "Duplicate"            // the name is there twice; all its entries are dropped
+	CodeWrongType            Code = "WrongType"            // the value is no number
+	CodeNotInteger           Code = "NotInteger"           // the number is not written as an integer
+	CodeNegative             Code = "Negative"             // the number is below 0
+	CodeTooLarge             Code = "TooLarge"             // more than 9007199254740 cards
+	CodeTooManyAlternatives  Code = "TooManyAlternatives"  // more than 64
+	CodeEmptyAlternative     Code = "EmptyAlternative"     // a note: a part of the name is empty, and skipped
+	CodeDuplicateAlternative Code = "DuplicateAlternative" // a note: a card is named twice, and the second one skipped
 
 	// Of lists and requests; all are notes. After a semicolon: what Value is.
 
-	CodeUnknownCard       // no node has or had the card, and nobody declared it; the known ones
-	CodeNoResourceForCard // the pod doesn't ask for a resource that carries the card; these resources
-	CodeDifferentResource // the card is on another resource than the alternatives before it; that resource
-	CodeIgnoredResource   // a list says something about a resource that the quota doesn't use
-	CodeCardMismatch      // a task runs on a card that it didn't ask for; what it asked for
-	CodeSharedCard        // another item of the task has the card already; the key of that item
-	CodeRoundedUp         // a pod asks for a part of a card, and counts with a whole one; the amount
+	CodeUnknownCard       Code = "UnknownCard"       // no node has or had the card, and nobody declared it; the known ones
+	CodeNoResourceForCard Code = "NoResourceForCard" // the pod doesn't ask for a resource that carries the card; these resources
+	CodeDifferentResource Code = "DifferentResource" // the card is on another resource than the alternatives before it; that resource
+	CodeIgnoredResource   Code = "IgnoredResource"   // a list says something about a resource that the quota doesn't use
+	CodeCardMismatch      Code = "CardMismatch"      // a task runs on a card that it didn't ask for; what it asked for
+	CodeSharedCard        Code = "SharedCard"        // another item of the task has the card already; the key of that item
+	CodeRoundedUp         Code = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
 )
 
 // IsNote reports whether the code refuses nothing.
 func (c Code) IsNote() bool {
-	return c == CodeEmptyAlternative || c == CodeDuplicateAlternative || c >= CodeUnknownCard
-}
-
-var codeNames = map[Code]string{
-	CodeSyntax: "Syntax", CodeNotObject: "NotObject", CodeEmptyName: "EmptyName", CodeAlternativesInQuota: "AlternativesInQuota",
-	CodeDuplicate: "Duplicate", CodeWrongType: "WrongType", CodeNotInteger: "NotInteger", CodeNegative: "Negative", CodeTooLarge: "TooLarge",
-	CodeTooManyAlternatives: "TooManyAlternatives", CodeEmptyAlternative: "EmptyAlternative", CodeDuplicateAlternative: "DuplicateAlternative",
-	CodeUnknownCard: "UnknownCard", CodeNoResourceForCard: "NoResourceForCard", CodeDifferentResource: "DifferentResource",
-	CodeIgnoredResource: "IgnoredResource", CodeCardMismatch: "CardMismatch", CodeSharedCard: "SharedCard", CodeRoundedUp: "RoundedUp",
-}
-
-// String returns the name of the constant without Code.
-func (c Code) String() string {
-	if name, ok := codeNames[c]; ok {
-		return name
+	switch c {
+	case CodeEmptyAlternative, CodeDuplicateAlternative, CodeUnknownCard, CodeNoResourceForCard, CodeDifferentResource,
+		CodeIgnoredResource, CodeCardMismatch, CodeSharedCard, CodeRoundedUp:
+		return true
 	}
-	return "Code(" + strconv.Itoa(int(c)) + ")"
+	return false
 }
 
 const (
@@ -322,7 +310,7 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 			r.faults = append(r.faults, EntryError{Name: key, Code: CodeDuplicate, Value: r.first[key] + " and " + written})
 		}
 		count, code := parseCount(value)
-		if code != 0 {
+		if code != "" {
 			r.faults = append(r.faults, EntryError{Name: key, Code: code, Value: written})
 			continue
 		}
@@ -359,7 +347,7 @@ func parseCount(value json.RawMessage) (int64, Code) {
 	case err != nil || n > maxCards:
 		return 0, CodeTooLarge
 	}
-	return n, 0
+	return n, ""
 }
 
 // brief cuts text for a message. Every legal name stays whole.

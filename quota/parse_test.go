@@ -16,7 +16,7 @@ func entries(counts []Item, faults []EntryError) string {
 	if len(faults) > 0 {
 		var codes []string
 		for _, f := range faults {
-			codes = append(codes, strings.TrimSpace(f.Name+" "+f.Code.String()))
+			codes = append(codes, strings.TrimSpace(f.Name+" "+string(f.Code)))
 		}
 		s += " [" + strings.Join(codes, ", ") + "]"
 	}
@@ -122,7 +122,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 			for _, fault := range faults {
-				if fault.Code.String() == "" || fault.Error() == "" {
+				if fault.Code == "" || fault.Error() == "" {
 					t.Fatalf("%q: bad fault %v", text, fault)
 				}
 			}

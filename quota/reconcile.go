@@ -55,7 +55,7 @@ func (r Ref) String() string {
 		text += " on " + oneLine(brief(r.Card))
 	}
 	if r.Reason != ReasonNone {
-		text += ": " + r.Reason.String() + ": " + oneLine(r.Detail)
+		text += ": " + string(r.Reason) + ": " + oneLine(r.Detail)
 	}
 	return text
 }

@@ -11,7 +11,7 @@ import (
 type queue struct {
 	book.Queue // its Tag is this record
 	spec       Queue
-	refused    *[reasons]uint64
+	refusals   map[Reason]uint64
 	named      *book.Set // what the quota of it or of a queue above mentions; nil: everything
 }
 

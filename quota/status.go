@@ -2,6 +2,7 @@ package quota
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
@@ -132,8 +133,8 @@ func (l *Ledger) samples() []QueueStatus {
 	l.rlock()
 	defer l.mu.RUnlock()
 	samples := make([]QueueStatus, 0, len(l.ordered)+1)
-	if rejections := rejectionsOf(&l.refusedU); rejections != nil {
-		samples = append(samples, QueueStatus{Seq: l.seq, Rejections: rejections})
+	if l.refusals != nil {
+		samples = append(samples, QueueStatus{Seq: l.seq, Rejections: maps.Clone(l.refusals)})
 	}
 	waiting := l.waitingAmounts()
 	var cards []Usage
@@ -158,9 +159,7 @@ func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 	for _, alts := range l.outs.alts {
 		s.Outputs = append(s.Outputs, l.usage(q, int(alts.Cards[0]), waiting))
 	}
-	if q.refused != nil {
-		s.Rejections = rejectionsOf(q.refused)
-	}
+	s.Rejections = maps.Clone(q.refusals)
 	return s
 }
 
@@ -214,17 +213,4 @@ func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
 		}
 	}
 	return waiting
-}
-
-// rejectionsOf returns the counts that are not 0, nil if all are.
-func rejectionsOf(counts *[reasons]uint64) (rejections map[Reason]uint64) {
-	for reason, count := range counts {
-		if count > 0 {
-			if rejections == nil {
-				rejections = map[Reason]uint64{}
-			}
-			rejections[Reason(reason)] = count
-		}
-	}
-	return rejections
 }

@@ -40,24 +40,25 @@ type Task struct {
 	Gated bool
 }
 
-// TaskPhase says where a task stands. But for TaskFromPod the names are
-// Volcano's. Other values count as TaskAllocated.
-type TaskPhase uint8
+// TaskPhase says where a task stands. The names are Volcano's. Other values count as
+// TaskAllocated.
+type TaskPhase string
 
 const (
 	// TaskFromPod is what the pod says: Succeeded and Failed by its phase, else
 	// Releasing with a deletion timestamp, else, with a node, Running by its phase
 	// and Bound otherwise. Without a node, or without a pod, it is Pending.
-	TaskFromPod   TaskPhase = iota
-	TaskPending             // it has no node
-	TaskAllocated           // it has a node; from here to TaskRunning it is charged
-	TaskBinding             // the API server is being told
-	TaskBound
-	TaskRunning
-	TaskReleasing // it is being deleted; charged with [Config.CountReleasing]
-	TaskPipelined // it waits for the resources of such a task; charged with [Config.CountReleasing]
-	TaskSucceeded
-	TaskFailed
+	TaskFromPod TaskPhase = ""
+
+	TaskPending   TaskPhase = "Pending"   // it has no node
+	TaskAllocated TaskPhase = "Allocated" // it has a node; from here to TaskRunning it is charged
+	TaskBinding   TaskPhase = "Binding"   // the API server is being told
+	TaskBound     TaskPhase = "Bound"
+	TaskRunning   TaskPhase = "Running"
+	TaskReleasing TaskPhase = "Releasing" // it is being deleted; charged with [Config.CountReleasing]
+	TaskPipelined TaskPhase = "Pipelined" // it waits for the resources of such a task; charged with [Config.CountReleasing]
+	TaskSucceeded TaskPhase = "Succeeded"
+	TaskFailed    TaskPhase = "Failed"
 )
 
 // Ended reports whether a task of this status uses nothing any more.

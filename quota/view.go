@@ -35,25 +35,17 @@ type View struct {
 	Deleted []string
 }
 
-// Phase says where a job stands. The names are Volcano's, of a PodGroup. Other values
-// count as PhaseUnknown.
-type Phase uint8
+// Phase says where a job stands. The names are Volcano's, of a PodGroup. Empty counts as
+// PhasePending, another value as PhaseUnknown.
+type Phase string
 
 const (
-	PhasePending   Phase = iota // not admitted
-	PhaseInqueue                // admitted
-	PhaseRunning                // enough of its tasks have been placed
-	PhaseUnknown                // some tasks run, and not enough of them
-	PhaseCompleted              // all tasks have ended
+	PhasePending   Phase = "Pending"   // not admitted
+	PhaseInqueue   Phase = "Inqueue"   // admitted
+	PhaseRunning   Phase = "Running"   // enough of its tasks have been placed
+	PhaseUnknown   Phase = "Unknown"   // some tasks run, and not enough of them
+	PhaseCompleted Phase = "Completed" // all tasks have ended
 )
-
-// String returns the name of the constant without Phase.
-func (p Phase) String() string {
-	return constName([]string{
-		PhasePending: "Pending", PhaseInqueue: "Inqueue", PhaseRunning: "Running",
-		PhaseUnknown: "Unknown", PhaseCompleted: "Completed",
-	}, p)
-}
 
 // sight is a view, resolved.
 type sight struct {
@@ -158,7 +150,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 		if jobs[v.ID] != nil {
 			return nil, conflict("job", v.ID, "it is in the view twice")
 		}
-		j := &sightJob{id: v.ID, queue: v.Queue, listed: true, moves: true, phase: v.Phase, minMember: int(v.MinMember)}
+		j := &sightJob{id: v.ID, queue: v.Queue, listed: true, moves: true, phase: cmp.Or(v.Phase, PhasePending), minMember: int(v.MinMember)}
 		jobs[v.ID] = j
 		for _, t := range v.Tasks {
 			t.Job, t.Queue = cmp.Or(t.Job, v.ID), cmp.Or(t.Queue, v.Queue)

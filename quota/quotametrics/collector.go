@@ -138,7 +138,7 @@ func collect(to chan<- prometheus.Metric, s *quota.QueueStatus) {
 		gauge(reservations, float64(s.Reservations))
 	}
 	for reason, count := range s.Rejections {
-		to <- prometheus.MustNewConstMetric(rejections, prometheus.CounterValue, float64(count), queue, reason.String())
+		to <- prometheus.MustNewConstMetric(rejections, prometheus.CounterValue, float64(count), queue, string(reason))
 	}
 }
 
