@@ -231,15 +231,15 @@ func ExampleLedger_Allocatable() {
 	var answer quota.Answer
 	fmt.Println(l.Allocatable(&answer, task(l, "team-a", "notebook", "notebook-0", "H100|A100")))
 	for _, o := range answer.Options {
-		fmt.Println(o.Card, o.OK, o.Why)
+		fmt.Printf("%s %v %q\n", o.Card, o.OK, o.Why)
 	}
 	fmt.Println("node-1", l.AllocatableOn(&answer, task(l, "team-a", "notebook", "notebook-0", "H100|A100"), "node-1"))
 	fmt.Println("node-3", l.AllocatableOn(&answer, task(l, "team-a", "notebook", "notebook-0", "H100|A100"), "node-3"))
 	// Output:
 	// train accepted
 	// true
-	// H100 false Promised
-	// A100 true
+	// H100 false "Promised"
+	// A100 true ""
 	// node-1 true
 	// node-3 false
 }
@@ -609,7 +609,7 @@ func ExampleValidate() {
 // Events come after each change, in the goroutine that made it.
 func ExampleEvent() {
 	cfg := quota.Config{OnEvent: func(e quota.Event) {
-		fmt.Println(e.Seq, e.Kind, e.Job, e.Task, e.Cards, e.Refusal.Reason)
+		fmt.Printf("%d %s %q %q %v %q\n", e.Seq, e.Kind, e.Job, e.Task, e.Cards, e.Refusal.Reason)
 	}}
 	l := newLedger(cfg, "team-a", `{"A100": 2}`)
 	for _, err := range []error{
@@ -622,9 +622,9 @@ func ExampleEvent() {
 		}
 	}
 	// Output:
-	// 1 Reserved train  map[A100:2000]
-	// 2 Committed train train-0 map[A100:1000]
-	// 2 Refused notebook notebook-0 map[] InsufficientScalarQuota
+	// 1 Reserved "train" "" map[A100:2000] ""
+	// 2 Committed "train" "train-0" map[A100:1000] ""
+	// 2 Refused "notebook" "notebook-0" map[] "InsufficientScalarQuota"
 }
 
 func second(_ quota.Answer, err error) error { return err }
