@@ -11,7 +11,7 @@ import (
 // be in use elsewhere. It changes nothing, and allocates nothing once dst is large enough.
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
 	for _, r := range jobs {
-		r.mustServe(l)
+		l.serves(r.owner)
 	}
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -32,7 +32,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 // Enqueueable for many jobs.
 func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
 	for _, t := range tasks {
-		t.mustServe(l)
+		l.serves(t.owner)
 	}
 	l.rlock()
 	defer l.mu.RUnlock()

@@ -24,7 +24,7 @@ type Fits struct {
 // the number of alternatives that the copies use up, and not with that of the copies. A
 // job that another queue has is an [ErrConflict].
 func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
-	job.mustServe(l)
+	l.serves(job.owner)
 	l.rlock()
 	defer l.mu.RUnlock()
 	if j := l.jobs[job.id].record(); j != nil && queueName(j.Queue) != job.queue {
@@ -41,7 +41,7 @@ func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 // together as by [Ledger.CommitAll], with what is held for the job. A job that another
 // queue has is an [ErrConflict].
 func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
-	task.mustServe(l)
+	l.serves(task.owner)
 	l.rlock()
 	defer l.mu.RUnlock()
 	t := task

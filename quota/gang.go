@@ -18,7 +18,7 @@ import (
 // that is in the gang twice is an [ErrConflict].
 func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
-		t.mustServe(l)
+		l.serves(t.owner)
 	}
 	l.lock()
 	g := gang{l: l, tasks: tasks, seq: l.seq + 1}

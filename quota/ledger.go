@@ -65,8 +65,7 @@ func (l *Ledger) scratch() *scratch {
 	return new(scratch)
 }
 
-// made panics for what isn't a ledger. Its maps are made once, so they are read
-// without the lock.
+// made panics for the zero value. The maps are made once, so they are read without the lock.
 func (l *Ledger) made() {
 	if l.tasks == nil {
 		panic("quota: zero ledger")

@@ -8,7 +8,7 @@ import "math"
 // items, and 0 without any. It is the formula of Volcano's capacity-card design, which
 // doesn't look for room. The caller weighs the score.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
-	task.mustServe(l)
+	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	s := l.scratch()

@@ -10,7 +10,7 @@ import (
 // Enqueueable reports whether a job's min can be promised to it now. dst, which may be
 // nil, becomes the answer. It changes nothing.
 func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
-	job.mustServe(l)
+	l.serves(job.owner)
 	l.rlock()
 	defer l.mu.RUnlock()
 	s := l.scratch()
@@ -29,7 +29,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 // another like it. dst, which may be nil, becomes the answer: its Options are all
 // alternatives of all items, with room or with the reason. It changes nothing.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
-	task.mustServe(l)
+	l.serves(task.owner)
 	l.mu.RLock()
 	ok := l.allocatable(dst, task, nil)
 	l.mu.RUnlock()
@@ -41,7 +41,7 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 // [ReasonGetTaskRequestResourceFailed]. If it has some, and none has room, the reason is
 // [ReasonInsufficientScalarQuota].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
-	task.mustServe(l)
+	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	return l.allocatable(dst, task, on)
@@ -96,7 +96,7 @@ func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
-	job.mustServe(l)
+	l.serves(job.owner)
 	l.lock()
 	a, e, err := l.reserve(job, resize, l.seq+1)
 	l.unlock(a.changed(), e)
@@ -110,7 +110,7 @@ func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 // there.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	for _, job := range jobs {
-		job.mustServe(l)
+		l.serves(job.owner)
 	}
 	l.lock()
 	var first error
@@ -180,7 +180,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 // holds, which move to the charged card if they have to. The same task again is a repeat;
 // with another content it is an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
-	task.mustServe(l)
+	l.serves(task.owner)
 	l.lock()
 	return l.commitOne(task, l.cardSet(cards))
 }
@@ -189,7 +189,7 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 // [Ledger.AllocatableOn] is. Unlike Commit without cards, an unknown node, or one
 // without cards, allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
-	task.mustServe(l)
+	l.serves(task.owner)
 	return l.commitOne(task, l.lockOn(&l.mu, node))
 }
 

@@ -42,15 +42,8 @@ type JobRequest struct {
 	queueAt atomic.Pointer[book.Queue] // where it was found last
 }
 
-// mustServe panics unless l can use the request, which comes before the lock: a panic
-// behind it would leave the ledger locked.
-func (t *TaskRequest) mustServe(l *Ledger) { l.serves(t.owner) }
-
-// mustServe is as that of a task.
-func (r *JobRequest) mustServe(l *Ledger) { l.serves(r.owner) }
-
-// serves panics if requests of a ledger, nil for any, are not for this one: their
-// cards and their queue are those of the other.
+// serves panics if requests of a ledger, nil for any, are not for this one: their cards
+// and their queue are of the other. Call it before locking: a panic would keep the lock.
 func (l *Ledger) serves(owner *Ledger) {
 	l.made()
 	if owner != l && owner != nil {
