@@ -54,12 +54,12 @@ type Config struct {
 
 // UnnamedPolicy says what is done with a resource of a pod that carries cards when the
 // pod names none of them.
-type UnnamedPolicy uint8
+type UnnamedPolicy string
 
 const (
-	UnnamedAsAny  UnnamedPolicy = iota // as if all known cards of the resource were named, sorted by name
-	UnnamedRefuse                      // the request is invalid
-	UnnamedIgnore                      // it is not counted
+	UnnamedAsAny  UnnamedPolicy = ""       // as if all known cards of the resource were named, sorted by name
+	UnnamedRefuse UnnamedPolicy = "Refuse" // the request is invalid
+	UnnamedIgnore UnnamedPolicy = "Ignore" // it is not counted
 )
 
 // Keys are the annotations that are read. Empty fields of the first three stand

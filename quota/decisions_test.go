@@ -835,7 +835,7 @@ func TestPanics(t *testing.T) {
 		name, want string
 		call       func()
 	}{
-		{"New", "quota: unknown value in config", func() { _, _ = New(Config{Unnamed: 7}, w.m, nil, nil) }},
+		{"New", "quota: unknown value in config", func() { _, _ = New(Config{Unnamed: "other"}, w.m, nil, nil) }},
 		{"zero Enqueueable", "quota: zero ledger", func() { zero.Enqueueable(nil, &JobRequest{}) }},
 		{"zero Allocatable", "quota: zero ledger", func() { zero.Allocatable(nil, &TaskRequest{}) }},
 		{"zero Commit", "quota: zero ledger", func() { _, _ = zero.Commit(&TaskRequest{}) }},

@@ -152,12 +152,12 @@ func TestQueueStatus(t *testing.T) {
 	}
 	say := func(name string) string {
 		s := w.status(name)
-		return fmt.Sprintf("parent %q %s open %v leaf %v orphan %v reservations %d", s.Parent, s.State, s.Open, s.Leaf, s.Orphan, s.Reservations)
+		return fmt.Sprintf("open %v reservations %d", s.Open, s.Reservations)
 	}
-	w.want(say("x"), `parent "org" Open open true leaf true orphan false reservations 1`)
-	w.want(say("y"), `parent "org" Open open true leaf true orphan false reservations 0`)
-	w.want(say("org"), `parent "" Open open true leaf false orphan false reservations 1`)
-	w.want(say("old"), `parent "org" Closed open false leaf true orphan true reservations 0`)
+	w.want(say("x"), "open true reservations 1")
+	w.want(say("y"), "open true reservations 0")
+	w.want(say("org"), "open true reservations 1")
+	w.want(say("old"), "open false reservations 0")
 	if _, ok := w.Queue("nope"); ok {
 		t.Error("a queue that isn't there has a status")
 	}

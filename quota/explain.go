@@ -102,7 +102,7 @@ func (l *Ledger) tellRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 		for level.spec.State == StateOpen {
 			level = recordOf(level.Queue.Parent)
 		}
-		f.Level, f.Detail = level.spec.Name, level.spec.State.String()
+		f.Level, f.Detail = level.spec.Name, string(level.spec.State)
 		if level.Orphan {
 			f.Detail = queueRemoved
 		}

@@ -1529,7 +1529,7 @@ func (g *golden) snapshot() []byte {
 	for _, name := range slices.Sorted(maps.Keys(g.queues)) {
 		q := g.queues[name]
 		o := object{
-			"name": name, "parent": q.parent, "priority": q.priority, "state": []string{"open", "closing", "closed", "unknown"}[q.state],
+			"name": name, "parent": q.parent, "priority": q.priority, "state": strings.ToLower(string(q.state)),
 			"capability": amounts(q.capability, true), "deserved": object{}, "guarantee": amounts(q.guarantee, false),
 		}
 		flag(o, "orphan", q.orphan)

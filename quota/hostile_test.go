@@ -113,7 +113,7 @@ func TestNamesAreUTF8(t *testing.T) {
 
 	// Any other name comes back.
 	strange := "<\"\\\u2028\x00é\U0001F642>"
-	if _, _, err := w.SetQueues([]Queue{q(w.m, strange, "A:4"), {Name: "s", State: 200}}, nil); err != nil {
+	if _, _, err := w.SetQueues([]Queue{q(w.m, strange, "A:4"), {Name: "s", State: "other"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.reserve(strange+"j", strange, "A:2"), "yes")

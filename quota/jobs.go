@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/resvec/resvec/quota/internal/book"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -13,31 +12,18 @@ import (
 // tasks are charged. It belongs to the caller.
 type JobStatus struct {
 	ID, Queue string
-	Seq       uint64 // of the state that this was read on
 
 	// Reserved says that the job has a reservation, so that its min is known: Min,
 	// to be filled as AnyMix says. Without one Min and Elastic are 0.
 	Reserved bool
-	Seen     bool // Reconcile has seen the reservation
 	AnyMix   bool // see [Config]
 	Min      Min
-
-	// Items are those of Min, in their order. Behind them are items of which Milli is 0:
-	// they only bind tasks of the same alternatives to one card.
-	Items []ItemStatus
 
 	Held    Amounts // the part of Min that no charge covers
 	Charged Amounts // what the tasks are charged
 	Elastic Amounts // the part of Charged beyond Min: it could go, and the job would still run
 
 	Tasks []string // the ids of the charged tasks, in commit order
-}
-
-// ItemStatus is what a ledger has of an item of a job.
-type ItemStatus struct {
-	Item
-	Held map[string]int64 // the part of Milli that no charge covers, by card; without those that are 0
-	Firm string           // the one of several alternatives that its tasks are bound to, since some are charged on it; empty: none
 }
 
 // Amounts are amounts of cpu, memory, cards and outputs.
@@ -95,7 +81,7 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 }
 
 func (l *Ledger) jobStatus(j *job) JobStatus {
-	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Seq: l.seq, Reserved: j.Reserved, Seen: j.Seen, AnyMix: j.AnyMix}
+	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Reserved: j.Reserved, AnyMix: j.AnyMix}
 	if j.Reserved {
 		s.Min = needOf(j.MinNow())
 	}
@@ -109,24 +95,6 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 	})
 	for t := range j.tasks() {
 		s.Tasks = append(s.Tasks, t.id)
-	}
-	for _, it := range slices.SortedStableFunc(slices.Values(j.Items), compareRecords) {
-		if !isOutput(it.Alts) {
-			s.Items = append(s.Items, l.itemStatus(it))
-		}
-	}
-	return s
-}
-
-func (l *Ledger) itemStatus(it *book.Item) ItemStatus {
-	s := ItemStatus{Item: itemOf(it.Alts, it.Min, it.Unit)}
-	for at, dim := range it.Alts.Cards {
-		if held := it.HeldAt(at); held > 0 {
-			addIn(&s.Held, l.cardName(dim), held)
-		}
-	}
-	if it.Bound() && it.Alts.Multi() {
-		s.Firm = l.cardName(it.Alts.Cards[it.At])
 	}
 	return s
 }

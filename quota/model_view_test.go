@@ -253,7 +253,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 			}
 		}
 	}
-	if t.over = task.Status.Ended(); t.over { // nobody looks what it asked for
+	if t.over = task.Status.ended(); t.over { // nobody looks what it asked for
 		t.items, t.plain, t.invalid = nil, [2]int64{}, false
 	}
 	return task

@@ -39,9 +39,9 @@ func (e EntryError) text() string {
 // subject is what an entry with this code is called.
 func (c Code) subject() string {
 	switch c {
-	case CodeDuplicateAlternative, CodeUnknownCard, CodeNoResourceForCard, CodeDifferentResource, CodeCardMismatch, CodeSharedCard:
+	case codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource, codeCardMismatch, codeSharedCard:
 		return "card"
-	case CodeIgnoredResource, CodeRoundedUp:
+	case codeIgnoredResource, codeRoundedUp:
 		return "resource"
 	}
 	return "entry"
@@ -56,40 +56,40 @@ const (
 func (e EntryError) detail() string {
 	value := oneLine(e.Value)
 	switch e.Code {
-	case CodeSyntax:
+	case codeSyntax:
 		return "the text is not JSON: " + value + ": " + wantObject
-	case CodeNotObject:
+	case codeNotObject:
 		return "the text is " + value + ": " + wantObject
-	case CodeEmptyName:
+	case codeEmptyName:
 		return strconv.Quote(e.Value) + " names no card"
-	case CodeAlternativesInQuota:
+	case codeAlternativesInQuota:
 		return "a quota is of one card, not of alternatives: write an entry for each card"
-	case CodeDuplicate:
+	case codeDuplicate:
 		return "the card is there more than once, as " + value + ", and none of them counts: write it once"
-	case CodeWrongType, CodeNotInteger, CodeNegative, CodeTooLarge:
+	case codeWrongType, codeNotInteger, codeNegative, codeTooLarge:
 		return "the count is " + value + ": " + wantCount
-	case CodeTooManyAlternatives:
+	case codeTooManyAlternatives:
 		return value + " alternatives: want at most " + strconv.Itoa(maxAlternatives)
-	case CodeEmptyAlternative:
+	case codeEmptyAlternative:
 		return "a part of " + strconv.Quote(e.Value) + " is empty and is skipped"
-	case CodeDuplicateAlternative:
+	case codeDuplicateAlternative:
 		return "it is there more than once in " + strconv.Quote(e.Value) + " and counts once"
-	case CodeUnknownCard:
+	case codeUnknownCard:
 		return "no node has or had this card, and nobody declared it: known are " + value
-	case CodeNoResourceForCard:
+	case codeNoResourceForCard:
 		if value == "" {
 			return "no resource carries this card: a pod gets it by a claim, and the task's Cards list it"
 		}
 		return "this card is carried by " + value + ", of which the pod requests none"
-	case CodeDifferentResource:
+	case codeDifferentResource:
 		return "this card is carried by " + value + ", the alternatives before it by another resource"
-	case CodeIgnoredResource:
+	case codeIgnoredResource:
 		return "quotas don't use this resource, only cpu, memory, cards by annotation and outputs of the map"
-	case CodeCardMismatch:
+	case codeCardMismatch:
 		return "the task runs on this card, and asks for " + value
-	case CodeSharedCard:
+	case codeSharedCard:
 		return "the task's item " + value + " has this card already"
-	case CodeRoundedUp:
+	case codeRoundedUp:
 		return "the pod requests " + value + ", and is charged for whole cards"
 	}
 	return string(e.Code)
@@ -101,35 +101,35 @@ type Code string
 const (
 	// Of annotations.
 
-	CodeSyntax               Code = "Syntax"               // the text is no JSON, or goes on after the object
-	CodeNotObject            Code = "NotObject"            // the text is no JSON object
-	CodeEmptyName            Code = "EmptyName"            // no name is left
-	CodeAlternativesInQuota  Code = "AlternativesInQuota"  // a quota is for one card
-	CodeDuplicate            Code = "Duplicate"            // the name is there twice; all its entries are dropped
-	CodeWrongType            Code = "WrongType"            // the value is no number
-	CodeNotInteger           Code = "NotInteger"           // the number is not written as an integer
-	CodeNegative             Code = "Negative"             // the number is below 0
-	CodeTooLarge             Code = "TooLarge"             // more than 9007199254740 cards
-	CodeTooManyAlternatives  Code = "TooManyAlternatives"  // more than 64
-	CodeEmptyAlternative     Code = "EmptyAlternative"     // a note: a part of the name is empty, and skipped
-	CodeDuplicateAlternative Code = "DuplicateAlternative" // a note: a card is named twice, and the second one skipped
+	codeSyntax               Code = "Syntax"               // the text is no JSON, or goes on after the object
+	codeNotObject            Code = "NotObject"            // the text is no JSON object
+	codeEmptyName            Code = "EmptyName"            // no name is left
+	codeAlternativesInQuota  Code = "AlternativesInQuota"  // a quota is for one card
+	codeDuplicate            Code = "Duplicate"            // the name is there twice; all its entries are dropped
+	codeWrongType            Code = "WrongType"            // the value is no number
+	codeNotInteger           Code = "NotInteger"           // the number is not written as an integer
+	codeNegative             Code = "Negative"             // the number is below 0
+	codeTooLarge             Code = "TooLarge"             // more than 9007199254740 cards
+	codeTooManyAlternatives  Code = "TooManyAlternatives"  // more than 64
+	codeEmptyAlternative     Code = "EmptyAlternative"     // a note: a part of the name is empty, and skipped
+	codeDuplicateAlternative Code = "DuplicateAlternative" // a note: a card is named twice, and the second one skipped
 
 	// Of lists and requests; all are notes. After a semicolon: what Value is.
 
-	CodeUnknownCard       Code = "UnknownCard"       // no node has or had the card, and nobody declared it; the known ones
-	CodeNoResourceForCard Code = "NoResourceForCard" // the pod doesn't ask for a resource that carries the card; these resources
-	CodeDifferentResource Code = "DifferentResource" // the card is on another resource than the alternatives before it; that resource
-	CodeIgnoredResource   Code = "IgnoredResource"   // a list says something about a resource that the quota doesn't use
-	CodeCardMismatch      Code = "CardMismatch"      // a task runs on a card that it didn't ask for; what it asked for
-	CodeSharedCard        Code = "SharedCard"        // another item of the task has the card already; the key of that item
-	CodeRoundedUp         Code = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
+	codeUnknownCard       Code = "UnknownCard"       // no node has or had the card, and nobody declared it; the known ones
+	codeNoResourceForCard Code = "NoResourceForCard" // the pod doesn't ask for a resource that carries the card; these resources
+	codeDifferentResource Code = "DifferentResource" // the card is on another resource than the alternatives before it; that resource
+	codeIgnoredResource   Code = "IgnoredResource"   // a list says something about a resource that the quota doesn't use
+	codeCardMismatch      Code = "CardMismatch"      // a task runs on a card that it didn't ask for; what it asked for
+	codeSharedCard        Code = "SharedCard"        // another item of the task has the card already; the key of that item
+	codeRoundedUp         Code = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
 )
 
 // IsNote reports whether the code refuses nothing.
 func (c Code) IsNote() bool {
 	switch c {
-	case CodeEmptyAlternative, CodeDuplicateAlternative, CodeUnknownCard, CodeNoResourceForCard, CodeDifferentResource,
-		CodeIgnoredResource, CodeCardMismatch, CodeSharedCard, CodeRoundedUp:
+	case codeEmptyAlternative, codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource,
+		codeIgnoredResource, codeCardMismatch, codeSharedCard, codeRoundedUp:
 		return true
 	}
 	return false
@@ -153,9 +153,9 @@ func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
 		trimmed := strings.TrimSpace(name)
 		switch {
 		case trimmed == "":
-			return nil, []EntryError{{Code: CodeEmptyName, Value: brief(name)}}
+			return nil, []EntryError{{Code: codeEmptyName, Value: brief(name)}}
 		case strings.Contains(trimmed, "|"):
-			return nil, []EntryError{{Name: trimmed, Code: CodeAlternativesInQuota}}
+			return nil, []EntryError{{Name: trimmed, Code: codeAlternativesInQuota}}
 		}
 		return []string{trimmed}, nil
 	})
@@ -176,12 +176,12 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 		name := strings.TrimSpace(part)
 		switch {
 		case name == "":
-			notes = append(notes, EntryError{Code: CodeEmptyAlternative, Value: brief(text)})
+			notes = append(notes, EntryError{Code: codeEmptyAlternative, Value: brief(text)})
 		case slices.Contains(names, name):
-			notes = append(notes, EntryError{Name: name, Code: CodeDuplicateAlternative, Value: brief(text)})
+			notes = append(notes, EntryError{Name: name, Code: codeDuplicateAlternative, Value: brief(text)})
 		case len(names) == maxAlternatives:
 			return nil, []EntryError{{
-				Name: brief(strings.TrimSpace(text)), Code: CodeTooManyAlternatives, Value: strconv.Itoa(strings.Count(text, "|") + 1),
+				Name: brief(strings.TrimSpace(text)), Code: codeTooManyAlternatives, Value: strconv.Itoa(strings.Count(text, "|") + 1),
 			}}
 		default:
 			names = append(names, name)
@@ -191,7 +191,7 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, []EntryError{{Code: CodeEmptyName, Value: brief(text)}}
+		return nil, []EntryError{{Code: codeEmptyName, Value: brief(text)}}
 	}
 	return names, notes
 }
@@ -203,11 +203,11 @@ func parseCounts(text string, failToZero bool, clean func(string) ([]string, []E
 		return nil, nil
 	}
 	if fault := jsonFault([]byte(trimmed), strings.Index(text, trimmed)); fault != "" {
-		return nil, []EntryError{{Code: CodeSyntax, Value: fault}}
+		return nil, []EntryError{{Code: codeSyntax, Value: fault}}
 	}
 	switch {
 	case trimmed[0] != '{':
-		return nil, []EntryError{{Code: CodeNotObject, Value: brief(trimmed)}}
+		return nil, []EntryError{{Code: codeNotObject, Value: brief(trimmed)}}
 	case failToZero:
 		return decodeCounts(trimmed)
 	}
@@ -237,9 +237,9 @@ func decodeCounts(text string) ([]Item, []EntryError) {
 	for name, value := range members(text) {
 		var count int64
 		if err := json.Unmarshal(value, &count); err != nil {
-			fault := EntryError{Code: CodeWrongType, Value: fmt.Sprintf("%s for %q", brief(string(value)), brief(name))}
+			fault := EntryError{Code: codeWrongType, Value: fmt.Sprintf("%s for %q", brief(string(value)), brief(name))}
 			if isNumber(value) {
-				fault.Code = CodeNotInteger
+				fault.Code = codeNotInteger
 			}
 			return nil, []EntryError{fault}
 		}
@@ -307,7 +307,7 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 		case 1:
 			r.first[key] = written
 		case 2:
-			r.faults = append(r.faults, EntryError{Name: key, Code: CodeDuplicate, Value: r.first[key] + " and " + written})
+			r.faults = append(r.faults, EntryError{Name: key, Code: codeDuplicate, Value: r.first[key] + " and " + written})
 		}
 		count, code := parseCount(value)
 		if code != "" {
@@ -335,17 +335,17 @@ func parseCount(value json.RawMessage) (int64, Code) {
 	text := string(value)
 	switch {
 	case !isNumber(value):
-		return 0, CodeWrongType
+		return 0, codeWrongType
 	case strings.ContainsAny(text, ".eE"):
-		return 0, CodeNotInteger
+		return 0, codeNotInteger
 	}
 	digits, negative := strings.CutPrefix(text, "-")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	switch {
 	case negative && (err != nil || n > 0):
-		return 0, CodeNegative
+		return 0, codeNegative
 	case err != nil || n > maxCards:
-		return 0, CodeTooLarge
+		return 0, codeTooLarge
 	}
 	return n, ""
 }

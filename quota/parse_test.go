@@ -94,7 +94,7 @@ func TestParseAlternatives(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.text, got, c.want)
 		}
 	}
-	if names, notes := ParseAlternatives(many); names != nil || len(notes) != 1 || notes[0].Code != CodeTooManyAlternatives {
+	if names, notes := ParseAlternatives(many); names != nil || len(notes) != 1 || notes[0].Code != codeTooManyAlternatives {
 		t.Errorf("too many: %v %v", names, notes)
 	}
 }

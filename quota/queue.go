@@ -33,13 +33,24 @@ type Queue struct {
 	Ignored []corev1.ResourceName
 }
 
-// State is the state of a queue. Only an open queue admits; giving back always
-// works. Other values count as Unknown.
-type State uint8
+// State is the state of a queue, by Volcano's names; empty counts as StateOpen. Only an
+// open queue admits; giving back always works. Other values count as StateUnknown.
+type State string
 
 const (
-	StateOpen    State = iota
-	StateClosing       // admits nothing new, not even pods of jobs that are reserved; what runs may end
-	StateClosed
-	StateUnknown
+	StateOpen    State = "Open"
+	StateClosing State = "Closing" // admits nothing new, not even pods of jobs that are reserved; what runs may end
+	StateClosed  State = "Closed"
+	StateUnknown State = "Unknown"
 )
+
+// known returns the constant that a state counts as.
+func (s State) known() State {
+	switch s {
+	case "":
+		return StateOpen
+	case StateOpen, StateClosing, StateClosed:
+		return s
+	}
+	return StateUnknown
+}

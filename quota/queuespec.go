@@ -43,7 +43,7 @@ func (s QueueSpec) CheckCards() error {
 	for _, fault := range faults {
 		path := (*field.Path)(nil).Key(brief(fault.Name))
 		count, ok := s.Cards[fault.Name]
-		if !ok || fault.Code != CodeNegative && fault.Code != CodeTooLarge {
+		if !ok || fault.Code != codeNegative && fault.Code != codeTooLarge {
 			list = append(list, field.Invalid(path, fault.Name, fault.detail()))
 			continue
 		}
@@ -149,7 +149,7 @@ type queueBuilder struct {
 func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, denied map[int]string) {
 	v, mentioned = b.m.NewVector(), map[int]bool{}
 	for _, name := range ignored(b.m, list) {
-		b.fault(EntryError{Name: string(name), Code: CodeIgnoredResource})
+		b.fault(EntryError{Name: string(name), Code: codeIgnoredResource})
 	}
 	for dim, text := range dimNames {
 		name := corev1.ResourceName(text)
@@ -182,7 +182,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		dim, ok := cardIndex(b.m, count.Alternatives[0])
 		switch {
 		case count.Alternatives[0] == "": // of a parser that takes everything
-			faults = append(faults, EntryError{Code: CodeEmptyName, Field: key})
+			faults = append(faults, EntryError{Code: codeEmptyName, Field: key})
 		case !ok:
 			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q: %s", ErrUnknownDimension, brief(count.Alternatives[0]), brief(b.q.Name), wantDimension))
 		case !exact(count.Milli): // the same
@@ -218,9 +218,9 @@ func wholeBelow(q resource.Quantity) (int64, bool) {
 
 // outOfRange is what is wrong with a count that a parser has taken, in milli-cards.
 func outOfRange(where, name string, milli int64) EntryError {
-	e := EntryError{Name: name, Code: CodeTooLarge, Field: where, Value: strconv.FormatInt(milli/1000, 10)}
+	e := EntryError{Name: name, Code: codeTooLarge, Field: where, Value: strconv.FormatInt(milli/1000, 10)}
 	if milli < 0 {
-		e.Code = CodeNegative
+		e.Code = codeNegative
 	}
 	if milli == Unlimited || milli == -Unlimited {
 		e.Value += " or beyond"
@@ -242,7 +242,7 @@ func (b *queueBuilder) deny(faults []EntryError) map[int]string {
 			note(dim, fault.text())
 			continue
 		}
-		if fault.Name != "" || fault.Code == CodeEmptyName {
+		if fault.Name != "" || fault.Code == codeEmptyName {
 			continue
 		}
 		text := fault.text()

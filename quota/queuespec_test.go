@@ -188,7 +188,7 @@ func TestVerbatimNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, faults, err := cfg.BuildQueue(m, spec)
-	if want := []EntryError{{Code: CodeEmptyName, Field: QuotaAnnotation}, {Name: "C", Code: CodeNegative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
+	if want := []EntryError{{Code: codeEmptyName, Field: QuotaAnnotation}, {Name: "C", Code: codeNegative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
 		t.Fatal(faults, err)
 	}
 	l, err := New(cfg, m, nil, []Queue{q})

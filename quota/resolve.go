@@ -19,14 +19,14 @@ import (
 //
 // The pod's annotation lists acceptable cards. Each has the amount of the resource that
 // carries it: limits, else requests, of the pod as a whole, rounded up to whole cards
-// with a [CodeRoundedUp] note.
+// with a codeRoundedUp note.
 //
 //   - A card is left out, with a note, if nobody knows it, if no resource of the pod
 //     carries it, or if another resource carries it than the cards before it.
 //   - If the pod has a resource that carries cards, and none of them is left, the
 //     resource is an item of its own, as [Config.Unnamed] says.
 //   - A card counts in one item only. Items with one card come first, then the others in
-//     order. An item that loses a card has a [CodeSharedCard] note.
+//     order. An item that loses a card has a codeSharedCard note.
 //   - Under Config.UnlimitedCPUMemory a task with cards has no cpu and memory.
 //   - A task that is bound to a node is charged, per item, on the first alternative that
 //     the node has.
@@ -286,7 +286,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 		}
 		whole := q.Value() // rounded up
 		if q.CmpInt64(whole) != 0 {
-			r.note(EntryError{Name: string(name), Code: CodeRoundedUp, Value: quantity.Text(q)})
+			r.note(EntryError{Name: string(name), Code: codeRoundedUp, Value: quantity.Text(q)})
 		}
 		p.cards = append(p.cards, podCards{name, whole})
 	}
@@ -433,9 +433,9 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		case !known:
 			dropped = append(dropped, unknown(key, name, some(r.found.names)))
 		case !ok:
-			dropped = append(dropped, EntryError{Name: name, Code: CodeNoResourceForCard, Field: key, Value: joined(resources)})
+			dropped = append(dropped, EntryError{Name: name, Code: codeNoResourceForCard, Field: key, Value: joined(resources)})
 		case d.left != nil && a.resource != d.resource:
-			dropped = append(dropped, EntryError{Name: name, Code: CodeDifferentResource, Field: key, Value: string(a.resource)})
+			dropped = append(dropped, EntryError{Name: name, Code: codeDifferentResource, Field: key, Value: string(a.resource)})
 		default:
 			d.resource, d.milli = a.resource, 1000*a.count
 			d.left = append(d.left, i)
@@ -444,7 +444,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 	r.note(dropped...)
 	if d.left == nil {
 		// What is known may be carried by a resource that the pod could request.
-		if at := slices.IndexFunc(dropped, func(e EntryError) bool { return e.Code != CodeUnknownCard }); at >= 0 {
+		if at := slices.IndexFunc(dropped, func(e EntryError) bool { return e.Code != codeUnknownCard }); at >= 0 {
 			t.fail("%s", dropped[at].text())
 		}
 		t.fail("%s", noneKnown(key, names, some(r.found.names)))
@@ -463,7 +463,7 @@ func joined(resources []corev1.ResourceName) string {
 
 // unknown is the note on a card that isn't among the known ones.
 func unknown(where, name, known string) EntryError {
-	return EntryError{Name: brief(name), Code: CodeUnknownCard, Field: where, Value: known}
+	return EntryError{Name: brief(name), Code: codeUnknownCard, Field: where, Value: known}
 }
 
 // noneKnown says that no card of a list is among the known ones.
@@ -514,7 +514,7 @@ func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 			d.left = slices.DeleteFunc(d.left, func(k int) bool {
 				by, isTaken := taken[d.names[k]]
 				if isTaken && by != i {
-					r.note(EntryError{Name: d.names[k], Code: CodeSharedCard, Value: brief(keys[by])})
+					r.note(EntryError{Name: d.names[k], Code: codeSharedCard, Value: brief(keys[by])})
 					return true
 				}
 				taken[d.names[k]] = i

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
-	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -160,7 +159,7 @@ func TestResolveTaskUnnamed(t *testing.T) {
 	} {
 		w := fleet(t, Config{Unnamed: c.unnamed})
 		if need, _ := w.sayTask(Task{Pod: podOf(c.cards, c.limits)}); need != c.want {
-			t.Errorf("%d: %s with %s: %s, want %s", c.unnamed, c.cards, c.limits, need, c.want)
+			t.Errorf("%q: %s with %s: %s, want %s", c.unnamed, c.cards, c.limits, need, c.want)
 		}
 	}
 	// As if all known cards of the resource were written, those without a quota too.
@@ -488,7 +487,7 @@ func TestResolveErrors(t *testing.T) {
 		{"negative unit", Job{Min: items("A100", 1000, -1000)}, ErrBadAmount},
 		{"no multiple of its unit", Job{Min: items("A100", 3000, 2000)}, ErrBadAmount},
 		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), AnyMix: &any}, ErrBadAmount},
-		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: CodeEmptyName, Field: `job "j": min`, Value: " "}},
+		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: codeEmptyName, Field: `job "j": min`, Value: " "}},
 		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrOverflow},
 		{"a task's cards", Job{Tasks: []Task{{Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}}}, ErrBadAmount},
 	} {
@@ -706,27 +705,6 @@ func TestResolvedAmounts(t *testing.T) {
 	w.want(w.state("q", "A100"), "1000/0/0")
 	if c := w.queues["q"].Cells; c[dimCPU].Allocated != 1000 || c[dimMemory].Allocated != 1<<30 {
 		t.Error(c[:2])
-	}
-}
-
-func TestElasticOutstanding(t *testing.T) {
-	v := func(amounts ...float64) vector.ResourceVector { return amounts }
-	for _, c := range []struct{ got, want vector.ResourceVector }{
-		{Elastic(nil, v(4000, 4, 6000), v(2000, 2, 4000)), v(2000, 2, 2000)},
-		{Elastic(nil, v(1, 2), v(3, 1, 5)), v(0, 1, 0)},
-		{Elastic(nil, v(1, 2, 3), v(1)), v(0, 2, 3)},
-		{Outstanding(nil, v(5000, 10), v(2000, 4)), v(3000, 6)},
-		{Outstanding(nil, v(5000, 10), v(5000, 10)), v(0, 0)},
-		{Outstanding(nil, v(0, 0, 2000), v(0, 0, 1000)), v(0, 0, 1000)},
-		{Outstanding(v(9, 9, 9, 9), nil, nil), v()},
-	} {
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("got %v, want %v", c.got, c.want)
-		}
-	}
-	a := v(5, 1)
-	if got := Elastic(a, a, v(2, 2)); &got[0] != &a[0] || !slices.Equal(a, v(3, 0)) {
-		t.Error(a)
 	}
 }
 

@@ -66,7 +66,7 @@ func (b *jobBuilder) fail(format string, args ...any) {
 func (b *jobBuilder) tasks() error {
 	for i := range b.job.Tasks {
 		task := &b.job.Tasks[i]
-		if task.Ended() {
+		if task.ended() {
 			continue
 		}
 		b.live = true

@@ -9,7 +9,7 @@ import (
 
 // resolveRunning works out what a task is charged that runs already, with the card of each
 // item, -1 where that isn't known, and the cards of its node. What the node has counts more
-// than what the task says: a card that it didn't ask for is a [CodeCardMismatch].
+// than what the task says: a card that it didn't ask for is a codeCardMismatch.
 func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 	r := l.resolver()
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
@@ -35,7 +35,7 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 			cards[i] = r.carriedOn(task.node(), resource, cards[:i])
 		}
 		if cards[i] >= 0 && (unnamed || alts.Index(cards[i]) < 0) {
-			r.note(EntryError{Name: r.cards[cards[i]], Code: CodeCardMismatch, Value: asked(alts, unnamed)})
+			r.note(EntryError{Name: r.cards[cards[i]], Code: codeCardMismatch, Value: asked(alts, unnamed)})
 		}
 	}
 	r.addOutputs(t)

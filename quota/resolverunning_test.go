@@ -42,7 +42,7 @@ func TestResolveRunning(t *testing.T) {
 				got = " invalid"
 			}
 			if want := c.want; got != "" && got[1:] != want || got == "" && want != "" {
-				t.Errorf("%s with %s on %s, %d: %s, want %s", c.cards, c.limits, c.node, unnamed, got, want)
+				t.Errorf("%s with %s on %s, %q: %s, want %s", c.cards, c.limits, c.node, unnamed, got, want)
 			}
 			if unnamed == UnnamedAsAny && codes(notes) != c.notes {
 				t.Errorf("%s with %s on %s: %s, want %s", c.cards, c.limits, c.node, codes(notes), c.notes)

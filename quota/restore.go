@@ -234,9 +234,11 @@ func (r *restorer) queues() error {
 func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
 	m := r.l.m
 	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, Ignored: s.Ignored, Denied: map[int]string{}}
-	if q.State, err = valueOf[State](stateNames, s.State); err != nil {
+	state, err := valueOf[uint8](stateNames, s.State)
+	if err != nil {
 		return q, fmt.Errorf("state: %w", err)
 	}
+	q.State = states[state]
 	for _, v := range []struct {
 		to   *vector.ResourceVector
 		from map[string]snapshotLimit

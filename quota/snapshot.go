@@ -182,9 +182,10 @@ func (a *snapshotLimit) UnmarshalJSON(text []byte) error {
 var (
 	missingNames = map[bool]string{false: "denies", true: "unlimited"}
 	parserNames  = map[bool]string{false: "strict", true: "fail-to-zero"}
-	unnamedNames = []string{UnnamedAsAny: "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
+	unnamedNames = map[UnnamedPolicy]string{UnnamedAsAny: "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
 	mixNames     = map[bool]string{false: "same-card", true: "any-mix"}
-	stateNames   = []string{StateOpen: "open", StateClosing: "closing", StateClosed: "closed", StateUnknown: "unknown"}
+	stateNames   = []string{"open", "closing", "closed", "unknown"}
+	states       = []State{StateOpen, StateClosing, StateClosed, StateUnknown} // by stateNames
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
 
@@ -255,7 +256,7 @@ func configOf(c *Config) snapshotConfig {
 			Request: cmp.Or(c.Keys.Request, RequestAnnotation),
 		},
 		Missing: missingNames[c.MissingUnlimited], Parser: parserNames[c.FailToZero],
-		Mix: mixNames[c.AnyMix], Unnamed: nameOf(unnamedNames, c.Unnamed, noName),
+		Mix: mixNames[c.AnyMix], Unnamed: unnamedNames[c.Unnamed],
 	}
 }
 
@@ -264,7 +265,7 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	doc := snapshotQueue{
 		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
 		Ignored: slices.Sorted(slices.Values(s.Ignored)),
-		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: nameOf(stateNames, s.State, noName),
+		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: strings.ToLower(string(s.State)),
 	}
 	for dim, text := range s.Denied {
 		if name := l.m.Name(dim); text != "" {

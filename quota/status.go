@@ -16,12 +16,7 @@ type QueueStatus struct {
 	// those of queues that weren't there.
 	Name string
 
-	Parent   string // empty: at the top
-	Priority int32
-	State    State
-	Open     bool // the state is StateOpen, here and in every queue above
-	Leaf     bool // it takes jobs
-	Orphan   bool // SetQueues left it out while it still had jobs
+	Open bool // the state is StateOpen, here and in every queue above
 
 	Seq          uint64  // of the state that this was read on
 	Share        float64 // see [Ledger.Share]
@@ -152,8 +147,7 @@ func (l *Ledger) samples() []QueueStatus {
 // ask for, by dimension; nil: nothing.
 func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 	s := QueueStatus{
-		Name: q.spec.Name, Parent: q.spec.Parent, Priority: q.spec.Priority, State: q.spec.State,
-		Open: q.Open, Leaf: q.Leaf, Orphan: q.Orphan, Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
+		Name: q.spec.Name, Open: q.Open, Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
 		CPU: l.usage(q, int(dimCPU), waiting), Memory: l.usage(q, int(dimMemory), waiting),
 	}
 	for _, alts := range l.outs.alts {

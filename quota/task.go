@@ -61,8 +61,8 @@ const (
 	TaskFailed    TaskPhase = "Failed"
 )
 
-// Ended reports whether a task of this status uses nothing any more.
-func (s TaskPhase) Ended() bool { return s == TaskSucceeded || s == TaskFailed }
+// ended reports whether a task of this status uses nothing any more.
+func (s TaskPhase) ended() bool { return s == TaskSucceeded || s == TaskFailed }
 
 // status returns where the task stands, by its pod if nothing else says so.
 func (t *Task) status() TaskPhase {
@@ -87,10 +87,10 @@ func (t *Task) status() TaskPhase {
 	return TaskBound
 }
 
-// Ended reports whether the task uses nothing any more, by its status or its
+// ended reports whether the task uses nothing any more, by its status or its
 // pod's.
-func (t *Task) Ended() bool {
-	return t.Status.Ended() ||
+func (t *Task) ended() bool {
+	return t.Status.ended() ||
 		t.Pod != nil && (t.Pod.Status.Phase == corev1.PodSucceeded || t.Pod.Status.Phase == corev1.PodFailed)
 }
 

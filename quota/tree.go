@@ -32,7 +32,7 @@ func New(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []Q
 
 // newLedger makes a ledger without queues.
 func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
-	if cfg.Unnamed > UnnamedIgnore {
+	if unnamedNames[cfg.Unnamed] == "" {
 		panic("quota: unknown value in config")
 	}
 	l := &Ledger{
@@ -147,7 +147,7 @@ func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
 // clone returns a copy that shares nothing with the caller's.
 func (q *Queue) clone() Queue {
 	c := *q
-	c.State = min(q.State, StateUnknown)
+	c.State = q.State.known()
 	c.Capability, c.Guarantee, c.Deserved = slices.Clone(q.Capability), slices.Clone(q.Guarantee), slices.Clone(q.Deserved)
 	c.Denied, c.Ignored = maps.Clone(q.Denied), slices.Clone(q.Ignored)
 	return c

@@ -786,7 +786,7 @@ func (r *upRandom) addJob() {
 	}
 	j.tasks[0].gated = r.has(upGated, 2)
 	for _, t := range j.tasks {
-		if !t.gated && !t.status.Ended() && (!r.cfg.UnlimitedCPUMemory || t.card == "") {
+		if !t.gated && !t.status.ended() && (!r.cfg.UnlimitedCPUMemory || t.card == "") {
 			j.cpu += t.cpu
 		}
 	}
@@ -843,7 +843,7 @@ func (r *upRandom) step() (what, theirs, ours string) {
 			case t.allocated() && r.has(upLate, 3):
 				r.evict(t.id)
 				return "evict", "", ""
-			case t.gated || t.status.Ended() || t.allocated():
+			case t.gated || t.status.ended() || t.allocated():
 			case n == 2:
 				theirs, ours = r.score(j, t.id, pickOf(r.Rand, sorted(r.nodes)...))
 				return "score", theirs, ours

@@ -114,7 +114,7 @@ const (
 // ended unless such tasks count.
 func (l *Ledger) class(t *Task) class {
 	switch s := t.status(); {
-	case t.Ended():
+	case t.ended():
 		return classEnded
 	case (s == TaskReleasing || s == TaskPipelined) && l.cfg.CountReleasing:
 		return classAllocated
@@ -204,7 +204,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	switch {
 	case class == classAllocated:
 		t, notes, err = l.resolveRunning(task)
-	case task.Ended():
+	case task.ended():
 		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
 		j.ended = true
 	default:
@@ -220,7 +220,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	t.class = class
 	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
 	for _, n := range notes {
-		if n.Code == CodeCardMismatch {
+		if n.Code == codeCardMismatch {
 			rep.Mismatched = append(rep.Mismatched, Ref{Job: task.Job, Task: task.ID, Card: n.Name})
 		}
 	}

@@ -16,10 +16,8 @@ func TestZeros(t *testing.T) {
 	testkit.Zeros{
 		Prefix: "quota: ",
 		Functions: map[string]any{
-			"Elastic":           Elastic,
 			"New":               New,
 			"NewMap":            NewMap,
-			"Outstanding":       Outstanding,
 			"ParseAlternatives": ParseAlternatives,
 			"Restore":           Restore,
 			"Validate":          Validate,
@@ -34,7 +32,6 @@ func TestZeros(t *testing.T) {
 			(*EventKind)(nil),
 			(*Fits)(nil),
 			(*Item)(nil),
-			(*ItemStatus)(nil),
 			(*Job)(nil),
 			(*JobRequest)(nil),
 			(*JobStatus)(nil),
