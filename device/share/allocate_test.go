@@ -370,7 +370,7 @@ func TestAllocateFillMemory(t *testing.T) {
 func TestAllocateStrings(t *testing.T) {
 	for got, want := range map[fmt.Stringer]string{
 		share.ByScore: "ByScore", share.PackTopology: "PackTopology", share.LeastFragmentation: "LeastFragmentation",
-		share.CauseAbsent: "absent", share.CauseOutsideRequired: "outside required", share.CauseUnhealthy: "unhealthy",
+		share.CauseOutsideRequired: "outside required", share.CauseUnhealthy: "unhealthy",
 		share.CauseNoCapacity: "without capacity", share.CauseExhausted: "exhausted",
 		share.CauseInsufficient: "insufficient", share.CauseOutsideScope: "outside scope",
 		share.Policy(9): "unknown(9)", share.Cause(19): "unknown(19)",

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestCommitRelease(t *testing.T) {
@@ -43,15 +42,7 @@ func TestCommitRelease(t *testing.T) {
 		{Cause: share.CauseInsufficient, Resource: share.GPUCore, Devices: 1, Want: 30, Free: 20}}}, refusal); diff != "" {
 		t.Errorf("second Commit: %s", diff)
 	}
-	gone := slices.Clone(node[1:])
-	if err := commit(gone, a); !errors.As(err, &refusal) || refusal.Reasons[0].Cause != share.CauseAbsent {
-		t.Errorf("Commit to a device that is gone: error %v", err)
-	}
-	var fault *field.Error
-	if err := release(gone, a); !errors.As(err, &fault) || fault.Type != field.ErrorTypeNotFound {
-		t.Errorf("Release of a device that is gone: error %v", err)
-	}
-	if diff := cmp.Diff(committed, node) + cmp.Diff(committed[1:], gone); diff != "" {
+	if diff := cmp.Diff(committed, node); diff != "" {
 		t.Errorf("refused, but changed: %s", diff)
 	}
 
@@ -170,4 +161,54 @@ func TestCommitAll(t *testing.T) {
 func amountOf(r share.Resource, amount int64) (req share.Request) {
 	req[r] = amount
 	return req
+}
+
+// TestGone: what is left of an allocation stays taken when devices are gone.
+func TestGone(t *testing.T) {
+	whole := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 4}}
+	node := allocEight()
+	account := accountOf(t, node)
+	bound := (*share.Scorer)(nil).Bind(account)
+	var pods []share.Allocation
+	for range 2 {
+		pod, err := bound.Allocate(0, whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := account.Commit(0, pod); err != nil {
+			t.Fatal(err)
+		}
+		pods = append(pods, pod)
+	}
+
+	if err := account.Set(0, node[:7]); err != nil {
+		t.Fatal(err)
+	}
+	if err := account.Commit(0, pods[0]); err != nil {
+		t.Error(err)
+	}
+	var gone *share.GoneError
+	if err := account.Commit(0, pods[1]); !errors.As(err, &gone) || err.Error() != "share: the node no longer has gpu 7" || !slices.Equal(gone.Allocations[0].Minors(), []int32{7}) {
+		t.Errorf("error %v", err)
+	}
+	whole.Count = 1
+	if _, err := bound.Allocate(0, whole); err == nil {
+		t.Error("a device was given again")
+	}
+	if err := account.Release(0, pods[1]); !errors.As(err, &gone) {
+		t.Errorf("error %v", err)
+	}
+	whole.Count = 3
+	if got, err := bound.Allocate(0, whole); err != nil || !slices.Equal(got.Minors(), []int32{4, 5, 6}) {
+		t.Errorf("%v, error %v", got.Minors(), err)
+	}
+	if err := account.Release(0, pods[1]); !errors.Is(err, share.ErrInvalidUnit) {
+		t.Errorf("released twice: error %v", err)
+	}
+	if err := account.Commit(0, pods[1], pods[0]); !errors.As(err, new(*share.NotEnoughError)) { // nothing of the first either
+		t.Errorf("error %v", err)
+	}
+	if got, err := bound.Allocate(0, whole); err != nil || !slices.Equal(got.Minors(), []int32{4, 5, 6}) {
+		t.Errorf("%v, error %v", got.Minors(), err)
+	}
 }

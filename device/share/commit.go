@@ -2,9 +2,9 @@ package share
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/resvec/resvec/device"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Allocation is what a pod gets of one kind of devices on a node. The zero value is
@@ -32,23 +32,48 @@ func (a Allocation) Minors() []int32 {
 }
 
 // Commit takes allocations, such as both of [Bound.AllocateJoint], from what is free
-// on a node: all of them or, with an error, none. It is the counterpart of
-// [Account.Release].
+// on a node. It is the counterpart of [Account.Release].
 //
-// A *[NotEnoughError] is for the first allocation of which a device is gone or has too
-// little free. Health doesn't matter: a pod keeps what it has. Before that, a negative
-// amount is an error that wraps [ErrInvalidUnit], and an unknown kind is an error. It
-// allocates nothing but errors on nodes of up to 32 devices.
+// An allocation may have devices that the node no longer has, where the allocations of
+// running pods are committed again after [Account.Set]. What is left of it is taken all
+// the same, since the pod still has it, and the error is a *[GoneError]. With any other
+// error nothing is taken. A *[NotEnoughError] is for the first allocation of which a
+// device has too little free. Health doesn't matter: a pod keeps what it has. Before that,
+// a negative amount is an error that wraps [ErrInvalidUnit], and an unknown kind is an
+// error. It allocates nothing but errors on nodes of up to 32 devices.
 func (a *Account) Commit(node int, allocations ...Allocation) error {
 	return a.change(node, allocations, 1)
 }
 
-// Release gives back what [Account.Commit] took: all allocations or, with an error,
-// none. If a device is gone, the error is a *[field.Error]. It wraps [ErrInvalidUnit] for
-// a negative amount, and where more would be free than there is: the pod was released
-// twice.
+// Release gives back what [Account.Commit] took. Of devices that the node no longer has
+// nothing is left to give back: the error is a *[GoneError], and the others are given
+// back. With any other error nothing is. It wraps [ErrInvalidUnit] for a negative amount,
+// and where more would be free than there is: the pod was released twice.
 func (a *Account) Release(node int, allocations ...Allocation) error {
 	return a.change(node, allocations, -1)
+}
+
+// GoneError lists the devices of allocations that a node no longer has. What is left of
+// the allocations was committed, or released.
+type GoneError struct {
+	Allocations []Allocation // with the devices that are gone alone
+}
+
+// Error names the devices.
+func (e *GoneError) Error() string {
+	var b strings.Builder
+	b.WriteString("share: the node no longer has")
+	separator := " "
+	for _, a := range e.Allocations {
+		for _, d := range a.Devices {
+			fmt.Fprintf(&b, "%s%s %d", separator, a.Kind, d.Minor)
+			if d.UUID != "" {
+				fmt.Fprintf(&b, " (%s)", d.UUID)
+			}
+			separator = ", "
+		}
+	}
+	return b.String()
 }
 
 // change is Commit for sign 1, and Release for -1. All is tried on a copy of the node's
@@ -60,7 +85,11 @@ func (a *Account) change(node int, allocations []Allocation, sign int32) error {
 	}
 	var buf [typicalDevices]State
 	devices := a.States(buf[:0], node)
+	var gone []Allocation
 	for i := range allocations {
+		if missing := allocations[i].gone(devices); len(missing) > 0 {
+			gone = append(gone, Allocation{Kind: allocations[i].Kind, Devices: missing})
+		}
 		var err error
 		if sign > 0 {
 			err = allocations[i].take(devices)
@@ -72,6 +101,9 @@ func (a *Account) change(node int, allocations []Allocation, sign int32) error {
 		}
 	}
 	a.writeFree(node, devices, allocations, sign)
+	if gone != nil {
+		return &GoneError{gone}
+	}
 	return nil
 }
 
@@ -157,17 +189,27 @@ func (a *Allocation) find(devices []State, k int) int {
 	return -1
 }
 
-// take takes the allocation from what is free of devices.
+// gone returns the devices of the allocation that aren't among those of a node.
+func (a *Allocation) gone(devices []State) (missing []Allocated) {
+	for k := range a.Devices {
+		if a.find(devices, k) < 0 {
+			missing = append(missing, a.Devices[k])
+		}
+	}
+	return missing
+}
+
+// take takes the allocation from what is free of devices, but for those that are gone.
 func (a *Allocation) take(devices []State) error {
 	var reasons []Reason
-	got := 0
+	got, present := 0, 0
 	for k := range a.Devices {
 		want := &a.Devices[k].Amounts
 		at := a.find(devices, k)
 		if at < 0 {
-			reasons = countReasons(reasons, []Reason{{Cause: CauseAbsent, Devices: 1}})
 			continue
 		}
+		present++
 		if short := insufficient(want, &devices[at].Free); len(short) > 0 {
 			reasons = countReasons(reasons, short)
 			continue
@@ -177,19 +219,20 @@ func (a *Allocation) take(devices []State) error {
 			devices[at].Free[r] -= x
 		}
 	}
-	if got < len(a.Devices) {
-		return &NotEnoughError{Kind: a.Kind, Want: int64(len(a.Devices)), Got: int64(got), Reasons: reasons}
+	if got < present {
+		return &NotEnoughError{Kind: a.Kind, Want: int64(present), Got: int64(got), Reasons: reasons}
 	}
 	return nil
 }
 
-// giveBack gives the allocation back to what is free of devices.
+// giveBack gives the allocation back to what is free of devices, but for those that are
+// gone.
 func (a *Allocation) giveBack(devices []State) error {
 	for k := range a.Devices {
 		amounts := &a.Devices[k].Amounts
 		at := a.find(devices, k)
 		if at < 0 {
-			return fmt.Errorf("share: %w", field.NotFound(field.NewPath("devices"), fmt.Sprintf("%s %d", a.Kind, a.Devices[k].Minor)))
+			continue
 		}
 		d := &devices[at]
 		for i, x := range amounts {

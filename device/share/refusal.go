@@ -70,8 +70,7 @@ func (r *Reason) missing() uint64 { return uint64(r.Want) - uint64(r.Free) }
 type Cause uint8
 
 const (
-	CauseAbsent          Cause = iota + 1 // no such device on the node; only of [Account.Commit]
-	CauseNoneOfKind                       // the node has no device of the kind
+	CauseNoneOfKind      Cause = iota + 1 // the node has no device of the kind
 	CauseOutsideRequired                  // not one of the required devices
 	CauseUnhealthy                        // its health is device.Unhealthy
 	CauseNoCapacity                       // its total is all zero
@@ -83,7 +82,7 @@ const (
 
 // String returns the cause in words.
 func (c Cause) String() string {
-	return enumName(int(c), "none", "absent", "no device of the kind", "outside required", "unhealthy", "without capacity",
+	return enumName(int(c), "none", "no device of the kind", "outside required", "unhealthy", "without capacity",
 		"exhausted", "insufficient", "apart from the other kind", "outside scope")
 }
 

@@ -32,6 +32,7 @@ func TestZeros(t *testing.T) {
 			(*share.Bound)(nil),
 			(*share.Cause)(nil),
 			(*share.Config)(nil),
+			(*share.GoneError)(nil),
 			(*share.Hint)(nil),
 			(*share.Joint)(nil),
 			(*share.NotEnoughError)(nil),
