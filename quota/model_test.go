@@ -34,7 +34,7 @@ const (
 const modelStory = 1000
 
 func TestModel(t *testing.T) {
-	operations := testkit.Environment(t, modelOperations, uint64(testkit.Amount(t, 20_000, 100_000, 1_000_000)))
+	operations := testkit.Environment(t, modelOperations, uint64(testkit.Amount(t, 20_000, 40_000, 1_000_000)))
 	first := testkit.Environment(t, modelSeed, 1)
 	stories := max(1, operations/modelStory)
 	var mu sync.Mutex

@@ -250,7 +250,7 @@ func TestBoundEqualsFullPass(t *testing.T) {
 		testkit.EachImpl(t, func(t *testing.T) {
 			for k, name := range scorerNames {
 				for _, bytes := range cachetest.Bounds {
-					for seed := range uint64(testkit.Amount(t, 1, 2, 4)) {
+					for seed := range uint64(testkit.Amount(t, 1, 1, 4)) {
 						t.Run(fmt.Sprintf("%s/bytes=%d/seed=%d", name, bytes, seed), func(t *testing.T) {
 							r := testkit.Rand(seed)
 							cachetest.Run(t, newBoundWorld(t, r, k, bytes), r, 300)
