@@ -2,6 +2,7 @@ package device
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"math/bits"
@@ -87,8 +88,9 @@ type SliceOptions struct {
 
 // FromResourceSlices reads the devices in the ResourceSlices of these DRA drivers; nil
 // stands for [NVIDIADriver] alone. Slices of other drivers are skipped. The error lists
-// every fault of the drivers with its place, as the aggregate of a field.ErrorList. What
-// a slice says is never an error: it makes a problem.
+// every fault of the drivers with its place, as the aggregate of a field.ErrorList. It
+// names the version of a slice whose apiVersion is another one than v1: its devices would
+// all seem empty. What else a slice says is never an error: it makes a problem.
 //
 //   - The slices of a driver with the same pool name are a pool. Only those of its
 //     highest generation are used; older ones are stale-slice. A pool is complete if
@@ -109,7 +111,7 @@ type SliceOptions struct {
 //     drivers, pools and device names (duplicate-uuid).
 //   - An attribute of the wrong type is unknown (missing-label, with the attribute as
 //     the key), as is a memory that no GPU has (bad-memory). A device of an unknown
-//     type is left out (unknown-type), as is a MIG instance that exists and has an
+//     type is left out (unknown-type; type vfio without a problem), as is a MIG instance that exists and has an
 //     unreadable profile (unparsed-profile).
 //   - A MIG instance starts at its lowest memory slot and takes all slots that it
 //     declares. Slots with a gap, or beyond those of a GPU, are bad-slots.
@@ -135,6 +137,11 @@ func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](
 		others = map[string]int{}
 	}
 	entries := sortedEntries(list, prepared, others)
+	for _, e := range entries {
+		if e.APIVersion != "" && e.APIVersion != resourcev1.SchemeGroupVersion.String() {
+			return nil, fmt.Errorf("device: ResourceSlice %q: apiVersion: %q: must be %s, as which it was read", e.Name, e.APIVersion, resourcev1.SchemeGroupVersion)
+		}
+	}
 	r := sliceReader{
 		opts:     o,
 		nodes:    make(map[string]*sliceNode, len(entries)),
@@ -513,6 +520,8 @@ func (s *sliceDriver) isMIG(d locatedDevice) (isMIG, ok bool) {
 		return false, true
 	case s.MIGType:
 		return true, true
+	case "vfio": // passed through to a virtual machine: a pod of containers can't have it
+		return false, false
 	default:
 		d.node.problems.add(unknownType, d.Name, "attribute %s: %q: must be %s", s.Type, text, s.types())
 		return false, false

@@ -268,7 +268,7 @@ func TestFromResourceSlices(t *testing.T) {
 			sliceMIG("gpu-3-mig-0", "1g.10gb", taint("NoSchedule")),
 		)}, facts("node a", `row gpu-3-mig-0 1g.10gb@-1 of "" unhealthy`, "row gpu-0", "row gpu-1 unhealthy", "row gpu-2", "card "+sliceCard+" 2")},
 		{"types", list{sliceOf("a", 0, 1, 1,
-			sliceGPU(0, text("type", "vfio")), sliceGPU(1, without("type")), sliceGPU(2, number("type", 1)), sliceGPU(3, text("type", "GPU")), sliceGPU(4),
+			sliceGPU(0, text("type", "vgpu")), sliceGPU(1, without("type")), sliceGPU(2, number("type", 1)), sliceGPU(3, text("type", "GPU")), sliceGPU(4),
 		)}, facts("node a", "row gpu-4", "card "+sliceCard+" 1",
 			"unknown-type gpu-0", "unknown-type gpu-1", "missing-label type", "unknown-type gpu-2", "unknown-type gpu-3")},
 		{"UUIDs on two nodes, in two pools, and empty ones", list{

@@ -1,6 +1,7 @@
 package device_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,6 +78,7 @@ func TestSliceProblemTexts(t *testing.T) {
 		want   []string
 	}{
 		{sliceDevice("nic-0", "nic", "80Gi"), []string{`unknown-type nic-0: attribute type: "nic": must be "gpu" or "mig"`}},
+		{sliceDevice("vfio-0", "vfio", "80Gi"), nil}, // for virtual machines
 		{resourcev1.Device{Name: "x"}, []string{`unknown-type x: attribute type is missing: must be "gpu" or "mig"`}},
 		{sliceGPU(0, number("uuid", 7)), []string{`missing-label uuid: device gpu-0: 7: must be a text`}},
 		{sliceGPU(0, text(slicePrefix+"numaNode", "one")), []string{`missing-label resource.kubernetes.io/numaNode: device gpu-0: "one": must be the number of a NUMA node, from -1 on`}},
@@ -88,6 +90,22 @@ func TestSliceProblemTexts(t *testing.T) {
 		inv := fromSlices(t, device.SliceOptions{}, sliceOf("n", 0, 1, 1, c.device))
 		if diff := cmp.Diff(c.want, problemTexts(inv.Nodes[0].Problems)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.device.Name, diff)
+		}
+	}
+}
+
+// TestSliceVersion: slices of another version are one error, not a problem for each
+// device.
+func TestSliceVersion(t *testing.T) {
+	slice := sliceOf("n", 0, 1, 1, sliceGPU(0))
+	for version, want := range map[string]string{
+		"": "", "resource.k8s.io/v1": "",
+		"resource.k8s.io/v1beta1": `device: ResourceSlice "` + slice.Name + `": apiVersion: "resource.k8s.io/v1beta1": must be resource.k8s.io/v1, as which it was read`,
+	} {
+		slice.APIVersion = version
+		_, err := device.FromResourceSlices([]*resourcev1.ResourceSlice{slice}, nil, device.SliceOptions{})
+		if got := fmt.Sprint(err); (err != nil || want != "") && got != want {
+			t.Errorf("%s: %s", version, got)
 		}
 	}
 }
