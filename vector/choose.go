@@ -155,7 +155,8 @@ func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
 	return row
 }
 
-// TopK sets dst to the k best selected rows by descending score, ties by tie.
+// TopK sets dst to the k best selected rows by descending score, equal ones by tie. There
+// are fewer where fewer can be chosen.
 func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 {
 	n := len(scores)
 	if n > maxRows {

@@ -82,7 +82,8 @@ func (l *requestList) and(dst []uint64, free *Matrix, lo int) {
 	}
 }
 
-// LessEqual sets dst to the rows of requests that are LessEqual to limit.
+// LessEqual sets dst to the rows of requests that are at most limit, by
+// [ResourceVector.LessEqual].
 func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
 	requests.checkVector(limit)
 	words := dst.fill(requests.rows)
@@ -101,7 +102,7 @@ func (l *columnList) andLE(dst []uint64, m *Matrix) {
 	l.n = 0
 }
 
-// Fit sets dst to the rows of free that request [ResourceVector.FitsIn].
+// Fit sets dst to the rows of free that hold request, by [ResourceVector.FitsIn].
 func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	// A few rows take less time than a list and a call into assembly.
@@ -233,7 +234,8 @@ func (l *columnList) andSumGE(dst []uint64, a, b *Matrix) {
 	l.n = 0
 }
 
-// LessEqualRows sets dst to the rows i of a that are LessEqual to row i of b.
+// LessEqualRows sets dst to the rows i in which a is at most b, by
+// [ResourceVector.LessEqual].
 func LessEqualRows(dst *Mask, a, b *Matrix) {
 	checkSameRows(a, b)
 	kernel.AndRowsLE(dst.fill(a.rows), a.data, a.stride, b.data, b.stride, a.cols)

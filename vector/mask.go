@@ -80,7 +80,8 @@ func (m *Mask) Len() int {
 	return m.rows
 }
 
-// Words returns the bits as a view; bits beyond the last row must stay 0.
+// Words returns the bits as a view: row r is bit r%64 of word r/64. Bits beyond the last
+// row must stay 0.
 func (m *Mask) Words() []uint64 {
 	return m.words
 }

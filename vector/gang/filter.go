@@ -54,10 +54,10 @@ type Scenario struct {
 // Minimal says when it is.
 //
 // The error says which victim cannot be released, when no answer is found before it: it
-// is [vector.ErrShape] for a row that does not exist, and an [*vector.AmountError] for an amount that is
-// negative, NaN, infinite or not whole in an integral column of the overlay. Filter takes
-// no victim after that one. An answer that needs fewer victims stands. Filter panics when
-// a victim has more amounts than columns.
+// is [vector.ErrShape] for a row that does not exist, and an [*vector.AmountError] for a
+// negative amount, or one that [vector.Overlay.AddToRow] refuses. Filter takes no victim
+// after that one. An answer that needs fewer victims stands. Filter panics when a victim
+// has more amounts than columns.
 //
 // dst is overwritten, grown when its capacity is short, and becomes the
 // Placement. The changes that o holds are kept and part of the free amounts;

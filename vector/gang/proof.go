@@ -95,8 +95,8 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 
 // Release adds amounts, padded with zeros, to what is free on a row: a victim goes.
 // Nothing has changed when there is an error: [vector.ErrShape] when there is no such row,
-// an [*vector.AmountError] when an amount is negative, NaN, infinite or not whole in an
-// integral column, or the sum is too large. It panics when amounts are longer than the rows are wide.
+// an [*vector.AmountError] when an amount is negative, or one that
+// [vector.Overlay.AddToRow] refuses. It panics when amounts are longer than rows are wide.
 func (p *Proof) Release(row int, amounts vector.ResourceVector) error {
 	m := p.overlay.Matrix()
 	if err := checkVictim(m, row, amounts); err != nil {
