@@ -28,9 +28,6 @@ const (
 // lacks 0 and a foreign-profile; the Key is the name, the order that of the
 // indices. A nil g lacks all. It panics if rule is neither constant.
 func Weights(vm *vectormap.ResourceVectorMap, rule WeightRule, g *Geometry) (weights []float64, problems []device.Problem) {
-	if vm == nil {
-		panic("mig: nil map")
-	}
 	if rule != ByCompute && rule != ByMemory {
 		panic("mig: unknown weight rule")
 	}

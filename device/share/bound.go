@@ -60,9 +60,6 @@ func (s *Scorer) Bind(a *Account) *Bound {
 // allocates nothing once it is warm.
 func (b *Bound) Fit(dst *vector.Mask, needs []Requirement) error {
 	a := b.account
-	if dst == nil {
-		panic("share: nil mask")
-	}
 	if err := checkNeeds(needs); err != nil {
 		return err
 	}
