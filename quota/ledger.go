@@ -20,7 +20,7 @@ import (
 //	answers             answer.go, explain.go (of the book), names.go, message.go, errors.go
 //	the cluster         view.go, reconcile.go, resolverunning.go
 //	what others see     status.go, jobs.go, events.go, check.go, elastic.go
-//	restarts            snapshot.go, restore.go
+//	restarts            snapshot.go, decode.go (the text), restore.go
 //
 // Decisions are made in internal/book. Its package comment says how to add one.
 
