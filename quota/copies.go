@@ -32,8 +32,8 @@ func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	}
 	q := l.queueOf(&job.queueAt, job.queue)
 	copies := book.ReserveCopies(q, &job.min)
-	l.tellCopies(&f, &copies)
-	l.tellJob(&f.Next, &copies.Next, job, q)
+	l.fillCopies(&f, &copies)
+	l.fillJob(&f.Next, &copies.Next, job, q)
 	return f, nil
 }
 
@@ -50,13 +50,13 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 		return f, elsewhere(t.job, j, t.queue)
 	}
 	copies := book.ChargeCopies(q, j, l.anyMix(t), &t.use, t.bound)
-	l.tellCopies(&f, &copies)
-	l.tellTask(&f.Next, &copies.Next, t, q)
+	l.fillCopies(&f, &copies)
+	l.fillTask(&f.Next, &copies.Next, t, q)
 	return f, nil
 }
 
-// tellCopies fills in what the book found.
-func (l *Ledger) tellCopies(f *Fits, is *book.Copies) {
+// fillCopies fills in what the book found.
+func (l *Ledger) fillCopies(f *Fits, is *book.Copies) {
 	f.Copies = is.N
 	if is.CPU.Level != nil {
 		f.CPU, f.Memory = l.room(&is.CPU, ""), l.room(&is.Memory, "")

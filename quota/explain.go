@@ -19,33 +19,33 @@ func (l *Ledger) begin(a *Answer) {
 	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
 }
 
-// tellTask makes a the answer of the book on a task.
-func (l *Ledger) tellTask(a *Answer, is *book.Answer, t *TaskRequest, q *book.Queue) {
+// fillTask makes a the answer of the book on a task.
+func (l *Ledger) fillTask(a *Answer, is *book.Answer, t *TaskRequest, q *book.Queue) {
 	l.begin(a)
-	l.tellOptions(a, is.Options)
+	l.fillOptions(a, is.Options)
 	if !is.OK() {
 		var alts *book.Alternatives
 		if is.Reason == book.LacksCards || is.Reason == book.NotOnCard {
 			alts = t.use.Items[is.Lack.Item].Alts
 		}
-		l.tellRefusal(a, is, q, t.queue, t.invalid, alts)
+		l.fillRefusal(a, is, q, t.queue, t.invalid, alts)
 	}
 }
 
-// tellJob makes a the answer of the book on a job.
-func (l *Ledger) tellJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queue) {
+// fillJob makes a the answer of the book on a job.
+func (l *Ledger) fillJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queue) {
 	l.begin(a)
-	l.tellOptions(a, is.Options)
+	l.fillOptions(a, is.Options)
 	if !is.OK() {
 		var alts *book.Alternatives
 		if is.Reason == book.LacksCards {
 			alts = r.min.Items[is.Lack.Item].Alts
 		}
-		l.tellRefusal(a, is, q, r.queue, r.invalid, alts)
+		l.fillRefusal(a, is, q, r.queue, r.invalid, alts)
 	}
 }
 
-func (l *Ledger) tellOptions(a *Answer, options []book.Option) {
+func (l *Ledger) fillOptions(a *Answer, options []book.Option) {
 	for i := range options {
 		o := &options[i]
 		if l.cards[o.Dim] == "" {
@@ -88,10 +88,10 @@ func (l *Ledger) why(is book.Why, level *book.Queue, dim int32, limit int64) Rea
 	return why
 }
 
-// tellRefusal makes a the refusal of the book. queue is the name that was asked for, which
+// fillRefusal makes a the refusal of the book. queue is the name that was asked for, which
 // may be of none; invalid is what is wrong with the request, and alts the item that was
 // refused.
-func (l *Ledger) tellRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts *book.Alternatives) {
+func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts *book.Alternatives) {
 	reason := reasons[is.Reason].reason
 	a.OK = false
 	a.Refusal = Refusal{Reason: reason, Why: reason, Queue: queue}
@@ -113,22 +113,22 @@ func (l *Ledger) tellRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	case book.Empty:
 		f.Detail = recordOf(q).spec.fault()
 	case book.LacksCPU, book.LacksMemory:
-		l.tellLack(f, &is.Lack)
+		l.fillLack(f, &is.Lack)
 	case book.LacksCards:
-		l.tellLack(f, &is.Lack)
+		l.fillLack(f, &is.Lack)
 		if isOutput(alts) {
 			f.Output = corev1.ResourceName(keyOf(alts))
 			return
 		}
 		f.Card = keyOf(alts)
 		if alts.Multi() {
-			l.tellItem(a, is)
+			l.fillItem(a, is)
 		}
 	}
 }
 
-// tellLack fills in numbers.
-func (l *Ledger) tellLack(f *Refusal, lack *book.Lack) {
+// fillLack fills in numbers.
+func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), lack.Requested, lack.Room, lack.Limit
 	if lack.Dim < 0 {
 		f.Why = whys[lack.Why].reason
@@ -140,9 +140,9 @@ func (l *Ledger) tellLack(f *Refusal, lack *book.Lack) {
 	}
 }
 
-// tellItem says of an item with several alternatives, whose options a has, which one the
+// fillItem says of an item with several alternatives, whose options a has, which one the
 // numbers are of, and what is wrong with quotas.
-func (l *Ledger) tellItem(a *Answer, is *book.Answer) {
+func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 	f, sums := &a.Refusal, is.Lack.Dim < 0
 	none, unread, unreadable := true, true, -1 // no quota of any; or none that can be read; the first that can't
 	for i := len(a.Options) - 1; i >= 0; i-- {

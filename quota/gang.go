@@ -212,7 +212,7 @@ func (g *gang) explain(a *Answer, grouped bool) {
 		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, t.bound, nil)
 		g.refusal.NotTogether(alone.Options)
 	}
-	g.l.tellTask(a, &g.refusal, t, q)
+	g.l.fillTask(a, &g.refusal, t, q)
 	a.Task = t.id
 }
 

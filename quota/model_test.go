@@ -1341,7 +1341,7 @@ func (j *job) describe(l *Ledger) string {
 		return "none"
 	}
 	b := fmt.Appendf(nil, "%s %s %v %v %v %d %v %v\n", j.id, queueName(j.Queue), j.AnyMix, j.Reserved, j.Seen, j.seq,
-		book.Draw{Amount: j.Min[dimCPU], Covered: j.Held[dimCPU]}, book.Draw{Amount: j.Min[dimMemory], Covered: j.Held[dimMemory]})
+		book.Coverage{Amount: j.Min[dimCPU], Covered: j.Held[dimCPU]}, book.Coverage{Amount: j.Min[dimMemory], Covered: j.Held[dimMemory]})
 	for _, it := range j.Items {
 		if it.Implicit {
 			continue

@@ -19,7 +19,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	q := l.queueOf(&job.queueAt, job.queue)
 	ok := book.MayReserve(&s.answer, q, &job.min, l.ownOf(job, q), &s.plan)
 	if dst != nil {
-		l.tellJob(dst, &s.answer, job, q)
+		l.fillJob(dst, &s.answer, job, q)
 	}
 	return ok
 }
@@ -73,7 +73,7 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, cards *book.Set) bo
 	s.answer.Brief = dst == nil
 	q, _ := l.mayCharge(s, task, cards)
 	if dst != nil {
-		l.tellTask(dst, &s.answer, task, q)
+		l.fillTask(dst, &s.answer, task, q)
 	}
 	return s.answer.OK()
 }
@@ -153,7 +153,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	s.answer.Brief = false
 	q := l.queueOf(&r.queueAt, r.queue)
 	if !book.MayReserve(&s.answer, q, &r.min, j.in(q), &s.plan) {
-		l.tellJob(&a, &s.answer, r, q)
+		l.fillJob(&a, &s.answer, r, q)
 		return a, l.refused(r.queue, r.id, "", &a), nil
 	}
 	if dim, amount, is := s.plan.TooLarge(q, j.record()); is {
@@ -242,13 +242,13 @@ func (l *Ledger) commit(r *TaskRequest, cards *book.Set, seq uint64, undo *gang)
 	s.answer.Brief = false
 	q, j := l.mayCharge(s, r, cards)
 	if !s.answer.OK() {
-		l.tellTask(&a, &s.answer, r, q)
+		l.fillTask(&a, &s.answer, r, q)
 		return a, nil, nil
 	}
 	if dim, amount, is := r.use.TooLarge(q, j, s.picks); is {
 		return Answer{Seq: l.seq}, nil, l.overflowAt("task", r.id, amount, dim)
 	}
-	l.tellTask(&a, &s.answer, r, q)
+	l.fillTask(&a, &s.answer, r, q)
 	if j == nil {
 		made := l.newJob(r.job, q)
 		j = &made.Job

@@ -105,8 +105,9 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	return q, b.faults, nil
 }
 
-// Cards returns the cards that queues name, sorted, for [NewMap].
-func (c *Config) Cards(specs []QueueSpec) []string {
+// ReadableCards returns the cards that queues name, sorted, for [NewMap]. Entries with
+// faults are left out; BuildQueue reports these.
+func (c *Config) ReadableCards(specs []QueueSpec) []string {
 	names := map[string]bool{}
 	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	for i := range specs {

@@ -49,7 +49,7 @@ func TestBuildQueue(t *testing.T) {
 		faults                          string
 	}{
 		{
-			name:       "one annotation feeds all three",
+			name:       "one annotation othersLack all three",
 			spec:       QueueSpec{Annotations: quota(`{"V100":2,"RX7900":1,"H200":3}`), Capability: list("cpu=20 memory=40Gi"), Deserved: list("cpu=10"), Guarantee: list("cpu=5 memory=10Gi")},
 			capability: fmt.Sprintf("cpu 20000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(40*gi)),
 			guarantee:  fmt.Sprintf("cpu 5000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(10*gi)),
@@ -130,7 +130,7 @@ func TestCheckCards(t *testing.T) {
 	}
 	var cfg Config
 	specs := []QueueSpec{{Cards: cards}, {Cards: map[string]int64{"C": 0}, Annotations: map[string]string{QuotaAnnotation: `{"D":1}`}}}
-	if got, want := cfg.Cards(specs), []string{"A", "C"}; !slices.Equal(got, want) {
+	if got, want := cfg.ReadableCards(specs), []string{"A", "C"}; !slices.Equal(got, want) {
 		t.Errorf("cards %q, want %q", got, want)
 	}
 	m, err := NewMap([]string{"A"})
@@ -183,7 +183,7 @@ func TestDenied(t *testing.T) {
 func TestVerbatimNames(t *testing.T) {
 	cfg := Config{FailToZero: true}
 	spec := QueueSpec{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
-	m, err := NewMap(cfg.Cards([]QueueSpec{spec}))
+	m, err := NewMap(cfg.ReadableCards([]QueueSpec{spec}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestBuildQueueErrors(t *testing.T) {
 			t.Errorf("%+v: %v", c.spec, err)
 		}
 	}
-	if got := cfg.Cards([]QueueSpec{{Annotations: map[string]string{QuotaAnnotation: `{"B":1,"A":2}`}}, {}}); !slices.Equal(got, []string{"A", "B"}) {
+	if got := cfg.ReadableCards([]QueueSpec{{Annotations: map[string]string{QuotaAnnotation: `{"B":1,"A":2}`}}, {}}); !slices.Equal(got, []string{"A", "B"}) {
 		t.Errorf("cards %v", got)
 	}
 }

@@ -207,10 +207,10 @@ func (r *reconciler) run() {
 	}
 	switch many := len(r.ids)*l.book.Levels > 4*len(l.book.TopDown); {
 	case many && r.chooses():
-		l.book.Apart(charge)
+		l.book.SumAfter(charge)
 		admit()
 	case many:
-		l.book.Apart(func() { charge(); admit() })
+		l.book.SumAfter(func() { charge(); admit() })
 	default:
 		charge()
 		admit()

@@ -110,7 +110,7 @@ func (l *Ledger) newJob(id string, q *book.Queue) *job {
 	j := &job{id: id}
 	j.AnyMix = l.cfg.AnyMix
 	l.jobs[id] = j
-	l.book.Come(&j.Job, q)
+	l.book.AddJob(&j.Job, q)
 	return j
 }
 

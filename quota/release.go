@@ -108,7 +108,7 @@ func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 		}
 		expired = append(expired, id)
 		events = append(events, l.jobEvent(EventExpired, l.seq+1, j)...)
-		l.book.Forfeit(&j.Job)
+		l.book.ReleaseHolds(&j.Job)
 		l.forget(j)
 	}
 	return expired, l.unlock(len(expired) > 0, events)

@@ -438,8 +438,8 @@ func (r *restorer) task(s *snapshotTask) error {
 		return fmt.Errorf("covered is more than the task is charged, or its job's min has left: cpu %d, memory %d", j.Held[dimCPU], j.Held[dimMemory])
 	}
 	t := newTask(s.ID, s.Job, &j.Job, s.Seq, state)
-	t.CPU = book.Draw{Amount: s.CPU, Covered: s.Covered.CPU}
-	t.Memory = book.Draw{Amount: s.Memory, Covered: s.Covered.Memory}
+	t.CPU = book.Coverage{Amount: s.CPU, Covered: s.Covered.CPU}
+	t.Memory = book.Coverage{Amount: s.Memory, Covered: s.Covered.Memory}
 	for k := range s.Charges {
 		c, err := r.charge(j, &s.Charges[k])
 		if err != nil {

@@ -17,8 +17,8 @@ package book
 // to its job. undo, if not nil, learns what to do to take it back.
 func (t *Task) Charge(u *Use, picks []Pick, undo *Journal) {
 	j := t.Job
-	t.CPU = j.drawPlain(CPU, u.CPU, undo)
-	t.Memory = j.drawPlain(Memory, u.Memory, undo)
+	t.CPU = j.chargePlain(CPU, u.CPU, undo)
+	t.Memory = j.chargePlain(Memory, u.Memory, undo)
 	t.Charges = t.buf[:0]
 	for i, p := range picks {
 		t.Charges = append(t.Charges, j.charge(u.Items[i].Alts, u.Items[i].Amount, p, undo))
@@ -28,16 +28,16 @@ func (t *Task) Charge(u *Use, picks []Pick, undo *Journal) {
 	undo.newTask(t)
 }
 
-// drawPlain charges cpu or memory.
-func (j *Job) drawPlain(dim int32, amount int64, undo *Journal) Draw {
+// chargePlain charges cpu or memory.
+func (j *Job) chargePlain(dim int32, amount int64, undo *Journal) Coverage {
 	covered := min(amount, j.Held[dim])
 	if amount > 0 {
 		undo.need(j, dim)
 		j.Held[dim] -= covered
-		j.loose[dim] = j.loose[dim] || covered < amount
+		j.partial[dim] = j.partial[dim] || covered < amount
 		j.put(dim, amount, -covered, amount-covered, undo)
 	}
-	return Draw{amount, covered}
+	return Coverage{amount, covered}
 }
 
 // charge charges an item of a task on the picked card.
@@ -65,7 +65,7 @@ func (j *Job) charge(alts *Alternatives, amount int64, p Pick, undo *Journal) Ch
 	it.Charges++
 	c.Covered = min(amount, it.HeldAt(p.at))
 	it.Hold(p.at, -c.Covered)
-	it.loose = it.loose || c.Covered < amount
+	it.partial = it.partial || c.Covered < amount
 	j.put(p.Card, amount, -c.Covered, amount-c.Covered, undo)
 	return c
 }

@@ -147,13 +147,13 @@ func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*ite
 	}
 	c.draw(v.onDim(CPU), t.CPU)
 	c.draw(v.onDim(Memory), t.Memory)
-	c.loose(v.onDim(CPU), j.loose[CPU], t.CPU)
-	c.loose(v.onDim(Memory), j.loose[Memory], t.Memory)
+	c.partial(v.onDim(CPU), j.partial[CPU], t.CPU)
+	c.partial(v.onDim(Memory), j.partial[Memory], t.Memory)
 	sums[CPU].charge(j, t.CPU)
 	sums[Memory].charge(j, t.Memory)
 	for i := range t.Charges {
 		ch := &t.Charges[i]
-		d, v := Draw{ch.Amount, ch.Covered}, v.onAlts(ch.Alts)
+		d, v := Coverage{ch.Amount, ch.Covered}, v.onAlts(ch.Alts)
 		if ch.Card < 0 || int(ch.Card) >= len(sums) {
 			c.equal(v, Belongs, int64(ch.Card), -1) // the book has no such card
 			continue
@@ -172,36 +172,36 @@ func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*ite
 			!ch.Item.Spreads && ch.at != ch.Item.At:
 			sum.elsewhere++
 		}
-		c.loose(v, ch.Item.loose, d)
+		c.partial(v, ch.Item.partial, d)
 		sum.covered += ch.Covered
 		sum.charges++
 	}
 }
 
 // charge adds a charge of a job.
-func (c *Cell) charge(j *Job, d Draw) {
+func (c *Cell) charge(j *Job, d Coverage) {
 	c.Allocated += d.Amount
 	if j.Reserved {
 		c.Elastic += d.Amount - d.Covered
 	}
 }
 
-func (c *checker) draw(v Violation, d Draw) {
+func (c *checker) draw(v Violation, d Coverage) {
 	if d.Amount < 0 || d.Covered < 0 || d.Covered > d.Amount {
 		v.Got, v.Want = d.Covered, d.Amount
 		c.is(v, InRange)
 	}
 }
 
-// loose checks that a charge that isn't covered wholly is known to be there.
-func (c *checker) loose(v Violation, known bool, d Draw) {
+// partial checks that a charge that isn't covered wholly is known to be there.
+func (c *checker) partial(v Violation, known bool, d Coverage) {
 	if !known {
 		c.equal(v, MinIsHeld, d.Covered, d.Amount)
 	}
 }
 
 func (c *checker) need(v Violation, needed, held, covered int64) {
-	c.draw(v, Draw{needed, held})
+	c.draw(v, Coverage{needed, held})
 	c.equal(v, MinIsHeld, covered+held, needed)
 }
 
@@ -213,7 +213,7 @@ func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
 	for at, dim := range it.Alts.Cards {
 		amount := it.HeldAt(at)
 		if amount < 0 {
-			c.draw(v.onAlts(nil).onDim(dim), Draw{0, amount})
+			c.draw(v.onAlts(nil).onDim(dim), Coverage{0, amount})
 		}
 		held += amount
 		sums[dim].Held += amount

@@ -20,7 +20,7 @@ func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 	alts := NewAlternatives([]int32{2, 3}, nil)
 	min := &Min{CPU: 2, Items: []MinItem{{alts, 3000, 1000}}}
 	j = &Job{}
-	b.Come(j, q)
+	b.AddJob(j, q)
 	var a Answer
 	var p Plan
 	if !MayReserve(&a, q, min, nil, &p) {
@@ -78,7 +78,7 @@ func TestCheckFinds(t *testing.T) {
 		}, "belongs 0, want 0" + counted + "; belongs 1, want 0" + counted},
 		{"a job of which nothing is left", func(_ *Book, j *Job, _ *Task) {
 			var b Book
-			b.Forfeit(j)
+			b.ReleaseHolds(j)
 			b.End(j.First)
 			j.Queue.Jobs, j.Gone, j.Reserved = 1, false, false
 		}, "belongs 0, want 0"},
@@ -97,7 +97,7 @@ func TestCheckFinds(t *testing.T) {
 		{"an amount below 0", func(_ *Book, j *Job, c *Task) { c.Memory.Amount--; j.Queue.add(Memory, -1, 0, -1) },
 			"range of 1 0, want -1; min of 1 0, want -1; range of 1 -1, want 0; range of 1 -1, want 0"},
 		{"less than nothing covered", func(_ *Book, j *Job, c *Task) {
-			c.CPU.Covered, j.loose[CPU], j.Min[CPU] = -1, true, 0
+			c.CPU.Covered, j.partial[CPU], j.Min[CPU] = -1, true, 0
 			j.Queue.add(CPU, 0, 0, 2)
 		}, "range of 0 -1, want 1; range of 0 1, want 0"},
 		{"more covered than charged", func(_ *Book, j *Job, c *Task) { c.CPU.Covered, j.Min[CPU] = 2, 3; j.Queue.add(CPU, 0, 0, -1) },
@@ -115,7 +115,7 @@ func TestCheckFinds(t *testing.T) {
 		}, "range of 3 9007199254740992, want 9007199254740991; range of 3 9007199254740992, want 9007199254740991"},
 		{"a sum of a queue", func(_ *Book, j *Job, _ *Task) { c := &j.Queue.Cells[2]; c.Held, c.Elastic = 1, 1 },
 			"sums of 2 1, want 0; sums of 2 1, want 0"},
-		{"a task of another job", func(_ *Book, j *Job, c *Task) { c.Job = &Job{Reserved: true, loose: [2]bool{true, true}} }, "belongs 0, want 0"},
+		{"a task of another job", func(_ *Book, j *Job, c *Task) { c.Job = &Job{Reserved: true, partial: [2]bool{true, true}} }, "belongs 0, want 0"},
 	} {
 		b, j, charged := small(t)
 		if found := b.Check(slices.Values([]*Job{j})); len(found) > 0 {

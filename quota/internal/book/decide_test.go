@@ -54,7 +54,7 @@ func (w *world) reserve(m Min) *Job {
 		w.Fatal(answerText(&a, nil))
 	}
 	j := &Job{}
-	w.Come(j, w.q)
+	w.AddJob(j, w.q)
 	j.Reserve(&p, m.AnyMix)
 	return j
 }
@@ -238,7 +238,7 @@ func TestAnswers(t *testing.T) {
 		{"what a job without a min uses", func(w *world, a *Answer) []Pick {
 			w.q.Cells[CPU].Limit, w.q.Cells[Memory].Limit, w.q.Cells[cardA].Limit = 3, 3, 3
 			j := &Job{}
-			w.Come(j, w.q)
+			w.AddJob(j, w.q)
 			w.charge(j, Use{CPU: 2, Memory: 2, Items: []UseItem{{w.alts("A"), 2}}})
 			if !MayReserve(a, w.q, &Min{CPU: 3, Memory: 3, Items: []MinItem{{w.alts("A"), 3, 1}}}, j, new(Plan)) {
 				return nil
@@ -477,7 +477,7 @@ func TestMatch(t *testing.T) {
 
 	// So it is when charges are drawn against a new min.
 	j = &Job{}
-	w.Come(j, w.q)
+	w.AddJob(j, w.q)
 	w.charge(j, Use{Items: []UseItem{{w.alts("A"), 1}, {w.alts("B"), 1}}})
 	m := Min{AnyMix: true}
 	for i := range int64(63) {

@@ -28,7 +28,7 @@
 //
 //	what is counted  queue.go, records.go, requests.go, limits.go
 //	may it           mayreserve.go (a job), maycharge.go (a task), maytogether.go (a gang),
-//	                 howmany.go (copies), with answer.go and plan.go
+//	                 copies.go (copies), with answer.go and plan.go
 //	do it            reserve.go, charge.go
 //	undo it          giveback.go, journal.go
 //	follow           force.go (what runs already), tree.go (queues change)
@@ -48,7 +48,7 @@
 // # To add to it
 //
 //   - A new question is a may... file here, a method of the ledger in quota/operate.go, and
-//     a tell... method in quota/explain.go.
+//     a fill... method in quota/explain.go.
 //   - A new reason is a [Reason] or [Why] here. In quota it is a Reason in answer.go, and a
 //     row of a table in message.go, with its number here and its text.
 //   - A new limit is a new dimension, and no code here. Outputs came like that: each is a

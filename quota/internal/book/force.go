@@ -18,7 +18,7 @@ func (b *Book) Move(j *Job, q *Queue) {
 	j.recount()
 	j.count(1)
 	b.leave(old)
-	b.Come(j, q)
+	b.AddJob(j, q)
 }
 
 // Force charges a task on cards, one for each item, whatever the limits say. Off the card
@@ -26,8 +26,8 @@ func (b *Book) Move(j *Job, q *Queue) {
 // against none.
 func (t *Task) Force(u *Use, cards []int32) {
 	j := t.Job
-	t.CPU = j.drawPlain(CPU, u.CPU, nil)
-	t.Memory = j.drawPlain(Memory, u.Memory, nil)
+	t.CPU = j.chargePlain(CPU, u.CPU, nil)
+	t.Memory = j.chargePlain(Memory, u.Memory, nil)
 	t.Charges = t.buf[:0]
 	var taken uint64
 	for i := range u.Items {
@@ -59,7 +59,7 @@ func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 	var p Plan // of no min: it finds which implicit items the charges need
 	p.Start(&Min{AnyMix: anyMix}, j)
 	j.Reserved, j.AnyMix = false, anyMix
-	j.Min, j.Held, j.loose = [2]int64{}, [2]int64{}, [2]bool{true, true}
+	j.Min, j.Held, j.partial = [2]int64{}, [2]int64{}, [2]bool{true, true}
 	j.Items = p.implicit
 	for i := range p.tasks {
 		d := &p.tasks[i]
@@ -150,7 +150,7 @@ func (p *Plan) Agrees(j *Job, anyMix bool) bool {
 }
 
 // needs reports whether a job's min, and what is held of it, is that of a plan.
-func (j *Job) needs(dim int32, d Draw) bool {
+func (j *Job) needs(dim int32, d Coverage) bool {
 	return j.Min[dim] == d.Amount && j.Held[dim] == d.Amount-d.Covered
 }
 

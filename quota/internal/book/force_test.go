@@ -95,7 +95,7 @@ func TestFillAll(t *testing.T) {
 	} {
 		w := newWorld(t)
 		j := &Job{}
-		w.Come(j, w.q)
+		w.AddJob(j, w.q)
 		if c.charged != 0 {
 			w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 1}}}, c.charged)
 		}
@@ -121,7 +121,7 @@ func TestFillAll(t *testing.T) {
 func TestDrawOfElsewhere(t *testing.T) {
 	w := newWorld(t)
 	j := &Job{}
-	w.Come(j, w.q)
+	w.AddJob(j, w.q)
 	for _, card := range []int32{cardC, cardB, cardA, cardB} {
 		task := &Task{Job: j}
 		task.Force(&Use{Items: []UseItem{{w.alts("A|B"), 1}}}, []int32{card})

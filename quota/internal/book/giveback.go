@@ -12,7 +12,7 @@ package book
 // the first task ends, one card is free, and the third task is still not covered. If the
 // first task is rolled back, what it had covers the third one.
 //
-// A job goes in three ways: ReleaseJob takes all of it, Forfeit takes its holds, and
+// A job goes in three ways: ReleaseJob takes all of it, ReleaseHolds takes its holds, and
 // Unreserve (force.go) forgets its min.
 
 // End takes an ended task's charges away; what they covered leaves the min. gone reports
@@ -25,7 +25,7 @@ func (b *Book) End(t *Task) (gone bool) {
 	j.discharge(Memory, t.Memory, 0)
 	for i := range t.Charges {
 		c := &t.Charges[i]
-		j.discharge(c.Card, Draw{c.Amount, c.Covered}, 0)
+		j.discharge(c.Card, Coverage{c.Amount, c.Covered}, 0)
 		if c.Item != nil {
 			c.Item.Charges--
 			c.Item.Min -= c.Covered
@@ -36,7 +36,7 @@ func (b *Book) End(t *Task) (gone bool) {
 
 // discharge takes a charge out of the cells and puts a hold in its place, in one step:
 // what is over stays marked.
-func (j *Job) discharge(dim int32, d Draw, held int64) {
+func (j *Job) discharge(dim int32, d Coverage, held int64) {
 	if d.Amount > 0 {
 		j.put(dim, -d.Amount, held, -(d.Amount - d.Covered), nil)
 	}
@@ -58,17 +58,17 @@ func (b *Book) remove(t *Task) (gone bool) {
 func (b *Book) RollBack(tasks ...*Task) {
 	for _, t := range tasks {
 		t.leaving = true
-		t.unfold()
+		t.returnHolds()
 	}
 	for _, t := range tasks {
-		if !t.feeds() { // nothing lacks it, or the walk for another task was here
+		if !t.othersLack() { // nothing lacks it, or the walk for another task was here
 			continue
 		}
 		from := t
 		if len(tasks) > 1 {
 			from = t.Job.First
 		}
-		t.Job.passOn(from, len(tasks))
+		t.Job.coverLater(from, len(tasks))
 	}
 	for _, t := range tasks {
 		t.Job.recount()
@@ -76,8 +76,8 @@ func (b *Book) RollBack(tasks ...*Task) {
 	}
 }
 
-// unfold makes what a task's charges cover a hold again.
-func (t *Task) unfold() {
+// returnHolds makes what a task's charges cover a hold again.
+func (t *Task) returnHolds() {
 	j := t.Job
 	j.Held[CPU] += t.CPU.Covered
 	j.Held[Memory] += t.Memory.Covered
@@ -89,27 +89,27 @@ func (t *Task) unfold() {
 			c.Item.Charges--
 			c.Item.Hold(int(c.at), c.Covered)
 		}
-		j.discharge(c.Card, Draw{c.Amount, c.Covered}, c.Covered)
+		j.discharge(c.Card, Coverage{c.Amount, c.Covered}, c.Covered)
 	}
 }
 
-// feeds reports whether other charges may lack what the task covers.
-func (t *Task) feeds() bool {
+// othersLack reports whether other charges may lack what the task covers.
+func (t *Task) othersLack() bool {
 	j := t.Job
-	if j.loose[CPU] && t.CPU.Covered > 0 || j.loose[Memory] && t.Memory.Covered > 0 {
+	if j.partial[CPU] && t.CPU.Covered > 0 || j.partial[Memory] && t.Memory.Covered > 0 {
 		return true
 	}
 	for i := range t.Charges {
-		if c := &t.Charges[i]; c.Covered > 0 && c.Item.loose {
+		if c := &t.Charges[i]; c.Covered > 0 && c.Item.partial {
 			return true
 		}
 	}
 	return false
 }
 
-// passOn lets charges draw on what the leaving tasks before them covered, from a task
+// coverLater lets charges draw on what the leaving tasks before them covered, from a task
 // on. leaving is how many of these there are at most.
-func (j *Job) passOn(from *Task, leaving int) {
+func (j *Job) coverLater(from *Task, leaving int) {
 	type place struct {
 		it *Item // nil: cpu and memory
 		at int32
@@ -168,7 +168,7 @@ func (b *Book) tidy(j *Job) (gone bool) {
 func (b *Book) ReleaseJob(j *Job) {
 	j.undoHolds()
 	j.Reserved = false
-	j.Held, j.Min, j.loose = [2]int64{}, [2]int64{}, [2]bool{}
+	j.Held, j.Min, j.partial = [2]int64{}, [2]int64{}, [2]bool{}
 	j.Items = nil
 	j.recount()
 	for j.First != nil {
@@ -184,9 +184,9 @@ func (b *Book) ReleaseJob(j *Job) {
 	b.Drop(j)
 }
 
-// Forfeit takes a job's holds: its min is what its charges cover of it. A job
+// ReleaseHolds takes a job's holds: its min is what its charges cover of it. A job
 // without charges goes.
-func (b *Book) Forfeit(j *Job) {
+func (b *Book) ReleaseHolds(j *Job) {
 	j.Min[CPU] -= j.Held[CPU]
 	j.Min[Memory] -= j.Held[Memory]
 	j.put(CPU, 0, -j.Held[CPU], 0, nil)

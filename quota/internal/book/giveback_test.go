@@ -70,7 +70,7 @@ func TestForfeit(t *testing.T) {
 		w := newWorld(t)
 		j := w.reserve(Min{CPU: 3, Memory: 5, AnyMix: anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}})
 		w.charge(j, Use{CPU: 1, Memory: 2, Items: []UseItem{{w.alts("A|B"), 1}}}, cardB)
-		w.Forfeit(j)
+		w.ReleaseHolds(j)
 		if j.Min != [2]int64{1, 2} || j.Held != [2]int64{} || j.Items[0].Min != 0 || j.Items[1].Min != 1 || j.Holds() || j.Gone {
 			t.Errorf("%+v, %+v, %+v", j, j.Items[0], j.Items[1])
 		}
@@ -78,7 +78,7 @@ func TestForfeit(t *testing.T) {
 			t.Errorf("%+v", found)
 		}
 		other := w.reserve(Min{CPU: 1})
-		if w.Forfeit(other); !other.Gone {
+		if w.ReleaseHolds(other); !other.Gone {
 			t.Error("a job without charges stays")
 		}
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // A gang is all or nothing: its tasks are charged one after the other, and if one is
 // refused, the journal takes the charges back. It restores amounts, holds and marks,
-// which RollBack wouldn't: a hold that has moved would stay where it is. Only Job.loose
+// which RollBack wouldn't: a hold that has moved would stay where it is. Only Job.partial
 // may stay set: then RollBack looks for charges that lack something, and finds none.
 
 // Journal learns what it takes to undo the commits of a gang. A nil journal

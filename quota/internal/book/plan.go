@@ -10,7 +10,7 @@ import "slices"
 // Plan is a new min of a job: its items with their holds, and how the charges
 // that are there already are drawn against them. Its memory serves many jobs.
 type Plan struct {
-	cpu, mem Draw // min, and what charges cover of it
+	cpu, mem Coverage // min, and what charges cover of it
 	items    []placement
 	implicit []*Item // behind those of items in next
 	tasks    []taskPlan
@@ -98,7 +98,7 @@ func (p *Plan) Start(m *Min, j *Job) {
 
 // list makes the plan one of the items of a min, without holds.
 func (p *Plan) list(m *Min) {
-	p.cpu, p.mem = Draw{Amount: m.CPU}, Draw{Amount: m.Memory}
+	p.cpu, p.mem = Coverage{Amount: m.CPU}, Coverage{Amount: m.Memory}
 	p.store, p.items = resized(p.store, len(m.Items)), resized(p.items, len(m.Items))
 	p.implicit, p.tasks, p.sums, p.amounts, p.charges = nil, p.tasks[:0], p.sums[:0], p.amounts[:0], p.charges[:0]
 	p.bound = 0
@@ -148,7 +148,7 @@ func (p *Plan) redraw(t *Task) {
 		}
 		c.Covered = min(c.Amount, it.Held)
 		it.Held -= c.Covered
-		it.loose = it.loose || c.Covered < c.Amount
+		it.partial = it.partial || c.Covered < c.Amount
 		if at >= 0 && at < len(p.items) {
 			p.items[at].covered += c.Covered
 			if it.Spreads {
@@ -177,7 +177,7 @@ func (p *Plan) bind(alts *Alternatives) *Item {
 // TooLarge looks for a sum that the plan would raise to [LimitExact], in the queue where
 // the job, which may be nil, has it. It returns the amount of that dimension.
 func (p *Plan) TooLarge(q *Queue, j *Job) (dim int32, amount int64, is bool) {
-	for dim, d := range [...]Draw{CPU: p.cpu, Memory: p.mem} {
+	for dim, d := range [...]Coverage{CPU: p.cpu, Memory: p.mem} {
 		if dim := int32(dim); d.Amount > 0 && !q.canAdd(dim, d.Amount-d.Covered-j.heldOn(dim)) {
 			return dim, d.Amount, true
 		}

@@ -24,7 +24,7 @@ type Job struct {
 	Items       []*Item  // those of the min in its order, and then implicit ones
 	Min         [2]int64 // of cpu and memory
 	First, last *Task    // in commit order
-	loose       [2]bool  // as an item's: of cpu, of memory
+	partial     [2]bool  // as an item's: of cpu, of memory
 	AnyMix      bool     // items with alternatives may be spread over several of them
 	one         Item     // the first of Items, if it came with a min
 	buf         [1]*Item // behind Items: a decision on a job of one item reads one record
@@ -49,9 +49,9 @@ type Item struct {
 	// doesn't have: the tasks with this list then use one card.
 	Implicit bool
 
-	// loose says that some charges may not be covered wholly. Only then somebody has to
+	// partial says that some charges may not be covered wholly. Only then somebody has to
 	// look for them when something is given back.
-	loose bool
+	partial bool
 
 	Spreads bool
 	Spread  []int64 // what is held on each alternative, if it spreads
@@ -63,16 +63,16 @@ type Item struct {
 type Task struct {
 	Tag         any // package quota's record
 	Job         *Job
-	CPU, Memory Draw
+	CPU, Memory Coverage
 	Charges     []Charge // one for each item of the task
 	prev, Next  *Task    // in commit order
 	leaving     bool     // while it is rolled back
 	buf         [1]Charge
 }
 
-// Draw is what a task uses of cpu or memory, and the part that its job's min
+// Coverage is what a task uses of cpu or memory, and the part that its job's min
 // covers.
-type Draw struct{ Amount, Covered int64 }
+type Coverage struct{ Amount, Covered int64 }
 
 // Charge is what a task uses of one card, and the part that its job's min covers.
 type Charge struct {
@@ -94,7 +94,7 @@ func NewItem(is MinItem, anyMix bool) *Item {
 }
 
 // NewImplicit returns an item that binds the tasks of a list.
-func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: true, loose: true} }
+func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: true, partial: true} }
 
 // spreads reports whether an item with these alternatives may be on several.
 func (a *Alternatives) spreads(anyMix bool) bool { return anyMix && a.Multi() }
@@ -163,7 +163,7 @@ func (it *Item) Accept(c *Charge) bool {
 	if !it.assign(c) {
 		return false
 	}
-	it.loose = it.loose || c.Covered < c.Amount
+	it.partial = it.partial || c.Covered < c.Amount
 	return true
 }
 
@@ -212,9 +212,9 @@ func (j *Job) appendTask(t *Task) {
 // Restore appends a task whose charges are made, and takes what they cover of cpu and
 // memory out of what is held.
 func (j *Job) Restore(t *Task) {
-	for dim, d := range [...]Draw{CPU: t.CPU, Memory: t.Memory} {
+	for dim, d := range [...]Coverage{CPU: t.CPU, Memory: t.Memory} {
 		j.Held[dim] -= d.Covered
-		j.loose[dim] = j.loose[dim] || d.Covered < d.Amount
+		j.partial[dim] = j.partial[dim] || d.Covered < d.Amount
 	}
 	j.appendTask(t)
 }

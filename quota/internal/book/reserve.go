@@ -1,7 +1,7 @@
 package book
 
-// Come counts the record of a job that comes to its queue.
-func (b *Book) Come(j *Job, q *Queue) {
+// AddJob counts the record of a job that comes to its queue.
+func (b *Book) AddJob(j *Job, q *Queue) {
 	j.Queue = q
 	q.Jobs++
 }
@@ -31,12 +31,12 @@ func (j *Job) Reserve(p *Plan, anyMix bool) {
 	q := j.Queue
 	j.Min = [2]int64{p.cpu.Amount, p.mem.Amount}
 	j.Held = [2]int64{p.cpu.Amount - p.cpu.Covered, p.mem.Amount - p.mem.Covered}
-	j.loose = [2]bool{}
+	j.partial = [2]bool{}
 	p.keep(j)
 	for i := range p.tasks {
 		t := p.tasks[i].task
-		j.loose[CPU] = j.loose[CPU] || t.CPU.Covered < t.CPU.Amount
-		j.loose[Memory] = j.loose[Memory] || t.Memory.Covered < t.Memory.Amount
+		j.partial[CPU] = j.partial[CPU] || t.CPU.Covered < t.CPU.Amount
+		j.partial[Memory] = j.partial[Memory] || t.Memory.Covered < t.Memory.Amount
 		t.addElastic(q, 1)
 	}
 	j.addHolds(1)

@@ -139,10 +139,10 @@ func (b *Book) Total(jobs func(yield func(*Job) bool)) {
 	}
 }
 
-// Apart takes the tree apart while do changes amounts, each of which then counts in its
+// SumAfter takes the tree apart while do changes amounts, each of which then counts in its
 // own queue only, and sums them up in the end. It is for so many changes that going up
 // with each of them is more work. do must not ask for room.
-func (b *Book) Apart(do func()) {
+func (b *Book) SumAfter(do func()) {
 	type before struct {
 		parent  *Queue
 		holders int

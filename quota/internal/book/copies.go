@@ -250,8 +250,8 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 		}
 		return amount * min(n, LimitExact/amount) // without a limit it may be too many
 	}
-	j.drawPlain(CPU, times(u.CPU), nil)
-	j.drawPlain(Memory, times(u.Memory), nil)
+	j.chargePlain(CPU, times(u.CPU), nil)
+	j.chargePlain(Memory, times(u.Memory), nil)
 	for i, p := range picks {
 		j.charge(u.Items[i].Alts, times(u.Items[i].Amount), p, nil)
 	}
