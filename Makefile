@@ -20,7 +20,7 @@ lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)" && go vet ./... ./examples/... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./... ./examples/...
 
 fuzz: ## one target for as long as you like: make fuzz PKG=./vector TARGET=FuzzFit TIME=1m
-	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime $(or $(TIME),1m) $(or $(PKG),./vector)
+	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime $(or $(TIME),1m) -fuzzminimizetime 1x $(or $(PKG),./vector)
 
 replay: ## the five traces of the paper, from the folder RESVEC_OPENB, against the published results
 	for trace in default cpu100 gpushare60 gpuspec20 multigpu40; do go run ./examples/replay -check -nodes "$$RESVEC_OPENB/openb_node_list_gpu_node.csv" -pods "$$RESVEC_OPENB/openb_pod_list_$$trace.csv" || exit; done
