@@ -12,16 +12,17 @@ import (
 // another ledger panics. It may be used from several goroutines. Resolve again when the
 // catalog has changed. The zero value is of no queue.
 type TaskRequest struct {
-	owner          *Ledger // nil: any
+	// What decisions read comes first.
+	owner   *Ledger                    // nil: any
+	queueAt atomic.Pointer[book.Queue] // where they were found last
+	jobAt   atomic.Pointer[book.Job]
+	bound   *book.Set // the cards of the node that the task is bound to; nil: it isn't
+	use     book.Use
+
 	id, job, queue string
-	use            book.Use
-	bound          *book.Set           // the cards of the node that the task is bound to; nil: it isn't
 	sources        []source            // of the items
 	invalid        string              // why the request is invalid; empty: it is valid
 	requests       corev1.ResourceList // what the items that are outputs were made of
-
-	queueAt atomic.Pointer[book.Queue] // where they were found last
-	jobAt   atomic.Pointer[book.Job]
 }
 
 // source is where an item of a task comes from.
@@ -33,13 +34,14 @@ type source struct {
 // JobRequest is a resolved job. [Ledger.ResolveJob] makes it for that ledger; another
 // ledger panics. It may be used from several goroutines. The zero value is of no queue.
 type JobRequest struct {
-	owner     *Ledger // nil: any
+	// What decisions read comes first.
+	owner     *Ledger                    // nil: any
+	queueAt   atomic.Pointer[book.Queue] // where it was found last
 	id, queue string
 	min       book.Min
-	invalid   string                // why the request is invalid; empty: it is valid
-	pods      []corev1.ResourceList // what the items that are outputs were made of
 
-	queueAt atomic.Pointer[book.Queue] // where it was found last
+	invalid string                // why the request is invalid; empty: it is valid
+	pods    []corev1.ResourceList // what the items that are outputs were made of
 }
 
 // serves panics if requests of a ledger, nil for any, are not for this one: their cards

@@ -14,20 +14,21 @@ import "slices"
 
 // Job is a reservation, or the charges of a job without one.
 type Job struct {
+	// What decisions read comes first: of a job of one item it is two cache lines.
 	Queue    *Queue
 	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
 	Tasks    int32    // how many there are
 	Gone     bool     // no longer in the book; handles may still point here
 	Reserved bool     // its min is known
 	Seen     bool     // package quota's; the book doesn't read it
+	AnyMix   bool     // items with alternatives may be spread over several of them
+	Items    []*Item  // those of the min in its order, and then implicit ones
+	buf      [1]*Item // behind Items
+	one      Item     // the first of Items, if it came with a min
 
-	Items       []*Item  // those of the min in its order, and then implicit ones
 	Min         [2]int64 // of cpu and memory
 	First, last *Task    // in commit order
 	partial     [2]bool  // as an item's: of cpu, of memory
-	AnyMix      bool     // items with alternatives may be spread over several of them
-	one         Item     // the first of Items, if it came with a min
-	buf         [1]*Item // behind Items: a decision on a job of one item reads one record
 	holding     bool     // it counts among the holders of its queue
 }
 
