@@ -66,8 +66,8 @@ func newDeviceScores(s deviceShape) *deviceScores {
 			node.free[device.KindGPU][minor] = gpuResources(free, memory/100*free)
 			states = append(states, share.State{
 				Kind: device.KindGPU, Minor: int32(minor),
-				Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: memory},
-				Free:  share.Free{share.GPUCore: free, share.GPUMemoryRatio: free, share.GPUMemory: memory / 100 * free},
+				Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: memory},
+				Free:  share.Amounts{share.GPUCore: free, share.GPUMemoryRatio: free, share.GPUMemory: memory / 100 * free},
 			})
 		}
 		check(account.Set(k, states))
@@ -77,7 +77,7 @@ func newDeviceScores(s deviceShape) *deviceScores {
 	for range variants {
 		ratio := int64(1 + r.IntN(100))
 		need := share.Requirement{
-			Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: ratio, share.GPUMemoryRatio: ratio}, Count: 1,
+			Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: ratio, share.GPUMemoryRatio: ratio}, Count: 1,
 		}
 		d.needs = append(d.needs, []share.Requirement{need})
 		d.requests = append(d.requests, need.PerInstance.List())

@@ -20,12 +20,12 @@ const (
 // free. The caller counts amounts as free that are reserved for a pod, or that it may
 // preempt.
 type State struct {
-	Kind       string // device.KindGPU, KindRDMA or KindFPGA
-	Minor      int32  // distinct among the devices of a kind on a node
-	UUID, Name string // of the device, as in its [device.Device]; empty: unknown
-	Product    string // the same; empty: unknown
-	Total      Total  // only of resources that devices of the kind have
-	Free       Free
+	Kind       string  // device.KindGPU, KindRDMA or KindFPGA
+	Minor      int32   // distinct among the devices of a kind on a node
+	UUID, Name string  // of the device, as in its [device.Device]; empty: unknown
+	Product    string  // the same; empty: unknown
+	Total      Amounts // only of resources that devices of the kind have
+	Free       Amounts
 	NUMANode   int32  // below 0: unknown
 	PCIeRoot   string // empty: unknown
 	Health     device.Health
@@ -77,14 +77,14 @@ func States(n *device.Node) []State {
 			Kind: d.Kind, Minor: m.number, UUID: d.UUID, Name: d.Name, Product: d.Product, Total: totalOf(d),
 			NUMANode: d.NUMANode, PCIeRoot: d.PCIeRoot, Health: d.Health,
 		}
-		s.Free = Free(s.Total)
+		s.Free = s.Total
 		states = append(states, s)
 	}
 	return states
 }
 
 // totalOf returns what a whole device has.
-func totalOf(d *device.Device) (total Total) {
+func totalOf(d *device.Device) (total Amounts) {
 	switch d.Kind {
 	case device.KindRDMA:
 		total[RDMA] = 100
@@ -204,14 +204,14 @@ func (a *Account) Set(node int, devices []State) error {
 
 // checkStates checks the devices of a node, and returns the sums of the magnitudes
 // of their amounts.
-func checkStates(devices []State) (sums [resources]int64, err error) {
+func checkStates(devices []State) (sums Amounts, err error) {
 	for i := range devices {
 		d := &devices[i]
 		k, fault := kindNamed(d.Kind)
 		if fault != nil {
 			return sums, fault
 		}
-		for _, amounts := range [...][resources]int64{d.Total, d.Free} {
+		for _, amounts := range [...]Amounts{d.Total, d.Free} {
 			if r, ok := foreign(amounts, k); ok {
 				return sums, fmt.Errorf("%s %d: %v: %s: must be 0 of this kind: %w", d.Kind, d.Minor, r, r.text(amounts[r]), ErrInvalidCombination)
 			}
@@ -331,7 +331,7 @@ func (a *Account) write(row int, d *State) {
 }
 
 // vectorOf writes amounts to buf.
-func vectorOf(buf *[resources]float64, amounts [resources]int64) vector.ResourceVector {
+func vectorOf(buf *[resources]float64, amounts Amounts) vector.ResourceVector {
 	for r, x := range amounts {
 		buf[r] = float64(x)
 	}

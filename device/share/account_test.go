@@ -35,17 +35,17 @@ func TestStates(t *testing.T) {
 	want := []share.State{
 		{
 			Kind: device.KindGPU, Minor: 4, UUID: "GPU-4", NUMANode: 1, PCIeRoot: "pci1", Health: device.Unhealthy,
-			Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 40 * gi},
-			Free:  share.Free{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 40 * gi},
+			Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 40 * gi},
+			Free:  share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 40 * gi},
 		},
 		{
 			Kind: device.KindGPU, Minor: 5, NUMANode: -1,
-			Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100},
-			Free:  share.Free{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+			Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+			Free:  share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
 		},
-		{Kind: device.KindRDMA, Minor: 2, Name: "nic-2", Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: 100}},
-		{Kind: device.KindFPGA, Minor: 0, Total: share.Total{share.FPGA: 100}, Free: share.Free{share.FPGA: 100}},
-		{Kind: device.KindRDMA, Minor: 3, Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: 100}},
+		{Kind: device.KindRDMA, Minor: 2, Name: "nic-2", Total: share.Amounts{share.RDMA: 100}, Free: share.Amounts{share.RDMA: 100}},
+		{Kind: device.KindFPGA, Minor: 0, Total: share.Amounts{share.FPGA: 100}, Free: share.Amounts{share.FPGA: 100}},
+		{Kind: device.KindRDMA, Minor: 3, Total: share.Amounts{share.RDMA: 100}, Free: share.Amounts{share.RDMA: 100}},
 	}
 	if diff := cmp.Diff(want, share.States(&node)); diff != "" {
 		t.Error(diff)
@@ -95,7 +95,7 @@ func TestSliceToUUID(t *testing.T) {
 	var scorer *share.Scorer
 	chosen, err := scorer.Bind(account).Allocate(0, share.AllocRequest{Requirement: needs[0], Preferred: []int32{1}})
 	want := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{
-		Minor: 1, UUID: "GPU-b", Name: "gpu-1", Amounts: share.Request{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+		Minor: 1, UUID: "GPU-b", Name: "gpu-1", Amounts: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
 	}}}
 	if diff := cmp.Diff(want, chosen); diff != "" || err != nil {
 		t.Errorf("error %v, %s", err, diff)
@@ -108,20 +108,12 @@ func TestFromResourceList(t *testing.T) {
 		"koordinator.sh/rdma": resource.MustParse("0"), "koordinator.sh/gpu": resource.MustParse("100"),
 		"cpu": resource.MustParse("500m"), "gpu-core": resource.MustParse("-1"),
 	}
-	want, unknown := share.Request{share.GPUCore: 100, share.GPUMemory: 80 * gi}, []corev1.ResourceName{"cpu", "gpu-core", "koordinator.sh/gpu"}
-	request, others, err := share.FromResourceList[share.Request](list)
+	want, unknown := share.Amounts{share.GPUCore: 100, share.GPUMemory: 80 * gi}, []corev1.ResourceName{"cpu", "gpu-core", "koordinator.sh/gpu"}
+	request, others, err := share.FromResourceList(list)
 	if request != want || !slices.Equal(others, unknown) || err != nil {
 		t.Errorf("%v, %v, error %v", request, others, err)
 	}
-	total, _, err := share.FromResourceList[share.Total](list)
-	if total != share.Total(want) || err != nil {
-		t.Errorf("%v, error %v", total, err)
-	}
-	free, _, err := share.FromResourceList[share.Free](list)
-	if free != share.Free(want) || err != nil {
-		t.Errorf("%v, error %v", free, err)
-	}
-	again, others, err := share.FromResourceList[share.Request](want.List())
+	again, others, err := share.FromResourceList(want.List())
 	if again != want || others != nil || err != nil || len(want.List()) != 2 {
 		t.Errorf("%v of %v, %v, error %v", again, want.List(), others, err)
 	}
@@ -131,11 +123,11 @@ func TestFromResourceList(t *testing.T) {
 		"1e99999999": "share: invalid amount: koordinator.sh/gpu-core: 1e99999999: must be whole, in percent of a device, and below 2^63",
 	} {
 		list["koordinator.sh/gpu-core"] = resource.MustParse(amount)
-		if got, _, err := share.FromResourceList[share.Total](list); !errors.Is(err, share.ErrInvalidUnit) || err.Error() != text || got != (share.Total{}) {
+		if got, _, err := share.FromResourceList(list); !errors.Is(err, share.ErrInvalidUnit) || err.Error() != text || got != (share.Amounts{}) {
 			t.Errorf("%s: %v, error %v", amount, got, err)
 		}
 	}
-	if got, others, err := share.FromResourceList[share.Free](nil); got != (share.Free{}) || others != nil || err != nil {
+	if got, others, err := share.FromResourceList(nil); got != (share.Amounts{}) || others != nil || err != nil {
 		t.Errorf("nothing: %v, %v, error %v", got, others, err)
 	}
 }
@@ -150,10 +142,10 @@ func TestResourceNames(t *testing.T) {
 			t.Errorf("%d is %q, not %q", r, got, want)
 		}
 	}
-	if got := (share.Request{share.GPUCore: 30, share.GPUMemory: 3 << 29, share.RDMA: -7}).String(); got != "koordinator.sh/gpu-core 30, koordinator.sh/gpu-memory 1536Mi, koordinator.sh/rdma -7" {
+	if got := (share.Amounts{share.GPUCore: 30, share.GPUMemory: 3 << 29, share.RDMA: -7}).String(); got != "koordinator.sh/gpu-core 30, koordinator.sh/gpu-memory 1536Mi, koordinator.sh/rdma -7" {
 		t.Errorf("request: %s", got)
 	}
-	if got := (share.Request{}).String(); got != "nothing" {
+	if got := (share.Amounts{}).String(); got != "nothing" {
 		t.Errorf("nothing: %s", got)
 	}
 }
@@ -191,7 +183,7 @@ func (g *goldenAccount) change(t *testing.T, r *rand.Rand, a *share.Account) {
 			return
 		}
 		d := &devices[r.IntN(len(devices))]
-		amounts := share.Request{}
+		amounts := share.Amounts{}
 		for i := range amounts {
 			amounts[i] = min(d.Total[i], max(d.Free[i], 0))
 		}
@@ -214,11 +206,11 @@ func randomDevices(r *rand.Rand) []share.State {
 		*d = share.State{
 			Kind: device.KindGPU, Minor: int32(i), NUMANode: int32(r.IntN(3) - 1), PCIeRoot: []string{"", "a", "b"}[r.IntN(3)],
 			UUID: string(rune('a' + i)), Health: device.Health(r.IntN(3)),
-			Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 80 * gi},
-			Free:  share.Free{share.GPUCore: free, share.GPUMemoryRatio: free, share.GPUMemory: free * gi},
+			Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 80 * gi},
+			Free:  share.Amounts{share.GPUCore: free, share.GPUMemoryRatio: free, share.GPUMemory: free * gi},
 		}
 		if r.IntN(3) == 0 {
-			d.Kind, d.Total, d.Free = device.KindRDMA, share.Total{share.RDMA: 100}, share.Free{share.RDMA: free}
+			d.Kind, d.Total, d.Free = device.KindRDMA, share.Amounts{share.RDMA: 100}, share.Amounts{share.RDMA: free}
 		}
 	}
 	return devices
@@ -244,7 +236,7 @@ func (g goldenAccount) check(t *testing.T, a *share.Account) {
 		t.Fatalf("%d devices, want %d", a.Devices(), rows)
 	}
 	// What fits depends on everything that is kept beside the amounts.
-	need := share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: 30}, Count: 2}
+	need := share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: 30}, Count: 2}
 	var fits, without vector.Mask
 	if err := (*share.Scorer)(nil).Bind(a).Fit(&fits, []share.Requirement{need}); err != nil {
 		t.Fatal(err)

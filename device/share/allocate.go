@@ -12,7 +12,7 @@ import (
 
 // AllocRequest asks for devices of one kind on a node.
 type AllocRequest struct {
-	Requirement // only PackTopology reads Partial, nothing reads Warning
+	Requirement // nothing reads Warning
 
 	Preferred []int32 // minors to take first
 	Required  []int32 // only these minors; empty: any
@@ -40,7 +40,8 @@ const (
 	//   - a PCIe root before a NUMA node, a NUMA node before the node
 	//   - the part with most levels in use: itself and those that enclose it. A level is
 	//     in use if some device of it is
-	//   - for a partial request, the part with the best score of a device that fits
+	//   - for a part of a GPU, that is a gpu-memory-ratio below 100 or bytes without a ratio,
+	//     the part of the node with the best score of a device that fits
 	//   - the lowest NUMA node and PCIe root
 	//
 	// Inside the part it takes devices as ByScore does.
@@ -111,19 +112,19 @@ func (b *Bound) Allocate(node int, req AllocRequest) (Allocation, error) {
 // consideration is a request and what is known of every device that it may get. Its
 // lists are kept from one request to the next.
 type consideration struct {
-	req     AllocRequest
-	states  []State      // of the node
-	devices []candidate  // of the kind, as the node has them
-	fitting []*candidate // that can take an instance
-	order   []*candidate
-	uses    []partUse
-	near    *neighbours // that the devices must have; nil: none
+	req       AllocRequest
+	states    []State      // of the node
+	devices   []candidate  // of the kind, as the node has them
+	fitting   []*candidate // that can take an instance
+	order     []*candidate
+	uses      []partUse
+	neighbors *neighbors // that the devices must have; nil: none
 }
 
 // candidate is a device that was looked at.
 type candidate struct {
 	state   *State
-	amounts Request // what an instance takes of it
+	amounts Amounts // what an instance takes of it
 	cause   Cause   // why it can't take one; 0: it can
 
 	// Of a device that can take an instance.
@@ -155,7 +156,7 @@ func (b *Bound) consider(c *consideration, node int, req *AllocRequest) error {
 		}
 		scorer = b.most
 	}
-	c.req, c.near = *req, nil
+	c.req, c.neighbors = *req, nil
 	c.states = a.States(c.states[:0], node)
 	c.devices, c.fitting = slices.Grow(c.devices[:0], len(c.states)), c.fitting[:0] // no element moves
 	for i := range c.states {
@@ -191,9 +192,9 @@ func (d *candidate) refuse(required []int32) Cause {
 		return CauseOutsideRequired
 	case d.state.Health == device.Unhealthy:
 		return CauseUnhealthy
-	case d.state.Total == Total{}:
+	case d.state.Total == Amounts{}:
 		return CauseNoCapacity
-	case d.state.Free == Free{}:
+	case d.state.Free == Amounts{}:
 		return CauseExhausted
 	case !fits(&d.amounts, &d.state.Free):
 		return CauseInsufficient

@@ -16,7 +16,7 @@ func BenchmarkAllocate(b *testing.B) {
 	for _, policy := range []share.Policy{share.ByScore, share.PackTopology, share.LeastFragmentation} {
 		b.Run("policy="+policy.String()+"/devices=8", func(b *testing.B) {
 			b.ReportAllocs()
-			req := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}, Policy: policy, Mix: mix}
+			req := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}, Policy: policy, Mix: mix}
 			bound := s.Bind(accountOf(b, node))
 			for b.Loop() {
 				if a, err := bound.Allocate(0, req); err != nil || a.Devices[0].Minor != 3 {

@@ -14,14 +14,14 @@ func exampleNode() []share.State {
 	for minor := range int32(4) {
 		node = append(node, share.State{
 			Kind: device.KindGPU, Minor: minor, NUMANode: 0, PCIeRoot: fmt.Sprintf("pci%d", minor/2),
-			Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100},
-			Free:  share.Free{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+			Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+			Free:  share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
 		})
 	}
 	for minor := range int32(2) {
 		node = append(node, share.State{
 			Kind: device.KindRDMA, Minor: minor, NUMANode: 0, PCIeRoot: fmt.Sprintf("pci%d", minor),
-			Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: 100},
+			Total: share.Amounts{share.RDMA: 100}, Free: share.Amounts{share.RDMA: 100},
 		})
 	}
 	return node
@@ -30,12 +30,12 @@ func exampleNode() []share.State {
 // What pods of the examples need.
 var (
 	halfGPU = share.Requirement{
-		Kind: device.KindGPU, Count: 1, Partial: true,
-		PerInstance: share.Request{share.GPUCore: 50, share.GPUMemoryRatio: 50},
+		Kind: device.KindGPU, Count: 1,
+		PerInstance: share.Amounts{share.GPUCore: 50, share.GPUMemoryRatio: 50},
 	}
 	wholeGPU = share.Requirement{
 		Kind: device.KindGPU, Count: 1,
-		PerInstance: share.Request{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+		PerInstance: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
 	}
 )
 
@@ -112,7 +112,7 @@ func ExampleNotEnoughError() {
 // A GPU is in use, so the pod gets the pair that is idle, and the NIC beside it.
 func ExampleBound_AllocateJoint() {
 	node := exampleNode()
-	node[1].Free = share.Free{}
+	node[1].Free = share.Amounts{}
 	var account share.Account
 	if err := account.Set(0, node); err != nil {
 		panic(err)
@@ -121,7 +121,7 @@ func ExampleBound_AllocateJoint() {
 
 	two := wholeGPU
 	two.Count = 2
-	nic := share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 50}, Count: 1}
+	nic := share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 50}, Count: 1}
 	gpus, nics, err := scorer.Bind(&account).AllocateJoint(0,
 		share.AllocRequest{Requirement: two, Policy: share.PackTopology},
 		share.AllocRequest{Requirement: nic},
@@ -135,8 +135,8 @@ func ExampleBound_AllocateJoint() {
 // Half of the pods want half a GPU, and half of them a whole one.
 func ExampleBound_ExplainAllocation() {
 	node := exampleNode()
-	node[1].Free = share.Free{share.GPUCore: 50, share.GPUMemoryRatio: 50}
-	node[2].Free = share.Free{share.GPUCore: 30, share.GPUMemoryRatio: 30}
+	node[1].Free = share.Amounts{share.GPUCore: 50, share.GPUMemoryRatio: 50}
+	node[2].Free = share.Amounts{share.GPUCore: 30, share.GPUMemoryRatio: 30}
 	node[3].Health = device.Unhealthy
 	var account share.Account
 	if err := account.Set(0, node); err != nil {
@@ -148,7 +148,7 @@ func ExampleBound_ExplainAllocation() {
 	}
 
 	small := halfGPU
-	small.PerInstance = share.Request{share.GPUCore: 30, share.GPUMemoryRatio: 30}
+	small.PerInstance = share.Amounts{share.GPUCore: 30, share.GPUMemoryRatio: 30}
 	e, err := scorer.Bind(&account).ExplainAllocation(0, share.AllocRequest{
 		Requirement: small,
 		Policy:      share.LeastFragmentation,

@@ -13,7 +13,7 @@ func TestExplainAllocation(t *testing.T) {
 	node[7].Health = device.Unhealthy
 	node[6].Free = allocAmounts(40)
 	s := allocScorer(t, share.LeastAllocated, false)
-	got, err := explainAllocation(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}, Policy: share.PackTopology, Preferred: []int32{3}}, node)
+	got, err := explainAllocation(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}, Policy: share.PackTopology, Preferred: []int32{3}}, node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ PackTopology: refused, 0 of 1 fit on any PCIe root
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      -     -     no         -       0      outside scope
 `[1:]},
-		{"A12", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: 30}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}},
+		{"A12", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 30}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}},
 			allocGPUs(100, 50, 30), `
 LeastFragmentation: 1 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
@@ -76,7 +76,7 @@ LeastFragmentation: 1 from the node
   1      -     -     no         -10     80     not needed
   0      -     -     no         70      30     not needed
 `[1:]},
-		{"A13", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: 20}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}},
+		{"A13", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 20}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}},
 			allocGPUs(100, 80, 60, 40), `
 LeastFragmentation: 1 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict

@@ -22,7 +22,7 @@ type goldenAllocation struct {
 
 	// With SeekSamePCIe: how many of the other kind fit, by root, and how many of
 	// them the devices must have on their roots.
-	beside map[string]int64
+	onRoot map[string]int64
 	need   int64
 }
 
@@ -38,7 +38,7 @@ func (g *goldenAllocation) fits(d *share.State) bool {
 		fits = fits && (x == 0 || d.Free[name] >= x)
 	}
 	required := len(g.req.Required) == 0 || slices.Contains(g.req.Required, d.Minor)
-	seen := g.beside == nil || d.PCIeRoot != "" && g.beside[d.PCIeRoot] > 0
+	seen := g.onRoot == nil || d.PCIeRoot != "" && g.onRoot[d.PCIeRoot] > 0
 	return seen && required && d.Health != device.Unhealthy && anyTotal && anyFree && fits
 }
 
@@ -149,6 +149,11 @@ func (g *goldenAllocation) bestScore(p *goldenPart) int64 {
 	return best
 }
 
+// partial reports whether an instance is a part of a GPU.
+func (g *goldenAllocation) partial() bool {
+	return g.req.Kind == device.KindGPU && g.req.PerInstance[share.GPUMemoryRatio] < 100
+}
+
 func (g *goldenAllocation) better(a, b *goldenPart) bool {
 	switch x, y := g.usedLevels(a), g.usedLevels(b); {
 	case a.depth != b.depth:
@@ -156,30 +161,30 @@ func (g *goldenAllocation) better(a, b *goldenPart) bool {
 	case x != y:
 		return x > y
 	}
-	if x, y := g.bestScore(a), g.bestScore(b); g.req.Partial && x != y {
+	if x, y := g.bestScore(a), g.bestScore(b); g.partial() && x != y {
 		return x > y
 	}
 	return cmp.Or(cmp.Compare(a.numa, b.numa), cmp.Compare(a.root, b.root)) < 0
 }
 
-// enoughBeside reports whether devices have the neighbours that they need, and
+// enoughNeighbors reports whether devices have the neighbors that they need, and
 // how many they have at most.
-func (g *goldenAllocation) enoughBeside(devices []*share.State) (bool, int64) {
+func (g *goldenAllocation) enoughNeighbors(devices []*share.State) (bool, int64) {
 	roots, sum := map[string]bool{}, int64(0)
 	for _, d := range devices {
 		if !roots[d.PCIeRoot] {
 			roots[d.PCIeRoot] = true
-			sum += g.beside[d.PCIeRoot]
+			sum += g.onRoot[d.PCIeRoot]
 		}
 	}
 	return sum >= g.need, min(sum, g.need)
 }
 
 // firstChoice tries all choices out of devices, which are in order. most is the
-// largest number of neighbours of one.
+// largest number of neighbors of one.
 func (g *goldenAllocation) firstChoice(taken, left []*share.State) (choice []*share.State, most int64) {
 	if int64(len(taken)) == g.req.Count {
-		ok, n := g.enoughBeside(taken)
+		ok, n := g.enoughNeighbors(taken)
 		if ok {
 			return taken, n
 		}
@@ -194,9 +199,9 @@ func (g *goldenAllocation) firstChoice(taken, left []*share.State) (choice []*sh
 	return nil, most
 }
 
-// takeBeside is take with neighbours. short says that only they are too few, got
+// takeWithNeighbors is take with neighbors. short says that only they are too few, got
 // of them.
-func (g *goldenAllocation) takeBeside() (minors []int32, got int64, short bool) {
+func (g *goldenAllocation) takeWithNeighbors() (minors []int32, got int64, short bool) {
 	var best *goldenPart
 	parts := g.parts()
 	choices := map[*goldenPart][]*share.State{}
@@ -264,7 +269,7 @@ func (g *goldenAllocation) take() (minors []int32, got int64) {
 
 // goldenNear chooses the second kind for the PCIe roots of the first one, round
 // by round. violated is for RequireSamePCIe.
-func (g *goldenAllocation) near(roots map[string]bool, required bool) (minors []int32, got int64, violated bool) {
+func (g *goldenAllocation) partnersOn(roots map[string]bool, required bool) (minors []int32, got int64, violated bool) {
 	known := maps.Clone(roots)
 	delete(known, "")
 	groups, rest := map[string][]*share.State{}, []*share.State{}
@@ -344,7 +349,7 @@ func (f *fuzzNode) devices() []share.State {
 		if d.Kind = []string{device.KindGPU, device.KindRDMA}[f.below(2)]; d.Kind == device.KindGPU {
 			d.Total, d.Free = allocAmounts(100), allocAmounts(free)
 		} else {
-			d.Total, d.Free = share.Total{share.RDMA: 100}, share.Free{share.RDMA: free}
+			d.Total, d.Free = share.Amounts{share.RDMA: 100}, share.Amounts{share.RDMA: free}
 		}
 		d.Minor = seen[d.Kind]
 		seen[d.Kind]++
@@ -356,7 +361,7 @@ func (f *fuzzNode) devices() []share.State {
 		case 1:
 			d.Health = device.Unhealthy
 		case 2:
-			d.Total = share.Total{}
+			d.Total = share.Amounts{}
 		case 3:
 			d.Minor = int32(f.below(4)) // maybe twice
 		}
@@ -366,10 +371,10 @@ func (f *fuzzNode) devices() []share.State {
 
 func (f *fuzzNode) request(kind string) share.AllocRequest {
 	ratio := []int64{100, 50, 30, 0, 70}[f.below(5)]
-	r := share.AllocRequest{Requirement: share.Requirement{Kind: kind, Count: int64(f.below(5)), Partial: f.below(2) == 1}, Preferred: f.minors(6), Policy: share.Policy(f.below(3)), Scope: share.Scope(f.below(3))}
-	r.PerInstance = share.Request{share.RDMA: ratio}
+	r := share.AllocRequest{Requirement: share.Requirement{Kind: kind, Count: int64(f.below(5))}, Preferred: f.minors(6), Policy: share.Policy(f.below(3)), Scope: share.Scope(f.below(3))}
+	r.PerInstance = share.Amounts{share.RDMA: ratio}
 	if kind == device.KindGPU {
-		r.PerInstance = share.Request{share.GPUCore: ratio, share.GPUMemoryRatio: ratio}
+		r.PerInstance = share.Amounts{share.GPUCore: ratio, share.GPUMemoryRatio: ratio}
 	}
 	if f.below(4) == 0 {
 		r.Required = f.minors(6)
@@ -469,16 +474,16 @@ func FuzzAllocate(f *testing.F) {
 		}
 		secondary.Policy, secondary.Scope = share.ByScore, share.ScopeNode
 		h := goldenAllocation{least: least, most: most, req: secondary, devices: nics}
-		near, got, violated := []int32{}, int64(0), false
+		partners, got, violated := []int32{}, int64(0), false
 		if secondary.Count > 0 {
 			if joint == share.SeekSamePCIe && primary.Count > 0 {
 				checkSeek(t, &g, &h, first, second, errJoint)
 				return
 			}
-			near, got, violated = h.near(roots, joint == share.RequireSamePCIe && primary.Count > 0)
+			partners, got, violated = h.partnersOn(roots, joint == share.RequireSamePCIe && primary.Count > 0)
 		}
 		switch {
-		case near == nil:
+		case partners == nil:
 			want := secondary.Count
 			if joint == share.RequireSamePCIe {
 				delete(roots, "")
@@ -491,7 +496,7 @@ func FuzzAllocate(f *testing.F) {
 			}
 		default:
 			checkAllocation(t, first, errJoint, &g, taken)
-			checkAllocation(t, second, errJoint, &h, near)
+			checkAllocation(t, second, errJoint, &h, partners)
 		}
 	})
 }
@@ -505,13 +510,13 @@ func checkSeek(t *testing.T, g, h *goldenAllocation, first, second share.Allocat
 		checkRefusal(t, err, h.req.Count, got, len(h.devices))
 		return
 	}
-	g.beside, g.need = map[string]int64{}, h.req.Count
+	g.onRoot, g.need = map[string]int64{}, h.req.Count
 	for _, d := range fitting {
 		if d.PCIeRoot != "" {
-			g.beside[d.PCIeRoot]++
+			g.onRoot[d.PCIeRoot]++
 		}
 	}
-	taken, got, short := g.takeBeside()
+	taken, got, short := g.takeWithNeighbors()
 	switch {
 	case short && taken == nil:
 		checkRefusal(t, err, h.req.Count, got, len(h.devices))
@@ -526,12 +531,12 @@ func checkSeek(t *testing.T, g, h *goldenAllocation, first, second share.Allocat
 			roots[d.PCIeRoot] = true
 		}
 	}
-	near, _, violated := h.near(roots, true)
-	if near == nil || violated {
-		t.Fatalf("no neighbours of %v after all: %v", taken, near)
+	partners, _, violated := h.partnersOn(roots, true)
+	if partners == nil || violated {
+		t.Fatalf("no neighbors of %v after all: %v", taken, partners)
 	}
 	checkAllocation(t, first, err, g, taken)
-	checkAllocation(t, second, err, h, near)
+	checkAllocation(t, second, err, h, partners)
 	checkRoundTrips(t, []share.Allocation{first, second}, slices.Concat(g.devices, h.devices))
 }
 
@@ -567,7 +572,7 @@ func checkRoundTrips(t *testing.T, all []share.Allocation, devices []share.State
 func checkAllocation(t *testing.T, a share.Allocation, err error, g *goldenAllocation, taken []int32) {
 	t.Helper()
 	want := share.Allocation{Kind: g.req.Kind, Devices: []share.Allocated{}}
-	amounts := share.Request{}
+	amounts := share.Amounts{}
 	for name, x := range g.req.PerInstance {
 		if x != 0 {
 			amounts[name] = x

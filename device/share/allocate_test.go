@@ -42,7 +42,7 @@ func allocGPUs(free ...int64) []share.State {
 func allocNIC(minor int32, free int64, numa int32, root string) share.State {
 	return share.State{
 		Kind: device.KindRDMA, Minor: minor, NUMANode: numa, PCIeRoot: root,
-		Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: free},
+		Total: share.Amounts{share.RDMA: 100}, Free: share.Amounts{share.RDMA: free},
 	}
 }
 
@@ -77,15 +77,15 @@ func allocScorer(t testing.TB, scoring string, koordinator bool, options ...shar
 }
 
 var (
-	allocHalf  = share.Request{share.GPUCore: 50, share.GPUMemoryRatio: 50}
-	allocWhole = share.Request{share.GPUCore: 100, share.GPUMemoryRatio: 100}
+	allocHalf  = share.Amounts{share.GPUCore: 50, share.GPUMemoryRatio: 50}
+	allocWhole = share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100}
 )
 
 func TestAllocate(t *testing.T) {
 	least, most := allocScorer(t, share.LeastAllocated, true), allocScorer(t, share.MostAllocated, false)
 	pack := func(r share.AllocRequest) share.AllocRequest { r.Policy = share.PackTopology; return r }
 	frag := func(ratio int64, mix ...share.PodShare) share.AllocRequest {
-		return share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: ratio}, Count: 1, Partial: ratio < 100}, Policy: share.LeastFragmentation, Mix: mix}
+		return share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: ratio}, Count: 1}, Policy: share.LeastFragmentation, Mix: mix}
 	}
 	for _, test := range []struct {
 		fact    string
@@ -95,19 +95,19 @@ func TestAllocate(t *testing.T) {
 		want    []int32
 	}{
 		{"A1", least, []share.State{allocGPU(1, 50), allocGPU(2, 50), allocGPU(3, 100), allocGPU(4, 100)},
-			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}}, []int32{3}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}}, []int32{3}},
 		{"A2", least, []share.State{allocGPU(1, 100), allocGPU(2, 100)},
-			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocAmounts(50), Count: 1, Partial: true}}, []int32{1}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocAmounts(50), Count: 1}}, []int32{1}},
 		{"A3", least, []share.State{allocNIC(1, 100, -1, ""), allocNIC(2, 100, -1, "")},
-			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 50}, Count: 1}}, []int32{1}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 50}, Count: 1}}, []int32{1}},
 		{"A4", most, allocGPUs(50, 100, 50, 100),
-			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 2, Partial: true}}, []int32{0, 2}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 2}}, []int32{0, 2}},
 		{"A6", most, allocGPUs(100, 100, 100, 100),
 			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2}, Preferred: []int32{3}}, []int32{0, 3}},
 		{"A7", least, allocEight(0), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2}}), []int32{2, 3}},
 		{"A8", least, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}}), []int32{4}},
 		{"A9", least, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 4}, Scope: share.ScopeNUMA}), []int32{0, 1, 2, 3}},
-		{"A10", most, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}}), []int32{4}},
+		{"A10", most, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}}), []int32{4}},
 		{"A11", least, allocEight(), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 6}}), []int32{0, 1, 2, 3, 4, 5}},
 		{"A12", least, allocGPUs(100, 50, 30), frag(30, share.PodShare{Ratio: 50, Weight: 1}, share.PodShare{Ratio: 100, Weight: 1}), []int32{2}},
 		{"A13", least, allocGPUs(100, 80, 60, 40),
@@ -125,7 +125,7 @@ func TestAllocate(t *testing.T) {
 // Cases beyond the facts.
 func TestAllocateMore(t *testing.T) {
 	least, most := allocScorer(t, share.LeastAllocated, false), allocScorer(t, share.MostAllocated, false)
-	half := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1, Partial: true}}
+	half := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}}
 	whole := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}}
 	with := func(r share.AllocRequest, change func(*share.AllocRequest)) share.AllocRequest {
 		change(&r)
@@ -151,7 +151,7 @@ func TestAllocateMore(t *testing.T) {
 	huge[0].Free[share.GPUMemoryRatio] = 1<<53 - 1000
 	more := allocGPU(1, 100)
 	more.Free = allocAmounts(120)
-	bytes := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: 8 * allocGiB * 30 / 100}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}}
+	bytes := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemory: 8 * allocGiB * 30 / 100}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}}
 	bytesOnly := allocGPUs(100, 50, 30)
 	for i := range bytesOnly {
 		bytesOnly[i].Total[share.GPUMemoryRatio], bytesOnly[i].Free[share.GPUMemoryRatio] = 0, 0
@@ -169,7 +169,7 @@ func TestAllocateMore(t *testing.T) {
 		{"none wanted, of one PCIe root", least, loose, pack(whole, share.ScopePCIe, 0), []int32{}},
 		{"nothing asked of the device", least, allocGPUs(0, 100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: 1}}, []int32{1}},
 		{"amounts of 0 always fit", least, allocGPUs(100), with(half, func(r *share.AllocRequest) {
-			r.PerInstance = share.Request{share.GPUCore: 50, share.NPUCore: 0}
+			r.PerInstance = share.Amounts{share.GPUCore: 50, share.NPUCore: 0}
 		}), []int32{0}},
 		{"preferred before score", most, allocGPUs(50, 100), with(half, func(r *share.AllocRequest) { r.Preferred = []int32{1} }), []int32{1}},
 		{"preferred but used up", most, allocGPUs(100, 0), with(half, func(r *share.AllocRequest) { r.Preferred = []int32{1, 7, 7} }), []int32{0}},
@@ -179,7 +179,7 @@ func TestAllocateMore(t *testing.T) {
 		}), []int32{2}},
 		{"unhealthy, unknown health", least, sick, whole, []int32{1}},
 		{"free above the total counts as full for the score only", least, []share.State{allocGPU(0, 50), more}, half, []int32{0}},
-		{"kind", least, mixed, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: 2}}, []int32{0, 1}},
+		{"kind", least, mixed, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: 2}}, []int32{0, 1}},
 
 		{"pack: a half free device is used", most, halfUsed, pack(half, share.ScopeNode, 1), []int32{5}},
 		{"pack: best score of a part only if partial", most, halfUsed, pack(whole, share.ScopeNode, 1), []int32{4}},
@@ -219,8 +219,8 @@ func TestAllocateMore(t *testing.T) {
 func TestAllocateRefuses(t *testing.T) {
 	sick := allocGPUs(50, 50, 0, 100, 100, 100)
 	sick[3].Health = device.Unhealthy
-	sick[4].Total = share.Total{}
-	sick[5].Free = share.Free{}
+	sick[4].Total = share.Amounts{}
+	sick[5].Free = share.Amounts{}
 	none := []share.Reason{{Cause: share.CauseNoneOfKind}}
 	short := func(resource share.Resource, devices, want, free int64) share.Reason {
 		return share.Reason{Cause: share.CauseInsufficient, Resource: resource, Devices: devices, Want: want, Free: free}
@@ -238,9 +238,9 @@ func TestAllocateRefuses(t *testing.T) {
 			"share: gpu: want 3, got 2: 2 insufficient koordinator.sh/gpu-core (want 100, at most 50 free), 2 insufficient koordinator.sh/gpu-memory-ratio (want 100, at most 50 free)"},
 		{"no devices", nil, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: none}, "share: gpu: want 1, got 0: no device of the kind"},
-		{"none of the kind", allocGPUs(100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindFPGA, PerInstance: share.Request{share.FPGA: 1}, Count: 1}},
+		{"none of the kind", allocGPUs(100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindFPGA, PerInstance: share.Amounts{share.FPGA: 1}, Count: 1}},
 			share.NotEnoughError{Kind: "fpga", Want: 1, Reasons: none}, "share: fpga: want 1, got 0: no device of the kind"},
-		{"memory reads as such", allocGPUs(50, 75), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: 8 * allocGiB}, Count: 1}},
+		{"memory reads as such", allocGPUs(50, 75), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemory: 8 * allocGiB}, Count: 1}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{short(share.GPUMemory, 2, 8*allocGiB, 6*allocGiB)}},
 			"share: gpu: want 1, got 0: 2 insufficient koordinator.sh/gpu-memory (want 8Gi, at most 6Gi free)"},
 		{"every cause once", sick, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}, Required: []int32{1, 2, 3, 4, 5}},
@@ -250,13 +250,13 @@ func TestAllocateRefuses(t *testing.T) {
 				short(share.GPUCore, 1, 100, 50), short(share.GPUMemoryRatio, 1, 100, 50)}},
 			""},
 		{"the least shortage, below zero too", []share.State{
-			{Kind: "gpu", Minor: 0, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: -1 << 52}},
-			{Kind: "gpu", Minor: 1, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: -7}},
-			{Kind: "gpu", Minor: 2, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: 10}},
-			{Kind: "gpu", Minor: 3, Total: share.Total{share.GPUCore: 100}, Free: share.Free{share.GPUCore: -7}},
-		}, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: math.MaxInt64}, Count: 1}},
+			{Kind: "gpu", Minor: 0, Total: share.Amounts{share.GPUCore: 100}, Free: share.Amounts{share.GPUCore: -1 << 52}},
+			{Kind: "gpu", Minor: 1, Total: share.Amounts{share.GPUCore: 100}, Free: share.Amounts{share.GPUCore: -7}},
+			{Kind: "gpu", Minor: 2, Total: share.Amounts{share.GPUCore: 100}, Free: share.Amounts{share.GPUCore: 10}},
+			{Kind: "gpu", Minor: 3, Total: share.Amounts{share.GPUCore: 100}, Free: share.Amounts{share.GPUCore: -7}},
+		}, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: math.MaxInt64}, Count: 1}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{short(share.GPUCore, 4, math.MaxInt64, 10)}}, ""},
-		{"N6: no device has a core of 200", allocGPUs(100, 100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: 200, share.GPUMemory: 4 * allocGiB}, Count: 1}},
+		{"N6: no device has a core of 200", allocGPUs(100, 100), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: 200, share.GPUMemory: 4 * allocGiB}, Count: 1}},
 			share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{short(share.GPUCore, 2, 200, 100)}}, ""},
 		{"not on one NUMA node", allocEight(5, 0), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 4}, Policy: share.PackTopology, Scope: share.ScopeNUMA},
 			share.NotEnoughError{Kind: "gpu", Want: 4, Got: 3, Reasons: []share.Reason{
@@ -282,13 +282,13 @@ func TestAllocateRefuses(t *testing.T) {
 }
 
 func TestAllocateBadInput(t *testing.T) {
-	frag := func(devices []share.State, perInstance share.Request, mix ...share.PodShare) error {
+	frag := func(devices []share.State, perInstance share.Amounts, mix ...share.PodShare) error {
 		_, err := allocate(nil, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: perInstance, Count: 1}, Policy: share.LeastFragmentation, Mix: mix}, devices)
 		return err
 	}
 	unknown := allocGPUs(100)
 	unknown[0].Total[share.GPUMemory] = 0
-	memory := share.Request{share.GPUMemory: 1}
+	memory := share.Amounts{share.GPUMemory: 1}
 	first := func(r share.AllocRequest, devices ...share.State) error {
 		_, err := allocate(nil, r, devices)
 		return err
@@ -298,11 +298,11 @@ func TestAllocateBadInput(t *testing.T) {
 		err  error
 		want error // nil: any
 	}{
-		{"amount below 0", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: -1}}}), share.ErrInvalidUnit},
+		{"amount below 0", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: -1}}}), share.ErrInvalidUnit},
 		{"count below 0", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: -1}}), share.ErrInvalidUnit},
 		{"minor twice", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}}, allocGPU(3, 0), allocGPU(1, 0), allocGPU(3, 100)), nil},
 		{"no kind", first(share.AllocRequest{}, allocGPU(3, 0)), nil},
-		{"a resource of another kind", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.RDMA: 1}}}), share.ErrInvalidCombination},
+		{"a resource of another kind", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.RDMA: 1}}}), share.ErrInvalidCombination},
 		{"ratio of 0", frag(nil, memory, share.PodShare{Ratio: 0, Weight: 1}), share.ErrInvalidUnit},
 		{"weight below 0", frag(nil, memory, share.PodShare{Ratio: 1, Weight: -1}), share.ErrInvalidUnit},
 		{"weights too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1 << 42}, share.PodShare{Ratio: 2, Weight: 1 << 43}), vector.ErrNotRepresentable},
@@ -343,22 +343,22 @@ func TestAllocateFillMemory(t *testing.T) {
 	devices[1].Total[share.GPUMemory], devices[1].Free[share.GPUMemory] = 16*allocGiB, 16*allocGiB
 	devices[0].Free[share.GPUMemory] = 2 * allocGiB // 25%, though the ratio says 100%
 	for _, test := range []struct {
-		ask  share.Request
+		ask  share.Amounts
 		want []share.Allocated
 	}{
-		{share.Request{share.GPUMemoryRatio: 25}, []share.Allocated{
-			{Minor: 0, Amounts: share.Request{share.GPUMemoryRatio: 25, share.GPUMemory: 2 * allocGiB}},
-			{Minor: 1, Amounts: share.Request{share.GPUMemoryRatio: 25, share.GPUMemory: 4 * allocGiB}}}},
-		{share.Request{share.GPUMemory: allocGiB}, []share.Allocated{
-			{Minor: 0, Amounts: share.Request{share.GPUMemoryRatio: 12, share.GPUMemory: allocGiB}},
-			{Minor: 1, Amounts: share.Request{share.GPUMemoryRatio: 6, share.GPUMemory: allocGiB}}}},
-		{share.Request{share.GPUMemoryRatio: 26}, nil},
-		{share.Request{share.GPUMemoryRatio: 1, share.GPUMemory: allocGiB}, []share.Allocated{ // both stay
-			{Minor: 0, Amounts: share.Request{share.GPUMemoryRatio: 1, share.GPUMemory: allocGiB}},
-			{Minor: 1, Amounts: share.Request{share.GPUMemoryRatio: 1, share.GPUMemory: allocGiB}}}},
-		{share.Request{share.GPUMemory: 1}, []share.Allocated{ // less than a percent
-			{Minor: 0, Amounts: share.Request{share.GPUMemory: 1}},
-			{Minor: 1, Amounts: share.Request{share.GPUMemory: 1}}}},
+		{share.Amounts{share.GPUMemoryRatio: 25}, []share.Allocated{
+			{Minor: 0, Amounts: share.Amounts{share.GPUMemoryRatio: 25, share.GPUMemory: 2 * allocGiB}},
+			{Minor: 1, Amounts: share.Amounts{share.GPUMemoryRatio: 25, share.GPUMemory: 4 * allocGiB}}}},
+		{share.Amounts{share.GPUMemory: allocGiB}, []share.Allocated{
+			{Minor: 0, Amounts: share.Amounts{share.GPUMemoryRatio: 12, share.GPUMemory: allocGiB}},
+			{Minor: 1, Amounts: share.Amounts{share.GPUMemoryRatio: 6, share.GPUMemory: allocGiB}}}},
+		{share.Amounts{share.GPUMemoryRatio: 26}, nil},
+		{share.Amounts{share.GPUMemoryRatio: 1, share.GPUMemory: allocGiB}, []share.Allocated{ // both stay
+			{Minor: 0, Amounts: share.Amounts{share.GPUMemoryRatio: 1, share.GPUMemory: allocGiB}},
+			{Minor: 1, Amounts: share.Amounts{share.GPUMemoryRatio: 1, share.GPUMemory: allocGiB}}}},
+		{share.Amounts{share.GPUMemory: 1}, []share.Allocated{ // less than a percent
+			{Minor: 0, Amounts: share.Amounts{share.GPUMemory: 1}},
+			{Minor: 1, Amounts: share.Amounts{share.GPUMemory: 1}}}},
 	} {
 		got, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: test.ask, Count: 2}}, devices)
 		if diff := cmp.Diff(test.want, got.Devices); diff != "" || (err == nil) == (test.want == nil) {

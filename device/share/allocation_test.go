@@ -16,13 +16,13 @@ func TestCommitRelease(t *testing.T) {
 	node := append(allocGPUs(100, 50), allocNIC(0, 100, -1, ""), allocNIC(1, 100, -1, ""))
 	before := slices.Clone(node)
 
-	a, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUCore: 30}, Count: 2}}, node)
+	a, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: 30}, Count: 2}}, node)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{
-		{Minor: 0, Amounts: share.Request{share.GPUCore: 30}},
-		{Minor: 1, Amounts: share.Request{share.GPUCore: 30}},
+		{Minor: 0, Amounts: share.Amounts{share.GPUCore: 30}},
+		{Minor: 1, Amounts: share.Amounts{share.GPUCore: 30}},
 	}}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Error(diff)
@@ -62,8 +62,8 @@ func TestCommitRelease(t *testing.T) {
 
 // What can't be an allocation, or a node, changes nothing.
 func TestCommitNonsense(t *testing.T) {
-	negative := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 1, Amounts: share.Request{share.GPUCore: -50}}}}
-	taken := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Request{share.GPUCore: 50}}}}
+	negative := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 1, Amounts: share.Amounts{share.GPUCore: -50}}}}
+	taken := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Amounts{share.GPUCore: 50}}}}
 	twins := append(allocGPUs(0), allocGPUs(100)...)
 	for _, test := range []struct {
 		name    string
@@ -86,8 +86,8 @@ func TestCommitNonsense(t *testing.T) {
 }
 
 func TestReleaseLimits(t *testing.T) {
-	a := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Request{share.GPUCore: 100}}}}
-	full := []share.State{{Kind: "gpu", Total: share.Total{share.GPUCore: 100}}} // nothing free
+	a := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Amounts{share.GPUCore: 100}}}}
+	full := []share.State{{Kind: "gpu", Total: share.Amounts{share.GPUCore: 100}}} // nothing free
 	if err := release(full, a); err != nil || full[0].Free[share.GPUCore] != 100 {
 		t.Errorf("free %v, error %v", full[0].Free, err)
 	}
@@ -147,7 +147,7 @@ func TestCommitAll(t *testing.T) {
 	if err := release(node, gpu, half); !errors.Is(err, share.ErrInvalidUnit) {
 		t.Errorf("one too many: error %v", err)
 	}
-	memory := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 1, Amounts: share.Request{share.GPUMemory: 8 * allocGiB}}}}
+	memory := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 1, Amounts: share.Amounts{share.GPUMemory: 8 * allocGiB}}}}
 	err := release(node, gpu, memory)
 	if want := "share: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free: must come to at most the total of 8Gi: released twice, or never committed"; err == nil || err.Error() != want {
 		t.Errorf("text %v", err)
@@ -158,7 +158,7 @@ func TestCommitAll(t *testing.T) {
 }
 
 // amountOf is a request for one resource.
-func amountOf(r share.Resource, amount int64) (req share.Request) {
+func amountOf(r share.Resource, amount int64) (req share.Amounts) {
 	req[r] = amount
 	return req
 }

@@ -15,7 +15,7 @@ type entryList struct {
 
 // fill makes the list, and reports whether the kernels are exact with these
 // amounts. Other amounts are scored in integers.
-func (l *entryList) fill(b *Bound, columns []Resource, req Request) bool {
+func (l *entryList) fill(b *Bound, columns []Resource, req Amounts) bool {
 	a := b.account
 	for _, r := range columns {
 		bound, request, other := a.bound[r], req[r], b.other(r, &req)
@@ -45,7 +45,7 @@ func (l *entryList) fill(b *Bound, columns []Resource, req Request) bool {
 }
 
 // other returns the resource from whose request that of r is completed, or -1.
-func (b *Bound) other(r Resource, req *Request) int {
+func (b *Bound) other(r Resource, req *Amounts) int {
 	switch {
 	case !b.scorer.pairs || req[r] != 0:
 		return -1

@@ -101,7 +101,7 @@ func (b *Bound) fitDevices(need *Requirement) {
 		return
 	}
 	for row := range b.devices.All() {
-		filled, total := *req, Total{}
+		filled, total := *req, Amounts{}
 		total[GPUMemoryRatio], total[GPUMemory] = int64(a.total.At(row, int(GPUMemoryRatio))), int64(a.total.At(row, int(GPUMemory)))
 		fillMemory(&filled, &total)
 		for _, r := range [...]Resource{GPUMemoryRatio, GPUMemory} {
@@ -168,7 +168,7 @@ func (b *Bound) ScoreNode(node int, needs []Requirement) (int64, error) {
 
 // request returns what counts as requested of a node; more than an int64 holds is
 // more than any total, and scores as the largest amount does.
-func (b *Bound) request(need *Requirement) Request {
+func (b *Bound) request(need *Requirement) Amounts {
 	req := need.PerInstance
 	if b.scorer == nil || b.scorer.options&PerInstance != 0 {
 		return req
@@ -180,7 +180,7 @@ func (b *Bound) request(need *Requirement) Request {
 }
 
 // scoreRows returns the score of some devices together.
-func (b *Bound) scoreRows(from, to int, columns []Resource, req Request) int64 {
+func (b *Bound) scoreRows(from, to int, columns []Resource, req Amounts) int64 {
 	if len(columns) == 0 {
 		return 0
 	}
@@ -237,7 +237,7 @@ func (a *Account) checkMask(rows *vector.Mask) error {
 // scoreNodes adds up the scores of all kinds.
 func (b *Bound) scoreNodes(dst []int64, needs []Requirement, rows *vector.Mask) {
 	if len(needs) == 0 {
-		b.scoreKind(dst, nil, Request{}, rows)
+		b.scoreKind(dst, nil, Amounts{}, rows)
 		return
 	}
 	for i := range needs {
@@ -256,7 +256,7 @@ func (b *Bound) scoreNodes(dst []int64, needs []Requirement, rows *vector.Mask) 
 }
 
 // scoreKind sets dst to the scores of nodes by some columns.
-func (b *Bound) scoreKind(dst []int64, columns []Resource, req Request, rows *vector.Mask) {
+func (b *Bound) scoreKind(dst []int64, columns []Resource, req Amounts, rows *vector.Mask) {
 	var list entryList
 	if list.fill(b, columns, req) {
 		list.scoreNodes(dst, b.account, b.scorer.isMost(), rows)
@@ -274,7 +274,7 @@ func (b *Bound) scoreKind(dst []int64, columns []Resource, req Request, rows *ve
 // where a node's are. Other elements are not touched. Errors are
 // [ErrInvalidUnit] for a negative amount and those of lengths that differ, before
 // dst is written. It allocates nothing.
-func (b *Bound) ScoreDevices(dst []int64, perInstance Request, rows *vector.Mask) error {
+func (b *Bound) ScoreDevices(dst []int64, perInstance Amounts, rows *vector.Mask) error {
 	a := b.account
 	if err := perInstance.check(); err != nil {
 		return err

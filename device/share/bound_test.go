@@ -23,7 +23,7 @@ func ratioNodes(free ...[]int64) [][]share.State {
 		for i, f := range list {
 			nodes[k] = append(nodes[k], share.State{
 				Kind: device.KindGPU, Minor: int32(i),
-				Total: share.Total{share.GPUMemoryRatio: 100}, Free: share.Free{share.GPUMemoryRatio: f},
+				Total: share.Amounts{share.GPUMemoryRatio: 100}, Free: share.Amounts{share.GPUMemoryRatio: f},
 			})
 		}
 	}
@@ -31,7 +31,7 @@ func ratioNodes(free ...[]int64) [][]share.State {
 }
 
 func ratioNeeds(each, count int64) []share.Requirement {
-	return []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: each}, Count: count}}
+	return []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: each}, Count: count}}
 }
 
 // untouched is what tests fill destinations with.
@@ -66,7 +66,7 @@ func TestScoreFacts(t *testing.T) {
 			if err := b.Score(nodes, ratioNeeds(50, 2), nil); err != nil || !slices.Equal(nodes, []int64{50, 16, 0, 0}) {
 				t.Errorf("nodes: %v, %v", nodes, err)
 			}
-			err := b.ScoreDevices(devices, share.Request{share.GPUMemoryRatio: 50}, nil)
+			err := b.ScoreDevices(devices, share.Amounts{share.GPUMemoryRatio: 50}, nil)
 			if want := []int64{50, 50, 50, 0, 0, 0}; err != nil || !slices.Equal(devices, want) {
 				t.Errorf("devices: %v, %v, want %v", devices, err, want)
 			}
@@ -175,7 +175,7 @@ func (c *boundCase) check(t *testing.T) {
 	t.Helper()
 	account := accountOf(t, c.nodes...)
 	b := c.scorer.Bind(account)
-	perInstance := share.Request{}
+	perInstance := share.Amounts{}
 	for i := range c.needs {
 		for j, x := range c.needs[i].PerInstance {
 			perInstance[j] += x
@@ -254,7 +254,7 @@ func TestScoreLimits(t *testing.T) {
 	cfg := share.Config{Resources: []share.ResourceSpec{{Name: share.GPUMemory.String(), Weight: 3}}}
 	scorer := must(share.NewScorer(cfg))
 	memory := func(total, free int64) share.State {
-		return share.State{Kind: device.KindGPU, Total: share.Total{share.GPUMemory: total}, Free: share.Free{share.GPUMemory: free}}
+		return share.State{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemory: total}, Free: share.Amounts{share.GPUMemory: free}}
 	}
 	testkit.EachImpl(t, func(t *testing.T) {
 		for name, test := range map[string]struct {
@@ -286,7 +286,7 @@ func TestScoreLimits(t *testing.T) {
 			}
 			c := boundCase{
 				cfg: cfg, scorer: scorer, nodes: [][]share.State{nil, test.devices, nil},
-				needs: []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: test.each}, Count: test.count}},
+				needs: []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemory: test.each}, Count: test.count}},
 			}
 			t.Run(name, c.check)
 		}
@@ -352,7 +352,7 @@ func TestScoreNil(t *testing.T) {
 		if err := b.Score(nodes, ratioNeeds(1, 1), mask); err != nil || !slices.Equal(nodes, []int64{untouched, 0}) {
 			t.Errorf("nodes: %v, %v", nodes, err)
 		}
-		if err := b.ScoreDevices(devices, share.Request{}, mask); err != nil || !slices.Equal(devices, []int64{untouched, untouched, 0}) {
+		if err := b.ScoreDevices(devices, share.Amounts{}, mask); err != nil || !slices.Equal(devices, []int64{untouched, untouched, 0}) {
 			t.Errorf("devices: %v, %v", devices, err)
 		}
 		if err := b.Score(nodes, nil, nil); err != nil || !slices.Equal(nodes, []int64{0, 0}) {
@@ -371,7 +371,7 @@ func TestScoreEmpty(t *testing.T) {
 		if err := b.Score(dst, ratioNeeds(1, 1), nil); err != nil || !slices.Equal(dst, make([]int64, n)) {
 			t.Errorf("%d nodes: %v, error %v", n, dst, err)
 		}
-		if err := b.ScoreDevices(nil, share.Request{}, nil); err != nil {
+		if err := b.ScoreDevices(nil, share.Amounts{}, nil); err != nil {
 			t.Errorf("%d nodes: error %v", n, err)
 		}
 		if err := b.Fit(&fits, ratioNeeds(1, 1)); err != nil || fits.Len() != n || fits.Any() {
@@ -414,7 +414,7 @@ func TestFit(t *testing.T) {
 				}
 			}
 			b := scorer.Bind(accountOf(t, nodes...))
-			gpu := share.Requirement{Kind: device.KindGPU, Count: int64(r.IntN(4)), PerInstance: share.Request{share.GPUMemoryRatio: some(0, 1, 30, 31, 100)}}
+			gpu := share.Requirement{Kind: device.KindGPU, Count: int64(r.IntN(4)), PerInstance: share.Amounts{share.GPUMemoryRatio: some(0, 1, 30, 31, 100)}}
 			if r.IntN(2) == 0 {
 				gpu.PerInstance[share.GPUMemory] = some(0, 20, 25, 1<<60)
 			}
@@ -423,7 +423,7 @@ func TestFit(t *testing.T) {
 			}
 			needs := []share.Requirement{gpu}
 			if r.IntN(3) == 0 {
-				needs = append(needs, share.Requirement{Kind: device.KindRDMA, Count: int64(r.IntN(3)), PerInstance: share.Request{share.RDMA: some(0, 1, 60)}})
+				needs = append(needs, share.Requirement{Kind: device.KindRDMA, Count: int64(r.IntN(3)), PerInstance: share.Amounts{share.RDMA: some(0, 1, 60)}})
 			}
 			var fits vector.Mask
 			if err := b.Fit(&fits, needs); err != nil {
@@ -493,7 +493,7 @@ func TestAllocateAllocates(t *testing.T) {
 	b := allocScorer(t, share.MostAllocated, true).Bind(account)
 	for _, policy := range []share.Policy{share.ByScore, share.PackTopology} {
 		req := share.AllocRequest{
-			Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 2, Partial: true},
+			Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 2},
 			Policy:      policy, Preferred: []int32{3},
 		}
 		if n := testing.AllocsPerRun(20, func() {

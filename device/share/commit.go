@@ -19,7 +19,7 @@ type Allocation struct {
 type Allocated struct {
 	Minor      int32  // what [Account.Commit] and [Account.Release] find the device by
 	UUID, Name string // of the device; empty: unknown
-	Amounts    Request
+	Amounts    Amounts
 }
 
 // Minors returns the minors of the devices, ascending.

@@ -65,9 +65,9 @@ func (s *gpuStory) devices() []share.State {
 			d.Total[share.GPUCore], d.Total[share.GPUMemoryRatio] = 100, 100
 		case 2: // nothing
 		default:
-			d.Total = share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 16<<30 + s.Int64N(1000)}
+			d.Total = share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: 16<<30 + s.Int64N(1000)}
 		}
-		d.Free = share.Free(d.Total)
+		d.Free = share.Amounts(d.Total)
 		switch s.IntN(10) {
 		case 0:
 			d.Health = device.Unhealthy
@@ -79,7 +79,7 @@ func (s *gpuStory) devices() []share.State {
 			d.Product = "C"
 		}
 		if d.Kind == device.KindRDMA {
-			d.Free = share.Free(d.Total)
+			d.Free = share.Amounts(d.Total)
 		}
 		list = append(list, d)
 	}
@@ -162,14 +162,14 @@ func (s *gpuStory) step(t *testing.T) {
 
 func (s *gpuStory) commit(t *testing.T, node int) {
 	part := 1 + s.Int64N(100)
-	need := share.Requirement{Kind: device.KindGPU, Count: 1, PerInstance: share.Request{share.GPUCore: part, share.GPUMemoryRatio: part}}
+	need := share.Requirement{Kind: device.KindGPU, Count: 1, PerInstance: share.Amounts{share.GPUCore: part, share.GPUMemoryRatio: part}}
 	switch s.IntN(5) {
 	case 0:
-		need.Count, need.PerInstance = 1+s.Int64N(3), share.Request{share.GPUCore: 100, share.GPUMemoryRatio: 100}
+		need.Count, need.PerInstance = 1+s.Int64N(3), share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100}
 	case 1:
-		need.PerInstance = share.Request{share.GPUMemory: 1 << (25 + s.IntN(10))}
+		need.PerInstance = share.Amounts{share.GPUMemory: 1 << (25 + s.IntN(10))}
 	case 2:
-		need = share.Requirement{Kind: device.KindRDMA, Count: 1, PerInstance: share.Request{share.RDMA: part}}
+		need = share.Requirement{Kind: device.KindRDMA, Count: 1, PerInstance: share.Amounts{share.RDMA: part}}
 	}
 	chosen, err := s.bound.Allocate(node, share.AllocRequest{Requirement: need})
 	if err != nil {
@@ -261,7 +261,7 @@ func (s *gpuStory) check(t *testing.T, a *share.Account) {
 	for row := range s.nodes {
 		want, product := s.nodes[row].golden()
 		if product != "" {
-			req, err := a.GPURequest(nil, share.Requirement{Kind: device.KindGPU, Count: 1, PerInstance: share.Request{share.GPUMemoryRatio: 1}}, product)
+			req, err := a.GPURequest(nil, share.Requirement{Kind: device.KindGPU, Count: 1, PerInstance: share.Amounts{share.GPUMemoryRatio: 1}}, product)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +345,7 @@ func TestGPURequest(t *testing.T) {
 	amounts := vector.ResourceVector{4000, 1 << 30}
 	need := func(count int64, core, ratio, memory int64) share.Requirement {
 		return share.Requirement{Kind: device.KindGPU, Count: count,
-			PerInstance: share.Request{share.GPUCore: core, share.GPUMemoryRatio: ratio, share.GPUMemory: memory}}
+			PerInstance: share.Amounts{share.GPUCore: core, share.GPUMemoryRatio: ratio, share.GPUMemory: memory}}
 	}
 	for _, test := range []struct {
 		name     string
@@ -364,7 +364,7 @@ func TestGPURequest(t *testing.T) {
 		{"nothing", need(1, 0, 0, 0), nil, gpu.Request{}, share.ErrNoTotal},
 		{"more than a GPU", need(1, 200, 0, 0), nil, gpu.Request{}, share.ErrInvalidUnit},
 		{"negative", need(1, -1, 0, 0), nil, gpu.Request{}, share.ErrInvalidUnit},
-		{"another kind", share.Requirement{Kind: device.KindRDMA, Count: 1, PerInstance: share.Request{share.RDMA: 1}}, nil, gpu.Request{}, share.ErrInvalidCombination},
+		{"another kind", share.Requirement{Kind: device.KindRDMA, Count: 1, PerInstance: share.Amounts{share.RDMA: 1}}, nil, gpu.Request{}, share.ErrInvalidCombination},
 	} {
 		if test.err == nil {
 			test.want.CPU, test.want.Amounts = 4000, amounts
@@ -413,14 +413,14 @@ func TestGPUsAllocs(t *testing.T) {
 	var account share.Account
 	devices := make([]share.State, 8)
 	for i := range devices {
-		devices[i] = share.State{Kind: device.KindGPU, Minor: int32(i), Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100}}
-		devices[i].Free = share.Free(devices[i].Total)
+		devices[i] = share.State{Kind: device.KindGPU, Minor: int32(i), Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100}}
+		devices[i].Free = share.Amounts(devices[i].Total)
 	}
 	if err := account.Set(0, devices); err != nil {
 		t.Fatal(err)
 	}
 	state, minors := account.GPUs(), []int32{}
-	chosen := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 3, Amounts: share.Request{share.GPUCore: 50, share.GPUMemoryRatio: 50}}}}
+	chosen := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 3, Amounts: share.Amounts{share.GPUCore: 50, share.GPUMemoryRatio: 50}}}}
 	if got := testing.AllocsPerRun(100, func() {
 		if err := account.Commit(0, chosen); err != nil || state.Devices(0)[3] != 500 || state.Pods(0)[0] != 1 {
 			t.Fatal(err, state.Devices(0))

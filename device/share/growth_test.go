@@ -38,7 +38,7 @@ func TestGrowth(t *testing.T) {
 			for i := range n {
 				list[corev1.ResourceName(fmt.Sprintf("example.com/x%d", i))] = resource.MustParse("1e-400")
 			}
-			return func() { _, _, _ = share.FromResourceList[share.Request](list) }
+			return func() { _, _, _ = share.FromResourceList(list) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) { testkit.Linear(t, 300, prepare) })

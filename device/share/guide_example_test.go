@@ -142,7 +142,7 @@ func Example_sharedNodes() {
 		d, _ := inventory.Node(nodes[k].Name)
 		states := share.States(d)
 		if k == 0 {
-			states[0].Free = share.Free{} // seven of eight are left
+			states[0].Free = share.Amounts{} // seven of eight are left
 		}
 		if err := account.Set(k, states); err != nil {
 			panic(err)
@@ -227,8 +227,8 @@ func ExampleAccount_GPUs() {
 			devices = append(devices, share.State{
 				Kind: device.KindGPU, Minor: int32(minor), UUID: fmt.Sprintf("GPU-%d%d", nodes.Len(), minor),
 				Product: "NVIDIA-A100-SXM4-40GB",
-				Total:   share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100},
-				Free:    share.Free{share.GPUCore: 100 - percent, share.GPUMemoryRatio: 100 - percent},
+				Total:   share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+				Free:    share.Amounts{share.GPUCore: 100 - percent, share.GPUMemoryRatio: 100 - percent},
 			})
 		}
 		row, _, err := nodes.Set(fmt.Sprint("node-", nodes.Len()), 1, vector.NodeAmounts{Allocatable: vector.ResourceVector{32000, 128 << 30}})
@@ -317,8 +317,8 @@ func Example_gang() {
 		}
 		if err := account.Set(row, []share.State{{
 			Kind:  device.KindGPU,
-			Total: share.Total{share.GPUCore: 100, share.GPUMemoryRatio: 100},
-			Free:  share.Free{share.GPUCore: free, share.GPUMemoryRatio: free},
+			Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
+			Free:  share.Amounts{share.GPUCore: free, share.GPUMemoryRatio: free},
 		}}); err != nil {
 			panic(err)
 		}

@@ -30,7 +30,7 @@ func TestHints(t *testing.T) {
 		{"above 100", "RDMA 200", share.ApplyForAll, 5, need(device.KindRDMA, "RDMA 100", 2)},
 		{"above 100 as count", "RDMA 200", share.RequestsAsCount, 5, need(device.KindRDMA, "RDMA 100", 2)},
 		{"above 100, none match", "RDMA 200", share.ApplyForAll, 0, need(device.KindRDMA, "RDMA 100", 2)},
-		{"gpu", "GPU 50", share.ApplyForAll, 5, partial("CORE 50, RATIO 50", 1)},
+		{"gpu", "GPU 50", share.ApplyForAll, 5, need(device.KindGPU, "CORE 50, RATIO 50", 1)},
 	} {
 		needs, err := share.Normalize(needList(c.request))
 		if err != nil || len(needs) != 1 {

@@ -43,11 +43,11 @@ func (j Joint) String() string {
 // roots. It is chosen in the order of Allocate, among the choices that leave the second
 // kind enough. A refusal says that there is no such choice. It is a *[NotEnoughError]:
 // for the first kind if too few of its devices are on roots where the second fits, and
-// for the second if no Count devices of the first have enough of it near. Devices that
+// for the second if no Count devices of the first have enough of it on their roots. Devices that
 // fit elsewhere are [CauseApart] in its Reasons.
 //
 // If one Count is 0, the other kind is allocated as if joint were PreferSamePCIe. Policy,
-// Scope, Partial and Mix of the second request don't count. Two requests of one kind are
+// Scope and Mix of the second request don't count. Two requests of one kind are
 // an error that wraps [ErrInvalidCombination]. Other errors are those of Allocate. With
 // an error both results are zero. It panics on an unknown joint.
 func (b *Bound) AllocateJoint(node int, primary, secondary AllocRequest, joint Joint) (first, second Allocation, err error) {
@@ -58,7 +58,7 @@ func (b *Bound) AllocateJoint(node int, primary, secondary AllocRequest, joint J
 	if err != nil {
 		return first, second, err
 	}
-	return c.first.allocation(c.chosen), c.second.allocation(c.near), nil
+	return c.first.allocation(c.chosen), c.second.allocation(c.partners), nil
 }
 
 // jointConsideration is a joint request, what is known of the devices of both
@@ -67,9 +67,9 @@ type jointConsideration struct {
 	joint         Joint
 	first, second *consideration
 
-	from         part           // of the first kind
-	chosen, near []*candidate   // of both kinds; with an ErrJointViolation, what it is about
-	refused      *consideration // with a NotEnoughError: the kind that it is for
+	from             part           // of the first kind
+	chosen, partners []*candidate   // of both kinds; with an ErrJointViolation, what it is about
+	refused          *consideration // with a NotEnoughError: the kind that it is for
 }
 
 // considerJoint checks the operands of a joint allocation.
@@ -110,7 +110,7 @@ func (c *jointConsideration) choose() error {
 	}
 	c.refused = nil
 	if c.required() {
-		if roots, own := pcieRoots(c.chosen), pcieRoots(c.near); roots[0] == "" || !slices.Equal(own, roots) {
+		if roots, own := pcieRoots(c.chosen), pcieRoots(c.partners); roots[0] == "" || !slices.Equal(own, roots) {
 			return fmt.Errorf("%w: primary on %q, secondary on %q", ErrJointViolation, roots, own)
 		}
 	}
@@ -142,14 +142,14 @@ func (c *jointConsideration) chooseNear() *NotEnoughError {
 	for n < int64(len(known)) && n < int64(len(b.fitting)) && slices.Contains(known, b.fitting[n].state.PCIeRoot) {
 		n++
 	}
-	c.near = b.fitting[:n]
+	c.partners = b.fitting[:n]
 	return nil
 }
 
 // orderByPCIe sorts devices so that the first ones are spread over the given PCIe
 // roots, which are known. In rounds one device of each root is taken, every round in
 // the order of ByScore. Devices elsewhere come last, also in that order.
-// (Koordinator, deviceshare: the order of NICs near the GPUs of a pod.)
+// (Koordinator, deviceshare: the order of NICs by the GPUs of a pod.)
 func orderByPCIe(devices []*candidate, roots []string) {
 	slices.SortFunc(devices, compareCandidates)
 	for i, d := range devices {
@@ -167,16 +167,16 @@ func orderByPCIe(devices []*candidate, roots []string) {
 }
 
 // chooseBeside chooses the first kind again, devices that have enough of the second
-// kind near.
+// kind on the same root.
 func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
 	a, b := c.first, c.second
 	if got := int64(len(b.fitting)); got < b.req.Count {
 		c.refused = b
 		return b.refusal(got)
 	}
-	a.near = neighboursOf(b)
+	a.neighbors = neighborsOf(b)
 	a.fitting = slices.DeleteFunc(a.fitting, func(d *candidate) bool {
-		if a.near.on(d.state.PCIeRoot) > 0 {
+		if a.neighbors.on(d.state.PCIeRoot) > 0 {
 			return false
 		}
 		d.cause = CauseApart
@@ -187,7 +187,7 @@ func (c *jointConsideration) chooseBeside() (refusal *NotEnoughError) {
 	}
 	if a.reach(c.from) < b.req.Count {
 		c.refused = b
-		return a.near.refusal(knownRoots(a.ordered(nil, c.from)), a.req.Count)
+		return a.neighbors.refusal(knownRoots(a.ordered(nil, c.from)), a.req.Count)
 	}
 	return nil
 }

@@ -52,9 +52,9 @@ func (b *Bound) explainJoint(node int, primary, secondary *AllocRequest, joint J
 	c.markPassedOver(ordered)
 	e.Primary = c.first.explanation(c.chosen, c.from, ordered, first)
 	orderByPCIe(c.second.fitting, knownRoots(c.chosen))
-	e.Secondary = c.second.explanation(c.near, wholeNode, c.second.fitting, second)
+	e.Secondary = c.second.explanation(c.partners, wholeNode, c.second.fitting, second)
 	if errors.Is(e.Refusal, ErrJointViolation) {
-		e.Roots = []string{fmt.Sprintf("%q", pcieRoots(c.chosen)), fmt.Sprintf("%q", pcieRoots(c.near))}
+		e.Roots = []string{fmt.Sprintf("%q", pcieRoots(c.chosen)), fmt.Sprintf("%q", pcieRoots(c.partners))}
 	}
 	return e, nil
 }

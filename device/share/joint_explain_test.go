@@ -132,7 +132,7 @@ func TestExplainJoint(t *testing.T) {
 			case 0:
 				devices[i].Health = device.Unhealthy
 			case 1:
-				devices[i].Free = share.Free{}
+				devices[i].Free = share.Amounts{}
 			}
 		}
 		primary, secondary := gpusAndNICs(r.Int64N(5), r.Int64N(4))

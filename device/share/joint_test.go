@@ -25,7 +25,7 @@ func jointNICs(minors ...int32) []share.State {
 // gpusAndNICs asks for whole GPUs and a percent of NICs.
 func gpusAndNICs(gpus, nics int64) (primary, secondary share.AllocRequest) {
 	return share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: gpus}, Policy: share.PackTopology},
-		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: nics}}
+		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: nics}}
 }
 
 // jointly asks for whole GPUs, packed, and a percent of NICs.
@@ -42,7 +42,7 @@ func TestAllocateJoint(t *testing.T) {
 		oneNUMA[i].NUMANode = 0
 	}
 	busy := jointNICs(1, 2, 3, 4)
-	busy[0].Free = share.Free{share.RDMA: 0}
+	busy[0].Free = share.Amounts{share.RDMA: 0}
 
 	for _, test := range []struct {
 		fact       string
@@ -66,7 +66,7 @@ func TestAllocateJoint(t *testing.T) {
 		t.Run(test.fact, func(t *testing.T) {
 			s := allocScorer(t, share.LeastAllocated, true)
 			primary, secondary := gpusAndNICs(test.gpus, test.nics)
-			secondary.PerInstance = share.Request{share.RDMA: test.rdma}
+			secondary.PerInstance = share.Amounts{share.RDMA: test.rdma}
 			gpu, nic, err := allocateJoint(s, primary, secondary, test.devices, test.joint)
 			if violation := errors.Is(err, share.ErrJointViolation); violation != (test.wantNICs == nil) || !violation && err != nil {
 				t.Fatalf("error %v", err)
@@ -112,7 +112,7 @@ func violation(primary, secondary []string) error {
 
 func TestAllocateJointRefuses(t *testing.T) {
 	busy := jointNICs(1, 2, 3, 4)
-	busy[0].Free = share.Free{share.RDMA: 0}
+	busy[0].Free = share.Amounts{share.RDMA: 0}
 	loose := jointNICs(1, 2)
 	loose[1].PCIeRoot = ""
 	for _, test := range []struct {
@@ -161,7 +161,7 @@ func TestAllocateJointRefuses(t *testing.T) {
 // SeekSamePCIe: the first kind goes where the second is.
 func TestAllocateJointSeek(t *testing.T) {
 	busy := jointNICs(1, 2, 3, 4)
-	busy[0].Free = share.Free{share.RDMA: 0}
+	busy[0].Free = share.Amounts{share.RDMA: 0}
 	loose := jointNICs(1, 3)
 	loose[0].PCIeRoot = ""
 	apart := func(n int64) []share.Reason { return []share.Reason{{Cause: share.CauseApart, Devices: n}} }
@@ -216,7 +216,7 @@ func TestAllocateJointSeekPreferred(t *testing.T) {
 		{5, nil, nil, &share.NotEnoughError{Kind: "rdma", Want: 5, Got: 4, Reasons: []share.Reason{{Cause: share.CauseApart, Devices: 1}}}},
 	} {
 		gpu, nic, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 2}, Preferred: []int32{6, 7}},
-			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: test.nics}},
+			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: test.nics}},
 			node, share.SeekSamePCIe)
 		if diff := cmp.Diff(test.want, err); diff != "" || !slices.Equal(gpu.Minors(), test.wantGPUs) || !slices.Equal(nic.Minors(), test.wantNICs) {
 			t.Errorf("%d NICs: %v, %v, error %v\n%s", test.nics, gpu.Minors(), nic.Minors(), err, diff)
@@ -227,9 +227,9 @@ func TestAllocateJointSeekPreferred(t *testing.T) {
 // The policy of the second request doesn't count, nor does what it needs.
 func TestAllocateJointSecondPolicy(t *testing.T) {
 	nics := jointNICs(1, 5)
-	nics[0].Free = share.Free{share.RDMA: 50}
+	nics[0].Free = share.Amounts{share.RDMA: 50}
 	_, nic, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}},
-		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: 1}, Scope: share.ScopePCIe, Policy: share.LeastFragmentation, Mix: []share.PodShare{{}}},
+		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: 1}, Scope: share.ScopePCIe, Policy: share.LeastFragmentation, Mix: []share.PodShare{{}}},
 		slices.Concat(allocEight(), nics), share.PreferSamePCIe)
 	if err != nil || !slices.Equal(nic.Minors(), []int32{5}) {
 		t.Errorf("NICs %v, error %v", nic.Minors(), err)

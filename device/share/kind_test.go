@@ -15,8 +15,8 @@ import (
 // Otherwise there would be no device of it for ever.
 func TestUnknownKind(t *testing.T) {
 	s := must(share.NewScorer(share.Config{}))
-	one := share.Request{share.GPUMemoryRatio: 10}
-	good := share.State{Kind: device.KindGPU, Total: share.Total{share.GPUMemoryRatio: 100}, Free: share.Free{share.GPUMemoryRatio: 100}}
+	one := share.Amounts{share.GPUMemoryRatio: 10}
+	good := share.State{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemoryRatio: 100}, Free: share.Amounts{share.GPUMemoryRatio: 100}}
 	account := accountOf(t, []share.State{good})
 	b := s.Bind(account)
 	for _, kind := range []string{"gpus", "GPU", " gpu", "", "nvidia.com/gpu", "npu"} {

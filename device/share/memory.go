@@ -17,7 +17,7 @@ import (
 // An error wraps [ErrNoTotal] where memory is requested of a device whose total is 0,
 // which stands for unknown, or less. It wraps [ErrInvalidUnit] for a negative amount, and
 // [vector.ErrNotRepresentable] for a result of 2^63 or more.
-func FillRequest(req Request, total Total) (Request, error) {
+func FillRequest(req Amounts, total Amounts) (Amounts, error) {
 	ratio, bytes := req[GPUMemoryRatio], req[GPUMemory]
 	var err error
 	switch {
@@ -32,7 +32,7 @@ func FillRequest(req Request, total Total) (Request, error) {
 		}
 	}
 	if err != nil {
-		return Request{}, err
+		return Amounts{}, err
 	}
 	return req, nil
 }

@@ -86,12 +86,12 @@ func TestFillRequest(t *testing.T) {
 		{"negative", "MEM -1", "MEM 1Gi", "", share.ErrInvalidUnit},
 		{"negative beside", "MEM -1, RATIO 50", "MEM 1Gi", "", share.ErrInvalidUnit},
 	} {
-		request := needAmounts[share.Request](c.request)
-		got, err := share.FillRequest(request, needAmounts[share.Total](c.total))
-		if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || err != nil && got != (share.Request{}) {
+		request := needAmounts(c.request)
+		got, err := share.FillRequest(request, needAmounts(c.total))
+		if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || err != nil && got != (share.Amounts{}) {
 			t.Errorf("%s: error %v, want %v", c.name, err, c.err)
 		}
-		if diff := cmp.Diff(needAmounts[share.Request](c.want), got); diff != "" && err == nil {
+		if diff := cmp.Diff(needAmounts(c.want), got); diff != "" && err == nil {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}

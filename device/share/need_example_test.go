@@ -22,16 +22,16 @@ func ExampleNormalize() {
 		return
 	}
 	for _, n := range needs {
-		fmt.Printf("%s %d x %v, partial %v\n", n.Kind, n.Count, n.PerInstance, n.Partial)
+		fmt.Printf("%s %d x %v\n", n.Kind, n.Count, n.PerInstance)
 	}
 	// Output:
-	// gpu 2 x koordinator.sh/gpu-core 50, koordinator.sh/gpu-memory-ratio 50, partial true
-	// rdma 1 x koordinator.sh/rdma 100, partial false
+	// gpu 2 x koordinator.sh/gpu-core 50, koordinator.sh/gpu-memory-ratio 50
+	// rdma 1 x koordinator.sh/rdma 100
 }
 
 // One NIC out of each of those that match a hint, three here.
 func ExampleRequirement_WithHint() {
-	need := share.Requirement{Kind: device.KindRDMA, PerInstance: share.Request{share.RDMA: 1}, Count: 1}
+	need := share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: 1}
 	all, err := need.WithHint(share.ApplyForAll, 3)
 	fmt.Println(all.Count, all.PerInstance[share.RDMA], err)
 
@@ -41,7 +41,7 @@ func ExampleRequirement_WithHint() {
 
 // A request in bytes, in percent of a GPU of 32Gi.
 func ExampleFillRequest() {
-	req, err := share.FillRequest(share.Request{share.GPUMemory: 16 << 30}, share.Total{share.GPUMemory: 32 << 30})
+	req, err := share.FillRequest(share.Amounts{share.GPUMemory: 16 << 30}, share.Amounts{share.GPUMemory: 32 << 30})
 	fmt.Println(req[share.GPUMemoryRatio], err)
 
 	// Output:
@@ -50,7 +50,7 @@ func ExampleFillRequest() {
 
 // The resources of a GPU as Koordinator's Device has them.
 func ExampleFromResourceList() {
-	total, unknown, err := share.FromResourceList[share.Total](corev1.ResourceList{
+	total, unknown, err := share.FromResourceList(corev1.ResourceList{
 		"koordinator.sh/gpu-core":         resource.MustParse("100"),
 		"koordinator.sh/gpu-memory":       resource.MustParse("80Gi"),
 		"koordinator.sh/gpu-memory-ratio": resource.MustParse("100"),
@@ -84,15 +84,15 @@ func ExampleBound_Explain() {
 	if err != nil {
 		panic(err)
 	}
-	total := share.Total{share.GPUMemoryRatio: 100, share.GPUMemory: 16 << 30}
+	total := share.Amounts{share.GPUMemoryRatio: 100, share.GPUMemory: 16 << 30}
 	var account share.Account
 	if err := account.Set(0, []share.State{
-		{Kind: device.KindGPU, Minor: 0, Total: total, Free: share.Free(total)},
-		{Kind: device.KindGPU, Minor: 1, Total: total, Free: share.Free{share.GPUMemoryRatio: 75, share.GPUMemory: 12 << 30}},
+		{Kind: device.KindGPU, Minor: 0, Total: total, Free: share.Amounts(total)},
+		{Kind: device.KindGPU, Minor: 1, Total: total, Free: share.Amounts{share.GPUMemoryRatio: 75, share.GPUMemory: 12 << 30}},
 	}); err != nil {
 		panic(err)
 	}
-	needs := []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemory: 8 << 30}, Count: 1, Partial: true}}
+	needs := []share.Requirement{{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemory: 8 << 30}, Count: 1}}
 	explanation, err := scorer.Bind(&account).Explain(0, needs)
 	if err != nil {
 		panic(err)

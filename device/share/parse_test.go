@@ -78,7 +78,7 @@ func TestDefaultScorer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := explainNode(s, []share.Requirement{need(device.KindGPU, "RATIO 50", 1)}, []share.State{{Kind: device.KindGPU, Total: share.Total{share.GPUMemoryRatio: 100}, Free: share.Free{share.GPUMemoryRatio: 100}}})
+	text, err := explainNode(s, []share.Requirement{need(device.KindGPU, "RATIO 50", 1)}, []share.State{{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemoryRatio: 100}, Free: share.Amounts{share.GPUMemoryRatio: 100}}})
 	if err != nil || !strings.HasPrefix(text, "score 50 LeastAllocated\n") || strings.Count(text, "koordinator.sh") != 1 || !strings.Contains(text, "gpu-memory-ratio  1 ") {
 		t.Errorf("%s, error %v", text, err)
 	}
@@ -101,7 +101,7 @@ func TestConfigIsCopied(t *testing.T) {
 	cfg := share.KoordinatorDefaults()
 	s, _ := share.NewScorer(cfg)
 	cfg.Resources[0].Name = "changed"
-	if score, err := s.ScoreDevice(share.Request{}, share.Total{share.GPUMemoryRatio: 100}, share.Free{share.GPUMemoryRatio: 70}); score != 70 || err != nil {
+	if score, err := s.ScoreDevice(share.Amounts{}, share.Amounts{share.GPUMemoryRatio: 100}, share.Amounts{share.GPUMemoryRatio: 70}); score != 70 || err != nil {
 		t.Errorf("%d, error %v", score, err)
 	}
 	if again := share.KoordinatorDefaults(); again.Resources[0].Name != ratioName {

@@ -106,7 +106,7 @@ func countReasons(all, one []Reason) []Reason {
 }
 
 // insufficient returns what too little is free of, by resource.
-func insufficient(amounts *Request, free *Free) []Reason {
+func insufficient(amounts *Amounts, free *Amounts) []Reason {
 	var reasons []Reason
 	for r, want := range amounts {
 		if want > 0 && free[r] < want {
@@ -117,7 +117,7 @@ func insufficient(amounts *Request, free *Free) []Reason {
 }
 
 // fits reports whether amounts are free.
-func fits(amounts *Request, free *Free) bool {
+func fits(amounts *Amounts, free *Amounts) bool {
 	for r, want := range amounts {
 		if want > 0 && free[r] < want {
 			return false

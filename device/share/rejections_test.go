@@ -13,13 +13,13 @@ import (
 
 func TestRejections(t *testing.T) {
 	nodes := ratioNodes([]int64{100, 100}, []int64{50, 40}, []int64{0}, nil, []int64{100, 30, 0}, []int64{100})
-	nodes[0] = append(nodes[0], share.State{Kind: device.KindRDMA, Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: 100}})
+	nodes[0] = append(nodes[0], share.State{Kind: device.KindRDMA, Total: share.Amounts{share.RDMA: 100}, Free: share.Amounts{share.RDMA: 100}})
 	nodes[2] = append(nodes[2], share.State{Kind: device.KindGPU, Minor: 7, Health: device.Unhealthy})
 	account := accountOf(t, nodes...)
 	bound := (*share.Scorer)(nil).Bind(account)
 	first := vector.NewMask(len(nodes))
 	first.Set(1)
-	rdma := share.Requirement{Kind: device.KindRDMA, Count: 1, PerInstance: share.Request{share.RDMA: 50}}
+	rdma := share.Requirement{Kind: device.KindRDMA, Count: 1, PerInstance: share.Amounts{share.RDMA: 50}}
 	for _, test := range []struct {
 		name  string
 		needs []share.Requirement

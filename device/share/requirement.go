@@ -14,9 +14,8 @@ import (
 // PerInstance, each on a device of its own.
 type Requirement struct {
 	Kind        string  // device.KindGPU, KindRDMA or KindFPGA
-	PerInstance Request // of resources that devices of the kind have
+	PerInstance Amounts // of resources that devices of the kind have
 	Count       int64   // instances; at least 0
-	Partial     bool    // an instance leaves room on its device for others
 
 	// Warning says that no device can hold an instance, or that nothing is left of
 	// its memory, although the request is valid; empty: nothing to say.
@@ -43,7 +42,7 @@ func (need *Requirement) check() (kind, error) {
 
 // foreign returns the first resource with an amount that devices of a kind don't
 // have.
-func foreign(amounts [resources]int64, k kind) (Resource, bool) {
+func foreign(amounts Amounts, k kind) (Resource, bool) {
 	from, to := k.columns()
 	for i, x := range amounts {
 		if r := Resource(i); x != 0 && (r < from || r >= to) {
@@ -152,9 +151,7 @@ func setOf(names ...ask) (s askSet) {
 //
 // gpu-core, gpu-memory-ratio, gpu-memory and gpu.shared belong to koordinator.sh,
 // npu-* to huawei.com. Count is gpu.shared, or gpu-memory-ratio/100 where that is
-// more than 1, or 1. An instance gets an equal part of every amount, truncated. It
-// is Partial with a gpu-memory-ratio below 100, and with gpu-memory without a
-// ratio.
+// more than 1, or 1. An instance gets an equal part of every amount, truncated.
 //
 // koordinator.sh/rdma and koordinator.sh/fpga are kinds of their own: pct(p). Above
 // 100 they are p/100 instances of 100, else one of p.
@@ -339,7 +336,6 @@ func (a *asked) share() Requirement {
 	for i := askCore; i < askCount; i++ {
 		need.PerInstance[askResources[i]] = a.amounts[i] / need.Count
 	}
-	need.Partial = a.amounts[askRatio] == 0 || need.PerInstance[GPUMemoryRatio] < 100
 	if core := need.PerInstance[GPUCore]; core > 100 {
 		need.Warning = fmt.Sprintf("%s: %d percent for one instance, more than a device has", GPUCore, core)
 	}

@@ -47,7 +47,7 @@ func needList(text string) corev1.ResourceList {
 }
 
 // needAmounts is needList for the amounts of this package, negative ones too.
-func needAmounts[A share.Request | share.Total | share.Free](text string) (amounts A) {
+func needAmounts(text string) (amounts share.Amounts) {
 	list := needList(text)
 	for r := range amounts {
 		q := list[share.Resource(r).Name()]
@@ -57,13 +57,7 @@ func needAmounts[A share.Request | share.Total | share.Free](text string) (amoun
 }
 
 func need(kind, perInstance string, count int64) share.Requirement {
-	return share.Requirement{Kind: kind, PerInstance: needAmounts[share.Request](perInstance), Count: count}
-}
-
-func partial(perInstance string, count int64) share.Requirement {
-	n := need(device.KindGPU, perInstance, count)
-	n.Partial = true
-	return n
+	return share.Requirement{Kind: kind, PerInstance: needAmounts(perInstance), Count: count}
 }
 
 func TestNormalize(t *testing.T) {
@@ -73,7 +67,7 @@ func TestNormalize(t *testing.T) {
 		n.Warning = fmt.Sprintf(crowded, core)
 		return n
 	}
-	crumbs := partial("MEM 0", 3)
+	crumbs := need(gpu, "MEM 0", 3)
 	crumbs.Warning = "koordinator.sh/gpu-memory: 2 bytes are less than one for each of 3 instances"
 	whole := func(count int64) share.Requirement { return need(gpu, "CORE 100, RATIO 100", count) }
 	for _, c := range []struct {
@@ -86,26 +80,26 @@ func TestNormalize(t *testing.T) {
 		{"N3", "GPU 101", nil, share.ErrInvalidUnit},
 		{"N4", "NVIDIA 2", []share.Requirement{whole(2)}, nil},
 		{"N5", "GPU 200", []share.Requirement{whole(2)}, nil},
-		{"N6", "CORE 200, MEM 64Gi", []share.Requirement{warned(partial("CORE 200, MEM 64Gi", 1), 200)}, nil},
+		{"N6", "CORE 200, MEM 64Gi", []share.Requirement{warned(need(gpu, "CORE 200, MEM 64Gi", 1), 200)}, nil},
 		{"N7", "RATIO 200", []share.Requirement{need(gpu, "RATIO 100", 2)}, nil},
 		{"N8", "RATIO 101, SHARED 1", nil, share.ErrInvalidUnit},
 		{"N9", "CORE 101, MEM 64Gi, SHARED 2", nil, share.ErrInvalidUnit},
 		{"N10", "RATIO 200, SHARED 2", []share.Requirement{need(gpu, "RATIO 100", 2)}, nil},
-		{"N11", "CORE 100, MEM 64Gi, SHARED 2", []share.Requirement{partial("CORE 50, MEM 32Gi", 2)}, nil},
+		{"N11", "CORE 100, MEM 64Gi, SHARED 2", []share.Requirement{need(gpu, "CORE 50, MEM 32Gi", 2)}, nil},
 		{"N12", "NC 40, RATIO 200", []share.Requirement{need(gpu, "NC 20, RATIO 100", 2)}, nil},
-		{"N13", "SHARED 1, NC 10, NCPU 3, MEM 16Gi", []share.Requirement{partial("NC 10, NCPU 3, MEM 16Gi", 1)}, nil},
+		{"N13", "SHARED 1, NC 10, NCPU 3, MEM 16Gi", []share.Requirement{need(gpu, "NC 10, NCPU 3, MEM 16Gi", 1)}, nil},
 		{"N14", "SHARED 2, NC 20, NCPU 6, DVPP 200, MEM 32Gi", nil, share.ErrInvalidUnit},
 		{"N15", "FPGA 201", nil, share.ErrInvalidUnit},
 		{"N16", "RDMA 50", []share.Requirement{need(rdma, "RDMA 50", 1)}, nil},
-		{"N17", "SHARED 2, CORE 100, RATIO 100", []share.Requirement{partial("CORE 50, RATIO 50", 2)}, nil},
+		{"N17", "SHARED 2, CORE 100, RATIO 100", []share.Requirement{need(gpu, "CORE 50, RATIO 50", 2)}, nil},
 		{"N18", "RATIO 200, CORE 200", []share.Requirement{whole(2)}, nil},
 		{"N19", "NC 16, RATIO 200", []share.Requirement{need(gpu, "NC 8, RATIO 100", 2)}, nil},
-		{"N20", "SHARED 3, MEM 64Gi", []share.Requirement{partial("MEM 22906492245", 3)}, nil},
+		{"N20", "SHARED 3, MEM 64Gi", []share.Requirement{need(gpu, "MEM 22906492245", 3)}, nil},
 		{"less than a byte for each", "SHARED 3, MEM 2", []share.Requirement{crumbs}, nil},
 		{"N21", "NVIDIA 4, RDMA 400", []share.Requirement{whole(4), need(rdma, "RDMA 100", 4)}, nil},
 		{"N22", "RDMA 80", []share.Requirement{need(rdma, "RDMA 80", 1)}, nil},
-		{"N23", "MEM 64Gi", []share.Requirement{partial("MEM 64Gi", 1)}, nil},
-		{"N24", "CORE 100, MEM 64Gi, SHARED 1", []share.Requirement{partial("CORE 100, MEM 64Gi", 1)}, nil},
+		{"N23", "MEM 64Gi", []share.Requirement{need(gpu, "MEM 64Gi", 1)}, nil},
+		{"N24", "CORE 100, MEM 64Gi, SHARED 1", []share.Requirement{need(gpu, "CORE 100, MEM 64Gi", 1)}, nil},
 		{"N25", "RDMA 201", nil, share.ErrInvalidUnit},
 		{"N26", "FPGA 50", []share.Requirement{need(fpga, "FPGA 50", 1)}, nil},
 
@@ -128,33 +122,33 @@ func TestNormalize(t *testing.T) {
 		{"NPU by ratio", "SHARED 1, NC 10, NCPU 3, RATIO 50", nil, share.ErrInvalidCombination},
 		{"DVPP alone", "DVPP 100", nil, share.ErrInvalidCombination},
 
-		{"part of a device", "GPU 50", []share.Requirement{partial("CORE 50, RATIO 50", 1)}, nil},
+		{"part of a device", "GPU 50", []share.Requirement{need(gpu, "CORE 50, RATIO 50", 1)}, nil},
 		{"one device", "GPU 100", []share.Requirement{whole(1)}, nil},
-		{"part by ratio", "RATIO 50", []share.Requirement{partial("RATIO 50", 1)}, nil},
+		{"part by ratio", "RATIO 50", []share.Requirement{need(gpu, "RATIO 50", 1)}, nil},
 		{"ratio 150", "RATIO 150", nil, share.ErrInvalidUnit},
 		{"NPU ratio 150", "NC 10, RATIO 150", nil, share.ErrInvalidUnit},
 		{"core 150 with memory", "CORE 150, MEM 1Gi", nil, share.ErrInvalidUnit},
 		{"core 150 with ratio", "CORE 150, RATIO 100", nil, share.ErrInvalidUnit},
-		{"more cores than memory", "CORE 60, RATIO 50", []share.Requirement{partial("CORE 60, RATIO 50", 1)}, nil},
+		{"more cores than memory", "CORE 60, RATIO 50", []share.Requirement{need(gpu, "CORE 60, RATIO 50", 1)}, nil},
 		{"more cores than devices", "CORE 300, RATIO 200", []share.Requirement{warned(need(gpu, "CORE 150, RATIO 100", 2), 150)}, nil},
 		{"cores cut off", "CORE 100, RATIO 300", []share.Requirement{need(gpu, "CORE 33, RATIO 100", 3)}, nil},
 		{"fewer than instances", "NC 1, RATIO 200", []share.Requirement{need(gpu, "NC 0, RATIO 100", 2)}, nil},
-		{"shared ratio", "SHARED 4, RATIO 100", []share.Requirement{partial("RATIO 25", 4)}, nil},
+		{"shared ratio", "SHARED 4, RATIO 100", []share.Requirement{need(gpu, "RATIO 25", 4)}, nil},
 		{"one shared device", "SHARED 1, RATIO 100", []share.Requirement{need(gpu, "RATIO 100", 1)}, nil},
 		{"shared cores do not divide", "SHARED 3, CORE 100, RATIO 99", nil, share.ErrInvalidUnit},
 		{"shared ratio does not divide", "SHARED 3, CORE 99, RATIO 100", nil, share.ErrInvalidUnit},
 		{"shared cores of one", "SHARED 1, CORE 200, RATIO 100", nil, share.ErrInvalidUnit},
-		{"NPU with DVPP", "SHARED 1, NC 20, NCPU 6, DVPP 100, MEM 32Gi", []share.Requirement{partial("NC 20, NCPU 6, DVPP 100, MEM 32Gi", 1)}, nil},
+		{"NPU with DVPP", "SHARED 1, NC 20, NCPU 6, DVPP 100, MEM 32Gi", []share.Requirement{need(gpu, "NC 20, NCPU 6, DVPP 100, MEM 32Gi", 1)}, nil},
 		{"NPU with too much DVPP", "SHARED 1, NC 20, NCPU 6, DVPP 101, MEM 32Gi", nil, share.ErrInvalidUnit},
 		{"NPU twice", "SHARED 2, NC 20, NCPU 6, MEM 32Gi", nil, share.ErrInvalidUnit},
 
 		{"rdma 100", "RDMA 100", []share.Requirement{need(rdma, "RDMA 100", 1)}, nil},
 		{"rdma 150", "RDMA 150", nil, share.ErrInvalidUnit},
 		{"fpga 300", "FPGA 300", []share.Requirement{need(fpga, "FPGA 100", 3)}, nil},
-		{"all kinds", "FPGA 1, RDMA 2, GPU 3", []share.Requirement{partial("CORE 3, RATIO 3", 1), need(rdma, "RDMA 2", 1), need(fpga, "FPGA 1", 1)}, nil},
+		{"all kinds", "FPGA 1, RDMA 2, GPU 3", []share.Requirement{need(gpu, "CORE 3, RATIO 3", 1), need(rdma, "RDMA 2", 1), need(fpga, "FPGA 1", 1)}, nil},
 		{"one kind is wrong", "NVIDIA 4, RDMA 101", nil, share.ErrInvalidUnit},
 
-		{"zeros are absent", "NVIDIA 0, CORE 0, MEM 1Gi, SHARED 0, RDMA 0", []share.Requirement{partial("MEM 1Gi", 1)}, nil},
+		{"zeros are absent", "NVIDIA 0, CORE 0, MEM 1Gi, SHARED 0, RDMA 0", []share.Requirement{need(gpu, "MEM 1Gi", 1)}, nil},
 		{"only zeros", "NVIDIA 0, RDMA 0", nil, nil},
 		{"other names", "cpu 1500m, memory -1, nvidia.com/gpu.shared 2, vendor.example/gpu 1", nil, nil},
 		{"negative", "NVIDIA -1", nil, share.ErrInvalidUnit},
@@ -167,11 +161,11 @@ func TestNormalize(t *testing.T) {
 		{"half a byte", "MEM 1023.5", nil, share.ErrInvalidUnit},
 		{"fine", "RDMA 1n", nil, share.ErrInvalidUnit},
 		{"whole in thousandths", "NVIDIA 2000m", []share.Requirement{whole(2)}, nil},
-		{"whole in binary", "MEM 1.5Gi", []share.Requirement{partial("MEM 1610612736", 1)}, nil},
+		{"whole in binary", "MEM 1.5Gi", []share.Requirement{need(gpu, "MEM 1610612736", 1)}, nil},
 		{"whole with an exponent", "RATIO 2e2", []share.Requirement{need(gpu, "RATIO 100", 2)}, nil},
 		{"many", "NVIDIA 92233720368547758", []share.Requirement{whole(92233720368547758)}, nil},
 		{"too many", "NVIDIA 92233720368547759", nil, share.ErrInvalidUnit},
-		{"much", "MEM 9223372036854775807", []share.Requirement{partial("MEM 9223372036854775807", 1)}, nil},
+		{"much", "MEM 9223372036854775807", []share.Requirement{need(gpu, "MEM 9223372036854775807", 1)}, nil},
 	} {
 		got, err := share.Normalize(needList(c.request))
 		if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
@@ -351,9 +345,6 @@ func conserve(t *testing.T, left map[corev1.ResourceName]int64, n share.Requirem
 			t.Errorf("%s: %d percent in one instance", name, x)
 		}
 		left[name] = 0
-	}
-	if want := n.Kind == device.KindGPU && n.PerInstance[share.GPUMemoryRatio] < 100; n.Partial != want {
-		t.Errorf("%+v: partial, want %v", n, want)
 	}
 }
 

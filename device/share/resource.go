@@ -132,30 +132,23 @@ func (k kind) columns() (from, to Resource) {
 	return GPUCore, NPUDVPP + 1
 }
 
-// Request, Total and Free are amounts of a device, by [Resource]: what is asked for, what
-// the device has, and what of it is free. An amount of 0 stands for none. They are three
-// types, so that they cannot be mixed up:
+// Amounts are how much of each [Resource] a pod requests of a device, or how much the
+// device has, or what of that is free. An amount of 0 stands for none:
 //
-//	half := share.Request{share.GPUCore: 50, share.GPUMemoryRatio: 50}
-type (
-	Request [resources]int64
-	Total   [resources]int64
-	Free    [resources]int64
-)
+//	half := share.Amounts{share.GPUCore: 50, share.GPUMemoryRatio: 50}
+type Amounts [resources]int64
 
 // FromResourceList returns the amounts of a list, such as the resources of a device
-// in Koordinator's Device, as a [Request], [Total] or [Free]. unknown has the names
-// that are no [Resource], sorted; whole devices such as nvidia.com/gpu are among
+// in Koordinator's Device. unknown has the names that are no [Resource], sorted; whole devices such as nvidia.com/gpu are among
 // them, which [Normalize] reads.
 //
 // An amount that is negative, no integer, or too large for an int64 is an error
 // that wraps [ErrInvalidUnit].
-func FromResourceList[A Request | Total | Free](list corev1.ResourceList) (amounts A, unknown []corev1.ResourceName, err error) {
-	var read [resources]int64
+func FromResourceList(list corev1.ResourceList) (amounts Amounts, unknown []corev1.ResourceName, err error) {
 	for r, name := range resourceNames {
 		if q, ok := list[name]; ok {
-			if read[r], err = wholeAmount(name, Resource(r).unit(), q); err != nil {
-				return amounts, nil, err
+			if amounts[r], err = wholeAmount(name, Resource(r).unit(), q); err != nil {
+				return Amounts{}, nil, err
 			}
 		}
 	}
@@ -165,7 +158,7 @@ func FromResourceList[A Request | Total | Free](list corev1.ResourceList) (amoun
 		}
 	}
 	slices.Sort(unknown)
-	return A(read), unknown, nil
+	return amounts, unknown, nil
 }
 
 // wholeAmount returns an amount of a pod or a device.
@@ -186,9 +179,9 @@ func unitError(name corev1.ResourceName, amount any, reason string) error {
 }
 
 // List returns the amounts that aren't 0 as a resource list.
-func (r Request) List() corev1.ResourceList {
+func (a Amounts) List() corev1.ResourceList {
 	list := corev1.ResourceList{}
-	for i, x := range r {
+	for i, x := range a {
 		if x != 0 {
 			format := resource.DecimalSI
 			if Resource(i) == GPUMemory {
@@ -201,17 +194,9 @@ func (r Request) List() corev1.ResourceList {
 }
 
 // String lists the amounts that aren't 0, such as "koordinator.sh/gpu-core 50".
-func (r Request) String() string { return amountsText(r) }
-
-// String is [Request.String].
-func (t Total) String() string { return amountsText(t) }
-
-// String is [Request.String].
-func (f Free) String() string { return amountsText(f) }
-
-func amountsText(amounts [resources]int64) string {
+func (a Amounts) String() string {
 	var parts []string
-	for i, x := range amounts {
+	for i, x := range a {
 		if x != 0 {
 			parts = append(parts, fmt.Sprintf("%v %s", Resource(i), Resource(i).text(x)))
 		}
@@ -220,8 +205,8 @@ func amountsText(amounts [resources]int64) string {
 }
 
 // check returns an error for the first negative amount.
-func (r *Request) check() error {
-	for i, x := range r {
+func (a *Amounts) check() error {
+	for i, x := range a {
 		if x < 0 {
 			return unitError(resourceNames[i], x, "must be 0 "+Resource(i).unit()+" or more")
 		}

@@ -19,13 +19,13 @@ import (
 func gpu16(minor int32, free string) share.State {
 	return share.State{
 		Kind: device.KindGPU, Minor: minor,
-		Total: needAmounts[share.Total](idle16), Free: needAmounts[share.Free](free),
+		Total: needAmounts(idle16), Free: needAmounts(free),
 	}
 }
 
 // needNIC is a NIC of which so many percent are free.
 func needNIC(minor int32, free int64) share.State {
-	return share.State{Kind: device.KindRDMA, Minor: minor, Total: share.Total{share.RDMA: 100}, Free: share.Free{share.RDMA: free}}
+	return share.State{Kind: device.KindRDMA, Minor: minor, Total: share.Amounts{share.RDMA: 100}, Free: share.Amounts{share.RDMA: free}}
 }
 
 // needScorer returns a scorer with the weights that Koordinator ships, or with
@@ -61,7 +61,7 @@ func eightIdle() (devices []share.State) {
 func TestScoreNode(t *testing.T) {
 	const least, most = share.LeastAllocated, share.MostAllocated
 	const koordinator, seed = true, false
-	reserved := share.State{Kind: device.KindGPU, Total: needAmounts[share.Total](half16), Free: needAmounts[share.Free](half16)}
+	reserved := share.State{Kind: device.KindGPU, Total: needAmounts(half16), Free: needAmounts(half16)}
 	half, whole := need(device.KindGPU, "CORE 50, RATIO 50", 1), need(device.KindGPU, "CORE 100, RATIO 100", 1)
 	four := need(device.KindGPU, "RATIO 100", 4)
 	for _, c := range []struct {
@@ -86,17 +86,17 @@ func TestScoreNode(t *testing.T) {
 		{"S22", koordinator, least, 0, []share.Requirement{half}, []share.State{reserved}, 50},
 		{"S23", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, half16)}, 25},
 		{"S25", koordinator, least, share.FillMemory, []share.Requirement{half}, []share.State{gpu16(0, idle16)}, 50},
-		{"S25, by memory", koordinator, least, share.FillMemory, []share.Requirement{partial("MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
+		{"S25, by memory", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
 		{"S25, four of eight", koordinator, least, share.FillMemory, []share.Requirement{four}, eightIdle(), 50},
 		{"S25, one of eight", koordinator, least, share.FillMemory | share.PerInstance, []share.Requirement{four}, eightIdle(), 87},
-		{"filled without a weight", seed, least, share.FillMemory, []share.Requirement{partial("MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
-		{"both given", koordinator, least, share.FillMemory, []share.Requirement{partial("RATIO 50, MEM 4Gi", 1)}, []share.State{gpu16(0, idle16)}, 62},
+		{"filled without a weight", seed, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
+		{"both given", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "RATIO 50, MEM 4Gi", 1)}, []share.State{gpu16(0, idle16)}, 62},
 		{"nothing to fill from", koordinator, least, share.FillMemory, []share.Requirement{half},
-			[]share.State{{Kind: device.KindGPU, Total: needAmounts[share.Total]("RATIO 100"), Free: needAmounts[share.Free]("RATIO 100")}}, 50},
+			[]share.State{{Kind: device.KindGPU, Total: needAmounts("RATIO 100"), Free: needAmounts("RATIO 100")}}, 50},
 		{"no total to fill to", koordinator, least, share.FillMemory, []share.Requirement{half},
-			[]share.State{{Kind: device.KindGPU, Total: needAmounts[share.Total]("MEM 16Gi"), Free: needAmounts[share.Free]("MEM 16Gi")}}, 100},
-		{"no memory to fill from", koordinator, least, share.FillMemory, []share.Requirement{partial("MEM 8Gi", 1)},
-			[]share.State{{Kind: device.KindGPU, Total: needAmounts[share.Total]("RATIO 100"), Free: needAmounts[share.Free]("RATIO 100")}}, 100},
+			[]share.State{{Kind: device.KindGPU, Total: needAmounts("MEM 16Gi"), Free: needAmounts("MEM 16Gi")}}, 100},
+		{"no memory to fill from", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)},
+			[]share.State{{Kind: device.KindGPU, Total: needAmounts("RATIO 100"), Free: needAmounts("RATIO 100")}}, 100},
 
 		{"no needs", koordinator, least, 0, nil, eightIdle(), 0},
 		{"no devices", koordinator, most, 0, []share.Requirement{half}, nil, 0},
@@ -141,7 +141,7 @@ func TestScoreNodeOrder(t *testing.T) {
 func TestScoreNodeErrors(t *testing.T) {
 	half := need(device.KindGPU, "RATIO 50", 1)
 	huge := func(minor int32, total, free int64) share.State {
-		return share.State{Kind: device.KindGPU, Minor: minor, Total: share.Total{share.GPUMemoryRatio: total}, Free: share.Free{share.GPUMemoryRatio: free}}
+		return share.State{Kind: device.KindGPU, Minor: minor, Total: share.Amounts{share.GPUMemoryRatio: total}, Free: share.Amounts{share.GPUMemoryRatio: free}}
 	}
 	negativeCount := half
 	negativeCount.Count = -1
@@ -170,7 +170,7 @@ func TestScoreNodeErrors(t *testing.T) {
 		{"many devices", []share.Requirement{half}, many, 50, nil, ""},
 		{"a resource of another kind", []share.Requirement{need(device.KindGPU, "RATIO 50, RDMA 1", 1)}, eightIdle(), 0, share.ErrInvalidCombination,
 			"share: invalid combination of resources: koordinator.sh/rdma: 1: must be 0 of kind gpu"},
-		{"a device with a resource of another kind", []share.Requirement{half}, []share.State{{Kind: device.KindRDMA, Total: share.Total{share.GPUCore: 100}}}, 0, share.ErrInvalidCombination,
+		{"a device with a resource of another kind", []share.Requirement{half}, []share.State{{Kind: device.KindRDMA, Total: share.Amounts{share.GPUCore: 100}}}, 0, share.ErrInvalidCombination,
 			"share: node 0: rdma 0: koordinator.sh/gpu-core: 100: must be 0 of this kind: share: invalid combination of resources"},
 		{"a total of 2^53", []share.Requirement{half}, []share.State{huge(0, 1<<53, 0)}, 0, vector.ErrNotRepresentable,
 			"share: node 0: gpu 0: koordinator.sh/gpu-memory-ratio: total 9007199254740992, free 0: must be below 2^53: amount is not representable"},
@@ -254,7 +254,7 @@ func TestScoreDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, total, free := needAmounts[share.Request](c.req), needAmounts[share.Total](c.total), needAmounts[share.Free](c.free)
+		req, total, free := needAmounts(c.req), needAmounts(c.total), needAmounts(c.free)
 		got, err := s.ScoreDevice(req, total, free)
 		if got != c.want || err != nil {
 			t.Errorf("%s: %d, error %v, want %d", c.fact, got, err, c.want)
@@ -264,9 +264,9 @@ func TestScoreDevice(t *testing.T) {
 
 func TestScoreDeviceErrors(t *testing.T) {
 	s := needScorer(t, share.LeastAllocated, false)
-	negative := share.Request{share.RDMA: -2, share.GPUMemory: -1} // neither has a weight
+	negative := share.Amounts{share.RDMA: -2, share.GPUMemory: -1} // neither has a weight
 	const want = "share: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"
-	if _, err := s.ScoreDevice(negative, share.Total{}, share.Free{}); !errors.Is(err, share.ErrInvalidUnit) || err.Error() != want {
+	if _, err := s.ScoreDevice(negative, share.Amounts{}, share.Amounts{}); !errors.Is(err, share.ErrInvalidUnit) || err.Error() != want {
 		t.Fatalf("error %v", err)
 	}
 }
@@ -435,8 +435,8 @@ func TestScoreAmounts(t *testing.T) {
 		for _, req := range amounts {
 			for _, total := range free {
 				for _, left := range free {
-					need := share.Requirement{PerInstance: share.Request{share.GPUMemoryRatio: req}, Count: 1}
-					state := share.State{Total: share.Total{share.GPUMemoryRatio: total}, Free: share.Free{share.GPUMemoryRatio: left}}
+					need := share.Requirement{PerInstance: share.Amounts{share.GPUMemoryRatio: req}, Count: 1}
+					state := share.State{Total: share.Amounts{share.GPUMemoryRatio: total}, Free: share.Amounts{share.GPUMemoryRatio: left}}
 					want := goldenNodeScore(cfg, 0, need, []share.State{state})
 					if got, err := s.ScoreDevice(need.PerInstance, state.Total, state.Free); got != want || err != nil {
 						t.Errorf("%s: request %d, total %d, free %d: %d, error %v, want %d", kind, req, total, left, got, err, want)
@@ -451,13 +451,13 @@ func TestScoreAmounts(t *testing.T) {
 func TestNoScorer(t *testing.T) {
 	for name, s := range map[string]*share.Scorer{"nil": nil, "zero": {}} {
 		d := eightIdle()[0]
-		if score, err := s.ScoreDevice(share.Request{share.GPUMemoryRatio: 50}, d.Total, d.Free); score != 0 || err != nil {
+		if score, err := s.ScoreDevice(share.Amounts{share.GPUMemoryRatio: 50}, d.Total, d.Free); score != 0 || err != nil {
 			t.Errorf("%s: device %d, error %v", name, score, err)
 		}
-		if score, err := scoreNode(s, []share.Requirement{partial("RATIO 50", 1)}, eightIdle()); score != 0 || err != nil {
+		if score, err := scoreNode(s, []share.Requirement{need(device.KindGPU, "RATIO 50", 1)}, eightIdle()); score != 0 || err != nil {
 			t.Errorf("%s: node %d, error %v", name, score, err)
 		}
-		a, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Request{share.GPUMemoryRatio: 50}, Count: 1}}, eightIdle())
+		a, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 50}, Count: 1}}, eightIdle())
 		if err != nil || !slices.Equal(a.Minors(), []int32{0}) {
 			t.Errorf("%s: %v, error %v", name, a, err)
 		}

@@ -160,7 +160,7 @@ func (c *Config) faults() (list field.ErrorList) {
 // a weight don't count. No amount is too large: nothing wraps around or is rounded.
 //
 // The error wraps [ErrInvalidUnit]: a negative amount in req. It allocates nothing.
-func (s *Scorer) ScoreDevice(req Request, total Total, free Free) (int64, error) {
+func (s *Scorer) ScoreDevice(req Amounts, total Amounts, free Amounts) (int64, error) {
 	if err := req.check(); err != nil {
 		return 0, err
 	}
@@ -168,7 +168,7 @@ func (s *Scorer) ScoreDevice(req Request, total Total, free Free) (int64, error)
 }
 
 // scoreDevice is ScoreDevice for a request without negative amounts.
-func (s *Scorer) scoreDevice(req *Request, total *Total, free *Free) int64 {
+func (s *Scorer) scoreDevice(req *Amounts, total *Amounts, free *Amounts) int64 {
 	if s == nil {
 		return 0
 	}
@@ -177,9 +177,9 @@ func (s *Scorer) scoreDevice(req *Request, total *Total, free *Free) int64 {
 
 // amounts are those of a device, or of all devices of a kind on a node.
 type amounts struct {
-	request Request
-	total   Total
-	free    Free
+	request Amounts
+	total   Amounts
+	free    Amounts
 }
 
 // mean completes the request and returns the weighted mean of the scores of the
@@ -202,7 +202,7 @@ func (s *Scorer) mean(columns []Resource, a *amounts) int64 {
 
 // fill completes a request for one of gpu-memory-ratio and gpu-memory with the
 // other one, where both have a total, for a score.
-func (s *Scorer) fill(req *Request, total *Total) {
+func (s *Scorer) fill(req *Amounts, total *Amounts) {
 	if s.pairs {
 		fillMemory(req, total)
 	}
@@ -211,7 +211,7 @@ func (s *Scorer) fill(req *Request, total *Total) {
 // fillMemory completes a request for one of gpu-memory-ratio and gpu-memory with
 // the other one, where both have a total. What is beyond int64 then is beyond the
 // total too.
-func fillMemory(req *Request, total *Total) {
+func fillMemory(req *Amounts, total *Amounts) {
 	ratio, memory := total[GPUMemoryRatio], total[GPUMemory]
 	switch {
 	case ratio <= 0 || memory <= 0:

@@ -3,6 +3,8 @@ package share
 import (
 	"cmp"
 	"slices"
+
+	"github.com/resvec/resvec/device"
 )
 
 // part is a part of a node: all of it, a NUMA node, or a PCIe root of one.
@@ -22,7 +24,7 @@ type partUse struct {
 	fitting int64 // devices that fit
 	best    int64 // the best of their scores, which are at least 0
 	levels  int   // how many of the parts that it lies in are used
-	room    int64 // neighbours within reach of so many devices as are wanted
+	room    int64 // neighbors within reach of so many devices as are wanted
 }
 
 // partsAt appends the parts of a place, the deepest last.
@@ -91,7 +93,7 @@ func (c *consideration) countUses() {
 				u.levels++
 			}
 		}
-		if c.near != nil {
+		if c.neighbors != nil {
 			u.room = c.reach(u.part)
 		}
 	}
@@ -115,10 +117,16 @@ func (c *consideration) compareParts(a, b *partUse) int {
 		cmp.Compare(b.scope, a.scope),
 		cmp.Compare(b.levels, a.levels),
 	)
-	if order == 0 && c.req.Partial {
+	if order == 0 && c.req.leavesRoom() {
 		order = cmp.Compare(b.best, a.best)
 	}
 	return cmp.Or(order, cmp.Compare(a.numa, b.numa), cmp.Compare(a.root, b.root))
+}
+
+// leavesRoom reports whether an instance takes only a part of a GPU. Among equal parts of
+// the node the score then decides, so that shares fill a device that is in use.
+func (need *Requirement) leavesRoom() bool {
+	return need.Kind == device.KindGPU && need.PerInstance[GPUMemoryRatio] < wholeDevice
 }
 
 // isUsed reports whether something of a device is used, in the sense of

@@ -12,7 +12,7 @@ import (
 // right.
 func TestErrorTexts(t *testing.T) {
 	scorer := must(share.NewScorer(share.Config{}))
-	gpu := []share.State{{Kind: device.KindGPU, Total: share.Total{share.GPUMemoryRatio: 100}, Free: share.Free{share.GPUMemoryRatio: 100}}}
+	gpu := []share.State{{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemoryRatio: 100}, Free: share.Amounts{share.GPUMemoryRatio: 100}}}
 	bound := scorer.Bind(accountOf(t, gpu))
 	list := func(amounts string) corev1.ResourceList { return needList(amounts) }
 	for _, c := range []struct {

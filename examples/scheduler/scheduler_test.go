@@ -199,7 +199,7 @@ func TestWhichGPU(t *testing.T) {
 	for minor, percent := range []int64{40, 50} { // run already
 		p := newPod(fmt.Sprint("runs-", minor), "", amounts("2", "koordinator.sh/gpu", fmt.Sprint(percent)))
 		devices := []share.Allocation{{Kind: "gpu", Devices: []share.Allocated{{
-			Minor: int32(minor), Amounts: share.Request{share.GPUCore: percent, share.GPUMemoryRatio: percent},
+			Minor: int32(minor), Amounts: share.Amounts{share.GPUCore: percent, share.GPUMemoryRatio: percent},
 		}}}}
 		if err := errors.Join(bindTo(p, "gpu-1", devices), s.podSeen(p)); err != nil {
 			t.Fatal(err)
@@ -446,7 +446,7 @@ func check(t *testing.T, s *scheduler) {
 			continue
 		}
 		want := make(vector.ResourceVector, s.nodes.Cols())
-		taken := map[int32]share.Request{}
+		taken := map[int32]share.Amounts{}
 		for _, p := range n.pods {
 			want.Add(p.request)
 			for _, a := range p.devices {
@@ -492,7 +492,7 @@ func checkZero(t *testing.T, s *scheduler) {
 			}
 		}
 		for _, d := range s.account.States(nil, row) {
-			if d.Free != share.Free(d.Total) {
+			if d.Free != share.Amounts(d.Total) {
 				t.Errorf("device %d of %s: %v of %v free", d.Minor, name, d.Free, d.Total)
 			}
 		}

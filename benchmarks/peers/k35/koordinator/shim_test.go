@@ -33,18 +33,18 @@ func newDeviceScorer(strategy *config.ScoringStrategy) (deviceScorer, error) {
 
 // scoreNode scores all devices of one type together, by their minors.
 func (s deviceScorer) scoreNode(podRequest corev1.ResourceList, total, free map[int]corev1.ResourceList) (int64, error) {
-	request, _, err := share.FromResourceList[share.Request](podRequest)
-	var totals share.Total
+	request, _, err := share.FromResourceList(podRequest)
+	var totals share.Amounts
 	for _, list := range total {
-		device, _, fault := share.FromResourceList[share.Total](list)
+		device, _, fault := share.FromResourceList(list)
 		for i, n := range device {
 			totals[i] += n
 		}
 		err = errors.Join(err, fault)
 	}
-	var frees share.Free
+	var frees share.Amounts
 	for _, list := range free {
-		device, _, fault := share.FromResourceList[share.Free](list)
+		device, _, fault := share.FromResourceList(list)
 		for i, n := range device {
 			frees[i] += n
 		}

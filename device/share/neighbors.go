@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// neighbours are devices of the second kind that the first one needs on its PCIe
+// neighbors are devices of the second kind that the first one needs on its PCIe
 // roots: as many as are wanted, wherever they are.
-type neighbours struct {
+type neighbors struct {
 	second *consideration
 	roots  []string // where some fit, ascending
 	counts []int64  // how many, by root
 }
 
-func neighboursOf(second *consideration) *neighbours {
-	b := &neighbours{second: second, roots: knownRoots(second.fitting)}
+func neighborsOf(second *consideration) *neighbors {
+	b := &neighbors{second: second, roots: knownRoots(second.fitting)}
 	b.counts = make([]int64, len(b.roots))
 	for _, d := range second.fitting {
 		if i, found := slices.BinarySearch(b.roots, d.state.PCIeRoot); found {
@@ -24,23 +24,23 @@ func neighboursOf(second *consideration) *neighbours {
 	return b
 }
 
-// on returns how many neighbours fit on a root; an unknown one has none.
-func (b *neighbours) on(root string) int64 {
+// on returns how many neighbors fit on a root; an unknown one has none.
+func (b *neighbors) on(root string) int64 {
 	if i, found := slices.BinarySearch(b.roots, root); found {
 		return b.counts[i]
 	}
 	return 0
 }
 
-// reach returns how many neighbours as many devices of a part as are wanted can
+// reach returns how many neighbors as many devices of a part as are wanted can
 // have, or Count of them if that is less.
 func (c *consideration) reach(from part) int64 {
-	return c.near.reach(nil, c.ordered(nil, from), c.req.Count)
+	return c.neighbors.reach(nil, c.ordered(nil, from), c.req.Count)
 }
 
-// reach returns how many neighbours devices can have that are taken together with
+// reach returns how many neighbors devices can have that are taken together with
 // n of the rest, or Count of them if that is less.
-func (b *neighbours) reach(taken, rest []*candidate, n int64) int64 {
+func (b *neighbors) reach(taken, rest []*candidate, n int64) int64 {
 	roots, reached := pcieRoots(taken), int64(0)
 	for _, root := range roots {
 		reached += b.on(root)
@@ -58,9 +58,9 @@ func (b *neighbours) reach(taken, rest []*candidate, n int64) int64 {
 	return min(reached, b.second.req.Count)
 }
 
-// refusal says that the neighbours on n of these roots are all that can be had, and
+// refusal says that the neighbors on n of these roots are all that can be had, and
 // leaves those that fit elsewhere out.
-func (b *neighbours) refusal(roots []string, n int64) *NotEnoughError {
+func (b *neighbors) refusal(roots []string, n int64) *NotEnoughError {
 	slices.SortStableFunc(roots, func(x, y string) int { return cmp.Compare(b.on(y), b.on(x)) })
 	roots = roots[:min(int64(len(roots)), n)]
 	c := b.second
@@ -80,20 +80,20 @@ func knownRoots(devices []*candidate) []string {
 }
 
 // pick returns Count of the devices of a part, which are in order: the first ones
-// or, where neighbours are needed, the first choice that has as many as can be.
+// or, where neighbors are needed, the first choice that has as many as can be.
 func (c *consideration) pick(ordered []*candidate) []*candidate {
-	if c.near == nil {
+	if c.neighbors == nil {
 		return ordered[:c.req.Count]
 	}
 	taken := make([]*candidate, 0, c.req.Count)
-	need := c.near.reach(nil, ordered, c.req.Count)
+	need := c.neighbors.reach(nil, ordered, c.req.Count)
 	for i, d := range ordered {
 		left, rest := c.req.Count-int64(len(taken))-1, ordered[i+1:]
 		if left < 0 {
 			break
 		}
 		with := append(taken, d)
-		if int64(len(rest)) >= left && c.near.reach(with, rest, left) >= need {
+		if int64(len(rest)) >= left && c.neighbors.reach(with, rest, left) >= need {
 			taken = with
 		}
 	}
