@@ -100,7 +100,7 @@ metadata:
 `
 
 func forPod(scores *scoring.Bound, annotations map[string]string, m *vectormap.ResourceVectorMap) (*scoring.Bound, error) {
-	override, err := scoring.ParsePodOverride(annotations, m)
+	override, _, err := scoring.ParsePodOverride(annotations, m)
 	if err != nil {
 		return nil, err
 	}

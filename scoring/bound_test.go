@@ -137,7 +137,6 @@ func (w *boundWorld) addScorers(t testing.TB) {
 	w.add("strategy", 1300, strategy, nil)
 	w.add("fit", 1000, strategy.Fit(), nil)
 	w.add("SRA", 300, strategy.SRA(), nil)
-	w.add("no SRA", 1, (*scoring.SRA)(nil), nil)
 	kinds := map[scoring.ScoringType]*scoring.Kube{}
 	for _, kind := range []scoring.ScoringType{scoring.LeastAllocated, scoring.MostAllocated, scoring.RequestedToCapacityRatio, scoring.BalancedAllocation} {
 		cfg := scoring.KubeConfig{Type: kind, Resources: kube}
@@ -175,7 +174,7 @@ func (w *boundWorld) addScorers(t testing.TB) {
 		w.add("scored", 100, combine(t, scoring.Term{Scorer: balanced, Weight: 1, Scored: true}), w.perRow(balanced, true))
 	}
 	var err error
-	w.override, err = scoring.ParsePodOverride(map[string]string{
+	w.override, _, err = scoring.ParsePodOverride(map[string]string{
 		scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":2,"nvidia.com/gpu":1}`,
 	}, w.m)
 	if err != nil {

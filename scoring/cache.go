@@ -55,7 +55,7 @@ func (p *plan) cost(requested float64) float64 {
 	cost := 0.15 * float64(len(p.terms))
 	for k := range p.terms {
 		cost += p.terms[k].cost(requested)
-		if p.sum.terms[k].Normalize != NormalizeNone {
+		if p.sum.terms[k].Normalize != "" {
 			cost += 0.4
 		}
 	}

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -74,11 +75,11 @@ func Combine(terms []Term) (Scorer, error) {
 		if t.Weight-t.Weight != 0 {
 			r.fail(field.Invalid(path.Child("weight"), t.Weight, "must be finite"))
 		}
-		if t.Normalize > NormalizeReverse {
-			r.fail(field.NotSupported(path.Child("normalize"), uint8(t.Normalize), []string{"None", "MinMax", "Max", "Reverse"}))
+		if t.Normalize != "" && !slices.Contains(normalizations, t.Normalize) {
+			r.fail(field.NotSupported(path.Child("normalize"), t.Normalize, normalizations))
 		}
 		c.weights = append(c.weights, t.Weight)
-		c.normalized = c.normalized || t.Normalize != NormalizeNone
+		c.normalized = c.normalized || t.Normalize != ""
 	}
 	if _, err := r.finish(); err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (c *combination) join(explanations []Explanation, rescalings []rescaling) E
 		if x.Reason != "" {
 			reasons = append(reasons, strings.TrimPrefix(t.Name+": "+x.Reason, ": "))
 		}
-		if t.Normalize != NormalizeNone {
+		if t.Normalize != "" {
 			e.Terms = append(e.Terms, t.explainNormalized(&x, rescalings[k]))
 			continue
 		}
@@ -195,7 +196,7 @@ func (c *combination) join(explanations []Explanation, rescalings []rescaling) E
 func (t *Term) explainNormalized(x *Explanation, r rescaling) TermExplanation {
 	factor, offset := r.linear()
 	term := TermExplanation{
-		Name: t.Name, Weight: t.Weight, Score: float64(factor*x.Total) + offset, Raw: x.Total, Normalize: t.Normalize,
+		Name: t.Name, Weight: t.Weight, Score: float64(factor*x.Total) + offset, Raw: x.Total,
 	}
 	var names []string
 	for _, inner := range x.Terms {
@@ -214,7 +215,7 @@ func (t *Term) explainNormalized(x *Explanation, r rescaling) TermExplanation {
 	scaleContributions(term.Dims, t.Weight*factor)
 	if offset != 0 {
 		term.Dims = append(term.Dims, DimExplanation{
-			Index: -1, Name: "normalization", Type: t.Normalize.String(), Weight: 1, Contribution: t.Weight * offset,
+			Index: -1, Name: "normalization", Type: string(t.Normalize), Weight: 1, Contribution: t.Weight * offset,
 		})
 	}
 	return term
@@ -242,9 +243,9 @@ func schemaOf(s Scorer) (schema vector.Schema, isZero bool) {
 	if !isOwn {
 		return schema, false
 	}
-	m, ok := o.made()
-	if m != nil {
-		schema = m.Schema()
+	m := o.made()
+	if m == nil {
+		return schema, true
 	}
-	return schema, !ok
+	return m.Schema(), false
 }

@@ -56,6 +56,8 @@ func plainMatrix(cols int, rows ...[]float64) *vector.Matrix {
 	return m
 }
 
+var normalizations = []scoring.Normalization{"", scoring.NormalizeMinMax, scoring.NormalizeMax, scoring.NormalizeReverse}
+
 func TestNormalizeWorked(t *testing.T) {
 	nan, none := math.NaN(), []int(nil)
 	const minMax, most, reverse = scoring.NormalizeMinMax, scoring.NormalizeMax, scoring.NormalizeReverse
@@ -79,7 +81,7 @@ func TestNormalizeWorked(t *testing.T) {
 		{minMax, []float64{3, math.Inf(1)}, none, []float64{0, nan}},
 		{most, []float64{200, 10, 400}, []int{2}, []float64{100, 5, 400}},
 		{most, nil, none, nil},
-		{scoring.NormalizeNone, []float64{200, 10}, none, []float64{200, 10}},
+		{"", []float64{200, 10}, none, []float64{200, 10}},
 	} {
 		got, rows := slices.Clone(c.scores), vector.NewMask(len(c.scores))
 		rows.SetAll()
@@ -118,7 +120,7 @@ func TestNormalizeIntWorked(t *testing.T) {
 		{most, []int64{greatest, greatest / 2, least}, []int64{100, 49, -100}},
 		{most, []int64{1, least}, []int64{100, least}},
 		{reverse, []int64{1, least}, []int64{0, greatest}},
-		{scoring.NormalizeNone, []int64{1, least}, []int64{1, least}},
+		{"", []int64{1, least}, []int64{1, least}},
 		{minMax, nil, nil},
 	} {
 		got := slices.Clone(c.scores)
@@ -138,7 +140,7 @@ func TestNormalizeGolden(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(4)
 		for n := range 140 {
-			for mode := range scoring.NormalizeReverse + 1 {
+			for _, mode := range normalizations {
 				scores, rows := make([]float64, n), vector.NewMask(n)
 				switch r.IntN(3) {
 				case 0:
@@ -164,7 +166,7 @@ func FuzzNormalizeInt(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c int64) {
 		scores := []int64{a, b, c}
 		most, least := big.NewInt(max(a, b, c)), big.NewInt(min(a, b, c))
-		for mode := scoring.NormalizeMinMax; mode <= scoring.NormalizeReverse; mode++ {
+		for _, mode := range normalizations[1:] {
 			got := slices.Clone(scores)
 			scoring.NormalizeScores(got, nil, mode)
 			for i, v := range scores {
@@ -258,7 +260,7 @@ func TestCombineErrors(t *testing.T) {
 		want  []string
 	}{
 		{nil, []string{"terms"}},
-		{[]scoring.Term{{Weight: math.NaN()}, {Scorer: load, Weight: math.Inf(-1), Normalize: 9}},
+		{[]scoring.Term{{Weight: math.NaN()}, {Scorer: load, Weight: math.Inf(-1), Normalize: "x"}},
 			[]string{"terms[0].scorer", "terms[0].weight", "terms[1].normalize", "terms[1].weight"}},
 		{[]scoring.Term{{Scorer: load}, {Scorer: normalized}}, []string{"terms[1].scorer"}},
 		{[]scoring.Term{{Scorer: load}, {Scorer: columnScorer(0)}, {Scorer: elsewhere}}, []string{"terms[2].scorer"}},
@@ -379,7 +381,7 @@ func TestCombineGolden(t *testing.T) {
 			for k := range terms {
 				terms[k] = scoring.Term{Scorer: columnScorer(k), Weight: r.NormFloat64()}
 				if n%2 == 0 {
-					terms[k].Normalize = scoring.Normalization(r.IntN(4))
+					terms[k].Normalize = normalizations[r.IntN(4)]
 				}
 				testkit.FillTame(r, column)
 				if r.IntN(3) == 0 {
@@ -479,8 +481,8 @@ func TestNormalizePanics(t *testing.T) {
 		want string
 		f    func()
 	}{
-		{"scoring: unknown normalization", func() { scoring.NormalizeScores([]float64{1}, nil, 4) }},
-		{"scoring: mask has more rows than there are scores", func() { scoring.NormalizeScores([]int64{1}, vector.NewMask(2), 0) }},
+		{"scoring: unknown normalization", func() { scoring.NormalizeScores([]float64{1}, nil, "x") }},
+		{"scoring: mask has more rows than there are scores", func() { scoring.NormalizeScores([]int64{1}, vector.NewMask(2), "") }},
 	} {
 		func() {
 			defer func() {

@@ -67,7 +67,7 @@ func TestEmbeddedScorers(t *testing.T) {
 		t.Fatal(err)
 	}
 	load, drf := compileLoad(t, scoring.LoadConfig{}, m), compileDRF(t, scoring.DRFConfig{}, m)
-	override, err := scoring.ParsePodOverride(map[string]string{
+	override, _, err := scoring.ParsePodOverride(map[string]string{
 		scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`,
 	}, m)
 	if err != nil {
@@ -80,7 +80,6 @@ func TestEmbeddedScorers(t *testing.T) {
 		"Kube":          {kube, moreKube{kube}},
 		"copy of Load":  {load, &moreLoad{*load}},
 		"SRA":           {strategy.SRA(), moreSRA{strategy.SRA()}},
-		"SRA, off":      {(*scoring.SRA)(nil), moreSRA{}},
 		"DRF":           {drf, moreDRF{drf}},
 		"any Scorer":    {strategy, moreScorer{strategy}},
 		"a combination": {combine(t, scoring.Term{Scorer: kube, Weight: 1}), moreScorer{combine(t, scoring.Term{Scorer: kube, Weight: 1})}},

@@ -91,23 +91,26 @@ func ExampleParsePodOverride() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	override, err := scoring.ParsePodOverride(map[string]string{
+	override, warnings, err := scoring.ParsePodOverride(map[string]string{
 		scoring.ScoringTypeAnnotation: "LeastAllocated",
 		scoring.WeightAnnotation:      `{"cpu": 1, "vendor.com/fpga": 2}`,
 	}, m)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, w := range override.Warnings() {
+	for _, w := range warnings {
 		fmt.Println("warning:", w)
 	}
-	request := vector.ResourceVector{8000}
-	allocatable := vector.ResourceVector{64000}
-	score, err := fit.WithOverride(override).Score(request, nil, allocatable)
-	fmt.Println(score, err)
+	nodes, scores := m.NewNodes(), make([]float64, 1)
+	if _, _, err := nodes.Set("a", 1, vector.NodeAmounts{Allocatable: vector.ResourceVector{64000}}); err != nil {
+		log.Fatal(err)
+	}
+	pod := vector.PodAmounts{Requested: vector.ResourceVector{8000}}
+	err = scoring.Bind(fit, nodes).WithOverride(override).Score(scores, pod, nil)
+	fmt.Println(scores, err)
 	// Output:
 	// warning: metadata.annotations["volcano.sh/resource-strategy-weight"]["vendor.com/fpga"]: Not found: "vendor.com/fpga"
-	// 875 <nil>
+	// [875] <nil>
 }
 
 // The scoringStrategy of kube-scheduler's NodeResourcesFitArgs.

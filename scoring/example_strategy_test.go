@@ -133,7 +133,7 @@ func ExampleBound_WithOverride() {
 		{"master", "LeastAllocated", `{"cpu":1}`, examplePod(m, 8000, 0)},
 		{"worker", "MostAllocated", `{"nvidia.com/gpu":1}`, examplePod(m, 8000, 2)},
 	} {
-		override, err := scoring.ParsePodOverride(map[string]string{
+		override, _, err := scoring.ParsePodOverride(map[string]string{
 			"volcano.sh/resource-strategy-scoring-type": pod.kind,
 			"volcano.sh/resource-strategy-weight":       pod.weights,
 		}, m)

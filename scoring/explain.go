@@ -56,10 +56,8 @@ type TermExplanation struct {
 	Name   string  // of the scorer
 	Weight float64 // in the combination, 1 for a scorer alone
 	Score  float64 // of the scorer, before Weight; normalized, where the term is
+	Raw    float64 // the score before it is normalized; 0 where it is not
 	Dims   []DimExplanation
-
-	Normalize Normalization // of the term
-	Raw       float64       // the score before it; 0 with NormalizeNone
 }
 
 // DimExplanation is the part of one resource.
@@ -117,7 +115,7 @@ func (e Explanation) table(cells func(*DimExplanation) (name, request, requested
 	fmt.Fprintln(w)
 	for _, t := range e.Terms {
 		score := fmt.Sprintf("%.6g", t.Score)
-		if t.Normalize != NormalizeNone {
+		if t.Raw != 0 {
 			score = fmt.Sprintf("%.6g -> %s", t.Raw, score)
 		}
 		fmt.Fprintf(w, "%s\t%s\tx %g\n", t.Name, score, t.Weight)

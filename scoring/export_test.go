@@ -78,3 +78,11 @@ func BestPruned(b *Bound, pod vector.PodAmounts, rows *vector.Mask) bool {
 	_, ok := b.bestPruned(pod, vector.TieLowest())
 	return ok
 }
+
+// Fit and SRA are the parts of a strategy; SRA is nil where there is none.
+func (s *Strategy) Fit() *StrategyFit { return s.fit }
+func (s *Strategy) SRA() *SRA         { return s.sra }
+
+// WithOverride returns the scorer with the rules of a pod, over single nodes.
+func (s *Strategy) WithOverride(o *PodOverride) *Strategy       { return s.withOverride(o) }
+func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit { return f.withOverride(o) }

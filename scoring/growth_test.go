@@ -48,7 +48,7 @@ func TestGrowthParse(t *testing.T) {
 	}
 	override := func(o ...Option) parse {
 		return func(text string) {
-			_, _ = ParsePodOverride(map[string]string{ScoringTypeAnnotation: "MostAllocated", WeightAnnotation: text}, m, o...)
+			_, _, _ = ParsePodOverride(map[string]string{ScoringTypeAnnotation: "MostAllocated", WeightAnnotation: text}, m, o...)
 		}
 	}
 	for name, c := range map[string]struct {

@@ -36,19 +36,3 @@ func TestParseLoad(t *testing.T) {
 		}
 	}
 }
-
-func TestNormalizationText(t *testing.T) {
-	for _, n := range []Normalization{NormalizeNone, NormalizeMinMax, NormalizeMax, NormalizeReverse} {
-		var got Normalization
-		if err := got.UnmarshalText([]byte(n.String())); err != nil || got != n {
-			t.Errorf("%v: %v, %v", n, got, err)
-		}
-	}
-	for _, name := range []string{"", "unknown", "max"} {
-		n := NormalizeMax
-		err := n.UnmarshalText([]byte(name))
-		if want := fmt.Sprintf("scoring: %q is no normalization: want None, MinMax, Max or Reverse", name); n != NormalizeMax || err == nil || err.Error() != want {
-			t.Errorf("%q: %v, %v", name, n, err)
-		}
-	}
-}

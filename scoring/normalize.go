@@ -1,50 +1,25 @@
 package scoring
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
 
 // Normalization says how the scores of a batch are rescaled, over the selected
-// rows.
-type Normalization uint8
+// rows; empty: not at all.
+type Normalization string
 
 const (
-	NormalizeNone    Normalization = iota // not at all
-	NormalizeMinMax                       // the least becomes 0, the greatest 100; all 0 when they are equal
-	NormalizeMax                          // the greatest becomes 100; unchanged when it is not positive
-	NormalizeReverse                      // 100 - NormalizeMax: the greatest becomes 0; all 100 when it is not positive
+	NormalizeMinMax  Normalization = "MinMax"  // the least becomes 0, the greatest 100; all 0 when they are equal
+	NormalizeMax     Normalization = "Max"     // the greatest becomes 100; unchanged when it is not positive
+	NormalizeReverse Normalization = "Reverse" // 100 - NormalizeMax: the greatest becomes 0; all 100 when it is not positive
 )
 
-// String returns the name of the constant without its prefix.
-func (n Normalization) String() string {
-	switch n {
-	case NormalizeNone:
-		return "None"
-	case NormalizeMinMax:
-		return "MinMax"
-	case NormalizeMax:
-		return "Max"
-	case NormalizeReverse:
-		return "Reverse"
-	}
-	return "unknown"
-}
-
-// UnmarshalText reads a name, as String writes it.
-func (n *Normalization) UnmarshalText(name []byte) error {
-	for known := NormalizeNone; known <= NormalizeReverse; known++ {
-		if known.String() == string(name) {
-			*n = known
-			return nil
-		}
-	}
-	return fmt.Errorf("scoring: %q is no normalization: want None, MinMax, Max or Reverse", brief(string(name)))
-}
+var normalizations = []Normalization{NormalizeMinMax, NormalizeMax, NormalizeReverse}
 
 const (
 	panicNormalization = "scoring: unknown normalization"
@@ -66,7 +41,7 @@ const (
 // scores, not more.
 func NormalizeScores[T vector.Score](scores []T, rows *vector.Mask, mode Normalization) {
 	scores = upTo(scores, rows)
-	if mode > NormalizeReverse {
+	if mode != "" && !slices.Contains(normalizations, mode) {
 		panic(panicNormalization)
 	}
 	switch scores := any(scores).(type) {
@@ -108,7 +83,7 @@ const (
 // rescalingOf looks for the extremes of the selected scores. The zeros that it
 // returns are +0.
 func rescalingOf(scores []float64, rows []uint64, mode Normalization) rescaling {
-	if mode == NormalizeNone {
+	if mode == "" {
 		return rescaling{}
 	}
 	most := kernel.Max(scores, rows)
@@ -160,7 +135,7 @@ func (r rescaling) linear() (factor, offset float64) {
 // normalizeInts is NormalizeScores for int64.
 func normalizeInts(scores []int64, rows []uint64, mode Normalization) {
 	greatest := kernel.ArgMax(scores, rows)
-	if mode == NormalizeNone || greatest < 0 {
+	if mode == "" || greatest < 0 {
 		return
 	}
 	most, least := scores[greatest], int64(0)

@@ -24,21 +24,11 @@ const (
 const maxAnnotations = 256 << 10
 
 // PodOverride is a pod's own rule set, which replaces the rules of a [StrategyFit];
-// see [ParsePodOverride] and [StrategyFit.WithOverride]. It is immutable and
+// see [ParsePodOverride] and [Bound.WithOverride]. It is immutable and
 // safe for concurrent use. A nil pointer overrides nothing.
 type PodOverride struct {
-	schema   vector.Schema // of the map that it was parsed against
-	rules    []fitRule     // ascending by index; a weight of 0 makes a dimension inert
-	warnings field.ErrorList
-}
-
-// Warnings returns what was reported when the override was parsed, sorted by
-// path. The caller must not change it.
-func (o *PodOverride) Warnings() field.ErrorList {
-	if o == nil {
-		return nil
-	}
-	return o.warnings
+	schema vector.Schema // of the map that it was parsed against
+	rules  []fitRule     // ascending by index; a weight of 0 makes a dimension inert
 }
 
 // ParsePodOverride reads the rules that a pod's annotations ask for, Volcano's
@@ -56,10 +46,10 @@ func (o *PodOverride) Warnings() field.ErrorList {
 // used, the pod scores 0 on every node, and a name or a weight that cannot be used is
 // left out, as if it were not there. Two names of one resource with different
 // weights are an error always.
-func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVectorMap, opts ...Option) (*PodOverride, error) {
+func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVectorMap, opts ...Option) (o *PodOverride, warnings field.ErrorList, err error) {
 	kind := ScoringType(annotations[ScoringTypeAnnotation])
 	if kind == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var faults, r report
 	path := annotationPath(ScoringTypeAnnotation)
@@ -71,15 +61,14 @@ func ParsePodOverride(annotations map[string]string, m *vectormap.ResourceVector
 	for _, fault := range faults.Faults() {
 		r.failOrWarn(options(opts), fault)
 	}
-	o := &PodOverride{schema: m.Schema(), rules: overrideRules(kind, weights, m, &r)}
+	o = &PodOverride{schema: m.Schema(), rules: overrideRules(kind, weights, m, &r)}
 	if !knownType {
 		o.rules = nil // the pod scores 0 on every row
 	}
-	var err error
-	if o.warnings, err = r.finish(); err != nil {
-		return nil, err
+	if warnings, err = r.finish(); err != nil {
+		return nil, nil, err
 	}
-	return o, nil
+	return o, warnings, nil
 }
 
 func annotationPath(name string) string { return keyPath("metadata.annotations", name) }

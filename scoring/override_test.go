@@ -62,8 +62,8 @@ func TestParsePodOverride(t *testing.T) {
 			annotations[WeightAnnotation] = c.weights
 		}
 		for o, want := range map[Option]resolution{0: c.normal, Lenient: c.lenient} {
-			override, err := ParsePodOverride(annotations, m, o)
-			got := resolution{warnings: warned(override.Warnings())}
+			override, warnings, err := ParsePodOverride(annotations, m, o)
+			got := resolution{warnings: warned(warnings)}
 			got.errors, _ = pathsOf(t, err)
 			if override != nil {
 				var parts []string
@@ -92,7 +92,7 @@ func TestNoPodOverride(t *testing.T) {
 		{WeightAnnotation: `{"cpu":1}`},
 		{ScoringTypeAnnotation: "", WeightAnnotation: "invalid-json"},
 	} {
-		if o, err := ParsePodOverride(annotations, m); o != nil || err != nil || o.Warnings() != nil {
+		if o, warnings, err := ParsePodOverride(annotations, m); o != nil || err != nil || warnings != nil {
 			t.Errorf("%v: %v, %v", annotations, o, err)
 		}
 	}
@@ -105,8 +105,8 @@ func FuzzPodOverride(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, weights string) {
 		m := testMaps["gpu"](t)
 		annotations := map[string]string{ScoringTypeAnnotation: kind, WeightAnnotation: weights}
-		strict, err := ParsePodOverride(annotations, m)
-		lenient, lenientErr := ParsePodOverride(annotations, m, Lenient)
+		strict, _, err := ParsePodOverride(annotations, m)
+		lenient, _, lenientErr := ParsePodOverride(annotations, m, Lenient)
 		switch {
 		case kind == "":
 			if strict != nil || lenient != nil || err != nil || lenientErr != nil {
@@ -145,7 +145,7 @@ func TestOverrideTexts(t *testing.T) {
 		`{"cpu": 1e7}`:     `["cpu"]: Invalid value: 1e7: must be at most 1000000`,
 		`{"cpu": 1e-400}`:  `["cpu"]: Invalid value: 1e-400: must be an integer`,
 	} {
-		_, err := ParsePodOverride(map[string]string{ScoringTypeAnnotation: "MostAllocated", WeightAnnotation: text}, testMaps["gpu"](t))
+		_, _, err := ParsePodOverride(map[string]string{ScoringTypeAnnotation: "MostAllocated", WeightAnnotation: text}, testMaps["gpu"](t))
 		if err == nil || err.Error() != path+want {
 			t.Errorf("%s: %v, want %s", text, err, path+want)
 		}

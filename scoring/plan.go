@@ -30,8 +30,7 @@ func newPlan(scorer Scorer, nodes *vector.Nodes, scored bool) (p plan, m *vector
 		panic(panicScored)
 	}
 	if s, isOwn := own(scorer); isOwn {
-		var ok bool
-		if m, ok = s.made(); !ok {
+		if m = s.made(); m == nil {
 			panic(panicZero)
 		}
 		p.rows = s.bind()
@@ -104,9 +103,9 @@ func (p *plan) rangeOf() (low, high float64) {
 	for k := range p.terms {
 		least, most := p.terms[k].rangeOf()
 		switch mode := p.sum.terms[k].Normalize; {
-		case mode == NormalizeMinMax || mode != NormalizeNone && least >= 0:
+		case mode == NormalizeMinMax || mode != "" && least >= 0:
 			least, most = 0, 100
-		case mode != NormalizeNone: // of scores below 0 it has no bound
+		case mode != "": // of scores below 0 it has no bound
 			most = math.Inf(1)
 		}
 		switch w := p.sum.weights[k]; {
@@ -124,7 +123,7 @@ func (p *plan) only() *plan {
 	if p.sum == nil {
 		return p
 	}
-	if t := p.sum.terms[0]; len(p.terms) == 1 && t.Weight == 1 && t.Normalize == NormalizeNone {
+	if t := p.sum.terms[0]; len(p.terms) == 1 && t.Weight == 1 && t.Normalize == "" {
 		return p.terms[0].only()
 	}
 	return nil
@@ -207,7 +206,7 @@ func (p *plan) explain(b *Bound, pod vector.PodAmounts, row int) (Explanation, e
 	explanations, total := make([]Explanation, len(p.terms)), 0.0
 	for k := range p.terms {
 		t := &p.terms[k]
-		if mode := p.sum.terms[k].Normalize; mode != NormalizeNone {
+		if mode := p.sum.terms[k].Normalize; mode != "" {
 			scores := make([]float64, b.len())
 			if err := t.score(b, scores, pod, words); err != nil {
 				return Explanation{}, err

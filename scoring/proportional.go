@@ -65,8 +65,7 @@ type Proportional struct {
 
 // Result is what a [Proportional] says about one node.
 type Result struct {
-	OK     bool
-	Exempt bool // the pod requests a primary
+	OK bool
 
 	// The first pair of resources that fails, in the order of the map, and its
 	// amounts, in units of the map; -1, -1, 0 and 0 when none does.
@@ -284,15 +283,6 @@ func (r *report) ratio(path string, x float64) float64 {
 	return x
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (p *Proportional) Warnings() field.ErrorList {
-	if p == nil {
-		return nil
-	}
-	return p.warnings
-}
-
 // Enabled reports whether there is a rule; otherwise every node passes.
 func (p *Proportional) Enabled() bool { return p != nil && len(p.rules) > 0 }
 
@@ -305,7 +295,7 @@ func (p *Proportional) Check(request, requested, allocatable vector.ResourceVect
 	if err := p.checkRow(request, requested, allocatable); err != nil {
 		return Result{}, err
 	}
-	if passed.Exempt = p.exempts(request); passed.Exempt {
+	if p.exempts(request) {
 		return passed, nil
 	}
 	for k := range p.rules {

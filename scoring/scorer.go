@@ -62,9 +62,8 @@ type ownScorer interface {
 	// self returns the receiver; see [own].
 	self() Scorer
 
-	// made returns the map that the scorer was compiled against, nil for a scorer that an
-	// accessor returned as off. It reports false for a zero value.
-	made() (m *vectormap.ResourceVectorMap, ok bool)
+	// made returns the map that the scorer was compiled against, nil for a zero value.
+	made() *vectormap.ResourceVectorMap
 
 	// bind returns what scores the rows of the same nodes again and again. It may keep
 	// what depends on the nodes alone.
@@ -150,7 +149,7 @@ type compiled struct {
 // The caller must not change it.
 func (c *compiled) Warnings() field.ErrorList { return c.warnings }
 
-func (c *compiled) made() (m *vectormap.ResourceVectorMap, ok bool) { return c.m, c.m != nil }
+func (c *compiled) made() *vectormap.ResourceVectorMap { return c.m }
 
 // schema returns the schema of the map.
 func (c *compiled) schema() vector.Schema { return c.m.Schema() }

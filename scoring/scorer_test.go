@@ -47,7 +47,7 @@ func TestExplanationString(t *testing.T) {
 				"total  7.5\n" +
 				"plain  15  x 0.5\n"},
 		{"normalized", scoring.Explanation{Total: 50, Terms: []scoring.TermExplanation{
-			{Name: "fit", Weight: 0.5, Score: 100, Raw: 781.25, Normalize: scoring.NormalizeMinMax}}},
+			{Name: "fit", Weight: 0.5, Score: 100, Raw: 781.25}}},
 			"" +
 				"total  50\n" +
 				"fit    781.25 -> 100  x 0.5\n"},

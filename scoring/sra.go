@@ -8,7 +8,6 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // SRAConfig configures [CompileSRA], the avoidance of nodes that have scarce
@@ -30,9 +29,6 @@ type SRAConfig struct {
 // scarce resources that the node lacks, divided by the sum of all their weights;
 // it is 0 when that sum is. Used amounts don't matter, and to request a scarce
 // resource doesn't remove its penalty.
-//
-// A nil *SRA, as [Strategy.SRA] returns when there is no such policy, is off: it
-// scores 0.
 type SRA struct {
 	compiled
 	rules   []sraRule // ascending by index
@@ -128,24 +124,8 @@ func sraWeights(cfg *SRAConfig, names []string, r *report) map[string]int64 {
 	return weights
 }
 
-// Warnings returns what was reported when the configuration was compiled, sorted
-// by path. The caller must not change it.
-func (s *SRA) Warnings() field.ErrorList {
-	if s == nil {
-		return nil
-	}
-	return s.warnings
-}
-
-// Enabled reports whether the plugin's weight is above 0; otherwise every score
-// is 0.
-func (s *SRA) Enabled() bool { return s != nil && s.weight > 0 }
-
 // Score returns the score of one node. requested is checked for its length only.
 func (s *SRA) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	if s == nil {
-		return 0, nil
-	}
 	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return 0, err
 	}
@@ -169,7 +149,7 @@ func (s *SRA) score(request, allocatable vector.ResourceVector) float64 {
 
 // points returns the score for absent resources of this weight.
 func (s *SRA) points(absent float64) float64 {
-	if !s.Enabled() || s.total == 0 {
+	if s.weight == 0 || s.total == 0 {
 		return 0
 	}
 	return float64(s.highest()*absent) / s.total
@@ -178,14 +158,6 @@ func (s *SRA) points(absent float64) float64 {
 func (s *SRA) highest() float64 { return float64(100 * s.weight) }
 
 func (s *SRA) self() Scorer { return s }
-
-// made lets a nil scorer pass, which is off.
-func (s *SRA) made() (m *vectormap.ResourceVectorMap, ok bool) {
-	if s == nil {
-		return nil, true
-	}
-	return s.m, s.m != nil
-}
 
 func (s *SRA) bind() rowScorer { return &boundSRA{SRA: s} }
 
@@ -204,14 +176,14 @@ func (s *boundSRA) divisors() []int { return nil }
 func (s *boundSRA) cost() rowCost { return rowCost{column: 0.06, most: 8} }
 
 func (s *boundSRA) highest() float64 {
-	if !s.Enabled() {
+	if s.weight == 0 {
 		return 0
 	}
 	return s.SRA.highest()
 }
 
 func (s *boundSRA) scoreRows(dst []float64, a *amounts, words []uint64) {
-	if !s.Enabled() {
+	if s.weight == 0 {
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
 		return
 	}
@@ -335,9 +307,6 @@ func (b *sraBatch) presentRow(base float64, row int) float64 {
 // Explain returns the part of every scarce resource, and the resources that the
 // pod requests.
 func (s *SRA) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	if s == nil {
-		return Explanation{Terms: []TermExplanation{{Name: nameSRA, Weight: 1}}}, nil
-	}
 	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err
 	}

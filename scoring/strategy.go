@@ -18,7 +18,7 @@ type StrategyConfig struct {
 // Strategy is Volcano's plugin resource-strategy-fit as a whole. As a [Scorer]
 // its score is the score of [StrategyFit] plus the score of [SRA]; where the pod doesn't
 // fit, the fit is 0 and SRA is still added. [Proportional] stays a predicate of
-// its own.
+// its own. Compile a part of the configuration to score or audit it alone.
 type Strategy struct {
 	compiled
 	fit          *StrategyFit
@@ -50,32 +50,16 @@ func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ..
 	return s, nil
 }
 
-// Fit returns the fit. It may be off; see [StrategyFit.Enabled]. Warnings of the
-// parts are in the warnings of the Strategy.
-func (s *Strategy) Fit() *StrategyFit {
-	return s.fit
-}
-
-// SRA returns the avoidance of scarce resources, nil when it is not configured; its
-// methods then score 0.
-func (s *Strategy) SRA() *SRA {
-	return s.sra
-}
-
 // Proportional returns the predicate, nil when it is not configured; its methods
 // then let every node pass.
 func (s *Strategy) Proportional() *Proportional {
 	return s.proportional
 }
 
-// WithOverride returns the scorer of a pod that brings its own rules for the
-// fit; see [StrategyFit.WithOverride]. A nil override returns s.
-func (s *Strategy) WithOverride(o *PodOverride) *Strategy {
-	if o == nil {
-		return s
-	}
+// withOverride returns the scorer of a pod that brings its own rules for the fit.
+func (s *Strategy) withOverride(o *PodOverride) *Strategy {
 	own := *s
-	own.fit = s.fit.WithOverride(o)
+	own.fit = s.fit.withOverride(o)
 	return &own
 }
 
@@ -109,7 +93,7 @@ type boundStrategy struct {
 
 // withRules shares what is kept for SRA, which has no rules of a pod.
 func (s *boundStrategy) withRules(o *PodOverride) rowScorer {
-	return &boundStrategy{s.WithOverride(o), s.sra}
+	return &boundStrategy{s.withOverride(o), s.sra}
 }
 
 func (s *boundStrategy) divisors() []int { return s.fit.divisors() }

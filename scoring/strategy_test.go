@@ -231,15 +231,16 @@ func TestStrategyFitOverride(t *testing.T) {
 		annotations := map[string]string{
 			"volcano.sh/resource-strategy-scoring-type": c.kind, "volcano.sh/resource-strategy-weight": c.weights,
 		}
-		o, err := scoring.ParsePodOverride(annotations, m, c.opts...)
+		o, _, err := scoring.ParsePodOverride(annotations, m, c.opts...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		nodes := []string{"cpu 500 mem 500; cpu 200 mem 200"}
-		wantStrategy(t, fmt.Sprintf("%+v", c), strategyScores(t, f.WithOverride(o), m, c.request, nodes), c.want)
-		if o == nil && f.WithOverride(o) != f {
-			t.Error("no override makes another scorer")
+		own := f
+		if o != nil {
+			own = f.WithOverride(o)
 		}
+		wantStrategy(t, fmt.Sprintf("%+v", c), strategyScores(t, own, m, c.request, nodes), c.want)
 	}
 }
 
@@ -252,7 +253,7 @@ func TestCombinationOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := scoring.ParsePodOverride(map[string]string{scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`}, m)
+	o, _, err := scoring.ParsePodOverride(map[string]string{scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +289,7 @@ func TestStrategyOverrideOfAnotherMap(t *testing.T) {
 	f := compileStrategyFit(t, strategyMap(t), 10, "cpu Least1")
 	annotations := map[string]string{scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`}
 	parse := func(m *vectormap.ResourceVectorMap) *scoring.PodOverride {
-		o, err := scoring.ParsePodOverride(annotations, m)
+		o, _, err := scoring.ParsePodOverride(annotations, m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,15 +414,12 @@ func TestSRA(t *testing.T) {
 		s := compileStrategy(t, seed, scoring.StrategyConfig{Fit: c.fit, SRA: c.sra})
 		what := fmt.Sprintf("%+v, %s", *c.sra, c.pod)
 		wantStrategy(t, what, strategyScores(t, s, seed, c.pod, c.nodes), c.want...)
-		if !s.Fit().Enabled() {
+		if c.fit.Weight != nil && *c.fit.Weight == 0 {
 			alone, err := scoring.CompileSRA(*c.sra, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
 			wantStrategy(t, what+", alone", strategyScores(t, alone, seed, c.pod, c.nodes), c.want...)
-			if alone.Enabled() != (c.sra.Weight > 0) {
-				t.Errorf("%s: enabled is %v", what, alone.Enabled())
-			}
 		}
 	}
 }
@@ -454,7 +452,6 @@ func TestProportional(t *testing.T) {
 	cpu, _ := m.Index("cpu")
 	memory, _ := m.Index("memory")
 	ok := scoring.Result{OK: true, Primary: -1, Secondary: -1}
-	exempt := scoring.Result{OK: true, Exempt: true, Primary: -1, Secondary: -1}
 	nan := math.NaN()
 	for _, c := range []struct {
 		ratio          float64
@@ -465,11 +462,11 @@ func TestProportional(t *testing.T) {
 		{8, "cpu 74000 mem 128G gpu 8", "", "cpu 8000 mem 8G", ok},
 		{8, "cpu 74000 mem 128G gpu 8", "cpu 8000 mem 8G", "cpu 8000 mem 8G", scoring.Result{Primary: gpu, Secondary: cpu, Needed: 64000, Left: 58000}},
 		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 4000 mem 4G", ok},
-		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 10000 mem 10G gpu 1", exempt},
+		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 10000 mem 10G gpu 1", ok},
 		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 6000 mem 6G", ok},
 		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 1000 mem 6000000001", scoring.Result{Primary: gpu, Secondary: memory, Needed: 24e9, Left: 23999999999}},
 		{4, "cpu 4000 mem 4G", "", "cpu 4000 mem 4G", ok},
-		{4, "cpu 4000 mem 4G", "", "gpu 1", exempt},
+		{4, "cpu 4000 mem 4G", "", "gpu 1", ok},
 		{4, "cpu 30000 mem 30G gpu 6", "gpu 6", "cpu 30000 mem 30G", ok}, // none idle
 		{4, "cpu 30000 mem 30G gpu 6", "gpu 7 cpu 30000", "mem 30G", ok}, // more than all in use
 		{4, "cpu 3000 mem 30G gpu 1", "gpu 0.5", "cpu 1000", ok},         // half a device: half the reserve
@@ -532,7 +529,7 @@ func TestProportionalFilter(t *testing.T) {
 }
 
 func sameReserve(x, y scoring.Result) bool {
-	return x.OK == y.OK && x.Exempt == y.Exempt && x.Primary == y.Primary && x.Secondary == y.Secondary &&
+	return x.OK == y.OK && x.Primary == y.Primary && x.Secondary == y.Secondary &&
 		testkit.Same(x.Needed, y.Needed) && testkit.Same(x.Left, y.Left)
 }
 
@@ -636,8 +633,8 @@ func TestStrategyUnknown(t *testing.T) {
 func TestStrategyParts(t *testing.T) {
 	m := strategyMap(t, "gpu")
 	s := compileStrategy(t, m, scoring.StrategyConfig{})
-	if s.SRA() != nil || s.Proportional() != nil || !s.Fit().Enabled() {
-		t.Errorf("got %v, %v, %v", s.SRA(), s.Proportional(), s.Fit().Enabled())
+	if s.Proportional() != nil {
+		t.Errorf("got %v", s.Proportional())
 	}
 	var got []string
 	for index, key := range s.Fit().Resolved() {
@@ -649,16 +646,13 @@ func TestStrategyParts(t *testing.T) {
 	for range s.Fit().Resolved() {
 		break
 	}
-	if s.WithOverride(nil) != s {
-		t.Error("no override makes another scorer")
-	}
 
 	zero := int64(0)
 	s = compileStrategy(t, m, scoring.StrategyConfig{
 		Fit: scoring.StrategyFitConfig{Weight: &zero}, SRA: &scoring.SRAConfig{Resources: []string{strategyGPU}},
 		Proportional: &scoring.ProportionalConfig{},
 	})
-	if s.Fit().Enabled() || s.SRA().Enabled() || s.Proportional().Enabled() {
+	if s.Proportional().Enabled() {
 		t.Error("something is on")
 	}
 	nodes, dst := m.NewNodes(), []float64{-1, -1}
@@ -693,7 +687,7 @@ func TestStrategyExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := scoring.ParsePodOverride(map[string]string{
+	o, _, err := scoring.ParsePodOverride(map[string]string{
 		"volcano.sh/resource-strategy-scoring-type": "MostAllocated", "volcano.sh/resource-strategy-weight": `{"cpu":0,"nvidia.com/gpu":1}`,
 	}, m)
 	if err != nil {

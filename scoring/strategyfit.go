@@ -144,15 +144,8 @@ func badType(rule string, kind ScoringType) *field.Error {
 
 var fitTypes = []ScoringType{LeastAllocated, MostAllocated}
 
-// Enabled reports whether the plugin's weight is above 0; otherwise every score
-// is 0.
-func (f *StrategyFit) Enabled() bool {
-	return f.weight > 0
-}
-
 // Resolved returns which key of the configuration, a name or a pattern, gives the
-// rule of which resource: indices in the map, ascending, with keys. With an
-// override the keys are the names in it.
+// rule of which resource: indices in the map, ascending, with keys.
 func (f *StrategyFit) Resolved() iter.Seq2[int, string] {
 	return func(yield func(index int, key string) bool) {
 		for _, r := range f.rules {
@@ -163,13 +156,8 @@ func (f *StrategyFit) Resolved() iter.Seq2[int, string] {
 	}
 }
 
-// WithOverride returns the scorer of a pod that brings its own rules; they
-// replace all of f's. A nil override returns f. It panics when the override was
-// parsed against another map than f's.
-func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit {
-	if o == nil {
-		return f
-	}
+// withOverride returns the scorer of a pod that brings its own rules.
+func (f *StrategyFit) withOverride(o *PodOverride) *StrategyFit {
 	if o.schema != f.schema() {
 		panic(panicOverride)
 	}
@@ -216,7 +204,7 @@ func (r *fitRule) part(request, requested, allocatable float64) (part float64, o
 // points turns the sum over the resources that count, and the sum of their
 // weights, into a score.
 func (f *StrategyFit) points(sum, weights float64) float64 {
-	if weights == 0 || !f.Enabled() {
+	if weights == 0 || f.weight <= 0 {
 		return 0
 	}
 	return float64(float64(sum/weights) * f.highest()) // SRA adds to it
@@ -228,7 +216,7 @@ func (f *StrategyFit) self() Scorer { return f }
 
 func (f *StrategyFit) bind() rowScorer { return f }
 
-func (f *StrategyFit) withRules(o *PodOverride) rowScorer { return f.WithOverride(o) }
+func (f *StrategyFit) withRules(o *PodOverride) rowScorer { return f.withOverride(o) }
 
 func (f *StrategyFit) divisors() []int {
 	var columns []int
@@ -288,7 +276,7 @@ func (b *fitBatch) init(f *StrategyFit, a *amounts) {
 }
 
 // none reports whether every score is 0 whatever the rows are.
-func (b *fitBatch) none() bool { return b.n == 0 || !b.fit.Enabled() }
+func (b *fitBatch) none() bool { return b.n == 0 || b.fit.weight <= 0 }
 
 // wide reports whether there are too many terms for the kernel.
 func (b *fitBatch) wide() bool { return b.n > batchColumns }
@@ -376,7 +364,7 @@ func (f *StrategyFit) explain(request, requested, allocatable vector.ResourceVec
 		default:
 			continue
 		}
-		if reason == "" && f.Enabled() {
+		if reason == "" && f.weight > 0 {
 			reason = fitReason(&d)
 		}
 		term.Dims = append(term.Dims, d)

@@ -69,6 +69,6 @@ func TestZeros(t *testing.T) {
 			}
 			return nil
 		},
-		Others: []any{(*scoring.Kube)(nil), (*scoring.SRA)(nil)},
+		Others: []any{(*scoring.Kube)(nil)},
 	}.Run(t)
 }

@@ -124,7 +124,7 @@ func openSession(ssn volcanoSession, arguments []byte, m *vectormap.ResourceVect
 		if err != nil {
 			return nil, err
 		}
-		override, err := scoring.ParsePodOverride(task.Pod.Annotations, m, shipped)
+		override, _, err := scoring.ParsePodOverride(task.Pod.Annotations, m, shipped)
 		if err != nil {
 			return nil, err
 		}

@@ -187,9 +187,9 @@ func (b *Bound) Explain(req *Request, row int, rows *vector.Mask) (scoring.Expla
 		scores := make([]float64, b.len())
 		b.score(scores, wordsOf(rows))
 		t := &e.Terms[0]
-		t.Normalize, t.Raw, t.Score, e.Total = scoring.NormalizeMinMax, t.Score, scores[row], scores[row]
+		t.Raw, t.Score, e.Total = t.Score, scores[row], scores[row]
 		t.Dims = append(t.Dims, scoring.DimExplanation{
-			Index: -1, Name: "normalization", Type: t.Normalize.String(), Weight: 1, Contribution: t.Score - t.Raw,
+			Index: -1, Name: "normalization", Type: string(scoring.NormalizeMinMax), Weight: 1, Contribution: t.Score - t.Raw,
 		})
 	}
 	return e, nil

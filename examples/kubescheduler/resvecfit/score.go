@@ -50,7 +50,7 @@ func (s *scorer) compile(c *cluster) error {
 		case *scoring.Strategy:
 			s.own = true
 		case *scoring.Kube:
-			if len(s.terms) == 1 && t.normalize == scoring.NormalizeNone {
+			if len(s.terms) == 1 && t.normalize == "" {
 				s.whole, weight = k, 1
 			}
 		}
@@ -79,7 +79,7 @@ func (s *scorer) boundFor(pod *corev1.Pod) (*scoring.Bound, error) {
 	if !s.own {
 		return s.bound, nil
 	}
-	override, err := scoring.ParsePodOverride(pod.Annotations, s.m, scoring.Lenient)
+	override, _, err := scoring.ParsePodOverride(pod.Annotations, s.m, scoring.Lenient)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,11 @@ func (t *Term) parse(path *field.Path) (*term, field.ErrorList) {
 	default:
 		faults = append(faults, parsed.load(t.Load, path.Child("load"))...)
 	}
-	if parsed.normalize.UnmarshalText([]byte(normalize)) != nil {
+	switch parsed.normalize = scoring.Normalization(normalize); parsed.normalize {
+	case "None":
+		parsed.normalize = ""
+	case scoring.NormalizeMinMax, scoring.NormalizeMax, scoring.NormalizeReverse:
+	default:
 		faults = append(faults, field.NotSupported(path.Child("normalize"), t.Normalize, []string{"None", "Max", "MinMax", "Reverse"}))
 	}
 	if len(faults) > 0 {
