@@ -13,7 +13,7 @@ import (
 type Names struct {
 	// SeparateTimeSlicing names the shares of a time-sliced GPU
 	// <product>/ts-1/<replicas>. Without it they have the name of MPS shares: the
-	// resource is the same, and Device.Sharing tells them apart.
+	// resource is the same, and Device.Sharing distinguishes them.
 	SeparateTimeSlicing bool
 
 	// Resources maps the names of cards to the resources that carry them, for

@@ -126,7 +126,7 @@ func (c *Catalog) CardsFor(resource corev1.ResourceName) []string {
 func (c *Catalog) Totals() Totals { return c.totals }
 
 // Resources returns the resources that carry a card, sorted; none for an
-// unknown card, or if no source tells.
+// unknown card, or if no source says.
 func (c *Catalog) Resources(card string) []corev1.ResourceName {
 	if entry := c.cards[card]; entry != nil {
 		return entry.resources
@@ -135,8 +135,8 @@ func (c *Catalog) Resources(card string) []corev1.ResourceName {
 }
 
 // Resource returns the only resource that carries a card; empty if no source
-// tells. The error wraps [ErrUnknownCard], or [ErrAmbiguousCard] if nodes
-// disagree; a node that doesn't tell disagrees with none.
+// says. The error wraps [ErrUnknownCard], or [ErrAmbiguousCard] if nodes
+// disagree; a node that doesn't say disagrees with none.
 func (c *Catalog) Resource(card string) (corev1.ResourceName, error) {
 	entry := c.cards[card]
 	switch {
@@ -167,5 +167,5 @@ func (c *Catalog) knownCards() string {
 }
 
 // Problems returns a problem for each card that different resources carry, by
-// name. Those of the nodes are in the inventory.
+// name. The problems of nodes are in the inventory.
 func (c *Catalog) Problems() []Problem { return c.problems }

@@ -21,13 +21,13 @@ type Inventory struct {
 	Problems []Problem
 }
 
-// Node is the accelerators of one node, as one source tells them.
+// Node is the accelerators of one node, as one source describes them.
 type Node struct {
 	Name   string
 	Source Source
 
-	CPUMilli    int64 // allocatable, in thousandths of a core; 0 if the source doesn't tell
-	MemoryBytes int64 // allocatable; 0 if the source doesn't tell
+	CPUMilli    int64 // allocatable, in thousandths of a core; 0 if the source doesn't say
+	MemoryBytes int64 // allocatable; 0 if the source doesn't say
 
 	Devices   []Device    // by kind, minor, UUID and name
 	Cards     []Card      // by name
@@ -47,8 +47,8 @@ func (inv *Inventory) Node(name string) (*Node, bool) {
 }
 
 // AllProblems returns an iterator over the problems of the inventory with the
-// names of their nodes: first those of no node, with an empty name, then those of
-// the nodes in their order, each list as found. What nodes disagree on is in
+// names of their nodes: first problems of no node, with an empty name, then the problems of
+// each node in order, each list as found. What nodes disagree on is in
 // [Catalog.Problems].
 func (inv *Inventory) AllProblems() iter.Seq2[string, Problem] {
 	return func(yield func(node string, p Problem) bool) {

@@ -206,7 +206,7 @@ func (r *labelReader) match() {
 	}
 }
 
-// findBases sets bases to those of the labels that a pattern matches.
+// findBases sets bases to the bases of all labels that a pattern matches.
 func (r *labelReader) findBases(rule *compiledRule) {
 	r.bases = r.bases[:0]
 	for _, label := range r.keys() {
@@ -255,7 +255,7 @@ func (r *labelReader) try(rule *compiledRule, base string) {
 	}
 	count, isCounted := r.sibling(rule.count.key(base))
 	memory, hasMemory := r.value(rule.memory.key(base)), true
-	if rule.product.hasBase { // all of its labels tell a pattern from other labels
+	if rule.product.hasBase { // only together do its labels identify a pattern
 		memory, hasMemory = r.sibling(rule.memory.key(base))
 	}
 	if !isCounted || !hasMemory {
@@ -273,14 +273,14 @@ func (r *labelReader) try(rule *compiledRule, base string) {
 	r.matches = append(r.matches, m)
 }
 
-// sibling returns the value of a label that must stand beside the product. ok is false
+// sibling returns the value of a label that must come with the product. ok is false
 // if the rule names the label and the node does not have it.
 func (r *labelReader) sibling(k labelKey) (value string, ok bool) {
 	if k == (labelKey{}) {
 		return "", true
 	}
 	if value = r.value(k); value == "" {
-		r.problems.add(missingLabel, k.String(), "missing or empty, beside the label of the product")
+		r.problems.add(missingLabel, k.String(), "missing or empty, though the product has a label")
 		return "", false
 	}
 	return value, true
@@ -586,7 +586,7 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	r.addDevices(m, &d, name, count, units)
 }
 
-// capped returns how much of a resource can be whole GPUs, each of units, beside those that
+// capped returns how much of a resource can be whole GPUs, each of units, next to GPUs that
 // are cut. More was counted before they were cut, and nothing may be given away twice.
 func (r *labelReader) capped(m *ruleMatch, name string, count, units int64) int64 {
 	left, ok := r.uncut(m)
@@ -597,7 +597,7 @@ func (r *labelReader) capped(m *ruleMatch, name string, count, units int64) int6
 	return left * units
 }
 
-// uncut returns how many whole GPUs are left beside those that are cut into MIG
+// uncut returns how many whole GPUs are left when some are cut into MIG
 // instances; ok is false if none is cut, or the label of the count is unknown.
 func (r *labelReader) uncut(m *ruleMatch) (left int64, ok bool) {
 	if m.cut == 0 || m.count < 0 {
@@ -610,12 +610,12 @@ func (r *labelReader) uncut(m *ruleMatch) (left int64, ok bool) {
 }
 
 // mismatch records that the labels say another number than what is allocatable.
-func (r *labelReader) mismatch(name string, count, labelled int64, what string, replicas int64) {
+func (r *labelReader) mismatch(name string, count, labeled int64, what string, replicas int64) {
 	if replicas == 1 {
-		r.problems.add(countMismatch, name, "%d allocatable, but %d %s by label", count, labelled, what)
+		r.problems.add(countMismatch, name, "%d allocatable, but %d %s by label", count, labeled, what)
 		return
 	}
-	r.problems.add(countMismatch, name, "%d allocatable, but %d %s with %d replicas each by label", count, labelled, what, replicas)
+	r.problems.add(countMismatch, name, "%d allocatable, but %d %s with %d replicas each by label", count, labeled, what, replicas)
 }
 
 // setSingle makes d a MIG instance if the whole devices are MIG instances.
@@ -633,10 +633,10 @@ func (r *labelReader) sharedInPlace(m *ruleMatch, count int64) bool {
 }
 
 // looksShared reports whether a resource is one of shares, by its product or by its
-// numbers. labelled is the number of devices by label, or -1, and count is what is
+// numbers. labeled is the number of devices by label, or -1, and count is what is
 // allocatable.
-func looksShared(product string, labelled, replicas, count int64) bool {
-	return strings.HasSuffix(product, sharedSuffix) || replicas > 1 && count == labelled*replicas
+func looksShared(product string, labeled, replicas, count int64) bool {
+	return strings.HasSuffix(product, sharedSuffix) || replicas > 1 && count == labeled*replicas
 }
 
 // sharing returns how devices are shared, by label or else by default.
@@ -716,10 +716,10 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	if text := r.value(memory); text != "" {
 		d.MemoryBytes = r.readMemory(text, m.rule.MemoryUnit, memory)
 	}
-	labelled := int64(-1)
+	labeled := int64(-1)
 	counted := labelKey{plain, ".count"}
 	if text := r.value(counted); text != "" {
-		labelled = r.readCount(text, counted)
+		labeled = r.readCount(text, counted)
 	}
 	units, ok := r.instanceUnits(name, count, true)
 	if !ok {
@@ -727,8 +727,8 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	}
 	d.Replicas = int32(units)
 	// If some instances are shared and others are not, the label counts both.
-	if labelled >= 0 && count != labelled*units && !(r.has(plain) && r.has(plain+".shared")) {
-		r.mismatch(name, count, labelled, "instances", units)
+	if labeled >= 0 && count != labeled*units && !(r.has(plain) && r.has(plain+".shared")) {
+		r.mismatch(name, count, labeled, "instances", units)
 	}
 	r.addDevices(m, &d, name, count, units)
 }
@@ -743,11 +743,11 @@ func (r *labelReader) instanceUnits(name string, count int64, report bool) (unit
 		n = r.readReplicas(replicas)
 	}
 	if !isShared {
-		labelled := int64(-1)
+		labeled := int64(-1)
 		if n, ok := parseLabelNumber(r.value(labelKey{plain, ".count"})); ok {
-			labelled = n
+			labeled = n
 		}
-		if r.has(plain+".shared") || !looksShared(r.value(labelKey{plain, ".product"}), labelled, n, count) {
+		if r.has(plain+".shared") || !looksShared(r.value(labelKey{plain, ".product"}), labeled, n, count) {
 			return 1, true
 		}
 	}

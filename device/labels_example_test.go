@@ -103,7 +103,7 @@ func ExampleInventory_Catalog() {
 	// device: unknown card: "A100": must be one of "Tesla-V100-SXM2-32GB/mps-32g*1/4"
 }
 
-// The driver finds a GPU less than the labels tell.
+// The driver finds a GPU less than the labels say.
 func ExampleAgree() {
 	labels, err := device.FromNodes([]corev1.Node{exampleLabels("n1", map[string]string{
 		"nvidia.com/gpu.product": "NVIDIA-A30",

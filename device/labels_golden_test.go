@@ -165,13 +165,13 @@ func (g *labelModel) devices(resource string, count, each int64) {
 	}
 }
 
-func (g *labelModel) whole(resource, product string, labelled int64) {
+func (g *labelModel) whole(resource, product string, labeled int64) {
 	count := g.count(resource)
 	if count == 0 {
 		return
 	}
 	g.card(product, resource, count)
-	if labelled >= 0 && labelled != count {
+	if labeled >= 0 && labeled != count {
 		g.problem("count-mismatch", resource)
 	}
 	g.devices(resource, count, 1)
@@ -186,7 +186,7 @@ func (g *labelModel) nvidia() {
 	if product == "" || !g.has("nvidia.com/gpu.count") {
 		return
 	}
-	labelled := g.number("bad-count", "nvidia.com/gpu.count")
+	labeled := g.number("bad-count", "nvidia.com/gpu.count")
 	memory := int64(0)
 	if g.labels["nvidia.com/gpu.memory"] != "" {
 		memory = g.mebibytes("nvidia.com/gpu.memory")
@@ -204,9 +204,9 @@ func (g *labelModel) nvidia() {
 	hasShared := g.positive("nvidia.com/gpu.shared")
 	cut := g.cut(memory)
 	if count := g.count("nvidia.com/gpu"); count > 0 {
-		g.nvidiaWhole(product, count, labelled, replicas, cut, hasShared)
+		g.nvidiaWhole(product, count, labeled, replicas, cut, hasShared)
 	}
-	g.nvidiaParts(product, memory, labelled, replicas, cut)
+	g.nvidiaParts(product, memory, labeled, replicas, cut)
 }
 
 // cut is the number of GPUs that instances need under strategy mixed.
@@ -226,12 +226,12 @@ func (g *labelModel) cut(memory int64) int64 {
 		if modelNumber.MatchString(g.labels[plain+".replicas"]) {
 			replicas, _ = strconv.ParseInt(g.labels[plain+".replicas"], 10, 64)
 		}
-		labelled := int64(-1)
+		labeled := int64(-1)
 		if modelNumber.MatchString(g.labels[plain+".count"]) {
-			labelled, _ = strconv.ParseInt(g.labels[plain+".count"], 10, 64)
+			labeled, _ = strconv.ParseInt(g.labels[plain+".count"], 10, 64)
 		}
 		both := g.positive(plain) && g.positive(plain+".shared")
-		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || replicas > 1 && labelled >= 0 && n == labelled*replicas
+		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || replicas > 1 && labeled >= 0 && n == labeled*replicas
 		if isShared || inPlace && !both {
 			each = max(replicas, 1)
 		}
@@ -251,22 +251,22 @@ func (g *labelModel) stale(name string) bool {
 	return true
 }
 
-// left is how many GPUs are whole beside the cut ones.
-func (g *labelModel) left(labelled, cut int64) int64 {
+// left is how many GPUs are whole, apart from the cut ones.
+func (g *labelModel) left(labeled, cut int64) int64 {
 	if text := g.labels["nvidia.com/gpu.replicas"]; modelNumber.MatchString(text) && strings.Trim(text, "0") == "" {
 		return 0
 	}
-	return max(labelled-cut, 0)
+	return max(labeled-cut, 0)
 }
 
-func (g *labelModel) nvidiaWhole(product string, count, labelled, replicas, cut int64, hasShared bool) {
+func (g *labelModel) nvidiaWhole(product string, count, labeled, replicas, cut int64, hasShared bool) {
 	each := int64(1)
-	isCut := cut > 0 && labelled >= 0
-	if replicas > 1 && !hasShared && (strings.HasSuffix(product, "-SHARED") || labelled >= 0 && count == labelled*replicas ||
-		isCut && count == g.left(labelled, cut)*replicas) {
+	isCut := cut > 0 && labeled >= 0
+	if replicas > 1 && !hasShared && (strings.HasSuffix(product, "-SHARED") || labeled >= 0 && count == labeled*replicas ||
+		isCut && count == g.left(labeled, cut)*replicas) {
 		each = replicas
 	}
-	if most := g.left(labelled, cut) * each; isCut && count > most {
+	if most := g.left(labeled, cut) * each; isCut && count > most {
 		g.problem("count-mismatch", "nvidia.com/gpu")
 		if count = most; count == 0 {
 			return
@@ -276,31 +276,31 @@ func (g *labelModel) nvidiaWhole(product string, count, labelled, replicas, cut 
 	if replicas == 0 && strings.HasSuffix(product, "-SHARED") {
 		g.problem("bad-replicas", "nvidia.com/gpu.replicas")
 	} else {
-		if labelled >= 0 && count != labelled*each && cut == 0 {
+		if labeled >= 0 && count != labeled*each && cut == 0 {
 			g.problem("count-mismatch", "nvidia.com/gpu")
 		}
 		g.devices("nvidia.com/gpu", count, each)
 	}
 }
 
-func (g *labelModel) nvidiaParts(product string, memory, labelled, replicas, cut int64) {
+func (g *labelModel) nvidiaParts(product string, memory, labeled, replicas, cut int64) {
 	if count := g.count("nvidia.com/gpu.shared"); count > 0 {
 		switch {
 		case replicas == 0:
 			g.problem("bad-replicas", "nvidia.com/gpu.replicas")
 		case memory == 0:
 			g.problem("bad-memory", "nvidia.com/gpu.memory")
-		case cut > 0 && labelled >= 0 && g.left(labelled, cut) == 0:
+		case cut > 0 && labeled >= 0 && g.left(labeled, cut) == 0:
 			g.problem("count-mismatch", "nvidia.com/gpu.shared")
 		default:
-			if most := g.left(labelled, cut) * replicas; cut > 0 && labelled >= 0 && count > most {
+			if most := g.left(labeled, cut) * replicas; cut > 0 && labeled >= 0 && count > most {
 				g.problem("count-mismatch", "nvidia.com/gpu.shared")
 				count = most
 			}
 			g.card(fmt.Sprintf("%s/mps-%.0fg*1/%d", product, float64(memory)/1024+1e-9, replicas), "nvidia.com/gpu.shared", count)
-			if labelled >= 0 && count > labelled*replicas {
+			if labeled >= 0 && count > labeled*replicas {
 				g.problem("count-mismatch", "nvidia.com/gpu.shared")
-				count = labelled * replicas
+				count = labeled * replicas
 			}
 			g.devices("nvidia.com/gpu.shared", count, replicas)
 		}
@@ -330,9 +330,9 @@ func (g *labelModel) nvidiaParts(product string, memory, labelled, replicas, cut
 		if g.labels[plain+".memory"] != "" {
 			g.mebibytes(plain + ".memory")
 		}
-		labelled := int64(-1)
+		labeled := int64(-1)
 		if g.labels[plain+".count"] != "" {
-			labelled = g.number("bad-count", plain+".count")
+			labeled = g.number("bad-count", plain+".count")
 		}
 		replicas := int64(0)
 		if g.labels[plain+".replicas"] != "" {
@@ -340,14 +340,14 @@ func (g *labelModel) nvidiaParts(product string, memory, labelled, replicas, cut
 		}
 		each := int64(1)
 		both := g.positive(plain) && g.positive(plain+".shared")
-		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || replicas > 1 && labelled >= 0 && count == labelled*replicas
+		inPlace := strings.HasSuffix(g.labels[plain+".product"], "-SHARED") || replicas > 1 && labeled >= 0 && count == labeled*replicas
 		if isShared || inPlace && !both {
 			if each = replicas; each <= 0 {
 				g.problem("bad-replicas", plain+".replicas")
 				continue
 			}
 		}
-		if labelled >= 0 && count != labelled*each && !both {
+		if labeled >= 0 && count != labeled*each && !both {
 			g.problem("count-mismatch", name)
 		}
 		g.devices(name, count, each)

@@ -222,7 +222,7 @@ func TestLabels(t *testing.T) {
 			cards: []string{"V100/mig-1g.5gb-mixed:2"},
 			rows:  []string{"2 mig/1 V100 1g.5gb 0"},
 		}, {
-			fact: "instances of a product that their label tells", labels: v100("nvidia.com/mig-1g.5gb.product=A100-MIG-1g.5gb"), allocatable: "nvidia.com/mig-1g.5gb=2",
+			fact: "instances of a product that their label names", labels: v100("nvidia.com/mig-1g.5gb.product=A100-MIG-1g.5gb"), allocatable: "nvidia.com/mig-1g.5gb=2",
 			cards: []string{"A100/mig-1g.5gb-mixed:2"},
 			rows:  []string{"2 mig/1 A100 1g.5gb 0"},
 		}, {
@@ -808,8 +808,8 @@ func TestReportUnlisted(t *testing.T) {
 		},
 	} {
 		want = append([]device.Problem{
-			{Code: "missing-label", Key: "y.com/npu.count", Detail: "missing or empty, beside the label of the product"},
-			{Code: "missing-label", Key: "y.com/npu.memory", Detail: "missing or empty, beside the label of the product"},
+			{Code: "missing-label", Key: "y.com/npu.count", Detail: "missing or empty, though the product has a label"},
+			{Code: "missing-label", Key: "y.com/npu.memory", Detail: "missing or empty, though the product has a label"},
 			{Code: "missing-label", Key: "amd.com/gpu.product-name", Detail: "missing or empty, so that amd.com/gpu, which is allocatable, is in no card"},
 		}, want...)
 		inv, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report})

@@ -134,7 +134,7 @@ func TestAgree(t *testing.T) {
 		a, b device.Node
 		want []device.Difference
 	}{
-		{"a GPU in MIG mode beside its instances", instances(2, "1g.10gb"),
+		{"a GPU in MIG mode with its instances", instances(2, "1g.10gb"),
 			device.NewNode("l", device.SourceNVML, append(agreeGPUs(2, device.Device{Kind: device.KindGPU, Product: product, Sharing: device.SharingMIG, Profile: profile("1g.10gb")}),
 				device.Device{Kind: device.KindGPU, Product: product, UUID: "GPU", MIGEnabled: true, MemoryBytes: 80 << 30}), device.Names{}), nil},
 		{"unknown health is healthy", l, driver(every(func(d *device.Device) { d.Health = device.Healthy })), nil},

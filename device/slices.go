@@ -92,7 +92,7 @@ type SliceOptions struct {
 // names the version of a slice whose apiVersion is another one than v1: its devices would
 // all seem empty. What else a slice says is never an error: it makes a problem.
 //
-//   - The slices of a driver with the same pool name are a pool. Only those of its
+//   - The slices of a driver with the same pool name are a pool. Only slices of its
 //     highest generation are used; older ones are stale-slice. A pool is complete if
 //     it has as many slices as each of them says. Otherwise it is incomplete-pool and
 //     its devices are left out. Both problems are recorded on every node of the pool,
@@ -114,7 +114,7 @@ type SliceOptions struct {
 //     type is left out (unknown-type; type vfio without a problem), as is a MIG instance that exists and has an
 //     unreadable profile (unparsed-profile).
 //   - A MIG instance starts at its lowest memory slot and takes all slots that it
-//     declares. Slots with a gap, or beyond those of a GPU, are bad-slots.
+//     declares. Slots with a gap, or that no GPU has, are bad-slots.
 //
 // Cards count the rows as [NewNode] does.
 //
@@ -181,7 +181,7 @@ func checkDrivers(drivers []Driver) (errs field.ErrorList) {
 		case d.Type == "" && cmp.Or(d.WholeType, d.MIGType) != "":
 			errs = append(errs, field.Required(path.Child("type"), "the attribute whose values wholeType and migType are"))
 		case d.Type != "" && cmp.Or(d.WholeType, d.MIGType) == "":
-			errs = append(errs, field.Required(path.Child("wholeType"), "the value of a whole device, or migType that of a MIG instance: without them no device has a known type"))
+			errs = append(errs, field.Required(path.Child("wholeType"), "the value of a whole device, or migType of a MIG instance: without them no device has a known type"))
 		case d.Type != "" && d.WholeType == d.MIGType:
 			errs = append(errs, field.Duplicate(path.Child("migType"), d.MIGType))
 		}

@@ -140,8 +140,8 @@ func driver(name string) func(*resourcev1.ResourceSliceSpec) {
 	return func(s *resourcev1.ResourceSliceSpec) { s.Driver = name }
 }
 
-// tell says what an inventory holds, a line for everything.
-func tell(inv *device.Inventory) string {
+// listing says what an inventory holds, a line for everything.
+func listing(inv *device.Inventory) string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, n := range inv.Nodes {
@@ -305,7 +305,7 @@ func TestFromResourceSlices(t *testing.T) {
 			"missing-label uuid", "missing-label "+slicePrefix+"numaNode", "missing-label "+slicePrefix+"pcieRoot")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, tell(fromSlices(t, device.SliceOptions{}, c.slices...))); diff != "" {
+			if diff := cmp.Diff(c.want, listing(fromSlices(t, device.SliceOptions{}, c.slices...))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -513,12 +513,12 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 		t.Error(diff)
 	}
 	codes := facts("unknown-type gpu-8", "unknown-type gpu-9")
-	if got := tell(&device.Inventory{Nodes: []device.Node{{Problems: inv.Nodes[0].Problems}}}); !strings.HasSuffix(got, codes) {
+	if got := listing(&device.Inventory{Nodes: []device.Node{{Problems: inv.Nodes[0].Problems}}}); !strings.HasSuffix(got, codes) {
 		t.Errorf("problems: %s", got)
 	}
 	inv, err = device.FromResourceSlices(list, []device.Driver{}, device.SliceOptions{})
 	if err != nil || len(inv.Nodes) > 0 || len(inv.Problems) > 0 {
-		t.Errorf("without drivers: %s, %v", tell(inv), err)
+		t.Errorf("without drivers: %s, %v", listing(inv), err)
 	}
 	inv, err = device.FromResourceSlices(append(list, list[1]), []device.Driver{amd}, device.SliceOptions{ReportUnlisted: true})
 	if err != nil {
@@ -535,7 +535,7 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 
 func TestFromResourceSlicesAllowIncomplete(t *testing.T) {
 	list := []*resourcev1.ResourceSlice{sliceOf("a", 0, 1, 2, sliceGPU(0)), sliceOf("a", 0, 0, 1, sliceGPU(1))}
-	got := tell(fromSlices(t, device.SliceOptions{AllowIncomplete: true}, list...))
+	got := listing(fromSlices(t, device.SliceOptions{AllowIncomplete: true}, list...))
 	if diff := cmp.Diff(facts("node a", "row gpu-0", "card "+sliceCard+" 1", "stale-slice a", "incomplete-pool a"), got); diff != "" {
 		t.Error(diff)
 	}
@@ -544,7 +544,7 @@ func TestFromResourceSlicesAllowIncomplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(got, tell(inv)); diff != "" {
+	if diff := cmp.Diff(got, listing(inv)); diff != "" {
 		t.Error(diff)
 	}
 }

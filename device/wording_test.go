@@ -54,7 +54,7 @@ func TestLabelProblemTexts(t *testing.T) {
 		{v100(""), "nvidia.com/mig-1g.5=1", []string{
 			`unparsed-profile nvidia.com/mig-1g.5: "1g.5": must be a MIG profile such as 1g.5gb: ` + parseReason("1g.5")}},
 		{"nvidia.com/gpu.product=V100", "nvidia.com/gpu=2", []string{
-			`missing-label nvidia.com/gpu.count: missing or empty, beside the label of the product`,
+			`missing-label nvidia.com/gpu.count: missing or empty, though the product has a label`,
 		}},
 		{"nvidia.com/gpu.product=A100-MIG-INVALID nvidia.com/gpu.count=0 nvidia.com/mig.strategy=single", "nvidia.com/gpu=0", []string{
 			`bad-strategy nvidia.com/mig.strategy: "single": product A100-MIG-INVALID: the strategy single needs all GPUs cut in the same way; they are in no card`}},

@@ -11,14 +11,14 @@ import (
 // slots of 8". The rules are, in order, the profiles that the GPU has, memory slots,
 // compute slices, instances of a profile, the media engine, and starts without overlap.
 // Where more instances are wanted than the GPU has slots, each counts as one slot.
-// Errors are those of [PlaceInstances].
+// Errors are as of [PlaceInstances].
 func ExplainPlace(g *Geometry, used []Placed, want []device.Profile) (string, error) {
 	g = g.orNone()
 	var l load
 	if err := g.load(&l, used); err != nil {
 		return "", err
 	}
-	if _, ok, _ := PlaceInstances(nil, g, used, want); ok { // its errors are those of load
+	if _, ok, _ := PlaceInstances(nil, g, used, want); ok { // its errors are the errors of load
 		return "", nil
 	}
 	if len(want) > g.slots {

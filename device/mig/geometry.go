@@ -24,7 +24,7 @@ const (
 // [NewGeometry] makes others.
 //
 // A Geometry is immutable and safe for concurrent use. A nil *Geometry and the
-// zero value are those of a GPU without MIG: no slots, no slices, no profiles.
+// zero value are a GPU without MIG: no slots, no slices, no profiles.
 type Geometry struct {
 	name          string
 	slots, slices int
@@ -42,7 +42,7 @@ type GeometryProfile struct {
 	Max     int            // how many instances one GPU can have
 	Media   bool           // an instance takes the media engine
 
-	MemoryBytes int64 // of an instance; 0: only the device itself tells
+	MemoryBytes int64 // of an instance; 0: only the device itself knows
 }
 
 // kind is a profile, prepared for the search.

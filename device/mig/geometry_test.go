@@ -15,7 +15,7 @@ import (
 )
 
 // The tables of the known GPUs: slots, slices, and for each profile its slots,
-// starts, maximum, media engine and memory in MiB, 0 where the device tells.
+// starts, maximum, media engine and memory in MiB, 0 where only the device knows.
 func TestGeometries(t *testing.T) {
 	eight := func(name string, mib [4]int, names ...string) string {
 		return fmt.Sprintf(`%[1]s: 8 slots, 7 slices

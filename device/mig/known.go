@@ -22,7 +22,7 @@ type knownGPU struct {
 	*Geometry
 }
 
-// knownGPUs are the known GPUs, sorted by name. The placements are those of
+// knownGPUs are the known GPUs, sorted by name. The placements are from
 // the tables of NVIDIA's MIG user guide; so are the sizes, but for H100-94,
 // H100-96 and H200-141 they were not compared with hardware.
 var knownGPUs = sync.OnceValue(func() []knownGPU {

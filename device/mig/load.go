@@ -16,8 +16,8 @@ type Placed struct {
 	Start   int8 // the memory slot where it starts; -1: unknown
 
 	// Slots are the memory slots that it takes, bit i for slot i, where they are not
-	// those of its profile from Start: what its source declares. Start doesn't count
-	// then. 0: those of its profile.
+	// the slots of its profile from Start: what its source declares. Start doesn't count
+	// then. 0: all slots of its profile.
 	Slots device.Slots
 }
 
@@ -69,7 +69,7 @@ func (g *Geometry) load(l *load, used []Placed) error {
 			if bits.Len8(mask) > g.slots {
 				return usedError(used, i, fmt.Sprintf("must be on memory slots 0 to %d", g.slots-1))
 			}
-			l.slots += uint8(bits.OnesCount8(mask)) - k.slots // add has those of the profile
+			l.slots += uint8(bits.OnesCount8(mask)) - k.slots // add has counted the slots of the profile
 		} else if u.Start != -1 {
 			if u.Start < 0 || u.Start >= maxSlots || k.starts>>u.Start&1 == 0 {
 				return usedError(used, i, fmt.Sprintf("must start at one of the memory slots %v", startsOf(k.starts)))
@@ -116,7 +116,7 @@ func (g *Geometry) excess(l *load) string {
 
 func slotsText(need, have int) string { return fmt.Sprintf("%d memory slots of %d", need, have) }
 
-// lacks says which profiles there are beside one that there isn't.
+// lacks says which profiles there are, where one is missing.
 func (g *Geometry) lacks(p device.Profile) string {
 	if len(g.profiles) == 0 {
 		return "the GPU has no MIG"

@@ -68,7 +68,7 @@ func PlaceInstances(dst []int8, g *Geometry, used []Placed, want []device.Profil
 
 // Remaining returns for each of g.Profiles(), in its order, how many more
 // instances of that profile alone can be made on a GPU that has the used ones.
-// Errors are those of [PlaceInstances].
+// Errors are as of [PlaceInstances].
 func Remaining(g *Geometry, used []Placed) ([]int, error) {
 	g = g.orNone()
 	var l load
@@ -87,7 +87,7 @@ func Remaining(g *Geometry, used []Placed) ([]int, error) {
 // instance can have, then the largest number of ways, of a profile and a start
 // each, to make one further instance without media extensions (+me), then the
 // lowest start. ok is false, and start -1, where p can't be placed. Errors are
-// those of [PlaceInstances].
+// as of [PlaceInstances].
 func BestStart(g *Geometry, used []Placed, p device.Profile) (start int8, ok bool, err error) {
 	g = g.orNone()
 	var l load
@@ -130,7 +130,7 @@ func (g *Geometry) starts(l *load, r int) uint8 {
 	return free
 }
 
-// more returns how many instances of kind r fit beside l.
+// more returns how many instances of kind r fit next to l.
 func (g *Geometry) more(l load, r int) int {
 	var at [maxSlots]int8
 	for n := 0; ; n++ {

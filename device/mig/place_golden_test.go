@@ -83,7 +83,7 @@ func (m golden) valid(placed []mig.Placed) bool {
 	return m.enough(placed) && m.apart(placed)
 }
 
-// extend looks for the first starts of more beside placed, trying all.
+// extend looks for the first starts of more that leave placed alone, trying all.
 func (m golden) extend(placed []mig.Placed, more []device.Profile) ([]mig.Placed, bool) {
 	if !m.apart(placed) {
 		return nil, false
@@ -100,7 +100,7 @@ func (m golden) extend(placed []mig.Placed, more []device.Profile) ([]mig.Placed
 }
 
 // place is Place. The instances whose start is unknown come last, since only
-// those of the wanted ones are asked for.
+// the starts of the wanted ones are asked for.
 func (m golden) place(used []mig.Placed, want []device.Profile) (starts []int8, ok, usedOK bool) {
 	var known []mig.Placed
 	var unknown []device.Profile
@@ -240,8 +240,8 @@ func check(t *testing.T, g *mig.Geometry, used []mig.Placed, want []device.Profi
 }
 
 // Every state of the two kinds of GPUs, with every want that is possible and
-// every one of up to three instances. What is possible beside a state is what
-// larger states have beyond it, and of those that have the same the first in the
+// every one of up to three instances. What is possible next to a state is what
+// larger states have beyond it, and of states that have the same the first in the
 // order of the search is the answer.
 func TestPlaceAllStates(t *testing.T) {
 	for _, name := range []string{"A30-24", "A100-40"} {

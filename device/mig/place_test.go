@@ -132,7 +132,7 @@ func TestPlace(t *testing.T) {
 		{"unknown start: keeps its slices", "A100-40", "3g@?", "3g,1g", "no"},
 		{"unknown start: only one is left", "A100-40", "3g@?", "4g", "0"},
 		{"unknown start: 3g would have either half", "A100-40", "3g@?", "2g", "0"},
-		{"unknown start beside a known one", "A100-40", "1g@1,2g@?", "3g", "4"},
+		{"unknown start and a known one", "A100-40", "1g@1,2g@?", "3g", "4"},
 		{"unknown starts", "A100-40", "3g@?,2g@?,1g@?", "1g", "0"},
 	} {
 		used := parseUsed(t, c.used)
@@ -254,7 +254,7 @@ func TestBest(t *testing.T) {
 		{"2g as far from 4g as it goes", "A100-40", "", "2g", 4},
 		{"the double 1g too", "A100-40", "", "1gd", 6},
 		{"the only start", "A100-40", "", "4g", 0},
-		{"beside a 4g", "A100-40", "4g@0", "1g", 6},
+		{"with a 4g", "A100-40", "4g@0", "1g", 6},
 		{"where there is a hole", "A100-40", "1g@4,4g@0", "1g", 5},
 		{"no room", "A100-40", "1g@2", "4g", -1},
 		{"no media", "A100-40", "1g+me@2", "1g+me", -1},

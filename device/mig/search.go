@@ -29,7 +29,7 @@ func (t *itemList) append(more *itemList) {
 	}
 }
 
-// search looks for starts of all items beside the slots that are taken. They go
+// search looks for starts of all items in the slots that are not taken. They go
 // to at, by tag. The amounts of the items are known to suffice, so that only
 // slots matter here.
 func (g *Geometry) search(taken uint8, items *itemList, at *[maxSlots]int8) bool {
@@ -55,7 +55,7 @@ type searcher struct {
 	at    *[maxSlots]int8
 
 	// alike is how many items from this one on fit the same places. They need
-	// as many starts, which tells at once what would else be tried in all
+	// as many starts, which shows at once what would else be tried in all
 	// orders.
 	alike [maxSlots]uint8
 

@@ -11,8 +11,8 @@ import (
 type WeightRule uint8
 
 const (
-	ByCompute WeightRule = iota // its compute slices of those of the GPU
-	ByMemory                    // its memory slots of those of the GPU
+	ByCompute WeightRule = iota // its part of the compute slices of the GPU
+	ByMemory                    // its part of the memory slots of the GPU
 )
 
 // Weights returns for each index of vm how many GPUs one unit of it is, so that the dot
@@ -25,7 +25,7 @@ const (
 // The columns are those that [vectormap.ResourceVectorMap.MIGSlices] counts: not
 // literals, and of the shared ones every replica. A name that looks like a MIG
 // profile and is none counts 0 and gives an unparsed-profile, a profile that g
-// lacks 0 and a foreign-profile; the Key is the name, the order that of the
+// lacks 0 and a foreign-profile; the Key is the name, in the order of the
 // indices. A nil g lacks all. It panics if rule is neither constant.
 func Weights(vm *vectormap.ResourceVectorMap, rule WeightRule, g *Geometry) (weights []float64, problems []device.Problem) {
 	if rule != ByCompute && rule != ByMemory {

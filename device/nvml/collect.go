@@ -33,7 +33,7 @@ import (
 // that is not set. Collect itself panics if l is nil.
 //
 // Collect may be called concurrently with one Library if the methods of that Library may
-// be; those of [Open] may.
+// be; the methods of what [Open] returns may.
 func Collect(l Library, node string, o CollectOptions) (n device.Node, err error) {
 	if l == nil {
 		panic("nvml: nil library")

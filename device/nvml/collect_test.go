@@ -57,7 +57,7 @@ func (m *machine) Device(i int) (nvml.Handle, error) {
 	return m.gpus[i], nil
 }
 
-// gpu is a Handle. Each error is that of its call, and a call in panics panics.
+// gpu is a Handle. Each error is returned by its call, and a call in panics panics.
 type gpu struct {
 	name, uuid, address string
 	minor               int
@@ -119,7 +119,7 @@ func row(minor int32) device.Device {
 	}
 }
 
-// unknown is the row of a GPU that tells nothing.
+// unknown is the row of a GPU of which nothing is known.
 func unknown(health device.Health) device.Device {
 	return device.Device{
 		Kind: device.KindGPU, Vendor: "nvidia.com", Minor: -1, Replicas: 1, Start: -1, NUMANode: -1, Health: health,

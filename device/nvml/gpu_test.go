@@ -142,7 +142,7 @@ func comparePlacements(t *testing.T, dev gonvml.Device, g *mig.Geometry) {
 }
 
 // The comparison of [TestGPU], on those mocks of go-nvml whose placements are
-// right. Those of the H100, H200 and B200 aren't.
+// right. The names of the H100, H200 and B200 aren't.
 func TestMockPlacements(t *testing.T) {
 	for _, config := range []gpus.Config{gpus.A100_PCIE_40GB, gpus.A100_SXM4_40GB, gpus.A100_PCIE_80GB, gpus.A100_SXM4_80GB, gpus.A30_PCIE_24GB} {
 		t.Run(config.Name, func(t *testing.T) {

@@ -15,7 +15,7 @@ type migReader struct {
 	parent *handle
 	errs   []error
 
-	profiles []migProfile // those of the GPU
+	profiles []migProfile // all that the GPU has
 	known    bool         // profiles was asked for
 }
 

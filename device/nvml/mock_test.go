@@ -72,7 +72,7 @@ func TestMockDGX(t *testing.T) {
 
 // instance is a MIG device of a mock.
 type instance struct {
-	name    string // as NVML tells it; empty: the function is not set
+	name    string // as NVML returns it; empty: the function is not set
 	profile int    // one of NVML's GPU instance profiles
 	start   uint32
 	size    uint32
@@ -186,7 +186,7 @@ func TestMockMIG(t *testing.T) {
 	}
 }
 
-// The names that the package makes, if the driver tells none, are those of
+// The names that the package makes, if the driver has none, are the names of
 // NVIDIA's tables.
 func TestMockMIGNames(t *testing.T) {
 	for _, f := range []struct {

@@ -1,5 +1,5 @@
 // Package nvml reads the GPUs of this machine from the NVIDIA driver. It is the third
-// source of a [device.Node], beside node labels and ResourceSlices:
+// source of a [device.Node], besides node labels and ResourceSlices:
 //
 //	library, err := nvml.Open()
 //	if err != nil {
@@ -73,7 +73,7 @@ type CollectOptions struct {
 	// address is written as in /sys/bus/pci/devices, such as 0000:07:00.0. Topology
 	// is called once for each GPU with a known address; if it is nil, the topology
 	// is unknown. [SysfsTopology] reads it from Linux. NVML can't say it: its NUMA
-	// node is that of the GPU's memory and not of its PCIe slot.
+	// node belongs to the GPU's memory and not to its PCIe slot.
 	Topology func(pciBusID string) (numaNode int32, pcieRoot string)
 }
 

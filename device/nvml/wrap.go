@@ -13,7 +13,7 @@ import (
 // Wrap makes a Library of go-nvml's: of what nvml.New returns, or of a mock. It exists
 // only in builds for Linux with cgo.
 //
-// Its methods are safe for concurrent use if those of api are. Their errors wrap the
+// Its methods are safe for concurrent use if the methods of api are. Their errors wrap the
 // nvml.Return. If a function of api panics, that is an error that names the function.
 func Wrap(api gonvml.Interface) Library {
 	return &library{api: api}

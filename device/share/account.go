@@ -153,7 +153,7 @@ func (a *Account) Devices() int {
 }
 
 // Rows returns where the devices of a node stand in lists of all devices, such as
-// that of [Bound.ScoreDevices]: from from to to-1, in their order.
+// [Bound.ScoreDevices] fills: from from to to-1, in their order.
 func (a *Account) Rows(node int) (from, to int) {
 	if uint(node) >= uint(a.Len()) {
 		panic(panicNodeRange)
@@ -161,7 +161,7 @@ func (a *Account) Rows(node int) (from, to int) {
 	return int(a.offsets[node]), int(a.offsets[node+1])
 }
 
-// Set makes devices those of a node, in their order. A node equal to Len is appended.
+// Set replaces the devices of a node, in their order. A node equal to Len is appended.
 // Where the number of devices changes, the devices of all later nodes move, which takes
 // time in proportion. For [Account.GPUs] the node has no pods after it: commit those that
 // run there again.

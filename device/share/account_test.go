@@ -235,7 +235,7 @@ func (g goldenAccount) check(t *testing.T, a *share.Account) {
 	if a.Devices() != rows {
 		t.Fatalf("%d devices, want %d", a.Devices(), rows)
 	}
-	// What fits depends on everything that is kept beside the amounts.
+	// What fits depends on everything that is kept besides the amounts.
 	need := share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: 30}, Count: 2}
 	var fits, without vector.Mask
 	if err := (*share.Scorer)(nil).Bind(a).Fit(&fits, []share.Requirement{need}); err != nil {

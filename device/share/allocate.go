@@ -92,10 +92,10 @@ type PodShare struct {
 // device first, by its totals, so that gpu-memory and gpu-memory-ratio are both
 // compared and taken. Nothing is written: [Account.Commit] does that.
 //
-// Other errors come before any choice. They are those of [Bound.Fit];
+// Other errors come before any choice. They are the errors of [Bound.Fit];
 // [ErrInvalidUnit] for a Mix with a ratio of 0 or less or a negative weight;
 // [vector.ErrNotRepresentable] for weights whose sum is 2^53/1000 or more; [ErrNoTotal]
-// where LeastFragmentation needs the memory of a device to tell the ratio of bytes.
+// where LeastFragmentation needs the memory of a device to convert bytes to a ratio.
 // It panics on an unknown policy or scope.
 func (b *Bound) Allocate(node int, req AllocRequest) (Allocation, error) {
 	c := &b.first

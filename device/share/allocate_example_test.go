@@ -109,7 +109,7 @@ func ExampleNotEnoughError() {
 	// - 1 insufficient koordinator.sh/gpu-core (want 100, 40 free)
 }
 
-// A GPU is in use, so the pod gets the pair that is idle, and the NIC beside it.
+// A GPU is in use, so the pod gets the pair that is idle, and the NIC on its root.
 func ExampleBound_AllocateJoint() {
 	node := exampleNode()
 	node[1].Free = share.Amounts{}
@@ -168,7 +168,7 @@ func ExampleBound_ExplainAllocation() {
 	//   3      0     pci1  -          -       -      unhealthy
 }
 
-// A pod is preempted only if that helps: a copy of the account tells.
+// A pod is preempted only if that helps: a copy of the account answers that.
 func ExampleAccount_CopyFrom() {
 	var account, trial share.Account
 	if err := account.Set(0, exampleNode()); err != nil {

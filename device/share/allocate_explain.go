@@ -10,9 +10,9 @@ import (
 )
 
 // ExplainAllocation returns how [Bound.Allocate] comes to its choice or refusal. The text
-// is a table with a line for each device of the kind: first those of the part that the
-// choice is from, in the order of the policy, then those that fit elsewhere, then the
-// others by minor. Its errors are those of Allocate, but for the refusal.
+// is a table with a line for each device of the kind: first the part that the
+// choice is from, in the order of the policy, then what fits elsewhere, then the
+// others by minor. It returns the errors of Allocate, but for the refusal.
 func (b *Bound) ExplainAllocation(node int, req AllocRequest) (string, error) {
 	e, err := b.explainAllocation(node, &req)
 	if err != nil {
@@ -46,7 +46,7 @@ type allocationExplanation struct {
 	Refusal *NotEnoughError // nil: devices were chosen
 
 	// Devices are all of the kind: first the ones of this part that fit, in the
-	// order of the policy, then those that fit elsewhere, also in that order,
+	// order of the policy, then what fits elsewhere, also in that order,
 	// then the others by minor.
 	Devices []deviceChoice
 }

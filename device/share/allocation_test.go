@@ -103,7 +103,7 @@ func TestReleaseLimits(t *testing.T) {
 	}
 }
 
-// All of several allocations or none, those of one device after each other.
+// All of several allocations or none, amounts of one device after each other.
 func TestCommitAll(t *testing.T) {
 	take := func(kind string, minor int32, r share.Resource, amount int64) share.Allocation {
 		return share.Allocation{Kind: kind, Devices: []share.Allocated{{Minor: minor, Amounts: amountOf(r, amount)}}}

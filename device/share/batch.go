@@ -44,7 +44,7 @@ func (l *entryList) fill(b *Bound, columns []Resource, req Amounts) bool {
 	return true
 }
 
-// other returns the resource from whose request that of r is completed, or -1.
+// other returns the resource from which the request of r is completed, or -1.
 func (b *Bound) other(r Resource, req *Amounts) int {
 	switch {
 	case !b.scorer.pairs || req[r] != 0:

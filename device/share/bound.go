@@ -54,7 +54,7 @@ func (s *Scorer) Bind(a *Account) *Bound {
 // refuse for the last two, and nodes that lack the resource that the pod asks for,
 // such as nvidia.com/gpu, have to be left out by their allocatable amounts.
 //
-// dst is resized. Errors, which leave it alone, are those of a wrong need: an
+// dst is resized. Errors, which leave it alone, are about a wrong need: an
 // unknown kind, [ErrInvalidUnit] for a negative amount or Count,
 // [ErrInvalidCombination] for a kind that is needed twice or lacks a resource. It
 // allocates nothing once it is warm.
@@ -125,7 +125,7 @@ func countBits(words []uint64, lo, hi int) (n int64) {
 
 // Best returns the node of rows that fits what a pod needs and has the best score,
 // ties by tie; nil rows are all nodes. ok is false where none fits: [Bound.Rejections]
-// says why. Errors are those of [Bound.Fit]. It allocates nothing once it is warm.
+// says why. Errors are as of [Bound.Fit]. It allocates nothing once it is warm.
 func (b *Bound) Best(needs []Requirement, rows *vector.Mask, tie vector.Tie) (node int, ok bool, err error) {
 	a := b.account
 	if tie.Same(vector.Tie{}) {
@@ -149,10 +149,10 @@ func (b *Bound) Best(needs []Requirement, rows *vector.Mask, tie vector.Tie) (no
 
 // ScoreNode returns the score of a node for a pod. For each need, the totals and the
 // free amounts of all devices of its kind are added up, unhealthy ones too, and
-// scored as one device by the rules of [Scorer.ScoreDevice]. The request is that of
-// the whole pod, Count times PerInstance, or one instance with the option
+// scored as one device by the rules of [Scorer.ScoreDevice]. The request is what
+// the whole pod needs, Count times PerInstance, or one instance with the option
 // [PerInstance]. The scores of several kinds are added and may exceed 100; a kind
-// without devices adds 0. Errors are those of [Bound.Fit].
+// without devices adds 0. Errors are as of [Bound.Fit].
 func (b *Bound) ScoreNode(node int, needs []Requirement) (int64, error) {
 	from, to := b.account.Rows(node)
 	if err := checkNeeds(needs); err != nil {
@@ -209,7 +209,7 @@ func (b *Bound) sums(from, to int, columns []Resource) (sums amounts) {
 // touched. A score says nothing about whether the pod fits: by [MostAllocated] full nodes
 // have the best ones. Pass the mask of [Bound.Fit] as rows.
 //
-// Errors are those of Fit and of lengths that differ, before dst is written. It
+// Errors are as of Fit, and of lengths that differ, before dst is written. It
 // allocates nothing once it is warm.
 func (b *Bound) Score(dst []int64, needs []Requirement, rows *vector.Mask) error {
 	a := b.account
@@ -272,7 +272,7 @@ func (b *Bound) scoreKind(dst []int64, columns []Resource, req Amounts, rows *ve
 // [Scorer.ScoreDevice] has it, for the devices of every node of rows; nil rows are
 // all nodes. dst has an element for each of [Account.Devices]; [Account.Rows] says
 // where a node's are. Other elements are not touched. Errors are
-// [ErrInvalidUnit] for a negative amount and those of lengths that differ, before
+// [ErrInvalidUnit] for a negative amount, and an error for lengths that differ, before
 // dst is written. It allocates nothing.
 func (b *Bound) ScoreDevices(dst []int64, perInstance Amounts, rows *vector.Mask) error {
 	a := b.account

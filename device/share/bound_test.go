@@ -103,9 +103,9 @@ type boundCase struct {
 	rows    *vector.Mask
 }
 
-// newBoundCase returns a random case. Its amounts are small where wild is 0, and
+// newBoundCase returns a random case. Its amounts are small where large is 0, and
 // the larger the greater it is.
-func newBoundCase(t testing.TB, r *rand.Rand, nodes, columns, wild int) boundCase {
+func newBoundCase(t testing.TB, r *rand.Rand, nodes, columns, large int) boundCase {
 	c := boundCase{
 		cfg:     share.Config{Type: []string{share.LeastAllocated, share.MostAllocated}[r.IntN(2)]},
 		options: share.Option(r.IntN(4)),
@@ -120,7 +120,7 @@ func newBoundCase(t testing.TB, r *rand.Rand, nodes, columns, wild int) boundCas
 	if c.scorer, err = share.NewScorer(c.cfg, c.options); err != nil {
 		t.Fatal(err)
 	}
-	amount := func() int64 { return r.Int64N(1<<10) << r.IntN(1+wild) }
+	amount := func() int64 { return r.Int64N(1<<10) << r.IntN(1+large) }
 	for _, kind := range []string{device.KindGPU, device.KindRDMA, device.KindFPGA} {
 		if kind != device.KindGPU && r.IntN(3) > 0 {
 			continue
@@ -128,7 +128,7 @@ func newBoundCase(t testing.TB, r *rand.Rand, nodes, columns, wild int) boundCas
 		need := share.Requirement{Kind: kind, Count: 1 + r.Int64N(9)}
 		for i := range need.PerInstance {
 			if kindOf(share.Resource(i)) == kind && r.IntN(3) > 0 {
-				need.PerInstance[i] = amount() << r.IntN(1+wild/6)
+				need.PerInstance[i] = amount() << r.IntN(1+large/6)
 			}
 		}
 		c.needs = append(c.needs, need)
@@ -241,8 +241,8 @@ func FuzzScoreAll(f *testing.F) {
 	f.Add(uint64(3), uint8(70), uint8(4), uint8(36))
 	f.Add(uint64(4), uint8(3), uint8(2), uint8(38))
 	f.Add(uint64(5), uint8(9), uint8(7), uint8(20))
-	f.Fuzz(func(t *testing.T, seed uint64, nodes, columns, wild uint8) {
-		c := newBoundCase(t, testkit.Rand(seed), int(nodes), 1+int(columns)%8, int(wild%39))
+	f.Fuzz(func(t *testing.T, seed uint64, nodes, columns, large uint8) {
+		c := newBoundCase(t, testkit.Rand(seed), int(nodes), 1+int(columns)%8, int(large%39))
 		testkit.EachImpl(t, c.check)
 	})
 }
@@ -463,9 +463,9 @@ func TestFit(t *testing.T) {
 func TestBoundAllocates(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		r := testkit.Rand(33)
-		for _, wild := range []int{0, 38} {
+		for _, large := range []int{0, 38} {
 			for _, columns := range []int{1, 4, 8} {
-				c := newBoundCase(t, r, 100, columns, wild)
+				c := newBoundCase(t, r, 100, columns, large)
 				c.rows = vector.NewMask(len(c.nodes))
 				c.rows.SetAll()
 				c.rows.Clear(50)

@@ -178,7 +178,7 @@ func checkAllocations(allocations []Allocation) error {
 	return nil
 }
 
-// find returns the index of a device of the allocation among those of a node, -1 if
+// find returns the index of a device of the allocation among the devices of a node, -1 if
 // it is gone.
 func (a *Allocation) find(devices []State, k int) int {
 	for i := range devices {
@@ -189,7 +189,7 @@ func (a *Allocation) find(devices []State, k int) int {
 	return -1
 }
 
-// gone returns the devices of the allocation that aren't among those of a node.
+// gone returns the devices of the allocation that the node does not have.
 func (a *Allocation) gone(devices []State) (missing []Allocated) {
 	for k := range a.Devices {
 		if a.find(devices, k) < 0 {

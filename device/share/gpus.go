@@ -60,7 +60,7 @@ func (a *Account) GPUs() *gpu.State {
 // An error wraps [ErrNoTotal] for an instance in bytes alone. These are a different part
 // of each GPU: complete need.PerInstance by [FillRequest], with the total of the
 // acceptable GPUs. It wraps [ErrInvalidUnit] for more than a whole GPU. Other errors are
-// those of [Bound.Fit].
+// the errors of [Bound.Fit].
 func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, products ...string) (gpu.Request, error) {
 	k, err := need.check()
 	switch {

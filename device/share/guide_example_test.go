@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// labelled is a node as GPU feature discovery labels it.
-func labelled(name string, gpus string) corev1.Node {
+// labeled is a node as GPU feature discovery labels it.
+func labeled(name string, gpus string) corev1.Node {
 	return corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB",
@@ -30,7 +30,7 @@ func labelled(name string, gpus string) corev1.Node {
 
 // From the nodes of a cluster to the devices that a pod gets.
 func Example() {
-	list := []corev1.Node{labelled("node-b", "4"), labelled("node-a", "8")}
+	list := []corev1.Node{labeled("node-b", "4"), labeled("node-a", "8")}
 
 	// What is there, sorted by name.
 	inventory, err := device.FromNodes(list, nil, device.LabelOptions{})
@@ -41,7 +41,7 @@ func Example() {
 		fmt.Println(node.Name, node.Cards, node.Problems)
 	}
 
-	// The account: what each device has, and what of it is free. Its rows are those of nodes.
+	// The account: what each device has, and what of it is free. Its rows are the rows of nodes.
 	resources, err := vectormap.New(nil)
 	if err != nil {
 		panic(err)
@@ -116,11 +116,11 @@ func Example() {
 
 // In a cluster where only some nodes give their GPUs away one by one.
 func Example_sharedNodes() {
-	shared := labelled("node-c", "4")
+	shared := labeled("node-c", "4")
 	shared.Labels["nvidia.com/gpu.product"] = "Tesla-T4-SHARED"
 	shared.Labels["nvidia.com/gpu.count"] = "1"
 	shared.Labels["nvidia.com/gpu.replicas"] = "4"
-	nodes := []corev1.Node{labelled("node-a", "8"), labelled("node-b", "4"), shared}
+	nodes := []corev1.Node{labeled("node-a", "8"), labeled("node-b", "4"), shared}
 	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
 	if err != nil {
 		panic(err)

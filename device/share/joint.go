@@ -48,7 +48,7 @@ func (j Joint) String() string {
 //
 // If one Count is 0, the other kind is allocated as if joint were PreferSamePCIe. Policy,
 // Scope and Mix of the second request don't count. Two requests of one kind are
-// an error that wraps [ErrInvalidCombination]. Other errors are those of Allocate. With
+// an error that wraps [ErrInvalidCombination]. Other errors are as of Allocate. With
 // an error both results are zero. It panics on an unknown joint.
 func (b *Bound) AllocateJoint(node int, primary, secondary AllocRequest, joint Joint) (first, second Allocation, err error) {
 	c, err := b.considerJoint(node, &primary, &secondary, joint)

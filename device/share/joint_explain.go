@@ -10,7 +10,7 @@ import (
 // is a line and, for each kind, a table as by [Bound.ExplainAllocation]. The devices of
 // the second kind that fit are in the order in which AllocateJoint takes them. Where the
 // roots are not the same, the table says which devices were chosen all the same. Its
-// errors are those of AllocateJoint, but for the refusals.
+// errors are as of AllocateJoint, but for the refusals.
 func (b *Bound) ExplainJoint(node int, primary, secondary AllocRequest, joint Joint) (string, error) {
 	e, err := b.explainJoint(node, &primary, &secondary, joint)
 	if err != nil {

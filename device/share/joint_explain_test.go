@@ -57,7 +57,7 @@ rdma by ByScore: refused, 1 of 2 fit on the node
   minor  NUMA  PCIe  preferred  change  score  verdict
   2      0     1     no         -       99     fits
 `[1:]},
-		{"too few GPUs beside NICs", 3, 1, share.SeekSamePCIe, slices.Concat(allocEight()[:4], jointNICs(2)), `
+		{"too few GPUs by NICs", 3, 1, share.SeekSamePCIe, slices.Concat(allocEight()[:4], jointNICs(2)), `
 SeekSamePCIe: refused
 gpu by PackTopology: refused, 2 of 3 fit on PCIe root 1 of NUMA node 0
   minor  NUMA  PCIe  preferred  change  score  verdict
@@ -69,7 +69,7 @@ rdma by ByScore: 1 wanted, none chosen
   minor  NUMA  PCIe  preferred  change  score  verdict
   2      0     1     no         -       99     fits
 `[1:]},
-		{"too few NICs beside GPUs", 1, 2, share.SeekSamePCIe, slices.Concat(allocEight()[:4], jointNICs(4, 1)), `
+		{"too few NICs by GPUs", 1, 2, share.SeekSamePCIe, slices.Concat(allocEight()[:4], jointNICs(4, 1)), `
 SeekSamePCIe: refused
 gpu by PackTopology: 1 wanted, none chosen
   minor  NUMA  PCIe  preferred  change  score  verdict

@@ -186,10 +186,10 @@ func TestAllocateJointSeek(t *testing.T) {
 			&share.NotEnoughError{Kind: "gpu", Want: 9, Got: 8}},
 		{"too few NICs at all", 1, 2, slices.Concat(allocEight(), jointNICs(1)), nil, nil,
 			&share.NotEnoughError{Kind: "rdma", Want: 2, Got: 1}},
-		{"too few GPUs beside NICs", 3, 1, slices.Concat(allocEight(0), jointNICs(1)), nil, nil,
+		{"too few GPUs by NICs", 3, 1, slices.Concat(allocEight(0), jointNICs(1)), nil, nil,
 			&share.NotEnoughError{Kind: "gpu", Want: 3, Got: 1, Reasons: []share.Reason{
 				{Cause: share.CauseExhausted, Devices: 1}, {Cause: share.CauseApart, Devices: 6}}}},
-		{"too few NICs beside GPUs", 1, 2, slices.Concat(allocEight(), jointNICs(1, 2, 3)), nil, nil,
+		{"too few NICs by GPUs", 1, 2, slices.Concat(allocEight(), jointNICs(1, 2, 3)), nil, nil,
 			&share.NotEnoughError{Kind: "rdma", Want: 2, Got: 1, Reasons: apart(2)}},
 		{"no root is known", 1, 1, slices.Concat(allocGPUs(100), jointNICs(1)), nil, nil,
 			&share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: apart(1)}},

@@ -39,8 +39,8 @@ func FillRequest(req Amounts, total Amounts) (Amounts, error) {
 
 // KoordinatorRatio returns how many percent of a device's total memory so many bytes are,
 // as Koordinator computes it, in float64: int64(float64(bytes)/float64(total)*100). That
-// may be one less than the exact percentage: 29 GiB of 100 GiB are 28. Errors are those
-// of [FillRequest].
+// may be one less than the exact percentage: 29 GiB of 100 GiB are 28. Errors are
+// as of [FillRequest].
 func KoordinatorRatio(bytes, total int64) (int64, error) {
 	if _, err := bytesToRatio(bytes, total); err != nil {
 		return 0, err

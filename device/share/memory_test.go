@@ -84,7 +84,7 @@ func TestFillRequest(t *testing.T) {
 		{"zero", "MEM 0, RATIO 0", "", "MEM 0, RATIO 0", nil},
 		{"nothing", "", "MEM 1Gi", "", nil},
 		{"negative", "MEM -1", "MEM 1Gi", "", share.ErrInvalidUnit},
-		{"negative beside", "MEM -1, RATIO 50", "MEM 1Gi", "", share.ErrInvalidUnit},
+		{"negative with a positive one", "MEM -1, RATIO 50", "MEM 1Gi", "", share.ErrInvalidUnit},
 	} {
 		request := needAmounts(c.request)
 		got, err := share.FillRequest(request, needAmounts(c.total))

@@ -158,7 +158,7 @@ func TestParseScoringStrategyErrors(t *testing.T) {
 	}{
 		{"V4", "scoringStrategy: {strategy: LeastAllocated}", 1, []string{unsupported + "scoringStrategy.strategy"}},
 		{"V4, value alone", "strategy: LeastAllocated", 1, []string{unsupported + "strategy"}},
-		{"key beside", "scoringStrategy: {}\nallocator: x", 2, []string{unsupported + "allocator"}},
+		{"another key", "scoringStrategy: {}\nallocator: x", 2, []string{unsupported + "allocator"}},
 		{"another kind", "kind: NodeResourcesFitArgs\nscoringStrategy: {}", 1, []string{unsupported + "kind"}},
 		{"an empty kind", "kind: \"\"\nscoringStrategy: {type: MostAllocated}", 1, []string{unsupported + "kind"}},
 		{"a kind that is no text", "kind: [x]\ntype: MostAllocated\nfoo: bar", 1, []string{wrong + "kind"}},

@@ -86,7 +86,7 @@ func (c Cause) String() string {
 		"exhausted", "insufficient", "apart from the other kind", "outside scope")
 }
 
-// countReasons adds the reasons of one device to those of many, which it returns
+// countReasons adds the reasons of one device to the reasons of many, which it returns
 // sorted.
 func countReasons(all, one []Reason) []Reason {
 	for _, r := range one {

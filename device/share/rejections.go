@@ -20,11 +20,11 @@ type Rejections struct {
 type Rejection struct {
 	Kind   string // of the devices
 	Rows   int    // nodes
-	Reason        // Devices are those of all these nodes. Cause 0: all devices of the node fit, and are too few
+	Reason        // Devices counts them over all these nodes. Cause 0: all devices of the node fit, and are too few
 }
 
 // Rejections counts why nodes of rows can't hold what a pod needs; nil rows are all nodes.
-// Pass the nodes that may be chosen, not those that fit. Errors are those of [Bound.Fit],
+// Pass the nodes that may be chosen, not the nodes that fit. Errors are as of [Bound.Fit],
 // and of a mask over other nodes.
 func (b *Bound) Rejections(needs []Requirement, rows *vector.Mask) (j Rejections, err error) {
 	a := b.account

@@ -309,7 +309,7 @@ func checkShares(a *asked) error {
 
 func checkNPU(a *asked) error {
 	if n := a.amounts[askShared]; n != 1 {
-		return unitError(askNames[askShared], n, "must be 1 instance beside "+NPUCore.String())
+		return unitError(askNames[askShared], n, "must be 1 instance with "+NPUCore.String())
 	}
 	if p := a.amounts[askNPUDVPP]; p > 100 {
 		return unitError(askNames[askNPUDVPP], p, "must be at most 100 percent of a device")

@@ -156,7 +156,7 @@ func TestNormalize(t *testing.T) {
 		{"negative memory", "CORE 50, MEM -1", nil, share.ErrInvalidUnit},
 		{"negative shares", "SHARED -2, RATIO 100", nil, share.ErrInvalidUnit},
 		{"negative rdma", "RDMA -100", nil, share.ErrInvalidUnit},
-		{"negative beside a wrong name", "NVIDIA -1, AMD 1", nil, share.ErrInvalidCombination},
+		{"negative with a wrong name", "NVIDIA -1, AMD 1", nil, share.ErrInvalidCombination},
 		{"half a device", "NVIDIA 500m", nil, share.ErrInvalidUnit},
 		{"half a byte", "MEM 1023.5", nil, share.ErrInvalidUnit},
 		{"fine", "RDMA 1n", nil, share.ErrInvalidUnit},
@@ -205,7 +205,7 @@ func TestNormalizeErrors(t *testing.T) {
 		{"NVIDIA 1, AMD 1, MEM 1", "share: invalid combination of resources: nvidia.com/gpu with amd.com/gpu with koordinator.sh/gpu-memory: must be a combination that Normalize lists"},
 		{"GPU 101", "share: invalid amount: koordinator.sh/gpu: 101: must be at most 100 percent of a device, or a multiple of 100"},
 		{"SHARED 2, RATIO 99", "share: invalid amount: koordinator.sh/gpu-memory-ratio: 99: must be 2 equal whole shares of at most 100 percent of a device"},
-		{"SHARED 2, NC 1, NCPU 1, MEM 1", "share: invalid amount: koordinator.sh/gpu.shared: 2: must be 1 instance beside huawei.com/npu-core"},
+		{"SHARED 2, NC 1, NCPU 1, MEM 1", "share: invalid amount: koordinator.sh/gpu.shared: 2: must be 1 instance with huawei.com/npu-core"},
 		{"MEM -1Gi", "share: invalid amount: koordinator.sh/gpu-memory: -1Gi: must be 0 bytes or more"},
 		{"RDMA 1500m", "share: invalid amount: koordinator.sh/rdma: 1500m: must be whole, in percent of a device, and below 2^63"},
 	} {

@@ -124,7 +124,7 @@ func TestScoreNode(t *testing.T) {
 	}
 }
 
-// TestScoreNodeOrder: neither the order of the devices nor that of the needs
+// TestScoreNodeOrder: neither the order of the devices nor of the needs
 // matters.
 func TestScoreNodeOrder(t *testing.T) {
 	s := needScorer(t, share.LeastAllocated, true)
@@ -242,7 +242,7 @@ func TestScoreDevice(t *testing.T) {
 		{"no total", ratio, "RATIO 50", "", "RATIO 100", 0},
 		{"no total, most", ratioMost, "RATIO 50", "RATIO 0", "RATIO 100", 0},
 		{"negative total", ratioMost, "RATIO 50", "RATIO -100", "RATIO -200", 0},
-		{"negative total beside one that is free", three(""), "", "RATIO -100, CORE 100", "RATIO -200, CORE 100", 100},
+		{"negative total, more of it free", three(""), "", "RATIO -100, CORE 100", "RATIO -200, CORE 100", 100},
 		{"nothing", ratio, "", "", "", 0},
 		{"free above total, and one that is free", three(""), "", "RATIO 100, CORE 100", "RATIO 101, CORE 100", 33},
 		{"the largest amounts", memory(share.MostAllocated), "MEM 9223372036854775807", "MEM 9223372036854775807", "MEM -9223372036854775808", 100},

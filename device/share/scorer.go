@@ -76,7 +76,7 @@ type Scorer struct {
 //
 // The error is the Aggregate of a field.ErrorList, with paths below
 // scoringStrategy: an unknown type, an empty list that isn't nil, a resource
-// without a name, with that of an earlier one or with one that no device has, a
+// without a name, with the name of an earlier one or with one that no device has, a
 // weight outside 1 to 100. Of more than 1000 faults the first ones are listed.
 // It panics on an unknown option.
 func NewScorer(cfg Config, opts ...Option) (*Scorer, error) {
@@ -153,7 +153,7 @@ func (c *Config) faults() (list field.ErrorList) {
 //
 //	used = total − free + req, or total where free is above total
 //
-// the score of a resource is that of kube-scheduler's LeastAllocated or MostAllocated:
+// the score of a resource is as of kube-scheduler's LeastAllocated or MostAllocated:
 // (total − used)·100/total, 0 where used is above total, or min(used, total)·100/total,
 // truncated. Free above total is a mistake of the caller, and must not attract pods: the
 // resource counts as full. Negative free makes used larger than total. Resources without
@@ -175,7 +175,7 @@ func (s *Scorer) scoreDevice(req *Amounts, total *Amounts, free *Amounts) int64 
 	return s.mean(s.columns, &amounts{request: *req, total: *total, free: *free})
 }
 
-// amounts are those of a device, or of all devices of a kind on a node.
+// amounts are what a device has, or of all devices of a kind on a node.
 type amounts struct {
 	request Amounts
 	total   Amounts

@@ -1,5 +1,5 @@
-// Inventory prints the GPUs of this machine, as the NVIDIA driver tells them, or
-// those of a sample node, as its labels do, where there is no driver. It asks the
+// Inventory prints the GPUs of this machine, as the NVIDIA driver describes them, or
+// the GPUs of a sample node, from its labels, where there is no driver. It asks the
 // driver if it is built with cgo, on Linux.
 package main
 

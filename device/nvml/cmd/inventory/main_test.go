@@ -19,7 +19,6 @@ func Example() {
 	// sample  gpu 1    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
 	// sample  gpu 2    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
 	// sample  gpu 3    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
-	// sample  gpu 4    NVIDIA-H100-80GB-HBM3  79.6 GiB  none     unknown  unknown    unknown
 	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown  unknown    unknown
 	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown  unknown    unknown
 	// sample  1g.10gb  NVIDIA-H100-80GB-HBM3  9.6 GiB   mig      unknown  unknown    unknown
@@ -28,12 +27,12 @@ func Example() {
 	// sample  3g.40gb  NVIDIA-H100-80GB-HBM3  39.2 GiB  mig      unknown  unknown    unknown
 	//
 	// NODE    CARD                                     RESOURCE                COUNT
-	// sample  NVIDIA-H100-80GB-HBM3                    nvidia.com/gpu          5
+	// sample  NVIDIA-H100-80GB-HBM3                    nvidia.com/gpu          4
 	// sample  NVIDIA-H100-80GB-HBM3/mig-1g.10gb-mixed  nvidia.com/mig-1g.10gb  4
 	// sample  NVIDIA-H100-80GB-HBM3/mig-3g.40gb-mixed  nvidia.com/mig-3g.40gb  2
 	//
 	// NODE    PROBLEM         WITH            DETAIL
-	// sample  count-mismatch  nvidia.com/gpu  5 allocatable, but 6 devices by label
+	// sample  count-mismatch  nvidia.com/gpu  5 allocatable, but of 6 devices by label the MIG instances leave 4
 }
 
 func TestRun(t *testing.T) {
@@ -50,7 +49,7 @@ func TestRun(t *testing.T) {
 		}},
 		{"no driver", func() (nvml.Library, error) { return nil, errors.New("no driver here") }, []string{
 			"The GPUs of a sample node, from its labels (no driver here).\n\n",
-			"sample  gpu 4    NVIDIA-H100-80GB-HBM3",
+			"sample  gpu 3    NVIDIA-H100-80GB-HBM3",
 		}},
 		{"broken driver", func() (nvml.Library, error) { return machine{err: errors.New("broken")}, nil }, nil},
 	} {
