@@ -300,8 +300,8 @@ func (b *Bound) name(column int) string {
 	return fmt.Sprint("column ", column) // of nodes without names
 }
 
-// workspace is the working memory of a question. It is shared by a Bound and those that
-// its WithOverride returns.
+// workspace is the working memory of a question. It is shared by a Bound and the
+// bounds that its WithOverride returns.
 type workspace struct {
 	fits    vector.Mask
 	scores  []float64

@@ -330,7 +330,7 @@ func goldenCombination(c *scoring.Combination, used *vector.Matrix, selected fun
 	return want
 }
 
-// TestCombineScored: each term counts its own amounts, as those of kube-scheduler do.
+// TestCombineScored: each term counts its own amounts, as the plugins of kube-scheduler do.
 func TestCombineScored(t *testing.T) {
 	m := loadMap(t)
 	least, balanced := kubeScorer(t, m, scoring.LeastAllocated), kubeScorer(t, m, scoring.BalancedAllocation)

@@ -70,8 +70,8 @@ type DimExplanation struct {
 	Type        string  // the rule: MostAllocated, LeastAllocated, ...
 	Weight      float64 // of the rule
 
-	// Contribution is the share of this resource in the final points. Those of
-	// an explanation add up to Total, within 1e-9 of the sum of their
+	// Contribution is the share of this resource in the final points. The
+	// contributions of an explanation add up to Total, within 1e-9 of the sum of their
 	// magnitudes, unless Reason is set.
 	Contribution float64
 	Status       Status

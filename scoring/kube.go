@@ -373,7 +373,7 @@ func (l *kubeList) fill(k *Kube, a *amounts) bool {
 }
 
 // Explain returns the part of every resource of the configuration, in its
-// order, and then those that the pod requests besides. The weighted mean is of
+// order, and then the others that the pod requests. The weighted mean is of
 // whole numbers and truncated, so that the resources share the score in the
 // proportion of their weighted points; a balance is of all resources alike.
 func (k *Kube) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {

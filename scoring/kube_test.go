@@ -86,8 +86,8 @@ type kubeNodes struct {
 	used, allocatable *vector.Matrix
 }
 
-// newKubeNodes reads lists of vectors, separated by commas; a single one is
-// that of every node.
+// newKubeNodes reads lists of vectors, separated by commas; every node has
+// a single one.
 func newKubeNodes(t testing.TB, m *vectormap.ResourceVectorMap, capacity, used string) kubeNodes {
 	t.Helper()
 	capacities, uses := strings.Split(capacity, ", "), strings.Split(used, ", ")

@@ -49,7 +49,7 @@ func ExampleCompileLoad() {
 	//   memory       10000000000  5000000000  20000000000  Pack  1       37.5    Scored
 }
 
-// The next job is that of the queue with the least share. The first queue may use
+// The next job is from the queue with the least share. The first queue may use
 // all of the cluster's cpu, and is not entitled to GPUs.
 func ExampleCompileDRF() {
 	m, err := vectormap.New([]string{"cpu", "memory", "nvidia.com/gpu"})

@@ -342,7 +342,7 @@ func newLoadCase(t testing.TB, r *rand.Rand, rows, cols int, fill func(dst []flo
 }
 
 // check holds Score and ScoreBatch against a golden model, for all rows, for
-// those of the mask and for none.
+// the rows of the mask and for none.
 func (c *loadCase) check(t *testing.T, what string, s scoring.Scorer, golden func(used, allocatable []float64) float64) {
 	t.Helper()
 	n := len(c.usedRows)

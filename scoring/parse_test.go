@@ -48,7 +48,7 @@ func parsed(t *testing.T, parse parser, text string, o Option) resolution {
 	if !slices.IsSorted(paths) || !slices.IsSorted(warned(warnings)) {
 		t.Errorf("%q: paths are not sorted: %q %q", text, paths, warned(warnings))
 	}
-	if err != nil { // TestParseWarnings has the warnings beside errors
+	if err != nil { // TestParseWarnings has the warnings that come with errors
 		warnings = nil
 	}
 	return resolution{result: textOf(cfg), errors: paths, warnings: warned(warnings)}
@@ -224,7 +224,7 @@ func TestParseArguments(t *testing.T) {
 	}
 }
 
-// TestParseWarnings: warnings come beside errors too.
+// TestParseWarnings: warnings come with errors too.
 func TestParseWarnings(t *testing.T) {
 	const text = "resourceStrategyFitWeight: -1\nresources: {cpu: {type: x}}\nsra: {enable: true, weight: 1, resources: 'a/b,a/b'}"
 	cfg, warnings, err := ParseArguments([]byte(text))

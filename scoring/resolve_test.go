@@ -64,7 +64,7 @@ func (r resolution) String() string {
 func (r *report) resolution(t *testing.T, result string) resolution {
 	t.Helper()
 	warnings, err := r.finish()
-	if err != nil { // TestParseWarnings has the warnings beside errors
+	if err != nil { // TestParseWarnings has the warnings that come with errors
 		result, warnings = "", nil
 	}
 	paths, unknown := pathsOf(t, err)

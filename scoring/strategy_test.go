@@ -88,8 +88,8 @@ func strategyRules(text string) map[string]scoring.FitRule {
 	return rules
 }
 
-// strategyNear says whether a score is what a table says.
-func strategyNear(got, want float64) bool { return math.Abs(got-want) <= 1e-8 }
+// sameStrategyScore says whether a score is what a table says.
+func sameStrategyScore(got, want float64) bool { return math.Abs(got-want) <= 1e-8 }
 
 // strategyScores returns what Score says of every node, "allocatable; used", and
 // checks that ScoreBatch says the same with every implementation, and Explain
@@ -152,7 +152,7 @@ func checkStrategyExplanation(t *testing.T, s scoring.Scorer, request, used, all
 
 func wantStrategy(t *testing.T, what string, got []float64, want ...float64) {
 	t.Helper()
-	if !slices.EqualFunc(got, want, strategyNear) {
+	if !slices.EqualFunc(got, want, sameStrategyScore) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }
@@ -725,7 +725,7 @@ func TestStrategyExplain(t *testing.T) {
 			dims = append(dims, fmt.Sprintf("%s %v %.6g", short, d.Status, d.Contribution))
 		}
 		got := strings.Join(dims, ", ")
-		if !strategyNear(e.Total, c.total) || !strings.HasSuffix(e.Reason, c.reason) || (e.Reason == "") != (c.reason == "") || sortedStrategyDims(got) != sortedStrategyDims(c.want) {
+		if !sameStrategyScore(e.Total, c.total) || !strings.HasSuffix(e.Reason, c.reason) || (e.Reason == "") != (c.reason == "") || sortedStrategyDims(got) != sortedStrategyDims(c.want) {
 			t.Errorf("%s: got %v, %q,\n%s", c.name, e.Total, e.Reason, got)
 		}
 	}

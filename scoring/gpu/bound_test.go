@@ -283,7 +283,7 @@ func FuzzBound(f *testing.F) {
 }
 
 // Requests that are the same words in a row, but not the same request.
-func TestBoundTellsRequestsApart(t *testing.T) {
+func TestBoundDistinguishesRequests(t *testing.T) {
 	defer gpu.KeepScores(0)()
 	nodes := vector.NewNodes(vector.Schema{}, 3)
 	for i, amounts := range []vector.ResourceVector{{10, 10, 0}, {10, 10, 10}} {

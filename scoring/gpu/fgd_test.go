@@ -64,7 +64,7 @@ func TestFGDOfManyAlike(t *testing.T) {
 	}
 }
 
-// Phi of rows is that of each node, whatever is left of the CPU: amounts that kinds of pods
+// Phi of rows is the Phi of each node, whatever is left of the CPU: amounts that kinds of pods
 // ask for, next to them, far from them, and none.
 func TestPhiOfAnyCPU(t *testing.T) {
 	kinds := []gpu.TypicalPod{{Count: 1, Milli: 250, Pods: 7}, {CPU: 40000, Count: 4, Milli: 1000, Pods: 3}, {CPU: 90, Pods: 2}}

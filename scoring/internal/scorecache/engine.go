@@ -58,7 +58,8 @@ func New(maxBytes int64, terms int) *Engine {
 	return &Engine{max: maxBytes, terms: terms}
 }
 
-// manyRows is how many rows have to change, per block of 64 rows, to be many.
+// manyRows is how many rows have to change, per block of 64 rows, to be many: one pass over
+// all scores then costs less than to follow the best of each block.
 const manyRows = 4
 
 // Query is the query at hand.
@@ -67,10 +68,12 @@ type Query interface {
 	// which the mask selects some.
 	Operands() (sources Sources, n int, rows *vector.Mask, err error)
 
-	// AppendKey appends what distinguishes the request.
+	// AppendKey appends what distinguishes the request: queries with equal keys have
+	// equal scores as long as the sources are the same.
 	AppendKey(key []uint64) []uint64
 
-	// Fit takes the rows that cannot hold the request out of rows.
+	// Fit takes the rows that cannot hold the request out of rows. It is asked for changed
+	// rows only: whether a row can must not depend on other rows.
 	Fit(rows *vector.Mask)
 
 	// Score sets dst for some rows to their scores, or to the scores of a term. It
@@ -81,7 +84,8 @@ type Query interface {
 	Combine(dst []float64, terms [][]float64, rows *vector.Mask)
 }
 
-// AppendBits appends the bits of v to a key.
+// AppendBits appends the bits of v to a key. Bits, because a key is compared as integers:
+// 0 and -0 become two requests, which costs memory and no answer.
 func AppendBits(key []uint64, v vector.ResourceVector) []uint64 {
 	for _, x := range v {
 		key = append(key, math.Float64bits(x))
@@ -99,6 +103,7 @@ func (e *Engine) Best(q Query, tie vector.Tie) (row int, score float64, err erro
 		row, score = e.pick(s, tie)
 		return row, score, nil
 	}
+	// The shape is in another order: choose by row, as a pass over all rows would.
 	scores := e.byRow(s, q)
 	if row = vector.ArgMax(scores, &s.feasible, tie); row < 0 {
 		return -1, 0, nil
@@ -115,6 +120,7 @@ func (e *Engine) TopK(dst []int32, q Query, k int, tie vector.Tie) ([]int32, err
 	if !ordered || tie.Cursor() != nil {
 		return vector.TopK(dst, e.byRow(s, q), &s.feasible, k, tie), nil
 	}
+	// In the order of the tie the lowest place wins, whatever the tie is.
 	dst = vector.TopK(dst, s.ranked, nil, k, vector.TieLowest())
 	for i, p := range dst {
 		dst[i] = e.orders.now.rows[p]
@@ -157,12 +163,14 @@ func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err err
 		s = e.empty()
 		s.key, s.hash = append(s.key[:0], e.key...), hashOf(e.key)
 	}
-	before := s.rows.Len()
+	before := s.rows.Len() // a resized shape has other bytes
 	e.arrange(s, n)
+	// Worth has marked the changed rows, unless arrange has given up the scores since.
 	if marked.shape == nil || s.time != marked.since {
 		e.clock.mark(&e.changed, s.time)
 	}
 	if err := e.refresh(s, q, rows); err != nil {
+		// Its rows are half brought up to date: nothing may find it again.
 		if known {
 			e.table.remove(s)
 		}
@@ -202,6 +210,7 @@ func (e *Engine) arrange(s *shape, n int) {
 	if e.terms > 0 || s.laid == e.orders.now.version {
 		return
 	}
+	// Only the order before is known: of an older one nobody has the places.
 	if s.laid != 0 && s.laid == e.orders.before.version {
 		s.take(e.scores, &e.orders.before)
 		s.lay(e.scores, &e.orders.now)
@@ -235,7 +244,8 @@ func (e *Engine) drop(s *shape) {
 	e.stats.Evictions++
 }
 
-// evict makes the table fit into its bound, but for s.
+// evict makes the table fit into its bound, but for s: the answer at hand reads it, even
+// where it is larger than the bound by itself.
 func (e *Engine) evict(s *shape) {
 	for e.table.bytes > e.max && e.table.oldest != s {
 		e.drop(e.table.oldest)
@@ -294,7 +304,7 @@ func (e *Engine) score(s *shape, q Query, full bool) error {
 	return nil
 }
 
-// blank sets e.scores to NaN.
+// blank sets e.scores to NaN, which no choice takes: Score leaves other rows as they are.
 func (e *Engine) blank() {
 	for r := range e.scores {
 		e.scores[r] = nan
@@ -329,7 +339,7 @@ func (e *Engine) place(s *shape, changed, feasible []uint64) {
 // restrict takes over the row mask of a query and adds to the changed rows those
 // that came in or went out.
 func (e *Engine) restrict(s *shape, rows *vector.Mask) {
-	if rows == nil && s.whole {
+	if rows == nil && s.whole { // the usual case, without a pass over the words
 		return
 	}
 	changed, own := e.changed.Words(), s.rows.Words()
@@ -347,7 +357,8 @@ func (e *Engine) restrict(s *shape, rows *vector.Mask) {
 	}
 }
 
-// byRow returns the final scores of s by row, NaN where a row is not feasible.
+// byRow returns the final scores of s by row, NaN where a row is not feasible. They hold
+// until the next query.
 func (e *Engine) byRow(s *shape, q Query) []float64 {
 	switch {
 	case e.terms > 0:
@@ -366,7 +377,7 @@ func (e *Engine) pick(s *shape, tie vector.Tie) (row int, score float64) {
 	place, n, cursor := 0, len(s.ranked), tie.Cursor()
 	switch {
 	case cursor != nil:
-		s.clean()
+		s.clean() // it goes round, and so may need the best of any block
 		place = s.firstFrom(modulo(*cursor, n))
 	case e.many:
 		place = kernel.ArgMax(s.ranked, nil)

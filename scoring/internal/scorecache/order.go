@@ -18,8 +18,8 @@ const panicRank = "scorecache: the rank of a tie was rewritten in place: give ve
 // checkedPlaces is how many places check looks at: few enough not to be felt.
 const checkedPlaces = 4
 
-// check panics where the order is no longer that of the tie: somebody has rewritten the
-// rank that it refers to. It looks at a few places, at others each time: a new permutation
+// check panics where the tie has another order by now: somebody has rewritten the rank
+// that it refers to. It looks at a few places, at others each time: a new permutation
 // is found at once or soon, and no answer relies on it for long.
 func (o *tieOrder) check() {
 	n := len(o.rows)

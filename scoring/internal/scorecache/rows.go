@@ -26,13 +26,14 @@ type rowClock struct {
 	now      uint64
 	all      uint64 // when every row may have changed
 
-	// A list of rows, the last changed first; -1 ends it.
+	// A list of rows, the last changed first; -1 ends it. A reader follows it until the
+	// rows that it knows, so that its cost is of what has changed and not of all rows.
 	first   int32
 	next    []int32
 	prev    []int32
 	changed []uint64 // when; 0: not in the list
 
-	buffer []int32
+	buffer []int32 // for what a log returns
 }
 
 // sync takes in what has changed in the sources, which have n rows each. Other
@@ -50,7 +51,7 @@ func (c *rowClock) sync(sources Sources, n int) {
 		}
 		rows, all := source.Changed(c.buffer, c.versions[i])
 		c.buffer, c.versions[i] = rows, source.Version()
-		if all {
+		if all { // the log was not long enough
 			c.now, c.all = now, now
 		}
 		for _, r := range rows {
@@ -59,7 +60,8 @@ func (c *rowClock) sync(sources Sources, n int) {
 	}
 }
 
-// restart begins with other sources.
+// restart begins with other sources. Their logs say nothing of how they differ from the
+// old ones, so every row has changed.
 func (c *rowClock) restart(sources Sources, n int) {
 	c.sources = sources
 	for i, source := range sources {
@@ -69,7 +71,7 @@ func (c *rowClock) restart(sources Sources, n int) {
 	}
 	c.now++
 	c.all = c.now
-	c.resize(0)
+	c.resize(0) // no times of rows of other sources
 	c.first = -1
 	c.resize(n)
 }
@@ -84,6 +86,7 @@ func (c *rowClock) resize(n int) {
 			c.unlink(int32(r))
 		}
 	}
+	// Slices keep their storage: rows come and go all the time in a cluster.
 	old := min(n, len(c.changed))
 	grow := max(n-old, 0)
 	c.next = slices.Grow(c.next[:old], grow)[:n]
@@ -96,7 +99,7 @@ func (c *rowClock) resize(n int) {
 func (c *rowClock) touch(r int32, now uint64) {
 	c.now = now
 	switch c.changed[r] {
-	case now:
+	case now: // by another source, or twice in one log
 		return
 	case 0:
 	default:
@@ -123,7 +126,7 @@ func (c *rowClock) unlink(r int32) {
 	c.changed[r] = 0
 }
 
-// mark sets dst, a mask over the rows, to those that changed after a time.
+// mark sets dst, a mask over the rows, to the rows that changed after a time.
 func (c *rowClock) mark(dst *vector.Mask, since uint64) {
 	if _, ok := c.markFew(dst, since, len(c.changed)); !ok {
 		dst.SetAll()
@@ -134,7 +137,7 @@ func (c *rowClock) mark(dst *vector.Mask, since uint64) {
 // Where more have, dst is undefined.
 func (c *rowClock) markFew(dst *vector.Mask, since uint64, limit int) (rest int, ok bool) {
 	dst.Reset(len(c.changed))
-	if since < c.all {
+	if since < c.all { // the list lacks the rows that changed with all others
 		return 0, false
 	}
 	words, next, changed := dst.Words(), c.next, c.changed

@@ -42,7 +42,8 @@ type shape struct {
 // shapeOverhead is what a shape takes without its lists.
 const shapeOverhead = int64(unsafe.Sizeof(shape{})) + 2*8 // and its share of the buckets
 
-// size returns the bytes that s holds on to.
+// size returns the bytes that s holds on to: capacities, which is what a bound on memory
+// is about.
 func (s *shape) size() int64 {
 	words := cap(s.key) + cap(s.rows.Words()) + cap(s.feasible.Words()) + cap(s.ranked) + cap(s.best) + cap(s.dirty.Words())
 	for _, t := range s.terms {
@@ -61,7 +62,8 @@ func (s *shape) resize(n int, scratch *[]uint64) {
 	s.whole = false
 }
 
-// resizeMask sets the length of m and keeps its rows.
+// resizeMask sets the length of m and keeps its rows. The bits beyond a shorter length are
+// cleared, as a mask has them.
 func resizeMask(m *vector.Mask, n int, scratch *[]uint64) {
 	kept := append((*scratch)[:0], m.Words()...)
 	*scratch = kept
@@ -116,7 +118,8 @@ func (s *shape) take(dst []float64, o *tieOrder) {
 	}
 }
 
-// place notes that the score at a place is x.
+// place notes that the score at a place is x. A worse best only makes its block dirty:
+// another change or a better block often spares the search for the next best.
 func (s *shape) place(p int32, x float64) {
 	s.ranked[p] = x
 	b := p / kernel.Block
@@ -141,7 +144,8 @@ func (s *shape) clean() {
 	s.dirty.ClearAll()
 }
 
-// cleanBlock finds the best place of a block.
+// cleanBlock finds the best place of a block. ArgMax returns the first of equals, as the
+// order of the tie asks for.
 func (s *shape) cleanBlock(b int) {
 	lo := b * kernel.Block
 	block := s.ranked[lo:min(lo+kernel.Block, len(s.ranked))]
@@ -182,6 +186,7 @@ func (s *shape) firstFrom(start int) int {
 	best := s.best[b]
 	own := start / kernel.Block // the block of start
 	end := min((own+1)*kernel.Block, len(s.ranked))
+	// bestAt is the first best of a block, which may be before start.
 	for p := start; p < end; p++ {
 		if s.ranked[p] == best {
 			return p
@@ -203,7 +208,8 @@ type shapeTable struct {
 	newest, oldest *shape
 }
 
-// hashOf returns a hash of a key.
+// hashOf returns a hash of a key. Both halves of the product count, since amounts are
+// floats whose low bits are mostly 0.
 func hashOf(key []uint64) uint64 {
 	h := uint64(len(key))
 	for _, w := range key {
@@ -232,7 +238,7 @@ func (t *shapeTable) find(key []uint64, hash uint64) *shape {
 
 // enter makes s the newest.
 func (t *shapeTable) enter(s *shape) {
-	s.newer, s.older = nil, t.newest
+	s.newer, s.older = nil, t.newest // a list through the shapes: no allocation by use
 	if t.newest != nil {
 		t.newest.newer = s
 	} else {
@@ -268,7 +274,7 @@ func (t *shapeTable) add(s *shape) {
 	t.weigh(s)
 }
 
-// weigh counts the bytes of s again.
+// weigh counts the bytes of s again, after its lists have grown.
 func (t *shapeTable) weigh(s *shape) {
 	now := s.size()
 	t.bytes += now - s.bytes
@@ -281,7 +287,7 @@ func (t *shapeTable) hang(s *shape) {
 	s.next, *b = *b, s
 }
 
-// rehash sets the number of buckets.
+// rehash sets the number of buckets. The list of use has every shape once.
 func (t *shapeTable) rehash(n int) {
 	t.buckets = make([]*shape, n)
 	for s := t.newest; s != nil; s = s.older {

@@ -41,7 +41,7 @@ func (v *visits) of(hash uint64) *visit {
 			rarest = x
 		}
 	}
-	if rarest.count > 1 {
+	if rarest.count > 1 { // each newcomer takes one off, so that old favorites leave in the end
 		rarest.count--
 		return nil
 	}
@@ -55,7 +55,7 @@ func (v *visits) of(hash uint64) *visit {
 func (e *Engine) Worth(q Query, w *Worth) bool {
 	e.ready = ready{}
 	sources, n, rows, err := q.Operands()
-	if err != nil || n < w.Rows {
+	if err != nil || n < w.Rows { // the pass reports the error
 		return false
 	}
 	e.clock.sync(sources, n)
@@ -65,7 +65,7 @@ func (e *Engine) Worth(q Query, w *Worth) bool {
 	switch {
 	case s == nil:
 		return e.welcome(hash, w.Times)
-	case s.waits > 0:
+	case s.waits > 0: // too many rows had changed; a pass costs less until it comes often
 		if s.waits--; e.borrow() {
 			s.waits = 0
 		}
@@ -89,7 +89,7 @@ func (e *Engine) welcome(hash uint64, times int) bool {
 		return false
 	}
 	if v.count++; v.count >= int32(times) || e.borrow() {
-		*v = visit{}
+		*v = visit{} // the place is free: the table counts it from now on
 		return true
 	}
 	return false

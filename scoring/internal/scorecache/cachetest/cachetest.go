@@ -1,5 +1,5 @@
 // Package cachetest checks caches of scores against full passes: [Run] changes a
-// [World] at random and compares the answers of its cache with those of a full pass.
+// [World] at random and compares the answers of its cache with the answers of a full pass.
 package cachetest
 
 import (
