@@ -57,10 +57,12 @@ func (o Names) shared(product string, bytes, replicas int64, how Sharing) string
 	return string(strconv.AppendInt(text, replicas, 10))
 }
 
-// gibibytes rounds half away from zero.
+// gibibytes rounds half away from zero. A driver keeps a part of the memory for itself, and
+// the name of the card has the size that people know.
 func gibibytes(bytes int64) int64 { return (bytes + 1<<29) >> 30 }
 
-// addCapped adds b, up to the largest int64.
+// addCapped adds b, up to the largest int64. A sum that wrapped around would be negative,
+// and less than any of its parts.
 func addCapped(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -74,6 +74,7 @@ func (inv *Inventory) Catalog() *Catalog {
 	return c
 }
 
+// add counts a card. A source that doesn't know the resource contradicts no other.
 func (c *Catalog) add(card Card) {
 	entry := c.cards[card.Name]
 	if entry == nil {
@@ -95,7 +96,8 @@ func resourceTexts(names []corev1.ResourceName) []string {
 	return list
 }
 
-// thousandfold multiplies by 1000, up to the largest int64.
+// thousandfold multiplies by 1000, up to the largest int64. A product that wrapped around
+// would make the largest cluster look empty to its quotas.
 func thousandfold(a int64) int64 {
 	if a > math.MaxInt64/1000 {
 		return math.MaxInt64
@@ -150,7 +152,8 @@ func (c *Catalog) Resource(card string) (corev1.ResourceName, error) {
 	return entry.resources[0], nil
 }
 
-// knownCards says which cards there are, the first ones of many.
+// knownCards says which cards there are, the first ones of many: most mistakes are
+// misspelled names, and the right one is in sight. Errors end up in events, which are short.
 func (c *Catalog) knownCards() string {
 	const most = 20
 	if len(c.names) == 0 {

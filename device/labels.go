@@ -100,14 +100,15 @@ func fromNodes(nodes []*corev1.Node, rules []compiledRule, o LabelOptions) *Inve
 	return inv
 }
 
-// The most devices that a resource and a node can have. A node may name thousands of
-// resources.
+// The most devices that a resource and a node can have. No machine has as many; the limit of
+// a node is there because a node may name thousands of resources.
 const (
 	mostLabelRows     = 1024
 	mostNodeLabelRows = 16 * mostLabelRows
 )
 
-// labelReader reads nodes one after the other.
+// labelReader reads nodes one after the other. A cluster has thousands of nodes with much
+// the same labels, so its lists are used again and each name is made once.
 type labelReader struct {
 	rules     []compiledRule
 	names     Names
@@ -145,7 +146,9 @@ type ruleMatch struct {
 	profile  Profile
 }
 
-// node reads a node.
+// node reads a node. Labels say what a device is, and only the allocatable amounts say that
+// it is there: labels outlive the device plugin that went away. So labels are matched with
+// rules first, and each resource then looks for the match that it belongs to.
 func (r *labelReader) node(n *corev1.Node) Node {
 	r.labels, r.allocatable = n.Labels, n.Status.Allocatable
 	r.problems = problemList{}
@@ -171,7 +174,8 @@ func (r *labelReader) node(n *corev1.Node) Node {
 	return out
 }
 
-// amounts returns what of cpu and memory is allocatable.
+// amounts returns what of cpu and memory is allocatable. An impossible amount is 0 and a
+// problem: the cards of the node are still right.
 func (r *labelReader) amounts() (cpuMilli, bytes int64) {
 	if q, ok := r.allocatable[corev1.ResourceCPU]; ok {
 		if whole, ok := quantity.Ceiling(&q); ok && 0 <= whole && whole <= math.MaxInt64/1000 {
@@ -191,7 +195,8 @@ func (r *labelReader) amounts() (cpuMilli, bytes int64) {
 	return cpuMilli, bytes
 }
 
-// match finds the rules that apply.
+// match finds the rules that apply. A rule without a pattern applies at most once, a
+// pattern once for each of its product labels.
 func (r *labelReader) match() {
 	for i := range r.rules {
 		rule := &r.rules[i]
@@ -249,6 +254,8 @@ func (r *labelReader) try(rule *compiledRule, base string) {
 	if product == "" {
 		return
 	}
+	// Feature discovery says so if the GPUs don't have the same instances. It then names no
+	// profile that a card could have.
 	if strategy := rule.migStrategy.key(base); strategy != (labelKey{}) && strings.HasSuffix(product, invalidMIG) {
 		r.problems.add(badStrategy, strategy.String(), "%q: product %s: the strategy single needs all GPUs cut in the same way; they are in no card", r.value(strategy), product)
 		return
@@ -259,7 +266,7 @@ func (r *labelReader) try(rule *compiledRule, base string) {
 		memory, hasMemory = r.sibling(rule.memory.key(base))
 	}
 	if !isCounted || !hasMemory {
-		return
+		return // a problem says what is missing; without it any number would be a guess
 	}
 	m := ruleMatch{rule: rule, base: base, product: productName(product), count: -1}
 	if count != "" {
@@ -312,7 +319,8 @@ func (r *labelReader) readReplicas(k labelKey) int64 {
 const notReplicas = "%q: must be how many pods share a device, a whole number above 0 and below 10^9"
 
 // readSingle notes whether the whole devices are MIG instances, as under the MIG
-// strategy single.
+// strategy single. The product alone doesn't show it: without the label of the strategy,
+// -MIG- may be a part of any name.
 func (r *labelReader) readSingle(m *ruleMatch) {
 	name, profile, ok := strings.Cut(m.product, "-MIG-")
 	if !ok || name == "" || r.value(m.rule.migStrategy.key(m.base)) != "single" {
@@ -363,7 +371,10 @@ func (r *labelReader) readMemory(text string, unit string, k labelKey) int64 {
 }
 
 // parseLabelMemory reads an amount. An amount above 4 TiB may come out smaller, but not
-// below 4 TiB.
+// below 4 TiB, where it would pass for the memory of a device.
+//
+// The usual units are read by hand, because it is done for each node and parsing a
+// Quantity takes longer. What is unusual still means what Kubernetes says it means.
 func parseLabelMemory(text string, unit string) (bytes int64, ok bool) {
 	if unit != unitQuantity {
 		mebibytes, ok := parseLabelNumber(text)
@@ -397,7 +408,9 @@ func parseLabelQuantity(text string) (bytes int64, ok bool) {
 	return bytes, true
 }
 
-// parseLabelNumber reads a whole number of at most nine digits.
+// parseLabelNumber reads a whole number of at most nine digits. That is more than any
+// node has, and the product of two such numbers is within int64, so that counts times
+// replicas are never checked again.
 func parseLabelNumber(text string) (n int64, ok bool) {
 	if text == "" || len(text) > 9 {
 		return 0, false
@@ -412,7 +425,8 @@ func parseLabelNumber(text string) (n int64, ok bool) {
 	return n, true
 }
 
-// readResources reads the allocatable amounts of devices.
+// readResources reads the allocatable amounts of devices. They are sorted, because a map
+// has no order: minors, cards and problems come out the same each time.
 func (r *labelReader) readResources() {
 	r.resources = r.resources[:0]
 	for name := range r.allocatable {
@@ -421,6 +435,7 @@ func (r *labelReader) readResources() {
 		}
 	}
 	slices.Sort(r.resources)
+	// First, since how many GPUs are whole depends on the instances of all resources.
 	r.cutGPUs()
 	for _, name := range r.resources {
 		r.readResource(name)
@@ -447,7 +462,9 @@ func (r *labelReader) readResource(name string) {
 }
 
 // claim returns the first match that lists a resource, and on which list, nil where
-// there is none.
+// there is none. A pattern can match any number of labels, and each of them may have a
+// resource. So the matches of a pattern are searched by their bases: trying each with each
+// would take quadratic time, which a node could cause by its labels.
 func (r *labelReader) claim(name string) (m *ruleMatch, list int) {
 	const few = 8 // searched from end to end
 	for rest := r.matches; len(rest) > 0; {
@@ -473,7 +490,8 @@ func (r *labelReader) claim(name string) (m *ruleMatch, list int) {
 	return nil, listsNot
 }
 
-// claimOf is claim for the matches of one rule, which are sorted by base.
+// claimOf is claim for the matches of one rule, which are sorted by base. The terms of a
+// rule may find several bases. The first match wins, as in claim, and not the first term.
 func claimOf(rule *compiledRule, matches []ruleMatch, name string) (first *ruleMatch, list int) {
 	if list = rule.lists(name, matches[0].base); list != listsNot {
 		return &matches[0], list // what lists it without the base does so for each
@@ -492,7 +510,8 @@ func claimOf(rule *compiledRule, matches []ruleMatch, name string) (first *ruleM
 }
 
 // unclaimed records why no rule took a resource: the missing product labels, or that no
-// rule lists it.
+// rule lists it. Patterns are left out: they don't say which label a node must have, so
+// none is missing.
 func (r *labelReader) unclaimed(name string) {
 	q := quantity.Bounded(r.allocatable[corev1.ResourceName(name)])
 	if q.Sign() <= 0 {
@@ -535,7 +554,8 @@ func (r *labelReader) hasPattern(name string) bool {
 	return false
 }
 
-// hasBases reports whether a pattern finds anything on the node.
+// hasBases reports whether a pattern finds anything on the node. The answers are kept: a
+// pattern looks through all labels, and a node may have many resources that nobody takes.
 func (r *labelReader) hasBases(rule *compiledRule) bool {
 	for len(r.found) <= rule.order {
 		r.findBases(&r.rules[len(r.found)])
@@ -570,6 +590,8 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 		return
 	}
 	r.cards = append(r.cards, Card{m.product, corev1.ResourceName(name), count})
+	// The count is of shares, and how many make a device is unknown: the card is right, and
+	// any number of rows would be wrong.
 	if replicas := m.rule.replicas.key(m.base); m.replicas <= 0 && replicas != (labelKey{}) && strings.HasSuffix(m.product, sharedSuffix) {
 		r.problems.add(badReplicas, replicas.String(), notReplicas+"; the product says %s, so the devices of %s are unknown", r.value(replicas), sharedSuffix, name)
 		return
@@ -580,6 +602,7 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 		d.Sharing = r.sharing(m, SharingTimeSlicing)
 	}
 	m.setSingle(&d)
+	// Where GPUs are cut, the label includes them, and capped has compared the numbers.
 	if m.count >= 0 && count != m.count*units && m.cut == 0 {
 		r.mismatch(name, count, m.count, "devices", units)
 	}
@@ -626,7 +649,8 @@ func (m *ruleMatch) setSingle(d *Device) {
 }
 
 // sharedInPlace reports whether a resource of whole devices is one of shares. count is
-// what is allocatable of it.
+// what is allocatable of it. The label of the replicas alone doesn't show it: a node that
+// has a resource for its shares has that label too, and its whole devices are not shared.
 func (r *labelReader) sharedInPlace(m *ruleMatch, count int64) bool {
 	left, ok := r.uncut(m)
 	return m.replicas > 1 && (looksShared(m.product, m.count, m.replicas, count) || ok && count == left*m.replicas) && !slices.ContainsFunc(m.rule.shared, func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
@@ -665,6 +689,7 @@ func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 	}
 	d := r.device(m, name)
 	d.Sharing, d.Replicas = r.sharing(m, SharingMPS), int32(m.replicas)
+	// Thousands of nodes have the same few cards, so each name is made once.
 	id := cardID{product: m.product, bytes: m.memory, replicas: m.replicas, how: d.Sharing}
 	card, ok := r.cardNames[id]
 	if !ok {
@@ -710,6 +735,7 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 	r.cards = append(r.cards, Card{card, corev1.ResourceName(name), count})
 
 	d := r.device(m, name)
+	// The memory of the rule is of a whole GPU; an instance has what its own label says.
 	d.Product = product
 	d.Sharing, d.Profile, d.MemoryBytes = SharingMIG, r.readProfile(rest, labelKey{"", name}), 0
 	memory := labelKey{plain, ".memory"}
@@ -734,7 +760,8 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 }
 
 // instanceUnits returns how many pods share an instance of a resource, of which count is
-// allocatable. ok is false if that is unknown, which report makes a problem.
+// allocatable. ok is false if that is unknown, which report makes a problem. cutGPUs asks
+// without it: the resource is read later, and may belong to no rule at all.
 func (r *labelReader) instanceUnits(name string, count int64, report bool) (units int64, ok bool) {
 	plain, isShared := strings.CutSuffix(name, ".shared")
 	replicas := labelKey{plain, ".replicas"}
@@ -775,7 +802,9 @@ func (r *labelReader) device(m *ruleMatch, name string) Device {
 	}
 }
 
-// addDevices adds one device for each units of the resource.
+// addDevices adds one device for each units of the resource. There is a limit, since a
+// row takes memory and a number takes none: one node that claims a billion devices must
+// not stop the scheduler of all others. Cards have a count instead of rows, so they stay.
 func (r *labelReader) addDevices(m *ruleMatch, d *Device, name string, count, units int64) {
 	rows := count / units
 	if count%units != 0 {
@@ -794,7 +823,8 @@ func (r *labelReader) addDevices(m *ruleMatch, d *Device, name string, count, un
 }
 
 // addAmbiguous adds a problem for each of a node's cards that several resources
-// carry.
+// carry. Both entries stay: each can be requested, and only a quota of the card can't say
+// which of them it limits.
 func (p *problemList) addAmbiguous(cards []Card) {
 	for i := 1; i < len(cards); i++ {
 		if a, b := &cards[i-1], &cards[i]; a.Name == b.Name {

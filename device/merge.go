@@ -133,7 +133,8 @@ func agreeKinds(a, b []Device) []string {
 	return slices.Compact(kinds)
 }
 
-// agreeUsable returns the devices of a kind that count.
+// agreeUsable returns the devices of a kind that count. The kubelet takes unhealthy
+// devices out of what is allocatable, so labels don't have them and can't disagree.
 func agreeUsable(devices []Device, kind string) []*Device {
 	var list []*Device
 	for i := range devices {
@@ -145,6 +146,7 @@ func agreeUsable(devices []Device, kind string) []*Device {
 }
 
 func agreeDevices(kind string, a, b []*Device) (differences []Difference) {
+	// Other numbers mean other products and memories, too: saying that would only repeat it.
 	if len(a) != len(b) {
 		return []Difference{{kind, "devices", "", formatCount(int64(len(a))), formatCount(int64(len(b)))}}
 	}
@@ -183,7 +185,9 @@ func unequalTexts(a, b []*Device, of func(*Device) string) (x, y string, differ 
 	return onlyA[0], onlyB[0], true
 }
 
-// unequalMemory compares two multisets of memory in the same way.
+// unequalMemory compares two multisets of memory in the same way. Labels have MiB where a
+// driver has bytes, so amounts less than 1 MiB apart may be the same. What stays unpaired
+// of a can still be what b doesn't know.
 func unequalMemory(a, b []*Device) (x, y int64, differ bool) {
 	bytes := func(d *Device) int64 { return d.MemoryBytes }
 	onlyA, onlyB := unpaired(knownMemory(sortedValues(a, bytes)), knownMemory(sortedValues(b, bytes)), func(x, y int64) int {

@@ -48,7 +48,8 @@ func NewNode(name string, source Source, devices []Device, names Names) Node {
 	return n
 }
 
-// countCards makes the cards of a node from its rows.
+// countCards makes the cards of a node from its rows. A row that has no card name stays in
+// the list of devices, so that it is seen, and its problem says what its name lacks.
 func countCards(n *Node, names Names, problems *problemList) {
 	counts := map[string]int64{}
 	for i := range n.Devices {
@@ -85,7 +86,8 @@ func sortCards(cards []Card) {
 	})
 }
 
-// sortDevices brings devices in the order of a node.
+// sortDevices brings devices in the order of a node. It is stable, since devices of which
+// nothing is known are all equal, and keep the order of their source.
 func sortDevices(devices []Device) {
 	slices.SortStableFunc(devices, func(a, b Device) int {
 		return cmp.Or(
@@ -97,8 +99,10 @@ func sortDevices(devices []Device) {
 	})
 }
 
-// checkMemory reports whether a device can have so much memory.
+// checkMemory reports whether a device can have so much memory. The limits are wide, to
+// last for years. They catch a wrong unit: MiB taken for bytes, or bytes for MiB.
 func checkMemory(bytes int64) bool { return 64<<20 <= bytes && bytes <= 4<<40 }
 
-// productName returns a driver's name of a product as labels have it.
+// productName returns a driver's name of a product as labels have it: the value of a label
+// can't have spaces, and both sources must come to the same card.
 func productName(name string) string { return strings.ReplaceAll(name, " ", "-") }

@@ -61,7 +61,9 @@ const (
 	unlisted        = "unlisted"
 )
 
-// problemList collects the problems of a node, at most one per code and key.
+// problemList collects the problems of a node, at most one per code and key: what reads
+// one label for several resources finds the same fault each time. A list of few is
+// searched; many would take quadratic time, and a node can have as many as it has labels.
 // The zero value is empty.
 type problemList struct {
 	list []Problem

@@ -127,7 +127,7 @@ func (t ruleTerm) key(base string) labelKey {
 	return labelKey{"", t.text}
 }
 
-// compiledRule is a Rule with its patterns taken apart.
+// compiledRule is a Rule with its patterns taken apart. That is done once for all nodes.
 type compiledRule struct {
 	Rule
 	order                            int // of the rule
@@ -206,7 +206,9 @@ func (c *compiledRule) basesOf(name string) iter.Seq[string] {
 	}
 }
 
-// takes reports whether the rule is about a product label with this base.
+// takes reports whether the rule is about a product label with this base. A label belongs
+// to the first rule that matches it: the general pattern at the end of the defaults must
+// not find again what a vendor's rule has read.
 func (c *compiledRule) takes(base, label string) bool {
 	return isRuleBase(base) && !slices.ContainsFunc(c.earlier, func(t ruleTerm) bool { return t.matches(label) })
 }
@@ -269,7 +271,8 @@ type ruleCheck struct {
 	errs field.ErrorList
 }
 
-// add adds a fault, with the name of the rule.
+// add adds a fault, with the name of the rule. The path has only its index, and people
+// know their rules by name.
 func (c *ruleCheck) add(err *field.Error) {
 	detail := fmt.Sprintf("rule %q", c.Name)
 	if err.Detail != "" {
@@ -292,6 +295,8 @@ func (c *ruleCheck) checkEnums() {
 	}
 }
 
+// checkLabels checks the labels. None is there twice: a number can't be both a count and
+// a memory.
 func (c *ruleCheck) checkLabels() {
 	if c.Product == "" {
 		c.add(field.Required(c.path.Child("product"), "the label of the product"))
@@ -349,6 +354,8 @@ func (c *ruleCheck) checkResources() {
 	}
 }
 
+// checkResource checks a resource. Names without a domain, such as cpu and memory, are
+// Kubernetes' own and no devices.
 func (c *ruleCheck) checkResource(path *field.Path, name string) {
 	switch {
 	case name == "":
@@ -360,6 +367,8 @@ func (c *ruleCheck) checkResource(path *field.Path, name string) {
 	}
 }
 
+// checkMIGPrefix checks the prefix with a profile behind it: the prefix alone is no name
+// that Kubernetes allows.
 func (c *ruleCheck) checkMIGPrefix() {
 	path := c.path.Child("migPrefix")
 	if faults := validation.IsQualifiedName(c.MIGPrefix + "1g.5gb"); len(faults) > 0 {
@@ -369,7 +378,8 @@ func (c *ruleCheck) checkMIGPrefix() {
 	}
 }
 
-// checkName checks a label or resource. It may be a pattern only if the rule is one.
+// checkName checks a label or resource. It may be a pattern only if the rule is one: the
+// label of the product is what a pattern is found by, and it gives the base of the others.
 func (c *ruleCheck) checkName(path *field.Path, name string) {
 	t := newRuleTerm(name)
 	if t.hasBase && !strings.HasPrefix(c.Product, "*") {

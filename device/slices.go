@@ -162,7 +162,7 @@ func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](
 	return r.inventory(), nil
 }
 
-// checkDrivers returns the faults of a configuration.
+// checkDrivers returns the faults of a configuration, all of them at once.
 func checkDrivers(drivers []Driver) (errs field.ErrorList) {
 	names := map[string]bool{}
 	for i := range drivers {
@@ -196,6 +196,7 @@ type sliceEntry struct {
 	*resourcev1.ResourceSlice
 }
 
+// samePool compares drivers, too: the name of a pool is unique only within a driver.
 func (e sliceEntry) samePool(o sliceEntry) bool {
 	return e.order == o.order && e.Spec.Pool.Name == o.Spec.Pool.Name
 }
@@ -224,6 +225,8 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 		}
 		entries = append(entries, sliceEntry{&drivers[k], k, s})
 	}
+	// Of two devices with one UUID the first is kept. So the order must come from what the
+	// slices say, and not from the order in which the API server lists them.
 	slices.SortStableFunc(entries, func(a, b sliceEntry) int {
 		if c := cmp.Or(
 			cmp.Compare(a.order, b.order),
@@ -284,7 +287,10 @@ type locatedDevice struct {
 }
 
 // readPool adds the devices of a pool, whose slices are entries, the highest
-// generation first.
+// generation first. A driver that changes a pool writes its slices one by one, so slices of
+// two generations, or too few of the new one, are normal for a moment. A part of a pool
+// would look like a node that has lost devices. So nothing of it is read, unless the
+// options say otherwise.
 func (r *sliceReader) readPool(entries []sliceEntry) {
 	generation := entries[0].Spec.Pool.Generation
 	current := 1
@@ -346,13 +352,15 @@ func (r *sliceReader) locate(entries []sliceEntry) {
 			r.located = append(r.located, locatedDevice{d, node, e})
 		}
 	}
+	// Shorter names first: gpu-2 comes before gpu-10.
 	slices.SortStableFunc(r.located, func(a, b locatedDevice) int {
 		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), strings.Compare(a.Name, b.Name))
 	})
 	r.located = slices.DeleteFunc(r.located, r.isRemote)
 }
 
-// member returns the node of the pool with this name, nil if there is no name.
+// member returns the node of the pool with this name, nil if there is no name. Most pools
+// have one node, which is then the last one and needs no look into the map.
 func (r *sliceReader) member(name string) *sliceNode {
 	if name == "" {
 		return nil
@@ -373,7 +381,8 @@ func (r *sliceReader) member(name string) *sliceNode {
 	return n
 }
 
-// isRemote reports, and records, that a device is on no node.
+// isRemote reports, and records, that a device is on no node. Several nodes may reach it.
+// Counted on each of them, it would be given away more than once.
 func (r *sliceReader) isRemote(d locatedDevice) bool {
 	if d.node != nil {
 		return false
@@ -386,7 +395,8 @@ func (r *sliceReader) isRemote(d locatedDevice) bool {
 	return true
 }
 
-// poolProblem records a problem on all nodes of the pool.
+// poolProblem records a problem on all nodes of the pool. Who asks why a node has no devices
+// looks at the node.
 func (r *sliceReader) poolProblem(code string, pool, format string, args ...any) {
 	for _, n := range r.members {
 		n.problems.add(code, pool, format, args...)
@@ -405,6 +415,8 @@ func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
 		r.addRow(d, driver.whole(d))
 	default:
 		row, ok := driver.instance(d)
+		// Partitions that consume the same counters exclude each other, so none of them is
+		// counted before it exists.
 		if len(d.ConsumesCounters) > 0 {
 			row.Product = r.productName(row.Product)
 			d.node.potential = append(d.node.potential, Partition{row, countersOf(d.ConsumesCounters)})
@@ -415,7 +427,8 @@ func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
 	}
 }
 
-// addRow adds a row to its node, unless there is one with its UUID.
+// addRow adds a row to its node, unless there is one with its UUID. A device that two
+// drivers or pools list is one device, and can be given away once.
 func (r *sliceReader) addRow(d locatedDevice, row Device) {
 	if row.UUID != "" {
 		if first := r.seen[row.UUID]; first != nil {
@@ -461,7 +474,8 @@ func (n *sliceNode) finish(names Names) Node {
 	return node
 }
 
-// markParents puts the GPUs that have MIG instances into MIG mode.
+// markParents puts the GPUs that have MIG instances into MIG mode. Their slices need not
+// say so, and a GPU that counted together with its instances would be counted twice.
 func markParents(devices []Device) {
 	parents := map[string]bool{}
 	for i := range devices {
@@ -552,7 +566,7 @@ func (s *sliceDriver) whole(d locatedDevice) Device {
 func (s *sliceDriver) instance(d locatedDevice) (row Device, ok bool) {
 	profile, ok := s.profileOf(d)
 	row = s.whole(d)
-	row.Minor = -1
+	row.Minor = -1 // minors are of whole GPUs
 	row.Sharing = SharingMIG
 	row.Profile = profile
 	row.Start, row.Slots = s.slotsOf(d)
@@ -590,7 +604,8 @@ func (s *sliceDriver) numaOf(d locatedDevice) int32 {
 	return int32(*a.IntValue)
 }
 
-// malformed records an attribute whose value has the wrong type.
+// malformed records an attribute whose value has the wrong type. The device stays, and the
+// attribute is unknown.
 func (s *sliceDriver) malformed(d locatedDevice, name sliceName, a resourcev1.DeviceAttribute, wanted string) {
 	d.node.problems.add(missingLabel, string(name.first), "device %s: %s: must be %s", d.Name, attributeText(a), wanted)
 }
@@ -636,7 +651,9 @@ func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 }
 
 // slotsOf returns the memory slots of a MIG instance: the first, or -1, and all that a
-// GPU can have.
+// GPU can have. Each slot is a capacity of its own, and its number stands in the name: the
+// value says nothing. Wrong slots are kept as far as they can be, since the instance does
+// take something there.
 func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
 	first, last, beyond := int8(-1), int8(-1), ""
 	for name := range d.Capacity {
@@ -709,7 +726,7 @@ func indexBehind(name, prefix string) int32 {
 
 // numberBehind returns the number that follows prefix in name, written without
 // leading zeros, or the greatest int64 if it is larger. ok says if name is of that
-// form.
+// form. With leading zeros gpu-1 and gpu-01 would be two devices of one minor.
 func numberBehind(name, prefix string) (n int64, ok bool) {
 	digits, ok := strings.CutPrefix(name, prefix)
 	if !ok || prefix == "" || digits == "" || digits[0] == '0' && len(digits) > 1 || strings.Trim(digits, "0123456789") != "" {
@@ -719,7 +736,8 @@ func numberBehind(name, prefix string) (n int64, ok bool) {
 	return n, true
 }
 
-// healthOf returns Unhealthy if a taint keeps pods off the device.
+// healthOf returns Unhealthy if a taint keeps pods off the device. A claim may tolerate
+// the taint, but who counts cards sees no claims.
 func healthOf(taints []resourcev1.DeviceTaint) Health {
 	for i := range taints {
 		switch taints[i].Effect {
@@ -744,7 +762,8 @@ func countersOf(consumed []resourcev1.DeviceCounterConsumption) []Counter {
 	return counters
 }
 
-// wholeAmount returns q rounded up, or the nearest int64.
+// wholeAmount returns q rounded up, or the nearest int64. An amount that wrapped around
+// could pass for a right one; the nearest int64 fails every check of a range.
 func wholeAmount(q *resource.Quantity) int64 {
 	switch x, ok := quantity.Ceiling(q); {
 	case ok:
