@@ -12,9 +12,8 @@ import (
 type vec = vector.ResourceVector
 
 var (
-	nan  = math.NaN()
-	inf  = math.Inf(1)
-	zero = math.Copysign(0, -1) // the other zero
+	nan = math.NaN()
+	inf = math.Inf(1)
 )
 
 const (
