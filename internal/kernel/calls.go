@@ -66,14 +66,6 @@ func maskFrom(rows []uint64, lo int) (word *uint64, step int) {
 	return &rows[lo/Block], 8
 }
 
-// flag returns 1 for true.
-func flag(x bool) int {
-	if x {
-		return 1
-	}
-	return 0
-}
-
 // isFloat reports whether T is float64.
 func isFloat[T Number]() bool { return T(1)/2 != 0 }
 

@@ -91,3 +91,11 @@ func raceLinear(acc []float64, terms []LinearTerm, kept, pods []float64) {
 	}
 	raceWrite(acc)
 }
+
+// flag returns 1 for true.
+func flag(x bool) int {
+	if x {
+		return 1
+	}
+	return 0
+}
