@@ -496,6 +496,7 @@ func TestBoundAllocations(t *testing.T) {
 				top = s.bound.TopK(top, pod, rows, 3, vector.TieLowest())
 				_ = s.bound.Score(dst, pod, nil)
 				_ = s.bound.ScorePercent(ints, pod, rows)
+				_, _ = s.scorer.Score(pod.Requested, amounts.Requested, amounts.Allocatable)
 			}
 			ask()
 			if n := testing.AllocsPerRun(20, ask); n != 0 {

@@ -235,20 +235,6 @@ func kubeScorer(t *testing.T, m *vectormap.ResourceVectorMap, kind scoring.Scori
 	return k
 }
 
-// Real scorers of kube-scheduler give the same.
-func TestCombineKube(t *testing.T) {
-	m := loadMap(t)
-	least, balanced := kubeScorer(t, m, scoring.LeastAllocated), kubeScorer(t, m, scoring.BalancedAllocation)
-	pod, used := vector.ResourceVector{3000, 5000}, m.NewMatrix(2)
-	allocatable := loadMatrix(m, vector.ResourceVector{4000, 10000}, vector.ResourceVector{6000, 10000})
-	wantScores(t, "kube", combine(t, scoring.Term{Scorer: least, Weight: 1}, scoring.Term{Scorer: balanced, Weight: 2.5}), pod, used, allocatable, 207, 237.5)
-	normalized := combine(t, scoring.Term{Scorer: least, Weight: 0.5, Normalize: scoring.NormalizeMinMax}, scoring.Term{Scorer: balanced, Weight: 2.5})
-	got := make([]float64, 2)
-	if err := scoring.ScoreBatch(normalized, got, pod, used, allocatable, nil); err != nil || !slices.Equal(got, []float64{170, 237.5}) {
-		t.Errorf("normalized: %v, %v", got, err)
-	}
-}
-
 func TestCombineErrors(t *testing.T) {
 	m := loadMap(t)
 	load := compileLoad(t, scoring.LoadConfig{}, m)

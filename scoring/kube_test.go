@@ -15,7 +15,6 @@ import (
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // kubeMap returns the map that the tables are written for.
@@ -265,7 +264,7 @@ func TestKubeFaults(t *testing.T) {
 		shape     []scoring.ShapePoint
 		m         *vectormap.ResourceVectorMap
 		paths     []string
-		unknown   []string
+		unknown   string
 	}{
 		{kind: least, resources: "cpu 1 memory 100 gpu 50"},
 		{kind: least, resources: "cpu -1 memory 1", paths: []string{"resources[0].weight"}},
@@ -286,9 +285,9 @@ func TestKubeFaults(t *testing.T) {
 			paths: []string{"shape[0].utilization", "shape[1].score", "shape[1].utilization", "shape[2].score", "shape[2].utilization"}},
 		{kind: ratio, resources: "cpu 1", shape: []scoring.ShapePoint{{50, 0}, {50, 1}}, paths: []string{"shape[1].utilization"}},
 		{kind: least, resources: "cpu 1", shape: []scoring.ShapePoint{{50, 11}}, paths: []string{"shape[0].score"}},
-		{kind: least, resources: "example.com/b 1 cpu 1 example.com/a 1", unknown: []string{"example.com/a", "example.com/b"}},
-		{kind: least, resources: "example.com/b 1 cpu 1 example.com/b 1", paths: []string{"resources[2].name"}, unknown: []string{"example.com/b"}},
-		{kind: "", resources: "example.com/b 0", paths: []string{"resources[0].weight", "type"}, unknown: []string{"example.com/b"}},
+		{kind: least, resources: "example.com/b 1 cpu 1 example.com/a 1", unknown: "example.com/a, example.com/b"},
+		{kind: least, resources: "example.com/b 1 cpu 1 example.com/b 1", paths: []string{"resources[2].name"}, unknown: "example.com/b"},
+		{kind: "", resources: "example.com/b 0", paths: []string{"resources[0].weight", "type"}, unknown: "example.com/b"},
 	} {
 		m := test.m
 		cfg := kubeConfig(t, test.kind, test.resources, test.shape...)
@@ -305,33 +304,11 @@ func TestKubeFaults(t *testing.T) {
 		if (k == nil) != (err != nil) {
 			t.Errorf("%s %q: scorer %v, error %v", test.kind, test.resources, k, err)
 		}
-		paths, unknown := kubeFaults(err)
-		if !slices.Equal(paths, test.paths) || !slices.Equal(unknown, test.unknown) {
-			t.Errorf("%s %q %v: got %q, unknown %q, want %q, %q", test.kind, test.resources, test.shape, paths, unknown, test.paths, test.unknown)
+		paths, names := loadFaults(err)
+		if !slices.Equal(paths, test.paths) || names != test.unknown {
+			t.Errorf("%s %q %v: got %q, unknown %q, want %q, %q", test.kind, test.resources, test.shape, paths, names, test.paths, test.unknown)
 		}
 	}
-}
-
-// kubeFaults returns the paths and the unknown names of an error.
-func kubeFaults(err error) (paths, unknown []string) {
-	switch e := err.(type) {
-	case nil:
-	case *field.Error:
-		paths = []string{e.Field}
-	case *vectormap.UnknownResourcesError:
-		unknown = e.Names
-	case interface{ Errors() []error }:
-		for _, err := range e.Errors() {
-			p, _ := kubeFaults(err)
-			paths = append(paths, p...)
-		}
-	case interface{ Unwrap() []error }:
-		for _, err := range e.Unwrap() {
-			p, u := kubeFaults(err)
-			paths, unknown = append(paths, p...), append(unknown, u...)
-		}
-	}
-	return paths, unknown
 }
 
 // TestKubeUnknown leaves out resources that the map does not have.
@@ -347,18 +324,6 @@ func TestKubeUnknown(t *testing.T) {
 	k := compileKube(t, kubeConfig(t, scoring.LeastAllocated, "cpu 1", scoring.ShapePoint{}), m)
 	if w := k.Warnings(); len(w) != 1 || w[0].Field != "shape" {
 		t.Errorf("warnings: %v", w)
-	}
-}
-
-// TestKubeErrors: what a scorer refuses of one node.
-func TestKubeErrors(t *testing.T) {
-	m := kubeMap(t)
-	k := compileKube(t, kubeConfig(t, scoring.MostAllocated, "cpu 1"), m)
-	if _, err := k.Score(nil, make(vector.ResourceVector, m.Len()+1), nil); !errors.Is(err, vector.ErrShape) {
-		t.Errorf("a long vector: %v", err)
-	}
-	if _, err := k.Explain(vector.ResourceVector{-1}, nil, nil); !errors.Is(err, vector.ErrNotRepresentable) {
-		t.Errorf("a bad request: %v", err)
 	}
 }
 
@@ -569,37 +534,4 @@ func FuzzKube(f *testing.F) {
 		r := testkit.Rand(seed)
 		newKubeWorld(t, r, int(names)%64, int(rows)).checkGolden(t, r)
 	})
-}
-
-// TestKubeAllocates nothing, whatever the number of resources.
-func TestKubeAllocates(t *testing.T) {
-	r := testkit.Rand(12)
-	for _, names := range []int{3, 60} {
-		w := newKubeWorld(t, r, names, 100)
-		for i := range w.request {
-			w.request[i] = 1
-		}
-		used, allocatable := w.used.Row(nil, 0), w.allocatable.Row(nil, 0)
-		for _, kind := range []scoring.ScoringType{
-			scoring.LeastAllocated, scoring.MostAllocated, scoring.RequestedToCapacityRatio, scoring.BalancedAllocation,
-		} {
-			cfg := scoring.KubeConfig{Type: kind, Shape: w.cfg.Shape}
-			for i, name := range w.m.All() {
-				if i != vectormap.Pods {
-					cfg.Resources = append(cfg.Resources, scoring.KubeResource{Name: name, Weight: 1})
-				}
-			}
-			k := compileKube(t, cfg, w.m)
-			testkit.EachImpl(t, func(t *testing.T) {
-				n := testing.AllocsPerRun(10, func() {
-					if _, err := k.Score(w.request, used, allocatable); err != nil {
-						t.Error(err)
-					}
-				})
-				if n != 0 {
-					t.Errorf("%s, %d names: %v allocations", kind, names, n)
-				}
-			})
-		}
-	}
 }

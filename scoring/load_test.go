@@ -1,7 +1,6 @@
 package scoring_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -449,23 +448,6 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestLoadOperands checks what scorers refuse of one node.
-func TestLoadOperands(t *testing.T) {
-	m := loadMap(t)
-	load := compileLoad(t, scoring.LoadConfig{}, m)
-	for _, s := range []scoring.Scorer{load, compileDRF(t, scoring.DRFConfig{}, m)} {
-		long := make(vector.ResourceVector, m.Len()+1)
-		for _, v := range [][3]vector.ResourceVector{{long, nil, nil}, {nil, long, nil}, {nil, nil, long}} {
-			if _, err := s.Score(v[0], v[1], v[2]); !errors.Is(err, vector.ErrShape) {
-				t.Errorf("%T: Score of long vectors: %v", s, err)
-			}
-			if _, err := s.Explain(v[0], v[1], v[2]); !errors.Is(err, vector.ErrShape) {
-				t.Errorf("%T: Explain of long vectors: %v", s, err)
-			}
-		}
-	}
-}
-
 // wantExplained checks that the contributions of an explanation add up to the
 // score, unless it has a reason, and so do the weighted scores of its terms.
 func wantExplained(t *testing.T, what string, e scoring.Explanation, score float64) {
@@ -593,30 +575,13 @@ func squeezed(table string) string {
 }
 
 // What is promised not to allocate.
-func TestLoadAllocates(t *testing.T) {
+func TestNormalizeAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	m := loadMap(t)
 	rows := vector.NewMask(500)
 	rows.SetAll()
-	u, a := vector.ResourceVector{1, 2, 3}, vector.ResourceVector{4, 5, 6}
 	dst, ints := make([]float64, 500), make([]int64, 500)
-	unlimited := -1.0
-	load := compileLoad(t, scoring.LoadConfig{Direction: scoring.Pack}, m)
-	plain := combine(t, scoring.Term{Scorer: load, Weight: 1}, scoring.Term{Scorer: load, Weight: -2})
-	for name, s := range map[string]scoring.Scorer{
-		"Load": load, "Load, fixed": compileLoad(t, scoring.LoadConfig{Metric: scoring.DominantResource, Capacity: a}, m),
-		"DRF": compileDRF(t, scoring.DRFConfig{Unlimited: &unlimited}, m), "Combination": plain,
-	} {
-		testkit.EachImpl(t, func(t *testing.T) {
-			if n := testing.AllocsPerRun(20, func() {
-				_, _ = s.Score(u, u, a)
-			}); n != 0 {
-				t.Errorf("%s allocates %v times", name, n)
-			}
-		})
-	}
 	for name, f := range map[string]func(){
 		"NormalizeScores": func() { scoring.NormalizeScores(dst, rows, scoring.NormalizeMinMax) },
 		"int64":           func() { scoring.NormalizeScores(ints, nil, scoring.NormalizeReverse) },

@@ -131,19 +131,13 @@ func FuzzPodOverride(f *testing.F) {
 func TestOverrideTexts(t *testing.T) {
 	const path = `metadata.annotations["volcano.sh/resource-strategy-weight"]`
 	for text, want := range map[string]string{
-		`invalid-json`:     `: Invalid value: "invalid-json": is not JSON: at byte 1: invalid character 'i' looking for beginning of value`,
-		`{"cpu": 1`:        `: Invalid value: "{\"cpu\": 1": is not JSON: at byte 9: unexpected end of JSON input`,
-		`["cpu"]`:          `: Invalid value: must be a mapping, not a list`,
-		`null`:             `: Invalid value: must be a mapping, not null`,
-		`{"cpu": null}`:    `["cpu"]: Invalid value: must be an integer, not null`,
-		`{"cpu": 1e400}`:   `["cpu"]: Invalid value: 1e400: must be an integer of 64 bits`,
-		`{"cpu": 0.50}`:    `["cpu"]: Invalid value: 0.50: must be an integer`,
-		`{"a": 1, "a": 1}`: `["a"]: Duplicate value: "a"`,
-		`{"": 1}`:          `[""]: Invalid value: "": a name is empty`,
-		`{" cpu": 1}`:      `[" cpu"]: Invalid value: " cpu": a name must start with a letter or digit`,
-		`{"cpu": -1.0}`:    `["cpu"]: Invalid value: -1.0: must not be negative`,
-		`{"cpu": 1e7}`:     `["cpu"]: Invalid value: 1e7: must be at most 1000000`,
-		`{"cpu": 1e-400}`:  `["cpu"]: Invalid value: 1e-400: must be an integer`,
+		`invalid-json`:  `: Invalid value: "invalid-json": is not JSON: at byte 1: invalid character 'i' looking for beginning of value`,
+		`{"cpu": 1`:     `: Invalid value: "{\"cpu\": 1": is not JSON: at byte 9: unexpected end of JSON input`,
+		`["cpu"]`:       `: Invalid value: must be a mapping, not a list`,
+		`{"": 1}`:       `[""]: Invalid value: "": a name is empty`,
+		`{" cpu": 1}`:   `[" cpu"]: Invalid value: " cpu": a name must start with a letter or digit`,
+		`{"cpu": -1.0}`: `["cpu"]: Invalid value: -1.0: must not be negative`,
+		`{"cpu": 1e7}`:  `["cpu"]: Invalid value: 1e7: must be at most 1000000`,
 	} {
 		_, _, err := ParsePodOverride(map[string]string{ScoringTypeAnnotation: "MostAllocated", WeightAnnotation: text}, testMaps["gpu"](t))
 		if err == nil || err.Error() != path+want {

@@ -42,7 +42,7 @@ func parsed(t *testing.T, parse parser, text string, o Option) resolution {
 	t.Helper()
 	cfg, warnings, err := parse([]byte(text), o)
 	if err != nil && cfg != nil {
-		t.Errorf("%q: a result beside an error", text)
+		t.Errorf("%q: a result and an error", text)
 	}
 	paths, _ := pathsOf(t, err)
 	if !slices.IsSorted(paths) || !slices.IsSorted(warned(warnings)) {
@@ -405,20 +405,12 @@ func TestParsedIsClean(t *testing.T) {
 // TestValuesAsWritten: messages have a value as the document has it.
 func TestValuesAsWritten(t *testing.T) {
 	for text, want := range map[string]string{
-		"resourceStrategyFitWeight: 1e400":                                      "resourceStrategyFitWeight: Invalid value: 1e400: must be an integer of 64 bits",
-		"resourceStrategyFitWeight: 1.50":                                       "resourceStrategyFitWeight: Invalid value: 1.50: must be an integer",
-		"resourceStrategyFitWeight: '1'":                                        `resourceStrategyFitWeight: Invalid value: "1": must be an integer, not a string`,
-		"resources: {cpu: {type: MostAllocated, weight: 0xFFFFFFFFFFFFFFFFF}}":  `resources["cpu"].weight: Invalid value: 0xFFFFFFFFFFFFFFFFF: must be an integer of 64 bits`,
-		"proportional: {resources: a/b, resourceProportion: {a/b.cpu: -.INF}}":  `proportional.resourceProportion["a/b.cpu"]: Invalid value: -.INF: must be a finite number`,
-		"resourceStrategyFitWeight: 1e-400":                                     "resourceStrategyFitWeight: Invalid value: 1e-400: must be an integer",
-		"resourceStrategyFitWeight: 1.00000000000000000000001":                  "resourceStrategyFitWeight: Invalid value: 1.00000000000000000000001: must be an integer",
-		"resourceStrategyFitWeight: 9007199254740993.0":                         "resourceStrategyFitWeight: Invalid value: 9007199254740993.0: must be at most 1000000",
-		"proportional: {resources: a/b, resourceProportion: {a/b.cpu: 1e-400}}": `proportional.resourceProportion["a/b.cpu"]: Invalid value: 1e-400: is too small: must be 0, or 5e-324 or more in magnitude`,
-		"proportional: {memoryUnit: 1e-400}":                                    "proportional.memoryUnit: Invalid value: 1e-400: is too small: must be 0, or 5e-324 or more in magnitude",
-		"proportional: {memoryUnit: '1e-400'}":                                  `proportional.memoryUnit: Invalid value: "1e-400": must be a quantity that Kubernetes holds: nothing finer than 1n, below 2^63 with a binary suffix`,
-		"proportional: {memoryUnit: 8Ei}":                                       `proportional.memoryUnit: Invalid value: "8Ei": must be a quantity that Kubernetes holds: nothing finer than 1n, below 2^63 with a binary suffix`,
-		"proportional: {memoryUnit: '1e400'}":                                   `proportional.memoryUnit: Invalid value: "1e400": must be more than 0 bytes, and finite`,
-		"sra: {enable: Yes, weight: on}":                                        "sra.weight: Invalid value: on: must be an integer, not a boolean",
+		"proportional: {resources: a/b, resourceProportion: {a/b.cpu: -.INF}}": `proportional.resourceProportion["a/b.cpu"]: Invalid value: -.INF: must be a finite number`,
+		"resourceStrategyFitWeight: 9007199254740993.0":                        "resourceStrategyFitWeight: Invalid value: 9007199254740993.0: must be at most 1000000",
+		"proportional: {memoryUnit: 1e-400}":                                   "proportional.memoryUnit: Invalid value: 1e-400: is too small: must be 0, or 5e-324 or more in magnitude",
+		"proportional: {memoryUnit: '1e-400'}":                                 `proportional.memoryUnit: Invalid value: "1e-400": must be a quantity that Kubernetes holds: nothing finer than 1n, below 2^63 with a binary suffix`,
+		"proportional: {memoryUnit: 8Ei}":                                      `proportional.memoryUnit: Invalid value: "8Ei": must be a quantity that Kubernetes holds: nothing finer than 1n, below 2^63 with a binary suffix`,
+		"proportional: {memoryUnit: '1e400'}":                                  `proportional.memoryUnit: Invalid value: "1e400": must be more than 0 bytes, and finite`,
 	} {
 		if _, _, err := ParseArguments([]byte(text)); err == nil || strings.TrimPrefix(err.Error(), "scoring: line 1: ") != want {
 			t.Errorf("%s: %v, want %s", text, err, want)

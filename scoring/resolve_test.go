@@ -367,22 +367,6 @@ func TestResolveProportional(t *testing.T) {
 	}
 }
 
-// TestUnknownTogether resolves the policies of one configuration into one
-// report.
-func TestUnknownTogether(t *testing.T) {
-	m := mustMap(t, nil)
-	var r report
-	resolveFit(rulesOf("cpu", "nvidia.com/a10", "amd.com/gpu/*"), m, 0, &r)
-	resolveSRA(&SRAConfig{Weight: 1, Resources: []string{teslaT4, "nvidia.com/a10"}}, m, 0, &r)
-	_, err := r.finish()
-	if _, unknown := pathsOf(t, err); !slices.Equal(unknown, []string{"nvidia.com/a10", teslaT4}) {
-		t.Error(err)
-	}
-	if !errors.Is(err, vectormap.ErrUnknownResource) {
-		t.Error(err)
-	}
-}
-
 // TestConflictNamesBoth demands that both keys stand in the message.
 func TestConflictNamesBoth(t *testing.T) {
 	var r report
@@ -401,21 +385,6 @@ func TestConflictOnce(t *testing.T) {
 	resolveFit(cfg, m, 0, &r)
 	if got, want := r.resolution(t, ""), (resolution{errors: []string{`resources["b/*"]`}}); !sameResolution(got, want) {
 		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-// TestManyFaults demands that a report stays short enough to be printed.
-func TestManyFaults(t *testing.T) {
-	cfg := &StrategyFitConfig{Resources: map[string]FitRule{}}
-	for i := range 50_000 {
-		cfg.Resources[fmt.Sprintf("gpu-[%05d]", i)] = ruleMost(1)
-	}
-	var r report
-	resolveFit(cfg, mustMap(t, nil), 0, &r)
-	err := r.err()
-	paths, _ := pathsOf(t, err)
-	if len(paths) != 1000 || !slices.IsSorted(paths) || !strings.Contains(err.Error(), "49000 more") {
-		t.Errorf("%d faults", len(paths))
 	}
 }
 

@@ -5,20 +5,37 @@ import (
 	"math"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
-func TestBadAmountError(t *testing.T) {
-	m := loadMap(t)
-	_, err := compileLoad(t, scoring.LoadConfig{}, m).Score(vector.ResourceVector{1, -2, math.NaN()}, nil, nil)
-	var bad *vector.AmountError
-	if !errors.Is(err, vector.ErrNegative) || !errors.As(err, &bad) || bad.Resource != "memory" || bad.Amount != "-2" || bad.Row != -1 {
-		t.Errorf("%v", err)
-	}
-	if got, want := err.Error(), "scoring: request: memory: amount -2 is negative: want 0 or more"; got != want {
-		t.Errorf("%q, want %q", got, want)
+// TestScorerErrors: what every scorer refuses of one node.
+func TestScorerErrors(t *testing.T) {
+	w := newBoundWorld(t, testkit.Rand(1), 0, true, false)
+	long, negative := make(vector.ResourceVector, w.m.Len()+1), vector.ResourceVector{1, -2, math.NaN()}
+	for i := range w.scorers {
+		s := &w.scorers[i]
+		if _, compiled := s.scorer.(loadScorer); !compiled {
+			continue
+		}
+		for _, v := range [][3]vector.ResourceVector{{long, nil, nil}, {nil, long, nil}, {nil, nil, long}} {
+			_, err1 := s.scorer.Score(v[0], v[1], v[2])
+			_, err2 := s.scorer.Explain(v[0], v[1], v[2])
+			if !errors.Is(err1, vector.ErrShape) || !errors.Is(err2, vector.ErrShape) {
+				t.Errorf("%s of long vectors: %v, %v", s.name, err1, err2)
+			}
+		}
+		_, err1 := s.scorer.Score(negative, nil, nil)
+		_, err2 := s.scorer.Explain(negative, nil, nil)
+		for _, err := range []error{err1, err2} {
+			var bad *vector.AmountError
+			if !errors.Is(err, vector.ErrNegative) || !errors.As(err, &bad) || bad.Resource != "memory" || bad.Amount != "-2" || bad.Row != -1 ||
+				err.Error() != "scoring: request: memory: amount -2 is negative: want 0 or more" {
+				t.Errorf("%s of a negative amount: %v", s.name, err)
+			}
+		}
 	}
 }
 

@@ -327,25 +327,6 @@ func TestStrategyFitNodes(t *testing.T) {
 	wantStrategy(t, "wildcards", strategyScores(t, f, m, "cpu 16000 a100 2", two), 166.66666667, 500)
 }
 
-// TestStrategyFitMask scores one row and leaves the others alone.
-func TestStrategyFitMask(t *testing.T) {
-	m := strategyMap(t, "gpu", "foo")
-	f := compileStrategyFit(t, m, 10, "gpu Most1 foo Least1")
-	allocatable, used := m.NewMatrix(4), m.NewMatrix(4)
-	for r, text := range []string{"cpu 4000 gpu 10", "cpu 4000 gpu 5", "cpu 4000 foo 10", "cpu 4000 foo 5"} {
-		allocatable.SetRow(r, strategyRow(t, m, text))
-	}
-	rows := vector.NewMask(4)
-	rows.Set(2)
-	testkit.EachImpl(t, func(t *testing.T) {
-		dst := []float64{-1, -1, -1, -1, -1}
-		if err := scoring.ScoreBatch(f, dst, strategyRow(t, m, "cpu 1000 foo 2"), used, allocatable, rows); err != nil {
-			t.Fatal(err)
-		}
-		wantStrategy(t, "mask", dst, -1, -1, 800, -1, -1)
-	})
-}
-
 func compileStrategy(t testing.TB, m *vectormap.ResourceVectorMap, cfg scoring.StrategyConfig, opts ...scoring.Option) *scoring.Strategy {
 	t.Helper()
 	s, err := scoring.CompileStrategy(cfg, m, opts...)
@@ -592,26 +573,6 @@ func TestProportionalErrors(t *testing.T) {
 	}
 }
 
-// TestStrategyErrors: what a scorer refuses of one node.
-func TestStrategyErrors(t *testing.T) {
-	m := strategyMap(t, "gpu")
-	s := compileStrategy(t, m, bestPractice())
-	var bad *vector.AmountError
-	if _, err := s.Score(strategyVec{-1, -2}, nil, nil); !errors.As(err, &bad) || bad.Resource != "cpu" || bad.Amount != "-1" || bad.Row != -1 {
-		t.Errorf("a negative amount: %v", err)
-	}
-	long := make(strategyVec, m.Len()+1)
-	for _, s := range []scoring.Scorer{s, s.Fit(), s.SRA()} {
-		for _, v := range [][3]strategyVec{{long, nil, nil}, {nil, long, nil}, {nil, nil, long}} {
-			_, err1 := s.Score(v[0], v[1], v[2])
-			_, err2 := s.Explain(v[0], v[1], v[2])
-			if !errors.Is(err1, vector.ErrShape) || !errors.Is(err2, vector.ErrShape) {
-				t.Errorf("%T of long vectors: %v, %v", s, err1, err2)
-			}
-		}
-	}
-}
-
 // TestStrategyUnknown reports the names of all policies at once.
 func TestStrategyUnknown(t *testing.T) {
 	m := strategyMap(t)
@@ -621,7 +582,7 @@ func TestStrategyUnknown(t *testing.T) {
 	}
 	s, err := scoring.CompileStrategy(cfg, m)
 	var unknown *vectormap.UnknownResourcesError
-	if !errors.As(err, &unknown) || !slices.Equal(unknown.Names, []string{strategyA10, strategyT4}) || s != nil {
+	if !errors.As(err, &unknown) || !errors.Is(err, vectormap.ErrUnknownResource) || !slices.Equal(unknown.Names, []string{strategyA10, strategyT4}) || s != nil {
 		t.Errorf("got %v, %v", s, err)
 	}
 	if s, err = scoring.CompileStrategy(cfg, m, scoring.AllowUnknown); err != nil || len(s.Warnings()) != 3 {
