@@ -149,7 +149,7 @@ func TestUnknownMIG(t *testing.T) {
 
 // Of the sources, labels know neither the GPU of an instance nor its start.
 func TestPlacedSources(t *testing.T) {
-	labels := labelledNode(t,
+	labels := labeledNode(t,
 		"nvidia.com/gpu.product=A100 nvidia.com/gpu.count=2 nvidia.com/gpu.memory=40960",
 		"nvidia.com/mig-3g.20gb=2 nvidia.com/mig-1g.5gb=1 nvidia.com/mig-x=1")
 	if diff := cmp.Diff([]string{" A100: 0g.0gb@? 1g.5gb@? 3g.20gb@? 3g.20gb@?"}, gpuTexts(labels)); diff != "" {

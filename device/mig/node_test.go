@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// labelledNode reads a node from labels and allocatable amounts, written name=value.
-func labelledNode(t testing.TB, labels, allocatable string) *device.Node {
+// labeledNode reads a node from labels and allocatable amounts, written name=value.
+func labeledNode(t testing.TB, labels, allocatable string) *device.Node {
 	t.Helper()
 	n := corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{}},

@@ -93,18 +93,6 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-func TestMIGSlicesW1(t *testing.T) {
-	vm := newMap(t, []string{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb", "nvidia.com/mig-7g.40gb"})
-	for name, want := range map[string]float64{"cpu": 0, "nvidia.com/gpu": 1, "nvidia.com/mig-1g.5gb": 1, "nvidia.com/mig-2g.10gb": 2, "nvidia.com/mig-7g.40gb": 7} {
-		i, _ := vm.Index(name)
-		v := vm.NewVector()
-		v[i] = 1
-		if got := vm.MIGSlices(v); got != want {
-			t.Errorf("W1: %s counts %v, want %v", name, got, want)
-		}
-	}
-}
-
 // Weights are for sums over a matrix: a node of two GPUs, and one whose GPUs
 // are cut.
 func TestWeightsOfMatrix(t *testing.T) {

@@ -9,15 +9,17 @@ import (
 )
 
 func TestExplainAllocation(t *testing.T) {
-	node := allocEight(0)
-	node[7].Health = device.Unhealthy
-	node[6].Free = allocAmounts(40)
-	s := allocScorer(t, share.LeastAllocated, false)
-	got, err := explainAllocation(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}, Policy: share.PackTopology, Preferred: []int32{3}}, node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := `PackTopology: 1 from PCIe root 0 of NUMA node 0
+	mixed := allocEight(0)
+	mixed[7].Health = device.Unhealthy
+	mixed[6].Free = allocAmounts(40)
+	for _, test := range []struct {
+		name    string
+		request share.AllocRequest
+		devices []share.State
+		want    string
+	}{
+		{"of everything some", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}, Policy: share.PackTopology, Preferred: []int32{3}}, mixed, `
+PackTopology: 1 from PCIe root 0 of NUMA node 0
   minor  NUMA  PCIe  preferred  change  score  verdict
   1      0     0     no         -       50     chosen
   3      0     1     yes        -       50     outside scope
@@ -27,19 +29,7 @@ func TestExplainAllocation(t *testing.T) {
   0      0     0     -          -       -      exhausted
   6      1     3     -          -       -      insufficient koordinator.sh/gpu-core (want 50, 40 free), insufficient koordinator.sh/gpu-memory-ratio (want 50, 40 free)
   7      1     3     -          -       -      unhealthy
-`
-	if diff := cmp.Diff(text, got.String()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestExplainAllocationText(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		request share.AllocRequest
-		devices []share.State
-		want    string
-	}{
+`[1:]},
 		{"nothing", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU}}, nil, "ByScore: 0 from the node\n"},
 		{"refused for the scope", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 5}, Scope: share.ScopeNUMA}, allocEight()[:5], `
 ByScore: refused, 4 of 5 fit on NUMA node 0

@@ -9,7 +9,6 @@ var (
 // What explanations are made of.
 type (
 	AllocationExplanation = allocationExplanation
-	DeviceChoice          = deviceChoice
 	JointExplanation      = jointExplanation
 )
 

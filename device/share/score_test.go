@@ -11,7 +11,6 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
-	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -151,8 +150,6 @@ func TestScoreNodeErrors(t *testing.T) {
 	for i := range many {
 		many[i] = huge(int32(i), 1, 1)
 	}
-	sameManyMinors := slices.Clone(many)
-	sameManyMinors[99].Minor = 0
 	for _, c := range []struct {
 		name    string
 		needs   []share.Requirement
@@ -166,7 +163,6 @@ func TestScoreNodeErrors(t *testing.T) {
 		{"negative count", []share.Requirement{negativeCount}, eightIdle(), 0, share.ErrInvalidUnit, "share: invalid amount: count of gpu: -1: must be 0 instances or more"},
 		{"one kind twice", []share.Requirement{half, half}, eightIdle(), 0, share.ErrInvalidCombination, "share: invalid combination of resources: kind: gpu is needed twice: must be once"},
 		{"one minor twice", []share.Requirement{half}, sameMinors, 0, nil, "share: node 0: two devices of kind gpu with minor 2: minors must be distinct"},
-		{"one minor of many twice", []share.Requirement{half}, sameManyMinors, 0, nil, "share: node 0: two devices of kind gpu with minor 0: minors must be distinct"},
 		{"many devices", []share.Requirement{half}, many, 50, nil, ""},
 		{"a resource of another kind", []share.Requirement{need(device.KindGPU, "RATIO 50, RDMA 1", 1)}, eightIdle(), 0, share.ErrInvalidCombination,
 			"share: invalid combination of resources: koordinator.sh/rdma: 1: must be 0 of kind gpu"},
@@ -268,32 +264,6 @@ func TestScoreDeviceErrors(t *testing.T) {
 	const want = "share: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"
 	if _, err := s.ScoreDevice(negative, share.Amounts{}, share.Amounts{}); !errors.Is(err, share.ErrInvalidUnit) || err.Error() != want {
 		t.Fatalf("error %v", err)
-	}
-}
-
-// TestNormalizeScores: the scores of nodes are normalized by package scoring.
-func TestNormalizeScores(t *testing.T) {
-	for _, c := range []struct {
-		fact         string
-		scores, want []int64
-	}{
-		{"S19", []int64{10}, []int64{100}},
-		{"S20", []int64{0}, []int64{0}},
-		{"S21", []int64{186, 93, 0}, []int64{100, 50, 0}},
-		{"cut off", []int64{3, 2, 1}, []int64{100, 66, 33}},
-		{"all 0", []int64{0, 0}, []int64{0, 0}},
-		{"nothing", nil, nil},
-	} {
-		got := slices.Clone(c.scores)
-		if scoring.NormalizeScores(got, nil, scoring.NormalizeMax); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %d, want %d", c.fact, got, c.want)
-		}
-	}
-	nodes := vector.NewMask(3)
-	nodes.Set(1)
-	got := []int64{50, 20, 7}
-	if scoring.NormalizeScores(got, nodes, scoring.NormalizeMax); !slices.Equal(got, []int64{50, 100, 7}) {
-		t.Errorf("one selected: %d", got)
 	}
 }
 

@@ -23,7 +23,6 @@ func TestErrorTexts(t *testing.T) {
 		{second(share.BytesToRatio(-1, 1)), "share: invalid amount: koordinator.sh/gpu-memory: -1: must be 0 bytes or more"},
 		{second(share.RatioToBytes(50, 0)), "share: no total memory to convert by: koordinator.sh/gpu-memory-ratio: 50, of a device with 0 bytes: must have 1 byte or more"},
 		{second(share.Normalize(list("FPGA 201"))), "share: invalid amount: koordinator.sh/fpga: 201: must be at most 100 percent of a device, or a multiple of 100"},
-		{second(allocate(scorer, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: -1}}, gpu)), "share: invalid amount: count of gpu: -1: must be 0 instances or more"},
 		{second(allocate(scorer, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 0, Weight: 1}}}, gpu)),
 			"share: invalid amount: mix[0].ratio: 0: must be above 0 percent of a device"},
 		{bound.Score(nil, nil, nil), "share: dst: 0 elements: must be 1, one for each node: vector: shapes differ"},
