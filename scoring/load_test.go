@@ -463,8 +463,8 @@ func wantExplained(t *testing.T, what string, e scoring.Explanation, score float
 			size += math.Abs(d.Contribution)
 		}
 	}
-	near := func(x float64) bool { return x == score || math.Abs(x-score) <= 1e-9*max(size, math.Abs(score)) }
-	if !near(terms) || e.Reason == "" && !near(points) {
+	equal := func(x float64) bool { return x == score || math.Abs(x-score) <= 1e-9*max(size, math.Abs(score)) }
+	if !equal(terms) || e.Reason == "" && !equal(points) {
 		t.Errorf("%s: terms of %v, contributions of %v, score %v\n%v", what, terms, points, score, e)
 	}
 }

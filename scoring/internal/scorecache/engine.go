@@ -411,8 +411,3 @@ func (e *Engine) Stats() Stats {
 	s.Requests, s.Bytes = e.table.count, e.table.bytes
 	return s
 }
-
-// Reset forgets everything but the counts.
-func (e *Engine) Reset() {
-	*e = Engine{max: e.max, terms: e.terms, stats: e.stats}
-}
