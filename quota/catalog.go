@@ -41,7 +41,7 @@ const outputPrefix = "output:"
 // [Config.Transformation] makes of the requests of pods. Each has a literal dimension
 // output:<name>. A ledger keeps the outputs that it was made with.
 //
-// Repeated names count once; a bad one is an [ErrEmptyID] or [ErrNotUTF8]. The outputs cpu
+// Repeated names count once; a bad one is an [ErrBadName]. The outputs cpu
 // and memory are an [ErrUnknownDimension]: these are dimensions of their own.
 // [Ledger.ExtendMap] adds cards later.
 func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
@@ -251,7 +251,7 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 		}
 		for _, resource := range d.known[card] {
 			if !utf8.ValidString(string(resource)) {
-				return fmt.Errorf("%w: resource %q of card %q", ErrNotUTF8, brief(string(resource)), brief(card))
+				return fmt.Errorf("%w: resource %q of card %q", ErrBadName, brief(string(resource)), brief(card))
 			}
 			d.carried[resource] = append(d.carried[resource], card)
 		}

@@ -754,7 +754,7 @@ func TestWiderMapRefused(t *testing.T) {
 		names string
 	}{
 		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 0.001 cards of A`},
-		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrEmptyID, ""},
+		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrBadName, ""},
 		{"cards", func() error { _, err := w.SetCatalog(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
 		{"declared cards", func() error { _, err := w.Declare([]device.Card{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},
 	} {
@@ -814,7 +814,7 @@ func TestBadQueueAmounts(t *testing.T) {
 		{"unlimited guarantee", func(q *Queue) { q.Guarantee = []float64{inf} }, ErrBadAmount, "cpu"},
 		{"too long", func(q *Queue) { q.Capability = make([]float64, w.m.Len()+1) }, vector.ErrShape, "amounts"},
 		{"mentions what isn't there", func(q *Queue) { q.deny(w.m.Len(), "") }, vector.ErrShape, "dimension"},
-		{"no name", func(q *Queue) { q.Name = "" }, ErrEmptyID, ""},
+		{"no name", func(q *Queue) { q.Name = "" }, ErrBadName, ""},
 	} {
 		q := w.queues["q"].spec.clone()
 		c.change(&q)

@@ -94,9 +94,9 @@ func BenchmarkReconcile(b *testing.B) {
 	var view View
 	for _, name := range names {
 		view.Tasks = append(view.Tasks, Task{
-			ID: name, Job: name, Queue: name, Status: TaskRunning, Request: resourceList("cpu:1"), Cards: []Item{},
+			ID: name, Job: name, Queue: name, Phase: TaskRunning, Request: resourceList("cpu:1"), Cards: []Item{},
 		}, Task{
-			ID: "waits-" + name, Job: name, Queue: name, Status: TaskPending, Request: resourceList("cpu:1"), Cards: []Item{},
+			ID: "waits-" + name, Job: name, Queue: name, Phase: TaskPending, Request: resourceList("cpu:1"), Cards: []Item{},
 		})
 	}
 	if _, err := l.Reconcile(view); err != nil {

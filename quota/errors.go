@@ -23,11 +23,8 @@ var (
 	// or not a multiple of its unit.
 	ErrBadAmount = errors.New("quota: bad amount")
 
-	// ErrEmptyID says that a queue, job or task has no name.
-	ErrEmptyID = errors.New("quota: empty id")
-
-	// ErrNotUTF8 says that a name is no valid UTF-8: it couldn't be written down.
-	ErrNotUTF8 = errors.New("quota: name is not UTF-8")
+	// ErrBadName says that a name is empty, or no valid UTF-8 and couldn't be written down.
+	ErrBadName = errors.New("quota: name is empty or not UTF-8")
 
 	// ErrFormat says that a snapshot is of another format.
 	ErrFormat = errors.New("quota: unknown snapshot format")

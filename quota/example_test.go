@@ -428,7 +428,7 @@ func ExampleLedger_Reconcile() {
 	running := func(job string, ids ...string) (view quota.View) {
 		for _, id := range ids {
 			view.Tasks = append(view.Tasks, quota.Task{
-				ID: id, Job: job, Queue: "team-a", Pod: gpuPod("A100", 1), Node: "node-1", Status: quota.TaskRunning,
+				ID: id, Job: job, Queue: "team-a", Pod: gpuPod("A100", 1), Node: "node-1", Phase: quota.TaskRunning,
 			})
 		}
 		return view

@@ -379,7 +379,7 @@ func totals(queue string, allocated, elastic, inqueue quota.Amounts) []quota.Job
 		CPU: allocated.CPU - elastic.CPU, Memory: allocated.Memory - elastic.Memory,
 		Outputs: map[corev1.ResourceName]int64{},
 	}}
-	task := quota.Task{ID: queue + "/used", Status: quota.TaskRunning, Cards: []quota.Item{}, Request: corev1.ResourceList{
+	task := quota.Task{ID: queue + "/used", Phase: quota.TaskRunning, Cards: []quota.Item{}, Request: corev1.ResourceList{
 		"cpu":    *resource.NewMilliQuantity(allocated.CPU, resource.DecimalSI),
 		"memory": *resource.NewQuantity(allocated.Memory, resource.BinarySI),
 	}}

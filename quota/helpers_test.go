@@ -19,9 +19,9 @@ import (
 var inf = math.Inf(1)
 
 var (
-	allPhases     = []Phase{PhasePending, PhaseInqueue, PhaseRunning, PhaseUnknown, PhaseCompleted}
+	allPhases     = []Phase{PhasePending, PhaseInqueue, PhaseRunning, PhaseUnknown, "Completed"}
 	allTaskPhases = []TaskPhase{
-		TaskFromPod, TaskPending, TaskAllocated, TaskBinding, TaskBound, TaskRunning, TaskReleasing, TaskPipelined, TaskSucceeded, TaskFailed,
+		"", TaskPending, TaskAllocated, "Binding", "Bound", TaskRunning, TaskReleasing, TaskPipelined, TaskSucceeded, TaskFailed,
 	}
 )
 

@@ -102,7 +102,7 @@ func TestNamesAreUTF8(t *testing.T) {
 		"queue": queueErr, "ignored resource": ignoredErr, "description": specErr, "map": mapErr, "wider map": extendErr,
 		"New": newErr, "Restore": restoreErr, "SetQueues": wideErr, "view": viewErr, "task in a view": viewTaskErr, "resource": resourceErr,
 	} {
-		if !errors.Is(err, ErrNotUTF8) {
+		if !errors.Is(err, ErrBadName) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -351,7 +351,7 @@ func (h *hostile) reconcile(rng *rand.Rand) {
 		job := Job{ID: id, Queue: []string{"q", "r"}[i%2], Phase: allPhases[rng.IntN(5)], MinMember: int32(rng.IntN(3)), MinUnknown: rng.IntN(2) == 0}
 		for k := range rng.IntN(4) {
 			job.Tasks = append(job.Tasks, Task{
-				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Status: allTaskPhases[rng.IntN(9)],
+				ID: fmt.Sprint(id, "-", k), Node: []string{"", "n", "m"}[rng.IntN(3)], Phase: allTaskPhases[rng.IntN(9)],
 				Cards: []Item{{Alternatives: []string{"A", "B"}[:1+rng.IntN(2)], Milli: 1000 * int64(rng.IntN(3))}},
 			})
 		}
@@ -486,13 +486,13 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 		err  error
 		want string
 	}{
-		{job(Job{Queue: "q"}), `quota: empty id: id of job "" is ""`},
-		{job(Job{ID: "j"}), `quota: empty id: queue of job "j" is ""`},
-		{job(Job{ID: "j", Queue: "\xff"}), `quota: name is not UTF-8: queue of job "j" is "\xff"`},
-		{task(Task{Job: "j", Queue: "q"}), `quota: empty id: id of task "" is ""`},
-		{task(Task{ID: "1", Queue: "q"}), `quota: empty id: job of task "1" is ""`},
-		{task(Task{ID: "1", Job: "\xff"}), `quota: name is not UTF-8: job of task "1" is "\xff"`},
-		{task(Task{ID: "1", Job: "j"}), `quota: empty id: queue of task "1" is ""`},
+		{job(Job{Queue: "q"}), `quota: name is empty or not UTF-8: id of job "" is ""`},
+		{job(Job{ID: "j"}), `quota: name is empty or not UTF-8: queue of job "j" is ""`},
+		{job(Job{ID: "j", Queue: "\xff"}), `quota: name is empty or not UTF-8: queue of job "j" is "\xff"`},
+		{task(Task{Job: "j", Queue: "q"}), `quota: name is empty or not UTF-8: id of task "" is ""`},
+		{task(Task{ID: "1", Queue: "q"}), `quota: name is empty or not UTF-8: job of task "1" is ""`},
+		{task(Task{ID: "1", Job: "\xff"}), `quota: name is empty or not UTF-8: job of task "1" is "\xff"`},
+		{task(Task{ID: "1", Job: "j"}), `quota: name is empty or not UTF-8: queue of task "1" is ""`},
 		{job(Job{ID: "j", Queue: "q", Min: &Min{CPU: -1, Memory: -2}}), `quota: bad amount: job "j": min of cpu is -1: want 0 to less than 2^53 milli-cores`},
 		{job(Job{ID: "j", Queue: "q", Min: &Min{Memory: 1 << 53}}), `quota: bad amount: job "j": min of memory is 9007199254740992: want 0 to less than 2^53 bytes`},
 		{

@@ -121,18 +121,3 @@ func addIn[K comparable, N int64 | uint64](m *map[K]N, key K, amount N) {
 	}
 	(*m)[key] += amount
 }
-
-// ID returns the task's id.
-func (t *TaskRequest) ID() string { return t.id }
-
-// Job returns the id of the task's job.
-func (t *TaskRequest) Job() string { return t.job }
-
-// Queue returns the name of the task's queue.
-func (t *TaskRequest) Queue() string { return t.queue }
-
-// ID returns the job's id.
-func (r *JobRequest) ID() string { return r.id }
-
-// Queue returns the name of the job's queue.
-func (r *JobRequest) Queue() string { return r.queue }

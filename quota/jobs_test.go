@@ -46,10 +46,6 @@ func TestJobs(t *testing.T) {
 	if _, ok := w.Job("nope"); ok {
 		t.Error("a job that isn't there")
 	}
-	job, task := w.job("j", "x", "A:1"), w.task("t", "j", "x", "A:1")
-	if got := job.ID() + job.Queue() + task.ID() + task.Job() + task.Queue(); got != "jxtjx" {
-		t.Error(got)
-	}
 }
 
 // A min that differs can be told from another queue.

@@ -27,10 +27,10 @@ func TestExtendMap(t *testing.T) {
 			t.Errorf("no dimension for %s", card)
 		}
 	}
-	if _, err := NewMap([]string{"A", ""}); !errors.Is(err, ErrEmptyID) {
+	if _, err := NewMap([]string{"A", ""}); !errors.Is(err, ErrBadName) {
 		t.Errorf("NewMap with an empty name: %v", err)
 	}
-	if _, err := extendMap(m, []string{"A", ""}); !errors.Is(err, ErrEmptyID) {
+	if _, err := extendMap(m, []string{"A", ""}); !errors.Is(err, ErrBadName) {
 		t.Errorf("ExtendMap with an empty name: %v", err)
 	}
 }

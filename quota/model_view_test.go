@@ -214,7 +214,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		ID: t.id, Job: t.job, Queue: t.queue, Node: t.node,
 		Request: t.goldRequest.requests(), // the same cards whether a pod or a list says so
 	}
-	allocated := []TaskPhase{TaskAllocated, TaskBinding, TaskBound, TaskRunning}
+	allocated := []TaskPhase{TaskAllocated, "Binding", "Bound", TaskRunning}
 	ended := []TaskPhase{TaskSucceeded, TaskFailed}
 	aside := []TaskPhase{TaskPipelined}
 	if m.g.cfg.CountReleasing {
@@ -224,16 +224,16 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	}
 	switch t.class {
 	case classAllocated:
-		task.Status = allocated[m.IntN(len(allocated))]
+		task.Phase = allocated[m.IntN(len(allocated))]
 	case classEnded:
-		task.Status = ended[m.IntN(len(ended))]
+		task.Phase = ended[m.IntN(len(ended))]
 	case classPending:
-		task.Status = TaskPending
+		task.Phase = TaskPending
 	case classAside:
 		if m.g.cfg.CountReleasing {
-			t.class, task.Status = classPending, TaskPending
+			t.class, task.Phase = classPending, TaskPending
 		} else {
-			task.Status = aside[0]
+			task.Phase = aside[0]
 		}
 	}
 	switch {
@@ -253,7 +253,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 			}
 		}
 	}
-	if t.over = task.Status.ended(); t.over { // nobody looks what it asked for
+	if t.over = task.Phase.ended(); t.over { // nobody looks what it asked for
 		t.items, t.plain, t.invalid = nil, [2]int64{}, false
 	}
 	return task
@@ -276,7 +276,7 @@ func (r *goldRequest) requests() corev1.ResourceList {
 // jobOfView is a job as the ledger takes it, with a min that the golden one gets,
 // too.
 func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
-	v.phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, PhaseUnknown, PhaseCompleted}[m.IntN(8)]
+	v.phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, PhaseUnknown, "Completed"}[m.IntN(8)]
 	v.minMember = m.IntN(3)
 	r := &goldRequest{id: v.id, queue: v.queue, anyMix: m.g.cfg.AnyMix}
 	if j := m.g.jobs[v.id]; j != nil && m.IntN(4) > 0 {

@@ -349,7 +349,7 @@ func TestOutputsInvalid(t *testing.T) {
 	if _, err := NewMap(nil, "cpu"); !errors.Is(err, ErrUnknownDimension) {
 		t.Error(err)
 	}
-	if _, err := NewMap(nil, ""); !errors.Is(err, ErrEmptyID) {
+	if _, err := NewMap(nil, ""); !errors.Is(err, ErrBadName) {
 		t.Error(err)
 	}
 	var cfg Config
@@ -549,7 +549,7 @@ func TestAnotherTransformation(t *testing.T) {
 	}
 	next := poolOf(t, Config{Transformation: dear}, queueOfCredits("q", "12"))
 	pod := func(id string, phase TaskPhase) Task {
-		return Task{ID: id, Pod: podOfRequests("a100:1"), Status: phase, Node: "n"}
+		return Task{ID: id, Pod: podOfRequests("a100:1"), Phase: phase, Node: "n"}
 	}
 	view := View{Jobs: []Job{
 		{ID: "runs", Queue: "q", Phase: PhaseRunning, Tasks: []Task{pod("runs-0", TaskRunning), pod("runs-1", TaskPending)}},
@@ -605,8 +605,8 @@ func TestOutputsBound(t *testing.T) {
 	for _, given := range []int64{3, 4, 5} {
 		p := poolOf(t, Config{}, queueOfCredits("q", "9"))
 		job := Job{ID: "j", Queue: "q", Phase: PhaseInqueue, Min: &Min{Outputs: map[corev1.ResourceName]int64{credits: given}}, Tasks: []Task{
-			{ID: "0", Pod: podOfRequests("t4:1"), Status: TaskSucceeded},
-			{ID: "1", Pod: podOfRequests("a100:1"), Status: TaskPending},
+			{ID: "0", Pod: podOfRequests("t4:1"), Phase: TaskSucceeded},
+			{ID: "1", Pod: podOfRequests("a100:1"), Phase: TaskPending},
 		}}
 		if _, err := p.Reconcile(View{Jobs: []Job{job}}); err != nil {
 			t.Fatal(err)
@@ -671,8 +671,8 @@ func TestOutputsReconcile(t *testing.T) {
 	view := View{Jobs: []Job{{
 		ID: "j", Queue: "q", Phase: PhaseInqueue,
 		Tasks: []Task{
-			{ID: "0", Pod: podOfRequests("a100:1"), Status: TaskRunning, Node: "n"},
-			{ID: "1", Pod: podOfRequests("a100:1"), Status: TaskPending},
+			{ID: "0", Pod: podOfRequests("a100:1"), Phase: TaskRunning, Node: "n"},
+			{ID: "1", Pod: podOfRequests("a100:1"), Phase: TaskPending},
 		},
 	}}}
 	report, err := p.Reconcile(view)
@@ -691,12 +691,12 @@ func TestOutputsReconcile(t *testing.T) {
 		t.Error(err, report)
 	}
 	p.want(p.usage("q"), "1/4/0")
-	view.Jobs[0].Tasks[0].Status = TaskSucceeded
+	view.Jobs[0].Tasks[0].Phase = TaskSucceeded
 	if _, err = p.Reconcile(view); err != nil {
 		t.Error(err)
 	}
 	p.want(p.usage("q"), "0/4/0")
-	view.Jobs[0].Tasks[0] = Task{ID: "0", Pod: podOfRequests("a100:-1"), Status: TaskRunning}
+	view.Jobs[0].Tasks[0] = Task{ID: "0", Pod: podOfRequests("a100:-1"), Phase: TaskRunning}
 	if report, err = p.Reconcile(view); err != nil || len(report.Failed) != 2 {
 		t.Error(err, report.Failed)
 	}
@@ -811,9 +811,9 @@ func TestOutputsHostile(t *testing.T) {
 				case 4:
 					_, _ = p.CommitAll([]*TaskRequest{task, stale[0]})
 				case 5:
-					p.Release(task.ID())
+					p.Release(task.id)
 				case 6:
-					if _, err := p.Reconcile(View{Partial: true, Tasks: []Task{{ID: task.ID(), Job: job, Queue: queue, Pod: podOfRequests("t4:2"), Status: TaskRunning}}}); err != nil && !errors.Is(err, ErrConflict) {
+					if _, err := p.Reconcile(View{Partial: true, Tasks: []Task{{ID: task.id, Job: job, Queue: queue, Pod: podOfRequests("t4:2"), Phase: TaskRunning}}}); err != nil && !errors.Is(err, ErrConflict) {
 						t.Error(err)
 					}
 				case 7:

@@ -80,7 +80,7 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []En
 // cards from Cards or the annotations. The second result says which entries of these are
 // wrong, which denies their cards, and notes which entries of the lists don't count.
 // Errors are a card without a dimension ([ErrUnknownDimension]), amounts of the lists that
-// no queue can have ([ErrBadAmount]), and a bad name ([ErrEmptyID], [ErrNotUTF8]).
+// no queue can have ([ErrBadAmount]), and a bad name ([ErrBadName]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
 	isMap(m)
 	q := Queue{Name: spec.Name, Parent: spec.Parent, Priority: spec.Priority, State: spec.State}

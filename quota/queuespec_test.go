@@ -209,7 +209,7 @@ func TestBuildQueueErrors(t *testing.T) {
 		want error
 		text string
 	}{
-		{QueueSpec{}, ErrEmptyID, "queue"},
+		{QueueSpec{}, ErrBadName, "queue"},
 		{QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"Z":1}`}}, ErrUnknownDimension, `"Z"`},
 		{QueueSpec{Name: "q", Capability: list("cpu=-1")}, ErrBadAmount, `queue "q": capability of cpu is -1`},
 		{QueueSpec{Name: "q", Deserved: list("memory=9Pi")}, ErrBadAmount, `queue "q": deserved of memory is 9Pi`},

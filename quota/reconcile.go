@@ -118,7 +118,7 @@ func (r *Report) sort() {
 // What exceeds a limit is marked as over. What can't be resolved is Failed. So are jobs
 // in queues that aren't there; their charges stay as they are.
 //
-// Errors change nothing: a bad id ([ErrEmptyID], [ErrNotUTF8]), a job or task that is
+// Errors change nothing: a bad id ([ErrBadName]), a job or task that is
 // there twice, a task in another queue than its job ([ErrConflict]), amounts that a
 // caller lists and nothing can have ([ErrBadAmount]), and sums that would reach 2^53
 // ([ErrOverflow]). For the sums the min of a job that the view may change counts on

@@ -79,8 +79,8 @@ func viewTask(text string) Task {
 	words := strings.Fields(text)
 	status, node, _ := strings.Cut(words[1], "@")
 	t := Task{ID: words[0], Node: node}
-	if t.Status = TaskPhase(status); status == "FromPod" {
-		t.Status = TaskFromPod
+	if t.Phase = TaskPhase(status); status == "FromPod" {
+		t.Phase = ""
 	}
 	cards, limits := "", ""
 	for _, word := range words[2:] {
@@ -445,7 +445,7 @@ func TestReconcileRefused(t *testing.T) {
 		{"j@q; 1 Running@a A:1; 1 Running@a A:1", `id is in use with other content: task "1": it is in the view twice`},
 		{"j@q; 1 Running@a A:1 && k@q; 1 Running@a A:1", `id is in use with other content: task "1": it is in the view twice`},
 		{"j@q Inqueue && j@r; 1 Running@a A:1", `id is in use with other content: task "1": it is in queue "r", its job in "q"`},
-		{"@q Inqueue A:1", `empty id: id of job "" is ""`},
+		{"@q Inqueue A:1", `name is empty or not UTF-8: id of job "" is ""`},
 		{"j@q; 1 Running@a cpu:5000000000000; 2 Running@a cpu:5000000000000", `sum too large: job "j": 10000000000000 cores of cpu: want sums below 2^53 milli-cores`},
 		{"j@q Inqueue cpu:5000000000000 && k@q Inqueue cpu:5000000000000", `sum too large: job "k": 5000000000000 cores of cpu: want sums below 2^53 milli-cores`},
 	} {
@@ -461,15 +461,15 @@ func TestReconcileRefused(t *testing.T) {
 	other.Tasks = []Task{{ID: "1", Job: "k"}}
 	negative.Min = &Min{CPU: -1}
 	unnamed.Tasks = []Task{{}}
-	claims := Task{ID: "1", Job: "j", Queue: "q", Status: TaskRunning, Cards: []Item{{Alternatives: []string{"A"}, Milli: -1000}}}
+	claims := Task{ID: "1", Job: "j", Queue: "q", Phase: TaskRunning, Cards: []Item{{Alternatives: []string{"A"}, Milli: -1000}}}
 	for _, c := range []struct {
 		view View
 		want error
 	}{
 		{View{Jobs: []Job{other}}, ErrConflict},
 		{View{Jobs: []Job{negative}}, ErrBadAmount},
-		{View{Jobs: []Job{unnamed}}, ErrEmptyID},
-		{View{Tasks: []Task{{ID: "1"}}}, ErrEmptyID},
+		{View{Jobs: []Job{unnamed}}, ErrBadName},
+		{View{Tasks: []Task{{ID: "1"}}}, ErrBadName},
 		{View{Tasks: []Task{claims}}, ErrBadAmount},
 	} {
 		w := gpus(t, Config{}, "q", "cpu:4 A:4")
@@ -514,9 +514,9 @@ func TestTaskStatusOfPod(t *testing.T) {
 	}{
 		{"", "", nil, TaskPending},
 		{"", corev1.PodPending, nil, TaskPending},
-		{"n", "", nil, TaskBound},
-		{"n", corev1.PodPending, nil, TaskBound},
-		{"n", corev1.PodUnknown, nil, TaskBound},
+		{"n", "", nil, TaskAllocated},
+		{"n", corev1.PodPending, nil, TaskAllocated},
+		{"n", corev1.PodUnknown, nil, TaskAllocated},
 		{"n", corev1.PodRunning, nil, TaskRunning},
 		{"n", corev1.PodRunning, deleted, TaskReleasing},
 		{"", "", deleted, TaskReleasing},
@@ -525,14 +525,14 @@ func TestTaskStatusOfPod(t *testing.T) {
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: c.node}, Status: corev1.PodStatus{Phase: c.phase}}
 		pod.DeletionTimestamp = c.deleted
-		if got := (&Task{Pod: pod}).status(); got != c.want {
+		if got := (&Task{Pod: pod}).phase(); got != c.want {
 			t.Errorf("node %q, %q, deleted %v: %v, want %v", c.node, c.phase, c.deleted != nil, got, c.want)
 		}
-		if got := (&Task{Pod: pod, Status: TaskPipelined}).status(); got != TaskPipelined {
+		if got := (&Task{Pod: pod, Phase: TaskPipelined}).phase(); got != TaskPipelined {
 			t.Errorf("a status that is set: %v", got)
 		}
 	}
-	if got := (&Task{Node: "n"}).status(); got != TaskPending {
+	if got := (&Task{Node: "n"}).phase(); got != TaskPending {
 		t.Errorf("without a pod: %v", got)
 	}
 }
@@ -596,7 +596,7 @@ func TestReconcileUnknownValues(t *testing.T) {
 		w := gpus(t, Config{}, "q", "A:4")
 		w.want(w.reserve("j", "q", "A:3"), "yes")
 		v := viewOf("j@q Inqueue A:3; t Running@a A:1")
-		v.Jobs[0].Phase, v.Jobs[0].Tasks[0].Status = c.phase, c.status
+		v.Jobs[0].Phase, v.Jobs[0].Tasks[0].Phase = c.phase, c.status
 		if _, err := w.Reconcile(v); err != nil {
 			t.Fatal(err)
 		}

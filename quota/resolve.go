@@ -33,7 +33,7 @@ import (
 //
 // What stands in objects is never an error. If a pod's cards can't be worked out, or no pod can
 // have its amounts, the request is refused with [ReasonGetTaskRequestResourceFailed].
-// Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]) and an amount of Cards that nothing can
+// Errors are a bad id ([ErrBadName]) and an amount of Cards that nothing can
 // have ([ErrBadAmount]).
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
@@ -64,7 +64,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 //
 // As in [Ledger.ResolveTask], what stands in objects is never an error. Faults there, a
 // live task that can't be resolved, and more than 64 items make a request that is
-// refused. Errors are a bad id ([ErrEmptyID], [ErrNotUTF8]); amounts of job.Min, or
+// refused. Errors are a bad id ([ErrBadName]); amounts of job.Min, or
 // of a task's Cards, that nothing can have ([ErrBadAmount], [ErrOverflow]); an item of job.Min
 // without alternatives (an [EntryError]); and an output there that the ledger's map hasn't
 // ([ErrUnknownDimension]).
@@ -107,11 +107,8 @@ func checkID(what, of, field, id string) error {
 // badName says what is wrong with a name that the ledger would keep, if anything.
 // One that isn't UTF-8 would come back from a snapshot as another one.
 func badName(name string) error {
-	switch {
-	case name == "":
-		return ErrEmptyID
-	case !utf8.ValidString(name):
-		return ErrNotUTF8
+	if name == "" || !utf8.ValidString(name) {
+		return ErrBadName
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		MinResources: hostilePod(rng, "", quantity).Spec.Overhead,
 	}
 	for i := range rng.IntN(6) {
-		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: hostilePod(rng, cards, quantity), Status: allTaskPhases[rng.IntN(10)], Gated: rng.IntN(5) == 0}
+		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: hostilePod(rng, cards, quantity), Phase: allTaskPhases[rng.IntN(10)], Gated: rng.IntN(5) == 0}
 		if rng.IntN(5) == 0 {
 			task.Cards = []Item{{[]string{cards}, 1000, 0}, {[]string{"A100", "H100"}, 2000, 0}, {[]string{"A100"}, 500 * rng.Int64N(5), 0}}
 		}

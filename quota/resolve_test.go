@@ -462,12 +462,12 @@ func TestAllocatableOn(t *testing.T) {
 func TestResolveErrors(t *testing.T) {
 	w := fleet(t, Config{})
 	for _, task := range []Task{{Job: "j", Queue: "q"}, {ID: "t", Queue: "q"}, {ID: "t", Job: "j"}} {
-		if r, _, err := w.ResolveTask(task); r != nil || !errors.Is(err, ErrEmptyID) {
+		if r, _, err := w.ResolveTask(task); r != nil || !errors.Is(err, ErrBadName) {
 			t.Errorf("%+v: %v", task, err)
 		}
 	}
 	for _, job := range []Job{{Queue: "q"}, {ID: "j"}} {
-		if r, _, err := w.ResolveJob(job); r != nil || !errors.Is(err, ErrEmptyID) {
+		if r, _, err := w.ResolveJob(job); r != nil || !errors.Is(err, ErrBadName) {
 			t.Errorf("%+v: %v", job, err)
 		}
 	}
@@ -527,7 +527,7 @@ func TestResolveJob(t *testing.T) {
 	}
 	status := func(s TaskPhase, tasks []Task) []Task {
 		for i := range tasks {
-			tasks[i].Status = s
+			tasks[i].Phase = s
 		}
 		return tasks
 	}

@@ -31,66 +31,61 @@ type Task struct {
 	// bound is charged on cards of its node, see [Ledger.ResolveTask].
 	Node string
 
-	// Status says where the task stands, for [Ledger.Reconcile]; the zero value is
+	// Phase says where the task stands, for [Ledger.Reconcile]; the zero value is
 	// what the pod says. A pod that succeeded or failed has ended in any case.
-	Status TaskPhase
+	Phase TaskPhase
 
 	// Gated says that the task waits outside of scheduling. A task whose pod has
 	// scheduling gates does, too. A job's min is without its gated tasks.
 	Gated bool
 }
 
-// TaskPhase says where a task stands. The names are Volcano's. Other values count as
-// TaskAllocated.
+// TaskPhase says where a task stands, by Volcano's names. Other names, such as Binding and
+// Bound, count as TaskAllocated. Empty is what the pod says: Succeeded and Failed by its
+// phase, else Releasing with a deletion timestamp, else, with a node, Running by its phase
+// and Allocated otherwise. Without a node, or without a pod, it is Pending.
 type TaskPhase string
 
 const (
-	// TaskFromPod is what the pod says: Succeeded and Failed by its phase, else
-	// Releasing with a deletion timestamp, else, with a node, Running by its phase
-	// and Bound otherwise. Without a node, or without a pod, it is Pending.
-	TaskFromPod TaskPhase = ""
-
 	TaskPending   TaskPhase = "Pending"   // it has no node
-	TaskAllocated TaskPhase = "Allocated" // it has a node; from here to TaskRunning it is charged
-	TaskBinding   TaskPhase = "Binding"   // the API server is being told
-	TaskBound     TaskPhase = "Bound"
-	TaskRunning   TaskPhase = "Running"
+	TaskAllocated TaskPhase = "Allocated" // it has a node, and is charged
+	TaskRunning   TaskPhase = "Running"   // the same
 	TaskReleasing TaskPhase = "Releasing" // it is being deleted; charged with [Config.CountReleasing]
 	TaskPipelined TaskPhase = "Pipelined" // it waits for the resources of such a task; charged with [Config.CountReleasing]
 	TaskSucceeded TaskPhase = "Succeeded"
 	TaskFailed    TaskPhase = "Failed"
 )
 
-// ended reports whether a task of this status uses nothing any more.
+// ended reports whether a task of this phase uses nothing any more.
 func (s TaskPhase) ended() bool { return s == TaskSucceeded || s == TaskFailed }
 
-// status returns where the task stands, by its pod if nothing else says so.
-func (t *Task) status() TaskPhase {
-	if t.Status != TaskFromPod {
-		return t.Status
+// phase returns where the task stands, by its pod if nothing else says so.
+func (t *Task) phase() TaskPhase {
+	if t.Phase != "" {
+		return t.Phase
 	}
 	if t.Pod == nil {
 		return TaskPending
 	}
-	switch phase := t.Pod.Status.Phase; {
-	case phase == corev1.PodSucceeded:
+	switch of := t.Pod.Status.Phase; {
+	case of == corev1.PodSucceeded:
 		return TaskSucceeded
-	case phase == corev1.PodFailed:
+	case of == corev1.PodFailed:
 		return TaskFailed
 	case t.Pod.DeletionTimestamp != nil:
 		return TaskReleasing
 	case t.node() == "":
 		return TaskPending
-	case phase == corev1.PodRunning:
+	case of == corev1.PodRunning:
 		return TaskRunning
 	}
-	return TaskBound
+	return TaskAllocated
 }
 
-// ended reports whether the task uses nothing any more, by its status or its
+// ended reports whether the task uses nothing any more, by its phase or its
 // pod's.
 func (t *Task) ended() bool {
-	return t.Status.ended() ||
+	return t.Phase.ended() ||
 		t.Pod != nil && (t.Pod.Status.Phase == corev1.PodSucceeded || t.Pod.Status.Phase == corev1.PodFailed)
 }
 

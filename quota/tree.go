@@ -13,7 +13,7 @@ import (
 
 // New makes a ledger. m comes from [NewMap] or extends such a map; catalog may
 // be nil, for no cards. Errors are those of [Ledger.SetCatalog] and
-// [Ledger.SetQueues], and [ErrNotUTF8] for a name in the map.
+// [Ledger.SetQueues], and [ErrBadName] for a name in the map.
 func New(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []Queue) (*Ledger, error) {
 	isMap(m)
 	if err := checkMap(m); err != nil {

@@ -323,7 +323,7 @@ func (w *upWorld) task(j *upJob, t *upTask) Task {
 	}
 	pod := podOf(t.card, "")
 	pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{Limits: limits, Requests: limits}
-	return Task{ID: t.id, Job: j.id, Queue: j.queue, Pod: pod, Node: t.node, Status: t.status, Gated: t.gated}
+	return Task{ID: t.id, Job: j.id, Queue: j.queue, Pod: pod, Node: t.node, Phase: t.status, Gated: t.gated}
 }
 
 // find returns a task of a job, and what the ledger makes of it.
@@ -399,7 +399,7 @@ func (w *upWorld) evict(task string) {
 		for _, t := range j.tasks {
 			if t.id == task && known(w.l.Rollback(task)) {
 				w.plugin.count(w.plugin.allocated, j.queue, w.plugin.uses(t, w.cfg.UnlimitedCPUMemory), -1)
-				t.status, t.node = TaskFromPod, ""
+				t.status, t.node = "", ""
 			}
 		}
 	}

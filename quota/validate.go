@@ -111,9 +111,9 @@ func (f *faults) tree(queues []Queue) {
 		_, twice := parent[name]
 		switch {
 		case name == "":
-			f.add(field.Required(path, "a queue needs a name"), ErrEmptyID)
+			f.add(field.Required(path, "a queue needs a name"), ErrBadName)
 		case !utf8.ValidString(name):
-			f.add(field.Invalid(path, brief(name), "want UTF-8"), ErrNotUTF8)
+			f.add(field.Invalid(path, brief(name), "want UTF-8"), ErrBadName)
 		case twice:
 			f.add(field.Duplicate(path, brief(name)), nil)
 		default:
@@ -164,12 +164,12 @@ func (f *faults) queue(path *field.Path, q *Queue, m *vectormap.ResourceVectorMa
 		if at := path.Child("denied").Key(fmt.Sprint(dim)); dim < 0 || dim >= m.Len() {
 			f.add(q.invalid(at, dim, "want dimensions below %d", m.Len()), vector.ErrShape)
 		} else if !utf8.ValidString(q.Denied[dim]) {
-			f.add(q.invalid(at, brief(q.Denied[dim]), "want UTF-8"), ErrNotUTF8)
+			f.add(q.invalid(at, brief(q.Denied[dim]), "want UTF-8"), ErrBadName)
 		}
 	}
 	for i, name := range q.Ignored {
 		if !utf8.ValidString(string(name)) {
-			f.add(q.invalid(path.Child("ignored").Index(i), brief(string(name)), "want UTF-8"), ErrNotUTF8)
+			f.add(q.invalid(path.Child("ignored").Index(i), brief(string(name)), "want UTF-8"), ErrBadName)
 		}
 	}
 }

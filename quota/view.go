@@ -36,15 +36,14 @@ type View struct {
 }
 
 // Phase says where a job stands. The names are Volcano's, of a PodGroup. Empty counts as
-// PhasePending, another value as PhaseUnknown.
+// PhasePending, other names, such as Completed, as PhaseUnknown.
 type Phase string
 
 const (
-	PhasePending   Phase = "Pending"   // not admitted
-	PhaseInqueue   Phase = "Inqueue"   // admitted
-	PhaseRunning   Phase = "Running"   // enough of its tasks have been placed
-	PhaseUnknown   Phase = "Unknown"   // some tasks run, and not enough of them
-	PhaseCompleted Phase = "Completed" // all tasks have ended
+	PhasePending Phase = "Pending" // not admitted
+	PhaseInqueue Phase = "Inqueue" // admitted
+	PhaseRunning Phase = "Running" // enough of its tasks have been placed
+	PhaseUnknown Phase = "Unknown" // some tasks run and not enough of them, or all have ended
 )
 
 // sight is a view, resolved.
@@ -113,7 +112,7 @@ const (
 // class returns how a task counts. A task that is being deleted is as good as
 // ended unless such tasks count.
 func (l *Ledger) class(t *Task) class {
-	switch s := t.status(); {
+	switch s := t.phase(); {
 	case t.ended():
 		return classEnded
 	case (s == TaskReleasing || s == TaskPipelined) && l.cfg.CountReleasing:

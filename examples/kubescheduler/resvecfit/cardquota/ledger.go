@@ -269,7 +269,7 @@ func (l *Ledger) chargeUnsettled(logger klog.Logger) error {
 	var tasks []quota.Task
 	for _, uid := range slices.Sorted(maps.Keys(l.unsettled)) {
 		task := l.taskOf(l.unsettled[uid])
-		task.Status = quota.TaskBound
+		task.Phase = quota.TaskAllocated
 		tasks = append(tasks, task)
 	}
 	if err := l.reconcile(logger, tasks...); err != nil {
