@@ -77,7 +77,7 @@ func BenchmarkPlace(b *testing.B) {
 		s := newScenario(members, 4000)
 		after := s.after(s.prefix)
 		b.Run("impl=resvec/members="+members, func(b *testing.B) {
-			p := s.packer(false)
+			p := s.packer(gang.SearchBisect)
 			var placement []int32
 			var ok bool
 			for b.Loop() {
@@ -130,7 +130,7 @@ func newScenario(members string, prefix int) *scenario {
 	s.fill()
 	shapes := s.shapes()
 	o := vector.NewOverlay(s.after(prefix - 1))
-	p := s.packer(false)
+	p := s.packer(gang.SearchBisect)
 	fits := func(scale float64) bool {
 		s.scale(shapes, scale)
 		_, ok := p.Place(nil, o.Matrix(), s.requests, nil)
@@ -269,14 +269,14 @@ func (s *scenario) evictions() iter.Seq2[int, vector.ResourceVector] {
 }
 
 // packer returns the heuristic: large members first, each on the first node.
-func (s *scenario) packer(linear bool) *gang.Packer {
-	return gang.NewPacker(gang.Options{Total: s.total, Linear: linear})
+func (s *scenario) packer(search gang.Search) *gang.Packer {
+	return gang.NewPacker(gang.Options{Total: s.total, Search: search})
 }
 
 // confirmed reports whether both searches give the answer.
 func (s *scenario) confirmed() bool {
-	for _, linear := range []bool{false, true} {
-		got, err := s.packer(linear).Filter(nil, vector.NewOverlay(s.free), s.requests, nil, s.evictions())
+	for _, search := range []gang.Search{gang.SearchBisect, gang.SearchLinear} {
+		got, err := s.packer(search).Filter(nil, vector.NewOverlay(s.free), s.requests, nil, s.evictions())
 		if err != nil || got.Prefix != s.prefix || !s.valid(got.Prefix, got.Placement) {
 			return false
 		}
@@ -321,7 +321,7 @@ func (s *scenario) valid(prefix int, placement []int32) bool {
 // filter returns a call of the library and where it leaves its answer. The
 // memory that it keeps has grown already.
 func (s *scenario) filter() (call func(), found *gang.Scenario) {
-	p, o := s.packer(false), vector.NewOverlay(s.free)
+	p, o := s.packer(gang.SearchBisect), vector.NewOverlay(s.free)
 	victims := s.evictions()
 	found = new(gang.Scenario)
 	call = func() {

@@ -44,7 +44,7 @@ func maskOfDomain(d *gang.Domains, k, rows int, eligible *vector.Mask) *vector.M
 
 // checkDomains compares the answers for sets of rows with a loop over
 // masks.
-func checkDomains(t testing.TB, p, other *gang.Packer, linear bool, c packCase, d *gang.Domains) {
+func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c packCase, d *gang.Domains) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
@@ -96,7 +96,10 @@ func checkDomains(t testing.TB, p, other *gang.Packer, linear bool, c packCase, 
 	}
 	places := func(after *vector.Matrix) bool { _, k := place(after); return k >= 0 }
 	want := goldenPrefix(c.free, c.victims, places)
-	if !linear && got.Prefix >= 0 { // any prefix that begins to work
+	switch {
+	case search == gang.SearchBound && want != bound:
+		want = -1
+	case search == gang.SearchBisect && got.Prefix >= 0: // any prefix that begins to work
 		if want = got.Prefix; want > bound && places(released(c.free, c.victims, want-1)) {
 			fail("FilterIn: prefix %d, but %d is enough", want, want-1)
 		}
@@ -104,8 +107,8 @@ func checkDomains(t testing.TB, p, other *gang.Packer, linear bool, c packCase, 
 	if got.Prefix != want || got.Feasible != (want >= 0) || got.Minimal != (want >= 0 && want == bound) {
 		fail("FilterIn: %+v, want prefix %d", got, want)
 	}
-	if last := max(got.Prefix, bound); (linear || goldenCounted(c.requests)) &&
-		taken != last && !(want < 0 && linear) {
+	if last := max(got.Prefix, bound); (search != gang.SearchBisect || goldenCounted(c.requests)) &&
+		taken != last && !(want < 0 && search == gang.SearchLinear) {
 		fail("%d victims taken for %+v", taken, got)
 	}
 	if !got.Feasible {
@@ -171,7 +174,7 @@ func counting(victims iter.Seq2[int, vec], taken *int) iter.Seq2[int, vec] {
 func inPackers(total vec) (pairs [][2]*gang.Packer) {
 	for k := range 12 {
 		options := gang.Options{
-			Total: total, ByDominantShare: k%2 == 1, Linear: k%3 == 1, Restarts: k % 4, Seed: uint64(k),
+			Total: total, ByDominantShare: k%2 == 1, Search: gang.Search(k % 3), Restarts: k % 4, Seed: uint64(k),
 		}
 		if k >= 4 {
 			options.BestFit = []vector.Tie{vector.TieLowest(), vector.TieSeeded(5)}[k/2%2]
@@ -192,7 +195,7 @@ func TestPackerInDomains(t *testing.T) {
 			c := smallCase(r, n%3 == 0)
 			k := n % len(all[0])
 			pair := all[c.free.Cols()][k]
-			checkDomains(t, pair[0], pair[1], k%3 == 1, c, someDomains(r, c.free.Rows()))
+			checkDomains(t, pair[0], pair[1], gang.Search(k%3), c, someDomains(r, c.free.Rows()))
 		}
 	})
 }
@@ -204,7 +207,7 @@ func FuzzPackerIn(f *testing.F) {
 		c := smallCase(r, seed%3 == 0)
 		all := inPackers(vec{12, 13, 14}[:c.free.Cols()])
 		k := int(options % uint64(len(all)))
-		checkDomains(t, all[k][0], all[k][1], k%3 == 1, c, someDomains(r, c.free.Rows()))
+		checkDomains(t, all[k][0], all[k][1], gang.Search(k%3), c, someDomains(r, c.free.Rows()))
 	})
 }
 
@@ -251,7 +254,7 @@ func TestPackerInManyDomains(t *testing.T) {
 			c.requests = requests
 			for k, pair := range inPackers(vec{100, 100, 100, 100, 100}) {
 				if k%5 == int(seed) {
-					checkDomains(t, pair[0], pair[1], k%3 == 1, c, d)
+					checkDomains(t, pair[0], pair[1], gang.Search(k%3), c, d)
 				}
 			}
 		}

@@ -49,7 +49,7 @@ type Scenario struct {
 // bound is the shortest prefix that [Packer.Infeasible] does not reject. Up to it, a
 // victim costs the columns of its row. When all members request the same, or all but a
 // leader, the lower bound is the answer. Otherwise Filter looks for a placement from
-// there on as [Options.Linear] says. Placeability by a heuristic is not monotone (one
+// there on as [Options.Search] says. Placeability by a heuristic is not monotone (one
 // more victim can break first fit), so the prefix found need not be the shortest one;
 // Minimal says when it is.
 //
@@ -156,7 +156,7 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 		s.fault, s.done = fmt.Errorf("victim %d: %w", s.released, err), true
 		return false
 	}
-	if s.lower >= 0 && !s.packer.options.Linear {
+	if s.lower >= 0 && s.packer.options.Search == SearchBisect {
 		s.rows = append(s.rows, int32(row))
 		s.amounts = append(s.amounts, amounts...)
 		for range s.free.Cols() - len(amounts) {
@@ -188,14 +188,19 @@ func (s *search) try() {
 		s.found, s.done = s.released, true
 		return
 	}
-	step := 1
-	if !s.packer.options.Linear {
+	switch s.packer.options.Search {
+	case SearchBound:
+		s.done = true
+	case SearchLinear:
+		s.next = s.released + 1
+	default:
+		step := 1
 		if s.failed >= 0 {
 			step = 2 * (s.released - s.failed)
 		}
+		s.next = s.released + step
 		s.fails()
 	}
-	s.next = s.released + step
 }
 
 // fails notes that the prefix released is too short.
@@ -219,21 +224,21 @@ func (s *search) place() bool {
 			s.domain = d
 			return true
 		}
-		w.tried = p.options.Linear
+		w.tried = p.options.Search == SearchLinear
 	}
 	return false
 }
 
 // finish gives the answer when there is no victim left or none is needed.
 func (s *search) finish() (Scenario, error) {
-	if s.lower >= 0 && s.found < 0 && !s.packer.options.Linear && s.released > s.failed {
+	if s.lower >= 0 && s.found < 0 && s.packer.options.Search == SearchBisect && s.released > s.failed {
 		s.try() // the victims ran out before the next prefix
 	}
 	s.done = true
 	p := s.packer
 	switch {
 	case s.found >= 0:
-		if !s.packer.options.Linear && s.failed >= 0 {
+		if s.failed >= 0 {
 			s.bisect()
 		}
 		return Scenario{Feasible: true, Prefix: s.found, LowerBound: s.lower, Domain: s.domain}, nil

@@ -34,12 +34,25 @@ type Options struct {
 	Restarts int
 	Seed     uint64
 
-	// Linear says how [Packer.Filter] looks for the prefix of a gang whose members
-	// differ. With it no shorter prefix than the answer has a placement: all are tried,
-	// from the lower bound on. Without it prefixes at growing distances are tried, then
-	// it bisects: the prefix one shorter than the answer has none.
-	Linear bool
+	// Search says how [Packer.Filter] looks for the prefix of a gang whose members differ.
+	Search Search
 }
+
+// Search is a way to look for a short prefix of victims.
+type Search uint8
+
+const (
+	// SearchBisect tries prefixes at growing distances above the lower bound, then
+	// bisects: the prefix one shorter than the answer has no placement.
+	SearchBisect Search = iota
+
+	// SearchLinear tries every prefix from the lower bound on: no shorter prefix than
+	// the answer has a placement.
+	SearchLinear
+
+	// SearchBound tries the lower bound alone, and takes no victim after it.
+	SearchBound
+)
 
 // Packer answers whether a gang of requests could fit on the rows of a matrix
 // of free amounts, and where. It does not search exhaustively: yes comes with a
@@ -91,8 +104,11 @@ type Packer struct {
 	trial     []int32
 }
 
-// NewPacker returns a Packer.
+// NewPacker returns a Packer. It panics when options.Search is undefined.
 func NewPacker(options Options) *Packer {
+	if options.Search > SearchBound {
+		panic("gang: undefined search")
+	}
 	options.Total = options.Total.Clone()
 	return &Packer{options: options}
 }

@@ -285,9 +285,9 @@ func packers(total vec) []*gang.Packer {
 	var all []*gang.Packer
 	for order, total := range []vec{total, total, nil} {
 		for _, bestFit := range []vector.Tie{{}, vector.TieSeeded(7)} {
-			for _, linear := range []bool{false, true} {
+			for _, search := range []gang.Search{gang.SearchBisect, gang.SearchLinear} {
 				all = append(all, gang.NewPacker(gang.Options{
-					Total: total, ByDominantShare: order == 1, BestFit: bestFit, Linear: linear,
+					Total: total, ByDominantShare: order == 1, BestFit: bestFit, Search: search,
 					Restarts: 2 * order, Seed: 5,
 				}))
 			}
@@ -557,7 +557,7 @@ func TestPlace(t *testing.T) {
 
 // TestFirstFitIsNotMonotone: more room on a node breaks first fit.
 func TestFirstFitIsNotMonotone(t *testing.T) {
-	p := gang.NewPacker(gang.Options{Total: vec{20, 20}, Linear: true})
+	p := gang.NewPacker(gang.Options{Total: vec{20, 20}, Search: gang.SearchLinear})
 	requests := matrixOf(2, vec{1, 6}, vec{4, 1}, vec{1, 0})
 	less, more := matrixOf(2, vec{4, 3}, vec{1, 7}, vec{1, 0}), matrixOf(2, vec{4, 6}, vec{1, 7}, vec{1, 0})
 	if got, ok := p.Place(nil, less, requests, nil); !ok || !slices.Equal(got, []int32{1, 0, 2}) {
@@ -891,6 +891,7 @@ func TestPackerPanics(t *testing.T) {
 	wantPanic(t, "vector: round-robin tie without a cursor", func() {
 		gang.NewPacker(gang.Options{BestFit: vector.TieRoundRobin(nil)}).Place(nil, free, requests, nil)
 	})
+	wantPanic(t, "gang: undefined search", func() { gang.NewPacker(gang.Options{Search: gang.SearchBound + 1}) })
 	wantPanic(t, "gang: matrices have different widths", func() { p.Place(nil, free, matrixOf(1, vec{1}), nil) })
 	wantPanic(t, "gang: mask lengths differ", func() { p.Place(nil, free, requests, vector.NewMask(3)) })
 	wantPanic(t, "gang: mask lengths differ", func() { p.Infeasible(free, requests, vector.NewMask(3)) })
