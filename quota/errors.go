@@ -35,17 +35,3 @@ var (
 	// ErrSnapshot says that the content of a snapshot contradicts itself.
 	ErrSnapshot = errors.New("quota: broken snapshot")
 )
-
-func conflict(what, id, detail string) error {
-	return fmt.Errorf("%w: %s %q: %s", ErrConflict, what, brief(id), detail)
-}
-
-// overflow makes an [ErrOverflow] of the amount that was too much.
-func overflow(what, id string, unit amountUnit, amount int64, of string) error {
-	return fmt.Errorf("%w: %s %q: %s of %s: want sums below 2^53%s", ErrOverflow, what, brief(id), unit.text(amount), oneLine(brief(of)), unit.whole)
-}
-
-// overflowAt is overflow for an amount of a dimension.
-func (l *Ledger) overflowAt(what, id string, amount int64, dim int32) error {
-	return overflow(what, id, unitOf(int(dim), l.cards[dim] != ""), amount, l.resource(int(dim)))
-}

@@ -19,6 +19,37 @@ func (l *Ledger) begin(a *Answer) {
 	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
 }
 
+// answerCommit makes the answer to a commit.
+func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome) (a Answer, err error) {
+	l.begin(&a)
+	switch is.kind {
+	case charged:
+		l.fillTask(&a, &s.answer, r, is.queue)
+		a.Seq, a.Charged = is.task.seq, l.chargedCards(is.task)
+	case repeated:
+		a.Repeat, a.Charged = true, l.chargedCards(is.task)
+	case refused:
+		l.fillTask(&a, &s.answer, r, is.queue)
+	default:
+		return Answer{Seq: l.seq}, l.errorOf(r, is)
+	}
+	return a, nil
+}
+
+// chargedCards returns the cards that a task is charged on.
+func (l *Ledger) chargedCards(t *task) []string {
+	if len(t.Charges) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(t.Charges))
+	for i := range t.Charges {
+		if c := &t.Charges[i]; !isOutput(c.Alts) {
+			names = append(names, l.cardName(c.Card))
+		}
+	}
+	return names
+}
+
 // fillTask makes a the answer of the book on a task.
 func (l *Ledger) fillTask(a *Answer, is *book.Answer, t *TaskRequest, q *book.Queue) {
 	l.begin(a)

@@ -49,31 +49,7 @@ type gang struct {
 	waits   []*waitingTask // that were charged
 	failed  int
 	refusal book.Answer // of the task that failed
-	answers []Answer
-}
-
-// book returns what learns how to undo the changes of the book; nil of no gang.
-func (g *gang) book() *book.Journal {
-	if g == nil {
-		return nil
-	}
-	return &g.journal
-}
-
-func (g *gang) newJob(j *job) {
-	if g != nil {
-		g.jobs = append(g.jobs, j)
-	}
-}
-
-func (g *gang) newTask(t *task, waited *waitingTask) {
-	if g == nil {
-		return
-	}
-	g.made = append(g.made, t)
-	if waited != nil {
-		g.waits = append(g.waits, waited)
-	}
+	charged [][]string  // the cards of each task
 }
 
 // undo takes back everything.
@@ -92,7 +68,7 @@ func (g *gang) undo() {
 }
 
 func (g *gang) commit() (Answer, error) {
-	g.answers = make([]Answer, len(g.tasks))
+	g.charged = make([][]string, len(g.tasks))
 	seen := make(map[string]bool, len(g.tasks))
 	for _, t := range g.tasks {
 		if seen[t.id] {
@@ -101,16 +77,15 @@ func (g *gang) commit() (Answer, error) {
 		seen[t.id] = true
 	}
 	for _, group := range g.groups() {
-		a, err := g.commitGroup(group)
+		ok, err := g.commitGroup(group)
+		if ok {
+			continue
+		}
+		g.undo()
 		if err != nil {
-			g.undo()
-			return a, err
+			return Answer{Seq: g.l.seq}, err
 		}
-		if !a.OK {
-			g.undo()
-			g.explain(&a, len(group) > 1)
-			return a, nil
-		}
+		return g.explain(len(group) > 1), nil
 	}
 	var all Answer
 	g.l.begin(&all)
@@ -118,8 +93,8 @@ func (g *gang) commit() (Answer, error) {
 	if !all.Repeat {
 		all.Seq = g.seq
 	}
-	for i := range g.answers {
-		all.Charged = append(all.Charged, g.answers[i].Charged...)
+	for _, cards := range g.charged {
+		all.Charged = append(all.Charged, cards...)
 	}
 	return all, nil
 }
@@ -170,26 +145,41 @@ func (l *Ledger) anyMix(t *TaskRequest) bool {
 
 // commitGroup commits tasks one after the other. Of several, each key with
 // alternatives is restricted to the first card that takes them all.
-func (g *gang) commitGroup(group []int) (a Answer, err error) {
+func (g *gang) commitGroup(group []int) (ok bool, err error) {
+	l := g.l
+	s := l.scratch()
+	defer l.spare.Put(s)
 	var cards *book.Set
 	if len(group) > 1 {
 		cards = g.together(group)
 	}
 	for _, i := range group {
 		t, only := g.tasks[i], cards
-		if g.l.tasks[t.id] != nil {
+		if l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
-		if a, _, err = g.l.commit(t, only, g.seq, g); err != nil || !a.OK {
-			g.failed = i
-			if err == nil {
-				g.refuse(t, only)
+		had, waited := l.jobs[t.job] != nil, l.waiting[t.id]
+		is := l.commit(s, t, only, g.seq, &g.journal)
+		switch is.kind {
+		case charged:
+			g.made = append(g.made, is.task)
+			if !had {
+				g.jobs = append(g.jobs, l.jobs[t.job])
 			}
-			return a, err
+			if waited != nil {
+				g.waits = append(g.waits, waited)
+			}
+		case repeated:
+		case refused:
+			g.failed = i
+			g.refuse(t, only)
+			return false, nil
+		default:
+			return false, l.errorOf(t, is)
 		}
-		g.answers[i] = a
+		g.charged[i] = l.chargedCards(is.task)
 	}
-	return a, nil
+	return true, nil
 }
 
 // refuse keeps the refusal of the task that failed. Where it was restricted to one card,
@@ -204,7 +194,7 @@ func (g *gang) refuse(t *TaskRequest, cards *book.Set) {
 
 // explain says why the task that failed did, when nothing of the gang is charged any
 // more.
-func (g *gang) explain(a *Answer, grouped bool) {
+func (g *gang) explain(grouped bool) (a Answer) {
 	t := g.tasks[g.failed]
 	q := g.l.queueOf(&t.queueAt, t.queue)
 	if grouped {
@@ -212,8 +202,9 @@ func (g *gang) explain(a *Answer, grouped bool) {
 		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, t.bound, nil)
 		g.refusal.NotTogether(alone.Options)
 	}
-	g.l.fillTask(a, &g.refusal, t, q)
+	g.l.fillTask(&a, &g.refusal, t, q)
 	a.Task = t.id
+	return a
 }
 
 // together returns the cards that the tasks of a group may use.

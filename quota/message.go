@@ -264,3 +264,101 @@ func some(names []string) string {
 	}
 	return text
 }
+
+// An error is the facts of a decision. Its words are made when somebody reads them.
+
+// conflictError is an [ErrConflict] about a task or a job. Of the details one is there.
+type conflictError struct {
+	what, id string
+	queue    *[2]string  // the job's queue, and another one that was asked for
+	cards    []string    // a task is charged on these, and not on those of a commit
+	contents *[2]content // a task is charged the first, and the second was asked for
+	detail   string
+}
+
+// content is what a task is charged, or what is asked for it.
+type content struct {
+	job, queue string
+	use        book.Use
+	invalid    string
+}
+
+func (e *conflictError) Unwrap() error { return ErrConflict }
+
+func (e *conflictError) Error() string {
+	detail := e.detail
+	switch {
+	case e.queue != nil:
+		detail = fmt.Sprintf("it is in queue %q, not in %q", brief(e.queue[0]), brief(e.queue[1]))
+	case e.contents != nil:
+		detail = "charged is " + e.contents[0].words() + ", requested " + e.contents[1].words()
+	case detail == "":
+		detail = fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(e.cards))
+	}
+	return fmt.Sprintf("%v: %s %q: %s", ErrConflict, e.what, brief(e.id), detail)
+}
+
+func (c *content) words() string {
+	if c.invalid != "" {
+		return c.invalid
+	}
+	return fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{use: c.use}).Need().words(), brief(c.job), brief(c.queue))
+}
+
+func conflict(what, id, detail string) error {
+	return &conflictError{what: what, id: id, detail: detail}
+}
+
+// elsewhere says that a job is in another queue.
+func elsewhere(id string, j *book.Job, queue string) error {
+	return &conflictError{what: "job", id: id, queue: &[2]string{queueName(j.Queue), queue}}
+}
+
+// errorOf returns the error of a commit; nil if it has none.
+func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
+	switch is.kind {
+	case otherTask:
+		t := is.task
+		was := content{job: t.job, queue: queueName(t.Job.Queue)}
+		was.use.CPU, was.use.Memory = t.CPU.Amount, t.Memory.Amount
+		for _, c := range t.Charges {
+			was.use.Add(book.UseItem{Alts: c.Alts, Amount: c.Amount})
+		}
+		return &conflictError{what: "task", id: r.id, contents: &[2]content{was, {r.job, r.queue, r.use, r.invalid}}}
+	case onOtherCards:
+		return &conflictError{what: "task", id: r.id, cards: l.chargedCards(is.task)}
+	case inOtherQueue:
+		return elsewhere(r.job, is.job, r.queue)
+	case tooLarge:
+		return l.overflowAt("task", r.id, is.amount, is.dim)
+	}
+	return nil
+}
+
+// otherMin makes an [ErrReserved] of the min that a job has.
+func otherMin(r *JobRequest, has *book.Min) error {
+	return fmt.Errorf("%w: job %q: reserved is %s, requested %s: Resize changes it", ErrReserved, brief(r.id), needOf(has).words(), r.Need().words())
+}
+
+// overflowError is an [ErrOverflow].
+type overflowError struct {
+	what, id string
+	unit     amountUnit
+	amount   int64 // that was too much
+	of       string
+}
+
+func (e *overflowError) Unwrap() error { return ErrOverflow }
+
+func (e *overflowError) Error() string {
+	return fmt.Sprintf("%v: %s %q: %s of %s: want sums below 2^53%s", ErrOverflow, e.what, brief(e.id), e.unit.text(e.amount), oneLine(brief(e.of)), e.unit.whole)
+}
+
+func overflow(what, id string, unit amountUnit, amount int64, of string) error {
+	return &overflowError{what, id, unit, amount, of}
+}
+
+// overflowAt is overflow for an amount of a dimension.
+func (l *Ledger) overflowAt(what, id string, amount int64, dim int32) error {
+	return overflow(what, id, unitOf(int(dim), l.cards[dim] != ""), amount, l.resource(int(dim)))
+}

@@ -1,8 +1,8 @@
 package quota
 
 import (
-	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/resvec/resvec/quota/internal/book"
 )
@@ -145,7 +145,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 			a.Repeat = true
 			return a, nil, nil
 		case !resize:
-			return Answer{Seq: l.seq}, nil, fmt.Errorf("%w: job %q: reserved is %s, requested %s: Resize changes it", ErrReserved, brief(r.id), needOf(j.MinNow()).words(), r.Need().words())
+			return Answer{Seq: l.seq}, nil, otherMin(r, j.MinNow())
 		}
 	}
 	s := l.scratch()
@@ -194,19 +194,79 @@ func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 }
 
 // commitOne commits one task, ends the change that the caller began by locking
-// the ledger, and tells what happened.
-func (l *Ledger) commitOne(task *TaskRequest, cards *book.Set) (Answer, error) {
-	a, t, err := l.commit(task, cards, l.seq+1, nil)
+// the ledger, and reports what happened.
+func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set) (Answer, error) {
+	s := l.scratch()
+	defer l.spare.Put(s)
+	is := l.commit(s, r, cards, l.seq+1, nil)
+	a, err := l.answerCommit(s, r, is)
 	var events []Event
-	switch {
-	case err != nil || a.Repeat:
-	case a.OK:
-		events = l.taskEvent(EventCommitted, a.Seq, t)
-	default:
-		events = l.refused(task.queue, task.job, task.id, &a)
+	switch is.kind {
+	case charged:
+		events = l.taskEvent(EventCommitted, a.Seq, is.task)
+	case refused:
+		events = l.refused(r.queue, r.job, r.id, &a)
 	}
-	l.unlock(a.changed(), events)
+	l.unlock(is.kind == charged, events)
 	return a, err
+}
+
+// commitOutcome is what came of a commit, as numbers. Its words are made after it.
+type commitOutcome struct {
+	kind   outcomeKind
+	queue  *book.Queue // nil: there is none
+	job    *book.Job   // of inOtherQueue
+	task   *task       // that is charged, now or before
+	dim    int32       // of tooLarge: the sum that would be
+	amount int64       // of tooLarge
+}
+
+type outcomeKind uint8
+
+const (
+	charged      outcomeKind = iota
+	repeated                 // it was charged before
+	refused                  // the scratch has the answer
+	otherTask                // the id is of a task with another content
+	onOtherCards             // it was charged before, but not on these cards
+	inOtherQueue             // the job is
+	tooLarge                 // a sum would be
+)
+
+// commit decides on a task, into s, and charges it. undo, if not nil, learns what to do to
+// take it back in the book.
+func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, seq uint64, undo *book.Journal) commitOutcome {
+	q, j := l.queueOf(&r.queueAt, r.queue), l.jobOf(r)
+	if t := l.tasks[r.id]; t != nil {
+		is := commitOutcome{kind: repeated, queue: q, task: t}
+		switch {
+		case !t.Is(&r.use) || t.job != r.job || t.Job.Queue != q:
+			is.kind = otherTask
+		case cards != nil && !t.Within(cards):
+			is.kind = onOtherCards
+		}
+		return is
+	}
+	if j != nil && j.Queue != q {
+		return commitOutcome{kind: inOtherQueue, job: j}
+	}
+	s.answer.Brief = false
+	l.mayCharge(s, r, cards)
+	if !s.answer.OK() {
+		return commitOutcome{kind: refused, queue: q}
+	}
+	if dim, amount, is := r.use.TooLarge(q, j, s.picks); is {
+		return commitOutcome{kind: tooLarge, dim: dim, amount: amount}
+	}
+	if j == nil {
+		j = &l.newJob(r.job, q).Job
+		r.jobAt.Store(j)
+	}
+	t := newTask(r.id, r.job, j, seq, taskCommitted)
+	t.Charge(&r.use, s.picks, undo)
+	l.tasks[r.id] = t
+	delete(l.waiting, r.id)
+	return commitOutcome{kind: charged, queue: q, task: t}
 }
 
 // cardSet makes a set of cards, nil for none given. Unknown names are not in it.
@@ -223,83 +283,53 @@ func (l *Ledger) cardSet(names []string) *book.Set {
 	return set
 }
 
-// commit decides on a task and charges it, and returns its record if it is charged
-// now. undo, if not nil, learns what to do to take it back.
-func (l *Ledger) commit(r *TaskRequest, cards *book.Set, seq uint64, undo *gang) (a Answer, t *task, err error) {
-	l.begin(&a)
-	if was := l.tasks[r.id]; was != nil {
-		if !was.same(r) || cards != nil && !was.Within(cards) {
-			return Answer{Seq: l.seq}, nil, conflict("task", r.id, l.otherThan(was, r, cards))
-		}
-		a.Repeat, a.Charged = true, l.chargedCards(was)
-		return a, nil, nil
+// serves panics if requests of a ledger, nil for any, are not for this one: their cards
+// and their queue are of the other. Call it before locking: a panic would keep the lock.
+func (l *Ledger) serves(owner *Ledger) {
+	l.made()
+	if owner != l && owner != nil {
+		panic("quota: request of another ledger")
 	}
-	if j := l.jobOf(r); j != nil && queueName(j.Queue) != r.queue {
-		return Answer{Seq: l.seq}, nil, elsewhere(r.job, j, r.queue)
-	}
-	s := l.scratch()
-	defer l.spare.Put(s)
-	s.answer.Brief = false
-	q, j := l.mayCharge(s, r, cards)
-	if !s.answer.OK() {
-		l.fillTask(&a, &s.answer, r, q)
-		return a, nil, nil
-	}
-	if dim, amount, is := r.use.TooLarge(q, j, s.picks); is {
-		return Answer{Seq: l.seq}, nil, l.overflowAt("task", r.id, amount, dim)
-	}
-	l.fillTask(&a, &s.answer, r, q)
-	if j == nil {
-		made := l.newJob(r.job, q)
-		j = &made.Job
-		r.jobAt.Store(j)
-		undo.newJob(made)
-	}
-	t = newTask(r.id, r.job, j, seq, taskCommitted)
-	t.Charge(&r.use, s.picks, undo.book())
-	l.tasks[r.id] = t
-	undo.newTask(t, l.waiting[t.id])
-	delete(l.waiting, t.id)
-	a.Seq, a.Charged = seq, l.chargedCards(t)
-	return a, t, nil
 }
 
-// elsewhere says that a job is in another queue.
-func elsewhere(id string, j *book.Job, queue string) error {
-	return conflict("job", id, fmt.Sprintf("it is in queue %q, not in %q", brief(queueName(j.Queue)), brief(queue)))
+// queueOf finds the queue of a handle.
+func (l *Ledger) queueOf(at *atomic.Pointer[book.Queue], name string) *book.Queue {
+	if q := at.Load(); q != nil && !q.Gone {
+		return q
+	}
+	return l.lookUpQueue(at, name)
 }
 
-// otherThan says what a task is charged, and what is requested for it.
-func (l *Ledger) otherThan(t *task, r *TaskRequest, cards *book.Set) string {
-	if t.same(r) {
-		return fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(l.chargedCards(t)))
-	}
-	was := Min{CPU: t.CPU.Amount, Memory: t.Memory.Amount}
-	for i := range t.Charges {
-		was.add(t.Charges[i].Alts, t.Charges[i].Amount, defaultUnit)
-	}
-	requested := r.invalid
-	if requested == "" {
-		requested = fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{use: r.use}).Need().words(), brief(r.job), brief(r.queue))
-	}
-	return fmt.Sprintf("charged is %s of job %q in queue %q, requested %s", was.words(), brief(t.job), brief(queueName(t.Job.Queue)), requested)
-}
-
-// same reports whether a request is for what the task is charged.
-func (t *task) same(r *TaskRequest) bool {
-	return t.Is(&r.use) && t.job == r.job && queueName(t.Job.Queue) == r.queue
-}
-
-// chargedCards returns the cards that a task is charged on.
-func (l *Ledger) chargedCards(t *task) []string {
-	if len(t.Charges) == 0 {
+func (l *Ledger) lookUpQueue(at *atomic.Pointer[book.Queue], name string) *book.Queue {
+	q := l.queues[name]
+	if q == nil {
 		return nil
 	}
-	names := make([]string, 0, len(t.Charges))
-	for i := range t.Charges {
-		if c := &t.Charges[i]; !isOutput(c.Alts) {
-			names = append(names, l.cardName(c.Card))
-		}
+	at.Store(&q.Queue)
+	return &q.Queue
+}
+
+// jobOf finds the job of a task, nil if the ledger has nothing of it.
+func (l *Ledger) jobOf(t *TaskRequest) *book.Job {
+	if j := t.jobAt.Load(); j != nil && !j.Gone {
+		return j
 	}
-	return names
+	return l.lookUpJob(t)
+}
+
+func (l *Ledger) lookUpJob(t *TaskRequest) *book.Job {
+	j := l.jobs[t.job]
+	if j == nil {
+		return nil
+	}
+	t.jobAt.Store(&j.Job)
+	return &j.Job
+}
+
+// ownOf returns what the queue of a job, which may be nil, has of it already.
+func (l *Ledger) ownOf(r *JobRequest, q *book.Queue) *book.Job {
+	if q == nil {
+		return nil
+	}
+	return l.jobs[r.id].in(q)
 }

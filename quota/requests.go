@@ -44,23 +44,6 @@ type JobRequest struct {
 	pods    []corev1.ResourceList // what the items that are outputs were made of
 }
 
-// serves panics if requests of a ledger, nil for any, are not for this one: their cards
-// and their queue are of the other. Call it before locking: a panic would keep the lock.
-func (l *Ledger) serves(owner *Ledger) {
-	l.made()
-	if owner != l && owner != nil {
-		panic("quota: request of another ledger")
-	}
-}
-
-// queueOf finds the queue of a handle.
-func (l *Ledger) queueOf(at *atomic.Pointer[book.Queue], name string) *book.Queue {
-	if q := at.Load(); q != nil && !q.Gone {
-		return q
-	}
-	return l.lookUpQueue(at, name)
-}
-
 // find looks up what decisions on a task read, so that the first one needn't.
 func (l *Ledger) find(t *TaskRequest) {
 	l.rlock()
@@ -74,40 +57,6 @@ func (l *Ledger) findQueue(r *JobRequest) {
 	l.rlock()
 	defer l.mu.RUnlock()
 	l.lookUpQueue(&r.queueAt, r.queue)
-}
-
-func (l *Ledger) lookUpQueue(at *atomic.Pointer[book.Queue], name string) *book.Queue {
-	q := l.queues[name]
-	if q == nil {
-		return nil
-	}
-	at.Store(&q.Queue)
-	return &q.Queue
-}
-
-// jobOf finds the job of a task, nil if the ledger has nothing of it.
-func (l *Ledger) jobOf(t *TaskRequest) *book.Job {
-	if j := t.jobAt.Load(); j != nil && !j.Gone {
-		return j
-	}
-	return l.lookUpJob(t)
-}
-
-func (l *Ledger) lookUpJob(t *TaskRequest) *book.Job {
-	j := l.jobs[t.job]
-	if j == nil {
-		return nil
-	}
-	t.jobAt.Store(&j.Job)
-	return &j.Job
-}
-
-// ownOf returns what the queue of a job, which may be nil, has of it already.
-func (l *Ledger) ownOf(r *JobRequest, q *book.Queue) *book.Job {
-	if q == nil {
-		return nil
-	}
-	return l.jobs[r.id].in(q)
 }
 
 // compareItems orders the items of a job: single cards by name, then the others by key

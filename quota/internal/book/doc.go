@@ -27,10 +27,10 @@
 // # The files, in reading order
 //
 //	what is counted  queue.go, records.go, requests.go, limits.go
-//	may it           mayreserve.go (a job), maycharge.go (a task), maytogether.go (a gang),
-//	                 copies.go (copies), with answer.go and plan.go
-//	do it            reserve.go, charge.go
-//	undo it          giveback.go, journal.go
+//	may it           maycharge.go (a task, and what an answer is), mayreserve.go (a job)
+//	                 with plan.go, maytogether.go (a gang), copies.go (copies)
+//	do it            reserve.go, charge.go (and take it back)
+//	undo it          giveback.go
 //	follow           force.go (what runs already), tree.go (queues change)
 //	other            check.go
 //

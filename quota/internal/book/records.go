@@ -100,18 +100,6 @@ func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: 
 // spreads reports whether an item with these alternatives may be on several.
 func (a *Alternatives) spreads(anyMix bool) bool { return anyMix && a.Multi() }
 
-// index returns where the card at an index of alternatives stands in the item, which
-// may be nil; -1 if it isn't one of its own.
-func (it *Item) index(alts *Alternatives, at int) int {
-	switch {
-	case it == nil:
-		return -1
-	case it.Alts == alts:
-		return at
-	}
-	return it.Alts.Index(alts.Cards[at])
-}
-
 // HeldAt returns what is held on an alternative.
 func (it *Item) HeldAt(at int) int64 {
 	switch {
@@ -166,15 +154,6 @@ func (it *Item) Accept(c *Charge) bool {
 	}
 	it.partial = it.partial || c.Covered < c.Amount
 	return true
-}
-
-// In returns the job if it is in the queue, and nil otherwise: what a job has in
-// another queue doesn't help it.
-func (j *Job) In(q *Queue) *Job {
-	if j == nil || j.Queue != q {
-		return nil
-	}
-	return j
 }
 
 // MaxItems is how many items the min of a job may have, and half of how many it may have
