@@ -85,7 +85,7 @@ type reserveModel struct{ rules []reserveRule }
 func (g *reserveModel) check(request, used, allocatable strategyVec) scoring.Result {
 	for _, r := range g.rules {
 		if strategyAmount(request, r.primary) > 0 {
-			return scoring.Result{OK: true, Primary: -1, Secondary: -1}
+			return scoring.Result{OK: true, Exempt: true, Primary: -1, Secondary: -1}
 		}
 	}
 	for _, r := range g.rules {

@@ -65,7 +65,8 @@ type Proportional struct {
 
 // Result is what a [Proportional] says about one node.
 type Result struct {
-	OK bool
+	OK     bool
+	Exempt bool // the pod requests a primary, so every node passes
 
 	// The first pair of resources that fails, in the order of the map, and its
 	// amounts, in units of the map; -1, -1, 0 and 0 when none does.
@@ -295,7 +296,7 @@ func (p *Proportional) Check(request, requested, allocatable vector.ResourceVect
 	if err := p.checkRow(request, requested, allocatable); err != nil {
 		return Result{}, err
 	}
-	if p.exempts(request) {
+	if passed.Exempt = p.exempts(request); passed.Exempt {
 		return passed, nil
 	}
 	for k := range p.rules {

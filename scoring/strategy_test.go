@@ -433,6 +433,7 @@ func TestProportional(t *testing.T) {
 	cpu, _ := m.Index("cpu")
 	memory, _ := m.Index("memory")
 	ok := scoring.Result{OK: true, Primary: -1, Secondary: -1}
+	exempt := scoring.Result{OK: true, Exempt: true, Primary: -1, Secondary: -1}
 	nan := math.NaN()
 	for _, c := range []struct {
 		ratio          float64
@@ -443,11 +444,11 @@ func TestProportional(t *testing.T) {
 		{8, "cpu 74000 mem 128G gpu 8", "", "cpu 8000 mem 8G", ok},
 		{8, "cpu 74000 mem 128G gpu 8", "cpu 8000 mem 8G", "cpu 8000 mem 8G", scoring.Result{Primary: gpu, Secondary: cpu, Needed: 64000, Left: 58000}},
 		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 4000 mem 4G", ok},
-		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 10000 mem 10G gpu 1", ok},
+		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 10000 mem 10G gpu 1", exempt},
 		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 6000 mem 6G", ok},
 		{4, "cpu 30000 mem 30G gpu 6", "", "cpu 1000 mem 6000000001", scoring.Result{Primary: gpu, Secondary: memory, Needed: 24e9, Left: 23999999999}},
 		{4, "cpu 4000 mem 4G", "", "cpu 4000 mem 4G", ok},
-		{4, "cpu 4000 mem 4G", "", "gpu 1", ok},
+		{4, "cpu 4000 mem 4G", "", "gpu 1", exempt},
 		{4, "cpu 30000 mem 30G gpu 6", "gpu 6", "cpu 30000 mem 30G", ok}, // none idle
 		{4, "cpu 30000 mem 30G gpu 6", "gpu 7 cpu 30000", "mem 30G", ok}, // more than all in use
 		{4, "cpu 3000 mem 30G gpu 1", "gpu 0.5", "cpu 1000", ok},         // half a device: half the reserve
@@ -510,7 +511,7 @@ func TestProportionalFilter(t *testing.T) {
 }
 
 func sameReserve(x, y scoring.Result) bool {
-	return x.OK == y.OK && x.Primary == y.Primary && x.Secondary == y.Secondary &&
+	return x.OK == y.OK && x.Exempt == y.Exempt && x.Primary == y.Primary && x.Secondary == y.Secondary &&
 		testkit.Same(x.Needed, y.Needed) && testkit.Same(x.Left, y.Left)
 }
 
