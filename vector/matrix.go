@@ -563,7 +563,7 @@ func (m *Matrix) copyFrom(src *Matrix) {
 // copyChanges copies the rows of src that changed since the last copy. It
 // reports false, having done nothing, when it does not know them all.
 func (m *Matrix) copyChanges(src *Matrix) bool {
-	// The own log tells whether somebody wrote to the copy: then it is none any more.
+	// The own log says whether somebody wrote to the copy: then it is none any more.
 	if m.stride < src.rows || m.copied.misses(&src.log, &m.log) {
 		return false
 	}

@@ -557,7 +557,7 @@ func (n *Nodes) Snapshot(dst *Nodes) {
 	}
 	n.mu.RLock()
 	// n is only read, so that workers may copy at the same time. dst is locked for writing:
-	// its Row and Names wait until its rows are those of its names again.
+	// its Row and Names wait until its rows agree with its names again.
 	defer n.mu.RUnlock()
 	dst.mu.Lock()
 	defer dst.mu.Unlock()

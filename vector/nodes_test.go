@@ -782,7 +782,7 @@ func TestNodesKernels(t *testing.T) {
 
 // One goroutine writes; readers have copies of their own, and share one. In every copy
 // free = 10 and requested = allocatable - 10, scored = 2*requested, and the
-// reciprocals are those of allocatable.
+// reciprocals belong to allocatable.
 func TestNodesConcurrency(t *testing.T) {
 	const readers, names, cycles = 4, 150, 30
 	n := vector.NewNodes(none, 2, vector.WithScored())

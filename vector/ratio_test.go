@@ -93,7 +93,7 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// Quotients near a rounding boundary are where a multiplication by the
+// Quotients close to a rounding boundary are where a multiplication by the
 // reciprocal goes wrong. Here the exact quotient lies next to the midpoint of
 // two floats, or next to a whole number.
 func TestRatiosNearTheEdge(t *testing.T) {

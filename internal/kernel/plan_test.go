@@ -54,7 +54,7 @@ func TestPlanFar(t *testing.T) {
 		{AVX2, false, 5056, 8, 16, AVX2, 160, 1},
 		{AVX2, false, 64, 8, 8, AVX2, 1, 8},
 		{AVX2, false, 1_000_000, 1, 8, AVX2, 320, 1},
-		{AVX512, false, 64, 8, 16, AVX512, 1, 8}, // two matrices, near
+		{AVX512, false, 64, 8, 16, AVX512, 1, 8}, // two matrices, cached
 		{AVX512, false, 5056, 8, 16, AVX512, 20, 8},
 		{AVX512, true, 64, 8, 16, AVX2, 1, 8},
 		{AVX512, true, 5056, 8, 16, AVX2, 160, 1},

@@ -190,14 +190,14 @@ func rowTotals(dst, data []float64, stride int, total, reciprocals []float64, to
 	raceFirstColumns(total, totalStride, cols, len(dst))
 	raceWrite(dst)
 	keptStep := chunkRows(cols + (cols+1)/2) // three matrices, not two
-	if reciprocals == nil || keptStep == 0 || len(dst)*cols > nearQuotients {
+	if reciprocals == nil || keptStep == 0 || len(dst)*cols > cachedQuotients {
 		return false, chunkRows(cols)
 	}
 	raceFirstColumns(reciprocals, totalStride, cols, len(dst))
 	return true, keptStep
 }
 
-// nearQuotients is how many quotients make a pass that stays in the caches of a
+// cachedQuotients is how many quotients make a pass that stays in the caches of a
 // core. In larger ones memory is the limit: reading reciprocals then costs more
 // than dividing does.
-const nearQuotients = 1 << 17
+const cachedQuotients = 1 << 17

@@ -52,7 +52,7 @@ func keptTerms(terms []StrategyTerm, rows int) bool {
 			return false
 		}
 	}
-	return rows*len(terms) <= nearQuotients
+	return rows*len(terms) <= cachedQuotients
 }
 
 // StrategySum sets dst to what StrategyFit does, plus base in rows that have more

@@ -222,7 +222,7 @@ var amountKinds = []struct {
 	}},
 }
 
-// smallCase returns a random instance of up to 4 rows and 5 members, near the
+// smallCase returns a random instance of up to 4 rows and 5 members, close to the
 // border between fitting and not.
 func smallCase(r *rand.Rand, identical bool) packCase {
 	scale := amountKinds[r.IntN(len(amountKinds))].scale
@@ -525,7 +525,7 @@ func TestPlace(t *testing.T) {
 		{name: "best fit, ties in turn", options: gang.Options{
 			Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)},
 			free: []vec{{4}, {4}, {4}}, requests: []vec{{4}, {4}}, want: []int32{2, 0}},
-		{name: "best fit beside a NaN", options: gang.Options{
+		{name: "best fit and a NaN", options: gang.Options{
 			Total: vec{10, 10}, BestFit: vector.TieLowest()},
 			free: []vec{{4, nan}, {1, 2}}, requests: []vec{{1}, {4}}, want: []int32{1, 0}},
 		{name: "rows not selected", free: []vec{{9}, {9}}, requests: []vec{{1}}, rows: []int{1}, want: []int32{1}},

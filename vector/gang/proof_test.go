@@ -146,7 +146,7 @@ func (s *proofStory) wrong() {
 	s.steps = append(s.steps, "wrong")
 }
 
-// proofCase returns a random instance: small ones near the border, and larger ones
+// proofCase returns a random instance: small ones close to the border, and larger ones
 // with more rows than a block.
 func proofCase(r *rand.Rand, kind int) packCase {
 	c := smallCase(r, false)

@@ -50,7 +50,7 @@ func TestExactSum(t *testing.T) {
 func TestExactSumCompress(t *testing.T) {
 	var s exactSum
 	want := new(big.Float).SetPrec(2400)
-	for i := range sumParts { // single bits so near that compress merges some
+	for i := range sumParts { // single bits so close that compress merges some
 		s.parts[i] = math.Ldexp(1, -1074+40*i)
 		want.Add(want, big.NewFloat(s.parts[i]))
 	}

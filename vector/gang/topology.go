@@ -18,7 +18,7 @@ import (
 // of a level are ordered by their paths, values compared as strings. They come and go
 // with their rows.
 //
-// Rows are those of the matrices: row i of a Topology is row i of the free amounts.
+// Rows are numbered as in the matrices: row i of a Topology is row i of the free amounts.
 // Setting or removing a row costs its levels, and for each a binary search and a copy
 // of indices among its siblings.
 //
@@ -208,7 +208,7 @@ func (t *Topology) leave(row int) {
 	}
 }
 
-// find returns where the child with a value is among those of a domain, or has to be.
+// find returns where the child with a value is among the children of a domain, or has to be.
 func (t *Topology) find(parent int32, value string) (at int, ok bool) {
 	return slices.BinarySearchFunc(t.domains[parent].children, value, func(d int32, value string) int {
 		return strings.Compare(t.domains[d].value, value)
@@ -233,7 +233,7 @@ func (t *Topology) child(parent int32, value string) int32 {
 	return d
 }
 
-// findRow returns where a row is among those of a finest domain, or has to be.
+// findRow returns where a row is among the rows of a finest domain, or has to be.
 func (t *Topology) findRow(d int32, row int) int {
 	at, _ := slices.BinarySearchFunc(t.domains[d].children, row, func(r int32, row int) int {
 		return cmp.Or(strings.Compare(t.names[r], t.names[row]), cmp.Compare(int(r), row))

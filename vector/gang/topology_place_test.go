@@ -19,12 +19,12 @@ import (
 
 // site is a domain, or at the bottom a row.
 type site struct {
-	path     string
-	level    int
-	children []*site
-	row      int // at the bottom, else -1
-	places   int // of a row
-	beside   int // of a row: with the leader there; -1 when it does not fit
+	path       string
+	level      int
+	children   []*site
+	row        int // at the bottom, else -1
+	places     int // of a row
+	withLeader int // of a row: with the leader there; -1 when it does not fit
 }
 
 // goldenGangRequest is a request without resources.
@@ -50,11 +50,11 @@ func (g *goldenTopology) sliced() (level, size int) {
 }
 
 // pods returns what a site holds: what is no whole inner slice within a child is not
-// there. With led it is what it holds beside the leader, -1 when that fits nowhere.
+// there. With led it is what it holds with the leader there, -1 when that fits nowhere.
 func (g *goldenTopology) pods(s *site, led bool) int {
 	if s.row >= 0 {
 		if led {
-			return s.beside
+			return s.withLeader
 		}
 		return s.places
 	}
@@ -135,7 +135,7 @@ func (g *goldenTopology) choose(sites []*site, need int, led, several bool) []ta
 		}
 		return by
 	})
-	// The order by what they have, or have beside the leader, and then by pods.
+	// The order by what they have, or have with the leader there, and then by pods.
 	ranks := func(a, b *site, led bool) int {
 		by := g.has(b, led) - g.has(a, led)
 		if g.leastFree {
@@ -283,19 +283,19 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 
 // topologyCase is a small tree, by the values of each row.
 type topologyCase struct {
-	levels         []string
-	names          []string
-	values         [][]string // nil: in no domain
-	free           *vector.Matrix
-	rows           *vector.Mask
-	request        gang.TopologyRequest
-	places, beside []int
+	levels             []string
+	names              []string
+	values             [][]string // nil: in no domain
+	free               *vector.Matrix
+	rows               *vector.Mask
+	request            gang.TopologyRequest
+	places, withLeader []int
 }
 
 func (c *topologyCase) String() string {
 	var b strings.Builder
 	for r, v := range c.values {
-		fmt.Fprintf(&b, "%d %s %v: %d, %d\n", r, c.names[r], v, c.places[r], c.beside[r])
+		fmt.Fprintf(&b, "%d %s %v: %d, %d\n", r, c.names[r], v, c.places[r], c.withLeader[r])
 	}
 	return fmt.Sprintf("%v\n%s%+v", c.levels, b.String(), c.request)
 }
@@ -330,18 +330,18 @@ func newTopologyCase(r *rand.Rand) *topologyCase {
 			v[0] = inf
 		}
 		c.free.SetRow(row, v)
-		places, beside := int(min(v[0], math.MaxInt32)), -1
+		places, withLeader := int(min(v[0], math.MaxInt32)), -1
 		if led && v[0] >= c.request.Leader[0] && v[1] >= 1 {
-			beside = int(min(v[0]-c.request.Leader[0], math.MaxInt32))
+			withLeader = int(min(v[0]-c.request.Leader[0], math.MaxInt32))
 		}
 		if c.rows != nil {
 			if r.IntN(4) > 0 {
 				c.rows.Set(row)
 			} else {
-				places, beside = 0, -1
+				places, withLeader = 0, -1
 			}
 		}
-		c.places, c.beside = append(c.places, places), append(c.beside, beside)
+		c.places, c.withLeader = append(c.places, places), append(c.withLeader, withLeader)
 	}
 	c.request.Request = vec{1}
 	c.request.LeastFree = r.IntN(3) == 0
@@ -408,7 +408,7 @@ func (c *topologyCase) tree() *site {
 			at = at.children[i]
 		}
 		at.children = append(at.children, &site{
-			path: at.path + "/" + c.names[row], level: len(values), row: row, places: c.places[row], beside: c.beside[row],
+			path: at.path + "/" + c.names[row], level: len(values), row: row, places: c.places[row], withLeader: c.withLeader[row],
 		})
 	}
 	var order func(s *site)
@@ -501,7 +501,7 @@ func (c *topologyCase) checkInvariants(t testing.TB, top *gang.Topology, got gan
 	for r, n := range perRow {
 		places := c.places[r]
 		if int(r) == got.Leader {
-			places = c.beside[r]
+			places = c.withLeader[r]
 		}
 		if n > places {
 			fail("%d pods on row %d", n, r)
