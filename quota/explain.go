@@ -88,7 +88,7 @@ func (l *Ledger) fillOptions(a *Answer, options []book.Option) {
 
 // room makes a Headroom of an option.
 func (l *Ledger) room(o *book.Option, card string) Headroom {
-	r := Headroom{Item: o.Item, Card: card, OK: o.Why == book.Fits, Amount: o.Room, Limit: o.Limit}
+	r := Headroom{Item: o.Item, Card: card, OK: o.Why == book.Yes, Amount: o.Room, Limit: o.Limit}
 	if o.Level != nil {
 		r.Level = queueName(o.Level)
 	}
@@ -100,8 +100,8 @@ func (l *Ledger) room(o *book.Option, card string) Headroom {
 
 // why returns what leaves too little room. That is NoQuota or UnreadableQuota if the level
 // with the least room has no quota for the dimension, or one that can't be read.
-func (l *Ledger) why(is book.Why, level *book.Queue, dim int32, limit int64) Reason {
-	why := whys[is].reason
+func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) Reason {
+	why := reasons[is].reason
 	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || limit != 0 {
 		return why
 	}
@@ -162,7 +162,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), lack.Requested, lack.Room, lack.Limit
 	if lack.Dim < 0 {
-		f.Why = whys[lack.Why].reason
+		f.Why = reasons[lack.Why].reason
 		return
 	}
 	f.Why = l.why(lack.Why, lack.Level, lack.Dim, lack.Limit)

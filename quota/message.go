@@ -13,62 +13,55 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// reasons are the reasons of requests, by their number in the book. text is what a message
-// says behind the queue.
+// reasons are all reasons, by their number in the book. text is what a message says behind
+// the queue, nil where that is amounts; of what leaves too little room it is said behind
+// the amounts. ReasonNoQuota and ReasonUnreadableQuota have no number: the book knows
+// limits only, see Ledger.why.
 var reasons = [...]struct {
 	reason Reason
 	text   func(r *Refusal) string
 }{
-	book.Yes:     {ReasonNone, nil},
-	book.NoQueue: {ReasonUnknownQueue, nil},
-	book.NotLeaf: {ReasonQueueNotLeaf, func(*Refusal) string {
-		return " has queues below it and takes no jobs: use one of those"
-	}},
-	book.NotOpen:   {ReasonQueueNotOpen, (*Refusal).notOpen},
-	book.Invalid:   {ReasonGetTaskRequestResourceFailed, (*Refusal).invalid},
-	book.NotOnCard: {ReasonGetTaskRequestResourceFailed, (*Refusal).invalid},
-	book.Empty: {ReasonEmptyQueueCapability, func(r *Refusal) string {
-		if r.Detail != "" {
-			return " has no capability that can be read: " + oneLine(r.Detail)
-		}
-		return " has no capability: write cpu, memory or a quota of cards"
-	}},
-	book.LacksCPU:    {ReasonInsufficientCPUQuota, (*Refusal).lacks},
-	book.LacksMemory: {ReasonInsufficientMemoryQuota, (*Refusal).lacks},
-	book.LacksCards:  {ReasonInsufficientScalarQuota, (*Refusal).lacks},
+	book.Yes:         {ReasonNone, says("")},
+	book.NoQueue:     {ReasonUnknownQueue, says("")},
+	book.NotLeaf:     {ReasonQueueNotLeaf, says(" has queues below it and takes no jobs: use one of those")},
+	book.NotOpen:     {ReasonQueueNotOpen, (*Refusal).notOpen},
+	book.Invalid:     {ReasonGetTaskRequestResourceFailed, (*Refusal).invalid},
+	book.NotOnCard:   {ReasonGetTaskRequestResourceFailed, (*Refusal).invalid},
+	book.Empty:       {ReasonEmptyQueueCapability, (*Refusal).empty},
+	book.LacksCPU:    {ReasonInsufficientCPUQuota, nil},
+	book.LacksMemory: {ReasonInsufficientMemoryQuota, nil},
+	book.LacksCards:  {ReasonInsufficientScalarQuota, nil},
+
+	book.OverCapacity:  {ReasonOverCapacity, says("")},
+	book.Promised:      {ReasonPromised, says("; part of the limit is held for other jobs, or for other items of this one")},
+	book.FirmElsewhere: {ReasonFirmElsewhere, says("")},
+	book.NotAllowed:    {ReasonNotOnNode, says("")},
+	book.HoldTooLarge:  {ReasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
+	book.NotTogether:   {ReasonNotTogether, says("; that is before the gang, whose tasks must be on one card")},
 }
 
-// whys are what leaves too little room, by its number in the book. text ends the message.
-// NoQuota and UnreadableQuota are the face's own, see Ledger.why.
-var whys = [...]struct {
-	reason Reason
-	text   string
-}{
-	book.Fits:          {ReasonNone, ""},
-	book.OverCapacity:  {ReasonOverCapacity, ""},
-	book.Promised:      {ReasonPromised, "; part of the limit is held for other jobs, or for other items of this one"},
-	book.FirmElsewhere: {ReasonFirmElsewhere, ""},
-	book.NotAllowed:    {ReasonNotOnNode, ""},
-	book.HoldTooLarge:  {ReasonHoldTooLarge, "; what is held for the job would have to move there as a whole"},
-	book.NotTogether:   {ReasonNotTogether, "; that is before the gang, whose tasks must be on one card"},
-}
+// says makes a text that is always the same.
+func says(text string) func(*Refusal) string { return func(*Refusal) string { return text } }
 
 // Message says in one line why something was refused, with amounts in cards,
 // cores and MiB. It is built on every call; empty if nothing was refused, as in the
 // answer of an operation that returns an error.
 func (r Refusal) Message() string {
-	for i := range reasons {
-		switch row := &reasons[i]; {
+	queue := brief(r.Queue)
+	for _, row := range reasons[:book.OverCapacity] {
+		switch {
 		case row.reason != r.Reason:
 		case r.Reason == ReasonNone:
 			return ""
 		case r.Reason == ReasonUnknownQueue:
-			return fmt.Sprintf("there is no queue %q", brief(r.Queue))
+			return fmt.Sprintf("there is no queue %q", queue)
+		case row.text == nil:
+			return fmt.Sprintf("queue %q%s", queue, r.lacks())
 		default:
-			return fmt.Sprintf("queue %q%s", brief(r.Queue), row.text(&r))
+			return fmt.Sprintf("queue %q%s", queue, row.text(&r))
 		}
 	}
-	return fmt.Sprintf("queue %q: %s", brief(r.Queue), oneLine(brief(string(r.Reason))))
+	return fmt.Sprintf("queue %q: %s", queue, oneLine(brief(string(r.Reason))))
 }
 
 func (r *Refusal) notOpen() string {
@@ -79,6 +72,13 @@ func (r *Refusal) notOpen() string {
 		return fmt.Sprintf(" is not open: queue %q above it is %s", brief(r.Level), oneLine(r.Detail))
 	}
 	return " is not open: it is " + oneLine(r.Detail)
+}
+
+func (r *Refusal) empty() string {
+	if r.Detail != "" {
+		return " has no capability that can be read: " + oneLine(r.Detail)
+	}
+	return " has no capability: write cpu, memory or a quota of cards"
 }
 
 func (r *Refusal) invalid() string {
@@ -119,9 +119,9 @@ func (r *Refusal) lacks() string {
 	if r.Why != ReasonNotTogether {
 		text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
 	}
-	for i := range whys {
-		if whys[i].reason == r.Why {
-			text += whys[i].text
+	for _, row := range reasons[book.OverCapacity:] {
+		if row.reason == r.Why {
+			text += row.text(r)
 		}
 	}
 	return text + also(detail)

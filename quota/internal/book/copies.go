@@ -18,7 +18,7 @@ type Copies struct {
 // option makes an option of the room for an amount.
 func (r room) option(item int, amount int64) Option {
 	if amount <= r.amount {
-		r.why = Fits
+		r.why = Yes
 	}
 	return Option{Item: item, Dim: r.dim, Why: r.why, Room: r.amount, Level: r.level, Limit: r.limit()}
 }

@@ -91,13 +91,15 @@ func answerText(a *Answer, picks []Pick) string {
 		}
 		return q.Tag
 	}
+	// What leaves too little room is counted from 1 on.
+	why := func(r Reason) Reason { return max(r, LacksCards) - LacksCards }
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", a.Reason)
 	if l := a.Lack; l != (Lack{}) {
-		fmt.Fprintf(&b, " item %d of %d: %d, want %d, room %d at %v of %d", l.Item, l.Dim, l.Why, l.Requested, l.Room, level(l.Level), l.Limit)
+		fmt.Fprintf(&b, " item %d of %d: %d, want %d, room %d at %v of %d", l.Item, l.Dim, why(l.Why), l.Requested, l.Room, level(l.Level), l.Limit)
 	}
 	for _, o := range a.Options {
-		fmt.Fprintf(&b, "; item %d on %d: %d, room %d at %v of %d", o.Item, o.Dim, o.Why, o.Room, level(o.Level), o.Limit)
+		fmt.Fprintf(&b, "; item %d on %d: %d, room %d at %v of %d", o.Item, o.Dim, why(o.Why), o.Room, level(o.Level), o.Limit)
 	}
 	for _, p := range picks {
 		fmt.Fprintf(&b, "; pick %d", p.Card)
@@ -506,12 +508,12 @@ func TestMatch(t *testing.T) {
 // TestNotTogether: which option of a gang's task the refusal has the numbers of.
 func TestNotTogether(t *testing.T) {
 	w := newWorld(t)
-	option := func(item int, dim int32, why Why, room int64) Option {
+	option := func(item int, dim int32, why Reason, room int64) Option {
 		return Option{Item: item, Dim: dim, Why: why, Room: room, Level: w.q, Limit: 9}
 	}
 	// Alone the task could be on A, with room 2, or B; the gang has chosen C.
 	alone := func(roomB int64) []Option {
-		return []Option{option(0, cardA, Fits, 2), option(0, cardB, Fits, roomB), option(0, cardC, OverCapacity, 0)}
+		return []Option{option(0, cardA, Yes, 2), option(0, cardB, Yes, roomB), option(0, cardC, OverCapacity, 0)}
 	}
 	gang := []Option{{Item: 0, Dim: cardA, Why: NotAllowed}, {Item: 0, Dim: cardB, Why: FirmElsewhere}, option(0, cardC, OverCapacity, 0)}
 	const together = "; item 0 on 2: 6, room 2 at q of 9; item 0 on 3: 6, room %d at q of 9; item 0 on 4: 1, room 0 at q of 9"

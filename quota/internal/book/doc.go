@@ -49,8 +49,8 @@
 //
 //   - A new question is a may... file here, a method of the ledger in quota/operate.go, and
 //     a fill... method in quota/explain.go.
-//   - A new reason is a [Reason] or [Why] here. In quota it is a Reason in answer.go, and a
-//     row of a table in message.go, with its number here and its text.
+//   - A new reason is a [Reason] here. In quota it is a Reason in answer.go, and a row of
+//     the table in message.go, with its number here and its text.
 //   - A new limit is a new dimension, and no code here. Outputs came like that: each is a
 //     list of alternatives with one dimension, that is allowed Anywhere.
 package book

@@ -40,11 +40,12 @@ package book
 // fit on one card: room for 1 A and 1 B is none for 2 of A|B. And a card counts in one item
 // only, so another item with the same card has lost it.
 
-// Reason says why a request is refused.
+// Reason says why a request is refused or, from OverCapacity on, what leaves too little
+// room.
 type Reason uint8
 
 const (
-	Yes       Reason = iota // it is not
+	Yes       Reason = iota // it is not; there is room
 	NoQueue                 // there is no queue
 	NotLeaf                 // the queue has children, so it takes no jobs
 	NotOpen                 // the queue, or a queue above it, is not open
@@ -54,19 +55,15 @@ const (
 	LacksCPU
 	LacksMemory
 	LacksCards
-)
 
-// Why says what leaves too little room.
-type Why uint8
+	// What leaves too little room.
 
-const (
-	Fits          Why = iota
-	OverCapacity      // the charges would exceed a limit; for a job, the charges that count (see [Cell.Floor]) and the holds
-	Promised          // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
-	FirmElsewhere     // other tasks of the job are on another card already
-	NotAllowed        // the card is not among those that the caller allows
-	HoldTooLarge      // the job's hold would have to move here as a whole, and doesn't fit beside the charges
-	NotTogether       // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
+	OverCapacity  // the charges would exceed a limit; for a job, the charges that count (see [Cell.Floor]) and the holds
+	Promised      // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
+	FirmElsewhere // other tasks of the job are on another card already
+	NotAllowed    // the card is not among those that the caller allows
+	HoldTooLarge  // the job's hold would have to move here as a whole, and doesn't fit beside the charges
+	NotTogether   // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
 )
 
 // Answer is the answer to a question. Its memory serves many questions.
@@ -81,7 +78,7 @@ type Answer struct {
 type Lack struct {
 	Item      int   // the index of the item; 0 for cpu and memory
 	Dim       int32 // cpu, memory, or the alternative with the most room; -1: the numbers are sums of all alternatives
-	Why       Why
+	Why       Reason
 	Requested int64
 	Room      int64
 	Level     *Queue // with the least room; of sums, that of the roomiest alternative
@@ -92,7 +89,7 @@ type Lack struct {
 type Option struct {
 	Item  int // its index
 	Dim   int32
-	Why   Why // Fits: the alternative has room; MayReserve doesn't note it of an item that spreads
+	Why   Reason // Yes: the alternative has room; MayReserve doesn't note it of an item that spreads
 	Room  int64
 	Level *Queue // with the least room; nil if the card isn't allowed
 	Limit int64  // of Level
@@ -116,8 +113,8 @@ func (a *Answer) lacks(reason Reason, item int, requested int64, r room) bool {
 	return false
 }
 
-// note adds an option. why is Fits if it has room.
-func (a *Answer) note(item int, r room, why Why) {
+// note adds an option. why is Yes if it has room.
+func (a *Answer) note(item int, r room, why Reason) {
 	if a.Brief {
 		return
 	}
@@ -135,11 +132,11 @@ type room struct {
 	amount int64  // negative if a limit is exceeded
 	level  *Queue // that leaves the least
 	dim    int32
-	why    Why // what limits it there
+	why    Reason // what limits it there
 }
 
 // take makes r the smaller of itself and an amount at a level.
-func (r *room) take(amount int64, level *Queue, why Why) {
+func (r *room) take(amount int64, level *Queue, why Reason) {
 	if r.level == nil || amount < r.amount {
 		r.amount, r.level, r.why = amount, level, why
 	}
@@ -252,7 +249,7 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 			a.note(index, r, r.why)
 			continue
 		}
-		a.note(index, r, Fits)
+		a.note(index, r, Yes)
 		if p.Card < 0 {
 			p.Card, p.at = card, at
 		}
@@ -337,7 +334,7 @@ func (q *Queue) chargeRoom(dim int32, held int64) room {
 // first task asks for 1 B. Then its other tasks must be on B, too, so 3 B have to be free:
 // with 2 the task is refused, although it asks for 1.
 func (q *Queue) moveRoom(dim int32, held int64) room {
-	r := room{Unlimited, q, dim, Fits}
+	r := room{Unlimited, q, dim, Yes}
 	for ; q != nil; q = q.Parent {
 		c := &q.Cells[dim]
 		if c.Limit == Unlimited {

@@ -169,7 +169,7 @@ func (q *Queue) unheldRoom(dim int32, own *Job, p *Plan) int64 {
 }
 
 // whyMin returns why there is less room than an amount of a min.
-func (q *Queue) whyMin(dim int32, amount int64, own *Job, p *Plan) Why {
+func (q *Queue) whyMin(dim int32, amount int64, own *Job, p *Plan) Reason {
 	if amount <= q.unheldRoom(dim, own, p) {
 		return Promised
 	}

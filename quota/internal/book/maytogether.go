@@ -94,7 +94,7 @@ func (a *Answer) NotTogether(alone []Option) {
 	if a.OK() || len(a.Options) != len(alone) {
 		return
 	}
-	excluded := func(why Why) bool { return why == FirmElsewhere || why == NotAllowed }
+	excluded := func(why Reason) bool { return why == FirmElsewhere || why == NotAllowed }
 	for i := range a.Options {
 		o, lack := &a.Options[i], &a.Lack
 		if !excluded(o.Why) || excluded(alone[i].Why) {
