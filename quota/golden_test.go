@@ -1,39 +1,31 @@
 package quota
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// golden is a ledger as its description has it, slow and plain: it keeps only
-// what was recorded - queues, jobs with their min and holds, tasks with their
-// charges, all by name - and works out every sum, limit, mark and firm card from
-// these records. It shares no code with the ledger, only the types of questions
-// and answers.
+// golden is a ledger as its specification has it, slow and plain: it keeps only what was
+// recorded - queues, jobs with their min and holds, their tasks with their charges, all by
+// name - and works out every sum, limit and firm card from these records whenever it is
+// asked. It shares no code with the ledger, only the types of questions and answers.
 type golden struct {
 	cfg    Config
-	dims   []string       // cpu, memory, and the cards
-	dim    map[string]int // their places
+	outs   []string // the outputs that it has, sorted
+	dims   []string // cpu, memory, the outputs, and the cards
 	total  map[string]int64
 	known  map[string]bool     // cards
 	nodes  map[string][]string // their cards, sorted
 	seq    uint64
 	queues map[string]*goldQueue
 	jobs   map[string]*goldJob
-	tasks  map[string]*goldTask
-	outs   []string // the outputs that it has, sorted
 
-	waiting     map[string]*goldRequest // tasks that were pending in the last view
-	keepOrphans bool                    // for now, though they have nothing left
-
-	above  map[string][]*goldQueue // by queue, itself first; nil: not worked out
-	sums   map[string][]goldSum    // by queue and dimension; nil: not worked out
-	limits map[string][]int64      // the same
+	waiting map[string]*goldRequest // tasks that were pending in the last view
 }
 
 type goldQueue struct {
@@ -54,13 +46,11 @@ type goldJob struct {
 	reserved  bool // its min is known
 	seen      bool
 	seq       uint64
-	plain     [2]goldNeed // cpu, memory
-	items     []*goldItem
+	items     []*goldItem // in the order of goldWant.compare
 	tasks     []*goldTask // in commit order
 }
 
-type goldNeed struct{ min, hold int64 }
-
+// goldItem is a part of a min. cpu, memory and outputs are items as a single card is.
 type goldItem struct {
 	cards     []string
 	min, unit int64
@@ -71,420 +61,143 @@ type goldTask struct {
 	id, job string
 	seq     uint64
 	state   taskState
-	plain   [2]goldDraw // cpu, memory
 	charges []*goldCharge
 }
 
-type goldDraw struct{ amount, covered int64 }
-
 type goldCharge struct {
-	cards          []string
-	item           *goldItem // that it counts against; may be nil
-	binds          bool      // without an item: binds the tasks of the job's key to its card
-	card           string
-	milli, covered int64
+	cards           []string
+	item            *goldItem // that it counts against; may be nil
+	binds           bool      // without an item: binds the tasks of the job's key to its card
+	card            string
+	amount, covered int64
 }
-
-type goldSum struct{ allocated, held, elastic int64 }
-
-func (s goldSum) floor() int64 { return s.allocated - s.elastic + s.held }
-func (s goldSum) full() int64  { return s.allocated + s.held }
 
 // goldRequest asks for a job's min or for a task.
 type goldRequest struct {
 	id, job, queue string // job: of a task
 	anyMix         bool   // of a job
-	plain          [2]int64
-	items          []goldWant // the outputs come last
-	invalid        bool       // it can't be told what is requested
+	items          []goldWant
+	invalid        bool // nobody knows what is requested
 }
 
 type goldWant struct {
-	cards       []string
-	milli, unit int64
+	cards        []string
+	amount, unit int64
 }
 
-// goldOutputs are the outputs that a ledger may have, each an item of its own in a request.
+// compare puts cpu and memory first, then singles by name, multis by key, and outputs.
+func (w goldWant) compare(other goldWant) int {
+	kind := func(cards []string) int {
+		switch {
+		case goldPlain(cards[0]):
+			return 0
+		case goldOutput(cards[0]):
+			return 3
+		}
+		return min(len(cards), 2)
+	}
+	return cmp.Or(
+		cmp.Compare(kind(w.cards), kind(other.cards)),
+		strings.Compare(goldKey(w.cards), goldKey(other.cards)),
+		cmp.Compare(w.unit, other.unit))
+}
+
+// goldOutputs are the outputs that a ledger may have.
 var goldOutputs = []string{"x", "y"}
 
 func goldOutput(dim string) bool { return slices.Contains(goldOutputs, dim) }
-
-// goldKind orders items: single cards, alternatives, outputs.
-func goldKind(cards []string) int {
-	switch {
-	case goldOutput(cards[0]):
-		return 2
-	case len(cards) > 1:
-		return 1
-	}
-	return 0
-}
-
-// cards counts the items that are no outputs.
-func (r *goldRequest) cards() (n int) {
-	for _, want := range r.items {
-		if !goldOutput(want.cards[0]) {
-			n++
-		}
-	}
-	return n
-}
+func goldPlain(dim string) bool  { return dim == "cpu" || dim == "memory" }
+func goldCard(dim string) bool   { return !goldOutput(dim) && !goldPlain(dim) }
 
 func goldKey(cards []string) string { return strings.Join(cards, "|") }
 
-var goldPlainReasons = [2]Reason{ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota}
+func goldHas[V any](m map[string]V, key string) bool { _, has := m[key]; return has }
 
-func newGolden(cfg Config, cards, outs []string) *golden {
-	g := &golden{
-		cfg: cfg, outs: outs, dims: slices.Concat([]string{"cpu", "memory"}, outs, cards), dim: map[string]int{}, known: map[string]bool{}, waiting: map[string]*goldRequest{},
-		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, tasks: map[string]*goldTask{},
+// goldPlus adds amounts that may be unlimited.
+func goldPlus(a, b int64) int64 {
+	if a == Unlimited || b == Unlimited {
+		return Unlimited
 	}
-	for i, name := range g.dims {
-		g.dim[name] = i
-	}
-	return g
+	return a + b
 }
 
-// widen adds cards.
-func (g *golden) widen(cards []string) {
-	for _, name := range cards {
-		g.dim[name] = len(g.dims)
-		g.dims = append(g.dims, name)
+// cards lists the items that are cards, as they come.
+func (r *goldRequest) cards() []goldWant {
+	return slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return !goldCard(want.cards[0]) })
+}
+
+// amount is what is requested of cpu, memory or an output.
+func (r *goldRequest) amount(dim string) (sum int64) {
+	for _, want := range r.items {
+		if want.cards[0] == dim {
+			sum += want.amount
+		}
 	}
-	g.sums, g.limits = nil, nil
+	return sum
+}
+
+func newGolden(cfg Config, outs []string) *golden {
+	return &golden{
+		cfg: cfg, outs: outs, dims: slices.Concat([]string{"cpu", "memory"}, outs), known: map[string]bool{},
+		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]*goldRequest{},
+	}
 }
 
 // clone copies everything, so that what is tried can be forgotten.
 func (g *golden) clone() *golden {
 	c := *g
-	c.queues, c.jobs, c.tasks = make(map[string]*goldQueue, len(g.queues)), make(map[string]*goldJob, len(g.jobs)), make(map[string]*goldTask, len(g.tasks))
-	c.above, c.sums, c.limits, c.waiting = nil, nil, nil, maps.Clone(g.waiting)
+	c.queues, c.jobs, c.waiting = map[string]*goldQueue{}, map[string]*goldJob{}, maps.Clone(g.waiting)
 	for name, q := range g.queues {
 		own := *q
 		c.queues[name] = &own
 	}
 	for id, j := range g.jobs {
 		c.jobs[id] = j.clone()
-		for _, t := range c.jobs[id].tasks {
-			c.tasks[t.id] = t
-		}
 	}
 	return &c
 }
 
 func (j *goldJob) clone() *goldJob {
 	c := *j
-	c.items, c.tasks = make([]*goldItem, len(j.items)), make([]*goldTask, len(j.tasks))
-	for i, it := range j.items {
-		own := *it
-		own.hold = maps.Clone(it.hold)
-		c.items[i] = &own
+	c.items, c.tasks = nil, nil
+	for _, it := range j.items {
+		c.items = append(c.items, &goldItem{it.cards, it.min, it.unit, maps.Clone(it.hold)})
 	}
-	for i, t := range j.tasks {
+	for _, t := range j.tasks {
 		own := *t
-		own.charges = make([]*goldCharge, len(t.charges))
-		for k, charge := range t.charges {
+		own.charges = nil
+		for _, charge := range t.charges {
 			copied := *charge
 			if at := slices.Index(j.items, charge.item); at >= 0 {
 				copied.item = c.items[at]
 			}
-			own.charges[k] = &copied
+			own.charges = append(own.charges, &copied)
 		}
-		c.tasks[i] = &own
+		c.tasks = append(c.tasks, &own)
 	}
 	return &c
 }
 
-// Sums and limits.
+// Records.
 
-// changed forgets the sums.
-func (g *golden) changed() { g.sums = nil }
-
-// levels are a queue and those above it, the lowest first.
-func (g *golden) levels(queue string) []*goldQueue {
-	if g.above == nil {
-		g.above = map[string][]*goldQueue{}
-		for name := range g.queues {
-			for q := g.queues[name]; q != nil; q = g.queues[q.parent] {
-				g.above[name] = append(g.above[name], q)
-			}
-		}
-	}
-	return g.above[queue]
-}
-
-// amounts calls add for everything that a job has in some dimension.
-func (g *golden) amounts(j *goldJob, add func(dim int, s goldSum)) {
-	charge := func(dim int, amount, covered int64) {
-		s := goldSum{allocated: amount}
-		if j.reserved {
-			s.elastic = amount - covered
-		}
-		add(dim, s)
-	}
-	for dim := range j.plain {
-		add(dim, goldSum{held: j.plain[dim].hold})
-	}
-	for _, it := range j.items {
-		for card, held := range it.hold {
-			add(g.dim[card], goldSum{held: held})
-		}
-	}
-	for _, t := range j.tasks {
-		for dim, d := range t.plain {
-			charge(dim, d.amount, d.covered)
-		}
-		for _, c := range t.charges {
-			charge(g.dim[c.card], c.milli, c.covered)
-		}
-	}
-}
-
-// sum returns what a queue has in a dimension, those below it included.
-func (g *golden) sum(queue string, dim int) goldSum {
-	if g.sums == nil {
-		g.sums = make(map[string][]goldSum, len(g.queues))
-		for name := range g.queues {
-			g.sums[name] = make([]goldSum, len(g.dims))
-		}
-		for _, j := range g.jobs {
-			for _, q := range g.levels(j.queue) {
-				sums := g.sums[q.name]
-				g.amounts(j, func(dim int, s goldSum) {
-					sums[dim].allocated += s.allocated
-					sums[dim].held += s.held
-					sums[dim].elastic += s.elastic
-				})
-			}
-		}
-	}
-	return g.sums[queue][dim]
-}
-
-// holders counts the jobs for which anything is held in a queue or below it.
-func (g *golden) holders(queue string) (n int) {
+// tasks are all that are charged, by id.
+func (g *golden) tasks() map[string]*goldTask {
+	tasks := map[string]*goldTask{}
 	for _, j := range g.jobs {
-		held := j.plain[0].hold + j.plain[1].hold
-		for _, it := range j.items {
-			held += it.held()
-		}
-		if slices.ContainsFunc(g.levels(j.queue), func(q *goldQueue) bool { return q.name == queue }) && held > 0 {
-			n++
+		for _, t := range j.tasks {
+			tasks[t.id] = t
 		}
 	}
-	return n
+	return tasks
 }
 
-// own returns what a job has in the floor of every dimension.
-func (g *golden) own(j *goldJob) []int64 {
-	floors := make([]int64, len(g.dims))
-	if j != nil {
-		g.amounts(j, func(dim int, s goldSum) { floors[dim] += s.floor() })
+// in returns the record of a job if it is in the queue.
+func (g *golden) in(queue, job string) *goldJob {
+	if j := g.jobs[job]; j != nil && j.queue == queue {
+		return j
 	}
-	return floors
+	return nil
 }
-
-// isLeaf reports whether a queue has no children but orphans.
-func (g *golden) isLeaf(queue string) bool {
-	for _, q := range g.queues {
-		if q.parent == queue && !q.orphan {
-			return false
-		}
-	}
-	return true
-}
-
-// limit is the capability, or with EnforceGuarantee the realCapability.
-func (g *golden) limit(queue string, dim int) int64 {
-	if g.limits == nil {
-		g.limits = map[string][]int64{}
-	}
-	limits := g.limits[queue]
-	if limits == nil {
-		limits = make([]int64, len(g.dims))
-		for dim, name := range g.dims {
-			limits[dim] = g.capability(g.queues[queue], name)
-			if g.cfg.EnforceGuarantee {
-				limits[dim] = g.real(g.queues[queue], name)
-			}
-		}
-		g.limits[queue] = limits
-	}
-	return limits[dim]
-}
-
-func (g *golden) capability(q *goldQueue, dim string) int64 {
-	plain := dim == "cpu" || dim == "memory"
-	amount, mentioned := q.capability[dim]
-	switch {
-	case q.orphan:
-		return 0
-	case mentioned:
-		return amount
-	case goldHas(q.denied, dim):
-		return 0
-	case !g.isLeaf(q.name), plain && g.cfg.MissingUnlimited, goldOutput(dim):
-		return Unlimited
-	}
-	return 0
-}
-
-func goldHas[V any](m map[string]V, key string) bool { _, has := m[key]; return has }
-
-func (g *golden) real(q *goldQueue, dim string) int64 {
-	total := g.total[dim]
-	if goldOutput(dim) {
-		total = Unlimited
-	}
-	if parent := g.queues[q.parent]; parent != nil {
-		total = g.real(parent, dim)
-	}
-	for _, sibling := range g.queues {
-		if sibling.parent == q.parent && !sibling.orphan && total != Unlimited {
-			total -= sibling.guarantee[dim]
-		}
-	}
-	left := max(0, total)
-	if !q.orphan {
-		left = goldPlus(left, q.guarantee[dim])
-	}
-	return min(g.capability(q, dim), left)
-}
-
-// exceeded lists what is above its limit: all of it must be marked.
-func (g *golden) exceeded() map[string]bool {
-	over := map[string]bool{}
-	for queue := range g.queues {
-		for dim, name := range g.dims {
-			limit, s := g.limit(queue, dim), g.sum(queue, dim)
-			if limit != Unlimited && max(s.allocated, s.floor()) > limit {
-				over[queue+" "+name] = true
-			}
-		}
-	}
-	return over
-}
-
-// goldRoom is the largest amount that would be admitted.
-type goldRoom struct {
-	amount, limit int64
-	level         string
-	promised      bool // the promises to others are what limits it
-	stuck         bool // what has to move is more than there is room for
-}
-
-// rooms returns the least room of the levels of a queue, the lowest level on
-// ties. admits tells whether a level with a limit admits an amount; hard and
-// promise are the largest that each of two tests admits there.
-func (g *golden) rooms(queue string, dim int, tests func(s goldSum, limit int64) (hard, promise int64)) (r goldRoom) {
-	for i, q := range g.levels(queue) {
-		limit := g.limit(q.name, dim)
-		hard, promise := Unlimited, Unlimited
-		if limit != Unlimited {
-			hard, promise = tests(g.sum(q.name, dim), limit)
-		}
-		if room := min(hard, promise); i == 0 || room < r.amount {
-			r = goldRoom{amount: room, limit: limit, level: q.name, promised: promise < hard}
-		}
-	}
-	return r
-}
-
-// everywhere reports whether every level that has a limit passes a test.
-func (g *golden) everywhere(queue string, dim int, passes func(s goldSum, limit int64) bool) bool {
-	for _, q := range g.levels(queue) {
-		if limit := g.limit(q.name, dim); limit != Unlimited && !passes(g.sum(q.name, dim), limit) {
-			return false
-		}
-	}
-	return true
-}
-
-// agrees panics if a room isn't what the tests of amounts say.
-func (r goldRoom) agrees(fits func(amount int64) bool) {
-	if r.amount > 0 && !fits(r.amount) || r.amount >= 0 && r.amount != Unlimited && fits(r.amount+1) || r.amount < 0 && fits(1) {
-		panic("golden: a room is wrong")
-	}
-}
-
-// floorRoom is the room for a min: floor + min <= limit. of is what the job itself
-// has in the floor, less what it is to have already.
-func (g *golden) floorRoom(queue string, dim int, of int64) goldRoom {
-	r := g.rooms(queue, dim, func(s goldSum, limit int64) (int64, int64) {
-		return limit - s.floor() + of, Unlimited
-	})
-	r.agrees(func(amount int64) bool {
-		return g.everywhere(queue, dim, func(s goldSum, limit int64) bool { return s.floor()-of+amount <= limit })
-	})
-	return r
-}
-
-// chargeRoom is the room for a charge of which c = min(q, held) is promised.
-func (g *golden) chargeRoom(queue string, dim int, held int64) goldRoom {
-	r := g.rooms(queue, dim, func(s goldSum, limit int64) (int64, int64) {
-		if held > 0 && s.full() > limit {
-			return limit - s.allocated, held
-		}
-		return limit - s.allocated, held + limit - s.full()
-	})
-	r.agrees(func(q int64) bool {
-		c := min(q, held)
-		return g.everywhere(queue, dim, func(s goldSum, limit int64) bool {
-			return s.allocated+q <= limit && (c == q || s.full()+(q-c) <= limit)
-		})
-	})
-	return r
-}
-
-// moveRoom is the room for a charge that an item's whole hold has to follow.
-func (g *golden) moveRoom(queue string, dim int, hold int64) goldRoom {
-	r := g.rooms(queue, dim, func(s goldSum, limit int64) (int64, int64) {
-		if s.full()+hold > limit {
-			return limit - s.allocated, min(0, limit-s.full())
-		}
-		return limit - s.allocated, limit - s.full()
-	})
-	r.agrees(func(q int64) bool {
-		return g.everywhere(queue, dim, func(s goldSum, limit int64) bool {
-			return s.allocated+q <= limit && s.full()+max(hold, q) <= limit
-		})
-	})
-	s := g.sum(r.level, dim)
-	r.stuck = r.limit != Unlimited && s.full() < r.limit && s.allocated+hold > r.limit
-	return r
-}
-
-// lacking is why a card has no room at a level: that its quota lacks the card comes
-// before anything else.
-func (g *golden) lacking(level, card string, why Reason) Reason {
-	q := g.queues[level]
-	if goldHas(q.capability, card) || g.limit(level, g.dim[card]) != 0 {
-		return why
-	}
-	if goldHas(q.denied, card) {
-		return ReasonUnreadableQuota
-	}
-	return ReasonNoQuota
-}
-
-// without returns the ledger as if nothing were held but for a job of a queue.
-func (g *golden) without(queue, job string) *golden {
-	c := g.clone()
-	for _, j := range c.jobs {
-		if j == c.in(queue, job) {
-			continue
-		}
-		for dim := range j.plain {
-			j.plain[dim].hold = 0
-		}
-		for _, it := range j.items {
-			it.hold = map[string]int64{}
-		}
-	}
-	return c
-}
-
-// Items.
 
 func (it *goldItem) held() (sum int64) {
 	for _, held := range it.hold {
@@ -493,7 +206,19 @@ func (it *goldItem) held() (sum int64) {
 	return sum
 }
 
-// against lists the charges that count against an item.
+// add changes what is held on a card.
+func (it *goldItem) add(card string, amount int64) {
+	if it.hold[card] += amount; it.hold[card] == 0 {
+		delete(it.hold, card)
+	}
+}
+
+func (it *goldItem) move(from, to string, amount int64) {
+	it.add(from, -amount)
+	it.add(to, amount)
+}
+
+// against lists the charges that count against an item, nil for those against none.
 func (j *goldJob) against(it *goldItem) (charges []*goldCharge) {
 	for _, t := range j.tasks {
 		for _, c := range t.charges {
@@ -514,10 +239,42 @@ func (j *goldJob) left(it *goldItem) int64 {
 	return left
 }
 
-// spreads reports whether an item may be on several cards.
+// min is what a job needs of cpu or memory, and what of it is held.
+func (j *goldJob) min(dim string) (of goldPart) {
+	for _, it := range j.items {
+		if it.cards[0] == dim {
+			of = goldPart{it.min, it.held()}
+		}
+	}
+	return of
+}
+
+// charged is what a task is charged of cpu or memory, and what of it is covered.
+func (t *goldTask) charged(dim string) (of goldPart) {
+	for _, c := range t.charges {
+		if c.card == dim {
+			of = goldPart{c.amount, c.covered}
+		}
+	}
+	return of
+}
+
+type goldPart struct{ amount, part int64 }
+
+// cards are the cards that a task is charged.
+func (t *goldTask) cards() (cards []string) {
+	for _, c := range t.charges {
+		if goldCard(c.card) {
+			cards = append(cards, c.card)
+		}
+	}
+	return cards
+}
+
+// spreads reports whether an item may be on several cards: a multi under AnyMix.
 func (j *goldJob) spreads(cards []string) bool { return j.anyMix && len(cards) > 1 }
 
-// firm is the card that the charges of an item bind it to, if any.
+// firm is the card that the first charge of an item binds it to, if any.
 func (j *goldJob) firm(it *goldItem) string {
 	if charges := j.against(it); len(charges) > 0 && !j.spreads(it.cards) {
 		return charges[0].card
@@ -525,72 +282,489 @@ func (j *goldJob) firm(it *goldItem) string {
 	return ""
 }
 
-// firmKey is the card that tasks of a key are bound to without an item.
+// firmKey is the card that tasks of a key are bound to without a reservation.
 func (j *goldJob) firmKey(cards []string) string {
-	for _, t := range j.tasks {
-		for _, c := range t.charges {
-			if c.binds && goldKey(c.cards) == goldKey(cards) {
-				return c.card
-			}
+	for _, c := range j.against(nil) {
+		if c.binds && goldKey(c.cards) == goldKey(cards) {
+			return c.card
 		}
 	}
 	return ""
 }
 
-// match returns the item that a task's counts against, of those in items.
-func (j *goldJob) match(want goldWant, items []*goldItem) *goldItem {
-	key := goldKey(want.cards)
-	var same, containing []*goldItem
-	for _, it := range items {
-		if goldKey(it.cards) == key {
-			same = append(same, it)
+// Sums and limits.
+
+type goldSum struct{ allocated, held, elastic int64 }
+
+func (s goldSum) floor() int64 { return s.allocated - s.elastic + s.held }
+func (s goldSum) full() int64  { return s.allocated + s.held }
+
+// sum adds up what a job has in a dimension. Elastic is the uncovered part of the
+// charges of a job whose min is known.
+func (j *goldJob) sum(dim string) (s goldSum) {
+	for _, it := range j.items {
+		s.held += it.hold[dim]
+	}
+	for _, t := range j.tasks {
+		for _, c := range t.charges {
+			if c.card != dim {
+				continue
+			}
+			if s.allocated += c.amount; j.reserved {
+				s.elastic += c.amount - c.covered
+			}
+		}
+	}
+	return s
+}
+
+// levels are a queue and those above it, the lowest first.
+func (g *golden) levels(queue string) (levels []*goldQueue) {
+	for q := g.queues[queue]; q != nil; q = g.queues[q.parent] {
+		levels = append(levels, q)
+	}
+	return levels
+}
+
+// jobsOf lists the jobs of a queue and of those below it.
+func (g *golden) jobsOf(queue string) (jobs []*goldJob) {
+	for _, j := range g.jobs {
+		if slices.Contains(g.levels(j.queue), g.queues[queue]) {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// sum adds up what a queue and those below it have in a dimension.
+func (g *golden) sum(queue, dim string) (s goldSum) {
+	for _, j := range g.jobsOf(queue) {
+		own := j.sum(dim)
+		s.allocated, s.held, s.elastic = s.allocated+own.allocated, s.held+own.held, s.elastic+own.elastic
+	}
+	return s
+}
+
+// holders counts the jobs for which anything is held in a queue or below it.
+func (g *golden) holders(queue string) (n int) {
+	for _, j := range g.jobsOf(queue) {
+		if slices.ContainsFunc(j.items, func(it *goldItem) bool { return it.held() > 0 }) {
+			n++
+		}
+	}
+	return n
+}
+
+// overflows reports whether a sum is too large.
+func (g *golden) overflows() bool {
+	for queue := range g.queues {
+		for _, dim := range g.dims {
+			if g.sum(queue, dim).full() >= 1<<53 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isLeaf reports whether a queue has no children but orphans.
+func (g *golden) isLeaf(queue string) bool {
+	for _, q := range g.queues {
+		if q.parent == queue && !q.orphan {
+			return false
+		}
+	}
+	return true
+}
+
+// limit is the capability, or with EnforceGuarantee the realCapability.
+func (g *golden) limit(queue, dim string) int64 {
+	if g.cfg.EnforceGuarantee {
+		return g.real(g.queues[queue], dim)
+	}
+	return g.capability(g.queues[queue], dim)
+}
+
+func (g *golden) capability(q *goldQueue, dim string) int64 {
+	amount, mentioned := q.capability[dim]
+	switch {
+	case q.orphan:
+		return 0
+	case mentioned:
+		return amount
+	case goldHas(q.denied, dim):
+		return 0
+	case !g.isLeaf(q.name), goldPlain(dim) && g.cfg.MissingUnlimited, goldOutput(dim):
+		return Unlimited
+	}
+	return 0
+}
+
+// real is min(capability, max(0, T - sum of guarantees) + guarantee).
+func (g *golden) real(q *goldQueue, dim string) int64 {
+	total := g.total[dim]
+	if parent := g.queues[q.parent]; parent != nil {
+		total = g.real(parent, dim)
+	} else if goldOutput(dim) {
+		total = Unlimited
+	}
+	for _, sibling := range g.queues {
+		if sibling.parent == q.parent && !sibling.orphan && total != Unlimited {
+			total -= sibling.guarantee[dim]
+		}
+	}
+	left := max(0, total)
+	if !q.orphan {
+		left = goldPlus(left, q.guarantee[dim])
+	}
+	return min(g.capability(q, dim), left)
+}
+
+// over lists what is above its limit: all of it must be marked.
+func (g *golden) over() (list []Overage) {
+	for _, queue := range slices.Sorted(maps.Keys(g.queues)) {
+		for _, dim := range g.dims {
+			limit, s := g.limit(queue, dim), g.sum(queue, dim)
+			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
+				list = append(list, Overage{queue, dim, used, limit, used - limit})
+			}
+		}
+	}
+	return list
+}
+
+// Rooms.
+
+// goldRoom is the largest amount that would be admitted.
+type goldRoom struct {
+	amount, limit int64
+	level         string
+	promised      bool // the promises to others are what limits it
+	stuck         bool // what has to move is more than there is room for
+}
+
+// rooms returns the least room of the levels of a queue, the lowest level on ties. tests
+// returns the largest amounts that pass the hard and the promise test of one level.
+func (g *golden) rooms(queue, dim string, tests func(s goldSum, limit int64) (hard, promise int64)) (r goldRoom) {
+	for i, q := range g.levels(queue) {
+		limit := g.limit(q.name, dim)
+		hard, promise := Unlimited, Unlimited
+		if limit != Unlimited {
+			hard, promise = tests(g.sum(q.name, dim), limit)
+		}
+		if room := min(hard, promise); i == 0 || room < r.amount {
+			r = goldRoom{amount: room, limit: limit, level: q.name, promised: promise < hard}
+		}
+	}
+	return r
+}
+
+// floorRoom is the room for a min: floor + min <= limit. less is taken out of the floor.
+func (g *golden) floorRoom(queue, dim string, less int64) goldRoom {
+	return g.rooms(queue, dim, func(s goldSum, limit int64) (int64, int64) {
+		return limit - (s.floor() - less), Unlimited
+	})
+}
+
+// chargeRoom is the room for a charge q of which c = min(q, held) is covered: allocated + q <=
+// limit and full + (q - c) <= limit; c = q has no promise test.
+func (g *golden) chargeRoom(queue, dim string, held int64) goldRoom {
+	return g.rooms(queue, dim, func(s goldSum, limit int64) (hard, promise int64) {
+		hard, promise = limit-s.allocated, limit-s.full()
+		if held > 0 {
+			promise = held + max(0, promise)
+		}
+		return hard, promise
+	})
+}
+
+// moveRoom is the room for a charge q that an item's whole hold h follows: allocated + q <=
+// limit and full + max(h, q) <= limit.
+func (g *golden) moveRoom(queue, dim string, hold int64) goldRoom {
+	r := g.rooms(queue, dim, func(s goldSum, limit int64) (hard, promise int64) {
+		hard, promise = limit-s.allocated, limit-s.full()
+		if hold > promise {
+			promise = min(0, promise)
+		}
+		return hard, promise
+	})
+	s := g.sum(r.level, dim)
+	r.stuck = r.limit != Unlimited && s.full() < r.limit && s.allocated+hold > r.limit
+	return r
+}
+
+// itemRoom returns the room for an item of a task on a card. elsewhere: it is firm on
+// another card.
+func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, it *goldItem, card string) (r goldRoom, elsewhere bool) {
+	firm := ""
+	if it != nil {
+		firm = j.firm(it)
+	} else if j != nil {
+		firm = j.firmKey(want.cards)
+	}
+	switch {
+	case firm != "" && firm != card:
+		return goldRoom{level: queue, limit: g.limit(queue, card)}, true
+	case it == nil:
+		return g.chargeRoom(queue, card, 0), false
+	case !j.spreads(it.cards) && it.held() > it.hold[card]:
+		return g.moveRoom(queue, card, it.held()), false
+	}
+	return g.chargeRoom(queue, card, it.hold[card]), false
+}
+
+// alone returns the ledger as if nothing were held but for a job of a queue.
+func (g *golden) alone(queue, job string) *golden {
+	c := g.clone()
+	for _, j := range c.jobs {
+		for _, it := range j.items {
+			if j != c.in(queue, job) {
+				clear(it.hold)
+			}
+		}
+	}
+	return c
+}
+
+// Refusals.
+
+func goldRefuse(a *Answer, r Refusal) bool {
+	a.OK, a.Refusal = false, r
+	return false
+}
+
+// refuseAmount is the refusal of an amount.
+func goldRefuseAmount(a *Answer, queue string, cards []string, amount int64, r goldRoom, best string, why Reason) bool {
+	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Level: r.level, Requested: amount, Room: r.amount, Limit: r.limit, Why: why}
+	switch dim := cards[0]; {
+	case dim == "cpu":
+		f.Reason = ReasonInsufficientCPUQuota
+	case dim == "memory":
+		f.Reason = ReasonInsufficientMemoryQuota
+	case goldOutput(dim):
+		f.Output = corev1.ResourceName(dim)
+	default:
+		f.Card = goldKey(cards)
+	}
+	if len(cards) > 1 {
+		f.Best = best
+	}
+	return goldRefuse(a, f)
+}
+
+// lacking is why a card has no room at a level: that its quota lacks the card comes
+// before anything else.
+func (g *golden) lacking(level, card string, why Reason) Reason {
+	q := g.queues[level]
+	switch {
+	case goldHas(q.capability, card), g.limit(level, card) != 0:
+		return why
+	case goldHas(q.denied, card):
+		return ReasonUnreadableQuota
+	}
+	return ReasonNoQuota
+}
+
+// admits makes the checks of a queue: it exists, is a leaf, and it and all ancestors are open.
+func (g *golden) admits(a *Answer, queue string) bool {
+	if g.queues[queue] == nil {
+		return goldRefuse(a, Refusal{Reason: ReasonUnknownQueue, Why: ReasonUnknownQueue, Queue: queue})
+	}
+	if !g.isLeaf(queue) {
+		return goldRefuse(a, Refusal{Reason: ReasonQueueNotLeaf, Why: ReasonQueueNotLeaf, Queue: queue})
+	}
+	for _, q := range g.levels(queue) {
+		if q.state != StateOpen {
+			return goldRefuse(a, Refusal{Reason: ReasonQueueNotOpen, Why: ReasonQueueNotOpen, Queue: queue, Level: q.name})
+		}
+	}
+	return true
+}
+
+// considers makes the checks that come before amounts. It returns false if there is nothing
+// more to check.
+func (g *golden) considers(a *Answer, r *goldRequest) bool {
+	switch {
+	case !g.admits(a, r.queue):
+		return false
+	case r.invalid:
+		return goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Why: ReasonGetTaskRequestResourceFailed, Queue: r.queue})
+	case len(r.items) == 0:
+		return false
+	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured:
+		return goldRefuse(a, Refusal{Reason: ReasonEmptyQueueCapability, Why: ReasonEmptyQueueCapability, Queue: r.queue})
+	}
+	return true
+}
+
+// Enqueueable.
+
+// enqueueable decides on a job, and returns its record as it would be.
+func (g *golden) enqueueable(r *goldRequest) (a Answer, next *goldJob) {
+	a = Answer{OK: true, Seq: g.seq}
+	old := g.in(r.queue, r.id)
+	next = g.drawn(r, old)
+	if g.considers(&a, r) {
+		for i := range next.items {
+			if !g.fill(&a, old, next, i) {
+				break
+			}
+		}
+	}
+	return a, next
+}
+
+// drawn returns the record of a job with a new min, of which nothing is held yet, and its
+// charges drawn against it in commit order.
+func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
+	next := &goldJob{id: r.id, queue: r.queue}
+	if old != nil {
+		next = old.clone()
+	}
+	if !next.reserved {
+		next.seq = g.seq + 1
+	}
+	tasks := next.tasks
+	next.anyMix, next.reserved, next.items, next.tasks = r.anyMix, true, nil, nil
+	for _, want := range slices.SortedFunc(slices.Values(r.items), goldWant.compare) {
+		next.items = append(next.items, &goldItem{want.cards, want.amount, want.unit, map[string]int64{}})
+	}
+	for _, t := range tasks {
+		var wants []goldWant
+		for _, c := range t.charges {
+			wants = append(wants, goldWant{cards: c.cards, amount: c.amount})
+		}
+		for i, it := range next.matches(wants) {
+			c := t.charges[i]
+			*c = goldCharge{cards: c.cards, card: c.card, amount: c.amount}
+			if it == nil {
+				firm := next.firmKey(c.cards)
+				c.binds = !next.anyMix && len(c.cards) > 1 && (firm == "" || firm == c.card)
+			} else if firm := next.firm(it); slices.Contains(it.cards, c.card) && (firm == "" || firm == c.card) {
+				c.item, c.covered = it, min(c.amount, next.left(it))
+			}
+		}
+		next.tasks = append(next.tasks, t)
+	}
+	return next
+}
+
+// fill finds the holds of an item, left to right, on top of those of the items before it. What
+// the job itself has in the floor is taken out of the test.
+func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
+	it := next.items[index]
+	spreads, firm, left := next.spreads(it.cards), next.firm(it), next.left(it)
+	room := func(g *golden, card string) goldRoom {
+		var less int64
+		if old != nil {
+			own := old.sum(card)
+			less = own.floor()
+		}
+		for _, before := range next.items[:index] {
+			less -= before.hold[card] + next.covered(before, card)
+		}
+		return g.floorRoom(next.queue, card, less)
+	}
+	var best, sum goldRoom // of the roomiest alternative, and what whole units add up to
+	var options []Headroom
+	bestCard, bestWhy, fits := "", ReasonNone, true
+	sumAlone, fitsAlone := int64(0), true // if nothing were held for others
+	for _, card := range it.cards {
+		if firm != "" && firm != card {
 			continue
 		}
-		contains := true
-		for _, card := range want.cards {
-			contains = contains && slices.Contains(it.cards, card)
+		r, covered := room(g, card), next.covered(it, card)
+		if !spreads && it.min <= r.amount {
+			it.add(card, left)
+			return true
 		}
-		if firm := j.firm(it); contains && (firm == "" || slices.Contains(want.cards, firm)) {
-			containing = append(containing, it)
+		free := room(g.alone(next.queue, next.id), card)
+		whole, wholeAlone := goldWhole(r.amount, covered, it.unit), goldWhole(free.amount, covered, it.unit)
+		why := g.lacking(r.level, card, ReasonOverCapacity)
+		if why == ReasonOverCapacity && (!spreads && it.min <= free.amount || spreads && min(left+covered, wholeAlone) > whole) {
+			why = ReasonPromised
+		}
+		if goldCard(card) {
+			at := slices.IndexFunc(next.items, func(it *goldItem) bool { return goldCard(it.cards[0]) })
+			options = append(options, Headroom{Item: index - at, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
+		}
+		if best.level == "" || r.amount > best.amount {
+			best, bestCard, bestWhy = r, card, why
+		}
+		if spreads {
+			sum.amount, sum.limit, fits = goldPlus(sum.amount, whole), goldPlus(sum.limit, r.limit), fits && covered <= max(0, r.amount)
+			sumAlone, fitsAlone = goldPlus(sumAlone, wholeAlone), fitsAlone && covered <= max(0, free.amount)
+			more := max(0, min(left, whole-covered))
+			it.add(card, more)
+			left -= more
 		}
 	}
-	pick := func(items []*goldItem, better func(a, b *goldItem) int) *goldItem {
-		if len(items) == 0 {
-			return nil
+	if spreads && left == 0 && fits {
+		return true
+	}
+	if spreads {
+		has := func(why Reason) bool {
+			return slices.ContainsFunc(options, func(o Headroom) bool { return o.Why == why })
 		}
-		return slices.MinFunc(items, better)
-	}
-	yesFirst := func(a, b bool) int {
-		switch {
-		case a == b:
-			return 0
-		case a:
-			return -1
+		best.amount, best.limit, bestCard = sum.amount, sum.limit, ""
+		switch lack := has(ReasonOverCapacity) || has(ReasonPromised); {
+		case lack && sumAlone >= it.min && fitsAlone:
+			bestWhy = ReasonPromised
+		case lack:
+			bestWhy = ReasonOverCapacity
+		case has(ReasonUnreadableQuota):
+			bestWhy = ReasonUnreadableQuota
+		default:
+			bestWhy = ReasonNoQuota
 		}
-		return 1
 	}
-	compare := func(a, b *goldItem) int {
-		for _, by := range []int{
-			yesFirst(j.left(a) > 0, j.left(b) > 0),
-			len(a.cards) - len(b.cards),
-			strings.Compare(goldKey(a.cards), goldKey(b.cards)),
-			int(a.unit - b.unit),
-		} {
-			if by != 0 {
-				return by
-			}
+	a.Options = options
+	return goldRefuseAmount(a, next.queue, it.cards, it.min, best, bestCard, bestWhy)
+}
+
+// covered is what charges on a card cover of an item.
+func (j *goldJob) covered(it *goldItem, card string) (sum int64) {
+	for _, c := range j.against(it) {
+		if c.card == card {
+			sum += c.covered
 		}
-		return 0
 	}
-	if len(same) > 0 {
-		return pick(same, func(a, b *goldItem) int {
-			if by := yesFirst(a.unit == want.milli, b.unit == want.milli); by != 0 {
-				return by
-			}
-			return compare(a, b)
-		})
+	return sum
+}
+
+// goldWhole is what can be had of a room: what charges have, and whole units.
+func goldWhole(room, covered, unit int64) int64 {
+	if room == Unlimited {
+		return Unlimited
 	}
-	return pick(containing, compare)
+	return max(0, min(room, covered)) + max(0, room-covered)/unit*unit
+}
+
+// Allocatable.
+
+// match returns the item that a task's counts against, of those in items: the one with its
+// key, same unit first, else the one with the fewest alternatives that contain all of its
+// own; items with a hold go first, ties: smaller key; a firm one only if the task lists the
+// firm card.
+func (j *goldJob) match(want goldWant, items []*goldItem) *goldItem {
+	key := goldKey(want.cards)
+	items = slices.DeleteFunc(slices.Clone(items), func(it *goldItem) bool {
+		firm := j.firm(it)
+		return goldKey(it.cards) != key &&
+			(firm != "" && !slices.Contains(want.cards, firm) ||
+				slices.ContainsFunc(want.cards, func(card string) bool { return !slices.Contains(it.cards, card) }))
+	})
+	if len(items) == 0 {
+		return nil
+	}
+	last := func(is bool) int { return map[bool]int{true: 1}[is] }
+	rank := func(it *goldItem) []int {
+		same := goldKey(it.cards) == key
+		return []int{last(!same), last(same && it.unit != want.amount), last(j.left(it) == 0), len(it.cards)}
+	}
+	return slices.MinFunc(items, func(a, b *goldItem) int {
+		return cmp.Or(slices.Compare(rank(a), rank(b)), strings.Compare(goldKey(a.cards), goldKey(b.cards)), cmp.Compare(a.unit, b.unit))
+	})
 }
 
 // matches returns the item of every want of one task: different ones.
@@ -607,358 +781,68 @@ func (j *goldJob) matches(wants []goldWant) []*goldItem {
 	return matched
 }
 
-// Decisions.
-
-func goldRefuse(a *Answer, r Refusal) bool {
-	a.OK, a.Refusal = false, r
-	return false
-}
-
-// admits makes the checks of a queue.
-func (g *golden) admits(a *Answer, queue string) bool {
-	levels := g.levels(queue)
-	if len(levels) == 0 {
-		return goldRefuse(a, Refusal{Reason: ReasonUnknownQueue, Why: ReasonUnknownQueue, Queue: queue})
-	}
-	if !g.isLeaf(queue) {
-		return goldRefuse(a, Refusal{Reason: ReasonQueueNotLeaf, Why: ReasonQueueNotLeaf, Queue: queue})
-	}
-	for _, q := range levels {
-		if q.state != StateOpen {
-			return goldRefuse(a, Refusal{Reason: ReasonQueueNotOpen, Why: ReasonQueueNotOpen, Queue: queue, Level: q.name})
-		}
-	}
-	return true
-}
-
-// considers makes the checks that come before amounts. done: there is nothing more
-// to check.
-func (g *golden) considers(a *Answer, r *goldRequest) (done bool) {
-	switch {
-	case !g.admits(a, r.queue):
-		return true
-	case r.invalid:
-		return !goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Why: ReasonGetTaskRequestResourceFailed, Queue: r.queue})
-	case r.plain == [2]int64{} && len(r.items) == 0:
-		return true
-	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured:
-		return !goldRefuse(a, Refusal{Reason: ReasonEmptyQueueCapability, Why: ReasonEmptyQueueCapability, Queue: r.queue})
-	}
-	return false
-}
-
-// lacks is the refusal of an amount.
-func goldLacks(a *Answer, reason Reason, queue, card string, amount int64, r goldRoom, why Reason) bool {
-	refusal := Refusal{Reason: reason, Queue: queue, Level: r.level, Card: card, Requested: amount, Room: r.amount, Limit: r.limit, Why: why}
-	if goldOutput(card) {
-		refusal.Card, refusal.Output = "", corev1.ResourceName(card)
-	}
-	return goldRefuse(a, refusal)
-}
-
-// in returns the record of a job if it is in the queue.
-func (g *golden) in(queue, job string) *goldJob {
-	if j := g.jobs[job]; j != nil && j.queue == queue {
-		return j
-	}
-	return nil
-}
-
-// enqueueable decides on a job, and returns its record as it would be.
-func (g *golden) enqueueable(r *goldRequest) (a Answer, next *goldJob) {
-	a = Answer{OK: true, Seq: g.seq}
-	old := g.in(r.queue, r.id)
-	own := g.own(old)
-	next = g.drawn(r, old)
-	if g.considers(&a, r) {
-		return a, next
-	}
-	for dim, amount := range r.plain {
-		if amount == 0 {
-			continue
-		}
-		if room := g.floorRoom(r.queue, dim, own[dim]); amount > room.amount {
-			why := g.lacking(room.level, g.dims[dim], ReasonOverCapacity)
-			if free := g.without(r.queue, r.id).floorRoom(r.queue, dim, own[dim]); why == ReasonOverCapacity && amount <= free.amount {
-				why = ReasonPromised
-			}
-			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room, why)
-			return a, next
-		}
-	}
-	for i, it := range next.items {
-		if !g.fill(&a, r.queue, i, next, it, own) {
-			return a, next
-		}
-	}
-	return a, next
-}
-
-// drawn returns the record of a job with a new min, of which nothing is held yet,
-// and its charges drawn against it in commit order.
-func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
-	next := &goldJob{id: r.id, queue: r.queue, seq: g.seq + 1}
-	if old != nil {
-		next = old.clone()
-		if !old.reserved {
-			next.seq = g.seq + 1
-		}
-	}
-	next.anyMix, next.reserved, next.items = r.anyMix, true, nil
-	for _, want := range r.items {
-		next.items = append(next.items, &goldItem{cards: want.cards, min: want.milli, unit: want.unit, hold: map[string]int64{}})
-	}
-	left := r.plain
-	tasks := next.tasks
-	next.tasks = nil
-	for _, t := range tasks {
-		for dim := range t.plain {
-			t.plain[dim].covered = min(t.plain[dim].amount, left[dim])
-			left[dim] -= t.plain[dim].covered
-		}
-		wants := make([]goldWant, len(t.charges))
-		for i, c := range t.charges {
-			wants[i] = goldWant{cards: c.cards, milli: c.milli}
-		}
-		for i, it := range next.matches(wants) {
-			next.count(t.charges[i], it)
-		}
-		next.tasks = append(next.tasks, t)
-	}
-	for dim := range left {
-		next.plain[dim] = goldNeed{r.plain[dim], left[dim]}
-	}
-	slices.SortFunc(next.items, func(a, b *goldItem) int {
-		if by := goldKind(a.cards) - goldKind(b.cards); by != 0 {
-			return by
-		}
-		if by := strings.Compare(goldKey(a.cards), goldKey(b.cards)); by != 0 {
-			return by
-		}
-		return int(a.unit - b.unit)
-	})
-	return next
-}
-
-// count makes a charge of a task that isn't among the job's yet count against an
-// item, if it can.
-func (j *goldJob) count(c *goldCharge, it *goldItem) {
-	c.item, c.binds, c.covered = nil, false, 0
-	if it == nil {
-		firm := j.firmKey(c.cards)
-		c.binds = !j.anyMix && len(c.cards) > 1 && (firm == "" || firm == c.card)
-		return
-	}
-	if firm := j.firm(it); slices.Contains(it.cards, c.card) && (firm == "" || firm == c.card) {
-		c.item, c.covered = it, min(c.milli, j.left(it))
-	}
-}
-
-// fill finds the holds of an item, on top of those of the items before it.
-func (g *golden) fill(a *Answer, queue string, index int, next *goldJob, it *goldItem, own []int64) bool {
-	planned := map[string]int64{}
-	for _, before := range next.items[:slices.Index(next.items, it)] {
-		for card, held := range before.hold {
-			planned[card] += held
-		}
-		for _, c := range next.against(before) {
-			planned[c.card] += c.covered
-		}
-	}
-	covered := map[string]int64{}
-	for _, c := range next.against(it) {
-		covered[c.card] += c.covered
-	}
-	firm, left := next.firm(it), next.left(it)
-	var options []Headroom
-	var best goldRoom
-	bestCard, bestWhy := "", ReasonNone
-	var sum, limits int64
-	fits := true
-	alone, sumAlone, fitsAlone := sync.OnceValue(func() *golden { return g.without(queue, next.id) }), int64(0), true
-	for _, card := range it.cards {
-		if firm != "" && firm != card {
-			continue
-		}
-		r := g.floorRoom(queue, g.dim[card], own[g.dim[card]]-planned[card])
-		if !next.spreads(it.cards) && it.min <= r.amount {
-			if left > 0 {
-				it.hold[card] = left
-			}
-			return true
-		}
-		free := alone().floorRoom(queue, g.dim[card], own[g.dim[card]]-planned[card])
-		why := g.lacking(r.level, card, ReasonOverCapacity)
-		if why == ReasonOverCapacity && it.min <= free.amount && !next.spreads(it.cards) {
-			why = ReasonPromised
-		}
-		if best.level == "" || r.amount > best.amount {
-			best, bestCard, bestWhy = r, card, why
-		}
-		if !next.spreads(it.cards) {
-			options = append(options, Headroom{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
-			continue
-		}
-		whole := goldWhole(r.amount, covered[card], it.unit)
-		wholeAlone := goldWhole(free.amount, covered[card], it.unit)
-		if why == ReasonOverCapacity && min(left+covered[card], wholeAlone) > whole {
-			why = ReasonPromised
-		}
-		options = append(options, Headroom{Item: index, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
-		sumAlone, fitsAlone = goldPlus(sumAlone, wholeAlone), fitsAlone && covered[card] <= max(0, free.amount)
-		fits = fits && covered[card] <= max(0, r.amount)
-		if more := min(left, whole-covered[card]); more > 0 {
-			it.hold[card] = more
-			left -= more
-		}
-		sum, limits = goldPlus(sum, whole), goldPlus(limits, r.limit)
-	}
-	if next.spreads(it.cards) {
-		if left == 0 && fits {
-			return true
-		}
-		best.amount, best.limit, bestCard = sum, limits, ""
-		has := func(why Reason) bool {
-			return slices.ContainsFunc(options, func(o Headroom) bool { return o.Why == why })
-		}
-		switch bestWhy = ReasonOverCapacity; {
-		case has(ReasonOverCapacity) || has(ReasonPromised):
-			if sumAlone >= it.min && fitsAlone {
-				bestWhy = ReasonPromised
-			}
-		case has(ReasonUnreadableQuota):
-			bestWhy = ReasonUnreadableQuota
-		default:
-			bestWhy = ReasonNoQuota
-		}
-	}
-	if !goldOutput(it.cards[0]) {
-		a.Options = options
-	}
-	goldLacks(a, ReasonInsufficientScalarQuota, queue, goldKey(it.cards), it.min, best, bestWhy)
-	if len(it.cards) > 1 {
-		a.Refusal.Best = bestCard
-	}
-	return false
-}
-
-// goldWhole is what can be had of a room: what charges have, and whole units.
-func goldWhole(room, covered, unit int64) int64 {
-	if room == Unlimited {
-		return Unlimited
-	}
-	free := max(0, room-covered)
-	return max(0, min(room, covered)) + free/unit*unit
-}
-
-func goldPlus(a, b int64) int64 {
-	if a == Unlimited || b == Unlimited {
-		return Unlimited
-	}
-	return a + b
-}
-
-// allocatable decides on a task. With cards not nil only these count. It returns
-// for each item what it counts against and the first card with room.
+// allocatable decides on a task. With cards not nil only these count. It returns for each
+// item what it counts against and the first card with room.
 func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []*goldItem, on []string) {
 	a = Answer{OK: true, Seq: g.seq}
-	if g.considers(&a, r) {
+	if !g.considers(&a, r) {
 		return a, nil, nil
 	}
 	j := g.in(r.queue, r.job)
-	for dim, amount := range r.plain {
-		var held int64
-		if j != nil {
-			held = j.plain[dim].hold
-		}
-		if room := g.chargeRoom(r.queue, dim, held); amount > 0 && amount > room.amount && a.OK {
-			why := ReasonOverCapacity
-			if room.promised {
-				why = ReasonPromised
-			}
-			goldLacks(&a, goldPlainReasons[dim], r.queue, "", amount, room, g.lacking(room.level, g.dims[dim], why))
-		}
-	}
 	items = j.matches(r.items)
+	index := 0 // of cards
 	for i, want := range r.items {
-		on = append(on, g.choose(&a, r.queue, j, i, want, items[i], cards))
+		on = append(on, g.choose(&a, r.queue, j, index, want, items[i], cards))
+		if goldCard(want.cards[0]) {
+			index++
+		}
 	}
 	return a, items, on
 }
 
-// choose lists the alternatives of an item of a task, and returns the first with
-// room.
+// choose lists the alternatives of an item of a task, and returns the first with room.
 func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, it *goldItem, cards []string) (on string) {
 	var best goldRoom
-	bestCard, bestWhy, onNode := "", ReasonNone, false
+	bestCard, bestWhy := "", ReasonNone
 	for _, card := range want.cards {
-		option := Headroom{Item: index, Card: card}
-		if cards != nil && !slices.Contains(cards, card) && !goldOutput(card) {
-			option.Why = ReasonNotOnNode
-			a.Options = append(a.Options, option)
-			continue
-		}
-		onNode = true
-		r, firm := g.itemRoom(queue, j, want, it, card)
-		option.Level, option.Amount, option.Limit = r.level, r.amount, r.limit
-		switch {
-		case firm:
-			option.Why = ReasonFirmElsewhere
-		case want.milli <= r.amount:
-			option.OK = true
-			if on == "" {
-				on = card
+		option := Headroom{Item: index, Card: card, Why: ReasonNotOnNode}
+		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
+			r, elsewhere := g.itemRoom(queue, j, want, it, card)
+			option = Headroom{Item: index, Card: card, Level: r.level, Amount: r.amount, Limit: r.limit}
+			switch {
+			case elsewhere:
+				option.Why = ReasonFirmElsewhere
+			case want.amount <= r.amount:
+				option.OK, on = true, cmp.Or(on, card)
+			case r.stuck:
+				option.Why = g.lacking(r.level, card, ReasonHoldTooLarge)
+			case r.promised:
+				option.Why = g.lacking(r.level, card, ReasonPromised)
+			default:
+				option.Why = g.lacking(r.level, card, ReasonOverCapacity)
 			}
-		case r.stuck:
-			option.Why = g.lacking(r.level, card, ReasonHoldTooLarge)
-		case r.promised:
-			option.Why = g.lacking(r.level, card, ReasonPromised)
-		default:
-			option.Why = g.lacking(r.level, card, ReasonOverCapacity)
+			// Another card than the job's comes last.
+			if best.level == "" || !elsewhere && (bestWhy == ReasonFirmElsewhere || r.amount > best.amount) {
+				best, bestCard, bestWhy = r, card, option.Why
+			}
 		}
-		if other := bestWhy == ReasonFirmElsewhere; best.level == "" || !firm && (other || r.amount > best.amount) {
-			best, bestCard, bestWhy = r, card, option.Why // another card than the job's comes last
-		}
-		if !goldOutput(card) {
+		if goldCard(card) {
 			a.Options = append(a.Options, option)
 		}
 	}
 	switch {
 	case on != "" || !a.OK:
-	case !onNode:
+	case best.level == "":
 		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Why: ReasonNotOnNode, Queue: queue, Card: goldKey(want.cards)})
 	default:
-		goldLacks(a, ReasonInsufficientScalarQuota, queue, goldKey(want.cards), want.milli, best, bestWhy)
-		if len(want.cards) > 1 {
-			a.Refusal.Best = bestCard
-		}
+		goldRefuseAmount(a, queue, want.cards, want.amount, best, bestCard, bestWhy)
 	}
 	return on
 }
 
-// itemRoom returns the room for an item of a task on a card. firm: other tasks
-// are on another card.
-func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, it *goldItem, card string) (r goldRoom, firm bool) {
-	bound := ""
-	if j != nil && it == nil {
-		bound = j.firmKey(want.cards)
-	} else if it != nil {
-		bound = j.firm(it)
-	}
-	dim := g.dim[card]
-	switch {
-	case bound != "" && bound != card:
-		return goldRoom{level: queue, limit: g.limit(queue, dim)}, true
-	case it == nil:
-		return g.chargeRoom(queue, dim, 0), false
-	case !j.spreads(it.cards) && it.held() > it.hold[card]:
-		return g.moveRoom(queue, dim, it.held()), false
-	}
-	return g.chargeRoom(queue, dim, it.hold[card]), false
-}
-
 // Operations. Each returns what the ledger's returns.
 
+// reserve is Reserve, and with resize Resize.
 func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	j := g.jobs[r.id]
 	switch {
@@ -973,71 +857,30 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	if !a.OK {
 		return a, nil
 	}
-	if !g.put(next) {
+	tried := g.clone()
+	if tried.jobs[r.id] = next; tried.overflows() {
 		return Answer{Seq: g.seq}, ErrOverflow
 	}
+	g.jobs = tried.jobs
 	a.Seq = g.seq + 1
 	return a, nil
 }
 
-// put makes a record the one of its job, unless a sum would reach 2^53.
-func (g *golden) put(j *goldJob) bool {
-	old := g.jobs[j.id]
-	g.jobs[j.id] = j
-	if g.changed(); g.overflows() {
-		delete(g.jobs, j.id)
-		if old != nil {
-			g.jobs[j.id] = old
-		}
-		g.changed()
-		return false
-	}
-	for _, t := range j.tasks {
-		g.tasks[t.id] = t
-	}
-	return true
-}
-
 // asks reports whether a request is for what the job has.
 func (j *goldJob) asks(r *goldRequest) bool {
-	if r.invalid || j.anyMix != r.anyMix {
-		return false
-	}
-	for dim := range j.plain {
-		if j.plain[dim].min != r.plain[dim] {
-			return false
-		}
-	}
-	type kind struct {
-		key  string
-		unit int64
-	}
-	has, wants := map[kind]int64{}, map[kind]int64{}
+	var has []goldWant
 	for _, it := range j.items {
 		if it.min > 0 {
-			has[kind{goldKey(it.cards), it.unit}] = it.min
+			has = append(has, goldWant{it.cards, it.min, it.unit})
 		}
 	}
-	for _, want := range r.items {
-		wants[kind{goldKey(want.cards), want.unit}] = want.milli
-	}
-	return maps.Equal(has, wants)
-}
-
-func (g *golden) overflows() bool {
-	for queue := range g.queues {
-		for dim := range g.dims {
-			if g.sum(queue, dim).full() >= 1<<53 {
-				return true
-			}
-		}
-	}
-	return false
+	return !r.invalid && j.anyMix == r.anyMix &&
+		slices.EqualFunc(has, slices.SortedFunc(slices.Values(r.items), goldWant.compare), func(a, b goldWant) bool { return a.compare(b) == 0 && a.amount == b.amount })
 }
 
 // commit charges a task on some cards, nil for all.
 func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
-	if t := g.tasks[r.id]; t != nil {
+	if t := g.tasks()[r.id]; t != nil {
 		if !g.charges(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
 			return Answer{Seq: g.seq}, ErrConflict
 		}
@@ -1046,101 +889,61 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
 		return Answer{Seq: g.seq}, ErrConflict
 	}
-	a, items, on := g.allocatable(r, cards)
+	tried := g.clone()
+	a, items, on := tried.allocatable(r, cards)
 	if !a.OK {
 		return a, nil
 	}
-	j := g.jobs[r.job]
-	if j == nil {
-		j = &goldJob{id: r.job, queue: r.queue, anyMix: g.cfg.AnyMix}
-	}
-	at := make([]int, len(items))
-	for i, it := range items {
-		at[i] = slices.Index(j.items, it)
-	}
-	j = j.clone()
+	j := tried.made(r.job, r.queue)
 	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted}
-	for dim, amount := range r.plain {
-		covered := min(amount, j.plain[dim].hold)
-		j.plain[dim].hold -= covered
-		t.plain[dim] = goldDraw{amount, covered}
+	for i, want := range r.items {
+		t.charges = append(t.charges, j.charge(want, items[i], on[i]))
 	}
-	for i := range at {
-		var it *goldItem
-		if at[i] >= 0 {
-			it = j.items[at[i]]
-		}
-		t.charges = append(t.charges, j.charge(r.items[i], it, on[i]))
-	}
-	j.tasks = append(j.tasks, t)
-	if !g.put(j) {
+	if j.tasks = append(j.tasks, t); tried.overflows() {
 		return Answer{Seq: g.seq}, ErrOverflow
 	}
+	g.jobs = tried.jobs
 	delete(g.waiting, r.id)
 	a.Seq, a.Charged = g.seq+1, t.cards()
 	return a, nil
 }
 
-func (t *goldTask) cards() (cards []string) {
-	for _, c := range t.charges {
-		if !goldOutput(c.card) {
-			cards = append(cards, c.card)
-		}
+// made returns the record of a job, a new one if there is none.
+func (g *golden) made(job, queue string) *goldJob {
+	if g.jobs[job] == nil {
+		g.jobs[job] = &goldJob{id: job, queue: queue, anyMix: g.cfg.AnyMix}
 	}
-	return cards
+	return g.jobs[job]
 }
 
 // charges reports whether a task is charged what a request asks for.
 func (g *golden) charges(t *goldTask, r *goldRequest) bool {
-	if r.invalid || t.job != r.job || g.jobs[t.job].queue != r.queue || len(t.charges) != len(r.items) {
-		return false
-	}
-	for dim := range t.plain {
-		if t.plain[dim].amount != r.plain[dim] {
-			return false
-		}
-	}
-	for i, c := range t.charges {
-		if goldKey(c.cards) != goldKey(r.items[i].cards) || c.milli != r.items[i].milli {
-			return false
-		}
-	}
-	return true
+	return !r.invalid && t.job == r.job && g.jobs[t.job].queue == r.queue &&
+		slices.EqualFunc(t.charges, r.items, func(c *goldCharge, want goldWant) bool {
+			return goldKey(c.cards) == goldKey(want.cards) && c.amount == want.amount
+		})
 }
 
-// charge charges an item of a task, and moves holds to its card if need be.
+// charge charges an item of a task, and moves holds to its card: under AnyMix what it lacks,
+// from the rightmost alternative that holds, and else the whole hold.
 func (j *goldJob) charge(want goldWant, it *goldItem, card string) *goldCharge {
-	c := &goldCharge{cards: want.cards, item: it, card: card, milli: want.milli}
+	c := &goldCharge{cards: want.cards, item: it, card: card, amount: want.amount}
 	if it == nil {
 		c.binds = !j.anyMix && len(want.cards) > 1
 		return c
 	}
-	if j.spreads(it.cards) {
-		for _, from := range slices.Backward(it.cards) {
-			if lack := want.milli - it.hold[card]; from != card && lack > 0 {
-				it.move(from, card, min(lack, it.hold[from]))
-			}
+	for _, from := range slices.Backward(it.cards) {
+		amount := it.hold[from]
+		if j.spreads(it.cards) {
+			amount = min(amount, max(0, want.amount-it.hold[card]))
 		}
-	} else {
-		for _, from := range it.cards {
-			it.move(from, card, it.hold[from])
+		if from != card {
+			it.move(from, card, amount)
 		}
 	}
-	c.covered = min(want.milli, it.hold[card])
+	c.covered = min(want.amount, it.hold[card])
 	it.add(card, -c.covered)
 	return c
-}
-
-// add changes what is held on a card.
-func (it *goldItem) add(card string, amount int64) {
-	if it.hold[card] += amount; it.hold[card] == 0 {
-		delete(it.hold, card)
-	}
-}
-
-func (it *goldItem) move(from, to string, amount int64) {
-	it.add(from, -amount)
-	it.add(to, amount)
 }
 
 // commitAll charges a gang; nothing of it stays if it fails.
@@ -1161,11 +964,11 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 			only = tried.firstForAll(tasks, group)
 		}
 		for _, i := range group {
-			limit := only
-			if tried.tasks[tasks[i].id] != nil {
-				limit = nil
+			cards := only
+			if tried.tasks()[tasks[i].id] != nil {
+				cards = nil
 			}
-			a, err = tried.commit(tasks[i], limit)
+			a, err = tried.commit(tasks[i], cards)
 			if err == nil && !a.OK {
 				if only != nil {
 					a = g.notTogether(a, tried, tasks[i])
@@ -1181,17 +984,17 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 			charged[i] = a.Charged
 		}
 	}
-	if repeats == len(tasks) {
-		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: slices.Concat(charged...)}, nil
+	a = Answer{OK: true, Repeat: repeats == len(tasks), Seq: g.seq, Charged: slices.Concat(charged...)}
+	if !a.Repeat {
+		a.Seq++
 	}
-	g.jobs, g.tasks, g.waiting = tried.jobs, tried.tasks, tried.waiting
-	g.changed()
-	return Answer{OK: true, Seq: g.seq + 1, Charged: slices.Concat(charged...)}, nil
+	g.jobs, g.waiting = tried.jobs, tried.waiting
+	return a, nil
 }
 
-// notTogether is the refusal of a task that had to be where the rest of its gang is: that
-// of all its alternatives, if none of them has room beside those that are tried. A card
-// that only the gang excludes is told with the room that it has for the task alone.
+// notTogether is the refusal of a task that had to be where the rest of its gang is: the one
+// for all its alternatives, if none of them has room beside those that are tried. A card
+// that only the gang excludes has the room that it has for the task alone.
 func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 	if all, _, _ := tried.allocatable(r, nil); !all.OK {
 		a = all
@@ -1206,7 +1009,7 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 		*o = alone.Options[i]
 		o.OK, o.Why = false, ReasonNotTogether
 		f := &a.Refusal
-		if f.Reason != ReasonInsufficientScalarQuota || f.Card != goldKey(r.items[o.Item].cards) {
+		if f.Reason != ReasonInsufficientScalarQuota || f.Card != goldKey(r.cards()[o.Item].cards) {
 			continue
 		}
 		if excluded(f.Why) || f.Why == ReasonNotTogether && o.Amount > f.Room {
@@ -1219,51 +1022,39 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 	return a
 }
 
-// together orders the tasks of a gang: those without alternatives, then the rest,
-// without AnyMix those of one job and the same keys together.
+// together orders the tasks of a gang: tasks with one alternative first, then the rest, and
+// under SameCard tasks of one job and key together.
 func (g *golden) together(tasks []*goldRequest) (groups [][]int) {
+	var rest [][]int
 	group := map[string]int{}
 	for i, r := range tasks {
-		if goldMultis(r) == "" {
-			groups = append(groups, []int{i})
-		}
-	}
-	for i, r := range tasks {
-		anyMix, multis := g.cfg.AnyMix, goldMultis(r)
+		anyMix, key := g.cfg.AnyMix, r.job
 		if j := g.jobs[r.job]; j != nil {
 			anyMix = j.anyMix
 		}
-		if multis == "" {
-			continue
+		for _, want := range r.items {
+			if len(want.cards) > 1 {
+				key += " " + goldKey(want.cards)
+			}
 		}
-		at, ok := group[r.job+" "+multis]
-		if !anyMix && ok {
-			groups[at] = append(groups[at], i)
-			continue
-		}
-		group[r.job+" "+multis] = len(groups)
-		groups = append(groups, []int{i})
-	}
-	return groups
-}
-
-func goldMultis(r *goldRequest) string {
-	var keys []string
-	for _, want := range r.items {
-		if !r.invalid && len(want.cards) > 1 {
-			keys = append(keys, goldKey(want.cards))
+		at, ok := group[key]
+		switch {
+		case r.invalid || key == r.job:
+			groups = append(groups, []int{i})
+		case ok && !anyMix:
+			rest[at] = append(rest[at], i)
+		default:
+			group[key] = len(rest)
+			rest = append(rest, []int{i})
 		}
 	}
-	return strings.Join(keys, " ")
+	return append(groups, rest...)
 }
 
-// firstForAll returns the cards that a group of tasks may use: for each of their
-// keys the first that has room for all of them, or else for the most.
+// firstForAll returns the cards that a group of tasks may use: for each of their keys the
+// first that has room for all of them, or else for the most.
 func (g *golden) firstForAll(tasks []*goldRequest, group []int) (cards []string) {
 	for _, want := range tasks[group[0]].items {
-		if len(want.cards) == 1 {
-			continue
-		}
 		best, most := "", -1
 		for _, card := range want.cards {
 			if n := g.takes(tasks, group, goldKey(want.cards), card); n > most {
@@ -1285,36 +1076,28 @@ func (g *golden) firstForAll(tasks []*goldRequest, group []int) (cards []string)
 // takes counts how many tasks of a group, in order, a card has room for in the queue of their
 // job, whatever queue each of them says: in another one it is a conflict.
 func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n int) {
-	g = g.clone()
 	first := tasks[group[0]]
-	if g.queues[first.queue] == nil {
+	if g = g.clone(); g.queues[first.queue] == nil {
 		return 0
 	}
-	j := g.jobs[first.job]
-	if j == nil {
-		j = &goldJob{id: first.job, queue: first.queue, anyMix: g.cfg.AnyMix}
-		g.jobs[j.id] = j
-	}
+	j := g.made(first.job, first.queue)
 	for _, i := range group {
 		r := tasks[i]
-		if g.tasks[r.id] != nil {
+		if g.tasks()[r.id] != nil {
 			n++
 			continue
 		}
-		matched := j.matches(r.items)
-		t := &goldTask{id: r.id, job: r.job}
+		t, matched := &goldTask{id: r.id, job: r.job}, j.matches(r.items)
 		for k, want := range r.items {
 			if goldKey(want.cards) != key {
 				continue
 			}
-			a := Answer{OK: true}
-			if g.choose(&a, j.queue, j, k, want, matched[k], []string{card}) == "" {
+			if g.choose(&Answer{OK: true}, j.queue, j, k, want, matched[k], []string{card}) == "" {
 				return n
 			}
 			t.charges = append(t.charges, j.charge(want, matched[k], card))
 		}
 		j.tasks = append(j.tasks, t)
-		g.changed()
 		n++
 	}
 	return n
@@ -1324,78 +1107,54 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n i
 func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 	known = true
 	for _, id := range ids {
-		t := g.tasks[id]
-		if t == nil && ended && g.waiting[id] != nil {
+		t := g.tasks()[id]
+		switch {
+		case t != nil:
+			g.uncharge(t, ended)
+			changed = true
+		case ended && g.waiting[id] != nil:
 			delete(g.waiting, id)
 			changed = true
-			continue
-		}
-		if t == nil {
+		default:
 			known = false
-			continue
-		}
-		changed = true
-		j := g.jobs[t.job]
-		at := slices.Index(j.tasks, t)
-		later := j.tasks[at+1:]
-		for dim, d := range t.plain {
-			if ended {
-				j.plain[dim].min -= d.covered
-				continue
-			}
-			free := d.covered
-			for _, next := range later {
-				drawn := min(free, next.plain[dim].amount-next.plain[dim].covered)
-				next.plain[dim].covered += drawn
-				free -= drawn
-			}
-			j.plain[dim].hold += free
-		}
-		for _, c := range t.charges {
-			if c.item == nil {
-				continue
-			}
-			if ended {
-				c.item.min -= c.covered
-				continue
-			}
-			free := c.covered
-			for _, next := range later {
-				for _, e := range next.charges {
-					if e.item == c.item && e.card == c.card {
-						drawn := min(free, e.milli-e.covered)
-						e.covered += drawn
-						free -= drawn
-					}
-				}
-			}
-			c.item.add(c.card, free)
-		}
-		j.tasks = slices.Delete(j.tasks, at, at+1)
-		delete(g.tasks, id)
-		if !j.reserved && len(j.tasks) == 0 {
-			g.drop(j)
 		}
 	}
-	g.changed()
+	g.prune()
 	return known, changed
 }
 
-// drop removes a record, and orphans that have nothing left.
-func (g *golden) drop(j *goldJob) {
-	for _, t := range j.tasks {
-		delete(g.tasks, t.id)
+// uncharge takes a charge away. Of one that ended the min shrinks by the covered part; else
+// that is held again, after later charges of the same item on the same card have drawn on it.
+func (g *golden) uncharge(t *goldTask, ended bool) {
+	j := g.jobs[t.job]
+	at := slices.Index(j.tasks, t)
+	for _, c := range t.charges {
+		if c.item == nil {
+			continue
+		}
+		if ended {
+			c.item.min -= c.covered
+			continue
+		}
+		free := c.covered
+		for _, later := range j.tasks[at+1:] {
+			for _, e := range later.charges {
+				if e.item == c.item && e.card == c.card {
+					drawn := min(free, e.amount-e.covered)
+					e.covered += drawn
+					free -= drawn
+				}
+			}
+		}
+		c.item.add(c.card, free)
 	}
-	delete(g.jobs, j.id)
-	g.prune()
-	g.changed()
+	if j.tasks = slices.Delete(j.tasks, at, at+1); !j.reserved && len(j.tasks) == 0 {
+		delete(g.jobs, j.id)
+	}
 }
 
 // prune removes orphans without jobs. What is below one comes below the queue above.
 func (g *golden) prune() {
-	if g.keepOrphans {
-		return
-	}
 	for name, q := range g.queues {
 		used := !q.orphan
 		for _, j := range g.jobs {
@@ -1410,205 +1169,123 @@ func (g *golden) prune() {
 			}
 		}
 		delete(g.queues, name)
-		g.above = nil
 	}
 }
 
 func (g *golden) releaseJob(id string) bool {
-	j := g.jobs[id]
-	if j == nil {
-		return false
-	}
-	g.drop(j)
-	return true
+	known := g.jobs[id] != nil
+	delete(g.jobs, id)
+	g.prune()
+	return known
 }
 
-// expire takes the holds of jobs that were reserved before seq and never seen. A
-// job that has neither holds nor charges goes, one with charges and no holds has
-// nothing to lose.
+// expire takes the holds of jobs that were reserved before seq and never seen. A job that
+// has neither holds nor charges goes, one with charges and no holds has nothing to lose.
 func (g *golden) expire(seq uint64) (expired []string) {
 	for _, id := range slices.Sorted(maps.Keys(g.jobs)) {
 		j := g.jobs[id]
-		var held int64
-		g.amounts(j, func(_ int, s goldSum) { held += s.held })
-		if !j.reserved || j.seen || j.seq >= seq || held == 0 && len(j.tasks) > 0 {
+		holds := slices.ContainsFunc(j.items, func(it *goldItem) bool { return it.held() > 0 })
+		if !j.reserved || j.seen || j.seq >= seq || !holds && len(j.tasks) > 0 {
 			continue
 		}
 		expired = append(expired, id)
-		for dim := range j.plain {
-			j.plain[dim].min -= j.plain[dim].hold
-			j.plain[dim].hold = 0
-		}
 		for _, it := range j.items {
 			it.min -= it.held()
 			clear(it.hold)
 		}
 		if len(j.tasks) == 0 {
-			g.drop(j)
+			delete(g.jobs, id)
 		}
-		g.changed()
 	}
+	g.prune()
 	return expired
 }
 
-// setQueues replaces the queues; those that are missing and have jobs become
-// orphans. It fails if a sum would reach 2^53.
+// setQueues replaces the queues. One that is missing and has jobs becomes an orphan, below the
+// nearest former ancestor that is still there. It fails if a sum would reach 2^53.
 func (g *golden) setQueues(queues []goldQueue) (orphans []string, err error) {
-	old, limits := g.queues, g.limits
-	g.queues = map[string]*goldQueue{}
-	for i := range queues {
-		q := queues[i]
-		g.queues[q.name] = &q
+	tried := g.clone()
+	tried.queues = map[string]*goldQueue{}
+	for _, q := range queues {
+		tried.queues[q.name] = &q
 	}
 	for _, j := range g.jobs {
-		if g.queues[j.queue] == nil {
+		if old := g.queues[j.queue]; tried.queues[j.queue] == nil {
 			orphans = append(orphans, j.queue)
-			g.queues[j.queue] = &goldQueue{name: j.queue, parent: old[j.queue].parent, priority: old[j.queue].priority, state: StateClosed, configured: true, orphan: true}
+			tried.queues[j.queue] = &goldQueue{name: j.queue, parent: old.parent, priority: old.priority, state: StateClosed, configured: true, orphan: true}
 		}
 	}
-	for _, name := range orphans { // below the nearest queue above that is still there
-		q := g.queues[name]
-		for q.parent != "" && g.queues[q.parent] == nil {
-			q.parent = old[q.parent].parent
+	for _, name := range orphans {
+		q := tried.queues[name]
+		for q.parent != "" && tried.queues[q.parent] == nil {
+			q.parent = g.queues[q.parent].parent
 		}
 	}
-	g.above, g.limits = nil, nil
-	if g.changed(); g.overflows() {
-		g.queues, g.above, g.limits = old, nil, limits
-		g.changed()
+	if tried.overflows() {
 		return nil, ErrOverflow
 	}
+	g.queues = tried.queues
 	slices.Sort(orphans)
 	return orphans, nil
 }
 
+// Snapshot.
+
+type goldObject = map[string]any
+
+// goldFlag notes what is there only if it is set.
+func goldFlag(o goldObject, name string, set bool) goldObject {
+	if set {
+		o[name] = true
+	}
+	return o
+}
+
+var goldMix = map[bool]string{false: "same-card", true: "any-mix"}
+
 // snapshot is the state as canonical JSON: package json sorts keys.
 func (g *golden) snapshot() []byte {
-	type object = map[string]any
-	flag := func(o object, name string, set bool) {
-		if set {
-			o[name] = true
-		}
-	}
-	amounts := func(of map[string]int64, zero bool) object {
-		o := object{}
-		for dim, amount := range of {
-			if goldOutput(dim) {
-				dim = "output:" + dim
-			} else if len(dim) == 1 {
-				dim = "card:" + dim
-			}
-			if amount == Unlimited {
-				o[dim] = "unlimited"
-			} else if zero || amount != 0 {
-				o[dim] = amount
-			}
-		}
-		return o
-	}
-	plain := func(cpu, memory int64) object { return object{"cpu": cpu, "memory": memory} }
-
-	config := object{
-		"keys": object{
+	config := goldObject{
+		"keys": goldObject{
 			"deserved": "", "guarantee": "", "name": "volcano.sh/card.name",
 			"quota": "volcano.sh/card.quota", "request": "volcano.sh/card.request",
 		},
 		"missing": map[bool]string{false: "denies", true: "unlimited"}[g.cfg.MissingUnlimited], "mix": goldMix[g.cfg.AnyMix],
 		"parser": "strict", "unnamed": "as-any",
 	}
-	flag(config, "countReleasing", g.cfg.CountReleasing)
-	flag(config, "enforceGuarantee", g.cfg.EnforceGuarantee)
-	flag(config, "unlimitedCPUMemory", g.cfg.UnlimitedCPUMemory)
+	goldFlag(config, "countReleasing", g.cfg.CountReleasing)
+	goldFlag(config, "enforceGuarantee", g.cfg.EnforceGuarantee)
+	goldFlag(config, "unlimitedCPUMemory", g.cfg.UnlimitedCPUMemory)
 
-	known := []object{}
+	known := []goldObject{}
 	for _, card := range slices.Sorted(maps.Keys(g.known)) {
-		known = append(known, object{"card": card, "resources": []string{"nvidia.com/gpu"}})
+		known = append(known, goldObject{"card": card, "resources": []string{"nvidia.com/gpu"}})
 	}
-
-	queues := []object{}
+	queues, jobs, tasks := []goldObject{}, []goldObject{}, []goldObject{}
 	for _, name := range slices.Sorted(maps.Keys(g.queues)) {
-		q := g.queues[name]
-		o := object{
-			"name": name, "parent": q.parent, "priority": q.priority, "state": strings.ToLower(string(q.state)),
-			"capability": amounts(q.capability, true), "deserved": object{}, "guarantee": amounts(q.guarantee, false),
-		}
-		flag(o, "orphan", q.orphan)
-		if len(q.denied) > 0 {
-			denied := object{}
-			for card, text := range q.denied {
-				denied["card:"+card] = text
-			}
-			o["denied"] = denied
-		}
-		queues = append(queues, o)
+		queues = append(queues, g.queues[name].snapshot())
 	}
-
-	jobs, indices := []object{}, map[*goldItem]int{}
-	bindings := map[string][]string{} // keys that bind, by job
 	for _, id := range slices.Sorted(maps.Keys(g.jobs)) {
 		j := g.jobs[id]
-		items := []object{}
-		for i, it := range j.items {
-			indices[it] = i
-			o := object{"holds": it.hold, "key": goldKey(it.cards), "min": it.min, "unit": it.unit}
-			flag(o, "output", goldOutput(it.cards[0]))
-			items = append(items, o)
+		object, items := j.snapshot()
+		jobs = append(jobs, object)
+		for order, t := range j.tasks {
+			tasks = append(tasks, t.snapshot(j, items, order))
 		}
-		keys := map[string]bool{}
-		for _, t := range j.tasks {
-			for _, c := range t.charges {
-				if c.binds {
-					keys[goldKey(c.cards)] = true
-				}
-			}
-		}
-		bindings[id] = slices.Sorted(maps.Keys(keys))
-		for _, key := range bindings[id] {
-			items = append(items, object{"holds": object{}, "implicit": true, "key": key, "min": 0, "unit": 0})
-		}
-		o := object{
-			"id": id, "items": items, "min": plain(j.plain[0].min, j.plain[1].min), "policy": goldMix[j.anyMix], "queue": j.queue, "seq": j.seq,
-		}
-		flag(o, "reserved", j.reserved)
-		flag(o, "seen", j.seen)
-		jobs = append(jobs, o)
 	}
-
-	tasks := []object{}
-	for _, id := range slices.Sorted(maps.Keys(g.tasks)) {
-		t := g.tasks[id]
-		j := g.jobs[t.job]
-		charges := []object{}
-		for _, c := range t.charges {
-			o := object{"card": c.card, "covered": c.covered, "key": goldKey(c.cards), "milli": c.milli}
-			flag(o, "output", goldOutput(c.card))
-			if c.item != nil {
-				o["item"] = indices[c.item]
-			} else if c.binds {
-				o["item"] = len(j.items) + slices.Index(bindings[t.job], goldKey(c.cards))
-			}
-			charges = append(charges, o)
-		}
-		tasks = append(tasks, object{
-			"id": id, "job": t.job, "queue": j.queue, "seq": t.seq, "order": slices.Index(j.tasks, t),
-			"cpu": t.plain[0].amount, "memory": t.plain[1].amount, "covered": plain(t.plain[0].covered, t.plain[1].covered),
-			"charges": charges, "state": []string{"pending", "committed", "confirmed"}[t.state],
-		})
-	}
-	for id, r := range g.waiting {
-		charges := []object{}
+	for _, r := range g.waiting {
+		t, in := &goldTask{id: r.id, job: r.job}, &goldJob{queue: r.queue}
 		for _, want := range r.items {
-			o := object{"card": "", "covered": 0, "key": goldKey(want.cards), "milli": want.milli}
-			flag(o, "output", goldOutput(want.cards[0]))
-			charges = append(charges, o)
+			c := &goldCharge{cards: want.cards, amount: want.amount}
+			if goldPlain(want.cards[0]) {
+				c.card = want.cards[0]
+			}
+			t.charges = append(t.charges, c)
 		}
-		tasks = append(tasks, object{
-			"id": id, "job": r.job, "queue": r.queue, "cpu": r.plain[0], "memory": r.plain[1], "charges": charges, "state": "pending",
-			"seq": 0, "order": 0, "covered": plain(0, 0),
-		})
+		tasks = append(tasks, t.snapshot(in, nil, 0))
 	}
-	slices.SortFunc(tasks, func(a, b object) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
-	doc := object{
+	slices.SortFunc(tasks, func(a, b goldObject) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
+	doc := goldObject{
 		"format": "resvec.quota/v1", "seq": g.seq, "config": config, "known": known, "queues": queues, "jobs": jobs, "tasks": tasks,
 	}
 	if len(g.outs) > 0 {
@@ -1621,4 +1298,86 @@ func (g *golden) snapshot() []byte {
 	return data
 }
 
-var goldMix = map[bool]string{false: "same-card", true: "any-mix"}
+func (q *goldQueue) snapshot() goldObject {
+	capability, guarantee := goldObject{}, goldObject{}
+	name := func(dim string) string {
+		switch {
+		case goldPlain(dim):
+			return dim
+		case goldOutput(dim):
+			return "output:" + dim
+		}
+		return "card:" + dim
+	}
+	for dim, amount := range q.capability {
+		if capability[name(dim)] = amount; amount == Unlimited {
+			capability[name(dim)] = "unlimited"
+		}
+	}
+	for dim, amount := range q.guarantee {
+		if amount != 0 {
+			guarantee[name(dim)] = amount
+		}
+	}
+	o := goldObject{
+		"name": q.name, "parent": q.parent, "priority": q.priority, "state": strings.ToLower(string(q.state)),
+		"capability": capability, "deserved": goldObject{}, "guarantee": guarantee,
+	}
+	denied := goldObject{}
+	for card, text := range q.denied {
+		denied["card:"+card] = text
+	}
+	if len(denied) > 0 {
+		o["denied"] = denied
+	}
+	return goldFlag(o, "orphan", q.orphan)
+}
+
+// snapshot also returns what charges call the job's items and the keys that bind.
+func (j *goldJob) snapshot() (o goldObject, names map[any]int) {
+	items, names := []goldObject{}, map[any]int{}
+	for _, it := range j.items {
+		if !goldPlain(it.cards[0]) {
+			names[it] = len(items)
+			o := goldObject{"holds": it.hold, "key": goldKey(it.cards), "min": it.min, "unit": it.unit}
+			items = append(items, goldFlag(o, "output", goldOutput(it.cards[0])))
+		}
+	}
+	binding := map[string]bool{}
+	for _, c := range j.against(nil) {
+		if c.binds {
+			binding[goldKey(c.cards)] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(binding)) {
+		names[key] = len(items)
+		items = append(items, goldObject{"holds": goldObject{}, "implicit": true, "key": key, "min": 0, "unit": 0})
+	}
+	o = goldObject{
+		"id": j.id, "items": items, "policy": goldMix[j.anyMix], "queue": j.queue, "seq": j.seq,
+		"min": goldObject{"cpu": j.min("cpu").amount, "memory": j.min("memory").amount},
+	}
+	return goldFlag(goldFlag(o, "reserved", j.reserved), "seen", j.seen), names
+}
+
+func (t *goldTask) snapshot(j *goldJob, items map[any]int, order int) goldObject {
+	charges := []goldObject{}
+	for _, c := range t.charges {
+		if goldPlain(c.cards[0]) {
+			continue
+		}
+		o := goldObject{"card": c.card, "covered": c.covered, "key": goldKey(c.cards), "milli": c.amount}
+		if c.item != nil {
+			o["item"] = items[c.item]
+		} else if c.binds {
+			o["item"] = items[goldKey(c.cards)]
+		}
+		charges = append(charges, goldFlag(o, "output", goldOutput(c.cards[0])))
+	}
+	cpu, memory := t.charged("cpu"), t.charged("memory")
+	return goldObject{
+		"id": t.id, "job": t.job, "queue": j.queue, "seq": t.seq, "order": order, "charges": charges,
+		"cpu": cpu.amount, "memory": memory.amount, "covered": goldObject{"cpu": cpu.part, "memory": memory.part},
+		"state": []string{"pending", "committed", "confirmed"}[t.state],
+	}
+}

@@ -13,7 +13,7 @@ type goldViewJob struct {
 	phase     Phase
 	minMember int
 	min       *goldRequest // nil: not known
-	invalid   bool         // the min can't be told
+	invalid   bool         // nobody knows its min
 	tasks     []*goldViewTask
 }
 
@@ -22,8 +22,7 @@ type goldViewTask struct {
 	class class
 	over  bool // succeeded or failed
 	node  string
-	cards []string // by item, of a task to be charged
-	isPod bool     // whose resource says which cards it could have
+	isPod bool // whose resource says which cards it could have
 }
 
 // goldView is a view. What a partial one doesn't have of a job stays as it is, unless
@@ -34,11 +33,20 @@ type goldView struct {
 	deleted map[string]bool
 }
 
+// goldReconciler makes a ledger agree with a view.
+type goldReconciler struct {
+	*golden
+	rep     *Report
+	views   []*goldViewJob
+	seen    map[string]*goldViewTask
+	deleted map[string]bool
+	leaves  map[string]bool // jobs of which tasks stay that the view doesn't have
+}
+
 // reconcile makes the ledger agree with a view, and reports it.
 func (g *golden) reconcile(view goldView) (rep Report) {
-	jobs := slices.Clone(view.jobs)
-	slices.SortFunc(jobs, func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
-	r := goldReconciler{golden: g, rep: &rep, tasks: map[string]*goldViewTask{}, deleted: view.deleted, leaves: map[string]bool{}}
+	r := goldReconciler{golden: g, rep: &rep, seen: map[string]*goldViewTask{}, deleted: view.deleted, leaves: map[string]bool{}}
+	r.views = slices.SortedFunc(slices.Values(view.jobs), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
 	if view.partial {
 		for id := range g.jobs {
 			r.leaves[id] = true
@@ -47,12 +55,12 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 			r.leaves[t.job] = true
 		}
 	}
-	for _, v := range jobs {
+	for _, v := range r.views {
 		if v.listed {
 			delete(r.leaves, v.id)
 		}
 		for _, t := range v.tasks {
-			r.tasks[t.id] = t
+			r.seen[t.id] = t
 			if t.invalid {
 				r.fail(v.id, t.id, ReasonGetTaskRequestResourceFailed)
 			}
@@ -66,33 +74,21 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 			r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
 		}
 	}
-	g.keepOrphans = true
-	r.giveBack()
-	for _, v := range jobs {
+	r.takeBack()
+	for _, v := range r.views {
 		r.place(v)
 	}
-	r.giveUp(jobs)
-	for _, v := range jobs {
+	r.giveUp()
+	for _, v := range r.views {
 		r.admit(v)
 	}
-	r.wait(jobs)
-	g.keepOrphans = false
+	r.wait()
 	g.prune()
-	g.changed()
 	rep.sort()
-	rep.Seq = g.seq
-	if rep.Changed {
+	if rep.Seq = g.seq; rep.Changed {
 		rep.Seq++
 	}
 	return rep
-}
-
-type goldReconciler struct {
-	*golden
-	rep     *Report
-	tasks   map[string]*goldViewTask
-	deleted map[string]bool
-	leaves  map[string]bool // jobs of which tasks stay that the view doesn't have
 }
 
 func (r *goldReconciler) fail(job, task string, reason Reason) {
@@ -104,28 +100,32 @@ func (r *goldReconciler) did(list *[]Ref, job, task string) {
 	r.rep.Changed = true
 }
 
-// giveBack is (2), (3) and (4) of the description, for tasks.
-func (r *goldReconciler) giveBack() {
-	var released, rolledBack []string
+// takeBack is (2), (3) and (4) of the specification, for tasks.
+func (r *goldReconciler) takeBack() {
+	var released, rolledBack []*goldTask
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		for _, t := range r.jobs[id].tasks {
-			seen, confirmed := r.tasks[t.id], t.state == taskConfirmed
+			seen, confirmed := r.seen[t.id], t.state == taskConfirmed
 			switch {
 			case r.leaves[id] && seen == nil && !r.deleted[t.id]:
 			case r.deleted[t.id] || seen != nil && seen.class == classEnded || seen == nil && confirmed:
-				released = append(released, t.id)
+				released = append(released, t)
 				r.did(&r.rep.Released, id, t.id)
 			case seen != nil && seen.class == classAllocated:
 			case confirmed:
-				rolledBack = append(rolledBack, t.id)
+				rolledBack = append(rolledBack, t)
 				r.did(&r.rep.RolledBack, id, t.id)
 			default:
 				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Task: t.id, Seq: t.seq})
 			}
 		}
 	}
-	r.golden.giveBack(true, released)
-	r.golden.giveBack(false, rolledBack)
+	for _, t := range released {
+		r.uncharge(t, true)
+	}
+	for _, t := range rolledBack {
+		r.uncharge(t, false)
+	}
 }
 
 // place is (1): allocated tasks are charged, in the queue that the view says.
@@ -134,8 +134,9 @@ func (r *goldReconciler) place(v *goldViewJob) {
 		r.fail(v.id, "", ReasonUnknownQueue)
 		return
 	}
-	moves := v.listed || slices.ContainsFunc(v.tasks, func(t *goldViewTask) bool { return t.class == classAllocated && !r.deleted[t.id] })
-	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && moves {
+	allocated := slices.DeleteFunc(slices.Clone(v.tasks), func(t *goldViewTask) bool { return t.class != classAllocated || r.deleted[t.id] })
+	slices.SortFunc(allocated, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
+	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && (v.listed || len(allocated) > 0) {
 		j.queue = v.queue
 		for id, t := range r.waiting {
 			if t.job == v.id {
@@ -144,43 +145,41 @@ func (r *goldReconciler) place(v *goldViewJob) {
 				r.waiting[id] = &moved
 			}
 		}
-		r.changed()
 		r.did(&r.rep.Corrected, v.id, "")
 	}
-	tasks := slices.Clone(v.tasks)
-	slices.SortFunc(tasks, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
-	var wrong []string
 	var missing []*goldViewTask
-	for _, t := range tasks {
-		if t.class != classAllocated || r.deleted[t.id] || r.confirms(t) {
+	on := map[string][]string{}
+	for _, t := range allocated {
+		cards, confirmed := r.confirms(t)
+		if confirmed {
 			continue
 		}
-		missing = append(missing, t)
-		if r.golden.tasks[t.id] != nil {
-			wrong = append(wrong, t.id)
+		missing, on[t.id] = append(missing, t), cards
+		if r.tasks()[t.id] != nil {
 			r.did(&r.rep.Corrected, t.job, t.id)
 		} else {
 			r.did(&r.rep.Imported, t.job, t.id)
 		}
 	}
-	r.golden.giveBack(false, wrong)
 	for _, t := range missing {
-		r.charge(t)
+		if was := r.tasks()[t.id]; was != nil {
+			r.uncharge(was, false)
+		}
+	}
+	for _, t := range missing {
+		r.charge(t, on[t.id])
 	}
 }
 
 // card returns the card that an item of an allocated task is on, and whether the
 // task allows it.
 func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card string, allowed bool) {
-	if goldOutput(want.cards[0]) {
+	if !goldCard(want.cards[0]) {
 		return want.cards[0], true
 	}
 	on := r.nodes[v.node]
-	if was != "" && slices.Contains(on, was) && slices.Contains(want.cards, was) {
-		return was, true
-	}
-	for _, card := range want.cards {
-		if slices.Contains(on, card) {
+	for _, card := range slices.Insert(slices.Clone(want.cards), 0, was) {
+		if slices.Contains(on, card) && slices.Contains(want.cards, card) {
 			return card, true
 		}
 	}
@@ -190,66 +189,51 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 	return cmp.Or(was, want.cards[0]), true
 }
 
-// confirms confirms the charge of a task if that is what the view has, and else sets
-// the cards that it should be on.
-func (r *goldReconciler) confirms(v *goldViewTask) bool {
-	t := r.golden.tasks[v.id]
+// confirms confirms the charge of a task if that is what the view has. It returns the cards
+// that the task should be on.
+func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
+	t := r.tasks()[v.id]
 	wants := v.goldRequest
-	wants.invalid = false // charged is what could be told
-	same := t != nil && r.golden.charges(t, &wants)
-	v.cards = nil
-	for i, want := range v.items {
+	wants.invalid = false // charged is what could be resolved
+	same = t != nil && r.charges(t, &wants)
+	for _, want := range v.items {
 		was := ""
-		if t != nil && i < len(t.charges) && goldKey(t.charges[i].cards) == goldKey(want.cards) {
-			was = t.charges[i].card
+		if t != nil {
+			for _, c := range t.charges {
+				if goldKey(c.cards) == goldKey(want.cards) {
+					was = c.card
+				}
+			}
 		}
 		card, _ := r.card(v, want, was)
-		v.cards = append(v.cards, card)
+		cards = append(cards, card)
 		same = same && card == was
 	}
 	if same && t.state != taskConfirmed {
 		t.state = taskConfirmed
 		r.rep.Changed = true
 	}
-	return same
+	return cards, same
 }
 
-// charge charges what the view has, in the job's own order.
-func (r *goldReconciler) charge(v *goldViewTask) {
-	j := r.jobs[v.job]
-	if j == nil {
-		j = &goldJob{id: v.job, queue: v.queue, anyMix: r.cfg.AnyMix}
-		r.jobs[v.job] = j
-	}
+// charge charges what the view has: as a commit does or, where a commit couldn't, against
+// nothing.
+func (r *goldReconciler) charge(v *goldViewTask, cards []string) {
+	j := r.made(v.job, v.queue)
 	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed}
-	for dim, amount := range v.plain {
-		covered := min(amount, j.plain[dim].hold)
-		j.plain[dim].hold -= covered
-		t.plain[dim] = goldDraw{amount, covered}
-	}
-	free := slices.Clone(j.items)
-	for i, want := range v.items {
-		it := j.match(want, free)
-		free = slices.DeleteFunc(free, func(other *goldItem) bool { return other == it })
-		t.charges = append(t.charges, j.charged(want, it, v.cards[i]))
+	for i, it := range j.matches(v.items) {
+		want, card := v.items[i], cards[i]
+		firm, listed := j.firmKey(want.cards), want.cards
+		if it != nil {
+			firm, listed = j.firm(it), it.cards
+		}
+		if !slices.Contains(listed, card) || firm != "" && firm != card {
+			t.charges = append(t.charges, &goldCharge{cards: want.cards, card: card, amount: want.amount})
+			continue
+		}
+		t.charges = append(t.charges, j.charge(want, it, card))
 	}
 	j.tasks = append(j.tasks, t)
-	r.golden.tasks[t.id] = t
-	r.changed()
-}
-
-// charged charges an item on a card, as a commit does or, where a commit couldn't,
-// against nothing.
-func (j *goldJob) charged(want goldWant, it *goldItem, card string) *goldCharge {
-	firm := j.firmKey(want.cards)
-	listed := want.cards
-	if it != nil {
-		firm, listed = j.firm(it), it.cards
-	}
-	if !slices.Contains(listed, card) || firm != "" && firm != card {
-		return &goldCharge{cards: want.cards, card: card, milli: want.milli}
-	}
-	return j.charge(want, it, card)
 }
 
 // holds reports whether a job keeps what its charges don't cover of its min.
@@ -258,35 +242,28 @@ func (v *goldViewJob) holds(j *goldJob) bool {
 }
 
 // giveUp takes reservations of jobs that have gone, and holds.
-func (r *goldReconciler) giveUp(jobs []*goldViewJob) {
+func (r *goldReconciler) giveUp() {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		j := r.jobs[id]
 		if !j.reserved || r.leaves[id] {
 			continue
 		}
-		var v *goldViewJob
-		for _, other := range jobs {
-			if other.id == id && other.listed {
-				v = other
-			}
-		}
+		at := slices.IndexFunc(r.views, func(v *goldViewJob) bool { return v.id == id && v.listed })
 		switch {
-		case v != nil && r.queues[v.queue] == nil:
-		case v != nil && v.phase != PhasePending:
-			if !v.holds(j) {
-				r.settle(v)
+		case at >= 0 && r.queues[r.views[at].queue] == nil:
+		case at >= 0 && r.views[at].phase != PhasePending:
+			if !r.views[at].holds(j) {
+				r.setMin(r.views[at])
 			}
 		case !j.seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Seq: j.seq})
 		default:
 			r.did(&r.rep.Released, id, "")
-			if len(j.tasks) == 0 {
-				r.drop(j)
-				continue
-			}
 			next := r.drawn(&goldRequest{id: id, queue: j.queue, anyMix: r.cfg.AnyMix}, j)
 			next.reserved, next.seen, next.seq = false, false, 0
-			r.put(next)
+			if r.jobs[id] = next; len(j.tasks) == 0 {
+				delete(r.jobs, id)
+			}
 		}
 	}
 }
@@ -297,15 +274,16 @@ func (r *goldReconciler) admit(v *goldViewJob) {
 	if !v.listed || v.phase == PhasePending || r.queues[v.queue] == nil || j == nil && v.phase != PhaseInqueue {
 		return
 	}
-	r.settle(v)
+	r.setMin(v)
 	if j := r.jobs[v.id]; j != nil && j.reserved && !j.seen {
 		j.seen = true
 		r.rep.Changed = true
 	}
 }
 
-// settle makes the min of a job the view's, or what its charges cover of it.
-func (r *goldReconciler) settle(v *goldViewJob) {
+// setMin makes the min of a job the view's or, if it loses its holds, what its charges cover of
+// it. What doesn't fit goes on the first alternative.
+func (r *goldReconciler) setMin(v *goldViewJob) {
 	j, want := r.jobs[v.id], v.min
 	reserved, keeps := j != nil && j.reserved, v.holds(j)
 	switch {
@@ -315,67 +293,60 @@ func (r *goldReconciler) settle(v *goldViewJob) {
 		return
 	case !keeps && len(j.tasks) == 0:
 		r.did(&r.rep.Released, v.id, "")
-		r.drop(j)
+		delete(r.jobs, v.id)
 		return
 	case want == nil:
-		want = &goldRequest{id: v.id, queue: v.queue, anyMix: j.anyMix, plain: [2]int64{j.plain[0].min, j.plain[1].min}}
-		for _, it := range j.items {
-			want.items = append(want.items, goldWant{it.cards, it.min, it.unit})
-		}
+		want = j.request()
 	}
-	own, next := r.own(j), r.drawn(want, j)
-	for dim := range next.plain {
-		if !keeps {
-			next.plain[dim].min -= next.plain[dim].hold
-			next.plain[dim].hold = 0
-		}
-	}
+	next := r.drawn(want, j)
 	for i, it := range next.items {
 		if !keeps {
 			it.min -= next.left(it)
-			continue
+		} else if !r.fill(&Answer{}, j, next, i) {
+			it.add(cmp.Or(next.firm(it), it.cards[0]), next.left(it)-it.held())
 		}
-		if r.fill(&Answer{}, v.queue, i, next, it, own) {
-			continue
-		}
-		first := cmp.Or(next.firm(it), it.cards[0])
-		it.add(first, next.left(it)-it.held())
 	}
 	if reserved && next.describe() == j.describe() {
 		return
 	}
-	list := &r.rep.Corrected
-	if !reserved {
-		list = &r.rep.Imported
+	r.jobs[v.id] = next
+	if reserved {
+		r.did(&r.rep.Corrected, v.id, "")
+	} else {
+		r.did(&r.rep.Imported, v.id, "")
 	}
-	r.put(next)
-	r.did(list, v.id, "")
+}
+
+// request asks for the min that a job has.
+func (j *goldJob) request() *goldRequest {
+	r := &goldRequest{id: j.id, queue: j.queue, anyMix: j.anyMix}
+	for _, it := range j.items {
+		r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
+	}
+	return r
 }
 
 // wait notes what is pending.
-func (r *goldReconciler) wait(jobs []*goldViewJob) {
+func (r *goldReconciler) wait() {
 	waiting := map[string]*goldRequest{}
 	for id, t := range r.waiting {
-		if r.leaves[t.job] && r.tasks[id] == nil && !r.deleted[id] {
+		if r.leaves[t.job] && r.seen[id] == nil && !r.deleted[id] {
 			waiting[id] = t
 		}
 	}
-	for _, v := range jobs {
-		for _, t := range v.tasks {
-			if t.class == classPending && !t.invalid && r.golden.tasks[t.id] == nil && !r.deleted[t.id] {
-				waiting[t.id] = &t.goldRequest
-			}
+	for id, t := range r.seen {
+		if t.class == classPending && !t.invalid && r.tasks()[id] == nil && !r.deleted[id] {
+			waiting[id] = &t.goldRequest
 		}
 	}
 	if !maps.EqualFunc(waiting, r.waiting, (*goldRequest).equal) {
 		r.rep.Changed = true
 	}
-	r.golden.waiting = waiting
+	r.waiting = waiting
 }
 
 func (r *goldRequest) equal(other *goldRequest) bool {
-	return r.job == other.job && r.queue == other.queue && r.plain == other.plain &&
-		slices.EqualFunc(r.items, other.items, func(a, b goldWant) bool {
-			return goldKey(a.cards) == goldKey(b.cards) && a.milli == b.milli
-		})
+	return r.job == other.job && r.queue == other.queue && slices.EqualFunc(r.items, other.items, func(a, b goldWant) bool {
+		return goldKey(a.cards) == goldKey(b.cards) && a.amount == b.amount
+	})
 }

@@ -188,7 +188,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	if len(cluster.Cards()) == 0 {
 		n -= m.IntN(3)
 	}
-	m.g = newGolden(cfg, nil, modelOutputs[m.IntN(len(modelOutputs))])
+	m.g = newGolden(cfg, modelOutputs[m.IntN(len(modelOutputs))])
 	dims, err := NewMap(nil, outputNames(m.g.outs)...)
 	if err != nil {
 		m.fatal("NewMap: %v", err)
@@ -222,7 +222,6 @@ func (g *golden) setCatalog(c *device.Catalog) {
 	for _, card := range totals.Cards {
 		g.total[card.Name], g.known[card.Name] = card.Milli, true
 	}
-	g.limits = nil
 }
 
 func (m *model) fatal(format string, args ...any) {
@@ -347,9 +346,9 @@ func (m *model) taskID(charged bool) string {
 		return id
 	}
 	if charged {
-		return cmp.Or(among(m, m.g.tasks, func(*goldTask) bool { return true }), id)
+		return cmp.Or(among(m, m.g.tasks(), func(*goldTask) bool { return true }), id)
 	}
-	for n := 0; n < 10 && m.g.tasks[id] != nil; n++ {
+	for n := 0; n < 10 && m.g.tasks()[id] != nil; n++ {
 		id = fmt.Sprint("t", m.IntN(40))
 	}
 	return id
@@ -413,7 +412,7 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 			for _, card := range cards {
 				used[card] = true
 			}
-			want.milli = max([...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]*m.card/1000, 1)
+			want.amount = max([...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]*m.card/1000, 1)
 		} else {
 			if m.IntN(4) == 0 && len(cards) > 1 {
 				want.unit *= 2
@@ -423,20 +422,20 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 				continue
 			}
 			used[id] = true
-			if want.milli = want.unit * (1 + int64(m.IntN(4))); goldOutput(cards[0]) {
-				want.milli = m.card * (1 + int64(m.IntN(4)))
+			if want.amount = want.unit * (1 + int64(m.IntN(4))); goldOutput(cards[0]) {
+				want.amount = m.card * (1 + int64(m.IntN(4)))
 			}
 			if len(cards) == 1 && m.IntN(8) == 0 {
-				want.milli = 1
+				want.amount = 1
 			}
 		}
 		wants = append(wants, want)
 	}
-	slices.SortStableFunc(wants, func(a, b goldWant) int {
-		if goldKind(a.cards) < 2 || goldKind(b.cards) < 2 {
-			return goldKind(a.cards)/2 - goldKind(b.cards)/2
+	slices.SortStableFunc(wants, func(a, b goldWant) int { // outputs come last
+		if !goldOutput(a.cards[0]) && !goldOutput(b.cards[0]) {
+			return 0
 		}
-		return strings.Compare(a.cards[0], b.cards[0])
+		return a.compare(b)
 	})
 	return wants
 }
@@ -470,30 +469,18 @@ func (m *model) job(id string) *goldRequest {
 	if m.IntN(8) == 0 {
 		r.anyMix = !r.anyMix
 	}
-	r.plain = [2]int64{m.plain(), m.plain()}
 	if !r.invalid {
-		r.items = m.wants(m.IntN(4), false)
-	} else {
-		r.plain = [2]int64{}
+		r.items = append(goldPlains(m.plain(), m.plain()), m.wants(m.IntN(4), false)...)
 	}
 	if j := m.g.jobs[r.id]; j != nil && m.IntN(8) > 0 {
 		r.queue = j.queue
 		if m.IntN(8) == 0 && j.whole() { // what it has
-			r.anyMix, r.plain, r.items = j.anyMix, [2]int64{j.plain[0].min, j.plain[1].min}, nil
-			for _, it := range j.items {
-				if it.min > 0 {
-					r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
-				}
-			}
+			r.anyMix = j.anyMix
+			r.items = slices.DeleteFunc(j.request().items, func(want goldWant) bool { return want.amount == 0 })
 		}
 	}
 	m.settle(r, r.id)
-	slices.SortFunc(r.items, func(a, b goldWant) int {
-		return cmp.Or(
-			cmp.Compare(goldKind(a.cards), goldKind(b.cards)),
-			strings.Compare(goldKey(a.cards), goldKey(b.cards)),
-			cmp.Compare(a.unit, b.unit))
-	})
+	slices.SortFunc(r.items, goldWant.compare)
 	return r
 }
 
@@ -513,11 +500,8 @@ func (m *model) task(id string) *goldRequest {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
 	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0}
-	if t := m.g.tasks[r.id]; t != nil && m.IntN(3) > 0 { // the same again
-		r.job, r.queue, r.plain, r.invalid = t.job, m.g.jobs[t.job].queue, [2]int64{t.plain[0].amount, t.plain[1].amount}, false
-		for _, c := range t.charges {
-			r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
-		}
+	if t := m.g.tasks()[r.id]; t != nil && m.IntN(3) > 0 { // the same again
+		r.job, r.queue, r.items, r.invalid = t.job, m.g.jobs[t.job].queue, t.wants(), false
 		return r
 	}
 	if m.IntN(3) > 0 {
@@ -528,23 +512,26 @@ func (m *model) task(id string) *goldRequest {
 	if r.invalid {
 		return r
 	}
-	r.plain = [2]int64{m.plain(), m.plain()}
-	j := m.g.jobs[r.job]
+	plain, j := goldPlains(m.plain(), m.plain()), m.g.jobs[r.job]
 	if j != nil && m.IntN(10) > 0 {
 		r.queue = j.queue
 	}
-	if j != nil && len(j.items) > 0 && m.IntN(3) > 0 { // a task of one of its items
-		it := j.items[m.IntN(len(j.items))]
-		want := goldWant{cards: it.cards, milli: m.card}
+	var items []*goldItem
+	if j != nil {
+		items = slices.DeleteFunc(slices.Clone(j.items), func(it *goldItem) bool { return goldPlain(it.cards[0]) })
+	}
+	if len(items) > 0 && m.IntN(3) > 0 { // a task of one of its items
+		it := items[m.IntN(len(items))]
+		want := goldWant{cards: it.cards, amount: m.card}
 		if len(it.cards) > 1 {
-			want.milli = it.unit
+			want.amount = it.unit
 		}
 		if m.IntN(6) == 0 {
 			want.cards = it.cards[m.IntN(len(it.cards)):]
 		}
-		r.items = []goldWant{want}
+		r.items = append(plain, want)
 	} else {
-		r.items = m.wants(m.IntN(3), true)
+		r.items = append(plain, m.wants(m.IntN(3), true)...)
 	}
 	return r
 }
@@ -588,9 +575,9 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 		return h
 	}
 	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r)}
-	h.min = book.Min{CPU: r.plain[0], Memory: r.plain[1], AnyMix: r.anyMix, Invalid: r.invalid}
-	for _, want := range r.items {
-		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.milli, Unit: want.unit})
+	h.min = book.Min{CPU: r.amount("cpu"), Memory: r.amount("memory"), AnyMix: r.anyMix, Invalid: r.invalid}
+	for _, want := range r.counted() {
+		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.amount, Unit: want.unit})
 	}
 	if len(m.jobs) < modelHandles {
 		m.jobs, m.jobOf[r] = append(m.jobs, r), h
@@ -603,14 +590,33 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 		return h
 	}
 	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r)}
-	h.use = book.Use{CPU: r.plain[0], Memory: r.plain[1], Invalid: r.invalid}
-	for _, want := range r.items {
-		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.milli})
+	h.use = book.Use{CPU: r.amount("cpu"), Memory: r.amount("memory"), Invalid: r.invalid}
+	for _, want := range r.counted() {
+		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.amount})
 	}
 	if len(m.tasks) < modelHandles {
 		m.tasks, m.taskOf[r] = append(m.tasks, r), h
 	}
 	return h
+}
+
+// counted are the items but cpu and memory.
+func (r *goldRequest) counted() []goldWant {
+	return slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return goldPlain(want.cards[0]) })
+}
+
+// goldPlains are the items of some cpu and memory.
+func goldPlains(cpu, memory int64) []goldWant {
+	wants := []goldWant{{[]string{"cpu"}, cpu, 1}, {[]string{"memory"}, memory, 1}}
+	return slices.DeleteFunc(wants, func(want goldWant) bool { return want.amount == 0 })
+}
+
+// wants is what a task is charged, as it was requested.
+func (t *goldTask) wants() (wants []goldWant) {
+	for _, c := range t.charges {
+		wants = append(wants, goldWant{cards: c.cards, amount: c.amount})
+	}
+	return wants
 }
 
 // Operations.
@@ -701,11 +707,11 @@ func (m *model) allocatable() {
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
 // task of its item's key and unit has an alternative with room.
 func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []*goldItem) {
-	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.exceeded()) > 0 {
+	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.over()) > 0 {
 		return
 	}
 	for queue := range m.g.queues {
-		for dim := range m.g.dims {
+		for _, dim := range m.g.dims {
 			if m.g.sum(queue, dim).elastic > 0 {
 				return
 			}
@@ -713,7 +719,7 @@ func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []*goldItem) {
 	}
 	for i, want := range r.items {
 		it := items[i]
-		if it == nil || goldKey(it.cards) != goldKey(want.cards) || len(it.cards) > 1 && it.unit != want.milli || it.held() < want.milli {
+		if it == nil || goldKey(it.cards) != goldKey(want.cards) || len(it.cards) > 1 && it.unit != want.amount || it.held() < want.amount {
 			continue
 		}
 		whole := true
@@ -735,8 +741,7 @@ const (
 // tiny reports whether a request is for so little that too many copies fit.
 func (m *model) tiny(r *goldRequest) bool {
 	few := func(amount int64) bool { return amount < m.card/2 }
-	return r.plain[0] > 0 && few(r.plain[0]) || r.plain[1] > 0 && few(r.plain[1]) ||
-		slices.ContainsFunc(r.items, func(want goldWant) bool { return few(want.milli) })
+	return slices.ContainsFunc(r.items, func(want goldWant) bool { return few(want.amount) })
 }
 
 // copies compares with admitting one copy after the other.
@@ -760,7 +765,7 @@ func (m *model) copies() {
 			return
 		}
 		if m.g.queues[r.queue] != nil {
-			rooms = [2]goldRoom{g.floorRoom(r.queue, 0, 0), g.floorRoom(r.queue, 1, 0)}
+			rooms = [2]goldRoom{g.floorRoom(r.queue, "cpu", 0), g.floorRoom(r.queue, "memory", 0)}
 		}
 		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
 			r.id = fmt.Sprint("copy", copies)
@@ -781,11 +786,8 @@ func (m *model) copies() {
 		return
 	}
 	if m.g.queues[r.queue] != nil {
-		var plain [2]goldNeed
-		if j := g.jobs[r.job]; j != nil {
-			plain = j.plain
-		}
-		rooms = [2]goldRoom{g.chargeRoom(r.queue, 0, plain[0].hold), g.chargeRoom(r.queue, 1, plain[1].hold)}
+		j := cmp.Or(g.jobs[r.job], &goldJob{})
+		rooms = [2]goldRoom{g.chargeRoom(r.queue, "cpu", j.min("cpu").part), g.chargeRoom(r.queue, "memory", j.min("memory").part)}
 	}
 	refusal := Refusal{}
 	if together := g.together([]*goldRequest{&r, &r}); len(together) == 1 { // on one card
@@ -903,7 +905,7 @@ func (m *model) commitAll() {
 			}
 		}
 		if i > 0 && !repeat && m.IntN(3) > 0 {
-			r.job, r.queue, r.items, r.plain, r.invalid = same.job, same.queue, same.items, same.plain, same.invalid
+			r.job, r.queue, r.items, r.invalid = same.job, same.queue, same.items, same.invalid
 		}
 		requests, handles = append(requests, r), append(handles, m.taskHandle(r))
 	}
@@ -1105,7 +1107,7 @@ func (m *model) wider(cards []string) *vectormap.ResourceVectorMap {
 
 // widen takes over more cards.
 func (m *model) widen(cards []string) {
-	m.g.widen(cards)
+	m.g.dims = append(m.g.dims, cards...)
 	m.m = m.wider(cards)
 	m.cards = modelCards[:len(m.cards)+len(cards)]
 	m.places = m.places[:0]
@@ -1272,8 +1274,8 @@ func (m *model) compareSums() {
 	if m.l.seq != m.g.seq {
 		m.fatal("seq %d, want %d", m.l.seq, m.g.seq)
 	}
-	if len(m.l.queues) != len(m.g.queues) || len(m.l.jobs) != len(m.g.jobs) || len(m.l.tasks) != len(m.g.tasks) {
-		m.fatal("%d queues, %d jobs, %d tasks, want %d, %d, %d", len(m.l.queues), len(m.l.jobs), len(m.l.tasks), len(m.g.queues), len(m.g.jobs), len(m.g.tasks))
+	if len(m.l.queues) != len(m.g.queues) || len(m.l.jobs) != len(m.g.jobs) || len(m.l.tasks) != len(m.g.tasks()) {
+		m.fatal("%d queues, %d jobs, %d tasks, want %d, %d, %d", len(m.l.queues), len(m.l.jobs), len(m.l.tasks), len(m.g.queues), len(m.g.jobs), len(m.g.tasks()))
 	}
 	for name := range m.g.queues {
 		q := m.l.queues[name]
@@ -1286,14 +1288,14 @@ func (m *model) compareSums() {
 		if got, want := q.Holders, m.g.holders(name); got != want {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}
-		for dim := range m.g.dims {
+		for i, dim := range m.g.dims {
 			limit, sum := m.g.limit(name, dim), m.g.sum(name, dim)
-			at := m.places[dim]
+			at := m.places[i]
 			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
-				m.fatal("%s of %s: %+v, want %+v", m.g.dims[dim], name, got, want)
+				m.fatal("%s of %s: %+v, want %+v", dim, name, got, want)
 			}
 			if over := limit != Unlimited && max(sum.allocated, sum.floor()) > limit; over != q.Over(int32(at)) {
-				m.fatal("%s of %s: over %v, want %v", m.g.dims[dim], name, !over, over)
+				m.fatal("%s of %s: over %v, want %v", dim, name, !over, over)
 			}
 		}
 	}
@@ -1373,8 +1375,11 @@ func (j *goldJob) describe() string {
 	if j == nil {
 		return "none"
 	}
-	b := fmt.Appendf(nil, "%s %s %v %v %v %d %v %v\n", j.id, j.queue, j.anyMix, j.reserved, j.seen, j.seq, j.plain[0], j.plain[1])
+	b := fmt.Appendf(nil, "%s %s %v %v %v %d %v %v\n", j.id, j.queue, j.anyMix, j.reserved, j.seen, j.seq, j.min("cpu"), j.min("memory"))
 	for _, it := range j.items {
+		if goldPlain(it.cards[0]) {
+			continue
+		}
 		b = fmt.Appendf(b, " %s %d/%d:", goldKey(it.cards), it.min, it.unit)
 		for _, card := range it.cards {
 			b = fmt.Appendf(b, " %s %d", card, it.hold[card])
@@ -1382,15 +1387,18 @@ func (j *goldJob) describe() string {
 		b = append(b, '\n')
 	}
 	for _, t := range j.tasks {
-		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.plain[0], t.plain[1])
+		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.charged("cpu"), t.charged("memory"))
 		for _, c := range t.charges {
+			if goldPlain(c.card) {
+				continue
+			}
 			against := "-"
 			if c.binds {
 				against = "its key"
 			} else if c.item != nil {
 				against = fmt.Sprint(goldKey(c.item.cards), "/", c.item.unit)
 			}
-			b = fmt.Appendf(b, ", %s of %s for %s %d %d", c.card, goldKey(c.cards), against, c.milli, c.covered)
+			b = fmt.Appendf(b, ", %s of %s for %s %d %d", c.card, goldKey(c.cards), against, c.amount, c.covered)
 		}
 		b = append(b, '\n')
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -35,7 +34,7 @@ func (m *model) reconcile() {
 	}
 	m.countIf(want.Changed)
 	m.end(want.Changed, "")
-	want.Over = m.over()
+	want.Over = m.g.over()
 	if !slices.Equal(got.Over, want.Over) {
 		m.fatal("over %+v, want %+v", got.Over, want.Over)
 	}
@@ -50,25 +49,13 @@ func (m *model) reconcile() {
 // large: what a view asks for is then estimated only.
 func (m *model) large() bool {
 	for queue := range m.g.queues {
-		for dim := range m.g.dims {
+		for _, dim := range m.g.dims {
 			if m.g.sum(queue, dim).full() > 1<<50 {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-func (m *model) over() (list []Overage) {
-	for _, queue := range slices.Sorted(maps.Keys(m.g.queues)) {
-		for dim, name := range m.g.dims {
-			limit, s := m.g.limit(queue, dim), m.g.sum(queue, dim)
-			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
-				list = append(list, Overage{queue, name, used, limit, used - limit})
-			}
-		}
-	}
-	return list
 }
 
 func (m *model) compareReports(got, want *Report) {
@@ -119,7 +106,7 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 	for range m.IntN(4) {
 		v := job(fmt.Sprint("j", m.IntN(14)), m.queue())
 		v.listed = v.listed || m.IntN(2) == 0
-		r := goldRequest{id: m.taskID(false), job: v.id, plain: [2]int64{m.small(), m.small()}, items: m.wants(m.IntN(3), true)}
+		r := goldRequest{id: m.taskID(false), job: v.id, items: append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), true)...)}
 		if !slices.ContainsFunc(jobs, func(v *goldViewJob) bool {
 			return slices.ContainsFunc(v.tasks, func(t *goldViewTask) bool { return t.id == r.id })
 		}) {
@@ -146,16 +133,19 @@ func (m *model) small() int64 { return int64(m.IntN(4)) * max(m.card/2, 1) }
 
 // taskAgain is a request for what a task is charged, or for something like it.
 func (m *model) taskAgain(t *goldTask) goldRequest {
-	r := goldRequest{id: t.id, job: t.job, plain: [2]int64{t.plain[0].amount, t.plain[1].amount}}
-	for _, c := range t.charges {
-		r.items = append(r.items, goldWant{cards: c.cards, milli: c.milli})
+	r := goldRequest{id: t.id, job: t.job, items: t.wants()}
+	cpu, memory := r.amount("cpu"), r.amount("memory")
+	switch m.IntN(24) {
+	case 0:
+		cpu = m.small()
+	case 1:
+		memory = m.small()
 	}
+	counted := r.counted()
 	if m.IntN(12) == 0 {
-		r.plain[m.IntN(2)] = m.small()
+		counted = m.wants(m.IntN(3), true)
 	}
-	if m.IntN(12) == 0 {
-		r.items = m.wants(m.IntN(3), true)
-	}
+	r.items = append(goldPlains(cpu, memory), counted...)
 	return r
 }
 
@@ -166,29 +156,30 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 	t.queue = queue
 	var wants []goldWant
 	for _, want := range t.items {
-		if goldOutput(want.cards[0]) {
+		if !goldCard(want.cards[0]) {
 			wants = append(wants, want)
 			continue
 		}
 		if m.card > 1 {
-			want.milli = (want.milli + 999) / 1000 * 1000
+			want.amount = (want.amount + 999) / 1000 * 1000
 		}
 		if !slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] }) {
 			wants = append(wants, want)
 		}
 	}
 	t.items = wants
-	t.isPod = t.goldRequest.cards() == 1 && m.card > 1 && m.IntN(2) == 0
+	cards := t.cards()
+	t.isPod = len(cards) == 1 && m.card > 1 && m.IntN(2) == 0
 	if t.invalid = m.IntN(40) == 0; t.invalid {
-		t.items, t.plain, t.isPod = nil, [2]int64{}, false
+		t.items, cards, t.isPod = nil, nil, false
 	}
-	if m.g.cfg.UnlimitedCPUMemory && t.goldRequest.cards() > 0 {
-		t.plain = [2]int64{}
+	if m.g.cfg.UnlimitedCPUMemory && len(cards) > 0 {
+		t.items = t.counted()
 	}
 	t.node = cmp.Or(m.oneOf(append(modelNodes, "gone", "")...))
-	if len(t.items) > 0 && m.IntN(4) > 0 {
-		for node, cards := range m.g.nodes {
-			if slices.Contains(cards, t.items[0].cards[0]) {
+	if len(cards) > 0 && m.IntN(4) > 0 {
+		for node, on := range m.g.nodes {
+			if slices.Contains(on, cards[0].cards[0]) {
 				t.node = min(t.node, node)
 			}
 		}
@@ -240,21 +231,19 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	case t.invalid:
 		task.Cards = []Item{{Alternatives: []string{"Ghost"}, Milli: 1000}}
 	case t.isPod:
-		count := *resource.NewQuantity(t.items[0].milli/1000, resource.DecimalSI)
+		count := *resource.NewQuantity(t.cards()[0].amount/1000, resource.DecimalSI)
 		task.Pod = &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": count}},
 		}}}}
-		task.Pod.Annotations = map[string]string{NameAnnotation: goldKey(t.items[0].cards)}
+		task.Pod.Annotations = map[string]string{NameAnnotation: goldKey(t.cards()[0].cards)}
 	default:
 		task.Cards = []Item{}
-		for _, want := range t.items {
-			if !goldOutput(want.cards[0]) {
-				task.Cards = append(task.Cards, Item{Alternatives: want.cards, Milli: want.milli})
-			}
+		for _, want := range t.cards() {
+			task.Cards = append(task.Cards, Item{Alternatives: want.cards, Milli: want.amount})
 		}
 	}
 	if t.over = task.Phase.ended(); t.over { // nobody looks what it asked for
-		t.items, t.plain, t.invalid = nil, [2]int64{}, false
+		t.items, t.invalid = nil, false
 	}
 	return task
 }
@@ -262,12 +251,12 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 // requests is what a task requests without its cards; outputs are made of what has their names.
 func (r *goldRequest) requests() corev1.ResourceList {
 	list := corev1.ResourceList{
-		corev1.ResourceCPU:    *resource.NewMilliQuantity(r.plain[0], resource.DecimalSI),
-		corev1.ResourceMemory: *resource.NewQuantity(r.plain[1], resource.DecimalSI),
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(r.amount("cpu"), resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(r.amount("memory"), resource.DecimalSI),
 	}
 	for _, want := range r.items {
 		if goldOutput(want.cards[0]) {
-			list[corev1.ResourceName(want.cards[0])] = *resource.NewQuantity(want.milli, resource.DecimalSI)
+			list[corev1.ResourceName(want.cards[0])] = *resource.NewQuantity(want.amount, resource.DecimalSI)
 		}
 	}
 	return list
@@ -280,29 +269,26 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 	v.minMember = m.IntN(3)
 	r := &goldRequest{id: v.id, queue: v.queue, anyMix: m.g.cfg.AnyMix}
 	if j := m.g.jobs[v.id]; j != nil && m.IntN(4) > 0 {
-		r.anyMix, r.plain = j.anyMix, [2]int64{j.plain[0].min, j.plain[1].min}
-		for _, it := range j.items {
-			r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
-		}
+		r.anyMix, r.items = j.anyMix, j.request().items
 	} else {
-		r.plain, r.items = [2]int64{m.small(), m.small()}, m.wants(m.IntN(3), false)
+		r.items = append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), false)...)
 	}
 	r.items = slices.DeleteFunc(r.items, func(want goldWant) bool {
-		return want.milli == 0 || want.milli%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] && !goldOutput(card) })
+		return want.amount == 0 || want.amount%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] && goldCard(card) })
 	})
 	job := Job{
-		ID: v.id, Queue: v.queue, AnyMix: &r.anyMix, Tasks: tasks, Min: &Min{CPU: r.plain[0], Memory: r.plain[1]},
+		ID: v.id, Queue: v.queue, AnyMix: &r.anyMix, Tasks: tasks, Min: &Min{CPU: r.amount("cpu"), Memory: r.amount("memory")},
 		Phase: v.phase, MinMember: int32(v.minMember), MinUnknown: m.IntN(6) == 0,
 	}
-	for _, want := range r.items {
+	for _, want := range r.counted() {
 		if !goldOutput(want.cards[0]) {
-			job.Min.Items = append(job.Min.Items, Item{want.cards, want.milli, want.unit})
+			job.Min.Items = append(job.Min.Items, Item{want.cards, want.amount, want.unit})
 			continue
 		}
 		if job.Min.Outputs == nil {
 			job.Min.Outputs = map[corev1.ResourceName]int64{}
 		}
-		job.Min.Outputs[corev1.ResourceName(want.cards[0])] = want.milli
+		job.Min.Outputs[corev1.ResourceName(want.cards[0])] = want.amount
 	}
 	if v.min = m.minOf(v, r); job.MinUnknown {
 		v.min, v.invalid = nil, false
@@ -310,61 +296,44 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 	return job
 }
 
-// minOf is a min as decisions need it, nil if some task can't be told.
+// minOf is a min as decisions need it, nil if some task can't be resolved.
 func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
-	var free, all [2]int64
-	asked := map[string]int64{} // of outputs
+	free, all := map[string]int64{}, map[string]int64{} // what tasks request, and those without cards
 	ended := false
 	for _, t := range v.tasks {
 		v.invalid = v.invalid || t.invalid
 		ended = ended || t.over
 		for _, want := range t.items {
-			if goldOutput(want.cards[0]) {
-				asked[want.cards[0]] += want.milli
-			}
-		}
-		for dim, amount := range t.plain {
-			all[dim] += amount
-			if t.goldRequest.cards() == 0 {
-				free[dim] += amount
+			all[want.cards[0]] += want.amount
+			if len(t.cards()) == 0 {
+				free[want.cards[0]] += want.amount
 			}
 		}
 	}
 	if v.invalid {
 		return nil
 	}
+	hasCards := len(r.cards()) > 0
 	var items []goldWant
 	for _, want := range r.items {
-		if !r.anyMix || len(want.cards) == 1 {
+		dim := want.cards[0]
+		if goldPlain(dim) && m.g.cfg.UnlimitedCPUMemory && hasCards {
+			want.amount = min(want.amount, free[dim])
+		}
+		if ended && !goldCard(dim) {
+			want.amount = min(want.amount, all[dim])
+		}
+		if goldCard(dim) && (!r.anyMix || len(want.cards) == 1) {
 			want.unit = 1000
 		}
-		at := slices.IndexFunc(items, func(it goldWant) bool { return goldKey(it.cards) == goldKey(want.cards) && it.unit == want.unit })
+		at := slices.IndexFunc(items, func(it goldWant) bool { return it.compare(want) == 0 })
 		if at >= 0 {
-			items[at].milli += want.milli
-			continue
-		}
-		items = append(items, want)
-	}
-	for dim := range r.plain {
-		if m.g.cfg.UnlimitedCPUMemory && r.cards() > 0 {
-			r.plain[dim] = min(r.plain[dim], free[dim])
-		}
-		if ended {
-			r.plain[dim] = min(r.plain[dim], all[dim])
+			items[at].amount += want.amount
+		} else if want.amount > 0 {
+			items = append(items, want)
 		}
 	}
-	for i, it := range items {
-		if ended && goldOutput(it.cards[0]) {
-			items[i].milli = min(it.milli, asked[it.cards[0]])
-		}
-	}
-	items = slices.DeleteFunc(items, func(it goldWant) bool { return it.milli == 0 })
-	slices.SortFunc(items, func(a, b goldWant) int {
-		return cmp.Or(
-			cmp.Compare(goldKind(a.cards), goldKind(b.cards)),
-			strings.Compare(goldKey(a.cards), goldKey(b.cards)),
-			cmp.Compare(a.unit, b.unit))
-	})
+	slices.SortFunc(items, goldWant.compare)
 	r.items = items
 	return r
 }
