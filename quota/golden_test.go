@@ -206,6 +206,11 @@ func (it *goldItem) held() (sum int64) {
 	return sum
 }
 
+// holds reports whether anything is held for a job.
+func (j *goldJob) holds() bool {
+	return slices.ContainsFunc(j.items, func(it *goldItem) bool { return it.held() > 0 })
+}
+
 // add changes what is held on a card.
 func (it *goldItem) add(card string, amount int64) {
 	if it.hold[card] += amount; it.hold[card] == 0 {
@@ -326,29 +331,29 @@ func (g *golden) levels(queue string) (levels []*goldQueue) {
 	return levels
 }
 
-// jobsOf lists the jobs of a queue and of those below it.
-func (g *golden) jobsOf(queue string) (jobs []*goldJob) {
-	for _, j := range g.jobs {
-		if slices.Contains(g.levels(j.queue), g.queues[queue]) {
-			jobs = append(jobs, j)
-		}
+// below reports whether a queue is another one or below it.
+func (g *golden) below(queue, other string) bool {
+	for queue != "" && queue != other {
+		queue = g.queues[queue].parent
 	}
-	return jobs
+	return queue == other
 }
 
 // sum adds up what a queue and those below it have in a dimension.
 func (g *golden) sum(queue, dim string) (s goldSum) {
-	for _, j := range g.jobsOf(queue) {
-		own := j.sum(dim)
-		s.allocated, s.held, s.elastic = s.allocated+own.allocated, s.held+own.held, s.elastic+own.elastic
+	for _, j := range g.jobs {
+		if g.below(j.queue, queue) {
+			own := j.sum(dim)
+			s.allocated, s.held, s.elastic = s.allocated+own.allocated, s.held+own.held, s.elastic+own.elastic
+		}
 	}
 	return s
 }
 
 // holders counts the jobs for which anything is held in a queue or below it.
 func (g *golden) holders(queue string) (n int) {
-	for _, j := range g.jobsOf(queue) {
-		if slices.ContainsFunc(j.items, func(it *goldItem) bool { return it.held() > 0 }) {
+	for _, j := range g.jobs {
+		if g.below(j.queue, queue) && j.holds() {
 			n++
 		}
 	}
@@ -868,14 +873,18 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 
 // asks reports whether a request is for what the job has.
 func (j *goldJob) asks(r *goldRequest) bool {
-	var has []goldWant
-	for _, it := range j.items {
-		if it.min > 0 {
-			has = append(has, goldWant{it.cards, it.min, it.unit})
-		}
-	}
+	has := slices.DeleteFunc(j.request().items, func(want goldWant) bool { return want.amount == 0 })
 	return !r.invalid && j.anyMix == r.anyMix &&
 		slices.EqualFunc(has, slices.SortedFunc(slices.Values(r.items), goldWant.compare), func(a, b goldWant) bool { return a.compare(b) == 0 && a.amount == b.amount })
+}
+
+// request asks for the min that a job has.
+func (j *goldJob) request() *goldRequest {
+	r := &goldRequest{id: j.id, queue: j.queue, anyMix: j.anyMix}
+	for _, it := range j.items {
+		r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
+	}
+	return r
 }
 
 // commit charges a task on some cards, nil for all.
@@ -993,7 +1002,7 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 }
 
 // notTogether is the refusal of a task that had to be where the rest of its gang is: the one
-// for all its alternatives, if none of them has room beside those that are tried. A card
+// for all its alternatives, if none of them has room with what is tried charged. A card
 // that only the gang excludes has the room that it has for the task alone.
 func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 	if all, _, _ := tried.allocatable(r, nil); !all.OK {
@@ -1184,8 +1193,7 @@ func (g *golden) releaseJob(id string) bool {
 func (g *golden) expire(seq uint64) (expired []string) {
 	for _, id := range slices.Sorted(maps.Keys(g.jobs)) {
 		j := g.jobs[id]
-		holds := slices.ContainsFunc(j.items, func(it *goldItem) bool { return it.held() > 0 })
-		if !j.reserved || j.seen || j.seq >= seq || !holds && len(j.tasks) > 0 {
+		if !j.reserved || j.seen || j.seq >= seq || !j.holds() && len(j.tasks) > 0 {
 			continue
 		}
 		expired = append(expired, id)
@@ -1299,29 +1307,25 @@ func (g *golden) snapshot() []byte {
 }
 
 func (q *goldQueue) snapshot() goldObject {
-	capability, guarantee := goldObject{}, goldObject{}
-	name := func(dim string) string {
-		switch {
-		case goldPlain(dim):
-			return dim
-		case goldOutput(dim):
-			return "output:" + dim
+	amounts := func(of map[string]int64, zero bool) goldObject {
+		o := goldObject{}
+		for dim, amount := range of {
+			if goldOutput(dim) {
+				dim = "output:" + dim
+			} else if goldCard(dim) {
+				dim = "card:" + dim
+			}
+			if amount == Unlimited {
+				o[dim] = "unlimited"
+			} else if zero || amount != 0 {
+				o[dim] = amount
+			}
 		}
-		return "card:" + dim
-	}
-	for dim, amount := range q.capability {
-		if capability[name(dim)] = amount; amount == Unlimited {
-			capability[name(dim)] = "unlimited"
-		}
-	}
-	for dim, amount := range q.guarantee {
-		if amount != 0 {
-			guarantee[name(dim)] = amount
-		}
+		return o
 	}
 	o := goldObject{
 		"name": q.name, "parent": q.parent, "priority": q.priority, "state": strings.ToLower(string(q.state)),
-		"capability": capability, "deserved": goldObject{}, "guarantee": guarantee,
+		"capability": amounts(q.capability, true), "deserved": goldObject{}, "guarantee": amounts(q.guarantee, false),
 	}
 	denied := goldObject{}
 	for card, text := range q.denied {

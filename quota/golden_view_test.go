@@ -317,15 +317,6 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 	}
 }
 
-// request asks for the min that a job has.
-func (j *goldJob) request() *goldRequest {
-	r := &goldRequest{id: j.id, queue: j.queue, anyMix: j.anyMix}
-	for _, it := range j.items {
-		r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
-	}
-	return r
-}
-
 // wait notes what is pending.
 func (r *goldReconciler) wait() {
 	waiting := map[string]*goldRequest{}

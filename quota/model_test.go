@@ -454,8 +454,8 @@ func (m *model) plain() int64 {
 	}
 }
 
-// settle gives a job its queue where every job has one.
-func (m *model) settle(r *goldRequest, job string) {
+// atLeaf gives a job its queue where every job has one.
+func (m *model) atLeaf(r *goldRequest, job string) {
 	if len(m.leaves) > 0 {
 		r.queue = m.leaves[int(job[len(job)-1])%len(m.leaves)]
 	}
@@ -479,13 +479,13 @@ func (m *model) job(id string) *goldRequest {
 			r.items = slices.DeleteFunc(j.request().items, func(want goldWant) bool { return want.amount == 0 })
 		}
 	}
-	m.settle(r, r.id)
+	m.atLeaf(r, r.id)
 	slices.SortFunc(r.items, goldWant.compare)
 	return r
 }
 
 // whole reports whether ResolveJob takes the min of a job: what may be spread must
-// consist of whole units, and once tasks have ended it may not.
+// consist of whole units.
 func (j *goldJob) whole() bool {
 	for _, it := range j.items {
 		if j.anyMix && len(it.cards) > 1 && it.min%it.unit != 0 {
@@ -508,7 +508,7 @@ func (m *model) task(id string) *goldRequest {
 		r.job = cmp.Or(among(m, m.g.jobs, func(j *goldJob) bool { return j.reserved }), r.job)
 	}
 	r.queue = m.queue()
-	m.settle(r, r.job)
+	m.atLeaf(r, r.job)
 	if r.invalid {
 		return r
 	}
@@ -1215,11 +1215,11 @@ func (m *model) place(dim string) int {
 
 // Comparisons.
 
-// compareEvents checks that a change, and nothing else but a refusal, is told
+// compareEvents checks that a change, and nothing else but a refusal, has an event
 // under its number.
 func (m *model) compareEvents(changed bool) {
 	m.Helper()
-	told := false
+	noted := false
 	for _, e := range m.events {
 		if e.Kind == EventRefused {
 			if e.Refusal.Reason == ReasonNone || e.Seq != m.g.seq && e.Seq+1 != m.g.seq {
@@ -1227,14 +1227,14 @@ func (m *model) compareEvents(changed bool) {
 			}
 			continue
 		}
-		told = true
+		noted = true
 		if !changed || e.Seq != m.g.seq {
 			m.fatal("event %+v at %d", e, m.g.seq)
 		}
 	}
 	quiet := m.g.cfg.OnEvent == nil || strings.HasPrefix(m.what, "SetQueues") || m.what == "SetCatalog"
-	if changed && !told && !quiet {
-		m.fatal("nobody was told")
+	if changed && !noted && !quiet {
+		m.fatal("no event")
 	}
 	m.events = m.events[:0]
 }

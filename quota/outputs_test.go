@@ -173,7 +173,7 @@ func (p *pool) usage(queue string) string {
 	return fmt.Sprintf("%d/%d/%d", u.Allocated, u.Inqueue, u.Elastic)
 }
 
-// The transformation design's poolRules: different GPUs share one pool of credits.
+// TestOutputsStory is the worked case of the specification: different GPUs share one pool of credits.
 func TestOutputsStory(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
 	p.want(p.reserve("train", "q", "a100:1", 2), "yes")
@@ -212,7 +212,7 @@ func TestOutputsStory(t *testing.T) {
 	}
 }
 
-// Ten jobs at once for a room of four.
+// TestOutputsConcurrent: of ten jobs at once for a room of four, four are admitted.
 func TestOutputsConcurrent(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "4"))
 	var yes atomic.Int64
@@ -462,7 +462,7 @@ func TestOutputsBesideCards(t *testing.T) {
 	}
 }
 
-// TestOutputsQuestions: batches, gangs, copies and explanations know outputs.
+// TestOutputsQuestions: gangs, copies and explanations know outputs.
 func TestOutputsQuestions(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
 	fits, err := p.JobCopies(p.job("j", "q", "a100:1", 1))
@@ -487,18 +487,6 @@ func TestOutputsQuestions(t *testing.T) {
 	p.want(answered(p.CommitAll(gang(2))), "yes")
 	p.want(answered(p.CommitAll(gang(2))), "repeat")
 	p.want(answered(p.Commit(p.task("g0", "g", "q", "t4:1"))), `quota: id is in use with other content: task "g0": charged is 4 kueue.x-k8s.io/credits of job "g" in queue "q", requested 1 kueue.x-k8s.io/credits of job "g" in queue "q"`)
-
-	var mask vector.Mask
-	tasks := []*TaskRequest{p.task("a", "a", "q", "t4:2"), p.task("b", "b", "q", "t4:3"), p.task("c", "c", "q", "cpu:1")}
-	p.AllocatableBatch(&mask, tasks)
-	jobs := []*JobRequest{p.job("a", "q", "t4:1", 2), p.job("b", "q", "t4:1", 3), p.job("c", "q", "cpu:1", 1)}
-	var jobMask vector.Mask
-	p.EnqueueableBatch(&jobMask, jobs)
-	for i := range tasks {
-		if want := i != 1; mask.Test(i) != want || jobMask.Test(i) != want {
-			t.Errorf("batch, %d: %v %v", i, mask.Test(i), jobMask.Test(i))
-		}
-	}
 
 	p.want(p.task("a", "a", "q", "a100:2 t4:1").Explain().String(), compiled(t, poolRules).Explain(amountsOf("a100:2 t4:1")).String())
 	parts := ""
@@ -599,8 +587,7 @@ func TestOutputsFixed(t *testing.T) {
 	}
 }
 
-// TestOutputsBound: the min of a job with ended tasks is at most what the others make. One that
-// is just that follows the transformation, and one that was cut to it does not.
+// TestOutputsBound: the min of a job with ended tasks is at most what the others make.
 func TestOutputsBound(t *testing.T) {
 	for _, given := range []int64{3, 4, 5} {
 		p := poolOf(t, Config{}, queueOfCredits("q", "9"))
@@ -615,9 +602,6 @@ func TestOutputsBound(t *testing.T) {
 	}
 }
 
-// both rules make two outputs of an A100, of which the second comes first by name.
-const bothRules = "transformations: [{input: nvidia.com/a100, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 4, example.com/accelerator-memory: 7}}]"
-
 // TestOutputsManyItems: outputs don't count as lists of cards, of which a min may have 64.
 func TestOutputsManyItems(t *testing.T) {
 	var cards []string
@@ -631,7 +615,7 @@ func TestOutputsManyItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, bothRules)}
+	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 4, example.com/accelerator-memory: 7}}]")}
 	q, _, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Cards: capability})
 	if err != nil {
 		t.Fatal(err)
@@ -787,59 +771,4 @@ func TestOutputsRandom(t *testing.T) {
 			p.outputsAgree(by, requests, jobs)
 		}
 	}
-}
-
-// TestOutputsHostile: many goroutines, views and restores.
-func TestOutputsHostile(t *testing.T) {
-	p := poolOf(t, Config{}, queueOfCredits("q", "40"), queueOfCredits("r", "25"))
-	var wait sync.WaitGroup
-	for g := range 4 {
-		wait.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(g), 2))
-			var stale []*TaskRequest
-			for i := range testkit.Amount(t, 300, 1000, 10_000) {
-				job, queue := fmt.Sprint("j", r.IntN(9)), []string{"q", "r"}[r.IntN(2)]
-				task := p.task(fmt.Sprint("t", r.IntN(40)), job, queue, fmt.Sprintf("a100:%d t4:%d", r.IntN(3), r.IntN(3)))
-				if stale = append(stale, task); r.IntN(2) == 0 {
-					task = stale[r.IntN(len(stale))]
-				}
-				switch r.IntN(8) {
-				case 0:
-					_, _ = p.Reserve(p.job(job, queue, "a100:1", 1+r.IntN(3)))
-				case 1, 2, 3:
-					_, _ = p.Commit(task)
-				case 4:
-					_, _ = p.CommitAll([]*TaskRequest{task, stale[0]})
-				case 5:
-					p.Release(task.id)
-				case 6:
-					if _, err := p.Reconcile(View{Partial: true, Tasks: []Task{{ID: task.id, Job: job, Queue: queue, Pod: podOfRequests("t4:2"), Phase: TaskRunning}}}); err != nil && !errors.Is(err, ErrConflict) {
-						t.Error(err)
-					}
-				case 7:
-					data := p.Snapshot()
-					if again, err := Restore(p.cfg, nil, nil, data); err != nil || again.Check() != nil {
-						t.Error(err)
-					}
-				}
-				if err := p.Check(); i%10 == 0 && err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	var charged int64
-	for status := range p.Jobs("q") {
-		charged += status.Charged.Outputs[credits]
-	}
-	for status := range p.Jobs("r") {
-		charged += status.Charged.Outputs[credits]
-	}
-	var sum int64
-	for _, queue := range []string{"q", "r"} {
-		s, _ := p.Queue(queue)
-		sum += s.Outputs[1].Allocated
-	}
-	p.want(fmt.Sprint(sum), fmt.Sprint(charged))
 }
