@@ -88,9 +88,9 @@ func newDeviceScores(s deviceShape) *deviceScores {
 // gpuResources is one device as it is reported, idle or not.
 func gpuResources(percent, memory int64) corev1.ResourceList {
 	return corev1.ResourceList{
-		share.GPUCore.Name():        *resource.NewQuantity(percent, resource.DecimalSI),
-		share.GPUMemoryRatio.Name(): *resource.NewQuantity(percent, resource.DecimalSI),
-		share.GPUMemory.Name():      *resource.NewQuantity(memory, resource.BinarySI),
+		corev1.ResourceName(share.GPUCore.String()):        *resource.NewQuantity(percent, resource.DecimalSI),
+		corev1.ResourceName(share.GPUMemoryRatio.String()): *resource.NewQuantity(percent, resource.DecimalSI),
+		corev1.ResourceName(share.GPUMemory.String()):      *resource.NewQuantity(memory, resource.BinarySI),
 	}
 }
 

@@ -20,9 +20,11 @@ type AllocRequest struct {
 	Policy Policy
 	Scope  Scope // what part of the node the devices must share
 
-	// Mix is, for LeastFragmentation, the pods to leave room for. Without any,
-	// nothing that is free is useless, and the score decides.
-	Mix []PodShare
+	// Mix is, for LeastFragmentation, the pods to leave room for: of each kind Pods that
+	// want Milli of a device. One of several devices counts, and CPU, Models and Weight
+	// don't, since only devices are compared here. Kinds without a GPU are left out.
+	// With an empty Mix nothing that is free is useless, and the score decides.
+	Mix []gpu.TypicalPod
 }
 
 // Policy says which of the devices that fit are taken.
@@ -55,9 +57,9 @@ const (
 	//   - those with the lowest minor
 	//
 	// Useless is F of [gpu.Typical] for a node with this device alone: the sum, over the
-	// pods that don't fit, of the free percentage times the pod's weight. Bytes count as
-	// their percentage of the device. With an empty Mix it takes the fullest device that
-	// fits.
+	// pods that don't fit, of the free percentage times the number of such pods. Bytes
+	// count as their percentage of the device. With an empty Mix it takes the fullest
+	// device that fits.
 	LeastFragmentation
 )
 
@@ -77,25 +79,20 @@ const (
 	ScopePCIe
 )
 
-// PodShare is a kind of pods: how much of one device they take, and their weight.
-type PodShare struct {
-	Ratio  int64 // percent of a device, above 0; from 100 on whole devices
-	Weight int64 // at least 0
-}
-
 // Allocate chooses Count devices of a node by the policy, among those on which
 // PerInstance fits what is free. Devices outside Required are left out, unhealthy
 // ones, and those whose total or free amounts are all zero. If fewer are left it is
 // a *[NotEnoughError].
 //
-// What is allocated is PerInstance. With [FillMemory] it is completed for every
+// What is allocated is PerInstance. With [Config.FillMemory] it is completed for every
 // device first, by its totals, so that gpu-memory and gpu-memory-ratio are both
 // compared and taken. Nothing is written: [Account.Commit] does that.
 //
 // Other errors come before any choice. They are the errors of [Bound.Fit];
-// [ErrInvalidUnit] for a Mix with a ratio of 0 or less or a negative weight;
-// [vector.ErrNotRepresentable] for weights whose sum is 2^53/1000 or more; [ErrNoTotal]
-// where LeastFragmentation needs the memory of a device to convert bytes to a ratio.
+// [ErrInvalidUnit] for a Mix with a part of no size or of more than a device, a
+// negative Count, negative Pods, or a Weight where Pods is not set;
+// [vector.ErrNotRepresentable] for 2^53/1000 pods or more; [ErrNoTotal] where
+// LeastFragmentation needs the memory of a device to convert bytes to a ratio.
 // It panics on an unknown policy or scope.
 func (b *Bound) Allocate(node int, req AllocRequest) (Allocation, error) {
 	c := &b.first
@@ -130,7 +127,7 @@ type candidate struct {
 	// Of a device that can take an instance.
 	preferred bool
 	score     int64 // that the policy orders by
-	change    int64 // of fragmentation, in percent of a device times weight
+	change    int64 // of fragmentation, in percent of a device times pods
 	round     int   // of PCIe roots, see orderByPCIe
 }
 
@@ -166,7 +163,7 @@ func (b *Bound) consider(c *consideration, node int, req *AllocRequest) error {
 		}
 		c.devices = append(c.devices, candidate{state: s, amounts: req.PerInstance})
 		d := &c.devices[len(c.devices)-1]
-		if b.scorer.fills() {
+		if b.scorer != nil && b.scorer.fills {
 			fillMemory(&d.amounts, &s.Total)
 		}
 		if d.cause = d.refuse(req.Required); d.cause != 0 {
@@ -284,30 +281,33 @@ func (c *consideration) allocation(taken []*candidate) Allocation {
 	return a
 }
 
-// maxMixWeight is the largest sum of weights for which all fragmentation is exact in a
+// maxMixPods is how many pods a mix may have for all fragmentation to be exact in a
 // float64.
-const maxMixWeight = (1<<53 - 1) / (wholeDevice * milliRatio)
+const maxMixPods = (1<<53 - 1) / (wholeDevice * milliRatio)
 
 // newMix returns the measure of fragmentation by a mix of pods: the node has one
 // device and no CPU, of which no pod wants any.
-func newMix(mix []PodShare) (*gpu.Typical, error) {
-	pods := make([]gpu.TypicalPod, len(mix))
+func newMix(mix []gpu.TypicalPod) (*gpu.Typical, error) {
+	pods := make([]gpu.TypicalPod, 0, len(mix))
 	sum := int64(0)
 	for i, m := range mix {
+		n := max(m.Pods, 1)
 		switch {
-		case m.Ratio <= 0:
-			return nil, fmt.Errorf("%w: mix[%d].ratio: %d: must be above 0 percent of a device", ErrInvalidUnit, i, m.Ratio)
-		case m.Weight < 0:
-			return nil, fmt.Errorf("%w: mix[%d].weight: %d: must be 0 or more", ErrInvalidUnit, i, m.Weight)
-		case m.Weight > maxMixWeight-sum:
-			return nil, fmt.Errorf("share: mix[%d].weight: %d: the sum of weights must be at most %d: %w", i, m.Weight, int64(maxMixWeight), vector.ErrNotRepresentable)
+		case m.Count == 0:
+			continue
+		case !(m.Milli > 0 && m.Milli <= wholeDevice*milliRatio):
+			return nil, fmt.Errorf("%w: mix[%d].milli: %v: must be above 0 and at most 1000 thousandths of a device", ErrInvalidUnit, i, m.Milli)
+		case m.Count < 0:
+			return nil, fmt.Errorf("%w: mix[%d].count: %d: must be 0 devices or more", ErrInvalidUnit, i, m.Count)
+		case m.Pods < 0:
+			return nil, fmt.Errorf("%w: mix[%d].pods: %d: must be 0 or more", ErrInvalidUnit, i, m.Pods)
+		case m.Pods == 0 && m.Weight != 0:
+			return nil, fmt.Errorf("%w: mix[%d].pods: must be set: weight is for gpu.WeightedPods", ErrInvalidUnit, i)
+		case n > maxMixPods-sum:
+			return nil, fmt.Errorf("share: mix[%d].pods: %d: all pods must be at most %d: %w", i, m.Pods, int64(maxMixPods), vector.ErrNotRepresentable)
 		}
-		sum += m.Weight
-		pods[i] = gpu.TypicalPod{
-			Count:  1,
-			Milli:  float64(milliRatio * min(m.Ratio, wholeDevice)),
-			Weight: float64(m.Weight),
-		}
+		sum += n
+		pods = append(pods, gpu.TypicalPod{Count: 1, Milli: m.Milli, Weight: float64(n)})
 	}
 	typical, err := gpu.WeightedPods(pods)
 	if err != nil {
@@ -317,7 +317,7 @@ func newMix(mix []PodShare) (*gpu.Typical, error) {
 }
 
 // fragmentationChange returns by how much an instance makes the fragmentation of
-// the device grow, in percent of a device times the weights of the mix.
+// the device grow, in percent of a device times pods of the mix.
 func (d *candidate) fragmentationChange(mix *gpu.Typical) (int64, error) {
 	want, err := d.ratio(d.amounts[GPUMemoryRatio], d.amounts[GPUMemory])
 	if err != nil {
@@ -333,8 +333,8 @@ func (d *candidate) fragmentationChange(mix *gpu.Typical) (int64, error) {
 }
 
 // fragmentation returns how much is useless of a device with this much free: the
-// percentage times the weight of every pod that is too large for it, so nothing
-// where a whole device or more is free.
+// percentage times the pods that are too large for it, so nothing where a whole
+// device or more is free.
 func fragmentation(mix *gpu.Typical, free int64) int64 {
 	left := [1]float64{float64(milliRatio * min(max(free, 0), wholeDevice))}
 	return int64(mix.FNode(0, left[:], -1)) / milliRatio

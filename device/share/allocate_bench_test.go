@@ -5,6 +5,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // BenchmarkAllocate chooses among the eight GPUs of a node.
@@ -12,7 +13,7 @@ func BenchmarkAllocate(b *testing.B) {
 	s := allocScorer(b, share.MostAllocated, true)
 	node := allocEight(0, 5)
 	node[3].Free = allocAmounts(50)
-	mix := []share.PodShare{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}
+	mix := []gpu.TypicalPod{{Count: 1, Milli: 200, Pods: 5}, {Count: 1, Milli: 600, Pods: 2}, {Count: 1, Milli: 1000, Pods: 3}}
 	for _, policy := range []share.Policy{share.ByScore, share.PackTopology, share.LeastFragmentation} {
 		b.Run("policy="+policy.String()+"/devices=8", func(b *testing.B) {
 			b.ReportAllocs()

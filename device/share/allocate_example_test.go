@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // exampleNode has four GPUs on two PCIe roots, with a NIC each.
@@ -152,7 +153,7 @@ func ExampleBound_ExplainAllocation() {
 	e, err := scorer.Bind(&account).ExplainAllocation(0, share.AllocRequest{
 		Requirement: small,
 		Policy:      share.LeastFragmentation,
-		Mix:         []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}},
+		Mix:         []gpu.TypicalPod{{Count: 1, Milli: 500, Pods: 1}, {Count: 1, Milli: 1000, Pods: 1}},
 	})
 	if err != nil {
 		panic(err)

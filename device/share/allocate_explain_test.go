@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 func TestExplainAllocation(t *testing.T) {
@@ -58,7 +59,7 @@ PackTopology: refused, 0 of 1 fit on any PCIe root
   minor  NUMA  PCIe  preferred  change  score  verdict
   0      -     -     no         -       0      outside scope
 `[1:]},
-		{"A12", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 30}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}},
+		{"A12", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 30}, Count: 1}, Policy: share.LeastFragmentation, Mix: []gpu.TypicalPod{{Count: 1, Milli: 500, Pods: 1}, {Count: 1, Milli: 1000, Pods: 1}}},
 			allocGPUs(100, 50, 30), `
 LeastFragmentation: 1 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict
@@ -66,7 +67,7 @@ LeastFragmentation: 1 from the node
   1      -     -     no         -10     80     not needed
   0      -     -     no         70      30     not needed
 `[1:]},
-		{"A13", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 20}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 20, Weight: 5}, {Ratio: 60, Weight: 2}, {Ratio: 100, Weight: 3}}},
+		{"A13", share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 20}, Count: 1}, Policy: share.LeastFragmentation, Mix: []gpu.TypicalPod{{Count: 1, Milli: 200, Pods: 5}, {Count: 1, Milli: 600, Pods: 2}, {Count: 1, Milli: 1000, Pods: 3}}},
 			allocGPUs(100, 80, 60, 40), `
 LeastFragmentation: 1 from the node
   minor  NUMA  PCIe  preferred  change  score  verdict

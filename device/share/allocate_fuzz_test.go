@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // goldenAllocation chooses by the rules, slowly: whatever has to be the best is
@@ -54,8 +55,8 @@ func (g *goldenAllocation) score(s *share.Scorer, d *share.State) int64 {
 func (g *goldenAllocation) fragments(free int64) int64 {
 	sum := int64(0)
 	for _, m := range g.req.Mix {
-		if free < min(m.Ratio, 100) {
-			sum += m.Weight * free
+		if float64(10*free) < m.Milli {
+			sum += m.Pods * free
 		}
 	}
 	return sum
@@ -380,7 +381,7 @@ func (f *fuzzNode) request(kind string) share.AllocRequest {
 		r.Required = f.minors(6)
 	}
 	for range f.below(4) {
-		r.Mix = append(r.Mix, share.PodShare{Ratio: int64(1 + f.below(200)), Weight: int64(f.below(5))})
+		r.Mix = append(r.Mix, gpu.TypicalPod{Count: 1 + f.below(2), Milli: float64(1 + f.below(1000)), Pods: int64(1 + f.below(4))})
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -62,14 +63,14 @@ func allocEight(used ...int32) []share.State {
 
 // allocScorer returns a scorer over the resources that Koordinator weighs, or over
 // gpu-memory-ratio alone.
-func allocScorer(t testing.TB, scoring string, koordinator bool, options ...share.Option) *share.Scorer {
+func allocScorer(t testing.TB, scoring string, koordinator bool) *share.Scorer {
 	t.Helper()
 	cfg := share.Config{}
 	if koordinator {
 		cfg = share.KoordinatorDefaults()
 	}
 	cfg.Type = scoring
-	s, err := share.NewScorer(cfg, options...)
+	s, err := share.NewScorer(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ var (
 func TestAllocate(t *testing.T) {
 	least, most := allocScorer(t, share.LeastAllocated, true), allocScorer(t, share.MostAllocated, false)
 	pack := func(r share.AllocRequest) share.AllocRequest { r.Policy = share.PackTopology; return r }
-	frag := func(ratio int64, mix ...share.PodShare) share.AllocRequest {
+	frag := func(ratio int64, mix ...gpu.TypicalPod) share.AllocRequest {
 		return share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: ratio}, Count: 1}, Policy: share.LeastFragmentation, Mix: mix}
 	}
 	for _, test := range []struct {
@@ -109,9 +110,9 @@ func TestAllocate(t *testing.T) {
 		{"A9", least, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 4}, Scope: share.ScopeNUMA}), []int32{0, 1, 2, 3}},
 		{"A10", most, allocEight(5), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}}), []int32{4}},
 		{"A11", least, allocEight(), pack(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 6}}), []int32{0, 1, 2, 3, 4, 5}},
-		{"A12", least, allocGPUs(100, 50, 30), frag(30, share.PodShare{Ratio: 50, Weight: 1}, share.PodShare{Ratio: 100, Weight: 1}), []int32{2}},
+		{"A12", least, allocGPUs(100, 50, 30), frag(30, gpu.TypicalPod{Count: 1, Milli: 500, Pods: 1}, gpu.TypicalPod{Count: 1, Milli: 1000, Pods: 1}), []int32{2}},
 		{"A13", least, allocGPUs(100, 80, 60, 40),
-			frag(20, share.PodShare{Ratio: 20, Weight: 5}, share.PodShare{Ratio: 60, Weight: 2}, share.PodShare{Ratio: 100, Weight: 3}), []int32{3}},
+			frag(20, gpu.TypicalPod{Count: 1, Milli: 200, Pods: 5}, gpu.TypicalPod{Count: 1, Milli: 600, Pods: 2}, gpu.TypicalPod{Count: 1, Milli: 1000, Pods: 3}), []int32{3}},
 	} {
 		t.Run(test.fact, func(t *testing.T) {
 			got, err := allocate(test.scorer, test.request, test.devices)
@@ -151,7 +152,7 @@ func TestAllocateMore(t *testing.T) {
 	huge[0].Free[share.GPUMemoryRatio] = 1<<53 - 1000
 	more := allocGPU(1, 100)
 	more.Free = allocAmounts(120)
-	bytes := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemory: 8 * allocGiB * 30 / 100}, Count: 1}, Policy: share.LeastFragmentation, Mix: []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 100, Weight: 1}}}
+	bytes := share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemory: 8 * allocGiB * 30 / 100}, Count: 1}, Policy: share.LeastFragmentation, Mix: []gpu.TypicalPod{{Count: 1, Milli: 500, Pods: 1}, {Count: 1, Milli: 1000, Pods: 1}}}
 	bytesOnly := allocGPUs(100, 50, 30)
 	for i := range bytesOnly {
 		bytesOnly[i].Total[share.GPUMemoryRatio], bytesOnly[i].Free[share.GPUMemoryRatio] = 0, 0
@@ -204,7 +205,10 @@ func TestAllocateMore(t *testing.T) {
 		{"fragmentation without a mix: the fullest", least, allocGPUs(100, 50, 30, 30), with(bytes, func(r *share.AllocRequest) { r.Mix = nil }), []int32{2}},
 		{"fragmentation without a mix and scorer: by minor", nil, allocGPUs(100, 50, 30), with(bytes, func(r *share.AllocRequest) { r.Mix = nil }), []int32{0}},
 		{"fragmentation: many GPUs are whole ones", least, allocGPUs(100, 50, 30), with(bytes, func(r *share.AllocRequest) {
-			r.Mix = []share.PodShare{{Ratio: 50, Weight: 1}, {Ratio: 800, Weight: 1}}
+			r.Mix = []gpu.TypicalPod{{Count: 1, Milli: 500, Pods: 1}, {Count: 8, Milli: 1000, Pods: 1}}
+		}), []int32{2}},
+		{"fragmentation: only devices of a pod count, and no pods are one", least, allocGPUs(100, 50, 30), with(bytes, func(r *share.AllocRequest) {
+			r.Mix = []gpu.TypicalPod{{CPU: 8000, Pods: 9}, {CPU: 4000, Count: 1, Milli: 500, Models: []int32{3}}, {Count: 1, Milli: 1000, Pods: 1, Weight: 7}}
 		}), []int32{2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -282,7 +286,7 @@ func TestAllocateRefuses(t *testing.T) {
 }
 
 func TestAllocateBadInput(t *testing.T) {
-	frag := func(devices []share.State, perInstance share.Amounts, mix ...share.PodShare) error {
+	frag := func(devices []share.State, perInstance share.Amounts, mix ...gpu.TypicalPod) error {
 		_, err := allocate(nil, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: perInstance, Count: 1}, Policy: share.LeastFragmentation, Mix: mix}, devices)
 		return err
 	}
@@ -300,19 +304,22 @@ func TestAllocateBadInput(t *testing.T) {
 	}{
 		{"amount below 0", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: -1}}}), share.ErrInvalidUnit},
 		{"a resource of another kind", first(share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.RDMA: 1}}}), share.ErrInvalidCombination},
-		{"weight below 0", frag(nil, memory, share.PodShare{Ratio: 1, Weight: -1}), share.ErrInvalidUnit},
-		{"weights too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1 << 42}, share.PodShare{Ratio: 2, Weight: 1 << 43}), vector.ErrNotRepresentable},
-		{"weights too large for an int64", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 1}, share.PodShare{Ratio: 2, Weight: math.MaxInt64}), vector.ErrNotRepresentable},
-		{"weights just too large", frag(nil, memory, share.PodShare{Ratio: 1, Weight: 9_007_199_254_740}, share.PodShare{Ratio: 2, Weight: 1}), vector.ErrNotRepresentable},
+		{"pods below 0", frag(nil, memory, gpu.TypicalPod{Count: 1, Milli: 10, Pods: -1}), share.ErrInvalidUnit},
+		{"devices below 0", frag(nil, memory, gpu.TypicalPod{Count: -1, Milli: 10}), share.ErrInvalidUnit},
+		{"a weight, and no pods", frag(nil, memory, gpu.TypicalPod{Count: 1, Milli: 10, Weight: 1}), share.ErrInvalidUnit},
+		{"more than a device", frag(nil, memory, gpu.TypicalPod{Count: 1, Milli: 1001}), share.ErrInvalidUnit},
+		{"pods too many", frag(nil, memory, gpu.TypicalPod{Count: 1, Milli: 10, Pods: 1 << 42}, gpu.TypicalPod{Count: 1, Milli: 20, Pods: 1 << 43}), vector.ErrNotRepresentable},
+		{"pods too many for an int64", frag(nil, memory, gpu.TypicalPod{Count: 1, Milli: 10, Pods: 1}, gpu.TypicalPod{Count: 1, Milli: 20, Pods: math.MaxInt64}), vector.ErrNotRepresentable},
+		{"pods just too many", frag(nil, memory, gpu.TypicalPod{Count: 1, Milli: 10, Pods: 9_007_199_254_740}, gpu.TypicalPod{Count: 1, Milli: 20, Pods: 1}), vector.ErrNotRepresentable},
 		{"memory of the device unknown", frag(unknown, memory), share.ErrNoTotal},
 	} {
 		if test.err == nil || test.want != nil && !errors.Is(test.err, test.want) {
 			t.Errorf("%s: error %v, want %v", test.name, test.err, test.want)
 		}
 	}
-	most := share.PodShare{Ratio: 100, Weight: 9_007_199_254_740}
+	most := gpu.TypicalPod{Count: 1, Milli: 1000, Pods: 9_007_199_254_740}
 	if err := frag(allocGPUs(100), memory, most); err != nil {
-		t.Errorf("the largest weight: %v", err)
+		t.Errorf("the most pods: %v", err)
 	}
 	if err := first(share.AllocRequest{Requirement: share.Requirement{Kind: "gpu"}}, allocGPU(0, 0), allocNIC(0, 0, 0, "")); err != nil {
 		t.Errorf("one minor, two kinds: %v", err)
@@ -321,7 +328,7 @@ func TestAllocateBadInput(t *testing.T) {
 
 // With FillMemory the missing one of ratio and bytes is compared and taken too.
 func TestAllocateFillMemory(t *testing.T) {
-	s := allocScorer(t, share.LeastAllocated, false, share.FillMemory)
+	s := must(share.NewScorer(share.Config{FillMemory: true}))
 	devices := allocGPUs(100, 100)
 	devices[1].Total[share.GPUMemory], devices[1].Free[share.GPUMemory] = 16*allocGiB, 16*allocGiB
 	devices[0].Free[share.GPUMemory] = 2 * allocGiB // 25%, though the ratio says 100%

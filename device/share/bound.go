@@ -46,7 +46,7 @@ func (s *Scorer) Bind(a *Account) *Bound {
 
 // Fit sets dst to the nodes that can hold what a pod needs now: of each kind enough
 // devices that are healthy and have all amounts of an instance free, completed by
-// [FillMemory]. It filters nodes before [Bound.Score], whose scores say nothing about
+// [Config.FillMemory]. It filters nodes before [Bound.Score], whose scores say nothing about
 // whether a pod fits. Nodes without devices of a kind can't hold it; see
 // [Account.Without] for those where other amounts decide.
 //
@@ -97,7 +97,7 @@ func (b *Bound) fitDevices(need *Requirement) {
 	for i := range words {
 		words[i] &= a.usable[k][i]
 	}
-	if !b.scorer.fills() || (req[GPUMemoryRatio] == 0) == (req[GPUMemory] == 0) {
+	if b.scorer == nil || !b.scorer.fills || (req[GPUMemoryRatio] == 0) == (req[GPUMemory] == 0) {
 		return
 	}
 	for row := range b.devices.All() {
@@ -170,7 +170,7 @@ func (b *Bound) ScoreNode(node int, needs []Requirement) (int64, error) {
 // more than any total, and scores as the largest amount does.
 func (b *Bound) request(need *Requirement) Amounts {
 	req := need.PerInstance
-	if b.scorer == nil || b.scorer.options&PerInstance != 0 {
+	if b.scorer == nil || b.scorer.each {
 		return req
 	}
 	for r := range req {

@@ -73,16 +73,15 @@ func TestScoreFacts(t *testing.T) {
 		})
 		for _, test := range []struct {
 			name string
-			opts []share.Option
-			kind string
+			cfg  share.Config
 			want int64
 		}{
-			{"S6", nil, "", 50},
-			{"S7", []share.Option{share.PerInstance}, "", 87},
-			{"S8", nil, share.MostAllocated, 50},
+			{"S6", share.Config{}, 50},
+			{"S7", share.Config{PerInstance: true}, 87},
+			{"S8", share.Config{Type: share.MostAllocated}, 50},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				s := must(share.NewScorer(share.Config{Type: test.kind}, test.opts...))
+				s := must(share.NewScorer(test.cfg))
 				dst := untouchedScores(1)
 				b := s.Bind(accountOf(t, ratioNodes(slices.Repeat([]int64{100}, 8))...))
 				if err := b.Score(dst, ratioNeeds(100, 4), nil); err != nil || dst[0] != test.want {
@@ -95,20 +94,22 @@ func TestScoreFacts(t *testing.T) {
 
 // boundCase is a question in the form of states.
 type boundCase struct {
-	cfg     share.Config
-	options share.Option
-	scorer  *share.Scorer
-	needs   []share.Requirement
-	nodes   [][]share.State
-	rows    *vector.Mask
+	cfg    share.Config
+	scorer *share.Scorer
+	needs  []share.Requirement
+	nodes  [][]share.State
+	rows   *vector.Mask
 }
 
 // newBoundCase returns a random case. Its amounts are small where large is 0, and
 // the larger the greater it is.
 func newBoundCase(t testing.TB, r *rand.Rand, nodes, columns, large int) boundCase {
 	c := boundCase{
-		cfg:     share.Config{Type: []string{share.LeastAllocated, share.MostAllocated}[r.IntN(2)]},
-		options: share.Option(r.IntN(4)),
+		cfg: share.Config{
+			Type:        []string{share.LeastAllocated, share.MostAllocated}[r.IntN(2)],
+			PerInstance: r.IntN(2) == 1,
+			FillMemory:  r.IntN(2) == 1,
+		},
 	}
 	for _, i := range r.Perm(8)[:columns] {
 		c.cfg.Resources = append(c.cfg.Resources, share.ResourceSpec{Name: share.Resource(i).String(), Weight: 1 + r.Int64N(100)})
@@ -117,7 +118,7 @@ func newBoundCase(t testing.TB, r *rand.Rand, nodes, columns, large int) boundCa
 		c.cfg.Resources = slices.Clone(share.KoordinatorDefaults().Resources[:min(columns, 4)])
 	}
 	var err error
-	if c.scorer, err = share.NewScorer(c.cfg, c.options); err != nil {
+	if c.scorer, err = share.NewScorer(c.cfg); err != nil {
 		t.Fatal(err)
 	}
 	amount := func() int64 { return r.Int64N(1<<10) << r.IntN(1+large) }
@@ -189,7 +190,7 @@ func (c *boundCase) check(t *testing.T) {
 		}
 		wantNodes[k] = 0
 		for i := range c.needs {
-			wantNodes[k] += goldenNodeScore(c.cfg, c.options, c.needs[i], list)
+			wantNodes[k] += goldenNodeScore(c.cfg, c.needs[i], list)
 		}
 		one, err := b.ScoreNode(k, c.needs)
 		if err != nil || one != wantNodes[k] {
@@ -363,7 +364,9 @@ func TestScoreNil(t *testing.T) {
 
 // TestScoreEmpty has no nodes, or nodes without devices.
 func TestScoreEmpty(t *testing.T) {
-	s := must(share.NewScorer(share.KoordinatorDefaults(), share.FillMemory))
+	cfg := share.KoordinatorDefaults()
+	cfg.FillMemory = true
+	s := must(share.NewScorer(cfg))
 	var fits vector.Mask
 	for n := range 3 {
 		b := s.Bind(accountOf(t, make([][]share.State, n)...))
@@ -391,8 +394,10 @@ func TestScoreEmpty(t *testing.T) {
 func TestFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 0))
 	some := func(amounts ...int64) int64 { return amounts[r.IntN(len(amounts))] }
-	for _, options := range [][]share.Option{nil, {share.FillMemory}} {
-		scorer := must(share.NewScorer(share.KoordinatorDefaults(), options...))
+	for _, fill := range []bool{false, true} {
+		cfg := share.KoordinatorDefaults()
+		cfg.FillMemory = fill
+		scorer := must(share.NewScorer(cfg))
 		for range 300 {
 			nodes := make([][]share.State, 1+r.IntN(20))
 			for k := range nodes {

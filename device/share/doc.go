@@ -7,7 +7,7 @@
 //		d, ok := inventory.Node(name)
 //		err = account.Set(row, share.States(d)) // the same row as in nodes; not ok: nil states
 //	}
-//	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
+//	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated, FillMemory: true})
 //	devices := scorer.Bind(&account)
 //
 //	needs, err := share.Normalize(podRequests) // such as koordinator.sh/gpu: 50, half a GPU
@@ -27,7 +27,7 @@
 // gpu-memory-ratio, rdma and fpga, bytes for gpu-memory. A pod that can't be placed
 // gets a value with numbers: a [NotEnoughError] of one node, [Rejections] of all.
 //
-// Use [FillMemory] wherever some pods request memory in percent and some in bytes.
+// Use [Config.FillMemory] wherever some pods request memory in percent and some in bytes.
 // Without it a pod that takes a whole GPU by percent leaves all its bytes free, so that a
 // second pod may get the same GPU.
 package share

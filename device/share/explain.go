@@ -9,7 +9,7 @@ import (
 )
 
 // Explain returns how [Bound.ScoreNode] comes to its score, or its error. The text is a
-// table with a line for each kind and each resource that counts. With [FillMemory] a
+// table with a line for each kind and each resource that counts. With [Config.FillMemory] a
 // resource without a weight may be there, because it completes the request.
 func (b *Bound) Explain(node int, needs []Requirement) (string, error) {
 	from, to := b.account.Rows(node)

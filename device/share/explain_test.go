@@ -39,7 +39,7 @@ rdma: 100, devices: 2
   koordinator.sh/rdma  1       50       200    210   200   100, free above total
 `},
 		{"filled", func() (string, error) {
-			return explainNode(needScorer(t, share.LeastAllocated, false, share.FillMemory), []share.Requirement{need(device.KindGPU, "MEM 4296015872", 1)}, []share.State{gpu16(0, quarter16)})
+			return explainNode(needScorer(t, share.LeastAllocated, false, share.Config{FillMemory: true}), []share.Requirement{need(device.KindGPU, "MEM 4296015872", 1)}, []share.State{gpu16(0, quarter16)})
 		}, `
 score 50 LeastAllocated
 gpu: 50, devices: 1

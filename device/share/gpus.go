@@ -76,14 +76,14 @@ func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, pr
 	part := max(need.PerInstance[GPUCore], need.PerInstance[GPUMemoryRatio])
 	switch {
 	case part > wholeDevice:
-		return gpu.Request{}, unitError(GPUCore.Name(), part, "must be at most 100 percent of a device")
+		return gpu.Request{}, unitError(GPUCore.name(), part, "must be at most 100 percent of a device")
 	case need.PerInstance[GPUMemoryRatio] == 0 && need.PerInstance[GPUMemory] > 0:
 		return gpu.Request{}, fmt.Errorf("%w: %v: %s: is a different part of each GPU: convert it by FillRequest",
 			ErrNoTotal, GPUMemory, GPUMemory.text(need.PerInstance[GPUMemory]))
 	case part == 0:
 		return gpu.Request{}, fmt.Errorf("%w: %v: 0: must be above 0 percent of a device", ErrNoTotal, GPUMemoryRatio)
 	case int64(int(need.Count)) != need.Count:
-		return gpu.Request{}, unitError(GPUCore.Name(), need.Count, "must be fewer instances")
+		return gpu.Request{}, unitError(GPUCore.name(), need.Count, "must be fewer instances")
 	}
 	req.Count, req.Milli = int(need.Count), float64(milliRatio*part)
 	for _, product := range products {

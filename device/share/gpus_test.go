@@ -41,7 +41,7 @@ type committedPod struct {
 
 func newGPUStory(t *testing.T, r *rand.Rand) *gpuStory {
 	s := &gpuStory{Rand: r}
-	scorer, err := share.NewScorer(share.Config{}, []share.Option{0, share.FillMemory}[r.IntN(2)])
+	scorer, err := share.NewScorer(share.Config{FillMemory: r.IntN(2) == 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func Example() {
 		}
 	}
 	// FillMemory keeps percent and bytes of GPU memory in step.
-	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
+	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated, FillMemory: true})
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // jointNICs are NICs for the node of allocEight: 1 to 4 on its roots in order, 5
@@ -229,7 +230,7 @@ func TestAllocateJointSecondPolicy(t *testing.T) {
 	nics := jointNICs(1, 5)
 	nics[0].Free = share.Amounts{share.RDMA: 50}
 	_, nic, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}},
-		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: 1}, Scope: share.ScopePCIe, Policy: share.LeastFragmentation, Mix: []share.PodShare{{}}},
+		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: 1}, Scope: share.ScopePCIe, Policy: share.LeastFragmentation, Mix: []gpu.TypicalPod{{}}},
 		slices.Concat(allocEight(), nics), share.PreferSamePCIe)
 	if err != nil || !slices.Equal(nic.Minors(), []int32{5}) {
 		t.Errorf("NICs %v, error %v", nic.Minors(), err)

@@ -80,7 +80,7 @@ func bytesToRatio(bytes, total int64) (int64, error) {
 func checkConversion(r Resource, amount, total int64) error {
 	switch {
 	case amount < 0:
-		return unitError(r.Name(), amount, "must be 0 "+r.unit()+" or more")
+		return unitError(r.name(), amount, "must be 0 "+r.unit()+" or more")
 	case total <= 0:
 		return fmt.Errorf("%w: %v: %d, of a device with %d bytes: must have 1 byte or more", ErrNoTotal, r, amount, total)
 	}

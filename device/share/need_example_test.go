@@ -80,7 +80,7 @@ scoringStrategy:
 
 // Half a GPU, on a node with one idle GPU and one of which a quarter is in use.
 func ExampleBound_Explain() {
-	scorer, err := share.NewScorer(share.Config{}, share.FillMemory)
+	scorer, err := share.NewScorer(share.Config{FillMemory: true})
 	if err != nil {
 		panic(err)
 	}

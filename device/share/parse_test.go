@@ -109,15 +109,6 @@ func TestConfigIsCopied(t *testing.T) {
 	}
 }
 
-func TestOptionPanics(t *testing.T) {
-	defer func() {
-		if recover() != "share: unknown option" {
-			t.Error("no panic")
-		}
-	}()
-	_, _ = share.NewScorer(share.Config{}, 1<<7)
-}
-
 func TestParseScoringStrategy(t *testing.T) {
 	seed := share.Config{Type: share.LeastAllocated, Resources: []share.ResourceSpec{{Name: ratioName, Weight: 1}}}
 	type spec = share.ResourceSpec

@@ -93,7 +93,7 @@ const (
 
 var askNames = [askCount]corev1.ResourceName{
 	"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu", "koordinator.sh/gpu", "koordinator.sh/gpu.shared",
-	GPUCore.Name(), GPUMemoryRatio.Name(), GPUMemory.Name(), NPUCore.Name(), NPUCPU.Name(), NPUDVPP.Name(),
+	GPUCore.name(), GPUMemoryRatio.name(), GPUMemory.name(), NPUCore.name(), NPUCPU.name(), NPUDVPP.name(),
 }
 
 // askResources are the resources that names stand for, from askCore on.
@@ -170,16 +170,16 @@ func Normalize(total corev1.ResourceList) ([]Requirement, error) {
 		needs = append(needs, gpu)
 	}
 	for _, r := range [...]Resource{RDMA, FPGA} {
-		q := total[r.Name()]
+		q := total[r.name()]
 		if q.IsZero() {
 			continue
 		}
-		p, err := wholeAmount(r.Name(), r.unit(), q)
+		p, err := wholeAmount(r.name(), r.unit(), q)
 		if err != nil {
 			return nil, err
 		}
 		if !isPercent(p) {
-			return nil, unitError(r.Name(), p, notPercent)
+			return nil, unitError(r.name(), p, notPercent)
 		}
 		need := Requirement{Kind: kindNames[r.kind()], Count: max(p/100, 1)}
 		need.PerInstance[r] = min(p, 100)

@@ -25,9 +25,9 @@ const (
 var needNames = map[string]corev1.ResourceName{
 	"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "DCU": "dcu.com/gpu",
 	"GPU": "koordinator.sh/gpu", "SHARED": "koordinator.sh/gpu.shared",
-	"CORE": share.GPUCore.Name(), "RATIO": share.GPUMemoryRatio.Name(), "MEM": share.GPUMemory.Name(),
-	"NC": share.NPUCore.Name(), "NCPU": share.NPUCPU.Name(), "DVPP": share.NPUDVPP.Name(),
-	"RDMA": share.RDMA.Name(), "FPGA": share.FPGA.Name(),
+	"CORE": corev1.ResourceName(share.GPUCore.String()), "RATIO": corev1.ResourceName(share.GPUMemoryRatio.String()), "MEM": corev1.ResourceName(share.GPUMemory.String()),
+	"NC": corev1.ResourceName(share.NPUCore.String()), "NCPU": corev1.ResourceName(share.NPUCPU.String()), "DVPP": corev1.ResourceName(share.NPUDVPP.String()),
+	"RDMA": corev1.ResourceName(share.RDMA.String()), "FPGA": corev1.ResourceName(share.FPGA.String()),
 }
 
 // needList makes a ResourceList of a text such as "CORE 100, MEM 64Gi". A name
@@ -50,7 +50,7 @@ func needList(text string) corev1.ResourceList {
 func needAmounts(text string) (amounts share.Amounts) {
 	list := needList(text)
 	for r := range amounts {
-		q := list[share.Resource(r).Name()]
+		q := list[corev1.ResourceName(share.Resource(r).String())]
 		amounts[r] = q.Value()
 	}
 	return amounts
@@ -191,7 +191,7 @@ func TestNormalizeHuge(t *testing.T) {
 		{resource.NewScaledQuantity(1_000_000, -6), true},
 		{resource.NewScaledQuantity(1_000_001, -6), false},
 	} {
-		got, err := share.Normalize(corev1.ResourceList{share.GPUMemory.Name(): *c.q})
+		got, err := share.Normalize(corev1.ResourceList{corev1.ResourceName(share.GPUMemory.String()): *c.q})
 		if (err == nil) != c.ok || !c.ok && (got != nil || !errors.Is(err, share.ErrInvalidUnit)) {
 			t.Errorf("%v: %v, error %v", c.q, got, err)
 		}
@@ -311,8 +311,8 @@ func asAmounts(given map[corev1.ResourceName]int64) map[corev1.ResourceName]int6
 			x *= 100
 			fallthrough
 		case "koordinator.sh/gpu":
-			left[share.GPUCore.Name()] += x
-			left[share.GPUMemoryRatio.Name()] += x
+			left[corev1.ResourceName(share.GPUCore.String())] += x
+			left[corev1.ResourceName(share.GPUMemoryRatio.String())] += x
 		case "koordinator.sh/gpu.shared":
 		default:
 			left[name] += x
@@ -329,7 +329,7 @@ func conserve(t *testing.T, left map[corev1.ResourceName]int64, n share.Requirem
 	}
 	for i, x := range n.PerInstance {
 		r := share.Resource(i)
-		name := r.Name()
+		name := corev1.ResourceName(r.String())
 		used := new(big.Int).Mul(big.NewInt(x), big.NewInt(n.Count))
 		if kindOf(r) != n.Kind {
 			if x != 0 {

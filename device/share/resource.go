@@ -40,16 +40,16 @@ var resourceNames = [resources]corev1.ResourceName{
 	"koordinator.sh/rdma", "koordinator.sh/fpga",
 }
 
-// Name returns the full name, such as koordinator.sh/gpu-core.
-func (r Resource) Name() corev1.ResourceName {
+// name is String, as a key of resource lists.
+func (r Resource) name() corev1.ResourceName {
 	if int(r) < len(resourceNames) {
 		return resourceNames[r]
 	}
 	return corev1.ResourceName(fmt.Sprintf("unknown(%d)", r))
 }
 
-// String returns the full name.
-func (r Resource) String() string { return string(r.Name()) }
+// String returns the full name, such as koordinator.sh/gpu-core.
+func (r Resource) String() string { return string(r.name()) }
 
 // resourceNamed returns the resource of a name.
 func resourceNamed(name string) (r Resource, ok bool) {

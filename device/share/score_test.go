@@ -28,15 +28,18 @@ func needNIC(minor int32, free int64) share.State {
 }
 
 // needScorer returns a scorer with the weights that Koordinator ships, or with
-// gpu-memory-ratio alone.
-func needScorer(t testing.TB, kind string, koordinator bool, options ...share.Option) *share.Scorer {
+// gpu-memory-ratio alone, that counts as a configuration says.
+func needScorer(t testing.TB, kind string, koordinator bool, counts ...share.Config) *share.Scorer {
 	t.Helper()
 	cfg := share.Config{}
 	if koordinator {
 		cfg = share.KoordinatorDefaults()
 	}
 	cfg.Type = kind
-	s, err := share.NewScorer(cfg, options...)
+	for _, c := range counts {
+		cfg.PerInstance, cfg.FillMemory = c.PerInstance, c.FillMemory
+	}
+	s, err := share.NewScorer(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +63,7 @@ func eightIdle() (devices []share.State) {
 func TestScoreNode(t *testing.T) {
 	const least, most = share.LeastAllocated, share.MostAllocated
 	const koordinator, seed = true, false
+	plain, fill, each := share.Config{}, share.Config{FillMemory: true}, share.Config{PerInstance: true}
 	reserved := share.State{Kind: device.KindGPU, Total: needAmounts(half16), Free: needAmounts(half16)}
 	half, whole := need(device.KindGPU, "CORE 50, RATIO 50", 1), need(device.KindGPU, "CORE 100, RATIO 100", 1)
 	four := need(device.KindGPU, "RATIO 100", 4)
@@ -67,51 +71,51 @@ func TestScoreNode(t *testing.T) {
 		fact    string
 		weights bool
 		kind    string
-		options share.Option
+		counts  share.Config
 		needs   []share.Requirement
 		devices []share.State
 		want    int64
 	}{
-		{"S1", koordinator, least, 0, []share.Requirement{whole}, []share.State{gpu16(0, idle16)}, 50},
-		{"S2", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, idle16), gpu16(1, idle16)}, 87},
-		{"S3", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, quarter16)}, 50},
-		{"S4", koordinator, most, 0, []share.Requirement{half}, []share.State{gpu16(0, quarter16)}, 50},
-		{"S5", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, idle16)}, 75},
-		{"S6", seed, least, 0, []share.Requirement{four}, eightIdle(), 50},
-		{"S7", seed, least, share.PerInstance, []share.Requirement{four}, eightIdle(), 87},
-		{"S8", seed, most, 0, []share.Requirement{four}, eightIdle(), 50},
-		{"S8, per instance", seed, most, share.PerInstance, []share.Requirement{four}, eightIdle(), 12},
-		{"S9", seed, least, 0, []share.Requirement{whole}, []share.State{gpu16(0, idle16)}, 0},
-		{"S22", koordinator, least, 0, []share.Requirement{half}, []share.State{reserved}, 50},
-		{"S23", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(0, half16)}, 25},
-		{"S25", koordinator, least, share.FillMemory, []share.Requirement{half}, []share.State{gpu16(0, idle16)}, 50},
-		{"S25, by memory", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
-		{"S25, four of eight", koordinator, least, share.FillMemory, []share.Requirement{four}, eightIdle(), 50},
-		{"S25, one of eight", koordinator, least, share.FillMemory | share.PerInstance, []share.Requirement{four}, eightIdle(), 87},
-		{"filled without a weight", seed, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
-		{"both given", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "RATIO 50, MEM 4Gi", 1)}, []share.State{gpu16(0, idle16)}, 62},
-		{"nothing to fill from", koordinator, least, share.FillMemory, []share.Requirement{half},
+		{"S1", koordinator, least, plain, []share.Requirement{whole}, []share.State{gpu16(0, idle16)}, 50},
+		{"S2", koordinator, least, plain, []share.Requirement{half}, []share.State{gpu16(0, idle16), gpu16(1, idle16)}, 87},
+		{"S3", koordinator, least, plain, []share.Requirement{half}, []share.State{gpu16(0, quarter16)}, 50},
+		{"S4", koordinator, most, plain, []share.Requirement{half}, []share.State{gpu16(0, quarter16)}, 50},
+		{"S5", koordinator, least, plain, []share.Requirement{half}, []share.State{gpu16(0, idle16)}, 75},
+		{"S6", seed, least, plain, []share.Requirement{four}, eightIdle(), 50},
+		{"S7", seed, least, each, []share.Requirement{four}, eightIdle(), 87},
+		{"S8", seed, most, plain, []share.Requirement{four}, eightIdle(), 50},
+		{"S8, per instance", seed, most, each, []share.Requirement{four}, eightIdle(), 12},
+		{"S9", seed, least, plain, []share.Requirement{whole}, []share.State{gpu16(0, idle16)}, 0},
+		{"S22", koordinator, least, plain, []share.Requirement{half}, []share.State{reserved}, 50},
+		{"S23", koordinator, least, plain, []share.Requirement{half}, []share.State{gpu16(0, half16)}, 25},
+		{"S25", koordinator, least, fill, []share.Requirement{half}, []share.State{gpu16(0, idle16)}, 50},
+		{"S25, by memory", koordinator, least, fill, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
+		{"S25, four of eight", koordinator, least, fill, []share.Requirement{four}, eightIdle(), 50},
+		{"S25, one of eight", koordinator, least, share.Config{FillMemory: true, PerInstance: true}, []share.Requirement{four}, eightIdle(), 87},
+		{"filled without a weight", seed, least, fill, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)}, []share.State{gpu16(0, idle16)}, 50},
+		{"both given", koordinator, least, fill, []share.Requirement{need(device.KindGPU, "RATIO 50, MEM 4Gi", 1)}, []share.State{gpu16(0, idle16)}, 62},
+		{"nothing to fill from", koordinator, least, fill, []share.Requirement{half},
 			[]share.State{{Kind: device.KindGPU, Total: needAmounts("RATIO 100"), Free: needAmounts("RATIO 100")}}, 50},
-		{"no total to fill to", koordinator, least, share.FillMemory, []share.Requirement{half},
+		{"no total to fill to", koordinator, least, fill, []share.Requirement{half},
 			[]share.State{{Kind: device.KindGPU, Total: needAmounts("MEM 16Gi"), Free: needAmounts("MEM 16Gi")}}, 100},
-		{"no memory to fill from", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)},
+		{"no memory to fill from", koordinator, least, fill, []share.Requirement{need(device.KindGPU, "MEM 8Gi", 1)},
 			[]share.State{{Kind: device.KindGPU, Total: needAmounts("RATIO 100"), Free: needAmounts("RATIO 100")}}, 100},
 
-		{"no needs", koordinator, least, 0, nil, eightIdle(), 0},
-		{"no devices", koordinator, most, 0, []share.Requirement{half}, nil, 0},
-		{"no device of the kind", koordinator, least, 0, []share.Requirement{need(device.KindFPGA, "FPGA 50", 1)}, eightIdle(), 0},
-		{"two kinds", koordinator, least, 0, []share.Requirement{half, need(device.KindRDMA, "RDMA 50", 1)},
+		{"no needs", koordinator, least, plain, nil, eightIdle(), 0},
+		{"no devices", koordinator, most, plain, []share.Requirement{half}, nil, 0},
+		{"no device of the kind", koordinator, least, plain, []share.Requirement{need(device.KindFPGA, "FPGA 50", 1)}, eightIdle(), 0},
+		{"two kinds", koordinator, least, plain, []share.Requirement{half, need(device.KindRDMA, "RDMA 50", 1)},
 			[]share.State{gpu16(0, idle16), needNIC(0, 100), needNIC(1, 100)}, 75 + 75},
-		{"a kind without devices", koordinator, least, 0, []share.Requirement{half, need(device.KindRDMA, "RDMA 50", 1)}, []share.State{gpu16(0, idle16)}, 75},
-		{"a kind nobody asks for", koordinator, least, 0, []share.Requirement{half}, []share.State{needNIC(0, 0), gpu16(0, idle16)}, 75},
-		{"same minor, two kinds", koordinator, least, 0, []share.Requirement{half}, []share.State{gpu16(3, idle16), needNIC(3, 100)}, 75},
-		{"no instance", seed, least, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", 0)}, eightIdle(), 100},
-		{"more than there is", seed, least, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", 9)}, eightIdle(), 0},
-		{"more than there is, most", seed, most, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", 9)}, eightIdle(), 100},
-		{"beyond 64 bits", seed, most, 0, []share.Requirement{need(device.KindGPU, "RATIO 100", math.MaxInt64)}, eightIdle(), 100},
-		{"beyond 64 bits, filled", koordinator, least, share.FillMemory, []share.Requirement{need(device.KindGPU, "RATIO 100", math.MaxInt64)}, eightIdle(), 0},
+		{"a kind without devices", koordinator, least, plain, []share.Requirement{half, need(device.KindRDMA, "RDMA 50", 1)}, []share.State{gpu16(0, idle16)}, 75},
+		{"a kind nobody asks for", koordinator, least, plain, []share.Requirement{half}, []share.State{needNIC(0, 0), gpu16(0, idle16)}, 75},
+		{"same minor, two kinds", koordinator, least, plain, []share.Requirement{half}, []share.State{gpu16(3, idle16), needNIC(3, 100)}, 75},
+		{"no instance", seed, least, plain, []share.Requirement{need(device.KindGPU, "RATIO 100", 0)}, eightIdle(), 100},
+		{"more than there is", seed, least, plain, []share.Requirement{need(device.KindGPU, "RATIO 100", 9)}, eightIdle(), 0},
+		{"more than there is, most", seed, most, plain, []share.Requirement{need(device.KindGPU, "RATIO 100", 9)}, eightIdle(), 100},
+		{"beyond 64 bits", seed, most, plain, []share.Requirement{need(device.KindGPU, "RATIO 100", math.MaxInt64)}, eightIdle(), 100},
+		{"beyond 64 bits, filled", koordinator, least, fill, []share.Requirement{need(device.KindGPU, "RATIO 100", math.MaxInt64)}, eightIdle(), 0},
 	} {
-		s := needScorer(t, c.kind, c.weights, c.options)
+		s := needScorer(t, c.kind, c.weights, c.counts)
 		got, err := scoreNode(s, c.needs, c.devices)
 		if got != c.want || err != nil {
 			t.Errorf("%s: %d, error %v, want %d", c.fact, got, err, c.want)
@@ -324,7 +328,7 @@ func resourceOf(name string) share.Resource {
 }
 
 // goldenNodeScore is goldenScore for the sums over all devices of a kind.
-func goldenNodeScore(cfg share.Config, options share.Option, need share.Requirement, devices []share.State) int64 {
+func goldenNodeScore(cfg share.Config, need share.Requirement, devices []share.State) int64 {
 	sum := func(amount func(*share.State, share.Resource) int64) func(share.Resource) *big.Int {
 		return func(r share.Resource) *big.Int {
 			x := new(big.Int)
@@ -340,12 +344,12 @@ func goldenNodeScore(cfg share.Config, options share.Option, need share.Requirem
 	free := sum(func(d *share.State, r share.Resource) int64 { return d.Free[r] })
 	request := func(r share.Resource) *big.Int {
 		x := big.NewInt(need.PerInstance[r])
-		if options&share.PerInstance == 0 {
+		if !cfg.PerInstance {
 			x.Mul(x, big.NewInt(need.Count))
 		}
 		return x
 	}
-	return goldenScore(cfg, options&share.FillMemory != 0, request, total, free)
+	return goldenScore(cfg, cfg.FillMemory, request, total, free)
 }
 
 // FuzzScore compares the scores of devices and nodes with the golden model.
@@ -365,16 +369,18 @@ func FuzzScore(f *testing.F) {
 		if first == second {
 			second = share.NPUCore // without a weight
 		}
-		option := share.Option(options % 4)
+		cfg.PerInstance, cfg.FillMemory = options&1 != 0, options&2 != 0
 		need := share.Requirement{Kind: device.KindGPU, Count: max(count, 0)}
 		need.PerInstance[first], need.PerInstance[second] = max(req, 0), max(req2, 0)
 		state := share.State{Kind: device.KindGPU}
 		state.Total[first], state.Total[second], state.Free[first], state.Free[second] = total, total2, free, free2
-		s, err := share.NewScorer(cfg, option)
+		s, err := share.NewScorer(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := goldenNodeScore(cfg, option|share.PerInstance, need, []share.State{state})
+		each := cfg
+		each.PerInstance = true
+		want := goldenNodeScore(each, need, []share.State{state})
 		if got, err := s.ScoreDevice(need.PerInstance, state.Total, state.Free); got != want || err != nil {
 			t.Errorf("%v, %v, %v: %d, error %v, want %d", cfg, need, state, got, err, want)
 		}
@@ -386,7 +392,7 @@ func FuzzScore(f *testing.F) {
 		other := share.State{Kind: device.KindGPU, Minor: 1}
 		other.Total[first], other.Total[second], other.Free[first], other.Free[second] = total2, total, free2, free
 		devices := []share.State{state, other, needNIC(0, 7)}
-		want = goldenNodeScore(cfg, option, need, devices)
+		want = goldenNodeScore(cfg, need, devices)
 		got, err := scoreNode(s, []share.Requirement{need}, devices)
 		if got != want || err != nil {
 			t.Errorf("%v, %v, %v: %d, error %v, want %d", cfg, need, devices, got, err, want)
@@ -407,7 +413,7 @@ func TestScoreAmounts(t *testing.T) {
 				for _, left := range free {
 					need := share.Requirement{PerInstance: share.Amounts{share.GPUMemoryRatio: req}, Count: 1}
 					state := share.State{Total: share.Amounts{share.GPUMemoryRatio: total}, Free: share.Amounts{share.GPUMemoryRatio: left}}
-					want := goldenNodeScore(cfg, 0, need, []share.State{state})
+					want := goldenNodeScore(cfg, need, []share.State{state})
 					if got, err := s.ScoreDevice(need.PerInstance, state.Total, state.Free); got != want || err != nil {
 						t.Errorf("%s: request %d, total %d, free %d: %d, error %v, want %d", kind, req, total, left, got, err, want)
 					}
@@ -436,7 +442,7 @@ func TestNoScorer(t *testing.T) {
 
 // TestScoreAllocates nothing.
 func TestScoreAllocates(t *testing.T) {
-	s := needScorer(t, share.LeastAllocated, true, share.FillMemory)
+	s := needScorer(t, share.LeastAllocated, true, share.Config{FillMemory: true})
 	needs := []share.Requirement{need(device.KindGPU, "CORE 100, RATIO 100", 4), need(device.KindRDMA, "RDMA 100", 4)}
 	devices := eightIdle()
 	b := s.Bind(accountOf(t, devices))

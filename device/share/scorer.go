@@ -17,11 +17,26 @@ const (
 	MostAllocated  = "MostAllocated"
 )
 
-// Config is a scoringStrategy of Koordinator's DeviceShareArgs. The zero value is
-// LeastAllocated over gpu-memory-ratio with weight 1.
+// Config is a scoringStrategy of Koordinator's DeviceShareArgs, and how a [Scorer]
+// counts, which no document says. The zero value is LeastAllocated over
+// gpu-memory-ratio with weight 1.
 type Config struct {
 	Type      string         `json:"type,omitempty"`      // LeastAllocated (default) or MostAllocated
 	Resources []ResourceSpec `json:"resources,omitempty"` // nil: gpu-memory-ratio with weight 1
+
+	// PerInstance adds one instance to a node's use instead of the pod's whole
+	// request, as Koordinator does: an idle node of eight GPUs scores 87, not
+	// 50, for a pod of four.
+	PerInstance bool `json:"-"`
+
+	// FillMemory completes a request for one of gpu-memory-ratio and gpu-memory
+	// with the other, from the totals of the same device or node, truncated. It
+	// does so in scores, filters and allocations. Use it wherever some pods ask in
+	// percent and some in bytes. Without it the one that isn't requested counts as
+	// 0, as in Koordinator: a pod that takes a whole GPU by percent leaves all its
+	// bytes free. A request for both stays as it is, and so does one where either
+	// total is 0 or less.
+	FillMemory bool `json:"-"`
 }
 
 // ResourceSpec is a resource that counts in the score.
@@ -42,31 +57,13 @@ func KoordinatorDefaults() Config {
 	}
 }
 
-// Option changes how a [Scorer] counts.
-type Option uint8
-
-const (
-	// PerInstance adds one instance to a node's use instead of the pod's whole
-	// request, as Koordinator does: an idle node of eight GPUs scores 87, not
-	// 50, for a pod of four.
-	PerInstance Option = 1 << iota
-
-	// FillMemory completes a request for one of gpu-memory-ratio and gpu-memory
-	// with the other, from the totals of the same device or node, truncated. It
-	// does so in scores, filters and allocations. Use it wherever some pods ask in
-	// percent and some in bytes. Without it the one that isn't requested counts as
-	// 0, as in Koordinator: a pod that takes a whole GPU by percent leaves all its
-	// bytes free. A request for both stays as it is,
-	// and so does one where either total is 0 or less.
-	FillMemory
-)
-
 // Scorer says how good devices and nodes are for a pod. It is made by [NewScorer],
 // immutable, and safe for concurrent use. [Scorer.Bind] asks it about an [Account].
 // A nil *Scorer, and the zero Scorer, give every device and node the score 0.
 type Scorer struct {
 	most    bool
-	options Option
+	each    bool             // by PerInstance
+	fills   bool             // by FillMemory
 	columns []Resource       // that a score depends on, as configured; with FillMemory the missing one of the two last
 	weights [resources]int64 // 0: doesn't count
 	pairs   bool             // FillMemory has something to complete
@@ -78,18 +75,11 @@ type Scorer struct {
 // scoringStrategy: an unknown type, an empty list that isn't nil, a resource
 // without a name, with the name of an earlier one or with one that no device has, a
 // weight outside 1 to 100. Of more than 1000 faults the first ones are listed.
-// It panics on an unknown option.
-func NewScorer(cfg Config, opts ...Option) (*Scorer, error) {
+func NewScorer(cfg Config) (*Scorer, error) {
 	if err := document.Errors(cfg.faults()); err != nil {
 		return nil, err
 	}
-	s := &Scorer{most: cfg.Type == MostAllocated}
-	for _, o := range opts {
-		if o&^(PerInstance|FillMemory) != 0 {
-			panic("share: unknown option")
-		}
-		s.options |= o
-	}
+	s := &Scorer{most: cfg.Type == MostAllocated, each: cfg.PerInstance, fills: cfg.FillMemory}
 	specs := cfg.Resources
 	if specs == nil {
 		specs = []ResourceSpec{{GPUMemoryRatio.String(), 1}}
@@ -99,7 +89,7 @@ func NewScorer(cfg Config, opts ...Option) (*Scorer, error) {
 		s.columns = append(s.columns, r)
 		s.weights[r] = spec.Weight
 	}
-	if s.options&FillMemory != 0 {
+	if s.fills {
 		ratio, memory := slices.Contains(s.columns, GPUMemoryRatio), slices.Contains(s.columns, GPUMemory)
 		s.pairs = ratio || memory
 		switch {
@@ -254,9 +244,6 @@ func (s *Scorer) mostAllocated() *Scorer {
 	most.most = true
 	return &most
 }
-
-// fills reports whether requests for memory are completed.
-func (s *Scorer) fills() bool { return s != nil && s.options&FillMemory != 0 }
 
 // enumName returns the name of a value of an enumeration.
 func enumName(value int, names ...string) string {

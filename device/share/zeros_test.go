@@ -36,8 +36,6 @@ func TestZeros(t *testing.T) {
 			(*share.Hint)(nil),
 			(*share.Joint)(nil),
 			(*share.NotEnoughError)(nil),
-			(*share.Option)(nil),
-			(*share.PodShare)(nil),
 			(*share.Policy)(nil),
 			(*share.Reason)(nil),
 			(*share.Rejection)(nil),

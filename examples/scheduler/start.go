@@ -34,7 +34,7 @@ func newScheduler(cfg config, snapshot []byte) (s *scheduler, err error) {
 	if s.typical, err = gpu.TypicalPods(cfg.typical, 0.95); err != nil {
 		return nil, err
 	}
-	packing, err := share.NewScorer(share.Config{Type: share.MostAllocated}, share.FillMemory)
+	packing, err := share.NewScorer(share.Config{Type: share.MostAllocated, FillMemory: true})
 	if err != nil {
 		return nil, err
 	}
