@@ -348,3 +348,18 @@ func (d *discovery) on(node string, dims map[string]int32) *book.Set {
 	d.nodes.sets[node] = set
 	return set
 }
+
+// widen gives every queue the dimensions of a map that extends the ledger's.
+func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
+	if l.m == m {
+		return
+	}
+	l.m = m
+	l.cards, l.dims = make([]string, m.Len()), make(map[string]int32, m.Len())
+	for dim, name := range m.All() {
+		if card, ok := cardOf(m, dim, name); ok {
+			l.cards[dim], l.dims[card] = card, int32(dim)
+		}
+	}
+	l.book.Widen(m.Len())
+}

@@ -1,5 +1,7 @@
 package quota
 
+import corev1 "k8s.io/api/core/v1"
+
 // Event is one job or task that a change was about, or an operation that was refused. The
 // events of one change have its number in common.
 type Event struct {
@@ -26,6 +28,17 @@ const (
 	EventReconciled EventKind = "Reconciled" // a view has changed a job or a task; without both: the view as a whole
 	EventRefused    EventKind = "Refused"    // an operation was refused, and nothing changed
 )
+
+// Amounts are amounts of cpu, memory, cards and outputs.
+type Amounts struct {
+	CPU    int64 // milli-cores
+	Memory int64 // bytes
+
+	// Cards are milli-cards by card, Outputs whole units by output: those that are not 0.
+	// Nil: none.
+	Cards   map[string]int64
+	Outputs map[corev1.ResourceName]int64
+}
 
 // refused counts a refused operation and makes its event.
 func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
@@ -66,4 +79,27 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 		}
 	}
 	return []Event{e}
+}
+
+// addTo adds an amount of a dimension.
+func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
+	switch {
+	case amount == 0:
+	case dim == dimCPU:
+		to.CPU += amount
+	case dim == dimMemory:
+		to.Memory += amount
+	case l.output(dim) != "":
+		addIn(&to.Outputs, l.output(dim), amount)
+	default:
+		addIn(&to.Cards, l.cardName(dim), amount)
+	}
+}
+
+// addIn adds to an element of a map, and makes the map if there is none.
+func addIn[K comparable, N int64 | uint64](m *map[K]N, key K, amount N) {
+	if *m == nil {
+		*m = map[K]N{}
+	}
+	(*m)[key] += amount
 }

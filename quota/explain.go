@@ -9,7 +9,6 @@ import (
 const (
 	noneOnNode   = "the node has none of the cards"
 	queueRemoved = "removed"
-	noQuotaOfAny = "there is no quota of any of them"
 )
 
 // begin clears an answer for a decision on the present state.
@@ -214,4 +213,25 @@ func (q *Queue) fault() (fault string) {
 		}
 	}
 	return fault
+}
+
+// errorOf returns the error of a commit; nil if it has none.
+func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
+	switch is.kind {
+	case otherTask:
+		t := is.task
+		was := content{job: t.job, queue: queueName(t.Job.Queue)}
+		was.use.CPU, was.use.Memory = t.CPU.Amount, t.Memory.Amount
+		for _, c := range t.Charges {
+			was.use.Add(book.UseItem{Alts: c.Alts, Amount: c.Amount})
+		}
+		return &conflictError{what: "task", id: r.id, contents: &[2]content{was, {r.job, r.queue, r.use, r.invalid}}}
+	case onOtherCards:
+		return &conflictError{what: "task", id: r.id, cards: l.chargedCards(is.task)}
+	case inOtherQueue:
+		return elsewhere(r.job, is.job, r.queue)
+	case tooLarge:
+		return l.overflowAt("task", r.id, is.amount, is.dim)
+	}
+	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // JobStatus is what a ledger has of a job: what is promised to it, and what its
@@ -24,17 +22,6 @@ type JobStatus struct {
 	Elastic Amounts // the part of Charged beyond Min: it could go, and the job would still run
 
 	Tasks []string // the ids of the charged tasks, in commit order
-}
-
-// Amounts are amounts of cpu, memory, cards and outputs.
-type Amounts struct {
-	CPU    int64 // milli-cores
-	Memory int64 // bytes
-
-	// Cards are milli-cards by card, Outputs whole units by output: those that are not 0.
-	// Nil: none.
-	Cards   map[string]int64
-	Outputs map[corev1.ResourceName]int64
 }
 
 // Job returns how a job stands; false if the ledger has nothing of it.
@@ -97,27 +84,4 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 		s.Tasks = append(s.Tasks, t.id)
 	}
 	return s
-}
-
-// addTo adds an amount of a dimension.
-func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
-	switch {
-	case amount == 0:
-	case dim == dimCPU:
-		to.CPU += amount
-	case dim == dimMemory:
-		to.Memory += amount
-	case l.output(dim) != "":
-		addIn(&to.Outputs, l.output(dim), amount)
-	default:
-		addIn(&to.Cards, l.cardName(dim), amount)
-	}
-}
-
-// addIn adds to an element of a map, and makes the map if there is none.
-func addIn[K comparable, N int64 | uint64](m *map[K]N, key K, amount N) {
-	if *m == nil {
-		*m = map[K]N{}
-	}
-	(*m)[key] += amount
 }

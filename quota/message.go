@@ -88,6 +88,9 @@ func (r *Refusal) invalid() string {
 	return ": the request is invalid: " + oneLine(r.Detail)
 }
 
+// noQuotaOfAny is a detail.
+const noQuotaOfAny = "there is no quota of any of them"
+
 // lacks is the text of amounts.
 func (r *Refusal) lacks() string {
 	detail := oneLine(r.Detail)
@@ -312,27 +315,6 @@ func conflict(what, id, detail string) error {
 // elsewhere says that a job is in another queue.
 func elsewhere(id string, j *book.Job, queue string) error {
 	return &conflictError{what: "job", id: id, queue: &[2]string{queueName(j.Queue), queue}}
-}
-
-// errorOf returns the error of a commit; nil if it has none.
-func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
-	switch is.kind {
-	case otherTask:
-		t := is.task
-		was := content{job: t.job, queue: queueName(t.Job.Queue)}
-		was.use.CPU, was.use.Memory = t.CPU.Amount, t.Memory.Amount
-		for _, c := range t.Charges {
-			was.use.Add(book.UseItem{Alts: c.Alts, Amount: c.Amount})
-		}
-		return &conflictError{what: "task", id: r.id, contents: &[2]content{was, {r.job, r.queue, r.use, r.invalid}}}
-	case onOtherCards:
-		return &conflictError{what: "task", id: r.id, cards: l.chargedCards(is.task)}
-	case inOtherQueue:
-		return elsewhere(r.job, is.job, r.queue)
-	case tooLarge:
-		return l.overflowAt("task", r.id, is.amount, is.dim)
-	}
-	return nil
 }
 
 // otherMin makes an [ErrReserved] of the min that a job has.

@@ -24,9 +24,6 @@ type outputs struct {
 	demands        bool // every resource of a pod must be known to quotas
 }
 
-// isOutput reports whether an item of the book is an output.
-func isOutput(alts *book.Alternatives) bool { return alts.Anywhere }
-
 // newOutputs returns the outputs of a map, by name, under a transformation, nil for none.
 func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *outputs {
 	if t == nil {

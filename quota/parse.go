@@ -351,9 +351,6 @@ func parseCount(value json.RawMessage) (int64, Code) {
 	return n, ""
 }
 
-// brief cuts text for a message. Every legal name stays whole.
-func brief(text string) string { return document.Cut(text) }
-
 // The name of Volcano's capacity-card plugin, and its argument.
 const (
 	pluginName        = "capacity-card"

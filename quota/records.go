@@ -88,6 +88,9 @@ type waitingTask struct {
 	use            book.Use
 }
 
+// isOutput reports whether an item of the book is an output.
+func isOutput(alts *book.Alternatives) bool { return alts.Anywhere }
+
 // keyOf returns the names of alternatives, joined.
 func keyOf(alts *book.Alternatives) string { return alts.Tag.(string) }
 

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"sync/atomic"
 
 	"github.com/resvec/resvec/quota/internal/book"
@@ -42,37 +41,4 @@ type JobRequest struct {
 
 	invalid string                // why the request is invalid; empty: it is valid
 	pods    []corev1.ResourceList // what the items that are outputs were made of
-}
-
-// find looks up what decisions on a task read, so that the first one needn't.
-func (l *Ledger) find(t *TaskRequest) {
-	l.rlock()
-	defer l.mu.RUnlock()
-	l.lookUpQueue(&t.queueAt, t.queue)
-	l.lookUpJob(t)
-}
-
-// findQueue is find for a job.
-func (l *Ledger) findQueue(r *JobRequest) {
-	l.rlock()
-	defer l.mu.RUnlock()
-	l.lookUpQueue(&r.queueAt, r.queue)
-}
-
-// compareItems orders the items of a job: single cards by name, then the others by key
-// and unit, then outputs by name.
-func compareItems(a, b book.MinItem) int {
-	if isOutput(a.Alts) != isOutput(b.Alts) {
-		if isOutput(b.Alts) {
-			return -1
-		}
-		return 1
-	}
-	if a.Alts.Multi() != b.Alts.Multi() {
-		if b.Alts.Multi() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
 }

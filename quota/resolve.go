@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/quota/internal/book"
@@ -104,13 +103,19 @@ func checkID(what, of, field, id string) error {
 	return nil
 }
 
-// badName says what is wrong with a name that the ledger would keep, if anything.
-// One that isn't UTF-8 would come back from a snapshot as another one.
-func badName(name string) error {
-	if name == "" || !utf8.ValidString(name) {
-		return ErrBadName
-	}
-	return nil
+// find looks up what decisions on a task read, so that the first one needn't.
+func (l *Ledger) find(t *TaskRequest) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	l.lookUpQueue(&t.queueAt, t.queue)
+	l.lookUpJob(t)
+}
+
+// findQueue is find for a job.
+func (l *Ledger) findQueue(r *JobRequest) {
+	l.rlock()
+	defer l.mu.RUnlock()
+	l.lookUpQueue(&r.queueAt, r.queue)
 }
 
 // resolver is what a ledger knew when a resolution began.

@@ -297,3 +297,21 @@ func (b *jobBuilder) givenItem(it Item) error {
 	}
 	return nil
 }
+
+// compareItems orders the items of a job: single cards by name, then the others by key
+// and unit, then outputs by name.
+func compareItems(a, b book.MinItem) int {
+	if isOutput(a.Alts) != isOutput(b.Alts) {
+		if isOutput(b.Alts) {
+			return -1
+		}
+		return 1
+	}
+	if a.Alts.Multi() != b.Alts.Multi() {
+		if b.Alts.Multi() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
+}

@@ -325,18 +325,3 @@ func (l *Ledger) prune() {
 		q.spec.Parent = queueName(q.Parent)
 	}
 }
-
-// widen gives every queue the dimensions of a map that extends the ledger's.
-func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
-	if l.m == m {
-		return
-	}
-	l.m = m
-	l.cards, l.dims = make([]string, m.Len()), make(map[string]int32, m.Len())
-	for dim, name := range m.All() {
-		if card, ok := cardOf(m, dim, name); ok {
-			l.cards[dim], l.dims[card] = card, int32(dim)
-		}
-	}
-	l.book.Widen(m.Len())
-}
