@@ -361,12 +361,13 @@ func (g *golden) holders(queue string) (n int) {
 }
 
 // overflows reports whether a sum is too large.
-func (g *golden) overflows() bool {
+func (g *golden) overflows() bool { return g.reaches(1 << 53) }
+
+// reaches reports whether some queue has as much in a dimension.
+func (g *golden) reaches(amount int64) bool {
 	for queue := range g.queues {
-		for _, dim := range g.dims {
-			if g.sum(queue, dim).full() >= 1<<53 {
-				return true
-			}
+		if slices.ContainsFunc(g.dims, func(dim string) bool { return g.sum(queue, dim).full() >= amount }) {
+			return true
 		}
 	}
 	return false
