@@ -124,9 +124,8 @@ func (l *Ledger) check() (found []violation) {
 type Overage struct {
 	Queue    string
 	Resource string // cpu, memory, a card or an output
-	Used     int64  // max(allocated, allocated - elastic + inqueue), see [Usage]
 	Limit    int64
-	Amount   int64 // Used - Limit
+	Amount   int64 // that is above it, of max(allocated, allocated - elastic + inqueue), see [Usage]
 }
 
 // Over lists the limits that are exceeded, by queue and then by dimension.
@@ -144,7 +143,7 @@ func (l *Ledger) overages() (list []Overage) {
 		for dim := range q.Cells {
 			if c := &q.Cells[dim]; q.Over(int32(dim)) {
 				used := max(c.Allocated, c.Floor())
-				list = append(list, Overage{q.spec.Name, l.resource(dim), used, c.Limit, used - c.Limit})
+				list = append(list, Overage{q.spec.Name, l.resource(dim), c.Limit, used - c.Limit})
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (w *world) amounts(s QueueStatus, name string) []float64 {
 	set(dimCPU, s.CPU)
 	set(dimMemory, s.Memory)
 	for _, c := range s.Cards {
-		set(w.dims[c.Card], c)
+		set(w.dims[c.Resource], c)
 	}
 	return v
 }
@@ -151,8 +151,7 @@ func TestQueueStatus(t *testing.T) {
 		}
 	}
 	say := func(name string) string {
-		s := w.status(name)
-		return fmt.Sprintf("open %v reservations %d", s.Open, s.Reservations)
+		return fmt.Sprintf("open %v reservations %d", w.queues[name].Open, w.status(name).Reservations)
 	}
 	w.want(say("x"), "open true reservations 1")
 	w.want(say("y"), "open true reservations 0")

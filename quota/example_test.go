@@ -92,7 +92,7 @@ func tell(what string, answer quota.Answer, err error) {
 func show(l *quota.Ledger) {
 	for queue := range l.Samples() {
 		for _, c := range queue.Cards {
-			fmt.Printf("%s: %s allocated %dm, held %dm, of %dm\n", queue.Name, c.Card, c.Allocated, c.Inqueue, c.Capability)
+			fmt.Printf("%s: %s allocated %dm, held %dm, of %dm\n", queue.Name, c.Resource, c.Allocated, c.Inqueue, c.Capability)
 		}
 	}
 }

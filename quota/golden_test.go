@@ -432,7 +432,7 @@ func (g *golden) over() (list []Overage) {
 		for _, dim := range g.dims {
 			limit, s := g.limit(queue, dim), g.sum(queue, dim)
 			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
-				list = append(list, Overage{queue, dim, used, limit, used - limit})
+				list = append(list, Overage{queue, dim, limit, used - limit})
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		for _, fault := range faults { // for the log: a note, or a card that is denied
-			fmt.Println("note:", fault.Code.IsNote(), fault)
+			fmt.Println("note:", fault.IsNote(), fault)
 		}
 	}
 	ledger, err := quota.New(cfg, m, catalog, queues)

@@ -158,14 +158,14 @@ func TestQueueStatusCard(t *testing.T) {
 	w.reserve("j", "q", "A:3")
 	w.commit("t", "j", "q", "A:1")
 	for queue, want := range map[string]Usage{
-		"q":   {Card: "A", Capability: 4000, RealCapability: 4000, Allocated: 1000, Inqueue: 2000, Request: 1000},
-		"org": {Card: "A", Capability: Unlimited, RealCapability: 10000, Allocated: 1000, Inqueue: 2000, Request: 1000},
+		"q":   {Resource: "A", Capability: 4000, RealCapability: 4000, Allocated: 1000, Inqueue: 2000, Request: 1000},
+		"org": {Resource: "A", Capability: Unlimited, RealCapability: 10000, Allocated: 1000, Inqueue: 2000, Request: 1000},
 	} {
 		s, _ := w.Queue(queue)
 		if got := s.Card("A"); got != want {
 			t.Errorf("%s: %+v, want %+v", queue, got, want)
 		}
-		if got := s.Card("nope"); got != (Usage{Card: "nope"}) {
+		if got := s.Card("nope"); got != (Usage{Resource: "nope"}) {
 			t.Errorf("a card that isn't there: %+v", got)
 		}
 	}

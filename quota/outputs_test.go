@@ -393,7 +393,7 @@ func TestOutputsQueues(t *testing.T) {
 	}
 	s, _ := p.Queue("a")
 	u := s.Outputs[1]
-	p.want(fmt.Sprint(u.Output, u.Capability, u.RealCapability, u.Guarantee, u.Deserved, u.Allocated, u.Request), "kueue.x-k8s.io/credits4 4 1 2 4 4")
+	p.want(fmt.Sprint(u.Resource, u.Capability, u.RealCapability, u.Guarantee, u.Deserved, u.Allocated, u.Request), "kueue.x-k8s.io/credits4 4 1 2 4 4")
 
 	// The catalog says nothing of outputs: a guarantee of a sibling takes from the parent.
 	p = poolOf(t, Config{EnforceGuarantee: true}, QueueSpec{Name: "org", Capability: amountsOf("credits:6")},

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// EntryError says what is wrong with an entry of an annotation or a list, or that the
-// entry was left out. If [Code.IsNote], nothing is refused because of it.
+// EntryError says what is wrong with an entry of an annotation or a list, or what was
+// read otherwise than written: then it is a note, see [EntryError.IsNote].
 type EntryError struct {
 	Name  string // of the entry, trimmed; empty for the whole text
-	Code  Code
+	Code  string // the kind of fault, such as Duplicate or UnknownCard
 	Field string // where it stands: an annotation, by its key; empty where a caller passed the text or list
 	Value string // what is written there, as it stands, or cut; of notes what their text needs
 }
@@ -29,7 +29,7 @@ func (e EntryError) Error() string { return "quota: " + e.text() }
 func (e EntryError) text() string {
 	text := e.detail()
 	if e.Name != "" {
-		text = fmt.Sprintf("%s %q: %s", e.Code.subject(), brief(e.Name), text)
+		text = fmt.Sprintf("%s %q: %s", e.subject(), brief(e.Name), text)
 	}
 	if e.Field != "" {
 		text = oneLine(brief(e.Field)) + ": " + text
@@ -37,9 +37,9 @@ func (e EntryError) text() string {
 	return text
 }
 
-// subject is what an entry with this code is called.
-func (c Code) subject() string {
-	switch c {
+// subject is what the name is of, for a message.
+func (e EntryError) subject() string {
+	switch e.Code {
 	case codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource, codeCardMismatch, codeSharedCard:
 		return "card"
 	case codeIgnoredResource, codeRoundedUp:
@@ -93,42 +93,40 @@ func (e EntryError) detail() string {
 	case codeRoundedUp:
 		return "the pod requests " + value + ", and is charged for whole cards"
 	}
-	return string(e.Code)
+	return e.Code
 }
 
-// Code is the kind of an [EntryError].
-type Code string
-
+// The codes of entries. After a semicolon: what Value is.
 const (
 	// Of annotations.
 
-	codeSyntax               Code = "Syntax"               // the text is no JSON, or goes on after the object
-	codeNotObject            Code = "NotObject"            // the text is no JSON object
-	codeEmptyName            Code = "EmptyName"            // no name is left
-	codeAlternativesInQuota  Code = "AlternativesInQuota"  // a quota is for one card
-	codeDuplicate            Code = "Duplicate"            // the name is there twice; all its entries are dropped
-	codeWrongType            Code = "WrongType"            // the value is no number
-	codeNotInteger           Code = "NotInteger"           // the number is not written as an integer
-	codeNegative             Code = "Negative"             // the number is below 0
-	codeTooLarge             Code = "TooLarge"             // more than 9007199254740 cards
-	codeTooManyAlternatives  Code = "TooManyAlternatives"  // more than 64
-	codeEmptyAlternative     Code = "EmptyAlternative"     // a note: a part of the name is empty, and skipped
-	codeDuplicateAlternative Code = "DuplicateAlternative" // a note: a card is named twice, and the second one skipped
+	codeSyntax               = "Syntax"               // the text is no JSON, or goes on after the object
+	codeNotObject            = "NotObject"            // the text is no JSON object
+	codeEmptyName            = "EmptyName"            // no name is left
+	codeAlternativesInQuota  = "AlternativesInQuota"  // a quota is for one card
+	codeDuplicate            = "Duplicate"            // the name is there twice; all its entries are dropped
+	codeWrongType            = "WrongType"            // the value is no number
+	codeNotInteger           = "NotInteger"           // the number is not written as an integer
+	codeNegative             = "Negative"             // the number is below 0
+	codeTooLarge             = "TooLarge"             // more than 9007199254740 cards
+	codeTooManyAlternatives  = "TooManyAlternatives"  // more than 64
+	codeEmptyAlternative     = "EmptyAlternative"     // a note: a part of the name is empty, and skipped
+	codeDuplicateAlternative = "DuplicateAlternative" // a note: a card is named twice, and the second one skipped
 
-	// Of lists and requests; all are notes. After a semicolon: what Value is.
+	// Of lists and requests; all are notes.
 
-	codeUnknownCard       Code = "UnknownCard"       // no node has or had the card, and nobody declared it; the known ones
-	codeNoResourceForCard Code = "NoResourceForCard" // the pod doesn't ask for a resource that carries the card; these resources
-	codeDifferentResource Code = "DifferentResource" // the card is on another resource than the alternatives before it; that resource
-	codeIgnoredResource   Code = "IgnoredResource"   // a list says something about a resource that the quota doesn't use
-	codeCardMismatch      Code = "CardMismatch"      // a task runs on a card that it didn't ask for; what it asked for
-	codeSharedCard        Code = "SharedCard"        // another item of the task has the card already; the key of that item
-	codeRoundedUp         Code = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
+	codeUnknownCard       = "UnknownCard"       // no node has or had the card, and nobody declared it; the known ones
+	codeNoResourceForCard = "NoResourceForCard" // the pod doesn't ask for a resource that carries the card; these resources
+	codeDifferentResource = "DifferentResource" // the card is on another resource than the alternatives before it; that resource
+	codeIgnoredResource   = "IgnoredResource"   // a list says something about a resource that the quota doesn't use
+	codeCardMismatch      = "CardMismatch"      // a task runs on a card that it didn't ask for; what it asked for
+	codeSharedCard        = "SharedCard"        // another item of the task has the card already; the key of that item
+	codeRoundedUp         = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
 )
 
-// IsNote reports whether the code refuses nothing.
-func (c Code) IsNote() bool {
-	switch c {
+// IsNote reports whether nothing is refused because of the entry.
+func (e EntryError) IsNote() bool {
+	switch e.Code {
 	case codeEmptyAlternative, codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource,
 		codeIgnoredResource, codeCardMismatch, codeSharedCard, codeRoundedUp:
 		return true
@@ -332,7 +330,7 @@ func (r *countReader) kept() (entries []Item) {
 
 // parseCount reads a JSON value that must be an integer literal, and says what is wrong
 // with it.
-func parseCount(value json.RawMessage) (int64, Code) {
+func parseCount(value json.RawMessage) (int64, string) {
 	text := string(value)
 	switch {
 	case !isNumber(value):

@@ -16,7 +16,7 @@ func entries(counts []Item, faults []EntryError) string {
 	if len(faults) > 0 {
 		var codes []string
 		for _, f := range faults {
-			codes = append(codes, strings.TrimSpace(f.Name+" "+string(f.Code)))
+			codes = append(codes, strings.TrimSpace(f.Name+" "+f.Code))
 		}
 		s += " [" + strings.Join(codes, ", ") + "]"
 	}

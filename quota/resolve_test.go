@@ -89,7 +89,7 @@ func (n Min) text() string {
 func codes(notes []EntryError) string {
 	var parts []string
 	for _, n := range notes {
-		parts = append(parts, strings.TrimSpace(n.Name+" "+string(n.Code)))
+		parts = append(parts, strings.TrimSpace(n.Name+" "+n.Code))
 	}
 	return strings.Join(parts, ", ")
 }

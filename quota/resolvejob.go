@@ -146,7 +146,7 @@ func (b *jobBuilder) annotation() {
 	cfg, key := &b.l.cfg, cmp.Or(b.l.cfg.Keys.Request, RequestAnnotation)
 	counts, notes := cfg.ParseRequest(b.job.Annotations[key])
 	for _, n := range b.noteIn(key, notes...) {
-		if !n.Code.IsNote() && !cfg.FailToZero {
+		if !n.IsNote() && !cfg.FailToZero {
 			b.fail("%s", n.text())
 		}
 	}

@@ -16,8 +16,6 @@ type QueueStatus struct {
 	// those of queues that weren't there.
 	Name string
 
-	Open bool // the state is StateOpen, here and in every queue above
-
 	Seq          uint64  // of the state that this was read on
 	Share        float64 // see [Ledger.Share]
 	Reservations int     // jobs with a hold
@@ -36,8 +34,7 @@ type QueueStatus struct {
 
 // Usage is how a queue stands in cpu, in memory, in a card or in an output.
 type Usage struct {
-	Card   string              // empty: cpu, memory or an output
-	Output corev1.ResourceName // empty: another dimension
+	Resource string // cpu, memory, the card or the output
 
 	// Capability and RealCapability are [Unlimited] if there is no limit. They are
 	// those of this queue alone: the queues above have limits of their own.
@@ -69,22 +66,22 @@ type Usage struct {
 // Cards.
 func (s QueueStatus) Card(name string) Usage {
 	for i := range s.Cards {
-		if s.Cards[i].Card == name {
+		if s.Cards[i].Resource == name {
 			return s.Cards[i]
 		}
 	}
-	return Usage{Card: name}
+	return Usage{Resource: name}
 }
 
 // Output returns how the queue stands in an output; all is 0 for one that isn't among
 // Outputs.
 func (s QueueStatus) Output(name corev1.ResourceName) Usage {
 	for i := range s.Outputs {
-		if s.Outputs[i].Output == name {
+		if s.Outputs[i].Resource == string(name) {
 			return s.Outputs[i]
 		}
 	}
-	return Usage{Output: name}
+	return Usage{Resource: string(name)}
 }
 
 // Queue returns how a queue stands, with every card of the ledger's map; false if it
@@ -147,7 +144,7 @@ func (l *Ledger) samples() []QueueStatus {
 // ask for, by dimension; nil: nothing.
 func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 	s := QueueStatus{
-		Name: q.spec.Name, Open: q.Open, Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
+		Name: q.spec.Name, Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
 		CPU: l.usage(q, int(dimCPU), waiting), Memory: l.usage(q, int(dimMemory), waiting),
 	}
 	for _, alts := range l.outs.alts {
@@ -161,7 +158,7 @@ func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
 	c := &q.Cells[dim]
 	u := Usage{
-		Card: l.cards[dim], Output: l.output(int32(dim)), Capability: l.capability(q, dim), RealCapability: q.Real[dim],
+		Resource: l.resource(dim), Capability: l.capability(q, dim), RealCapability: q.Real[dim],
 		Guarantee: q.spec.guarantee(dim), Deserved: q.Deserved[dim],
 		Allocated: c.Allocated, Inqueue: c.Held, Elastic: c.Elastic, Request: c.Allocated,
 	}

@@ -21,7 +21,7 @@ func (w *world) sampled() string {
 			if c.Capability == Unlimited {
 				capability = "inf"
 			}
-			line += fmt.Sprintf(", %s %s %d %d %d %d", c.Card, capability, c.Deserved, c.Allocated, c.Inqueue, c.Request)
+			line += fmt.Sprintf(", %s %s %d %d %d %d", c.Resource, capability, c.Deserved, c.Allocated, c.Inqueue, c.Request)
 		}
 		for _, reason := range slices.Sorted(maps.Keys(s.Rejections)) {
 			line += fmt.Sprintf(", %s %d", reason, s.Rejections[reason])

@@ -25,7 +25,6 @@ func TestZeros(t *testing.T) {
 		Types: []any{
 			(*Amounts)(nil),
 			(*Answer)(nil),
-			(*Code)(nil),
 			(*Config)(nil),
 			(*EntryError)(nil),
 			(*Event)(nil),

@@ -79,7 +79,7 @@ func (s *story) books() {
 	for queue := range s.ledger.Samples() {
 		for _, c := range queue.Cards {
 			s.say("      %s has %d of %d %s, and %d held",
-				queue.Name, c.Allocated/1000, c.Capability/1000, c.Card, c.Inqueue/1000)
+				queue.Name, c.Allocated/1000, c.Capability/1000, c.Resource, c.Inqueue/1000)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (s *scheduler) booked() string {
 	}
 	q, _ := s.ledger.Queue("research")
 	for _, u := range append(q.Cards, q.Outputs...) {
-		fmt.Fprintf(&b, "  research: %s%s %d\n", u.Card, u.Output, u.Allocated)
+		fmt.Fprintf(&b, "  research: %s %d\n", u.Resource, u.Allocated)
 	}
 	return b.String()
 }

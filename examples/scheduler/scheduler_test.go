@@ -500,7 +500,7 @@ func checkZero(t *testing.T, s *scheduler) {
 	q, _ := s.ledger.Queue("research")
 	for _, u := range append(append(q.Cards, q.Outputs...), q.CPU, q.Memory) {
 		if u.Allocated != 0 || u.Inqueue != 0 {
-			t.Errorf("of %s%s %d are allocated and %d held", u.Card, u.Output, u.Allocated, u.Inqueue)
+			t.Errorf("of %s %d are allocated and %d held", u.Resource, u.Allocated, u.Inqueue)
 		}
 	}
 	for job := range s.ledger.Jobs("research") {

@@ -90,7 +90,7 @@ func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 			return nil, err
 		}
 		for _, fault := range faults {
-			if !fault.Code.IsNote() {
+			if !fault.IsNote() {
 				return nil, fmt.Errorf("queue %s: %w", spec.Name, fault)
 			}
 		}

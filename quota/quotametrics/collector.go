@@ -113,7 +113,7 @@ func collect(to chan<- prometheus.Metric, s *quota.QueueStatus) {
 	}
 	for i := range s.Cards {
 		c := &s.Cards[i]
-		card := label(c.Card)
+		card := label(c.Resource)
 		gauge(deserved, cards(c.Deserved), card)
 		gauge(allocated, cards(c.Allocated), card)
 		gauge(request, cards(c.Request), card)
@@ -124,7 +124,7 @@ func collect(to chan<- prometheus.Metric, s *quota.QueueStatus) {
 	}
 	for i := range s.Outputs {
 		o := &s.Outputs[i]
-		output := label(string(o.Output))
+		output := label(o.Resource)
 		gauge(outputDeserved, float64(o.Deserved), output)
 		gauge(outputAllocated, float64(o.Allocated), output)
 		gauge(outputRequest, float64(o.Request), output)

@@ -208,7 +208,7 @@ func (s samples) Samples() iter.Seq[quota.QueueStatus] { return slices.Values(s)
 func TestAnySource(t *testing.T) {
 	registry := registered(samples{
 		{Name: "", Rejections: map[quota.Reason]uint64{quota.ReasonUnknownQueue: 3}},
-		{Name: "\xff", Share: 1.5, Cards: []quota.Usage{{Card: "A\xfe", Capability: quota.Unlimited, Allocated: 1500}}},
+		{Name: "\xff", Share: 1.5, Cards: []quota.Usage{{Resource: "A\xfe", Capability: quota.Unlimited, Allocated: 1500}}},
 		{Name: "\xfe", Reservations: 2},
 	})
 	err := testutil.GatherAndCompare(registry, strings.NewReader(`
@@ -226,7 +226,7 @@ volcano_queue_card_reservations{queue_name="\"\\xff\""} 0
 	if err != nil {
 		t.Error(err)
 	}
-	if n := testutil.CollectAndCount(NewCollector(samples{{Name: "q", Cards: []quota.Usage{{Card: "A", Capability: quota.Unlimited}}}}), "volcano_queue_card_capacity"); n != 0 {
+	if n := testutil.CollectAndCount(NewCollector(samples{{Name: "q", Cards: []quota.Usage{{Resource: "A", Capability: quota.Unlimited}}}}), "volcano_queue_card_capacity"); n != 0 {
 		t.Errorf("unlimited capacity has %d series", n)
 	}
 }
