@@ -35,14 +35,11 @@ const outputPrefix = "output:"
 
 // NewMap makes the map of a ledger. Every card has a literal dimension card:<name>, in
 // milli-cards: m.Index("card:A100") is that of A100. Of the dimensions that every map
-// has, a ledger uses cpu and memory.
+// has, a ledger uses cpu and memory. Repeated names count once.
 //
 // Outputs are further resources that queues can be limited in, in whole units: what
 // [Config.Transformation] makes of the requests of pods. Each has a literal dimension
-// output:<name>. A ledger keeps the outputs that it was made with.
-//
-// Repeated names count once; a bad one is an [ErrBadName]. The outputs cpu
-// and memory are an [ErrUnknownDimension]: these are dimensions of their own.
+// output:<name>, for the ledger's life; cpu and memory are an [ErrUnknownDimension].
 // [Ledger.ExtendMap] adds cards later.
 func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	options, err := dimensions(cards, outputs)
@@ -54,8 +51,7 @@ func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.Resource
 
 // ExtendMap returns a map that extends the ledger's by the dimensions of cards; the
 // ledger's itself if it has all of them. Dimensions keep their places. The ledger takes it
-// over with [Ledger.SetCatalog], [Ledger.SetQueues] or [Ledger.Declare]. Errors are those of
-// [NewMap].
+// over with [Ledger.SetCatalog], [Ledger.SetQueues] or [Ledger.Declare].
 func (l *Ledger) ExtendMap(cards []string) (*vectormap.ResourceVectorMap, error) {
 	return extendMap(l.Map(), cards)
 }
@@ -171,9 +167,7 @@ func (d *discovery) total(dim int) int64 { return d.totals[dim] }
 
 // SetCatalog replaces what was discovered: totals, which resources carry which
 // cards, and the cards of nodes. Cards that were known stay known, with the
-// resources they had last. m, if not nil, extends the ledger's map. A card
-// without a dimension is an [ErrUnknownDimension] and changes nothing. seq is as of
-// [Ledger.SetQueues].
+// resources they had last. A card without a dimension is an [ErrUnknownDimension].
 func (l *Ledger) SetCatalog(catalog Catalog, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	found := read(catalog)
 	l.lock()
@@ -181,10 +175,10 @@ func (l *Ledger) SetCatalog(catalog Catalog, m *vectormap.ResourceVectorMap) (se
 	return l.unlock(err == nil, nil), err
 }
 
-// Declare makes cards known that no node has yet. A card without a resource is carried
-// by none: it is for pods with claims. Counts don't matter. The resource of a card that the
-// catalog has is the catalog's; of another it is the one that was declared or
-// discovered last. seq and errors are as of [Ledger.SetCatalog].
+// Declare makes cards known that no node has yet. A card without a resource is carried by
+// none: it is for pods with claims. Counts don't matter. What the catalog says of a card's
+// resource comes first, then what was said last. A card without a dimension is an
+// [ErrUnknownDimension].
 func (l *Ledger) Declare(cards []device.Card, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(l.source.findings, cards, m)

@@ -8,10 +8,9 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// Check recomputes everything from the records of jobs and charges. It returns nil, or an
-// error that lists the first things that don't agree, sorted by queue, job, task and
-// resource, in milli-cores, bytes and milli-cards. An error is a fault of this package, or
-// of memory.
+// Check recomputes everything from the records of jobs and charges. An error lists the
+// first things that don't agree, sorted by queue, job, task and resource. It is a fault of
+// this package, or of memory.
 func (l *Ledger) Check() error {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -118,9 +117,9 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// Overage is a limit that is exceeded. It was lowered, by [Ledger.SetQueues] or, with
+// Overage is a limit that is exceeded. It was lowered, by new queues or, with
 // Config.EnforceGuarantee, by another catalog; or [Ledger.Reconcile] found more in use
-// than was decided here. Nothing that would raise it is admitted.
+// than was decided here.
 type Overage struct {
 	Queue    string
 	Resource string // cpu, memory, a card or an output

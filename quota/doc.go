@@ -23,12 +23,12 @@
 // start: that is its hold. A task is charged for what it uses, and takes its part out of
 // the hold. What a job is charged beyond its min is elastic.
 //
-//	job, notes, err := ledger.ResolveJob(quota.Job{ID: "train", Queue: "team-a", Annotations: annotations})
+//	job, faults, err := ledger.ResolveJob(quota.Job{ID: "train", Queue: "team-a", Annotations: annotations})
 //	answer, err := ledger.Reserve(job)
 //	if err == nil && !answer.OK {
 //		log.Print(answer.Refusal.Message()) // which limit of which queue, and how much room there is
 //	}
-//	task, notes, err := ledger.ResolveTask(quota.Task{ID: "train-0", Job: "train", Queue: "team-a", Pod: pod})
+//	task, faults, err := ledger.ResolveTask(quota.Task{ID: "train-0", Job: "train", Queue: "team-a", Pod: pod})
 //	answer, err = ledger.CommitOn(task, "node-1") // the card is one of the node's
 //	ledger.Release("train-0")                     // the task has ended
 //
@@ -68,15 +68,23 @@
 //   - What is charged stays within the limit.
 //   - Promises stay within the limit, too: a job's hold and what it uses of its min, added
 //     over all jobs.
-//   - A limit is exceeded only where it was lowered, or where a pod runs already. With
-//     Config.EnforceGuarantee another catalog lowers limits, too. That is marked, see [Ledger.Over], and nothing is admitted that would
-//     raise the amount that exceeds it.
+//   - A limit is exceeded only where it was lowered, or where a pod runs already. That is
+//     marked, see [Ledger.Over], and nothing is admitted that would raise it.
 //   - A quota is not the capacity. Whether the cluster has a free card is not looked at.
+//
+// # What every method keeps to
+//
+//   - A [Ledger] may be used from several goroutines. Questions share it, and changes
+//     exclude each other. The package starts no goroutine and logs nothing.
+//   - Each change has a number, Seq. A method returns that of its change or, if nothing
+//     changed, of the state; an answer has that of the state it was decided on.
+//   - An error changes nothing and names what it is about. A name that a caller gives is
+//     an [ErrBadName] where it is bad. What is wrong in an object, such as a pod, is no
+//     error: it comes as an [EntryError], or the request is refused.
+//   - A map that is given to a ledger is nil, or extends the ledger's.
+//   - What a method returns belongs to the caller. A sequence shows the one state of the
+//     moment when the walk over it begins, and holds no lock.
 //
 // The decisions are in quota/internal/book, in numbers. Its package comment has the
 // invariants, and the order in which to read it.
-//
-// A Ledger is safe for concurrent use. Questions share it, and changes exclude each
-// other. Each change has a number, and every answer has the number of the state that
-// it was decided on. The package starts no goroutine and logs nothing.
 package quota

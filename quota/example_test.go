@@ -451,7 +451,7 @@ func ExampleLedger_Reconcile() {
 	// unseen [train train/train-0] released [] imported [] over []
 	// unseen [train] released [] imported [] over []
 	// unseen [train] released [train/train-0] imported [] over []
-	// unseen [train] released [] imported [notebook/n-0 notebook/n-1] over [{team-a A100 3000 2000 1000}]
+	// unseen [train] released [] imported [notebook/n-0 notebook/n-1] over [{team-a A100 2000 1000}]
 }
 
 // How many more of it would be admitted, and what stops the next one.

@@ -550,7 +550,7 @@ func TestAnotherTransformation(t *testing.T) {
 		t.Fatal(err)
 	}
 	next.want(next.usage("q"), "7/28/0")
-	next.want(fmt.Sprint(report.Over), "[{q kueue.x-k8s.io/credits 35 12 23}]")
+	next.want(fmt.Sprint(report.Over), "[{q kueue.x-k8s.io/credits 12 23}]")
 	next.want(next.commit("x", "x", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for -23 of 12, the total would be 42; part of the limit is held for other jobs, or for other items of this one`)
 	next.want(next.commit("waits-0", "waits", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	next.Release("runs-0")
@@ -664,7 +664,7 @@ func TestOutputsReconcile(t *testing.T) {
 		t.Fatal(err, report.Failed)
 	}
 	p.want(p.usage("q"), "4/4/0")
-	p.want(fmt.Sprint(report.Over), "[{q kueue.x-k8s.io/credits 8 6 2}]")
+	p.want(fmt.Sprint(report.Over), "[{q kueue.x-k8s.io/credits 6 2}]")
 	s, _ := p.Queue("q")
 	p.want(fmt.Sprint(s.Outputs[1].Request), "8")
 	if report, err = p.Reconcile(view); err != nil || report.Changed {

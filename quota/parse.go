@@ -139,10 +139,9 @@ const (
 	maxAlternatives = 64
 )
 
-// ParseQuota reads the quota annotation of a queue, a JSON object of card to
-// count. It returns the good entries, in order of occurrence, and what is wrong
-// with the others. Blank text and null have no entries. With c.FailToZero the
-// entries are sorted by name, and an error leaves none.
+// ParseQuota reads the quota annotation of a queue, a JSON object of card to count. It
+// returns the good entries in order of occurrence, with c.FailToZero by name, and what is
+// wrong with the others. Blank text and null have no entries.
 func (c *Config) ParseQuota(text string) ([]Item, []EntryError) {
 	return parseQuota(text, c.FailToZero)
 }
@@ -355,21 +354,19 @@ const (
 	unlimitedArgument = "cardUnlimitedCpuMemory"
 )
 
-// ParseArguments sets UnlimitedCPUMemory to the argument cardUnlimitedCpuMemory
-// of Volcano's capacity-card plugin, which must be a bool; without it, to false.
-// Any other argument is an error. All faults are reported at once, sorted by
-// argument, as a utilerrors.Aggregate of *field.Error, and then nothing is set.
+// ParseArguments sets UnlimitedCPUMemory to the argument cardUnlimitedCpuMemory of
+// Volcano's capacity-card plugin, a bool; without it, to false. Any other argument is an
+// error: a utilerrors.Aggregate of a *field.Error per fault, sorted by argument.
 func (c *Config) ParseArguments(arguments map[string]any) error {
 	r := document.Report{Sorted: true}
 	unlimited := unlimitedIn(document.FromGo(arguments, document.Options{}, &r))
 	return c.set(unlimited, &r)
 }
 
-// ParseSchedulerConf is [Config.ParseArguments] for a whole configuration of
-// Volcano's scheduler, as YAML or JSON: it looks for the arguments of the plugin
-// capacity-card, which must occur exactly once. Other plugins, and what else the
-// document holds, are looked at for repeated keys only. Paths begin with
-// tiers[i].plugins[j].arguments. A document has at most 1 MiB.
+// ParseSchedulerConf is [Config.ParseArguments] for a configuration of Volcano's
+// scheduler, YAML or JSON of at most 1 MiB, in which the plugin capacity-card must occur
+// once. The rest is looked at for repeated keys only. Paths begin with
+// tiers[i].plugins[j].arguments.
 func (c *Config) ParseSchedulerConf(data []byte) error {
 	r := document.Report{Sorted: true}
 	unlimited := false

@@ -5,10 +5,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Queue is a queue and its quota. The vectors are of the ledger's map, see
-// [NewMap]: milli-cores, bytes, milli-cards. They hold whole numbers from 0 to
-// below 2^53. A short or nil vector counts as 0 beyond its end. [Config.BuildQueue]
-// makes one from resource lists and annotations.
+// Queue is a queue and its quota. The vectors are of the ledger's map: whole numbers from
+// 0 to below 2^53. What a short vector doesn't have counts as 0. [Config.BuildQueue] makes
+// a queue from resource lists and annotations.
 type Queue struct {
 	Name     string
 	Parent   string // empty: at the top
@@ -22,15 +21,12 @@ type Queue struct {
 	Guarantee  vector.ResourceVector // kept free of siblings' use, with Config.EnforceGuarantee
 	Deserved   vector.ResourceVector // what the queue's share is measured by
 
-	// Denied has dimensions of which the queue may use none, not even as a parent, where
-	// Capability is 0. An empty text says that the 0 is meant. Another text says what is
-	// wrong with an entry of the annotation that can't be read; refusals repeat it, and
-	// the card doesn't count as configured.
+	// Denied has dimensions of which even a parent may use none, where Capability is 0. An
+	// empty text: the 0 is meant. Another says what is wrong with the entry; refusals repeat
+	// it, and the card doesn't count as configured.
 	Denied map[int]string
 
-	// Ignored are resources of the description's capability that don't count.
-	// [Validate] warns of those that carry cards.
-	Ignored []corev1.ResourceName
+	Ignored []corev1.ResourceName // of the described capability, what doesn't count; [Validate] warns of what carries cards
 }
 
 // State is the state of a queue, by Volcano's names; empty counts as StateOpen. Only an

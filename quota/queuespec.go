@@ -25,14 +25,11 @@ type QueueSpec struct {
 	State       State
 	Annotations map[string]string
 
-	// Cards, if not nil, are whole cards by name in the place of the quota
-	// annotation, for queues that come from a configuration. What is wrong with them is
-	// reported with the field "cards"; CheckCards says it before there is a map.
+	// Cards, if not nil, are whole cards by name in the place of the quota annotation. What
+	// is wrong with them is reported with the field "cards".
 	Cards map[string]int64
 
-	// Of these lists cpu, memory and the outputs of the map count, see [NewMap]; cards
-	// come from Cards or from annotations.
-	Capability, Guarantee, Deserved corev1.ResourceList
+	Capability, Guarantee, Deserved corev1.ResourceList // cpu, memory and the outputs of the map count
 }
 
 // CheckCards checks s.Cards before there is a map, by the rules of [Config.ParseQuota].
@@ -77,10 +74,9 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []En
 }
 
 // BuildQueue makes a queue of its description: cpu, memory and outputs from the lists,
-// cards from Cards or the annotations. The second result says which entries of these are
-// wrong, which denies their cards, and notes which entries of the lists don't count.
-// Errors are a card without a dimension ([ErrUnknownDimension]), amounts of the lists that
-// no queue can have ([ErrBadAmount]), and a bad name ([ErrBadName]).
+// cards from Cards or the annotations. An entry of these that is wrong denies its card;
+// entries of the lists that don't count are noted. Errors are a card without a dimension
+// ([ErrUnknownDimension]) and amounts of lists that no queue can have ([ErrBadAmount]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
 	isMap(m)
 	q := Queue{Name: spec.Name, Parent: spec.Parent, Priority: spec.Priority, State: spec.State}

@@ -183,7 +183,7 @@ func TestSnapshotLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.want(fmt.Sprint(l.Over()), "[{q A 1000 0 1000}]")
+	w.want(fmt.Sprint(l.Over()), "[{q A 0 1000}]")
 
 	// A wider map, and one in another order.
 	for _, cards := range [][]string{{"A", "B", "K", "Quoted", "Z"}, {"K", "B", "A", "Quoted"}} {

@@ -9,57 +9,38 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// QueueStatus is a queue as it stands. What queues below use counts in those above.
-// It belongs to the caller.
+// QueueStatus is a queue as it stands, with what the queues below it use.
 type QueueStatus struct {
-	// Name is empty in the first of [Ledger.Samples], which then has only Rejections:
-	// those of queues that weren't there.
-	Name string
-
+	Name         string  // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
 	Seq          uint64  // of the state that this was read on
 	Share        float64 // see [Ledger.Share]
 	Reservations int     // jobs with a hold
 
-	CPU    Usage   // in milli-cores
-	Memory Usage   // in bytes
-	Cards  []Usage // in milli-cards, in the order of the map's dimensions
+	CPU     Usage   // in milli-cores
+	Memory  Usage   // in bytes
+	Cards   []Usage // in milli-cards, in the order of the map's dimensions
+	Outputs []Usage // in whole units, all of the map's in its order; nil: none
 
-	Outputs []Usage // in whole units, all of the map's, in the order of its dimensions; nil: none
-
-	// Rejections says how often operations on the queue were refused: those that make
-	// an event of kind EventRefused, whether or not anyone listens. Counts start at 0
-	// when a queue comes and with every [New] or [Restore]. Nil: none.
-	Rejections map[Reason]uint64
+	Rejections map[Reason]uint64 // events of kind EventRefused, since the queue came or the ledger was made; nil: none
 }
 
 // Usage is how a queue stands in cpu, in memory, in a card or in an output.
 type Usage struct {
-	Resource string // cpu, memory, the card or the output
+	Resource   string // cpu, memory, the card or the output
+	Capability int64  // of this queue alone; [Unlimited]: no limit
 
-	// Capability and RealCapability are [Unlimited] if there is no limit. They are
-	// those of this queue alone: the queues above have limits of their own.
-	//
-	// RealCapability is the smaller of Capability and what the guarantees of the
-	// queue's siblings leave of the cluster's total or, below a parent, of the
-	// parent's RealCapability; the queue's own guarantee comes on top of that:
-	//
-	//	min(capability, max(0, total - Σ guarantees) + guarantee)
-	//
-	// The sum is over the queue and its siblings. With [Config.EnforceGuarantee] it is
-	// the limit, else Capability is.
-	Capability, RealCapability int64
+	// RealCapability is min(capability, max(0, total - Σ guarantees) + guarantee): the total
+	// is the cluster's or, below a parent, the parent's RealCapability, and the sum is over
+	// the queue and its siblings. With [Config.EnforceGuarantee] it is the limit, else
+	// Capability is.
+	RealCapability int64
 
-	// Deserved is what was configured, at most RealCapability, and at least
-	// Guarantee.
-	Guarantee, Deserved int64
-
+	Guarantee int64
+	Deserved  int64 // what was configured, at most RealCapability, and at least Guarantee
 	Allocated int64 // the charges of tasks
 	Inqueue   int64 // the holds of jobs
 	Elastic   int64 // the part of Allocated that is beyond the min of its job
-
-	// Request is Allocated and what tasks ask for that are pending by the views: of
-	// alternatives the first that is held for the task's job, or else the first.
-	Request int64
+	Request   int64 // Allocated, and what pending tasks of the views ask for: of alternatives what their job holds, or the first
 }
 
 // Card returns how the queue stands in a card; all is 0 for a card that isn't among
@@ -104,11 +85,9 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	return s, true
 }
 
-// Samples returns a sequence of all queues by name, for monitoring. Each walk over it
-// shows the one state that the ledger had when the walk began, and holds no lock. Of
-// a queue's cards it has those that the queue has a quota for, and those of which
-// another amount is not 0. If an operation named a queue that wasn't there, the first
-// sample has an empty name.
+// Samples returns a sequence of all queues by name, for monitoring. Of a queue's cards it
+// has those with a quota, and those of which another amount is not 0. If an operation
+// named a queue that wasn't there, the first sample has an empty name.
 func (l *Ledger) Samples() iter.Seq[QueueStatus] {
 	l.made()
 	return func(yield func(QueueStatus) bool) {

@@ -13,31 +13,17 @@ import (
 type Task struct {
 	ID, Job, Queue string
 
-	// Pod has the annotation that names cards, and the amounts of the resources that
-	// carry them. It is only read. Without a pod a task has the cards of Cards.
-	Pod *corev1.Pod
+	Pod     *corev1.Pod         // only read: it names cards, and requests the resources that carry them; nil: Cards says them
+	Request corev1.ResourceList // cpu, memory, and what outputs are made of, in the place of what the pod as a whole requests; nil: the pod's
 
-	// Request is the cpu and memory that the task asks for; nil: what the pod as
-	// a whole requests. Of other resources its entries take the place of the pod's in
-	// what the transformation makes outputs of.
-	Request corev1.ResourceList
-
-	// Cards, if not nil, are the cards that the task asks for, whatever the pod says:
-	// those of resource claims, or parts of cards. Their Unit is 0 or 1000. The names are cleaned as
-	// in an annotation, and amounts of the same alternatives added up.
+	// Cards, if not nil, are the cards that the task asks for, whatever the pod says: those
+	// of claims, or parts of cards. Their Unit is 0 or 1000. Names are cleaned as in an
+	// annotation, and amounts of the same alternatives added up.
 	Cards []Item
 
-	// Node is the node that the task is bound to; empty: the pod's. A task that is
-	// bound is charged on cards of its node, see [Ledger.ResolveTask].
-	Node string
-
-	// Phase says where the task stands, for [Ledger.Reconcile]; the zero value is
-	// what the pod says. A pod that succeeded or failed has ended in any case.
-	Phase TaskPhase
-
-	// Gated says that the task waits outside of scheduling. A task whose pod has
-	// scheduling gates does, too. A job's min is without its gated tasks.
-	Gated bool
+	Node  string    // that the task is bound to, on whose cards it is charged; empty: the pod's
+	Phase TaskPhase // for [Ledger.Reconcile]; empty, and if the pod has ended: what the pod says
+	Gated bool      // it waits outside of scheduling, as a pod with scheduling gates does; a job's min is without it
 }
 
 // TaskPhase says where a task stands, by Volcano's names. Other names, such as Binding and
@@ -111,32 +97,22 @@ type Job struct {
 	// that can't be resolved makes the request invalid all the same.
 	Min *Min
 
-	// AnyMix, if not nil, takes the place of the ledger's for this job; see [Config].
-	AnyMix *bool
+	AnyMix *bool // nil: as [Config.AnyMix]
 
-	// Phase, MinMember and MinUnknown are for [Ledger.Reconcile].
-	//
-	// Phase must be set there. What isn't set is PhasePending, a job that was not
-	// admitted: it gets no reservation, and one that was seen before is released. A
-	// caller without such phases passes PhaseInqueue for jobs that Reserve admitted, and
-	// PhasePending for all others.
-	Phase     Phase
-	MinMember int32 // how many charged tasks the job needs to run
-
-	// MinUnknown says that the view doesn't know the job's min: it stays as the
-	// ledger has it.
-	MinUnknown bool
+	// Phase, MinMember and MinUnknown are for [Ledger.Reconcile]. An empty Phase is of a job
+	// that was not admitted: it gets no reservation, and loses one that was seen before. A
+	// caller without phases passes PhaseInqueue for jobs that Reserve admitted.
+	Phase      Phase
+	MinMember  int32 // how many charged tasks the job needs to run
+	MinUnknown bool  // the job's min stays as the ledger has it
 }
 
-// Min is an amount of cpu, memory, cards and outputs: what a job needs before it may
-// start, or what a task is charged.
+// Min is what a job needs before it may start, or what a task is charged.
 type Min struct {
-	CPU    int64 // milli-cores
-	Memory int64 // bytes
-	Items  []Item
-
-	// Outputs are whole units of what the transformation makes, by output; nil: none.
-	Outputs map[corev1.ResourceName]int64
+	CPU     int64 // milli-cores
+	Memory  int64 // bytes
+	Items   []Item
+	Outputs map[corev1.ResourceName]int64 // whole units
 }
 
 // add adds an item of the book.
@@ -154,12 +130,8 @@ func (n *Min) add(alts *book.Alternatives, amount, unit int64) {
 // Item is an amount of one list of acceptable cards.
 type Item struct {
 	Alternatives []string // left preferred; one: that card
-	Milli        int64    // milli-cards
-
-	// Unit is how many milli-cards must be on one card, in a [Min]; 0: 1000. Milli must be
-	// a multiple of a unit other than 1000 and, with AnyMix and several alternatives, of
-	// any.
-	Unit int64
+	Milli        int64    // milli-cards; a multiple of a Unit other than 1000 and, with AnyMix and several alternatives, of any
+	Unit         int64    // in a [Min], how many milli-cards must be on one card; 0: 1000
 }
 
 // defaultUnit is the unit of items that have none: a card.

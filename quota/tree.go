@@ -11,9 +11,8 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger. m comes from [NewMap] or extends such a map; catalog may
-// be nil, for no cards. Errors are those of [Ledger.SetCatalog] and
-// [Ledger.SetQueues], and [ErrBadName] for a name in the map.
+// New makes a ledger. m comes from [NewMap] or extends such a map; catalog may be nil, for
+// no cards. Errors are those of [Ledger.SetCatalog] and [Ledger.SetQueues].
 func New(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []Queue) (*Ledger, error) {
 	isMap(m)
 	if err := checkMap(m); err != nil {
@@ -44,17 +43,16 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 	return l
 }
 
-// SetQueues replaces the queues: limits, states and the tree. m, if not nil,
-// extends the ledger's map. It returns the names of the orphans, sorted, and the
-// number of the change or, with an error, of the state.
+// SetQueues replaces the queues: limits, states and the tree. It returns the names of the
+// orphans, sorted.
 //
 // A queue that is missing but has jobs becomes an orphan: closed, and without a
 // quota. What its jobs have counts on in the nearest of the queues above it that is
 // still there, and above that one. So a queue that is deleted together with those
 // between frees nothing of a limit that stays. An orphan goes with its last job.
 //
-// Faults in the queues, see [Validate], change nothing and are returned all at once;
-// so does a tree in which a sum would reach 2^53, an [ErrOverflow].
+// Errors are all faults in the queues at once, see [Validate], and an [ErrOverflow] for a
+// tree in which a sum would reach 2^53.
 func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, seq uint64, err error) {
 	l.lock()
 	orphans, err = l.setQueues(queues, m)

@@ -14,15 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate looks at a tree of queues. The errors are what [New] and [Ledger.SetQueues]
-// refuse. The warnings are legal and probably not meant: a guarantee above the
-// capability, guarantees of children above their parent's, a capability above the
-// parent's, quotas above what the cluster has, a quota for a card that no node has, and
-// a capability of a resource that carries cards, which limits nothing.
-//
-// Paths begin with queues[i]. The errors are of names, then of parents, then of amounts.
-// The warnings come by name and then by dimension. Without a catalog, nil, nothing is
-// compared with the cluster.
+// Validate looks at a tree of queues. The errors, of names, parents and then amounts, are
+// what [New] and [Ledger.SetQueues] refuse. The warnings, by name and dimension, are legal
+// and probably not meant: a guarantee above the capability, guarantees of children above
+// their parent's, a capability above the parent's or of a resource that carries cards,
+// which limits nothing, and, unless catalog is nil, quotas above what the cluster has or
+// for a card that no node has. Paths begin with queues[i].
 func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
 	isMap(m)
 	faults := faultsOf(queues, m)

@@ -11,28 +11,19 @@ import (
 // View is what an informer knows of the jobs and tasks of a cluster, for
 // [Ledger.Reconcile]. The order of its lists doesn't matter.
 type View struct {
-	// Partial says that the view is not of the whole cluster, but of what an event is
-	// about. A job that isn't in Jobs stays as it is, with its tasks that aren't in Tasks
-	// or Deleted, and nothing of it is Unseen. A job in Jobs comes with all of its tasks.
-	// A job that has gone comes without tasks, in PhasePending, with their ids in
-	// Deleted.
+	// Partial says that the view is of what an event is about. A job that isn't in Jobs stays
+	// as it is, with its tasks that aren't in Tasks or Deleted, and nothing of it is Unseen.
+	// A job in Jobs comes with all of its tasks. One that has gone comes without tasks, in
+	// PhasePending, with their ids in Deleted.
 	//
-	// An allocated task that names another queue than its job's takes the job there, with
-	// all its tasks. A task that goes to another job changes only the charges of the old
-	// one: to bring the old job's min up to date, list both jobs.
+	// An allocated task that names another queue than its job's takes the job there, with all
+	// its tasks. A task that goes to another job changes only the charges of the old one: to
+	// bring the old job's min up to date, list both jobs.
 	Partial bool
 
-	// Tasks of a job that name no job or no queue are the job's.
-	Jobs []Job
-
-	// Tasks are those that aren't in the Tasks of a job in Jobs, such as the pods of a
-	// Deployment.
-	Tasks []Task
-
-	// Deleted are the ids of tasks that are known to be gone. A task that the ledger has
-	// seen and the view doesn't have is gone, too, unless the view is partial and its job
-	// not listed.
-	Deleted []string
+	Jobs    []Job    // their tasks that name no job or no queue are the job's
+	Tasks   []Task   // that aren't in a job in Jobs, such as the pods of a Deployment
+	Deleted []string // ids of tasks that are gone; so is a seen task that a view doesn't have and that it doesn't leave as it is
 }
 
 // Phase says where a job stands. The names are Volcano's, of a PodGroup. Empty counts as
