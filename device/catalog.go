@@ -22,6 +22,7 @@ type Catalog struct {
 	problems  []Problem
 }
 
+// catalogCard is a card on all nodes together.
 type catalogCard struct {
 	count     int64
 	resources []corev1.ResourceName // sorted; without the unknown

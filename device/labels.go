@@ -211,7 +211,8 @@ func (r *labelReader) match() {
 	}
 }
 
-// findBases sets bases to the bases of all labels that a pattern matches.
+// findBases sets bases to the bases of all labels that a pattern matches. They are sorted,
+// since labels have no order, and claimOf searches matches by their base.
 func (r *labelReader) findBases(rule *compiledRule) {
 	r.bases = r.bases[:0]
 	for _, label := range r.keys() {
@@ -293,7 +294,8 @@ func (r *labelReader) sibling(k labelKey) (value string, ok bool) {
 	return value, true
 }
 
-// readCount returns the number of devices of a label, or -1.
+// readCount returns the number of devices of a label, or -1. That is not 0, which would
+// say that there are none.
 func (r *labelReader) readCount(text string, k labelKey) int64 {
 	if count, ok := parseLabelNumber(text); ok {
 		return count
@@ -442,7 +444,8 @@ func (r *labelReader) readResources() {
 	}
 }
 
-// readResource gives a resource to the first rule that matches and lists it.
+// readResource gives a resource to the first rule that matches and lists it. A count of 0
+// is no problem: the kubelet sets it when a device plugin has stopped.
 func (r *labelReader) readResource(name string) {
 	m, list := r.claim(name)
 	if m == nil {
@@ -632,7 +635,8 @@ func (r *labelReader) uncut(m *ruleMatch) (left int64, ok bool) {
 	return max(m.count-m.cut, 0), true
 }
 
-// mismatch records that the labels say another number than what is allocatable.
+// mismatch records that the labels say another number than what is allocatable. Both
+// are reported, as either may be stale.
 func (r *labelReader) mismatch(name string, count, labeled int64, what string, replicas int64) {
 	if replicas == 1 {
 		r.problems.add(countMismatch, name, "%d allocatable, but %d %s by label", count, labeled, what)
@@ -707,7 +711,8 @@ func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 }
 
 // cardID identifies a card. A MIG instance has a product and rest, the profile as
-// written; a share has a product, memory, replicas and the way of sharing.
+// written; a share has a product, memory, replicas and the way of sharing. As a key it
+// needs no text to be joined for each node.
 type cardID struct {
 	product, rest   string
 	bytes, replicas int64
@@ -790,7 +795,8 @@ func (r *labelReader) has(name string) bool {
 	return q.Sign() > 0
 }
 
-// device returns a device with what the labels of a rule say.
+// device returns a device with what the labels of a rule say. It is synthetic:
+// labels count devices and don't number them.
 func (r *labelReader) device(m *ruleMatch, name string) Device {
 	vendor := m.rule.Vendor
 	if vendor == "" {

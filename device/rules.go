@@ -90,6 +90,7 @@ type ruleTerm struct {
 	hasBase bool
 }
 
+// newRuleTerm takes the * off, if the text has one in front.
 func newRuleTerm(text string) ruleTerm {
 	rest, hasBase := strings.CutPrefix(text, "*")
 	return ruleTerm{rest, hasBase}
@@ -180,7 +181,8 @@ const (
 	listsMIG
 )
 
-// lists returns the list of the rule that has a resource.
+// lists returns the list of the rule that has a resource. The prefix comes last: a rule
+// that writes a full name means this resource.
 func (c *compiledRule) lists(name, base string) int {
 	switch {
 	case hasTerm(c.whole, name, base):
@@ -193,7 +195,8 @@ func (c *compiledRule) lists(name, base string) int {
 	return listsNot
 }
 
-// basesOf returns the bases with which a pattern among the rule's resources is name.
+// basesOf returns the bases with which a pattern among the rule's resources is name. So
+// a resource leads to its labels, and not each label has to be tried.
 func (c *compiledRule) basesOf(name string) iter.Seq[string] {
 	return func(yield func(base string) bool) {
 		for _, terms := range [...][]ruleTerm{c.whole, c.shared} {
@@ -282,6 +285,7 @@ func (c *ruleCheck) add(err *field.Error) {
 	c.errs = append(c.errs, err)
 }
 
+// checkEnums checks the fields that have only a few values. Empty stands for the default.
 func (c *ruleCheck) checkEnums() {
 	switch c.Kind {
 	case "", KindGPU, KindRDMA, KindFPGA:
@@ -324,6 +328,8 @@ func (c *ruleCheck) checkLabels() {
 	}
 }
 
+// checkResources checks the resources. A rule without any would match nodes and find
+// nothing, which nobody wants.
 func (c *ruleCheck) checkResources() {
 	if len(c.Whole) == 0 && len(c.Shared) == 0 && c.MIGPrefix == "" {
 		c.add(field.Required(c.path.Child("whole"), "a rule without resources finds nothing"))

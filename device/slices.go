@@ -248,6 +248,8 @@ func (e sliceEntry) place() string {
 	return stringOf(e.Spec.NodeName) + "/" + e.Spec.Devices[0].Name
 }
 
+// countDevices returns how many devices slices list. A map with room for them doesn't
+// grow while it is filled.
 func countDevices(entries []sliceEntry) int {
 	n := 0
 	for _, e := range entries {
@@ -320,7 +322,8 @@ func (r *sliceReader) readPool(entries []sliceEntry) {
 }
 
 // wholePool reports whether there are as many slices as each of them says. If not,
-// wanted is what they say.
+// wanted is what they say. Slices that say different numbers come from two writes of
+// the driver, so they can't be all.
 func wholePool(entries []sliceEntry) (wanted string, ok bool) {
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, e := range entries {
@@ -337,7 +340,8 @@ func wholePool(entries []sliceEntry) (wanted string, ok bool) {
 	return wanted, false
 }
 
-// locate finds the nodes of a pool, and its devices in the order of their names.
+// locate finds the nodes of a pool, and its devices in the order of their names. How a
+// driver divides them into slices says nothing, so no order comes from that.
 func (r *sliceReader) locate(entries []sliceEntry) {
 	r.located, r.members = r.located[:0], r.members[:0]
 	for _, e := range entries {
@@ -406,7 +410,8 @@ func (r *sliceReader) poolProblem(code string, pool, format string, args ...any)
 	}
 }
 
-// readDevice adds a device to its node.
+// readDevice adds a device to its node. One of an unknown type is left out: nobody knows
+// what a pod would get with it.
 func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
 	isMIG, ok := driver.isMIG(d)
 	switch {
@@ -451,7 +456,8 @@ func (r *sliceReader) productName(name string) string {
 	return product
 }
 
-// inventory finishes the nodes.
+// inventory finishes the nodes. They are sorted by name, since [Inventory.Node] searches
+// them so.
 func (r *sliceReader) inventory() *Inventory {
 	slices.SortFunc(r.found, func(a, b *sliceNode) int { return strings.Compare(a.name, b.name) })
 	inv := &Inventory{Nodes: make([]Node, len(r.found)), Problems: r.problems.list}
@@ -503,6 +509,7 @@ type sliceDriver struct {
 	memory   sliceName
 }
 
+// newSliceDriver takes the names of a driver apart. That is done once for all devices.
 func newSliceDriver(d *Driver) sliceDriver {
 	name := func(name string) sliceName { return newSliceName(d.Name, name) }
 	return sliceDriver{
@@ -542,7 +549,8 @@ func (s *sliceDriver) isMIG(d locatedDevice) (isMIG, ok bool) {
 	}
 }
 
-// whole returns the row of a whole device.
+// whole returns the row of a whole device. A name that the driver doesn't have finds
+// nothing, and what it stands for is unknown.
 func (s *sliceDriver) whole(d locatedDevice) Device {
 	return Device{
 		Kind:        s.kind,
@@ -574,6 +582,8 @@ func (s *sliceDriver) instance(d locatedDevice) (row Device, ok bool) {
 	return row, ok
 }
 
+// profileOf returns the profile of a MIG instance, and records one that can't be read.
+// Without it nobody knows how much of the GPU the instance takes.
 func (s *sliceDriver) profileOf(d locatedDevice) (Profile, bool) {
 	p, _, err := ParseProfile(s.text(d, s.profile))
 	if err != nil {
@@ -610,7 +620,8 @@ func (s *sliceDriver) malformed(d locatedDevice, name sliceName, a resourcev1.De
 	d.node.problems.add(missingLabel, string(name.first), "device %s: %s: must be %s", d.Name, attributeText(a), wanted)
 }
 
-// attributeText returns the value of an attribute as it was written.
+// attributeText returns the value of an attribute as it was written. Who reads it in a
+// problem then finds it in the slice.
 func attributeText(a resourcev1.DeviceAttribute) string {
 	switch {
 	case a.StringValue != nil:
@@ -636,7 +647,8 @@ func (s *sliceDriver) types() string {
 	return strconv.Quote(s.WholeType) + " or " + strconv.Quote(s.MIGType)
 }
 
-// memoryOf returns the memory of a device, 0 if unknown.
+// memoryOf returns the memory of a device, 0 if unknown. An amount in a wrong unit is out
+// of range, and unknown is better than wrong.
 func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
 	c, found := lookUp(d.Capacity, s.memory)
 	if !found {
@@ -692,7 +704,8 @@ func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
 // slice can write it. An empty name is not looked up.
 type sliceName struct{ first, second resourcev1.QualifiedName }
 
-// newSliceName returns a name as the driver's configuration has it.
+// newSliceName returns a name as the driver's configuration has it. A slice may leave the
+// driver's own domain out, so such a name has two forms.
 func newSliceName(domain, name string) sliceName {
 	switch own, ok := strings.CutPrefix(name, domain+"/"); {
 	case name == "":
@@ -705,6 +718,7 @@ func newSliceName(domain, name string) sliceName {
 	return sliceName{resourcev1.QualifiedName(name), resourcev1.QualifiedName(domain + "/" + name)}
 }
 
+// lookUp returns the value of a name, in the first form that the slice has.
 func lookUp[V any](values map[resourcev1.QualifiedName]V, name sliceName) (v V, found bool) {
 	if name.first != "" {
 		v, found = values[name.first]
@@ -748,7 +762,8 @@ func healthOf(taints []resourcev1.DeviceTaint) Health {
 	return Healthy
 }
 
-// countersOf lists counters by set and name.
+// countersOf lists counters by set and name. A map has no order, and reading a slice
+// twice must give the same.
 func countersOf(consumed []resourcev1.DeviceCounterConsumption) []Counter {
 	var counters []Counter
 	for i := range consumed {
