@@ -174,8 +174,8 @@ func TestDeviceGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var refusal *share.NotEnoughError
-	if err := s.nodeSeen(newNode("gpu-1", "64", a100, 2)); !errors.As(err, &refusal) {
+	var gone *share.GoneError
+	if err := s.nodeSeen(newNode("gpu-1", "64", a100, 2)); !errors.As(err, &gone) {
 		t.Errorf("%v", err)
 	}
 	row, _ := s.nodes.Row("gpu-1")
