@@ -214,6 +214,9 @@ func (j *upJob) on(node string) *upJob {
 
 func (t *upTask) allocated() bool { return t.status >= TaskAllocated && t.status <= TaskRunning }
 
+// admitted reports whether the job has been let in; its phase begins as empty.
+func (j *upJob) admitted() bool { return j.phase != "" && j.phase != PhasePending }
+
 func (j *upJob) allocated() (n int) {
 	for _, t := range j.tasks {
 		if t.allocated() {
@@ -831,7 +834,7 @@ func (r *upRandom) step() (what, theirs, ours string) {
 	r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	for _, id := range ids {
 		j := r.jobs[id]
-		if j.phase == PhasePending {
+		if !j.admitted() {
 			r.asked = j.queue
 			if theirs, ours = r.enqueue(j); ours != "yes" {
 				delete(r.jobs, id)
@@ -864,7 +867,7 @@ func (r *upRandom) step() (what, theirs, ours string) {
 func (r *upRandom) change() {
 	used := false
 	for _, id := range sorted(r.jobs) {
-		if r.IntN(40) == 0 && r.jobs[id].phase != PhasePending {
+		if r.IntN(40) == 0 && r.jobs[id].admitted() {
 			r.l.ReleaseJob(id)
 			delete(r.jobs, id)
 			continue

@@ -2,8 +2,6 @@
 
 package kernel
 
-import "math"
-
 //go:generate env GOWORK=off go -C _asm run ./sum -out ../sum_amd64.s -stubs ../sum_stubs_amd64.go -pkg kernel
 
 // SumWhole returns the sum of the values, and whether they have only one, in whatever
@@ -39,16 +37,3 @@ const sumUnit = 32
 
 // sumChunk is how many values one call into assembly reads. Each has a limit of its own.
 const sumChunk = 1 << 12
-
-// sumWholeGeneric returns the sum of the values, their greatest magnitude, and bits that
-// are 0 if all of them are whole and at most 2^52 in magnitude.
-func sumWholeGeneric(values []float64) (sum, largest float64, fraction uint64) {
-	for _, x := range values {
-		sum += x
-		x = math.Abs(x)
-		largest = max(largest, x)
-		whole := (x + 1<<52) - 1<<52 // a number from 2^52 to 2^53 has no fraction
-		fraction |= math.Float64bits(x) ^ math.Float64bits(whole)
-	}
-	return sum, largest, fraction
-}
