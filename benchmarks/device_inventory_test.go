@@ -65,7 +65,7 @@ func labelledNodes(count int) []*corev1.Node {
 			"nvidia.com/gpu.product=Tesla-V100-SXM2-32GB nvidia.com/gpu.count=4 nvidia.com/gpu.memory=32768 nvidia.com/gpu.replicas=4 nvidia.com/gpu.sharing-strategy=mps",
 			"nvidia.com/gpu=0 nvidia.com/gpu.shared=16",
 		}, {
-			"nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB nvidia.com/gpu.count=4 nvidia.com/gpu.memory=40960 nvidia.com/mig.strategy=mixed nvidia.com/mig-1g.5gb.memory=4864 nvidia.com/mig-1g.5gb.product=A100-MIG-1g.5gb nvidia.com/mig-3g.20gb.memory=19968 nvidia.com/mig-3g.20gb.product=A100-MIG-3g.20gb",
+			"nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB nvidia.com/gpu.count=8 nvidia.com/gpu.memory=40960 nvidia.com/mig.strategy=mixed nvidia.com/mig-1g.5gb.memory=4864 nvidia.com/mig-1g.5gb.product=NVIDIA-A100-SXM4-40GB-MIG-1g.5gb nvidia.com/mig-3g.20gb.memory=19968 nvidia.com/mig-3g.20gb.product=NVIDIA-A100-SXM4-40GB-MIG-3g.20gb",
 			"nvidia.com/gpu=4 nvidia.com/mig-1g.5gb=8 nvidia.com/mig-3g.20gb=4",
 		}, {
 			"x.com/gpu.product=MI300X x.com/gpu.count=8 x.com/gpu.memory=196608",
