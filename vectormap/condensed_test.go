@@ -64,6 +64,9 @@ func randomPod(rng *rand.Rand, most int) *corev1.Pod {
 		p.Status.ContainerStatuses, p.Status.InitContainerStatuses = statuses(p.Spec.Containers), statuses(p.Spec.InitContainers)
 	}
 	if rng.IntN(4) == 0 {
+		p.Status.AllocatedResources, p.Status.Resources = list(), &corev1.ResourceRequirements{Requests: list()}
+	}
+	if rng.IntN(4) == 0 {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled}, {Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
 	}
 	return p
@@ -77,7 +80,11 @@ func TestTotalsAreThoseOfKubernetes(t *testing.T) {
 		p := randomPod(rng, 2*fewInitContainers+8)
 		before := p.DeepCopy()
 		opts := PodOptions{UseStatusResources: rng.IntN(2) == 0, SkipPodLevelResources: rng.IntN(2) == 0, KubeScoringDefaults: rng.IntN(2) == 0}
-		o := podresource.PodResourcesOptions{UseStatusResources: opts.UseStatusResources, SkipPodLevelResources: opts.SkipPodLevelResources}
+		o := podresource.PodResourcesOptions{
+			UseStatusResources:                             opts.UseStatusResources,
+			SkipPodLevelResources:                          opts.SkipPodLevelResources,
+			InPlacePodLevelResourcesVerticalScalingEnabled: true,
+		}
 		if opts.KubeScoringDefaults {
 			missing := scoringDefaults()
 			if !o.SkipPodLevelResources && podresource.IsPodLevelRequestsSet(p) {

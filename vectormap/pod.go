@@ -25,8 +25,10 @@ type PodOptions struct {
 	// a LimitRange or a RuntimeClass adds is not among them.
 	APIServerDefaults bool
 
-	// UseStatusResources takes what the pod's status reports into account: the
-	// greater of wanted and allocated while a pod is resized in place.
+	// UseStatusResources takes what the pod's status reports into account, of its
+	// containers and of the pod as a whole. While a pod is resized in place, it counts
+	// with the greatest of wanted, allocated and actual; if the resize is infeasible,
+	// of allocated and actual.
 	UseStatusResources bool
 
 	// SkipPodLevelResources ignores requests that are set for the whole pod.
@@ -150,11 +152,17 @@ func totalOf(pod *corev1.Pod, o podresource.PodResourcesOptions) corev1.Resource
 	if !o.UseStatusResources {
 		pod = condensed(pod, o.NonMissingContainerRequests, false)
 	}
+	// A status has amounts of the whole pod only where the kubelet resizes these, so
+	// there is no second switch.
+	o.InPlacePodLevelResourcesVerticalScalingEnabled = o.UseStatusResources
 	return podresource.PodRequests(pod, o)
 }
 
 // reports reports whether the pod's status may change its total.
 func reports(pod *corev1.Pod) bool {
+	if pod.Status.Resources != nil {
+		return true
+	}
 	said := func(s corev1.ContainerStatus) bool { return s.Resources != nil || s.AllocatedResources != nil }
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, said) ||
 		slices.ContainsFunc(pod.Status.InitContainerStatuses, said) ||

@@ -59,6 +59,20 @@ func TestPodRequest(t *testing.T) {
 		p.Status.Conditions = conditions
 		return p
 	}
+	shrinking := func(conditions ...corev1.PodCondition) *corev1.Pod {
+		p := pod(corev1.PodSpec{
+			Containers: []corev1.Container{container("a", rl("cpu", "1", "memory", "1Gi"))},
+			Resources:  &corev1.ResourceRequirements{Requests: rl("cpu", "4")},
+			Overhead:   rl("cpu", "250m"),
+		})
+		p.Status.AllocatedResources = rl("cpu", "6")
+		p.Status.Resources = &corev1.ResourceRequirements{Requests: rl("cpu", "5")}
+		p.Status.Conditions = conditions
+		return p
+	}
+	infeasible := corev1.PodCondition{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}
+	growing := shrinking(infeasible)
+	growing.Spec.Resources.Requests = rl("cpu", "12")
 	podLevel := pod(corev1.PodSpec{
 		Containers: []corev1.Container{container("a", rl("cpu", "1", "memory", "1Gi", "nvidia.com/gpu", "1"))},
 		Resources:  &corev1.ResourceRequirements{Requests: rl("cpu", "4", "hugepages-2Mi", "4Mi")},
@@ -102,8 +116,12 @@ func TestPodRequest(t *testing.T) {
 		{"pod level skipped", podLevel, PodOptions{SkipPodLevelResources: true}, vec{1250, 1024 * mib, 1, 1, 0}, nil},
 		{"resize ignored", resized(), PodOptions{}, vec{1000, 1024 * mib, 0, 1, 0}, nil},
 		{"resize: the greatest of wanted, actuated, allocated", resized(), PodOptions{UseStatusResources: true}, vec{3000, 1024 * mib, 0, 1, 0}, nil},
-		{"resize infeasible: what it has", resized(corev1.PodCondition{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}),
+		{"resize infeasible: what it has", resized(infeasible),
 			PodOptions{UseStatusResources: true}, vec{3000, 512 * mib, 0, 1, 0}, nil},
+		{"resize of the pod ignored", shrinking(), PodOptions{}, vec{4250, 1024 * mib, 0, 1, 0}, nil},
+		{"resize of the pod", shrinking(), PodOptions{UseStatusResources: true}, vec{6250, 1024 * mib, 0, 1, 0}, nil},
+		{"resize of the pod infeasible", growing, PodOptions{UseStatusResources: true}, vec{6250, 1024 * mib, 0, 1, 0}, nil},
+		{"resize of the pod skipped", shrinking(), PodOptions{UseStatusResources: true, SkipPodLevelResources: true}, vec{1250, 1024 * mib, 0, 1, 0}, nil},
 		{"rounded up", pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1n", "memory", "1m", "nvidia.com/gpu", "100m"))}}), PodOptions{},
 			vec{1, 1, 1, 1, 0}, nil},
 		{"thirds of a device add up before rounding", pod(corev1.PodSpec{Containers: []corev1.Container{
@@ -197,6 +215,9 @@ func TestPodTotals(t *testing.T) {
 	resized := pod(corev1.PodSpec{Containers: []corev1.Container{both(rl("cpu", "1"), rl("cpu", "2"))}})
 	resized.Spec.Containers[0].Name = "a"
 	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", Resources: &corev1.ResourceRequirements{Requests: rl("cpu", "3")}}}
+	podResized := pod(corev1.PodSpec{Resources: &corev1.ResourceRequirements{Requests: rl("cpu", "4"), Limits: rl("cpu", "5")}})
+	podResized.Status.AllocatedResources = rl("cpu", "6")
+	podResized.Status.Resources = &corev1.ResourceRequirements{Requests: rl("cpu", "6")}
 	for _, c := range []struct {
 		what             string
 		pod              *corev1.Pod
@@ -224,6 +245,7 @@ func TestPodTotals(t *testing.T) {
 			rl("cpu", "1"), rl("cpu", "1", "gpu", "1")},
 		{"resize ignored", resized, PodOptions{}, rl("cpu", "1"), rl("cpu", "2")},
 		{"resize counts for requests", resized, PodOptions{UseStatusResources: true}, rl("cpu", "3"), rl("cpu", "2")},
+		{"resize of the pod counts for requests", podResized, PodOptions{UseStatusResources: true}, rl("cpu", "6"), rl("cpu", "5")},
 	} {
 		before := c.pod.DeepCopy()
 		requests, limits := PodTotals(c.pod, c.opts)
