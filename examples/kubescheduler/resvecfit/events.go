@@ -82,7 +82,7 @@ func (p *Plugin) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fw
 	case now.Spec.NodeName == "":
 		return fwk.QueueSkip, nil
 	}
-	opts := resource.PodResourcesOptions{UseStatusResources: true}
+	opts := resource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
 	was, is := resource.PodRequests(old, opts), resource.PodRequests(now, opts)
 	for name, quantity := range resource.PodRequests(pod, opts) {
 		if left := is[name]; !quantity.IsZero() && left.Cmp(was[name]) < 0 {

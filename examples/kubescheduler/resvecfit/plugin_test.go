@@ -11,6 +11,7 @@ import (
 	"github.com/resvec/resvec/scoring"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -422,5 +423,33 @@ func TestOddResource(t *testing.T) {
 	p := newPlugin(t, `{}`, odd)
 	if got := scoresOf(t, p, newPod("pod", amounts("cpu", "1", "memory", "1Gi"))); len(got) != 1 {
 		t.Error(got)
+	}
+}
+
+// TestAfterPod: a pod that shrinks makes room when it has shrunk, not when it should.
+func TestAfterPod(t *testing.T) {
+	waiting, before := newPod("waiting", amounts("cpu", "2")), newPod("running", nil)
+	before.Spec.NodeName = "n"
+	before.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "6")}
+	before.Status.AllocatedResources = amounts("cpu", "6")
+	before.Status.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "6")}
+	wanted := before.DeepCopy()
+	wanted.Spec.Resources.Requests = amounts("cpu", "4")
+	allocated := wanted.DeepCopy()
+	allocated.Status.AllocatedResources = amounts("cpu", "4")
+	shrunk := allocated.DeepCopy()
+	shrunk.Status.Resources.Requests = amounts("cpu", "4")
+	for _, x := range []struct {
+		what          string
+		before, after *corev1.Pod
+		want          fwk.QueueingHint
+	}{
+		{"less is wanted", before, wanted, fwk.QueueSkip},
+		{"less is allocated", wanted, allocated, fwk.QueueSkip},
+		{"it has less", allocated, shrunk, fwk.Queue},
+	} {
+		if got, err := (&Plugin{}).afterPod(klog.Background(), waiting, x.before, x.after); err != nil || got != x.want {
+			t.Errorf("%s: %v, %v", x.what, got, err)
+		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
@@ -141,7 +142,14 @@ func (l *Ledger) follow(uid types.UID, now *corev1.Pod) {
 func (l *Ledger) sameCharge(was, now *corev1.Pod) bool {
 	return was == now || l.jobOf(was) == l.jobOf(now) &&
 		was.Annotations[quota.NameAnnotation] == now.Annotations[quota.NameAnnotation] &&
-		equality.Semantic.DeepEqual(was.Spec, now.Spec)
+		equality.Semantic.DeepEqual(was.Spec, now.Spec) &&
+		equality.Semantic.DeepEqual(totalOf(was), totalOf(now))
+}
+
+// totalOf returns what a pod requests as the account counts it: what a pod that is
+// resized still has is in its status.
+func totalOf(pod *corev1.Pod) corev1.ResourceList {
+	return vectormap.PodRequests(pod, vectormap.PodOptions{APIServerDefaults: true, UseStatusResources: true})
 }
 
 func hasEnded(pod *corev1.Pod) bool {
@@ -412,13 +420,13 @@ func (l *Ledger) Unreserve(_ context.Context, pod *corev1.Pod, _ string) {
 	l.follow(pod.UID, l.known(pod))
 }
 
-// Events returns the events that may make a refused pod admissible: pods that go or
-// get another queue, nodes that come or have other cards, and another queue for the
+// Events returns the events that may make a refused pod admissible: pods that go,
+// shrink or get another queue, nodes that come or have other cards, and another queue for the
 // pod itself.
 func (l *Ledger) Events() []fwk.ClusterEventWithHint {
 	return []fwk.ClusterEventWithHint{
 		{
-			Event:          fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete | fwk.UpdatePodLabel},
+			Event:          fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete | fwk.UpdatePodLabel | fwk.UpdatePodScaleDown},
 			QueueingHintFn: l.afterPod,
 		},
 		{
@@ -428,8 +436,8 @@ func (l *Ledger) Events() []fwk.ClusterEventWithHint {
 	}
 }
 
-// afterPod says whether a pod that went, or whose labels have changed, may make
-// room. Only pods that are on a node, or on the way to one, are charged.
+// afterPod says whether a pod that went or shrank, or whose labels have changed, may
+// make room. Only pods that are on a node, or on the way to one, are charged.
 func (l *Ledger) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
 	if l.queueOf(pod) == "" {
 		return fwk.QueueSkip, nil
@@ -440,10 +448,20 @@ func (l *Ledger) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fw
 		return fwk.Queue, nil
 	case old.Spec.NodeName == "" || l.queueOf(old) == "":
 		return fwk.QueueSkip, nil
-	case now != nil && l.jobOf(old) == l.jobOf(now):
+	case now != nil && l.jobOf(old) == l.jobOf(now) && !shrank(totalOf(old), totalOf(now)):
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil
+}
+
+// shrank reports whether a list has less of something than before.
+func shrank(before, after corev1.ResourceList) bool {
+	for name, had := range before {
+		if has := after[name]; has.Cmp(had) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // afterNode says that any node may have a card that was missing.

@@ -583,6 +583,13 @@ func TestHints(t *testing.T) {
 	free, moved := newPod("free", "", "2", "H100"), newPod("waiting", "b", "2", "H100")
 	unbound, holder := holder, bound(holder.DeepCopy(), "h")
 	elsewhere := bound(newPod("holder", "b", "2", "H100"), "h")
+	resized := holder.DeepCopy() // to less: its status still has what it had
+	resized.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "1")}
+	resized.Status.AllocatedResources = amounts("cpu", "2")
+	resized.Status.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "2")}
+	shrunk := resized.DeepCopy()
+	shrunk.Status.AllocatedResources = amounts("cpu", "1")
+	shrunk.Status.Resources.Requests = amounts("cpu", "1")
 	for _, x := range []struct {
 		what          string
 		hint          fwk.QueueingHintFn
@@ -593,6 +600,8 @@ func TestHints(t *testing.T) {
 		{"a pod without a queue has gone", hints[0].QueueingHintFn, waiting, bound(free.DeepCopy(), "h"), nil, fwk.QueueSkip},
 		{"a pod that waited has gone", hints[0].QueueingHintFn, waiting, unbound, nil, fwk.QueueSkip},
 		{"another pod has changed", hints[0].QueueingHintFn, waiting, holder, holder, fwk.QueueSkip},
+		{"another pod will shrink", hints[0].QueueingHintFn, waiting, resized, resized.DeepCopy(), fwk.QueueSkip},
+		{"another pod has shrunk", hints[0].QueueingHintFn, waiting, resized, shrunk, fwk.Queue},
 		{"another pod has another queue", hints[0].QueueingHintFn, waiting, holder, elsewhere, fwk.Queue},
 		{"a pod has gone, and nobody knows which", hints[0].QueueingHintFn, waiting, nil, nil, fwk.Queue},
 		{"the pod has changed", hints[0].QueueingHintFn, waiting, waiting, moved, fwk.Queue},
