@@ -17,6 +17,7 @@ type Config struct {
 	FailToZero         bool // annotations as Go decodes a map[string]int, or nothing, as Volcano's plugin; else only bad entries drop, and make a request invalid
 	UnlimitedCPUMemory bool // what has cards counts without cpu and memory, as by the plugin's cardUnlimitedCpuMemory
 	EnforceGuarantee   bool // limits are what the guarantees of siblings leave, see [Usage.RealCapability]
+	SpecOnly           bool // a pod counts with what its spec requests; else, while it is resized in place, with the greatest of wanted, allocated and actual, as the scheduler counts nodes
 	CountReleasing     bool // tasks that are being deleted, or wait for the resources of these, count as allocated
 
 	// Transformation makes the outputs that queues are limited in of what pods request,

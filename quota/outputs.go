@@ -11,6 +11,7 @@ import (
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // outputs are the outputs of a transformation that queues may be limited in. To the book
@@ -22,6 +23,7 @@ type outputs struct {
 	alts           []*book.Alternatives  // by index
 	byName         map[corev1.ResourceName]int
 	demands        bool // every resource of a pod must be known to quotas
+	countsPods     bool // something is made of how many pods there are
 }
 
 // newOutputs returns the outputs of a map, by name, under a transformation, nil for none.
@@ -44,6 +46,10 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *ou
 		alts.Anywhere = true
 		o.byName[output] = len(o.names)
 		o.names, o.alts = append(o.names, output), append(o.alts, alts)
+	}
+	_, o.countsPods = o.byName[corev1.ResourcePods]
+	for _, input := range t.Inputs() {
+		o.countsPods = o.countsPods || input == corev1.ResourcePods || t.MultiplyBy(input) == corev1.ResourcePods
 	}
 	return o
 }
@@ -96,14 +102,17 @@ func (o *outputs) items(amounts []int64) (items []book.UseItem) {
 
 // requestsOf returns what a task requests, of which a charge in outputs is made: what its
 // pod as a whole requests, with the entries of Request, if that isn't nil, in the place of
-// the pod's, and of its cpu and memory in any case.
-func (t *Task) requestsOf(pod corev1.ResourceList) corev1.ResourceList {
+// the pod's, and of its cpu and memory in any case. It is one pod.
+func (o *outputs) requestsOf(t *Task, pod corev1.ResourceList) corev1.ResourceList {
 	list := maps.Clone(pod)
-	if t.Request == nil {
-		return list
-	}
 	if list == nil {
 		list = corev1.ResourceList{}
+	}
+	if o.countsPods {
+		list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+	}
+	if t.Request == nil {
+		return list
 	}
 	delete(list, corev1.ResourceCPU)
 	delete(list, corev1.ResourceMemory)
@@ -131,7 +140,7 @@ func (o *outputs) badRequest(list corev1.ResourceList) string {
 
 // covers reports whether quotas know a resource.
 func (r *resolver) covers(name corev1.ResourceName) bool {
-	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || len(r.found.carried[name]) > 0
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourcePods || len(r.found.carried[name]) > 0
 }
 
 // addOutputs adds to a request what the task is charged in outputs.

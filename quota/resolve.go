@@ -212,7 +212,7 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	r.separate(t, drafts)
 	if !r.outs.none() {
-		t.requests = task.requestsOf(p.requests)
+		t.requests = r.outs.requestsOf(task, p.requests)
 	}
 	if fault := r.outs.badRequest(t.requests); fault != "" {
 		t.requests = nil // no output can be made of it, nor a record kept
@@ -231,7 +231,7 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	switch {
 	case fault != "" && task.Request == nil && p.pod != nil:
 		for dim, name := range dimNames {
-			if one := faultIn(p.pod, wantPlain(dim), func(of corev1.ResourceName, q *resource.Quantity) bool {
+			if one := r.faultIn(p.pod, wantPlain(dim), func(of corev1.ResourceName, q *resource.Quantity) bool {
 				return string(of) == name && r.isBad(of, *q)
 			}); one != "" {
 				t.fail("%s", one)
@@ -269,13 +269,13 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	}
 	p.pod = pod
 	carries := func(name corev1.ResourceName) bool { return len(r.found.carried[name]) > 0 }
-	if fault := faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
+	if fault := r.faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
 		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || !r.outs.none())
 	}); fault != "" {
 		return p, fault
 	}
 	var limits corev1.ResourceList
-	p.requests, limits = vectormap.PodTotals(pod, vectormap.PodOptions{APIServerDefaults: true})
+	p.requests, limits = vectormap.PodTotals(pod, vectormap.PodOptions{APIServerDefaults: true, UseStatusResources: !r.l.cfg.SpecOnly})
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		q := limits[name]
 		if !carries(name) {
@@ -283,7 +283,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 		}
 		if tooMany(&q) {
 			want := fmt.Sprintf("at most %d", int64(maxCards))
-			one := faultIn(pod, want, func(of corev1.ResourceName, q *resource.Quantity) bool { return of == name && tooMany(q) })
+			one := r.faultIn(pod, want, func(of corev1.ResourceName, q *resource.Quantity) bool { return of == name && tooMany(q) })
 			return p, cmp.Or(one, fmt.Sprintf("the pod as a whole requests %s of %s: want %s", brief(quantity.Text(q)), name, want))
 		}
 		whole := q.Value() // rounded up
@@ -580,7 +580,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 
 // faultIn names an amount that is bad, with its path, wherever in the pod it stands: a
 // sum could hide it. want is what would be right.
-func faultIn(pod *corev1.Pod, want string, bad func(corev1.ResourceName, *resource.Quantity) bool) string {
+func (r *resolver) faultIn(pod *corev1.Pod, want string, bad func(corev1.ResourceName, *resource.Quantity) bool) string {
 	look := func(list corev1.ResourceList, path func() string) (found string) {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			if q := list[name]; bad(name, &q) {
@@ -604,8 +604,27 @@ func faultIn(pod *corev1.Pod, want string, bad func(corev1.ResourceName, *resour
 			found = both(&of.containers[i].Resources, func() string { return fmt.Sprintf("spec.%s[%d].resources", of.name, i) })
 		}
 	}
-	if r := pod.Spec.Resources; r != nil && found == "" {
-		found = both(r, func() string { return "spec.resources" })
+	if of := pod.Spec.Resources; of != nil && found == "" {
+		found = both(of, func() string { return "spec.resources" })
+	}
+	if r.l.cfg.SpecOnly || found != "" {
+		return found
+	}
+	has := func(allocated corev1.ResourceList, actual *corev1.ResourceRequirements, path func() string) string {
+		found := look(allocated, func() string { return path() + ".allocatedResources" })
+		if actual == nil || found != "" {
+			return found
+		}
+		return look(actual.Requests, func() string { return path() + ".resources.requests" })
+	}
+	found = has(pod.Status.AllocatedResources, pod.Status.Resources, func() string { return "status" })
+	for _, of := range []struct {
+		name     string
+		statuses []corev1.ContainerStatus
+	}{{"containerStatuses", pod.Status.ContainerStatuses}, {"initContainerStatuses", pod.Status.InitContainerStatuses}} {
+		for i := 0; i < len(of.statuses) && found == ""; i++ {
+			found = has(of.statuses[i].AllocatedResources, of.statuses[i].Resources, func() string { return fmt.Sprintf("status.%s[%d]", of.name, i) })
+		}
 	}
 	return found
 }

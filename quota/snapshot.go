@@ -24,7 +24,7 @@ const snapshotFormat = "resvec.quota/v1"
 // The object has these keys:
 //
 //	config  what decides: countReleasing, enforceGuarantee, keys, missing, mix,
-//	        parser, unlimitedCPUMemory, unnamed; transformation as a list in YAML,
+//	        parser, specOnly, unlimitedCPUMemory, unnamed; transformation as a list in YAML,
 //	        and multiplier, "after-exclusion" if that is where it reads them
 //	format  "resvec.quota/v1"
 //	jobs    id, queue, policy, reserved, seen, seq (of the reservation), min, and
@@ -74,6 +74,7 @@ type snapshotConfig struct {
 	Mix                string       `json:"mix"`
 	Multiplier         string       `json:"multiplier,omitempty"`
 	Parser             string       `json:"parser"`
+	SpecOnly           bool         `json:"specOnly,omitempty"`
 	Transformation     string       `json:"transformation,omitempty"`
 	UnlimitedCPUMemory bool         `json:"unlimitedCPUMemory,omitempty"`
 	Unnamed            string       `json:"unnamed"`
@@ -248,7 +249,8 @@ func configOf(c *Config) snapshotConfig {
 	text, multiplier := transformationDoc(c.Transformation)
 	return snapshotConfig{
 		Transformation: text, Multiplier: multiplier,
-		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee, UnlimitedCPUMemory: c.UnlimitedCPUMemory,
+		CountReleasing: c.CountReleasing, EnforceGuarantee: c.EnforceGuarantee,
+		SpecOnly: c.SpecOnly, UnlimitedCPUMemory: c.UnlimitedCPUMemory,
 		Keys: snapshotKeys{
 			Deserved: c.Keys.Deserved, Guarantee: c.Keys.Guarantee,
 			Name:    cmp.Or(c.Keys.Name, NameAnnotation),

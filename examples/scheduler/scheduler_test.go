@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,6 +102,31 @@ func TestKinds(t *testing.T) {
 			checkZero(t, s)
 		})
 	}
+}
+
+// TestResized: the node and the queue of a pod that shrinks in place count what it has.
+func TestResized(t *testing.T) {
+	s := newTestScheduler(t, nil)
+	for _, n := range cluster() {
+		if err := s.nodeSeen(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPod("p", "", amounts("4", "", ""))
+	p.Spec.NodeName, p.Status.Phase, p.Spec.Containers[0].Name = "cpu-1", corev1.PodRunning, "main"
+	has := corev1.ResourceList{"cpu": resource.MustParse("8")}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "main", AllocatedResources: has, Resources: &corev1.ResourceRequirements{Requests: has},
+	}}
+	if err := s.podSeen(p); err != nil {
+		t.Fatal(err)
+	}
+	row, _ := s.nodes.Row("cpu-1")
+	taken := s.nodes.Allocatable().At(row, vectormap.CPU) - s.nodes.Free().At(row, vectormap.CPU)
+	if q, _ := s.ledger.Queue("research"); taken != 8000 || q.CPU.Allocated != 8000 {
+		t.Errorf("the node counts %v, the queue %d", taken, q.CPU.Allocated)
+	}
+	check(t, s)
 }
 
 func cluster() []*corev1.Node {
