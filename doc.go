@@ -7,6 +7,7 @@
 //     numbers and indices only.
 //     [github.com/resvec/resvec/vector/gang] places many pods at once, proves that they
 //     fit nowhere, and keeps them within racks and blocks.
+//     [github.com/resvec/resvec/vector/gang/provision] says which new nodes hold them.
 //   - [github.com/resvec/resvec/vector/vectormat] shows a matrix to gonum, and
 //     [github.com/resvec/resvec/transform/transformmat] a transformation.
 //   - [github.com/resvec/resvec/vectormap] is the schema: names, indices, units and MIG

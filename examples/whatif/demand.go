@@ -3,8 +3,8 @@ package main
 import (
 	"slices"
 
-	"github.com/resvec/resvec/examples/whatif/packing"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang/provision"
 )
 
 // A demand is what pods that fit nowhere need in new nodes. Free amounts only
@@ -12,29 +12,20 @@ import (
 // there, and all of them need new ones.
 type demand struct {
 	*cluster
-	more  []addition     // new nodes that are there already
-	pods  []int          // those that fit on a new node of some shape
-	never []int          // those that fit on none, even if nothing else runs there
-	kinds []packing.Kind // of pods, as indices of pods
+	more  []addition // new nodes that are there already
+	pods  []int      // those that fit on a new node of some shape
+	never []int      // those that fit on none, even if nothing else runs there
 }
 
 // demandOf returns what the pods need that an outcome leaves out.
 func (c *cluster) demandOf(o *outcome) *demand {
 	d := &demand{cluster: c, more: o.more}
-	index := make(map[*vector.PodAmounts]int)
 	for _, pod := range o.unplaced() {
 		r := c.requests[pod]
 		if !slices.ContainsFunc(c.shapes, func(s shape) bool { return r.Requested.FitsIn(s.room()) }) {
 			d.never = append(d.never, pod)
 			continue
 		}
-		i, known := index[r]
-		if !known {
-			i = len(d.kinds)
-			index[r] = i
-			d.kinds = append(d.kinds, packing.Kind{Request: r.Requested})
-		}
-		d.kinds[i].Pods = append(d.kinds[i].Pods, len(d.pods))
 		d.pods = append(d.pods, pod)
 	}
 	return d
@@ -55,12 +46,16 @@ type need struct {
 	shape *shape
 	pods  []int // those that fit on one; without any, the rest is 0
 
-	packing.Alone // of these pods, packed for that purpose
+	plan provision.Plan // for these pods, packed for that purpose; at a cost of 1 a node
 
 	// With so many from the start the scores place all of them, perhaps on older
 	// nodes that others leave alone then; 0 when not even a node per pod sufficed.
 	scheduled int
 }
+
+// packed and proved return on how many nodes the pods fit, and on fewer than how many not.
+func (n *need) packed() int { return int(n.plan.Cost) }
+func (n *need) proved() int { return int(n.plan.AtLeast) }
 
 // alone returns what is needed of one shape.
 func (d *demand) alone(s *shape, tie vector.Tie) (need, error) {
@@ -74,8 +69,10 @@ func (d *demand) alone(s *shape, tie vector.Tie) (need, error) {
 	if len(n.pods) == 0 {
 		return n, nil
 	}
-	n.Alone = packing.PackAlone(d.requestMatrix(n.pods), room)
 	var err error
+	if n.plan, err = provision.Cheapest([]provision.Shape{{Room: room, Cost: 1}}, d.requestMatrix(n.pods)); err != nil {
+		return n, err
+	}
 	n.scheduled, err = d.scheduled(&n, tie)
 	return n, err
 }
@@ -97,7 +94,7 @@ func (d *demand) scheduled(n *need, tie vector.Tie) (int, error) {
 		}
 		return !slices.ContainsFunc(o.unplaced(), func(pod int) bool { return !mayWait[pod] }), nil
 	}
-	hi := n.Nodes
+	hi := n.packed()
 	for step := 1; ; step *= 2 {
 		ok, err := enough(hi)
 		if err != nil {
@@ -126,15 +123,11 @@ func (d *demand) scheduled(n *need, tie vector.Tie) (int, error) {
 	return hi, nil
 }
 
-// mix looks for a cheap mix of shapes. The needs are what each shape alone needs.
-func (d *demand) mix(needs []need) packing.Mix {
-	p := packing.Problem{Kinds: d.kinds, Requests: d.requestMatrix(d.pods)}
+// mix looks for a cheap mix of shapes.
+func (d *demand) mix() (provision.Plan, error) {
+	var shapes []provision.Shape
 	for i := range d.shapes {
-		p.Shapes = append(p.Shapes, packing.Shape{Room: d.shapes[i].room(), Cost: d.shapes[i].cost})
+		shapes = append(shapes, provision.Shape{Room: d.shapes[i].room(), Cost: d.shapes[i].cost})
 	}
-	var alone []packing.Alone
-	for _, n := range needs {
-		alone = append(alone, n.Alone)
-	}
-	return p.Pack(alone)
+	return provision.Cheapest(shapes, d.requestMatrix(d.pods))
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/resvec/resvec/examples/whatif/packing"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -273,45 +272,52 @@ func (r *report) pageMissing(d *shortage) *pageMissing {
 		return x
 	}
 	x.Mix = fmt.Sprintf("All %s that fit on a new node can be packed on %s. Cost %s, and no mix costs less than %s.",
-		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.Proved))
+		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
 	x.About = strings.ReplaceAll(aboutMissing, "\n", " ")
 	x.Shapes = newPageTable(missingHead, d.rows(r))
-	for _, b := range d.mix.Bounds {
-		x.Bounds = append(x.Bounds, r.explainBound(d, b))
+	for _, why := range d.mix.Why {
+		if len(d.shapes) == 1 { // its proof says why one node less doesn't do
+			break
+		}
+		x.Bounds = append(x.Bounds, r.explainBound(d, why))
 	}
 	for _, n := range d.needs {
-		if text := r.whyFewer(n); text != "" {
-			x.Proofs = append(x.Proofs, text)
+		for _, why := range n.plan.Why {
+			if text := r.whyFewer(n, why); text != "" {
+				x.Proofs = append(x.Proofs, text)
+			}
 		}
 	}
 	x.Bounds, x.Proofs = x.Bounds[:min(len(x.Bounds), mostRows)], x.Proofs[:min(len(x.Proofs), mostRows)]
 	return x
 }
 
-// explainBound says what has to be paid at least, and for what.
-func (r *report) explainBound(d *shortage, b packing.Bound) string {
+// explainBound says what has to be bought, and from which shapes.
+func (r *report) explainBound(d *shortage, why gang.Infeasibility) string {
 	var names []string
-	for i, in := range b.Shapes {
-		if in {
+	for i := range d.shapes {
+		room := d.shapes[i].room()
+		if why.Column >= 0 && room[why.Column] > 0 || why.Column < 0 && d.requests[d.pods[why.Member]].Requested.FitsIn(room) {
 			names = append(names, d.shapes[i].name)
 		}
 	}
-	what := podCount(int(b.Amount)) + " of one request"
-	if b.Column >= 0 {
-		what = r.m.Name(b.Column) + " " + r.m.Format(b.Column, b.Amount)
+	if why.Column < 0 {
+		return fmt.Sprintf("%s of one request: only new nodes of %s have room for them, %.4g for a cost of 1 at most.",
+			podCount(int(why.Needed)), list(names, 5), why.Available)
 	}
-	return fmt.Sprintf("%s: only new nodes of %s have room for it, and so much of it costs %s at least.", what, list(names, 5), price(b.Cost))
+	return fmt.Sprintf("%s %s: only new nodes of %s have it, and a cost of 1 buys %s at most.", r.m.Name(why.Column),
+		r.m.Format(why.Column, why.Needed), list(names, 5), r.m.Format(why.Column, math.Floor(why.Available)))
 }
 
 // whyFewer says why one node less than the bound of a shape doesn't do.
-func (r *report) whyFewer(n need) string {
-	switch why := n.Why; why.Reason {
+func (r *report) whyFewer(n need, why gang.Infeasibility) string {
+	switch why.Reason {
 	case gang.InfeasibleAggregate:
 		return fmt.Sprintf("%s: %s on %d nodes request %s of %s together, and the nodes have %s.", n.shape.name, podCount(len(n.pods)),
-			n.Proved-1, r.m.Format(why.Column, why.Needed), r.m.Name(why.Column), r.m.Format(why.Column, why.Available))
+			n.proved()-1, r.m.Format(why.Column, why.Needed), r.m.Name(why.Column), r.m.Format(why.Column, why.Available))
 	case gang.InfeasibleCopies:
 		return fmt.Sprintf("%s: %.0f pods request at least as much as one of them, and %d nodes have room for %.0f such.",
-			n.shape.name, why.Needed, n.Proved-1, why.Available)
+			n.shape.name, why.Needed, n.proved()-1, why.Available)
 	}
 	return ""
 }

@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/resvec/resvec/examples/internal/progress"
-	"github.com/resvec/resvec/examples/whatif/packing"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang/provision"
 	"github.com/resvec/resvec/vectormap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -336,7 +336,7 @@ func (r *report) amounts(v vector.ResourceVector) string {
 type shortage struct {
 	*demand
 	needs []need // of each shape alone
-	mix   packing.Mix
+	mix   provision.Plan
 }
 
 // shortage returns what is missing.
@@ -353,15 +353,16 @@ func (r *report) shortage(tie vector.Tie, line *progress.Line) (*shortage, error
 		}
 		s.needs = append(s.needs, n)
 	}
-	s.mix = s.demand.mix(s.needs)
-	return s, nil
+	var err error
+	s.mix, err = s.demand.mix()
+	return s, err
 }
 
 // rows returns a row for each shape.
 func (d *shortage) rows(r *report) (rows [][]string) {
 	for _, n := range d.needs {
 		cells := []string{n.shape.name, fmt.Sprintf("%g", n.shape.cost), fmt.Sprint(len(n.pods))}
-		for _, nodes := range []int{n.Nodes, n.Proved, n.scheduled} {
+		for _, nodes := range []int{n.packed(), n.proved(), n.scheduled} {
 			cell := "-"
 			if nodes > 0 {
 				cell = fmt.Sprint(nodes)
@@ -408,7 +409,7 @@ func (r *report) missing(d *shortage) {
 	r.table(slices.Concat([][]string{missingHead}, d.rows(r)))
 	r.printf("\n%s\n", aboutMissing)
 	r.printf("\nAll %s can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
-		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.Proved))
+		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
 }
 
 // price writes a cost. It cuts it after four places, so that a lower bound stays

@@ -52,6 +52,10 @@ var rooms = map[string][]string{
 		module + "/internal/kernel",
 		module + "/vector",
 	},
+	"/vector/gang/provision": {
+		module + "/vector",
+		module + "/vector/gang",
+	},
 	"/vector/vectormat": {
 		module + "/vector",
 		"gonum.org/v1/gonum/...",

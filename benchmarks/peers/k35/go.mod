@@ -7,7 +7,6 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/koordinator-sh/koordinator v1.8.0
 	github.com/resvec/resvec v0.1.0
-	github.com/resvec/resvec/examples v0.1.0
 	github.com/viterin/vek v0.4.3
 	go.uber.org/zap v1.28.0
 	gonum.org/v1/gonum v0.17.0
@@ -214,5 +213,3 @@ replace (
 	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.35.6
 	sigs.k8s.io/controller-runtime => sigs.k8s.io/controller-runtime v0.23.1
 )
-
-replace github.com/resvec/resvec/examples => ../../../examples

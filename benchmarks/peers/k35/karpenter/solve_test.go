@@ -27,21 +27,22 @@ import (
 	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/resvec/resvec/benchmarks/internal/peer"
-	"github.com/resvec/resvec/examples/whatif/packing"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang/provision"
 	"github.com/resvec/resvec/vectormap"
 )
 
-// provision is a set of pending pods that want nothing but resources, and the shapes of
+// queue is a set of pending pods that want nothing but resources, and the shapes of
 // nodes that there are for them.
-type provision struct {
+type queue struct {
 	m      *vectormap.ResourceVectorMap
 	pods   []*corev1.Pod
 	shapes []*cloudprovider.InstanceType
-	ours   []packing.Shape // the same shapes
+	ours   []provision.Shape // the same shapes
 }
 
 // add adds a shape of nodes with a price.
-func (p *provision) add(t testing.TB, cores, memory, pods int64, price float64) {
+func (p *queue) add(t testing.TB, cores, memory, pods int64, price float64) {
 	t.Helper()
 	shape := fake.NewInstanceType(fmt.Sprint("shape-", len(p.shapes)), fake.WithResources(corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(cores, resource.DecimalSI),
@@ -54,11 +55,11 @@ func (p *provision) add(t testing.TB, cores, memory, pods int64, price float64) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.shapes, p.ours = append(p.shapes, shape), append(p.ours, packing.Shape{Room: room, Cost: price})
+	p.shapes, p.ours = append(p.shapes, shape), append(p.ours, provision.Shape{Room: room, Cost: price})
 }
 
 // want adds a pod.
-func (p *provision) want(milli, memory int64) {
+func (p *queue) want(milli, memory int64) {
 	name := fmt.Sprint("pod-", len(p.pods))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}}
 	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -70,9 +71,9 @@ func (p *provision) want(milli, memory int64) {
 
 // newProvision returns pods of 100m to 8 cores, of which some want much memory, and
 // nodes of 16 to 64 cores, where each of them fits.
-func newProvision(t testing.TB, r peer.Random, pods int) *provision {
+func newProvision(t testing.TB, r peer.Random, pods int) *queue {
 	t.Helper()
-	p := &provision{m: newMap(t)}
+	p := &queue{m: newMap(t)}
 	cores := int64(16) << r.IntN(3)
 	p.add(t, cores, cores<<(31+r.IntN(3)), 8+r.Int64N(50), 1)
 	p.wantSome(r, pods)
@@ -80,7 +81,7 @@ func newProvision(t testing.TB, r peer.Random, pods int) *provision {
 }
 
 // wantSome adds so many pods of 100m to 8 cores.
-func (p *provision) wantSome(r peer.Random, pods int) {
+func (p *queue) wantSome(r peer.Random, pods int) {
 	for range pods {
 		p.want([]int64{100, 250, 500, 1000, 1500, 3000, 8000}[r.IntN(7)], []int64{1, 2, 4, 8, 16, 48, 100}[r.IntN(7)]<<28)
 	}
@@ -89,9 +90,9 @@ func (p *provision) wantSome(r peer.Random, pods int) {
 // newChoice returns such pods, of which some fit on the largest shape only, and two to
 // five shapes of 4 to 64 cores. In half of the problems the prices are proportional to the
 // size; in the others a core costs up to three times as much on one shape as on another.
-func newChoice(t testing.TB, r peer.Random, pods int) *provision {
+func newChoice(t testing.TB, r peer.Random, pods int) *queue {
 	t.Helper()
-	p := &provision{m: newMap(t)}
+	p := &queue{m: newMap(t)}
 	proportional := r.Chance(50)
 	for _, size := range r.Perm(4)[:1+r.IntN(4)] {
 		p.addPriced(t, r, 4<<size, 2+r.IntN(3), proportional)
@@ -107,7 +108,7 @@ func newChoice(t testing.TB, r peer.Random, pods int) *provision {
 
 // addPriced adds a shape that has so many cores, and memory of 2 to the power of some GiB
 // for each.
-func (p *provision) addPriced(t testing.TB, r peer.Random, cores int64, memory int, proportional bool) {
+func (p *queue) addPriced(t testing.TB, r peer.Random, cores int64, memory int, proportional bool) {
 	t.Helper()
 	price := float64(cores) * float64(8+int(1)<<memory) / 256
 	if !proportional {
@@ -123,7 +124,7 @@ type claim struct {
 }
 
 // solve opens nodes as Karpenter does.
-func (p *provision) solve() ([]claim, error) {
+func (p *queue) solve() ([]claim, error) {
 	ctx := options.ToContext(injection.WithControllerName(context.Background(), "provisioner"), &options.Options{
 		CPURequests: 5000, PreferencePolicy: options.PreferencePolicyRespect, MinValuesPolicy: options.MinValuesPolicyStrict, IgnoreDRARequests: true,
 	})
@@ -158,55 +159,40 @@ func cost(claims []claim) (sum float64) {
 	return sum
 }
 
-// problem returns the question as examples/whatif asks it.
-func (p *provision) problem() (*packing.Problem, error) {
-	q := &packing.Problem{Shapes: p.ours, Requests: p.m.NewMatrix(0)}
-	v, opts, index := p.m.NewVector(), vectormap.PodOptions{Scratch: corev1.ResourceList{}}, make(map[string]int)
-	for i, pod := range p.pods {
+// requests returns what the pods request, a row each.
+func (p *queue) requests() (*vector.Matrix, error) {
+	m, v, opts := p.m.NewMatrix(0), p.m.NewVector(), vectormap.PodOptions{Scratch: corev1.ResourceList{}}
+	for _, pod := range p.pods {
 		var err error
 		if v, err = p.m.PodRequest(v, pod, opts, nil); err != nil {
 			return nil, err
 		}
-		q.Requests.AppendRow(v)
-		key := fmt.Sprint(v)
-		k, known := index[key]
-		if !known {
-			k = len(q.Kinds)
-			index[key] = k
-			q.Kinds = append(q.Kinds, packing.Kind{Request: v.Clone()})
-		}
-		q.Kinds[k].Pods = append(q.Kinds[k].Pods, i)
+		m.AppendRow(v)
 	}
-	return q, nil
+	return m, nil
 }
 
-// pack is what examples/whatif does for one shape.
-func (p *provision) pack() (packing.Alone, error) {
-	q, err := p.problem()
+// pack asks for the fewest nodes of the first shape: at a cost of 1 the cost is their number.
+func (p *queue) pack() (provision.Plan, error) {
+	requests, err := p.requests()
 	if err != nil {
-		return packing.Alone{}, err
+		return provision.Plan{}, err
 	}
-	return packing.PackAlone(q.Requests, p.ours[0].Room), nil
+	return provision.Cheapest([]provision.Shape{{Room: p.ours[0].Room, Cost: 1}}, requests)
 }
 
-// mix is what examples/whatif does for several shapes.
-func (p *provision) mix() (packing.Mix, error) {
-	q, err := p.problem()
+// mix asks for the cheapest nodes of all shapes.
+func (p *queue) mix() (provision.Plan, error) {
+	requests, err := p.requests()
 	if err != nil {
-		return packing.Mix{}, err
+		return provision.Plan{}, err
 	}
-	alone := make([]packing.Alone, len(q.Shapes))
-	for i, s := range q.Shapes {
-		if !slices.ContainsFunc(q.Kinds, func(k packing.Kind) bool { return !k.Request.FitsIn(s.Room) }) {
-			alone[i] = packing.PackAlone(q.Requests, s.Room)
-		}
-	}
-	return q.Pack(alone), nil
+	return provision.Cheapest(p.ours, requests)
 }
 
 // claims returns an answer of this library as one of Karpenter: so many nodes of each
 // shape, and on which of them each pod is.
-func (p *provision) claims(counts []int, rows []int32) (nodes []claim) {
+func (p *queue) claims(counts []int, rows []int32) (nodes []claim) {
 	for i, n := range counts {
 		for range n {
 			nodes = append(nodes, claim{shape: p.shapes[i]})
@@ -219,7 +205,7 @@ func (p *provision) claims(counts []int, rows []int32) (nodes []claim) {
 }
 
 // check verifies that each pod is on one node, and that no node has more than it holds.
-func (p *provision) check(claims []claim) error {
+func (p *queue) check(claims []claim) error {
 	placed := make(map[types.UID]bool)
 	for _, c := range claims {
 		total := p.m.NewVector()
@@ -245,19 +231,19 @@ func (p *provision) check(claims []claim) error {
 }
 
 // checkAlone compares answers for one shape.
-func (p *provision) checkAlone(their []claim, our packing.Alone) error {
-	if err := cmp.Or(p.check(their), p.check(p.claims([]int{our.Nodes}, our.Rows))); err != nil {
+func (p *queue) checkAlone(their []claim, our provision.Plan) error {
+	if err := cmp.Or(p.check(their), p.check(p.claims(our.Counts, our.Placement))); err != nil {
 		return err
 	}
-	if len(their) < our.Proved || our.Nodes < our.Proved {
-		return fmt.Errorf("%d nodes there, %d here, and %d are proved to be too few", len(their), our.Nodes, our.Proved-1)
+	if least := int(our.AtLeast); len(their) < least || our.Counts[0] < least {
+		return fmt.Errorf("%d nodes there, %d here, and %d are proved to be too few", len(their), our.Counts[0], least-1)
 	}
 	return nil
 }
 
 // checkMix compares answers for several shapes.
-func (p *provision) checkMix(their []claim, our packing.Mix) error {
-	claims := p.claims(our.Counts, our.Rows)
+func (p *queue) checkMix(their []claim, our provision.Plan) error {
+	claims := p.claims(our.Counts, our.Placement)
 	if err := cmp.Or(p.check(their), p.check(claims)); err != nil {
 		return err
 	}
@@ -265,8 +251,8 @@ func (p *provision) checkMix(their []claim, our packing.Mix) error {
 	if sum := cost(claims); math.Abs(sum-our.Cost) > rounding*sum {
 		return fmt.Errorf("nodes of cost %v are said to cost %v", sum, our.Cost)
 	}
-	if least := our.Proved * (1 - rounding); cost(their) < least || our.Cost < least {
-		return fmt.Errorf("cost %v there, %v here, and less than %v is proved to be too little", cost(their), our.Cost, our.Proved)
+	if least := our.AtLeast * (1 - rounding); cost(their) < least || our.Cost < least {
+		return fmt.Errorf("cost %v there, %v here, and less than %v is proved to be too little", cost(their), our.Cost, our.AtLeast)
 	}
 	return nil
 }
@@ -292,12 +278,12 @@ func TestSolve(t *testing.T) {
 		}
 		problems++
 		switch {
-		case our.Nodes < len(their):
+		case our.Counts[0] < len(their):
 			fewer++
-		case our.Nodes > len(their):
+		case our.Counts[0] > len(their):
 			more++
 		}
-		if our.Nodes == our.Proved {
+		if our.Cost == our.AtLeast {
 			exact++
 		}
 		return nil
@@ -337,7 +323,7 @@ func TestSolveShapes(t *testing.T) {
 		if len(p.claims(our.Counts, nil)) < len(their) {
 			fewer++
 		}
-		if our.Proved == our.Cost {
+		if our.AtLeast == our.Cost {
 			exact++
 		}
 		return nil
@@ -366,9 +352,9 @@ func BenchmarkSolve(b *testing.B) {
 		b.Fatal(err)
 	}
 	row := karpenter
-	row.Function, row.Ours, row.Questions, row.Goal = "scheduling.NewScheduler, Solve", "PodRequest, Packer.Place, Packer.Infeasible", 1, 3
+	row.Function, row.Ours, row.Questions, row.Goal = "scheduling.NewScheduler, Solve", "PodRequest, provision.Cheapest", 1, 3
 	row.Work = fmt.Sprintf("new nodes of one shape for %d pods that want resources only", pods)
-	row.Equal = fmt.Sprintf("%d nodes there, %d here, and %d are proved to be needed", len(their), our.Nodes, our.Proved)
+	row.Equal = fmt.Sprintf("%d nodes there, %d here, and %d are proved to be needed", len(their), our.Counts[0], int(our.AtLeast))
 	row.Remark = "there: one pass, which looks at labels, taints, topology, volumes and offerings of each pod, too; here: up to 9 orders of the pods for each number of nodes that is tried, and the proof"
 	row.Allocates = float64(20 * pods)
 	row.Their = func(int) { their, err = p.solve() }
@@ -399,11 +385,11 @@ func BenchmarkSolveShapes(b *testing.B) {
 		b.Fatal(err)
 	}
 	row := karpenter
-	row.Function, row.Ours, row.Questions, row.Goal = "scheduling.NewScheduler, Solve", "PodRequest, Packer.Place, Packer.Infeasible", 1, 3
+	row.Function, row.Ours, row.Questions, row.Goal = "scheduling.NewScheduler, Solve", "PodRequest, provision.Cheapest", 1, 3
 	row.Work = fmt.Sprintf("new nodes of %d shapes with prices for %d pods that want resources only", len(p.shapes), pods)
 	row.Equal = fmt.Sprintf("%d nodes of cost %.1f there, %d of %.1f here, and %.1f is proved to be needed",
-		len(their), cost(their), len(p.claims(our.Counts, nil)), our.Cost, our.Proved)
-	row.Remark = "there: as for one shape, few large nodes first, each of the cheapest shape that holds its pods; here: the search of examples/whatif for the least cost, which opens nodes by their cost, takes away what isn't needed, and tries each shape alone; every mix that it tries is made anew"
+		len(their), cost(their), len(p.claims(our.Counts, nil)), our.Cost, our.AtLeast)
+	row.Remark = "there: as for one shape, few large nodes first, each of the cheapest shape that holds its pods; here: the search of vector/gang/provision for the least cost, which opens nodes by their cost, takes away what isn't needed, and tries each shape alone; every mix that it tries is made anew"
 	row.Allocates = float64(1000 * pods)
 	row.Their = func(int) { their, err = p.solve() }
 	row.Our = func(int) { our, err = p.mix() }
