@@ -1,17 +1,12 @@
 package quota
 
-import corev1 "k8s.io/api/core/v1"
-
 // Reason says why a request was refused or, from ReasonOverCapacity on, what leaves
-// too little room. To add one, write its constant here and its row in the table of
+// too little room. Empty: nothing was refused, or there is room. To add one, write its constant here and its row in the table of
 // message.go, which has its number in the book and its text.
 type Reason string
 
 const (
-	ReasonNone Reason = "" // not refused; there is room
-
-	// Of requests. Those from GetTaskRequestResourceFailed on have an event of the
-	// same name in Volcano's design, see [Reason.Event].
+	// Of requests.
 
 	ReasonUnknownQueue                 Reason = "UnknownQueue"                 // there is no such queue
 	ReasonQueueNotLeaf                 Reason = "QueueNotLeaf"                 // the queue has children, so it takes no jobs
@@ -45,23 +40,17 @@ func (r Reason) Event() bool {
 	return false
 }
 
-// Refusal says why something was refused, with the numbers of the dimension that has
-// too little room: milli-cores, bytes or milli-cards. The total would have been
-// Limit - Room + Requested, unless Why is ReasonNotTogether.
+// Refusal says why something was refused, with the numbers of the dimension that has too
+// little room. The total would have been Limit - Room + Requested, unless Why is
+// ReasonNotTogether.
 type Refusal struct {
 	Reason Reason
+	Queue  string // that was asked
 
-	// Why says what leaves too little room: that of Best or, where the numbers are sums,
-	// of all alternatives together. It is Reason where no amounts count.
-	Why Reason
-
-	Queue string // that was asked
-	Level string // the queue with the least room, or that isn't open: that one or one above it
-	Card  string // the card, or the key of alternatives; empty for other dimensions
-
-	// Output is the output of the transformation that has too little room; empty for
-	// other dimensions. Its amounts are whole units.
-	Output corev1.ResourceName
+	// Of several alternatives Resource is their key. Level may also be a queue that isn't
+	// open. Why is of Best or, where the numbers are sums, of all alternatives together; it is
+	// Reason where no amounts count.
+	Headroom
 
 	// Best is the alternative with the most room among those that the job may still use,
 	// whose numbers these are; empty for one card, and if they are sums.
@@ -69,22 +58,33 @@ type Refusal struct {
 
 	Requested int64
 
-	// Room is the most that would be admitted. It is negative if a limit is exceeded.
-	// It may be negative for a task where none is: if a job uses more than its min, that
-	// may be promised to another job, and charges and holds are then together more than
-	// the limit. Where Why is ReasonNotTogether, it is the room before the gang.
-	Room int64
-
-	Limit int64 // of Level; [Unlimited] if there is none
-
 	// Detail says what is wrong with a request (GetTaskRequestResourceFailed), the state
 	// of a queue (QueueNotOpen), or what is wrong with a quota (UnreadableQuota), also
 	// where it is the quota of another alternative than Best.
 	Detail string
+
+	output bool // Resource is one, and Message writes whole units
+}
+
+// Headroom is how much of a dimension would be admitted, in the units of [Usage]: of cpu,
+// memory or an output, or of a card as one alternative of an item.
+type Headroom struct {
+	Item     int    // the index of the card's item; 0 of others
+	Resource string // cpu, memory, the card or the output
+	Why      Reason // empty: what is asked for fits
+
+	// Room is the most that would be admitted; [Unlimited] if nothing limits it, negative if a
+	// limit is exceeded. It may be negative for a task where none is: what a job uses beyond
+	// its min may be promised to another job, and charges and holds are then together more
+	// than the limit. Where Why is ReasonNotTogether, it is the room before the gang.
+	Room int64
+
+	Level string // the queue with the least room: that one or one above it
+	Limit int64  // of Level; [Unlimited] if there is none
 }
 
 // Answer is the answer to an operation or a question. With an error only Seq counts.
-// The slices belong to the caller; a question that is given an Answer reuses them.
+// A question that is given an Answer reuses its slices.
 type Answer struct {
 	OK     bool
 	Repeat bool   // the same call was answered before, and nothing changed
@@ -93,34 +93,10 @@ type Answer struct {
 	Refusal Refusal // if not OK
 	Task    string  // of a refused CommitAll: the id of the task that failed
 
-	// Options are the alternatives that were looked at, in the order of the
-	// request's items: all of a task's, and of a job those of the refused item.
+	// Options are the cards that were looked at, in the order of the request's items: all
+	// of a task's, and of a job those of the refused item.
 	Options []Headroom
 
 	// Charged has the card of each item of a committed task.
 	Charged []string
-}
-
-// option adds an option, to be filled in.
-func (a *Answer) option() *Headroom {
-	n := len(a.Options)
-	if n < cap(a.Options) {
-		a.Options = a.Options[:n+1]
-	} else {
-		a.Options = append(a.Options, Headroom{})
-	}
-	return &a.Options[n]
-}
-
-// Headroom is how much of a dimension would be admitted: of a card, as one alternative of
-// an item, or of cpu or memory.
-type Headroom struct {
-	Item   int                 // the index of the item
-	Card   string              // empty: cpu, memory or an output
-	Output corev1.ResourceName // empty: another dimension
-	OK     bool                // what is asked for fits
-	Why    Reason              // if not OK
-	Amount int64               // the most that would be admitted; [Unlimited] if nothing limits it, negative if a limit is exceeded
-	Level  string              // the queue with the least room
-	Limit  int64               // of Level
 }

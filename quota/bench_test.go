@@ -272,7 +272,7 @@ func (w *benchWorld) allocatable(b *testing.B, tasks []*quota.TaskRequest, reaso
 	for b.Loop() {
 		fastest.sample(block, func() {
 			for k := next; k < next+block; k++ {
-				if w.Allocatable(&answer, tasks[k]) != (reasons[k] == quota.ReasonNone) {
+				if w.Allocatable(&answer, tasks[k]) != (reasons[k] == "") {
 					b.Fatalf("task %d: %+v", k, answer)
 				}
 			}
@@ -299,7 +299,7 @@ func BenchmarkAllocatableBatch(b *testing.B) {
 		list := tasks[next : next+block]
 		fastest.sample(block, func() { w.AllocatableBatch(&can, list) })
 		for k := range list {
-			if can.Test(k) != (reasons[next+k] == quota.ReasonNone) {
+			if can.Test(k) != (reasons[next+k] == "") {
 				b.Fatalf("task %d: %v, want %v", next+k, can.Test(k), reasons[next+k])
 			}
 		}

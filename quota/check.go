@@ -117,24 +117,17 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// Overage is a limit that is exceeded. It was lowered, by new queues or, with
-// Config.EnforceGuarantee, by another catalog; or [Ledger.Reconcile] found more in use
-// than was decided here.
-type Overage struct {
-	Queue    string
-	Resource string // cpu, memory, a card or an output
-	Limit    int64
-	Amount   int64 // that is above it, of max(allocated, allocated - elastic + inqueue), see [Usage]
-}
-
-// Over lists the limits that are exceeded, by queue and then by dimension.
-func (l *Ledger) Over() []Overage {
+// Over lists the limits that are exceeded, by queue, their Level, and then by dimension.
+// Each was lowered, by new queues or, with Config.EnforceGuarantee, by another catalog; or
+// [Ledger.Reconcile] found more in use than was decided here. Room is below 0: Limit less
+// max(allocated, allocated - elastic + inqueue), see [Usage].
+func (l *Ledger) Over() []Headroom {
 	l.rlock()
 	defer l.mu.RUnlock()
 	return l.overages()
 }
 
-func (l *Ledger) overages() (list []Overage) {
+func (l *Ledger) overages() (list []Headroom) {
 	for _, q := range l.ordered {
 		if !q.AnyOver() {
 			continue
@@ -142,7 +135,7 @@ func (l *Ledger) overages() (list []Overage) {
 		for dim := range q.Cells {
 			if c := &q.Cells[dim]; q.Over(int32(dim)) {
 				used := max(c.Allocated, c.Floor())
-				list = append(list, Overage{q.spec.Name, l.resource(dim), c.Limit, used - c.Limit})
+				list = append(list, Headroom{Resource: l.resource(dim), Why: ReasonOverCapacity, Room: c.Limit - used, Level: q.spec.Name, Limit: c.Limit})
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func TestOver(t *testing.T) {
 	if _, _, err := w.SetQueues([]Queue{q(w.m, "q", "A:2 cpu:2")}, nil); err != nil {
 		t.Fatal(err)
 	}
-	const over = "[{q cpu 2000 1000} {q A 2000 1000}]"
+	const over = "[{0 cpu OverCapacity -1000 q 2000} {0 A OverCapacity -1000 q 2000}]"
 	w.want(fmt.Sprint(w.Over()), over)
 	w.Rollback("1") // held again
 	w.want(fmt.Sprint(w.Over(), w.Check()), over+" <nil>")
@@ -93,7 +93,7 @@ func TestOrphan(t *testing.T) {
 	w.reserve("j", "q", "A:2")
 	w.commit("1", "j", "q", "A:1")
 	orphans, _, err := w.SetQueues([]Queue{q(w.m, "r", "A:5")}, nil)
-	w.want(fmt.Sprint(orphans, err, w.Over()), "[q] <nil> [{q A 0 2000}]")
+	w.want(fmt.Sprint(orphans, err, w.Over()), "[q] <nil> [{0 A OverCapacity -2000 q 0}]")
 	for range 2 {
 		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")
 		w.want(w.reserve("k", "q", "A:1"), "QueueNotOpen")

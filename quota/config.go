@@ -33,11 +33,10 @@ type Config struct {
 }
 
 // UnnamedPolicy says what is done with a resource of a pod that carries cards when the
-// pod names none of them.
+// pod names none of them. Empty: as if all known cards of the resource were named, sorted.
 type UnnamedPolicy string
 
 const (
-	UnnamedAsAny  UnnamedPolicy = ""       // as if all known cards of the resource were named, sorted by name
 	UnnamedRefuse UnnamedPolicy = "Refuse" // the request is invalid
 	UnnamedIgnore UnnamedPolicy = "Ignore" // it is not counted
 )

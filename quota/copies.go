@@ -7,10 +7,9 @@ type Fits struct {
 	// Copies is how many there would be, [Unlimited] if no limit stops them.
 	Copies int64
 
-	// CPU, Memory, Cards and Outputs are the room before the first copy; zero if the queue
-	// takes nothing. Cards has each alternative of each item.
-	CPU, Memory    Headroom
-	Cards, Outputs []Headroom
+	// Room is the room before the first copy: of cpu, of memory, then of each alternative of
+	// each item, and of outputs. Nil if the queue takes nothing.
+	Room []Headroom
 
 	// Next is the answer to one copy more; OK if no limit stops them. Its Task is
 	// empty.
@@ -58,17 +57,11 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 // fillCopies fills in what the book found.
 func (l *Ledger) fillCopies(f *Fits, is *book.Copies) {
 	f.Copies = is.N
-	if is.CPU.Level != nil {
-		f.CPU, f.Memory = l.room(&is.CPU, ""), l.room(&is.Memory, "")
+	if is.CPU.Level == nil {
+		return
 	}
+	f.Room = append(f.Room, l.room(&is.CPU), l.room(&is.Memory))
 	for i := range is.Items {
-		o := &is.Items[i]
-		if output := l.output(o.Dim); output != "" {
-			room := l.room(o, "")
-			room.Output = output
-			f.Outputs = append(f.Outputs, room)
-			continue
-		}
-		f.Cards = append(f.Cards, l.room(o, l.cards[o.Dim]))
+		f.Room = append(f.Room, l.room(&is.Items[i]))
 	}
 }

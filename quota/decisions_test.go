@@ -61,8 +61,8 @@ func (w *world) do(line string) string {
 		w.Allocatable(&a, w.task(args[0], args[1], args[2], rest(3)))
 		var whys []string
 		for _, o := range a.Options {
-			whys = append(whys, o.Card+" "+map[Reason]string{
-				ReasonNone: "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", ReasonFirmElsewhere: "firm",
+			whys = append(whys, o.Resource+" "+map[Reason]string{
+				"": "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", ReasonFirmElsewhere: "firm",
 				ReasonNotOnNode: "node", ReasonHoldTooLarge: "hold", ReasonNoQuota: "none", ReasonNotTogether: "together",
 				ReasonUnreadableQuota: "unreadable",
 			}[o.Why])
@@ -259,7 +259,7 @@ func TestEnqueueableFacts(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	for _, state := range []State{StateClosing, StateClosed, StateUnknown} {
+	for _, state := range []State{StateClosing, StateClosed, stateUnknown} {
 		w := newWorld(t, Config{}, "q", "A:4")
 		w.want(w.reserve("j", "q", "A:2"), "yes")
 		w.want(w.commit("1", "j", "q", "A:1"), "A")

@@ -39,19 +39,6 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 	return 0
 }
 
-// Share returns allocated / deserved in the dimension where that is greatest, with what
-// the queues below use. It may be more than 1; it is 0 for a queue that deserves
-// nothing. Holds don't count. ok is false for a queue that isn't there.
-func (l *Ledger) Share(queue string) (share float64, ok bool) {
-	l.rlock()
-	defer l.mu.RUnlock()
-	q := l.queues[queue]
-	if q == nil {
-		return 0, false
-	}
-	return q.Share(), true
-}
-
 // CompareQueues says which of two queues comes first, negative for a: the one of higher
 // priority, then of lower share, then of smaller name. If their parents differ, the
 // queues above them that are children of the same queue are compared. A queue comes

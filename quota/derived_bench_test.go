@@ -94,7 +94,7 @@ func BenchmarkReconcile(b *testing.B) {
 	var view View
 	for _, name := range names {
 		view.Tasks = append(view.Tasks, Task{
-			ID: name, Job: name, Queue: name, Phase: TaskRunning, Request: resourceList("cpu:1"), Cards: []Item{},
+			ID: name, Job: name, Queue: name, Phase: TaskAllocated, Request: resourceList("cpu:1"), Cards: []Item{},
 		}, Task{
 			ID: "waits-" + name, Job: name, Queue: name, Phase: TaskPending, Request: resourceList("cpu:1"), Cards: []Item{},
 		})

@@ -54,7 +54,7 @@
 // [Ledger.Samples]:
 //
 //	status, ok := ledger.Queue("team-a")
-//	used := status.Card("NVIDIA-A100-SXM4-80GB").Allocated // milli-cards
+//	used := status.Usage("NVIDIA-A100-SXM4-80GB").Allocated // milli-cards
 //	fits, err := ledger.JobCopies(job)                      // how many more such jobs
 //
 // What is left is more than a subtraction. It is without the holds of other jobs, and

@@ -151,7 +151,7 @@ func ExampleLedger_Enqueueable() {
 	var answer quota.Answer // used again for the next question
 	l.Enqueueable(&answer, job(l, "team-a", "eval", `{"A100": 2}`))
 	r := answer.Refusal
-	fmt.Println(r.Reason, "of", r.Card, "requested", r.Requested, "room", r.Room, "limit", r.Limit)
+	fmt.Println(r.Reason, "of", r.Resource, "requested", r.Requested, "room", r.Room, "limit", r.Limit)
 	// Output:
 	// true
 	// true
@@ -231,7 +231,7 @@ func ExampleLedger_Allocatable() {
 	var answer quota.Answer
 	fmt.Println(l.Allocatable(&answer, task(l, "team-a", "notebook", "notebook-0", "H100|A100")))
 	for _, o := range answer.Options {
-		fmt.Printf("%s %v %q\n", o.Card, o.OK, o.Why)
+		fmt.Printf("%s %v %q\n", o.Resource, o.Why == "", o.Why)
 	}
 	fmt.Println("node-1", l.AllocatableOn(&answer, task(l, "team-a", "notebook", "notebook-0", "H100|A100"), "node-1"))
 	fmt.Println("node-3", l.AllocatableOn(&answer, task(l, "team-a", "notebook", "notebook-0", "H100|A100"), "node-3"))
@@ -348,7 +348,7 @@ func ExampleLedger_SetQueues() {
 	orphans, _, err := l.SetQueues(buildQueues(cfg, m, "team-a", `{"A100": 2}`), m)
 	fmt.Println("orphans:", orphans, err)
 	for _, over := range l.Over() {
-		fmt.Println(over.Queue, over.Resource, "is over by", over.Amount)
+		fmt.Println(over.Level, over.Resource, "is over by", -over.Room)
 	}
 	l.ReleaseJob("team-b-job")
 	_, exists := l.Queue("team-b")
@@ -368,8 +368,8 @@ func ExampleLedger_CompareQueues() {
 	for _, queue := range []string{"team-a", "team-b"} {
 		a, err := l.Commit(task(l, queue, queue+"-job", queue+"-0", "A100"))
 		tell(queue, a, err)
-		share, _ := l.Share(queue)
-		fmt.Println("share:", share)
+		status, _ := l.Queue(queue)
+		fmt.Println("share:", status.Share)
 	}
 	fmt.Println("team-a comes first:", l.CompareQueues("team-a", "team-b") < 0)
 	// Output:
@@ -428,10 +428,22 @@ func ExampleLedger_Reconcile() {
 	running := func(job string, ids ...string) (view quota.View) {
 		for _, id := range ids {
 			view.Tasks = append(view.Tasks, quota.Task{
-				ID: id, Job: job, Queue: "team-a", Pod: gpuPod("A100", 1), Node: "node-1", Phase: quota.TaskRunning,
+				ID: id, Job: job, Queue: "team-a", Pod: gpuPod("A100", 1), Node: "node-1", Phase: quota.TaskAllocated,
 			})
 		}
 		return view
+	}
+	ids := func(refs []quota.Ref) (ids []string) {
+		for _, ref := range refs {
+			ids = append(ids, ref.Job+"/"+ref.Task)
+		}
+		return ids
+	}
+	over := func(limits []quota.Headroom) (sum int64) {
+		for _, o := range limits {
+			sum -= o.Room
+		}
+		return sum
 	}
 	for _, view := range []quota.View{
 		{}, // too early
@@ -443,15 +455,15 @@ func ExampleLedger_Reconcile() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println("unseen", r.Unseen, "released", r.Released, "imported", r.Imported, "over", r.Over)
+		fmt.Println("unseen", ids(r.Unseen), "released", ids(r.Released), "imported", ids(r.Imported), "over by", over(r.Over))
 	}
 	// Output:
 	// train accepted
 	// train-0 charged on A100
-	// unseen [train train/train-0] released [] imported [] over []
-	// unseen [train] released [] imported [] over []
-	// unseen [train] released [train/train-0] imported [] over []
-	// unseen [train] released [] imported [notebook/n-0 notebook/n-1] over [{team-a A100 2000 1000}]
+	// unseen [train/ train/train-0] released [] imported [] over by 0
+	// unseen [train/] released [] imported [] over by 0
+	// unseen [train/] released [train/train-0] imported [] over by 0
+	// unseen [train/] released [] imported [notebook/n-0 notebook/n-1] over by 1000
 }
 
 // How many more of it would be admitted, and what stops the next one.
@@ -462,7 +474,7 @@ func ExampleLedger_JobCopies() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(request, fits.Copies, fits.Next.Refusal.Card, fits.Next.Refusal.Room)
+		fmt.Println(request, fits.Copies, fits.Next.Refusal.Resource, fits.Next.Refusal.Room)
 	}
 	// Output:
 	// {"A100": 2} 2 A100 1000
@@ -493,7 +505,7 @@ func ExampleLedger_Queue() {
 	tell("train", a, err)
 
 	status, _ := l.Queue("team-a")
-	a100 := status.Card("A100")
+	a100 := status.Usage("A100")
 	fmt.Println("cpu:", status.CPU.Capability)
 	fmt.Println("A100:", a100.Inqueue, "held of", a100.Capability)
 	// Output:

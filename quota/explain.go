@@ -1,9 +1,6 @@
 package quota
 
-import (
-	"github.com/resvec/resvec/quota/internal/book"
-	corev1 "k8s.io/api/core/v1"
-)
+import "github.com/resvec/resvec/quota/internal/book"
 
 // The details of refusals.
 const (
@@ -81,17 +78,17 @@ func (l *Ledger) fillOptions(a *Answer, options []book.Option) {
 		if l.cards[o.Dim] == "" {
 			continue // an output, behind all cards
 		}
-		*a.option() = l.room(o, l.cards[o.Dim])
+		a.Options = append(a.Options, l.room(o))
 	}
 }
 
 // room makes a Headroom of an option.
-func (l *Ledger) room(o *book.Option, card string) Headroom {
-	r := Headroom{Item: o.Item, Card: card, OK: o.Why == book.Yes, Amount: o.Room, Limit: o.Limit}
-	if o.Level != nil {
-		r.Level = queueName(o.Level)
+func (l *Ledger) room(o *book.Option) Headroom {
+	r := Headroom{Resource: l.resource(int(o.Dim)), Room: o.Room, Level: queueName(o.Level), Limit: o.Limit}
+	if l.cards[o.Dim] != "" {
+		r.Item = o.Item
 	}
-	if !r.OK {
+	if o.Why != book.Yes {
 		r.Why = l.why(o.Why, o.Level, o.Dim, o.Limit)
 	}
 	return r
@@ -124,8 +121,9 @@ func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) 
 func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts *book.Alternatives) {
 	reason := reasons[is.Reason].reason
 	a.OK = false
-	a.Refusal = Refusal{Reason: reason, Why: reason, Queue: queue}
+	a.Refusal = Refusal{Reason: reason, Queue: queue}
 	f := &a.Refusal
+	f.Why = reason
 	switch is.Reason {
 	case book.NotOpen:
 		level := recordOf(q)
@@ -139,18 +137,19 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	case book.Invalid:
 		f.Detail = invalid
 	case book.NotOnCard:
-		f.Card, f.Why, f.Detail = keyOf(alts), ReasonNotOnNode, noneOnNode
+		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts), ReasonNotOnNode, noneOnNode
 	case book.Empty:
 		f.Detail = recordOf(q).spec.fault()
 	case book.LacksCPU, book.LacksMemory:
 		l.fillLack(f, &is.Lack)
+		f.Resource = l.resource(int(is.Lack.Dim))
 	case book.LacksCards:
 		l.fillLack(f, &is.Lack)
-		if isOutput(alts) {
-			f.Output = corev1.ResourceName(keyOf(alts))
+		f.Resource, f.output = keyOf(alts), isOutput(alts)
+		if f.output {
 			return
 		}
-		f.Card = keyOf(alts)
+		f.Item = is.Lack.Item
 		if alts.Multi() {
 			l.fillItem(a, is)
 		}

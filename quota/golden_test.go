@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // golden is a ledger as its specification has it, slow and plain: it keeps only what was
@@ -427,12 +425,12 @@ func (g *golden) real(q *goldQueue, dim string) int64 {
 }
 
 // over lists what is above its limit: all of it must be marked.
-func (g *golden) over() (list []Overage) {
+func (g *golden) over() (list []Headroom) {
 	for _, queue := range slices.Sorted(maps.Keys(g.queues)) {
 		for _, dim := range g.dims {
 			limit, s := g.limit(queue, dim), g.sum(queue, dim)
 			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
-				list = append(list, Overage{queue, dim, limit, used - limit})
+				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: limit - used, Level: queue, Limit: limit})
 			}
 		}
 	}
@@ -539,18 +537,22 @@ func goldRefuse(a *Answer, r Refusal) bool {
 	return false
 }
 
+// goldReason is a refusal without amounts.
+func goldReason(reason Reason, queue string) Refusal {
+	return Refusal{Reason: reason, Queue: queue, Headroom: Headroom{Why: reason}}
+}
+
 // refuseAmount is the refusal of an amount.
-func goldRefuseAmount(a *Answer, queue string, cards []string, amount int64, r goldRoom, best string, why Reason) bool {
-	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Level: r.level, Requested: amount, Room: r.amount, Limit: r.limit, Why: why}
+func goldRefuseAmount(a *Answer, queue string, item int, cards []string, amount int64, r goldRoom, best string, why Reason) bool {
+	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: amount, output: goldOutput(cards[0])}
+	f.Headroom = Headroom{Resource: goldKey(cards), Why: why, Room: r.amount, Level: r.level, Limit: r.limit}
 	switch dim := cards[0]; {
 	case dim == "cpu":
 		f.Reason = ReasonInsufficientCPUQuota
 	case dim == "memory":
 		f.Reason = ReasonInsufficientMemoryQuota
-	case goldOutput(dim):
-		f.Output = corev1.ResourceName(dim)
-	default:
-		f.Card = goldKey(cards)
+	case goldCard(dim):
+		f.Item = item
 	}
 	if len(cards) > 1 {
 		f.Best = best
@@ -574,14 +576,16 @@ func (g *golden) lacking(level, card string, why Reason) Reason {
 // admits makes the checks of a queue: it exists, is a leaf, and it and all ancestors are open.
 func (g *golden) admits(a *Answer, queue string) bool {
 	if g.queues[queue] == nil {
-		return goldRefuse(a, Refusal{Reason: ReasonUnknownQueue, Why: ReasonUnknownQueue, Queue: queue})
+		return goldRefuse(a, goldReason(ReasonUnknownQueue, queue))
 	}
 	if !g.isLeaf(queue) {
-		return goldRefuse(a, Refusal{Reason: ReasonQueueNotLeaf, Why: ReasonQueueNotLeaf, Queue: queue})
+		return goldRefuse(a, goldReason(ReasonQueueNotLeaf, queue))
 	}
 	for _, q := range g.levels(queue) {
 		if q.state != StateOpen {
-			return goldRefuse(a, Refusal{Reason: ReasonQueueNotOpen, Why: ReasonQueueNotOpen, Queue: queue, Level: q.name})
+			f := goldReason(ReasonQueueNotOpen, queue)
+			f.Level = q.name
+			return goldRefuse(a, f)
 		}
 	}
 	return true
@@ -594,11 +598,11 @@ func (g *golden) considers(a *Answer, r *goldRequest) bool {
 	case !g.admits(a, r.queue):
 		return false
 	case r.invalid:
-		return goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Why: ReasonGetTaskRequestResourceFailed, Queue: r.queue})
+		return goldRefuse(a, goldReason(ReasonGetTaskRequestResourceFailed, r.queue))
 	case len(r.items) == 0:
 		return false
 	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured:
-		return goldRefuse(a, Refusal{Reason: ReasonEmptyQueueCapability, Why: ReasonEmptyQueueCapability, Queue: r.queue})
+		return goldRefuse(a, goldReason(ReasonEmptyQueueCapability, r.queue))
 	}
 	return true
 }
@@ -673,7 +677,8 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 	}
 	var best, sum goldRoom // of the roomiest alternative, and what whole units add up to
 	var options []Headroom
-	bestCard, bestWhy, fits := "", ReasonNone, true
+	bestCard, bestWhy, fits := "", Reason(""), true
+	at := slices.IndexFunc(next.items, func(it *goldItem) bool { return goldCard(it.cards[0]) })
 	sumAlone, fitsAlone := int64(0), true // if nothing were held for others
 	for _, card := range it.cards {
 		if firm != "" && firm != card {
@@ -691,8 +696,7 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 			why = ReasonPromised
 		}
 		if goldCard(card) {
-			at := slices.IndexFunc(next.items, func(it *goldItem) bool { return goldCard(it.cards[0]) })
-			options = append(options, Headroom{Item: index - at, Card: card, Why: why, Level: r.level, Amount: r.amount, Limit: r.limit})
+			options = append(options, Headroom{Item: index - at, Resource: card, Why: why, Room: r.amount, Level: r.level, Limit: r.limit})
 		}
 		if best.level == "" || r.amount > best.amount {
 			best, bestCard, bestWhy = r, card, why
@@ -725,7 +729,7 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		}
 	}
 	a.Options = options
-	return goldRefuseAmount(a, next.queue, it.cards, it.min, best, bestCard, bestWhy)
+	return goldRefuseAmount(a, next.queue, index-at, it.cards, it.min, best, bestCard, bestWhy)
 }
 
 // covered is what charges on a card cover of an item.
@@ -809,17 +813,17 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 // choose lists the alternatives of an item of a task, and returns the first with room.
 func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, it *goldItem, cards []string) (on string) {
 	var best goldRoom
-	bestCard, bestWhy := "", ReasonNone
+	bestCard, bestWhy := "", Reason("")
 	for _, card := range want.cards {
-		option := Headroom{Item: index, Card: card, Why: ReasonNotOnNode}
+		option := Headroom{Item: index, Resource: card, Why: ReasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
 			r, elsewhere := g.itemRoom(queue, j, want, it, card)
-			option = Headroom{Item: index, Card: card, Level: r.level, Amount: r.amount, Limit: r.limit}
+			option = Headroom{Item: index, Resource: card, Room: r.amount, Level: r.level, Limit: r.limit}
 			switch {
 			case elsewhere:
 				option.Why = ReasonFirmElsewhere
 			case want.amount <= r.amount:
-				option.OK, on = true, cmp.Or(on, card)
+				on = cmp.Or(on, card)
 			case r.stuck:
 				option.Why = g.lacking(r.level, card, ReasonHoldTooLarge)
 			case r.promised:
@@ -839,9 +843,9 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	switch {
 	case on != "" || !a.OK:
 	case best.level == "":
-		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Why: ReasonNotOnNode, Queue: queue, Card: goldKey(want.cards)})
+		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: ReasonNotOnNode}})
 	default:
-		goldRefuseAmount(a, queue, want.cards, want.amount, best, bestCard, bestWhy)
+		goldRefuseAmount(a, queue, index, want.cards, want.amount, best, bestCard, bestWhy)
 	}
 	return on
 }
@@ -1017,15 +1021,15 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 			continue
 		}
 		*o = alone.Options[i]
-		o.OK, o.Why = false, ReasonNotTogether
+		o.Why = ReasonNotTogether
 		f := &a.Refusal
-		if f.Reason != ReasonInsufficientScalarQuota || f.Card != goldKey(r.cards()[o.Item].cards) {
+		if f.Reason != ReasonInsufficientScalarQuota || f.Resource != goldKey(r.cards()[o.Item].cards) {
 			continue
 		}
-		if excluded(f.Why) || f.Why == ReasonNotTogether && o.Amount > f.Room {
-			f.Why, f.Room, f.Level, f.Limit = o.Why, o.Amount, o.Level, o.Limit
+		if excluded(f.Why) || f.Why == ReasonNotTogether && o.Room > f.Room {
+			f.Why, f.Room, f.Level, f.Limit = o.Why, o.Room, o.Level, o.Limit
 			if f.Best != "" {
-				f.Best = o.Card
+				f.Best = o.Resource
 			}
 		}
 	}

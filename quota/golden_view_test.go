@@ -66,7 +66,7 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 			}
 			for _, want := range t.items {
 				if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
-					rep.Mismatched = append(rep.Mismatched, Ref{Job: v.id, Task: t.id, Card: card})
+					rep.Mismatched = append(rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
 				}
 			}
 		}

@@ -231,7 +231,7 @@ func reconcileChain(t *testing.T, n int) func() {
 		view.Jobs = append(view.Jobs, Job{
 			ID: id, Queue: leaf, Min: &Min{CPU: 1, Items: []Item{{Alternatives: []string{"A"}, Milli: 3000}}}, Phase: PhaseInqueue,
 		})
-		view.Jobs[i].Tasks = []Task{{ID: id, Node: "n", Phase: TaskRunning, Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}}
+		view.Jobs[i].Tasks = []Task{{ID: id, Node: "n", Phase: TaskAllocated, Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}}
 	}
 	return func() {
 		must(l.Reconcile(view))
@@ -264,7 +264,7 @@ func reconcileGone(t *testing.T, n int) func() {
 		t.Fatal(err)
 	}
 	for i := range n {
-		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: queues[i].Name, Node: "n", Phase: TaskRunning})
+		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: queues[i].Name, Node: "n", Phase: TaskAllocated})
 	}
 	must(l.Reconcile(view))
 	return func() {
@@ -298,7 +298,7 @@ func reconcileKeys(t *testing.T, n int) func() {
 	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []Queue{withRoom(m, Queue{Name: "q"})}))
 	view := View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseRunning, MinUnknown: true}}}
 	for i, cards := range keys(n) {
-		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Phase: TaskRunning, Cards: []Item{{Alternatives: cards, Milli: 1000}}})
+		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Phase: TaskAllocated, Cards: []Item{{Alternatives: cards, Milli: 1000}}})
 	}
 	return func() {
 		must(l.Reconcile(view))
@@ -321,7 +321,7 @@ func reconcileWaiting(t *testing.T, n int) func() {
 	return func() {
 		must(l.Reconcile(view))
 		s, _ := l.Queue("q0")
-		if got := s.Card("A").Request; got != 1000*int64(n) {
+		if got := s.Usage("A").Request; got != 1000*int64(n) {
 			t.Errorf("%d are requested", got)
 		}
 		for s := range l.Samples() {
@@ -536,7 +536,7 @@ func resolveDeep(t *testing.T, n int) func() {
 func resolveClaims(t *testing.T, n int) func() {
 	m := must(NewMap(names(2*n, "c%d")))
 	l := must(New(Config{}, m, cluster(map[string]string{"n": numbered(2*n, "c%d:1", " ")}), []Queue{withRoom(m, Queue{Name: "q"})}))
-	task := Task{Cards: []Item{}, ID: "1", Job: "j", Queue: "q", Node: "n", Phase: TaskRunning}
+	task := Task{Cards: []Item{}, ID: "1", Job: "j", Queue: "q", Node: "n", Phase: TaskAllocated}
 	for i := range n {
 		task.Cards = append(task.Cards, Item{Alternatives: []string{fmt.Sprint("c", 2*i), fmt.Sprint("c", 2*i+1)}, Milli: 1000})
 	}

@@ -116,7 +116,7 @@ func Example() {
 	}
 	ledger.Allocatable(&answer, task)
 	for _, option := range answer.Options {
-		fmt.Println(option.Card, option.OK)
+		fmt.Println(option.Resource, option.Why == "")
 	}
 
 	// The scheduler chose node-2. Now the pod is charged, and the promise is H100.
@@ -379,7 +379,7 @@ func totals(queue string, allocated, elastic, inqueue quota.Amounts) []quota.Job
 		CPU: allocated.CPU - elastic.CPU, Memory: allocated.Memory - elastic.Memory,
 		Outputs: map[corev1.ResourceName]int64{},
 	}}
-	task := quota.Task{ID: queue + "/used", Phase: quota.TaskRunning, Cards: []quota.Item{}, Request: corev1.ResourceList{
+	task := quota.Task{ID: queue + "/used", Phase: quota.TaskAllocated, Cards: []quota.Item{}, Request: corev1.ResourceList{
 		"cpu":    *resource.NewMilliQuantity(allocated.CPU, resource.DecimalSI),
 		"memory": *resource.NewQuantity(allocated.Memory, resource.BinarySI),
 	}}
@@ -412,7 +412,7 @@ func Example_totals() {
 		log.Fatal(err)
 	}
 	status, _ := ledger.Queue("team-a")
-	a100 := status.Card("A100")
+	a100 := status.Usage("A100")
 	fmt.Println(status.CPU.Allocated, a100.Allocated, a100.Elastic, a100.Inqueue)
 
 	// Output:
@@ -442,7 +442,7 @@ func TestTotalsOutputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, _ := ledger.Queue("q")
-	u := status.Output(credits)
+	u := status.Usage(string(credits))
 	if got := fmt.Sprint(u.Allocated, u.Elastic, u.Inqueue); got != "5 2 4" {
 		t.Error(got)
 	}

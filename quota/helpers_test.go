@@ -19,9 +19,9 @@ import (
 var inf = math.Inf(1)
 
 var (
-	allPhases     = []Phase{PhasePending, PhaseInqueue, PhaseRunning, PhaseUnknown, "Completed"}
+	allPhases     = []Phase{PhasePending, PhaseInqueue, PhaseRunning, "Unknown", "Completed"}
 	allTaskPhases = []TaskPhase{
-		"", TaskPending, TaskAllocated, "Binding", "Bound", TaskRunning, TaskReleasing, TaskPipelined, TaskSucceeded, TaskFailed,
+		"", TaskPending, TaskAllocated, "Binding", "Bound", TaskAllocated, TaskReleasing, TaskPipelined, TaskSucceeded, TaskFailed,
 	}
 )
 
@@ -231,8 +231,8 @@ func (w *world) may(id, job, queue, text string) string {
 	w.Allocatable(&a, w.task(id, job, queue, text))
 	var ok []string
 	for _, o := range a.Options {
-		if o.OK {
-			ok = append(ok, o.Card)
+		if o.Why == "" {
+			ok = append(ok, o.Resource)
 		}
 	}
 	if !a.OK {

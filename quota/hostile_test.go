@@ -306,7 +306,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 			text := w.Snapshot()
 			if l, err := Restore(w.cfg, w.m, h.catalogs[0], text); err != nil {
 				w.Error(err)
-			} else if string(l.Snapshot()) != string(text) && !slices.Contains(w.Over(), Overage{}) {
+			} else if string(l.Snapshot()) != string(text) && !slices.Contains(w.Over(), Headroom{}) {
 				h.differs(string(l.Snapshot()), string(text))
 			}
 		case 20:
@@ -319,7 +319,6 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 		case 22:
 			for s := range w.Samples() {
 				w.Queue(s.Name)
-				w.Share(s.Name)
 			}
 			w.CompareQueues(queue(), queue())
 			w.Over()

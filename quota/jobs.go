@@ -11,10 +11,7 @@ import (
 type JobStatus struct {
 	ID, Queue string
 
-	// Reserved says that the job has a reservation, so that its min is known: Min,
-	// to be filled as AnyMix says. Without one Min and Elastic are 0.
-	Reserved bool
-	AnyMix   bool // see [Config]
+	Reserved bool // the job has a reservation: its min is known; else Min and Elastic are 0
 	Min      Min
 
 	Held    Amounts // the part of Min that no charge covers
@@ -68,7 +65,7 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 }
 
 func (l *Ledger) jobStatus(j *job) JobStatus {
-	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Reserved: j.Reserved, AnyMix: j.AnyMix}
+	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Reserved: j.Reserved}
 	if j.Reserved {
 		s.Min = needOf(j.MinNow())
 	}

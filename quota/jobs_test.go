@@ -19,13 +19,13 @@ func TestJobs(t *testing.T) {
 	w.reserve("a", "x", "B:2")
 	w.commit("n", "none", "y", "A:1")
 	text := func(s JobStatus) string {
-		text := fmt.Sprint(s.ID, " in ", s.Queue, " ", s.Reserved, " ", s.AnyMix, " min ", s.Min, " held ", s.Held, " charged ", s.Charged, " elastic ", s.Elastic, " ", s.Tasks)
+		text := fmt.Sprint(s.ID, " in ", s.Queue, " ", s.Reserved, " min ", s.Min, " held ", s.Held, " charged ", s.Charged, " elastic ", s.Elastic, " ", s.Tasks)
 		return strings.ReplaceAll(text, " map[]", "") // no cards, no outputs
 	}
 	const (
-		a    = "a in x true false min {0 0 [{[B] 2000 1000}]} held {0 0 map[B:2000]} charged {0 0} elastic {0 0} []"
-		b    = "b in x true false min {2000 0 [{[A B] 2000 1000}]} held {0 0} charged {3000 0 map[A:3000]} elastic {1000 0 map[A:1000]} [t0 t1 t2]"
-		none = "none in y false false min {0 0 []} held {0 0} charged {0 0 map[A:1000]} elastic {0 0} [n]"
+		a    = "a in x true min {0 0 [{[B] 2000 1000}]} held {0 0 map[B:2000]} charged {0 0} elastic {0 0} []"
+		b    = "b in x true min {2000 0 [{[A B] 2000 1000}]} held {0 0} charged {3000 0 map[A:3000]} elastic {1000 0 map[A:1000]} [t0 t1 t2]"
+		none = "none in y false min {0 0 []} held {0 0} charged {0 0 map[A:1000]} elastic {0 0} [n]"
 	)
 	for queue, want := range map[string][]string{"org": {a, b, none}, "x": {a, b}, "y": {none}, "nope": nil} {
 		var got []string
@@ -94,7 +94,7 @@ func TestWhy(t *testing.T) {
 		a := c.do(newWorld(t, Config{}, "q", "A:4 B:2"))
 		var got []string
 		for _, o := range a.Options {
-			got = append(got, fmt.Sprint(o.Card, " ", o.Why, " ", o.Amount))
+			got = append(got, fmt.Sprint(o.Resource, " ", o.Why, " ", o.Room))
 		}
 		if got := strings.Join(got, ", "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
@@ -140,7 +140,7 @@ func TestRefusalOfOneCard(t *testing.T) {
 			t1, t2 := w.task("t1", "j", "q", "A|B:2"), w.task("t2", "j", "q", "A|B:2")
 			t2.bound = w.set("B") // the gang is on A, where B has room for t1 alone as well
 			a, err := w.CommitAll([]*TaskRequest{t1, t2})
-			if err != nil || len(a.Options) != 2 || a.Options[1].Amount != a.Refusal.Room || a.Options[1].Limit != a.Refusal.Limit {
+			if err != nil || len(a.Options) != 2 || a.Options[1].Room != a.Refusal.Room || a.Options[1].Limit != a.Refusal.Limit {
 				w.Errorf("%+v, %v", a, err)
 			}
 			return a
@@ -162,10 +162,10 @@ func TestQueueStatusCard(t *testing.T) {
 		"org": {Resource: "A", Capability: Unlimited, RealCapability: 10000, Allocated: 1000, Inqueue: 2000, Request: 1000},
 	} {
 		s, _ := w.Queue(queue)
-		if got := s.Card("A"); got != want {
+		if got := s.Usage("A"); got != want {
 			t.Errorf("%s: %+v, want %+v", queue, got, want)
 		}
-		if got := s.Card("nope"); got != (Usage{Resource: "nope"}) {
+		if got := s.Usage("nope"); got != (Usage{Resource: "nope"}) {
 			t.Errorf("a card that isn't there: %+v", got)
 		}
 	}

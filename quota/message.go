@@ -21,7 +21,7 @@ var reasons = [...]struct {
 	reason Reason
 	text   func(r *Refusal) string
 }{
-	book.Yes:         {ReasonNone, says("")},
+	book.Yes:         {"", says("")},
 	book.NoQueue:     {ReasonUnknownQueue, says("")},
 	book.NotLeaf:     {ReasonQueueNotLeaf, says(" has queues below it and takes no jobs: use one of those")},
 	book.NotOpen:     {ReasonQueueNotOpen, (*Refusal).notOpen},
@@ -51,7 +51,7 @@ func (r Refusal) Message() string {
 	for _, row := range reasons[:book.OverCapacity] {
 		switch {
 		case row.reason != r.Reason:
-		case r.Reason == ReasonNone:
+		case r.Reason == "":
 			return ""
 		case r.Reason == ReasonUnknownQueue:
 			return fmt.Sprintf("there is no queue %q", queue)
@@ -82,8 +82,8 @@ func (r *Refusal) empty() string {
 }
 
 func (r *Refusal) invalid() string {
-	if r.Card != "" {
-		return ": " + oneLine(r.Detail) + " " + oneLine(brief(r.Card))
+	if r.Resource != "" {
+		return ": " + oneLine(r.Detail) + " " + oneLine(brief(r.Resource))
 	}
 	return ": the request is invalid: " + oneLine(r.Detail)
 }
@@ -187,10 +187,10 @@ func (r *Refusal) unit() (u amountUnit, what string) {
 	case ReasonInsufficientMemoryQuota:
 		return unitMiB, "memory"
 	}
-	if r.Output != "" {
-		return unitPlain, oneLine(brief(string(r.Output)))
+	if r.output {
+		return unitPlain, oneLine(brief(r.Resource))
 	}
-	return unitCards, "card " + oneLine(brief(r.Card))
+	return unitCards, "card " + oneLine(brief(r.Resource))
 }
 
 // text writes an amount with as many digits as it takes.
@@ -274,6 +274,7 @@ func some(names []string) string {
 type conflictError struct {
 	what, id string
 	queue    *[2]string  // the job's queue, and another one that was asked for
+	mins     *[2]Min     // a job has the first reserved, and the second was asked for
 	cards    []string    // a task is charged on these, and not on those of a commit
 	contents *[2]content // a task is charged the first, and the second was asked for
 	detail   string
@@ -286,19 +287,26 @@ type content struct {
 	invalid    string
 }
 
-func (e *conflictError) Unwrap() error { return ErrConflict }
+func (e *conflictError) Unwrap() error {
+	if e.mins != nil {
+		return ErrReserved
+	}
+	return ErrConflict
+}
 
 func (e *conflictError) Error() string {
 	detail := e.detail
 	switch {
 	case e.queue != nil:
 		detail = fmt.Sprintf("it is in queue %q, not in %q", brief(e.queue[0]), brief(e.queue[1]))
+	case e.mins != nil:
+		detail = "reserved is " + e.mins[0].words() + ", requested " + e.mins[1].words() + ": Resize changes it"
 	case e.contents != nil:
 		detail = "charged is " + e.contents[0].words() + ", requested " + e.contents[1].words()
 	case detail == "":
 		detail = fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(e.cards))
 	}
-	return fmt.Sprintf("%v: %s %q: %s", ErrConflict, e.what, brief(e.id), detail)
+	return fmt.Sprintf("%v: %s %q: %s", e.Unwrap(), e.what, brief(e.id), detail)
 }
 
 func (c *content) words() string {
@@ -315,11 +323,6 @@ func conflict(what, id, detail string) error {
 // elsewhere says that a job is in another queue.
 func elsewhere(id string, j *book.Job, queue string) error {
 	return &conflictError{what: "job", id: id, queue: &[2]string{queueName(j.Queue), queue}}
-}
-
-// otherMin makes an [ErrReserved] of the min that a job has.
-func otherMin(r *JobRequest, has *book.Min) error {
-	return fmt.Errorf("%w: job %q: reserved is %s, requested %s: Resize changes it", ErrReserved, brief(r.id), needOf(has).words(), r.Need().words())
 }
 
 // overflowError is an [ErrOverflow].

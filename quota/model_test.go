@@ -726,7 +726,7 @@ func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []*goldItem) {
 		for _, held := range it.hold {
 			whole = whole && held%it.unit == 0
 		}
-		if whole && goldKey(want.cards) == a.Refusal.Card {
+		if whole && goldKey(want.cards) == a.Refusal.Resource {
 			m.fatal("a covered task of %s has no room: %+v", goldKey(want.cards), a.Refusal)
 		}
 	}
@@ -831,10 +831,13 @@ func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, 
 	}
 	m.compareAnswers(got.Next, want)
 	m.count(&want, nil)
-	for dim, room := range []Headroom{got.CPU, got.Memory} {
-		w := Headroom{OK: room.OK, Why: room.Why, Amount: rooms[dim].amount, Level: rooms[dim].level, Limit: rooms[dim].limit}
-		if admits && (room != w || room.OK != (room.Why == ReasonNone)) {
-			m.fatal("%s: %+v, want %+v", m.g.dims[dim], room, w)
+	for dim := range rooms {
+		w := Headroom{Resource: m.g.dims[dim], Room: rooms[dim].amount, Level: rooms[dim].level, Limit: rooms[dim].limit}
+		if !admits {
+			continue
+		}
+		if w.Why = got.Room[dim].Why; got.Room[dim] != w {
+			m.fatal("%s: %+v, want %+v", m.g.dims[dim], got.Room[dim], w)
 		}
 	}
 }
@@ -1142,7 +1145,7 @@ func (m *model) newQueues() {
 func (m *model) newQueue(name string) goldQueue {
 	q := goldQueue{name: name, priority: int32(m.IntN(3)), state: StateOpen, capability: map[string]int64{}, denied: map[string]string{}, guarantee: map[string]int64{}}
 	if m.IntN(8) == 0 {
-		q.state = []State{StateOpen, StateClosing, StateClosed, StateUnknown}[m.IntN(4)]
+		q.state = []State{StateOpen, StateClosing, StateClosed, stateUnknown}[m.IntN(4)]
 	}
 	if at := int(name[1] - '0'); at > 0 && m.IntN(3) > 0 { // below a queue with a smaller name
 		q.parent = fmt.Sprint("q", m.IntN(min(at, 4)))
@@ -1222,7 +1225,7 @@ func (m *model) compareEvents(changed bool) {
 	noted := false
 	for _, e := range m.events {
 		if e.Kind == EventRefused {
-			if e.Refusal.Reason == ReasonNone || e.Seq != m.g.seq && e.Seq+1 != m.g.seq {
+			if e.Refusal.Reason == "" || e.Seq != m.g.seq && e.Seq+1 != m.g.seq {
 				m.fatal("event %+v at %d", e, m.g.seq)
 			}
 			continue

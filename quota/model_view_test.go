@@ -192,7 +192,7 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		ID: t.id, Job: t.job, Queue: t.queue, Node: t.node,
 		Request: t.goldRequest.requests(), // the same cards whether a pod or a list says so
 	}
-	allocated := []TaskPhase{TaskAllocated, "Binding", "Bound", TaskRunning}
+	allocated := []TaskPhase{TaskAllocated, "Binding", "Bound", TaskAllocated}
 	ended := []TaskPhase{TaskSucceeded, TaskFailed}
 	aside := []TaskPhase{TaskPipelined}
 	if m.g.cfg.CountReleasing {
@@ -252,7 +252,7 @@ func (r *goldRequest) requests() corev1.ResourceList {
 // jobOfView is a job as the ledger takes it, with a min that the golden one gets,
 // too.
 func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
-	v.phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, PhaseUnknown, "Completed"}[m.IntN(8)]
+	v.phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, "Unknown", "Completed"}[m.IntN(8)]
 	v.minMember = m.IntN(3)
 	r := &goldRequest{id: v.id, queue: v.queue, anyMix: m.g.cfg.AnyMix}
 	if j := m.g.jobs[v.id]; j != nil && m.IntN(4) > 0 {

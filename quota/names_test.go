@@ -28,11 +28,11 @@ func TestMessage(t *testing.T) {
 		{Refusal{Reason: ReasonUnknownQueue, Queue: "q"}, `there is no queue "q"`},
 		{Refusal{Reason: ReasonQueueNotLeaf, Queue: "q"}, `queue "q" has queues below it and takes no jobs: use one of those`},
 		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q"}, `queue "q" or a queue above it is not open`},
-		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Level: "q", Detail: queueRemoved}, `queue "q" is not open: it is removed`},
-		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Level: "q", Detail: "Closing"}, `queue "q" is not open: it is Closing`},
-		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Level: "org", Detail: "Closed"}, `queue "q" is not open: queue "org" above it is Closed`},
+		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Detail: queueRemoved, Headroom: Headroom{Level: "q"}}, `queue "q" is not open: it is removed`},
+		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Detail: "Closing", Headroom: Headroom{Level: "q"}}, `queue "q" is not open: it is Closing`},
+		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Detail: "Closed", Headroom: Headroom{Level: "org"}}, `queue "q" is not open: queue "org" above it is Closed`},
 		{
-			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Card: "A|B", Detail: noneOnNode},
+			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: noneOnNode, Headroom: Headroom{Resource: "A|B"}},
 			`queue "q": the node has none of the cards A|B`,
 		},
 		{Refusal{Reason: ReasonEmptyQueueCapability, Queue: "q"}, `queue "q" has no capability: write cpu, memory or a quota of cards`},
@@ -42,19 +42,19 @@ func TestMessage(t *testing.T) {
 			`queue "q": the request is invalid: no card is known`,
 		},
 		{
-			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Level: "q", Card: "A|B", Best: "B", Requested: 2000, Room: 1000, Limit: 5000},
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Best: "B", Requested: 2000, Headroom: Headroom{Level: "q", Resource: "A|B", Room: 1000, Limit: 5000}},
 			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 5 cards, the total would be 6 cards`,
 		},
 		{
-			Refusal{Reason: ReasonInsufficientCPUQuota, Queue: "q", Level: "org", Requested: 500, Room: -250, Limit: 4000},
+			Refusal{Reason: ReasonInsufficientCPUQuota, Queue: "q", Requested: 500, Headroom: Headroom{Level: "org", Room: -250, Limit: 4000}},
 			`queue "q": insufficient quota of cpu: requested 0.5 cores, room for -0.25 cores of 4 cores at queue "org", the total would be 4.75 cores`,
 		},
 		{
-			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Level: "q", Requested: 3 << 29, Room: 1 << 20, Limit: 1 << 30},
+			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 3 << 29, Headroom: Headroom{Level: "q", Room: 1 << 20, Limit: 1 << 30}},
 			`queue "q": insufficient quota of memory: requested 1536 MiB, room for 1 MiB of 1024 MiB, the total would be 2559 MiB`,
 		},
 		{
-			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q\n", Level: "q\n", Card: "A\x1b", Requested: 1000, Room: 0, Limit: Unlimited},
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q\n", Requested: 1000, Headroom: Headroom{Level: "q\n", Resource: "A\x1b", Room: 0, Limit: Unlimited}},
 			`queue "q\n": insufficient quota of card A : requested 1 card, room for 0 cards`,
 		},
 	} {

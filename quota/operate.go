@@ -145,7 +145,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 			a.Repeat = true
 			return a, nil, nil
 		case !resize:
-			return Answer{Seq: l.seq}, nil, otherMin(r, j.MinNow())
+			return Answer{Seq: l.seq}, nil, &conflictError{what: "job", id: r.id, mins: &[2]Min{needOf(j.MinNow()), r.Need()}}
 		}
 	}
 	s := l.scratch()

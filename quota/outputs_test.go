@@ -162,14 +162,14 @@ func (p *pool) want(got, want string) {
 // room is what a queue has left of an output, for jobs.
 func (p *pool) room(queue string, output corev1.ResourceName) int64 {
 	s, _ := p.Queue(queue)
-	u := s.Output(output)
+	u := s.Usage(string(output))
 	return u.Capability - u.Allocated + u.Elastic - u.Inqueue
 }
 
 // usage writes allocated/held/elastic of credits.
 func (p *pool) usage(queue string) string {
 	s, _ := p.Queue(queue)
-	u := s.Output(credits)
+	u := s.Usage(string(credits))
 	return fmt.Sprintf("%d/%d/%d", u.Allocated, u.Inqueue, u.Elastic)
 }
 
@@ -182,7 +182,7 @@ func TestOutputsStory(t *testing.T) {
 	var a Answer
 	p.Enqueueable(&a, p.job("three", "q", "t4:1", 3))
 	r := a.Refusal
-	p.want(fmt.Sprint(r.Reason, r.Why, r.Output, r.Card, r.Best, r.Level, r.Requested, r.Room, r.Limit), "InsufficientScalarQuotaPromisedkueue.x-k8s.io/creditsq3 2 10")
+	p.want(fmt.Sprint(r.Reason, r.Why, r.Resource, r.Best, r.Level, r.Requested, r.Room, r.Limit), "InsufficientScalarQuotaPromisedkueue.x-k8s.io/creditsq3 2 10")
 	p.want(p.reserve("two", "q", "t4:1", 2), "yes")
 	p.want(fmt.Sprint(p.room("q", credits)), "0")
 	p.want(p.commit("train-0", "train", "q", "a100:1"), "yes")
@@ -388,8 +388,8 @@ func TestOutputsQueues(t *testing.T) {
 	p.want(p.reserve("3", "a", "a100:1", 1), "yes")
 	p.want(p.reserve("4", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 6 at queue "org", the total would be 7; part of the limit is held for other jobs, or for other items of this one`)
 	p.want(p.commit("3-0", "3", "a", "a100:1"), "yes")
-	if share, _ := p.Share("a"); share != 2 {
-		t.Errorf("share %v", share)
+	if q, _ := p.Queue("a"); q.Share != 2 {
+		t.Errorf("share %v", q.Share)
 	}
 	s, _ := p.Queue("a")
 	u := s.Outputs[1]
@@ -469,12 +469,12 @@ func TestOutputsQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.want(fmt.Sprint(fits.Copies, fits.Outputs, fits.Next.Refusal.Message()), `2 [{0  kueue.x-k8s.io/credits true  10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs, or for other items of this one`)
+	p.want(fmt.Sprint(fits.Copies, fits.Room[2:], fits.Next.Refusal.Message()), `2 [{0 kueue.x-k8s.io/credits  10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs, or for other items of this one`)
 	fits, err = p.TaskCopies(p.task("t", "j", "q", "t4:3"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.want(fmt.Sprint(fits.Copies, len(fits.Cards), fits.Next.Refusal.Room), "3 0 1")
+	p.want(fmt.Sprint(fits.Copies, len(fits.Room), fits.Next.Refusal.Room), "3 3 1")
 
 	gang := func(n int) (tasks []*TaskRequest) {
 		for i := range n {
@@ -515,7 +515,7 @@ func TestOutputsOptions(t *testing.T) {
 	}
 	var a Answer
 	p.AllocatableOn(&a, task, "n")
-	p.want(fmt.Sprint(a.Options, a.Refusal.Output), "[{0 A  true  2000 q 2000}]kueue.x-k8s.io/credits")
+	p.want(fmt.Sprint(a.Options, a.Refusal.Resource), "[{0 A  2000 q 2000}]kueue.x-k8s.io/credits")
 	p.want(p.commit("1", "j", "q", "t4:2"), "yes")
 	e := events[len(events)-1]
 	p.want(fmt.Sprint(e.Kind, e.Cards, e.Outputs), "Committedmap[] map[kueue.x-k8s.io/credits:2]")
@@ -540,7 +540,7 @@ func TestAnotherTransformation(t *testing.T) {
 		return Task{ID: id, Pod: podOfRequests("a100:1"), Phase: phase, Node: "n"}
 	}
 	view := View{Jobs: []Job{
-		{ID: "runs", Queue: "q", Phase: PhaseRunning, Tasks: []Task{pod("runs-0", TaskRunning), pod("runs-1", TaskPending)}},
+		{ID: "runs", Queue: "q", Phase: PhaseRunning, Tasks: []Task{pod("runs-0", TaskAllocated), pod("runs-1", TaskPending)}},
 		{ID: "waits", Queue: "q", Phase: PhaseInqueue, Tasks: []Task{pod("waits-0", TaskPending)}},
 		{ID: "before pods", Queue: "q", Phase: PhaseInqueue, MinResources: amountsOf("a100:2")},
 		{ID: "not admitted", Queue: "q", Phase: PhasePending, Tasks: []Task{pod("not-0", TaskPending)}},
@@ -550,7 +550,7 @@ func TestAnotherTransformation(t *testing.T) {
 		t.Fatal(err)
 	}
 	next.want(next.usage("q"), "7/28/0")
-	next.want(fmt.Sprint(report.Over), "[{q kueue.x-k8s.io/credits 12 23}]")
+	next.want(fmt.Sprint(report.Over), "[{0 kueue.x-k8s.io/credits OverCapacity -23 q 12}]")
 	next.want(next.commit("x", "x", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for -23 of 12, the total would be 42; part of the limit is held for other jobs, or for other items of this one`)
 	next.want(next.commit("waits-0", "waits", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	next.Release("runs-0")
@@ -655,7 +655,7 @@ func TestOutputsReconcile(t *testing.T) {
 	view := View{Jobs: []Job{{
 		ID: "j", Queue: "q", Phase: PhaseInqueue,
 		Tasks: []Task{
-			{ID: "0", Pod: podOfRequests("a100:1"), Phase: TaskRunning, Node: "n"},
+			{ID: "0", Pod: podOfRequests("a100:1"), Phase: TaskAllocated, Node: "n"},
 			{ID: "1", Pod: podOfRequests("a100:1"), Phase: TaskPending},
 		},
 	}}}
@@ -664,7 +664,7 @@ func TestOutputsReconcile(t *testing.T) {
 		t.Fatal(err, report.Failed)
 	}
 	p.want(p.usage("q"), "4/4/0")
-	p.want(fmt.Sprint(report.Over), "[{q kueue.x-k8s.io/credits 6 2}]")
+	p.want(fmt.Sprint(report.Over), "[{0 kueue.x-k8s.io/credits OverCapacity -2 q 6}]")
 	s, _ := p.Queue("q")
 	p.want(fmt.Sprint(s.Outputs[1].Request), "8")
 	if report, err = p.Reconcile(view); err != nil || report.Changed {
@@ -680,7 +680,7 @@ func TestOutputsReconcile(t *testing.T) {
 		t.Error(err)
 	}
 	p.want(p.usage("q"), "0/4/0")
-	view.Jobs[0].Tasks[0] = Task{ID: "0", Pod: podOfRequests("a100:-1"), Phase: TaskRunning}
+	view.Jobs[0].Tasks[0] = Task{ID: "0", Pod: podOfRequests("a100:-1"), Phase: TaskAllocated}
 	if report, err = p.Reconcile(view); err != nil || len(report.Failed) != 2 {
 		t.Error(err, report.Failed)
 	}

@@ -30,14 +30,14 @@ type Queue struct {
 }
 
 // State is the state of a queue, by Volcano's names; empty counts as StateOpen. Only an
-// open queue admits; giving back always works. Other values count as StateUnknown.
+// open queue admits; giving back always works. Other values count as stateUnknown.
 type State string
 
 const (
 	StateOpen    State = "Open"
 	StateClosing State = "Closing" // admits nothing new, not even pods of jobs that are reserved; what runs may end
 	StateClosed  State = "Closed"
-	StateUnknown State = "Unknown"
+	stateUnknown State = "Unknown"
 )
 
 // known returns the constant that a state counts as.
@@ -48,5 +48,5 @@ func (s State) known() State {
 	case StateOpen, StateClosing, StateClosed:
 		return s
 	}
-	return StateUnknown
+	return stateUnknown
 }

@@ -32,7 +32,7 @@ type Report struct {
 	// what is in a queue that isn't there is left as it is.
 	Failed []Ref
 
-	Over []Overage // see [Ledger.Over]
+	Over []Headroom // see [Ledger.Over]
 }
 
 // Ref names a task or, without one, a job.
@@ -40,24 +40,8 @@ type Ref struct {
 	Job, Task string
 
 	Seq    uint64 // in Unseen: of the change that made the charge or the reservation
-	Card   string // in Mismatched: the card that the task runs on
 	Reason Reason // in Failed: ReasonGetTaskRequestResourceFailed or ReasonUnknownQueue
-	Detail string // in Failed: what is wrong
-}
-
-// String writes the reference in one line, such as job/task on A100.
-func (r Ref) String() string {
-	text := oneLine(brief(r.Job))
-	if r.Task != "" {
-		text += "/" + oneLine(brief(r.Task))
-	}
-	if r.Card != "" {
-		text += " on " + oneLine(brief(r.Card))
-	}
-	if r.Reason != ReasonNone {
-		text += ": " + string(r.Reason) + ": " + oneLine(r.Detail)
-	}
-	return text
+	Detail string // in Failed: what is wrong; in Mismatched: the card that the task runs on
 }
 
 func (r *Report) fail(job, task string, reason Reason, detail string) {

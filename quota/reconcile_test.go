@@ -132,13 +132,13 @@ func (w *world) reconcile(lines ...string) string {
 		}
 	}
 	for _, m := range rep.Mismatched {
-		parts = append(parts, "mismatch "+m.Task+" "+m.Card)
+		parts = append(parts, "mismatch "+m.Task+" "+m.Detail)
 	}
 	for _, f := range rep.Failed {
 		parts = append(parts, fmt.Sprintf("failed %s/%s %v", f.Job, f.Task, f.Reason))
 	}
 	for _, o := range rep.Over {
-		parts = append(parts, fmt.Sprintf("over %s %s %d", o.Queue, o.Resource, o.Amount))
+		parts = append(parts, fmt.Sprintf("over %s %s %d", o.Level, o.Resource, -o.Room))
 	}
 	if !rep.Changed {
 		parts = append(parts, "no change")
@@ -236,7 +236,7 @@ func TestReconcileTasks(t *testing.T) {
 				got = ""
 			}
 			s, _ := w.Queue("q")
-			got = strings.TrimSpace(fmt.Sprintf("%s %s %v", got, strings.TrimSuffix(w.state("q", "A"), "/0"), s.Card("A").Request))
+			got = strings.TrimSpace(fmt.Sprintf("%s %s %v", got, strings.TrimSuffix(w.state("q", "A"), "/0"), s.Usage("A").Request))
 			if got != want {
 				t.Errorf("%q, %d: %s, want %s", c.status, i, got, want)
 			}
@@ -461,7 +461,7 @@ func TestReconcileRefused(t *testing.T) {
 	other.Tasks = []Task{{ID: "1", Job: "k"}}
 	negative.Min = &Min{CPU: -1}
 	unnamed.Tasks = []Task{{}}
-	claims := Task{ID: "1", Job: "j", Queue: "q", Phase: TaskRunning, Cards: []Item{{Alternatives: []string{"A"}, Milli: -1000}}}
+	claims := Task{ID: "1", Job: "j", Queue: "q", Phase: TaskAllocated, Cards: []Item{{Alternatives: []string{"A"}, Milli: -1000}}}
 	for _, c := range []struct {
 		view View
 		want error
@@ -517,7 +517,7 @@ func TestTaskStatusOfPod(t *testing.T) {
 		{"n", "", nil, TaskAllocated},
 		{"n", corev1.PodPending, nil, TaskAllocated},
 		{"n", corev1.PodUnknown, nil, TaskAllocated},
-		{"n", corev1.PodRunning, nil, TaskRunning},
+		{"n", corev1.PodRunning, nil, TaskAllocated},
 		{"n", corev1.PodRunning, deleted, TaskReleasing},
 		{"", "", deleted, TaskReleasing},
 		{"n", corev1.PodSucceeded, deleted, TaskSucceeded},
@@ -581,8 +581,8 @@ func TestReconcilePods(t *testing.T) {
 	if j, _ := w.Job("j"); !slices.Equal(j.Tasks, []string{"bound", "runs"}) {
 		t.Errorf("charged %v", j.Tasks)
 	}
-	if s, _ := w.Queue("q"); s.Card("A").Request != 3000 {
-		t.Errorf("requested %d", s.Card("A").Request)
+	if s, _ := w.Queue("q"); s.Usage("A").Request != 3000 {
+		t.Errorf("requested %d", s.Usage("A").Request)
 	}
 }
 
@@ -592,7 +592,7 @@ func TestReconcileUnknownValues(t *testing.T) {
 	for _, c := range []struct {
 		phase  Phase
 		status TaskPhase
-	}{{PhaseUnknown, TaskAllocated}, {"other", "other"}} {
+	}{{"Unknown", TaskAllocated}, {"other", "other"}} {
 		w := gpus(t, Config{}, "q", "A:4")
 		w.want(w.reserve("j", "q", "A:3"), "yes")
 		v := viewOf("j@q Inqueue A:3; t Running@a A:1")

@@ -113,7 +113,7 @@ func TestPodsAreCounted(t *testing.T) {
 			t.Errorf("%s: two pods: %s", c.what, got)
 		}
 		a, err = l.Commit(p.task("3", "j", "q", "cpu:1"))
-		if a.OK || err != nil || a.Refusal.Output != c.output || a.Refusal.Room != 0 {
+		if a.OK || err != nil || a.Refusal.Resource != string(c.output) || a.Refusal.Room != 0 {
 			t.Errorf("%s: the third pod: %+v, %v", c.what, a, err)
 		}
 	}

@@ -138,7 +138,7 @@ func TestResolveHostile(t *testing.T) {
 func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, quantity string) (outcomes []string) {
 	t.Helper()
 	cfg := Config{
-		Unnamed: []UnnamedPolicy{UnnamedAsAny, UnnamedRefuse, UnnamedIgnore}[options%3], AnyMix: options>>2%2 == 1, FailToZero: options>>3%2 == 1,
+		Unnamed: []UnnamedPolicy{"", UnnamedRefuse, UnnamedIgnore}[options%3], AnyMix: options>>2%2 == 1, FailToZero: options>>3%2 == 1,
 		UnlimitedCPUMemory: options>>4%2 == 1,
 	}
 	w := worldOf(t, cfg, map[string]string{

@@ -185,8 +185,8 @@ func (w *world) allocatable(pod *corev1.Pod, node string) string {
 	}
 	var cards []string
 	for _, o := range a.Options {
-		if o.OK {
-			cards = append(cards, o.Card)
+		if o.Why == "" {
+			cards = append(cards, o.Resource)
 		}
 	}
 	return strings.Join(cards, " ")
@@ -439,7 +439,7 @@ func TestAllocatableOn(t *testing.T) {
 	w.want(w.allocatable(podOf("", "cpu:0"), "gone"), "")
 	var a Answer
 	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
-	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != ReasonNotOnNode || !a.Options[1].OK {
+	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != ReasonNotOnNode || a.Options[1].Why != "" {
 		t.Errorf("%+v", a.Options)
 	}
 	if !w.AllocatableOn(nil, r, "h") {

@@ -21,7 +21,7 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 		// As if the pod said nothing of its cards: it has some all the same.
 		var p podParts
 		p, t.invalid = r.pod(task.Pod)
-		r.finish(t, task, p, r.carried(t, p, "", UnnamedAsAny))
+		r.finish(t, task, p, r.carried(t, p, "", ""))
 	}
 	cards := make([]int32, len(t.use.Items))
 	on := r.found.on(task.node(), r.dims)

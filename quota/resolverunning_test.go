@@ -19,7 +19,7 @@ func TestResolveRunning(t *testing.T) {
 		{"", "cpu:1", "gone", "", ""},
 		{"A100", "gpu:-1", "a", "invalid", ""},
 	} {
-		for _, unnamed := range []UnnamedPolicy{UnnamedAsAny, UnnamedRefuse} {
+		for _, unnamed := range []UnnamedPolicy{"", UnnamedRefuse} {
 			if unnamed == UnnamedRefuse && c.limits != "gpu:1" {
 				continue
 			}
@@ -44,7 +44,7 @@ func TestResolveRunning(t *testing.T) {
 			if want := c.want; got != "" && got[1:] != want || got == "" && want != "" {
 				t.Errorf("%s with %s on %s, %q: %s, want %s", c.cards, c.limits, c.node, unnamed, got, want)
 			}
-			if unnamed == UnnamedAsAny && codes(notes) != c.notes {
+			if unnamed == "" && codes(notes) != c.notes {
 				t.Errorf("%s with %s on %s: %s, want %s", c.cards, c.limits, c.node, codes(notes), c.notes)
 			}
 		}

@@ -183,10 +183,10 @@ func (a *snapshotLimit) UnmarshalJSON(text []byte) error {
 var (
 	missingNames = map[bool]string{false: "denies", true: "unlimited"}
 	parserNames  = map[bool]string{false: "strict", true: "fail-to-zero"}
-	unnamedNames = map[UnnamedPolicy]string{UnnamedAsAny: "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
+	unnamedNames = map[UnnamedPolicy]string{"": "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
 	mixNames     = map[bool]string{false: "same-card", true: "any-mix"}
 	stateNames   = []string{"open", "closing", "closed", "unknown"}
-	states       = []State{StateOpen, StateClosing, StateClosed, StateUnknown} // by stateNames
+	states       = []State{StateOpen, StateClosing, StateClosed, stateUnknown} // by stateNames
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
 

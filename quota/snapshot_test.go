@@ -131,7 +131,7 @@ func TestSnapshot(t *testing.T) {
 	capability, _ := vectorOf(m, `cpu:1 <"\:2`)
 	deserved, _ := vectorOf(m, "A:1")
 	l, err := New(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []Queue{
-		{Name: `"q" & ü`, Priority: -3, State: StateUnknown, Capability: capability, Denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
+		{Name: `"q" & ü`, Priority: -3, State: stateUnknown, Capability: capability, Denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
 			Ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
 		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
 	})
@@ -183,7 +183,7 @@ func TestSnapshotLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.want(fmt.Sprint(l.Over()), "[{q A 0 1000}]")
+	w.want(fmt.Sprint(l.Over()), "[{0 A OverCapacity -1000 q 0}]")
 
 	// A wider map, and one in another order.
 	for _, cards := range [][]string{{"A", "B", "K", "Quoted", "Z"}, {"K", "B", "A", "Quoted"}} {
@@ -691,7 +691,7 @@ func (s *story) reconciled(l *Ledger, lines []string, before []byte) {
 		}
 	}
 	for _, o := range l.Over() {
-		if o.Amount <= 0 || o.Limit == math.MaxInt64 {
+		if o.Room >= 0 || o.Limit == math.MaxInt64 {
 			fail("over %+v", o)
 		}
 	}

@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // QueueStatus is a queue as it stands, with what the queues below it use.
 type QueueStatus struct {
 	Name         string  // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
 	Seq          uint64  // of the state that this was read on
-	Share        float64 // see [Ledger.Share]
+	Share        float64 // Allocated / Deserved where that is greatest; may be above 1, and is 0 if nothing is deserved
 	Reservations int     // jobs with a hold
 
 	CPU     Usage   // in milli-cores
@@ -43,26 +42,17 @@ type Usage struct {
 	Request   int64 // Allocated, and what pending tasks of the views ask for: of alternatives what their job holds, or the first
 }
 
-// Card returns how the queue stands in a card; all is 0 for a card that isn't among
-// Cards.
-func (s QueueStatus) Card(name string) Usage {
-	for i := range s.Cards {
-		if s.Cards[i].Resource == name {
-			return s.Cards[i]
+// Usage returns how the queue stands in a resource: cpu, memory, a card or an output. All
+// is 0 for one that isn't there.
+func (s QueueStatus) Usage(resource string) Usage {
+	for _, list := range [][]Usage{{s.CPU, s.Memory}, s.Cards, s.Outputs} {
+		for i := range list {
+			if list[i].Resource == resource {
+				return list[i]
+			}
 		}
 	}
-	return Usage{Resource: name}
-}
-
-// Output returns how the queue stands in an output; all is 0 for one that isn't among
-// Outputs.
-func (s QueueStatus) Output(name corev1.ResourceName) Usage {
-	for i := range s.Outputs {
-		if s.Outputs[i].Resource == string(name) {
-			return s.Outputs[i]
-		}
-	}
-	return Usage{Resource: string(name)}
+	return Usage{Resource: resource}
 }
 
 // Queue returns how a queue stands, with every card of the ledger's map; false if it

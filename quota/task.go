@@ -26,16 +26,15 @@ type Task struct {
 	Gated bool      // it waits outside of scheduling, as a pod with scheduling gates does; a job's min is without it
 }
 
-// TaskPhase says where a task stands, by Volcano's names. Other names, such as Binding and
+// TaskPhase says where a task stands, by Volcano's names. Other names, such as Running and
 // Bound, count as TaskAllocated. Empty is what the pod says: Succeeded and Failed by its
-// phase, else Releasing with a deletion timestamp, else, with a node, Running by its phase
-// and Allocated otherwise. Without a node, or without a pod, it is Pending.
+// phase, else Releasing with a deletion timestamp, else Allocated with a node. Without a
+// node, or without a pod, it is Pending.
 type TaskPhase string
 
 const (
 	TaskPending   TaskPhase = "Pending"   // it has no node
 	TaskAllocated TaskPhase = "Allocated" // it has a node, and is charged
-	TaskRunning   TaskPhase = "Running"   // the same
 	TaskReleasing TaskPhase = "Releasing" // it is being deleted; charged with [Config.CountReleasing]
 	TaskPipelined TaskPhase = "Pipelined" // it waits for the resources of such a task; charged with [Config.CountReleasing]
 	TaskSucceeded TaskPhase = "Succeeded"
@@ -62,8 +61,6 @@ func (t *Task) phase() TaskPhase {
 		return TaskReleasing
 	case t.node() == "":
 		return TaskPending
-	case of == corev1.PodRunning:
-		return TaskRunning
 	}
 	return TaskAllocated
 }

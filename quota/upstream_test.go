@@ -99,7 +99,7 @@ func TestUpstreamDifferences(t *testing.T) {
 				return w.enqueue(w.jobs["b"])
 			}, "Scalar", "yes"},
 		{upFinished, Config{}, one(0, `{"A":2}`), []*upJob{{id: "a", phase: PhaseRunning, tasks: []*upTask{
-			{id: "a0", card: "A", gpu: 1, status: TaskRunning, node: "n1"}, {id: "a1", card: "A", gpu: 1, status: TaskSucceeded, node: "n1"},
+			{id: "a0", card: "A", gpu: 1, status: TaskAllocated, node: "n1"}, {id: "a1", card: "A", gpu: 1, status: TaskSucceeded, node: "n1"},
 		}}, {id: "b", request: `{"A":1}`}}, ask("b"), "Scalar", "yes"},
 		{upEnded, Config{}, one(0, `{"A":1}`), []*upJob{{id: "a", tasks: with(a("a0"), &upTask{id: "b", card: "A", gpu: 1, status: TaskFailed})}}, ask("a"), "Scalar", "yes"},
 		{upLiteralKey, Config{}, one(0, `{"A":4}`), []*upJob{{id: "a", phase: PhaseInqueue, request: `{"A|B":4}`}, {id: "b", request: `{"A":1}`}}, ask("b"), "yes", "Scalar"},
@@ -207,12 +207,12 @@ func upTasks(n int, id, card string, gpu, cpu int64) (tasks []*upTask) {
 func (j *upJob) on(node string) *upJob {
 	j.phase = PhaseRunning
 	for _, t := range j.tasks {
-		t.status, t.node = TaskRunning, node
+		t.status, t.node = TaskAllocated, node
 	}
 	return j
 }
 
-func (t *upTask) allocated() bool { return t.status >= TaskAllocated && t.status <= TaskRunning }
+func (t *upTask) allocated() bool { return t.status >= TaskAllocated && t.status <= TaskAllocated }
 
 // admitted reports whether the job has been let in; its phase begins as empty.
 func (j *upJob) admitted() bool { return j.phase != "" && j.phase != PhasePending }
@@ -389,7 +389,7 @@ func (w *upWorld) place(j *upJob, task, node string) (theirs, ours string) {
 		if a, err := w.l.Commit(req, w.nodes[node]...); err != nil || !a.OK {
 			w.Fatal("allocatable, but", a, err)
 		}
-		t.status, t.node = TaskRunning, node
+		t.status, t.node = TaskAllocated, node
 		w.plugin.count(w.plugin.allocated, j.queue, w.plugin.uses(t, w.cfg.UnlimitedCPUMemory), 1)
 	}
 	return theirs, upSay(&a)
@@ -417,8 +417,8 @@ func (w *upWorld) score(j *upJob, task, node string) (theirs, ours string) {
 
 // share asks for a queue's share.
 func (w *upWorld) share(queue string) (theirs, ours string) {
-	share, _ := w.l.Share(queue)
-	return fmt.Sprint(w.plugin.share(w.queues[queue])), fmt.Sprint(share)
+	q, _ := w.l.Queue(queue)
+	return fmt.Sprint(w.plugin.share(w.queues[queue])), fmt.Sprint(q.Share)
 }
 
 // compare asks which of two queues comes first.
@@ -734,7 +734,7 @@ func newUpRandom(t *testing.T, with upDiff, seed uint64) *upRandom {
 	}
 	for _, id := range sorted(r.jobs) {
 		if j := r.jobs[id]; len(j.tasks) > 0 && !j.tasks[0].gated && r.IntN(2) == 0 {
-			j.phase, j.tasks[0].status, j.tasks[0].node = PhaseRunning, TaskRunning, r.node(j.tasks[0])
+			j.phase, j.tasks[0].status, j.tasks[0].node = PhaseRunning, TaskAllocated, r.node(j.tasks[0])
 		}
 	}
 	r.begin()

@@ -27,14 +27,14 @@ type View struct {
 }
 
 // Phase says where a job stands. The names are Volcano's, of a PodGroup. Empty counts as
-// PhasePending, other names, such as Completed, as PhaseUnknown.
+// PhasePending. Under other names, such as Unknown and Completed, not enough of its tasks
+// run: the job keeps no holds.
 type Phase string
 
 const (
 	PhasePending Phase = "Pending" // not admitted
 	PhaseInqueue Phase = "Inqueue" // admitted
 	PhaseRunning Phase = "Running" // enough of its tasks have been placed
-	PhaseUnknown Phase = "Unknown" // some tasks run and not enough of them, or all have ended
 )
 
 // sight is a view, resolved.
@@ -211,7 +211,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
 	for _, n := range notes {
 		if n.Code == codeCardMismatch {
-			rep.Mismatched = append(rep.Mismatched, Ref{Job: task.Job, Task: task.ID, Card: n.Name})
+			rep.Mismatched = append(rep.Mismatched, Ref{Job: task.Job, Task: task.ID, Detail: n.Name})
 		}
 	}
 	if t.req.invalid != "" {

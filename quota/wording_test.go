@@ -371,7 +371,7 @@ func TestPromisedJobs(t *testing.T) {
 		w.Enqueueable(&a, w.job("j", "q", c.need))
 		var whys []string
 		for _, o := range a.Options {
-			whys = append(whys, fmt.Sprint(o.Card, " ", o.Why))
+			whys = append(whys, fmt.Sprint(o.Resource, " ", o.Why))
 		}
 		if got := fmt.Sprint(a.Refusal.Why, ": ", strings.Join(whys, ", ")); got != c.want {
 			t.Errorf("%s: %s, want %s; %s", c.name, got, c.want, a.Refusal.Message())

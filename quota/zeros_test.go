@@ -37,7 +37,6 @@ func TestZeros(t *testing.T) {
 			(*Keys)(nil),
 			(*Ledger)(nil),
 			(*Min)(nil),
-			(*Overage)(nil),
 			(*Phase)(nil),
 			(*Queue)(nil),
 			(*QueueSpec)(nil),

@@ -364,16 +364,15 @@ func (x *quotaTree) compareRoom(t testing.TB, id string) error {
 		if err != nil {
 			return err
 		}
-		rooms := append([]quota.Headroom{fits.CPU, fits.Memory}, fits.Cards...)
 		for j, name := range quotaNames {
 			want := x.queue(i).Available(resources.FlavorResource{Flavor: flavor, Resource: name}).Int64()
 			_, scale := x.dimension(j)
-			got := rooms[j].Amount
+			got := fits.Room[j].Room
 			if got != quota.Unlimited {
 				got = max(got, 0) / int64(scale)
 			}
 			if want != got {
-				return fmt.Errorf("%s of %s: Kueue %d, ours %+v\n%s", name, x.nodes[x.queues[i]].name, want, rooms[j], x)
+				return fmt.Errorf("%s of %s: Kueue %d, ours %+v\n%s", name, x.nodes[x.queues[i]].name, want, fits.Room[j], x)
 			}
 		}
 	}

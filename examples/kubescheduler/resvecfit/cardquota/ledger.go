@@ -372,7 +372,7 @@ func (l *Ledger) Admit(ctx context.Context, pod *corev1.Pod, nodes []fwk.NodeInf
 }
 
 // mayPass reports whether a card is refused that the end of other pods makes room on.
-func mayPass(o quota.Headroom) bool { return !o.OK && o.Why != quota.ReasonNoQuota }
+func mayPass(o quota.Headroom) bool { return o.Why != "" && o.Why != quota.ReasonNoQuota }
 
 // Filter says whether the queue has room for the pod on a card of the node.
 func (l *Ledger) Filter(_ context.Context, pod *corev1.Pod, node string) *fwk.Status {

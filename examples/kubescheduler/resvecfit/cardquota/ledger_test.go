@@ -491,7 +491,7 @@ func TestAbsurd(t *testing.T) {
 	if got := c.place(newPod("other", "b", "1", "H100"), "c"); strings.Contains(got, "sum too large") {
 		t.Error(got)
 	}
-	if q, _ := c.account.Queue("b"); q.Card("A100").Allocated+q.Card("H100").Allocated != 1000 {
+	if q, _ := c.account.Queue("b"); q.Usage("A100").Allocated+q.Usage("H100").Allocated != 1000 {
 		t.Error("the pod of queue b is not charged")
 	}
 	c.Unreserve(context.Background(), waiting, "h")

@@ -177,7 +177,7 @@ func (s *story) compare(seed uint64) {
 		c.Admit(context.Background(), newPod("probe", "tight", "9", "H100"), c.nodes)
 		for _, name := range []string{"a", "b", "tight"} {
 			q, _ := c.account.Queue(name)
-			text += fmt.Sprintf("%s: %vm cpu, %dm H100, %dm A100\n", name, q.CPU.Allocated, q.Card("H100").Allocated, q.Card("A100").Allocated)
+			text += fmt.Sprintf("%s: %vm cpu, %dm H100, %dm A100\n", name, q.CPU.Allocated, q.Usage("H100").Allocated, q.Usage("A100").Allocated)
 		}
 		return text + fmt.Sprintln(len(c.charged), "charged,", len(c.unsettled), "to be charged", c.account.Check())
 	}
