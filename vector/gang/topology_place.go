@@ -46,8 +46,8 @@ type TopologyPlacement struct {
 	Leader    int
 
 	// Level is the index of the level that was searched last, and Domains how many of
-	// its domains the gang takes. Domain is the only one, or without a placement the
-	// one that could take the most; -1 when several are taken or can take part.
+	// its domains have a pod of the gang. Domain is the only one, or without a placement
+	// the one that could take the most; -1 when several have pods or can take part.
 	Level   int
 	Domains int
 	Domain  int
@@ -300,10 +300,7 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 		s.refuse(&answer)
 		return answer
 	}
-	answer.Domains, answer.Domain, answer.Could = len(s.chosen), -1, int(s.count)
-	if len(s.chosen) == 1 {
-		answer.Domain = int(s.chosen[0].id)
-	}
+	answer.Could = int(s.count)
 	s.counts = s.counts[:0]
 	s.descend(level)
 	slices.SortFunc(s.counts, func(a, b rowCount) int { return cmp.Compare(a.row, b.row) })
@@ -316,7 +313,25 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 			answer.Placement = append(answer.Placement, c.row)
 		}
 	}
+	answer.Domains, answer.Domain = s.used(level)
 	return answer
+}
+
+// used returns how many domains of a level have a pod, and the only one or -1. Those
+// chosen there can be more: the finer level chooses among all their children again.
+func (s *placing) used(level int) (n, only int) {
+	ids := s.children[:0]
+	for _, c := range s.counts {
+		if d := s.t.at[level][c.row]; len(ids) == 0 || d != ids[len(ids)-1] {
+			ids = append(ids, d)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if s.children = ids; len(ids) == 1 {
+		return 1, int(ids[0])
+	}
+	return len(ids), -1
 }
 
 // search chooses domains and returns their level.

@@ -225,6 +225,18 @@ func (s *site) sitesAt(level int) []*site {
 	return all
 }
 
+// rows returns the rows in a site.
+func (s *site) rows() []int {
+	if s.row >= 0 {
+		return []int{s.row}
+	}
+	var all []int
+	for _, c := range s.children {
+		all = append(all, c.rows()...)
+	}
+	return all
+}
+
 // place returns pods by row and the leader's row, the level and how many domains; fits
 // is false with what could be taken.
 func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, domains, could int, fits bool) {
@@ -249,7 +261,6 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 		}
 		return nil, -1, level, 0, min(could, g.count), false
 	}
-	domains = len(chosen)
 	for l := level; l < outer; l++ {
 		var children []*site
 		for _, s := range root.sitesAt(l) {
@@ -277,6 +288,11 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 	}
 	for _, c := range chosen {
 		spread(c.site, c.n*size, c.led)
+	}
+	for _, s := range root.sitesAt(level) { // not all that were chosen are used
+		if slices.ContainsFunc(s.rows(), func(row int) bool { return rows[row] > 0 || row == leader }) {
+			domains++
+		}
 	}
 	return rows, leader, level, domains, g.count, true
 }
@@ -507,13 +523,11 @@ func (c *topologyCase) checkInvariants(t testing.TB, top *gang.Topology, got gan
 			fail("%d pods on row %d", n, r)
 		}
 	}
-	if c.request.Required != "" {
-		if got.Leader >= 0 {
-			within[top.Domain(got.Leader, got.Level)] = true
-		}
-		if len(within) > 1 {
-			fail("in %d domains", len(within))
-		}
+	if got.Leader >= 0 {
+		within[top.Domain(got.Leader, got.Level)] = true
+	}
+	if len(within) != got.Domains || c.request.Required != "" && len(within) > 1 || (len(within) == 1) != within[got.Domain] {
+		fail("in %d domains", len(within))
 	}
 	for name, size := range c.request.Slices {
 		for r := range perRow {

@@ -100,6 +100,30 @@ func TestTopologyWorkedCases(t *testing.T) {
 	}
 }
 
+// TestTopologyDomainsUsed: of the domains that are taken at a coarse level not all need
+// be used, where the least free come first.
+func TestTopologyDomainsUsed(t *testing.T) {
+	top, err := gang.NewTopology("block", "rack")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, path := range []string{"b1 r1", "b1 r2", "b2 r3", "b3 r4", "b4 r5"} {
+		if err := top.Set(row, path, strings.Fields(path)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free := matrixOf(1, vec{1}, vec{1}, vec{1}, vec{1}, vec{1})
+	var p gang.Packer
+	for _, test := range []struct{ pods, domains, domain int }{{4, 3, -1}, {2, 1, top.Domain(0, 0)}, {5, 4, -1}} {
+		got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, gang.TopologyRequest{
+			Count: test.pods, Request: vec{1}, Slices: map[string]int{"rack": 1}, LeastFree: true,
+		})
+		if err != nil || got.Domains != test.domains || got.Domain != test.domain {
+			t.Errorf("%d pods: %+v, %v", test.pods, got, err)
+		}
+	}
+}
+
 // TestTopologyRefusal: a refusal has numbers.
 func TestTopologyRefusal(t *testing.T) {
 	top, err := gang.NewTopology("rack")
