@@ -75,7 +75,7 @@ func (s *placing) suffices() bool {
 	if !s.required {
 		return s.allSuffice()
 	}
-	for _, d := range s.order[s.level] {
+	for _, d := range s.order[s.last] {
 		if s.holds(d) {
 			return true
 		}
@@ -120,7 +120,7 @@ func (s *placing) recount(row int) bool {
 	for l := len(s.t.levels) - 1; l >= 0 && (pods != 0 || have != 0 || changedWithLeader); l-- {
 		d := s.t.at[l][row]
 		pods, have, changedWithLeader = s.renew(d, l, pods, have)
-		if l == s.level && s.required {
+		if l == s.last && s.required {
 			return s.holds(d)
 		}
 		if l == 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // TopologyRequest is a gang for [Packer.PlaceTopology], and how close its members have to
-// be. At most one of Required and Preferred is given. Without both the gang goes to as
-// few domains of the finest level as possible; with slices, of the coarsest.
+// be. Without Required and Preferred the gang goes to as few domains of the finest level as
+// possible; with slices, of the coarsest.
 type TopologyRequest struct {
 	Count   int                   // pods that are alike
 	Request vector.ResourceVector // of each
@@ -20,13 +20,13 @@ type TopologyRequest struct {
 	Required string
 
 	// Preferred is the level of which one domain should hold the gang. Where none can,
-	// one of the next coarser level does, and so on; of the coarsest level, as few as
-	// possible.
+	// one of the next coarser level does, and so on. This ends at Required, which is the
+	// same level or coarser; without it, as few of the coarsest level as possible do.
 	Preferred string
 
 	// Slices has for a level the size of groups of pods that stay within one of its
-	// domains, such as {"rack": 8}. The leader belongs to none. The level is the one of
-	// Required or Preferred or finer, Count is a multiple of the coarsest size, and each
+	// domains, such as {"rack": 8}. The leader belongs to none. The level is Preferred, or
+	// without that Required, or finer. Count is a multiple of the coarsest size, and each
 	// size a multiple of the next finer one.
 	Slices map[string]int
 
@@ -114,11 +114,11 @@ type placing struct {
 	count    int64 // pods
 	slice    int64 // pods of a slice
 	slices   int64 // count/slice
-	level    int   // required or preferred
-	required bool
-	several  bool // as few domains of level as can be
-	sliced   int  // the level of the slices; the finest without
-	unsliced bool // every slice is one pod
+	level    int   // searched first
+	last     int   // searched last, when no finer one suffices
+	required bool  // one domain of last, and not as few as can be
+	sliced   int   // the level of the slices; the finest without
+	unsliced bool  // every slice is one pod
 	inner    [maxLevels]int64
 	choice   chooser
 
@@ -206,25 +206,29 @@ func (s *placing) takeLevels(request *TopologyRequest) error {
 	if s.count < 0 || s.count > math.MaxInt32 {
 		return topologyError("a gang of %d pods", request.Count)
 	}
-	if request.Required != "" && request.Preferred != "" {
-		return topologyError("level %q is required and %q preferred", request.Required, request.Preferred)
-	}
-	s.required, s.several = request.Required != "", false
 	finest := len(t.levels) - 1
+	s.required = request.Required != ""
+	s.level, s.last = finest, finest
+	if len(request.Slices) > 0 {
+		s.level, s.last = 0, 0
+	}
 	var err error
-	switch {
-	case s.required:
-		s.level, err = t.Level(request.Required)
-	case request.Preferred != "":
-		s.level, err = t.Level(request.Preferred)
-	default:
-		s.several, s.level = true, finest
-		if len(request.Slices) > 0 {
-			s.level = 0
+	if s.required {
+		if s.last, err = t.Level(request.Required); err != nil {
+			return err
+		}
+		s.level = s.last
+	}
+	if request.Preferred != "" {
+		if s.level, err = t.Level(request.Preferred); err != nil {
+			return err
+		}
+		if !s.required {
+			s.last = 0
 		}
 	}
-	if err != nil {
-		return err
+	if s.level < s.last {
+		return topologyError("level %q is preferred, which is coarser than %q, which is required", request.Preferred, request.Required)
 	}
 	return s.takeSlices(request, finest)
 }
@@ -338,9 +342,9 @@ func (s *placing) used(level int) (n, only int) {
 func (s *placing) search() (level int, fits bool) {
 	for level = s.level; ; level-- {
 		s.countLevel(level)
-		several := s.several || !s.required && level == 0
+		several := !s.required && level == s.last
 		s.chosen, fits = choose(&s.choice, s.chosen[:0], s.domainsOf(s.order[level], level), s.slices, s.hasLeader, several)
-		if fits || several || level == 0 || s.required {
+		if fits || level == s.last {
 			return level, fits
 		}
 	}

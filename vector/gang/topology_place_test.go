@@ -32,8 +32,8 @@ type goldenTopology struct {
 	levels    []string
 	count     int
 	led       bool
-	level     int
-	required  bool
+	level     int  // that is searched first
+	required  int  // the level of which one domain has to hold the gang, or -1
 	several   bool // unconstrained
 	sizes     map[int]int
 	leastFree bool
@@ -244,14 +244,14 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 	slicesWanted := g.count / size
 	var chosen []taken
 	for level = g.level; ; level-- {
-		several := g.several || !g.required && level == 0
+		several := g.several || g.required < 0 && level == 0
 		chosen = g.choose(root.sitesAt(level), slicesWanted, g.led, several)
-		if chosen != nil || several || g.required {
+		if chosen != nil || several || g.required == level {
 			break
 		}
 	}
 	if chosen == nil {
-		if g.required {
+		if g.required >= 0 {
 			for _, s := range root.sitesAt(level) {
 				could = max(could, g.has(s, g.led)*size)
 			}
@@ -362,11 +362,14 @@ func newTopologyCase(r *rand.Rand) *topologyCase {
 	c.request.Request = vec{1}
 	c.request.LeastFree = r.IntN(3) == 0
 	level := c.levels[r.IntN(len(c.levels))]
-	switch r.IntN(3) {
+	switch r.IntN(4) {
 	case 0:
 		c.request.Required = level
 	case 1:
 		c.request.Preferred = level
+	case 2:
+		c.request.Preferred = level
+		c.request.Required = c.levels[r.IntN(slices.Index(c.levels, level)+1)]
 	default:
 		level = c.levels[0]
 	}
@@ -443,16 +446,16 @@ func (c *topologyCase) golden() *goldenTopology {
 	q := c.request
 	g := &goldenTopology{
 		levels: c.levels, count: q.Count, led: q.Leader != nil, leastFree: q.LeastFree, sizes: make(map[int]int),
-		required: q.Required != "", several: q.Required == "" && q.Preferred == "", level: len(c.levels) - 1,
+		required: slices.Index(c.levels, q.Required), several: q.Required == "" && q.Preferred == "", level: len(c.levels) - 1,
 	}
 	for name, size := range q.Slices {
 		g.sizes[slices.Index(c.levels, name)] = size
 	}
 	switch {
-	case g.required:
-		g.level = slices.Index(c.levels, q.Required)
 	case q.Preferred != "":
 		g.level = slices.Index(c.levels, q.Preferred)
+	case g.required >= 0:
+		g.level = g.required
 	case len(q.Slices) > 0:
 		g.level = 0
 	}
@@ -526,8 +529,11 @@ func (c *topologyCase) checkInvariants(t testing.TB, top *gang.Topology, got gan
 	if got.Leader >= 0 {
 		within[top.Domain(got.Leader, got.Level)] = true
 	}
-	if len(within) != got.Domains || c.request.Required != "" && len(within) > 1 || (len(within) == 1) != within[got.Domain] {
+	if len(within) != got.Domains || (len(within) == 1) != within[got.Domain] {
 		fail("in %d domains", len(within))
+	}
+	if required := slices.Index(c.levels, c.request.Required); required >= 0 && (len(within) > 1 || got.Level < required) {
+		fail("in %d domains of level %d", len(within), got.Level)
 	}
 	for name, size := range c.request.Slices {
 		for r := range perRow {

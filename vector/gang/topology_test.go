@@ -76,6 +76,10 @@ func TestTopologyWorkedCases(t *testing.T) {
 		{"slices in a block", gang.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}, "h1 4"},
 		{"slices over blocks", gang.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}, "h1 4, h2 2, h3 2, h4 5, h5 1"},
 		{"preferred block, too many", gang.TopologyRequest{Count: 20, Preferred: "block"}, "block: together could take 19"},
+		{"required block, preferred rack", gang.TopologyRequest{Count: 7, Required: "block", Preferred: "rack"}, "h1 4, h2 3"},
+		{"required block, preferred rack, which is too small", gang.TopologyRequest{Count: 8, Required: "block", Preferred: "rack"}, "h1 4, h2 3, h3 1"},
+		{"required block, preferred host, too many", gang.TopologyRequest{Count: 11, Required: "block", Preferred: "host"}, "block: b2 could take 10"},
+		{"required rack, preferred rack", gang.TopologyRequest{Count: 8, Required: "rack", Preferred: "rack"}, "rack: b1/r1 could take 7"},
 		{"required host", gang.TopologyRequest{Count: 4, Required: "host"}, "h1 4"},
 		{"required block", gang.TopologyRequest{Count: 9, Required: "block"}, "h1 4, h2 3, h3 2"},
 		{"required block, least free", gang.TopologyRequest{Count: 3, Required: "block", LeastFree: true}, "h2 3"},
@@ -216,7 +220,10 @@ func TestTopologyErrors(t *testing.T) {
 		{gang.TopologyRequest{Count: 1, Preferred: "pod"}, `no level "pod" among block, rack, host`},
 		{gang.TopologyRequest{Count: 1, Slices: map[string]int{"rack": 1, "pod": 1, "cage": 1}}, `no level "cage" among block, rack, host`},
 		{gang.TopologyRequest{Count: 1, Slices: map[string]int{"": 1}}, `no level "" among block, rack, host`},
-		{gang.TopologyRequest{Count: 1, Required: "rack", Preferred: "block"}, `level "rack" is required and "block" preferred`},
+		{gang.TopologyRequest{Count: 1, Required: "rack", Preferred: "block"}, `level "block" is preferred, which is coarser than "rack", which is required`},
+		{gang.TopologyRequest{Count: 1, Required: "pod", Preferred: "rack"}, `no level "pod" among block, rack, host`},
+		{gang.TopologyRequest{Count: 1, Required: "rack", Preferred: "pod"}, `no level "pod" among block, rack, host`},
+		{gang.TopologyRequest{Count: 4, Required: "block", Preferred: "host", Slices: map[string]int{"rack": 2}}, `slices at level "rack", which is coarser than "host"`},
 		{gang.TopologyRequest{Count: -1}, "a gang of -1 pods"},
 		{gang.TopologyRequest{Count: 4, Slices: map[string]int{"rack": 0}}, `slices of 0 pods at level "rack"`},
 		{gang.TopologyRequest{Count: 4, Required: "rack", Slices: map[string]int{"block": 2}}, `slices at level "block", which is coarser than "rack"`},
@@ -424,7 +431,7 @@ func TestTopologyFewest(t *testing.T) {
 		g := c.golden()
 		within := c.tree().sitesAt(got.Level)
 		if !got.Fits {
-			if least := fewest(g, within); least == 1 || !g.required && least > 0 {
+			if least := fewest(g, within); least == 1 || g.required < 0 && least > 0 {
 				t.Fatalf("refused, but %d domains suffice\n%v", least, c)
 			}
 			continue
