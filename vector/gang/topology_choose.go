@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// choices are domains or rows to choose from.
+// choices are domains or rows to choose from. The extra is what goes to one of them only:
+// the leader, or the last slice if that is smaller.
 type choices[T int32 | int64] struct {
-	ids        []int32 // in order
-	have       []T     // per id: how much it has
-	withLeader []T     // per id: how much with the leader there, noPlace where that does not fit; not read without one
-	pods       []T     // per id: decides among those that have the same; nil when it is the same as have
+	ids       []int32 // in order
+	have      []T     // per id: how much it has
+	withExtra []T     // per id: how much with the extra there, noPlace where that does not fit; not read without one
+	pods      []T     // per id: decides among those that have the same; nil when it is the same as have
 
-	podsWithLeader []T // the same with the leader there
+	podsWithExtra []T // the same with the extra there
 }
 
 // picked is one that was chosen.
 type picked struct {
-	id     int32
-	at     int32 // its place among the choices
-	leader bool  // it takes the leader
-	take   int64
+	id    int32
+	at    int32 // its place among the choices
+	extra bool  // it takes the extra
+	take  int64
 }
 
 // chooser is the rule by which domains and rows are chosen, and its scratch.
@@ -37,25 +38,25 @@ type chooser struct {
 // choose appends to dst what is taken to make up need, and reports whether that is
 // enough. The first rule: of those that suffice alone the one that has the fewest. With
 // several, and when none suffices, they are taken from the front.
-func choose[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, leader, several bool) ([]picked, bool) {
-	if at := from.alone(need, leader); at >= 0 {
-		return append(dst, picked{id: from.ids[at], at: int32(at), leader: leader, take: need}), true
+func choose[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, extra, several bool) ([]picked, bool) {
+	if at := from.alone(need, extra); at >= 0 {
+		return append(dst, picked{id: from.ids[at], at: int32(at), extra: extra, take: need}), true
 	}
 	switch {
 	case !several:
 		return dst, false
-	case leader || need > mostCounted:
-		return chooseRanked(c, dst, from, need, leader)
+	case extra || need > mostCounted:
+		return chooseRanked(c, dst, from, need, extra)
 	}
 	return chooseWhole(c, dst, from, need)
 }
 
 // alone returns the place of the one that suffices and has the fewest, then the fewest
 // pods, then is the first; -1 when none suffices.
-func (f *choices[T]) alone(need int64, leader bool) int {
+func (f *choices[T]) alone(need int64, extra bool) int {
 	have, pods := f.have, f.pods
-	if leader {
-		have, pods = f.withLeader, f.podsWithLeader
+	if extra {
+		have, pods = f.withExtra, f.podsWithExtra
 	}
 	best := -1
 	for at, id := range f.ids {
@@ -155,16 +156,16 @@ func (c *chooser) border(need int64) (border, rest int64) {
 	}
 }
 
-// chooseRanked is choose when none suffices alone. The leader goes where as few as can
+// chooseRanked is choose when none suffices alone. The extra goes where as few as can
 // be are enough, or, with the least free first, where all are: of those to the one that
-// has the most withLeader the leader, or the least, then the fewest pods, then is the first.
-func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, leader bool) ([]picked, bool) {
+// has the most with it, or the least, then the fewest pods, then is the first.
+func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64, extra bool) ([]picked, bool) {
 	have := func(at int32) int64 { return int64(from.have[from.ids[at]]) }
-	withLeader := func(at int32) int64 { return int64(from.withLeader[from.ids[at]]) }
+	withExtra := func(at int32) int64 { return int64(from.withExtra[from.ids[at]]) }
 	c.ranked = c.ranked[:0]
 	sum := int64(0)
 	for at := range int32(len(from.ids)) {
-		if x := have(at); x > 0 || leader && withLeader(at) >= 0 {
+		if x := have(at); x > 0 || extra && withExtra(at) >= 0 {
 			c.ranked = append(c.ranked, at)
 			sum += x
 		}
@@ -176,14 +177,14 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 		}
 		return cmp.Or(by, cmp.Compare(from.podsOf(int(a)), from.podsOf(int(b))))
 	})
-	if leader {
-		place := c.leaderAmong(have, withLeader, need, func(a, b int32) int {
-			by := cmp.Compare(withLeader(b), withLeader(a))
+	if extra {
+		place := c.extraAmong(have, withExtra, need, func(a, b int32) int {
+			by := cmp.Compare(withExtra(b), withExtra(a))
 			if c.leastFree {
 				by = -by
 			}
-			if by == 0 && from.podsWithLeader != nil {
-				by = cmp.Compare(from.podsWithLeader[from.ids[a]], from.podsWithLeader[from.ids[b]])
+			if by == 0 && from.podsWithExtra != nil {
+				by = cmp.Compare(from.podsWithExtra[from.ids[a]], from.podsWithExtra[from.ids[b]])
 			}
 			return cmp.Or(by, cmp.Compare(a, b))
 		})
@@ -191,8 +192,8 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 			return dst, false
 		}
 		at := c.ranked[place]
-		dst = append(dst, picked{id: from.ids[at], at: at, leader: true, take: withLeader(at)})
-		need -= withLeader(at)
+		dst = append(dst, picked{id: from.ids[at], at: at, extra: true, take: withExtra(at)})
+		need -= withExtra(at)
 		c.ranked = slices.Delete(c.ranked, place, place+1)
 	} else if sum < need {
 		return dst, false
@@ -200,7 +201,7 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 	for i := 0; need > 0; i++ {
 		at := c.ranked[i]
 		x := have(at)
-		if x == 0 { // only the leader would fit there
+		if x == 0 { // only the extra would fit there
 			continue
 		}
 		if x < need {
@@ -223,9 +224,9 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 	return dst, true
 }
 
-// leaderAmong returns the place in c.ranked of the one that takes the leader, or -1.
+// extraAmong returns the place in c.ranked of the one that takes the extra, or -1.
 // order says which of those that may is the first.
-func (c *chooser) leaderAmong(have, withLeader func(at int32) int64, need int64, order func(a, b int32) int) int {
+func (c *chooser) extraAmong(have, withExtra func(at int32) int64, need int64, order func(a, b int32) int) int {
 	n := len(c.ranked)
 	c.sums, c.later = resized(c.sums, n+1), resized(c.later, n+1)
 	c.sums[0], c.later[n] = 0, noPlace
@@ -233,25 +234,25 @@ func (c *chooser) leaderAmong(have, withLeader func(at int32) int64, need int64,
 		c.sums[i+1] = c.sums[i] + have(at)
 	}
 	for i := n - 1; i >= 0; i-- {
-		c.later[i] = max(c.later[i+1], withLeader(c.ranked[i]))
+		c.later[i] = max(c.later[i+1], withExtra(c.ranked[i]))
 	}
-	// enough reports whether k of them are, with the leader on the one at place i.
+	// enough reports whether k of them are, with the extra on the one at place i.
 	enough := func(i, k int) bool {
 		at := c.ranked[i]
-		if withLeader(at) == noPlace {
+		if withExtra(at) == noPlace {
 			return false
 		}
 		if i < k {
-			return c.sums[k]-have(at)+withLeader(at) >= need
+			return c.sums[k]-have(at)+withExtra(at) >= need
 		}
-		return c.sums[k-1]+withLeader(at) >= need
+		return c.sums[k-1]+withExtra(at) >= need
 	}
 	least := n
 	if !c.leastFree {
 		gain := int64(minGain)
 		for least = 1; least <= n; least++ {
-			if at := c.ranked[least-1]; withLeader(at) != noPlace {
-				gain = max(gain, withLeader(at)-have(at))
+			if at := c.ranked[least-1]; withExtra(at) != noPlace {
+				gain = max(gain, withExtra(at)-have(at))
 			}
 			if gain > minGain && c.sums[least]+gain >= need ||
 				c.later[least-1] != noPlace && c.sums[least-1]+c.later[least-1] >= need {
@@ -262,13 +263,13 @@ func (c *chooser) leaderAmong(have, withLeader func(at int32) int64, need int64,
 			return -1
 		}
 	}
-	leader := -1
+	best := -1
 	for i := range n {
-		if enough(i, least) && (leader < 0 || order(c.ranked[i], c.ranked[leader]) < 0) {
-			leader = i
+		if enough(i, least) && (best < 0 || order(c.ranked[i], c.ranked[best]) < 0) {
+			best = i
 		}
 	}
-	return leader
+	return best
 }
 
 const minGain = -1 << 62

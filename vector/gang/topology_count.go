@@ -30,6 +30,8 @@ func (s *placing) countRows(level int) {
 	}
 	if s.hasLeader {
 		s.countWithLeader(at)
+	} else if s.tail > 0 { // rows know no slices
+		copy(s.podsWithExtra, s.pods)
 	}
 	if !s.unsliced {
 		for _, d := range s.order[level] {
@@ -71,8 +73,8 @@ func addPlaces(pods []int64, out []int32, copies []int64, at []int32) {
 // countWithLeader counts what every row holds with the leader there.
 func (s *placing) countWithLeader(at []int32) {
 	s.rowWithLeader = resized(s.rowWithLeader, len(at))
-	for d := range s.podsWithLeader {
-		s.podsWithLeader[d] = minGain
+	for d := range s.podsWithExtra {
+		s.podsWithExtra[d] = minGain
 	}
 	vector.Fit(&s.leads, s.free, s.leader)
 	for lo := 0; lo < len(at); lo += leaderTile {
@@ -80,11 +82,11 @@ func (s *placing) countWithLeader(at []int32) {
 	}
 	for r, d := range at {
 		if s.rowWithLeader[r] != noPlace {
-			s.podsWithLeader[d] = max(s.podsWithLeader[d], int64(s.rowWithLeader[r]-s.rowPods[r]))
+			s.podsWithExtra[d] = max(s.podsWithExtra[d], int64(s.rowWithLeader[r]-s.rowPods[r]))
 		}
 	}
-	for d, gain := range s.podsWithLeader { // so far the gain on the best row
-		s.podsWithLeader[d] = withGain(s.pods[d], gain)
+	for d, gain := range s.podsWithExtra { // so far the gain on the best row
+		s.podsWithExtra[d] = withGain(s.pods[d], gain)
 	}
 }
 
@@ -202,33 +204,34 @@ func (s *placing) sum(d int32, level int) {
 	if above {
 		s.have[d] = have
 	}
-	if s.hasLeader {
-		s.sumWithLeader(d, level, above)
+	if s.hasExtra {
+		s.sumWithExtra(d, level, above)
 	}
 	if !above {
 		s.countWhole(d, level)
 	}
 }
 
-// sumWithLeader counts a domain with the leader in it from its children, when it is counted
+// sumWithExtra counts a domain with the extra in it from its children, when it is counted
 // without.
-func (s *placing) sumWithLeader(d int32, level int, above bool) {
+func (s *placing) sumWithExtra(d int32, level int, above bool) {
 	podsGain, gain := int64(minGain), int64(minGain)
 	for _, c := range s.t.domains[d].children {
-		if s.haveWithLeader[c] == noPlace {
+		if s.haveWithExtra[c] == noPlace {
 			continue
 		}
-		gain = max(gain, s.haveWithLeader[c]-s.have[c])
-		if podsGain = max(podsGain, s.podsWithLeader[c]-s.pods[c]); gain == 0 && podsGain == 0 {
+		gain = max(gain, s.haveWithExtra[c]-s.have[c])
+		podsGain = max(podsGain, s.podsWithExtra[c]-s.pods[c])
+		if s.hasLeader && gain == 0 && podsGain == 0 { // a leader gains nothing
 			break
 		}
 	}
 	if level >= s.sliced {
 		podsGain = gain
 	}
-	s.podsWithLeader[d] = withGain(s.pods[d], podsGain)
+	s.podsWithExtra[d] = withGain(s.pods[d], podsGain)
 	if above {
-		s.haveWithLeader[d] = withGain(s.have[d], gain)
+		s.haveWithExtra[d] = withGain(s.have[d], gain)
 	}
 }
 
@@ -238,23 +241,26 @@ func (s *placing) countWhole(d int32, level int) {
 	if s.unsliced {
 		return
 	}
-	s.have[d] = s.whole(s.pods[d], level)
-	if s.hasLeader {
-		s.haveWithLeader[d] = noPlace
-		if s.podsWithLeader[d] != noPlace {
-			s.haveWithLeader[d] = s.whole(s.podsWithLeader[d], level)
+	s.have[d] = s.whole(s.pods[d], level, 0)
+	if s.hasExtra {
+		s.haveWithExtra[d] = noPlace
+		if tail := s.tails[level]; s.podsWithExtra[d] >= tail {
+			s.haveWithExtra[d] = s.whole(s.podsWithExtra[d], level, tail)
 		}
 	}
 }
 
 // whole returns what so many pods in a domain are: whole slices at their level, and
-// below the pods of whole inner slices.
-func (s *placing) whole(pods int64, level int) int64 {
-	if level <= s.sliced {
+// below the pods of whole inner slices. The last one has only tail pods, if not 0.
+func (s *placing) whole(pods int64, level int, tail int64) int64 {
+	size := s.inner[level]
+	switch {
+	case level <= s.sliced && tail > 0:
+		return (pods-tail)/s.slice + 1
+	case level <= s.sliced:
 		return pods / s.slice
-	}
-	if size := s.inner[level]; size > 1 {
-		return pods / size * size
+	case size > 1:
+		return (pods-tail)/size*size + tail
 	}
 	return pods
 }
@@ -277,10 +283,18 @@ func (s *placing) countBelow(d int32, level int) {
 	for _, r := range s.t.domains[d].children {
 		s.pods[d] += int64(s.rowPods[r])
 	}
-	if s.hasLeader {
-		s.podsWithLeader[d] = withGain(s.pods[d], s.rowGain(d))
-	}
+	s.sumRowsWithExtra(d)
 	s.countWhole(d, level)
+}
+
+// sumRowsWithExtra counts a finest domain with the extra in it, when it is counted without.
+func (s *placing) sumRowsWithExtra(d int32) {
+	switch {
+	case s.hasLeader:
+		s.podsWithExtra[d] = withGain(s.pods[d], s.rowGain(d))
+	case s.hasExtra:
+		s.podsWithExtra[d] = s.pods[d]
+	}
 }
 
 // rowGain returns the greatest gain of a row of a finest domain.
@@ -307,33 +321,42 @@ func (s *placing) descend(level int) {
 			}
 			s.children = append(s.children, s.t.domains[c.id].children...)
 		}
-		s.chosen, _ = choose(&s.choice, s.chosen[:0], s.domainsOf(s.children, level+1), s.slices, s.hasLeader, true)
+		s.chosen, _ = choose(&s.choice, s.chosen[:0], s.domainsOf(s.children, level+1), s.slices, s.hasExtra, true)
 	}
 	for _, c := range s.chosen {
-		s.spread(c.id, level, c.take*s.slice, c.leader)
+		s.spread(c.id, level, s.podsIn(c.take, c.extra), c.extra)
 	}
 }
 
-// spread puts pods, and maybe the leader, on the rows of a domain.
-func (s *placing) spread(d int32, level int, pods int64, leader bool) {
+// podsIn returns how many pods so many slices are, with the extra or without.
+func (s *placing) podsIn(slices int64, extra bool) int64 {
+	if extra && s.tail > 0 {
+		return (slices-1)*s.slice + s.tail
+	}
+	return slices * s.slice
+}
+
+// spread puts pods, and maybe the extra, on the rows of a domain.
+func (s *placing) spread(d int32, level int, pods int64, extra bool) {
 	if level == s.counted {
 		s.countBelow(d, level)
 	}
+	extra = extra && (s.hasLeader || level < s.tailed) // within whole slices all are alike
 	children := s.t.domains[d].children
 	if level == len(s.t.levels)-1 {
-		rows := choices[int32]{ids: children, have: s.rowPods, withLeader: s.rowWithLeader}
-		s.picks[level], _ = choose(&s.choice, s.picks[level][:0], rows, pods, leader, true)
+		rows := choices[int32]{ids: children, have: s.rowPods, withExtra: s.rowWithLeader}
+		s.picks[level], _ = choose(&s.choice, s.picks[level][:0], rows, pods, extra, true)
 		for _, c := range s.picks[level] {
 			s.counts = append(s.counts, rowCount{c.id, int32(c.take)})
-			if c.leader {
+			if c.extra {
 				s.counts = append(s.counts, rowCount{c.id, leaderHere})
 			}
 		}
 		return
 	}
-	s.picks[level], _ = choose(&s.choice, s.picks[level][:0], s.domainsOf(children, level+1), pods, leader, true)
+	s.picks[level], _ = choose(&s.choice, s.picks[level][:0], s.domainsOf(children, level+1), pods, extra, true)
 	for _, c := range s.picks[level] {
-		s.spread(c.id, level+1, c.take, c.leader)
+		s.spread(c.id, level+1, c.take, c.extra)
 	}
 }
 

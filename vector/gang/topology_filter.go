@@ -85,19 +85,19 @@ func (s *placing) suffices() bool {
 
 // holds reports whether a domain of the required level holds the gang.
 func (s *placing) holds(d int32) bool {
-	if s.hasLeader {
-		return s.haveWithLeader[d] != noPlace && s.haveWithLeader[d] >= s.slices
+	if s.hasExtra {
+		return s.haveWithExtra[d] != noPlace && s.haveWithExtra[d] >= s.slices
 	}
 	return s.have[d] >= s.slices
 }
 
 // allSuffice reports whether all domains together hold the gang.
 func (s *placing) allSuffice() bool {
-	if s.total < s.slices || !s.hasLeader {
+	if !s.hasExtra || s.total+1 < s.slices { // the extra gains one slice at most
 		return s.total >= s.slices
 	}
 	for _, d := range s.order[0] {
-		if s.haveWithLeader[d] != noPlace && s.total+s.haveWithLeader[d]-s.have[d] >= s.slices {
+		if s.haveWithExtra[d] != noPlace && s.total+s.haveWithExtra[d]-s.have[d] >= s.slices {
 			return true
 		}
 	}
@@ -110,16 +110,16 @@ func (s *placing) recount(row int) bool {
 	places := int32(s.counter.on(s.free, row))
 	changed := places - s.rowPods[row]
 	s.rowPods[row] = places
-	changedWithLeader := false
+	changedWithExtra := false
 	if s.hasLeader {
 		withLeader := s.placesWithLeader(row)
-		changedWithLeader = changed != 0 || withLeader != s.rowWithLeader[row]
+		changedWithExtra = changed != 0 || withLeader != s.rowWithLeader[row]
 		s.rowWithLeader[row] = withLeader
 	}
 	pods, have := int64(changed), int64(0) // what changes below the level
-	for l := len(s.t.levels) - 1; l >= 0 && (pods != 0 || have != 0 || changedWithLeader); l-- {
+	for l := len(s.t.levels) - 1; l >= 0 && (pods != 0 || have != 0 || changedWithExtra); l-- {
 		d := s.t.at[l][row]
-		pods, have, changedWithLeader = s.renew(d, l, pods, have)
+		pods, have, changedWithExtra = s.renew(d, l, pods, have)
 		if l == s.last && s.required {
 			return s.holds(d)
 		}
@@ -132,29 +132,29 @@ func (s *placing) recount(row int) bool {
 
 // renew brings a domain up to date when one child has changed by so many pods and by so
 // much of what it has; below the finest level both are pods. It returns by how much the
-// domain has changed, and whether it has with the leader.
-func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, changedWithLeader bool) {
+// domain has changed, and whether it has with the extra.
+func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, changedWithExtra bool) {
 	finest := level == len(s.t.levels)-1
 	if !finest && level >= s.sliced {
 		pods = have
 	}
-	oldHave, oldWithLeader, oldPods := s.have[d], int64(0), int64(0)
+	oldHave, oldWithExtra, oldPods := s.have[d], int64(0), int64(0)
 	s.pods[d] += pods
 	above := level < s.sliced && !s.unsliced
 	if above {
 		s.have[d] += have
 	}
-	if s.hasLeader {
-		oldWithLeader, oldPods = s.haveWithLeader[d], s.podsWithLeader[d]
+	if s.hasExtra {
+		oldWithExtra, oldPods = s.haveWithExtra[d], s.podsWithExtra[d]
 		if finest {
-			s.podsWithLeader[d] = withGain(s.pods[d], s.rowGain(d))
+			s.sumRowsWithExtra(d)
 		} else {
-			s.sumWithLeader(d, level, above)
+			s.sumWithExtra(d, level, above)
 		}
 	}
 	if !above {
 		s.countWhole(d, level)
 	}
-	changedWithLeader = s.hasLeader && (s.haveWithLeader[d] != oldWithLeader || s.podsWithLeader[d] != oldPods)
-	return pods, s.have[d] - oldHave, changedWithLeader
+	changedWithExtra = s.hasExtra && (s.haveWithExtra[d] != oldWithExtra || s.podsWithExtra[d] != oldPods)
+	return pods, s.have[d] - oldHave, changedWithExtra
 }

@@ -30,6 +30,10 @@ type TopologyRequest struct {
 	// size a multiple of the next finer one.
 	Slices map[string]int
 
+	// Tail lets Count be no multiple of the coarsest size: the last slice is smaller, and
+	// so is its last inner one. Such a gang has no leader.
+	Tail bool
+
 	// LeastFree takes the domains and rows with the fewest places first, and not
 	// those with the most.
 	LeastFree bool
@@ -83,7 +87,8 @@ type TopologyPlacement struct {
 // A leader takes room on its row first, as in [Packer.Place]. Of several domains it takes
 // one with which the gang needs the fewest: of these the one with the most places with
 // the leader, then the first. With LeastFree it takes one with which all domains hold the
-// gang: of these the one with the fewest places, then the first.
+// gang: of these the one with the fewest places, then the first. The last slice goes by the
+// same rule where it is smaller than the others.
 //
 // The answer is exact: without a placement there is none. Equal inputs give equal
 // placements, in whatever order the rows stand, as long as the rows of a domain have
@@ -113,13 +118,17 @@ type placing struct {
 
 	count    int64 // pods
 	slice    int64 // pods of a slice
-	slices   int64 // count/slice
+	slices   int64 // how many, the smaller one included
+	tail     int64 // pods of the last slice, if that is smaller; else 0
+	hasExtra bool  // there is a leader or a tail: see choices
 	level    int   // searched first
 	last     int   // searched last, when no finer one suffices
 	required bool  // one domain of last, and not as few as can be
 	sliced   int   // the level of the slices; the finest without
 	unsliced bool  // every slice is one pod
 	inner    [maxLevels]int64
+	tails    [maxLevels]int64 // per level with slices: pods of the last one if that is smaller
+	tailed   int              // the finest level where it is
 	choice   chooser
 
 	rowPods       []int32 // per row: places
@@ -130,10 +139,10 @@ type placing struct {
 
 	// Per domain, as far as they were counted: pods that its children hold; what it
 	// has, in slices up to the level of the slices, in pods below; and the same with
-	// the leader in it, noPlace when that fits nowhere.
-	pods, podsWithLeader []int64
-	have, haveWithLeader []int64
-	apart                [2][]int64 // what have and haveWithLeader are where they are not pods and podsWithLeader
+	// the extra in it, noPlace when that fits nowhere.
+	pods, podsWithExtra []int64
+	have, haveWithExtra []int64
+	apart               [2][]int64 // what have and haveWithExtra are where they are not pods and podsWithExtra
 
 	counted  int         // the finest level that is
 	summed   int         // the coarsest level that is
@@ -157,7 +166,7 @@ type placing struct {
 // mostPlaces is how many places a row has that is unlimited, or has more.
 const mostPlaces = math.MaxInt32
 
-// noPlace is the number of places with a leader that does not fit.
+// noPlace is the number of places with an extra that does not fit.
 const noPlace = -1
 
 type rowCount struct{ row, count int32 }
@@ -178,11 +187,11 @@ func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, requ
 	s.leader = padded(s.leader, request.Leader, free.Cols())
 	s.counter.take(s.request, mostPlaces)
 	s.choice.leastFree = request.LeastFree
-	s.pods, s.podsWithLeader = resized(s.pods, len(t.domains)), resized(s.podsWithLeader, len(t.domains))
-	s.have, s.haveWithLeader = s.pods, s.podsWithLeader
+	s.pods, s.podsWithExtra = resized(s.pods, len(t.domains)), resized(s.podsWithExtra, len(t.domains))
+	s.have, s.haveWithExtra = s.pods, s.podsWithExtra
 	if !s.unsliced {
 		s.apart[0], s.apart[1] = resized(s.apart[0], len(t.domains)), resized(s.apart[1], len(t.domains))
-		s.have, s.haveWithLeader = s.apart[0], s.apart[1]
+		s.have, s.haveWithExtra = s.apart[0], s.apart[1]
 	}
 	s.order, s.picks = grown(s.order, len(t.levels)), grown(s.picks, len(t.levels))
 	return nil
@@ -247,7 +256,8 @@ func (s *placing) takeSlices(request *TopologyRequest, finest int) error {
 		return err
 	}
 	clear(s.inner[:])
-	s.slice, s.sliced = 1, finest
+	clear(s.tails[:])
+	s.slice, s.sliced, s.tail = 1, finest, 0
 	last := int64(0)
 	for l, name := range t.levels {
 		size64, ok := request.Slices[name]
@@ -260,18 +270,24 @@ func (s *placing) takeSlices(request *TopologyRequest, finest int) error {
 			return topologyError("slices of %d pods at level %q", size, name)
 		case l < s.level:
 			return topologyError("slices at level %q, which is coarser than %q", name, t.levels[s.level])
-		case last == 0 && s.count%size != 0:
+		case last == 0 && s.count%size != 0 && !request.Tail:
 			return topologyError("%d pods are no whole slices of %d at level %q", s.count, size, name)
+		case last == 0 && s.count%size != 0 && request.Leader != nil:
+			return topologyError("a leader, and %d pods that are no whole slices of %d at level %q", s.count, size, name)
 		case last == 0:
-			s.slice, s.sliced = size, l
+			s.slice, s.sliced, s.tail = size, l, s.count%size
 		case last%size != 0:
 			return topologyError("slices of %d pods are no whole ones of %d at level %q", last, size, name)
 		default:
 			s.inner[l] = size
 		}
 		last = size
+		if s.tails[l] = s.count % size; s.tails[l] > 0 {
+			s.tailed = l
+		}
 	}
-	s.slices, s.unsliced = s.count/s.slice, s.slice == 1
+	s.slices, s.unsliced = (s.count+s.slice-1)/s.slice, s.slice == 1
+	s.hasExtra = request.Leader != nil || s.tail > 0
 	return nil
 }
 
@@ -343,7 +359,7 @@ func (s *placing) search() (level int, fits bool) {
 	for level = s.level; ; level-- {
 		s.countLevel(level)
 		several := !s.required && level == s.last
-		s.chosen, fits = choose(&s.choice, s.chosen[:0], s.domainsOf(s.order[level], level), s.slices, s.hasLeader, several)
+		s.chosen, fits = choose(&s.choice, s.chosen[:0], s.domainsOf(s.order[level], level), s.slices, s.hasExtra, several)
 		if fits || level == s.last {
 			return level, fits
 		}
@@ -352,9 +368,9 @@ func (s *placing) search() (level int, fits bool) {
 
 // domainsOf returns domains of a level to choose from.
 func (s *placing) domainsOf(ids []int32, level int) choices[int64] {
-	from := choices[int64]{ids: ids, have: s.have, withLeader: s.haveWithLeader, pods: s.pods, podsWithLeader: s.podsWithLeader}
+	from := choices[int64]{ids: ids, have: s.have, withExtra: s.haveWithExtra, pods: s.pods, podsWithExtra: s.podsWithExtra}
 	if s.unsliced || level > s.sliced {
-		from.pods, from.podsWithLeader = nil, nil
+		from.pods, from.podsWithExtra = nil, nil
 	}
 	return from
 }
@@ -363,29 +379,20 @@ func (s *placing) domainsOf(ids []int32, level int) choices[int64] {
 func (s *placing) refuse(answer *TopologyPlacement) {
 	level := answer.Level
 	answer.Domain, answer.Could = -1, 0
-	if s.required {
-		for _, d := range s.order[level] {
-			could := s.could(s.have[d], d)
-			if answer.Domain < 0 || could > answer.Could {
-				answer.Domain, answer.Could = int(d), could
-			}
+	sum, most := int64(0), int64(minGain)
+	for _, d := range s.order[level] {
+		gain := int64(minGain)
+		if s.hasExtra && s.haveWithExtra[d] != noPlace {
+			gain = s.haveWithExtra[d] - s.have[d]
 		}
-	} else {
-		sum, gain := int64(0), int64(math.MinInt64)
-		for _, d := range s.order[level] {
-			sum += s.have[d]
-			if s.hasLeader && s.haveWithLeader[d] != noPlace {
-				gain = max(gain, s.haveWithLeader[d]-s.have[d])
-			}
+		if could := s.could(s.have[d], gain); s.required && (answer.Domain < 0 || could > answer.Could) {
+			answer.Domain, answer.Could = int(d), could
 		}
-		switch {
-		case !s.hasLeader:
-			answer.Could = int(sum * s.slice)
-		case gain > math.MinInt64:
-			answer.Could = int((sum + gain) * s.slice)
-		}
+		sum, most = sum+s.have[d], max(most, gain)
 	}
-	answer.Could = min(answer.Could, int(s.count))
+	if !s.required {
+		answer.Could = s.could(sum, most)
+	}
 	s.domained.Reset(s.free.Rows())
 	for r, d := range s.t.at[len(s.t.at)-1] {
 		if d != 0 && isSelected(s.selected, r) {
@@ -398,10 +405,17 @@ func (s *placing) refuse(answer *TopologyPlacement) {
 	}
 }
 
-// could returns how many pods domain d could take with the leader placed.
-func (s *placing) could(have int64, d int32) int {
-	if s.hasLeader {
-		have = max(s.haveWithLeader[d], 0)
+// could returns how many pods fit where the domains have so much, and so much more with
+// the extra there.
+func (s *placing) could(have, gain int64) int {
+	pods := have * s.slice
+	switch {
+	case s.hasLeader && gain == minGain:
+		return 0
+	case s.hasLeader:
+		pods += gain * s.slice
+	case gain == 1:
+		pods += s.tail
 	}
-	return int(min(have*s.slice, s.count))
+	return int(min(pods, s.count))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -27,11 +28,11 @@ type site struct {
 	withLeader int // of a row: with the leader there; -1 when it does not fit
 }
 
-// goldenGangRequest is a request without resources.
+// goldenTopology is a request without resources.
 type goldenTopology struct {
 	levels    []string
 	count     int
-	led       bool
+	led       bool // one pod is a leader
 	level     int  // that is searched first
 	required  int  // the level of which one domain has to hold the gang, or -1
 	several   bool // unconstrained
@@ -49,20 +50,51 @@ func (g *goldenTopology) sliced() (level, size int) {
 	return len(g.levels) - 1, 1
 }
 
+// extra reports whether one site differs from the others: the one with the leader, or
+// with the last slice, if that is smaller.
+func (g *goldenTopology) extra() bool {
+	_, size := g.sliced()
+	return g.led || g.count%size > 0
+}
+
+// matters reports whether that is so also within the domains of a level.
+func (g *goldenTopology) matters(level int) bool {
+	for l := level + 1; l < len(g.levels); l++ {
+		if g.sizes[l] > 0 && g.count%g.sizes[l] > 0 {
+			return true
+		}
+	}
+	return g.led
+}
+
+// whole returns how many of so many pods are in groups of a size, of which one is
+// smaller when it is the last; -1 when that does not fit.
+func (g *goldenTopology) whole(pods, size int, last bool) int {
+	rest := 0
+	if last && !g.led {
+		rest = g.count % size
+	}
+	if pods < rest {
+		return -1
+	}
+	return (pods-rest)/size*size + rest
+}
+
 // pods returns what a site holds: what is no whole inner slice within a child is not
-// there. With led it is what it holds with the leader there, -1 when that fits nowhere.
-func (g *goldenTopology) pods(s *site, led bool) int {
+// there. With extra it is what it holds with the leader or the last slice there, -1
+// when that fits nowhere.
+func (g *goldenTopology) pods(s *site, extra bool) int {
 	if s.row >= 0 {
-		if led {
+		if extra && g.led {
 			return s.withLeader
 		}
 		return s.places
 	}
 	outer, _ := g.sliced()
-	part := func(c *site, led bool) int {
-		pods := g.pods(c, led)
-		if size := g.sizes[c.level]; pods > 0 && size > 0 && c.level > outer && c.row < 0 {
-			pods -= pods % size
+	part := func(c *site, extra bool) int {
+		pods := g.pods(c, extra)
+		if size := g.sizes[c.level]; size > 0 && c.level > outer && c.row < 0 {
+			return g.whole(pods, size, extra)
 		}
 		return pods
 	}
@@ -70,7 +102,7 @@ func (g *goldenTopology) pods(s *site, led bool) int {
 	for _, c := range s.children {
 		sum += part(c, false)
 	}
-	if !led {
+	if !extra {
 		return sum
 	}
 	best := -1
@@ -83,9 +115,9 @@ func (g *goldenTopology) pods(s *site, led bool) int {
 }
 
 // has returns what a site has: slices down to their level, and below whole inner ones.
-func (g *goldenTopology) has(s *site, led bool) int {
+func (g *goldenTopology) has(s *site, extra bool) int {
 	outer, size := g.sliced()
-	pods := g.pods(s, led)
+	pods := g.pods(s, extra)
 	switch {
 	case pods < 0:
 		return -1
@@ -93,17 +125,20 @@ func (g *goldenTopology) has(s *site, led bool) int {
 		return pods
 	case s.level > outer:
 		if inner := g.sizes[s.level]; inner > 0 {
-			pods -= pods % inner
+			return g.whole(pods, inner, extra)
 		}
 		return pods
 	case s.level == outer:
-		return pods / size
+		if pods = g.whole(pods, size, extra); pods < 0 {
+			return -1
+		}
+		return (pods + size - 1) / size
 	}
 	sum, best := 0, -1
 	for _, c := range s.children {
 		sum += g.has(c, false)
 	}
-	if !led {
+	if !extra {
 		return sum
 	}
 	for _, c := range s.children {
@@ -114,15 +149,92 @@ func (g *goldenTopology) has(s *site, led bool) int {
 	return best
 }
 
+// podsIn returns how many pods so many slices are.
+func (g *goldenTopology) podsIn(slices int, extra bool) int {
+	_, size := g.sliced()
+	if extra && !g.led {
+		return slices*size - size + g.count%size
+	}
+	return slices * size
+}
+
+// could returns how many pods fit into a site, with the leader there.
+func (g *goldenTopology) could(s *site) int {
+	without, with := g.podsIn(g.has(s, false), false), -1
+	if n := g.has(s, true); n >= 0 {
+		with = g.podsIn(n, true)
+	}
+	switch {
+	case !g.extra():
+		return min(without, g.count)
+	case g.led:
+		without = 0
+	}
+	return min(max(without, with), g.count)
+}
+
+// possible returns the numbers of pods that a site can hold, as a set of bits: without
+// and with the extra. It is what the sizes say and nothing more.
+func (g *goldenTopology) possible(s *site) (plain, extra uint64) {
+	most := uint64(1)<<(g.count+1) - 1
+	if s.row >= 0 {
+		plain = most >> (g.count - min(s.places, g.count))
+		switch {
+		case !g.led:
+			extra = plain
+		case s.withLeader >= 0:
+			extra = most >> (g.count - min(s.withLeader, g.count))
+		}
+		return plain, extra
+	}
+	sums := func(a, b uint64) (all uint64) {
+		for ; b != 0; b &= b - 1 {
+			all |= a << bits.TrailingZeros64(b)
+		}
+		return all & most
+	}
+	plain = 1
+	for _, c := range s.children {
+		p, e := g.possible(c)
+		plain, extra = sums(plain, p), sums(plain, e)|sums(extra, p)
+	}
+	if size := g.sizes[max(s.level, 0)]; s.level >= 0 && size > 0 {
+		for n := range g.count + 1 {
+			if n%size > 0 {
+				plain &^= 1 << n
+			}
+			if n%size != g.count%size {
+				extra &^= 1 << n
+			}
+		}
+	}
+	return plain, extra
+}
+
+// fits reports whether there is a placement.
+func (g *goldenTopology) fits(root *site) bool {
+	sites := []*site{root}
+	if g.required >= 0 {
+		sites = root.sitesAt(g.required)
+	}
+	return slices.ContainsFunc(sites, func(s *site) bool {
+		plain, extra := g.possible(s)
+		if g.extra() {
+			plain = extra
+		}
+		return plain>>g.count&1 != 0
+	})
+}
+
 // taken is a site with what it was given.
 type taken struct {
-	site *site
-	n    int
-	led  bool
+	site  *site
+	n     int
+	extra bool
 }
 
 // choose takes sites, which stand in order, for need.
-func (g *goldenTopology) choose(sites []*site, need int, led, several bool) []taken {
+func (g *goldenTopology) choose(sites []*site, need int, extra, several bool) []taken {
 	outer, _ := g.sliced()
 	order := slices.Clone(sites)
 	slices.SortStableFunc(order, func(a, b *site) int {
@@ -135,38 +247,38 @@ func (g *goldenTopology) choose(sites []*site, need int, led, several bool) []ta
 		}
 		return by
 	})
-	// The order by what they have, or have with the leader there, and then by pods.
-	ranks := func(a, b *site, led bool) int {
-		by := g.has(b, led) - g.has(a, led)
+	// The order by what they have, or have with the extra, and then by pods.
+	ranks := func(a, b *site, extra bool) int {
+		by := g.has(b, extra) - g.has(a, extra)
 		if g.leastFree {
 			by = -by
 		}
 		if by == 0 && a.row < 0 && a.level <= outer {
-			by = g.pods(a, led) - g.pods(b, led)
+			by = g.pods(a, extra) - g.pods(b, extra)
 		}
 		return by
 	}
-	ledOrder := slices.Clone(sites)
-	slices.SortStableFunc(ledOrder, func(a, b *site) int { return ranks(a, b, led) })
+	extraOrder := slices.Clone(sites)
+	slices.SortStableFunc(extraOrder, func(a, b *site) int { return ranks(a, b, extra) })
 	// Of those that suffice alone the one with the fewest, then the first.
 	var alone *site
-	for _, s := range ledOrder {
-		if g.has(s, led) >= need && (alone == nil || g.has(s, led) < g.has(alone, led)) {
+	for _, s := range extraOrder {
+		if g.has(s, extra) >= need && (alone == nil || g.has(s, extra) < g.has(alone, extra)) {
 			alone = s
 		}
 	}
 	if alone != nil {
-		return []taken{{alone, need, led}}
+		return []taken{{alone, need, extra}}
 	}
 	if !several {
 		return nil
 	}
-	if !led {
+	if !extra {
 		return g.front(order, need)
 	}
-	// The leader's place: the first in its order with as few sites as can be.
+	// The place of the extra: the first in its order with as few sites as can be.
 	var best []taken
-	for _, s := range ledOrder {
+	for _, s := range extraOrder {
 		if g.has(s, true) < 0 {
 			continue
 		}
@@ -241,11 +353,11 @@ func (s *site) rows() []int {
 // is false with what could be taken.
 func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, domains, could int, fits bool) {
 	outer, size := g.sliced()
-	slicesWanted := g.count / size
+	slicesWanted := (g.count + size - 1) / size
 	var chosen []taken
 	for level = g.level; ; level-- {
 		several := g.several || g.required < 0 && level == 0
-		chosen = g.choose(root.sitesAt(level), slicesWanted, g.led, several)
+		chosen = g.choose(root.sitesAt(level), slicesWanted, g.extra(), several)
 		if chosen != nil || several || g.required == level {
 			break
 		}
@@ -253,13 +365,12 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 	if chosen == nil {
 		if g.required >= 0 {
 			for _, s := range root.sitesAt(level) {
-				could = max(could, g.has(s, g.led)*size)
+				could = max(could, g.could(s))
 			}
 		} else {
-			whole := &site{level: -1, row: -1, children: root.sitesAt(level)}
-			could = max(g.has(whole, g.led)*size, 0)
+			could = g.could(&site{level: -1, row: -1, children: root.sitesAt(level)})
 		}
-		return nil, -1, level, 0, min(could, g.count), false
+		return nil, -1, level, 0, could, false
 	}
 	for l := level; l < outer; l++ {
 		var children []*site
@@ -268,26 +379,26 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 				children = append(children, s.children...)
 			}
 		}
-		chosen = g.choose(children, slicesWanted, g.led, true)
+		chosen = g.choose(children, slicesWanted, g.extra(), true)
 	}
 	rows, leader = make(map[int]int), -1
-	var spread func(s *site, pods int, led bool)
-	spread = func(s *site, pods int, led bool) {
+	var spread func(s *site, pods int, extra bool)
+	spread = func(s *site, pods int, extra bool) {
 		if s.row >= 0 {
 			if pods > 0 {
 				rows[s.row] += pods
 			}
-			if led {
+			if extra {
 				leader = s.row
 			}
 			return
 		}
-		for _, c := range g.choose(s.children, pods, led, true) {
-			spread(c.site, c.n, c.led)
+		for _, c := range g.choose(s.children, pods, extra && g.matters(s.level), true) {
+			spread(c.site, c.n, c.extra)
 		}
 	}
 	for _, c := range chosen {
-		spread(c.site, c.n*size, c.led)
+		spread(c.site, g.podsIn(c.n, c.extra), c.extra)
 	}
 	for _, s := range root.sitesAt(level) { // not all that were chosen are used
 		if slices.ContainsFunc(s.rows(), func(row int) bool { return rows[row] > 0 || row == leader }) {
@@ -377,7 +488,11 @@ func newTopologyCase(r *rand.Rand) *topologyCase {
 	if r.IntN(2) == 0 {
 		c.request.Slices = make(map[string]int)
 		size := []int{1, 2, 3, 4, 6}[r.IntN(5)]
-		c.request.Count -= c.request.Count % size
+		if !led && r.IntN(2) == 0 {
+			c.request.Tail = true
+		} else {
+			c.request.Count -= c.request.Count % size
+		}
 		for l := slices.Index(c.levels, level) + r.IntN(2); l < len(c.levels); l += 1 + r.IntN(2) {
 			c.request.Slices[c.levels[l]] = size
 			if size%2 == 0 && r.IntN(2) == 0 {
@@ -476,7 +591,11 @@ func checkTopology(t testing.TB, p *gang.Packer, c *topologyCase) {
 		}
 		return
 	}
-	rows, leader, level, domains, could, fits := c.golden().place(c.tree())
+	g, tree := c.golden(), c.tree()
+	if got.Fits != g.fits(tree) {
+		t.Fatalf("%+v, but a placement exists: %v\n%v", got, !got.Fits, c)
+	}
+	rows, leader, level, domains, could, fits := g.place(tree)
 	if got.Fits != fits || got.Level != level || got.Could != could || got.Leader != leader || got.Domains != domains {
 		t.Fatalf("%+v, want fits %v, leader %d, level %d, %d domains, could %d\n%v", got, fits, leader, level, domains, could, c)
 	}
@@ -536,9 +655,16 @@ func (c *topologyCase) checkInvariants(t testing.TB, top *gang.Topology, got gan
 		fail("in %d domains of level %d", len(within), got.Level)
 	}
 	for name, size := range c.request.Slices {
+		smaller := make(map[int]int) // domains with a slice that is smaller
 		for r := range perRow {
-			if n := perDomain[top.Domain(int(r), slices.Index(c.levels, name))]; n%size != 0 {
-				fail("%d pods in a domain of %s", n, name)
+			d := top.Domain(int(r), slices.Index(c.levels, name))
+			if n := perDomain[d]; n%size != 0 {
+				smaller[d] = n % size
+			}
+		}
+		for _, n := range smaller {
+			if len(smaller) > 1 || n != c.request.Count%size {
+				fail("slices of %v in domains of %s", smaller, name)
 			}
 		}
 	}

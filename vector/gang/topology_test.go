@@ -75,6 +75,11 @@ func TestTopologyWorkedCases(t *testing.T) {
 		{"unconstrained, least free", gang.TopologyRequest{Count: 6, LeastFree: true}, "h2 3, h3 2, h5 1"},
 		{"slices in a block", gang.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}, "h1 4"},
 		{"slices over blocks", gang.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}, "h1 4, h2 2, h3 2, h4 5, h5 1"},
+		{"slices and a smaller one", gang.TopologyRequest{Count: 5, Required: "block", Slices: map[string]int{"rack": 2}, Tail: true}, "h1 4, h2 1"},
+		{"slices and a smaller one on hosts", gang.TopologyRequest{Count: 9, Required: "block", Slices: map[string]int{"host": 2}, Tail: true}, "h1 4, h2 3, h3 2"},
+		{"only a smaller slice", gang.TopologyRequest{Count: 3, Required: "rack", Slices: map[string]int{"rack": 8}, Tail: true}, "h6 3"},
+		{"a smaller inner slice", gang.TopologyRequest{Count: 7, Required: "rack", Slices: map[string]int{"rack": 8, "host": 4}, Tail: true}, "h1 4, h2 3"},
+		{"slices and a smaller one, too many", gang.TopologyRequest{Count: 11, Required: "block", Slices: map[string]int{"rack": 4}, Tail: true}, "block: b2 could take 8"},
 		{"preferred block, too many", gang.TopologyRequest{Count: 20, Preferred: "block"}, "block: together could take 19"},
 		{"required block, preferred rack", gang.TopologyRequest{Count: 7, Required: "block", Preferred: "rack"}, "h1 4, h2 3"},
 		{"required block, preferred rack, which is too small", gang.TopologyRequest{Count: 8, Required: "block", Preferred: "rack"}, "h1 4, h2 3, h3 1"},
@@ -228,6 +233,7 @@ func TestTopologyErrors(t *testing.T) {
 		{gang.TopologyRequest{Count: 4, Slices: map[string]int{"rack": 0}}, `slices of 0 pods at level "rack"`},
 		{gang.TopologyRequest{Count: 4, Required: "rack", Slices: map[string]int{"block": 2}}, `slices at level "block", which is coarser than "rack"`},
 		{gang.TopologyRequest{Count: 5, Slices: map[string]int{"rack": 2}}, `5 pods are no whole slices of 2 at level "rack"`},
+		{gang.TopologyRequest{Count: 5, Slices: map[string]int{"rack": 2}, Leader: vec{1}, Tail: true}, `a leader, and 5 pods that are no whole slices of 2 at level "rack"`},
 		{gang.TopologyRequest{Count: 8, Slices: map[string]int{"rack": 4, "host": 3}}, `slices of 4 pods are no whole ones of 3 at level "host"`},
 	} {
 		_, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, test.request)
@@ -503,7 +509,8 @@ func TestTopologyAllocations(t *testing.T) {
 	for _, request := range []gang.TopologyRequest{
 		{Count: 30, Required: "rack"}, {Count: 30, Preferred: "host"}, {Count: 90}, {Count: 200, LeastFree: true},
 		{Count: 64, Required: "block", Slices: map[string]int{"rack": 8, "host": 2}},
-		{Count: 40, Preferred: "rack", Leader: vec{2, 2, 2}}, {Count: 100000}, {Count: 1100, Required: "block"},
+		{Count: 65, Required: "block", Slices: map[string]int{"rack": 8, "host": 2}, Tail: true},
+		{Count: 40, Preferred: "rack", Required: "block", Leader: vec{2, 2, 2}}, {Count: 100000}, {Count: 1100, Required: "block"},
 	} {
 		request.Request = vec{2, 1, 1}
 		call := func() {
