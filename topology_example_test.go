@@ -95,7 +95,7 @@ func Example_topology() {
 	// Output:
 	// [0 0 0 0 1 1 1 2]
 	// example.com/rack [b1 r1] could take 7
-	// evict 2 <nil>
+	// evict [1] <nil>
 }
 
 // nodesChange is what follows the nodes of a cluster.
@@ -140,9 +140,10 @@ func refuse(topology *gang.Topology, placement gang.TopologyPlacement, report fu
 	}
 }
 
-func makeRoom(placement gang.TopologyPlacement, overlay *vector.Overlay, rows *vector.Mask, topology *gang.Topology, request gang.TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) (int, error) {
+func makeRoom(placement gang.TopologyPlacement, overlay *vector.Overlay, rows *vector.Mask, topology *gang.Topology, request gang.TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) ([]int32, error) {
 	var packer gang.Packer
+	request.Reprieve = true // victims that the gang does not need stay
 	placement, err := packer.FilterTopology(placement, overlay, rows, topology, request, victims)
-	evict := placement.Prefix // -1: all of them are not enough
+	evict := placement.Victims // their indices; placement.Fits is false if all are not enough
 	return evict, err
 }

@@ -121,7 +121,7 @@ func ExamplePacker_PlaceTopology_leader() {
 	// leader on [b2 r3 h4]
 }
 
-// How many of the running pods have to go for eight pods in one rack?
+// Which of the running pods have to go for eight pods in one rack?
 func ExamplePacker_FilterTopology() {
 	topology, free := exampleCluster()
 	victims := func(yield func(row int, amounts vector.ResourceVector) bool) {
@@ -133,11 +133,11 @@ func ExamplePacker_FilterTopology() {
 	}
 	var packer gang.Packer
 	placement, err := packer.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, topology, gang.TopologyRequest{
-		Count: 8, Request: vector.ResourceVector{1}, Required: "rack",
+		Count: 8, Request: vector.ResourceVector{1}, Required: "rack", Reprieve: true,
 	}, victims)
 	printPlacement(topology, placement, err)
-	fmt.Println("evict", placement.Prefix)
+	fmt.Println("of the first", placement.Prefix, "evict", placement.Victims)
 	// Output:
 	// 1 rack: h1 h1 h1 h1 h1 h1 h2 h2
-	// evict 2
+	// of the first 2 evict [1]
 }

@@ -37,6 +37,10 @@ type TopologyRequest struct {
 	// LeastFree takes the domains and rows with the fewest places first, and not
 	// those with the most.
 	LeastFree bool
+
+	// Reprieve is for [Packer.FilterTopology]: of the victims of the prefix only
+	// [TopologyPlacement.Victims] go.
+	Reprieve bool
 }
 
 // TopologyPlacement is the answer of [Packer.PlaceTopology].
@@ -66,8 +70,10 @@ type TopologyPlacement struct {
 	Rejections, LeaderRejections []int
 
 	// Prefix is, for [Packer.FilterTopology], how many victims have to go; -1 when all
-	// of them are not enough.
-	Prefix int
+	// of them are not enough. Victims are, with Reprieve, the ones among them that have
+	// to go, by index in ascending order: when any one stays, the gang fits nowhere.
+	Prefix  int
+	Victims []int32
 }
 
 // PlaceTopology places a gang inside the domains of t on the selected rows of free.
@@ -161,6 +167,7 @@ type placing struct {
 	done     bool
 	fault    error
 	total    int64 // what all domains have
+	reprieve reprieve
 }
 
 // mostPlaces is how many places a row has that is unlimited, or has more.
@@ -308,13 +315,15 @@ func (s *placing) countedFrom(level int) int {
 // place finds a placement.
 func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 	if s.count == 0 && !s.hasLeader {
-		return TopologyPlacement{Fits: true, Placement: dst.Placement[:0], Leader: -1, Level: s.level, Domain: -1}
+		return TopologyPlacement{
+			Fits: true, Placement: dst.Placement[:0], Leader: -1, Level: s.level, Domain: -1, Victims: dst.Victims[:0],
+		}
 	}
 	s.countRows(s.countedFrom(s.level))
 	level, fits := s.search()
 	answer := TopologyPlacement{
 		Placement: dst.Placement[:0], Leader: -1, Rejections: dst.Rejections[:0], LeaderRejections: dst.LeaderRejections[:0],
-		Fits: fits, Level: level,
+		Fits: fits, Level: level, Victims: dst.Victims[:0],
 	}
 	if !fits {
 		s.refuse(&answer)

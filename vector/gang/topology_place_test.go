@@ -670,8 +670,8 @@ func (c *topologyCase) checkInvariants(t testing.TB, top *gang.Topology, got gan
 	}
 }
 
-// checkTopologyFilter compares the prefix with that found by placing anew after every
-// victim.
+// checkTopologyFilter compares the prefix with the one found by placing anew after every
+// victim, and the victims that have to go with those left by placing anew without each.
 func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r *rand.Rand) {
 	t.Helper()
 	top := c.topology(t)
@@ -679,13 +679,15 @@ func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r
 	var amounts []vec
 	for range r.IntN(12) {
 		if c.free.Rows() > 0 {
-			rows = append(rows, r.IntN(c.free.Rows()))
-			amounts = append(amounts, vec{float64(r.IntN(4)), float64(r.IntN(2))}[:r.IntN(3)])
+			rows = append(rows, r.IntN(1+r.IntN(c.free.Rows())))
+			amounts = append(amounts, vec{float64(r.IntN(8)) / 2, float64(r.IntN(2))}[:r.IntN(3)])
 		}
 	}
+	request := c.request
+	request.Reprieve = r.IntN(2) == 0
 	taken := 0
 	o := vector.NewOverlay(c.free)
-	got, err := p.FilterTopology(gang.TopologyPlacement{}, o, c.rows, top, c.request, func(yield func(int, vec) bool) {
+	got, err := p.FilterTopology(gang.TopologyPlacement{}, o, c.rows, top, request, func(yield func(int, vec) bool) {
 		for i, row := range rows {
 			if taken++; !yield(row, amounts[i]) {
 				return
@@ -695,24 +697,43 @@ func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := vector.NewOverlay(c.free)
-	var want gang.TopologyPlacement
-	for n := 0; ; n++ {
-		if want, err = other.PlaceTopology(gang.TopologyPlacement{}, after.Matrix(), c.rows, top, c.request); err != nil {
+	without := func(victims []int32) gang.TopologyPlacement { // the answer when only these go
+		after := vector.NewOverlay(c.free)
+		for _, v := range victims {
+			if err := after.AddToRow(rows[v], amounts[v]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		answer, err := other.PlaceTopology(gang.TopologyPlacement{}, after.Matrix(), c.rows, top, c.request)
+		if err != nil {
 			t.Fatal(err)
 		}
-		want.Prefix = n
-		if want.Fits {
-			break
+		return answer
+	}
+	var gone []int32
+	want := without(gone)
+	for len(gone) < len(rows) && !want.Fits {
+		gone = append(gone, int32(len(gone)))
+		want = without(gone)
+	}
+	prefix := len(gone)
+	if !want.Fits {
+		prefix = -1
+	} else if request.Reprieve {
+		for i := len(gone) - 1; i >= 0; i-- {
+			if fewer := slices.Delete(slices.Clone(gone), i, i+1); without(fewer).Fits {
+				gone = fewer
+			}
 		}
-		if n == len(rows) {
-			want.Prefix = -1
-			break
-		}
-		if err := after.AddToRow(rows[n], amounts[n]); err != nil {
-			t.Fatal(err)
+		want = without(gone)
+		want.Victims = gone
+		for i := range gone { // one after the other left out, not one of the rest can be
+			if without(slices.Delete(slices.Clone(gone), i, i+1)).Fits {
+				t.Fatalf("%v of %v need not go\n%v", gone[i], gone, c)
+			}
 		}
 	}
+	want.Prefix = prefix
 	if fmt.Sprint(got) != fmt.Sprint(want) || want.Fits && taken != want.Prefix {
 		t.Fatalf("%+v with %d victims taken, want %+v\nvictims %v %v\n%v", got, taken, want, rows, amounts, c)
 	}

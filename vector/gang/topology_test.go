@@ -511,6 +511,7 @@ func TestTopologyAllocations(t *testing.T) {
 		{Count: 64, Required: "block", Slices: map[string]int{"rack": 8, "host": 2}},
 		{Count: 65, Required: "block", Slices: map[string]int{"rack": 8, "host": 2}, Tail: true},
 		{Count: 40, Preferred: "rack", Required: "block", Leader: vec{2, 2, 2}}, {Count: 100000}, {Count: 1100, Required: "block"},
+		{Count: 1100, Required: "block", Reprieve: true}, {Count: 2300, Leader: vec{2, 2, 2}, Reprieve: true},
 	} {
 		request.Request = vec{2, 1, 1}
 		call := func() {
