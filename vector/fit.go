@@ -6,16 +6,12 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// listSize is how many columns go into one kernel call. Wider requests take
-// several.
-const listSize = 8
-
 // columnList collects the columns that matter to a kernel, with the amount of
 // each. It lives on the stack.
 type columnList struct {
 	n       int
-	columns [listSize]int32
-	amounts [listSize]float64
+	columns [kernel.ListSize]int32
+	amounts [kernel.ListSize]float64
 }
 
 func (l *columnList) add(column int, amount float64) {
@@ -24,82 +20,20 @@ func (l *columnList) add(column int, amount float64) {
 	l.n++
 }
 
-func (l *columnList) full() bool { return l.n == listSize }
-
-// requestList collects what a request asks for. Amounts that are float32 values, as
-// nearly all are, are compared with the rounded elements of a matrix, which gives the
-// same answer from half the bytes; see kernel.Floor32.
-type requestList struct {
-	exact     columnList // the other amounts
-	n32       int
-	columns32 [listSize]int32
-	amounts32 [listSize]float32
-}
-
-func (l *requestList) add(column int, amount float64) {
-	if c := float32(amount); float64(c) == amount {
-		l.columns32[l.n32], l.amounts32[l.n32] = int32(column), c
-		l.n32++
-	} else {
-		l.exact.add(column, amount)
-	}
-}
-
-// take lists the amounts that are requested among the n at data[0],
-// data[stride], …, from the one with index j on, and returns the index of the
-// first that found no more room, or n.
-func (l *requestList) take(data []float64, stride, n, j int) int {
-	for ; j < n; j++ {
-		x := data[j*stride]
-		if x <= 0 {
-			continue
-		}
-		// A list that is full goes to the kernel, and the next begins here.
-		if l.n32 == listSize || l.exact.full() {
-			break
-		}
-		l.add(j, x)
-	}
-	return j
-}
-
-// and clears the bits of dst, which stand for the rows of free from row lo on,
-// whose rows have less than what is listed.
-func (l *requestList) and(dst []uint64, free *Matrix, lo int) {
-	switch {
-	case l.n32 == 0:
-	case free.withoutLower32:
-		var exact [listSize]float64
-		for k, c := range l.amounts32[:l.n32] {
-			exact[k] = float64(c)
-		}
-		kernel.AndGE(dst, free.data[lo:], free.stride, l.columns32[:l.n32], exact[:l.n32])
-	default:
-		kernel.AndGE32(dst, free.lower32[lo:], free.stride, l.columns32[:l.n32], l.amounts32[:l.n32])
-	}
-	if n := l.exact.n; n > 0 {
-		kernel.AndGE(dst, free.data[lo:], free.stride, l.exact.columns[:n], l.exact.amounts[:n])
-	}
-}
+func (l *columnList) full() bool { return l.n == kernel.ListSize }
 
 // LessEqual sets dst to the rows of requests that are at most limit, by
 // [ResourceVector.LessEqual].
 func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
 	requests.checkVector(limit)
 	words := dst.fill(requests.rows)
-	var list columnList
-	for j := range requests.cols {
-		list.add(j, limit.Get(j))
-		if list.full() {
-			list.andLE(words, requests)
+	for j := 0; j < requests.cols; {
+		var list columnList
+		for ; j < requests.cols && !list.full(); j++ {
+			list.add(j, limit.Get(j))
 		}
+		kernel.AndLE(words, requests.data, requests.stride, list.columns[:list.n], list.amounts[:list.n])
 	}
-	list.andLE(words, requests)
-}
-
-func (l *columnList) andLE(dst []uint64, m *Matrix) {
-	kernel.AndLE(dst, m.data, m.stride, l.columns[:l.n], l.amounts[:l.n])
-	l.n = 0
 }
 
 // Fit sets dst to the rows of free that hold request, by [ResourceVector.FitsIn].
@@ -114,15 +48,11 @@ func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 		}
 		return
 	}
-	fit(dst.fill(free.rows), free, request)
-}
-
-// fit clears the bits of dst whose rows cannot hold request.
-func fit(dst []uint64, free *Matrix, request ResourceVector) {
+	words := dst.fill(free.rows)
 	for j := 0; j < len(request); {
-		var list requestList
-		j = list.take(request, 1, len(request), j)
-		list.and(dst, free, 0)
+		var list kernel.RequestList
+		j = list.Take(request, 1, len(request), j, free.withoutLower32)
+		kernel.AndGE(words, free.data, free.lower32, free.stride, 0, &list)
 	}
 }
 
@@ -138,8 +68,12 @@ func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 	dst.CopyFrom(rows)
 	var list columnList
 	// The kernel reads columns, and a row at a time jumps between them.
-	if !list.take(request) || dst.Count() > free.rows/fewRows {
-		fit(dst.words, free, request)
+	if list.take(request, 0) < len(request) || dst.Count() > free.rows/fewRows {
+		for j := 0; j < len(request); {
+			var list kernel.RequestList
+			j = list.Take(request, 1, len(request), j, free.withoutLower32)
+			kernel.AndGE(dst.words, free.data, free.lower32, free.stride, 0, &list)
+		}
 		return
 	}
 	for w, word := range dst.words {
@@ -155,18 +89,15 @@ func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 // one is faster than asking the kernel for all.
 const fewRows = 32
 
-// take lists what a request asks for. It reports false when that is too much.
-func (l *columnList) take(request ResourceVector) bool {
-	for j, x := range request {
-		if x <= 0 {
-			continue
+// take lists what a request asks for from column j on. It returns the first column that
+// found no more room, or the length of the request.
+func (l *columnList) take(request ResourceVector, j int) int {
+	for ; j < len(request) && !l.full(); j++ {
+		if x := request[j]; !(x <= 0) {
+			l.add(j, x)
 		}
-		if l.full() {
-			return false
-		}
-		l.add(j, x)
 	}
-	return true
+	return j
 }
 
 // lacks returns 1 when row i of free has less than what is listed, and 0
@@ -188,11 +119,11 @@ func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	words := dst.fill(free.rows)
 	for j := 0; j < free.cols; {
-		var list requestList
-		for end := min(j+listSize, free.cols); j < end; j++ {
-			list.add(j, request.Get(j))
+		var list kernel.RequestList
+		for end := min(j+kernel.ListSize, free.cols); j < end; j++ {
+			list.Add(j, request.Get(j), free.withoutLower32)
 		}
-		list.and(words, free, 0)
+		kernel.AndGE(words, free.data, free.lower32, free.stride, 0, &list)
 	}
 }
 
@@ -201,17 +132,11 @@ func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
 	words := dst.fill(a.rows)
-	var list columnList
-	for j, x := range request {
-		if x <= 0 {
-			continue
-		}
-		list.add(j, x)
-		if list.full() {
-			list.andSumGE(words, a, b)
-		}
+	for j := 0; j < len(request); {
+		var list columnList
+		j = list.take(request, j)
+		kernel.AndSumGE(words, a.data, a.stride, b.data, b.stride, list.columns[:list.n], list.amounts[:list.n])
 	}
-	list.andSumGE(words, a, b)
 }
 
 // FitSumStrict is [FitSum] by [ResourceVector.LessEqualSum].
@@ -219,19 +144,13 @@ func FitSumStrict(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
 	words := dst.fill(a.rows)
-	var list columnList
-	for j := range a.cols {
-		list.add(j, request.Get(j))
-		if list.full() {
-			list.andSumGE(words, a, b)
+	for j := 0; j < a.cols; {
+		var list columnList
+		for ; j < a.cols && !list.full(); j++ {
+			list.add(j, request.Get(j))
 		}
+		kernel.AndSumGE(words, a.data, a.stride, b.data, b.stride, list.columns[:list.n], list.amounts[:list.n])
 	}
-	list.andSumGE(words, a, b)
-}
-
-func (l *columnList) andSumGE(dst []uint64, a, b *Matrix) {
-	kernel.AndSumGE(dst, a.data, a.stride, b.data, b.stride, l.columns[:l.n], l.amounts[:l.n])
-	l.n = 0
 }
 
 // LessEqualRows sets dst to the rows i in which a is at most b, by
@@ -258,12 +177,35 @@ func FitMatrix(dst []Mask, free, requests *Matrix) {
 	if len(dst) < requests.rows {
 		panic("vector: fewer masks than requests")
 	}
-	// A tile of free is read once for a batch of requests: it is in the cache for all but
-	// the first.
-	for lo := 0; lo < requests.rows; lo += fitBatch {
+	for first := 0; first < requests.rows; first += fitBatch {
+		dst := dst[first:min(first+fitBatch, requests.rows)]
 		var batch requestBatch
-		batch.take(requests, lo, min(lo+fitBatch, requests.rows))
-		batch.fit(dst[lo:], free)
+		batch.take(requests, first, len(dst), free.withoutLower32)
+		for k := range dst {
+			dst[k].fill(free.rows)
+		}
+		// A tile of free is read once for a batch of requests: it is in the cache for all
+		// but the first.
+		const tile = fitTile / kernel.Block
+		for lo, n := 0, wordsFor(free.rows); lo < n; lo += tile {
+			for k := range dst {
+				if batch.same[k] {
+					continue
+				}
+				words := dst[k].words[lo:min(lo+tile, n)]
+				kernel.AndGE(words, free.data, free.lower32, free.stride, lo*kernel.Block, &batch.lists[k])
+				for j := batch.next[k]; j < requests.cols; {
+					var rest kernel.RequestList
+					j = rest.Take(requests.row(first+k), requests.stride, requests.cols, j, free.withoutLower32)
+					kernel.AndGE(words, free.data, free.lower32, free.stride, lo*kernel.Block, &rest)
+				}
+			}
+		}
+		for k := range dst {
+			if batch.same[k] {
+				copy(dst[k].words, dst[k-1].words)
+			}
+		}
 	}
 }
 
@@ -273,61 +215,22 @@ const fitBatch = 16
 
 // requestBatch is some rows of a matrix of requests, ready for the kernel.
 type requestBatch struct {
-	requests *Matrix
-	lo, n    int
-	lists    [fitBatch]requestList
-	wide     [fitBatch]bool // requests more columns than a list takes
-	same     [fitBatch]bool // requests what the one before it does
+	lists [fitBatch]kernel.RequestList // of the first columns
+	next  [fitBatch]int                // the first column that found no more room
+	same  [fitBatch]bool               // requests what the one before it does
 }
 
-// take lists the rows lo to hi-1 of requests.
-func (b *requestBatch) take(requests *Matrix, lo, hi int) {
-	b.requests, b.lo, b.n = requests, lo, hi-lo
-	for k := range b.n {
-		b.wide[k] = b.lists[k].takeRow(requests, lo+k, 0) < requests.cols
+// take lists n rows of requests from row first on.
+func (b *requestBatch) take(requests *Matrix, first, n int, exact bool) {
+	for k := range n {
+		b.next[k] = b.lists[k].Take(requests.row(first+k), requests.stride, requests.cols, 0, exact)
 		// Pods of one template follow each other, and the answer is copied.
-		b.same[k] = k > 0 && !b.wide[k] && !b.wide[k-1] && b.lists[k] == b.lists[k-1]
+		b.same[k] = k > 0 && b.next[k] == requests.cols && b.next[k-1] == requests.cols && b.lists[k] == b.lists[k-1]
 	}
 }
 
-// takeRow is take for row i of requests.
-func (l *requestList) takeRow(requests *Matrix, i, j int) int {
-	return l.take(requests.data[min(i, len(requests.data)):], requests.stride, requests.cols, j)
-}
-
-// fit sets dst[k] to the rows of free that can hold the request with index k.
-func (b *requestBatch) fit(dst []Mask, free *Matrix) {
-	for k := range b.n {
-		words := dst[k].fill(free.rows)
-		if b.wide[k] {
-			fitWide(words, free, b.requests, b.lo+k)
-		}
-	}
-	words := wordsFor(free.rows)
-	const tile = fitTile / kernel.Block
-	for lo := 0; lo < words; lo += tile {
-		hi := min(lo+tile, words)
-		for k := range b.n {
-			if !b.wide[k] && !b.same[k] {
-				b.lists[k].and(dst[k].words[lo:hi], free, lo*kernel.Block)
-			}
-		}
-	}
-	for k := range b.n {
-		if b.same[k] {
-			copy(dst[k].words, dst[k-1].words)
-		}
-	}
-}
-
-// fitWide is fit for row i of requests.
-func fitWide(dst []uint64, free, requests *Matrix, i int) {
-	for j := 0; j < requests.cols; {
-		var list requestList
-		j = list.takeRow(requests, i, j)
-		list.and(dst, free, 0)
-	}
-}
+// row returns the elements from row i of the first column on.
+func (m *Matrix) row(i int) []float64 { return m.data[min(i, len(m.data)):] }
 
 // Shortfall sets row i of dst, which takes free's shape and schema, to what request lacks
 // in row i of free, as [ResourceVector.Shortfall].
@@ -367,9 +270,21 @@ func FailingColumns(dst []uint64, free *Matrix, request ResourceVector) {
 	for lo := 0; lo < len(request); lo += failingGroup {
 		group := request[lo:min(lo+failingGroup, len(request))]
 		for row := 0; row < free.rows; row += failingTile {
-			var f failing
-			f.take(free, group, lo, row)
-			f.or(dst[row:min(row+failingTile, len(dst))], lo)
+			// Eight columns are eight masks, so one transposition of bits serves 64 amounts.
+			var holds failing
+			words := min(wordsFor(free.rows-row), failingTile/kernel.Block)
+			for k := range holds {
+				setAll(holds[k][:words])
+			}
+			for k, x := range group {
+				if x <= 0 {
+					continue
+				}
+				var list kernel.RequestList
+				list.Add(lo+k, x, free.withoutLower32)
+				kernel.AndGE(holds[k][:words], free.data, free.lower32, free.stride, row, &list)
+			}
+			holds.or(dst[row:min(row+failingTile, len(dst))], lo)
 		}
 	}
 }
@@ -379,28 +294,14 @@ const (
 	failingTile  = 1024 // rows
 )
 
-// failing is where a tile of rows rejects a group of requested columns: one mask
-// per column.
+// failing is where a tile of rows holds a group of requested columns: one mask per column.
 type failing [failingGroup][failingTile / kernel.Block]uint64
 
-// take finds the rejections of the rows from row on. Column k of the group is
-// column lo+k of free.
-func (f *failing) take(free *Matrix, group ResourceVector, lo, row int) {
-	// Eight columns are eight masks, so one transposition of bits serves 64 amounts.
-	words := min(wordsFor(free.rows-row), failingTile/kernel.Block)
-	for k, x := range group {
-		if x <= 0 {
-			continue
-		}
-		rejections(f[k][:words], free, lo+k, x, row)
-	}
-}
-
-// or sets the bits from lo on of each element of dst to the columns that reject
+// or sets the bits from lo on of each element of dst to the columns that do not hold
 // its row.
 func (f *failing) or(dst []uint64, lo int) {
 	for w := 0; len(dst) > 0; w++ {
-		c := [failingGroup]uint64{f[0][w], f[1][w], f[2][w], f[3][w], f[4][w], f[5][w], f[6][w], f[7][w]}
+		c := [failingGroup]uint64{^f[0][w], ^f[1][w], ^f[2][w], ^f[3][w], ^f[4][w], ^f[5][w], ^f[6][w], ^f[7][w]}
 		for at := 0; at < kernel.Block; at += 8 {
 			// Eight rows of the masks are an 8x8 matrix of bits, a byte per column;
 			// its transpose has a byte per row.
@@ -444,47 +345,33 @@ func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []i
 	selected := selection(rows, free.rows)
 	dst = resized(dst, free.cols)
 	clear(dst)
+	asked := free.rows
+	if rows != nil {
+		asked = rows.Count()
+	}
+	const chunk = 64 // words
+	var buffer [chunk]uint64
 	for j, x := range request {
 		if x <= 0 {
 			continue
 		}
-		eachRejection(free, j, x, func(w int, rejected uint64) {
-			if selected != nil {
-				rejected &= selected[w]
+		var list kernel.RequestList
+		list.Add(j, x, free.withoutLower32)
+		dst[j] = asked
+		for lo := 0; lo < free.rows; lo += chunk * kernel.Block {
+			words := buffer[:min(chunk, wordsFor(free.rows-lo))]
+			if setAll(words); selected != nil {
+				copy(words, selected[lo/kernel.Block:])
 			}
-			dst[j] += bits.OnesCount64(rejected)
-		})
-	}
-	return dst
-}
-
-// eachRejection calls f for every mask word of rows with the rows whose amount
-// in column j is not at least x.
-func eachRejection(free *Matrix, j int, x float64, f func(w int, rejected uint64)) {
-	const chunk = 64 // words
-	var buffer [chunk]uint64
-	for lo := 0; lo < wordsFor(free.rows); lo += chunk {
-		hi := min(lo+chunk, wordsFor(free.rows))
-		words := buffer[:hi-lo]
-		rejections(words, free, j, x, lo*kernel.Block)
-		for i, rejected := range words {
-			if last := free.rows - (lo+i)*kernel.Block; last < kernel.Block {
-				rejected &= 1<<last - 1
+			kernel.AndGE(words, free.data, free.lower32, free.stride, lo, &list)
+			// A view has rows of its matrix beyond its last.
+			if beyond := lo + len(words)*kernel.Block - free.rows; beyond > 0 {
+				words[len(words)-1] &= ^uint64(0) >> beyond
 			}
-			f(lo+i, rejected)
+			for _, word := range words {
+				dst[j] -= bits.OnesCount64(word)
+			}
 		}
 	}
-}
-
-// rejections sets dst, which stands for the rows of free from row lo on, to those
-// whose amount in column j is not at least x. Bits beyond the last row are
-// undefined.
-func rejections(dst []uint64, free *Matrix, j int, x float64, lo int) {
-	setAll(dst)
-	var list requestList
-	list.add(j, x)
-	list.and(dst, free, lo)
-	for w := range dst {
-		dst[w] = ^dst[w]
-	}
+	return dst
 }

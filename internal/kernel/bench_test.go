@@ -38,11 +38,11 @@ func pool(nodes, cols int) []float64 {
 }
 
 func BenchmarkAndGE(b *testing.B) {
-	benchmarkAndGE(b, 8, func(dst []uint64, o operands) { kernel.AndGE(dst, o.a, o.stride, o.cols, o.vals) })
+	benchmarkAndGE(b, 8, func(dst []uint64, o operands) { andGE(dst, o, o.vals, true) })
 }
 
 func BenchmarkAndGE32(b *testing.B) {
-	benchmarkAndGE(b, 4, func(dst []uint64, o operands) { kernel.AndGE32(dst, o.codes, o.stride, o.cols, o.limits) })
+	benchmarkAndGE(b, 4, func(dst []uint64, o operands) { andGE(dst, o, o.limits, false) })
 }
 
 // benchmarkAndGE asks for 10 of everything. size is the size of an element.

@@ -7,50 +7,45 @@ package kernel
 // The compare kernels. Each clears, in dst, the bits of the rows that fail, and
 // covers len(dst) blocks. Comparisons are ordered: a NaN on either side fails.
 
-// AndGE clears the bits of dst whose rows fail data[cols[k]*stride+r] >=
-// vals[k] for some k.
-func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
-	if active == Generic || len(cols) == 0 {
-		andGEGeneric(dst, data, stride, cols, vals)
+// AndGE clears the bits of dst, which stand for the rows from lo on, whose rows fail
+// data[c*stride+r] >= amount for a column c of list. lower32 has the elements of data
+// rounded down; it is not read for amounts that were listed as exact.
+func AndGE(dst []uint64, data []float64, lower32 []float32, stride, lo int, list *RequestList) {
+	if active == Generic {
+		andGERequest(dst, data, lower32, stride, lo, list)
 		return
 	}
-	raceColumns(data, stride, cols, len(dst)*Block)
-	raceWrite(dst)
-	vals = vals[:len(cols)]
-	impl, words, width := plan(len(dst), len(cols), 8)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < len(cols); k += width {
-			if n := min(width, len(cols)-k); impl == AVX512 {
-				andGEAVX512(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
-			} else {
-				andGEAVX2(&dst[0], w, &data[0], stride, &cols[k], &vals[k], n)
+	if n := list.n32; n > 0 {
+		part := lower32[lo:]
+		raceColumns(part, stride, list.columns32[:n], len(dst)*Block)
+		raceWrite(dst)
+		impl, words, width := plan(len(dst), n, 4)
+		for at := 0; at < len(dst); at += words {
+			w := min(words, len(dst)-at)
+			for k := 0; k < n; k += width {
+				if cols := min(width, n-k); impl == AVX512 {
+					andGE32AVX512(&dst[at], w, &part[at*Block], stride, &list.columns32[k], &list.amounts32[k], cols)
+				} else {
+					andGE32AVX2(&dst[at], w, &part[at*Block], stride, &list.columns32[k], &list.amounts32[k], cols)
+				}
 			}
 		}
-		dst, data = dst[w:], data[w*Block:]
 	}
-}
-
-// AndGE32 is AndGE for half the bytes.
-func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
-	if active == Generic || len(cols) == 0 {
-		andGEGeneric(dst, codes, stride, cols, vals)
-		return
-	}
-	raceColumns(codes, stride, cols, len(dst)*Block)
-	raceWrite(dst)
-	vals = vals[:len(cols)]
-	impl, words, width := plan(len(dst), len(cols), 4)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < len(cols); k += width {
-			if n := min(width, len(cols)-k); impl == AVX512 {
-				andGE32AVX512(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
-			} else {
-				andGE32AVX2(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], n)
+	if n := list.n; n > 0 {
+		part := data[lo:]
+		raceColumns(part, stride, list.columns[:n], len(dst)*Block)
+		raceWrite(dst)
+		impl, words, width := plan(len(dst), n, 8)
+		for at := 0; at < len(dst); at += words {
+			w := min(words, len(dst)-at)
+			for k := 0; k < n; k += width {
+				if cols := min(width, n-k); impl == AVX512 {
+					andGEAVX512(&dst[at], w, &part[at*Block], stride, &list.columns[k], &list.amounts[k], cols)
+				} else {
+					andGEAVX2(&dst[at], w, &part[at*Block], stride, &list.columns[k], &list.amounts[k], cols)
+				}
 			}
 		}
-		dst, codes = dst[w:], codes[w*Block:]
 	}
 }
 

@@ -4,39 +4,34 @@ package kernel
 
 // The functions of compare_amd64.go by NEON.
 
-func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
-	if active == Generic || len(cols) == 0 {
-		andGEGeneric(dst, data, stride, cols, vals)
+func AndGE(dst []uint64, data []float64, lower32 []float32, stride, lo int, list *RequestList) {
+	if active == Generic {
+		andGERequest(dst, data, lower32, stride, lo, list)
 		return
 	}
-	raceColumns(data, stride, cols, len(dst)*Block)
-	raceWrite(dst)
-	vals = vals[:len(cols)]
-	words, width := plan(len(cols), 8)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < len(cols); k += width {
-			andGENEON(&dst[0], w, &data[0], stride, &cols[k], &vals[k], min(width, len(cols)-k))
+	if n := list.n32; n > 0 {
+		part := lower32[lo:]
+		raceColumns(part, stride, list.columns32[:n], len(dst)*Block)
+		raceWrite(dst)
+		words, width := plan(n, 4)
+		for at := 0; at < len(dst); at += words {
+			w := min(words, len(dst)-at)
+			for k := 0; k < n; k += width {
+				andGE32NEON(&dst[at], w, &part[at*Block], stride, &list.columns32[k], &list.amounts32[k], min(width, n-k))
+			}
 		}
-		dst, data = dst[w:], data[w*Block:]
 	}
-}
-
-func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
-	if active == Generic || len(cols) == 0 {
-		andGEGeneric(dst, codes, stride, cols, vals)
-		return
-	}
-	raceColumns(codes, stride, cols, len(dst)*Block)
-	raceWrite(dst)
-	vals = vals[:len(cols)]
-	words, width := plan(len(cols), 4)
-	for len(dst) > 0 {
-		w := min(words, len(dst))
-		for k := 0; k < len(cols); k += width {
-			andGE32NEON(&dst[0], w, &codes[0], stride, &cols[k], &vals[k], min(width, len(cols)-k))
+	if n := list.n; n > 0 {
+		part := data[lo:]
+		raceColumns(part, stride, list.columns[:n], len(dst)*Block)
+		raceWrite(dst)
+		words, width := plan(n, 8)
+		for at := 0; at < len(dst); at += words {
+			w := min(words, len(dst)-at)
+			for k := 0; k < n; k += width {
+				andGENEON(&dst[at], w, &part[at*Block], stride, &list.columns[k], &list.amounts[k], min(width, n-k))
+			}
 		}
-		dst, codes = dst[w:], codes[w*Block:]
 	}
 }
 

@@ -42,12 +42,12 @@ type compareKernel struct {
 var compareKernels = []compareKernel{
 	{
 		"AndGE",
-		func(dst []uint64, o operands) { kernel.AndGE(dst, o.a, o.stride, o.cols, o.vals) },
+		func(dst []uint64, o operands) { andGE(dst, o, o.vals, true) },
 		func(o operands) func(int) bool { return testkit.GE(o.a, o.stride, o.cols, o.vals) },
 	},
 	{
 		"AndGE32",
-		func(dst []uint64, o operands) { kernel.AndGE32(dst, o.codes, o.stride, o.cols, o.limits) },
+		func(dst []uint64, o operands) { andGE(dst, o, o.limits, false) },
 		func(o operands) func(int) bool { return testkit.GE(o.codes, o.stride, o.cols, o.limits) },
 	},
 	{
@@ -70,6 +70,17 @@ var compareKernels = []compareKernel{
 		func(dst []uint64, o operands) { kernel.AndRowsFit(dst, o.a, o.stride, o.b, o.stride, len(o.cols)) },
 		func(o operands) func(int) bool { return testkit.RowsFit(o.a, o.stride, o.b, o.stride, len(o.cols)) },
 	},
+}
+
+// andGE runs AndGE, with several lists when there are many columns.
+func andGE[F float32 | float64](dst []uint64, o operands, amounts []F, exact bool) {
+	for lo := 0; lo < len(o.cols); lo += kernel.ListSize {
+		var list kernel.RequestList
+		for k := lo; k < min(lo+kernel.ListSize, len(o.cols)); k++ {
+			list.Add(int(o.cols[k]), float64(amounts[k]), exact)
+		}
+		kernel.AndGE(dst, o.a, o.codes, o.stride, 0, &list)
+	}
 }
 
 // fillOperands overwrites both matrices so that b mostly equals a and a row

@@ -10,13 +10,8 @@ package kernel
 func assembly() []Impl { return nil }
 
 //go:noinline
-func AndGE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
-	andGEGeneric(dst, data, stride, cols, vals)
-}
-
-//go:noinline
-func AndGE32(dst []uint64, codes []float32, stride int, cols []int32, vals []float32) {
-	andGEGeneric(dst, codes, stride, cols, vals)
+func AndGE(dst []uint64, data []float64, lower32 []float32, stride, lo int, list *RequestList) {
+	andGERequest(dst, data, lower32, stride, lo, list)
 }
 
 func AndLE(dst []uint64, data []float64, stride int, cols []int32, vals []float64) {
