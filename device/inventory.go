@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,11 +135,11 @@ func (d *Device) Allocatable() bool {
 }
 
 // Slots is a set of memory slots of a GPU, bit i for slot i: what MIG cuts the
-// memory into. A GPU has at most eight.
-type Slots uint8
+// memory into. A GPU has at most 32: an A100 has eight, an RTX PRO 6000 twelve.
+type Slots uint32
 
 // maxSlots is how many slots a GPU has at most.
-const maxSlots = 8
+const maxSlots = 32
 
 // String lists the slots, such as 0,5,6,7.
 func (s Slots) String() string {
@@ -147,7 +148,7 @@ func (s Slots) String() string {
 		if b.Len() > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteByte('0' + byte(bits.TrailingZeros8(uint8(rest))))
+		b.WriteString(strconv.Itoa(bits.TrailingZeros32(uint32(rest))))
 	}
 	return b.String()
 }

@@ -694,7 +694,7 @@ func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
 	switch {
 	case beyond != "":
 		d.node.problems.add(badSlots, d.Name, "%s: a GPU has memory slots 0 to %d", beyond, maxSlots-1)
-	case bits.OnesCount8(uint8(slots)) != int(last-first+1) && slots != 0:
+	case bits.OnesCount32(uint32(slots)) != int(last-first+1) && slots != 0:
 		d.node.problems.add(badSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slots)
 	}
 	return first, slots

@@ -423,7 +423,8 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 	}{
 		{nil, -1, ""},
 		{[]string{"memorySlice0"}, 0, ""},
-		{[]string{"memorySlice10", "memorySlice9"}, 9, "memorySlice10"},
+		{[]string{"memorySlice10", "memorySlice9"}, 9, ""},
+		{[]string{"memorySlice31", "memorySlice32"}, 31, "memorySlice32"},
 		{[]string{"memorySlice", "memorySlices", "memorySlice-1", "memorySlice03", "memoryslice1", "other.com/memorySlice2"}, -1, ""},
 		{[]string{"memorySlice128"}, -1, "memorySlice128"},
 		{[]string{"memorySlice127", "memorySlice99999999999"}, 127, "memorySlice99999999999"},

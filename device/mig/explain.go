@@ -9,7 +9,8 @@ import (
 // ExplainPlace returns why [PlaceInstances] says no, or "" where it says yes: the first
 // rule that the wanted instances break together with the used ones, such as "9 memory
 // slots of 8". The rules are, in order, the profiles that the GPU has, memory slots,
-// compute slices, instances of a profile, the media engine, and starts without overlap.
+// compute slices, instances of a profile, the media engine, media decoders, and starts
+// without overlap.
 // Where more instances are wanted than the GPU has slots, each counts as one slot.
 // Errors are as of [PlaceInstances].
 func ExplainPlace(g *Geometry, used []Placed, want []device.Profile) (string, error) {

@@ -2,6 +2,7 @@ package mig_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/resvec/resvec/device"
@@ -26,6 +27,12 @@ func TestExplainPlace(t *testing.T) {
 		{"two 4g", "A100-40", "", "4g,4g", "8 compute slices of 7"},
 		{"no such profile", "A100-40", "", "1g,1g.6gb", "the GPU has no profile 1g.6gb"},
 		{"media", "A30-24", "", "2g.12gb+me,1g.6gb+me", "2 instances with the media engine, at most 1"},
+		{"all media engines", "RTX-PRO-6000-96", "1g.24gb+me.all@0", "1g.24gb", "5 media decoders of 4"},
+		{"all media engines, and instances without any", "RTX-PRO-6000-96", "1g.24gb+me.all@0", "3*1g.24gb-me", ""},
+		{"all media engines twice", "RTX-PRO-6000-96", "2g.48gb+me.all@0", "1g.24gb+me.all", "2 instances with the media engine, at most 1"},
+		{"graphics next to compute", "RTX-PRO-6000-96", "1g.24gb+gfx@9", "2g.48gb+gfx,1g.24gb+me", ""},
+		{"the second half", "RTX-PRO-6000-96", "1g.24gb@6", "2g.48gb,2g.48gb-me", "15 memory slots of 12"},
+		{"no start in the rest", "RTX-PRO-6000-96", "1g.24gb@3,1g.24gb-me@6", "2g.48gb-me", "no starts without overlap"},
 		{"nothing", "A100-40", "", "", ""},
 	} {
 		e, err := mig.ExplainPlace(geometry(t, c.geometry), parseUsed(t, c.used), parseWant(t, c.want))
@@ -55,7 +62,7 @@ func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []
 		return
 	}
 	all := want[:len(want):len(want)]
-	slots, compute, media := 0, 0, 0
+	slots, compute, media, decoders := 0, 0, 0, 0
 	for _, u := range used {
 		all = append(all, u.Profile)
 		if u.Slots != 0 {
@@ -69,7 +76,7 @@ func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []
 		if !ok {
 			broken[fmt.Sprintf("the GPU has no profile %v", name)] = true
 		}
-		slots, compute = slots+p.Slots, compute+name.G
+		slots, compute, decoders = slots+p.Slots, compute+name.G, decoders+p.Decoders
 		if p.Media {
 			media++
 		}
@@ -98,6 +105,9 @@ func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []
 		}
 		if len(broken) == 0 && media > 1 {
 			broken[fmt.Sprintf("%d instances with the media engine, at most 1", media)] = true
+		}
+		if most := slices.MaxFunc(g.Profiles(), func(a, b mig.GeometryProfile) int { return a.Decoders - b.Decoders }).Decoders; len(broken) == 0 && decoders > most {
+			broken[fmt.Sprintf("%d media decoders of %d", decoders, most)] = true
 		}
 		if len(broken) == 0 {
 			broken["no starts without overlap"] = m.enough(used, want...)

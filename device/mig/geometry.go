@@ -13,21 +13,23 @@ import (
 )
 
 const (
-	maxSlots    = 8  // slots are the bits of a uint8
+	maxSlots    = 32 // slots are the bits of a uint32
 	maxProfiles = 32 // of one geometry; no GPU has half as many
+
+	mostDecoders = 1000 // of an instance: sums stay small
 )
 
 // Geometry says how MIG cuts a GPU: its memory is a row of slots and its
 // processors are compute slices, and an instance takes neighbouring slots from
-// one of a few allowed starts, a number of slices, and perhaps the media engine,
-// of which a GPU has one to give. [GeometryFor] finds the one of a product, and
-// [NewGeometry] makes others.
+// one of a few allowed starts, a number of slices, and media engines. [GeometryFor]
+// finds the one of a product, and [NewGeometry] makes others.
 //
 // A Geometry is immutable and safe for concurrent use. A nil *Geometry and the
 // zero value are a GPU without MIG: no slots, no slices, no profiles.
 type Geometry struct {
-	name          string
+	name, source  string
 	slots, slices int
+	decoders      int                 // as many as the profile with most
 	profiles      []GeometryProfile   // as given
 	kinds         []kind              // of the profiles, in the order of the search
 	order         []uint8             // profile i is kinds[order[i]]
@@ -40,7 +42,12 @@ type GeometryProfile struct {
 	Slots   int            // memory slots
 	Starts  []int8         // the slots where an instance may start
 	Max     int            // how many instances one GPU can have
-	Media   bool           // an instance takes the media engine
+	Media   bool           // an instance takes the media engine (OFA), of which a GPU has one
+
+	// Decoders are the media decoders (NVDEC) of an instance. A GPU has as many as the
+	// profile with most: an instance with all of them, such as +me.all, leaves room for
+	// those alone that have none, such as -me.
+	Decoders int
 
 	MemoryBytes int64 // of an instance; 0: only the device itself knows
 }
@@ -52,18 +59,15 @@ type kind struct {
 	g        uint8
 	max      uint8
 	media    uint8 // 1: takes the media engine
-	extended bool  // has media extensions (+me)
-	starts   uint8 // bit s: an instance may start at slot s
-	mask     uint8 // the slots of an instance that starts at 0
-	next     uint8 // 1 + the next kind with the same g; 0: none
-
-	// free has a bit s for every start where an instance finds its slots free,
-	// by the slots that are taken.
-	free [256]uint8
+	decoders int
+	extended bool   // has media extensions (+me)
+	starts   uint32 // bit s: an instance may start at slot s
+	mask     uint32 // the slots of an instance that starts at 0
+	next     uint8  // 1 + the next kind with the same g; 0: none
 }
 
 // NewGeometry returns the geometry of a GPU with so many memory slots and compute slices,
-// 1 to 8 each. It has 1 to 32 profiles, no two the same and none of a compute instance (C
+// 1 to 32 each. It has 1 to 32 profiles, no two the same and none of a compute instance (C
 // is 0). Each has at most so many slices and slots as the GPU, a maximum of 1 to slots,
 // and at least one start, no two the same, from which an instance does not run over the
 // end. The name is for people and may not be empty. All faults are reported at once, as a
@@ -125,6 +129,9 @@ func profileFaults(path *field.Path, p *GeometryProfile, slots, slices int) fiel
 		faults = append(faults, field.Invalid(path.Child("profile"), name, fmt.Sprintf("must have 1 to %d compute slices", slices)))
 	}
 	faults = within(faults, path.Child("max"), p.Max, slots, "instances")
+	if p.Decoders < 0 || p.Decoders > mostDecoders {
+		faults = append(faults, field.Invalid(path.Child("decoders"), p.Decoders, fmt.Sprintf("must be 0 to %d media decoders", mostDecoders)))
+	}
 	if p.MemoryBytes < 0 {
 		faults = append(faults, field.Invalid(path.Child("memoryBytes"), p.MemoryBytes, "must be 0 bytes or more"))
 	}
@@ -163,6 +170,7 @@ func compile(name string, slots, slices int, profiles []GeometryProfile) *Geomet
 	for rank, i := range searchOrder(profiles) {
 		p, k := &g.profiles[i], &g.kinds[rank]
 		k.compile(p)
+		g.decoders = max(g.decoders, p.Decoders)
 		k.next, g.first[p.Profile.G] = g.first[p.Profile.G], uint8(rank+1)
 		g.order[i] = uint8(rank)
 	}
@@ -187,7 +195,7 @@ func searchOrder(profiles []GeometryProfile) []int {
 // compile prepares one profile.
 func (k *kind) compile(p *GeometryProfile) {
 	k.profile = p.Profile
-	k.slots, k.g, k.max = uint8(p.Slots), uint8(p.Profile.G), uint8(p.Max)
+	k.slots, k.g, k.max, k.decoders = uint8(p.Slots), uint8(p.Profile.G), uint8(p.Max), p.Decoders
 	if p.Media {
 		k.media = 1
 	}
@@ -195,14 +203,19 @@ func (k *kind) compile(p *GeometryProfile) {
 	for _, s := range p.Starts {
 		k.starts |= 1 << s
 	}
-	k.mask = uint8(1<<p.Slots - 1)
-	for taken := range k.free {
-		for _, s := range p.Starts {
-			if uint8(taken)&(k.mask<<s) == 0 {
-				k.free[taken] |= 1 << s
-			}
-		}
+	k.mask = uint32(1<<p.Slots - 1)
+}
+
+// free returns the starts, as bits, where an instance finds its slots free. A taken slot
+// is in the way of the starts up to as many slots before it as an instance has; each step
+// doubles how far that reaches.
+func (k *kind) free(taken uint32) uint32 {
+	for reach := uint8(1); reach < k.slots; {
+		step := min(reach, k.slots-reach)
+		taken |= taken >> step
+		reach += step
 	}
+	return k.starts &^ taken
 }
 
 // cloneProfiles returns a copy that shares nothing with profiles.
@@ -243,6 +256,10 @@ func (g *Geometry) rank(p *device.Profile) int {
 // nominal memory of the GPU in GB.
 func (g *Geometry) Name() string { return g.orNone().name }
 
+// Source returns where a known geometry is published; empty for a geometry of
+// [NewGeometry].
+func (g *Geometry) Source() string { return g.orNone().source }
+
 // Slots returns how many memory slots the GPU has.
 func (g *Geometry) Slots() int { return g.orNone().slots }
 
@@ -266,10 +283,10 @@ func (g *Geometry) Profile(p device.Profile) (GeometryProfile, bool) {
 }
 
 // startsOf lists the starts of a bit mask.
-func startsOf(mask uint8) []int8 {
+func startsOf(mask uint32) []int8 {
 	var starts []int8
 	for ; mask != 0; mask &= mask - 1 {
-		starts = append(starts, int8(bits.TrailingZeros8(mask)))
+		starts = append(starts, int8(bits.TrailingZeros32(mask)))
 	}
 	return starts
 }

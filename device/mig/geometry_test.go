@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	resourcev1 "k8s.io/api/resource/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -39,17 +40,40 @@ func TestGeometries(t *testing.T) {
 4g.24gb: 4 at [0], 1 at most, media, 23344 MiB
 ` +
 		eight("B200-180", none, "1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb") +
+		eight("B300-269", none, "1g.34gb", "1g.67gb", "2g.67gb", "3g.135gb", "4g.135gb", "7g.269gb") +
+		eight("GB200-186", none, "1g.23gb", "1g.47gb", "2g.47gb", "3g.93gb", "4g.93gb", "7g.186gb") +
+		eight("GH200-144", none, "1g.18gb", "1g.36gb", "2g.36gb", "3g.72gb", "4g.72gb", "7g.144gb") +
 		eight("H100-80", none, "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb") +
 		eight("H100-94", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.47gb", "4g.47gb", "7g.94gb") +
 		eight("H100-96", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb") +
-		eight("H200-141", none, "1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")
+		eight("H20-96", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb") +
+		eight("H200-141", none, "1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb") +
+		`RTX-PRO-6000-96: 12 slots, 4 slices
+1g.24gb: 3 at [0 3 6 9], 4 at most, 1 decoders, 0 MiB
+1g.24gb+me: 3 at [0 3 6 9], 1 at most, media, 1 decoders, 0 MiB
+1g.24gb+gfx: 3 at [0 3 6 9], 4 at most, 1 decoders, 0 MiB
+1g.24gb+me.all: 3 at [0 3 6 9], 1 at most, media, 4 decoders, 0 MiB
+1g.24gb-me: 3 at [0 3 6 9], 4 at most, 0 MiB
+2g.48gb: 6 at [0 6], 2 at most, 2 decoders, 0 MiB
+2g.48gb+gfx: 6 at [0 6], 2 at most, 2 decoders, 0 MiB
+2g.48gb+me.all: 6 at [0 6], 1 at most, media, 4 decoders, 0 MiB
+2g.48gb-me: 6 at [0 6], 2 at most, 0 MiB
+4g.96gb: 12 at [0], 1 at most, media, 4 decoders, 0 MiB
+4g.96gb+gfx: 12 at [0], 1 at most, media, 4 decoders, 0 MiB
+`
 	var got strings.Builder
 	for _, g := range knownGeometries() {
 		fmt.Fprintf(&got, "%s: %d slots, %d slices\n", g.Name(), g.Slots(), g.Slices())
+		if !strings.HasPrefix(g.Source(), "NVIDIA ") {
+			t.Errorf("%s: source %q", g.Name(), g.Source())
+		}
 		for _, p := range g.Profiles() {
 			media := ""
 			if p.Media {
 				media = "media, "
+			}
+			if p.Decoders > 0 {
+				media += fmt.Sprintf("%d decoders, ", p.Decoders)
 			}
 			fmt.Fprintf(&got, "%v: %d at %v, %d at most, %s%d MiB\n", p.Profile, p.Slots, p.Starts, p.Max, media, p.MemoryBytes>>20)
 		}
@@ -65,7 +89,7 @@ func TestGeometryNamed(t *testing.T) {
 			t.Errorf("%s: %v", g.Name(), err)
 		}
 	}
-	for _, name := range []string{"", "A100", "a100-40", "H800-80", "GH200-96"} {
+	for _, name := range []string{"", "A100", "a100-40", "H800-80", "GH200-96", "RTX-PRO-6000"} {
 		if g, err := mig.GeometryNamed(name); g != nil || !errors.Is(err, mig.ErrUnknownGeometry) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -100,7 +124,9 @@ func TestGeometryFor(t *testing.T) {
 		{"by memory", "NVIDIA-H100-NVL", 95830, "H100-94"},
 		{"by memory: PCIe", "NVIDIA-H100-PCIe", 81559, "H100-80"},
 		{"480GB is the memory of the CPU", "NVIDIA-GH200-480GB", 97871, "H100-96"},
-		{"GH200 of 144 GB", "NVIDIA-GH200-144G-HBM3e", 147456, unknown},
+		{"GH200 of 144 GB", "NVIDIA-GH200-144G-HBM3e", 0, "GH200-144"},
+		{"GH200 of 144 GB by memory", "NVIDIA GH200", 147456, "GH200-144"},
+		{"H100 of 144 GB", "NVIDIA-H100", 147456, unknown},
 		{"no memory", "NVIDIA-H100-NVL", 0, unknown},
 		{"negative memory", "NVIDIA-H100-NVL", -81559, unknown},
 		{"A100 of 64 GB", "NVIDIA-A100-SXM-64GB", 65536, unknown},
@@ -114,10 +140,17 @@ func TestGeometryFor(t *testing.T) {
 		{"a size in the middle of a word", "NVIDIA-A100-x40GB", 0, unknown},
 		{"a size with a zero", "NVIDIA-A100-040GB", 0, unknown},
 		{"the family in the middle of a word", "NVIDIA-A100X-40GB", 40960, unknown},
-		{"GB200", "NVIDIA-GB200", 189471, unknown},
+		{"GB200", "NVIDIA-GB200", 189471, "GB200-186"},
+		{"GB300", "NVIDIA-GB300", 284208, unknown},
+		{"B300", "NVIDIA B300 SXM6 AC", 275040, "B300-269"},
 		{"A800", "NVIDIA-A800-SXM4-80GB", 81920, unknown},
 		{"H800", "NVIDIA-H800", 81559, unknown},
-		{"H20", "NVIDIA-H20", 97871, unknown},
+		{"H20", "NVIDIA-H20", 97871, "H20-96"},
+		{"H20 of 141 GB", "NVIDIA-H20-3e", 143771, unknown},
+		{"RTX PRO 6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, "RTX-PRO-6000-96"},
+		{"RTX PRO 6000 by label", "NVIDIA-RTX-PRO-6000-Blackwell-Max-Q-Workstation-Edition", 0, "RTX-PRO-6000-96"},
+		{"RTX 6000 Ada", "NVIDIA-RTX-6000-Ada-Generation", 49140, unknown},
+		{"RTX PRO 5000", "NVIDIA-RTX-PRO-5000-Blackwell", 48935, unknown},
 		{"letter case", "nvidia-a100-sxm4-40gb", 0, unknown},
 		{"two families: the first", "H200-A100-40GB", 0, "H200-141"},
 		{"only the part of an instance", "-MIG-A100-40GB", 0, unknown},
@@ -199,7 +232,7 @@ func TestNewGeometryFaults(t *testing.T) {
 		want          []string // type and field
 	}{
 		{"no slots or slices", 0, -1, rtxPro(), []string{"Invalid slots", "Invalid slices"}},
-		{"too many of both", 9, 9, nil, []string{"Invalid slots", "Invalid slices"}},
+		{"too many of both", 33, 33, nil, []string{"Invalid slots", "Invalid slices"}},
 		{"no profiles", 4, 4, nil, []string{"Required profiles"}},
 		{"too many profiles", 4, 4, make(profiles, 33), []string{"TooMany profiles"}},
 		{"one slice less", 4, 3, rtxPro(), []string{"Invalid profiles[0].profile"}},
@@ -218,6 +251,7 @@ func TestNewGeometryFaults(t *testing.T) {
 		{"a start twice", 4, 4, with(func(p profiles) { p[4].Starts = []int8{2, 0, 2} }), []string{"Duplicate profiles[4].starts[2]"}},
 		{"starts outside", 4, 4, with(func(p profiles) { p[4].Starts = []int8{-1, 3, 127} }), []string{
 			"Invalid profiles[4].starts[0]", "Invalid profiles[4].starts[1]", "Invalid profiles[4].starts[2]"}},
+		{"decoders below 0 and beyond all", 4, 4, with(func(p profiles) { p[3].Decoders, p[4].Decoders = -1, math.MaxInt }), []string{"Invalid profiles[3].decoders", "Invalid profiles[4].decoders"}},
 		{"negative memory", 4, 4, with(func(p profiles) { p[4].MemoryBytes = -1 }), []string{"Invalid profiles[4].memoryBytes"}},
 	} {
 		g, err := mig.NewGeometry("g", c.slots, c.slices, c.profiles)
@@ -255,34 +289,67 @@ func fieldFaults(err error) (faults []string) {
 // The most profiles, slots and slices that a geometry can have, in the order
 // that is worst for a search: all but the last can be anywhere.
 func TestLargestGeometry(t *testing.T) {
-	var profiles []mig.GeometryProfile
-	var want []device.Profile
-	for i := range 32 {
-		p := mig.GeometryProfile{Profile: device.Profile{G: 1, MemGB: 1000 + i}, Slots: 1, Starts: []int8{0, 1, 2, 3, 4, 5, 6, 7}, Max: 8}
-		switch i {
-		case 3, 5:
-			p.Starts = p.Starts[:7]
-		case 30, 31:
-			p.Starts = p.Starts[:1]
+	for _, slots := range []int{8, 32} {
+		var anywhere []int8
+		for s := range slots {
+			anywhere = append(anywhere, int8(s))
 		}
-		profiles = append(profiles, p)
+		var profiles []mig.GeometryProfile
+		for i := range 32 {
+			p := mig.GeometryProfile{Profile: device.Profile{G: 1, MemGB: 1000 + i}, Slots: 1, Starts: anywhere, Max: slots}
+			switch i {
+			case 3, 5:
+				p.Starts = p.Starts[:slots-1]
+			case 29, 30, 31:
+				p.Starts = p.Starts[:2]
+			}
+			profiles = append(profiles, p)
+		}
+		g, err := mig.NewGeometry("large", slots, slots, profiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []device.Profile
+		for _, i := range []int{0, 3, 1, 5, 2, 29, 30, 31} {
+			want = append(want, profiles[i].Profile)
+		}
+		for i := len(want); i < slots; i++ {
+			want = append(want, profiles[6+i%20].Profile)
+		}
+		if starts, ok, err := mig.PlaceInstances(nil, g, nil, want); ok || err != nil {
+			t.Errorf("%d slots, three that start at 0 or 1: %v, %v", slots, starts, err)
+		}
+		want[7] = profiles[6].Profile
+		if starts, ok, err := mig.PlaceInstances(nil, g, nil, want); !ok || err != nil {
+			t.Errorf("%d slots: %v, %v", slots, starts, err)
+		}
 	}
-	g, err := mig.NewGeometry("large", 8, 8, profiles)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// Twelve slots: an instance on the last of them, as a slice declares it.
+func TestTwelveSlots(t *testing.T) {
+	d := sliceInstance("a", "1g.24gb", 9, 10, 11)
+	product := "NVIDIA RTX PRO 6000 Blackwell Server Edition"
+	d.Attributes["productName"] = resourcev1.DeviceAttribute{StringValue: &product}
+	node := slicedNode(t, d)
+	gpu := mig.GPUs(node)[0]
+	gpu.Geometry = geometry(t, "RTX-PRO-6000-96") // slicedNode's GPU is another
+	if len(node.Problems) > 0 || node.Devices[0].Slots.String() != "9,10,11" {
+		t.Errorf("%v, %v", node.Devices[0].Slots, node.Problems)
 	}
-	for _, i := range []int{0, 3, 1, 5, 2, 7, 30, 31} {
-		want = append(want, profiles[i].Profile)
+	starts, ok, err := mig.PlaceInstances(nil, gpu.Geometry, parseUsed(t, "1g.24gb@9"), parseWant(t, "2g.48gb,1g.24gb+me.all"))
+	if ok || err != nil {
+		t.Errorf("a whole set of media engines: %v, %v", starts, err)
 	}
-	check(t, g, nil, want[:7])
-	if starts, ok, err := mig.PlaceInstances(nil, g, nil, want); ok || err != nil {
-		t.Errorf("two that start at 0 only: %v, %v", starts, err)
+	starts, ok, err = mig.PlaceInstances(nil, gpu.Geometry, gpu.Instances, parseWant(t, "1g.24gb+me,2g.48gb"))
+	if !ok || err != nil || startsText(starts) != "6,0" {
+		t.Errorf("the rest: %v, %t, %v", starts, ok, err)
 	}
 }
 
 // knownGeometries returns all of them, sorted by name.
 func knownGeometries() (list []*mig.Geometry) {
-	for _, name := range []string{"A100-40", "A100-80", "A30-24", "B200-180", "H100-80", "H100-94", "H100-96", "H200-141"} {
+	for _, name := range []string{"A100-40", "A100-80", "A30-24", "B200-180", "B300-269", "GB200-186", "GH200-144", "H100-80", "H100-94", "H100-96", "H20-96", "H200-141", "RTX-PRO-6000-96"} {
 		g, err := mig.GeometryNamed(name)
 		if err != nil {
 			panic(err)

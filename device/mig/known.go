@@ -3,7 +3,6 @@ package mig
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,35 +16,50 @@ var ErrUnknownGeometry = errors.New("mig: unknown geometry")
 
 // knownGPU is a GPU whose geometry is known.
 type knownGPU struct {
-	family  string
-	nominal int // memory in GB as its name has it
+	families []string // parts of a product's name, any of them
+	nominal  int      // memory in GB as its name has it
 	*Geometry
 }
 
-// knownGPUs are the known GPUs, sorted by name. The placements are from
-// the tables of NVIDIA's MIG user guide; so are the sizes, but for H100-94,
-// H100-96 and H200-141 they were not compared with hardware.
+// Where the tables are published. H100-94, H100-96, H200-141, RTX PRO 6000 and what isn't of
+// the guide were not compared with hardware.
+const (
+	userGuide   = "NVIDIA Multi-Instance GPU User Guide, Supported MIG Profiles: "
+	gpuOperator = "NVIDIA GPU Operator, profiles of "
+	migParted   = "NVIDIA mig-parted, profiles of "
+)
+
+// knownGPUs are the known GPUs, sorted by name. GPUs of eight slots and seven slices are
+// all cut in the same way; the vendor publishes the profiles of each, by name and number.
 var knownGPUs = sync.OnceValue(func() []knownGPU {
 	return []knownGPU{
-		sevenSlices("A100", [4]int{5, 10, 20, 40}, [4]int64{4864, 9856, 19968, 40192}),
-		sevenSlices("A100", [4]int{10, 20, 40, 80}, [4]int64{9856, 19968, 40192, 80384}),
+		sevenSlices("A100", [4]int{5, 10, 20, 40}, [4]int64{4864, 9856, 19968, 40192}, userGuide+"A100"),
+		sevenSlices("A100", [4]int{10, 20, 40, 80}, [4]int64{9856, 19968, 40192, 80384}, userGuide+"A100"),
 		a30(),
-		sevenSlices("B200", [4]int{23, 45, 90, 180}, [4]int64{}),
-		sevenSlices("H100", [4]int{10, 20, 40, 80}, [4]int64{}),
-		sevenSlices("H100", [4]int{12, 24, 47, 94}, [4]int64{}),
-		sevenSlices("H100", [4]int{12, 24, 48, 96}, [4]int64{}),
-		sevenSlices("H200", [4]int{18, 35, 71, 141}, [4]int64{}),
+		sevenSlices("B200", [4]int{23, 45, 90, 180}, [4]int64{}, userGuide+"B200"),
+		sevenSlices("B300", [4]int{34, 67, 135, 269}, [4]int64{}, gpuOperator+"HGX B300 (release notes 25.10.0), cut as B200"),
+		sevenSlices("GB200", [4]int{23, 47, 93, 186}, [4]int64{}, gpuOperator+"GB200 (default MIG configuration), cut as B200"),
+		sevenSlices("GH200", [4]int{18, 36, 72, 144}, [4]int64{}, migParted+"GH200 144G HBM3e (config-default.yaml), cut as H100"),
+		sevenSlices("H100", [4]int{10, 20, 40, 80}, [4]int64{}, userGuide+"H100", "GH200"),
+		sevenSlices("H100", [4]int{12, 24, 47, 94}, [4]int64{}, userGuide+"H100", "GH200"),
+		sevenSlices("H100", [4]int{12, 24, 48, 96}, [4]int64{}, userGuide+"H100 on GH200", "GH200"),
+		sevenSlices("H20", [4]int{12, 24, 48, 96}, [4]int64{}, migParted+"H20 (config-default.yaml), cut as H100"),
+		sevenSlices("H200", [4]int{18, 35, 71, 141}, [4]int64{}, userGuide+"H200"),
+		rtxPro6000(),
 	}
 })
 
 // sevenSlices returns a GPU of eight slots and seven slices. Its profiles have an
 // eighth, a quarter, a half or all of the memory, which is gb in their names and
-// mib in truth.
-func sevenSlices(family string, gb [4]int, mib [4]int64) knownGPU {
+// mib in truth. Its decoders exclude nothing: there is one for each slice.
+func sevenSlices(family string, gb [4]int, mib [4]int64, source string, alike ...string) knownGPU {
 	profile := func(g, size int, suffix string, most int, media bool, starts ...int8) GeometryProfile {
-		return GeometryProfile{device.Profile{G: g, MemGB: gb[size], Suffix: suffix}, 1 << size, starts, most, media, mib[size] << 20}
+		return GeometryProfile{
+			Profile: device.Profile{G: g, MemGB: gb[size], Suffix: suffix},
+			Slots:   1 << size, Starts: starts, Max: most, Media: media, MemoryBytes: mib[size] << 20,
+		}
 	}
-	return known(family, gb[3], 8, 7,
+	return known(append(alike, family), family, gb[3], 8, 7, source,
 		profile(1, 0, "", 7, false, 0, 1, 2, 3, 4, 5, 6),
 		profile(1, 0, "+me", 1, true, 0, 1, 2, 3, 4, 5, 6),
 		profile(1, 1, "", 4, false, 0, 2, 4, 6),
@@ -57,21 +71,54 @@ func sevenSlices(family string, gb [4]int, mib [4]int64) knownGPU {
 
 // a30 returns the A30, which has four slots and four slices.
 func a30() knownGPU {
-	return known("A30", 24, 4, 4,
-		GeometryProfile{device.Profile{G: 1, MemGB: 6}, 1, []int8{0, 1, 2, 3}, 4, false, 5836 << 20},
-		GeometryProfile{device.Profile{G: 1, MemGB: 6, Suffix: "+me"}, 1, []int8{0, 1, 2, 3}, 1, true, 5836 << 20},
-		GeometryProfile{device.Profile{G: 2, MemGB: 12}, 2, []int8{0, 2}, 2, false, 11672 << 20},
-		GeometryProfile{device.Profile{G: 2, MemGB: 12, Suffix: "+me"}, 2, []int8{0, 2}, 1, true, 11672 << 20},
-		GeometryProfile{device.Profile{G: 4, MemGB: 24}, 4, []int8{0}, 1, true, 23344 << 20})
+	profile := func(g, gb int, suffix string, most int, media bool, mib int64, starts ...int8) GeometryProfile {
+		return GeometryProfile{
+			Profile: device.Profile{G: g, MemGB: gb, Suffix: suffix},
+			Slots:   g, Starts: starts, Max: most, Media: media, MemoryBytes: mib << 20,
+		}
+	}
+	return known([]string{"A30"}, "A30", 24, 4, 4, userGuide+"A30",
+		profile(1, 6, "", 4, false, 5836, 0, 1, 2, 3),
+		profile(1, 6, "+me", 1, true, 5836, 0, 1, 2, 3),
+		profile(2, 12, "", 2, false, 11672, 0, 2),
+		profile(2, 12, "+me", 1, true, 11672, 0, 2),
+		profile(4, 24, "", 1, true, 23344, 0))
 }
 
-func known(family string, nominal, slots, slices int, profiles ...GeometryProfile) knownGPU {
-	return knownGPU{family, nominal, compile(family+"-"+strconv.Itoa(nominal), slots, slices, profiles)}
+// rtxPro6000 returns the RTX PRO 6000 Blackwell of any edition, which has twelve slots,
+// four slices and four decoders. An instance of +me.all has all media engines, one of -me
+// none, and +gfx excludes nothing.
+func rtxPro6000() knownGPU {
+	profile := func(g int, suffix string, most, decoders int, media bool, starts ...int8) GeometryProfile {
+		return GeometryProfile{
+			Profile: device.Profile{G: g, MemGB: 24 * g, Suffix: suffix},
+			Slots:   3 * g, Starts: starts, Max: most, Media: media, Decoders: decoders,
+		}
+	}
+	return known([]string{"RTX PRO 6000"}, "RTX-PRO-6000", 96, 12, 4,
+		userGuide+"RTX PRO 6000 Blackwell; starts as nvidia-smi mig -lgipp lists them",
+		profile(1, "", 4, 1, false, 0, 3, 6, 9),
+		profile(1, "+me", 1, 1, true, 0, 3, 6, 9),
+		profile(1, "+gfx", 4, 1, false, 0, 3, 6, 9),
+		profile(1, "+me.all", 1, 4, true, 0, 3, 6, 9),
+		profile(1, "-me", 4, 0, false, 0, 3, 6, 9),
+		profile(2, "", 2, 2, false, 0, 6),
+		profile(2, "+gfx", 2, 2, false, 0, 6),
+		profile(2, "+me.all", 1, 4, true, 0, 6),
+		profile(2, "-me", 2, 0, false, 0, 6),
+		profile(4, "", 1, 4, true, 0),
+		profile(4, "+gfx", 1, 4, true, 0))
+}
+
+func known(families []string, name string, nominal, slots, slices int, source string, profiles ...GeometryProfile) knownGPU {
+	g := compile(name+"-"+strconv.Itoa(nominal), slots, slices, profiles)
+	g.source = source
+	return knownGPU{families, nominal, g}
 }
 
 // GeometryNamed returns the known geometry of a name: A100-40, A100-80, A30-24, B200-180,
-// H100-80, H100-94, H100-96 or H200-141. Any other name gives an error that wraps
-// [ErrUnknownGeometry].
+// B300-269, GB200-186, GH200-144, H100-80, H100-94, H100-96, H20-96, H200-141 or
+// RTX-PRO-6000-96. Any other name gives an error that wraps [ErrUnknownGeometry].
 func GeometryNamed(name string) (*Geometry, error) {
 	for _, p := range knownGPUs() {
 		if p.name == name {
@@ -84,10 +131,10 @@ func GeometryNamed(name string) (*Geometry, error) {
 // GeometryFor returns the geometry of a GPU by its product name, as the driver or
 // a node label has it, and by its memory; memoryBytes <= 0 is unknown.
 //
-// The family is the first part of the name that is A100, A30, B200, H100, GH200 (an H100)
-// or H200, where anything but letters and digits separates the parts. Its variant is the
-// one whose size the name says (80GB), else the only one of the family, else the one that
-// is nearest to the memory and at most 10% off. What follows -MIG- in the name describes
+// The family is the first part of the name that is A100, A30, B200, B300, GB200, GH200 (an
+// H100, or of 144 GB), H100, H20, H200 or RTX PRO 6000, where anything but letters and digits
+// separates the parts. Its variant is the one whose size the name says (80GB), else the only
+// one of the family, else the one that is nearest to the memory and at most 10% off. What follows -MIG- in the name describes
 // an instance; it is ignored, and so is the memory. Everything else gives an error that
 // wraps [ErrUnknownGeometry]: placements differ between GPUs of one name, so none is
 // guessed.
@@ -101,7 +148,7 @@ func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 	variants := variantsOf(tokens)
 	for _, token := range tokens {
 		for _, v := range variants {
-			if token == strconv.Itoa(v.nominal)+"GB" {
+			if size := strconv.Itoa(v.nominal) + "G"; token == size || token == size+"B" {
 				return v.Geometry, nil
 			}
 		}
@@ -128,24 +175,24 @@ func namesOf(products []knownGPU) string {
 	return strings.Join(names, ", ")
 }
 
-// variantsOf returns the GPUs of the first family that tokens name.
-func variantsOf(tokens []string) []knownGPU {
-	products := knownGPUs()
-	for _, token := range tokens {
-		if token == "GH200" {
-			token = "H100"
+// variantsOf returns the GPUs of the first family that tokens name. There are none of an
+// H20-3e: the profiles of an H20 of that size aren't published.
+func variantsOf(tokens []string) (variants []knownGPU) {
+	name := " " + strings.Join(tokens, " ") + " "
+	first := len(name)
+	for _, p := range knownGPUs() {
+		for _, family := range p.families {
+			at := strings.Index(name, " "+family+" ")
+			if at < 0 || at > first || strings.HasPrefix(name[at:], " H20 3e ") {
+				continue
+			}
+			if at < first {
+				first, variants = at, nil
+			}
+			variants = append(variants, p)
 		}
-		begin := slices.IndexFunc(products, func(p knownGPU) bool { return p.family == token })
-		if begin < 0 {
-			continue
-		}
-		end := begin
-		for end < len(products) && products[end].family == token {
-			end++
-		}
-		return products[begin:end]
 	}
-	return nil
+	return variants
 }
 
 // nearestOf returns the variant whose nominal size is nearest to the memory,

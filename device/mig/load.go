@@ -39,7 +39,8 @@ func (p Placed) String() string {
 // load is what the instances on a GPU take of it.
 type load struct {
 	slots, slices, media uint8
-	taken                uint8 // the slots of instances whose start is known
+	decoders             int
+	taken                uint32 // the slots of instances whose start is known
 	counts               [maxProfiles]uint8
 	loose                itemList // instances whose start is unknown
 }
@@ -51,8 +52,9 @@ func (l *load) add(g *Geometry, r int) bool {
 	l.slots += k.slots
 	l.slices += k.g
 	l.media += k.media
+	l.decoders += k.decoders
 	l.counts[r]++
-	return int(l.slots) <= g.slots && int(l.slices) <= g.slices && l.media <= 1 && l.counts[r] <= k.max
+	return int(l.slots) <= g.slots && int(l.slices) <= g.slices && l.media <= 1 && l.decoders <= g.decoders && l.counts[r] <= k.max
 }
 
 // load sets l, which is empty, to what the used instances take.
@@ -64,12 +66,12 @@ func (g *Geometry) load(l *load, used []Placed) error {
 			return usedError(used, i, g.lacks(u.Profile))
 		}
 		k := &g.kinds[r]
-		mask := uint8(u.Slots)
+		mask := uint32(u.Slots)
 		if mask != 0 {
-			if bits.Len8(mask) > g.slots {
+			if bits.Len32(mask) > g.slots {
 				return usedError(used, i, fmt.Sprintf("must be on memory slots 0 to %d", g.slots-1))
 			}
-			l.slots += uint8(bits.OnesCount8(mask)) - k.slots // add has counted the slots of the profile
+			l.slots += uint8(bits.OnesCount32(mask)) - k.slots // add has counted the slots of the profile
 		} else if u.Start != -1 {
 			if u.Start < 0 || u.Start >= maxSlots || k.starts>>u.Start&1 == 0 {
 				return usedError(used, i, fmt.Sprintf("must start at one of the memory slots %v", startsOf(k.starts)))
@@ -111,6 +113,9 @@ func (g *Geometry) excess(l *load) string {
 	if l.media > 1 {
 		return fmt.Sprintf("%d instances with the media engine, at most 1", l.media)
 	}
+	if l.decoders > g.decoders {
+		return fmt.Sprintf("%d media decoders of %d", l.decoders, g.decoders)
+	}
 	return "no starts without overlap"
 }
 
@@ -130,9 +135,9 @@ func (g *Geometry) lacks(p device.Profile) string {
 
 // overlap says with which instance before it instance i overlaps.
 func (g *Geometry) overlap(used []Placed, i int) string {
-	mask := func(p Placed) uint8 {
+	mask := func(p Placed) uint32 {
 		if p.Slots != 0 || p.Start == -1 {
-			return uint8(p.Slots)
+			return uint32(p.Slots)
 		}
 		return g.kinds[g.rank(&p.Profile)].mask << p.Start
 	}

@@ -16,8 +16,8 @@ func Assumed(used []Placed) bool {
 
 // PlaceInstances decides whether instances of the wanted profiles can be made on a GPU
 // that has the used ones. It looks for starts such that no slots overlap, no more compute
-// slices are taken than there are, no profile has more instances than its maximum, and at
-// most one instance has the media engine. It is exact.
+// slices are taken than there are, no profile has more instances than its maximum, at
+// most one instance has the media engine, and the media decoders suffice. It is exact.
 //
 // If so, starts has one for each of want, in the order of want, in the array of dst where
 // that is large enough. The search places large instances before small ones (by slots,
@@ -33,7 +33,9 @@ func Assumed(used []Placed) bool {
 // among them, is no error: it can't be placed.
 //
 // The time does not depend on the length of want, since more instances than
-// slots are refused unread. Nothing is allocated, but for an error, if dst has
+// slots are refused unread. Where profiles of many slots may start almost anywhere on a
+// GPU of more than eight, it grows with the number of ways to place them; no vendor has
+// such a GPU. Nothing is allocated, but for an error, if dst has
 // room for as many starts as g has slots.
 func PlaceInstances(dst []int8, g *Geometry, used []Placed, want []device.Profile) (starts []int8, ok bool, err error) {
 	g = g.orNone()
@@ -102,7 +104,7 @@ func BestStart(g *Geometry, used []Placed, p device.Profile) (start int8, ok boo
 	start = -1
 	var most int
 	for free := g.starts(&l, r); free != 0; free &= free - 1 {
-		s := bits.TrailingZeros8(free)
+		s := bits.TrailingZeros32(free)
 		after := l
 		after.taken |= k.mask << s
 		if room := g.room(&after); start == -1 || room > most {
@@ -114,15 +116,15 @@ func BestStart(g *Geometry, used []Placed, p device.Profile) (start int8, ok boo
 
 // starts returns the starts, as bits, that an instance of kind r can have with
 // everything in l, where it is counted already.
-func (g *Geometry) starts(l *load, r int) uint8 {
+func (g *Geometry) starts(l *load, r int) uint32 {
 	k := &g.kinds[r]
-	free := k.free[l.taken]
+	free := k.free(l.taken)
 	if l.loose.n == 0 {
 		return free
 	}
 	var at [maxSlots]int8
 	for rest := free; rest != 0; rest &= rest - 1 {
-		s := bits.TrailingZeros8(rest)
+		s := bits.TrailingZeros32(rest)
 		if !g.search(l.taken|k.mask<<s, &l.loose, &at) {
 			free &^= 1 << s
 		}
@@ -163,7 +165,7 @@ func (g *Geometry) room(l *load) int {
 			largest = max(largest, int(k.g))
 		}
 		if !k.extended {
-			ways += bits.OnesCount8(free)
+			ways += bits.OnesCount32(free)
 		}
 	}
 	return largest*maxProfiles*maxSlots*2 + ways

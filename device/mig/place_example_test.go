@@ -154,20 +154,20 @@ func ExampleWeights() {
 	// A100-80 1.375
 }
 
-// A GPU that isn't known here.
+// A GPU that isn't known here, since nobody publishes where its instances start.
 func ExampleNewGeometry() {
 	one, two := profilesOf("1g.24gb")[0], profilesOf("2g.48gb")[0]
-	g, err := mig.NewGeometry("RTX-PRO-6000-96", 4, 4, []mig.GeometryProfile{
-		{Profile: one, Slots: 1, Starts: []int8{0, 1, 2, 3}, Max: 4},
-		{Profile: two, Slots: 2, Starts: []int8{0, 2}, Max: 2},
+	g, err := mig.NewGeometry("RTX-PRO-5000-48", 2, 2, []mig.GeometryProfile{
+		{Profile: one, Slots: 1, Starts: []int8{0, 1}, Max: 2},
+		{Profile: two, Slots: 2, Starts: []int8{0}, Max: 1},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	starts, ok, _ := mig.PlaceInstances(nil, g, nil, []device.Profile{one, two, one})
+	starts, ok, _ := mig.PlaceInstances(nil, g, nil, []device.Profile{one, one})
 	fmt.Println(starts, ok)
 	// Output:
-	// [2 0 3] true
+	// [0 1] true
 }
 
 // A GPU of a node that the driver or ResourceSlices describe, and what else

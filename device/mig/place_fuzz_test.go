@@ -29,17 +29,20 @@ func (b *fuzzBytes) geometry() (*mig.Geometry, error) {
 		return known[k], nil
 	}
 	slots, slices := 1+b.n(8), 1+b.n(8)
+	if b.n(4) == 0 {
+		slots += b.n(5)
+	}
 	var profiles []mig.GeometryProfile
 	for i := range 1 + b.n(6) {
 		p := mig.GeometryProfile{
 			Profile: device.Profile{G: 1 + b.n(slices), MemGB: 1 + i/2, Suffix: []string{"", "+me"}[i%2]},
 			Slots:   1 + b.n(slots),
 			Max:     1 + b.n(slots),
-			Media:   b.n(3) == 0,
+			Media:   b.n(3) == 0, Decoders: b.n(4),
 		}
 		bits := 1 + b.n(255)
 		for s := range slots - p.Slots + 1 {
-			if bits>>s&1 != 0 {
+			if bits>>(s%8)&1 != 0 {
 				p.Starts = append(p.Starts, int8(s))
 			}
 		}
@@ -67,7 +70,7 @@ func (b *fuzzBytes) used(g *mig.Geometry) []mig.Placed {
 	for range b.n(6) {
 		p := mig.Placed{Profile: b.profile(g), Start: int8(b.n(g.Slots()+2) - 1)}
 		if b.n(8) == 0 {
-			p.Slots = device.Slots(b.n(256))
+			p.Slots = device.Slots(b.n(256) << b.n(5))
 		}
 		if next := append(known[:len(known):len(known)], p); m.valid(next) {
 			used, known = append(used, p), next

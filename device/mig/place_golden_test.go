@@ -27,8 +27,14 @@ func newGolden(g *mig.Geometry) golden {
 
 // slotsOf lists the slots of an instance whose place is known.
 func (m golden) slotsOf(i mig.Placed) (list []int) {
-	for s := range 8 {
-		if i.Slots == 0 && int(i.Start) <= s && s < int(i.Start)+m.profiles[i.Profile].Slots || i.Slots>>s&1 != 0 {
+	if i.Slots == 0 {
+		for s := range m.profiles[i.Profile].Slots {
+			list = append(list, int(i.Start)+s)
+		}
+		return list
+	}
+	for s := range 32 {
+		if i.Slots>>s&1 != 0 {
 			list = append(list, s)
 		}
 	}
@@ -40,14 +46,17 @@ func (m golden) enough(used []mig.Placed, more ...device.Profile) bool {
 	for _, p := range more {
 		used = append(used[:len(used):len(used)], mig.Placed{Profile: p, Start: -1})
 	}
-	slots, compute, media, count := 0, 0, 0, map[device.Profile]int{}
+	slots, compute, media, decoders, most, count := 0, 0, 0, 0, 0, map[device.Profile]int{}
+	for _, p := range m.profiles {
+		most = max(most, p.Decoders)
+	}
 	for _, u := range used {
 		name := u.Profile
 		p, ok := m.profiles[name]
 		if !ok {
 			return false
 		}
-		slots, compute = slots+p.Slots, compute+name.G
+		slots, compute, decoders = slots+p.Slots, compute+name.G, decoders+p.Decoders
 		if u.Slots != 0 {
 			slots += len(m.slotsOf(u)) - p.Slots
 		}
@@ -58,12 +67,12 @@ func (m golden) enough(used []mig.Placed, more ...device.Profile) bool {
 			return false
 		}
 	}
-	return slots <= m.slots && compute <= m.slices && media <= 1
+	return slots <= m.slots && compute <= m.slices && media <= 1 && decoders <= most
 }
 
 // apart reports whether instances start where they may and don't overlap.
 func (m golden) apart(placed []mig.Placed) bool {
-	var taken [8]bool
+	var taken [64]bool
 	for _, i := range placed {
 		if i.Slots == 0 && !slices.Contains(m.profiles[i.Profile].Starts, i.Start) {
 			return false

@@ -142,7 +142,7 @@ func (c *collector) addInstance(parent *device.Device, m MIGInstance, name strin
 }
 
 // mostSlots is how many memory slots a GPU has at most.
-const mostSlots = 8
+const mostSlots = 32
 
 // slots returns so many memory slots from a start on, as far as a GPU has them.
 func (c *collector) slots(start int8, slots int, name string) (set device.Slots) {
