@@ -26,7 +26,7 @@ replay: ## the five traces of the paper, from the folder RESVEC_OPENB, against t
 	for trace in default cpu100 gpushare60 gpuspec20 multigpu40; do go run ./examples/replay -check -nodes "$$RESVEC_OPENB/openb_node_list_gpu_node.csv" -pods "$$RESVEC_OPENB/openb_pod_list_$$trace.csv" || exit; done
 
 model: ## the quota ledger against its golden model, ten million random operations: make model N=100000000 for more
-	QUOTA_MODEL_OPERATIONS=$(or $(N),10000000) go test -run '^TestModel$$' -timeout 0 -v ./quota
+	GOGC=800 QUOTA_MODEL_OPERATIONS=$(or $(N),10000000) go test -run '^TestModel$$' -timeout 0 -v ./quota
 
 mutants: ## small faults of the quota's book that its tests would miss; other files: make mutants FILES=vector/mask.go TESTS=./vector RUN=.
 	go run ./internal/mutants -test '$(if $(TESTS),$(TESTS),./quota/internal/book,./quota)' -run '$(if $(RUN),$(RUN),^Test(Answers|Match|TooLarge|Agrees|FillAll|RollBack|CheckFinds|NotTogether|ManyAtATime) TestModel .)' $(or $(FILES),$(filter-out %_test.go,$(wildcard quota/internal/book/*.go)))

@@ -2,16 +2,18 @@ package quota
 
 import (
 	"cmp"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // golden is a ledger as its specification has it, slow and plain: it keeps only what was
 // recorded - queues, jobs with their min and holds, their tasks with their charges, all by
-// name - and works out every sum, limit and firm card from these records whenever it is
-// asked. It shares no code with the ledger, only the types of questions and answers.
+// name - and works out every limit, room and firm card from these records whenever it is
+// asked. Only sums are kept: put changes them, and the model counts them again now and
+// then. It shares no code with the ledger, only the types of questions and answers.
 type golden struct {
 	cfg    Config
 	outs   []string // the outputs that it has, sorted
@@ -21,7 +23,8 @@ type golden struct {
 	nodes  map[string][]string // their cards, sorted
 	seq    uint64
 	queues map[string]*goldQueue
-	jobs   map[string]*goldJob
+	jobs   map[string]*goldJob // a record is never changed: who changes a job puts another one
+	sums   map[goldCell]goldSum
 
 	waiting map[string]*goldRequest // tasks that were pending in the last view
 }
@@ -44,31 +47,34 @@ type goldJob struct {
 	reserved  bool // its min is known
 	seen      bool
 	seq       uint64
-	items     []*goldItem // in the order of goldWant.compare
-	tasks     []*goldTask // in commit order
+	items     []goldItem // in the order of goldWant.compare
+	tasks     []goldTask // in commit order
 }
 
 // goldItem is a part of a min. cpu, memory and outputs are items as a single card is.
 type goldItem struct {
-	cards     []string
-	min, unit int64
-	hold      map[string]int64 // by card
+	goldWant
+	hold map[string]int64 // by card
 }
 
 type goldTask struct {
-	id, job string
+	id      string
 	seq     uint64
 	state   taskState
-	charges []*goldCharge
+	charges []goldCharge
 }
 
 type goldCharge struct {
-	cards           []string
-	item            *goldItem // that it counts against; may be nil
-	binds           bool      // without an item: binds the tasks of the job's key to its card
-	card            string
-	amount, covered int64
+	goldWant
+	item    int // of the job, that it counts against, or one of these:
+	card    string
+	covered int64
 }
+
+const (
+	goldNoItem = -1 - iota // it counts against none
+	goldBinds              // against none, and it binds the tasks of the job's key to its card
+)
 
 // goldRequest asks for a job's min or for a task.
 type goldRequest struct {
@@ -85,20 +91,20 @@ type goldWant struct {
 
 // compare puts cpu and memory first, then singles by name, multis by key, and outputs.
 func (w goldWant) compare(other goldWant) int {
-	kind := func(cards []string) int {
+	kind := func(w goldWant) int {
 		switch {
-		case goldPlain(cards[0]):
+		case goldPlain(w.cards[0]):
 			return 0
-		case goldOutput(cards[0]):
+		case goldOutput(w.cards[0]):
 			return 3
 		}
-		return min(len(cards), 2)
+		return min(len(w.cards), 2)
 	}
-	return cmp.Or(
-		cmp.Compare(kind(w.cards), kind(other.cards)),
-		strings.Compare(goldKey(w.cards), goldKey(other.cards)),
-		cmp.Compare(w.unit, other.unit))
+	return cmp.Or(cmp.Compare(kind(w), kind(other)), slices.Compare(w.cards, other.cards), cmp.Compare(w.unit, other.unit))
 }
+
+// same reports whether the cards are the same, in the same order.
+func (w goldWant) same(other goldWant) bool { return slices.Equal(w.cards, other.cards) }
 
 // goldOutputs are the outputs that a ledger may have.
 var goldOutputs = []string{"x", "y"}
@@ -137,62 +143,86 @@ func (r *goldRequest) amount(dim string) (sum int64) {
 func newGolden(cfg Config, outs []string) *golden {
 	return &golden{
 		cfg: cfg, outs: outs, dims: slices.Concat([]string{"cpu", "memory"}, outs), known: map[string]bool{},
-		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]*goldRequest{},
+		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, sums: map[goldCell]goldSum{}, waiting: map[string]*goldRequest{},
 	}
 }
 
-// clone copies everything, so that what is tried can be forgotten.
+// clone copies what operations change, so that what is tried can be forgotten.
 func (g *golden) clone() *golden {
 	c := *g
-	c.queues, c.jobs, c.waiting = map[string]*goldQueue{}, map[string]*goldJob{}, maps.Clone(g.waiting)
-	for name, q := range g.queues {
-		own := *q
-		c.queues[name] = &own
-	}
-	for id, j := range g.jobs {
-		c.jobs[id] = j.clone()
-	}
-	return &c
-}
-
-func (j *goldJob) clone() *goldJob {
-	c := *j
-	c.items, c.tasks = nil, nil
-	for _, it := range j.items {
-		c.items = append(c.items, &goldItem{it.cards, it.min, it.unit, maps.Clone(it.hold)})
-	}
-	for _, t := range j.tasks {
-		own := *t
-		own.charges = nil
-		for _, charge := range t.charges {
-			copied := *charge
-			if at := slices.Index(j.items, charge.item); at >= 0 {
-				copied.item = c.items[at]
-			}
-			own.charges = append(own.charges, &copied)
-		}
-		c.tasks = append(c.tasks, &own)
-	}
+	c.jobs, c.sums, c.waiting = maps.Clone(g.jobs), maps.Clone(g.sums), maps.Clone(g.waiting)
 	return &c
 }
 
 // Records.
 
-// tasks are all that are charged, by id.
-func (g *golden) tasks() map[string]*goldTask {
-	tasks := map[string]*goldTask{}
+// tasks are the ids of all that are charged.
+func (g *golden) tasks() (ids []string) {
 	for _, j := range g.jobs {
 		for _, t := range j.tasks {
-			tasks[t.id] = t
+			ids = append(ids, t.id)
 		}
 	}
-	return tasks
+	slices.Sort(ids)
+	return ids
 }
 
 // in returns the record of a job if it is in the queue.
 func (g *golden) in(queue, job string) *goldJob {
 	if j := g.jobs[job]; j != nil && j.queue == queue {
 		return j
+	}
+	return nil
+}
+
+// task returns a charged task, its job and its place among the tasks of the job.
+func (g *golden) task(id string) (*goldJob, *goldTask, int) {
+	for _, j := range g.jobs {
+		for at := range j.tasks {
+			if j.tasks[at].id == id {
+				return j, &j.tasks[at], at
+			}
+		}
+	}
+	return nil, nil, 0
+}
+
+// edit returns a record of a job to be changed and put, a new one if there is none.
+func (g *golden) edit(job, queue string) *goldJob {
+	if g.jobs[job] == nil {
+		return &goldJob{id: job, queue: queue, anyMix: g.cfg.AnyMix}
+	}
+	return g.jobs[job].clone()
+}
+
+func (j *goldJob) clone() *goldJob {
+	c := *j
+	c.items, c.tasks = slices.Clone(c.items), slices.Clone(c.tasks)
+	for i := range c.items {
+		c.items[i].hold = maps.Clone(c.items[i].hold)
+	}
+	for i := range c.tasks {
+		c.tasks[i].charges = slices.Clone(c.tasks[i].charges)
+	}
+	return &c
+}
+
+// put replaces the record of a job, nil: by none. A job without min and tasks is none.
+func (g *golden) put(id string, j *goldJob) {
+	g.count(g.jobs[id], -1)
+	delete(g.jobs, id)
+	if j != nil && (j.reserved || len(j.tasks) > 0) {
+		g.jobs[id] = j
+		g.count(j, 1)
+	}
+}
+
+// try puts a record unless a sum gets too large.
+func (g *golden) try(j *goldJob) error {
+	old := g.jobs[j.id]
+	if g.put(j.id, j); g.reaches(1 << 53) {
+		g.put(j.id, old)
+		return ErrOverflow
 	}
 	return nil
 }
@@ -206,7 +236,7 @@ func (it *goldItem) held() (sum int64) {
 
 // holds reports whether anything is held for a job.
 func (j *goldJob) holds() bool {
-	return slices.ContainsFunc(j.items, func(it *goldItem) bool { return it.held() > 0 })
+	return slices.ContainsFunc(j.items, func(it goldItem) bool { return it.held() > 0 })
 }
 
 // add changes what is held on a card.
@@ -216,53 +246,32 @@ func (it *goldItem) add(card string, amount int64) {
 	}
 }
 
-func (it *goldItem) move(from, to string, amount int64) {
-	it.add(from, -amount)
-	it.add(to, amount)
-}
-
-// against lists the charges that count against an item, nil for those against none.
-func (j *goldJob) against(it *goldItem) (charges []*goldCharge) {
+// charges are those of all tasks, in commit order; nil has none.
+func (j *goldJob) charges(yield func(*goldCharge) bool) {
+	if j == nil {
+		return
+	}
 	for _, t := range j.tasks {
-		for _, c := range t.charges {
-			if c.item == it {
-				charges = append(charges, c)
+		for i := range t.charges {
+			if !yield(&t.charges[i]) {
+				return
 			}
 		}
 	}
-	return charges
+}
+
+// covered is what charges on a card cover of an item, "": on any.
+func (j *goldJob) covered(item int, card string) (sum int64) {
+	for c := range j.charges {
+		if c.item == item && (card == "" || card == c.card) {
+			sum += c.covered
+		}
+	}
+	return sum
 }
 
 // left is the part of an item's min that no charge covers.
-func (j *goldJob) left(it *goldItem) int64 {
-	left := it.min
-	for _, c := range j.against(it) {
-		left -= c.covered
-	}
-	return left
-}
-
-// min is what a job needs of cpu or memory, and what of it is held.
-func (j *goldJob) min(dim string) (of goldPart) {
-	for _, it := range j.items {
-		if it.cards[0] == dim {
-			of = goldPart{it.min, it.held()}
-		}
-	}
-	return of
-}
-
-// charged is what a task is charged of cpu or memory, and what of it is covered.
-func (t *goldTask) charged(dim string) (of goldPart) {
-	for _, c := range t.charges {
-		if c.card == dim {
-			of = goldPart{c.amount, c.covered}
-		}
-	}
-	return of
-}
-
-type goldPart struct{ amount, part int64 }
+func (j *goldJob) left(item int) int64 { return j.items[item].amount - j.covered(item, "") }
 
 // cards are the cards that a task is charged.
 func (t *goldTask) cards() (cards []string) {
@@ -275,20 +284,16 @@ func (t *goldTask) cards() (cards []string) {
 }
 
 // spreads reports whether an item may be on several cards: a multi under AnyMix.
-func (j *goldJob) spreads(cards []string) bool { return j.anyMix && len(cards) > 1 }
+func (j *goldJob) spreads(want goldWant) bool { return j.anyMix && len(want.cards) > 1 }
 
-// firm is the card that the first charge of an item binds it to, if any.
-func (j *goldJob) firm(it *goldItem) string {
-	if charges := j.against(it); len(charges) > 0 && !j.spreads(it.cards) {
-		return charges[0].card
+// firm is the card that a want of a task is bound to, if any: by the first charge of
+// its item or, without an item, by the first one that binds its key.
+func (j *goldJob) firm(want goldWant, item int) string {
+	if item >= 0 && j.spreads(j.items[item].goldWant) {
+		return ""
 	}
-	return ""
-}
-
-// firmKey is the card that tasks of a key are bound to without a reservation.
-func (j *goldJob) firmKey(cards []string) string {
-	for _, c := range j.against(nil) {
-		if c.binds && goldKey(c.cards) == goldKey(cards) {
+	for c := range j.charges {
+		if item >= 0 && c.item == item || item < 0 && c.item == goldBinds && c.same(want) {
 			return c.card
 		}
 	}
@@ -297,28 +302,55 @@ func (j *goldJob) firmKey(cards []string) string {
 
 // Sums and limits.
 
+type goldCell struct{ queue, dim string }
+
 type goldSum struct{ allocated, held, elastic int64 }
 
 func (s goldSum) floor() int64 { return s.allocated - s.elastic + s.held }
 func (s goldSum) full() int64  { return s.allocated + s.held }
 
-// sum adds up what a job has in a dimension. Elastic is the uncovered part of the
-// charges of a job whose min is known.
-func (j *goldJob) sum(dim string) (s goldSum) {
-	for _, it := range j.items {
-		s.held += it.hold[dim]
+func (s goldSum) plus(other goldSum, sign int64) goldSum {
+	return goldSum{s.allocated + sign*other.allocated, s.held + sign*other.held, s.elastic + sign*other.elastic}
+}
+
+// sums adds up what a job has, by dimension. Elastic is the uncovered part of the charges
+// of a job whose min is known.
+func (j *goldJob) sums() map[string]goldSum {
+	sums := map[string]goldSum{}
+	if j == nil {
+		return sums
 	}
-	for _, t := range j.tasks {
-		for _, c := range t.charges {
-			if c.card != dim {
-				continue
-			}
-			if s.allocated += c.amount; j.reserved {
-				s.elastic += c.amount - c.covered
-			}
+	for _, it := range j.items {
+		for card, held := range it.hold {
+			sums[card] = sums[card].plus(goldSum{held: held}, 1)
 		}
 	}
-	return s
+	for c := range j.charges {
+		s := goldSum{allocated: c.amount}
+		if j.reserved {
+			s.elastic = c.amount - c.covered
+		}
+		sums[c.card] = sums[c.card].plus(s, 1)
+	}
+	return sums
+}
+
+// count adds a job to the sums of its queue and those above, or takes it out.
+func (g *golden) count(j *goldJob, sign int64) {
+	for dim, s := range j.sums() {
+		for _, q := range g.levels(j.queue) {
+			at := goldCell{q.name, dim}
+			g.sums[at] = g.sums[at].plus(s, sign)
+		}
+	}
+}
+
+// recount works out all sums from the records.
+func (g *golden) recount() {
+	g.sums = map[goldCell]goldSum{}
+	for _, j := range g.jobs {
+		g.count(j, 1)
+	}
 }
 
 // levels are a queue and those above it, the lowest first.
@@ -329,42 +361,10 @@ func (g *golden) levels(queue string) (levels []*goldQueue) {
 	return levels
 }
 
-// below reports whether a queue is another one or below it.
-func (g *golden) below(queue, other string) bool {
-	for queue != "" && queue != other {
-		queue = g.queues[queue].parent
-	}
-	return queue == other
-}
-
-// sum adds up what a queue and those below it have in a dimension.
-func (g *golden) sum(queue, dim string) (s goldSum) {
-	for _, j := range g.jobs {
-		if g.below(j.queue, queue) {
-			own := j.sum(dim)
-			s.allocated, s.held, s.elastic = s.allocated+own.allocated, s.held+own.held, s.elastic+own.elastic
-		}
-	}
-	return s
-}
-
-// holders counts the jobs for which anything is held in a queue or below it.
-func (g *golden) holders(queue string) (n int) {
-	for _, j := range g.jobs {
-		if g.below(j.queue, queue) && j.holds() {
-			n++
-		}
-	}
-	return n
-}
-
-// overflows reports whether a sum is too large.
-func (g *golden) overflows() bool { return g.reaches(1 << 53) }
-
 // reaches reports whether some queue has as much in a dimension.
 func (g *golden) reaches(amount int64) bool {
-	for queue := range g.queues {
-		if slices.ContainsFunc(g.dims, func(dim string) bool { return g.sum(queue, dim).full() >= amount }) {
+	for _, s := range g.sums {
+		if s.full() >= amount {
 			return true
 		}
 	}
@@ -428,7 +428,7 @@ func (g *golden) real(q *goldQueue, dim string) int64 {
 func (g *golden) over() (list []Headroom) {
 	for _, queue := range slices.Sorted(maps.Keys(g.queues)) {
 		for _, dim := range g.dims {
-			limit, s := g.limit(queue, dim), g.sum(queue, dim)
+			limit, s := g.limit(queue, dim), g.sums[goldCell{queue, dim}]
 			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
 				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: limit - used, Level: queue, Limit: limit})
 			}
@@ -454,7 +454,7 @@ func (g *golden) rooms(queue, dim string, tests func(s goldSum, limit int64) (ha
 		limit := g.limit(q.name, dim)
 		hard, promise := Unlimited, Unlimited
 		if limit != Unlimited {
-			hard, promise = tests(g.sum(q.name, dim), limit)
+			hard, promise = tests(g.sums[goldCell{q.name, dim}], limit)
 		}
 		if room := min(hard, promise); i == 0 || room < r.amount {
 			r = goldRoom{amount: room, limit: limit, level: q.name, promised: promise < hard}
@@ -492,26 +492,22 @@ func (g *golden) moveRoom(queue, dim string, hold int64) goldRoom {
 		}
 		return hard, promise
 	})
-	s := g.sum(r.level, dim)
+	s := g.sums[goldCell{r.level, dim}]
 	r.stuck = r.limit != Unlimited && s.full() < r.limit && s.allocated+hold > r.limit
 	return r
 }
 
 // itemRoom returns the room for an item of a task on a card. elsewhere: it is firm on
 // another card.
-func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, it *goldItem, card string) (r goldRoom, elsewhere bool) {
-	firm := ""
-	if it != nil {
-		firm = j.firm(it)
-	} else if j != nil {
-		firm = j.firmKey(want.cards)
-	}
-	switch {
-	case firm != "" && firm != card:
+func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, item int, card string) (r goldRoom, elsewhere bool) {
+	if firm := j.firm(want, item); firm != "" && firm != card {
 		return goldRoom{level: queue, limit: g.limit(queue, card)}, true
-	case it == nil:
+	}
+	if item < 0 {
 		return g.chargeRoom(queue, card, 0), false
-	case !j.spreads(it.cards) && it.held() > it.hold[card]:
+	}
+	it := j.items[item]
+	if !j.spreads(it.goldWant) && it.held() > it.hold[card] {
 		return g.moveRoom(queue, card, it.held()), false
 	}
 	return g.chargeRoom(queue, card, it.hold[card]), false
@@ -520,11 +516,13 @@ func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, it *goldItem,
 // alone returns the ledger as if nothing were held but for a job of a queue.
 func (g *golden) alone(queue, job string) *golden {
 	c := g.clone()
-	for _, j := range c.jobs {
-		for _, it := range j.items {
-			if j != c.in(queue, job) {
-				clear(it.hold)
+	for id, j := range g.jobs {
+		if j != g.in(queue, job) && j.holds() {
+			bare := j.clone()
+			for i := range bare.items {
+				clear(bare.items[i].hold)
 			}
+			c.put(id, bare)
 		}
 	}
 	return c
@@ -542,11 +540,11 @@ func goldReason(reason Reason, queue string) Refusal {
 	return Refusal{Reason: reason, Queue: queue, Headroom: Headroom{Why: reason}}
 }
 
-// refuseAmount is the refusal of an amount.
-func goldRefuseAmount(a *Answer, queue string, item int, cards []string, amount int64, r goldRoom, best string, why Reason) bool {
-	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: amount, output: goldOutput(cards[0])}
-	f.Headroom = Headroom{Resource: goldKey(cards), Why: why, Room: r.amount, Level: r.level, Limit: r.limit}
-	switch dim := cards[0]; {
+// goldRefuseAmount is the refusal of an amount.
+func goldRefuseAmount(a *Answer, queue string, item int, want goldWant, r goldRoom, best string, why Reason) bool {
+	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: want.amount, output: goldOutput(want.cards[0])}
+	f.Headroom = Headroom{Resource: goldKey(want.cards), Why: why, Room: r.amount, Level: r.level, Limit: r.limit}
+	switch dim := want.cards[0]; {
 	case dim == "cpu":
 		f.Reason = ReasonInsufficientCPUQuota
 	case dim == "memory":
@@ -554,7 +552,7 @@ func goldRefuseAmount(a *Answer, queue string, item int, cards []string, amount 
 	case goldCard(dim):
 		f.Item = item
 	}
-	if len(cards) > 1 {
+	if len(want.cards) > 1 {
 		f.Best = best
 	}
 	return goldRefuse(a, f)
@@ -637,21 +635,19 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 	tasks := next.tasks
 	next.anyMix, next.reserved, next.items, next.tasks = r.anyMix, true, nil, nil
 	for _, want := range slices.SortedFunc(slices.Values(r.items), goldWant.compare) {
-		next.items = append(next.items, &goldItem{want.cards, want.amount, want.unit, map[string]int64{}})
+		next.items = append(next.items, goldItem{want, map[string]int64{}})
 	}
 	for _, t := range tasks {
-		var wants []goldWant
-		for _, c := range t.charges {
-			wants = append(wants, goldWant{cards: c.cards, amount: c.amount})
-		}
-		for i, it := range next.matches(wants) {
-			c := t.charges[i]
-			*c = goldCharge{cards: c.cards, card: c.card, amount: c.amount}
-			if it == nil {
-				firm := next.firmKey(c.cards)
-				c.binds = !next.anyMix && len(c.cards) > 1 && (firm == "" || firm == c.card)
-			} else if firm := next.firm(it); slices.Contains(it.cards, c.card) && (firm == "" || firm == c.card) {
-				c.item, c.covered = it, min(c.amount, next.left(it))
+		for i, item := range next.matches(t.wants()) {
+			c := &t.charges[i]
+			firm := next.firm(c.goldWant, item)
+			fits := firm == "" || firm == c.card
+			c.item, c.covered = goldNoItem, 0
+			switch {
+			case item < 0 && fits && next.binds(c.goldWant):
+				c.item = goldBinds
+			case item >= 0 && fits && slices.Contains(next.items[item].cards, c.card):
+				c.item, c.covered = item, min(c.amount, next.left(item))
 			}
 		}
 		next.tasks = append(next.tasks, t)
@@ -662,37 +658,35 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 // fill finds the holds of an item, left to right, on top of those of the items before it. What
 // the job itself has in the floor is taken out of the test.
 func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
-	it := next.items[index]
-	spreads, firm, left := next.spreads(it.cards), next.firm(it), next.left(it)
+	it := &next.items[index]
+	spreads, firm, left := next.spreads(it.goldWant), next.firm(it.goldWant, index), next.left(index)
+	own := old.sums()
 	room := func(g *golden, card string) goldRoom {
-		var less int64
-		if old != nil {
-			own := old.sum(card)
-			less = own.floor()
-		}
-		for _, before := range next.items[:index] {
-			less -= before.hold[card] + next.covered(before, card)
+		less := own[card].floor()
+		for i, before := range next.items[:index] {
+			less -= before.hold[card] + next.covered(i, card)
 		}
 		return g.floorRoom(next.queue, card, less)
 	}
+	alone := sync.OnceValue(func() *golden { return g.alone(next.queue, next.id) })
 	var best, sum goldRoom // of the roomiest alternative, and what whole units add up to
 	var options []Headroom
 	bestCard, bestWhy, fits := "", Reason(""), true
-	at := slices.IndexFunc(next.items, func(it *goldItem) bool { return goldCard(it.cards[0]) })
+	at := slices.IndexFunc(next.items, func(it goldItem) bool { return goldCard(it.cards[0]) })
 	sumAlone, fitsAlone := int64(0), true // if nothing were held for others
 	for _, card := range it.cards {
 		if firm != "" && firm != card {
 			continue
 		}
-		r, covered := room(g, card), next.covered(it, card)
-		if !spreads && it.min <= r.amount {
+		r, covered := room(g, card), next.covered(index, card)
+		if !spreads && it.amount <= r.amount {
 			it.add(card, left)
 			return true
 		}
-		free := room(g.alone(next.queue, next.id), card)
+		free := room(alone(), card)
 		whole, wholeAlone := goldWhole(r.amount, covered, it.unit), goldWhole(free.amount, covered, it.unit)
 		why := g.lacking(r.level, card, ReasonOverCapacity)
-		if why == ReasonOverCapacity && (!spreads && it.min <= free.amount || spreads && min(left+covered, wholeAlone) > whole) {
+		if why == ReasonOverCapacity && (!spreads && it.amount <= free.amount || spreads && min(left+covered, wholeAlone) > whole) {
 			why = ReasonPromised
 		}
 		if goldCard(card) {
@@ -718,7 +712,7 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		}
 		best.amount, best.limit, bestCard = sum.amount, sum.limit, ""
 		switch lack := has(ReasonOverCapacity) || has(ReasonPromised); {
-		case lack && sumAlone >= it.min && fitsAlone:
+		case lack && sumAlone >= it.amount && fitsAlone:
 			bestWhy = ReasonPromised
 		case lack:
 			bestWhy = ReasonOverCapacity
@@ -729,17 +723,7 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		}
 	}
 	a.Options = options
-	return goldRefuseAmount(a, next.queue, index-at, it.cards, it.min, best, bestCard, bestWhy)
-}
-
-// covered is what charges on a card cover of an item.
-func (j *goldJob) covered(it *goldItem, card string) (sum int64) {
-	for _, c := range j.against(it) {
-		if c.card == card {
-			sum += c.covered
-		}
-	}
-	return sum
+	return goldRefuseAmount(a, next.queue, index-at, it.goldWant, best, bestCard, bestWhy)
 }
 
 // goldWhole is what can be had of a room: what charges have, and whole units.
@@ -752,48 +736,34 @@ func goldWhole(room, covered, unit int64) int64 {
 
 // Allocatable.
 
-// match returns the item that a task's counts against, of those in items: the one with its
-// key, same unit first, else the one with the fewest alternatives that contain all of its
-// own; items with a hold go first, ties: smaller key; a firm one only if the task lists the
-// firm card.
-func (j *goldJob) match(want goldWant, items []*goldItem) *goldItem {
-	key := goldKey(want.cards)
-	items = slices.DeleteFunc(slices.Clone(items), func(it *goldItem) bool {
-		firm := j.firm(it)
-		return goldKey(it.cards) != key &&
-			(firm != "" && !slices.Contains(want.cards, firm) ||
-				slices.ContainsFunc(want.cards, func(card string) bool { return !slices.Contains(it.cards, card) }))
-	})
-	if len(items) == 0 {
-		return nil
-	}
+// matches returns the items that the wants of a task count against, or goldNoItem: different
+// ones, each the one with the want's key, same unit first, else the one with the fewest
+// alternatives that contain all of its own; items with a hold go first, ties: the first;
+// a firm one only if the task lists the firm card.
+func (j *goldJob) matches(wants []goldWant) (matched []int) {
 	last := func(is bool) int { return map[bool]int{true: 1}[is] }
-	rank := func(it *goldItem) []int {
-		same := goldKey(it.cards) == key
-		return []int{last(!same), last(same && it.unit != want.amount), last(j.left(it) == 0), len(it.cards)}
-	}
-	return slices.MinFunc(items, func(a, b *goldItem) int {
-		return cmp.Or(slices.Compare(rank(a), rank(b)), strings.Compare(goldKey(a.cards), goldKey(b.cards)), cmp.Compare(a.unit, b.unit))
-	})
-}
-
-// matches returns the item of every want of one task: different ones.
-func (j *goldJob) matches(wants []goldWant) []*goldItem {
-	matched := make([]*goldItem, len(wants))
-	if j == nil {
-		return matched
-	}
-	free := slices.Clone(j.items)
-	for i, want := range wants {
-		matched[i] = j.match(want, free)
-		free = slices.DeleteFunc(free, func(it *goldItem) bool { return it == matched[i] })
+	for _, want := range wants {
+		best, least := goldNoItem, []int(nil)
+		for i := 0; j != nil && i < len(j.items); i++ {
+			it := j.items[i]
+			same, firm := it.same(want), j.firm(it.goldWant, i)
+			lacks := func(card string) bool { return !slices.Contains(it.cards, card) }
+			if slices.Contains(matched, i) || !same && (firm != "" && !slices.Contains(want.cards, firm) || slices.ContainsFunc(want.cards, lacks)) {
+				continue
+			}
+			rank := []int{last(!same), last(same && it.unit != want.amount), last(j.left(i) == 0), len(it.cards)}
+			if best < 0 || slices.Compare(rank, least) < 0 {
+				best, least = i, rank
+			}
+		}
+		matched = append(matched, best)
 	}
 	return matched
 }
 
 // allocatable decides on a task. With cards not nil only these count. It returns for each
 // item what it counts against and the first card with room.
-func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []*goldItem, on []string) {
+func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []int, on []string) {
 	a = Answer{OK: true, Seq: g.seq}
 	if !g.considers(&a, r) {
 		return a, nil, nil
@@ -811,13 +781,13 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 }
 
 // choose lists the alternatives of an item of a task, and returns the first with room.
-func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, it *goldItem, cards []string) (on string) {
+func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, item int, cards []string) (on string) {
 	var best goldRoom
 	bestCard, bestWhy := "", Reason("")
 	for _, card := range want.cards {
 		option := Headroom{Item: index, Resource: card, Why: ReasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
-			r, elsewhere := g.itemRoom(queue, j, want, it, card)
+			r, elsewhere := g.itemRoom(queue, j, want, item, card)
 			option = Headroom{Item: index, Resource: card, Room: r.amount, Level: r.level, Limit: r.limit}
 			switch {
 			case elsewhere:
@@ -845,7 +815,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	case best.level == "":
 		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: ReasonNotOnNode}})
 	default:
-		goldRefuseAmount(a, queue, index, want.cards, want.amount, best, bestCard, bestWhy)
+		goldRefuseAmount(a, queue, index, want, best, bestCard, bestWhy)
 	}
 	return on
 }
@@ -867,12 +837,10 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	if !a.OK {
 		return a, nil
 	}
-	tried := g.clone()
-	if tried.jobs[r.id] = next; tried.overflows() {
-		return Answer{Seq: g.seq}, ErrOverflow
+	if err := g.try(next); err != nil {
+		return Answer{Seq: g.seq}, err
 	}
-	g.jobs = tried.jobs
-	a.Seq = g.seq + 1
+	a.Seq++
 	return a, nil
 }
 
@@ -887,72 +855,76 @@ func (j *goldJob) asks(r *goldRequest) bool {
 func (j *goldJob) request() *goldRequest {
 	r := &goldRequest{id: j.id, queue: j.queue, anyMix: j.anyMix}
 	for _, it := range j.items {
-		r.items = append(r.items, goldWant{it.cards, it.min, it.unit})
+		r.items = append(r.items, it.goldWant)
 	}
 	return r
 }
 
 // commit charges a task on some cards, nil for all.
 func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
-	if t := g.tasks()[r.id]; t != nil {
-		if !g.charges(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
+	if j, t, _ := g.task(r.id); t != nil {
+		if !j.charged(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
 			return Answer{Seq: g.seq}, ErrConflict
 		}
 		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: t.cards()}, nil
 	}
-	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
+	j := g.edit(r.job, r.queue)
+	if j.queue != r.queue {
 		return Answer{Seq: g.seq}, ErrConflict
 	}
-	tried := g.clone()
-	a, items, on := tried.allocatable(r, cards)
+	a, items, on := g.allocatable(r, cards)
 	if !a.OK {
 		return a, nil
 	}
-	j := tried.made(r.job, r.queue)
-	t := &goldTask{id: r.id, job: r.job, seq: g.seq + 1, state: taskCommitted}
+	t := goldTask{id: r.id, seq: g.seq + 1, state: taskCommitted}
 	for i, want := range r.items {
 		t.charges = append(t.charges, j.charge(want, items[i], on[i]))
 	}
-	if j.tasks = append(j.tasks, t); tried.overflows() {
-		return Answer{Seq: g.seq}, ErrOverflow
+	j.tasks = append(j.tasks, t)
+	if err := g.try(j); err != nil {
+		return Answer{Seq: g.seq}, err
 	}
-	g.jobs = tried.jobs
 	delete(g.waiting, r.id)
 	a.Seq, a.Charged = g.seq+1, t.cards()
 	return a, nil
 }
 
-// made returns the record of a job, a new one if there is none.
-func (g *golden) made(job, queue string) *goldJob {
-	if g.jobs[job] == nil {
-		g.jobs[job] = &goldJob{id: job, queue: queue, anyMix: g.cfg.AnyMix}
-	}
-	return g.jobs[job]
+// charged reports whether a task of the job is charged what a request asks for.
+func (j *goldJob) charged(t *goldTask, r *goldRequest) bool {
+	return !r.invalid && j.id == r.job && j.queue == r.queue &&
+		slices.EqualFunc(t.wants(), r.items, func(a, b goldWant) bool { return a.same(b) && a.amount == b.amount })
 }
 
-// charges reports whether a task is charged what a request asks for.
-func (g *golden) charges(t *goldTask, r *goldRequest) bool {
-	return !r.invalid && t.job == r.job && g.jobs[t.job].queue == r.queue &&
-		slices.EqualFunc(t.charges, r.items, func(c *goldCharge, want goldWant) bool {
-			return goldKey(c.cards) == goldKey(want.cards) && c.amount == want.amount
-		})
+// wants is what a task is charged, as it was requested.
+func (t *goldTask) wants() (wants []goldWant) {
+	for _, c := range t.charges {
+		wants = append(wants, c.goldWant)
+	}
+	return wants
 }
+
+// binds reports whether a charge against no item binds the tasks of its key.
+func (j *goldJob) binds(want goldWant) bool { return !j.anyMix && len(want.cards) > 1 }
 
 // charge charges an item of a task, and moves holds to its card: under AnyMix what it lacks,
 // from the rightmost alternative that holds, and else the whole hold.
-func (j *goldJob) charge(want goldWant, it *goldItem, card string) *goldCharge {
-	c := &goldCharge{cards: want.cards, item: it, card: card, amount: want.amount}
-	if it == nil {
-		c.binds = !j.anyMix && len(want.cards) > 1
+func (j *goldJob) charge(want goldWant, item int, card string) goldCharge {
+	c := goldCharge{goldWant: want, item: item, card: card}
+	if item < 0 {
+		if j.binds(want) {
+			c.item = goldBinds
+		}
 		return c
 	}
+	it := &j.items[item]
 	for _, from := range slices.Backward(it.cards) {
 		amount := it.hold[from]
-		if j.spreads(it.cards) {
+		if j.spreads(it.goldWant) {
 			amount = min(amount, max(0, want.amount-it.hold[card]))
 		}
 		if from != card {
-			it.move(from, card, amount)
+			it.add(from, -amount)
+			it.add(card, amount)
 		}
 	}
 	c.covered = min(want.amount, it.hold[card])
@@ -979,7 +951,7 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 		}
 		for _, i := range group {
 			cards := only
-			if tried.tasks()[tasks[i].id] != nil {
+			if _, t, _ := tried.task(tasks[i].id); t != nil {
 				cards = nil
 			}
 			a, err = tried.commit(tasks[i], cards)
@@ -1002,7 +974,7 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 	if !a.Repeat {
 		a.Seq++
 	}
-	g.jobs, g.waiting = tried.jobs, tried.waiting
+	g.jobs, g.sums, g.waiting = tried.jobs, tried.sums, tried.waiting
 	return a, nil
 }
 
@@ -1071,7 +1043,7 @@ func (g *golden) firstForAll(tasks []*goldRequest, group []int) (cards []string)
 	for _, want := range tasks[group[0]].items {
 		best, most := "", -1
 		for _, card := range want.cards {
-			if n := g.takes(tasks, group, goldKey(want.cards), card); n > most {
+			if n := g.takes(tasks, group, want, card); n > most {
 				best, most = card, n
 			}
 		}
@@ -1089,21 +1061,20 @@ func (g *golden) firstForAll(tasks []*goldRequest, group []int) (cards []string)
 
 // takes counts how many tasks of a group, in order, a card has room for in the queue of their
 // job, whatever queue each of them says: in another one it is a conflict.
-func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n int) {
+func (g *golden) takes(tasks []*goldRequest, group []int, key goldWant, card string) (n int) {
 	first := tasks[group[0]]
 	if g = g.clone(); g.queues[first.queue] == nil {
 		return 0
 	}
-	j := g.made(first.job, first.queue)
 	for _, i := range group {
-		r := tasks[i]
-		if g.tasks()[r.id] != nil {
+		if _, t, _ := g.task(tasks[i].id); t != nil {
 			n++
 			continue
 		}
-		t, matched := &goldTask{id: r.id, job: r.job}, j.matches(r.items)
-		for k, want := range r.items {
-			if goldKey(want.cards) != key {
+		j := g.edit(first.job, first.queue)
+		t, matched := goldTask{id: tasks[i].id}, j.matches(tasks[i].items)
+		for k, want := range tasks[i].items {
+			if !want.same(key) {
 				continue
 			}
 			if g.choose(&Answer{OK: true}, j.queue, j, k, want, matched[k], []string{card}) == "" {
@@ -1112,6 +1083,7 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n i
 			t.charges = append(t.charges, j.charge(want, matched[k], card))
 		}
 		j.tasks = append(j.tasks, t)
+		g.put(j.id, j)
 		n++
 	}
 	return n
@@ -1121,10 +1093,10 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key, card string) (n i
 func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 	known = true
 	for _, id := range ids {
-		t := g.tasks()[id]
+		_, t, _ := g.task(id)
 		switch {
 		case t != nil:
-			g.uncharge(t, ended)
+			g.uncharge(id, ended)
 			changed = true
 		case ended && g.waiting[id] != nil:
 			delete(g.waiting, id)
@@ -1137,34 +1109,34 @@ func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 	return known, changed
 }
 
-// uncharge takes a charge away. Of one that ended the min shrinks by the covered part; else
-// that is held again, after later charges of the same item on the same card have drawn on it.
-func (g *golden) uncharge(t *goldTask, ended bool) {
-	j := g.jobs[t.job]
-	at := slices.Index(j.tasks, t)
+// uncharge takes the charges of a task away. If it ended, the min shrinks by what they covered;
+// else that is held again, after later charges of the same item on the same card have drawn on it.
+func (g *golden) uncharge(id string, ended bool) {
+	j, t, at := g.task(id)
+	j = j.clone()
 	for _, c := range t.charges {
-		if c.item == nil {
+		if c.item < 0 {
 			continue
 		}
+		it := &j.items[c.item]
 		if ended {
-			c.item.min -= c.covered
+			it.amount -= c.covered
 			continue
 		}
 		free := c.covered
 		for _, later := range j.tasks[at+1:] {
-			for _, e := range later.charges {
-				if e.item == c.item && e.card == c.card {
+			for i := range later.charges {
+				if e := &later.charges[i]; e.item == c.item && e.card == c.card {
 					drawn := min(free, e.amount-e.covered)
 					e.covered += drawn
 					free -= drawn
 				}
 			}
 		}
-		c.item.add(c.card, free)
+		it.add(c.card, free)
 	}
-	if j.tasks = slices.Delete(j.tasks, at, at+1); !j.reserved && len(j.tasks) == 0 {
-		delete(g.jobs, j.id)
-	}
+	j.tasks = slices.Delete(j.tasks, at, at+1)
+	g.put(j.id, j)
 }
 
 // prune removes orphans without jobs. What is below one comes below the queue above.
@@ -1183,12 +1155,13 @@ func (g *golden) prune() {
 			}
 		}
 		delete(g.queues, name)
+		g.recount()
 	}
 }
 
 func (g *golden) releaseJob(id string) bool {
 	known := g.jobs[id] != nil
-	delete(g.jobs, id)
+	g.put(id, nil)
 	g.prune()
 	return known
 }
@@ -1202,13 +1175,16 @@ func (g *golden) expire(seq uint64) (expired []string) {
 			continue
 		}
 		expired = append(expired, id)
-		for _, it := range j.items {
-			it.min -= it.held()
+		next := j.clone()
+		for i := range next.items {
+			it := &next.items[i]
+			it.amount -= it.held()
 			clear(it.hold)
 		}
-		if len(j.tasks) == 0 {
-			delete(g.jobs, id)
+		if len(next.tasks) == 0 {
+			next = nil
 		}
+		g.put(id, next)
 	}
 	g.prune()
 	return expired
@@ -1234,159 +1210,57 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string, err error) {
 			q.parent = g.queues[q.parent].parent
 		}
 	}
-	if tried.overflows() {
+	if tried.recount(); tried.reaches(1 << 53) {
 		return nil, ErrOverflow
 	}
-	g.queues = tried.queues
+	g.queues, g.sums = tried.queues, tried.sums
 	slices.Sort(orphans)
 	return orphans, nil
 }
 
-// Snapshot.
-
-type goldObject = map[string]any
-
-// goldFlag notes what is there only if it is set.
-func goldFlag(o goldObject, name string, set bool) goldObject {
-	if set {
-		o[name] = true
-	}
-	return o
-}
-
-var goldMix = map[bool]string{false: "same-card", true: "any-mix"}
-
-// snapshot is the state as canonical JSON: package json sorts keys.
-func (g *golden) snapshot() []byte {
-	config := goldObject{
-		"keys": goldObject{
-			"deserved": "", "guarantee": "", "name": "volcano.sh/card.name",
-			"quota": "volcano.sh/card.quota", "request": "volcano.sh/card.request",
-		},
-		"missing": map[bool]string{false: "denies", true: "unlimited"}[g.cfg.MissingUnlimited], "mix": goldMix[g.cfg.AnyMix],
-		"parser": "strict", "unnamed": "as-any",
-	}
-	goldFlag(config, "countReleasing", g.cfg.CountReleasing)
-	goldFlag(config, "enforceGuarantee", g.cfg.EnforceGuarantee)
-	goldFlag(config, "unlimitedCPUMemory", g.cfg.UnlimitedCPUMemory)
-
-	known := []goldObject{}
-	for _, card := range slices.Sorted(maps.Keys(g.known)) {
-		known = append(known, goldObject{"card": card, "resources": []string{"nvidia.com/gpu"}})
-	}
-	queues, jobs, tasks := []goldObject{}, []goldObject{}, []goldObject{}
+// state is everything that was recorded as text, to be compared.
+func (g *golden) state() string {
+	b := fmt.Appendln(nil, g.seq)
 	for _, name := range slices.Sorted(maps.Keys(g.queues)) {
-		queues = append(queues, g.queues[name].snapshot())
+		q := g.queues[name]
+		b = fmt.Appendln(b, q.name, "<", q.parent, q.priority, q.state, q.orphan)
 	}
 	for _, id := range slices.Sorted(maps.Keys(g.jobs)) {
-		j := g.jobs[id]
-		object, items := j.snapshot()
-		jobs = append(jobs, object)
-		for order, t := range j.tasks {
-			tasks = append(tasks, t.snapshot(j, items, order))
-		}
+		b = fmt.Append(b, g.jobs[id].text())
 	}
-	for _, r := range g.waiting {
-		t, in := &goldTask{id: r.id, job: r.job}, &goldJob{queue: r.queue}
+	for _, id := range slices.Sorted(maps.Keys(g.waiting)) {
+		r := g.waiting[id]
+		b = fmt.Append(b, r.id, " of ", r.job, " in ", r.queue)
 		for _, want := range r.items {
-			c := &goldCharge{cards: want.cards, amount: want.amount}
-			if goldPlain(want.cards[0]) {
-				c.card = want.cards[0]
-			}
-			t.charges = append(t.charges, c)
+			b = fmt.Append(b, " ", want.cards, want.amount)
 		}
-		tasks = append(tasks, t.snapshot(in, nil, 0))
+		b = append(b, '\n')
 	}
-	slices.SortFunc(tasks, func(a, b goldObject) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
-	doc := goldObject{
-		"format": "resvec.quota/v1", "seq": g.seq, "config": config, "known": known, "queues": queues, "jobs": jobs, "tasks": tasks,
-	}
-	if len(g.outs) > 0 {
-		doc["outputs"] = g.outs
-	}
-	data, err := json.Marshal(doc)
-	if err != nil {
-		panic(err)
-	}
-	return data
+	return string(b)
 }
 
-func (q *goldQueue) snapshot() goldObject {
-	amounts := func(of map[string]int64, zero bool) goldObject {
-		o := goldObject{}
-		for dim, amount := range of {
-			if goldOutput(dim) {
-				dim = "output:" + dim
-			} else if goldCard(dim) {
-				dim = "card:" + dim
-			}
-			if amount == Unlimited {
-				o[dim] = "unlimited"
-			} else if zero || amount != 0 {
-				o[dim] = amount
-			}
-		}
-		return o
+// text is a record, to be compared; cpu and memory of which nothing is needed are left out.
+func (j *goldJob) text() string {
+	if j == nil {
+		return "none"
 	}
-	o := goldObject{
-		"name": q.name, "parent": q.parent, "priority": q.priority, "state": strings.ToLower(string(q.state)),
-		"capability": amounts(q.capability, true), "deserved": goldObject{}, "guarantee": amounts(q.guarantee, false),
-	}
-	denied := goldObject{}
-	for card, text := range q.denied {
-		denied["card:"+card] = text
-	}
-	if len(denied) > 0 {
-		o["denied"] = denied
-	}
-	return goldFlag(o, "orphan", q.orphan)
-}
-
-// snapshot also returns what charges call the job's items and the keys that bind.
-func (j *goldJob) snapshot() (o goldObject, names map[any]int) {
-	items, names := []goldObject{}, map[any]int{}
+	b := fmt.Appendf(nil, "%s %s %v %v %v %d\n", j.id, j.queue, j.anyMix, j.reserved, j.seen, j.seq)
 	for _, it := range j.items {
-		if !goldPlain(it.cards[0]) {
-			names[it] = len(items)
-			o := goldObject{"holds": it.hold, "key": goldKey(it.cards), "min": it.min, "unit": it.unit}
-			items = append(items, goldFlag(o, "output", goldOutput(it.cards[0])))
+		if it.amount > 0 || !goldPlain(it.cards[0]) {
+			b = fmt.Appendf(b, " %v, held %v\n", it.goldWant, it.hold)
 		}
 	}
-	binding := map[string]bool{}
-	for _, c := range j.against(nil) {
-		if c.binds {
-			binding[goldKey(c.cards)] = true
+	for _, t := range j.tasks {
+		b = fmt.Appendf(b, " %s %d %d", t.id, t.seq, t.state)
+		for _, c := range t.charges {
+			b = fmt.Append(b, ", ", c.amount, " of ", c.card, " of ", c.cards, ", ", c.covered)
+			if c.item >= 0 && !goldPlain(c.card) {
+				b = fmt.Append(b, " of ", j.items[c.item].cards, j.items[c.item].unit)
+			} else if c.item == goldBinds {
+				b = append(b, " of its key"...)
+			}
 		}
+		b = append(b, '\n')
 	}
-	for _, key := range slices.Sorted(maps.Keys(binding)) {
-		names[key] = len(items)
-		items = append(items, goldObject{"holds": goldObject{}, "implicit": true, "key": key, "min": 0, "unit": 0})
-	}
-	o = goldObject{
-		"id": j.id, "items": items, "policy": goldMix[j.anyMix], "queue": j.queue, "seq": j.seq,
-		"min": goldObject{"cpu": j.min("cpu").amount, "memory": j.min("memory").amount},
-	}
-	return goldFlag(goldFlag(o, "reserved", j.reserved), "seen", j.seen), names
-}
-
-func (t *goldTask) snapshot(j *goldJob, items map[any]int, order int) goldObject {
-	charges := []goldObject{}
-	for _, c := range t.charges {
-		if goldPlain(c.cards[0]) {
-			continue
-		}
-		o := goldObject{"card": c.card, "covered": c.covered, "key": goldKey(c.cards), "milli": c.amount}
-		if c.item != nil {
-			o["item"] = items[c.item]
-		} else if c.binds {
-			o["item"] = items[goldKey(c.cards)]
-		}
-		charges = append(charges, goldFlag(o, "output", goldOutput(c.cards[0])))
-	}
-	cpu, memory := t.charged("cpu"), t.charged("memory")
-	return goldObject{
-		"id": t.id, "job": t.job, "queue": j.queue, "seq": t.seq, "order": order, "charges": charges,
-		"cpu": cpu.amount, "memory": memory.amount, "covered": goldObject{"cpu": cpu.part, "memory": memory.part},
-		"state": []string{"pending", "committed", "confirmed"}[t.state],
-	}
+	return string(b)
 }

@@ -102,29 +102,29 @@ func (r *goldReconciler) did(list *[]Ref, job, task string) {
 
 // takeBack is (2), (3) and (4) of the specification, for tasks.
 func (r *goldReconciler) takeBack() {
-	var released, rolledBack []*goldTask
+	var released, rolledBack []string
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		for _, t := range r.jobs[id].tasks {
 			seen, confirmed := r.seen[t.id], t.state == taskConfirmed
 			switch {
 			case r.leaves[id] && seen == nil && !r.deleted[t.id]:
 			case r.deleted[t.id] || seen != nil && seen.class == classEnded || seen == nil && confirmed:
-				released = append(released, t)
+				released = append(released, t.id)
 				r.did(&r.rep.Released, id, t.id)
 			case seen != nil && seen.class == classAllocated:
 			case confirmed:
-				rolledBack = append(rolledBack, t)
+				rolledBack = append(rolledBack, t.id)
 				r.did(&r.rep.RolledBack, id, t.id)
 			default:
 				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Task: t.id, Seq: t.seq})
 			}
 		}
 	}
-	for _, t := range released {
-		r.uncharge(t, true)
+	for _, id := range released {
+		r.uncharge(id, true)
 	}
-	for _, t := range rolledBack {
-		r.uncharge(t, false)
+	for _, id := range rolledBack {
+		r.uncharge(id, false)
 	}
 }
 
@@ -137,7 +137,9 @@ func (r *goldReconciler) place(v *goldViewJob) {
 	allocated := slices.DeleteFunc(slices.Clone(v.tasks), func(t *goldViewTask) bool { return t.class != classAllocated || r.deleted[t.id] })
 	slices.SortFunc(allocated, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
 	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && (v.listed || len(allocated) > 0) {
-		j.queue = v.queue
+		next := j.clone()
+		next.queue = v.queue
+		r.put(v.id, next)
 		for id, t := range r.waiting {
 			if t.job == v.id {
 				moved := *t
@@ -155,15 +157,15 @@ func (r *goldReconciler) place(v *goldViewJob) {
 			continue
 		}
 		missing, on[t.id] = append(missing, t), cards
-		if r.tasks()[t.id] != nil {
+		if _, was, _ := r.task(t.id); was != nil {
 			r.did(&r.rep.Corrected, t.job, t.id)
 		} else {
 			r.did(&r.rep.Imported, t.job, t.id)
 		}
 	}
 	for _, t := range missing {
-		if was := r.tasks()[t.id]; was != nil {
-			r.uncharge(was, false)
+		if _, was, _ := r.task(t.id); was != nil {
+			r.uncharge(t.id, false)
 		}
 	}
 	for _, t := range missing {
@@ -192,17 +194,15 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 // confirms confirms the charge of a task if that is what the view has. It returns the cards
 // that the task should be on.
 func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
-	t := r.tasks()[v.id]
+	j, t, at := r.task(v.id)
 	wants := v.goldRequest
 	wants.invalid = false // charged is what could be resolved
-	same = t != nil && r.charges(t, &wants)
+	same = t != nil && j.charged(t, &wants)
 	for _, want := range v.items {
 		was := ""
-		if t != nil {
-			for _, c := range t.charges {
-				if goldKey(c.cards) == goldKey(want.cards) {
-					was = c.card
-				}
+		for i := 0; t != nil && i < len(t.charges); i++ {
+			if t.charges[i].same(want) {
+				was = t.charges[i].card
 			}
 		}
 		card, _ := r.card(v, want, was)
@@ -210,7 +210,9 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 		same = same && card == was
 	}
 	if same && t.state != taskConfirmed {
-		t.state = taskConfirmed
+		next := j.clone()
+		next.tasks[at].state = taskConfirmed
+		r.put(j.id, next)
 		r.rep.Changed = true
 	}
 	return cards, same
@@ -219,21 +221,22 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 // charge charges what the view has: as a commit does or, where a commit couldn't, against
 // nothing.
 func (r *goldReconciler) charge(v *goldViewTask, cards []string) {
-	j := r.made(v.job, v.queue)
-	t := &goldTask{id: v.id, job: v.job, seq: r.seq + 1, state: taskConfirmed}
-	for i, it := range j.matches(v.items) {
+	j := r.edit(v.job, v.queue)
+	t := goldTask{id: v.id, seq: r.seq + 1, state: taskConfirmed}
+	for i, item := range j.matches(v.items) {
 		want, card := v.items[i], cards[i]
-		firm, listed := j.firmKey(want.cards), want.cards
-		if it != nil {
-			firm, listed = j.firm(it), it.cards
+		firm, listed := j.firm(want, item), want.cards
+		if item >= 0 {
+			listed = j.items[item].cards
 		}
 		if !slices.Contains(listed, card) || firm != "" && firm != card {
-			t.charges = append(t.charges, &goldCharge{cards: want.cards, card: card, amount: want.amount})
+			t.charges = append(t.charges, goldCharge{goldWant: want, item: goldNoItem, card: card})
 			continue
 		}
-		t.charges = append(t.charges, j.charge(want, it, card))
+		t.charges = append(t.charges, j.charge(want, item, card))
 	}
 	j.tasks = append(j.tasks, t)
+	r.put(j.id, j)
 }
 
 // holds reports whether a job keeps what its charges don't cover of its min.
@@ -261,9 +264,7 @@ func (r *goldReconciler) giveUp() {
 			r.did(&r.rep.Released, id, "")
 			next := r.drawn(&goldRequest{id: id, queue: j.queue, anyMix: r.cfg.AnyMix}, j)
 			next.reserved, next.seen, next.seq = false, false, 0
-			if r.jobs[id] = next; len(j.tasks) == 0 {
-				delete(r.jobs, id)
-			}
+			r.put(id, next)
 		}
 	}
 }
@@ -276,7 +277,9 @@ func (r *goldReconciler) admit(v *goldViewJob) {
 	}
 	r.setMin(v)
 	if j := r.jobs[v.id]; j != nil && j.reserved && !j.seen {
-		j.seen = true
+		next := j.clone()
+		next.seen = true
+		r.put(v.id, next)
 		r.rep.Changed = true
 	}
 }
@@ -293,23 +296,24 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 		return
 	case !keeps && len(j.tasks) == 0:
 		r.did(&r.rep.Released, v.id, "")
-		delete(r.jobs, v.id)
+		r.put(v.id, nil)
 		return
 	case want == nil:
 		want = j.request()
 	}
 	next := r.drawn(want, j)
-	for i, it := range next.items {
+	for i := range next.items {
+		it := &next.items[i]
 		if !keeps {
-			it.min -= next.left(it)
+			it.amount -= next.left(i)
 		} else if !r.fill(&Answer{}, j, next, i) {
-			it.add(cmp.Or(next.firm(it), it.cards[0]), next.left(it)-it.held())
+			it.add(cmp.Or(next.firm(it.goldWant, i), it.cards[0]), next.left(i)-it.held())
 		}
 	}
-	if reserved && next.describe() == j.describe() {
+	if reserved && next.text() == j.text() {
 		return
 	}
-	r.jobs[v.id] = next
+	r.put(v.id, next)
 	if reserved {
 		r.did(&r.rep.Corrected, v.id, "")
 	} else {
@@ -326,7 +330,7 @@ func (r *goldReconciler) wait() {
 		}
 	}
 	for id, t := range r.seen {
-		if t.class == classPending && !t.invalid && r.tasks()[id] == nil && !r.deleted[id] {
+		if _, charged, _ := r.task(id); t.class == classPending && !t.invalid && charged == nil && !r.deleted[id] {
 			waiting[id] = &t.goldRequest
 		}
 	}
@@ -338,6 +342,6 @@ func (r *goldReconciler) wait() {
 
 func (r *goldRequest) equal(other *goldRequest) bool {
 	return r.job == other.job && r.queue == other.queue && slices.EqualFunc(r.items, other.items, func(a, b goldWant) bool {
-		return goldKey(a.cards) == goldKey(b.cards) && a.amount == b.amount
+		return a.same(b) && a.amount == b.amount
 	})
 }

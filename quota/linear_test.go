@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -207,12 +206,11 @@ func (r *run) operate(m *model, task *goldRequest, handle *TaskRequest) {
 		seq, was := r.l.ReleaseJob(job)
 		known("ReleaseJob", seq, was, func(g *golden) bool { return g.releaseJob(job) })
 	default:
-		op.got = string(r.l.Snapshot())
-		op.what, op.again = "Snapshot", func(g *golden) string { return string(g.snapshot()) }
-		_, seq, _ := strings.Cut(op.got, `],"seq":`) // only the ledger's own comes after a list
-		if _, err := fmt.Sscan(seq, &op.seq); err != nil {
+		then, err := Restore(r.l.cfg, r.l.m, r.l.source.catalog, r.l.Snapshot())
+		if err != nil {
 			panic(err)
 		}
+		op.what, op.seq, op.got, op.again = "Snapshot", then.seq, stateOf(then), (*golden).state
 	}
 	op.high = r.now()
 	r.note(op)
@@ -346,8 +344,8 @@ func (r *run) replay(t *testing.T, g *golden) {
 			t.Fatalf("%d: %s%s", g.seq+1, op.what, diff)
 		}
 	}
-	if diff := difference(string(r.l.Snapshot()), string(g.snapshot())); diff != "" {
-		t.Fatalf("snapshot%s", diff)
+	if diff := difference(stateOf(r.l), g.state()); diff != "" {
+		t.Fatalf("state%s", diff)
 	}
 	if found := r.l.Check(); found != nil {
 		t.Fatal(found)

@@ -24,7 +24,7 @@ import (
 // golden one, and compares every answer and the state after each change. Longer
 // runs, or the repeat of one that failed:
 //
-//	QUOTA_MODEL_OPERATIONS=100000000 QUOTA_MODEL_SEED=7 go test -run TestModel -timeout 0 ./quota
+//	GOGC=800 QUOTA_MODEL_OPERATIONS=100000000 QUOTA_MODEL_SEED=7 go test -run TestModel -timeout 0 ./quota
 const (
 	modelOperations = "QUOTA_MODEL_OPERATIONS"
 	modelSeed       = "QUOTA_MODEL_SEED"
@@ -34,7 +34,7 @@ const (
 const modelStory = 1000
 
 func TestModel(t *testing.T) {
-	operations := testkit.Environment(t, modelOperations, uint64(testkit.Amount(t, 20_000, 40_000, 1_000_000)))
+	operations := testkit.Environment(t, modelOperations, uint64(testkit.Amount(t, 20_000, 100_000, 1_000_000)))
 	first := testkit.Environment(t, modelSeed, 1)
 	stories := max(1, operations/modelStory)
 	var mu sync.Mutex
@@ -244,9 +244,10 @@ func (m *model) run(n int) {
 				break
 			}
 		}
-		if m.step%64 == 63 {
+		if m.step%128 == 127 {
 			m.compareRecords("")
-			m.compareSnapshots()
+			m.compareRestored()
+			m.recount()
 		}
 	}
 }
@@ -346,9 +347,13 @@ func (m *model) taskID(charged bool) string {
 		return id
 	}
 	if charged {
-		return cmp.Or(among(m, m.g.tasks(), func(*goldTask) bool { return true }), id)
+		ids := m.g.tasks()
+		return append(ids, id)[m.IntN(max(1, len(ids)))]
 	}
-	for n := 0; n < 10 && m.g.tasks()[id] != nil; n++ {
+	for n := 0; n < 10; n++ {
+		if _, t, _ := m.g.task(id); t == nil {
+			break
+		}
 		id = fmt.Sprint("t", m.IntN(40))
 	}
 	return id
@@ -488,7 +493,7 @@ func (m *model) job(id string) *goldRequest {
 // consist of whole units.
 func (j *goldJob) whole() bool {
 	for _, it := range j.items {
-		if j.anyMix && len(it.cards) > 1 && it.min%it.unit != 0 {
+		if j.spreads(it.goldWant) && it.amount%it.unit != 0 {
 			return false
 		}
 	}
@@ -500,8 +505,8 @@ func (m *model) task(id string) *goldRequest {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
 	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0}
-	if t := m.g.tasks()[r.id]; t != nil && m.IntN(3) > 0 { // the same again
-		r.job, r.queue, r.items, r.invalid = t.job, m.g.jobs[t.job].queue, t.wants(), false
+	if j, t, _ := m.g.task(r.id); t != nil && m.IntN(3) > 0 { // the same again
+		r.job, r.queue, r.items, r.invalid = j.id, j.queue, t.wants(), false
 		return r
 	}
 	if m.IntN(3) > 0 {
@@ -516,9 +521,9 @@ func (m *model) task(id string) *goldRequest {
 	if j != nil && m.IntN(10) > 0 {
 		r.queue = j.queue
 	}
-	var items []*goldItem
+	var items []goldWant
 	if j != nil {
-		items = slices.DeleteFunc(slices.Clone(j.items), func(it *goldItem) bool { return goldPlain(it.cards[0]) })
+		items = j.request().counted()
 	}
 	if len(items) > 0 && m.IntN(3) > 0 { // a task of one of its items
 		it := items[m.IntN(len(items))]
@@ -611,14 +616,6 @@ func goldPlains(cpu, memory int64) []goldWant {
 	return slices.DeleteFunc(wants, func(want goldWant) bool { return want.amount == 0 })
 }
 
-// wants is what a task is charged, as it was requested.
-func (t *goldTask) wants() (wants []goldWant) {
-	for _, c := range t.charges {
-		wants = append(wants, goldWant{cards: c.cards, amount: c.amount})
-	}
-	return wants
-}
-
 // Operations.
 
 func (m *model) enqueueable() {
@@ -706,20 +703,23 @@ func (m *model) allocatable() {
 
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
 // task of its item's key and unit has an alternative with room.
-func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []*goldItem) {
+func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []int) {
 	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.over()) > 0 {
 		return
 	}
 	for queue := range m.g.queues {
 		for _, dim := range m.g.dims {
-			if m.g.sum(queue, dim).elastic > 0 {
+			if m.g.sums[goldCell{queue, dim}].elastic > 0 {
 				return
 			}
 		}
 	}
 	for i, want := range r.items {
-		it := items[i]
-		if it == nil || goldKey(it.cards) != goldKey(want.cards) || len(it.cards) > 1 && it.unit != want.amount || it.held() < want.amount {
+		if items[i] < 0 {
+			continue
+		}
+		it := m.g.jobs[r.job].items[items[i]]
+		if !it.same(want) || len(it.cards) > 1 && it.unit != want.amount || it.held() < want.amount {
 			continue
 		}
 		whole := true
@@ -786,8 +786,8 @@ func (m *model) copies() {
 		return
 	}
 	if m.g.queues[r.queue] != nil {
-		j := cmp.Or(g.jobs[r.job], &goldJob{})
-		rooms = [2]goldRoom{g.chargeRoom(r.queue, "cpu", j.min("cpu").part), g.chargeRoom(r.queue, "memory", j.min("memory").part)}
+		own := g.jobs[r.job].sums()
+		rooms = [2]goldRoom{g.chargeRoom(r.queue, "cpu", own["cpu"].held), g.chargeRoom(r.queue, "memory", own["memory"].held)}
 	}
 	refusal := Refusal{}
 	if together := g.together([]*goldRequest{&r, &r}); len(together) == 1 { // on one card
@@ -974,7 +974,7 @@ func (m *model) expire() {
 // restored from before: it must come to the same.
 func (m *model) setQueues() {
 	var before []byte
-	if m.IntN(4) == 0 {
+	if m.IntN(12) == 0 {
 		before = m.l.Snapshot()
 	}
 	specs := m.specs()
@@ -1075,14 +1075,8 @@ func (m *model) setCatalog() {
 
 // restore goes on with what the snapshot has.
 func (m *model) restore() {
-	snapshot := m.compareSnapshots()
-	l, err := Restore(m.g.cfg, m.m, m.l.source.catalog, snapshot)
-	if err != nil {
-		m.fatal("%v", err)
-	}
-	m.l = l
+	m.l = m.compareRestored()
 	m.forget()
-	m.compareSnapshots()
 	m.countIf(false)
 	m.end(false, "")
 }
@@ -1288,11 +1282,17 @@ func (m *model) compareSums() {
 		if len(q.Cells) != m.m.Len() {
 			m.fatal("%s counts %d dimensions, want %d", name, len(q.Cells), m.m.Len())
 		}
-		if got, want := q.Holders, m.g.holders(name); got != want {
+		holders := 0
+		for _, j := range m.g.jobs {
+			if j.holds() && slices.Contains(m.g.levels(j.queue), m.g.queues[name]) {
+				holders++
+			}
+		}
+		if got, want := q.Holders, holders; got != want {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}
 		for i, dim := range m.g.dims {
-			limit, sum := m.g.limit(name, dim), m.g.sum(name, dim)
+			limit, sum := m.g.limit(name, dim), m.g.sums[goldCell{name, dim}]
 			at := m.places[i]
 			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
 				m.fatal("%s of %s: %+v, want %+v", dim, name, got, want)
@@ -1317,20 +1317,40 @@ func difference(got, want string) string {
 	return fmt.Sprintf("\n%s, want\n%s", around(got), around(want))
 }
 
-func (m *model) compareSnapshots() []byte {
+// compareRestored compares what a snapshot has with the golden ledger, and returns it.
+func (m *model) compareRestored() *Ledger {
 	m.Helper()
-	got := m.l.Snapshot()
-	if diff := difference(string(got), string(m.g.snapshot())); diff != "" {
-		m.fatal("snapshot %s", diff)
+	snapshot := m.l.Snapshot()
+	l, err := Restore(m.g.cfg, m.m, m.l.source.catalog, snapshot)
+	if err != nil {
+		m.fatal("%v", err)
 	}
-	return got
+	if diff := difference(stateOf(l), m.g.state()); diff != "" {
+		m.fatal("state %s", diff)
+	}
+	if diff := difference(string(l.Snapshot()), string(snapshot)); diff != "" {
+		m.fatal("snapshot of what was restored %s", diff)
+	}
+	return l
+}
+
+// recount checks the sums that the golden ledger kept.
+func (m *model) recount() {
+	m.Helper()
+	again := m.g.clone()
+	again.recount()
+	for at, sum := range m.g.sums {
+		if again.sums[at] != sum {
+			m.fatal("the golden ledger has %+v of %v, and counted %+v", again.sums[at], at, sum)
+		}
+	}
 }
 
 // compareRecords compares a job with its tasks, or all.
 func (m *model) compareRecords(id string) {
 	m.Helper()
 	if id != "" {
-		if got, want := m.l.jobs[id].describe(m.l), m.g.jobs[id].describe(); got != want {
+		if got, want := goldOf(m.l, m.l.jobs[id]).text(), m.g.jobs[id].text(); got != want {
 			m.fatal("job\n%s, want\n%s", got, want)
 		}
 		return
@@ -1340,70 +1360,67 @@ func (m *model) compareRecords(id string) {
 	}
 }
 
-// describe is a job as text, to be compared.
-func (j *job) describe(l *Ledger) string {
-	if j == nil {
-		return "none"
+// stateOf is the state of a ledger as text, as golden.state has it.
+func stateOf(l *Ledger) string {
+	g := newGolden(Config{}, nil)
+	g.seq = l.seq
+	for name, q := range l.queues {
+		g.queues[name] = &goldQueue{name: name, parent: q.spec.Parent, priority: q.spec.Priority, state: q.spec.State, orphan: q.Orphan}
 	}
-	b := fmt.Appendf(nil, "%s %s %v %v %v %d %v %v\n", j.id, queueName(j.Queue), j.AnyMix, j.Reserved, j.Seen, j.seq,
-		book.Coverage{Amount: j.Min[dimCPU], Covered: j.Held[dimCPU]}, book.Coverage{Amount: j.Min[dimMemory], Covered: j.Held[dimMemory]})
-	for _, it := range j.Items {
-		if it.Implicit {
-			continue
-		}
-		b = fmt.Appendf(b, " %s %d/%d:", keyOf(it.Alts), it.Min, it.Unit)
-		for at, dim := range it.Alts.Cards {
-			b = fmt.Appendf(b, " %s %d", l.resource(int(dim)), it.HeldAt(at))
-		}
-		b = append(b, '\n')
+	for id, j := range l.jobs {
+		g.jobs[id] = goldOf(l, j)
 	}
-	for t := range j.tasks() {
-		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.CPU, t.Memory)
-		for i := range t.Charges {
-			c := &t.Charges[i]
-			against := "-"
-			if c.Item != nil && c.Item.Implicit {
-				against = "its key"
-			} else if c.Item != nil {
-				against = fmt.Sprint(keyOf(c.Item.Alts), "/", c.Item.Unit)
-			}
-			b = fmt.Appendf(b, ", %s of %s for %s %d %d", l.resource(int(c.Card)), keyOf(c.Alts), against, c.Amount, c.Covered)
+	for id, w := range l.waiting {
+		g.waiting[id] = &goldRequest{id: id, job: w.job, queue: w.queue, items: goldPlains(w.use.CPU, w.use.Memory)}
+		for _, item := range w.use.Items {
+			g.waiting[id].items = append(g.waiting[id].items, goldWant{cards: l.names(item.Alts), amount: item.Amount})
 		}
-		b = append(b, '\n')
 	}
-	return string(b)
+	return g.state()
 }
 
-func (j *goldJob) describe() string {
-	if j == nil {
-		return "none"
+// names are the cards of alternatives, or an output.
+func (l *Ledger) names(alts *book.Alternatives) (names []string) {
+	for _, dim := range alts.Cards {
+		names = append(names, l.resource(int(dim)))
 	}
-	b := fmt.Appendf(nil, "%s %s %v %v %v %d %v %v\n", j.id, j.queue, j.anyMix, j.reserved, j.seen, j.seq, j.min("cpu"), j.min("memory"))
-	for _, it := range j.items {
-		if goldPlain(it.cards[0]) {
+	return names
+}
+
+// goldOf is a job of a ledger as the golden one has it.
+func goldOf(l *Ledger, j *job) *goldJob {
+	if j == nil {
+		return nil
+	}
+	g := &goldJob{id: j.id, queue: queueName(j.Queue), anyMix: j.AnyMix, reserved: j.Reserved, seen: j.Seen, seq: j.seq}
+	for dim, name := range []string{"cpu", "memory"} {
+		g.items = append(g.items, goldItem{goldWant{[]string{name}, j.Min[dim], 1}, map[string]int64{}})
+		g.items[dim].add(name, j.Held[dim])
+	}
+	index := map[*book.Item]int{nil: goldNoItem}
+	for _, it := range j.Items {
+		if index[it] = goldBinds; it.Implicit {
 			continue
 		}
-		b = fmt.Appendf(b, " %s %d/%d:", goldKey(it.cards), it.min, it.unit)
-		for _, card := range it.cards {
-			b = fmt.Appendf(b, " %s %d", card, it.hold[card])
+		index[it] = len(g.items)
+		item := goldItem{goldWant{l.names(it.Alts), it.Min, it.Unit}, map[string]int64{}}
+		for at, card := range item.cards {
+			item.add(card, it.HeldAt(at))
 		}
-		b = append(b, '\n')
+		g.items = append(g.items, item)
 	}
-	for _, t := range j.tasks {
-		b = fmt.Appendf(b, " %s %d %d %v %v", t.id, t.seq, t.state, t.charged("cpu"), t.charged("memory"))
-		for _, c := range t.charges {
-			if goldPlain(c.card) {
-				continue
+	for t := range j.tasks() {
+		task := goldTask{id: t.id, seq: t.seq, state: t.state}
+		for dim, c := range []book.Coverage{t.CPU, t.Memory} {
+			if want := g.items[dim].goldWant; c.Amount > 0 {
+				want.amount = c.Amount
+				task.charges = append(task.charges, goldCharge{want, dim, want.cards[0], c.Covered})
 			}
-			against := "-"
-			if c.binds {
-				against = "its key"
-			} else if c.item != nil {
-				against = fmt.Sprint(goldKey(c.item.cards), "/", c.item.unit)
-			}
-			b = fmt.Appendf(b, ", %s of %s for %s %d %d", c.card, goldKey(c.cards), against, c.amount, c.covered)
 		}
-		b = append(b, '\n')
+		for _, c := range t.Charges {
+			task.charges = append(task.charges, goldCharge{goldWant{l.names(c.Alts), c.Amount, 0}, index[c.Item], l.resource(int(c.Card)), c.Covered})
+		}
+		g.tasks = append(g.tasks, task)
 	}
-	return string(b)
+	return g
 }

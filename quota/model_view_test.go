@@ -86,7 +86,7 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 		for _, t := range j.tasks {
 			if m.IntN(6) > 0 {
 				v := job(id, queue)
-				v.tasks = append(v.tasks, m.viewTask(m.taskAgain(t), v.queue))
+				v.tasks = append(v.tasks, m.viewTask(m.taskAgain(id, t), v.queue))
 			}
 		}
 	}
@@ -119,8 +119,8 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 func (m *model) small() int64 { return int64(m.IntN(4)) * max(m.card/2, 1) }
 
 // taskAgain is a request for what a task is charged, or for something like it.
-func (m *model) taskAgain(t *goldTask) goldRequest {
-	r := goldRequest{id: t.id, job: t.job, items: t.wants()}
+func (m *model) taskAgain(job string, t goldTask) goldRequest {
+	r := goldRequest{id: t.id, job: job, items: t.wants()}
 	cpu, memory := r.amount("cpu"), r.amount("memory")
 	switch m.IntN(24) {
 	case 0:
@@ -130,7 +130,14 @@ func (m *model) taskAgain(t *goldTask) goldRequest {
 	}
 	counted := r.counted()
 	if m.IntN(12) == 0 {
-		counted = m.wants(m.IntN(3), true)
+		other := m.wants(m.IntN(3), true)
+		moves := func(want goldWant) bool { // the ledger finds a charge by its place
+			at := slices.IndexFunc(counted, want.same)
+			return at >= 0 && at != slices.IndexFunc(other, want.same)
+		}
+		if !slices.ContainsFunc(other, moves) {
+			counted = other
+		}
 	}
 	r.items = append(goldPlains(cpu, memory), counted...)
 	return r

@@ -34,7 +34,7 @@ func TestRollbackTogether(t *testing.T) {
 		for _, id := range ids {
 			single.Rollback(id)
 		}
-		if diff := difference(together.jobs["j"].describe(together.Ledger), single.jobs["j"].describe(single.Ledger)); diff != "" {
+		if diff := difference(goldOf(together.Ledger, together.jobs["j"]).text(), goldOf(single.Ledger, single.jobs["j"]).text()); diff != "" {
 			t.Fatalf("seed %d, %v: %s", seed, ids, diff)
 		}
 		for _, w := range []*world{together, single} {
