@@ -74,6 +74,44 @@ func BenchmarkTopologyRatio(b *testing.B) {
 	}
 }
 
+// BenchmarkTopologyRefused compares 1,000 gangs that are refused, because they have more
+// pods than fit, with 1,000 that are placed.
+//
+//	ns/gang    of a refusal
+//	of_placed  how many times the time of a placement
+func BenchmarkTopologyRefused(b *testing.B) {
+	const nodes, gangs = 5000, 1000
+	c := newTopologyCluster(nodes, true)
+	for _, work := range topologyGangs {
+		b.Run(fmt.Sprintf("nodes=%d/gang=%s", nodes, work.name), func(b *testing.B) {
+			var p gang.Packer
+			var found gang.TopologyPlacement
+			ask := func(count int) {
+				request := work.request
+				request.Request, request.Count = c.request, count
+				for range gangs {
+					var err error
+					if found, err = p.PlaceTopology(found, c.free, nil, c.topology, request); err != nil {
+						panic(err)
+					}
+					if found.Fits != (count == work.request.Count) {
+						panic("refused instead of placed, or placed instead of refused")
+					}
+				}
+			}
+			placed := stopwatch.New(1, func(int) { ask(work.request.Count) })
+			refused := stopwatch.New(1, func(int) { ask(8 * nodes * 8) })
+			for b.Loop() {
+				placed.Sample()
+				refused.Sample()
+			}
+			b.ReportMetric(0, "ns/op") // of both together, which means nothing
+			b.ReportMetric(refused.Best/gangs, "ns/gang")
+			b.ReportMetric(refused.Best/placed.Best, "of_placed")
+		})
+	}
+}
+
 // topologyCluster is a cluster with up to 8 copies of a request free on each node.
 type topologyCluster struct {
 	topology *gang.Topology

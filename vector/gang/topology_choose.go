@@ -163,12 +163,22 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 	have := func(at int32) int64 { return int64(from.have[from.ids[at]]) }
 	withExtra := func(at int32) int64 { return int64(from.withExtra[from.ids[at]]) }
 	c.ranked = c.ranked[:0]
-	sum := int64(0)
+	sum, gain := int64(0), int64(minGain)
 	for at := range int32(len(from.ids)) {
-		if x := have(at); x > 0 || extra && withExtra(at) >= 0 {
-			c.ranked = append(c.ranked, at)
-			sum += x
+		x := have(at)
+		if extra && withExtra(at) != noPlace {
+			gain = max(gain, withExtra(at)-x)
+		} else if x == 0 {
+			continue
 		}
+		c.ranked = append(c.ranked, at)
+		sum += x
+	}
+	if !extra {
+		gain = 0
+	}
+	if gain == minGain || sum+gain < need { // to refuse takes no sorting
+		return dst, false
 	}
 	slices.SortStableFunc(c.ranked, func(a, b int32) int {
 		by := cmp.Compare(have(b), have(a))
@@ -188,15 +198,10 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 			}
 			return cmp.Or(by, cmp.Compare(a, b))
 		})
-		if place < 0 {
-			return dst, false
-		}
 		at := c.ranked[place]
 		dst = append(dst, picked{id: from.ids[at], at: at, extra: true, take: withExtra(at)})
 		need -= withExtra(at)
 		c.ranked = slices.Delete(c.ranked, place, place+1)
-	} else if sum < need {
-		return dst, false
 	}
 	for i := 0; need > 0; i++ {
 		at := c.ranked[i]
@@ -224,8 +229,8 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 	return dst, true
 }
 
-// extraAmong returns the place in c.ranked of the one that takes the extra, or -1.
-// order says which of those that may is the first.
+// extraAmong returns the place in c.ranked of the one that takes the extra, when all
+// together are enough. order says which of those that may is the first.
 func (c *chooser) extraAmong(have, withExtra func(at int32) int64, need int64, order func(a, b int32) int) int {
 	n := len(c.ranked)
 	c.sums, c.later = resized(c.sums, n+1), resized(c.later, n+1)
@@ -250,7 +255,7 @@ func (c *chooser) extraAmong(have, withExtra func(at int32) int64, need int64, o
 	least := n
 	if !c.leastFree {
 		gain := int64(minGain)
-		for least = 1; least <= n; least++ {
+		for least = 1; ; least++ {
 			if at := c.ranked[least-1]; withExtra(at) != noPlace {
 				gain = max(gain, withExtra(at)-have(at))
 			}
@@ -258,9 +263,6 @@ func (c *chooser) extraAmong(have, withExtra func(at int32) int64, need int64, o
 				c.later[least-1] != noPlace && c.sums[least-1]+c.later[least-1] >= need {
 				break
 			}
-		}
-		if least > n {
-			return -1
 		}
 	}
 	best := -1

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -403,10 +404,18 @@ func (s *placing) refuse(answer *TopologyPlacement) {
 		answer.Could = s.could(sum, most)
 	}
 	s.domained.Reset(s.free.Rows())
-	for r, d := range s.t.at[len(s.t.at)-1] {
-		if d != 0 && isSelected(s.selected, r) {
-			s.domained.Set(r)
+	at, words := s.t.at[len(s.t.at)-1], s.domained.Words()
+	for w := range wordsFor(len(at)) {
+		word := uint64(0)
+		for i, d := range at[w*kernel.Block : min((w+1)*kernel.Block, len(at))] {
+			if d != 0 {
+				word |= 1 << i
+			}
 		}
+		if s.selected != nil {
+			word &= s.selected[w]
+		}
+		words[w] = word
 	}
 	answer.Rejections = vector.Rejections(answer.Rejections, s.free, s.request, &s.domained)
 	if s.hasLeader {
