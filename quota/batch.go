@@ -5,10 +5,9 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// EnqueueableBatch is [Ledger.Enqueueable] for many jobs, without the reasons. Bit i of
-// dst is the answer to jobs[i]: each job alone, all on one state, whose number it returns.
-// [Ledger.ReserveMany] decides on jobs on top of one another. dst is resized and must not
-// be in use elsewhere. It changes nothing, and allocates nothing once dst is large enough.
+// EnqueueableBatch is [Ledger.Enqueueable] for many jobs, each alone on one state: bit i of
+// dst, which is resized, is the answer to jobs[i]. It allocates nothing once dst is large
+// enough.
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
 	for _, r := range jobs {
 		l.serves(r.owner)
@@ -28,8 +27,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	return l.seq
 }
 
-// AllocatableBatch is [Ledger.Allocatable] for many tasks, as EnqueueableBatch is
-// Enqueueable for many jobs.
+// AllocatableBatch is [Ledger.Allocatable] for many tasks, as [Ledger.EnqueueableBatch].
 func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
 	for _, t := range tasks {
 		l.serves(t.owner)

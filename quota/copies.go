@@ -4,24 +4,15 @@ import "github.com/resvec/resvec/quota/internal/book"
 
 // Fits is how many copies of something would be admitted.
 type Fits struct {
-	// Copies is how many there would be, [Unlimited] if no limit stops them.
-	Copies int64
-
-	// Room is the room before the first copy: of cpu, of memory, then of each alternative of
-	// each item, and of outputs. Nil if the queue takes nothing.
-	Room []Headroom
-
-	// Next is the answer to one copy more; OK if no limit stops them. Its Task is
-	// empty.
-	Next Answer
+	Copies int64      // [Unlimited] if no limit stops them
+	Room   []Headroom // before the first: of cpu, memory, each alternative of each item, and outputs; nil if the queue takes nothing
+	Next   Answer     // to one copy more; OK if no limit stops them
 }
 
-// JobCopies counts how many copies of a job would be reserved now, one after the other as
-// by [Ledger.ReserveMany], and says what stops the next one. It changes nothing.
-//
-// Each copy is a new job. Only limits count: a sum may reach 2^53. The work grows with
-// the number of alternatives that the copies use up, and not with that of the copies. A
-// job that another queue has is an [ErrConflict].
+// JobCopies counts how many copies of a job, each a new job, would be reserved now, one
+// after the other as by [Ledger.ReserveMany], and says what stops the next one. Only limits
+// count: a sum may reach 2^53. The work doesn't grow with the number of copies. A job that
+// another queue has is an [ErrConflict].
 func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	l.serves(job.owner)
 	l.rlock()
@@ -36,9 +27,8 @@ func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	return f, nil
 }
 
-// TaskCopies is [Ledger.JobCopies] for copies of a task: new tasks of its job, committed
-// together as by [Ledger.CommitAll], with what is held for the job. A job that another
-// queue has is an [ErrConflict].
+// TaskCopies is [Ledger.JobCopies] for new tasks of a job, committed together as by
+// [Ledger.CommitAll], with what is held for the job.
 func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 	l.serves(task.owner)
 	l.rlock()

@@ -9,13 +9,12 @@ import (
 // CommitAll charges a gang: all tasks, or none.
 //
 // Tasks without alternatives come first, then the others in the given order, each on
-// top of those before it; nothing is reconsidered. Tasks of one job come together if
-// their items list the same alternatives. Without AnyMix each such list is charged on
-// its first card that has room for all of them.
+// top of those before it; nothing is reconsidered. Without AnyMix tasks of one job that list
+// the same alternatives are charged together, on the first card that has room for all.
 //
 // Charged has the cards of all tasks, in the given order. A refusal is of the first task
-// that failed, and Task names it. A gang that is charged already is a repeat. A task
-// that is in the gang twice is an [ErrConflict].
+// that failed. A gang that is charged already is a repeat; a task that is in it twice is an
+// [ErrConflict].
 func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
 		l.serves(t.owner)

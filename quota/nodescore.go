@@ -2,11 +2,10 @@ package quota
 
 import "math"
 
-// NodeScore says how much a task prefers a node for its cards, from 0 to 100. An item
-// that lists several cards scores 100 * 0.5^i: i is the place in the list, from 0, of
-// the first card that the node has and that has room. The score is the mean of such
-// items, and 0 without any. It is the formula of Volcano's capacity-card design, which
-// doesn't look for room. The caller weighs the score.
+// NodeScore says how much a task prefers a node for its cards, from 0 to 100: the mean over
+// its items that list several cards of 100 * 0.5^i. Card i of the list, from 0, is the first
+// that the node has and that has room. The formula is that of Volcano's design, which
+// doesn't look for room.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)

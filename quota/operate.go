@@ -8,7 +8,7 @@ import (
 )
 
 // Enqueueable reports whether a job's min can be promised to it now. dst, which may be
-// nil, becomes the answer. It changes nothing.
+// nil, becomes the answer.
 func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	l.serves(job.owner)
 	l.rlock()
@@ -24,10 +24,9 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	return ok
 }
 
-// Allocatable reports whether a task that is not charged yet can be charged now. It
-// doesn't look at ids: of a task that is charged it says whether there is room for
-// another like it. dst, which may be nil, becomes the answer: its Options are all
-// alternatives of all items, with room or with the reason. It changes nothing.
+// Allocatable reports whether a task can be charged now; of one that is charged already,
+// whether another like it can. dst, which may be nil, becomes the answer: its Options are
+// all alternatives of all items, with room or with the reason.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	l.serves(task.owner)
 	l.mu.RLock()
@@ -36,10 +35,8 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	return ok
 }
 
-// AllocatableOn is [Ledger.Allocatable] restricted to the cards of a node. If the node
-// has none of an item's alternatives, or isn't known, the reason is
-// [ReasonGetTaskRequestResourceFailed]. If it has some, and none has room, the reason is
-// [ReasonInsufficientScalarQuota].
+// AllocatableOn is [Ledger.Allocatable] restricted to the cards of a node. A node that isn't
+// known, or has none of an item's alternatives, is a [ReasonGetTaskRequestResourceFailed].
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)
@@ -85,14 +82,13 @@ func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, cards *book.Set) (*book.Q
 	return q, j
 }
 
-// Reserve promises a job its min if it is Enqueueable: the min becomes holds. The same
-// job with the same min again is a repeat. With another min it is an [ErrReserved],
-// and [Ledger.Resize] changes it. A job that another queue has is an [ErrConflict].
+// Reserve promises a job its min if it is Enqueueable: the min becomes holds. The same min
+// again is a repeat; another one is an [ErrReserved], which [Ledger.Resize] takes. A job that
+// another queue has is an [ErrConflict].
 func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(job, false) }
 
-// Resize gives a reserved job another min, or reserves it. Holds are made anew; a card
-// that the job's tasks are bound to stays. A refusal changes nothing. The same min again is
-// a repeat.
+// Resize is [Ledger.Reserve], also with another min than the job has. Holds are made anew; a
+// card that the job's tasks are bound to stays. A refusal changes nothing.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
@@ -103,11 +99,8 @@ func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 	return a, err
 }
 
-// ReserveMany reserves jobs in order, each on top of those before it. A refusal doesn't
-// stop it. The answers are in the same order. All changes have one number, the Seq of
-// the answers to the jobs that were reserved; other answers have the number before. An
-// error names the first job that has one; the others are decided as if that job weren't
-// there.
+// ReserveMany reserves jobs in order, each on top of those before it, as one change. Neither
+// a refusal nor an error stops it; the error is the first.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	for _, job := range jobs {
 		l.serves(job.owner)
@@ -174,9 +167,8 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 }
 
 // Commit charges a task if it is Allocatable, also one of a job that is not reserved: so
-// don't commit after a refused Reserve, or use [Ledger.CommitAll]. Each item is charged on
-// the first of its alternatives that has room and is among cards, those of the chosen
-// node; without cards, on the first that has room. What the job's min covers leaves its
+// don't commit after a refused Reserve. Each item is charged on the first of its alternatives
+// that has room and is among cards, if any are given. What the job's min covers leaves its
 // holds, which move to the charged card if they have to. The same task again is a repeat;
 // with another content it is an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
@@ -185,9 +177,8 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	return l.commitOne(task, l.cardSet(cards))
 }
 
-// CommitOn is [Ledger.Commit] restricted to the cards of a node, as
-// [Ledger.AllocatableOn] is. Unlike Commit without cards, an unknown node, or one
-// without cards, allows no card.
+// CommitOn is [Ledger.Commit] restricted to the cards of a node. Unlike Commit without
+// cards, a node that isn't known, or has no cards, allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	l.serves(task.owner)
 	return l.commitOne(task, l.lockOn(&l.mu, node))

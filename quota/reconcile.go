@@ -17,19 +17,15 @@ type Report struct {
 	Corrected  []Ref // tasks whose charges, and jobs whose queue, min or holds were made to agree
 	RolledBack []Ref // tasks that wait again
 	Released   []Ref // tasks that have ended, or gone; jobs that have gone or are no longer admitted
-
-	// Unseen are the charges and reservations that the view doesn't show yet. They
-	// were kept. Of a partial view they are those of its own jobs and tasks only. What
-	// never shows is the caller's to give back: with before, the Seq of the report of
-	// some rounds ago, [Ledger.Rollback] takes the tasks in Unseen whose Seq is at most
-	// before, and [Ledger.Expire] with before + 1 the holds of the jobs.
-	Unseen []Ref
-
 	Mismatched []Ref // tasks on cards that they didn't ask for
 
-	// Failed is what couldn't be taken over, and why. A job without a known min keeps
-	// the one that the ledger has; an allocated task is charged what is known of it;
-	// what is in a queue that isn't there is left as it is.
+	// Unseen are charges and reservations that a view doesn't show yet. What never shows
+	// is the caller's to give back, by the Seq of the report of some rounds ago:
+	// [Ledger.Rollback] takes tasks whose Seq is at most that, [Ledger.Expire] the holds.
+	Unseen []Ref
+
+	// Failed is what couldn't be taken over. A job keeps the min that it has; an allocated
+	// task is charged what is known of it; what is in a queue that isn't there stays as it is.
 	Failed []Ref
 
 	Over []Headroom // see [Ledger.Over]
@@ -61,52 +57,28 @@ func (r *Report) sort() {
 }
 
 // Reconcile makes the ledger agree with what an informer sees, without losing what the
-// informer hasn't seen yet. It is one change with one number. The same view again
-// changes nothing.
+// informer hasn't seen yet. It is one change; the same view again changes nothing. No
+// limit refuses anything here: what exceeds one is marked as over. What can't be resolved,
+// or is in a queue that isn't there, is Failed.
 //
-// Tasks. A task is allocated if its status is Allocated, Binding, Bound or Running;
-// with [Config.CountReleasing] also if it is Releasing or Pipelined.
+//   - An allocated task is charged on the cards that its node has. If it lists none of
+//     these, it is Mismatched.
+//   - A task that has ended or is in view.Deleted is released; so is a confirmed one, that a
+//     view had as allocated, if the view doesn't have it. A confirmed task that is pending
+//     or pipelined in the view is rolled back.
+//   - A charge that was never confirmed is kept, and Unseen, while the view doesn't have
+//     its task as allocated. So is a reservation while the view doesn't have its job in
+//     another phase than Pending; once it had, the reservation goes with the job.
+//   - A job's min is that of the view, as [Ledger.ResolveJob] resolves it. Its charges are
+//     drawn against it in commit order, and the rest is held as by [Ledger.Reserve]; what
+//     doesn't fit is held on the first alternative.
+//   - A job in PhaseInqueue gets a reservation. One in PhaseRunning keeps its holds while
+//     MinMember tasks of it are charged; else, and in phases such as Unknown and
+//     Completed, its min is what its charges cover.
 //
-//   - An allocated task is charged what it asks for, on cards that its node has,
-//     whatever the limits say. A charge that is there is corrected or confirmed.
-//   - If the node has no card that the task lists, the task is charged on a card of the
-//     node that the same resource carries, and it is Mismatched. If it has none either,
-//     the charge stays on its card, or goes on the first card that is listed.
-//   - If the job's other tasks are bound to another card, the charge counts against no
-//     item of the job until the job gets another min. Charges that are to be corrected
-//     bind nothing.
-//   - A task that ended, is being deleted or is in view.Deleted is released, as by
-//     [Ledger.Release]. So is a confirmed task that the view doesn't have. A confirmed
-//     task that is pending or pipelined in the view is rolled back.
-//   - A charge that was never confirmed is kept, and is Unseen, if the view has it as
-//     pending, as pipelined or not at all.
-//   - A pending task without a charge counts in what queues request, see [Usage].
-//
-// Jobs. A job's min is that of the view, resolved as by [Ledger.ResolveJob]. If tasks
-// have ended, it is no more cpu and memory than the other tasks ask for.
-//
-//   - If the min differs from the ledger's, the job's charges are drawn against it in
-//     commit order. The rest is held as by [Ledger.Reserve]; what doesn't fit is held on
-//     the first alternative.
-//   - A job in phase Inqueue that has no reservation gets one.
-//   - A job in phase Running keeps its holds while at least MinMember tasks of it are
-//     charged. Otherwise, and in the phases Unknown and Completed, its min is what its
-//     charges cover.
-//   - A reservation is seen once the view has its job in another phase than Pending.
-//     Before that it is kept, and is Unseen. After that it goes when the job is Pending
-//     again, or is not in the view. The charges of its tasks stay.
-//
-// With view.Partial all this is said of the jobs and tasks in the view, and of those in
-// view.Deleted. The others stay as they are.
-//
-// What exceeds a limit is marked as over. What can't be resolved is Failed. So are jobs
-// in queues that aren't there; their charges stay as they are.
-//
-// Errors change nothing: a bad id ([ErrBadName]), a job or task that is
-// there twice, a task in another queue than its job ([ErrConflict]), amounts that a
-// caller lists and nothing can have ([ErrBadAmount]), and sums that would reach 2^53
-// ([ErrOverflow]). For the sums the min of a job that the view may change counts on
-// each of its alternatives.
+// Errors are a job or task that is there twice, a task in another queue than its job
+// ([ErrConflict]), amounts of a caller that nothing can have ([ErrBadAmount]), and sums
+// that would reach 2^53 ([ErrOverflow]).
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}

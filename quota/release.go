@@ -5,15 +5,14 @@ import "github.com/resvec/resvec/quota/internal/book"
 // Rollback takes commits back; their order doesn't matter. What a task had of its job's min is
 // held again, on the same card. If the job charged more than its min on that card since,
 // these charges use it up first. known reports whether all ids were of charged tasks;
-// others are left alone. seq is the number of the change or, if nothing changed, of the
-// state.
+// others are left alone.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventRolledBack, tasks)
 }
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they had of
-// it. known reports whether all ids were of charged tasks, or of tasks that were pending
-// by the views and are forgotten; others are left alone. seq is as of [Ledger.Rollback].
+// it. Tasks that were pending by the views are forgotten. known reports whether all ids
+// were of either; others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }
@@ -74,8 +73,7 @@ func (l *Ledger) rollBack(tasks ...*task) {
 	}
 }
 
-// ReleaseJob takes a job's reservation and all its charges away. known reports
-// whether there was any, seq is as of [Ledger.Rollback].
+// ReleaseJob takes a job's reservation and all its charges away, if it has any.
 func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	l.lock()
 	j := l.jobs[id]
@@ -96,8 +94,7 @@ func (l *Ledger) releaseJob(j *job) {
 }
 
 // Expire takes the holds of jobs that [Ledger.Reconcile] has never seen, and that were
-// reserved with a Seq below before. It returns their ids, sorted. The charges of their tasks stay.
-// seq is as of [Ledger.Rollback].
+// reserved with a Seq below before. It returns their ids, sorted. Their charges stay.
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
 	var events []Event

@@ -17,23 +17,20 @@ import (
 // ResolveTask works out what a task is charged.
 //
 // The pod's annotation lists acceptable cards. Each has the amount of the resource that
-// carries it: limits, else requests, of the pod as a whole, rounded up to whole cards
-// with a codeRoundedUp note.
+// carries it: limits, else requests, of the pod as a whole, rounded up to whole cards.
 //
-//   - A card is left out, with a note, if nobody knows it, if no resource of the pod
-//     carries it, or if another resource carries it than the cards before it.
-//   - If the pod has a resource that carries cards, and none of them is left, the
-//     resource is an item of its own, as [Config.Unnamed] says.
-//   - A card counts in one item only. Items with one card come first, then the others in
-//     order. An item that loses a card has a codeSharedCard note.
-//   - Under Config.UnlimitedCPUMemory a task with cards has no cpu and memory.
+//   - A card is left out if nobody knows it, if no resource of the pod carries it, or if
+//     another resource carries it than the cards before it.
+//   - A resource that carries cards, none of which is left, is an item of its own, as
+//     [Config.Unnamed] says.
+//   - A card counts in one item only. Items with one card come first, then the others in order.
 //   - A task that is bound to a node is charged, per item, on the first alternative that
 //     the node has.
 //
-// What stands in objects is never an error. If a pod's cards can't be worked out, or no pod can
-// have its amounts, the request is refused with [ReasonGetTaskRequestResourceFailed].
-// Errors are a bad id ([ErrBadName]) and an amount of Cards that nothing can
-// have ([ErrBadAmount]).
+// What is wrong in a pod makes no error but a request that is refused, with
+// [ReasonGetTaskRequestResourceFailed]; TaskRequest.Invalid says why. The second result has
+// notes on what counts otherwise than written, and faults of names. An error is a bad id, or
+// an amount of Cards that nothing can have ([ErrBadAmount]).
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
 	if err := checkTaskIDs(&task); err != nil {
@@ -61,11 +58,11 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 //   - Under Config.UnlimitedCPUMemory a job with cards needs no more cpu and memory than
 //     its live tasks without cards ask for.
 //
-// As in [Ledger.ResolveTask], what stands in objects is never an error. Faults there, a
-// live task that can't be resolved, and more than 64 items make a request that is
-// refused. Errors are a bad id ([ErrBadName]); amounts of job.Min, or
-// of a task's Cards, that nothing can have ([ErrBadAmount], [ErrOverflow]); an item of job.Min
-// without alternatives (an [EntryError]); and an output there that the ledger's map hasn't
+// Faults in objects, a live task that can't be resolved, and more than 64 items make a
+// request that is refused, as in [Ledger.ResolveTask]. The second result has the faults of
+// the annotation, too: of those that are no notes each refuses the request. Errors are
+// amounts that a caller lists and nothing can have ([ErrBadAmount], [ErrOverflow]), and an
+// item of job.Min without alternatives ([EntryError]) or with an output that the map hasn't
 // ([ErrUnknownDimension]).
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}

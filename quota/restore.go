@@ -19,16 +19,13 @@ import (
 
 // Restore makes a ledger of what [Ledger.Snapshot] returned, in this version or an older
 // one. It answers and changes as that one. m has a dimension for every card and output of
-// the snapshot; nil: the cards and outputs of the snapshot, and the cards of the catalog.
-// The catalog, which may be nil, is what was discovered since; cards that it doesn't have
-// stay known. What exceeds a limit is marked as over. Unknown keys are ignored. data isn't
-// kept.
+// the snapshot; nil: those, and the cards of the catalog. The catalog, which may be nil, is
+// what was discovered since. What exceeds a limit is marked as over.
 //
-// Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
-// decides otherwise than the snapshot's (all but OnEvent decides) or m has other outputs,
+// Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if m has
+// other outputs, or cfg decides otherwise than the snapshot's (all but OnEvent decides),
 // [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot] for what no
-// ledger can hold; these two name the record. Sums that reach 2^53 are also an
-// [ErrOverflow].
+// ledger can hold; these two name the record.
 func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
 	doc, err := readSnapshot(data)
 	if err != nil {

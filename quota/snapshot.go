@@ -16,33 +16,9 @@ import (
 // snapshotFormat names the format of [Ledger.Snapshot].
 const snapshotFormat = "resvec.quota/v1"
 
-// Snapshot returns the state of the ledger as canonical JSON, for [Restore]:
-// integers, cards by name, lists sorted by name or id, the keys of every object
-// sorted, no white space. Equal states give equal bytes. The counters of refused
-// operations and what follows from the catalog are no part of it.
-//
-// The object has these keys:
-//
-//	config  what decides: countReleasing, enforceGuarantee, keys, missing, mix,
-//	        parser, specOnly, unlimitedCPUMemory, unnamed; transformation as a list in YAML,
-//	        and multiplier, "after-exclusion" if that is where it reads them
-//	format  "resvec.quota/v1"
-//	jobs    id, queue, policy, reserved, seen, seq (of the reservation), min, and
-//	        items: key, min, unit, and holds by card. Items marked implicit have
-//	        no min: they bind the tasks of a job for their key to one card. Items
-//	        marked output are in whole units
-//	known   the cards that may be asked for: card, resources
-//	outputs the outputs of the map, if it has any
-//	queues  name, parent, priority, state, orphan; capability, deserved and
-//	        guarantee by dimension, "unlimited" for no limit. What a capability
-//	        doesn't list it says nothing of; denied has the cards of entries with
-//	        faults, and what is wrong with each
-//	seq     the number of the last change
-//	tasks   id, job, queue, state, seq, cpu, memory, covered (of those two), order
-//	        (among the tasks of the job, in which they were committed) and charges:
-//	        key, card, milli, covered, and item, the index of the job's item that
-//	        it counts against; those marked output are in whole units. Of tasks in
-//	        state pending seq, order and covered are 0, and their charges have no card
+// Snapshot returns the state of the ledger as canonical JSON, for [Restore]: integers,
+// cards by name, lists and keys sorted. Equal states give equal bytes. It has no counters of
+// refused operations, and nothing that follows from the catalog.
 func (l *Ledger) Snapshot() []byte {
 	data, err := json.Marshal(l.document())
 	if err != nil {
@@ -55,6 +31,9 @@ func (l *Ledger) Snapshot() []byte {
 // order of their names, here and below, so that the keys of the text are sorted. An int64 is
 // an amount: 0 to less than 2^53. A field without omitempty is always written, and Restore
 // wants it: a text without its tasks would lose what they are charged.
+//
+// Known are the cards that may be asked for, Outputs those of the map, and Seq is the number
+// of the last change.
 type snapshotDoc struct {
 	Config  snapshotConfig        `json:"config"`
 	Format  string                `json:"format"`
@@ -66,6 +45,8 @@ type snapshotDoc struct {
 	Tasks   []snapshotTask        `json:"tasks"`
 }
 
+// snapshotConfig is what of a configuration decides. Transformation is a list in YAML;
+// Multiplier says where it reads multipliers.
 type snapshotConfig struct {
 	CountReleasing     bool         `json:"countReleasing,omitempty"`
 	EnforceGuarantee   bool         `json:"enforceGuarantee,omitempty"`
@@ -88,6 +69,8 @@ type snapshotKeys struct {
 	Request   string `json:"request"`
 }
 
+// snapshotJob is a record of a job. Seq is that of the reservation; Policy says whether its
+// items mix cards.
 type snapshotJob struct {
 	ID       string         `json:"id"`
 	Items    []snapshotItem `json:"items"`
@@ -104,6 +87,8 @@ type snapshotPlain struct {
 	Memory int64 `json:"memory"`
 }
 
+// snapshotItem is an item of a job, with what it holds by card. One that is implicit has no
+// min: it binds the tasks of a job for its key to one card.
 type snapshotItem struct {
 	Holds    map[string]int64 `json:"holds"`
 	Implicit bool             `json:"implicit,omitempty"`
@@ -118,6 +103,9 @@ type snapshotCard struct {
 	Resources []corev1.ResourceName `json:"resources"`
 }
 
+// snapshotQueue is a queue, with its amounts by dimension. What a capability doesn't list
+// it says nothing of: a 0 there is meant, as a Denied without a text. Denied are the cards of
+// entries with faults, and what is wrong with each.
 type snapshotQueue struct {
 	Capability map[string]snapshotLimit `json:"capability"`
 	Denied     map[string]string        `json:"denied,omitempty"`
@@ -131,6 +119,9 @@ type snapshotQueue struct {
 	State      string                   `json:"state"`
 }
 
+// snapshotTask is a task that is charged, or waits. Order is its place among the tasks of
+// the job as they were committed, Covered what its job's min has of its cpu and memory. Of
+// a task that waits Seq, Order and Covered are 0, and its charges have no card.
 type snapshotTask struct {
 	Charges []snapshotCharge `json:"charges"`
 	Covered snapshotPlain    `json:"covered"`
@@ -147,7 +138,7 @@ type snapshotTask struct {
 type snapshotCharge struct {
 	Card    string `json:"card"`
 	Covered int64  `json:"covered"`
-	Item    *int   `json:"item,omitempty"` // nil: it counts against none
+	Item    *int   `json:"item,omitempty"` // the index of the job's; nil: it counts against none
 	Key     string `json:"key"`
 	Milli   int64  `json:"milli"`
 	Output  bool   `json:"output,omitempty"` // Card and Key are one
