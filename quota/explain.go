@@ -8,13 +8,6 @@ const (
 	queueRemoved = "removed"
 )
 
-// begin clears an answer for a decision on the present state.
-func (l *Ledger) begin(a *Answer) {
-	a.OK, a.Repeat, a.Seq = true, false, l.seq
-	a.Refusal, a.Task = Refusal{}, ""
-	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
-}
-
 // answerCommit makes the answer to a commit.
 func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome) (a Answer, err error) {
 	l.begin(&a)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // The files of the package, in reading order:
@@ -120,3 +121,11 @@ func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }
 
 // resource returns what a dimension is called, see resourceOf.
 func (l *Ledger) resource(dim int) string { return resourceOf(l.m, dim) }
+
+// output returns the output of a dimension; empty of others.
+func (l *Ledger) output(dim int32) corev1.ResourceName {
+	if name, is := outputOf(l.m, int(dim), l.m.Name(int(dim))); is {
+		return name
+	}
+	return ""
+}

@@ -125,6 +125,13 @@ func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 // changed reports whether an operation with this answer changed the ledger.
 func (a *Answer) changed() bool { return a.OK && !a.Repeat }
 
+// begin clears an answer for a decision on the present state.
+func (l *Ledger) begin(a *Answer) {
+	a.OK, a.Repeat, a.Seq = true, false, l.seq
+	a.Refusal, a.Task = Refusal{}, ""
+	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
+}
+
 // reserve does the work of Reserve and Resize. seq is the number of the change.
 func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, events []Event, err error) {
 	l.begin(&a)

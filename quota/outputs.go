@@ -138,93 +138,6 @@ func (o *outputs) badRequest(list corev1.ResourceList) string {
 	return ""
 }
 
-// covers reports whether quotas know a resource.
-func (r *resolver) covers(name corev1.ResourceName) bool {
-	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourcePods || len(r.found.carried[name]) > 0
-}
-
-// addOutputs adds to a request what the task is charged in outputs.
-func (r *resolver) addOutputs(t *TaskRequest) {
-	amounts, fault := r.outs.charge(t.requests, r.covers)
-	if fault != "" {
-		t.fail("%s", fault)
-	}
-	for _, it := range r.outs.items(amounts) {
-		t.use.Add(it)
-		t.sources = append(t.sources, source{})
-	}
-}
-
-// chargeOutputs ends the making of a request with what it is charged in outputs. What is
-// invalid is charged nothing.
-func (r *resolver) chargeOutputs(t *TaskRequest) {
-	if r.addOutputs(t); t.invalid != "" {
-		t.use, t.sources = book.Use{}, nil
-	}
-	t.use.Invalid = t.invalid != ""
-}
-
-// outputs adds to the min of a job what it needs in outputs: the sums over its tasks or, while
-// there are none, the charge of MinResources. A min that the caller gives replaces both.
-func (b *jobBuilder) outputs() error {
-	if b.outs.none() {
-		return nil
-	}
-	if !b.live && len(b.job.MinResources) > 0 && b.job.Min == nil {
-		if fault := b.outs.badRequest(b.job.MinResources); fault != "" {
-			b.fail("minResources: %s", fault)
-		} else {
-			b.addPod(b.job.MinResources, "minResources")
-		}
-	}
-	if given := b.job.Min; given != nil {
-		b.made, b.req.pods = make([]int64, len(b.outs.names)), nil
-		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
-			i, known := b.outs.index(name)
-			switch amount := given.Outputs[name]; {
-			case !known && slices.Contains(dimNames[:], string(name)):
-				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want it in CPU or Memory", ErrUnknownDimension, name, brief(b.req.id))
-			case !known:
-				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: make the map with it, by NewMap", ErrUnknownDimension, brief(string(name)), brief(b.req.id))
-			case !exact(amount):
-				return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53", ErrBadAmount, brief(b.req.id), name, amount)
-			default:
-				b.made[i] = amount
-			}
-		}
-	}
-	for _, it := range b.outs.items(b.made) {
-		b.items = append(b.items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
-	}
-	return nil
-}
-
-// addPod adds what a pod is charged in outputs to the min.
-func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
-	amounts, fault := b.outs.charge(requests, b.covers)
-	if fault != "" {
-		b.fail("%s: %s", of, fault)
-		return
-	}
-	b.req.pods = append(b.req.pods, requests)
-	for i, amount := range amounts {
-		if b.made == nil {
-			b.made = make([]int64, len(amounts))
-		}
-		if !addExact(&b.made[i], amount) && b.job.Min == nil {
-			b.tooLarge(string(b.outs.names[i]), "units")
-		}
-	}
-}
-
-// output returns the output of a dimension; empty of others.
-func (l *Ledger) output(dim int32) corev1.ResourceName {
-	if name, is := outputOf(l.m, int(dim), l.m.Name(int(dim))); is {
-		return name
-	}
-	return ""
-}
-
 // Explain says which resource that the task requests makes which part of its charge in
 // outputs; nil if the ledger's map has no outputs.
 func (t *TaskRequest) Explain() *transform.Explanation {
@@ -246,20 +159,4 @@ func (r *JobRequest) Explain() iter.Seq[*transform.Explanation] {
 			}
 		}
 	}
-}
-
-// boundOutputs makes the min of a job no more in outputs than what tasks ask for.
-func (r *JobRequest) boundOutputs(tasks []*sightTask) {
-	most := map[*book.Alternatives]int64{}
-	for _, t := range tasks {
-		for _, it := range t.req.use.Items {
-			most[it.Alts] = book.AddSaturated(most[it.Alts], it.Amount)
-		}
-	}
-	for i := range r.min.Items {
-		if it := &r.min.Items[i]; isOutput(it.Alts) {
-			it.Amount = min(it.Amount, most[it.Alts])
-		}
-	}
-	r.min.Items = slices.DeleteFunc(r.min.Items, func(it book.MinItem) bool { return it.Amount == 0 })
 }

@@ -1,60 +1,10 @@
 package quota
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
 )
-
-// Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
-// task, and no list has a [Ref] twice.
-type Report struct {
-	Seq     uint64 // of the ledger now
-	Changed bool   // anything; else Seq is what it was
-
-	Imported   []Ref // tasks that were charged, and jobs whose min was taken over, that the ledger didn't have
-	Corrected  []Ref // tasks whose charges, and jobs whose queue, min or holds were made to agree
-	RolledBack []Ref // tasks that wait again
-	Released   []Ref // tasks that have ended, or gone; jobs that have gone or are no longer admitted
-	Mismatched []Ref // tasks on cards that they didn't ask for
-
-	// Unseen are charges and reservations that a view doesn't show yet. What never shows
-	// is the caller's to give back, by the Seq of the report of some rounds ago:
-	// [Ledger.Rollback] takes tasks whose Seq is at most that, [Ledger.Expire] the holds.
-	Unseen []Ref
-
-	// Failed is what couldn't be taken over. A job keeps the min that it has; an allocated
-	// task is charged what is known of it; what is in a queue that isn't there stays as it is.
-	Failed []Ref
-
-	Over []Headroom // see [Ledger.Over]
-}
-
-// Ref names a task or, without one, a job.
-type Ref struct {
-	Job, Task string
-
-	Seq    uint64 // in Unseen: of the change that made the charge or the reservation
-	Reason Reason // in Failed: ReasonGetTaskRequestResourceFailed or ReasonUnknownQueue
-	Detail string // in Failed: what is wrong; in Mismatched: the card that the task runs on
-}
-
-func (r *Report) fail(job, task string, reason Reason, detail string) {
-	r.Failed = append(r.Failed, Ref{Job: job, Task: task, Reason: reason, Detail: detail})
-}
-
-// sort puts the lists in order.
-func (r *Report) sort() {
-	compare := func(a, b Ref) int { return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Task, b.Task)) }
-	for _, list := range []*[]Ref{&r.Imported, &r.Corrected, &r.RolledBack, &r.Released} {
-		slices.SortFunc(*list, compare)
-		*list = slices.Compact(*list)
-	}
-	for _, list := range [][]Ref{r.Unseen, r.Mismatched, r.Failed} {
-		slices.SortStableFunc(list, compare)
-	}
-}
 
 // Reconcile makes the ledger agree with what an informer sees, without losing what the
 // informer hasn't seen yet. It is one change; the same view again changes nothing. No

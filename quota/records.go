@@ -1,6 +1,9 @@
 package quota
 
 import (
+	"cmp"
+	"math"
+
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -146,4 +149,35 @@ func addExact(to *int64, amount int64) bool {
 	}
 	*to += amount
 	return true
+}
+
+func (q *Queue) guarantee(dim int) int64 { return amountAt(q.Guarantee, dim) }
+
+// amountAt returns an element of a checked vector.
+func amountAt(v []float64, dim int) int64 {
+	switch {
+	case dim >= len(v):
+		return 0
+	case math.IsInf(v[dim], 1):
+		return Unlimited
+	}
+	return int64(v[dim])
+}
+
+// compareItems orders the items of a job: single cards by name, then the others by key
+// and unit, then outputs by name.
+func compareItems(a, b book.MinItem) int {
+	if isOutput(a.Alts) != isOutput(b.Alts) {
+		if isOutput(b.Alts) {
+			return -1
+		}
+		return 1
+	}
+	if a.Alts.Multi() != b.Alts.Multi() {
+		if b.Alts.Multi() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
 }

@@ -246,6 +246,32 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	}
 }
 
+// covers reports whether quotas know a resource.
+func (r *resolver) covers(name corev1.ResourceName) bool {
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourcePods || len(r.found.carried[name]) > 0
+}
+
+// addOutputs adds to a request what the task is charged in outputs.
+func (r *resolver) addOutputs(t *TaskRequest) {
+	amounts, fault := r.outs.charge(t.requests, r.covers)
+	if fault != "" {
+		t.fail("%s", fault)
+	}
+	for _, it := range r.outs.items(amounts) {
+		t.use.Add(it)
+		t.sources = append(t.sources, source{})
+	}
+}
+
+// chargeOutputs ends the making of a request with what it is charged in outputs. What is
+// invalid is charged nothing.
+func (r *resolver) chargeOutputs(t *TaskRequest) {
+	if r.addOutputs(t); t.invalid != "" {
+		t.use, t.sources = book.Use{}, nil
+	}
+	t.use.Invalid = t.invalid != ""
+}
+
 // podParts is what counts of a pod. The zero value is that of no pod.
 type podParts struct {
 	pod      *corev1.Pod

@@ -3,10 +3,12 @@ package quota
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/quota/internal/book"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // jobBuilder works out the min of a job.
@@ -234,6 +236,59 @@ func (b *jobBuilder) minResources() {
 	m.CPU, m.Memory = max(m.CPU-b.gatedCPU, 0), max(m.Memory-b.gatedMem, 0)
 }
 
+// outputs adds to the min of a job what it needs in outputs: the sums over its tasks or, while
+// there are none, the charge of MinResources. A min that the caller gives replaces both.
+func (b *jobBuilder) outputs() error {
+	if b.outs.none() {
+		return nil
+	}
+	if !b.live && len(b.job.MinResources) > 0 && b.job.Min == nil {
+		if fault := b.outs.badRequest(b.job.MinResources); fault != "" {
+			b.fail("minResources: %s", fault)
+		} else {
+			b.addPod(b.job.MinResources, "minResources")
+		}
+	}
+	if given := b.job.Min; given != nil {
+		b.made, b.req.pods = make([]int64, len(b.outs.names)), nil
+		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
+			i, known := b.outs.index(name)
+			switch amount := given.Outputs[name]; {
+			case !known && slices.Contains(dimNames[:], string(name)):
+				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want it in CPU or Memory", ErrUnknownDimension, name, brief(b.req.id))
+			case !known:
+				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: make the map with it, by NewMap", ErrUnknownDimension, brief(string(name)), brief(b.req.id))
+			case !exact(amount):
+				return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53", ErrBadAmount, brief(b.req.id), name, amount)
+			default:
+				b.made[i] = amount
+			}
+		}
+	}
+	for _, it := range b.outs.items(b.made) {
+		b.items = append(b.items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
+	}
+	return nil
+}
+
+// addPod adds what a pod is charged in outputs to the min.
+func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
+	amounts, fault := b.outs.charge(requests, b.covers)
+	if fault != "" {
+		b.fail("%s: %s", of, fault)
+		return
+	}
+	b.req.pods = append(b.req.pods, requests)
+	for i, amount := range amounts {
+		if b.made == nil {
+			b.made = make([]int64, len(amounts))
+		}
+		if !addExact(&b.made[i], amount) && b.job.Min == nil {
+			b.tooLarge(string(b.outs.names[i]), "units")
+		}
+	}
+}
+
 // plainMin sets cpu and memory, where a job with cards may have to do without.
 func (b *jobBuilder) plainMin(cpu, mem int64) {
 	if b.l.cfg.UnlimitedCPUMemory && b.hasCards {
@@ -296,22 +351,4 @@ func (b *jobBuilder) givenItem(it Item) error {
 		return overflow("job", b.req.id, unitCards, it.Milli, key)
 	}
 	return nil
-}
-
-// compareItems orders the items of a job: single cards by name, then the others by key
-// and unit, then outputs by name.
-func compareItems(a, b book.MinItem) int {
-	if isOutput(a.Alts) != isOutput(b.Alts) {
-		if isOutput(b.Alts) {
-			return -1
-		}
-		return 1
-	}
-	if a.Alts.Multi() != b.Alts.Multi() {
-		if b.Alts.Multi() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
 }

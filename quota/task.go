@@ -104,6 +104,17 @@ type Job struct {
 	MinUnknown bool  // the job's min stays as the ledger has it
 }
 
+// Phase says where a job stands. The names are Volcano's, of a PodGroup. Empty counts as
+// PhasePending. Under other names, such as Unknown and Completed, not enough of its tasks
+// run: the job keeps no holds.
+type Phase string
+
+const (
+	PhasePending Phase = "Pending" // not admitted
+	PhaseInqueue Phase = "Inqueue" // admitted
+	PhaseRunning Phase = "Running" // enough of its tasks have been placed
+)
+
 // Min is what a job needs before it may start, or what a task is charged.
 type Min struct {
 	CPU     int64 // milli-cores

@@ -3,11 +3,9 @@ package quota
 import (
 	"iter"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
-	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -294,19 +292,6 @@ func (q *Queue) mentioned() iter.Seq[int] {
 			}
 		}
 	}
-}
-
-func (q *Queue) guarantee(dim int) int64 { return amountAt(q.Guarantee, dim) }
-
-// amountAt returns an element of a checked vector.
-func amountAt(v vector.ResourceVector, dim int) int64 {
-	switch {
-	case dim >= len(v):
-		return 0
-	case math.IsInf(v[dim], 1):
-		return Unlimited
-	}
-	return int64(v[dim])
 }
 
 // prune removes the orphans that have no records any more.

@@ -26,16 +26,54 @@ type View struct {
 	Deleted []string // ids of tasks that are gone; so is a seen task that a view doesn't have and that it doesn't leave as it is
 }
 
-// Phase says where a job stands. The names are Volcano's, of a PodGroup. Empty counts as
-// PhasePending. Under other names, such as Unknown and Completed, not enough of its tasks
-// run: the job keeps no holds.
-type Phase string
+// Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
+// task, and no list has a [Ref] twice.
+type Report struct {
+	Seq     uint64 // of the ledger now
+	Changed bool   // anything; else Seq is what it was
 
-const (
-	PhasePending Phase = "Pending" // not admitted
-	PhaseInqueue Phase = "Inqueue" // admitted
-	PhaseRunning Phase = "Running" // enough of its tasks have been placed
-)
+	Imported   []Ref // tasks that were charged, and jobs whose min was taken over, that the ledger didn't have
+	Corrected  []Ref // tasks whose charges, and jobs whose queue, min or holds were made to agree
+	RolledBack []Ref // tasks that wait again
+	Released   []Ref // tasks that have ended, or gone; jobs that have gone or are no longer admitted
+	Mismatched []Ref // tasks on cards that they didn't ask for
+
+	// Unseen are charges and reservations that a view doesn't show yet. What never shows
+	// is the caller's to give back, by the Seq of the report of some rounds ago:
+	// [Ledger.Rollback] takes tasks whose Seq is at most that, [Ledger.Expire] the holds.
+	Unseen []Ref
+
+	// Failed is what couldn't be taken over. A job keeps the min that it has; an allocated
+	// task is charged what is known of it; what is in a queue that isn't there stays as it is.
+	Failed []Ref
+
+	Over []Headroom // see [Ledger.Over]
+}
+
+// Ref names a task or, without one, a job.
+type Ref struct {
+	Job, Task string
+
+	Seq    uint64 // in Unseen: of the change that made the charge or the reservation
+	Reason Reason // in Failed: ReasonGetTaskRequestResourceFailed or ReasonUnknownQueue
+	Detail string // in Failed: what is wrong; in Mismatched: the card that the task runs on
+}
+
+func (r *Report) fail(job, task string, reason Reason, detail string) {
+	r.Failed = append(r.Failed, Ref{Job: job, Task: task, Reason: reason, Detail: detail})
+}
+
+// sort puts the lists in order.
+func (r *Report) sort() {
+	compare := func(a, b Ref) int { return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Task, b.Task)) }
+	for _, list := range []*[]Ref{&r.Imported, &r.Corrected, &r.RolledBack, &r.Released} {
+		slices.SortFunc(*list, compare)
+		*list = slices.Compact(*list)
+	}
+	for _, list := range [][]Ref{r.Unseen, r.Mismatched, r.Failed} {
+		slices.SortStableFunc(list, compare)
+	}
+}
 
 // sight is a view, resolved.
 type sight struct {
@@ -246,4 +284,20 @@ func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error
 	}
 	j.min = r
 	return nil
+}
+
+// boundOutputs makes the min of a job no more in outputs than what tasks ask for.
+func (r *JobRequest) boundOutputs(tasks []*sightTask) {
+	most := map[*book.Alternatives]int64{}
+	for _, t := range tasks {
+		for _, it := range t.req.use.Items {
+			most[it.Alts] = book.AddSaturated(most[it.Alts], it.Amount)
+		}
+	}
+	for i := range r.min.Items {
+		if it := &r.min.Items[i]; isOutput(it.Alts) {
+			it.Amount = min(it.Amount, most[it.Alts])
+		}
+	}
+	r.min.Items = slices.DeleteFunc(r.min.Items, func(it book.MinItem) bool { return it.Amount == 0 })
 }
