@@ -133,3 +133,13 @@ func leave(free, x float64) float64 {
 	}
 	return free - x
 }
+
+// fitsRow reports whether row r of free holds request, by the rule of FitsIn.
+func fitsRow(free *vector.Matrix, r int, request vector.ResourceVector) bool {
+	for j, x := range request {
+		if !(x <= 0 || x <= at(free, r, j)) {
+			return false
+		}
+	}
+	return true
+}

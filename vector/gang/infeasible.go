@@ -67,60 +67,6 @@ type Infeasibility struct {
 	Needed, Available float64
 }
 
-// Infeasible reports whether the gang provably has no valid placement on the
-// selected rows of free, and why. It tests necessary conditions only, so it
-// never rejects a gang that [Packer] could place, and false proves nothing. The
-// aggregate is tested first, then both other conditions for one different request
-// after another, then the amounts; the first condition that fails is reported:
-//
-//   - aggregate: in every resource, the positive free amounts of the rows add
-//     up to at least what the members request;
-//   - member: every member fits on some row;
-//   - copies: for every member, the rows hold at least as many copies of its
-//     request as there are members that request as much or more of everything;
-//     and for every resource and amount of it, at least as many copies of the
-//     least request as there are members that request that amount or more.
-//
-// In a gang of more than 32 different requests the last condition is tested for
-// 32 of them and 32 amounts of each resource, evenly spaced by rank, and each of
-// the other requests is counted against the members that request the same. So the
-// time is at most one [vector.Copies] for every different request and for 32 amounts
-// of each resource. Counting stops where there are enough copies, which in a roomy
-// cluster is soon.
-//
-// The answer is monotone: when free amounts grow, or rows are added, a gang that
-// was not rejected stays so. Sums are exact. Where the requests of a resource
-// are not whole numbers with a sum below 2^53, they count a little less, by a
-// factor of 1-(members+2)/2^51, which covers every rounding of the definition of
-// a valid placement; docs/proofs.md has the proofs.
-func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (why Infeasibility, infeasible bool) {
-	p.take(free, requests, rows, nil)
-	p.bounds.take(&p.gang)
-	return p.bounds.why(free, p.sets.selected)
-}
-
-// InfeasibleIn is [Packer.Infeasible] for a gang that has to stay within one of the
-// sets of domains: infeasible says that it provably fits in none. domain is then the
-// set that comes closest, and why is about that. Otherwise it is the first set for
-// which nothing is proved.
-//
-// Nearest is the set with the most places, for a gang whose members all request the same,
-// or all but a leader; otherwise the set that fails at the latest condition, and of those
-// the one that has the most of what the condition asks for. Ties go to the first set.
-// domain is -1 when there is none.
-func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
-	p.take(free, requests, rows, domains)
-	p.bounds.take(&p.gang)
-	p.progress.start(&p.bounds, free, &p.sets)
-	for d := range p.sets.n {
-		if p.progress.advance(d); p.progress.isOpen(d) {
-			return Infeasibility{}, d, false
-		}
-	}
-	domain = p.progress.closest()
-	return p.progress.why(domain), domain, true
-}
-
 // bounds are the necessary conditions for a gang. They are scratch that a
 // Packer fills for every call.
 type bounds struct {
@@ -390,4 +336,16 @@ func (b *bounds) shortOfPlaces(c int, places int64, best func(j int) float64) In
 		}
 	}
 	return why
+}
+
+// shortOf says whether so many places and such a gain are too few, and explains it.
+func (l *leading) shortOf(places int64, gain float64) (why Infeasibility, short bool) {
+	available := max(float64(places)+gain, 0)
+	if available >= float64(l.workers) {
+		return why, false
+	}
+	return Infeasibility{
+		Reason: InfeasibleLeader, Column: -1, Member: int(l.leader),
+		Needed: float64(l.workers), Available: available,
+	}, true
 }

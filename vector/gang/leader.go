@@ -2,9 +2,7 @@ package gang
 
 import (
 	"math"
-	"math/bits"
 
-	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -62,16 +60,6 @@ func (l *leading) on(free *vector.Matrix, r int) (places int64, gain float64) {
 // fits reports whether row r holds the leader.
 func (l *leading) fits(free *vector.Matrix, r int) bool { return fitsRow(free, r, l.request) }
 
-// fitsRow reports whether row r of free holds request, by the rule of FitsIn.
-func fitsRow(free *vector.Matrix, r int, request vector.ResourceVector) bool {
-	for j, x := range request {
-		if !(x <= 0 || x <= at(free, r, j)) {
-			return false
-		}
-	}
-	return true
-}
-
 // placesIn returns how many workers the rows of set d hold, at most all of them a row.
 func (l *leading) placesIn(free *vector.Matrix, sets *rowSets, d int) int64 {
 	if sets.whole() {
@@ -99,74 +87,3 @@ func (l *leading) count(free *vector.Matrix, selected []uint64) (places int64, g
 	})
 	return places, gain
 }
-
-// eachRow calls f for the selected rows in order until it returns false.
-func eachRow(selected []uint64, rows int, f func(r int) bool) {
-	for w := range wordsFor(rows) {
-		word := ^uint64(0)
-		if selected != nil {
-			word = selected[w]
-		}
-		for ; word != 0; word &= word - 1 {
-			r := w*kernel.Block + bits.TrailingZeros64(word)
-			if r >= rows || !f(r) {
-				return
-			}
-		}
-	}
-}
-
-// shortOf says whether so many places and such a gain are too few, and explains it.
-func (l *leading) shortOf(places int64, gain float64) (why Infeasibility, short bool) {
-	available := max(float64(places)+gain, 0)
-	if available >= float64(l.workers) {
-		return why, false
-	}
-	return Infeasibility{
-		Reason: InfeasibleLeader, Column: -1, Member: int(l.leader),
-		Needed: float64(l.workers), Available: available,
-	}, true
-}
-
-// placeLeader places the leader, if the gang has one, on a row that leaves room for
-// all workers. It reports false when there is none.
-func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
-	if !p.gang.hasLeader() {
-		return true
-	}
-	l := &p.leading
-	places := l.placesIn(free, &p.sets, d)
-	if places < l.workers {
-		return false
-	}
-	leaves := func(r int) bool {
-		_, gain := l.on(free, r)
-		return float64(places)+gain >= float64(l.workers)
-	}
-	k := p.gang.kind[l.leader]
-	for tries := 0; ; tries++ {
-		cursor := position(p.options.BestFit)
-		r := p.choose(k)
-		if r < 0 {
-			return false
-		}
-		if leaves(r) {
-			p.ahead = r
-			dst[l.leader] = int32(r)
-			p.takeLeft(p.slot(r, free, l.counter.request), r, l.request)
-			return true
-		}
-		reposition(p.options.BestFit, cursor)
-		p.masks[k].Clear(r)
-		if tries == patience && p.options.bestFit() {
-			for r := range p.masks[k].All() { // choosing one after the other would go over all rows each time
-				if !leaves(r) {
-					p.masks[k].Clear(r)
-				}
-			}
-		}
-	}
-}
-
-// patience is how many of the best rows are tried for a leader before all are.
-const patience = 8

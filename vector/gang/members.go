@@ -109,15 +109,15 @@ func (g *gang) sortMembers(compare func(a, b int32) int) {
 	})
 }
 
-// arrange sets the sizes and the order of placing.
-func (g *gang) arrange(o *Options) {
+// arrange sets the sizes, over a total, and the order of placing.
+func (g *gang) arrange(total vector.ResourceVector, byDominantShare bool) {
 	g.sizes = resized(g.sizes, g.members)
 	g.sized = false
 	for i := range g.sizes {
-		if request := g.request(int32(i)); o.ByDominantShare {
-			g.sizes[i] = request.DominantResource(o.Total)
+		if request := g.request(int32(i)); byDominantShare {
+			g.sizes[i] = request.DominantResource(total)
 		} else {
-			g.sizes[i] = request.NormalizedSum(o.Total)
+			g.sizes[i] = request.NormalizedSum(total)
 		}
 		g.sized = g.sized || g.sizes[i] > 0
 	}

@@ -1,6 +1,8 @@
 package gang
 
 import (
+	"math/bits"
+
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
@@ -41,6 +43,22 @@ func isSelected(selected []uint64, r int) bool {
 
 // wordsFor returns the number of mask words for rows rows.
 func wordsFor(rows int) int { return int((uint(rows) + kernel.Block - 1) / kernel.Block) }
+
+// eachRow calls f for the selected rows in order until it returns false.
+func eachRow(selected []uint64, rows int, f func(r int) bool) {
+	for w := range wordsFor(rows) {
+		word := ^uint64(0)
+		if selected != nil {
+			word = selected[w]
+		}
+		for ; word != 0; word &= word - 1 {
+			r := w*kernel.Block + bits.TrailingZeros64(word)
+			if r >= rows || !f(r) {
+				return
+			}
+		}
+	}
+}
 
 // at returns the element in row i, column j, which are in range. Compiled in line, it
 // spares the hot loops the checks of [vector.Matrix.At].

@@ -153,6 +153,60 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 	return dst[:0], -1
 }
 
+// Infeasible reports whether the gang provably has no valid placement on the
+// selected rows of free, and why. It tests necessary conditions only, so it
+// never rejects a gang that [Packer] could place, and false proves nothing. The
+// aggregate is tested first, then both other conditions for one different request
+// after another, then the amounts; the first condition that fails is reported:
+//
+//   - aggregate: in every resource, the positive free amounts of the rows add
+//     up to at least what the members request;
+//   - member: every member fits on some row;
+//   - copies: for every member, the rows hold at least as many copies of its
+//     request as there are members that request as much or more of everything;
+//     and for every resource and amount of it, at least as many copies of the
+//     least request as there are members that request that amount or more.
+//
+// In a gang of more than 32 different requests the last condition is tested for
+// 32 of them and 32 amounts of each resource, evenly spaced by rank, and each of
+// the other requests is counted against the members that request the same. So the
+// time is at most one [vector.Copies] for every different request and for 32 amounts
+// of each resource. Counting stops where there are enough copies, which in a roomy
+// cluster is soon.
+//
+// The answer is monotone: when free amounts grow, or rows are added, a gang that
+// was not rejected stays so. Sums are exact. Where the requests of a resource
+// are not whole numbers with a sum below 2^53, they count a little less, by a
+// factor of 1-(members+2)/2^51, which covers every rounding of the definition of
+// a valid placement; docs/proofs.md has the proofs.
+func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (why Infeasibility, infeasible bool) {
+	p.take(free, requests, rows, nil)
+	p.bounds.take(&p.gang)
+	return p.bounds.why(free, p.sets.selected)
+}
+
+// InfeasibleIn is [Packer.Infeasible] for a gang that has to stay within one of the
+// sets of domains: infeasible says that it provably fits in none. domain is then the
+// set that comes closest, and why is about that. Otherwise it is the first set for
+// which nothing is proved.
+//
+// Nearest is the set with the most places, for a gang whose members all request the same,
+// or all but a leader; otherwise the set that fails at the latest condition, and of those
+// the one that has the most of what the condition asks for. Ties go to the first set.
+// domain is -1 when there is none.
+func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
+	p.take(free, requests, rows, domains)
+	p.bounds.take(&p.gang)
+	p.progress.start(&p.bounds, free, &p.sets)
+	for d := range p.sets.n {
+		if p.progress.advance(d); p.progress.isOpen(d) {
+			return Infeasibility{}, d, false
+		}
+	}
+	domain = p.progress.closest()
+	return p.progress.why(domain), domain, true
+}
+
 // take checks the operands and takes the gang and the row sets.
 func (p *Packer) take(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) {
 	checkSame(free, requests)
@@ -167,7 +221,7 @@ func (p *Packer) prepare(free, requests *vector.Matrix, rows *vector.Mask, domai
 		p.options.BestFit.Check(free.Rows())
 	}
 	p.take(free, requests, rows, domains)
-	p.gang.arrange(&p.options)
+	p.gang.arrange(p.options.Total, p.options.ByDominantShare)
 	if p.gang.hasLeader() {
 		p.leading.take(&p.gang)
 	}
@@ -294,6 +348,49 @@ func numberOrInf(x float64) float64 {
 	}
 	return x
 }
+
+// placeLeader places the leader, if the gang has one, on a row that leaves room for
+// all workers. It reports false when there is none.
+func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
+	if !p.gang.hasLeader() {
+		return true
+	}
+	l := &p.leading
+	places := l.placesIn(free, &p.sets, d)
+	if places < l.workers {
+		return false
+	}
+	leaves := func(r int) bool {
+		_, gain := l.on(free, r)
+		return float64(places)+gain >= float64(l.workers)
+	}
+	k := p.gang.kind[l.leader]
+	for tries := 0; ; tries++ {
+		cursor := position(p.options.BestFit)
+		r := p.choose(k)
+		if r < 0 {
+			return false
+		}
+		if leaves(r) {
+			p.ahead = r
+			dst[l.leader] = int32(r)
+			p.takeLeft(p.slot(r, free, l.counter.request), r, l.request)
+			return true
+		}
+		reposition(p.options.BestFit, cursor)
+		p.masks[k].Clear(r)
+		if tries == patience && p.options.bestFit() {
+			for r := range p.masks[k].All() { // choosing one after the other would go over all rows each time
+				if !leaves(r) {
+					p.masks[k].Clear(r)
+				}
+			}
+		}
+	}
+}
+
+// patience is how many of the best rows are tried for a leader before all are.
+const patience = 8
 
 // placeAll sets dst to a row for each member, and stops when one has none.
 func (p *Packer) placeAll(order, dst []int32, free *vector.Matrix) bool {

@@ -275,3 +275,6 @@ func (c *chooser) extraAmong(have, withExtra func(at int32) int64, need int64, o
 }
 
 const minGain = -1 << 62
+
+// noPlace is the number of places with an extra that does not fit.
+const noPlace = -1

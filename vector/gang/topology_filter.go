@@ -26,9 +26,8 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *
 	if err := s.take(o.Matrix(), rows, t, &request); err != nil {
 		return TopologyPlacement{}, err
 	}
-	if s.packer != p { // not so yet, or p is a copy
-		s.packer = p
-		s.yield = s.victim
+	if s.self != s { // not so yet, or p is a copy
+		s.self, s.yield = s, s.victim
 	}
 	s.overlay, s.released, s.fault = o, 0, nil
 	s.done = s.count == 0 && !s.hasLeader
@@ -80,6 +79,41 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 		s.done = s.recount(row)
 	}
 	return !s.done
+}
+
+// leaveOut takes victims back as long as the gang fits, and brings the overlay to where
+// only the others are gone.
+func (s *placing) leaveOut(mark vector.Mark) {
+	v := &s.reprieve
+	holder := int32(-1) // only the last victim's domain suffices: without it none did
+	for i := len(v.victims) - 1; i >= 0; i-- {
+		row := int(v.victims[i].row)
+		if !isSelected(s.selected, row) || row >= len(s.rowPods) || s.t.at[0][row] == 0 {
+			continue
+		}
+		if s.required {
+			d := s.t.at[s.last][row]
+			if holder < 0 {
+				holder = d
+			}
+			if d != holder {
+				continue
+			}
+		}
+		s.overlay.SetRow(row, v.rowOf(i, v.first[row]))
+		s.recount(row)
+		if s.required && s.holds(holder) || !s.required && s.allSuffice() {
+			continue
+		}
+		v.keep(i)
+		s.overlay.SetRow(row, v.rowOf(i, int32(i)))
+		s.recount(row)
+	}
+	slices.Reverse(v.kept)
+	s.overlay.Rollback(mark)
+	for _, i := range v.kept {
+		_ = s.overlay.AddToRow(int(v.victims[i].row), v.released(int(i))) // accepted before
+	}
 }
 
 // suffices reports whether the gang fits, when all levels are counted.
@@ -173,102 +207,4 @@ func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow 
 	}
 	changedWithExtra = s.hasExtra && (s.haveWithExtra[d] != oldWithExtra || s.podsWithExtra[d] != oldPods)
 	return pods, s.have[d] - oldHave, changedWithExtra
-}
-
-// reprieve is what is known of the victims, to take them back one by one. It notes
-// nothing unless that is asked for.
-type reprieve struct {
-	on      bool
-	victims []noted
-	amounts []float64 // per victim: its row before it went, then what it releases
-	first   []int32   // per row: the first of those that go from there, -1 for none
-	kept    []int32   // the victims that go
-	row     vector.ResourceVector
-}
-
-// noted is a victim, and the next that goes from its row or -1.
-type noted struct{ row, next int32 }
-
-func (v *reprieve) start(on bool, rows int) {
-	v.on, v.victims, v.amounts, v.kept = on, v.victims[:0], v.amounts[:0], v.kept[:0]
-	if !on {
-		return
-	}
-	v.first = resized(v.first, rows)
-	for r := range v.first {
-		v.first[r] = -1
-	}
-}
-
-// note notes the next victim.
-func (v *reprieve) note(free *vector.Matrix, row int, amounts vector.ResourceVector) {
-	if !v.on {
-		return
-	}
-	v.victims = append(v.victims, noted{int32(row), -1})
-	v.row = free.Row(v.row, row)
-	v.amounts = append(v.amounts, v.row...)
-	for j := range v.row {
-		v.amounts = append(v.amounts, amounts.Get(j))
-	}
-}
-
-// rowOf returns the row of victim i when all victims before it are gone, and next and
-// those that go from the row after that. It adds in the order of the victims, so that
-// the bits are the ones of a row from which only these went.
-func (v *reprieve) rowOf(i int, next int32) vector.ResourceVector {
-	n := len(v.row)
-	v.row = append(v.row[:0], v.amounts[2*i*n:][:n]...)
-	for ; next >= 0; next = v.victims[next].next {
-		v.row.Add(v.released(int(next)))
-	}
-	return v.row
-}
-
-// released returns what victim i releases.
-func (v *reprieve) released(i int) vector.ResourceVector {
-	n := len(v.row)
-	return v.amounts[(2*i+1)*n:][:n]
-}
-
-// keep says that victim i goes, the next before those that do.
-func (v *reprieve) keep(i int) {
-	row := v.victims[i].row
-	v.victims[i].next, v.first[row] = v.first[row], int32(i)
-	v.kept = append(v.kept, int32(i))
-}
-
-// leaveOut takes victims back as long as the gang fits, and brings the overlay to where
-// only the others are gone.
-func (s *placing) leaveOut(mark vector.Mark) {
-	v := &s.reprieve
-	holder := int32(-1) // only the last victim's domain suffices: without it none did
-	for i := len(v.victims) - 1; i >= 0; i-- {
-		row := int(v.victims[i].row)
-		if !isSelected(s.selected, row) || row >= len(s.rowPods) || s.t.at[0][row] == 0 {
-			continue
-		}
-		if s.required {
-			d := s.t.at[s.last][row]
-			if holder < 0 {
-				holder = d
-			}
-			if d != holder {
-				continue
-			}
-		}
-		s.overlay.SetRow(row, v.rowOf(i, v.first[row]))
-		s.recount(row)
-		if s.required && s.holds(holder) || !s.required && s.allSuffice() {
-			continue
-		}
-		v.keep(i)
-		s.overlay.SetRow(row, v.rowOf(i, int32(i)))
-		s.recount(row)
-	}
-	slices.Reverse(v.kept)
-	s.overlay.Rollback(mark)
-	for _, i := range v.kept {
-		_ = s.overlay.AddToRow(int(v.victims[i].row), v.released(int(i))) // accepted before
-	}
 }

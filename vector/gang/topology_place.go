@@ -113,72 +113,6 @@ func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, rows 
 	return s.place(dst), nil
 }
 
-// placing is a gang on its way into a topology. It is scratch that a Packer keeps.
-type placing struct {
-	t         *Topology
-	free      *vector.Matrix
-	selected  []uint64
-	request   vector.ResourceVector
-	counter   rowCounter
-	leader    vector.ResourceVector
-	hasLeader bool
-
-	count    int64 // pods
-	slice    int64 // pods of a slice
-	slices   int64 // how many, the smaller one included
-	tail     int64 // pods of the last slice, if that is smaller; else 0
-	hasExtra bool  // there is a leader or a tail: see choices
-	level    int   // searched first
-	last     int   // searched last, when no finer one suffices
-	required bool  // one domain of last, and not as few as can be
-	sliced   int   // the level of the slices; the finest without
-	unsliced bool  // every slice is one pod
-	inner    [maxLevels]int64
-	tails    [maxLevels]int64 // per level with slices: pods of the last one if that is smaller
-	tailed   int              // the finest level where it is
-	choice   chooser
-
-	rowPods       []int32 // per row: places
-	rowWithLeader []int32 // per row: places with the leader placed; noPlace when it does not fit
-
-	leads vector.Mask // rows that hold the leader
-	left  []float64   // what the leader leaves on some of them, by column
-
-	// Per domain, as far as they were counted: pods that its children hold; what it
-	// has, in slices up to the level of the slices, in pods below; and the same with
-	// the extra in it, noPlace when that fits nowhere.
-	pods, podsWithExtra []int64
-	have, haveWithExtra []int64
-	apart               [2][]int64 // what have and haveWithExtra are where they are not pods and podsWithExtra
-
-	counted  int         // the finest level that is
-	summed   int         // the coarsest level that is
-	order    [][]int32   // per level: its domains in order, as far as they are needed
-	chosen   []picked    // domains
-	children []int32     // of all chosen
-	picks    [][]picked  // per level, see spread
-	counts   []rowCount  // the result
-	domained vector.Mask // selected rows that are in a domain
-
-	// Of FilterTopology.
-	packer   *Packer
-	yield    func(row int, amounts vector.ResourceVector) bool // victim, as a value that is made once
-	overlay  *vector.Overlay
-	released int
-	done     bool
-	fault    error
-	total    int64 // what all domains have
-	reprieve reprieve
-}
-
-// mostPlaces is how many places a row has that is unlimited, or has more.
-const mostPlaces = math.MaxInt32
-
-// noPlace is the number of places with an extra that does not fit.
-const noPlace = -1
-
-type rowCount struct{ row, count int32 }
-
 // take checks and takes the operands.
 func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, request *TopologyRequest) error {
 	checkVector(free, request.Request)
@@ -347,23 +281,6 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 	return answer
 }
 
-// used returns how many domains of a level have a pod, and the only one or -1. Those
-// chosen there can be more: the finer level chooses among all their children again.
-func (s *placing) used(level int) (n, only int) {
-	ids := s.children[:0]
-	for _, c := range s.counts {
-		if d := s.t.at[level][c.row]; len(ids) == 0 || d != ids[len(ids)-1] {
-			ids = append(ids, d)
-		}
-	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	if s.children = ids; len(ids) == 1 {
-		return 1, int(ids[0])
-	}
-	return len(ids), -1
-}
-
 // search chooses domains and returns their level.
 func (s *placing) search() (level int, fits bool) {
 	for level = s.level; ; level-- {
@@ -383,6 +300,76 @@ func (s *placing) domainsOf(ids []int32, level int) choices[int64] {
 		from.pods, from.podsWithExtra = nil, nil
 	}
 	return from
+}
+
+// descend goes from the domains chosen at a level down to rows.
+func (s *placing) descend(level int) {
+	for ; level < s.sliced; level++ {
+		slices.SortFunc(s.chosen, func(a, b picked) int { return cmp.Compare(a.at, b.at) })
+		s.children = s.children[:0]
+		for _, c := range s.chosen {
+			if level == s.counted {
+				s.countBelow(c.id, level)
+			}
+			s.children = append(s.children, s.t.domains[c.id].children...)
+		}
+		s.chosen, _ = choose(&s.choice, s.chosen[:0], s.domainsOf(s.children, level+1), s.slices, s.hasExtra, true)
+	}
+	for _, c := range s.chosen {
+		s.spread(c.id, level, s.podsIn(c.take, c.extra), c.extra)
+	}
+}
+
+// podsIn returns how many pods so many slices are, with the extra or without.
+func (s *placing) podsIn(slices int64, extra bool) int64 {
+	if extra && s.tail > 0 {
+		return (slices-1)*s.slice + s.tail
+	}
+	return slices * s.slice
+}
+
+// spread puts pods, and maybe the extra, on the rows of a domain.
+func (s *placing) spread(d int32, level int, pods int64, extra bool) {
+	if level == s.counted {
+		s.countBelow(d, level)
+	}
+	extra = extra && (s.hasLeader || level < s.tailed) // within whole slices all are alike
+	children := s.t.domains[d].children
+	if level == len(s.t.levels)-1 {
+		rows := choices[int32]{ids: children, have: s.rowPods, withExtra: s.rowWithLeader}
+		s.picks[level], _ = choose(&s.choice, s.picks[level][:0], rows, pods, extra, true)
+		for _, c := range s.picks[level] {
+			s.counts = append(s.counts, rowCount{c.id, int32(c.take)})
+			if c.extra {
+				s.counts = append(s.counts, rowCount{c.id, leaderHere})
+			}
+		}
+		return
+	}
+	s.picks[level], _ = choose(&s.choice, s.picks[level][:0], s.domainsOf(children, level+1), pods, extra, true)
+	for _, c := range s.picks[level] {
+		s.spread(c.id, level+1, c.take, c.extra)
+	}
+}
+
+// leaderHere stands for the leader in a rowCount.
+const leaderHere = -1
+
+// used returns how many domains of a level have a pod, and the only one or -1. Those
+// chosen there can be more: the finer level chooses among all their children again.
+func (s *placing) used(level int) (n, only int) {
+	ids := s.children[:0]
+	for _, c := range s.counts {
+		if d := s.t.at[level][c.row]; len(ids) == 0 || d != ids[len(ids)-1] {
+			ids = append(ids, d)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if s.children = ids; len(ids) == 1 {
+		return 1, int(ids[0])
+	}
+	return len(ids), -1
 }
 
 // refuse explains that there is no placement at the level searched last.
