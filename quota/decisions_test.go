@@ -703,38 +703,6 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// Of the answers of one ReserveMany those that changed something carry its number, the
-// others the one before.
-func TestReserveManySeq(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:4")
-	w.want(w.reserve("i", "q", "A:1"), "yes")
-	jobs := func(texts ...string) (list []*JobRequest) {
-		for _, text := range texts {
-			id, min, _ := strings.Cut(text, " ")
-			list = append(list, w.job(id, "q", min))
-		}
-		return list
-	}
-	for _, c := range []struct {
-		jobs []string
-		want string
-	}{
-		{[]string{"j A:4", "k A:9"}, "Scalar 3000 of 4000 at q 1, Scalar 3000 of 4000 at q 1; 1"},
-		{[]string{"j A:9", "k A:2", "l A:2", "i A:1", "m A:1"}, "Scalar 3000 of 4000 at q 1, yes 2, Scalar 1000 of 4000 at q 1, repeat 1, yes 2; 2"},
-		{[]string{"i A:1", "k A:2", "n A:1"}, "repeat 2, repeat 2, Scalar 0 of 4000 at q 2; 2"},
-	} {
-		answers, err := w.ReserveMany(jobs(c.jobs...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, a := range answers {
-			got = append(got, fmt.Sprint(say(a, nil), " ", a.Seq))
-		}
-		w.want(fmt.Sprint(strings.Join(got, ", "), "; ", w.seq), c.want)
-	}
-}
-
 // What SetQueues and SetCatalog refuse leaves the map as it was, too.
 func TestWiderMapRefused(t *testing.T) {
 	w := newWorld(t, Config{}, "p", "A:inf", "q", "A:inf")
@@ -809,6 +777,8 @@ func TestBadQueueAmounts(t *testing.T) {
 	}{
 		{"NaN", func(q *Queue) { q.Capability[w.dims["A"]] = math.NaN() }, ErrBadAmount, "card:A"},
 		{"negative", func(q *Queue) { q.Capability[w.dims["A"]] = -1 }, ErrBadAmount, "card:A"},
+		{"-Inf", func(q *Queue) { q.Capability[w.dims["A"]] = math.Inf(-1) }, ErrBadAmount, "card:A"},
+		{"large for a limit", func(q *Queue) { q.Capability[w.dims["A"]] = 1 << 53 }, ErrBadAmount, "card:A"},
 		{"no whole number", func(q *Queue) { q.Guarantee = []float64{0.5} }, ErrBadAmount, "cpu"},
 		{"too large", func(q *Queue) { q.Deserved = []float64{0, 1 << 53} }, ErrBadAmount, "memory"},
 		{"unlimited guarantee", func(q *Queue) { q.Guarantee = []float64{inf} }, ErrBadAmount, "cpu"},

@@ -46,6 +46,8 @@ func TestForeignRequests(t *testing.T) {
 		"Commit":        func() { _, _ = w.Commit(task) },
 		"CommitOn":      func() { _, _ = w.CommitOn(task, "n") },
 		"CommitAll":     func() { _, _ = w.CommitAll([]*TaskRequest{ownTask, task}) },
+		"of jobs":       func() { w.EnqueueableBatch(new(vector.Mask), []*JobRequest{own, job}) },
+		"of tasks":      func() { w.AllocatableBatch(new(vector.Mask), []*TaskRequest{ownTask, task}) },
 		"JobCopies":     func() { _, _ = w.JobCopies(job) },
 		"TaskCopies":    func() { _, _ = w.TaskCopies(task) },
 	} {

@@ -60,48 +60,6 @@ func TestErrReserved(t *testing.T) {
 	}
 }
 
-func TestWhy(t *testing.T) {
-	for _, c := range []struct {
-		what string
-		do   func(w *world) Answer
-		want string
-	}{
-		{"no quota", func(w *world) (a Answer) {
-			w.Allocatable(&a, w.task("t", "j", "q", "C|A:9"))
-			return a
-		}, "C NoQuota 0, A OverCapacity 4000"},
-		{"no quota, of a job", func(w *world) (a Answer) {
-			w.Enqueueable(&a, w.job("j", "q", "C|A:9"))
-			return a
-		}, "C NoQuota 0, A OverCapacity 4000"},
-		{"a hold that can't move", func(w *world) (a Answer) {
-			w.reserve("j", "q", "A|B:3")
-			w.Allocatable(&a, w.task("t", "j", "q", "A|B:1"))
-			return a
-		}, "A  4000, B HoldTooLarge 0"},
-		{"a gang on one card", func(w *world) Answer {
-			var tasks []*TaskRequest
-			for i := range 5 {
-				tasks = append(tasks, w.task(fmt.Sprint("g", i), "j", "q", "A|B:1"))
-			}
-			a, err := w.CommitAll(tasks)
-			if err != nil || a.Task != "g4" {
-				w.Errorf("task %q, %v", a.Task, err)
-			}
-			return a
-		}, "A OverCapacity 0, B NotTogether 2000"},
-	} {
-		a := c.do(newWorld(t, Config{}, "q", "A:4 B:2"))
-		var got []string
-		for _, o := range a.Options {
-			got = append(got, fmt.Sprint(o.Resource, " ", o.Why, " ", o.Room))
-		}
-		if got := strings.Join(got, ", "); got != c.want {
-			t.Errorf("%s: %s, want %s", c.what, got, c.want)
-		}
-	}
-}
-
 // set is a set of one card.
 func (w *world) set(card string) *book.Set {
 	s := new(book.Set)
@@ -171,15 +129,6 @@ func TestQueueStatusCard(t *testing.T) {
 	}
 	if m := w.Map(); m != w.m {
 		t.Error("another map")
-	}
-}
-
-// A part of a card counts as a whole one, and that is said.
-func TestRoundedUp(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:4")
-	r, notes, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A", "gpu:1500m")})
-	if err != nil || r.Need().Items[0].Milli != 2000 || !slices.Equal(notes, []EntryError{{Name: "nvidia.com/gpu", Code: codeRoundedUp, Value: "1500m"}}) {
-		t.Errorf("%v, %v, %v", r.Need(), notes, err)
 	}
 }
 

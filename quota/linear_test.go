@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
 )
 
 // operation is one of a concurrent run, to be made again on the golden ledger.
@@ -154,6 +155,32 @@ func TestConcurrent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBatchConcurrent asks from several goroutines while others change the
+// ledger: every answer is that of one state.
+func TestBatchConcurrent(t *testing.T) {
+	w := newWorld(t, Config{}, "org", "A:8", "x < org", "A:8", "y < org", "A:8")
+	var jobs []*JobRequest
+	for range 100 {
+		jobs = append(jobs, w.job("a", "x", "A:4"), w.job("b", "y", "A:4"))
+	}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			var dst vector.Mask
+			for range 50 {
+				if w.EnqueueableBatch(&dst, jobs); dst.Count() != 0 && dst.Count() != len(jobs) {
+					t.Errorf("%d of %d", dst.Count(), len(jobs))
+				}
+			}
+		})
+	}
+	for range 50 {
+		w.want(w.reserve("c", "x", "A:6"), "yes")
+		w.ReleaseJob("c")
+	}
+	wait.Wait()
 }
 
 // operate makes one operation.

@@ -831,6 +831,7 @@ func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, 
 	}
 	m.compareAnswers(got.Next, want)
 	m.count(&want, nil)
+	m.end(false, "")
 	for dim := range rooms {
 		w := Headroom{Resource: m.g.dims[dim], Room: rooms[dim].amount, Level: rooms[dim].level, Limit: rooms[dim].limit}
 		if !admits {

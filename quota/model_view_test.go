@@ -23,6 +23,8 @@ func (m *model) reconcile() {
 	for _, id := range view.Deleted {
 		deleted[id] = true
 	}
+	m.Shuffle(len(view.Jobs), func(a, b int) { view.Jobs[a], view.Jobs[b] = view.Jobs[b], view.Jobs[a] })
+	m.Shuffle(len(view.Tasks), func(a, b int) { view.Tasks[a], view.Tasks[b] = view.Tasks[b], view.Tasks[a] })
 	got, err := m.l.Reconcile(view)
 	if err != nil {
 		m.fatal("%v", err)

@@ -96,21 +96,3 @@ func TestNodeScoreBound(t *testing.T) {
 		t.Errorf("%v %v, want only A100 to count", a, both)
 	}
 }
-
-func TestNodeQuestionsDoNotAllocate(t *testing.T) {
-	if raceEnabled {
-		t.Skip("sync.Pool forgets at random under the race detector")
-	}
-	w := fleet(t, Config{}, "q", "A100:2 H100:2")
-	w.want(w.reserve("j", "q", "A100|H100:2"), "yes")
-	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
-	var a Answer
-	w.AllocatableOn(&a, r, "both")
-	if n := testing.AllocsPerRun(100, func() {
-		w.AllocatableOn(&a, r, "both")
-		w.AllocatableOn(&a, r, "gone")
-		_ = w.NodeScore(r, "both")
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

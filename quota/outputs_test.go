@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/resvec/resvec/device"
-	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -210,23 +206,6 @@ func TestOutputsStory(t *testing.T) {
 		p.want(p.reserve("one", "q", "a100:1", 1), "yes")
 		p.want(p.reserve("one more", "q", "t4:1", 1), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 10, the total would be 11; part of the limit is held for other jobs, or for other items of this one`)
 	}
-}
-
-// TestOutputsConcurrent: of ten jobs at once for a room of four, four are admitted.
-func TestOutputsConcurrent(t *testing.T) {
-	p := poolOf(t, Config{}, queueOfCredits("q", "4"))
-	var yes atomic.Int64
-	var wait sync.WaitGroup
-	for i := range 10 {
-		job := p.job(fmt.Sprint("j", i), "q", "t4:1", 1)
-		wait.Go(func() {
-			if a, err := p.Reserve(job); err == nil && a.OK {
-				yes.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	p.want(fmt.Sprint(yes.Load(), " ", p.usage("q")), "4 0/4/0")
 }
 
 // TestOutputsCharge: what pods are charged, with factors, rounding, allowances, multipliers
@@ -686,89 +665,5 @@ func TestOutputsReconcile(t *testing.T) {
 	}
 	if err := p.Check(); err != nil {
 		t.Error(err)
-	}
-}
-
-// outputsAgree checks that what tasks are charged and jobs need is what the transformation
-// makes of what they request.
-func (p *pool) outputsAgree(by *transform.Transformation, requests map[string]string, jobs map[string]string) {
-	p.Helper()
-	charged := func(requests string) int64 {
-		of, err := transform.Charge(by.Apply(amountsOf(requests)), 1)
-		if err != nil {
-			p.Fatal(err)
-		}
-		return of[credits]
-	}
-	want := map[string]int64{}
-	for id, text := range requests {
-		if t := p.tasks[id]; t != nil {
-			want[t.job] += charged(text)
-		}
-	}
-	for id := range jobs {
-		status, ok := p.Job(id)
-		if !ok {
-			continue
-		}
-		if got := status.Charged.Outputs[credits]; got != want[id] {
-			p.Fatalf("job %s is charged %d, want %d", id, got, want[id])
-		}
-	}
-	if err := p.Check(); err != nil {
-		p.Fatal(err)
-	}
-}
-
-// TestOutputsRandom: random operations. What is charged is always what the transformation
-// makes of the requests, also after a restore.
-func TestOutputsRandom(t *testing.T) {
-	for seed := range uint64(testkit.Amount(t, 20, 60, 600)) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		by := compiled(t, fmt.Sprintf("transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: %dm}}, {input: cpu, strategy: Retain, outputs: {kueue.x-k8s.io/credits: %d}}]", 500*r.IntN(9), r.IntN(3)))
-		p := poolOf(t, Config{Transformation: by, AnyMix: r.IntN(2) == 1}, queueOfCredits("q", "40"), queueOfCredits("r", "25"))
-		requests, jobs := map[string]string{}, map[string]string{}
-		var before []byte
-		for range 150 {
-			n, queue := r.IntN(8), []string{"q", "r"}[r.IntN(2)]
-			job := fmt.Sprint("j", n)
-			if at, ok := jobs[job]; ok {
-				queue = at
-			}
-			text := fmt.Sprintf("a100:%d cpu:%d", r.IntN(3), r.IntN(3))
-			id := fmt.Sprint("t", r.IntN(30))
-			var err error
-			switch r.IntN(10) {
-			case 0, 1:
-				if _, err = p.Resize(p.job(job, queue, text, 1+r.IntN(3))); err == nil {
-					jobs[job] = queue
-				}
-			case 2, 3, 4, 5:
-				if a, e := p.Commit(p.task(id, job, queue, text)); e == nil && a.OK && !a.Repeat {
-					requests[id], jobs[job] = text, queue
-				} else if e != nil && !errors.Is(e, ErrConflict) {
-					err = e
-				}
-			case 6:
-				p.Release(id)
-			case 7:
-				p.Rollback(id)
-			default:
-				before = p.Snapshot()
-				p.Ledger, err = Restore(p.cfg, p.Map(), nil, before)
-				if err == nil && !bytes.Equal(before, p.Snapshot()) {
-					t.Fatalf("seed %d: restored\n%s\nof\n%s", seed, p.Snapshot(), before)
-				}
-			}
-			if err != nil && !errors.Is(err, ErrConflict) {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-			for job := range jobs {
-				if _, ok := p.Job(job); !ok {
-					delete(jobs, job)
-				}
-			}
-			p.outputsAgree(by, requests, jobs)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package quota
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -221,27 +220,6 @@ func TestBuildQueueErrors(t *testing.T) {
 	}
 	if got := cfg.ReadableCards([]QueueSpec{{Annotations: map[string]string{QuotaAnnotation: `{"B":1,"A":2}`}}, {}}); !slices.Equal(got, []string{"A", "B"}) {
 		t.Errorf("cards %v", got)
-	}
-}
-
-func TestBadQueues(t *testing.T) {
-	m, _ := NewMap([]string{"A"})
-	dim, _ := cardIndex(m, "A")
-	for _, amount := range []float64{math.NaN(), -1, .5, 1 << 53, math.Inf(-1)} {
-		v := m.NewVector()
-		v[dim] = amount
-		_, err := New(Config{}, m, nil, []Queue{{Name: "q", Capability: v}})
-		if !errors.Is(err, ErrBadAmount) || !strings.Contains(err.Error(), `queue "q"`) || !strings.Contains(err.Error(), "card:A") {
-			t.Errorf("%v: %v", amount, err)
-		}
-	}
-	v := m.NewVector()
-	v[dim] = inf
-	if _, err := New(Config{}, m, nil, []Queue{{Name: "q", Guarantee: v}}); !errors.Is(err, ErrBadAmount) {
-		t.Errorf("guarantee +Inf: %v", err)
-	}
-	if _, err := New(Config{}, m, nil, []Queue{{Name: "q", Capability: v}}); err != nil {
-		t.Errorf("capability +Inf: %v", err)
 	}
 }
 

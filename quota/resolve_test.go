@@ -422,6 +422,23 @@ func TestResolveTaskBound(t *testing.T) {
 	w.want(sayCharged(w.Commit(bound, "A100")), ErrConflict.Error()+`: task "t": it is charged on H100, which is not among the cards of this commit`)
 }
 
+// TestGangOfBoundTasks: tasks that are bound to nodes go on cards of their nodes, also
+// where the gang would have chosen another card.
+func TestGangOfBoundTasks(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:9 B:3")
+	var gang []*TaskRequest
+	for _, id := range []string{"1", "2"} {
+		r, _, err := w.ResolveTask(Task{ID: id, Job: "j", Queue: "q", Node: "b", Cards: []Item{{Alternatives: []string{"A", "B"}, Milli: 1000}}})
+		if err != nil || r.Invalid() != "" {
+			t.Fatal(r.Invalid(), err)
+		}
+		gang = append(gang, r)
+	}
+	w.want(w.copies(gang[0]), "3, then Scalar 0 of 3000 at q")
+	a, err := w.CommitAll(gang)
+	w.want(fmt.Sprint(say(a, err), " ", a.Charged), "yes [B B]")
+}
+
 func sayCharged(a Answer, err error) string {
 	if s := say(a, err); s != "yes" {
 		return s
@@ -461,16 +478,6 @@ func TestAllocatableOn(t *testing.T) {
 
 func TestResolveErrors(t *testing.T) {
 	w := fleet(t, Config{})
-	for _, task := range []Task{{Job: "j", Queue: "q"}, {ID: "t", Queue: "q"}, {ID: "t", Job: "j"}} {
-		if r, _, err := w.ResolveTask(task); r != nil || !errors.Is(err, ErrBadName) {
-			t.Errorf("%+v: %v", task, err)
-		}
-	}
-	for _, job := range []Job{{Queue: "q"}, {ID: "j"}} {
-		if r, _, err := w.ResolveJob(job); r != nil || !errors.Is(err, ErrBadName) {
-			t.Errorf("%+v: %v", job, err)
-		}
-	}
 	items := func(alternatives string, milli, unit int64) *Min {
 		return &Min{Items: []Item{{strings.Split(alternatives, "|"), milli, unit}}}
 	}
