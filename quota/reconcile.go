@@ -275,8 +275,11 @@ func (r *reconciler) cards(v *sightTask, t *task) []int32 {
 	cards := slices.Clone(v.cards)
 	for i := range cards {
 		alts, was := v.req.use.Items[i].Alts, int32(-1)
-		if t != nil && i < len(t.Charges) && t.Charges[i].Alts == alts {
-			was = t.Charges[i].Card
+		// By what it asks for, since a pod may list its items in another order by now.
+		if t != nil {
+			if at := slices.IndexFunc(t.Charges, func(c book.Charge) bool { return c.Alts == alts }); at >= 0 {
+				was = t.Charges[at].Card
+			}
 		}
 		switch {
 		case was >= 0 && (cards[i] < 0 || v.on.Has(was) && alts.Index(was) >= 0):

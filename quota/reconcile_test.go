@@ -276,6 +276,29 @@ func TestReconcileCards(t *testing.T) {
 	}
 }
 
+// A task keeps its card when the view lists the item at another place.
+func TestReconcileCardOrder(t *testing.T) {
+	w := gpus(t, Config{}, "q", "A:4 B:4")
+	ab := Item{Alternatives: []string{"A", "B"}, Milli: 1000}
+	task := Task{ID: "t", Job: "j", Queue: "q", Request: corev1.ResourceList{}, Cards: []Item{ab}, Phase: TaskAllocated}
+	req, _, err := w.ResolveTask(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := w.Commit(req, "B"); say(a, err) != "yes" {
+		t.Fatal(say(a, err))
+	}
+	task.Node, task.Cards = "gone", []Item{{Alternatives: []string{"K"}, Milli: 2000}, ab}
+	for range 2 {
+		if _, err := w.Reconcile(View{Tasks: []Task{task}}); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := w.state("q", "A"), w.state("q", "B"); a != "0/0/0" || b != "1000/0/0" {
+			t.Errorf("A %s, B %s", a, b)
+		}
+	}
+}
+
 // Tasks of a job that are all on another card than they were charged on, because their
 // node has another now, take the hold along; one that is there alone doesn't.
 func TestReconcileMoved(t *testing.T) {
